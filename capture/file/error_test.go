@@ -1,0 +1,290 @@
+package file
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"qsniff/capture"
+)
+
+// A file cut anywhere yields the packets before the cut, and where it was cut.
+func TestEveryTruncation(t *testing.T) {
+	for _, v := range variants {
+		file := v.header(4, 0, 1)
+		ends := []int{len(file)}
+		var want []packet
+		for i, data := range []string{"first packet", "", "a", "the last packet"} {
+			n := uint32(len(data))
+			file = v.record(file, uint32(i), 0, n, n, []byte(data))
+			ends = append(ends, len(file))
+			want = append(want, packet{uint64(i + 1), int64(i) * 1e9, data, n, 1})
+		}
+		for n := range file {
+			checkCut(t, file[:n], ends, want)
+		}
+	}
+}
+
+// checkCut reads file, whose records end at ends.
+func checkCut(t *testing.T, file []byte, ends []int, want []packet) {
+	t.Helper()
+	whole, offset := 0, int64(0) // records before the cut, and where the cut one begins
+	for i, end := range ends {
+		if end <= len(file) {
+			whole, offset = i, int64(end)
+		}
+	}
+	r, err := NewReader(bytes.NewReader(file), "x.pcap")
+	var got []packet
+	if err == nil {
+		got, err = drain(t, r)
+	}
+	if diff := cmp.Diff(want[:whole], got, cmp.Transformer("len0", func(p []packet) []packet { return append([]packet{}, p...) })); diff != "" {
+		t.Errorf("cut at %d: packets (-want +got):\n%s", len(file), diff)
+	}
+	if int64(len(file)) == offset && len(file) > 0 {
+		if err != io.EOF {
+			t.Errorf("cut at %d, between records:\ngot  %v\nwant EOF", len(file), err)
+		}
+		return
+	}
+	if len(file) == 0 {
+		offset = wholeFile
+	}
+	var e *Error
+	if !errors.As(err, &e) || !errors.Is(err, io.ErrUnexpectedEOF) || e.Offset != offset || e.Hint == "" {
+		t.Errorf("cut at %d:\ngot  %#v\nwant a cut at %d with a hint", len(file), err, offset)
+	}
+}
+
+func TestDamage(t *testing.T) {
+	const header = "d4c3b2a1 0200 0400 00000000 00000000 00000400 01000000 \n"
+	const good = "01000000 00000000 02000000 02000000 abcd \n"
+	tests := []struct {
+		name string
+		in   string
+		read int // packets before the damage
+		want string
+		cut  bool
+	}{
+		{"empty", "", 0, "x.pcap: empty, not even a file header", true},
+		{"part of the magic number", "d4c3", 0, "x.pcap: byte 0: file header cut: 2 of 24 bytes", true},
+		{"file header", "d4c3b2a1 0200 0400 00", 0, "x.pcap: byte 0: file header cut: 9 of 24 bytes", true},
+		{"version 1", "d4c3b2a1 0100 0400 00000000 00000000 00000400 01000000", 0,
+			"x.pcap: byte 4: pcap version 1.4 not known, only 2.x is", false},
+		{"record header", header + good + "01000000 000000", 1, "x.pcap: byte 42: record header cut: 7 of 16 bytes", true},
+		{"record", header + good + "01000000 00000000 0a050000 0a050000 0102", 1,
+			"x.pcap: byte 42: record cut: its header promises 1,290 bytes, 2 remain", true},
+		{"record of the largest length", header + "01000000 00000000 00000400 00000400", 0,
+			"x.pcap: byte 24: record cut: its header promises 262,144 bytes, 0 remain", true},
+		{"one byte too long", header + good + "01000000 00000000 01000400 01000400" + good, 1,
+			"x.pcap: byte 42: captured length 262,145 above the limit of 262,144", false},
+		{"absurd length", header + good + good + "01000000 00000000 ffffffff ffffffff" + good, 2,
+			"x.pcap: byte 60: captured length 4,294,967,295 above the limit of 262,144", false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r, err := NewReader(bytes.NewReader(unhex(t, tt.in)), "x.pcap")
+			var got []packet
+			if err == nil {
+				got, err = drain(t, r)
+			}
+			if len(got) != tt.read {
+				t.Errorf("got  %d packets\nwant %d", len(got), tt.read)
+			}
+			if err == nil || err.Error() != tt.want {
+				t.Errorf("got  %v\nwant %s", err, tt.want)
+			}
+			if got := errors.Is(err, io.ErrUnexpectedEOF); got != tt.cut {
+				t.Errorf("got  cut %t\nwant cut %t", got, tt.cut)
+			}
+		})
+	}
+}
+
+func TestForeign(t *testing.T) {
+	const convert = "convert it: editcap -F pcap 'a file' OUT"
+	const modified = "pcap of a modified libpcap, not read"
+	var zipped bytes.Buffer
+	w := gzip.NewWriter(&zipped)
+	w.Write(variants[0].header(4, 0, 1))
+	w.Close()
+	tests := []struct{ name, in, reason, hint string }{
+		{"pcapng", "\x0a\x0d\x0d\x0a\x1c\x00\x00\x00\x4d\x3c\x2b\x1a", "pcapng capture, not read yet", convert},
+		{"gzip", zipped.String(), "compressed with gzip", "decompress first: zcat 'a file' | qsniff -"},
+		{"zstd", "\x28\xb5\x2f\xfd\x24", "compressed with zstd", "decompress first: zstdcat 'a file' | qsniff -"},
+		{"lz4", "\x04\x22\x4d\x18\x64", "compressed with lz4", "decompress first: lz4cat 'a file' | qsniff -"},
+		{"old lz4", "\x02\x21\x4c\x18\x64", "compressed with lz4", "decompress first: lz4cat 'a file' | qsniff -"},
+		{"bzip2", "BZh91AY&SY\xf8", "compressed with bzip2", "decompress first: bzcat 'a file' | qsniff -"},
+		{"xz", "\xfd7zXZ\x00\x00", "compressed with xz", "decompress first: xzcat 'a file' | qsniff -"},
+		{"zip", "PK\x03\x04\x14\x00", "zip archive", "decompress first: unzip -p 'a file' | qsniff -"},
+		{"Kuznetsov, big", "\xa1\xb2\xcd\x34\x00\x02", modified, convert},
+		{"Kuznetsov, little", "\x34\xcd\xb2\xa1\x02\x00", modified, convert},
+		{"a1b234cd, little", "\xcd\x34\xb2\xa1\x02\x00", modified, convert},
+		{"a1b2c30b, big", "\xa1\xb2\xc3\x0b\x00\x02", modified, convert},
+		{"Navtel, little", "\x4d\x3c\x2b\xa1\x02\x00", modified, convert},
+		{"snoop", "snoop\x00\x00\x00\x00\x00\x00\x02", "snoop capture, not read", convert},
+		{"Network Monitor", "GMBU\x00\x02\x01\x00", "Network Monitor capture, not read", convert},
+		{"ELF", "\x7fELF\x02\x01", "program (ELF), not a capture", ""},
+		{"PDF", "%PDF-1.7\n", "PDF document, not a capture", ""},
+		{"HTML", "\xef\xbb\xbf \r\n<!DOCTYPE HTML><title>", "HTML page, not a capture",
+			"the page around the file was saved instead of the file"},
+		{"XML", "<?xml version=\"1.0\"?>", "XML, not a capture", ""},
+		{"JSON object", " {\"schema\":1", "JSON, not a capture", ""},
+		{"JSON array", "[1,2", "JSON, not a capture", ""},
+		{"text", "22:13:20 IP 10.64.0.1.40001 > grüße", "text, not a capture",
+			"payloads as hex or base64: qsniff decode - < 'a file'"},
+		{"text cut in a character", "gr\xc3", "text, not a capture",
+			"payloads as hex or base64: qsniff decode - < 'a file'"},
+		{"Latin-1", "gr\xfc\xdfe", "not a capture file (starts with 67 72 fc df)", ""},
+		{"binary", "\x00\x01\x02\x03\x04", "not a capture file (starts with 00 01 02 03)", ""},
+		{"one byte", "\x00", "not a capture file (starts with 00)", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := NewReader(bytes.NewReader([]byte(tt.in)), "a file")
+			want := &Error{File: "a file", Offset: wholeFile, Reason: tt.reason, Hint: tt.hint}
+			if diff := cmp.Diff(error(want), err); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if got, want := err.Error(), "a file: "+tt.reason; got != want {
+				t.Errorf("got  %s\nwant %s", got, want)
+			}
+		})
+	}
+}
+
+// A hint for standard input cannot name a file.
+func TestForeignStandardInput(t *testing.T) {
+	tests := []struct{ name, in, hint string }{
+		{"gzip", "\x1f\x8b\x08", "decompress first: COMMAND | zcat | qsniff -"},
+		{"pcapng", "\x0a\x0d\x0d\x0a", "save it to a file and convert that: editcap -F pcap IN OUT"},
+		{"text", "hello", "payloads as hex or base64: COMMAND | qsniff decode -"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := NewReader(bytes.NewReader([]byte(tt.in)), stdinName)
+			var e *Error
+			if !errors.As(err, &e) || e.Hint != tt.hint {
+				t.Errorf("got  %#v\nwant hint %s", err, tt.hint)
+			}
+		})
+	}
+}
+
+func TestShellWord(t *testing.T) {
+	tests := []struct{ in, want string }{
+		{"/var/log/a-1_b.pcap", "/var/log/a-1_b.pcap"},
+		{"a b", "'a b'"},
+		{"it's", `'it'\''s'`},
+		{"$(x)", "'$(x)'"},
+		{"", "''"},
+	}
+	for _, tt := range tests {
+		if got := shellWord(tt.in); got != tt.want {
+			t.Errorf("%q:\ngot  %s\nwant %s", tt.in, got, tt.want)
+		}
+	}
+}
+
+func TestGrouped(t *testing.T) {
+	tests := []struct {
+		in   int64
+		want string
+	}{{0, "0"}, {999, "999"}, {1000, "1,000"}, {262_144, "262,144"}, {1_234_567, "1,234,567"}}
+	for _, tt := range tests {
+		if got := grouped(tt.in); got != tt.want {
+			t.Errorf("got  %s\nwant %s", got, tt.want)
+		}
+	}
+}
+
+func TestOpenErrors(t *testing.T) {
+	dir := t.TempDir()
+	missing := filepath.Join(dir, "missing.pcap")
+	locked := filepath.Join(dir, "locked.pcap")
+	if err := os.WriteFile(locked, nil, 0); err != nil {
+		t.Fatal(err)
+	}
+	below := filepath.Join(locked, "x.pcap")
+	tests := []struct {
+		name, file, reason string
+		is                 error
+	}{
+		{"missing", missing, "no such file", fs.ErrNotExist},
+		{"locked", locked, "permission denied", fs.ErrPermission},
+		{"directory", dir, "is a directory", syscall.EISDIR},
+		{"file as directory", below, "not a directory", syscall.ENOTDIR},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if tt.name == "locked" && os.Geteuid() == 0 {
+				t.Skip("the superuser may read everything")
+			}
+			_, err := Open(tt.file)
+			if !errors.Is(err, tt.is) {
+				t.Errorf("got  %v\nwant %v", err, tt.is)
+			}
+			if want := tt.file + ": " + tt.reason; err == nil || err.Error() != want {
+				t.Errorf("got  %v\nwant %s", err, want)
+			}
+		})
+	}
+}
+
+// The text of every system error is checked here, because a test that runs as
+// the superuser cannot provoke them all.
+func TestSystemError(t *testing.T) {
+	opening := func(err error) error { return &fs.PathError{Op: "open", Path: "x", Err: err} }
+	tests := []struct {
+		name         string
+		in           error
+		reason, hint string
+	}{
+		{"x", opening(syscall.ENOENT), "no such file", ""},
+		{"x", opening(syscall.EACCES), "permission denied", "captures taken as root often belong to root: sudo chown $USER x"},
+		{"x", opening(syscall.EISDIR), "is a directory", "name the captures in it: x/*.pcap"},
+		{"x", opening(syscall.EIO), "input/output error", ""},
+		{stdinName, opening(syscall.EISDIR), "is a directory", ""},
+		{"x", io.ErrNoProgress, io.ErrNoProgress.Error(), ""},
+	}
+	for _, tt := range tests {
+		got := systemError(tt.name, tt.in)
+		if got.Reason != tt.reason || got.Hint != tt.hint || !errors.Is(got, tt.in) {
+			t.Errorf("got  %+v\nwant %s; %s", got, tt.reason, tt.hint)
+		}
+	}
+}
+
+// A length in the file must not decide how much is allocated, neither one that
+// is refused nor the largest that is believed.
+func TestLengthsAllocateNothing(t *testing.T) {
+	for _, length := range []uint32{capture.MaxCaptured, capture.MaxCaptured + 1, 1<<32 - 1} {
+		v := variants[0]
+		file := v.record(v.header(4, 1<<32-1, 1), 0, 0, length, length, []byte("x"))
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		r := mustReader(t, file)
+		var b capture.Batch
+		b.Packets = make([]capture.Packet, 0, capture.MaxPackets)
+		runtime.ReadMemStats(&before)
+		err := r.Read(&b)
+		runtime.ReadMemStats(&after)
+		if err == nil || err == io.EOF {
+			t.Fatalf("length %d: got %v\nwant damage", length, err)
+		}
+		if got, want := after.TotalAlloc-before.TotalAlloc, uint64(2*minChunk); got > want {
+			t.Errorf("length %d: allocated %d bytes\nwant at most %d", length, got, want)
+		}
+	}
+}

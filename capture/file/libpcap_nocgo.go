@@ -1,0 +1,18 @@
+//go:build !cgo
+
+package file
+
+import "qsniff/capture"
+
+// HasLibpcap tells whether this build can read through libpcap.
+const HasLibpcap = false
+
+// OpenLibpcap returns an error: libpcap is reached through cgo, and this build
+// has none.
+func OpenLibpcap(name string) (capture.Source, error) {
+	if name == stdinArg {
+		name = stdinName
+	}
+	return nil, &Error{File: name, Offset: wholeFile, Reason: "this build has no libpcap",
+		Hint: "use --reader native, or build with CGO_ENABLED=1 and the headers of libpcap"}
+}
