@@ -1,0 +1,156 @@
+package netlayer
+
+import (
+	"encoding/binary"
+	"net/netip"
+)
+
+const (
+	ipv4MinLen = 20
+	ipv6Len    = 40
+
+	moreFragments  = 0x2000 // IPv4 flag MF
+	fragmentOffset = 0x1fff // IPv4, in units of 8 bytes
+)
+
+// IP protocol numbers. The extension headers are those of IPv6.
+const (
+	ProtoICMP     = 1
+	ProtoTCP      = 6
+	ProtoUDP      = 17
+	ProtoICMPv6   = 58
+	extHopByHop   = 0
+	extRouting    = 43
+	extFragment   = 44
+	extAuth       = 51
+	extDstOptions = 60
+)
+
+// ipv4 reads an IPv4 packet (RFC 791). What follows the total length is padding
+// of the link. A total length of 0 is what the capture of a packet shows that
+// the network card was to cut up (segmentation offload): the frame decides.
+func (p *Packet) ipv4(b []byte, wire int) {
+	if len(b) < ipv4MinLen {
+		p.Stop = endsIn(ShortIP, BadIP, wire, ipv4MinLen)
+		return
+	}
+	header := int(b[0]&0x0f) * 4
+	total := int(binary.BigEndian.Uint16(b[2:]))
+	if total == 0 || total > wire {
+		total = wire
+	}
+	if b[0]>>4 != 4 || header < ipv4MinLen || total < header {
+		p.Stop = BadIP
+		return
+	}
+	p.IPID = binary.BigEndian.Uint16(b[4:])
+	p.TTL = b[8]
+	p.Proto = b[9]
+	p.Src = netip.AddrPortFrom(netip.AddrFrom4([4]byte(b[12:16])), 0)
+	p.Dst = netip.AddrPortFrom(netip.AddrFrom4([4]byte(b[16:20])), 0)
+	if len(b) < header {
+		p.Stop = ShortIP
+		return
+	}
+	flags := binary.BigEndian.Uint16(b[6:])
+	b, wire = b[header:min(len(b), total)], total-header
+	if flags&(moreFragments|fragmentOffset) != 0 {
+		p.Frag = Frag{
+			Set:  true,
+			More: flags&moreFragments != 0,
+			Off:  uint32(flags&fragmentOffset) * 8,
+			ID:   uint32(p.IPID),
+		}
+		p.Payload, p.Wire = b, wire
+		return
+	}
+	p.transport(b, wire)
+}
+
+// ipv6 reads an IPv6 packet (RFC 8200). A payload length of 0 is a jumbogram or
+// segmentation offload: the frame decides.
+func (p *Packet) ipv6(b []byte, wire int) {
+	if len(b) < ipv6Len {
+		p.Stop = endsIn(ShortIP, BadIP, wire, ipv6Len)
+		return
+	}
+	if b[0]>>4 != 6 {
+		p.Stop = BadIP
+		return
+	}
+	p.Proto = b[6]
+	p.TTL = b[7]
+	p.Src = netip.AddrPortFrom(netip.AddrFrom16([16]byte(b[8:24])), 0)
+	p.Dst = netip.AddrPortFrom(netip.AddrFrom16([16]byte(b[24:40])), 0)
+	length := int(binary.BigEndian.Uint16(b[4:]))
+	b, wire = b[ipv6Len:], wire-ipv6Len
+	if length != 0 && length < wire {
+		wire = length
+		b = b[:min(len(b), wire)]
+	}
+	p.extensions(b, wire)
+}
+
+// extensions walks the IPv6 extension headers in front of b, of which p.Proto
+// names the first, up to a fragment header or the transport.
+func (p *Packet) extensions(b []byte, wire int) {
+	for count := 0; ; count++ {
+		if !isExtension(p.Proto) {
+			p.transport(b, wire)
+			return
+		}
+		if count == maxExtensions {
+			p.Stop = TooDeep
+			return
+		}
+		// No extension header is shorter than 8 bytes, and the first two of
+		// every one are the next header and the length.
+		n := 8
+		if len(b) >= n {
+			n = extensionLen(p.Proto, b[1])
+		}
+		if len(b) < n || wire < n {
+			p.Stop = endsIn(ShortIP, BadIP, wire, n)
+			return
+		}
+		fragment := p.Proto == extFragment
+		p.Proto = b[0]
+		if fragment {
+			p.fragment(b, wire)
+			return
+		}
+		b, wire = b[n:], wire-n
+	}
+}
+
+// fragment reads the fragment header at the start of b (RFC 8200 section 4.5).
+func (p *Packet) fragment(b []byte, wire int) {
+	field := binary.BigEndian.Uint16(b[2:])
+	p.Frag = Frag{
+		Set:  true,
+		More: field&1 != 0,
+		Off:  uint32(field &^ 7), // units of 8 bytes, in the upper 13 bits
+		ID:   binary.BigEndian.Uint32(b[4:]),
+	}
+	p.Payload, p.Wire = b[8:], wire-8
+}
+
+func isExtension(proto uint8) bool {
+	switch proto {
+	case extHopByHop, extRouting, extFragment, extAuth, extDstOptions:
+		return true
+	}
+	return false
+}
+
+// extensionLen is the length in bytes of a header whose second byte is n. The
+// authentication header counts words (RFC 4302), the fragment header is fixed.
+func extensionLen(proto, n uint8) int {
+	switch proto {
+	case extFragment:
+		return 8
+	case extAuth:
+		return (int(n) + 2) * 4
+	}
+	return (int(n) + 1) * 8
+}

@@ -1,0 +1,43 @@
+package netlayer
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"net/netip"
+)
+
+// Three odd numbers without structure: the fractions of the golden ratio and of
+// the square roots of 2 and 3, to 64 bits.
+const (
+	keyA = 0x9e3779b97f4a7c15
+	keyB = 0x6a09e667f3bcc909
+	keyC = 0xbb67ae8584caa73b
+)
+
+// Partition is a number below Partitions that depends on the two addresses
+// alone, not on their order and not on the ports: both directions meet, and so
+// do the datagrams and the port-less fragments of one pair. The hash has no
+// seed, since a file must give the same evictions and so the same output every
+// time.
+func (p *Packet) Partition() uint8 {
+	sum := addrHash(p.Src.Addr()) + addrHash(p.Dst.Addr())
+	return uint8(fold(sum^keyA, keyC) % Partitions)
+}
+
+// addrHash does without As16 for IPv4: putting the 16 bytes together and
+// reading them again takes longer than the rest of the hash.
+func addrHash(a netip.Addr) uint64 {
+	if a.Is4() {
+		b := a.As4()
+		return fold(uint64(binary.BigEndian.Uint32(b[:]))^keyA, keyB)
+	}
+	b := a.As16()
+	return fold(binary.BigEndian.Uint64(b[:8])^keyA, binary.BigEndian.Uint64(b[8:])^keyB)
+}
+
+// fold multiplies to 128 bits and adds the halves without carry, which makes
+// every bit of the result depend on every bit of both factors.
+func fold(a, b uint64) uint64 {
+	hi, lo := bits.Mul64(a, b)
+	return hi ^ lo
+}

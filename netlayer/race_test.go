@@ -1,0 +1,5 @@
+//go:build race
+
+package netlayer
+
+const raceEnabled = true

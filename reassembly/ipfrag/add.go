@@ -1,0 +1,159 @@
+package ipfrag
+
+import "qsniff/netlayer"
+
+// Add takes the fragment p (p.Frag.Set) that came with the given frame number
+// at nanos, and returns the datagram if that completes it, else nil. It copies
+// what it needs. Sets that expire, are evicted or turn out bad on the way go to
+// Abandoned before it returns.
+func (t *Table) Add(p *netlayer.Packet, frame uint64, nanos int64) *Datagram {
+	t.Expire(nanos)
+	t.n.Fragments++
+	if !t.plausible(p) {
+		return nil
+	}
+	k := keyOf(p)
+	if p.Frag.Off == 0 && !p.Frag.More {
+		// An atomic fragment is whole, whatever else has its id (RFC 6946).
+		return t.single(p, &k, frame, nanos)
+	}
+	s := t.find(&k)
+	if s == none {
+		s = t.insert(&k, nanos)
+	}
+	if t.place(s, p, frame) {
+		t.sets[s].last = max(t.sets[s].last, nanos)
+	}
+	if set := &t.sets[s]; set.dead || set.total == 0 || set.have != set.total {
+		return nil
+	}
+	t.n.Joined++
+	t.assemble(s, Joined)
+	t.remove(s)
+	return &t.out
+}
+
+// plausible checks what a fragment shows by itself. Empty fragments say nothing
+// and could be sent for ever; all but the last end on a border of 8 bytes (RFC
+// 791 section 3.2, RFC 8200 section 4.5).
+func (t *Table) plausible(p *netlayer.Packet) bool {
+	switch {
+	case p.Wire <= 0 || p.Frag.More && p.Wire%8 != 0:
+		t.n.Bad++
+	case p.Wire > maxLength || int(p.Frag.Off) > maxLength-p.Wire:
+		t.n.TooLong++
+	default:
+		return true
+	}
+	return false
+}
+
+// place puts the fragment into set i, or gives the set up if it cannot belong.
+// It reports whether the fragment was taken.
+func (t *Table) place(i uint32, p *netlayer.Packet, frame uint64) bool {
+	s := &t.sets[i]
+	off, end := p.Frag.Off, p.Frag.Off+uint32(p.Wire)
+	if s.dead || !s.fits(t, p.Frag.More, end) {
+		t.n.Bad++
+		return false
+	}
+	before, after := t.neighbours(s, off)
+	if after != none && t.frags[after].off == off && t.frags[after].end() == end {
+		if t.equal(after, p.Payload) {
+			t.n.Duplicates++
+			return false
+		}
+		t.giveUp(i, Overlap, &t.n.Overlaps)
+		return false
+	}
+	if before != none && t.frags[before].end() > off || after != none && t.frags[after].off < end {
+		t.giveUp(i, Overlap, &t.n.Overlaps)
+		return false
+	}
+	if s.count == maxFragments {
+		t.giveUp(i, TooMany, &t.n.TooMany)
+		return false
+	}
+	t.link(i, before, after, t.store(i, p.Payload), p, frame)
+	return true
+}
+
+// link puts the stored fragment n between its neighbours in set i.
+func (t *Table) link(i, before, after, n uint32, p *netlayer.Packet, frame uint64) {
+	s, f := &t.sets[i], &t.frags[n]
+	f.frame, f.off, f.wire, f.next = frame, p.Frag.Off, uint32(p.Wire), after
+	if before == none {
+		s.frags = n
+	} else {
+		t.frags[before].next = n
+	}
+	if after == none {
+		s.tail = n
+	}
+	if f.off == 0 || s.count == 0 {
+		s.proto, s.ttl = p.Proto, p.TTL
+	}
+	if !p.Frag.More {
+		s.total = f.end()
+	}
+	s.count++
+	s.have += f.wire
+}
+
+// fits tells whether a fragment up to end agrees with what the set knows of its
+// length: one end, which only a last fragment reaches, and nothing beyond it.
+func (s *set) fits(t *Table, more bool, end uint32) bool {
+	switch {
+	case s.total != 0 && more:
+		return end < s.total
+	case s.total != 0:
+		return end == s.total
+	}
+	return more || s.tail == none || t.frags[s.tail].end() < end
+}
+
+// neighbours are the last fragment that starts before off and the first that
+// does not. Fragments mostly come in order, so the end is tried first.
+func (t *Table) neighbours(s *set, off uint32) (before, after uint32) {
+	if s.tail != none && t.frags[s.tail].off < off {
+		return s.tail, none
+	}
+	before, after = none, s.frags
+	for after != none && t.frags[after].off < off {
+		before, after = after, t.frags[after].next
+	}
+	return before, after
+}
+
+// equal compares what was captured of both: another interface may have had
+// another snap length.
+func (t *Table) equal(n uint32, b []byte) bool {
+	f := &t.frags[n]
+	left := min(int(f.got), len(b))
+	for block := f.block; left > 0; block = t.next[block] {
+		k := min(left, blockSize)
+		if string(t.block(block)[:k]) != string(b[:k]) {
+			return false
+		}
+		b, left = b[k:], left-k
+	}
+	return true
+}
+
+// giveUp abandons a set whose fragments contradict each other. It stays, empty,
+// until it expires.
+func (t *Table) giveUp(i uint32, why Why, count *uint64) {
+	*count++
+	t.abandon(i, why)
+	t.release(i)
+	t.sets[i].dead = true
+}
+
+func keyOf(p *netlayer.Packet) key {
+	src, dst := p.Src.Addr(), p.Dst.Addr()
+	k := key{src: src.As16(), dst: dst.As16(), id: p.Frag.ID, version: 6}
+	if src.Is4() {
+		k.version, k.proto = 4, p.Proto
+	}
+	return k
+}

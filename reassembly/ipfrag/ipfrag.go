@@ -1,0 +1,148 @@
+// Package ipfrag joins the fragments of IPv4 and IPv6 datagrams in a fixed
+// amount of memory. It follows RFC 791, RFC 5722 and RFC 8200: fragments that
+// overlap lose the whole datagram. It does not look into what it joins, judges
+// no checksum, and is no model of any one host: what a receiver with other
+// rules made of the same fragments, it cannot say. One goroutine uses a Table.
+package ipfrag
+
+import (
+	"hash/maphash"
+	"net/netip"
+
+	"qsniff/netlayer"
+	"qsniff/reassembly"
+)
+
+// Why says how a set of fragments ended.
+type Why uint8
+
+// The ends. Only Joined is a complete one.
+const (
+	Joined  Why = iota
+	Expired     // a fragment was missing for too long
+	Evicted     // memory was needed for newer sets
+	Ended       // the capture ended first
+	Overlap     // two fragments claimed the same bytes
+	TooMany     // more fragments than the limit
+	numWhys
+)
+
+var whyNames = [numWhys]string{
+	"joined", "expired", "evicted", "capture ended", "overlapping fragments", "too many fragments",
+}
+
+func (w Why) String() string { return whyNames[w] }
+
+// Datagram is a joined IP payload, or what there is of one. It and all it
+// points to belong to the Table and are valid until the next call of it.
+type Datagram struct {
+	Src, Dst netip.AddrPort // the ports are 0
+	ID       uint32         // 16 bits in IPv4
+	Proto    uint8          // of the first fragment; in IPv6 it may be an extension header
+	TTL      uint8          // or hop limit, of the first fragment
+	Why      Why
+	Complete bool // every byte was sent: Why is Joined
+	// Data is what was captured without a gap from the start on: less than
+	// Wire if the set is incomplete or the snap length cut a fragment.
+	Data []byte
+	// Wire is the length sent, in bytes. If the last fragment never came,
+	// nobody but the UDP header knows it, and Wire is the most that it can be.
+	Wire int
+	// Pieces are the fragments in order of offset, with their extents on the
+	// wire: they may reach beyond Data.
+	Pieces      []reassembly.Piece
+	First, Last int64 // arrival of the earliest and the latest fragment, Unix nanoseconds
+}
+
+// Decode overwrites p with what the datagram holds, as if it had come in one
+// packet. p.Payload points into d.Data.
+func (d *Datagram) Decode(p *netlayer.Packet) {
+	*p = netlayer.Packet{Src: d.Src, Dst: d.Dst, Proto: d.Proto, TTL: d.TTL}
+	if d.Src.Addr().Is4() {
+		p.IPID = uint16(d.ID)
+	}
+	p.DecodeJoined(d.Data, d.Wire)
+}
+
+// Counters are running totals. Every fragment that was added is still held,
+// was refused (Duplicates, Bad, TooLong) or went with its set.
+type Counters struct {
+	Fragments  uint64 // added
+	Joined     uint64 // datagrams completed
+	Duplicates uint64 // fragments that repeated one that was there
+	Bad        uint64 // fragments refused: impossible length, beyond the end, second end, or of a set given up
+	TooLong    uint64 // fragments refused: end beyond 65,535
+	Overlaps   uint64 // sets given up: two fragments claimed the same bytes
+	TooMany    uint64 // sets given up: more fragments than the limit
+	Expired    uint64 // sets that waited too long
+	Evicted    uint64 // sets that made room for newer ones
+	Ended      uint64 // sets that the end of the capture left incomplete
+}
+
+// Table holds the sets of fragments that are not complete yet.
+type Table struct {
+	// Abandoned, if not nil, is called with every incomplete set whose
+	// start is there, when it is given up, from inside Add, Expire or Flush.
+	// It must not call the Table.
+	Abandoned func(*Datagram)
+
+	n    Counters
+	seed maphash.Seed
+	out  Datagram
+	buf  [maxLength]byte
+
+	index []uint32 // heads of the chains of sets, by hash
+	sets  []set
+	frags []fragment
+	data  []byte   // blockSize bytes for each block
+	next  []uint32 // of each block: the next of its fragment or of the free ones
+
+	freeSet, freeFrag, freeBlock uint32
+	blocksLeft                   int
+	oldest, newest               uint32 // the sets by age
+}
+
+// New returns a Table that takes maxBytes of memory at once and never more,
+// except that it needs about 220 KB to join the largest datagram.
+func New(maxBytes int) *Table {
+	blocks := (max(maxBytes, minBytes) - fixedBytes) / blockCost
+	t := &Table{
+		seed:  maphash.MakeSeed(),
+		sets:  make([]set, blocks/blocksPerSet),
+		frags: make([]fragment, blocks),
+		data:  make([]byte, blocks*blockSize),
+		next:  make([]uint32, blocks),
+	}
+	t.index = make([]uint32, indexSize(len(t.sets)))
+	t.out.Pieces = make([]reassembly.Piece, 0, maxFragments)
+	t.clear()
+	return t
+}
+
+// Counters returns the totals so far.
+func (t *Table) Counters() Counters { return t.n }
+
+// Expire gives up the sets whose time is over at nanos, oldest first. Add does
+// it too; Expire is for times without fragments.
+func (t *Table) Expire(nanos int64) {
+	for t.oldest != none && nanos-t.sets[t.oldest].first >= expiry {
+		s := t.oldest
+		if !t.sets[s].dead {
+			t.n.Expired++
+			t.abandon(s, Expired)
+		}
+		t.remove(s)
+	}
+}
+
+// Flush gives up all sets, oldest first: the capture has ended.
+func (t *Table) Flush() {
+	for t.oldest != none {
+		s := t.oldest
+		if !t.sets[s].dead {
+			t.n.Ended++
+			t.abandon(s, Ended)
+		}
+		t.remove(s)
+	}
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package ipfrag
+
+const raceEnabled = false

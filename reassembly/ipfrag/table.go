@@ -1,0 +1,185 @@
+package ipfrag
+
+import (
+	"hash/maphash"
+	"math/bits"
+)
+
+// none ends every chain of indexes.
+const none = ^uint32(0)
+
+// key tells the sets of fragments apart. The protocol is part of it in IPv4
+// (RFC 791 section 3.2) and 0 in IPv6, where fragments of one datagram may name
+// different ones and the first counts (RFC 8200 section 4.5).
+type key struct {
+	src, dst [16]byte
+	id       uint32
+	proto    uint8
+	version  uint8
+}
+
+// set is the fragments of one datagram, as far as they came.
+type set struct {
+	key          key
+	first, last  int64  // arrival of the earliest and the latest
+	frags        uint32 // sorted by offset
+	tail         uint32 // the last of them
+	have         uint32 // bytes that they cover on the wire
+	total        uint32 // length of the datagram, 0 as long as its last fragment is missing
+	chain        uint32 // next in the index, or of the free ones
+	older, newer uint32
+	count        uint16 // of frags
+	proto, ttl   uint8
+	dead         bool // given up; stays so that what still comes is refused (RFC 5722 section 4)
+}
+
+// fragment is one of them. The snap length may have cut it: got <= wire.
+type fragment struct {
+	frame     uint64
+	off       uint32
+	wire, got uint32 // bytes
+	block     uint32 // first of the blocks with the bytes
+	next      uint32 // in the set, or of the free ones
+}
+
+func (f *fragment) end() uint32 { return f.off + f.wire }
+
+// indexSize is a power of two that keeps chains short.
+func indexSize(sets int) int { return 1 << bits.Len(uint(sets)) }
+
+// clear makes everything free.
+func (t *Table) clear() {
+	for i := range t.index {
+		t.index[i] = none
+	}
+	for i := range t.sets {
+		t.sets[i].chain = uint32(i) + 1
+	}
+	for i := range t.frags {
+		t.frags[i].next = uint32(i) + 1
+		t.next[i] = uint32(i) + 1
+	}
+	t.sets[len(t.sets)-1].chain = none
+	t.frags[len(t.frags)-1].next = none
+	t.next[len(t.next)-1] = none
+	t.blocksLeft = len(t.next)
+	t.oldest, t.newest = none, none
+}
+
+// bucket is the head of k's chain. The hash has a seed of its own in each
+// Table, so that nobody can aim at a chain. What the Table does cannot depend
+// on it: chains are searched to the end and eviction goes by age.
+func (t *Table) bucket(k *key) *uint32 {
+	return &t.index[maphash.Comparable(t.seed, *k)&uint64(len(t.index)-1)]
+}
+
+func (t *Table) find(k *key) uint32 {
+	s := *t.bucket(k)
+	for s != none && t.sets[s].key != *k {
+		s = t.sets[s].chain
+	}
+	return s
+}
+
+// insert adds an empty set for k as the newest, evicting the oldest if all are
+// in use.
+func (t *Table) insert(k *key, nanos int64) uint32 {
+	if t.freeSet == none {
+		t.evict(none)
+	}
+	s := t.freeSet
+	t.freeSet = t.sets[s].chain
+	head := t.bucket(k)
+	t.sets[s] = set{
+		key: *k, first: nanos, last: nanos, frags: none, tail: none,
+		chain: *head, older: t.newest, newer: none,
+	}
+	*head = s
+	if t.newest == none {
+		t.oldest = s
+	} else {
+		t.sets[t.newest].newer = s
+	}
+	t.newest = s
+	return s
+}
+
+// evict gives up the oldest set but keep, which is being added to.
+func (t *Table) evict(keep uint32) {
+	s := t.oldest
+	if s == keep {
+		s = t.sets[s].newer
+	}
+	if !t.sets[s].dead {
+		t.n.Evicted++
+		t.abandon(s, Evicted)
+	}
+	t.remove(s)
+}
+
+// remove takes the set out of the table and frees all it holds.
+func (t *Table) remove(i uint32) {
+	t.release(i)
+	s := &t.sets[i]
+	link := t.bucket(&s.key)
+	for *link != i {
+		link = &t.sets[*link].chain
+	}
+	*link = s.chain
+	if s.older == none {
+		t.oldest = s.newer
+	} else {
+		t.sets[s.older].newer = s.newer
+	}
+	if s.newer == none {
+		t.newest = s.older
+	} else {
+		t.sets[s.newer].older = s.older
+	}
+	s.chain, t.freeSet = t.freeSet, i
+}
+
+// release frees the fragments of a set.
+func (t *Table) release(i uint32) {
+	s := &t.sets[i]
+	for s.frags != none {
+		n := s.frags
+		f := &t.frags[n]
+		s.frags = f.next
+		for f.block != none {
+			b := f.block
+			f.block = t.next[b]
+			t.next[b], t.freeBlock = t.freeBlock, b
+			t.blocksLeft++
+		}
+		f.next, t.freeFrag = t.freeFrag, n
+	}
+	s.tail, s.count, s.have = none, 0, 0
+}
+
+// store copies b into blocks for set i, evicting other sets until there is
+// room, and returns a new fragment. One set alone always fits (minBytes).
+func (t *Table) store(i uint32, b []byte) uint32 {
+	for t.freeFrag == none || t.blocksLeft*blockSize < len(b) {
+		t.evict(i)
+	}
+	n := t.freeFrag
+	f := &t.frags[n]
+	t.freeFrag = f.next
+	*f = fragment{got: uint32(len(b)), block: none, next: none}
+	link := &f.block
+	for len(b) > 0 {
+		block := t.freeBlock
+		t.freeBlock = t.next[block]
+		t.blocksLeft--
+		b = b[copy(t.block(block), b):]
+		t.next[block] = none
+		*link = block
+		link = &t.next[block]
+	}
+	return n
+}
+
+func (t *Table) block(i uint32) []byte {
+	return t.data[int(i)*blockSize:][:blockSize]
+}
