@@ -1,0 +1,162 @@
+package a2s
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"qsniff/dissect"
+	"qsniff/internal/splithdr"
+)
+
+// The opcodes: the byte behind FF FF FF FF.
+const (
+	opChallenge    = 'A'
+	opPlayers      = 'D'
+	opRules        = 'E'
+	opInfo         = 'I'
+	opInfoReq      = 'T'
+	opPlayersReq   = 'U'
+	opRulesReq     = 'V'
+	opGetChallenge = 'W'
+	opPing         = 'i'
+	opAck          = 'j'
+)
+
+const (
+	headerLen = 4
+	bodyOff   = headerLen + 1
+)
+
+// The message types.
+var (
+	typeInfoReq = dissect.Type{Name: "A2S_INFO", Asks: dissect.AskInfo,
+		Doc: "asks for name, map, players, game", Summary: []*dissect.Def{&defChallenge, &defPadding}}
+	typePlayersReq = dissect.Type{Name: "A2S_PLAYER", Asks: dissect.AskPlayers,
+		Doc: "asks who plays", Summary: []*dissect.Def{&defChallenge, &defPadding}}
+	typeRulesReq = dissect.Type{Name: "A2S_RULES", Asks: dissect.AskRules,
+		Doc: "asks for the server's settings", Summary: []*dissect.Def{&defChallenge, &defPadding}}
+	typeGetChallenge = dissect.Type{Name: "A2S_SERVERQUERY_GETCHALLENGE", Asks: dissect.AskChallenge,
+		Doc: "asks for a challenge; obsolete"}
+	typePing = dissect.Type{Name: "A2A_PING", Asks: dissect.AskPing, Doc: "asks for a sign of life; obsolete"}
+
+	typeChallenge = dissect.Type{Name: "S2C_CHALLENGE", Reply: true,
+		Asks: dissect.AskInfo | dissect.AskPlayers | dissect.AskRules | dissect.AskChallenge,
+		Doc:  "a number to send back", Summary: []*dissect.Def{&defChallenge}}
+	typeInfo = dissect.Type{Name: "S2A_INFO_SRC", Reply: true, Asks: dissect.AskInfo, Doc: "name, map, players, game",
+		Summary: []*dissect.Def{&defName, &defMap, &defPlayers, &defMaxPlayers, &defGame, &defAppID}}
+	typePlayers = dissect.Type{Name: "S2A_PLAYER", Reply: true, Asks: dissect.AskPlayers, Doc: "who plays",
+		Summary: []*dissect.Def{&defPlayerCount}}
+	typeRules = dissect.Type{Name: "S2A_RULES", Reply: true, Asks: dissect.AskRules, Doc: "the server's settings",
+		Summary: []*dissect.Def{&defRuleCount}}
+	typeAck = dissect.Type{Name: "A2A_ACK", Reply: true, Asks: dissect.AskPing, Doc: "a sign of life",
+		Summary: []*dissect.Def{&defBody}}
+)
+
+var byOpcode = [256]*dissect.Type{
+	opInfoReq: &typeInfoReq, opPlayersReq: &typePlayersReq, opRulesReq: &typeRulesReq,
+	opGetChallenge: &typeGetChallenge, opPing: &typePing, opChallenge: &typeChallenge,
+	opInfo: &typeInfo, opPlayers: &typePlayers, opRules: &typeRules, opAck: &typeAck,
+}
+
+var proto = dissect.Proto{
+	Name: "a2s",
+	Doc:  "Source server queries, and every game that answers them through Steam",
+	Types: []*dissect.Type{&typeInfoReq, &typePlayersReq, &typeRulesReq, &typeGetChallenge, &typePing,
+		&typeChallenge, &typeInfo, &typePlayers, &typeRules, &typeAck},
+	Defs:   defs,
+	Codes:  codes,
+	Ports:  ports(),
+	Splits: []splithdr.Engine{splithdr.Source, splithdr.SourceOld, splithdr.None},
+}
+
+// ports lists where games answer queries by default.
+func ports() []uint16 {
+	ps := []uint16{2303, 2305, 2457, 16261, 21025, 26900, 26901, 28015, 28016, 28017}
+	for p := uint16(27000); p <= 27050; p++ {
+		ps = append(ps, p)
+	}
+	return ps
+}
+
+// Dissector reads A2S messages. It has no state.
+type Dissector struct{}
+
+// New returns the dissector.
+func New() *Dissector { return &Dissector{} }
+
+// Proto describes the protocol.
+func (*Dissector) Proto() *dissect.Proto { return &proto }
+
+// Probe judges b by its structure.
+func (*Dissector) Probe(c *dissect.Context, b []byte) (dissect.Confidence, *dissect.Type) {
+	off, ok := body(c, b)
+	if !ok {
+		return dissect.No, nil
+	}
+	t := byOpcode[b[off-1]]
+	if t == nil {
+		return dissect.No, nil
+	}
+	p := probe{b: b[off:], cut: c.Wire > len(b), length: max(c.Wire, len(b)) - off}
+	return p.judge(b[off-1]), t
+}
+
+// body returns the offset behind the opcode. A message joined from parts may
+// lack the FF FF FF FF; only the replies with enough structure to be told
+// without it are taken then.
+func body(c *dissect.Context, b []byte) (int, bool) {
+	if len(b) >= bodyOff && binary.LittleEndian.Uint32(b) == 0xffff_ffff {
+		return bodyOff, true
+	}
+	if c.FromSplit != splithdr.None && len(b) > 1 && bytes.IndexByte([]byte{opInfo, opPlayers, opRules}, b[0]) >= 0 {
+		return 1, true
+	}
+	return 0, false
+}
+
+// Dissect fills m with the message in b.
+func (*Dissector) Dissect(c *dissect.Context, b []byte, m *dissect.Message) {
+	cur := m.Cursor(c)
+	off, ok := body(c, b)
+	if !ok {
+		cur.I32(&defHeader)
+		cur.U8(&defOpcode)
+		cur.Done()
+		return
+	}
+	if off == bodyOff {
+		cur.I32(&defHeader)
+	}
+	op := cur.U8(&defOpcode)
+	m.Type = byOpcode[op]
+	switch op {
+	case opInfoReq:
+		infoRequest(c, cur)
+	case opPlayersReq, opRulesReq:
+		trailer(cur)
+	case opGetChallenge:
+		cur.Expert(&codeDeprecated, 0, 0)
+		trailer(cur)
+	case opPing:
+		cur.Expert(&codeDeprecated, 0, 0)
+		if cur.Left() == 1 {
+			cur.Take(&defTerminator, 1)
+		}
+	case opChallenge:
+		cur.I32(&defChallenge)
+	case opInfo:
+		info(cur, m)
+	case opPlayers:
+		players(c, cur)
+	case opRules:
+		rules(cur)
+	case opAck:
+		if cur.Left() > 0 {
+			cur.LastCString(&defBody)
+		}
+	}
+	cur.Done()
+	if m.Type != nil && !m.Type.Reply {
+		m.Learn.Asked = m.Type.Asks
+	}
+}

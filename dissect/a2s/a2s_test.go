@@ -1,0 +1,236 @@
+package a2s
+
+import (
+	"testing"
+
+	"qsniff/dissect"
+	"qsniff/finding"
+	"qsniff/internal/dissecttest"
+	"qsniff/internal/splithdr"
+)
+
+const (
+	infoAll = `ffffffff 49 11 "Test server" 00 "de_dust2" 00 "csgo" 00 "Counter-Strike: Global Offensive" 00
+		da02 03 10 01 "dl" 00 01 "1.38.7.9" 00 f1 8769 04e0eca764174001 8c69 "My TV" 00 "empty,secure" 00 da02000000000000`
+	infoShip = `ffffffff 49 07 "Ship server" 00 "atalanta" 00 "ship" 00 "The Ship" 00
+		6009 02 20 01 "dw" 00 01 00 02 05 "1.0.0.16" 00`
+	players2    = `ffffffff 44 02 00 "Ann" 00 0e000000 b4970044 00 "Bob" 00 feffffff 6924d943`
+	playersShip = `ffffffff 44 02 00 "Shipmate1" 00 00000000 000080bf 01 "Ann" 00 02000000 48217c43
+		03000000 d6060000 00000000 3cf6ffff`
+	rules2 = `ffffffff 45 0200 "mp_timelimit" 00 "20" 00 "sv_gravity" 00 "800" 00`
+)
+
+// The statuses and findings of messages that are not plain. Values are checked
+// by the captures in pcapfiles.
+func TestDissect(t *testing.T) {
+	for _, tc := range []struct {
+		name, in string
+		typ      string
+		status   dissect.Status
+		findings string
+	}{
+		{"info", infoAll, "S2A_INFO_SRC", dissect.Complete, ""},
+		{"info of The Ship", infoShip, "S2A_INFO_SRC", dissect.Complete, ""},
+		{"info, terminator of the version missing", infoShip[:len(infoShip)-2], "S2A_INFO_SRC", dissect.Complete, ""},
+		{"info, EDF one byte short", infoAll[:len(infoAll)-2], "S2A_INFO_SRC", dissect.Malformed, "A2S-S13"},
+		{"info, byte behind EDF", infoAll + "00", "S2A_INFO_SRC", dissect.Complete, "A2S-S13"},
+		{"info, slots wrapped", `ffffffff 49 11 00 00 00 00 0000 50 20 00 "dl" 00 00 "1" 00`, "S2A_INFO_SRC", dissect.Complete, "A2S-S12"},
+		{"request of 24 bytes", `ffffffff 54 "Source Engine Query"`, "A2S_INFO", dissect.Complete, ""},
+		{"request with challenge", `ffffffff 54 "Source Engine Query" 00 4ba1d522`, "A2S_INFO", dissect.Complete, ""},
+		{"request padded", `ffffffff 54 "Source Engine Query" 00 00000000 0000`, "A2S_INFO", dissect.Complete, "A2S-C11"},
+		{"request, three bytes of challenge", `ffffffff 54 "Source Engine Query" 00 4ba1d5`, "A2S_INFO", dissect.Malformed, "A2S-C05"},
+		{"request, challenge as text", `ffffffff 55 "584425803"`, "A2S_PLAYER", dissect.Complete, "A2S-C05"},
+		{"request without its text", `ffffffff 54 4ba1d522`, "A2S_INFO", dissect.Complete, "A2S-C02"},
+		{"obsolete challenge request", `ffffffff 57 ffffffff`, "A2S_SERVERQUERY_GETCHALLENGE", dissect.Complete, "A2S-C07"},
+		{"ping with line feed", `ffffffff 69 0a`, "A2A_PING", dissect.Complete, "A2S-C07"},
+		{"ack, GoldSource", `ffffffff 6a 00`, "A2A_ACK", dissect.Complete, ""},
+		{"ack, bare", `ffffffff 6a`, "A2A_ACK", dissect.Complete, ""},
+		{"challenge with a byte too many", `ffffffff 41 4ba1d522 00`, "S2C_CHALLENGE", dissect.Complete, ""},
+		{"players", players2, "S2A_PLAYER", dissect.Complete, ""},
+		{"players of The Ship", playersShip, "S2A_PLAYER", dissect.Complete, ""},
+		{"players, one still joining", `ffffffff 44 03` + players2[len(`ffffffff 44 02`):], "S2A_PLAYER", dissect.Complete, "A2S-S07 note"},
+		{"players, list cut on a border", `ffffffff 44 09` + players2[len(`ffffffff 44 02`):], "S2A_PLAYER", dissect.Complete, "A2S-S07"},
+		{"players, count wrapped", `ffffffff 44 01` + players2[len(`ffffffff 44 02`):], "S2A_PLAYER", dissect.Complete, "A2S-S07"},
+		{"players, cut in a value", players2[:len(players2)-2], "S2A_PLAYER", dissect.Malformed, "A2S-S07"},
+		{"rules", rules2, "S2A_RULES", dissect.Complete, ""},
+		{"rules, cut in a name", `ffffffff 45 0300 "coop" 00 "0" 00 "mp_timelimit" 00 "20" 00 "sv_gravi"`, "S2A_RULES", dissect.Malformed, "A2S-S07"},
+		{"rules, cut on a border", `ffffffff 45 0300 "coop" 00 "0" 00`, "S2A_RULES", dissect.Complete, "A2S-S07"},
+		{"rules, binary page", `ffffffff 45 0100 0101 00 020103 00`, "S2A_RULES", dissect.Complete, "A2S-S11"},
+		{"nothing behind the opcode", `ffffffff 49`, "S2A_INFO_SRC", dissect.Malformed, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			b := dissecttest.Unhex(t, tc.in)
+			m := dissecttest.Run(New(), dissecttest.Context(len(b)), b)
+			dissecttest.Invariants(t, m)
+			if m.Type == nil || m.Type.Name != tc.typ || m.Status != tc.status {
+				t.Errorf("got  %v %v\nwant %s %v", m.Type, m.Status, tc.typ, tc.status)
+			}
+			if got := dissecttest.Findings(m); got != tc.findings {
+				t.Errorf("findings\ngot  %q\nwant %q", got, tc.findings)
+			}
+		})
+	}
+}
+
+func TestProbe(t *testing.T) {
+	for _, tc := range []struct {
+		name, in string
+		want     dissect.Confidence
+	}{
+		{"info request", `ffffffff 54 "Source Engine Query" 00`, dissect.Certain},
+		{"players request, first", `ffffffff 55 ffffffff`, dissect.Certain},
+		{"rules request, retry", `ffffffff 56 4ba1d522`, dissect.Likely},
+		{"players request, bare", `ffffffff 55`, dissect.Maybe},
+		{"challenge", `ffffffff 41 4ba1d522`, dissect.Likely},
+		{"challenge of five FF and eight bytes", `ffffffff ff 41 3242594553934371`, dissect.No},
+		{"Source connect challenge", `ffffffff 41 33494f5a 78563412 c421fa03`, dissect.No},
+		{"GoldSource connect challenge", `ffffffff 41 "00000000 584425803 2" 0a00`, dissect.No},
+		{"info", infoAll, dissect.Certain},
+		{"info of Frontlines", `ffffffff 49 02 "name" 00 "map" 00 "mod" 00 "mode" 00 "description" 00 "1.0" 00 14b4 05 20 "dl" 00`, dissect.No},
+		{"players", players2, dissect.Likely},
+		{"no players", `ffffffff 44 00`, dissect.Maybe},
+		{"players with an impossible time", `ffffffff 44 01 00 "Ann" 00 00000000 0000c07f`, dissect.Maybe},
+		{"rules", rules2, dissect.Certain},
+		{"rules of Frontlines: big-endian count", `ffffffff 45 0002 "a" 00 "1" 00 "b" 00 "2" 00`, dissect.No},
+		{"no rules", `ffffffff 45 0000`, dissect.Maybe},
+		{"ack of Source", `ffffffff 6a "00000000000000" 00`, dissect.Likely},
+		{"ping", `ffffffff 69`, dissect.Maybe},
+		{"info text request", `ffffffff "info" 00`, dissect.No},
+		{"infostring", `ffffffff "infostring" 00`, dissect.No},
+		{"Teeworlds", `ffffffffffffffffffff "gie3" 05`, dissect.No},
+		{"Doom 3", `ffff "getInfo" 00`, dissect.No},
+		{"empty", ``, dissect.No},
+	} {
+		b := dissecttest.Unhex(t, tc.in)
+		if got, _ := New().Probe(dissecttest.Context(len(b)), b); got != tc.want {
+			t.Errorf("%s\ngot  %v\nwant %v", tc.name, got, tc.want)
+		}
+	}
+}
+
+// A reply that was joined may lack FF FF FF FF; no other message may.
+func TestBareJoined(t *testing.T) {
+	b := dissecttest.Unhex(t, rules2)[headerLen:]
+	c := dissecttest.Context(len(b))
+	if k, _ := New().Probe(c, b); k != dissect.No {
+		t.Errorf("not joined: got %v, want %v", k, dissect.No)
+	}
+	c.FromSplit = splithdr.Source
+	if k, _ := New().Probe(c, b); k != dissect.Certain {
+		t.Errorf("joined: got %v, want %v", k, dissect.Certain)
+	}
+	m := dissecttest.Run(New(), c, b)
+	dissecttest.Invariants(t, m)
+	if m.Type != &typeRules || m.Status != dissect.Complete {
+		t.Errorf("got %v %v", m.Type, m.Status)
+	}
+}
+
+// The Ship's tail is told by its length, or by the flow's application when the
+// length says nothing.
+func TestShipTail(t *testing.T) {
+	b := dissecttest.Unhex(t, playersShip)
+	for _, tc := range []struct {
+		name string
+		flow dissect.FlowFacts
+		b    []byte
+		want bool
+	}{
+		{"by length", dissect.FlowFacts{}, b, true},
+		{"by length and application", dissect.FlowFacts{HasApp: true, AppID: appTheShip}, b, true},
+		{"another application", dissect.FlowFacts{HasApp: true, AppID: 240}, b, false},
+		{"by application, cut", dissect.FlowFacts{HasApp: true, AppID: appTheShip}, b[:len(b)-3], true},
+		{"cut, unknown", dissect.FlowFacts{}, b[:len(b)-3], false},
+	} {
+		c := dissecttest.Context(len(tc.b))
+		c.Flow = tc.flow
+		m := dissecttest.Run(New(), c, tc.b)
+		dissecttest.Invariants(t, m)
+		if got := m.Find(&defMoney) != nil; got != tc.want {
+			t.Errorf("%s: money found: got %v, want %v", tc.name, got, tc.want)
+		}
+	}
+}
+
+// A server that lists more players than its one-byte count says must not make
+// the walk quadratic.
+func TestManyMorePlayersThanCounted(t *testing.T) {
+	b := dissecttest.Unhex(t, `ffffffff 44 01`)
+	for range 6000 {
+		b = append(b, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0)
+	}
+	m := dissecttest.Run(New(), dissecttest.Context(len(b)), b)
+	dissecttest.Invariants(t, m)
+	if dissecttest.Findings(m) != "A2S-S07 LIM-01" && dissecttest.Findings(m) != "LIM-01 A2S-S07" {
+		t.Errorf("findings: %q", dissecttest.Findings(m))
+	}
+	if got := m.Expert[0].Severity; got == finding.Chat {
+		t.Error("severity lost")
+	}
+}
+
+func TestTruncations(t *testing.T) {
+	for name, in := range map[string]string{
+		"info": infoAll, "The Ship": infoShip, "players": players2, "players of The Ship": playersShip, "rules": rules2,
+		"request": `ffffffff 54 "Source Engine Query" 00 4ba1d522`, "padded": `ffffffff 54 "Source Engine Query" 00 00000000 0000000000`,
+		"players request": `ffffffff 55 4ba1d522`, "challenge": `ffffffff 41 4ba1d522`, "ack": `ffffffff 6a "00000000000000" 00`,
+		"ping": `ffffffff 69 00`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := dissecttest.Unhex(t, in)
+			c := dissecttest.Context(len(b))
+			if name == "players of The Ship" {
+				c.Flow = dissect.FlowFacts{HasApp: true, AppID: appTheShip}
+			}
+			dissecttest.Truncations(t, New(), c, b)
+		})
+	}
+}
+
+func TestAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	d, m := New(), new(dissect.Message)
+	for _, in := range []string{infoAll, infoShip, players2, playersShip, rules2, `ffffffff 55 4ba1d522`} {
+		b := dissecttest.Unhex(t, in)
+		c := dissecttest.Context(len(b))
+		run := func() {
+			d.Probe(c, b)
+			m.Reset(d.Proto(), b)
+			d.Dissect(c, b, m)
+		}
+		run()
+		if n := testing.AllocsPerRun(100, run); n != 0 {
+			t.Errorf("%v allocations for %s", n, m.Type.Name)
+		}
+	}
+}
+
+func FuzzDissect(f *testing.F) {
+	for _, in := range []string{infoAll, infoShip, players2, playersShip, rules2, `ffffffff 54 "Source Engine Query" 00 4ba1d522`,
+		`ffffffff 6a "00000000000000" 00`, `ffffffff 45 0100 0101 00 020103 00`} {
+		f.Add(dissecttest.Unhex(f, in), uint16(0), uint8(0), uint32(appTheShip))
+	}
+	f.Fuzz(func(t *testing.T, b []byte, missing uint16, engine uint8, app uint32) {
+		c := dissecttest.Context(len(b) + int(missing))
+		c.FromSplit = splithdr.Engine(engine % 4)
+		c.Flow = dissect.FlowFacts{AppID: app, HasApp: app != 0}
+		dissecttest.Fuzz(t, New(), c, b)
+	})
+}
+
+func BenchmarkInfo(b *testing.B) { benchmark(b, infoAll) }
+
+func BenchmarkRules(b *testing.B) { benchmark(b, rules2) }
+
+func benchmark(b *testing.B, in string) {
+	data := dissecttest.Unhex(b, in)
+	d, m, c := New(), new(dissect.Message), dissecttest.Context(len(data))
+	b.ReportAllocs()
+	for b.Loop() {
+		d.Probe(c, data)
+		m.Reset(d.Proto(), data)
+		d.Dissect(c, data, m)
+	}
+}

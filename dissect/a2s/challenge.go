@@ -1,0 +1,63 @@
+package a2s
+
+import (
+	"bytes"
+
+	"qsniff/dissect"
+)
+
+// infoText is the fixed payload of an A2S_INFO request.
+var infoText = []byte("Source Engine Query")
+
+// challengeLen is the length of a challenge: an opaque 32-bit number.
+const challengeLen = 4
+
+// infoRequest reads the body of A2S_INFO. The text's NUL may be missing at the
+// end of the datagram (old PHP clients send 24 bytes).
+func infoRequest(c *dissect.Context, cur *dissect.Cursor) {
+	have := cur.Peek(len(infoText))
+	if !bytes.HasPrefix(infoText, have) {
+		// a retry that sends the challenge alone
+		cur.I32(&defChallenge)
+		cur.Expert(&codeRetryPayload, 0, 0)
+		return
+	}
+	cur.LastCString(&defPayload)
+	trailer(cur)
+}
+
+// trailer reads what may follow a request: nothing, a challenge, zeros.
+func trailer(cur *dissect.Cursor) {
+	n := cur.Left()
+	switch {
+	case n == 0:
+		return
+	case cur.Cut():
+		cur.I32(&defChallenge)
+	case n < challengeLen:
+		cur.I32(&defChallenge)
+		cur.Expert(&codeBadChallenge, uint64(n), 0)
+		return
+	default:
+		rest := cur.Peek(n)[challengeLen:]
+		if !zeros(rest) {
+			cur.Take(&dissect.Trailing, n)
+			cur.Expert(&codeBadChallenge, uint64(n), 0)
+			return
+		}
+		cur.I32(&defChallenge)
+	}
+	if n = cur.Left(); n > 0 && zeros(cur.Peek(n)) {
+		cur.Rest(&defPadding)
+		cur.Expert(&codePadded, uint64(n), 0)
+	}
+}
+
+func zeros(b []byte) bool {
+	for _, x := range b {
+		if x != 0 {
+			return false
+		}
+	}
+	return true
+}

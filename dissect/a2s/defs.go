@@ -1,0 +1,99 @@
+package a2s
+
+import "qsniff/dissect"
+
+// The framing that all messages share.
+var (
+	defHeader = dissect.Def{Name: "a2s.header", Label: "header", Kind: dissect.Int, Flags: dissect.Framing,
+		Values: dissect.HeaderName, Doc: "-1: a message in one datagram"}
+	defOpcode = dissect.Def{Name: "a2s.opcode", Label: "opcode", Kind: dissect.Char, Flags: dissect.Framing,
+		Values: opcodeName, Doc: "what kind of message follows"}
+	defChallenge = dissect.Def{Name: "a2s.challenge", Label: "challenge", Kind: dissect.Int, Flags: dissect.Hex,
+		Values: challengeName, Doc: "number that proves the client's address; -1 or 0 asks for one"}
+	defPayload = dissect.Def{Name: "a2s.payload", Label: "payload", Kind: dissect.Text, Flags: dissect.Framing,
+		Doc: "fixed text of an A2S_INFO request"}
+	defPadding = dissect.Def{Name: "a2s.padding", Label: "padding", Kind: dissect.Bytes, Flags: dissect.Size,
+		Unit: "bytes", Doc: "zeros behind a request, counted in bytes"}
+	defTerminator = dissect.Def{Name: "a2s.terminator", Label: "terminator", Kind: dissect.Bytes, Flags: dissect.Framing,
+		Doc: "optional NUL or line feed behind a ping"}
+	defBody = dissect.Def{Name: "a2s.ack.body", Label: "body", Kind: dissect.Text,
+		Doc: "text of a ping's answer: fourteen zeros from Source, empty from GoldSource"}
+)
+
+// S2A_INFO_SRC.
+var (
+	defProtocol = dissect.Def{Name: "a2s.info.protocol", Label: "protocol", Kind: dissect.Uint,
+		Values: protocolName, Doc: "network protocol version of the server"}
+	defName = dissect.Def{Name: "a2s.info.name", Label: "name", Kind: dissect.Text, Doc: "server name"}
+	defMap  = dissect.Def{Name: "a2s.info.map", Label: "map", Kind: dissect.Text, Doc: "map being played"}
+	defDir  = dissect.Def{Name: "a2s.info.folder", Label: "folder", Kind: dissect.Text, Doc: "game directory"}
+	defGame = dissect.Def{Name: "a2s.info.game", Label: "game", Kind: dissect.Text,
+		Doc: "description of the game, free text"}
+	defAppID = dissect.Def{Name: "a2s.info.app_id", Label: "app_id", Kind: dissect.Uint,
+		Values: appName, Doc: "Steam application; 0 where it needs more than 16 bits"}
+	defPlayers = dissect.Def{Name: "a2s.info.players", Label: "players", Kind: dissect.Uint,
+		Doc: "players on the server, bots included"}
+	defMaxPlayers = dissect.Def{Name: "a2s.info.max_players", Label: "max_players", Kind: dissect.Uint, Doc: "slots"}
+	defBots       = dissect.Def{Name: "a2s.info.bots", Label: "bots", Kind: dissect.Uint, Doc: "how many of the players are bots"}
+	defServerType = dissect.Def{Name: "a2s.info.server_type", Label: "server_type", Kind: dissect.Char,
+		Values: dissect.ServerTypeName, Doc: "dedicated, listen or proxy"}
+	defEnvironment = dissect.Def{Name: "a2s.info.environment", Label: "environment", Kind: dissect.Char,
+		Values: dissect.EnvironmentName, Doc: "operating system of the server"}
+	defVisibility = dissect.Def{Name: "a2s.info.visibility", Label: "visibility", Kind: dissect.Uint,
+		Values: dissect.VisibilityName, Doc: "whether a password is needed"}
+	defVAC  = dissect.Def{Name: "a2s.info.vac", Label: "vac", Kind: dissect.Uint, Values: dissect.SecuredName, Doc: "Valve Anti-Cheat"}
+	defMode = dissect.Def{Name: "a2s.info.mode", Label: "mode", Kind: dissect.Uint, Values: modeName, Doc: "The Ship: game mode"}
+	defWit  = dissect.Def{Name: "a2s.info.witnesses", Label: "witnesses", Kind: dissect.Uint,
+		Doc: "The Ship: witnesses needed for an arrest"}
+	defDur = dissect.Def{Name: "a2s.info.duration", Label: "duration", Kind: dissect.Uint, Unit: "s",
+		Doc: "The Ship: time of exposure before an arrest"}
+	defVersion = dissect.Def{Name: "a2s.info.version", Label: "version", Kind: dissect.Text, Doc: "version of the game"}
+	defEDF     = dissect.Def{Name: "a2s.info.edf", Label: "edf", Kind: dissect.Uint, Flags: dissect.Hex,
+		Values: edfName, Doc: "extra data flags: which fields follow"}
+	defPort = dissect.Def{Name: "a2s.info.port", Label: "port", Kind: dissect.Uint, Doc: "game port"}
+	defSID  = dissect.Def{Name: "a2s.info.steam_id", Label: "steam_id", Kind: dissect.Uint, Flags: dissect.AsString,
+		Values: steamIDName, Doc: "the server's SteamID"}
+	defTVPort = dissect.Def{Name: "a2s.info.tv_port", Label: "tv_port", Kind: dissect.Uint, Doc: "port of SourceTV"}
+	defTVName = dissect.Def{Name: "a2s.info.tv_name", Label: "tv_name", Kind: dissect.Text, Doc: "name of SourceTV"}
+	defKeys   = dissect.Def{Name: "a2s.info.keywords", Label: "keywords", Kind: dissect.Text, Doc: "tags of the game (sv_tags)"}
+	defGameID = dissect.Def{Name: "a2s.info.game_id", Label: "game_id", Kind: dissect.Uint, Flags: dissect.AsString,
+		Values: gameIDName, Doc: "64-bit game: application in bits 0 to 23, type in 24 to 31, mod in 32 to 63"}
+)
+
+// S2A_PLAYER.
+var (
+	defPlayerCount = dissect.Def{Name: "a2s.player.count", Label: "count", Kind: dissect.Uint,
+		Doc: "players that the server counts; the list may hold fewer"}
+	defPlayerList = dissect.Def{Name: "a2s.player.players", Label: "players", Kind: dissect.List, Doc: "players in the reply"}
+	defPlayer     = dissect.Def{Name: "a2s.player.players.player", Label: "player", Kind: dissect.Group, Doc: "one player"}
+	defIndex      = dissect.Def{Name: "a2s.player.players.index", Label: "index", Kind: dissect.Uint,
+		Doc: "a number without a fixed meaning: 0 for all, a place or a slot, by engine"}
+	defPlayerName = dissect.Def{Name: "a2s.player.players.name", Label: "name", Kind: dissect.Text, Doc: "player's name"}
+	defScore      = dissect.Def{Name: "a2s.player.players.score", Label: "score", Kind: dissect.Int, Doc: "frags or points"}
+	defDuration   = dissect.Def{Name: "a2s.player.players.duration", Label: "duration", Kind: dissect.Float, Unit: "s",
+		Doc: "time connected; -1 marks a bot in some games"}
+	defShipList = dissect.Def{Name: "a2s.player.ship", Label: "The Ship", Kind: dissect.List, Joins: &defPlayerList,
+		Doc: "deaths and money, for the players above in the same order"}
+	defShipPlayer = dissect.Def{Name: "a2s.player.ship.player", Label: "player", Kind: dissect.Group, Doc: "one player"}
+	defDeaths     = dissect.Def{Name: "a2s.player.ship.deaths", Label: "deaths", Kind: dissect.Int, Doc: "The Ship: deaths"}
+	defMoney      = dissect.Def{Name: "a2s.player.ship.money", Label: "money", Kind: dissect.Int, Doc: "The Ship: money"}
+)
+
+// S2A_RULES.
+var (
+	defRuleCount = dissect.Def{Name: "a2s.rules.count", Label: "count", Kind: dissect.Uint, Doc: "rules that the server counts"}
+	defRuleList  = dissect.Def{Name: "a2s.rules.rules", Label: "rules", Kind: dissect.List, Doc: "rules in the reply"}
+	defRule      = dissect.Def{Name: "a2s.rules.rules.rule", Label: "rule", Kind: dissect.Group, Doc: "one rule"}
+	defRuleName  = dissect.Def{Name: "a2s.rules.rules.name", Label: "name", Kind: dissect.Text, Doc: "name of the rule (cvar)"}
+	defRuleValue = dissect.Def{Name: "a2s.rules.rules.value", Label: "value", Kind: dissect.Text, Doc: "its value"}
+)
+
+var defs = []*dissect.Def{
+	&defHeader, &defOpcode, &defChallenge, &defPayload, &defPadding, &defTerminator, &defBody,
+	&defProtocol, &defName, &defMap, &defDir, &defGame, &defAppID, &defPlayers, &defMaxPlayers, &defBots,
+	&defServerType, &defEnvironment, &defVisibility, &defVAC, &defMode, &defWit, &defDur, &defVersion, &defEDF,
+	&defPort, &defSID, &defTVPort, &defTVName, &defKeys, &defGameID,
+	&defPlayerCount, &defPlayerList, &defPlayer, &defIndex, &defPlayerName, &defScore, &defDuration,
+	&defShipList, &defShipPlayer, &defDeaths, &defMoney,
+	&defRuleCount, &defRuleList, &defRule, &defRuleName, &defRuleValue,
+}

@@ -1,0 +1,110 @@
+package a2s
+
+import (
+	"bytes"
+
+	"qsniff/dissect"
+	"qsniff/finding"
+)
+
+// shipEntry is the size of one player's deaths and money.
+const shipEntry = 8
+
+// joining is how many players may be missing from a list before that is more
+// than players who were still connecting when the server wrote it.
+const joining = 2
+
+// players reads the body of S2A_PLAYER.
+func players(c *dissect.Context, cur *dissect.Cursor) {
+	count := int(cur.U8(&defPlayerCount))
+	at := cur.Fields() - 1
+	tail := shipTail(c, cur, count)
+	cur.Push(&defPlayerList, count)
+	n := 0
+	for ; cur.OK() && cur.Left() > tail; n++ {
+		if n == count && !morePlayers(cur.Peek(cur.Left())) {
+			break
+		}
+		cur.Push(&defPlayer, n)
+		cur.U8(&defIndex)
+		cur.CString(&defPlayerName)
+		cur.I32(&defScore)
+		cur.F32(&defDuration)
+		cur.Pop()
+	}
+	whole := n
+	if !cur.OK() {
+		whole--
+	}
+	cur.Pop()
+	if whole != count && !cur.Cut() {
+		s := codeCount.Severity
+		if whole < count && count-whole <= joining && cur.OK() {
+			s = finding.Note
+		}
+		cur.ExpertAt(&codeCount, s, at, uint64(count), uint64(whole))
+	}
+	if tail > 0 && cur.OK() {
+		ship(cur, count)
+	}
+}
+
+// shipTail returns how many bytes at the end are The Ship's block of deaths and
+// money: 8 for each player behind exactly count players, or whatever is behind
+// them when the game is known to be The Ship.
+func shipTail(c *dissect.Context, cur *dissect.Cursor, count int) int {
+	b := cur.Peek(cur.Left())
+	off := 0
+	for range count {
+		n := playerLen(b[off:])
+		if n == 0 {
+			return 0
+		}
+		off += n
+	}
+	left := len(b) - off
+	isShip := c.Flow.HasApp && c.Flow.AppID == appTheShip
+	switch {
+	case isShip, !c.Flow.HasApp && left == shipEntry*count && !cur.Cut():
+		return left
+	}
+	return 0
+}
+
+// playerLen returns the length of the entry at the start of b, 0 if it is not whole.
+func playerLen(b []byte) int {
+	const before, behind = 1, 8 // index; score and duration
+	if len(b) < before {
+		return 0
+	}
+	i := bytes.IndexByte(b[before:], 0)
+	if i < 0 || len(b) < before+i+1+behind {
+		return 0
+	}
+	return before + i + 1 + behind
+}
+
+// morePlayers tells whether b, behind the last counted entry, is whole entries
+// to its end: the count is one byte and wraps.
+func morePlayers(b []byte) bool {
+	for len(b) > 0 {
+		n := playerLen(b)
+		if n == 0 {
+			return false
+		}
+		b = b[n:]
+	}
+	return true
+}
+
+// ship reads The Ship's block.
+func ship(cur *dissect.Cursor, count int) {
+	cur.Push(&defShipList, count)
+	for i := 0; i < count && cur.OK() && cur.Left() > 0; i++ {
+		cur.Push(&defShipPlayer, i)
+		cur.I32(&defDeaths)
+		cur.I32(&defMoney)
+		cur.Pop()
+	}
+	cur.Pop()
+}

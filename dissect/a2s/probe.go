@@ -1,0 +1,221 @@
+package a2s
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+
+	"qsniff/dissect"
+)
+
+// probe looks at the body of a message, behind the opcode.
+type probe struct {
+	b      []byte // what was captured of it
+	length int    // its length as sent
+	cut    bool   // the capture holds less than was sent
+}
+
+func (p *probe) judge(op byte) dissect.Confidence {
+	switch op {
+	case opInfoReq:
+		return p.infoRequest()
+	case opPlayersReq, opRulesReq, opGetChallenge:
+		return p.challengeRequest()
+	case opPing:
+		return p.short(dissect.Maybe, 0, 1)
+	case opAck:
+		return p.ack()
+	case opChallenge:
+		if p.length != challengeLen {
+			return dissect.No
+		}
+		return dissect.Likely
+	case opInfo:
+		return p.info()
+	case opPlayers:
+		return p.players()
+	case opRules:
+		return p.rules()
+	}
+	return dissect.No
+}
+
+// short accepts bodies of lo to hi bytes.
+func (p *probe) short(k dissect.Confidence, lo, hi int) dissect.Confidence {
+	if p.length < lo || p.length > hi {
+		return dissect.No
+	}
+	for _, x := range p.b {
+		if x != 0 && x != '\n' {
+			return dissect.No
+		}
+	}
+	return k
+}
+
+func (p *probe) infoRequest() dissect.Confidence {
+	switch {
+	case bytes.HasPrefix(p.b, infoText):
+		return dissect.Certain
+	case p.cut && bytes.HasPrefix(infoText, p.b):
+		return dissect.Likely
+	case p.length == challengeLen || p.length == 0: // a retry that lost its text
+		return dissect.Maybe
+	}
+	return dissect.No
+}
+
+// challengeRequest: 5 bytes in all, 9 with a challenge, more with zeros. The two
+// placeholders are what every client starts with.
+func (p *probe) challengeRequest() dissect.Confidence {
+	switch {
+	case p.length == challengeLen && len(p.b) == challengeLen:
+		if v := int32(binary.LittleEndian.Uint32(p.b)); v == -1 || v == 0 {
+			return dissect.Certain
+		}
+		return dissect.Likely
+	case p.length > challengeLen && !p.cut && zeros(p.b[challengeLen:]):
+		return dissect.Likely
+	case p.length <= 16: // nothing, a piece, or a number as text
+		return dissect.Maybe
+	}
+	return dissect.No
+}
+
+// ack: an empty string (GoldSource), fourteen '0' and a NUL (Source), or nothing.
+func (p *probe) ack() dissect.Confidence {
+	const sourceLen = 15
+	if p.length == sourceLen && bytes.Count(p.b, []byte{'0'}) >= len(p.b)-1 {
+		return dissect.Likely
+	}
+	return p.short(dissect.Maybe, 0, 1)
+}
+
+// text steps over n strings from offset off and returns the offset behind the
+// last NUL, or -1 if one does not end.
+func (p *probe) text(off, n int) int {
+	for range n {
+		i := bytes.IndexByte(p.b[off:], 0)
+		if i < 0 {
+			return -1
+		}
+		off += i + 1
+	}
+	return off
+}
+
+// info: four strings, then nine bytes of which four come from small sets.
+// Frontlines: Fuel of War has more text where these bytes should be.
+func (p *probe) info() dissect.Confidence {
+	const fixed = 9 // app_id to vac
+	if len(p.b) < 1 {
+		return dissect.Maybe
+	}
+	off := p.text(1, 4)
+	if off < 0 || len(p.b)-off < fixed {
+		if p.printable(p.b[1:]) {
+			return dissect.Maybe
+		}
+		return dissect.No
+	}
+	f := p.b[off : off+fixed]
+	serverType, environment, visibility, vac := f[5], f[6], f[7], f[8]
+	if bytes.IndexByte([]byte("dlpDLP\x00"), serverType) < 0 || bytes.IndexByte([]byte("lwmoLWMO"), environment) < 0 {
+		return dissect.No
+	}
+	if visibility > 1 || vac > 1 {
+		return dissect.Maybe
+	}
+	return dissect.Certain
+}
+
+// printable tells whether most of a piece of a message is text.
+func (p *probe) printable(b []byte) bool {
+	n := 0
+	for _, x := range b {
+		if x >= 0x20 || x == 0 {
+			n++
+		}
+	}
+	return n*4 >= len(b)*3
+}
+
+// players walks the entries. Times are finite and at least -1 in all replies
+// that were recorded; other times do not refute, they only do not confirm.
+func (p *probe) players() dissect.Confidence {
+	const numbers = 8 // score, duration
+	if len(p.b) < 1 || len(p.b) == 1 {
+		return dissect.Maybe
+	}
+	count, n, off := int(p.b[0]), 0, 1
+	for n < count && off < len(p.b) {
+		i := bytes.IndexByte(p.b[off+1:], 0)
+		if i < 0 || len(p.b) < off+1+i+1+numbers {
+			break
+		}
+		off += 1 + i + 1 + numbers
+		t := float64(math.Float32frombits(binary.LittleEndian.Uint32(p.b[off-4:])))
+		if !(t >= -1 && t < 1e9) {
+			return dissect.Maybe
+		}
+		n++
+	}
+	left := len(p.b) - off
+	switch {
+	case n == 0:
+		return dissect.Maybe
+	case n < count, left == 0, left == shipEntry*n:
+		return dissect.Likely
+	}
+	return dissect.Maybe
+}
+
+// rules walks the pairs. A big-endian count that fits exactly is Frontlines:
+// Fuel of War's.
+func (p *probe) rules() dissect.Confidence {
+	if len(p.b) < 2 {
+		return dissect.Maybe
+	}
+	count, swapped := int(binary.LittleEndian.Uint16(p.b)), int(binary.BigEndian.Uint16(p.b))
+	n, off := 0, 2
+	for off < len(p.b) {
+		end := p.text(off, 2)
+		if end < 0 {
+			break
+		}
+		off = end
+		n++
+	}
+	whole := off == len(p.b)
+	switch {
+	case n == count && count > 0 && whole:
+		return dissect.Certain
+	case whole && n == swapped && n != count:
+		return dissect.No
+	case n == 0 && whole:
+		return dissect.Maybe
+	case !p.ruleName():
+		return dissect.No
+	case n < count:
+		return dissect.Likely
+	}
+	return dissect.Maybe
+}
+
+// ruleName tells whether the first rule's name looks like one: printable, or the
+// two bytes of a binary page.
+func (p *probe) ruleName() bool {
+	name := p.b[2:]
+	if i := bytes.IndexByte(name, 0); i >= 0 {
+		name = name[:i]
+		if len(name) == 2 {
+			return true
+		}
+	}
+	for _, x := range name {
+		if x < 0x20 || x == 0x7f {
+			return false
+		}
+	}
+	return len(name) > 0
+}

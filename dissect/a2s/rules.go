@@ -1,0 +1,56 @@
+package a2s
+
+import (
+	"bytes"
+	"unicode/utf8"
+
+	"qsniff/dissect"
+)
+
+// rules reads the body of S2A_RULES. Engines write into a fixed buffer and send
+// what fits: fewer pairs than the count, or a last string without its NUL, is how
+// long lists end.
+func rules(cur *dissect.Cursor) {
+	count := int(cur.U16(&defRuleCount))
+	at := cur.Fields() - 1
+	cur.Push(&defRuleList, count)
+	n, binary := 0, 0
+	for ; cur.OK() && cur.Left() > 0; n++ {
+		if n >= count && !anotherRule(cur.Peek(cur.Left())) {
+			break
+		}
+		cur.Push(&defRule, n)
+		name := cur.CString(&defRuleName)
+		value := cur.CString(&defRuleValue)
+		cur.Pop()
+		if isBinary(name, value) {
+			binary++
+		}
+	}
+	whole := n
+	if !cur.OK() {
+		whole--
+	}
+	cur.Pop()
+	if whole != count && !cur.Cut() {
+		cur.ExpertAt(&codeCount, codeCount.Severity, at, uint64(count), uint64(whole))
+	}
+	if binary > 0 {
+		cur.ExpertAt(&codeBinary, codeBinary.Severity, at, uint64(binary), 0)
+	}
+}
+
+// anotherRule tells whether b is one more whole pair.
+func anotherRule(b []byte) bool {
+	i := bytes.IndexByte(b, 0)
+	return i > 0 && bytes.IndexByte(b[i+1:], 0) >= 0
+}
+
+// isBinary tells whether a rule is a page of binary data (its name is page and
+// page count) or not text.
+func isBinary(name, value []byte) bool {
+	if len(name) == 2 && name[0] > 0 && name[0] <= name[1] && name[1] < 0x20 {
+		return true
+	}
+	return !utf8.Valid(name) || !utf8.Valid(value)
+}

@@ -1,0 +1,58 @@
+package dissect
+
+import (
+	"net/netip"
+
+	"qsniff/internal/splithdr"
+)
+
+// Asked is a set of the questions that query protocols know.
+type Asked uint8
+
+// The questions.
+const (
+	AskInfo Asked = 1 << iota
+	AskPlayers
+	AskRules
+	AskChallenge
+	AskPing
+)
+
+// FlowFacts is what the messages between one server and one client showed so
+// far. It is a value: dissectors read it and never hold on to it.
+type FlowFacts struct {
+	AppID  uint32 // of the game, if HasApp
+	HasApp bool
+	Engine splithdr.Engine // how this server splits
+	Asked  Asked           // what the client asked
+	Proto  uint8           // 1 + index in the registry of the protocol last spoken; 0 if none
+}
+
+// Context is what a dissector may know besides the bytes.
+type Context struct {
+	Src, Dst  netip.AddrPort
+	Wire      int             // length of the payload as sent: more than len(b) if the capture cut it
+	FromSplit splithdr.Engine // how the payload was split, None if it was not
+	Flow      FlowFacts
+}
+
+// Confidence is how sure a dissector is that bytes are its own.
+type Confidence uint8
+
+// The degrees.
+const (
+	No      Confidence = iota
+	Maybe              // fits, but too weak alone: believed with a port or the flow's word
+	Likely             // believed
+	Certain            // structure that nothing else has
+)
+
+// Dissector handles datagrams. Probe and Dissect are functions of their
+// arguments alone, never panic, and never allocate once m has grown.
+type Dissector interface {
+	Proto() *Proto
+	// Probe judges bytes. The type may be nil where the confidence is No.
+	Probe(c *Context, b []byte) (Confidence, *Type)
+	// Dissect fills m, which was Reset with b, as message type t of Probe.
+	Dissect(c *Context, b []byte, m *Message)
+}

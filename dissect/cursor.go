@@ -1,0 +1,267 @@
+package dissect
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+
+	"qsniff/finding"
+)
+
+// Cursor reads little-endian values in wire order and appends a Field for each.
+// It is the only way to read a message, so a dissector cannot read out of bounds.
+//
+// The first failure sticks. The bytes that are left become a field marked Cut,
+// the message is Truncated if the capture cut it and Malformed if the sender
+// did, and every later read returns zero: dissectors need no error checks.
+type Cursor struct {
+	m      *Message
+	off    int
+	stack  [maxDepth]int32 // indices of the open groups
+	depth  uint8
+	failed bool
+}
+
+// Left is how many bytes are not read yet; 0 after a failure.
+func (c *Cursor) Left() int { return len(c.m.Data) - c.off }
+
+// LeftOnWire is how many bytes of the message as sent are not read yet, the ones
+// that the capture cut included; 0 after a failure.
+func (c *Cursor) LeftOnWire() int {
+	if c.failed {
+		return 0
+	}
+	return c.m.Wire - c.off
+}
+
+// OK tells whether every read so far succeeded.
+func (c *Cursor) OK() bool { return !c.failed }
+
+// Cut tells whether the capture holds less of the message than was sent.
+func (c *Cursor) Cut() bool { return c.m.Wire > len(c.m.Data) }
+
+// Offset is where the next read starts.
+func (c *Cursor) Offset() int { return c.off }
+
+// Peek returns up to n unread bytes without reading them: for decisions that
+// depend on what follows.
+func (c *Cursor) Peek(n int) []byte {
+	return c.m.Data[c.off:min(c.off+n, len(c.m.Data))]
+}
+
+// add appends the field of the next n bytes and steps over them.
+func (c *Cursor) add(d *Def, n int, num uint64) *Field {
+	m := c.m
+	m.Fields = append(m.Fields, Field{Def: d, Num: num, Off: uint32(c.off), Len: uint32(n), Depth: c.depth})
+	c.off += n
+	return &m.Fields[len(m.Fields)-1]
+}
+
+// full reports a message that reached MaxFields: the rest becomes one field.
+func (c *Cursor) full() bool {
+	m := c.m
+	if len(m.Fields) < MaxFields-1 {
+		return false
+	}
+	if !c.failed {
+		c.failed = true
+		left := c.Left()
+		if left > 0 {
+			c.add(&Unread, left, uint64(left))
+		}
+		c.Expert(&TooManyFields, uint64(len(m.Fields)), uint64(left))
+	}
+	return true
+}
+
+// fail records that d wanted bytes that are not there. What is left becomes d's
+// cut value: num says how much of it is a value.
+func (c *Cursor) fail(d *Def) {
+	m := c.m
+	c.failed = true
+	if n := c.Left(); n > 0 {
+		f := c.add(d, n, 0)
+		f.Flags |= Cut
+		if d.Kind == Text || d.Kind == Bytes {
+			f.Num = uint64(n)
+		}
+	}
+	m.Stopped, m.StoppedAt = d, uint32(len(m.Data))
+	m.Status = Malformed
+	if c.Cut() {
+		m.Status = Truncated
+	}
+}
+
+// next returns the next n bytes, or nil after a failure.
+func (c *Cursor) next(d *Def, n int) []byte {
+	if c.failed || c.full() {
+		return nil
+	}
+	if c.Left() < n {
+		c.fail(d)
+		return nil
+	}
+	return c.m.Data[c.off : c.off+n : c.off+n]
+}
+
+// U8 reads one byte.
+func (c *Cursor) U8(d *Def) uint8 {
+	b := c.next(d, 1)
+	if b == nil {
+		return 0
+	}
+	c.add(d, 1, uint64(b[0]))
+	return b[0]
+}
+
+// U16 reads a 16-bit number.
+func (c *Cursor) U16(d *Def) uint16 {
+	b := c.next(d, 2)
+	if b == nil {
+		return 0
+	}
+	v := binary.LittleEndian.Uint16(b)
+	c.add(d, 2, uint64(v))
+	return v
+}
+
+// I32 reads a signed 32-bit number; Num holds it sign-extended.
+func (c *Cursor) I32(d *Def) int32 {
+	b := c.next(d, 4)
+	if b == nil {
+		return 0
+	}
+	v := int32(binary.LittleEndian.Uint32(b))
+	c.add(d, 4, uint64(int64(v)))
+	return v
+}
+
+// U64 reads a 64-bit number.
+func (c *Cursor) U64(d *Def) uint64 {
+	b := c.next(d, 8)
+	if b == nil {
+		return 0
+	}
+	v := binary.LittleEndian.Uint64(b)
+	c.add(d, 8, v)
+	return v
+}
+
+// F32 reads a 32-bit float; Num holds its bits.
+func (c *Cursor) F32(d *Def) float32 {
+	b := c.next(d, 4)
+	if b == nil {
+		return 0
+	}
+	v := binary.LittleEndian.Uint32(b)
+	c.add(d, 4, uint64(v))
+	return math.Float32frombits(v)
+}
+
+// CString reads text up to and with its NUL. The result is without it and valid
+// as long as the message's data.
+func (c *Cursor) CString(d *Def) []byte {
+	if c.failed || c.full() {
+		return nil
+	}
+	b := c.m.Data[c.off:]
+	n := bytes.IndexByte(b, 0)
+	if n < 0 {
+		c.fail(d)
+		return nil
+	}
+	c.add(d, n+1, uint64(n))
+	return b[:n:n]
+}
+
+// LastCString is CString for a field that some senders end with the datagram
+// instead of a NUL. Nothing left is still a failure.
+func (c *Cursor) LastCString(d *Def) []byte {
+	if !c.failed && !c.Cut() && c.Left() > 0 && bytes.IndexByte(c.m.Data[c.off:], 0) < 0 {
+		b := c.Take(d, c.Left())
+		c.Note("ends with the datagram: terminator missing")
+		return b
+	}
+	return c.CString(d)
+}
+
+// Take reads n bytes as they are.
+func (c *Cursor) Take(d *Def, n int) []byte {
+	b := c.next(d, n)
+	if b == nil {
+		return nil
+	}
+	c.add(d, n, uint64(n))
+	return b
+}
+
+// Rest makes what is left a field of d; nothing left makes none. What the capture
+// cut of it is missing at its end.
+func (c *Cursor) Rest(d *Def) []byte {
+	if c.failed || c.Left() == 0 {
+		return nil
+	}
+	b := c.Take(d, c.Left())
+	if b != nil && c.Cut() {
+		c.m.Fields[len(c.m.Fields)-1].Flags |= Cut
+	}
+	return b
+}
+
+// Push opens a Group (num is its index) or a List (num is the declared count).
+func (c *Cursor) Push(d *Def, num int) {
+	if c.failed || c.full() {
+		return
+	}
+	c.stack[c.depth] = int32(len(c.m.Fields))
+	c.add(d, 0, uint64(num))
+	c.depth++
+}
+
+// Pop closes what the last Push opened and sets its extent. After a failure it
+// closes all that is open, since no later read counts.
+func (c *Cursor) Pop() {
+	for c.depth > 0 {
+		c.depth--
+		f := &c.m.Fields[c.stack[c.depth]]
+		f.Len = uint32(c.off) - f.Off
+		if !c.failed {
+			return
+		}
+	}
+}
+
+// Note sets the note of the field just read. s is a constant.
+func (c *Cursor) Note(s string) {
+	if n := len(c.m.Fields); n > 0 && !c.failed {
+		c.m.Fields[n-1].Note = s
+	}
+}
+
+// Expert raises a finding about the field just read.
+func (c *Cursor) Expert(code *finding.Code, a, b uint64) {
+	c.ExpertAt(code, code.Severity, len(c.m.Fields)-1, a, b)
+}
+
+// ExpertAt raises a finding with a severity of its own about the field at index
+// field, or about the whole message if that is -1.
+func (c *Cursor) ExpertAt(code *finding.Code, s finding.Severity, field int, a, b uint64) {
+	if field >= 0 {
+		c.m.Fields[field].Flags |= HasExpert
+	}
+	c.m.Expert = append(c.m.Expert, finding.Expert{Code: code, Severity: s, Field: int32(field), A: a, B: b})
+}
+
+// Fields is how many fields there are: the index that the next one will have.
+func (c *Cursor) Fields() int { return len(c.m.Fields) }
+
+// Done ends dissection: what is left becomes Trailing, and a message that the
+// capture cut is Truncated even where the cut falls between two values.
+func (c *Cursor) Done() {
+	c.Rest(&Trailing)
+	c.Pop()
+	if c.m.Status == Complete && c.Cut() {
+		c.m.Status = Truncated
+	}
+}

@@ -1,0 +1,106 @@
+package dissect
+
+import (
+	"strings"
+
+	"qsniff/finding"
+	"qsniff/internal/splithdr"
+)
+
+// Kind says how Field.Num and the field's bytes are to be read.
+type Kind uint8
+
+// The kinds.
+const (
+	Group Kind = iota // an object; Num is its index in the list above it
+	List              // an array of Groups or of values; Num is the declared count
+	Uint
+	Int
+	Float // Num holds the bits of a float32 (Len 4) or float64
+	Char  // a one-letter code: 'd'
+	Text  // the value is Message.Bytes(f)
+	Bytes // likewise, not text
+)
+
+// DefFlags refine a Def.
+type DefFlags uint8
+
+// The flags of a definition.
+const (
+	Hex      DefFlags = 1 << iota // people read it in hexadecimal (too)
+	AsString                      // a JSON string: a 64-bit id that a JSON number would round
+	Secret                        // value and bytes are shown only when asked for
+	Framing                       // header, opcode, fixed text: part of the layout, not of "fields"
+	Size                          // the JSON value is the length in bytes: padding
+)
+
+// Def describes a field once, for every renderer, filter, schema and manual. The
+// JSON key is the last part of Name; a List's elements nest under it. Defs are
+// package-level variables, compared by address and never changed.
+type Def struct {
+	Name   string // "a2s.info.map": stable, part of the output format
+	Label  string // "map": what people read
+	Kind   Kind
+	Flags  DefFlags
+	Values func(uint64) string // names of enumerated values, or nil; returns constants only
+	Unit   string              // "s"
+	Doc    string              // one line for the manual
+	// Joins, on a List, is the earlier list whose groups these groups continue,
+	// by index: The Ship sends deaths and money of all players behind the list.
+	Joins *Def
+}
+
+// Key is the JSON key.
+func (d *Def) Key() string { return d.Name[strings.LastIndexByte(d.Name, '.')+1:] }
+
+// Type is a message type.
+type Type struct {
+	Name  string // "S2A_INFO_SRC"
+	Doc   string
+	Reply bool
+	// Asks names what a request asks for or what a reply gives; a weak reply is
+	// believed when its flow asked for it.
+	Asks Asked
+	// Summary lists the fields of the one-line rendering.
+	Summary []*Def
+}
+
+// Proto is everything static about a protocol.
+type Proto struct {
+	Name  string // "a2s"
+	Doc   string
+	Ports []uint16 // where it is usually met: a hint, never a condition
+	// Splits lists the split formats whose parts are reported under this
+	// protocol's name while the message in them is not known.
+	Splits []splithdr.Engine
+	Types  []*Type
+	Defs   []*Def
+	Codes  []*finding.Code
+}
+
+// Trailing is the field of bytes that no definition claims. It is shared by all
+// protocols: "trailing" in JSON.
+var Trailing = Def{Name: "trailing", Label: "trailing", Kind: Bytes,
+	Doc: "bytes behind the last field that the protocol defines"}
+
+// Part is the field of a part of a split message that cannot be read, because
+// earlier parts are missing or decompression failed: its bytes are shown.
+var Part = Def{Name: "split.part", Label: "part", Kind: Bytes, Flags: Framing,
+	Doc: "payload of one part of a split message that could not be joined or read"}
+
+// Unread is the field of bytes that dissection stopped before, because the
+// message was malformed or a limit was reached.
+var Unread = Def{Name: "unread", Label: "not decoded", Kind: Bytes,
+	Doc: "bytes behind the place where decoding stopped"}
+
+// SplitSize and SplitCRC stand in front of a compressed message, before the
+// stream; they are shown where the message itself cannot be.
+var (
+	SplitSize = Def{Name: "split.decompressed_size", Label: "decompressed size", Kind: Uint, Flags: Framing, Unit: "bytes",
+		Doc: "length of the message that the bzip2 stream holds"}
+	SplitCRC = Def{Name: "split.crc32", Label: "crc32", Kind: Uint, Flags: Framing | Hex,
+		Doc: "CRC-32 of that message"}
+)
+
+// Shared lists the definitions that belong to no protocol.
+var Shared = []*Def{&Trailing, &Part, &Unread, &SplitSize, &SplitCRC}

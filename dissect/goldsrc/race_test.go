@@ -1,0 +1,5 @@
+//go:build race
+
+package goldsrc
+
+const raceEnabled = true

@@ -1,0 +1,130 @@
+package dissect
+
+import (
+	"qsniff/finding"
+)
+
+// FieldFlags refine a Field.
+type FieldFlags uint8
+
+// The flags of a field.
+const (
+	Cut       FieldFlags = 1 << iota // the value is not whole: its bytes end early
+	Aux                              // decoded from Message.Aux; outside the rule that every byte has one field
+	Generated                        // computed, not read
+	HasExpert                        // a finding points here
+)
+
+// Field is one annotated value. It refers to Message.Data by offset and holds no
+// pointer into the packet.
+type Field struct {
+	Def  *Def
+	Num  uint64 // the value; of Text and Bytes: offset<<32|length of the value, within the extent (or in Aux)
+	Note string // a constant: "terminator missing"
+	Off  uint32 // extent in Data: what this value is made of on the wire
+	Len  uint32
+
+	Depth uint8
+	Flags FieldFlags
+}
+
+// Status is how far dissection got.
+type Status uint8
+
+// The states of a message.
+const (
+	Complete  Status = iota
+	Truncated        // the capture ended first (snap length)
+	Malformed        // the sender's bytes contradict the protocol
+	Fragment         // a set that never completed
+)
+
+var statusNames = [...]string{"complete", "truncated", "malformed", "fragment"}
+
+func (s Status) String() string { return statusNames[s] }
+
+// Message is reused for every packet of a partition: valid until the next Reset.
+// Whoever keeps one clones it.
+type Message struct {
+	Proto  *Proto
+	Type   *Type // nil if unknown
+	Status Status
+	Data   []byte // what the offsets refer to: a payload, or a reassembled one
+	Aux    []byte // unescaped bytes
+	Wire   int    // length of the message as sent, at least len(Data)
+	Fields []Field
+	Expert []finding.Expert
+	Key    uint64    // pairs a request with its reply; 0 if the protocol has none
+	Learn  FlowFacts // what this message teaches about its flow
+	// Stopped is the value that dissection wanted when the bytes ended, or nil;
+	// StoppedAt is the offset of the first byte it did not get.
+	Stopped   *Def
+	StoppedAt uint32
+
+	cur Cursor
+}
+
+// Reset prepares m for a message of protocol p in data and keeps the memory of
+// its lists, which MaxFields bounds.
+func (m *Message) Reset(p *Proto, data []byte) {
+	*m = Message{Proto: p, Data: data, Wire: len(data),
+		Aux: m.Aux[:0], Fields: m.Fields[:0], Expert: m.Expert[:0]}
+}
+
+// Cursor returns the message's cursor, at the first byte.
+func (m *Message) Cursor(c *Context) *Cursor {
+	m.Wire = max(c.Wire, len(m.Data))
+	m.cur = Cursor{m: m}
+	return &m.cur
+}
+
+// Bytes returns the value of a Text or Bytes field, without terminator or length
+// byte; of other kinds, the extent.
+func (m *Message) Bytes(f *Field) []byte {
+	if f.Def.Kind != Text && f.Def.Kind != Bytes {
+		return m.Raw(f)
+	}
+	off, n := f.Num>>32, f.Num&0xffff_ffff
+	if f.Flags&Aux != 0 {
+		return m.Aux[off : off+n]
+	}
+	off += uint64(f.Off)
+	return m.Data[off : off+n]
+}
+
+// Raw returns the bytes that the field is made of on the wire.
+func (m *Message) Raw(f *Field) []byte { return m.Data[f.Off : f.Off+f.Len] }
+
+// Find returns the first field of definition d, or nil.
+func (m *Message) Find(d *Def) *Field {
+	for i := range m.Fields {
+		if m.Fields[i].Def == d {
+			return &m.Fields[i]
+		}
+	}
+	return nil
+}
+
+// Append adds a field of raw bytes that no cursor read: [off, off+n) of Data,
+// with the number num shown beside it.
+func (m *Message) Append(d *Def, off, n uint32, note string) {
+	m.Fields = append(m.Fields, Field{Def: d, Num: uint64(n), Note: note, Off: off, Len: n})
+}
+
+// Clone copies m into dst, which then depends on nothing of m.
+func (m *Message) Clone(dst *Message) {
+	fields, expert := append(dst.Fields[:0], m.Fields...), append(dst.Expert[:0], m.Expert...)
+	data, aux := append(dst.Data[:0], m.Data...), append(dst.Aux[:0], m.Aux...)
+	*dst = *m
+	dst.Fields, dst.Expert, dst.Data, dst.Aux = fields, expert, data, aux
+	dst.cur = Cursor{}
+}
+
+// Meaning is what a value means in words: the note of this field, or the name
+// that its definition gives the value; empty if there is neither.
+func (f *Field) Meaning() string {
+	if f.Note != "" || f.Def.Values == nil || f.Flags&Cut != 0 {
+		return f.Note
+	}
+	return f.Def.Values(f.Num)
+}

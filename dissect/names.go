@@ -1,0 +1,59 @@
+package dissect
+
+// Names of values that several protocols of the family share, for Def.Values.
+
+// HeaderName names the first four bytes of a message.
+func HeaderName(v uint64) string {
+	if int64(v) == -1 {
+		return "one datagram"
+	}
+	return ""
+}
+
+// ServerTypeName names the letter that says what kind of server answers.
+func ServerTypeName(v uint64) string {
+	switch v | 0x20 {
+	case 'd':
+		return "dedicated"
+	case 'l':
+		return "listen, or not said"
+	case 'p':
+		return "SourceTV or HLTV proxy"
+	}
+	return ""
+}
+
+// EnvironmentName names the letter that says what the server runs on.
+func EnvironmentName(v uint64) string {
+	switch v | 0x20 {
+	case 'l':
+		return "Linux"
+	case 'w':
+		return "Windows"
+	case 'm', 'o':
+		return "macOS"
+	}
+	return ""
+}
+
+// VisibilityName names the byte that says whether a password is needed.
+func VisibilityName(v uint64) string {
+	switch v {
+	case 0:
+		return "public"
+	case 1:
+		return "password"
+	}
+	return ""
+}
+
+// SecuredName names the byte that says whether Valve Anti-Cheat is on.
+func SecuredName(v uint64) string {
+	switch v {
+	case 0:
+		return "not secured"
+	case 1:
+		return "secured by VAC"
+	}
+	return ""
+}

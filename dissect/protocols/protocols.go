@@ -1,0 +1,20 @@
+// Package protocols lists the protocols that qsniff knows. Nothing else may
+// import the dissectors: the rest of the program sees only what they declare.
+package protocols
+
+import (
+	"qsniff/dissect"
+	"qsniff/dissect/a2s"
+	"qsniff/dissect/goldsrc"
+)
+
+// All returns every dissector. Of two that are equally sure the first is taken:
+// GoldSource stands before Source, because it claims what came in its own split
+// format with Source's word for it.
+func All() []dissect.Dissector {
+	source := a2s.New()
+	return []dissect.Dissector{
+		goldsrc.New(source),
+		source,
+	}
+}

@@ -1,0 +1,192 @@
+// Package dissecttest checks what must hold for every message of every protocol.
+// It is imported by tests only.
+package dissecttest
+
+import (
+	"encoding/hex"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"qsniff/dissect"
+)
+
+// Ends are a client's and a server's, for contexts in tests.
+var (
+	Client = netip.MustParseAddrPort("10.64.0.1:40001")
+	Server = netip.MustParseAddrPort("198.18.0.1:27015")
+)
+
+// Context is that of a message of n bytes on the wire.
+func Context(n int) *dissect.Context {
+	return &dissect.Context{Src: Server, Dst: Client, Wire: n}
+}
+
+// Run dissects b with d in context c.
+func Run(d dissect.Dissector, c *dissect.Context, b []byte) *dissect.Message {
+	m := new(dissect.Message)
+	m.Reset(d.Proto(), b)
+	d.Dissect(c, b, m)
+	return m
+}
+
+// Invariants fails t where m is not what a message must be: every byte in exactly
+// one leaf, groups around their members, depths that step by one.
+func Invariants(t testing.TB, m *dissect.Message) {
+	t.Helper()
+	if len(m.Fields) > dissect.MaxFields {
+		t.Errorf("%d fields, limit %d", len(m.Fields), dissect.MaxFields)
+	}
+	var open []*dissect.Field // groups around the field at hand
+	next := uint32(0)         // first byte without a leaf
+	for i := range m.Fields {
+		f := &m.Fields[i]
+		if int(f.Depth) > len(open) {
+			t.Fatalf("field %d %s: depth %d below a depth of %d", i, f.Def.Name, f.Depth, len(open))
+		}
+		open = open[:f.Depth]
+		for _, g := range open {
+			if f.Off < g.Off || f.Off+f.Len > g.Off+g.Len {
+				t.Fatalf("field %d %s [%d,+%d) outside its group %s [%d,+%d)", i, f.Def.Name, f.Off, f.Len, g.Def.Name, g.Off, g.Len)
+			}
+		}
+		if f.Def.Kind == dissect.Group || f.Def.Kind == dissect.List {
+			open = append(open, f)
+			continue
+		}
+		if f.Flags&(dissect.Aux|dissect.Generated) != 0 {
+			continue
+		}
+		if f.Off != next {
+			t.Fatalf("field %d %s at %d, the field before ends at %d", i, f.Def.Name, f.Off, next)
+		}
+		next += f.Len
+		if f.Len == 0 {
+			t.Errorf("field %d %s is empty", i, f.Def.Name)
+		}
+		m.Bytes(f)
+	}
+	if int(next) != len(m.Data) {
+		t.Fatalf("fields end at %d of %d bytes", next, len(m.Data))
+	}
+	for _, e := range m.Expert {
+		if e.Field < -1 || int(e.Field) >= len(m.Fields) {
+			t.Errorf("%s points at field %d of %d", e.Code.ID, e.Field, len(m.Fields))
+		}
+		if len(e.AppendText(nil)) == 0 {
+			t.Errorf("%s says nothing", e.Code.ID)
+		}
+	}
+}
+
+// Truncations dissects every prefix of b as one that the capture cut and as one
+// that the sender cut. The fields must be a prefix of the whole message's, and
+// only the first may be called truncated. free lists definitions whose meaning
+// depends on what follows, so that a prefix may read them differently.
+func Truncations(t *testing.T, d dissect.Dissector, c *dissect.Context, b []byte, free ...*dissect.Def) {
+	t.Helper()
+	whole := Run(d, c, b)
+	for n := range len(b) {
+		cut := *c
+		cut.Wire = len(b)
+		m := Run(d, &cut, b[:n])
+		Invariants(t, m)
+		if m.Status != dissect.Truncated {
+			t.Errorf("captured %d of %d bytes: status %v", n, len(b), m.Status)
+		}
+		prefix(t, whole, m, free)
+
+		sent := *c
+		sent.Wire = n
+		m = Run(d, &sent, b[:n])
+		Invariants(t, m)
+		if m.Status == dissect.Truncated {
+			t.Errorf("sent %d bytes: status %v", n, m.Status)
+		}
+	}
+}
+
+// prefix fails t where the leaves of m are not the first leaves of whole. The
+// last may be cut.
+func prefix(t *testing.T, whole, m *dissect.Message, free []*dissect.Def) {
+	t.Helper()
+	for i := range m.Fields {
+		f := m.Fields[i]
+		for _, d := range free {
+			if f.Def == d {
+				return
+			}
+		}
+		if i >= len(whole.Fields) {
+			t.Errorf("%d of %d bytes: field %d %s is not in the whole message", len(m.Data), len(whole.Data), i, f.Def.Name)
+			return
+		}
+		w := whole.Fields[i]
+		if f.Def != w.Def || f.Off != w.Off || f.Depth != w.Depth {
+			t.Errorf("%d of %d bytes: field %d\ngot  %s at %d\nwant %s at %d", len(m.Data), len(whole.Data), i, f.Def.Name, f.Off, w.Def.Name, w.Off)
+			return
+		}
+		if group := f.Def.Kind == dissect.Group || f.Def.Kind == dissect.List; !group && f.Flags&dissect.Cut == 0 && f.Num != w.Num {
+			t.Errorf("%d of %d bytes: %s\ngot  %d\nwant %d", len(m.Data), len(whole.Data), f.Def.Name, f.Num, w.Num)
+		}
+	}
+}
+
+// Fuzz checks one input: probing and dissecting keep the invariants, whatever
+// the bytes, and give the same twice.
+func Fuzz(t *testing.T, d dissect.Dissector, c *dissect.Context, b []byte) {
+	k1, t1 := d.Probe(c, b)
+	k2, t2 := d.Probe(c, b)
+	if k1 != k2 || t1 != t2 {
+		t.Errorf("probed twice: %v %v, then %v %v", k1, t1, k2, t2)
+	}
+	if k1 != dissect.No && t1 == nil {
+		t.Errorf("confidence %v without a type", k1)
+	}
+	m := Run(d, c, b)
+	Invariants(t, m)
+	if k1 != dissect.No && m.Type != t1 {
+		t.Errorf("probe says %v, dissection %v", t1, m.Type)
+	}
+	again := Run(d, c, b)
+	same := cmp.Comparer(func(a, b *dissect.Def) bool { return a == b })
+	if diff := cmp.Diff(m.Fields, again.Fields, same); diff != "" {
+		t.Errorf("second run differs:\n%s", diff)
+	}
+	if m.Status == dissect.Truncated && c.Wire <= len(b) {
+		t.Error("truncated, but all was captured")
+	}
+}
+
+// Unhex reads hexadecimal bytes and "quoted text" in any mixture.
+func Unhex(t testing.TB, s string) []byte {
+	t.Helper()
+	var b []byte
+	for i, part := range strings.Split(s, `"`) {
+		if i%2 == 1 {
+			b = append(b, part...)
+			continue
+		}
+		h, err := hex.DecodeString(strings.Join(strings.Fields(part), ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b = append(b, h...)
+	}
+	return b
+}
+
+// Findings lists the ids, with the severity where it is not the code's own.
+func Findings(m *dissect.Message) string {
+	var ids []string
+	for _, e := range m.Expert {
+		id := e.Code.ID
+		if e.Severity != e.Code.Severity {
+			id += " " + e.Severity.String()
+		}
+		ids = append(ids, id)
+	}
+	return strings.Join(ids, " ")
+}

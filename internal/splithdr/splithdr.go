@@ -1,0 +1,88 @@
+// Package splithdr parses the header in front of every part of a split message
+// (first four bytes FE FF FF FF, that is -2). It judges one datagram by its
+// bytes and keeps nothing; joining is reassembly/split's work.
+//
+//	GoldSource   FE FF FF FF | id u32 | number<<4|total u8               | payload
+//	Source       FE FF FF FF | id u32 | total u8 | number u8 | size u16  | payload
+//	Source, old  FE FF FF FF | id u32 | total u8 | number u8             | payload
+//
+// In a compressed Source message (top bit of id) the payload of part 0 starts
+// with u32 decompressed size and u32 CRC-32, then the bzip2 stream.
+package splithdr
+
+import "encoding/binary"
+
+// Engine is the form of a split header. None means a message that was not split.
+type Engine uint8
+
+// The forms.
+const (
+	None       Engine = iota
+	GoldSource        // 9-byte header, nibbles
+	Source            // 12-byte header with the part size
+	SourceOld         // 10-byte header without it
+)
+
+var names = [...]string{"", "goldsource", "source", "source"}
+
+// String is the name of the engine family: "goldsource", "source" or "".
+func (e Engine) String() string { return names[e] }
+
+// HeaderLen is the length of the form's header in bytes.
+func (e Engine) HeaderLen() int {
+	switch e {
+	case GoldSource:
+		return 9
+	case Source:
+		return 12
+	case SourceOld:
+		return 10
+	}
+	return 0
+}
+
+// Compressed is the bit of the id that marks a message which was compressed
+// with bzip2 before it was split. GoldSource never sets it.
+const Compressed = 0x8000_0000
+
+// MinLen is the shortest datagram that has a whole header of any form.
+const MinLen = 9
+
+// Header is a parsed header under one assumed form.
+type Header struct {
+	Engine Engine
+	ID     uint32 // as on the wire, compression bit included
+	Total  uint8
+	Number uint8
+	Size   uint16 // Source only: the declared maximum payload of a part
+}
+
+// IsSplit tells whether b starts like a part of a split message.
+func IsSplit(b []byte) bool {
+	return len(b) >= 4 && b[0] == 0xfe && b[1] == 0xff && b[2] == 0xff && b[3] == 0xff
+}
+
+// ID is the id field, which all forms keep at the same place. b has MinLen bytes.
+func ID(b []byte) uint32 { return binary.LittleEndian.Uint32(b[4:]) }
+
+// Parse reads b's header as form e. It reports false if b is too short for it
+// or if the numbers contradict themselves: no parts, or a part beyond the last.
+func Parse(b []byte, e Engine) (Header, bool) {
+	h := Header{Engine: e}
+	if len(b) < e.HeaderLen() || len(b) < MinLen {
+		return h, false
+	}
+	h.ID = ID(b)
+	switch e {
+	case GoldSource:
+		h.Total, h.Number = b[8]&0x0f, b[8]>>4
+	case Source:
+		h.Size = binary.LittleEndian.Uint16(b[10:])
+		fallthrough
+	case SourceOld:
+		h.Total, h.Number = b[8], b[9]
+	default:
+		return h, false
+	}
+	return h, h.Total > 0 && h.Number < h.Total
+}

@@ -1,0 +1,129 @@
+package splithdr_test
+
+import (
+	"encoding/hex"
+	"strings"
+	"testing"
+
+	"qsniff/internal/splithdr"
+)
+
+func unhex(t *testing.T, s string) []byte {
+	t.Helper()
+	var digits strings.Builder
+	for line := range strings.Lines(s) {
+		line, _, _ = strings.Cut(line, "//")
+		digits.WriteString(strings.Join(strings.Fields(line), ""))
+	}
+	b, err := hex.DecodeString(digits.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestParse(t *testing.T) {
+	tests := []struct {
+		name string
+		in   string
+		form splithdr.Engine
+		want splithdr.Header
+		ok   bool
+	}{
+		{"goldsource part 1 of 2", "feffffff 560a0000 12", splithdr.GoldSource,
+			splithdr.Header{Engine: splithdr.GoldSource, ID: 0xa56, Total: 2, Number: 1}, true},
+		{"goldsource number beyond total", "feffffff 560a0000 22", splithdr.GoldSource,
+			splithdr.Header{Engine: splithdr.GoldSource, ID: 0xa56, Total: 2, Number: 2}, false},
+		{"goldsource no parts", "feffffff 560a0000 00", splithdr.GoldSource,
+			splithdr.Header{Engine: splithdr.GoldSource, ID: 0xa56}, false},
+		{"source part 0 of 6", "feffffff 57010000 06 00 e004", splithdr.Source,
+			splithdr.Header{Engine: splithdr.Source, ID: 343, Total: 6, Size: 1248}, true},
+		{"source one part", "feffffff 57010000 01 00 e004", splithdr.Source,
+			splithdr.Header{Engine: splithdr.Source, ID: 343, Total: 1, Size: 1248}, true},
+		{"source without its size", "feffffff 57010000 06 00 e0", splithdr.Source,
+			splithdr.Header{Engine: splithdr.Source}, false},
+		{"old source 255 parts", "feffffff 97280080 ff fe", splithdr.SourceOld,
+			splithdr.Header{Engine: splithdr.SourceOld, ID: 0x80002897, Total: 255, Number: 254}, true},
+		{"no form", "feffffff 97280080 02 00", splithdr.None,
+			splithdr.Header{ID: 0x80002897}, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, ok := splithdr.Parse(unhex(t, tt.in), tt.form)
+			if got != tt.want || ok != tt.ok {
+				t.Errorf("Parse\n got %+v, %v\nwant %+v, %v", got, ok, tt.want, tt.ok)
+			}
+		})
+	}
+}
+
+func TestProof(t *testing.T) {
+	const bz = " 425a6839 314159265359"
+	tests := []struct {
+		name, in string
+		want     splithdr.Engine
+	}{
+		{"goldsource", "feffffff 560a0000 02 ffffffff 45", splithdr.GoldSource},
+		{"goldsource of one part is no proof", "feffffff 560a0000 01 ffffffff 45", splithdr.None},
+		{"goldsource part 1 is no proof", "feffffff 560a0000 12 ffffffff 45", splithdr.None},
+		{"source", "feffffff 57010000 06 00 e004 ffffffff 45", splithdr.Source},
+		{"source, id with FF", "feffffff ff840000 02 00 a404 ffffffff 44", splithdr.Source},
+		{"source part 1 is no proof", "feffffff 57010000 06 01 e004 ffffffff 45", splithdr.None},
+		{"old source", "feffffff 07000000 02 00 ffffffff 45", splithdr.SourceOld},
+		{"compressed, old, with size", "feffffff 97280080 01 00 bb060000 27cf8e92" + bz, splithdr.SourceOld},
+		{"compressed, with both sizes", "feffffff 97280080 01 00 e004 bb060000 27cf8e92" + bz, splithdr.Source},
+		{"compressed, old, bare stream", "feffffff 97280080 01 00" + bz, splithdr.SourceOld},
+		{"compressed, bare stream", "feffffff 97280080 01 00 e004" + bz, splithdr.Source},
+		{"stream without the id's bit", "feffffff 97280000 01 00" + bz, splithdr.None},
+		{"stream of level 0", "feffffff 97280080 01 00 425a6830 314159265359", splithdr.None},
+		{"empty stream", "feffffff 97280080 01 00 425a6831 177245385090", splithdr.SourceOld},
+		{"cut before the payload", "feffffff 57010000 06 00 e004 ffffff", splithdr.None},
+		{"header only", "feffffff 57010080 06", splithdr.None},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := splithdr.Proof(unhex(t, tt.in)); got != tt.want {
+				t.Errorf("Proof\n got %d\nwant %d", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestGuess(t *testing.T) {
+	tests := []struct {
+		name, in string
+		wire     int
+		want     splithdr.Engine
+	}{
+		{"default size", "feffffff 57010000 06 01 e004 41", 1260, splithdr.Source},
+		{"size of CS:GO", "feffffff 57010000 06 05 a404 41", 20, splithdr.Source},
+		{"usual range, long enough", "feffffff 57010000 06 05 0010 41", 4000, splithdr.Source},
+		{"usual range, too short for the payload", "feffffff 57010000 06 05 0002 41", 1260, splithdr.GoldSource},
+		{"text where the size would be", "feffffff 07000000 02 01 3230 00", 100, splithdr.GoldSource},
+		{"full goldsource part", "feffffff 560a0000 12 7363 41", 1400, splithdr.GoldSource},
+		{"nibbles of goldsource", "feffffff 560a0000 12 7363 41", 283, splithdr.GoldSource},
+		{"nibbles that goldsource refuses", "feffffff 07000000 22 01 3230 00", 100, splithdr.SourceOld},
+		{"nine bytes", "feffffff 560a0000 12", 9, splithdr.GoldSource},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := splithdr.Guess(unhex(t, tt.in), tt.wire); got != tt.want {
+				t.Errorf("Guess\n got %d\nwant %d", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestNames(t *testing.T) {
+	for e, want := range map[splithdr.Engine]string{
+		splithdr.None: "", splithdr.GoldSource: "goldsource",
+		splithdr.Source: "source", splithdr.SourceOld: "source",
+	} {
+		if got := e.String(); got != want {
+			t.Errorf("Engine(%d)\n got %q\nwant %q", e, got, want)
+		}
+	}
+	if !splithdr.IsSplit([]byte{0xfe, 0xff, 0xff, 0xff}) || splithdr.IsSplit([]byte{0xfe, 0xff, 0xff}) {
+		t.Error("IsSplit: four bytes FE FF FF FF are needed and enough")
+	}
+}

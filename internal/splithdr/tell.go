@@ -1,0 +1,87 @@
+package splithdr
+
+import "encoding/binary"
+
+// streamOffsets are the places of a bzip2 stream in part 0, in the order in
+// which they are tried: behind size and CRC in the 10-byte form (every recorded
+// server) and in the 12-byte form, then without size and CRC.
+var streamOffsets = [...]struct {
+	off  int
+	form Engine
+}{{18, SourceOld}, {20, Source}, {10, SourceOld}, {12, Source}}
+
+// sizeDefault and sizeValve2 are the part sizes that Source servers ship with:
+// Orange Box and later, and the Left 4 Dead and CS:GO branch.
+const (
+	sizeDefault = 1248
+	sizeValve2  = 1188
+)
+
+// goldSourceFull is the length of every GoldSource part but the last.
+const goldSourceFull = 1400
+
+// Proof tells the form of a part 0 by what its payload starts with: the FF FF
+// FF FF of the message, or a bzip2 stream. None means that b is another part,
+// or proves nothing: then the parts around it have to tell.
+func Proof(b []byte) Engine {
+	switch {
+	case ones(b, 9) && b[8]&0x0f >= 2 && b[8]>>4 == 0:
+		return GoldSource
+	case ones(b, 10) && b[9] == 0:
+		return SourceOld
+	case ones(b, 12) && b[9] == 0:
+		return Source
+	case len(b) >= MinLen+1 && b[9] == 0 && ID(b)&Compressed != 0:
+		for _, o := range streamOffsets {
+			if len(b) > o.off && IsStream(b[o.off:]) {
+				return o.form
+			}
+		}
+	}
+	return None
+}
+
+// ones tells whether the four bytes at off are FF FF FF FF.
+func ones(b []byte, off int) bool {
+	return len(b) >= off+4 && binary.LittleEndian.Uint32(b[off:]) == 0xffff_ffff
+}
+
+// IsPlain tells whether b, read as part 0 of form e, starts with the FF FF FF FF
+// of a message that is not compressed, whatever the id says.
+func IsPlain(b []byte, e Engine) bool { return ones(b, e.HeaderLen()) }
+
+// IsStream tells whether b starts like a bzip2 stream: "BZh", a level, and the
+// magic of a block or of an empty stream's end.
+func IsStream(b []byte) bool {
+	if len(b) < 10 || string(b[:3]) != "BZh" || b[3] < '1' || b[3] > '9' {
+		return false
+	}
+	magic := string(b[4:10])
+	return magic == "1AY&SY" || magic == "\x17\x72\x45\x38\x50\x90"
+}
+
+// Guess is the form that fits a part best when nothing else is known. wire is
+// the datagram's length on the wire. The order of its tests was right for every
+// part of the recorded servers, but it proves nothing: Parse may refuse b under
+// the form it names. b has MinLen bytes.
+func Guess(b []byte, wire int) Engine {
+	switch {
+	case LooksSized(b, wire):
+		return Source
+	case wire == goldSourceFull || b[8]>>4 < b[8]&0x0f:
+		return GoldSource
+	}
+	return SourceOld
+}
+
+// LooksSized tells whether the bytes where newer Source engines have the part
+// size could be one: a usual value, or one that a payload of this length and a
+// sane packet size allow. wire is the datagram's length on the wire.
+func LooksSized(b []byte, wire int) bool {
+	if len(b) < Source.HeaderLen() || b[9] >= b[8] {
+		return false
+	}
+	size := int(binary.LittleEndian.Uint16(b[10:]))
+	return size == sizeDefault || size == sizeValve2 ||
+		size >= 256 && size <= 4096 && size >= wire-Source.HeaderLen()
+}
