@@ -1,0 +1,106 @@
+package jsonw
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+)
+
+// FuzzString holds String against encoding/json: both must read back the same
+// text, and whole must say whether that is the input.
+func FuzzString(f *testing.F) {
+	for _, s := range []string{"", "de_dust2", "a\"b\\c", "\x00\x1b[31m\x7f", "\xff\xfe", "日本\u202egnp.exe", "<script>&", "\u2028\u2029\ufeff"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		out, whole := String(nil, b)
+		var got string
+		if err := json.Unmarshal(out, &got); err != nil {
+			t.Fatalf("%q: %v in %s", b, err, out)
+		}
+		if want := strings.ToValidUTF8(expand(b), "\ufffd"); got != want {
+			t.Errorf("got  %q\nwant %q", got, want)
+		}
+		if whole != utf8.Valid(b) {
+			t.Errorf("whole %v for %q", whole, b)
+		}
+		for _, r := range string(out) {
+			if r < 0x20 || r == 0x7f || mustEscape(r) {
+				t.Errorf("unescaped %U in %s", r, out)
+			}
+		}
+	})
+}
+
+// expand replaces each invalid byte by itself one replacement character, because
+// ToValidUTF8 makes one of a run.
+func expand(b []byte) string {
+	var s strings.Builder
+	for len(b) > 0 {
+		r, n := utf8.DecodeRune(b)
+		s.WriteRune(r)
+		b = b[n:]
+	}
+	return s.String()
+}
+
+func FuzzFloat(f *testing.F) {
+	for _, v := range []float64{0, -1, 514.37036, math.NaN(), math.Inf(-1), 1e-7, 1e21, math.MaxFloat64} {
+		f.Add(v)
+	}
+	f.Fuzz(func(t *testing.T, v float64) {
+		out, ok := Float(nil, v, 64)
+		if !ok {
+			if string(out) != "null" || !math.IsNaN(v) && !math.IsInf(v, 0) {
+				t.Fatalf("%v gave %s", v, out)
+			}
+			return
+		}
+		var got float64
+		if err := json.Unmarshal(out, &got); err != nil || got != v {
+			t.Errorf("got  %v (%v)\nwant %v", got, err, v)
+		}
+		small, ok := Float(nil, float64(float32(v)), 32)
+		var back float32
+		if ok {
+			if err := json.Unmarshal(small, &back); err != nil || back != float32(v) {
+				t.Errorf("32 bits: got %v (%v), want %v", back, err, float32(v))
+			}
+		}
+	})
+}
+
+func FuzzHex(f *testing.F) {
+	f.Add([]byte{0, 0xff, 0x1b})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if got, want := string(Hex(nil, b)), `"`+hex.EncodeToString(b)+`"`; got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	})
+}
+
+func TestTime(t *testing.T) {
+	for _, tc := range []struct {
+		nanos int64
+		want  string
+	}{
+		{0, `"1970-01-01T00:00:00.000000Z"`},
+		{1700000000_000370_000, `"2023-11-14T22:13:20.000370Z"`},
+		{1700000000_000370_001, `"2023-11-14T22:13:20.000370001Z"`},
+		{-1, `"1969-12-31T23:59:59.999999999Z"`},
+	} {
+		if got := string(Time(nil, tc.nanos)); got != tc.want {
+			t.Errorf("%d\ngot  %s\nwant %s", tc.nanos, got, tc.want)
+		}
+	}
+	for n := int64(-5e17); n < 5e18; n += 7_777_777_777_777_000 {
+		want := `"` + time.Unix(0, n).UTC().Format("2006-01-02T15:04:05.000000Z") + `"`
+		if got := string(Time(nil, n)); got != want {
+			t.Errorf("%d\ngot  %s\nwant %s", n, got, want)
+		}
+	}
+}

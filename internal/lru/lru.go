@@ -1,0 +1,211 @@
+// Package lru is a hash table of fixed capacity that gives up its oldest entry
+// to make room. All memory is taken when the table is made: values lie in one
+// array, the order of use is a list threaded through it, and nothing is
+// allocated afterwards. It is not a cache with a loader, it has no clock (time
+// is the caller's business) and it is not safe for concurrent use.
+package lru
+
+// Key is what a table is keyed with: a plain struct without pointers. Hash must
+// depend on every member and on the seed; Mix helps.
+type Key interface {
+	comparable
+	Hash(seed uint64) uint64
+}
+
+// maxCapacity keeps entry numbers and twice as many slots inside 32 bits.
+const maxCapacity = 1 << 30
+
+// none ends a list. Entry numbers are below maxCapacity.
+const none = ^uint32(0)
+
+// Table maps keys to values and remembers the order of their last use. Pointers
+// to values stay valid until their entry is deleted or evicted.
+type Table[K Key, V any] struct {
+	seed   uint64
+	slots  []uint32 // open addressing with linear probing; entry number + 1, 0 is empty
+	items  []item[K, V]
+	oldest uint32
+	newest uint32
+	free   uint32 // list of deleted entries, through next
+	fresh  uint32 // first entry never used: untouched memory stays untouched
+	n      int
+	gone   Evicted[K, V]
+}
+
+type item[K Key, V any] struct {
+	key        K
+	val        V
+	hash       uint32
+	prev, next uint32 // towards the oldest, towards the newest
+}
+
+// Evicted is an entry that Put removed to make room.
+type Evicted[K Key, V any] struct {
+	Key K
+	Val V
+}
+
+// New returns a table for capacity entries, at least one. The seed decides
+// which keys collide: random where somebody may want them to, fixed where the
+// same input must give the same run.
+func New[K Key, V any](capacity int, seed uint64) *Table[K, V] {
+	capacity = min(max(capacity, 1), maxCapacity)
+	slots := 2
+	for slots < 2*capacity { // at most half full: probe runs stay short
+		slots *= 2
+	}
+	return &Table[K, V]{
+		seed:   seed,
+		slots:  make([]uint32, slots),
+		items:  make([]item[K, V], capacity),
+		oldest: none,
+		newest: none,
+		free:   none,
+	}
+}
+
+// Len is the number of entries.
+func (t *Table[K, V]) Len() int { return t.n }
+
+// Cap is the number of entries the table has room for.
+func (t *Table[K, V]) Cap() int { return len(t.items) }
+
+// Peek returns the value of k, or nil. It does not count as a use.
+func (t *Table[K, V]) Peek(k K) *V {
+	slot, ok := t.find(k, uint32(k.Hash(t.seed)))
+	if !ok {
+		return nil
+	}
+	return &t.items[t.slots[slot]-1].val
+}
+
+// Get returns the value of k and makes it the newest entry, or returns nil.
+func (t *Table[K, V]) Get(k K) *V {
+	slot, ok := t.find(k, uint32(k.Hash(t.seed)))
+	if !ok {
+		return nil
+	}
+	i := t.slots[slot] - 1
+	t.touch(i)
+	return &t.items[i].val
+}
+
+// Put returns the value of k as the newest entry: the one it has, or a zero one.
+// If the table was full, the oldest entry made room and is returned, valid until
+// the next Put; otherwise that is nil.
+func (t *Table[K, V]) Put(k K) (*V, *Evicted[K, V]) {
+	hash := uint32(k.Hash(t.seed))
+	slot, ok := t.find(k, hash)
+	if ok {
+		i := t.slots[slot] - 1
+		t.touch(i)
+		return &t.items[i].val, nil
+	}
+	var gone *Evicted[K, V]
+	if t.n == len(t.items) {
+		old := &t.items[t.oldest]
+		t.gone = Evicted[K, V]{old.key, old.val}
+		gone = &t.gone
+		t.Delete(old.key)
+		slot, _ = t.find(k, hash) // deletion moved entries about
+	}
+	i := t.take()
+	it := &t.items[i]
+	it.key, it.hash = k, hash
+	t.slots[slot] = i + 1
+	t.append(i)
+	t.n++
+	return &it.val, gone
+}
+
+// Delete removes k and tells whether it was there.
+func (t *Table[K, V]) Delete(k K) bool {
+	slot, ok := t.find(k, uint32(k.Hash(t.seed)))
+	if !ok {
+		return false
+	}
+	i := t.slots[slot] - 1
+	t.vacate(slot)
+	t.unlink(i)
+	t.items[i] = item[K, V]{next: t.free}
+	t.free = i
+	t.n--
+	return true
+}
+
+// Oldest returns the entry whose last use is longest ago; ok is false if the
+// table is empty. It does not count as a use.
+func (t *Table[K, V]) Oldest() (k K, v *V, ok bool) {
+	if t.oldest == none {
+		return k, nil, false
+	}
+	it := &t.items[t.oldest]
+	return it.key, &it.val, true
+}
+
+// find returns the slot of k, or the empty slot where it belongs.
+func (t *Table[K, V]) find(k K, hash uint32) (slot uint32, ok bool) {
+	mask := uint32(len(t.slots) - 1)
+	for slot = hash & mask; t.slots[slot] != 0; slot = (slot + 1) & mask {
+		if it := &t.items[t.slots[slot]-1]; it.hash == hash && it.key == k {
+			return slot, true
+		}
+	}
+	return slot, false
+}
+
+// vacate empties a slot and moves back the entries behind it that would no
+// longer be found across the gap. There are no tombstones, so a table that
+// lives for years is as fast as a new one.
+func (t *Table[K, V]) vacate(gap uint32) {
+	mask := uint32(len(t.slots) - 1)
+	for slot := (gap + 1) & mask; t.slots[slot] != 0; slot = (slot + 1) & mask {
+		home := t.items[t.slots[slot]-1].hash & mask
+		if (slot-home)&mask >= (slot-gap)&mask {
+			t.slots[gap] = t.slots[slot]
+			gap = slot
+		}
+	}
+	t.slots[gap] = 0
+}
+
+func (t *Table[K, V]) take() uint32 {
+	if i := t.free; i != none {
+		t.free = t.items[i].next
+		return i
+	}
+	t.fresh++
+	return t.fresh - 1
+}
+
+func (t *Table[K, V]) touch(i uint32) {
+	if i != t.newest {
+		t.unlink(i)
+		t.append(i)
+	}
+}
+
+func (t *Table[K, V]) append(i uint32) {
+	it := &t.items[i]
+	it.prev, it.next = t.newest, none
+	if t.newest == none {
+		t.oldest = i
+	} else {
+		t.items[t.newest].next = i
+	}
+	t.newest = i
+}
+
+func (t *Table[K, V]) unlink(i uint32) {
+	it := &t.items[i]
+	if it.prev == none {
+		t.oldest = it.next
+	} else {
+		t.items[it.prev].next = it.next
+	}
+	if it.next == none {
+		t.newest = it.prev
+	} else {
+		t.items[it.next].prev = it.prev
+	}
+}

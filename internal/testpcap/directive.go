@@ -1,0 +1,243 @@
+package testpcap
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+
+	"qsniff/internal/splithdr"
+)
+
+// directive obeys one @ line, given as its words.
+func (p *parser) directive(words []string) error {
+	if len(words) < 2 {
+		return errors.New("a directive is a word and its arguments")
+	}
+	name, args := words[0], words[1:]
+	var err error
+	switch name {
+	case "link", "format", "snaplen":
+		if len(p.capture.Packets) > 0 {
+			err = errors.New("must stand before the first packet")
+			break
+		}
+		err = p.fileDirective(name, args)
+	case "split":
+		p.split, err = parseSplit(args)
+	default:
+		err = p.setting(name, args)
+	}
+	if err != nil {
+		return fmt.Errorf("@ %s: %w", name, err)
+	}
+	return nil
+}
+
+func (p *parser) fileDirective(name string, args []string) error {
+	c := p.capture
+	switch name {
+	case "link":
+		link, err := parseLink(args)
+		c.Link, c.Format.Link = link, link.Type
+		return err
+	case "snaplen":
+		n, err := number(args[0], 1, defaultSnap)
+		c.Format.SnapLen = uint32(n)
+		return err
+	}
+	for _, word := range args {
+		switch word {
+		case "micro", "nano":
+			c.Format.Nano = word == "nano"
+		case "little", "big":
+			c.Format.BigEndian = word == "big"
+		default:
+			return fmt.Errorf("%q is none of micro, nano, little, big", word)
+		}
+	}
+	return nil
+}
+
+var linkNames = map[string]uint16{
+	"null": LinkNull, "ethernet": LinkEthernet, "vlan": LinkEthernet,
+	"raw": LinkRaw, "sll": LinkSLL, "sll2": LinkSLL2,
+}
+
+func parseLink(args []string) (Link, error) {
+	kind, ok := linkNames[args[0]]
+	if !ok {
+		return Link{}, fmt.Errorf("%q is not a link type", args[0])
+	}
+	link := Link{Type: kind}
+	if tags := args[1:]; (args[0] == "vlan") != (len(tags) > 0) {
+		return Link{}, errors.New("vlan and only vlan has tags")
+	}
+	for _, arg := range args[1:] {
+		id, err := number(arg, 0, 4095) // 12 bits, IEEE 802.1Q
+		if err != nil {
+			return Link{}, err
+		}
+		link.VLANs = append(link.VLANs, uint16(id))
+	}
+	return link, nil
+}
+
+// setting obeys the directives of one argument that may stand anywhere.
+func (p *parser) setting(name string, args []string) (err error) {
+	if len(args) != 1 {
+		return fmt.Errorf("%d arguments, want 1", len(args))
+	}
+	arg := args[0]
+	switch name {
+	case "client":
+		p.client, err = netip.ParseAddrPort(arg)
+	case "server":
+		p.server, err = netip.ParseAddrPort(arg)
+	case "step":
+		p.clock.step, err = duration(arg)
+	case "wait":
+		p.clock.wait, err = duration(arg)
+	case "mtu":
+		var n uint64
+		n, err = number(arg, minMTU, 65_535)
+		p.mtu = int(n)
+	case "ttl":
+		var n uint64
+		n, err = number(arg, 0, 255)
+		p.ttl = uint8(n)
+	case "fragments":
+		p.fragments, err = numbers(arg)
+	default:
+		return errors.New("no such directive")
+	}
+	return err
+}
+
+func duration(s string) (time.Duration, error) {
+	d, err := time.ParseDuration(s)
+	if err == nil && d < 0 {
+		err = fmt.Errorf("%s runs backwards", s)
+	}
+	return d, err
+}
+
+// number parses a decimal or 0x number between low and high.
+func number(s string, low, high uint64) (uint64, error) {
+	n, err := strconv.ParseUint(s, 0, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not a number", s)
+	}
+	if n < low || n > high {
+		return 0, fmt.Errorf("%d is outside %d to %d", n, low, high)
+	}
+	return n, nil
+}
+
+// numbers parses N,N,N.
+func numbers(s string) ([]int, error) {
+	var out []int
+	for word := range strings.SplitSeq(s, ",") {
+		n, err := number(word, 0, 65_535)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, int(n))
+	}
+	return out, nil
+}
+
+// splitting is a parsed @ split.
+type splitting struct {
+	engine     splithdr.Engine
+	id         uint32
+	size       int
+	compressed bool
+	order      []int
+	declared   *uint32 // replaces the decompressed size
+	crc        *uint32 // replaces the CRC-32
+}
+
+func parseSplit(args []string) (*splitting, error) {
+	s := &splitting{}
+	switch args[0] {
+	case "goldsource":
+		s.engine = splithdr.GoldSource
+	case "source":
+		s.engine = splithdr.Source
+	case "source-old":
+		s.engine = splithdr.SourceOld
+	default:
+		return nil, fmt.Errorf("%q is none of goldsource, source, source-old", args[0])
+	}
+	for _, arg := range args[1:] {
+		if err := s.option(arg); err != nil {
+			return nil, err
+		}
+	}
+	if s.size == 0 {
+		return nil, errors.New("size is missing")
+	}
+	if (s.declared != nil || s.crc != nil) && !s.compressed {
+		return nil, errors.New("declared and crc belong to compressed")
+	}
+	if s.compressed && s.engine == splithdr.GoldSource {
+		return nil, errors.New("goldsource has no compressed form")
+	}
+	return s, nil
+}
+
+func (s *splitting) option(arg string) (err error) {
+	name, value, _ := strings.Cut(arg, "=")
+	var n uint64
+	switch name {
+	case "id":
+		n, err = number(value, 0, 0xffff_ffff)
+		s.id = uint32(n)
+	case "size":
+		n, err = number(value, 8, 65_535) // the prefix of a compressed message fits into part 0
+		s.size = int(n)
+	case "declared":
+		n, err = number(value, 0, 0xffff_ffff)
+		s.declared = new(uint32(n))
+	case "crc":
+		n, err = number(value, 0, 0xffff_ffff)
+		s.crc = new(uint32(n))
+	case "order":
+		s.order, err = numbers(value)
+	case "compressed":
+		s.compressed = true
+	default:
+		return fmt.Errorf("%q is not an option", name)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// parts cuts msg and picks the parts to be sent.
+func (s *splitting) parts(msg []byte) ([][]byte, error) {
+	limit := maxSourceParts
+	var parts [][]byte
+	if s.engine == splithdr.GoldSource {
+		limit = maxGoldSourceParts
+		parts = SplitGoldSource(msg, s.id, s.size)
+	} else {
+		parts = SplitSource(msg, s.id, s.size, s.engine == splithdr.Source, s.compressed)
+	}
+	if len(parts) > limit {
+		return nil, fmt.Errorf("%d parts above the limit of %d", len(parts), limit)
+	}
+	prefix := parts[0][s.engine.HeaderLen():]
+	if s.declared != nil {
+		binary.LittleEndian.PutUint32(prefix, *s.declared)
+	}
+	if s.crc != nil {
+		binary.LittleEndian.PutUint32(prefix[4:], *s.crc)
+	}
+	return inOrder(parts, s.order, "part")
+}

@@ -1,0 +1,164 @@
+package testpcap
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+)
+
+// parser holds the state between the lines of a source.
+type parser struct {
+	capture        *Capture
+	clock          clock
+	client, server netip.AddrPort
+	mtu            int
+	ttl            uint8
+	id             uint32 // of the datagram built last; each has its own
+	split          *splitting
+	fragments      []int
+
+	kind  byte // of the open payload: '>', '<', '!', or 0 if none is open
+	line  int  // where it began
+	bytes []byte
+}
+
+// Parse reads the source of a golden capture. Errors say name and line.
+func Parse(name string, text []byte) (*Capture, error) {
+	p := &parser{
+		capture: &Capture{
+			Name:   name,
+			Format: Format{Link: LinkEthernet, SnapLen: defaultSnap},
+			Link:   Link{Type: LinkEthernet},
+		},
+		clock: clock{now: Start, step: defaultStep},
+		mtu:   defaultMTU,
+		ttl:   defaultTTL,
+	}
+	at := 0
+	for line := range strings.Lines(string(text)) {
+		at++
+		if err := p.parseLine(at, strings.TrimSuffix(line, "\n")); err != nil {
+			return nil, fmt.Errorf("%s: line %d: %w", name, at, err)
+		}
+	}
+	if at == 0 {
+		return nil, fmt.Errorf("%s: empty", name)
+	}
+	if err := p.finish(); err != nil {
+		return nil, fmt.Errorf("%s: line %d: %w", name, p.line, err)
+	}
+	if p.split != nil || p.fragments != nil || p.clock.wait != 0 {
+		return nil, fmt.Errorf("%s: line %d: directive without a payload after it", name, at)
+	}
+	return p.capture, nil
+}
+
+func (p *parser) parseLine(at int, line string) error {
+	for i := 0; i < len(line); i++ {
+		if (line[i] < ' ' && line[i] != '\t') || line[i] > '~' {
+			return fmt.Errorf("column %d: byte 0x%02x is not printable ASCII", i+1, line[i])
+		}
+	}
+	if at == 1 && !strings.HasPrefix(line, "#") {
+		return errors.New("the first line is a comment that says what the capture is")
+	}
+	if strings.TrimSpace(line) == "" || line[0] == '#' {
+		return nil
+	}
+	if line[0] == ' ' || line[0] == '\t' {
+		return p.hex(line)
+	}
+	if err := p.finish(); err != nil {
+		return fmt.Errorf("payload of line %d: %w", p.line, err)
+	}
+	switch line[0] {
+	case '@':
+		return p.directive(strings.Fields(line[1:]))
+	case '>', '<', '!':
+		p.kind, p.line = line[0], at
+		return p.hex(line[1:])
+	}
+	return fmt.Errorf("%q begins no line; want one of # @ > < ! or a space", line[0])
+}
+
+func (p *parser) hex(line string) error {
+	var err error
+	if p.kind == 0 && strings.TrimSpace(line)[0] != ';' {
+		return errors.New("bytes before a payload began")
+	}
+	p.bytes, err = appendHex(p.bytes, line)
+	return err
+}
+
+// finish turns the open payload, if there is one, into packets.
+func (p *parser) finish() error {
+	kind, payload := p.kind, p.bytes
+	if kind == 0 {
+		return nil
+	}
+	p.kind, p.bytes = 0, nil
+	p.clock.message()
+	if kind == '!' {
+		return p.frame(payload)
+	}
+	if !p.client.IsValid() || !p.server.IsValid() {
+		return errors.New("payload before @ client and @ server")
+	}
+	payloads, err := p.splitPayload(payload)
+	if err != nil {
+		return err
+	}
+	sent := 0
+	for _, b := range payloads {
+		if sent, err = p.datagram(b, kind == '>', sent); err != nil {
+			return err
+		}
+	}
+	p.fragments = nil
+	return nil
+}
+
+// frame adds a frame as it stands.
+func (p *parser) frame(b []byte) error {
+	if p.split != nil || p.fragments != nil {
+		return errors.New("a whole frame cannot be split or fragmented")
+	}
+	p.capture.Packets = append(p.capture.Packets, Packet{p.clock.packet(0), b})
+	return nil
+}
+
+func (p *parser) splitPayload(b []byte) ([][]byte, error) {
+	if p.split == nil {
+		return [][]byte{b}, nil
+	}
+	s := p.split
+	p.split = nil
+	return s.parts(b)
+}
+
+// datagram adds the packets of one datagram; sent counts those of the payload.
+func (p *parser) datagram(b []byte, toServer bool, sent int) (int, error) {
+	p.id++
+	d := Datagram{Src: p.server, Dst: p.client, TTL: p.ttl, ID: p.id, Payload: b}
+	if toServer {
+		d.Src, d.Dst = p.client, p.server
+	}
+	all, err := d.IP(p.mtu)
+	if err != nil {
+		return sent, err
+	}
+	packets, err := inOrder(all, p.fragments, "fragment")
+	if err != nil {
+		return sent, err
+	}
+	for _, packet := range packets {
+		frame := p.capture.Link.Frame(packet, toServer)
+		p.capture.Packets = append(p.capture.Packets, Packet{p.clock.packet(sent), frame})
+		sent++
+	}
+	if covers(p.fragments, len(all)) {
+		p.capture.Whole = append(p.capture.Whole, d)
+	}
+	return sent, nil
+}
