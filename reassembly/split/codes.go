@@ -1,0 +1,245 @@
+package split
+
+import (
+	"strconv"
+
+	"qsniff/finding"
+	"qsniff/internal/splithdr"
+)
+
+const wiki = "https://developer.valvesoftware.com/wiki/Server_queries#Protocol"
+
+// The findings about split messages. What A and B of an Expert mean stands with
+// each. Oversize and ToServer are raised by who sees whole datagrams and knows
+// the direction; all others are in Set.Expert.
+var (
+	// PartMissing: A is the number of missing parts, B packs the total, the
+	// first missing number and what ended the wait (see packMissing).
+	PartMissing = &finding.Code{
+		ID: "SPL-01", Severity: finding.Warn, Fault: finding.Path,
+		Seen:  "Some parts of a split reply were captured and others were not within 5 s.",
+		Means: "A part was lost or dropped. The client cannot use what it has and will ask again or show the server as silent.",
+		Do:    "Look for loss and for filters that drop large or fragmented UDP between server and client; retry the query.",
+		Ref:   wiki,
+		Text:  missingText,
+	}
+
+	// DuplicatePart: A is how many came again, B is 1 if the whole message did.
+	DuplicatePart = &finding.Code{
+		ID: "SPL-02", Severity: finding.Note, Fault: finding.Path,
+		Seen:  "A part with the id and the number of an earlier one, and the same bytes.",
+		Means: "The network or a mirror port doubled it, or the server sent it twice. Clients that count parts instead of numbers stop too early.",
+		Do:    "If the capture comes from a mirror port, capture one direction once. Clients: ignore parts they have.",
+		Ref:   wiki,
+		Text: func(dst []byte, e *finding.Expert) []byte {
+			if e.B != 0 {
+				return append(dst, "the whole split message came again"...)
+			}
+			return appendCount(dst, e.A, "part came again with the same bytes", "parts came again with the same bytes")
+		},
+	}
+
+	// ConflictingPart: A is how many parts contradict one that came before; if
+	// it is 0, B is how many disagree about the number of parts.
+	ConflictingPart = &finding.Code{
+		ID: "SPL-03", Severity: finding.Error, Fault: finding.Server,
+		Seen:  "Two parts with the same id and number and different bytes, or parts of one id that disagree about how many there are.",
+		Means: "The id was used for two messages at once, or two servers answer from one address. The first bytes were kept; the joined message may be a mixture.",
+		Do:    "Check whether several server processes share address and port, and whether a proxy rewrites ids.",
+		Ref:   wiki,
+		Text: func(dst []byte, e *finding.Expert) []byte {
+			if e.A > 0 {
+				return appendCount(dst, e.A, "part contradicts an earlier one of the same number", "parts contradict earlier ones of the same number")
+			}
+			return appendCount(dst, e.B, "part disagrees about the number of parts", "parts disagree about the number of parts")
+		},
+	}
+
+	// IDReused: A is the id, B is how many parts the unfinished set had.
+	IDReused = &finding.Code{
+		ID: "SPL-04", Severity: finding.Warn, Fault: finding.Server,
+		Seen:  "A new message began with the id of one that was not complete.",
+		Means: "Clients that key by id alone join parts of both messages.",
+		Do:    "Clients: start anew when part 0 differs. Servers: count ids up, do not restart them per reply.",
+		Ref:   wiki,
+		Text: func(dst []byte, e *finding.Expert) []byte {
+			dst = append(dst, "a new message took over id "...)
+			dst = strconv.AppendUint(dst, e.A, 10)
+			dst = append(dst, " when "...)
+			return appendCount(dst, e.B, "part had come", "parts had come")
+		},
+	}
+
+	// FormInferred: A is the splithdr.Engine that was chosen, B is 1 if earlier
+	// messages of the flow suggested it.
+	FormInferred = &finding.Code{
+		ID: "SPL-05", Severity: finding.Note, Fault: finding.Server,
+		Seen:  "Parts of which none shows which of the three split headers it has: the first part is missing, cut, or no query reply.",
+		Means: "The header was read in the form that fits best. Libraries that go by the protocol number or the app id may read it differently.",
+		Do:    "Compare with complete replies of the same server before trusting id, numbers and payload.",
+		Ref:   wiki,
+		Text: func(dst []byte, e *finding.Expert) []byte {
+			dst = append(dst, "split header read as "...)
+			dst = append(dst, formNames[splithdr.Engine(e.A)]...)
+			if e.B != 0 {
+				return append(dst, ", the form of earlier messages"...)
+			}
+			return append(dst, ", the form that fits best"...)
+		},
+	}
+
+	// BadStream: A is what is wrong; B holds the declared value in its upper and
+	// the actual one in its lower half, where there is one.
+	BadStream = &finding.Code{
+		ID: "SPL-06", Severity: finding.Error, Fault: finding.Path,
+		Seen:  "A message marked as compressed that is no sound bzip2 stream, or one of another length or CRC-32 than its header says.",
+		Means: "Bytes were damaged on the way, parts were joined in a wrong order, or the server marks plain messages as compressed. Clients that check discard it.",
+		Do:    "Capture at the server to see whether it leaves it like that.",
+		Ref:   wiki,
+		Text:  streamText,
+	}
+
+	// Oversize: A is the length of the datagram's payload in bytes, B the number
+	// of IP fragments it came in (0 or 1: it was not fragmented).
+	Oversize = &finding.Code{
+		ID: "SPL-07", Severity: finding.Warn, Fault: finding.Server,
+		Seen:  "A reply in one datagram of more than 1,400 bytes, or in IP fragments, instead of split parts.",
+		Means: "Many NATs, filters and hosting networks drop fragments; clients behind them get no reply.",
+		Do:    "Let the server split (a lower MTU or payload setting), or shorten rules and tags.",
+		Ref:   wiki,
+		Text: func(dst []byte, e *finding.Expert) []byte {
+			dst = append(dst, "datagram of "...)
+			dst = appendCount(dst, e.A, "byte", "bytes")
+			dst = append(dst, " instead of a split message"...)
+			if e.B > 1 {
+				dst = append(dst, ", sent in "...)
+				dst = appendCount(dst, e.B, "IP fragment", "IP fragments")
+			}
+			return dst
+		},
+	}
+
+	// Bomb: A is the declared size, B the limit; A is 0 if nothing was declared
+	// and the limit was passed, B is 0 if the work of this second was spent.
+	Bomb = &finding.Code{
+		ID: "SPL-08", Severity: finding.Error, Fault: finding.Server,
+		Seen:  "A compressed message that says it is larger than the limit or turns out to be, or more compressed messages in a second than are decompressed.",
+		Means: "No game server has that much to say. 400 bytes of bzip2 can hold 512 MiB: a client without a limit stops or dies.",
+		Do:    "Clients: refuse declared sizes above a limit before decompressing, and stop at the declared size.",
+		Ref:   wiki,
+		Text:  bombText,
+	}
+
+	// ToServer: A is the part's number, B the total.
+	ToServer = &finding.Code{
+		ID: "SPL-09", Severity: finding.Warn, Fault: finding.Client,
+		Seen:  "A split part (FE FF FF FF) sent towards a query port.",
+		Means: "No client has to split a query. It is an attack tool that aims at the reassembly of old engines, or a confused client.",
+		Do:    "Drop FE FF FF FF towards query ports at the firewall.",
+		Ref:   wiki,
+		Text: func(dst []byte, e *finding.Expert) []byte {
+			dst = append(dst, "part "...)
+			dst = strconv.AppendUint(dst, e.A, 10)
+			dst = append(dst, " of a split message ("...)
+			dst = appendCount(dst, e.B, "part", "parts")
+			return append(dst, " in all) sent to a server"...)
+		},
+	}
+)
+
+// Codes are all findings of this package.
+var Codes = []*finding.Code{
+	PartMissing, DuplicatePart, ConflictingPart, IDReused, FormInferred,
+	BadStream, Oversize, Bomb, ToServer,
+}
+
+var formNames = [...]string{
+	splithdr.None:       "no known form",
+	splithdr.GoldSource: "GoldSource",
+	splithdr.Source:     "Source with part size",
+	splithdr.SourceOld:  "Source without part size",
+}
+
+// packMissing packs B of PartMissing.
+func packMissing(total uint8, first int, why reason) uint64 {
+	return uint64(total) | uint64(first)<<8 | uint64(why)<<16
+}
+
+func missingText(dst []byte, e *finding.Expert) []byte {
+	total, first, why := e.B&0xff, e.B>>8&0xff, reason(e.B>>16)
+	dst = strconv.AppendUint(dst, e.A, 10)
+	dst = append(dst, " of "...)
+	dst = appendCount(dst, total, "part", "parts")
+	dst = append(dst, " missing, the first is part "...)
+	dst = strconv.AppendUint(dst, first, 10)
+	switch why {
+	case ended:
+		return append(dst, "; the capture ended before the wait was over"...)
+	case evicted:
+		return append(dst, "; given up early to stay within the memory limit"...)
+	}
+	return dst
+}
+
+func streamText(dst []byte, e *finding.Expert) []byte {
+	want, got := e.B>>32, e.B&0xffff_ffff
+	switch flaw(e.A) {
+	case noStream:
+		return append(dst, "marked as compressed, but there is no bzip2 stream"...)
+	case notPacked:
+		return append(dst, "marked as compressed, but it is plain"...)
+	case trailing:
+		return append(dst, "length and CRC-32 are right, but the bzip2 stream ends badly or bytes follow it"...)
+	case badCRC:
+		dst = append(dst, "decompressed bytes have CRC-32 "...)
+		dst = appendHex(dst, uint32(got))
+		dst = append(dst, ", the header says "...)
+		return appendHex(dst, uint32(want))
+	case badLength:
+		if got > want {
+			dst = append(dst, "more than the "...)
+			dst = appendCount(dst, want, "byte", "bytes")
+			return append(dst, " come out of the bzip2 stream that the header declares"...)
+		}
+	}
+	dst = append(dst, "bzip2 stream broken: "...)
+	dst = appendCount(dst, got, "byte", "bytes")
+	dst = append(dst, " came out"...)
+	if want > 0 {
+		dst = append(dst, ", the header declares "...)
+		dst = strconv.AppendUint(dst, want, 10)
+	}
+	return dst
+}
+
+func bombText(dst []byte, e *finding.Expert) []byte {
+	switch {
+	case e.B == 0:
+		return append(dst, "not decompressed: the work allowed for one second is spent"...)
+	case e.A == 0:
+		dst = append(dst, "decompresses to more than the limit of "...)
+		return appendCount(dst, e.B, "byte", "bytes")
+	}
+	dst = append(dst, "declares "...)
+	dst = appendCount(dst, e.A, "byte", "bytes")
+	dst = append(dst, " decompressed, above the limit of "...)
+	return strconv.AppendUint(dst, e.B, 10)
+}
+
+func appendCount(dst []byte, n uint64, one, many string) []byte {
+	dst = strconv.AppendUint(dst, n, 10)
+	dst = append(dst, ' ')
+	if n == 1 {
+		return append(dst, one...)
+	}
+	return append(dst, many...)
+}
+
+// appendHex appends eight digits.
+func appendHex(dst []byte, v uint32) []byte {
+	const digits = "0123456789abcdef"
+	for shift := 28; shift >= 0; shift -= 4 {
+		dst = append(dst, digits[v>>shift&15])
+	}
+	return dst
+}

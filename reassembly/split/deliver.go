@@ -1,0 +1,216 @@
+package split
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"qsniff/internal/splithdr"
+	"qsniff/reassembly"
+)
+
+// layout is where the payloads of a set begin: behind headers of head0 bytes in
+// part 0 and of headN in the others. prefix is 8 if size and CRC precede the
+// compressed stream.
+type layout struct {
+	head0, prefix, headN int
+	engine               splithdr.Engine
+}
+
+// layouts of compressed sets in the order in which they are tried. Servers on
+// record use the first; the others stand in the documents and libraries for
+// newer engines. That a layout is wrong shows by size and CRC.
+var layouts = [...]layout{
+	{10, 8, 10, splithdr.SourceOld},
+	{10, 8, 12, splithdr.Source}, // size and CRC in the place of part 0's size field
+	{12, 8, 12, splithdr.Source},
+	{12, 8, 10, splithdr.Source},
+	{10, 0, 10, splithdr.SourceOld},
+	{10, 0, 12, splithdr.Source},
+	{12, 0, 12, splithdr.Source},
+	{12, 0, 10, splithdr.Source},
+}
+
+// newOut empties the Set that is delivered next.
+func (a *Assembler) newOut(k flowKey) *Set {
+	o := &a.out
+	*o = Set{
+		Parts: o.Parts[:0], Pieces: o.Pieces[:0], Frames: o.Frames[:0], Expert: o.Expert[:0],
+	}
+	o.Src, o.Dst = k.ends()
+	return o
+}
+
+func (a *Assembler) send() {
+	if a.Deliver != nil {
+		a.Deliver(&a.out)
+	}
+}
+
+// deliver builds the Set of s and hands it out.
+func (a *Assembler) deliver(s *set, why reason) {
+	o := a.newOut(s.key)
+	o.Engine, o.Size = s.engine, s.size
+	o.ID = idOf(s.id, s.engine)
+	o.Total, o.Received = int(s.total), s.n
+	o.Compressed = s.packed
+	o.Ended = why == ended
+	o.First, o.Last = s.first, s.last
+	clear(a.order[:])
+	cut := false
+	for p := s.head; p != 0; p = a.parts.next[p] {
+		pt := &a.parts.items[p]
+		a.order[pt.number] = p
+		cut = cut || pt.cut()
+	}
+	switch {
+	case !s.packed:
+		n := s.engine.HeaderLen()
+		a.concat(s, layout{head0: n, headN: n})
+	case s.done() && !cut:
+		o.Outcome = a.unpack(s)
+	default:
+		a.concat(s, a.firstLayout(s))
+		o.Run = 0
+	}
+	if !s.done() {
+		o.Outcome = Incomplete
+	} else if cut {
+		o.Outcome = Truncated
+	}
+	a.frames(s)
+	a.raise(s, why)
+	a.count(s, o.Outcome)
+	a.send()
+}
+
+func (a *Assembler) count(s *set, o Outcome) {
+	n := &a.Counters
+	n.Sets++
+	if s.packed {
+		n.Compressed++
+	}
+	if s.infer {
+		n.Inferred++
+	}
+	*[...]*uint64{&n.Complete, &n.Incomplete, &n.Truncated, &n.BadBzip2, &n.TooLarge, &n.Refused, &n.Malformed}[o]++
+}
+
+// plausible tells whether a bzip2 stream starts where layout l says.
+func (a *Assembler) plausible(s *set, l *layout) bool {
+	if a.order[0] == 0 || s.total == 1 && l.head0 != l.headN {
+		return false
+	}
+	b := a.start(&a.parts.items[a.order[0]])
+	off := l.head0 + l.prefix
+	return len(b) > off && splithdr.IsStream(b[off:])
+}
+
+// firstLayout is the layout by which a compressed set is shown when none is
+// proved.
+func (a *Assembler) firstLayout(s *set) layout {
+	for i := range layouts {
+		if a.plausible(s, &layouts[i]) {
+			return layouts[i]
+		}
+	}
+	n := s.engine.HeaderLen()
+	return layout{head0: n, headN: n, engine: s.engine}
+}
+
+// concat joins the payloads of a set's parts under one layout.
+func (a *Assembler) concat(s *set, l layout) {
+	o := &a.out
+	a.joined, o.Parts, o.Pieces = a.joined[:0], o.Parts[:0], o.Pieces[:0]
+	o.Run, o.Wire, o.Prefix, o.Declared, o.CRC = 0, 0, l.prefix, 0, 0
+	gap := false
+	for n := range int(s.total) {
+		p := a.order[n]
+		if p == 0 {
+			gap = true
+			continue
+		}
+		pt := &a.parts.items[p]
+		skip := l.head0
+		if n > 0 {
+			skip = a.headOf(pt, l)
+		}
+		off := len(a.joined)
+		a.appendPayload(pt, skip)
+		added := len(a.joined) - off
+		o.Parts = append(o.Parts, Part{pt.number, uint32(off), uint32(added), pt.frame})
+		a.appendPieces(pt, skip, off, added)
+		o.Wire += max(int(pt.wire)-skip, 0)
+		if !gap {
+			o.Run = len(a.joined)
+		}
+		gap = gap || pt.cut()
+	}
+	o.Joined, o.Data = a.joined, a.joined
+	if l.prefix > 0 && len(a.joined) >= l.prefix {
+		o.Declared = binary.LittleEndian.Uint32(a.joined)
+		o.CRC = binary.LittleEndian.Uint32(a.joined[4:])
+	}
+}
+
+// headOf is where the payload of a part n > 0 begins: some libraries expect
+// size and CRC again in every part.
+func (a *Assembler) headOf(pt *part, l layout) int {
+	b := a.start(pt)
+	if l.prefix > 0 && a.order[0] != 0 && len(b) >= l.headN+l.prefix && len(a.joined) >= l.prefix &&
+		string(b[l.headN:l.headN+l.prefix]) == string(a.joined[:l.prefix]) {
+		return l.headN + l.prefix
+	}
+	return l.headN
+}
+
+// appendPayload appends what a part has behind its header to joined.
+func (a *Assembler) appendPayload(pt *part, skip int) {
+	left := int(pt.len)
+	for block := pt.blocks; left > 0; block = a.blocks.next[block] {
+		b := a.blocks.items[block][:min(left, blockSize)]
+		left -= len(b)
+		b = b[min(skip, len(b)):]
+		skip = 0
+		a.joined = append(a.joined, b...)
+	}
+}
+
+// appendPieces says which frames brought the n bytes at off in joined, which
+// are those behind skip in the datagram.
+func (a *Assembler) appendPieces(pt *part, skip, off, n int) {
+	o := &a.out
+	if n == 0 {
+		return
+	}
+	if pt.pieces == 0 {
+		o.Pieces = append(o.Pieces, reassembly.Piece{Frame: pt.frame, Off: uint32(off), Len: uint32(n)})
+		return
+	}
+	at := uint64(skip) // in the datagram; 64 bits, because nobody checked the pieces
+	end := at + uint64(n)
+	for i := pt.pieces; i != 0; i = a.pieces.next[i] {
+		pc := &a.pieces.items[i]
+		lo := max(uint64(pc.Off), at)
+		hi := min(uint64(pc.Off)+uint64(pc.Len), end)
+		if hi > lo {
+			o.Pieces = append(o.Pieces, reassembly.Piece{
+				Frame: pc.Frame, Off: uint32(off + int(lo) - skip), Len: uint32(hi - lo),
+			})
+			at = hi
+		}
+	}
+}
+
+// frames lists all frames that brought a set's parts.
+func (a *Assembler) frames(s *set) {
+	o := &a.out
+	for p := s.head; p != 0; p = a.parts.next[p] {
+		pt := &a.parts.items[p]
+		o.Frames = append(o.Frames, pt.frame)
+		for i := pt.pieces; i != 0; i = a.pieces.next[i] {
+			o.Frames = append(o.Frames, a.pieces.items[i].Frame)
+		}
+	}
+	slices.Sort(o.Frames)
+	o.Frames = slices.Compact(o.Frames)
+}

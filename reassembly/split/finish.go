@@ -1,0 +1,239 @@
+package split
+
+import (
+	"math"
+
+	"qsniff/internal/splithdr"
+)
+
+// reason is why a set is delivered.
+type reason uint8
+
+const (
+	whole   reason = iota // nothing is missing
+	timeout               // the wait is over
+	ended                 // the capture is
+	evicted               // others needed the memory
+	reused                // its id came again for another message
+)
+
+// finish delivers a set and forgets it, or all of it but what tells late
+// duplicates.
+func (a *Assembler) finish(i uint32, why reason) {
+	s := &a.sets.items[i]
+	if s.state == held {
+		a.resolve(i, why)
+		return
+	}
+	if h := a.find(s.key, s.id, held, splithdr.None); h != 0 && !s.done() && why != reused {
+		a.drain(h, i, late)
+		a.closeEmpty(h, i)
+	}
+	if !s.done() {
+		if s.again {
+			a.Counters.Repeats++
+			a.Counters.Sets++
+		} else {
+			a.deliver(s, why)
+		}
+		a.closeSet(i)
+		return
+	}
+	a.deliver(s, whole)
+	if m := a.find(s.key, s.id, memo, s.engine); m != 0 {
+		a.closeSet(m)
+	}
+	a.retire(i)
+}
+
+// adopt moves held parts into a set that has just learned its form.
+func (a *Assembler) adopt(i uint32) {
+	s := &a.sets.items[i]
+	if h := a.find(s.key, s.id, held, splithdr.None); h != 0 {
+		a.drain(h, i, odd)
+		a.closeEmpty(h, i)
+	}
+}
+
+// closeEmpty closes held set h if set i took its last part.
+func (a *Assembler) closeEmpty(h, i uint32) {
+	hs, s := &a.sets.items[h], &a.sets.items[i]
+	if hs.n > 0 {
+		return
+	}
+	if hs.dups > 0 {
+		s.dups += hs.dups
+		s.dupFrames = hs.dupFrames
+	}
+	a.closeSet(h)
+}
+
+// drain moves from held set h to set i the parts that fit at least so well, and
+// tells whether there were any. Parts that i has already are settled on the way,
+// unless their fit is doubtful.
+func (a *Assembler) drain(h, i uint32, least fit) (moved bool) {
+	hs, s := &a.sets.items[h], &a.sets.items[i]
+	p := hs.head
+	hs.head, hs.tail, hs.n, hs.blocks = 0, 0, 0, 0
+	first := s.first
+	for p != 0 {
+		pt, next := &a.parts.items[p], a.parts.next[p]
+		ft, head := fitOf(s, a.start(pt), int(pt.wire))
+		switch {
+		case ft < least || ft == beyond || ft == late && s.has(head.Number):
+			a.link(hs, p, 0)
+		case s.has(head.Number):
+			has := &a.parts.items[a.partNumbered(s, head.Number)]
+			a.came(s, a.sameParts(has, pt), has.frame, pt.frame)
+			a.parts.next[p] = 0
+			a.dropParts(p)
+		case (s.blocks+blocksFor(int(pt.len)))*blockSize > a.lim.SetBytes:
+			a.Counters.OverSet++
+			s.over++
+			a.parts.next[p] = 0
+			a.dropParts(p)
+		default:
+			moved = true
+			s.infer = s.infer || ft == late
+			a.take(s, p, head)
+		}
+		p = next
+	}
+	if s.first != first { // it has waited longer than it knew
+		a.dequeue(&a.waiting, i)
+		a.enqueue(&a.waiting, i, firstTime)
+	}
+	return moved
+}
+
+// take links a part that was held into set s, which lacks it.
+func (a *Assembler) take(s *set, p uint32, h splithdr.Header) {
+	pt := &a.parts.items[p]
+	if h.Total != s.total {
+		a.Counters.TotalsDiffer++
+		s.odd++
+	}
+	if s.again {
+		s.again = a.remembered(s, h.Number, a.sumChain(pt.blocks, int(pt.len)))
+	}
+	a.link(s, p, h.Number)
+}
+
+// resolve ends the wait of parts whose form nothing proved. What the sets of
+// the same id can use goes to them; the rest is delivered in the forms that fit
+// best, as many sets as it takes.
+func (a *Assembler) resolve(h uint32, why reason) {
+	for a.give(h) {
+	}
+	s := &a.sets.items[h]
+	rest := s.head
+	for rest != 0 {
+		e := a.choose(s, rest)
+		rest = a.gather(s, rest, e)
+		if s.done() {
+			a.deliver(s, whole)
+		} else {
+			a.deliver(s, why)
+		}
+		a.dropParts(s.head)
+		*s = set{key: s.key, id: s.id, hint: s.hint, prev: s.prev, after: s.after}
+	}
+	a.closeSet(h)
+}
+
+// give moves what it can from held set h to one set that waits for it, and
+// tells whether there was one.
+func (a *Assembler) give(h uint32) bool {
+	hs := &a.sets.items[h]
+	for i := a.setsOf(hs.key); i != 0; i = a.sets.next[i] {
+		s := &a.sets.items[i]
+		if s.id == hs.id && s.state == open && a.drain(h, i, late) {
+			if s.done() {
+				a.finish(i, whole)
+			}
+			return true
+		}
+	}
+	return false
+}
+
+// choose finds the form for parts that prove none: the one that an earlier
+// message of the flow had, else the one under which most of them make one set,
+// else the one that fits most of them one by one.
+func (a *Assembler) choose(s *set, rest uint32) splithdr.Engine {
+	if s.hint != splithdr.None && a.cover(s, rest, s.hint) > 0 {
+		return s.hint
+	}
+	var votes [len(forms) + 1]int
+	for p := rest; p != 0; p = a.parts.next[p] {
+		pt := &a.parts.items[p]
+		b := a.start(pt)
+		votes[splithdr.Guess(b, int(pt.wire))] += 2
+		if splithdr.LooksSized(b, int(pt.wire)) {
+			votes[splithdr.Source]++
+		} else {
+			votes[splithdr.SourceOld]++
+		}
+	}
+	if s.id&splithdr.Compressed != 0 { // GoldSource counts ids up and never gets there
+		votes[splithdr.GoldSource] = -1
+	}
+	best, most := splithdr.None, 0
+	for _, e := range forms {
+		n := a.cover(s, rest, e)
+		if n > most || n == most && n > 0 && votes[e] > votes[best] {
+			best, most = e, n
+		}
+	}
+	return best
+}
+
+// cover is how many of the parts make one set under form e: the first that
+// parses, and those that agree with it.
+func (a *Assembler) cover(s *set, rest uint32, e splithdr.Engine) int {
+	var probe set
+	for p := rest; p != 0; p = a.parts.next[p] {
+		b := a.start(&a.parts.items[p])
+		if h, ok := splithdr.Parse(b, e); ok && (probe.n == 0 || agrees(&probe, h)) && !probe.has(h.Number) {
+			if probe.n == 0 {
+				probe.decide(h, b)
+			}
+			probe.got[h.Number>>6] |= 1 << (h.Number & 63)
+			probe.n++
+		}
+	}
+	return probe.n
+}
+
+// agrees tells whether a header of the same form and id belongs to set s. The
+// parts of a compressed set may differ in the size field: some have none.
+func agrees(s *set, h splithdr.Header) bool {
+	return h.Total == s.total && (s.packed || h.Size == s.size)
+}
+
+// gather makes s the set of those parts that cover counts, and returns the
+// chain of the others.
+func (a *Assembler) gather(s *set, rest uint32, e splithdr.Engine) (others uint32) {
+	s.infer = true
+	s.head, s.tail, s.n, s.blocks, s.got = 0, 0, 0, 0, [4]uint64{}
+	s.first, s.last = math.MaxInt64, math.MinInt64
+	link := &others
+	var next uint32
+	for p := rest; p != 0; p = next {
+		next = a.parts.next[p]
+		a.parts.next[p] = 0
+		pt := &a.parts.items[p]
+		b := a.start(pt)
+		h, ok := splithdr.Parse(b, e)
+		if ok && s.n == 0 {
+			s.decide(h, b)
+		}
+		if ok && agrees(s, h) && !s.has(h.Number) {
+			a.link(s, p, h.Number)
+			continue
+		}
+		*link = p
+		link = &a.parts.next[p]
+	}
+	return others
+}

@@ -1,0 +1,186 @@
+package split
+
+import (
+	"bytes"
+	"hash/crc32"
+	"io"
+	"slices"
+
+	"github.com/dsnet/compress/bzip2"
+
+	"qsniff/internal/splithdr"
+)
+
+// flaw is what is wrong with a compressed stream.
+type flaw uint8
+
+const (
+	sound     flaw = iota
+	noStream       // nothing in part 0 looks like bzip2
+	broken         // it cannot be decoded to its end
+	badLength      // its length is not the declared one
+	badCRC         // its CRC-32 is not the declared one
+	trailing       // length and CRC-32 are right, but its end is broken or bytes follow
+	notPacked      // announced as compressed, and plain
+	tooLarge       // declared above the limit
+	endless        // nothing declared, and more comes out than the limit
+	refused        // this second's work is spent
+)
+
+// inflater decompresses into memory that it keeps. It never reads more than
+// one byte beyond the size it was told, and never a block of more than 100,000
+// bytes unless the limit is above that: a block is decoded before its first
+// byte comes out, so that a stream of 400 bytes costs 10 MB otherwise. With
+// blocks of that size it keeps less than 1 MB.
+type inflater struct {
+	limit int
+	rd    bytes.Reader
+	zr    *bzip2.Reader
+	buf   []byte
+	sum   uint32 // CRC-32 of the last output, if its length was right
+}
+
+// run decompresses stream, which it changes for a moment, up to most bytes:
+// the declared size with its CRC-32, or the limit. The memory behind the stream
+// is overwritten if there is enough of it. The result is valid until the next
+// run.
+func (z *inflater) run(stream []byte, most int, declared bool, crc uint32) ([]byte, flaw) {
+	if z.zr == nil {
+		z.zr = new(bzip2.Reader)
+		z.buf = make([]byte, z.limit+1)
+	}
+	level := stream[3]
+	if most < smallestBlock {
+		stream[3] = '1'
+	}
+	z.rd.Reset(append(stream, endMark...))
+	err := z.zr.Reset(&z.rd)
+	n := 0
+	if err == nil {
+		n, err = io.ReadFull(z.zr, z.buf[:most+1])
+	}
+	stream[3] = level
+	out := output{n: n, more: err == nil}
+	if z.zr.InputOffset > int64(len(stream)) && n > 0 && z.buf[n-1] == endByte {
+		out = output{n: n - 1, clean: err == nil || z.zr.Close() == nil}
+	}
+	return z.judge(out, most, declared, crc)
+}
+
+// endMark is a bzip2 stream of one byte, endByte. Put behind another stream, it
+// tells that this one has ended: at the end of its input the decoder would
+// allocate an error for every message.
+const (
+	endByte = 'x'
+	endMark = "BZh11AY&SY\x77\x4b\xb0\x14\x00\x00\x00\x00\x80\x00\x40\x20\x00\x21" +
+		"\x18\x46\x82\xee\x48\xa7\x0a\x12\x0e\xe9\x76\x02\x80"
+)
+
+// output is what came out of a stream: n bytes, more of them than asked for, or
+// an end as it should be.
+type output struct {
+	n           int
+	more, clean bool
+}
+
+// judge compares the output with what was declared.
+func (z *inflater) judge(o output, most int, declared bool, crc uint32) ([]byte, flaw) {
+	out := z.buf[:o.n]
+	switch {
+	case !declared && o.more:
+		return out, endless
+	case !declared && !o.clean:
+		return out, broken
+	case !declared:
+		return out, sound
+	case o.more || o.clean && o.n != most:
+		return out, badLength
+	case o.n != most:
+		return out, broken
+	}
+	if z.sum = crc32.ChecksumIEEE(out); z.sum != crc {
+		return out, badCRC
+	}
+	if !o.clean {
+		return out, trailing
+	}
+	return out, sound
+}
+
+// unpack decompresses a set that has all its parts, under the first layout that
+// proves right. If none does, the set is left as the first plausible one joins
+// it.
+func (a *Assembler) unpack(s *set) Outcome {
+	o := &a.out
+	s.flaw = noStream
+	for i := range layouts {
+		l := &layouts[i]
+		if !a.plausible(s, l) {
+			continue
+		}
+		a.concat(s, *l)
+		out, fl := a.inflate(s, l)
+		if fl == sound || fl == trailing {
+			s.flaw = fl
+			o.Engine, o.Size = l.engine, a.sizeField(s, l)
+			o.Data, o.Run, o.Wire = out, len(out), len(out)
+			return Complete
+		}
+		if s.flaw == noStream || fl >= tooLarge {
+			s.flaw, s.flawSize, s.flawSum = fl, uint32(len(out)), a.bz.sum
+			if fl == tooLarge {
+				s.flawSize = o.Declared
+			}
+		}
+	}
+	a.concat(s, a.firstLayout(s))
+	o.Run = 0
+	switch s.flaw {
+	case tooLarge, endless:
+		return TooLarge
+	case refused:
+		return Refused
+	}
+	return BadBzip2
+}
+
+// inflate tries one layout within the budget.
+func (a *Assembler) inflate(s *set, l *layout) ([]byte, flaw) {
+	o := &a.out
+	most := a.lim.Inflated
+	if l.prefix > 0 {
+		if uint64(o.Declared) > uint64(most) {
+			return nil, tooLarge
+		}
+		most = int(o.Declared)
+	}
+	src := sourceKey(s.key.src)
+	if !a.budget.allows(src, a.now) {
+		return nil, refused
+	}
+	a.Counters.Inflations++
+	a.joined = slices.Grow(a.joined, len(endMark))
+	o.Joined, o.Data = a.joined, a.joined
+	stream := a.joined[l.prefix:]
+	out, fl := a.bz.run(stream, most, l.prefix > 0, o.CRC)
+	if fl == sound || fl == trailing {
+		a.budget.spend(src, costTry+(len(stream)+len(out))/bytesPerUnit)
+	} else {
+		a.budget.spend(src, costFailed+len(stream)/failedPerUnit)
+	}
+	return out, fl
+}
+
+// sizeField is the part size of a compressed set's header, which one layout has
+// in the parts n > 0 only. 0 if the form has none.
+func (a *Assembler) sizeField(s *set, l *layout) uint16 {
+	if l.engine != splithdr.Source {
+		return 0
+	}
+	p := a.order[0]
+	if l.head0 != splithdr.Source.HeaderLen() {
+		p = a.order[1]
+	}
+	h, _ := splithdr.Parse(a.start(&a.parts.items[p]), splithdr.Source)
+	return h.Size
+}

@@ -1,0 +1,101 @@
+package split
+
+// keep copies a datagram into memory that it makes room for. It returns 0 if
+// the set may not grow by it.
+func (a *Assembler) keep(i uint32, c *candidate) uint32 {
+	s := &a.sets.items[i]
+	need := blocksFor(len(c.b))
+	if s.n >= maxParts || (s.blocks+need)*blockSize > a.lim.SetBytes {
+		a.Counters.OverSet++
+		s.over++
+		return 0
+	}
+	for a.parts.left() == 0 || a.blocks.left() < need {
+		a.evict(i)
+	}
+	p := a.parts.take()
+	a.parts.items[p] = part{
+		frame: c.Frame, nanos: a.now, len: uint32(len(c.b)), wire: uint32(c.wire),
+		blocks: a.copyIn(c.b), pieces: a.notePieces(c),
+	}
+	return p
+}
+
+// evict makes room: the oldest memory of a delivered set goes first, then the
+// set that waits longest, but not set keep.
+func (a *Assembler) evict(keep uint32) {
+	if i := a.memos.oldest; i != 0 {
+		a.Counters.Forgotten++
+		a.closeSet(i)
+		return
+	}
+	i := a.waiting.oldest
+	if i == keep {
+		i = a.sets.items[i].after
+	}
+	a.Counters.Evicted++
+	a.finish(i, evicted)
+}
+
+// evictOf is evict among the sets of one flow.
+func (a *Assembler) evictOf(k flowKey) {
+	var oldest uint32
+	for i := a.setsOf(k); i != 0; i = a.sets.next[i] {
+		s := &a.sets.items[i]
+		if oldest == 0 {
+			oldest = i
+			continue
+		}
+		o := &a.sets.items[oldest]
+		if isMemo, was := s.state == memo, o.state == memo; isMemo != was {
+			if isMemo {
+				oldest = i
+			}
+		} else if s.last < o.last || s.last == o.last && s.first < o.first {
+			oldest = i
+		}
+	}
+	if a.sets.items[oldest].state == memo {
+		a.Counters.Forgotten++
+		a.closeSet(oldest)
+		return
+	}
+	a.Counters.Evicted++
+	a.finish(oldest, evicted)
+}
+
+func (a *Assembler) copyIn(b []byte) (first uint32) {
+	var last uint32
+	for ; len(b) > 0; b = b[min(len(b), blockSize):] {
+		i := a.blocks.take()
+		copy(a.blocks.items[i][:], b)
+		if last == 0 {
+			first = i
+		} else {
+			a.blocks.next[last] = i
+		}
+		last = i
+	}
+	return first
+}
+
+// notePieces keeps who brought a datagram's bytes. Where that would take more
+// than is left, the frame that completed the datagram stands for all.
+func (a *Assembler) notePieces(c *candidate) (first uint32) {
+	if len(c.Pieces) > a.pieces.left() {
+		a.Counters.PiecesLost++
+		return 0
+	}
+	var last uint32
+	for _, p := range c.Pieces {
+		i := a.pieces.take()
+		a.pieces.items[i] = p
+		if last == 0 {
+			first = i
+		} else {
+			a.pieces.next[last] = i
+		}
+		last = i
+	}
+	return first
+}

@@ -1,0 +1,98 @@
+package split
+
+import "qsniff/internal/lru"
+
+// partNumbered returns a set's part of that number, or 0.
+func (a *Assembler) partNumbered(s *set, number uint8) uint32 {
+	p := s.head
+	for p != 0 && a.parts.items[p].number != number {
+		p = a.parts.next[p]
+	}
+	return p
+}
+
+// link appends part p to set s under a number that it lacks.
+func (a *Assembler) link(s *set, p uint32, number uint8) {
+	pt := &a.parts.items[p]
+	pt.number = number
+	a.parts.next[p] = 0
+	if s.tail == 0 {
+		s.head = p
+	} else {
+		a.parts.next[s.tail] = p
+	}
+	s.tail = p
+	s.got[number>>6] |= 1 << (number & 63)
+	s.n++
+	s.blocks += blocksFor(int(pt.len))
+	s.first = min(s.first, pt.nanos)
+	s.last = max(s.last, pt.nanos)
+}
+
+func (a *Assembler) dropParts(head uint32) {
+	for p := head; p != 0; p = a.parts.next[p] {
+		a.dropBytes(&a.parts.items[p])
+	}
+	a.parts.release(head)
+}
+
+func (a *Assembler) dropBytes(pt *part) {
+	a.blocks.release(pt.blocks)
+	a.pieces.release(pt.pieces)
+	pt.blocks, pt.pieces = 0, 0
+}
+
+// start is the first bytes of a kept datagram: at least its header and, in a
+// part 0, the start of a compressed stream.
+func (a *Assembler) start(pt *part) []byte {
+	return a.blocks.items[pt.blocks][:min(pt.len, blockSize)]
+}
+
+// sum is a keyed digest of a datagram, so that nobody can make a part that
+// passes for the duplicate of another.
+func (a *Assembler) sum(b []byte) uint64 {
+	return lru.Mix(lru.MixBytes(a.seed, b), uint64(len(b)))
+}
+
+// sumChain is sum of bytes that lie in blocks.
+func (a *Assembler) sumChain(block uint32, n int) uint64 {
+	h := a.seed
+	for left := n; left > 0; left -= blockSize {
+		h = lru.MixBytes(h, a.blocks.items[block][:min(left, blockSize)])
+		block = a.blocks.next[block]
+	}
+	return lru.Mix(h, uint64(n))
+}
+
+// same tells whether b, of which wire bytes were sent, says the same as a kept
+// part. What the capture cut off either cannot tell them apart.
+func (a *Assembler) same(pt *part, b []byte, wire int) bool {
+	if int(pt.wire) != wire {
+		return false
+	}
+	n := min(int(pt.len), len(b))
+	for block := pt.blocks; n > 0; block = a.blocks.next[block] {
+		k := min(n, blockSize)
+		if string(a.blocks.items[block][:k]) != string(b[:k]) {
+			return false
+		}
+		b, n = b[k:], n-k
+	}
+	return true
+}
+
+// sameParts is same for two kept parts.
+func (a *Assembler) sameParts(p, q *part) bool {
+	if p.wire != q.wire {
+		return false
+	}
+	n := min(int(p.len), int(q.len))
+	for x, y := p.blocks, q.blocks; n > 0; n -= blockSize {
+		k := min(n, blockSize)
+		if string(a.blocks.items[x][:k]) != string(a.blocks.items[y][:k]) {
+			return false
+		}
+		x, y = a.blocks.next[x], a.blocks.next[y]
+	}
+	return true
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package split_test
+
+const raceEnabled = false

@@ -1,0 +1,116 @@
+package split
+
+import (
+	"net/netip"
+
+	"qsniff/finding"
+	"qsniff/internal/splithdr"
+	"qsniff/reassembly"
+)
+
+// Fragment is one datagram that starts with FE FF FF FF. Nothing of it is kept
+// by reference.
+type Fragment struct {
+	Src, Dst netip.AddrPort     // zones are not told apart
+	Data     []byte             // the UDP payload as captured, header included
+	Wire     int                // its length on the wire, at least len(Data)
+	Pieces   []reassembly.Piece // by IP fragment, offsets into Data ascending; nil if the datagram is one frame
+	Frame    uint64             // the frame that completed the datagram
+	Nanos    int64              // packet time
+	Hint     splithdr.Engine    // what earlier messages of the flow suggest; None if nothing
+}
+
+// Outcome is what became of a set.
+type Outcome uint8
+
+// The outcomes.
+const (
+	Complete   Outcome = iota
+	Incomplete         // parts are missing
+	Truncated          // every part came, the capture cut at least one
+	BadBzip2           // compressed, and no reading of it gives the declared size and CRC
+	TooLarge           // compressed, and larger than Limits.Inflated
+	Refused            // compressed, and this second's work is spent
+	Malformed          // one datagram whose header makes sense in no form
+)
+
+var outcomes = [...]string{
+	"complete", "incomplete", "truncated", "bad bzip2", "too large", "refused", "malformed",
+}
+
+func (o Outcome) String() string { return outcomes[o] }
+
+// Set is one split message, as far as it came. It and all it points to are
+// valid during the call of Deliver only.
+type Set struct {
+	Src, Dst   netip.AddrPort
+	Engine     splithdr.Engine
+	Outcome    Outcome
+	Compressed bool   // announced by the id's top bit (Source only)
+	Ended      bool   // the capture ended before the wait was over
+	Size       uint16 // Source: the part size of the header
+	ID         uint32 // Source: without the compression bit
+	Total      int    // parts, as the first of them said; 0 if Malformed
+	Received   int    // different parts that came
+
+	// Data is the message: Joined, or Joined decompressed. In an incomplete or
+	// truncated set it is the leading run of Run bytes, then the payloads of
+	// the later parts in their order. Run is 0 where compressed bytes could not
+	// be decompressed: nothing in them can be dissected.
+	Data []byte
+	Run  int
+	Wire int // what len(Data) would be, had the capture cut nothing
+
+	// Joined are the payloads behind the split headers in number order. With
+	// Prefix 8 it starts with the decompressed size and the CRC-32 that are in
+	// Declared and CRC; copies of them in later parts are left out. Of a
+	// Malformed datagram it is what follows the id.
+	Joined        []byte
+	Prefix        int
+	Declared, CRC uint32
+
+	Parts  []Part             // the parts that came, by number; they tile Joined
+	Pieces []reassembly.Piece // which frame brought which bytes of Joined, ascending, disjoint
+	Frames []uint64           // all frames that brought something, ascending
+
+	First, Last int64 // packet time of the first and the last part that came
+	Expert      []finding.Expert
+}
+
+// Part says where the payload of one part lies in Joined.
+type Part struct {
+	Number   uint8
+	Off, Len uint32
+	Frame    uint64
+}
+
+// Counters are running totals. Sets counts those that are over: each is also
+// counted as Complete, Incomplete, Truncated, BadBzip2, TooLarge, Refused or
+// Repeats.
+type Counters struct {
+	Parts         uint64 // datagrams given to Add
+	Duplicates    uint64 // parts that came again, equal
+	Repeats       uint64 // sets of late duplicates that never became a whole copy; not delivered
+	Conflicts     uint64 // parts that came again, different
+	Held          uint64 // parts that waited for another one to tell their form
+	TotalsDiffer  uint64 // parts that disagree about the number of parts
+	BadNumber     uint64 // parts beyond their set's total
+	Sets          uint64
+	Complete      uint64
+	Incomplete    uint64
+	Truncated     uint64
+	BadBzip2      uint64
+	TooLarge      uint64
+	Refused       uint64
+	Malformed     uint64 // datagrams; they open no set
+	Short         uint64 // datagrams that the capture cut inside the header; they open no set
+	Compressed    uint64 // sets announced as compressed
+	Inferred      uint64 // sets whose form was chosen by fit
+	IDReused      uint64
+	Evicted       uint64 // waiting sets that had to make room
+	Forgotten     uint64 // delivered sets that had to make room before the wait was over
+	OverSet       uint64 // parts refused because their set would grow too large
+	PiecesLost    uint64 // parts whose IP fragments could not be noted
+	Inflations    uint64 // streams tried
+	BackwardsTime uint64 // fragments or ticks older than one before
+}

@@ -1,0 +1,167 @@
+// Package split joins the messages that game servers cut into several datagrams
+// (first four bytes FE FF FF FF), in the three forms of GoldSource and Source,
+// and decompresses those that were compressed. The forms cannot be told apart
+// by every single part; package splithdr has the tests, this package the
+// patience: parts wait until one of their set proves the form.
+//
+// It is not a dissector: a joined message may be a query reply, game traffic or
+// nonsense, and that is for others to say. It is not fit for concurrent use:
+// one Assembler serves one partition. It has no clock: time is packet time.
+package split
+
+import (
+	"qsniff/internal/lru"
+	"qsniff/internal/splithdr"
+	"qsniff/reassembly"
+)
+
+// Assembler joins the split messages of any number of flows within fixed
+// memory. Set Deliver before the first call.
+type Assembler struct {
+	// Deliver receives every set once, when it is whole or given up. It must
+	// not call the Assembler.
+	Deliver func(*Set)
+
+	Counters Counters
+
+	lim   Limits
+	seed  uint64
+	now   int64
+	flows *lru.Table[flowKey, flow]
+
+	sets   slab[set]
+	parts  slab[part]
+	blocks slab[[blockSize]byte]
+	pieces slab[reassembly.Piece]
+
+	waiting, memos queue
+
+	out    Set
+	order  [maxParts + 1]uint32 // scratch of deliver: parts by number
+	joined []byte
+	bz     inflater
+	budget budget
+}
+
+// New returns an Assembler that takes all its tables at once. The seed decides
+// which flows collide in them: random for live traffic, fixed for files.
+func New(lim Limits, seed uint64) *Assembler {
+	lim = lim.withDefaults()
+	return &Assembler{
+		lim:    lim,
+		seed:   seed,
+		flows:  lru.New[flowKey, flow](lim.Sets, seed),
+		sets:   newSlab[set](lim.Sets),
+		parts:  newSlab[part](lim.Parts),
+		blocks: newSlab[[blockSize]byte](lim.Bytes / blockSize),
+		pieces: newSlab[reassembly.Piece](lim.Pieces),
+		bz:     inflater{limit: lim.Inflated},
+		budget: newBudget(lim, seed),
+	}
+}
+
+// Buffered is the memory that waiting parts take, in bytes. It never exceeds
+// Limits.Bytes.
+func (a *Assembler) Buffered() int { return a.blocks.used * blockSize }
+
+// Add takes one datagram that starts with FE FF FF FF. Sets that it completes,
+// pushes out or outlives are delivered before Add returns.
+func (a *Assembler) Add(f *Fragment) {
+	a.Tick(f.Nanos)
+	a.Counters.Parts++
+	c := candidate{Fragment: f, b: f.Data[:min(len(f.Data), maxDatagram)]}
+	c.wire = max(f.Wire, len(f.Data))
+	c.cut = c.wire > len(c.b)
+	if len(c.b) < splithdr.MinLen || !splithdr.IsSplit(c.b) || !readable(c.b) {
+		a.reject(&c)
+		return
+	}
+	c.key = keyOf(f.Src, f.Dst)
+	c.id = splithdr.ID(c.b)
+	a.route(&c)
+}
+
+// Tick says that packet time has come to nanos, and gives up the sets that have
+// waited long enough. Time that goes backwards stands still instead.
+func (a *Assembler) Tick(nanos int64) {
+	if nanos < a.now {
+		a.Counters.BackwardsTime++
+	} else {
+		a.now = nanos
+	}
+	for i := a.waiting.oldest; i != 0 && a.overdue(a.sets.items[i].first); i = a.waiting.oldest {
+		a.finish(i, timeout)
+	}
+	for i := a.memos.oldest; i != 0 && a.overdue(a.sets.items[i].last); i = a.memos.oldest {
+		a.closeSet(i)
+	}
+}
+
+// Flush says that the capture ends at nanos. Sets that still wait are delivered
+// as Ended: nothing can be said about the parts they lack. The Assembler is
+// empty afterwards and can be used again.
+func (a *Assembler) Flush(nanos int64) {
+	a.Tick(nanos)
+	for a.waiting.oldest != 0 {
+		a.finish(a.waiting.oldest, ended)
+	}
+	for a.memos.oldest != 0 {
+		a.closeSet(a.memos.oldest)
+	}
+	a.now = 0
+}
+
+// overdue tells whether the wait of something that began at nanos is over.
+func (a *Assembler) overdue(nanos int64) bool { return a.now-nanos >= int64(a.lim.Wait) }
+
+// readable tells whether the header makes sense in any form.
+func readable(b []byte) bool {
+	for _, e := range forms {
+		if _, ok := splithdr.Parse(b, e); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// forms in the order of preference where nothing else decides.
+var forms = [...]splithdr.Engine{splithdr.Source, splithdr.GoldSource, splithdr.SourceOld}
+
+// reject delivers a datagram that cannot be part of anything.
+func (a *Assembler) reject(c *candidate) {
+	o := a.newOut(keyOf(c.Src, c.Dst))
+	if c.cut && len(c.b) < splithdr.Source.HeaderLen() {
+		a.Counters.Short++
+		o.Outcome = Truncated
+	} else {
+		a.Counters.Malformed++
+		o.Outcome = Malformed
+	}
+	head := 0
+	if splithdr.IsSplit(c.b) {
+		head = markLen
+		if len(c.b) >= commonLen {
+			head = commonLen
+			o.ID = splithdr.ID(c.b)
+		}
+	}
+	o.Received = 1
+	o.First, o.Last = a.now, a.now
+	a.joined = append(a.joined[:0], c.b[head:]...)
+	n := uint32(len(a.joined))
+	o.Parts = append(o.Parts, Part{Len: n, Frame: c.Frame})
+	if n > 0 {
+		o.Pieces = append(o.Pieces, reassembly.Piece{Frame: c.Frame, Len: n})
+	}
+	o.Frames = append(o.Frames, c.Frame)
+	o.Joined, o.Data, o.Run = a.joined, a.joined, len(a.joined)
+	o.Wire = c.wire - head
+	a.send()
+}
+
+// markLen is the length of FE FF FF FF, commonLen that of what all forms begin
+// with: the mark and the id.
+const (
+	markLen   = 4
+	commonLen = 8
+)

@@ -1,0 +1,241 @@
+package split
+
+import (
+	"net/netip"
+
+	"qsniff/internal/lru"
+	"qsniff/internal/splithdr"
+)
+
+// flowKey is a directed pair of ends.
+type flowKey struct {
+	src, dst         [16]byte
+	srcPort, dstPort uint16
+	v4               uint8 // bit 0: src is IPv4, bit 1: dst is
+}
+
+func keyOf(src, dst netip.AddrPort) flowKey {
+	k := flowKey{
+		src: src.Addr().As16(), dst: dst.Addr().As16(),
+		srcPort: src.Port(), dstPort: dst.Port(),
+	}
+	if src.Addr().Is4() {
+		k.v4 |= 1
+	}
+	if dst.Addr().Is4() {
+		k.v4 |= 2
+	}
+	return k
+}
+
+// Hash implements lru.Key.
+func (k flowKey) Hash(seed uint64) uint64 {
+	h := lru.MixBytes(lru.MixBytes(seed, k.src[:]), k.dst[:])
+	return lru.Mix(h, uint64(k.srcPort)|uint64(k.dstPort)<<16|uint64(k.v4)<<32)
+}
+
+func (k *flowKey) ends() (src, dst netip.AddrPort) {
+	return endOf(k.src, k.srcPort, k.v4&1 != 0), endOf(k.dst, k.dstPort, k.v4&2 != 0)
+}
+
+func endOf(a [16]byte, port uint16, v4 bool) netip.AddrPort {
+	addr := netip.AddrFrom16(a)
+	if v4 {
+		addr = addr.Unmap()
+	}
+	return netip.AddrPortFrom(addr, port)
+}
+
+// flow is the chain of sets between two ends, newest first.
+type flow struct {
+	sets uint32
+	n    int
+}
+
+// state is what a set is there for.
+type state uint8
+
+const (
+	held state = iota // form not known yet: parts lie side by side, unnumbered
+	open              // form known, parts missing
+	memo              // delivered; remembered to recognise late duplicates
+)
+
+// set is a message on its way. The members behind the first group belong to
+// the form and are rewritten when it is decided.
+type set struct {
+	key         flowKey
+	id          uint32 // as on the wire
+	state       state
+	hint        splithdr.Engine
+	first, last int64
+	blocks      int
+	head, tail  uint32 // chain of parts in arrival order
+	prev, after uint32 // neighbours in the queue of its state
+
+	engine splithdr.Engine
+	total  uint8
+	again  bool // so far equal to a delivered set, part by part
+	infer  bool // form chosen by fit, if only of some parts
+	packed bool // compressed: verified by trial, the header length is open
+	plain  bool // announced as compressed, and is not
+	size   uint16
+	n      int // parts
+	got    [4]uint64
+
+	dups, clashes, odd uint64 // duplicates, conflicts, disagreeing totals
+	over               uint64 // refused parts
+	flaw               flaw   // of the compressed stream
+	flawSize, flawSum  uint32 // what came out of it
+	dupFrames          [2]uint64
+	clashFrames        [2]uint64
+}
+
+// part is one datagram of a set. A remembered one has no blocks.
+type part struct {
+	frame  uint64
+	nanos  int64
+	sum    uint64 // of the whole datagram; set when only that is remembered
+	len    uint32 // bytes kept
+	wire   uint32
+	blocks uint32
+	pieces uint32
+	number uint8
+}
+
+func (p *part) cut() bool { return p.wire > p.len }
+
+func (s *set) has(number uint8) bool { return s.got[number>>6]>>(number&63)&1 != 0 }
+
+func (s *set) done() bool { return s.total > 0 && s.n == int(s.total) }
+
+// queue is a list of sets by time, oldest first.
+type queue struct{ oldest, newest uint32 }
+
+// enqueue puts set i behind all that are not younger. Almost always that is the
+// end of the queue.
+func (a *Assembler) enqueue(q *queue, i uint32, nanos func(*set) int64) {
+	sets := a.sets.items
+	at := q.newest
+	for at != 0 && nanos(&sets[at]) > nanos(&sets[i]) {
+		at = sets[at].prev
+	}
+	after := q.oldest
+	if at != 0 {
+		after = sets[at].after
+		sets[at].after = i
+	} else {
+		q.oldest = i
+	}
+	if after != 0 {
+		sets[after].prev = i
+	} else {
+		q.newest = i
+	}
+	sets[i].prev, sets[i].after = at, after
+}
+
+func (a *Assembler) dequeue(q *queue, i uint32) {
+	sets := a.sets.items
+	s := &sets[i]
+	if s.prev != 0 {
+		sets[s.prev].after = s.after
+	} else {
+		q.oldest = s.after
+	}
+	if s.after != 0 {
+		sets[s.after].prev = s.prev
+	} else {
+		q.newest = s.prev
+	}
+	s.prev, s.after = 0, 0
+}
+
+// firstTime orders sets that wait, lastTime those that are remembered.
+func firstTime(s *set) int64 { return s.first }
+func lastTime(s *set) int64  { return s.last }
+
+// newSet opens a set, and makes room for it if need be: nothing that the caller
+// found out about other sets holds afterwards.
+func (a *Assembler) newSet(k flowKey, id uint32, st state, nanos int64) uint32 {
+	for f := a.flows.Peek(k); f != nil && f.n >= a.lim.FlowSets; f = a.flows.Peek(k) {
+		a.evictOf(k)
+	}
+	for a.sets.left() == 0 {
+		a.evict(0)
+	}
+	i := a.sets.take()
+	a.sets.items[i] = set{key: k, id: id, state: st, first: nanos, last: nanos}
+	f, _ := a.flows.Put(k)
+	a.sets.next[i] = f.sets
+	f.sets = i
+	f.n++
+	a.enqueue(&a.waiting, i, firstTime)
+	return i
+}
+
+// closeSet forgets a set and all it has.
+func (a *Assembler) closeSet(i uint32) {
+	s := &a.sets.items[i]
+	a.dropParts(s.head)
+	if s.state == memo {
+		a.dequeue(&a.memos, i)
+	} else {
+		a.dequeue(&a.waiting, i)
+	}
+	f := a.flows.Peek(s.key)
+	for link := &f.sets; ; link = &a.sets.next[*link] {
+		if *link == i {
+			*link = a.sets.next[i]
+			break
+		}
+	}
+	f.n--
+	if f.n == 0 {
+		a.flows.Delete(s.key)
+	}
+	a.sets.next[i] = 0
+	a.sets.release(i)
+}
+
+// retire turns a delivered set into the memory of its parts.
+func (a *Assembler) retire(i uint32) {
+	s := &a.sets.items[i]
+	for p := s.head; p != 0; p = a.parts.next[p] {
+		pt := &a.parts.items[p]
+		pt.sum = a.sumChain(pt.blocks, int(pt.len))
+		a.dropBytes(pt)
+	}
+	s.blocks = 0
+	a.dequeue(&a.waiting, i)
+	s.state = memo
+	s.last = a.now
+	a.enqueue(&a.memos, i, lastTime)
+}
+
+// setsOf is the first set of a flow; the others follow by sets.next.
+func (a *Assembler) setsOf(k flowKey) uint32 {
+	if f := a.flows.Peek(k); f != nil {
+		return f.sets
+	}
+	return 0
+}
+
+// find returns the set of a message in one state and form, or 0.
+func (a *Assembler) find(k flowKey, id uint32, st state, e splithdr.Engine) uint32 {
+	for i := a.setsOf(k); i != 0; i = a.sets.next[i] {
+		s := &a.sets.items[i]
+		if s.id == id && s.state == st && s.engine == e {
+			return i
+		}
+	}
+	return 0
+}
+
+// idOf is a message's id without the bit that is none of it.
+func idOf(wire uint32, e splithdr.Engine) uint32 {
+	if e == splithdr.GoldSource {
+		return wire
+	}
+	return wire &^ splithdr.Compressed
+}
