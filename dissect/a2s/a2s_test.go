@@ -92,6 +92,7 @@ func TestProbe(t *testing.T) {
 		{"players with an impossible time", `ffffffff 44 01 00 "Ann" 00 00000000 0000c07f`, dissect.Maybe},
 		{"rules", rules2, dissect.Certain},
 		{"rules of Frontlines: big-endian count", `ffffffff 45 0002 "a" 00 "1" 00 "b" 00 "2" 00`, dissect.No},
+		{"not one whole rule", `ffffffff 45 ffff "Qxz"`, dissect.No},
 		{"no rules", `ffffffff 45 0000`, dissect.Maybe},
 		{"ack of Source", `ffffffff 6a "00000000000000" 00`, dissect.Likely},
 		{"ping", `ffffffff 69`, dissect.Maybe},

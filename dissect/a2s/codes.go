@@ -49,6 +49,9 @@ var (
 			dst = strconv.AppendUint(dst, e.A, 10)
 			dst = append(dst, ", the reply holds "...)
 			dst = strconv.AppendUint(dst, e.B, 10)
+			if e.B == 1 {
+				return append(dst, " whole entry"...)
+			}
 			return append(dst, " whole entries"...)
 		}}
 	codeBinary = finding.Code{ID: "A2S-S11", Severity: finding.Note, Fault: finding.Server,

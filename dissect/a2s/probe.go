@@ -194,6 +194,8 @@ func (p *probe) rules() dissect.Confidence {
 		return dissect.No
 	case n == 0 && whole:
 		return dissect.Maybe
+	case n == 0 && !p.cut: // servers send the first pair at least
+		return dissect.No
 	case !p.ruleName():
 		return dissect.No
 	case n < count:
