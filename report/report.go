@@ -1,0 +1,47 @@
+// Package report holds the results of a run as plain structs. It computes
+// nothing and prints nothing.
+package report
+
+// Run is what one run over packets came to.
+type Run struct {
+	Packets  uint64
+	Bytes    uint64 // captured
+	First    int64  // Unix nanoseconds of the first and the last packet, 0 if none
+	Last     int64
+	Messages uint64
+	Types    []TypeCount // by count, largest first
+	Skipped  []Reason    // packets that held no message, by reason, largest first
+	Joining  Joining
+	// Backwards counts packets whose time lies before an earlier packet's; they
+	// were treated as if no time had passed.
+	Backwards uint64
+	// FlowsForgotten counts flows whose memory made room for newer ones.
+	FlowsForgotten uint64
+}
+
+// TypeCount counts the messages of one type.
+type TypeCount struct {
+	Protocol, Message string
+	Count             uint64
+}
+
+// Reason counts what was left out, and says why.
+type Reason struct {
+	Why   string
+	Count uint64
+}
+
+// Joining counts what reassembly and the bounded tables did.
+type Joining struct {
+	IPFragments   uint64
+	IPJoined      uint64
+	IPAbandoned   uint64 // sets given up
+	IPRefused     uint64 // fragments refused: overlaps, impossible lengths
+	SplitSets     uint64
+	SplitComplete uint64
+	SplitMissing  uint64 // sets that stayed incomplete
+	Compressed    uint64
+	BadBzip2      uint64 // streams that did not give what their header promised
+	Bombs         uint64 // refused: too large, or over the budget
+	Evicted       uint64 // sets given up to stay within memory
+}
