@@ -1,0 +1,163 @@
+package jsonl
+
+import (
+	"math"
+	"strconv"
+
+	"qsniff/dissect"
+	"qsniff/internal/jsonw"
+)
+
+const redacted = `"<redacted>"`
+
+// members appends the fields from index i on that lie at depth, as members of an
+// object without its braces, and returns the index of the first field above it.
+func (r *Renderer) members(dst []byte, m *dissect.Message, i int, depth uint8) ([]byte, int) {
+	first := true
+	for i < len(m.Fields) && m.Fields[i].Depth >= depth {
+		f := &m.Fields[i]
+		if f.Def.Flags&dissect.Framing != 0 || f.Def.Joins != nil {
+			i = skip(m, i)
+			continue
+		}
+		if !first {
+			dst = append(dst, ',')
+		}
+		first = false
+		dst = appendKey(dst, f.Def, "")
+		switch f.Def.Kind {
+		case dissect.List:
+			dst, i = r.list(dst, m, i)
+		case dissect.Group:
+			dst = append(dst, '{')
+			dst, i = r.members(dst, m, i+1, f.Depth+1)
+			dst = append(dst, '}')
+		default:
+			dst = r.member(dst, m, f)
+			i++
+		}
+	}
+	return dst, i
+}
+
+// skip returns the index behind field i and all below it.
+func skip(m *dissect.Message, i int) int {
+	depth := m.Fields[i].Depth
+	for i++; i < len(m.Fields) && m.Fields[i].Depth > depth; i++ {
+	}
+	return i
+}
+
+// list appends the array whose List is field i. A later list that joins it gives
+// its groups' members to the groups of the same index.
+func (r *Renderer) list(dst []byte, m *dissect.Message, i int) ([]byte, int) {
+	depth := m.Fields[i].Depth
+	join := joined(m, skip(m, i), m.Fields[i].Def)
+	dst = append(dst, '[')
+	first := true
+	for i++; i < len(m.Fields) && m.Fields[i].Depth > depth; {
+		if !first {
+			dst = append(dst, ',')
+		}
+		first = false
+		f := &m.Fields[i]
+		if f.Def.Kind != dissect.Group {
+			dst, _ = r.value(dst, m, f)
+			i++
+			continue
+		}
+		dst = append(dst, '{')
+		dst, i = r.members(dst, m, i+1, depth+2)
+		if join < len(m.Fields) && m.Fields[join].Def.Kind == dissect.Group && m.Fields[join].Num == f.Num {
+			dst = append(dst, ',')
+			dst, join = r.members(dst, m, join+1, m.Fields[join].Depth+1)
+		}
+		dst = append(dst, '}')
+	}
+	return append(dst, ']'), i
+}
+
+// joined returns the index of the first group of the list that joins d, or the
+// number of fields.
+func joined(m *dissect.Message, from int, d *dissect.Def) int {
+	for i := from; i < len(m.Fields); i++ {
+		if m.Fields[i].Def.Joins == d {
+			return i + 1
+		}
+	}
+	return len(m.Fields)
+}
+
+func appendKey(dst []byte, d *dissect.Def, suffix string) []byte {
+	dst = append(dst, '"')
+	dst = append(dst, d.Key()...)
+	dst = append(dst, suffix...)
+	return append(dst, '"', ':')
+}
+
+// member appends a value, and the bytes beside it where the value does not say them.
+func (r *Renderer) member(dst []byte, m *dissect.Message, f *dissect.Field) []byte {
+	dst, whole := r.value(dst, m, f)
+	if whole {
+		return dst
+	}
+	dst = append(dst, ',')
+	dst = appendKey(dst, f.Def, "_hex")
+	return r.raw(dst, f, m.Bytes(f))
+}
+
+// raw appends bytes in hexadecimal, or stars for a secret's.
+func (r *Renderer) raw(dst []byte, f *dissect.Field, b []byte) []byte {
+	if !r.hidden(f) {
+		return jsonw.Hex(dst, b)
+	}
+	dst = append(dst, '"')
+	for range b {
+		dst = append(dst, '*', '*')
+	}
+	return append(dst, '"')
+}
+
+func (r *Renderer) hidden(f *dissect.Field) bool {
+	return f.Def.Flags&dissect.Secret != 0 && !r.opt.ShowSecrets
+}
+
+// value appends f's value. whole tells whether it says the bytes.
+func (r *Renderer) value(dst []byte, m *dissect.Message, f *dissect.Field) (out []byte, whole bool) {
+	d := f.Def
+	switch {
+	case r.hidden(f):
+		return append(dst, redacted...), true
+	case d.Flags&dissect.Size != 0:
+		return strconv.AppendUint(dst, uint64(f.Len), 10), true
+	case d.Kind == dissect.Text:
+		return jsonw.String(dst, m.Bytes(f))
+	case d.Kind == dissect.Bytes:
+		return jsonw.Hex(dst, m.Bytes(f)), true
+	case f.Flags&dissect.Cut != 0:
+		return append(dst, "null"...), false
+	}
+	switch d.Kind {
+	case dissect.Uint:
+		return appendUint(dst, f.Num, d.Flags&dissect.AsString != 0), true
+	case dissect.Int:
+		return strconv.AppendInt(dst, int64(f.Num), 10), true
+	case dissect.Float:
+		if f.Len == 4 {
+			return jsonw.Float(dst, float64(math.Float32frombits(uint32(f.Num))), 32)
+		}
+		return jsonw.Float(dst, math.Float64frombits(f.Num), 64)
+	case dissect.Char:
+		return jsonw.String(dst, m.Raw(f))
+	}
+	return append(dst, "null"...), false
+}
+
+func appendUint(dst []byte, v uint64, asString bool) []byte {
+	if !asString {
+		return strconv.AppendUint(dst, v, 10)
+	}
+	dst = append(dst, '"')
+	dst = strconv.AppendUint(dst, v, 10)
+	return append(dst, '"')
+}

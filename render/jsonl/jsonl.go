@@ -1,0 +1,179 @@
+// Package jsonl renders one message as one line of JSON. It knows definitions of
+// fields, not protocols.
+package jsonl
+
+import (
+	"strconv"
+
+	"qsniff/dissect"
+	"qsniff/finding"
+	"qsniff/internal/communityid"
+	"qsniff/internal/jsonw"
+	"qsniff/render"
+)
+
+const (
+	schema   = 1
+	protoUDP = 17
+)
+
+// Options choose what a line holds.
+type Options struct {
+	Layout      bool // every byte with its field
+	ShowSecrets bool
+}
+
+// Renderer makes lines of JSON.
+type Renderer struct{ opt Options }
+
+// New returns a renderer.
+func New(opt Options) *Renderer { return &Renderer{opt: opt} }
+
+// Append appends e as a line.
+func (r *Renderer) Append(dst []byte, e *render.Event) []byte {
+	m := e.Msg
+	dst = append(dst, `{"schema":`...)
+	dst = strconv.AppendInt(dst, schema, 10)
+	dst = append(dst, `,"frame":`...)
+	dst = strconv.AppendUint(dst, e.Frame, 10)
+	dst = appendOrigin(dst, e)
+	dst = append(dst, `,"time":`...)
+	dst = jsonw.Time(dst, e.Nanos)
+	dst = append(dst, `,"transport":"`...)
+	dst = append(dst, e.Transport()...)
+	dst = append(dst, `","src":"`...)
+	dst = e.Src.AppendTo(dst)
+	dst = append(dst, `","dst":"`...)
+	dst = e.Dst.AppendTo(dst)
+	dst = append(dst, `","community_id":"`...)
+	dst = communityid.Append(dst, e.Src, e.Dst, protoUDP)
+	dst = append(dst, `","protocol":"`...)
+	dst = append(dst, m.Proto.Name...)
+	dst = appendType(dst, m.Type, e.Reply)
+	dst = append(dst, `,"status":"`...)
+	dst = append(dst, m.Status.String()...)
+	dst = append(dst, `","length":`...)
+	dst = strconv.AppendInt(dst, int64(m.Wire), 10)
+	if len(m.Data) < m.Wire {
+		dst = append(dst, `,"captured":`...)
+		dst = strconv.AppendInt(dst, int64(len(m.Data)), 10)
+	}
+	dst = appendStopped(dst, m)
+	if e.Why != "" {
+		dst = append(dst, `,"incomplete":"`...)
+		dst = append(dst, e.Why...)
+		dst = append(dst, '"')
+	}
+	dst = appendSplit(dst, e.Split)
+	dst = append(dst, `,"fields":{`...)
+	dst, _ = r.members(dst, m, 0, 0)
+	dst = append(dst, '}')
+	dst = appendFindings(dst, m)
+	if r.opt.Layout {
+		dst = r.appendLayout(dst, m)
+	}
+	return append(dst, '}', '\n')
+}
+
+// appendOrigin appends what says where the message came from besides its frame.
+func appendOrigin(dst []byte, e *render.Event) []byte {
+	if len(e.Frames) > 0 {
+		dst = append(dst, `,"frames":[`...)
+		for i, f := range e.Frames {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = strconv.AppendUint(dst, f, 10)
+		}
+		dst = append(dst, ']')
+	}
+	if e.File >= 0 {
+		dst = append(dst, `,"file":`...)
+		dst = strconv.AppendInt(dst, int64(e.File), 10)
+	}
+	if e.Iface >= 0 {
+		dst = append(dst, `,"interface":`...)
+		dst = strconv.AppendInt(dst, int64(e.Iface), 10)
+	}
+	return dst
+}
+
+func appendType(dst []byte, t *dissect.Type, reply bool) []byte {
+	if t == nil {
+		dst = append(dst, `","message":null`...)
+	} else {
+		dst = append(dst, `","message":"`...)
+		dst = append(dst, t.Name...)
+		dst = append(dst, '"')
+	}
+	if reply {
+		return append(dst, `,"direction":"reply"`...)
+	}
+	return append(dst, `,"direction":"request"`...)
+}
+
+func appendStopped(dst []byte, m *dissect.Message) []byte {
+	if m.Stopped == nil {
+		return dst
+	}
+	dst = append(dst, `,"stopped":{"field":"`...)
+	dst = append(dst, m.Stopped.Name...)
+	dst = append(dst, `","offset":`...)
+	dst = strconv.AppendUint(dst, uint64(m.StoppedAt), 10)
+	return append(dst, '}')
+}
+
+func appendSplit(dst []byte, s *render.Split) []byte {
+	if s == nil {
+		return dst
+	}
+	dst = append(dst, `,"split":{"engine":"`...)
+	dst = append(dst, s.Engine.String()...)
+	dst = append(dst, `","id":`...)
+	dst = strconv.AppendUint(dst, uint64(s.ID), 10)
+	dst = append(dst, `,"total":`...)
+	dst = strconv.AppendInt(dst, int64(s.Total), 10)
+	dst = append(dst, `,"received":`...)
+	dst = strconv.AppendInt(dst, int64(s.Received), 10)
+	if s.Size > 0 {
+		dst = append(dst, `,"size_field":`...)
+		dst = strconv.AppendInt(dst, int64(s.Size), 10)
+	}
+	dst = append(dst, `,"compressed":`...)
+	dst = strconv.AppendBool(dst, s.Compressed)
+	return append(dst, '}')
+}
+
+func appendFindings(dst []byte, m *dissect.Message) []byte {
+	if len(m.Expert) == 0 {
+		return dst
+	}
+	dst = append(dst, `,"findings":[`...)
+	for i := range m.Expert {
+		e := &m.Expert[i]
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, `{"id":"`...)
+		dst = append(dst, e.Code.ID...)
+		dst = append(dst, `","severity":"`...)
+		dst = append(dst, e.Severity.String()...)
+		dst = append(dst, `","fault":"`...)
+		dst = append(dst, e.Code.Fault.String()...)
+		dst = append(dst, `","text":`...)
+		dst = appendText(dst, e)
+		dst = append(dst, '}')
+	}
+	return append(dst, ']')
+}
+
+// appendText appends the finding's sentence as a string. The sentence is built
+// behind dst first and its escaped form moved over it, so that no buffer is needed.
+func appendText(dst []byte, e *finding.Expert) []byte {
+	start := len(dst)
+	dst = e.AppendText(dst)
+	end := len(dst)
+	dst, _ = jsonw.String(dst, dst[start:end])
+	n := copy(dst[start:], dst[end:])
+	return dst[:start+n]
+}

@@ -1,0 +1,44 @@
+package jsonl
+
+import (
+	"strconv"
+
+	"qsniff/dissect"
+	"qsniff/internal/jsonw"
+)
+
+// appendLayout appends the list of leaves in wire order. Groups and lists have no
+// bytes of their own, so the leaves cover the message once.
+func (r *Renderer) appendLayout(dst []byte, m *dissect.Message) []byte {
+	dst = append(dst, `,"layout":[`...)
+	first := true
+	for i := range m.Fields {
+		f := &m.Fields[i]
+		if f.Def.Kind == dissect.Group || f.Def.Kind == dissect.List {
+			continue
+		}
+		if !first {
+			dst = append(dst, ',')
+		}
+		first = false
+		dst = append(dst, `{"name":"`...)
+		dst = append(dst, f.Def.Name...)
+		dst = append(dst, `","offset":`...)
+		dst = strconv.AppendUint(dst, uint64(f.Off), 10)
+		dst = append(dst, `,"length":`...)
+		dst = strconv.AppendUint(dst, uint64(f.Len), 10)
+		dst = append(dst, `,"hex":`...)
+		dst = r.raw(dst, f, m.Raw(f))
+		dst = append(dst, `,"value":`...)
+		dst, _ = r.value(dst, m, f)
+		if note := f.Meaning(); note != "" {
+			dst = append(dst, `,"note":`...)
+			dst, _ = jsonw.String(dst, note)
+		}
+		if f.Flags&dissect.Aux != 0 {
+			dst = append(dst, `,"aux":true`...)
+		}
+		dst = append(dst, '}')
+	}
+	return append(dst, ']')
+}

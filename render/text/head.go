@@ -1,0 +1,250 @@
+package text
+
+import (
+	"strconv"
+	"strings"
+
+	"qsniff/dissect"
+	"qsniff/finding"
+	"qsniff/internal/splithdr"
+	"qsniff/render"
+)
+
+// head writes the headline: pieces that move to an indented line where they do
+// not fit.
+func (p *page) head(e *render.Event) {
+	c := &p.opt.Palette
+	p.numbered(c.head, "frame ", int64(e.Frame))
+	if e.File >= 0 {
+		p.numbered(c.dim, "input ", int64(e.File))
+	}
+	if e.Iface >= 0 {
+		p.numbered(c.dim, "interface ", int64(e.Iface))
+	}
+	lo := len(p.dst)
+	p.dst = p.opt.appendTime(p.dst, e.Nanos, true)
+	p.piece(style{}, lo)
+	p.ends(e)
+	lo = len(p.dst)
+	p.dst = appendTitle(p.dst, p.m)
+	p.piece(c.head, lo)
+	if t := p.m.Type; t != nil {
+		lo = len(p.dst)
+		p.dst = append(p.dst, direction(t)...)
+		p.piece(style{}, lo)
+	}
+	lo = len(p.dst)
+	p.dst = appendSize(p.dst, p.m, plural(p.m.Wire, " byte", " bytes"))
+	p.piece(style{}, lo)
+	if s := p.m.Status; s != dissect.Complete {
+		lo = len(p.dst)
+		p.dst = append(p.dst, s.String()...)
+		p.piece(c.status[s], lo)
+	}
+	p.counts()
+	p.newline()
+	p.joined(e)
+}
+
+func direction(t *dissect.Type) string {
+	if t.Reply {
+		return "reply"
+	}
+	return "request"
+}
+
+// piece moves the text from lo to the end of dst into the headline.
+func (p *page) piece(s style, lo int) {
+	x := span{lo, len(p.dst)}
+	end := x.hi
+	if p.col > indentStep {
+		if p.col+gap+cells(p.dst[lo:]) > p.opt.Width {
+			p.newline()
+			p.to(indentStep)
+		} else {
+			p.to(p.col + gap)
+		}
+	}
+	for p.take(s, &x, p.opt.Width-p.col); x.any(); p.take(s, &x, p.opt.Width-p.col) {
+		p.newline()
+		p.to(indentStep)
+	}
+	p.slide(lo, end)
+}
+
+func (p *page) numbered(s style, label string, n int64) {
+	lo := len(p.dst)
+	p.dst = strconv.AppendInt(append(p.dst, label...), n, 10)
+	p.piece(s, lo)
+}
+
+// ends writes both addresses: together, unless a line cannot hold two of IPv6.
+func (p *page) ends(e *render.Event) {
+	lo := len(p.dst)
+	p.dst = e.Src.AppendTo(p.dst)
+	mid := len(p.dst)
+	p.dst = e.Dst.AppendTo(append(p.dst, " > "...))
+	if indentStep+len(p.dst)-lo <= p.opt.Width {
+		p.piece(style{}, lo)
+		return
+	}
+	p.dst = p.dst[:mid]
+	p.piece(style{}, lo)
+	lo = len(p.dst)
+	p.dst = e.Dst.AppendTo(append(p.dst, "> "...))
+	p.piece(style{}, lo)
+}
+
+// counts writes how many findings follow, worst first: a long message hides them.
+func (p *page) counts() {
+	var n [finding.Error + 1]int
+	for i := range p.m.Expert {
+		n[p.m.Expert[i].Severity]++
+	}
+	for s := finding.Error; ; s-- {
+		if n[s] > 0 {
+			lo := len(p.dst)
+			p.dst = strconv.AppendInt(p.dst, int64(n[s]), 10)
+			p.dst = append(append(p.dst, ' '), s.String()...)
+			p.piece(p.opt.Palette.severity[s], lo)
+		}
+		if s == finding.Chat {
+			return
+		}
+	}
+}
+
+// engines names the forms of a split for people, who need to know about the
+// missing size field: libraries disagree about it.
+var engines = [...]string{
+	splithdr.GoldSource: "GoldSource split",
+	splithdr.Source:     "Source split",
+	splithdr.SourceOld:  "Source split without size field",
+}
+
+// joined writes what the message was joined from.
+func (p *page) joined(e *render.Event) {
+	s := e.Split
+	if s == nil && len(e.Frames) < 2 {
+		return
+	}
+	p.to(indentStep)
+	lo := len(p.dst)
+	switch {
+	case s == nil:
+		p.dst = append(p.dst, "joined from IP fragments"...)
+	case s.Total == 0:
+		p.dst = append(p.dst, "split part whose header fits no form: no parts in all, or a number beyond the last"...)
+	default:
+		p.dst = append(p.dst, "joined from "...)
+		p.dst = appendParts(p.dst, s)
+		p.dst = append(append(p.dst, ": "...), engines[s.Engine]...)
+	}
+	if s != nil {
+		p.dst = strconv.AppendUint(append(p.dst, ", id "...), uint64(s.ID), 10)
+		if s.Size > 0 {
+			p.dst = strconv.AppendInt(append(p.dst, ", size field "...), int64(s.Size), 10)
+		}
+		if s.Compressed {
+			p.dst = append(p.dst, ", bzip2"...)
+		}
+	}
+	if len(e.Frames) > 0 {
+		p.dst = appendFrames(append(p.dst, ", "...), e.Frames)
+	}
+	p.paragraph(style{}, lo, 2*indentStep)
+}
+
+// appendFrames appends rising frame numbers with runs joined: "frames 7-9, 12".
+func appendFrames(dst []byte, frames []uint64) []byte {
+	if len(frames) == 1 {
+		return strconv.AppendUint(append(dst, "frame "...), frames[0], 10)
+	}
+	dst = append(dst, "frames "...)
+	for i := 0; i < len(frames); {
+		last := i
+		for last+1 < len(frames) && frames[last+1] == frames[last]+1 {
+			last++
+		}
+		if i > 0 {
+			dst = append(dst, ", "...)
+		}
+		dst = strconv.AppendUint(dst, frames[i], 10)
+		if last > i {
+			dst = strconv.AppendUint(append(dst, '-'), frames[last], 10)
+		}
+		i = last + 1
+	}
+	return dst
+}
+
+// stop writes why the message is not complete, and where it ends.
+func (p *page) stop(e *render.Event) {
+	m := p.m
+	if m.Status == dissect.Complete || m.Status == dissect.Malformed && m.Stopped == nil {
+		return
+	}
+	p.to(indentStep)
+	lo := len(p.dst)
+	switch m.Status {
+	case dissect.Truncated:
+		p.dst = append(p.dst, "stopped"...)
+		p.dst = appendWhere(p.dst, m, " at byte ", ": the capture cut the message")
+		p.dst = appendSize(append(p.dst, " ("...), m, " bytes captured)")
+	case dissect.Malformed:
+		p.dst = append(p.dst, "malformed:"...)
+		p.dst = appendWhere(p.dst, m, " ends at byte ", "")
+	case dissect.Fragment:
+		p.dst = append(p.dst, "incomplete:"...)
+		p.dst = appendMissing(p.dst, e)
+		if m.Stopped != nil {
+			p.dst = appendWhere(p.dst, m, "; decoding ended at byte ", "")
+		}
+	}
+	p.paragraph(p.opt.Palette.status[m.Status], lo, 2*indentStep)
+}
+
+// appendWhere appends the offset of the first byte that is not there, and in
+// which value that is.
+func appendWhere(dst []byte, m *dissect.Message, at, why string) []byte {
+	end := uint64(len(m.Data))
+	if m.Stopped != nil {
+		end = uint64(m.StoppedAt)
+	}
+	dst = strconv.AppendUint(append(dst, at...), end, 10)
+	dst = append(dst, why...)
+	if m.Stopped == nil {
+		return dst
+	}
+	where := " before "
+	if n := len(m.Fields); n > 0 && m.Fields[n-1].Flags&dissect.Cut != 0 {
+		where = " inside "
+	}
+	return append(append(dst, where...), shortName(m.Stopped.Name)...)
+}
+
+// appendMissing appends what never came, or why.
+func appendMissing(dst []byte, e *render.Event) []byte {
+	s := e.Split
+	switch {
+	case e.Why != "":
+		return append(append(dst, ' '), e.Why...)
+	case s == nil:
+		return append(dst, " the rest of the message never came"...)
+	}
+	missing := s.Total - s.Received
+	dst = appendParts(append(dst, ' '), s)
+	dst = append(dst, " came, "...)
+	dst = strconv.AppendInt(dst, int64(missing), 10)
+	return append(dst, plural(missing, " is missing", " are missing")...)
+}
+
+// shortName is a definition's name without the protocol and the names around it:
+// "info.map", "rules.value".
+func shortName(name string) string {
+	i := strings.LastIndexByte(name, '.')
+	if i < 0 {
+		return name
+	}
+	return name[strings.LastIndexByte(name[:i], '.')+1:]
+}

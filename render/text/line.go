@@ -1,0 +1,163 @@
+package text
+
+import (
+	"encoding/hex"
+	"strconv"
+
+	"qsniff/dissect"
+	"qsniff/render"
+)
+
+// Line shows a message in one line: frame, time, ends, protocol and message
+// type, what is wrong with it, then the values that its type names as a summary.
+// The deciding facts stand in the first 80 columns; the line may be longer.
+type Line struct{ opt Options }
+
+// NewLine returns a renderer that may be shared.
+func NewLine(o Options) *Line { return &Line{o.normal()} }
+
+// The columns that are cheap to align: frames up to 99,999, and most pairs of
+// IPv4 addresses. Longer ones push the rest to the right.
+const (
+	frameW = 5
+	endsW  = 40
+)
+
+// Append appends e as a line.
+func (l *Line) Append(dst []byte, e *render.Event) []byte {
+	m, c := e.Msg, &l.opt.Palette
+	dst = append(dst, c.dim.on...)
+	dst = appendSpaces(dst, frameW-decimals(e.Frame))
+	dst = strconv.AppendUint(dst, e.Frame, 10)
+	dst = append(dst, c.dim.off...)
+	dst = append(dst, ' ')
+	dst = l.opt.appendTime(dst, e.Nanos, l.opt.Date)
+	dst = append(dst, ' ')
+	lo := len(dst)
+	dst = e.Src.AppendTo(dst)
+	dst = append(dst, " > "...)
+	dst = e.Dst.AppendTo(dst)
+	dst = appendSpaces(dst, endsW-(len(dst)-lo))
+	dst = append(dst, ' ')
+	dst = append(dst, c.head.on...)
+	dst = appendTitle(dst, m)
+	dst = append(dst, c.head.off...)
+	if s := m.Status; s != dissect.Complete {
+		dst = append(append(dst, ' '), c.status[s].on...)
+		dst = append(append(dst, s.String()...), c.status[s].off...)
+	}
+	dst = l.appendFindings(dst, m)
+	dst = l.appendSummary(dst, m)
+	dst = append(append(dst, ' '), c.dim.on...)
+	dst = appendSize(dst, m, " B")
+	dst = appendSplit(dst, e.Split)
+	return append(append(dst, c.dim.off...), '\n')
+}
+
+// appendFindings appends what was found, in front of anything the sender
+// chooses: no server name can push a finding off the screen.
+func (l *Line) appendFindings(dst []byte, m *dissect.Message) []byte {
+	for i := range m.Expert {
+		if i == maxBriefFindings {
+			dst = append(dst, " +"...)
+			return strconv.AppendInt(dst, int64(len(m.Expert)-i), 10)
+		}
+		x := &m.Expert[i]
+		s := l.opt.Palette.severity[x.Severity]
+		dst = append(append(dst, ' '), s.on...)
+		dst = append(append(dst, x.Severity.String()...), ':')
+		dst = append(append(dst, x.Code.ID...), s.off...)
+	}
+	return dst
+}
+
+// appendSummary appends the values that the message's type names.
+func (l *Line) appendSummary(dst []byte, m *dissect.Message) []byte {
+	if m.Type == nil {
+		return dst
+	}
+	c := &l.opt.Palette
+	for _, d := range m.Type.Summary {
+		f := m.Find(d)
+		if f == nil {
+			continue
+		}
+		dst = append(append(dst, ' '), c.name.on...)
+		dst = append(append(dst, d.Key()...), '=')
+		dst = append(append(dst, c.name.off...), c.value.on...)
+		dst = append(l.appendBrief(dst, m, f), c.value.off...)
+	}
+	return dst
+}
+
+// appendBrief appends a value at bounded length.
+func (l *Line) appendBrief(dst []byte, m *dissect.Message, f *dissect.Field) []byte {
+	d := f.Def
+	switch {
+	case l.opt.hides(d):
+		return append(dst, redacted...)
+	case d.Kind == dissect.Text:
+		return appendBriefText(dst, m.Bytes(f))
+	case f.Flags&dissect.Cut != 0:
+		return append(dst, "cut"...)
+	case d.Kind == dissect.Bytes && d.Flags&dissect.Size != 0:
+		return append(strconv.AppendUint(dst, uint64(len(m.Bytes(f))), 10), 'B')
+	case d.Kind == dissect.Bytes:
+		return appendBriefBytes(dst, m.Bytes(f))
+	}
+	return appendPlain(dst, f)
+}
+
+// appendPlain appends a number without its unit, which the line has no room for.
+func appendPlain(dst []byte, f *dissect.Field) []byte {
+	switch f.Def.Kind {
+	case dissect.Char:
+		return appendChar(dst, f.Num)
+	case dissect.Int:
+		return strconv.AppendInt(dst, int64(f.Num), 10)
+	case dissect.Float:
+		return appendFloat(dst, f)
+	}
+	return strconv.AppendUint(dst, f.Num, 10)
+}
+
+func appendBriefText(dst, b []byte) []byte {
+	cut := len(b) > maxBriefRaw
+	if cut {
+		b = b[:maxBriefRaw]
+	}
+	dst = append(dst, '"')
+	lo := len(dst)
+	dst = appendEscaped(dst, b, '"')
+	if n, _ := fit(dst[lo:], maxBriefCells); n < len(dst)-lo {
+		dst, cut = dst[:lo+n], true
+	}
+	dst = append(dst, '"')
+	if cut {
+		dst = append(dst, "…"...)
+	}
+	return dst
+}
+
+func appendBriefBytes(dst, b []byte) []byte {
+	if len(b) <= maxBriefBytes {
+		return hex.AppendEncode(dst, b)
+	}
+	return append(hex.AppendEncode(dst, b[:maxBriefBytes]), "…"...)
+}
+
+func appendSplit(dst []byte, s *render.Split) []byte {
+	if s == nil {
+		return dst
+	}
+	if s.Total == 0 {
+		dst = append(dst, ", impossible split header"...)
+	} else {
+		dst = appendParts(append(dst, ", "...), s)
+	}
+	dst = strconv.AppendUint(append(dst, ", id "...), uint64(s.ID), 10)
+	if s.Compressed {
+		dst = append(dst, ", bzip2"...)
+	}
+	return dst
+}

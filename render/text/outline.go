@@ -1,0 +1,148 @@
+package text
+
+import (
+	"strconv"
+
+	"qsniff/dissect"
+)
+
+const indentStep = 2
+
+// entry is where a field stands in the tree.
+type entry struct {
+	indent int
+	digits int    // width of the index; 0 for what has none
+	index  uint64 // position in the list around it
+}
+
+// level is what the fields at one depth share.
+type level struct {
+	indent int
+	list   bool
+	digits int
+	seen   uint64
+}
+
+// outline walks the fields of a message and places each. A group in a list needs
+// no line of its own if a value follows: its index goes in front of that.
+type outline struct {
+	m      *dissect.Message
+	levels [maxLevels + 1]level
+	held   entry // of the group that waits for its first value
+	holds  bool
+}
+
+// next places field i; fields come in order. It reports false for a group that
+// needs no line.
+func (o *outline) next(i int) (entry, bool) {
+	f := &o.m.Fields[i]
+	d := min(int(f.Depth), maxLevels-1)
+	up := &o.levels[d]
+	e := entry{indent: up.indent}
+	inner := e.indent + indentStep
+	if up.list {
+		e.digits, e.index = up.digits, up.seen
+		if f.Def.Kind == dissect.Group {
+			e.index = f.Num
+		}
+		up.seen++
+		inner = e.indent + up.digits + len("[] ")
+	}
+	if o.holds {
+		e, o.holds = o.held, false
+	}
+	switch f.Def.Kind {
+	case dissect.Group:
+		o.levels[d+1] = level{indent: inner}
+		if up.list && o.plain(i) {
+			o.held, o.holds = e, true
+			return e, false
+		}
+	case dissect.List:
+		last := max(entries(o.m, i)-1, 0)
+		o.levels[d+1] = level{indent: inner, list: true, digits: decimals(uint64(last))}
+	}
+	return e, true
+}
+
+// plain tells whether the group at index i has nothing to show but its index,
+// and a value to show it with.
+func (o *outline) plain(i int) bool {
+	f := &o.m.Fields[i]
+	if f.Note != "" || f.Flags&dissect.HasExpert != 0 || i+1 == len(o.m.Fields) {
+		return false
+	}
+	first := &o.m.Fields[i+1]
+	return first.Depth == f.Depth+1 && !isTree(first) && first.Off == f.Off
+}
+
+// entries counts what the list at index i holds.
+func entries(m *dissect.Message, i int) int {
+	n, depth := 0, m.Fields[i].Depth
+	for j := i + 1; j < len(m.Fields) && m.Fields[j].Depth > depth; j++ {
+		if m.Fields[j].Depth == depth+1 {
+			n++
+		}
+	}
+	return n
+}
+
+func decimals(v uint64) int {
+	n := 1
+	for ; v >= 10; v /= 10 {
+		n++
+	}
+	return n
+}
+
+// appendName appends a field's label as the tree shows it.
+func appendName(dst []byte, e entry, label string) []byte {
+	dst = appendSpaces(dst, e.indent)
+	if e.digits > 0 {
+		dst = appendSpaces(dst, e.digits-decimals(e.index))
+		dst = append(dst, '[')
+		dst = strconv.AppendUint(dst, e.index, 10)
+		dst = append(dst, "] "...)
+	}
+	return append(dst, label...)
+}
+
+func appendSpaces(dst []byte, n int) []byte {
+	for range n {
+		dst = append(dst, ' ')
+	}
+	return dst
+}
+
+// appendEntries appends what the list at index i holds, and what its count
+// promised if that is something else.
+func appendEntries(dst []byte, m *dissect.Message, i int) []byte {
+	f := &m.Fields[i]
+	n := entries(m, i)
+	whole := n
+	if n > 0 && stoppedIn(m, f) {
+		whole--
+	}
+	dst = strconv.AppendInt(dst, int64(whole), 10)
+	if whole < n {
+		dst = append(dst, " whole"...)
+	}
+	dst = append(dst, plural(whole, " entry", " entries")...)
+	if whole < n {
+		dst = append(dst, ", 1 cut"...)
+	}
+	if uint64(whole) != f.Num {
+		dst = append(dst, ", "...)
+		dst = strconv.AppendUint(dst, f.Num, 10)
+		dst = append(dst, " declared"...)
+	}
+	return dst
+}
+
+// stoppedIn tells whether the message ended inside an entry of list f: its
+// definitions nest under the list's by name.
+func stoppedIn(m *dissect.Message, f *dissect.Field) bool {
+	list := f.Def.Name
+	return m.Stopped != nil && len(m.Stopped.Name) > len(list) &&
+		m.Stopped.Name[:len(list)] == list && m.Stopped.Name[len(list)] == '.'
+}

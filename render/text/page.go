@@ -1,0 +1,151 @@
+package text
+
+import (
+	"qsniff/dissect"
+)
+
+// page lays out one message. All text passes through the end of dst: what is to
+// be laid out is appended there, its lines are appended behind it, and slide
+// moves them down over it. So nothing is allocated and nothing is kept, and one
+// renderer can serve several goroutines.
+type page struct {
+	dst []byte
+	opt *Options
+	m   *dissect.Message
+	col int // cells written on the current line
+
+	offsetW int
+	rawN    int // bytes a line shows of a field
+	rawW    int
+	nameAt  int
+	nameW   int
+	valueAt int
+	valueW  int
+	dumpN   int // bytes a row of a dump shows
+}
+
+// gap is the space between columns.
+const gap = 2
+
+// The columns. Values get what is left: they are what people read.
+const (
+	minOffsetW = 4 // messages of less than 10,000 bytes line up with each other
+	minNameW   = 11
+	minValueW  = len(`\UNNNNNNNN`)
+)
+
+// span is a piece of dst that waits to be laid out, as indices because dst moves
+// when it grows.
+type span struct{ lo, hi int }
+
+func (x *span) any() bool { return x.lo < x.hi }
+
+// measure sets the columns for p's message. The name column is as wide as the
+// longest name, up to a quarter of the page.
+func (p *page) measure() {
+	w := p.opt.Width
+	p.offsetW = max(minOffsetW, decimals(uint64(len(p.m.Data))))
+	switch {
+	case w < 72:
+		p.rawN = 4
+	case w < 100:
+		p.rawN = 8
+	case w < 120:
+		p.rawN = 12
+	default:
+		p.rawN = 16
+	}
+	p.rawW = 3*p.rawN - 1
+	p.nameAt = p.offsetW + gap + p.rawW + gap
+	most := min(w/4, w-p.nameAt-gap-minValueW)
+	p.nameW = min(minNameW, most)
+	o := outline{m: p.m}
+	for i := range p.m.Fields {
+		if e, shown := o.next(i); shown {
+			p.nameW = min(max(p.nameW, nameCells(e, p.m.Fields[i].Def.Label)), most)
+		}
+	}
+	p.valueAt = p.nameAt + p.nameW + gap
+	p.valueW = w - p.valueAt
+	p.dumpN = 8
+	for _, n := range [...]int{16, 32} {
+		if p.offsetW+gap+3*n-1+gap+n <= w {
+			p.dumpN = n
+		}
+	}
+}
+
+// nameCells is the width of what appendName makes of an ASCII label.
+func nameCells(e entry, label string) int {
+	w := e.indent + len(label)
+	if e.digits > 0 {
+		w += max(e.digits, decimals(e.index)) + len("[] ")
+	}
+	return w
+}
+
+// slide moves what follows hi down to lo.
+func (p *page) slide(lo, hi int) {
+	n := copy(p.dst[lo:], p.dst[hi:])
+	p.dst = p.dst[:lo+n]
+}
+
+func (p *page) newline() {
+	p.dst, p.col = append(p.dst, '\n'), 0
+}
+
+// to pads the line up to a column.
+func (p *page) to(col int) {
+	if col > p.col {
+		p.dst, p.col = appendSpaces(p.dst, col-p.col), col
+	}
+}
+
+// string writes an ASCII constant.
+func (p *page) string(s style, text string) {
+	p.dst = append(p.dst, s.on...)
+	p.dst = append(p.dst, text...)
+	p.dst = append(p.dst, s.off...)
+	p.col += len(text)
+}
+
+// part writes n bytes, w cells wide, from the start of x.
+func (p *page) part(s style, x *span, n, w int) {
+	p.dst = append(p.dst, s.on...)
+	p.dst = append(p.dst, p.dst[x.lo:x.lo+n]...)
+	p.dst = append(p.dst, s.off...)
+	p.col += w
+	x.lo += n
+}
+
+// take writes as much of x as fits into width, and leaves the rest in x. It
+// breaks anywhere: of a value, joining the lines gives exactly the value.
+func (p *page) take(s style, x *span, width int) {
+	if !x.any() {
+		return
+	}
+	n, w := fit(p.dst[x.lo:x.hi], width)
+	p.part(s, x, n, w)
+}
+
+// takeWords is take for prose: it breaks at spaces and drops them.
+func (p *page) takeWords(s style, x *span, width int) {
+	n, w := fitWords(p.dst[x.lo:x.hi], width)
+	p.part(s, x, n, w)
+	for x.any() && p.dst[x.lo] == ' ' {
+		x.lo++
+	}
+}
+
+// paragraph writes the prose from lo to the end of dst, and ends the line.
+// Further lines are indented by hang.
+func (p *page) paragraph(s style, lo, hang int) {
+	x := span{lo, len(p.dst)}
+	end := x.hi
+	for p.takeWords(s, &x, p.opt.Width-p.col); x.any(); p.takeWords(s, &x, p.opt.Width-p.col) {
+		p.newline()
+		p.to(hang)
+	}
+	p.newline()
+	p.slide(lo, end)
+}

@@ -1,0 +1,63 @@
+package text
+
+import (
+	"strings"
+
+	"github.com/fatih/color"
+
+	"qsniff/dissect"
+	"qsniff/finding"
+)
+
+// style is what a terminal is sent around a piece of text.
+type style struct{ on, off string }
+
+// Palette holds the escape sequences of each role a text can have. The zero
+// value is no colour. A Palette is never changed and may be shared.
+type Palette struct {
+	head    style // what a message is
+	dim     style // offsets and bytes: there to be looked up, not read
+	name    style
+	value   style // the terminal's own colour: nothing is easier to read
+	meaning style
+
+	severity [finding.Error + 1]style
+	status   [dissect.Fragment + 1]style
+}
+
+// NewPalette returns colours that are readable on dark and on light
+// backgrounds, or none. The bright variants are left out: bright yellow on
+// white cannot be read. Sequences are computed here, once, because color's
+// printing functions allocate.
+func NewPalette(on bool) Palette {
+	if !on {
+		return Palette{}
+	}
+	warn := newStyle(color.FgYellow)
+	return Palette{
+		head:    newStyle(color.Bold),
+		dim:     newStyle(color.Faint),
+		name:    newStyle(color.FgCyan),
+		meaning: newStyle(color.FgGreen),
+		severity: [...]style{
+			finding.Chat:  newStyle(color.Faint),
+			finding.Note:  newStyle(color.FgCyan),
+			finding.Warn:  warn,
+			finding.Error: newStyle(color.FgRed, color.Bold),
+		},
+		status: [...]style{
+			dissect.Truncated: warn,
+			dissect.Malformed: newStyle(color.FgRed, color.Bold),
+			dissect.Fragment:  warn,
+		},
+	}
+}
+
+// newStyle takes the sequences of attributes from around a mark.
+func newStyle(attributes ...color.Attribute) style {
+	const mark = "\x00"
+	c := color.New(attributes...)
+	c.EnableColor() // whoever asks for a palette has decided; color would look at standard output
+	on, off, _ := strings.Cut(c.Sprint(mark), mark)
+	return style{on, off}
+}

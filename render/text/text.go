@@ -1,0 +1,103 @@
+// Package text renders messages for people at a terminal: Line makes one line of
+// each, to scan; Tree shows every byte of each, to study. It is driven by the
+// definitions of the fields and knows no protocol. It does no I/O, asks no
+// terminal for its width or colours, and what it prints is not meant to be
+// parsed: package jsonl is.
+//
+// Nothing that came from the network reaches the output unescaped; see
+// appendEscaped.
+package text
+
+import (
+	"strconv"
+	"time"
+
+	"qsniff/dissect"
+	"qsniff/render"
+)
+
+// Options choose how messages look. The zero value is plain text, 80 columns
+// wide, in local time.
+type Options struct {
+	Width       int            // columns, for Tree; 0 is 80, and less than 40 is 40
+	UTC         bool           // times in UTC, marked with Z
+	Location    *time.Location // of the times if UTC is not set; nil is local time
+	Date        bool           // Line: the day in front of the time; Tree always has it
+	Palette     Palette
+	ShowSecrets bool // print the values and bytes of secret fields
+}
+
+func (o Options) normal() Options {
+	if o.Width == 0 {
+		o.Width = defaultWidth
+	}
+	o.Width = max(o.Width, minWidth)
+	if o.Location == nil {
+		o.Location = time.Local
+	}
+	if o.Location == time.UTC {
+		o.UTC = true
+	}
+	if o.UTC {
+		o.Location = time.UTC
+	}
+	return o
+}
+
+// hides tells whether values of d must not be shown.
+func (o *Options) hides(d *dissect.Def) bool { return d.Flags&dissect.Secret != 0 && !o.ShowSecrets }
+
+// appendTime appends a Unix time in nanoseconds. Captures with a resolution of
+// microseconds are the rule, so the last three digits show only if they say
+// something.
+func (o *Options) appendTime(dst []byte, nanos int64, date bool) []byte {
+	t := time.Unix(0, nanos).In(o.Location)
+	if date {
+		dst = append(t.AppendFormat(dst, time.DateOnly), ' ')
+	}
+	if nanos%1000 == 0 {
+		dst = t.AppendFormat(dst, "15:04:05.000000")
+	} else {
+		dst = t.AppendFormat(dst, "15:04:05.000000000")
+	}
+	if o.UTC {
+		dst = append(dst, 'Z')
+	}
+	return dst
+}
+
+// appendTitle appends protocol and message type.
+func appendTitle(dst []byte, m *dissect.Message) []byte {
+	dst = append(dst, m.Proto.Name...)
+	dst = append(dst, ' ')
+	if m.Type == nil {
+		return append(dst, "unknown message"...)
+	}
+	return append(dst, m.Type.Name...)
+}
+
+// appendSize appends how long the message is: as sent, and as captured if that
+// is less.
+func appendSize(dst []byte, m *dissect.Message, unit string) []byte {
+	if len(m.Data) < m.Wire {
+		dst = strconv.AppendInt(dst, int64(len(m.Data)), 10)
+		dst = append(dst, " of "...)
+	}
+	dst = strconv.AppendInt(dst, int64(m.Wire), 10)
+	return append(dst, unit...)
+}
+
+// appendParts appends how many parts of a split message came.
+func appendParts(dst []byte, s *render.Split) []byte {
+	dst = strconv.AppendInt(dst, int64(s.Received), 10)
+	dst = append(dst, " of "...)
+	dst = strconv.AppendInt(dst, int64(s.Total), 10)
+	return append(dst, plural(s.Total, " part", " parts")...)
+}
+
+func plural(n int, one, more string) string {
+	if n == 1 {
+		return one
+	}
+	return more
+}
