@@ -1,0 +1,15 @@
+// Package pipeline wires the stages into three kinds of worker and is the home of
+// all goroutines below cmd:
+//
+//	          +-> partitions 0, 2, 4 ... (goroutine 0) -+
+//	reader ---+                                         +--> fold --> writer
+//	          +-> partitions 1, 3, 5 ... (goroutine 1) -+
+//
+// The reader cuts records into batches, decodes the network layers, joins IP
+// fragments and hands each datagram to one of 16 partitions by its address pair.
+// A partition joins split replies, dissects and renders; it shares nothing. The
+// fold merges what the partitions made of a batch in packet order and writes.
+//
+// The number of partitions is fixed and time is packet time, so the output, and
+// what the bounded tables evict, is the same for any number of goroutines.
+package pipeline

@@ -1,0 +1,210 @@
+package pipeline
+
+import (
+	"net/netip"
+	"slices"
+
+	"qsniff/dissect"
+	"qsniff/finding"
+	"qsniff/internal/splithdr"
+	"qsniff/reassembly"
+	"qsniff/reassembly/split"
+	"qsniff/render"
+	"qsniff/track"
+)
+
+// partition is one sixteenth of the world: the flows and split sets of its
+// address pairs, and one message that is used again for every datagram.
+type partition struct {
+	reg    *dissect.Registry
+	render render.Renderer // nil: nobody reads the messages
+	flows  *track.Flows
+	split  *split.Assembler
+
+	out   *output
+	index int32 // of the item at work
+	nanos int64 // its time
+
+	msg    dissect.Message
+	ctx    dissect.Context
+	ev     render.Event
+	info   render.Split
+	part   split.Fragment
+	frames []uint64
+
+	n totals
+}
+
+// totals are a partition's running counters.
+type totals struct {
+	unknown      uint64 // datagrams that no protocol claims
+	unbelieved   uint64 // weak ones without a second witness
+	game         uint64 // split messages that are game traffic
+	flowsEvicted uint64
+	split        split.Counters
+}
+
+func newPartition(cfg *Config, size float64) *partition {
+	p := &partition{
+		reg:    cfg.Registry,
+		render: cfg.Renderer,
+		flows:  track.NewFlows(int(track.DefaultFlows*size), fixedSeed),
+	}
+	p.split = split.New(split.Limits{Bytes: int(split.DefaultBytes * size)}, fixedSeed)
+	p.split.Deliver = p.deliver
+	return p
+}
+
+// do works through this partition's items of a batch.
+func (p *partition) do(b *batch, mine []int32, out *output) {
+	p.out = out
+	for _, i := range mine {
+		it := &b.items[i]
+		p.index, p.nanos = i, it.nanos
+		switch it.kind {
+		case tick:
+			p.split.Tick(it.nanos)
+		case end:
+			p.split.Flush(it.nanos)
+		default:
+			p.datagram(it)
+		}
+	}
+	p.n.flowsEvicted, p.n.split = p.flows.Evicted(), p.split.Counters
+	out.totals = p.n
+}
+
+// source is a payload to make a message of, and where it came from.
+type source struct {
+	src, dst netip.AddrPort
+	data     []byte
+	run      int // how much of data can be read; the rest is parts behind a gap
+	wire     int
+	frame    uint64
+	frames   []uint64
+	nanos    int64
+	pieces   int // fragments of IP it came in
+	set      *split.Set
+	reply    bool
+	fragment bool   // what is missing will not come
+	why      string // and what became of it
+}
+
+func (p *partition) datagram(it *item) {
+	if splithdr.IsSplit(it.Payload) && len(it.Payload) >= splithdr.MinLen && it.kind == datagram {
+		p.part = split.Fragment{Src: it.Src, Dst: it.Dst, Data: it.Payload, Wire: it.Wire,
+			Pieces: it.pieces, Frame: it.frame, Nanos: it.nanos, Hint: p.flows.Get(it.Src, it.Dst.Addr()).Engine}
+		p.split.Add(&p.part)
+		return
+	}
+	s := source{src: it.Src, dst: it.Dst, data: it.Payload, run: len(it.Payload), wire: it.Wire,
+		frame: it.frame, nanos: it.nanos, pieces: len(it.pieces), fragment: it.kind == abandoned, why: it.why}
+	s.frames = p.framesOf(it.pieces)
+	switch p.message(&s) {
+	case unclaimed:
+		p.n.unknown++
+	case doubtful:
+		p.n.unbelieved++
+	}
+}
+
+// verdict is what became of a payload.
+type verdict uint8
+
+const (
+	reported  verdict = iota
+	unclaimed         // no protocol knows it
+	doubtful          // it could be a message, and nothing confirms that
+)
+
+// framesOf lists the frames of pieces, in order, without repeats; nil for none.
+func (p *partition) framesOf(pieces []reassembly.Piece) []uint64 {
+	if len(pieces) == 0 {
+		return nil
+	}
+	p.frames = p.frames[:0]
+	for i := range pieces {
+		p.frames = append(p.frames, pieces[i].Frame)
+	}
+	slices.Sort(p.frames)
+	return slices.Compact(p.frames)
+}
+
+// message dissects s, remembers what it taught, and reports it, if it is one.
+func (p *partition) message(s *source) verdict {
+	c := &p.ctx
+	*c = dissect.Context{Src: s.src, Dst: s.dst, Wire: s.wire}
+	if s.set != nil {
+		c.FromSplit = s.set.Engine
+	}
+	b := s.data[:s.run]
+	d, t, conf := p.reg.Pick(c, b)
+	if d == nil {
+		return unclaimed
+	}
+	server, client := s.dst, s.src
+	if t.Reply {
+		server, client = client, server
+	}
+	c.Flow = p.flows.Get(server, client.Addr())
+	if !p.reg.Believe(c, d, t, conf) {
+		return doubtful
+	}
+	m := &p.msg
+	m.Reset(d.Proto(), b)
+	d.Dissect(c, b, m)
+	m.Learn.Proto = p.reg.FlowProto(d)
+	if s.set != nil {
+		m.Learn.Engine = s.set.Engine
+	}
+	p.flows.Learn(server, client.Addr(), m.Learn)
+	s.reply = t.Reply
+	p.finish(s)
+	return reported
+}
+
+// finish adds what the way of the message shows, and reports it.
+func (p *partition) finish(s *source) {
+	m := &p.msg
+	if s.set != nil {
+		p.finishSet(s)
+	} else if s.wire > maxUnsplit || s.pieces > 1 {
+		m.Expert = append(m.Expert, finding.Expert{Code: split.Oversize, Severity: split.Oversize.Severity,
+			Field: -1, A: uint64(s.wire), B: uint64(s.pieces)})
+	}
+	if s.fragment {
+		m.Status = dissect.Fragment
+	}
+	p.emit(s)
+}
+
+// emit renders the message and states it as a fact.
+func (p *partition) emit(s *source) {
+	m, out := &p.msg, p.out
+	start := len(out.buf)
+	if p.render != nil {
+		ev := &p.ev
+		*ev = render.Event{Frame: s.frame, Frames: s.frames, Nanos: s.nanos, File: -1, Iface: -1,
+			Src: s.src, Dst: s.dst, Reply: s.reply, Msg: m, Why: s.why}
+		if s.set != nil {
+			p.info = render.Split{Engine: s.set.Engine, ID: s.set.ID, Total: s.set.Total,
+				Received: s.set.Received, Size: int(s.set.Size), Compressed: s.set.Compressed}
+			ev.Split = &p.info
+		}
+		out.buf = p.render.Append(out.buf, ev)
+	}
+	server, client := s.dst, s.src
+	if s.reply {
+		server, client = client, server
+	}
+	out.spans = append(out.spans, span{index: p.index, key: firstFrame(s), start: start, end: len(out.buf)})
+	out.facts = append(out.facts, track.Fact{Frame: s.frame, Nanos: s.nanos, Server: server, Client: client,
+		Proto: m.Proto, Type: m.Type, Status: m.Status, Bytes: uint32(m.Wire)})
+}
+
+func firstFrame(s *source) uint64 {
+	if len(s.frames) > 0 {
+		return s.frames[0]
+	}
+	return s.frame
+}

@@ -1,0 +1,157 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"qsniff/capture"
+	"qsniff/netlayer"
+	"qsniff/reassembly"
+	"qsniff/reassembly/ipfrag"
+)
+
+// tickEvery is the packet time between two ticks: fine enough that what expires
+// is written near its place, coarse enough to cost nothing.
+const tickEvery = 250_000_000
+
+// reader fills batches. It is the only worker that sees all packets.
+type reader struct {
+	src   capture.Source
+	frags *ipfrag.Table
+	b     *batch // being filled
+
+	now      int64 // packet time: never goes back
+	nextTick int64
+	last     item // of the packet at hand, for sets that are abandoned at it
+
+	n readerTotals
+}
+
+// readerTotals are the reader's running counters.
+type readerTotals struct {
+	packets, bytes uint64
+	backwards      uint64 // packets older than one before
+	first, last    int64  // packet time
+	stops          [netlayer.NumStops]uint64
+	frags          ipfrag.Counters
+}
+
+func newReader(src capture.Source, fragBytes int) *reader {
+	r := &reader{src: src, frags: ipfrag.New(fragBytes)}
+	r.frags.Abandoned = r.abandon
+	return r
+}
+
+// fill reads one batch. It returns false after the last one.
+func (r *reader) fill(ctx context.Context, b *batch) bool {
+	b.reset()
+	r.b = b
+	b.err = r.src.Read(&b.raw)
+	if err := ctx.Err(); err != nil && b.err == nil {
+		b.err = err
+	}
+	for i := range b.raw.Packets {
+		r.packet(&b.raw.Packets[i])
+	}
+	if b.err == nil {
+		r.snapshot(b)
+		return true
+	}
+	if errors.Is(b.err, io.EOF) {
+		b.err = io.EOF
+	}
+	r.frags.Flush()
+	b.giveAll(item{kind: end, frame: r.last.frame, nanos: r.now})
+	r.snapshot(b)
+	return false
+}
+
+func (r *reader) snapshot(b *batch) {
+	r.n.last, r.n.frags = r.now, r.frags.Counters()
+	b.totals = r.n
+}
+
+// packet decodes one packet and gives it to its partition.
+func (r *reader) packet(p *capture.Packet) {
+	r.n.packets++
+	r.n.bytes += uint64(len(p.Data))
+	r.clock(p)
+	it := &r.last
+	it.kind, it.frame, it.nanos, it.pieces = datagram, p.No, p.Nanos, nil
+	it.Decode(p.Link, p.Data, int(p.Wire))
+	switch {
+	case it.Stop != netlayer.OK:
+		r.n.stops[it.Stop]++
+	case it.Frag.Set:
+		if d := r.frags.Add(&it.Packet, p.No, r.now); d != nil {
+			r.join(d, datagram)
+		}
+	default:
+		r.b.give(*it)
+	}
+}
+
+// clock advances packet time. A step back is counted and otherwise ignored.
+func (r *reader) clock(p *capture.Packet) {
+	if r.n.packets == 1 {
+		r.n.first, r.now, r.nextTick = p.Nanos, p.Nanos, p.Nanos+tickEvery
+		r.last.frame = p.No
+		return
+	}
+	if p.Nanos < r.now {
+		r.n.backwards++
+		return
+	}
+	r.now = p.Nanos
+	if r.now >= r.nextTick {
+		r.nextTick = r.now + tickEvery
+		r.last.frame = p.No
+		r.last.nanos = p.Nanos
+		r.frags.Expire(r.now)
+		r.b.giveAll(item{kind: tick, frame: p.No, nanos: r.now})
+	}
+}
+
+// abandon takes what there is of a set whose other fragments are missing: its
+// start may tell the message.
+func (r *reader) abandon(d *ipfrag.Datagram) { r.join(d, abandoned) }
+
+// fragmentsLost says what became of the rest of an abandoned datagram.
+var fragmentsLost = [...]string{
+	ipfrag.Expired: "IP fragments did not come in time",
+	ipfrag.Evicted: "IP fragments given up to stay within memory",
+	ipfrag.Ended:   "the capture ended before all IP fragments came",
+	ipfrag.Overlap: "IP fragments overlap",
+	ipfrag.TooMany: "too many IP fragments",
+}
+
+// join gives a datagram made of fragments to its partition, or counts why not.
+func (r *reader) join(d *ipfrag.Datagram, k kind) {
+	it := item{kind: k, frame: r.last.frame, nanos: r.last.nanos}
+	d.Decode(&it.Packet)
+	if it.Stop != netlayer.OK {
+		r.n.stops[it.Stop]++
+		return
+	}
+	if k == abandoned { // the last fragment that came stands for the set
+		it.nanos, it.frame, it.why = d.Last, 0, fragmentsLost[d.Why]
+		for _, p := range d.Pieces {
+			it.frame = max(it.frame, p.Frame)
+		}
+	}
+	header := uint32(cap(d.Data) - cap(it.Payload))
+	it.Payload = r.b.joined.add(it.Payload)
+	it.pieces = r.b.joined.addPieces(d.Pieces)
+	behind(it.pieces, header)
+	r.b.give(it)
+}
+
+// behind makes offsets count from the payload on, header bytes into the datagram.
+func behind(pieces []reassembly.Piece, header uint32) {
+	for i := range pieces {
+		p := &pieces[i]
+		n := min(p.Len, header-min(p.Off, header)) // of this piece, in front of the payload
+		p.Off, p.Len = p.Off+n-header, p.Len-n
+	}
+}

@@ -1,0 +1,121 @@
+package pipeline
+
+import (
+	"context"
+	"io"
+
+	"qsniff/capture"
+	"qsniff/dissect"
+	"qsniff/render"
+	"qsniff/report"
+)
+
+// DefaultMemory is the budget of a run in bytes: what --memory scales.
+const DefaultMemory = 64 << 20
+
+// Config says what to run.
+type Config struct {
+	Source   capture.Source
+	Registry *dissect.Registry
+	Renderer render.Renderer // nil: messages are counted only
+	Out      io.Writer       // gets one Write for each batch that has output
+	Jobs     int             // goroutines that serve the partitions, at least 1
+	Max      int             // messages to write before the run ends, 0 for all
+	Memory   int64           // budget of all tables in bytes; 0 is DefaultMemory
+}
+
+// Run reads the source to its end and returns what it came to. The error is that
+// of the source, of the writer or of ctx; the result is valid in any case, and
+// what preceded the error is written. A source that blocks is left behind: Run
+// returns without waiting for it, and the caller closes it.
+func Run(ctx context.Context, cfg Config) (report.Run, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	size := 1.0
+	if cfg.Memory > 0 {
+		size = float64(cfg.Memory) / DefaultMemory
+	}
+	r := newReader(cfg.Source, int(fragMemory*size))
+	parts := make([]*partition, Partitions)
+	for i := range parts {
+		parts[i] = newPartition(&cfg, size)
+	}
+	f := &fold{w: cfg.Out, max: uint64(max(cfg.Max, 0)), types: map[typeKey]uint64{}}
+	err := f.drain(ctx, start(ctx, r, parts, min(max(cfg.Jobs, 1), Partitions)))
+	return f.summary(), err
+}
+
+// queue is the way of batches: free to the reader, full to the fold. Both hold
+// all that there are, so sending never blocks.
+type queue struct {
+	free, full chan *batch
+}
+
+// start sets the reader and the workers going. They end with the source or ctx.
+func start(ctx context.Context, r *reader, parts []*partition, jobs int) queue {
+	q := queue{free: make(chan *batch, inFlight), full: make(chan *batch, inFlight)}
+	for range inFlight {
+		q.free <- newBatch()
+	}
+	work := make([]chan *batch, jobs)
+	for j := range work {
+		work[j] = make(chan *batch, inFlight)
+		go serve(work[j], parts, j, jobs)
+	}
+	go func() {
+		defer func() {
+			for _, w := range work {
+				close(w)
+			}
+		}()
+		for more := true; more; {
+			var b *batch
+			select {
+			case b = <-q.free:
+			case <-ctx.Done():
+				return
+			}
+			more = r.fill(ctx, b)
+			b.done.Add(jobs)
+			for _, w := range work {
+				w <- b
+			}
+			q.full <- b
+		}
+	}()
+	return q
+}
+
+// serve works through the partitions that fall to goroutine j.
+func serve(work <-chan *batch, parts []*partition, j, jobs int) {
+	for b := range work {
+		for p := j; p < Partitions; p += jobs {
+			parts[p].do(b, b.mine[p], &b.out[p])
+		}
+		b.done.Done()
+	}
+}
+
+// drain folds batches until the last one, the limit or an error.
+func (f *fold) drain(ctx context.Context, q queue) error {
+	for {
+		var b *batch
+		select {
+		case b = <-q.full:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		b.done.Wait()
+		enough, err := f.merge(b)
+		last := b.err
+		q.free <- b
+		switch {
+		case err != nil:
+			return err
+		case enough, last == io.EOF:
+			return nil
+		case last != nil:
+			return last
+		}
+	}
+}

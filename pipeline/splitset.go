@@ -1,0 +1,105 @@
+package pipeline
+
+import (
+	"encoding/binary"
+
+	"qsniff/dissect"
+	"qsniff/finding"
+	"qsniff/reassembly/split"
+)
+
+// deliver makes a message of a set of split parts.
+func (p *partition) deliver(set *split.Set) {
+	s := source{src: set.Src, dst: set.Dst, data: set.Data, run: set.Run, wire: set.Wire,
+		frame: set.Frames[len(set.Frames)-1], nanos: set.Last, set: set}
+	if len(set.Frames) > 1 {
+		s.frames = set.Frames
+	}
+	switch set.Outcome {
+	case split.Complete:
+		if p.message(&s) != reported {
+			p.n.game++
+		}
+	case split.Truncated, split.Incomplete:
+		p.partial(&s)
+	case split.Refused: // nothing is known to be wrong with it
+		p.opaque(&s, dissect.Complete)
+	default:
+		p.opaque(&s, dissect.Malformed)
+	}
+}
+
+// partial reports a set of which something is missing, because parts did not come
+// or because the capture cut them.
+func (p *partition) partial(s *source) {
+	status := dissect.Truncated
+	if s.set.Outcome == split.Incomplete {
+		status, s.fragment = dissect.Fragment, true
+	}
+	if isGame(s.set) {
+		p.n.game++
+		return
+	}
+	if s.run > 0 {
+		s.wire = max(s.wire, s.run+1) // the leading run is not the whole
+		if p.message(s) == reported {
+			return
+		}
+	}
+	p.opaque(s, status)
+}
+
+// isGame tells whether a set that is not compressed starts with something other
+// than a message: engines split large packets of the running game alike.
+func isGame(set *split.Set) bool {
+	const single = 0xffff_ffff
+	return !set.Compressed && set.Run >= 4 && binary.LittleEndian.Uint32(set.Data) != single
+}
+
+// opaque reports a set whose message cannot be read: its header, and its bytes.
+func (p *partition) opaque(s *source, status dissect.Status) {
+	m, set := &p.msg, s.set
+	m.Reset(p.reg.SplitProto(set.Engine), set.Joined)
+	m.Wire = max(m.Wire, set.Wire)
+	m.Status = status
+	s.data, s.run = set.Joined, len(set.Joined)
+	s.reply = !p.reg.ToServer(s.src.Port(), s.dst.Port())
+	if set.Prefix > 0 {
+		m.Append(&dissect.SplitSize, 0, 4, "")
+		m.Fields[0].Num = uint64(set.Declared)
+		m.Append(&dissect.SplitCRC, 4, 4, "")
+		m.Fields[1].Num = uint64(set.CRC)
+	}
+	for _, part := range set.Parts {
+		off := max(part.Off, uint32(set.Prefix))
+		if end := part.Off + part.Len; off < end {
+			m.Append(&dissect.Part, off, end-off, "")
+			m.Fields[len(m.Fields)-1].Num = uint64(end - off)
+		}
+	}
+	p.finish(s)
+}
+
+// finishSet adds the findings of the set, and the parts behind a gap as fields.
+func (p *partition) finishSet(s *source) {
+	m, set := &p.msg, s.set
+	m.Expert = append(m.Expert, set.Expert...)
+	if !s.reply {
+		number := uint8(0)
+		if len(set.Parts) > 0 {
+			number = set.Parts[0].Number
+		}
+		m.Expert = append(m.Expert, finding.Expert{Code: split.ToServer, Severity: split.ToServer.Severity,
+			Field: -1, A: uint64(number), B: uint64(set.Total)})
+	}
+	if s.run == len(s.data) {
+		return
+	}
+	m.Data = s.data
+	m.Wire = max(m.Wire, len(s.data))
+	for _, part := range set.Parts {
+		if int(part.Off) >= s.run {
+			m.Append(&dissect.Part, part.Off, part.Len, "behind the gap")
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package pipeline
+
+import (
+	"cmp"
+	"slices"
+
+	"qsniff/netlayer"
+	"qsniff/report"
+)
+
+// Why a UDP datagram held no message, in the words of the summary.
+const (
+	whyUnknown    = "UDP of other protocols"
+	whyUnbelieved = "UDP that could be a query, with nothing to confirm it"
+	whyGame       = "split game traffic"
+)
+
+// summary says what the batches merged so far came to.
+func (f *fold) summary() report.Run {
+	r := &f.reader
+	run := report.Run{Packets: r.packets, Bytes: r.bytes, First: r.first, Last: r.last,
+		Messages: f.messages, Backwards: r.backwards}
+	for k, n := range f.types {
+		tc := report.TypeCount{Protocol: k.proto.Name, Count: n}
+		if k.typ != nil {
+			tc.Message = k.typ.Name
+		}
+		run.Types = append(run.Types, tc)
+	}
+	slices.SortFunc(run.Types, func(a, b report.TypeCount) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Protocol, b.Protocol), cmp.Compare(a.Message, b.Message))
+	})
+	for s := netlayer.OK + 1; s < netlayer.NumStops; s++ {
+		addReason(&run, s.String(), r.stops[s])
+	}
+	var n totals
+	for i := range f.parts {
+		p := &f.parts[i]
+		run.FlowsForgotten += p.flowsEvicted
+		n.unknown, n.unbelieved, n.game = n.unknown+p.unknown, n.unbelieved+p.unbelieved, n.game+p.game
+	}
+	addReason(&run, whyUnknown, n.unknown)
+	addReason(&run, whyUnbelieved, n.unbelieved)
+	addReason(&run, whyGame, n.game)
+	slices.SortStableFunc(run.Skipped, func(a, b report.Reason) int { return cmp.Compare(b.Count, a.Count) })
+	f.joining(&run.Joining)
+	return run
+}
+
+func addReason(run *report.Run, why string, n uint64) {
+	if n > 0 {
+		run.Skipped = append(run.Skipped, report.Reason{Why: why, Count: n})
+	}
+}
+
+func (f *fold) joining(j *report.Joining) {
+	n := &f.reader.frags
+	j.IPFragments, j.IPJoined = n.Fragments, n.Joined
+	j.IPAbandoned = n.Expired + n.Evicted + n.Ended + n.Overlaps + n.TooMany
+	j.IPRefused = n.Bad + n.TooLong
+	j.Evicted = n.Evicted
+	for i := range f.parts {
+		p := &f.parts[i]
+		c := &p.split
+		j.SplitSets += c.Sets
+		j.SplitComplete += c.Complete
+		j.SplitMissing += c.Incomplete
+		j.Compressed += c.Compressed
+		j.BadBzip2 += c.BadBzip2
+		j.Bombs += c.TooLarge + c.Refused
+		j.Evicted += c.Evicted
+	}
+}
