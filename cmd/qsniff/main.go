@@ -1,0 +1,84 @@
+// Command qsniff decodes game-server query traffic from captures. This folder
+// holds flags, wiring and exit statuses, and no logic.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"qsniff/capture/file"
+)
+
+// The exit statuses.
+const (
+	exitOK          = 0
+	exitFailed      = 1 // file, permission, damaged capture
+	exitUsage       = 2
+	exitInterrupted = 130
+)
+
+// usageError is a mistake in the command line.
+type usageError struct {
+	err  error
+	hint string
+}
+
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }
+
+// streams are what a command talks to.
+type streams struct {
+	out, err io.Writer
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], streams{os.Stdout, os.Stderr}))
+}
+
+// run executes one command line and returns the exit status.
+func run(ctx context.Context, args []string, io streams) int {
+	cmd := newRoot(io)
+	cmd.SetArgs(args)
+	return explain(io.err, cmd.ExecuteContext(ctx))
+}
+
+// explain prints err as one line, and a hint if there is one.
+func explain(w io.Writer, err error) int {
+	var usage *usageError
+	var damage *file.Error
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.Is(err, context.Canceled):
+		return exitInterrupted
+	case errors.Is(err, syscall.EPIPE): // whoever read our output has enough
+		return exitOK
+	case errors.As(err, &usage):
+		complain(w, err, usage.hint)
+		return exitUsage
+	case errors.As(err, &damage):
+		hint := damage.Hint
+		if hint == "" && errors.Is(err, fs.ErrNotExist) {
+			hint = "qsniff takes a capture file or a command; qsniff --help lists the commands"
+		}
+		complain(w, err, hint)
+	default:
+		complain(w, err, "")
+	}
+	return exitFailed
+}
+
+func complain(w io.Writer, err error, hint string) {
+	fmt.Fprintf(w, "qsniff: %v\n", err)
+	if hint != "" {
+		fmt.Fprintf(w, "  hint: %s\n", hint)
+	}
+}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"qsniff/report"
+)
+
+// remark says on standard error what a reader of the output could not guess: that
+// there was nothing to decode and what there was instead, and what was lost.
+func remark(w io.Writer, run *report.Run) {
+	if run.Messages == 0 && run.Packets > 0 {
+		fmt.Fprintf(w, "qsniff: no query traffic in %s%s\n", count(run.Packets, "packet"), reasons(run.Skipped))
+	}
+	if run.Joining.Evicted > 0 {
+		fmt.Fprintf(w, "qsniff: %s given up to stay within memory\n  hint: --memory 256M keeps more\n",
+			count(run.Joining.Evicted, "unfinished message was", "unfinished messages were"))
+	}
+	if run.Backwards > 0 {
+		fmt.Fprintf(w, "qsniff: %s older than one before: time went backwards in the capture\n", count(run.Backwards, "packet"))
+	}
+}
+
+func reasons(rs []report.Reason) string {
+	var parts []string
+	for _, r := range rs {
+		parts = append(parts, fmt.Sprintf("%d %s", r.Count, r.Why))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(parts, ", ")
+}
+
+// count writes a number of things; words are the singular and, where an s does
+// not make it, the plural.
+func count(n uint64, words ...string) string {
+	word := words[0]
+	if n != 1 {
+		word += "s"
+		if len(words) > 1 {
+			word = words[1]
+		}
+	}
+	return fmt.Sprintf("%d %s", n, word)
+}

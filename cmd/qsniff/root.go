@@ -1,0 +1,43 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+func newRoot(io streams) *cobra.Command {
+	opts := readDefaults()
+	root := &cobra.Command{
+		Use:   "qsniff [flags] FILE",
+		Short: "decode game-server query traffic",
+		Long: `qsniff reads packet captures and decodes the query traffic of game servers in
+them: Valve's A2S, as spoken by Source, GoldSource and every game that answers
+through Steam. It joins what networks and engines cut up and says what every
+byte is.
+
+"qsniff FILE" is short for "qsniff read FILE".`,
+		Example: `  qsniff capture.pcap                   one line a message
+  qsniff -o tree capture.pcap           every byte, annotated
+  qsniff -o json capture.pcap | jq .    one JSON object a line
+  tcpdump -w - udp | qsniff -           as it happens`,
+		Args:          cobra.ArbitraryArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Help()
+			}
+			return read(cmd.Context(), opts, args, io)
+		},
+	}
+	opts.register(root)
+	root.SetOut(io.out)
+	root.SetErr(io.err)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return &usageError{err, fmt.Sprintf("see %s --help", cmd.CommandPath())}
+	})
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.AddCommand(newRead(io), newVersion(io))
+	return root
+}
