@@ -1,0 +1,57 @@
+# Two commands for newcomers: make demo, make test. The rest is listed by make help.
+
+GO          ?= go
+FUZZTIME    ?= 20s
+PACKETS     ?= 1000000
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+.PHONY: help build demo test race lint golden bench fuzz deps clean
+
+help: ## show this list
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
+
+build: deps ## build ./qsniff
+	$(GO) build -o qsniff ./cmd/qsniff
+
+demo: build ## decode captures of this repository
+	./qsniff -o tree --utc pcapfiles/a2s/full-poll.pcap
+	@echo "---- the same kind of traffic, a line a message: a GoldSource reply in two parts"
+	./qsniff --utc pcapfiles/goldsource/rules-93.pcap
+
+test: deps ## all tests; needs no network once modules are there, no root
+	$(GO) test ./...
+
+race: deps ## all tests under the race detector
+	$(GO) test -race ./...
+
+lint: deps ## go vet, gofmt, staticcheck
+	$(GO) vet ./...
+	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
+	$(GO) run $(STATICCHECK) ./...
+
+golden: build ## write the captures from their sources, and what qsniff makes of them
+	$(GO) run ./internal/mkpcap golden pcapfiles
+	$(GO) test ./cmd/qsniff -run TestGolden -update
+
+fuzz: deps ## every fuzz target for FUZZTIME each
+	@for p in $$($(GO) list ./...); do \
+	  for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz'); do \
+	    echo "$$p $$f"; $(GO) test $$p -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) || exit 1; \
+	  done; \
+	done
+
+bench: build ## speed of the stages, and of qsniff beside tcpdump and tshark
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+	$(GO) run ./internal/bench -n $(PACKETS)
+
+# libpcap's headers are needed where cgo is on. Nothing else is ever installed.
+deps:
+	@v=$$($(GO) env GOVERSION 2>/dev/null) || { echo "go is not installed: https://go.dev/doc/install"; exit 1; }; \
+	case "$$v" in go1.[0-9]|go1.[0-9].*|go1.1[0-9]|go1.1[0-9].*|go1.20|go1.20.*) \
+	  echo "$$v is too old to fetch the toolchain that go.mod names: install Go 1.21 or later"; exit 1;; esac
+	@if [ "$$($(GO) env CGO_ENABLED)" = 1 ] && ! echo '#include <pcap.h>' | $${CC:-cc} -E - >/dev/null 2>&1; then \
+	  sh internal/install-libpcap; \
+	fi
+
+clean: ## remove what was built
+	rm -f qsniff
