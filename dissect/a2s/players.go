@@ -22,7 +22,7 @@ func players(c *dissect.Context, cur *dissect.Cursor) {
 	cur.Push(&defPlayerList, count)
 	n := 0
 	for ; cur.OK() && cur.Left() > tail; n++ {
-		if n == count && !morePlayers(cur.Peek(cur.Left())) {
+		if n == count && (cur.Cut() || !morePlayers(cur.Peek(cur.Left()))) {
 			break
 		}
 		cur.Push(&defPlayer, n)
@@ -62,11 +62,9 @@ func shipTail(c *dissect.Context, cur *dissect.Cursor, count int) int {
 		}
 		off += n
 	}
-	left := len(b) - off
 	isShip := c.Flow.HasApp && c.Flow.AppID == appTheShip
-	switch {
-	case isShip, !c.Flow.HasApp && left == shipEntry*count && !cur.Cut():
-		return left
+	if isShip || !c.Flow.HasApp && cur.LeftOnWire()-off == shipEntry*count {
+		return len(b) - off
 	}
 	return 0
 }

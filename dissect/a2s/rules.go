@@ -16,7 +16,7 @@ func rules(cur *dissect.Cursor) {
 	cur.Push(&defRuleList, count)
 	n, binary := 0, 0
 	for ; cur.OK() && cur.Left() > 0; n++ {
-		if n >= count && !anotherRule(cur.Peek(cur.Left())) {
+		if n >= count && !cur.Cut() && !anotherRule(cur.Peek(cur.Left())) {
 			break
 		}
 		cur.Push(&defRule, n)

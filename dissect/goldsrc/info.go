@@ -13,9 +13,7 @@ const (
 )
 
 const (
-	texts        = 5  // address, name, map, folder, game
-	modTexts     = 3  // url, download_url, hl_version
-	modFixed     = 10 // mod_version, mod_size, mod_type, mod_dll
+	texts        = 5 // address, name, map, folder, game
 	spectatorLen = 8
 )
 
@@ -104,7 +102,7 @@ func detailed(cur *dissect.Cursor) {
 	cur.U8(&defEnvironment)
 	cur.U8(&defVisibility)
 	if cur.U8(&defMod) == 1 {
-		if cur.Cut() || hasModBlock(cur.Peek(cur.Left())) {
+		if hasModBlock(cur) {
 			modBlock(cur)
 		} else {
 			cur.Note("but no block about it follows")
@@ -113,16 +111,12 @@ func detailed(cur *dissect.Cursor) {
 	tail(cur)
 }
 
-// hasModBlock tells whether b starts with a mod block, whole or cut by the
-// sender. Two bytes or fewer are the tail of a server that left it out.
-func hasModBlock(b []byte) bool {
-	const shortTail = 2
-	if len(b) <= shortTail {
+// hasModBlock tells whether what is left starts with a mod block, whole or cut.
+// What is as long as the tail alone is the tail of a server that left it out.
+func hasModBlock(cur *dissect.Cursor) bool {
+	switch cur.LeftOnWire() {
+	case 0, 1, 2, 1 + spectatorLen, 2 + spectatorLen:
 		return false
-	}
-	off := skipText(b, modTexts)
-	if off < 0 || len(b)-off < modFixed {
-		return len(b) != 1+spectatorLen && len(b) != 2+spectatorLen
 	}
 	return true
 }
