@@ -33,7 +33,18 @@ type Context struct {
 	Src, Dst  netip.AddrPort
 	Wire      int             // length of the payload as sent: more than len(b) if the capture cut it
 	FromSplit splithdr.Engine // how the payload was split, None if it was not
-	Flow      FlowFacts
+	// ToServer and FromServer are what is known if Dst, or if Src, is the server.
+	// Both are empty at the first Probe; a second one follows where that was
+	// not sure and something is known.
+	ToServer, FromServer FlowFacts
+}
+
+// Flow is what is known of the flow that a message of type t belongs to.
+func (c *Context) Flow(t *Type) *FlowFacts {
+	if t.Reply {
+		return &c.FromServer
+	}
+	return &c.ToServer
 }
 
 // Confidence is how sure a dissector is that bytes are its own.
@@ -46,6 +57,10 @@ const (
 	Likely             // believed
 	Certain            // structure that nothing else has
 )
+
+var confidences = [...]string{"no", "maybe", "likely", "certain"}
+
+func (k Confidence) String() string { return confidences[k] }
 
 // Dissector handles datagrams. Probe and Dissect are functions of their
 // arguments alone, never panic, and never allocate once m has grown.

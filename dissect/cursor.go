@@ -126,6 +126,28 @@ func (c *Cursor) U16(d *Def) uint16 {
 	return v
 }
 
+// U16BE reads a big-endian 16-bit number.
+func (c *Cursor) U16BE(d *Def) uint16 {
+	b := c.next(d, 2)
+	if b == nil {
+		return 0
+	}
+	v := binary.BigEndian.Uint16(b)
+	c.add(d, 2, uint64(v))
+	return v
+}
+
+// U32 reads a 32-bit number.
+func (c *Cursor) U32(d *Def) uint32 {
+	b := c.next(d, 4)
+	if b == nil {
+		return 0
+	}
+	v := binary.LittleEndian.Uint32(b)
+	c.add(d, 4, uint64(v))
+	return v
+}
+
 // I32 reads a signed 32-bit number; Num holds it sign-extended.
 func (c *Cursor) I32(d *Def) int32 {
 	b := c.next(d, 4)
@@ -185,6 +207,35 @@ func (c *Cursor) LastCString(d *Def) []byte {
 	}
 	return c.CString(d)
 }
+
+// PString reads a string behind its length byte, which counts itself. A length
+// of 0 is impossible: it fails like a string that is cut.
+func (c *Cursor) PString(d *Def) []byte {
+	if c.failed || c.full() {
+		return nil
+	}
+	b := c.m.Data[c.off:]
+	if len(b) == 0 || b[0] == 0 || int(b[0]) > len(b) {
+		c.fail(d)
+		return nil
+	}
+	return c.Span(d, 1, int(b[0])-1, 0)
+}
+
+// Span reads a Text or Bytes of n bytes that stands between skip bytes in front
+// and tail bytes behind, which belong to its extent and not to its value: quotes,
+// separators. The caller has seen with Peek that they are there.
+func (c *Cursor) Span(d *Def, skip, n, tail int) []byte {
+	b := c.next(d, skip+n+tail)
+	if b == nil {
+		return nil
+	}
+	c.add(d, skip+n+tail, uint64(skip)<<32|uint64(n))
+	return b[skip : skip+n : skip+n]
+}
+
+// Addr reads an address: 4 or 16 bytes, or 6 or 18 with a big-endian port.
+func (c *Cursor) Addr(d *Def, n int) []byte { return c.Take(d, n) }
 
 // Take reads n bytes as they are.
 func (c *Cursor) Take(d *Def, n int) []byte {

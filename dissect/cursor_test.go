@@ -283,9 +283,11 @@ func TestBelieve(t *testing.T) {
 		{"asked something else", Maybe, reply, 1, 2, FlowFacts{Asked: AskInfo}, false},
 		{"a request is no answer", Maybe, request, 1, 2, FlowFacts{Asked: AskRules}, false},
 	} {
-		c := &Context{Src: ap(tc.src), Dst: ap(tc.dst), Flow: tc.flow}
-		if got := reg.Believe(c, d, tc.typ, tc.conf); got != tc.want {
-			t.Errorf("%s\ngot  %v\nwant %v", tc.name, got, tc.want)
+		c := &Context{Src: ap(tc.src), Dst: ap(tc.dst)}
+		*c.Flow(tc.typ) = tc.flow
+		v := Verdict{Dissector: d, Type: tc.typ, Conf: tc.conf}
+		if got := reg.Believe(c, &v); got != tc.want || got && v.Conf < Likely {
+			t.Errorf("%s\ngot  %v (%v)\nwant %v", tc.name, got, v.Conf, tc.want)
 		}
 	}
 }
@@ -301,10 +303,13 @@ func TestPickTakesTheMostConfident(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d, _, k := reg.Pick(&Context{}, []byte{byte(Likely)}); d != a || k != Likely {
-		t.Errorf("of equals: got %v %v, want the first", d, k)
+	if v := reg.Pick(&Context{}, []byte{byte(Likely)}); v.Dissector != a || v.Conf != Likely {
+		t.Errorf("of equals: got %+v, want the first", v)
 	}
-	if d, _, k := reg.Pick(&Context{}, nil); d != nil || k != No {
-		t.Errorf("nobody's: got %v %v", d, k)
+	if v := reg.Pick(&Context{}, nil); v.Dissector != nil || v.Conf != No {
+		t.Errorf("nobody's: got %+v", v)
+	}
+	if v, ok := reg.Force(&Context{}, []byte{byte(No)}, b.Proto()); !ok || v.Dissector != b || v.Conf != Likely {
+		t.Errorf("as told: got %+v", v)
 	}
 }

@@ -20,6 +20,7 @@ const (
 	Char  // a one-letter code: 'd'
 	Text  // the value is Message.Bytes(f)
 	Bytes // likewise, not text
+	Addr  // IPv4 or IPv6, with its big-endian port where two bytes are left over
 )
 
 // DefFlags refine a Def.

@@ -1,6 +1,9 @@
 package dissect
 
 import (
+	"encoding/binary"
+	"net/netip"
+
 	"qsniff/finding"
 )
 
@@ -49,9 +52,11 @@ type Message struct {
 	Proto  *Proto
 	Type   *Type // nil if unknown
 	Status Status
-	Data   []byte // what the offsets refer to: a payload, or a reassembled one
-	Aux    []byte // unescaped bytes
-	Wire   int    // length of the message as sent, at least len(Data)
+	Conf   Confidence // that Proto and Type are right
+	Why    string     // what Conf rests on; a constant
+	Data   []byte     // what the offsets refer to: a payload, or a reassembled one
+	Aux    []byte     // unescaped bytes
+	Wire   int        // length of the message as sent, at least len(Data)
 	Fields []Field
 	Expert []finding.Expert
 	Key    uint64    // pairs a request with its reply; 0 if the protocol has none
@@ -94,6 +99,20 @@ func (m *Message) Bytes(f *Field) []byte {
 
 // Raw returns the bytes that the field is made of on the wire.
 func (m *Message) Raw(f *Field) []byte { return m.Data[f.Off : f.Off+f.Len] }
+
+// AppendAddr appends the value of an Addr field as people write it.
+func (m *Message) AppendAddr(dst []byte, f *Field) []byte {
+	b := m.Raw(f)
+	n := len(b) &^ 3 // a port is what does not fill four bytes
+	ip, ok := netip.AddrFromSlice(b[:n])
+	switch {
+	case !ok || len(b)-n != 0 && len(b)-n != 2:
+		return append(dst, "?"...)
+	case len(b) == n:
+		return ip.AppendTo(dst)
+	}
+	return netip.AddrPortFrom(ip, binary.BigEndian.Uint16(b[n:])).AppendTo(dst)
+}
 
 // Find returns the first field of definition d, or nil.
 func (m *Message) Find(d *Def) *Field {

@@ -76,38 +76,70 @@ func (r *Registry) SplitProto(e splithdr.Engine) *Proto {
 	return nil
 }
 
-// Pick asks every dissector about b and returns the most confident, the first of
-// equals, or nil. It does not look at ports or flow; Believe does.
-func (r *Registry) Pick(c *Context, b []byte) (Dissector, *Type, Confidence) {
-	var (
-		best Dissector
-		typ  *Type
-		conf Confidence
-	)
+// Verdict is what a registry makes of bytes.
+type Verdict struct {
+	Dissector Dissector // nil if nobody claims them
+	Type      *Type
+	Conf      Confidence
+	Why       string // what the confidence rests on; a constant
+}
+
+// Pick asks every dissector about b and takes the most confident, the first of
+// equals. It does not look at ports; Believe does.
+func (r *Registry) Pick(c *Context, b []byte) Verdict {
+	v := Verdict{Why: "by structure"}
 	for _, d := range r.all {
-		if k, t := d.Probe(c, b); k > conf {
-			best, typ, conf = d, t, k
+		if k, t := d.Probe(c, b); k > v.Conf {
+			v.Dissector, v.Type, v.Conf = d, t, k
 			if k == Certain {
 				break
 			}
 		}
 	}
-	return best, typ, conf
+	return v
 }
 
-// Believe decides whether what Pick said stands. A weak verdict needs one more
-// item: the protocol's port on the server's side, the flow's earlier messages,
-// or for a reply the question it answers.
-func (r *Registry) Believe(c *Context, d Dissector, t *Type, conf Confidence) bool {
-	if conf != Maybe {
-		return conf > Maybe
+// Force is the verdict that p's dissector reads b, whatever it thinks of it:
+// decode as. It reports false if no protocol has that name.
+func (r *Registry) Force(c *Context, b []byte, p *Proto) (Verdict, bool) {
+	for _, d := range r.all {
+		if d.Proto() != p {
+			continue
+		}
+		k, t := d.Probe(c, b)
+		if t == nil {
+			return Verdict{}, false
+		}
+		return Verdict{Dissector: d, Type: t, Conf: max(k, Likely), Why: "as told"}, true
+	}
+	return Verdict{}, false
+}
+
+// Believe decides whether a verdict stands, and completes it. A weak one needs
+// one more item: the flow's earlier messages, for a reply the question it
+// answers, or the protocol's port on the server's side.
+func (r *Registry) Believe(c *Context, v *Verdict) bool {
+	if v.Conf != Maybe {
+		return v.Conf > Maybe
 	}
 	server := c.Dst.Port()
-	if t.Reply {
+	if v.Type.Reply {
 		server = c.Src.Port()
 	}
-	i := r.index(d)
-	return r.ports[server]&(1<<i) != 0 || c.Flow.Proto == uint8(i)+1 || t.Reply && c.Flow.Asked&t.Asks != 0
+	flow := c.Flow(v.Type)
+	i := r.index(v.Dissector)
+	switch {
+	case v.Type.Reply && flow.Asked&v.Type.Asks != 0:
+		v.Why = "answers a question of this flow"
+	case flow.Proto == uint8(i)+1:
+		v.Why = "by earlier messages of this flow"
+	case r.ports[server]&(1<<i) != 0:
+		v.Why = "by port"
+	default:
+		return false
+	}
+	v.Conf = Likely
+	return true
 }
 
 // ToServer guesses by ports alone whether a datagram goes to a server.

@@ -20,6 +20,9 @@ type partition struct {
 	render render.Renderer // nil: nobody reads the messages
 	flows  *track.Flows
 	split  *split.Assembler
+	parked *parking
+
+	decodeAs []DecodeAs
 
 	out   *output
 	index int32 // of the item at work
@@ -49,6 +52,9 @@ func newPartition(cfg *Config, size float64) *partition {
 		reg:    cfg.Registry,
 		render: cfg.Renderer,
 		flows:  track.NewFlows(int(track.DefaultFlows*size), fixedSeed),
+		parked: newParking(fixedSeed),
+
+		decodeAs: cfg.DecodeAs,
 	}
 	p.split = split.New(split.Limits{Bytes: int(split.DefaultBytes * size)}, fixedSeed)
 	p.split.Deliver = p.deliver
@@ -138,29 +144,73 @@ func (p *partition) message(s *source) verdict {
 		c.FromSplit = s.set.Engine
 	}
 	b := s.data[:s.run]
-	d, t, conf := p.reg.Pick(c, b)
-	if d == nil {
+	v := p.pick(c, b)
+	switch {
+	case v.Dissector == nil:
 		return unclaimed
-	}
-	server, client := s.dst, s.src
-	if t.Reply {
-		server, client = client, server
-	}
-	c.Flow = p.flows.Get(server, client.Addr())
-	if !p.reg.Believe(c, d, t, conf) {
+	case !p.reg.Believe(c, &v):
+		if !v.Type.Reply && s.set == nil {
+			p.parked.keep(s)
+		}
 		return doubtful
 	}
-	m := &p.msg
-	m.Reset(d.Proto(), b)
-	d.Dissect(c, b, m)
-	m.Learn.Proto = p.reg.FlowProto(d)
+	if v.Type.Reply && p.parked.len() > 0 {
+		p.unpark(s, v.Type)
+	}
+	p.dissect(s, &v)
+	return reported
+}
+
+// pick asks the registry, and again with what is known of the flow where the
+// bytes alone are not enough.
+func (p *partition) pick(c *dissect.Context, b []byte) dissect.Verdict {
+	for _, as := range p.decodeAs {
+		if c.Dst.Port() == as.Port || c.Src.Port() == as.Port {
+			if v, ok := p.reg.Force(c, b, as.Proto); ok {
+				p.recall(c)
+				return v
+			}
+		}
+	}
+	v := p.reg.Pick(c, b)
+	switch {
+	case v.Conf < dissect.Likely:
+		if p.recall(c) {
+			v = p.reg.Pick(c, b)
+		}
+	case v.Type.Reply:
+		c.FromServer = p.flows.Get(c.Src, c.Dst.Addr())
+	default:
+		c.ToServer = p.flows.Get(c.Dst, c.Src.Addr())
+	}
+	return v
+}
+
+// recall fills in what is known of both directions, and tells whether that is anything.
+func (p *partition) recall(c *dissect.Context) bool {
+	c.ToServer = p.flows.Get(c.Dst, c.Src.Addr())
+	c.FromServer = p.flows.Get(c.Src, c.Dst.Addr())
+	return c.ToServer != (dissect.FlowFacts{}) || c.FromServer != (dissect.FlowFacts{})
+}
+
+// dissect makes a message of s as the verdict says.
+func (p *partition) dissect(s *source, v *dissect.Verdict) {
+	c, m := &p.ctx, &p.msg
+	b := s.data[:s.run]
+	m.Reset(v.Dissector.Proto(), b)
+	v.Dissector.Dissect(c, b, m)
+	m.Conf, m.Why = v.Conf, v.Why
+	m.Learn.Proto = p.reg.FlowProto(v.Dissector)
 	if s.set != nil {
 		m.Learn.Engine = s.set.Engine
 	}
+	server, client := s.dst, s.src
+	if v.Type.Reply {
+		server, client = client, server
+	}
 	p.flows.Learn(server, client.Addr(), m.Learn)
-	s.reply = t.Reply
+	s.reply = v.Type.Reply
 	p.finish(s)
-	return reported
 }
 
 // finish adds what the way of the message shows, and reports it.

@@ -22,6 +22,13 @@ type Config struct {
 	Jobs     int             // goroutines that serve the partitions, at least 1
 	Max      int             // messages to write before the run ends, 0 for all
 	Memory   int64           // budget of all tables in bytes; 0 is DefaultMemory
+	DecodeAs []DecodeAs
+}
+
+// DecodeAs says that what comes from or goes to a UDP port is a protocol's.
+type DecodeAs struct {
+	Port  uint16
+	Proto *dissect.Proto
 }
 
 // Run reads the source to its end and returns what it came to. The error is that

@@ -144,7 +144,7 @@ func TestShipTail(t *testing.T) {
 		{"cut, unknown", dissect.FlowFacts{}, b[:len(b)-3], false},
 	} {
 		c := dissecttest.Context(len(tc.b))
-		c.Flow = tc.flow
+		c.FromServer = tc.flow
 		m := dissecttest.Run(New(), c, tc.b)
 		dissecttest.Invariants(t, m)
 		if got := m.Find(&defMoney) != nil; got != tc.want {
@@ -181,7 +181,7 @@ func TestTruncations(t *testing.T) {
 			b := dissecttest.Unhex(t, in)
 			c := dissecttest.Context(len(b))
 			if name == "players of The Ship" {
-				c.Flow = dissect.FlowFacts{HasApp: true, AppID: appTheShip}
+				c.FromServer = dissect.FlowFacts{HasApp: true, AppID: appTheShip}
 			}
 			dissecttest.Truncations(t, New(), c, b)
 		})
@@ -216,7 +216,7 @@ func FuzzDissect(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte, missing uint16, engine uint8, app uint32) {
 		c := dissecttest.Context(len(b) + int(missing))
 		c.FromSplit = splithdr.Engine(engine % 4)
-		c.Flow = dissect.FlowFacts{AppID: app, HasApp: app != 0}
+		c.FromServer = dissect.FlowFacts{AppID: app, HasApp: app != 0}
 		dissecttest.Fuzz(t, New(), c, b)
 	})
 }

@@ -62,8 +62,9 @@ func shipTail(c *dissect.Context, cur *dissect.Cursor, count int) int {
 		}
 		off += n
 	}
-	isShip := c.Flow.HasApp && c.Flow.AppID == appTheShip
-	if isShip || !c.Flow.HasApp && cur.LeftOnWire()-off == shipEntry*count {
+	flow := &c.FromServer
+	isShip := flow.HasApp && flow.AppID == appTheShip
+	if isShip || !flow.HasApp && cur.LeftOnWire()-off == shipEntry*count {
 		return len(b) - off
 	}
 	return 0

@@ -46,7 +46,8 @@ func TestTruncations(t *testing.T) {
 	seen := map[string]int{}
 	for _, d := range datagrams(t, "a2s", "goldsource") {
 		c := &dissect.Context{Src: d.Src, Dst: d.Dst, Wire: len(d.Payload)}
-		dis, typ, _ := reg.Pick(c, d.Payload)
+		v := reg.Pick(c, d.Payload)
+		dis, typ := v.Dissector, v.Type
 		if dis == nil || len(d.Payload) > longest {
 			continue
 		}
@@ -85,10 +86,10 @@ func TestLookalikes(t *testing.T) {
 	n := 0
 	for _, d := range datagrams(t, "lookalike") {
 		c := &dissect.Context{Src: d.Src, Dst: d.Dst, Wire: len(d.Payload)}
-		dis, typ, conf := reg.Pick(c, d.Payload)
+		v := reg.Pick(c, d.Payload)
 		n++
-		if dis != nil && reg.Believe(c, dis, typ, conf) && !same[typ.Name] {
-			t.Errorf("%v: % x\ntaken for %s %s", d.Src, d.Payload, dis.Proto().Name, typ.Name)
+		if v.Dissector != nil && reg.Believe(c, &v) && !same[v.Type.Name] {
+			t.Errorf("%v: % x\ntaken for %s %s", d.Src, d.Payload, v.Dissector.Proto().Name, v.Type.Name)
 		}
 	}
 	if n < 30 {

@@ -136,6 +136,8 @@ func (r *Renderer) value(dst []byte, m *dissect.Message, f *dissect.Field) (out 
 		return jsonw.Hex(dst, m.Bytes(f)), true
 	case f.Flags&dissect.Cut != 0:
 		return append(dst, "null"...), false
+	case d.Kind == dissect.Addr:
+		return append(m.AppendAddr(append(dst, '"'), f), '"'), true
 	}
 	switch d.Kind {
 	case dissect.Uint:

@@ -87,9 +87,11 @@ func event(t testing.TB, b []byte, wire int, from splithdr.Engine) *render.Event
 	}
 	server, client := netip.MustParseAddrPort("198.18.0.1:27015"), netip.MustParseAddrPort("10.64.0.1:40001")
 	c := dissect.Context{Src: server, Dst: client, Wire: wire, FromSplit: from}
-	d, typ, _ := r.Pick(&c, b)
-	if d == nil {
-		d = a
+	v := r.Pick(&c, b)
+	typ := v.Type
+	var d dissect.Dissector = a
+	if v.Dissector != nil {
+		d = v.Dissector
 	}
 	m := new(dissect.Message)
 	m.Reset(d.Proto(), b)
@@ -98,5 +100,6 @@ func event(t testing.TB, b []byte, wire int, from splithdr.Engine) *render.Event
 	if typ != nil && !typ.Reply {
 		c.Src, c.Dst = c.Dst, c.Src
 	}
-	return &render.Event{Frame: 12, Nanos: 1_700_000_000_000_370_000, File: -1, Iface: -1, Src: c.Src, Dst: c.Dst, Msg: m}
+	return &render.Event{Frame: 12, Nanos: 1_700_000_000_000_370_000, File: -1, Iface: -1, Src: c.Src, Dst: c.Dst,
+		Reply: typ == nil || typ.Reply, Msg: m}
 }

@@ -28,11 +28,9 @@ func (p *page) head(e *render.Event) {
 	lo = len(p.dst)
 	p.dst = appendTitle(p.dst, p.m)
 	p.piece(c.head, lo)
-	if t := p.m.Type; t != nil {
-		lo = len(p.dst)
-		p.dst = append(p.dst, direction(t)...)
-		p.piece(style{}, lo)
-	}
+	lo = len(p.dst)
+	p.dst = append(p.dst, direction(e)...)
+	p.piece(style{}, lo)
 	lo = len(p.dst)
 	p.dst = appendSize(p.dst, p.m, plural(p.m.Wire, " byte", " bytes"))
 	p.piece(style{}, lo)
@@ -41,13 +39,18 @@ func (p *page) head(e *render.Event) {
 		p.dst = append(p.dst, s.String()...)
 		p.piece(c.status[s], lo)
 	}
+	if p.m.Why != "" {
+		lo = len(p.dst)
+		p.dst = append(append(append(p.dst, p.m.Conf.String()...), ' '), p.m.Why...)
+		p.piece(c.dim, lo)
+	}
 	p.counts()
 	p.newline()
 	p.joined(e)
 }
 
-func direction(t *dissect.Type) string {
-	if t.Reply {
+func direction(e *render.Event) string {
+	if e.Reply {
 		return "reply"
 	}
 	return "request"

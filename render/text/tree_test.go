@@ -210,7 +210,7 @@ func TestHead(t *testing.T) {
 	}{
 		{"unknown message", render.Event{Frame: 1, File: -1, Iface: -1, Src: v4, Dst: v4}, nil, `
 frame 1  1970-01-01 00:00:00.000000Z  192.0.2.1:1 > 192.0.2.1:1
-  x unknown message  1 byte
+  x unknown message  request  1 byte
 `},
 		{"input and interface", render.Event{Frame: 1, File: 0, Iface: 2, Src: v4, Dst: v4}, &typ, `
 frame 1  input 0  interface 2  1970-01-01 00:00:00.000000Z

@@ -51,6 +51,8 @@ func appendScalar(dst []byte, m *dissect.Message, f *dissect.Field) []byte {
 		return append(dst, '"')
 	case dissect.Char:
 		return appendChar(dst, f.Num)
+	case dissect.Addr:
+		return m.AppendAddr(dst, f)
 	case dissect.Int:
 		dst = strconv.AppendInt(dst, int64(f.Num), 10)
 	case dissect.Float:
