@@ -87,7 +87,7 @@ type Verdict struct {
 // Pick asks every dissector about b and takes the most confident, the first of
 // equals. It does not look at ports; Believe does.
 func (r *Registry) Pick(c *Context, b []byte) Verdict {
-	v := Verdict{Why: "by structure"}
+	v := Verdict{Why: "structure"}
 	for _, d := range r.all {
 		if k, t := d.Probe(c, b); k > v.Conf {
 			v.Dissector, v.Type, v.Conf = d, t, k
@@ -132,9 +132,9 @@ func (r *Registry) Believe(c *Context, v *Verdict) bool {
 	case v.Type.Reply && flow.Asked&v.Type.Asks != 0:
 		v.Why = "answers a question of this flow"
 	case flow.Proto == uint8(i)+1:
-		v.Why = "by earlier messages of this flow"
+		v.Why = "earlier messages of this flow"
 	case r.ports[server]&(1<<i) != 0:
-		v.Why = "by port"
+		v.Why = "port"
 	default:
 		return false
 	}

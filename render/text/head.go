@@ -41,7 +41,7 @@ func (p *page) head(e *render.Event) {
 	}
 	if p.m.Why != "" {
 		lo = len(p.dst)
-		p.dst = append(append(append(p.dst, p.m.Conf.String()...), ' '), p.m.Why...)
+		p.dst = append(append(append(p.dst, p.m.Conf.String()...), ": "...), p.m.Why...)
 		p.piece(c.dim, lo)
 	}
 	p.counts()
