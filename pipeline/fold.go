@@ -3,6 +3,7 @@ package pipeline
 import (
 	"io"
 
+	"qsniff/capture"
 	"qsniff/dissect"
 )
 
@@ -13,6 +14,7 @@ type fold struct {
 	buf  []byte
 	next [Partitions]int // span of each partition that comes next
 
+	progress func(capture.Stats)
 	messages uint64
 	types    map[typeKey]uint64
 	reader   readerTotals // behind the last batch merged
@@ -29,6 +31,9 @@ func (f *fold) merge(b *batch) (enough bool, err error) {
 	f.buf = f.buf[:0]
 	f.next = [Partitions]int{}
 	f.reader = b.totals
+	if f.progress != nil {
+		f.progress(b.totals.source)
+	}
 	for p := range b.out {
 		f.parts[p] = b.out[p].totals
 	}

@@ -35,6 +35,7 @@ type readerTotals struct {
 	first, last    int64  // packet time
 	stops          [netlayer.NumStops]uint64
 	frags          ipfrag.Counters
+	source         capture.Stats
 }
 
 func newReader(src capture.Source, fragBytes int) *reader {
@@ -68,7 +69,7 @@ func (r *reader) fill(ctx context.Context, b *batch) bool {
 }
 
 func (r *reader) snapshot(b *batch) {
-	r.n.last, r.n.frags = r.now, r.frags.Counters()
+	r.n.last, r.n.frags, r.n.source = r.now, r.frags.Counters(), r.src.Stats()
 	b.totals = r.n
 }
 

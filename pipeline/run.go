@@ -23,6 +23,7 @@ type Config struct {
 	Max      int             // messages to write before the run ends, 0 for all
 	Memory   int64           // budget of all tables in bytes; 0 is DefaultMemory
 	DecodeAs []DecodeAs
+	Progress func(capture.Stats) // called with the source's totals after each batch; may be nil
 }
 
 // DecodeAs says that what comes from or goes to a UDP port is a protocol's.
@@ -47,7 +48,7 @@ func Run(ctx context.Context, cfg Config) (report.Run, error) {
 	for i := range parts {
 		parts[i] = newPartition(&cfg, size)
 	}
-	f := &fold{w: cfg.Out, max: uint64(max(cfg.Max, 0)), types: map[typeKey]uint64{}}
+	f := &fold{w: cfg.Out, max: uint64(max(cfg.Max, 0)), types: map[typeKey]uint64{}, progress: cfg.Progress}
 	err := f.drain(ctx, start(ctx, r, parts, min(max(cfg.Jobs, 1), Partitions)))
 	return f.summary(), err
 }

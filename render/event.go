@@ -24,6 +24,10 @@ type Event struct {
 	Msg      *dissect.Message
 	Why      string // of a fragment: what became of the rest; a constant, or empty
 	Split    *Split // nil if the message was not split
+
+	Ways     []Way    // how the packet came in, outermost first; nil for none
+	IfName   []byte   // of the interface; from the input, so escape it
+	Comments [][]byte // what somebody wrote about the packet; escape them too
 }
 
 // Split says how a message was split.
@@ -43,4 +47,5 @@ func (e *Event) Transport() string { return "udp" }
 // grown.
 type Renderer interface {
 	Append(dst []byte, e *Event) []byte
+	AppendRecord(dst []byte, r *Record) []byte
 }

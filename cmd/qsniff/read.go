@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -64,11 +65,14 @@ func read(ctx context.Context, opts *readOptions, args []string, io streams) err
 	}
 	defer src.Close()
 	debug.SetMemoryLimit(int64(opts.memory))
+	tell, done := progress(io.err, src)
 	result, err := pipeline.Run(ctx, pipeline.Config{
 		Source: src, Registry: reg, Renderer: r, Out: io.out,
 		Jobs: opts.jobs, Max: opts.count, Memory: int64(opts.memory),
+		Progress: tell,
 	})
-	if err == nil || !errors.Is(err, context.Canceled) {
+	done()
+	if opts.count == 0 && !errors.Is(err, syscall.EPIPE) {
 		remark(io.err, &result)
 	}
 	return err

@@ -8,30 +8,37 @@ import (
 	"qsniff/report"
 )
 
-// remark says on standard error what a reader of the output could not guess: that
-// there was nothing to decode and what there was instead, and what was lost.
+// remark says on standard error what a reader of the output could not guess: what
+// was left out and why, and what was lost.
 func remark(w io.Writer, run *report.Run) {
-	if run.Messages == 0 && run.Packets > 0 {
-		fmt.Fprintf(w, "qsniff: no query traffic in %s%s\n", count(run.Packets, "packet"), reasons(run.Skipped))
+	switch {
+	case run.Packets == 0:
+		fmt.Fprintln(w, "qsniff: the capture has no packets")
+	case run.Messages == 0:
+		fmt.Fprintf(w, "qsniff: no query traffic in %s%s\n", count(run.Packets, "packet"), reasons(": ", run.Skipped))
+	case len(run.Skipped) > 0:
+		fmt.Fprintf(w, "qsniff: %s in %s%s\n", count(run.Messages, "message"), count(run.Packets, "packet"),
+			reasons("; left out: ", run.Skipped))
 	}
 	if run.Joining.Evicted > 0 {
 		fmt.Fprintf(w, "qsniff: %s given up to stay within memory\n  hint: --memory 256M keeps more\n",
 			count(run.Joining.Evicted, "unfinished message was", "unfinished messages were"))
 	}
 	if run.Backwards > 0 {
-		fmt.Fprintf(w, "qsniff: %s older than one before: time went backwards in the capture\n", count(run.Backwards, "packet"))
+		fmt.Fprintf(w, "qsniff: %s older than one before: time went backwards in the capture\n",
+			count(run.Backwards, "packet was", "packets were"))
 	}
 }
 
-func reasons(rs []report.Reason) string {
-	var parts []string
-	for _, r := range rs {
-		parts = append(parts, fmt.Sprintf("%d %s", r.Count, r.Why))
+func reasons(lead string, rs []report.Reason) string {
+	parts := make([]string, len(rs))
+	for i, r := range rs {
+		parts[i] = fmt.Sprintf("%d %s", r.Count, r.Why)
 	}
 	if len(parts) == 0 {
 		return ""
 	}
-	return ": " + strings.Join(parts, ", ")
+	return lead + strings.Join(parts, ", ")
 }
 
 // count writes a number of things; words are the singular and, where an s does

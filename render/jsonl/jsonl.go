@@ -3,6 +3,7 @@
 package jsonl
 
 import (
+	"net/netip"
 	"strconv"
 
 	"qsniff/dissect"
@@ -65,6 +66,8 @@ func (r *Renderer) Append(dst []byte, e *render.Event) []byte {
 		dst = append(dst, '"')
 	}
 	dst = appendSplit(dst, e.Split)
+	dst = appendWays(dst, e.Ways)
+	dst = appendComments(dst, e.Comments)
 	dst = append(dst, `,"fields":{`...)
 	dst, _ = r.members(dst, m, 0, 0)
 	dst = append(dst, '}')
@@ -78,14 +81,7 @@ func (r *Renderer) Append(dst []byte, e *render.Event) []byte {
 // appendOrigin appends what says where the message came from besides its frame.
 func appendOrigin(dst []byte, e *render.Event) []byte {
 	if len(e.Frames) > 0 {
-		dst = append(dst, `,"frames":[`...)
-		for i, f := range e.Frames {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = strconv.AppendUint(dst, f, 10)
-		}
-		dst = append(dst, ']')
+		dst = appendFrames(append(dst, `,"frames":[`...), e.Frames)
 	}
 	if e.File >= 0 {
 		dst = append(dst, `,"file":`...)
@@ -95,7 +91,29 @@ func appendOrigin(dst []byte, e *render.Event) []byte {
 		dst = append(dst, `,"interface":`...)
 		dst = strconv.AppendInt(dst, int64(e.Iface), 10)
 	}
+	if len(e.IfName) > 0 {
+		dst, _ = jsonw.String(append(dst, `,"interface_name":`...), e.IfName)
+	}
 	return dst
+}
+
+// appendFrames appends frame numbers and closes their list.
+func appendFrames(dst []byte, frames []uint64) []byte {
+	for i, f := range frames {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = strconv.AppendUint(dst, f, 10)
+	}
+	return append(dst, ']')
+}
+
+// appendEnd appends an address, and its port where there is one.
+func appendEnd(dst []byte, a netip.AddrPort) []byte {
+	if a.Port() == 0 {
+		return a.Addr().AppendTo(dst)
+	}
+	return a.AppendTo(dst)
 }
 
 func appendType(dst []byte, t *dissect.Type, reply bool) []byte {
@@ -161,17 +179,18 @@ func appendFindings(dst []byte, m *dissect.Message) []byte {
 		dst = append(dst, `","fault":"`...)
 		dst = append(dst, e.Code.Fault.String()...)
 		dst = append(dst, `","text":`...)
-		dst = appendText(dst, e)
+		dst = appendText(dst, e, "")
 		dst = append(dst, '}')
 	}
 	return append(dst, ']')
 }
 
-// appendText appends the finding's sentence as a string. The sentence is built
-// behind dst first and its escaped form moved over it, so that no buffer is needed.
-func appendText(dst []byte, e *finding.Expert) []byte {
+// appendText appends the finding's sentence and detail as a string. The sentence
+// is built behind dst first and its escaped form moved over it, so that no buffer
+// is needed.
+func appendText(dst []byte, e *finding.Expert, detail string) []byte {
 	start := len(dst)
-	dst = e.AppendText(dst)
+	dst = append(e.AppendText(dst), detail...)
 	end := len(dst)
 	dst, _ = jsonw.String(dst, dst[start:end])
 	n := copy(dst[start:], dst[end:])

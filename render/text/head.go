@@ -47,6 +47,7 @@ func (p *page) head(e *render.Event) {
 	p.counts()
 	p.newline()
 	p.joined(e)
+	p.came(e)
 }
 
 func direction(e *render.Event) string {

@@ -1,0 +1,75 @@
+package jsonl
+
+import (
+	"strconv"
+
+	"qsniff/internal/jsonw"
+	"qsniff/render"
+)
+
+// AppendRecord appends a finding as a line of its own.
+func (r *Renderer) AppendRecord(dst []byte, x *render.Record) []byte {
+	dst = append(dst, `{"schema":`...)
+	dst = strconv.AppendInt(dst, schema, 10)
+	dst = append(dst, `,"record":"finding","id":"`...)
+	dst = append(dst, x.Expert.Code.ID...)
+	dst = append(dst, `","severity":"`...)
+	dst = append(dst, x.Expert.Severity.String()...)
+	dst = append(dst, `","fault":"`...)
+	dst = append(dst, x.Expert.Code.Fault.String()...)
+	dst = append(dst, `","time":`...)
+	dst = jsonw.Time(dst, x.Nanos)
+	dst = appendFrames(append(dst, `,"frames":[`...), x.Frames)
+	if x.Server.IsValid() {
+		dst = x.Server.AppendTo(append(dst, `,"server":"`...))
+		dst = append(dst, '"')
+	}
+	if x.Client.IsValid() {
+		dst = x.Client.AppendTo(append(dst, `,"client":"`...))
+		dst = append(dst, '"')
+	}
+	dst = append(dst, `,"text":`...)
+	dst = appendText(dst, x.Expert, x.Detail)
+	return append(dst, `,"count":1}`+"\n"...)
+}
+
+// appendWays appends how the packet came in.
+func appendWays(dst []byte, ways []render.Way) []byte {
+	if len(ways) == 0 {
+		return dst
+	}
+	dst = append(dst, `,"via":[`...)
+	for i := range ways {
+		w := &ways[i]
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, `{"kind":"`...)
+		dst = append(dst, w.Kind...)
+		dst = append(dst, '"')
+		if w.ID != 0 {
+			dst = strconv.AppendUint(append(dst, `,"id":`...), uint64(w.ID), 10)
+		}
+		if w.Src.IsValid() {
+			dst = appendEnd(append(dst, `,"src":"`...), w.Src)
+			dst = appendEnd(append(dst, `","dst":"`...), w.Dst)
+			dst = append(dst, '"')
+		}
+		dst = append(dst, '}')
+	}
+	return append(dst, ']')
+}
+
+func appendComments(dst []byte, comments [][]byte) []byte {
+	if len(comments) == 0 {
+		return dst
+	}
+	dst = append(dst, `,"comments":[`...)
+	for i, c := range comments {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst, _ = jsonw.String(dst, c)
+	}
+	return append(dst, ']')
+}

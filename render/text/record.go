@@ -1,0 +1,91 @@
+package text
+
+import (
+	"strconv"
+
+	"qsniff/render"
+)
+
+// AppendRecord appends a finding as a line that starts like a message's.
+func (l *Line) AppendRecord(dst []byte, r *render.Record) []byte {
+	return appendRecord(dst, &l.opt, r, l.opt.Date)
+}
+
+// AppendRecord appends a finding and an empty line.
+func (t *Tree) AppendRecord(dst []byte, r *render.Record) []byte {
+	return append(appendRecord(dst, &t.opt, r, true), '\n')
+}
+
+func appendRecord(dst []byte, o *Options, r *render.Record, date bool) []byte {
+	c := &o.Palette
+	if len(r.Frames) > 0 {
+		last := r.Frames[len(r.Frames)-1]
+		dst = appendSpaces(append(dst, c.dim.on...), frameW-decimals(last))
+		dst = strconv.AppendUint(dst, last, 10)
+		dst = append(dst, c.dim.off...)
+	} else {
+		dst = appendSpaces(dst, frameW)
+	}
+	dst = o.appendTime(append(dst, ' '), r.Nanos, date)
+	dst = append(dst, ' ')
+	s := c.severity[r.Expert.Severity]
+	dst = append(append(dst, s.on...), "! "...)
+	dst = append(append(dst, r.Expert.Severity.String()...), ' ')
+	dst = append(append(dst, r.Expert.Code.ID...), s.off...)
+	dst = append(dst, "  "...)
+	lo := len(dst)
+	dst = append(r.Expert.AppendText(dst), r.Detail...)
+	raw := len(dst)
+	dst = appendEscaped(dst, dst[lo:raw], 0)
+	n := copy(dst[lo:], dst[raw:])
+	return append(dst[:lo+n], '\n')
+}
+
+// came writes how the packet came in, the name of its interface and what somebody
+// wrote about it.
+func (p *page) came(e *render.Event) {
+	if len(e.IfName) > 0 {
+		p.note("captured on ", e.IfName)
+	}
+	if len(e.Ways) > 0 {
+		p.to(indentStep)
+		lo := len(p.dst)
+		p.dst = append(p.dst, "via "...)
+		for i := range e.Ways {
+			if i > 0 {
+				p.dst = append(p.dst, ", "...)
+			}
+			p.dst = appendWay(p.dst, &e.Ways[i])
+		}
+		p.paragraph(style{}, lo, 2*indentStep)
+	}
+	for _, c := range e.Comments {
+		p.note("comment: ", c)
+	}
+}
+
+// note writes text of the input behind a label.
+func (p *page) note(label string, text []byte) {
+	p.to(indentStep)
+	lo := len(p.dst)
+	p.dst = append(p.dst, label...)
+	p.dst = appendEscaped(p.dst, text, 0)
+	p.paragraph(style{}, lo, 2*indentStep)
+}
+
+func appendWay(dst []byte, w *render.Way) []byte {
+	dst = append(dst, w.Kind...)
+	if w.ID != 0 {
+		dst = strconv.AppendUint(append(dst, ' '), uint64(w.ID), 10)
+	}
+	if !w.Src.IsValid() {
+		return dst
+	}
+	dst = append(dst, ' ')
+	if w.Src.Port() == 0 {
+		dst = w.Src.Addr().AppendTo(dst)
+		return w.Dst.Addr().AppendTo(append(dst, " > "...))
+	}
+	dst = w.Src.AppendTo(dst)
+	return w.Dst.AppendTo(append(dst, " > "...))
+}

@@ -1,0 +1,51 @@
+package text
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"qsniff/dissect"
+	"qsniff/finding"
+	"qsniff/render"
+)
+
+func TestRecord(t *testing.T) {
+	r := &render.Record{Nanos: 1_700_000_000_000_370_000, Frames: []uint64{7},
+		Expert: &finding.Expert{Code: &dissect.TooManyFields, Severity: finding.Warn, A: 3, B: 4}, Detail: ": \x1b[31mred"}
+	const want = `! warn LIM-01  decoding stopped after 3 fields, 4 bytes left undecoded: \x1b[31mred`
+	if diff := cmp.Diff("    7 22:13:20.000370Z "+want+"\n", string(NewLine(Options{UTC: true}).AppendRecord(nil, r))); diff != "" {
+		t.Errorf("line, want -, got +\n%s", diff)
+	}
+	r.Frames = nil
+	if diff := cmp.Diff("      2023-11-14 22:13:20.000370Z "+want+"\n\n", string(NewTree(Options{UTC: true}).AppendRecord(nil, r))); diff != "" {
+		t.Errorf("tree, want -, got +\n%s", diff)
+	}
+}
+
+// How a packet came in stands below the headline, escaped and within the width.
+func TestWaysAndComments(t *testing.T) {
+	e := event(t, []byte("\xff\xff\xff\xff\x57"), 5, 0)
+	a, b := netip.MustParseAddrPort("10.0.0.1:4789"), netip.MustParseAddrPort("10.0.0.2:4789")
+	e.IfName = []byte("eth0\x1b")
+	e.Ways = []render.Way{{Kind: "VLAN", ID: 7}, {Kind: "VXLAN", ID: 42, Src: a, Dst: b},
+		{Kind: "IP in IP", Src: netip.AddrPortFrom(a.Addr(), 0), Dst: netip.AddrPortFrom(b.Addr(), 0)}}
+	e.Comments = [][]byte{[]byte(strings.Repeat("word ", 20)), []byte("\u202etxt")}
+	got := string(NewTree(Options{UTC: true}).Append(nil, e))
+	for _, want := range []string{
+		`  captured on eth0\x1b` + "\n",
+		"  via VLAN 7, VXLAN 42 10.0.0.1:4789 > 10.0.0.2:4789, IP in IP 10.0.0.1 >\n    10.0.0.2\n",
+		"  comment: word word", "  comment: \\u202etxt\n",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	for line := range strings.Lines(got) {
+		if len(line) > 81 {
+			t.Errorf("%d columns: %s", len(line)-1, line)
+		}
+	}
+}

@@ -1,0 +1,32 @@
+package track
+
+import (
+	"strconv"
+
+	"qsniff/finding"
+)
+
+// CaptureDamaged is raised where a capture could not be read for a stretch: A is
+// how many bytes were skipped. The detail says where and why.
+var CaptureDamaged = finding.Code{ID: "CAP-01", Severity: finding.Warn, Fault: finding.Capture,
+	Seen:  "a part of the capture file could not be read",
+	Means: "packets are missing: what looks like loss or silence behind this place may be the file's fault",
+	Do:    "capture again, or copy the file again if it was damaged on the way",
+	Text: func(dst []byte, e *finding.Expert) []byte {
+		dst = append(dst, "capture incomplete: "...)
+		dst = strconv.AppendUint(dst, e.A, 10)
+		return append(dst, " bytes could not be read, packets are missing: "...)
+	}}
+
+// Refused is raised by an ICMP error that quotes a query or a reply: A is its
+// type and B its code. The detail says which and what it quotes.
+var Refused = finding.Code{ID: "NET-04", Severity: finding.Error, Fault: finding.Server,
+	Seen:  "an ICMP error that quotes a query",
+	Means: "nothing listens on that port, or a firewall says no; the query did not arrive",
+	Do:    "check the port (the query port is often not the game port) and the firewall of the host that sent the error",
+	Text: func(dst []byte, _ *finding.Expert) []byte {
+		return append(dst, "ICMP error: "...)
+	}}
+
+// Codes lists the findings of this package.
+var Codes = []*finding.Code{&CaptureDamaged, &Refused}
