@@ -33,6 +33,7 @@ type readOptions struct {
 	utc     bool
 	secrets bool
 	count   int
+	as      []string
 	jobs    int
 	memory  size
 }
@@ -48,6 +49,7 @@ func (o *readOptions) register(cmd *cobra.Command) {
 	f.VarP(&choice{&o.output, []string{"text", "tree", "json", "none"}}, "output", "o",
 		"text: a line a message; tree: annotated fields; json: an object a line; none: decode only")
 	f.IntVarP(&o.count, "count", "c", 0, "stop after `N` messages (0: all)")
+	f.StringArrayVarP(&o.as, "decode-as", "d", nil, "decode a UDP port as a protocol: `udp.port==27015,a2s`")
 	f.BoolVar(&o.layout, "layout", false, "json: list every byte with its field")
 	f.BoolVar(&o.utc, "utc", false, "text, tree: times in UTC instead of local time")
 	f.Var(&choice{&o.color, []string{"auto", "always", "never"}}, "color", "text, tree: auto colours terminals only")

@@ -59,6 +59,10 @@ func read(ctx context.Context, opts *readOptions, args []string, io streams) err
 	if err != nil {
 		return err
 	}
+	as, err := decodeAs(opts.as, reg)
+	if err != nil {
+		return err
+	}
 	src, err := opts.open(args[0])
 	if err != nil {
 		return err
@@ -69,7 +73,7 @@ func read(ctx context.Context, opts *readOptions, args []string, io streams) err
 	result, err := pipeline.Run(ctx, pipeline.Config{
 		Source: src, Registry: reg, Renderer: r, Out: io.out,
 		Jobs: opts.jobs, Max: opts.count, Memory: int64(opts.memory),
-		Progress: tell,
+		DecodeAs: as, Progress: tell,
 	})
 	done()
 	if opts.count == 0 && !errors.Is(err, syscall.EPIPE) {
