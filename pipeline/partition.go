@@ -239,6 +239,10 @@ func (p *partition) emit(s *source) {
 		if s.set != nil {
 			p.info = render.Split{Engine: s.set.Engine, ID: s.set.ID, Total: s.set.Total,
 				Received: s.set.Received, Size: int(s.set.Size), Compressed: s.set.Compressed}
+			if s.set.Prefix > 0 {
+				p.info.Declared, p.info.CRC = s.set.Declared, s.set.CRC
+				p.info.Packed = len(s.set.Joined) - s.set.Prefix
+			}
 			ev.Split = &p.info
 		}
 		out.buf = p.render.Append(out.buf, ev)

@@ -35,6 +35,7 @@ type readerTotals struct {
 	first, last    int64  // packet time
 	stops          [netlayer.NumStops]uint64
 	frags          ipfrag.Counters
+	abandoned      uint64 // sets of fragments whose start could be read
 	source         capture.Stats
 }
 
@@ -116,7 +117,10 @@ func (r *reader) clock(p *capture.Packet) {
 
 // abandon takes what there is of a set whose other fragments are missing: its
 // start may tell the message.
-func (r *reader) abandon(d *ipfrag.Datagram) { r.join(d, abandoned) }
+func (r *reader) abandon(d *ipfrag.Datagram) {
+	r.n.abandoned++
+	r.join(d, abandoned)
+}
 
 // fragmentsLost says what became of the rest of an abandoned datagram.
 var fragmentsLost = [...]string{

@@ -83,6 +83,9 @@ func (p *partition) opaque(s *source, status dissect.Status) {
 // finishSet adds the findings of the set, and the parts behind a gap as fields.
 func (p *partition) finishSet(s *source) {
 	m, set := &p.msg, s.set
+	if s.fragment { // how long the whole is, nobody knows
+		m.Wire = len(s.data)
+	}
 	m.Expert = append(m.Expert, set.Expert...)
 	if !s.reply {
 		number := uint8(0)

@@ -12,7 +12,9 @@ import (
 const (
 	whyUnknown    = "UDP of other protocols"
 	whyUnbelieved = "UDP that could be a query, with nothing to confirm it"
-	whyGame       = "split game traffic"
+	whyGame       = "split message of the running game"
+	whyNoFirst    = "IP datagram whose first fragment is missing"
+	whyRefused    = "IP fragment that contradicts others or itself"
 )
 
 // summary says what the batches merged so far came to.
@@ -42,6 +44,9 @@ func (f *fold) summary() report.Run {
 	addReason(&run, whyUnknown, n.unknown)
 	addReason(&run, whyUnbelieved, n.unbelieved)
 	addReason(&run, whyGame, n.game)
+	lost := r.frags.Expired + r.frags.Evicted + r.frags.Ended + r.frags.Overlaps + r.frags.TooMany
+	addReason(&run, whyNoFirst, lost-min(lost, r.abandoned))
+	addReason(&run, whyRefused, r.frags.Bad+r.frags.TooLong)
 	slices.SortStableFunc(run.Skipped, func(a, b report.Reason) int { return cmp.Compare(b.Count, a.Count) })
 	f.joining(&run.Joining)
 	return run

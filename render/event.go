@@ -38,6 +38,10 @@ type Split struct {
 	Received   int
 	Size       int // the size field; 0 if the header has none
 	Compressed bool
+	// Declared and CRC stand in front of a compressed message: its length and
+	// CRC-32; Packed is the length of the stream. All 0 where there are none.
+	Declared, CRC uint32
+	Packed        int
 }
 
 // Transport is the transport protocol's name.

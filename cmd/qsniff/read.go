@@ -22,9 +22,10 @@ func newRead(io streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "read [flags] FILE",
 		Short: "decode a capture",
-		Long: `read decodes a capture and prints its messages in packet order. FILE is a
-classic pcap file; "-" is standard input, whose messages are printed as packets
-come in.
+		Long: `read decodes a capture and prints its messages in the order of the packets that
+completed them; a message that stays incomplete comes where that was decided.
+FILE is a classic pcap file; "-" is standard input, whose messages are printed as
+packets come in.
 
 Exit status: 0 fine, 1 the run failed (what precedes damage is printed), 2 wrong
 usage, 130 interrupted.`,
@@ -63,11 +64,15 @@ func read(ctx context.Context, opts *readOptions, args []string, io streams) err
 	if err != nil {
 		return err
 	}
-	src, err := opts.open(args[0])
+	ctx, release := graceful(ctx, args[0])
+	defer release()
+	src, err := opts.open(ctx, args[0])
 	if err != nil {
 		return err
 	}
-	defer src.Close()
+	if args[0] != stdin { // standard input may block, and ends with the program
+		defer src.Close()
+	}
 	debug.SetMemoryLimit(int64(opts.memory))
 	tell, done := progress(io.err, src)
 	result, err := pipeline.Run(ctx, pipeline.Config{
@@ -79,16 +84,39 @@ func read(ctx context.Context, opts *readOptions, args []string, io streams) err
 	if opts.count == 0 && !errors.Is(err, syscall.EPIPE) {
 		remark(io.err, &result)
 	}
+	if err == nil && interrupted(ctx) {
+		return context.Canceled
+	}
 	return err
 }
 
-// open opens the capture with the reader that was asked for.
-func (o *readOptions) open(name string) (capture.Source, error) {
-	if name == "-" && isTerminal(os.Stdin) {
-		return nil, &usageError{errors.New("standard input is a terminal"), "pipe a capture in: tcpdump -w - udp | qsniff -"}
+// open opens the capture with the reader that was asked for. The start of standard
+// input may never come, so it is waited for beside ctx.
+func (o *readOptions) open(ctx context.Context, name string) (capture.Source, error) {
+	if name == stdin && isTerminal(os.Stdin) {
+		return nil, &usageError{errors.New("standard input is a terminal"), "pipe a capture in: tcpdump -U -w - udp | qsniff -"}
 	}
-	if o.reader == readerLibpcap {
-		return file.OpenLibpcap(name)
+	type opened struct {
+		src capture.Source
+		err error
 	}
-	return file.Open(name)
+	got := make(chan opened, 1)
+	go func() {
+		var x opened
+		if o.reader == readerLibpcap {
+			x.src, x.err = file.OpenLibpcap(name)
+		} else {
+			x.src, x.err = file.Open(name)
+		}
+		got <- x
+	}()
+	select {
+	case x := <-got:
+		if x.err != nil && interrupted(ctx) {
+			return nil, context.Canceled
+		}
+		return x.src, x.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }

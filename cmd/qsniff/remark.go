@@ -21,7 +21,7 @@ func remark(w io.Writer, run *report.Run) {
 			reasons("; left out: ", run.Skipped))
 	}
 	if run.Joining.Evicted > 0 {
-		fmt.Fprintf(w, "qsniff: %s given up to stay within memory\n  hint: --memory 256M keeps more\n",
+		fmt.Fprintf(w, "qsniff: %s given up early: too many were open at once, in all or from one sender\n",
 			count(run.Joining.Evicted, "unfinished message was", "unfinished messages were"))
 	}
 	if run.Backwards > 0 {

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -20,7 +22,7 @@ byte is.
 		Example: `  qsniff capture.pcap                   one line a message
   qsniff -o tree capture.pcap           every byte, annotated
   qsniff -o json capture.pcap | jq .    one JSON object a line
-  tcpdump -w - udp | qsniff -           as it happens`,
+  tcpdump -U -w - udp | qsniff -        as it happens`,
 		Args:          cobra.ArbitraryArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -35,9 +37,16 @@ byte is.
 	root.SetOut(io.out)
 	root.SetErr(io.err)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return &usageError{err, fmt.Sprintf("see %s --help", cmd.CommandPath())}
+		return &usageError{plain(err), fmt.Sprintf("see %s --help", cmd.CommandPath())}
 	})
+	root.Version = buildVersion()
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(newRead(io), newVersion(io))
 	return root
+}
+
+// plain drops what the library for numbers adds: the flag and its value say it.
+func plain(err error) error {
+	text, _, _ := strings.Cut(err.Error(), ": strconv.")
+	return errors.New(text)
 }

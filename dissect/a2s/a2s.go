@@ -43,7 +43,7 @@ var (
 		Asks: dissect.AskInfo | dissect.AskPlayers | dissect.AskRules | dissect.AskChallenge,
 		Doc:  "a number to send back", Summary: []*dissect.Def{&defChallenge}}
 	typeInfo = dissect.Type{Name: "S2A_INFO_SRC", Reply: true, Asks: dissect.AskInfo, Doc: "name, map, players, game",
-		Summary: []*dissect.Def{&defName, &defMap, &defPlayers, &defMaxPlayers, &defGame, &defAppID}}
+		Summary: []*dissect.Def{&defName, &defMap, &defPlayers, &defMaxPlayers, &defGame}}
 	typePlayers = dissect.Type{Name: "S2A_PLAYER", Reply: true, Asks: dissect.AskPlayers, Doc: "who plays",
 		Summary: []*dissect.Def{&defPlayerCount}}
 	typeRules = dissect.Type{Name: "S2A_RULES", Reply: true, Asks: dissect.AskRules, Doc: "the server's settings",

@@ -48,7 +48,13 @@ func ones(b []byte, off int) bool {
 
 // IsPlain tells whether b, read as part 0 of form e, starts with the FF FF FF FF
 // of a message that is not compressed, whatever the id says.
-func IsPlain(b []byte, e Engine) bool { return ones(b, e.HeaderLen()) }
+//
+// A declared size of FF FF FF FF in front of a stream is a lie, not a message.
+func IsPlain(b []byte, e Engine) bool {
+	const prefix = 8 // decompressed size and CRC-32
+	h := e.HeaderLen()
+	return ones(b, h) && (len(b) < h+prefix || !IsStream(b[h+prefix:]))
+}
 
 // IsStream tells whether b starts like a bzip2 stream: "BZh", a level, and the
 // magic of a block or of an empty stream's end.

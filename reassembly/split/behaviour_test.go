@@ -123,7 +123,7 @@ func TestBehaviour(t *testing.T) {
 			}
 			b.Tick(b.now + wait)
 		}, []summary{complete("three", 1, 2, 3),
-			{"incomplete", 3, 1, "part 0 of other", 20, 20, []uint64{4}, []string{"SPL-01 warn: 2 of 3 parts missing, the first is part 1"}}}},
+			{"incomplete", 3, 1, "part 0 of other", 20, 20, []uint64{4}, []string{"SPL-01 warn: 2 of 3 parts missing, the first is number 1 (from 0)"}}}},
 		{"conflict keeps the first", func(b *bench) { b.add(p[0]); b.add(p[1]); b.add(q[1]); b.add(p[2]) },
 			[]summary{with(complete("three", 1, 2, 4), "SPL-03 error: 1 part contradicts an earlier one of the same number")}},
 		{"another part 0 takes over the id", func(b *bench) {
@@ -148,7 +148,7 @@ func TestBehaviour(t *testing.T) {
 			b.add(p[2])
 			b.Tick(b.now - second/1000 + wait)
 		}, []summary{{"incomplete", 3, 2, "three without part 1", 20, 30, []uint64{1, 2},
-			[]string{"SPL-01 warn: 1 of 3 parts missing, the first is part 1"}}}},
+			[]string{"SPL-01 warn: 1 of 3 parts missing, the first is number 1 (from 0)"}}}},
 		{"not before", func(b *bench) {
 			b.add(p[0])
 			b.add(p[2])
@@ -160,20 +160,20 @@ func TestBehaviour(t *testing.T) {
 			b.add(p[0])
 			b.Tick(1000*second + second/1000 + wait)
 		}, []summary{{"incomplete", 3, 2, "three without part 1", 20, 30, []uint64{1, 2},
-			[]string{"SPL-01 warn: 1 of 3 parts missing, the first is part 1"}}}},
+			[]string{"SPL-01 warn: 1 of 3 parts missing, the first is number 1 (from 0)"}}}},
 		{"a part after the wait begins anew", func(b *bench) {
 			b.add(p[0])
 			b.add(p[2])
 			b.now += wait
 			b.add(p[1])
 		}, []summary{{"incomplete", 3, 2, "three without part 1", 20, 30, []uint64{1, 2},
-			[]string{"SPL-01 warn: 1 of 3 parts missing, the first is part 1"}}}},
+			[]string{"SPL-01 warn: 1 of 3 parts missing, the first is number 1 (from 0)"}}}},
 		{"the capture ends first", func(b *bench) { b.add(p[0]); b.add(p[2]); b.Flush(b.now + wait/2) },
 			[]summary{{"incomplete", 3, 2, "three without part 1", 20, 30, []uint64{1, 2},
-				[]string{"SPL-01 note: 1 of 3 parts missing, the first is part 1; the capture ended before the wait was over"}}}},
+				[]string{"SPL-01 note: 1 of 3 parts missing, the first is number 1 (from 0); the capture ended before the wait was over"}}}},
 		{"the capture ends after the wait", func(b *bench) { b.add(p[0]); b.add(p[2]); b.Flush(b.now + wait) },
 			[]summary{{"incomplete", 3, 2, "three without part 1", 20, 30, []uint64{1, 2},
-				[]string{"SPL-01 warn: 1 of 3 parts missing, the first is part 1"}}}},
+				[]string{"SPL-01 warn: 1 of 3 parts missing, the first is number 1 (from 0)"}}}},
 		{"the first total stands", func(b *bench) { b.add(p[0]); b.add(wrongTotal); b.add(p[2]) },
 			[]summary{with(complete("three", 1, 2, 3), "SPL-03 error: 1 part disagrees about the number of parts")}},
 		{"the first total stands, wrong one first", func(b *bench) { b.add(wrongTotal); b.add(p[0]); b.add(p[2]) },

@@ -145,12 +145,32 @@ var (
 			return append(dst, " in all) sent to a server"...)
 		},
 	}
+
+	// BadHeader: A is the byte behind the id, B the one behind that or 0.
+	BadHeader = &finding.Code{
+		ID: "SPL-10", Severity: finding.Error, Fault: finding.Server,
+		Seen:  "A datagram that starts like a split part, with numbers that make sense in no form of the header.",
+		Means: "It says that there are no parts, or that it is a part beyond the last. No client can use it.",
+		Do:    "Look at the sender: a broken proxy or an attack on clients that do not check.",
+		Ref:   wiki,
+		Text: func(dst []byte, e *finding.Expert) []byte {
+			dst = append(dst, "split header fits no form: no parts, or a number beyond the last (bytes "...)
+			dst = appendHexByte(dst, e.A)
+			dst = appendHexByte(append(dst, ' '), e.B)
+			return append(dst, " behind the id)"...)
+		},
+	}
 )
 
 // Codes are all findings of this package.
 var Codes = []*finding.Code{
 	PartMissing, DuplicatePart, ConflictingPart, IDReused, FormInferred,
-	BadStream, Oversize, Bomb, ToServer,
+	BadStream, Oversize, Bomb, ToServer, BadHeader,
+}
+
+func appendHexByte(dst []byte, v uint64) []byte {
+	const digits = "0123456789abcdef"
+	return append(dst, digits[v>>4&0xf], digits[v&0xf])
 }
 
 var formNames = [...]string{
@@ -170,8 +190,9 @@ func missingText(dst []byte, e *finding.Expert) []byte {
 	dst = strconv.AppendUint(dst, e.A, 10)
 	dst = append(dst, " of "...)
 	dst = appendCount(dst, total, "part", "parts")
-	dst = append(dst, " missing, the first is part "...)
+	dst = append(dst, " missing, the first is number "...)
 	dst = strconv.AppendUint(dst, first, 10)
+	dst = append(dst, " (from 0)"...)
 	switch why {
 	case ended:
 		return append(dst, "; the capture ended before the wait was over"...)

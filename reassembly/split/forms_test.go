@@ -203,15 +203,15 @@ func TestInferred(t *testing.T) {
 			splithdr.SourceOld, split.Complete, []string{"SPL-05 note: split header read as Source without part size, the form that fits best"}},
 		{"part 1 of goldsource alone", [][]byte{append(header(splithdr.GoldSource, 4, 2, 1, 0), full...)}, splithdr.None,
 			splithdr.GoldSource, split.Incomplete, []string{
-				"SPL-01 warn: 1 of 2 parts missing, the first is part 0",
+				"SPL-01 warn: 1 of 2 parts missing, the first is number 0 (from 0)",
 				"SPL-05 note: split header read as GoldSource, the form that fits best"}},
 		{"part 1 of source with a small size", cut(splithdr.Source, 4, message(60), 30)[1:], splithdr.Source,
 			splithdr.Source, split.Incomplete, []string{
-				"SPL-01 warn: 1 of 2 parts missing, the first is part 0",
+				"SPL-01 warn: 1 of 2 parts missing, the first is number 0 (from 0)",
 				"SPL-05 note: split header read as Source with part size, the form of earlier messages"}},
 		{"a hint that cannot be", [][]byte{append(header(splithdr.GoldSource, 4, 2, 1, 0), 0xff, 1, 2)}, splithdr.Source,
 			splithdr.GoldSource, split.Incomplete, []string{
-				"SPL-01 warn: 1 of 2 parts missing, the first is part 0",
+				"SPL-01 warn: 1 of 2 parts missing, the first is number 0 (from 0)",
 				"SPL-05 note: split header read as GoldSource, the form that fits best"}},
 	}
 	for _, tt := range tests {

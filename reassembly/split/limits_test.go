@@ -1,6 +1,7 @@
 package split_test
 
 import (
+	"fmt"
 	"net/netip"
 	"strings"
 	"testing"
@@ -29,7 +30,7 @@ func flood(b *bench, n, payload int) {
 	}
 }
 
-const evictedText = "SPL-01 note: 1 of 2 parts missing, the first is part 1; given up early to stay within the memory limit"
+const evictedText = "SPL-01 note: 1 of 2 parts missing, the first is number 1 (from 0); given up early to stay within the memory limit"
 
 func TestEviction(t *testing.T) {
 	tests := []struct {
@@ -163,7 +164,7 @@ func TestFlushEmpties(t *testing.T) {
 
 func TestCodes(t *testing.T) {
 	for i, c := range split.Codes {
-		if want := "SPL-0" + string(rune('1'+i)); c.ID != want {
+		if want := fmt.Sprintf("SPL-%02d", i+1); c.ID != want {
 			t.Errorf("ID\n got %q\nwant %q", c.ID, want)
 		}
 		if c.Seen == "" || c.Means == "" || c.Do == "" || c.Ref == "" || c.Text == nil {

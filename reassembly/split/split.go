@@ -156,6 +156,13 @@ func (a *Assembler) reject(c *candidate) {
 	o.Frames = append(o.Frames, c.Frame)
 	o.Joined, o.Data, o.Run = a.joined, a.joined, len(a.joined)
 	o.Wire = c.wire - head
+	if !c.cut && n > 0 {
+		second := uint64(0)
+		if n > 1 {
+			second = uint64(a.joined[1])
+		}
+		o.raise(BadHeader, BadHeader.Severity, uint64(a.joined[0]), second)
+	}
 	a.send()
 }
 

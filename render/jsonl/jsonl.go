@@ -159,6 +159,10 @@ func appendSplit(dst []byte, s *render.Split) []byte {
 	}
 	dst = append(dst, `,"compressed":`...)
 	dst = strconv.AppendBool(dst, s.Compressed)
+	if s.Packed > 0 {
+		dst = strconv.AppendUint(append(dst, `,"declared_size":`...), uint64(s.Declared), 10)
+		dst = strconv.AppendUint(append(dst, `,"crc32":`...), uint64(s.CRC), 10)
+	}
 	return append(dst, '}')
 }
 

@@ -150,13 +150,23 @@ func (p *page) joined(e *render.Event) {
 			p.dst = strconv.AppendInt(append(p.dst, ", size field "...), int64(s.Size), 10)
 		}
 		if s.Compressed {
-			p.dst = append(p.dst, ", bzip2"...)
+			p.dst = appendPacked(append(p.dst, ", bzip2"...), s)
 		}
 	}
 	if len(e.Frames) > 0 {
 		p.dst = appendFrames(append(p.dst, ", "...), e.Frames)
 	}
 	p.paragraph(style{}, lo, 2*indentStep)
+}
+
+// appendPacked appends what stands in front of a compressed message.
+func appendPacked(dst []byte, s *render.Split) []byte {
+	if s.Packed == 0 {
+		return dst
+	}
+	dst = strconv.AppendInt(append(dst, " of "...), int64(s.Packed), 10)
+	dst = strconv.AppendUint(append(dst, " bytes for "...), uint64(s.Declared), 10)
+	return appendHexNumber(append(dst, ", CRC-32 0x"...), uint64(s.CRC), 4)
 }
 
 // appendFrames appends rising frame numbers with runs joined: "frames 7-9, 12".

@@ -97,7 +97,7 @@ func (l *Line) appendBrief(dst []byte, m *dissect.Message, f *dissect.Field) []b
 	case l.opt.hides(d):
 		return append(dst, redacted...)
 	case d.Kind == dissect.Text:
-		return appendBriefText(dst, m.Bytes(f))
+		return appendBriefText(dst, m.Bytes(f), f.Flags&dissect.Cut != 0)
 	case f.Flags&dissect.Cut != 0:
 		return append(dst, "cut"...)
 	case d.Kind == dissect.Bytes && d.Flags&dissect.Size != 0:
@@ -121,10 +121,11 @@ func appendPlain(dst []byte, f *dissect.Field) []byte {
 	return strconv.AppendUint(dst, f.Num, 10)
 }
 
-func appendBriefText(dst, b []byte) []byte {
-	cut := len(b) > maxBriefRaw
-	if cut {
-		b = b[:maxBriefRaw]
+// appendBriefText appends the start of a text, and … where there is more of it:
+// on the wire (cut) or in the message.
+func appendBriefText(dst, b []byte, cut bool) []byte {
+	if len(b) > maxBriefRaw {
+		b, cut = b[:maxBriefRaw], true
 	}
 	dst = append(dst, '"')
 	lo := len(dst)

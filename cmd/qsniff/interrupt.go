@@ -1,0 +1,41 @@
+package main
+
+import (
+	"context"
+	"time"
+)
+
+// stdin is the file name that means standard input.
+const stdin = "-"
+
+// grace is how long a run goes on behind an interrupt while it reads a pipe:
+// Ctrl-C reaches both ends, and the program that captures writes what it has
+// buffered when it ends.
+const grace = 300 * time.Millisecond
+
+type interruptKey struct{}
+
+// graceful returns a context that ends with ctx, or for standard input a moment
+// later.
+func graceful(ctx context.Context, name string) (context.Context, context.CancelFunc) {
+	inner := context.WithoutCancel(ctx)
+	inner = context.WithValue(inner, interruptKey{}, ctx)
+	run, cancel := context.WithCancel(inner)
+	stop := context.AfterFunc(ctx, func() {
+		if name == stdin {
+			time.Sleep(grace)
+		}
+		cancel()
+	})
+	return run, func() {
+		stop()
+		cancel()
+	}
+}
+
+// interrupted tells whether the user asked to stop, though the run may have ended
+// by itself since.
+func interrupted(ctx context.Context) bool {
+	outer, ok := ctx.Value(interruptKey{}).(context.Context)
+	return ok && outer.Err() != nil
+}
