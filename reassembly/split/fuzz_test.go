@@ -26,6 +26,9 @@ func fuzzSteps(in []byte, do func(f *split.Fragment)) {
 		data := []byte{0xfe, 0xff, 0xff, 0xff, id & 0x0f, 0, 0, id & 0x80}
 		data = append(data, in[:n]...)
 		in = in[n:]
+		if id&0x40 != 0 { // so long that few of them fill the memory
+			data = append(data, make([]byte, 20_000)...)
+		}
 		now += steps[ctl>>2&3]
 		frame++
 		f := &split.Fragment{

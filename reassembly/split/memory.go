@@ -1,17 +1,23 @@
 package split
 
-// keep copies a datagram into memory that it makes room for. It returns 0 if
-// the set may not grow by it.
+// makeRoom frees memory for a datagram. It is called before the datagram looks
+// for its set: what it delivers may take parts from any set of the same id, or
+// give parts to it, so nothing found out before would hold.
+func (a *Assembler) makeRoom(c *candidate) {
+	need := blocksFor(len(c.b))
+	for a.parts.left() == 0 || a.blocks.left() < need {
+		a.evict(c)
+	}
+}
+
+// keep copies a datagram into the memory that makeRoom left. It returns 0 if the
+// set may not grow by it.
 func (a *Assembler) keep(i uint32, c *candidate) uint32 {
 	s := &a.sets.items[i]
-	need := blocksFor(len(c.b))
-	if s.n >= maxParts || (s.blocks+need)*blockSize > a.lim.SetBytes {
+	if s.n >= maxParts || (s.blocks+blocksFor(len(c.b)))*blockSize > a.lim.SetBytes {
 		a.Counters.OverSet++
 		s.over++
 		return 0
-	}
-	for a.parts.left() == 0 || a.blocks.left() < need {
-		a.evict(i)
 	}
 	p := a.parts.take()
 	a.parts.items[p] = part{
@@ -22,16 +28,19 @@ func (a *Assembler) keep(i uint32, c *candidate) uint32 {
 }
 
 // evict makes room: the oldest memory of a delivered set goes first, then the
-// set that waits longest, but not set keep.
-func (a *Assembler) evict(keep uint32) {
+// set that waits longest. Sets that datagram c may belong to go last.
+func (a *Assembler) evict(c *candidate) {
 	if i := a.memos.oldest; i != 0 {
 		a.Counters.Forgotten++
 		a.closeSet(i)
 		return
 	}
 	i := a.waiting.oldest
-	if i == keep {
+	for i != 0 && c != nil && a.sets.items[i].id == c.id && a.sets.items[i].key == c.key {
 		i = a.sets.items[i].after
+	}
+	if i == 0 {
+		i = a.waiting.oldest
 	}
 	a.Counters.Evicted++
 	a.finish(i, evicted)

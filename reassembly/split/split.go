@@ -78,6 +78,7 @@ func (a *Assembler) Add(f *Fragment) {
 	}
 	c.key = keyOf(f.Src, f.Dst)
 	c.id = splithdr.ID(c.b)
+	a.makeRoom(&c)
 	a.route(&c)
 }
 

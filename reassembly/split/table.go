@@ -162,7 +162,7 @@ func (a *Assembler) newSet(k flowKey, id uint32, st state, nanos int64) uint32 {
 		a.evictOf(k)
 	}
 	for a.sets.left() == 0 {
-		a.evict(0)
+		a.evict(nil)
 	}
 	i := a.sets.take()
 	a.sets.items[i] = set{key: k, id: id, state: st, first: nanos, last: nanos}
