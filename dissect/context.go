@@ -24,6 +24,7 @@ type FlowFacts struct {
 	AppID  uint32 // of the game, if HasApp
 	HasApp bool
 	Engine splithdr.Engine // how this server splits
+	Proven bool            // Engine was seen at work, not concluded
 	Asked  Asked           // what the client asked
 	Proto  uint8           // 1 + index in the registry of the protocol last spoken; 0 if none
 }

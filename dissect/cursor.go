@@ -20,6 +20,8 @@ type Cursor struct {
 	stack  [maxDepth]int32 // indices of the open groups
 	depth  uint8
 	failed bool
+
+	limited bool // failed because the message has too many fields
 }
 
 // Left is how many bytes are not read yet; 0 after a failure.
@@ -39,6 +41,9 @@ func (c *Cursor) OK() bool { return !c.failed }
 
 // Cut tells whether the capture holds less of the message than was sent.
 func (c *Cursor) Cut() bool { return c.m.Wire > len(c.m.Data) }
+
+// Limited tells whether reading ended at MaxFields, with nothing wrong.
+func (c *Cursor) Limited() bool { return c.limited }
 
 // Offset is where the next read starts.
 func (c *Cursor) Offset() int { return c.off }
@@ -64,7 +69,8 @@ func (c *Cursor) full() bool {
 		return false
 	}
 	if !c.failed {
-		c.failed = true
+		c.failed, c.limited = true, true
+		c.Pop()
 		left := c.Left()
 		if left > 0 {
 			c.add(&Unread, left, uint64(left))

@@ -100,6 +100,14 @@ func (m *Message) Bytes(f *Field) []byte {
 // Raw returns the bytes that the field is made of on the wire.
 func (m *Message) Raw(f *Field) []byte { return m.Data[f.Off : f.Off+f.Len] }
 
+// Sent is the length of a field on the wire: more than Len if the capture cut it.
+func (m *Message) Sent(f *Field) int {
+	if f.Flags&Cut != 0 && int(f.Off+f.Len) == len(m.Data) {
+		return m.Wire - int(f.Off)
+	}
+	return int(f.Len)
+}
+
 // AppendAddr appends the value of an Addr field as people write it.
 func (m *Message) AppendAddr(dst []byte, f *Field) []byte {
 	b := m.Raw(f)

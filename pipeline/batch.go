@@ -1,8 +1,6 @@
 package pipeline
 
 import (
-	"sync"
-
 	"qsniff/capture"
 	"qsniff/netlayer"
 	"qsniff/reassembly"
@@ -25,27 +23,28 @@ const (
 	end                   // no packet follows
 )
 
+// everyone is the partition of ticks and the end.
+const everyone = Partitions
+
 // item is one thing for partitions to do.
 type item struct {
 	netlayer.Packet
 	kind   kind
+	part   uint8 // the partition it is for, or everyone
 	frame  uint64
-	nanos  int64
+	nanos  int64              // time stamp of the packet: for people
+	age    int64              // what tables age by: never goes back
 	pieces []reassembly.Piece // of a datagram joined from fragments
 	why    string             // of an abandoned one: what became of the rest
 }
 
-// batch carries packets from the reader to the partitions and their output to
-// the fold. Each partition touches its own mine and out only.
+// batch carries packets from the reader to the workers, which read it only.
 type batch struct {
 	raw    capture.Batch
 	items  []item
-	mine   [Partitions][]int32 // indices into items
-	out    [Partitions]output
 	joined arena
-	totals readerTotals   // of the reader, behind this batch
-	done   sync.WaitGroup // workers still at it
-	err    error          // why this is the last batch: io.EOF or damage
+	totals readerTotals // of the reader, behind this batch
+	err    error        // why this is the last batch: io.EOF or damage
 }
 
 func newBatch() *batch {
@@ -55,73 +54,18 @@ func newBatch() *batch {
 func (b *batch) reset() {
 	b.raw.Reset()
 	b.items = b.items[:0]
-	for p := range b.mine {
-		b.mine[p] = b.mine[p][:0]
-		b.out[p].reset()
-	}
 	b.joined.reset()
 	b.err = nil
 }
 
-// give puts it on the list of the partition of its ends.
+// give hands it to the partition of its ends.
 func (b *batch) give(it item) {
-	p := it.Partition()
-	b.mine[p] = append(b.mine[p], int32(len(b.items)))
+	it.part = it.Partition()
 	b.items = append(b.items, it)
 }
 
-// giveAll puts it on the list of every partition.
+// giveAll hands it to every partition.
 func (b *batch) giveAll(it item) {
-	for p := range b.mine {
-		b.mine[p] = append(b.mine[p], int32(len(b.items)))
-	}
+	it.part = everyone
 	b.items = append(b.items, it)
-}
-
-// arena holds joined datagrams for as long as their batch is at work. Growing
-// never moves what is in it: full chunks stay where they are.
-type arena struct {
-	chunks [][]byte
-	n      int // chunks in use
-	pieces []reassembly.Piece
-}
-
-// arenaChunk holds any datagram: an IP payload is shorter than 64 KiB.
-const arenaChunk = 64 << 10
-
-// arenaKeep is how many chunks a batch keeps for the next use.
-const arenaKeep = 4
-
-func (a *arena) reset() {
-	if len(a.chunks) > arenaKeep {
-		clear(a.chunks[arenaKeep:])
-		a.chunks = a.chunks[:arenaKeep]
-	}
-	for i := range a.chunks {
-		a.chunks[i] = a.chunks[i][:0]
-	}
-	a.n = 0
-	a.pieces = a.pieces[:0]
-}
-
-// add copies data, at most arenaChunk bytes, and returns the copy.
-func (a *arena) add(data []byte) []byte {
-	if a.n == 0 || cap(a.chunks[a.n-1])-len(a.chunks[a.n-1]) < len(data) {
-		if a.n == len(a.chunks) {
-			a.chunks = append(a.chunks, make([]byte, 0, arenaChunk))
-		}
-		a.n++
-	}
-	c := &a.chunks[a.n-1]
-	start := len(*c)
-	*c = append(*c, data...)
-	return (*c)[start:len(*c):len(*c)]
-}
-
-// addPieces copies ps. The copy stays valid when the list grows, because it then
-// keeps the old array.
-func (a *arena) addPieces(ps []reassembly.Piece) []reassembly.Piece {
-	start := len(a.pieces)
-	a.pieces = append(a.pieces, ps...)
-	return a.pieces[start:len(a.pieces):len(a.pieces)]
 }

@@ -1,18 +1,23 @@
 package pipeline
 
 import (
+	"context"
 	"io"
 
 	"qsniff/capture"
 	"qsniff/dissect"
 )
 
-// fold merges what the partitions made of a batch, in packet order, and writes it.
+// writeSize is how many bytes are written at a time, and at the end of a batch.
+const writeSize = 64 << 10
+
+// fold merges what the workers made of a batch, in packet order, and writes it.
 type fold struct {
-	w    io.Writer
-	max  uint64 // messages to write, 0 for all
-	buf  []byte
-	next [Partitions]int // span of each partition that comes next
+	w       io.Writer
+	max     uint64 // messages to write, 0 for all
+	workers []*worker
+	heads   []head
+	buf     []byte
 
 	progress func(capture.Stats)
 	messages uint64
@@ -21,57 +26,121 @@ type fold struct {
 	parts    [Partitions]totals
 }
 
+// head is where the fold is in a worker's segments of the batch.
+type head struct {
+	seg  *segment
+	next int // span
+}
+
 type typeKey struct {
 	proto *dissect.Proto
 	typ   *dissect.Type
 }
 
 // merge writes a batch. It returns true when enough messages are written.
-func (f *fold) merge(b *batch) (enough bool, err error) {
-	f.buf = f.buf[:0]
-	f.next = [Partitions]int{}
+func (f *fold) merge(ctx context.Context, b *batch) (enough bool, err error) {
+	for i := range f.heads {
+		f.heads[i] = head{}
+		if err := f.advance(ctx, i); err != nil {
+			return false, err
+		}
+	}
+	for err == nil && !enough {
+		i := f.first()
+		if i < 0 {
+			break
+		}
+		h := &f.heads[i]
+		enough, err = f.write(h.seg, &h.seg.spans[h.next])
+		h.next++
+		if err == nil && !enough {
+			err = f.advance(ctx, i)
+		}
+	}
 	f.reader = b.totals
+	if err == nil {
+		err = f.flush()
+	}
+	for i := range f.heads {
+		if h := &f.heads[i]; h.seg != nil {
+			f.release(i)
+		}
+	}
 	if f.progress != nil {
 		f.progress(b.totals.source)
-	}
-	for p := range b.out {
-		f.parts[p] = b.out[p].totals
-	}
-	for {
-		p := f.first(b)
-		if p < 0 {
-			break
-		}
-		out := &b.out[p]
-		s, fact := &out.spans[f.next[p]], &out.facts[f.next[p]]
-		f.next[p]++
-		f.buf = append(f.buf, out.buf[s.start:s.end]...)
-		f.messages++
-		f.types[typeKey{fact.Proto, fact.Type}]++
-		if f.messages == f.max {
-			enough = true
-			break
-		}
-	}
-	if len(f.buf) > 0 {
-		_, err = f.w.Write(f.buf)
 	}
 	return enough, err
 }
 
-// first returns the partition whose next span comes first, or -1.
-func (f *fold) first(b *batch) int {
+// advance makes sure that worker i's head has a span, taking its next segments
+// where the one at hand is used up, or that the batch has none left from it.
+func (f *fold) advance(ctx context.Context, i int) error {
+	h := &f.heads[i]
+	for h.seg == nil || h.next == len(h.seg.spans) {
+		if h.seg != nil {
+			if h.seg.last {
+				return nil
+			}
+			f.release(i)
+		}
+		select {
+		case h.seg = <-f.workers[i].out:
+			h.next = 0
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// release gives a worker its segment back.
+func (f *fold) release(i int) {
+	h := &f.heads[i]
+	for p := i; p < Partitions; p += len(f.workers) {
+		f.parts[p] = h.seg.totals[p]
+	}
+	f.workers[i].free <- h.seg
+	h.seg = nil
+}
+
+// first returns the worker whose next span comes first, or -1.
+func (f *fold) first() int {
 	best := -1
 	var bs *span
-	for p := range b.out {
-		spans := b.out[p].spans
-		if f.next[p] == len(spans) {
+	for i := range f.heads {
+		h := &f.heads[i]
+		if h.next == len(h.seg.spans) {
 			continue
 		}
-		s := &spans[f.next[p]]
-		if best < 0 || s.index < bs.index || s.index == bs.index && s.key < bs.key {
-			best, bs = p, s
+		if s := &h.seg.spans[h.next]; best < 0 || s.before(bs) {
+			best, bs = i, s
 		}
 	}
 	return best
+}
+
+// write takes one span.
+func (f *fold) write(seg *segment, s *span) (enough bool, err error) {
+	f.buf = append(f.buf, seg.buf[s.start:s.end]...)
+	if len(f.buf) >= writeSize {
+		err = f.flush()
+	}
+	if !s.message {
+		return false, err
+	}
+	f.messages++
+	f.types[typeKey{s.fact.Proto, s.fact.Type}]++
+	return f.messages == f.max, err
+}
+
+func (f *fold) flush() error {
+	if len(f.buf) == 0 {
+		return nil
+	}
+	_, err := f.w.Write(f.buf)
+	if cap(f.buf) > 16*writeSize { // a long message grew it
+		f.buf = nil
+	}
+	f.buf = f.buf[:0]
+	return err
 }

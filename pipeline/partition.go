@@ -24,9 +24,11 @@ type partition struct {
 
 	decodeAs []DecodeAs
 
-	out   *output
-	index int32 // of the item at work
-	nanos int64 // its time
+	number uint8
+	seg    *segment
+	index  int32 // of the item at work
+	nanos  int64 // its time stamp
+	shift  int64 // from the time that tables age by to time stamps
 
 	msg    dissect.Message
 	ctx    dissect.Context
@@ -47,8 +49,9 @@ type totals struct {
 	split        split.Counters
 }
 
-func newPartition(cfg *Config, size float64) *partition {
+func newPartition(number int, cfg *Config, size float64) *partition {
 	p := &partition{
+		number: uint8(number),
 		reg:    cfg.Registry,
 		render: cfg.Renderer,
 		flows:  track.NewFlows(int(track.DefaultFlows*size), fixedSeed),
@@ -61,23 +64,23 @@ func newPartition(cfg *Config, size float64) *partition {
 	return p
 }
 
-// do works through this partition's items of a batch.
-func (p *partition) do(b *batch, mine []int32, out *output) {
-	p.out = out
-	for _, i := range mine {
-		it := &b.items[i]
-		p.index, p.nanos = i, it.nanos
-		switch it.kind {
-		case tick:
-			p.split.Tick(it.nanos)
-		case end:
-			p.split.Flush(it.nanos)
-		default:
-			p.datagram(it)
-		}
+// do does one item; what it makes of it goes to seg.
+func (p *partition) do(index int32, it *item, seg *segment) {
+	p.seg, p.index, p.nanos, p.shift = seg, index, it.nanos, it.nanos-it.age
+	switch it.kind {
+	case tick:
+		p.split.Tick(it.age)
+	case end:
+		p.split.Flush(it.age)
+	default:
+		p.datagram(it)
 	}
+}
+
+// totals are the counters so far.
+func (p *partition) totals() totals {
 	p.n.flowsEvicted, p.n.split = p.flows.Evicted(), p.split.Counters
-	out.totals = p.n
+	return p.n
 }
 
 // source is a payload to make a message of, and where it came from.
@@ -97,9 +100,9 @@ type source struct {
 }
 
 func (p *partition) datagram(it *item) {
-	if splithdr.IsSplit(it.Payload) && len(it.Payload) >= splithdr.MinLen && it.kind == datagram {
+	if splithdr.IsSplit(it.Payload) && len(it.Payload) >= splithdr.MinLen {
 		p.part = split.Fragment{Src: it.Src, Dst: it.Dst, Data: it.Payload, Wire: it.Wire,
-			Pieces: it.pieces, Frame: it.frame, Nanos: it.nanos, Hint: p.flows.Get(it.Src, it.Dst.Addr()).Engine}
+			Pieces: it.pieces, Frame: it.frame, Nanos: it.age, Hint: p.flows.Get(it.Src, it.Dst.Addr()).Engine}
 		p.split.Add(&p.part)
 		return
 	}
@@ -123,9 +126,9 @@ const (
 	doubtful          // it could be a message, and nothing confirms that
 )
 
-// framesOf lists the frames of pieces, in order, without repeats; nil for none.
+// framesOf lists the frames of pieces, in order, without repeats; nil where one brought all.
 func (p *partition) framesOf(pieces []reassembly.Piece) []uint64 {
-	if len(pieces) == 0 {
+	if len(pieces) < 2 {
 		return nil
 	}
 	p.frames = p.frames[:0]
@@ -202,7 +205,7 @@ func (p *partition) dissect(s *source, v *dissect.Verdict) {
 	m.Conf, m.Why = v.Conf, v.Why
 	m.Learn.Proto = p.reg.FlowProto(v.Dissector)
 	if s.set != nil {
-		m.Learn.Engine = s.set.Engine
+		m.Learn.Engine, m.Learn.Proven = s.set.Engine, !inferred(s.set)
 	}
 	server, client := s.dst, s.src
 	if v.Type.Reply {
@@ -218,7 +221,7 @@ func (p *partition) finish(s *source) {
 	m := &p.msg
 	if s.set != nil {
 		p.finishSet(s)
-	} else if s.wire > maxUnsplit || s.pieces > 1 {
+	} else if s.reply && (s.wire > maxUnsplit || s.pieces > 1) {
 		m.Expert = append(m.Expert, finding.Expert{Code: split.Oversize, Severity: split.Oversize.Severity,
 			Field: -1, A: uint64(s.wire), B: uint64(s.pieces)})
 	}
@@ -230,30 +233,35 @@ func (p *partition) finish(s *source) {
 
 // emit renders the message and states it as a fact.
 func (p *partition) emit(s *source) {
-	m, out := &p.msg, p.out
-	start := len(out.buf)
+	m, seg := &p.msg, p.seg
+	start := len(seg.buf)
 	if p.render != nil {
 		ev := &p.ev
 		*ev = render.Event{Frame: s.frame, Frames: s.frames, Nanos: s.nanos, File: -1, Iface: -1,
 			Src: s.src, Dst: s.dst, Reply: s.reply, Msg: m, Why: s.why}
 		if s.set != nil {
-			p.info = render.Split{Engine: s.set.Engine, ID: s.set.ID, Total: s.set.Total,
-				Received: s.set.Received, Size: int(s.set.Size), Compressed: s.set.Compressed}
-			if s.set.Prefix > 0 {
-				p.info.Declared, p.info.CRC = s.set.Declared, s.set.CRC
-				p.info.Packed = len(s.set.Joined) - s.set.Prefix
-			}
-			ev.Split = &p.info
+			ev.Split = p.splitInfo(s.set)
 		}
-		out.buf = p.render.Append(out.buf, ev)
+		seg.buf = p.render.Append(seg.buf, ev)
 	}
 	server, client := s.dst, s.src
 	if s.reply {
 		server, client = client, server
 	}
-	out.spans = append(out.spans, span{index: p.index, key: firstFrame(s), start: start, end: len(out.buf)})
-	out.facts = append(out.facts, track.Fact{Frame: s.frame, Nanos: s.nanos, Server: server, Client: client,
-		Proto: m.Proto, Type: m.Type, Status: m.Status, Bytes: uint32(m.Wire)})
+	seg.spans = append(seg.spans, span{index: p.index, part: p.number, message: true, key: firstFrame(s),
+		start: start, end: len(seg.buf),
+		fact: track.Fact{Frame: s.frame, Nanos: s.nanos, Server: server, Client: client,
+			Proto: m.Proto, Type: m.Type, Status: m.Status, Bytes: uint32(m.Wire)}})
+}
+
+func (p *partition) splitInfo(set *split.Set) *render.Split {
+	p.info = render.Split{Engine: set.Engine, ID: set.ID, Total: set.Total, Received: set.Received,
+		Size: int(set.Size), Compressed: set.Compressed}
+	if set.Prefix > 0 {
+		p.info.Declared, p.info.CRC = set.Declared, set.CRC
+		p.info.Packed = len(set.Joined) - set.Prefix
+	}
+	return &p.info
 }
 
 func firstFrame(s *source) uint64 {

@@ -237,11 +237,17 @@ func prepare(t testing.TB, data []byte) []*batch {
 	return all
 }
 
-func workOff(parts []*partition, batches []*batch) {
+func workOff(parts []*partition, batches []*batch, seg *segment) {
 	for _, b := range batches {
-		for i, p := range parts {
-			b.out[i].reset()
-			p.do(b, b.mine[i], &b.out[i])
+		for i := range b.items {
+			it := &b.items[i]
+			if seg.reset(); it.part == everyone {
+				for _, p := range parts {
+					p.do(int32(i), it, seg)
+				}
+			} else {
+				parts[it.part].do(int32(i), it, seg)
+			}
 		}
 	}
 }
@@ -253,7 +259,7 @@ func newPartitions(t testing.TB, r *jsonl.Renderer) []*partition {
 	}
 	parts := make([]*partition, Partitions)
 	for i := range parts {
-		parts[i] = newPartition(cfg, 1)
+		parts[i] = newPartition(i, cfg, 1)
 	}
 	return parts
 }
@@ -269,11 +275,11 @@ func TestAllocations(t *testing.T) {
 		t.Skip("the race detector allocates")
 	}
 	batches := prepare(t, mixed(t, 1, unsteady...))
-	parts := newPartitions(t, jsonl.New(jsonl.Options{Layout: true}))
+	parts, seg := newPartitions(t, jsonl.New(jsonl.Options{Layout: true})), new(segment)
 	for range 3 { // the library's tables for decompression grow by steps
-		workOff(parts, batches)
+		workOff(parts, batches, seg)
 	}
-	if n := testing.AllocsPerRun(3, func() { workOff(parts, batches) }); n != 0 {
+	if n := testing.AllocsPerRun(3, func() { workOff(parts, batches, seg) }); n != 0 {
 		t.Errorf("%v allocations in a pass over %d batches", n, len(batches))
 	}
 }
@@ -284,19 +290,19 @@ func TestBrokenStreams(t *testing.T) {
 		t.Skip("the race detector allocates")
 	}
 	batches := prepare(t, mixed(t, 1))
-	parts := newPartitions(t, nil)
+	parts, seg := newPartitions(t, nil), new(segment)
 	for range 3 {
-		workOff(parts, batches)
+		workOff(parts, batches, seg)
 	}
 	bad := func() (n uint64) {
 		for _, p := range parts {
-			n += p.n.split.BadBzip2 + p.n.split.TooLarge
+			n += p.split.Counters.BadBzip2 + p.split.Counters.TooLarge
 		}
 		return n
 	}
 	const passes, each = 3, 10
 	before := bad()
-	n := testing.AllocsPerRun(passes, func() { workOff(parts, batches) })
+	n := testing.AllocsPerRun(passes, func() { workOff(parts, batches, seg) })
 	streams := (bad() - before) / (passes + 1)
 	if streams == 0 || n > float64(streams*each) {
 		t.Errorf("%v allocations for %d broken streams, want at most %d each", n, streams, each)
@@ -324,7 +330,7 @@ func TestReaderAllocations(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
 	}
-	src, err := file.NewReader(&endless{data: mixed(t, 1)}, "test.pcap")
+	src, err := file.NewReader(&endless{data: mixed(t, 1, "hostile/")}, "test.pcap")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -352,15 +358,15 @@ func BenchmarkJSON(b *testing.B) { benchmark(b, jsonl.New(jsonl.Options{})) }
 // benchmark measures partitions on one core, a packet an operation.
 func benchmark(b *testing.B, r *jsonl.Renderer) {
 	batches := prepare(b, mixed(b, 1))
-	parts := newPartitions(b, r)
+	parts, seg := newPartitions(b, r), new(segment)
 	packets := 0
 	for _, x := range batches {
 		packets += len(x.raw.Packets)
 	}
-	workOff(parts, batches)
+	workOff(parts, batches, seg)
 	b.ReportAllocs()
 	b.ResetTimer()
 	for n := 0; n < b.N; n += packets {
-		workOff(parts, batches)
+		workOff(parts, batches, seg)
 	}
 }

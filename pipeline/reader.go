@@ -21,9 +21,9 @@ type reader struct {
 	frags *ipfrag.Table
 	b     *batch // being filled
 
-	now      int64 // packet time: never goes back
-	nextTick int64
-	last     item // of the packet at hand, for sets that are abandoned at it
+	clock    clock
+	nextTick int64 // by the clock's age
+	last     item  // of the packet at hand, for sets that are abandoned at it
 
 	n readerTotals
 }
@@ -64,13 +64,13 @@ func (r *reader) fill(ctx context.Context, b *batch) bool {
 		b.err = io.EOF
 	}
 	r.frags.Flush()
-	b.giveAll(item{kind: end, frame: r.last.frame, nanos: r.now})
+	b.giveAll(item{kind: end, frame: r.last.frame, nanos: r.last.nanos, age: r.clock.age})
 	r.snapshot(b)
 	return false
 }
 
 func (r *reader) snapshot(b *batch) {
-	r.n.last, r.n.frags, r.n.source = r.now, r.frags.Counters(), r.src.Stats()
+	r.n.frags, r.n.source = r.frags.Counters(), r.src.Stats()
 	b.totals = r.n
 }
 
@@ -78,15 +78,14 @@ func (r *reader) snapshot(b *batch) {
 func (r *reader) packet(p *capture.Packet) {
 	r.n.packets++
 	r.n.bytes += uint64(len(p.Data))
-	r.clock(p)
+	r.time(p)
 	it := &r.last
-	it.kind, it.frame, it.nanos, it.pieces = datagram, p.No, p.Nanos, nil
 	it.Decode(p.Link, p.Data, int(p.Wire))
 	switch {
 	case it.Stop != netlayer.OK:
 		r.n.stops[it.Stop]++
 	case it.Frag.Set:
-		if d := r.frags.Add(&it.Packet, p.No, r.now); d != nil {
+		if d := r.frags.Add(&it.Packet, p.No, r.clock.age); d != nil {
 			r.join(d, datagram)
 		}
 	default:
@@ -94,24 +93,25 @@ func (r *reader) packet(p *capture.Packet) {
 	}
 }
 
-// clock advances packet time. A step back is counted and otherwise ignored.
-func (r *reader) clock(p *capture.Packet) {
+// time advances the clock and the item at hand to a packet, with a tick if it is
+// time for one.
+func (r *reader) time(p *capture.Packet) {
 	if r.n.packets == 1 {
-		r.n.first, r.now, r.nextTick = p.Nanos, p.Nanos, p.Nanos+tickEvery
-		r.last.frame = p.No
-		return
+		r.n.first, r.n.last = p.Nanos, p.Nanos
 	}
-	if p.Nanos < r.now {
+	r.n.first, r.n.last = min(r.n.first, p.Nanos), max(r.n.last, p.Nanos)
+	if r.clock.at(p.Nanos) {
 		r.n.backwards++
-		return
 	}
-	r.now = p.Nanos
-	if r.now >= r.nextTick {
-		r.nextTick = r.now + tickEvery
-		r.last.frame = p.No
-		r.last.nanos = p.Nanos
-		r.frags.Expire(r.now)
-		r.b.giveAll(item{kind: tick, frame: p.No, nanos: r.now})
+	it := &r.last
+	it.kind, it.frame, it.nanos, it.age = datagram, p.No, p.Nanos, r.clock.age
+	it.pieces, it.why = nil, ""
+	if it.age >= r.nextTick {
+		if r.nextTick != 0 {
+			r.frags.Expire(it.age)
+			r.b.giveAll(item{kind: tick, frame: p.No, nanos: it.nanos, age: it.age})
+		}
+		r.nextTick = it.age + tickEvery
 	}
 }
 
@@ -133,14 +133,14 @@ var fragmentsLost = [...]string{
 
 // join gives a datagram made of fragments to its partition, or counts why not.
 func (r *reader) join(d *ipfrag.Datagram, k kind) {
-	it := item{kind: k, frame: r.last.frame, nanos: r.last.nanos}
+	it := item{kind: k, frame: r.last.frame, nanos: r.last.nanos, age: r.last.age}
 	d.Decode(&it.Packet)
 	if it.Stop != netlayer.OK {
 		r.n.stops[it.Stop]++
 		return
 	}
 	if k == abandoned { // the last fragment that came stands for the set
-		it.nanos, it.frame, it.why = d.Last, 0, fragmentsLost[d.Why]
+		it.nanos, it.frame, it.why = d.Last+r.last.nanos-r.last.age, 0, fragmentsLost[d.Why]
 		for _, p := range d.Pieces {
 			it.frame = max(it.frame, p.Frame)
 		}

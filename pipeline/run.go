@@ -46,10 +46,15 @@ func Run(ctx context.Context, cfg Config) (report.Run, error) {
 	r := newReader(cfg.Source, int(fragMemory*size))
 	parts := make([]*partition, Partitions)
 	for i := range parts {
-		parts[i] = newPartition(&cfg, size)
+		parts[i] = newPartition(i, &cfg, size)
 	}
-	f := &fold{w: cfg.Out, max: uint64(max(cfg.Max, 0)), types: map[typeKey]uint64{}, progress: cfg.Progress}
-	err := f.drain(ctx, start(ctx, r, parts, min(max(cfg.Jobs, 1), Partitions)))
+	jobs := min(max(cfg.Jobs, 1), Partitions)
+	f := &fold{w: cfg.Out, max: uint64(max(cfg.Max, 0)), types: map[typeKey]uint64{}, progress: cfg.Progress,
+		heads: make([]head, jobs)}
+	for j := range jobs {
+		f.workers = append(f.workers, newWorker(j, jobs, parts))
+	}
+	err := f.drain(ctx, start(ctx, r, f.workers))
 	return f.summary(), err
 }
 
@@ -60,20 +65,18 @@ type queue struct {
 }
 
 // start sets the reader and the workers going. They end with the source or ctx.
-func start(ctx context.Context, r *reader, parts []*partition, jobs int) queue {
+func start(ctx context.Context, r *reader, workers []*worker) queue {
 	q := queue{free: make(chan *batch, inFlight), full: make(chan *batch, inFlight)}
 	for range inFlight {
 		q.free <- newBatch()
 	}
-	work := make([]chan *batch, jobs)
-	for j := range work {
-		work[j] = make(chan *batch, inFlight)
-		go serve(work[j], parts, j, jobs)
+	for _, w := range workers {
+		go w.run(ctx)
 	}
 	go func() {
 		defer func() {
-			for _, w := range work {
-				close(w)
+			for _, w := range workers {
+				close(w.in)
 			}
 		}()
 		for more := true; more; {
@@ -84,24 +87,13 @@ func start(ctx context.Context, r *reader, parts []*partition, jobs int) queue {
 				return
 			}
 			more = r.fill(ctx, b)
-			b.done.Add(jobs)
-			for _, w := range work {
-				w <- b
+			for _, w := range workers {
+				w.in <- b
 			}
 			q.full <- b
 		}
 	}()
 	return q
-}
-
-// serve works through the partitions that fall to goroutine j.
-func serve(work <-chan *batch, parts []*partition, j, jobs int) {
-	for b := range work {
-		for p := j; p < Partitions; p += jobs {
-			parts[p].do(b, b.mine[p], &b.out[p])
-		}
-		b.done.Done()
-	}
 }
 
 // drain folds batches until the last one, the limit or an error.
@@ -113,8 +105,7 @@ func (f *fold) drain(ctx context.Context, q queue) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		b.done.Wait()
-		enough, err := f.merge(b)
+		enough, err := f.merge(ctx, b)
 		last := b.err
 		q.free <- b
 		switch {

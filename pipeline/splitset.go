@@ -11,14 +11,17 @@ import (
 // deliver makes a message of a set of split parts.
 func (p *partition) deliver(set *split.Set) {
 	s := source{src: set.Src, dst: set.Dst, data: set.Data, run: set.Run, wire: set.Wire,
-		frame: set.Frames[len(set.Frames)-1], nanos: set.Last, set: set}
+		frame: set.Frames[len(set.Frames)-1], nanos: set.Last + p.shift, set: set}
 	if len(set.Frames) > 1 {
 		s.frames = set.Frames
 	}
 	switch set.Outcome {
 	case split.Complete:
-		if p.message(&s) != reported {
+		switch p.message(&s) {
+		case unclaimed:
 			p.n.game++
+		case doubtful:
+			p.n.unbelieved++
 		}
 	case split.Truncated, split.Incomplete:
 		p.partial(&s)
@@ -47,6 +50,16 @@ func (p *partition) partial(s *source) {
 		}
 	}
 	p.opaque(s, status)
+}
+
+// inferred tells whether the form of a set was chosen by fit.
+func inferred(set *split.Set) bool {
+	for i := range set.Expert {
+		if set.Expert[i].Code == split.FormInferred {
+			return true
+		}
+	}
+	return false
 }
 
 // isGame tells whether a set that is not compressed starts with something other

@@ -60,8 +60,8 @@ func (f *Flows) Learn(server netip.AddrPort, client netip.Addr, l dissect.FlowFa
 	if l.HasApp {
 		v.AppID, v.HasApp = l.AppID, true
 	}
-	if l.Engine != splithdr.None {
-		v.Engine = l.Engine
+	if l.Engine != splithdr.None && (l.Proven || !v.Proven) {
+		v.Engine, v.Proven = l.Engine, l.Proven
 	}
 	if l.Proto != 0 {
 		v.Proto = l.Proto

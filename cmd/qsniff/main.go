@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"qsniff/capture/file"
 )
@@ -22,6 +23,9 @@ const (
 	exitUsage       = 2
 	exitInterrupted = 130
 )
+
+// patience is how long an interrupted run may take to write what it has.
+const patience = 2 * time.Second
 
 // usageError is a mistake in the command line.
 type usageError struct {
@@ -39,7 +43,11 @@ type streams struct {
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	context.AfterFunc(ctx, func() {
+		stop() // a second signal ends the program at once
+		time.Sleep(patience)
+		os.Exit(exitInterrupted) // whoever reads our output does not
+	})
 	os.Exit(run(ctx, os.Args[1:], streams{os.Stdout, os.Stderr}))
 }
 
@@ -59,8 +67,6 @@ func explain(w io.Writer, err error) int {
 		return exitOK
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
-	case errors.Is(err, syscall.EPIPE): // whoever read our output has enough
-		return exitOK
 	case errors.As(err, &usage):
 		complain(w, err, usage.hint)
 		return exitUsage

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -70,9 +69,6 @@ func read(ctx context.Context, opts *readOptions, args []string, io streams) err
 	if err != nil {
 		return err
 	}
-	if args[0] != stdin { // standard input may block, and ends with the program
-		defer src.Close()
-	}
 	debug.SetMemoryLimit(int64(opts.memory))
 	tell, done := progress(io.err, src)
 	result, err := pipeline.Run(ctx, pipeline.Config{
@@ -81,7 +77,12 @@ func read(ctx context.Context, opts *readOptions, args []string, io streams) err
 		DecodeAs: as, Progress: tell,
 	})
 	done()
-	if opts.count == 0 && !errors.Is(err, syscall.EPIPE) {
+	if err == nil && opts.count == 0 { // else the reader may still be at it; it ends with the program
+		if err := src.Close(); err != nil {
+			return err
+		}
+	}
+	if opts.count == 0 {
 		remark(io.err, &result)
 	}
 	if err == nil && interrupted(ctx) {

@@ -97,7 +97,11 @@ func (*Dissector) Probe(c *dissect.Context, b []byte) (dissect.Confidence, *diss
 	if t == nil {
 		return dissect.No, nil
 	}
-	p := probe{b: b[off:], cut: c.Wire > len(b), length: max(c.Wire, len(b)) - off}
+	p := probe{b: b[off:], cut: c.Wire > len(b), length: max(c.Wire, len(b)) - off,
+		asked: c.FromServer.Asked}
+	if off != bodyOff && !p.exact(b[off-1]) {
+		return dissect.No, nil
+	}
 	return p.judge(b[off-1]), t
 }
 

@@ -16,14 +16,29 @@ const challengeLen = 4
 // end of the datagram (old PHP clients send 24 bytes).
 func infoRequest(c *dissect.Context, cur *dissect.Cursor) {
 	have := cur.Peek(len(infoText))
-	if !bytes.HasPrefix(infoText, have) {
-		// a retry that sends the challenge alone
+	switch {
+	case !bytes.HasPrefix(infoText, have): // a retry that sends the challenge alone, or first
+		first := challengeFirst(cur.Peek(cur.Left()))
 		cur.I32(&defChallenge)
 		cur.Expert(&codeRetryPayload, 0, 0)
+		if first {
+			cur.LastCString(&defPayload)
+		}
+		return
+	case cur.LeftOnWire() == len(infoText)+challengeLen && bytes.IndexByte(cur.Peek(cur.Left()), 0) != len(infoText):
+		cur.Take(&defPayload, len(infoText))
+		cur.Note("terminator missing in front of the challenge")
+		cur.Expert(&codeRetryPayload, 0, 0)
+		cur.I32(&defChallenge)
 		return
 	}
 	cur.LastCString(&defPayload)
 	trailer(cur)
+}
+
+// challengeFirst tells whether the text stands behind a challenge.
+func challengeFirst(b []byte) bool {
+	return len(b) >= challengeLen+len(infoText) && bytes.HasPrefix(b[challengeLen:], infoText)
 }
 
 // trailer reads what may follow a request: nothing, a challenge, zeros.
@@ -48,8 +63,9 @@ func trailer(cur *dissect.Cursor) {
 		cur.I32(&defChallenge)
 	}
 	if n = cur.Left(); n > 0 && zeros(cur.Peek(n)) {
+		sent := cur.LeftOnWire()
 		cur.Rest(&defPadding)
-		cur.Expert(&codePadded, uint64(n), 0)
+		cur.Expert(&codePadded, uint64(sent), 0)
 	}
 }
 

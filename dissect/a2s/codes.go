@@ -13,7 +13,7 @@ var (
 		Do:    "append the four challenge bytes to the first request and send that",
 		Ref:   "Valve developer wiki, Server queries",
 		Text: func(dst []byte, _ *finding.Expert) []byte {
-			return append(dst, "A2S_INFO without its text \"Source Engine Query\": the challenge belongs behind it"...)
+			return append(dst, "A2S_INFO without its text \"Source Engine Query\", or with the challenge in the wrong place: it belongs behind the text's NUL"...)
 		}}
 	codeBadChallenge = finding.Code{ID: "A2S-C05", Severity: finding.Error, Fault: finding.Client,
 		Seen:  "a request whose challenge is not 4 bytes",

@@ -1,6 +1,9 @@
 package a2s
 
-import "qsniff/dissect"
+import (
+	"qsniff/dissect"
+	"qsniff/internal/splithdr"
+)
 
 // The extra data flags.
 const (
@@ -12,6 +15,13 @@ const (
 	edfUndefined = 0x0e
 )
 
+// Network protocol versions that tell an engine.
+const (
+	protocolOld  = 7
+	protocolHLTV = 47
+	protocolGold = 48
+)
+
 const (
 	appTheShip = 2400
 	byteLimit  = 255
@@ -19,7 +29,7 @@ const (
 
 // info reads the body of S2A_INFO_SRC.
 func info(cur *dissect.Cursor, m *dissect.Message) {
-	cur.U8(&defProtocol)
+	protocol := cur.U8(&defProtocol)
 	cur.CString(&defName)
 	cur.CString(&defMap)
 	cur.CString(&defDir)
@@ -47,6 +57,27 @@ func info(cur *dissect.Cursor, m *dissect.Message) {
 	if cur.OK() && cur.Left() > 0 {
 		extra(cur, m)
 	}
+	if m.Learn.HasApp || protocol == protocolGold || protocol == protocolHLTV {
+		m.Learn.Engine = engineOf(protocol, m.Learn.AppID)
+	}
+}
+
+// engineOf says how a server splits, as far as its information tells: a hint for
+// parts whose own bytes do not prove it.
+func engineOf(protocol uint8, app uint32) splithdr.Engine {
+	switch {
+	case protocol == protocolGold, protocol == protocolHLTV, app >= 10 && app <= 80:
+		return splithdr.GoldSource
+	}
+	switch app {
+	case 215, 17550, 17700, 244630, 253530: // SDK Base 2006, Eternal Silence, Insurgency, Neotokyo, Fortress Forever
+		return splithdr.SourceOld
+	case 240: // Counter-Strike: Source, before its engine was renewed
+		if protocol == protocolOld {
+			return splithdr.SourceOld
+		}
+	}
+	return splithdr.Source
 }
 
 // extra reads the fields that the extra data flags announce, in wire order.

@@ -37,7 +37,7 @@ func players(c *dissect.Context, cur *dissect.Cursor) {
 		whole--
 	}
 	cur.Pop()
-	if whole != count && !cur.Cut() {
+	if whole != count && !cur.Cut() && !cur.Limited() {
 		s := codeCount.Severity
 		if whole < count && count-whole <= joining && cur.OK() {
 			s = finding.Note

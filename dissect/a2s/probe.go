@@ -13,6 +13,24 @@ type probe struct {
 	b      []byte // what was captured of it
 	length int    // its length as sent
 	cut    bool   // the capture holds less than was sent
+	asked  dissect.Asked
+}
+
+// exact tells whether the structure ends where the bytes do: what is asked of a
+// message without FF FF FF FF, because any packet of a game can begin with one of
+// the letters.
+func (p *probe) exact(op byte) bool {
+	switch op {
+	case opInfo:
+		return p.info() == dissect.Certain
+	case opRules:
+		return p.rules() == dissect.Certain
+	case opPlayers:
+		n, off, ok := p.walkPlayers()
+		left := len(p.b) - off
+		return ok && n > 0 && n == int(p.b[0]) && (left == 0 || left == shipEntry*n)
+	}
+	return false
 }
 
 func (p *probe) judge(op byte) dissect.Confidence {
@@ -57,7 +75,7 @@ func (p *probe) infoRequest() dissect.Confidence {
 	switch {
 	case bytes.HasPrefix(p.b, infoText):
 		return dissect.Certain
-	case p.cut && bytes.HasPrefix(infoText, p.b):
+	case p.cut && bytes.HasPrefix(infoText, p.b), challengeFirst(p.b):
 		return dissect.Likely
 	case p.length == challengeLen || p.length == 0: // a retry that lost its text
 		return dissect.Maybe
@@ -74,7 +92,7 @@ func (p *probe) challengeRequest() dissect.Confidence {
 			return dissect.Certain
 		}
 		return dissect.Likely
-	case p.length > challengeLen && !p.cut && zeros(p.b[challengeLen:]):
+	case p.length > challengeLen && len(p.b) >= challengeLen && zeros(p.b[challengeLen:]):
 		return dissect.Likely
 	case p.length <= 16: // nothing, a piece, or a number as text
 		return dissect.Maybe
@@ -113,7 +131,7 @@ func (p *probe) info() dissect.Confidence {
 	}
 	off := p.text(1, 4)
 	if off < 0 || len(p.b)-off < fixed {
-		if p.printable(p.b[1:]) {
+		if p.cut || p.printable(p.b[1:]) {
 			return dissect.Maybe
 		}
 		return dissect.No
@@ -140,31 +158,37 @@ func (p *probe) printable(b []byte) bool {
 	return n*4 >= len(b)*3
 }
 
-// players walks the entries. Times are finite and at least -1 in all replies
-// that were recorded; other times do not refute, they only do not confirm.
-func (p *probe) players() dissect.Confidence {
-	const numbers = 8 // score, duration
-	if len(p.b) < 1 || len(p.b) == 1 {
-		return dissect.Maybe
+// walkPlayers steps over as many entries as are counted and there. ok tells whether
+// the times are possible: finite and at least -1 in all replies that were recorded.
+func (p *probe) walkPlayers() (n, off int, ok bool) {
+	const never = 1e9 // seconds: 30 years
+	if len(p.b) == 0 {
+		return 0, 0, false
 	}
-	count, n, off := int(p.b[0]), 0, 1
-	for n < count && off < len(p.b) {
-		i := bytes.IndexByte(p.b[off+1:], 0)
-		if i < 0 || len(p.b) < off+1+i+1+numbers {
+	off = 1
+	for n < int(p.b[0]) {
+		size := playerLen(p.b[off:])
+		if size == 0 {
 			break
 		}
-		off += 1 + i + 1 + numbers
-		t := float64(math.Float32frombits(binary.LittleEndian.Uint32(p.b[off-4:])))
-		if !(t >= -1 && t < 1e9) {
-			return dissect.Maybe
+		off += size
+		t := math.Float32frombits(binary.LittleEndian.Uint32(p.b[off-4:]))
+		if !(t >= -1 && t < never) {
+			return n, off, false
 		}
 		n++
 	}
-	left := len(p.b) - off
-	switch {
-	case n == 0:
+	return n, off, true
+}
+
+// players: impossible times do not refute, they only do not confirm.
+func (p *probe) players() dissect.Confidence {
+	n, off, ok := p.walkPlayers()
+	if !ok || n == 0 {
 		return dissect.Maybe
-	case n < count, left == 0, left == shipEntry*n:
+	}
+	left := len(p.b) - off
+	if n < int(p.b[0]) || left == 0 || left == shipEntry*n {
 		return dissect.Likely
 	}
 	return dissect.Maybe
@@ -194,8 +218,8 @@ func (p *probe) rules() dissect.Confidence {
 		return dissect.No
 	case n == 0 && whole:
 		return dissect.Maybe
-	case n == 0 && !p.cut: // servers send the first pair at least
-		return dissect.No
+	case n == 0 && !p.cut && p.asked&dissect.AskRules == 0:
+		return dissect.No // a list without one whole pair is believed if it was asked for
 	case !p.ruleName():
 		return dissect.No
 	case n < count:

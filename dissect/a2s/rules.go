@@ -32,7 +32,7 @@ func rules(cur *dissect.Cursor) {
 		whole--
 	}
 	cur.Pop()
-	if whole != count && !cur.Cut() {
+	if whole != count && !cur.Cut() && !cur.Limited() {
 		cur.ExpertAt(&codeCount, codeCount.Severity, at, uint64(count), uint64(whole))
 	}
 	if binary > 0 {

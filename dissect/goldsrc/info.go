@@ -13,7 +13,9 @@ const (
 )
 
 const (
-	texts        = 5 // address, name, map, folder, game
+	texts        = 5  // address, name, map, folder, game
+	modTexts     = 3  // url, download_url, hl_version
+	modFixed     = 10 // mod_version, mod_size, mod_type, mod_dll
 	spectatorLen = 8
 )
 
@@ -43,7 +45,7 @@ func probeText(c *dissect.Context, b []byte, fixed int) dissect.Confidence {
 		}
 		return dissect.Likely
 	}
-	left := len(b) - off - fixed
+	left := c.Wire - bodyOff - off - fixed
 	if looksLikeAddress(b) && (left == 0 || left == spectatorLen) {
 		return dissect.Certain
 	}
@@ -118,7 +120,11 @@ func hasModBlock(cur *dissect.Cursor) bool {
 	case 0, 1, 2, 1 + spectatorLen, 2 + spectatorLen:
 		return false
 	}
-	return true
+	b := cur.Peek(cur.Left())
+	if off := skipText(b, modTexts); cur.Cut() || off >= 0 && len(b)-off >= modFixed {
+		return true
+	}
+	return b[0] > 1 // text, cut by the sender; VAC is 0 or 1
 }
 
 func modBlock(cur *dissect.Cursor) {

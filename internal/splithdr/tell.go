@@ -74,6 +74,8 @@ func Guess(b []byte, wire int) Engine {
 	switch {
 	case LooksSized(b, wire):
 		return Source
+	case b[8]>>4 == 0 && len(b) > 9 && b[9] > 0 && b[9] < b[8]: // a part 0 of GoldSource would have proved itself
+		return SourceOld
 	case wire == goldSourceFull || b[8]>>4 < b[8]&0x0f:
 		return GoldSource
 	}

@@ -129,7 +129,7 @@ func (r *Renderer) value(dst []byte, m *dissect.Message, f *dissect.Field) (out 
 	case r.hidden(f):
 		return append(dst, redacted...), true
 	case d.Flags&dissect.Size != 0:
-		return strconv.AppendUint(dst, uint64(f.Len), 10), true
+		return strconv.AppendInt(dst, int64(m.Sent(f)), 10), true
 	case d.Kind == dissect.Text:
 		return jsonw.String(dst, m.Bytes(f))
 	case d.Kind == dissect.Bytes:

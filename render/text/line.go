@@ -101,7 +101,7 @@ func (l *Line) appendBrief(dst []byte, m *dissect.Message, f *dissect.Field) []b
 	case f.Flags&dissect.Cut != 0:
 		return append(dst, "cut"...)
 	case d.Kind == dissect.Bytes && d.Flags&dissect.Size != 0:
-		return append(strconv.AppendUint(dst, uint64(len(m.Bytes(f))), 10), 'B')
+		return append(strconv.AppendInt(dst, int64(m.Sent(f)), 10), 'B')
 	case d.Kind == dissect.Bytes:
 		return appendBriefBytes(dst, m.Bytes(f))
 	}

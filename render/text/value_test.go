@@ -53,7 +53,7 @@ func TestValue(t *testing.T) {
 		{"quote as letter", "27", dissect.Field{Def: def(dissect.Char, 0, ""), Num: '\'', Len: 1}, `'\''`, "", `'\''`},
 		{"text", "41 22 0a 00", dissect.Field{Def: def(dissect.Text, 0, ""), Num: 3, Len: 4}, `"A\"\n"`, "", `"A\"\n"`},
 		{"text cut", "41 42", dissect.Field{Def: def(dissect.Text, 0, ""), Num: 2, Len: 2, Flags: dissect.Cut},
-			`"AB"`, "cut after 2 bytes", `"AB"`},
+			`"AB"`, "cut after 2 bytes", `"AB"…`},
 		{"number cut", "07 00", dissect.Field{Def: def(dissect.Uint, 0, "s"), Len: 2, Flags: dissect.Cut}, "cut after 2 bytes", "", "cut"},
 		{"bytes", "01 02", dissect.Field{Def: def(dissect.Bytes, 0, ""), Num: 2, Len: 2}, "2 bytes", "", "0102"},
 		{"one byte", "01", dissect.Field{Def: def(dissect.Bytes, 0, ""), Num: 1, Len: 1}, "1 byte", "", "01"},

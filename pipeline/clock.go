@@ -1,0 +1,43 @@
+package pipeline
+
+import "time"
+
+// clock makes of time stamps a time that never goes back, for everything that
+// waits and expires. Packets a little out of order do not move it; one stamp in
+// the far future moves it once, and when the stamps stay behind it goes on with
+// them, as after a clock was set back or with captures put one behind the other.
+type clock struct {
+	age     int64 // what tables age by
+	high    int64 // the time stamp that age stands for
+	started bool
+	behind  int // packets in a row that are far behind
+}
+
+const (
+	// farBehind is more than packets are ever reordered by.
+	farBehind = 10 * time.Second
+	// stayBehind is how many packets in a row must be far behind before the
+	// clock believes them: two captures that were merged badly alternate.
+	stayBehind = 16
+)
+
+// at takes a packet's time stamp. It reports a step back.
+func (c *clock) at(nanos int64) (back bool) {
+	if !c.started {
+		*c = clock{age: nanos, high: nanos, started: true}
+		return false
+	}
+	if nanos >= c.high {
+		c.age += nanos - c.high
+		c.high, c.behind = nanos, 0
+		return false
+	}
+	if c.high-nanos < int64(farBehind) {
+		c.behind = 0
+		return true
+	}
+	if c.behind++; c.behind >= stayBehind {
+		c.high, c.behind = nanos, 0
+	}
+	return true
+}

@@ -1,0 +1,44 @@
+package pipeline
+
+import (
+	"testing"
+	"time"
+)
+
+func TestClock(t *testing.T) {
+	const sec = int64(time.Second)
+	many := func(n int, v int64) (s []int64) {
+		for range n {
+			s = append(s, v)
+		}
+		return s
+	}
+	for _, tc := range []struct {
+		name   string
+		stamps []int64
+		age    int64
+		backs  int
+	}{
+		{"forward", []int64{100 * sec, 101 * sec, 105 * sec}, 105 * sec, 0},
+		{"a little out of order", []int64{100 * sec, 99 * sec, 101 * sec}, 101 * sec, 1},
+		{"one stamp from the future, then as before", append(append([]int64{100 * sec, 9000 * sec}, many(stayBehind, 101*sec)...), 103*sec),
+			9000*sec + 2*sec, stayBehind},
+		{"set back for good", append(append([]int64{9000 * sec}, many(stayBehind, 100*sec)...), 107*sec), 9007 * sec, stayBehind},
+		{"two captures that alternate", []int64{100 * sec, 9000 * sec, 101 * sec, 9001 * sec, 102 * sec, 9002 * sec}, 9002 * sec, 2},
+	} {
+		var c clock
+		backs, last := 0, int64(0)
+		for _, s := range tc.stamps {
+			if c.at(s) {
+				backs++
+			}
+			if c.age < last {
+				t.Errorf("%s: went back from %d to %d", tc.name, last, c.age)
+			}
+			last = c.age
+		}
+		if c.age != tc.age || backs != tc.backs {
+			t.Errorf("%s\ngot  %d, %d steps back\nwant %d, %d", tc.name, c.age, backs, tc.age, tc.backs)
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package pipeline
+
+import (
+	"cmp"
+	"slices"
+
+	"qsniff/track"
+)
+
+// segmentSize is how many rendered bytes a worker hands over at a time, unless a
+// batch ends before. With one message more, and segmentsPerWorker of them, it
+// bounds what is rendered and not written: a reply of 1,400 bytes can become
+// 140 KB of JSON with its layout.
+const segmentSize = 128 << 10
+
+// segmentsPerWorker: one is being filled, one waits, one is being merged.
+const segmentsPerWorker = 3
+
+// span is what one message became: a range of the rendered bytes, and a fact.
+// Spans are merged by index, then by key, then by partition.
+type span struct {
+	index      int32  // of the item in its batch that decided it
+	part       uint8  // the partition
+	message    bool   // not a record: it counts, and fact is valid
+	key        uint64 // first frame of the message
+	start, end int
+	fact       track.Fact
+}
+
+// segment is what a worker made of a part of a batch, in the order of its items.
+type segment struct {
+	buf    []byte
+	spans  []span
+	last   bool // of its batch
+	totals [Partitions]totals
+}
+
+func (s *segment) reset() {
+	if cap(s.buf) > 4*segmentSize { // a long message grew it
+		s.buf = nil
+	}
+	s.buf, s.spans, s.last = s.buf[:0], s.spans[:0], false
+}
+
+// before tells the order of two spans in the output.
+func (s *span) before(t *span) bool { return s.compare(t) < 0 }
+
+func (s *span) compare(t *span) int {
+	return cmp.Or(cmp.Compare(s.index, t.index), cmp.Compare(s.key, t.key), cmp.Compare(s.part, t.part))
+}
+
+// sort puts the spans from index from on in order: at a tick several partitions
+// write, and each writes several.
+func (s *segment) sort(from int) {
+	if len(s.spans)-from > 1 {
+		slices.SortStableFunc(s.spans[from:], func(a, b span) int { return a.compare(&b) })
+	}
+}

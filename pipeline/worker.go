@@ -1,0 +1,76 @@
+package pipeline
+
+import "context"
+
+// worker serves the partitions that fall to it, item by item in packet order, and
+// hands its output over in segments. It waits while the fold is behind.
+type worker struct {
+	index, jobs int
+	parts       []*partition // all of them; it touches its own
+	in          chan *batch
+	out, free   chan *segment
+	seg         *segment
+}
+
+func newWorker(index, jobs int, parts []*partition) *worker {
+	w := &worker{index: index, jobs: jobs, parts: parts, in: make(chan *batch, inFlight),
+		out: make(chan *segment, segmentsPerWorker), free: make(chan *segment, segmentsPerWorker)}
+	for range segmentsPerWorker {
+		w.free <- new(segment)
+	}
+	return w
+}
+
+// run works until the batches end or ctx does.
+func (w *worker) run(ctx context.Context) {
+	for b := range w.in {
+		if !w.batch(ctx, b) {
+			return
+		}
+	}
+}
+
+// batch makes one batch's segments. It returns false when ctx ended.
+func (w *worker) batch(ctx context.Context, b *batch) bool {
+	if !w.next(ctx) {
+		return false
+	}
+	for i := range b.items {
+		it := &b.items[i]
+		if it.part == everyone {
+			from := len(w.seg.spans)
+			for p := w.index; p < Partitions; p += w.jobs {
+				w.parts[p].do(int32(i), it, w.seg)
+			}
+			w.seg.sort(from)
+		} else if int(it.part)%w.jobs == w.index {
+			w.parts[it.part].do(int32(i), it, w.seg)
+		}
+		if len(w.seg.buf) >= segmentSize && !(w.hand(ctx, false) && w.next(ctx)) {
+			return false
+		}
+	}
+	return w.hand(ctx, true)
+}
+
+// next takes an empty segment.
+func (w *worker) next(ctx context.Context) bool {
+	select {
+	case w.seg = <-w.free:
+		w.seg.reset()
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// hand gives the segment to the fold. There is room for all segments, so it does
+// not block.
+func (w *worker) hand(ctx context.Context, last bool) bool {
+	w.seg.last = last
+	for p := w.index; p < Partitions; p += w.jobs {
+		w.seg.totals[p] = w.parts[p].totals()
+	}
+	w.out <- w.seg
+	return ctx.Err() == nil
+}
