@@ -18,10 +18,9 @@ func infoRequest(c *dissect.Context, cur *dissect.Cursor) {
 	have := cur.Peek(len(infoText))
 	switch {
 	case !bytes.HasPrefix(infoText, have): // a retry that sends the challenge alone, or first
-		first := challengeFirst(cur.Peek(cur.Left()))
 		cur.I32(&defChallenge)
 		cur.Expert(&codeRetryPayload, 0, 0)
-		if first {
+		if behind := cur.Peek(len(infoText)); len(behind) > 0 && bytes.HasPrefix(infoText, behind) {
 			cur.LastCString(&defPayload)
 		}
 		return
