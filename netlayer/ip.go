@@ -16,8 +16,11 @@ const (
 // IP protocol numbers. The extension headers are those of IPv6.
 const (
 	ProtoICMP     = 1
+	protoIPv4     = 4
 	ProtoTCP      = 6
 	ProtoUDP      = 17
+	protoIPv6     = 41
+	protoGRE      = 47
 	ProtoICMPv6   = 58
 	extHopByHop   = 0
 	extRouting    = 43

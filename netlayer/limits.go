@@ -3,14 +3,25 @@ package netlayer
 // What goes beyond these limits ends the walk with TooDeep, which is counted
 // like every other Stop.
 const (
-	// maxTags is how many VLAN tags one frame may carry. IEEE 802.1ad stacks
-	// two; twice that leaves room for carriers that tag the tagged.
-	maxTags = 4
+	// maxWays is how many tags, label stacks, sessions and tunnels may lie
+	// around one packet, in all. A mirrored frame (ERSPAN) of an overlay
+	// network (VXLAN) is three frames; with the two tags of IEEE 802.1ad on
+	// each, that is eight ways in.
+	maxWays = 8
+
+	// maxLabels is how many MPLS labels one stack may have. Segment routing
+	// imposes the deepest stacks, about a dozen labels.
+	maxLabels = 16
 
 	// maxExtensions is how many IPv6 extension headers one packet may carry.
 	// The order recommended by RFC 8200 section 4.1 has six that can be read,
-	// so more than eight is a sender who wants the walk to be long.
+	// so more than eight is a sender who wants the walk to be long. The limit
+	// holds for the extension headers of GTP-U too.
 	maxExtensions = 8
+
+	// maxAttributes is how many attributes the header of one NFLOG packet may
+	// have. Linux defines about twenty.
+	maxAttributes = 64
 )
 
 // Partitions is how many values Partition returns. It never depends on the

@@ -1,7 +1,9 @@
-// Package netlayer walks a captured frame from its link header to UDP. It
-// keeps no state, allocates nothing and follows no port table: what it cannot
-// read it names in Stop. Fragments of IP are delivered as such; joining them is
-// reassembly/ipfrag's work.
+// Package netlayer walks a captured frame from its link header through tags,
+// labels and tunnels to the innermost UDP datagram or TCP segment. It keeps no
+// state, allocates nothing and judges no checksum; what it cannot read it names
+// in Stop. It follows ports for three tunnels over UDP alone, and those only
+// where the content agrees. Fragments of IP are delivered as such; joining them
+// is reassembly/ipfrag's work, putting TCP in order another's.
 package netlayer
 
 import "net/netip"
@@ -14,12 +16,16 @@ import "net/netip"
 //     What the whole is shows after joining, so Proto is only a claim: in IPv6
 //     it may be an extension header. A fragment that is the first and the last
 //     at once (RFC 6946) is delivered in the same way.
-//   - TCP, ICMP, OtherProto: Payload is the IP payload, the ports are zero.
+//   - TCP: Src, Dst, Payload and Wire are a segment's, and TCP is its header.
+//   - ICMP, OtherProto: Payload is the IP payload, the ports are zero. Quote
+//     reads what an ICMP error is about.
 //   - Otherwise there is no payload; addresses are there if the walk got to them.
 //
-// The length of Payload is what was captured and Wire what was sent: they differ where
-// the snap length cut the frame. A header that the capture cut is a Short
-// reason, one that the sender's own lengths cut is a Bad one.
+// Inside a tunnel all of this is the inner packet's; Outer has the rest. The
+// length of Payload is what was captured and Wire what was sent: they differ
+// where the snap length, or a mirror port that says so, cut the frame. A header
+// that the capture cut is a Short reason, one that the sender's own lengths cut
+// is a Bad one.
 type Packet struct {
 	Src, Dst netip.AddrPort
 	Payload  []byte // points into the frame, or into what DecodeJoined was given
@@ -29,6 +35,14 @@ type Packet struct {
 	IPID     uint16 // IPv4 only
 	Frag     Frag
 	Stop     Stop
+	Depth    uint8 // how many tags, label stacks, sessions and tunnels lie around the packet
+	TCP      TCPHeader
+
+	// Outer is where Decode writes the ways in, outermost first, if the caller
+	// sets it; it is the caller's, and Decode keeps the pointer. The first
+	// Depth of its elements are valid. Few packets need it and a Packet is
+	// copied often, so that 72 bytes a way are not part of it.
+	Outer *Ways
 }
 
 // Frag describes a fragment of an IP datagram.
@@ -47,23 +61,42 @@ type Stop uint8
 const (
 	OK          Stop = iota
 	UnknownLink      // link type that is not decoded
-	NotIP            // ARP, LLDP, and so on
-	TCP              // a TCP segment
+	NotIP            // ARP, LLDP, PPP negotiation, and so on
+	TCP              // a TCP segment: TCP has its header, Payload its data
 	ICMP             // ICMP or ICMPv6
-	OtherProto       // another protocol on top of IP
-	ShortLink        // frame ends in the link header
+	OtherProto       // another protocol on top of IP, a tunnel that is not followed
+	ShortLink        // frame ends in the link header, or in a tag or label behind it
+	ShortTunnel      // ends in the header of a tunnel
 	ShortIP          // ends in the IP header or its extension headers
+	ShortTCP         // ends in the TCP header, before its options
 	ShortUDP         // ends in the UDP header
+	BadLink          // link header contradicts its specification
+	BadTunnel        // tunnel header does not fit into its packet, or contradicts its version
 	BadIP            // version, header length or total length impossible
-	TooDeep          // more nested tags or extension headers than the limit
+	BadTCP           // TCP header length below the minimum or beyond the segment
 	BadUDP           // UDP length below its own header
+	TooDeep          // more tags, labels, tunnels or headers of one kind than the limit
 	NumStops         // how many there are
 )
 
 var stopNames = [NumStops]string{
-	"decoded", "unknown link type", "not IP", "TCP", "ICMP", "other IP protocol",
-	"cut in the link header", "cut in the IP header", "cut in the UDP header",
-	"impossible IP header", "nested too deep", "impossible UDP length",
+	OK:          "decoded",
+	UnknownLink: "unknown link type",
+	NotIP:       "not IP",
+	TCP:         "TCP",
+	ICMP:        "ICMP",
+	OtherProto:  "other IP protocol",
+	ShortLink:   "cut in the link header",
+	ShortTunnel: "cut in a tunnel header",
+	ShortIP:     "cut in the IP header",
+	ShortTCP:    "cut in the TCP header",
+	ShortUDP:    "cut in the UDP header",
+	BadLink:     "impossible link header",
+	BadTunnel:   "impossible tunnel header",
+	BadIP:       "impossible IP header",
+	BadTCP:      "impossible TCP header",
+	BadUDP:      "impossible UDP length",
+	TooDeep:     "nested too deep",
 }
 
 func (s Stop) String() string { return stopNames[s] }

@@ -35,6 +35,22 @@ func ip6(length, next int) string {
 // udp4 is a UDP header from 27005 to 27015; IPv6 has the same.
 func udp4(length int) string { return fmt.Sprintf("697D 6987 %04X 0000 ", length) }
 
+// tcp4 is a TCP header between the ports of udp4, without options; segment is
+// what p is behind it.
+const tcp4 = "697D 6987 00000001 00000002 50 18 0400 0000 0000 "
+
+func segment(p Packet) Packet {
+	p.Proto, p.Stop = 6, TCP
+	p.TCP = TCPHeader{Seq: 1, Ack: 2, Window: 1024, Flags: FlagACK | FlagPSH}
+	return p
+}
+
+// portsOf gives p the ports of udp4 and tcp4.
+func portsOf(p Packet) Packet {
+	p.Src, p.Dst = netip.AddrPortFrom(p.Src.Addr(), 27005), netip.AddrPortFrom(p.Dst.Addr(), 27015)
+	return p
+}
+
 // unhex reads hex digits, ignoring spaces.
 func unhex(s string) []byte {
 	b, err := hex.DecodeString(strings.Join(strings.Fields(s), ""))
@@ -80,6 +96,12 @@ func fragment(p Packet, proto uint8, off, id uint32, more bool) Packet {
 	return p
 }
 
+// deep is p behind so many ways.
+func deep(p Packet, ways uint8) Packet {
+	p.Depth = ways
+	return p
+}
+
 type decodeTest struct {
 	name string
 	link uint16
@@ -93,7 +115,7 @@ func runDecode(t *testing.T, tests []decodeTest) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			frame := unhex(tt.in)
-			got := Packet{Wire: 99, TTL: 99, Frag: Frag{Set: true}} // a reused one
+			got := Packet{Wire: 99, TTL: 99, Frag: Frag{Set: true}, TCP: TCPHeader{Seq: 99}, Depth: 3} // a reused one
 			got.Decode(tt.link, frame[:len(frame)-tt.cut], len(frame))
 			compare(t, got, tt.want)
 		})
@@ -126,13 +148,13 @@ func TestLinkTypes(t *testing.T) {
 		{"ethernet, IPv6", LinkEthernet, ethIPv6 + d6, 0, want6},
 		{"ethernet, padding", LinkEthernet, ethIPv4 + d4 + "0000 0000 0000", 0, want4},
 		{"ethernet, IPv6, padding", LinkEthernet, ethIPv6 + d6 + "0000", 0, want6},
-		{"ethernet, 802.1Q", LinkEthernet, ethVLAN + d4, 0, want4},
-		{"ethernet, 802.1ad", LinkEthernet, macs + "88A8 0001 8100 0002 86DD" + d6, 0, want6},
-		{"ethernet, old stacked tag", LinkEthernet, macs + "9100 0001 8100 0002 0800" + d4, 0, want4},
+		{"ethernet, 802.1Q", LinkEthernet, ethVLAN + d4, 0, deep(want4, 1)},
+		{"ethernet, 802.1ad", LinkEthernet, macs + "88A8 0001 8100 0002 86DD" + d6, 0, deep(want6, 2)},
+		{"ethernet, old stacked tag", LinkEthernet, macs + "9100 0001 8100 0002 0800" + d4, 0, deep(want4, 2)},
 		{"ethernet, as many tags as allowed", LinkEthernet,
-			macs + "8100 0001 8100 0002 8100 0003 8100 0004 0800" + d4, 0, want4},
+			macs + strings.Repeat("8100 0001", maxWays) + "0800" + d4, 0, deep(want4, maxWays)},
 		{"ethernet, one tag too many", LinkEthernet,
-			macs + "8100 0001 8100 0002 8100 0003 8100 0004 8100 0005 0800" + d4, 0, nothing(TooDeep)},
+			macs + strings.Repeat("8100 0001", maxWays+1) + "0800" + d4, 0, deep(nothing(TooDeep), maxWays)},
 		{"ethernet, tag cut", LinkEthernet, macs + "8100 0001 08", 0, nothing(ShortLink)},
 		{"ethernet, ARP", LinkEthernet, macs + "0806 0001 0800 0604", 0, nothing(NotIP)},
 		{"ethernet, 802.3 length with SNAP", LinkEthernet, macs + "0028 AAAA03 000000 0800" + d4, 0, nothing(NotIP)},
@@ -151,7 +173,7 @@ func TestLinkTypes(t *testing.T) {
 		{"loop, IPv6", LinkLoop, "00000018" + d6, 0, want6},
 
 		{"SLL", LinkLinuxSLL, sllIPv4 + d4, 0, want4},
-		{"SLL, tag", LinkLinuxSLL, "0000 0001 0006 020000000001 0000 8100 0007 86DD" + d6, 0, want6},
+		{"SLL, tag", LinkLinuxSLL, "0000 0001 0006 020000000001 0000 8100 0007 86DD" + d6, 0, deep(want6, 1)},
 		{"SLL, cut", LinkLinuxSLL, "0000 0001 0006 020000000001 0000 08", 0, nothing(ShortLink)},
 		{"SLL, ARP", LinkLinuxSLL, "0000 0001 0006 020000000001 0000 0806 0001", 0, nothing(NotIP)},
 		{"SLL2", LinkLinuxSLL2, sll2IPv4 + d4, 0, want4},
@@ -199,9 +221,8 @@ func TestIPv4(t *testing.T) {
 			stopped(v4("", 0), 17, ShortIP)},
 		{"no payload sent", LinkRaw, ip4(20, 17), 0, stopped(v4("", 0), 17, BadUDP)},
 		{"no payload captured", LinkRaw, full, 13, stopped(v4("", 0), 17, ShortUDP)},
-		{"TCP", LinkRaw, ip4(24, 6) + "0050 8000", 0, stopped(v4("0050 8000", 4), 6, TCP)},
 		{"ICMP, cut", LinkRaw, ip4(24, 1) + "0800 0000", 2, stopped(v4("0800", 4), 1, ICMP)},
-		{"GRE", LinkRaw, ip4(24, 47) + "0000 0800", 0, stopped(v4("0000 0800", 4), 47, OtherProto)},
+		{"SCTP", LinkRaw, ip4(24, 132) + "6987 6987", 0, stopped(v4("6987 6987", 4), 132, OtherProto)},
 		{"IPv6 extension header in IPv4", LinkRaw, ip4(28, 60) + "1100 0000 0000 0000", 0,
 			stopped(v4("1100 0000 0000 0000", 8), 60, OtherProto)},
 		{"first fragment", LinkRaw, frag("2000"), 0, piece(0, true)},
@@ -247,7 +268,7 @@ func TestIPv6(t *testing.T) {
 		{"no next header", LinkRaw, ip6(0, 59), 0, stopped(v6("", 0), 59, OtherProto)},
 		{"encrypted", LinkRaw, ip6(4, 50) + "00000001", 0, stopped(v6("00000001", 4), 50, OtherProto)},
 		{"ICMPv6", LinkRaw, ip6(4, 58) + "80000000", 0, stopped(v6("80000000", 4), 58, ICMP)},
-		{"TCP behind an extension", LinkRaw, ip6(12, 0) + ext(6) + "00500050", 0, stopped(v6("00500050", 4), 6, TCP)},
+		{"TCP behind an extension", LinkRaw, ip6(28, 0) + ext(6) + tcp4, 0, segment(v6("", 0))},
 		{"first fragment", LinkRaw, ip6(21, 44) + "11 00 0001 CAFEF00D" + tail, 0,
 			fragment(v6(tail, 13), 17, 0, 0xcafef00d, true)},
 		{"last fragment, reserved bits set", LinkRaw, ip6(21, 44) + "11 FF 04D6 CAFEF00D" + tail, 0,
@@ -279,6 +300,27 @@ func TestUDP(t *testing.T) {
 	})
 }
 
+func TestTCP(t *testing.T) {
+	const in = "FFFFFFFF 55"
+	head := ip4(45, 6)
+	cut := segment(v4("", 1))
+	runDecode(t, []decodeTest{
+		{"data", LinkRaw, head + tcp4 + in, 0, segment(v4(in, 5))},
+		{"data cut", LinkRaw, head + tcp4 + in, 3, segment(v4("FFFF", 5))},
+		{"header cut", LinkRaw, head + tcp4 + in, 6, portsOf(stopped(v4("", 0), 6, ShortTCP))},
+		{"ports cut", LinkRaw, head + tcp4 + in, 22, stopped(v4("", 0), 6, ShortTCP)},
+		{"no data", LinkRaw, ip4(40, 6) + tcp4, 0, segment(v4("", 0))},
+		{"options", LinkRaw, head + strings.Replace(tcp4, "50 18", "60 18", 1) + "01010101 41", 0, segment(v4("41", 1))},
+		{"options cut", LinkRaw, head + strings.Replace(tcp4, "50 18", "60 18", 1) + "01010101 41", 3, cut},
+		{"options beyond the packet", LinkRaw, head + strings.Replace(tcp4, "50 18", "70 18", 1) + in, 0,
+			portsOf(stopped(v4("", 0), 6, BadTCP))},
+		{"header length below 20", LinkRaw, head + strings.Replace(tcp4, "50 18", "40 18", 1) + in, 0,
+			portsOf(stopped(v4("", 0), 6, BadTCP))},
+		{"19 bytes sent", LinkRaw, ip4(39, 6) + tcp4[:len(tcp4)-3], 0, portsOf(stopped(v4("", 0), 6, BadTCP))},
+		{"padding", LinkEthernet, ethIPv4 + ip4(40, 6) + tcp4 + "000000000000", 0, segment(v4("", 0))},
+	})
+}
+
 func TestWireBelowCaptured(t *testing.T) {
 	const in = "FFFFFFFF 55"
 	for _, wire := range []int{-1, 0, 30} {
@@ -302,7 +344,7 @@ func TestDecodeJoined(t *testing.T) {
 		{"IPv6", fragment(v6("", 0), 17, 0, 1, true), udp4(13) + in, 13, v6(in, 5)},
 		{"IPv6, options behind the fragment header", fragment(v6("", 0), 60, 0, 1, true),
 			"11 00 0104 00000000" + udp4(13) + in, 21, v6(in, 5)},
-		{"TCP", fragment(v4("", 0), 6, 8, 1, false), "00500050", 4, stopped(v4("00500050", 4), 6, TCP)},
+		{"TCP", fragment(v4("", 0), 6, 8, 1, false), tcp4 + in, 25, segment(v4(in, 5))},
 		{"fragment in a fragment", fragment(v6("", 0), 44, 0, 1, true), "11 00 0001 00000001" + udp4(13) + in, 21,
 			stopped(v6("", 0), 17, TooDeep)},
 		{"too short", fragment(v4("", 0), 17, 0, 1, true), "697D", 2, stopped(v4("", 0), 17, BadUDP)},

@@ -16,11 +16,18 @@ const (
 
 // Partition is a number below Partitions that depends on the two addresses
 // alone, not on their order and not on the ports: both directions meet, and so
-// do the datagrams and the port-less fragments of one pair. The hash has no
+// do the datagrams and the port-less fragments of one pair. An ICMP error goes
+// with the packet that it quotes, whoever sent the error. The hash has no
 // seed, since a file must give the same evictions and so the same output every
 // time.
 func (p *Packet) Partition() uint8 {
-	sum := addrHash(p.Src.Addr()) + addrHash(p.Dst.Addr())
+	src, dst := p.Src.Addr(), p.Dst.Addr()
+	if p.Stop == ICMP {
+		if q := p.Quote(); q.Set {
+			src, dst = q.Src.Addr(), q.Dst.Addr()
+		}
+	}
+	sum := addrHash(src) + addrHash(dst)
 	return uint8(fold(sum^keyA, keyC) % Partitions)
 }
 

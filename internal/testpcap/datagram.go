@@ -85,6 +85,16 @@ func (d Datagram) udp() ([]byte, error) {
 	return segment, nil
 }
 
+// packet is one IP packet with d's addresses, and body in place of UDP.
+func (d Datagram) packet(proto layers.IPProtocol, body []byte) ([]byte, error) {
+	if !d.Src.Addr().Is4() {
+		return serialize(d.header6(proto), gopacket.Payload(body))
+	}
+	header := d.header4()
+	header.Protocol = proto
+	return serialize(header, gopacket.Payload(body))
+}
+
 func (d Datagram) header4() *layers.IPv4 {
 	return &layers.IPv4{
 		Version:  4,

@@ -69,7 +69,7 @@ func checkPackets(t *testing.T, d Datagram, mtu int, packets [][]byte) {
 		if d.Src.Addr().Is4() && onesComplement(0, ip[:ipv4HeaderLen]) != 0xffff {
 			t.Errorf("packet %d: IPv4 header checksum is wrong", i)
 		}
-		payload, ok := join.add(t, Link{Type: LinkRaw}, ip)
+		payload, ok := join.add(t, ip)
 		if ok != (i == len(packets)-1) {
 			t.Fatalf("packet %d of %d completes the datagram: %v", i, len(packets), ok)
 		}

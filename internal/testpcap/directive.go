@@ -20,7 +20,7 @@ func (p *parser) directive(words []string) error {
 	name, args := words[0], words[1:]
 	var err error
 	switch name {
-	case "link", "format", "snaplen":
+	case "link", "format", "snaplen", "tunnel":
 		if len(p.capture.Packets) > 0 {
 			err = errors.New("must stand before the first packet")
 			break
@@ -28,6 +28,8 @@ func (p *parser) directive(words []string) error {
 		err = p.fileDirective(name, args)
 	case "split":
 		p.split, err = parseSplit(args)
+	case "icmp":
+		p.icmp, err = parseICMP(args)
 	default:
 		err = p.setting(name, args)
 	}
@@ -42,7 +44,15 @@ func (p *parser) fileDirective(name string, args []string) error {
 	switch name {
 	case "link":
 		link, err := parseLink(args)
+		link.Tunnels = c.Link.Tunnels
 		c.Link, c.Format.Link = link, link.Type
+		return err
+	case "tunnel":
+		tunnel, err := parseTunnel(args)
+		if err == nil && len(c.Link.Tunnels) > 0 && !tunnelKinds[tunnel.Kind].ends {
+			err = fmt.Errorf("%s must be the outermost", tunnel.Kind)
+		}
+		c.Link.Tunnels = append(c.Link.Tunnels, tunnel)
 		return err
 	case "snaplen":
 		n, err := number(args[0], 1, defaultSnap)

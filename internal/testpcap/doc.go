@@ -26,6 +26,9 @@
 //
 //	@ link TYPE        ethernet (the default), null, raw, sll, sll2, or
 //	                   vlan ID [ID], outermost tag first
+//	@ tunnel KIND ...  around every IP packet, outermost first: pppoe ID, mpls ID,
+//	                   ip ADDR ADDR, gre ID ADDR ADDR, and the same with erspan,
+//	                   vxlan, geneve; the first address is on the client's side
 //	@ format WORD...   micro (the default) or nano; little (the default) or big
 //	@ snaplen N        cuts frames to N bytes
 //
@@ -40,6 +43,7 @@
 //
 //	@ wait DURATION    a pause on top of the step
 //	@ fragments N,N    which of its IP fragments are captured, in this order
+//	@ icmp TYPE CODE   its destination answers with this error, which quotes it
 //	@ split goldsource id=N size=N
 //	@ split source id=N size=N [compressed]
 //	@ split source-old id=N size=N [compressed]

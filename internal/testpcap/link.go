@@ -2,6 +2,7 @@ package testpcap
 
 import (
 	"encoding/binary"
+	"fmt"
 
 	"github.com/google/gopacket"
 	"github.com/google/gopacket/layers"
@@ -20,6 +21,8 @@ const (
 type Link struct {
 	Type  uint16
 	VLANs []uint16 // tags on Ethernet, outermost first
+	// Tunnels lie around every IP packet, outermost first.
+	Tunnels []Tunnel
 }
 
 // The hardware addresses of both ends, locally administered.
@@ -38,11 +41,34 @@ const (
 const hardwareEthernet = 1 // ARPHRD_ETHER
 
 // Frame puts the link header in front of an IP packet. toServer is the
-// direction: the capture is taken on the server.
+// direction: the capture is taken on the server. It panics where a tunnel's
+// packet would be too long, or a link cannot say what it carries.
 func (l Link) Frame(ip []byte, toServer bool) []byte {
-	etherType, family := layers.EthernetTypeIPv4, uint32(familyIPv4)
-	if ip[0]>>4 == 6 {
-		etherType, family = layers.EthernetTypeIPv6, familyIPv6
+	frame, err := l.frame(ip, toServer)
+	if err != nil {
+		panic(err)
+	}
+	return frame
+}
+
+// frame is Frame with an error.
+func (l Link) frame(ip []byte, toServer bool) ([]byte, error) {
+	etherType := etherTypeOf(ip)
+	for i := len(l.Tunnels) - 1; i >= 0; i-- {
+		var err error
+		if etherType, ip, err = l.Tunnels[i].wrap(etherType, ip, toServer); err != nil {
+			return nil, err
+		}
+	}
+	family := uint32(familyIPv4)
+	switch etherType {
+	case layers.EthernetTypeIPv4:
+	case layers.EthernetTypeIPv6:
+		family = familyIPv6
+	default:
+		if l.Type == LinkNull || l.Type == LinkRaw {
+			return nil, fmt.Errorf("link type %d carries nothing but IP", l.Type)
+		}
 	}
 	from := serverMAC
 	packetType := byte(4) // sent by us
@@ -52,7 +78,7 @@ func (l Link) Frame(ip []byte, toServer bool) []byte {
 	var h []byte
 	switch l.Type {
 	case LinkEthernet:
-		return l.ethernet(ip, etherType, toServer)
+		return l.ethernet(ip, etherType, toServer), nil
 	case LinkNull:
 		h = binary.LittleEndian.AppendUint32(h, family)
 	case LinkSLL:
@@ -66,7 +92,7 @@ func (l Link) Frame(ip []byte, toServer bool) []byte {
 		h = append(h, 0, hardwareEthernet, packetType, byte(len(from)))
 		h = append(append(h, from...), 0, 0)
 	}
-	return append(h, ip...)
+	return append(h, ip...), nil
 }
 
 // ethernet pads to the minimum frame, as a received one is.

@@ -16,6 +16,7 @@ type parser struct {
 	ttl            uint8
 	id             uint32 // of the datagram built last; each has its own
 	split          *splitting
+	icmp           *icmpError
 	fragments      []int
 
 	kind  byte // of the open payload: '>', '<', '!', or 0 if none is open
@@ -48,7 +49,7 @@ func Parse(name string, text []byte) (*Capture, error) {
 	if err := p.finish(); err != nil {
 		return nil, fmt.Errorf("%s: line %d: %w", name, p.line, err)
 	}
-	if p.split != nil || p.fragments != nil || p.clock.wait != 0 {
+	if p.split != nil || p.icmp != nil || p.fragments != nil || p.clock.wait != 0 {
 		return nil, fmt.Errorf("%s: line %d: directive without a payload after it", name, at)
 	}
 	return p.capture, nil
@@ -115,14 +116,14 @@ func (p *parser) finish() error {
 			return err
 		}
 	}
-	p.fragments = nil
+	p.fragments, p.icmp = nil, nil
 	return nil
 }
 
 // frame adds a frame as it stands.
 func (p *parser) frame(b []byte) error {
-	if p.split != nil || p.fragments != nil {
-		return errors.New("a whole frame cannot be split or fragmented")
+	if p.split != nil || p.icmp != nil || p.fragments != nil {
+		return errors.New("a whole frame cannot be split, fragmented or refused")
 	}
 	p.capture.Packets = append(p.capture.Packets, Packet{p.clock.packet(0), b})
 	return nil
@@ -135,6 +136,15 @@ func (p *parser) splitPayload(b []byte) ([][]byte, error) {
 	s := p.split
 	p.split = nil
 	return s.parts(b)
+}
+
+// packet adds one IP packet behind the capture's link header.
+func (p *parser) packet(ip []byte, toServer bool, sent int) error {
+	frame, err := p.capture.Link.frame(ip, toServer)
+	if err == nil {
+		p.capture.Packets = append(p.capture.Packets, Packet{p.clock.packet(sent), frame})
+	}
+	return err
 }
 
 // datagram adds the packets of one datagram; sent counts those of the payload.
@@ -153,8 +163,19 @@ func (p *parser) datagram(b []byte, toServer bool, sent int) (int, error) {
 		return sent, err
 	}
 	for _, packet := range packets {
-		frame := p.capture.Link.Frame(packet, toServer)
-		p.capture.Packets = append(p.capture.Packets, Packet{p.clock.packet(sent), frame})
+		if err := p.packet(packet, toServer, sent); err != nil {
+			return sent, err
+		}
+		sent++
+	}
+	if p.icmp != nil {
+		refusal, err := p.icmp.about(all[0], d)
+		if err != nil {
+			return sent, err
+		}
+		if err := p.packet(refusal, !toServer, sent); err != nil {
+			return sent, err
+		}
 		sent++
 	}
 	if covers(p.fragments, len(all)) {

@@ -55,9 +55,10 @@ type Datagram struct {
 }
 
 // Decode overwrites p with what the datagram holds, as if it had come in one
-// packet. p.Payload points into d.Data.
+// packet. p.Payload points into d.Data. Only the ways in stay: p is a zero
+// Packet, or the fragment whose way all of them came.
 func (d *Datagram) Decode(p *netlayer.Packet) {
-	*p = netlayer.Packet{Src: d.Src, Dst: d.Dst, Proto: d.Proto, TTL: d.TTL}
+	*p = netlayer.Packet{Src: d.Src, Dst: d.Dst, Proto: d.Proto, TTL: d.TTL, Depth: p.Depth, Outer: p.Outer}
 	if d.Src.Addr().Is4() {
 		p.IPID = uint16(d.ID)
 	}

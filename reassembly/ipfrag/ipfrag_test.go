@@ -3,6 +3,7 @@ package ipfrag
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -209,6 +210,28 @@ func TestDecode(t *testing.T) {
 				t.Errorf("got  %+v\nwant port %d, no fragment, TTL 64, the IPv4 id", p, want)
 			}
 		})
+	}
+}
+
+// TestDecodeKeepsWays joins fragments behind a VLAN tag.
+func TestDecodeKeepsWays(t *testing.T) {
+	udp := append([]byte{0x69, 0x7d, 0x69, 0x87, 0, 24, 0, 0}, pattern(1, 16)...)
+	tag := []byte{2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x81, 0, 0, 7, 8, 0}
+	tab := New(DefaultBytes)
+	p := netlayer.Packet{Outer: new(netlayer.Ways)}
+	var d *Datagram
+	for off := 0; off < len(udp); off += 8 {
+		frame := append(tag[:len(tag):len(tag)], ipFrame(4, udp[off:off+8], off, off+8 < len(udp))...)
+		p.Decode(netlayer.LinkEthernet, frame, len(frame))
+		d = tab.Add(&p, 1, 0)
+	}
+	if d == nil {
+		t.Fatal("got  nothing after the last fragment\nwant a datagram")
+	}
+	d.Decode(&p)
+	want := []netlayer.Way{{Kind: netlayer.WayVLAN, ID: 7}}
+	if got := p.Ways(); p.Stop != netlayer.OK || !slices.Equal(got, want) {
+		t.Errorf("got  %v, ways %v\nwant %v, ways %v", p.Stop, got, netlayer.OK, want)
 	}
 }
 

@@ -1,0 +1,68 @@
+package netlayer
+
+import "net/netip"
+
+// Way is one way into a packet: a tag, a label stack, a session or a tunnel.
+type Way struct {
+	Kind WayKind
+	// ID is the VLAN identifier, the PPPoE session, the label at the bottom of
+	// the MPLS stack, the GRE key (NVGRE: subnet in the upper 24 bits), the
+	// ERSPAN session, the VXLAN or Geneve network, the GTP-U endpoint; 0 if
+	// there is none.
+	ID uint32
+	// Src and Dst are the ends of a tunnel over IP, with ports if it is over
+	// UDP. They are not valid in the other kinds.
+	Src, Dst netip.AddrPort
+}
+
+// Ways is room for all the ways into one packet.
+type Ways [maxWays]Way
+
+// WayKind says what a Way is.
+type WayKind uint8
+
+// The kinds.
+const (
+	WayVLAN     WayKind = iota // IEEE 802.1Q, 802.1ad
+	WayPPPoE                   // RFC 2516
+	WayMPLS                    // RFC 3032, one for the whole stack
+	WayGRE                     // RFC 2784, RFC 2890, NVGRE (RFC 7637)
+	WayERSPAN                  // types I, II and III
+	WayVXLAN                   // RFC 7348
+	WayGeneve                  // RFC 8926
+	WayGTPU                    // 3GPP TS 29.281
+	WayIPinIP                  // RFC 2003, RFC 4213, RFC 2473: either version in either
+	NumWayKinds                // how many there are
+)
+
+var wayNames = [NumWayKinds]string{
+	"VLAN", "PPPoE", "MPLS", "GRE", "ERSPAN", "VXLAN", "Geneve", "GTP-U", "IP in IP",
+}
+
+func (k WayKind) String() string { return wayNames[k] }
+
+// Ways are the ways into p, outermost first: none if p.Outer was not set before
+// Decode. They are valid until what p.Outer points to is written again.
+func (p *Packet) Ways() []Way {
+	if p.Outer == nil {
+		return nil
+	}
+	return p.Outer[:p.Depth]
+}
+
+// enter notes one more way in and forgets the IP header around it. It says
+// TooDeep and returns false if the limit is reached. Everything that can lead
+// to a header like itself passes here, so that the walk ends.
+func (p *Packet) enter(k WayKind, id uint32) bool {
+	if p.Depth == maxWays {
+		p.Stop = TooDeep
+		return false
+	}
+	if p.Outer != nil {
+		p.Outer[p.Depth] = Way{Kind: k, ID: id, Src: p.Src, Dst: p.Dst}
+	}
+	p.Depth++
+	p.Src, p.Dst = netip.AddrPort{}, netip.AddrPort{}
+	p.Proto, p.TTL, p.IPID = 0, 0, 0
+	return true
+}
