@@ -116,15 +116,16 @@ func detailed(cur *dissect.Cursor) {
 // hasModBlock tells whether what is left starts with a mod block, whole or cut.
 // What is as long as the tail alone is the tail of a server that left it out.
 func hasModBlock(cur *dissect.Cursor) bool {
-	switch cur.LeftOnWire() {
+	n, b := cur.LeftOnWire(), cur.Peek(cur.Left())
+	switch n {
 	case 0, 1, 2, 1 + spectatorLen, 2 + spectatorLen:
 		return false
 	}
-	b := cur.Peek(cur.Left())
-	if off := skipText(b, modTexts); cur.Cut() || off >= 0 && len(b)-off >= modFixed {
+	off := skipText(b, modTexts)
+	if off >= 0 && len(b)-off >= modFixed || cur.Cut() && n >= modTexts+modFixed {
 		return true
 	}
-	return b[0] > 1 // text, cut by the sender; VAC is 0 or 1
+	return len(b) > 0 && b[0] > 1 // text, cut by the sender; VAC is 0 or 1
 }
 
 func modBlock(cur *dissect.Cursor) {
