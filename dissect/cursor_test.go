@@ -326,6 +326,7 @@ func TestRegistryRefusesDuplicates(t *testing.T) {
 // question that a reply answers.
 func TestBelieve(t *testing.T) {
 	request, reply := &Type{Name: "Q", Asks: AskRules}, &Type{Name: "R", Reply: true, Asks: AskRules}
+	notice := &Type{Name: "N", Notice: true}
 	d := &fake{Proto{Name: "t", Ports: []uint16{27015}, Types: []*Type{request}}}
 	other := &fake{Proto{Name: "o", Types: []*Type{request}}}
 	reg, err := NewRegistry(other, d)
@@ -346,6 +347,9 @@ func TestBelieve(t *testing.T) {
 		{"request to the port", Maybe, request, 1, 27015, FlowFacts{}, true},
 		{"request from the port", Maybe, request, 27015, 2, FlowFacts{}, false},
 		{"reply from the port", Maybe, reply, 27015, 2, FlowFacts{}, true},
+		{"notice from the port", Maybe, notice, 27015, 2, FlowFacts{}, true},
+		{"notice to the port", Maybe, notice, 1, 27015, FlowFacts{}, false},
+		{"notice in a flow that speaks it", Maybe, notice, 1, 2, FlowFacts{Proto: reg.FlowProto(d)}, true},
 		{"reply to the port", Maybe, reply, 1, 27015, FlowFacts{}, false},
 		{"flow speaks it", Maybe, request, 1, 2, FlowFacts{Proto: reg.FlowProto(d)}, true},
 		{"flow speaks another", Maybe, request, 1, 2, FlowFacts{Proto: reg.FlowProto(other)}, false},

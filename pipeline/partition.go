@@ -149,7 +149,7 @@ func (p *partition) message(s *source) verdict {
 	case v.Dissector == nil:
 		return unclaimed
 	case !p.reg.Believe(c, &v):
-		if !v.Type.Reply && s.set == nil {
+		if !v.Type.FromServer() && s.set == nil {
 			p.parked.keep(s)
 		}
 		return doubtful
@@ -178,7 +178,7 @@ func (p *partition) pick(c *dissect.Context, b []byte) dissect.Verdict {
 		if p.recall(c) {
 			v = p.reg.Pick(c, b)
 		}
-	case v.Type.Reply:
+	case v.Type.FromServer():
 		c.FromServer = p.flows.Get(c.Src, c.Dst.Addr())
 	default:
 		c.ToServer = p.flows.Get(c.Dst, c.Src.Addr())
@@ -205,7 +205,7 @@ func (p *partition) dissect(s *source, v *dissect.Verdict) {
 		m.Learn.Engine = s.set.Engine
 	}
 	server, client := s.dst, s.src
-	if v.Type.Reply {
+	if v.Type.FromServer() {
 		server, client = client, server
 	}
 	p.flows.Learn(server, client.Addr(), m.Learn)
@@ -244,7 +244,7 @@ func (p *partition) emit(s *source) {
 		out.buf = p.render.Append(out.buf, ev)
 	}
 	server, client := s.dst, s.src
-	if s.reply {
+	if s.reply || m.Type != nil && m.Type.Notice {
 		server, client = client, server
 	}
 	out.spans = append(out.spans, span{index: p.index, key: firstFrame(s), start: start, end: len(out.buf)})
