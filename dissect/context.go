@@ -16,6 +16,7 @@ const (
 	AskRules
 	AskChallenge
 	AskPing
+	AskServers // of a master server
 )
 
 // FlowFacts is what the messages between one server and one client showed so
@@ -42,7 +43,7 @@ type Context struct {
 
 // Flow is what is known of the flow that a message of type t belongs to.
 func (c *Context) Flow(t *Type) *FlowFacts {
-	if t.Reply {
+	if t.FromServer() {
 		return &c.FromServer
 	}
 	return &c.ToServer

@@ -143,6 +143,17 @@ func (c *Cursor) U16BE(d *Def) uint16 {
 	return v
 }
 
+// U24 reads a 24-bit number.
+func (c *Cursor) U24(d *Def) uint32 {
+	b := c.next(d, 3)
+	if b == nil {
+		return 0
+	}
+	v := uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16
+	c.add(d, 3, uint64(v))
+	return v
+}
+
 // U32 reads a 32-bit number.
 func (c *Cursor) U32(d *Def) uint32 {
 	b := c.next(d, 4)
@@ -226,6 +237,42 @@ func (c *Cursor) PString(d *Def) []byte {
 		return nil
 	}
 	return c.Span(d, 1, int(b[0])-1, 0)
+}
+
+// Word reads a Text behind the byte lead, which belongs to its extent, up to the
+// first of the bytes in stops, which does not, or to the end of the message. It
+// fails where lead is missing, and where the capture ends before the text does.
+func (c *Cursor) Word(d *Def, lead byte, stops string) []byte {
+	if c.failed || c.full() {
+		return nil
+	}
+	b := c.m.Data[c.off:]
+	if len(b) == 0 || b[0] != lead {
+		c.fail(d)
+		return nil
+	}
+	n := bytes.IndexAny(b[1:], stops)
+	if n < 0 {
+		n = len(b) - 1
+		if c.Cut() {
+			c.fail(d)
+			c.m.Fields[len(c.m.Fields)-1].Num = 1<<32 | uint64(n)
+			return nil
+		}
+	}
+	return c.Span(d, 1, n, 0)
+}
+
+// Derived adds a Text or Bytes that was decoded from bytes read before. It has no
+// extent of its own. value is copied.
+func (c *Cursor) Derived(d *Def, value []byte) {
+	if c.failed || c.full() {
+		return
+	}
+	m := c.m
+	f := c.add(d, 0, uint64(len(m.Aux))<<32|uint64(len(value)))
+	f.Flags |= Aux
+	m.Aux = append(m.Aux, value...)
 }
 
 // Span reads a Text or Bytes of n bytes that stands between skip bytes in front

@@ -70,6 +70,19 @@ func TestCursorValues(t *testing.T) {
 	}
 }
 
+func TestCursorOddWidths(t *testing.T) {
+	m, c := message([]byte("\x01\x02\x83\x69\x87\x04"), 0)
+	if got := c.U24(&defU64); got != 0x830201 || m.Fields[0].Len != 3 || m.Fields[0].Num != 0x830201 {
+		t.Errorf("U24: got %#x in %+v", got, m.Fields[0])
+	}
+	if got := c.U16BE(&defU16); got != 0x6987 {
+		t.Errorf("U16BE: got %#x", got)
+	}
+	if got := c.U24(&defU64); got != 0 || c.OK() || m.Status != Malformed {
+		t.Errorf("U24 of one byte: got %#x, %v", got, m.Status)
+	}
+}
+
 // What runs short is the capture's fault or the sender's, says where, and keeps
 // the bytes that are there.
 func TestCursorFails(t *testing.T) {
@@ -124,6 +137,63 @@ func TestLastTextEndsWithTheDatagram(t *testing.T) {
 	c.Done()
 	if f := m.Find(&defText); m.Status != Complete || f.Note == "" || f.Flags&Cut != 0 {
 		t.Errorf("got %v, note %q, flags %v", m.Status, f.Note, f.Flags)
+	}
+}
+
+func TestWord(t *testing.T) {
+	for _, tc := range []struct {
+		name, data string
+		wire       int
+		want       string
+		left       int
+		status     Status
+	}{
+		{"up to the next separator", `\key\value`, 0, "key", 6, Complete},
+		{"empty", `\\value`, 0, "", 6, Complete},
+		{"to the end", `\key`, 0, "key", 0, Complete},
+		{"to a line feed", "\\key\n", 0, "key", 1, Complete},
+		{"not UTF-8", "\\k\xff\xfey\\", 0, "k\xff\xfey", 1, Complete},
+		{"no separator in front", "key", 0, "", 0, Malformed},
+		{"nothing", "", 0, "", 0, Malformed},
+		{"cut by the capture", `\key`, 9, "", 0, Truncated},
+		{"end seen before the cut", `\key\`, 9, "key", 1, Complete},
+	} {
+		m, c := message([]byte(tc.data), tc.wire)
+		got := string(c.Word(&defText, '\\', "\\\n"))
+		if got != tc.want || c.Left() != tc.left || m.Status != tc.status {
+			t.Errorf("%s\ngot  %q, %d left, %v\nwant %q, %d left, %v", tc.name, got, c.Left(), m.Status, tc.want, tc.left, tc.status)
+		}
+		if f := m.Find(&defText); tc.status == Truncated && string(m.Bytes(f)) != "key" {
+			t.Errorf("%s\ngot  cut value %q\nwant %q", tc.name, m.Bytes(f), "key")
+		}
+		if f := m.Find(&defText); c.OK() && (string(m.Bytes(f)) != tc.want || int(f.Len) != 1+len(tc.want)) {
+			t.Errorf("%s\ngot  value %q of %d bytes\nwant %q of %d", tc.name, m.Bytes(f), f.Len, tc.want, 1+len(tc.want))
+		}
+	}
+}
+
+// What was decoded from other bytes has a value, and no extent.
+func TestDerived(t *testing.T) {
+	m, c := message([]byte(`\k\v`), 0)
+	all := c.Take(&defRaw, 4)
+	c.Push(&defList, 1)
+	c.Derived(&defText, all[1:2])
+	c.Derived(&defText, all[3:4])
+	c.Pop()
+	c.Done()
+	if m.Status != Complete || len(m.Fields) != 4 {
+		t.Fatalf("got %v, %d fields", m.Status, len(m.Fields))
+	}
+	for i, want := range []string{"k", "v"} {
+		f := &m.Fields[2+i]
+		if string(m.Bytes(f)) != want || f.Flags&Aux == 0 || f.Off != 4 || f.Len != 0 || f.Depth != 1 {
+			t.Errorf("got  %q in %+v\nwant %q", m.Bytes(f), f, want)
+		}
+	}
+	c.fail(&defU8)
+	c.Derived(&defText, all)
+	if len(m.Fields) != 4 {
+		t.Error("a failed cursor added a field")
 	}
 }
 
@@ -256,6 +326,7 @@ func TestRegistryRefusesDuplicates(t *testing.T) {
 // question that a reply answers.
 func TestBelieve(t *testing.T) {
 	request, reply := &Type{Name: "Q", Asks: AskRules}, &Type{Name: "R", Reply: true, Asks: AskRules}
+	notice := &Type{Name: "N", Notice: true}
 	d := &fake{Proto{Name: "t", Ports: []uint16{27015}, Types: []*Type{request}}}
 	other := &fake{Proto{Name: "o", Types: []*Type{request}}}
 	reg, err := NewRegistry(other, d)
@@ -276,6 +347,9 @@ func TestBelieve(t *testing.T) {
 		{"request to the port", Maybe, request, 1, 27015, FlowFacts{}, true},
 		{"request from the port", Maybe, request, 27015, 2, FlowFacts{}, false},
 		{"reply from the port", Maybe, reply, 27015, 2, FlowFacts{}, true},
+		{"notice from the port", Maybe, notice, 27015, 2, FlowFacts{}, true},
+		{"notice to the port", Maybe, notice, 1, 27015, FlowFacts{}, false},
+		{"notice in a flow that speaks it", Maybe, notice, 1, 2, FlowFacts{Proto: reg.FlowProto(d)}, true},
 		{"reply to the port", Maybe, reply, 1, 27015, FlowFacts{}, false},
 		{"flow speaks it", Maybe, request, 1, 2, FlowFacts{Proto: reg.FlowProto(d)}, true},
 		{"flow speaks another", Maybe, request, 1, 2, FlowFacts{Proto: reg.FlowProto(other)}, false},

@@ -59,12 +59,18 @@ type Type struct {
 	Name  string // "S2A_INFO_SRC"
 	Doc   string
 	Reply bool
+	// Notice marks a one-way message that the server sends: nobody asked for it,
+	// so its direction is that of a request, but the server is its source.
+	Notice bool
 	// Asks names what a request asks for or what a reply gives; a weak reply is
 	// believed when its flow asked for it.
 	Asks Asked
 	// Summary lists the fields of the one-line rendering.
 	Summary []*Def
 }
+
+// FromServer tells whether servers send messages of this type.
+func (t *Type) FromServer() bool { return t.Reply || t.Notice }
 
 // Proto is everything static about a protocol.
 type Proto struct {

@@ -123,7 +123,7 @@ func (r *Registry) Believe(c *Context, v *Verdict) bool {
 		return v.Conf > Maybe
 	}
 	server := c.Dst.Port()
-	if v.Type.Reply {
+	if v.Type.FromServer() {
 		server = c.Src.Port()
 	}
 	flow := c.Flow(v.Type)

@@ -73,6 +73,7 @@ func (p *partition) unpark(s *source, t *dissect.Type) {
 		v := p.reg.Pick(&p.ctx, q.data)
 		if v.Dissector != nil && !v.Type.Reply && v.Type.Asks&t.Asks != 0 {
 			v.Conf, v.Why = dissect.Likely, "its reply came"
+			p.n.unbelieved-- // it was counted when it came
 			p.dissect(&q, &v)
 		}
 	}

@@ -152,7 +152,7 @@ func (p *partition) message(s *source) verdict {
 	case v.Dissector == nil:
 		return unclaimed
 	case !p.reg.Believe(c, &v):
-		if !v.Type.Reply && s.set == nil {
+		if !v.Type.FromServer() && s.set == nil {
 			p.parked.keep(s)
 		}
 		return doubtful
@@ -181,7 +181,7 @@ func (p *partition) pick(c *dissect.Context, b []byte) dissect.Verdict {
 		if p.recall(c) {
 			v = p.reg.Pick(c, b)
 		}
-	case v.Type.Reply:
+	case v.Type.FromServer():
 		c.FromServer = p.flows.Get(c.Src, c.Dst.Addr())
 	default:
 		c.ToServer = p.flows.Get(c.Dst, c.Src.Addr())
@@ -208,7 +208,7 @@ func (p *partition) dissect(s *source, v *dissect.Verdict) {
 		m.Learn.Engine, m.Learn.Proven = s.set.Engine, !inferred(s.set)
 	}
 	server, client := s.dst, s.src
-	if v.Type.Reply {
+	if v.Type.FromServer() {
 		server, client = client, server
 	}
 	p.flows.Learn(server, client.Addr(), m.Learn)
@@ -245,7 +245,7 @@ func (p *partition) emit(s *source) {
 		seg.buf = p.render.Append(seg.buf, ev)
 	}
 	server, client := s.dst, s.src
-	if s.reply {
+	if s.reply || m.Type != nil && m.Type.Notice {
 		server, client = client, server
 	}
 	seg.spans = append(seg.spans, span{index: p.index, part: p.number, message: true, key: firstFrame(s),

@@ -6,6 +6,7 @@ import (
 	"qsniff/dissect"
 	"qsniff/dissect/a2s"
 	"qsniff/dissect/goldsrc"
+	"qsniff/dissect/master"
 )
 
 // All returns every dissector. Of two that are equally sure the first is taken:
@@ -16,5 +17,6 @@ func All() []dissect.Dissector {
 	return []dissect.Dissector{
 		goldsrc.New(source),
 		source,
+		master.New(),
 	}
 }

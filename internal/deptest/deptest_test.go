@@ -35,6 +35,7 @@ var allowed = map[string][]string{
 	"dissect":           {},
 	"dissect/a2s":       {"dissect"},
 	"dissect/goldsrc":   {"dissect"},
+	"dissect/master":    {"dissect"},
 	"dissect/protocols": {"dissect/..."},
 	"track":             {"dissect", "netlayer"},
 	"report":            {"track"},

@@ -1,0 +1,72 @@
+package master
+
+import "qsniff/dissect"
+
+// The framing.
+var (
+	defHeader = dissect.Def{Name: "master.header", Label: "header", Kind: dissect.Int, Flags: dissect.Framing,
+		Values: dissect.HeaderName, Doc: "-1: a message in one datagram; most messages to a master have none"}
+	defOpcode = dissect.Def{Name: "master.opcode", Label: "opcode", Kind: dissect.Char, Flags: dissect.Framing,
+		Doc: "what kind of message follows"}
+	defForm = dissect.Def{Name: "master.form", Label: "form", Kind: dissect.Uint, Flags: dissect.Framing | dissect.Hex,
+		Values: formName, Doc: "the byte behind the opcode: which form of the message this is"}
+	defTerminator = dissect.Def{Name: "master.terminator", Label: "terminator", Kind: dissect.Bytes, Flags: dissect.Framing,
+		Doc: "line feed or NUL at the end of a message"}
+)
+
+// The questions of clients.
+var (
+	defRegion = dissect.Def{Name: "master.query.region", Label: "region", Kind: dissect.Uint, Flags: dissect.Hex,
+		Values: regionName, Doc: "part of the world whose servers are asked for"}
+	defSeed = dissect.Def{Name: "master.query.seed", Label: "seed", Kind: dissect.Text,
+		Doc: "0.0.0.0:0 for the first page, then the last address of the page before"}
+	defFilter = dissect.Def{Name: "master.query.filter", Label: "filter", Kind: dissect.Text,
+		Doc: "what servers must be like, as it was sent: \\key\\value, repeated"}
+	defConditions = dissect.Def{Name: "master.query.conditions", Label: "conditions", Kind: dissect.List,
+		Doc: "the filter, taken apart"}
+	defCondition = dissect.Def{Name: "master.query.conditions.condition", Label: "condition", Kind: dissect.Group,
+		Doc: "one pair of the filter"}
+	defKey   = dissect.Def{Name: "master.query.conditions.key", Label: "key", Kind: dissect.Text, Doc: "what is compared"}
+	defValue = dissect.Def{Name: "master.query.conditions.value", Label: "value", Kind: dissect.Text, Doc: "what it must be"}
+	defGroup = dissect.Def{Name: "master.query.conditions.group", Label: "group", Kind: dissect.Text,
+		Doc: "the word of the group that negates this pair: nand or nor"}
+)
+
+// The lists of servers.
+var (
+	defNext = dissect.Def{Name: "master.list.next", Label: "next", Kind: dissect.Uint, Flags: dissect.Hex,
+		Doc: "older lists: tag that asks for the next page; 0 begins and ends a list"}
+	defKeyMark = dissect.Def{Name: "master.list.key_mark", Label: "key follows", Kind: dissect.Uint,
+		Flags: dissect.Framing | dissect.Hex, Doc: "Xash3D: 0x7f in front of the key"}
+	defListKey = dissect.Def{Name: "master.list.key", Label: "key", Kind: dissect.Uint, Flags: dissect.Hex,
+		Doc: "Xash3D: number from the filter's key, sent back"}
+	defReserved = dissect.Def{Name: "master.list.reserved", Label: "reserved", Kind: dissect.Uint, Flags: dissect.Framing,
+		Doc: "Xash3D: a byte behind the key, without a meaning"}
+	defServers = dissect.Def{Name: "master.list.servers", Label: "servers", Kind: dissect.List,
+		Doc: "addresses of servers, and the end mark 0.0.0.0:0 if this page has it"}
+	defServer = dissect.Def{Name: "master.list.servers.server", Label: "server", Kind: dissect.Addr,
+		Doc: "address and port of a server"}
+)
+
+// What game servers and masters say to each other.
+var (
+	defChallenge = dissect.Def{Name: "master.challenge", Label: "challenge", Kind: dissect.Uint, Flags: dissect.Hex,
+		Doc: "number that proves an address; a heartbeat carries it as text"}
+	defEcho = dissect.Def{Name: "master.echo", Label: "echo", Kind: dissect.Uint, Flags: dissect.Hex,
+		Doc: "Xash3D: the number that the server joined with, sent back"}
+	defPairs = dissect.Def{Name: "master.pairs", Label: "pairs", Kind: dissect.List, Doc: "what the server says about itself"}
+	defPair  = dissect.Def{Name: "master.pairs.pair", Label: "pair", Kind: dissect.Group, Doc: "a name and its value"}
+	defName  = dissect.Def{Name: "master.pairs.name", Label: "name", Kind: dissect.Text, Doc: "name of a property"}
+	defWhat  = dissect.Def{Name: "master.pairs.value", Label: "value", Kind: dissect.Text, Doc: "its value"}
+	defAddr  = dissect.Def{Name: "master.address", Label: "address", Kind: dissect.Text,
+		Doc: "client that the server should contact, so that its router lets the client in"}
+	defText = dissect.Def{Name: "master.text", Label: "text", Kind: dissect.Text,
+		Doc: "lines of an old heartbeat: numbers whose order is not documented"}
+)
+
+var defs = []*dissect.Def{
+	&defHeader, &defOpcode, &defForm, &defTerminator,
+	&defRegion, &defSeed, &defFilter, &defConditions, &defCondition, &defKey, &defValue, &defGroup,
+	&defNext, &defKeyMark, &defListKey, &defReserved, &defServers, &defServer,
+	&defChallenge, &defEcho, &defPairs, &defPair, &defName, &defWhat, &defAddr, &defText,
+}

@@ -1,0 +1,158 @@
+package master
+
+import "bytes"
+
+// scanner takes a filter apart, one pair a step.
+type scanner struct {
+	rest       []byte
+	key, value []byte
+	group      []byte // word of the group that this pair is negated by; nil: none
+	note       string // what is odd about the value; a constant
+	glued      bool   // the separator in front of the key is missing
+
+	word []byte // of the open group
+	left int    // pairs that still belong to it
+}
+
+// next steps to the next pair, and reports false behind the last.
+func (s *scanner) next() bool {
+	if len(s.rest) == 0 {
+		return false
+	}
+	s.note, s.glued = "", s.rest[0] != separator
+	s.key = s.piece()
+	if n := groupWord(s.key); s.glued && n > 0 && n < len(s.key) && allDigits(s.key[n:]) {
+		s.key, s.value = s.key[:n], s.key[n:]
+	} else {
+		s.readValue()
+	}
+	s.group = nil
+	if s.left > 0 {
+		s.group = s.word
+		s.left--
+	}
+	if n := groupWord(s.key); n > 0 && n == len(s.key) {
+		s.open()
+	}
+	return true
+}
+
+// count is how many pairs are left.
+func (s scanner) count() int {
+	n := 0
+	for s.next() {
+		n++
+	}
+	return n
+}
+
+// piece cuts off what stands before the next separator, without the separator in
+// front of it.
+func (s *scanner) piece() []byte {
+	b := s.rest
+	if b[0] == separator {
+		b = b[1:]
+	}
+	i := bytes.IndexByte(b, separator)
+	if i < 0 {
+		i = len(b)
+	}
+	s.rest = b[i:]
+	return b[:i]
+}
+
+func (s *scanner) readValue() {
+	s.value = nil
+	if len(s.rest) == 0 {
+		s.note = "value missing"
+		return
+	}
+	text := s.rest[1:]
+	s.value = s.piece()
+	if i := gluedWord(s.value, s.rest); i > 0 {
+		s.value, s.rest = text[:i], text[i:]
+	}
+}
+
+// open begins the group whose word and count are the pair at hand.
+func (s *scanner) open() {
+	const digits = 4 // more pairs than a datagram holds need five
+	if len(s.value) > digits || !allDigits(s.value) {
+		s.note = "not a number of pairs"
+		return
+	}
+	s.word, s.left = s.key, 0
+	for _, x := range s.value {
+		s.left = s.left*10 + int(x-'0')
+	}
+}
+
+// meaning says what the pair asks for.
+func (s *scanner) meaning() string {
+	switch {
+	case s.glued:
+		return "separator in front of it missing"
+	case groupWord(s.key) != len(s.key):
+		return keyMeaning(s.key)
+	case bytes.HasSuffix(s.key, []byte("and")):
+		return "leaves out servers that match all of the next pairs"
+	}
+	return "leaves out servers that match any of the next pairs"
+}
+
+// groupWord returns the length of the group word that b starts with, 0 if none:
+// a negation, or its old spelling.
+func groupWord(b []byte) int {
+	for _, w := range [...]string{"nand", "nor", "and", "or"} {
+		if len(b) >= len(w) && string(b[:len(w)]) == w {
+			return len(w)
+		}
+	}
+	return 0
+}
+
+// gluedWord returns where in value a group word stands whose separator is
+// missing, 0 if none does: "240nand" in front of "\2", or "240nand2". rest is
+// what follows value. Old spellings were never seen like this, and "or" ends
+// too many honest words.
+func gluedWord(value, rest []byte) int {
+	end := len(value)
+	for end > 0 && isDigit(value[end-1]) {
+		end--
+	}
+	i := end
+	switch {
+	case bytes.HasSuffix(value[:end], []byte("nand")):
+		i -= len("nand")
+	case bytes.HasSuffix(value[:end], []byte("nor")):
+		i -= len("nor")
+	default:
+		return 0
+	}
+	if len(rest) == 0 {
+		return 0
+	}
+	if end < len(value) {
+		return i
+	}
+	n := 1
+	for n < len(rest) && isDigit(rest[n]) {
+		n++
+	}
+	if n > 1 && (n == len(rest) || rest[n] == separator) {
+		return i
+	}
+	return 0
+}
+
+func isDigit(x byte) bool { return x >= '0' && x <= '9' }
+
+// allDigits tells whether b is a decimal number.
+func allDigits(b []byte) bool {
+	for _, x := range b {
+		if !isDigit(x) {
+			return false
+		}
+	}
+	return len(b) > 0
+}

@@ -1,0 +1,51 @@
+package master
+
+import (
+	"bytes"
+
+	"qsniff/dissect"
+)
+
+// separator stands in front of every name and value of an infostring.
+const separator = '\\'
+
+// challengeLen is the length of a challenge: an opaque 32-bit number.
+const challengeLen = 4
+
+// join reads the body of S2M_JOIN. Xash3D adds a number of its own, which the
+// master must bring back.
+func join(cur *dissect.Cursor) {
+	if b := cur.Peek(1); len(b) == 1 && b[0] == formXash {
+		cur.U8(&defForm)
+		cur.U32(&defChallenge)
+		return
+	}
+	terminator(cur)
+}
+
+// challenge reads the body of M2A_CHALLENGE.
+func challenge(cur *dissect.Cursor) {
+	cur.U8(&defForm)
+	cur.U32(&defChallenge)
+	if cur.LeftOnWire() >= challengeLen {
+		cur.U32(&defEcho)
+	}
+}
+
+// heartbeat reads the body of S2M_HEARTBEAT2: an infostring that ends with a line
+// feed. A value may end with the datagram.
+func heartbeat(cur *dissect.Cursor) {
+	cur.U8(&defForm)
+	rest := cur.Peek(cur.Left())
+	cur.Push(&defPairs, (bytes.Count(rest, []byte{separator})+1)/2)
+	for i := 0; cur.OK() && startsPair(cur.Peek(1)); i++ {
+		cur.Push(&defPair, i)
+		cur.Word(&defName, separator, "\\\n\x00")
+		cur.Word(&defWhat, separator, "\\\n\x00")
+		cur.Pop()
+	}
+	cur.Pop()
+	terminator(cur)
+}
+
+func startsPair(b []byte) bool { return len(b) == 1 && b[0] == separator }

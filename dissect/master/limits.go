@@ -1,0 +1,14 @@
+package master
+
+const (
+	// fullPage is how many entries a page has that the master filled: 1,392
+	// bytes. A shorter one without the end mark is worth a word.
+	fullPage = 231
+
+	// filterMost is the longest filter that masters are known to take, in bytes.
+	filterMost = 190
+
+	// oldHeartbeatMost bounds what may be taken for a WON heartbeat: a few
+	// numbers. It has little structure else.
+	oldHeartbeatMost = 256
+)

@@ -1,0 +1,91 @@
+package master
+
+import (
+	"bytes"
+
+	"qsniff/dissect"
+	"qsniff/finding"
+)
+
+// The lengths of an entry: an address and its big-endian port.
+const (
+	entryV4 = 6
+	entryV6 = 18
+)
+
+const (
+	tagLen = 4 // of the tag in a reply
+	keyLen = 6 // mark, key, reserved byte
+
+	keyMark = 0x7F
+)
+
+// batch reads the body of A2M_GET_SERVERS_BATCH: a tag of three bytes, of which
+// replies have four.
+func batch(cur *dissect.Cursor) {
+	if cur.LeftOnWire() == tagLen {
+		cur.U32(&defNext)
+		return
+	}
+	cur.U24(&defNext)
+}
+
+// page reads the body of M2A_SERVER_BATCH.
+func page(c *dissect.Context, cur *dissect.Cursor) {
+	if cur.U8(&defForm) == formTag {
+		if next := cur.U32(&defNext); next == 0 {
+			cur.Note("the list ends here")
+		} else {
+			cur.Note("tag of the next page")
+		}
+		servers(cur, entryV4)
+		return
+	}
+	if cur.Cut() && cur.Left() == 0 {
+		return // a key or a list: not to be told
+	}
+	if hasKey(cur.Peek(keyLen)) {
+		cur.U8(&defKeyMark)
+		cur.U32(&defListKey)
+		cur.U8(&defReserved)
+	}
+	size := entryLen(isV6(c), cur.LeftOnWire())
+	at := cur.Fields()
+	n, ended := servers(cur, size)
+	if cur.OK() && !cur.Cut() && !ended && n < fullPage {
+		cur.ExpertAt(&codeChain, finding.Chat, at, uint64(n), 0)
+	}
+}
+
+// hasKey tells whether a list begins with Xash3D's key. 7F also begins the
+// loopback addresses that a master on one machine lists: 127.0.x.x is taken for
+// one of these.
+func hasKey(b []byte) bool {
+	return len(b) > 0 && b[0] == keyMark && !bytes.HasPrefix(b, []byte{keyMark, 0})
+}
+
+// entryLen tells by the master's own address how long entries are; a list of n
+// bytes that only short ones fill has short ones.
+func entryLen(v6 bool, n int) int {
+	if v6 && (n%entryV6 == 0 || n%entryV4 != 0) {
+		return entryV6
+	}
+	return entryV4
+}
+
+// servers reads entries of size bytes to the end of the message, and tells how
+// many there were and whether the end mark was among them. Port 0 is the mark;
+// masters send it with an address of zeros. Clients stop there, so what follows
+// is not seen by them.
+func servers(cur *dissect.Cursor, size int) (n int, ended bool) {
+	cur.Push(&defServers, cur.LeftOnWire()/size)
+	for ; cur.OK() && cur.Left() > 0; n++ {
+		b := cur.Addr(&defServer, size)
+		if len(b) == size && b[size-2] == 0 && b[size-1] == 0 {
+			cur.Note("end of the list")
+			ended = true
+		}
+	}
+	cur.Pop()
+	return n, ended
+}

@@ -1,0 +1,223 @@
+package master
+
+import (
+	"bytes"
+
+	"qsniff/dissect"
+	"qsniff/internal/splithdr"
+)
+
+// The opcodes: the first byte, or the byte behind FF FF FF FF.
+const (
+	opQuery      = '1'
+	opBatch      = 'e'
+	opServers    = 'c' // also M2S_NAT_CONNECT, with a space behind it
+	opCheckMD5   = 'M'
+	opPage       = 'f'
+	opOldPage    = 'd'
+	opValidMD5   = 'N'
+	opJoin       = 'q'
+	opHeartbeat2 = '0'
+	opHeartbeat  = 'a'
+	opShutdown   = 'b'
+	opChallenge  = 's'
+	opRestart    = 'O'
+)
+
+// The message types.
+var (
+	typeQuery = dissect.Type{Name: "A2M_GET_SERVERS_BATCH2", Asks: dissect.AskServers,
+		Doc:     "asks for a page of servers that match a filter",
+		Summary: []*dissect.Def{&defRegion, &defNext, &defSeed, &defFilter}}
+	typeBatch = dissect.Type{Name: "A2M_GET_SERVERS_BATCH", Asks: dissect.AskServers,
+		Doc: "asks for a page of servers; obsolete", Summary: []*dissect.Def{&defNext}}
+	typeServers = dissect.Type{Name: "A2M_GET_SERVERS", Asks: dissect.AskServers,
+		Doc: "asks for all servers; obsolete"}
+	typeCheckMD5 = dissect.Type{Name: "C2M_CHECKMD5", Asks: dissect.AskChallenge,
+		Doc: "asks whether the client is current; obsolete"}
+	typeJoin = dissect.Type{Name: "S2M_JOIN", Asks: dissect.AskChallenge,
+		Doc: "a server asks for the challenge of its heartbeat", Summary: []*dissect.Def{&defChallenge}}
+	typeHeartbeat2 = dissect.Type{Name: "S2M_HEARTBEAT2", Doc: "a server says that it runs, and what",
+		Summary: []*dissect.Def{&defPairs}}
+	typeHeartbeat = dissect.Type{Name: "S2M_HEARTBEAT", Doc: "a server says that it runs; obsolete",
+		Summary: []*dissect.Def{&defText}}
+	typeShutdown = dissect.Type{Name: "S2M_SHUTDOWN", Doc: "a server says that it ends"}
+
+	typePage = dissect.Type{Name: "M2A_SERVER_BATCH", Reply: true, Asks: dissect.AskServers,
+		Doc: "a page of servers", Summary: []*dissect.Def{&defServers, &defNext, &defListKey}}
+	typeOldPage = dissect.Type{Name: "M2A_SERVERS", Reply: true, Asks: dissect.AskServers,
+		Doc: "all servers; obsolete, as QuakeWorld has it", Summary: []*dissect.Def{&defServers}}
+	typeValidMD5 = dissect.Type{Name: "M2C_ISVALIDMD5", Reply: true, Asks: dissect.AskChallenge,
+		Doc: "whether the client is current; obsolete", Summary: []*dissect.Def{&defChallenge}}
+	typeChallenge = dissect.Type{Name: "M2A_CHALLENGE", Reply: true, Asks: dissect.AskChallenge,
+		Doc: "the number that a heartbeat must carry", Summary: []*dissect.Def{&defChallenge, &defEcho}}
+	typeRestart = dissect.Type{Name: "M2S_REQUESTRESTART", Notice: true,
+		Doc: "the server is out of date and should restart", Summary: []*dissect.Def{&defChallenge}}
+	typeNAT = dissect.Type{Name: "M2S_NAT_CONNECT", Notice: true,
+		Doc: "a client waits at this address for a packet of the server", Summary: []*dissect.Def{&defAddr}}
+)
+
+var proto = dissect.Proto{
+	Name: "master",
+	Doc:  "lists of servers and the heartbeats that fill them: Steam, WON and Xash3D master servers",
+	Types: []*dissect.Type{&typeQuery, &typeBatch, &typeServers, &typeCheckMD5, &typeJoin, &typeHeartbeat2,
+		&typeHeartbeat, &typeShutdown, &typePage, &typeOldPage, &typeValidMD5, &typeChallenge, &typeRestart, &typeNAT},
+	Defs:  defs,
+	Codes: codes,
+	Ports: []uint16{27010, 27011, 27012, 27013},
+}
+
+// Dissector reads the messages of master servers. It has no state.
+type Dissector struct{}
+
+// New returns the dissector.
+func New() *Dissector { return &Dissector{} }
+
+// Proto describes the protocol.
+func (*Dissector) Proto() *dissect.Proto { return &proto }
+
+var oobMark = []byte{0xff, 0xff, 0xff, 0xff}
+
+// identify returns the type that the opcode of b stands for, nil if none, and
+// the offset of the opcode.
+func identify(b []byte) (t *dissect.Type, at int) {
+	if bytes.HasPrefix(b, oobMark) {
+		return fromMaster(b[len(oobMark):]), len(oobMark)
+	}
+	if len(b) == 0 {
+		return nil, 0
+	}
+	switch b[0] {
+	case opQuery:
+		return &typeQuery, 0
+	case opBatch:
+		return &typeBatch, 0
+	case opServers:
+		return &typeServers, 0
+	case opCheckMD5:
+		return &typeCheckMD5, 0
+	case opJoin:
+		return &typeJoin, 0
+	case opHeartbeat2:
+		return &typeHeartbeat2, 0
+	case opHeartbeat:
+		return &typeHeartbeat, 0
+	case opShutdown:
+		return &typeShutdown, 0
+	}
+	return nil, 0
+}
+
+// fromMaster returns the type of what follows FF FF FF FF: mostly a master's,
+// and the two questions that clients send with it.
+func fromMaster(b []byte) *dissect.Type {
+	if len(b) == 0 {
+		return nil
+	}
+	switch b[0] {
+	case opPage:
+		return &typePage
+	case opOldPage:
+		return &typeOldPage
+	case opValidMD5:
+		return &typeValidMD5
+	case opChallenge:
+		return &typeChallenge
+	case opRestart:
+		return &typeRestart
+	case opServers:
+		if len(b) > 1 && b[1] == ' ' {
+			return &typeNAT
+		}
+		return &typeServers
+	case opQuery:
+		return &typeQuery
+	}
+	return nil
+}
+
+// Probe judges b by its structure. Masters neither split nor join, and the
+// messages of one to four bytes say too little to be believed alone.
+func (*Dissector) Probe(c *dissect.Context, b []byte) (dissect.Confidence, *dissect.Type) {
+	t, at := identify(b)
+	if t == nil || c.FromSplit != splithdr.None {
+		return dissect.No, nil
+	}
+	p := probe{b: b[at+1:], cut: c.Wire > len(b), length: max(c.Wire, len(b)) - at - 1, v6: isV6(c)}
+	return p.judge(t), t
+}
+
+// isV6 tells whether the message comes from an IPv6 master, whose lists have
+// IPv6 addresses.
+func isV6(c *dissect.Context) bool {
+	a := c.Src.Addr()
+	return a.Is6() && !a.Is4In6()
+}
+
+// Dissect fills m with the message in b.
+func (*Dissector) Dissect(c *dissect.Context, b []byte, m *dissect.Message) {
+	cur := m.Cursor(c)
+	t, at := identify(b)
+	if at > 0 || bytes.HasPrefix(oobMark, b) {
+		cur.I32(&defHeader)
+		if t == &typeQuery {
+			cur.Note("masters expect the query without it")
+		}
+	}
+	cur.U8(&defOpcode)
+	if t != nil {
+		m.Type = t
+		cur.Note(t.Name)
+		body(c, cur, t)
+	}
+	cur.Done()
+	if t != nil && !t.FromServer() {
+		m.Learn.Asked = t.Asks
+	}
+}
+
+// body reads what follows the opcode.
+func body(c *dissect.Context, cur *dissect.Cursor, t *dissect.Type) {
+	switch t {
+	case &typeQuery:
+		query(cur)
+	case &typeBatch:
+		batch(cur)
+	case &typePage:
+		page(c, cur)
+	case &typeOldPage:
+		cur.U8(&defForm)
+		servers(cur, entryV4)
+	case &typeCheckMD5:
+		cur.U8(&defForm)
+	case &typeValidMD5:
+		cur.U8(&defForm)
+		cur.U32(&defChallenge)
+	case &typeJoin:
+		join(cur)
+	case &typeHeartbeat2:
+		heartbeat(cur)
+	case &typeHeartbeat:
+		cur.Word(&defText, '\n', "\x00")
+		terminator(cur)
+	case &typeServers, &typeShutdown:
+		terminator(cur)
+	case &typeChallenge:
+		challenge(cur)
+	case &typeRestart:
+		cur.U32(&defChallenge)
+	case &typeNAT:
+		cur.Word(&defAddr, ' ', "\n\x00")
+		terminator(cur)
+	}
+}
+
+// terminator reads line feeds and NULs, if nothing else is left.
+func terminator(cur *dissect.Cursor) {
+	for _, x := range cur.Peek(cur.Left()) {
+		if x != '\n' && x != '\r' && x != 0 {
+			return
+		}
+	}
+	cur.Rest(&defTerminator)
+}

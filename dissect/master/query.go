@@ -1,0 +1,61 @@
+package master
+
+import "qsniff/dissect"
+
+// startLen is the length of the start number that the older query has in place
+// of region and seed.
+const startLen = 4
+
+// query reads the body of A2M_GET_SERVERS_BATCH2.
+func query(cur *dissect.Cursor) {
+	if isOldQuery(cur.Peek(cur.Left())) {
+		cur.U32(&defNext)
+	} else {
+		cur.U8(&defRegion)
+		cur.CString(&defSeed)
+	}
+	if cur.LeftOnWire() == 0 {
+		cur.Note("no filter follows")
+		return
+	}
+	filter := cur.LastCString(&defFilter)
+	if len(filter) > filterMost {
+		cur.Note("longer than masters are known to take")
+	}
+	conditions(cur, filter)
+}
+
+// isOldQuery tells the form with a start number: behind four bytes stands the
+// filter, or nothing. A seed begins with a digit; an empty one has the filter
+// right behind its NUL.
+func isOldQuery(b []byte) bool {
+	switch {
+	case len(b) < startLen, b[1] == 0 && b[2] == separator:
+		return false
+	case len(b) == startLen:
+		return !isDigit(b[1])
+	}
+	return b[startLen] == separator
+}
+
+// conditions lists the pairs of a filter. All bytes of it are in the field of the
+// filter, so these are derived.
+func conditions(cur *dissect.Cursor, filter []byte) {
+	s := scanner{rest: filter}
+	cur.Push(&defConditions, s.count())
+	for i := 0; cur.OK() && s.next(); i++ {
+		cur.Push(&defCondition, i)
+		cur.Derived(&defKey, s.key)
+		cur.Note(s.meaning())
+		cur.Derived(&defValue, s.value)
+		cur.Note(s.note)
+		if s.group != nil {
+			cur.Derived(&defGroup, s.group)
+		}
+		if s.left > 0 && len(s.rest) == 0 {
+			cur.Note("fewer pairs follow than the group announces")
+		}
+		cur.Pop()
+	}
+	cur.Pop()
+}
