@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"net/netip"
+
 	"qsniff/capture"
 	"qsniff/netlayer"
 	"qsniff/reassembly"
@@ -19,6 +21,7 @@ type kind uint8
 const (
 	datagram  kind = iota // a whole UDP datagram, or what the capture kept of it
 	abandoned             // the leading run of an IP datagram whose other fragments are missing
+	quoted                // a datagram that an ICMP error quotes; the error is in icmp
 	tick                  // time passed
 	end                   // no packet follows
 )
@@ -36,6 +39,15 @@ type item struct {
 	age    int64              // what tables age by: never goes back
 	pieces []reassembly.Piece // of a datagram joined from fragments
 	why    string             // of an abandoned one: what became of the rest
+	ways   []netlayer.Way     // around the packet, outermost first
+	icmp   icmp               // of a quoted one
+}
+
+// icmp is an ICMP error: who sent it and what it says.
+type icmp struct {
+	from       netip.Addr
+	reason     netlayer.Reason
+	kind, code uint8
 }
 
 // batch carries packets from the reader to the workers, which read it only.
@@ -43,6 +55,7 @@ type batch struct {
 	raw    capture.Batch
 	items  []item
 	joined arena
+	ways   []netlayer.Way
 	totals readerTotals // of the reader, behind this batch
 	err    error        // why this is the last batch: io.EOF or damage
 }
@@ -55,12 +68,23 @@ func (b *batch) reset() {
 	b.raw.Reset()
 	b.items = b.items[:0]
 	b.joined.reset()
+	b.ways = b.ways[:0]
 	b.err = nil
 }
 
-// give hands it to the partition of its ends.
+// give hands it to the partition of its ends, with a copy of the ways around it.
 func (b *batch) give(it item) {
 	it.part = it.Partition()
+	b.keep(it)
+}
+
+func (b *batch) keep(it item) {
+	if ways := it.Ways(); len(ways) > 0 {
+		start := len(b.ways)
+		b.ways = append(b.ways, ways...)
+		it.ways = b.ways[start:len(b.ways):len(b.ways)]
+	}
+	it.Outer = nil // it is overwritten by the next packet
 	b.items = append(b.items, it)
 }
 

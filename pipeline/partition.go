@@ -7,6 +7,7 @@ import (
 	"qsniff/dissect"
 	"qsniff/finding"
 	"qsniff/internal/splithdr"
+	"qsniff/netlayer"
 	"qsniff/reassembly"
 	"qsniff/reassembly/split"
 	"qsniff/render"
@@ -29,6 +30,7 @@ type partition struct {
 	index  int32 // of the item at work
 	nanos  int64 // its time stamp
 	shift  int64 // from the time that tables age by to time stamps
+	ways   []netlayer.Way
 
 	msg    dissect.Message
 	ctx    dissect.Context
@@ -36,6 +38,10 @@ type partition struct {
 	info   render.Split
 	part   split.Fragment
 	frames []uint64
+	via    []render.Way
+	record render.Record
+	expert finding.Expert
+	detail []byte
 
 	n totals
 }
@@ -45,6 +51,7 @@ type totals struct {
 	unknown      uint64 // datagrams that no protocol claims
 	unbelieved   uint64 // weak ones without a second witness
 	game         uint64 // split messages that are game traffic
+	icmp         uint64 // ICMP errors about something else
 	flowsEvicted uint64
 	split        split.Counters
 }
@@ -66,12 +73,14 @@ func newPartition(number int, cfg *Config, size float64) *partition {
 
 // do does one item; what it makes of it goes to seg.
 func (p *partition) do(index int32, it *item, seg *segment) {
-	p.seg, p.index, p.nanos, p.shift = seg, index, it.nanos, it.nanos-it.age
+	p.seg, p.index, p.nanos, p.shift, p.ways = seg, index, it.nanos, it.nanos-it.age, it.ways
 	switch it.kind {
 	case tick:
 		p.split.Tick(it.age)
 	case end:
 		p.split.Flush(it.age)
+	case quoted:
+		p.quoted(it)
 	default:
 		p.datagram(it)
 	}
@@ -94,6 +103,7 @@ type source struct {
 	nanos    int64
 	pieces   int // fragments of IP it came in
 	set      *split.Set
+	ways     []netlayer.Way // around the packet that completed it
 	reply    bool
 	fragment bool   // what is missing will not come
 	why      string // and what became of it
@@ -107,7 +117,7 @@ func (p *partition) datagram(it *item) {
 		return
 	}
 	s := source{src: it.Src, dst: it.Dst, data: it.Payload, run: len(it.Payload), wire: it.Wire,
-		frame: it.frame, nanos: it.nanos, pieces: len(it.pieces), fragment: it.kind == abandoned, why: it.why}
+		frame: it.frame, nanos: it.nanos, pieces: len(it.pieces), fragment: it.kind == abandoned, why: it.why, ways: it.ways}
 	s.frames = p.framesOf(it.pieces)
 	switch p.message(&s) {
 	case unclaimed:
@@ -242,6 +252,7 @@ func (p *partition) emit(s *source) {
 		if s.set != nil {
 			ev.Split = p.splitInfo(s.set)
 		}
+		ev.Ways = p.waysOf(s.ways)
 		seg.buf = p.render.Append(seg.buf, ev)
 	}
 	server, client := s.dst, s.src
@@ -252,6 +263,18 @@ func (p *partition) emit(s *source) {
 		start: start, end: len(seg.buf),
 		fact: track.Fact{Frame: s.frame, Nanos: s.nanos, Server: server, Client: client,
 			Proto: m.Proto, Type: m.Type, Status: m.Status, Bytes: uint32(m.Wire)}})
+}
+
+func (p *partition) waysOf(ways []netlayer.Way) []render.Way {
+	if len(ways) == 0 {
+		return nil
+	}
+	p.via = p.via[:0]
+	for i := range ways {
+		w := &ways[i]
+		p.via = append(p.via, render.Way{Kind: w.Kind.String(), ID: w.ID, Src: w.Src, Dst: w.Dst})
+	}
+	return p.via
 }
 
 func (p *partition) splitInfo(set *split.Set) *render.Split {

@@ -24,6 +24,7 @@ type reader struct {
 	clock    clock
 	nextTick int64 // by the clock's age
 	last     item  // of the packet at hand, for sets that are abandoned at it
+	ways     netlayer.Ways
 
 	n readerTotals
 }
@@ -34,6 +35,7 @@ type readerTotals struct {
 	backwards      uint64 // packets older than one before
 	first, last    int64  // packet time
 	stops          [netlayer.NumStops]uint64
+	link           uint16 // the last link type that is not decoded
 	frags          ipfrag.Counters
 	abandoned      uint64 // sets of fragments whose start could be read
 	source         capture.Stats
@@ -80,10 +82,15 @@ func (r *reader) packet(p *capture.Packet) {
 	r.n.bytes += uint64(len(p.Data))
 	r.time(p)
 	it := &r.last
+	it.Outer, it.ways = &r.ways, nil
 	it.Decode(p.Link, p.Data, int(p.Wire))
 	switch {
+	case it.Stop == netlayer.ICMP && r.quote(it):
 	case it.Stop != netlayer.OK:
 		r.n.stops[it.Stop]++
+		if it.Stop == netlayer.UnknownLink {
+			r.n.link = p.Link
+		}
 	case it.Frag.Set:
 		if d := r.frags.Add(&it.Packet, p.No, r.clock.age); d != nil {
 			r.join(d, datagram)
@@ -91,6 +98,22 @@ func (r *reader) packet(p *capture.Packet) {
 	default:
 		r.b.give(*it)
 	}
+}
+
+// quote gives what an ICMP error quotes of a UDP datagram to the partition of that
+// datagram's ends.
+func (r *reader) quote(it *item) bool {
+	q := it.Quote()
+	if !q.Set || q.Proto != netlayer.ProtoUDP || len(q.Payload) == 0 {
+		return false
+	}
+	x := *it
+	x.part = it.Partition()
+	x.kind = quoted
+	x.icmp = icmp{from: it.Src.Addr(), reason: q.Reason, kind: q.Type, code: q.Code}
+	x.Src, x.Dst, x.Payload, x.Wire = q.Src, q.Dst, q.Payload, q.Wire
+	r.b.keep(x)
+	return true
 }
 
 // time advances the clock and the item at hand to a packet, with a tick if it is
@@ -134,6 +157,9 @@ var fragmentsLost = [...]string{
 // join gives a datagram made of fragments to its partition, or counts why not.
 func (r *reader) join(d *ipfrag.Datagram, k kind) {
 	it := item{kind: k, frame: r.last.frame, nanos: r.last.nanos, age: r.last.age}
+	if k == datagram {
+		it.Outer, it.Depth = r.last.Outer, r.last.Depth
+	}
 	d.Decode(&it.Packet)
 	if it.Stop != netlayer.OK {
 		r.n.stops[it.Stop]++

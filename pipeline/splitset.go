@@ -17,6 +17,7 @@ func (p *partition) deliver(set *split.Set) {
 	}
 	switch set.Outcome {
 	case split.Complete:
+		s.ways = p.ways
 		switch p.message(&s) {
 		case unclaimed:
 			p.n.game++

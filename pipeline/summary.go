@@ -12,6 +12,7 @@ import (
 const (
 	whyUnknown    = "UDP of other protocols"
 	whyUnbelieved = "UDP that could be a query, with nothing to confirm it"
+	whyICMP       = "ICMP about other traffic"
 	whyGame       = "split message of the running game"
 	whyNoFirst    = "IP datagram whose first fragment is missing"
 	whyRefused    = "IP fragment that contradicts others or itself"
@@ -33,17 +34,23 @@ func (f *fold) summary() report.Run {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Protocol, b.Protocol), cmp.Compare(a.Message, b.Message))
 	})
 	for s := netlayer.OK + 1; s < netlayer.NumStops; s++ {
-		addReason(&run, s.String(), r.stops[s])
+		why := s.String()
+		if s == netlayer.UnknownLink {
+			why = "of link type " + netlayer.LinkName(r.link) + ", which is not decoded"
+		}
+		addReason(&run, why, r.stops[s])
 	}
 	var n totals
 	for i := range f.parts {
 		p := &f.parts[i]
 		run.FlowsForgotten += p.flowsEvicted
-		n.unknown, n.unbelieved, n.game = n.unknown+p.unknown, n.unbelieved+p.unbelieved, n.game+p.game
+		n.unknown, n.unbelieved = n.unknown+p.unknown, n.unbelieved+p.unbelieved
+		n.game, n.icmp = n.game+p.game, n.icmp+p.icmp
 	}
 	addReason(&run, whyUnknown, n.unknown)
 	addReason(&run, whyUnbelieved, n.unbelieved)
 	addReason(&run, whyGame, n.game)
+	addReason(&run, whyICMP, n.icmp)
 	lost := r.frags.Expired + r.frags.Evicted + r.frags.Ended + r.frags.Overlaps + r.frags.TooMany
 	addReason(&run, whyNoFirst, lost-min(lost, r.abandoned))
 	addReason(&run, whyRefused, r.frags.Bad+r.frags.TooLong)

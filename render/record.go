@@ -17,7 +17,7 @@ type Record struct {
 	Server, Client netip.AddrPort
 	// Detail goes on where the code's sentence ends: names and reasons that are
 	// no numbers. It may come from the network.
-	Detail string
+	Detail []byte
 }
 
 // Way is one way into a message: a tag, a label, a tunnel.

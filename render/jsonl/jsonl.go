@@ -183,7 +183,7 @@ func appendFindings(dst []byte, m *dissect.Message) []byte {
 		dst = append(dst, `","fault":"`...)
 		dst = append(dst, e.Code.Fault.String()...)
 		dst = append(dst, `","text":`...)
-		dst = appendText(dst, e, "")
+		dst = appendText(dst, e, nil)
 		dst = append(dst, '}')
 	}
 	return append(dst, ']')
@@ -192,7 +192,7 @@ func appendFindings(dst []byte, m *dissect.Message) []byte {
 // appendText appends the finding's sentence and detail as a string. The sentence
 // is built behind dst first and its escaped form moved over it, so that no buffer
 // is needed.
-func appendText(dst []byte, e *finding.Expert, detail string) []byte {
+func appendText(dst []byte, e *finding.Expert, detail []byte) []byte {
 	start := len(dst)
 	dst = append(e.AppendText(dst), detail...)
 	end := len(dst)

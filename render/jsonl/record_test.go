@@ -15,7 +15,7 @@ import (
 
 func TestRecord(t *testing.T) {
 	r := &render.Record{Nanos: 1700000000_000370_000, Frames: []uint64{7}, Server: dissecttest.Server, Client: dissecttest.Client,
-		Expert: &finding.Expert{Code: &dissect.TooManyFields, Severity: finding.Note, A: 3, B: 4}, Detail: ": \x1b[31mname\""}
+		Expert: &finding.Expert{Code: &dissect.TooManyFields, Severity: finding.Note, A: 3, B: 4}, Detail: []byte(": \x1b[31mname\"")}
 	got := string(New(Options{}).AppendRecord(nil, r))
 	want := `{"schema":1,"record":"finding","id":"LIM-01","severity":"note","fault":"server","time":"2023-11-14T22:13:20.000370Z",` +
 		`"frames":[7],"server":"198.18.0.1:27015","client":"10.64.0.1:40001",` +

@@ -14,7 +14,7 @@ import (
 
 func TestRecord(t *testing.T) {
 	r := &render.Record{Nanos: 1_700_000_000_000_370_000, Frames: []uint64{7},
-		Expert: &finding.Expert{Code: &dissect.TooManyFields, Severity: finding.Warn, A: 3, B: 4}, Detail: ": \x1b[31mred"}
+		Expert: &finding.Expert{Code: &dissect.TooManyFields, Severity: finding.Warn, A: 3, B: 4}, Detail: []byte(": \x1b[31mred")}
 	const want = `! warn LIM-01  decoding stopped after 3 fields, 4 bytes left undecoded: \x1b[31mred`
 	if diff := cmp.Diff("    7 22:13:20.000370Z "+want+"\n", string(NewLine(Options{UTC: true}).AppendRecord(nil, r))); diff != "" {
 		t.Errorf("line, want -, got +\n%s", diff)

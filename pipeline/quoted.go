@@ -1,0 +1,47 @@
+package pipeline
+
+import (
+	"qsniff/dissect"
+	"qsniff/finding"
+	"qsniff/render"
+	"qsniff/track"
+)
+
+// quoted reports an ICMP error that quotes a message: the query that it is about
+// did not arrive. What is quoted of other traffic is nobody's.
+func (p *partition) quoted(it *item) {
+	c := &p.ctx
+	*c = dissect.Context{Src: it.Src, Dst: it.Dst, Wire: it.Wire}
+	v := p.pick(c, it.Payload)
+	if v.Dissector == nil || !p.reg.Believe(c, &v) {
+		p.n.icmp++
+		return
+	}
+	x := &p.expert
+	*x = finding.Expert{Code: &track.Refused, Severity: track.Refused.Severity, Field: -1,
+		A: uint64(it.icmp.kind), B: uint64(it.icmp.code)}
+	server, client := it.Dst, it.Src
+	if v.Type.Reply { // the client had gone, or never asked
+		server, client = client, server
+		x.Severity = finding.Note
+	}
+	d := append(p.detail[:0], it.icmp.reason.String()...)
+	d = append(d, " from "...)
+	d = it.icmp.from.AppendTo(d)
+	d = append(append(d, ", about "...), v.Type.Name...)
+	d = it.Src.AppendTo(append(d, ' '))
+	p.detail = it.Dst.AppendTo(append(d, " > "...))
+	p.frames = append(p.frames[:0], it.frame)
+	p.record = render.Record{Nanos: it.nanos, Expert: x, Frames: p.frames, Server: server, Client: client, Detail: p.detail}
+	p.emitRecord(it.frame)
+}
+
+// emitRecord renders the record at hand.
+func (p *partition) emitRecord(frame uint64) {
+	seg := p.seg
+	start := len(seg.buf)
+	if p.render != nil {
+		seg.buf = p.render.AppendRecord(seg.buf, &p.record)
+	}
+	seg.spans = append(seg.spans, span{index: p.index, part: p.number, key: frame, start: start, end: len(seg.buf)})
+}
