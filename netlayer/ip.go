@@ -31,7 +31,9 @@ const (
 
 // ipv4 reads an IPv4 packet (RFC 791). What follows the total length is padding
 // of the link. A total length of 0 is what the capture of a packet shows that
-// the network card was to cut up (segmentation offload): the frame decides.
+// the network card was to cut up (segmentation offload): the frame decides. A
+// total length beyond the frame is believed: no network carries such a packet, but
+// programs that cut captures write the captured length for the original one.
 func (p *Packet) ipv4(b []byte, wire int) {
 	if len(b) < ipv4MinLen {
 		p.Stop = endsIn(ShortIP, BadIP, wire, ipv4MinLen)
@@ -39,7 +41,7 @@ func (p *Packet) ipv4(b []byte, wire int) {
 	}
 	header := int(b[0]&0x0f) * 4
 	total := int(binary.BigEndian.Uint16(b[2:]))
-	if total == 0 || total > wire {
+	if total == 0 {
 		total = wire
 	}
 	if b[0]>>4 != 4 || header < ipv4MinLen || total < header {
@@ -87,7 +89,7 @@ func (p *Packet) ipv6(b []byte, wire int) {
 	p.Dst = netip.AddrPortFrom(netip.AddrFrom16([16]byte(b[24:40])), 0)
 	length := int(binary.BigEndian.Uint16(b[4:]))
 	b, wire = b[ipv6Len:], wire-ipv6Len
-	if length != 0 && length < wire {
+	if length != 0 {
 		wire = length
 		b = b[:min(len(b), wire)]
 	}

@@ -212,6 +212,7 @@ func TestIPv4(t *testing.T) {
 		{"total length 0", LinkRaw, ip4(0, 17) + udp4(13) + in, 0, want},
 		{"total length 0, UDP length too", LinkRaw, ip4(0, 17) + udp4(0) + in, 0, want},
 		{"total length beyond the frame", LinkRaw, ip4(1500, 17) + udp4(13) + in, 0, want},
+		{"both lengths beyond the frame: the capture cut it", LinkRaw, ip4(1500, 17) + udp4(1480) + in, 0, v4(in, 1472)},
 		{"total length below the header", LinkRaw, ip4(19, 17) + udp4(13) + in, 0, Packet{Stop: BadIP}},
 		{"header length below 20", LinkRaw, "44" + full[2:], 0, Packet{Stop: BadIP}},
 		{"header length beyond the total length", LinkRaw, "4F" + full[2:], 0, Packet{Stop: BadIP}},
