@@ -24,6 +24,7 @@ type Event struct {
 	Msg      *dissect.Message
 	Why      string // of a fragment: what became of the rest; a constant, or empty
 	Split    *Split // nil if the message was not split
+	Cut      string // what Frames brought where it was neither parts of a split nor fragments of IP; a constant, or empty
 }
 
 // Split says how a message was split.
