@@ -32,6 +32,7 @@ var allowed = map[string][]string{
 	"reassembly":        {"reassembly/..."},
 	"reassembly/ipfrag": {"netlayer", "reassembly"},
 	"reassembly/split":  {"netlayer", "reassembly"},
+	"reassembly/eye":    {"reassembly"},
 	"dissect":           {},
 	"dissect/a2s":       {"dissect"},
 	"dissect/goldsrc":   {"dissect"},
