@@ -8,6 +8,7 @@ import (
 	"qsniff/finding"
 	"qsniff/internal/splithdr"
 	"qsniff/reassembly"
+	"qsniff/reassembly/eye"
 	"qsniff/reassembly/split"
 	"qsniff/render"
 	"qsniff/track"
@@ -20,6 +21,7 @@ type partition struct {
 	render render.Renderer // nil: nobody reads the messages
 	flows  *track.Flows
 	split  *split.Assembler
+	eye    *eye.Assembler
 	parked *parking
 
 	decodeAs []DecodeAs
@@ -33,6 +35,7 @@ type partition struct {
 	ev     render.Event
 	info   render.Split
 	part   split.Fragment
+	piece  eye.Fragment
 	frames []uint64
 
 	n totals
@@ -45,6 +48,7 @@ type totals struct {
 	game         uint64 // split messages that are game traffic
 	flowsEvicted uint64
 	split        split.Counters
+	eye          eye.Counters
 }
 
 func newPartition(cfg *Config, size float64) *partition {
@@ -58,6 +62,8 @@ func newPartition(cfg *Config, size float64) *partition {
 	}
 	p.split = split.New(split.Limits{Bytes: int(split.DefaultBytes * size)}, fixedSeed)
 	p.split.Deliver = p.deliver
+	p.eye = eye.New(fixedSeed)
+	p.eye.Deliver = p.deliverEye
 	return p
 }
 
@@ -70,13 +76,15 @@ func (p *partition) do(b *batch, mine []int32, out *output) {
 		switch it.kind {
 		case tick:
 			p.split.Tick(it.nanos)
+			p.eye.Tick(it.nanos)
 		case end:
 			p.split.Flush(it.nanos)
+			p.eye.Flush(it.nanos)
 		default:
 			p.datagram(it)
 		}
 	}
-	p.n.flowsEvicted, p.n.split = p.flows.Evicted(), p.split.Counters
+	p.n.flowsEvicted, p.n.split, p.n.eye = p.flows.Evicted(), p.split.Counters, p.eye.Counters
 	out.totals = p.n
 }
 
@@ -91,6 +99,7 @@ type source struct {
 	nanos    int64
 	pieces   int // fragments of IP it came in
 	set      *split.Set
+	eye      *eye.Set
 	reply    bool
 	fragment bool   // what is missing will not come
 	why      string // and what became of it
@@ -103,10 +112,18 @@ func (p *partition) datagram(it *item) {
 		p.split.Add(&p.part)
 		return
 	}
+	if it.kind == datagram && p.eyeFragment(it) {
+		return
+	}
 	s := source{src: it.Src, dst: it.Dst, data: it.Payload, run: len(it.Payload), wire: it.Wire,
 		frame: it.frame, nanos: it.nanos, pieces: len(it.pieces), fragment: it.kind == abandoned, why: it.why}
 	s.frames = p.framesOf(it.pieces)
-	switch p.message(&s) {
+	p.take(&s)
+}
+
+// take makes a message of s, or counts why it is none.
+func (p *partition) take(s *source) {
+	switch p.message(s) {
 	case unclaimed:
 		p.n.unknown++
 	case doubtful:
@@ -150,7 +167,7 @@ func (p *partition) message(s *source) verdict {
 		return unclaimed
 	case !p.reg.Believe(c, &v):
 		if !v.Type.Reply && s.set == nil {
-			p.parked.keep(s)
+			p.parked.keep(s, v.Type.Asks)
 		}
 		return doubtful
 	}
@@ -190,7 +207,8 @@ func (p *partition) pick(c *dissect.Context, b []byte) dissect.Verdict {
 func (p *partition) recall(c *dissect.Context) bool {
 	c.ToServer = p.flows.Get(c.Dst, c.Src.Addr())
 	c.FromServer = p.flows.Get(c.Src, c.Dst.Addr())
-	return c.ToServer != (dissect.FlowFacts{}) || c.FromServer != (dissect.FlowFacts{})
+	c.Waiting = p.parked.asked(c.Src, c.Dst, p.nanos)
+	return c.ToServer != (dissect.FlowFacts{}) || c.FromServer != (dissect.FlowFacts{}) || c.Waiting != 0
 }
 
 // dissect makes a message of s as the verdict says.
@@ -216,9 +234,12 @@ func (p *partition) dissect(s *source, v *dissect.Verdict) {
 // finish adds what the way of the message shows, and reports it.
 func (p *partition) finish(s *source) {
 	m := &p.msg
-	if s.set != nil {
+	switch {
+	case s.set != nil:
 		p.finishSet(s)
-	} else if s.wire > maxUnsplit || s.pieces > 1 {
+	case s.eye != nil:
+		p.finishEye(s)
+	case s.wire > maxUnsplit || s.pieces > 1:
 		m.Expert = append(m.Expert, finding.Expert{Code: split.Oversize, Severity: split.Oversize.Severity,
 			Field: -1, A: uint64(s.wire), B: uint64(s.pieces)})
 	}
@@ -240,6 +261,9 @@ func (p *partition) emit(s *source) {
 			p.info = render.Split{Engine: s.set.Engine, ID: s.set.ID, Total: s.set.Total,
 				Received: s.set.Received, Size: int(s.set.Size), Compressed: s.set.Compressed}
 			ev.Split = &p.info
+		}
+		if s.eye != nil {
+			ev.Cut = eyeFragments
 		}
 		out.buf = p.render.Append(out.buf, ev)
 	}

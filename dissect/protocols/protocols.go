@@ -5,6 +5,7 @@ package protocols
 import (
 	"qsniff/dissect"
 	"qsniff/dissect/a2s"
+	"qsniff/dissect/ase"
 	"qsniff/dissect/goldsrc"
 )
 
@@ -16,5 +17,6 @@ func All() []dissect.Dissector {
 	return []dissect.Dissector{
 		goldsrc.New(source),
 		source,
+		ase.New(),
 	}
 }

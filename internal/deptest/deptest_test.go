@@ -36,6 +36,7 @@ var allowed = map[string][]string{
 	"dissect":           {},
 	"dissect/a2s":       {"dissect"},
 	"dissect/goldsrc":   {"dissect"},
+	"dissect/ase":       {"dissect"},
 	"dissect/protocols": {"dissect/..."},
 	"track":             {"dissect", "netlayer"},
 	"report":            {"track"},
