@@ -7,7 +7,7 @@ import (
 )
 
 // Asked is a set of the questions that query protocols know.
-type Asked uint8
+type Asked uint16
 
 // The questions.
 const (
@@ -16,7 +16,11 @@ const (
 	AskRules
 	AskChallenge
 	AskPing
-	AskServers // of a master server
+	AskServers  // of a master server
+	AskStatus   // All-Seeing Eye: everything
+	AskBrowse   // All-Seeing Eye: the short form for server browsers
+	AskPresence // All-Seeing Eye: the shortest form, for Xfire
+	AskVersion
 )
 
 // FlowFacts is what the messages between one server and one client showed so
@@ -39,6 +43,9 @@ type Context struct {
 	// Both are empty at the first Probe; a second one follows where that was
 	// not sure and something is known.
 	ToServer, FromServer FlowFacts
+	// Waiting is what the receiver of the message asked its sender, port to port,
+	// too weakly to be believed alone. It is filled in together with FromServer.
+	Waiting Asked
 }
 
 // Flow is what is known of the flow that a message of type t belongs to.

@@ -226,7 +226,8 @@ func (c *Cursor) LastCString(d *Def) []byte {
 }
 
 // PString reads a string behind its length byte, which counts itself. A length
-// of 0 is impossible: it fails like a string that is cut.
+// of 0 is impossible: it fails like a string that is cut. The cut value is what
+// stands behind the length byte.
 func (c *Cursor) PString(d *Def) []byte {
 	if c.failed || c.full() {
 		return nil
@@ -234,6 +235,9 @@ func (c *Cursor) PString(d *Def) []byte {
 	b := c.m.Data[c.off:]
 	if len(b) == 0 || b[0] == 0 || int(b[0]) > len(b) {
 		c.fail(d)
+		if len(b) > 0 {
+			c.m.Fields[len(c.m.Fields)-1].Num = 1<<32 | uint64(len(b)-1)
+		}
 		return nil
 	}
 	return c.Span(d, 1, int(b[0])-1, 0)
@@ -313,7 +317,11 @@ func (c *Cursor) Rest(d *Def) []byte {
 	return b
 }
 
-// Push opens a Group (num is its index) or a List (num is the declared count).
+// Undeclared is the declared count of a List whose length no field says.
+const Undeclared = -1
+
+// Push opens a Group (num is its index) or a List (num is the declared count, or
+// Undeclared).
 func (c *Cursor) Push(d *Def, num int) {
 	if c.failed || c.full() {
 		return

@@ -322,6 +322,58 @@ func TestRegistryRefusesDuplicates(t *testing.T) {
 	}
 }
 
+// A string that is cut, or whose length byte is 0, shows what stands behind the
+// length byte.
+func TestPString(t *testing.T) {
+	for _, tc := range []struct {
+		name, in, want string
+		ok             bool
+	}{
+		{"whole", "\x04Ann", "Ann", true},
+		{"empty", "\x01", "", true},
+		{"longer than what is left", "\x05Ann", "Ann", false},
+		{"length 0", "\x00Ann", "Ann", false},
+		{"length byte alone", "\x05", "", false},
+	} {
+		m, c := message([]byte(tc.in), 0)
+		c.PString(&defText)
+		if got := m.Bytes(&m.Fields[0]); string(got) != tc.want || c.OK() != tc.ok || int(m.Fields[0].Len) != len(tc.in) {
+			t.Errorf("%s\ngot  %q of %d bytes, %v\nwant %q of %d bytes, %v", tc.name, got, m.Fields[0].Len, c.OK(), tc.want, len(tc.in), tc.ok)
+		}
+	}
+	m, c := message(nil, 0)
+	if c.PString(&defText); len(m.Fields) != 0 || m.Status != Malformed {
+		t.Errorf("nothing there: %d fields, %v", len(m.Fields), m.Status)
+	}
+}
+
+// A reply of free text is believed as an answer only, be the question weak.
+func TestBelieveOnlyAsked(t *testing.T) {
+	free := &Type{Name: "R", Reply: true, Asks: AskVersion, OnlyAsked: true}
+	d := &fake{Proto{Name: "t", Ports: []uint16{27015}, Types: []*Type{free}}}
+	reg, err := NewRegistry(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		name    string
+		flow    FlowFacts
+		waiting Asked
+		want    bool
+	}{
+		{"port and flow", FlowFacts{Proto: reg.FlowProto(d)}, 0, false},
+		{"asked", FlowFacts{Asked: AskVersion}, 0, true},
+		{"a question waits", FlowFacts{}, AskVersion, true},
+		{"another question waits", FlowFacts{}, AskInfo, false},
+	} {
+		c := &Context{Src: ap(27015), Dst: ap(2), FromServer: tc.flow, Waiting: tc.waiting}
+		v := Verdict{Dissector: d, Type: free, Conf: Maybe}
+		if got := reg.Believe(c, &v); got != tc.want {
+			t.Errorf("%s\ngot  %v\nwant %v", tc.name, got, tc.want)
+		}
+	}
+}
+
 // A weak verdict needs a second witness: the server's port, the flow, or the
 // question that a reply answers.
 func TestBelieve(t *testing.T) {

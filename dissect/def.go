@@ -65,6 +65,9 @@ type Type struct {
 	// Asks names what a request asks for or what a reply gives; a weak reply is
 	// believed when its flow asked for it.
 	Asks Asked
+	// OnlyAsked is for a reply that is free text: it is believed as the answer to
+	// its question and for no other reason, but the question may be a weak one.
+	OnlyAsked bool
 	// Summary lists the fields of the one-line rendering.
 	Summary []*Def
 }

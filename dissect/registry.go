@@ -127,10 +127,16 @@ func (r *Registry) Believe(c *Context, v *Verdict) bool {
 		server = c.Src.Port()
 	}
 	flow := c.Flow(v.Type)
+	asked := flow.Asked
+	if v.Type.OnlyAsked {
+		asked |= c.Waiting
+	}
 	i := r.index(v.Dissector)
 	switch {
-	case v.Type.Reply && flow.Asked&v.Type.Asks != 0:
+	case v.Type.Reply && asked&v.Type.Asks != 0:
 		v.Why = "answers a question of this flow"
+	case v.Type.OnlyAsked:
+		return false
 	case flow.Proto == uint8(i)+1:
 		v.Why = "earlier messages of this flow"
 	case r.ports[server]&(1<<i) != 0:

@@ -36,6 +36,7 @@ type parked struct {
 	data  [parkedMax]byte
 	n     int
 	wire  int
+	asks  dissect.Asked
 	frame uint64
 	nanos int64
 }
@@ -50,13 +51,27 @@ func newParking(seed uint64) *parking {
 
 func (k *parking) len() int { return k.table.Len() }
 
-// keep remembers s until a reply comes. A newer request replaces an older one.
-func (k *parking) keep(s *source) {
+// keep remembers s, which asks for that, until a reply comes. A newer request
+// replaces an older one.
+func (k *parking) keep(s *source, asks dissect.Asked) {
 	if len(s.data) > parkedMax {
 		return
 	}
 	v, _ := k.table.Put(parkKeyOf(s.src, s.dst))
 	v.n, v.wire, v.frame, v.nanos = copy(v.data[:], s.data), s.wire, s.frame, s.nanos
+	v.asks = asks
+}
+
+// asked is what waits for a reply that goes from src to dst at nanos.
+func (k *parking) asked(src, dst netip.AddrPort, nanos int64) dissect.Asked {
+	if k.len() == 0 {
+		return 0
+	}
+	w := k.table.Peek(parkKeyOf(dst, src))
+	if w == nil || nanos-w.nanos > int64(parkedFor) {
+		return 0
+	}
+	return w.asks
 }
 
 // unpark reports the request that reply s of type t answers, if one waits.

@@ -9,6 +9,7 @@ import (
 	"qsniff/internal/splithdr"
 	"qsniff/netlayer"
 	"qsniff/reassembly"
+	"qsniff/reassembly/eye"
 	"qsniff/reassembly/split"
 	"qsniff/render"
 	"qsniff/track"
@@ -21,6 +22,7 @@ type partition struct {
 	render render.Renderer // nil: nobody reads the messages
 	flows  *track.Flows
 	split  *split.Assembler
+	eye    *eye.Assembler
 	parked *parking
 
 	decodeAs []DecodeAs
@@ -37,6 +39,7 @@ type partition struct {
 	ev     render.Event
 	info   render.Split
 	part   split.Fragment
+	piece  eye.Fragment
 	frames []uint64
 	via    []render.Way
 	record render.Record
@@ -54,6 +57,7 @@ type totals struct {
 	icmp         uint64 // ICMP errors about something else
 	flowsEvicted uint64
 	split        split.Counters
+	eye          eye.Counters
 }
 
 func newPartition(number int, cfg *Config, size float64) *partition {
@@ -68,6 +72,8 @@ func newPartition(number int, cfg *Config, size float64) *partition {
 	}
 	p.split = split.New(split.Limits{Bytes: int(split.DefaultBytes * size)}, fixedSeed)
 	p.split.Deliver = p.deliver
+	p.eye = eye.New(fixedSeed)
+	p.eye.Deliver = p.deliverEye
 	return p
 }
 
@@ -77,8 +83,10 @@ func (p *partition) do(index int32, it *item, seg *segment) {
 	switch it.kind {
 	case tick:
 		p.split.Tick(it.age)
+		p.eye.Tick(it.age)
 	case end:
 		p.split.Flush(it.age)
+		p.eye.Flush(it.age)
 	case quoted:
 		p.quoted(it)
 	default:
@@ -88,7 +96,7 @@ func (p *partition) do(index int32, it *item, seg *segment) {
 
 // totals are the counters so far.
 func (p *partition) totals() totals {
-	p.n.flowsEvicted, p.n.split = p.flows.Evicted(), p.split.Counters
+	p.n.flowsEvicted, p.n.split, p.n.eye = p.flows.Evicted(), p.split.Counters, p.eye.Counters
 	return p.n
 }
 
@@ -104,6 +112,7 @@ type source struct {
 	pieces   int // fragments of IP it came in
 	set      *split.Set
 	ways     []netlayer.Way // around the packet that completed it
+	eye      *eye.Set
 	reply    bool
 	fragment bool   // what is missing will not come
 	why      string // and what became of it
@@ -116,10 +125,18 @@ func (p *partition) datagram(it *item) {
 		p.split.Add(&p.part)
 		return
 	}
+	if it.kind == datagram && p.eyeFragment(it) {
+		return
+	}
 	s := source{src: it.Src, dst: it.Dst, data: it.Payload, run: len(it.Payload), wire: it.Wire,
 		frame: it.frame, nanos: it.nanos, pieces: len(it.pieces), fragment: it.kind == abandoned, why: it.why, ways: it.ways}
 	s.frames = p.framesOf(it.pieces)
-	switch p.message(&s) {
+	p.take(&s)
+}
+
+// take makes a message of s, or counts why it is none.
+func (p *partition) take(s *source) {
+	switch p.message(s) {
 	case unclaimed:
 		p.n.unknown++
 	case doubtful:
@@ -163,7 +180,7 @@ func (p *partition) message(s *source) verdict {
 		return unclaimed
 	case !p.reg.Believe(c, &v):
 		if !v.Type.FromServer() && s.set == nil {
-			p.parked.keep(s)
+			p.parked.keep(s, v.Type.Asks)
 		}
 		return doubtful
 	}
@@ -203,7 +220,8 @@ func (p *partition) pick(c *dissect.Context, b []byte) dissect.Verdict {
 func (p *partition) recall(c *dissect.Context) bool {
 	c.ToServer = p.flows.Get(c.Dst, c.Src.Addr())
 	c.FromServer = p.flows.Get(c.Src, c.Dst.Addr())
-	return c.ToServer != (dissect.FlowFacts{}) || c.FromServer != (dissect.FlowFacts{})
+	c.Waiting = p.parked.asked(c.Src, c.Dst, p.nanos)
+	return c.ToServer != (dissect.FlowFacts{}) || c.FromServer != (dissect.FlowFacts{}) || c.Waiting != 0
 }
 
 // dissect makes a message of s as the verdict says.
@@ -229,9 +247,12 @@ func (p *partition) dissect(s *source, v *dissect.Verdict) {
 // finish adds what the way of the message shows, and reports it.
 func (p *partition) finish(s *source) {
 	m := &p.msg
-	if s.set != nil {
+	switch {
+	case s.set != nil:
 		p.finishSet(s)
-	} else if s.reply && (s.wire > maxUnsplit || s.pieces > 1) {
+	case s.eye != nil:
+		p.finishEye(s)
+	case s.reply && (s.wire > maxUnsplit || s.pieces > 1):
 		m.Expert = append(m.Expert, finding.Expert{Code: split.Oversize, Severity: split.Oversize.Severity,
 			Field: -1, A: uint64(s.wire), B: uint64(s.pieces)})
 	}
@@ -251,6 +272,9 @@ func (p *partition) emit(s *source) {
 			Src: s.src, Dst: s.dst, Reply: s.reply, Msg: m, Why: s.why}
 		if s.set != nil {
 			ev.Split = p.splitInfo(s.set)
+		}
+		if s.eye != nil {
+			ev.Cut = eyeFragments
 		}
 		ev.Ways = p.waysOf(s.ways)
 		seg.buf = p.render.Append(seg.buf, ev)

@@ -28,7 +28,7 @@ func (f *fold) summary() report.Run {
 		if k.typ != nil {
 			tc.Message = k.typ.Name
 		}
-		run.Types = append(run.Types, tc)
+		addType(&run, tc)
 	}
 	slices.SortFunc(run.Types, func(a, b report.TypeCount) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Protocol, b.Protocol), cmp.Compare(a.Message, b.Message))
@@ -59,6 +59,18 @@ func (f *fold) summary() report.Run {
 	return run
 }
 
+// addType counts types of one name as one: protocols tell requests of one name
+// apart by what they ask for.
+func addType(run *report.Run, tc report.TypeCount) {
+	for i := range run.Types {
+		if t := &run.Types[i]; t.Protocol == tc.Protocol && t.Message == tc.Message {
+			t.Count += tc.Count
+			return
+		}
+	}
+	run.Types = append(run.Types, tc)
+}
+
 func addReason(run *report.Run, why string, n uint64) {
 	if n > 0 {
 		run.Skipped = append(run.Skipped, report.Reason{Why: why, Count: n})
@@ -80,6 +92,8 @@ func (f *fold) joining(j *report.Joining) {
 		j.Compressed += c.Compressed
 		j.BadBzip2 += c.BadBzip2
 		j.Bombs += c.TooLarge + c.Refused
-		j.Evicted += c.Evicted
+		j.EyeComplete += p.eye.Complete
+		j.EyeMissing += p.eye.Incomplete
+		j.Evicted += c.Evicted + p.eye.Evicted
 	}
 }

@@ -40,6 +40,8 @@ type Joining struct {
 	SplitSets     uint64
 	SplitComplete uint64
 	SplitMissing  uint64 // sets that stayed incomplete
+	EyeComplete   uint64 // All-Seeing Eye replies of fragments, or of their length, that came whole
+	EyeMissing    uint64 // of which fragments did not come
 	Compressed    uint64
 	BadBzip2      uint64 // streams that did not give what their header promised
 	Bombs         uint64 // refused: too large, or over the budget

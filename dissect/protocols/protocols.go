@@ -5,6 +5,7 @@ package protocols
 import (
 	"qsniff/dissect"
 	"qsniff/dissect/a2s"
+	"qsniff/dissect/ase"
 	"qsniff/dissect/goldsrc"
 	"qsniff/dissect/master"
 )
@@ -18,5 +19,6 @@ func All() []dissect.Dissector {
 		goldsrc.New(source),
 		source,
 		master.New(),
+		ase.New(),
 	}
 }

@@ -45,7 +45,7 @@ func TestTruncations(t *testing.T) {
 	const longest = 3000 // longer ones repeat what shorter ones have
 	reg := registry(t)
 	seen := map[string]int{}
-	for _, d := range datagrams(t, "a2s", "goldsource", "master") {
+	for _, d := range datagrams(t, "a2s", "goldsource", "master", "ase") {
 		c := &dissect.Context{Src: d.Src, Dst: d.Dst, Wire: len(d.Payload)}
 		v := reg.Pick(c, d.Payload)
 		dis, typ := v.Dissector, v.Type

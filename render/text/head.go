@@ -135,6 +135,8 @@ func (p *page) joined(e *render.Event) {
 	p.to(indentStep)
 	lo := len(p.dst)
 	switch {
+	case s == nil && e.Cut != "":
+		p.dst = append(append(p.dst, "joined from "...), e.Cut...)
 	case s == nil:
 		p.dst = append(p.dst, "joined from IP fragments"...)
 	case s.Total == 0:

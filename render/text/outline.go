@@ -131,7 +131,7 @@ func appendEntries(dst []byte, m *dissect.Message, i int) []byte {
 	if whole < n {
 		dst = append(dst, ", 1 cut"...)
 	}
-	if uint64(whole) != f.Num {
+	if declared := int64(f.Num); declared != dissect.Undeclared && declared != int64(whole) {
 		dst = append(dst, ", "...)
 		dst = strconv.AppendUint(dst, f.Num, 10)
 		dst = append(dst, " declared"...)

@@ -1,0 +1,162 @@
+package ase
+
+import (
+	"qsniff/dissect"
+	"qsniff/internal/eyehdr"
+)
+
+// The letters of requests.
+const (
+	queryFull    = 's'
+	queryLight   = 'b'
+	queryRelease = 'r'
+	queryXfire   = 'x'
+	queryVersion = 'v'
+	queryPing    = 'p'
+)
+
+const (
+	numberLight = 2 // of EYE2
+	numberXfire = 3 // of EYE3
+
+	byteLimit = 255
+	// portOffset is what the query port lies above the game's.
+	portOffset = 123
+)
+
+// The message types. Requests have one name and differ in what they ask for.
+var (
+	typeAskFull    = query(dissect.AskStatus, "asks for everything")
+	typeAskLight   = query(dissect.AskBrowse, "asks for the short form for browsers")
+	typeAskXfire   = query(dissect.AskPresence, "asks for the shortest form")
+	typeAskVersion = query(dissect.AskVersion, "asks for the version")
+	typeAskPing    = query(dissect.AskPing, "asks for a sign of life")
+
+	typeFull = dissect.Type{Name: "EYE1", Reply: true, Asks: dissect.AskStatus,
+		Doc:     "everything: server, settings, players",
+		Summary: []*dissect.Def{&defName, &defMap, &defFullPlayers, &defFullMax, &defGame, &defGametype}}
+	typeLight = dissect.Type{Name: "EYE2", Reply: true, Asks: dissect.AskBrowse,
+		Doc:     "server, build and names of players, from MTA",
+		Summary: []*dissect.Def{&defName, &defMap, &defOnline, &defPlayers, &defMax, &defGame, &defGametype}}
+	typeXfire = dissect.Type{Name: "EYE3", Reply: true, Asks: dissect.AskPresence,
+		Doc:     "server alone, from MTA",
+		Summary: []*dissect.Def{&defName, &defMap, &defOnline, &defPlayers, &defMax, &defGame, &defGametype}}
+	typeVersion = dissect.Type{Name: "ASE_VERSION", Reply: true, Asks: dissect.AskVersion, OnlyAsked: true,
+		Doc: "version as bare text, from MTA", Summary: []*dissect.Def{&defVersion}}
+)
+
+func query(asks dissect.Asked, doc string) dissect.Type {
+	return dissect.Type{Name: "ASE_QUERY", Asks: asks, Doc: doc, Summary: []*dissect.Def{&defQuery, &defText}}
+}
+
+var byLetter = [256]*dissect.Type{
+	queryFull: &typeAskFull, queryLight: &typeAskLight, queryRelease: &typeAskLight,
+	queryXfire: &typeAskXfire, queryVersion: &typeAskVersion, queryPing: &typeAskPing,
+}
+
+var proto = dissect.Proto{
+	Name: "ase",
+	Doc:  "All-Seeing Eye, the queries of Multi Theft Auto, Far Cry and others",
+	Types: []*dissect.Type{&typeAskFull, &typeAskLight, &typeAskXfire, &typeAskVersion, &typeAskPing,
+		&typeFull, &typeLight, &typeXfire, &typeVersion},
+	Defs:  defs,
+	Codes: codes,
+	Ports: ports(),
+}
+
+// ports lists where games answer by default: portOffset above the game's port,
+// and for MTA, whose servers often share a host, the next two. Call of Juarez
+// answers on 26000 and is left out, because Quake does.
+func ports() []uint16 {
+	const mta = 22003
+	ps := []uint16{mta + portOffset, mta + portOffset + 1, mta + portOffset + 2,
+		27224, 14001} // Age of Empires II, Far Cry 2: ports of their own
+	for _, game := range []uint16{
+		49001, // Far Cry
+		27015, // Chrome
+		3000,  // Chaser
+		12321, // Cross Racing Championship
+		3455,  // Painkiller
+		1135,  // Universal Combat
+		28015, // Xpand Rally
+		23073, // Soldat
+	} {
+		ps = append(ps, game+portOffset)
+	}
+	return ps
+}
+
+// Dissector reads ASE messages. It has no state.
+type Dissector struct{}
+
+// New returns the dissector.
+func New() *Dissector { return &Dissector{} }
+
+// Proto describes the protocol.
+func (*Dissector) Proto() *dissect.Proto { return &proto }
+
+// kind tells by its first bytes which message b is, if it is one.
+func kind(c *dissect.Context, b []byte) *dissect.Type {
+	switch {
+	case len(b) == 0:
+		return nil
+	case eyehdr.Begins(b):
+		if n := eyehdr.Number(b); n > 0 {
+			return reply(c, b, n)
+		}
+		return nil
+	case isDigit(b[0]):
+		return &typeVersion
+	}
+	return byLetter[b[0]]
+}
+
+// reply tells fragments, which belong to EYE1, from EYE2 and EYE3: by the game,
+// or by a client that asked for the short forms only.
+func reply(c *dissect.Context, b []byte, number int) *dissect.Type {
+	const short = dissect.AskBrowse | dissect.AskPresence
+	asked := c.FromServer.Asked | c.Waiting
+	if !eyehdr.IsMTA(b) && (asked&short == 0 || asked&dissect.AskStatus != 0) {
+		return &typeFull
+	}
+	switch number {
+	case numberLight:
+		return &typeLight
+	case numberXfire:
+		return &typeXfire
+	}
+	return &typeFull
+}
+
+// Dissect fills m with the message in b.
+func (*Dissector) Dissect(c *dissect.Context, b []byte, m *dissect.Message) {
+	cur := m.Cursor(c)
+	m.Type = kind(c, b)
+	r := reader{Cursor: cur, c: c}
+	switch m.Type {
+	case &typeFull:
+		cur.Take(&defHeader, eyehdr.HeaderLen)
+		if eyehdr.Number(b) == 1 {
+			r.full()
+		} else {
+			cur.Rest(&defPiece)
+		}
+	case &typeLight, &typeXfire:
+		cur.Take(&defHeader, eyehdr.HeaderLen)
+		r.light(m.Type == &typeLight)
+	case &typeVersion:
+		cur.Rest(&defVersion)
+	case nil:
+		if eyehdr.Begins(b) { // cut in the header
+			cur.Take(&defHeader, eyehdr.HeaderLen)
+		}
+	default:
+		cur.U8(&defQuery)
+		cur.Rest(&defText)
+		m.Learn.Asked = m.Type.Asks
+	}
+	cur.Done()
+	if m.Type == &typeFull && m.Status == dissect.Complete && eyehdr.Number(b) != 1 {
+		m.Status = dissect.Fragment
+	}
+}

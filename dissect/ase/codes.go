@@ -1,0 +1,48 @@
+package ase
+
+import (
+	"math/bits"
+	"strconv"
+
+	"qsniff/finding"
+)
+
+var (
+	codeLength = finding.Code{ID: "ASE-02", Severity: finding.Error, Fault: finding.Server,
+		Seen:  "a string whose length byte is 0 or leads beyond the end of the reply",
+		Means: "the length counts itself: a server that leaves that out is one off for every string, and one that sends a name of 255 bytes or more wraps it; nothing behind the place can be read",
+		Do:    "write the length of the text plus one, and cut texts at 254 bytes",
+		Ref:   "MTA ASEQuerySDK.h",
+		Text: func(dst []byte, e *finding.Expert) []byte {
+			if e.A == 0 {
+				return append(dst, "length byte 0: it counts itself, so 1 is the least"...)
+			}
+			dst = append(dst, "length byte says "...)
+			dst = strconv.AppendUint(dst, e.A, 10)
+			dst = append(dst, " bytes with itself, "...)
+			dst = strconv.AppendUint(dst, e.B, 10)
+			if e.B == 1 {
+				return append(dst, " is left"...)
+			}
+			return append(dst, " are left"...)
+		}}
+	codeFlags = finding.Code{ID: "ASE-03", Severity: finding.Error, Fault: finding.Server,
+		Seen:  "a player's flags announce texts that are not there",
+		Means: "the reply ends inside a player: the server wrote wrong flags, or its buffer was too small",
+		Do:    "look for a changed server or a plugin that writes the reply; send no flag without its text",
+		Ref:   "MTA ASE.cpp",
+		Text: func(dst []byte, e *finding.Expert) []byte {
+			dst = append(dst, "player flags 0x"...)
+			dst = strconv.AppendUint(dst, e.A, 16)
+			dst = append(dst, " announce "...)
+			dst = strconv.AppendInt(dst, int64(bits.OnesCount8(uint8(e.A)&knownFlags)), 10)
+			dst = append(dst, " texts, "...)
+			dst = strconv.AppendUint(dst, e.B, 10)
+			if e.B == 1 {
+				return append(dst, " is there"...)
+			}
+			return append(dst, " are there"...)
+		}}
+)
+
+var codes = []*finding.Code{&codeLength, &codeFlags}

@@ -1,0 +1,93 @@
+package ase
+
+import (
+	"bytes"
+
+	"qsniff/dissect"
+)
+
+// The items behind the map, by what kind of reply they are in.
+var (
+	lightItems = []*dissect.Def{&defMap, &defOnline, &defBuildType, &defBuildNumber, &defPingStatus,
+		&defNetRoute, &defUptime, &defHTTPPort}
+	xfireItems = []*dissect.Def{&defMap, &defOnline}
+)
+
+// light reads the body of EYE2, or of EYE3, which lacks port, serials and players.
+func (r *reader) light(eye2 bool) {
+	r.text(&defGame)
+	if eye2 {
+		r.port()
+	}
+	r.text(&defName)
+	r.text(&defGametype)
+	if eye2 {
+		r.mapField(lightItems)
+	} else {
+		r.mapField(xfireItems)
+	}
+	r.text(&defVersion)
+	r.U8(&defPassword)
+	if eye2 {
+		r.U8(&defSerials)
+	}
+	r.U8(&defPlayers)
+	r.U8(&defMax)
+	if eye2 {
+		r.names()
+	}
+}
+
+// mapField reads the map and the items behind it. They share one length byte and
+// are divided by NULs; clients that do not know the items show the map alone,
+// because their strings end at the first NUL.
+func (r *reader) mapField(known []*dissect.Def) {
+	const empty = 1
+	length := 0
+	if b := r.Peek(1); len(b) == 1 {
+		length = int(b[0])
+	}
+	if length <= empty || length > r.LeftOnWire() {
+		r.text(&defMap)
+		return
+	}
+	r.U8(&defMapLength)
+	end := r.Offset() + length - 1
+	for _, d := range known {
+		r.item(d, end)
+	}
+	if r.OK() && r.Offset() < end {
+		r.Push(&defExtras, dissect.Undeclared)
+		for r.OK() && r.Offset() < end {
+			r.item(&defExtra, end)
+		}
+		r.Pop()
+	}
+}
+
+// item reads one item of the map field, which ends at offset end. Behind the last
+// one there is no NUL.
+func (r *reader) item(d *dissect.Def, end int) {
+	n := end - r.Offset()
+	if !r.OK() || n <= 0 {
+		return
+	}
+	if i := bytes.IndexByte(r.Peek(n), 0); i >= 0 {
+		r.Span(d, 0, i, 1)
+		return
+	}
+	r.Take(d, n)
+}
+
+// names reads the players to the end of the datagram. A length of 0, which no text
+// can have, ends them too.
+func (r *reader) names() {
+	r.Push(&defNames, dissect.Undeclared)
+	for i := 0; r.OK() && r.Left() > 0 && !r.at0(); i++ {
+		r.Push(&defNameGroup, i)
+		r.text(&defNick)
+		r.Pop()
+	}
+	r.Pop()
+	r.endOfPlayers(false)
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package ase
+
+const raceEnabled = false

@@ -1,0 +1,134 @@
+package ase
+
+import (
+	"qsniff/dissect"
+	"qsniff/internal/eyehdr"
+)
+
+const (
+	// maxQuery is how much of a request MTA's server reads.
+	maxQuery = 100
+	// maxVersion is more than any version: "1.6.0-9.22741.0" has 15 bytes.
+	maxVersion = 32
+)
+
+// Probe judges b by its structure.
+func (*Dissector) Probe(c *dissect.Context, b []byte) (dissect.Confidence, *dissect.Type) {
+	t := kind(c, b)
+	p := probe{b: b, wire: max(c.Wire, len(b))}
+	k := dissect.No
+	switch t {
+	case nil:
+		return dissect.No, nil
+	case &typeFull:
+		k = dissect.Maybe
+		if eyehdr.Number(b) == 1 {
+			k = p.full()
+		}
+	case &typeLight:
+		k = p.light(3) // port, name, gametype
+	case &typeXfire:
+		k = p.light(2) // name, gametype
+	case &typeVersion:
+		k = p.version()
+	default:
+		k = p.query()
+	}
+	if k == dissect.No {
+		return k, nil
+	}
+	return k, t
+}
+
+// probe looks at a message.
+type probe struct {
+	b    []byte // what was captured of it
+	wire int    // its length as sent
+}
+
+// query: the letter alone, or with something behind it that does not make it a
+// word. One byte proves nothing: that is for the port, the flow or the reply.
+func (p *probe) query() dissect.Confidence {
+	if p.wire > maxQuery || len(p.b) > 1 && isWord(p.b[1]) {
+		return dissect.No
+	}
+	return dissect.Maybe
+}
+
+func isWord(x byte) bool {
+	return isDigit(x) || x|0x20 >= 'a' && x|0x20 <= 'z' || x == '_'
+}
+
+// version: digits, a dot, a digit, and then what versions are made of.
+func (p *probe) version() dissect.Confidence {
+	if p.wire > maxVersion || p.wire > len(p.b) {
+		return dissect.No
+	}
+	dot := 0
+	for dot < len(p.b) && isDigit(p.b[dot]) {
+		dot++
+	}
+	if dot+1 >= len(p.b) || p.b[dot] != '.' || !isDigit(p.b[dot+1]) {
+		return dissect.No
+	}
+	for _, x := range p.b[dot+1:] {
+		if !isWord(x) && x != '.' && x != '-' && x != '+' {
+			return dissect.No
+		}
+	}
+	return dissect.Maybe
+}
+
+// texts steps over up to n texts behind the header. It returns how many there
+// are, and the offset behind them.
+func (p *probe) texts(n int) (got, off int) {
+	for off = eyehdr.HeaderLen; got < n; got++ {
+		_, next := eyehdr.Text(p.b, off)
+		if next < 0 {
+			break
+		}
+		off = next
+	}
+	return got, off
+}
+
+// full: nine texts, three of which are numbers. One text is enough to believe in
+// a damaged reply: its four letters and a length that fits.
+func (p *probe) full() dissect.Confidence {
+	n, _ := p.texts(eyehdr.Leading)
+	switch {
+	case n == 0:
+		return dissect.Maybe
+	case n < eyehdr.Leading:
+		return dissect.Likely
+	}
+	off := eyehdr.HeaderLen
+	for i := range eyehdr.Leading {
+		s, next := eyehdr.Text(p.b, off)
+		if _, ok := decimal(s); !ok && (i == 1 || i == 7 || i == 8) {
+			return dissect.Likely
+		}
+		off = next
+	}
+	return dissect.Certain
+}
+
+// light: the name of the only game that sends it, so many texts, the map field,
+// the version, and bytes.
+func (p *probe) light(between int) dissect.Confidence {
+	const bytesBehind = 3 // password, players, max_players
+	n, off := p.texts(1 + between)
+	switch {
+	case !eyehdr.IsMTA(p.b) || n == 0:
+		return dissect.Maybe
+	case n <= between:
+		return dissect.Likely
+	}
+	if _, off = eyehdr.Text(p.b, off); off < 0 { // the map field
+		return dissect.Likely
+	}
+	if _, off = eyehdr.Text(p.b, off); off < 0 || len(p.b)-off < bytesBehind { // the version
+		return dissect.Likely
+	}
+	return dissect.Certain
+}

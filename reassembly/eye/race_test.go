@@ -1,0 +1,5 @@
+//go:build race
+
+package eye
+
+const raceEnabled = true
