@@ -7,7 +7,7 @@ import (
 )
 
 // Asked is a set of the questions that query protocols know.
-type Asked uint8
+type Asked uint16
 
 // The questions.
 const (
@@ -16,6 +16,10 @@ const (
 	AskRules
 	AskChallenge
 	AskPing
+	AskConnect       // a challenge for joining the game
+	AskRconChallenge // a challenge for remote console
+	AskRcon          // a command's output
+	AskProxy         // which address a proxy sends to
 )
 
 // FlowFacts is what the messages between one server and one client showed so
@@ -26,6 +30,11 @@ type FlowFacts struct {
 	Engine splithdr.Engine // how this server splits
 	Asked  Asked           // what the client asked
 	Proto  uint8           // 1 + index in the registry of the protocol last spoken; 0 if none
+	// Foreign: another game speaks here that uses our bytes for its own messages.
+	Foreign bool
+	// RconChallenge is the number that the server last gave out for remote
+	// console; 0 if none was seen.
+	RconChallenge uint32
 }
 
 // Context is what a dissector may know besides the bytes.
@@ -70,4 +79,12 @@ type Dissector interface {
 	Probe(c *Context, b []byte) (Confidence, *Type)
 	// Dissect fills m, which was Reset with b, as message type t of Probe.
 	Dissect(c *Context, b []byte, m *Message)
+}
+
+// Neighbour is implemented by a Dissector that shares bytes with another game and
+// knows that game by other messages of it.
+type Neighbour interface {
+	// Foreign tells whether b, which nobody claimed, is such a message, and whether
+	// a server sent it.
+	Foreign(c *Context, b []byte) (reply, ok bool)
 }

@@ -135,10 +135,10 @@ func (*Dissector) Dissect(c *dissect.Context, b []byte, m *dissect.Message) {
 	case opPlayersReq, opRulesReq:
 		trailer(cur)
 	case opGetChallenge:
-		cur.Expert(&codeDeprecated, 0, 0)
+		cur.Expert(&dissect.Deprecated, 0, 0)
 		trailer(cur)
 	case opPing:
-		cur.Expert(&codeDeprecated, 0, 0)
+		cur.Expert(&dissect.Deprecated, 0, 0)
 		if cur.Left() == 1 {
 			cur.Take(&defTerminator, 1)
 		}
