@@ -16,9 +16,12 @@ const challengeLen = 4
 // end of the datagram (old PHP clients send 24 bytes).
 func infoRequest(c *dissect.Context, cur *dissect.Cursor) {
 	have := cur.Peek(len(infoText))
-	if !bytes.HasPrefix(infoText, have) {
-		// a retry that sends the challenge alone
-		cur.I32(&defChallenge)
+	if !bytes.HasPrefix(infoText, have) || len(have) == 0 && !cur.Cut() {
+		// A retry that sends the challenge alone, or anything else: HLTV answers a
+		// letter T whatever follows it.
+		if cur.LeftOnWire() == challengeLen {
+			cur.I32(&defChallenge)
+		}
 		cur.Expert(&codeRetryPayload, 0, 0)
 		return
 	}

@@ -36,6 +36,8 @@ func (p *probe) judge(op byte) dissect.Confidence {
 		return p.players()
 	case opRules:
 		return p.rules()
+	case opLog, opLogSecret:
+		return p.log(op)
 	}
 	return dissect.No
 }
@@ -60,6 +62,8 @@ func (p *probe) infoRequest() dissect.Confidence {
 	case p.cut && bytes.HasPrefix(infoText, p.b):
 		return dissect.Likely
 	case p.length == challengeLen || p.length == 0: // a retry that lost its text
+		return dissect.Maybe
+	case p.length < len(infoText) && p.printable(p.b): // HLTV looks at the letter only
 		return dissect.Maybe
 	}
 	return dissect.No
