@@ -21,6 +21,10 @@ const (
 	AskBrowse   // All-Seeing Eye: the short form for server browsers
 	AskPresence // All-Seeing Eye: the shortest form, for Xfire
 	AskVersion
+	AskConnect       // a challenge for joining the game
+	AskRconChallenge // a challenge for remote console
+	AskRcon          // a command's output
+	AskProxy         // which address a proxy sends to
 )
 
 // FlowFacts is what the messages between one server and one client showed so
@@ -32,6 +36,11 @@ type FlowFacts struct {
 	Proven bool            // Engine was seen at work, not concluded
 	Asked  Asked           // what the client asked
 	Proto  uint8           // 1 + index in the registry of the protocol last spoken; 0 if none
+	// Foreign: another game speaks here that uses our bytes for its own messages.
+	Foreign bool
+	// RconChallenge is the number that the server last gave out for remote
+	// console; 0 if none was seen.
+	RconChallenge uint32
 }
 
 // Context is what a dissector may know besides the bytes.
@@ -79,4 +88,12 @@ type Dissector interface {
 	Probe(c *Context, b []byte) (Confidence, *Type)
 	// Dissect fills m, which was Reset with b, as message type t of Probe.
 	Dissect(c *Context, b []byte, m *Message)
+}
+
+// Neighbour is implemented by a Dissector that shares bytes with another game and
+// knows that game by other messages of it.
+type Neighbour interface {
+	// Foreign tells whether b, which nobody claimed, is such a message, and whether
+	// a server sent it.
+	Foreign(c *Context, b []byte) (reply, ok bool)
 }

@@ -291,6 +291,69 @@ func (c *Cursor) Span(d *Def, skip, n, tail int) []byte {
 	return b[skip : skip+n : skip+n]
 }
 
+// Run is Span for a value that lasts until its delimiter: if it ends with what
+// was captured of a longer message, more of it may be missing, and it is marked
+// Cut.
+func (c *Cursor) Run(d *Def, skip, n, tail int) []byte {
+	b := c.Span(d, skip, n, tail)
+	if b != nil && tail == 0 && c.Left() == 0 && c.Cut() {
+		c.m.Fields[len(c.m.Fields)-1].Flags |= Cut
+	}
+	return b
+}
+
+// Digits reads a decimal number behind skip bytes, which belong to its extent.
+// One without digits, with more than 64 bits, or with its last digits maybe
+// behind the end of the capture fails.
+func (c *Cursor) Digits(d *Def, skip int) uint64 {
+	const longest = 20 // of 64 bits
+	b := c.Peek(skip + longest + 1)
+	n, v := skip, uint64(0)
+	for ; n < len(b) && b[n] >= '0' && b[n] <= '9'; n++ {
+		digit := uint64(b[n] - '0')
+		if v > (math.MaxUint64-digit)/10 {
+			break
+		}
+		v = v*10 + digit
+	}
+	switch {
+	case c.failed || c.full():
+		return 0
+	case n == skip, n-skip > longest, n < len(b) && b[n] >= '0' && b[n] <= '9', n == c.Left() && c.Cut():
+		c.fail(d)
+		return 0
+	}
+	c.add(d, n, v)
+	return v
+}
+
+// Pieces is Run for a Text that may have secrets in it. next returns the first
+// secret in what is left of it, or a negative lo; those become fields of secret,
+// whose PartOf is d. A text with more than maxSecrets of them hides its rest.
+func (c *Cursor) Pieces(d, secret *Def, n, tail int, next func([]byte) (lo, hi int)) {
+	for i := 0; c.OK(); i++ {
+		lo, hi := next(c.Peek(n))
+		if i == maxSecrets && lo >= 0 {
+			lo, hi = 0, n
+		}
+		if lo < 0 {
+			if n+tail > 0 {
+				c.Run(d, 0, n, tail)
+			}
+			return
+		}
+		if lo > 0 {
+			c.Span(d, 0, lo, 0)
+		}
+		n -= hi
+		if n == 0 {
+			c.Run(secret, 0, hi-lo, tail)
+			return
+		}
+		c.Span(secret, 0, hi-lo, 0)
+	}
+}
+
 // Addr reads an address: 4 or 16 bytes, or 6 or 18 with a big-endian port.
 func (c *Cursor) Addr(d *Def, n int) []byte { return c.Take(d, n) }
 

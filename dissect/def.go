@@ -49,6 +49,9 @@ type Def struct {
 	// Joins, on a List, is the earlier list whose groups these groups continue,
 	// by index: The Ship sends deaths and money of all players behind the list.
 	Joins *Def
+	// PartOf, on a secret Text, is the text that it is a piece of: the pieces in
+	// front and behind are fields of that definition, all are one value.
+	PartOf *Def
 }
 
 // Key is the JSON key.
@@ -98,6 +101,10 @@ var Trailing = Def{Name: "trailing", Label: "trailing", Kind: Bytes,
 var Part = Def{Name: "split.part", Label: "part", Kind: Bytes, Flags: Framing,
 	Doc: "payload of one part of a split message that could not be joined or read"}
 
+// HiddenPart is a Part with a password in it.
+var HiddenPart = Def{Name: "split.hidden_part", Label: "part", Kind: Bytes, Flags: Framing | Secret,
+	Doc: "payload of one part of a split message that could not be joined or read, with a password in it"}
+
 // Unread is the field of bytes that dissection stopped before, because the
 // message was malformed or a limit was reached.
 var Unread = Def{Name: "unread", Label: "not decoded", Kind: Bytes,
@@ -113,4 +120,4 @@ var (
 )
 
 // Shared lists the definitions that belong to no protocol.
-var Shared = []*Def{&Trailing, &Part, &Unread, &SplitSize, &SplitCRC}
+var Shared = []*Def{&Trailing, &Part, &HiddenPart, &Unread, &SplitSize, &SplitCRC}

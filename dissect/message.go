@@ -97,6 +97,30 @@ func (m *Message) Bytes(f *Field) []byte {
 	return m.Data[off : off+n]
 }
 
+// Pieces is how many fields the value of the text at index i consists of: 1, or
+// more if there are secrets in it.
+func (m *Message) Pieces(i int) int {
+	d, depth := m.Fields[i].Def, m.Fields[i].Depth
+	n := 1
+	for j := i + 1; j < len(m.Fields) && m.Fields[j].Depth == depth; j++ {
+		secret := m.Fields[j].Def.PartOf == d
+		if !secret && (m.Fields[j].Def != d || m.Fields[j-1].Def.PartOf != d) {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+// Joined returns the value of the text that consists of the n fields from index i
+// on, with the secrets in it.
+func (m *Message) Joined(i, n int) []byte {
+	first, last := &m.Fields[i], &m.Fields[i+n-1]
+	start := first.Off + uint32(first.Num>>32)
+	end := last.Off + uint32(last.Num>>32) + uint32(last.Num&0xffff_ffff)
+	return m.Data[start:end]
+}
+
 // Raw returns the bytes that the field is made of on the wire.
 func (m *Message) Raw(f *Field) []byte { return m.Data[f.Off : f.Off+f.Len] }
 
@@ -124,12 +148,20 @@ func (m *Message) AppendAddr(dst []byte, f *Field) []byte {
 
 // Find returns the first field of definition d, or nil.
 func (m *Message) Find(d *Def) *Field {
-	for i := range m.Fields {
-		if m.Fields[i].Def == d {
-			return &m.Fields[i]
-		}
+	if i := m.Index(d); i >= 0 {
+		return &m.Fields[i]
 	}
 	return nil
+}
+
+// Index returns the index of the first field of definition d, or -1.
+func (m *Message) Index(d *Def) int {
+	for i := range m.Fields {
+		if m.Fields[i].Def == d {
+			return i
+		}
+	}
+	return -1
 }
 
 // Append adds a field of raw bytes that no cursor read: [off, off+n) of Data,

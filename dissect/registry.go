@@ -12,6 +12,8 @@ import (
 type Registry struct {
 	all   []Dissector
 	ports [1 << 16]uint8 // bit i: all[i] is usually met there
+
+	neighbours []Neighbour
 }
 
 // maxProtos is the width of a port's bit set.
@@ -51,6 +53,9 @@ func NewRegistry(ds ...Dissector) (*Registry, error) {
 		}
 		for _, port := range p.Ports {
 			r.ports[port] |= 1 << i
+		}
+		if n, ok := dis.(Neighbour); ok {
+			r.neighbours = append(r.neighbours, n)
 		}
 	}
 	return r, nil
@@ -118,7 +123,13 @@ func (r *Registry) Force(c *Context, b []byte, p *Proto) (Verdict, bool) {
 // Believe decides whether a verdict stands, and completes it. A weak one needs
 // one more item: the flow's earlier messages, for a reply the question it
 // answers, or the protocol's port on the server's side.
+//
+// Where another game speaks with our bytes nothing is believed, except
+// information that no other game has: an address can be forged to hide a server.
 func (r *Registry) Believe(c *Context, v *Verdict) bool {
+	if c.Flow(v.Type).Foreign && (v.Conf < Certain || v.Type.Asks&AskInfo == 0) {
+		return false
+	}
 	if v.Conf != Maybe {
 		return v.Conf > Maybe
 	}
@@ -146,6 +157,18 @@ func (r *Registry) Believe(c *Context, v *Verdict) bool {
 	}
 	v.Conf = Likely
 	return true
+}
+
+// Foreign tells whether b, which nobody claims, shows that its flow belongs to
+// another game which shares bytes with a protocol of ours, and whether it came
+// from the server.
+func (r *Registry) Foreign(c *Context, b []byte) (reply, ok bool) {
+	for _, n := range r.neighbours {
+		if reply, ok = n.Foreign(c, b); ok {
+			return reply, true
+		}
+	}
+	return false, false
 }
 
 // ToServer guesses by ports alone whether a datagram goes to a server.

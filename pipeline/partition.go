@@ -177,6 +177,7 @@ func (p *partition) message(s *source) verdict {
 	v := p.pick(c, b)
 	switch {
 	case v.Dissector == nil:
+		p.foreign(c, b)
 		return unclaimed
 	case !p.reg.Believe(c, &v):
 		if !v.Type.FromServer() && s.set == nil {
@@ -191,6 +192,20 @@ func (p *partition) message(s *source) verdict {
 	return reported
 }
 
+// foreign remembers that another game speaks between two addresses, if b shows
+// that. What a client asks counts only where nothing of ours was spoken: scanners
+// ask the questions of all games.
+func (p *partition) foreign(c *dissect.Context, b []byte) {
+	reply, ok := p.reg.Foreign(c, b)
+	switch {
+	case !ok:
+	case reply:
+		p.flows.Learn(c.Src, c.Dst.Addr(), dissect.FlowFacts{Foreign: true})
+	case p.flows.Get(c.Dst, c.Src.Addr()).Proto == 0:
+		p.flows.Learn(c.Dst, c.Src.Addr(), dissect.FlowFacts{Foreign: true})
+	}
+}
+
 // pick asks the registry, and again with what is known of the flow where the
 // bytes alone are not enough.
 func (p *partition) pick(c *dissect.Context, b []byte) dissect.Verdict {
@@ -198,6 +213,7 @@ func (p *partition) pick(c *dissect.Context, b []byte) dissect.Verdict {
 		if c.Dst.Port() == as.Port || c.Src.Port() == as.Port {
 			if v, ok := p.reg.Force(c, b, as.Proto); ok {
 				p.recall(c)
+				c.ToServer.Foreign, c.FromServer.Foreign = false, false
 				return v
 			}
 		}

@@ -5,6 +5,7 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/finding"
+	"qsniff/internal/console"
 	"qsniff/reassembly/split"
 )
 
@@ -87,7 +88,7 @@ func (p *partition) opaque(s *source, status dissect.Status) {
 	for _, part := range set.Parts {
 		off := max(part.Off, uint32(set.Prefix))
 		if end := part.Off + part.Len; off < end {
-			m.Append(&dissect.Part, off, end-off, "")
+			m.Append(partDef(m.Data[off:end]), off, end-off, "")
 			m.Fields[len(m.Fields)-1].Num = uint64(end - off)
 		}
 	}
@@ -116,7 +117,16 @@ func (p *partition) finishSet(s *source) {
 	m.Wire = max(m.Wire, len(s.data))
 	for _, part := range set.Parts {
 		if int(part.Off) >= s.run {
-			m.Append(&dissect.Part, part.Off, part.Len, "behind the gap")
+			m.Append(partDef(m.Data[part.Off:part.Off+part.Len]), part.Off, part.Len, "behind the gap")
 		}
 	}
+}
+
+// partDef is the definition for the bytes of a part: output of a server's console
+// is split too, and nobody looks for the passwords in what is not read.
+func partDef(b []byte) *dissect.Def {
+	if lo, _ := console.Secret(b); lo >= 0 {
+		return &dissect.HiddenPart
+	}
+	return &dissect.Part
 }

@@ -66,6 +66,10 @@ func (f *Flows) Learn(server netip.AddrPort, client netip.Addr, l dissect.FlowFa
 	if l.Proto != 0 {
 		v.Proto = l.Proto
 	}
+	if l.RconChallenge != 0 {
+		v.RconChallenge = l.RconChallenge
+	}
+	v.Foreign = l.Foreign // the last sign counts
 }
 
 // Evicted is how many flows were forgotten to make room.

@@ -34,6 +34,23 @@ func TestLearn(t *testing.T) {
 	}
 }
 
+// Another game's sign is the last word until a message of ours comes; a challenge
+// stays until the next one.
+func TestLearnSigns(t *testing.T) {
+	f := NewFlows(10, 1)
+	for _, tc := range []struct{ learn, want dissect.FlowFacts }{
+		{dissect.FlowFacts{RconChallenge: 7}, dissect.FlowFacts{RconChallenge: 7}},
+		{dissect.FlowFacts{Foreign: true}, dissect.FlowFacts{RconChallenge: 7, Foreign: true}},
+		{dissect.FlowFacts{Proto: 1}, dissect.FlowFacts{RconChallenge: 7, Proto: 1}},
+		{dissect.FlowFacts{RconChallenge: 8}, dissect.FlowFacts{RconChallenge: 8, Proto: 1}},
+	} {
+		f.Learn(server, client, tc.learn)
+		if got := f.Get(server, client); got != tc.want {
+			t.Errorf("%+v\ngot  %+v\nwant %+v", tc.learn, got, tc.want)
+		}
+	}
+}
+
 // The flow whose last message is longest ago is forgotten first.
 func TestForget(t *testing.T) {
 	f := NewFlows(2, 1)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -61,6 +62,7 @@ func TestGolden(t *testing.T) {
 			golden(t, base+".txt", strings.ReplaceAll(remarks, name, filepath.Base(name))+text+"\n"+tree)
 			golden(t, base+".jsonl", jsonl)
 			harmless(t, text+tree+jsonl)
+			secretless(t, text+tree+jsonl)
 			for line := range strings.Lines(jsonl) {
 				coverage(t, line)
 			}
@@ -99,6 +101,19 @@ func harmless(t *testing.T, out string) {
 		if r < 0x20 && r != '\n' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
 			t.Errorf("%U in the output", r)
 			return
+		}
+	}
+}
+
+// secretless fails t where output shows a password of the captures, as text or as
+// the bytes of it: all begin with Secret or are the German word for it.
+func secretless(t *testing.T, out string) {
+	t.Helper()
+	for _, word := range []string{"Secret", "geheim", "open sesame"} {
+		for _, shown := range []string{word, hex.EncodeToString([]byte(word)), fmt.Sprintf("% x", word)} {
+			if i := strings.Index(out, shown); i >= 0 {
+				t.Errorf("a secret is shown: ...%s", out[max(0, i-60):i+len(shown)])
+			}
 		}
 	}
 }

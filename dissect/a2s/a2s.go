@@ -20,6 +20,8 @@ const (
 	opGetChallenge = 'W'
 	opPing         = 'i'
 	opAck          = 'j'
+	opLog          = 'R'
+	opLogSecret    = 'S'
 )
 
 const (
@@ -50,19 +52,24 @@ var (
 		Summary: []*dissect.Def{&defRuleCount}}
 	typeAck = dissect.Type{Name: "A2A_ACK", Reply: true, Asks: dissect.AskPing, Doc: "a sign of life",
 		Summary: []*dissect.Def{&defBody}}
+
+	typeLog       = dissect.Type{Name: "S2A_LOGSTRING", Doc: "a line of the server's log", Summary: []*dissect.Def{&defLine}}
+	typeLogSecret = dissect.Type{Name: "S2A_LOGSTRING2", Doc: "a line of the server's log, with a secret in front",
+		Summary: []*dissect.Def{&defLine}}
 )
 
 var byOpcode = [256]*dissect.Type{
 	opInfoReq: &typeInfoReq, opPlayersReq: &typePlayersReq, opRulesReq: &typeRulesReq,
 	opGetChallenge: &typeGetChallenge, opPing: &typePing, opChallenge: &typeChallenge,
 	opInfo: &typeInfo, opPlayers: &typePlayers, opRules: &typeRules, opAck: &typeAck,
+	opLog: &typeLog, opLogSecret: &typeLogSecret,
 }
 
 var proto = dissect.Proto{
 	Name: "a2s",
 	Doc:  "Source server queries, and every game that answers them through Steam",
 	Types: []*dissect.Type{&typeInfoReq, &typePlayersReq, &typeRulesReq, &typeGetChallenge, &typePing,
-		&typeChallenge, &typeInfo, &typePlayers, &typeRules, &typeAck},
+		&typeChallenge, &typeInfo, &typePlayers, &typeRules, &typeAck, &typeLog, &typeLogSecret},
 	Defs:   defs,
 	Codes:  codes,
 	Ports:  ports(),
@@ -139,10 +146,10 @@ func (*Dissector) Dissect(c *dissect.Context, b []byte, m *dissect.Message) {
 	case opPlayersReq, opRulesReq:
 		trailer(cur)
 	case opGetChallenge:
-		cur.Expert(&codeDeprecated, 0, 0)
+		cur.Expert(&dissect.Deprecated, 0, 0)
 		trailer(cur)
 	case opPing:
-		cur.Expert(&codeDeprecated, 0, 0)
+		cur.Expert(&dissect.Deprecated, 0, 0)
 		if cur.Left() == 1 {
 			cur.Take(&defTerminator, 1)
 		}
@@ -158,6 +165,8 @@ func (*Dissector) Dissect(c *dissect.Context, b []byte, m *dissect.Message) {
 		if cur.Left() > 0 {
 			cur.LastCString(&defBody)
 		}
+	case opLog, opLogSecret:
+		logLine(cur, op)
 	}
 	cur.Done()
 	if m.Type != nil && !m.Type.Reply {

@@ -189,7 +189,7 @@ func TestAllocations(t *testing.T) {
 		t.Skip("the race detector allocates")
 	}
 	d, m := New(), new(dissect.Message)
-	for _, in := range []string{infoAll, infoShip, players2, playersShip, rules2, `ffffffff 55 4ba1d522`} {
+	for _, in := range []string{infoAll, infoShip, players2, playersShip, rules2, `ffffffff 55 4ba1d522`, logPlain, logSecret, logRcon} {
 		b := dissecttest.Unhex(t, in)
 		c := dissecttest.Context(len(b))
 		run := func() {
@@ -206,7 +206,7 @@ func TestAllocations(t *testing.T) {
 
 func FuzzDissect(f *testing.F) {
 	for _, in := range []string{infoAll, infoShip, players2, playersShip, rules2, `ffffffff 54 "Source Engine Query" 00 4ba1d522`,
-		`ffffffff 6a "00000000000000" 00`, `ffffffff 45 0100 0101 00 020103 00`} {
+		`ffffffff 6a "00000000000000" 00`, `ffffffff 45 0100 0101 00 020103 00`, logPlain, logSecret, logRcon} {
 		f.Add(dissecttest.Unhex(f, in), uint16(0), uint8(0), uint32(appTheShip))
 	}
 	f.Fuzz(func(t *testing.T, b []byte, missing uint16, engine uint8, app uint32) {

@@ -17,8 +17,13 @@ const challengeLen = 4
 func infoRequest(c *dissect.Context, cur *dissect.Cursor) {
 	have := cur.Peek(len(infoText))
 	switch {
-	case !bytes.HasPrefix(infoText, have): // a retry that sends the challenge alone, or first
-		cur.I32(&defChallenge)
+	case !bytes.HasPrefix(infoText, have) || len(have) == 0 && !cur.Cut():
+		// A retry that sends the challenge alone, or first, or anything else: HLTV
+		// answers a letter T whatever follows it.
+		sent := cur.LeftOnWire()
+		if sent == challengeLen || cur.Cut() && sent == challengeLen+len(infoText)+1 || challengeFirst(cur.Peek(cur.Left()), cur.Cut()) {
+			cur.I32(&defChallenge)
+		}
 		cur.Expert(&codeRetryPayload, 0, 0)
 		if behind := cur.Peek(len(infoText)); len(behind) > 0 && bytes.HasPrefix(infoText, behind) {
 			cur.LastCString(&defPayload)
@@ -35,9 +40,14 @@ func infoRequest(c *dissect.Context, cur *dissect.Cursor) {
 	trailer(cur)
 }
 
-// challengeFirst tells whether the text stands behind a challenge.
-func challengeFirst(b []byte) bool {
-	return len(b) >= challengeLen+len(infoText) && bytes.HasPrefix(b[challengeLen:], infoText)
+// challengeFirst tells whether the text stands behind a challenge, or in a cut
+// capture the part of it that is there.
+func challengeFirst(b []byte, cut bool) bool {
+	if len(b) < challengeLen+len(infoText) && !cut || len(b) <= challengeLen {
+		return false
+	}
+	behind := b[challengeLen:]
+	return bytes.HasPrefix(behind, infoText) || cut && bytes.HasPrefix(infoText, behind)
 }
 
 // trailer reads what may follow a request: nothing, a challenge, zeros.

@@ -24,13 +24,6 @@ var (
 			dst = strconv.AppendUint(dst, e.A, 10)
 			return append(dst, " bytes, 4 are expected"...)
 		}}
-	codeDeprecated = finding.Code{ID: "A2S-C07", Severity: finding.Note, Fault: finding.Client,
-		Seen:  "a request that current engines ignore",
-		Means: "many servers stay silent: that is no sign of a dead server",
-		Do:    "ask with A2S_INFO, or with A2S_PLAYER and challenge -1 for a challenge",
-		Text: func(dst []byte, _ *finding.Expert) []byte {
-			return append(dst, "obsolete request: most servers no longer answer it"...)
-		}}
 	codePadded = finding.Code{ID: "A2S-C11", Severity: finding.Note, Fault: finding.Client,
 		Seen:  "a request padded with zeros",
 		Means: "the scheme against amplification that Steam tried in November 2020, or a proxy's; some filters drop it",
@@ -85,5 +78,5 @@ var (
 		}}
 )
 
-var codes = []*finding.Code{&codeRetryPayload, &codeBadChallenge, &codeDeprecated, &codePadded,
+var codes = []*finding.Code{&codeRetryPayload, &codeBadChallenge, &codePadded,
 	&codeCount, &codeBinary, &codeLimit, &codeEDF}

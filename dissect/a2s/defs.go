@@ -88,6 +88,19 @@ var (
 	defRuleValue = dissect.Def{Name: "a2s.rules.rules.value", Label: "value", Kind: dissect.Text, Doc: "its value"}
 )
 
+// S2A_LOGSTRING and S2A_LOGSTRING2.
+var (
+	defLogSecret = dissect.Def{Name: "a2s.log.secret", Label: "secret", Kind: dissect.Text, Flags: dissect.Secret,
+		Doc: "what the receiver of the log knows the server by (sv_logsecret)"}
+	defLine       = dissect.Def{Name: "a2s.log.line", Label: "line", Kind: dissect.Text, Doc: "line of the log, with its line feed"}
+	defLineSecret = dissect.Def{Name: "a2s.log.line_secret", Label: "secret", Kind: dissect.Text, Flags: dissect.Secret, PartOf: &defLine,
+		Doc: "password that the line quotes"}
+	defLogBehind = dissect.Def{Name: "a2s.log.behind", Label: "behind", Kind: dissect.Bytes, Flags: dissect.Secret,
+		Doc: "bytes behind the end of the line, with a password in them"}
+	defLogEnd = dissect.Def{Name: "a2s.log.end", Label: "end", Kind: dissect.Bytes, Flags: dissect.Framing,
+		Doc: "line feeds and NULs that some servers add behind a line"}
+)
+
 var defs = []*dissect.Def{
 	&defHeader, &defOpcode, &defChallenge, &defPayload, &defPadding, &defTerminator, &defBody,
 	&defProtocol, &defName, &defMap, &defDir, &defGame, &defAppID, &defPlayers, &defMaxPlayers, &defBots,
@@ -96,4 +109,5 @@ var defs = []*dissect.Def{
 	&defPlayerCount, &defPlayerList, &defPlayer, &defIndex, &defPlayerName, &defScore, &defDuration,
 	&defShipList, &defShipPlayer, &defDeaths, &defMoney,
 	&defRuleCount, &defRuleList, &defRule, &defRuleName, &defRuleValue,
+	&defLogSecret, &defLine, &defLineSecret, &defLogBehind, &defLogEnd,
 }

@@ -1,8 +1,8 @@
 // Package a2s dissects the server queries of Valve's Source engine and of the
 // many games that answer them through Steam: A2S_INFO, A2S_PLAYER, A2S_RULES,
-// their challenges, ping and acknowledgement. It does not join split replies
-// (reassembly/split does, before) and does not read GoldSource's own forms
-// (dissect/goldsrc). Every number is little-endian.
+// their challenges, ping and acknowledgement, and the log lines that servers send.
+// It does not join split replies (reassembly/split does, before) and does not read
+// GoldSource's own forms (dissect/goldsrc). Every number is little-endian.
 //
 //	FF FF FF FF | opcode u8 | body
 //
@@ -29,6 +29,11 @@
 //	  45 'E' S2A_RULES      count u16, (name z, value z)*
 //	  6A 'j' A2A_ACK        [body z]
 //
+//	to who wants the log
+//	  52 'R' S2A_LOGSTRING  line z
+//	  53 'S' S2A_LOGSTRING2 secret, line z
+//	                        line: "L MM/DD/YYYY - HH:MM:SS: " text LF
+//
 // # Variants
 //
 // A challenge on A2S_INFO came in December 2020; servers may demand it. Steam's
@@ -38,9 +43,14 @@
 // and money behind the last player, not between players: remaining bytes are 8 for
 // each player in recorded replies. Counts lie: engines count joining players and
 // bots that the list does not hold, cut the list at the datagram's end, and
-// wrap at 256. Frontlines: Fuel of War uses the same opcodes with another
+// wrap at 256. The secret of S2A_LOGSTRING2 has no length and no end: the date
+// behind it shows where it ends, and without a date all of it may be secret. HLTV
+// answers requests by their first letter, whatever follows it.
+//
+// Frontlines: Fuel of War uses the same opcodes with another
 // layout: its rule count is big-endian, and its 'I' has text where the fixed
-// bytes belong, so neither passes the tests here.
+// bytes belong, so neither passes the tests here. Where they, or that game's own
+// question, were seen, its other messages are not taken for A2S either.
 //
 // # Sources
 //

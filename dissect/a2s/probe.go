@@ -54,6 +54,8 @@ func (p *probe) judge(op byte) dissect.Confidence {
 		return p.players()
 	case opRules:
 		return p.rules()
+	case opLog, opLogSecret:
+		return p.log(op)
 	}
 	return dissect.No
 }
@@ -75,9 +77,11 @@ func (p *probe) infoRequest() dissect.Confidence {
 	switch {
 	case bytes.HasPrefix(p.b, infoText):
 		return dissect.Certain
-	case p.cut && bytes.HasPrefix(infoText, p.b), challengeFirst(p.b):
+	case p.cut && bytes.HasPrefix(infoText, p.b), challengeFirst(p.b, p.cut):
 		return dissect.Likely
 	case p.length == challengeLen || p.length == 0: // a retry that lost its text
+		return dissect.Maybe
+	case p.length < len(infoText) && p.printable(p.b): // HLTV looks at the letter only
 		return dissect.Maybe
 	}
 	return dissect.No

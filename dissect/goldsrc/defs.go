@@ -58,6 +58,14 @@ func opcodeName(v uint64) string {
 		return typeDetailed.Name
 	case opInfo:
 		return typeInfo.Name
+	case opPrint:
+		return typePrint.Name
+	case opProxyListen:
+		return typeProxyListen.Name
+	case opProxyRedirect:
+		return typeProxyRedirect.Name
+	case opConnectChallenge:
+		return typeConnectChallenge.Name
 	}
 	return ""
 }

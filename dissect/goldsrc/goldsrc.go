@@ -2,6 +2,7 @@ package goldsrc
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"qsniff/dissect"
 	"qsniff/internal/splithdr"
@@ -25,12 +26,26 @@ var (
 )
 
 var proto = dissect.Proto{
-	Name:   "goldsource",
-	Doc:    "forms that only GoldSource engines and HLTV send, and what came in their split format",
-	Types:  []*dissect.Type{&typeDetailed, &typeInfo},
-	Defs:   defs,
-	Ports:  []uint16{27015, 27016, 27020},
+	Name: "goldsource",
+	Doc:  "forms that only GoldSource engines, HLTV and Xash3D have, and what came in their split format",
+	Types: []*dissect.Type{&typeDetailed, &typeInfo,
+		&typePing, &typeInfoReq, &typeInfostring, &typeDetails, &typePlayers, &typeRules, &typeListen, &typeNetinfo,
+		&typeGetChallenge, &typeRconChallengeReq, &typeRcon,
+		&typeInfostringReply, &typeXashInfo, &typeConnectChallenge, &typeRconChallenge, &typePrint,
+		&typeProxyListen, &typeProxyRedirect, &typeLog},
+	Defs:   slices.Concat(defs, textDefs),
+	Ports:  ports(),
 	Splits: []splithdr.Engine{splithdr.GoldSource},
+}
+
+// ports lists where servers are by default: the first free one from 27015 on,
+// and HLTV from 27020 on.
+func ports() []uint16 {
+	var ps []uint16
+	for p := uint16(27015); p <= 27050; p++ {
+		ps = append(ps, p)
+	}
+	return ps
 }
 
 // Dissector reads GoldSource messages. It has no state.
@@ -45,8 +60,11 @@ func New(shared dissect.Dissector) *Dissector { return &Dissector{shared: shared
 // Proto describes the protocol.
 func (*Dissector) Proto() *dissect.Proto { return &proto }
 
-// Probe judges b by its structure.
+// Probe judges b by its structure: words first, because opcodes are letters.
 func (d *Dissector) Probe(c *dissect.Context, b []byte) (dissect.Confidence, *dissect.Type) {
+	if k, t := identify(c, b); k != dissect.No {
+		return k, t
+	}
 	op, off, ok := opcode(c, b)
 	switch {
 	case ok && op == opDetailed:
@@ -57,6 +75,25 @@ func (d *Dissector) Probe(c *dissect.Context, b []byte) (dissect.Confidence, *di
 		return d.shared.Probe(c, b)
 	}
 	return dissect.No, nil
+}
+
+// identify judges messages of text.
+func identify(c *dissect.Context, b []byte) (dissect.Confidence, *dissect.Type) {
+	if _, off, ok := opcode(c, b); !ok || off != bodyOff {
+		return dissect.No, nil
+	}
+	t := newText(c, b)
+	k, typ, word := t.judge()
+	if !word {
+		k, typ = t.judgeLetter()
+	}
+	switch {
+	case k == dissect.No:
+		return k, nil
+	case k == dissect.Maybe && c.FromSplit == splithdr.GoldSource: // the other witness
+		k = dissect.Likely
+	}
+	return k, typ
 }
 
 // opcode returns the opcode and the offset behind it. A joined message may lack
@@ -74,8 +111,9 @@ func opcode(c *dissect.Context, b []byte) (op byte, off int, ok bool) {
 // Dissect fills m with the message in b.
 func (d *Dissector) Dissect(c *dissect.Context, b []byte, m *dissect.Message) {
 	op, off, ok := opcode(c, b)
-	ours := ok && (op == opDetailed || op == opInfo)
-	if !ours && c.FromSplit == splithdr.GoldSource {
+	_, m.Type = identify(c, b)
+	ours := m.Type == nil && ok && (op == opDetailed || op == opInfo && off == bodyOff)
+	if !ours && m.Type == nil && c.FromSplit == splithdr.GoldSource {
 		d.shared.Dissect(c, b, m)
 		m.Proto = &proto
 		m.Learn.Engine = splithdr.GoldSource
@@ -85,17 +123,28 @@ func (d *Dissector) Dissect(c *dissect.Context, b []byte, m *dissect.Message) {
 	if off != 1 {
 		cur.I32(&defHeader)
 	}
-	cur.U8(&defOpcode)
-	if ours {
-		m.Learn.Engine = splithdr.GoldSource
-	}
 	switch {
-	case ours && op == opDetailed:
-		m.Type = &typeDetailed
-		detailed(cur)
 	case ours:
-		m.Type = &typeInfo
-		info(cur)
+		m.Learn.Engine = splithdr.GoldSource
+		readInformation(cur, m)
+	case m.Type != nil:
+		readText(c, cur, m)
+	default:
+		cur.U8(&defOpcode)
 	}
 	cur.Done()
+	if m.Type != nil && !m.Type.Reply {
+		m.Learn.Asked = m.Type.Asks
+	}
+}
+
+// readInformation reads the two forms that begin with a letter.
+func readInformation(cur *dissect.Cursor, m *dissect.Message) {
+	if cur.U8(&defOpcode) == opDetailed {
+		m.Type = &typeDetailed
+		detailed(cur)
+		return
+	}
+	m.Type = &typeInfo
+	info(cur)
 }

@@ -90,7 +90,7 @@ func TestJoined(t *testing.T) {
 func TestProbeRefuses(t *testing.T) {
 	for name, in := range map[string]string{
 		"text command": `ffffffff "motd" 00`, "no address": `ffffffff 6d "hello" 00 00 00 00 00 03 10 30 "xx" 00 00 00`,
-		"challenge": `ffffffff "challenge rcon" 0a`, "Quake connect": `ffffffff 43 "onnect" 00`, "empty": ``,
+		"Quake connect": `ffffffff 43 "onnect" 00`, "empty": ``,
 	} {
 		b := dissecttest.Unhex(t, in)
 		if k, _ := newDissector().Probe(dissecttest.Context(len(b)), b); k != dissect.No {
@@ -113,7 +113,7 @@ func TestAllocations(t *testing.T) {
 		t.Skip("the race detector allocates")
 	}
 	d, m := newDissector(), new(dissect.Message)
-	for _, in := range []string{noMod, withMod, hltv, short, rules2} {
+	for _, in := range append(wordTexts, noMod, withMod, hltv, short, rules2) {
 		b := dissecttest.Unhex(t, in)
 		c := dissecttest.Context(len(b))
 		c.FromSplit = splithdr.GoldSource
@@ -130,13 +130,23 @@ func TestAllocations(t *testing.T) {
 }
 
 func FuzzDissect(f *testing.F) {
-	for _, in := range []string{noMod, withMod, hltv, short, rules2} {
-		f.Add(dissecttest.Unhex(f, in), uint16(0), uint8(0))
-		f.Add(dissecttest.Unhex(f, in), uint16(0), uint8(splithdr.GoldSource))
+	for _, in := range append(wordTexts, noMod, withMod, hltv, short, rules2) {
+		f.Add(dissecttest.Unhex(f, in), uint16(0), uint8(0), uint16(0))
+		f.Add(dissecttest.Unhex(f, in), uint16(0), uint8(splithdr.GoldSource), uint16(dissect.AskRcon|dissect.AskInfo))
 	}
-	f.Fuzz(func(t *testing.T, b []byte, missing uint16, engine uint8) {
+	f.Fuzz(func(t *testing.T, b []byte, missing uint16, engine uint8, asked uint16) {
 		c := dissecttest.Context(len(b) + int(missing))
 		c.FromSplit = splithdr.Engine(engine % 4)
+		c.FromServer.Asked = dissect.Asked(asked)
 		dissecttest.Fuzz(t, newDissector(), c, b)
 	})
+}
+
+// What is not GoldSource's passes here first: requests of A2S above all.
+func BenchmarkProbeOther(b *testing.B) {
+	data := dissecttest.Unhex(b, `ffffffff 54 "Source Engine Query" 00`)
+	d, c := newDissector(), dissecttest.Context(len(data))
+	for b.Loop() {
+		d.Probe(c, data)
+	}
 }

@@ -208,7 +208,7 @@ func TestProbe(t *testing.T) {
 		{"page of the end mark alone", `ffffffff 66 0a 00000000 0000`, dissect.Likely, &typePage},
 		{"page of nothing", `ffffffff 66 0a`, dissect.Maybe, &typePage},
 		{"page cut by its sender", page2[:len(page2)-2], dissect.Maybe, &typePage},
-		{"old list", oldPage, dissect.Likely, &typeOldPage},
+		{"old list, as QuakeWorld sends it too", oldPage, dissect.Maybe, &typeOldPage},
 		{"heartbeat", beat, dissect.Certain, &typeHeartbeat2},
 		{"heartbeat without the usual keys", `30 0a "\map\x" 0a`, dissect.Likely, &typeHeartbeat2},
 		{"challenge", chall, dissect.Likely, &typeChallenge},

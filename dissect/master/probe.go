@@ -22,7 +22,8 @@ func (p *probe) judge(t *dissect.Type) dissect.Confidence {
 	case &typePage:
 		return p.page()
 	case &typeOldPage:
-		return min(p.entries(1, entryV4), dissect.Likely, p.startsWith(formPlain))
+		// QuakeWorld's masters send the same bytes
+		return min(p.entries(1, entryV4), dissect.Maybe, p.startsWith(formPlain))
 	case &typeHeartbeat2:
 		return p.heartbeat()
 	case &typeHeartbeat:

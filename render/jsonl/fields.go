@@ -33,8 +33,9 @@ func (r *Renderer) members(dst []byte, m *dissect.Message, i int, depth uint8) (
 			dst, i = r.members(dst, m, i+1, f.Depth+1)
 			dst = append(dst, '}')
 		default:
-			dst = r.member(dst, m, f)
-			i++
+			n := m.Pieces(i)
+			dst = r.member(dst, m, i, n)
+			i += n
 		}
 	}
 	return dst, i
@@ -95,15 +96,48 @@ func appendKey(dst []byte, d *dissect.Def, suffix string) []byte {
 	return append(dst, '"', ':')
 }
 
-// member appends a value, and the bytes beside it where the value does not say them.
-func (r *Renderer) member(dst []byte, m *dissect.Message, f *dissect.Field) []byte {
-	dst, whole := r.value(dst, m, f)
+// member appends the value of field i, which is n fields, and the bytes beside it
+// where the value does not say them.
+func (r *Renderer) member(dst []byte, m *dissect.Message, i, n int) []byte {
+	f, whole := &m.Fields[i], true
+	if n > 1 {
+		dst, whole = r.text(dst, m, i, n)
+	} else {
+		dst, whole = r.value(dst, m, f)
+	}
 	if whole {
 		return dst
 	}
 	dst = append(dst, ',')
 	dst = appendKey(dst, f.Def, "_hex")
-	return r.raw(dst, f, m.Bytes(f))
+	dst = append(dst, '"')
+	for j := i; j < i+n; j++ {
+		at := len(dst)
+		dst = unquote(r.raw(dst, &m.Fields[j], m.Bytes(&m.Fields[j])), at)
+	}
+	return append(dst, '"')
+}
+
+// text appends the string that n fields from index i on make together.
+func (r *Renderer) text(dst []byte, m *dissect.Message, i, n int) (out []byte, whole bool) {
+	if r.opt.ShowSecrets { // a character may lie across two pieces
+		return jsonw.String(dst, m.Joined(i, n))
+	}
+	whole = true
+	dst = append(dst, '"')
+	for j := i; j < i+n; j++ {
+		at := len(dst)
+		var ok bool
+		dst, ok = r.value(dst, m, &m.Fields[j])
+		dst, whole = unquote(dst, at), whole && ok
+	}
+	return append(dst, '"'), whole
+}
+
+// unquote takes the quotes off the string that starts at offset at and ends dst.
+func unquote(dst []byte, at int) []byte {
+	copy(dst[at:], dst[at+1:])
+	return dst[:len(dst)-2]
 }
 
 // raw appends bytes in hexadecimal, or stars for a secret's.

@@ -208,3 +208,39 @@ func TestAllocations(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+var (
+	defLine       = dissect.Def{Name: "t.line", Kind: dissect.Text}
+	defLineSecret = dissect.Def{Name: "t.line_secret", Kind: dissect.Text, Flags: dissect.Secret, PartOf: &defLine}
+)
+
+// A text with a secret in it is one string, and its bytes are one too.
+func TestPieces(t *testing.T) {
+	for _, tc := range []struct {
+		name, data string
+		show       bool
+		want       string
+	}{
+		{"hidden", "say <pw> now", false, `{"line":"say \u003c<redacted>\u003e now"}`},
+		{"shown", "say <pw> now", true, `{"line":"say \u003cpw\u003e now"}`},
+		{"not UTF-8, hidden", "\xff <pw>", false, "{\"line\":\"\ufffd \\u003c<redacted>\\u003e\",\"line_hex\":\"ff203c****3e\"}"},
+		{"not UTF-8, shown", "\xff <pw>", true, "{\"line\":\"\ufffd \\u003cpw\\u003e\",\"line_hex\":\"ff203c70773e\"}"},
+		{"the secret is not UTF-8", "a <\xff\xff>", false, `{"line":"a \u003c<redacted>\u003e"}`},
+	} {
+		got := fields(t, Options{ShowSecrets: tc.show}, tc.data, len(tc.data), func(c *dissect.Cursor) {
+			c.Pieces(&defLine, &defLineSecret, len(tc.data), 0, bracketed)
+		})
+		if got != tc.want {
+			t.Errorf("%s\ngot  %s\nwant %s", tc.name, got, tc.want)
+		}
+	}
+}
+
+// bracketed finds what is between < and >.
+func bracketed(b []byte) (lo, hi int) {
+	lo = bytes.IndexByte(b, '<')
+	if lo < 0 {
+		return -1, -1
+	}
+	return lo + 1, bytes.IndexByte(b, '>')
+}

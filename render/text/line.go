@@ -78,14 +78,19 @@ func (l *Line) appendSummary(dst []byte, m *dissect.Message) []byte {
 	}
 	c := &l.opt.Palette
 	for _, d := range m.Type.Summary {
-		f := m.Find(d)
-		if f == nil {
+		i := m.Index(d)
+		if i < 0 {
 			continue
 		}
 		dst = append(append(dst, ' '), c.name.on...)
 		dst = append(append(dst, d.Key()...), '=')
 		dst = append(append(dst, c.name.off...), c.value.on...)
-		dst = append(l.appendBrief(dst, m, f), c.value.off...)
+		if n := m.Pieces(i); n > 1 {
+			dst = l.appendPieces(dst, m, i, n)
+		} else {
+			dst = l.appendBrief(dst, m, &m.Fields[i])
+		}
+		dst = append(dst, c.value.off...)
 	}
 	return dst
 }
@@ -106,6 +111,26 @@ func (l *Line) appendBrief(dst []byte, m *dissect.Message, f *dissect.Field) []b
 		return appendBriefBytes(dst, m.Bytes(f))
 	}
 	return appendPlain(dst, f)
+}
+
+// appendPieces appends the text that the n fields from index i on make together,
+// at bounded length.
+func (l *Line) appendPieces(dst []byte, m *dissect.Message, i, n int) []byte {
+	if l.opt.ShowSecrets {
+		return appendBriefText(dst, m.Joined(i, n), m.Fields[i+n-1].Flags&dissect.Cut != 0)
+	}
+	lo, cut := len(dst), m.Fields[i+n-1].Flags&dissect.Cut != 0
+	for j := i; j < i+n && len(dst)-lo <= maxBriefRaw; j++ {
+		if f := &m.Fields[j]; l.opt.hides(f.Def) {
+			dst = append(dst, redacted...)
+		} else {
+			b := m.Bytes(f)
+			dst = append(dst, b[:min(len(b), maxBriefRaw+1)]...)
+		}
+	}
+	hi := len(dst)
+	dst = appendBriefText(dst, dst[lo:hi], cut)
+	return append(dst[:lo], dst[hi:]...)
 }
 
 // appendPlain appends a number without its unit, which the line has no room for.

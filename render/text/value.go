@@ -219,8 +219,8 @@ func says(m *dissect.Message, f *dissect.Field) bool {
 		return f.Flags&dissect.Aux == 0 && len(m.Bytes(f))+terminator >= int(f.Len)
 	case f.Def.Kind == dissect.Bytes:
 		return f.Flags&dissect.Aux == 0 && uniform(m.Raw(f)) && len(m.Bytes(f)) == int(f.Len)
-	case isNumber(f):
-		return f.Len <= 8
+	case isNumber(f): // one of more than eight bytes is written in digits
+		return true
 	}
 	return false
 }

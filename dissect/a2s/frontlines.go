@@ -1,0 +1,63 @@
+package a2s
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"qsniff/dissect"
+)
+
+// Frontlines: Fuel of War asks for challenge, players and rules with the bytes of
+// A2S. Its servers are known by two answers with a layout of their own, and its
+// clients by the word that they ask for information with.
+
+var frontlinesAsks = []byte("FLSQ")
+
+// Foreign tells whether b is one of those messages.
+func (*Dissector) Foreign(c *dissect.Context, b []byte) (reply, ok bool) {
+	if len(b) < bodyOff || binary.LittleEndian.Uint32(b) != 0xffff_ffff {
+		return false, false
+	}
+	if bytes.HasPrefix(b[headerLen:], frontlinesAsks) {
+		return false, true
+	}
+	p := probe{b: b[bodyOff:], cut: c.Wire > len(b), length: max(c.Wire, len(b)) - bodyOff}
+	switch b[headerLen] {
+	case opInfo:
+		return true, p.frontlinesInfo()
+	case opRules:
+		return true, p.frontlinesRules()
+	}
+	return false, false
+}
+
+// frontlinesInfo: version 2, six texts (name, map, mod, mode, description,
+// version), the game's port, players, slots, and the letters for kind and system.
+func (p *probe) frontlinesInfo() bool {
+	const version, texts, fixed = 2, 6, 6
+	if len(p.b) < 1 || p.b[0] != version {
+		return false
+	}
+	off := p.text(1, texts)
+	if off < 0 || len(p.b)-off < fixed {
+		return false
+	}
+	kind, system := p.b[off+4], p.b[off+5]
+	return bytes.IndexByte([]byte("dlpDLP"), kind) >= 0 && bytes.IndexByte([]byte("lwmoLWMO"), system) >= 0
+}
+
+// frontlinesRules: as many pairs as a big-endian count says, and not as the same
+// bytes say in A2S.
+func (p *probe) frontlinesRules() bool {
+	if len(p.b) < 2 || p.cut {
+		return false
+	}
+	n, off := 0, 2
+	for off < len(p.b) {
+		if off = p.text(off, 2); off < 0 {
+			return false
+		}
+		n++
+	}
+	return n > 0 && n == int(binary.BigEndian.Uint16(p.b)) && n != int(binary.LittleEndian.Uint16(p.b))
+}

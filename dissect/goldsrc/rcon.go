@@ -1,0 +1,38 @@
+package goldsrc
+
+import (
+	"bytes"
+
+	"qsniff/dissect"
+	"qsniff/internal/console"
+)
+
+// readRcon reads the arguments of rcon. The number in front of the password is
+// shown as a challenge if quotes around the password or an earlier challenge of
+// this server say that it is one; else it can be the password of a dialect
+// without challenges, and the command stands where the password would.
+func readRcon(c *dissect.Context, cur *dissect.Cursor) {
+	b := cur.Peek(cur.Left())
+	r := console.ParseRcon(b)
+	at := 0
+	if r.Challenge.Any() {
+		d := &defMaybeChallenge
+		if r.Sure || c.ToServer.RconChallenge != 0 {
+			d = &defChallenge
+		}
+		cur.Digits(d, r.Challenge.Lo)
+		at = r.Challenge.Hi
+	}
+	if r.Password.Any() {
+		blanks := len(b[r.End:]) - len(skipBlanks(b[r.End:]))
+		cur.Run(&defPassword, r.Password.Lo-at, r.Password.Hi-r.Password.Lo, r.End-r.Password.Hi+blanks)
+		at = r.End + blanks
+	}
+	command := b[at:]
+	if i := bytes.IndexByte(command, 0); i >= 0 {
+		command = command[:i]
+	}
+	if n := len(bytes.TrimRight(command, "\r\n")); n > 0 && r.Password.Any() {
+		cur.Pieces(&defCommand, &defCommandSecret, n, 0, console.Secret)
+	}
+}

@@ -1,0 +1,131 @@
+// Package console knows the text that game consoles exchange: where a log line
+// starts, what the arguments of rcon are, and which part of a command, of its
+// output or of a log line must not be shown. It builds no fields and decides
+// nothing about packets. All functions walk their input once and allocate
+// nothing.
+package console
+
+import "bytes"
+
+// logPattern is how a log line starts; a 0 stands for any digit. Engines of both
+// families write it, whatever opcode is in front.
+const logPattern = "L 00/00/0000 - 00:00:00: "
+
+// LogLineLen is how many bytes IsLogLine wants to see.
+const LogLineLen = len(logPattern)
+
+// IsLogLine tells whether b starts as a log line does. A b that is shorter than
+// LogLineLen is judged as far as it goes.
+func IsLogLine(b []byte) bool {
+	for i := range min(len(b), len(logPattern)) {
+		if p := logPattern[i]; b[i] != p && (p != '0' || !isDigit(b[i])) {
+			return false
+		}
+	}
+	return true
+}
+
+// FindLogLine returns the offset of the first whole start of a log line in b,
+// or -1.
+func FindLogLine(b []byte) int {
+	for at := 0; ; at++ {
+		i := bytes.IndexByte(b[at:], logPattern[0])
+		if i < 0 || len(b)-at-i < len(logPattern) {
+			return -1
+		}
+		if at += i; IsLogLine(b[at:]) {
+			return at
+		}
+	}
+}
+
+// Span is a range of bytes; Lo is -1 if there is none.
+type Span struct{ Lo, Hi int }
+
+// Any tells whether the range exists.
+func (s Span) Any() bool { return s.Lo >= 0 }
+
+// Rcon is what follows the word rcon, as offsets.
+type Rcon struct {
+	// Challenge is a decimal number. Sure is false where the number may as well be
+	// the password of a dialect that has no challenges.
+	Challenge Span
+	Sure      bool
+	// Password is without its quotes. Quoted tells whether there are any.
+	Password Span
+	Quoted   bool
+	// End is the offset behind the password and its quote.
+	End int
+}
+
+// ParseRcon reads the arguments of rcon at the start of b:
+//
+//	rcon <challenge> "<password>" <command>    GoldSource
+//	rcon <password> <command>                  Xash3D, WON servers, Quake's family
+//
+// where a password without spaces needs no quotes. A number in front of a
+// password that has none can be a password itself, followed by its command.
+func ParseRcon(b []byte) Rcon {
+	none := Span{-1, -1}
+	r := Rcon{Challenge: none, Password: none}
+	first, firstQuoted, end := token(b, 0)
+	if !first.Any() {
+		return r
+	}
+	if IsChallenge(b[first.Lo:first.Hi]) {
+		if second, quoted, behind := token(b, end); second.Any() {
+			r.Challenge, r.Sure = first, quoted && !firstQuoted
+			r.Password, r.Quoted, r.End = second, quoted, behind
+			return r
+		}
+	}
+	r.Password, r.Quoted, r.End = first, firstQuoted, end
+	return r
+}
+
+// IsChallenge tells whether b is a number that an rcon challenge can be: an
+// unsigned one of 32 bits, in decimal.
+func IsChallenge(b []byte) bool {
+	if len(b) == 0 || len(b) > len("4294967295") {
+		return false
+	}
+	v := uint64(0)
+	for _, x := range b {
+		if !isDigit(x) {
+			return false
+		}
+		v = v*10 + uint64(x-'0')
+	}
+	return v>>32 == 0
+}
+
+// token returns the word or quoted text at or behind offset at, without its
+// quotes, and the offset behind it. The line ends all, quoted text too.
+func token(b []byte, at int) (t Span, quoted bool, end int) {
+	for at < len(b) && isBlank(b[at]) {
+		at++
+	}
+	if at == len(b) || isEnd(b[at]) {
+		return Span{-1, -1}, false, at
+	}
+	if b[at] == '"' {
+		for end = at + 1; end < len(b) && !isEnd(b[end]); end++ {
+			if b[end] == '"' {
+				return Span{at + 1, end}, true, end + 1
+			}
+		}
+		return Span{at + 1, end}, true, end
+	}
+	for end = at; end < len(b) && !isEnd(b[end]) && !isBlank(b[end]); {
+		end++
+	}
+	return Span{at, end}, false, end
+}
+
+func isDigit(x byte) bool { return x >= '0' && x <= '9' }
+func isBlank(x byte) bool { return x == ' ' || x == '\t' }
+func isEnd(x byte) bool   { return x == 0 || x == '\n' || x == '\r' }
+
+func isWord(x byte) bool {
+	return isDigit(x) || x == '_' || x|0x20 >= 'a' && x|0x20 <= 'z'
+}
