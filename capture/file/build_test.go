@@ -55,7 +55,8 @@ type packet struct {
 }
 
 // randomFile makes a capture of n Ethernet packets of up to maxLen bytes, and
-// the packets a reader has to find in it.
+// the packets a reader has to find in it. Its time steps back and forth by up
+// to an hour.
 func randomFile(v variant, rng *rand.Rand, n, maxLen int) (file []byte, want []packet) {
 	file = v.header(4, capture.MaxCaptured, 1)
 	for i := range n {
@@ -63,7 +64,7 @@ func randomFile(v variant, rng *rand.Rand, n, maxLen int) (file []byte, want []p
 		for j := range data {
 			data[j] = byte(rng.Uint32())
 		}
-		sec, frac := rng.Uint32()>>1, rng.Uint32()%uint32(1e9/v.fraction)
+		sec, frac := 1_700_000_000+rng.Uint32()%3600, rng.Uint32()%uint32(1e9/v.fraction)
 		wire := uint32(len(data)) + rng.Uint32()%3
 		file = v.record(file, sec, frac, uint32(len(data)), wire, data)
 		want = append(want, packet{uint64(i + 1), int64(sec)*1e9 + int64(frac)*v.fraction, string(data), wire, 1})
@@ -74,7 +75,14 @@ func randomFile(v variant, rng *rand.Rand, n, maxLen int) (file []byte, want []p
 // drain reads src to its end and checks what holds for every batch.
 func drain(t testing.TB, src capture.Source) ([]packet, error) {
 	t.Helper()
-	var all []packet
+	all, _, err := drainGaps(t, src)
+	return all, err
+}
+
+// drainGaps is drain that also returns the gaps, with At counted over all
+// packets.
+func drainGaps(t testing.TB, src capture.Source) (all []packet, gaps []capture.Gap, err error) {
+	t.Helper()
 	var b capture.Batch
 	for {
 		err := src.Read(&b)
@@ -86,6 +94,13 @@ func drain(t testing.TB, src capture.Source) ([]packet, error) {
 		}
 		if cap(b.Buf) > maxChunk {
 			t.Fatalf("got buffer of %d bytes\nwant at most %d", cap(b.Buf), maxChunk)
+		}
+		for i, g := range b.Gaps {
+			if g.At < 0 || g.At > len(b.Packets) || i > 0 && g.At <= b.Gaps[i-1].At || g.Skipped <= 0 || g.Reason == "" {
+				t.Fatalf("gap %d in a batch of %d packets: %+v", i, len(b.Packets), g)
+			}
+			g.At += len(all)
+			gaps = append(gaps, g)
 		}
 		pos := 0
 		for _, p := range b.Packets {
@@ -107,7 +122,7 @@ func drain(t testing.TB, src capture.Source) ([]packet, error) {
 			if again := src.Read(&b); again != err || len(b.Packets) > 0 {
 				t.Fatalf("after the end: got %d packets and %v\nwant 0 and %v", len(b.Packets), again, err)
 			}
-			return all, err
+			return all, gaps, err
 		}
 	}
 }

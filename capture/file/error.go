@@ -3,11 +3,14 @@ package file
 import (
 	"errors"
 	"io/fs"
-	"strconv"
 	"syscall"
 
-	"qsniff/capture"
+	"qsniff/internal/digits"
 )
+
+// ErrFormat is the Err of the error about a file that is no capture, or one of
+// a kind that is not read.
+var ErrFormat = errors.New("not a capture that is read")
 
 // Error says what is wrong with a file, where, and what to do about it.
 type Error struct {
@@ -15,7 +18,13 @@ type Error struct {
 	Offset int64  // of the header or record that is damaged, in bytes; negative: the file as a whole
 	Reason string // lower case, one line
 	Hint   string // what to do, one line; may be empty
-	Err    error  // for errors.Is: io.ErrUnexpectedEOF if the file was cut, an error of the system, or nil
+
+	// Err is for errors.Is: io.ErrUnexpectedEOF if the file was cut, ErrGap if
+	// reading went on behind damage, ErrFormat, an error of the system or of a
+	// decompressor, or nil.
+	Err error
+
+	Expanded bool // Offset is in what a compressed file expands to
 }
 
 // wholeFile is the Offset of an error that has no place in the file.
@@ -26,7 +35,11 @@ func (e *Error) Error() string {
 	if e.Offset < 0 {
 		return e.File + ": " + e.Reason
 	}
-	return e.File + ": byte " + grouped(e.Offset) + ": " + e.Reason
+	at := ": byte " + digits.Grouped(e.Offset)
+	if e.Expanded {
+		at += " of the expanded data"
+	}
+	return e.File + at + ": " + e.Reason
 }
 
 // Unwrap returns Err.
@@ -35,15 +48,18 @@ func (e *Error) Unwrap() error { return e.Err }
 const (
 	hintCut    = "the capture was interrupted, or copied while it was written; everything before this byte was read"
 	hintDamage = "the file was changed after it was written, or its disk was full; everything before this byte was read"
+	hintGap    = "the file was changed after it was written, or its disk was full; what is sound behind the damage was read"
 )
 
-// lengthError is about a captured length that nobody can have captured.
-func lengthError(name string, offset int64, captured uint32) error {
-	return &Error{File: name, Offset: offset, Hint: hintDamage,
-		Reason: "captured length " + grouped(int64(captured)) + " above the limit of " + grouped(capture.MaxCaptured)}
+// inputError is about an input that failed at offset.
+func (r *Reader) inputError(offset int64) error {
+	if r.packed != nil {
+		return r.packed.damage(r.name, offset, r.inErr)
+	}
+	return readError(r.name, offset, r.inErr)
 }
 
-// readError is about an input that failed at offset.
+// readError is about a file that could not be read at offset.
 func readError(name string, offset int64, err error) error {
 	e := systemError(name, err)
 	e.Offset = offset
@@ -75,16 +91,10 @@ func systemError(name string, err error) *Error {
 	return e
 }
 
-// grouped writes n with a comma between groups of three digits.
-func grouped(n int64) string {
-	digits := strconv.FormatInt(n, 10)
-	first := len(digits) % 3
-	out := []byte(digits[:first])
-	for i := first; i < len(digits); i += 3 {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, digits[i:i+3]...)
+// plural writes a number with its noun.
+func plural(n int64, noun string) string {
+	if n != 1 {
+		noun += "s"
 	}
-	return string(out)
+	return digits.Grouped(n) + " " + noun
 }

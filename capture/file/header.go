@@ -19,16 +19,43 @@ import (
 //	12  accuracy, unused            16  captured bytes
 //	16  snap length
 //	20  link type and FCS length
+//
+// Two relatives differ in little: libpcap with Alexey Kuznetsov's patches has
+// the interface, the Ethernet type and the packet type behind each record
+// header, 8 bytes with padding (libpcap, sf-pcap.c); the lcap files of Ixia
+// testers have the length of all records behind the file header (Wireshark,
+// wiretap/libpcap.c).
 const (
 	fileHeaderLen   = 24
 	recordHeaderLen = 16
+
+	patchedRecordLen = 24
+	lcapHeaderLen    = 28
+
+	longestHeader = lcapHeaderLen // of any format
 )
 
 // The magic numbers, read in the order in which the rest is to be read.
 const (
-	magicMicro = 0xa1b2c3d4
-	magicNano  = 0xa1b23c4d
+	magicMicro   = 0xa1b2c3d4
+	magicNano    = 0xa1b23c4d
+	magicPatched = 0xa1b2cd34
+	magicLcapHW  = 0x1c0001ac // captured by the card, time stamps in microseconds too
+	magicLcapSW  = 0x1c0001ab
 )
+
+// magics are the numbers by which classic pcap is recognised.
+var magics = [...]struct {
+	magic                uint32
+	fraction             int64 // nanoseconds in a unit of the second time field
+	headerLen, recordLen int
+}{
+	{magicMicro, 1000, fileHeaderLen, recordHeaderLen},
+	{magicNano, 1, fileHeaderLen, recordHeaderLen},
+	{magicPatched, 1000, fileHeaderLen, patchedRecordLen},
+	{magicLcapHW, 1000, lcapHeaderLen, recordHeaderLen},
+	{magicLcapSW, 1000, lcapHeaderLen, recordHeaderLen},
+}
 
 const majorVersion = 2
 
@@ -47,42 +74,24 @@ const (
 type format struct {
 	bigEndian bool
 	lengths   lengths
+	unusual   bool // big-endian, or another order of lengths
 	link      uint16
 	snapLen   uint32
-	fraction  int64 // nanoseconds in a unit of the second time field
-}
-
-// readFileHeader reads until the file header is complete and decodes it. What
-// arrived behind it waits in r.spare for the first batch.
-func (r *Reader) readFileHeader() error {
-	buf := make([]byte, 0, minChunk)
-	for len(buf) < fileHeaderLen && r.inErr == nil {
-		buf = r.fill(buf, minChunk)
-	}
-	if r.inErr != nil && r.inErr != io.EOF {
-		return readError(r.name, int64(len(buf)), r.inErr)
-	}
-	if err := r.format.parse(r.name, buf); err != nil {
-		return err
-	}
-	r.offset = fileHeaderLen
-	r.spare = buf[:copy(buf, buf[fileHeaderLen:])]
-	return nil
+	second    uint32 // units of the second time field in a second
+	fraction  int64  // nanoseconds in such a unit
+	headerLen int    // of the file
+	recordLen int    // of a record's header
 }
 
 // parse decodes the file header at the start of b, which is shorter than a
-// header only if the file is.
-func (f *format) parse(name string, b []byte) error {
+// header only if the file is, and returns its length.
+func (f *format) parse(name string, b []byte) (int, error) {
 	switch {
-	case len(b) == 0:
-		return &Error{File: name, Offset: wholeFile, Reason: "empty, not even a file header",
-			Hint: "nothing was captured, or nothing was written yet: tcpdump -U writes each packet at once",
-			Err:  io.ErrUnexpectedEOF}
 	case !f.parseMagic(b):
-		return foreign(name, b)
-	case len(b) < fileHeaderLen:
-		return &Error{File: name, Offset: 0, Hint: hintCut, Err: io.ErrUnexpectedEOF,
-			Reason: "file header cut: " + strconv.Itoa(len(b)) + " of " + strconv.Itoa(fileHeaderLen) + " bytes"}
+		return 0, foreign(name, b)
+	case len(b) < f.headerLen:
+		return 0, &Error{File: name, Offset: 0, Hint: hintCut, Err: io.ErrUnexpectedEOF,
+			Reason: "file header cut: " + strconv.Itoa(len(b)) + " of " + strconv.Itoa(f.headerLen) + " bytes"}
 	}
 	var order binary.ByteOrder = binary.LittleEndian
 	if f.bigEndian {
@@ -90,7 +99,7 @@ func (f *format) parse(name string, b []byte) error {
 	}
 	major, minor := order.Uint16(b[4:]), order.Uint16(b[6:])
 	if major != majorVersion {
-		return &Error{File: name, Offset: 4, Reason: "pcap version " + strconv.Itoa(int(major)) + "." +
+		return 0, &Error{File: name, Offset: 4, Reason: "pcap version " + strconv.Itoa(int(major)) + "." +
 			strconv.Itoa(int(minor)) + " not known, only 2.x is"}
 	}
 	switch {
@@ -99,19 +108,17 @@ func (f *format) parse(name string, b []byte) error {
 	case minor == 3:
 		f.lengths = smallerIsCaptured
 	}
+	f.unusual = f.bigEndian || f.lengths != capturedFirst
 	f.snapLen = order.Uint32(b[16:])
 	f.link = uint16(order.Uint32(b[20:]))
-	return nil
+	return f.headerLen, nil
 }
 
 // parseMagic recognises the magic number, also by its first bytes alone if the
 // file is shorter than that.
 func (f *format) parseMagic(b []byte) bool {
 	b = b[:min(len(b), 4)]
-	for _, v := range [...]struct {
-		magic    uint32
-		fraction int64
-	}{{magicMicro, 1000}, {magicNano, 1}} {
+	for _, v := range magics {
 		for _, big := range [...]bool{false, true} {
 			m := v.magic
 			if big {
@@ -121,6 +128,8 @@ func (f *format) parseMagic(b []byte) bool {
 			binary.LittleEndian.PutUint32(want[:], m)
 			if bytes.HasPrefix(want[:], b) {
 				f.bigEndian, f.fraction = big, v.fraction
+				f.second = uint32(1e9 / v.fraction)
+				f.headerLen, f.recordLen = v.headerLen, v.recordLen
 				return true
 			}
 		}

@@ -3,8 +3,11 @@
 package file
 
 import (
+	"bytes"
 	"io"
 	"os"
+	"strconv"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/google/gopacket"
@@ -23,6 +26,10 @@ type libpcapSource struct {
 	stats   capture.Stats
 	err     error // what Read returns from now on
 
+	closers   []io.Closer // behind the handle, in this order
+	packed    *packed     // nil unless the input is compressed
+	expanding *errorKeeper
+
 	// The packet that did not fit into the last batch, if waiting. Its data is
 	// libpcap's memory, valid until the handle is read again.
 	waiting bool
@@ -35,55 +42,137 @@ const HasLibpcap = true
 
 // OpenLibpcap opens a capture file with libpcap; "-" is standard input. What
 // libpcap reads is what it accepts: pcapng too, if all interfaces have the same
-// link type; but it cuts packets that are longer than the file's snap length.
+// link type; but it cuts packets that are longer than the file's snap length,
+// numbers no interfaces, and ends at the first damage. Compressed captures need
+// the option Pipe.
 //
 // libpcap does not tell whether it would block. To keep the promise of
 // capture.Source, a batch from anything but a regular file is one packet.
-func OpenLibpcap(name string) (capture.Source, error) {
+func OpenLibpcap(name string, opts ...Option) (capture.Source, error) {
 	s := &libpcapSource{name: name}
-	var header [fileHeaderLen]byte
 	if name == stdinArg {
 		s.name = stdinName
-	} else if err := s.inspect(header[:]); err != nil {
-		return nil, err
 	}
-	var err error
-	if s.handle, err = pcap.OpenOffline(name); err != nil { // takes "-" for standard input itself
-		return nil, s.libpcapError(err)
-	}
-	var f format
-	if s.regular && f.parse(name, header[:]) == nil {
-		s.link = f.link
-	} else if s.link, err = s.linkByName(); err != nil {
-		s.handle.Close()
+	if err := s.open(name, optionsOf(opts)); err != nil {
+		s.Close()
 		return nil, err
 	}
 	s.stats.Bytes = fileHeaderLen
 	return s, nil
 }
 
-// inspect reads the file header of a regular file into header. Anything else
-// must not be opened twice.
-func (s *libpcapSource) inspect(header []byte) error {
-	info, err := os.Stat(s.name)
-	switch {
-	case err != nil:
-		return systemError(s.name, err)
-	case info.IsDir():
-		return systemError(s.name, syscall.EISDIR)
-	case !info.Mode().IsRegular():
-		return nil
-	}
-	f, err := os.Open(s.name)
+func (s *libpcapSource) open(name string, o options) error {
+	in, start, err := s.inspect(name, o)
 	if err != nil {
-		return systemError(s.name, err)
+		return err
 	}
-	defer f.Close()
-	s.regular, s.stats.Size = true, info.Size()
-	if _, err := io.ReadFull(f, header); err != nil && err != io.ErrUnexpectedEOF && err != io.EOF {
-		return readError(s.name, 0, err)
+	if kind := packingOf(start); kind != nil {
+		if o.pipe == nil {
+			return &Error{File: s.name, Offset: wholeFile, Err: ErrFormat,
+				Reason: "compressed with " + kind.name + ", which libpcap does not read", Hint: "use --reader native"}
+		}
+		if start, name, err = s.expand(kind, in, start, o); err != nil {
+			return err
+		}
+	} else if in != nil && in == io.Reader(os.Stdin) {
+		if name, err = s.feed(io.MultiReader(bytes.NewReader(start), in), o); err != nil {
+			return err
+		}
 	}
-	return nil
+	if s.handle, err = pcap.OpenOffline(name); err != nil { // takes "-" for standard input itself
+		return s.libpcapError(err)
+	}
+	var f format
+	if len(start) > 0 && !isSection(start) {
+		if _, err := f.parse(s.name, start); err == nil {
+			s.link = f.link
+			return nil
+		}
+	}
+	s.link, err = s.linkByName()
+	return err
+}
+
+// inspect opens a regular file, or standard input if there is a pipe to pass it
+// on, and returns how it starts. Anything else must not be opened twice.
+func (s *libpcapSource) inspect(name string, o options) (in io.Reader, start []byte, err error) {
+	f := os.Stdin
+	if name == stdinArg {
+		if o.pipe == nil {
+			return nil, nil, nil
+		}
+	} else {
+		info, err := os.Stat(name)
+		switch {
+		case err != nil:
+			return nil, nil, systemError(name, err)
+		case info.IsDir():
+			return nil, nil, systemError(name, syscall.EISDIR)
+		case !info.Mode().IsRegular():
+			return nil, nil, nil
+		}
+		if f, err = os.Open(name); err != nil {
+			return nil, nil, systemError(name, err)
+		}
+		s.closers = append(s.closers, f)
+		s.regular, s.stats.Size = true, info.Size()
+	}
+	start, err = s.readStart(f)
+	return f, start, err
+}
+
+// readStart reads until any file header is complete.
+func (s *libpcapSource) readStart(in io.Reader) ([]byte, error) {
+	start := make([]byte, longestHeader)
+	n, err := io.ReadFull(in, start)
+	if err != nil && err != io.ErrUnexpectedEOF && err != io.EOF {
+		return nil, readError(s.name, 0, err)
+	}
+	return start[:n], nil
+}
+
+// expand has a compressed input read through a pipe. It returns how what is
+// expanded starts, and the name of the pipe.
+func (s *libpcapSource) expand(kind *packing, in io.Reader, start []byte, o options) ([]byte, string, error) {
+	s.packed = &packed{packing: kind, in: io.MultiReader(bytes.NewReader(start), in)}
+	expanded, err := kind.open(s.packed)
+	if err == nil {
+		s.expanding = &errorKeeper{in: expanded}
+		start, err = s.readStart(s.expanding)
+	}
+	if err != nil {
+		return nil, "", s.packed.damage(s.name, 0, err)
+	}
+	name, err := s.feed(io.MultiReader(bytes.NewReader(start), s.expanding), o)
+	return start, name, err
+}
+
+// feed has in read through a pipe and returns a name under which the pipe can
+// be opened: given the file itself, libpcap would close it, and it would then
+// be closed a second time.
+func (s *libpcapSource) feed(in io.Reader, o options) (string, error) {
+	pipe, err := o.pipe(in)
+	if err != nil {
+		return "", systemError(s.name, err)
+	}
+	s.closers = append([]io.Closer{pipe}, s.closers...)
+	return "/dev/fd/" + strconv.Itoa(int(pipe.Fd())), nil
+}
+
+// errorKeeper keeps the error of an input that somebody else reads, maybe in
+// another goroutine.
+type errorKeeper struct {
+	in  io.Reader
+	err atomic.Pointer[error]
+}
+
+// Read reads the input.
+func (k *errorKeeper) Read(b []byte) (int, error) {
+	n, err := k.in.Read(b)
+	if err != nil && err != io.EOF {
+		k.err.Store(&err)
+	}
+	return n, err
 }
 
 // linkByName asks libpcap for the name of the link type and looks its number
@@ -153,12 +242,14 @@ func (s *libpcapSource) next() error {
 	}
 	data, info, err := s.handle.ZeroCopyReadPacketData()
 	switch {
+	case err != nil && s.expanding != nil && s.expanding.err.Load() != nil:
+		return s.packed.damage(s.name, wholeFile, *s.expanding.err.Load())
 	case err == io.EOF:
 		return err
 	case err != nil:
 		return s.libpcapError(s.handle.Error())
 	case len(data) > capture.MaxCaptured:
-		return lengthError(s.name, wholeFile, uint32(len(data)))
+		return &Error{File: s.name, Offset: wholeFile, Reason: lengthReason(uint32(len(data))), Hint: "use --reader native"}
 	}
 	s.waiting, s.data, s.info = true, data, info
 	return nil
@@ -182,15 +273,31 @@ func (s *libpcapSource) deliver(b *capture.Batch) {
 }
 
 func (s *libpcapSource) libpcapError(err error) error {
-	return &Error{File: s.name, Offset: wholeFile, Reason: "libpcap: " + err.Error()}
+	return &Error{File: s.name, Offset: wholeFile, Reason: "libpcap: " + err.Error(),
+		Hint: "use --reader native, which says more and reads more"}
 }
 
 // Stats counts what has been delivered so far. Bytes is what the packets take
 // in classic pcap: libpcap does not tell its position.
-func (s *libpcapSource) Stats() capture.Stats { return s.stats }
+func (s *libpcapSource) Stats() capture.Stats {
+	stats := s.stats
+	if s.packed != nil {
+		stats.Bytes = s.packed.read.Load()
+	}
+	return stats
+}
 
 // Close closes the file. Standard input stays open.
 func (s *libpcapSource) Close() error {
-	s.handle.Close()
-	return nil
+	if s.handle != nil {
+		s.handle.Close()
+	}
+	var first error
+	for _, c := range s.closers {
+		if err := c.Close(); err != nil && first == nil {
+			first = systemError(s.name, err)
+		}
+	}
+	s.closers = nil
+	return first
 }

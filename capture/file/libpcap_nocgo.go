@@ -9,7 +9,7 @@ const HasLibpcap = false
 
 // OpenLibpcap returns an error: libpcap is reached through cgo, and this build
 // has none.
-func OpenLibpcap(name string) (capture.Source, error) {
+func OpenLibpcap(name string, _ ...Option) (capture.Source, error) {
 	if name == stdinArg {
 		name = stdinName
 	}

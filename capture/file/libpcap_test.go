@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -156,6 +157,59 @@ func TestLibpcapReadsPcapng(t *testing.T) {
 	want := []packet{{No: 1, Nanos: info.Timestamp.UnixNano(), Data: "abc", Wire: 60, Link: 113}}
 	if diff := cmp.Diff(want, got); diff != "" || err != io.EOF {
 		t.Errorf("error %v, packets (-want +got):\n%s", err, diff)
+	}
+}
+
+// pipe is the simplest way to feed libpcap.
+func pipe(in io.Reader) (*os.File, error) {
+	out, feed, err := os.Pipe()
+	if err == nil {
+		go func() {
+			io.Copy(feed, in)
+			feed.Close()
+		}()
+	}
+	return out, err
+}
+
+// Both readers give the same packets of every format and compression that
+// libpcap reads.
+func TestLibpcapContainers(t *testing.T) {
+	want := somePackets(rand.New(rand.NewPCG(7, 7)), 3000, 200)
+	for _, c := range containers(want) {
+		if strings.HasPrefix(c.name, "lcap") {
+			continue
+		}
+		for _, z := range compressors {
+			s, err := OpenLibpcap(writeFile(t, "x", compressed(t, z.open, c.file)), Pipe(pipe))
+			if err != nil {
+				t.Fatalf("%s, %s: %v", c.name, z.name, err)
+			}
+			got, err := drain(t, s)
+			if diff := cmp.Diff(want, got); diff != "" || err != io.EOF {
+				t.Errorf("%s, %s: error %v, packets (-want +got):\n%.1000s", c.name, z.name, err, diff)
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+func TestLibpcapCompressedErrors(t *testing.T) {
+	plain := containers(somePackets(rand.New(rand.NewPCG(8, 8)), 1000, 200))[0].file
+	file := compressed(t, compressors[1].open, plain)
+	_, err := OpenLibpcap(writeFile(t, "x", file))
+	if err == nil || !strings.HasSuffix(err.Error(), ": compressed with gzip, which libpcap does not read") {
+		t.Errorf("got  %v\nwant a refusal", err)
+	}
+	s, err := OpenLibpcap(writeFile(t, "x", file[:len(file)/2]), Pipe(pipe))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if got, err := drain(t, s); len(got) == 0 || err == nil || !strings.HasSuffix(err.Error(), ": gzip data cut") {
+		t.Errorf("got  %d packets, %v\nwant some, and a cut", len(got), err)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/google/gopacket/pcapgo"
 
 	"qsniff/capture"
+	"qsniff/internal/digits"
 )
 
 func TestReadVariants(t *testing.T) {
@@ -291,7 +292,7 @@ func TestInputErrorComesAfterThePackets(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || !errors.Is(err, broken) {
 		t.Errorf("error %v, packets (-want +got):\n%s", err, diff)
 	}
-	if want := "x.pcap: byte " + grouped(int64(len(file))) + ": disk on fire"; err.Error() != want {
+	if want := "x.pcap: byte " + digits.Grouped(int64(len(file))) + ": disk on fire"; err.Error() != want {
 		t.Errorf("got  %s\nwant %s", err, want)
 	}
 }

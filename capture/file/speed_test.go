@@ -44,6 +44,37 @@ func TestReadAllocatesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	checkAllocations(t, r)
+}
+
+// The same for pcapng with all that packets can have.
+func TestReadNgAllocatesNothing(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	w := startNg(orders[0].order)
+	head := len(w.b)
+	for i := range 5000 {
+		var opts []opt
+		if i%10 == 0 {
+			opts = []opt{text8(optComment, "a comment"), w.option64(optDropCount, 1)}
+		}
+		w.enhanced(0, uint64(i), 1500, string(make([]byte, i*7%1500)), opts...)
+		if i%50 == 0 {
+			w.simple(9, "123456789")
+			w.statistics(0, w.option64(optDropped, uint64(i)))
+			w.block(blockNames, make([]byte, 100))
+		}
+	}
+	r, err := NewReader(&endless{header: w.b[:head:head], records: w.b[head:]}, "x.pcapng")
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkAllocations(t, r)
+}
+
+func checkAllocations(t *testing.T, r *Reader) {
+	t.Helper()
 	var batches [3]capture.Batch
 	turn := 0
 	read := func() {
@@ -52,7 +83,7 @@ func TestReadAllocatesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for range 100 {
+	for range 300 {
 		read()
 	}
 	if got := testing.AllocsPerRun(200, read); got != 0 {
@@ -111,6 +142,16 @@ func benchFile() []byte {
 	return file
 }
 
+// benchNgFile is the same as pcapng.
+func benchNgFile() []byte {
+	w := startNg(orders[0].order)
+	data := string(make([]byte, 71))
+	for i := range uint64(benchPackets) {
+		w.enhanced(0, i*1e9, 71, data)
+	}
+	return w.b
+}
+
 // benchmark reports the time of one packet as that of one operation. open
 // returns a function that reads some packets and says how many.
 func benchmark(b *testing.B, open func() func() (int, error)) {
@@ -160,6 +201,17 @@ func BenchmarkReader(b *testing.B) {
 			return 1, err
 		}
 	}
+	pcapgoNgReader := func(in io.Reader) func() (int, error) {
+		r, err := pcapgo.NewNgReader(in, pcapgo.DefaultNgReaderOptions)
+		if err != nil {
+			b.Fatal(err)
+		}
+		return func() (int, error) {
+			_, _, err := r.ZeroCopyReadPacketData()
+			return 1, err
+		}
+	}
+	ng := benchNgFile()
 	rewound := func() io.Reader {
 		if _, err := file.Seek(0, io.SeekStart); err != nil {
 			b.Fatal(err)
@@ -174,6 +226,8 @@ func BenchmarkReader(b *testing.B) {
 	}{
 		{"native/memory", inMemory, native},
 		{"native/file", rewound, native},
+		{"native ng/memory", func() io.Reader { return bytes.NewReader(ng) }, native},
+		{"pcapgo ng/memory", func() io.Reader { return bytes.NewReader(ng) }, pcapgoNgReader},
 		{"pcapgo/memory", inMemory, pcapgoReader},
 		{"pcapgo/file", rewound, pcapgoReader},
 	} {

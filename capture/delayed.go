@@ -1,0 +1,63 @@
+package capture
+
+import "io/fs"
+
+// Delayed returns a Source that is opened by its first Read. Merge reads it no
+// earlier than at start, the time of its first packet in nanoseconds: of the
+// files of a ring one or two are open at a time, however many there are. A start
+// after the first packet's time delays that packet. size is Stats.Size until
+// then.
+func Delayed(start, size int64, open func() (Source, error)) Source {
+	return &delayed{start: start, size: size, open: open}
+}
+
+// delayed is the Source that Delayed returns.
+type delayed struct {
+	start, size int64
+	open        func() (Source, error) // nil once called
+	source      Source                 // nil before, and if opening failed
+	err         error                  // why source is nil
+}
+
+// Read opens the source if that has not happened, and reads it.
+func (d *delayed) Read(b *Batch) error {
+	if d.open != nil {
+		d.source, d.err = d.open()
+		d.open = nil
+		if d.err != nil {
+			d.source = nil
+		}
+	}
+	if d.err != nil {
+		b.Reset()
+		return d.err
+	}
+	return d.source.Read(b)
+}
+
+// Stats are those of the source.
+func (d *delayed) Stats() Stats {
+	if d.source == nil {
+		return Stats{Size: d.size}
+	}
+	return d.source.Stats()
+}
+
+// Interfaces lists those of the source, if it is open and knows.
+func (d *delayed) Interfaces() []Interface {
+	if known, ok := d.source.(Describer); ok {
+		return known.Interfaces()
+	}
+	return nil
+}
+
+// Close closes the source if it was opened.
+func (d *delayed) Close() error {
+	if d.open != nil {
+		d.open, d.err = nil, fs.ErrClosed
+	}
+	if d.source == nil {
+		return nil
+	}
+	return d.source.Close()
+}

@@ -1,0 +1,155 @@
+package file
+
+import (
+	"cmp"
+	"errors"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"qsniff/capture"
+	"qsniff/internal/digits"
+)
+
+// Listing is what a directory holds.
+type Listing struct {
+	Captures []string // paths, by the time of the first packet, then by name
+	Skipped  []string // paths of files that are no captures; hidden ones are not mentioned
+}
+
+// Expand replaces the directories among names by the captures in them, and
+// leaves all other names as they are and where they are. A directory without
+// captures is an error.
+func Expand(names []string) ([]string, error) {
+	var all []string
+	for _, name := range names {
+		info, err := os.Stat(name)
+		if name == stdinArg || err != nil || !info.IsDir() {
+			all = append(all, name) // what is wrong with it, Open says
+			continue
+		}
+		l, err := List(name)
+		if err != nil {
+			return nil, err
+		}
+		if len(l.Captures) == 0 {
+			return nil, &Error{File: name, Offset: wholeFile, Reason: "no captures in this directory", Err: ErrFormat}
+		}
+		all = append(all, l.Captures...)
+	}
+	if len(all) > maxDirectory {
+		return nil, &Error{File: names[0], Offset: wholeFile,
+			Reason: digits.Grouped(int64(len(all))) + " captures, above the limit of " + digits.Grouped(maxDirectory)}
+	}
+	return all, nil
+}
+
+// List looks at the files of a directory, not at those below it. A file that
+// cannot be read is listed as a capture, so that opening it tells why. Captures
+// without a packet come last.
+func List(directory string) (Listing, error) {
+	entries, err := regularFiles(directory)
+	if err != nil {
+		return Listing{}, err
+	}
+	var l Listing
+	var found []begun
+	var p peeker
+	for _, e := range entries {
+		path := filepath.Join(directory, e.Name())
+		start, err := p.start(path)
+		switch {
+		case errors.Is(err, ErrFormat), errors.Is(err, io.ErrUnexpectedEOF) && start == noStart:
+			l.Skipped = append(l.Skipped, path)
+		default:
+			found = append(found, begun{path, start})
+		}
+	}
+	slices.SortFunc(found, begun.compare)
+	for _, f := range found {
+		l.Captures = append(l.Captures, f.path)
+	}
+	return l, nil
+}
+
+// regularFiles returns the files of a directory that are not hidden, by name.
+func regularFiles(directory string) ([]fs.DirEntry, error) {
+	entries, err := os.ReadDir(directory)
+	if err != nil {
+		return nil, systemError(directory, err)
+	}
+	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool {
+		return strings.HasPrefix(e.Name(), ".") || !e.Type().IsRegular()
+	})
+	if len(entries) > maxDirectory {
+		return nil, &Error{File: directory, Offset: wholeFile,
+			Reason: digits.Grouped(int64(len(entries))) + " files, above the limit of " + digits.Grouped(maxDirectory)}
+	}
+	return entries, nil
+}
+
+// begun is a capture and the time of its first packet.
+type begun struct {
+	path  string
+	start int64
+}
+
+// noStart is the start of a capture without packets, or of no capture.
+const noStart = math.MaxInt64
+
+func (a begun) compare(b begun) int {
+	return cmp.Or(cmp.Compare(a.start, b.start), strings.Compare(a.path, b.path))
+}
+
+// peeker looks at the first packets of captures, one after the other.
+type peeker struct{ batch capture.Batch }
+
+// start returns the time of a capture's first packet, noStart if it has none,
+// and why it cannot be opened.
+func (p *peeker) start(path string) (int64, error) {
+	r, err := Open(path)
+	if err != nil {
+		return noStart, err
+	}
+	defer r.Close()
+	r.Read(&p.batch) // of its error only the absence of packets matters here
+	if len(p.batch.Packets) == 0 {
+		return noStart, nil
+	}
+	return p.batch.Packets[0].Nanos, nil
+}
+
+// OpenAll opens several captures, such as those that Expand returns, for
+// capture.Merge. Regular files are looked at, closed, and opened again when the
+// merge has come to their first packet. An error about one of them closes all.
+func OpenAll(names []string, opts ...Option) ([]capture.Source, error) {
+	var p peeker
+	var all []capture.Source
+	for _, name := range names {
+		src, err := p.open(name, opts)
+		if err != nil {
+			for _, s := range all {
+				s.Close()
+			}
+			return nil, err
+		}
+		all = append(all, src)
+	}
+	return all, nil
+}
+
+func (p *peeker) open(name string, opts []Option) (capture.Source, error) {
+	info, err := os.Stat(name)
+	if name == stdinArg || err != nil || !info.Mode().IsRegular() {
+		return Open(name, opts...)
+	}
+	start, err := p.start(name)
+	if err != nil {
+		return nil, err
+	}
+	return capture.Delayed(start, info.Size(), func() (capture.Source, error) { return Open(name, opts...) }), nil
+}

@@ -1,0 +1,21 @@
+package capture
+
+const (
+	// MaxPackets is how many packets a Batch holds at most: enough to make the
+	// hand-over between goroutines cheap, few enough to stay in the cache.
+	MaxPackets = 1024
+
+	// MaxCaptured is the largest captured length that is believed, in bytes. It
+	// is libpcap's MAXIMUM_SNAPLEN: nothing on a network is longer, so a record
+	// that claims more is damage, and no buffer is sized by what it claims.
+	MaxCaptured = 262_144
+
+	// mergeBytes is how many bytes of packets are copied into one batch when
+	// inputs alternate. It holds the longest packet, and a full batch of
+	// ordinary ones; a batch is handed over when the next does not fit.
+	mergeBytes = 2 * MaxCaptured
+
+	// maxInputs is how many inputs a Packet can tell apart. Those above it all
+	// have the last number.
+	maxInputs = 1 << 16
+)

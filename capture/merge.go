@@ -1,0 +1,231 @@
+package capture
+
+import (
+	"errors"
+	"io"
+	"math"
+)
+
+// Merge returns a Source that delivers the packets of all sources by time. The
+// order within a source stays, also where its time goes backwards: of the
+// packets that come next in each source the earliest is taken, and of equal
+// ones that of the first source. Packets are numbered from 1 over all, and
+// Packet.File is the position of the source in the list.
+//
+// At most one batch of each source is held. Packets are copied where sources
+// alternate; where one has a whole batch before the others' next packet, as
+// with the files of a ring, the batch is passed on as it is.
+//
+// A source that ends in an error does not stop the others: the errors come
+// after the last packet, joined with errors.Join. A source that waits for input
+// makes Merge wait, because its next packet may be the earliest. Close closes
+// all sources; those that have ended are closed before.
+func Merge(sources ...Source) Source {
+	m := &merger{inputs: make([]input, len(sources))}
+	for i, s := range sources {
+		m.inputs[i] = input{source: s, file: uint16(min(i, maxInputs-1)), index: i, head: math.MinInt64}
+		if d, ok := s.(*delayed); ok {
+			m.inputs[i].head = d.start
+		}
+		m.heap = append(m.heap, &m.inputs[i])
+	}
+	m.order()
+	return m
+}
+
+// merger is the Source that Merge returns.
+type merger struct {
+	inputs   []input
+	heap     []*input // by input.before; those with packets to come
+	received uint64
+	errs     []error
+	err      error // what Read returns from now on
+}
+
+// input is a source and the batch of it that is being taken apart.
+type input struct {
+	source  Source
+	batch   Batch
+	index   int // in the list of sources
+	file    uint16
+	open    bool  // the source is read; before, head is when it starts, or the least time
+	err     error // what the source returned with its last packets
+	head    int64 // time of the next packet
+	next    int   // index of that packet in batch
+	gap     int   // index of the next gap in batch
+	comment int   // index of the next comment in batch
+}
+
+// before says that a's next packet comes before b's.
+func (a *input) before(b *input) bool {
+	return a.head < b.head || a.head == b.head && a.index < b.index
+}
+
+// Read fills b. It returns packets, gaps or an error.
+func (m *merger) Read(b *Batch) error {
+	b.Reset()
+	for m.err == nil {
+		if len(m.heap) == 0 {
+			m.err = m.result()
+			break
+		}
+		in := m.heap[0]
+		if in.next == len(in.batch.Packets) {
+			if len(b.Packets) > 0 && in.open {
+				return nil // filling the next batch may take long
+			}
+			m.refill(in, b)
+			if len(b.Gaps) >= MaxPackets {
+				return nil
+			}
+			continue
+		}
+		if in.next == 0 && len(b.Packets) == 0 && len(b.Gaps) == 0 && m.ahead(in) {
+			m.pass(in, b)
+			return nil
+		}
+		if !m.copyRun(in, b) {
+			return nil
+		}
+	}
+	if len(b.Packets)+len(b.Gaps) > 0 {
+		return nil
+	}
+	return m.err
+}
+
+// refill reads the next batch of an input that has no packet left, and takes
+// it out of the heap at its end. Gaps behind its last packet go to b.
+func (m *merger) refill(in *input, b *Batch) {
+	in.gapsUpTo(in.next, b)
+	if in.err == nil {
+		in.open = true
+		in.err = in.source.Read(&in.batch)
+		in.next, in.gap, in.comment = 0, 0, 0
+	}
+	if len(in.batch.Packets) > 0 && in.next == 0 {
+		in.head = in.batch.Packets[0].Nanos
+		m.down(0)
+		return
+	}
+	in.gapsUpTo(0, b)
+	if in.err == nil {
+		return
+	}
+	if in.err != io.EOF {
+		m.errs = append(m.errs, in.err)
+	}
+	if err := in.source.Close(); err != nil && in.err == io.EOF {
+		m.errs = append(m.errs, err)
+	}
+	in.batch = Batch{}
+	last := len(m.heap) - 1
+	m.heap[0] = m.heap[last]
+	m.heap = m.heap[:last]
+	m.down(0)
+}
+
+// ahead says whether all packets of in's batch come before the next of every
+// other input.
+func (m *merger) ahead(in *input) bool {
+	other := m.second()
+	if other == nil {
+		return true
+	}
+	latest := int64(math.MinInt64)
+	for i := range in.batch.Packets {
+		latest = max(latest, in.batch.Packets[i].Nanos)
+	}
+	return latest < other.head || latest == other.head && in.index < other.index
+}
+
+// pass exchanges in's batch for b, which is empty.
+func (m *merger) pass(in *input, b *Batch) {
+	*b, in.batch = in.batch, *b
+	in.batch.Reset()
+	in.next, in.gap, in.comment = 0, 0, 0
+	for i := range b.Packets {
+		m.received++
+		b.Packets[i].No = m.received
+		b.Packets[i].File = in.file
+	}
+}
+
+// copyRun copies packets of in to b until another input's packet comes first
+// or in's batch ends. It returns false when b is full.
+func (m *merger) copyRun(in *input, b *Batch) bool {
+	if cap(b.Packets) < MaxPackets {
+		b.Packets = make([]Packet, 0, MaxPackets)
+	}
+	if len(b.Packets) == 0 {
+		if want := max(mergeBytes, in.size()); cap(b.Buf) < want {
+			b.Buf = make([]byte, 0, want)
+		}
+		b.Buf = b.Buf[:0]
+	}
+	other := m.second()
+	for in.next < len(in.batch.Packets) {
+		p := in.batch.Packets[in.next]
+		in.head = p.Nanos
+		if other != nil && other.before(in) {
+			break
+		}
+		if len(b.Packets) == MaxPackets || cap(b.Buf)-len(b.Buf) < in.size() {
+			return false
+		}
+		in.gapsUpTo(in.next, b)
+		in.commentsOf(in.next, b)
+		start := len(b.Buf)
+		b.Buf = append(b.Buf, p.Data...)
+		end := len(b.Buf)
+		m.received++
+		p.No, p.File, p.Data = m.received, in.file, b.Buf[start:end:end]
+		b.Packets = append(b.Packets, p)
+		in.next++
+	}
+	m.down(0)
+	return true
+}
+
+// gapsUpTo moves the gaps in front of packet n of in's batch to the end of b.
+func (in *input) gapsUpTo(n int, b *Batch) {
+	for ; in.gap < len(in.batch.Gaps) && in.batch.Gaps[in.gap].At <= n; in.gap++ {
+		g := in.batch.Gaps[in.gap]
+		g.At = len(b.Packets)
+		b.Gaps = append(b.Gaps, g)
+	}
+}
+
+// size is what the next packet and its comments take.
+func (in *input) size() int {
+	sum := len(in.batch.Packets[in.next].Data)
+	for _, c := range in.batch.Comments[in.comment:] {
+		if c.At != in.next {
+			break
+		}
+		sum += len(c.Text)
+	}
+	return sum
+}
+
+// commentsOf copies the comments of packet n of in's batch, which becomes the
+// next packet of b.
+func (in *input) commentsOf(n int, b *Batch) {
+	for ; in.comment < len(in.batch.Comments) && in.batch.Comments[in.comment].At == n; in.comment++ {
+		start := len(b.Buf)
+		b.Buf = append(b.Buf, in.batch.Comments[in.comment].Text...)
+		end := len(b.Buf)
+		b.Comments = append(b.Comments, Comment{At: len(b.Packets), Text: b.Buf[start:end:end]})
+	}
+}
+
+// result is what Read returns after the last packet.
+func (m *merger) result() error {
+	switch len(m.errs) {
+	case 0:
+		return io.EOF
+	case 1:
+		return m.errs[0]
+	}
+	return errors.Join(m.errs...)
+}
