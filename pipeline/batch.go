@@ -22,6 +22,7 @@ const (
 	datagram  kind = iota // a whole UDP datagram, or what the capture kept of it
 	abandoned             // the leading run of an IP datagram whose other fragments are missing
 	quoted                // a datagram that an ICMP error quotes; the error is in icmp
+	gap                   // a stretch of the capture could not be read
 	tick                  // time passed
 	end                   // no packet follows
 )
@@ -40,7 +41,18 @@ type item struct {
 	pieces []reassembly.Piece // of a datagram joined from fragments
 	why    string             // of an abandoned one: what became of the rest
 	ways   []netlayer.Way     // around the packet, outermost first
-	icmp   icmp               // of a quoted one
+	from   origin
+	damage *capture.Gap // of a gap
+	icmp   icmp         // of a quoted one
+}
+
+// origin says where a packet came from besides its frame, and what was written
+// about it.
+type origin struct {
+	file, iface uint16
+	known       bool     // the input describes the interface
+	name        string   // of the interface
+	comments    [][]byte // valid as long as the batch
 }
 
 // icmp is an ICMP error: who sent it and what it says.
@@ -56,6 +68,7 @@ type batch struct {
 	items  []item
 	joined arena
 	ways   []netlayer.Way
+	notes  [][]byte     // comments of packets
 	totals readerTotals // of the reader, behind this batch
 	err    error        // why this is the last batch: io.EOF or damage
 }
@@ -68,7 +81,7 @@ func (b *batch) reset() {
 	b.raw.Reset()
 	b.items = b.items[:0]
 	b.joined.reset()
-	b.ways = b.ways[:0]
+	b.ways, b.notes = b.ways[:0], b.notes[:0]
 	b.err = nil
 }
 

@@ -33,6 +33,8 @@ type partition struct {
 	nanos  int64 // its time stamp
 	shift  int64 // from the time that tables age by to time stamps
 	ways   []netlayer.Way
+	from   *origin
+	many   bool // inputs
 
 	msg    dissect.Message
 	ctx    dissect.Context
@@ -69,6 +71,7 @@ func newPartition(number int, cfg *Config, size float64) *partition {
 		parked: newParking(fixedSeed),
 
 		decodeAs: cfg.DecodeAs,
+		many:     cfg.Many,
 	}
 	p.split = split.New(split.Limits{Bytes: int(split.DefaultBytes * size)}, fixedSeed)
 	p.split.Deliver = p.deliver
@@ -79,7 +82,8 @@ func newPartition(number int, cfg *Config, size float64) *partition {
 
 // do does one item; what it makes of it goes to seg.
 func (p *partition) do(index int32, it *item, seg *segment) {
-	p.seg, p.index, p.nanos, p.shift, p.ways = seg, index, it.nanos, it.nanos-it.age, it.ways
+	p.seg, p.index, p.nanos, p.shift = seg, index, it.nanos, it.nanos-it.age
+	p.ways, p.from = it.ways, &it.from
 	switch it.kind {
 	case tick:
 		p.split.Tick(it.age)
@@ -89,6 +93,8 @@ func (p *partition) do(index int32, it *item, seg *segment) {
 		p.eye.Flush(it.age)
 	case quoted:
 		p.quoted(it)
+	case gap:
+		p.damaged(it)
 	default:
 		p.datagram(it)
 	}
@@ -112,6 +118,7 @@ type source struct {
 	pieces   int // fragments of IP it came in
 	set      *split.Set
 	ways     []netlayer.Way // around the packet that completed it
+	from     *origin        // of that packet; nil if it is not at hand
 	eye      *eye.Set
 	reply    bool
 	fragment bool   // what is missing will not come
@@ -129,7 +136,7 @@ func (p *partition) datagram(it *item) {
 		return
 	}
 	s := source{src: it.Src, dst: it.Dst, data: it.Payload, run: len(it.Payload), wire: it.Wire,
-		frame: it.frame, nanos: it.nanos, pieces: len(it.pieces), fragment: it.kind == abandoned, why: it.why, ways: it.ways}
+		frame: it.frame, nanos: it.nanos, pieces: len(it.pieces), fragment: it.kind == abandoned, why: it.why, ways: it.ways, from: &it.from}
 	s.frames = p.framesOf(it.pieces)
 	p.take(&s)
 }
@@ -286,6 +293,7 @@ func (p *partition) emit(s *source) {
 		ev := &p.ev
 		*ev = render.Event{Frame: s.frame, Frames: s.frames, Nanos: s.nanos, File: -1, Iface: -1,
 			Src: s.src, Dst: s.dst, Reply: s.reply, Msg: m, Why: s.why}
+		p.originate(ev, s.from)
 		if s.set != nil {
 			ev.Split = p.splitInfo(s.set)
 		}
@@ -303,6 +311,20 @@ func (p *partition) emit(s *source) {
 		start: start, end: len(seg.buf),
 		fact: track.Fact{Frame: s.frame, Nanos: s.nanos, Server: server, Client: client,
 			Proto: m.Proto, Type: m.Type, Status: m.Status, Bytes: uint32(m.Wire)}})
+}
+
+// originate fills in where the message came from.
+func (p *partition) originate(ev *render.Event, from *origin) {
+	if from == nil {
+		return
+	}
+	if p.many {
+		ev.File = int(from.file)
+	}
+	if from.known {
+		ev.Iface, ev.IfName = int(from.iface), from.name
+	}
+	ev.Comments = from.comments
 }
 
 func (p *partition) waysOf(ways []netlayer.Way) []render.Way {

@@ -314,13 +314,13 @@ func TestBrokenStreams(t *testing.T) {
 	}
 }
 
-// endless repeats a capture's records for ever.
-type endless struct {
+// endlessCapture repeats a capture's records for ever.
+type endlessCapture struct {
 	data []byte
 	off  int
 }
 
-func (e *endless) Read(p []byte) (int, error) {
+func (e *endlessCapture) Read(p []byte) (int, error) {
 	const fileHeader = 24
 	if e.off == len(e.data) {
 		e.off = fileHeader
@@ -335,7 +335,7 @@ func TestReaderAllocations(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
 	}
-	src, err := file.NewReader(&endless{data: mixed(t, 1, "hostile/")}, "test.pcap")
+	src, err := file.NewReader(&endlessCapture{data: mixed(t, 1, "hostile/")}, "test.pcap")
 	if err != nil {
 		t.Fatal(err)
 	}

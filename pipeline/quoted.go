@@ -3,6 +3,7 @@ package pipeline
 import (
 	"qsniff/dissect"
 	"qsniff/finding"
+	"qsniff/internal/digits"
 	"qsniff/render"
 	"qsniff/track"
 )
@@ -33,6 +34,19 @@ func (p *partition) quoted(it *item) {
 	p.detail = it.Dst.AppendTo(append(d, " > "...))
 	p.frames = append(p.frames[:0], it.frame)
 	p.record = render.Record{Nanos: it.nanos, Expert: x, Frames: p.frames, Server: server, Client: client, Detail: p.detail}
+	p.emitRecord(it.frame)
+}
+
+// damaged reports a stretch of the capture that could not be read.
+func (p *partition) damaged(it *item) {
+	g := it.damage
+	p.expert = finding.Expert{Code: &track.CaptureDamaged, Severity: track.CaptureDamaged.Severity, Field: -1,
+		A: uint64(g.Skipped), B: uint64(g.Offset)}
+	p.detail = append(append(p.detail[:0], g.File...), ": byte "...)
+	p.detail = append(append(p.detail, digits.Grouped(g.Offset)...), ": "...)
+	p.detail = append(p.detail, g.Reason...)
+	p.frames = append(p.frames[:0], it.frame)
+	p.record = render.Record{Nanos: it.nanos, Expert: &p.expert, Frames: p.frames, Detail: p.detail}
 	p.emitRecord(it.frame)
 }
 

@@ -23,7 +23,8 @@ type reader struct {
 
 	clock    clock
 	nextTick int64 // by the clock's age
-	last     item  // of the packet at hand, for sets that are abandoned at it
+	inputs   inputs
+	last     item // of the packet at hand, for sets that are abandoned at it
 	ways     netlayer.Ways
 
 	n readerTotals
@@ -44,6 +45,8 @@ type readerTotals struct {
 func newReader(src capture.Source, fragBytes int) *reader {
 	r := &reader{src: src, frags: ipfrag.New(fragBytes)}
 	r.frags.Abandoned = r.abandon
+	r.inputs.source, _ = src.(capture.Describer)
+	r.inputs.found = -1
 	return r
 }
 
@@ -55,9 +58,13 @@ func (r *reader) fill(ctx context.Context, b *batch) bool {
 	if err := ctx.Err(); err != nil && b.err == nil {
 		b.err = err
 	}
+	r.inputs.begin()
 	for i := range b.raw.Packets {
+		r.gaps(i)
+		r.comment(i)
 		r.packet(&b.raw.Packets[i])
 	}
+	r.gaps(len(b.raw.Packets))
 	if b.err == nil {
 		r.snapshot(b)
 		return true
@@ -129,6 +136,7 @@ func (r *reader) time(p *capture.Packet) {
 	it := &r.last
 	it.kind, it.frame, it.nanos, it.age = datagram, p.No, p.Nanos, r.clock.age
 	it.pieces, it.why = nil, ""
+	r.origin(p)
 	if it.age >= r.nextTick {
 		if r.nextTick != 0 {
 			r.frags.Expire(it.age)
@@ -156,7 +164,7 @@ var fragmentsLost = [...]string{
 
 // join gives a datagram made of fragments to its partition, or counts why not.
 func (r *reader) join(d *ipfrag.Datagram, k kind) {
-	it := item{kind: k, frame: r.last.frame, nanos: r.last.nanos, age: r.last.age}
+	it := item{kind: k, frame: r.last.frame, nanos: r.last.nanos, age: r.last.age, from: r.last.from}
 	if k == datagram {
 		it.Outer, it.Depth = r.last.Outer, r.last.Depth
 	}

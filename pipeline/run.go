@@ -19,6 +19,7 @@ type Config struct {
 	Registry *dissect.Registry
 	Renderer render.Renderer // nil: messages are counted only
 	Out      io.Writer       // gets one Write for each batch that has output
+	Many     bool            // several inputs: messages name theirs
 	Jobs     int             // goroutines that serve the partitions, at least 1
 	Max      int             // messages to write before the run ends, 0 for all
 	Memory   int64           // budget of all tables in bytes; 0 is DefaultMemory

@@ -18,7 +18,7 @@ func (p *partition) deliver(set *split.Set) {
 	}
 	switch set.Outcome {
 	case split.Complete:
-		s.ways = p.ways
+		s.ways, s.from = p.ways, p.from
 		switch p.message(&s) {
 		case unclaimed:
 			p.n.game++

@@ -26,7 +26,7 @@ type Event struct {
 	Split    *Split // nil if the message was not split
 
 	Ways     []Way    // how the packet came in, outermost first; nil for none
-	IfName   []byte   // of the interface; from the input, so escape it
+	IfName   string   // of the interface; from the input, so escape it
 	Comments [][]byte // what somebody wrote about the packet; escape them too
 	Cut      string   // what Frames brought where it was neither parts of a split nor fragments of IP; a constant, or empty
 }

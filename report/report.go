@@ -12,6 +12,8 @@ type Run struct {
 	Types    []TypeCount // by count, largest first
 	Skipped  []Reason    // packets that held no message, by reason, largest first
 	Joining  Joining
+	// Dropped is how many packets the capturing program says it lost.
+	Dropped uint64
 	// Backwards counts packets whose time lies before an earlier packet's; they
 	// were treated as if no time had passed.
 	Backwards uint64

@@ -15,14 +15,14 @@ const grace = 300 * time.Millisecond
 
 type interruptKey struct{}
 
-// graceful returns a context that ends with ctx, or for standard input a moment
-// later.
-func graceful(ctx context.Context, name string) (context.Context, context.CancelFunc) {
+// graceful returns a context that ends with ctx, or a moment later where the input
+// may still bring something.
+func graceful(ctx context.Context, later bool) (context.Context, context.CancelFunc) {
 	inner := context.WithoutCancel(ctx)
 	inner = context.WithValue(inner, interruptKey{}, ctx)
 	run, cancel := context.WithCancel(inner)
 	stop := context.AfterFunc(ctx, func() {
-		if name == stdin {
+		if later {
 			time.Sleep(grace)
 		}
 		cancel()

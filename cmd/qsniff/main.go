@@ -62,6 +62,7 @@ func run(ctx context.Context, args []string, io streams) int {
 func explain(w io.Writer, err error) int {
 	var usage *usageError
 	var damage *file.Error
+	var several interface{ Unwrap() []error }
 	switch {
 	case err == nil:
 		return exitOK
@@ -70,6 +71,10 @@ func explain(w io.Writer, err error) int {
 	case errors.As(err, &usage):
 		complain(w, err, usage.hint)
 		return exitUsage
+	case errors.As(err, &several):
+		for _, err := range several.Unwrap() {
+			explain(w, err)
+		}
 	case errors.As(err, &damage):
 		hint := damage.Hint
 		if hint == "" && errors.Is(err, fs.ErrNotExist) {

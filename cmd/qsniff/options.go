@@ -30,6 +30,7 @@ type readOptions struct {
 	color   string
 	reader  string
 	layout  bool
+	follow  bool
 	utc     bool
 	secrets bool
 	count   int
@@ -53,6 +54,7 @@ func (o *readOptions) register(cmd *cobra.Command) {
 	f.BoolVar(&o.layout, "layout", false, "json: list every byte with its field")
 	f.BoolVar(&o.utc, "utc", false, "text, tree: times in UTC instead of local time")
 	f.Var(&choice{&o.color, []string{"auto", "always", "never"}}, "color", "text, tree: auto colours terminals only")
+	f.BoolVar(&o.follow, "follow", false, "go on as the capture, or the ring of files in a folder, grows")
 	f.BoolVar(&o.secrets, "show-secrets", false, "print passwords and log secrets instead of <redacted>")
 	f.IntVar(&o.jobs, "jobs", o.jobs, "goroutines that decode; the output does not depend on it")
 	f.Var(&o.memory, "memory", "budget of all tables")

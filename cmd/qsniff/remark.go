@@ -20,6 +20,9 @@ func remark(w io.Writer, run *report.Run) {
 		fmt.Fprintf(w, "qsniff: %s in %s%s\n", count(run.Messages, "message"), count(run.Packets, "packet"),
 			reasons("; left out: ", run.Skipped))
 	}
+	if run.Dropped > 0 {
+		fmt.Fprintf(w, "qsniff: the capturing program lost %s: what looks unanswered may not have been\n", count(run.Dropped, "packet"))
+	}
 	if run.Joining.Evicted > 0 {
 		fmt.Fprintf(w, "qsniff: %s given up early: too many were open at once, in all or from one sender\n",
 			count(run.Joining.Evicted, "unfinished message was", "unfinished messages were"))

@@ -11,12 +11,12 @@ import (
 func newRoot(io streams) *cobra.Command {
 	opts := readDefaults()
 	root := &cobra.Command{
-		Use:   "qsniff [flags] FILE",
+		Use:   "qsniff [flags] FILE...",
 		Short: "decode game-server query traffic",
 		Long: `qsniff reads packet captures and decodes the query traffic of game servers in
-them: Valve's A2S, as spoken by Source, GoldSource and every game that answers
-through Steam. It joins what networks and engines cut up and says what every
-byte is.
+them: Valve's A2S, as spoken by every game that answers through Steam, GoldSource,
+the All-Seeing Eye and the Steam master server. It joins what networks and engines
+cut up and says what every byte is.
 
 "qsniff FILE" is short for "qsniff read FILE".`,
 		Example: `  qsniff capture.pcap                   one line a message

@@ -40,3 +40,18 @@ func cutfile(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	ts.Check(os.WriteFile(ts.MkAbs(args[2]), data[:n], 0o644))
 }
+
+// hole copies a file with N bytes from AT on set to zero: hole IN AT N OUT.
+func hole(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 4 {
+		ts.Fatalf("usage: hole IN AT N OUT")
+	}
+	data, err := os.ReadFile(args[0])
+	ts.Check(err)
+	at, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	n, err := strconv.Atoi(args[2])
+	ts.Check(err)
+	clear(data[at : at+n])
+	ts.Check(os.WriteFile(ts.MkAbs(args[3]), data, 0o644))
+}

@@ -33,7 +33,7 @@ func TestWaysAndComments(t *testing.T) {
 	m := new(dissect.Message)
 	m.Reset(&proto, nil)
 	e := event(m)
-	e.IfName = []byte("eth0\"")
+	e.IfName = "eth0\""
 	e.Comments = [][]byte{[]byte("look \x1b here"), []byte("again")}
 	e.Ways = []render.Way{{Kind: "VLAN", ID: 7}, {Kind: "VXLAN", ID: 42, Src: dissecttest.Client, Dst: dissecttest.Server},
 		{Kind: "IP in IP", Src: netip.MustParseAddrPort("10.0.0.1:0"), Dst: netip.MustParseAddrPort("10.0.0.2:0")}}

@@ -45,7 +45,7 @@ func appendRecord(dst []byte, o *Options, r *render.Record, date bool) []byte {
 // wrote about it.
 func (p *page) came(e *render.Event) {
 	if len(e.IfName) > 0 {
-		p.note("captured on ", e.IfName)
+		note(p, "captured on ", e.IfName)
 	}
 	if len(e.Ways) > 0 {
 		p.to(indentStep)
@@ -60,16 +60,20 @@ func (p *page) came(e *render.Event) {
 		p.paragraph(style{}, lo, 2*indentStep)
 	}
 	for _, c := range e.Comments {
-		p.note("comment: ", c)
+		note(p, "comment: ", c)
 	}
 }
 
 // note writes text of the input behind a label.
-func (p *page) note(label string, text []byte) {
+func note[T string | []byte](p *page, label string, text T) {
 	p.to(indentStep)
 	lo := len(p.dst)
 	p.dst = append(p.dst, label...)
-	p.dst = appendEscaped(p.dst, text, 0)
+	mid := len(p.dst)
+	p.dst = append(p.dst, text...)
+	end := len(p.dst)
+	p.dst = appendEscaped(p.dst, p.dst[mid:end], 0)
+	p.dst = p.dst[:mid+copy(p.dst[mid:], p.dst[end:])]
 	p.paragraph(style{}, lo, 2*indentStep)
 }
 

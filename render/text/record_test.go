@@ -29,7 +29,7 @@ func TestRecord(t *testing.T) {
 func TestWaysAndComments(t *testing.T) {
 	e := event(t, []byte("\xff\xff\xff\xff\x57"), 5, 0)
 	a, b := netip.MustParseAddrPort("10.0.0.1:4789"), netip.MustParseAddrPort("10.0.0.2:4789")
-	e.IfName = []byte("eth0\x1b")
+	e.IfName = "eth0\x1b"
 	e.Ways = []render.Way{{Kind: "VLAN", ID: 7}, {Kind: "VXLAN", ID: 42, Src: a, Dst: b},
 		{Kind: "IP in IP", Src: netip.AddrPortFrom(a.Addr(), 0), Dst: netip.AddrPortFrom(b.Addr(), 0)}}
 	e.Comments = [][]byte{[]byte(strings.Repeat("word ", 20)), []byte("\u202etxt")}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"qsniff/capture"
+	"qsniff/capture/file"
+	"qsniff/pipeline"
+)
+
+// pollEvery is how long --follow sleeps when there is nothing to read: short
+// against what people notice.
+const pollEvery = 100 * time.Millisecond
+
+// input is what a run reads: one capture, or several as one.
+type input struct {
+	capture.Source
+	many bool
+}
+
+// open opens the captures that were named. The start of standard input or of a
+// named pipe may never come, so it is waited for beside ctx.
+func (o *readOptions) open(ctx context.Context, names []string) (input, error) {
+	if slices.Contains(names, stdin) && isTerminal(os.Stdin) {
+		return input{}, &usageError{errors.New("standard input is a terminal"), "pipe a capture in: tcpdump -U -w - udp | qsniff -"}
+	}
+	type opened struct {
+		in  input
+		err error
+	}
+	got := make(chan opened, 1)
+	go func() {
+		in, err := o.sources(ctx, names)
+		got <- opened{in, err}
+	}()
+	select {
+	case x := <-got:
+		if x.err != nil && interrupted(ctx) {
+			return input{}, context.Canceled
+		}
+		return x.in, x.err
+	case <-ctx.Done():
+		return input{}, ctx.Err()
+	}
+}
+
+func (o *readOptions) sources(ctx context.Context, names []string) (input, error) {
+	opts := []file.Option{file.ReadAhead(pipeline.ReadAhead), file.Pipe(pipeline.Pipe)}
+	if o.follow {
+		if len(names) > 1 || o.reader != readerNative {
+			return input{}, &usageError{errors.New("--follow takes one capture, or one folder of captures, and the native reader"), "run it once for each"}
+		}
+		src, err := file.Follow(names[0], append(opts, file.Wait(func() error { return wait(ctx) }))...)
+		return input{Source: src}, err
+	}
+	names, err := file.Expand(names)
+	if err != nil {
+		return input{}, err
+	}
+	if o.reader == readerLibpcap {
+		return withLibpcap(names, opts)
+	}
+	if len(names) == 1 {
+		src, err := file.Open(names[0], opts...)
+		return input{Source: src}, err
+	}
+	all, err := file.OpenAll(names, opts...)
+	if err != nil {
+		return input{}, err
+	}
+	return input{Source: capture.Merge(all...), many: true}, nil
+}
+
+// withLibpcap opens captures with libpcap's own reader.
+func withLibpcap(names []string, opts []file.Option) (input, error) {
+	var all []capture.Source
+	for _, name := range names {
+		src, err := file.OpenLibpcap(name, opts...)
+		if err != nil {
+			for _, s := range all {
+				s.Close()
+			}
+			return input{}, err
+		}
+		all = append(all, src)
+	}
+	if len(all) == 1 {
+		return input{Source: all[0]}, nil
+	}
+	return input{Source: capture.Merge(all...), many: true}, nil
+}
+
+// wait lets a moment pass, or ends the capture when the user asks for it.
+func wait(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return io.EOF
+	case <-time.After(pollEvery):
+		return nil
+	}
+}
