@@ -73,7 +73,7 @@ func foreign(name string, b []byte) error {
 		e.Reason, e.Hint = "Windows event trace, not read", "convert it: etl2pcapng "+shellWord(name)+" OUT"
 		return e
 	}
-	if e.Reason, e.Hint = textKind(name, b); e.Reason == "" {
+	if e.Reason, e.Hint = textKind(b); e.Reason == "" {
 		start := b[:min(len(b), 4)]
 		e.Reason = "not a capture file (starts with " + spacedHex(start) + ")"
 	}
@@ -126,8 +126,11 @@ func isERF(b []byte) bool {
 		bytes.Equal(b[6:8], b[first+6:first+8]) // seconds above 2^16, little-endian
 }
 
+// hexDumps is what to do with text: it may be a dump of packets.
+const hexDumps = "of a hex dump, Wireshark's text2pcap makes a capture"
+
 // textKind says what kind of text b is, "" if it is none.
-func textKind(name string, b []byte) (is, hint string) {
+func textKind(b []byte) (is, hint string) {
 	b = b[:min(len(b), textProbe)]
 	if !isText(b) {
 		return "", ""
@@ -140,10 +143,8 @@ func textKind(name string, b []byte) (is, hint string) {
 		return "XML, not a capture", ""
 	case bytes.HasPrefix(start, []byte("{")), bytes.HasPrefix(start, []byte("[")):
 		return "JSON, not a capture", ""
-	case name == stdinName:
-		return "text, not a capture", "payloads as hex or base64: COMMAND | qsniff decode -"
 	}
-	return "text, not a capture", "payloads as hex or base64: qsniff decode - < " + shellWord(name)
+	return "text, not a capture", hexDumps
 }
 
 // isText reports whether b is printable UTF-8. A character that the end of b

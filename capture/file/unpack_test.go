@@ -209,7 +209,7 @@ func TestCompressedErrors(t *testing.T) {
 	io.CopyN(z, zeros{}, 4*maxZstdWindow)
 	z.Close()
 	tests := []struct{ name, in, want, hint string }{
-		{"text", string(text), "x.pcap: text, not a capture", "payloads as hex or base64: qsniff decode - < x.pcap"},
+		{"text", string(text), "x.pcap: text, not a capture", hexDumps},
 		{"twice", string(twice), "x.pcap: compressed twice, with gzip in zstd", "decompress first: zstdcat --long=31 x.pcap | qsniff -"},
 		{"large window", window.String(), "x.pcap: byte 0 of the expanded data: zstd window above the limit of 33,554,432 bytes",
 			"decompress first: zstdcat --long=31 x.pcap | qsniff -"},
