@@ -3,12 +3,10 @@ package file
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/hex"
 	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"qsniff/capture"
@@ -150,21 +148,6 @@ type shortReader struct {
 
 func (r *shortReader) Read(p []byte) (int, error) {
 	return r.in.Read(p[:min(len(p), r.size())])
-}
-
-// unhex decodes hex with spaces, and comments from # to the end of the line.
-func unhex(t testing.TB, s string) []byte {
-	t.Helper()
-	var digits strings.Builder
-	for line := range strings.Lines(s) {
-		line, _, _ = strings.Cut(line, "#")
-		digits.WriteString(strings.Join(strings.Fields(line), ""))
-	}
-	b, err := hex.DecodeString(digits.String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
 }
 
 func writeFile(t testing.TB, name string, data []byte) string {

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"qsniff/capture"
+	"qsniff/internal/hextest"
 )
 
 // A file cut anywhere yields the packets before the cut, and where it was cut.
@@ -94,7 +95,7 @@ func TestDamage(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			r, err := NewReader(bytes.NewReader(unhex(t, tt.in)), "x.pcap")
+			r, err := NewReader(bytes.NewReader(hextest.Bytes(t, tt.in)), "x.pcap")
 			var got []packet
 			if err == nil {
 				got, err = drain(t, r)

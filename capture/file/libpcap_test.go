@@ -21,6 +21,7 @@ import (
 	"github.com/google/gopacket/pcapgo"
 
 	"qsniff/capture"
+	"qsniff/internal/hextest"
 )
 
 // bothReaders reads the file natively and with libpcap.
@@ -84,7 +85,7 @@ func TestLeftOpenAsLibpcap(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			file := append(v.header(tt.minor, 0, tt.link), unhex(t, tt.in)...)
+			file := append(v.header(tt.minor, 0, tt.link), hextest.Bytes(t, tt.in)...)
 			native, libpcap := bothReaders(t, writeFile(t, "x.pcap", file))
 			if diff := cmp.Diff(native, libpcap); diff != "" || len(native) != 1 {
 				t.Errorf("(-native +libpcap):\n%s", diff)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"qsniff/internal/hextest"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -138,7 +140,7 @@ func TestNgStart(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if _, err := NewReader(bytes.NewReader(unhex(t, tt.in)), "x.pcap"); err == nil || err.Error() != tt.want {
+			if _, err := NewReader(bytes.NewReader(hextest.Bytes(t, tt.in)), "x.pcap"); err == nil || err.Error() != tt.want {
 				t.Errorf("got  %v\nwant %s", err, tt.want)
 			}
 		})

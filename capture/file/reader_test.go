@@ -14,6 +14,7 @@ import (
 
 	"qsniff/capture"
 	"qsniff/internal/digits"
+	"qsniff/internal/hextest"
 )
 
 func TestReadVariants(t *testing.T) {
@@ -56,7 +57,7 @@ func TestFileHeader(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			r := mustReader(t, unhex(t, tt.in))
+			r := mustReader(t, hextest.Bytes(t, tt.in))
 			if r.LinkType() != tt.link || r.SnapLen() != tt.snapLen {
 				t.Errorf("got  link type %d, snap length %d\nwant link type %d, snap length %d",
 					r.LinkType(), r.SnapLen(), tt.link, tt.snapLen)
@@ -93,7 +94,7 @@ func TestRecordHeader(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			file := append(tt.variant.header(tt.minor, 0, 1), unhex(t, tt.in)...)
+			file := append(tt.variant.header(tt.minor, 0, 1), hextest.Bytes(t, tt.in)...)
 			got, err := drain(t, mustReader(t, file))
 			want := []packet{{1, tt.nanos, "\xab\xcd", tt.wire, 1}}
 			if diff := cmp.Diff(want, got); diff != "" || err != io.EOF {

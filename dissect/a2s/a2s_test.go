@@ -5,6 +5,7 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/internal/dissecttest"
+	"qsniff/internal/hextest"
 	"qsniff/internal/splithdr"
 )
 
@@ -58,7 +59,7 @@ func TestDissect(t *testing.T) {
 		{"nothing behind the opcode", `ffffffff 49`, "S2A_INFO_SRC", dissect.Malformed, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			b := dissecttest.Unhex(t, tc.in)
+			b := hextest.Bytes(t, tc.in)
 			m := dissecttest.Run(New(), dissecttest.Context(len(b)), b)
 			dissecttest.Invariants(t, m)
 			if m.Type == nil || m.Type.Name != tc.typ || m.Status != tc.status {
@@ -101,7 +102,7 @@ func TestProbe(t *testing.T) {
 		{"Doom 3", `ffff "getInfo" 00`, dissect.No},
 		{"empty", ``, dissect.No},
 	} {
-		b := dissecttest.Unhex(t, tc.in)
+		b := hextest.Bytes(t, tc.in)
 		if got, _ := New().Probe(dissecttest.Context(len(b)), b); got != tc.want {
 			t.Errorf("%s\ngot  %v\nwant %v", tc.name, got, tc.want)
 		}
@@ -110,7 +111,7 @@ func TestProbe(t *testing.T) {
 
 // A reply that was joined may lack FF FF FF FF; no other message may.
 func TestBareJoined(t *testing.T) {
-	b := dissecttest.Unhex(t, rules2)[headerLen:]
+	b := hextest.Bytes(t, rules2)[headerLen:]
 	c := dissecttest.Context(len(b))
 	if k, _ := New().Probe(c, b); k != dissect.No {
 		t.Errorf("not joined: got %v, want %v", k, dissect.No)
@@ -129,7 +130,7 @@ func TestBareJoined(t *testing.T) {
 // The Ship's tail is told by its length, or by the flow's application when the
 // length says nothing.
 func TestShipTail(t *testing.T) {
-	b := dissecttest.Unhex(t, playersShip)
+	b := hextest.Bytes(t, playersShip)
 	for _, tc := range []struct {
 		name string
 		flow dissect.FlowFacts
@@ -155,7 +156,7 @@ func TestShipTail(t *testing.T) {
 // A server that lists more players than its one-byte count says must not make
 // the walk quadratic.
 func TestManyMorePlayersThanCounted(t *testing.T) {
-	b := dissecttest.Unhex(t, `ffffffff 44 01`)
+	b := hextest.Bytes(t, `ffffffff 44 01`)
 	for range 6000 {
 		b = append(b, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0)
 	}
@@ -174,7 +175,7 @@ func TestTruncations(t *testing.T) {
 		"ping": `ffffffff 69 00`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := dissecttest.Unhex(t, in)
+			b := hextest.Bytes(t, in)
 			c := dissecttest.Context(len(b))
 			if name == "players of The Ship" {
 				c.FromServer = dissect.FlowFacts{HasApp: true, AppID: appTheShip}
@@ -190,7 +191,7 @@ func TestAllocations(t *testing.T) {
 	}
 	d, m := New(), new(dissect.Message)
 	for _, in := range []string{infoAll, infoShip, players2, playersShip, rules2, `ffffffff 55 4ba1d522`, logPlain, logSecret, logRcon} {
-		b := dissecttest.Unhex(t, in)
+		b := hextest.Bytes(t, in)
 		c := dissecttest.Context(len(b))
 		run := func() {
 			d.Probe(c, b)
@@ -207,7 +208,7 @@ func TestAllocations(t *testing.T) {
 func FuzzDissect(f *testing.F) {
 	for _, in := range []string{infoAll, infoShip, players2, playersShip, rules2, `ffffffff 54 "Source Engine Query" 00 4ba1d522`,
 		`ffffffff 6a "00000000000000" 00`, `ffffffff 45 0100 0101 00 020103 00`, logPlain, logSecret, logRcon} {
-		f.Add(dissecttest.Unhex(f, in), uint16(0), uint8(0), uint32(appTheShip))
+		f.Add(hextest.Bytes(f, in), uint16(0), uint8(0), uint32(appTheShip))
 	}
 	f.Fuzz(func(t *testing.T, b []byte, missing uint16, engine uint8, app uint32) {
 		c := dissecttest.Context(len(b) + int(missing))
@@ -222,7 +223,7 @@ func BenchmarkInfo(b *testing.B) { benchmark(b, infoAll) }
 func BenchmarkRules(b *testing.B) { benchmark(b, rules2) }
 
 func benchmark(b *testing.B, in string) {
-	data := dissecttest.Unhex(b, in)
+	data := hextest.Bytes(b, in)
 	d, m, c := New(), new(dissect.Message), dissecttest.Context(len(data))
 	b.ReportAllocs()
 	for b.Loop() {

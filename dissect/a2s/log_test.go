@@ -5,6 +5,7 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/internal/dissecttest"
+	"qsniff/internal/hextest"
 )
 
 const (
@@ -32,7 +33,7 @@ func TestLog(t *testing.T) {
 		{"secret, no date: all may be it", `ffffffff "S12345L 07/05"`, dissect.No, &typeLogSecret, []*dissect.Def{&defLogSecret}, []*dissect.Def{&defLine}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			b := dissecttest.Unhex(t, tc.in)
+			b := hextest.Bytes(t, tc.in)
 			c := dissecttest.Context(len(b))
 			if k, _ := New().Probe(c, b); k != tc.conf {
 				t.Errorf("confidence\ngot  %v\nwant %v", k, tc.conf)
@@ -58,10 +59,10 @@ func TestLog(t *testing.T) {
 
 func TestLogCut(t *testing.T) {
 	for _, in := range []string{logPlain, logSecret, logRcon} {
-		b := dissecttest.Unhex(t, in)
+		b := hextest.Bytes(t, in)
 		dissecttest.Truncations(t, New(), dissecttest.Context(len(b)), b)
 	}
-	b := dissecttest.Unhex(t, logPlain)[:20]
+	b := hextest.Bytes(t, logPlain)[:20]
 	if k, _ := New().Probe(dissecttest.Context(80), b); k != dissect.Likely {
 		t.Errorf("date cut by the capture: got %v, want %v", k, dissect.Likely)
 	}
@@ -76,7 +77,7 @@ func TestLetterAlone(t *testing.T) {
 		{"letter", `ffffffff 54`, dissect.Maybe}, {"letter and more", `ffffffff "Txyz"`, dissect.Maybe},
 		{"long text", `ffffffff "This is not a query at all"`, dissect.No}, {"binary", `ffffffff 54 010203040506`, dissect.No},
 	} {
-		b := dissecttest.Unhex(t, tc.in)
+		b := hextest.Bytes(t, tc.in)
 		c := dissecttest.Context(len(b))
 		if k, _ := New().Probe(c, b); k != tc.want {
 			t.Errorf("%s\ngot  %v\nwant %v", tc.name, k, tc.want)
@@ -104,7 +105,7 @@ func TestForeign(t *testing.T) {
 		{"challenge", `ffffffff 41 4ba1d522`, false, false},
 		{"empty", ``, false, false},
 	} {
-		b := dissecttest.Unhex(t, tc.in)
+		b := hextest.Bytes(t, tc.in)
 		reply, ok := New().Foreign(dissecttest.Context(len(b)), b)
 		if ok != tc.ok || ok && reply != tc.reply {
 			t.Errorf("%s\ngot  %v %v\nwant %v %v", tc.name, reply, ok, tc.reply, tc.ok)

@@ -7,6 +7,7 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/internal/dissecttest"
+	"qsniff/internal/hextest"
 )
 
 const (
@@ -68,7 +69,7 @@ func TestDissect(t *testing.T) {
 		{"version", `"1.6n"`, "ASE_VERSION", dissect.Complete, "", []*dissect.Def{&defVersion}, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			b := dissecttest.Unhex(t, tc.in)
+			b := hextest.Bytes(t, tc.in)
 			m := dissecttest.Run(New(), dissecttest.Context(len(b)), b)
 			dissecttest.Invariants(t, m)
 			if m.Type == nil || m.Type.Name != tc.typ || m.Status != tc.status {
@@ -147,7 +148,7 @@ func TestProbe(t *testing.T) {
 		{"A2S_INFO", `ffffffff 54 "Source Engine Query" 00`, 0, dissect.No, ""},
 		{"empty", ``, 0, dissect.No, ""},
 	} {
-		b := dissecttest.Unhex(t, tc.in)
+		b := hextest.Bytes(t, tc.in)
 		c := dissecttest.Context(len(b))
 		c.FromServer.Asked = tc.asked
 		k, typ := New().Probe(c, b)
@@ -163,7 +164,7 @@ func TestProbe(t *testing.T) {
 
 // A reply from the query port that belongs to its game port says so.
 func TestPortRule(t *testing.T) {
-	b := dissecttest.Unhex(t, full)
+	b := hextest.Bytes(t, full)
 	for port, want := range map[uint16]bool{22126: true, 22127: false} {
 		c := dissecttest.Context(len(b))
 		c.Src = netip.AddrPortFrom(c.Src.Addr(), port)
@@ -176,7 +177,7 @@ func TestPortRule(t *testing.T) {
 
 // A datagram of nothing but players without texts ends at the limit of fields.
 func TestManyPlayers(t *testing.T) {
-	b := dissecttest.Unhex(t, leading+`01`)
+	b := hextest.Bytes(t, leading+`01`)
 	for range 60_000 {
 		b = append(b, 0x40)
 	}
@@ -197,7 +198,7 @@ func TestTruncations(t *testing.T) {
 		"map field too long": short + `25 "None" 00`, "map field empty": short + `01 04 "1.0" 00 00 02 20`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := dissecttest.Unhex(t, in)
+			b := hextest.Bytes(t, in)
 			dissecttest.Truncations(t, New(), dissecttest.Context(len(b)), b)
 		})
 	}
@@ -209,7 +210,7 @@ func TestAllocations(t *testing.T) {
 	}
 	d, m := New(), new(dissect.Message)
 	for _, in := range []string{full, light, xfire, later, `73`, `"1.6"`, leading + `01 3f 09 "Ann"`} {
-		b := dissecttest.Unhex(t, in)
+		b := hextest.Bytes(t, in)
 		c := dissecttest.Context(len(b))
 		run := func() {
 			d.Probe(c, b)
@@ -226,7 +227,7 @@ func TestAllocations(t *testing.T) {
 func FuzzDissect(f *testing.F) {
 	for _, in := range []string{full, light, xfire, later, `72 " mtasa"`, `"1.6"`, leading + `01 01 04 "Ann" 00 "xyz"`,
 		short + `14 "m" 00 "1" 00 "2" 00 "3" 00 "4" 00 "5" 00 "6" 00 "7" 00 "8" 00 "a" 04 "1.0" 00 00 02 20`} {
-		f.Add(dissecttest.Unhex(f, in), uint16(0), uint16(0))
+		f.Add(hextest.Bytes(f, in), uint16(0), uint16(0))
 	}
 	f.Fuzz(func(t *testing.T, b []byte, missing, asked uint16) {
 		c := dissecttest.Context(len(b) + int(missing))
@@ -236,7 +237,7 @@ func FuzzDissect(f *testing.F) {
 }
 
 func BenchmarkFull(b *testing.B) {
-	data := dissecttest.Unhex(b, full)
+	data := hextest.Bytes(b, full)
 	d, m, c := New(), new(dissect.Message), dissecttest.Context(len(data))
 	b.ReportAllocs()
 	for b.Loop() {

@@ -6,6 +6,7 @@ import (
 	"qsniff/dissect"
 	"qsniff/dissect/a2s"
 	"qsniff/internal/dissecttest"
+	"qsniff/internal/hextest"
 	"qsniff/internal/splithdr"
 )
 
@@ -45,7 +46,7 @@ func TestDissect(t *testing.T) {
 		{"old info from HLTV", short + `9c010000 e8030000`, dissect.Complete, []*dissect.Def{&defSpectators}, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			b := dissecttest.Unhex(t, tc.in)
+			b := hextest.Bytes(t, tc.in)
 			c := dissecttest.Context(len(b))
 			if k, _ := newDissector().Probe(c, b); k != dissect.Certain {
 				t.Errorf("confidence: got %v, want %v", k, dissect.Certain)
@@ -71,7 +72,7 @@ func TestDissect(t *testing.T) {
 
 // What came in GoldSource's split format is GoldSource's, with Source's fields.
 func TestJoined(t *testing.T) {
-	b := dissecttest.Unhex(t, rules2)
+	b := hextest.Bytes(t, rules2)
 	c := dissecttest.Context(len(b))
 	if k, _ := newDissector().Probe(c, b); k != dissect.No {
 		t.Errorf("not joined: got %v, want %v", k, dissect.No)
@@ -92,7 +93,7 @@ func TestProbeRefuses(t *testing.T) {
 		"text command": `ffffffff "motd" 00`, "no address": `ffffffff 6d "hello" 00 00 00 00 00 03 10 30 "xx" 00 00 00`,
 		"Quake connect": `ffffffff 43 "onnect" 00`, "empty": ``,
 	} {
-		b := dissecttest.Unhex(t, in)
+		b := hextest.Bytes(t, in)
 		if k, _ := newDissector().Probe(dissecttest.Context(len(b)), b); k != dissect.No {
 			t.Errorf("%s\ngot  %v\nwant %v", name, k, dissect.No)
 		}
@@ -102,7 +103,7 @@ func TestProbeRefuses(t *testing.T) {
 func TestTruncations(t *testing.T) {
 	for name, in := range map[string]string{"no mod": noMod, "mod": withMod, "HLTV": hltv, "old": short} {
 		t.Run(name, func(t *testing.T) {
-			b := dissecttest.Unhex(t, in)
+			b := hextest.Bytes(t, in)
 			dissecttest.Truncations(t, newDissector(), dissecttest.Context(len(b)), b)
 		})
 	}
@@ -114,7 +115,7 @@ func TestAllocations(t *testing.T) {
 	}
 	d, m := newDissector(), new(dissect.Message)
 	for _, in := range append(wordTexts, noMod, withMod, hltv, short, rules2) {
-		b := dissecttest.Unhex(t, in)
+		b := hextest.Bytes(t, in)
 		c := dissecttest.Context(len(b))
 		c.FromSplit = splithdr.GoldSource
 		run := func() {
@@ -131,8 +132,8 @@ func TestAllocations(t *testing.T) {
 
 func FuzzDissect(f *testing.F) {
 	for _, in := range append(wordTexts, noMod, withMod, hltv, short, rules2) {
-		f.Add(dissecttest.Unhex(f, in), uint16(0), uint8(0), uint16(0))
-		f.Add(dissecttest.Unhex(f, in), uint16(0), uint8(splithdr.GoldSource), uint16(dissect.AskRcon|dissect.AskInfo))
+		f.Add(hextest.Bytes(f, in), uint16(0), uint8(0), uint16(0))
+		f.Add(hextest.Bytes(f, in), uint16(0), uint8(splithdr.GoldSource), uint16(dissect.AskRcon|dissect.AskInfo))
 	}
 	f.Fuzz(func(t *testing.T, b []byte, missing uint16, engine uint8, asked uint16) {
 		c := dissecttest.Context(len(b) + int(missing))
@@ -144,7 +145,7 @@ func FuzzDissect(f *testing.F) {
 
 // What is not GoldSource's passes here first: requests of A2S above all.
 func BenchmarkProbeOther(b *testing.B) {
-	data := dissecttest.Unhex(b, `ffffffff 54 "Source Engine Query" 00`)
+	data := hextest.Bytes(b, `ffffffff 54 "Source Engine Query" 00`)
 	d, c := newDissector(), dissecttest.Context(len(data))
 	for b.Loop() {
 		d.Probe(c, data)

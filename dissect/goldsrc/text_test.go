@@ -7,6 +7,7 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/internal/dissecttest"
+	"qsniff/internal/hextest"
 	"qsniff/internal/splithdr"
 )
 
@@ -117,7 +118,7 @@ func TestText(t *testing.T) {
 		{"old Xash3D, answer", netinfoOld, dissect.Likely, "XASH_INFO", dissect.Complete, `context=7 type=4 name="hostname" value="Xash server"`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			b := dissecttest.Unhex(t, tc.in)
+			b := hextest.Bytes(t, tc.in)
 			c := dissecttest.Context(len(b))
 			k, typ := newDissector().Probe(c, b)
 			if k != tc.conf || typ == nil || typ.Name != tc.typ {
@@ -142,7 +143,7 @@ func TestDeprecated(t *testing.T) {
 		{`ffffffff "details"`, "A2S-C07"}, {`ffffffff "players"`, "A2S-C07"}, {`ffffffff "rules"`, "A2S-C07"},
 		{`ffffffff "info 49"`, ""}, {`ffffffff "listen"`, ""}, {`ffffffff "getchallenge"`, ""}, {rconAsk, ""}, {rconQuoted, ""},
 	} {
-		b := dissecttest.Unhex(t, tc.in)
+		b := hextest.Bytes(t, tc.in)
 		if got := dissecttest.Findings(dissecttest.Run(newDissector(), dissecttest.Context(len(b)), b)); got != tc.want {
 			t.Errorf("%s\ngot  %q\nwant %q", tc.in, got, tc.want)
 		}
@@ -166,7 +167,7 @@ func TestTextInFlow(t *testing.T) {
 		{"Xash3D complains", `ffffffff "info" 0a "wrong version" 0a`, dissect.FlowFacts{}, dissect.FlowFacts{Asked: dissect.AskInfo}, dissect.Maybe,
 			`text="wrong version\n"`},
 	} {
-		b := dissecttest.Unhex(t, tc.in)
+		b := hextest.Bytes(t, tc.in)
 		c := dissecttest.Context(len(b))
 		c.ToServer, c.FromServer = tc.to, tc.from
 		k, _ := newDissector().Probe(c, b)
@@ -189,7 +190,7 @@ func TestLearn(t *testing.T) {
 		{connect2, dissect.FlowFacts{}},
 		{`ffffffff "players"`, dissect.FlowFacts{Asked: dissect.AskPlayers}},
 	} {
-		b := dissecttest.Unhex(t, tc.in)
+		b := hextest.Bytes(t, tc.in)
 		if got := dissecttest.Run(newDissector(), dissecttest.Context(len(b)), b).Learn; got != tc.want {
 			t.Errorf("%s\ngot  %+v\nwant %+v", tc.in, got, tc.want)
 		}
@@ -198,7 +199,7 @@ func TestLearn(t *testing.T) {
 
 // A long answer in GoldSource's split format is known by that.
 func TestTextJoined(t *testing.T) {
-	b := dissecttest.Unhex(t, `ffffffff "lHello" 00`)
+	b := hextest.Bytes(t, `ffffffff "lHello" 00`)
 	c := dissecttest.Context(len(b))
 	c.FromSplit = splithdr.GoldSource
 	if k, typ := newDissector().Probe(c, b); k != dissect.Likely || typ != &typePrint {
@@ -233,7 +234,7 @@ func TestTextRefused(t *testing.T) {
 		"status":                   `ffffffff "status" 0a`,
 		"not from the start":       `fefffffe "details" 00`,
 	} {
-		b := dissecttest.Unhex(t, in)
+		b := hextest.Bytes(t, in)
 		if k, _ := newDissector().Probe(dissecttest.Context(len(b)), b); k != dissect.No {
 			t.Errorf("%s\ngot  %v\nwant %v", name, k, dissect.No)
 		}
@@ -261,7 +262,7 @@ func TestTextCut(t *testing.T) {
 		{"rcon", `ffffffff "rcon 5844"`, 40, &typeRcon},
 		{"nothing", `ffffffff`, 40, nil},
 	} {
-		b := dissecttest.Unhex(t, tc.in)
+		b := hextest.Bytes(t, tc.in)
 		c := dissecttest.Context(tc.wire)
 		k, typ := newDissector().Probe(c, b)
 		if typ != tc.want && (tc.want != nil || k != dissect.No) {
@@ -277,7 +278,7 @@ func TestTextCut(t *testing.T) {
 
 func TestTextTruncations(t *testing.T) {
 	for _, in := range wordTexts {
-		b := dissecttest.Unhex(t, in)
+		b := hextest.Bytes(t, in)
 		t.Run(string(b[headerLen:min(len(b), headerLen+12)]), func(t *testing.T) {
 			dissecttest.Truncations(t, newDissector(), dissecttest.Context(len(b)), b)
 		})

@@ -9,6 +9,7 @@ import (
 	"qsniff/dissect"
 	"qsniff/finding"
 	"qsniff/internal/dissecttest"
+	"qsniff/internal/hextest"
 	"qsniff/internal/splithdr"
 )
 
@@ -123,7 +124,7 @@ func TestDissect(t *testing.T) {
 		{"unknown opcode", `ffffffff 7a 01`, nil, dissect.Complete, `trailing=01`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			b := dissecttest.Unhex(t, tc.in)
+			b := hextest.Bytes(t, tc.in)
 			m := dissecttest.Run(New(), dissecttest.Context(len(b)), b)
 			dissecttest.Invariants(t, m)
 			if m.Type != tc.typ || m.Status != tc.status {
@@ -142,7 +143,7 @@ func TestV6(t *testing.T) {
 		{"long entries", page6, `key=3735928559 servers [2001:db8::5]:27015 [::]:0`},
 		{"short entries", page2 + `50c67c56 6990`, `servers 80.198.124.86:27024 80.190.253.220:27050 0.0.0.0:0 80.198.124.86:27024`},
 	} {
-		b := dissecttest.Unhex(t, tc.in)
+		b := hextest.Bytes(t, tc.in)
 		c := context6(len(b))
 		if k, _ := New().Probe(c, b); k != dissect.Certain {
 			t.Errorf("%s: confidence\ngot  %v\nwant %v", tc.name, k, dissect.Certain)
@@ -172,7 +173,7 @@ func TestEndMark(t *testing.T) {
 		{"list with a tag", pageTag, ""},
 		{"old list", oldPage, ""},
 	} {
-		b := dissecttest.Unhex(t, tc.in)
+		b := hextest.Bytes(t, tc.in)
 		m := dissecttest.Run(New(), dissecttest.Context(len(b)), b)
 		got := ""
 		for i := range m.Expert {
@@ -228,7 +229,7 @@ func TestProbe(t *testing.T) {
 		{"batch", `65 000000`, dissect.Maybe, &typeBatch},
 		{"check", `4d ff`, dissect.Maybe, &typeCheckMD5},
 	} {
-		b := dissecttest.Unhex(t, tc.in)
+		b := hextest.Bytes(t, tc.in)
 		if got, typ := New().Probe(dissecttest.Context(len(b)), b); got != tc.want || typ != tc.typ {
 			t.Errorf("%s\ngot  %v %v\nwant %v %v", tc.name, got, typ, tc.want, tc.typ)
 		}
@@ -276,7 +277,7 @@ func TestProbeRefuses(t *testing.T) {
 		"Teeworlds":                `ffffffffffffffffffff "gie3" 05`,
 		"old query, binary filter": `31 00000000 5c 01 5c 02`,
 	} {
-		b := dissecttest.Unhex(t, in)
+		b := hextest.Bytes(t, in)
 		if k, typ := New().Probe(dissecttest.Context(len(b)), b); k != dissect.No {
 			t.Errorf("%s\ngot  %v %s\nwant %v", name, k, typ.Name, dissect.No)
 		}
@@ -285,7 +286,7 @@ func TestProbeRefuses(t *testing.T) {
 
 // Masters do not split: nothing that was joined is theirs.
 func TestJoinedIsNotOurs(t *testing.T) {
-	b := dissecttest.Unhex(t, page2)
+	b := hextest.Bytes(t, page2)
 	c := dissecttest.Context(len(b))
 	c.FromSplit = splithdr.Source
 	if k, _ := New().Probe(c, b); k != dissect.No {
@@ -311,7 +312,7 @@ func TestProbeCut(t *testing.T) {
 		{"heartbeat, form", beat, 3, dissect.Likely},
 		{"nat, piece of the address", nat, 9, dissect.Maybe},
 	} {
-		b := dissecttest.Unhex(t, tc.in)
+		b := hextest.Bytes(t, tc.in)
 		c := dissecttest.Context(len(b))
 		if got, _ := New().Probe(c, b[:tc.bytes]); got != tc.want {
 			t.Errorf("%s\ngot  %v\nwant %v", tc.name, got, tc.want)
@@ -322,7 +323,7 @@ func TestProbeCut(t *testing.T) {
 func TestTruncations(t *testing.T) {
 	for name, in := range all {
 		t.Run(name, func(t *testing.T) {
-			b := dissecttest.Unhex(t, in)
+			b := hextest.Bytes(t, in)
 			var free []*dissect.Def
 			if name == "old query" { // told from the newer one by its fifth byte
 				free = []*dissect.Def{&defRegion}
@@ -330,7 +331,7 @@ func TestTruncations(t *testing.T) {
 			dissecttest.Truncations(t, New(), dissecttest.Context(len(b)), b, free...)
 		})
 	}
-	b := dissecttest.Unhex(t, page6)
+	b := hextest.Bytes(t, page6)
 	dissecttest.Truncations(t, New(), context6(len(b)), b)
 }
 
@@ -338,7 +339,7 @@ func TestTruncations(t *testing.T) {
 // than there may be.
 func TestHostileFilters(t *testing.T) {
 	for name, piece := range map[string]string{"separators": `\`, "groups": `\nand\9999`, "glued": `xnand2\`} {
-		b := dissecttest.Unhex(t, `31 ff "0.0.0.0:0" 00`)
+		b := hextest.Bytes(t, `31 ff "0.0.0.0:0" 00`)
 		for len(b) < 60000 {
 			b = append(b, piece...)
 		}
@@ -357,7 +358,7 @@ func TestAllocations(t *testing.T) {
 	}
 	d, m := New(), new(dissect.Message)
 	for name, in := range all {
-		b := dissecttest.Unhex(t, in)
+		b := hextest.Bytes(t, in)
 		c := dissecttest.Context(len(b))
 		run := func() {
 			d.Probe(c, b)
@@ -373,10 +374,10 @@ func TestAllocations(t *testing.T) {
 
 func FuzzDissect(f *testing.F) {
 	for _, in := range all {
-		f.Add(dissecttest.Unhex(f, in), uint16(0), false)
+		f.Add(hextest.Bytes(f, in), uint16(0), false)
 	}
-	f.Add(dissecttest.Unhex(f, page6), uint16(0), true)
-	f.Add(dissecttest.Unhex(f, page6), uint16(20), true)
+	f.Add(hextest.Bytes(f, page6), uint16(0), true)
+	f.Add(hextest.Bytes(f, page6), uint16(20), true)
 	f.Fuzz(func(t *testing.T, b []byte, missing uint16, v6 bool) {
 		c := dissecttest.Context(len(b) + int(missing))
 		if v6 {

@@ -8,6 +8,7 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/internal/dissecttest"
+	"qsniff/internal/hextest"
 	"qsniff/internal/testpcap"
 	"qsniff/track"
 )
@@ -179,7 +180,7 @@ func TestNeighbours(t *testing.T) {
 		{"GameSpy", `fefd00 01020304 ffffff`, dissect.No},
 		{"random", `ffffffff 9f3c7701a5d2`, dissect.No},
 	} {
-		b := dissecttest.Unhex(t, tc.in)
+		b := hextest.Bytes(t, tc.in)
 		c := dissecttest.Context(len(b))
 		v := reg.Pick(c, b)
 		if v.Conf != tc.want {

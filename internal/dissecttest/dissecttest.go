@@ -3,7 +3,6 @@
 package dissecttest
 
 import (
-	"encoding/hex"
 	"net/netip"
 	"strings"
 	"testing"
@@ -195,24 +194,6 @@ func Fuzz(t *testing.T, d dissect.Dissector, c *dissect.Context, b []byte) {
 	if m.Status == dissect.Truncated && c.Wire <= len(b) {
 		t.Error("truncated, but all was captured")
 	}
-}
-
-// Unhex reads hexadecimal bytes and "quoted text" in any mixture.
-func Unhex(t testing.TB, s string) []byte {
-	t.Helper()
-	var b []byte
-	for i, part := range strings.Split(s, `"`) {
-		if i%2 == 1 {
-			b = append(b, part...)
-			continue
-		}
-		h, err := hex.DecodeString(strings.Join(strings.Fields(part), ""))
-		if err != nil {
-			t.Fatal(err)
-		}
-		b = append(b, h...)
-	}
-	return b
 }
 
 // Findings lists the ids, with the severity where it is not the code's own.

@@ -1,26 +1,11 @@
 package splithdr_test
 
 import (
-	"encoding/hex"
-	"strings"
 	"testing"
 
+	"qsniff/internal/hextest"
 	"qsniff/internal/splithdr"
 )
-
-func unhex(t *testing.T, s string) []byte {
-	t.Helper()
-	var digits strings.Builder
-	for line := range strings.Lines(s) {
-		line, _, _ = strings.Cut(line, "//")
-		digits.WriteString(strings.Join(strings.Fields(line), ""))
-	}
-	b, err := hex.DecodeString(digits.String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
 
 func TestParse(t *testing.T) {
 	tests := []struct {
@@ -49,7 +34,7 @@ func TestParse(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, ok := splithdr.Parse(unhex(t, tt.in), tt.form)
+			got, ok := splithdr.Parse(hextest.Bytes(t, tt.in), tt.form)
 			if got != tt.want || ok != tt.ok {
 				t.Errorf("Parse\n got %+v, %v\nwant %+v, %v", got, ok, tt.want, tt.ok)
 			}
@@ -82,7 +67,7 @@ func TestProof(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := splithdr.Proof(unhex(t, tt.in)); got != tt.want {
+			if got := splithdr.Proof(hextest.Bytes(t, tt.in)); got != tt.want {
 				t.Errorf("Proof\n got %d\nwant %d", got, tt.want)
 			}
 		})
@@ -108,7 +93,7 @@ func TestGuess(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := splithdr.Guess(unhex(t, tt.in), tt.wire); got != tt.want {
+			if got := splithdr.Guess(hextest.Bytes(t, tt.in), tt.wire); got != tt.want {
 				t.Errorf("Guess\n got %d\nwant %d", got, tt.want)
 			}
 		})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"qsniff/internal/hextest"
 	"qsniff/internal/splithdr"
 	"qsniff/reassembly/split"
 )
@@ -237,14 +238,14 @@ func TestMalformed(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(split.Limits{})
-			in := unhex(t, tt.in)
+			in := hextest.Bytes(t, tt.in)
 			b.Add(&split.Fragment{Src: server, Dst: client, Data: in, Wire: max(tt.wire, len(in)), Frame: 3, Nanos: b.now})
 			if len(b.got) != 1 {
 				t.Fatalf("sets\n got %d\nwant 1", len(b.got))
 			}
 			s := &b.got[0].Set
 			verify(t, s, defaults)
-			if s.Outcome != tt.outcome || s.ID != tt.id || !bytes.Equal(s.Data, unhex(t, tt.want)) {
+			if s.Outcome != tt.outcome || s.ID != tt.id || !bytes.Equal(s.Data, hextest.Bytes(t, tt.want)) {
 				t.Errorf("set\n got %v, id %d, %x\nwant %v, id %d, %s", s.Outcome, s.ID, s.Data, tt.outcome, tt.id, tt.want)
 			}
 		})

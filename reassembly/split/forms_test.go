@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"qsniff/internal/hextest"
 	"qsniff/internal/splithdr"
 	"qsniff/reassembly"
 	"qsniff/reassembly/split"
@@ -88,12 +89,12 @@ func TestForms(t *testing.T) {
 			"feffffff 08000080 02 01 e004" + stream1,
 		}, splithdr.Source, 8, 2, 1248, true},
 	}
-	want := unhex(t, small)
+	want := hextest.Bytes(t, small)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(split.Limits{})
 			for _, in := range tt.in {
-				b.add(unhex(t, in))
+				b.add(hextest.Bytes(t, in))
 			}
 			if len(b.got) != 1 {
 				t.Fatalf("sets\n got %d\nwant 1", len(b.got))

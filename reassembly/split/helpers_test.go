@@ -3,11 +3,9 @@ package split_test
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/hex"
 	"hash/crc32"
 	"net/netip"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -75,20 +73,6 @@ func (b *bench) addHint(data []byte, hint splithdr.Engine) {
 		Src: server, Dst: client, Data: data, Wire: len(data),
 		Frame: b.frame, Nanos: b.now, Hint: hint,
 	})
-}
-
-func unhex(t testing.TB, s string) []byte {
-	t.Helper()
-	var digits strings.Builder
-	for line := range strings.Lines(s) {
-		line, _, _ = strings.Cut(line, "//")
-		digits.WriteString(strings.Join(strings.Fields(line), ""))
-	}
-	b, err := hex.DecodeString(digits.String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
 }
 
 // header builds the header of one part.

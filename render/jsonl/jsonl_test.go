@@ -13,6 +13,7 @@ import (
 	"qsniff/dissect/a2s"
 	"qsniff/finding"
 	"qsniff/internal/dissecttest"
+	"qsniff/internal/hextest"
 	"qsniff/internal/splithdr"
 	"qsniff/render"
 )
@@ -123,7 +124,7 @@ func TestSecrets(t *testing.T) {
 }
 
 func TestLine(t *testing.T) {
-	b := dissecttest.Unhex(t, `ffffffff 45 0200 "a" 00 "1" 00`)
+	b := hextest.Bytes(t, `ffffffff 45 0200 "a" 00 "1" 00`)
 	m := dissecttest.Run(a2s.New(), dissecttest.Context(len(b)), b)
 	e := &render.Event{Frame: 12, Frames: []uint64{7, 12}, Nanos: 1700000000_000370_000, File: 1, Iface: 2,
 		Src: dissecttest.Server, Dst: dissecttest.Client, Reply: true, Msg: m,
@@ -159,8 +160,8 @@ func TestFragment(t *testing.T) {
 // FuzzAppend renders whatever a dissector makes of bytes, and reads it back with
 // encoding/json: one object a line, every finding's text as it was.
 func FuzzAppend(f *testing.F) {
-	f.Add(dissecttest.Unhex(f, `ffffffff 45 0200 "a" 00 "1" 00`), uint16(0))
-	f.Add(dissecttest.Unhex(f, `ffffffff 44 01 00 "\" 00 00000000 0000c07f`), uint16(3))
+	f.Add(hextest.Bytes(f, `ffffffff 45 0200 "a" 00 "1" 00`), uint16(0))
+	f.Add(hextest.Bytes(f, `ffffffff 44 01 00 "\" 00 00000000 0000c07f`), uint16(3))
 	f.Fuzz(func(t *testing.T, b []byte, missing uint16) {
 		m := dissecttest.Run(a2s.New(), dissecttest.Context(len(b)+int(missing)), b)
 		line := New(Options{Layout: true}).Append(nil, event(m))
@@ -200,7 +201,7 @@ func TestAllocations(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
 	}
-	b := dissecttest.Unhex(t, `ffffffff 45 0300 "a" 00 "1" 00`)
+	b := hextest.Bytes(t, `ffffffff 45 0300 "a" 00 "1" 00`)
 	m := dissecttest.Run(a2s.New(), dissecttest.Context(len(b)), b)
 	m.Expert = append(m.Expert, finding.Expert{Code: &dissect.TooManyFields, A: math.MaxUint64, B: math.MaxUint64, Field: -1})
 	r, e, dst := New(Options{Layout: true}), event(m), []byte(nil)

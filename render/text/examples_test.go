@@ -1,9 +1,7 @@
 package text
 
 import (
-	"encoding/hex"
 	"net/netip"
-	"strings"
 	"testing"
 
 	"qsniff/dissect"
@@ -62,20 +60,6 @@ const (
 		00 00  00 00 ff 0a 00 64 6c 00 01 31 00              # folder to version
 		80 87 69  64 65 61 64 20 62 65 65 66 00 01 02 03 04 05 06 07 08 09 0a 0b 0c 0d`
 )
-
-func unhex(t testing.TB, text string) []byte {
-	t.Helper()
-	var digits strings.Builder
-	for line := range strings.Lines(text) {
-		line, _, _ = strings.Cut(line, "#")
-		digits.WriteString(strings.Join(strings.Fields(line), ""))
-	}
-	b, err := hex.DecodeString(digits.String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
 
 // event dissects b and puts it where a capture would.
 func event(t testing.TB, b []byte, wire int, from splithdr.Engine) *render.Event {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"qsniff/dissect"
+	"qsniff/internal/hextest"
 	"qsniff/internal/splithdr"
 	"qsniff/render"
 )
@@ -27,10 +28,10 @@ type example struct {
 // way to be incomplete.
 func examples(t testing.TB) []example {
 	whole := func(text string) *render.Event {
-		b := unhex(t, text)
+		b := hextest.Bytes(t, text)
 		return event(t, b, len(b), splithdr.None)
 	}
-	rules := unhex(t, hexRules)
+	rules := hextest.Bytes(t, hexRules)
 	cut := event(t, rules[:33], 57, splithdr.Source)
 	cut.Frames = []uint64{7, 8, 12}
 	cut.Split = &render.Split{Engine: splithdr.Source, ID: 343, Total: 3, Received: 3, Size: 1248, Compressed: true}

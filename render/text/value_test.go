@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"qsniff/dissect"
+	"qsniff/internal/hextest"
 )
 
 func f32(v float32) uint64 { return uint64(math.Float32bits(v)) }
@@ -69,7 +70,7 @@ func TestValue(t *testing.T) {
 			"7", "seven; by default; computed", "7"},
 	}
 	for _, tt := range tests {
-		m := &dissect.Message{Data: unhex(t, tt.data)}
+		m := &dissect.Message{Data: hextest.Bytes(t, tt.data)}
 		var o Options
 		l := NewLine(o)
 		if got := string(appendValue(nil, &o, m, &tt.f)); got != tt.want {

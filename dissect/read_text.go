@@ -1,0 +1,193 @@
+package dissect
+
+import (
+	"bytes"
+	"math"
+)
+
+// Readers of text and bytes.
+
+// CString reads text up to and with its NUL. The result is without it and valid
+// as long as the message's data.
+func (c *Cursor) CString(d *Def) []byte {
+	if c.failed || c.full() {
+		return nil
+	}
+	b := c.m.Data[c.off:]
+	n := bytes.IndexByte(b, 0)
+	if n < 0 {
+		c.fail(d)
+		return nil
+	}
+	c.add(d, n+1, uint64(n))
+	return b[:n:n]
+}
+
+// LastCString is CString for a field that some senders end with the datagram
+// instead of a NUL. Nothing left is still a failure.
+func (c *Cursor) LastCString(d *Def) []byte {
+	if !c.failed && !c.Cut() && c.Left() > 0 && bytes.IndexByte(c.m.Data[c.off:], 0) < 0 {
+		b := c.Take(d, c.Left())
+		c.Note("ends with the datagram: terminator missing")
+		return b
+	}
+	return c.CString(d)
+}
+
+// PString reads a string behind its length byte, which counts itself. A length
+// of 0 is impossible: it fails like a string that is cut. The cut value is what
+// stands behind the length byte.
+func (c *Cursor) PString(d *Def) []byte {
+	if c.failed || c.full() {
+		return nil
+	}
+	b := c.m.Data[c.off:]
+	if len(b) == 0 || b[0] == 0 || int(b[0]) > len(b) {
+		c.fail(d)
+		if len(b) > 0 {
+			c.m.Fields[len(c.m.Fields)-1].Num = 1<<32 | uint64(len(b)-1)
+		}
+		return nil
+	}
+	return c.Span(d, 1, int(b[0])-1, 0)
+}
+
+// Word reads a Text behind the byte lead, which belongs to its extent, up to the
+// first of the bytes in stops, which does not, or to the end of the message. It
+// fails where lead is missing, and where the capture ends before the text does.
+func (c *Cursor) Word(d *Def, lead byte, stops string) []byte {
+	if c.failed || c.full() {
+		return nil
+	}
+	b := c.m.Data[c.off:]
+	if len(b) == 0 || b[0] != lead {
+		c.fail(d)
+		return nil
+	}
+	n := bytes.IndexAny(b[1:], stops)
+	if n < 0 {
+		n = len(b) - 1
+		if c.Cut() {
+			c.fail(d)
+			c.m.Fields[len(c.m.Fields)-1].Num = 1<<32 | uint64(n)
+			return nil
+		}
+	}
+	return c.Span(d, 1, n, 0)
+}
+
+// Derived adds a Text or Bytes that was decoded from bytes read before. It has no
+// extent of its own. value is copied.
+func (c *Cursor) Derived(d *Def, value []byte) {
+	if c.failed || c.full() {
+		return
+	}
+	m := c.m
+	f := c.add(d, 0, uint64(len(m.Aux))<<32|uint64(len(value)))
+	f.Flags |= Aux
+	m.Aux = append(m.Aux, value...)
+}
+
+// Span reads a Text or Bytes of n bytes that stands between skip bytes in front
+// and tail bytes behind, which belong to its extent and not to its value: quotes,
+// separators. The caller has seen with Peek that they are there.
+func (c *Cursor) Span(d *Def, skip, n, tail int) []byte {
+	b := c.next(d, skip+n+tail)
+	if b == nil {
+		return nil
+	}
+	c.add(d, skip+n+tail, uint64(skip)<<32|uint64(n))
+	return b[skip : skip+n : skip+n]
+}
+
+// Run is Span for a value that lasts until its delimiter: if it ends with what
+// was captured of a longer message, more of it may be missing, and it is marked
+// Cut.
+func (c *Cursor) Run(d *Def, skip, n, tail int) []byte {
+	b := c.Span(d, skip, n, tail)
+	if b != nil && tail == 0 && c.Left() == 0 && c.Cut() {
+		c.m.Fields[len(c.m.Fields)-1].Flags |= Cut
+	}
+	return b
+}
+
+// Digits reads a decimal number behind skip bytes, which belong to its extent.
+// One without digits, with more than 64 bits, or with its last digits maybe
+// behind the end of the capture fails.
+func (c *Cursor) Digits(d *Def, skip int) uint64 {
+	const longest = 20 // of 64 bits
+	b := c.Peek(skip + longest + 1)
+	n, v := skip, uint64(0)
+	for ; n < len(b) && b[n] >= '0' && b[n] <= '9'; n++ {
+		digit := uint64(b[n] - '0')
+		if v > (math.MaxUint64-digit)/10 {
+			break
+		}
+		v = v*10 + digit
+	}
+	switch {
+	case c.failed || c.full():
+		return 0
+	case n == skip, n-skip > longest, n < len(b) && b[n] >= '0' && b[n] <= '9', n == c.Left() && c.Cut():
+		c.fail(d)
+		return 0
+	}
+	c.add(d, n, v)
+	return v
+}
+
+// Pieces is Run for a Text that may have secrets in it. next returns the first
+// secret in what is left of it, or a negative lo; those become fields of secret,
+// whose PartOf is d. A text with more than maxSecrets of them hides its rest.
+func (c *Cursor) Pieces(d, secret *Def, n, tail int, next func([]byte) (lo, hi int)) {
+	for i := 0; c.OK(); i++ {
+		lo, hi := next(c.Peek(n))
+		if i == maxSecrets && lo >= 0 {
+			lo, hi = 0, n
+		}
+		if lo < 0 {
+			if n+tail > 0 {
+				c.Run(d, 0, n, tail)
+			}
+			return
+		}
+		if lo > 0 {
+			c.Span(d, 0, lo, 0)
+		}
+		n -= hi
+		if n == 0 {
+			c.Run(secret, 0, hi-lo, tail)
+			return
+		}
+		c.Span(secret, 0, hi-lo, 0)
+	}
+}
+
+// Addr reads an address: 4 or 16 bytes, or 6 or 18 with a big-endian port.
+func (c *Cursor) Addr(d *Def, n int) []byte { return c.Take(d, n) }
+
+// Take reads n bytes as they are.
+func (c *Cursor) Take(d *Def, n int) []byte {
+	b := c.next(d, n)
+	if b == nil {
+		return nil
+	}
+	c.add(d, n, uint64(n))
+	return b
+}
+
+// Rest makes what is left a field of d; nothing left makes none. What the capture
+// cut of it is missing at its end.
+func (c *Cursor) Rest(d *Def) []byte {
+	if c.failed || c.Left() == 0 {
+		return nil
+	}
+	b := c.Take(d, c.Left())
+	if b != nil && c.Cut() {
+		c.m.Fields[len(c.m.Fields)-1].Flags |= Cut
+	}
+	return b
+}
+
+// Undeclared is the declared count of a List whose length no field says.
+const Undeclared = -1
