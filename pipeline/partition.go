@@ -47,6 +47,7 @@ type partition struct {
 	record render.Record
 	expert finding.Expert
 	detail []byte
+	hidden []stretch
 
 	n totals
 }

@@ -5,7 +5,6 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/finding"
-	"qsniff/internal/console"
 	"qsniff/reassembly/split"
 )
 
@@ -85,13 +84,7 @@ func (p *partition) opaque(s *source, status dissect.Status) {
 		m.Append(&dissect.SplitCRC, 4, 4, "")
 		m.Fields[1].Num = uint64(set.CRC)
 	}
-	for _, part := range set.Parts {
-		off := max(part.Off, uint32(set.Prefix))
-		if end := part.Off + part.Len; off < end {
-			m.Append(partDef(m.Data[off:end]), off, end-off, "")
-			m.Fields[len(m.Fields)-1].Num = uint64(end - off)
-		}
-	}
+	p.parts(set, uint32(set.Prefix), "")
 	p.finish(s)
 }
 
@@ -115,18 +108,5 @@ func (p *partition) finishSet(s *source) {
 	}
 	m.Data = s.data
 	m.Wire = max(m.Wire, len(s.data))
-	for _, part := range set.Parts {
-		if int(part.Off) >= s.run {
-			m.Append(partDef(m.Data[part.Off:part.Off+part.Len]), part.Off, part.Len, "behind the gap")
-		}
-	}
-}
-
-// partDef is the definition for the bytes of a part: output of a server's console
-// is split too, and nobody looks for the passwords in what is not read.
-func partDef(b []byte) *dissect.Def {
-	if lo, _ := console.Secret(b); lo >= 0 {
-		return &dissect.HiddenPart
-	}
-	return &dissect.Part
+	p.parts(set, uint32(s.run), "behind the gap")
 }

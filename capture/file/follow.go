@@ -21,6 +21,9 @@ import (
 // later; so a ring of files can be followed, whether it deletes old files or
 // overwrites them.
 //
+// A compressed file is whole: a compressor holds back what it has, so that waiting
+// for more would hold back packets that are there.
+//
 // Packets are numbered through. What a file lost by being cut off is a gap. That
 // a file is no capture is told by Read, since it may not have a header yet.
 func Follow(name string, opts ...Option) (capture.Source, error) {
@@ -100,7 +103,7 @@ func (f *follower) open() error {
 	for {
 		file, err := os.Open(f.next)
 		if err == nil {
-			f.tail = &tail{path: f.next, file: file, follower: f}
+			f.tail = &tail{path: f.next, file: file, follower: f, whole: isPacked(file)}
 			break
 		}
 		if !errors.Is(err, os.ErrNotExist) {
@@ -139,8 +142,10 @@ func (f *follower) close(b *capture.Batch, err error) {
 	switch {
 	case t.stopped != nil:
 		f.err = f.ended(t.stopped)
-	case !t.over:
+	case !t.over, t.whole && f.ring == nil && err != io.EOF:
 		f.err = err
+	case t.whole && f.ring == nil:
+		f.err = f.ended(io.EOF)
 	}
 	f.past = f.Stats()
 	f.next = t.next
@@ -197,6 +202,7 @@ type tail struct {
 	follower *follower
 	read     int64  // bytes
 	over     bool   // there is nothing more to come
+	whole    bool   // a compressed file: it was written at once and does not grow
 	next     string // the file that follows
 	stopped  error  // what wait returned
 }
@@ -209,6 +215,10 @@ func (t *tail) Read(b []byte) (int, error) {
 		if n > 0 || err != nil && err != io.EOF || t.over {
 			return n, err
 		}
+		if t.whole {
+			t.over = true
+			return 0, io.EOF
+		}
 		if t.next, t.over, err = t.successor(); err != nil {
 			return 0, err
 		}
@@ -220,6 +230,13 @@ func (t *tail) Read(b []byte) (int, error) {
 			return 0, io.EOF
 		}
 	}
+}
+
+// isPacked tells whether a file is compressed.
+func isPacked(f *os.File) bool {
+	var b [16]byte
+	n, _ := f.ReadAt(b[:], 0)
+	return packingOf(b[:n]) != nil
 }
 
 // successor says whether the file is over, and which one follows; of a ring, ""
