@@ -16,6 +16,9 @@ type clock struct {
 const (
 	// farBehind is more than packets are ever reordered by.
 	farBehind = 10 * time.Second
+	// longStep is the most that one packet moves the clock: longer than anything
+	// waits, and short enough that no number of absurd stamps makes it overflow.
+	longStep = time.Hour
 	// stayBehind is how many packets in a row must be far behind before the
 	// clock believes them: two captures that were merged badly alternate.
 	stayBehind = 16
@@ -28,7 +31,7 @@ func (c *clock) at(nanos int64) (back bool) {
 		return false
 	}
 	if nanos >= c.high {
-		c.age += nanos - c.high
+		c.age += min(nanos-c.high, int64(longStep))
 		c.high, c.behind = nanos, 0
 		return false
 	}
