@@ -104,15 +104,15 @@ func (r *Registry) Pick(c *Context, b []byte) Verdict {
 	return v
 }
 
-// Force is the verdict that p's dissector reads b, whatever it thinks of it:
-// decode as. It reports false if no protocol has that name.
+// Force is the verdict that p's dissector reads b, however weak its claim: decode
+// as. It reports false if b is none of its messages.
 func (r *Registry) Force(c *Context, b []byte, p *Proto) (Verdict, bool) {
 	for _, d := range r.all {
 		if d.Proto() != p {
 			continue
 		}
 		k, t := d.Probe(c, b)
-		if t == nil {
+		if t == nil || k == No { // its letter, and nothing else of it
 			return Verdict{}, false
 		}
 		return Verdict{Dissector: d, Type: t, Conf: max(k, Likely), Why: "as told"}, true

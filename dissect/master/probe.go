@@ -102,9 +102,9 @@ func (p *probe) query() dissect.Confidence {
 	switch {
 	case end < 0:
 		return p.cutSeed(seed)
-	case end == 0: // no client is known to leave it empty; some may
-		if p.knownRegion() && isFilter(seed[1:]) {
-			return dissect.Likely
+	case end == 0: // no client is known to leave it empty; the sequence number of a game looks like it
+		if p.knownRegion() && len(seed) > 1 && (len(seed) == 2 && seed[1] == 0 || seed[1] == separator && isFilter(seed[1:])) {
+			return dissect.Maybe
 		}
 		return dissect.No
 	case !isAddress(seed[:end]):
@@ -141,8 +141,12 @@ func (p *probe) oldQuery() dissect.Confidence {
 	return dissect.Likely
 }
 
-// isFilter tells whether b can be a filter: empty, or pairs in printable bytes.
+// isFilter tells whether b can be a filter: empty, or pairs in printable bytes. It
+// ends with its NUL.
 func isFilter(b []byte) bool {
+	if i := bytes.IndexByte(b, 0); i >= 0 && i < len(b)-1 {
+		return false
+	}
 	if len(b) == 0 || b[0] == 0 {
 		return true
 	}
