@@ -5,6 +5,7 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/internal/console"
+	"qsniff/internal/splithdr"
 	"qsniff/reassembly/split"
 )
 
@@ -13,7 +14,8 @@ import (
 const maxHidden = 64
 
 // cutLine is how much of a part is hidden at most because its line began in a part
-// that is missing: no password is longer.
+// that is missing: no password is longer. GoldSource alone sends console output
+// over UDP.
 const cutLine = 256
 
 // stretch is a range of a message's bytes.
@@ -32,7 +34,7 @@ func (p *partition) parts(set *split.Set, from uint32, note string) {
 		run := set.Parts[i:j]
 		lo, hi := max(run[0].Off, from), run[len(run)-1].Off+run[len(run)-1].Len
 		if lo < hi {
-			p.hidden = p.secrets(p.hidden[:0], stretch{lo, hi}, run[0].Number > 0 && !set.Compressed)
+			p.hidden = p.secrets(p.hidden[:0], stretch{lo, hi}, run[0].Number > 0 && set.Engine == splithdr.GoldSource)
 			for k := range run {
 				p.bytesOfPart(stretch{max(run[k].Off, from), run[k].Off + run[k].Len}, note)
 			}

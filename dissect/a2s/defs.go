@@ -81,11 +81,13 @@ var (
 
 // S2A_RULES.
 var (
-	defRuleCount = dissect.Def{Name: "a2s.rules.count", Label: "count", Kind: dissect.Uint, Doc: "rules that the server counts"}
-	defRuleList  = dissect.Def{Name: "a2s.rules.rules", Label: "rules", Kind: dissect.List, Doc: "rules in the reply"}
-	defRule      = dissect.Def{Name: "a2s.rules.rules.rule", Label: "rule", Kind: dissect.Group, Doc: "one rule"}
-	defRuleName  = dissect.Def{Name: "a2s.rules.rules.name", Label: "name", Kind: dissect.Text, Doc: "name of the rule (cvar)"}
-	defRuleValue = dissect.Def{Name: "a2s.rules.rules.value", Label: "value", Kind: dissect.Text, Doc: "its value"}
+	defRuleCount  = dissect.Def{Name: "a2s.rules.count", Label: "count", Kind: dissect.Uint, Doc: "rules that the server counts"}
+	defRuleList   = dissect.Def{Name: "a2s.rules.rules", Label: "rules", Kind: dissect.List, Doc: "rules in the reply"}
+	defRule       = dissect.Def{Name: "a2s.rules.rules.rule", Label: "rule", Kind: dissect.Group, Doc: "one rule"}
+	defRuleName   = dissect.Def{Name: "a2s.rules.rules.name", Label: "name", Kind: dissect.Text, Doc: "name of the rule (cvar)"}
+	defRuleValue  = dissect.Def{Name: "a2s.rules.rules.value", Label: "value", Kind: dissect.Text, Doc: "its value"}
+	defRuleSecret = dissect.Def{Name: "a2s.rules.hidden.value", Label: "value", Kind: dissect.Text, Flags: dissect.Secret,
+		Doc: "value of a rule that holds a password; engines tell 0 or 1 in its place"}
 )
 
 // S2A_LOGSTRING and S2A_LOGSTRING2.
@@ -108,6 +110,6 @@ var defs = []*dissect.Def{
 	&defPort, &defSID, &defTVPort, &defTVName, &defKeys, &defGameID,
 	&defPlayerCount, &defPlayerList, &defPlayer, &defIndex, &defPlayerName, &defScore, &defDuration,
 	&defShipList, &defShipPlayer, &defDeaths, &defMoney,
-	&defRuleCount, &defRuleList, &defRule, &defRuleName, &defRuleValue,
+	&defRuleCount, &defRuleList, &defRule, &defRuleName, &defRuleValue, &defRuleSecret,
 	&defLogSecret, &defLine, &defLineSecret, &defLogBehind, &defLogEnd,
 }

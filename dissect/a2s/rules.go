@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"qsniff/dissect"
+	"qsniff/internal/console"
 )
 
 // rules reads the body of S2A_RULES. Engines write into a fixed buffer and send
@@ -21,7 +22,7 @@ func rules(cur *dissect.Cursor) {
 		}
 		cur.Push(&defRule, n)
 		name := cur.CString(&defRuleName)
-		value := cur.CString(&defRuleValue)
+		value := cur.CString(ruleValue(name, cur.Peek(cur.Left())))
 		cur.Pop()
 		if isBinary(name, value) {
 			binary++
@@ -38,6 +39,15 @@ func rules(cur *dissect.Cursor) {
 	if binary > 0 {
 		cur.ExpertAt(&codeBinary, codeBinary.Severity, at, uint64(binary), 0)
 	}
+}
+
+// ruleValue is the definition for the value at the start of b. Engines say of a
+// password only whether there is one; plugins and proxies forward what they like.
+func ruleValue(name, b []byte) *dissect.Def {
+	if !console.HoldsSecret(name) || len(b) > 1 && b[1] == 0 && (b[0] == '0' || b[0] == '1') || len(b) > 0 && b[0] == 0 {
+		return &defRuleValue
+	}
+	return &defRuleSecret
 }
 
 // anotherRule tells whether b is one more whole pair.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"qsniff/dissect"
+	"qsniff/internal/console"
 )
 
 // separator stands in front of every key and every value.
@@ -34,13 +35,11 @@ func readInfo(cur *dissect.Cursor) {
 		n, tail = len(b), 0
 	}
 	if said := skipBlanks(b[:n]); len(said) > 0 && said[0] != separator && !isTerminator(said) {
-		cur.Pieces(&defText, &defTextSecret, n, tail, noSecret)
+		cur.Pieces(&defText, &defTextSecret, n, tail, console.Secret)
 		return
 	}
 	readPairs(cur, n, tail)
 }
-
-func noSecret([]byte) (lo, hi int) { return -1, -1 }
 
 // readPairs reads keys and values in the next n bytes, which tail bytes end.
 func readPairs(cur *dissect.Cursor, n, tail int) {
@@ -48,10 +47,16 @@ func readPairs(cur *dissect.Cursor, n, tail int) {
 	cur.Push(&defPairs, (separators+1)/2)
 	for i := 0; n > 0 && cur.OK(); i++ {
 		cur.Push(&defPair, i)
-		n -= readPart(cur, &defPairName, n, tail)
+		size, name := readPart(cur, &defPairName, n, tail)
+		n -= size
+		value := &defPairValue
+		if console.HoldsSecret(name) {
+			value = &defPairSecret
+		}
 		switch {
 		case n > 0:
-			n -= readPart(cur, &defPairValue, n, tail)
+			size, _ = readPart(cur, value, n, tail)
+			n -= size
 		case tail > 0:
 			cur.Note("without a value")
 		case !cur.Cut():
@@ -63,9 +68,9 @@ func readPairs(cur *dissect.Cursor, n, tail int) {
 }
 
 // readPart reads a key or a value of at most n bytes, with the separator in
-// front of it, and returns how many bytes of n that was. The last one takes the
-// tail.
-func readPart(cur *dissect.Cursor, d *dissect.Def, n, tail int) int {
+// front of it, and returns how many bytes of n that was, and its value. The last
+// one takes the tail.
+func readPart(cur *dissect.Cursor, d *dissect.Def, n, tail int) (int, []byte) {
 	b := cur.Peek(n)
 	rest := skipBlanks(b)
 	skip := 0
@@ -78,6 +83,7 @@ func readPart(cur *dissect.Cursor, d *dissect.Def, n, tail int) int {
 	} else {
 		tail = 0
 	}
+	value := b[skip : skip+size]
 	cur.Run(d, skip, size, tail)
-	return skip + size
+	return skip + size, value
 }

@@ -17,7 +17,7 @@ func readRcon(c *dissect.Context, cur *dissect.Cursor) {
 	at := 0
 	if r.Challenge.Any() {
 		d := &defMaybeChallenge
-		if r.Sure || c.ToServer.RconChallenge != 0 {
+		if r.Sure || known(c, b[r.Challenge.Lo:r.Challenge.Hi]) {
 			d = &defChallenge
 		}
 		cur.Digits(d, r.Challenge.Lo)
@@ -35,4 +35,16 @@ func readRcon(c *dissect.Context, cur *dissect.Cursor) {
 	if n := len(bytes.TrimRight(command, "\r\n")); n > 0 && r.Password.Any() {
 		cur.Pieces(&defCommand, &defCommandSecret, n, 0, console.Secret)
 	}
+	if rest := cur.Peek(cur.Left()); len(bytes.Trim(rest, "\r\n\x00")) > 0 { // part of the password, for all we know
+		cur.Rest(&defPassword)
+	}
+}
+
+// known tells whether the server gave out this challenge.
+func known(c *dissect.Context, digits []byte) bool {
+	v := uint64(0)
+	for _, x := range digits {
+		v = v*10 + uint64(x-'0')
+	}
+	return v != 0 && v == uint64(c.ToServer.RconChallenge)
 }

@@ -25,7 +25,7 @@ const (
 	printBad    = `ffffffff "lBad rcon_password." 0a0000`
 	printEcho   = `ffffffff "l" 22 "sv_password" 22 " is geheim" 0a0000`
 	logLine     = `ffffffff "log L 07/05/2008 - 19:13:44: World triggered" 0a00`
-	logRcon     = `ffffffff "log L 07/05/2008 - 19:13:44: Rcon: " 22 "rcon 1 " 22 "pw" 22 " status" 22 " from " 22 "10.64.0.1:27005" 22 0a00`
+	logRcon     = `ffffffff "log L 07/05/2008 - 19:13:44: Rcon: " 22 "rcon 584425803 " 22 "pw" 22 " status" 22 " from " 22 "10.64.0.1:27005" 22 0a00`
 	proxyListen = `ffffffff "G 0.0.0.0" 0a`
 	proxyOther  = `ffffffff "L198.18.0.1:27020" 00`
 	netinfoAsk  = `ffffffff "netinfo 48 7 4" 0a`
@@ -88,9 +88,10 @@ func TestText(t *testing.T) {
 		{"rcon, short number, no quotes", `ffffffff "rcon 123456 status" 0a`, dissect.Maybe, "RCON", dissect.Complete, `challenge=*** password=***`},
 		{"rcon, no challenge", rconXash, dissect.Maybe, "RCON", dissect.Complete, `password=*** command="status"`},
 		{"rcon, no challenge, quotes", `ffffffff "rcon " 22 "a b" 22 " status"`, dissect.Maybe, "RCON", dissect.Complete, `password=*** command="status"`},
-		{"rcon, no command", `ffffffff "rcon 1 " 22 "pw" 22 " " 0a00`, dissect.Likely, "RCON", dissect.Complete, `challenge=1 password=***`},
+		{"rcon, no command", `ffffffff "rcon 584425803 " 22 "pw" 22 " " 0a00`, dissect.Likely, "RCON", dissect.Complete, `challenge=584425803 password=***`},
+		{"rcon, short number: the password of a dialect without challenges?", `ffffffff "rcon 4711 " 22 "say hi" 22`, dissect.Likely, "RCON", dissect.Complete, `challenge=*** password=***`},
 		{"rcon, nothing", `ffffffff "rcon" 0a`, dissect.Maybe, "RCON", dissect.Complete, ""},
-		{"rcon, quote without end", `ffffffff "rcon 1 " 22 "pw status" 0a`, dissect.Likely, "RCON", dissect.Complete, `challenge=1 password=***`},
+		{"rcon, quote without end", `ffffffff "rcon 584425803 " 22 "pw status" 0a`, dissect.Likely, "RCON", dissect.Complete, `challenge=584425803 password=***`},
 		{"rcon sets a password", rconSets, dissect.Likely, "RCON", dissect.Complete,
 			`challenge=584425803 password=*** command="rcon_password " command_secret=*** command="; status"`},
 		{"print", printBad, dissect.Likely, "A2A_PRINT", dissect.Complete, `text="Bad rcon_password.\n"`},
@@ -99,7 +100,7 @@ func TestText(t *testing.T) {
 		{"print repeats a password", printEcho, dissect.Likely, "A2A_PRINT", dissect.Complete, `text="\"sv_password\" " text_secret=*** text="\n"`},
 		{"log", logLine, dissect.Certain, "LOG", dissect.Complete, `line="L 07/05/2008 - 19:13:44: World triggered\n"`},
 		{"log quotes rcon", logRcon, dissect.Certain, "LOG", dissect.Complete,
-			`line="L 07/05/2008 - 19:13:44: Rcon: \"rcon 1 \"" line_secret=*** line="\" status\" from \"10.64.0.1:27005\"\n"`},
+			`line="L 07/05/2008 - 19:13:44: Rcon: \"rcon 584425803 \"" line_secret=*** line="\" status\" from \"10.64.0.1:27005\"\n"`},
 		{"log, more behind the end", logLine + `"rcon_password geheim" 00`, dissect.Certain, "LOG", dissect.Complete,
 			`line="L 07/05/2008 - 19:13:44: World triggered\n" behind=***`},
 		{"proxy, multicast", proxyListen, dissect.Likely, "S2A_PROXY_LISTEN", dissect.Complete, `address="0.0.0.0"`},

@@ -53,9 +53,11 @@ var (
 		Doc: "bytes behind the end of the text, with a password in them"}
 	defProxyAddress = dissect.Def{Name: "goldsource.proxy.address", Label: "address", Kind: dissect.Text,
 		Doc: "address of a proxy; 0.0.0.0 from those without multicast"}
-	defPairs     = dissect.Def{Name: "goldsource.pairs", Label: "pairs", Kind: dissect.List, Doc: "keys and values"}
-	defPair      = dissect.Def{Name: "goldsource.pairs.pair", Label: "pair", Kind: dissect.Group, Doc: "one key with its value"}
-	defPairName  = dissect.Def{Name: "goldsource.pairs.name", Label: "name", Kind: dissect.Text, Doc: "key"}
+	defPairs      = dissect.Def{Name: "goldsource.pairs", Label: "pairs", Kind: dissect.List, Doc: "keys and values"}
+	defPair       = dissect.Def{Name: "goldsource.pairs.pair", Label: "pair", Kind: dissect.Group, Doc: "one key with its value"}
+	defPairName   = dissect.Def{Name: "goldsource.pairs.name", Label: "name", Kind: dissect.Text, Doc: "key"}
+	defPairSecret = dissect.Def{Name: "goldsource.pairs.hidden.value", Label: "value", Kind: dissect.Text, Flags: dissect.Secret,
+		Doc: "value of a variable that holds a password"}
 	defPairValue = dissect.Def{Name: "goldsource.pairs.value", Label: "value", Kind: dissect.Text,
 		Doc: "its value; ReHLDS writes secure inverted, 0 with VAC"}
 )
@@ -64,7 +66,7 @@ var textDefs = []*dissect.Def{
 	&defWord, &defTerminator, &defVersion, &defAuth, &defNetContext, &defNetType,
 	&defChallenge, &defZeros, &defAuthProtocol, &defSteamID, &defSecure, &defMaybeChallenge, &defPassword, &defCommand, &defCommandSecret,
 	&defText, &defTextSecret, &defLine, &defLineSecret, &defHidden, &defProxyAddress,
-	&defPairs, &defPair, &defPairName, &defPairValue,
+	&defPairs, &defPair, &defPairName, &defPairValue, &defPairSecret,
 }
 
 func netTypeName(v uint64) string {

@@ -58,29 +58,75 @@ type Rcon struct {
 	End int
 }
 
-// ParseRcon reads the arguments of rcon at the start of b:
+// ParseRcon reads the arguments of rcon at the start of b, which ends with them:
 //
 //	rcon <challenge> "<password>" <command>    GoldSource
 //	rcon <password> <command>                  Xash3D, WON servers, Quake's family
 //
 // where a password without spaces needs no quotes. A number in front of a
-// password that has none can be a password itself, followed by its command.
+// password that has none can be a password itself, followed by its command; so
+// can a short number in front of anything in quotes. Where the arguments are not
+// written as clients write them, all of them are the password: nobody can say how
+// a server reads them.
 func ParseRcon(b []byte) Rcon {
 	none := Span{-1, -1}
 	r := Rcon{Challenge: none, Password: none}
 	first, firstQuoted, end := token(b, 0)
 	if !first.Any() {
+		if rest := bytes.Trim(b, " \t\r\n\x00"); len(rest) > 0 {
+			r.Password, r.End = Span{0, len(b)}, len(b)
+		}
 		return r
 	}
-	if IsChallenge(b[first.Lo:first.Hi]) {
-		if second, quoted, behind := token(b, end); second.Any() {
-			r.Challenge, r.Sure = first, quoted && !firstQuoted
-			r.Password, r.Quoted, r.End = second, quoted, behind
-			return r
-		}
+	second, quoted, behind := token(b, end)
+	number := IsChallenge(b[first.Lo:first.Hi])
+	if odd(b) || quoted && !number || isSigned(b[first.Lo:first.Hi]) {
+		hi := len(bytes.TrimRight(b, "\r\n\x00"))
+		r.Password, r.End = Span{first.Lo, hi}, hi
+		return r
+	}
+	if number && second.Any() {
+		r.Challenge, r.Sure = first, quoted && !firstQuoted && first.Hi-first.Lo >= sureDigits
+		r.Password, r.Quoted, r.End = second, quoted, behind
+		return r
 	}
 	r.Password, r.Quoted, r.End = first, firstQuoted, end
 	return r
+}
+
+// sureDigits is from how many digits on a number in front of quotes is taken for a
+// challenge: of those, which are 31-bit numbers by chance, one in 2,000 is shorter,
+// and no numeric password is likely to be so long.
+const sureDigits = 7
+
+// odd tells whether the arguments of rcon hold what no client writes: control
+// characters, quotes that do not stand around a word, other marks of quotation in
+// front of one. A quote without its end is a request that was cut.
+func odd(b []byte) bool {
+	b = bytes.TrimRight(b, "\r\n\x00")
+	open := false
+	for i, x := range b {
+		switch {
+		case x < ' ' && x != '\t':
+			return true
+		case open && x == '"':
+			if i+1 < len(b) && !isBlank(b[i+1]) && b[i+1] != ';' || b[i-1] == '\\' || b[i-1] == '"' && i+1 < len(b) {
+				return true
+			}
+			open = false
+		case x == '"' || x == '\'':
+			if i > 0 && !isBlank(b[i-1]) && b[i-1] != ';' || x == '\'' {
+				return true
+			}
+			open = true
+		}
+	}
+	return false
+}
+
+// isSigned tells whether a word is a number with a sign, which no challenge has.
+func isSigned(b []byte) bool {
+	return len(b) > 1 && (b[0] == '-' || b[0] == '+') && IsChallenge(b[1:])
 }
 
 // IsChallenge tells whether b is a number that an rcon challenge can be: an

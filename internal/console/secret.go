@@ -21,9 +21,9 @@ func Secret(b []byte) (lo, hi int) {
 		}
 		s := Span{-1, -1}
 		switch word := b[i:end]; {
-		case bytes.EqualFold(word, wordRcon) && end < len(b) && isBlank(b[end]):
+		case bytes.EqualFold(word, wordRcon) && hasArguments(b, i, end):
 			s = quotedRcon(b, end)
-		case holdsSecret(word):
+		case holdsSecret(word), bytes.EqualFold(word, wordPassword) && bytes.HasPrefix(b[end:], blankQuote):
 			s = value(b, end)
 		}
 		if s.Lo < s.Hi {
@@ -36,27 +36,54 @@ func Secret(b []byte) (lo, hi int) {
 
 var (
 	wordRcon     = []byte("rcon")
-	wordFrom     = []byte("from")
 	wordPassword = []byte("password")
 	wordSecret   = []byte("logsecret")
+	endSecret    = []byte("_secret")
+	quote        = []byte(`"`)
 	quoteFrom    = []byte(`" from "`)
 	blankQuote   = []byte(` "`)
+	fromQuote    = []byte(` from "`)
+	quoteCommand = []byte(`": command "`)
 )
+
+// HoldsSecret tells whether name is that of a variable whose value is a secret.
+func HoldsSecret(name []byte) bool { return holdsSecret(bytes.TrimSpace(name)) }
 
 // holdsSecret tells whether word is the name of a variable whose value is a
 // secret. The plain word "password" stands in sentences: "No password set".
 func holdsSecret(word []byte) bool {
-	return len(word) > len(wordPassword) && hasSuffixFold(word, wordPassword) || hasSuffixFold(word, wordSecret)
+	return len(word) > len(wordPassword) && hasSuffixFold(word, wordPassword) || hasSuffixFold(word, wordSecret) || hasSuffixFold(word, endSecret)
 }
 
 func hasSuffixFold(b, suffix []byte) bool {
 	return len(b) >= len(suffix) && bytes.EqualFold(b[len(b)-len(suffix):], suffix)
 }
 
+// hasArguments tells whether the word rcon at [lo,end) stands in front of its
+// arguments: in the quotes of a log line even where a line feed follows it.
+func hasArguments(b []byte, lo, end int) bool {
+	return end < len(b) && (isBlank(b[end]) || isEnd(b[end]) && lo > 0 && b[lo-1] == '"')
+}
+
 // quotedRcon returns the secret of the rcon request whose arguments start at
 // offset at: the password, and the number in front of it that may be one.
 func quotedRcon(b []byte, at int) Span {
-	r := ParseRcon(b[at:])
+	args := b[at:]
+	// Source logs: rcon from "192.0.2.1:27005": command "status"
+	if bytes.HasPrefix(args, fromQuote) && bytes.Contains(args, quoteCommand) {
+		return Span{-1, -1}
+	}
+	if i := bytes.IndexAny(args, "\n\x00"); i > 0 && !odd(args[:i]) && bytes.Count(args[:i], quote)%2 == 0 {
+		args = args[:i] // the line ends, and with it the request
+	}
+	// A log line puts the request in quotes and goes on with who sent it.
+	inner := args
+	if i := bytes.LastIndex(args, quoteFrom); i >= 0 {
+		inner = args[:i]
+	} else if i := bytes.LastIndexByte(args, '"'); i >= 0 && bytes.HasPrefix(args[i:], []byte(`" from`)) {
+		inner = args[:i]
+	}
+	r := ParseRcon(inner)
 	if !r.Password.Any() {
 		return r.Password
 	}
@@ -65,10 +92,6 @@ func quotedRcon(b []byte, at int) Span {
 		s.Lo = r.Challenge.Lo
 	}
 	s = Span{at + s.Lo, at + s.Hi}
-	// Source logs: rcon from "192.0.2.1:27005": command "status"
-	if bytes.EqualFold(b[s.Lo:s.Hi], wordFrom) && !r.Quoted && bytes.HasPrefix(b[s.Hi:], blankQuote) {
-		return Span{-1, -1}
-	}
 	// The quote behind a word closes the one in front of rcon.
 	if s.Hi > s.Lo && bytes.HasPrefix(b[s.Hi-1:], quoteFrom) {
 		s.Hi--
@@ -81,8 +104,14 @@ func quotedRcon(b []byte, at int) Span {
 // tables say rcon_password : x, and no list of such words would be complete.
 func value(b []byte, at int) Span {
 	lo := at
-	for lo < len(b) && (isBlank(b[lo]) || b[lo] == '"' || b[lo] == '=' || b[lo] == ':') {
+	for lo < len(b) && isBetween(b[lo]) {
 		lo++
+	}
+	// the value may stand in the next line: rcon_password LF : x
+	if next := skipEnd(b, lo); next > lo && next < len(b) && (b[next] == ':' || b[next] == '=' || b[next] == '"') {
+		for lo = next; lo < len(b) && isBetween(b[lo]); {
+			lo++
+		}
 	}
 	if lo == at { // a sentence: Bad rcon_password.
 		return Span{-1, -1}
@@ -95,6 +124,11 @@ func value(b []byte, at int) Span {
 		}
 		hi++
 	}
+	if hi > lo && (b[hi-1] == ':' || b[hi-1] == '=') { // "rcon_password" is: LF "x"
+		for hi = skipEnd(b, hi); hi < len(b) && !isEnd(b[hi]); {
+			hi++
+		}
+	}
 	// A log line quotes the command and goes on with who sent it.
 	if i := bytes.LastIndex(b[lo:hi], quoteFrom); i >= 0 {
 		hi = lo + i
@@ -102,4 +136,21 @@ func value(b []byte, at int) Span {
 		hi--
 	}
 	return Span{lo, hi}
+}
+
+// isBetween tells whether x can stand between the name of a variable and its
+// value.
+func isBetween(x byte) bool {
+	return x <= ' ' && !isEnd(x) || bytes.IndexByte([]byte("\"=:,'()->\\"), x) >= 0
+}
+
+// skipEnd returns the offset behind one end of line at offset at.
+func skipEnd(b []byte, at int) int {
+	if at < len(b) && b[at] == '\r' {
+		at++
+	}
+	if at < len(b) && b[at] == '\n' {
+		at++
+	}
+	return at
 }
