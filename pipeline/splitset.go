@@ -1,12 +1,19 @@
 package pipeline
 
 import (
+	"bytes"
 	"encoding/binary"
 
 	"qsniff/dissect"
 	"qsniff/finding"
 	"qsniff/reassembly/split"
 )
+
+// single starts a message in one datagram, and the message that parts make up.
+const single = 0xffff_ffff
+
+// bzip2Magic starts what engines compressed.
+var bzip2Magic = []byte("BZh")
 
 // deliver makes a message of a set of split parts.
 func (p *partition) deliver(set *split.Set) {
@@ -66,13 +73,38 @@ func inferred(set *split.Set) bool {
 // isGame tells whether a set that is not compressed starts with something other
 // than a message: engines split large packets of the running game alike.
 func isGame(set *split.Set) bool {
-	const single = 0xffff_ffff
 	return !set.Compressed && set.Run >= 4 && binary.LittleEndian.Uint32(set.Data) != single
+}
+
+// witnessed tells whether anything but the first four bytes says that a set is
+// one of ours: anybody's datagrams may begin like that.
+func (p *partition) witnessed(set *split.Set) bool {
+	if set.Run >= 4 && binary.LittleEndian.Uint32(set.Data) == single {
+		return true
+	}
+	if set.Compressed && bytes.HasPrefix(set.Joined[min(set.Prefix, len(set.Joined)):], bzip2Magic) {
+		return true
+	}
+	src, dst := set.Src, set.Dst
+	if p.reg.ToServer(0, src.Port()) || p.reg.ToServer(0, dst.Port()) || p.parked.asked(src, dst, p.nanos) != 0 {
+		return true
+	}
+	for _, as := range p.decodeAs {
+		if as.Port == src.Port() || as.Port == dst.Port() {
+			return true
+		}
+	}
+	a, b := p.flows.Get(src, dst.Addr()), p.flows.Get(dst, src.Addr())
+	return a.Asked != 0 || a.Proto != 0 || b.Asked != 0 || b.Proto != 0
 }
 
 // opaque reports a set whose message cannot be read: its header, and its bytes.
 func (p *partition) opaque(s *source, status dissect.Status) {
 	m, set := &p.msg, s.set
+	if !p.witnessed(set) {
+		p.n.unbelieved++
+		return
+	}
 	m.Reset(p.reg.SplitProto(set.Engine), set.Joined)
 	m.Wire = max(m.Wire, set.Wire)
 	m.Status = status

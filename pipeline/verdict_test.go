@@ -59,6 +59,7 @@ func TestWeakMessages(t *testing.T) {
 		client, odd, usual = "10.64.0.1:40001", "198.18.0.1:9999", "198.18.0.1:27015"
 		ping, ack          = "\xff\xff\xff\xffi", "\xff\xff\xff\xffj\x00"
 		info               = "\xff\xff\xff\xffTSource Engine Query\x00"
+		part               = "\xfe\xff\xff\xff\x07\x00\x00\x00\x12some text"
 		source             = "\xff\xff\xff\xffj00000000000000\x00"
 	)
 	p := registry(t).SplitProto(splithdr.Source) // a2s
@@ -85,6 +86,14 @@ func TestWeakMessages(t *testing.T) {
 			[]string{"1 a2s A2S_INFO request 25 bytes certain: structure",
 				"2 a2s A2A_PING request 5 bytes likely: earlier messages of this flow 1 note",
 				"3 a2s A2A_ACK reply 6 bytes likely: answers a question of this flow"}},
+		{"part of nobody's", Config{}, []sent{{0, odd, client, part}}, nil},
+		{"part on the port", Config{}, []sent{{0, usual, client, part}}, []string{"1 goldsource unknown message reply 9 bytes fragment 2 note"}},
+		{"part as told", Config{DecodeAs: []DecodeAs{{9999, p}}}, []sent{{0, odd, client, part}},
+			[]string{"1 goldsource unknown message reply 9 bytes fragment 2 note"}},
+		{"part behind a question", Config{}, []sent{{0, client, odd, info}, {20, odd, client, part}},
+			[]string{"1 a2s A2S_INFO request 25 bytes certain: structure", "2 goldsource unknown message reply 9 bytes fragment 2 note"}},
+		{"part behind a weak question", Config{}, []sent{{0, client, odd, ping}, {20, odd, client, part}},
+			[]string{"2 goldsource unknown message reply 9 bytes fragment 2 note"}},
 	} {
 		got := verdicts(t, tc.cfg, tc.in...)
 		if strings.Join(got, "\n") != strings.Join(tc.want, "\n") {
