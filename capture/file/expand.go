@@ -125,17 +125,23 @@ func (p *peeker) start(path string) (int64, error) {
 
 // OpenAll opens several captures, such as those that Expand returns, for
 // capture.Merge. Regular files are looked at, closed, and opened again when the
-// merge has come to their first packet. An error about one of them closes all.
+// merge has come to their first packet. A name that does not exist is a slip of
+// the hand, and an error at once. A file that cannot be read does not stop the
+// others: it is a source without packets whose Read returns why.
 func OpenAll(names []string, opts ...Option) ([]capture.Source, error) {
+	const size = 1 // of a file that is not read; 0 would be unknown
 	var p peeker
 	var all []capture.Source
 	for _, name := range names {
 		src, err := p.open(name, opts)
-		if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
 			for _, s := range all {
 				s.Close()
 			}
 			return nil, err
+		}
+		if err != nil {
+			src = capture.Delayed(noStart, size, func() (capture.Source, error) { return nil, err })
 		}
 		all = append(all, src)
 	}

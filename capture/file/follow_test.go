@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -284,13 +286,15 @@ func TestOpenAll(t *testing.T) {
 		g.write(name, append(header(), append(record(10-i, fmt.Sprint(10-i)), record(20+i, fmt.Sprint(20+i))...)...))
 		names = append(names, g.path(name))
 	}
+	g.write("text", []byte("text"))
+	names = slices.Insert(names, 2, g.path("text"))
 	sources, err := OpenAll(names)
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := capture.Merge(sources...)
 	defer m.Close()
-	if got, want := m.Stats().Size, int64(5*24+10*16+4*1+2+5*2); got != want {
+	if got, want := m.Stats().Size, int64(5*24+10*16+4*1+2+5*2)+1; got != want {
 		t.Errorf("got  size %d\nwant %d", got, want)
 	}
 	var got []string
@@ -301,12 +305,14 @@ func TestOpenAll(t *testing.T) {
 			got = append(got, fmt.Sprint(string(p.Data), " of ", p.File))
 		}
 	}
-	want := []string{"6 of 4", "7 of 3", "8 of 2", "9 of 1", "10 of 0", "20 of 0", "21 of 1", "22 of 2", "23 of 3", "24 of 4"}
-	if diff := cmp.Diff(want, got); diff != "" || err != io.EOF {
-		t.Errorf("error %v (-want +got):\n%s", err, diff)
+	want := []string{"6 of 5", "7 of 4", "8 of 3", "9 of 1", "10 of 0", "20 of 0", "21 of 1", "22 of 3", "23 of 4", "24 of 5"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
-	g.write("text", []byte("text"))
-	if _, err := OpenAll(append(names, g.path("text"))); !errors.Is(err, ErrFormat) {
-		t.Errorf("got  %v\nwant %v", err, ErrFormat)
+	if !errors.Is(err, ErrFormat) {
+		t.Errorf("behind the last packet\ngot  %v\nwant %v", err, ErrFormat)
+	}
+	if _, err := OpenAll(append(names, g.path("missing"))); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got  %v\nwant %v", err, fs.ErrNotExist)
 	}
 }
