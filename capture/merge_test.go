@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"qsniff/internal/race"
 )
 
 // seen is a packet or gap that a merge delivered.
@@ -296,7 +298,7 @@ func TestMergeLongPacket(t *testing.T) {
 }
 
 func TestMergeAllocatesNothing(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	var sources []Source

@@ -1,6 +1,10 @@
 package netlayer
 
-import "testing"
+import (
+	"testing"
+
+	"qsniff/internal/race"
+)
 
 var benchFrames = []struct {
 	name  string
@@ -44,7 +48,7 @@ func BenchmarkPartition(b *testing.B) {
 }
 
 func TestDecodeDoesNotAllocate(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	for _, f := range benchFrames {

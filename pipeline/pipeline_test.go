@@ -15,6 +15,7 @@ import (
 	"qsniff/capture/file"
 	"qsniff/dissect"
 	"qsniff/dissect/protocols"
+	"qsniff/internal/race"
 	"qsniff/internal/testpcap"
 	"qsniff/render/jsonl"
 )
@@ -276,7 +277,7 @@ var unsteady = []string{"hostile/", "compressed-prefix", "compressed-no-prefix"}
 
 // TestAllocations: partitions allocate nothing when their memory has grown once.
 func TestAllocations(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	batches := prepare(t, mixed(t, 1, unsteady...))
@@ -291,7 +292,7 @@ func TestAllocations(t *testing.T) {
 
 // TestBrokenStreams bounds what a stream that does not decompress costs.
 func TestBrokenStreams(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	batches := prepare(t, mixed(t, 1))
@@ -332,7 +333,7 @@ func (e *endlessCapture) Read(p []byte) (int, error) {
 
 // TestReaderAllocations: neither does the reader, fragments of IP included.
 func TestReaderAllocations(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	src, err := file.NewReader(&endlessCapture{data: mixed(t, 1, "hostile/")}, "test.pcap")

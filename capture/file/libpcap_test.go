@@ -22,6 +22,7 @@ import (
 
 	"qsniff/capture"
 	"qsniff/internal/hextest"
+	"qsniff/internal/race"
 )
 
 // bothReaders reads the file natively and with libpcap.
@@ -253,7 +254,7 @@ func TestLibpcapErrors(t *testing.T) {
 }
 
 func TestLibpcapAllocatesNothing(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	file, _ := randomFile(variants[0], rand.New(rand.NewPCG(1, 1)), 200_000, 100)

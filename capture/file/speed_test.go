@@ -10,6 +10,7 @@ import (
 	"github.com/google/gopacket/pcapgo"
 
 	"qsniff/capture"
+	"qsniff/internal/race"
 )
 
 // endless repeats a run of records for ever behind the file header.
@@ -31,7 +32,7 @@ func (e *endless) Read(p []byte) (n int, err error) {
 }
 
 func TestReadAllocatesNothing(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	v := variants[0]
@@ -49,7 +50,7 @@ func TestReadAllocatesNothing(t *testing.T) {
 
 // The same for pcapng with all that packets can have.
 func TestReadNgAllocatesNothing(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	w := startNg(orders[0].order)

@@ -17,6 +17,7 @@ import (
 	"github.com/pierrec/lz4/v4"
 
 	"qsniff/capture"
+	"qsniff/internal/race"
 )
 
 // compressors make what the packings expand, one stream at a time.
@@ -231,7 +232,7 @@ func TestCompressedErrors(t *testing.T) {
 // A bomb of zeros ends at the search bound, and no compression takes more memory
 // than its blocks and the chunk.
 func TestBombs(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("slow under the race detector")
 	}
 	const size = 2 * maxSearch

@@ -186,22 +186,11 @@ func TestTruncations(t *testing.T) {
 }
 
 func TestAllocations(t *testing.T) {
-	if raceEnabled {
-		t.Skip("the race detector allocates")
-	}
-	d, m := New(), new(dissect.Message)
+	d := New()
 	for _, in := range []string{infoAll, infoShip, players2, playersShip, rules2, `ffffffff 55 4ba1d522`, logPlain, logSecret, logRcon} {
 		b := hextest.Bytes(t, in)
 		c := dissecttest.Context(len(b))
-		run := func() {
-			d.Probe(c, b)
-			m.Reset(d.Proto(), b)
-			d.Dissect(c, b, m)
-		}
-		run()
-		if n := testing.AllocsPerRun(100, run); n != 0 {
-			t.Errorf("%v allocations for %s", n, m.Type.Name)
-		}
+		dissecttest.Allocations(t, d, c, b)
 	}
 }
 

@@ -110,23 +110,12 @@ func TestTruncations(t *testing.T) {
 }
 
 func TestAllocations(t *testing.T) {
-	if raceEnabled {
-		t.Skip("the race detector allocates")
-	}
-	d, m := newDissector(), new(dissect.Message)
+	d := newDissector()
 	for _, in := range append(wordTexts, noMod, withMod, hltv, short, rules2) {
 		b := hextest.Bytes(t, in)
 		c := dissecttest.Context(len(b))
 		c.FromSplit = splithdr.GoldSource
-		run := func() {
-			d.Probe(c, b)
-			m.Reset(d.Proto(), b)
-			d.Dissect(c, b, m)
-		}
-		run()
-		if n := testing.AllocsPerRun(100, run); n != 0 {
-			t.Errorf("%v allocations for %s", n, m.Type.Name)
-		}
+		dissecttest.Allocations(t, d, c, b)
 	}
 }
 

@@ -353,22 +353,11 @@ func TestHostileFilters(t *testing.T) {
 }
 
 func TestAllocations(t *testing.T) {
-	if raceEnabled {
-		t.Skip("the race detector allocates")
-	}
-	d, m := New(), new(dissect.Message)
-	for name, in := range all {
+	d := New()
+	for _, in := range all {
 		b := hextest.Bytes(t, in)
 		c := dissecttest.Context(len(b))
-		run := func() {
-			d.Probe(c, b)
-			m.Reset(d.Proto(), b)
-			d.Dissect(c, b, m)
-		}
-		run()
-		if n := testing.AllocsPerRun(100, run); n != 0 {
-			t.Errorf("%s: %v allocations", name, n)
-		}
+		dissecttest.Allocations(t, d, c, b)
 	}
 }
 

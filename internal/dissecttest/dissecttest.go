@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"qsniff/dissect"
+	"qsniff/internal/race"
 )
 
 // Ends are a client's and a server's, for contexts in tests.
@@ -207,4 +208,22 @@ func Findings(m *dissect.Message) string {
 		ids = append(ids, id)
 	}
 	return strings.Join(ids, " ")
+}
+
+// Allocations fails t where d allocates for a message that it has seen before.
+func Allocations(t *testing.T, d dissect.Dissector, c *dissect.Context, b []byte) {
+	t.Helper()
+	if race.Enabled {
+		t.Skip("the race detector allocates")
+	}
+	m := new(dissect.Message)
+	run := func() {
+		d.Probe(c, b)
+		m.Reset(d.Proto(), b)
+		d.Dissect(c, b, m)
+	}
+	run()
+	if n := testing.AllocsPerRun(100, run); n != 0 {
+		t.Errorf("%v allocations for %s: %x", n, m.Type.Name, b)
+	}
 }

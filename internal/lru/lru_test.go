@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"qsniff/internal/lru"
+	"qsniff/internal/race"
 )
 
 type key struct {
@@ -187,7 +188,7 @@ func TestMixBytesInPieces(t *testing.T) {
 }
 
 func TestNoAllocations(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	tab := lru.New[key, [3]uint64](64, 9)

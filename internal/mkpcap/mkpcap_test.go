@@ -12,6 +12,8 @@ import (
 	"github.com/google/gopacket"
 	"github.com/google/gopacket/layers"
 	"github.com/google/gopacket/pcapgo"
+
+	"qsniff/internal/race"
 )
 
 // generate runs a streaming command.
@@ -170,7 +172,7 @@ func TestFlood(t *testing.T) {
 }
 
 func TestNextAllocates(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	o := options{rate: 50_000, seed: 1}

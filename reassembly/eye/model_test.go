@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"qsniff/internal/eyehdr"
+	"qsniff/internal/race"
 )
 
 // TestModel sends random replies, shuffled, interleaved, doubled and with losses,
@@ -88,7 +89,7 @@ func TestOverflow(t *testing.T) {
 }
 
 func TestAllocations(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	a, nanos, id := New(1), int64(0), uint32(0)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"qsniff/internal/race"
 	"qsniff/netlayer"
 	"qsniff/reassembly"
 )
@@ -108,7 +109,7 @@ func TestMemory(t *testing.T) {
 }
 
 func TestAddDoesNotAllocate(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	tab := New(minBytes)

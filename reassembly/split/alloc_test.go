@@ -3,6 +3,7 @@ package split_test
 import (
 	"testing"
 
+	"qsniff/internal/race"
 	"qsniff/internal/splithdr"
 	"qsniff/reassembly"
 	"qsniff/reassembly/split"
@@ -40,7 +41,7 @@ func round(a *split.Assembler, datagrams [][]byte, n int, now int64, pieces []re
 }
 
 func TestNoAllocations(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	a := split.New(split.Limits{}, 1)

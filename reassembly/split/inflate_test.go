@@ -14,6 +14,7 @@ import (
 	"github.com/dsnet/compress/bzip2"
 	"github.com/google/go-cmp/cmp"
 
+	"qsniff/internal/race"
 	"qsniff/internal/splithdr"
 	"qsniff/reassembly/split"
 )
@@ -155,7 +156,7 @@ func bomb(t testing.TB) []byte {
 }
 
 func TestBomb(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("measures time and memory")
 	}
 	stream := bomb(t)

@@ -14,6 +14,7 @@ import (
 	"qsniff/finding"
 	"qsniff/internal/dissecttest"
 	"qsniff/internal/hextest"
+	"qsniff/internal/race"
 	"qsniff/internal/splithdr"
 	"qsniff/render"
 )
@@ -198,7 +199,7 @@ func FuzzAppend(f *testing.F) {
 }
 
 func TestAllocations(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	b := hextest.Bytes(t, `ffffffff 45 0300 "a" 00 "1" 00`)

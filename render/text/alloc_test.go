@@ -3,11 +3,12 @@ package text
 import (
 	"testing"
 
+	"qsniff/internal/race"
 	"qsniff/render"
 )
 
 func TestAllocs(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	o := Options{Palette: NewPalette(true)} // local time: the zone is looked up for each message

@@ -1,5 +1,0 @@
-//go:build race
-
-package file
-
-const raceEnabled = true

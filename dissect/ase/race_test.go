@@ -1,5 +1,0 @@
-//go:build race
-
-package ase
-
-const raceEnabled = true

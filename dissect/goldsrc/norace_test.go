@@ -1,5 +1,0 @@
-//go:build !race
-
-package goldsrc
-
-const raceEnabled = false

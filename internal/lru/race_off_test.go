@@ -1,5 +1,0 @@
-//go:build !race
-
-package lru_test
-
-const raceEnabled = false

@@ -1,5 +1,0 @@
-//go:build !race
-
-package netlayer
-
-const raceEnabled = false

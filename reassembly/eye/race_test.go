@@ -1,5 +1,0 @@
-//go:build race
-
-package eye
-
-const raceEnabled = true

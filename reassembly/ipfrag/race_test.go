@@ -1,5 +1,0 @@
-//go:build race
-
-package ipfrag
-
-const raceEnabled = true

@@ -1,5 +1,0 @@
-//go:build race
-
-package split_test
-
-const raceEnabled = true

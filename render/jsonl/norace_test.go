@@ -1,5 +1,0 @@
-//go:build !race
-
-package jsonl
-
-const raceEnabled = false

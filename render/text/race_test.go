@@ -1,5 +1,0 @@
-//go:build race
-
-package text
-
-const raceEnabled = true
