@@ -52,6 +52,9 @@ func (o *readOptions) open(ctx context.Context, names []string) (input, error) {
 func (o *readOptions) sources(ctx context.Context, names []string) (input, error) {
 	opts := []file.Option{file.ReadAhead(pipeline.ReadAhead), file.Pipe(pipeline.Pipe)}
 	if o.follow {
+		if slices.Contains(names, stdin) {
+			return input{}, &usageError{errors.New("standard input is read as it comes anyway"), "leave out --follow"}
+		}
 		if len(names) > 1 || o.reader != readerNative {
 			return input{}, &usageError{errors.New("--follow takes one capture, or one folder of captures, and the native reader"), "run it once for each"}
 		}
