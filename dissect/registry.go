@@ -104,15 +104,16 @@ func (r *Registry) Pick(c *Context, b []byte) Verdict {
 	return v
 }
 
-// Force is the verdict that p's dissector reads b, however weak its claim: decode
-// as. It reports false if b is none of its messages.
+// Force is the verdict that p's dissector reads b, whatever it thinks of it: decode
+// as. It reports false if p knows no such message, or if it sees none in b and
+// another protocol does: passwords in that are hidden by whom they belong to.
 func (r *Registry) Force(c *Context, b []byte, p *Proto) (Verdict, bool) {
 	for _, d := range r.all {
 		if d.Proto() != p {
 			continue
 		}
 		k, t := d.Probe(c, b)
-		if t == nil || k == No { // its letter, and nothing else of it
+		if t == nil || k == No && r.Pick(c, b).Conf > No {
 			return Verdict{}, false
 		}
 		return Verdict{Dissector: d, Type: t, Conf: max(k, Likely), Why: "as told"}, true

@@ -60,6 +60,7 @@ func TestWeakMessages(t *testing.T) {
 		ping, ack          = "\xff\xff\xff\xffi", "\xff\xff\xff\xffj\x00"
 		info               = "\xff\xff\xff\xffTSource Engine Query\x00"
 		part               = "\xfe\xff\xff\xff\x07\x00\x00\x00\x12some text"
+		rcon               = "\xff\xff\xff\xffrcon 584425803 \"pw\" status"
 		source             = "\xff\xff\xff\xffj00000000000000\x00"
 	)
 	p := registry(t).SplitProto(splithdr.Source) // a2s
@@ -74,6 +75,8 @@ func TestWeakMessages(t *testing.T) {
 		{"on the port", Config{}, []sent{{0, client, usual, ping}}, []string{"1 a2s A2A_PING request 5 bytes likely: port 1 note"}},
 		{"as told", Config{DecodeAs: []DecodeAs{{9999, p}}}, []sent{{0, client, odd, ping}},
 			[]string{"1 a2s A2A_PING request 5 bytes likely: as told 1 note"}},
+		{"as told, but another's", Config{DecodeAs: []DecodeAs{{9999, p}}}, []sent{{0, client, odd, rcon}},
+			[]string{"1 goldsource RCON request 30 bytes likely: structure"}},
 		{"flow", Config{}, []sent{{0, client, odd, info}, {20, client, odd, ping}},
 			[]string{"1 a2s A2S_INFO request 25 bytes certain: structure", "2 a2s A2A_PING request 5 bytes likely: earlier messages of this flow 1 note"}},
 		{"its reply", Config{}, []sent{{0, client, odd, ping}, {10, client, "198.18.0.2:53", "x"}, {20, odd, client, source}},
