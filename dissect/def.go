@@ -86,6 +86,10 @@ type Proto struct {
 	// Splits lists the split formats whose parts are reported under this
 	// protocol's name while the message in them is not known.
 	Splits []splithdr.Engine
+	// Secret returns the first range of b that must not be shown, or -1, -1. b is
+	// of such a part, and nobody reads it. cut tells that what was in front of b
+	// is missing. Where Secret is nil nothing is hidden.
+	Secret func(b []byte, cut bool) (lo, hi int)
 	Types  []*Type
 	Defs   []*Def
 	Codes  []*finding.Code

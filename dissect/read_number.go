@@ -28,17 +28,6 @@ func (c *Cursor) U16(d *Def) uint16 {
 	return v
 }
 
-// U16BE reads a big-endian 16-bit number.
-func (c *Cursor) U16BE(d *Def) uint16 {
-	b := c.next(d, 2)
-	if b == nil {
-		return 0
-	}
-	v := binary.BigEndian.Uint16(b)
-	c.add(d, 2, uint64(v))
-	return v
-}
-
 // U24 reads a 24-bit number.
 func (c *Cursor) U24(d *Def) uint32 {
 	b := c.next(d, 3)

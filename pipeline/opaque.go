@@ -1,11 +1,7 @@
 package pipeline
 
 import (
-	"bytes"
-
 	"qsniff/dissect"
-	"qsniff/internal/console"
-	"qsniff/internal/splithdr"
 	"qsniff/reassembly/split"
 )
 
@@ -13,18 +9,12 @@ import (
 // that the rest is hidden whole.
 const maxHidden = 64
 
-// cutLine is how much of a part is hidden at most because its line began in a part
-// that is missing: no password is longer. GoldSource alone sends console output
-// over UDP.
-const cutLine = 256
-
 // stretch is a range of a message's bytes.
 type stretch struct{ lo, hi uint32 }
 
 // parts adds the parts of a set from offset from on as fields that are shown and
-// not read. Output of a server's console is split too, and nobody looks for the
-// passwords in what is not read: they are looked for here, across the borders of
-// parts, and where a line began in a missing part the rest of it is hidden.
+// not read. The protocol of the split format finds the secrets in them, across the
+// borders of parts.
 func (p *partition) parts(set *split.Set, from uint32, note string) {
 	for i := 0; i < len(set.Parts); {
 		j := i + 1
@@ -34,7 +24,7 @@ func (p *partition) parts(set *split.Set, from uint32, note string) {
 		run := set.Parts[i:j]
 		lo, hi := max(run[0].Off, from), run[len(run)-1].Off+run[len(run)-1].Len
 		if lo < hi {
-			p.hidden = p.secrets(p.hidden[:0], stretch{lo, hi}, run[0].Number > 0 && set.Engine == splithdr.GoldSource)
+			p.hidden = p.secrets(p.hidden[:0], p.reg.SplitProto(set.Engine), stretch{lo, hi}, run[0].Number > 0)
 			for k := range run {
 				p.bytesOfPart(stretch{max(run[k].Off, from), run[k].Off + run[k].Len}, note)
 			}
@@ -44,21 +34,12 @@ func (p *partition) parts(set *split.Set, from uint32, note string) {
 }
 
 // secrets lists the stretches of a run of parts that must not be shown, in order.
-func (p *partition) secrets(dst []stretch, run stretch, cut bool) []stretch {
-	at := run.lo
-	if cut {
-		head := p.msg.Data[run.lo:min(run.hi, run.lo+cutLine)]
-		n := len(head)
-		if i := bytes.IndexAny(head, "\n\x00"); i >= 0 {
-			n = i
-		}
-		if n > 0 {
-			at += uint32(n)
-			dst = append(dst, stretch{run.lo, at})
-		}
+func (p *partition) secrets(dst []stretch, proto *dissect.Proto, run stretch, cut bool) []stretch {
+	if proto.Secret == nil {
+		return dst
 	}
-	for at < run.hi {
-		lo, hi := console.Secret(p.msg.Data[at:run.hi])
+	for at := run.lo; at < run.hi; cut = false {
+		lo, hi := proto.Secret(p.msg.Data[at:run.hi], cut)
 		if lo < 0 {
 			break
 		}

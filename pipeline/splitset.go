@@ -1,19 +1,11 @@
 package pipeline
 
 import (
-	"bytes"
-	"encoding/binary"
-
 	"qsniff/dissect"
 	"qsniff/finding"
+	"qsniff/internal/splithdr"
 	"qsniff/reassembly/split"
 )
-
-// single starts a message in one datagram, and the message that parts make up.
-const single = 0xffff_ffff
-
-// bzip2Magic starts what engines compressed.
-var bzip2Magic = []byte("BZh")
 
 // deliver makes a message of a set of split parts.
 func (p *partition) deliver(set *split.Set) {
@@ -73,16 +65,16 @@ func inferred(set *split.Set) bool {
 // isGame tells whether a set that is not compressed starts with something other
 // than a message: engines split large packets of the running game alike.
 func isGame(set *split.Set) bool {
-	return !set.Compressed && set.Run >= 4 && binary.LittleEndian.Uint32(set.Data) != single
+	return !set.Compressed && set.Run >= 4 && !splithdr.IsSingle(set.Data)
 }
 
 // witnessed tells whether anything but the first four bytes says that a set is
 // one of ours: anybody's datagrams may begin like that.
 func (p *partition) witnessed(set *split.Set) bool {
-	if set.Run >= 4 && binary.LittleEndian.Uint32(set.Data) == single {
+	if splithdr.IsSingle(set.Data[:set.Run]) {
 		return true
 	}
-	if set.Compressed && bytes.HasPrefix(set.Joined[min(set.Prefix, len(set.Joined)):], bzip2Magic) {
+	if set.Compressed && splithdr.IsStream(set.Joined[min(set.Prefix, len(set.Joined)):]) {
 		return true
 	}
 	src, dst := set.Src, set.Dst

@@ -2,9 +2,9 @@ package a2s
 
 import (
 	"bytes"
-	"encoding/binary"
 
 	"qsniff/dissect"
+	"qsniff/internal/console"
 	"qsniff/internal/splithdr"
 )
 
@@ -74,6 +74,7 @@ var proto = dissect.Proto{
 	Codes:  codes,
 	Ports:  ports(),
 	Splits: []splithdr.Engine{splithdr.Source, splithdr.SourceOld, splithdr.None},
+	Secret: func(b []byte, _ bool) (lo, hi int) { return console.Secret(b) },
 }
 
 // ports lists where games answer queries by default.
@@ -116,7 +117,7 @@ func (*Dissector) Probe(c *dissect.Context, b []byte) (dissect.Confidence, *diss
 // lack the FF FF FF FF; only the replies with enough structure to be told
 // without it are taken then.
 func body(c *dissect.Context, b []byte) (int, bool) {
-	if len(b) >= bodyOff && binary.LittleEndian.Uint32(b) == 0xffff_ffff {
+	if len(b) >= bodyOff && splithdr.IsSingle(b) {
 		return bodyOff, true
 	}
 	if c.FromSplit != splithdr.None && len(b) > 1 && bytes.IndexByte([]byte{opInfo, opPlayers, opRules}, b[0]) >= 0 {

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 
 	"qsniff/dissect"
+	"qsniff/internal/splithdr"
 )
 
 // Frontlines: Fuel of War asks for challenge, players and rules with the bytes of
@@ -15,7 +16,7 @@ var frontlinesAsks = []byte("FLSQ")
 
 // Foreign tells whether b is one of those messages.
 func (*Dissector) Foreign(c *dissect.Context, b []byte) (reply, ok bool) {
-	if len(b) < bodyOff || binary.LittleEndian.Uint32(b) != 0xffff_ffff {
+	if len(b) < bodyOff || !splithdr.IsSingle(b) {
 		return false, false
 	}
 	if bytes.HasPrefix(b[headerLen:], frontlinesAsks) {

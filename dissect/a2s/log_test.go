@@ -43,16 +43,7 @@ func TestLog(t *testing.T) {
 			if m.Type != tc.typ || m.Status != dissect.Complete {
 				t.Errorf("got  %v %v\nwant %v", m.Type.Name, m.Status, tc.typ.Name)
 			}
-			for _, d := range tc.have {
-				if m.Find(d) == nil {
-					t.Errorf("%s is missing", d.Name)
-				}
-			}
-			for _, d := range tc.lack {
-				if m.Find(d) != nil {
-					t.Errorf("%s is there", d.Name)
-				}
-			}
+			dissecttest.Fields(t, m, tc.have, tc.lack)
 		})
 	}
 }

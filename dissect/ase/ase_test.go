@@ -78,16 +78,7 @@ func TestDissect(t *testing.T) {
 			if got := dissecttest.Findings(m); got != tc.findings {
 				t.Errorf("findings\ngot  %q\nwant %q", got, tc.findings)
 			}
-			for _, d := range tc.have {
-				if m.Find(d) == nil {
-					t.Errorf("%s is missing", d.Name)
-				}
-			}
-			for _, d := range tc.lack {
-				if m.Find(d) != nil {
-					t.Errorf("%s is there", d.Name)
-				}
-			}
+			dissecttest.Fields(t, m, tc.have, tc.lack)
 		})
 	}
 }

@@ -1,7 +1,6 @@
 package goldsrc
 
 import (
-	"encoding/binary"
 	"slices"
 
 	"qsniff/dissect"
@@ -36,6 +35,7 @@ var proto = dissect.Proto{
 	Defs:   slices.Concat(defs, textDefs),
 	Ports:  ports(),
 	Splits: []splithdr.Engine{splithdr.GoldSource},
+	Secret: unread,
 }
 
 // ports lists where servers are by default: the first free one from 27015 on,
@@ -99,7 +99,7 @@ func identify(c *dissect.Context, b []byte) (dissect.Confidence, *dissect.Type) 
 // opcode returns the opcode and the offset behind it. A joined message may lack
 // the FF FF FF FF.
 func opcode(c *dissect.Context, b []byte) (op byte, off int, ok bool) {
-	if len(b) >= bodyOff && binary.LittleEndian.Uint32(b) == 0xffff_ffff {
+	if len(b) >= bodyOff && splithdr.IsSingle(b) {
 		return b[headerLen], bodyOff, true
 	}
 	if c.FromSplit != splithdr.None && len(b) > 1 {

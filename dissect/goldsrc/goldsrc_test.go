@@ -56,16 +56,7 @@ func TestDissect(t *testing.T) {
 			if m.Status != tc.status {
 				t.Errorf("status\ngot  %v\nwant %v", m.Status, tc.status)
 			}
-			for _, d := range tc.have {
-				if m.Find(d) == nil {
-					t.Errorf("%s is missing", d.Name)
-				}
-			}
-			for _, d := range tc.lack {
-				if m.Find(d) != nil {
-					t.Errorf("%s is there", d.Name)
-				}
-			}
+			dissecttest.Fields(t, m, tc.have, tc.lack)
 		})
 	}
 }

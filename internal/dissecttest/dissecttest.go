@@ -81,6 +81,21 @@ func Invariants(t testing.TB, m *dissect.Message) {
 	}
 }
 
+// Fields fails t where m lacks a field of have, or has one of lack.
+func Fields(t testing.TB, m *dissect.Message, have, lack []*dissect.Def) {
+	t.Helper()
+	for _, d := range have {
+		if m.Find(d) == nil {
+			t.Errorf("%s is missing", d.Name)
+		}
+	}
+	for _, d := range lack {
+		if m.Find(d) != nil {
+			t.Errorf("%s is there", d.Name)
+		}
+	}
+}
+
 // Truncations dissects every prefix of b as one that the capture cut and as one
 // that the sender cut. The fields must be a prefix of the whole message's, and
 // only the first may be called truncated. free lists definitions whose meaning

@@ -25,6 +25,13 @@ const (
 
 var names = [...]string{"", "goldsource", "source", "source"}
 
+// formats are for people, who need to know about the missing size field:
+// libraries disagree about it.
+var formats = [...]string{"", "GoldSource split", "Source split", "Source split without size field"}
+
+// Format is the form in words, "" for None.
+func (e Engine) Format() string { return formats[e] }
+
 // String is the name of the engine family: "goldsource", "source" or "".
 func (e Engine) String() string { return names[e] }
 
@@ -61,6 +68,10 @@ type Header struct {
 func IsSplit(b []byte) bool {
 	return len(b) >= 4 && b[0] == 0xfe && b[1] == 0xff && b[2] == 0xff && b[3] == 0xff
 }
+
+// IsSingle tells whether b starts like a message in one datagram, or like the
+// message that parts make up.
+func IsSingle(b []byte) bool { return ones(b, 0) }
 
 // ID is the id field, which all forms keep at the same place. b has MinLen bytes.
 func ID(b []byte) uint32 { return binary.LittleEndian.Uint32(b[4:]) }

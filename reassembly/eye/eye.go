@@ -100,9 +100,6 @@ func New(seed uint64) *Assembler {
 	return a
 }
 
-// Buffered is the memory that waiting fragments take, in bytes.
-func (a *Assembler) Buffered() int { return (maxBlocks - a.nfree) * eyehdr.FragmentLen }
-
 // Add takes one datagram and tells whether it was a fragment. If it was not, it
 // is a message of its own and nothing was kept. Sets that it completes, pushes
 // out or outlives are delivered before Add returns.

@@ -24,14 +24,7 @@ const (
 	Ended       // the capture ended first
 	Overlap     // two fragments claimed the same bytes
 	TooMany     // more fragments than the limit
-	numWhys
 )
-
-var whyNames = [numWhys]string{
-	"joined", "expired", "evicted", "capture ended", "overlapping fragments", "too many fragments",
-}
-
-func (w Why) String() string { return whyNames[w] }
 
 // Datagram is a joined IP payload, or what there is of one. It and all it
 // points to belong to the Table and are valid until the next call of it.

@@ -34,12 +34,6 @@ const (
 	Malformed          // one datagram whose header makes sense in no form
 )
 
-var outcomes = [...]string{
-	"complete", "incomplete", "truncated", "bad bzip2", "too large", "refused", "malformed",
-}
-
-func (o Outcome) String() string { return outcomes[o] }
-
 // Set is one split message, as far as it came. It and all it points to are
 // valid during the call of Deliver only.
 type Set struct {

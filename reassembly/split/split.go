@@ -60,10 +60,6 @@ func New(lim Limits, seed uint64) *Assembler {
 	}
 }
 
-// Buffered is the memory that waiting parts take, in bytes. It never exceeds
-// Limits.Bytes.
-func (a *Assembler) Buffered() int { return a.blocks.used * blockSize }
-
 // Add takes one datagram that starts with FE FF FF FF. Sets that it completes,
 // pushes out or outlives are delivered before Add returns.
 func (a *Assembler) Add(f *Fragment) {

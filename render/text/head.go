@@ -6,7 +6,6 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/finding"
-	"qsniff/internal/splithdr"
 	"qsniff/render"
 )
 
@@ -118,14 +117,6 @@ func (p *page) counts() {
 	}
 }
 
-// engines names the forms of a split for people, who need to know about the
-// missing size field: libraries disagree about it.
-var engines = [...]string{
-	splithdr.GoldSource: "GoldSource split",
-	splithdr.Source:     "Source split",
-	splithdr.SourceOld:  "Source split without size field",
-}
-
 // joined writes what the message was joined from.
 func (p *page) joined(e *render.Event) {
 	s := e.Split
@@ -144,7 +135,7 @@ func (p *page) joined(e *render.Event) {
 	default:
 		p.dst = append(p.dst, "joined from "...)
 		p.dst = appendParts(p.dst, s)
-		p.dst = append(append(p.dst, ": "...), engines[s.Engine]...)
+		p.dst = append(append(p.dst, ": "...), s.Engine.Format()...)
 	}
 	if s != nil {
 		p.dst = strconv.AppendUint(append(p.dst, ", id "...), uint64(s.ID), 10)

@@ -1,0 +1,7 @@
+package ipfrag
+
+var whyNames = [...]string{
+	"joined", "expired", "evicted", "capture ended", "overlapping fragments", "too many fragments",
+}
+
+func (w Why) String() string { return whyNames[w] }
