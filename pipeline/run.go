@@ -107,14 +107,16 @@ func (f *fold) drain(ctx context.Context, q queue) error {
 			return ctx.Err()
 		}
 		enough, err := f.merge(ctx, b)
+		if err != nil || enough {
+			return err // the batch is not given back: workers may still be at it
+		}
 		last := b.err
 		q.free <- b
-		switch {
-		case err != nil:
-			return err
-		case enough, last == io.EOF:
+		switch last {
+		case nil:
+		case io.EOF:
 			return nil
-		case last != nil:
+		default:
 			return last
 		}
 	}

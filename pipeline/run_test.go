@@ -1,0 +1,37 @@
+package pipeline
+
+import (
+	"errors"
+	"io"
+	"testing"
+)
+
+// Where the run ends within a batch, workers are still at it: the reader must not
+// fill it again before it learns of the end.
+func TestEndWithinBatch(t *testing.T) {
+	full := errors.New("disk full")
+	for _, tc := range []struct {
+		name string
+		out  io.Writer
+		max  uint64
+		want error
+	}{
+		{"enough messages", io.Discard, 1, nil},
+		{"writer fails", brokenWriter{full}, 0, full},
+	} {
+		w := newWorker(0, 1, nil)
+		seg := <-w.free
+		seg.buf = make([]byte, writeSize)
+		seg.spans = append(seg.spans, span{message: true, end: len(seg.buf)})
+		w.out <- seg
+		f := &fold{w: tc.out, max: tc.max, workers: []*worker{w}, heads: make([]head, 1), types: map[typeKey]uint64{}}
+		q := queue{free: make(chan *batch, 1), full: make(chan *batch, 1)}
+		q.full <- newBatch()
+		if err := f.drain(t.Context(), q); err != tc.want {
+			t.Errorf("%s: got %v, want %v", tc.name, err, tc.want)
+		}
+		if len(q.free) != 0 {
+			t.Errorf("%s: the reader got the batch", tc.name)
+		}
+	}
+}
