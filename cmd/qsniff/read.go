@@ -79,7 +79,7 @@ func read(ctx context.Context, opts *readOptions, args []string, io streams) err
 			return err
 		}
 	}
-	if opts.count == 0 {
+	if opts.count == 0 && (err == nil || result.Packets > 0) { // the error says why there are none
 		remark(io.err, &result)
 	}
 	if err == nil && interrupted(ctx) {
