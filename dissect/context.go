@@ -55,6 +55,9 @@ type Context struct {
 	// Waiting is what the receiver of the message asked its sender, port to port,
 	// too weakly to be believed alone. It is filled in together with FromServer.
 	Waiting Asked
+	// Stream is what is known of the connection that the bytes are from; nil for
+	// datagrams.
+	Stream *Stream
 }
 
 // Flow is what is known of the flow that a message of type t belongs to.

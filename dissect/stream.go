@@ -1,0 +1,89 @@
+package dissect
+
+// Direction says who sent a piece of a stream.
+type Direction uint8
+
+// The directions.
+const (
+	Unsure   Direction = iota // the connection's begin was not captured
+	ToServer                  // from who opened the connection
+	ToClient
+)
+
+// Stream is what a StreamDissector may know of a connection besides the bytes.
+type Stream struct {
+	Dir     Direction
+	Session Session // nil while nothing is known of the connection
+	Frame   uint64  // the packet that completed the message
+	Nanos   int64   // its time
+	// Frames is filled by StreamDissector.Joined: the packets that completed the
+	// parts of a reply, in order.
+	Frames []uint64
+}
+
+// Session is what one connection showed so far: its protocol's own memory, with a
+// fixed upper size apart from what it takes from a Budget.
+type Session interface {
+	// Reset forgets everything, and gives back what was taken from the Budget.
+	Reset()
+}
+
+// Budget is memory that the sessions of one partition share.
+type Budget struct{ Limit, Used int }
+
+// Take asks for n bytes more and tells whether there are any left.
+func (b *Budget) Take(n int) bool {
+	if n > b.Limit-b.Used {
+		return false
+	}
+	b.Used += n
+	return true
+}
+
+// Give returns n bytes that were taken.
+func (b *Budget) Give(n int) { b.Used -= n }
+
+// Record is what a StreamDissector makes of the bytes at a place in a stream where
+// a message may begin.
+type Record struct {
+	// Conf is No where the bytes cannot begin a message.
+	Conf Confidence
+	Type *Type // as far as it is known; nil where Conf is No
+	// Len is the length of the whole message in bytes, 0 as long as that is not
+	// known.
+	Len int
+	// Need is how many bytes from the place on are needed to say more: to know Len,
+	// or to have Len bytes. 0 where the message is whole.
+	Need int
+}
+
+// StreamDissector finds and reads the messages in the two byte streams of a TCP
+// connection. As with datagrams, Frame, Resync and Dissect depend on their
+// arguments alone, never panic, and never allocate once m has grown. They read
+// c.Stream.Session and change nothing in it; Learn does.
+type StreamDissector interface {
+	Proto() *Proto
+	// NewSession returns the memory for one connection. Sessions are used again
+	// after Reset.
+	NewSession(b *Budget) Session
+	// Frame judges what stands at the start of b, which holds all bytes of the
+	// direction that came so far from there on. c.Stream.Session is nil until
+	// the connection is known to be the protocol's.
+	Frame(c *Context, b []byte) Record
+	// Resync looks for a message in b, whose start lies somewhere within one: it
+	// returns how many bytes certainly are not the start of a message, and how
+	// many bytes behind those are needed to say more; 0 if a message begins there.
+	// last tells that no byte will follow b.
+	Resync(c *Context, b []byte, last bool) (skip, need int)
+	// Dissect fills m, which was Reset with b, one message that Frame found, or the
+	// start of one: then c.Wire is its length, if that is known.
+	Dissect(c *Context, b []byte, m *Message)
+	// Learn adds to c.Stream.Session what the dissected m says about its connection.
+	Learn(c *Context, m *Message)
+	// Joined fills m with a reply that came in several messages, if the last Learn
+	// or Finish ended one, and tells so. c.Stream.Frames lists the frames of its parts.
+	// What m refers to is valid until the next call for c.Stream.Session.
+	Joined(c *Context, m *Message) bool
+	// Finish says that no message will follow in c.Stream.Session.
+	Finish(c *Context)
+}
