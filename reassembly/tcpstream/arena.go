@@ -1,0 +1,98 @@
+package tcpstream
+
+// arena is the memory for bytes that wait. It is cut into buffers of 1, 2, 4 ...
+// 128 units by halving, and halves that are free again are joined (the buddy
+// system), so that no mixture of sizes wears it out and nothing is allocated.
+// Buffers are named by their first unit. Each unit brings room for pieces.
+type arena struct {
+	data   []byte
+	pieces []Piece
+	free   [maxOrder + 1]uint32 // first free buffer of each order; unit + 1, 0 is none
+	next   []uint32             // of a free buffer, likewise
+	prev   []uint32
+	order  []uint8 // of the free buffer that starts at this unit, + 1; 0 if none does
+	used   int     // bytes in buffers
+}
+
+func newArena(bytes int) arena {
+	units := bytes / maxBuffer << maxOrder
+	a := arena{
+		data:   make([]byte, units*minBuffer),
+		pieces: make([]Piece, units*piecesPerUnit),
+		next:   make([]uint32, units),
+		prev:   make([]uint32, units),
+		order:  make([]uint8, units),
+	}
+	for u := units - 1<<maxOrder; u >= 0; u -= 1 << maxOrder {
+		a.link(uint32(u), maxOrder)
+	}
+	return a
+}
+
+// orderFor is the order of the smallest buffer for n bytes, at most maxBuffer.
+func orderFor(n int) uint8 {
+	o := uint8(0)
+	for n > minBuffer<<o {
+		o++
+	}
+	return o
+}
+
+// take returns a buffer, if there is one.
+func (a *arena) take(order uint8) (unit uint32, ok bool) {
+	o := order
+	for o <= maxOrder && a.free[o] == 0 {
+		o++
+	}
+	if o > maxOrder {
+		return 0, false
+	}
+	unit = a.free[o] - 1
+	a.unlink(unit)
+	for o > order {
+		o--
+		a.link(unit+1<<o, o)
+	}
+	a.used += minBuffer << order
+	return unit, true
+}
+
+// give takes a buffer back.
+func (a *arena) give(unit uint32, order uint8) {
+	a.used -= minBuffer << order
+	for order < maxOrder {
+		buddy := unit ^ 1<<order
+		if a.order[buddy] != order+1 {
+			break
+		}
+		a.unlink(buddy)
+		unit &= buddy
+		order++
+	}
+	a.link(unit, order)
+}
+
+// halve takes the upper half of a buffer back.
+func (a *arena) halve(unit uint32, order uint8) { a.give(unit+1<<(order-1), order-1) }
+
+func (a *arena) link(unit uint32, order uint8) {
+	first := a.free[order]
+	a.next[unit], a.prev[unit], a.order[unit] = first, 0, order+1
+	if first != 0 {
+		a.prev[first-1] = unit + 1
+	}
+	a.free[order] = unit + 1
+}
+
+func (a *arena) unlink(unit uint32) {
+	next, prev := a.next[unit], a.prev[unit]
+	if prev != 0 {
+		a.next[prev-1] = next
+	} else {
+		a.free[a.order[unit]-1] = next
+	}
+	if next != 0 {
+		a.prev[next-1] = prev
+	}
+	a.order[unit] = 0
+}

@@ -1,0 +1,285 @@
+package tcpstream
+
+import (
+	"bytes"
+	"net/netip"
+
+	"qsniff/internal/lru"
+)
+
+// Conn is one connection. It is valid until Close for it has returned.
+type Conn struct {
+	// Ends are the two ends. Ends[0] opened the connection if Opened is set;
+	// otherwise it sent the first segment that was seen.
+	Ends [2]netip.AddrPort
+	// Opened says that the capture has a SYN or SYN-ACK. It may become true later:
+	// when one shows that Ends[0] opened the connection, since ends that the Sink
+	// has seen are not exchanged.
+	Opened bool
+	// Slot is below Limits.Conns and unique among the connections that are not
+	// closed, for arrays of the user.
+	Slot int
+	// Segments counts what came of the connection, DataSegments those of it that
+	// have data.
+	Segments, DataSegments uint32
+
+	flip        uint8 // the side of Ends[0]
+	class       class
+	ignored     bool
+	delivered   bool // the sink was offered a byte
+	established bool // something else than SYNs and resets came
+	last        int64
+	halves      [2]half // by side
+	rival       rival
+	links       [2]links
+}
+
+// A side is an end's place in the key, which never changes; a direction is its
+// place in Ends, which may.
+func (c *Conn) dir(side uint8) int { return int(side ^ c.flip) }
+
+// sides are the sides of directions 0 and 1.
+func (c *Conn) sides() [2]uint8 { return [2]uint8{c.flip, c.flip ^ 1} }
+
+// Begun tells whether the capture has the SYNs of both ends: then nothing of the
+// connection is older than the capture.
+func (c *Conn) Begun() bool { return c.halves[0].syn && c.halves[1].syn }
+
+// Behind tells whether bytes of direction dir were sent that were not delivered
+// yet: they wait behind a hole, or the other end has acknowledged them.
+func (c *Conn) Behind(dir int) bool {
+	h := &c.halves[c.sides()[dir]]
+	return h.runs != 0 || h.hasAck && int32(h.acked-h.next) > 0
+}
+
+// over tells whether both directions have ended.
+func (c *Conn) over() bool { return c.halves[0].over && c.halves[1].over }
+
+// half is what one end sends.
+type half struct {
+	known bool // the numbers are
+	syn   bool // a SYN told isn; otherwise the first segment did
+	fin   bool // a FIN came, and finSeq was not reached yet
+	over  bool
+
+	isn    uint32 // number in front of the first byte
+	next   uint32 // number of the next byte in order
+	acked  uint32 // highest acknowledgement by the other end, if hasAck
+	hasAck bool
+
+	nruns  uint8
+	waits  uint32 // span of the bytes in order that the sink left; 0 if none
+	runs   uint32 // spans behind holes, by number
+	kept   int    // bytes in all of these
+	need   int    // bytes in order that the sink wants to see before it is asked again
+	filled int64  // when bytes last came in order
+
+	finSeq   uint32 // number of the FIN
+	finSince int64
+	finAcked int64
+}
+
+// begin sets the number in front of the first byte.
+func (h *half) begin(isn uint32, syn bool) {
+	h.known, h.syn = true, syn
+	h.isn, h.next = isn, isn+1
+}
+
+// key is an unordered pair of ends. An IPv4 address is another one than the IPv6
+// address that it is mapped to.
+type key struct {
+	a, b         [16]byte
+	aPort, bPort uint16
+	v4           uint8 // bit 0: a is IPv4, bit 1: b is
+}
+
+// Hash implements lru.Key.
+func (k key) Hash(seed uint64) uint64 {
+	h := lru.MixBytes(lru.MixBytes(seed, k.a[:]), k.b[:])
+	return lru.Mix(h, uint64(k.aPort)|uint64(k.bPort)<<16|uint64(k.v4)<<32)
+}
+
+// keyOf returns the key of a pair, and the side of src: 0 for a, 1 for b.
+func keyOf(src, dst netip.AddrPort) (k key, side uint8) {
+	k = key{a: src.Addr().As16(), b: dst.Addr().As16(), aPort: src.Port(), bPort: dst.Port()}
+	if src.Addr().Is4() {
+		k.v4 |= 1
+	}
+	if dst.Addr().Is4() {
+		k.v4 |= 2
+	}
+	order := bytes.Compare(k.a[:], k.b[:])
+	if order == 0 {
+		order = int(k.aPort) - int(k.bPort)
+	}
+	if order == 0 {
+		order = int(k.v4&1) - int(k.v4>>1)
+	}
+	if order <= 0 {
+		return k, 0
+	}
+	k.a, k.b = k.b, k.a
+	k.aPort, k.bPort = k.bPort, k.aPort
+	k.v4 = k.v4>>1 | k.v4&1<<1
+	return k, 1
+}
+
+// class is how much a connection is worth, the least first.
+type class uint8
+
+const (
+	opening class = iota // nothing but SYNs, or ended without a byte
+	silent               // without a byte
+	ended                // both directions
+	ignored
+	active
+	numClasses
+)
+
+func (c *Conn) classify() class {
+	switch {
+	case c.ignored:
+		return ignored
+	case c.over() && c.delivered:
+		return ended
+	case c.delivered:
+		return active
+	case c.established && !c.over():
+		return silent
+	}
+	return opening
+}
+
+// patience is how long a connection of a class may be silent.
+func (a *Assembler) patience(cl class) int64 {
+	switch cl {
+	case opening:
+		return int64(a.lim.HalfOpen)
+	case ended:
+		return linger
+	}
+	return int64(a.lim.Idle)
+}
+
+// links are a connection's neighbours in a list.
+type links struct {
+	prev, next *Conn // towards the oldest, towards the newest
+	in         bool
+}
+
+// What lists are for.
+const (
+	byClass = iota
+	byHolding
+)
+
+// list is a chain of connections by last use.
+type list struct {
+	oldest, newest *Conn
+	which          int
+}
+
+func (l *list) append(c *Conn) {
+	k := &c.links[l.which]
+	*k = links{prev: l.newest, in: true}
+	if l.newest == nil {
+		l.oldest = c
+	} else {
+		l.newest.links[l.which].next = c
+	}
+	l.newest = c
+}
+
+func (l *list) remove(c *Conn) {
+	k := &c.links[l.which]
+	if k.prev == nil {
+		l.oldest = k.next
+	} else {
+		k.prev.links[l.which].next = k.next
+	}
+	if k.next == nil {
+		l.newest = k.prev
+	} else {
+		k.next.links[l.which].prev = k.prev
+	}
+	*k = links{}
+}
+
+// renew makes c the newest.
+func (l *list) renew(c *Conn) {
+	if l.newest != c {
+		l.remove(c)
+		l.append(c)
+	}
+}
+
+// touch notes that c was used.
+func (a *Assembler) touch(c *Conn) {
+	c.last = a.now
+	a.classes[c.class].renew(c)
+	if c.links[byHolding].in {
+		a.holding.renew(c)
+	}
+}
+
+// settle puts c where it belongs after something happened to it.
+func (a *Assembler) settle(c *Conn) {
+	if cl := c.classify(); cl != c.class {
+		a.classes[c.class].remove(c)
+		c.class = cl
+		a.classes[cl].append(c)
+	}
+	holds := c.halves[0].holds() || c.halves[1].holds()
+	switch in := c.links[byHolding].in; {
+	case holds && !in:
+		a.holding.append(c)
+	case !holds && in:
+		a.holding.remove(c)
+	}
+}
+
+// holds tells whether something of h is kept or waited for.
+func (h *half) holds() bool { return h.waits|h.runs != 0 || h.fin }
+
+// create enters a connection without ends, for which another may have to go.
+func (a *Assembler) create(k key) *Conn {
+	if a.index.Len() == len(a.conns) {
+		for i := range a.classes {
+			if victim := a.classes[i].oldest; victim != nil {
+				a.Counters.Evicted++
+				a.close(victim, Evicted)
+				break
+			}
+		}
+	}
+	c := a.unused
+	if c != nil {
+		a.unused = c.links[byClass].next
+	} else {
+		c = &a.conns[a.fresh]
+		c.Slot = a.fresh
+		a.fresh++
+	}
+	*c = Conn{Slot: c.Slot, last: a.now}
+	slot, _ := a.index.Put(k)
+	*slot = uint32(c.Slot)
+	a.classes[opening].append(c)
+	a.Counters.Conns++
+	return c
+}
+
+// close ends what has not ended of c, and forgets it.
+func (a *Assembler) close(c *Conn, why Reason) {
+	for _, side := range c.sides() {
+		a.end(c, side, why)
+	}
+	a.sink.Close(c)
+	k, _ := keyOf(c.Ends[0], c.Ends[1])
+	a.index.Delete(k)
+	a.classes[c.class].remove(c)
+	if c.links[byHolding].in {
+		a.holding.remove(c)
+	}
+	c.links[byClass].next = a.unused
+	a.unused = c
+}

@@ -1,0 +1,177 @@
+package tcpstream
+
+import "qsniff/reassembly"
+
+// deliver offers bytes that are next in order, and keeps what the sink leaves.
+func (a *Assembler) deliver(c *Conn, side uint8, b []byte, frame uint64, nanos int64) {
+	h := &c.halves[side]
+	if h.waits != 0 {
+		if a.keepMore(c, h, b, frame, nanos) {
+			a.offer(c, side)
+			return
+		}
+		a.forget(c, side)
+		if c.ignored {
+			return
+		}
+	}
+	if len(b) >= h.need {
+		b = b[a.ask(c, side, b, a.pieceOf(b, frame, nanos), nanos):]
+	}
+	if c.ignored || len(b) == 0 {
+		return
+	}
+	if !a.keep(c, h, b, frame, nanos) {
+		a.Counters.GivenUp += uint64(len(b))
+		h.need = 0
+		a.tell(c, side, Break{Why: GivenUp}, b, a.pieceOf(b, frame, nanos), nanos)
+	}
+}
+
+// pieceOf is the list for bytes that came with one frame.
+func (a *Assembler) pieceOf(b []byte, frame uint64, nanos int64) []Piece {
+	if len(b) == 0 {
+		return nil
+	}
+	a.one[0] = Piece{reassembly.Piece{Frame: frame, Len: uint32(len(b))}, nanos}
+	return a.one[:]
+}
+
+// keep begins the bytes that wait in h with b. It tells whether there is room.
+func (a *Assembler) keep(c *Conn, h *half, b []byte, frame uint64, nanos int64) bool {
+	if h.kept+len(b) > a.lim.DirBytes {
+		return false
+	}
+	i := a.newSpan(c, len(b))
+	if i == 0 {
+		return false
+	}
+	s := &a.mem.items[i]
+	s.seq = h.next - uint32(len(b))
+	s.sent = s.seq
+	s.since = nanos
+	a.mem.append(i, b, frame, nanos)
+	h.waits = i
+	h.kept += len(b)
+	return true
+}
+
+// keepMore adds b to the bytes that wait in h, and tells whether there is room.
+func (a *Assembler) keepMore(c *Conn, h *half, b []byte, frame uint64, nanos int64) bool {
+	if h.kept+len(b) > a.lim.DirBytes || !a.roomBehind(c, h.waits, len(b)) {
+		return false
+	}
+	a.mem.append(h.waits, b, frame, nanos)
+	h.kept += len(b)
+	return true
+}
+
+// offer shows the sink the bytes that wait, if there are as many as it wants.
+func (a *Assembler) offer(c *Conn, side uint8) {
+	h := &c.halves[side]
+	i := h.waits
+	if int(a.mem.items[i].n) < h.need {
+		return
+	}
+	done := a.ask(c, side, a.mem.bytes(i), a.mem.piecesOf(i), a.mem.items[i].nanos)
+	if c.ignored {
+		return
+	}
+	h.kept -= done
+	if done == int(a.mem.items[i].n) {
+		a.mem.release(i)
+		h.waits = 0
+		return
+	}
+	a.mem.consume(i, done)
+}
+
+// ask calls Data and returns how many bytes the sink is through with.
+func (a *Assembler) ask(c *Conn, side uint8, b []byte, pieces []Piece, nanos int64) int {
+	c.delivered = true
+	a.chunk = Chunk{Data: b, Pieces: pieces, Nanos: nanos}
+	done, need := a.sink.Data(c, c.dir(side), &a.chunk)
+	c.halves[side].need = max(need, 0)
+	return min(max(done, 0), len(b))
+}
+
+// tell calls Break.
+func (a *Assembler) tell(c *Conn, side uint8, br Break, b []byte, pieces []Piece, nanos int64) {
+	a.chunk = Chunk{Data: b, Pieces: pieces, Nanos: nanos}
+	a.sink.Break(c, c.dir(side), &a.chunk, br)
+}
+
+// interrupt tells the sink of a break behind the bytes that wait, and drops those.
+func (a *Assembler) interrupt(c *Conn, side uint8, br Break) {
+	if c.ignored {
+		return
+	}
+	h := &c.halves[side]
+	h.need = 0
+	i := h.waits
+	if i == 0 {
+		a.tell(c, side, br, nil, nil, a.now)
+		return
+	}
+	a.tell(c, side, br, a.mem.bytes(i), a.mem.piecesOf(i), a.mem.items[i].nanos)
+	if c.ignored {
+		return
+	}
+	h.kept -= int(a.mem.items[i].n)
+	a.mem.release(i)
+	h.waits = 0
+}
+
+// forget drops the bytes that wait, because the direction has no room for more.
+func (a *Assembler) forget(c *Conn, side uint8) {
+	a.Counters.GivenUp += uint64(a.mem.items[c.halves[side].waits].n)
+	a.interrupt(c, side, Break{Why: GivenUp})
+}
+
+// skip declares n bytes missing and goes on behind them.
+func (a *Assembler) skip(c *Conn, side uint8, why Reason, n uint32) {
+	if why == Cut {
+		a.Counters.Cut++
+		a.Counters.CutBytes += uint64(n)
+	} else {
+		a.Counters.Gaps++
+		a.Counters.GapBytes += uint64(n)
+	}
+	c.halves[side].next += n
+	a.interrupt(c, side, Break{Why: why, Len: uint64(n)})
+	a.absorb(c, side)
+}
+
+// end delivers what is behind holes and ends a direction. A FIN that is reached in
+// doing so is the better reason.
+func (a *Assembler) end(c *Conn, side uint8, why Reason) {
+	h := &c.halves[side]
+	if h.over {
+		return
+	}
+	for !c.ignored {
+		hole, ok := a.hole(h)
+		if !ok {
+			break
+		}
+		a.skip(c, side, Lost, hole.len)
+	}
+	if h.fin && h.finSeq == h.next {
+		why = Finished
+	}
+	h.fin, h.over = false, true
+	a.interrupt(c, side, Break{Why: why})
+}
+
+// drop releases all that h keeps.
+func (a *Assembler) drop(h *half) {
+	if h.waits != 0 {
+		a.mem.release(h.waits)
+	}
+	for i := h.runs; i != 0; {
+		next := a.mem.items[i].next
+		a.mem.release(i)
+		i = next
+	}
+	h.waits, h.runs, h.nruns, h.kept, h.need, h.fin = 0, 0, 0, 0, 0, false
+}

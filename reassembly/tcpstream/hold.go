@@ -1,0 +1,127 @@
+package tcpstream
+
+// hold keeps the bytes of p, which lie behind a hole. It returns false if the
+// direction has no room for all of them; some may be kept then.
+func (a *Assembler) hold(c *Conn, h *half, p *part) bool {
+	if h.kept+len(p.data) > a.lim.DirBytes {
+		return false
+	}
+	for {
+		before, after := a.around(h, p.seq)
+		if before != 0 && int32(a.mem.items[before].end()-p.seq) > 0 {
+			p.trim(a.mem.items[before].end())
+			if p.empty() {
+				return true
+			}
+			continue
+		}
+		n := uint32(len(p.data))
+		if after != 0 {
+			n = min(n, a.mem.items[after].seq-p.seq)
+		}
+		if n == 0 {
+			return a.holdCut(c, h, before, p)
+		}
+		if !a.insert(c, h, before, after, p, n) {
+			return false
+		}
+		p.trim(p.seq + n)
+		if p.empty() {
+			return true
+		}
+	}
+}
+
+// around returns the last run that begins at seq or in front, and the one behind
+// it.
+func (a *Assembler) around(h *half, seq uint32) (before, after uint32) {
+	after = h.runs
+	for after != 0 && int32(a.mem.items[after].seq-seq) <= 0 {
+		before, after = after, a.mem.items[after].next
+	}
+	return before, after
+}
+
+// insert keeps the first n bytes of p, which fit between two runs or in front of
+// one or behind one.
+func (a *Assembler) insert(c *Conn, h *half, before, after uint32, p *part, n uint32) bool {
+	b := p.data[:n]
+	switch {
+	case before != 0 && a.mem.items[before].end() == p.seq:
+		if !a.roomBehind(c, before, len(b)) {
+			return false
+		}
+		a.mem.append(before, b, p.frame, p.nanos)
+	case after != 0 && a.mem.items[after].seq == p.seq+n && a.mem.items[after].n > 0:
+		if !a.roomInFront(c, after, len(b)) {
+			return false
+		}
+		a.mem.prepend(after, b, p.frame, p.nanos)
+		after, before = a.mem.items[after].next, after
+	default:
+		i := a.newRun(c, h, before, p.seq, len(b))
+		if i == 0 {
+			return false
+		}
+		a.mem.append(i, b, p.frame, p.nanos)
+		before = i
+	}
+	h.kept += len(b)
+	a.joinRuns(c, h, before, after)
+	return true
+}
+
+// joinRuns makes one of two runs if they touch. Without memory for that they stay
+// two.
+func (a *Assembler) joinRuns(c *Conn, h *half, i, j uint32) {
+	if j == 0 || a.mem.items[i].end() != a.mem.items[j].seq || !a.roomBehind(c, i, int(a.mem.items[j].n)) {
+		return
+	}
+	r, s := &a.mem.items[i], &a.mem.items[j]
+	r.next = s.next
+	r.since = min(r.since, s.since)
+	if r.acked == never || s.acked != never && s.acked < r.acked {
+		r.acked = s.acked
+	}
+	h.nruns--
+	a.mem.appendSpan(i, j)
+}
+
+// newRun enters a run with a buffer for n bytes; 0 if there is no room for it.
+func (a *Assembler) newRun(c *Conn, h *half, before uint32, seq uint32, n int) uint32 {
+	if h.nruns == maxRuns {
+		return 0
+	}
+	i := a.newSpan(c, n)
+	if i == 0 {
+		return 0
+	}
+	r := &a.mem.items[i]
+	r.seq, r.sent = seq, seq
+	r.since, r.nanos = a.now, a.now
+	if h.hasAck && int32(h.acked-seq) >= 0 {
+		r.acked = a.now
+	}
+	link := &h.runs
+	if before != 0 {
+		link = &a.mem.items[before].next
+	}
+	r.next = *link
+	*link = i
+	h.nruns++
+	return i
+}
+
+// holdCut notes that bytes were sent at p that the capture does not have.
+func (a *Assembler) holdCut(c *Conn, h *half, before uint32, p *part) bool {
+	if before == 0 || int32(p.seq-a.mem.items[before].sent) > 0 {
+		before = a.newRun(c, h, before, p.seq, 0)
+		if before == 0 {
+			return false
+		}
+	}
+	if r := &a.mem.items[before]; int32(p.sent-r.sent) > 0 {
+		r.sent = p.sent
+	}
+	return true
+}

@@ -1,0 +1,127 @@
+package tcpstream
+
+// newSpan returns a span with a buffer for n bytes, for which other connections may
+// have to give up theirs; 0 if c alone has all of the memory.
+func (a *Assembler) newSpan(c *Conn, n int) uint32 {
+	i := a.mem.newSpan()
+	for i == 0 {
+		if !a.makeRoom(c) {
+			return 0
+		}
+		i = a.mem.newSpan()
+	}
+	if n == 0 {
+		return i
+	}
+	order := orderFor(n)
+	unit, ok := a.buffer(c, order)
+	if !ok {
+		a.mem.release(i)
+		return 0
+	}
+	a.mem.moveTo(i, unit, order, false)
+	return i
+}
+
+// buffer returns a buffer of the order, in the same way.
+func (a *Assembler) buffer(c *Conn, order uint8) (unit uint32, ok bool) {
+	for {
+		if unit, ok = a.mem.take(order); ok || !a.makeRoom(c) {
+			return unit, ok
+		}
+	}
+}
+
+// roomBehind sees to it that n bytes fit behind those of span i, which together are
+// at most maxBuffer. Bytes are moved only when as many were consumed or the buffer
+// doubles, so that the cost of a byte does not depend on how many wait.
+func (a *Assembler) roomBehind(c *Conn, i uint32, n int) bool {
+	s := &a.mem.items[i]
+	total := int(s.n) + n
+	if s.buffer && int(s.off)+total <= s.room() {
+		return true
+	}
+	if s.buffer && total <= s.room() && (s.off >= s.n || s.order == maxOrder) {
+		a.mem.shiftTo(i, false)
+		return true
+	}
+	return a.grow(c, i, total, false)
+}
+
+// roomInFront does the same for n bytes in front.
+func (a *Assembler) roomInFront(c *Conn, i uint32, n int) bool {
+	s := &a.mem.items[i]
+	total := int(s.n) + n
+	if int(s.off) >= n {
+		return true
+	}
+	if total <= s.room() && (s.room() >= 2*total || s.order == maxOrder) {
+		a.mem.shiftTo(i, true)
+		return true
+	}
+	return a.grow(c, i, total, true)
+}
+
+// grow gives span i a buffer for total bytes that is larger than what it has, with
+// its bytes at the front or at the back.
+func (a *Assembler) grow(c *Conn, i uint32, total int, back bool) bool {
+	s := &a.mem.items[i]
+	order := orderFor(total)
+	if s.buffer && order <= s.order {
+		order = s.order + 1
+	}
+	if s.buffer && total <= s.room() { // nobody has to give up bytes for this
+		if unit, ok := a.mem.take(order); ok {
+			a.mem.moveTo(i, unit, order, back)
+		} else {
+			a.mem.shiftTo(i, back)
+		}
+		return true
+	}
+	unit, ok := a.buffer(c, order)
+	if ok {
+		a.mem.moveTo(i, unit, order, back)
+	}
+	return ok
+}
+
+// makeRoom lets the connection give up its bytes that was silent longest of those
+// that keep some, but for c. It returns false if there is no other.
+func (a *Assembler) makeRoom(c *Conn) bool {
+	victim := a.holding.oldest
+	if victim == c && victim != nil {
+		victim = victim.links[byHolding].next
+	}
+	if victim == nil {
+		return false
+	}
+	for _, side := range victim.sides() {
+		a.giveUp(victim, side)
+	}
+	a.settle(victim)
+	return true
+}
+
+// giveUp drops what a direction keeps and goes on behind it.
+func (a *Assembler) giveUp(c *Conn, side uint8) {
+	h := &c.halves[side]
+	if !h.holds() {
+		return
+	}
+	end := h.next
+	for i := h.runs; i != 0; i = a.mem.items[i].next {
+		end = a.mem.items[i].sent
+	}
+	fin, finSeq := h.fin && int32(h.finSeq-end) >= 0, h.finSeq
+	if fin {
+		end = finSeq
+	}
+	a.Counters.GivenUp += uint64(h.kept)
+	missing := end - h.next
+	h.next = end
+	a.interrupt(c, side, Break{Why: GivenUp, Len: uint64(missing)})
+	a.drop(h)
+	if fin {
+		a.end(c, side, Finished)
+	}
+}

@@ -1,0 +1,209 @@
+package tcpstream
+
+import "qsniff/netlayer"
+
+// part is what is still to be used of a segment.
+type part struct {
+	seq   uint32 // number of data[0]
+	sent  uint32 // number behind the last byte as sent
+	data  []byte
+	frame uint64
+	nanos int64
+}
+
+func (p *part) empty() bool { return p.seq == p.sent }
+
+// trim takes away what is in front of number seq.
+func (p *part) trim(seq uint32) {
+	n := int32(seq - p.seq)
+	if n <= 0 {
+		return
+	}
+	if int32(seq-p.sent) >= 0 {
+		p.seq, p.data = p.sent, nil
+		return
+	}
+	p.seq = seq
+	p.data = p.data[min(int(n), len(p.data)):]
+}
+
+// arrive uses the bytes and the FIN of a segment.
+func (a *Assembler) arrive(c *Conn, side uint8, s *Segment) {
+	h := &c.halves[side]
+	wire := max(s.Wire, len(s.Data))
+	fin := s.TCP.Flags&netlayer.FlagFIN != 0
+	if wire == 0 && !fin {
+		return
+	}
+	p := part{seq: s.TCP.Seq, data: s.Data, frame: s.Frame, nanos: a.now}
+	if s.TCP.Flags&netlayer.FlagSYN != 0 {
+		p.seq++
+	}
+	p.sent = p.seq + uint32(wire)
+	if !h.known {
+		h.begin(p.seq-1, false)
+	}
+	d := int32(p.seq - h.next)
+	if d > window || d < -window || wire > window {
+		a.Counters.Outside++
+		return
+	}
+	if h.over && (d != 0 || wire == 0) {
+		if d < 0 && wire > 0 {
+			a.Counters.Retransmitted++
+		}
+		return
+	}
+	h.over = false
+	if fin && int32(p.sent-h.next) >= 0 && (!h.fin || int32(p.sent-h.finSeq) < 0) {
+		h.fin, h.finSeq, h.finSince, h.finAcked = true, p.sent, a.now, never
+		if h.hasAck && int32(h.acked-p.sent) >= 0 {
+			h.finAcked = a.now
+		}
+	}
+	if wire > 0 {
+		a.place(c, side, &p)
+	}
+	a.reach(c, side)
+}
+
+// reach ends a direction whose FIN is next. Bytes where the FIN should be show
+// that it was forged.
+func (a *Assembler) reach(c *Conn, side uint8) {
+	h := &c.halves[side]
+	if !h.fin {
+		return
+	}
+	switch d := int32(h.finSeq - h.next); {
+	case d == 0:
+		a.end(c, side, Finished)
+	case d < 0:
+		h.fin = false
+	}
+}
+
+// place puts the bytes of a segment where they belong.
+func (a *Assembler) place(c *Conn, side uint8, p *part) {
+	h := &c.halves[side]
+	a.compare(c, side, p)
+	if !c.ignored && int32(p.sent-h.next) <= 0 {
+		a.Counters.Retransmitted++
+		return
+	}
+	for !c.ignored {
+		p.trim(h.next)
+		if p.empty() {
+			return
+		}
+		if p.seq != h.next {
+			if kept, some := h.kept, len(p.data) > 0; a.hold(c, h, p) {
+				if some && h.kept == kept {
+					a.Counters.Retransmitted++
+				} else {
+					a.Counters.OutOfOrder++
+				}
+				return
+			}
+			a.skip(c, side, Lost, a.upToRun(h, p.seq-h.next))
+			continue
+		}
+		n := a.upToRun(h, p.sent-p.seq)
+		if rest := *p; n < p.sent-p.seq {
+			rest.trim(h.next + n)
+			if a.hold(c, h, &rest) { // it may bring what is cut of the run
+				p.sent = p.seq + n
+				p.data = p.data[:min(int(n), len(p.data))]
+			}
+		}
+		if k := min(n, uint32(len(p.data))); k > 0 {
+			h.next += k
+			h.filled = a.now
+			a.Counters.Bytes += uint64(k)
+			a.deliver(c, side, p.data[:k], p.frame, p.nanos)
+			a.absorb(c, side)
+			continue
+		}
+		a.skip(c, side, Cut, n)
+	}
+}
+
+// upToRun returns n, or less if a run begins earlier behind next.
+func (a *Assembler) upToRun(h *half, n uint32) uint32 {
+	if h.runs == 0 {
+		return n
+	}
+	return min(n, a.mem.items[h.runs].seq-h.next)
+}
+
+// absorb delivers the runs that are next in order now.
+func (a *Assembler) absorb(c *Conn, side uint8) {
+	h := &c.halves[side]
+	for !c.ignored && h.runs != 0 && a.mem.items[h.runs].seq == h.next {
+		i := h.runs
+		r := &a.mem.items[i]
+		n, cut := r.n, r.sent-r.end()
+		h.runs = r.next
+		h.nruns--
+		h.next += n
+		a.Counters.Bytes += uint64(n)
+		switch {
+		case n == 0:
+			a.mem.release(i)
+		case h.waits == 0:
+			h.waits = i
+		case a.roomBehind(c, h.waits, int(n)):
+			a.mem.appendSpan(h.waits, i)
+		default:
+			a.replaceWaiting(c, side, i)
+		}
+		if h.waits != 0 && n > 0 {
+			a.offer(c, side)
+		}
+		if cut = a.upToRun(h, cut); cut > 0 && !c.ignored {
+			a.skip(c, side, Cut, cut)
+		}
+	}
+}
+
+// replaceWaiting drops the bytes that wait for those of run i.
+func (a *Assembler) replaceWaiting(c *Conn, side uint8, i uint32) {
+	a.forget(c, side)
+	if c.ignored {
+		a.mem.release(i)
+		return
+	}
+	c.halves[side].waits = i
+}
+
+// compare looks for bytes that contradict those that are kept.
+func (a *Assembler) compare(c *Conn, side uint8, p *part) {
+	h := &c.halves[side]
+	n := 0
+	if h.waits != 0 {
+		n = a.differing(h.waits, p)
+	}
+	for i := h.runs; i != 0; i = a.mem.items[i].next {
+		n += a.differing(i, p)
+	}
+	if n > 0 {
+		a.Counters.Conflicts++
+		a.sink.Conflict(c, c.dir(side), p.frame, n)
+	}
+}
+
+// differing counts the bytes that p and span i have different.
+func (a *Assembler) differing(i uint32, p *part) int {
+	ours, theirs := a.mem.bytes(i), p.data
+	if d := int32(a.mem.items[i].seq - p.seq); d >= 0 {
+		theirs = theirs[min(int(d), len(theirs)):]
+	} else {
+		ours = ours[min(-int(d), len(ours)):]
+	}
+	n := 0
+	for k := range min(len(ours), len(theirs)) {
+		if ours[k] != theirs[k] {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,212 @@
+package tcpstream
+
+import (
+	"math"
+
+	"qsniff/reassembly"
+)
+
+// never is the time of what did not happen.
+const never = math.MinInt64
+
+// span is a stretch of a direction that is kept: the bytes in order that the sink
+// left, or a run behind a hole. A run may lack bytes altogether, if the capture
+// cut all of them.
+type span struct {
+	seq    uint32 // number of the first byte
+	sent   uint32 // number behind the last byte as sent: beyond end if the capture cut it
+	unit   uint32 // its buffer
+	off, n uint32 // where the bytes are in it
+	pieces uint32 // how many
+	next   uint32 // the following run, or the next unused span
+	order  uint8  // of the buffer
+	buffer bool   // it has one
+	since  int64  // when the first of the bytes came
+	nanos  int64  // when the last of the bytes came
+	acked  int64  // when the other end had acknowledged what is in front; of runs
+}
+
+// end is the number behind the last byte.
+func (s *span) end() uint32 { return s.seq + s.n }
+
+// spans is a fixed supply of spans and of memory for their bytes. Number 0 is "no
+// span".
+type spans struct {
+	arena
+	items []span
+	unused,
+	fresh uint32
+	inUse int
+}
+
+func newSpans(bytes int) spans {
+	a := newArena(bytes)
+	return spans{arena: a, items: make([]span, len(a.order)+1), fresh: 1}
+}
+
+// newSpan returns a span without buffer; 0 if none is left.
+func (m *spans) newSpan() uint32 {
+	i := m.unused
+	switch {
+	case i != 0:
+		m.unused = m.items[i].next
+	case int(m.fresh) < len(m.items):
+		i = m.fresh
+		m.fresh++
+	default:
+		return 0
+	}
+	m.items[i] = span{acked: never}
+	m.inUse++
+	return i
+}
+
+// release gives span i and its buffer back.
+func (m *spans) release(i uint32) {
+	s := &m.items[i]
+	if s.buffer {
+		m.give(s.unit, s.order)
+	}
+	*s = span{next: m.unused}
+	m.unused = i
+	m.inUse--
+}
+
+// bytes are those of span i, valid until it changes.
+func (m *spans) bytes(i uint32) []byte {
+	s := &m.items[i]
+	return m.data[int(s.unit)*minBuffer+int(s.off):][:s.n]
+}
+
+// piecesOf are those of span i, valid until it changes.
+func (m *spans) piecesOf(i uint32) []Piece {
+	s := &m.items[i]
+	return m.pieces[int(s.unit)*piecesPerUnit:][:s.pieces]
+}
+
+func (s *span) room() int { return minBuffer << s.order }
+
+// moveTo puts the bytes of span i into another buffer, at its front or its back.
+func (m *spans) moveTo(i, unit uint32, order uint8, back bool) {
+	s := &m.items[i]
+	off := uint32(0)
+	if back {
+		off = minBuffer<<order - s.n
+	}
+	copy(m.data[int(unit)*minBuffer+int(off):], m.bytes(i))
+	copy(m.pieces[int(unit)*piecesPerUnit:], m.piecesOf(i))
+	if s.buffer {
+		m.give(s.unit, s.order)
+	}
+	s.unit, s.order, s.buffer, s.off = unit, order, true, off
+}
+
+// shiftTo puts the bytes of span i at the front or the back of their buffer.
+func (m *spans) shiftTo(i uint32, back bool) {
+	s := &m.items[i]
+	off := uint32(0)
+	if back {
+		off = uint32(s.room()) - s.n
+	}
+	copy(m.data[int(s.unit)*minBuffer+int(off):][:s.n], m.bytes(i))
+	s.off = off
+}
+
+// addPiece notes that the last n bytes of span i, counted already, came with frame.
+func (m *spans) addPiece(i uint32, frame uint64, nanos int64, n uint32) {
+	s := &m.items[i]
+	list := m.piecesOf(i)
+	if k := len(list); k > 0 {
+		last := &list[k-1]
+		if last.Frame == frame || k == piecesPerUnit<<s.order {
+			last.Len += n
+			last.join(frame, nanos)
+			return
+		}
+	}
+	s.pieces++
+	m.piecesOf(i)[len(list)] = Piece{reassembly.Piece{Frame: frame, Off: s.n - n, Len: n}, nanos}
+}
+
+// addFirstPiece notes that the first n bytes of span i, counted already, came with
+// frame.
+func (m *spans) addFirstPiece(i uint32, frame uint64, nanos int64, n uint32) {
+	s := &m.items[i]
+	list := m.piecesOf(i)
+	for k := range list {
+		list[k].Off += n
+	}
+	if list[0].Frame == frame || len(list) == piecesPerUnit<<s.order {
+		list[0].Off = 0
+		list[0].Len += n
+		list[0].join(frame, nanos)
+		return
+	}
+	s.pieces++
+	list = m.piecesOf(i)
+	copy(list[1:], list)
+	list[0] = Piece{reassembly.Piece{Frame: frame, Len: n}, nanos}
+}
+
+// append adds bytes behind those of span i, which has room for them.
+func (m *spans) append(i uint32, b []byte, frame uint64, nanos int64) {
+	s := &m.items[i]
+	s.n += uint32(len(b))
+	copy(m.bytes(i)[int(s.n)-len(b):], b)
+	s.nanos = nanos
+	if int32(s.end()-s.sent) > 0 {
+		s.sent = s.end()
+	}
+	m.addPiece(i, frame, nanos, uint32(len(b)))
+}
+
+// prepend adds bytes in front of those of span i, which has room for them there.
+func (m *spans) prepend(i uint32, b []byte, frame uint64, nanos int64) {
+	s := &m.items[i]
+	n := uint32(len(b))
+	s.off -= n
+	s.seq -= n
+	s.n += n
+	copy(m.bytes(i), b)
+	m.addFirstPiece(i, frame, nanos, n)
+}
+
+// appendSpan adds the bytes of span j behind those of span i, which has room for
+// them, and releases j.
+func (m *spans) appendSpan(i, j uint32) {
+	s, t := &m.items[i], &m.items[j]
+	b := m.bytes(j)
+	for _, p := range m.piecesOf(j) {
+		m.append(i, b[p.Off:][:p.Len], p.Frame, p.Nanos)
+	}
+	if int32(t.sent-s.sent) > 0 {
+		s.sent = t.sent
+	}
+	m.release(j)
+}
+
+// consume forgets the first n bytes of span i, and half of its buffer as long as
+// a quarter would do.
+func (m *spans) consume(i uint32, n int) {
+	s := &m.items[i]
+	s.off += uint32(n)
+	s.seq += uint32(n)
+	s.n -= uint32(n)
+	list := m.piecesOf(i)
+	gone := 0
+	for gone < len(list) && int(list[gone].Off+list[gone].Len) <= n {
+		gone++
+	}
+	copy(list, list[gone:])
+	s.pieces -= uint32(gone)
+	for k, p := range m.piecesOf(i) {
+		end := p.Off + p.Len - uint32(n)
+		off := max(p.Off, uint32(n)) - uint32(n)
+		list[k].Off, list[k].Len = off, end-off
+	}
+	for s.order > 0 && int(s.n) <= s.room()/4 && s.pieces <= piecesPerUnit<<(s.order-1) {
+		m.shiftTo(i, false)
+		m.halve(s.unit, s.order)
+		s.order--
+	}
+}
