@@ -150,6 +150,15 @@ func (c *Cursor) ExpertAt(code *finding.Code, s finding.Severity, field int, a, 
 	c.m.Expert = append(c.m.Expert, finding.Expert{Code: code, Severity: s, Field: int32(field), A: a, B: b})
 }
 
+// Generated adds a number that was computed, not read, or a Text without a byte: the
+// first piece of one that begins with a secret. It has no extent.
+func (c *Cursor) Generated(d *Def, num uint64) {
+	if c.failed || c.full() {
+		return
+	}
+	c.add(d, 0, num).Flags |= Generated
+}
+
 // Fields is how many fields there are: the index that the next one will have.
 func (c *Cursor) Fields() int { return len(c.m.Fields) }
 

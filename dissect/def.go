@@ -16,11 +16,24 @@ const (
 	List              // an array of Groups or of values; Num is the declared count
 	Uint
 	Int
-	Float // Num holds the bits of a float32 (Len 4) or float64
+	Float // see Field.Float
 	Char  // a one-letter code: 'd'
 	Text  // the value is Message.Bytes(f)
 	Bytes // likewise, not text
 	Addr  // IPv4 or IPv6, with its big-endian port where two bytes are left over
+)
+
+// Role is what a field says of the server, so that tables can have one column for
+// what every protocol calls differently.
+type Role uint8
+
+// The roles.
+const (
+	NoRole Role = iota
+	ServerName
+	MapName
+	PlayerCount
+	MaxPlayers
 )
 
 // DefFlags refine a Def.
@@ -46,6 +59,7 @@ type Def struct {
 	Values func(uint64) string // names of enumerated values, or nil; returns constants only
 	Unit   string              // "s"
 	Doc    string              // one line for the manual
+	Role   Role                // what it tells of a server, whatever the protocol
 	// Joins, on a List, is the earlier list whose groups these groups continue,
 	// by index: The Ship sends deaths and money of all players behind the list.
 	Joins *Def

@@ -12,3 +12,7 @@ const maxSecrets = 64
 
 // maxDepth bounds nesting: message, list, group, list, group are in use.
 const maxDepth = 8
+
+// maxAux bounds the decoded bytes that Parts keeps of one message. They are decoded
+// from bytes of it, and no server has reason to send more than one datagram holds.
+const maxAux = 64 << 10

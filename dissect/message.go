@@ -2,6 +2,7 @@ package dissect
 
 import (
 	"encoding/binary"
+	"math"
 	"net/netip"
 
 	"qsniff/finding"
@@ -13,7 +14,7 @@ type FieldFlags uint8
 // The flags of a field.
 const (
 	Cut       FieldFlags = 1 << iota // the value is not whole: its bytes end early
-	Aux                              // decoded from Message.Aux; outside the rule that every byte has one field
+	Aux                              // decoded from bytes of other fields; outside the rule that every byte has one field
 	Generated                        // computed, not read
 	HasExpert                        // a finding points here
 )
@@ -55,7 +56,7 @@ type Message struct {
 	Conf   Confidence // that Proto and Type are right
 	Why    string     // what Conf rests on; a constant
 	Data   []byte     // what the offsets refer to: a payload, or a reassembled one
-	Aux    []byte     // unescaped bytes
+	Aux    []byte     // values of fields flagged Aux
 	Wire   int        // length of the message as sent, at least len(Data)
 	Fields []Field
 	Expert []finding.Expert
@@ -177,6 +178,14 @@ func (m *Message) Clone(dst *Message) {
 	*dst = *m
 	dst.Fields, dst.Expert, dst.Data, dst.Aux = fields, expert, data, aux
 	dst.cur = Cursor{}
+}
+
+// Float returns the value of a Float and its size in bits.
+func (f *Field) Float() (v float64, bits int) {
+	if f.Len == 4 && f.Flags&Aux == 0 {
+		return float64(math.Float32frombits(uint32(f.Num))), 32
+	}
+	return math.Float64frombits(f.Num), 64
 }
 
 // Meaning is what a value means in words: the note of this field, or the name

@@ -3,6 +3,7 @@ package dissect
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"qsniff/internal/splithdr"
 )
@@ -10,8 +11,11 @@ import (
 // Registry is the set of protocols that a run knows. Explicit: there are no init
 // functions, so two registries can live in one test.
 type Registry struct {
-	all   []Dissector
-	ports [1 << 16]uint8 // bit i: all[i] is usually met there
+	protos  []*Proto
+	all     []Dissector
+	ports   [1 << 16]uint8 // bit i: all[i] is usually met there
+	streams []StreamDissector
+	tcp     [1 << 16]uint8 // likewise, of streams
 
 	neighbours []Neighbour
 }
@@ -19,56 +23,70 @@ type Registry struct {
 // maxProtos is the width of a port's bit set.
 const maxProtos = 8
 
+// Protocol is a Dissector, a StreamDissector, or both.
+type Protocol interface {
+	Proto() *Proto
+}
+
 // NewRegistry reports duplicate names of protocols, fields and findings.
-func NewRegistry(ds ...Dissector) (*Registry, error) {
-	if len(ds) > maxProtos {
-		return nil, fmt.Errorf("%d protocols, the limit is %d", len(ds), maxProtos)
-	}
-	r := &Registry{all: ds}
+func NewRegistry(ps ...Protocol) (*Registry, error) {
+	r := &Registry{}
 	seen := map[string]bool{}
-	claim := func(kind, name string) error {
-		if seen[kind+" "+name] {
-			return fmt.Errorf("%s %q is declared twice", kind, name)
-		}
-		seen[kind+" "+name] = true
-		return nil
-	}
 	for _, d := range Shared {
 		seen["field "+d.Name] = true
 	}
-	for i, dis := range ds {
-		p := dis.Proto()
-		if err := claim("protocol", p.Name); err != nil {
+	for _, p := range ps {
+		proto := p.Proto()
+		if err := claim(seen, proto); err != nil {
 			return nil, err
 		}
-		for _, d := range p.Defs {
-			if err := claim("field", d.Name); err != nil {
-				return nil, err
-			}
+		r.protos = append(r.protos, proto)
+		if d, ok := p.(Dissector); ok {
+			mark(&r.ports, len(r.all), proto)
+			r.all = append(r.all, d)
 		}
-		for _, c := range p.Codes {
-			if err := claim("finding", c.ID); err != nil {
-				return nil, err
-			}
+		if d, ok := p.(StreamDissector); ok {
+			mark(&r.tcp, len(r.streams), proto)
+			r.streams = append(r.streams, d)
 		}
-		for _, port := range p.Ports {
-			r.ports[port] |= 1 << i
-		}
-		if n, ok := dis.(Neighbour); ok {
+		if n, ok := p.(Neighbour); ok {
 			r.neighbours = append(r.neighbours, n)
 		}
+	}
+	if n := max(len(r.all), len(r.streams)); n > maxProtos {
+		return nil, fmt.Errorf("%d protocols, the limit is %d", n, maxProtos)
 	}
 	return r, nil
 }
 
-// Protos lists the protocols in order.
-func (r *Registry) Protos() []*Proto {
-	ps := make([]*Proto, len(r.all))
-	for i, d := range r.all {
-		ps[i] = d.Proto()
+// claim reports a name of p that was seen before.
+func claim(seen map[string]bool, p *Proto) error {
+	names := []string{"protocol " + p.Name}
+	for _, d := range p.Defs {
+		names = append(names, "field "+d.Name)
 	}
-	return ps
+	for _, c := range p.Codes {
+		names = append(names, "finding "+c.ID)
+	}
+	for _, name := range names {
+		if seen[name] {
+			kind, name, _ := strings.Cut(name, " ")
+			return fmt.Errorf("%s %q is declared twice", kind, name)
+		}
+		seen[name] = true
+	}
+	return nil
 }
+
+// mark sets bit i at the ports of p.
+func mark(ports *[1 << 16]uint8, i int, p *Proto) {
+	for _, port := range p.Ports {
+		ports[port] |= 1 << i
+	}
+}
+
+// Protos lists the protocols in order.
+func (r *Registry) Protos() []*Proto { return r.protos }
 
 // SplitProto returns the protocol that parts of split format e belong to while
 // nothing tells the message in them, or nil.

@@ -16,6 +16,16 @@ type Stream struct {
 	Session Session // nil while nothing is known of the connection
 	Frame   uint64  // the packet that completed the message
 	Nanos   int64   // its time
+	// Opened tells that the capture shows how the connection began: both ends'
+	// first packets. Without it nothing that is missing means anything.
+	Opened bool
+	// Gap tells that bytes in front of the message, of either direction, are not in
+	// the capture: the message is the first behind them. At Finish it tells that the
+	// end is missing.
+	Gap bool
+	// Last tells Frame that no byte will follow b. A message that still needs some is
+	// cut there.
+	Last bool
 	// Frames is filled by StreamDissector.Joined: the packets that completed the
 	// parts of a reply, in order.
 	Frames []uint64
@@ -27,21 +37,6 @@ type Session interface {
 	// Reset forgets everything, and gives back what was taken from the Budget.
 	Reset()
 }
-
-// Budget is memory that the sessions of one partition share.
-type Budget struct{ Limit, Used int }
-
-// Take asks for n bytes more and tells whether there are any left.
-func (b *Budget) Take(n int) bool {
-	if n > b.Limit-b.Used {
-		return false
-	}
-	b.Used += n
-	return true
-}
-
-// Give returns n bytes that were taken.
-func (b *Budget) Give(n int) { b.Used -= n }
 
 // Record is what a StreamDissector makes of the bytes at a place in a stream where
 // a message may begin.
@@ -55,6 +50,10 @@ type Record struct {
 	// Need is how many bytes from the place on are needed to say more: to know Len,
 	// or to have Len bytes. 0 where the message is whole.
 	Need int
+	// Bad tells that the bytes contradict the protocol that their connection speaks:
+	// b[:Len] is to be dissected, as a malformed message, and the next one looked
+	// for behind it with Resync.
+	Bad bool
 }
 
 // StreamDissector finds and reads the messages in the two byte streams of a TCP

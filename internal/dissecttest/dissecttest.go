@@ -3,6 +3,7 @@
 package dissecttest
 
 import (
+	"bytes"
 	"net/netip"
 	"strings"
 	"testing"
@@ -33,7 +34,8 @@ func Run(d dissect.Dissector, c *dissect.Context, b []byte) *dissect.Message {
 }
 
 // Invariants fails t where m is not what a message must be: every byte in exactly
-// one leaf, groups around their members, depths that step by one.
+// one leaf, groups around their members, depths that step by one. Fields flagged
+// Aux are outside the first rule; their extents and values must exist.
 func Invariants(t testing.TB, m *dissect.Message) {
 	t.Helper()
 	if len(m.Fields) > dissect.MaxFields {
@@ -52,9 +54,15 @@ func Invariants(t testing.TB, m *dissect.Message) {
 				t.Fatalf("field %d %s [%d,+%d) outside its group %s [%d,+%d)", i, f.Def.Name, f.Off, f.Len, g.Def.Name, g.Off, g.Len)
 			}
 		}
+		if uint64(f.Off)+uint64(f.Len) > uint64(len(m.Data)) {
+			t.Fatalf("field %d %s [%d,+%d) outside the %d bytes", i, f.Def.Name, f.Off, f.Len, len(m.Data))
+		}
 		if f.Def.Kind == dissect.Group || f.Def.Kind == dissect.List {
 			open = append(open, f)
 			continue
+		}
+		if f.Flags&dissect.Aux != 0 {
+			aux(t, m, f)
 		}
 		if f.Flags&(dissect.Aux|dissect.Generated) != 0 {
 			continue
@@ -78,6 +86,18 @@ func Invariants(t testing.TB, m *dissect.Message) {
 		if len(e.AppendText(nil)) == 0 {
 			t.Errorf("%s says nothing", e.Code.ID)
 		}
+	}
+}
+
+// aux fails t where the value of f, which stands beside the rule that every byte
+// has one field, is not in m.Aux.
+func aux(t testing.TB, m *dissect.Message, f *dissect.Field) {
+	t.Helper()
+	if f.Def.Kind != dissect.Text && f.Def.Kind != dissect.Bytes {
+		return
+	}
+	if off, n := f.Num>>32, f.Num&0xffff_ffff; off+n > uint64(len(m.Aux)) {
+		t.Fatalf("%s: value [%d,+%d) outside the %d bytes of Aux", f.Def.Name, off, n, len(m.Aux))
 	}
 }
 
@@ -134,6 +154,7 @@ func prefix(t *testing.T, whole, m *dissect.Message, free []*dissect.Def) {
 	if m.Type != whole.Type && len(m.Data) < tells {
 		return
 	}
+	whole, m = inOrder(whole), inOrder(m)
 	for i := range m.Fields {
 		f := m.Fields[i]
 		for _, d := range free {
@@ -162,6 +183,20 @@ func prefix(t *testing.T, whole, m *dissect.Message, free []*dissect.Def) {
 			t.Errorf("%d of %d bytes: %s\ngot  %d\nwant %d", len(m.Data), len(whole.Data), f.Def.Name, f.Num, w.Num)
 		}
 	}
+}
+
+// inOrder returns m with those fields only that stand in the order of the wire: what
+// is decoded from bytes of others comes behind all of them.
+func inOrder(m *dissect.Message) *dissect.Message {
+	ordered := *m
+	ordered.Fields = nil
+	for _, f := range m.Fields {
+		group := f.Def.Kind == dissect.Group || f.Def.Kind == dissect.List
+		if f.Flags&dissect.Aux == 0 || f.Len == 0 && !group {
+			ordered.Fields = append(ordered.Fields, f)
+		}
+	}
+	return &ordered
 }
 
 // hides fails t where a prefix shows what the whole message hides as a secret,
@@ -206,6 +241,9 @@ func Fuzz(t *testing.T, d dissect.Dissector, c *dissect.Context, b []byte) {
 	same := cmp.Comparer(func(a, b *dissect.Def) bool { return a == b })
 	if diff := cmp.Diff(m.Fields, again.Fields, same); diff != "" {
 		t.Errorf("second run differs:\n%s", diff)
+	}
+	if !bytes.Equal(m.Aux, again.Aux) {
+		t.Errorf("second run decodes\n%x\nthe first\n%x", again.Aux, m.Aux)
 	}
 	if m.Status == dissect.Truncated && c.Wire <= len(b) {
 		t.Error("truncated, but all was captured")

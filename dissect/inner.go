@@ -1,0 +1,259 @@
+package dissect
+
+// Escape is a code that keeps certain bytes out of a text: Lead and the byte
+// behind it stand for another one. A Lead in front of any other byte, or of
+// nothing, stands for itself.
+type Escape struct {
+	Lead  byte
+	Pairs []Pair
+}
+
+// Pair says what a Lead and the byte behind it stand for.
+type Pair struct{ Behind, Means byte }
+
+// Inner reads little-endian values, in order, from pieces of a message that are
+// one string of escaped bytes when joined. An escape may begin in one piece and
+// end in the next, and the pieces may stand in any order on the wire. Values are
+// decoded as they are read; texts are kept in Message.Aux.
+//
+// The first failure sticks, as a Cursor's does. It changes no status: the message
+// around the pieces is whole, and what this damage means the protocol says.
+type Inner struct {
+	Parts
+	pieces []Extent
+	code   *Escape
+	place
+	size    int // decoded bytes in all
+	left    int // of them, not read yet
+	stopped int // decoded bytes in front of the value that failed
+	failed  bool
+}
+
+// place is that of a wire byte among the pieces.
+type place struct {
+	piece int
+	off   uint32
+}
+
+// Inner returns a reader. pieces must stay as they are while it is in use.
+func (c *Cursor) Inner(pieces []Extent, code *Escape) Inner {
+	in := Inner{Parts: c.Parts(Extent{}), pieces: pieces, code: code}
+	for in.has() {
+		in.step()
+		in.size++
+	}
+	in.place, in.left = place{}, in.size
+	return in
+}
+
+// OK tells whether every read so far succeeded.
+func (in *Inner) OK() bool { return !in.failed && !in.ended }
+
+// Left is how many decoded bytes are not read yet.
+func (in *Inner) Left() int { return in.left }
+
+// Stopped returns where the value begins that was not all there, and how many
+// bytes there are, both counted in decoded bytes; ok is false if none failed.
+func (in *Inner) Stopped() (at, size int, ok bool) { return in.stopped, in.size, in.failed }
+
+// has steps over the ends of pieces and tells whether a wire byte follows.
+func (in *Inner) has() bool {
+	for in.piece < len(in.pieces) && in.off == in.pieces[in.piece].Len {
+		in.piece++
+		in.off = 0
+	}
+	return in.piece < len(in.pieces)
+}
+
+// wire takes one wire byte, which is there.
+func (in *Inner) wire() (b byte, at uint32) {
+	at = in.pieces[in.piece].Off + in.off
+	in.off++
+	return in.m.Data[at], at
+}
+
+// step decodes the next byte, which is there. It is made of the wire bytes first
+// and last.
+func (in *Inner) step() (b byte, first, last uint32) {
+	b, first = in.wire()
+	if in.code == nil || b != in.code.Lead {
+		return b, first, first
+	}
+	here := in.place
+	if in.has() {
+		behind, at := in.wire()
+		for _, p := range in.code.Pairs {
+			if p.Behind == behind {
+				return p.Means, first, at
+			}
+		}
+	}
+	in.place = here
+	return b, first, first
+}
+
+// Peek returns the next decoded byte without reading it; 0 if there is none.
+func (in *Inner) Peek() byte {
+	if !in.has() {
+		return 0
+	}
+	here := in.place
+	b, _, _ := in.step()
+	in.place = here
+	return b
+}
+
+// here is the wire offset of the next byte, or where the last piece ends.
+func (in *Inner) here() uint32 {
+	if in.has() {
+		return in.pieces[in.piece].Off + in.off
+	}
+	if n := len(in.pieces); n > 0 {
+		return in.pieces[n-1].Off + in.pieces[n-1].Len
+	}
+	return 0
+}
+
+const elsewhere = "goes on in a page further up"
+
+// decode appends the next n bytes, which are there, to Aux. Their extent reaches
+// from the first to the last, or to the end of the piece if the next one stands
+// in front of it on the wire; then back is true.
+func (in *Inner) decode(n int) (at Extent, back bool) {
+	at.Off = in.here()
+	end := at.Off
+	for range n {
+		in.has()
+		b, first, last := in.step()
+		in.m.Aux = append(in.m.Aux, b)
+		switch {
+		case back:
+		case first < end:
+			back = true
+		case last < first:
+			end, back = first+1, true
+		default:
+			end = last + 1
+		}
+	}
+	in.left -= n
+	at.Len = end - at.Off
+	return at, back
+}
+
+// value reads n bytes as a field of d and leaves them at the end of Aux, from
+// start on; nil if they are not there. What is left then becomes d's cut value.
+func (in *Inner) value(d *Def, n int) (f *Field, start int) {
+	start = len(in.m.Aux)
+	if !in.OK() {
+		return nil, start
+	}
+	left, have := in.left, min(n, in.left)
+	if start+have > maxAux {
+		in.stop(left)
+		return nil, start
+	}
+	if n > left {
+		in.failed, in.stopped = true, in.size-left
+		if left == 0 {
+			return nil, start
+		}
+	}
+	at, back := in.decode(have)
+	if f = in.add(d, at, 0, left); f == nil {
+		in.m.Aux = in.m.Aux[:start]
+		return nil, start
+	}
+	if back {
+		f.Note = elsewhere
+	}
+	if in.failed {
+		f.Flags |= Cut
+	}
+	return f, start
+}
+
+// Uint reads a number of n bytes, at most 8.
+func (in *Inner) Uint(d *Def, n int) (v uint64) {
+	f, start := in.value(d, n)
+	b := in.m.Aux[start:]
+	in.m.Aux = in.m.Aux[:start]
+	if f == nil || in.failed {
+		return 0
+	}
+	for i := len(b) - 1; i >= 0; i-- {
+		v = v<<8 | uint64(b[i])
+	}
+	f.Num = v
+	return v
+}
+
+// U8 reads one byte.
+func (in *Inner) U8(d *Def) uint8 { return uint8(in.Uint(d, 1)) }
+
+// U16 reads a 16-bit number.
+func (in *Inner) U16(d *Def) uint16 { return uint16(in.Uint(d, 2)) }
+
+// U32 reads a 32-bit number.
+func (in *Inner) U32(d *Def) uint32 { return uint32(in.Uint(d, 4)) }
+
+// Counted reads a text behind a byte that holds its length.
+func (in *Inner) Counted(d *Def) { in.text(d, 1, 1+int(in.Peek())) }
+
+// Rest makes what is left a field of d; nothing left makes none.
+func (in *Inner) Rest(d *Def) {
+	if in.OK() && in.left > 0 {
+		in.text(d, 0, in.left)
+	}
+}
+
+// text reads n bytes of which the first skip are not the value.
+func (in *Inner) text(d *Def, skip, n int) {
+	if f, start := in.value(d, n); f != nil {
+		f.Num = uint64(start+skip)<<32 | uint64(len(in.m.Aux)-start-skip)
+	}
+}
+
+// Skip steps over n bytes and makes no field of them: for a copy of the reader that
+// looks ahead.
+func (in *Inner) Skip(n int) {
+	if n > in.left {
+		in.Fail()
+	}
+	for ; n > 0 && in.OK() && in.has(); n-- {
+		in.step()
+		in.left--
+	}
+}
+
+// Open is Push for a group whose first member comes next.
+func (in *Inner) Open(d *Def, num int) {
+	if !in.OK() {
+		in.lost++
+		return
+	}
+	in.Push(d, num, Extent{Off: in.here()})
+}
+
+// List opens a List behind a byte that holds its count, and returns that.
+func (in *Inner) List(d *Def) int {
+	if in.left == 0 {
+		in.Fail()
+	}
+	if !in.OK() {
+		in.lost++
+		return 0
+	}
+	n := in.Peek()
+	at, _ := in.decode(1)
+	in.m.Aux = in.m.Aux[:len(in.m.Aux)-1]
+	in.Push(d, int(n), at)
+	return int(n)
+}
+
+// Fail ends reading at a value that cannot be what it says.
+func (in *Inner) Fail() {
+	if in.OK() {
+		in.failed, in.stopped = true, in.size-in.left
+	}
+}

@@ -1,0 +1,203 @@
+package dissect
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"testing"
+
+	"qsniff/internal/hextest"
+)
+
+var (
+	innerNum  = Def{Name: "t.num", Kind: Uint}
+	innerText = Def{Name: "t.text", Kind: Text}
+	innerRaw  = Def{Name: "t.raw", Kind: Bytes}
+	innerList = Def{Name: "t.list", Kind: List}
+	innerItem = Def{Name: "t.list.item", Kind: Group}
+
+	testEscape = Escape{Lead: '\\', Pairs: []Pair{{'n', '\n'}, {'\\', '\\'}}}
+)
+
+func innerOf(data []byte, pieces []Extent, code *Escape) (*Message, Inner) {
+	m := new(Message)
+	m.Reset(&Proto{}, data)
+	return m, m.Cursor(&Context{}).Inner(pieces, code)
+}
+
+// A string that was escaped and cut anywhere, with its pieces in any order, is read
+// back as it was, and every byte is found where it stands.
+func TestInnerModel(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		plain := make([]byte, rnd.IntN(40))
+		for i := range plain {
+			plain[i] = `\na`[rnd.IntN(3)]
+			if rnd.IntN(4) == 0 {
+				plain[i] = '\n'
+			}
+		}
+		coded := bytes.ReplaceAll(plain, []byte(`\`), []byte(`\\`))
+		coded = bytes.ReplaceAll(coded, []byte("\n"), []byte(`\n`))
+		var parts [][]byte
+		for len(coded) > 0 {
+			n := rnd.IntN(min(len(coded), 5) + 1) // pieces may be empty
+			parts, coded = append(parts, coded[:n]), coded[n:]
+		}
+		pieces, data := make([]Extent, len(parts)), []byte(nil)
+		for _, i := range rnd.Perm(len(parts)) {
+			data = append(data, "--"...)
+			pieces[i] = Extent{uint32(len(data)), uint32(len(parts[i]))}
+			data = append(data, parts[i]...)
+		}
+		m, in := innerOf(data, pieces, &testEscape)
+		if in.Left() != len(plain) {
+			t.Fatalf("%q in %q: %d bytes\nwant %d", plain, data, in.Left(), len(plain))
+		}
+		for i, want := range plain {
+			if got := in.Peek(); got != want {
+				t.Fatalf("peek %d of %q: got %q, want %q", i, plain, got, want)
+			}
+			if got := in.U8(&innerNum); got != want {
+				t.Fatalf("byte %d of %q in %q: got %q, want %q", i, plain, data, got, want)
+			}
+			f := &m.Fields[i]
+			raw := m.Raw(f)
+			whole := raw[0] == want && len(raw) == 1 || raw[0] == '\\' && f.Note != "" || raw[0] == '\\' && len(raw) >= 2
+			if !whole {
+				t.Fatalf("byte %d of %q in %q: extent %q", i, plain, data, raw)
+			}
+		}
+		if in.U8(&innerNum); in.OK() || in.Left() != 0 {
+			t.Fatalf("%q: reads on behind the end", plain)
+		}
+	}
+}
+
+func TestInnerValues(t *testing.T) {
+	data := hextest.Bytes(t, `01 0302 07060504 0100000000000080 02 "hi" 02 aa bb ff`)
+	m, in := innerOf(data, []Extent{{0, uint32(len(data))}}, nil)
+	if got := in.U8(&innerNum); got != 1 {
+		t.Errorf("U8: got %#x", got)
+	}
+	if got := in.U16(&innerNum); got != 0x0203 {
+		t.Errorf("U16: got %#x", got)
+	}
+	if got := in.U32(&innerNum); got != 0x04050607 {
+		t.Errorf("U32: got %#x", got)
+	}
+	if got := in.Uint(&innerNum, 8); got != 1<<63+1 {
+		t.Errorf("Uint: got %#x", got)
+	}
+	in.Counted(&innerText)
+	if f := &m.Fields[len(m.Fields)-1]; string(m.Bytes(f)) != "hi" || string(m.Raw(f)) != "\x02hi" {
+		t.Errorf("Counted: got %q of %q", m.Bytes(f), m.Raw(f))
+	}
+	if n := in.List(&innerList); n != 2 {
+		t.Errorf("List: got %d", n)
+	}
+	list := len(m.Fields) - 1
+	for i := range 2 {
+		in.Open(&innerItem, i)
+		in.U8(&innerNum)
+		in.Pop()
+	}
+	in.Pop()
+	if got := m.Raw(&m.Fields[list]); !bytes.Equal(got, []byte{2, 0xaa, 0xbb}) {
+		t.Errorf("List: extent %x", got)
+	}
+	in.Rest(&innerRaw)
+	if f := &m.Fields[len(m.Fields)-1]; !bytes.Equal(m.Bytes(f), []byte{0xff}) {
+		t.Errorf("Rest: got %x", m.Bytes(f))
+	}
+	if _, _, failed := in.Stopped(); failed || !in.OK() || in.Left() != 0 {
+		t.Error("not all was read, or reading failed")
+	}
+}
+
+// A failure sticks, keeps what is left as the cut value, says where it began, and
+// leaves no group open.
+func TestInnerFails(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		data   string
+		read   func(*Inner)
+		at     int
+		fields int
+		cut    string
+	}{
+		{"number", "abc", func(in *Inner) { in.U8(&innerNum); in.U32(&innerNum) }, 1, 2, "bc"},
+		{"text", "\x05ab", func(in *Inner) { in.Counted(&innerText) }, 0, 1, "\x05ab"},
+		{"nothing left", "", func(in *Inner) { in.U8(&innerNum) }, 0, 0, ""},
+		{"no count", "", func(in *Inner) { in.List(&innerList); in.Open(&innerItem, 0); in.Pop(); in.Pop() }, 0, 0, ""},
+		{"in a group", "\x02a", func(in *Inner) {
+			in.List(&innerList)
+			in.Open(&innerItem, 0)
+			in.U16(&innerNum)
+			in.Open(&innerItem, 1)
+			in.U8(&innerNum)
+			in.Pop()
+			in.Pop()
+			in.Pop()
+		}, 1, 3, "a"},
+		{"told to", "ab", func(in *Inner) { in.U8(&innerNum); in.Fail(); in.U8(&innerNum); in.Rest(&innerRaw) }, 1, 1, ""},
+		{"looking ahead", "ab", func(in *Inner) { in.Skip(1); in.Skip(2) }, 1, 0, ""},
+	} {
+		m, in := innerOf([]byte(tc.data), []Extent{{0, uint32(len(tc.data))}}, nil)
+		tc.read(&in)
+		at, size, failed := in.Stopped()
+		if !failed || in.OK() || at != tc.at || size != len(tc.data) {
+			t.Errorf("%s: stopped at %d of %d, %v\nwant %d of %d", tc.name, at, size, failed, tc.at, len(tc.data))
+		}
+		if in.depth != 0 || in.lost != 0 {
+			t.Errorf("%s: groups are open", tc.name)
+		}
+		if len(m.Fields) != tc.fields {
+			t.Errorf("%s: %d fields, want %d", tc.name, len(m.Fields), tc.fields)
+			continue
+		}
+		var cut string
+		if n := len(m.Fields); n > 0 && m.Fields[n-1].Flags&Cut != 0 {
+			cut = string(m.Raw(&m.Fields[n-1]))
+		}
+		if cut != tc.cut {
+			t.Errorf("%s\ngot  %q\nwant %q", tc.name, cut, tc.cut)
+		}
+	}
+}
+
+// Both limits end it once, with a finding, and with room for what the cursor has
+// to add.
+func TestPartsLimits(t *testing.T) {
+	data := bytes.Repeat([]byte("x"), 100)
+	at := Extent{10, 1}
+	for _, tc := range []struct {
+		name string
+		add  func(*Parts)
+	}{
+		{"fields", func(p *Parts) { p.Num(&innerNum, at, 1) }},
+		{"bytes", func(p *Parts) { p.Text(&innerText, at, data) }},
+	} {
+		m := new(Message)
+		m.Reset(&Proto{}, data)
+		c := m.Cursor(&Context{})
+		c.Take(&innerRaw, 50)
+		p := c.Parts(Extent{0, 50})
+		p.Push(&innerItem, 0, Extent{})
+		for range 2 * MaxFields {
+			tc.add(&p)
+		}
+		p.Push(&innerItem, 1, Extent{})
+		p.Pop()
+		p.Pop()
+		c.Done()
+		if len(m.Fields) > MaxFields || len(m.Aux) > maxAux {
+			t.Errorf("%s: %d fields, %d bytes", tc.name, len(m.Fields), len(m.Aux))
+		}
+		if last := &m.Fields[len(m.Fields)-1]; last.Off+last.Len != 100 {
+			t.Errorf("%s: the cursor's rest is missing", tc.name)
+		}
+		if len(m.Expert) == 0 || m.Expert[0].Code != &TooManyFields || m.Expert[0].B != 40 {
+			t.Errorf("%s: findings %+v", tc.name, m.Expert)
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package dissect
+
+import "qsniff/finding"
+
+// Extent is a stretch of a message's data.
+type Extent struct{ Off, Len uint32 }
+
+// Parts adds fields that are decoded from bytes which other fields cover: words of
+// a text, data that was escaped or cut into pages. Every field says where on the
+// wire its bytes are, and is flagged Aux: it stands outside the rule that every
+// byte has one field. Parts may be used where the cursor failed: it reads
+// nothing itself.
+type Parts struct {
+	m     *Message
+	stack [maxDepth]int32 // indices of the open groups
+	depth uint8
+	base  uint8 // depth of the cursor
+	end   uint32
+	ended bool // a limit was reached
+	lost  int  // groups that were opened behind it
+}
+
+// Parts returns an adder for values in the bytes within, which were read before.
+func (c *Cursor) Parts(within Extent) Parts {
+	return Parts{m: c.m, base: c.depth, end: within.Off + within.Len, ended: c.limited}
+}
+
+// add appends a field, unless the message is full; left is how many bytes then
+// stay undecoded.
+func (p *Parts) add(d *Def, at Extent, num uint64, left int) *Field {
+	if p.ended {
+		return nil
+	}
+	if len(p.m.Fields) >= MaxFields-1 {
+		p.stop(left)
+		return nil
+	}
+	p.m.Fields = append(p.m.Fields, Field{Def: d, Num: num, Off: at.Off, Len: at.Len, Depth: p.base + p.depth, Flags: Aux})
+	return &p.m.Fields[len(p.m.Fields)-1]
+}
+
+func (p *Parts) stop(left int) {
+	m := p.m
+	p.ended = true
+	last := len(m.Fields) - 1
+	m.Fields[last].Flags |= HasExpert
+	m.Expert = append(m.Expert, finding.Expert{Code: &TooManyFields, Severity: TooManyFields.Severity,
+		Field: int32(last), A: uint64(len(m.Fields)), B: uint64(max(left, 0))})
+}
+
+// behind is how many of the bytes are not in front of at.
+func (p *Parts) behind(at Extent) int { return int(p.end) - int(at.Off) }
+
+// Num adds a number, of which num is the value.
+func (p *Parts) Num(d *Def, at Extent, num uint64) { p.add(d, at, num, p.behind(at)) }
+
+// Text adds a text. value is copied.
+func (p *Parts) Text(d *Def, at Extent, value []byte) {
+	m := p.m
+	if !p.ended && len(m.Aux)+len(value) > maxAux {
+		p.stop(p.behind(at))
+	}
+	if p.add(d, at, uint64(len(m.Aux))<<32|uint64(len(value)), p.behind(at)) != nil {
+		m.Aux = append(m.Aux, value...)
+	}
+}
+
+// Bits adds a number that was computed from the field just added.
+func (p *Parts) Bits(d *Def, num uint64) {
+	last := &p.m.Fields[len(p.m.Fields)-1]
+	if f := p.add(d, Extent{last.Off, last.Len}, num, 0); f != nil {
+		f.Flags |= Generated
+	}
+}
+
+// Push opens a Group or a List as Cursor.Push does. at is what it has on the wire
+// besides its members: a count, or nothing at the place where they begin.
+func (p *Parts) Push(d *Def, num int, at Extent) {
+	if p.add(d, at, uint64(num), p.behind(at)) == nil {
+		p.lost++
+		return
+	}
+	p.stack[p.depth] = int32(len(p.m.Fields) - 1)
+	p.depth++
+}
+
+// Pop closes what the last Push opened, around all its members.
+func (p *Parts) Pop() {
+	if p.lost > 0 {
+		p.lost--
+		return
+	}
+	p.depth--
+	i := p.stack[p.depth]
+	f := &p.m.Fields[i]
+	end := f.Off + f.Len
+	for j := range p.m.Fields[i+1:] {
+		x := &p.m.Fields[int(i)+1+j]
+		f.Off, end = min(f.Off, x.Off), max(end, x.Off+x.Len)
+	}
+	f.Len = end - f.Off
+}
+
+// Note sets the note of the field just added. s is a constant.
+func (p *Parts) Note(s string) {
+	if !p.ended {
+		p.m.Fields[len(p.m.Fields)-1].Note = s
+	}
+}

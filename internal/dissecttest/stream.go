@@ -1,0 +1,193 @@
+package dissecttest
+
+import (
+	"testing"
+
+	"qsniff/dissect"
+)
+
+// Conversation gives a StreamDissector the bytes of a known connection as they
+// come, and keeps what it makes of them.
+type Conversation struct {
+	Budget   dissect.Budget
+	Stream   dissect.Stream
+	Messages []*dissect.Message // with the joined replies, in order
+	Skipped  int                // bytes that belong to no message
+
+	t       testing.TB
+	d       dissect.StreamDissector
+	session dissect.Session
+	halves  [2]half
+	scratch dissect.Message
+}
+
+// half is one direction.
+type half struct {
+	buf  []byte
+	lost bool // buf starts somewhere within a message
+	gap  bool // bytes in front of buf are missing
+}
+
+// Talk begins a conversation whose begin was captured. Every message of it is
+// checked for Invariants.
+func Talk(t testing.TB, d dissect.StreamDissector, budget int) *Conversation {
+	v := &Conversation{t: t, d: d, Budget: dissect.Budget{Limit: budget}}
+	v.session = d.NewSession(&v.Budget)
+	v.Stream = dissect.Stream{Session: v.session, Opened: true}
+	return v
+}
+
+func (v *Conversation) half(dir dissect.Direction) *half {
+	if dir == dissect.ToServer {
+		return &v.halves[0]
+	}
+	return &v.halves[1]
+}
+
+// Send adds one segment.
+func (v *Conversation) Send(dir dissect.Direction, b []byte) {
+	h := v.half(dir)
+	h.buf = append(h.buf, b...)
+	v.Stream.Frame++
+	v.run(dir, h, false)
+}
+
+// Lose says that bytes of a direction are missing here. What is there of a message
+// is dissected as cut.
+func (v *Conversation) Lose(dir dissect.Direction) {
+	h := v.half(dir)
+	if len(h.buf) > 0 {
+		v.emit(dir, h, len(h.buf), v.d.Frame(v.context(dir, h), h.buf).Len)
+	}
+	h.lost, h.gap = true, true
+}
+
+// End closes the connection.
+func (v *Conversation) End() {
+	v.Stream.Last = true
+	for _, dir := range []dissect.Direction{dissect.ToServer, dissect.ToClient} {
+		v.run(dir, v.half(dir), true)
+	}
+	c := v.context(dissect.ToClient, v.half(dissect.ToClient))
+	v.d.Finish(c)
+	v.joined(c)
+	v.Stream.Last = false
+}
+
+// Reset forgets the connection; the budget is whole again.
+func (v *Conversation) Reset() {
+	v.session.Reset()
+	if v.Budget.Used != 0 {
+		v.t.Errorf("%d bytes of the budget were not given back", v.Budget.Used)
+	}
+}
+
+func (v *Conversation) context(dir dissect.Direction, h *half) *dissect.Context {
+	v.Stream.Dir, v.Stream.Gap = dir, h.gap
+	c := &dissect.Context{Src: Client, Dst: Server, Stream: &v.Stream}
+	if dir == dissect.ToClient {
+		c.Src, c.Dst = Server, Client
+	}
+	return c
+}
+
+func (v *Conversation) run(dir dissect.Direction, h *half, last bool) {
+	for {
+		c := v.context(dir, h)
+		if h.lost {
+			skip, need := v.d.Resync(c, h.buf, last)
+			v.skip(h, skip)
+			if need > 0 || len(h.buf) == 0 {
+				return
+			}
+			h.lost = false
+		}
+		if len(h.buf) == 0 {
+			return
+		}
+		r := v.d.Frame(c, h.buf)
+		switch {
+		case r.Conf == dissect.No:
+			v.t.Errorf("not its own: %x", h.buf)
+			return
+		case r.Need > 0 && r.Need <= len(h.buf), r.Need == 0 && (r.Len == 0 || r.Len > len(h.buf)):
+			v.t.Fatalf("%+v of %d bytes", r, len(h.buf))
+		case r.Need > 0 && !last:
+			return
+		case r.Need > 0:
+			v.emit(dir, h, len(h.buf), len(h.buf))
+			return
+		}
+		v.emit(dir, h, r.Len, r.Len)
+		h.lost, h.gap = r.Bad, r.Bad
+	}
+}
+
+func (v *Conversation) skip(h *half, n int) {
+	if n > len(h.buf) {
+		v.t.Fatalf("skips %d of %d bytes", n, len(h.buf))
+	}
+	v.Skipped += n
+	h.buf = h.buf[n:]
+}
+
+// emit dissects the first n bytes, a message of wire bytes.
+func (v *Conversation) emit(dir dissect.Direction, h *half, n, wire int) {
+	v.t.Helper()
+	c := v.context(dir, h)
+	c.Wire = wire
+	m := &v.scratch
+	m.Reset(v.d.Proto(), h.buf[:n])
+	v.d.Dissect(c, h.buf[:n], m)
+	Invariants(v.t, m)
+	v.keep(m)
+	v.d.Learn(c, m)
+	v.joined(c)
+	h.buf = h.buf[n:]
+}
+
+func (v *Conversation) joined(c *dissect.Context) {
+	m := &v.scratch
+	if v.d.Joined(c, m) {
+		Invariants(v.t, m)
+		v.keep(m)
+	}
+}
+
+func (v *Conversation) keep(m *dissect.Message) {
+	kept := new(dissect.Message)
+	m.Clone(kept)
+	v.Messages = append(v.Messages, kept)
+}
+
+// RunStream dissects b, a message of wire bytes, in context c.
+func RunStream(d dissect.StreamDissector, c *dissect.Context, b []byte, wire int) *dissect.Message {
+	at := *c
+	at.Wire = wire
+	m := new(dissect.Message)
+	m.Reset(d.Proto(), b)
+	d.Dissect(&at, b, m)
+	return m
+}
+
+// StreamTruncations is Truncations for a message of a stream.
+func StreamTruncations(t *testing.T, d dissect.StreamDissector, c *dissect.Context, b []byte) {
+	t.Helper()
+	whole := RunStream(d, c, b, len(b))
+	for n := range len(b) {
+		m := RunStream(d, c, b[:n], len(b))
+		Invariants(t, m)
+		if m.Status != dissect.Truncated {
+			t.Errorf("captured %d of %d bytes: status %v", n, len(b), m.Status)
+		}
+		prefix(t, whole, m, nil)
+		hides(t, whole, m)
+
+		m = RunStream(d, c, b[:n], n)
+		Invariants(t, m)
+		hides(t, whole, m)
+		if m.Status == dissect.Truncated {
+			t.Errorf("sent %d bytes: status %v", n, m.Status)
+		}
+	}
+}
