@@ -8,17 +8,19 @@ import (
 	"qsniff/dissect/ase"
 	"qsniff/dissect/goldsrc"
 	"qsniff/dissect/master"
+	"qsniff/dissect/rcon"
 )
 
-// All returns every dissector. Of two that are equally sure the first is taken:
+// All returns every protocol. Of two that are equally sure the first is taken:
 // GoldSource stands before Source, because it claims what came in its own split
 // format with Source's word for it.
-func All() []dissect.Dissector {
+func All() []dissect.Protocol {
 	source := a2s.New()
-	return []dissect.Dissector{
+	return []dissect.Protocol{
 		goldsrc.New(source),
 		source,
 		master.New(),
 		ase.New(),
+		rcon.New(),
 	}
 }

@@ -1,0 +1,126 @@
+package rcon
+
+import (
+	"strconv"
+
+	"qsniff/finding"
+)
+
+var (
+	codeAuthFailed = finding.Code{ID: "RCN-01", Severity: finding.Warn, Fault: finding.Client,
+		Seen:  "an answer to a login with id -1",
+		Means: "the password was wrong, or a command came before a login: id -1 is the only sign, the type is the same as that of a success",
+		Do:    "check the password; after a few failures servers ban the address and close connections without a word",
+		Text: func(dst []byte, e *finding.Expert) []byte {
+			if e.A == 0 {
+				return append(dst, "refused, though no login waits for an answer"...)
+			}
+			return append(dst, "login refused: wrong password"...)
+		}}
+	codeAuthOrder = finding.Code{ID: "RCN-02", Severity: finding.Note, Fault: finding.Server,
+		Seen:  "which packets answer a login",
+		Means: "the Source engine sends an empty RESPONSE_VALUE in front of AUTH_RESPONSE, most others do not",
+		Do:    "clients must accept both: skip packets of type 0 until one of type 2 comes",
+		Text: func(dst []byte, e *finding.Expert) []byte {
+			if e.A == 1 {
+				return append(dst, "an empty RESPONSE_VALUE came before this answer to the login"...)
+			}
+			return append(dst, "no empty RESPONSE_VALUE came before this answer to the login"...)
+		}}
+	codeContinues = finding.Code{ID: "RCN-03", Severity: finding.Warn, Fault: finding.Client,
+		Seen:  "the next command, while the reply to the last one was not over",
+		Means: "the end of a reply is not marked: the client took its first packets for all of it, and what follows is lost or taken for the next reply",
+		Do:    "send an empty packet of type 0, or a second command, behind each command and read up to its answer",
+		Text: func(dst []byte, e *finding.Expert) []byte {
+			if e.B > 0 {
+				dst = append(dst, "the reply continues with part "...)
+				dst = strconv.AppendUint(dst, e.A, 10)
+				return append(dst, " behind the client's next command"...)
+			}
+			dst = append(dst, "next command, but the last packet of the open reply was full: "...)
+			return append(strconv.AppendUint(dst, e.A, 10), " bytes"...)
+		}}
+	codeNoAuth = finding.Code{ID: "RCN-04", Severity: finding.Error, Fault: finding.Client,
+		Seen:  "a command before a login succeeded",
+		Means: "servers drop it, answer with id -1 or with nothing in it",
+		Do:    "wait for AUTH_RESPONSE with the id of the login before the first command",
+		Text: func(dst []byte, e *finding.Expert) []byte {
+			switch authState(e.A) {
+			case authNone:
+				return append(dst, "command without a login"...)
+			case authFailed:
+				return append(dst, "command after a refused login"...)
+			}
+			return append(dst, "command before the login was answered"...)
+		}}
+	codeNoMirror = finding.Code{ID: "RCN-05", Severity: finding.Note, Fault: finding.Server,
+		Seen:  "a reply to a later request, while an end probe has no answer",
+		Means: "only servers of the Source engine and some that copy it send an empty packet of type 0 back",
+		Do:    "find the end of replies in another way: a second command, a full packet followed by a shorter one, time",
+		Text: func(dst []byte, e *finding.Expert) []byte {
+			dst = append(dst, "end probe with id "...)
+			dst = strconv.AppendInt(dst, int64(int32(e.A)), 10)
+			return append(dst, " was not mirrored"...)
+		}}
+	codeClearText = finding.Code{ID: "RCN-08", Severity: finding.Warn, Fault: finding.Path,
+		Seen:  "a login between public addresses",
+		Means: "everybody on the way can read the password: RCON has no encryption",
+		Do:    "use a tunnel, or allow RCON from the server's own network only; change the password",
+		Text: func(dst []byte, _ *finding.Expert) []byte {
+			return append(dst, "password in clear text over a public path"...)
+		}}
+	codeSize = finding.Code{ID: "RCN-09", Severity: finding.Error, Fault: finding.Server,
+		Seen:  "a size that cannot be, or a packet larger than the engine sends",
+		Means: "below 10 or above 65,536 the sender lost its place in the stream or speaks another protocol; from 4,107 on many clients give up",
+		Do:    "look at the packet in front: its size may be wrong; clients should take sizes of up to 64 KiB",
+		Text: func(dst []byte, e *finding.Expert) []byte {
+			if e.B == sizeHidden {
+				return append(dst, "impossible size: 10 to 65,536 are allowed"...)
+			}
+			dst = append(dst, "size "...)
+			dst = strconv.AppendInt(dst, int64(int32(e.A)), 10)
+			if e.B == sizeLarge {
+				return append(dst, " is more than the usual 4,106"...)
+			}
+			return append(dst, " is impossible: 10 to 65,536 are allowed"...)
+		}}
+	codeCharacters = finding.Code{ID: "RCN-11", Severity: finding.Note, Fault: finding.Server,
+		Seen:  "a size that counts characters instead of bytes",
+		Means: "the server measures its text before encoding it, as Palworld does: clients that read as many bytes lose the end of the packet and their place in the stream",
+		Do:    "measure the encoded text; clients: read on to the two NULs",
+		Text: func(dst []byte, e *finding.Expert) []byte {
+			dst = append(dst, "size counts characters: "...)
+			dst = strconv.AppendUint(dst, e.A, 10)
+			dst = append(dst, ", the bytes are "...)
+			return strconv.AppendUint(dst, e.B, 10)
+		}}
+	codeStray = finding.Code{ID: "RCN-12", Severity: finding.Note, Fault: finding.Server,
+		Seen:  "seven bytes without a header behind the answer to an end probe",
+		Means: "Squad's server ends the answer so: clients that read them as a size of 256 wait for ever",
+		Do:    "skip bytes 00 01 00 00 00 and the two behind them after an empty packet of type 0",
+		Text: func(dst []byte, _ *finding.Expert) []byte {
+			return append(dst, "seven bytes without a header behind an empty packet"...)
+		}}
+	codeTerminators = finding.Code{ID: "RCN-13", Severity: finding.Note, Fault: finding.Server,
+		Seen:  "a packet that does not end with exactly two NULs",
+		Means: "its size is wrong by a byte or two, or the sender forgets a NUL or writes one too many",
+		Do:    "end the body with a NUL, then one for the empty second text, and count both in the size",
+		Text: func(dst []byte, e *finding.Expert) []byte {
+			dst = append(dst, "ends with "...)
+			dst = strconv.AppendUint(dst, e.A, 10)
+			if e.A == 1 {
+				return append(dst, " NUL, not 2"...)
+			}
+			return append(dst, " NULs, not 2"...)
+		}}
+)
+
+// What RCN-09 says of a size.
+const (
+	sizeImpossible = iota
+	sizeLarge
+	sizeHidden // it may be letters of a password
+)
+
+var codes = []*finding.Code{&codeAuthFailed, &codeAuthOrder, &codeContinues, &codeNoAuth, &codeNoMirror, &codeClearText,
+	&codeSize, &codeCharacters, &codeStray, &codeTerminators}

@@ -1,0 +1,176 @@
+package rcon
+
+import (
+	"bytes"
+
+	"qsniff/dissect"
+)
+
+// packet is what a message says. n is the length of its body on the wire, more than
+// len(body) where the capture cut it.
+type packet struct {
+	id, num int32
+	body    []byte
+	n       int
+}
+
+// role is what a packet is for that is neither a question nor an answer.
+type role uint8
+
+const (
+	noRole role = iota
+	probe
+	mirror
+	trailer
+	keepalive
+	push
+)
+
+var roleNames = [...][]byte{probe: []byte("probe"), mirror: []byte("mirror"), trailer: []byte("trailer"),
+	keepalive: []byte("keepalive"), push: []byte("push")}
+
+// place is where a packet stands in the conversation.
+type place struct {
+	role role
+	// asked is the index of the request it is the first answer to, -1 if none.
+	asked int
+	// part is which packet of its reply it is, from 1; 0 if it is of none.
+	part int
+	// fixed tells that the request was not found by its id: Palworld's and Conan
+	// Exiles' servers put the same one into all replies.
+	fixed bool
+	// preamble marks the empty packet in front of the answer to a login.
+	preamble bool
+}
+
+// Bodies with a meaning.
+var (
+	// trailerBody follows the mirror of an end probe from servers of the Source
+	// engine.
+	trailerBody   = []byte{0x00, 0x01, 0x00, 0x00}
+	keepAliveBody = []byte("Keep Alive")      // ARK, every few seconds
+	unknownBody   = []byte("Unknown request") // Minecraft, for types other than 2 and 3
+)
+
+const trailerSize = minSize + 4
+
+// fromClient places a client's packet. An empty one can only be an end probe. One
+// with a few letters is, once the client has logged in; before that it may be
+// anything.
+func (s *session) fromClient(p *packet) place {
+	pl := place{asked: -1}
+	empty := p.n == 0 && p.num != numAuth
+	if empty || p.num != numAuth && p.num != numExec && s.auth == authDone {
+		pl.role = probe
+	}
+	return pl
+}
+
+// fromServer places a server's packet; sure tells that no request is unseen.
+func (s *session) fromServer(p *packet, sure bool) place {
+	pl := place{asked: -1}
+	switch {
+	case p.num == numAuthResponse:
+	case p.num != numValue:
+		if s.find(p.id) < 0 && !(s.cur.open && s.cur.id == p.id) {
+			pl.role = push
+		}
+	case bytes.Equal(p.body, trailerBody):
+		pl.role = trailer
+	case s.auth == authAsked && p.id == s.authID && p.n == 0 && !s.preamble:
+		pl.preamble = true
+	case p.id == 0 && bytes.HasPrefix(p.body, keepAliveBody):
+		pl.role = keepalive
+	default:
+		s.answer(&pl, p, sure)
+	}
+	return pl
+}
+
+// answer places output. Ids say what it belongs to, if the client gives each
+// request its own and the server repeats them; else the order does.
+func (s *session) answer(pl *place, p *packet, sure bool) {
+	k := s.find(p.id)
+	switch {
+	case s.cur.open && p.id == s.cur.id:
+		if k < 0 && s.fixed {
+			k = s.next(p)
+		}
+		isNext := k >= 0 && (s.asked[k].probe && isMirror(p) || !s.asked[k].probe && !s.cur.full())
+		if !isNext {
+			pl.part = s.cur.parts + 1
+			return
+		}
+	case k >= 0:
+	case p.id == failedID, p.id == 0 && (s.echoes || sure && s.n == 0):
+		pl.role = push
+		return
+	case !s.echoes && s.n > 0:
+		k, pl.fixed = s.next(p), true
+	}
+	pl.asked, pl.part = k, 1
+	if k >= 0 && s.asked[k].probe && isMirror(p) {
+		pl.role, pl.part = mirror, 0
+	}
+}
+
+// isMirror tells whether p can be the answer to an end probe.
+func isMirror(p *packet) bool { return p.n == 0 || bytes.HasPrefix(p.body, unknownBody) }
+
+// find returns the index of the oldest waiting request with this id, or -1.
+func (s *session) find(id int32) int {
+	for i := range s.asked[:s.n] {
+		if s.asked[i].id == id {
+			return i
+		}
+	}
+	return -1
+}
+
+// next returns the index of the request that p answers by its order, or -1: the
+// oldest command, or a probe in front of all commands that p can be the mirror of.
+func (s *session) next(p *packet) int {
+	if s.n > 0 && s.asked[0].probe && isMirror(p) {
+		return 0
+	}
+	for i := range s.asked[:s.n] {
+		if !s.asked[i].probe {
+			return i
+		}
+	}
+	return s.n - 1
+}
+
+// probed tells whether an end probe for the open reply waits for its answer.
+func (s *session) probed() bool {
+	for i := range s.asked[:s.n] {
+		if s.asked[i].probe && s.asked[i].seq > s.cur.seq {
+			return true
+		}
+	}
+	return false
+}
+
+// place finds where a packet stands.
+func (v *view) place(p *packet) place {
+	if v.dir == dissect.ToServer {
+		return v.s.fromClient(p)
+	}
+	return v.s.fromServer(p, v.sure())
+}
+
+// unmirrored returns the oldest end probe that was sent before the request at
+// index k and has no answer, though nothing is missing from the capture since; nil
+// if there is none, or a server was found out before.
+func (v *view) unmirrored(k int) *request {
+	s := v.s
+	if k < 0 || s.noMirror || v.gap {
+		return nil
+	}
+	for i := range s.asked[:k] {
+		if q := &s.asked[i]; q.probe && q.sure {
+			return q
+		}
+	}
+	return nil
+}

@@ -1,0 +1,93 @@
+package rcon
+
+import "qsniff/dissect"
+
+// What clients send. The type of an end probe is that of a reply.
+var (
+	typeAuth = dissect.Type{Name: "SERVERDATA_AUTH", Doc: "the password",
+		Summary: []*dissect.Def{&defID, &defPassword}}
+	typeExec = dissect.Type{Name: "SERVERDATA_EXECCOMMAND", Asks: dissect.AskRcon, Doc: "a command for the server's console",
+		Summary: []*dissect.Def{&defID, &defRole, &defBody}}
+	typeValueRequest = dissect.Type{Name: "SERVERDATA_RESPONSE_VALUE", Asks: dissect.AskRcon,
+		Doc:     "a packet of the server's type from a client, whose answer shows where a reply ends",
+		Summary: []*dissect.Def{&defID, &defRole, &defBody}}
+	typeOtherRequest = dissect.Type{Name: "SERVERDATA_OTHER", Doc: "a packet with a type that is not a standard one",
+		Summary: []*dissect.Def{&defID, &defType, &defRole, &defBody}}
+)
+
+// What servers send.
+var (
+	typeAuthResponse = dissect.Type{Name: "SERVERDATA_AUTH_RESPONSE", Reply: true, Doc: "whether the password is right",
+		Summary: []*dissect.Def{&defID, &defBody}}
+	typeValue = dissect.Type{Name: "SERVERDATA_RESPONSE_VALUE", Reply: true, Asks: dissect.AskRcon, Doc: "output of a command, or a part of it",
+		Summary: []*dissect.Def{&defID, &defPart, &defRole, &defBody}}
+	typeOtherReply = dissect.Type{Name: "SERVERDATA_OTHER", Reply: true, Doc: "a packet with a type that is not a standard one, or bytes without a header",
+		Summary: []*dissect.Def{&defID, &defType, &defRole, &defBody, &dissect.Trailing}}
+	typeJoined = dissect.Type{Name: "SERVERDATA_RESPONSE_VALUE", Reply: true, Asks: dissect.AskRcon, Doc: "output of a command that came in several packets, joined",
+		Summary: []*dissect.Def{&defReplyID, &defReplyCommand, &defReplyParts, &defReplyLength, &defReplyEndedBy, &defReplyBody}}
+)
+
+var proto = dissect.Proto{
+	Name: "rcon",
+	Doc:  "remote console over TCP, of Source engines and of games that took it over",
+	Types: []*dissect.Type{&typeAuth, &typeExec, &typeValueRequest, &typeOtherRequest,
+		&typeAuthResponse, &typeValue, &typeOtherReply, &typeJoined},
+	Defs:  defs,
+	Codes: codes,
+	Ports: ports(),
+}
+
+// ports lists where servers listen by default. Engines of the Source family use
+// the number of the game's port: the first free one from 27015 on.
+func ports() []uint16 {
+	ps := []uint16{
+		25575, // Minecraft, Conan Exiles, Palworld
+		28016, // Rust before WebRCON
+		32330, // ARK, which uses 27020 too
+		21114, // Squad
+		19132, // PocketMine
+	}
+	for p := uint16(27015); p <= 27050; p++ {
+		ps = append(ps, p)
+	}
+	return ps
+}
+
+// Dissector reads RCON over TCP. What it remembers is in its sessions.
+type Dissector struct{}
+
+// New returns the dissector.
+func New() *Dissector { return &Dissector{} }
+
+// Proto describes the protocol.
+func (*Dissector) Proto() *dissect.Proto { return &proto }
+
+// NewSession returns the memory for one connection.
+func (*Dissector) NewSession(b *dissect.Budget) dissect.Session { return &session{budget: b} }
+
+// view is what a dissector may know of a message's connection.
+type view struct {
+	s     *session // never nil
+	known bool     // the connection is RCON: s is its own
+	dir   dissect.Direction
+
+	opened, gap, last bool
+}
+
+// unknown stands for the session of a connection that is not known. Nothing is
+// learned for it, so that it stays empty.
+var unknown session
+
+func look(c *dissect.Context) view {
+	v := view{s: &unknown}
+	if st := c.Stream; st != nil {
+		v.dir, v.opened, v.gap, v.last = st.Dir, st.Opened, st.Gap, st.Last
+		if s, ok := st.Session.(*session); ok && s != nil {
+			v.s, v.known = s, true
+		}
+	}
+	return v
+}
+
+// sure tells whether what is missing in the connection was not sent.
+func (v *view) sure() bool { return v.opened && !v.gap && !v.s.gapped }

@@ -1,0 +1,274 @@
+package rcon
+
+import (
+	"net/netip"
+
+	"qsniff/dissect"
+	"qsniff/finding"
+)
+
+// reader reads one message.
+type reader struct {
+	*dissect.Cursor
+	c *dissect.Context
+	m *dissect.Message
+	view
+}
+
+// Dissect fills m with the packet in b, or with the seven bytes that Squad's server
+// sends without a header.
+func (*Dissector) Dissect(c *dissect.Context, b []byte, m *dissect.Message) {
+	r := reader{Cursor: m.Cursor(c), c: c, m: m, view: look(c)}
+	if r.dir == dissect.Unsure {
+		r.dir = lean(b, m.Wire)
+	}
+	h := parse(b)
+	m.Type = h.typeOf(r.dir)
+	switch {
+	case r.dir == dissect.ToClient && m.Wire == strayLen && beginsStray(b):
+		m.Type = &typeOtherReply
+		r.Rest(&dissect.Trailing)
+		r.Expert(&codeStray, 0, 0)
+		r.Derived(&defRole, roleNames[trailer])
+	case h.n < sizeLen && r.mayLeak():
+		r.Take(&defHidden, sizeLen) // fails: it is not there
+	case !h.fits(maxSize):
+		r.bad(h)
+	default:
+		r.packet(h)
+	}
+	if r.dir == dissect.ToServer && r.mayLeak() {
+		r.Rest(&defHidden)
+	}
+	r.Done()
+}
+
+// mayLeak tells whether bytes that are not where they should be can be part of a
+// password: those of a client that has not logged in, and those behind output that
+// a wrong size cut.
+func (r *reader) mayLeak() bool {
+	if r.dir == dissect.ToServer {
+		return r.s.auth != authDone
+	}
+	return r.s.torn
+}
+
+// lean guesses who sent b, of n bytes, by the bytes alone.
+func lean(b []byte, n int) dissect.Direction {
+	if judge(dissect.ToClient, b, n) > judge(dissect.ToServer, b, n) {
+		return dissect.ToClient
+	}
+	return dissect.ToServer
+}
+
+// bad reads what stands where a size should be. If the client lost its place in
+// the stream it can be part of the password.
+func (r *reader) bad(h header) {
+	if r.mayLeak() {
+		r.Rest(&defHidden)
+		r.Expert(&codeSize, 0, sizeHidden)
+	} else {
+		r.I32(&defSize)
+		r.Expert(&codeSize, uint64(h.size), sizeImpossible)
+		r.I32(&defID)
+		r.I32(&defType)
+	}
+	if r.m.Status == dissect.Complete && !r.Cut() {
+		r.m.Status = dissect.Malformed
+	}
+}
+
+// packet reads a packet whose size can be one.
+func (r *reader) packet(h header) {
+	r.I32(&defSize)
+	sizeField := r.Fields() - 1
+	if h.n >= sizeLen && h.size > usualSize {
+		r.ExpertAt(&codeSize, finding.Note, sizeField, uint64(h.size), sizeLarge)
+	}
+	r.I32(&defID)
+	r.I32(&defType)
+	if !r.OK() {
+		return
+	}
+	e := r.extent(h)
+	if e.wide {
+		r.ExpertAt(&codeCharacters, codeCharacters.Severity, sizeField, uint64(h.size), uint64(r.m.Wire-sizeLen))
+	}
+	p := packet{id: h.id, num: h.num, body: r.Peek(e.body), n: e.body}
+	if !e.whole {
+		p.n = max(p.n, int(h.size)-minSize)
+	}
+	pl := r.place(&p)
+	r.body(&p, &pl, e)
+	if e.whole {
+		if e.end > 0 {
+			r.Take(&defTerminators, e.end)
+		}
+		if e.end != endLen {
+			r.Expert(&codeTerminators, uint64(e.end), 0)
+		}
+	} else {
+		r.Take(&defTerminators, endLen) // fails: they are not there
+	}
+	r.role(&p, &pl)
+	if r.dir == dissect.ToServer {
+		r.judgeRequest(&p, &pl)
+	} else {
+		r.judgeReply(&p, &pl)
+	}
+}
+
+// extent is what the bytes behind the header consist of.
+type extent struct {
+	body, end int  // lengths of the body and of the NULs behind it
+	whole     bool // all is there
+	wide      bool // the size counts characters
+}
+
+// extent finds the end of the body. The size says where two NULs stand. A third one
+// in front of them belongs to them, as after a login that failed on some servers;
+// where the two are not there, all that is no NUL belongs to the body.
+func (r *reader) extent(h header) extent {
+	rest := r.Peek(r.Left())
+	n := int(h.size) - minSize // of the body, as the size says
+	if r.dir == dissect.ToClient && r.m.Wire > h.length() {
+		if end, _ := wideEnd(r.m.Data, h); end == r.m.Wire && !r.Cut() {
+			return extent{body: end - minLen, end: endLen, whole: true, wide: true}
+		}
+		if r.Cut() { // who framed it saw its end
+			n = r.m.Wire - minLen
+		}
+	}
+	if len(rest) < n+endLen {
+		return extent{body: len(rest)}
+	}
+	rest = rest[:n+endLen]
+	switch last, before := rest[n+1], rest[n]; {
+	case last != 0:
+		return extent{body: n + 2, whole: true}
+	case before != 0:
+		return extent{body: n + 1, end: 1, whole: true}
+	case n == 1 && rest[0] == 0, n > 1 && rest[n-1] == 0 && rest[n-2] != 0:
+		return extent{body: n - 1, end: endLen + 1, whole: true}
+	}
+	return extent{body: n, end: endLen, whole: true}
+}
+
+// body reads the body. Of a client all of it is a secret that is, or by its type or
+// time may be, a password: some send it with the wrong type.
+func (r *reader) body(p *packet, pl *place, e extent) {
+	whole := &defBody
+	if r.dir == dissect.ToServer && (p.num == numAuth || p.num != numExec && p.n > 0 && r.mayLeak()) {
+		whole = &defPassword
+	}
+	switch {
+	case e.body == 0 && e.whole:
+		r.Derived(whole, nil)
+		return
+	case e.body == 0:
+		return
+	case whole == &defPassword:
+		r.Run(whole, 0, e.body, 0)
+		return
+	}
+	k := r.mask(p, pl)
+	if k.lo == 0 { // a text that begins with a secret is a text all the same
+		r.Generated(&defBody, 0)
+	}
+	r.Pieces(&defBody, &defBodySecret, e.body, 0, k.next)
+}
+
+// mask finds what to hide in a command or in output.
+func (r *reader) mask(p *packet, pl *place) masker {
+	switch {
+	case r.dir != dissect.ToClient, pl.part == 1 && pl.asked >= 0:
+		return mask(p.body)
+	case pl.part > 1 && !r.gap:
+		k, room := maskRest(&r.s.cur, p.body, r.m.Aux) // nothing is in there yet
+		r.m.Aux = room[:0]
+		return k
+	case p.num == numValue && (r.gap || !r.opened && !r.s.heard):
+		return maskCut(p.body)
+	}
+	return mask(p.body)
+}
+
+// role adds what the packet is for, which part of a reply it is, and what it belongs
+// to.
+func (r *reader) role(p *packet, pl *place) {
+	if pl.role != noRole {
+		r.Derived(&defRole, roleNames[pl.role])
+	}
+	if pl.part > 1 {
+		r.Generated(&defPart, uint64(pl.part))
+	}
+	switch {
+	case !r.known:
+	case r.dir == dissect.ToServer:
+		r.m.Key = r.s.seq + 1
+	case pl.asked >= 0:
+		r.m.Key = r.s.asked[pl.asked].seq
+	case pl.part > 1:
+		r.m.Key = r.s.cur.seq
+	case pl.preamble, p.num == numAuthResponse && r.s.auth == authAsked:
+		r.m.Key = r.s.authSeq
+	}
+}
+
+// raise raises a finding about the whole message.
+func (r *reader) raise(code *finding.Code, a, b uint64) { r.ExpertAt(code, code.Severity, -1, a, b) }
+
+// judgeRequest raises what a client's packet does wrong.
+func (r *reader) judgeRequest(p *packet, pl *place) {
+	s := r.s
+	switch {
+	case p.num == numAuth:
+		if !s.told08 && (public(r.c.Src.Addr()) || public(r.c.Dst.Addr())) {
+			r.raise(&codeClearText, 0, 0)
+		}
+	case p.num == numExec:
+		if r.known && r.sure() && s.auth != authDone {
+			r.raise(&codeNoAuth, uint64(s.auth), 0)
+		}
+		if pl.role == noRole && s.cur.open && s.cur.full() && !s.cur.told && !s.probed() {
+			r.raise(&codeContinues, uint64(s.cur.last), 0)
+		}
+	}
+}
+
+// judgeReply raises what a server's packet shows.
+func (r *reader) judgeReply(p *packet, pl *place) {
+	s := r.s
+	if p.num == numAuthResponse {
+		asked := s.auth == authAsked
+		if p.id == failedID {
+			r.raise(&codeAuthFailed, number(asked || !r.sure()), 0)
+		}
+		if asked && (s.preamble || s.authSure && !r.gap) {
+			r.raise(&codeAuthOrder, number(s.preamble), 0)
+		}
+		return
+	}
+	if pl.part > 1 && s.cur.overtaken && !s.cur.told {
+		r.raise(&codeContinues, uint64(pl.part), 1)
+	}
+	if q := r.unmirrored(pl.asked); q != nil && pl.part == 1 {
+		r.raise(&codeNoMirror, uint64(uint32(q.id)), 0)
+	}
+}
+
+func number(b bool) uint64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// shared is the range of addresses that providers share among customers, RFC 6598.
+var shared = netip.MustParsePrefix("100.64.0.0/10")
+
+// public tells whether packets from or to a pass networks of others.
+func public(a netip.Addr) bool {
+	a = a.Unmap()
+	return a.IsValid() && !a.IsUnspecified() && !a.IsPrivate() && !a.IsLoopback() && !a.IsLinkLocalUnicast() && !shared.Contains(a)
+}

@@ -1,0 +1,180 @@
+package rcon
+
+import "qsniff/dissect"
+
+// reply is the reply that packets belong to, one after the other.
+type reply struct {
+	open bool
+	id   int32  // in its packets
+	seq  uint64 // of the request, 0 if that is not known
+	// known tells that command is the start of the request's.
+	known bool
+	gap   bool // bytes are missing
+	short bool // bytes are not kept: its own limit, or the budget's
+	// overtaken tells that the client went on to its next command, told that a
+	// finding said so.
+	overtaken, told bool
+
+	parts, last int // packets; length of the last one's body
+	length      int // of all bodies
+
+	nframes  int
+	frames   [maxFrames]uint64
+	ncommand uint8
+	command  [maxCommand]byte
+	// hidden tells that its first line may be a secret: what is in front is missing.
+	hidden bool
+	// tail is the end of the text so far; secret tells that it ends in a secret.
+	ntail  int
+	tail   [maxTail]byte
+	secret bool
+	// body is the text as far as it is kept; its capacity is taken from the budget.
+	body []byte
+}
+
+// What shows that a reply is over.
+var (
+	endMirror  = []byte("mirror")
+	endTrailer = []byte("trailer")
+	endNext    = []byte("next reply")
+	endClosed  = []byte("connection end")
+)
+
+// full tells whether more is likely to follow the last packet.
+func (r *reply) full() bool { return r.last >= fullBody && !r.gap }
+
+// add adds a packet to the open reply.
+func (s *session) add(frame uint64, m *dissect.Message, p *packet) {
+	r := &s.cur
+	r.parts++
+	r.last = p.n
+	r.length += p.n
+	if r.nframes < maxFrames {
+		r.frames[r.nframes] = frame
+		r.nframes++
+	}
+	if !r.gap && !r.short {
+		s.keep(r, p.body)
+	}
+	r.gap = r.gap || p.n > len(p.body)
+	r.remember(p.body)
+	for i := range m.Fields {
+		switch f := &m.Fields[i]; {
+		case f.Def == &defBodySecret:
+			r.hidden = r.hidden || r.parts == 1 && f.Off == headerLen
+			r.secret = true
+		case f.Def == &defBody && f.Len > 0:
+			r.secret = false
+		}
+	}
+}
+
+// keep copies text behind what is kept, as far as there is room.
+func (s *session) keep(r *reply, text []byte) {
+	n := min(len(text), maxBody-len(r.body))
+	if want := len(r.body) + n; want > cap(r.body) {
+		var ok bool
+		if r.body, ok = s.budget.Grow(r.body, want); !ok {
+			n = cap(r.body) - len(r.body)
+		}
+	}
+	r.short = n < len(text)
+	r.body = append(r.body, text[:n]...)
+}
+
+// remember keeps the end of the text, to find secrets that lie across packets.
+func (r *reply) remember(text []byte) {
+	if len(text) >= maxTail {
+		r.ntail = copy(r.tail[:], text[len(text)-maxTail:])
+		return
+	}
+	if over := r.ntail + len(text) - maxTail; over > 0 {
+		r.ntail = copy(r.tail[:], r.tail[over:r.ntail])
+	}
+	r.ntail += copy(r.tail[r.ntail:], text)
+}
+
+// end closes the open reply. Of several packets, it becomes done.
+func (s *session) end(by []byte) {
+	switch {
+	case !s.cur.open:
+	case s.cur.parts < 2:
+		s.clear(&s.cur)
+	default:
+		s.cur, s.done = s.done, s.cur
+		s.endedBy = by
+	}
+}
+
+// settle forgets the reply that the last message ended.
+func (s *session) settle() {
+	if s.endedBy != nil {
+		s.endedBy = nil
+		s.clear(&s.done)
+	}
+}
+
+// clear empties r. It keeps a little memory for the next reply.
+func (s *session) clear(r *reply) {
+	s.release(r, keepBody)
+	*r = reply{body: r.body[:0]}
+}
+
+// release gives back the memory of r if it is more than keep.
+func (s *session) release(r *reply, keep int) {
+	if cap(r.body) > keep {
+		s.budget.Release(r.body)
+		r.body = nil
+	}
+}
+
+// Finish closes the reply that was open at the end of the connection.
+func (*Dissector) Finish(c *dissect.Context) {
+	v := look(c)
+	if !v.known {
+		return
+	}
+	v.s.settle()
+	if v.gap {
+		v.s.lose(true)
+	}
+	v.s.end(endClosed)
+}
+
+// Joined fills m with the reply that the last message ended.
+func (*Dissector) Joined(c *dissect.Context, m *dissect.Message) bool {
+	v := look(c)
+	if !v.known || v.s.endedBy == nil {
+		return false
+	}
+	r := &v.s.done
+	whole := *c
+	whole.Wire = r.length
+	m.Reset(&proto, r.body)
+	m.Type, m.Key = &typeJoined, r.seq
+	cur := m.Cursor(&whole)
+	cur.Generated(&defReplyID, uint64(int64(r.id)))
+	if r.known {
+		cur.Derived(&defReplyCommand, r.command[:r.ncommand])
+	}
+	cur.Generated(&defReplyParts, uint64(r.parts))
+	cur.Generated(&defReplyLength, uint64(r.length))
+	cur.Derived(&defReplyEndedBy, v.s.endedBy)
+	k := mask(r.body)
+	if r.hidden {
+		k = k.with(0, lineEnd(r.body, 0))
+	}
+	switch {
+	case len(r.body) == 0:
+		cur.Derived(&defReplyBody, nil)
+	case k.lo == 0:
+		cur.Generated(&defReplyBody, 0)
+	}
+	cur.Pieces(&defReplyBody, &defReplyBodySecret, len(r.body), 0, k.next)
+	cur.Done()
+	if r.gap && m.Status == dissect.Complete {
+		m.Status = dissect.Truncated
+	}
+	c.Stream.Frames = r.frames[:r.nframes]
+	return true
+}

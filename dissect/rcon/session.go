@@ -1,0 +1,269 @@
+package rcon
+
+import (
+	"unicode/utf8"
+
+	"qsniff/dissect"
+)
+
+// authState is how far the client's login got.
+type authState uint8
+
+const (
+	authNone authState = iota
+	authAsked
+	authDone
+	authFailed
+)
+
+// request is a client's packet that waits for an answer.
+type request struct {
+	id       int32
+	probe    bool
+	sure     bool // the capture is whole since
+	seq      uint64
+	ncommand uint8
+	command  [maxCommand]byte
+}
+
+// session is what one connection showed so far.
+type session struct {
+	budget *dissect.Budget
+
+	auth     authState
+	authID   int32
+	authSeq  uint64
+	authSure bool // the capture is whole since the login
+	preamble bool // an empty RESPONSE_VALUE followed it
+	told08   bool // RCN-08 was raised
+
+	gapped     bool // bytes were missing, now or before
+	heard      bool // the server said something
+	afterEmpty bool // the last thing it said was an empty packet of type 0
+	torn       bool // the last thing it said did not end with NULs
+	echoes     bool // it repeats ids
+	fixed      bool // it puts one id into all its packets
+	noMirror   bool // an end probe was not answered
+
+	seq   uint64 // requests so far
+	n     int    // requests that wait
+	asked [maxAsked]request
+
+	cur  reply
+	done reply // the one that ended is, where endedBy is set
+	// endedBy is what showed that done is over; nil if the last message ended no
+	// reply of several packets.
+	endedBy []byte
+}
+
+// Reset forgets everything, and gives back what was taken from the Budget.
+func (s *session) Reset() {
+	s.release(&s.cur, 0)
+	s.release(&s.done, 0)
+	*s = session{budget: s.budget}
+}
+
+// Learn adds what the message says about its connection.
+func (d *Dissector) Learn(c *dissect.Context, m *dissect.Message) {
+	v := look(c)
+	if !v.known {
+		return
+	}
+	s := v.s
+	s.settle()
+	if v.dir == dissect.Unsure {
+		v.dir = dissect.ToServer
+		if m.Type != nil && m.Type.Reply {
+			v.dir = dissect.ToClient
+		}
+	}
+	fromServer := v.dir == dissect.ToClient
+	p, ok := packetOf(m)
+	pl := place{asked: -1}
+	if ok {
+		pl = v.place(&p)
+	}
+	if fromServer {
+		s.heard, s.afterEmpty, s.torn = true, false, isTorn(m)
+	}
+	stray := m.Find(&defSize) == nil && m.Find(&dissect.Trailing) != nil
+	if v.gap || !ok && !stray {
+		s.lose(fromServer)
+	}
+	switch {
+	case stray:
+		s.end(endTrailer)
+	case !ok:
+	case fromServer:
+		s.answered(&v, c.Stream.Frame, m, &p, pl)
+	default:
+		s.request(m, &p, pl)
+	}
+}
+
+// packetOf reads back what m says; it reports false where that has no header.
+func packetOf(m *dissect.Message) (p packet, ok bool) {
+	size, id, num := m.Find(&defSize), m.Find(&defID), m.Find(&defType)
+	if num == nil || num.Flags&dissect.Cut != 0 || !(header{n: headerLen, size: uint32(size.Num)}).fits(maxSize) {
+		return p, false
+	}
+	p = packet{id: int32(id.Num), num: int32(num.Num), body: bodyOf(m)}
+	p.n = len(p.body)
+	if m.Stopped != nil {
+		p.n = max(p.n, int(size.Num)-minSize)
+	}
+	return p, true
+}
+
+// bodyOf is the body of m with its secrets.
+func bodyOf(m *dissect.Message) []byte {
+	for i := range m.Fields {
+		switch f := &m.Fields[i]; f.Def {
+		case &defPassword:
+			return m.Bytes(f)
+		case &defBody:
+			if n := m.Pieces(i); n > 1 {
+				return m.Joined(i, n)
+			}
+			return m.Bytes(f)
+		}
+	}
+	return nil
+}
+
+// isTorn tells whether m ends without its NULs, as where its size is too small.
+func isTorn(m *dissect.Message) bool {
+	for i := range m.Expert {
+		if x := &m.Expert[i]; x.Code == &codeTerminators && x.A < endLen {
+			return true
+		}
+	}
+	return false
+}
+
+// lose marks that bytes are missing: nothing that was not seen was not sent.
+func (s *session) lose(fromServer bool) {
+	s.gapped, s.authSure = true, false
+	for i := range s.asked[:s.n] {
+		s.asked[i].sure = false
+	}
+	if fromServer {
+		s.cur.gap = s.cur.open
+	}
+}
+
+// request adds a client's packet.
+func (s *session) request(m *dissect.Message, p *packet, pl place) {
+	s.seq++
+	if p.num == numAuth {
+		s.auth, s.authID, s.authSeq = authAsked, p.id, s.seq
+		s.authSure, s.preamble = true, false
+		for i := range m.Expert {
+			s.told08 = s.told08 || m.Expert[i].Code == &codeClearText
+		}
+		return
+	}
+	if pl.role == noRole && s.cur.open && !s.probed() {
+		s.cur.overtaken = true
+		s.cur.told = s.cur.told || s.cur.full()
+	}
+	if s.n == maxAsked {
+		s.forget(0)
+	}
+	q := &s.asked[s.n]
+	s.n++
+	*q = request{id: p.id, probe: pl.role == probe, sure: true, seq: s.seq}
+	q.ncommand = uint8(copy(q.command[:], command(m)))
+}
+
+// command is the start of the command in m that can be kept: up to the first
+// secret, without half a character.
+func command(m *dissect.Message) []byte {
+	f := m.Find(&defBody)
+	if f == nil {
+		return nil
+	}
+	b := m.Bytes(f)
+	if len(b) <= maxCommand {
+		return b
+	}
+	n := maxCommand
+	for n > maxCommand-utf8.UTFMax && !utf8.RuneStart(b[n]) {
+		n--
+	}
+	return b[:n]
+}
+
+// forget removes the request at index k.
+func (s *session) forget(k int) {
+	copy(s.asked[k:], s.asked[k+1:s.n])
+	s.n--
+}
+
+// answered adds a server's packet.
+func (s *session) answered(v *view, frame uint64, m *dissect.Message, p *packet, pl place) {
+	s.afterEmpty = p.num == numValue && p.n == 0
+	switch {
+	case p.num == numAuthResponse:
+		s.answeredAuth(p)
+		return
+	case pl.preamble:
+		s.preamble = true
+		return
+	case pl.role == trailer:
+		s.end(endTrailer)
+		if k := s.find(p.id); k >= 0 && s.asked[k].probe {
+			s.forget(k)
+		}
+		return
+	case pl.role == mirror:
+		s.end(endMirror)
+		s.forget(pl.asked)
+		return
+	case pl.part == 0:
+		return
+	}
+	if p.n > 0 && (s.auth != authDone && s.gapped || s.auth == authNone && !v.opened) {
+		s.auth = authDone // servers run no commands without
+	}
+	if pl.part == 1 {
+		s.begin(v, p, pl)
+	}
+	s.cur.told = s.cur.told || s.cur.overtaken && pl.part > 1
+	s.add(frame, m, p)
+}
+
+// answeredAuth adds the answer to a login. Id -1 refuses it; others are the
+// login's own, or the one that the server puts into all its packets.
+func (s *session) answeredAuth(p *packet) {
+	switch {
+	case p.id != failedID:
+		s.auth = authDone
+	case s.auth != authNone:
+		s.auth = authFailed
+	}
+}
+
+// begin starts the reply to the request that pl names.
+func (s *session) begin(v *view, p *packet, pl place) {
+	s.end(endNext)
+	r := &s.cur
+	r.open, r.id = true, p.id
+	if pl.asked < 0 {
+		return
+	}
+	q := &s.asked[pl.asked]
+	r.seq, r.known, r.command, r.ncommand = q.seq, true, q.command, q.ncommand
+	s.fixed = s.fixed || pl.fixed
+	s.echoes = s.echoes || !pl.fixed && p.id == q.id && p.id != 0
+	if v.unmirrored(pl.asked) != nil {
+		s.noMirror = true
+	}
+	seq := q.seq
+	s.forget(pl.asked)
+	for i := s.n - 1; i >= 0; i-- { // no mirror comes any more
+		if s.asked[i].probe && s.asked[i].seq < seq {
+			s.forget(i)
+		}
+	}
+}
