@@ -2,6 +2,7 @@ package a2s
 
 import (
 	"bytes"
+	"slices"
 
 	"qsniff/dissect"
 	"qsniff/internal/console"
@@ -45,7 +46,7 @@ var (
 		Asks: dissect.AskInfo | dissect.AskPlayers | dissect.AskRules | dissect.AskChallenge,
 		Doc:  "a number to send back", Summary: []*dissect.Def{&defChallenge}}
 	typeInfo = dissect.Type{Name: "S2A_INFO_SRC", Reply: true, Asks: dissect.AskInfo, Doc: "name, map, players, game",
-		Summary: []*dissect.Def{&defName, &defMap, &defPlayers, &defMaxPlayers, &defGame}}
+		Summary: []*dissect.Def{&defName, &defMap, &defPlayers, &defMaxPlayers, &defTagQueue, &defGame}}
 	typePlayers = dissect.Type{Name: "S2A_PLAYER", Reply: true, Asks: dissect.AskPlayers, Doc: "who plays",
 		Summary: []*dissect.Def{&defPlayerCount}}
 	typeRules = dissect.Type{Name: "S2A_RULES", Reply: true, Asks: dissect.AskRules, Doc: "the server's settings",
@@ -70,7 +71,7 @@ var proto = dissect.Proto{
 	Doc:  "Source server queries, and every game that answers them through Steam",
 	Types: []*dissect.Type{&typeInfoReq, &typePlayersReq, &typeRulesReq, &typeGetChallenge, &typePing,
 		&typeChallenge, &typeInfo, &typePlayers, &typeRules, &typeAck, &typeLog, &typeLogSecret},
-	Defs:   defs,
+	Defs:   slices.Concat(defs, tagDefs, bohemiaDefs),
 	Codes:  codes,
 	Ports:  ports(),
 	Splits: []splithdr.Engine{splithdr.Source, splithdr.SourceOld, splithdr.None},
@@ -161,7 +162,7 @@ func (*Dissector) Dissect(c *dissect.Context, b []byte, m *dissect.Message) {
 	case opPlayers:
 		players(c, cur)
 	case opRules:
-		rules(cur)
+		rules(c, cur)
 	case opAck:
 		if cur.Left() > 0 {
 			cur.LastCString(&defBody)

@@ -70,6 +70,8 @@ func appName(id uint64) string {
 		return "Insurgency mod"
 	case 17710:
 		return "Nuclear Dawn"
+	case 33930:
+		return "Arma 2: Operation Arrowhead"
 	case 70000:
 		return "Dino D-Day"
 	case 91700:
@@ -128,12 +130,18 @@ func appName(id uint64) string {
 		return "Conan Exiles"
 	case 489940:
 		return "Battalion 1944"
+	case 529180:
+		return "Dark and Light"
 	case 581320:
 		return "Insurgency: Sandstorm"
+	case 593600:
+		return "PixARK"
 	case 629760:
 		return "Mordhau"
 	case 686810:
 		return "Hell Let Loose"
+	case 736220:
+		return "Post Scriptum"
 	case 892970:
 		return "Valheim"
 	case 1604030:

@@ -60,10 +60,44 @@ var (
 		Means: "the counts are one byte and wrap; the true ones may stand in the keywords",
 		Do:    "read the keywords (Rust: cp and mp), or do not trust these counts",
 		Text: func(dst []byte, e *finding.Expert) []byte {
-			dst = strconv.AppendUint(dst, e.A, 10)
+			dst = strconv.AppendUint(dst, e.A&0xff, 10)
 			dst = append(dst, " players of "...)
+			dst = strconv.AppendUint(dst, e.B&0xff, 10)
+			dst = append(dst, ": one-byte counts at their limit, or wrapped"...)
+			if e.A>>8|e.B>>8 == 0 {
+				return dst
+			}
+			dst = append(dst, "; the keywords say "...)
+			dst = strconv.AppendUint(dst, keywordCount(e.A), 10)
+			dst = append(dst, " of "...)
+			dst = strconv.AppendUint(dst, keywordCount(e.B), 10)
+			return dst
+		}}
+	codePages = finding.Code{ID: "A2S-S14", Severity: finding.Warn, Fault: finding.Server,
+		Seen:  "pages of binary rules are missing, or contradict each other",
+		Means: "the server dropped rules to make the reply fit, or numbers its pages wrongly; the lists of mods and keys are not complete",
+		Do:    "read the pages up to the gap; ask the server's owner for fewer or shorter rules",
+		Text: func(dst []byte, e *finding.Expert) []byte {
+			if e.A == e.B {
+				return append(dst, "a page of the binary rules is there twice, or counted differently: the first of each was read"...)
+			}
+			dst = strconv.AppendUint(dst, e.A, 10)
+			dst = append(dst, " of "...)
 			dst = strconv.AppendUint(dst, e.B, 10)
-			return append(dst, ": one-byte counts at their limit, or wrapped"...)
+			dst = append(dst, " binary pages can be read: page "...)
+			dst = strconv.AppendUint(dst, e.A+1, 10)
+			return append(dst, " is missing or cut"...)
+		}}
+	codeDamage = finding.Code{ID: "A2S-S15", Severity: finding.Error, Fault: finding.Server,
+		Seen:  "the data in the binary pages of the rules contradicts itself",
+		Means: "a length or a count in it leads beyond its end: no client can read the rest",
+		Do:    "look for a proxy or cache that rewrites rules; else tell the maker of the game",
+		Text: func(dst []byte, e *finding.Expert) []byte {
+			dst = append(dst, "binary rules can be read up to byte "...)
+			dst = strconv.AppendUint(dst, e.A, 10)
+			dst = append(dst, " of "...)
+			dst = strconv.AppendUint(dst, e.B, 10)
+			return append(dst, ": the next value leads beyond the end"...)
 		}}
 	codeEDF = finding.Code{ID: "A2S-S13", Severity: finding.Error, Fault: finding.Server,
 		Seen:  "the extra data flags announce a field that is cut, or bytes follow that no flag announces",
@@ -78,5 +112,14 @@ var (
 		}}
 )
 
+// keywordCount is what the keywords count where that is more than a byte holds: it
+// stands behind the byte in a value of codeLimit. Otherwise it is the byte.
+func keywordCount(v uint64) uint64 {
+	if v>>8 != 0 {
+		return v >> 8
+	}
+	return v
+}
+
 var codes = []*finding.Code{&codeRetryPayload, &codeBadChallenge, &codePadded,
-	&codeCount, &codeBinary, &codeLimit, &codeEDF}
+	&codeCount, &codeBinary, &codePages, &codeDamage, &codeLimit, &codeEDF}

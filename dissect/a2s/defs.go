@@ -24,16 +24,16 @@ var (
 var (
 	defProtocol = dissect.Def{Name: "a2s.info.protocol", Label: "protocol", Kind: dissect.Uint,
 		Values: protocolName, Doc: "network protocol version of the server"}
-	defName = dissect.Def{Name: "a2s.info.name", Label: "name", Kind: dissect.Text, Doc: "server name"}
-	defMap  = dissect.Def{Name: "a2s.info.map", Label: "map", Kind: dissect.Text, Doc: "map being played"}
+	defName = dissect.Def{Name: "a2s.info.name", Role: dissect.ServerName, Label: "name", Kind: dissect.Text, Doc: "server name"}
+	defMap  = dissect.Def{Name: "a2s.info.map", Role: dissect.MapName, Label: "map", Kind: dissect.Text, Doc: "map being played"}
 	defDir  = dissect.Def{Name: "a2s.info.folder", Label: "folder", Kind: dissect.Text, Doc: "game directory"}
 	defGame = dissect.Def{Name: "a2s.info.game", Label: "game", Kind: dissect.Text,
 		Doc: "description of the game, free text"}
 	defAppID = dissect.Def{Name: "a2s.info.app_id", Label: "app_id", Kind: dissect.Uint,
 		Values: appName, Doc: "Steam application; 0 where it needs more than 16 bits"}
-	defPlayers = dissect.Def{Name: "a2s.info.players", Label: "players", Kind: dissect.Uint,
+	defPlayers = dissect.Def{Name: "a2s.info.players", Role: dissect.PlayerCount, Label: "players", Kind: dissect.Uint,
 		Doc: "players on the server, bots included"}
-	defMaxPlayers = dissect.Def{Name: "a2s.info.max_players", Label: "max_players", Kind: dissect.Uint, Doc: "slots"}
+	defMaxPlayers = dissect.Def{Name: "a2s.info.max_players", Role: dissect.MaxPlayers, Label: "max_players", Kind: dissect.Uint, Doc: "slots"}
 	defBots       = dissect.Def{Name: "a2s.info.bots", Label: "bots", Kind: dissect.Uint, Doc: "how many of the players are bots"}
 	defServerType = dissect.Def{Name: "a2s.info.server_type", Label: "server_type", Kind: dissect.Char,
 		Values: dissect.ServerTypeName, Doc: "dedicated, listen or proxy"}
@@ -53,6 +53,8 @@ var (
 	defPort = dissect.Def{Name: "a2s.info.port", Label: "port", Kind: dissect.Uint, Doc: "game port"}
 	defSID  = dissect.Def{Name: "a2s.info.steam_id", Label: "steam_id", Kind: dissect.Uint, Flags: dissect.AsString,
 		Values: steamIDName, Doc: "the server's SteamID"}
+	defSID3 = dissect.Def{Name: "a2s.info.steam_id3", Label: "steam_id3", Kind: dissect.Text,
+		Doc: "the same as Steam writes it: [type:universe:account], with the instance where that matters"}
 	defTVPort = dissect.Def{Name: "a2s.info.tv_port", Label: "tv_port", Kind: dissect.Uint, Doc: "port of SourceTV"}
 	defTVName = dissect.Def{Name: "a2s.info.tv_name", Label: "tv_name", Kind: dissect.Text, Doc: "name of SourceTV"}
 	defKeys   = dissect.Def{Name: "a2s.info.keywords", Label: "keywords", Kind: dissect.Text, Doc: "tags of the game (sv_tags)"}
@@ -107,7 +109,7 @@ var defs = []*dissect.Def{
 	&defHeader, &defOpcode, &defChallenge, &defPayload, &defPadding, &defTerminator, &defBody,
 	&defProtocol, &defName, &defMap, &defDir, &defGame, &defAppID, &defPlayers, &defMaxPlayers, &defBots,
 	&defServerType, &defEnvironment, &defVisibility, &defVAC, &defMode, &defWit, &defDur, &defVersion, &defEDF,
-	&defPort, &defSID, &defTVPort, &defTVName, &defKeys, &defGameID,
+	&defPort, &defSID, &defSID3, &defTVPort, &defTVName, &defKeys, &defGameID,
 	&defPlayerCount, &defPlayerList, &defPlayer, &defIndex, &defPlayerName, &defScore, &defDuration,
 	&defShipList, &defShipPlayer, &defDeaths, &defMoney,
 	&defRuleCount, &defRuleList, &defRule, &defRuleName, &defRuleValue, &defRuleSecret,

@@ -34,6 +34,50 @@
 //	  53 'S' S2A_LOGSTRING2 secret, line z
 //	                        line: "L MM/DD/YYYY - HH:MM:SS: " text LF
 //
+// # Binary rules
+//
+// Arma 3 and DayZ put binary data into rules. A rule whose name is two bytes, page
+// and count of pages from 1 on, holds a chunk of at most 127 bytes. The chunks,
+// joined by page, are escaped, since 00 would end a value: 01 01 is 01, 01 02 is
+// 00, 01 03 is FF. An escape may begin in one page and end in the next, so joining
+// comes first and unescaping is one pass from left to right. Inside:
+//
+//	version u8, flags u8, dlc_mask u16,
+//	[Arma 3: difficulty u8, crosshair u8,]
+//	dlc hash u32 for each bit of the mask, the lowest first,
+//	count u8, (hash u32, id_length u8, id, length u8, name)* for each mod,
+//	count u8, (length u8, name)* for each key,
+//	[DayZ: length u8, description]
+//
+//	difficulty: bits 0-2 level, 3-5 AI level, 6 simple flight model, 7 third person
+//	id_length:  bits 0-3 bytes of the id, little-endian; bit 4: a Creator DLC
+//
+// Version 3 is Arma 3's. Version 2 is DayZ's, and Arma 3's in recorded replies of
+// 1.62 and 1.66, with the two bytes of settings: the game decides, not the version.
+// Version 1, older still, is text in rules like "mods:0-1" and stays as it is. A
+// Creator DLC has an id of three bytes and an empty name; who takes the name's
+// length for a fourth byte of the id reads the same.
+//
+// The rules stay as sent. The fields of what they hold stand behind them; each
+// names the bytes on the wire that it was decoded from, escapes and the name of a
+// next page between them included.
+//
+// # Keywords
+//
+// What the keywords mean depends on the game. Elements stand between commas, in
+// Garry's Mod between blanks:
+//
+//	Rust          mp575 cp547 qp17 v2336 born1653213379 gmrust h994ea700 ptrak
+//	Arma 2, 3     bt r206 n148470 s3 i1 mf lf vt dt tcoop g65545 hbef8b95 f0 c97-33 pw e15 j0 k0 oCZ yaltis
+//	DayZ          battleye no3rd privHive shard001 lqs3 etm4.000000 entm0.5 port2302 02:55 ...
+//	Garry's Mod   gm:darkrp gmws:248302805 gmc:rp loc:us ver:240130
+//	Unreal Engine BUILDID:1 OWNINGID:9 OWNINGNAME:a, b P2PADDR:9 P2PPORT:7777 SESSIONFLAGS:171
+//	Source        words, and *grp:1105381i
+//
+// A switch is 0 or 1. A number that is none, an element that comes again, and all
+// others are words. The name of an Unreal session is free text with commas in it:
+// it ends in front of the next element that looks like a key.
+//
 // # Variants
 //
 // A challenge on A2S_INFO came in December 2020; servers may demand it. Steam's
@@ -55,11 +99,14 @@
 // # Sources
 //
 // The Valve developer wiki's "Server queries" (English and French, 2006 to now),
-// ReHLDS and Xash3D for what engines write, and recorded replies of about
-// fifty games.
+// ReHLDS and Xash3D for what engines write, Bohemia Interactive's wiki for the
+// binary rules and the keywords of Arma 3, and recorded replies of about fifty
+// games.
 //
 // # Open questions
 //
 // EDF bits 02, 04 and 08 have no known meaning: a message that sets them is
 // decoded as if they added nothing, and what they did add becomes trailing bytes.
+// The flags of binary rules were 0 in all recorded replies; they are said to tell
+// which lists the server cut. No recorded reply has the binary rules of DayZ.
 package a2s

@@ -40,9 +40,8 @@ func info(cur *dissect.Cursor, m *dissect.Message) {
 	}
 	n := cur.U8(&defPlayers)
 	slots := cur.U8(&defMaxPlayers)
-	if cur.OK() && (n == byteLimit || slots == byteLimit || slots < n) {
-		cur.Expert(&codeLimit, uint64(n), uint64(slots))
-	}
+	counts := cur.OK()
+	at := cur.Fields() - 1
 	cur.U8(&defBots)
 	cur.U8(&defServerType)
 	cur.U8(&defEnvironment)
@@ -54,9 +53,17 @@ func info(cur *dissect.Cursor, m *dissect.Message) {
 		cur.U8(&defDur)
 	}
 	cur.LastCString(&defVersion)
+	var x extras
 	if cur.OK() && cur.Left() > 0 {
-		extra(cur, m)
+		x.read(cur, m)
 	}
+	if cur.OK() { // else the field that decides the game may be what is missing
+		tags(cur, x.keywords, x.at, m.Learn.AppID)
+	}
+	if counts {
+		limit(cur, m, at, n, slots)
+	}
+	x.judge(cur)
 	if m.Learn.HasApp || protocol == protocolGold || protocol == protocolHLTV {
 		m.Learn.Engine = engineOf(protocol, m.Learn.AppID)
 	}
@@ -80,30 +87,64 @@ func engineOf(protocol uint8, app uint32) splithdr.Engine {
 	return splithdr.Source
 }
 
-// extra reads the fields that the extra data flags announce, in wire order.
-func extra(cur *dissect.Cursor, m *dissect.Message) {
-	edf := cur.U8(&defEDF)
-	flags := cur.Fields() - 1
-	if edf&edfPort != 0 {
+// limit raises what is wrong with counts of one byte, about the field at index at.
+// The true ones may stand in the keywords.
+func limit(cur *dissect.Cursor, m *dissect.Message, at int, players, slots uint8) {
+	a, b := uint64(players), uint64(slots)
+	trueCount := func(d *dissect.Def) uint64 {
+		if f := m.Find(d); m.Learn.AppID == appRust && f != nil && f.Num > byteLimit && f.Num <= maxCount {
+			return f.Num
+		}
+		return 0
+	}
+	a |= trueCount(&defTagPlayers) << 8
+	b |= trueCount(&defTagMaxPlayers) << 8
+	if players == byteLimit || slots == byteLimit || slots < players || a > byteLimit || b > byteLimit {
+		cur.ExpertAt(&codeLimit, codeLimit.Severity, at, a, b)
+	}
+}
+
+// extras are what the extra data flags announce.
+type extras struct {
+	edf      uint8
+	field    int // index of the flags' field; 0 if there are none
+	keywords []byte
+	at       dissect.Extent // of keywords
+}
+
+// read reads the fields that the flags announce, in wire order.
+func (x *extras) read(cur *dissect.Cursor, m *dissect.Message) {
+	x.edf = cur.U8(&defEDF)
+	x.field = cur.Fields() - 1
+	if x.edf&edfPort != 0 {
 		cur.U16(&defPort)
 	}
-	if edf&edfSteamID != 0 {
-		cur.U64(&defSID)
+	if x.edf&edfSteamID != 0 {
+		start := cur.Offset()
+		if id := cur.U64(&defSID); cur.OK() {
+			steamID3(cur, id, dissect.Extent{Off: uint32(start), Len: uint32(cur.Offset() - start)})
+		}
 	}
-	if edf&edfTV != 0 {
+	if x.edf&edfTV != 0 {
 		cur.U16(&defTVPort)
 		cur.CString(&defTVName)
 	}
-	if edf&edfKeywords != 0 {
-		cur.CString(&defKeys)
+	if x.edf&edfKeywords != 0 {
+		x.at.Off = uint32(cur.Offset())
+		x.keywords = cur.CString(&defKeys)
+		x.at.Len = uint32(len(x.keywords))
 	}
-	if edf&edfGameID != 0 {
+	if x.edf&edfGameID != 0 {
 		id := cur.U64(&defGameID)
 		if app := uint32(id & 0xff_ffff); cur.OK() && app != 0 {
 			m.Learn.AppID, m.Learn.HasApp = app, true
 		}
 	}
-	if !cur.Cut() && (!cur.OK() || cur.Left() > 0) {
-		cur.ExpertAt(&codeEDF, codeEDF.Severity, flags, uint64(edf), uint64(cur.Left()))
+}
+
+// judge raises flags that announce more or less than there is.
+func (x *extras) judge(cur *dissect.Cursor) {
+	if x.field > 0 && !cur.Cut() && (!cur.OK() || cur.Left() > 0) {
+		cur.ExpertAt(&codeEDF, codeEDF.Severity, x.field, uint64(x.edf), uint64(cur.Left()))
 	}
 }

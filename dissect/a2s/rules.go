@@ -11,9 +11,10 @@ import (
 // rules reads the body of S2A_RULES. Engines write into a fixed buffer and send
 // what fits: fewer pairs than the count, or a last string without its NUL, is how
 // long lists end.
-func rules(cur *dissect.Cursor) {
+func rules(c *dissect.Context, cur *dissect.Cursor) {
 	count := int(cur.U16(&defRuleCount))
 	at := cur.Fields() - 1
+	var found pages
 	cur.Push(&defRuleList, count)
 	n, binary := 0, 0
 	for ; cur.OK() && cur.Left() > 0; n++ {
@@ -22,7 +23,9 @@ func rules(cur *dissect.Cursor) {
 		}
 		cur.Push(&defRule, n)
 		name := cur.CString(&defRuleName)
+		start := cur.Offset()
 		value := cur.CString(ruleValue(name, cur.Peek(cur.Left())))
+		found.add(name, extent(cur, start), cur.OK())
 		cur.Pop()
 		if isBinary(name, value) {
 			binary++
@@ -39,6 +42,16 @@ func rules(cur *dissect.Cursor) {
 	if binary > 0 {
 		cur.ExpertAt(&codeBinary, codeBinary.Severity, at, uint64(binary), 0)
 	}
+	bohemia(c, cur, &found, at)
+}
+
+// extent is that of a text from offset start to what was read, without its NUL.
+func extent(cur *dissect.Cursor, start int) dissect.Extent {
+	n := cur.Offset() - start
+	if cur.OK() {
+		n-- // the NUL
+	}
+	return dissect.Extent{Off: uint32(start), Len: uint32(n)}
 }
 
 // ruleValue is the definition for the value at the start of b. Engines say of a

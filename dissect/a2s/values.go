@@ -68,24 +68,6 @@ var edfFields = [...]struct {
 
 func edfName(v uint64) string { return edfNames[v&0xff] }
 
-// steamIDName names the account type in bits 52 to 55.
-func steamIDName(v uint64) string {
-	const account = 0xffff_ffff
-	switch v >> 52 & 0xf {
-	case 3:
-		return "persistent game server"
-	case 4:
-		if v&account == 0 {
-			return "anonymous game server, not logged on"
-		}
-		return "anonymous game server"
-	}
-	if v == 0 {
-		return "none"
-	}
-	return ""
-}
-
 // gameIDName names the application, or the type where it is not an application.
 func gameIDName(v uint64) string {
 	switch v >> 24 & 0xff {
