@@ -16,6 +16,7 @@ import (
 const (
 	queryNew  = `31 03 "0.0.0.0:0" 00 "\gamedir\cstrike\empty\1" 00`
 	queryNand = `31 ff "80.198.124.86:27024" 00 "\appid\240\nand\2\map\de_dust2\secure\1" 00`
+	longSeed  = `31 ff "198.51.100.231:27029r" 00`
 	oldQuery  = `31 00000000 "\gamedir\cstrike" 00`
 	page2     = `ffffffff 66 0a 50c67c56 6990 50befddc 69aa 00000000 0000`
 	pageKey   = `ffffffff 66 0a 7f efbeadde 00 0a000005 6987 00000000 0000`
@@ -39,6 +40,7 @@ var all = map[string]string{
 	"restart": restart, "valid": valid, "nat": nat, "Xash3D join": xashJoin, "join": `71 0a`, "shutdown": `62 0a 00`,
 	"batch": `65 010203`, "servers": `63 0a 00`, "servers behind FF": `ffffffff 63 0a 00`, "check": `4d ff`,
 	"query behind FF": `ffffffff` + queryNew, "empty seed": `31 05 00 "\map\x" 00`,
+	"long seed": longSeed,
 }
 
 var masterV6 = netip.MustParseAddrPort("[2001:db8::2:1]:27010")
@@ -92,6 +94,7 @@ func TestDissect(t *testing.T) {
 		{"query with an empty seed", `31 05 00 "\map\x" 00`, &typeQuery, dissect.Complete, `region=5 seed= filter=\map\x conditions 0 key=map value=x`},
 		{"query with bytes behind", `31 03 "0.0.0.0:0" 00 00 beef`, &typeQuery, dissect.Complete, `region=3 seed=0.0.0.0:0 filter= conditions trailing=beef`},
 		{"query cut in its seed", `31 03 "0.0."`, &typeQuery, dissect.Malformed, `region=3 seed=cut`},
+		{"query with a byte behind its seed", longSeed, &typeQuery, dissect.Complete, `region=255 seed=198.51.100.231:27029r`},
 		{"old query", oldQuery, &typeQuery, dissect.Complete, `next=0 filter=\gamedir\cstrike conditions 0 key=gamedir value=cstrike`},
 		{"old query, nothing behind", `31 01020300`, &typeQuery, dissect.Complete, `next=197121`},
 		{"page", page2, &typePage, dissect.Complete, `servers 80.198.124.86:27024 80.190.253.220:27050 0.0.0.0:0`},
@@ -199,6 +202,7 @@ func TestProbe(t *testing.T) {
 		{"query behind FF FF FF FF", `ffffffff` + queryNew, dissect.Certain, &typeQuery},
 		{"query of an unknown region", `31 20 "0.0.0.0:0" 00 00`, dissect.Likely, &typeQuery},
 		{"query with an IPv6 seed", `31 ff "[2001:db8::5]:27015" 00 00`, dissect.Certain, &typeQuery},
+		{"query with a byte behind its seed", longSeed, dissect.Maybe, &typeQuery},
 		{"query with an odd filter", `31 ff "0.0.0.0:0" 00 "appid" 00`, dissect.Likely, &typeQuery},
 		{"query with nand glued", `31 ff "0.0.0.0:0" 00 "nand2\map\x\os\l" 00`, dissect.Certain, &typeQuery},
 		{"old query", oldQuery, dissect.Likely, &typeQuery},
@@ -264,6 +268,7 @@ func TestProbeRefuses(t *testing.T) {
 		"query with too many dots": `31 03 "1.2.3.4.5:0" 00 00`,
 		"query with a long port":   `31 03 "1.2.3.4:123456" 00 00`,
 		"query cut in its seed":    `31 03 "0.0."`,
+		"long seed, odd region":    `31 20 "0.0.0.0:0r" 00 00`,
 		"digit":                    `31`,
 		"SNMP":                     `30 82 00 10 02 01 00`,
 		"JSON":                     `"a" 22 "," 22 "lang" 22 ":0"`,

@@ -108,7 +108,7 @@ func (p *probe) query() dissect.Confidence {
 		}
 		return dissect.No
 	case !isAddress(seed[:end]):
-		return dissect.No
+		return p.longSeed(seed[:end])
 	case p.knownRegion() && isFilter(seed[end+1:]):
 		return dissect.Certain
 	}
@@ -116,6 +116,16 @@ func (p *probe) query() dissect.Confidence {
 }
 
 func (p *probe) knownRegion() bool { return regionName(uint64(p.b[0])) != "" }
+
+// longSeed judges a query with something between the address and its NUL: qstat 2.17
+// leaves a byte of its buffer there when it asks for the second page.
+func (p *probe) longSeed(seed []byte) dissect.Confidence {
+	behind := bytes.TrimLeft(seed, "0123456789.:")
+	if p.knownRegion() && isAddress(seed[:len(seed)-len(behind)]) {
+		return dissect.Maybe
+	}
+	return dissect.No
+}
 
 // cutSeed judges a query that ends within its address.
 func (p *probe) cutSeed(seed []byte) dissect.Confidence {

@@ -8,15 +8,23 @@ const startLen = 4
 
 // query reads the body of A2M_GET_SERVERS_BATCH2.
 func query(cur *dissect.Cursor) {
+	odd := false
 	if isOldQuery(cur.Peek(cur.Left())) {
 		cur.U32(&defNext)
 	} else {
 		cur.U8(&defRegion)
-		cur.CString(&defSeed)
+		seed := cur.CString(&defSeed)
+		odd = cur.OK() && len(seed) > 0 && !isAddress(seed)
 	}
-	if cur.LeftOnWire() == 0 {
+	switch none := cur.LeftOnWire() == 0; {
+	case odd && none:
+		cur.Note("not an address, and no filter follows")
+		return
+	case none:
 		cur.Note("no filter follows")
 		return
+	case odd:
+		cur.Note("not an address")
 	}
 	filter := cur.LastCString(&defFilter)
 	if len(filter) > filterMost {
