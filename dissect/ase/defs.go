@@ -16,9 +16,9 @@ var (
 	defGame = dissect.Def{Name: "ase.game", Label: "game", Kind: dissect.Text, Doc: "short name of the game: mta, farcry"}
 	defPort = dissect.Def{Name: "ase.port", Label: "port", Kind: dissect.Text,
 		Doc: "port of the game; queries usually go to this plus 123"}
-	defName     = dissect.Def{Name: "ase.name", Label: "name", Kind: dissect.Text, Doc: "server name"}
+	defName     = dissect.Def{Name: "ase.name", Role: dissect.ServerName, Label: "name", Kind: dissect.Text, Doc: "server name"}
 	defGametype = dissect.Def{Name: "ase.gametype", Label: "gametype", Kind: dissect.Text, Doc: "game mode, free text"}
-	defMap      = dissect.Def{Name: "ase.map", Label: "map", Kind: dissect.Text, Doc: "map being played"}
+	defMap      = dissect.Def{Name: "ase.map", Role: dissect.MapName, Label: "map", Kind: dissect.Text, Doc: "map being played"}
 	defVersion  = dissect.Def{Name: "ase.version", Label: "version", Kind: dissect.Text, Doc: "version of the game"}
 )
 
@@ -26,8 +26,8 @@ var (
 var (
 	defFullPassword = dissect.Def{Name: "ase.full.password", Label: "password", Kind: dissect.Text,
 		Doc: "whether a password is needed: 0 or 1"}
-	defFullPlayers = dissect.Def{Name: "ase.full.players", Label: "players", Kind: dissect.Text, Doc: "players on the server"}
-	defFullMax     = dissect.Def{Name: "ase.full.max_players", Label: "max_players", Kind: dissect.Text, Doc: "slots"}
+	defFullPlayers = dissect.Def{Name: "ase.full.players", Role: dissect.PlayerCount, Label: "players", Kind: dissect.Text, Doc: "players on the server"}
+	defFullMax     = dissect.Def{Name: "ase.full.max_players", Role: dissect.MaxPlayers, Label: "max_players", Kind: dissect.Text, Doc: "slots"}
 
 	defRules     = dissect.Def{Name: "ase.full.rules", Label: "rules", Kind: dissect.List, Doc: "settings of the server"}
 	defRule      = dissect.Def{Name: "ase.full.rules.rule", Label: "rule", Kind: dissect.Group, Doc: "one setting"}
@@ -73,9 +73,9 @@ var (
 		Doc: "whether a password is needed"}
 	defSerials = dissect.Def{Name: "ase.light.serials", Label: "serials", Kind: dissect.Uint, Values: serialsName,
 		Doc: "whether the server verifies serials"}
-	defPlayers = dissect.Def{Name: "ase.light.players", Label: "players", Kind: dissect.Uint, Values: cappedName,
+	defPlayers = dissect.Def{Name: "ase.light.players", Role: dissect.PlayerCount, Label: "players", Kind: dissect.Uint, Values: cappedName,
 		Doc: "players on the server, 255 at most"}
-	defMax       = dissect.Def{Name: "ase.light.max_players", Label: "max_players", Kind: dissect.Uint, Values: cappedName, Doc: "slots, 255 at most"}
+	defMax       = dissect.Def{Name: "ase.light.max_players", Role: dissect.MaxPlayers, Label: "max_players", Kind: dissect.Uint, Values: cappedName, Doc: "slots, 255 at most"}
 	defNames     = dissect.Def{Name: "ase.light.player_list", Label: "player_list", Kind: dissect.List, Doc: "players in the reply"}
 	defNameGroup = dissect.Def{Name: "ase.light.player_list.player", Label: "player", Kind: dissect.Group, Doc: "one player"}
 	defNick      = dissect.Def{Name: "ase.light.player_list.name", Label: "name", Kind: dissect.Text,

@@ -9,13 +9,13 @@ var (
 		Values: opcodeName, Doc: "what kind of message follows"}
 	defAddress = dissect.Def{Name: "goldsource.info.address", Label: "address", Kind: dissect.Text,
 		Doc: "address the server believes it has"}
-	defName    = dissect.Def{Name: "goldsource.info.name", Label: "name", Kind: dissect.Text, Doc: "server name"}
-	defMap     = dissect.Def{Name: "goldsource.info.map", Label: "map", Kind: dissect.Text, Doc: "map being played"}
+	defName    = dissect.Def{Name: "goldsource.info.name", Role: dissect.ServerName, Label: "name", Kind: dissect.Text, Doc: "server name"}
+	defMap     = dissect.Def{Name: "goldsource.info.map", Role: dissect.MapName, Label: "map", Kind: dissect.Text, Doc: "map being played"}
 	defDir     = dissect.Def{Name: "goldsource.info.folder", Label: "folder", Kind: dissect.Text, Doc: "game directory"}
 	defGame    = dissect.Def{Name: "goldsource.info.game", Label: "game", Kind: dissect.Text, Doc: "description of the game"}
-	defPlayers = dissect.Def{Name: "goldsource.info.players", Label: "players", Kind: dissect.Uint,
+	defPlayers = dissect.Def{Name: "goldsource.info.players", Role: dissect.PlayerCount, Label: "players", Kind: dissect.Uint,
 		Doc: "players on the server; 255 from HLTV: see spectators"}
-	defMaxPlayers = dissect.Def{Name: "goldsource.info.max_players", Label: "max_players", Kind: dissect.Uint, Doc: "slots"}
+	defMaxPlayers = dissect.Def{Name: "goldsource.info.max_players", Role: dissect.MaxPlayers, Label: "max_players", Kind: dissect.Uint, Doc: "slots"}
 	defProtocol   = dissect.Def{Name: "goldsource.info.protocol", Label: "protocol", Kind: dissect.Uint,
 		Doc: "network protocol: 47 or 48 from Valve's engine"}
 	defServerType = dissect.Def{Name: "goldsource.info.server_type", Label: "server_type", Kind: dissect.Char,
