@@ -14,16 +14,20 @@ const (
 	rules
 	compressedRules
 	goldSource // info, players or rules of a GoldSource server
-	game       // traffic of the game itself
+	ase
+	master
+	rcon
+	scripted // ase, master or rcon: the server's script
+	game     // traffic of the game itself
 )
 
-// shares are the parts of all exchanges in percent; game is the rest. They
-// follow what query ports see: lists ask everybody for info, and only those
-// who look closer ask for players and rules.
+// shares are the parts of all exchanges in percent. They follow what query
+// ports see: lists ask everybody for info, and only those who look closer ask
+// for players and rules.
 var shares = []struct {
 	kind    kind
 	percent int
-}{{info, 40}, {players, 20}, {rules, 15}, {compressedRules, 3}, {goldSource, 8}}
+}{{info, 40}, {players, 20}, {rules, 15}, {compressedRules, 3}, {goldSource, 8}, {ase, 9}, {master, 2}, {rcon, 3}}
 
 const (
 	clients = 4096
@@ -36,14 +40,16 @@ const (
 	burst = 10_000
 )
 
-// exchange is one question of one client, from first request to last reply.
+// exchange is one question of one client, from first request to last reply, or
+// a session.
 type exchange struct {
-	kind      kind // info, players, rules or game
+	kind      kind // info, players, rules, scripted or game
 	client    endpoint
 	server    *server
 	challenge uint32
 	splitID   uint32
 	step      int
+	next      [2]uint32 // TCP: the next sequence number of client and server
 }
 
 // mix is clients polling servers.
@@ -52,8 +58,10 @@ type mix struct {
 	frame   *assembler
 	clock   pace
 	servers []server
-	open    [open]exchange
-	current int // the exchange that goes on with a burst, or -1
+	queries []exchange
+	games   []exchange // none without game traffic
+	current *exchange  // the one that goes on with a burst, or nil
+	behind  int        // how many packets of queries there were more than of games
 	payload []byte
 	splitID uint32
 }
@@ -61,41 +69,57 @@ type mix struct {
 func newMix(o options) *mix {
 	m := &mix{
 		rng: newRand(o.seed), frame: newAssembler(), clock: newPace(o.rate),
-		servers: newServers(o.seed), current: -1,
+		servers: newServers(o.seed), queries: make([]exchange, open),
 	}
-	for i := range m.open {
-		m.open[i] = m.begin()
+	for i := range m.queries {
+		m.queries[i] = m.begin(m.kind())
+	}
+	if o.game {
+		m.games = make([]exchange, open)
+	}
+	for i := range m.games {
+		m.games[i] = m.begin(game)
 	}
 	return m
 }
 
+// kind draws what the next exchange asks for.
+func (m *mix) kind() kind {
+	percent := m.rng.IntN(100)
+	i := 0
+	for ; percent >= shares[i].percent; i++ {
+		percent -= shares[i].percent
+	}
+	return shares[i].kind
+}
+
 // begin makes up a new exchange.
-func (m *mix) begin() exchange {
+func (m *mix) begin(k kind) exchange {
 	m.splitID++
 	x := exchange{
-		kind: game,
+		kind: k,
 		client: endpoint{
 			addr: clientNet + 1 + m.rng.Uint32N(clients),
 			port: uint16(32_768 + m.rng.IntN(28_232)), // Linux's range for clients
 		},
-		server:    &m.servers[m.rng.IntN(len(m.servers))],
 		challenge: m.rng.Uint32(),
 		splitID:   m.splitID & 0x7fff_ffff,
+		next:      [2]uint32{m.rng.Uint32(), m.rng.Uint32()},
 	}
-	percent := m.rng.IntN(100)
-	for _, s := range shares {
-		if percent < s.percent {
-			x.kind = s.kind
-			break
-		}
-		percent -= s.percent
-	}
-	switch x.kind {
+	switch k {
 	case compressedRules:
 		x.kind, x.server = rules, m.pick(firstOld, firstGoldSource)
 	case goldSource:
-		x.kind, x.server = kind(m.rng.IntN(int(rules)+1)), m.pick(firstGoldSource, numServers)
-	case info, players, rules:
+		x.kind, x.server = kind(m.rng.IntN(int(rules)+1)), m.pick(firstGoldSource, firstASE)
+	case ase:
+		x.kind, x.server = scripted, m.pick(firstASE, firstMaster)
+	case master:
+		x.kind, x.server = scripted, m.pick(firstMaster, numServers)
+	case rcon:
+		x.kind, x.server = scripted, m.pick(0, firstOld)
+	case game:
+		x.server = m.pick(0, firstASE)
+	default:
 		x.server = m.pick(0, firstOld)
 	}
 	return x
@@ -104,33 +128,83 @@ func (m *mix) begin() exchange {
 func (m *mix) pick(from, to int) *server { return &m.servers[from+m.rng.IntN(to-from)] }
 
 func (m *mix) next() (int64, []byte) {
-	var nanos int64
-	if m.current >= 0 {
-		m.clock.now += burst
-		nanos = m.clock.now
-	} else {
-		m.current = m.rng.IntN(open)
-		nanos = m.clock.tick(m.rng)
-	}
-	x := &m.open[m.current]
-	reply := m.message(x)
-	server := endpoint{x.server.addr, serverPort}
-	var frame []byte
-	if reply {
-		frame = m.frame.udp(server, x.client, 64, m.payload)
-	} else {
-		ttl := byte(44 + x.client.addr*2654435761>>28) // distance is the client's
-		frame = m.frame.udp(x.client, server, ttl, m.payload)
-	}
+	x, nanos := m.turn()
+	frame := m.packet(x)
 	x.step++
-	steps := x.steps()
-	if x.step >= steps {
-		*x = m.begin()
+	if x.step >= x.steps() {
+		k := x.kind
+		if k != game {
+			k = m.kind()
+		}
+		*x = m.begin(k)
 	}
-	if x.step <= x.replyStep() || x.kind == game {
-		m.current = -1
+	m.current = nil
+	if x.goesOn() {
+		m.current = x
 	}
 	return nanos, frame
+}
+
+// turn picks the exchange whose packet is next, and its time.
+func (m *mix) turn() (*exchange, int64) {
+	if m.current != nil {
+		m.behind++
+		m.clock.now += burst
+		return m.current, m.clock.now
+	}
+	nanos := m.clock.tick(m.rng)
+	if len(m.games) > 0 && m.behind > 0 {
+		m.behind--
+		return &m.games[m.rng.IntN(open)], nanos
+	}
+	m.behind++
+	return &m.queries[m.rng.IntN(open)], nanos
+}
+
+// packet is the frame of x's present step.
+func (m *mix) packet(x *exchange) []byte {
+	if x.kind == scripted {
+		return m.scripted(x, &x.server.script[x.step])
+	}
+	src, dst, ttl := x.ends(m.message(x))
+	return m.frame.udp(src, dst, ttl, m.payload)
+}
+
+// scripted is the frame of s, which is x's present step.
+func (m *mix) scripted(x *exchange, s *step) []byte {
+	src, dst, ttl := x.ends(s.reply)
+	if s.flags == 0 {
+		return m.frame.udp(src, dst, ttl, s.payload)
+	}
+	from := 0
+	if s.reply {
+		from = 1
+	}
+	seq, ack := x.next[from], uint32(0)
+	if s.flags&flagACK != 0 {
+		ack = x.next[1-from]
+	}
+	x.next[from] += s.length()
+	return m.frame.tcp(src, dst, ttl, seq, ack, s)
+}
+
+// ends are source, destination and time to live of a packet of x.
+func (x *exchange) ends(reply bool) (src, dst endpoint, ttl byte) {
+	if reply {
+		return x.server.endpoint, x.client, 64
+	}
+	return x.client, x.server.endpoint, byte(44 + x.client.addr*2654435761>>28) // distance is the client's
+}
+
+// goesOn tells whether x's present step follows the one before it at once.
+func (x *exchange) goesOn() bool {
+	switch x.kind {
+	case game:
+		return false
+	case scripted:
+		return x.server.script[x.step].burst
+	}
+	return x.step > x.replyStep()
 }
 
 // replyStep is the step of the first packet of the reply.
@@ -143,8 +217,11 @@ func (x *exchange) replyStep() int {
 
 // steps is the number of packets of the exchange.
 func (x *exchange) steps() int {
-	if x.kind == game {
+	switch x.kind {
+	case game:
 		return gameLength
+	case scripted:
+		return len(x.server.script)
 	}
 	return x.replyStep() + len(x.server.replies[x.kind])
 }

@@ -9,12 +9,23 @@ import (
 	"qsniff/internal/testpcap"
 )
 
-// The servers, by kind.
+// The servers, by kind. Source servers are the first.
 const (
-	firstOld        = 170 // Source without the size field, compressed rules
-	firstGoldSource = 180
+	firstOld        = 150 // Source without the size field, compressed rules
+	firstGoldSource = 160
+	firstASE        = 180
+	firstMaster     = 198
 	numServers      = 200
 )
+
+// Ports other than serverPort.
+const (
+	asePort    = 22126 // MTA's: 123 above that of the game
+	masterPort = 27011
+)
+
+// longestReply is the longest datagram that Ethernet carries in one packet.
+const longestReply = 1472
 
 // Part sizes of the engines, in bytes.
 const (
@@ -24,8 +35,9 @@ const (
 
 // server is a server and what it answers, ready to be sent.
 type server struct {
-	addr       uint32
+	endpoint
 	goldSource bool
+	script     []step              // of its RCON session, its ASE query or its list
 	replies    [rules + 1][][]byte // datagrams, by kind; the ids of parts are put in when sent
 }
 
@@ -36,11 +48,22 @@ func newServers(seed uint64) []server {
 	out := make([]server, numServers)
 	for i := range out {
 		s := &out[i]
-		s.addr = serverNet + 1 + uint32(i)
-		s.goldSource = i >= firstGoldSource
+		s.endpoint = endpoint{serverNet + 1 + uint32(i), serverPort}
 		s.replies[players] = [][]byte{playersMessage(rng)}
 		switch {
-		case s.goldSource:
+		case i >= firstMaster:
+			s.port = masterPort
+			s.script = masterScript()
+		case i >= firstASE:
+			// Every third one fills its datagram.
+			room := longestReply
+			if i%3 != 0 {
+				room = 200 + rng.IntN(1000)
+			}
+			s.port = asePort
+			s.script = aseScript(rng, i, room)
+		case i >= firstGoldSource:
+			s.goldSource = true
 			s.replies[info] = [][]byte{detailedMessage(i, rng)}
 			s.replies[rules] = testpcap.SplitGoldSource(rulesMessage(rng, 80+rng.IntN(40), 1), 0, goldSourcePart)
 		case i >= firstOld:
@@ -51,6 +74,7 @@ func newServers(seed uint64) []server {
 		default:
 			s.replies[info] = [][]byte{infoMessage(i, rng)}
 			s.replies[rules] = testpcap.SplitSource(rulesMessage(rng, 70+rng.IntN(60), 1), 0, sourcePart, true, false)
+			s.script = rconScript(rng, i)
 		}
 	}
 	return out

@@ -14,6 +14,8 @@ type Capture struct {
 	Link    Link
 	Packets []Packet
 	Whole   []Datagram // those of which every fragment is captured, in order
+	// Segments are those of TCP, in the order of their packets.
+	Segments []Segment
 }
 
 // Packet is one frame before the snap length cuts it. Nanos is Unix time.

@@ -30,6 +30,8 @@ func (p *parser) directive(words []string) error {
 		p.split, err = parseSplit(args)
 	case "icmp":
 		p.icmp, err = parseICMP(args)
+	case "isn", "open", "close":
+		err = p.tcpDirective(name, args)
 	default:
 		err = p.setting(name, args)
 	}
@@ -121,6 +123,10 @@ func (p *parser) setting(name string, args []string) (err error) {
 		p.ttl = uint8(n)
 	case "fragments":
 		p.fragments, err = numbers(arg)
+	case "transport":
+		err = p.setTransport(arg)
+	case "mss", "acks", "segments", "seek":
+		err = p.tcpSetting(name, arg)
 	default:
 		return errors.New("no such directive")
 	}

@@ -1,7 +1,7 @@
 // Package testpcap builds the packets and capture files that tests read. It
-// turns a payload into a UDP datagram, fragments, frames and a pcap file, cuts
-// game messages into the split forms of the engines, and parses the readable
-// source of a golden capture. It is not part of the program: nothing outside
+// turns a payload into a UDP datagram or TCP segments, fragments, frames and a
+// pcap file, cuts game messages into the split forms of the engines, and parses
+// the readable source of a golden capture. It is not part of the program: nothing outside
 // tests and internal/mkpcap imports it, it decodes nothing, and it does not
 // guard against hostile input beyond clear errors, because a person of the
 // project wrote what it reads. The same source always gives the same bytes.
@@ -13,7 +13,8 @@
 //
 //	# text             a comment; the first line is one: what this is and its origin
 //	@ word arguments   a directive, see below
-//	> hex              begins the payload of a datagram from client to server
+//	> hex              begins the payload of a datagram, or a write to a TCP
+//	                   connection, from client to server
 //	< hex              begins one from server to client
 //	! hex              begins a whole frame, link header included
 //	  hex              an indented line continues what the line above it began
@@ -38,6 +39,17 @@
 //	@ step DURATION    from the last packet of a payload to the next payload, 20ms at first
 //	@ mtu N            longest IP packet, 1500 at first; longer ones are fragmented
 //	@ ttl N            64 at first; the hop limit in IPv6
+//	@ transport KIND   udp at first; tcp: payloads are writes to the connection
+//	                   between the ends, which a handshake opens if there is none
+//	@ mss N            most bytes of a write in one segment; at first, and at most,
+//	                   what the MTU leaves behind headers without options
+//	@ acks on|off      whether each write is acknowledged, on at first
+//
+// Directives that send packets of a TCP connection:
+//
+//	@ open HOW         handshake; syn: the client's SYN alone, which opens nothing;
+//	                   none: no packet, the capture began later
+//	@ close HOW WHO    fin or rst, sent first or only by client or server
 //
 // Directives for the next payload only:
 //
@@ -47,6 +59,15 @@
 //	@ split goldsource id=N size=N
 //	@ split source id=N size=N [compressed]
 //	@ split source-old id=N size=N [compressed]
+//	@ segments N,N     which segments of this write are captured, in this order
+//	@ seek N           where this write begins: -N, on bytes that were sent before,
+//	                   perhaps others; +N, behind bytes that nobody captured
+//	@ isn client=N server=N
+//	                   initial sequence numbers, of the next connection
+//
+// A connection lasts until it is closed or another one of the same ends is opened;
+// @ client and @ server change between several. A segment that @ segments leaves
+// out was lost to the capture alone: the acknowledgement covers it.
 //
 // A split payload is the whole message, FF FF FF FF included; size is the
 // most bytes of it (compressed: of the compressed form with its prefix) in one

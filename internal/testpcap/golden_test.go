@@ -90,11 +90,16 @@ func TestGoldenRoundTrip(t *testing.T) {
 				return // Whole does not list what the frames hold; they were compared
 			}
 			var got, want [][]byte
+			var segments []Segment
 			join := joiner{}
 			for _, frame := range frames {
 				ip := stripLink(t, c.Link, frame)
 				if isICMP(ip) {
 					continue // Whole lists what was refused, not the refusal
+				}
+				if isTCP(ip) {
+					segments = append(segments, tcpSegment(t, ip))
+					continue
 				}
 				if payload, ok := join.add(t, ip); ok {
 					got = append(got, payload)
@@ -105,6 +110,9 @@ func TestGoldenRoundTrip(t *testing.T) {
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("payloads (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(c.Segments, segments, compareAddrs); diff != "" {
+				t.Errorf("segments (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -13,6 +13,10 @@ const (
 	maxUDPv4 = 65_535 - ipv4HeaderLen - udpHeaderLen
 	maxUDPv6 = 65_535 - udpHeaderLen
 
+	// maxSegment is the longest TCP payload, over IPv4; over IPv6 the MTU, which
+	// has 16 bits here, leaves less.
+	maxSegment = 65_535 - ipv4HeaderLen - tcpHeaderLen
+
 	// minMTU leaves room for an IPv6 header, a fragment header and the 8 bytes
 	// that a fragment holds at least.
 	minMTU = ipv6HeaderLen + fragmentHeaderLen + fragmentUnit
@@ -32,6 +36,19 @@ const (
 	// burstGap separates the packets that one message becomes: a server sends
 	// them in a row, and a packet never shares its time with another.
 	burstGap = 200 * time.Microsecond
+)
+
+const (
+	// window is what every segment offers: 44 segments of 1,460 bytes, as Linux
+	// does at first.
+	window = 64_240
+
+	// The initial sequence numbers of the first connection, and how much those of
+	// the next one are higher: numbers of one pair of ends never meet, as those of
+	// RFC 9293 section 3.4.1 do not.
+	firstClientISN = 1_000_000
+	firstServerISN = 3_000_000_000
+	nextISN        = 64_000_000
 )
 
 // Start is the time of the first packet of every capture built here:

@@ -18,6 +18,7 @@ type parser struct {
 	split          *splitting
 	icmp           *icmpError
 	fragments      []int
+	tcp            tcp
 
 	kind  byte // of the open payload: '>', '<', '!', or 0 if none is open
 	line  int  // where it began
@@ -35,6 +36,7 @@ func Parse(name string, text []byte) (*Capture, error) {
 		clock: clock{now: Start, step: defaultStep},
 		mtu:   defaultMTU,
 		ttl:   defaultTTL,
+		tcp:   tcp{connections: map[ends]*connection{}},
 	}
 	at := 0
 	for line := range strings.Lines(string(text)) {
@@ -49,7 +51,7 @@ func Parse(name string, text []byte) (*Capture, error) {
 	if err := p.finish(); err != nil {
 		return nil, fmt.Errorf("%s: line %d: %w", name, p.line, err)
 	}
-	if p.split != nil || p.icmp != nil || p.fragments != nil || p.clock.wait != 0 {
+	if p.split != nil || p.icmp != nil || p.fragments != nil || p.clock.wait != 0 || p.tcp.pending() {
 		return nil, fmt.Errorf("%s: line %d: directive without a payload after it", name, at)
 	}
 	return p.capture, nil
@@ -99,20 +101,31 @@ func (p *parser) finish() error {
 		return nil
 	}
 	p.kind, p.bytes = 0, nil
-	p.clock.message()
 	if kind == '!' {
 		return p.frame(payload)
 	}
 	if !p.client.IsValid() || !p.server.IsValid() {
 		return errors.New("payload before @ client and @ server")
 	}
-	payloads, err := p.splitPayload(payload)
+	if !p.tcp.on {
+		return p.message(payload, kind == '>')
+	}
+	if kind == '>' {
+		return p.write(payload, clientSide)
+	}
+	return p.write(payload, serverSide)
+}
+
+// message sends b in a datagram, or in several if it is split.
+func (p *parser) message(b []byte, toServer bool) error {
+	p.clock.message()
+	payloads, err := p.splitPayload(b)
 	if err != nil {
 		return err
 	}
 	sent := 0
 	for _, b := range payloads {
-		if sent, err = p.datagram(b, kind == '>', sent); err != nil {
+		if sent, err = p.datagram(b, toServer, sent); err != nil {
 			return err
 		}
 	}
@@ -125,6 +138,10 @@ func (p *parser) frame(b []byte) error {
 	if p.split != nil || p.icmp != nil || p.fragments != nil {
 		return errors.New("a whole frame cannot be split, fragmented or refused")
 	}
+	if p.tcp.segments != nil || p.tcp.seek != 0 {
+		return errors.New("a whole frame is not cut into segments")
+	}
+	p.clock.message()
 	p.capture.Packets = append(p.capture.Packets, Packet{p.clock.packet(0), b})
 	return nil
 }

@@ -192,6 +192,7 @@ func TestParseLyingPrefix(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(preamble + "@ split source id=1 size=8 order=1,0\n> \"abc\\x00\" ff*3 ; c\n  00\n"))
 	f.Add([]byte("# t\n@ link vlan 1 2\n@ format nano big\n@ snaplen 9\n! ff*60\n"))
+	f.Add([]byte(overTCP + "@ mss 2\n@ segments 1,0\n> \"abc\"\n@ seek -1\n< ff\n@ close fin server\n@ open syn\n"))
 	f.Add([]byte("# t\n@ client [::1]:1\n@ server [::2]:2\n@ mtu 56\n@ fragments 1,0\n@ wait 2h\n> 00*90\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		if len(text) > 4096 || bytes.Count(text, []byte("*")) > 3 || bytes.Contains(text, []byte("0000")) {
