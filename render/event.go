@@ -16,6 +16,8 @@ type Event struct {
 	Frame  uint64   // the packet that completed the message, from 1
 	Frames []uint64 // all packets it came in, in order; nil if that is Frame alone
 	Nanos  int64    // Unix time of Frame
+	Start  int64    // Unix time of the first packet
+	Hole   Hole     // set by the renderer
 	File   int      // input, or -1 where there is only one
 	Iface  int      // interface, or -1 where the input names none
 
@@ -25,10 +27,24 @@ type Event struct {
 	Why      string // of a fragment: what became of the rest; a constant, or empty
 	Split    *Split // nil if the message was not split
 
+	TCP      bool     // the message came over TCP, else over UDP
 	Ways     []Way    // how the packet came in, outermost first; nil for none
 	IfName   string   // of the interface; from the input, so escape it
 	Comments [][]byte // what somebody wrote about the packet; escape them too
-	Cut      string   // what Frames brought where it was neither parts of a split nor fragments of IP; a constant, or empty
+	// Record is "reply" where the event is no message but what several messages
+	// came to: a reply joined from them. Empty for messages.
+	Record string
+	// Pieces says which frame brought which bytes of Msg.Data, in the order of
+	// the bytes. It is nil where all came in one frame, and where the data was
+	// decompressed, so that no byte is any frame's.
+	Pieces []Piece
+	Cut    string // what Frames brought where it was neither parts of a split nor fragments of IP; a constant, or empty
+}
+
+// Piece says that one frame brought the bytes [Off, Off+Len) of a message.
+type Piece struct {
+	Frame    uint64
+	Off, Len uint32
 }
 
 // Split says how a message was split.
@@ -46,7 +62,20 @@ type Split struct {
 }
 
 // Transport is the transport protocol's name.
-func (e *Event) Transport() string { return "udp" }
+func (e *Event) Transport() string {
+	if e.TCP {
+		return "tcp"
+	}
+	return "udp"
+}
+
+// Direction is "reply" or "request"; one-way messages are requests.
+func (e *Event) Direction() string {
+	if e.Reply {
+		return "reply"
+	}
+	return "request"
+}
 
 // Renderer appends what it makes of an event. It allocates nothing once dst has
 // grown.

@@ -11,6 +11,8 @@ import (
 // call only.
 type Record struct {
 	Nanos  int64
+	Start  int64 // of the first packet
+	Hole   Hole  // set by the renderer
 	Expert *finding.Expert
 	Frames []uint64
 	// Server and Client are not valid where the finding is about neither.

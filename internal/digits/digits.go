@@ -4,6 +4,30 @@ package digits
 
 import "strconv"
 
+// Seconds appends nanoseconds as seconds, with six decimals, or nine where six do
+// not say all, right-aligned in width places.
+func Seconds(dst []byte, nanos int64, width int) []byte {
+	var buf [32]byte
+	b := buf[:0]
+	u := uint64(nanos)
+	if nanos < 0 {
+		b, u = append(b, '-'), -u
+	}
+	b = append(strconv.AppendUint(b, u/1e9, 10), '.')
+	rest, places := u%1e9, uint64(1e8)
+	last := uint64(1e3)
+	if rest%1e3 != 0 {
+		last = 1
+	}
+	for ; places >= last; places /= 10 {
+		b = append(b, '0'+byte(rest/places%10))
+	}
+	for range width - len(b) {
+		dst = append(dst, ' ')
+	}
+	return append(dst, b...)
+}
+
 // Grouped writes n with a comma between groups of three digits: 4,812.
 func Grouped(n int64) string {
 	plain := strconv.FormatInt(n, 10)

@@ -1,7 +1,6 @@
 package jsonl
 
 import (
-	"math"
 	"strconv"
 
 	"qsniff/dissect"
@@ -179,10 +178,8 @@ func (r *Renderer) value(dst []byte, m *dissect.Message, f *dissect.Field) (out 
 	case dissect.Int:
 		return strconv.AppendInt(dst, int64(f.Num), 10), true
 	case dissect.Float:
-		if f.Len == 4 {
-			return jsonw.Float(dst, float64(math.Float32frombits(uint32(f.Num))), 32)
-		}
-		return jsonw.Float(dst, math.Float64frombits(f.Num), 64)
+		v, bits := f.Float()
+		return jsonw.Float(dst, v, bits)
 	case dissect.Char:
 		return jsonw.String(dst, m.Raw(f))
 	}

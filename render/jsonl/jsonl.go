@@ -15,6 +15,7 @@ import (
 
 const (
 	schema   = 1
+	protoTCP = 6
 	protoUDP = 17
 )
 
@@ -22,6 +23,9 @@ const (
 type Options struct {
 	Layout      bool // every byte with its field
 	ShowSecrets bool
+	// Bare is for payloads that came without packets: what packets tell, time and
+	// ends, is left out.
+	Bare bool
 }
 
 // Renderer makes lines of JSON.
@@ -35,22 +39,18 @@ func (r *Renderer) Append(dst []byte, e *render.Event) []byte {
 	m := e.Msg
 	dst = append(dst, `{"schema":`...)
 	dst = strconv.AppendInt(dst, schema, 10)
+	if e.Record != "" {
+		dst = append(append(append(dst, `,"record":"`...), e.Record...), '"')
+	}
 	dst = append(dst, `,"frame":`...)
 	dst = strconv.AppendUint(dst, e.Frame, 10)
-	dst = appendOrigin(dst, e)
-	dst = append(dst, `,"time":`...)
-	dst = jsonw.Time(dst, e.Nanos)
-	dst = append(dst, `,"transport":"`...)
-	dst = append(dst, e.Transport()...)
-	dst = append(dst, `","src":"`...)
-	dst = e.Src.AppendTo(dst)
-	dst = append(dst, `","dst":"`...)
-	dst = e.Dst.AppendTo(dst)
-	dst = append(dst, `","community_id":"`...)
-	dst = communityid.Append(dst, e.Src, e.Dst, protoUDP)
-	dst = append(dst, `","protocol":"`...)
+	dst = r.appendOrigin(dst, e)
+	dst = append(dst, `,"protocol":"`...)
 	dst = append(dst, m.Proto.Name...)
-	dst = appendType(dst, m.Type, e.Reply)
+	dst = appendType(dst, e)
+	if m.Conf == dissect.Maybe {
+		dst = append(dst, `,"weak":true`...)
+	}
 	dst = append(dst, `,"status":"`...)
 	dst = append(dst, m.Status.String()...)
 	dst = append(dst, `","length":`...)
@@ -79,10 +79,32 @@ func (r *Renderer) Append(dst []byte, e *render.Event) []byte {
 }
 
 // appendOrigin appends what says where the message came from besides its frame.
-func appendOrigin(dst []byte, e *render.Event) []byte {
+func (r *Renderer) appendOrigin(dst []byte, e *render.Event) []byte {
 	if len(e.Frames) > 0 {
 		dst = appendFrames(append(dst, `,"frames":[`...), e.Frames)
 	}
+	if !r.opt.Bare {
+		dst = appendPlace(dst, e)
+		dst = append(dst, `,"time":`...)
+		dst = jsonw.Time(dst, e.Nanos)
+	}
+	dst = append(dst, `,"transport":"`...)
+	dst = append(dst, e.Transport()...)
+	dst = append(dst, '"')
+	if r.opt.Bare {
+		return dst
+	}
+	dst = append(dst, `,"src":"`...)
+	dst = e.Src.AppendTo(dst)
+	dst = append(dst, `","dst":"`...)
+	dst = e.Dst.AppendTo(dst)
+	dst = append(dst, `","community_id":"`...)
+	dst = communityid.Append(dst, e.Src, e.Dst, ipProto(e))
+	return append(dst, '"')
+}
+
+// appendPlace appends the input and the interface.
+func appendPlace(dst []byte, e *render.Event) []byte {
 	if e.File >= 0 {
 		dst = append(dst, `,"file":`...)
 		dst = strconv.AppendInt(dst, int64(e.File), 10)
@@ -116,15 +138,28 @@ func appendEnd(dst []byte, a netip.AddrPort) []byte {
 	return a.AppendTo(dst)
 }
 
-func appendType(dst []byte, t *dissect.Type, reply bool) []byte {
-	if t == nil {
+func ipProto(e *render.Event) uint8 {
+	if e.TCP {
+		return protoTCP
+	}
+	return protoUDP
+}
+
+// appendType appends the message type, which a record that is no message does not
+// have, and the direction.
+func appendType(dst []byte, e *render.Event) []byte {
+	t := e.Msg.Type
+	switch {
+	case e.Record != "":
+		dst = append(dst, '"')
+	case t == nil:
 		dst = append(dst, `","message":null`...)
-	} else {
+	default:
 		dst = append(dst, `","message":"`...)
 		dst = append(dst, t.Name...)
 		dst = append(dst, '"')
 	}
-	if reply {
+	if e.Reply {
 		return append(dst, `,"direction":"reply"`...)
 	}
 	return append(dst, `,"direction":"request"`...)

@@ -35,7 +35,7 @@ func (r *Renderer) appendLayout(dst []byte, m *dissect.Message) []byte {
 			dst = append(dst, `,"note":`...)
 			dst, _ = jsonw.String(dst, note)
 		}
-		if f.Flags&dissect.Aux != 0 {
+		if f.Flags&(dissect.Aux|dissect.Generated) != 0 { // no byte is its alone
 			dst = append(dst, `,"aux":true`...)
 		}
 		dst = append(dst, '}')

@@ -17,9 +17,26 @@ func (r *Renderer) AppendRecord(dst []byte, x *render.Record) []byte {
 	dst = append(dst, x.Expert.Severity.String()...)
 	dst = append(dst, `","fault":"`...)
 	dst = append(dst, x.Expert.Code.Fault.String()...)
-	dst = append(dst, `","time":`...)
-	dst = jsonw.Time(dst, x.Nanos)
+	dst = append(dst, '"')
+	if !r.opt.Bare {
+		dst = jsonw.Time(append(dst, `,"time":`...), x.Nanos)
+	}
 	dst = appendFrames(append(dst, `,"frames":[`...), x.Frames)
+	dst = r.appendEnds(dst, x)
+	dst = append(dst, `,"text":`...)
+	detail := x.Detail
+	if r.opt.Bare { // it names the ends
+		detail = nil
+	}
+	dst = appendText(dst, x.Expert, detail)
+	return append(dst, `,"count":1}`+"\n"...)
+}
+
+// appendEnds appends whom the finding is about, as far as that is known.
+func (r *Renderer) appendEnds(dst []byte, x *render.Record) []byte {
+	if r.opt.Bare {
+		return dst
+	}
 	if x.Server.IsValid() {
 		dst = x.Server.AppendTo(append(dst, `,"server":"`...))
 		dst = append(dst, '"')
@@ -28,9 +45,7 @@ func (r *Renderer) AppendRecord(dst []byte, x *render.Record) []byte {
 		dst = x.Client.AppendTo(append(dst, `,"client":"`...))
 		dst = append(dst, '"')
 	}
-	dst = append(dst, `,"text":`...)
-	dst = appendText(dst, x.Expert, x.Detail)
-	return append(dst, `,"count":1}`+"\n"...)
+	return dst
 }
 
 // appendWays appends how the packet came in.

@@ -3,6 +3,7 @@ package jsonl
 import (
 	"encoding/json"
 	"net/netip"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -55,5 +56,30 @@ func TestWaysAndComments(t *testing.T) {
 	}
 	if len(got.Via) != 3 || got.Via[0].ID != 7 || got.Via[0].Src != "" || got.Via[1].Dst != "198.18.0.1:27015" || got.Via[2].Src != "10.0.0.1" {
 		t.Errorf("got %+v", got.Via)
+	}
+}
+
+// TestBare: without packets there is neither a time nor are there ends.
+func TestBare(t *testing.T) {
+	m := new(dissect.Message)
+	m.Reset(&proto, nil)
+	e := event(m)
+	e.File, e.Iface = 1, 2
+	r := &render.Record{Frames: []uint64{7}, Server: dissecttest.Server, Client: dissecttest.Client,
+		Expert: &finding.Expert{Code: &dissect.TooManyFields}, Detail: []byte(": 10.64.0.1:1")}
+	bare := New(Options{Bare: true})
+	for _, line := range [][]byte{bare.Append(nil, e), bare.AppendRecord(nil, r)} {
+		var got map[string]any
+		if err := json.Unmarshal(line, &got); err != nil {
+			t.Fatalf("%v in %s", err, line)
+		}
+		for _, key := range []string{"time", "src", "dst", "community_id", "file", "interface", "server", "client"} {
+			if _, ok := got[key]; ok {
+				t.Errorf("%q in %s", key, line)
+			}
+		}
+		if text, _ := got["text"].(string); strings.Contains(text, "10.64") {
+			t.Errorf("an end in %s", line)
+		}
 	}
 }

@@ -12,7 +12,7 @@ func TestAllocs(t *testing.T) {
 		t.Skip("the race detector allocates")
 	}
 	o := Options{Palette: NewPalette(true)} // local time: the zone is looked up for each message
-	for name, r := range map[string]render.Renderer{"tree": NewTree(o), "line": NewLine(o)} {
+	for name, r := range map[string]render.Renderer{"tree": NewTree(o), "line": NewLine(o), "hex": NewHex(o)} {
 		for _, x := range examples(t) {
 			dst := r.Append(nil, x.e)
 			if n := testing.AllocsPerRun(100, func() { dst = r.Append(dst[:0], x.e) }); n != 0 {
@@ -25,7 +25,7 @@ func TestAllocs(t *testing.T) {
 func BenchmarkAppend(b *testing.B) {
 	x := examples(b)[0]
 	o := Options{UTC: true, Palette: NewPalette(true)}
-	for name, r := range map[string]render.Renderer{"tree": NewTree(o), "line": NewLine(o)} {
+	for name, r := range map[string]render.Renderer{"tree": NewTree(o), "line": NewLine(o), "hex": NewHex(o)} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			var dst []byte

@@ -1,12 +1,15 @@
 package text
 
 import (
+	"encoding/hex"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
 	"qsniff/dissect"
 	"qsniff/finding"
+	"qsniff/internal/display"
 	"qsniff/internal/splithdr"
 	"qsniff/render"
 )
@@ -82,6 +85,11 @@ func FuzzRender(f *testing.F) {
 			Split: &render.Split{Engine: splithdr.Source, ID: 7, Total: 2, Received: 2}}
 		tree := NewTree(o).Append(nil, e)
 		line := NewLine(o).Append(nil, e)
+		e.Pieces = []render.Piece{{Frame: 5, Off: 0, Len: uint32(len(data) / 3)}, {Frame: 7, Off: uint32(len(data) / 3), Len: uint32(len(data) - len(data)/3)}}
+		dump := NewHex(o).Append(nil, e)
+		checkWidth(t, "hex", dump, o.Width)
+		checkPrintable(t, dump)
+		checkRows(t, string(sequence.ReplaceAll(dump, nil)), e.Msg)
 		checkWidth(t, "tree", tree, o.Width)
 		checkPrintable(t, tree)
 		checkPrintable(t, line)
@@ -92,10 +100,32 @@ func FuzzRender(f *testing.F) {
 	})
 }
 
+// rows matches the bytes of a row of Hex.
+var rows = regexp.MustCompile(`(?m)^ *(?:\d+ +)?(\d+) ((?:[ |](?:[0-9a-f]{2}|\*\*))+)  `)
+
+// checkRows holds the rows of Hex against the bytes of the message: all of them, in
+// order, those of secrets as stars.
+func checkRows(t *testing.T, out string, m *dissect.Message) {
+	t.Helper()
+	want := hex.EncodeToString(m.Data)
+	var got strings.Builder
+	for _, row := range rows.FindAllStringSubmatch(out, -1) {
+		got.WriteString(strings.NewReplacer(" ", "", "|", "").Replace(row[2]))
+	}
+	if got.Len() != len(want) {
+		t.Fatalf("%d digits of %d:\n%s", got.Len(), len(want), out)
+	}
+	for i := range want {
+		if g := got.String()[i]; g != want[i] && g != '*' {
+			t.Fatalf("digit %d: %c, want %c:\n%s", i, g, want[i], out)
+		}
+	}
+}
+
 func checkPrintable(t *testing.T, out []byte) {
 	t.Helper()
 	for i, r := range string(sequence.ReplaceAll(out, nil)) {
-		if r != '\n' && (r < ' ' || r == 0x7f || r >= 0x80 && !visible(r)) {
+		if r != '\n' && (r < ' ' || r == 0x7f || r >= 0x80 && !display.Visible(r)) {
 			t.Fatalf("%U at byte %d reaches the terminal: %q", r, i, out)
 		}
 	}

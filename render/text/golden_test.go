@@ -43,6 +43,7 @@ func examples(t testing.TB) []example {
 	fragment.Msg.Wire = len(fragment.Msg.Data)
 	fragment.Msg.Append(&dissect.Part, 23, uint32(fragment.Msg.Wire-23), "part 5")
 	fragment.Frames = []uint64{7, 8, 10, 12}
+	fragment.Pieces = []render.Piece{{Frame: 7, Off: 0, Len: 13}, {Frame: 8, Off: 13, Len: 10}, {Frame: 10, Off: 23, Len: 12}}
 	fragment.Split = &render.Split{Engine: splithdr.GoldSource, ID: 7, Total: 6, Received: 4}
 	return []example{
 		{"info", whole(hexInfo)},
@@ -78,19 +79,31 @@ func golden(t *testing.T, name string, got []byte) {
 
 func TestTree(t *testing.T) {
 	for _, width := range []int{80, 160} {
-		r := NewTree(Options{Width: width, UTC: true})
-		var all []byte
-		for _, x := range examples(t) {
-			all = append(append(append(all, "== "...), x.name...), '\n')
-			lo := len(all)
-			all = r.Append(all, x.e)
-			checkWidth(t, x.name, all[lo:], width)
-		}
-		if i := bytes.Index(all, []byte(" \n")); i >= 0 {
-			t.Errorf("width %d: a line ends in spaces: %q", width, all[max(0, i-width):i+1])
-		}
-		golden(t, "tree-"+strconv.Itoa(width)+".txt", all)
+		pages(t, "tree", width, NewTree(Options{Width: width, UTC: true}))
 	}
+}
+
+func TestHex(t *testing.T) {
+	for _, width := range []int{80, 160} {
+		pages(t, "hex", width, NewHex(Options{Width: width, UTC: true}))
+	}
+}
+
+// pages holds what r makes of the examples against a golden file.
+func pages(t *testing.T, kind string, width int, r render.Renderer) {
+	t.Helper()
+	var all []byte
+	for _, x := range examples(t) {
+		all = append(append(append(all, "== "...), x.name...), '\n')
+		lo := len(all)
+		all = r.Append(all, x.e)
+		checkWidth(t, x.name, all[lo:], width)
+	}
+	// The characters at the end of a row may be spaces.
+	if i := bytes.Index(all, []byte(" \n")); i >= 0 && kind != "hex" {
+		t.Errorf("%s: a line ends in spaces: %q", kind, all[max(0, i-width):i+1])
+	}
+	golden(t, kind+"-"+strconv.Itoa(width)+".txt", all)
 }
 
 func TestLine(t *testing.T) {
@@ -115,6 +128,7 @@ func TestColourChangesNothingElse(t *testing.T) {
 		for name, make := range map[string]func(Options) render.Renderer{
 			"tree": func(o Options) render.Renderer { return NewTree(o) },
 			"line": func(o Options) render.Renderer { return NewLine(o) },
+			"hex":  func(o Options) render.Renderer { return NewHex(o) },
 		} {
 			plain := make(Options{UTC: true}).Append(nil, x.e)
 			coloured := make(Options{UTC: true, Palette: on}).Append(nil, x.e)

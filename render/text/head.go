@@ -6,6 +6,7 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/finding"
+	"qsniff/internal/display"
 	"qsniff/render"
 )
 
@@ -13,22 +14,17 @@ import (
 // not fit.
 func (p *page) head(e *render.Event) {
 	c := &p.opt.Palette
-	p.numbered(c.head, "frame ", int64(e.Frame))
-	if e.File >= 0 {
-		p.numbered(c.dim, "input ", int64(e.File))
-	}
-	if e.Iface >= 0 {
-		p.numbered(c.dim, "interface ", int64(e.Iface))
-	}
 	lo := len(p.dst)
-	p.dst = p.opt.appendTime(p.dst, e.Nanos, true)
-	p.piece(style{}, lo)
-	p.ends(e)
+	p.dst = strconv.AppendUint(append(append(p.dst, p.opt.unit()...), ' '), e.Frame, 10)
+	p.piece(c.head, lo)
+	if !p.opt.Bare {
+		p.origin(e)
+	}
 	lo = len(p.dst)
-	p.dst = appendTitle(p.dst, p.m)
+	p.dst = appendTitle(p.dst, e)
 	p.piece(c.head, lo)
 	lo = len(p.dst)
-	p.dst = append(p.dst, direction(e)...)
+	p.dst = append(p.dst, e.Direction()...)
 	p.piece(style{}, lo)
 	lo = len(p.dst)
 	p.dst = appendSize(p.dst, p.m, plural(p.m.Wire, " byte", " bytes"))
@@ -49,11 +45,19 @@ func (p *page) head(e *render.Event) {
 	p.came(e)
 }
 
-func direction(e *render.Event) string {
-	if e.Reply {
-		return "reply"
+// origin writes where and when the message was captured, and its ends.
+func (p *page) origin(e *render.Event) {
+	if e.File >= 0 {
+		p.numbered(p.opt.Palette.dim, "input ", int64(e.File))
 	}
-	return "request"
+	if e.Iface >= 0 {
+		p.numbered(p.opt.Palette.dim, "interface ", int64(e.Iface))
+	}
+	lo := len(p.dst)
+	p.dst = p.opt.appendClockTime(p.dst, e.Nanos, e.Start, true, &e.Hole)
+	p.piece(style{}, lo)
+	e.Hole.At = len(p.dst) - e.Hole.Width
+	p.ends(e)
 }
 
 // piece moves the text from lo to the end of dst into the headline.
@@ -61,7 +65,7 @@ func (p *page) piece(s style, lo int) {
 	x := span{lo, len(p.dst)}
 	end := x.hi
 	if p.col > indentStep {
-		if p.col+gap+cells(p.dst[lo:]) > p.opt.Width {
+		if p.col+gap+display.Cells(p.dst[lo:]) > p.opt.Width {
 			p.newline()
 			p.to(indentStep)
 		} else {
@@ -147,7 +151,7 @@ func (p *page) joined(e *render.Event) {
 		}
 	}
 	if len(e.Frames) > 0 {
-		p.dst = appendFrames(append(p.dst, ", "...), e.Frames)
+		p.dst = p.opt.appendFrames(append(p.dst, ", "...), e.Frames)
 	}
 	p.paragraph(style{}, lo, 2*indentStep)
 }
@@ -163,11 +167,12 @@ func appendPacked(dst []byte, s *render.Split) []byte {
 }
 
 // appendFrames appends rising frame numbers with runs joined: "frames 7-9, 12".
-func appendFrames(dst []byte, frames []uint64) []byte {
+func (o *Options) appendFrames(dst []byte, frames []uint64) []byte {
+	dst = append(dst, o.unit()...)
 	if len(frames) == 1 {
-		return strconv.AppendUint(append(dst, "frame "...), frames[0], 10)
+		return strconv.AppendUint(append(dst, ' '), frames[0], 10)
 	}
-	dst = append(dst, "frames "...)
+	dst = append(dst, "s "...)
 	for i := 0; i < len(frames); {
 		last := i
 		for last+1 < len(frames) && frames[last+1] == frames[last]+1 {

@@ -1,5 +1,7 @@
 package text
 
+import "qsniff/internal/display"
+
 const (
 	// defaultWidth is the terminal that everything must be readable on.
 	defaultWidth = 80
@@ -7,11 +9,6 @@ const (
 	// minWidth is the narrowest layout: columns for offset, four bytes, a name
 	// and a value that holds the longest escape. Narrower terminals wrap.
 	minWidth = 40
-
-	// maxMarks is how many combining marks one character keeps; more are
-	// escaped. Vietnamese and Thai use two, pointed Hebrew three; names with
-	// dozens are made to smear over the lines above and below.
-	maxMarks = 4
 
 	// maxLevels is how deep the tree indents, four levels above what dissectors
 	// can nest; anything deeper is shown at the last level.
@@ -24,7 +21,7 @@ const (
 
 	// maxBriefRaw is how many bytes of a text can matter for maxBriefCells: a
 	// character of four bytes with all its marks.
-	maxBriefRaw = maxBriefCells * 4 * (1 + maxMarks)
+	maxBriefRaw = maxBriefCells * 4 * (1 + display.MaxMarks)
 
 	// maxBriefBytes is how many bytes of a binary value Line shows: an address,
 	// a challenge, a hash.

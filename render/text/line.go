@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"qsniff/dissect"
+	"qsniff/internal/display"
 	"qsniff/render"
 )
 
@@ -31,17 +32,14 @@ func (l *Line) Append(dst []byte, e *render.Event) []byte {
 	dst = strconv.AppendUint(dst, e.Frame, 10)
 	dst = append(dst, c.dim.off...)
 	dst = append(dst, ' ')
-	dst = l.opt.appendTime(dst, e.Nanos, l.opt.Date)
-	dst = append(dst, ' ')
-	lo := len(dst)
-	dst = e.Src.AppendTo(dst)
-	dst = append(dst, " > "...)
-	dst = e.Dst.AppendTo(dst)
-	dst = appendSpaces(dst, endsW-(len(dst)-lo))
+	dst = l.appendWay(dst, e)
 	dst = append(dst, ' ')
 	dst = append(dst, c.head.on...)
-	dst = appendTitle(dst, m)
+	dst = appendTitle(dst, e)
 	dst = append(dst, c.head.off...)
+	if m.Conf == dissect.Maybe {
+		dst = append(dst, " weak"...)
+	}
 	if s := m.Status; s != dissect.Complete {
 		dst = append(append(dst, ' '), c.status[s].on...)
 		dst = append(append(dst, s.String()...), c.status[s].off...)
@@ -52,6 +50,23 @@ func (l *Line) Append(dst []byte, e *render.Event) []byte {
 	dst = appendSize(dst, m, " B")
 	dst = appendSplit(dst, e.Split)
 	return append(append(dst, c.dim.off...), '\n')
+}
+
+// appendWay appends when and between whom the message was sent; of one that came
+// without a packet, the direction.
+func (l *Line) appendWay(dst []byte, e *render.Event) []byte {
+	lo, w := len(dst), len("request")
+	if l.opt.Bare {
+		dst = append(dst, e.Direction()...)
+	} else {
+		dst = l.opt.appendClockTime(dst, e.Nanos, e.Start, l.opt.Date, &e.Hole)
+		dst = append(dst, ' ')
+		lo, w = len(dst), endsW
+		dst = e.Src.AppendTo(dst)
+		dst = append(dst, " > "...)
+		dst = e.Dst.AppendTo(dst)
+	}
+	return appendSpaces(dst, w-(len(dst)-lo))
 }
 
 // appendFindings appends what was found, in front of anything the sender
@@ -88,7 +103,7 @@ func (l *Line) appendSummary(dst []byte, m *dissect.Message) []byte {
 		if n := m.Pieces(i); n > 1 {
 			dst = l.appendPieces(dst, m, i, n)
 		} else {
-			dst = l.appendBrief(dst, m, &m.Fields[i])
+			dst = appendBrief(dst, &l.opt, m, &m.Fields[i])
 		}
 		dst = append(dst, c.value.off...)
 	}
@@ -96,10 +111,10 @@ func (l *Line) appendSummary(dst []byte, m *dissect.Message) []byte {
 }
 
 // appendBrief appends a value at bounded length.
-func (l *Line) appendBrief(dst []byte, m *dissect.Message, f *dissect.Field) []byte {
+func appendBrief(dst []byte, o *Options, m *dissect.Message, f *dissect.Field) []byte {
 	d := f.Def
 	switch {
-	case l.opt.hides(d):
+	case o.hides(d):
 		return append(dst, redacted...)
 	case d.Kind == dissect.Text:
 		return appendBriefText(dst, m.Bytes(f), f.Flags&dissect.Cut != 0)
@@ -154,8 +169,8 @@ func appendBriefText(dst, b []byte, cut bool) []byte {
 	}
 	dst = append(dst, '"')
 	lo := len(dst)
-	dst = appendEscaped(dst, b, '"')
-	if n, _ := fit(dst[lo:], maxBriefCells); n < len(dst)-lo {
+	dst = display.AppendEscaped(dst, b, '"')
+	if n, _ := display.Fit(dst[lo:], maxBriefCells); n < len(dst)-lo {
 		dst, cut = dst[:lo+n], true
 	}
 	dst = append(dst, '"')

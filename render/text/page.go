@@ -2,6 +2,7 @@ package text
 
 import (
 	"qsniff/dissect"
+	"qsniff/internal/display"
 )
 
 // page lays out one message. All text passes through the end of dst: what is to
@@ -31,7 +32,7 @@ const gap = 2
 const (
 	minOffsetW = 4 // messages of less than 10,000 bytes line up with each other
 	minNameW   = 11
-	minValueW  = len(`\UNNNNNNNN`)
+	minValueW  = display.WidestUnit
 )
 
 // span is a piece of dst that waits to be laid out, as indices because dst moves
@@ -124,13 +125,13 @@ func (p *page) take(s style, x *span, width int) {
 	if !x.any() {
 		return
 	}
-	n, w := fit(p.dst[x.lo:x.hi], width)
+	n, w := display.Fit(p.dst[x.lo:x.hi], width)
 	p.part(s, x, n, w)
 }
 
 // takeWords is take for prose: it breaks at spaces and drops them.
 func (p *page) takeWords(s style, x *span, width int) {
-	n, w := fitWords(p.dst[x.lo:x.hi], width)
+	n, w := display.FitWords(p.dst[x.lo:x.hi], width)
 	p.part(s, x, n, w)
 	for x.any() && p.dst[x.lo] == ' ' {
 		x.lo++

@@ -9,6 +9,10 @@ import (
 	"qsniff/finding"
 )
 
+// fieldStyles is how many colours fields side by side have: enough that the eye
+// finds the name of a group of bytes.
+const fieldStyles = 5
+
 // style is what a terminal is sent around a piece of text.
 type style struct{ on, off string }
 
@@ -20,6 +24,8 @@ type Palette struct {
 	name    style
 	value   style // the terminal's own colour: nothing is easier to read
 	meaning style
+
+	fields [fieldStyles]style // of fields that stand side by side, in turn
 
 	severity [finding.Error + 1]style
 	status   [dissect.Fragment + 1]style
@@ -39,6 +45,8 @@ func NewPalette(on bool) Palette {
 		dim:     newStyle(color.Faint),
 		name:    newStyle(color.FgCyan),
 		meaning: newStyle(color.FgGreen),
+		fields: [...]style{newStyle(color.FgCyan), newStyle(color.FgGreen), newStyle(color.FgMagenta),
+			newStyle(color.FgYellow), newStyle(color.FgBlue)},
 		severity: [...]style{
 			finding.Chat:  newStyle(color.Faint),
 			finding.Note:  newStyle(color.FgCyan),

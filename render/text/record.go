@@ -3,6 +3,7 @@ package text
 import (
 	"strconv"
 
+	"qsniff/internal/display"
 	"qsniff/render"
 )
 
@@ -26,17 +27,22 @@ func appendRecord(dst []byte, o *Options, r *render.Record, date bool) []byte {
 	} else {
 		dst = appendSpaces(dst, frameW)
 	}
-	dst = o.appendTime(append(dst, ' '), r.Nanos, date)
 	dst = append(dst, ' ')
+	if !o.Bare {
+		dst = append(o.appendClockTime(dst, r.Nanos, r.Start, date, &r.Hole), ' ')
+	}
 	s := c.severity[r.Expert.Severity]
 	dst = append(append(dst, s.on...), "! "...)
 	dst = append(append(dst, r.Expert.Severity.String()...), ' ')
 	dst = append(append(dst, r.Expert.Code.ID...), s.off...)
 	dst = append(dst, "  "...)
 	lo := len(dst)
-	dst = append(r.Expert.AppendText(dst), r.Detail...)
+	dst = r.Expert.AppendText(dst)
+	if !o.Bare { // it names the ends
+		dst = append(dst, r.Detail...)
+	}
 	raw := len(dst)
-	dst = appendEscaped(dst, dst[lo:raw], 0)
+	dst = display.AppendEscaped(dst, dst[lo:raw], 0)
 	n := copy(dst[lo:], dst[raw:])
 	return append(dst[:lo+n], '\n')
 }
@@ -72,7 +78,7 @@ func note[T string | []byte](p *page, label string, text T) {
 	mid := len(p.dst)
 	p.dst = append(p.dst, text...)
 	end := len(p.dst)
-	p.dst = appendEscaped(p.dst, p.dst[mid:end], 0)
+	p.dst = display.AppendEscaped(p.dst, p.dst[mid:end], 0)
 	p.dst = p.dst[:mid+copy(p.dst[mid:], p.dst[end:])]
 	p.paragraph(style{}, lo, 2*indentStep)
 }

@@ -49,3 +49,32 @@ func TestWaysAndComments(t *testing.T) {
 		}
 	}
 }
+
+// TestBareRecord: without packets there is neither a time nor are there ends, which
+// the detail names.
+func TestBareRecord(t *testing.T) {
+	r := &render.Record{Nanos: 1_700_000_000_000_370_000, Frames: []uint64{7},
+		Expert: &finding.Expert{Code: &dissect.TooManyFields, Severity: finding.Warn, A: 3, B: 4}, Detail: []byte(": 10.0.0.1:1 > 10.0.0.2:2")}
+	const want = "    7 ! warn LIM-01  decoding stopped after 3 fields, 4 bytes left undecoded\n"
+	if diff := cmp.Diff(want, string(NewLine(Options{Bare: true}).AppendRecord(nil, r))); diff != "" {
+		t.Errorf("want -, got +\n%s", diff)
+	}
+}
+
+// TestBare: nothing that a packet tells is left in any view.
+func TestBare(t *testing.T) {
+	e := event(t, []byte("\xff\xff\xff\xff\x57"), 5, 0)
+	e.Frame, e.Frames, e.File, e.Iface = 3, []uint64{2, 3}, 5, 6
+	o := Options{Bare: true, UTC: true}
+	for name, r := range map[string]render.Renderer{"line": NewLine(o), "tree": NewTree(o), "hex": NewHex(o)} {
+		got := string(r.Append(nil, e))
+		for _, word := range []string{"frame", "input", "interface", e.Src.String(), e.Dst.String(), ":20.", "2023"} {
+			if strings.Contains(got, word) {
+				t.Errorf("%s: %q in\n%s", name, word, got)
+			}
+		}
+		if name != "line" && (!strings.HasPrefix(got, "payload 3 ") || !strings.Contains(got, "payloads 2-3")) {
+			t.Errorf("%s: the payloads are not named in\n%s", name, got)
+		}
+	}
+}

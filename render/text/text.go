@@ -22,9 +22,13 @@ type Options struct {
 	Width       int            // columns, for Tree; 0 is 80, and less than 40 is 40
 	UTC         bool           // times in UTC, marked with Z
 	Location    *time.Location // of the times if UTC is not set; nil is local time
+	Clock       render.Clock   // what is written in place of the time of day
 	Date        bool           // Line: the day in front of the time; Tree always has it
 	Palette     Palette
 	ShowSecrets bool // print the values and bytes of secret fields
+	// Bare is for payloads that came without packets: frames are called payloads,
+	// and time, ends and interface, which nobody saw, are left out.
+	Bare bool
 }
 
 func (o Options) normal() Options {
@@ -47,6 +51,25 @@ func (o Options) normal() Options {
 // hides tells whether values of d must not be shown.
 func (o *Options) hides(d *dissect.Def) bool { return d.Flags&dissect.Secret != 0 && !o.ShowSecrets }
 
+// clockW is the width of times that are seconds: up to 9,999 of them.
+const clockW = 11
+
+// appendClockTime appends a time as the clock of o has it.
+func (o *Options) appendClockTime(dst []byte, nanos, start int64, date bool, h *render.Hole) []byte {
+	if o.Clock == render.Absolute {
+		return o.appendTime(dst, nanos, date)
+	}
+	return o.Clock.Seconds(dst, nanos, start, clockW, h)
+}
+
+// unit is what frame numbers count.
+func (o *Options) unit() string {
+	if o.Bare {
+		return "payload"
+	}
+	return "frame"
+}
+
 // appendTime appends a Unix time in nanoseconds. Captures with a resolution of
 // microseconds are the rule, so the last three digits show only if they say
 // something.
@@ -66,11 +89,16 @@ func (o *Options) appendTime(dst []byte, nanos int64, date bool) []byte {
 	return dst
 }
 
-// appendTitle appends protocol and message type.
-func appendTitle(dst []byte, m *dissect.Message) []byte {
+// appendTitle appends protocol and message type, or what the event is in place of
+// a message.
+func appendTitle(dst []byte, e *render.Event) []byte {
+	m := e.Msg
 	dst = append(dst, m.Proto.Name...)
 	dst = append(dst, ' ')
-	if m.Type == nil {
+	switch {
+	case e.Record != "":
+		return append(append(dst, "joined "...), e.Record...)
+	case m.Type == nil:
 		return append(dst, "unknown message"...)
 	}
 	return append(dst, m.Type.Name...)

@@ -5,6 +5,7 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/finding"
+	"qsniff/internal/display"
 	"qsniff/render"
 )
 
@@ -89,7 +90,7 @@ func (p *page) value(k dissect.Kind, value, meaning *span) {
 			p.takeWords(c.value, value, p.valueW)
 		}
 		room := p.opt.Width - p.col - gap
-		w := cells(p.dst[meaning.lo:meaning.hi])
+		w := display.Cells(p.dst[meaning.lo:meaning.hi])
 		if value.any() || w == 0 || w > room && (w <= p.valueW || room < roomForWords) {
 			return
 		}
@@ -216,11 +217,11 @@ func (p *page) finding(x *finding.Expert, indent int) {
 	lo = len(p.dst)
 	p.dst = x.AppendText(p.dst)
 	raw := len(p.dst)
-	p.dst = appendEscaped(p.dst, p.dst[lo:raw], 0)
+	p.dst = display.AppendEscaped(p.dst, p.dst[lo:raw], 0)
 	p.slide(lo, raw)
 	if x.Frames[0] != 0 {
 		p.dst = append(p.dst, " ("...)
-		p.dst = appendFrames(p.dst, pair(&x.Frames))
+		p.dst = p.opt.appendFrames(p.dst, pair(&x.Frames))
 		p.dst = append(p.dst, ')')
 	}
 	p.paragraph(style{}, lo, indent+indentStep)

@@ -11,6 +11,7 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/finding"
+	"qsniff/internal/display"
 	"qsniff/internal/splithdr"
 	"qsniff/render"
 )
@@ -22,7 +23,7 @@ func checkWidth(t *testing.T, name string, out []byte, width int) {
 		line = strings.TrimSuffix(line, "\n")
 		sum := 0
 		for _, r := range line {
-			sum += widths.RuneWidth(r)
+			sum += display.RuneCells(r)
 		}
 		if w := max(sum, runewidth.StringWidth(line)); w > width {
 			t.Errorf("%s: a line of %d cells, the limit is %d:\n%s", name, w, width, line)
@@ -258,7 +259,7 @@ func TestLineBounds(t *testing.T) {
 		}
 		got := string(NewLine(Options{UTC: true}).Append(nil, &render.Event{Frame: 1, Msg: m}))
 		value, _, ok := strings.Cut(got[strings.Index(got, `text="`)+len(`text="`):], `"… data=`)
-		if w := cells([]byte(value)); !ok || w > maxBriefCells || w < maxBriefCells-minValueW {
+		if w := display.Cells([]byte(value)); !ok || w > maxBriefCells || w < maxBriefCells-minValueW {
 			t.Errorf("text in the line: got %d cells, want about %d and an ellipsis:\n%s", w, maxBriefCells, got)
 		}
 		if want := "… password=<redacted> "; !strings.Contains(got, want) {

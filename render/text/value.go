@@ -5,9 +5,13 @@ import (
 	"strconv"
 
 	"qsniff/dissect"
+	"qsniff/internal/display"
 )
 
-const redacted = "<redacted>"
+const (
+	redacted  = "<redacted>"
+	hexDigits = "0123456789abcdef"
+)
 
 // isTree tells whether f holds other fields instead of a value.
 func isTree(f *dissect.Field) bool { return f.Def.Kind == dissect.Group || f.Def.Kind == dissect.List }
@@ -36,7 +40,7 @@ func appendValue(dst []byte, o *Options, m *dissect.Message, f *dissect.Field) [
 	dst = appendScalar(dst, m, f)
 	if f.Def.Flags&dissect.Hex != 0 && isNumber(f) {
 		dst = append(dst, " (0x"...)
-		dst = appendHexNumber(dst, f.Num, int(f.Len))
+		dst = appendHexNumber(dst, f.Num, numberLen(f))
 		dst = append(dst, ')')
 	}
 	return dst
@@ -47,7 +51,7 @@ func appendScalar(dst []byte, m *dissect.Message, f *dissect.Field) []byte {
 	switch f.Def.Kind {
 	case dissect.Text:
 		dst = append(dst, '"')
-		dst = appendEscaped(dst, m.Bytes(f), '"')
+		dst = display.AppendEscaped(dst, m.Bytes(f), '"')
 		return append(dst, '"')
 	case dissect.Char:
 		return appendChar(dst, f.Num)
@@ -77,6 +81,19 @@ func appendChar(dst []byte, v uint64) []byte {
 	return appendHexNumber(append(dst, "0x"...), v, 1)
 }
 
+// numberLen is how many bytes a number has: as many as it takes, rounded up to a
+// power of two, where those on the wire are others.
+func numberLen(f *dissect.Field) int {
+	if f.Flags&dissect.Aux == 0 {
+		return int(f.Len)
+	}
+	n := 1
+	for n < 8 && f.Num>>(8*n) != 0 {
+		n *= 2
+	}
+	return n
+}
+
 // appendHexNumber appends the low size bytes of v; all its digits if that is
 // more than a number has.
 func appendHexNumber(dst []byte, v uint64, size int) []byte {
@@ -89,19 +106,11 @@ func appendHexNumber(dst []byte, v uint64, size int) []byte {
 	return dst
 }
 
-// number returns the value of a Float and its size in bits.
-func number(f *dissect.Field) (v float64, bits int) {
-	if f.Len == 4 {
-		return float64(math.Float32frombits(uint32(f.Num))), 32
-	}
-	return math.Float64frombits(f.Num), 64
-}
-
 // appendFloat appends the shortest decimal that reads back as the same value.
 // Exponents are kept for sizes that nobody counts in.
 func appendFloat(dst []byte, f *dissect.Field) []byte {
 	const small, large = 1e-6, 1e15
-	v, bits := number(f)
+	v, bits := f.Float()
 	switch a := math.Abs(v); {
 	case math.IsNaN(v):
 		return append(dst, "not a number"...)
@@ -196,7 +205,7 @@ func appendMeaning(dst []byte, o *Options, f *dissect.Field) []byte {
 // of that, the number says more.
 func appendClock(dst []byte, f *dissect.Field) []byte {
 	const minute, century = 60, 100 * 366 * 24 * 3600
-	v, _ := number(f)
+	v, _ := f.Float()
 	if !(v >= minute && v < century) {
 		return dst
 	}
@@ -208,17 +217,19 @@ func appendClock(dst []byte, f *dissect.Field) []byte {
 	return dst
 }
 
-// says tells whether the value that Tree prints for f tells f's bytes, so that
-// they can be abbreviated.
+// says tells whether the value that Tree prints for f tells f's bytes, or that of
+// another field does, so that they can be abbreviated.
 func says(m *dissect.Message, f *dissect.Field) bool {
 	const terminator = 1 // or the length byte of a counted text
 	switch {
+	case f.Flags&dissect.Aux != 0:
+		return true
 	case f.Flags&dissect.Cut != 0:
 		return false
 	case f.Def.Kind == dissect.Text:
-		return f.Flags&dissect.Aux == 0 && len(m.Bytes(f))+terminator >= int(f.Len)
+		return len(m.Bytes(f))+terminator >= int(f.Len)
 	case f.Def.Kind == dissect.Bytes:
-		return f.Flags&dissect.Aux == 0 && uniform(m.Raw(f)) && len(m.Bytes(f)) == int(f.Len)
+		return uniform(m.Raw(f)) && len(m.Bytes(f)) == int(f.Len)
 	case isNumber(f): // one of more than eight bytes is written in digits
 		return true
 	}

@@ -79,7 +79,7 @@ func TestValue(t *testing.T) {
 		if got := string(appendMeaning(nil, &o, &tt.f)); got != tt.meaning {
 			t.Errorf("%s: meaning:\n got %s\nwant %s", tt.name, got, tt.meaning)
 		}
-		if got := string(l.appendBrief(nil, m, &tt.f)); got != tt.brief {
+		if got := string(appendBrief(nil, &l.opt, m, &tt.f)); got != tt.brief {
 			t.Errorf("%s: brief:\n got %s\nwant %s", tt.name, got, tt.brief)
 		}
 	}
@@ -131,7 +131,7 @@ func TestFrames(t *testing.T) {
 		{"runs", []uint64{7, 8, 9, 12, 15, 16}, "frames 7-9, 12, 15-16"},
 	}
 	for _, tt := range tests {
-		if got := string(appendFrames(nil, tt.in)); got != tt.want {
+		if got := string((&Options{}).appendFrames(nil, tt.in)); got != tt.want {
 			t.Errorf("%s:\n got %s\nwant %s", tt.name, got, tt.want)
 		}
 	}

@@ -1,4 +1,4 @@
-package text
+package display
 
 import (
 	"strconv"
@@ -37,7 +37,7 @@ func TestAppendEscaped(t *testing.T) {
 		{"stack of marks", "e" + strings.Repeat("\u0301", 6), "e" + strings.Repeat("\u0301", 4) + `\u0301\u0301`},
 	}
 	for _, tt := range tests {
-		if got := string(appendEscaped(nil, []byte(tt.in), '"')); got != tt.want {
+		if got := string(AppendEscaped(nil, []byte(tt.in), '"')); got != tt.want {
 			t.Errorf("%s:\n got %s\nwant %s", tt.name, got, tt.want)
 		}
 	}
@@ -48,12 +48,12 @@ func FuzzEscaped(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		got := string(appendEscaped(nil, b, '"'))
+		got := string(AppendEscaped(nil, b, '"'))
 		if !utf8.ValidString(got) {
 			t.Fatalf("not UTF-8: %q", got)
 		}
 		for _, r := range got {
-			if r != ' ' && !strconv.IsGraphic(r) || r >= utf8.RuneSelf && !visible(r) {
+			if r != ' ' && !strconv.IsGraphic(r) || r >= utf8.RuneSelf && !Visible(r) {
 				t.Fatalf("%U in %q", r, got)
 			}
 		}
@@ -63,9 +63,9 @@ func FuzzEscaped(f *testing.F) {
 		}
 		total := 0
 		for rest := []byte(got); len(rest) > 0; {
-			n, w := fit(rest, minValueW)
-			if w > minValueW {
-				t.Fatalf("a line of %d cells, the limit is %d: %q", w, minValueW, rest[:n])
+			n, w := Fit(rest, WidestUnit)
+			if w > WidestUnit {
+				t.Fatalf("a line of %d cells, the limit is %d: %q", w, WidestUnit, rest[:n])
 			}
 			if total += n; !utf8.Valid(rest[:n]) {
 				t.Fatalf("line break inside a character: %q", rest[:n])
@@ -99,14 +99,14 @@ func TestFit(t *testing.T) {
 		{"never nothing", `\u202e`, 2, `\u202e`, false},
 	}
 	for _, tt := range tests {
-		n, w := fit([]byte(tt.in), tt.width)
+		n, w := Fit([]byte(tt.in), tt.width)
 		if tt.words {
-			n, w = fitWords([]byte(tt.in), tt.width)
+			n, w = FitWords([]byte(tt.in), tt.width)
 		}
 		if got := tt.in[:n]; got != tt.want {
 			t.Errorf("%s:\n got %q\nwant %q", tt.name, got, tt.want)
 		}
-		if want := cells([]byte(tt.want)); w != want {
+		if want := Cells([]byte(tt.want)); w != want {
 			t.Errorf("%s: cells:\n got %d\nwant %d", tt.name, w, want)
 		}
 	}

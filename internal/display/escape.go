@@ -1,27 +1,35 @@
-package text
+// Package display makes text from the network fit for a terminal: nothing
+// invisible, nothing that acts on the terminal or on the text around it, and its
+// width in cells. It knows no colours and no layout.
+package display
 
 import (
 	"unicode"
 	"unicode/utf8"
 )
 
-const hexDigits = "0123456789abcdef"
+const digits = "0123456789abcdef"
 
-// appendEscaped appends wire bytes as printable text, the way Go quotes it:
+// MaxMarks is how many combining marks one character keeps; more are
+// escaped. Vietnamese and Thai use two, pointed Hebrew three; names with
+// dozens are made to smear over the lines above and below.
+const MaxMarks = 4
+
+// AppendEscaped appends wire bytes as printable text, the way Go quotes it:
 // \n, \r, \t, \xNN for other control characters and for bytes that are not
 // UTF-8, \uNNNN and \UNNNNNNNN for what is invisible, reorders its surroundings
 // or is no character. The backslash is doubled and quote gets one in front, so
 // the bytes can be told from the text. All other characters stay.
-func appendEscaped(dst, b []byte, quote byte) []byte {
-	marks := maxMarks // a mark at the start would sit on what stands before the text
+func AppendEscaped(dst, b []byte, quote byte) []byte {
+	marks := MaxMarks // a mark at the start would sit on what stands before the text
 	for len(b) > 0 {
 		if c := b[0]; c < utf8.RuneSelf {
 			b = b[1:]
 			switch {
 			case c < ' ' || c == 0x7f:
-				dst, marks = appendControl(dst, c), maxMarks
+				dst, marks = appendControl(dst, c), MaxMarks
 			case c == '\\' || c == quote:
-				dst, marks = append(dst, '\\', c), maxMarks
+				dst, marks = append(dst, '\\', c), MaxMarks
 			default:
 				dst, marks = append(dst, c), 0
 			}
@@ -30,12 +38,12 @@ func appendEscaped(dst, b []byte, quote byte) []byte {
 		r, n := utf8.DecodeRune(b)
 		switch {
 		case r == utf8.RuneError && n == 1:
-			dst, marks = appendByte(dst, b[0]), maxMarks
-		case !visible(r):
-			dst, marks = appendRune(dst, r), maxMarks
-		case runeCells(r) > 0:
+			dst, marks = appendByte(dst, b[0]), MaxMarks
+		case !Visible(r):
+			dst, marks = appendRune(dst, r), MaxMarks
+		case RuneCells(r) > 0:
 			dst, marks = append(dst, b[:n]...), 0
-		case marks < maxMarks:
+		case marks < MaxMarks:
 			dst, marks = append(dst, b[:n]...), marks+1
 		default:
 			dst = appendRune(dst, r)
@@ -59,7 +67,7 @@ func appendControl(dst []byte, c byte) []byte {
 }
 
 func appendByte(dst []byte, c byte) []byte {
-	return append(dst, '\\', 'x', hexDigits[c>>4], hexDigits[c&0xf])
+	return append(dst, '\\', 'x', digits[c>>4], digits[c&0xf])
 }
 
 func appendRune(dst []byte, r rune) []byte {
@@ -69,7 +77,7 @@ func appendRune(dst []byte, r rune) []byte {
 	}
 	dst = append(dst, '\\', letter)
 	for ; shift >= 0; shift -= 4 {
-		dst = append(dst, hexDigits[r>>shift&0xf])
+		dst = append(dst, digits[r>>shift&0xf])
 	}
 	return dst
 }
@@ -78,12 +86,12 @@ func appendRune(dst []byte, r rune) []byte {
 // empty name.
 const brailleBlank = '\u2800'
 
-// visible tells whether r, which is not ASCII, can be printed as it is.
+// Visible tells whether r, which is not ASCII, can be printed as it is.
 // unicode.IsPrint refuses control characters (C1 too), formats, spaces other
 // than ASCII's, private use and unassigned code points. The tables add what it
 // takes for marks and letters: variation selectors, fillers and joiners have no
 // ink, bidirectional controls reorder the rest of the line.
-func visible(r rune) bool {
+func Visible(r rune) bool {
 	return unicode.IsPrint(r) && r != brailleBlank &&
 		!unicode.In(r, unicode.Bidi_Control, unicode.Join_Control, unicode.Variation_Selector,
 			unicode.Other_Default_Ignorable_Code_Point)

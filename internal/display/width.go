@@ -1,4 +1,4 @@
-package text
+package display
 
 import (
 	"unicode/utf8"
@@ -12,11 +12,16 @@ import (
 // own depends on the locale and output must not.
 var widths = runewidth.Condition{StrictEmojiNeutral: true}
 
+// WidestUnit is how many cells what must stay together can have: the longest
+// escape sequence.
+const WidestUnit = len(`\UNNNNNNNN`)
+
 // firstMark is the first combining character. All printable characters before
 // it have one cell, and most texts have no others.
 const firstMark = 0x300
 
-func runeCells(r rune) int {
+// RuneCells is how many cells a character has: 0 for one that sits on another.
+func RuneCells(r rune) int {
 	if r < firstMark {
 		return 1
 	}
@@ -40,10 +45,10 @@ func unit(b []byte) (n, w int) {
 		return n, n
 	}
 	r, n := utf8.DecodeRune(b)
-	w = runeCells(r)
+	w = RuneCells(r)
 	for n < len(b) && b[n] >= utf8.RuneSelf {
 		r, size := utf8.DecodeRune(b[n:])
-		if runeCells(r) > 0 {
+		if RuneCells(r) > 0 {
 			break
 		}
 		n += size
@@ -51,9 +56,9 @@ func unit(b []byte) (n, w int) {
 	return n, w
 }
 
-// fit returns the longest start of escaped text that has at most width cells,
+// Fit returns the longest start of escaped text that has at most width cells,
 // and its cells. It is never empty, so that callers get on.
-func fit(b []byte, width int) (n, w int) {
+func Fit(b []byte, width int) (n, w int) {
 	for n < len(b) {
 		size, cells := unit(b[n:])
 		if w+cells > width && n > 0 {
@@ -64,21 +69,22 @@ func fit(b []byte, width int) (n, w int) {
 	return n, w
 }
 
-// fitWords is fit that breaks at a space where there is one.
-func fitWords(b []byte, width int) (n, w int) {
-	n, w = fit(b, width)
+// FitWords is Fit that breaks at a space where there is one.
+func FitWords(b []byte, width int) (n, w int) {
+	n, w = Fit(b, width)
 	if n == len(b) || b[n] == ' ' {
 		return n, w
 	}
 	for i := n - 1; i > 0; i-- {
 		if b[i] == ' ' {
-			return i, cells(b[:i])
+			return i, Cells(b[:i])
 		}
 	}
 	return n, w
 }
 
-func cells(b []byte) int {
+// Cells is the width of escaped text.
+func Cells(b []byte) int {
 	w := 0
 	for len(b) > 0 {
 		n, c := unit(b)

@@ -1,0 +1,78 @@
+package csv
+
+import "qsniff/dissect"
+
+// Column is one column of the table.
+type Column struct {
+	Name string
+	meta meta
+	role dissect.Role
+	def  *dissect.Def
+}
+
+// meta is what a column shows that is no field of one protocol.
+type meta uint8
+
+const (
+	metaField meta = iota
+	metaRole
+	metaNone // not known yet: the cell stays empty
+	metaFrame
+	metaTime
+	metaSrc
+	metaDst
+	metaTransport
+	metaProtocol
+	metaMessage
+	metaDirection
+	metaStatus
+	metaLength
+	metaFindings
+)
+
+// metas lists the columns that every message has, in the order of the default.
+var metas = []Column{
+	{Name: "frame", meta: metaFrame},
+	{Name: "time", meta: metaTime},
+	{Name: "src", meta: metaSrc},
+	{Name: "dst", meta: metaDst},
+	{Name: "transport", meta: metaTransport},
+	{Name: "protocol", meta: metaProtocol},
+	{Name: "message", meta: metaMessage},
+	{Name: "direction", meta: metaDirection},
+	{Name: "status", meta: metaStatus},
+	{Name: "length", meta: metaLength},
+	{Name: "exchange", meta: metaNone},
+	{Name: "rtt_ms", meta: metaNone},
+	{Name: "server_name", meta: metaRole, role: dissect.ServerName},
+	{Name: "map", meta: metaRole, role: dissect.MapName},
+	{Name: "players", meta: metaRole, role: dissect.PlayerCount},
+	{Name: "max_players", meta: metaRole, role: dissect.MaxPlayers},
+	{Name: "findings", meta: metaFindings},
+}
+
+// DefaultColumns are the columns where none are chosen.
+func DefaultColumns() []Column { return append([]Column(nil), metas...) }
+
+// ColumnNamed returns the column of a name: one of the default columns, or a field
+// of a protocol. It reports false where there is none.
+func ColumnNamed(name string, protos []*dissect.Proto) (Column, bool) {
+	for _, c := range metas {
+		if c.Name == name {
+			return c, true
+		}
+	}
+	for _, p := range protos {
+		for _, d := range p.Defs {
+			if d.Name == name && d.Kind != dissect.Group && d.Kind != dissect.List {
+				return Column{Name: name, def: d}, true
+			}
+		}
+	}
+	for _, d := range dissect.Shared {
+		if d.Name == name {
+			return Column{Name: name, def: d}, true
+		}
+	}
+	return Column{}, false
+}

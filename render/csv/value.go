@@ -1,0 +1,115 @@
+package csv
+
+import (
+	"bytes"
+	"encoding/hex"
+	"math"
+	"strconv"
+	"unicode/utf8"
+
+	"qsniff/dissect"
+	"qsniff/internal/display"
+	"qsniff/internal/jsonw"
+	"qsniff/render"
+)
+
+const redacted = "<redacted>"
+
+// value appends the value that starts with field i: several fields where there
+// are secrets in a text.
+func (r *Renderer) value(dst []byte, m *dissect.Message, i int) []byte {
+	for j := i; j < i+m.Pieces(i); j++ {
+		dst = r.piece(dst, m, &m.Fields[j])
+	}
+	return dst
+}
+
+func (r *Renderer) piece(dst []byte, m *dissect.Message, f *dissect.Field) []byte {
+	d := f.Def
+	switch {
+	case d.Flags&dissect.Secret != 0 && !r.opt.ShowSecrets:
+		return append(dst, redacted...)
+	case d.Flags&dissect.Size != 0:
+		return strconv.AppendInt(dst, int64(m.Sent(f)), 10)
+	case d.Kind == dissect.Text, d.Kind == dissect.Char:
+		return appendText(dst, m.Bytes(f))
+	case d.Kind == dissect.Bytes:
+		return hex.AppendEncode(dst, m.Bytes(f))
+	case f.Flags&dissect.Cut != 0:
+		return dst
+	case d.Kind == dissect.Addr:
+		return m.AppendAddr(dst, f)
+	case d.Kind == dissect.Int:
+		return strconv.AppendInt(dst, int64(f.Num), 10)
+	case d.Kind == dissect.Float:
+		return appendFloat(dst, f)
+	}
+	return strconv.AppendUint(dst, f.Num, 10)
+}
+
+func appendFloat(dst []byte, f *dissect.Field) []byte {
+	v, bits := math.Float64frombits(f.Num), 64
+	if f.Len == 4 {
+		v, bits = float64(math.Float32frombits(uint32(f.Num))), 32
+	}
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return dst
+	}
+	return strconv.AppendFloat(dst, v, 'g', -1, bits)
+}
+
+// appendText appends text with an apostrophe in front where a spreadsheet would
+// take it for a formula, and with escapes in place of what cannot be seen. The
+// backslash stays single: a cell is for people and for spreadsheets, and names
+// have backslashes.
+func appendText(dst, b []byte) []byte {
+	if len(b) > 0 && bytes.IndexByte([]byte("=+-@\t\r\n"), b[0]) >= 0 {
+		dst = append(dst, '\'')
+	}
+	for len(b) > 0 {
+		c, n := utf8.DecodeRune(b)
+		if c >= ' ' && c < 0x7f {
+			dst = append(dst, byte(c))
+		} else {
+			dst = display.AppendEscaped(dst, b[:n], 0)
+		}
+		b = b[n:]
+	}
+	return dst
+}
+
+// quote puts quotes around the cell that starts at offset lo and ends dst, if it
+// needs them.
+func quote(dst []byte, lo int) []byte {
+	if !bytes.ContainsAny(dst[lo:], ",\"\r\n") && (lo == len(dst) || dst[lo] != '\'') {
+		return dst
+	}
+	n := bytes.Count(dst[lo:], []byte{'"'}) // each is doubled
+	end := len(dst)
+	for range n + 2 {
+		dst = append(dst, 0)
+	}
+	to := len(dst) - 1
+	dst[to] = '"'
+	for from := end - 1; from >= lo; from-- {
+		to--
+		dst[to] = dst[from]
+		if dst[from] == '"' {
+			to--
+			dst[to] = '"'
+		}
+	}
+	dst[lo] = '"'
+	return dst
+}
+
+// time appends a time; the absolute one in the form of the JSON output.
+func (r *Renderer) time(dst []byte, nanos, start int64, h *render.Hole) []byte {
+	if r.opt.Clock != render.Absolute {
+		return r.opt.Clock.Seconds(dst, nanos, start, 0, h)
+	}
+	lo := len(dst)
+	dst = jsonw.Time(dst, nanos)
+	copy(dst[lo:], dst[lo+1:len(dst)-1]) // without its quotes
+	return dst[:len(dst)-2]
+}

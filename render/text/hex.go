@@ -1,0 +1,305 @@
+package text
+
+import (
+	"strconv"
+
+	"qsniff/dissect"
+	"qsniff/internal/display"
+	"qsniff/render"
+)
+
+// Hex shows the bytes of a message in rows, each row with the fields that begin in
+// it: a bar stands in front of the first byte of every field, and the names beside
+// the row are those of its bars, in order. Bytes and name of a field have one
+// colour. Where a message came in several frames, the frame stands in front, and no
+// row has bytes of two. Fields that were decoded further follow behind the rows.
+//
+// As in Tree, no line is wider than Options.Width, bytes of secrets are stars, and
+// every byte of the message is shown.
+type Hex struct{ opt Options }
+
+// NewHex returns a renderer that may be shared.
+func NewHex(o Options) *Hex { return &Hex{o.normal()} }
+
+// AppendRecord appends a finding and an empty line.
+func (h *Hex) AppendRecord(dst []byte, r *render.Record) []byte {
+	return append(appendRecord(dst, &h.opt, r, true), '\n')
+}
+
+// Append appends e.
+func (h *Hex) Append(dst []byte, e *render.Event) []byte {
+	p := page{dst: dst, opt: &h.opt, m: e.Msg}
+	p.measure()
+	p.head(e)
+	d := dump{page: &p, e: e}
+	d.measure()
+	d.rows()
+	p.further()
+	p.stop(e)
+	for i := range p.m.Expert {
+		p.finding(&p.m.Expert[i], indentStep)
+	}
+	p.newline()
+	return p.dst
+}
+
+// dump is the rows of one message.
+type dump struct {
+	*page
+	e      *render.Event
+	n      int // bytes a row has
+	frameW int // 0 where all is of one frame
+	hexAt  int
+	textAt int
+	nameAt int
+
+	field int    // index of the leaf that the next byte belongs to
+	color int    // leaves in front of it
+	index uint64 // of the group around it, where that is in a list
+	list  bool
+	piece int    // of e.Pieces, that the next byte belongs to
+	shown uint64 // frame that stands in front of the rows above
+}
+
+// Widths from which a row has 16 bytes, and eight: below, the names have no room
+// beside them.
+const (
+	wideRow = 110
+	fairRow = 72
+)
+
+func (d *dump) measure() {
+	switch w := d.opt.Width; {
+	case w >= wideRow:
+		d.n = 16
+	case w >= fairRow:
+		d.n = 8
+	default:
+		d.n = 4
+	}
+	if len(d.e.Pieces) > 1 {
+		last := d.e.Pieces[0].Frame
+		for i := range d.e.Pieces {
+			last = max(last, d.e.Pieces[i].Frame)
+		}
+		d.frameW = max(decimals(last), len(d.opt.unit())) + 1
+	}
+	d.hexAt = d.frameW + d.offsetW + 1
+	d.textAt = d.hexAt + 3*d.n + gap
+	d.nameAt = d.textAt + d.n + gap
+}
+
+// rows writes all rows.
+func (d *dump) rows() {
+	if d.frameW > 0 {
+		d.to(indentStep - 1)
+		d.string(d.opt.Palette.dim, d.opt.unit())
+		d.newline()
+	}
+	d.field = -1
+	d.nextLeaf()
+	for at := 0; at < len(d.m.Data); {
+		n := min(d.n, len(d.m.Data)-at)
+		if d.frameW > 0 {
+			n = min(n, d.pieceEnd(at)-at)
+		}
+		d.row(at, n)
+		at += n
+	}
+}
+
+// pieceEnd returns where the bytes of the frame end that brought the one at offset
+// at.
+func (d *dump) pieceEnd(at int) int {
+	for d.piece < len(d.e.Pieces) {
+		if x := &d.e.Pieces[d.piece]; int(x.Off+x.Len) > at {
+			return int(x.Off + x.Len)
+		}
+		d.piece++
+	}
+	return len(d.m.Data)
+}
+
+// row writes n bytes from offset at on, and the fields that begin there.
+func (d *dump) row(at, n int) {
+	d.frame()
+	d.to(d.frameW + d.offsetW - decimals(uint64(at)))
+	d.dst = strconv.AppendInt(append(d.dst, d.opt.Palette.dim.on...), int64(at), 10)
+	d.dst = append(d.dst, d.opt.Palette.dim.off...)
+	d.col = d.frameW + d.offsetW
+	d.to(d.hexAt)
+	mark := *d // the names are those of the same leaves, from the first on
+	for i := range n {
+		d.cell(at+i, true)
+	}
+	d.to(d.textAt)
+	d.field, d.color, d.index, d.list = mark.field, mark.color, mark.index, mark.list
+	for i := range n {
+		d.cell(at+i, false)
+	}
+	d.field, d.color, d.index, d.list = mark.field, mark.color, mark.index, mark.list
+	for i := range n {
+		if f := d.leaf(at + i); f != nil && int(f.Off) == at+i {
+			d.name(f)
+		}
+	}
+	d.newline()
+}
+
+// frame writes the frame of the row in front of it, where it is another one.
+func (d *dump) frame() {
+	if d.frameW == 0 || d.piece >= len(d.e.Pieces) {
+		return
+	}
+	x := d.e.Pieces[d.piece].Frame
+	if x == d.shown {
+		return
+	}
+	d.shown = x
+	d.to(d.frameW - 1 - decimals(x))
+	d.dst = strconv.AppendUint(append(d.dst, d.opt.Palette.head.on...), x, 10)
+	d.dst = append(d.dst, d.opt.Palette.head.off...)
+	d.col = d.frameW - 1
+}
+
+// leaf returns the field that the byte at offset at belongs to; offsets rise.
+func (d *dump) leaf(at int) *dissect.Field {
+	for d.field < len(d.m.Fields) {
+		if f := &d.m.Fields[d.field]; at < int(f.Off+f.Len) {
+			return f
+		}
+		d.nextLeaf()
+	}
+	return nil
+}
+
+// nextLeaf steps to the next field that has bytes of its own.
+func (d *dump) nextLeaf() {
+	for d.field++; d.field < len(d.m.Fields); d.field++ {
+		f := &d.m.Fields[d.field]
+		if f.Depth == 0 {
+			d.list = false
+		}
+		switch {
+		case f.Def.Kind == dissect.Group:
+			d.index, d.list = f.Num, f.Depth > 0
+		case f.Def.Kind != dissect.List && f.Flags&(dissect.Aux|dissect.Generated) == 0:
+			d.color++
+			return
+		}
+	}
+}
+
+// cell writes the byte at offset at: in hexadecimal behind a bar or a space, or as
+// a character.
+func (d *dump) cell(at int, hex bool) {
+	f := d.leaf(at)
+	s := d.style()
+	c := d.m.Data[at]
+	hidden := f != nil && d.opt.hides(f.Def)
+	if hex {
+		lead := byte(' ')
+		if f != nil && int(f.Off) == at {
+			lead = '|'
+		}
+		d.dst = append(append(d.dst, lead), s.on...)
+		if hidden {
+			d.dst = append(d.dst, "**"...)
+		} else {
+			d.dst = append(d.dst, hexDigits[c>>4], hexDigits[c&0xf])
+		}
+		d.dst = append(d.dst, s.off...)
+		d.col += 3
+		return
+	}
+	switch {
+	case hidden:
+		c = '*'
+	case c < ' ' || c > '~':
+		c = '.'
+	}
+	d.dst = append(append(append(d.dst, s.on...), c), s.off...)
+	d.col++
+}
+
+// style is the colour of the leaf at hand.
+func (d *dump) style() style { return d.opt.Palette.fields[d.color%fieldStyles] }
+
+// name writes what the field f, which begins in the row, is: behind the names in
+// front of it, or in a line of its own where they leave no room.
+func (d *dump) name(f *dissect.Field) {
+	lo := len(d.dst)
+	if d.list {
+		d.dst = strconv.AppendUint(append(d.dst, '['), d.index, 10)
+		d.dst = append(d.dst, "] "...)
+	}
+	d.dst = append(d.dst, f.Def.Label...)
+	label := span{lo, len(d.dst)}
+	d.dst = append(d.dst, ' ')
+	if f.Def.Kind == dissect.Bytes && !d.opt.hides(f.Def) { // the row says them
+		d.dst = appendCount(d.dst, uint64(f.Len))
+	} else {
+		d.dst = appendBrief(d.dst, d.opt, d.m, f)
+	}
+	value := span{label.hi, len(d.dst)}
+	if says := f.Meaning(); says != "" && !d.opt.hides(f.Def) {
+		d.dst = append(append(append(d.dst, " ("...), says...), ')')
+	}
+	meaning := span{value.hi, len(d.dst)}
+	end := len(d.dst)
+	d.room(display.Cells(d.dst[lo:end]), gap, d.nameAt)
+	d.wrapped(d.style(), &label)
+	d.wrapped(style{}, &value)
+	if w := display.Cells(d.dst[meaning.lo:meaning.hi]); w > 0 && d.col+w > d.opt.Width {
+		d.newline()
+		d.to(d.nameAt + indentStep - 1) // the meaning starts with a space
+	}
+	for d.takeWords(style{}, &meaning, d.opt.Width-d.col); meaning.any(); d.takeWords(style{}, &meaning, d.opt.Width-d.col) {
+		d.newline()
+		d.to(d.nameAt + indentStep)
+	}
+	d.slide(lo, end)
+}
+
+// wrapped writes all of x, in several lines where it has to be.
+func (d *dump) wrapped(s style, x *span) {
+	for d.fits(x); x.any(); d.fits(x) {
+		d.take(s, x, d.opt.Width-d.col)
+	}
+}
+
+// fits goes to the next line where nothing of x fits into this one.
+func (d *dump) fits(x *span) {
+	if !x.any() {
+		return
+	}
+	if _, w := display.Fit(d.dst[x.lo:x.hi], 1); d.col+w > d.opt.Width {
+		d.newline()
+		d.to(d.nameAt)
+	}
+}
+
+// room goes to where w cells can stand: behind what is in the line, apart from it,
+// or in a new line at column at.
+func (p *page) room(w, apart, at int) {
+	switch {
+	case p.col <= at:
+	case p.col+apart+w > p.opt.Width:
+		p.newline()
+	default:
+		p.to(p.col + apart)
+	}
+	p.to(at)
+}
+
+// further writes the fields that were computed, or decoded from bytes that other
+// fields own, as the tree does.
+func (p *page) further() {
+	o := outline{m: p.m}
+	for i := range p.m.Fields {
+		at, shown := o.next(i)
+		if f := &p.m.Fields[i]; shown && f.Flags&(dissect.Aux|dissect.Generated) != 0 {
+			p.field(i, at)
+		}
+	}
+}
