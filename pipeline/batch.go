@@ -22,6 +22,7 @@ const (
 	datagram  kind = iota // a whole UDP datagram, or what the capture kept of it
 	abandoned             // the leading run of an IP datagram whose other fragments are missing
 	quoted                // a datagram that an ICMP error quotes; the error is in icmp
+	tcp                   // a TCP segment
 	gap                   // a stretch of the capture could not be read
 	tick                  // time passed
 	end                   // no packet follows

@@ -53,7 +53,7 @@ func (p *partition) unparkFor(it *item) {
 // deliverEye makes a message of a set of fragments.
 func (p *partition) deliverEye(set *eye.Set) {
 	s := source{src: set.Src, dst: set.Dst, data: set.Data, run: set.Run, wire: set.Run,
-		frame: set.Frames[len(set.Frames)-1], nanos: set.Last + p.shift, eye: set, why: eyeLost[set.Outcome]}
+		frame: set.Frames[len(set.Frames)-1], nanos: set.Last + p.shift, eye: set, pieces: set.Parts, why: eyeLost[set.Outcome], cut: eyeFragments}
 	if len(set.Frames) > 1 {
 		s.frames = set.Frames
 	}

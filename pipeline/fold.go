@@ -6,6 +6,7 @@ import (
 
 	"qsniff/capture"
 	"qsniff/dissect"
+	"qsniff/render"
 )
 
 // writeSize is how many bytes are written at a time, and at the end of a batch.
@@ -20,6 +21,7 @@ type fold struct {
 	buf     []byte
 
 	progress func(capture.Stats)
+	before   int64 // time of the line before
 	messages uint64
 	types    map[typeKey]uint64
 	reader   readerTotals // behind the last batch merged
@@ -121,7 +123,11 @@ func (f *fold) first() int {
 
 // write takes one span.
 func (f *fold) write(seg *segment, s *span) (enough bool, err error) {
+	at := len(f.buf)
 	f.buf = append(f.buf, seg.buf[s.start:s.end]...)
+	if s.hole > 0 {
+		f.fill(at+int(s.hole)-1, s)
+	}
 	if len(f.buf) >= writeSize {
 		err = f.flush()
 	}
@@ -131,6 +137,15 @@ func (f *fold) write(seg *segment, s *span) (enough bool, err error) {
 	f.messages++
 	f.types[typeKey{s.fact.Proto, s.fact.Type}]++
 	return f.messages == f.max, err
+}
+
+// fill writes the time since the line before into the hole of s.
+func (f *fold) fill(at int, s *span) {
+	if f.before == 0 {
+		f.before = s.nanos
+	}
+	f.buf = render.Fill(f.buf, at, int(s.width), s.nanos-f.before)
+	f.before = s.nanos
 }
 
 func (f *fold) flush() error {

@@ -11,6 +11,7 @@ import (
 	"qsniff/reassembly"
 	"qsniff/reassembly/eye"
 	"qsniff/reassembly/split"
+	"qsniff/reassembly/tcpstream"
 	"qsniff/render"
 	"qsniff/track"
 )
@@ -23,18 +24,22 @@ type partition struct {
 	flows  *track.Flows
 	split  *split.Assembler
 	eye    *eye.Assembler
+	tcp    *streams // nil before the first segment: most captures have none
 	parked *parking
 
 	decodeAs []DecodeAs
 
 	number uint8
 	seg    *segment
-	index  int32 // of the item at work
-	nanos  int64 // its time stamp
-	shift  int64 // from the time that tables age by to time stamps
+	index  int32  // of the item at work
+	frame  uint64 // its packet
+	nanos  int64  // its time stamp
+	start  int64  // time stamp of the first packet
+	shift  int64  // from the time that tables age by to time stamps
 	ways   []netlayer.Way
 	from   *origin
-	many   bool // inputs
+	many   bool    // inputs
+	size   float64 // of the tables, as a multiple of the usual
 
 	msg    dissect.Message
 	ctx    dissect.Context
@@ -43,6 +48,7 @@ type partition struct {
 	part   split.Fragment
 	piece  eye.Fragment
 	frames []uint64
+	origin []render.Piece
 	via    []render.Way
 	record render.Record
 	expert finding.Expert
@@ -54,13 +60,18 @@ type partition struct {
 
 // totals are a partition's running counters.
 type totals struct {
-	unknown      uint64 // datagrams that no protocol claims
-	unbelieved   uint64 // weak ones without a second witness
-	game         uint64 // split messages that are game traffic
-	icmp         uint64 // ICMP errors about something else
-	flowsEvicted uint64
-	split        split.Counters
-	eye          eye.Counters
+	unknown    uint64 // datagrams that no protocol claims
+	unbelieved uint64 // weak ones without a second witness
+	game       uint64 // split messages that are game traffic
+	icmp       uint64 // ICMP errors about something else
+	// sessionsEvicted counts connections of ours that made room for others.
+	sessionsEvicted uint64
+	tcpOther        uint64 // segments with data of connections that are nobody's
+	tcpEmpty        uint64 // segments without data of such connections
+	flowsEvicted    uint64
+	split           split.Counters
+	eye             eye.Counters
+	tcp             tcpstream.Counters
 }
 
 func newPartition(number int, cfg *Config, size float64) *partition {
@@ -78,24 +89,36 @@ func newPartition(number int, cfg *Config, size float64) *partition {
 	p.split.Deliver = p.deliver
 	p.eye = eye.New(fixedSeed)
 	p.eye.Deliver = p.deliverEye
+	p.size = size
 	return p
 }
 
 // do does one item; what it makes of it goes to seg.
 func (p *partition) do(index int32, it *item, seg *segment) {
-	p.seg, p.index, p.nanos, p.shift = seg, index, it.nanos, it.nanos-it.age
+	p.seg, p.index, p.frame, p.nanos, p.shift = seg, index, it.frame, it.nanos, it.nanos-it.age
 	p.ways, p.from = it.ways, &it.from
 	switch it.kind {
 	case tick:
 		p.split.Tick(it.age)
 		p.eye.Tick(it.age)
+		if p.tcp != nil {
+			p.tcp.asm.Tick(it.age)
+		}
 	case end:
 		p.split.Flush(it.age)
 		p.eye.Flush(it.age)
+		if p.tcp != nil {
+			p.tcp.asm.Flush(it.age)
+		}
 	case quoted:
 		p.quoted(it)
 	case gap:
 		p.damaged(it)
+	case tcp:
+		if p.tcp == nil {
+			p.tcp = newStreams(p)
+		}
+		p.tcp.add(it)
 	default:
 		p.datagram(it)
 	}
@@ -104,6 +127,9 @@ func (p *partition) do(index int32, it *item, seg *segment) {
 // totals are the counters so far.
 func (p *partition) totals() totals {
 	p.n.flowsEvicted, p.n.split, p.n.eye = p.flows.Evicted(), p.split.Counters, p.eye.Counters
+	if p.tcp != nil {
+		p.n.tcp = p.tcp.asm.Counters
+	}
 	return p.n
 }
 
@@ -116,7 +142,8 @@ type source struct {
 	frame    uint64
 	frames   []uint64
 	nanos    int64
-	pieces   int // fragments of IP it came in
+	pieces   []reassembly.Piece // which frame brought which bytes; nil if one brought all, or if they were compressed
+	ipPieces int                // fragments of IP it came in
 	set      *split.Set
 	ways     []netlayer.Way // around the packet that completed it
 	from     *origin        // of that packet; nil if it is not at hand
@@ -124,6 +151,10 @@ type source struct {
 	reply    bool
 	fragment bool   // what is missing will not come
 	why      string // and what became of it
+	tcp      bool
+	key      uint64 // its place among what is written at the same packet; 0: its first frame
+	record   string // see render.Event
+	cut      string // likewise
 }
 
 func (p *partition) datagram(it *item) {
@@ -137,7 +168,7 @@ func (p *partition) datagram(it *item) {
 		return
 	}
 	s := source{src: it.Src, dst: it.Dst, data: it.Payload, run: len(it.Payload), wire: it.Wire,
-		frame: it.frame, nanos: it.nanos, pieces: len(it.pieces), fragment: it.kind == abandoned, why: it.why, ways: it.ways, from: &it.from}
+		frame: it.frame, nanos: it.nanos, pieces: it.pieces, ipPieces: len(it.pieces), fragment: it.kind == abandoned, why: it.why, ways: it.ways, from: &it.from}
 	s.frames = p.framesOf(it.pieces)
 	p.take(&s)
 }
@@ -218,7 +249,7 @@ func (p *partition) foreign(c *dissect.Context, b []byte) {
 // bytes alone are not enough.
 func (p *partition) pick(c *dissect.Context, b []byte) dissect.Verdict {
 	for _, as := range p.decodeAs {
-		if c.Dst.Port() == as.Port || c.Src.Port() == as.Port {
+		if !as.TCP && (c.Dst.Port() == as.Port || c.Src.Port() == as.Port) {
 			if v, ok := p.reg.Force(c, b, as.Proto); ok {
 				p.recall(c)
 				c.ToServer.Foreign, c.FromServer.Foreign = false, false
@@ -276,9 +307,9 @@ func (p *partition) finish(s *source) {
 		p.finishSet(s)
 	case s.eye != nil:
 		p.finishEye(s)
-	case s.reply && (s.wire > maxUnsplit || s.pieces > 1):
+	case s.reply && (s.wire > maxUnsplit || s.ipPieces > 1):
 		m.Expert = append(m.Expert, finding.Expert{Code: split.Oversize, Severity: split.Oversize.Severity,
-			Field: -1, A: uint64(s.wire), B: uint64(s.pieces)})
+			Field: -1, A: uint64(s.wire), B: uint64(s.ipPieces)})
 	}
 	if s.fragment {
 		m.Status = dissect.Fragment
@@ -290,28 +321,36 @@ func (p *partition) finish(s *source) {
 func (p *partition) emit(s *source) {
 	m, seg := &p.msg, p.seg
 	start := len(seg.buf)
+	var hole render.Hole
 	if p.render != nil {
 		ev := &p.ev
-		*ev = render.Event{Frame: s.frame, Frames: s.frames, Nanos: s.nanos, File: -1, Iface: -1,
-			Src: s.src, Dst: s.dst, Reply: s.reply, Msg: m, Why: s.why}
+		*ev = render.Event{Frame: s.frame, Frames: s.frames, Nanos: s.nanos, Start: p.start, File: -1, Iface: -1,
+			Src: s.src, Dst: s.dst, TCP: s.tcp, Reply: s.reply, Msg: m, Why: s.why, Record: s.record, Cut: s.cut}
 		p.originate(ev, s.from)
 		if s.set != nil {
 			ev.Split = p.splitInfo(s.set)
 		}
-		if s.eye != nil {
-			ev.Cut = eyeFragments
-		}
 		ev.Ways = p.waysOf(s.ways)
+		ev.Pieces = p.piecesOf(s.pieces)
 		seg.buf = p.render.Append(seg.buf, ev)
+		hole = ev.Hole
 	}
 	server, client := s.dst, s.src
 	if s.reply || m.Type != nil && m.Type.Notice {
 		server, client = client, server
 	}
-	seg.spans = append(seg.spans, span{index: p.index, part: p.number, message: true, key: firstFrame(s),
-		start: start, end: len(seg.buf),
+	seg.spans = append(seg.spans, span{index: p.index, part: p.number, message: s.record == "", key: firstFrame(s),
+		start: start, end: len(seg.buf), nanos: s.nanos, hole: holeAt(&hole, start), width: int32(hole.Width),
 		fact: track.Fact{Frame: s.frame, Nanos: s.nanos, Server: server, Client: client,
 			Proto: m.Proto, Type: m.Type, Status: m.Status, Bytes: uint32(m.Wire)}})
+}
+
+// holeAt is what a span says of a hole in what starts at offset start.
+func holeAt(h *render.Hole, start int) int32 {
+	if !h.Open {
+		return 0
+	}
+	return int32(h.At - start + 1)
 }
 
 // originate fills in where the message came from.
@@ -326,6 +365,17 @@ func (p *partition) originate(ev *render.Event, from *origin) {
 		ev.Iface, ev.IfName = int(from.iface), from.name
 	}
 	ev.Comments = from.comments
+}
+
+func (p *partition) piecesOf(pieces []reassembly.Piece) []render.Piece {
+	if len(pieces) < 2 {
+		return nil
+	}
+	p.origin = p.origin[:0]
+	for i := range pieces {
+		p.origin = append(p.origin, render.Piece(pieces[i]))
+	}
+	return p.origin
 }
 
 func (p *partition) waysOf(ways []netlayer.Way) []render.Way {
@@ -351,6 +401,9 @@ func (p *partition) splitInfo(set *split.Set) *render.Split {
 }
 
 func firstFrame(s *source) uint64 {
+	if s.key > 0 {
+		return s.key
+	}
 	if len(s.frames) > 0 {
 		return s.frames[0]
 	}

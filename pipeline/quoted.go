@@ -52,10 +52,12 @@ func (p *partition) damaged(it *item) {
 
 // emitRecord renders the record at hand.
 func (p *partition) emitRecord(frame uint64) {
-	seg := p.seg
+	seg, r := p.seg, &p.record
 	start := len(seg.buf)
+	r.Start = p.start
 	if p.render != nil {
-		seg.buf = p.render.AppendRecord(seg.buf, &p.record)
+		seg.buf = p.render.AppendRecord(seg.buf, r)
 	}
-	seg.spans = append(seg.spans, span{index: p.index, part: p.number, key: frame, start: start, end: len(seg.buf)})
+	seg.spans = append(seg.spans, span{index: p.index, part: p.number, key: frame, start: start, end: len(seg.buf),
+		nanos: r.Nanos, hole: holeAt(&r.Hole, start), width: int32(r.Hole.Width)})
 }

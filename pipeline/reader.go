@@ -92,6 +92,9 @@ func (r *reader) packet(p *capture.Packet) {
 	it.Outer, it.ways = &r.ways, nil
 	it.Decode(p.Link, p.Data, int(p.Wire))
 	switch {
+	case it.Stop == netlayer.TCP:
+		it.kind = tcp
+		r.b.give(*it)
 	case it.Stop == netlayer.ICMP && r.quote(it):
 	case it.Stop != netlayer.OK:
 		r.n.stops[it.Stop]++
@@ -169,7 +172,9 @@ func (r *reader) join(d *ipfrag.Datagram, k kind) {
 		it.Outer, it.Depth = r.last.Outer, r.last.Depth
 	}
 	d.Decode(&it.Packet)
-	if it.Stop != netlayer.OK {
+	if it.Stop == netlayer.TCP && k == datagram {
+		it.kind = tcp
+	} else if it.Stop != netlayer.OK {
 		r.n.stops[it.Stop]++
 		return
 	}

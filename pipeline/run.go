@@ -27,8 +27,10 @@ type Config struct {
 	Progress func(capture.Stats) // called with the source's totals after each batch; may be nil
 }
 
-// DecodeAs says that what comes from or goes to a UDP port is a protocol's.
+// DecodeAs says that what comes from or goes to a port of UDP, or of TCP, is a
+// protocol's; where Proto is nil, which UDP allows, that it is one of ours.
 type DecodeAs struct {
+	TCP   bool
 	Port  uint16
 	Proto *dissect.Proto
 }

@@ -14,6 +14,9 @@ func (p *partition) deliver(set *split.Set) {
 	if len(set.Frames) > 1 {
 		s.frames = set.Frames
 	}
+	if !set.Compressed {
+		s.pieces = set.Pieces
+	}
 	switch set.Outcome {
 	case split.Complete:
 		s.ways, s.from = p.ways, p.from
@@ -82,7 +85,7 @@ func (p *partition) witnessed(set *split.Set) bool {
 		return true
 	}
 	for _, as := range p.decodeAs {
-		if as.Port == src.Port() || as.Port == dst.Port() {
+		if !as.TCP && (as.Port == src.Port() || as.Port == dst.Port()) {
 			return true
 		}
 	}
@@ -100,7 +103,7 @@ func (p *partition) opaque(s *source, status dissect.Status) {
 	m.Reset(p.reg.SplitProto(set.Engine), set.Joined)
 	m.Wire = max(m.Wire, set.Wire)
 	m.Status = status
-	s.data, s.run = set.Joined, len(set.Joined)
+	s.data, s.run, s.pieces = set.Joined, len(set.Joined), set.Pieces
 	s.reply = !p.reg.ToServer(s.src.Port(), s.dst.Port())
 	if set.Prefix > 0 {
 		m.Append(&dissect.SplitSize, 0, 4, "")

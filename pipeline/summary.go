@@ -13,6 +13,8 @@ const (
 	whyUnknown    = "UDP of other protocols"
 	whyUnbelieved = "UDP that could be a query, with nothing to confirm it"
 	whyICMP       = "ICMP about other traffic"
+	whyTCP        = "TCP of other protocols"
+	whyTCPEmpty   = "TCP without data, in connections of other protocols"
 	whyGame       = "split message of the running game"
 	whyNoFirst    = "IP datagram whose first fragment is missing"
 	whyRefused    = "IP fragment that contradicts others or itself"
@@ -46,11 +48,14 @@ func (f *fold) summary() report.Run {
 		run.FlowsForgotten += p.flowsEvicted
 		n.unknown, n.unbelieved = n.unknown+p.unknown, n.unbelieved+p.unbelieved
 		n.game, n.icmp = n.game+p.game, n.icmp+p.icmp
+		n.tcpOther, n.tcpEmpty = n.tcpOther+p.tcpOther, n.tcpEmpty+p.tcpEmpty
 	}
 	addReason(&run, whyUnknown, n.unknown)
 	addReason(&run, whyUnbelieved, n.unbelieved)
 	addReason(&run, whyGame, n.game)
 	addReason(&run, whyICMP, n.icmp)
+	addReason(&run, whyTCP, n.tcpOther)
+	addReason(&run, whyTCPEmpty, n.tcpEmpty)
 	lost := r.frags.Expired + r.frags.Evicted + r.frags.Ended + r.frags.Overlaps + r.frags.TooMany
 	addReason(&run, whyNoFirst, lost-min(lost, r.abandoned))
 	addReason(&run, whyRefused, r.frags.Bad+r.frags.TooLong)
@@ -94,6 +99,8 @@ func (f *fold) joining(j *report.Joining) {
 		j.Bombs += c.TooLarge + c.Refused
 		j.EyeComplete += p.eye.Complete
 		j.EyeMissing += p.eye.Incomplete
-		j.Evicted += c.Evicted + p.eye.Evicted
+		j.Evicted += c.Evicted + p.eye.Evicted + p.sessionsEvicted
+		j.TCPConnections += p.tcp.Conns
+		j.TCPGaps += p.tcp.Gaps + p.tcp.Cut
 	}
 }

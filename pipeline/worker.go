@@ -35,6 +35,9 @@ func (w *worker) batch(ctx context.Context, b *batch) bool {
 	if !w.next(ctx) {
 		return false
 	}
+	for p := w.index; p < Partitions; p += w.jobs {
+		w.parts[p].start = b.totals.first
+	}
 	for i := range b.items {
 		it := &b.items[i]
 		if it.part == everyone {
