@@ -40,6 +40,9 @@ type libpcapSource struct {
 // HasLibpcap tells whether this build can read through libpcap.
 const HasLibpcap = true
 
+// LibpcapVersion is what the libpcap that is loaded says of itself.
+func LibpcapVersion() string { return pcap.Version() }
+
 // OpenLibpcap opens a capture file with libpcap; "-" is standard input. What
 // libpcap reads is what it accepts: pcapng too, if all interfaces have the same
 // link type; but it cuts packets that are longer than the file's snap length,

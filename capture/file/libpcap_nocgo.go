@@ -7,6 +7,9 @@ import "qsniff/capture"
 // HasLibpcap tells whether this build can read through libpcap.
 const HasLibpcap = false
 
+// LibpcapVersion is empty: this build has none.
+func LibpcapVersion() string { return "" }
+
 // OpenLibpcap returns an error: libpcap is reached through cgo, and this build
 // has none.
 func OpenLibpcap(name string, _ ...Option) (capture.Source, error) {

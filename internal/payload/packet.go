@@ -1,0 +1,106 @@
+package payload
+
+import (
+	"encoding/binary"
+
+	"qsniff/netlayer"
+)
+
+// Packet is a payload that is a whole packet: tcpdump -x prints those.
+type Packet struct {
+	Link uint16 // LINKTYPE_ value of its first header
+	Wire int    // length as sent in bytes; more than there is if tcpdump cut it
+	netlayer.Packet
+}
+
+// links are the headers in front of IP that dumps have, and where they name what
+// follows.
+var links = [...]struct {
+	link      uint16
+	len, kind int
+}{
+	{netlayer.LinkRaw, 0, -1},
+	{netlayer.LinkEthernet, 14, 12},
+	{netlayer.LinkLinuxSLL, 16, 14},
+	{netlayer.LinkLinuxSLL2, 20, 0},
+	{netlayer.LinkNull, 4, -1},
+}
+
+// etherTypes is the IP version that a type stands for, 0 for tags, labels and
+// sessions, which netlayer follows.
+var etherTypes = map[uint16]byte{0x0800: 4, 0x86dd: 6, 0x8100: 0, 0x88a8: 0, 0x8847: 0, 0x8864: 0}
+
+// AsPacket tells whether b is a packet and not its payload: the lengths in its IP
+// and UDP headers fit, or the checksum of its IP header does. The result points
+// into b.
+func AsPacket(b []byte) (p Packet, ok bool) {
+	for _, l := range links {
+		if len(b) < l.len+ipv4Len {
+			continue
+		}
+		ip, version := b[l.len:], b[l.len]>>4
+		if l.kind >= 0 {
+			if version, ok = etherTypes[binary.BigEndian.Uint16(b[l.kind:])]; !ok {
+				continue
+			}
+		}
+		total := 0
+		switch ok = false; version {
+		case 4:
+			total, ok = fitsIPv4(ip)
+		case 6:
+			total, ok = fitsIPv6(ip)
+		}
+		p = Packet{Link: l.link, Wire: l.len + max(total, len(ip))}
+		p.Decode(l.link, b, p.Wire)
+		if ok || version == 0 && p.Depth > 0 && p.Stop == netlayer.OK && !p.Frag.Set {
+			return p, true
+		}
+	}
+	return Packet{}, false
+}
+
+const (
+	ipv4Len     = 20
+	ipv6Len     = 40
+	minEthernet = 46 // bytes behind the header: shorter packets are padded
+)
+
+// fitsIPv4 returns the total length of the packet at the start of b.
+func fitsIPv4(b []byte) (total int, ok bool) {
+	header := int(b[0]&0x0f) * 4
+	total = int(binary.BigEndian.Uint16(b[2:]))
+	if header < ipv4Len || total < header || len(b) < header {
+		return 0, false
+	}
+	padded := total < len(b) && len(b) <= minEthernet
+	return total, checksum(b[:header]) || fitsUDP(b[9], b[header:], total-header) && (total == len(b) || padded)
+}
+
+// fitsIPv6 is the same for IPv6, which has no checksum: the length has to be right.
+func fitsIPv6(b []byte) (total int, ok bool) {
+	if len(b) < ipv6Len {
+		return 0, false
+	}
+	n := int(binary.BigEndian.Uint16(b[4:]))
+	const fragment = 44
+	known := fitsUDP(b[6], b[ipv6Len:], n) || b[6] == netlayer.ProtoTCP || b[6] == netlayer.ProtoICMPv6 || b[6] == fragment
+	return ipv6Len + n, known && n == len(b)-ipv6Len
+}
+
+// fitsUDP tells whether b starts with the header of a UDP datagram of n bytes.
+func fitsUDP(proto byte, b []byte, n int) bool {
+	return proto == netlayer.ProtoUDP && len(b) >= 8 && int(binary.BigEndian.Uint16(b[4:])) == n
+}
+
+// checksum tells whether that of an IPv4 header is right (RFC 1071).
+func checksum(b []byte) bool {
+	sum := uint32(0)
+	for i := 0; i+1 < len(b); i += 2 {
+		sum += uint32(binary.BigEndian.Uint16(b[i:]))
+	}
+	for sum > 0xffff {
+		sum = sum>>16 + sum&0xffff
+	}
+	return sum == 0xffff
+}

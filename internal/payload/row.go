@@ -1,0 +1,126 @@
+package payload
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// row is a line of a dump as far as its own text tells: the offset, and behind it
+// bytes and perhaps text.
+type row struct {
+	line
+	offset string
+	rest   string
+	sure   bool // a colon behind the offset leaves no doubt
+}
+
+// minOffset is how many digits offsets have at least.
+const minOffset = 4
+
+// readRow reads the start of a line; ok is false if it is no row.
+func readRow(l line) (r row, ok bool) {
+	s, prefixed := strings.CutPrefix(l.text, "0x")
+	n := 0
+	for n < len(s) && unhex(s[n]) >= 0 {
+		n++
+	}
+	if n < minOffset || n > 16 {
+		return r, false
+	}
+	r = row{line: l, offset: s[:n], rest: s[n:]}
+	if rest, colon := strings.CutPrefix(r.rest, ":"); colon {
+		r.rest, r.sure = rest, true
+	}
+	if r.rest != "" && r.rest[0] != ' ' && r.rest[0] != '\t' || prefixed && !r.sure {
+		return r, false
+	}
+	return r, true
+}
+
+// cut is one way to cut a row into bytes and text.
+type cut struct {
+	n   int // bytes
+	end int // offset in the row where they end
+}
+
+// cuts lists where the bytes of a row may end, behind each of its groups of
+// digits, and the bytes.
+func cuts(s string) (b []byte, all []cut) {
+	at := 0
+	for {
+		for at < len(s) && (s[at] == ' ' || s[at] == '\t') {
+			at++
+		}
+		lo := at
+		for at < len(s) && unhex(s[at]) >= 0 {
+			at++
+		}
+		whole := at == len(s) || s[at] == ' ' || s[at] == '\t'
+		if at == lo || (at-lo)%2 != 0 || !whole {
+			return b, all
+		}
+		for i := lo; i < at; i += 2 {
+			b = append(b, byte(unhex(s[i])<<4|unhex(s[i+1])))
+		}
+		all = append(all, cut{len(b), at})
+	}
+}
+
+// bytes returns the bytes of the row, want of them unless that is negative. ok is
+// false if it has none, or text beside them that says something else.
+func (r *row) bytes(want int) (b []byte, ok bool) {
+	b, all := cuts(r.rest)
+	fits := func(c cut) bool { return want < 0 || c.n == want }
+	for i := len(all) - 1; i >= 0; i-- { // text that agrees is no accident
+		if c := all[i]; fits(c) && strings.TrimSpace(r.rest[c.end:]) != "" && agrees(b[:c.n], r.rest[c.end:]) {
+			return b[:c.n], true
+		}
+	}
+	if len(all) == 0 {
+		return nil, false
+	}
+	last := all[len(all)-1]
+	return b, fits(last) && strings.TrimSpace(r.rest[last.end:]) == ""
+}
+
+// agrees tells whether s, which stands behind the bytes b in a row, is a text
+// column that says the same: behind white space, perhaps in bars.
+func agrees(b []byte, s string) bool {
+	if t := strings.TrimSpace(s); len(t) > 2 && (t[0] == '|' && t[len(t)-1] == '|' || t[0] == '>' && t[len(t)-1] == '<') {
+		if shows(t[1:len(t)-1], b) {
+			return true
+		}
+	}
+	if !strings.HasPrefix(s, "  ") && s[0] != '\t' { // as between two bytes
+		return false
+	}
+	for s != "" && (s[0] == ' ' || s[0] == '\t') { // the column may begin with spaces
+		s = s[1:]
+		if shows(s, b) {
+			return true
+		}
+	}
+	return false
+}
+
+// shows tells whether text shows b: a character each, a dot or another sign for
+// what cannot be shown. Spaces at the end may be missing.
+func shows(text string, b []byte) bool {
+	for len(b) > 0 && text != "" {
+		r, n := utf8.DecodeRuneInString(text)
+		graphic := b[0] > ' ' && b[0] <= '~'
+		switch {
+		case graphic && r != rune(b[0]):
+			return false
+		case !graphic && r != ' ' && r != '.' && r <= '~':
+			return false
+		}
+		text, b = text[n:], b[1:]
+	}
+	for _, c := range b {
+		if c != ' ' {
+			return false
+		}
+	}
+	return text == ""
+}
