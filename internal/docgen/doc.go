@@ -1,0 +1,69 @@
+// Package docgen makes the files of the manual from the program: man pages and a
+// reference from the tree of commands, a page for each protocol from its
+// definitions and its package comment, the limits from the comments of their
+// constants. It is called by a test, which compares them with what is there, and
+// is not linked into qsniff. Cobra's own generator is not used, because it brings
+// a Markdown parser and does not know groups of flags.
+package docgen
+
+import (
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"qsniff/dissect"
+	"qsniff/finding"
+)
+
+// Input is what the manual is made from.
+type Input struct {
+	Module    string // path of the module's folder
+	Root      *cobra.Command
+	Flags     func(*cobra.Command) []FlagGroup
+	Protocols []dissect.Protocol
+	Registry  *dissect.Registry // of Protocols
+	Codes     []*finding.Code
+}
+
+// FlagGroup is the flags of a command under one heading.
+type FlagGroup struct {
+	Title string
+	Flags *pflag.FlagSet
+}
+
+// Files returns the contents of all files by their paths below the module.
+func Files(in Input) (map[string][]byte, error) {
+	limits, err := Limits(in.Module)
+	if err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{
+		"docs/README.md":              index(&in),
+		"docs/commands.md":            commands(&in),
+		"docs/fields.md":              fields(&in),
+		"docs/findings.md":            findings(in.Codes),
+		"docs/limits.md":              limitsPage(limits),
+		"internal/manual/limits.json": limitsData(limits),
+	}
+	for _, p := range in.Protocols {
+		page, err := protocol(&in, p)
+		if err != nil {
+			return nil, err
+		}
+		files["docs/"+p.Proto().Name+".md"] = page
+	}
+	for _, cmd := range documented(in.Root) {
+		files["man/"+dashed(cmd)+".1"] = man(&in, cmd)
+	}
+	return files, nil
+}
+
+// documented lists a command and those below it that users see.
+func documented(cmd *cobra.Command) []*cobra.Command {
+	all := []*cobra.Command{cmd}
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() && sub.Name() != "help" {
+			all = append(all, documented(sub)...)
+		}
+	}
+	return all
+}

@@ -1,0 +1,199 @@
+package docgen
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/build"
+	"go/constant"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"qsniff/internal/manual"
+)
+
+// Limits reads the constants of every limits.go of the program, with the comments
+// that give the reasons.
+func Limits(module string) ([]manual.Limit, error) {
+	r := &reader{module: module, fset: token.NewFileSet(), seen: map[string]*types.Package{}}
+	r.std = importer.ForCompiler(r.fset, "source", nil)
+	var all []manual.Limit
+	err := filepath.WalkDir(module, func(p string, d fs.DirEntry, err error) error {
+		rel, _ := filepath.Rel(module, p)
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == ".git" || rel == "internal" || d.Name() == "testdata"):
+			return filepath.SkipDir
+		case d.Name() != "limits.go":
+			return nil
+		}
+		ls, err := r.limits(filepath.ToSlash(filepath.Dir(rel)))
+		all = append(all, ls...)
+		return err
+	})
+	return all, err
+}
+
+// reader evaluates constants. It is an importer of this module's packages, and of
+// those of the standard library that constants are made of.
+type reader struct {
+	module string
+	fset   *token.FileSet
+	std    types.Importer
+	seen   map[string]*types.Package
+}
+
+func (r *reader) Import(name string) (*types.Package, error) {
+	if dir, ours := strings.CutPrefix(name, "qsniff/"); ours {
+		if r.seen[dir] == nil {
+			if _, err := r.check(dir); err != nil {
+				return nil, err
+			}
+		}
+		return r.seen[dir], nil
+	}
+	if name == "time" {
+		return r.std.Import(name)
+	}
+	return nil, errors.New("no constant of it is a limit")
+}
+
+// check reads the package in a folder of the module, without the bodies of its
+// functions. What it takes from other modules stays unknown.
+func (r *reader) check(dir string) ([]*ast.File, error) {
+	at := filepath.Join(r.module, filepath.FromSlash(dir))
+	pkg, err := build.ImportDir(at, 0)
+	if err != nil {
+		return nil, err
+	}
+	var files []*ast.File
+	for _, name := range append(pkg.GoFiles, pkg.CgoFiles...) {
+		f, err := parser.ParseFile(r.fset, filepath.Join(at, name), nil, parser.ParseComments)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, f)
+	}
+	conf := types.Config{Importer: r, IgnoreFuncBodies: true, FakeImportC: true, Error: func(error) {}}
+	// Errors are those of the unknown imports; a limit that needs one is reported.
+	r.seen[dir], _ = conf.Check("qsniff/"+dir, r.fset, files, nil)
+	return files, nil
+}
+
+func (r *reader) limits(dir string) ([]manual.Limit, error) {
+	files, err := r.check(dir)
+	if err != nil {
+		return nil, err
+	}
+	var all []manual.Limit
+	for _, f := range files {
+		if path.Base(filepath.ToSlash(r.fset.Position(f.Pos()).Filename)) != "limits.go" {
+			continue
+		}
+		for _, decl := range f.Decls {
+			if g, ok := decl.(*ast.GenDecl); ok && g.Tok == token.CONST {
+				ls, err := r.group(dir, g)
+				if err != nil {
+					return nil, err
+				}
+				all = append(all, ls...)
+			}
+		}
+	}
+	return all, nil
+}
+
+// group reads one const declaration. A constant without a comment shares the one
+// above it, or that of the declaration, and refers to who has it.
+func (r *reader) group(dir string, g *ast.GenDecl) ([]manual.Limit, error) {
+	var all []manual.Limit
+	why := g.Doc.Text()
+	for _, s := range g.Specs {
+		spec := s.(*ast.ValueSpec)
+		if text := spec.Doc.Text() + spec.Comment.Text(); text != "" {
+			why = text
+		}
+		if why == "" {
+			return nil, fmt.Errorf("%s: a limit without a reason", r.fset.Position(spec.Pos()))
+		}
+		for i, name := range spec.Names {
+			c, ok := r.seen[dir].Scope().Lookup(name.Name).(*types.Const)
+			if !ok || c.Val().Kind() == constant.Unknown {
+				return nil, fmt.Errorf("%s: the value of %s is not known", r.fset.Position(name.Pos()), name.Name)
+			}
+			l := manual.Limit{Package: dir, Name: name.Name, Number: json.Number(c.Val().ExactString()), Why: strings.Join(strings.Fields(why), " ")}
+			l.Value = spell(c, spec.Values[i])
+			all = append(all, l)
+			if !strings.HasPrefix(why, "see ") {
+				why = "see " + name.Name
+			}
+		}
+	}
+	return all, nil
+}
+
+// spell writes a value as its declaration means it: what is made from time.Second
+// is a duration, what is shifted by whole kilobytes a number of bytes.
+func spell(c *types.Const, expr ast.Expr) string {
+	n, exact := constant.Int64Val(c.Val())
+	text := types.ExprString(expr)
+	if strings.Contains(text, "time.") {
+		return time.Duration(n).String()
+	}
+	for _, u := range []struct {
+		shift string
+		bits  int
+		unit  string
+	}{{"<< 30", 30, "GiB"}, {"<< 20", 20, "MiB"}, {"<< 10", 10, "KiB"}} {
+		if exact && strings.HasSuffix(text, u.shift) {
+			return fmt.Sprintf("%d %s", n>>u.bits, u.unit)
+		}
+	}
+	digits := c.Val().ExactString()
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}
+
+func limitsPage(ls []manual.Limit) []byte {
+	var b bytes.Buffer
+	b.WriteString("# Limits\n\n" + notice)
+	b.WriteString("What bounds memory, work and lengths, by package, with the reason for each value. Tables of a run scale with\n`--memory`. `qsniff version --limits` lists the same.\n")
+	pkg := ""
+	for _, l := range ls {
+		if l.Package != pkg {
+			pkg = l.Package
+			fmt.Fprintf(&b, "\n## %s\n\n", pkg)
+			heading(&b, "limit", "value", "reason")
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", code(l.Name), l.Value, cell(l.Why))
+	}
+	return b.Bytes()
+}
+
+func limitsData(ls []manual.Limit) []byte {
+	b := bytes.NewBufferString("[\n")
+	for i, l := range ls {
+		if i > 0 {
+			b.WriteString(",\n")
+		}
+		enc, err := json.Marshal(l)
+		if err != nil {
+			panic(err) // strings, and a number that came from one
+		}
+		b.Write(enc)
+	}
+	b.WriteString("\n]\n")
+	return b.Bytes()
+}

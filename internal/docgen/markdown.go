@@ -1,0 +1,126 @@
+package docgen
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"qsniff/finding"
+	"qsniff/internal/manual"
+)
+
+// notice stands at the top of every page.
+const notice = "<!-- Written by make docs from the program itself: change the sources, not this file. -->\n\n"
+
+// cell makes text fit a cell of a table.
+func cell(text string) string {
+	return strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;", "*", `\*`, "_", `\_`).Replace(text)
+}
+
+func code(text string) string { return "`" + text + "`" }
+
+// heading writes the head of a table.
+func heading(b *bytes.Buffer, columns ...string) {
+	fmt.Fprintf(b, "| %s |\n|%s\n", strings.Join(columns, " | "), strings.Repeat("---|", len(columns)))
+}
+
+func commands(in *Input) []byte {
+	var b bytes.Buffer
+	b.WriteString("# Commands\n\n" + notice)
+	for _, cmd := range documented(in.Root) {
+		fmt.Fprintf(&b, "- [%s](#%s): %s\n", cmd.CommandPath(), dashed(cmd), cmd.Short)
+	}
+	for _, cmd := range documented(in.Root) {
+		fmt.Fprintf(&b, "\n## %s\n\n", cmd.CommandPath())
+		fmt.Fprintf(&b, "    %s\n", cmd.UseLine())
+		for _, para := range strings.Split(strings.TrimSpace(cmd.Long), "\n\n") {
+			fmt.Fprintf(&b, "\n%s\n", prose(para))
+		}
+		for _, g := range in.Flags(cmd) {
+			fmt.Fprintf(&b, "\n%s:\n\n", g.Title)
+			heading(&b, "flag", "meaning")
+			g.Flags.VisitAll(func(f *pflag.Flag) {
+				value, doc := pflag.UnquoteUsage(f)
+				name := strings.TrimSpace("--" + f.Name + " " + value)
+				if f.Shorthand != "" {
+					name = "-" + f.Shorthand + ", " + name
+				}
+				// A bar ends the cell of a table even between backquotes.
+				fmt.Fprintf(&b, "| %s | %s |\n", code(strings.ReplaceAll(name, "|", `\|`)), cell(doc+defaultOf(f)))
+			})
+		}
+		if cmd.HasExample() {
+			b.WriteString("\nExamples:\n\n")
+			for line := range strings.Lines(cmd.Example) {
+				b.WriteString("  " + line)
+			}
+			b.WriteString("\n")
+		}
+	}
+	return b.Bytes()
+}
+
+// prose escapes a paragraph of a help text; what is indented there is code here.
+func prose(para string) string {
+	if strings.HasPrefix(para, " ") {
+		return "  " + strings.ReplaceAll(para, "\n", "\n  ")
+	}
+	return strings.NewReplacer("<", "&lt;", ">", "&gt;", "*", `\*`, "_", `\_`).Replace(para)
+}
+
+func fields(in *Input) []byte {
+	var b bytes.Buffer
+	b.WriteString("# Fields that all messages have\n\n" + notice)
+	b.WriteString("The fields of each protocol are on its own page. `qsniff fields` lists all of them.\n")
+	for _, s := range manual.Fields(in.Registry)[:2] {
+		fmt.Fprintf(&b, "\n## %s\n\n%s.\n\n", capital(s.Name), capital(s.Doc))
+		fieldTable(&b, s.Rows)
+	}
+	return b.Bytes()
+}
+
+func fieldTable(b *bytes.Buffer, fs []manual.Field) {
+	heading(b, "field", "type", "meaning")
+	for _, f := range fs {
+		fmt.Fprintf(b, "| %s | %s | %s |\n", code(f.Name), f.Kind, cell(f.Meaning()))
+	}
+}
+
+func findings(codes []*finding.Code) []byte {
+	var b bytes.Buffer
+	b.WriteString("# Findings\n\n" + notice)
+	b.WriteString("What `qsniff explain ID` tells. Ids are stable: none is renamed or used again.\n")
+	findingList(&b, manual.Findings(codes))
+	return b.Bytes()
+}
+
+func findingList(b *bytes.Buffer, fs []manual.Finding) {
+	for _, f := range fs {
+		fmt.Fprintf(b, "\n### %s\n\n%s, fault: %s. %s\n\n", f.ID, capital(f.Severity), f.Fault, cell(f.Seen))
+		fmt.Fprintf(b, "- Means: %s\n- Do: %s\n", cell(f.Means), cell(f.Do))
+		switch {
+		case strings.HasPrefix(f.Reference, "https://"):
+			fmt.Fprintf(b, "- See: <%s>\n", f.Reference)
+		case f.Reference != "":
+			fmt.Fprintf(b, "- See: %s\n", cell(f.Reference))
+		}
+	}
+}
+
+func index(in *Input) []byte {
+	var b bytes.Buffer
+	b.WriteString("# qsniff's manual\n\n" + notice)
+	b.WriteString("- [Commands](commands.md): flags and examples; `man qsniff` once installed\n")
+	b.WriteString("- [Fields that all messages have](fields.md): what a line of JSON holds\n")
+	b.WriteString("- [Findings](findings.md): what each means and what to do\n")
+	b.WriteString("- [Limits](limits.md): what bounds memory and work, and why\n\n")
+	b.WriteString("The protocols, with the drawing of every message, all fields and all findings:\n\n")
+	for _, p := range in.Registry.Protos() {
+		fmt.Fprintf(&b, "- [%s](%s.md): %s\n", p.Name, p.Name, cell(p.Doc))
+	}
+	return b.Bytes()
+}
+
+func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

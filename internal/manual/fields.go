@@ -1,0 +1,126 @@
+package manual
+
+import (
+	"strconv"
+
+	"qsniff/dissect"
+)
+
+// Field is one field of the output.
+type Field struct {
+	Name     string   `json:"name"`
+	Protocol *string  `json:"protocol"` // nil: whatever the protocol is
+	Kind     string   `json:"kind"`
+	Flags    []string `json:"flags"`
+	Unit     string   `json:"unit,omitempty"`
+	Doc      string   `json:"doc"`
+	Values   []Value  `json:"values,omitempty"`
+}
+
+// Value is a value that has a name.
+type Value struct {
+	Value string `json:"value"`
+	Name  string `json:"name"`
+}
+
+// Section is what is listed under one heading.
+type Section[T any] struct {
+	Name, Doc string
+	Rows      []T
+}
+
+var kinds = [...]string{
+	dissect.Group: "group", dissect.List: "list", dissect.Uint: "uint", dissect.Int: "int", dissect.Float: "float",
+	dissect.Char: "char", dissect.Text: "text", dissect.Bytes: "bytes", dissect.Addr: "addr",
+}
+
+var flags = [...]struct {
+	flag dissect.DefFlags
+	name string
+}{
+	{dissect.Secret, "secret"}, {dissect.Framing, "framing"}, {dissect.Hex, "hex"},
+	{dissect.AsString, "string"}, {dissect.Size, "size"},
+}
+
+// Fields lists what every message has, what a message of any protocol can have,
+// and then the fields of each protocol.
+func Fields(reg *dissect.Registry) []Section[Field] {
+	all := []Section[Field]{
+		{"every message", "members of a line of JSON, and of the records between", common},
+		{"any protocol", "fields that belong to no protocol", fieldsOf(nil, dissect.Shared)},
+	}
+	for _, p := range reg.Protos() {
+		all = append(all, Section[Field]{p.Name, p.Doc, fieldsOf(&p.Name, p.Defs)})
+	}
+	return all
+}
+
+func fieldsOf(proto *string, defs []*dissect.Def) []Field {
+	var fs []Field
+	for _, d := range defs {
+		f := Field{Name: d.Name, Protocol: proto, Kind: kinds[d.Kind], Flags: []string{}, Unit: d.Unit, Doc: d.Doc, Values: valuesOf(d)}
+		for _, x := range flags {
+			if d.Flags&x.flag != 0 {
+				f.Flags = append(f.Flags, x.name)
+			}
+		}
+		fs = append(fs, f)
+	}
+	return fs
+}
+
+// maxValues is how many names an enumeration has at most: what has more is a
+// catalogue (applications) or a set of bits, and is not listed.
+const maxValues = 24
+
+// valuesOf lists the values of d that have names. A definition has a function of
+// the value and no list, so the values that 16 bits and -1 can say are tried; a
+// 64-bit id is not an enumeration.
+func valuesOf(d *dissect.Def) []Value {
+	if d.Values == nil || d.Flags&dissect.AsString != 0 {
+		return nil
+	}
+	var vs []Value
+	try := func(v uint64) {
+		name := d.Values(v)
+		if name == "" || len(vs) > maxValues {
+			return
+		}
+		vs = append(vs, Value{spell(d.Kind, v), name})
+	}
+	if d.Kind == dissect.Int {
+		try(^uint64(0))
+	}
+	most := uint64(1<<16 - 1)
+	if d.Kind == dissect.Char {
+		most = 1<<8 - 1
+	}
+	for v := range most + 1 {
+		try(v)
+	}
+	if len(vs) > maxValues {
+		return nil
+	}
+	return vs
+}
+
+func spell(k dissect.Kind, v uint64) string {
+	switch k {
+	case dissect.Char:
+		return strconv.QuoteRuneToASCII(rune(v))
+	case dissect.Int:
+		return strconv.FormatInt(int64(v), 10)
+	}
+	return strconv.FormatUint(v, 10)
+}
+
+// Names lists the names of all fields of the sections.
+func Names(sections []Section[Field]) []string {
+	var names []string
+	for _, s := range sections {
+		for _, f := range s.Rows {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}

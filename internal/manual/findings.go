@@ -1,0 +1,46 @@
+package manual
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"qsniff/finding"
+)
+
+// Finding is one kind of finding.
+type Finding struct {
+	ID        string `json:"id"`
+	Severity  string `json:"severity"`
+	Fault     string `json:"fault"`
+	Seen      string `json:"seen"`
+	Means     string `json:"means"`
+	Do        string `json:"do"`
+	Reference string `json:"reference,omitempty"`
+}
+
+// Findings lists codes by id. Each code is listed once, however many stages
+// declare that they raise it.
+func Findings(codes []*finding.Code) []Finding {
+	var fs []Finding
+	for _, c := range codes {
+		fs = append(fs, Finding{ID: c.ID, Severity: c.Severity.String(), Fault: c.Fault.String(),
+			Seen: sentence(c.Seen), Means: sentence(c.Means), Do: sentence(c.Do), Reference: c.Ref})
+	}
+	slices.SortFunc(fs, func(a, b Finding) int { return strings.Compare(a.ID, b.ID) })
+	return slices.CompactFunc(fs, func(a, b Finding) bool { return a.ID == b.ID })
+}
+
+// sentence gives declared prose a capital and a full stop.
+func sentence(s string) string {
+	if s == "" {
+		return ""
+	}
+	r, n := utf8.DecodeRuneInString(s)
+	s = string(unicode.ToUpper(r)) + s[n:]
+	if !strings.HasSuffix(s, ".") {
+		s += "."
+	}
+	return s
+}

@@ -1,0 +1,94 @@
+package manual
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// Match tells whether name is what pattern asks for: a part of it or, where the
+// pattern has one of *?[, a pattern for all of it. A dot is a character like any
+// other. Case does not matter.
+func Match(pattern, name string) bool {
+	pattern, name = strings.ToLower(pattern), strings.ToLower(name)
+	if !strings.ContainsAny(pattern, "*?[") {
+		return strings.Contains(name, pattern)
+	}
+	ok, err := path.Match(pattern, name)
+	return ok && err == nil
+}
+
+// CheckPattern tells what is wrong with a pattern.
+func CheckPattern(pattern string) error {
+	_, err := path.Match(pattern, "")
+	return err
+}
+
+// Filter keeps the rows whose name matches, and the sections that have any left.
+func Filter[T any](sections []Section[T], pattern string, name func(T) string) []Section[T] {
+	var kept []Section[T]
+	for _, s := range sections {
+		var rows []T
+		for _, r := range s.Rows {
+			if Match(pattern, name(r)) {
+				rows = append(rows, r)
+			}
+		}
+		if len(rows) > 0 {
+			kept = append(kept, Section[T]{s.Name, s.Doc, rows})
+		}
+	}
+	return kept
+}
+
+// maxNear is how many names are proposed.
+const maxNear = 3
+
+// Near returns the names that are most like word, best first. The last part of a
+// name counts as the name: who types players.scor means a2s.player.players.score.
+func Near(word string, names []string) []string {
+	type candidate struct {
+		name string
+		away int
+	}
+	var found []candidate
+	word = strings.ToLower(strings.Trim(word, "*?"))
+	for _, name := range names {
+		low := strings.ToLower(name)
+		away := distance(word, low)
+		for rest, ok := low, true; ok; {
+			if _, rest, ok = strings.Cut(rest, "."); ok {
+				away = min(away, distance(word, rest))
+			}
+		}
+		if away <= max(2, len(word)/3) {
+			found = append(found, candidate{name, away})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b candidate) int { return a.away - b.away })
+	var near []string
+	for _, c := range found[:min(len(found), maxNear)] {
+		near = append(near, c.name)
+	}
+	return near
+}
+
+// distance is how many bytes have to be changed, added or left out to make b of a.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		corner := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := corner
+			if a[i] != b[j] {
+				cost = 1 + min(corner, row[j], row[j+1])
+			}
+			corner, row[j+1] = row[j+1], cost
+		}
+	}
+	return row[len(b)]
+}

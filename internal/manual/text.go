@@ -1,0 +1,121 @@
+package manual
+
+import (
+	"strings"
+)
+
+// AppendFields appends sections of fields for a terminal of so many columns.
+func AppendFields(dst []byte, sections []Section[Field], width int) []byte {
+	for i, s := range sections {
+		t := table{head: []string{"FIELD", "TYPE", "MEANING"}}
+		for _, f := range s.Rows {
+			t.add(f.Name, f.Kind, f.Meaning())
+		}
+		dst = appendSection(dst, i, s.Name, s.Doc, &t, width)
+	}
+	return dst
+}
+
+// Meaning is the field's line of documentation with all that qualifies it: unit,
+// flags, named values.
+func (f *Field) Meaning() string {
+	var b strings.Builder
+	b.WriteString(f.Doc)
+	if f.Unit != "" && !strings.HasSuffix(f.Doc, " "+f.Unit) {
+		b.WriteString(", in " + f.Unit)
+	}
+	if len(f.Flags) > 0 {
+		b.WriteString(" [" + strings.Join(f.Flags, ", ") + "]")
+	}
+	if len(f.Values) > 0 {
+		b.WriteString("; " + f.ValueList())
+	}
+	return b.String()
+}
+
+// ValueList is the named values: "0: public; 1: password". Values of one name stand
+// together.
+func (f *Field) ValueList() string {
+	var parts []string
+	done := map[string]bool{}
+	for _, v := range f.Values {
+		if done[v.Name] {
+			continue
+		}
+		done[v.Name] = true
+		var same []string
+		for _, w := range f.Values {
+			if w.Name == v.Name {
+				same = append(same, w.Value)
+			}
+		}
+		parts = append(parts, strings.Join(same, ", ")+": "+v.Name)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// AppendMessages appends sections of message types.
+func AppendMessages(dst []byte, sections []Section[Message], width int) []byte {
+	for i, s := range sections {
+		t := table{head: []string{"MESSAGE", "DIRECTION", "MEANING"}}
+		for _, m := range s.Rows {
+			t.add(m.Name, m.Direction, m.Doc)
+		}
+		dst = appendSection(dst, i, s.Name, s.Doc, &t, width)
+	}
+	return dst
+}
+
+// AppendFindings appends the table of all findings.
+func AppendFindings(dst []byte, fs []Finding, width int) []byte {
+	t := table{head: []string{"FINDING", "SEVERITY", "FAULT", "SEEN"}}
+	for _, f := range fs {
+		t.add(f.ID, f.Severity, f.Fault, f.Seen)
+	}
+	return t.append(dst, width)
+}
+
+// AppendFinding appends all that is known of one finding.
+func AppendFinding(dst []byte, f *Finding, width int) []byte {
+	dst = append(dst, f.ID+"  "+f.Severity+", fault: "+f.Fault+"\n"...)
+	t := table{head: []string{"", ""}}
+	t.add("seen", f.Seen)
+	t.add("means", f.Means)
+	t.add("do", f.Do)
+	if f.Reference != "" {
+		t.add("see", f.Reference)
+	}
+	starts, at := t.columns()
+	for _, r := range t.rows {
+		dst = appendRow(dst, r, starts, at, width)
+	}
+	return dst
+}
+
+// AppendLimits appends the limits by package.
+func AppendLimits(dst []byte, ls []Limit, width int) []byte {
+	for i := 0; i < len(ls); {
+		t := table{head: []string{"LIMIT", "VALUE", "REASON"}}
+		first := i
+		for ; i < len(ls) && ls[i].Package == ls[first].Package; i++ {
+			t.add(ls[i].Name, ls[i].Value, ls[i].Why)
+		}
+		dst = appendSection(dst, first, ls[first].Package, "", &t, width)
+	}
+	return dst
+}
+
+// appendSection appends a heading and the table under it, with an empty line in
+// front unless it is the first.
+func appendSection(dst []byte, i int, name, doc string, t *table, width int) []byte {
+	if i > 0 {
+		dst = append(dst, '\n')
+	}
+	if doc != "" {
+		name += ": " + doc
+	}
+	for _, line := range wrap(name, min(width, mostProse)) {
+		dst = append(append(dst, line...), '\n')
+	}
+	return t.append(dst, width)
+}

@@ -1,0 +1,193 @@
+// Package shot draws what a program wrote to a terminal as an SVG picture, for
+// pages that show it. It understands text, line feeds and the colour sequences
+// that qsniff writes; anything else is an error, so that no picture shows less
+// than the terminal did. It is no terminal emulator: the cursor only goes on.
+package shot
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mattn/go-runewidth"
+)
+
+// The metrics are those of monospaced fonts of 14 pixels, whose cells are 0.6 of
+// that wide. Each run of text is told its length, so that columns stay columns
+// whatever font a reader has.
+const (
+	cellTenths = 84 // width of a cell in tenths of a pixel
+	lineHeight = 20
+	baseline   = 15 // of a line, from its top
+	margin     = 14
+)
+
+// style is what the sequences so far have set.
+type style struct {
+	bold, faint bool
+	color       int // 1 to 6 as in sequence 31 to 36; 0 is the terminal's own
+}
+
+// run is text of one style at a place.
+type run struct {
+	style style
+	col   int
+	cells int
+	text  string
+}
+
+// widths measures as the program's own renderer does.
+var widths = runewidth.Condition{StrictEmojiNeutral: true}
+
+// SVG draws terminal output. title is what readers without eyes are told.
+func SVG(title string, output []byte) ([]byte, error) {
+	lines, err := parse(output)
+	if err != nil {
+		return nil, err
+	}
+	cells := 0
+	for _, line := range lines {
+		for _, r := range line {
+			cells = max(cells, r.col+r.cells)
+		}
+	}
+	width, height := (cells*cellTenths+9)/10+2*margin, len(lines)*lineHeight+2*margin
+	var b bytes.Buffer
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %[1]d %[2]d" role="img">`+"\n", width, height)
+	fmt.Fprintf(&b, "<title>%s</title>\n%s", escape(title), sheet)
+	fmt.Fprintf(&b, `<rect class="page" x="0.5" y="0.5" width="%d" height="%d" rx="8"/>`+"\n", width-1, height-1)
+	for i, line := range lines {
+		for _, r := range line {
+			fmt.Fprintf(&b, `<text x="%s" y="%d" textLength="%s"%s>%s</text>`+"\n",
+				tenths(10*margin+r.col*cellTenths), margin+i*lineHeight+baseline, tenths(r.cells*cellTenths), r.style.class(), escape(r.text))
+		}
+	}
+	b.WriteString("</svg>\n")
+	return b.Bytes(), nil
+}
+
+// sheet has the colours for light pages and for dark ones. All have a contrast of
+// at least 4.5 to 1 to the page; a test computes it.
+const sheet = `<style>
+.page { fill: #f6f8fa; stroke: #d1d9e0 }
+text { font: 14px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; fill: #1f2328; white-space: pre }
+.b { font-weight: 700 }
+.f { fill: #59636e }
+.c1 { fill: #b91c2b } .c2 { fill: #1a7f37 } .c3 { fill: #8a5a00 } .c4 { fill: #0969da } .c5 { fill: #8250df } .c6 { fill: #1b6f78 }
+@media (prefers-color-scheme: dark) {
+.page { fill: #0d1117; stroke: #3d444d }
+text { fill: #e6edf3 }
+.f { fill: #9198a1 }
+.c1 { fill: #ff7b72 } .c2 { fill: #3fb950 } .c3 { fill: #d29922 } .c4 { fill: #58a6ff } .c5 { fill: #bc8cff } .c6 { fill: #39c5cf }
+}
+</style>
+`
+
+// class is the attribute that styles a run.
+func (s style) class() string {
+	var names []string
+	if s.bold {
+		names = append(names, "b")
+	}
+	if s.faint {
+		names = append(names, "f")
+	}
+	if s.color > 0 {
+		names = append(names, "c"+strconv.Itoa(s.color))
+	}
+	if names == nil {
+		return ""
+	}
+	return ` class="` + strings.Join(names, " ") + `"`
+}
+
+func tenths(n int) string {
+	if n%10 == 0 {
+		return strconv.Itoa(n / 10)
+	}
+	return fmt.Sprintf("%d.%d", n/10, n%10)
+}
+
+func escape(text string) string {
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;").Replace(text)
+}
+
+// parse cuts output into lines of runs.
+func parse(output []byte) ([][]run, error) {
+	var lines [][]run
+	var s style
+	for i, line := range strings.Split(strings.TrimSuffix(string(output), "\n"), "\n") {
+		var runs []run
+		col := 0
+		for line != "" {
+			if line[0] == '\x1b' {
+				codes, rest, ok := strings.Cut(strings.TrimPrefix(line, "\x1b["), "m")
+				if !ok || !s.set(codes) {
+					return nil, fmt.Errorf("line %d: a sequence that is no colour: %q", i+1, line)
+				}
+				line = rest
+				continue
+			}
+			n := strings.IndexByte(line, '\x1b')
+			if n < 0 {
+				n = len(line)
+			}
+			if bad := strings.IndexFunc(line[:n], control); bad >= 0 || !utf8.ValidString(line[:n]) {
+				return nil, fmt.Errorf("line %d: not text: %q", i+1, line[:n])
+			}
+			runs, col = appendRuns(runs, s, col, line[:n])
+			line = line[n:]
+		}
+		lines = append(lines, runs)
+	}
+	return lines, nil
+}
+
+func control(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 }
+
+// appendRuns cuts text at stretches of blanks, which take room and no ink.
+func appendRuns(runs []run, s style, col int, text string) ([]run, int) {
+	for text != "" {
+		blank := len(text) - len(strings.TrimLeft(text, " "))
+		col, text = col+blank, text[blank:]
+		n := strings.Index(text, "  ")
+		if n < 0 {
+			n = len(strings.TrimRight(text, " "))
+		}
+		if n > 0 {
+			cells := widths.StringWidth(text[:n])
+			runs = append(runs, run{s, col, cells, text[:n]})
+			col, text = col+cells, text[n:]
+		}
+	}
+	return runs, col
+}
+
+// set applies the numbers of one colour sequence; it reports false for what it
+// does not know.
+func (s *style) set(codes string) bool {
+	for code := range strings.SplitSeq(codes, ";") {
+		n, err := strconv.Atoi(code)
+		switch {
+		case codes == "" || n == 0 && err == nil:
+			*s = style{}
+		case err != nil:
+			return false
+		case n == 1:
+			s.bold = true
+		case n == 2:
+			s.faint = true
+		case n == 22:
+			s.bold, s.faint = false, false
+		case n == 39:
+			s.color = 0
+		case n >= 31 && n <= 36:
+			s.color = n - 30
+		default:
+			return false
+		}
+	}
+	return true
+}
