@@ -24,7 +24,7 @@ func TestCorpus(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	check := exec.Command(python, filepath.Join(dir, "check.py"), bin, filepath.Join(dir, "corpus.pcap"),
-		filepath.Join(dir, "expected.json"), "--protocols", "a2s,goldsource,ase,master,other")
+		filepath.Join(dir, "expected.json"))
 	out, err := check.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)

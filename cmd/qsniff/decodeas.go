@@ -9,23 +9,31 @@ import (
 	"qsniff/pipeline"
 )
 
-// decodeAs reads the values of -d: udp.port==22126,ase.
+// decodeAs reads the values of -d: udp.port==22126,ase or tcp.port==27016,rcon.
 func decodeAs(values []string, reg *dissect.Registry) ([]pipeline.DecodeAs, error) {
 	var out []pipeline.DecodeAs
 	for _, v := range values {
 		rule, name, ok := strings.Cut(v, ",")
-		port, isUDP := strings.CutPrefix(rule, "udp.port==")
+		transport, port, isPort := strings.Cut(rule, ".port==")
 		n, err := strconv.ParseUint(port, 10, 16)
-		if !ok || !isUDP || err != nil || n == 0 {
-			return nil, &usageError{fmt.Errorf("-d %s: not a rule", v), "write -d udp.port==27015,a2s"}
+		if !ok || !isPort || transport != "udp" && transport != "tcp" || err != nil || n == 0 {
+			return nil, &usageError{fmt.Errorf("-d %s: not a rule", v), "write -d udp.port==27015,a2s or -d tcp.port==27016,rcon"}
 		}
 		p := protoNamed(reg, name)
 		if p == nil {
-			return nil, &usageError{fmt.Errorf("-d %s: no protocol is called %q", v, name), "one of " + strings.Join(protoNames(reg), ", ")}
+			return nil, unknownProto("-d "+v, name, reg)
 		}
-		out = append(out, pipeline.DecodeAs{Port: uint16(n), Proto: p})
+		if overTCP := reg.StreamOf(p) != nil; overTCP != (transport == "tcp") {
+			return nil, &usageError{fmt.Errorf("-d %s: %s is not spoken over %s", v, name, transport), "rcon is spoken over tcp, the others over udp"}
+		}
+		out = append(out, pipeline.DecodeAs{TCP: transport == "tcp", Port: uint16(n), Proto: p})
 	}
 	return out, nil
+}
+
+// unknownProto is the error of a flag that names no protocol.
+func unknownProto(flag, name string, reg *dissect.Registry) error {
+	return &usageError{fmt.Errorf("%s: no protocol is called %q", flag, name), "one of " + strings.Join(protoNames(reg), ", ")}
 }
 
 func protoNamed(reg *dissect.Registry, name string) *dissect.Proto {

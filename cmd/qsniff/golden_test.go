@@ -10,13 +10,17 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"qsniff/dissect"
+	"qsniff/dissect/protocols"
 )
 
-var update = flag.Bool("update", false, "rewrite the .txt and .jsonl files beside the captures")
+var update = flag.Bool("update", false, "rewrite the files that are compared: goldens of captures, manual, pictures")
 
 const pcapfiles = "../../pcapfiles"
 
@@ -47,27 +51,64 @@ func output(t testing.TB, args ...string) (stdout, stderr string, status int) {
 }
 
 // TestGolden compares what qsniff makes of every capture with the files beside
-// it: NAME.txt holds a line a message, then the tree; NAME.jsonl the JSON.
+// it: NAME.txt holds a line a message, then the tree, then the bytes in rows, then
+// the table; NAME.jsonl the JSON.
 func TestGolden(t *testing.T) {
 	for _, name := range captures(t) {
 		base := strings.TrimSuffix(name, ".pcap")
 		t.Run(strings.TrimPrefix(base, pcapfiles+"/"), func(t *testing.T) {
 			text, remarks, status := output(t, "read", "--utc", name)
 			tree, _, _ := output(t, "read", "--utc", "-o", "tree", name)
+			dump, _, _ := output(t, "read", "--utc", "-o", "hex", name)
+			table, _, _ := output(t, "read", "-o", "csv", name)
+			every, _, _ := output(t, "read", "-o", "csv", "-e", everyColumn(t), name)
 			jsonl, _, _ := output(t, "read", "-o", "json", "--layout", name)
 			if status != exitOK {
 				t.Errorf("exit status %d: %s", status, remarks)
 			}
 			// the folder differs between machines; nothing else does
-			golden(t, base+".txt", strings.ReplaceAll(remarks, name, filepath.Base(name))+text+"\n"+tree)
+			golden(t, base+".txt", strings.ReplaceAll(remarks, name, filepath.Base(name))+text+"\n"+tree+dump+strings.ReplaceAll(table, "\r", ""))
 			golden(t, base+".jsonl", jsonl)
-			harmless(t, text+tree+jsonl)
-			secretless(t, text+tree+jsonl)
+			all := text + tree + dump + jsonl + strings.ReplaceAll(table+every, "\r\n", "\n")
+			harmless(t, all)
+			secretless(t, all+undumped(dump))
 			for line := range strings.Lines(jsonl) {
 				coverage(t, line)
 			}
 		})
 	}
+}
+
+// everyColumn is the names of all columns that a table can have.
+func everyColumn(t testing.TB) string {
+	reg, err := dissect.NewRegistry(protocols.All()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := "frame"
+	for _, p := range reg.Protos() {
+		for _, d := range p.Defs {
+			if d.Kind != dissect.Group && d.Kind != dissect.List {
+				names += "," + d.Name
+			}
+		}
+	}
+	return names
+}
+
+// row matches a row of -o hex: its bytes, and the characters of them.
+var row = regexp.MustCompile(`(?m)^ *(?:\d+ +)?\d+ ((?:[ |](?:[0-9a-f]{2}|\*\*))+) +(.*)$`)
+
+// undumped joins what stands in rows: a password may lie across two of them.
+func undumped(dump string) string {
+	var bytes, text strings.Builder
+	for _, m := range row.FindAllStringSubmatch(dump, -1) {
+		digits := strings.NewReplacer(" ", "", "|", "").Replace(m[1])
+		bytes.WriteString(digits)
+		chars := []rune(m[2])
+		text.WriteString(string(chars[:min(len(chars), len(digits)/2)]))
+	}
+	return bytes.String() + "\n" + text.String()
 }
 
 // keep is the longest output that is kept as it is; of a longer one, which nobody
@@ -106,10 +147,11 @@ func harmless(t *testing.T, out string) {
 }
 
 // secretless fails t where output shows a password of the captures, as text or as
-// the bytes of it: all begin with Secret or are the German word for it.
+// the bytes of it: all begin with Secret or s3cr3t, or are the German
+// word for it.
 func secretless(t *testing.T, out string) {
 	t.Helper()
-	for _, word := range []string{"Secret", "geheim", "open sesame"} {
+	for _, word := range []string{"Secret", "geheim", "open sesame", "s3cr3t"} {
 		for _, shown := range []string{word, hex.EncodeToString([]byte(word)), fmt.Sprintf("% x", word)} {
 			if i := strings.Index(out, shown); i >= 0 {
 				t.Errorf("a secret is shown: ...%s", out[max(0, i-60):i+len(shown)])
@@ -153,5 +195,20 @@ func coverage(t *testing.T, line string) {
 	}
 	if next != want {
 		t.Fatalf("layout covers %d of %d bytes in %s", next, want, line)
+	}
+}
+
+// TestShowSecrets: what secretless looks for is found where secrets are shown, so
+// that its silence says something.
+func TestShowSecrets(t *testing.T) {
+	const name = pcapfiles + "/goldsource/log-rcon.pcap"
+	for _, args := range [][]string{{"-o", "text"}, {"-o", "tree"}, {"-o", "hex"}, {"-o", "json"}, {"-o", "csv", "-e", "goldsource.log.line"}} {
+		out, _, _ := output(t, append([]string{"read", "--show-secrets", name}, args...)...)
+		if args[1] == "hex" {
+			out = undumped(out)
+		}
+		if !strings.Contains(out, "Secret4") {
+			t.Errorf("%v: no secret in\n%s", args, out)
+		}
 	}
 }

@@ -36,6 +36,15 @@ type usageError struct {
 func (e *usageError) Error() string { return e.err.Error() }
 func (e *usageError) Unwrap() error { return e.err }
 
+// hintedError is a failure whose way out is known.
+type hintedError struct {
+	err  error
+	hint string
+}
+
+func (e *hintedError) Error() string { return e.err.Error() }
+func (e *hintedError) Unwrap() error { return e.err }
+
 // streams are what a command talks to.
 type streams struct {
 	out, err io.Writer
@@ -61,6 +70,7 @@ func run(ctx context.Context, args []string, io streams) int {
 // explain prints err as one line, and a hint if there is one.
 func explain(w io.Writer, err error) int {
 	var usage *usageError
+	var hinted *hintedError
 	var damage *file.Error
 	var several interface{ Unwrap() []error }
 	switch {
@@ -71,6 +81,8 @@ func explain(w io.Writer, err error) int {
 	case errors.As(err, &usage):
 		complain(w, err, usage.hint)
 		return exitUsage
+	case errors.As(err, &hinted):
+		complain(w, err, hinted.hint)
 	case errors.As(err, &several):
 		for _, err := range several.Unwrap() {
 			explain(w, err)

@@ -2,20 +2,13 @@ package main
 
 import (
 	"fmt"
-	"io"
-	"os"
 	"runtime"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"qsniff/pipeline"
-	"qsniff/render"
-	"qsniff/render/jsonl"
-	"qsniff/render/text"
 )
 
 // The readers of captures.
@@ -35,86 +28,37 @@ type readOptions struct {
 	secrets bool
 	count   int
 	as      []string
+	clock   string
+	columns string
 	jobs    int
 	memory  size
 }
 
 func readDefaults() *readOptions {
-	return &readOptions{output: "text", color: "auto", reader: readerNative,
+	return &readOptions{output: "text", color: "auto", clock: "a", reader: readerNative,
 		jobs: runtime.GOMAXPROCS(0), memory: pipeline.DefaultMemory}
 }
 
 func (o *readOptions) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.VarP(&choice{&o.output, []string{"text", "tree", "json", "none"}}, "output", "o",
-		"text: a line a message; tree: annotated fields; json: an object a line; none: decode only")
+	f.VarP(&choice{&o.output, []string{"text", "tree", "hex", "json", "csv", "none"}}, "output", "o",
+		"text: a line a message; tree: annotated fields; hex: annotated bytes; json: an object a line; csv: a table; none: decode only")
 	f.IntVarP(&o.count, "count", "c", 0, "stop after `N` messages (0: all)")
-	f.StringArrayVarP(&o.as, "decode-as", "d", nil, "decode a UDP port as a protocol: `udp.port==27015,a2s`")
+	f.StringArrayVarP(&o.as, "decode-as", "d", nil, "decode a port as a protocol: `udp.port==27015,a2s`, tcp.port==27016,rcon")
+	f.StringVarP(&o.columns, "fields", "e", "", "csv: columns, by name: `frame,src,a2s.info.name`")
+	f.VarP(&choice{&o.clock, []string{"a", "r", "d", "e"}}, "time", "t",
+		"times: a time of day, r seconds since the first packet, d since the line before, e since 1970")
 	f.BoolVar(&o.layout, "layout", false, "json: list every byte with its field")
 	f.BoolVar(&o.utc, "utc", false, "text, tree: times in UTC instead of local time")
 	f.Var(&choice{&o.color, []string{"auto", "always", "never"}}, "color", "text, tree: auto colours terminals only")
 	f.BoolVar(&o.follow, "follow", false, "go on as the capture, or the ring of files in a folder, grows")
 	f.BoolVar(&o.secrets, "show-secrets", false, "print passwords and log secrets instead of <redacted>")
-	f.IntVar(&o.jobs, "jobs", o.jobs, "goroutines that decode; the output does not depend on it")
+	f.IntVar(&o.jobs, "jobs", o.jobs, "decode with `N` goroutines; the output does not depend on it")
+	f.Lookup("jobs").DefValue = "one a processor" // help is the same on every machine
 	f.Var(&o.memory, "memory", "budget of all tables")
 	f.Var(&choice{&o.reader, []string{readerNative, readerLibpcap}}, "reader", "native, or gopacket: libpcap as second opinion")
-}
-
-// renderer makes the renderer that was asked for; nil for none.
-func (o *readOptions) renderer(out io.Writer) (render.Renderer, error) {
-	if o.layout && o.output != "json" {
-		return nil, &usageError{fmt.Errorf("--layout goes with -o json, not with -o %s", o.output), "-o tree shows every byte to people"}
-	}
-	if o.jobs < 1 {
-		return nil, &usageError{fmt.Errorf("--jobs %d: at least 1 is needed", o.jobs), "leave it out for one a processor"}
-	}
-	if o.count < 0 {
-		return nil, &usageError{fmt.Errorf("-c %d: not a number of messages", o.count), "0 reads to the end"}
-	}
-	switch o.output {
-	case "none":
-		return nil, nil
-	case "json":
-		return jsonl.New(jsonl.Options{Layout: o.layout, ShowSecrets: o.secrets}), nil
-	}
-	opt := text.Options{Width: width(out), Location: time.Local, Palette: text.NewPalette(o.colored(out)), ShowSecrets: o.secrets}
-	if o.utc {
-		opt.Location = time.UTC
-	}
-	if o.output == "tree" {
-		return text.NewTree(opt), nil
-	}
-	return text.NewLine(opt), nil
-}
-
-func (o *readOptions) colored(out io.Writer) bool {
-	switch o.color {
-	case "always":
-		return true
-	case "never":
-		return false
-	}
-	return isTerminal(out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
-}
-
-func isTerminal(f any) bool {
-	x, ok := f.(*os.File)
-	return ok && term.IsTerminal(int(x.Fd()))
-}
-
-// width is how many columns out has: the terminal's, else COLUMNS, else 80.
-func width(out io.Writer) int {
-	const usual = 80
-	if f, ok := out.(*os.File); ok {
-		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
-			return w
-		}
-	}
-	if w, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && w > 0 {
-		return w
-	}
-	return usual
+	completeValues(cmd)
 }
 
 // choice is a flag with a closed set of values.

@@ -8,16 +8,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"qsniff/dissect"
-	"qsniff/dissect/protocols"
 	"qsniff/pipeline"
 )
 
 func newRead(io streams) *cobra.Command {
 	opts := readDefaults()
 	cmd := &cobra.Command{
-		Use:   "read [flags] FILE...",
-		Short: "decode captures",
+		Use:     "read [flags] FILE...",
+		GroupID: groupTraffic,
+		Short:   "decode captures",
 		Long: `read decodes captures and prints their messages in the order of the packets that
 completed them; a message that stays incomplete comes where that was decided.
 
@@ -27,8 +26,8 @@ printed as packets come in. Several captures are merged by time.
 
 Exit status: 0 fine, 1 the run failed (what precedes damage is printed), 2 wrong
 usage, 130 interrupted.`,
-		Example: `  qsniff read -o tree -c 1 capture.pcap      the first message, every byte
-  qsniff read -o json --layout capture.pcap  for programs
+		Example: `  qsniff read -o tree -c 1 capture.pcap       the first message, every byte
+  qsniff read -o json --layout capture.pcap   for programs
   qsniff read monday.pcapng.zst tuesday/      several, merged by time
   qsniff read --follow /var/log/ring          a ring of files that still grows
   ssh host tcpdump -U -w - udp port 27015 | qsniff read -`,
@@ -42,17 +41,18 @@ usage, 130 interrupted.`,
 			return read(cmd.Context(), opts, args, io)
 		},
 	}
+	cmd.ValidArgsFunction = completeCaptures
 	opts.register(cmd)
 	return cmd
 }
 
 // read decodes captures to io.
 func read(ctx context.Context, opts *readOptions, args []string, io streams) error {
-	r, err := opts.renderer(io.out)
+	reg, err := registry()
 	if err != nil {
 		return err
 	}
-	reg, err := dissect.NewRegistry(protocols.All()...)
+	r, err := opts.renderer(io.out, reg.Protos())
 	if err != nil {
 		return err
 	}
@@ -64,6 +64,9 @@ func read(ctx context.Context, opts *readOptions, args []string, io streams) err
 	defer release()
 	src, err := opts.open(ctx, args)
 	if err != nil {
+		return err
+	}
+	if err := header(io.out, r); err != nil {
 		return err
 	}
 	debug.SetMemoryLimit(int64(opts.memory))

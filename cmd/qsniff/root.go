@@ -39,9 +39,13 @@ cut up and says what every byte is.
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return &usageError{plain(err), fmt.Sprintf("see %s --help", cmd.CommandPath())}
 	})
-	root.Version = buildVersion()
-	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newRead(io), newVersion(io))
+	b := thisBuild()
+	root.Version = b.short()
+	root.ValidArgsFunction = completeCommandOrCapture
+	root.SetUsageFunc(usage(io))
+	root.AddGroup(&cobra.Group{ID: groupTraffic, Title: "Commands"}, &cobra.Group{ID: groupReference, Title: "Reference"})
+	root.AddCommand(newRead(io), newDecode(io), newFields(io), newExplain(io), newVersion(io), newCompletion(io), newHelp())
+	completeChoices(root)
 	return root
 }
 

@@ -1,45 +1,117 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"qsniff/capture/file"
+	"qsniff/internal/manual"
 )
 
-func newVersion(io streams) *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "print the version and what this build can do",
-		Args:  noArgs,
-		RunE: func(*cobra.Command, []string) error {
-			backend := "native"
-			if file.HasLibpcap {
-				backend = "native, gopacket (libpcap)"
-			}
-			_, err := fmt.Fprintf(io.out, "qsniff %s\n%s %s/%s\nreaders: %s\n",
-				buildVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH, backend)
-			return err
-		},
-	}
+// build is what is known of this program.
+type build struct {
+	Version  string         `json:"version"`
+	Revision string         `json:"revision,omitempty"`
+	Time     string         `json:"time,omitempty"` // of the revision
+	Modified bool           `json:"modified"`       // sources differ from the revision
+	Go       string         `json:"go"`
+	OS       string         `json:"os"`
+	Arch     string         `json:"arch"`
+	Readers  []string       `json:"readers"`
+	Libpcap  string         `json:"libpcap,omitempty"`
+	Limits   []manual.Limit `json:"limits,omitempty"`
 }
 
-// buildVersion is the module's version, or the commit it was built from.
-func buildVersion() string {
+func newVersion(io streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "version [flags]",
+		GroupID: groupReference,
+		Short:   "print the version and what this build can do",
+		Long: `version prints the version, the revision and the compiler that this program was
+built from, the readers it has for captures, and the version of libpcap if it is
+linked with it. With --limits it lists what bounds memory and work, by the part of
+the program that keeps to it, each with the reason for its value.
+
+Exit status: 0 fine, 2 wrong usage.`,
+		Example: `  qsniff version
+  qsniff version --limits         what bounds memory and work, and why
+  qsniff version -o json          for programs`,
+		Args:              noArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	output := outputFlag(cmd)
+	limits := cmd.Flags().Bool("limits", false, "list the limits, with reasons")
+	cmd.RunE = func(*cobra.Command, []string) error {
+		b := thisBuild()
+		if *limits {
+			b.Limits = manual.Limits()
+		}
+		if *output == "json" {
+			enc := json.NewEncoder(io.out)
+			enc.SetEscapeHTML(false)
+			return enc.Encode(&b)
+		}
+		_, err := io.out.Write(b.append(nil, width(io.out)))
+		return err
+	}
+	return cmd
+}
+
+func thisBuild() build {
+	b := build{Version: "(unknown)", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, Readers: []string{readerNative}}
+	if file.HasLibpcap {
+		b.Readers, b.Libpcap = append(b.Readers, readerLibpcap), file.LibpcapVersion()
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return "(unknown)"
+		return b
 	}
-	v := info.Main.Version
+	b.Version = info.Main.Version
 	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" && v == "(devel)" {
-			v = s.Value[:min(12, len(s.Value))]
+		switch s.Key {
+		case "vcs.revision":
+			b.Revision = s.Value
+		case "vcs.time":
+			b.Time = s.Value
+		case "vcs.modified":
+			b.Modified = s.Value == "true"
 		}
 	}
-	return v
+	return b
+}
+
+// short is the module's version, or the commit it was built from.
+func (b *build) short() string {
+	if b.Version == "(devel)" && b.Revision != "" {
+		return b.Revision[:min(12, len(b.Revision))]
+	}
+	return b.Version
+}
+
+func (b *build) append(dst []byte, width int) []byte {
+	dst = fmt.Appendf(dst, "qsniff %s\n", b.short())
+	if b.Revision != "" {
+		dst = fmt.Appendf(dst, "revision: %s of %s", b.Revision, b.Time)
+		if b.Modified {
+			dst = append(dst, ", changed since"...)
+		}
+		dst = append(dst, '\n')
+	}
+	dst = fmt.Appendf(dst, "built by: %s for %s/%s\nreaders: %s\n", b.Go, b.OS, b.Arch, strings.Join(b.Readers, ", "))
+	if b.Libpcap != "" {
+		dst = fmt.Appendf(dst, "libpcap: %s\n", b.Libpcap)
+	} else {
+		dst = append(dst, "libpcap: none, this build is without cgo\n"...)
+	}
+	if len(b.Limits) > 0 {
+		dst = manual.AppendLimits(append(dst, '\n'), b.Limits, width)
+	}
+	return dst
 }
 
 func noArgs(cmd *cobra.Command, args []string) error {

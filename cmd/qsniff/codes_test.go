@@ -1,0 +1,101 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestCodes: every finding that is declared anywhere can be explained, and is
+// declared once.
+func TestCodes(t *testing.T) {
+	reg, err := registry()
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]bool{}
+	for _, c := range codes(reg) {
+		listed[c.ID] = true
+		if c.Seen == "" || c.Means == "" || c.Do == "" {
+			t.Errorf("%s: seen, means or do is empty", c.ID)
+		}
+	}
+	declared := declaredCodes(t)
+	if len(declared) < 20 {
+		t.Errorf("only %d findings found in the sources", len(declared))
+	}
+	for id, places := range declared {
+		if !listed[id] {
+			t.Errorf("%s, declared at %s, is not in the list of codes", id, places[0])
+		}
+		if len(places) > 1 {
+			t.Errorf("%s is declared at %v", id, places)
+		}
+	}
+	for id := range listed {
+		if declared[id] == nil {
+			t.Errorf("%s is listed, and declared nowhere", id)
+		}
+	}
+}
+
+// declaredCodes reads the ids of all finding.Code literals of the program.
+func declaredCodes(t *testing.T) map[string][]token.Position {
+	t.Helper()
+	found := map[string][]token.Position{}
+	fset := token.NewFileSet()
+	err := filepath.WalkDir(module, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(p, ".go") || strings.HasSuffix(p, "_test.go") {
+			return err
+		}
+		f, err := parser.ParseFile(fset, p, nil, 0)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			if lit, ok := n.(*ast.CompositeLit); ok && isCode(lit.Type) {
+				id := idOf(lit)
+				if id == "" {
+					t.Errorf("%s: a finding without an id", fset.Position(lit.Pos()))
+				}
+				found[id] = append(found[id], fset.Position(lit.Pos()))
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func isCode(e ast.Expr) bool {
+	sel, ok := e.(*ast.SelectorExpr)
+	if !ok || sel.Sel.Name != "Code" {
+		return false
+	}
+	pkg, ok := sel.X.(*ast.Ident)
+	return ok && pkg.Name == "finding"
+}
+
+func idOf(lit *ast.CompositeLit) string {
+	for _, e := range lit.Elts {
+		kv, ok := e.(*ast.KeyValueExpr)
+		if !ok {
+			continue
+		}
+		key, ok := kv.Key.(*ast.Ident)
+		value, isText := kv.Value.(*ast.BasicLit)
+		if ok && isText && key.Name == "ID" {
+			id, _ := strconv.Unquote(value.Value)
+			return id
+		}
+	}
+	return ""
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"qsniff/internal/manual"
+)
+
+// captureExtensions are what names of captures end in. A file of another name is
+// read all the same, but not proposed.
+var captureExtensions = []cobra.Completion{"pcap", "pcapng", "cap", "gz", "zst", "lz4", "bz2"}
+
+// completeCaptures proposes captures, and the folders on the way to them.
+func completeCaptures(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return captureExtensions, cobra.ShellCompDirectiveFilterFileExt
+}
+
+// completeCommandOrCapture is for qsniff FILE. Extensions and names of commands
+// cannot be proposed together, so commands come first, as long as one fits.
+func completeCommandOrCapture(root *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	fits := func(c *cobra.Command) bool { return c.IsAvailableCommand() && strings.HasPrefix(c.Name(), word) }
+	if len(args) == 0 && slices.ContainsFunc(root.Commands(), fits) {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return completeCaptures(root, args, word)
+}
+
+// completeChoices proposes the values of all flags that have a closed set of them.
+func completeChoices(cmd *cobra.Command) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if c, ok := f.Value.(*choice); ok {
+			propose(cmd, f.Name, cobra.FixedCompletions(c.allowed, cobra.ShellCompDirectiveNoFileComp))
+		}
+	})
+	for _, sub := range cmd.Commands() {
+		completeChoices(sub)
+	}
+}
+
+// completeValues proposes values of the flags of read that have an open set.
+func completeValues(cmd *cobra.Command) {
+	propose(cmd, "decode-as", completeDecodeAs)
+	propose(cmd, "memory", cobra.FixedCompletions([]cobra.Completion{"16M", "64M", "256M", "1G"}, cobra.ShellCompDirectiveNoFileComp))
+	propose(cmd, "count", cobra.NoFileCompletions)
+	propose(cmd, "jobs", cobra.NoFileCompletions)
+}
+
+func propose(cmd *cobra.Command, flag string, f cobra.CompletionFunc) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, f); err != nil {
+		panic(err) // the flag does not exist, or has been given two: no run starts
+	}
+}
+
+// completeDecodeAs proposes protocols behind udp.port==27015, and before that a
+// port where each protocol is usually met.
+func completeDecodeAs(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	reg, err := registry()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	var found []cobra.Completion
+	rule, _, hasRule := strings.Cut(word, ",")
+	for _, p := range reg.Protos() {
+		transport := "udp"
+		if reg.StreamOf(p) != nil {
+			transport = "tcp"
+		}
+		lead := transport + ".port=="
+		if !hasRule && len(p.Ports) > 0 {
+			rule = fmt.Sprint(lead, p.Ports[0])
+		}
+		if c := rule + "," + p.Name; strings.HasPrefix(rule, lead) && strings.HasPrefix(c, word) {
+			found = append(found, cobra.CompletionWithDesc(c, p.Doc))
+		}
+	}
+	if len(found) == 0 && !hasRule { // a port of one's own
+		if digits := strings.TrimPrefix(strings.TrimPrefix(word, "udp.port=="), "tcp.port=="); digits != word && digits != "" {
+			return completeDecodeAs(nil, nil, word+",")
+		}
+	}
+	return found, cobra.ShellCompDirectiveNoFileComp
+}
+
+func completeFields(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	reg, err := registry()
+	if err != nil || len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var found []cobra.Completion
+	add := func(name, doc string) {
+		if strings.HasPrefix(name, word) {
+			found = append(found, cobra.CompletionWithDesc(name, doc))
+		}
+	}
+	if messages, err := cmd.Flags().GetBool("messages"); err == nil && messages {
+		for _, m := range manual.Rows(manual.Messages(reg)) {
+			add(m.Name, m.Doc)
+		}
+		return found, cobra.ShellCompDirectiveNoFileComp
+	}
+	for _, f := range manual.Rows(manual.Fields(reg)) {
+		add(f.Name, f.Doc)
+	}
+	return found, cobra.ShellCompDirectiveNoFileComp
+}
+
+func completeFindings(_ *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	all, err := findings()
+	if err != nil || len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var found []cobra.Completion
+	for _, f := range all {
+		if strings.HasPrefix(f.ID, word) {
+			found = append(found, cobra.CompletionWithDesc(f.ID, f.Seen))
+		}
+	}
+	return found, cobra.ShellCompDirectiveNoFileComp
+}

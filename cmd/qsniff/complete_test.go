@@ -1,0 +1,99 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestCompletion asks as the scripts of the shells do: what is proposed for the
+// last word, and what the shell is to do with it.
+func TestCompletion(t *testing.T) {
+	captures := []string{"pcap", "pcapng", "cap", "gz", "zst", "lz4", "bz2"}
+	const noFiles, byExtension = ":4", ":8"
+	for _, tc := range []struct {
+		name   string
+		words  []string
+		want   []string
+		action string
+	}{
+		{"commands", []string{"ex"}, []string{"explain"}, noFiles},
+		{"files of the root", []string{"mon"}, captures, byExtension},
+		{"second file of the root", []string{"a.pcap", ""}, captures, byExtension},
+		{"files of read", []string{"read", ""}, captures, byExtension},
+		{"output", []string{"read", "-o", ""}, []string{"text", "tree", "hex", "json", "csv", "none"}, noFiles},
+		{"output of the root", []string{"-o", "t"}, []string{"text", "tree"}, noFiles},
+		{"output with =", []string{"read", "--output=h"}, []string{"hex"}, noFiles},
+		{"output of reference", []string{"explain", "-o", ""}, []string{"text", "json"}, noFiles},
+		{"colour", []string{"--color", ""}, []string{"auto", "always", "never"}, noFiles},
+		{"reader", []string{"read", "--reader", ""}, []string{"native", "gopacket"}, noFiles},
+		{"memory", []string{"read", "--memory", "2"}, []string{"256M"}, noFiles},
+		{"no files for a number", []string{"read", "-c", ""}, nil, noFiles},
+		{"protocol of a port", []string{"-d", "udp.port==4711,a"}, []string{"udp.port==4711,a2s", "udp.port==4711,ase"}, noFiles},
+		{"a port of one's own", []string{"-d", "udp.port==4711"}, []string{"udp.port==4711,goldsource", "udp.port==4711,a2s", "udp.port==4711,master", "udp.port==4711,ase"}, noFiles},
+		{"no such rule", []string{"-d", "sctp.port==1,"}, nil, noFiles},
+		{"fields", []string{"fields", "a2s.info.ma"}, []string{"a2s.info.map", "a2s.info.max_players"}, noFiles},
+		{"messages", []string{"fields", "--messages", "S2C"}, []string{"S2C_CHALLENGE"}, noFiles},
+		{"one field only", []string{"fields", "a2s.info.map", "a2s.info.ma"}, nil, noFiles},
+		{"findings", []string{"explain", "SPL-0"}, []string{"SPL-01", "SPL-02", "SPL-03", "SPL-04", "SPL-05", "SPL-06", "SPL-07", "SPL-08", "SPL-09"}, noFiles},
+		{"shells", []string{"completion", ""}, []string{"bash", "zsh", "fish"}, noFiles},
+		{"help", []string{"help", "fi"}, []string{"fields"}, noFiles},
+		{"nothing for version", []string{"version", ""}, nil, noFiles},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got, action := propositions(t, tc.words)
+			if action != tc.action {
+				t.Errorf("got action %s, want %s", action, tc.action)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("want -, got +\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestCompletionOfPorts: before a port is named, each protocol is proposed at one
+// of its own.
+func TestCompletionOfPorts(t *testing.T) {
+	reg, err := registry()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, _ := propositions(t, []string{"read", "-d", ""})
+	for _, p := range reg.Protos() {
+		if !slices.ContainsFunc(got, func(s string) bool { return strings.HasSuffix(s, ","+p.Name) }) {
+			t.Errorf("%s is not proposed in %v", p.Name, got)
+		}
+	}
+	if _, err := decodeAs(got, reg); err != nil {
+		t.Errorf("what is proposed is not taken: %v", err)
+	}
+}
+
+// propositions returns what is proposed, without descriptions, and the action. Like
+// the shells it keeps what begins with the last word, unless a list of extensions.
+func propositions(t *testing.T, words []string) (proposed []string, action string) {
+	t.Helper()
+	out, errs, status := output(t, append([]string{"__complete"}, words...)...)
+	if status != exitOK {
+		t.Fatalf("exit status %d: %s", status, errs)
+	}
+	begun := words[len(words)-1]
+	if _, value, ok := strings.Cut(begun, "="); ok && strings.HasPrefix(begun, "--") {
+		begun = value
+	}
+	byExtension := strings.HasSuffix(strings.TrimSpace(out), "\n:8")
+	for line := range strings.Lines(out) {
+		word, _, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		if strings.HasPrefix(word, ":") {
+			return proposed, word
+		}
+		if byExtension || strings.HasPrefix(word, begun) {
+			proposed = append(proposed, word)
+		}
+	}
+	t.Fatalf("no action in %q", out)
+	return nil, ""
+}

@@ -1,0 +1,260 @@
+package main
+
+import (
+	"net/netip"
+	"slices"
+
+	"qsniff/capture/synth"
+	"qsniff/dissect"
+	"qsniff/internal/eyehdr"
+	"qsniff/internal/payload"
+	"qsniff/internal/splithdr"
+	"qsniff/netlayer"
+	"qsniff/pipeline"
+)
+
+// The two ends that payloads get, of a private network, so that no finding says
+// anything about the path between them. The
+// client has a port for each protocol that is spoken, so that a rule can say what
+// is spoken there, and the server one that no protocol has.
+var (
+	serverAddr = netip.AddrFrom4([4]byte{10, 0, 0, 1})
+	clientAddr = netip.AddrFrom4([4]byte{10, 0, 0, 2})
+)
+
+const (
+	serverPort = 9
+	clientPort = 50_000 // of no protocol in particular
+	partsPort  = clientPort + 1
+	protoPort  = clientPort + 2 // of the first protocol; the next one has the next
+)
+
+// plan says how the payloads become packets.
+type plan struct {
+	reg      *dissect.Registry
+	all      []dissect.Protocol // in it
+	as       *dissect.Proto     // what --as says, or nil
+	dir      string             // likewise of --dir
+	payloads []made
+	weakTCP  bool // they are a connection's, and only because nothing else reads them
+	source   synth.Source
+	rules    []pipeline.DecodeAs
+}
+
+// made is a payload and what its bytes say.
+type made struct {
+	payload.Payload
+	packet   payload.Packet // of a whole packet
+	isPacket bool
+	readings []reading // all that there are, the best first
+	chosen   *reading  // nil if there is none, or none that stands out
+	reply    bool
+	tcp      bool
+}
+
+// reading is what one protocol makes of a payload.
+type reading struct {
+	proto *dissect.Proto
+	typ   *dissect.Type
+	conf  dissect.Confidence
+}
+
+// app is what the packet carries, or the payload itself.
+func (m *made) app() []byte {
+	if m.isPacket {
+		return m.packet.Payload
+	}
+	return m.Data
+}
+
+// make turns the payloads into packets.
+func (p *plan) make(ps []payload.Payload) {
+	for _, x := range ps {
+		m := made{Payload: x}
+		m.packet, m.isPacket = payload.AsPacket(x.Data)
+		m.readings = p.read(m.app())
+		m.chosen = p.choose(m.readings)
+		p.payloads = append(p.payloads, m)
+	}
+	tcp := p.overTCP()
+	for i := range p.payloads {
+		m := &p.payloads[i]
+		m.reply = p.isReply(m)
+		switch no := uint64(i + 1); {
+		case m.isPacket:
+			p.source.Packet(no, m.packet.Link, m.Data, m.packet.Wire)
+			p.rulePacket(m)
+		case tcp != nil:
+			p.segment(no, m, tcp)
+		default:
+			p.datagram(no, m)
+		}
+	}
+}
+
+// read asks all protocols about a datagram's payload.
+func (p *plan) read(b []byte) []reading {
+	var out []reading
+	for _, x := range p.all {
+		d, ok := x.(dissect.Dissector)
+		if !ok {
+			continue
+		}
+		c := dissect.Context{Wire: len(b)}
+		if k, t := d.Probe(&c, b); k > dissect.No && t != nil {
+			out = append(out, reading{d.Proto(), t, k})
+		}
+	}
+	return out
+}
+
+// choose takes the reading that --as names, else one that is believed, else the
+// only one, of those that --dir allows if there are any.
+func (p *plan) choose(all []reading) *reading {
+	var fits []*reading
+	for i := range all {
+		if r := &all[i]; p.dir == "" || r.typ.FromServer() == (p.dir == "reply") {
+			fits = append(fits, r)
+		}
+	}
+	if len(fits) == 0 {
+		for i := range all {
+			fits = append(fits, &all[i])
+		}
+	}
+	var best *reading
+	for _, r := range fits {
+		if r.proto == p.as {
+			return r
+		}
+		if best == nil || r.conf > best.conf {
+			best = r
+		}
+	}
+	if best != nil && (best.conf > dissect.Maybe || len(fits) == 1) {
+		return best
+	}
+	return nil
+}
+
+// isReply tells whether a server sent a payload: what --dir says or the message;
+// parts of split messages are a server's.
+func (p *plan) isReply(m *made) bool {
+	switch b := m.app(); {
+	case m.chosen != nil && !splithdr.IsSplit(b):
+		return m.chosen.typ.FromServer()
+	case p.dir != "":
+		return p.dir == "reply"
+	default:
+		return splithdr.IsSplit(b) || eyehdr.Number(b) > 0
+	}
+}
+
+// datagram adds a payload as a UDP datagram.
+func (p *plan) datagram(no uint64, m *made) {
+	port := uint16(clientPort)
+	switch {
+	case m.chosen != nil:
+		port = p.portOf(m.chosen.proto)
+		if m.needsRule(p) {
+			p.rule(pipeline.DecodeAs{Port: port, Proto: m.chosen.proto})
+		}
+	case p.as != nil:
+		port = p.portOf(p.as)
+		p.rule(pipeline.DecodeAs{Port: port, Proto: p.as})
+	case splithdr.IsSplit(m.Data):
+		port = partsPort
+		p.rule(pipeline.DecodeAs{Port: port})
+	}
+	client, server := netip.AddrPortFrom(clientAddr, port), netip.AddrPortFrom(serverAddr, serverPort)
+	if m.reply {
+		client, server = server, client
+	}
+	p.source.Datagram(no, client, server, m.Data)
+}
+
+// needsRule tells whether the chosen reading is not believed by itself.
+func (m *made) needsRule(p *plan) bool {
+	return m.chosen.conf == dissect.Maybe || m.chosen.proto == p.as || p.dir != ""
+}
+
+// portOf is the client's port where a protocol is spoken.
+func (p *plan) portOf(proto *dissect.Proto) uint16 {
+	return protoPort + uint16(slices.Index(p.reg.Protos(), proto))
+}
+
+// rule adds r unless it is there.
+func (p *plan) rule(r pipeline.DecodeAs) {
+	if !slices.Contains(p.rules, r) {
+		p.rules = append(p.rules, r)
+	}
+}
+
+// rulePacket says what is spoken on the ports of a packet.
+func (p *plan) rulePacket(m *made) {
+	server := m.packet.Dst.Port()
+	if m.reply {
+		server = m.packet.Src.Port()
+	}
+	switch {
+	case server == 0:
+	case m.packet.Stop == netlayer.TCP && p.as != nil && p.reg.StreamOf(p.as) != nil:
+		p.rule(pipeline.DecodeAs{TCP: true, Port: server, Proto: p.as})
+	case m.packet.Stop != netlayer.OK:
+	case m.chosen != nil && m.needsRule(p):
+		p.rule(pipeline.DecodeAs{Port: server, Proto: m.chosen.proto})
+	case p.as != nil || splithdr.IsSplit(m.packet.Payload):
+		p.rule(pipeline.DecodeAs{Port: server, Proto: p.as})
+	}
+}
+
+// overTCP returns the protocol whose connection the payloads are, or nil: --as
+// says so, or no payload is a datagram's and the first begins a message.
+func (p *plan) overTCP() dissect.StreamDissector {
+	if p.as != nil {
+		return p.reg.StreamOf(p.as)
+	}
+	for i := range p.payloads {
+		if m := &p.payloads[i]; m.isPacket || len(m.readings) > 0 || splithdr.IsSplit(m.Data) {
+			return nil
+		}
+	}
+	best, _ := p.claim(nil, p.payloads[0].Data)
+	if best.Conf == dissect.Maybe && best.Need > 0 { // half of something weak
+		return nil
+	}
+	p.weakTCP = best.Conf == dissect.Maybe
+	return best.Dissector
+}
+
+// claim asks d about the start of a message from either end, or all protocols over
+// TCP where it is nil. Of two claims that are equal the client's is taken.
+func (p *plan) claim(d dissect.StreamDissector, b []byte) (best dissect.Claim, reply bool) {
+	for _, dir := range []dissect.Direction{dissect.ToServer, dissect.ToClient} {
+		c := dissect.Context{Wire: len(b), Stream: &dissect.Stream{Dir: dir, Opened: true}}
+		v := dissect.Claim{Dissector: d}
+		if d == nil {
+			v = p.reg.PickStream(&c, b)
+		} else {
+			v.Record = d.Frame(&c, b)
+		}
+		if v.Conf > best.Conf {
+			best, reply = v, dir == dissect.ToClient
+		}
+	}
+	return best, reply
+}
+
+// segment adds a payload as what one end of a connection said.
+func (p *plan) segment(no uint64, m *made, d dissect.StreamDissector) {
+	v, reply := p.claim(d, m.Data)
+	if m.tcp, m.reply = true, reply; v.Conf == dissect.No && no > 1 {
+		m.reply = p.payloads[no-2].reply // it goes on with the message in front of it
+	}
+	if p.dir != "" {
+		m.reply = p.dir == "reply"
+	}
+	r := pipeline.DecodeAs{TCP: true, Port: serverPort, Proto: d.Proto()}
+	p.rule(r)
+	p.source.Segment(no, netip.AddrPortFrom(clientAddr, clientPort), netip.AddrPortFrom(serverAddr, serverPort), !m.reply, m.Data)
+}

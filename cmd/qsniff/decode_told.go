@@ -1,0 +1,227 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"qsniff/dissect"
+	"qsniff/finding"
+	"qsniff/internal/payload"
+	"qsniff/internal/splithdr"
+	"qsniff/netlayer"
+	"qsniff/render"
+)
+
+// told is a renderer that remembers which payloads led to output, and corrects
+// what the packets that were made of them cannot say.
+type told struct {
+	render.Renderer
+	plan     *plan
+	messages int
+	seen     [payload.MaxPayloads + 1]bool
+	missing  []string // what would complete a message
+}
+
+// elsewhere is what became of the rest of a message.
+const elsewhere = "the rest is not among the payloads"
+
+// Append takes a message.
+func (t *told) Append(dst []byte, e *render.Event) []byte {
+	t.messages++
+	t.seen[e.Frame] = true
+	for _, f := range e.Frames {
+		t.seen[f] = true
+	}
+	m := &t.plan.payloads[e.Frame-1]
+	x := *e
+	if x.Why != "" {
+		x.Why = elsewhere
+	}
+	if x.Msg.Type == nil && !m.isPacket {
+		x.Reply = m.reply
+	}
+	t.belief(&x, m)
+	for i := range e.Msg.Expert {
+		t.duplicates(&e.Msg.Expert[i])
+	}
+	t.gaps(&x)
+	return t.Renderer.Append(dst, &x)
+}
+
+// belief says what the protocol was told by, where nobody said --as.
+func (t *told) belief(e *render.Event, m *made) {
+	switch {
+	case e.Msg.Why == "" || t.plan.as == e.Msg.Proto:
+	case e.TCP && t.plan.weakTCP, m.chosen != nil && m.chosen.conf == dissect.Maybe:
+		e.Msg.Conf, e.Msg.Why = dissect.Maybe, "nothing else reads it"
+	case e.Msg.Why == "as told":
+		e.Msg.Why = "structure"
+	}
+}
+
+// AppendRecord takes a finding about no message.
+func (t *told) AppendRecord(dst []byte, r *render.Record) []byte {
+	for _, f := range r.Frames {
+		t.seen[f] = true
+	}
+	return t.Renderer.AppendRecord(dst, r)
+}
+
+// duplicates remembers the payloads that a finding names: it tells what they are.
+func (t *told) duplicates(x *finding.Expert) {
+	for _, f := range x.Frames {
+		if f < uint64(len(t.seen)) {
+			t.seen[f] = true
+		}
+	}
+}
+
+// gaps remembers which parts of a split message did not come.
+func (t *told) gaps(e *render.Event) {
+	s := e.Split
+	if s == nil || s.Received >= s.Total {
+		return
+	}
+	frames := e.Frames
+	if len(frames) == 0 {
+		frames = []uint64{e.Frame}
+	}
+	have := make([]bool, s.Total)
+	for _, f := range frames {
+		if h, ok := splithdr.Parse(t.plan.payloads[f-1].app(), s.Engine); ok && int(h.Number) < s.Total {
+			have[h.Number] = true
+		}
+	}
+	var absent []int
+	for i, ok := range have {
+		if !ok {
+			absent = append(absent, i+1)
+		}
+	}
+	what := fmt.Sprintf("parts %s of %d are missing: give them as further arguments", ranges(absent), s.Total)
+	if len(absent) == 1 {
+		what = fmt.Sprintf("part %d of %d is missing: give it as a further argument", absent[0], s.Total)
+	}
+	t.missing = append(t.missing, payloads(frames)+": "+what)
+}
+
+// payloads names payloads.
+func payloads(numbers []uint64) string {
+	if len(numbers) == 1 {
+		return "payload " + ranges(numbers)
+	}
+	return "payloads " + ranges(numbers)
+}
+
+// ranges writes rising numbers with runs joined: 1-3, 5.
+func ranges[T int | uint64](ns []T) string {
+	var out []string
+	for i := 0; i < len(ns); {
+		j := i
+		for j+1 < len(ns) && ns[j+1] == ns[j]+1 {
+			j++
+		}
+		if i == j {
+			out = append(out, fmt.Sprint(ns[i]))
+		} else {
+			out = append(out, fmt.Sprintf("%d-%d", ns[i], ns[j]))
+		}
+		i = j + 1
+	}
+	return strings.Join(out, ", ")
+}
+
+// remark says what cannot be seen in the output: which payloads were packets, what
+// is missing, and why there is nothing of the others.
+func (t *told) remark(w io.Writer) {
+	var packets []uint64
+	for i := range t.plan.payloads {
+		m := &t.plan.payloads[i]
+		if m.isPacket && t.seen[i+1] {
+			packets = append(packets, uint64(i+1))
+		}
+		if t.seen[i+1] && m.chosen != nil && t.plan.dir != "" && m.chosen.typ.FromServer() != (t.plan.dir == "reply") {
+			fmt.Fprintf(w, "qsniff: payload %d: no %s reads like this: it is %s\n", i+1, t.plan.dir, m.chosen.typ.Name)
+		}
+	}
+	switch len(packets) {
+	case 0:
+	case 1:
+		fmt.Fprintf(w, "qsniff: %s is a whole packet: what it carries is decoded\n", payloads(packets))
+	default:
+		fmt.Fprintf(w, "qsniff: %s are whole packets: what they carry is decoded\n", payloads(packets))
+	}
+	for _, s := range t.missing {
+		fmt.Fprintf(w, "qsniff: %s\n", s)
+	}
+	for i := range t.plan.payloads {
+		if !t.seen[i+1] {
+			why, hint := t.plan.why(&t.plan.payloads[i])
+			complain(w, fmt.Errorf("payload %d: %s", i+1, why), hint)
+		}
+	}
+}
+
+// quoteLen is how many bytes of a payload are quoted: a marker and what follows
+// it. More could be somebody's password.
+const quoteLen = 5
+
+// why says why nothing was made of a payload.
+func (p *plan) why(m *made) (why, hint string) {
+	b := m.app()
+	switch {
+	case m.isPacket && m.packet.Stop != netlayer.OK && m.packet.Stop != netlayer.TCP:
+		return "a whole packet with nothing to decode: " + m.packet.Stop.String(), ""
+	case m.isPacket && m.packet.Frag.Set:
+		return "a fragment of an IP packet: without the first one nothing can be read", "give all of them"
+	case len(b) == 0:
+		return "a whole packet that carries nothing", ""
+	case splithdr.IsSplit(b) && len(b) < splithdr.MinLen:
+		return "a part of a split reply that ends in its header", "give all of it"
+	case splithdr.IsSplit(b):
+		return "a part of a split message: it repeats another one, or what the parts make is no query", ""
+	case m.chosen == nil && len(m.readings) > 1:
+		return "could be " + readings(m.readings), "choose with --as"
+	case m.chosen != nil:
+		return fmt.Sprintf("could be %s of %s, but what is around it says otherwise", m.chosen.typ.Name, m.chosen.proto.Name),
+			"give it alone, or with --as " + m.chosen.proto.Name
+	case p.as != nil:
+		return fmt.Sprintf("%s has no message like this, nor has another protocol: it begins with % x", p.as.Name, b[:min(len(b), quoteLen)]),
+			p.nearest(b)
+	}
+	return fmt.Sprintf("no protocol claims it: it begins with % x", b[:min(len(b), quoteLen)]), p.nearest(b)
+}
+
+func readings(rs []reading) string {
+	names := make([]string, len(rs))
+	for i, r := range rs {
+		names[i] = fmt.Sprintf("%s of %s", r.typ.Name, r.proto.Name)
+	}
+	return strings.Join(names, ", or ")
+}
+
+// nearest names the protocols that b comes closest to: those that read its start,
+// cut somewhere.
+func (p *plan) nearest(b []byte) string {
+	var names []string
+	for n := min(len(b)-1, 64); n > 0 && len(names) == 0; n-- {
+		for _, r := range p.read(b[:n]) {
+			names = append(names, r.proto.Name)
+		}
+	}
+	names = slices.Compact(names)
+	switch {
+	case bytes.HasPrefix(b, []byte("\u00ff\u00ff")) || bytes.HasPrefix(b, []byte("\u00fe\u00ff")):
+		return "the bytes became text, and the text UTF-8: print them in hexadecimal or with \\xff escapes"
+	case bytes.HasPrefix(b, []byte("\ufffd")):
+		return "the bytes became text and were lost in it: print them in hexadecimal or with \\xff escapes"
+	case splithdr.IsSingle(b):
+		return "the engines' mark is there, but what follows is no message of theirs: is a byte missing or changed?"
+	case len(names) > 0:
+		return fmt.Sprintf("its start reads as %s: --as %s tells how far", strings.Join(names, " or "), names[0])
+	}
+	return "--as names the protocol if you know it; FF FF FF FF is missing if a program cut it off"
+}

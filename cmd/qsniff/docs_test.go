@@ -1,0 +1,85 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+
+	"qsniff/dissect/protocols"
+	"qsniff/internal/docgen"
+)
+
+const module = "../.."
+
+// TestDocs holds the manual up to date: what is made from the program is what is
+// in the repository, and nothing else of its kind is. make docs writes it.
+func TestDocs(t *testing.T) {
+	t.Setenv("COLUMNS", "")
+	reg, err := registry()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := docgen.Files(docgen.Input{
+		Module: module, Root: newRoot(streams{io.Discard, io.Discard}), Flags: flagGroupsOf,
+		Protocols: protocols.All(), Registry: reg, Codes: codes(reg),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	upToDate(t, files, "man/*", "docs/*.md")
+}
+
+func flagGroupsOf(cmd *cobra.Command) []docgen.FlagGroup {
+	var groups []docgen.FlagGroup
+	for _, g := range grouped(cmd) {
+		groups = append(groups, docgen.FlagGroup{Title: g.title, Flags: g.flags})
+	}
+	return groups
+}
+
+// upToDate compares files, by their paths below the module, with those in the
+// repository, and wants no others that match the patterns. With -update it writes
+// and removes.
+func upToDate(t *testing.T, files map[string][]byte, patterns ...string) {
+	t.Helper()
+	for name, want := range files {
+		name = filepath.Join(module, name)
+		if *update {
+			if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(name, want, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		got, err := os.ReadFile(name)
+		if err != nil {
+			t.Errorf("%v (make docs writes it)", err)
+		} else if !bytes.Equal(got, want) {
+			t.Errorf("%s is out of date, make docs writes it: repository -, program +\n%s", name, cmp.Diff(string(got), string(want)))
+		}
+	}
+	for _, pattern := range patterns {
+		found, err := filepath.Glob(filepath.Join(module, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range found {
+			rel, err := filepath.Rel(module, name)
+			if err != nil || files[filepath.ToSlash(rel)] != nil {
+				continue
+			}
+			if !*update {
+				t.Errorf("%s belongs to nothing in the program", name)
+			} else if err := os.Remove(name); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/klauspost/compress/zstd"
+	"github.com/spf13/cobra"
+)
+
+// TestExamples runs every example of the help texts and of the README in a shell,
+// in a folder that has the captures they name. Each has to end well and to print
+// something.
+func TestExamples(t *testing.T) {
+	sh, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip("there is no shell here")
+	}
+	dir := exampleFolder(t)
+	path := filepath.Join(dir, "bin") + string(os.PathListSeparator) + os.Getenv("PATH")
+	for _, ex := range append(helpExamples(newRoot(streams{io.Discard, io.Discard})), readmeExamples(t)...) {
+		t.Run(ex, func(t *testing.T) {
+			line := regexp.MustCompile(`/var/[a-z/]+`).ReplaceAllString(ex, "ring")
+			cmd := exec.Command(sh, "-c", line)
+			follows := strings.Contains(line, "--follow")
+			if follows {
+				cmd = exec.Command(sh, "-c", "exec "+line) // so that it is qsniff that is interrupted
+			}
+			var out, errs bytes.Buffer
+			cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &errs
+			cmd.Env = append(os.Environ(), "PATH="+path, "COLUMNS=", "TZ=UTC")
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			if follows {
+				time.AfterFunc(time.Second, func() { _ = cmd.Process.Signal(os.Interrupt) })
+			}
+			checkExample(t, line, cmd.Wait(), out.String(), errs.String())
+		})
+	}
+}
+
+// checkExample judges what an example did. Only a damaged capture may be complained
+// about, and only what follows a capture is still running when it is interrupted.
+func checkExample(t *testing.T, line string, err error, out, errs string) {
+	t.Helper()
+	const killed = -1 // the program under test has main's commands, not its signals
+	want := exitOK
+	switch {
+	case strings.Contains(line, "--follow"):
+		want = killed
+	case strings.Contains(line, "damaged"):
+		want = exitFailed
+	}
+	got := exitOK
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		got = exit.ExitCode()
+	}
+	if got != want {
+		t.Errorf("exit status %d, want %d: %s", got, want, errs)
+	}
+	if want != exitFailed && strings.Contains(errs, "hint:") { // of a pipe, the status is the last command's
+		t.Errorf("complains: %s", errs)
+	}
+	if out == "" && !strings.Contains(line, ">") {
+		t.Errorf("prints nothing")
+	}
+}
+
+// pingDump is what tcpdump -X prints of a datagram that asks for a sign of life.
+const pingDump = "22:13:20.000000 IP 10.64.0.1.40001 > 198.18.0.1.27015: UDP, length 5\n" +
+	"\t0x0000:  4500 0021 0000 0000 4011 a4a8 0a40 0001  E..!....@....@..\n" +
+	"\t0x0010:  c612 0001 9c41 6987 000d 0000 ffff ffff  .....Ai.........\n" +
+	"\t0x0020:  69                                       i\n"
+
+// exampleFolder makes the captures that examples name, and stand-ins for programs
+// that they send them through.
+func exampleFolder(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	data, err := os.ReadFile(filepath.Join(pcapfiles, "a2s", "info-trailing.pcap"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	put := func(name string, data []byte, mode os.FileMode) {
+		name = filepath.Join(dir, name)
+		err := os.MkdirAll(filepath.Dir(name), 0o755)
+		if err == nil {
+			err = os.WriteFile(name, data, mode)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	enc, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var zipped bytes.Buffer
+	z := gzip.NewWriter(&zipped)
+	if _, err := z.Write(data); err != nil || z.Close() != nil {
+		t.Fatal(err)
+	}
+	put("capture.pcap", data, 0o644)
+	session, err := os.ReadFile(filepath.Join(pcapfiles, "rcon", "srcds-login-status.pcap"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	put("rcon.pcap", session, 0o644)
+	put("monday.pcapng.zst", enc.EncodeAll(data, nil), 0o644)
+	put("tuesday.pcap.gz", zipped.Bytes(), 0o644)
+	put("tuesday/a.pcap", data, 0o644)
+	put("ring/a.pcap", data, 0o644)
+	put("damaged.pcap", data[:len(data)-10], 0o644)
+	put("dump.txt", []byte(pingDump), 0o644)
+	put("bin/tcpdump", []byte("#!/bin/sh\ncase $1 in *X*) exec cat dump.txt;; esac\nexec cat capture.pcap\n"), 0o755)
+	put("bin/ssh", []byte("#!/bin/sh\nexec cat capture.pcap\n"), 0o755)
+	put("part1.bin", []byte("\xfe\xff\xff\xff\x07\x00\x00\x00\x02\x00\x14\x00\xff\xff\xff\xffE\x02\x00mp_timelimit\x00"), 0o644)
+	put("part2.bin", []byte("\xfe\xff\xff\xff\x07\x00\x00\x00\x02\x01\x14\x0020\x00sv_gravity\x00800\x00"), 0o644)
+	if _, err := exec.LookPath("xxd"); err != nil {
+		put("bin/xxd", []byte("#!/bin/sh\nexec od -An -v -tx1 \"$1\"\n"), 0o755)
+	}
+	put("bin/less", []byte("#!/bin/sh\nexec cat\n"), 0o755)
+	if _, err := exec.LookPath("jq"); err != nil {
+		put("bin/jq", []byte("#!/bin/sh\nexec cat\n"), 0o755)
+	}
+	return dir
+}
+
+// helpExamples lists the command lines in the examples of cmd and of those below
+// it. What they do stands behind two blanks.
+func helpExamples(cmd *cobra.Command) []string {
+	var found []string
+	for line := range strings.Lines(cmd.Example) {
+		line, _, _ = strings.Cut(strings.TrimSpace(line), "  ")
+		found = append(found, line)
+	}
+	for _, sub := range cmd.Commands() {
+		found = append(found, helpExamples(sub)...)
+	}
+	return found
+}
+
+func readme(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(module, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// readmeExamples lists the indented lines of the README that run qsniff.
+func readmeExamples(t *testing.T) []string {
+	t.Helper()
+	runs := regexp.MustCompile(`(?m)^    ((?:[A-Z]+=\S+ |[^\n#]*\| )?qsniff .*)$`)
+	var found []string
+	for _, m := range runs.FindAllStringSubmatch(readme(t), -1) {
+		found = append(found, m[1])
+	}
+	if len(found) < 10 {
+		t.Errorf("only %d examples in the README", len(found))
+	}
+	return found
+}
+
+// TestReadmeOutput: what the README shows below a command is what it prints. Three
+// dots stand for lines that are left out.
+func TestReadmeOutput(t *testing.T) {
+	blocks := regexp.MustCompile("(?ms)^```\n\\$ qsniff ([^\n]*)\n(.*?)^```$").FindAllStringSubmatch(readme(t), -1)
+	t.Chdir(module)
+	for _, b := range blocks {
+		out, errs, status := output(t, strings.Fields(b[1])...)
+		if status != exitOK {
+			t.Errorf("%s: exit status %d: %s", b[1], status, errs)
+		}
+		for i, want := range strings.Split("\n"+b[2], "\n...\n") {
+			want = strings.TrimPrefix(want, "\n")
+			if i == 0 && !strings.HasPrefix(out, want) || !strings.Contains(out, want) {
+				t.Errorf("%s: shown -, printed +\n%s", b[1], cmp.Diff(want, out))
+			}
+		}
+	}
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"qsniff/dissect"
+	"qsniff/render"
+	"qsniff/render/csv"
+	"qsniff/render/jsonl"
+	"qsniff/render/text"
+)
+
+// clocks are the values of -t.
+var clocks = map[string]render.Clock{
+	"a": render.Absolute, "r": render.Relative, "d": render.Delta, "e": render.Epoch,
+}
+
+// check reports flags that do not go together.
+func (o *readOptions) check() error {
+	switch {
+	case o.layout && o.output != "json":
+		return &usageError{fmt.Errorf("--layout goes with -o json, not with -o %s", o.output), "-o tree and -o hex show every byte to people"}
+	case o.columns != "" && o.output != "csv":
+		return &usageError{fmt.Errorf("-e goes with -o csv, not with -o %s", o.output), "add -o csv"}
+	case o.clock != "a" && o.output == "json":
+		return &usageError{errors.New("-t goes with text, tree, hex and csv, not with -o json"), "JSON has the absolute time, for programs to subtract"}
+	case o.jobs < 1:
+		return &usageError{fmt.Errorf("--jobs %d: at least 1 is needed", o.jobs), "leave it out for one a processor"}
+	case o.count < 0:
+		return &usageError{fmt.Errorf("-c %d: not a number of messages", o.count), "0 reads to the end"}
+	}
+	return nil
+}
+
+// renderer makes the renderer that was asked for; nil for none.
+func (o *readOptions) renderer(out io.Writer, protos []*dissect.Proto) (render.Renderer, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	switch o.output {
+	case "none":
+		return nil, nil
+	case "json":
+		return jsonl.New(jsonl.Options{Layout: o.layout, ShowSecrets: o.secrets}), nil
+	case "csv":
+		columns, err := o.csvColumns(protos)
+		return csv.New(csv.Options{Columns: columns, Clock: clocks[o.clock], ShowSecrets: o.secrets}), err
+	}
+	opt := text.Options{Location: time.Local, Clock: clocks[o.clock]}
+	if o.utc {
+		opt.Location = time.UTC
+	}
+	return o.textual(opt, out), nil
+}
+
+// textual makes a renderer for people, of opt and what out is.
+func (o *readOptions) textual(opt text.Options, out io.Writer) render.Renderer {
+	opt.Width, opt.Palette, opt.ShowSecrets = width(out), text.NewPalette(o.colored(out)), o.secrets
+	switch o.output {
+	case "tree":
+		return text.NewTree(opt)
+	case "hex":
+		return text.NewHex(opt)
+	}
+	return text.NewLine(opt)
+}
+
+// csvColumns finds the columns of -e; none for the usual ones.
+func (o *readOptions) csvColumns(protos []*dissect.Proto) ([]csv.Column, error) {
+	if o.columns == "" {
+		return nil, nil
+	}
+	var columns []csv.Column
+	for name := range strings.SplitSeq(o.columns, ",") {
+		c, ok := csv.ColumnNamed(strings.TrimSpace(name), protos)
+		if !ok {
+			return nil, &usageError{fmt.Errorf("-e %s: no field has that name", name), "qsniff fields lists them; a list is named by its members, as in a2s.player.players.name"}
+		}
+		columns = append(columns, c)
+	}
+	return columns, nil
+}
+
+// header writes what stands in front of the first message, if r has anything.
+func header(out io.Writer, r render.Renderer) error {
+	h, ok := r.(interface{ Header([]byte) []byte })
+	if !ok {
+		return nil
+	}
+	_, err := out.Write(h.Header(nil))
+	return err
+}
+
+func (o *readOptions) colored(out io.Writer) bool {
+	switch o.color {
+	case "always":
+		return true
+	case "never":
+		return false
+	}
+	return isTerminal(out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
+func isTerminal(f any) bool {
+	x, ok := f.(*os.File)
+	return ok && term.IsTerminal(int(x.Fd()))
+}
+
+// width is how many columns out has: the terminal's, else COLUMNS, else 80.
+func width(out io.Writer) int {
+	const usual = 80
+	if f, ok := out.(*os.File); ok {
+		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
+			return w
+		}
+	}
+	if w, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && w > 0 {
+		return w
+	}
+	return usual
+}

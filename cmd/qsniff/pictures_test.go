@@ -1,0 +1,56 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"path"
+	"strings"
+	"testing"
+
+	"qsniff/internal/shot"
+)
+
+// pictures are what the README shows: a command, run in the module's folder, on a
+// terminal of so many columns.
+var pictures = []struct {
+	name, title string
+	columns     string
+	args        string
+}{
+	{"tree", "every byte of an information reply, with its field", "96",
+		"-o tree --utc -c 1 pcapfiles/a2s/reply-only.pcap"},
+	{"hex", "the bytes of a reply in two parts, with the frame that each part came in", "96",
+		"-o hex --utc pcapfiles/split/source-two-parts.pcap"},
+	{"lines", "one line a message", "110",
+		"--utc pcapfiles/goldsource/rules-93.pcap"},
+	{"findings", "a finding at the byte it is about", "96",
+		"-o tree --utc -c 3 pcapfiles/a2s/challenge-in-wrong-place.pcap"},
+	{"explain", "what a finding means", "96", "explain A2S-C02"},
+}
+
+// TestPictures holds the pictures of the README up to date. make pictures writes
+// them.
+func TestPictures(t *testing.T) {
+	files := map[string][]byte{}
+	for _, p := range pictures {
+		t.Run(p.name, func(t *testing.T) {
+			t.Chdir(module)
+			t.Setenv("COLUMNS", p.columns)
+			args := strings.Fields(p.args)
+			if strings.HasSuffix(p.args, ".pcap") {
+				args = append(args, "--color", "always")
+			}
+			var out, errs bytes.Buffer
+			if status := run(context.Background(), args, streams{&out, &errs}); status != exitOK {
+				t.Fatalf("exit status %d: %s", status, &errs)
+			}
+			prompt := "\x1b[2m$\x1b[0m \x1b[1mqsniff " + p.args + "\x1b[0m\n"
+			svg, err := shot.SVG("qsniff: "+p.title, append([]byte(prompt), bytes.TrimRight(out.Bytes(), "\n")...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			files[path.Join("docs", "img", p.name+".svg")] = svg
+		})
+	}
+	upToDate(t, files, "docs/img/*")
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// flagGroups say under which heading flags are listed, in this order. What is in
+// none of them comes last.
+var flagGroups = []struct {
+	title string
+	names []string
+}{
+	{"Output", []string{"output", "messages", "limits", "time", "fields", "count", "layout", "utc", "color", "show-secrets"}},
+	{"Input", []string{"follow", "reader", "decode-as"}},
+	{"Resource", []string{"jobs", "memory"}},
+}
+
+// usage returns what prints the usage of a command: how to call it, commands by
+// group, examples, flags by group. Help has the long description in front.
+func usage(io streams) func(*cobra.Command) error {
+	return func(cmd *cobra.Command) error {
+		var b strings.Builder
+		fmt.Fprintf(&b, "Usage:\n  %s\n", cmd.UseLine())
+		if cmd.HasAvailableSubCommands() {
+			fmt.Fprintf(&b, "  %s COMMAND [flags] ...\n", cmd.CommandPath())
+		}
+		for _, g := range cmd.Groups() {
+			fmt.Fprintf(&b, "\n%s:\n", g.Title)
+			for _, sub := range cmd.Commands() {
+				if sub.GroupID == g.ID && sub.IsAvailableCommand() {
+					fmt.Fprintf(&b, "  %-*s  %s\n", cmd.NamePadding(), sub.Name(), sub.Short)
+				}
+			}
+		}
+		if cmd.HasExample() {
+			fmt.Fprintf(&b, "\nExamples:\n%s\n", cmd.Example)
+		}
+		for _, g := range grouped(cmd) {
+			fmt.Fprintf(&b, "\n%s:\n%s", g.title, g.flags.FlagUsagesWrapped(width(io.out)))
+		}
+		if cmd.HasAvailableSubCommands() {
+			fmt.Fprintf(&b, "\n\"%s COMMAND --help\" tells more about a command.\n", cmd.CommandPath())
+		}
+		_, err := cmd.OutOrStderr().Write([]byte(b.String()))
+		return err
+	}
+}
+
+// flagGroup is the flags under one heading.
+type flagGroup struct {
+	title string
+	flags *pflag.FlagSet
+}
+
+// grouped returns the flags of cmd by heading.
+func grouped(cmd *cobra.Command) []flagGroup {
+	cmd.InitDefaultHelpFlag()
+	cmd.InitDefaultVersionFlag()
+	left := pflag.NewFlagSet("", pflag.ContinueOnError)
+	left.AddFlagSet(cmd.LocalFlags())
+	var groups []flagGroup
+	done := map[string]bool{}
+	for _, g := range flagGroups {
+		set := pflag.NewFlagSet("", pflag.ContinueOnError)
+		set.SortFlags = false
+		for _, name := range g.names {
+			if f := left.Lookup(name); f != nil {
+				set.AddFlag(f)
+				done[name] = true
+			}
+		}
+		if set.HasAvailableFlags() {
+			groups = append(groups, flagGroup{g.title + " flags", set})
+		}
+	}
+	rest := pflag.NewFlagSet("", pflag.ContinueOnError)
+	left.VisitAll(func(f *pflag.Flag) {
+		if !done[f.Name] {
+			rest.AddFlag(f)
+		}
+	})
+	return append(groups, flagGroup{"Other flags", rest})
+}
+
+// newHelp replaces cobra's own command, whose words differ from ours.
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use:     "help [COMMAND]",
+		GroupID: groupReference,
+		Short:   "print the help of a command",
+		Args:    atMostOne("help for one command at a time"),
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			var names []cobra.Completion
+			for _, c := range cmd.Root().Commands() {
+				if len(args) == 0 && c.IsAvailableCommand() {
+					names = append(names, cobra.CompletionWithDesc(c.Name(), c.Short))
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			found, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return &usageError{fmt.Errorf("help: no command is called %q", args[0]), "qsniff --help lists the commands"}
+			}
+			return found.Help()
+		},
+	}
+}
