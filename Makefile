@@ -1,17 +1,28 @@
 # Two commands for newcomers: make demo, make test. The rest is listed by make help.
 
 GO          ?= go
+PREFIX      ?= /usr/local
 FUZZTIME    ?= 20s
 PACKETS     ?= 1000000
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build demo test race lint golden bench fuzz deps clean
+.PHONY: help build install demo test race lint golden docs pictures bench fuzz clients deps clean
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
 
 build: deps ## build ./qsniff
 	$(GO) build -o qsniff ./cmd/qsniff
+
+install: build ## install program, man pages and completions below PREFIX (with DESTDIR in front)
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 \
+	  $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
+	  $(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
+	install -m 755 qsniff $(DESTDIR)$(PREFIX)/bin/qsniff
+	install -m 644 man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
+	./qsniff completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/qsniff
+	./qsniff completion zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_qsniff
+	./qsniff completion fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/qsniff.fish
 
 demo: build ## decode captures of this repository
 	./qsniff -o tree --utc pcapfiles/a2s/full-poll.pcap
@@ -33,6 +44,12 @@ golden: build ## write the captures from their sources, and what qsniff makes of
 	$(GO) run ./internal/mkpcap golden pcapfiles
 	$(GO) test ./cmd/qsniff -run TestGolden -update
 
+docs: deps pictures ## write the manual and the pictures of the README: man/, docs/
+	$(GO) test ./cmd/qsniff -run TestDocs -update
+
+pictures: deps ## write docs/img from what qsniff prints
+	$(GO) test ./cmd/qsniff -run TestPictures -update
+
 fuzz: deps ## every fuzz target for FUZZTIME each
 	@for p in $$($(GO) list ./...); do \
 	  for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz'); do \
@@ -44,7 +61,11 @@ bench: build ## speed of the stages, and of qsniff beside tcpdump and tshark
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 	$(GO) run ./internal/bench -n $(PACKETS)
 
-# libpcap's headers are needed where cgo is on. Nothing else is ever installed.
+clients: ## install the query clients that a test compares with
+	sh internal/install-clients
+
+# libpcap's headers are needed where cgo is on. No other target but clients installs
+# anything.
 deps:
 	@v=$$($(GO) env GOVERSION 2>/dev/null) || { echo "go is not installed: https://go.dev/doc/install"; exit 1; }; \
 	case "$$v" in go1.[0-9]|go1.[0-9].*|go1.1[0-9]|go1.1[0-9].*|go1.20|go1.20.*) \
