@@ -7,6 +7,7 @@ import (
 	"qsniff/capture"
 	"qsniff/dissect"
 	"qsniff/render"
+	"qsniff/track"
 )
 
 // writeSize is how many bytes are written at a time, and at the end of a batch.
@@ -21,6 +22,7 @@ type fold struct {
 	buf     []byte
 
 	progress func(capture.Stats)
+	listener track.Listener
 	before   int64 // time of the line before
 	messages uint64
 	types    map[typeKey]uint64
@@ -131,12 +133,32 @@ func (f *fold) write(seg *segment, s *span) (enough bool, err error) {
 	if len(f.buf) >= writeSize {
 		err = f.flush()
 	}
+	f.tell(seg, s)
 	if !s.message {
 		return false, err
 	}
 	f.messages++
 	f.types[typeKey{s.fact.Proto, s.fact.Type}]++
 	return f.messages == f.max, err
+}
+
+// tell hands what a span says to the listener.
+func (f *fold) tell(seg *segment, s *span) {
+	if f.listener == nil {
+		return
+	}
+	found := seg.found[s.found[0]:s.found[1]]
+	if s.fact.Proto == nil { // a record
+		for _, x := range found {
+			f.listener.Finding(s.key, s.nanos, x)
+		}
+		return
+	}
+	var post *track.Post
+	if s.post >= 0 {
+		post = &seg.posts[s.post]
+	}
+	f.listener.Fact(&s.fact, found, post)
 }
 
 // fill writes the time since the line before into the hole of s.

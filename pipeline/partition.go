@@ -29,17 +29,18 @@ type partition struct {
 
 	decodeAs []DecodeAs
 
-	number uint8
-	seg    *segment
-	index  int32  // of the item at work
-	frame  uint64 // its packet
-	nanos  int64  // its time stamp
-	start  int64  // time stamp of the first packet
-	shift  int64  // from the time that tables age by to time stamps
-	ways   []netlayer.Way
-	from   *origin
-	many   bool    // inputs
-	size   float64 // of the tables, as a multiple of the usual
+	number   uint8
+	seg      *segment
+	index    int32  // of the item at work
+	frame    uint64 // its packet
+	nanos    int64  // its time stamp
+	start    int64  // time stamp of the first packet
+	shift    int64  // from the time that tables age by to time stamps
+	ways     []netlayer.Way
+	from     *origin
+	many     bool    // inputs
+	listened bool    // somebody wants more than the count of messages
+	size     float64 // of the tables, as a multiple of the usual
 
 	msg    dissect.Message
 	ctx    dissect.Context
@@ -83,6 +84,7 @@ func newPartition(number int, cfg *Config, size float64) *partition {
 		parked: newParking(fixedSeed),
 
 		decodeAs: cfg.DecodeAs,
+		listened: cfg.Listener != nil,
 		many:     cfg.Many,
 	}
 	p.split = split.New(split.Limits{Bytes: int(split.DefaultBytes * size)}, fixedSeed)
@@ -315,97 +317,4 @@ func (p *partition) finish(s *source) {
 		m.Status = dissect.Fragment
 	}
 	p.emit(s)
-}
-
-// emit renders the message and states it as a fact.
-func (p *partition) emit(s *source) {
-	m, seg := &p.msg, p.seg
-	start := len(seg.buf)
-	var hole render.Hole
-	if p.render != nil {
-		ev := &p.ev
-		*ev = render.Event{Frame: s.frame, Frames: s.frames, Nanos: s.nanos, Start: p.start, File: -1, Iface: -1,
-			Src: s.src, Dst: s.dst, TCP: s.tcp, Reply: s.reply, Msg: m, Why: s.why, Record: s.record, Cut: s.cut}
-		p.originate(ev, s.from)
-		if s.set != nil {
-			ev.Split = p.splitInfo(s.set)
-		}
-		ev.Ways = p.waysOf(s.ways)
-		ev.Pieces = p.piecesOf(s.pieces)
-		seg.buf = p.render.Append(seg.buf, ev)
-		hole = ev.Hole
-	}
-	server, client := s.dst, s.src
-	if s.reply || m.Type != nil && m.Type.Notice {
-		server, client = client, server
-	}
-	seg.spans = append(seg.spans, span{index: p.index, part: p.number, message: s.record == "", key: firstFrame(s),
-		start: start, end: len(seg.buf), nanos: s.nanos, hole: holeAt(&hole, start), width: int32(hole.Width),
-		fact: track.Fact{Frame: s.frame, Nanos: s.nanos, Server: server, Client: client,
-			Proto: m.Proto, Type: m.Type, Status: m.Status, Bytes: uint32(m.Wire)}})
-}
-
-// holeAt is what a span says of a hole in what starts at offset start.
-func holeAt(h *render.Hole, start int) int32 {
-	if !h.Open {
-		return 0
-	}
-	return int32(h.At - start + 1)
-}
-
-// originate fills in where the message came from.
-func (p *partition) originate(ev *render.Event, from *origin) {
-	if from == nil {
-		return
-	}
-	if p.many {
-		ev.File = int(from.file)
-	}
-	if from.known {
-		ev.Iface, ev.IfName = int(from.iface), from.name
-	}
-	ev.Comments = from.comments
-}
-
-func (p *partition) piecesOf(pieces []reassembly.Piece) []render.Piece {
-	if len(pieces) < 2 {
-		return nil
-	}
-	p.origin = p.origin[:0]
-	for i := range pieces {
-		p.origin = append(p.origin, render.Piece(pieces[i]))
-	}
-	return p.origin
-}
-
-func (p *partition) waysOf(ways []netlayer.Way) []render.Way {
-	if len(ways) == 0 {
-		return nil
-	}
-	p.via = p.via[:0]
-	for i := range ways {
-		w := &ways[i]
-		p.via = append(p.via, render.Way{Kind: w.Kind.String(), ID: w.ID, Src: w.Src, Dst: w.Dst})
-	}
-	return p.via
-}
-
-func (p *partition) splitInfo(set *split.Set) *render.Split {
-	p.info = render.Split{Engine: set.Engine, ID: set.ID, Total: set.Total, Received: set.Received,
-		Size: int(set.Size), Compressed: set.Compressed}
-	if set.Prefix > 0 {
-		p.info.Declared, p.info.CRC = set.Declared, set.CRC
-		p.info.Packed = len(set.Joined) - set.Prefix
-	}
-	return &p.info
-}
-
-func firstFrame(s *source) uint64 {
-	if s.key > 0 {
-		return s.key
-	}
-	if len(s.frames) > 0 {
-		return s.frames[0]
-	}
-	return s.frame
 }

@@ -8,6 +8,7 @@ import (
 	"qsniff/dissect"
 	"qsniff/render"
 	"qsniff/report"
+	"qsniff/track"
 )
 
 // DefaultMemory is the budget of a run in bytes: what --memory scales.
@@ -24,6 +25,7 @@ type Config struct {
 	Max      int             // messages to write before the run ends, 0 for all
 	Memory   int64           // budget of all tables in bytes; 0 is DefaultMemory
 	DecodeAs []DecodeAs
+	Listener track.Listener      // gets facts and findings in packet order; may be nil
 	Progress func(capture.Stats) // called with the source's totals after each batch; may be nil
 }
 
@@ -52,7 +54,7 @@ func Run(ctx context.Context, cfg Config) (report.Run, error) {
 		parts[i] = newPartition(i, &cfg, size)
 	}
 	jobs := min(max(cfg.Jobs, 1), Partitions)
-	f := &fold{w: cfg.Out, max: uint64(max(cfg.Max, 0)), types: map[typeKey]uint64{}, progress: cfg.Progress,
+	f := &fold{w: cfg.Out, max: uint64(max(cfg.Max, 0)), types: map[typeKey]uint64{}, progress: cfg.Progress, listener: cfg.Listener,
 		heads: make([]head, jobs)}
 	for j := range jobs {
 		f.workers = append(f.workers, newWorker(j, jobs, parts))

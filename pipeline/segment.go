@@ -28,12 +28,17 @@ type span struct {
 	width      int32 // of that room
 	nanos      int64 // of the message
 	fact       track.Fact
+
+	found [2]int32 // range of what was found in the message, in the segment's list
+	post  int32    // what a server said of itself, in the segment's list; -1: nothing
 }
 
 // segment is what a worker made of a part of a batch, in the order of its items.
 type segment struct {
 	buf    []byte
 	spans  []span
+	found  []track.Found
+	posts  []track.Post
 	last   bool // of its batch
 	totals [Partitions]totals
 }
@@ -43,6 +48,7 @@ func (s *segment) reset() {
 		s.buf = nil
 	}
 	s.buf, s.spans, s.last = s.buf[:0], s.spans[:0], false
+	s.found, s.posts = s.found[:0], s.posts[:0]
 }
 
 // before tells the order of two spans in the output.

@@ -1,0 +1,44 @@
+package track
+
+// Step is a message's part in an exchange: a request, the challenge and the
+// request that brings it back, repeats, and all that answers them.
+type Step uint8
+
+// The steps.
+const (
+	NoStep    Step = iota // a one-way message, or a protocol that is not paired
+	Ask                   // the first request of an exchange
+	Again                 // the same request once more, before an answer
+	Echo                  // the request with the challenge that this exchange was given
+	Challenge             // a challenge in place of an answer
+	Answer                // the reply
+	Extra                 // a further reply behind the answer
+	Late                  // the reply, when the wait for it was over
+	Stray                 // a reply that nobody asked for, as far as the capture shows
+	Silence               // no message: the wait for an answer ended
+	numSteps
+)
+
+var steps = [numSteps]string{"", "ask", "again", "echo", "challenge", "answer", "extra", "late", "stray", "silence"}
+
+// String is the step's name in output.
+func (s Step) String() string { return steps[s] }
+
+// Part is what a message is in its exchange. Times are in nanoseconds, and -1
+// where there is none.
+type Part struct {
+	Step Step
+	// ID is the frame of the exchange's first request; 0 where the message is of
+	// no exchange.
+	ID uint64
+	// Request is the frame of the request that a reply answers: the last one in
+	// front of it that asks for it. 0 for requests.
+	Request uint64
+	// Took is the time from that request to a reply: the service response time of
+	// an Answer, the round trip of a Challenge.
+	Took int64
+	// Trip is, of an Answer, the round trip of the challenge in front of it.
+	Trip int64
+	// Requests counts the requests of the exchange so far.
+	Requests uint32
+}
