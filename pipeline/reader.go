@@ -24,6 +24,7 @@ type reader struct {
 	clock    clock
 	nextTick int64 // by the clock's age
 	inputs   inputs
+	dedup    dedup
 	last     item // of the packet at hand, for sets that are abandoned at it
 	ways     netlayer.Ways
 
@@ -33,6 +34,7 @@ type reader struct {
 // readerTotals are the reader's running counters.
 type readerTotals struct {
 	packets, bytes uint64
+	copies         uint64 // packets that were captured before
 	backwards      uint64 // packets older than one before
 	first, last    int64  // packet time
 	stops          [netlayer.NumStops]uint64
@@ -91,6 +93,9 @@ func (r *reader) packet(p *capture.Packet) {
 	it := &r.last
 	it.Outer, it.ways = &r.ways, nil
 	it.Decode(p.Link, p.Data, int(p.Wire))
+	if r.again(it, p) {
+		return
+	}
 	switch {
 	case it.Stop == netlayer.TCP:
 		it.kind = tcp

@@ -25,6 +25,7 @@ type Config struct {
 	Max      int             // messages to write before the run ends, 0 for all
 	Memory   int64           // budget of all tables in bytes; 0 is DefaultMemory
 	DecodeAs []DecodeAs
+	Dedup    Dedup
 	Listener track.Listener      // gets facts and findings in packet order; may be nil
 	Progress func(capture.Stats) // called with the source's totals after each batch; may be nil
 }
@@ -49,6 +50,7 @@ func Run(ctx context.Context, cfg Config) (report.Run, error) {
 		size = float64(cfg.Memory) / DefaultMemory
 	}
 	r := newReader(cfg.Source, int(fragMemory*size))
+	r.dedup.mode = cfg.Dedup
 	parts := make([]*partition, Partitions)
 	for i := range parts {
 		parts[i] = newPartition(i, &cfg, size)

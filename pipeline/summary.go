@@ -13,6 +13,7 @@ const (
 	whyUnknown    = "UDP of other protocols"
 	whyUnbelieved = "UDP that could be a query, with nothing to confirm it"
 	whyICMP       = "ICMP about other traffic"
+	whyCopy       = "copies of packets that another interface, or a mirror port, captured too"
 	whyTCP        = "TCP of other protocols"
 	whyTCPEmpty   = "TCP without data, in connections of other protocols"
 	whyGame       = "split message of the running game"
@@ -50,6 +51,7 @@ func (f *fold) summary() report.Run {
 		n.game, n.icmp = n.game+p.game, n.icmp+p.icmp
 		n.tcpOther, n.tcpEmpty = n.tcpOther+p.tcpOther, n.tcpEmpty+p.tcpEmpty
 	}
+	addReason(&run, whyCopy, r.copies)
 	addReason(&run, whyUnknown, n.unknown)
 	addReason(&run, whyUnbelieved, n.unbelieved)
 	addReason(&run, whyGame, n.game)

@@ -24,6 +24,7 @@ type readOptions struct {
 	reader  string
 	layout  bool
 	follow  bool
+	dedup   string
 	utc     bool
 	secrets bool
 	count   int
@@ -35,7 +36,7 @@ type readOptions struct {
 }
 
 func readDefaults() *readOptions {
-	return &readOptions{output: "text", color: "auto", clock: "a", reader: readerNative,
+	return &readOptions{output: "text", color: "auto", clock: "a", dedup: "auto", reader: readerNative,
 		jobs: runtime.GOMAXPROCS(0), memory: pipeline.DefaultMemory}
 }
 
@@ -56,6 +57,9 @@ func (o *readOptions) register(cmd *cobra.Command) {
 	f.BoolVar(&o.secrets, "show-secrets", false, "print passwords and log secrets instead of <redacted>")
 	f.IntVar(&o.jobs, "jobs", o.jobs, "decode with `N` goroutines; the output does not depend on it")
 	f.Lookup("jobs").DefValue = "one a processor" // help is the same on every machine
+	f.Var(&choice{&o.dedup, []string{"auto", "on", "off"}}, "dedup",
+		"count a packet once that was captured twice within 5 ms; auto: where several interfaces come together")
+	f.Lookup("dedup").NoOptDefVal = "on"
 	f.Var(&o.memory, "memory", "budget of all tables")
 	f.Var(&choice{&o.reader, []string{readerNative, readerLibpcap}}, "reader", "native, or gopacket: libpcap as second opinion")
 	completeValues(cmd)

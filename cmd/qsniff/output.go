@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"qsniff/dissect"
+	"qsniff/pipeline"
 	"qsniff/render"
 	"qsniff/render/csv"
 	"qsniff/render/jsonl"
@@ -22,6 +23,9 @@ import (
 var clocks = map[string]render.Clock{
 	"a": render.Absolute, "r": render.Relative, "d": render.Delta, "e": render.Epoch,
 }
+
+// dedups are the values of --dedup.
+var dedups = map[string]pipeline.Dedup{"auto": pipeline.DedupAuto, "on": pipeline.DedupOn, "off": pipeline.DedupOff}
 
 // check reports flags that do not go together.
 func (o *readOptions) check() error {

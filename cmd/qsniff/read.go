@@ -74,7 +74,7 @@ func read(ctx context.Context, opts *readOptions, args []string, io streams) err
 	result, err := pipeline.Run(ctx, pipeline.Config{
 		Source: src.Source, Many: src.many, Registry: reg, Renderer: r, Out: io.out,
 		Jobs: opts.jobs, Max: opts.count, Memory: int64(opts.memory),
-		DecodeAs: as, Progress: tell,
+		DecodeAs: as, Dedup: dedups[opts.dedup], Progress: tell,
 	})
 	done()
 	if err == nil && opts.count == 0 { // else the reader may still be at it; it ends with the program

@@ -15,7 +15,7 @@ var flagGroups = []struct {
 	names []string
 }{
 	{"Output", []string{"output", "messages", "limits", "time", "fields", "count", "layout", "utc", "color", "show-secrets"}},
-	{"Input", []string{"follow", "reader", "decode-as"}},
+	{"Input", []string{"follow", "reader", "decode-as", "dedup"}},
 	{"Resource", []string{"jobs", "memory"}},
 }
 
