@@ -79,6 +79,12 @@ func Invariants(t testing.TB, m *dissect.Message) {
 	if int(next) != len(m.Data) {
 		t.Fatalf("fields end at %d of %d bytes", next, len(m.Data))
 	}
+	experts(t, m)
+}
+
+// experts fails t where a finding of m points at no field, or has no words.
+func experts(t testing.TB, m *dissect.Message) {
+	t.Helper()
 	for _, e := range m.Expert {
 		if e.Field < -1 || int(e.Field) >= len(m.Fields) {
 			t.Errorf("%s points at field %d of %d", e.Code.ID, e.Field, len(m.Fields))

@@ -1,0 +1,138 @@
+package dissect
+
+import (
+	"net/netip"
+	"testing"
+
+	"qsniff/finding"
+)
+
+type fake struct{ p Proto }
+
+func (f *fake) Proto() *Proto                      { return &f.p }
+func (f *fake) Dissect(*Context, []byte, *Message) {}
+func (f *fake) Probe(_ *Context, b []byte) (Confidence, *Type) {
+	if len(b) == 0 {
+		return No, nil
+	}
+	return Confidence(b[0]), f.p.Types[0]
+}
+
+func TestRegistryRefusesDuplicates(t *testing.T) {
+	code := &finding.Code{ID: "T-01"}
+	for _, tc := range []struct {
+		name, want string
+		a, b       Proto
+	}{
+		{"protocol", `protocol "t" is declared twice`, Proto{Name: "t"}, Proto{Name: "t"}},
+		{"field", `field "t.u8" is declared twice`, Proto{Name: "a", Defs: []*Def{&defU8}}, Proto{Name: "b", Defs: []*Def{{Name: "t.u8"}}}},
+		{"shared field", `field "trailing" is declared twice`, Proto{Name: "a", Defs: []*Def{{Name: "trailing"}}}, Proto{Name: "b"}},
+		{"finding", `finding "T-01" is declared twice`, Proto{Name: "a", Codes: []*finding.Code{code}}, Proto{Name: "b", Codes: []*finding.Code{code}}},
+		{"none", "", Proto{Name: "a"}, Proto{Name: "b"}},
+	} {
+		_, err := NewRegistry(&fake{tc.a}, &fake{tc.b})
+		got := ""
+		if err != nil {
+			got = err.Error()
+		}
+		if got != tc.want {
+			t.Errorf("%s\ngot  %q\nwant %q", tc.name, got, tc.want)
+		}
+	}
+}
+
+// A reply of free text is believed as an answer only, be the question weak.
+func TestBelieveOnlyAsked(t *testing.T) {
+	free := &Type{Name: "R", Reply: true, Asks: AskVersion, OnlyAsked: true}
+	d := &fake{Proto{Name: "t", Ports: []uint16{27015}, Types: []*Type{free}}}
+	reg, err := NewRegistry(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		name    string
+		flow    FlowFacts
+		waiting Asked
+		want    bool
+	}{
+		{"port and flow", FlowFacts{Proto: reg.FlowProto(d)}, 0, false},
+		{"asked", FlowFacts{Asked: AskVersion}, 0, true},
+		{"a question waits", FlowFacts{}, AskVersion, true},
+		{"another question waits", FlowFacts{}, AskInfo, false},
+	} {
+		c := &Context{Src: ap(27015), Dst: ap(2), FromServer: tc.flow, Waiting: tc.waiting}
+		v := Verdict{Dissector: d, Type: free, Conf: Maybe}
+		if got := reg.Believe(c, &v); got != tc.want {
+			t.Errorf("%s\ngot  %v\nwant %v", tc.name, got, tc.want)
+		}
+	}
+}
+
+// A weak verdict needs a second witness: the server's port, the flow, or the
+// question that a reply answers.
+func TestBelieve(t *testing.T) {
+	request, reply := &Type{Name: "Q", Asks: AskRules}, &Type{Name: "R", Reply: true, Asks: AskRules}
+	notice := &Type{Name: "N", Notice: true}
+	d := &fake{Proto{Name: "t", Ports: []uint16{27015}, Types: []*Type{request}}}
+	other := &fake{Proto{Name: "o", Types: []*Type{request}}}
+	reg, err := NewRegistry(other, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		name     string
+		conf     Confidence
+		typ      *Type
+		src, dst uint16
+		flow     FlowFacts
+		want     bool
+	}{
+		{"strong", Likely, request, 1, 2, FlowFacts{}, true},
+		{"nothing", No, request, 1, 27015, FlowFacts{}, false},
+		{"weak", Maybe, request, 1, 2, FlowFacts{}, false},
+		{"request to the port", Maybe, request, 1, 27015, FlowFacts{}, true},
+		{"request from the port", Maybe, request, 27015, 2, FlowFacts{}, false},
+		{"reply from the port", Maybe, reply, 27015, 2, FlowFacts{}, true},
+		{"notice from the port", Maybe, notice, 27015, 2, FlowFacts{}, true},
+		{"notice to the port", Maybe, notice, 1, 27015, FlowFacts{}, false},
+		{"notice in a flow that speaks it", Maybe, notice, 1, 2, FlowFacts{Proto: reg.FlowProto(d)}, true},
+		{"reply to the port", Maybe, reply, 1, 27015, FlowFacts{}, false},
+		{"flow speaks it", Maybe, request, 1, 2, FlowFacts{Proto: reg.FlowProto(d)}, true},
+		{"flow speaks another", Maybe, request, 1, 2, FlowFacts{Proto: reg.FlowProto(other)}, false},
+		{"asked", Maybe, reply, 1, 2, FlowFacts{Asked: AskRules}, true},
+		{"asked something else", Maybe, reply, 1, 2, FlowFacts{Asked: AskInfo}, false},
+		{"a request is no answer", Maybe, request, 1, 2, FlowFacts{Asked: AskRules}, false},
+	} {
+		c := &Context{Src: ap(tc.src), Dst: ap(tc.dst)}
+		*c.Flow(tc.typ) = tc.flow
+		v := Verdict{Dissector: d, Type: tc.typ, Conf: tc.conf}
+		if got := reg.Believe(c, &v); got != tc.want || got && v.Conf < Likely {
+			t.Errorf("%s\ngot  %v (%v)\nwant %v", tc.name, got, v.Conf, tc.want)
+		}
+	}
+}
+
+func ap(port uint16) netip.AddrPort {
+	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 18, 0, 1}), port)
+}
+
+func TestPickTakesTheMostConfident(t *testing.T) {
+	typ := &Type{Name: "Q"}
+	a, b := &fake{Proto{Name: "a", Types: []*Type{typ}}}, &fake{Proto{Name: "b", Types: []*Type{typ}}}
+	reg, err := NewRegistry(a, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := reg.Pick(&Context{}, []byte{byte(Likely)}); v.Dissector != a || v.Conf != Likely {
+		t.Errorf("of equals: got %+v, want the first", v)
+	}
+	if v := reg.Pick(&Context{}, nil); v.Dissector != nil || v.Conf != No {
+		t.Errorf("nobody's: got %+v", v)
+	}
+	if v, ok := reg.Force(&Context{}, []byte{byte(Maybe)}, b.Proto()); !ok || v.Dissector != b || v.Conf != Likely {
+		t.Errorf("as told: got %+v", v)
+	}
+	if v, ok := reg.Force(&Context{}, []byte{byte(No)}, b.Proto()); !ok || v.Dissector != b || v.Conf != Likely {
+		t.Errorf("as told, of damage: got %+v", v)
+	}
+}
