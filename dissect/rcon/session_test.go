@@ -16,7 +16,7 @@ type say struct {
 	lost bool
 }
 
-// packets, and the same for a server.
+// c is a packet of a client, s one of a server.
 func c(id, num int32, body string) say {
 	return say{dir: dissect.ToServer, in: packetBytes(id, num, body)}
 }
