@@ -53,12 +53,17 @@ type dump struct {
 	textAt int
 	nameAt int
 
-	field int    // index of the leaf that the next byte belongs to
-	color int    // leaves in front of it
-	index uint64 // of the group around it, where that is in a list
-	list  bool
+	walk
 	piece int    // of e.Pieces, that the next byte belongs to
 	shown uint64 // frame that stands in front of the rows above
+}
+
+// walk is a place in the leaves of a message.
+type walk struct {
+	leafNo int    // index of the leaf that the next byte belongs to
+	color  int    // leaves in front of it
+	index  uint64 // of the group around it, where that is in a list
+	list   bool
 }
 
 // Widths from which a row has 16 bytes, and eight: below, the names have no room
@@ -96,7 +101,7 @@ func (d *dump) rows() {
 		d.string(d.opt.Palette.dim, d.opt.unit())
 		d.newline()
 	}
-	d.field = -1
+	d.leafNo = -1
 	d.nextLeaf()
 	for at := 0; at < len(d.m.Data); {
 		n := min(d.n, len(d.m.Data)-at)
@@ -128,16 +133,12 @@ func (d *dump) row(at, n int) {
 	d.dst = append(d.dst, d.opt.Palette.dim.off...)
 	d.col = d.frameW + d.offsetW
 	d.to(d.hexAt)
-	mark := *d // the names are those of the same leaves, from the first on
-	for i := range n {
-		d.cell(at+i, true)
-	}
+	first := d.walk
+	d.digits(at, n)
 	d.to(d.textAt)
-	d.field, d.color, d.index, d.list = mark.field, mark.color, mark.index, mark.list
-	for i := range n {
-		d.cell(at+i, false)
-	}
-	d.field, d.color, d.index, d.list = mark.field, mark.color, mark.index, mark.list
+	d.walk = first
+	d.chars(at, n)
+	d.walk = first
 	for i := range n {
 		if f := d.leaf(at + i); f != nil && int(f.Off) == at+i {
 			d.name(f)
@@ -164,8 +165,8 @@ func (d *dump) frame() {
 
 // leaf returns the field that the byte at offset at belongs to; offsets rise.
 func (d *dump) leaf(at int) *dissect.Field {
-	for d.field < len(d.m.Fields) {
-		if f := &d.m.Fields[d.field]; at < int(f.Off+f.Len) {
+	for d.leafNo < len(d.m.Fields) {
+		if f := &d.m.Fields[d.leafNo]; at < int(f.Off+f.Len) {
 			return f
 		}
 		d.nextLeaf()
@@ -175,8 +176,8 @@ func (d *dump) leaf(at int) *dissect.Field {
 
 // nextLeaf steps to the next field that has bytes of its own.
 func (d *dump) nextLeaf() {
-	for d.field++; d.field < len(d.m.Fields); d.field++ {
-		f := &d.m.Fields[d.field]
+	for d.leafNo++; d.leafNo < len(d.m.Fields); d.leafNo++ {
+		f := &d.m.Fields[d.leafNo]
 		if f.Depth == 0 {
 			d.list = false
 		}
@@ -190,36 +191,55 @@ func (d *dump) nextLeaf() {
 	}
 }
 
-// cell writes the byte at offset at: in hexadecimal behind a bar or a space, or as
-// a character.
-func (d *dump) cell(at int, hex bool) {
-	f := d.leaf(at)
-	s := d.style()
-	c := d.m.Data[at]
-	hidden := f != nil && d.opt.hides(f.Def)
-	if hex {
-		lead := byte(' ')
-		if f != nil && int(f.Off) == at {
-			lead = '|'
+// digits writes n bytes from offset at on in hexadecimal, each behind a bar or a
+// space. The bytes of one field share its colour.
+func (d *dump) digits(at, n int) {
+	var s style
+	field := -1
+	for i := range n {
+		f := d.leaf(at + i)
+		if d.leafNo == field {
+			d.dst = append(d.dst, ' ')
+		} else {
+			lead := byte(' ')
+			if f != nil && int(f.Off) == at+i {
+				lead = '|'
+			}
+			d.dst = append(append(d.dst, s.off...), lead)
+			s, field = d.style(), d.leafNo
+			d.dst = append(d.dst, s.on...)
 		}
-		d.dst = append(append(d.dst, lead), s.on...)
-		if hidden {
+		if c := d.m.Data[at+i]; f != nil && d.opt.hides(f.Def) {
 			d.dst = append(d.dst, "**"...)
 		} else {
 			d.dst = append(d.dst, hexDigits[c>>4], hexDigits[c&0xf])
 		}
-		d.dst = append(d.dst, s.off...)
-		d.col += 3
-		return
 	}
-	switch {
-	case hidden:
-		c = '*'
-	case c < ' ' || c > '~':
-		c = '.'
+	d.dst = append(d.dst, s.off...)
+	d.col += 3 * n
+}
+
+// chars writes n bytes from offset at on as characters.
+func (d *dump) chars(at, n int) {
+	var s style
+	field := -1
+	for i := range n {
+		f, c := d.leaf(at+i), d.m.Data[at+i]
+		if d.leafNo != field {
+			d.dst = append(d.dst, s.off...)
+			s, field = d.style(), d.leafNo
+			d.dst = append(d.dst, s.on...)
+		}
+		switch {
+		case f != nil && d.opt.hides(f.Def):
+			c = '*'
+		case c < ' ' || c > '~':
+			c = '.'
+		}
+		d.dst = append(d.dst, c)
 	}
-	d.dst = append(append(append(d.dst, s.on...), c), s.off...)
-	d.col++
+	d.dst = append(d.dst, s.off...)
+	d.col += n
 }
 
 // style is the colour of the leaf at hand.
