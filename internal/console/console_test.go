@@ -3,6 +3,7 @@ package console
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 // hide replaces what Secret finds by stars.
@@ -55,6 +56,11 @@ func TestSecret(t *testing.T) {
 		{"log, line feed in the password", "Bad Rcon: \"rcon 584425803 \"a\nb\" status\" from \"10.64.0.1:27005\"", "Bad Rcon: \"rcon ***\" from \"10.64.0.1:27005\""},
 		{"log, line feed behind rcon", "Bad Rcon: \"rcon\n584425803 x\" from", "Bad Rcon: \"rcon***\" from"},
 		{"number with a sign", "rcon +123456789 x status", "rcon ***"},
+		{"part of a name", `rcon.password "x"`, `rcon.password "***"`},
+		{"part of a name, without quotes", "rcon.password=x\nrcon.port=25575\n", "rcon.password=***\nrcon.port=25575\n"},
+		{"part of a name, with a dash", `+rcon-password x`, `+rcon-password ***`},
+		{"a sentence ends in front of the word", `Denied. password wrong`, `Denied. password wrong`},
+		{"log of Source, quotes of another line", "rcon from \"x\" y\nrcon from \"10.64.0.1:27005\": command \"status\"", "rcon ***\nrcon from \"10.64.0.1:27005\": command \"status\""},
 		{"sentence", "Bad rcon_password.\nBad challenge.\n", "Bad rcon_password.\nBad challenge.\n"},
 		{"sentence with the plain word", "No password set for this server.", "No password set for this server."},
 		{"rcon is not a word of its own", "amx_rcon x; xrcon y", "amx_rcon x; xrcon y"},
@@ -81,6 +87,18 @@ func TestSecretCut(t *testing.T) {
 				t.Errorf("%d bytes of %s\ngot %s", n, line, got)
 			}
 		}
+	}
+}
+
+// The word rcon in front of what is no request costs no walk to the end of the
+// text: a megabyte took a minute where each did.
+func TestSecretIsLinear(t *testing.T) {
+	const line = `rcon from "`
+	text := []byte(strings.Repeat(line, 1<<20/len(line)) + `": command "`)
+	began := time.Now()
+	hide(string(text))
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("%d bytes took %v", len(text), took)
 	}
 }
 

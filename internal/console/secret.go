@@ -23,7 +23,7 @@ func Secret(b []byte) (lo, hi int) {
 		switch word := b[i:end]; {
 		case bytes.EqualFold(word, wordRcon) && hasArguments(b, i, end):
 			s = quotedRcon(b, end)
-		case holdsSecret(word), bytes.EqualFold(word, wordPassword) && bytes.HasPrefix(b[end:], blankQuote):
+		case holdsSecret(word), bytes.EqualFold(word, wordPassword) && (isMember(b, i) || bytes.HasPrefix(b[end:], blankQuote)):
 			s = value(b, end)
 		}
 		if s.Lo < s.Hi {
@@ -55,6 +55,12 @@ func holdsSecret(word []byte) bool {
 	return len(word) > len(wordPassword) && hasSuffixFold(word, wordPassword) || hasSuffixFold(word, wordSecret) || hasSuffixFold(word, endSecret)
 }
 
+// isMember tells whether the word at offset at is the last part of a name: Rust
+// and Minecraft have rcon.password.
+func isMember(b []byte, at int) bool {
+	return at > 1 && (b[at-1] == '.' || b[at-1] == '-') && isWord(b[at-2])
+}
+
 func hasSuffixFold(b, suffix []byte) bool {
 	return len(b) >= len(suffix) && bytes.EqualFold(b[len(b)-len(suffix):], suffix)
 }
@@ -69,8 +75,7 @@ func hasArguments(b []byte, lo, end int) bool {
 // offset at: the password, and the number in front of it that may be one.
 func quotedRcon(b []byte, at int) Span {
 	args := b[at:]
-	// Source logs: rcon from "192.0.2.1:27005": command "status"
-	if bytes.HasPrefix(args, fromQuote) && bytes.Contains(args, quoteCommand) {
+	if isLogged(args) {
 		return Span{-1, -1}
 	}
 	if i := bytes.IndexAny(args, "\n\x00"); i > 0 && !odd(args[:i]) && bytes.Count(args[:i], quote)%2 == 0 {
@@ -97,6 +102,18 @@ func quotedRcon(b []byte, at int) Span {
 		s.Hi--
 	}
 	return s
+}
+
+// isLogged tells whether args go on as a log line of Source does, which has no
+// password: rcon from "192.0.2.1:27005": command "status". Nothing is looked for
+// behind the quotes: in hostile text the word rcon stands thousands of times.
+func isLogged(args []byte) bool {
+	if !bytes.HasPrefix(args, fromQuote) {
+		return false
+	}
+	address := args[len(fromQuote):]
+	end := bytes.IndexByte(address, '"')
+	return end >= 0 && bytes.HasPrefix(address[end:], quoteCommand)
 }
 
 // value returns what stands behind the name of a variable that ends at offset
