@@ -135,6 +135,7 @@ func (s *streams) context(c *tcpstream.Conn, k *connection, dir int) *dissect.Co
 func (s *streams) Break(c *tcpstream.Conn, dir int, ch *tcpstream.Chunk, b tcpstream.Break) {
 	k := &s.conns[c.Slot]
 	w := &k.way[dir]
+	w.begun = w.begun || b.Why.Gap() // what lies behind a gap is no begin
 	if k.dis == nil && !s.begins(c, k, dir, ch) {
 		w.lost, w.waiting = true, false
 		return

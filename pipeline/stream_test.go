@@ -97,6 +97,10 @@ func TestStreams(t *testing.T) {
 			[]string{"AUTH", "AUTH_RESPONSE", "RESPONSE_VALUE truncated"}},
 		{"a message is missing", known + auth + authOK + "@ seek +14\n" + status + another,
 			[]string{"AUTH", "AUTH_RESPONSE", "NET-06", "EXECCOMMAND", "EXECCOMMAND"}},
+		{"the begin of the first message is missing", known + "@ open handshake\n@ seek +12\n" + `> "pw\0\0"` + "\n" + authOK + status + another + status,
+			[]string{"AUTH_RESPONSE", "NET-06", "NET-08", "EXECCOMMAND", "EXECCOMMAND", "EXECCOMMAND"}},
+		{"the begin of the first message is missing, elsewhere", odd + "@ open handshake\n@ seek +12\n" + `> "pw\0\0"` + "\n" + status + another + status,
+			[]string{"NET-08", "EXECCOMMAND", "EXECCOMMAND", "EXECCOMMAND"}},
 	} {
 		got, _ := told(t, tc.source, Config{Jobs: 2})
 		if diff := cmp.Diff(tc.want, got); diff != "" {
