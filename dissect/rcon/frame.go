@@ -29,7 +29,7 @@ func (v *view) frame(b []byte, dir dissect.Direction) dissect.Record {
 		}
 	}
 	h := parse(b)
-	if v.known && !h.fits(maxSize) {
+	if v.known && !h.fits(v.most(dir)) {
 		return v.bad(h, dir)
 	}
 	n := 0
@@ -54,6 +54,15 @@ func (v *view) frame(b []byte, dir dissect.Direction) dissect.Record {
 		r.Need = r.Len
 	}
 	return r
+}
+
+// most is the largest size that is believed in a known connection. Behind a command
+// that a wrong size cut two letters and two NULs are a size below 64 KiB too.
+func (v *view) most(dir dissect.Direction) uint32 {
+	if dir == dissect.ToServer && v.s.tornAsked {
+		return maxFirstSize
+	}
+	return maxSize
 }
 
 // judge is the confidence in a packet. Where the connection is known all is ours,

@@ -223,6 +223,32 @@ func TestPasswordIsHidden(t *testing.T) {
 	}
 }
 
+// Of a command whose size is wrong, as where a client counts characters, what the
+// size leaves over shows in no field either.
+func TestPasswordBehindCommandIsHidden(t *testing.T) {
+	const password = "geheim99"
+	for short := range len(password) + 2 {
+		b := packetBytes(2, numExec, "sv_password "+password)
+		b[0] -= byte(short)
+		v := dissecttest.Talk(t, New(), 1<<20)
+		v.Send(dissect.ToServer, up(1, numAuth, "pw"))
+		v.Send(dissect.ToClient, packetBytes(1, numAuthResponse, ""))
+		v.Send(dissect.ToServer, b)
+		v.End()
+		if n := len(v.Messages); n < 3 {
+			t.Fatalf("%d short: %d messages", short, n)
+		}
+		for _, m := range v.Messages[2:] {
+			for i := range m.Fields {
+				f := &m.Fields[i]
+				if raw := string(m.Raw(f)); f.Def.Flags&dissect.Secret == 0 && f.Def != &defBody && strings.ContainsAny(raw, password) {
+					t.Errorf("%d short: %s shows %q", short, f.Def.Name, raw)
+				}
+			}
+		}
+	}
+}
+
 // Judging a stream costs about the same for each byte, however it arrives.
 func TestResyncIsLinear(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))

@@ -32,7 +32,7 @@ func (*Dissector) Dissect(c *dissect.Context, b []byte, m *dissect.Message) {
 		r.Derived(&defRole, roleNames[trailer])
 	case h.n < sizeLen && r.mayLeak():
 		r.Take(&defHidden, sizeLen) // fails: it is not there
-	case !h.fits(maxSize):
+	case !h.fits(r.most(r.dir)):
 		r.bad(h)
 	default:
 		r.packet(h)
@@ -44,11 +44,11 @@ func (*Dissector) Dissect(c *dissect.Context, b []byte, m *dissect.Message) {
 }
 
 // mayLeak tells whether bytes that are not where they should be can be part of a
-// password: those of a client that has not logged in, and those behind output that
-// a wrong size cut.
+// password: those of a client that has not logged in, and those behind a command or
+// output that a wrong size cut.
 func (r *reader) mayLeak() bool {
 	if r.dir == dissect.ToServer {
-		return r.s.auth != authDone
+		return r.s.auth != authDone || r.s.tornAsked
 	}
 	return r.s.torn
 }

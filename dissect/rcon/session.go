@@ -41,6 +41,7 @@ type session struct {
 	heard      bool // the server said something
 	afterEmpty bool // the last thing it said was an empty packet of type 0
 	torn       bool // the last thing it said did not end with NULs
+	tornAsked  bool // the last thing the client said did not
 	echoes     bool // it repeats ids
 	fixed      bool // it puts one id into all its packets
 	noMirror   bool // an end probe was not answered
@@ -85,6 +86,8 @@ func (d *Dissector) Learn(c *dissect.Context, m *dissect.Message) {
 	}
 	if fromServer {
 		s.heard, s.afterEmpty, s.torn = true, false, isTorn(m)
+	} else {
+		s.tornAsked = isTorn(m)
 	}
 	stray := m.Find(&defSize) == nil && m.Find(&dissect.Trailing) != nil
 	if v.gap || !ok && !stray {
