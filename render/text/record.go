@@ -14,7 +14,40 @@ func (l *Line) AppendRecord(dst []byte, r *render.Record) []byte {
 
 // AppendRecord appends a finding and an empty line.
 func (t *Tree) AppendRecord(dst []byte, r *render.Record) []byte {
-	return append(appendRecord(dst, &t.opt, r, true), '\n')
+	return appendWrapped(dst, &t.opt, r)
+}
+
+// appendWrapped is appendRecord for the views that keep to a width.
+func appendWrapped(dst []byte, o *Options, r *render.Record) []byte {
+	const hang = frameW + 1 + indentStep
+	p := page{dst: dst, opt: o}
+	if n := len(r.Frames); n > 0 {
+		last := r.Frames[n-1]
+		p.to(frameW - decimals(last))
+		p.dst = strconv.AppendUint(append(p.dst, o.Palette.dim.on...), last, 10)
+		p.dst = append(p.dst, o.Palette.dim.off...)
+		p.col += decimals(last)
+	}
+	p.to(max(frameW, p.col) + 1)
+	if !o.Bare {
+		lo := len(p.dst)
+		p.dst = o.appendClockTime(p.dst, r.Nanos, r.Start, true, &r.Hole)
+		p.col += len(p.dst) - lo
+		p.to(p.col + 1)
+	}
+	detail := r.Detail
+	if o.Bare { // it names the ends
+		detail = nil
+	}
+	x := r.Expert
+	mark := len("! ") + len(x.Severity.String()) + 1 + len(x.Code.ID) + gap
+	if p.col > hang && p.col+mark+roomForWords > o.Width {
+		p.newline()
+		p.to(hang)
+	}
+	p.verdict(x, detail, hang)
+	p.newline()
+	return p.dst
 }
 
 func appendRecord(dst []byte, o *Options, r *render.Record, date bool) []byte {

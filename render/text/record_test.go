@@ -20,8 +20,33 @@ func TestRecord(t *testing.T) {
 		t.Errorf("line, want -, got +\n%s", diff)
 	}
 	r.Frames = nil
-	if diff := cmp.Diff("      2023-11-14 22:13:20.000370Z "+want+"\n\n", string(NewTree(Options{UTC: true}).AppendRecord(nil, r))); diff != "" {
+	const wrapped = `      2023-11-14 22:13:20.000370Z ! warn LIM-01  decoding stopped after 3
+        fields, 4 bytes left undecoded: \x1b[31mred
+
+`
+	if diff := cmp.Diff(wrapped, string(NewTree(Options{UTC: true}).AppendRecord(nil, r))); diff != "" {
 		t.Errorf("tree, want -, got +\n%s", diff)
+	}
+	if diff := cmp.Diff(wrapped, string(NewHex(Options{UTC: true}).AppendRecord(nil, r))); diff != "" {
+		t.Errorf("hex, want -, got +\n%s", diff)
+	}
+}
+
+// A finding keeps to the width too, and drops nothing for it.
+func TestRecordWidth(t *testing.T) {
+	r := &render.Record{Nanos: 1_700_000_000_000_370_000, Frames: []uint64{1234567},
+		Expert: &finding.Expert{Code: &dissect.TooManyFields, Severity: finding.Warn, A: 3, B: 4}, Detail: []byte(": [2001:db8::1]:40000 > [2001:db8::2]:27015")}
+	whole := strings.Fields(string(NewLine(Options{UTC: true, Date: true}).AppendRecord(nil, r)))
+	for width := minWidth; width <= 160; width++ {
+		got := string(NewTree(Options{UTC: true, Width: width}).AppendRecord(nil, r))
+		for line := range strings.Lines(got) {
+			if len(line) > width+1 {
+				t.Errorf("width %d: %d columns: %s", width, len(line)-1, line)
+			}
+		}
+		if diff := cmp.Diff(whole, strings.Fields(got)); diff != "" {
+			t.Errorf("width %d: want -, got +\n%s", width, diff)
+		}
 	}
 }
 

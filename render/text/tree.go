@@ -77,10 +77,12 @@ func (p *page) field(i int, at entry) {
 	}
 }
 
+// roomForWords is how many cells prose needs to begin in a line.
+const roomForWords = 20
+
 // value writes a line of the value column. A meaning that does not fit behind
 // the value starts the next line, unless it is too long for that too.
 func (p *page) value(k dissect.Kind, value, meaning *span) {
-	const roomForWords = 20
 	c := &p.opt.Palette
 	if value.any() {
 		p.to(p.valueAt)
@@ -202,8 +204,14 @@ func (p *page) placed(x *finding.Expert) bool {
 // finding writes one finding. Its sentence may quote the wire, so it is escaped
 // like anything else.
 func (p *page) finding(x *finding.Expert, indent int) {
-	s := p.opt.Palette.severity[x.Severity]
 	p.to(indent)
+	p.verdict(x, nil, indent+indentStep)
+}
+
+// verdict writes severity, id and sentence of x, and the detail behind it. Further
+// lines are indented by hang.
+func (p *page) verdict(x *finding.Expert, detail []byte, hang int) {
+	s := p.opt.Palette.severity[x.Severity]
 	lo := len(p.dst)
 	p.dst = append(p.dst, "! "...)
 	p.dst = append(p.dst, x.Severity.String()...)
@@ -215,7 +223,7 @@ func (p *page) finding(x *finding.Expert, indent int) {
 	p.to(p.col + gap)
 
 	lo = len(p.dst)
-	p.dst = x.AppendText(p.dst)
+	p.dst = append(x.AppendText(p.dst), detail...)
 	raw := len(p.dst)
 	p.dst = display.AppendEscaped(p.dst, p.dst[lo:raw], 0)
 	p.slide(lo, raw)
@@ -224,7 +232,7 @@ func (p *page) finding(x *finding.Expert, indent int) {
 		p.dst = p.opt.appendFrames(p.dst, pair(&x.Frames))
 		p.dst = append(p.dst, ')')
 	}
-	p.paragraph(style{}, lo, indent+indentStep)
+	p.paragraph(style{}, lo, hang)
 }
 
 // pair drops the second frame where there is none, or where it is the first.
