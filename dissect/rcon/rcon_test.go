@@ -121,6 +121,7 @@ func TestDissect(t *testing.T) {
 		{"unknown type to the server", `0c000000 02000000 c8000000 "pw" 0000`, dissect.ToServer, `> OTHER id=2 body=***`},
 		{"password with the wrong type", `0c000000 02000000 00000000 "pw" 0000`, dissect.ToServer, `> RESPONSE_VALUE id=2 body=***`},
 		{"unknown type to the client", `0c000000 02000000 04000000 "ab" 0000`, dissect.ToClient, `< OTHER id=2 body="ab" role="push"`},
+		{"login, the ends taken for each other", auth, dissect.ToClient, `< OTHER id=1 body=*** role="push"`},
 		{"a NUL too much", `0b000000 ffffffff 02000000 000000`, dissect.ToClient, `< AUTH_RESPONSE id=-1 body="" RCN-13 RCN-01`},
 		{"a NUL too much behind text", `0d000000 02000000 00000000 "ab" 000000`, dissect.ToClient, `< RESPONSE_VALUE id=2 body="ab" RCN-13`},
 		{"one NUL", `0c000000 02000000 00000000 "abc" 00`, dissect.ToClient, `< RESPONSE_VALUE id=2 body="abc" RCN-13`},

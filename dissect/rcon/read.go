@@ -155,10 +155,11 @@ func (r *reader) extent(h header) extent {
 }
 
 // body reads the body. Of a client all of it is a secret that is, or by its type or
-// time may be, a password: some send it with the wrong type.
+// time may be, a password: some send it with the wrong type. That of a login is one
+// from either end, because no server sends one: the direction is wrong then.
 func (r *reader) body(p *packet, pl *place, e extent) {
 	whole := &defBody
-	if r.dir == dissect.ToServer && (p.num == numAuth || p.num != numExec && p.n > 0 && r.mayLeak()) {
+	if p.num == numAuth || r.dir == dissect.ToServer && p.num != numExec && p.n > 0 && r.mayLeak() {
 		whole = &defPassword
 	}
 	switch {
