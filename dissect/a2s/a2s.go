@@ -25,9 +25,13 @@ const (
 	opLogSecret    = 'S'
 )
 
+// Where bodies begin: behind header and opcode, behind two headers and the opcode,
+// or behind the opcode alone.
 const (
-	headerLen = 4
-	bodyOff   = headerLen + 1
+	headerLen  = 4
+	bodyOff    = headerLen + 1
+	doubledOff = headerLen + bodyOff
+	bareOff    = 1
 )
 
 // The message types.
@@ -54,6 +58,10 @@ var (
 	typeAck = dissect.Type{Name: "A2A_ACK", Reply: true, Asks: dissect.AskPing, Doc: "a sign of life",
 		Summary: []*dissect.Def{&defBody}}
 
+	typeZeros = dissect.Type{Name: "ZEROS", Reply: true,
+		Asks: dissect.AskInfo | dissect.AskPlayers | dissect.AskRules | dissect.AskChallenge,
+		Doc:  "bytes of zero in place of an answer", Summary: []*dissect.Def{&defZeros}}
+
 	typeLog       = dissect.Type{Name: "S2A_LOGSTRING", Doc: "a line of the server's log", Summary: []*dissect.Def{&defLine}}
 	typeLogSecret = dissect.Type{Name: "S2A_LOGSTRING2", Doc: "a line of the server's log, with a secret in front",
 		Summary: []*dissect.Def{&defLine}}
@@ -70,7 +78,7 @@ var proto = dissect.Proto{
 	Name: "a2s",
 	Doc:  "Source server queries, and every game that answers them through Steam",
 	Types: []*dissect.Type{&typeInfoReq, &typePlayersReq, &typeRulesReq, &typeGetChallenge, &typePing,
-		&typeChallenge, &typeInfo, &typePlayers, &typeRules, &typeAck, &typeLog, &typeLogSecret},
+		&typeChallenge, &typeInfo, &typePlayers, &typeRules, &typeAck, &typeZeros, &typeLog, &typeLogSecret},
 	Defs:   slices.Concat(defs, tagDefs, bohemiaDefs),
 	Codes:  codes,
 	Ports:  ports(),
@@ -99,7 +107,11 @@ func (*Dissector) Proto() *dissect.Proto { return &proto }
 // Probe judges b by its structure.
 func (*Dissector) Probe(c *dissect.Context, b []byte) (dissect.Confidence, *dissect.Type) {
 	off, ok := body(c, b)
-	if !ok {
+	switch {
+	case ok:
+	case emptyAnswer(c, b) && c.FromServer.Asked&typeZeros.Asks != 0:
+		return dissect.Maybe, &typeZeros
+	default:
 		return dissect.No, nil
 	}
 	t := byOpcode[b[off-1]]
@@ -108,21 +120,27 @@ func (*Dissector) Probe(c *dissect.Context, b []byte) (dissect.Confidence, *diss
 	}
 	p := probe{b: b[off:], cut: c.Wire > len(b), length: max(c.Wire, len(b)) - off,
 		asked: c.FromServer.Asked}
-	if off != bodyOff && !p.exact(b[off-1]) {
+	switch {
+	case off == bareOff && !p.exact(b[off-1]), off == doubledOff && p.asked&t.Asks == 0:
 		return dissect.No, nil
+	case off == doubledOff:
+		return min(p.judge(b[off-1]), dissect.Maybe), t
 	}
 	return p.judge(b[off-1]), t
 }
 
 // body returns the offset behind the opcode. A message joined from parts may
 // lack the FF FF FF FF; only the replies with enough structure to be told
-// without it are taken then.
+// without it are taken then. A reply may have it twice.
 func body(c *dissect.Context, b []byte) (int, bool) {
 	if len(b) >= bodyOff && splithdr.IsSingle(b) {
+		if doubled(b) {
+			return doubledOff, true
+		}
 		return bodyOff, true
 	}
 	if c.FromSplit != splithdr.None && len(b) > 1 && bytes.IndexByte([]byte{opInfo, opPlayers, opRules}, b[0]) >= 0 {
-		return 1, true
+		return bareOff, true
 	}
 	return 0, false
 }
@@ -131,14 +149,23 @@ func body(c *dissect.Context, b []byte) (int, bool) {
 func (*Dissector) Dissect(c *dissect.Context, b []byte, m *dissect.Message) {
 	cur := m.Cursor(c)
 	off, ok := body(c, b)
-	if !ok {
+	switch {
+	case ok:
+	case len(b) > 0 && zeros(b):
+		readZeros(cur, m)
+		return
+	default:
 		cur.I32(&defHeader)
 		cur.U8(&defOpcode)
 		cur.Done()
 		return
 	}
-	if off == bodyOff {
+	if off != bareOff {
 		cur.I32(&defHeader)
+	}
+	if off == doubledOff {
+		cur.I32(&defSecondHeader)
+		cur.Expert(&codeGarbage, garbageDoubled, 0)
 	}
 	op := cur.U8(&defOpcode)
 	m.Type = byOpcode[op]

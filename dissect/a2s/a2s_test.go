@@ -187,7 +187,8 @@ func TestTruncations(t *testing.T) {
 
 func TestAllocations(t *testing.T) {
 	d := New()
-	for _, in := range []string{infoAll, infoShip, players2, playersShip, rules2, `ffffffff 55 4ba1d522`, logPlain, logSecret, logRcon} {
+	for _, in := range []string{infoAll, infoShip, players2, playersShip, rules2, `ffffffff 55 4ba1d522`, `ffffffff 55 "-1"`, `ffffffff` + infoAll,
+		`000000000000000000`, logPlain, logSecret, logRcon} {
 		b := hextest.Bytes(t, in)
 		c := dissecttest.Context(len(b))
 		dissecttest.Allocations(t, d, c, b)
@@ -196,13 +197,14 @@ func TestAllocations(t *testing.T) {
 
 func FuzzDissect(f *testing.F) {
 	for _, in := range []string{infoAll, infoShip, players2, playersShip, rules2, `ffffffff 54 "Source Engine Query" 00 4ba1d522`,
-		`ffffffff 6a "00000000000000" 00`, `ffffffff 45 0100 0101 00 020103 00`, logPlain, logSecret, logRcon} {
+		`ffffffff 6a "00000000000000" 00`, `ffffffff 45 0100 0101 00 020103 00`, `000000000000000000`, `ffffffff` + infoAll, `ffffffff 45 4ba1d522`,
+		`ffffffff 55 "-1"`, logPlain, logSecret, logRcon} {
 		f.Add(hextest.Bytes(f, in), uint16(0), uint8(0), uint32(appTheShip))
 	}
 	f.Fuzz(func(t *testing.T, b []byte, missing uint16, engine uint8, app uint32) {
 		c := dissecttest.Context(len(b) + int(missing))
 		c.FromSplit = splithdr.Engine(engine % 4)
-		c.FromServer = dissect.FlowFacts{AppID: app, HasApp: app != 0}
+		c.FromServer = dissect.FlowFacts{AppID: app, HasApp: app != 0, Asked: dissect.Asked(engine >> 2)}
 		dissecttest.Fuzz(t, New(), c, b)
 	})
 }

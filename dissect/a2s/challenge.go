@@ -59,14 +59,16 @@ func trailer(cur *dissect.Cursor) {
 	case cur.Cut():
 		cur.I32(&defChallenge)
 	case n < challengeLen:
+		text := packText(cur.Peek(n))
 		cur.I32(&defChallenge)
-		cur.Expert(&codeBadChallenge, uint64(n), 0)
+		cur.Expert(&codeBadChallenge, uint64(n), text)
 		return
 	default:
 		rest := cur.Peek(n)[challengeLen:]
 		if !zeros(rest) {
+			text := packText(cur.Peek(n))
 			cur.Take(&dissect.Trailing, n)
-			cur.Expert(&codeBadChallenge, uint64(n), 0)
+			cur.Expert(&codeBadChallenge, uint64(n), text)
 			return
 		}
 		cur.I32(&defChallenge)
@@ -76,6 +78,22 @@ func trailer(cur *dissect.Cursor) {
 		cur.Rest(&defPadding)
 		cur.Expert(&codePadded, uint64(sent), 0)
 	}
+}
+
+// packText puts up to eight letters into a number, the first one lowest: what a
+// client wrote in place of a challenge. It is 0 if b is no text, as a challenge in
+// the wrong place is none.
+func packText(b []byte) uint64 {
+	v := uint64(0)
+	for i, x := range b {
+		if x <= ' ' || x >= 0x7f || x == '"' || x == '\\' {
+			return 0
+		}
+		if i < 8 {
+			v |= uint64(x) << (8 * i)
+		}
+	}
+	return v
 }
 
 func zeros(b []byte) bool {

@@ -22,7 +22,22 @@ var (
 		Text: func(dst []byte, e *finding.Expert) []byte {
 			dst = append(dst, "challenge of "...)
 			dst = strconv.AppendUint(dst, e.A, 10)
-			return append(dst, " bytes, 4 are expected"...)
+			if e.A == 1 {
+				dst = append(dst, " byte"...)
+			} else {
+				dst = append(dst, " bytes"...)
+			}
+			if e.B != 0 {
+				dst = append(dst, ", the text \""...)
+				for v := e.B; v != 0; v >>= 8 {
+					dst = append(dst, byte(v))
+				}
+				if e.A > 8 {
+					dst = append(dst, "..."...)
+				}
+				dst = append(dst, '"')
+			}
+			return append(dst, ", 4 are expected"...)
 		}}
 	codePadded = finding.Code{ID: "A2S-C11", Severity: finding.Note, Fault: finding.Client,
 		Seen:  "a request padded with zeros",
@@ -46,6 +61,24 @@ var (
 				return append(dst, " whole entry"...)
 			}
 			return append(dst, " whole entries"...)
+		}}
+	codeWrongLetter = finding.Code{ID: "A2S-S09", Severity: finding.Error, Fault: finding.Server,
+		Seen:  "a reply whose letter does not fit what was asked",
+		Means: "clients read it as what its letter says and fail: a modified server or a cache in front of it mixes its replies up",
+		Do:    "ask once more, as some servers are right the second time; look for plugins and caches that answer queries",
+		Text: func(dst []byte, _ *finding.Expert) []byte {
+			return append(dst, "the letter of S2A_RULES and four bytes, as a challenge has: no rule fits in them"...)
+		}}
+	codeGarbage = finding.Code{ID: "A2S-S10", Severity: finding.Error, Fault: finding.Server,
+		Seen:  "an answer of zeros, or one whose header FF FF FF FF is there twice",
+		Means: "a plugin, proxy or cache writes replies wrongly: clients that look at the first bytes drop them",
+		Do:    "look for what answers queries in place of the engine; a second header can be skipped, zeros tell nothing",
+		Text: func(dst []byte, e *finding.Expert) []byte {
+			if e.A == garbageDoubled {
+				return append(dst, "the header FF FF FF FF is there twice"...)
+			}
+			dst = strconv.AppendUint(dst, e.B, 10)
+			return append(dst, " bytes of zero in place of an answer"...)
 		}}
 	codeBinary = finding.Code{ID: "A2S-S11", Severity: finding.Note, Fault: finding.Server,
 		Seen:  "rules whose names are binary page numbers, or whose text is not UTF-8",
@@ -112,6 +145,12 @@ var (
 		}}
 )
 
+// What A2S-S10 says of a reply.
+const (
+	garbageZeros = iota
+	garbageDoubled
+)
+
 // keywordCount is what the keywords count where that is more than a byte holds: it
 // stands behind the byte in a value of codeLimit. Otherwise it is the byte.
 func keywordCount(v uint64) uint64 {
@@ -122,4 +161,4 @@ func keywordCount(v uint64) uint64 {
 }
 
 var codes = []*finding.Code{&codeRetryPayload, &codeBadChallenge, &codePadded,
-	&codeCount, &codeBinary, &codePages, &codeDamage, &codeLimit, &codeEDF}
+	&codeCount, &codeWrongLetter, &codeGarbage, &codeBinary, &codePages, &codeDamage, &codeLimit, &codeEDF}

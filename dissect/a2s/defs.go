@@ -8,12 +8,16 @@ var (
 		Values: dissect.HeaderName, Doc: "-1: a message in one datagram"}
 	defOpcode = dissect.Def{Name: "a2s.opcode", Label: "opcode", Kind: dissect.Char, Flags: dissect.Framing,
 		Values: opcodeName, Doc: "what kind of message follows"}
+	defSecondHeader = dissect.Def{Name: "a2s.second_header", Label: "header", Kind: dissect.Int, Flags: dissect.Framing,
+		Values: dissect.HeaderName, Doc: "the same once more, by mistake"}
 	defChallenge = dissect.Def{Name: "a2s.challenge", Label: "challenge", Kind: dissect.Int, Flags: dissect.Hex,
 		Values: challengeName, Doc: "number that proves the client's address; -1 or 0 asks for one"}
 	defPayload = dissect.Def{Name: "a2s.payload", Label: "payload", Kind: dissect.Text, Flags: dissect.Framing,
 		Doc: "fixed text of an A2S_INFO request"}
 	defPadding = dissect.Def{Name: "a2s.padding", Label: "padding", Kind: dissect.Bytes, Flags: dissect.Size,
 		Unit: "bytes", Doc: "zeros behind a request, counted in bytes"}
+	defZeros = dissect.Def{Name: "a2s.zeros", Label: "zeros", Kind: dissect.Bytes, Flags: dissect.Size,
+		Unit: "bytes", Doc: "zeros in place of a message, counted in bytes"}
 	defTerminator = dissect.Def{Name: "a2s.terminator", Label: "terminator", Kind: dissect.Bytes, Flags: dissect.Framing,
 		Doc: "optional NUL or line feed behind a ping"}
 	defBody = dissect.Def{Name: "a2s.ack.body", Label: "body", Kind: dissect.Text,

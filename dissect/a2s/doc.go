@@ -91,6 +91,10 @@
 // behind it shows where it ends, and without a date all of it may be secret. HLTV
 // answers requests by their first letter, whatever follows it.
 //
+// Plugins and caches that answer in place of the engine write replies wrongly: a
+// buffer of zeros, the header twice, a challenge behind the letter of rules. They
+// are taken for answers only where the flow asked.
+//
 // Frontlines: Fuel of War uses the same opcodes with another
 // layout: its rule count is big-endian, and its 'I' has text where the fixed
 // bytes belong, so neither passes the tests here. Where they, or that game's own

@@ -222,6 +222,8 @@ func (p *probe) rules() dissect.Confidence {
 		return dissect.No
 	case n == 0 && whole:
 		return dissect.Maybe
+	case misnamed(p.b, p.length, p.asked):
+		return dissect.Maybe
 	case n == 0 && !p.cut && p.asked&dissect.AskRules == 0:
 		return dissect.No // a list without one whole pair is believed if it was asked for
 	case !p.ruleName():

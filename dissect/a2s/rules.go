@@ -12,6 +12,7 @@ import (
 // what fits: fewer pairs than the count, or a last string without its NUL, is how
 // long lists end.
 func rules(c *dissect.Context, cur *dissect.Cursor) {
+	wrong := misnamed(cur.Peek(cur.Left()), cur.LeftOnWire(), c.FromServer.Asked)
 	count := int(cur.U16(&defRuleCount))
 	at := cur.Fields() - 1
 	var found pages
@@ -36,7 +37,10 @@ func rules(c *dissect.Context, cur *dissect.Cursor) {
 		whole--
 	}
 	cur.Pop()
-	if whole != count && !cur.Cut() && !cur.Limited() {
+	switch {
+	case wrong:
+		cur.ExpertAt(&codeWrongLetter, codeWrongLetter.Severity, at, 0, 0)
+	case whole != count && !cur.Cut() && !cur.Limited():
 		cur.ExpertAt(&codeCount, codeCount.Severity, at, uint64(count), uint64(whole))
 	}
 	if binary > 0 {
