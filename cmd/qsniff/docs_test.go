@@ -17,7 +17,8 @@ import (
 const module = "../.."
 
 // TestDocs holds the manual up to date: what is made from the program is what is
-// in the repository, and nothing else of its kind is. make docs writes it.
+// in the repository, and nothing else of its kind is. Of the stories it is the
+// outputs. make docs writes all of it.
 func TestDocs(t *testing.T) {
 	t.Setenv("COLUMNS", "")
 	reg, err := registry()
@@ -31,6 +32,7 @@ func TestDocs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	files[storiesPage] = withOutputs(t, page(t, storiesPage))
 	upToDate(t, files, "man/*", "docs/*.md")
 }
 
