@@ -1,0 +1,63 @@
+// Package hostset is a set of hosts as people name them on a command line:
+// networks, addresses, and addresses with a port. It resolves no names.
+package hostset
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+)
+
+// Set is what --servers names. A nil set has everything.
+type Set struct {
+	nets []netip.Prefix
+	ends map[netip.AddrPort]struct{}
+}
+
+// Parse reads a list like 198.18.0.0/15,[2001:db8::1]:27015. The error names the
+// word that is none of the forms.
+func Parse(list string) (*Set, error) {
+	s := &Set{ends: map[netip.AddrPort]struct{}{}}
+	for word := range strings.SplitSeq(list, ",") {
+		if err := s.add(strings.TrimSpace(word)); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func (s *Set) add(word string) error {
+	if p, err := netip.ParsePrefix(word); err == nil {
+		if p != p.Masked() {
+			return fmt.Errorf("%s: bits behind the first %d are set, the network is %s", word, p.Bits(), p.Masked())
+		}
+		s.nets = append(s.nets, p)
+		return nil
+	}
+	if a, err := netip.ParseAddr(word); err == nil && a.Zone() == "" {
+		a = a.Unmap()
+		s.nets = append(s.nets, netip.PrefixFrom(a, a.BitLen()))
+		return nil
+	}
+	if e, err := netip.ParseAddrPort(word); err == nil && e.Addr().Zone() == "" && e.Port() != 0 {
+		s.ends[netip.AddrPortFrom(e.Addr().Unmap(), e.Port())] = struct{}{}
+		return nil
+	}
+	return fmt.Errorf("%q: not a network, an address, or an address with a port", word)
+}
+
+// Has tells whether an end belongs to the set.
+func (s *Set) Has(end netip.AddrPort) bool {
+	if s == nil {
+		return true
+	}
+	if _, ok := s.ends[end]; ok {
+		return true
+	}
+	for _, n := range s.nets {
+		if n.Contains(end.Addr()) {
+			return true
+		}
+	}
+	return false
+}
