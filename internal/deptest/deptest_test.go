@@ -43,7 +43,8 @@ var allowed = map[string][]string{
 	"dissect/rcon":         {"dissect"},
 	"dissect/protocols":    {"dissect/..."},
 	"track":                {"dissect", "netlayer"},
-	"report":               {"track"},
+	"stats":                {"track", "dissect"},
+	"report":               {"track", "stats"},
 	"render":               {"dissect", "report"},
 	"render/csv":           {"dissect", "report", "render"},
 	"render/jsonl":         {"dissect", "report", "render"},
@@ -57,7 +58,7 @@ var allowed = map[string][]string{
 var gopacket = []string{"capture/file", "internal/testpcap", "internal/mkpcap"}
 
 // clockless are packages that must stay single-threaded and without a clock.
-var clockless = []string{"capture", "netlayer", "reassembly", "dissect", "track", "render", "report", "finding"}
+var clockless = []string{"capture", "netlayer", "reassembly", "dissect", "track", "stats", "render", "report", "finding"}
 
 func TestImports(t *testing.T) {
 	seen := map[string]bool{}

@@ -1,0 +1,18 @@
+// Package stats adds up what the messages of a run show: how many of which kind,
+// what each server answers and how fast, who asks, how the rate goes. It takes
+// facts in packet order (Collector is a track.Listener) and keeps a fixed amount
+// however long the capture is and however many addresses are in it: tables are
+// bounded, distinct clients and the list of the busiest are sketches that say how
+// wrong they can be. It pairs nothing, raises no findings and prints nothing.
+//
+// What counts as what:
+//
+//	request     a message to a server: steps ask, again and echo, and one-way
+//	            messages; not what a server sends unasked, such as log lines
+//	reply       a message of a server to a client, challenges included
+//	answered    exchanges that got their reply, in time or late
+//	unanswered  exchanges whose wait ended inside the capture without one
+//
+// A request whose wait reaches beyond the end of the capture is in neither of the
+// last two, and nothing is concluded from its silence.
+package stats
