@@ -1,0 +1,299 @@
+package jsonl
+
+import (
+	"strconv"
+	"time"
+
+	"qsniff/internal/jsonw"
+	"qsniff/report"
+)
+
+// AppendStats appends the results of a run as one object on a line.
+func AppendStats(dst []byte, s *report.Stats) []byte {
+	w := writer{dst: dst}
+	run := &s.Run
+	w.open('{')
+	w.uint("schema", schema)
+	w.uint("packets", run.Packets)
+	w.uint("bytes", run.Bytes)
+	if run.Packets > 0 {
+		w.key("start")
+		w.dst = jsonw.Time(w.dst, run.First)
+		w.key("end")
+		w.dst = jsonw.Time(w.dst, run.Last)
+		w.seconds("duration_s", time.Duration(run.Last-run.First))
+	}
+	if way := s.OneWay(); way != "" {
+		w.text("only", way)
+	}
+	w.skipped(s)
+	w.messages(s.Messages)
+	w.totals(s)
+	w.list("servers", len(s.Servers), func(i int) { w.server(&s.Servers[i]) })
+	w.uint("servers_not_listed", s.ServersLeft)
+	w.uint("servers_forgotten", s.ServersForgotten)
+	w.clients(s)
+	w.reassembly(&run.Joining)
+	w.findings(s.Findings)
+	w.series(s)
+	w.close('}')
+	return append(w.dst, '\n')
+}
+
+// writer appends the members of objects. Commas are its business.
+type writer struct {
+	dst   []byte
+	first bool // no member was written yet
+}
+
+func (w *writer) comma() {
+	if !w.first {
+		w.dst = append(w.dst, ',')
+	}
+	w.first = false
+}
+
+func (w *writer) open(bracket byte)  { w.dst, w.first = append(w.dst, bracket), true }
+func (w *writer) close(bracket byte) { w.dst, w.first = append(w.dst, bracket), false }
+
+func (w *writer) key(name string) {
+	w.comma()
+	w.dst, _ = jsonw.String(w.dst, name)
+	w.dst = append(w.dst, ':')
+}
+
+func (w *writer) object(name string) {
+	w.key(name)
+	w.open('{')
+}
+
+// list writes an array of n objects.
+func (w *writer) list(name string, n int, element func(i int)) {
+	w.key(name)
+	w.open('[')
+	for i := range n {
+		w.comma()
+		w.open('{')
+		element(i)
+		w.close('}')
+	}
+	w.close(']')
+}
+
+func (w *writer) uint(name string, n uint64) {
+	w.key(name)
+	w.dst = strconv.AppendUint(w.dst, n, 10)
+}
+
+func (w *writer) float(name string, v float64) {
+	w.key(name)
+	w.dst, _ = jsonw.Float(w.dst, v, 64)
+}
+
+// ratio writes a number of which four digits say enough.
+func (w *writer) ratio(name string, v float64) {
+	w.key(name)
+	short, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64)
+	if err != nil {
+		short = v
+	}
+	w.dst, _ = jsonw.Float(w.dst, short, 64)
+}
+
+func (w *writer) seconds(name string, d time.Duration) { w.float(name, float64(d)/1e9) }
+func (w *writer) millis(name string, d time.Duration)  { w.float(name, float64(d.Microseconds())/1e3) }
+
+func (w *writer) text(name, value string) {
+	w.key(name)
+	w.dst, _ = jsonw.String(w.dst, value)
+}
+
+// wire writes text from the network, with its bytes where the text does not say
+// them.
+func (w *writer) wire(name string, value []byte) {
+	w.key(name)
+	var whole bool
+	if w.dst, whole = jsonw.String(w.dst, value); !whole {
+		w.key(name + "_hex")
+		w.dst = jsonw.Hex(w.dst, value)
+	}
+}
+
+func (w *writer) skipped(s *report.Stats) {
+	w.object("skipped")
+	for _, r := range s.Run.Skipped {
+		w.uint(r.Why, r.Count)
+	}
+	if s.Others > 0 {
+		w.uint(report.WhyOthers, s.Others)
+	}
+	w.close('}')
+}
+
+func (w *writer) messages(ms []report.Message) {
+	w.list("messages", len(ms), func(i int) {
+		m := &ms[i]
+		w.text("protocol", m.Protocol)
+		if m.Name == "" {
+			w.key("message")
+			w.dst = append(w.dst, "null"...)
+		} else {
+			w.text("message", m.Name)
+		}
+		w.text("direction", direction(m.Reply))
+		w.uint("count", m.Count)
+		w.uint("bytes", m.Bytes)
+	})
+}
+
+func direction(reply bool) string {
+	if reply {
+		return "reply"
+	}
+	return "request"
+}
+
+func (w *writer) totals(s *report.Stats) {
+	w.uint("requests", s.Requests)
+	w.uint("replies", s.Replies)
+	w.uint("answered", s.Answered)
+	w.uint("unanswered", s.Unanswered)
+	w.uint("late", s.Late)
+	w.times("challenge_ms", &s.Challenge)
+	w.times("rtt_ms", &s.Response)
+	w.times("train_ms", &s.Train)
+	w.times("total_ms", &s.Total)
+	w.list("amplification", len(s.Kinds), func(i int) {
+		k := &s.Kinds[i]
+		w.text("protocol", k.Protocol)
+		w.text("message", k.Request)
+		w.gain("before_challenge", &k.Before)
+		w.gain("after_challenge", &k.After)
+	})
+}
+
+// times writes a distribution; nothing where there were no times.
+func (w *writer) times(name string, t *report.Times) {
+	if t.Count == 0 {
+		return
+	}
+	w.object(name)
+	w.millis("p50", t.P50)
+	w.millis("p95", t.P95)
+	w.millis("p99", t.P99)
+	w.millis("max", t.Max)
+	w.uint("count", t.Count)
+	w.float("error", t.Error)
+	w.close('}')
+}
+
+func (w *writer) gain(name string, g *report.Gain) {
+	if g.Answers == 0 {
+		return
+	}
+	w.object(name)
+	w.uint("answers", g.Answers)
+	w.ratio("payload", g.Payload)
+	w.ratio("wire", g.Wire)
+	w.close('}')
+}
+
+func (w *writer) server(s *report.Server) {
+	w.text("server", s.Addr.String())
+	if s.Posted {
+		w.post(s)
+	}
+	w.uint("requests", s.Requests)
+	w.uint("replies", s.Replies)
+	w.uint("answered", s.Answered)
+	w.uint("unanswered", s.Unanswered)
+	w.uint("late", s.Late)
+	w.uint("bytes_in", s.BytesIn)
+	w.uint("bytes_out", s.BytesOut)
+	w.uint("wire_in", s.WireIn)
+	w.uint("wire_out", s.WireOut)
+	if s.BytesIn > 0 && s.BytesOut > 0 {
+		w.object("amplification")
+		w.ratio("payload", float64(s.BytesOut)/float64(s.BytesIn))
+		w.ratio("wire", float64(s.WireOut)/float64(s.WireIn))
+		w.close('}')
+	}
+	if habit := s.Challenges(); habit != "" {
+		w.text("challenged", habit)
+		w.ratio("challenged_share", s.ChallengedShare())
+	}
+	w.times("rtt_ms", &s.Response)
+	if s.Challenge >= 0 {
+		w.millis("challenge_ms", s.Challenge)
+	}
+	if s.Train >= 0 {
+		w.millis("train_ms", s.Train)
+	}
+}
+
+// post writes what a server said of itself.
+func (w *writer) post(s *report.Server) {
+	if len(s.Name) > 0 {
+		w.wire("name", s.Name)
+	}
+	if len(s.Map) > 0 {
+		w.wire("map", s.Map)
+	}
+	if s.Players >= 0 {
+		w.uint("players", uint64(s.Players))
+	}
+	if s.Max >= 0 {
+		w.uint("max_players", uint64(s.Max))
+	}
+}
+
+func (w *writer) clients(s *report.Stats) {
+	w.list("clients", len(s.Clients), func(i int) {
+		c := &s.Clients[i]
+		w.text("address", c.Addr.String())
+		w.uint("requests", c.Requests)
+		w.ratio("share", float64(c.Requests)/float64(max(s.Requests, 1)))
+		w.uint("error", c.Error)
+	})
+	w.object("distinct_clients")
+	w.uint("estimate", s.Distinct.Estimate)
+	w.ratio("error", s.Distinct.Error)
+	w.ratio("standard_error", s.Distinct.Standard)
+	w.close('}')
+}
+
+func (w *writer) reassembly(j *report.Joining) {
+	w.object("reassembly")
+	w.uint("split_sets", j.SplitSets)
+	w.uint("split_complete", j.SplitComplete)
+	w.uint("split_incomplete", j.SplitMissing)
+	w.uint("compressed", j.Compressed)
+	w.uint("crc_errors", j.BadBzip2)
+	w.uint("ip_fragments", j.IPFragments)
+	w.uint("ip_reassembled", j.IPJoined)
+	w.uint("tcp_streams", j.TCPConnections)
+	w.uint("evicted", j.Evicted)
+	w.close('}')
+}
+
+func (w *writer) findings(fs []report.Finding) {
+	w.list("findings", len(fs), func(i int) {
+		f := &fs[i]
+		w.text("id", f.Code.ID)
+		w.text("severity", f.Severity.String())
+		w.uint("count", f.Count)
+		w.uint("first_frame", f.First)
+	})
+}
+
+func (w *writer) series(s *report.Stats) {
+	w.seconds("interval_s", s.Interval)
+	w.list("series", len(s.Points), func(i int) {
+		p := &s.Points[i]
+		w.seconds("t", time.Duration(s.SeriesStart-s.Run.First)+time.Duration(i)*s.Interval)
+		w.uint("requests", p.Requests)
+		w.uint("replies", p.Replies)
+		w.uint("bytes_in", p.BytesIn)
+		w.uint("bytes_out", p.BytesOut)
+	})
+}

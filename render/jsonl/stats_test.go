@@ -1,0 +1,67 @@
+package jsonl
+
+import (
+	"encoding/json"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"qsniff/finding"
+	"qsniff/report"
+)
+
+// TestStats: the object is JSON with the names that others rely on, whatever a
+// server is called.
+func TestStats(t *testing.T) {
+	s := &report.Stats{Run: report.Run{Packets: 5, Bytes: 500, First: 1_700_000_000_000_000_000, Last: 1_700_000_002_500_000_000, Messages: 3,
+		Skipped: []report.Reason{{Why: "UDP of other protocols", Count: 2}},
+		Joining: report.Joining{SplitSets: 4, SplitComplete: 3, SplitMissing: 1, Compressed: 2, BadBzip2: 1, IPFragments: 6, IPJoined: 3, TCPConnections: 7, Evicted: 8}}}
+	s.Requests, s.Replies, s.Answered, s.Others = 2, 1, 1, 9
+	s.Messages = []report.Message{{Protocol: "a2s", Reply: true, Count: 1, Bytes: 123}}
+	s.Response = report.Times{Count: 1, P50: time.Millisecond, P95: time.Millisecond, P99: time.Millisecond, Max: 1500 * time.Microsecond, Error: 0.001}
+	s.Servers = []report.Server{{Addr: netip.MustParseAddrPort("[::1]:27015"), Requests: 2, Replies: 1, Answered: 1, Unanswered: 1, BytesIn: 30, BytesOut: 100,
+		WireIn: 86, WireOut: 128, Posted: true, Name: []byte("a\x1b\xff<"), Map: []byte("m"), Players: -1, Max: 16, Challenged: 1, Open: 2,
+		Response: s.Response, Challenge: 2 * time.Millisecond, Train: -1}}
+	s.Clients = []report.Client{{Addr: netip.MustParseAddr("10.64.0.1"), Requests: 1}}
+	s.Distinct = report.Distinct{Estimate: 7, Error: 0.012187, Standard: 0.0040625}
+	s.Kinds = []report.Kind{{Protocol: "a2s", Request: "A2S_INFO", Before: report.Gain{Answers: 1, Payload: 10.0 / 3, Wire: 1.5}}}
+	s.Findings = []report.Finding{{Code: &finding.Code{ID: "NET-04"}, Severity: finding.Warn, Count: 3, First: 9}}
+	s.Interval, s.SeriesStart = time.Second, s.Run.First+500_000_000
+	s.Points = []report.Point{{Requests: 1, BytesIn: 25}, {Replies: 1, BytesOut: 100}}
+	const want = `{"schema":1,"packets":5,"bytes":500,"start":"2023-11-14T22:13:20.000000Z","end":"2023-11-14T22:13:22.500000Z","duration_s":2.5,` +
+		`"skipped":{"UDP of other protocols":2,"messages of servers that --servers leaves out":9},` +
+		`"messages":[{"protocol":"a2s","message":null,"direction":"reply","count":1,"bytes":123}],` +
+		`"requests":2,"replies":1,"answered":1,"unanswered":0,"late":0,` +
+		`"rtt_ms":{"p50":1,"p95":1,"p99":1,"max":1.5,"count":1,"error":0.001},` +
+		`"amplification":[{"protocol":"a2s","message":"A2S_INFO","before_challenge":{"answers":1,"payload":3.333,"wire":1.5}}],` +
+		`"servers":[{"server":"[::1]:27015","name":"a\u001b` + "\ufffd" + `\u003c","name_hex":"611bff3c","map":"m","max_players":16,` +
+		`"requests":2,"replies":1,"answered":1,"unanswered":1,"late":0,"bytes_in":30,"bytes_out":100,"wire_in":86,"wire_out":128,` +
+		`"amplification":{"payload":3.333,"wire":1.488},"challenged":"sometimes","challenged_share":0.3333,` +
+		`"rtt_ms":{"p50":1,"p95":1,"p99":1,"max":1.5,"count":1,"error":0.001},"challenge_ms":2}],"servers_not_listed":0,"servers_forgotten":0,` +
+		`"clients":[{"address":"10.64.0.1","requests":1,"share":0.5,"error":0}],` +
+		`"distinct_clients":{"estimate":7,"error":0.01219,"standard_error":0.004063},` +
+		`"reassembly":{"split_sets":4,"split_complete":3,"split_incomplete":1,"compressed":2,"crc_errors":1,"ip_fragments":6,"ip_reassembled":3,"tcp_streams":7,"evicted":8},` +
+		`"findings":[{"id":"NET-04","severity":"warn","count":3,"first_frame":9}],` +
+		`"interval_s":1,"series":[{"t":0.5,"requests":1,"replies":0,"bytes_in":25,"bytes_out":0},{"t":1.5,"requests":0,"replies":1,"bytes_in":0,"bytes_out":100}]}` + "\n"
+	got := string(AppendStats(nil, s))
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("want -, got +\n%s", diff)
+	}
+	if !json.Valid([]byte(got)) {
+		t.Error("not JSON")
+	}
+}
+
+// TestStatsEmpty: lists are lists where there is nothing in them.
+func TestStatsEmpty(t *testing.T) {
+	const want = `{"schema":1,"packets":0,"bytes":0,"skipped":{},"messages":[],"requests":0,"replies":0,"answered":0,"unanswered":0,"late":0,` +
+		`"amplification":[],"servers":[],"servers_not_listed":0,"servers_forgotten":0,"clients":[],` +
+		`"distinct_clients":{"estimate":0,"error":0,"standard_error":0},` +
+		`"reassembly":{"split_sets":0,"split_complete":0,"split_incomplete":0,"compressed":0,"crc_errors":0,"ip_fragments":0,"ip_reassembled":0,"tcp_streams":0,"evicted":0},` +
+		`"findings":[],"interval_s":0,"series":[]}` + "\n"
+	if diff := cmp.Diff(want, string(AppendStats(nil, new(report.Stats)))); diff != "" {
+		t.Errorf("want -, got +\n%s", diff)
+	}
+}

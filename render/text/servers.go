@@ -1,0 +1,135 @@
+package text
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"qsniff/internal/digits"
+	"qsniff/internal/display"
+	"qsniff/report"
+)
+
+// servers lists the busiest servers, with what they say of themselves.
+func (p *statsPage) servers() {
+	t := table{columns: []column{{"SERVER", true, 0}, {"REQUESTS", false, 0}, {"REPLIES", false, 5}, {"ANSWERED", false, 1},
+		{"GAIN", false, 3}, {"P50 MS", false, 2}, {"P95 MS", false, 4}, {"P99 MS", false, 7}, {"MAX MS", false, 7},
+		{"IN", false, 6}, {"OUT", false, 6}}}
+	rough := false
+	for i := range p.s.Servers {
+		s := &p.s.Servers[i]
+		rough = rough || s.Response.Error > 0
+		t.rows = append(t.rows, tableRow{cells: p.serverCells(s), says: saysOf(s)})
+	}
+	if len(t.rows) == 0 {
+		return
+	}
+	p.title("Servers", p.aboutServers(rough))
+	p.table(&t)
+}
+
+// aboutServers says what the table leaves out and what its numbers are.
+func (p *statsPage) aboutServers(rough bool) string {
+	about := "gain is bytes out for each byte in, of payloads"
+	if rough {
+		about += "; times of the busiest are rounded, by an eighth at most"
+	}
+	if p.s.ServersLeft > 0 {
+		about = fmt.Sprintf("%s more are not listed (--top); %s", grouped(p.s.ServersLeft), about)
+	}
+	if p.s.ServersForgotten > 0 {
+		about = fmt.Sprintf("%s forgotten for room; %s", counted(p.s.ServersForgotten, "was", "were"), about)
+	}
+	return about
+}
+
+func (p *statsPage) serverCells(s *report.Server) []string {
+	answered := percent(s.Answered, s.Answered+s.Unanswered)
+	if p.s.OneWay() != "" {
+		answered = "-"
+	}
+	gain := "-"
+	if s.BytesIn > 0 && s.BytesOut > 0 {
+		gain = digits.Short(float64(s.BytesOut)/float64(s.BytesIn)) + "x"
+	}
+	cells := []string{s.Addr.String(), grouped(s.Requests), grouped(s.Replies), answered, gain}
+	for _, d := range []time.Duration{s.Response.P50, s.Response.P95, s.Response.P99, s.Response.Max} {
+		if s.Response.Count == 0 {
+			cells = append(cells, "-")
+		} else {
+			cells = append(cells, millis(d))
+		}
+	}
+	return append(cells, digits.Bytes(float64(s.BytesIn)), digits.Bytes(float64(s.BytesOut)))
+}
+
+// saysOf is what a server says of itself, and whether it challenges.
+func saysOf(s *report.Server) string {
+	var said []string
+	if len(s.Name) > 0 {
+		said = append(said, `"`+string(display.AppendEscaped(nil, s.Name, '"'))+`"`)
+	}
+	if len(s.Map) > 0 {
+		said = append(said, string(display.AppendEscaped(nil, s.Map, 0)))
+	}
+	switch {
+	case s.Players >= 0 && s.Max >= 0 && s.Posted:
+		said = append(said, fmt.Sprintf("%d/%d players", s.Players, s.Max))
+	case s.Players >= 0 && s.Posted:
+		said = append(said, fmt.Sprintf("%d players", s.Players))
+	}
+	if s.Late > 0 {
+		said = append(said, grouped(s.Late)+" late")
+	}
+	if habit := s.Challenges(); habit == "sometimes" {
+		said = append(said, "challenges INFO: "+percent(s.Challenged, s.Challenged+s.Open)+" of the time")
+	} else if habit != "" {
+		said = append(said, "challenges INFO: "+habit)
+	}
+	return strings.Join(said, "  ")
+}
+
+// grouped writes a number with its digits in groups.
+func grouped(n uint64) string { return digits.Grouped(int64(min(n, 1<<63-1))) }
+
+// counted writes a number of things: the singular and, where an s does not make
+// it, the plural.
+func counted(n uint64, words ...string) string {
+	word := words[0]
+	if n != 1 {
+		word += "s"
+		if len(words) > 1 {
+			word = words[1]
+		}
+	}
+	return grouped(n) + " " + word
+}
+
+// percent writes a share; a dash where there is nothing to have a share of. What
+// is less than all is never written as all, nor more than none as none.
+func percent(part, of uint64) string {
+	switch {
+	case of == 0:
+		return "-"
+	case part == 0 || part == of:
+		return strconv.FormatUint(100*part/of, 10) + "%"
+	}
+	share := min(max(100*float64(part)/float64(of), 0.1), 99.9)
+	return strconv.FormatFloat(share, 'f', 1, 64) + "%"
+}
+
+// millis writes a time in milliseconds, without its unit.
+func millis(d time.Duration) string { return digits.Short(float64(d.Microseconds()) / 1e3) }
+
+// duration writes a length of time with the unit that suits it.
+func duration(d time.Duration) string {
+	short := func(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) }
+	switch {
+	case d < 999500*time.Microsecond:
+		return short(float64(d)/1e6) + " ms"
+	case d < 59950*time.Millisecond:
+		return short(d.Seconds()) + " s"
+	}
+	return d.Round(time.Second).String()
+}

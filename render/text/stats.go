@@ -1,0 +1,291 @@
+package text
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"qsniff/finding"
+	"qsniff/internal/digits"
+	"qsniff/internal/display"
+	"qsniff/report"
+)
+
+// AppendStats appends the results of a run for people to read: sections with a
+// title each, those without content left out. Of the options it uses width, colour
+// and the zone of times.
+func AppendStats(dst []byte, s *report.Stats, opt Options) []byte {
+	p := statsPage{dst: dst, opt: opt.normal(), s: s}
+	p.overview()
+	if s.Run.Messages > 0 {
+		p.rate()
+		p.messages()
+		p.servers()
+		p.times()
+		p.amplification()
+		p.clients()
+		p.findings()
+		p.joined()
+	}
+	p.left()
+	return p.dst
+}
+
+// statsPage is what AppendStats writes on.
+type statsPage struct {
+	dst []byte
+	opt Options
+	s   *report.Stats
+}
+
+// line writes one line, or more where the terminal is narrow.
+func (p *statsPage) line(indent int, format string, args ...any) {
+	p.dst = appendWrapped(p.dst, fmt.Appendf(nil, format, args...), indent, p.opt.Width)
+	p.dst = append(p.dst, '\n')
+}
+
+// title begins a section; about is behind it, in the same line.
+func (p *statsPage) title(name, about string) {
+	c := &p.opt.Palette
+	p.dst = append(append(append(append(p.dst, '\n'), c.head.on...), name...), c.head.off...)
+	if about != "" {
+		rest := appendWrapped(nil, []byte(name+": "+about), 0, p.opt.Width)
+		p.dst = append(p.dst, rest[len(name):]...)
+	}
+	p.dst = append(p.dst, '\n')
+}
+
+func (p *statsPage) table(t *table) { p.dst = t.append(p.dst, &p.opt.Palette, p.opt.Width) }
+
+// overview says what was read.
+func (p *statsPage) overview() {
+	run := &p.s.Run
+	if run.Packets == 0 {
+		p.line(0, "The capture has no packets.")
+		return
+	}
+	span := time.Duration(run.Last - run.First)
+	p.line(0, "%s to %s, %s", p.opt.appendTime(nil, run.First, true), p.opt.appendTime(nil, run.Last, !p.sameDay()), duration(span))
+	p.line(0, "%s, %s captured; %s: %s, %s", counted(run.Packets, "packet"), digits.Bytes(float64(run.Bytes)),
+		counted(run.Messages, "message"), counted(p.s.Requests, "request"), counted(p.s.Replies, "reply", "replies"))
+	switch p.s.OneWay() {
+	case "requests":
+		p.line(0, "Only requests were captured: the capture does not show whether they were answered.")
+	case "replies":
+		p.line(0, "Only replies were captured: who asked, and how long the answers took, is not in the capture.")
+	}
+	switch {
+	case run.Messages == 0:
+		p.line(0, "No query traffic was found. qsniff looks for it on all ports; -d udp.port==N,PROTOCOL names one to try harder on.")
+	case p.s.Requests+p.s.Replies == 0 && p.s.Others > 0:
+		p.line(0, "None of the messages is of the servers that --servers names.")
+	}
+	if run.Dropped > 0 {
+		p.line(0, "The capturing program lost %s: what looks unanswered may not have been.", counted(run.Dropped, "packet"))
+	}
+	if run.Backwards > 0 {
+		p.line(0, "Time went backwards in the capture: %s older than one before.", counted(run.Backwards, "packet was", "packets were"))
+	}
+}
+
+func (p *statsPage) sameDay() bool {
+	day := func(nanos int64) string { return time.Unix(0, nanos).In(p.opt.Location).Format(time.DateOnly) }
+	return day(p.s.Run.First) == day(p.s.Run.Last)
+}
+
+// rate draws the time series.
+func (p *statsPage) rate() {
+	if len(p.s.Points) < 2 {
+		return
+	}
+	lines := []struct {
+		name, unit string
+		of         func(*report.Point) uint64
+		write      func(float64) string
+	}{
+		{"requests", "/s", func(q *report.Point) uint64 { return q.Requests }, digits.Short},
+		{"replies", "/s", func(q *report.Point) uint64 { return q.Replies }, digits.Short},
+		{"bytes in", "/s", func(q *report.Point) uint64 { return q.BytesIn }, digits.Bytes},
+		{"bytes out", "/s", func(q *report.Point) uint64 { return q.BytesOut }, digits.Bytes},
+	}
+	const label = 9
+	columns, each := p.columns(p.opt.Width - tableIndent - label - gap)
+	about := "one column is " + duration(each)
+	if p.s.Widened {
+		about += "; the capture is too long for the interval asked for, it is now " + duration(p.s.Interval)
+	}
+	p.title("Rate", about)
+	for _, l := range lines {
+		values := make([]uint64, columns)
+		var sum, most uint64
+		for i := range p.s.Points {
+			n := l.of(&p.s.Points[i])
+			values[i*columns/len(p.s.Points)] += n
+			sum, most = sum+n, max(most, n)
+		}
+		if sum == 0 {
+			continue
+		}
+		line := fmt.Sprintf("%-*s  %s", label, l.name, strings.TrimRight(sparkline(values), " "))
+		p.line(tableIndent, "%s", line)
+		p.line(tableIndent+label+gap, "peak %s%s, mean %s%s", l.write(float64(most)/p.s.Interval.Seconds()), l.unit,
+			l.write(float64(sum)/(p.s.Interval.Seconds()*float64(len(p.s.Points)))), l.unit)
+	}
+}
+
+// columns says in how many columns of at most room the series is drawn, and how
+// long each is.
+func (p *statsPage) columns(room int) (n int, each time.Duration) {
+	n = len(p.s.Points)
+	per := (n + room - 1) / room
+	return (n + per - 1) / per, time.Duration(per) * p.s.Interval
+}
+
+func (p *statsPage) messages() {
+	if len(p.s.Messages) == 0 {
+		return
+	}
+	t := table{columns: []column{{"PROTOCOL", true, 0}, {"MESSAGE", true, 0}, {"DIRECTION", true, 0}, {"COUNT", false, 0}, {"BYTES", false, 1}}}
+	for i := range p.s.Messages {
+		m := &p.s.Messages[i]
+		name, direction := m.Name, "request"
+		if name == "" {
+			name = "(incomplete)"
+		}
+		if m.Reply {
+			direction = "reply"
+		}
+		t.rows = append(t.rows, tableRow{cells: []string{m.Protocol, name, direction, grouped(m.Count), digits.Bytes(float64(m.Bytes))}})
+	}
+	p.title("Messages", "")
+	p.table(&t)
+}
+
+// times splits what clients wait for.
+func (p *statsPage) times() {
+	t := table{columns: []column{{"MS", true, 0}, {"COUNT", false, 1}, {"P50", false, 0}, {"P95", false, 0}, {"P99", false, 1}, {"MAX", false, 0}}}
+	for _, x := range []struct {
+		name  string
+		times *report.Times
+	}{
+		{"challenge", &p.s.Challenge}, {"engine", &p.s.Response}, {"fragment train", &p.s.Train}, {"in all", &p.s.Total},
+	} {
+		if d := x.times; d.Count > 0 {
+			t.rows = append(t.rows, tableRow{cells: []string{x.name, grouped(d.Count), millis(d.P50), millis(d.P95), millis(d.P99), millis(d.Max)}})
+		}
+	}
+	if len(t.rows) > 0 {
+		p.title("Time", "for the round trip of a challenge; then to the first packet of the answer, network included; from there to its last")
+		p.table(&t)
+	}
+}
+
+// amplification compares answers with requests, where a challenge is demanded and
+// where not.
+func (p *statsPage) amplification() {
+	t := table{columns: []column{{"REQUEST", true, 0}, {"UNCHALLENGED", false, 1}, {"PAYLOAD", false, 0}, {"WIRE", false, 0},
+		{"CHALLENGED", false, 1}, {"PAYLOAD", false, 0}, {"WIRE", false, 0}}}
+	for i := range p.s.Kinds {
+		k := &p.s.Kinds[i]
+		cells := append([]string{k.Protocol + " " + k.Request}, gainCells(&k.Before)...)
+		row := tableRow{cells: append(cells, gainCells(&k.After)...)}
+		if k.Before.Wire > 1 {
+			row.style = p.opt.Palette.severity[finding.Warn]
+		}
+		t.rows = append(t.rows, row)
+	}
+	if len(t.rows) > 0 {
+		p.title("Amplification", "bytes of an answer for each byte of a request, from clients without and with a challenge")
+		p.table(&t)
+	}
+}
+
+func gainCells(g *report.Gain) []string {
+	if g.Answers == 0 {
+		return []string{"-", "", ""}
+	}
+	if g.Payload == 0 { // the requests are not in the capture
+		return []string{grouped(g.Answers), "-", "-"}
+	}
+	return []string{grouped(g.Answers), digits.Short(g.Payload) + "x", digits.Short(g.Wire) + "x"}
+}
+
+func (p *statsPage) clients() {
+	d := &p.s.Distinct
+	if d.Estimate == 0 {
+		return
+	}
+	about := counted(d.Estimate, "address", "addresses")
+	if d.Error > 0 {
+		about = fmt.Sprintf("about %s (an estimate, within %.1f %%)", about, 100*d.Error)
+	}
+	t := table{columns: []column{{"ADDRESS", true, 0}, {"REQUESTS", false, 0}, {"SHARE", false, 1}, {"AT MOST TOO HIGH BY", false, 2}}}
+	exact := true
+	for i := range p.s.Clients {
+		c := &p.s.Clients[i]
+		exact = exact && c.Error == 0
+		t.rows = append(t.rows, tableRow{cells: []string{c.Addr.String(), grouped(c.Requests), percent(c.Requests, p.s.Requests), grouped(c.Error)}})
+	}
+	if exact {
+		t.columns = t.columns[:len(t.columns)-1]
+	}
+	p.title("Clients", about)
+	if len(t.rows) == 0 && p.s.Requests > 0 {
+		p.line(tableIndent, "None stands out: none made more than %s.", counted(2*p.s.ClientError, "request"))
+	}
+	p.table(&t)
+}
+
+func (p *statsPage) findings() {
+	t := table{columns: []column{{"SEVERITY", true, 0}, {"ID", true, 0}, {"COUNT", false, 0}, {"FRAME", false, 1}}}
+	for i := range p.s.Findings {
+		f := &p.s.Findings[i]
+		t.rows = append(t.rows, tableRow{cells: []string{f.Severity.String(), f.Code.ID, grouped(f.Count), grouped(f.First)},
+			says: f.Code.Seen, style: p.opt.Palette.severity[f.Severity]})
+	}
+	if len(t.rows) > 0 {
+		p.title("Findings", "qsniff explain ID says what they mean; the frame is that of the first")
+		p.table(&t)
+	}
+}
+
+// joined says what reassembly did.
+func (p *statsPage) joined() {
+	j := &p.s.Run.Joining
+	var said []string
+	say := func(n uint64, format string, args ...any) {
+		if n > 0 {
+			said = append(said, fmt.Sprintf(format, args...))
+		}
+	}
+	say(j.SplitSets, "%s of %s whole", grouped(j.SplitComplete), counted(j.SplitSets, "split message"))
+	say(j.Compressed, "%s compressed", grouped(j.Compressed))
+	say(j.BadBzip2, "%s did not unpack", grouped(j.BadBzip2))
+	say(j.IPFragments, "%s joined from %s of IP", counted(j.IPJoined, "datagram"), counted(j.IPFragments, "fragment"))
+	say(j.EyeComplete+j.EyeMissing, "%s of %s of ASE whole", grouped(j.EyeComplete), counted(j.EyeComplete+j.EyeMissing, "reply", "replies"))
+	say(j.TCPConnections, "%s", counted(j.TCPConnections, "TCP connection"))
+	say(j.TCPGaps, "%s in them", counted(j.TCPGaps, "gap"))
+	say(j.Evicted, "%s given up early for room", grouped(j.Evicted))
+	if len(said) > 0 {
+		p.title("Joined", "")
+		p.line(tableIndent, "%s", strings.Join(said, "; "))
+	}
+}
+
+// left says what is in no count, and why.
+func (p *statsPage) left() {
+	reasons := slices.Clone(p.s.Run.Skipped)
+	if p.s.Others > 0 {
+		reasons = append(reasons, report.Reason{Why: report.WhyOthers, Count: p.s.Others})
+	}
+	if len(reasons) == 0 {
+		return
+	}
+	t := table{columns: []column{{"", false, 0}}}
+	for _, r := range reasons {
+		t.rows = append(t.rows, tableRow{cells: []string{grouped(r.Count)}, says: string(display.AppendEscaped(nil, []byte(r.Why), 0))})
+	}
+	p.title("Left out", "")
+	p.table(&t)
+}
