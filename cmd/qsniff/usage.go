@@ -14,8 +14,8 @@ var flagGroups = []struct {
 	title string
 	names []string
 }{
-	{"Output", []string{"output", "messages", "limits", "time", "fields", "count", "layout", "utc", "color", "show-secrets"}},
-	{"Input", []string{"follow", "reader", "decode-as", "dedup"}},
+	{"Output", []string{"output", "messages", "limits", "time", "fields", "count", "layout", "interval", "top", "utc", "color", "show-secrets"}},
+	{"Input", []string{"follow", "servers", "reader", "decode-as", "dedup"}},
 	{"Resource", []string{"jobs", "memory"}},
 }
 

@@ -23,7 +23,7 @@ func NewHex(o Options) *Hex { return &Hex{o.normal()} }
 
 // AppendRecord appends a finding and an empty line.
 func (h *Hex) AppendRecord(dst []byte, r *render.Record) []byte {
-	return appendWrapped(dst, &h.opt, r)
+	return wrappedRecord(dst, &h.opt, r)
 }
 
 // Append appends e.

@@ -14,11 +14,11 @@ func (l *Line) AppendRecord(dst []byte, r *render.Record) []byte {
 
 // AppendRecord appends a finding and an empty line.
 func (t *Tree) AppendRecord(dst []byte, r *render.Record) []byte {
-	return appendWrapped(dst, &t.opt, r)
+	return wrappedRecord(dst, &t.opt, r)
 }
 
-// appendWrapped is appendRecord for the views that keep to a width.
-func appendWrapped(dst []byte, o *Options, r *render.Record) []byte {
+// wrappedRecord is appendRecord for the views that keep to a width.
+func wrappedRecord(dst []byte, o *Options, r *render.Record) []byte {
 	const hang = frameW + 1 + indentStep
 	p := page{dst: dst, opt: o}
 	if n := len(r.Frames); n > 0 {

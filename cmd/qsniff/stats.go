@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"qsniff/internal/hostset"
+	"qsniff/pipeline"
+	"qsniff/render/jsonl"
+	"qsniff/render/text"
+	"qsniff/report"
+	"qsniff/stats"
+)
+
+// statsOptions are the flags of stats. Those that it shares with read are in the
+// options of read.
+type statsOptions struct {
+	readOptions
+	interval time.Duration
+	top      int
+	servers  string
+}
+
+func newStats(io streams) *cobra.Command {
+	opts := &statsOptions{readOptions: *readDefaults(), top: 10}
+	cmd := &cobra.Command{
+		Use:     "stats [flags] FILE...",
+		GroupID: groupTraffic,
+		Short:   "add up captures",
+		Long: `stats reads captures and says what is in them: the rate, messages by type,
+servers with what they say of themselves, what they answer and how fast, how much
+larger answers are than requests, the busiest clients, findings, and what was left
+out and why.
+
+Memory does not grow with the capture. The number of clients is exact up to some
+thousand and an estimate above; the list of the busiest says how much too high
+each count can be. A request is unanswered if the whole wait for its answer lies
+inside the capture.
+
+FILE is as in qsniff read.`,
+		Example: `  qsniff stats capture.pcap
+  qsniff stats --servers 198.18.0.0/15 capture.pcap   what concerns one's own servers
+  qsniff stats -o json --interval 1s capture.pcap | jq -c '.series[]'
+  tcpdump -U -w - udp | qsniff stats -                 until Ctrl-C`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return &usageError{errors.New("stats: no capture given"), "name a file, or - for standard input"}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return addUp(cmd.Context(), opts, args, io)
+		},
+	}
+	cmd.ValidArgsFunction = completeCaptures
+	opts.register(cmd)
+	return cmd
+}
+
+func (o *statsOptions) register(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.VarP(&choice{&o.output, []string{"text", "json"}}, "output", "o", "text: for people; json: one object")
+	f.DurationVar(&o.interval, "interval", 0, "length of the steps of the time series, as `1s` (0: so that there are up to 60)")
+	f.IntVar(&o.top, "top", o.top, "list `N` servers and clients")
+	f.BoolVar(&o.utc, "utc", false, "text: times in UTC instead of local time")
+	f.Var(&choice{&o.color, []string{"auto", "always", "never"}}, "color", "text: auto colours terminals only")
+	f.StringVar(&o.servers, "servers", "", "count messages of these servers only: `CIDR|ADDR:PORT,...`")
+	f.StringArrayVarP(&o.as, "decode-as", "d", nil, "decode a port as a protocol: `udp.port==27015,a2s`, tcp.port==27016,rcon")
+	f.Var(&choice{&o.reader, []string{readerNative, readerLibpcap}}, "reader", "native, or gopacket: libpcap as second opinion")
+	f.IntVar(&o.jobs, "jobs", runtime.GOMAXPROCS(0), "decode with `N` goroutines; the output does not depend on it")
+	f.Lookup("jobs").DefValue = "one a processor" // help is the same on every machine
+	f.Var(&o.memory, "memory", "budget of all tables")
+	propose(cmd, "decode-as", completeDecodeAs)
+	propose(cmd, "memory", cobra.FixedCompletions([]cobra.Completion{"16M", "64M", "256M", "1G"}, cobra.ShellCompDirectiveNoFileComp))
+	for _, name := range []string{"jobs", "top", "interval", "servers"} {
+		propose(cmd, name, cobra.NoFileCompletions)
+	}
+}
+
+// check reports values that mean nothing.
+func (o *statsOptions) check() error {
+	const least = time.Millisecond
+	switch {
+	case o.interval != 0 && o.interval < least:
+		return &usageError{fmt.Errorf("--interval %v: at least %v", o.interval, least), "write a length of time, as 500ms, 1s or 5m"}
+	case o.top < 1:
+		return &usageError{fmt.Errorf("--top %d: at least 1 is needed", o.top), "leave it out for ten"}
+	}
+	return o.readOptions.check()
+}
+
+// collector makes what adds up.
+func (o *statsOptions) collector() (*stats.Collector, error) {
+	opt := stats.Options{Interval: o.interval, Top: o.top, Scale: float64(o.memory) / pipeline.DefaultMemory}
+	if o.servers != "" {
+		ours, err := hostset.Parse(o.servers)
+		if err != nil {
+			return nil, &usageError{fmt.Errorf("--servers %w", err), "write networks, addresses, or addresses with a port: 198.18.0.0/15,198.51.100.7:27015,[2001:db8::1]:27015"}
+		}
+		opt.Ours = ours
+	}
+	return stats.New(opt), nil
+}
+
+// addUp reads captures and prints what they come to.
+func addUp(ctx context.Context, opts *statsOptions, args []string, io streams) error {
+	if err := opts.check(); err != nil {
+		return err
+	}
+	reg, err := registry()
+	if err != nil {
+		return err
+	}
+	as, err := decodeAs(opts.as, reg)
+	if err != nil {
+		return err
+	}
+	all, err := opts.collector()
+	if err != nil {
+		return err
+	}
+	ctx, release := graceful(ctx, slices.Contains(args, stdin))
+	defer release()
+	src, err := opts.open(ctx, args)
+	if err != nil {
+		return err
+	}
+	debug.SetMemoryLimit(int64(opts.memory))
+	tell, done := progress(io.err, src.Source)
+	result, err := pipeline.Run(ctx, pipeline.Config{
+		Source: src.Source, Many: src.many, Registry: reg, Out: io.out, Listener: all,
+		Jobs: opts.jobs, Memory: int64(opts.memory), DecodeAs: as, Progress: tell,
+	})
+	done()
+	if err == nil {
+		err = src.Close()
+	}
+	if err == nil || result.Packets > 0 { // the error says why there are none
+		err = errors.Join(err, opts.print(io.out, &report.Stats{Run: result, Summary: *all.Summary(result.Last)}))
+	}
+	if err == nil && interrupted(ctx) {
+		return context.Canceled
+	}
+	return err
+}
+
+func (o *statsOptions) print(out io.Writer, s *report.Stats) error {
+	var b []byte
+	if o.output == "json" {
+		b = jsonl.AppendStats(nil, s)
+	} else {
+		opt := text.Options{Location: time.Local, Width: width(out), Palette: text.NewPalette(o.colored(out))}
+		if o.utc {
+			opt.Location = time.UTC
+		}
+		b = text.AppendStats(nil, s, opt)
+	}
+	_, err := out.Write(b)
+	return err
+}
