@@ -19,10 +19,12 @@ type Stream struct {
 	// Opened tells that the capture shows how the connection began: both ends'
 	// first packets. Without it nothing that is missing means anything.
 	Opened bool
-	// Gap tells that bytes in front of the message, of either direction, are not in
-	// the capture: the message is the first behind them. At Finish it tells that the
-	// end is missing.
+	// Gap tells that bytes in front of the message are not in the capture: it is the
+	// first behind them. Of the bytes that Finish ends with it tells the same.
 	Gap bool
+	// Behind tells that bytes of the other direction are missing so far: what it
+	// said in front of the message may not have been seen.
+	Behind bool
 	// Last tells Frame that no byte will follow b. A message that still needs some is
 	// cut there.
 	Last bool

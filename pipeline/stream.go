@@ -14,7 +14,6 @@ type streams struct {
 	budget   dissect.Budget
 	sessions []dissect.Session // not in use, of the protocol that has any
 	used     int               // sessions in use
-	begun    uint64            // connections that were identified so far
 	know     dissect.Stream    // of the context at work
 	reply    dissect.Message   // that was joined
 }
@@ -26,7 +25,7 @@ type connection struct {
 	server int    // index of the server's end
 	why    string // what the belief in dis rests on; a constant
 	conn   *tcpstream.Conn
-	number uint64 // connections that were identified before it
+	used   uint64 // frame at which it last had a message
 	key    uint64 // first frame of what was reported last
 	frame  uint64 // its last frame
 	nanos  int64  // and the time of that
@@ -38,11 +37,27 @@ type connection struct {
 // over tells whether both ends have closed their direction.
 func (k *connection) over() bool { return k.way[0].over && k.way[1].over }
 
+// worth orders connections by what is lost with them: one that both ends have
+// closed, one in which a single end has spoken, whose address can be forged, one
+// in which both have.
+func (k *connection) worth() int {
+	switch {
+	case k.over():
+		return 0
+	case k.way[0].spoke != k.way[1].spoke:
+		return 1
+	}
+	return 2
+}
+
 // direction is where reading is in what one end sends.
 type direction struct {
 	skip    uint64 // bytes that are left of a message whose middle is missing
 	lost    bool   // where a message begins has to be found
 	gap     bool   // the next message does not follow the one before
+	behind  bool   // nor, maybe, what the other end said before it
+	missed  uint64 // bytes that were missing while the connection was nobody's
+	spoke   bool   // it had a message
 	waiting bool   // there is a whole message that is too weak to be believed
 	passed  uint64 // bytes since the last message that could not be read
 	over    bool   // its sender has closed it
@@ -123,7 +138,8 @@ func (s *streams) read(c *tcpstream.Conn, k *connection, dir int, ch *tcpstream.
 // context is that of the bytes that end dir sent.
 func (s *streams) context(c *tcpstream.Conn, k *connection, dir int) *dissect.Context {
 	ctx := &s.p.ctx
-	s.know = dissect.Stream{Dir: dissect.ToServer, Session: k.sess, Opened: c.Begun(), Gap: k.way[dir].gap || c.Behind(1-dir)}
+	s.know = dissect.Stream{Dir: dissect.ToServer, Session: k.sess, Opened: c.Begun(),
+		Gap: k.way[dir].gap, Behind: k.way[dir].behind || c.Behind(1-dir)}
 	if dir == k.server {
 		s.know.Dir = dissect.ToClient
 	}
@@ -138,6 +154,7 @@ func (s *streams) Break(c *tcpstream.Conn, dir int, ch *tcpstream.Chunk, b tcpst
 	w.begun = w.begun || b.Why.Gap() // what lies behind a gap is no begin
 	if k.dis == nil && !s.begins(c, k, dir, ch) {
 		w.lost, w.waiting = true, false
+		w.missed += b.Len
 		return
 	}
 	done, _ := s.read(c, k, dir, ch, 0, true)
@@ -151,7 +168,7 @@ func (s *streams) Break(c *tcpstream.Conn, dir int, ch *tcpstream.Chunk, b tcpst
 		return
 	}
 	s.missing(c, k, dir, b, len(rest))
-	k.way[0].gap, k.way[1].gap = true, true
+	w.gap, k.way[1-dir].behind = true, true
 	w.skip = 0
 	if left >= b.Len && !w.lost {
 		w.skip = left - b.Len

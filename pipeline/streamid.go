@@ -173,10 +173,15 @@ func (s *streams) believe(c *tcpstream.Conn, k *connection, dir int, v *dissect.
 
 // adopt gives a connection to d, and reads what waits in the other direction.
 func (s *streams) adopt(c *tcpstream.Conn, k *connection, dir int, d dissect.StreamDissector, why string) {
-	k.dis, k.why, k.conn, k.number = d, why, c, s.begun
+	k.dis, k.why, k.conn, k.used = d, why, c, s.p.frame
 	k.sess = s.session(d)
-	s.begun++
 	s.asm.Offer(c, 1-dir)
+	for dir := range k.way {
+		if w := &k.way[dir]; w.missed > 0 {
+			s.record(c, k, &tcpstream.Missing, w.missed, dir)
+			w.missed = 0
+		}
+	}
 	s.resumed(c, k, &k.way[dir], dir)
 }
 
@@ -195,24 +200,21 @@ func (s *streams) session(d dissect.StreamDissector) dissect.Session {
 	return d.NewSession(&s.budget)
 }
 
-// giveUp ends the connection that was identified first, of those that both ends
-// have closed if there are any.
+// giveUp ends the connection that is worth the least, of equals the one that was
+// silent longest.
 func (s *streams) giveUp() {
-	var oldest *connection
+	var least *connection
 	for i := range s.conns {
 		k := &s.conns[i]
-		if k.sess == nil {
-			continue
-		}
-		if oldest == nil || k.over() && !oldest.over() || k.over() == oldest.over() && k.number < oldest.number {
-			oldest = k
+		if k.sess != nil && (least == nil || k.worth() < least.worth() || k.worth() == least.worth() && k.used < least.used) {
+			least = k
 		}
 	}
-	c := oldest.conn
-	s.end(c, oldest)
-	if !oldest.over() {
+	c := least.conn
+	s.end(c, least)
+	if !least.over() {
 		s.p.n.sessionsEvicted++
 	}
-	*oldest = connection{givenUp: true}
+	*least = connection{givenUp: true}
 	s.asm.Ignore(c)
 }

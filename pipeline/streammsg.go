@@ -30,7 +30,7 @@ var tornBy = [...]string{
 
 // message reports the message r at offset off of ch.
 func (s *streams) message(c *tcpstream.Conn, k *connection, dir int, ch *tcpstream.Chunk, off int, r *dissect.Record) {
-	s.report(c, k, dir, ch, off, ch.Data[off:off+r.Len], r.Len, "")
+	s.report(c, k, dir, ch, off, ch.Data[off:off+r.Len], r.Len, "", true)
 }
 
 // torn reports the start of a message that a break ends, at offset off of ch, and
@@ -48,7 +48,7 @@ func (s *streams) torn(c *tcpstream.Conn, k *connection, dir int, ch *tcpstream.
 	if why == tcpstream.Finished {
 		wire = len(rest) // the sender's fault: malformed
 	}
-	s.report(c, k, dir, ch, off, rest, wire, tornBy[why])
+	s.report(c, k, dir, ch, off, rest, wire, tornBy[why], r.Len > 0)
 	if r.Len == 0 {
 		w.lost = true
 		return 0
@@ -57,8 +57,9 @@ func (s *streams) torn(c *tcpstream.Conn, k *connection, dir int, ch *tcpstream.
 }
 
 // report dissects b, at offset off of ch, as a message of wire bytes, reports it
-// and what it ends.
-func (s *streams) report(c *tcpstream.Conn, k *connection, dir int, ch *tcpstream.Chunk, off int, b []byte, wire int, why string) {
+// and what it ends. Where the length is not known wire only says that there was
+// more.
+func (s *streams) report(c *tcpstream.Conn, k *connection, dir int, ch *tcpstream.Chunk, off int, b []byte, wire int, why string, known bool) {
 	p := s.p
 	src := source{src: c.Ends[dir], dst: c.Ends[1-dir], data: b, run: len(b), wire: wire, tcp: true, why: why}
 	s.origin(&src, ch, off, len(b))
@@ -72,10 +73,14 @@ func (s *streams) report(c *tcpstream.Conn, k *connection, dir int, ch *tcpstrea
 	if m.Type != nil {
 		src.reply = m.Type.Reply
 	}
-	k.way[dir].gap = false
+	k.way[dir].gap, k.way[dir].behind = false, false
+	k.way[dir].spoke, k.used = true, p.frame
 	k.dis.Learn(ctx, m)
 	if why != "" && m.Status == dissect.Complete {
 		m.Status = dissect.Truncated
+	}
+	if !known {
+		m.Wire = len(b)
 	}
 	k.key, k.frame, k.nanos = firstFrame(&src), src.frame, src.nanos
 	p.emit(&src)

@@ -101,7 +101,8 @@ func (f *fold) joining(j *report.Joining) {
 		j.Bombs += c.TooLarge + c.Refused
 		j.EyeComplete += p.eye.Complete
 		j.EyeMissing += p.eye.Incomplete
-		j.Evicted += c.Evicted + p.eye.Evicted + p.sessionsEvicted
+		j.Evicted += c.Evicted + p.eye.Evicted
+		j.TCPGivenUp += p.sessionsEvicted
 		j.TCPConnections += p.tcp.Conns
 		j.TCPGaps += p.tcp.Gaps + p.tcp.Cut
 	}

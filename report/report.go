@@ -49,5 +49,6 @@ type Joining struct {
 	Bombs          uint64 // refused: too large, or over the budget
 	TCPConnections uint64
 	TCPGaps        uint64 // stretches of connections that are not in the capture
+	TCPGivenUp     uint64 // connections of which no more was read, to stay within memory
 	Evicted        uint64 // sets and connections given up to stay within memory
 }

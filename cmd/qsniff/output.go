@@ -32,6 +32,8 @@ func (o *readOptions) check() error {
 	switch {
 	case o.layout && o.output != "json":
 		return &usageError{fmt.Errorf("--layout goes with -o json, not with -o %s", o.output), "-o tree and -o hex show every byte to people"}
+	case o.columns != "" && strings.TrimSpace(o.columns) == "":
+		return &usageError{errors.New("-e: no column is named"), "leave -e out for the usual columns"}
 	case o.columns != "" && o.output != "csv":
 		return &usageError{fmt.Errorf("-e goes with -o csv, not with -o %s", o.output), "add -o csv"}
 	case o.clock != "a" && o.output == "json":

@@ -27,6 +27,10 @@ func remark(w io.Writer, run *report.Run) {
 		fmt.Fprintf(w, "qsniff: %s given up early: too many were open at once, in all or from one sender\n",
 			count(run.Joining.Evicted, "unfinished message was", "unfinished messages were"))
 	}
+	if n := run.Joining.TCPGivenUp; n > 0 {
+		fmt.Fprintf(w, "qsniff: %s given up: too many were open at once; what they said later is not shown\n",
+			count(n, "connection was", "connections were"))
+	}
 	if run.Backwards > 0 {
 		fmt.Fprintf(w, "qsniff: %s older than one before: time went backwards in the capture\n",
 			count(run.Backwards, "packet was", "packets were"))

@@ -138,7 +138,7 @@ func addUp(ctx context.Context, opts *statsOptions, args []string, io streams) e
 	tell, done := progress(io.err, src.Source)
 	result, err := pipeline.Run(ctx, pipeline.Config{
 		Source: src.Source, Many: src.many, Registry: reg, Out: io.out, Listener: all,
-		Jobs: opts.jobs, Memory: int64(opts.memory), DecodeAs: as, Progress: tell,
+		Jobs: opts.jobs, Memory: int64(opts.memory), DecodeAs: as, Dedup: dedups[opts.dedup], Progress: tell,
 	})
 	done()
 	if err == nil {

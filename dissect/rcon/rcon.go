@@ -71,7 +71,9 @@ type view struct {
 	known bool     // the connection is RCON: s is its own
 	dir   dissect.Direction
 
-	opened, gap, last bool
+	opened, last bool
+	gap          bool // bytes are missing in front, of either direction
+	torn         bool // of the message's own
 }
 
 // unknown stands for the session of a connection that is not known. Nothing is
@@ -81,7 +83,8 @@ var unknown session
 func look(c *dissect.Context) view {
 	v := view{s: &unknown}
 	if st := c.Stream; st != nil {
-		v.dir, v.opened, v.gap, v.last = st.Dir, st.Opened, st.Gap, st.Last
+		v.dir, v.opened, v.last = st.Dir, st.Opened, st.Last
+		v.gap, v.torn = st.Gap || st.Behind, st.Gap
 		if s, ok := st.Session.(*session); ok && s != nil {
 			v.s, v.known = s, true
 		}

@@ -184,11 +184,11 @@ func (r *reader) mask(p *packet, pl *place) masker {
 	switch {
 	case r.dir != dissect.ToClient, pl.part == 1 && pl.asked >= 0:
 		return mask(p.body)
-	case pl.part > 1 && !r.gap:
+	case pl.part > 1 && !r.torn:
 		k, room := maskRest(&r.s.cur, p.body, r.m.Aux) // nothing is in there yet
 		r.m.Aux = room[:0]
 		return k
-	case p.num == numValue && (r.gap || !r.opened && !r.s.heard):
+	case p.num == numValue && (r.torn || !r.opened && !r.s.heard):
 		return maskCut(p.body)
 	}
 	return mask(p.body)

@@ -49,7 +49,7 @@ func (s *session) add(frame uint64, m *dissect.Message, p *packet) {
 	r.parts++
 	r.last = p.n
 	r.length += p.n
-	if r.nframes < maxFrames {
+	if n := r.nframes; n < maxFrames && (n == 0 || r.frames[n-1] != frame) {
 		r.frames[r.nframes] = frame
 		r.nframes++
 	}

@@ -91,7 +91,7 @@ func (d *Dissector) Learn(c *dissect.Context, m *dissect.Message) {
 	}
 	stray := m.Find(&defSize) == nil && m.Find(&dissect.Trailing) != nil
 	if v.gap || !ok && !stray {
-		s.lose(fromServer)
+		s.lose(fromServer && (v.torn || !ok))
 	}
 	switch {
 	case stray:
