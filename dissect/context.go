@@ -25,6 +25,7 @@ const (
 	AskRconChallenge // a challenge for remote console
 	AskRcon          // a command's output
 	AskProxy         // which address a proxy sends to
+	AskLogin         // whether a password is right
 )
 
 // FlowFacts is what the messages between one server and one client showed so

@@ -60,7 +60,7 @@ type Message struct {
 	Wire   int        // length of the message as sent, at least len(Data)
 	Fields []Field
 	Expert []finding.Expert
-	Key    uint64    // pairs a request with its reply; 0 if the protocol has none
+	Key    uint64    // what a request and its reply have in common; 0 if there is nothing: see PairBy
 	Learn  FlowFacts // what this message teaches about its flow
 	// Stopped is the value that dissection wanted when the bytes ended, or nil;
 	// StoppedAt is the offset of the first byte it did not get.
@@ -169,6 +169,14 @@ func (m *Message) Index(d *Def) int {
 // with the number num shown beside it.
 func (m *Message) Append(d *Def, off, n uint32, note string) {
 	m.Fields = append(m.Fields, Field{Def: d, Num: uint64(n), Note: note, Off: off, Len: n})
+}
+
+// PairBy makes the challenge in the first field of definition d the Key, if it is
+// there and whole.
+func (m *Message) PairBy(d *Def) {
+	if f := m.Find(d); f != nil && f.Flags&Cut == 0 {
+		m.Key = 1<<32 | f.Num&0xffff_ffff
+	}
 }
 
 // Clone copies m into dst, which then depends on nothing of m.

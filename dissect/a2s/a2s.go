@@ -184,6 +184,7 @@ func (*Dissector) Dissect(c *dissect.Context, b []byte, m *dissect.Message) {
 		}
 	case opChallenge:
 		cur.I32(&defChallenge)
+		m.PairBy(&defChallenge)
 	case opInfo:
 		info(cur, m)
 	case opPlayers:
@@ -200,5 +201,9 @@ func (*Dissector) Dissect(c *dissect.Context, b []byte, m *dissect.Message) {
 	cur.Done()
 	if m.Type != nil && !m.Type.Reply {
 		m.Learn.Asked = m.Type.Asks
+		m.PairBy(&defChallenge)
+		if v := int32(m.Key); v == 0 || v == -1 { // asks for one
+			m.Key = 0
+		}
 	}
 }

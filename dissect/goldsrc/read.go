@@ -18,6 +18,7 @@ func readText(c *dissect.Context, cur *dissect.Cursor, m *dissect.Message) {
 	case &typeRconChallengeReq, &typeRconChallenge:
 		readWord(cur)
 		m.Learn.RconChallenge = readRconChallenge(cur)
+		m.PairBy(&defChallenge)
 	case &typeInfoReq:
 		readWord(cur)
 		if _, ok := readNumber(cur, &defVersion); !ok {
@@ -34,6 +35,7 @@ func readText(c *dissect.Context, cur *dissect.Cursor, m *dissect.Message) {
 	case &typeRcon:
 		readWord(cur)
 		readRcon(c, cur)
+		m.PairBy(&defChallenge)
 	case &typeLog:
 		readHeadword(cur)
 		readConsole(cur, &defLine, &defLineSecret)

@@ -4,7 +4,7 @@ import "qsniff/dissect"
 
 // What clients send. The type of an end probe is that of a reply.
 var (
-	typeAuth = dissect.Type{Name: "SERVERDATA_AUTH", Doc: "the password",
+	typeAuth = dissect.Type{Name: "SERVERDATA_AUTH", Asks: dissect.AskLogin, Doc: "the password",
 		Summary: []*dissect.Def{&defID, &defPassword}}
 	typeExec = dissect.Type{Name: "SERVERDATA_EXECCOMMAND", Asks: dissect.AskRcon, Doc: "a command for the server's console",
 		Summary: []*dissect.Def{&defID, &defRole, &defBody}}
@@ -17,7 +17,7 @@ var (
 
 // What servers send.
 var (
-	typeAuthResponse = dissect.Type{Name: "SERVERDATA_AUTH_RESPONSE", Reply: true, Doc: "whether the password is right",
+	typeAuthResponse = dissect.Type{Name: "SERVERDATA_AUTH_RESPONSE", Reply: true, Asks: dissect.AskLogin, Doc: "whether the password is right",
 		Summary: []*dissect.Def{&defID, &defBody}}
 	typeValue = dissect.Type{Name: "SERVERDATA_RESPONSE_VALUE", Reply: true, Asks: dissect.AskRcon, Doc: "output of a command, or a part of it",
 		Summary: []*dissect.Def{&defID, &defPart, &defRole, &defBody}}
