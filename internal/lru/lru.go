@@ -67,6 +67,19 @@ func New[K Key, V any](capacity int, seed uint64) *Table[K, V] {
 // Len is the number of entries.
 func (t *Table[K, V]) Len() int { return t.n }
 
+// Cap is the number of entries the table has room for.
+func (t *Table[K, V]) Cap() int { return len(t.items) }
+
+// Oldest returns the entry whose last use is longest ago; ok is false if the
+// table is empty. It does not count as a use.
+func (t *Table[K, V]) Oldest() (k K, v *V, ok bool) {
+	if t.oldest == none {
+		return k, nil, false
+	}
+	it := &t.items[t.oldest]
+	return it.key, &it.val, true
+}
+
 // Peek returns the value of k, or nil. It does not count as a use.
 func (t *Table[K, V]) Peek(k K) *V {
 	slot, ok := t.find(k, uint32(k.Hash(t.seed)))

@@ -54,7 +54,8 @@ type Set struct {
 	Run    int                // bytes of Data in front of the first gap
 	Parts  []reassembly.Piece // what each fragment brought, in the order of Data
 	Frames []uint64           // in order of arrival
-	Last   int64              // packet time of the last fragment
+	First  int64              // packet time of the first fragment that came
+	Last   int64              // and of the last one
 }
 
 // Counters count since New.

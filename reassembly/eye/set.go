@@ -187,7 +187,7 @@ func (a *Assembler) data(f *fragment) []byte { return a.blocks[f.block][:f.len] 
 // deliver joins what set s has.
 func (a *Assembler) deliver(s *set, o Outcome) {
 	out := &a.out
-	*out = Set{Src: s.key.src, Dst: s.key.dst, Outcome: o, Parts: a.parts[:0], Frames: s.frames[:s.nframes], Last: s.last}
+	*out = Set{Src: s.key.src, Dst: s.key.dst, Outcome: o, Parts: a.parts[:0], Frames: s.frames[:s.nframes], First: s.first, Last: s.last}
 	joined := a.joined[:0]
 	gap := false
 	for n := range s.have {

@@ -1,0 +1,19 @@
+package digits
+
+import "strconv"
+
+// Millis appends a time of nanos, which is not negative, in milliseconds: exact,
+// with as many decimals as it has.
+func Millis(dst []byte, nanos int64) []byte {
+	dst = strconv.AppendInt(dst, nanos/1e6, 10)
+	rest := nanos % 1e6
+	if rest == 0 {
+		return dst
+	}
+	dst = append(dst, '.')
+	for unit := int64(1e5); rest > 0; unit /= 10 {
+		dst = append(dst, byte('0'+rest/unit))
+		rest %= unit
+	}
+	return dst
+}

@@ -1,0 +1,73 @@
+package track
+
+import (
+	"math/bits"
+
+	"qsniff/dissect"
+	"qsniff/finding"
+)
+
+// queries are the questions for which a server may demand a challenge.
+const queries = dissect.AskInfo | dissect.AskPlayers | dissect.AskRules
+
+// raise adds a finding about the whole message.
+func (m *Message) raise(c *finding.Code, a, b uint64) {
+	m.Expert = append(m.Expert, finding.Expert{Code: c, Severity: c.Severity, Field: -1, A: a, B: b})
+}
+
+// judgeRequest raises what a further request of e does with the challenge that the
+// client was given; own tells that it brings the last one back. Nothing is said of
+// one that the capture cut.
+func (x *Exchanges) judgeRequest(m *Message, e *exchange, own bool) {
+	switch {
+	case e.state&given == 0 || own || e.challenge == 0 || m.Type.Asks&queries == 0:
+	case m.Key != 0 && bits.ReverseBytes32(uint32(m.Key)) == e.challenge:
+		m.raise(&Swapped, uint64(e.challenge), m.Key&0xffff_ffff)
+	case m.Key != 0 && e.state&rotated == 0 && !x.gave(m):
+		m.raise(&Foreign, uint64(e.challenge), m.Key&0xffff_ffff)
+	case m.Key == 0 && e.state&(owes|echoed) == 0 && m.Age-e.age > int64(crossing):
+		m.raise(&Ignored, uint64(e.challenge), uint64(m.Age-e.age))
+	}
+}
+
+// gave tells whether the capture shows that the server gave the challenge of m to
+// the client in any exchange between these ends.
+func (x *Exchanges) gave(m *Message) bool {
+	for asks := queries | dissect.AskChallenge; asks != 0; asks &= asks - 1 {
+		k := m.key(asks)
+		for _, t := range [...]table{x.challenged, x.past} {
+			if e := t.Peek(k); e != nil && e.state&given != 0 && e.challenge == uint32(m.Key) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// judgeChallenge raises what a challenge in e, which waits, shows.
+func (x *Exchanges) judgeChallenge(m *Message, e *exchange) {
+	if e.state&given == 0 || e.challenge == 0 || m.Key == 0 || uint32(m.Key) == e.challenge {
+		return
+	}
+	if e.state&echoed != 0 && e.echoAt > e.plainAt {
+		m.raise(&Rotates, uint64(e.challenge), m.Key&0xffff_ffff)
+	}
+	e.state |= rotated
+}
+
+// judgeExtra raises what a reply behind the answer shows.
+func (x *Exchanges) judgeExtra(m *Message, e *exchange) {
+	if m.Type.Asks&dissect.AskInfo == 0 || isChallenge(m) || e.answered == 0 || m.Age-e.age > int64(answerWait) {
+		return
+	}
+	if x.kinds[e.answered-1].typ != m.Type {
+		m.raise(&TwoForms, 0, 0)
+	}
+}
+
+// judgeLate raises that a reply came when the wait was over.
+func (x *Exchanges) judgeLate(m *Message, e *exchange) {
+	if _, nanos := e.last(); m.Nanos >= nanos {
+		m.raise(&LateReply, uint64(m.Nanos-nanos), 0)
+	}
+}

@@ -1,0 +1,48 @@
+package track
+
+import "time"
+
+// What the exchanges of one partition may take: 1,792 entries of 120 bytes, and
+// requests in connections: 3.7 MiB in all 16 partitions. Exchanges under way and those that are over lie in
+// tables of their own, and so do those in which a server has said something: a
+// flood of requests from invented addresses fills the table of requests that
+// nobody answered, and no other.
+const (
+	// DefaultExchanges is how many requests of one partition can wait for the first
+	// word of their server: 16,384 in all. A server that is up answers within
+	// 100 ms or so, so they last for 160,000 requests in a second.
+	DefaultExchanges = 1024
+	// challengedShare, pastShare and callShare are the sizes of the other tables,
+	// as a divisor of that: for exchanges whose client was given a challenge and
+	// has a round trip to bring it back, for those that are over, and for requests
+	// in connections, of which consoles have few.
+	challengedShare = 4
+	pastShare       = 2
+	callShare       = 4
+
+	// spared is how many challenges in a row that were brought back are passed over
+	// when one has to make room: who brings one back is at its address, and a flood
+	// from invented addresses never does.
+	spared = 8
+)
+
+// Times, by packets.
+const (
+	// answerWait is how long a request can be answered: query clients give up after
+	// 1 to 3 s.
+	answerWait = 3 * time.Second
+	// retryFor is how long after the first request the same one is its repetition:
+	// three tries of the most patient client. Who still asks then is polling, and
+	// each poll that nobody answers counts.
+	retryFor = 10 * time.Second
+	// keptFor is how long an exchange that is over is known, for a late reply, a
+	// further one, or a set of parts that is given up 5 s after its first.
+	keptFor = 15 * time.Second
+	// crossing is how long behind a challenge a repeated request may have left before
+	// the challenge came: a round trip around the world.
+	crossing = 300 * time.Millisecond
+)
+
+// maxKinds bounds the kinds of message that exchanges name by a number of eight
+// bits; protocols have a few dozen.
+const maxKinds = 255
