@@ -21,24 +21,30 @@ const (
 // emit renders the message and states it as a fact.
 func (p *partition) emit(s *source) {
 	seg := p.seg
+	var part track.Part
+	if p.render != nil || p.listened {
+		part = p.place(s)
+	}
 	start := len(seg.buf)
 	var hole render.Hole
 	if p.render != nil {
-		hole = p.rendered(s)
+		hole = p.rendered(s, &part)
 	}
 	x := span{index: p.index, part: p.number, message: s.record == "", key: firstFrame(s), start: start, end: len(seg.buf),
 		nanos: s.nanos, hole: holeAt(&hole, start), width: int32(hole.Width), post: -1}
 	if x.message {
+		x.fact.Part = part
 		p.state(s, &x)
 	}
 	seg.spans = append(seg.spans, x)
 }
 
 // rendered appends what the renderer makes of the message.
-func (p *partition) rendered(s *source) render.Hole {
+func (p *partition) rendered(s *source, part *track.Part) render.Hole {
 	ev := &p.ev
 	*ev = render.Event{Frame: s.frame, Frames: s.frames, Nanos: s.nanos, Start: p.start, File: -1, Iface: -1,
 		Src: s.src, Dst: s.dst, TCP: s.tcp, Reply: s.reply, Msg: &p.msg, Why: s.why, Record: s.record, Cut: s.cut}
+	ev.Exchange, ev.Train = exchangeOf(s, part), s.train()
 	p.originate(ev, s.from)
 	if s.set != nil {
 		ev.Split = p.splitInfo(s.set)
@@ -56,7 +62,7 @@ func (p *partition) state(s *source, x *span) {
 	if s.reply || m.Type != nil && m.Type.Notice {
 		server, client = client, server
 	}
-	x.fact = track.Fact{Frame: s.frame, Nanos: s.nanos, Server: server, Client: client,
+	x.fact = track.Fact{Frame: s.frame, Nanos: s.nanos, Server: server, Client: client, Part: x.fact.Part,
 		Proto: m.Proto, Type: m.Type, Status: m.Status, Reply: s.reply, TCP: s.tcp, Bytes: uint32(m.Wire)}
 	if !p.listened {
 		return
@@ -64,9 +70,7 @@ func (p *partition) state(s *source, x *span) {
 	f, seg := &x.fact, p.seg
 	f.Packets = uint32(max(len(s.frames), 1))
 	f.Wire = f.Bytes + f.Packets*headers(s)
-	if s.set != nil {
-		f.Train = s.set.Last - s.set.First
-	}
+	f.Train = s.train()
 	x.found[0] = int32(len(seg.found))
 	for i := range m.Expert {
 		seg.found = append(seg.found, track.Found{Code: m.Expert[i].Code, Severity: m.Expert[i].Severity})

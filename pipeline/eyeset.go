@@ -36,6 +36,7 @@ func (p *partition) eyeFragment(it *item) bool {
 	if p.parked.len() > 0 {
 		p.unparkFor(it)
 	}
+	p.heard(it)
 	return true
 }
 
@@ -55,7 +56,7 @@ func (p *partition) deliverEye(set *eye.Set) {
 	s := source{src: set.Src, dst: set.Dst, data: set.Data, run: set.Run, wire: set.Run,
 		frame: set.Frames[len(set.Frames)-1], nanos: set.Last + p.shift, eye: set, pieces: set.Parts, why: eyeLost[set.Outcome], cut: eyeFragments}
 	if len(set.Frames) > 1 {
-		s.frames = set.Frames
+		s.frames, s.began = set.Frames, set.First+p.shift
 	}
 	if s.why != "" {
 		s.fragment = true

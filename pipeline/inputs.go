@@ -71,8 +71,8 @@ func (r *reader) comment(i int) {
 	}
 }
 
-// gaps gives the damage in front of packet i to the first partition: it belongs to
-// no flow.
+// gaps gives the damage in front of packet i to all partitions: answers of any flow
+// may be missing there.
 func (r *reader) gaps(i int) {
 	raw := &r.b.raw
 	for ; r.inputs.gap < len(raw.Gaps) && raw.Gaps[r.inputs.gap].At <= i; r.inputs.gap++ {
@@ -80,6 +80,6 @@ func (r *reader) gaps(i int) {
 		if i < len(raw.Packets) {
 			it.frame, it.nanos = raw.Packets[i].No, raw.Packets[i].Nanos
 		}
-		r.b.items = append(r.b.items, it)
+		r.b.giveAll(it)
 	}
 }

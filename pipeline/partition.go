@@ -27,6 +27,8 @@ type partition struct {
 	tcp    *streams // nil before the first segment: most captures have none
 	parked *parking
 
+	exchanges *track.Exchanges
+
 	decodeAs []DecodeAs
 
 	number   uint8
@@ -70,9 +72,11 @@ type totals struct {
 	tcpOther        uint64 // segments with data of connections that are nobody's
 	tcpEmpty        uint64 // segments without data of such connections
 	flowsEvicted    uint64
-	split           split.Counters
-	eye             eye.Counters
-	tcp             tcpstream.Counters
+	// exchangesEvicted counts exchanges that made room before they were over.
+	exchangesEvicted uint64
+	split            split.Counters
+	eye              eye.Counters
+	tcp              tcpstream.Counters
 }
 
 func newPartition(number int, cfg *Config, size float64) *partition {
@@ -83,6 +87,8 @@ func newPartition(number int, cfg *Config, size float64) *partition {
 		flows:  track.NewFlows(int(track.DefaultFlows*size), fixedSeed),
 		parked: newParking(fixedSeed),
 
+		exchanges: track.NewExchanges(int(track.DefaultExchanges*size), fixedSeed),
+
 		decodeAs: cfg.DecodeAs,
 		listened: cfg.Listener != nil,
 		many:     cfg.Many,
@@ -91,6 +97,9 @@ func newPartition(number int, cfg *Config, size float64) *partition {
 	p.split.Deliver = p.deliver
 	p.eye = eye.New(fixedSeed)
 	p.eye.Deliver = p.deliverEye
+	if p.listened {
+		p.exchanges.Silent = p.silence
+	}
 	p.size = size
 	return p
 }
@@ -106,16 +115,21 @@ func (p *partition) do(index int32, it *item, seg *segment) {
 		if p.tcp != nil {
 			p.tcp.asm.Tick(it.age)
 		}
+		p.exchanges.Tick(it.age)
 	case end:
 		p.split.Flush(it.age)
 		p.eye.Flush(it.age)
 		if p.tcp != nil {
 			p.tcp.asm.Flush(it.age)
 		}
+		p.exchanges.Tick(it.age)
 	case quoted:
 		p.quoted(it)
 	case gap:
-		p.damaged(it)
+		p.exchanges.Gap(it.age)
+		if p.number == 0 { // one has to say it
+			p.damaged(it)
+		}
 	case tcp:
 		if p.tcp == nil {
 			p.tcp = newStreams(p)
@@ -129,6 +143,7 @@ func (p *partition) do(index int32, it *item, seg *segment) {
 // totals are the counters so far.
 func (p *partition) totals() totals {
 	p.n.flowsEvicted, p.n.split, p.n.eye = p.flows.Evicted(), p.split.Counters, p.eye.Counters
+	p.n.exchangesEvicted = p.exchanges.Evicted()
 	if p.tcp != nil {
 		p.n.tcp = p.tcp.asm.Counters
 	}
@@ -144,6 +159,8 @@ type source struct {
 	frame    uint64
 	frames   []uint64
 	nanos    int64
+	began    int64              // time stamp of its first packet; 0 if only nanos is known
+	conn     uint64             // of TCP, the number of the connection from 1
 	pieces   []reassembly.Piece // which frame brought which bytes; nil if one brought all, or if they were compressed
 	ipPieces int                // fragments of IP it came in
 	set      *split.Set
@@ -164,6 +181,7 @@ func (p *partition) datagram(it *item) {
 		p.part = split.Fragment{Src: it.Src, Dst: it.Dst, Data: it.Payload, Wire: it.Wire,
 			Pieces: it.pieces, Frame: it.frame, Nanos: it.age, Hint: p.flows.Get(it.Src, it.Dst.Addr()).Engine}
 		p.split.Add(&p.part)
+		p.heard(it)
 		return
 	}
 	if it.kind == datagram && p.eyeFragment(it) {

@@ -12,7 +12,7 @@ func (p *partition) deliver(set *split.Set) {
 	s := source{src: set.Src, dst: set.Dst, data: set.Data, run: set.Run, wire: set.Wire,
 		frame: set.Frames[len(set.Frames)-1], nanos: set.Last + p.shift, set: set}
 	if len(set.Frames) > 1 {
-		s.frames = set.Frames
+		s.frames, s.began = set.Frames, set.First+p.shift
 	}
 	if !set.Compressed {
 		s.pieces = set.Pieces

@@ -14,6 +14,7 @@ type streams struct {
 	budget   dissect.Budget
 	sessions []dissect.Session // not in use, of the protocol that has any
 	used     int               // sessions in use
+	begun    uint64            // connections that were identified so far
 	know     dissect.Stream    // of the context at work
 	reply    dissect.Message   // that was joined
 }
@@ -25,6 +26,7 @@ type connection struct {
 	server int    // index of the server's end
 	why    string // what the belief in dis rests on; a constant
 	conn   *tcpstream.Conn
+	number uint64 // from 1, in the order in which connections were identified
 	used   uint64 // frame at which it last had a message
 	key    uint64 // first frame of what was reported last
 	frame  uint64 // its last frame

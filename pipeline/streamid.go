@@ -173,7 +173,8 @@ func (s *streams) believe(c *tcpstream.Conn, k *connection, dir int, v *dissect.
 
 // adopt gives a connection to d, and reads what waits in the other direction.
 func (s *streams) adopt(c *tcpstream.Conn, k *connection, dir int, d dissect.StreamDissector, why string) {
-	k.dis, k.why, k.conn, k.used = d, why, c, s.p.frame
+	s.begun++
+	k.dis, k.why, k.conn, k.number, k.used = d, why, c, s.begun, s.p.frame
 	k.sess = s.session(d)
 	s.asm.Offer(c, 1-dir)
 	for dir := range k.way {

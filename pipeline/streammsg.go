@@ -61,7 +61,7 @@ func (s *streams) torn(c *tcpstream.Conn, k *connection, dir int, ch *tcpstream.
 // more.
 func (s *streams) report(c *tcpstream.Conn, k *connection, dir int, ch *tcpstream.Chunk, off int, b []byte, wire int, why string, known bool) {
 	p := s.p
-	src := source{src: c.Ends[dir], dst: c.Ends[1-dir], data: b, run: len(b), wire: wire, tcp: true, why: why}
+	src := source{src: c.Ends[dir], dst: c.Ends[1-dir], data: b, run: len(b), wire: wire, tcp: true, conn: k.number, why: why}
 	s.origin(&src, ch, off, len(b))
 	ctx := s.context(c, k, dir)
 	ctx.Wire = wire
@@ -101,6 +101,9 @@ func (s *streams) origin(src *source, ch *tcpstream.Chunk, off, n int) {
 		if x.Frame > src.frame {
 			src.frame, src.nanos = x.Frame, x.Nanos+p.shift
 		}
+		if len(p.frames) == 1 || x.Nanos+p.shift < src.began {
+			src.began = x.Nanos + p.shift
+		}
 	}
 	if len(p.frames) > 1 {
 		slices.Sort(p.frames)
@@ -120,7 +123,7 @@ func (s *streams) joined(ctx *dissect.Context, k *connection) {
 	if s.know.Dir == dissect.ToServer {
 		server, client = client, server
 	}
-	src := source{src: server, dst: client, tcp: true, reply: true, record: "reply", cut: messages,
+	src := source{src: server, dst: client, tcp: true, conn: k.number, reply: true, record: "reply", cut: messages,
 		frames: s.know.Frames, frame: k.frame, nanos: k.nanos, key: k.key}
 	p.msg, s.reply = s.reply, p.msg
 	p.emit(&src)

@@ -47,6 +47,7 @@ func (f *fold) summary() report.Run {
 	for i := range f.parts {
 		p := &f.parts[i]
 		run.FlowsForgotten += p.flowsEvicted
+		run.ExchangesForgotten += p.exchangesEvicted
 		n.unknown, n.unbelieved = n.unknown+p.unknown, n.unbelieved+p.unbelieved
 		n.game, n.icmp = n.game+p.game, n.icmp+p.icmp
 		n.tcpOther, n.tcpEmpty = n.tcpOther+p.tcpOther, n.tcpEmpty+p.tcpEmpty

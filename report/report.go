@@ -19,6 +19,9 @@ type Run struct {
 	Backwards uint64
 	// FlowsForgotten counts flows whose memory made room for newer ones.
 	FlowsForgotten uint64
+	// ExchangesForgotten counts exchanges that made room for newer ones before they
+	// were answered or their wait was over.
+	ExchangesForgotten uint64
 }
 
 // TypeCount counts the messages of one type.

@@ -16,7 +16,6 @@ type meta uint8
 const (
 	metaField meta = iota
 	metaRole
-	metaNone // not known yet: the cell stays empty
 	metaFrame
 	metaTime
 	metaSrc
@@ -27,6 +26,8 @@ const (
 	metaDirection
 	metaStatus
 	metaLength
+	metaExchange
+	metaTook
 	metaFindings
 )
 
@@ -42,8 +43,8 @@ var metas = []Column{
 	{Name: "direction", meta: metaDirection},
 	{Name: "status", meta: metaStatus},
 	{Name: "length", meta: metaLength},
-	{Name: "exchange", meta: metaNone},
-	{Name: "rtt_ms", meta: metaNone},
+	{Name: "exchange", meta: metaExchange},
+	{Name: "rtt_ms", meta: metaTook},
 	{Name: "server_name", meta: metaRole, role: dissect.ServerName},
 	{Name: "map", meta: metaRole, role: dissect.MapName},
 	{Name: "players", meta: metaRole, role: dissect.PlayerCount},

@@ -14,6 +14,7 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/finding"
+	"qsniff/internal/digits"
 	"qsniff/render"
 )
 
@@ -124,6 +125,16 @@ func (r *Renderer) cell(dst []byte, e *render.Event, c *Column) []byte {
 		return append(dst, m.Status.String()...)
 	case metaLength:
 		return strconv.AppendInt(dst, int64(m.Wire), 10)
+	case metaExchange:
+		if e.Exchange.ID == 0 {
+			return dst
+		}
+		return strconv.AppendUint(dst, e.Exchange.ID, 10)
+	case metaTook:
+		if e.Exchange.Request == 0 || e.Exchange.Took < 0 {
+			return dst
+		}
+		return digits.Millis(dst, e.Exchange.Took)
 	case metaFindings:
 		return appendIDs(dst, m.Expert)
 	}

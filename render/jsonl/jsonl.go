@@ -9,6 +9,7 @@ import (
 	"qsniff/dissect"
 	"qsniff/finding"
 	"qsniff/internal/communityid"
+	"qsniff/internal/digits"
 	"qsniff/internal/jsonw"
 	"qsniff/render"
 )
@@ -66,6 +67,9 @@ func (r *Renderer) Append(dst []byte, e *render.Event) []byte {
 		dst = append(dst, '"')
 	}
 	dst = appendSplit(dst, e.Split)
+	if !r.opt.Bare {
+		dst = appendExchange(dst, e)
+	}
 	dst = appendWays(dst, e.Ways)
 	dst = appendComments(dst, e.Comments)
 	dst = append(dst, `,"fields":{`...)
@@ -82,6 +86,9 @@ func (r *Renderer) Append(dst []byte, e *render.Event) []byte {
 func (r *Renderer) appendOrigin(dst []byte, e *render.Event) []byte {
 	if len(e.Frames) > 0 {
 		dst = appendFrames(append(dst, `,"frames":[`...), e.Frames)
+	}
+	if e.Train > 0 && !r.opt.Bare {
+		dst = digits.Millis(append(dst, `,"frames_ms":`...), e.Train)
 	}
 	if !r.opt.Bare {
 		dst = appendPlace(dst, e)
@@ -197,6 +204,26 @@ func appendSplit(dst []byte, s *render.Split) []byte {
 	if s.Packed > 0 {
 		dst = strconv.AppendUint(append(dst, `,"declared_size":`...), uint64(s.Declared), 10)
 		dst = strconv.AppendUint(append(dst, `,"crc32":`...), uint64(s.CRC), 10)
+	}
+	return append(dst, '}')
+}
+
+// appendExchange appends what the message belongs to. Of a reply whose request is
+// not known the times are not either.
+func appendExchange(dst []byte, e *render.Event) []byte {
+	x := &e.Exchange
+	if x.ID == 0 {
+		return dst
+	}
+	dst = strconv.AppendUint(append(dst, `,"exchange":{"id":`...), x.ID, 10)
+	if e.Reply && x.Request != 0 {
+		dst = strconv.AppendUint(append(dst, `,"request_frame":`...), x.Request, 10)
+		if x.Took >= 0 {
+			dst = digits.Millis(append(dst, `,"rtt_ms":`...), x.Took)
+		}
+		if x.Trip >= 0 {
+			dst = digits.Millis(append(dst, `,"challenge_ms":`...), x.Trip)
+		}
 	}
 	return append(dst, '}')
 }

@@ -26,6 +26,7 @@ func (p *page) head(e *render.Event) {
 	lo = len(p.dst)
 	p.dst = append(p.dst, e.Direction()...)
 	p.piece(style{}, lo)
+	p.relation(e)
 	lo = len(p.dst)
 	p.dst = appendSize(p.dst, p.m, plural(p.m.Wire, " byte", " bytes"))
 	p.piece(style{}, lo)
@@ -152,6 +153,9 @@ func (p *page) joined(e *render.Event) {
 	}
 	if len(e.Frames) > 0 {
 		p.dst = p.opt.appendFrames(append(p.dst, ", "...), e.Frames)
+	}
+	if e.Train > 0 && !p.opt.Bare {
+		p.dst = appendElapsed(append(p.dst, " within "...), e.Train, " ")
 	}
 	p.paragraph(style{}, lo, 2*indentStep)
 }

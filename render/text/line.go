@@ -37,6 +37,9 @@ func (l *Line) Append(dst []byte, e *render.Event) []byte {
 	dst = append(dst, c.head.on...)
 	dst = appendTitle(dst, e)
 	dst = append(dst, c.head.off...)
+	if x := &e.Exchange; !l.opt.Bare && x.Request != 0 && x.Took >= 0 {
+		dst = appendElapsed(append(dst, ' '), x.Took, "")
+	}
 	if m.Conf == dissect.Maybe {
 		dst = append(dst, " weak"...)
 	}

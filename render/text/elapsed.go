@@ -1,0 +1,62 @@
+package text
+
+import (
+	"strconv"
+
+	"qsniff/render"
+)
+
+// appendElapsed appends a time of nanos, which is not negative, in the unit that
+// leaves one to three digits in front of the point, with three digits in all and
+// no zeros behind: 850 ns, 1.24 ms, 20 ms. sep stands in front of the unit.
+func appendElapsed(dst []byte, nanos int64, sep string) []byte {
+	const digits = 3
+	units := [...]string{"ns", "µs", "ms", "s"}
+	whole, rest, unit := nanos, int64(0), 0
+	for ; whole >= 1000 && unit < len(units)-1; unit++ {
+		whole, rest = whole/1000, whole%1000
+	}
+	dst = strconv.AppendInt(dst, whole, 10)
+	dst = appendDecimals(dst, rest, digits-decimals(uint64(whole)))
+	return append(append(dst, sep...), units[unit]...)
+}
+
+// appendDecimals appends the first n of the three decimals that rest is, without
+// zeros at the end.
+func appendDecimals(dst []byte, rest int64, n int) []byte {
+	lo := len(dst)
+	last := lo
+	for unit := int64(100); n > 0 && unit > 0; unit, n = unit/10, n-1 {
+		if len(dst) == lo {
+			dst = append(dst, '.')
+		}
+		d := byte('0' + rest/unit%10)
+		if dst = append(dst, d); d != '0' {
+			last = len(dst)
+		}
+	}
+	return dst[:last]
+}
+
+// relation writes what the message is to the requests and replies around it.
+func (p *page) relation(e *render.Event) {
+	x := &e.Exchange
+	if p.opt.Bare || x.ID == 0 || x.Says == "" {
+		return
+	}
+	lo := len(p.dst)
+	frame := x.ID
+	if x.Request != 0 {
+		frame = x.Request
+	}
+	if e.Reply && x.Request == 0 {
+		p.dst = append(p.dst, "belongs to"...)
+	} else {
+		p.dst = append(p.dst, x.Says...)
+	}
+	p.dst = strconv.AppendUint(append(p.dst, " frame "...), frame, 10)
+	if x.Request != 0 && x.Took >= 0 {
+		p.dst = appendElapsed(append(p.dst, " after "...), x.Took, " ")
+	}
+	p.piece(style{}, lo)
+}
