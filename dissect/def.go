@@ -87,6 +87,20 @@ type Type struct {
 	OnlyAsked bool
 	// Summary lists the fields of the one-line rendering.
 	Summary []*Def
+	// Speech is set where people read what the ends say as a text.
+	Speech *Speech
+}
+
+// Speech says how a transcript shows the messages of a type.
+type Speech struct {
+	// Text is the field with what is said: of a reply, in lines.
+	Text *Def
+	// Part is a field that only messages have whose text goes on where that of the
+	// one before stopped; nil if there is none.
+	Part *Def
+	// Gist says in a word or two what m is besides its text; a constant, or empty.
+	// Where Gist is nil the text says it.
+	Gist func(m *Message) string
 }
 
 // FromServer tells whether servers send messages of this type.

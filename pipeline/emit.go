@@ -36,6 +36,9 @@ func (p *partition) emit(s *source) {
 		x.fact.Part = part
 		p.state(s, &x)
 	}
+	if p.talks {
+		p.turn(&x, turn{conn: s.stream, said: p.ev.Said, wanted: p.wants(s.frame, s.frames)})
+	}
 	seg.spans = append(seg.spans, x)
 }
 

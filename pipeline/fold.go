@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"qsniff/capture"
+	"qsniff/dialogue"
 	"qsniff/dissect"
 	"qsniff/render"
 	"qsniff/track"
@@ -21,13 +22,15 @@ type fold struct {
 	heads   []head
 	buf     []byte
 
-	progress func(capture.Stats)
-	listener track.Listener
-	before   int64 // time of the line before
-	messages uint64
-	types    map[typeKey]uint64
-	reader   readerTotals // behind the last batch merged
-	parts    [Partitions]totals
+	progress  func(capture.Stats)
+	listener  track.Listener
+	dialogues *dialogue.Collector
+	broken    bool  // the writer failed
+	before    int64 // time of the line before
+	messages  uint64
+	types     map[typeKey]uint64
+	reader    readerTotals // behind the last batch merged
+	parts     [Partitions]totals
 }
 
 // head is where the fold is in a worker's segments of the batch.
@@ -62,6 +65,10 @@ func (f *fold) merge(ctx context.Context, b *batch) (enough bool, err error) {
 		}
 	}
 	f.reader = b.totals
+	if n := len(b.items); f.dialogues != nil && n > 0 && err == nil && !enough {
+		f.buf = f.dialogues.Tick(f.buf, b.items[n-1].nanos)
+		enough = f.heard()
+	}
 	if err == nil {
 		err = f.flush()
 	}
@@ -125,21 +132,24 @@ func (f *fold) first() int {
 
 // write takes one span.
 func (f *fold) write(seg *segment, s *span) (enough bool, err error) {
-	at := len(f.buf)
-	f.buf = append(f.buf, seg.buf[s.start:s.end]...)
-	if s.hole > 0 {
-		f.fill(at+int(s.hole)-1, s)
+	if f.dialogues != nil {
+		f.converse(seg, s)
+	} else {
+		at := len(f.buf)
+		f.buf = append(f.buf, seg.buf[s.start:s.end]...)
+		if s.hole > 0 {
+			f.fill(at+int(s.hole)-1, s)
+		}
 	}
 	if len(f.buf) >= writeSize {
 		err = f.flush()
 	}
 	f.tell(seg, s)
-	if !s.message {
-		return false, err
+	if s.message {
+		f.messages++
+		f.types[typeKey{s.fact.Proto, s.fact.Type}]++
 	}
-	f.messages++
-	f.types[typeKey{s.fact.Proto, s.fact.Type}]++
-	return f.messages == f.max, err
+	return s.message && f.messages == f.max || f.heard(), err
 }
 
 // tell hands what a span says to the listener.
@@ -175,6 +185,7 @@ func (f *fold) flush() error {
 		return nil
 	}
 	_, err := f.w.Write(f.buf)
+	f.broken = err != nil
 	if cap(f.buf) > 16*writeSize { // a long message grew it
 		f.buf = nil
 	}

@@ -42,6 +42,9 @@ type partition struct {
 	from     *origin
 	many     bool    // inputs
 	listened bool    // somebody wants more than the count of messages
+	talks    bool    // somebody puts messages together to dialogues
+	wanted   uint64  // frame of the dialogue that is wanted, 0 for all
+	conn     uint64  // first frame of the connection that a record is about, or 0
 	size     float64 // of the tables, as a multiple of the usual
 
 	msg    dissect.Message
@@ -90,8 +93,12 @@ func newPartition(number int, cfg *Config, size float64) *partition {
 		exchanges: track.NewExchanges(int(track.DefaultExchanges*size), fixedSeed),
 
 		decodeAs: cfg.DecodeAs,
-		listened: cfg.Listener != nil,
+		listened: cfg.Listener != nil || cfg.Dialogues != nil,
+		talks:    cfg.Dialogues != nil,
 		many:     cfg.Many,
+	}
+	if p.talks {
+		p.render, p.wanted = cfg.Dialogues.Renderer(), cfg.Dialogues.Frame()
 	}
 	p.split = split.New(split.Limits{Bytes: int(split.DefaultBytes * size)}, fixedSeed)
 	p.split.Deliver = p.deliver
@@ -171,6 +178,7 @@ type source struct {
 	fragment bool   // what is missing will not come
 	why      string // and what became of it
 	tcp      bool
+	stream   uint64 // first frame of its connection's first message
 	key      uint64 // its place among what is written at the same packet; 0: its first frame
 	record   string // see render.Event
 	cut      string // likewise

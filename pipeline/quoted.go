@@ -58,8 +58,12 @@ func (p *partition) emitRecord(frame uint64) {
 	if p.render != nil {
 		seg.buf = p.render.AppendRecord(seg.buf, r)
 	}
-	seg.spans = append(seg.spans, span{index: p.index, part: p.number, key: frame, start: start, end: len(seg.buf),
+	x := span{index: p.index, part: p.number, key: frame, start: start, end: len(seg.buf),
 		nanos: r.Nanos, hole: holeAt(&r.Hole, start), width: int32(r.Hole.Width), post: -1,
-		found: [2]int32{int32(len(seg.found)), int32(len(seg.found) + 1)}})
+		found: [2]int32{int32(len(seg.found)), int32(len(seg.found) + 1)}}
+	if p.talks {
+		p.turn(&x, p.aside(r))
+	}
+	seg.spans = append(seg.spans, x)
 	seg.found = append(seg.found, track.Found{Code: r.Expert.Code, Severity: r.Expert.Severity})
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"qsniff/capture"
+	"qsniff/dialogue"
 	"qsniff/dissect"
 	"qsniff/render"
 	"qsniff/report"
@@ -16,18 +17,19 @@ const DefaultMemory = 64 << 20
 
 // Config says what to run.
 type Config struct {
-	Source   capture.Source
-	Registry *dissect.Registry
-	Renderer render.Renderer // nil: messages are counted only
-	Out      io.Writer       // gets one Write for each batch that has output
-	Many     bool            // several inputs: messages name theirs
-	Jobs     int             // goroutines that serve the partitions, at least 1
-	Max      int             // messages to write before the run ends, 0 for all
-	Memory   int64           // budget of all tables in bytes; 0 is DefaultMemory
-	DecodeAs []DecodeAs
-	Dedup    Dedup
-	Listener track.Listener      // gets facts and findings in packet order; may be nil
-	Progress func(capture.Stats) // called with the source's totals after each batch; may be nil
+	Source    capture.Source
+	Registry  *dissect.Registry
+	Renderer  render.Renderer // nil: messages are counted only
+	Out       io.Writer       // gets one Write for each batch that has output
+	Many      bool            // several inputs: messages name theirs
+	Jobs      int             // goroutines that serve the partitions, at least 1
+	Max       int             // messages to write before the run ends, 0 for all
+	Memory    int64           // budget of all tables in bytes; 0 is DefaultMemory
+	DecodeAs  []DecodeAs
+	Dedup     Dedup
+	Listener  track.Listener      // gets facts and findings in packet order; may be nil
+	Dialogues *dialogue.Collector // renders in place of Renderer; may be nil
+	Progress  func(capture.Stats) // called with the source's totals after each batch; may be nil
 }
 
 // DecodeAs says that what comes from or goes to a port of UDP, or of TCP, is a
@@ -56,12 +58,15 @@ func Run(ctx context.Context, cfg Config) (report.Run, error) {
 		parts[i] = newPartition(i, &cfg, size)
 	}
 	jobs := min(max(cfg.Jobs, 1), Partitions)
-	f := &fold{w: cfg.Out, max: uint64(max(cfg.Max, 0)), types: map[typeKey]uint64{}, progress: cfg.Progress, listener: cfg.Listener,
+	f := &fold{w: cfg.Out, max: uint64(max(cfg.Max, 0)), types: map[typeKey]uint64{}, progress: cfg.Progress, listener: cfg.Listener, dialogues: cfg.Dialogues,
 		heads: make([]head, jobs)}
 	for j := range jobs {
 		f.workers = append(f.workers, newWorker(j, jobs, parts))
 	}
 	err := f.drain(ctx, start(ctx, r, f.workers))
+	if f.dialogues != nil {
+		err = f.conclude(err)
+	}
 	return f.summary(), err
 }
 

@@ -31,6 +31,7 @@ type span struct {
 
 	found [2]int32 // range of what was found in the message, in the segment's list
 	post  int32    // what a server said of itself, in the segment's list; -1: nothing
+	turn  int32    // what a dialogue has to know, likewise, + 1; 0: nothing
 }
 
 // segment is what a worker made of a part of a batch, in the order of its items.
@@ -39,6 +40,7 @@ type segment struct {
 	spans  []span
 	found  []track.Found
 	posts  []track.Post
+	turns  []turn
 	last   bool // of its batch
 	totals [Partitions]totals
 }
@@ -48,7 +50,7 @@ func (s *segment) reset() {
 		s.buf = nil
 	}
 	s.buf, s.spans, s.last = s.buf[:0], s.spans[:0], false
-	s.found, s.posts = s.found[:0], s.posts[:0]
+	s.found, s.posts, s.turns = s.found[:0], s.posts[:0], s.turns[:0]
 }
 
 // before tells the order of two spans in the output.

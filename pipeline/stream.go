@@ -28,6 +28,7 @@ type connection struct {
 	conn   *tcpstream.Conn
 	number uint64 // from 1, in the order in which connections were identified
 	used   uint64 // frame at which it last had a message
+	first  uint64 // first frame of its first message
 	key    uint64 // first frame of what was reported last
 	frame  uint64 // its last frame
 	nanos  int64  // and the time of that
@@ -211,6 +212,7 @@ func (s *streams) end(c *tcpstream.Conn, k *connection) {
 	ctx := s.context(c, k, k.server)
 	k.dis.Finish(ctx)
 	s.joined(ctx, k)
+	s.p.hangUp(k)
 	k.sess.Reset()
 	s.sessions = append(s.sessions, k.sess)
 	s.used--

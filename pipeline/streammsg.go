@@ -83,6 +83,10 @@ func (s *streams) report(c *tcpstream.Conn, k *connection, dir int, ch *tcpstrea
 		m.Wire = len(b)
 	}
 	k.key, k.frame, k.nanos = firstFrame(&src), src.frame, src.nanos
+	if k.first == 0 {
+		k.first = k.key
+	}
+	src.stream = k.first
 	p.emit(&src)
 	s.joined(ctx, k)
 }
@@ -125,6 +129,7 @@ func (s *streams) joined(ctx *dissect.Context, k *connection) {
 	}
 	src := source{src: server, dst: client, tcp: true, conn: k.number, reply: true, record: "reply", cut: messages,
 		frames: s.know.Frames, frame: k.frame, nanos: k.nanos, key: k.key}
+	src.stream = k.first
 	p.msg, s.reply = s.reply, p.msg
 	p.emit(&src)
 	p.msg, s.reply = s.reply, p.msg
@@ -158,5 +163,7 @@ func (s *streams) record(c *tcpstream.Conn, k *connection, code *finding.Code, n
 	p.frames = append(p.frames[:0], p.frame)
 	p.record = render.Record{Nanos: p.nanos, Expert: &p.expert, Frames: p.frames,
 		Server: c.Ends[k.server], Client: c.Ends[1-k.server], Detail: p.detail}
+	p.conn = k.first
 	p.emitRecord(k.key)
+	p.conn = 0
 }

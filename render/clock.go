@@ -13,10 +13,12 @@ const (
 	Relative              // seconds since the first packet
 	Delta                 // seconds since the line before
 	Epoch                 // seconds since 1970
+	Offset                // seconds since the first message of the dialogue
 )
 
 // Hole is room for a time that only the writer of the output knows: the time since
-// the line before, which another partition may have rendered.
+// the line before, which another partition may have rendered, or since the start of
+// a dialogue.
 type Hole struct {
 	Open  bool
 	At    int // offset in what was appended to
@@ -24,12 +26,12 @@ type Hole struct {
 }
 
 // Seconds appends a time of any clock but Absolute in seconds, right-aligned in
-// width places. Under Delta it leaves a hole for it.
+// width places. Under Delta and Offset it leaves a hole for it.
 func (c Clock) Seconds(dst []byte, nanos, start int64, width int, h *Hole) []byte {
 	switch c {
 	case Relative:
 		return digits.Seconds(dst, nanos-start, width)
-	case Delta:
+	case Delta, Offset:
 		*h = Hole{Open: true, At: len(dst), Width: width}
 		for range width {
 			dst = append(dst, ' ')

@@ -18,6 +18,7 @@ type Event struct {
 	Nanos  int64    // Unix time of Frame
 	Start  int64    // Unix time of the first packet
 	Hole   Hole     // set by the renderer
+	Said   Said     // likewise
 	File   int      // input, or -1 where there is only one
 	Iface  int      // interface, or -1 where the input names none
 

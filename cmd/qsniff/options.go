@@ -45,11 +45,17 @@ func (o *readOptions) register(cmd *cobra.Command) {
 	f.SortFlags = false
 	f.VarP(&choice{&o.output, []string{"text", "tree", "hex", "json", "csv", "none"}}, "output", "o",
 		"text: a line a message; tree: annotated fields; hex: annotated bytes; json: an object a line; csv: a table; none: decode only")
+	f.VarP(&choice{&o.clock, []string{"a", "r", "d", "e"}}, "time", "t",
+		"times: a time of day, r seconds since the first packet, d since the line before, e since 1970")
+	o.registerCommon(cmd)
+}
+
+// registerCommon adds the flags that all commands have which print messages.
+func (o *readOptions) registerCommon(cmd *cobra.Command) {
+	f := cmd.Flags()
 	f.IntVarP(&o.count, "count", "c", 0, "stop after `N` messages (0: all)")
 	f.StringArrayVarP(&o.as, "decode-as", "d", nil, "decode a port as a protocol: `udp.port==27015,a2s`, tcp.port==27016,rcon")
 	f.StringVarP(&o.columns, "fields", "e", "", "csv: columns, by name: `frame,src,a2s.info.name`")
-	f.VarP(&choice{&o.clock, []string{"a", "r", "d", "e"}}, "time", "t",
-		"times: a time of day, r seconds since the first packet, d since the line before, e since 1970")
 	f.BoolVar(&o.layout, "layout", false, "json: list every byte with its field")
 	f.BoolVar(&o.utc, "utc", false, "text, tree: times in UTC instead of local time")
 	f.Var(&choice{&o.color, []string{"auto", "always", "never"}}, "color", "text, tree: auto colours terminals only")

@@ -14,7 +14,7 @@ var flagGroups = []struct {
 	title string
 	names []string
 }{
-	{"Output", []string{"output", "messages", "limits", "time", "fields", "count", "layout", "interval", "top", "utc", "color", "show-secrets"}},
+	{"Output", []string{"output", "exchange", "full", "messages", "limits", "time", "fields", "count", "layout", "interval", "top", "utc", "color", "show-secrets"}},
 	{"Input", []string{"follow", "servers", "reader", "decode-as", "dedup"}},
 	{"Resource", []string{"jobs", "memory"}},
 }

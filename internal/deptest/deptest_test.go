@@ -49,7 +49,8 @@ var allowed = map[string][]string{
 	"render/csv":           {"dissect", "report", "render"},
 	"render/jsonl":         {"dissect", "report", "render"},
 	"render/text":          {"dissect", "report", "render"},
-	"pipeline":             {"capture/...", "netlayer", "reassembly/...", "dissect", "track", "render/...", "report"},
+	"dialogue":             {"track", "render"},
+	"pipeline":             {"dialogue", "capture/...", "netlayer", "reassembly/...", "dissect", "track", "render/...", "report"},
 	"cmd/qsniff":           {"..."},
 }
 
@@ -58,7 +59,7 @@ var allowed = map[string][]string{
 var gopacket = []string{"capture/file", "internal/testpcap", "internal/mkpcap"}
 
 // clockless are packages that must stay single-threaded and without a clock.
-var clockless = []string{"capture", "netlayer", "reassembly", "dissect", "track", "stats", "render", "report", "finding"}
+var clockless = []string{"capture", "netlayer", "reassembly", "dissect", "track", "stats", "dialogue", "render", "report", "finding"}
 
 func TestImports(t *testing.T) {
 	seen := map[string]bool{}

@@ -29,19 +29,39 @@ func Seconds(dst []byte, nanos int64, width int) []byte {
 }
 
 // Grouped writes n with a comma between groups of three digits: 4,812.
-func Grouped(n int64) string {
-	plain := strconv.FormatInt(n, 10)
-	var out []byte
+func Grouped(n int64) string { return string(AppendGrouped(nil, n)) }
+
+// AppendGrouped appends n as Grouped writes it.
+func AppendGrouped(dst []byte, n int64) []byte {
+	var buf [20]byte // of the longest number
+	plain := strconv.AppendInt(buf[:0], n, 10)
 	if plain[0] == '-' {
-		out, plain = append(out, '-'), plain[1:]
+		dst, plain = append(dst, '-'), plain[1:]
 	}
 	first := len(plain) % 3
-	out = append(out, plain[:first]...)
+	dst = append(dst, plain[:first]...)
 	for i := first; i < len(plain); i += 3 {
 		if i > 0 {
-			out = append(out, ',')
+			dst = append(dst, ',')
 		}
-		out = append(out, plain[i:i+3]...)
+		dst = append(dst, plain[i:i+3]...)
 	}
-	return string(out)
+	return dst
+}
+
+// AppendSpan appends a number of nanoseconds as a time that people read: in
+// milliseconds, from a second on in seconds, with up to three decimals.
+func AppendSpan(dst []byte, nanos int64) []byte {
+	unit, name := 1e6, " ms"
+	if nanos >= 1e9 || nanos <= -1e9 {
+		unit, name = 1e9, " s"
+	}
+	dst = strconv.AppendFloat(dst, float64(nanos)/unit, 'f', 3, 64)
+	for dst[len(dst)-1] == '0' {
+		dst = dst[:len(dst)-1]
+	}
+	if dst[len(dst)-1] == '.' {
+		dst = dst[:len(dst)-1]
+	}
+	return append(dst, name...)
 }

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"net/netip"
 	"strconv"
 	"strings"
 
@@ -58,24 +59,28 @@ func (p *page) origin(e *render.Event) {
 	p.dst = p.opt.appendClockTime(p.dst, e.Nanos, e.Start, true, &e.Hole)
 	p.piece(style{}, lo)
 	e.Hole.At = len(p.dst) - e.Hole.Width
-	p.ends(e)
+	p.between(e.Src, e.Dst)
 }
 
 // piece moves the text from lo to the end of dst into the headline.
-func (p *page) piece(s style, lo int) {
+func (p *page) piece(s style, lo int) { p.place(s, lo, gap, indentStep) }
+
+// place moves the text from lo to the end of dst behind what is in the line, apart
+// from it, or where it does not fit into the next one, indented by hang.
+func (p *page) place(s style, lo, apart, hang int) {
 	x := span{lo, len(p.dst)}
 	end := x.hi
-	if p.col > indentStep {
-		if p.col+gap+display.Cells(p.dst[lo:]) > p.opt.Width {
+	if p.col > hang {
+		if p.col+apart+display.Cells(p.dst[lo:]) > p.opt.Width {
 			p.newline()
-			p.to(indentStep)
+			p.to(hang)
 		} else {
-			p.to(p.col + gap)
+			p.to(p.col + apart)
 		}
 	}
 	for p.take(s, &x, p.opt.Width-p.col); x.any(); p.take(s, &x, p.opt.Width-p.col) {
 		p.newline()
-		p.to(indentStep)
+		p.to(hang)
 	}
 	p.slide(lo, end)
 }
@@ -86,12 +91,12 @@ func (p *page) numbered(s style, label string, n int64) {
 	p.piece(s, lo)
 }
 
-// ends writes both addresses: together, unless a line cannot hold two of IPv6.
-func (p *page) ends(e *render.Event) {
+// between writes both addresses: together, unless a line cannot hold two of IPv6.
+func (p *page) between(src, dst netip.AddrPort) {
 	lo := len(p.dst)
-	p.dst = e.Src.AppendTo(p.dst)
+	p.dst = src.AppendTo(p.dst)
 	mid := len(p.dst)
-	p.dst = e.Dst.AppendTo(append(p.dst, " > "...))
+	p.dst = dst.AppendTo(append(p.dst, " > "...))
 	if indentStep+len(p.dst)-lo <= p.opt.Width {
 		p.piece(style{}, lo)
 		return
@@ -99,7 +104,7 @@ func (p *page) ends(e *render.Event) {
 	p.dst = p.dst[:mid]
 	p.piece(style{}, lo)
 	lo = len(p.dst)
-	p.dst = e.Dst.AppendTo(append(p.dst, "> "...))
+	p.dst = dst.AppendTo(append(p.dst, "> "...))
 	p.piece(style{}, lo)
 }
 
@@ -128,7 +133,7 @@ func (p *page) joined(e *render.Event) {
 	if s == nil && len(e.Frames) < 2 {
 		return
 	}
-	p.to(indentStep)
+	p.to(p.indent + indentStep)
 	lo := len(p.dst)
 	switch {
 	case s == nil && e.Cut != "":
@@ -157,7 +162,7 @@ func (p *page) joined(e *render.Event) {
 	if e.Train > 0 && !p.opt.Bare {
 		p.dst = appendElapsed(append(p.dst, " within "...), e.Train, " ")
 	}
-	p.paragraph(style{}, lo, 2*indentStep)
+	p.paragraph(style{}, lo, p.indent+2*indentStep)
 }
 
 // appendPacked appends what stands in front of a compressed message.
@@ -200,7 +205,7 @@ func (p *page) stop(e *render.Event) {
 	if m.Status == dissect.Complete || m.Status == dissect.Malformed && m.Stopped == nil {
 		return
 	}
-	p.to(indentStep)
+	p.to(p.indent + indentStep)
 	lo := len(p.dst)
 	switch m.Status {
 	case dissect.Truncated:
@@ -217,7 +222,7 @@ func (p *page) stop(e *render.Event) {
 			p.dst = appendWhere(p.dst, m, "; decoding ended at byte ", "")
 		}
 	}
-	p.paragraph(p.opt.Palette.status[m.Status], lo, 2*indentStep)
+	p.paragraph(p.opt.Palette.status[m.Status], lo, p.indent+2*indentStep)
 }
 
 // appendWhere appends the offset of the first byte that is not there, and in

@@ -104,7 +104,7 @@ func (l *Line) appendSummary(dst []byte, m *dissect.Message) []byte {
 		dst = append(append(dst, d.Key()...), '=')
 		dst = append(append(dst, c.name.off...), c.value.on...)
 		if n := m.Pieces(i); n > 1 {
-			dst = l.appendPieces(dst, m, i, n)
+			dst = appendPieces(dst, &l.opt, m, i, n)
 		} else {
 			dst = appendBrief(dst, &l.opt, m, &m.Fields[i])
 		}
@@ -133,13 +133,13 @@ func appendBrief(dst []byte, o *Options, m *dissect.Message, f *dissect.Field) [
 
 // appendPieces appends the text that the n fields from index i on make together,
 // at bounded length.
-func (l *Line) appendPieces(dst []byte, m *dissect.Message, i, n int) []byte {
-	if l.opt.ShowSecrets {
+func appendPieces(dst []byte, o *Options, m *dissect.Message, i, n int) []byte {
+	if o.ShowSecrets {
 		return appendBriefText(dst, m.Joined(i, n), m.Fields[i+n-1].Flags&dissect.Cut != 0)
 	}
 	lo, cut := len(dst), m.Fields[i+n-1].Flags&dissect.Cut != 0
 	for j := i; j < i+n && len(dst)-lo <= maxBriefRaw; j++ {
-		if f := &m.Fields[j]; l.opt.hides(f.Def) {
+		if f := &m.Fields[j]; o.hides(f.Def) {
 			dst = append(dst, redacted...)
 		} else {
 			b := m.Bytes(f)

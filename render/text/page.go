@@ -15,6 +15,8 @@ type page struct {
 	m   *dissect.Message
 	col int // cells written on the current line
 
+	indent int // of the lines that say how a message came and ended
+
 	offsetW int
 	rawN    int // bytes a line shows of a field
 	rawW    int

@@ -24,6 +24,19 @@ func (t *Tree) Append(dst []byte, e *render.Event) []byte {
 	p := page{dst: dst, opt: &t.opt, m: e.Msg}
 	p.measure()
 	p.head(e)
+	p.fields()
+	p.stop(e)
+	for i := range p.m.Expert {
+		if x := &p.m.Expert[i]; !p.placed(x) {
+			p.finding(x, indentStep)
+		}
+	}
+	p.newline()
+	return p.dst
+}
+
+// fields writes all fields, and the findings below those they point at.
+func (p *page) fields() {
 	o := outline{m: p.m}
 	for i := range p.m.Fields {
 		if at, shown := o.next(i); shown {
@@ -33,14 +46,6 @@ func (t *Tree) Append(dst []byte, e *render.Event) []byte {
 			p.findings(i)
 		}
 	}
-	p.stop(e)
-	for i := range p.m.Expert {
-		if x := &p.m.Expert[i]; !p.placed(x) {
-			p.finding(x, indentStep)
-		}
-	}
-	p.newline()
-	return p.dst
 }
 
 // field writes the lines of the field at index i.

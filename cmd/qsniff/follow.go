@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"qsniff/dialogue"
+	"qsniff/dissect"
+	"qsniff/pipeline"
+	"qsniff/render"
+	"qsniff/render/csv"
+	"qsniff/render/jsonl"
+	"qsniff/render/text"
+)
+
+// sinceBegin is the value of -t for times since a dialogue began. Tables have no
+// dialogues around their lines, and take it for the time of day.
+const sinceBegin = "x"
+
+// followOptions are the flags of follow.
+type followOptions struct {
+	readOptions
+	exchange uint64
+	full     bool
+}
+
+func newFollow(s streams) *cobra.Command {
+	opts := &followOptions{readOptions: *readDefaults()}
+	opts.clock = sinceBegin
+	cmd := &cobra.Command{
+		Use:     "follow [flags] FILE...",
+		GroupID: groupTraffic,
+		Short:   "show exchanges as dialogues",
+		Long: `follow prints one exchange after the other, in the order of their first requests: who
+asked whom, what came of it, and each message with the time since the first one, its
+direction (> to the server) and its bytes, ready to be pasted into a report. What was
+found is said where it was seen. RCON is a transcript, one for each connection.
+
+An exchange is a request, the challenge and the request that brings it back, repeats,
+and all replies. Messages that belong to none stand alone. The number of an exchange is
+the frame of its first request; --exchange takes it, or any other frame of one.
+
+With -o json an exchange is an object: "id", "time", "server", "client", "outcome"
+(answered, late, unanswered, unsolicited, one_way, undecided), "rtt_ms" and
+"challenge_ms" where there are any, and "messages", as read -o json prints them. In
+"records" are findings that belong to no single message. A connection has
+"record":"connection" and no outcome.
+
+Exit status: 0 fine, 1 the run failed or has no such exchange, 2 wrong usage, 130
+interrupted.`,
+		Example: `  qsniff follow capture.pcap                  all exchanges
+  qsniff follow --exchange 1 --full capture.pcap   one, with all its bytes
+  qsniff follow -o tree capture.pcap          with every field
+  qsniff follow -o json capture.pcap          for programs
+  qsniff follow rcon.pcap                     what was typed, and what came back`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return &usageError{errors.New("follow: no capture given"), "name a file, or - for standard input"}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return follow(cmd.Context(), opts, args, s)
+		},
+	}
+	cmd.ValidArgsFunction = completeCaptures
+	opts.register(cmd)
+	return cmd
+}
+
+func (o *followOptions) register(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.VarP(&choice{&o.output, []string{"text", "tree", "hex", "json", "csv"}}, "output", "o",
+		"text: bytes and transcripts; tree: annotated fields; hex: annotated bytes; json: an object an exchange; csv: a table")
+	f.Uint64Var(&o.exchange, "exchange", 0, "only the exchange that has frame `N` (0: all)")
+	f.BoolVar(&o.full, "full", false, "text: all bytes of long messages")
+	f.VarP(&choice{&o.clock, []string{sinceBegin, "a", "r", "d", "e"}}, "time", "t",
+		"times of messages: x seconds since the exchange began, a time of day, r seconds since the first packet, d since the message before, e since 1970")
+	o.registerCommon(cmd)
+}
+
+// follow prints the dialogues in captures to io.
+func follow(ctx context.Context, opts *followOptions, args []string, s streams) error {
+	reg, err := registry()
+	if err != nil {
+		return err
+	}
+	r, err := opts.dialogues(s.out, reg.Protos())
+	if err != nil {
+		return err
+	}
+	as, err := decodeAs(opts.as, reg)
+	if err != nil {
+		return err
+	}
+	ctx, release := graceful(ctx, opts.follow || slices.Contains(args, stdin))
+	defer release()
+	src, err := opts.open(ctx, args)
+	if err != nil {
+		return err
+	}
+	debug.SetMemoryLimit(int64(opts.memory))
+	talks := dialogue.New(dialogue.Options{Renderer: r, Frame: opts.exchange, Size: float64(opts.memory) / pipeline.DefaultMemory})
+	tell, done := progress(s.err, src.Source)
+	result, err := pipeline.Run(ctx, pipeline.Config{
+		Source: src.Source, Many: src.many, Registry: reg, Dialogues: talks, Out: s.out,
+		Jobs: opts.jobs, Max: opts.count, Memory: int64(opts.memory),
+		DecodeAs: as, Dedup: dedups[opts.dedup], Progress: tell,
+	})
+	done()
+	whole := err == nil && opts.count == 0 && !(opts.exchange != 0 && talks.Found())
+	if whole { // else the reader may still be at it; it ends with the program
+		if err := src.Close(); err != nil {
+			return err
+		}
+	}
+	if whole || err != nil && result.Packets > 0 {
+		remark(s.err, &result)
+	}
+	if n := talks.Early(); n > 0 {
+		fmt.Fprintf(s.err, "qsniff: %s written before it was over, to stay within memory\n", count(n, "dialogue was", "dialogues were"))
+	}
+	switch {
+	case err == nil && interrupted(ctx):
+		return context.Canceled
+	case err == nil && opts.exchange != 0 && !talks.Found():
+		return noExchange(opts.exchange, talks)
+	}
+	return err
+}
+
+// noExchange is the error that no dialogue has a frame, with the ids that are near.
+func noExchange(frame uint64, talks *dialogue.Collector) error {
+	hint := "qsniff follow lists all"
+	switch before, behind := talks.Near(); {
+	case before != 0 && behind != 0:
+		hint = fmt.Sprintf("those next to it are %d and %d", before, behind)
+	case before != 0:
+		hint = fmt.Sprintf("the last one is %d", before)
+	case behind != 0:
+		hint = fmt.Sprintf("the first one is %d", behind)
+	}
+	return &hintedError{fmt.Errorf("no exchange has frame %d", frame), hint}
+}
+
+// check reports flags that do not go together.
+func (o *followOptions) check() error {
+	if o.full && o.output != "text" {
+		return &usageError{fmt.Errorf("--full goes with -o text, not with -o %s", o.output), "-o tree, -o hex and -o json --layout show every byte"}
+	}
+	plain := o.readOptions
+	if plain.clock == sinceBegin {
+		plain.clock = "a"
+	}
+	return plain.check()
+}
+
+// dialogues makes the renderer that was asked for, and writes what stands in front
+// of all dialogues.
+func (o *followOptions) dialogues(out io.Writer, protos []*dissect.Proto) (render.DialogueRenderer, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	switch o.output {
+	case "json":
+		return jsonl.New(jsonl.Options{Layout: o.layout, ShowSecrets: o.secrets}), nil
+	case "csv":
+		columns, err := o.csvColumns(protos)
+		if err != nil {
+			return nil, err
+		}
+		r := csv.New(csv.Options{Columns: columns, Clock: clocks[o.clock], ShowSecrets: o.secrets})
+		return render.InOrder(r), header(out, r)
+	}
+	opt := text.Options{Location: time.Local, Clock: clocks[o.clock], Width: width(out),
+		Palette: text.NewPalette(o.colored(out)), ShowSecrets: o.secrets}
+	if o.clock == sinceBegin {
+		opt.Clock = render.Offset
+	}
+	if o.utc {
+		opt.Location = time.UTC
+	}
+	form := map[string]text.Form{"text": text.Dump, "tree": text.Fields, "hex": text.Annotated}[o.output]
+	return text.NewDialogue(opt, form, o.full), nil
+}

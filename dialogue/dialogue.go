@@ -1,0 +1,302 @@
+// Package dialogue puts messages together that belong together: the requests and
+// replies of an exchange, all messages of a TCP connection. It takes rendered
+// messages in packet order, with what is known of them, and hands each dialogue to
+// the renderer when it is over. It does not pair requests with replies (package
+// track does), knows no protocol, and does no I/O.
+//
+// Exchanges are written in the order of their first requests, each when it and all
+// those in front of it are over. A connection is written when it was closed and no
+// exchange that began before it is still open.
+package dialogue
+
+import (
+	"net/netip"
+
+	"qsniff/render"
+	"qsniff/track"
+)
+
+// Turn is one message, or a record. Text is valid during the call only.
+type Turn struct {
+	render.Turn
+	First uint64 // first frame that it came in
+	// Conn is the first frame of the connection's first message; 0 over UDP.
+	Conn uint64
+	// About is a frame of the dialogue that a record is about; 0 if it names none.
+	About          uint64
+	Server, Client netip.AddrPort // of a record; not valid where it is about neither
+	// Wanted says that the frame of Options.Frame is one of its frames.
+	Wanted bool
+}
+
+// Options choose which dialogues are written, and how.
+type Options struct {
+	Renderer render.DialogueRenderer
+	Frame    uint64  // only the dialogue that has this frame; 0: all
+	Size     float64 // of the tables, as a multiple of the usual; 0 is 1
+}
+
+// Collector keeps the dialogues that are open. Its methods append to dst those that
+// are over.
+type Collector struct {
+	opt       Options
+	maxOpen   int
+	maxBytes  int
+	exchanges list                 // in the order of their first requests
+	streams   list                 // likewise
+	closed    list                 // streams that are over
+	index     map[key]*dialogue    // of those that are open, and of exchanges that may still get a message
+	frames    map[uint64]*dialogue // by frames of their messages
+	ends      map[pair]*dialogue   // the one that began last between two ends
+	free      []*dialogue
+	view      render.Dialogue
+	n         int // dialogues in all lists
+	bytes     int // that their turns take
+	seq       uint64
+
+	found bool
+	near  [2]uint64 // ids in front of Options.Frame and behind it
+	early uint64
+}
+
+// key is an exchange by its id, or a connection by its first frame.
+type key struct {
+	stream bool
+	id     uint64
+}
+
+// pair is the two ends of a flow.
+type pair struct{ server, client netip.AddrPort }
+
+// dialogue is one that is open.
+type dialogue struct {
+	prev, next *dialogue
+	in         *list
+
+	key     key
+	ends    pair
+	seq     uint64
+	wanted  bool
+	over    bool
+	until   int64 // it is over when this time has passed; 0: that is not known yet
+	text    []byte
+	turns   []turn
+	summary render.Dialogue // but for Turns
+}
+
+// turn is a render.Turn whose text is a range of the dialogue's.
+type turn struct {
+	lo, hi int
+	at     uint64 // frame by which it is ordered
+	render.Turn
+}
+
+// New returns an empty collector.
+func New(opt Options) *Collector {
+	if opt.Size == 0 {
+		opt.Size = 1
+	}
+	return &Collector{opt: opt, maxOpen: max(1, int(DefaultOpen*opt.Size)), maxBytes: int(DefaultBytes * opt.Size),
+		index: map[key]*dialogue{}, frames: map[uint64]*dialogue{}, ends: map[pair]*dialogue{}}
+}
+
+// Frame is the frame of the dialogue that is wanted; 0 if all are.
+func (c *Collector) Frame() uint64 { return c.opt.Frame }
+
+// Renderer makes the turns.
+func (c *Collector) Renderer() render.Renderer { return c.opt.Renderer }
+
+// Found tells whether the one dialogue that is wanted was written.
+func (c *Collector) Found() bool { return c.found }
+
+// Near returns the ids of the dialogues that come next in front of the wanted frame
+// and behind it, 0 where there is none.
+func (c *Collector) Near() (before, behind uint64) { return c.near[0], c.near[1] }
+
+// Early is how many dialogues were written before they were over to make room.
+func (c *Collector) Early() uint64 { return c.early }
+
+// Message takes a message and what is known of it.
+func (c *Collector) Message(dst []byte, t *Turn, f *track.Fact) []byte {
+	dst = c.pass(dst, f.Nanos)
+	k := key{id: f.ID}
+	switch {
+	case t.Conn != 0:
+		k = key{stream: true, id: t.Conn}
+	case f.ID == 0:
+		k.id = t.First
+	}
+	d := c.index[k]
+	if d == nil {
+		dst, d = c.open(dst, k, pair{f.Server, f.Client})
+		s := &d.summary
+		s.Proto, s.Type, s.First = f.Proto, f.Type, f.Nanos
+		s.Continues = k.stream && k.id != t.First || f.ID != 0 && f.ID != f.Frame
+	}
+	d.add(t)
+	c.frames[f.Frame] = d
+	c.bytes += len(t.Text) + turnBytes
+	s := &d.summary
+	s.First, s.Last = min(s.First, f.Nanos), max(s.Last, f.Nanos)
+	s.Packets += f.Packets
+	switch {
+	case f.Step == track.Challenge:
+		s.Challenges++
+	case f.Reply:
+		s.Replies++
+	default:
+		s.Requests++
+	}
+	if !k.stream {
+		d.step(f)
+	}
+	return c.shrink(dst)
+}
+
+// step notes how far a message brings its exchange.
+func (d *dialogue) step(f *track.Fact) {
+	s := &d.summary
+	switch f.Step {
+	case track.NoStep:
+		s.Outcome, d.over = render.OneWay, true
+	case track.Stray:
+		s.Outcome, d.over = render.Unsolicited, f.ID == 0
+		d.until = f.Nanos + extraWait
+	case track.Answer:
+		s.Outcome, s.Took, s.Trip = render.Answered, f.Took, f.Trip
+		d.until = f.Nanos + extraWait
+	case track.Late:
+		s.Outcome, s.Took = render.LateAnswer, f.Took
+		d.until = f.Nanos + extraWait
+	case track.Extra:
+		d.until = f.Nanos + extraWait
+	case track.Challenge:
+		s.Trip = f.Took
+		d.until = f.Nanos + patience
+	default:
+		d.until = f.Nanos + patience
+	}
+}
+
+// Silence takes the word that nobody answered an exchange in time, at a Unix time.
+func (c *Collector) Silence(dst []byte, f *track.Fact, nanos int64) []byte {
+	dst = c.pass(dst, nanos)
+	if d := c.index[key{id: f.ID}]; d != nil {
+		d.summary.Outcome, d.until = render.Unanswered, max(nanos, f.Nanos)+lateWait
+	}
+	return dst
+}
+
+// Record takes a record. It becomes a turn of the connection it is of, else of the
+// dialogue with the frame that it is about, else of the last one between its ends.
+// Where none of these is open it stands alone.
+func (c *Collector) Record(dst []byte, t *Turn) []byte {
+	dst = c.pass(dst, t.Nanos)
+	ends := pair{t.Server, t.Client}
+	d := c.frames[t.About]
+	if t.Conn != 0 {
+		d = c.index[key{true, t.Conn}]
+	} else if d == nil && ends.server.IsValid() {
+		d = c.ends[ends]
+	}
+	if d == nil {
+		k := key{id: t.Frame}
+		if t.Conn != 0 {
+			k = key{true, t.Conn}
+		} else if c.index[k] != nil { // two about one packet
+			d = c.index[k]
+		}
+		if d == nil {
+			dst, d = c.open(dst, k, ends)
+			d.summary.First, d.over = t.Nanos, !k.stream
+			d.summary.Continues, d.summary.Outcome = k.stream, render.OneWay
+		}
+	}
+	d.add(t)
+	d.summary.Last = max(d.summary.Last, t.Nanos)
+	c.bytes += len(t.Text) + turnBytes
+	return c.shrink(dst)
+}
+
+// Close takes the word that a connection is over, at a Unix time.
+func (c *Collector) Close(dst []byte, conn uint64, nanos int64) []byte {
+	dst = c.pass(dst, nanos)
+	d := c.index[key{true, conn}]
+	if d == nil {
+		return dst
+	}
+	d.in.remove(d)
+	delete(c.index, d.key)
+	c.closed.insert(d)
+	return c.pass(dst, nanos)
+}
+
+// Tick takes the time of the last packet, in Unix nanoseconds.
+func (c *Collector) Tick(dst []byte, nanos int64) []byte { return c.pass(dst, nanos) }
+
+// Finish appends all that is left: the capture is over.
+func (c *Collector) Finish(dst []byte) []byte {
+	for _, l := range []*list{&c.streams, &c.closed} {
+		for d := l.first; d != nil; d = l.first {
+			l.remove(d)
+			c.exchanges.insert(d)
+		}
+	}
+	for d := c.exchanges.first; d != nil; d = c.exchanges.first {
+		dst = c.write(dst, d)
+		c.drop(d)
+	}
+	return dst
+}
+
+// open makes a dialogue, and room for it.
+func (c *Collector) open(dst []byte, k key, ends pair) ([]byte, *dialogue) {
+	if c.n == c.maxOpen {
+		dst = c.giveUp(dst, true)
+	}
+	var d *dialogue
+	if n := len(c.free); n > 0 {
+		d, c.free = c.free[n-1], c.free[:n-1]
+	} else {
+		d = new(dialogue)
+	}
+	c.seq++
+	*d = dialogue{key: k, ends: ends, seq: c.seq, text: d.text[:0], turns: d.turns[:0],
+		summary: render.Dialogue{ID: k.id, Stream: k.stream, Server: ends.server, Client: ends.client, Took: -1, Trip: -1}}
+	c.n++
+	c.index[k] = d
+	if ends.server.IsValid() {
+		c.ends[ends] = d
+	}
+	if k.stream {
+		c.streams.push(d)
+	} else {
+		c.exchanges.push(d)
+	}
+	return dst, d
+}
+
+// add appends a turn.
+func (d *dialogue) add(t *Turn) {
+	lo := len(d.text)
+	d.text = append(d.text, t.Text...)
+	d.turns = append(d.turns, turn{lo: lo, hi: len(d.text), Turn: t.Turn})
+	d.wanted = d.wanted || t.Wanted
+}
+
+// pass writes what is over at a time. Clocks of captures step, so that no earlier
+// one is remembered.
+func (c *Collector) pass(dst []byte, nanos int64) []byte {
+	for {
+		x, s := c.exchanges.first, c.closed.first
+		d := x
+		switch {
+		case s != nil && (x == nil || s.seq < x.seq):
+			d = s
+		case x == nil || !x.over && (x.until == 0 || x.until >= nanos):
+			return dst
+		}
+		dst = c.write(dst, d)
+		c.drop(d)
+	}
+}

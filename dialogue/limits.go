@@ -1,0 +1,34 @@
+package dialogue
+
+import "time"
+
+const (
+	// DefaultOpen is how many dialogues are kept at a time. An exchange is over a few
+	// seconds behind its last message, so that a server with a hundred queries a
+	// second has some hundred open; under a flood the oldest makes room.
+	DefaultOpen = 4096
+
+	// DefaultBytes bounds what the turns of all dialogues take: 2 KiB each, or some
+	// long transcripts. Where there are more the oldest dialogue is written as far
+	// as it got.
+	DefaultBytes = 8 << 20
+
+	// turnBytes is what a turn takes besides its text.
+	turnBytes = 192
+
+	// keepBytes is the largest memory that a dialogue which was written keeps for the
+	// next one: longer texts are rare.
+	keepBytes = 4 << 10
+
+	// extraWait is how long an answered exchange stays open: servers that answer one
+	// request in several formats send all within it.
+	extraWait = int64(time.Second)
+
+	// lateWait is how long an exchange stays open that nobody answered in time: an
+	// answer that comes at all comes within it.
+	lateWait = int64(10 * time.Second)
+
+	// patience is how long an exchange stays open without a message or a word that
+	// nobody answers it.
+	patience = int64(60 * time.Second)
+)

@@ -1,0 +1,46 @@
+package dialogue
+
+// list is a list of dialogues in the order in which they began.
+type list struct{ first, last *dialogue }
+
+// push appends d, which began last.
+func (l *list) push(d *dialogue) { l.place(d, l.last) }
+
+// insert puts d where it belongs.
+func (l *list) insert(d *dialogue) {
+	at := l.last
+	for at != nil && at.seq > d.seq {
+		at = at.prev
+	}
+	l.place(d, at)
+}
+
+// place puts d behind at, or in front of all where that is nil.
+func (l *list) place(d, at *dialogue) {
+	d.in, d.prev = l, at
+	if at == nil {
+		d.next, l.first = l.first, d
+	} else {
+		d.next, at.next = at.next, d
+	}
+	if d.next == nil {
+		l.last = d
+	} else {
+		d.next.prev = d
+	}
+}
+
+// remove takes d out.
+func (l *list) remove(d *dialogue) {
+	if d.prev == nil {
+		l.first = d.next
+	} else {
+		d.prev.next = d.next
+	}
+	if d.next == nil {
+		l.last = d.prev
+	} else {
+		d.next.prev = d.prev
+	}
+	d.prev, d.next = nil, nil
+}

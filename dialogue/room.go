@@ -1,0 +1,122 @@
+package dialogue
+
+import (
+	"cmp"
+	"slices"
+
+	"qsniff/render"
+)
+
+// shrink makes room where turns take too much memory.
+func (c *Collector) shrink(dst []byte) []byte {
+	for c.bytes > c.maxBytes {
+		dst = c.giveUp(dst, false)
+	}
+	return dst
+}
+
+// giveUp writes the oldest dialogue as far as it got. A connection stays open unless
+// its place is needed.
+func (c *Collector) giveUp(dst []byte, place bool) []byte {
+	var d *dialogue
+	for _, x := range [...]*dialogue{c.exchanges.first, c.closed.first, c.streams.first} {
+		if x != nil && (d == nil || x.seq < d.seq) {
+			d = x
+		}
+	}
+	s := &d.summary
+	s.Open = d.in == &c.streams || d.in == &c.exchanges && s.Outcome == render.Undecided && !d.over
+	if s.Open {
+		c.early++
+	}
+	dst = c.write(dst, d)
+	if place || d.in != &c.streams {
+		c.drop(d)
+		return dst
+	}
+	c.forget(d)
+	d.in.remove(d)
+	c.seq++
+	d.seq, d.text, d.turns = c.seq, d.text[:0], d.turns[:0]
+	*s = render.Dialogue{ID: s.ID, Stream: true, Server: s.Server, Client: s.Client, Proto: s.Proto, Type: s.Type,
+		First: s.Last, Last: s.Last, Took: -1, Trip: -1, Continues: true}
+	c.streams.push(d)
+	return dst
+}
+
+// write appends d, if it is wanted.
+func (c *Collector) write(dst []byte, d *dialogue) []byte {
+	if !c.wants(d) || len(d.turns) == 0 { // nothing came of a connection since it had to make room
+		return dst
+	}
+	c.found = true
+	if d.key.stream {
+		d.order()
+	}
+	c.view, c.view.Turns = d.summary, c.view.Turns[:0]
+	for i := range d.turns {
+		t := &d.turns[i]
+		t.Text = d.text[t.lo:t.hi]
+		c.view.Turns = append(c.view.Turns, t.Turn)
+	}
+	return c.opt.Renderer.AppendDialogue(dst, &c.view)
+}
+
+// order puts the turns of a connection in the order of their packets: a message is
+// known late where others had to come for its borders to be found. A record stays in
+// front of the message that followed it.
+func (d *dialogue) order() {
+	at := ^uint64(0)
+	for i := len(d.turns) - 1; i >= 0; i-- {
+		t := &d.turns[i]
+		if !t.Record {
+			at = t.Frame
+		}
+		t.at = at
+	}
+	slices.SortStableFunc(d.turns, func(a, b turn) int { return cmp.Compare(a.at, b.at) })
+}
+
+// wants tells whether d is to be written, and else remembers which ids are near.
+func (c *Collector) wants(d *dialogue) bool {
+	f, id := c.opt.Frame, d.key.id
+	switch {
+	case f == 0 || id == f || d.wanted:
+		return true
+	case id < f:
+		c.near[0] = max(c.near[0], id)
+	case c.near[1] == 0 || id < c.near[1]:
+		c.near[1] = id
+	}
+	return false
+}
+
+// drop removes d.
+func (c *Collector) drop(d *dialogue) {
+	c.forget(d)
+	d.in.remove(d)
+	c.n--
+	if c.index[d.key] == d {
+		delete(c.index, d.key)
+	}
+	if c.ends[d.ends] == d {
+		delete(c.ends, d.ends)
+	}
+	if cap(d.text) > keepBytes {
+		d.text = nil
+	}
+	if cap(d.turns) > keepBytes/turnBytes {
+		d.turns = nil
+	}
+	c.free = append(c.free, d)
+}
+
+// forget takes the turns of d out of the books.
+func (c *Collector) forget(d *dialogue) {
+	c.bytes -= len(d.text) + turnBytes*len(d.turns)
+	for i := range d.turns {
+		if f := d.turns[i].Frame; c.frames[f] == d {
+			delete(c.frames, f)
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package pipeline
+
+import (
+	"net/netip"
+	"slices"
+
+	"qsniff/dialogue"
+	"qsniff/render"
+	"qsniff/track"
+)
+
+// turn is what a dialogue has to know of a message besides its fact, and all of a
+// record.
+type turn struct {
+	conn           uint64 // first frame of the connection, 0 over UDP
+	said           render.Said
+	server, client netip.AddrPort // of a record
+	about          uint64         // frame that it is about
+	wanted         bool           // it has the frame that is wanted
+	over           bool           // no turn: the connection is over
+}
+
+// wants tells whether the wanted frame is among those of a message.
+func (p *partition) wants(frame uint64, frames []uint64) bool {
+	return p.wanted != 0 && (frame == p.wanted || slices.Contains(frames, p.wanted))
+}
+
+// turn adds t to the span x.
+func (p *partition) turn(x *span, t turn) {
+	t.said.From -= x.start
+	t.said.To = max(t.said.To-x.start, 0)
+	p.seg.turns = append(p.seg.turns, t)
+	x.turn = int32(len(p.seg.turns))
+}
+
+// aside is what a dialogue has to know of a record.
+func (p *partition) aside(r *render.Record) turn {
+	t := turn{conn: p.conn, server: r.Server, client: r.Client, wanted: p.wants(0, r.Frames)}
+	if len(r.Frames) > 0 {
+		t.about = r.Frames[0]
+	}
+	return t
+}
+
+// hangUp says that a connection is over.
+func (p *partition) hangUp(k *connection) {
+	if !p.talks || k.first == 0 {
+		return
+	}
+	at := len(p.seg.buf)
+	x := span{index: p.index, part: p.number, key: k.key, start: at, end: at, nanos: p.nanos, post: -1}
+	p.turn(&x, turn{conn: k.first, over: true})
+	p.seg.spans = append(p.seg.spans, x)
+}
+
+// converse gives a span to the dialogues, and takes those that are over.
+func (f *fold) converse(seg *segment, s *span) {
+	if s.fact.Step == track.Silence {
+		f.buf = f.dialogues.Silence(f.buf, &s.fact, s.nanos)
+	}
+	if s.turn == 0 {
+		return
+	}
+	t := &seg.turns[s.turn-1]
+	if t.over {
+		f.buf = f.dialogues.Close(f.buf, t.conn, s.nanos)
+		return
+	}
+	if s.start == s.end { // nothing is shown of it
+		return
+	}
+	x := dialogue.Turn{First: s.key, Conn: t.conn, About: t.about, Server: t.server, Client: t.client, Wanted: t.wanted}
+	x.Turn = render.Turn{Text: seg.buf[s.start:s.end], Frame: s.fact.Frame, Nanos: s.nanos, Record: !s.message, Said: t.said}
+	if s.hole > 0 {
+		x.Hole = render.Hole{Open: true, At: int(s.hole) - 1, Width: int(s.width)}
+	}
+	if s.message {
+		f.buf = f.dialogues.Message(f.buf, &x, &s.fact)
+		return
+	}
+	x.Frame = s.key
+	f.buf = f.dialogues.Record(f.buf, &x)
+}
+
+// heard tells whether the one dialogue that is wanted was written.
+func (f *fold) heard() bool {
+	return f.dialogues != nil && f.dialogues.Frame() != 0 && f.dialogues.Found()
+}
+
+// conclude writes the dialogues that the end of the run leaves open, unless the
+// writer failed, and returns err or what became of that.
+func (f *fold) conclude(err error) error {
+	if f.broken {
+		return err
+	}
+	f.buf = f.dialogues.Finish(f.buf)
+	if failed := f.flush(); err == nil {
+		err = failed
+	}
+	return err
+}

@@ -1,0 +1,100 @@
+package render
+
+import (
+	"net/netip"
+
+	"qsniff/dissect"
+)
+
+// DialogueRenderer shows messages together that belong together. Append and
+// AppendRecord make turns of them; the dialogue is made when it is known how it
+// ended. An event that a renderer appends nothing for is no turn.
+type DialogueRenderer interface {
+	Renderer
+	AppendDialogue(dst []byte, d *Dialogue) []byte
+}
+
+// Dialogue is an exchange or a connection that is over. All of it is valid during
+// the call only.
+type Dialogue struct {
+	ID     uint64 // frame of its first request
+	Stream bool   // a connection: what both ends sent over TCP, in order
+	Server netip.AddrPort
+	Client netip.AddrPort
+	Proto  *dissect.Proto
+	Type   *dissect.Type // of the first message; nil if unknown
+	First  int64         // Unix time of the first message, of the last one
+	Last   int64
+
+	Outcome Outcome // of an exchange
+	Took    int64   // nanoseconds from the request to its answer, -1 if there is none
+	Trip    int64   // and to the challenge in front of it, -1 if there is none
+
+	Requests   uint32
+	Challenges uint32
+	Replies    uint32 // without challenges
+	Packets    uint32
+
+	// Continues says that there were turns in front of these; they were written
+	// earlier, or lie in front of the capture.
+	Continues bool
+	// Open says that it was not over when it had to make room.
+	Open  bool
+	Turns []Turn
+}
+
+// Turn is one message of a dialogue, or a record about it, as a renderer made it.
+type Turn struct {
+	Text   []byte
+	Frame  uint64
+	Nanos  int64
+	Record bool // see Renderer.AppendRecord, and Event.Record
+	Hole   Hole // in Text
+	Said   Said // likewise
+}
+
+// Said is the part of a turn that is what one end said, in lines. The last one has
+// no line break where the sender's has none.
+type Said struct {
+	From, To int // offsets in what was appended to; To is 0 where there is no such part
+	// GoesOn says that it goes on where the same end stopped before.
+	GoesOn bool
+}
+
+// Outcome is how an exchange ended.
+type Outcome uint8
+
+// The outcomes.
+const (
+	Undecided   Outcome = iota // the capture, or the room for it, ended before
+	Answered                   // in time
+	Unanswered                 // the whole wait lies in the capture
+	LateAnswer                 // when the wait was over
+	Unsolicited                // a reply that nobody asked for
+	OneWay                     // a message that nobody answers
+)
+
+var outcomes = [...]string{"undecided", "answered", "unanswered", "late", "unsolicited", "one_way"}
+
+// String is the outcome's name in output.
+func (o Outcome) String() string { return outcomes[o] }
+
+// InOrder makes a DialogueRenderer of r that puts nothing around turns: tables have
+// no room for more.
+func InOrder(r Renderer) DialogueRenderer { return inOrder{r} }
+
+type inOrder struct{ Renderer }
+
+func (inOrder) AppendDialogue(dst []byte, d *Dialogue) []byte {
+	before := d.First
+	for i := range d.Turns {
+		t := &d.Turns[i]
+		at := len(dst)
+		dst = append(dst, t.Text...)
+		if t.Hole.Open {
+			dst = Fill(dst, at+t.Hole.At, t.Hole.Width, t.Nanos-before)
+			before = t.Nanos
+		}
+	}
+	return dst
+}

@@ -1,0 +1,106 @@
+package jsonl
+
+import (
+	"bytes"
+	"strconv"
+
+	"qsniff/internal/jsonw"
+	"qsniff/render"
+)
+
+// AppendDialogue appends an exchange or a connection as a line, with the messages
+// and records that belong to it as the objects that Append and AppendRecord make.
+func (r *Renderer) AppendDialogue(dst []byte, d *render.Dialogue) []byte {
+	dst = append(dst, `{"schema":`...)
+	dst = strconv.AppendInt(dst, schema, 10)
+	if d.Stream {
+		dst = append(dst, `,"record":"connection","id":`...)
+	} else {
+		dst = append(dst, `,"record":"exchange","id":`...)
+	}
+	dst = strconv.AppendUint(dst, d.ID, 10)
+	dst = jsonw.Time(append(dst, `,"time":`...), d.First)
+	if d.Stream {
+		dst = append(dst, `,"transport":"tcp"`...)
+	} else {
+		dst = append(dst, `,"transport":"udp"`...)
+	}
+	if d.Server.IsValid() {
+		dst = append(d.Server.AppendTo(append(dst, `,"server":"`...)), '"')
+	}
+	if d.Client.IsValid() {
+		dst = append(d.Client.AppendTo(append(dst, `,"client":"`...)), '"')
+	}
+	dst = appendSubject(dst, d)
+	dst = appendResult(dst, d)
+	dst = appendTurns(append(dst, `,"messages":[`...), d, false)
+	dst = append(dst, ']')
+	for i := range d.Turns {
+		if d.Turns[i].Record {
+			dst = appendTurns(append(dst, `,"records":[`...), d, true)
+			dst = append(dst, ']')
+			break
+		}
+	}
+	return append(dst, '}', '\n')
+}
+
+// appendSubject appends what the dialogue is about.
+func appendSubject(dst []byte, d *render.Dialogue) []byte {
+	if d.Proto == nil {
+		return dst
+	}
+	dst = append(append(append(dst, `,"protocol":"`...), d.Proto.Name...), '"')
+	if d.Stream || d.Type == nil {
+		return dst
+	}
+	return append(append(append(dst, `,"message":"`...), d.Type.Name...), '"')
+}
+
+// appendResult appends how the dialogue ended.
+func appendResult(dst []byte, d *render.Dialogue) []byte {
+	if !d.Stream {
+		dst = append(append(append(dst, `,"outcome":"`...), d.Outcome.String()...), '"')
+	}
+	dst = appendMillis(dst, `,"rtt_ms":`, d.Took)
+	dst = appendMillis(dst, `,"challenge_ms":`, d.Trip)
+	dst = appendMillis(dst, `,"duration_ms":`, d.Last-d.First)
+	dst = strconv.AppendUint(append(dst, `,"requests":`...), uint64(d.Requests), 10)
+	if d.Challenges > 0 {
+		dst = strconv.AppendUint(append(dst, `,"challenges":`...), uint64(d.Challenges), 10)
+	}
+	dst = strconv.AppendUint(append(dst, `,"replies":`...), uint64(d.Replies), 10)
+	dst = strconv.AppendUint(append(dst, `,"packets":`...), uint64(d.Packets), 10)
+	if d.Continues {
+		dst = append(dst, `,"continues":true`...)
+	}
+	if d.Open {
+		dst = append(dst, `,"open":true`...)
+	}
+	return dst
+}
+
+// appendMillis appends a member of nanoseconds in milliseconds, if there are any.
+func appendMillis(dst []byte, key string, nanos int64) []byte {
+	if nanos < 0 {
+		return dst
+	}
+	return strconv.AppendFloat(append(dst, key...), float64(nanos)/1e6, 'f', -1, 64)
+}
+
+// appendTurns appends the turns that are records, or those that are not.
+func appendTurns(dst []byte, d *render.Dialogue, records bool) []byte {
+	first := true
+	for i := range d.Turns {
+		t := &d.Turns[i]
+		if t.Record != records {
+			continue
+		}
+		if !first {
+			dst = append(dst, ',')
+		}
+		first = false
+		dst = append(dst, bytes.TrimSuffix(t.Text, []byte{'\n'})...)
+	}
+	return dst
+}

@@ -1,0 +1,183 @@
+package text
+
+import (
+	"strconv"
+
+	"qsniff/dissect"
+	"qsniff/internal/digits"
+	"qsniff/internal/display"
+	"qsniff/render"
+)
+
+// AppendRecord appends a finding as a turn.
+func (d *Dialogue) AppendRecord(dst []byte, r *render.Record) []byte {
+	p := page{dst: dst, opt: &d.opt}
+	p.lead(r.Nanos, r.Start, &r.Hole)
+	p.to(p.col + gap)
+	s := p.opt.Palette.severity[r.Expert.Severity]
+	lo := len(p.dst)
+	p.dst = append(append(p.dst, "! "...), r.Expert.Severity.String()...)
+	p.dst = append(append(p.dst, ' '), r.Expert.Code.ID...)
+	p.place(s, lo, 0, turnHang)
+	p.to(p.col + gap)
+	lo = len(p.dst)
+	p.dst = append(r.Expert.AppendText(p.dst), r.Detail...)
+	raw := len(p.dst)
+	p.dst = display.AppendEscaped(p.dst, p.dst[lo:raw], 0)
+	p.slide(lo, raw)
+	p.paragraph(style{}, lo, turnHang+indentStep)
+	return p.dst
+}
+
+// AppendDialogue appends a dialogue and an empty line.
+func (d *Dialogue) AppendDialogue(dst []byte, x *render.Dialogue) []byte {
+	p := page{dst: dst, opt: &d.opt}
+	p.title(x)
+	p.outcome(x)
+	before := x.First
+	for i := 0; i < len(x.Turns); i++ {
+		t := &x.Turns[i]
+		p.endLine()
+		at := len(p.dst)
+		p.dst = append(p.dst, t.Text...)
+		if t.Hole.Open {
+			since := x.First
+			if d.opt.Clock == render.Delta {
+				since = before
+			}
+			p.dst = render.Fill(p.dst, at+t.Hole.At, t.Hole.Width, t.Nanos-since)
+			before = t.Nanos
+		}
+		i = p.continued(x.Turns, i)
+	}
+	p.endLine()
+	if x.Open {
+		p.to(indentStep)
+		lo := len(p.dst)
+		p.dst = append(p.dst, "written before it was over: too many dialogues were open, or they took too much memory"...)
+		p.paragraph(p.opt.Palette.status[dissect.Fragment], lo, 2*indentStep)
+	}
+	p.newline()
+	return p.dst
+}
+
+// continued writes the turns behind the one at index i that go on with its text,
+// and returns the index of the last of them.
+func (p *page) continued(turns []render.Turn, i int) int {
+	first, last := i, i
+	for last+1 < len(turns) {
+		t, next := &turns[last], &turns[last+1]
+		if open := t.Said.To > 0 && t.Said.To == len(t.Text); !open || !next.Said.GoesOn {
+			break
+		}
+		text := next.Text[next.Said.From:]
+		if n := len(p.dst); p.dst[n-1] != '\n' && len(text) > 0 && text[0] != '\n' {
+			text = text[bodyIndent:]
+		}
+		p.dst = append(p.dst, text...)
+		last++
+	}
+	if last == first {
+		return last
+	}
+	p.endLine()
+	p.to(bodyIndent)
+	lo := len(p.dst)
+	p.dst = strconv.AppendInt(append(p.dst, "(joined from "...), int64(last-first+1), 10)
+	p.dst = append(p.dst, " messages: frames "...)
+	p.dst = strconv.AppendUint(p.dst, turns[first].Frame, 10)
+	p.dst = strconv.AppendUint(append(p.dst, " to "...), turns[last].Frame, 10)
+	p.dst = append(p.dst, ')')
+	p.paragraph(p.opt.Palette.dim, lo, bodyIndent)
+	return last
+}
+
+// title writes what the dialogue is, whose, and when it began.
+func (p *page) title(x *render.Dialogue) {
+	c := &p.opt.Palette
+	lo := len(p.dst)
+	switch {
+	case x.Stream:
+		p.dst = append(p.dst, "connection "...)
+	case x.Outcome == render.OneWay:
+		p.dst = append(p.dst, "message "...)
+	default:
+		p.dst = append(p.dst, "exchange "...)
+	}
+	p.dst = strconv.AppendUint(p.dst, x.ID, 10)
+	p.place(c.head, lo, gap, indentStep)
+	if x.Proto != nil {
+		lo = len(p.dst)
+		p.dst = append(p.dst, x.Proto.Name...)
+		if x.Type != nil && !x.Stream {
+			p.dst = append(append(p.dst, ' '), x.Type.Name...)
+		}
+		p.place(c.head, lo, gap, indentStep)
+	}
+	if x.Client.IsValid() {
+		p.between(x.Client, x.Server)
+	}
+	lo = len(p.dst)
+	p.dst = p.opt.appendTime(p.dst, x.First, true)
+	p.place(style{}, lo, gap, indentStep)
+	p.newline()
+}
+
+// outcome writes how the dialogue ended, and what it came to.
+func (p *page) outcome(x *render.Dialogue) {
+	p.to(indentStep)
+	lo := len(p.dst)
+	p.dst = appendOutcome(p.dst, x)
+	switch answered := x.Outcome == render.Answered || x.Outcome == render.LateAnswer; {
+	case x.Trip >= 0 && answered:
+		p.dst = digits.AppendSpan(append(p.dst, ", challenge before that "...), x.Trip)
+	case x.Trip >= 0:
+		p.dst = digits.AppendSpan(append(p.dst, ", challenged after "...), x.Trip)
+	}
+	p.amount(uint64(x.Requests), " request", " requests", x.Requests > 1 || x.Stream)
+	p.amount(uint64(x.Challenges), " challenge", " challenges", x.Challenges > 1)
+	p.amount(uint64(x.Replies), " reply", " replies", x.Replies > 1 || x.Stream)
+	p.amount(uint64(x.Packets), " packet", " packets", true)
+	if x.Continues {
+		p.dst = append(p.dst, "; earlier turns are further up, or before the capture"...)
+	}
+	p.paragraph(p.opt.Palette.outcome(x), lo, 2*indentStep)
+}
+
+func (p *page) amount(n uint64, one, more string, show bool) {
+	if !show {
+		return
+	}
+	p.dst = digits.AppendGrouped(append(p.dst, ", "...), int64(n))
+	p.dst = append(p.dst, plural(int(n), one, more)...)
+}
+
+func appendOutcome(dst []byte, x *render.Dialogue) []byte {
+	if x.Stream {
+		return digits.AppendSpan(append(dst, "over "...), x.Last-x.First)
+	}
+	switch x.Outcome {
+	case render.Answered:
+		return digits.AppendSpan(append(dst, "answered after "...), x.Took)
+	case render.LateAnswer:
+		return digits.AppendSpan(append(dst, "answered too late, after "...), x.Took)
+	case render.Unanswered:
+		return append(dst, "not answered"...)
+	case render.Unsolicited:
+		return append(dst, "a reply that nobody asked for, as far as the capture shows"...)
+	case render.OneWay:
+		return append(dst, "one way"...)
+	}
+	if x.Open {
+		return append(dst, "no answer so far"...)
+	}
+	return append(dst, "no answer in the capture"...)
+}
+
+// outcome is the style of how a dialogue ended.
+func (c *Palette) outcome(x *render.Dialogue) style {
+	if !x.Stream && (x.Outcome == render.Unanswered || x.Outcome == render.LateAnswer) {
+		return c.status[dissect.Truncated]
+	}
+	return style{}
+}
