@@ -22,7 +22,8 @@ func TestMain(m *testing.M) {
 // the folder of captures.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata",
+		Dir:           "testdata",
+		UpdateScripts: *update,
 		Setup: func(env *testscript.Env) error {
 			p, err := filepath.Abs(pcapfiles)
 			env.Setenv("P", p)

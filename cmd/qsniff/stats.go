@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -26,6 +27,7 @@ type statsOptions struct {
 	readOptions
 	interval time.Duration
 	top      int
+	all      bool // servers and clients are listed
 	servers  string
 }
 
@@ -57,6 +59,7 @@ FILE is as in qsniff read.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			opts.all = opts.output == "json" && !cmd.Flags().Changed("top")
 			return addUp(cmd.Context(), opts, args, io)
 		},
 	}
@@ -70,7 +73,7 @@ func (o *statsOptions) register(cmd *cobra.Command) {
 	f.SortFlags = false
 	f.VarP(&choice{&o.output, []string{"text", "json"}}, "output", "o", "text: for people; json: one object")
 	f.DurationVar(&o.interval, "interval", 0, "length of the steps of the time series, as `1s` (0: so that there are up to 60)")
-	f.IntVar(&o.top, "top", o.top, "list `N` servers and clients")
+	f.IntVar(&o.top, "top", o.top, "list `N` servers and clients; json: all, unless it is given")
 	f.BoolVar(&o.utc, "utc", false, "text: times in UTC instead of local time")
 	f.Var(&choice{&o.color, []string{"auto", "always", "never"}}, "color", "text: auto colours terminals only")
 	f.StringVar(&o.servers, "servers", "", "count messages of these servers only: `CIDR|ADDR:PORT,...`")
@@ -101,6 +104,9 @@ func (o *statsOptions) check() error {
 // collector makes what adds up.
 func (o *statsOptions) collector() (*stats.Collector, error) {
 	opt := stats.Options{Interval: o.interval, Top: o.top, Scale: float64(o.memory) / pipeline.DefaultMemory}
+	if o.all {
+		opt.Top = math.MaxInt
+	}
 	if o.servers != "" {
 		ours, err := hostset.Parse(o.servers)
 		if err != nil {
@@ -145,7 +151,9 @@ func addUp(ctx context.Context, opts *statsOptions, args []string, io streams) e
 		err = src.Close()
 	}
 	if err == nil || result.Packets > 0 { // the error says why there are none
-		err = errors.Join(err, opts.print(io.out, &report.Stats{Run: result, Summary: *all.Summary(result.Last)}))
+		if err := opts.print(io.out, &report.Stats{Run: result, Summary: *all.Summary(result.Last)}); err != nil {
+			return err
+		}
 	}
 	if err == nil && interrupted(ctx) {
 		return context.Canceled

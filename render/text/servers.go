@@ -61,7 +61,7 @@ func (p *statsPage) serverCells(s *report.Server) []string {
 			cells = append(cells, millis(d))
 		}
 	}
-	return append(cells, digits.Bytes(float64(s.BytesIn)), digits.Bytes(float64(s.BytesOut)))
+	return append(cells, size(s.BytesIn), size(s.BytesOut))
 }
 
 // saysOf is what a server says of itself, and whether it challenges.
@@ -92,6 +92,9 @@ func saysOf(s *report.Server) string {
 
 // grouped writes a number with its digits in groups.
 func grouped(n uint64) string { return digits.Grouped(int64(min(n, 1<<63-1))) }
+
+// size writes a number of bytes.
+func size(n uint64) string { return digits.Bytes(float64(n)) }
 
 // counted writes a number of things: the singular and, where an s does not make
 // it, the plural.

@@ -67,7 +67,7 @@ func (p *statsPage) overview() {
 	}
 	span := time.Duration(run.Last - run.First)
 	p.line(0, "%s to %s, %s", p.opt.appendTime(nil, run.First, true), p.opt.appendTime(nil, run.Last, !p.sameDay()), duration(span))
-	p.line(0, "%s, %s captured; %s: %s, %s", counted(run.Packets, "packet"), digits.Bytes(float64(run.Bytes)),
+	p.line(0, "%s, %s captured; %s: %s, %s", counted(run.Packets, "packet"), size(run.Bytes),
 		counted(run.Messages, "message"), counted(p.s.Requests, "request"), counted(p.s.Replies, "reply", "replies"))
 	switch p.s.OneWay() {
 	case "requests":
@@ -100,14 +100,15 @@ func (p *statsPage) rate() {
 		return
 	}
 	lines := []struct {
-		name, unit string
-		of         func(*report.Point) uint64
-		write      func(float64) string
+		name  string
+		of    func(*report.Point) uint64
+		rate  func(float64) string
+		count func(uint64) string
 	}{
-		{"requests", "/s", func(q *report.Point) uint64 { return q.Requests }, digits.Short},
-		{"replies", "/s", func(q *report.Point) uint64 { return q.Replies }, digits.Short},
-		{"bytes in", "/s", func(q *report.Point) uint64 { return q.BytesIn }, digits.Bytes},
-		{"bytes out", "/s", func(q *report.Point) uint64 { return q.BytesOut }, digits.Bytes},
+		{"requests", func(q *report.Point) uint64 { return q.Requests }, digits.Short, grouped},
+		{"replies", func(q *report.Point) uint64 { return q.Replies }, digits.Short, grouped},
+		{"bytes in", func(q *report.Point) uint64 { return q.BytesIn }, digits.Bytes, size},
+		{"bytes out", func(q *report.Point) uint64 { return q.BytesOut }, digits.Bytes, size},
 	}
 	const label = 9
 	columns, each := p.columns(p.opt.Width - tableIndent - label - gap)
@@ -127,11 +128,28 @@ func (p *statsPage) rate() {
 		if sum == 0 {
 			continue
 		}
-		line := fmt.Sprintf("%-*s  %s", label, l.name, strings.TrimRight(sparkline(values), " "))
-		p.line(tableIndent, "%s", line)
-		p.line(tableIndent+label+gap, "peak %s%s, mean %s%s", l.write(float64(most)/p.s.Interval.Seconds()), l.unit,
-			l.write(float64(sum)/(p.s.Interval.Seconds()*float64(len(p.s.Points)))), l.unit)
+		line := fmt.Sprintf("%-*s  %s", label, l.name, sparkline(values))
+		about := p.rates(l.rate, sum, most)
+		if p.s.Interval < shortest {
+			about = l.count(sum) + " in all"
+		}
+		if tableIndent+label+gap+columns+gap+len(about) > p.opt.Width {
+			p.line(tableIndent, "%s", strings.TrimRight(line, " "))
+			p.line(tableIndent+label+gap, "%s", about)
+		} else {
+			p.line(tableIndent, "%s  %s", line, about)
+		}
 	}
+}
+
+// shortest is the interval from which it makes sense to speak of a rate: of less, a
+// single packet would be a thousand a second.
+const shortest = 100 * time.Millisecond
+
+// rates says how fast something came.
+func (p *statsPage) rates(write func(float64) string, sum, most uint64) string {
+	each := p.s.Interval.Seconds()
+	return fmt.Sprintf("peak %s/s, mean %s/s", write(float64(most)/each), write(float64(sum)/(each*float64(len(p.s.Points)))))
 }
 
 // columns says in how many columns of at most room the series is drawn, and how
@@ -156,7 +174,7 @@ func (p *statsPage) messages() {
 		if m.Reply {
 			direction = "reply"
 		}
-		t.rows = append(t.rows, tableRow{cells: []string{m.Protocol, name, direction, grouped(m.Count), digits.Bytes(float64(m.Bytes))}})
+		t.rows = append(t.rows, tableRow{cells: []string{m.Protocol, name, direction, grouped(m.Count), size(m.Bytes)}})
 	}
 	p.title("Messages", "")
 	p.table(&t)
