@@ -163,12 +163,12 @@ func (c *Collector) distinctClients() Distinct {
 		Error: distinctSigmas * standard, Standard: standard}
 }
 
-// kindRows lists the questions that had answers.
+// kindRows lists the questions in datagrams that had answers.
 func (c *Collector) kindRows() []Kind {
 	var rows []Kind
 	for k, x := range c.kinds {
-		if x.name == "" || x.open.n+x.after.n == 0 {
-			continue // only answers were captured, or only requests
+		if x.tcp || x.name == "" || x.open.n+x.after.n == 0 {
+			continue // or only answers were captured, or only requests
 		}
 		echoes := &x.echoes
 		if echoes.n == 0 { // the challenge was known from before

@@ -132,6 +132,15 @@ func TestKinds(t *testing.T) {
 	}
 }
 
+// TestKindsOfStreams: nobody forges the source of a connection.
+func TestKindsOfStreams(t *testing.T) {
+	q, r := ask(1), answer(2, 1e6)
+	q.TCP, r.TCP = true, true
+	if got := collect(Options{}, q, r).Kinds; len(got) != 0 {
+		t.Errorf("got %+v", got)
+	}
+}
+
 // TestPosts: each reply tells a part; what it does not tell stays.
 func TestPosts(t *testing.T) {
 	post := func(name, where string, players, most int32) *track.Post {

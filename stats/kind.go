@@ -14,7 +14,8 @@ type kindKey struct {
 
 // kind adds up what one question costs and brings.
 type kind struct {
-	name         string // of the request
+	name         string // of the first request
+	tcp          bool   // which cannot be forged: its answers are no danger
 	asks, echoes tally
 	open, after  tally // replies: to who was not challenged, and to who was
 }
@@ -37,7 +38,7 @@ func (c *Collector) kindOf(f *track.Fact) *kind {
 	k := kindKey{f.Proto, asks(f)}
 	x := c.kinds[k]
 	if x == nil {
-		x = new(kind)
+		x = &kind{tcp: f.TCP}
 		c.kinds[k] = x
 	}
 	if x.name == "" && !f.Reply && f.Type != nil {

@@ -8,9 +8,9 @@ import (
 // latency is the distribution of one server's times in 256 bytes. As long as
 // there are no more times than cells, the cells hold the times themselves and
 // percentiles are exact. Then they become counts of a log-linear histogram: four
-// cells for each doubling, the first 64 of which end at 0.25 ms and the last of
-// which begins at 7.3 s. A percentile is then the middle of its cell, at most one
-// eighth off, except in the first and the last cell; the largest and the smallest
+// cells for each doubling. A percentile is then the middle of its cell, at most one
+// eighth off. Coarser are the first cell, below 64 us, and the last, from 3.1 s on,
+// which is behind the end of the wait for an answer. The largest and the smallest
 // time are always exact.
 type latency struct {
 	n        uint64
@@ -22,7 +22,7 @@ const (
 	latencyCells = 64
 	perDoubling  = 4
 	// leastBits: times below 2^leastBits microseconds share the first cell.
-	leastBits = 7
+	leastBits = 6
 	// latencyError is how far off a percentile can be, as a share of it.
 	latencyError = 1.0 / (2 * perDoubling)
 )

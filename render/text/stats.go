@@ -202,11 +202,11 @@ func (p *statsPage) times() {
 // amplification compares answers with requests, where a challenge is demanded and
 // where not.
 func (p *statsPage) amplification() {
-	t := table{columns: []column{{"REQUEST", true, 0}, {"UNCHALLENGED", false, 1}, {"PAYLOAD", false, 0}, {"WIRE", false, 0},
-		{"CHALLENGED", false, 1}, {"PAYLOAD", false, 0}, {"WIRE", false, 0}}}
+	t := table{columns: []column{{"REQUEST", true, 0}, {"OPEN", false, 1}, {"PAYLOAD", false, 0}, {"WIRE", false, 0},
+		{"BEHIND", false, 1}, {"PAYLOAD", false, 0}, {"WIRE", false, 0}}}
 	for i := range p.s.Kinds {
 		k := &p.s.Kinds[i]
-		cells := append([]string{k.Protocol + " " + k.Request}, gainCells(&k.Before)...)
+		cells := append([]string{k.Request}, gainCells(&k.Before)...)
 		row := tableRow{cells: append(cells, gainCells(&k.After)...)}
 		if k.Before.Wire > 1 {
 			row.style = p.opt.Palette.severity[finding.Warn]
@@ -214,7 +214,7 @@ func (p *statsPage) amplification() {
 		t.rows = append(t.rows, row)
 	}
 	if len(t.rows) > 0 {
-		p.title("Amplification", "bytes of an answer for each byte of a request, from clients without and with a challenge")
+		p.title("Amplification", "bytes of an answer for each byte of a request; open: to clients without a challenge, as far as the capture shows; behind: to those that had one")
 		p.table(&t)
 	}
 }
