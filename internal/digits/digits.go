@@ -48,20 +48,3 @@ func AppendGrouped(dst []byte, n int64) []byte {
 	}
 	return dst
 }
-
-// AppendSpan appends a number of nanoseconds as a time that people read: in
-// milliseconds, from a second on in seconds, with up to three decimals.
-func AppendSpan(dst []byte, nanos int64) []byte {
-	unit, name := 1e6, " ms"
-	if nanos >= 1e9 || nanos <= -1e9 {
-		unit, name = 1e9, " s"
-	}
-	dst = strconv.AppendFloat(dst, float64(nanos)/unit, 'f', 3, 64)
-	for dst[len(dst)-1] == '0' {
-		dst = dst[:len(dst)-1]
-	}
-	if dst[len(dst)-1] == '.' {
-		dst = dst[:len(dst)-1]
-	}
-	return append(dst, name...)
-}

@@ -20,16 +20,16 @@ func TestGrouped(t *testing.T) {
 	}
 }
 
-func TestSpan(t *testing.T) {
+func TestElapsed(t *testing.T) {
 	tests := []struct {
 		in   int64
 		want string
 	}{
-		{0, "0 ms"}, {1_000, "0.001 ms"}, {1_240_000, "1.24 ms"}, {20_000_000, "20 ms"}, {999_900_000, "999.9 ms"},
-		{1_000_000_000, "1 s"}, {3_200_000_000, "3.2 s"}, {100_000_000_000, "100 s"}, {-2_500_000, "-2.5 ms"}, {-1_500_000_000, "-1.5 s"},
+		{0, "0 ns"}, {850, "850 ns"}, {1_000, "1 µs"}, {1_240_000, "1.24 ms"}, {20_000_000, "20 ms"}, {999_900_000, "999 ms"},
+		{1_000_000_000, "1 s"}, {3_200_000_000, "3.2 s"}, {100_000_000_000, "100 s"}, {1_050_000_000, "1.05 s"}, {86_400_000_000_000, "86400 s"},
 	}
 	for _, tt := range tests {
-		if got := string(AppendSpan(nil, tt.in)); got != tt.want {
+		if got := string(Elapsed(nil, tt.in, " ")); got != tt.want {
 			t.Errorf("got  %s\nwant %s", got, tt.want)
 		}
 	}

@@ -130,9 +130,9 @@ func (p *page) outcome(x *render.Dialogue) {
 	p.dst = appendOutcome(p.dst, x)
 	switch answered := x.Outcome == render.Answered || x.Outcome == render.LateAnswer; {
 	case x.Trip >= 0 && answered:
-		p.dst = digits.AppendSpan(append(p.dst, ", challenge before that "...), x.Trip)
+		p.dst = digits.Elapsed(append(p.dst, ", challenge before that "...), x.Trip, " ")
 	case x.Trip >= 0:
-		p.dst = digits.AppendSpan(append(p.dst, ", challenged after "...), x.Trip)
+		p.dst = digits.Elapsed(append(p.dst, ", challenged after "...), x.Trip, " ")
 	}
 	p.amount(uint64(x.Requests), " request", " requests", x.Requests > 1 || x.Stream)
 	p.amount(uint64(x.Challenges), " challenge", " challenges", x.Challenges > 1)
@@ -154,13 +154,13 @@ func (p *page) amount(n uint64, one, more string, show bool) {
 
 func appendOutcome(dst []byte, x *render.Dialogue) []byte {
 	if x.Stream {
-		return digits.AppendSpan(append(dst, "over "...), x.Last-x.First)
+		return digits.Elapsed(append(dst, "over "...), x.Last-x.First, " ")
 	}
 	switch x.Outcome {
 	case render.Answered:
-		return digits.AppendSpan(append(dst, "answered after "...), x.Took)
+		return digits.Elapsed(append(dst, "answered after "...), x.Took, " ")
 	case render.LateAnswer:
-		return digits.AppendSpan(append(dst, "answered too late, after "...), x.Took)
+		return digits.Elapsed(append(dst, "answered too late, after "...), x.Took, " ")
 	case render.Unanswered:
 		return append(dst, "not answered"...)
 	case render.Unsolicited:

@@ -1,15 +1,11 @@
-package text
+package digits
 
-import (
-	"strconv"
+import "strconv"
 
-	"qsniff/render"
-)
-
-// appendElapsed appends a time of nanos, which is not negative, in the unit that
+// Elapsed appends a time of nanos, which is not negative, in the unit that
 // leaves one to three digits in front of the point, with three digits in all and
 // no zeros behind: 850 ns, 1.24 ms, 20 ms. sep stands in front of the unit.
-func appendElapsed(dst []byte, nanos int64, sep string) []byte {
+func Elapsed(dst []byte, nanos int64, sep string) []byte {
 	const digits = 3
 	units := [...]string{"ns", "µs", "ms", "s"}
 	whole, rest, unit := nanos, int64(0), 0
@@ -17,7 +13,7 @@ func appendElapsed(dst []byte, nanos int64, sep string) []byte {
 		whole, rest = whole/1000, whole%1000
 	}
 	dst = strconv.AppendInt(dst, whole, 10)
-	dst = appendDecimals(dst, rest, digits-decimals(uint64(whole)))
+	dst = appendDecimals(dst, rest, digits-places(whole))
 	return append(append(dst, sep...), units[unit]...)
 }
 
@@ -38,25 +34,11 @@ func appendDecimals(dst []byte, rest int64, n int) []byte {
 	return dst[:last]
 }
 
-// relation writes what the message is to the requests and replies around it.
-func (p *page) relation(e *render.Event) {
-	x := &e.Exchange
-	if p.opt.Bare || x.ID == 0 || x.Says == "" {
-		return
+// places is how many digits a number that is not negative has.
+func places(v int64) int {
+	n := 1
+	for ; v >= 10; v /= 10 {
+		n++
 	}
-	lo := len(p.dst)
-	frame := x.ID
-	if x.Request != 0 {
-		frame = x.Request
-	}
-	if e.Reply && x.Request == 0 {
-		p.dst = append(p.dst, "belongs to"...)
-	} else {
-		p.dst = append(p.dst, x.Says...)
-	}
-	p.dst = strconv.AppendUint(append(p.dst, " frame "...), frame, 10)
-	if x.Request != 0 && x.Took >= 0 {
-		p.dst = appendElapsed(append(p.dst, " after "...), x.Took, " ")
-	}
-	p.piece(style{}, lo)
+	return n
 }

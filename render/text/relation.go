@@ -1,0 +1,31 @@
+package text
+
+import (
+	"strconv"
+
+	"qsniff/internal/digits"
+	"qsniff/render"
+)
+
+// relation writes what the message is to the requests and replies around it.
+func (p *page) relation(e *render.Event) {
+	x := &e.Exchange
+	if p.opt.Bare || x.ID == 0 || x.Says == "" {
+		return
+	}
+	lo := len(p.dst)
+	frame := x.ID
+	if x.Request != 0 {
+		frame = x.Request
+	}
+	if e.Reply && x.Request == 0 {
+		p.dst = append(p.dst, "belongs to"...)
+	} else {
+		p.dst = append(p.dst, x.Says...)
+	}
+	p.dst = strconv.AppendUint(append(p.dst, " frame "...), frame, 10)
+	if x.Request != 0 && x.Took >= 0 {
+		p.dst = digits.Elapsed(append(p.dst, " after "...), x.Took, " ")
+	}
+	p.piece(style{}, lo)
+}
