@@ -57,8 +57,7 @@ fuzz: deps ## every fuzz target for FUZZTIME each
 	  done; \
 	done
 
-bench: build ## speed of the stages, and of qsniff beside tcpdump and tshark
-	$(GO) test -run '^$$' -bench . -benchmem ./...
+bench: build ## measure qsniff beside tcpdump and tshark, write BENCHMARKS.md
 	$(GO) run ./internal/bench -n $(PACKETS)
 
 clients: ## install the query clients that a test compares with

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// command is a program with a capture to read.
+type command struct {
+	tool    string   // qsniff, tcpdump or tshark
+	program string   // the file to run
+	before  []string // arguments in front of the capture
+	capture *capture
+	after   []string
+
+	samples []sample // of the rounds that count
+}
+
+// sample is what one run took.
+type sample struct {
+	wall time.Duration
+	cpu  time.Duration // of all threads, user and system
+	peak int64         // resident memory, bytes
+}
+
+// line is the command as one would type it in the folder of the captures.
+func (c *command) line() string {
+	words := append([]string{c.tool}, c.before...)
+	words = append(words, c.capture.name)
+	return strings.Join(append(words, c.after...), " ")
+}
+
+// run times the command once. Its output goes to the null device.
+func (c *command) run() (sample, error) {
+	args := append(append([]string{}, c.before...), c.capture.path)
+	cmd := exec.Command(c.program, append(args, c.after...)...)
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	start := time.Now()
+	err := cmd.Run()
+	s := sample{wall: time.Since(start)}
+	if err != nil {
+		return s, fmt.Errorf("%s: %w\n%s", c.line(), err, said.Bytes())
+	}
+	if c.tool == "qsniff" && !readAll(said.String(), c.capture.packets) {
+		return s, fmt.Errorf("%s: not all was read\n%s", c.line(), said.Bytes())
+	}
+	s.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	s.peak = peakOf(cmd.ProcessState.SysUsage())
+	return s, nil
+}
+
+// readAll tells whether qsniff's remark is about n packets. It makes none where
+// each packet was a message.
+func readAll(remark string, n int) bool {
+	return remark == "" || strings.Contains(remark, fmt.Sprintf(" in %d packets", n))
+}
+
+// peakOf is the peak of a process's resident memory in bytes. On Linux a process
+// inherits the peak of the one that started it: see forgetPeak and floor.
+func peakOf(usage any) int64 {
+	u, ok := usage.(*syscall.Rusage)
+	switch {
+	case !ok:
+		return 0
+	case runtime.GOOS == "darwin":
+		return int64(u.Maxrss)
+	}
+	return int64(u.Maxrss) << 10
+}
+
+// forgetPeak brings this process's peak down to what it needs from now on, where
+// the system can: making captures took more.
+func forgetPeak() {
+	debug.FreeOSMemory()
+	const peakOnly = "5" // proc(5), clear_refs
+	os.WriteFile("/proc/self/clear_refs", []byte(peakOnly), 0)
+}
+
+// floor is the least peak that can be measured: that of a program that does
+// nothing. It is 0 if there is none to run.
+func floor() int64 {
+	cmd := exec.Command("true")
+	if cmd.Run() != nil {
+		return 0
+	}
+	return peakOf(cmd.ProcessState.SysUsage())
+}
+
+// measure runs the group's commands in turns.
+func (g *group) measure(rounds int, log io.Writer) error {
+	for round := range rounds + 1 {
+		fmt.Fprintf(log, "%s: round %d of %d\n", g.name, round, rounds)
+		for _, c := range g.commands {
+			s, err := c.run()
+			if err != nil {
+				return err
+			}
+			if round > 0 { // the first warms up
+				c.samples = append(c.samples, s)
+			}
+		}
+	}
+	return nil
+}
