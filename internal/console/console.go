@@ -172,6 +172,11 @@ func isDigit(x byte) bool { return x >= '0' && x <= '9' }
 func isBlank(x byte) bool { return x == ' ' || x == '\t' }
 func isEnd(x byte) bool   { return x == 0 || x == '\n' || x == '\r' }
 
-func isWord(x byte) bool {
-	return isDigit(x) || x == '_' || x|0x20 >= 'a' && x|0x20 <= 'z'
-}
+// wordBytes marks what the names of commands and variables consist of.
+var wordBytes = func() (t [256]bool) {
+	for i := range t {
+		x := byte(i)
+		t[i] = isDigit(x) || x == '_' || x|0x20 >= 'a' && x|0x20 <= 'z'
+	}
+	return
+}()
