@@ -1,6 +1,10 @@
 package dissect
 
-import "qsniff/finding"
+import (
+	"slices"
+
+	"qsniff/finding"
+)
 
 // Cursor reads little-endian values in wire order and appends a Field for each.
 // It is the only way to read a message, so a dissector cannot read out of bounds.
@@ -51,9 +55,17 @@ func (c *Cursor) Peek(n int) []byte {
 // add appends the field of the next n bytes and steps over them.
 func (c *Cursor) add(d *Def, n int, num uint64) *Field {
 	m := c.m
-	m.Fields = append(m.Fields, Field{Def: d, Num: num, Off: uint32(c.off), Len: uint32(n), Depth: c.depth})
+	i := len(m.Fields)
+	if i == cap(m.Fields) {
+		m.Fields = slices.Grow(m.Fields, 1)
+	}
+	m.Fields = m.Fields[:i+1]
+	f := &m.Fields[i] // of an earlier message: each member is set, in place
+	f.Def, f.Num, f.Note = d, num, ""
+	f.Off, f.Len = uint32(c.off), uint32(n)
+	f.Depth, f.Flags = c.depth, 0
 	c.off += n
-	return &m.Fields[len(m.Fields)-1]
+	return f
 }
 
 // full reports a message that reached MaxFields: the rest becomes one field.
