@@ -11,16 +11,6 @@ import (
 
 const hexDigits = "0123456789abcdef"
 
-// safe marks the ASCII bytes that stand for themselves in a JSON string. The
-// characters that HTML gives a meaning are escaped too, because lines of JSON
-// end up in pages.
-var safe = func() (t [utf8.RuneSelf]bool) {
-	for i := range t {
-		t[i] = i >= 0x20 && i != '"' && i != '\\' && i != 0x7f && i != '<' && i != '>' && i != '&'
-	}
-	return
-}()
-
 // String appends b as a JSON string. Each invalid byte of UTF-8 becomes U+FFFD,
 // and whole tells whether there was none, so that the string says b exactly.
 func String[T []byte | string](dst []byte, b T) (out []byte, whole bool) {
@@ -31,7 +21,7 @@ func String[T []byte | string](dst []byte, b T) (out []byte, whole bool) {
 		c := b[i]
 		if c < utf8.RuneSelf {
 			if safe[c] {
-				i++
+				i = plain(b, i+1)
 				continue
 			}
 			dst = append(dst, b[start:i]...)

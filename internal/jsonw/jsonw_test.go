@@ -1,6 +1,7 @@
 package jsonw
 
 import (
+	"bytes"
 	"encoding/hex"
 	"encoding/json"
 	"math"
@@ -101,6 +102,41 @@ func TestTime(t *testing.T) {
 		want := `"` + time.Unix(0, n).UTC().Format("2006-01-02T15:04:05.000000Z") + `"`
 		if got := string(Time(nil, n)); got != want {
 			t.Errorf("%d\ngot  %s\nwant %s", n, got, want)
+		}
+	}
+}
+
+// TestPlain puts each byte at each place among eight and more.
+func TestPlain(t *testing.T) {
+	for c := range 256 {
+		for n := range 20 {
+			for at := range n {
+				b := bytes.Repeat([]byte{'a'}, n)
+				b[at] = byte(c)
+				want := n
+				if !safe[c] {
+					want = at
+				}
+				if got := plain(b, 0); got != want {
+					t.Fatalf("byte %#02x at %d of %d\ngot  %d\nwant %d", c, at, n, got, want)
+				}
+			}
+		}
+	}
+}
+
+// TestPlainNeighbours: what a byte does to the ones behind it changes nothing.
+func TestPlainNeighbours(t *testing.T) {
+	for first := range 256 {
+		for second := range 256 {
+			b := []byte{byte(first), byte(second), 'a', 'a', 'a', 'a', 'a', 'a'}
+			want := 0
+			for want < len(b) && safe[b[want]] {
+				want++
+			}
+			if got := plain(b, 0); got != want {
+				t.Fatalf("% x\ngot  %d\nwant %d", b, got, want)
+			}
 		}
 	}
 }
