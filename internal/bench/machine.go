@@ -13,13 +13,18 @@ type machine struct {
 	processor string // empty where the system does not tell
 	kernel    string
 	golang    string
+	load      string // of the last minute; empty where the system does not tell
 }
 
+// thisMachine describes the machine before anything is measured.
 func thisMachine() machine {
 	m := machine{cores: runtime.NumCPU(), golang: runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH,
 		kernel: firstLine("uname", "-srm")}
 	if b, err := os.ReadFile("/proc/cpuinfo"); err == nil {
 		m.processor = field(string(b), "model name")
+	}
+	if b, err := os.ReadFile("/proc/loadavg"); err == nil {
+		m.load, _, _ = strings.Cut(string(b), " ")
 	}
 	return m
 }

@@ -76,6 +76,7 @@ func run(args []string, log io.Writer) error {
 	if err != nil {
 		return err
 	}
+	here := thisMachine()
 	captures, err := prepare(o, log)
 	if err != nil {
 		return err
@@ -99,6 +100,6 @@ func run(args []string, log io.Writer) error {
 	if err != nil {
 		return err
 	}
-	r := result{options: o, date: time.Now(), machine: thisMachine(), plan: p, missing: missing, stages: stages, floor: floor()}
+	r := result{options: o, date: time.Now(), machine: here, plan: p, missing: missing, stages: stages, floor: floor()}
 	return os.WriteFile(o.out, r.append(nil), 0o644)
 }

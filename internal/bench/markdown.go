@@ -125,11 +125,11 @@ func (r *result) appendStages(b []byte) []byte {
 
 const howMeasured = `
 A ratio is taken within each round, and the median of the rounds is shown. The bar is
-what qsniff has set itself; a row without one is for information. No tool has a filter,
-so all read the same packets. CPU time is that of all threads; tcpdump and tshark have
-one. What else the machine does slows the program with more threads more: CPU seconds
-show it. Peak memory is the resident set; less than %s MiB, which the measuring program
-has itself, cannot be told.
+what qsniff has set itself; a row without one is for information. No tool has a filter:
+of a capture all of them read all packets. CPU time is that of all threads; tcpdump and
+tshark have one. Other work on the machine slows the program with more threads more;
+ratios of CPU time suffer less. Peak memory is the resident set; less than %s MiB, which
+the measuring program has itself, cannot be told.
 
 The captures are made, with a fixed seed. The mix is clients polling 200 servers; of its
 exchanges 40%% are A2S_INFO with a challenge, 20%% players, 15%% rules in split replies, 3%%
@@ -155,6 +155,9 @@ func (r *result) appendMachine(b []byte) []byte {
 		b = append(b, " of "+m.processor...)
 	}
 	b = append(b, "\n- "+m.kernel+"\n- "+m.golang+"\n"...)
+	if m.load != "" {
+		b = append(b, "- load average when it began: "+m.load+"; more than a little means that other work took part of the cores\n"...)
+	}
 	for _, tool := range []string{"tcpdump", "tshark"} {
 		if !slices.Contains(r.missing, tool) {
 			b = append(b, "- "+firstLine(tool, "--version")+"\n"...)
