@@ -72,7 +72,7 @@ func holdsSecret(word []byte) bool {
 // isMember tells whether the word at offset at is the last part of a name: Rust
 // and Minecraft have rcon.password.
 func isMember(b []byte, at int) bool {
-	return at > 1 && (b[at-1] == '.' || b[at-1] == '-') && isWord(b[at-2])
+	return at > 1 && (b[at-1] == '.' || b[at-1] == '-') && wordBytes[b[at-2]]
 }
 
 func hasSuffixFold(b, suffix []byte) bool {

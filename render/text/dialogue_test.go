@@ -83,7 +83,7 @@ func TestDialogueOutcome(t *testing.T) {
 		want string
 	}{
 		{render.Dialogue{Outcome: render.Answered, Took: 1_240_000, Trip: 800_000, Requests: 2, Challenges: 1, Replies: 1, Packets: 4},
-			"answered after 1.24 ms, challenge before that 0.8 ms, 2 requests, 4 packets"},
+			"answered after 1.24 ms, challenge before that 800 µs, 2 requests, 4 packets"},
 		{render.Dialogue{Outcome: render.Answered, Took: 12_000_000, Trip: -1, Requests: 1, Replies: 3, Packets: 1004},
 			"answered after 12 ms, 3 replies, 1,004 packets"},
 		{render.Dialogue{Outcome: render.Unanswered, Took: -1, Trip: 20_000_000, Requests: 2, Challenges: 2, Packets: 4},
