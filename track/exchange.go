@@ -157,21 +157,35 @@ func (m *Message) key(asks dissect.Asked) exchangeKey {
 // request places a request.
 func (x *Exchanges) request(m *Message) Part {
 	k := m.key(m.Type.Asks)
-	e := x.challenged.Peek(k)
-	in := x.challenged
+	in, e := x.challenged, x.challenged.Get(k)
 	if e == nil {
-		e, in = x.open.Peek(k), x.open
+		in, e = x.open, x.begin(k)
 	}
-	if e != nil && (m.Age-e.age > int64(answerWait) || int64(e.lived) > retryFor.Milliseconds()) {
+	if e.first != 0 && (m.Age-e.age > int64(answerWait) || int64(e.lived) > retryFor.Milliseconds()) {
 		x.end(in, k, e)
-		e = nil
+		e = x.begin(k)
 	}
-	if e == nil {
-		return x.ask(m, k)
+	if e.first != 0 {
+		return x.repeat(m, e)
 	}
-	in.Get(k)
+	*e = exchange{first: m.Frame, plain: m.Nanos, age: m.Age, trip: -1, requests: 1, asked: x.kindOf(m), state: owes}
+	return e.part(Ask)
+}
+
+// begin returns the exchange of k that waits for its first word of the server, a
+// zero one if there is none.
+func (x *Exchanges) begin(k exchangeKey) *exchange {
+	e, gone := x.open.Put(k)
+	if gone != nil {
+		x.evicted++
+	}
+	return e
+}
+
+// repeat places a further request of e.
+func (x *Exchanges) repeat(m *Message, e *exchange) Part {
 	step := Again
-	own := e.state&given != 0 && m.Key != 0 && uint32(m.Key) == e.challenge
+	own := e.state&given != 0 && m.Key != 0 && (uint32(m.Key) == e.challenge || x.gave(m))
 	if own && e.state&echoed == 0 {
 		step = Echo
 	}
@@ -190,16 +204,6 @@ func (x *Exchanges) request(m *Message) Part {
 	e.state |= owes
 	e.asked = x.kindOf(m)
 	return e.part(step)
-}
-
-// ask begins an exchange.
-func (x *Exchanges) ask(m *Message, k exchangeKey) Part {
-	e, gone := x.open.Put(k)
-	if gone != nil {
-		x.evicted++
-	}
-	*e = exchange{first: m.Frame, plain: m.Nanos, age: m.Age, trip: -1, requests: 1, asked: x.kindOf(m), state: owes}
-	return e.part(Ask)
 }
 
 // part is that of a request of e.

@@ -16,14 +16,14 @@ func (m *Message) raise(c *finding.Code, a, b uint64) {
 }
 
 // judgeRequest raises what a further request of e does with the challenge that the
-// client was given; own tells that it brings the last one back. Nothing is said of
-// one that the capture cut.
+// client was given; own tells that it brings back the last one, or one of another exchange. Nothing is
+// said of one that the capture cut.
 func (x *Exchanges) judgeRequest(m *Message, e *exchange, own bool) {
 	switch {
 	case e.state&given == 0 || own || e.challenge == 0 || m.Type.Asks&queries == 0:
 	case m.Key != 0 && bits.ReverseBytes32(uint32(m.Key)) == e.challenge:
 		m.raise(&Swapped, uint64(e.challenge), m.Key&0xffff_ffff)
-	case m.Key != 0 && e.state&rotated == 0 && !x.gave(m):
+	case m.Key != 0 && e.state&rotated == 0:
 		m.raise(&Foreign, uint64(e.challenge), m.Key&0xffff_ffff)
 	case m.Key == 0 && e.state&(owes|echoed) == 0 && m.Age-e.age > int64(crossing):
 		m.raise(&Ignored, uint64(e.challenge), uint64(m.Age-e.age))
@@ -31,7 +31,8 @@ func (x *Exchanges) judgeRequest(m *Message, e *exchange, own bool) {
 }
 
 // gave tells whether the capture shows that the server gave the challenge of m to
-// the client in any exchange between these ends.
+// the client in any exchange between these ends. Servers give one to an address, so
+// it is as good as the exchange's own.
 func (x *Exchanges) gave(m *Message) bool {
 	for asks := queries | dissect.AskChallenge; asks != 0; asks &= asks - 1 {
 		k := m.key(asks)

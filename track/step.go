@@ -12,10 +12,10 @@ const (
 	Echo                  // the request with the challenge that this exchange was given
 	Challenge             // a challenge in place of an answer
 	Answer                // the reply
-	Extra                 // a further reply behind the answer
+	Extra                 // a further reply to a request that was replied to
 	Late                  // the reply, when the wait for it was over
 	Stray                 // a reply that nobody asked for, as far as the capture shows
-	Silence               // no message: the wait for an answer ended
+	Silence               // no message: the wait for any reply to the last request ended
 	numSteps
 )
 
@@ -32,13 +32,14 @@ type Part struct {
 	// no exchange.
 	ID uint64
 	// Request is the frame of the request that a reply answers: the last one in
-	// front of it that asks for it. 0 for requests.
+	// front of it that asks for it. 0 for requests, and where the capture does not
+	// show which one that is.
 	Request uint64
-	// Took is the time from that request to a reply: the service response time of
-	// an Answer, the round trip of a Challenge.
+	// Took is the time from that request to the first packet of a reply: the
+	// service response time of an Answer, the round trip of a Challenge.
 	Took int64
 	// Trip is, of an Answer, the round trip of the challenge in front of it.
 	Trip int64
-	// Requests counts the requests of the exchange so far.
+	// Requests counts the requests of the exchange so far, up to 65,535.
 	Requests uint32
 }

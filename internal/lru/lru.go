@@ -82,6 +82,9 @@ func (t *Table[K, V]) Oldest() (k K, v *V, ok bool) {
 
 // Peek returns the value of k, or nil. It does not count as a use.
 func (t *Table[K, V]) Peek(k K) *V {
+	if t.n == 0 {
+		return nil
+	}
 	slot, ok := t.find(k, uint32(k.Hash(t.seed)))
 	if !ok {
 		return nil
@@ -91,6 +94,9 @@ func (t *Table[K, V]) Peek(k K) *V {
 
 // Get returns the value of k and makes it the newest entry, or returns nil.
 func (t *Table[K, V]) Get(k K) *V {
+	if t.n == 0 {
+		return nil
+	}
 	slot, ok := t.find(k, uint32(k.Hash(t.seed)))
 	if !ok {
 		return nil
@@ -116,8 +122,9 @@ func (t *Table[K, V]) Put(k K) (*V, *Evicted[K, V]) {
 		old := &t.items[t.oldest]
 		t.gone = Evicted[K, V]{old.key, old.val}
 		gone = &t.gone
-		t.Delete(old.key)
-		slot, _ = t.find(k, hash) // deletion moved entries about
+		at, _ := t.find(old.key, old.hash)
+		t.remove(at)
+		slot, _ = t.find(k, hash) // removal moved entries about
 	}
 	i := t.take()
 	it := &t.items[i]
@@ -134,13 +141,18 @@ func (t *Table[K, V]) Delete(k K) bool {
 	if !ok {
 		return false
 	}
+	t.remove(slot)
+	return true
+}
+
+// remove removes the entry at slot.
+func (t *Table[K, V]) remove(slot uint32) {
 	i := t.slots[slot] - 1
 	t.vacate(slot)
 	t.unlink(i)
 	t.items[i] = item[K, V]{next: t.free}
 	t.free = i
 	t.n--
-	return true
 }
 
 // find returns the slot of k, or the empty slot where it belongs.

@@ -1,0 +1,48 @@
+package track
+
+import (
+	"testing"
+	"unsafe"
+
+	"qsniff/internal/lru"
+)
+
+// The tables of all partitions stay below 4 MiB.
+func TestExchangeMemory(t *testing.T) {
+	const partitions, most = 16, 4 << 20
+	links := unsafe.Sizeof([3]uint32{}) // hash and order of an entry, two of the index are below
+	entry := unsafe.Sizeof(lru.Evicted[exchangeKey, exchange]{}) + links + 2*4
+	request := unsafe.Sizeof(lru.Evicted[callKey, call]{}) + links + 2*4
+	x := NewExchanges(DefaultExchanges, 1)
+	n := uintptr(x.open.Cap() + x.challenged.Cap() + x.past.Cap())
+	if got := partitions * (n*entry + uintptr(x.calls.Cap())*request); got > most {
+		t.Errorf("got  %d bytes\nwant %d at most", got, most)
+	}
+}
+
+func BenchmarkFlood(b *testing.B) {
+	x := NewExchanges(DefaultExchanges, 1)
+	m := Message{Dst: server, Proto: &testProto, Type: testKinds['T']}
+	b.ReportAllocs()
+	for n := 0; b.Loop(); n++ {
+		m.Src, m.Frame = from(n), uint64(n+1)
+		x.Place(&m)
+	}
+}
+
+func BenchmarkExchange(b *testing.B) {
+	x := NewExchanges(DefaultExchanges, 1)
+	ask := Message{Dst: server, Proto: &testProto, Type: testKinds['T']}
+	answer := Message{Src: server, Proto: &testProto, Type: testKinds['I'], Reply: true}
+	b.ReportAllocs()
+	for n := 0; b.Loop(); n++ {
+		ask.Src, ask.Frame, ask.Key = from(n%5000), uint64(4*n+1), 0
+		x.Place(&ask)
+		answer.Dst, answer.Frame, answer.Type, answer.Key = ask.Src, uint64(4*n+2), testKinds['A'], 1<<32|7
+		x.Place(&answer)
+		ask.Frame, ask.Key = uint64(4*n+3), 1<<32|7
+		x.Place(&ask)
+		answer.Frame, answer.Type, answer.Key = uint64(4*n+4), testKinds['I'], 0
+		x.Place(&answer)
+	}
+}
