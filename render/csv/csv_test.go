@@ -108,6 +108,30 @@ func TestShowSecrets(t *testing.T) {
 	}
 }
 
+func TestExchange(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		in   render.Exchange
+		want string
+	}{
+		{"none", render.Exchange{Took: -1}, ",\r\n"},
+		{"request", render.Exchange{ID: 5, Took: -1}, "5,\r\n"},
+		{"reply", render.Exchange{ID: 5, Request: 7, Took: 1_240_000}, "5,1.24\r\n"},
+		{"clock set back", render.Exchange{ID: 5, Request: 7, Took: -1}, "5,\r\n"},
+	} {
+		e := event(t, "", 0, func(*dissect.Cursor) {})
+		e.Exchange = tc.in
+		var columns []Column
+		for _, name := range []string{"exchange", "rtt_ms"} {
+			c, _ := ColumnNamed(name, nil)
+			columns = append(columns, c)
+		}
+		if got := string(New(Options{Columns: columns}).Append(nil, e)); got != tc.want {
+			t.Errorf("%s\ngot  %q\nwant %q", tc.name, got, tc.want)
+		}
+	}
+}
+
 func TestClocks(t *testing.T) {
 	for _, tc := range []struct {
 		clock render.Clock

@@ -253,3 +253,35 @@ func bracketed(b []byte) (lo, hi int) {
 	}
 	return lo + 1, bytes.IndexByte(b, '>')
 }
+
+func TestExchange(t *testing.T) {
+	m := new(dissect.Message)
+	m.Reset(&proto, nil)
+	for _, tc := range []struct {
+		name  string
+		in    render.Exchange
+		reply bool
+		train int64
+		bare  bool
+		want  string
+	}{
+		{"none", render.Exchange{Took: -1, Trip: -1}, true, 0, false, ""},
+		{"request", render.Exchange{ID: 5, Took: -1, Trip: -1}, false, 0, false, `"exchange":{"id":5},`},
+		{"reply", render.Exchange{ID: 5, Request: 5, Took: 1_240_000, Trip: -1}, true, 0, false,
+			`"exchange":{"id":5,"request_frame":5,"rtt_ms":1.24},`},
+		{"behind a challenge", render.Exchange{ID: 5, Request: 7, Took: 1, Trip: 20_000_000}, true, 0, false,
+			`"exchange":{"id":5,"request_frame":7,"rtt_ms":0.000001,"challenge_ms":20},`},
+		{"clock set back", render.Exchange{ID: 5, Request: 7, Took: -1, Trip: -1}, true, 0, false, `"exchange":{"id":5,"request_frame":7},`},
+		{"cause not in the capture", render.Exchange{ID: 5, Took: -1, Trip: -1}, true, 0, false, `"exchange":{"id":5},`},
+		{"several packets", render.Exchange{Took: -1, Trip: -1}, true, 350_000, false, `"frames_ms":0.35,`},
+		{"payloads have no times", render.Exchange{ID: 5, Request: 5, Took: 7, Trip: -1}, true, 7, true, ""},
+	} {
+		e := event(m)
+		e.Exchange, e.Reply, e.Train = tc.in, tc.reply, tc.train
+		got := string(New(Options{Bare: tc.bare}).Append(nil, e))
+		if !json.Valid([]byte(got)) || !strings.Contains(got, tc.want) ||
+			tc.want == "" && (strings.Contains(got, "exchange") || strings.Contains(got, "_ms")) {
+			t.Errorf("%s\ngot  %s\nwant %s in it", tc.name, got, tc.want)
+		}
+	}
+}

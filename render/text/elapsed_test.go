@@ -1,0 +1,54 @@
+package text
+
+import (
+	"strings"
+	"testing"
+
+	"qsniff/dissect"
+	"qsniff/render"
+)
+
+func TestElapsed(t *testing.T) {
+	for _, tt := range []struct {
+		in   int64
+		want string
+	}{
+		{0, "0 ns"}, {999, "999 ns"}, {1000, "1 µs"}, {1009, "1 µs"}, {1010, "1.01 µs"}, {12_340, "12.3 µs"}, {99_999, "99.9 µs"},
+		{1_240_000, "1.24 ms"}, {20_000_000, "20 ms"}, {123_900_000, "123 ms"}, {3_100_000_000, "3.1 s"}, {15_000_000_000, "15 s"},
+		{4_000_000_000_000, "4000 s"},
+	} {
+		if got := string(appendElapsed(nil, tt.in, " ")); got != tt.want {
+			t.Errorf("%d\ngot  %s\nwant %s", tt.in, got, tt.want)
+		}
+	}
+}
+
+// The headline says what a reply answers and after how long, the line how long.
+func TestRelation(t *testing.T) {
+	m := &dissect.Message{Proto: &dissect.Proto{Name: "x"}, Type: &dissect.Type{Name: "PONG"}, Wire: 1, Data: []byte{1}}
+	for _, tt := range []struct {
+		name       string
+		in         render.Exchange
+		request    bool
+		bare       bool
+		head, line string
+	}{
+		{"none", render.Exchange{Took: -1}, false, false, "reply  1 byte", "PONG 1 B"},
+		{"first request", render.Exchange{ID: 5, Took: -1}, true, false, "request  1 byte", "PONG 1 B"},
+		{"repetition", render.Exchange{ID: 5, Says: "follows unanswered", Took: -1}, true, false, "request  follows unanswered frame 5", "PONG 1 B"},
+		{"answer", render.Exchange{ID: 5, Says: "answers", Request: 7, Took: 1_240_000}, false, false,
+			"reply  answers frame 7 after 1.24 ms", "PONG 1.24ms 1 B"},
+		{"clock set back", render.Exchange{ID: 5, Says: "answers", Request: 7, Took: -1}, false, false, "reply  answers frame 7  1 byte", "PONG 1 B"},
+		{"cause not in the capture", render.Exchange{ID: 5, Says: "answers", Took: -1}, false, false, "reply  belongs to frame 5  1 byte", "PONG 1 B"},
+		{"payloads have no times", render.Exchange{ID: 5, Says: "answers", Request: 7, Took: 5}, false, true, "reply  1 byte", "PONG 1 B"},
+	} {
+		e := render.Event{Frame: 9, File: -1, Iface: -1, Msg: m, Reply: !tt.request, Exchange: tt.in}
+		o := Options{UTC: true, Width: 200, Bare: tt.bare}
+		if got := string(NewTree(o).Append(nil, &e)); !strings.Contains(got, tt.head) {
+			t.Errorf("%s\ngot  %s\nwant %s in it", tt.name, got, tt.head)
+		}
+		if got := string(NewLine(o).Append(nil, &e)); !strings.Contains(got, tt.line) {
+			t.Errorf("%s\ngot  %s\nwant %s in it", tt.name, got, tt.line)
+		}
+	}
+}
