@@ -3,10 +3,10 @@ package track
 import "time"
 
 // What the exchanges of one partition may take: 1,792 entries of 120 bytes, and
-// requests in connections: 3.7 MiB in all 16 partitions. Exchanges under way and those that are over lie in
-// tables of their own, and so do those in which a server has said something: a
-// flood of requests from invented addresses fills the table of requests that
-// nobody answered, and no other.
+// requests in connections: 3.7 MiB in all 16 partitions. Exchanges under way and
+// those that are over lie in tables of their own, and so do those in which a server
+// demanded a challenge. A flood of requests from invented addresses fills the table
+// of requests that nobody answered; answers to it fill that of what is over.
 const (
 	// DefaultExchanges is how many requests of one partition can wait for the first
 	// word of their server: 16,384 in all. A server that is up answers within
