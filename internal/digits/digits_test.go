@@ -21,16 +21,16 @@ func TestGrouped(t *testing.T) {
 }
 
 func TestElapsed(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		in   int64
 		want string
 	}{
-		{0, "0 ns"}, {850, "850 ns"}, {1_000, "1 µs"}, {1_240_000, "1.24 ms"}, {20_000_000, "20 ms"}, {999_900_000, "999 ms"},
-		{1_000_000_000, "1 s"}, {3_200_000_000, "3.2 s"}, {100_000_000_000, "100 s"}, {1_050_000_000, "1.05 s"}, {86_400_000_000_000, "86400 s"},
-	}
-	for _, tt := range tests {
+		{0, "0 ns"}, {999, "999 ns"}, {1000, "1 µs"}, {1009, "1 µs"}, {1010, "1.01 µs"}, {12_340, "12.3 µs"}, {99_999, "99.9 µs"},
+		{1_240_000, "1.24 ms"}, {20_000_000, "20 ms"}, {123_900_000, "123 ms"}, {3_100_000_000, "3.1 s"}, {15_000_000_000, "15 s"},
+		{4_000_000_000_000, "4000 s"},
+	} {
 		if got := string(Elapsed(nil, tt.in, " ")); got != tt.want {
-			t.Errorf("got  %s\nwant %s", got, tt.want)
+			t.Errorf("%d\ngot  %s\nwant %s", tt.in, got, tt.want)
 		}
 	}
 }

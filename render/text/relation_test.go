@@ -8,21 +8,6 @@ import (
 	"qsniff/render"
 )
 
-func TestElapsed(t *testing.T) {
-	for _, tt := range []struct {
-		in   int64
-		want string
-	}{
-		{0, "0 ns"}, {999, "999 ns"}, {1000, "1 µs"}, {1009, "1 µs"}, {1010, "1.01 µs"}, {12_340, "12.3 µs"}, {99_999, "99.9 µs"},
-		{1_240_000, "1.24 ms"}, {20_000_000, "20 ms"}, {123_900_000, "123 ms"}, {3_100_000_000, "3.1 s"}, {15_000_000_000, "15 s"},
-		{4_000_000_000_000, "4000 s"},
-	} {
-		if got := string(appendElapsed(nil, tt.in, " ")); got != tt.want {
-			t.Errorf("%d\ngot  %s\nwant %s", tt.in, got, tt.want)
-		}
-	}
-}
-
 // The headline says what a reply answers and after how long, the line how long.
 func TestRelation(t *testing.T) {
 	m := &dissect.Message{Proto: &dissect.Proto{Name: "x"}, Type: &dissect.Type{Name: "PONG"}, Wire: 1, Data: []byte{1}}
