@@ -22,7 +22,7 @@ const none = ^uint32(0)
 // to values stay valid until their entry is deleted or evicted.
 type Table[K Key, V any] struct {
 	seed   uint64
-	slots  []uint32 // open addressing with linear probing; entry number + 1, 0 is empty
+	slots  []slot // open addressing with linear probing
 	items  []item[K, V]
 	oldest uint32
 	newest uint32
@@ -30,6 +30,13 @@ type Table[K Key, V any] struct {
 	fresh  uint32 // first entry never used: untouched memory stays untouched
 	n      int
 	gone   Evicted[K, V]
+}
+
+// slot has the hash of its entry beside its number, so that passing over an entry
+// does not touch it: entries are large and lie anywhere.
+type slot struct {
+	hash  uint32
+	entry uint32 // its number + 1, 0 is empty
 }
 
 type item[K Key, V any] struct {
@@ -56,7 +63,7 @@ func New[K Key, V any](capacity int, seed uint64) *Table[K, V] {
 	}
 	return &Table[K, V]{
 		seed:   seed,
-		slots:  make([]uint32, slots),
+		slots:  make([]slot, slots),
 		items:  make([]item[K, V], capacity),
 		oldest: none,
 		newest: none,
@@ -85,11 +92,11 @@ func (t *Table[K, V]) Peek(k K) *V {
 	if t.n == 0 {
 		return nil
 	}
-	slot, ok := t.find(k, uint32(k.Hash(t.seed)))
+	at, ok := t.find(k, uint32(k.Hash(t.seed)))
 	if !ok {
 		return nil
 	}
-	return &t.items[t.slots[slot]-1].val
+	return &t.items[t.slots[at].entry-1].val
 }
 
 // Get returns the value of k and makes it the newest entry, or returns nil.
@@ -97,11 +104,11 @@ func (t *Table[K, V]) Get(k K) *V {
 	if t.n == 0 {
 		return nil
 	}
-	slot, ok := t.find(k, uint32(k.Hash(t.seed)))
+	at, ok := t.find(k, uint32(k.Hash(t.seed)))
 	if !ok {
 		return nil
 	}
-	i := t.slots[slot] - 1
+	i := t.slots[at].entry - 1
 	t.touch(i)
 	return &t.items[i].val
 }
@@ -111,9 +118,9 @@ func (t *Table[K, V]) Get(k K) *V {
 // the next Put; otherwise that is nil.
 func (t *Table[K, V]) Put(k K) (*V, *Evicted[K, V]) {
 	hash := uint32(k.Hash(t.seed))
-	slot, ok := t.find(k, hash)
+	at, ok := t.find(k, hash)
 	if ok {
-		i := t.slots[slot] - 1
+		i := t.slots[at].entry - 1
 		t.touch(i)
 		return &t.items[i].val, nil
 	}
@@ -122,14 +129,14 @@ func (t *Table[K, V]) Put(k K) (*V, *Evicted[K, V]) {
 		old := &t.items[t.oldest]
 		t.gone = Evicted[K, V]{old.key, old.val}
 		gone = &t.gone
-		at, _ := t.find(old.key, old.hash)
-		t.remove(at)
-		slot, _ = t.find(k, hash) // removal moved entries about
+		gap, _ := t.find(old.key, old.hash)
+		t.remove(gap)
+		at, _ = t.find(k, hash) // removal moved entries about
 	}
 	i := t.take()
 	it := &t.items[i]
 	it.key, it.hash = k, hash
-	t.slots[slot] = i + 1
+	t.slots[at] = slot{hash, i + 1}
 	t.append(i)
 	t.n++
 	return &it.val, gone
@@ -137,18 +144,18 @@ func (t *Table[K, V]) Put(k K) (*V, *Evicted[K, V]) {
 
 // Delete removes k and tells whether it was there.
 func (t *Table[K, V]) Delete(k K) bool {
-	slot, ok := t.find(k, uint32(k.Hash(t.seed)))
+	at, ok := t.find(k, uint32(k.Hash(t.seed)))
 	if !ok {
 		return false
 	}
-	t.remove(slot)
+	t.remove(at)
 	return true
 }
 
-// remove removes the entry at slot.
-func (t *Table[K, V]) remove(slot uint32) {
-	i := t.slots[slot] - 1
-	t.vacate(slot)
+// remove removes the entry in slot at.
+func (t *Table[K, V]) remove(at uint32) {
+	i := t.slots[at].entry - 1
+	t.vacate(at)
 	t.unlink(i)
 	t.items[i] = item[K, V]{next: t.free}
 	t.free = i
@@ -156,14 +163,14 @@ func (t *Table[K, V]) remove(slot uint32) {
 }
 
 // find returns the slot of k, or the empty slot where it belongs.
-func (t *Table[K, V]) find(k K, hash uint32) (slot uint32, ok bool) {
+func (t *Table[K, V]) find(k K, hash uint32) (at uint32, ok bool) {
 	mask := uint32(len(t.slots) - 1)
-	for slot = hash & mask; t.slots[slot] != 0; slot = (slot + 1) & mask {
-		if it := &t.items[t.slots[slot]-1]; it.hash == hash && it.key == k {
-			return slot, true
+	for at = hash & mask; t.slots[at].entry != 0; at = (at + 1) & mask {
+		if s := t.slots[at]; s.hash == hash && t.items[s.entry-1].key == k {
+			return at, true
 		}
 	}
-	return slot, false
+	return at, false
 }
 
 // vacate empties a slot and moves back the entries behind it that would no
@@ -171,14 +178,14 @@ func (t *Table[K, V]) find(k K, hash uint32) (slot uint32, ok bool) {
 // lives for years is as fast as a new one.
 func (t *Table[K, V]) vacate(gap uint32) {
 	mask := uint32(len(t.slots) - 1)
-	for slot := (gap + 1) & mask; t.slots[slot] != 0; slot = (slot + 1) & mask {
-		home := t.items[t.slots[slot]-1].hash & mask
-		if (slot-home)&mask >= (slot-gap)&mask {
-			t.slots[gap] = t.slots[slot]
-			gap = slot
+	for at := (gap + 1) & mask; t.slots[at].entry != 0; at = (at + 1) & mask {
+		home := t.slots[at].hash & mask
+		if (at-home)&mask >= (at-gap)&mask {
+			t.slots[gap] = t.slots[at]
+			gap = at
 		}
 	}
-	t.slots[gap] = 0
+	t.slots[gap] = slot{}
 }
 
 func (t *Table[K, V]) take() uint32 {
