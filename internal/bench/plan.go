@@ -73,6 +73,9 @@ func newPlan(qsniff string, all captures) *plan {
 		return &command{tool: "qsniff", program: qsniff, before: append([]string{"read"}, args...), capture: all[capture]}
 	}
 	count := func(capture string) *command { return own(capture, "-o", "none") }
+	stats := func(capture string) *command {
+		return &command{tool: "qsniff", program: qsniff, before: []string{"stats"}, capture: all[capture]}
+	}
 	copyOf := func(capture string) *command {
 		return &command{tool: "tcpdump", program: "tcpdump", before: []string{"-nr"}, capture: all[capture], after: []string{"-w", "/dev/null"}}
 	}
@@ -82,9 +85,9 @@ func newPlan(qsniff string, all captures) *plan {
 	conversations := func(capture string) *command { return shark(capture, "-q", "-z", "conv,udp") }
 	return &plan{groups: []group{
 		jsonGroup(own("mix.pcap", "-o", "json"), shark("mix-head.pcap", "-T", "json")),
-		mixGroup(count("mix.pcap"), copyOf("mix.pcap"), conversations("mix-head.pcap")),
-		floodGroup(count("flood.pcap"), copyOf("flood.pcap"), conversations("flood-head.pcap")),
-		growthGroup(count("flood.pcap"), count("flood-10x.pcap")),
+		mixGroup(stats("mix.pcap"), copyOf("mix.pcap"), conversations("mix-head.pcap")),
+		floodGroup(stats("flood.pcap"), copyOf("flood.pcap"), conversations("flood-head.pcap")),
+		growthGroup(stats("flood.pcap"), stats("flood-10x.pcap")),
 		gameGroup(count("mix.pcap"), count("game.pcap")),
 		formGroup(count("mix.pcap"), count("mix.pcap.gz"), count("mix.pcap.zst")),
 	}}
@@ -102,12 +105,12 @@ func jsonGroup(own, shark *command) group {
 
 func mixGroup(own, dump, shark *command) group {
 	return group{name: "mix", commands: []*command{own, dump, shark},
-		about: "The mix without output: qsniff joins, decodes and counts all messages, tcpdump copies the packets to the null device, " +
+		about: "The mix added up: qsniff joins, decodes, pairs and counts all messages, tcpdump copies the packets to the null device, " +
 			"tshark counts conversations (of the first tenth: more of them make it slower).",
 		rows: []row{
-			ratio("`read -o none`, the mix: packets/s of `tshark -q -z conv,udp`", perSecond, own, shark, bar{atLeast, 40}),
-			ratio("`read -o none`, the mix: packets per CPU second of `tshark -q -z conv,udp`", perCPUSecond, own, shark, bar{}),
-			ratio("`read -o none`, the mix: time of `tcpdump -w /dev/null`", seconds, own, dump, bar{}),
+			ratio("`stats`, the mix: packets/s of `tshark -q -z conv,udp`", perSecond, own, shark, bar{atLeast, 40}),
+			ratio("`stats`, the mix: packets per CPU second of `tshark -q -z conv,udp`", perCPUSecond, own, shark, bar{}),
+			ratio("`stats`, the mix: time of `tcpdump -w /dev/null`", seconds, own, dump, bar{}),
 		}}
 }
 
@@ -115,9 +118,9 @@ func floodGroup(own, dump, shark *command) group {
 	return group{name: "flood", commands: []*command{own, dump, shark},
 		about: "A2S_INFO requests, each from a forged source of its own: no table can know them all, and memory must not grow.",
 		rows: []row{
-			ratio("`read -o none`, the flood: time of `tcpdump -w /dev/null`", seconds, own, dump, bar{atMost, 1}),
-			ratio("`read -o none`, the flood: packets/s of `tshark -q -z conv,udp`", perSecond, own, shark, bar{}),
-			ratio("`read -o none`, the flood: peak memory of `tshark -q -z conv,udp`, which reads a tenth", peak, own, shark, bar{}),
+			ratio("`stats`, the flood: time of `tcpdump -w /dev/null`", seconds, own, dump, bar{atMost, 1}),
+			ratio("`stats`, the flood: packets/s of `tshark -q -z conv,udp`", perSecond, own, shark, bar{}),
+			ratio("`stats`, the flood: peak memory of `tshark -q -z conv,udp`, which reads a tenth", peak, own, shark, bar{}),
 		}}
 }
 
@@ -125,9 +128,9 @@ func growthGroup(short, long *command) group {
 	return group{name: "growth", commands: []*command{short, long},
 		about: "The flood, and one ten times as long.",
 		rows: []row{
-			ratio("`read -o none`, 10x the flood: time of the flood", seconds, long, short, bar{atMost, 10.5}),
-			ratio("`read -o none`, 10x the flood: peak memory of the flood", peak, long, short, bar{atMost, 1.1}),
-			{what: "`read -o none`, 10x the flood: peak memory", needs: []*command{long}, unit: " MiB", bar: bar{atMost, 64},
+			ratio("`stats`, 10x the flood: time of the flood", seconds, long, short, bar{atMost, 10.5}),
+			ratio("`stats`, 10x the flood: peak memory of the flood", peak, long, short, bar{atMost, 1.1}),
+			{what: "`stats`, 10x the flood: peak memory", needs: []*command{long}, unit: " MiB", bar: bar{atMost, 64},
 				value: func(round int) float64 { return peak(long, round) }},
 		}}
 }
