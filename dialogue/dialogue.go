@@ -281,6 +281,7 @@ func (d *dialogue) add(t *Turn) {
 	lo := len(d.text)
 	d.text = append(d.text, t.Text...)
 	d.turns = append(d.turns, turn{lo: lo, hi: len(d.text), Turn: t.Turn})
+	d.turns[len(d.turns)-1].Text = nil // it is the pipeline's
 	d.wanted = d.wanted || t.Wanted
 }
 

@@ -17,7 +17,7 @@ const (
 	turnBytes = 192
 
 	// keepBytes is the largest memory that a dialogue which was written keeps for the
-	// next one: longer texts are rare.
+	// next one, or for what follows: longer texts are rare, and thousands are open.
 	keepBytes = 4 << 10
 
 	// extraWait is how long an answered exchange stays open: servers that answer one

@@ -37,7 +37,7 @@ func (c *Collector) giveUp(dst []byte, place bool) []byte {
 	c.forget(d)
 	d.in.remove(d)
 	c.seq++
-	d.seq, d.text, d.turns = c.seq, d.text[:0], d.turns[:0]
+	d.seq = c.seq
 	*s = render.Dialogue{ID: s.ID, Stream: true, Server: s.Server, Client: s.Client, Proto: s.Proto, Type: s.Type,
 		First: s.Last, Last: s.Last, Took: -1, Trip: -1, Continues: true}
 	c.streams.push(d)
@@ -102,21 +102,24 @@ func (c *Collector) drop(d *dialogue) {
 	if c.ends[d.ends] == d {
 		delete(c.ends, d.ends)
 	}
-	if cap(d.text) > keepBytes {
-		d.text = nil
-	}
-	if cap(d.turns) > keepBytes/turnBytes {
-		d.turns = nil
-	}
 	c.free = append(c.free, d)
 }
 
-// forget takes the turns of d out of the books.
+// forget takes the turns of d out of the books, and all but a little of their
+// memory.
 func (c *Collector) forget(d *dialogue) {
 	c.bytes -= len(d.text) + turnBytes*len(d.turns)
 	for i := range d.turns {
 		if f := d.turns[i].Frame; c.frames[f] == d {
 			delete(c.frames, f)
 		}
+	}
+	clear(d.turns) // they refer to texts
+	d.text, d.turns = d.text[:0], d.turns[:0]
+	if cap(d.text) > keepBytes {
+		d.text = nil
+	}
+	if cap(d.turns) > keepBytes/turnBytes {
+		d.turns = nil
 	}
 }

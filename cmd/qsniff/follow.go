@@ -126,7 +126,7 @@ func follow(ctx context.Context, opts *followOptions, args []string, s streams) 
 		remark(s.err, &result)
 	}
 	if n := talks.Early(); n > 0 {
-		fmt.Fprintf(s.err, "qsniff: %s written before it was over, to stay within memory\n", count(n, "dialogue was", "dialogues were"))
+		fmt.Fprintf(s.err, "qsniff: %s to stay within memory\n", count(n, "dialogue was written before it was over,", "dialogues were written before they were over,"))
 	}
 	switch {
 	case err == nil && interrupted(ctx):
