@@ -59,7 +59,7 @@ var (
 		Summary: []*dissect.Def{&defBody}}
 
 	typeZeros = dissect.Type{Name: "ZEROS", Reply: true,
-		Asks: dissect.AskInfo | dissect.AskPlayers | dissect.AskRules | dissect.AskChallenge,
+		Asks: dissect.AskInfo | dissect.AskPlayers | dissect.AskRules,
 		Doc:  "bytes of zero in place of an answer", Summary: []*dissect.Def{&defZeros}}
 
 	typeLog       = dissect.Type{Name: "S2A_LOGSTRING", Doc: "a line of the server's log", Summary: []*dissect.Def{&defLine}}
