@@ -113,7 +113,10 @@ func newPartition(number int, cfg *Config, size float64) *partition {
 
 // do does one item; what it makes of it goes to seg.
 func (p *partition) do(index int32, it *item, seg *segment) {
-	p.seg, p.index, p.frame, p.nanos, p.shift = seg, index, it.frame, it.nanos, it.nanos-it.age
+	p.seg, p.index, p.frame, p.nanos = seg, index, it.frame, it.nanos
+	if it.kind != abandoned { // its time stamp is older than its age: it waited for the rest
+		p.shift = it.nanos - it.age
+	}
 	p.ways, p.from = it.ways, &it.from
 	switch it.kind {
 	case tick:

@@ -159,9 +159,12 @@ func (x *Exchanges) behind(m *Message) Part {
 		return e.answeredBy(m, Extra)
 	}
 	step := Answer
-	if m.Age-e.age > int64(answerWait) {
+	switch {
+	case m.Age-e.age > int64(answerWait):
 		step = Late
 		x.judgeLate(m, e)
+	case e.state&silent != 0:
+		return e.answeredBy(m, Extra)
 	}
 	if !isChallenge(m) {
 		e.state |= replied

@@ -102,6 +102,8 @@ const (
 	heard                     // parts of a reply are on their way
 	replied                   // the answer came
 	rotated                   // the challenge changed
+	keyed                     // the first request brought a challenge
+	silent                    // it was said that the server owes a word
 )
 
 // kind is a kind of message.
@@ -169,6 +171,10 @@ func (x *Exchanges) request(m *Message) Part {
 		return x.repeat(m, e)
 	}
 	*e = exchange{first: m.Frame, plain: m.Nanos, age: m.Age, trip: -1, requests: 1, asked: x.kindOf(m), state: owes}
+	if m.Key != 0 {
+		e.state |= keyed
+	}
+	x.judgeAnew(m, x.past.Peek(k))
 	return e.part(Ask)
 }
 
@@ -208,7 +214,7 @@ func (x *Exchanges) repeat(m *Message, e *exchange) Part {
 
 // part is that of a request of e.
 func (e *exchange) part(s Step) Part {
-	return Part{Step: s, ID: e.first, Took: -1, Trip: -1, Requests: uint32(e.requests)}
+	return Part{Step: s, ID: e.first, Took: -1, Trip: -1, Requests: uint32(e.requests), Keyed: e.state&(keyed|echoed) != 0}
 }
 
 // last returns frame and time stamp of the last request.
@@ -232,6 +238,7 @@ func (x *Exchanges) end(in table, k exchangeKey, e *exchange) {
 			f.Proto, f.Type = x.kinds[e.asked-1].proto, x.kinds[e.asked-1].typ
 			x.Silent(f)
 		}
+		e.state |= silent
 	}
 	x.retire(in, k, e)
 }

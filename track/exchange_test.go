@@ -185,6 +185,7 @@ func TestExchanges(t *testing.T) {
 		{"parts in front of the request", "10 >V=9 | 40 <E=5", "ask 9 | stray"},
 		{"parts that never become whole", "0 >V | 10 ~ | 5100 <?=2", "ask 1 | answer 1 to 1 after 5100"},
 		{"parts, and silence about something else", "0 >V | 10 ~ | 9000 .", "ask 1"},
+		{"a part that is given up when the silence was told", "0 >V | 4000 . | 20 <E=2", "ask 1 | silence 1 at 1 | extra 1 to 1 after 20"},
 		{"unreadable, one question", "0 >V | 10 <?", "ask 1 | answer 1 to 1 after 10"},
 		{"unreadable, two questions", "0 >V | 1 >U | 10 <?", "ask 1 | ask 2 | none"},
 		{"the request with the challenge is not in the capture", "0 >T | 10 <A:7 | 40 <I",
@@ -203,6 +204,14 @@ func TestChallengeFindings(t *testing.T) {
 	const swapped = "117440512" // 7 with its bytes in the opposite order
 	for _, tc := range []struct{ name, in, want string }{
 		{"ignored", "0 >T | 10 <A:7 | 1000 >T", "again 1 A2S-C01"},
+		{"ignored by a patient client", "0 >T | 10 <A:7 | 3040 >T", "ask 3 A2S-C01"},
+		{"ignored by a poll", "0 >T | 10 <A:7 | 5000 . | 10000 >T", "ask 3 A2S-C01"},
+		{"ignored, too long ago to tell", "0 >T | 10 <A:7 | 15300 . | 15400 >T", "ask 3"},
+		{"a poll that knows the challenge", "0 >T | 10 <A:7 | 5000 >T:7", "ask 3"},
+		{"a poll behind the right one", "0 >T | 10 <A:7 | 20 >T:7 | 30 <I | 5000 >T", "ask 5"},
+		{"a poll behind the right one, unanswered", "0 >T | 10 <A:7 | 20 >T:7 | 5000 >T", "ask 4"},
+		{"a poll behind a gap in the capture", "0 >T | 10 <A:7 | 20 ! | 5000 >T", "ask 3"},
+		{"a poll behind a challenge that was asked for", "0 >W | 10 <A:7 | 5000 >W", "ask 3"},
 		{"sent before the challenge came", "0 >T | 10 <A:7 | 300 >T", "again 1"},
 		{"started again behind the right one", "0 >T | 10 <A:7 | 20 >T:7 | 1020 >T", "again 1"},
 		{"the server was silent", "0 >T | 1000 >T", "again 1"},
@@ -221,6 +230,27 @@ func TestChallengeFindings(t *testing.T) {
 		got := play(t, NewExchanges(100, 1), tc.in)
 		if got = got[strings.LastIndex(got, "| ")+2:]; got != tc.want {
 			t.Errorf("%s: %s\ngot  %s\nwant %s", tc.name, tc.in, got, tc.want)
+		}
+	}
+}
+
+// An answer says whether a request of its exchange brought a challenge.
+func TestKeyed(t *testing.T) {
+	for _, tc := range []struct {
+		name, in string
+		want     bool
+	}{
+		{"plain", "0 >T", false},
+		{"plain, though one was given for another question", "0 >U | 10 <A:7 | 20 >U:7 | 30 <D | 40 >T", false},
+		{"known from before", "0 >T:7", true},
+		{"brought back", "0 >T | 10 <A:7 | 20 >T:7", true},
+	} {
+		x := NewExchanges(100, 1)
+		play(t, x, tc.in)
+		m := message(t, "<I")
+		m.Frame, m.Nanos, m.Age = 100, 100*ms, 100*ms
+		if p := x.Place(&m); p.Step != Answer || p.Keyed != tc.want {
+			t.Errorf("%s: %s\ngot  %s, keyed %t\nwant answer, keyed %t", tc.name, tc.in, p.Step, p.Keyed, tc.want)
 		}
 	}
 }

@@ -30,6 +30,18 @@ func (x *Exchanges) judgeRequest(m *Message, e *exchange, own bool) {
 	}
 }
 
+// judgeAnew raises that m, which begins an exchange, does not bring back the challenge
+// with which the one before ended: clients that wait for longer than exchanges last
+// are as deaf as others. past is the exchange before, or nil.
+func (x *Exchanges) judgeAnew(m *Message, past *exchange) {
+	switch {
+	case past == nil || m.Key != 0 || m.Type.Asks&queries == 0:
+	case past.state&(given|owes|echoed|replied) != given || past.challenge == 0:
+	case past.age > x.gap && m.Age-past.age <= int64(keptFor):
+		m.raise(&Ignored, uint64(past.challenge), uint64(m.Age-past.age))
+	}
+}
+
 // gave tells whether the capture shows that the server gave the challenge of m to
 // the client in any exchange between these ends. Servers give one to an address, so
 // it is as good as the exchange's own.

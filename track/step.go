@@ -12,7 +12,7 @@ const (
 	Echo                  // the request with the challenge that this exchange was given
 	Challenge             // a challenge in place of an answer
 	Answer                // the reply
-	Extra                 // a further reply to a request that was replied to
+	Extra                 // a further reply to a request that was replied to, or that was given up
 	Late                  // the reply, when the wait for it was over
 	Stray                 // a reply that nobody asked for, as far as the capture shows
 	Silence               // no message: the wait for any reply to the last request ended
@@ -42,4 +42,7 @@ type Part struct {
 	Trip int64
 	// Requests counts the requests of the exchange so far, up to 65,535.
 	Requests uint32
+	// Keyed says that a request of the exchange brought a challenge: one of its own,
+	// or in the first request one from before.
+	Keyed bool
 }
