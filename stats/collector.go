@@ -206,13 +206,9 @@ func (c *Collector) answer(s *server, k *kind, f *track.Fact) {
 			c.sum.Unanswered--
 		}
 	}
-	challenged := c.bring(k, f)
+	known := c.bring(k, f)
 	if asks(f) == dissect.AskInfo {
-		if challenged {
-			s.challenged++
-		} else {
-			s.open++
-		}
+		s.habit(f, known)
 	}
 	if f.Took < 0 {
 		return

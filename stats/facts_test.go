@@ -67,6 +67,12 @@ func behind(f track.Fact, trip int64) track.Fact {
 	return f
 }
 
+// keyed makes an answer that of a request with a challenge.
+func keyed(f track.Fact) track.Fact {
+	f.Keyed = true
+	return f
+}
+
 func silence(frame uint64) track.Fact {
 	f := fact(frame, &typeAsk, track.Silence)
 	f.Bytes, f.Wire, f.Packets = 0, 0, 0

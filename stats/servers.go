@@ -39,6 +39,18 @@ func (s *server) says(post *track.Post) {
 	}
 }
 
+// habit takes an answer to a request for information: whether the server demands a
+// challenge shows in what the request brought. Known tells whether the client had
+// one; else what it sent can be anything.
+func (s *server) habit(f *track.Fact, known bool) {
+	switch {
+	case f.Trip >= 0 || f.Keyed && known:
+		s.challenged++
+	case !f.Keyed:
+		s.open++
+	}
+}
+
 // mean adds up times in nanoseconds.
 type mean struct {
 	n   uint64

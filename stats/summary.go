@@ -79,8 +79,8 @@ type Server struct {
 	Name, Map    []byte
 	Players, Max int32
 
-	// Challenged counts answers to information requests of clients that had been
-	// challenged, Open those of clients that had not, as far as the capture shows.
+	// Challenged counts answers to information requests behind a challenge, or with
+	// one from before; Open those to plain requests.
 	Challenged, Open uint64
 
 	Response Times // from a request to the first packet of its answer
