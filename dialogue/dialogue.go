@@ -171,10 +171,10 @@ func (d *dialogue) step(f *track.Fact) {
 	case track.Extra:
 		d.until = f.Nanos + extraWait
 	case track.Challenge:
-		s.Trip = f.Took
+		s.Outcome, s.Trip = render.Challenged, f.Took
 		d.until = f.Nanos + patience
 	default:
-		d.until = f.Nanos + patience
+		s.Outcome, d.until = render.Undecided, f.Nanos+patience
 	}
 }
 

@@ -137,6 +137,8 @@ func TestDialogues(t *testing.T) {
 		{"challenge and answer", "1 0 ask\n2 1 challenge of 1\n3 2 echo of 1\n4 3 answer of 1", "1 answered took 4 trip 3 ask1 challenge2 echo3 answer4\n"},
 		{"further replies", "1 0 ask\n2 1 answer of 1\n3 2 extra of 1\n4 900 extra of 1\n9 5000 ask",
 			"1 answered took 2 trip 3 ask1 answer2 extra3 extra4\n9 undecided ask9\n"},
+		{"challenge alone", "1 0 ask\n2 1 challenge of 1", "1 challenged trip 2 ask1 challenge2\n"},
+		{"challenge brought back, then nothing", "1 0 ask\n2 1 challenge of 1\n3 2 echo of 1", "1 undecided trip 2 ask1 challenge2 echo3\n"},
 		{"echo unanswered", "1 0 ask\n2 1 challenge of 1\n3 2 echo of 1\n3 3000 silence of 1", "1 unanswered trip 2 ask1 challenge2 echo3\n"},
 		{"asked again", "1 0 ask\n2 1000 again of 1\n3 2000 again of 1", "1 undecided ask1 again2 again3\n"},
 		{"late", "1 0 ask\n1 3000 silence of 1\n2 4000 late of 1", "1 late took 2 ask1 late2\n"},

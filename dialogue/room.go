@@ -25,7 +25,7 @@ func (c *Collector) giveUp(dst []byte, place bool) []byte {
 		}
 	}
 	s := &d.summary
-	s.Open = d.in == &c.streams || d.in == &c.exchanges && s.Outcome == render.Undecided && !d.over
+	s.Open = d.in == &c.streams || d.in == &c.exchanges && (s.Outcome == render.Undecided || s.Outcome == render.Challenged) && !d.over
 	if s.Open {
 		c.early++
 	}

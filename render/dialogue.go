@@ -72,9 +72,10 @@ const (
 	LateAnswer                 // when the wait was over
 	Unsolicited                // a reply that nobody asked for
 	OneWay                     // a message that nobody answers
+	Challenged                 // and the client did not ask again with the challenge
 )
 
-var outcomes = [...]string{"undecided", "answered", "unanswered", "late", "unsolicited", "one_way"}
+var outcomes = [...]string{"undecided", "answered", "unanswered", "late", "unsolicited", "one_way", "challenged"}
 
 // String is the outcome's name in output.
 func (o Outcome) String() string { return outcomes[o] }

@@ -48,7 +48,7 @@ and all replies. Messages that belong to none stand alone. The number of an exch
 the frame of its first request; --exchange takes it, or any other frame of one.
 
 With -o json an exchange is an object: "id", "time", "server", "client", "outcome"
-(answered, late, unanswered, unsolicited, one_way, undecided), "rtt_ms" and
+(answered, late, unanswered, challenged, unsolicited, one_way, undecided), "rtt_ms" and
 "challenge_ms" where there are any, and "messages", as read -o json prints them. In
 "records" are findings that belong to no single message. A connection has
 "record":"connection" and no outcome.

@@ -131,7 +131,7 @@ func (p *page) outcome(x *render.Dialogue) {
 	switch answered := x.Outcome == render.Answered || x.Outcome == render.LateAnswer; {
 	case x.Trip >= 0 && answered:
 		p.dst = digits.Elapsed(append(p.dst, ", challenge before that "...), x.Trip, " ")
-	case x.Trip >= 0:
+	case x.Trip >= 0 && x.Outcome != render.Challenged:
 		p.dst = digits.Elapsed(append(p.dst, ", challenged after "...), x.Trip, " ")
 	}
 	p.amount(uint64(x.Requests), " request", " requests", x.Requests > 1 || x.Stream)
@@ -164,14 +164,36 @@ func appendOutcome(dst []byte, x *render.Dialogue) []byte {
 	case render.Unanswered:
 		return append(dst, "not answered"...)
 	case render.Unsolicited:
-		return append(dst, "a reply that nobody asked for, as far as the capture shows"...)
+		return append(dst, "a reply to no known request"...)
 	case render.OneWay:
 		return append(dst, "one way"...)
+	case render.Challenged:
+		return appendChallenged(dst, x)
 	}
-	if x.Open {
+	switch {
+	case x.Continues && x.Requests == 0:
+		return append(dst, "a further reply"...)
+	case x.Open:
 		return append(dst, "no answer so far"...)
 	}
 	return append(dst, "no answer in the capture"...)
+}
+
+// appendChallenged appends that a challenge was the last word.
+func appendChallenged(dst []byte, x *render.Dialogue) []byte {
+	dst = append(dst, "challenged"...)
+	if x.Trip >= 0 {
+		dst = digits.Elapsed(append(dst, " after "...), x.Trip, " ")
+	}
+	dst = append(dst, ", not asked again with the "...)
+	if x.Challenges > 1 {
+		dst = append(dst, "last "...)
+	}
+	dst = append(dst, "challenge"...)
+	if x.Open {
+		dst = append(dst, " so far"...)
+	}
+	return dst
 }
 
 // outcome is the style of how a dialogue ended.
