@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,13 +15,16 @@ import (
 const storiesPage = "docs/stories.md"
 
 var (
-	// shownOutput is an output in a page: of which frames it is shown, of all if that
-	// is not said; the command; the lines.
-	shownOutput = regexp.MustCompile("(?ms)^```console(?: frames=([-0-9,]+))?\n\\$ qsniff ([^\n]*)\n(.*?)^```$")
-	// A line of text begins with its frame, a message of the tree with a line of it.
+	// shownOutput is an output in a page: what of it is shown, all if that is not said;
+	// the command; the lines.
+	shownOutput = regexp.MustCompile("(?ms)^```console(?: (frames|dialogues|parts)=(\\S+))?\n\\$ qsniff ([^\n]*)\n(.*?)^```$")
+	// A line of text begins with its frame, a message of the tree and a dialogue with
+	// a line of it.
 	textFrame = regexp.MustCompile(`^ *([0-9]+) `)
 	treeFrame = regexp.MustCompile(`^frame ([0-9]+) `)
+	talkFrame = regexp.MustCompile(`^(?:exchange|connection|message) ([0-9]+) `)
 
+	firstWord   = regexp.MustCompile(`^[A-Za-z]+`)
 	findingLink = regexp.MustCompile(`\[([A-Z0-9]+-[A-Z0-9]+)\]\(findings\.md#([a-z0-9-]+)\)`)
 )
 
@@ -40,46 +44,84 @@ func withOutputs(t *testing.T, text []byte) (filled []byte) {
 		t.Chdir(module)
 		filled = shownOutput.ReplaceAllFunc(text, func(block []byte) []byte {
 			m := shownOutput.FindSubmatchIndex(block)
-			command := string(block[m[4]:m[5]])
+			command := string(block[m[6]:m[7]])
 			out, errs, status := output(t, strings.Fields(command)...)
 			if status != exitOK {
 				t.Errorf("%s: exit status %d: %s", command, status, errs)
 			}
-			frames := ""
+			shown, err := out, error(nil)
 			if m[2] >= 0 {
-				frames = string(block[m[2]:m[3]])
+				shown, err = excerpt(out, string(block[m[2]:m[3]]), string(block[m[4]:m[5]]))
 			}
-			shown, err := excerpt(out, frames)
 			if err != nil {
 				t.Errorf("%s: %v", command, err)
 			}
-			return append(append(bytes.Clone(block[:m[6]]), shown...), "```"...)
+			return append(append(bytes.Clone(block[:m[8]]), shown...), "```"...)
 		})
 	})
 	return filled
 }
 
-// excerpt takes what out has of frames, which are given as 1-4,9; three dots stand
-// for what is left out.
-func excerpt(out, frames string) (string, error) {
-	if frames == "" {
-		return out, nil
+// excerpt takes something of out: frames or dialogues, which are given as 1-4,9, or
+// parts with an empty line between, which are given by the first words of their
+// titles. Three dots stand for what is left out.
+func excerpt(out, of, which string) (string, error) {
+	if of == "parts" {
+		return parts(out, strings.Split(which, ","))
 	}
-	wanted, err := spans(frames)
+	wanted, err := spans(which)
 	if err != nil {
 		return "", err
 	}
 	begins := textFrame
-	if treeFrame.MatchString(out) {
+	switch {
+	case of == "dialogues":
+		begins = talkFrame
+	case treeFrame.MatchString(out):
 		begins = treeFrame
 	}
-	var b strings.Builder
-	take, gap := false, false
-	for line := range strings.Lines(out) {
+	take := false
+	shown := gaps(out, func(line string) bool {
 		if m := begins.FindStringSubmatch(line); m != nil {
 			take = within(wanted, m[1])
 		}
-		if !take {
+		return take
+	})
+	for _, w := range wanted {
+		if !w.met {
+			return "", fmt.Errorf("nothing of %s %d to %d", of, w.lo, w.hi)
+		}
+	}
+	return shown, nil
+}
+
+// parts takes those with one of the titles.
+func parts(out string, titles []string) (string, error) {
+	met := map[string]bool{}
+	take, first := false, true
+	shown := gaps(out, func(line string) bool {
+		if first {
+			title := firstWord.FindString(line)
+			take = slices.Contains(titles, title)
+			met[title] = true
+		}
+		first = line == "\n"
+		return take
+	})
+	for _, title := range titles {
+		if !met[title] {
+			return "", fmt.Errorf("no part %s", title)
+		}
+	}
+	return shown, nil
+}
+
+// gaps keeps the lines of out that take wants.
+func gaps(out string, take func(line string) bool) string {
+	var b strings.Builder
+	gap := false
+	for line := range strings.Lines(out) {
+		if !take(line) {
 			gap = true
 			continue
 		}
@@ -92,12 +134,7 @@ func excerpt(out, frames string) (string, error) {
 	if gap {
 		b.WriteString("...\n")
 	}
-	for _, w := range wanted {
-		if !w.met {
-			return "", fmt.Errorf("nothing of frames %d to %d", w.lo, w.hi)
-		}
-	}
-	return b.String(), nil
+	return b.String()
 }
 
 // span is frames lo to hi, and whether one of them was met.
@@ -141,26 +178,33 @@ func within(all []span, frame string) bool {
 
 func TestExcerpt(t *testing.T) {
 	const (
-		text = "    1 a\n    3 b\n    3 c\n   12 d\n"
-		tree = "frame 1  a\n   3  ff\n\nframe 2  b\n   1  ff\n"
+		text  = "    1 a\n    3 b\n    3 c\n   12 d\n"
+		tree  = "frame 1  a\n   3  ff\n\nframe 2  b\n   1  ff\n"
+		talks = "exchange 1  a\n  x\n\nconnection 4  b\n  y\n\nmessage 9  c\n\n"
+		sums  = "2023 to 2024\n\nServers: all\n  x\n\nTime\n  y\n"
 	)
 	for _, tc := range []struct {
-		name, out, frames, want string
-		fails                   bool
+		name, out, of, which, want string
+		fails                      bool
 	}{
-		{"all", text, "", text, false},
-		{"all, named", text, "1,3,12", text, false},
-		{"start", text, "1", "    1 a\n...\n", false},
-		{"middle, two lines of a frame", text, "3", "...\n    3 b\n    3 c\n...\n", false},
-		{"gap", text, "1,12", "    1 a\n...\n   12 d\n", false},
-		{"range", tree, "1-2", tree, false},
-		{"range with frames that have no message", text, "2-11", "...\n    3 b\n    3 c\n...\n", false},
-		{"offsets are no frames", tree, "1", "frame 1  a\n   3  ff\n\n...\n", false},
-		{"no such frame", tree, "1,3", "", true},
-		{"no number", text, "x", "", true},
-		{"no range", text, "1-", "", true},
+		{"all, named", text, "frames", "1,3,12", text, false},
+		{"start", text, "frames", "1", "    1 a\n...\n", false},
+		{"middle, two lines of a frame", text, "frames", "3", "...\n    3 b\n    3 c\n...\n", false},
+		{"gap", text, "frames", "1,12", "    1 a\n...\n   12 d\n", false},
+		{"range", tree, "frames", "1-2", tree, false},
+		{"range with frames that have no message", text, "frames", "2-11", "...\n    3 b\n    3 c\n...\n", false},
+		{"offsets are no frames", tree, "frames", "1", "frame 1  a\n   3  ff\n\n...\n", false},
+		{"no such frame", tree, "frames", "1,3", "", true},
+		{"no number", text, "frames", "x", "", true},
+		{"no range", text, "frames", "1-", "", true},
+		{"dialogues", talks, "dialogues", "1,9", "exchange 1  a\n  x\n\n...\nmessage 9  c\n\n", false},
+		{"connection", talks, "dialogues", "4", "...\nconnection 4  b\n  y\n\n...\n", false},
+		{"no such dialogue", talks, "dialogues", "5", "", true},
+		{"parts", sums, "parts", "Servers", "...\nServers: all\n  x\n\n...\n", false},
+		{"several", sums, "parts", "Time,Servers", "...\nServers: all\n  x\n\nTime\n  y\n", false},
+		{"no such part", sums, "parts", "Findings", "", true},
 	} {
-		got, err := excerpt(tc.out, tc.frames)
+		got, err := excerpt(tc.out, tc.of, tc.which)
 		if got != tc.want || (err != nil) != tc.fails {
 			t.Errorf("%s\ngot  %q %v\nwant %q", tc.name, got, err, tc.want)
 		}
@@ -173,7 +217,7 @@ func TestStories(t *testing.T) {
 	text := string(page(t, storiesPage))
 	shown := map[string]bool{}
 	for _, m := range shownOutput.FindAllStringSubmatch(text, -1) {
-		args := strings.Fields(m[2])
+		args := strings.Fields(m[3])
 		shown[args[len(args)-1]] = true
 	}
 	if n := strings.Count(text, "\n$ qsniff "); n != len(shownOutput.FindAllString(text, -1)) {
