@@ -267,7 +267,7 @@ func (x *Exchanges) Tick(age int64) {
 	}
 	for {
 		k, e, ok := x.past.Oldest()
-		if !ok || age-e.age <= int64(keptFor) {
+		if !ok || age-e.age <= int64(rememberedFor) {
 			return
 		}
 		x.past.Delete(k)

@@ -185,6 +185,7 @@ func TestExchanges(t *testing.T) {
 		{"parts in front of the request", "10 >V=9 | 40 <E=5", "ask 9 | stray"},
 		{"parts that never become whole", "0 >V | 10 ~ | 5100 <?=2", "ask 1 | answer 1 to 1 after 5100"},
 		{"parts, and silence about something else", "0 >V | 10 ~ | 9000 .", "ask 1"},
+		{"a part that is given up for long", "0 >V | 4000 . | 34000 . | 20 <E=2", "ask 1 | silence 1 at 1 | extra 1 to 1 after 20"},
 		{"a part that is given up when the silence was told", "0 >V | 4000 . | 20 <E=2", "ask 1 | silence 1 at 1 | extra 1 to 1 after 20"},
 		{"unreadable, one question", "0 >V | 10 <?", "ask 1 | answer 1 to 1 after 10"},
 		{"unreadable, two questions", "0 >V | 1 >U | 10 <?", "ask 1 | ask 2 | none"},

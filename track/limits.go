@@ -35,9 +35,13 @@ const (
 	// three tries of the most patient client. Who still asks then is polling, and
 	// each poll that nobody answers counts.
 	retryFor = 10 * time.Second
-	// keptFor is how long an exchange that is over is known, for a late reply, a
-	// further one, or a set of parts that is given up 5 s after its first.
+	// keptFor is how long behind an exchange that is over something is taken for its: a
+	// late reply, or a further one.
 	keptFor = 15 * time.Second
+	// rememberedFor is how long an exchange that is over is known: IP fragments are
+	// given up 30 s after the first, and what there is of their message is placed by
+	// its own time.
+	rememberedFor = 35 * time.Second
 	// crossing is how long behind a challenge a repeated request may have left before
 	// the challenge came: a round trip around the world.
 	crossing = 300 * time.Millisecond
