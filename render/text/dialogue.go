@@ -198,10 +198,6 @@ const briefDump = 64
 
 // plain writes rows of bytes and the characters of them, without names.
 func (d *dump) plain(full bool) {
-	n := len(d.m.Data)
-	if !full && n > briefDump {
-		n = briefDump
-	}
 	d.n = 16
 	if bodyIndent+3*d.n+gap+d.n > d.opt.Width {
 		d.n = 8
@@ -210,6 +206,10 @@ func (d *dump) plain(full bool) {
 	d.textAt = d.hexAt + 3*d.n + gap
 	if d.n == 8 {
 		d.textAt--
+	}
+	n := len(d.m.Data)
+	if !full && n > briefDump+d.n { // to say that a row is left out takes a row
+		n = briefDump
 	}
 	d.leafNo = -1
 	d.nextLeaf()

@@ -153,7 +153,7 @@ func TestDialogueBytes(t *testing.T) {
 				got.WriteString(strings.ReplaceAll(m[1], " ", ""))
 			}
 			b, left := x.e.Msg.Data, 0
-			if !full && len(b) > briefDump {
+			if !full && len(b) > briefDump+16 {
 				b, left = b[:briefDump], len(b)-briefDump
 			}
 			if want := fmt.Sprintf("%x", b); got.String() != want {
