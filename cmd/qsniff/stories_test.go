@@ -17,7 +17,7 @@ const storiesPage = "docs/stories.md"
 var (
 	// shownOutput is an output in a page: what of it is shown, all if that is not said;
 	// the command; the lines.
-	shownOutput = regexp.MustCompile("(?ms)^```console(?: (frames|dialogues|parts)=(\\S+))?\n\\$ qsniff ([^\n]*)\n(.*?)^```$")
+	shownOutput = regexp.MustCompile("(?ms)^```console(?: (frames|dialogues|parts|lines)=(\\S+))?\n\\$ qsniff ([^\n]*)\n(.*?)^```$")
 	// A line of text begins with its frame, a message of the tree and a dialogue with
 	// a line of it.
 	textFrame = regexp.MustCompile(`^ *([0-9]+) `)
@@ -62,12 +62,19 @@ func withOutputs(t *testing.T, text []byte) (filled []byte) {
 	return filled
 }
 
-// excerpt takes something of out: frames or dialogues, which are given as 1-4,9, or
+// excerpt takes something of out: frames or dialogues, which are given as 1-4,9,
 // parts with an empty line between, which are given by the first words of their
-// titles. Three dots stand for what is left out.
+// titles, or lines that match a pattern. Three dots stand for what is left out.
 func excerpt(out, of, which string) (string, error) {
-	if of == "parts" {
+	switch of {
+	case "parts":
 		return parts(out, strings.Split(which, ","))
+	case "lines":
+		pattern, err := regexp.Compile("(?m)" + which)
+		if err != nil || !pattern.MatchString(out) {
+			return "", fmt.Errorf("no line with %q: %v", which, err)
+		}
+		return gaps(out, pattern.MatchString), nil
 	}
 	wanted, err := spans(which)
 	if err != nil {
@@ -202,6 +209,9 @@ func TestExcerpt(t *testing.T) {
 		{"no such dialogue", talks, "dialogues", "5", "", true},
 		{"parts", sums, "parts", "Servers", "...\nServers: all\n  x\n\n...\n", false},
 		{"several", sums, "parts", "Time,Servers", "...\nServers: all\n  x\n\nTime\n  y\n", false},
+		{"lines", sums, "lines", "^..[xy]", "...\n  x\n...\n  y\n", false},
+		{"no such line", sums, "lines", "z", "", true},
+		{"no pattern", sums, "lines", "(", "", true},
 		{"no such part", sums, "parts", "Findings", "", true},
 	} {
 		got, err := excerpt(tc.out, tc.of, tc.which)
