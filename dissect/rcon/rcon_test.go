@@ -217,6 +217,34 @@ func lines(t *testing.T, v *dissecttest.Conversation, want string) {
 	}
 }
 
+// Passwords can be told apart, where the whole one is there; nothing else has a secret.
+func TestSecret(t *testing.T) {
+	secret := func(dir dissect.Direction, in string) uint32 {
+		v := dissecttest.Talk(t, New(), 1<<20)
+		v.Send(dir, hextest.Bytes(t, in))
+		return v.Messages[0].Secret
+	}
+	const one, two = `0d000000 01000000 03000000 "one" 0000`, `0d000000 02000000 03000000 "two" 0000`
+	first := secret(dissect.ToServer, one)
+	for _, tc := range []struct {
+		name string
+		got  uint32
+		same bool
+	}{
+		{"none", 0, false},
+		{"another", secret(dissect.ToServer, two), false},
+		{"a NUL longer", secret(dissect.ToServer, `0f000000 01000000 03000000 "one" 00 "x" 0000`), false},
+		{"another id", secret(dissect.ToServer, `0d000000 07000000 03000000 "one" 0000`), true},
+	} {
+		if got := tc.got == first; got != tc.same {
+			t.Errorf("%s: the same\ngot  %v\nwant %v", tc.name, got, tc.same)
+		}
+	}
+	if got := secret(dissect.ToServer, `0d000000 01000000 02000000 "one" 0000`); got != 0 {
+		t.Errorf("a command\ngot  %d\nwant 0", got)
+	}
+}
+
 // Names are output format: each stands for one thing.
 func TestNames(t *testing.T) {
 	seen := map[string]bool{}
