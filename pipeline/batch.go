@@ -21,6 +21,7 @@ type kind uint8
 const (
 	datagram  kind = iota // a whole UDP datagram, or what the capture kept of it
 	abandoned             // the leading run of an IP datagram whose other fragments are missing
+	begun                 // the first fragment of an IP datagram came; its ends are all that counts
 	quoted                // a datagram that an ICMP error quotes; the error is in icmp
 	tcp                   // a TCP segment
 	gap                   // a stretch of the capture could not be read

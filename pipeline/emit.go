@@ -22,7 +22,7 @@ const (
 func (p *partition) emit(s *source) {
 	seg := p.seg
 	var part track.Part
-	if p.render != nil || p.listened {
+	if p.judged {
 		part = p.place(s)
 	}
 	start := len(seg.buf)
@@ -66,8 +66,9 @@ func (p *partition) state(s *source, x *span) {
 		server, client = client, server
 	}
 	x.fact = track.Fact{Frame: s.frame, Nanos: s.nanos, Server: server, Client: client, Part: x.fact.Part,
+		Age: s.nanos - p.shift, Key: m.Key, Secret: m.Secret,
 		Proto: m.Proto, Type: m.Type, Status: m.Status, Reply: s.reply, TCP: s.tcp, Bytes: uint32(m.Wire)}
-	if !p.listened {
+	if !p.judged {
 		return
 	}
 	f, seg := &x.fact, p.seg
@@ -79,7 +80,7 @@ func (p *partition) state(s *source, x *span) {
 		seg.found = append(seg.found, track.Found{Code: m.Expert[i].Code, Severity: m.Expert[i].Severity})
 	}
 	x.found[1] = int32(len(seg.found))
-	if s.reply {
+	if s.reply && p.listened {
 		p.post(x)
 	}
 }

@@ -53,7 +53,7 @@ func exchangeOf(s *source, part *track.Part) render.Exchange {
 
 // heard remembers that a part of a reply came.
 func (p *partition) heard(it *item) {
-	if p.render != nil || p.listened {
+	if p.judged {
 		p.exchanges.Heard(&track.Message{Src: it.Src, Dst: it.Dst, Frame: it.frame, Age: it.age, Reply: true})
 	}
 }

@@ -31,7 +31,7 @@ func (c *collector) Fact(f *track.Fact, found []track.Found, _ *track.Post) {
 	c.facts = append(c.facts, s)
 }
 
-func (c *collector) Finding(uint64, int64, track.Found) { c.findings++ }
+func (c *collector) Finding(uint64, int64, netip.AddrPort, netip.AddrPort, track.Found) { c.findings++ }
 
 // exchanges runs datagrams through the pipeline, and returns the facts and what is
 // written.

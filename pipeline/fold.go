@@ -25,8 +25,15 @@ type fold struct {
 	progress  func(capture.Stats)
 	listener  track.Listener
 	dialogues *dialogue.Collector
-	broken    bool  // the writer failed
-	before    int64 // time of the line before
+	render    render.Renderer // of what hosts find
+	hosts     *track.Hosts    // nil: only messages are counted
+	at        place           // of the span at hand
+	record    render.Record
+	detail    []byte
+	text      []byte // of a record, for dialogues
+	start     int64  // time stamp of the first packet
+	broken    bool   // the writer failed
+	before    int64  // time of the line before
 	messages  uint64
 	types     map[typeKey]uint64
 	reader    readerTotals // behind the last batch merged
@@ -46,6 +53,10 @@ type typeKey struct {
 
 // merge writes a batch. It returns true when enough messages are written.
 func (f *fold) merge(ctx context.Context, b *batch) (enough bool, err error) {
+	f.start = b.totals.first
+	if b.totals.source.Dropped > 0 && f.hosts != nil {
+		f.hosts.Lossy()
+	}
 	for i := range f.heads {
 		f.heads[i] = head{}
 		if err := f.advance(ctx, i); err != nil {
@@ -132,19 +143,26 @@ func (f *fold) first() int {
 
 // write takes one span.
 func (f *fold) write(seg *segment, s *span) (enough bool, err error) {
+	silent := s.fact.Step == track.Silence
+	if silent { // what follows from it belongs to the dialogue that it ends
+		f.judge(seg, s)
+	}
 	if f.dialogues != nil {
 		f.converse(seg, s)
 	} else {
 		at := len(f.buf)
 		f.buf = append(f.buf, seg.buf[s.start:s.end]...)
 		if s.hole > 0 {
-			f.fill(at+int(s.hole)-1, s)
+			f.fill(at+int(s.hole)-1, int(s.width), s.nanos)
 		}
 	}
 	if len(f.buf) >= writeSize {
 		err = f.flush()
 	}
 	f.tell(seg, s)
+	if !silent {
+		f.judge(seg, s)
+	}
 	if s.message {
 		f.messages++
 		f.types[typeKey{s.fact.Proto, s.fact.Type}]++
@@ -160,7 +178,7 @@ func (f *fold) tell(seg *segment, s *span) {
 	found := seg.found[s.found[0]:s.found[1]]
 	if s.fact.Proto == nil { // a record
 		for _, x := range found {
-			f.listener.Finding(s.key, s.nanos, x)
+			f.listener.Finding(s.key, s.nanos, s.fact.Server, s.fact.Client, x)
 		}
 		return
 	}
@@ -171,13 +189,13 @@ func (f *fold) tell(seg *segment, s *span) {
 	f.listener.Fact(&s.fact, found, post)
 }
 
-// fill writes the time since the line before into the hole of s.
-func (f *fold) fill(at int, s *span) {
+// fill writes the time from the line before to nanos into a hole.
+func (f *fold) fill(at, width int, nanos int64) {
 	if f.before == 0 {
-		f.before = s.nanos
+		f.before = nanos
 	}
-	f.buf = render.Fill(f.buf, at, int(s.width), s.nanos-f.before)
-	f.before = s.nanos
+	f.buf = render.Fill(f.buf, at, width, nanos-f.before)
+	f.before = nanos
 }
 
 func (f *fold) flush() error {

@@ -41,7 +41,8 @@ type partition struct {
 	ways     []netlayer.Way
 	from     *origin
 	many     bool    // inputs
-	listened bool    // somebody wants more than the count of messages
+	judged   bool    // somebody wants more than the count of messages
+	listened bool    // somebody wants what servers say of themselves, too
 	talks    bool    // somebody puts messages together to dialogues
 	wanted   uint64  // frame of the dialogue that is wanted, 0 for all
 	conn     uint64  // first frame of the connection that a record is about, or 0
@@ -93,7 +94,8 @@ func newPartition(number int, cfg *Config, size float64) *partition {
 		exchanges: track.NewExchanges(int(track.DefaultExchanges*size), fixedSeed),
 
 		decodeAs: cfg.DecodeAs,
-		listened: cfg.Listener != nil || cfg.Dialogues != nil,
+		judged:   cfg.judged(),
+		listened: cfg.Listener != nil,
 		talks:    cfg.Dialogues != nil,
 		many:     cfg.Many,
 	}
@@ -104,7 +106,7 @@ func newPartition(number int, cfg *Config, size float64) *partition {
 	p.split.Deliver = p.deliver
 	p.eye = eye.New(fixedSeed)
 	p.eye.Deliver = p.deliverEye
-	if p.listened {
+	if p.judged {
 		p.exchanges.Silent = p.silence
 	}
 	p.size = size
@@ -133,6 +135,8 @@ func (p *partition) do(index int32, it *item, seg *segment) {
 			p.tcp.asm.Flush(it.age)
 		}
 		p.exchanges.Tick(it.age)
+	case begun:
+		p.heard(it)
 	case quoted:
 		p.quoted(it)
 	case gap:

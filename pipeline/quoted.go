@@ -60,6 +60,7 @@ func (p *partition) emitRecord(frame uint64) {
 	}
 	x := span{index: p.index, part: p.number, key: frame, start: start, end: len(seg.buf),
 		nanos: r.Nanos, hole: holeAt(&r.Hole, start), width: int32(r.Hole.Width), post: -1,
+		fact:  track.Fact{Server: r.Server, Client: r.Client, Age: r.Nanos - p.shift},
 		found: [2]int32{int32(len(seg.found)), int32(len(seg.found) + 1)}}
 	if p.talks {
 		p.turn(&x, p.aside(r))

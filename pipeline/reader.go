@@ -2,8 +2,10 @@ package pipeline
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"io"
+	"net/netip"
 
 	"qsniff/capture"
 	"qsniff/netlayer"
@@ -107,6 +109,7 @@ func (r *reader) packet(p *capture.Packet) {
 			r.n.link = p.Link
 		}
 	case it.Frag.Set:
+		r.beginning(it)
 		if d := r.frags.Add(&it.Packet, p.No, r.clock.age); d != nil {
 			r.join(d, datagram)
 		}
@@ -129,6 +132,21 @@ func (r *reader) quote(it *item) bool {
 	x.Src, x.Dst, x.Payload, x.Wire = q.Src, q.Dst, q.Payload, q.Wire
 	r.b.keep(x)
 	return true
+}
+
+// beginning tells a partition that a datagram is on its way, whose first fragment
+// names its ends: the others can take long, or never come.
+func (r *reader) beginning(it *item) {
+	const ports = 4
+	if it.Frag.Off != 0 || it.Proto != netlayer.ProtoUDP || len(it.Payload) < ports {
+		return
+	}
+	x := *it
+	x.kind = begun
+	x.Src = netip.AddrPortFrom(it.Src.Addr(), binary.BigEndian.Uint16(it.Payload))
+	x.Dst = netip.AddrPortFrom(it.Dst.Addr(), binary.BigEndian.Uint16(it.Payload[2:]))
+	x.part = x.Partition()
+	r.b.keep(x)
 }
 
 // time advances the clock and the item at hand to a packet, with a tick if it is

@@ -59,7 +59,14 @@ func Run(ctx context.Context, cfg Config) (report.Run, error) {
 	}
 	jobs := min(max(cfg.Jobs, 1), Partitions)
 	f := &fold{w: cfg.Out, max: uint64(max(cfg.Max, 0)), types: map[typeKey]uint64{}, progress: cfg.Progress, listener: cfg.Listener, dialogues: cfg.Dialogues,
-		heads: make([]head, jobs)}
+		render: cfg.Renderer, heads: make([]head, jobs)}
+	if cfg.Dialogues != nil {
+		f.render = cfg.Dialogues.Renderer()
+	}
+	if cfg.judged() {
+		f.hosts = track.NewHosts(size, fixedSeed)
+		f.hosts.Raise = f.raised
+	}
 	for j := range jobs {
 		f.workers = append(f.workers, newWorker(j, jobs, parts))
 	}

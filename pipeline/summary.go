@@ -43,6 +43,9 @@ func (f *fold) summary() report.Run {
 		}
 		addReason(&run, why, r.stops[s])
 	}
+	if f.hosts != nil {
+		run.HostsForgotten = f.hosts.Evicted()
+	}
 	var n totals
 	for i := range f.parts {
 		p := &f.parts[i]

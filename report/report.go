@@ -22,6 +22,9 @@ type Run struct {
 	// ExchangesForgotten counts exchanges that made room for newer ones before they
 	// were answered or their wait was over.
 	ExchangesForgotten uint64
+	// HostsForgotten counts servers and clients that made room for others, and with
+	// them what many messages would have shown.
+	HostsForgotten uint64
 }
 
 // TypeCount counts the messages of one type.

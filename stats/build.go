@@ -87,7 +87,7 @@ func (r *ranked) row() Server {
 		Addr: r.end, Requests: s.in.n, Replies: s.out.n,
 		Answered: s.answered, Unanswered: s.unanswered, Late: s.late,
 		BytesIn: s.in.bytes, BytesOut: s.out.bytes, WireIn: s.in.wire, WireOut: s.out.wire,
-		Posted: s.posted, Players: s.post.Players, Max: s.post.Max, Challenged: s.challenged, Open: s.open,
+		Posted: s.posted, Players: s.post.Players, Max: s.post.Max, Challenged: s.challenged, Open: s.open, ICMPErrors: s.refused,
 		Response: s.response.times(), Challenge: s.challenge.value(), Train: s.train.value(),
 	}
 	if s.posted {

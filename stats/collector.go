@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"net/netip"
 	"time"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
@@ -105,7 +106,7 @@ func (c *Collector) Fact(f *track.Fact, found []track.Found, post *track.Post) {
 		return
 	}
 	for _, x := range found {
-		c.Finding(f.Frame, f.Nanos, x)
+		c.count(f.Frame, x)
 	}
 	if f.Step == track.Silence {
 		c.silence(f)
@@ -121,8 +122,20 @@ func (c *Collector) Fact(f *track.Fact, found []track.Found, post *track.Post) {
 	}
 }
 
-// Finding takes a finding of a message, or of none.
-func (c *Collector) Finding(frame uint64, _ int64, found track.Found) {
+// Finding takes a finding that belongs to no message. One about a server that is not
+// ours is left out.
+func (c *Collector) Finding(frame uint64, _ int64, server, _ netip.AddrPort, found track.Found) {
+	if server.IsValid() && !c.opt.Ours.Has(server) {
+		return
+	}
+	c.count(frame, found)
+	if found.Code == &track.Refused && found.Severity == track.Refused.Severity {
+		c.servers.asked(server).refused++
+	}
+}
+
+// count counts a finding.
+func (c *Collector) count(frame uint64, found track.Found) {
 	x := c.found[found.Code]
 	if x == nil {
 		x = &Finding{Code: found.Code, Severity: found.Severity, First: frame}

@@ -185,8 +185,8 @@ func TestFindings(t *testing.T) {
 	c := New(Options{})
 	f := ask(9)
 	c.Fact(&f, []track.Found{{Code: mild, Severity: finding.Chat}, {Code: bad, Severity: finding.Error}}, nil)
-	c.Finding(7, start, track.Found{Code: mild, Severity: finding.Note})
-	c.Finding(8, start, track.Found{Code: mild, Severity: finding.Chat})
+	c.Finding(7, start, netip.AddrPort{}, netip.AddrPort{}, track.Found{Code: mild, Severity: finding.Note})
+	c.Finding(8, start, netip.AddrPort{}, netip.AddrPort{}, track.Found{Code: mild, Severity: finding.Chat})
 	want := []Finding{{bad, finding.Error, 1, 9}, {mild, finding.Note, 3, 7}}
 	got := c.Summary(start).Findings
 	if !slices.Equal(got, want) {
@@ -275,4 +275,28 @@ func TestAllocations(t *testing.T) {
 // numbered is an end of its own for each n.
 func numbered(n uint32) netip.AddrPort {
 	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{byte(n>>24) + 1, byte(n >> 16), byte(n >> 8), byte(n)}), 27015)
+}
+
+// TestICMPErrors: errors about queries count for the server that was asked, if it is
+// ours; one that says that a client has gone does not.
+func TestICMPErrors(t *testing.T) {
+	ours, err := hostset.Parse("198.18.0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := New(Options{Ours: ours})
+	client, server, other := netip.MustParseAddrPort("10.64.0.1:40001"), netip.MustParseAddrPort("198.18.0.1:27015"), netip.MustParseAddrPort("198.18.0.2:27015")
+	refused := track.Found{Code: &track.Refused, Severity: finding.Error}
+	c.Finding(1, start, server, client, refused)
+	c.Finding(2, start, server, client, refused)
+	c.Finding(3, start, other, client, refused)
+	c.Finding(4, start, server, client, track.Found{Code: &track.Refused, Severity: finding.Note})
+	c.Finding(5, start, server, client, track.Found{Code: &track.Elsewhere, Severity: finding.Error})
+	s := c.Summary(start)
+	if len(s.Servers) != 1 || s.Servers[0].Addr != server || s.Servers[0].ICMPErrors != 2 {
+		t.Errorf("got  %+v\nwant %v alone, with 2 errors", s.Servers, server)
+	}
+	if len(s.Findings) != 2 || s.Findings[0].Count != 3 || s.Findings[1].Count != 1 {
+		t.Errorf("got  %+v\nwant 3 and 1", s.Findings)
+	}
 }

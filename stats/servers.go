@@ -13,6 +13,7 @@ type server struct {
 	in, out                    tally
 	answered, unanswered, late uint64
 	challenged, open           uint64
+	refused                    uint64 // ICMP errors about queries to it
 	response                   latency
 	challenge, train           mean
 	post                       track.Post

@@ -83,6 +83,9 @@ type Server struct {
 	// one from before; Open those to plain requests.
 	Challenged, Open uint64
 
+	// ICMPErrors counts ICMP errors that quote queries to it: they did not arrive.
+	ICMPErrors uint64
+
 	Response Times // from a request to the first packet of its answer
 	// Mean times of the challenge's round trip, and from the first packet of an
 	// answer to its last. -1 where there is none.

@@ -101,4 +101,5 @@ func appendChallenge(dst []byte, v uint64) []byte {
 }
 
 // Codes lists the findings of this package.
-var Codes = []*finding.Code{&CaptureDamaged, &Refused, &Ignored, &Foreign, &Swapped, &Rotates, &TwoForms, &LateReply}
+var Codes = []*finding.Code{&CaptureDamaged, &Refused, &Ignored, &Foreign, &Swapped, &Rotates, &TwoForms, &LateReply,
+	&Elsewhere, &Unheeded, &Shared, &Partial, &Ruleless, &OverBudget, &Guessing, &Stale}

@@ -85,6 +85,7 @@ type exchange struct {
 	plainAt   uint32
 	echoAt    uint32
 	challenge uint32 // the last one; 0 if the capture cut it
+	key       uint32 // of the last request; 0 if it has none
 	lived     uint16 // milliseconds from the first request to the last
 	requests  uint16 // stays at its highest value
 	asked     uint8  // number of the kind of the last request, 0 if there were too many kinds
@@ -170,7 +171,7 @@ func (x *Exchanges) request(m *Message) Part {
 	if e.first != 0 {
 		return x.repeat(m, e)
 	}
-	*e = exchange{first: m.Frame, plain: m.Nanos, age: m.Age, trip: -1, requests: 1, asked: x.kindOf(m), state: owes}
+	*e = exchange{first: m.Frame, plain: m.Nanos, age: m.Age, key: uint32(m.Key), trip: -1, requests: 1, asked: x.kindOf(m), state: owes}
 	if m.Key != 0 {
 		e.state |= keyed
 	}
@@ -208,7 +209,7 @@ func (x *Exchanges) repeat(m *Message, e *exchange) Part {
 		e.plain, e.plainAt = m.Nanos, at
 	}
 	e.state |= owes
-	e.asked = x.kindOf(m)
+	e.asked, e.key = x.kindOf(m), uint32(m.Key)
 	return e.part(step)
 }
 
@@ -231,7 +232,7 @@ func (x *Exchanges) end(in table, k exchangeKey, e *exchange) {
 	if e.state&(owes|heard|replied) == owes && e.age > x.gap && x.Silent != nil {
 		f := &x.fact
 		at, nanos := e.last()
-		*f = Fact{Frame: at, Nanos: nanos,
+		*f = Fact{Frame: at, Nanos: nanos, Age: e.age, Key: uint64(e.key),
 			Server: netip.AddrPortFrom(netip.AddrFrom16(k.server).Unmap(), k.serverPort),
 			Client: netip.AddrPortFrom(netip.AddrFrom16(k.client).Unmap(), k.clientPort), Part: e.part(Silence)}
 		if e.asked > 0 {

@@ -16,6 +16,7 @@ import (
 type Fact struct {
 	Frame  uint64
 	Nanos  int64 // Unix time of Frame
+	Age    int64 // the time that tables age by, at Frame
 	Server netip.AddrPort
 	Client netip.AddrPort
 	Proto  *dissect.Proto
@@ -24,6 +25,11 @@ type Fact struct {
 	Reply  bool // sent by the server
 	TCP    bool
 	Part
+	// Key is that of the message: the challenge that an A2S request brings back, or
+	// that a reply gives. Of a Silence it is that of the last request.
+	Key uint64
+	// Secret is that of the message, and never shown: see dissect.Message.
+	Secret  uint32
 	Bytes   uint32 // of the message
 	Wire    uint32 // with the headers of IP and of UDP or TCP of all its packets
 	Packets uint32 // that it came in
@@ -60,6 +66,7 @@ type Listener interface {
 	// Fact takes a message in packet order; post is nil where the server says
 	// nothing of itself.
 	Fact(f *Fact, found []Found, post *Post)
-	// Finding takes a finding that belongs to no message.
-	Finding(frame uint64, nanos int64, found Found)
+	// Finding takes a finding that belongs to no message. The ends are not valid
+	// where it is about neither.
+	Finding(frame uint64, nanos int64, server, client netip.AddrPort, found Found)
 }

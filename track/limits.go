@@ -50,3 +50,40 @@ const (
 // maxKinds bounds the kinds of message that exchanges name by a number of eight
 // bits; protocols have a few dozen.
 const maxKinds = 255
+
+// What the hosts of the fold may take, 3.3 MiB in all. Where a table is full the entry
+// that was not used for longest makes room; Hosts.Evicted counts those whose loss can
+// hide a finding.
+const (
+	// maxSockets is how many sockets of clients are known with what they asked: a
+	// server with a hundred queries a second has some hundred within the five seconds
+	// that count. A flood from invented addresses fills it, and an answer from
+	// another address goes unnoticed meanwhile.
+	maxSockets = 4096
+	// maxAsked is how many servers one socket can have asked the same. Server
+	// browsers ask more: who answers them cannot be told from who was not asked.
+	maxAsked = 4
+	// maxTold is how many answers from other addresses are remembered to have been
+	// told.
+	maxTold = 1024
+	// maxHosts is how many servers are known that answer: hosts have some hundred on
+	// one address, and who only replies unasked is not among them.
+	maxHosts = 2048
+	// maxOffered and maxProven are how many clients are known that servers gave a
+	// challenge, and that brought it back: only the first can be invented.
+	maxOffered = 2048
+	maxProven  = 4096
+	// maxBudgets is how many clients of master servers are known: few ask them.
+	maxBudgets = 512
+	// maxLogins is how many logins can wait for their answers, and maxSources how
+	// many addresses are known that were refused one: a TCP connection takes a real
+	// address, of which botnets have thousands.
+	maxLogins  = 1024
+	maxSources = 1024
+	// sharedAddresses is how many addresses with one challenge are told apart: those
+	// that a finding takes.
+	sharedAddresses = 8
+	// lastRefusals is how many refused logins of an address are kept: more than those
+	// that a finding takes.
+	lastRefusals = 16
+)

@@ -208,6 +208,9 @@ func (w *writer) server(s *report.Server) {
 	w.uint("answered", s.Answered)
 	w.uint("unanswered", s.Unanswered)
 	w.uint("late", s.Late)
+	if s.ICMPErrors > 0 {
+		w.uint("icmp_errors", s.ICMPErrors)
+	}
 	w.uint("bytes_in", s.BytesIn)
 	w.uint("bytes_out", s.BytesOut)
 	w.uint("wire_in", s.WireIn)

@@ -21,7 +21,7 @@ func TestStats(t *testing.T) {
 	s.Requests, s.Replies, s.Answered, s.Others = 2, 1, 1, 9
 	s.Messages = []report.Message{{Protocol: "a2s", Reply: true, Count: 1, Bytes: 123}}
 	s.Response = report.Times{Count: 1, P50: time.Millisecond, P95: time.Millisecond, P99: time.Millisecond, Max: 1500 * time.Microsecond, Error: 0.001}
-	s.Servers = []report.Server{{Addr: netip.MustParseAddrPort("[::1]:27015"), Requests: 2, Replies: 1, Answered: 1, Unanswered: 1, BytesIn: 30, BytesOut: 100,
+	s.Servers = []report.Server{{Addr: netip.MustParseAddrPort("[::1]:27015"), Requests: 2, Replies: 1, Answered: 1, Unanswered: 1, ICMPErrors: 3, BytesIn: 30, BytesOut: 100,
 		WireIn: 86, WireOut: 128, Posted: true, Name: []byte("a\x1b\xff<"), Map: []byte("m"), Players: -1, Max: 16, Challenged: 1, Open: 2,
 		Response: s.Response, Challenge: 2 * time.Millisecond, Train: -1}}
 	s.Clients = []report.Client{{Addr: netip.MustParseAddr("10.64.0.1"), Requests: 1}}
@@ -37,7 +37,7 @@ func TestStats(t *testing.T) {
 		`"rtt_ms":{"p50":1,"p95":1,"p99":1,"max":1.5,"count":1,"error":0.001},` +
 		`"amplification":[{"protocol":"a2s","message":"A2S_INFO","before_challenge":{"answers":1,"payload":3.333,"wire":1.5}}],` +
 		`"servers":[{"server":"[::1]:27015","name":"a\u001b` + "\ufffd" + `\u003c","name_hex":"611bff3c","map":"m","max_players":16,` +
-		`"requests":2,"replies":1,"answered":1,"unanswered":1,"late":0,"bytes_in":30,"bytes_out":100,"wire_in":86,"wire_out":128,` +
+		`"requests":2,"replies":1,"answered":1,"unanswered":1,"late":0,"icmp_errors":3,"bytes_in":30,"bytes_out":100,"wire_in":86,"wire_out":128,` +
 		`"amplification":{"payload":3.333,"wire":1.488},"challenged":"sometimes","challenged_share":0.3333,` +
 		`"rtt_ms":{"p50":1,"p95":1,"p99":1,"max":1.5,"count":1,"error":0.001},"challenge_ms":2}],"servers_not_listed":0,"servers_forgotten":0,` +
 		`"clients":[{"address":"10.64.0.1","requests":1,"share":0.5,"error":0}],` +

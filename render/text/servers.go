@@ -82,6 +82,9 @@ func saysOf(s *report.Server) string {
 	if s.Late > 0 {
 		said = append(said, grouped(s.Late)+" late")
 	}
+	if s.ICMPErrors > 0 {
+		said = append(said, counted(s.ICMPErrors, "ICMP error"))
+	}
 	if habit := s.Challenges(); habit == "sometimes" {
 		said = append(said, "challenges INFO: "+percent(s.Challenged, s.Challenged+s.Open)+" of the time")
 	} else if habit != "" {

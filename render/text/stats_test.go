@@ -30,7 +30,7 @@ func statsExample() *report.Stats {
 			BytesIn: 15_000_000, BytesOut: 61_000_000, WireIn: 31_800_000, WireOut: 75_000_000, Posted: true, Name: []byte("Test server"),
 			Map: []byte("de_dust2"), Players: 3, Max: 16, Challenged: 99, Open: 1, Response: times, Challenge: -1, Train: -1},
 		{Addr: netip.MustParseAddrPort("[2001:db8:1234:5678:9abc:def0:1234:5678]:27016"), Requests: 100_000, Unanswered: 8000,
-			BytesIn: 2_500_000, WireIn: 5_300_000, Challenge: -1, Train: -1},
+			BytesIn: 2_500_000, WireIn: 5_300_000, ICMPErrors: 2, Challenge: -1, Train: -1},
 	}
 	s.ServersLeft = 7
 	s.Clients = []report.Client{{Addr: netip.MustParseAddr("10.64.0.1"), Requests: 350_000, Error: 12}}

@@ -1,0 +1,242 @@
+package track
+
+import (
+	"math"
+	"net/netip"
+	"time"
+
+	"qsniff/dissect"
+	"qsniff/finding"
+	"qsniff/internal/lru"
+)
+
+// Hosts finds what only the messages of several address pairs show together, or
+// many of one: it is the fold's side of this package. It takes facts in packet order,
+// so what it finds does not depend on who made them.
+//
+// Nothing is claimed because a packet is not there, except where an exchange says
+// so (Silence). It does not tell floods from users: what it remembers of clients that
+// never prove their address is the first to make room. It is not safe for concurrent
+// use.
+type Hosts struct {
+	// Raise is called with each finding, at the fact that decides it. Set it before
+	// the first call.
+	Raise func(*Raised)
+
+	limit   Thresholds
+	sockets *lru.Table[socketKey, sockets]
+	told    *lru.Table[elsewhereKey, struct{}]
+	servers *lru.Table[end, host]
+	offered *lru.Table[pairKey, pair] // clients that were given a challenge
+	proven  *lru.Table[pairKey, pair] // those that brought it back
+	budgets *lru.Table[pairKey, budget]
+	logins  *lru.Table[loginKey, uint32]
+	sources *lru.Table[address, source]
+
+	begun   bool
+	began   int64 // age of the first fact
+	gap     int64 // of the last gap in the capture
+	lossy   bool  // packets are missing, and nobody knows where
+	evicted uint64
+	out     Raised
+	frames  [2]uint64
+}
+
+// Raised is a finding of Hosts. It is valid during the call of Raise.
+type Raised struct {
+	Expert finding.Expert
+	Frames []uint64 // that it rests on, oldest first; the last one decided it
+	Nanos  int64    // Unix time of the last of Frames
+	// Server and Client are not valid where the finding is about neither.
+	Server, Client netip.AddrPort
+}
+
+// Thresholds are the numbers that findings of Hosts rest on.
+type Thresholds struct {
+	// Elsewhere is how long an answer from another address is taken for the answer
+	// to what the client asked: as long as the most patient clients wait.
+	Elsewhere time.Duration
+	// Fresh is how old a challenge may be that counts as valid: no server is known
+	// whose challenges live shorter and outlast a round trip.
+	Fresh time.Duration
+	// DeadEchoes is how many valid requests in a row must stay without an answer:
+	// one is lost now and then.
+	DeadEchoes uint8
+	// Alive is how long ago a server may have answered somebody that is taken to be up.
+	Alive time.Duration
+	// Muted and MutedClients are how many requests for players or rules from how many
+	// addresses must stay without an answer: the path of one client can be broken.
+	Muted, MutedClients uint32
+	// Served is how long ago the server of these may have told its information.
+	Served time.Duration
+	// SharedWith, SharedOf and SharedShare are to how many addresses a server must give
+	// one challenge, of how many in all, and how many percent of them must be that one:
+	// behind one NAT or proxy a single address gets the same one for ever.
+	SharedWith, SharedOf, SharedShare uint32
+	// Refusals and InAll are how many refused logins make a guesser, Refusals of them
+	// within Guessing or with other passwords in between: engines ban after 5, 10 and
+	// 30, and people rarely mistype more than twice. Passwords is how many of them must
+	// differ.
+	Refusals, InAll, Passwords int
+	Guessing                   time.Duration
+	// Unserved is how many requests in a row a master server must leave unanswered
+	// behind more than masterBudget in Minute.
+	Unserved uint8
+	Minute   time.Duration
+}
+
+// usual are the thresholds in use.
+var usual = Thresholds{
+	Elsewhere: 5 * time.Second,
+	Fresh:     30 * time.Second, DeadEchoes: 2, Alive: 10 * time.Second,
+	Muted: 5, MutedClients: 2, Served: time.Minute,
+	SharedWith: 8, SharedOf: 16, SharedShare: 90,
+	Refusals: 5, InAll: 10, Passwords: 5, Guessing: 30 * time.Second,
+	Unserved: 2, Minute: time.Minute,
+}
+
+// masterBudget is how many requests a minute the public master servers are said to
+// answer one address.
+const masterBudget = 30
+
+// never is an age before all others.
+const never = math.MinInt64
+
+// NewHosts returns tables of size times the usual size.
+func NewHosts(size float64, seed uint64) *Hosts {
+	n := func(n int) int { return int(float64(n) * size) }
+	return &Hosts{
+		limit:   usual,
+		sockets: lru.New[socketKey, sockets](n(maxSockets), seed),
+		told:    lru.New[elsewhereKey, struct{}](n(maxTold), seed),
+		servers: lru.New[end, host](n(maxHosts), seed),
+		offered: lru.New[pairKey, pair](n(maxOffered), seed),
+		proven:  lru.New[pairKey, pair](n(maxProven), seed),
+		budgets: lru.New[pairKey, budget](n(maxBudgets), seed),
+		logins:  lru.New[loginKey, uint32](n(maxLogins), seed),
+		sources: lru.New[address, source](n(maxSources), seed),
+		gap:     never,
+	}
+}
+
+// Evicted is how many servers and clients made room for others.
+func (h *Hosts) Evicted() uint64 { return h.evicted }
+
+// Gap says that packets are missing from the capture at age.
+func (h *Hosts) Gap(age int64) { h.gap = max(h.gap, age) }
+
+// Lossy says that packets are missing from the capture, and nobody knows where.
+func (h *Hosts) Lossy() { h.lossy = true }
+
+// Fact takes a message with what was found in it, or an answer that did not come.
+func (h *Hosts) Fact(f *Fact, found []Found) {
+	if !h.begun {
+		h.begun, h.began = true, f.Age
+	}
+	switch {
+	case f.Type == nil || f.Type.Notice:
+	case f.Type.Asks&dissect.AskLogin != 0:
+		h.login(f, found)
+	case f.TCP:
+	case f.Step == Silence:
+		h.silence(f)
+	case f.Reply:
+		h.reply(f)
+	default:
+		h.request(f)
+	}
+}
+
+// request takes a request in a datagram.
+func (h *Hosts) request(f *Fact) {
+	h.ask(f)
+	switch {
+	case f.Type.Asks&queries != 0:
+		h.query(f)
+	case f.Type.Asks&dissect.AskServers != 0:
+		h.page(f)
+	}
+}
+
+// reply takes a reply in a datagram. One that nobody asked for, which anybody can
+// forge, teaches nothing about its server.
+func (h *Hosts) reply(f *Fact) {
+	switch f.Step {
+	case NoStep:
+		return
+	case Stray:
+		h.elsewhere(f)
+		return
+	}
+	h.settle(f)
+	switch {
+	case f.Type.Asks&queries != 0:
+		h.serves(f)
+	case f.Type.Asks&dissect.AskServers != 0:
+		if b := h.budgets.Get(pairOf(f)); b != nil {
+			b.answered, b.told, b.silent, b.over = true, false, 0, never
+		}
+	}
+}
+
+// silence takes an answer that did not come.
+func (h *Hosts) silence(f *Fact) {
+	switch {
+	case f.Type.Asks&queries != 0:
+		h.unanswered(f)
+	case f.Type.Asks&dissect.AskServers != 0:
+		h.unserved(f)
+	}
+}
+
+// unsure tells whether the capture may lack packets since age.
+func (h *Hosts) unsure(age int64) bool { return h.lossy || h.gap >= age }
+
+// raise raises a finding at f, one severity lower if it is not sure. The frame of
+// what came first may be f's.
+func (h *Hosts) raise(f *Fact, first uint64, x finding.Expert, unsure bool) {
+	x.Severity, x.Field = x.Code.Severity, -1
+	if unsure && x.Severity > finding.Chat {
+		x.Severity--
+	}
+	frames := append(h.frames[:0], first)
+	if f.Frame != first {
+		frames = append(frames, f.Frame)
+	}
+	h.out = Raised{Expert: x, Frames: frames, Nanos: f.Nanos, Server: f.Server, Client: f.Client}
+	h.Raise(&h.out)
+}
+
+// address is an IP address; IPv4 is mapped.
+type address [16]byte
+
+// Hash mixes the key.
+func (a address) Hash(seed uint64) uint64 { return lru.MixBytes(seed, a[:]) }
+
+// end is an address and a port.
+type end struct {
+	addr address
+	port uint16
+}
+
+// Hash mixes the key.
+func (e end) Hash(seed uint64) uint64 { return lru.Mix(e.addr.Hash(seed), uint64(e.port)) }
+
+func endOf(a netip.AddrPort) end { return end{a.Addr().As16(), a.Port()} }
+
+// pairKey is a server and the address of a client: what a server remembers of a
+// client seldom depends on its port.
+type pairKey struct {
+	server end
+	client address
+}
+
+// Hash mixes the key.
+func (k pairKey) Hash(seed uint64) uint64 { return lru.MixBytes(k.server.Hash(seed), k.client[:]) }
+
+func pairOf(f *Fact) pairKey { return pairKey{endOf(f.Server), f.Client.Addr().As16()} }
+
+// end is the address and port as others write them.
+func (e end) end() netip.AddrPort {
+	return netip.AddrPortFrom(netip.AddrFrom16(e.addr).Unmap(), e.port)
+}

@@ -1,0 +1,242 @@
+package track
+
+import (
+	"net/netip"
+	"slices"
+
+	"qsniff/dissect"
+	"qsniff/finding"
+	"qsniff/internal/lru"
+)
+
+// The questions for which a server may demand a challenge.
+const (
+	infos = iota
+	players
+	rules
+	kinds
+)
+
+var kindBits = [kinds]dissect.Asked{dissect.AskInfo, dissect.AskPlayers, dissect.AskRules}
+
+// kindOf is the number of the one question in asks, or -1.
+func kindOf(asks dissect.Asked) int {
+	switch asks & queries {
+	case dissect.AskInfo:
+		return infos
+	case dissect.AskPlayers:
+		return players
+	case dissect.AskRules:
+		return rules
+	}
+	return -1
+}
+
+// host is what is kept of a server that answers.
+type host struct {
+	answered int64        // age of its last answer to anybody, a challenge is none
+	served   [kinds]int64 // likewise, by what was asked; never if it was not
+	muted    [kinds]muted
+	shared   shared
+}
+
+// muted counts valid requests that nobody answered, since the last answer of their
+// kind.
+type muted struct {
+	queries uint32
+	clients uint32 // up to 2
+	first   address
+	told    bool
+}
+
+// shared is the challenge that a server gives most: a majority vote over those it
+// gave since that became the candidate.
+type shared struct {
+	challenge  uint32
+	votes      int32
+	given, all uint32
+	to         [sharedAddresses]address
+	n          uint8
+	first      uint64 // frame
+	told       bool
+}
+
+// pair is what is kept of a server and a client.
+type pair struct {
+	challenge, before uint32 // the last two that were given
+	age               int64  // of the last
+	tries             [kinds]uint32
+	dead              [kinds]dead
+	told              bool
+}
+
+// dead counts exchanges with one valid challenge that ended without an answer.
+type dead struct {
+	first uint64 // frame
+	age   int64  // of the first
+	key   uint32
+	n     uint8
+}
+
+// gave tells whether the request, or silence, f has a challenge that its client was
+// given not long ago.
+func (p *pair) gave(f *Fact, fresh int64) bool {
+	key := uint32(f.Key)
+	return key != 0 && (key == p.challenge || key == p.before) && f.Age-p.age <= fresh
+}
+
+// server returns what is kept of the server of f.
+func (h *Hosts) server(f *Fact) *host {
+	k := endOf(f.Server)
+	if s := h.servers.Get(k); s != nil {
+		return s
+	}
+	s, gone := h.servers.Put(k)
+	if gone != nil {
+		h.evicted++
+	}
+	*s = host{answered: never, served: [kinds]int64{never, never, never}}
+	return s
+}
+
+// serves takes a reply to a query, or a challenge.
+func (h *Hosts) serves(f *Fact) {
+	s := h.server(f)
+	if f.Type.Asks&dissect.AskChallenge != 0 {
+		if f.Key != 0 {
+			h.offer(f)
+			h.share(f, &s.shared)
+		}
+		return
+	}
+	s.answered = max(s.answered, f.Age)
+	p := h.proven.Peek(pairOf(f))
+	for kind := range kinds {
+		if f.Type.Asks&(kindBits[kind]) == 0 {
+			continue
+		}
+		s.served[kind] = max(s.served[kind], f.Age)
+		s.muted[kind] = muted{told: s.muted[kind].told}
+		if p != nil {
+			p.tries[kind], p.dead[kind] = 0, dead{}
+		}
+	}
+}
+
+// offer remembers the challenge that a client was given.
+func (h *Hosts) offer(f *Fact) {
+	k := pairOf(f)
+	p := h.proven.Get(k)
+	if p == nil {
+		p, _ = h.offered.Put(k) // floods from invented addresses fill it
+	}
+	if key := uint32(f.Key); key != p.challenge {
+		p.challenge, p.before = key, p.challenge
+	}
+	p.age = f.Age
+}
+
+// query takes a request. Who brings a challenge back is at its address.
+func (h *Hosts) query(f *Fact) {
+	kind := kindOf(f.Type.Asks)
+	if kind < 0 || f.Key == 0 {
+		return
+	}
+	k := pairOf(f)
+	p := h.proven.Get(k)
+	if p == nil {
+		o := h.offered.Peek(k)
+		if o == nil || !o.gave(f, h.limit.Fresh.Nanoseconds()) {
+			return
+		}
+		was := *o
+		h.offered.Delete(k)
+		var gone *lru.Evicted[pairKey, pair]
+		if p, gone = h.proven.Put(k); gone != nil {
+			h.evicted++
+		}
+		*p = was
+	}
+	if p.gave(f, h.limit.Fresh.Nanoseconds()) {
+		p.tries[kind]++
+	}
+}
+
+// unanswered takes an exchange that ended without an answer. It counts where the
+// last request had a valid challenge.
+func (h *Hosts) unanswered(f *Fact) {
+	kind := kindOf(f.Type.Asks)
+	p, s := h.proven.Peek(pairOf(f)), h.servers.Peek(endOf(f.Server))
+	if kind < 0 || p == nil || s == nil || !p.gave(f, h.limit.Fresh.Nanoseconds()) {
+		return
+	}
+	d := &p.dead[kind]
+	if d.key != uint32(f.Key) {
+		*d = dead{first: f.ID, age: f.Age, key: uint32(f.Key)}
+	}
+	d.n = min(d.n, 254) + 1
+	alive := s.served[kind]
+	if kind == infos {
+		alive = s.answered
+	}
+	if d.n >= h.limit.DeadEchoes && !p.told && alive > d.age && alive >= f.Age-h.limit.Alive.Nanoseconds() {
+		p.told = true
+		h.raise(f, d.first, finding.Expert{Code: &Unheeded, A: uint64(d.n)}, h.unsure(d.age))
+	}
+	if kind != infos {
+		h.mute(f, s, kind, p.tries[kind])
+	}
+	p.tries[kind] = 0
+}
+
+// mute counts requests for players or rules that nobody answered.
+func (h *Hosts) mute(f *Fact, s *host, kind int, tries uint32) {
+	m := &s.muted[kind]
+	client := address(f.Client.Addr().As16())
+	switch {
+	case m.queries == 0:
+		m.first, m.clients = client, 1
+	case m.first != client:
+		m.clients = 2
+	}
+	m.queries += max(tries, 1)
+	if m.told || m.queries < h.limit.Muted || m.clients < h.limit.MutedClients ||
+		s.served[infos] < f.Age-h.limit.Served.Nanoseconds() {
+		return
+	}
+	m.told = true
+	x := finding.Expert{Code: &Partial, A: uint64(m.queries), B: uint64(kind)}
+	if kind == rules && s.muted[players].queries == 0 {
+		x.Code = &Ruleless
+	}
+	at := *f
+	at.Client = netip.AddrPort{}
+	h.raise(&at, f.Frame, x, h.unsure(f.Age-h.limit.Served.Nanoseconds()))
+}
+
+// share counts a challenge by whom it is given to.
+func (h *Hosts) share(f *Fact, x *shared) {
+	key := uint32(f.Key)
+	x.all++
+	if key == x.challenge {
+		x.votes++
+	} else if x.votes--; x.votes < 0 {
+		*x = shared{challenge: key, all: 1, first: f.Frame, told: x.told}
+	}
+	if key != x.challenge {
+		return
+	}
+	x.given++
+	client := address(f.Client.Addr().As16())
+	if int(x.n) < len(x.to) && !slices.Contains(x.to[:x.n], client) {
+		x.to[x.n] = client
+		x.n++
+	}
+	if x.told || uint32(x.n) < h.limit.SharedWith || x.all < h.limit.SharedOf || 100*uint64(x.given) < uint64(h.limit.SharedShare)*uint64(x.all) {
+		return
+	}
+	x.told = true
+	at := *f
+	at.Client = netip.AddrPort{}
+	h.raise(&at, x.first, finding.Expert{Code: &Shared, A: uint64(key), B: uint64(x.given)<<32 | uint64(x.all)}, false)
+}
