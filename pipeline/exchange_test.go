@@ -110,3 +110,36 @@ func TestExchangeFacts(t *testing.T) {
 		}
 	}
 }
+
+// A finding of several address pairs is a line behind the message that decided it,
+// and told, whatever the number of goroutines.
+func TestHostFindings(t *testing.T) {
+	const reply = "\xff\xff\xff\xffI\x11a\x00b\x00c\x00d\x00\x00\x00\x00\x00\x00dl\x00\x001\x00"
+	const info = "\xff\xff\xff\xffTSource Engine Query\x00"
+	const client, server, other = "10.64.0.1:40001", "198.18.0.1:27015", "198.18.0.2:27015"
+	for _, jobs := range []int{1, 4} {
+		var file, out bytes.Buffer
+		w, err := testpcap.NewWriter(&file, testpcap.Format{Link: testpcap.LinkRaw, SnapLen: capture.MaxCaptured})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range []sent{{0, "10.64.0.9:40001", server, info}, {9000, client, server, info}, {9020, other, client, reply}, {9040, client, other, info}} {
+			d := testpcap.Datagram{Src: netip.MustParseAddrPort(s.src), Dst: netip.MustParseAddrPort(s.dst), TTL: 64, Payload: []byte(s.payload)}
+			if err := w.Packet(testpcap.Start+s.at*ms, d.Frame(testpcap.Link{Type: testpcap.LinkRaw})); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var c collector
+		if _, err := Run(context.Background(), Config{Source: open(t, file.Bytes()), Registry: registry(t), Out: &out, Jobs: jobs,
+			Listener: &c, Renderer: jsonl.New(jsonl.Options{})}); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(out.String(), "\n")
+		if len(lines) != 6 || !strings.Contains(lines[3], `"id":"NET-01","severity":"error"`) || !strings.Contains(lines[3], `"frames":[2,3]`) {
+			t.Errorf("%d jobs\ngot  %s\nwant NET-01 behind frame 3", jobs, out.String())
+		}
+		if c.findings != 1 {
+			t.Errorf("%d jobs: told\ngot  %d findings\nwant 1", jobs, c.findings)
+		}
+	}
+}

@@ -320,3 +320,14 @@ func TestHostsMemory(t *testing.T) {
 		t.Errorf("got  %d bytes\nwant %d at most", got, most)
 	}
 }
+
+// Where packets are missing and nobody knows where, nothing is sure that rests on
+// what is not there.
+func TestLossy(t *testing.T) {
+	h := NewHosts(1, 1)
+	h.Lossy()
+	got, _ := tell(t, h, "0 z>Z T ask | 0 z<Z I answer | 9 a>A T ask | 9.1 a<B I stray")
+	if want := "NET-01 warn [3 4]"; strings.Join(got, ", ") != want {
+		t.Errorf("got  %s\nwant %s", strings.Join(got, ", "), want)
+	}
+}
