@@ -163,10 +163,10 @@ func (d *dialogue) step(f *track.Fact) {
 		s.Outcome, d.over = render.Unsolicited, f.ID == 0
 		d.until = f.Nanos + extraWait
 	case track.Answer:
-		s.Outcome, s.Took, s.Trip = render.Answered, f.Took, f.Trip
+		s.Outcome, s.Took, s.Trip, s.Answer = render.Answered, f.Took, f.Trip, f.Status
 		d.until = f.Nanos + extraWait
 	case track.Late:
-		s.Outcome, s.Took = render.LateAnswer, f.Took
+		s.Outcome, s.Took, s.Answer = render.LateAnswer, f.Took, f.Status
 		d.until = f.Nanos + extraWait
 	case track.Extra:
 		d.until = f.Nanos + extraWait

@@ -29,6 +29,8 @@ type Dialogue struct {
 	Outcome Outcome // of an exchange
 	Took    int64   // nanoseconds from the request to its answer, -1 if there is none
 	Trip    int64   // and to the challenge in front of it, -1 if there is none
+	// Answer is how far the answer could be read, where there is one.
+	Answer dissect.Status
 
 	Requests   uint32
 	Challenges uint32

@@ -82,6 +82,12 @@ func TestDialogueOutcome(t *testing.T) {
 		d    render.Dialogue
 		want string
 	}{
+		{render.Dialogue{Outcome: render.Answered, Answer: dissect.Malformed, Took: 20_000_000, Trip: -1, Requests: 1, Replies: 1, Packets: 2},
+			"answered with a malformed reply after 20 ms, 2 packets"},
+		{render.Dialogue{Outcome: render.Answered, Answer: dissect.Fragment, Took: -1, Trip: -1, Requests: 1, Replies: 1, Packets: 2},
+			"answered in part, which clients cannot read, 2 packets"},
+		{render.Dialogue{Outcome: render.LateAnswer, Took: -1, Trip: -1, Requests: 1, Replies: 1, Packets: 2},
+			"answered too late, 2 packets"},
 		{render.Dialogue{Outcome: render.Answered, Took: 1_240_000, Trip: 800_000, Requests: 2, Challenges: 1, Replies: 1, Packets: 4},
 			"answered after 1.24 ms, challenge before that 800 µs, 2 requests, 4 packets"},
 		{render.Dialogue{Outcome: render.Answered, Took: 12_000_000, Trip: -1, Requests: 1, Replies: 3, Packets: 1004},

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"bytes"
 	"strconv"
 
 	"qsniff/dissect"
@@ -152,15 +153,32 @@ func (p *page) amount(n uint64, one, more string, show bool) {
 	p.dst = append(p.dst, plural(int(n), one, more)...)
 }
 
+// answers says that an answer came, and what is wrong with it.
+var answers = [...]string{
+	dissect.Complete:  "answered",
+	dissect.Truncated: "answered",
+	dissect.Malformed: "answered with a malformed reply",
+	dissect.Fragment:  "answered in part, which clients cannot read,",
+}
+
+// appendTook appends how long an answer took, where the request that caused it was
+// captured.
+func appendTook(dst []byte, lead string, nanos int64) []byte {
+	if nanos < 0 {
+		return bytes.TrimRight(dst, ",")
+	}
+	return digits.Elapsed(append(dst, lead...), nanos, " ")
+}
+
 func appendOutcome(dst []byte, x *render.Dialogue) []byte {
 	if x.Stream {
 		return digits.Elapsed(append(dst, "over "...), x.Last-x.First, " ")
 	}
 	switch x.Outcome {
 	case render.Answered:
-		return digits.Elapsed(append(dst, "answered after "...), x.Took, " ")
+		return appendTook(append(dst, answers[x.Answer]...), " after ", x.Took)
 	case render.LateAnswer:
-		return digits.Elapsed(append(dst, "answered too late, after "...), x.Took, " ")
+		return appendTook(append(dst, "answered too late"...), ", after ", x.Took)
 	case render.Unanswered:
 		return append(dst, "not answered"...)
 	case render.Unsolicited:
