@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime/debug"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -97,28 +95,17 @@ func follow(ctx context.Context, opts *followOptions, args []string, s streams) 
 	if err != nil {
 		return err
 	}
-	as, err := decodeAs(opts.as, reg)
+	j, release, err := opts.prepare(ctx, reg, args)
 	if err != nil {
 		return err
 	}
-	ctx, release := graceful(ctx, opts.follow || slices.Contains(args, stdin))
 	defer release()
-	src, err := opts.open(ctx, args)
-	if err != nil {
-		return err
-	}
-	debug.SetMemoryLimit(int64(opts.memory))
 	talks := dialogue.New(dialogue.Options{Renderer: r, Frame: opts.exchange, Size: float64(opts.memory) / pipeline.DefaultMemory})
-	tell, done := progress(s.err, src.Source)
-	result, err := pipeline.Run(ctx, pipeline.Config{
-		Source: src.Source, Many: src.many, Registry: reg, Dialogues: talks, Out: s.out,
-		Jobs: opts.jobs, Max: opts.count, Memory: int64(opts.memory),
-		DecodeAs: as, Dedup: dedups[opts.dedup], Progress: tell,
-	})
-	done()
+	j.cfg.Dialogues, j.cfg.Out = talks, s.out
+	result, err := j.run(s.err)
 	whole := err == nil && opts.count == 0 && !(opts.exchange != 0 && talks.Found())
 	if whole { // else the reader may still be at it; it ends with the program
-		if err := src.Close(); err != nil {
+		if err := j.src.Close(); err != nil {
 			return err
 		}
 	}
@@ -129,7 +116,7 @@ func follow(ctx context.Context, opts *followOptions, args []string, s streams) 
 		fmt.Fprintf(s.err, "qsniff: %s to stay within memory\n", count(n, "dialogue was written before it was over,", "dialogues were written before they were over,"))
 	}
 	switch {
-	case err == nil && interrupted(ctx):
+	case err == nil && interrupted(j.ctx):
 		return context.Canceled
 	case err == nil && opts.exchange != 0 && !talks.Found():
 		return noExchange(opts.exchange, talks)

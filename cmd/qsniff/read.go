@@ -3,12 +3,8 @@ package main
 import (
 	"context"
 	"errors"
-	"runtime/debug"
-	"slices"
 
 	"github.com/spf13/cobra"
-
-	"qsniff/pipeline"
 )
 
 func newRead(io streams) *cobra.Command {
@@ -56,36 +52,25 @@ func read(ctx context.Context, opts *readOptions, args []string, io streams) err
 	if err != nil {
 		return err
 	}
-	as, err := decodeAs(opts.as, reg)
+	j, release, err := opts.prepare(ctx, reg, args)
 	if err != nil {
 		return err
 	}
-	ctx, release := graceful(ctx, opts.follow || slices.Contains(args, stdin))
 	defer release()
-	src, err := opts.open(ctx, args)
-	if err != nil {
-		return err
-	}
 	if err := header(io.out, r); err != nil {
 		return err
 	}
-	debug.SetMemoryLimit(int64(opts.memory))
-	tell, done := progress(io.err, src.Source)
-	result, err := pipeline.Run(ctx, pipeline.Config{
-		Source: src.Source, Many: src.many, Registry: reg, Renderer: r, Out: io.out,
-		Jobs: opts.jobs, Max: opts.count, Memory: int64(opts.memory),
-		DecodeAs: as, Dedup: dedups[opts.dedup], Progress: tell,
-	})
-	done()
+	j.cfg.Renderer, j.cfg.Out = r, io.out
+	result, err := j.run(io.err)
 	if err == nil && opts.count == 0 { // else the reader may still be at it; it ends with the program
-		if err := src.Close(); err != nil {
+		if err := j.src.Close(); err != nil {
 			return err
 		}
 	}
 	if opts.count == 0 && (err == nil || result.Packets > 0) { // the error says why there are none
 		remark(io.err, &result)
 	}
-	if err == nil && interrupted(ctx) {
+	if err == nil && interrupted(j.ctx) {
 		return context.Canceled
 	}
 	return err

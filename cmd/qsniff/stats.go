@@ -7,8 +7,6 @@ import (
 	"io"
 	"math"
 	"runtime"
-	"runtime/debug"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -126,36 +124,26 @@ func addUp(ctx context.Context, opts *statsOptions, args []string, io streams) e
 	if err != nil {
 		return err
 	}
-	as, err := decodeAs(opts.as, reg)
-	if err != nil {
-		return err
-	}
 	all, err := opts.collector()
 	if err != nil {
 		return err
 	}
-	ctx, release := graceful(ctx, slices.Contains(args, stdin))
-	defer release()
-	src, err := opts.open(ctx, args)
+	j, release, err := opts.prepare(ctx, reg, args)
 	if err != nil {
 		return err
 	}
-	debug.SetMemoryLimit(int64(opts.memory))
-	tell, done := progress(io.err, src.Source)
-	result, err := pipeline.Run(ctx, pipeline.Config{
-		Source: src.Source, Many: src.many, Registry: reg, Out: io.out, Listener: all,
-		Jobs: opts.jobs, Memory: int64(opts.memory), DecodeAs: as, Dedup: dedups[opts.dedup], Progress: tell,
-	})
-	done()
+	defer release()
+	j.cfg.Listener, j.cfg.Out = all, io.out
+	result, err := j.run(io.err)
 	if err == nil {
-		err = src.Close()
+		err = j.src.Close()
 	}
 	if err == nil || result.Packets > 0 { // the error says why there are none
 		if err := opts.print(io.out, &report.Stats{Run: result, Summary: *all.Summary(result.Last)}); err != nil {
 			return err
 		}
 	}
-	if err == nil && interrupted(ctx) {
+	if err == nil && interrupted(j.ctx) {
 		return context.Canceled
 	}
 	return err
