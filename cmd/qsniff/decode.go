@@ -27,8 +27,9 @@ type decodeOptions struct {
 func newDecode(io streams) *cobra.Command {
 	opts := &decodeOptions{readOptions: *readDefaults()}
 	cmd := &cobra.Command{
-		Use:   "decode [flags] [PAYLOAD...|-]",
-		Short: "decode payloads without a capture",
+		Use:     "decode [flags] [PAYLOAD...|-]",
+		GroupID: groupTraffic,
+		Short:   "decode payloads without a capture",
 		Long: `decode reads payloads as programs print them and people paste them, and decodes
 them like captured ones: hexadecimal, base64, strings with \xff escapes as C, Go,
 Python, JavaScript and PHP write them, arrays of numbers, and dumps of tcpdump -X,

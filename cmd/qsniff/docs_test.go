@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -82,6 +83,17 @@ func upToDate(t *testing.T, files map[string][]byte, patterns ...string) {
 			} else if err := os.Remove(name); err != nil {
 				t.Fatal(err)
 			}
+		}
+	}
+}
+
+// TestHelpListsEveryCommand: help lists commands by group, so that one without a
+// group would be listed nowhere.
+func TestHelpListsEveryCommand(t *testing.T) {
+	out, _, _ := output(t, "--help")
+	for _, cmd := range newRoot(streams{io.Discard, io.Discard}).Commands() {
+		if cmd.IsAvailableCommand() && !strings.Contains(out, "\n  "+cmd.Name()+" ") {
+			t.Errorf("%s is not in the help", cmd.Name())
 		}
 	}
 }

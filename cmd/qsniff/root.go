@@ -15,8 +15,8 @@ func newRoot(io streams) *cobra.Command {
 		Short: "decode game-server query traffic",
 		Long: `qsniff reads packet captures and decodes the query traffic of game servers in
 them: Valve's A2S, as spoken by every game that answers through Steam, GoldSource,
-the All-Seeing Eye and the Steam master server. It joins what networks and engines
-cut up and says what every byte is.
+the All-Seeing Eye, the Steam master server and RCON. It joins what networks and
+engines cut up and says what every byte is.
 
 "qsniff FILE" is short for "qsniff read FILE".`,
 		Example: `  qsniff capture.pcap                   one line a message
