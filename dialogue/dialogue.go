@@ -59,10 +59,12 @@ type Collector struct {
 	early uint64
 }
 
-// key is an exchange by its id, or a connection by its first frame.
+// key is an exchange by its id, a connection by its first frame, or a record that
+// stands alone by its frame. An exchange may begin with that same frame: a gap has
+// the frame of the packet behind it.
 type key struct {
-	stream bool
-	id     uint64
+	stream, record bool
+	id             uint64
 }
 
 // pair is the two ends of a flow.
@@ -129,14 +131,17 @@ func (c *Collector) Message(dst []byte, t *Turn, f *track.Fact) []byte {
 	d := c.index[k]
 	if d == nil {
 		dst, d = c.open(dst, k, pair{f.Server, f.Client})
-		s := &d.summary
-		s.Proto, s.Type, s.First = f.Proto, f.Type, f.Nanos
-		s.Continues = k.stream && k.id != t.First || f.ID != 0 && f.ID != f.Frame
+		d.summary.First = f.Nanos
+		d.summary.Continues = k.stream && k.id != t.First || f.ID != 0 && f.ID != f.Frame
 	}
 	d.add(t)
 	c.frames[f.Frame] = d
 	c.bytes += len(t.Text) + turnBytes
 	s := &d.summary
+	if s.Proto == nil { // it is new, or a record opened the connection
+		s.Proto, s.Type = f.Proto, f.Type
+		c.between(d, pair{f.Server, f.Client})
+	}
 	s.First, s.Last = min(s.First, f.Nanos), max(s.Last, f.Nanos)
 	s.Packets += f.Packets
 	switch {
@@ -195,17 +200,16 @@ func (c *Collector) Record(dst []byte, t *Turn) []byte {
 	ends := pair{t.Server, t.Client}
 	d := c.frames[t.About]
 	if t.Conn != 0 {
-		d = c.index[key{true, t.Conn}]
+		d = c.index[key{stream: true, id: t.Conn}]
 	} else if d == nil && ends.server.IsValid() {
 		d = c.ends[ends]
 	}
 	if d == nil {
-		k := key{id: t.Frame}
+		k := key{record: true, id: t.Frame}
 		if t.Conn != 0 {
-			k = key{true, t.Conn}
-		} else if c.index[k] != nil { // two about one packet
-			d = c.index[k]
+			k = key{stream: true, id: t.Conn}
 		}
+		d = c.index[k] // two about one packet
 		if d == nil {
 			dst, d = c.open(dst, k, ends)
 			d.summary.First, d.over = t.Nanos, !k.stream
@@ -221,7 +225,7 @@ func (c *Collector) Record(dst []byte, t *Turn) []byte {
 // Close takes the word that a connection is over, at a Unix time.
 func (c *Collector) Close(dst []byte, conn uint64, nanos int64) []byte {
 	dst = c.pass(dst, nanos)
-	d := c.index[key{true, conn}]
+	d := c.index[key{stream: true, id: conn}]
 	if d == nil {
 		return dst
 	}
@@ -261,19 +265,28 @@ func (c *Collector) open(dst []byte, k key, ends pair) ([]byte, *dialogue) {
 		d = new(dialogue)
 	}
 	c.seq++
-	*d = dialogue{key: k, ends: ends, seq: c.seq, text: d.text[:0], turns: d.turns[:0],
-		summary: render.Dialogue{ID: k.id, Stream: k.stream, Server: ends.server, Client: ends.client, Took: -1, Trip: -1}}
+	*d = dialogue{key: k, seq: c.seq, text: d.text[:0], turns: d.turns[:0],
+		summary: render.Dialogue{ID: k.id, Stream: k.stream, Took: -1, Trip: -1}}
 	c.n++
 	c.index[k] = d
-	if ends.server.IsValid() {
-		c.ends[ends] = d
-	}
+	c.between(d, ends)
 	if k.stream {
 		c.streams.push(d)
 	} else {
 		c.exchanges.push(d)
 	}
 	return dst, d
+}
+
+// between notes whose dialogue d is.
+func (c *Collector) between(d *dialogue, ends pair) {
+	if c.ends[d.ends] == d {
+		delete(c.ends, d.ends)
+	}
+	d.ends, d.summary.Server, d.summary.Client = ends, ends.server, ends.client
+	if ends.server.IsValid() {
+		c.ends[ends] = d
+	}
 }
 
 // add appends a turn.

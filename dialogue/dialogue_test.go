@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"qsniff/dissect"
 	"qsniff/internal/race"
 	"qsniff/render"
 	"qsniff/track"
@@ -19,6 +20,8 @@ var (
 	server = netip.MustParseAddrPort("198.18.0.1:27015")
 	client = netip.MustParseAddrPort("10.64.0.1:40001")
 )
+
+var game = dissect.Proto{Name: "a2s"}
 
 const ms = int64(time.Millisecond)
 
@@ -65,6 +68,7 @@ func (scribe) AppendDialogue(dst []byte, d *render.Dialogue) []byte {
 //	9 0 close of 4    it was closed
 //	9 0 note of 5     a record about frame 5
 //	9 0 refused       one about the two ends
+//	9 0 damage        one about neither
 func play(c *Collector, script string) string {
 	var out []byte
 	for line := range strings.Lines(script) {
@@ -90,7 +94,7 @@ func event(c *Collector, out []byte, line string) []byte {
 		id = number(4)
 	}
 	t := Turn{Turn: render.Turn{Text: []byte(what + words[0]), Frame: frame, Nanos: nanos}, First: frame, Wanted: frame == c.Frame()}
-	f := track.Fact{Frame: frame, Nanos: nanos, Server: server, Client: client, Packets: 1, Part: track.Part{ID: id, Took: -1, Trip: -1}}
+	f := track.Fact{Frame: frame, Nanos: nanos, Proto: &game, Server: server, Client: client, Packets: 1, Part: track.Part{ID: id, Took: -1, Trip: -1}}
 	switch what {
 	case "silence":
 		return c.Silence(out, &f, nanos)
@@ -101,6 +105,9 @@ func event(c *Collector, out []byte, line string) []byte {
 		if what == "note" {
 			t.About = id
 		}
+		return c.Record(out, &t)
+	case "damage":
+		t.Record = true
 		return c.Record(out, &t)
 	case "gap":
 		t.Record, t.Conn = true, id
@@ -216,7 +223,7 @@ func TestRoom(t *testing.T) {
 func TestBooks(t *testing.T) {
 	c := New(Options{Renderer: scribe{}})
 	c.maxOpen, c.maxBytes = 8, 12*turnBytes
-	steps := []string{"ask", "tcp", "again of 3", "answer of 7", "close of 6", "note of 5", "refused", "gap of 6", "silence of 9", "stray", "extra of 2", "oneway", "tcp of 6"}
+	steps := []string{"ask", "tcp", "damage", "again of 3", "answer of 7", "close of 6", "note of 5", "refused", "gap of 6", "silence of 9", "stray", "extra of 2", "oneway", "tcp of 6"}
 	var out []byte
 	turns, seed := 0, uint32(1)
 	for i := uint64(1); i < 5000; i++ {
@@ -274,5 +281,39 @@ func TestAllocations(t *testing.T) {
 	}
 	if n := testing.AllocsPerRun(1000, exchange); n != 0 {
 		t.Errorf("%v allocations for an exchange", n)
+	}
+}
+
+// namer writes the id of a dialogue, what it is about and its turns.
+type namer struct{ render.Renderer }
+
+func (namer) AppendDialogue(dst []byte, d *render.Dialogue) []byte {
+	name := "nothing"
+	if d.Proto != nil {
+		name = d.Proto.Name
+	}
+	dst = fmt.Appendf(dst, "%d %s %v", d.ID, name, d.Server)
+	for i := range d.Turns {
+		dst = append(append(dst, ' '), d.Turns[i].Text...)
+	}
+	return append(dst, '\n')
+}
+
+// A record says neither what a dialogue is about nor, for the most part, between
+// whom. A gap bears the frame of the packet behind it, with which an exchange may
+// begin.
+func TestRecordInFront(t *testing.T) {
+	for _, tc := range []struct{ name, script, want string }{
+		{"a gap in front of an exchange", "1 0 ask\n5 1 damage\n5 1 ask\n6 2 answer of 5",
+			"1 a2s 198.18.0.1:27015 ask1\n5 nothing invalid AddrPort damage5\n5 a2s 198.18.0.1:27015 ask5 answer6\n"},
+		{"two gaps at one packet", "1 0 ask\n5 1 damage\n5 1 damage", "1 a2s 198.18.0.1:27015 ask1\n5 nothing invalid AddrPort damage5 damage5\n"},
+		{"a connection that a record opens", "1 0 tcp of 1\n2 1 ask\n3 2 ask\n4 3 gap of 1\n5 4 tcp of 1",
+			"1 a2s 198.18.0.1:27015 tcp1\n2 a2s 198.18.0.1:27015 ask2\n3 a2s 198.18.0.1:27015 ask3\n1 a2s 198.18.0.1:27015 gap4 tcp5\n"},
+	} {
+		c := New(Options{Renderer: namer{}})
+		c.maxOpen = 2
+		if diff := cmp.Diff(tc.want, play(c, tc.script)); diff != "" {
+			t.Errorf("%s: want -, got +\n%s", tc.name, diff)
+		}
 	}
 }
