@@ -8,6 +8,9 @@ import (
 	"strings"
 )
 
+// mappedBits are those in front of an IPv4 address in an IPv6 one.
+const mappedBits = 96
+
 // Set is what --servers names. A nil set has everything.
 type Set struct {
 	nets []netip.Prefix
@@ -30,6 +33,9 @@ func (s *Set) add(word string) error {
 	if p, err := netip.ParsePrefix(word); err == nil {
 		if p != p.Masked() {
 			return fmt.Errorf("%s: bits behind the first %d are set, the network is %s", word, p.Bits(), p.Masked())
+		}
+		if p.Addr().Is4In6() { // a shorter one has bits behind it
+			p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-mappedBits)
 		}
 		s.nets = append(s.nets, p)
 		return nil

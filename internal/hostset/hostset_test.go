@@ -21,6 +21,9 @@ func TestHas(t *testing.T) {
 		{"IPv6 address", "2001:db8::1", v6, true},
 		{"IPv6 end", "[2001:db8::1]:27015", v6, true},
 		{"IPv4 in IPv6", "::ffff:198.18.0.1", v4, true},
+		{"IPv4 network in IPv6", "::ffff:198.18.0.0/111", v4, true},
+		{"another IPv4 network in IPv6", "::ffff:198.51.100.0/120", v4, false},
+		{"all of IPv4 in IPv6", "::ffff:0:0/96", v4, true},
 		{"all of IPv4 is not IPv6", "0.0.0.0/0", v6, false},
 	} {
 		s, err := Parse(tc.list)
@@ -46,6 +49,7 @@ func TestParseErrors(t *testing.T) {
 		{"port too large", "198.18.0.1:65536", `"198.18.0.1:65536": not a network, an address, or an address with a port`},
 		{"IPv6 without brackets", "2001:db8::1:2:3:4:5:27015:9", `"2001:db8::1:2:3:4:5:27015:9": not a network, an address, or an address with a port`},
 		{"zone", "fe80::1%eth0", `"fe80::1%eth0": not a network, an address, or an address with a port`},
+		{"IPv4 in IPv6, and more", "::ffff:0.0.0.0/95", "::ffff:0.0.0.0/95: bits behind the first 95 are set, the network is ::fffe:0:0/95"},
 		{"host bits", "198.18.0.1/15", "198.18.0.1/15: bits behind the first 15 are set, the network is 198.18.0.0/15"},
 	} {
 		if _, err := Parse(tc.in); err == nil || err.Error() != tc.want {
