@@ -103,6 +103,9 @@ func (d *dump) read(lines []line) error {
 			if d.open && i+1 < len(lines) && !d.begins(lines[i+1]) || i+1 == len(lines) {
 				return &Error{Line: l.no, What: "not a row of the dump", Hint: "put a blank line between two payloads"}
 			}
+			if d.same {
+				return endsRepeating(l.no)
+			}
 			d.end() // a heading
 			continue
 		}
@@ -115,11 +118,16 @@ func (d *dump) read(lines []line) error {
 		}
 	}
 	if d.same {
-		return &Error{Line: lines[len(lines)-1].no, What: "the dump ends with *: how often the row repeats is missing",
-			Hint: "copy the last line, which is an offset alone, too"}
+		return endsRepeating(lines[len(lines)-1].no)
 	}
 	d.end()
 	return nil
+}
+
+// endsRepeating is the error for a * at the end of a dump, which is seen at a line.
+func endsRepeating(line int) error {
+	return &Error{Line: line, What: "the dump ends with *: how often the row repeats is missing",
+		Hint: "copy the last line, which is an offset alone, too"}
 }
 
 // begins tells whether a payload begins with l.

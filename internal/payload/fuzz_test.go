@@ -116,6 +116,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(text)
 	}
 	f.Add("0000  00 00\n*\n0004\n")
+	f.Add("00000000  41 42 43 44\n*\nheading\nother\n00000010  45 46 47 48\n")
 	f.Add("a = {1, 2}; // x\n\n[3]byte{0x1}")
 	f.Add("b'\\xff' + \"\\0\"")
 	f.Fuzz(func(t *testing.T, text string) {

@@ -122,6 +122,7 @@ func TestErrors(t *testing.T) {
 		{"row missing", "0x0000:  ffff ffff\n0x0010:  49\n", "line 2: offset 0010 does not follow: the row above ends at 4"},
 		{"text that disagrees", "00000000: ffff 5453  ..XY\n", "line 1: the bytes and the text beside them do not agree"},
 		{"line in a dump", "0x0000:  ffff ffff\nnonsense\n0x0004:  49\n", "line 2: not a row of the dump"},
+		{"repeats up to a heading", "00000000  41 42 43 44\n*\nheading\nother\n00000010  45 46 47 48\n", "line 3: the dump ends with *: how often the row repeats is missing"},
 		{"repeats without end", "00000000  00 00 |..|\n*\n", "line 2: the dump ends with *: how often the row repeats is missing"},
 		{"repeats in the middle of a row", "00000000  00 00 |..|\n*\n00000005\n", "line 3: offset 00000005 is not where rows of 2 bytes end"},
 		{"too many", strings.Repeat("ff\n\n", MaxPayloads+1), "line 1025: more than 512 payloads"},
