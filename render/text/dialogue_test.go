@@ -285,6 +285,18 @@ func TestDialogueLeavesJoinedOut(t *testing.T) {
 	}
 }
 
+// What is said of a packet stands in the column of its turn's other lines.
+func TestDialogueCame(t *testing.T) {
+	e := say(1, &dissect.Type{Name: "OTHER"}, "x")
+	e.IfName, e.Comments = "eth0", [][]byte{[]byte("a word, and so many more that it takes a second line to say all of them")}
+	e.Ways = []render.Way{{Kind: "vlan", ID: 7}}
+	out := string(NewDialogue(Options{UTC: true, Width: 60}, Dump, false).Append(nil, e))
+	if want := "\n      captured on eth0\n      via vlan 7\n" +
+		"      comment: a word, and so many more that it takes a\n        second line to say all of them\n"; !strings.Contains(out, want) {
+		t.Errorf("no %q in\n%s", want, out)
+	}
+}
+
 func TestDialogueRecord(t *testing.T) {
 	x := &render.Record{Nanos: start, Frames: []uint64{7}, Detail: []byte(": \x1b[31mred, and so much more that it takes a second line"),
 		Expert: &finding.Expert{Code: &refused, Severity: finding.Warn}}

@@ -87,7 +87,7 @@ func (p *page) came(e *render.Event) {
 		note(p, "captured on ", e.IfName)
 	}
 	if len(e.Ways) > 0 {
-		p.to(indentStep)
+		p.to(p.indent + indentStep)
 		lo := len(p.dst)
 		p.dst = append(p.dst, "via "...)
 		for i := range e.Ways {
@@ -96,7 +96,7 @@ func (p *page) came(e *render.Event) {
 			}
 			p.dst = appendWay(p.dst, &e.Ways[i])
 		}
-		p.paragraph(style{}, lo, 2*indentStep)
+		p.paragraph(style{}, lo, p.indent+2*indentStep)
 	}
 	for _, c := range e.Comments {
 		note(p, "comment: ", c)
@@ -105,7 +105,7 @@ func (p *page) came(e *render.Event) {
 
 // note writes text of the input behind a label.
 func note[T string | []byte](p *page, label string, text T) {
-	p.to(indentStep)
+	p.to(p.indent + indentStep)
 	lo := len(p.dst)
 	p.dst = append(p.dst, label...)
 	mid := len(p.dst)
@@ -113,7 +113,7 @@ func note[T string | []byte](p *page, label string, text T) {
 	end := len(p.dst)
 	p.dst = display.AppendEscaped(p.dst, p.dst[mid:end], 0)
 	p.dst = p.dst[:mid+copy(p.dst[mid:], p.dst[end:])]
-	p.paragraph(style{}, lo, 2*indentStep)
+	p.paragraph(style{}, lo, p.indent+2*indentStep)
 }
 
 func appendWay(dst []byte, w *render.Way) []byte {
