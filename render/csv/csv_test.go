@@ -2,6 +2,7 @@ package csv
 
 import (
 	stdcsv "encoding/csv"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -98,6 +99,15 @@ func TestCells(t *testing.T) {
 		if got := string(r.Append(nil, event(t, tc.data, tc.wire, tc.read))); got != tc.want+"\r\n" {
 			t.Errorf("%s\ngot  %q\nwant %q", tc.name, got, tc.want+"\r\n")
 		}
+	}
+}
+
+// A number that was decoded from text has 64 bits, however few digits it has.
+func TestDecodedFloat(t *testing.T) {
+	e := event(t, "2.50", 4, func(c *dissect.Cursor) { c.Take(&defFloat, 4) })
+	e.Msg.Fields[0] = dissect.Field{Def: &defFloat, Num: math.Float64bits(2.5), Len: 4, Flags: dissect.Aux}
+	if got := string(column(t, "t.float", Options{}).Append(nil, e)); got != "2.5\r\n" {
+		t.Errorf("got  %q\nwant %q", got, "2.5\r\n")
 	}
 }
 

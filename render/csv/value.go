@@ -48,10 +48,7 @@ func (r *Renderer) piece(dst []byte, m *dissect.Message, f *dissect.Field) []byt
 }
 
 func appendFloat(dst []byte, f *dissect.Field) []byte {
-	v, bits := math.Float64frombits(f.Num), 64
-	if f.Len == 4 {
-		v, bits = float64(math.Float32frombits(uint32(f.Num))), 32
-	}
+	v, bits := f.Float()
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return dst
 	}
