@@ -232,6 +232,31 @@ func TestBohemiaCutBySender(t *testing.T) {
 	}
 }
 
+// Every page is counted, however many there are, and whether or not they agree.
+func TestBohemiaCount(t *testing.T) {
+	many := binaryReply(bytes.Repeat([]byte{3, 0, 0, 0}, 10), 1)
+	for _, tc := range []struct {
+		name string
+		in   []byte
+		want string
+	}{
+		{"as many as a letter's code", many, "70 rules carry binary data in place of text"},
+		{"a page twice", hextest.Bytes(t, `ffffffff 45 0200 0101 00 03 00 0101 00 05 00`), "2 rules carry binary data in place of text"},
+		{"two letters", hextest.Bytes(t, `ffffffff 45 0200 "ab" 00 03 00 "a" 00 05 00`), ""},
+	} {
+		m := dissecttest.Run(New(), withApp(len(tc.in), appArma3), tc.in)
+		got := ""
+		for i := range m.Expert {
+			if x := &m.Expert[i]; x.Code == &codeBinary {
+				got = string(x.AppendText(nil))
+			}
+		}
+		if got != tc.want {
+			t.Errorf("%s\ngot  %q\nwant %q", tc.name, got, tc.want)
+		}
+	}
+}
+
 // No page can make the decoder keep more than its limits.
 func TestBohemiaLimits(t *testing.T) {
 	page := bytes.Repeat([]byte("\x02ab"), 20_000)

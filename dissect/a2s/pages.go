@@ -31,35 +31,37 @@ type pages struct {
 	cut   uint8                    // the page whose value has no end
 }
 
-// add takes note of a rule with its value at at, if it is a page. whole tells
-// whether the value ends with a NUL.
+// add takes note of a rule with its value at at, if it is a page, and reports
+// whether it is: also where the page contradicts others. whole tells whether the
+// value ends with a NUL.
 //
 // A page and its count may look like two letters: only where others count as many
 // pages are they believed.
-func (s *pages) add(name []byte, at dissect.Extent, whole bool) {
+func (s *pages) add(name []byte, at dissect.Extent, whole bool) bool {
 	if len(name) != 2 {
-		return
+		return false
 	}
 	page, total := name[0], name[1]
 	text := page >= ' '
 	switch {
 	case page > total, text && s.total != total:
 		s.odd = true
-		return
+		return false
 	case s.total == 0:
 		s.total = total
 	case s.total != total:
 		s.clash = true
-		return
+		return true
 	}
 	if s.at[page-1].Off != 0 {
 		s.clash = true
-		return
+		return true
 	}
 	s.at[page-1] = at
 	if !whole {
 		s.cut = page
 	}
+	return true
 }
 
 // run returns the values of the pages from the first on, up to one that is

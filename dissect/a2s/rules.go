@@ -26,11 +26,10 @@ func rules(c *dissect.Context, cur *dissect.Cursor) {
 		name := cur.CString(&defRuleName)
 		start := cur.Offset()
 		value := cur.CString(ruleValue(name, cur.Peek(cur.Left())))
-		found.add(name, extent(cur, start), cur.OK())
-		cur.Pop()
-		if isBinary(name, value) {
+		if found.add(name, extent(cur, start), cur.OK()) || notText(name, value) {
 			binary++
 		}
+		cur.Pop()
 	}
 	whole := n
 	if !cur.OK() {
@@ -73,11 +72,5 @@ func anotherRule(b []byte) bool {
 	return i > 0 && bytes.IndexByte(b[i+1:], 0) >= 0
 }
 
-// isBinary tells whether a rule is a page of binary data (its name is page and
-// page count) or not text.
-func isBinary(name, value []byte) bool {
-	if len(name) == 2 && name[0] > 0 && name[0] <= name[1] && name[1] < 0x20 {
-		return true
-	}
-	return !utf8.Valid(name) || !utf8.Valid(value)
-}
+// notText tells whether a rule is not text.
+func notText(name, value []byte) bool { return !utf8.Valid(name) || !utf8.Valid(value) }
