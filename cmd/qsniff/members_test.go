@@ -36,8 +36,9 @@ func TestMembers(t *testing.T) {
 		}
 	}
 	names := captures(t)
-	for _, args := range [][]string{names, {describedCapture(t)}} {
-		out, _, _ := output(t, append([]string{"read", "-o", "json", "--layout"}, args...)...)
+	read := []string{"read", "-o", "json", "--layout"}
+	for _, args := range [][]string{append(read, names...), append(read, describedCapture(t)), {"decode", "-o", "json", `"s"`}} {
+		out, _, _ := output(t, args...)
 		for line := range strings.Lines(out) {
 			var m map[string]any
 			if err := json.Unmarshal([]byte(line), &m); err != nil {

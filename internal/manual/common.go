@@ -24,6 +24,7 @@ var common = []Field{
 	member("message", dissect.Text, "", "type of the message, or null: qsniff fields --messages lists them"),
 	member("direction", dissect.Text, "", "request or reply; one-way messages are requests"),
 	member("status", dissect.Text, "", "complete; truncated by the capture; malformed by the sender; or fragment: a set that stayed incomplete"),
+	member("weak", dissect.Text, "", "true where nothing but the payload's own few bytes says what it is"),
 	member("length", dissect.Uint, "bytes", "length of the message as it was sent, after joining and decompression"),
 	member("captured", dissect.Uint, "bytes", "how much of it is in the capture, where that is less"),
 	member("stopped", dissect.Group, "", "where decoding ended early"),
