@@ -42,14 +42,6 @@ func completeChoices(cmd *cobra.Command) {
 	}
 }
 
-// completeValues proposes values of the flags of read that have an open set.
-func completeValues(cmd *cobra.Command) {
-	propose(cmd, "decode-as", completeDecodeAs)
-	propose(cmd, "memory", cobra.FixedCompletions([]cobra.Completion{"16M", "64M", "256M", "1G"}, cobra.ShellCompDirectiveNoFileComp))
-	propose(cmd, "count", cobra.NoFileCompletions)
-	propose(cmd, "jobs", cobra.NoFileCompletions)
-}
-
 func propose(cmd *cobra.Command, flag string, f cobra.CompletionFunc) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, f); err != nil {
 		panic(err) // the flag does not exist, or has been given two: no run starts

@@ -54,13 +54,20 @@ func (o *readOptions) register(cmd *cobra.Command) {
 func (o *readOptions) registerCommon(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.IntVarP(&o.count, "count", "c", 0, "stop after `N` messages (0: all)")
-	f.StringArrayVarP(&o.as, "decode-as", "d", nil, "decode a port as a protocol: `udp.port==27015,a2s`, tcp.port==27016,rcon")
 	f.StringVarP(&o.columns, "fields", "e", "", "csv: columns, by name: `frame,src,a2s.info.name`")
 	f.BoolVar(&o.layout, "layout", false, "json: list every byte with its field")
 	f.BoolVar(&o.utc, "utc", false, "text, tree: times in UTC instead of local time")
 	f.Var(&choice{&o.color, []string{"auto", "always", "never"}}, "color", "text, tree: auto colours terminals only")
 	f.BoolVar(&o.follow, "follow", false, "go on as the capture, or the ring of files in a folder, grows")
 	f.BoolVar(&o.secrets, "show-secrets", false, "print passwords and log secrets instead of <redacted>")
+	propose(cmd, "count", cobra.NoFileCompletions)
+	o.registerInput(cmd)
+}
+
+// registerInput adds the flags that all commands have which read packets.
+func (o *readOptions) registerInput(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringArrayVarP(&o.as, "decode-as", "d", nil, "decode a port as a protocol: `udp.port==27015,a2s`, tcp.port==27016,rcon")
 	f.IntVar(&o.jobs, "jobs", o.jobs, "decode with `N` goroutines; the output does not depend on it")
 	f.Lookup("jobs").DefValue = "one a processor" // help is the same on every machine
 	f.Var(&choice{&o.dedup, []string{"auto", "on", "off"}}, "dedup",
@@ -68,7 +75,9 @@ func (o *readOptions) registerCommon(cmd *cobra.Command) {
 	f.Lookup("dedup").NoOptDefVal = "on"
 	f.Var(&o.memory, "memory", "budget of all tables")
 	f.Var(&choice{&o.reader, []string{readerNative, readerLibpcap}}, "reader", "native, or gopacket: libpcap as second opinion")
-	completeValues(cmd)
+	propose(cmd, "decode-as", completeDecodeAs)
+	propose(cmd, "memory", cobra.FixedCompletions([]cobra.Completion{"16M", "64M", "256M", "1G"}, cobra.ShellCompDirectiveNoFileComp))
+	propose(cmd, "jobs", cobra.NoFileCompletions)
 }
 
 // choice is a flag with a closed set of values.

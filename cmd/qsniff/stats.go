@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"runtime"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -75,14 +74,8 @@ func (o *statsOptions) register(cmd *cobra.Command) {
 	f.BoolVar(&o.utc, "utc", false, "text: times in UTC instead of local time")
 	f.Var(&choice{&o.color, []string{"auto", "always", "never"}}, "color", "text: auto colours terminals only")
 	f.StringVar(&o.servers, "servers", "", "count messages of these servers only: `CIDR|ADDR:PORT,...`")
-	f.StringArrayVarP(&o.as, "decode-as", "d", nil, "decode a port as a protocol: `udp.port==27015,a2s`, tcp.port==27016,rcon")
-	f.Var(&choice{&o.reader, []string{readerNative, readerLibpcap}}, "reader", "native, or gopacket: libpcap as second opinion")
-	f.IntVar(&o.jobs, "jobs", runtime.GOMAXPROCS(0), "decode with `N` goroutines; the output does not depend on it")
-	f.Lookup("jobs").DefValue = "one a processor" // help is the same on every machine
-	f.Var(&o.memory, "memory", "budget of all tables")
-	propose(cmd, "decode-as", completeDecodeAs)
-	propose(cmd, "memory", cobra.FixedCompletions([]cobra.Completion{"16M", "64M", "256M", "1G"}, cobra.ShellCompDirectiveNoFileComp))
-	for _, name := range []string{"jobs", "top", "interval", "servers"} {
+	o.registerInput(cmd)
+	for _, name := range []string{"top", "interval", "servers"} {
 		propose(cmd, name, cobra.NoFileCompletions)
 	}
 }
