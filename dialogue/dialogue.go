@@ -238,8 +238,9 @@ func (c *Collector) Close(dst []byte, conn uint64, nanos int64) []byte {
 // Tick takes the time of the last packet, in Unix nanoseconds.
 func (c *Collector) Tick(dst []byte, nanos int64) []byte { return c.pass(dst, nanos) }
 
-// Finish appends all that is left: the capture is over.
-func (c *Collector) Finish(dst []byte) []byte {
+// Finish appends all that is left: the run is over. Where that was stopped before
+// the end of the capture, what did not come yet may be in the rest.
+func (c *Collector) Finish(dst []byte, stopped bool) []byte {
 	for _, l := range []*list{&c.streams, &c.closed} {
 		for d := l.first; d != nil; d = l.first {
 			l.remove(d)
@@ -247,6 +248,9 @@ func (c *Collector) Finish(dst []byte) []byte {
 		}
 	}
 	for d := c.exchanges.first; d != nil; d = c.exchanges.first {
+		if s := &d.summary; stopped && !s.Stream && (s.Outcome == render.Undecided || s.Outcome == render.Challenged) {
+			s.Outcome, s.Stopped = render.Undecided, true
+		}
 		dst = c.write(dst, d)
 		c.drop(d)
 	}

@@ -76,7 +76,7 @@ func play(c *Collector, script string) string {
 			out = event(c, out, line)
 		}
 	}
-	return string(c.Finish(out))
+	return string(c.Finish(out, false))
 }
 
 func event(c *Collector, out []byte, line string) []byte {
@@ -241,7 +241,7 @@ func TestBooks(t *testing.T) {
 			t.Fatalf("%s: %d dialogues, %d bytes, %d in the index, %d pairs", line, c.n, c.bytes, len(c.index), len(c.ends))
 		}
 	}
-	out = c.Finish(out)
+	out = c.Finish(out, false)
 	if c.n != 0 || c.bytes != 0 || len(c.index) != 0 || len(c.frames) != 0 || len(c.ends) != 0 {
 		t.Errorf("left: %d dialogues, %d bytes, %d in the index, %d frames, %d pairs", c.n, c.bytes, len(c.index), len(c.frames), len(c.ends))
 	}

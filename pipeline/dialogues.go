@@ -93,7 +93,7 @@ func (f *fold) conclude(err error) error {
 	if f.broken {
 		return err
 	}
-	f.buf = f.dialogues.Finish(f.buf)
+	f.buf = f.dialogues.Finish(f.buf, f.full())
 	if failed := f.flush(); err == nil {
 		err = failed
 	}

@@ -167,8 +167,11 @@ func (f *fold) write(seg *segment, s *span) (enough bool, err error) {
 		f.messages++
 		f.types[typeKey{s.fact.Proto, s.fact.Type}]++
 	}
-	return s.message && f.messages == f.max || f.heard(), err
+	return s.message && f.full() || f.heard(), err
 }
+
+// full tells whether as many messages are written as were wanted.
+func (f *fold) full() bool { return f.max > 0 && f.messages == f.max }
 
 // tell hands what a span says to the listener.
 func (f *fold) tell(seg *segment, s *span) {

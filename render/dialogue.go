@@ -41,8 +41,10 @@ type Dialogue struct {
 	// earlier, or lie in front of the capture.
 	Continues bool
 	// Open says that it was not over when it had to make room.
-	Open  bool
-	Turns []Turn
+	Open bool
+	// Stopped says that the run ended before it was over, and before the capture.
+	Stopped bool
+	Turns   []Turn
 }
 
 // Turn is one message of a dialogue, or a record about it, as a renderer made it.
@@ -68,7 +70,7 @@ type Outcome uint8
 
 // The outcomes.
 const (
-	Undecided   Outcome = iota // the capture, or the room for it, ended before
+	Undecided   Outcome = iota // the run, or the room for it, ended before
 	Answered                   // in time
 	Unanswered                 // the whole wait lies in the capture
 	LateAnswer                 // when the wait was over

@@ -104,6 +104,8 @@ func TestDialogueOutcome(t *testing.T) {
 		{render.Dialogue{Outcome: render.OneWay, Took: -1, Trip: -1, Requests: 1, Packets: 1}, "one way, 1 packet"},
 		{render.Dialogue{Took: -1, Trip: -1, Requests: 1, Packets: 1}, "no answer in the capture, 1 packet"},
 		{render.Dialogue{Took: -1, Trip: -1, Requests: 1, Packets: 1, Open: true}, "no answer so far, 1 packet"},
+		{render.Dialogue{Took: -1, Trip: 20_000_000, Requests: 1, Challenges: 1, Packets: 2, Stopped: true},
+			"no answer so far, challenged after 20 ms, 2 packets"},
 		{render.Dialogue{Took: -1, Trip: -1, Replies: 2, Packets: 2, Continues: true},
 			"a further reply, 2 replies, 2 packets; earlier turns are further up, or before the capture"},
 		{render.Dialogue{Stream: true, Last: 1_500_000_000, Took: -1, Trip: -1, Requests: 1, Packets: 3, Continues: true},

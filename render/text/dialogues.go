@@ -191,7 +191,7 @@ func appendOutcome(dst []byte, x *render.Dialogue) []byte {
 	switch {
 	case x.Continues && x.Requests == 0:
 		return append(dst, "a further reply"...)
-	case x.Open:
+	case x.Open, x.Stopped:
 		return append(dst, "no answer so far"...)
 	}
 	return append(dst, "no answer in the capture"...)
