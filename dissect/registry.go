@@ -35,6 +35,9 @@ func NewRegistry(ps ...Protocol) (*Registry, error) {
 	for _, d := range Shared {
 		seen["field "+d.Name] = true
 	}
+	for _, c := range Codes {
+		seen["finding "+c.ID] = true
+	}
 	for _, p := range ps {
 		proto := p.Proto()
 		if err := claim(seen, proto); err != nil {

@@ -28,6 +28,7 @@ func TestRegistryRefusesDuplicates(t *testing.T) {
 		{"field", `field "t.u8" is declared twice`, Proto{Name: "a", Defs: []*Def{&defU8}}, Proto{Name: "b", Defs: []*Def{{Name: "t.u8"}}}},
 		{"shared field", `field "trailing" is declared twice`, Proto{Name: "a", Defs: []*Def{{Name: "trailing"}}}, Proto{Name: "b"}},
 		{"finding", `finding "T-01" is declared twice`, Proto{Name: "a", Codes: []*finding.Code{code}}, Proto{Name: "b", Codes: []*finding.Code{code}}},
+		{"shared finding", `finding "LIM-01" is declared twice`, Proto{Name: "a", Codes: []*finding.Code{{ID: "LIM-01"}}}, Proto{Name: "b"}},
 		{"none", "", Proto{Name: "a"}, Proto{Name: "b"}},
 	} {
 		_, err := NewRegistry(&fake{tc.a}, &fake{tc.b})
