@@ -4,6 +4,7 @@ import (
 	"unicode/utf8"
 
 	"qsniff/dissect"
+	"qsniff/finding"
 )
 
 // authState is how far the client's login got.
@@ -136,12 +137,18 @@ func bodyOf(m *dissect.Message) []byte {
 
 // isTorn tells whether m ends without its NULs, as where its size is too small.
 func isTorn(m *dissect.Message) bool {
+	x := raised(m, &codeTerminators)
+	return x != nil && x.A < endLen
+}
+
+// raised returns the finding of a code in m, or nil.
+func raised(m *dissect.Message, code *finding.Code) *finding.Expert {
 	for i := range m.Expert {
-		if x := &m.Expert[i]; x.Code == &codeTerminators && x.A < endLen {
-			return true
+		if x := &m.Expert[i]; x.Code == code {
+			return x
 		}
 	}
-	return false
+	return nil
 }
 
 // lose marks that bytes are missing: nothing that was not seen was not sent.
@@ -161,14 +168,12 @@ func (s *session) request(m *dissect.Message, p *packet, pl place) {
 	if p.num == numAuth {
 		s.auth, s.authID, s.authSeq = authAsked, p.id, s.seq
 		s.authSure, s.preamble = true, false
-		for i := range m.Expert {
-			s.told08 = s.told08 || m.Expert[i].Code == &codeClearText
-		}
+		s.told08 = s.told08 || raised(m, &codeClearText) != nil
 		return
 	}
 	if pl.role == noRole && s.cur.open && !s.probed() {
 		s.cur.overtaken = true
-		s.cur.told = s.cur.told || s.cur.full()
+		s.cur.told = s.cur.told || raised(m, &codeContinues) != nil
 	}
 	if s.n == maxAsked {
 		s.forget(0)
@@ -232,7 +237,7 @@ func (s *session) answered(v *view, frame uint64, m *dissect.Message, p *packet,
 	if pl.part == 1 {
 		s.begin(v, p, pl)
 	}
-	s.cur.told = s.cur.told || s.cur.overtaken && pl.part > 1
+	s.cur.told = s.cur.told || raised(m, &codeContinues) != nil
 	s.add(frame, m, p)
 }
 

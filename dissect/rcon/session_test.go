@@ -220,6 +220,14 @@ func TestSession(t *testing.T) {
 			< RESPONSE_VALUE id=2 body="2" part=2
 			> EXECCOMMAND id=4 body="c"
 			< RESPONSE_VALUE id=2 command="a" parts=2 length=4087 ended_by="connection end" body=4087 bytes`},
+		{"the client goes on with no command behind a full packet, then with one",
+			[]say{c(1, numAuth, "no"), s(failedID, numAuthResponse, ""), c(2, numExec, "a"), s(2, numValue, fullText), c(3, numValue, "hello"), c(4, numExec, "b")}, `
+			> AUTH id=1 body=***
+			< AUTH_RESPONSE id=-1 body="" RCN-01 RCN-02
+			> EXECCOMMAND id=2 body="a" RCN-04
+			< RESPONSE_VALUE id=2 body=4086 bytes
+			> RESPONSE_VALUE id=3 body=***
+			> EXECCOMMAND id=4 body="b" RCN-04 RCN-03`},
 		{"a probe waits behind a full packet",
 			[]say{c(2, numExec, "a"), c(3, numValue, ""), s(2, numValue, fullText), c(4, numExec, "b"), s(2, numValue, "2")}, `
 			> EXECCOMMAND id=2 body="a"
