@@ -196,6 +196,11 @@ func TestBehaviour(t *testing.T) {
 			b.s(rst|ack, 0, 101+9<<20, "")
 			b.s(rst|ack, 0, 103, "")
 		}, []string{`client "ab" 1:0+2`, "server reset", "client reset"}},
+		{"RST that nothing vouches for", func(b *bench) {
+			b.c(ack, 101, 0, "ab")
+			b.s(rst, 7, 0, "")
+			b.c(ack, 103, 0, "cd")
+		}, []string{`client "ab" 1:0+2`, `client "cd" 3:0+2`}},
 		{"refused", func(b *bench) {
 			b.c(syn, 100, 0, "")
 			b.s(rst|ack, 0, 101, "")

@@ -148,7 +148,8 @@ func (a *Assembler) acknowledge(h *half, ack uint32) {
 }
 
 // reset ends c if the number of the RST can be the sender's. An end that knows of
-// no connection answers with what it was sent: then only Ack can be checked.
+// no connection answers with what it was sent: then only Ack can be checked. With
+// neither to check anybody may have sent it.
 func (a *Assembler) reset(c *Conn, side uint8, s *Segment) {
 	h, other := &c.halves[side], &c.halves[1-side]
 	switch {
@@ -157,7 +158,10 @@ func (a *Assembler) reset(c *Conn, side uint8, s *Segment) {
 			a.Counters.Outside++
 			return
 		}
-	case other.known && s.TCP.Flags&netlayer.FlagACK != 0:
+	case other.known && s.TCP.Flags&netlayer.FlagACK == 0:
+		a.Counters.Stray++
+		return
+	case other.known:
 		if !near(s.TCP.Ack, other.next) {
 			a.Counters.Outside++
 			return
