@@ -238,8 +238,8 @@ func (x *Exchanges) end(in table, k exchangeKey, e *exchange) {
 		if e.asked > 0 {
 			f.Proto, f.Type = x.kinds[e.asked-1].proto, x.kinds[e.asked-1].typ
 			x.Silent(f)
+			e.state |= silent
 		}
-		e.state |= silent
 	}
 	x.retire(in, k, e)
 }

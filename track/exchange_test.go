@@ -200,6 +200,24 @@ func TestExchanges(t *testing.T) {
 	}
 }
 
+// Where the question has no number, nobody is told that the server is silent: its
+// answer, with a clock that was set back meanwhile, is one.
+func TestSilenceOfManyKinds(t *testing.T) {
+	for _, tc := range []struct {
+		kinds int
+		want  string
+	}{
+		{0, "ask 1 | silence 1 at 1 | extra 1 to 1 after 1000"},
+		{maxKinds, "ask 1 | answer 1 to 1 after 1000"},
+	} {
+		x := NewExchanges(100, 1)
+		x.kinds = make([]kind, tc.kinds)
+		if got := play(t, x, "0 >T | 3500 . | 1000 <I"); got != tc.want {
+			t.Errorf("%d kinds before\ngot  %s\nwant %s", tc.kinds, got, tc.want)
+		}
+	}
+}
+
 // Each finding has a sequence beside it that is almost the same and shows nothing.
 func TestChallengeFindings(t *testing.T) {
 	const swapped = "117440512" // 7 with its bytes in the opposite order
