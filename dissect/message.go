@@ -65,6 +65,8 @@ type Message struct {
 	// Secret tells passwords apart without telling them: a keyed hash of the one in
 	// the message, 0 if there is none or the capture cut it. It is never shown.
 	Secret uint32
+	// Refused says that the message refuses a login.
+	Refused bool
 	// Stopped is the value that dissection wanted when the bytes ended, or nil;
 	// StoppedAt is the offset of the first byte it did not get.
 	Stopped   *Def

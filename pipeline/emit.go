@@ -66,7 +66,7 @@ func (p *partition) state(s *source, x *span) {
 		server, client = client, server
 	}
 	x.fact = track.Fact{Frame: s.frame, Nanos: s.nanos, Server: server, Client: client, Part: x.fact.Part,
-		Age: s.nanos - p.shift, Key: m.Key, Secret: m.Secret,
+		Age: s.nanos - p.shift, Key: m.Key, Secret: m.Secret, Refused: m.Refused,
 		Proto: m.Proto, Type: m.Type, Status: m.Status, Reply: s.reply, TCP: s.tcp, Bytes: uint32(m.Wire)}
 	if !p.judged {
 		return

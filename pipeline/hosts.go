@@ -18,9 +18,8 @@ func (f *fold) judge(seg *segment, s *span) {
 	if f.hosts == nil {
 		return
 	}
-	found := seg.found[s.found[0]:s.found[1]]
 	if s.fact.Proto == nil {
-		for _, x := range found {
+		for _, x := range seg.found[s.found[0]:s.found[1]] {
 			if x.Code == &track.CaptureDamaged {
 				f.hosts.Gap(s.fact.Age)
 			}
@@ -31,7 +30,7 @@ func (f *fold) judge(seg *segment, s *span) {
 	if s.turn > 0 {
 		f.at.conn = seg.turns[s.turn-1].conn
 	}
-	f.hosts.Fact(&s.fact, found)
+	f.hosts.Fact(&s.fact)
 }
 
 // place is where the span at hand belongs.

@@ -30,6 +30,7 @@ type Fact struct {
 	Key uint64
 	// Secret is that of the message, and never shown: see dissect.Message.
 	Secret  uint32
+	Refused bool   // it refuses a login
 	Bytes   uint32 // of the message
 	Wire    uint32 // with the headers of IP and of UDP or TCP of all its packets
 	Packets uint32 // that it came in

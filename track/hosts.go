@@ -128,15 +128,15 @@ func (h *Hosts) Gap(age int64) { h.gap = max(h.gap, age) }
 // Lossy says that packets are missing from the capture, and nobody knows where.
 func (h *Hosts) Lossy() { h.lossy = true }
 
-// Fact takes a message with what was found in it, or an answer that did not come.
-func (h *Hosts) Fact(f *Fact, found []Found) {
+// Fact takes a message, or an answer that did not come.
+func (h *Hosts) Fact(f *Fact) {
 	if !h.begun {
 		h.begun, h.began = true, f.Age
 	}
 	switch {
 	case f.Type == nil || f.Type.Notice:
 	case f.Type.Asks&dissect.AskLogin != 0:
-		h.login(f, found)
+		h.login(f)
 	case f.TCP:
 	case f.Step == Silence:
 		h.silence(f)

@@ -5,9 +5,6 @@ import (
 	"qsniff/internal/lru"
 )
 
-// refusedLogin is the id of the finding in an answer that refuses a login.
-const refusedLogin = "RCN-01"
-
 // loginKey names the two ends of a console.
 type loginKey struct{ server, client end }
 
@@ -33,7 +30,7 @@ type refusal struct {
 }
 
 // login takes a login over TCP, or the answer to one.
-func (h *Hosts) login(f *Fact, found []Found) {
+func (h *Hosts) login(f *Fact) {
 	k := loginKey{endOf(f.Server), endOf(f.Client)}
 	if !f.Reply {
 		if secret, _ := h.logins.Put(k); f.Step != Silence {
@@ -50,11 +47,9 @@ func (h *Hosts) login(f *Fact, found []Found) {
 		h.logins.Delete(k)
 	}
 	from := address(f.Client.Addr().As16())
-	for i := range found {
-		if found[i].Code.ID == refusedLogin {
-			h.refused(f, from, secret)
-			return
-		}
+	if f.Refused {
+		h.refused(f, from, secret)
+		return
 	}
 	if s := h.sources.Peek(from); s != nil {
 		if s.guesses {

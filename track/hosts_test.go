@@ -9,7 +9,6 @@ import (
 	"unsafe"
 
 	"qsniff/dissect"
-	"qsniff/finding"
 	"qsniff/internal/lru"
 	"qsniff/internal/race"
 )
@@ -21,8 +20,6 @@ var hostKinds = map[string]*dissect.Type{
 	"G": {Name: "G", Asks: dissect.AskLogin},
 	"g": {Name: "g", Reply: true, Asks: dissect.AskLogin},
 }
-
-var testRefused = finding.Code{ID: refusedLogin}
 
 // endNamed is the end of a name: a small letter is a client, a capital one a server,
 // and a digit behind it another port.
@@ -77,12 +74,11 @@ func tell(t *testing.T, h *Hosts, script string) (out []string, texts []string) 
 		if len(w) > 4 {
 			f.Key, _ = strconv.ParseUint(w[4], 10, 64)
 		}
-		var found []Found
 		if f.Type.Asks == dissect.AskLogin {
 			f.TCP, f.Secret = true, uint32(f.Key)
 		}
 		if w[3] == "refused" {
-			w[3], found = "answer", []Found{{Code: &testRefused, Severity: finding.Warn}}
+			w[3], f.Refused = "answer", true
 		}
 		for s, name := range steps {
 			if name == w[3] {
@@ -99,7 +95,7 @@ func tell(t *testing.T, h *Hosts, script string) (out []string, texts []string) 
 			f.Frame, f.ID = frame, frame
 			asked[about] = f
 		}
-		h.Fact(&f, found)
+		h.Fact(&f)
 	}
 	return out, texts
 }
@@ -275,7 +271,7 @@ func TestHostsFlood(t *testing.T) {
 	n := 0
 	flood := func() {
 		n++
-		f := Fact{Frame: uint64(n), Nanos: int64(n), Age: int64(n), Client: from(n), Server: server, Proto: &testProto, Part: Part{Step: Ask, ID: uint64(n)}}
+		f := Fact{Frame: uint64(n), Nanos: int64(n), Age: int64(n), Client: from(n), Server: server, Proto: &testProto, Refused: true, Part: Part{Step: Ask, ID: uint64(n)}}
 		for _, k := range []string{"T", "A", "T", "U", "M", "P", "G", "g"} {
 			if f.Type = hostKinds[k]; f.Type == nil {
 				f.Type = testKinds[k[0]]
@@ -284,10 +280,10 @@ func TestHostsFlood(t *testing.T) {
 			if f.Reply {
 				f.Step = Answer
 			}
-			h.Fact(&f, refused)
+			h.Fact(&f)
 			if !f.Reply {
 				f.Step = Silence
-				h.Fact(&f, nil)
+				h.Fact(&f)
 			}
 		}
 	}
@@ -301,8 +297,6 @@ func TestHostsFlood(t *testing.T) {
 		t.Error("nothing made room")
 	}
 }
-
-var refused = []Found{{Code: &testRefused, Severity: finding.Warn}}
 
 // The tables stay below 4 MiB.
 func TestHostsMemory(t *testing.T) {

@@ -245,6 +245,16 @@ func TestSecret(t *testing.T) {
 	}
 }
 
+// Only the answer with id -1 refuses a login.
+func TestRefused(t *testing.T) {
+	v := talk(t, append(login, c(5, numAuth, "no"), s(failedID, numAuthResponse, ""), s(failedID, numValue, "x"))...)
+	for i, m := range v.Messages {
+		if want := i == 3; m.Refused != want {
+			t.Errorf("message %d\ngot  %v\nwant %v", i, m.Refused, want)
+		}
+	}
+}
+
 // Names are output format: each stands for one thing.
 func TestNames(t *testing.T) {
 	seen := map[string]bool{}

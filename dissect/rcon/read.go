@@ -247,6 +247,7 @@ func (r *reader) judgeReply(p *packet, pl *place) {
 	if p.num == numAuthResponse {
 		asked := s.auth == authAsked
 		if p.id == failedID {
+			r.m.Refused = true
 			r.raise(&codeAuthFailed, number(asked || !r.sure()), 0)
 		}
 		if asked && (s.preamble || s.authSure && !r.gap) {
