@@ -140,16 +140,29 @@ func (m *Message) Sent(f *Field) int {
 
 // AppendAddr appends the value of an Addr field as people write it.
 func (m *Message) AppendAddr(dst []byte, f *Field) []byte {
+	a, port, ok := m.Addr(f)
+	switch {
+	case !ok:
+		return append(dst, "?"...)
+	case !port:
+		return a.Addr().AppendTo(dst)
+	}
+	return a.AppendTo(dst)
+}
+
+// Addr is the value of an Addr field; port tells whether it has a port, ok whether
+// it is an address at all.
+func (m *Message) Addr(f *Field) (a netip.AddrPort, port, ok bool) {
 	b := m.Raw(f)
 	n := len(b) &^ 3 // a port is what does not fill four bytes
 	ip, ok := netip.AddrFromSlice(b[:n])
 	switch {
 	case !ok || len(b)-n != 0 && len(b)-n != 2:
-		return append(dst, "?"...)
+		return a, false, false
 	case len(b) == n:
-		return ip.AppendTo(dst)
+		return netip.AddrPortFrom(ip, 0), false, true
 	}
-	return netip.AddrPortFrom(ip, binary.BigEndian.Uint16(b[n:])).AppendTo(dst)
+	return netip.AddrPortFrom(ip, binary.BigEndian.Uint16(b[n:])), true, true
 }
 
 // Find returns the first field of definition d, or nil.

@@ -35,6 +35,9 @@ func (p *partition) emit(s *source) {
 	if x.message {
 		x.fact.Part = part
 		p.state(s, &x)
+		if s.tcp && p.sights != nil {
+			p.login(s)
+		}
 	}
 	if p.talks {
 		p.turn(&x, turn{conn: s.stream, said: p.ev.Said, wanted: p.wants(s.frame, s.frames)})

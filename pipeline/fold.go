@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"io"
+	"math"
 
 	"qsniff/capture"
 	"qsniff/dialogue"
@@ -24,6 +25,8 @@ type fold struct {
 
 	progress  func(capture.Stats)
 	listener  track.Listener
+	watchers  []track.Watcher
+	mirror    mirror
 	dialogues *dialogue.Collector
 	render    render.Renderer // of what hosts find
 	hosts     *track.Hosts    // nil: only messages are counted
@@ -42,9 +45,13 @@ type fold struct {
 
 // head is where the fold is in a worker's segments of the batch.
 type head struct {
-	seg  *segment
-	next int // span
+	seg   *segment
+	next  int // span
+	sight int
 }
+
+// done tells whether nothing is left of the segment.
+func (h *head) done() bool { return h.next == len(h.seg.spans) && h.sight == len(h.seg.sights) }
 
 type typeKey struct {
 	proto *dissect.Proto
@@ -64,14 +71,18 @@ func (f *fold) merge(ctx context.Context, b *batch) (enough bool, err error) {
 		}
 	}
 	for err == nil && !enough {
-		i := f.first()
+		i, watched := f.first()
 		if i < 0 {
 			break
 		}
 		h := &f.heads[i]
-		enough, err = f.write(h.seg, &h.seg.spans[h.next])
-		h.next++
-		if err == nil && !enough {
+		if watched {
+			f.show(h)
+		} else {
+			enough, err = f.write(h.seg, &h.seg.spans[h.next])
+			h.next++
+		}
+		if err == nil && !enough && h.done() {
 			err = f.advance(ctx, i)
 		}
 	}
@@ -98,7 +109,7 @@ func (f *fold) merge(ctx context.Context, b *batch) (enough bool, err error) {
 // where the one at hand is used up, or that the batch has none left from it.
 func (f *fold) advance(ctx context.Context, i int) error {
 	h := &f.heads[i]
-	for h.seg == nil || h.next == len(h.seg.spans) {
+	for h.seg == nil || h.done() {
 		if h.seg != nil {
 			if h.seg.last {
 				return nil
@@ -107,7 +118,7 @@ func (f *fold) advance(ctx context.Context, i int) error {
 		}
 		select {
 		case h.seg = <-f.workers[i].out:
-			h.next = 0
+			h.next, h.sight = 0, 0
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -125,9 +136,10 @@ func (f *fold) release(i int) {
 	h.seg = nil
 }
 
-// first returns the worker whose next span comes first, or -1.
-func (f *fold) first() int {
-	best := -1
+// first returns the worker whose next span, or sight, comes first, or -1. What is
+// written of a packet stands in front of what watchers say of it.
+func (f *fold) first() (best int, watched bool) {
+	best = -1
 	var bs *span
 	for i := range f.heads {
 		h := &f.heads[i]
@@ -138,7 +150,17 @@ func (f *fold) first() int {
 			best, bs = i, s
 		}
 	}
-	return best
+	at := int32(math.MaxInt32)
+	if bs != nil {
+		at = bs.index
+	}
+	for i := range f.heads {
+		h := &f.heads[i]
+		if h.sight < len(h.seg.sights) && h.seg.sights[h.sight].index < at {
+			best, watched, at = i, true, h.seg.sights[h.sight].index
+		}
+	}
+	return best, watched
 }
 
 // write takes one span.

@@ -28,6 +28,8 @@ type partition struct {
 	parked *parking
 
 	exchanges *track.Exchanges
+	sights    *sights // nil: nobody watches
+	only      bool    // nobody wants messages in datagrams, only what watchers see
 
 	decodeAs []DecodeAs
 
@@ -109,6 +111,10 @@ func newPartition(number int, cfg *Config, size float64) *partition {
 	if p.judged {
 		p.exchanges.Silent = p.silence
 	}
+	if len(cfg.Watchers) > 0 {
+		p.sights = &sights{reg: cfg.Registry}
+		p.only = !p.judged
+	}
 	p.size = size
 	return p
 }
@@ -120,6 +126,12 @@ func (p *partition) do(index int32, it *item, seg *segment) {
 		p.shift = it.nanos - it.age
 	}
 	p.ways, p.from = it.ways, &it.from
+	if p.sights != nil {
+		p.watch(it)
+		if p.only && it.kind != tcp && it.kind != tick && it.kind != end {
+			return
+		}
+	}
 	switch it.kind {
 	case tick:
 		p.split.Tick(it.age)

@@ -122,7 +122,7 @@ func (r *reader) packet(p *capture.Packet) {
 // datagram's ends.
 func (r *reader) quote(it *item) bool {
 	q := it.Quote()
-	if !q.Set || q.Proto != netlayer.ProtoUDP || len(q.Payload) == 0 {
+	if !q.Set || q.Proto != netlayer.ProtoUDP || len(q.Payload) == 0 && q.Src.Port() == 0 {
 		return false
 	}
 	x := *it

@@ -28,6 +28,7 @@ type Config struct {
 	DecodeAs  []DecodeAs
 	Dedup     Dedup
 	Listener  track.Listener      // gets facts and findings in packet order; may be nil
+	Watchers  []track.Watcher     // get sightings in packet order; where nobody else wants messages, those in datagrams are not read
 	Dialogues *dialogue.Collector // renders in place of Renderer; may be nil
 	Progress  func(capture.Stats) // called with the source's totals after each batch; may be nil
 }
@@ -58,7 +59,7 @@ func Run(ctx context.Context, cfg Config) (report.Run, error) {
 		parts[i] = newPartition(i, &cfg, size)
 	}
 	jobs := min(max(cfg.Jobs, 1), Partitions)
-	f := &fold{w: cfg.Out, max: uint64(max(cfg.Max, 0)), types: map[typeKey]uint64{}, progress: cfg.Progress, listener: cfg.Listener, dialogues: cfg.Dialogues,
+	f := &fold{w: cfg.Out, max: uint64(max(cfg.Max, 0)), types: map[typeKey]uint64{}, progress: cfg.Progress, listener: cfg.Listener, dialogues: cfg.Dialogues, watchers: cfg.Watchers,
 		render: cfg.Renderer, heads: make([]head, jobs)}
 	if cfg.Dialogues != nil {
 		f.render = cfg.Dialogues.Renderer()

@@ -41,6 +41,7 @@ type segment struct {
 	found  []track.Found
 	posts  []track.Post
 	turns  []turn
+	sights []sight
 	last   bool // of its batch
 	totals [Partitions]totals
 }
@@ -51,6 +52,7 @@ func (s *segment) reset() {
 	}
 	s.buf, s.spans, s.last = s.buf[:0], s.spans[:0], false
 	s.found, s.posts, s.turns = s.found[:0], s.posts[:0], s.turns[:0]
+	s.sights = s.sights[:0]
 }
 
 // before tells the order of two spans in the output.

@@ -1,0 +1,257 @@
+package pipeline
+
+import (
+	"iter"
+	"net/netip"
+	"time"
+
+	"qsniff/dissect"
+	"qsniff/internal/lru"
+	"qsniff/internal/splithdr"
+	"qsniff/netlayer"
+	"qsniff/track"
+)
+
+// sight is a sighting at its place in a batch, or the word that time passed.
+type sight struct {
+	index int32
+	event event
+	track.Sighting
+}
+
+// event is what a sight stands for besides a packet.
+type event uint8
+
+const (
+	packet  event = iota
+	passed        // time
+	missing       // packets
+	over          // the capture
+)
+
+// sights makes sightings of one partition. It decides by each packet alone, and
+// so makes the same of it whatever else is done with the packet; only the table of
+// copies remembers, and that only for five milliseconds.
+type sights struct {
+	reg    *dissect.Registry
+	ctx    dissect.Context
+	msg    dissect.Message
+	copies [copyPlaces]copied
+}
+
+const (
+	// copyPlaces is room for what a partition's share of a million packets a second
+	// brings in copyWindow; a newer packet takes the place of an older one.
+	copyPlaces = 1 << 9
+	// copyWindow is how long a mirror port delays a copy at most, as in dedup.
+	copyWindow = 5 * time.Millisecond
+	// printed is how much of a payload makes its print, and its copies.
+	printed = 128
+)
+
+// watch notes what is to be seen of an item.
+func (p *partition) watch(it *item) {
+	s := p.spot(it)
+	switch it.kind {
+	case datagram:
+		p.sights.datagram(s, it)
+	case quoted:
+		s.What = track.IsUnreachable
+	case tcp:
+		p.sights.segment(s, it)
+	case tick, end, gap:
+		p.mark(it)
+		return
+	default: // the rest of what began or was given up came as something else
+		return
+	}
+	p.seg.sights = p.seg.sights[:len(p.seg.sights)+1]
+	if s.What == track.IsReply && s.Asks&dissect.AskServers != 0 {
+		p.listed(it)
+	}
+}
+
+// listed notes the servers that a master server's reply names.
+func (p *partition) listed(it *item) {
+	from := p.seg.sights[len(p.seg.sights)-1]
+	for a := range p.sights.addresses(it) {
+		x := from
+		x.What, x.Src, x.SrcPort = track.IsListed, track.HostOf(a), a.Port()
+		p.seg.sights = append(p.seg.sights, x)
+	}
+}
+
+// login notes what a message over TCP says about a password.
+func (p *partition) login(s *source) {
+	m := &p.msg
+	if m.Type == nil || m.Type.Asks&dissect.AskLogin == 0 {
+		return
+	}
+	x := sight{index: p.index}
+	x.Frame, x.Age, x.Nanos = s.frame, s.nanos-p.shift, s.nanos
+	x.Src, x.SrcPort, x.Dst, x.DstPort = track.HostOf(s.src), s.src.Port(), track.HostOf(s.dst), s.dst.Port()
+	x.Proto, x.Type, x.Asks, x.Flags = m.Proto, m.Type, m.Type.Asks, track.Connection
+	x.Secret, x.Bytes = m.Secret, uint32(m.Wire)
+	switch {
+	case !s.reply:
+		x.What = track.IsLogin
+	case m.Refused:
+		x.What = track.IsRejected
+	default:
+		x.What = track.IsWelcome
+	}
+	p.seg.sights = append(p.seg.sights, x)
+}
+
+// mark notes what happens to all partitions once.
+func (p *partition) mark(it *item) {
+	x := sight{index: p.index, event: passed}
+	switch it.kind {
+	case end:
+		x.event = over
+	case gap:
+		x.event = missing
+	}
+	if p.number == 0 {
+		x.Age, x.Nanos = it.age, it.nanos
+		p.seg.sights = append(p.seg.sights, x)
+	}
+}
+
+// spot fills in a sighting behind the last one of the segment, where it stays if
+// the caller makes the list longer.
+func (p *partition) spot(it *item) *track.Sighting {
+	n := len(p.seg.sights)
+	if n == cap(p.seg.sights) {
+		p.seg.sights = append(p.seg.sights, sight{})[:n]
+	}
+	x := &p.seg.sights[:n+1][n]
+	*x = sight{index: p.index}
+	s := &x.Sighting
+	s.Frame, s.Age, s.Nanos, s.TTL = it.frame, it.age, it.nanos, it.TTL
+	s.Src, s.SrcPort, s.Dst, s.DstPort = track.HostOf(it.Src), it.Src.Port(), track.HostOf(it.Dst), it.Dst.Port()
+	s.Bytes = uint32(it.Wire)
+	return s
+}
+
+// datagram says what a UDP datagram is.
+func (w *sights) datagram(s *track.Sighting, it *item) {
+	b := it.Payload
+	s.Wire = s.Bytes + udpHeaders + ipHeaders(it.Src)*uint32(max(len(it.pieces), 1))
+	if len(b) < it.Wire {
+		s.Flags |= track.Cut
+	}
+	if splithdr.IsSplit(b) && len(b) >= splithdr.MinLen {
+		s.What = track.IsPart
+		if h, ok := splithdr.Parse(b, splithdr.Guess(b, it.Wire)); ok && h.Number == 0 || splithdr.Proof(b) != splithdr.None {
+			s.Flags |= track.First
+		}
+	} else {
+		w.identify(s, it)
+	}
+	body := b
+	if s.Flags&track.HasKey != 0 && len(b) >= keyLen {
+		body = b[:len(b)-keyLen]
+	}
+	h := lru.MixBytes(uint64(len(body)), body[:min(len(body), printed)])
+	s.Print = uint32(h >> 32)
+	w.copy(s, it, h)
+}
+
+// keyLen is the length of a challenge, which stands at the end of a message.
+const keyLen = 4
+
+// identify asks the protocols. Only what has a challenge is read: requests and
+// challenges.
+func (w *sights) identify(s *track.Sighting, it *item) {
+	b, c := it.Payload, &w.ctx
+	if len(b) == 0 {
+		return
+	}
+	*c = dissect.Context{Src: it.Src, Dst: it.Dst, Wire: it.Wire}
+	v := w.reg.Pick(c, b)
+	if v.Dissector == nil {
+		if splithdr.IsSingle(b) && len(b) > 4 {
+			s.What = track.IsJunk
+		}
+		return
+	}
+	if !w.reg.Believe(c, &v) {
+		s.Flags |= track.Weak
+	}
+	t := v.Type
+	s.Proto, s.Type, s.Asks, s.What = v.Dissector.Proto(), t, t.Asks, track.IsRequest
+	switch {
+	case t.Reply && t.Asks&dissect.AskChallenge != 0:
+		s.What = track.IsChallenge
+	case t.Reply:
+		s.What = track.IsReply
+		return
+	case t.Notice:
+		s.What = track.IsOther
+		return
+	}
+	m := &w.msg
+	m.Reset(s.Proto, b)
+	v.Dissector.Dissect(c, b, m)
+	if m.Key != 0 {
+		s.Key = uint32(m.Key)
+		s.Flags |= track.HasKey
+	}
+}
+
+// addresses are those in the message of it, which identify has told.
+func (w *sights) addresses(it *item) iter.Seq[netip.AddrPort] {
+	return func(yield func(netip.AddrPort) bool) {
+		m := &w.msg
+		v := w.reg.Pick(&w.ctx, it.Payload)
+		m.Reset(v.Dissector.Proto(), it.Payload)
+		v.Dissector.Dissect(&w.ctx, it.Payload, m)
+		for i := range m.Fields {
+			f := &m.Fields[i]
+			if f.Def.Kind != dissect.Addr {
+				continue
+			}
+			if a, _, ok := m.Addr(f); ok && !yield(a) {
+				return
+			}
+		}
+	}
+}
+
+// copy notes whether a packet with the same content went the same way just now. Of
+// three in a row the third is none: mirrors double, senders repeat.
+func (w *sights) copy(s *track.Sighting, it *item, h uint64) {
+	h = lru.Mix(h, uint64(s.SrcPort)<<48|uint64(s.DstPort)<<32|uint64(it.IPID)<<16|uint64(s.What))
+	h = lru.Mix(s.Dst.Hash(s.Src.Hash(h)), uint64(s.Key))
+	x := &w.copies[h%copyPlaces]
+	if x.sum == h && s.Age-x.age <= int64(copyWindow) {
+		s.Flags |= track.Copy
+		*x = copied{}
+		return
+	}
+	*x = copied{sum: h, age: s.Age}
+}
+
+// segment says what a TCP segment does for its connection.
+func (w *sights) segment(s *track.Sighting, it *item) {
+	s.Flags |= track.Connection
+	s.Wire = s.Bytes + tcpHeaders + ipHeaders(it.Src)
+	syn, ack := it.TCP.Flags&netlayer.FlagSYN != 0, it.TCP.Flags&netlayer.FlagACK != 0
+	switch {
+	case syn && ack:
+		s.What, s.Key = track.IsAgreed, it.TCP.Seq
+	case syn:
+		s.What, s.Key = track.IsOpened, it.TCP.Seq
+	case ack && it.TCP.Flags&netlayer.FlagRST == 0:
+		s.What, s.Key = track.IsAcked, it.TCP.Ack-1
+	}
+	w.copy(s, it, lru.Mix(uint64(it.TCP.Seq), uint64(it.TCP.Ack)<<32|uint64(it.TCP.Flags)<<16|uint64(s.Bytes)))
+}
+
+func ipHeaders(a netip.AddrPort) uint32 {
+	if a.Addr().Is4() {
+		return ipv4Headers
+	}
+	return ipv6Headers
+}

@@ -1,0 +1,116 @@
+package pipeline
+
+import "qsniff/track"
+
+// show gives the watchers the next sightings of a worker, as far as no other
+// worker has something in front of them.
+func (f *fold) show(h *head) {
+	limit := f.rival(h)
+	list := h.seg.sights
+	for first := h.sight; h.sight < len(list); h.sight++ {
+		x := &list[h.sight]
+		if h.sight > first && x.index > limit {
+			return
+		}
+		f.tellWatchers(x)
+	}
+}
+
+// rival is the index up to which nothing but the sights of h is to be had.
+func (f *fold) rival(h *head) int32 {
+	limit := int32(1<<31 - 1)
+	for i := range f.heads {
+		o := &f.heads[i]
+		if o.next < len(o.seg.spans) {
+			limit = min(limit, o.seg.spans[o.next].index-1)
+		}
+		if o != h && o.sight < len(o.seg.sights) {
+			limit = min(limit, o.seg.sights[o.sight].index-1)
+		}
+	}
+	return limit
+}
+
+func (f *fold) tellWatchers(x *sight) {
+	switch x.event {
+	case packet:
+		if f.mirror.copied(&x.Sighting) {
+			return
+		}
+		for _, w := range f.watchers {
+			w.Sight(&x.Sighting)
+		}
+	case passed:
+		for _, w := range f.watchers {
+			w.Tick(x.Age, x.Nanos)
+		}
+	case missing:
+		for _, w := range f.watchers {
+			w.Lost(1)
+		}
+	case over:
+		for _, w := range f.watchers {
+			w.End(x.Age, x.Nanos)
+		}
+	}
+}
+
+// mirror finds out whether the capture has every packet twice, as some mirror
+// ports and bridges write it, and leaves out the copies if so. A sender that
+// repeats itself is no sign of that: nearly all senders must.
+type mirror struct {
+	seen, twice [mirrorBits / 64]uint64 // sources of this stretch of time, by hash
+	nSeen, nTwo int
+	since       int64
+	double      bool
+	skipped     uint64
+}
+
+const (
+	// mirrorBits is how many sources are told apart; behind that they share bits.
+	mirrorBits = 1 << 12
+	// mirrorEvery is how long a stretch is, in nanoseconds: some clients ask in it.
+	mirrorEvery = 10e9
+	// mirrorLeast is how many sources a judgement takes.
+	mirrorLeast = 6
+	// A capture is double where doubledShare percent of the sources have copies, and
+	// until less than singleShare have.
+	doubledShare, singleShare = 80, 40
+)
+
+// copied tells whether s is to be left out.
+func (m *mirror) copied(s *track.Sighting) bool {
+	if s.Age-m.since >= mirrorEvery {
+		m.turn(s.Age)
+	}
+	h := s.Src.Hash(0) % mirrorBits
+	bit := uint64(1) << (h % 64)
+	if m.seen[h/64]&bit == 0 {
+		m.seen[h/64] |= bit
+		m.nSeen++
+	}
+	if s.Flags&track.Copy == 0 {
+		return false
+	}
+	if m.twice[h/64]&bit == 0 {
+		m.twice[h/64] |= bit
+		m.nTwo++
+		if !m.double && m.nSeen >= mirrorLeast && m.nTwo*100 >= m.nSeen*doubledShare {
+			m.double = true
+		}
+	}
+	if m.double {
+		m.skipped++
+	}
+	return m.double
+}
+
+// turn begins a new stretch of time.
+func (m *mirror) turn(age int64) {
+	if m.nSeen >= mirrorLeast {
+		m.double = m.nTwo*100 >= m.nSeen*singleShare && (m.double || m.nTwo*100 >= m.nSeen*doubledShare)
+	}
+	clear(m.seen[:])
+	clear(m.twice[:])
+	m.nSeen, m.nTwo, m.since = 0, 0, age
+}

@@ -1,0 +1,140 @@
+package track
+
+import (
+	"net/netip"
+
+	"qsniff/dissect"
+	"qsniff/internal/lru"
+)
+
+// Host is an IP address; IPv4 is mapped.
+type Host [16]byte
+
+// HostOf is the address of an end.
+func HostOf(a netip.AddrPort) Host { return a.Addr().As16() }
+
+// Addr is the address as others write it.
+func (h Host) Addr() netip.Addr { return netip.AddrFrom16(h).Unmap() }
+
+// Is4 tells whether the address is IPv4.
+func (h *Host) Is4() bool {
+	return *(*[12]byte)(h[:12]) == [12]byte{10: 0xff, 11: 0xff}
+}
+
+// Hash mixes the address with the seed.
+func (h Host) Hash(seed uint64) uint64 { return lru.MixBytes(seed, h[:]) }
+
+// What says what a packet is, as far as its own bytes tell: nothing is paired,
+// joined or remembered to say so.
+type What uint8
+
+// What packets are.
+const (
+	// IsOther is a datagram that no protocol of ours has sent: the game's, mostly.
+	IsOther What = iota
+	IsRequest
+	IsReply
+	IsChallenge // a reply that gives a challenge in place of an answer
+	IsPart      // of a split reply
+	// IsJunk begins like a connectionless packet of the engines and is nothing known.
+	IsJunk
+	// IsUnreachable is an ICMP error about a datagram that Src sent to Dst.
+	IsUnreachable
+	// IsListed is a server that a master server's reply names: Src is the server, Dst
+	// who asked.
+	IsListed
+	IsOpened // SYN
+	IsAgreed // SYN with ACK: Key is the sender's first number
+	IsAcked  // any other segment with ACK: Key is the number in front of the one acknowledged
+	// IsLogin is a password for remote console over TCP, IsWelcome and IsRejected are what
+	// the server says to it.
+	IsLogin
+	IsWelcome
+	IsRejected
+	NumWhats
+)
+
+// Sighting is one packet, or what was joined from IP fragments, as the watchers of
+// a whole network see it: small, flat, and made for every packet without looking
+// anything up. It has no field that the packet itself does not tell.
+type Sighting struct {
+	Frame    uint64
+	Age      int64 // the time that tables age by: never goes back
+	Nanos    int64 // Unix time of the packet, which may
+	Src, Dst Host
+	SrcPort  uint16
+	DstPort  uint16
+	What     What
+	TTL      uint8 // or hop limit
+	Flags    SightFlags
+	Asks     dissect.Asked  // what a request asks for, or a reply gives
+	Proto    *dissect.Proto // nil if it is nobody's
+	Type     *dissect.Type
+	// Key is the challenge that a request brings back or that an IsChallenge gives; see
+	// What for segments. It is valid where HasKey is set.
+	Key uint32
+	// Secret tells passwords of an IsLogin apart, see dissect.Message. It is never shown.
+	Secret uint32
+	Bytes  uint32 // of the payload, as sent
+	Wire   uint32 // with the headers of IP and of UDP or TCP
+	// Print is a hash of the payload without the challenge: packets of one tool have
+	// the same.
+	Print uint32
+}
+
+// SightFlags are what else there is to say of a packet.
+type SightFlags uint8
+
+// The flags.
+const (
+	// HasKey: the packet has a challenge, which is no placeholder.
+	HasKey SightFlags = 1 << iota
+	// Cut: the capture does not have all of the payload. A challenge may be missing.
+	Cut
+	// Weak: the bytes could be a query or anything else.
+	Weak
+	// First: of an IsPart, the one that stands for its message.
+	First
+	// Copy: a packet with the same content went the same way not five milliseconds
+	// before, which a mirror that doubles packets does, and so may a sender.
+	Copy
+	// Connection: over TCP.
+	Connection
+)
+
+// Server and Client are the ends of a packet by what it is. Of what does not tell,
+// the receiver counts as the server.
+func (s *Sighting) Server() (Host, uint16) {
+	if s.fromServer() {
+		return s.Src, s.SrcPort
+	}
+	return s.Dst, s.DstPort
+}
+
+// Client is the other end.
+func (s *Sighting) Client() (Host, uint16) {
+	if s.fromServer() {
+		return s.Dst, s.DstPort
+	}
+	return s.Src, s.SrcPort
+}
+
+func (s *Sighting) fromServer() bool {
+	switch s.What {
+	case IsReply, IsChallenge, IsPart, IsAgreed, IsWelcome, IsRejected, IsUnreachable, IsListed:
+		return true
+	}
+	return false
+}
+
+// Watcher takes sightings in packet order. Arguments are valid during the call.
+type Watcher interface {
+	Sight(s *Sighting)
+	// Tick says that time has passed: the time that tables age by, and the time stamp
+	// of the packet that shows it.
+	Tick(age, nanos int64)
+	// Lost says that packets are missing from the capture, as far as it tells.
+	Lost(packets uint64)
+	// End says that no packet follows.
+	End(age, nanos int64)
+}
