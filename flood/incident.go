@@ -1,0 +1,179 @@
+package flood
+
+import (
+	"net/netip"
+	"strconv"
+)
+
+// Kind is a kind of incident.
+type Kind uint8
+
+// The kinds, see doc.go.
+const (
+	NoKind Kind = iota
+	FloodFew
+	FloodDistributed
+	FloodSpoofed
+	FloodSuspect
+	Reflection
+	ReplyFloodVictim
+	ChallengeBypass
+	JunkFlood
+	RconBruteforce
+	RconMisconfig
+	Scan
+	Survey
+	Crowd
+	Poller
+	OpenAmplifier
+	numKinds
+)
+
+var kindNames = [numKinds]string{
+	NoKind: "", FloodFew: "flood_few", FloodDistributed: "flood_distributed", FloodSpoofed: "flood_spoofed",
+	FloodSuspect: "flood_suspect", Reflection: "reflection", ReplyFloodVictim: "reply_flood_victim",
+	ChallengeBypass: "challenge_bypass", JunkFlood: "junk_flood", RconBruteforce: "rcon_bruteforce",
+	RconMisconfig: "rcon_misconfig", Scan: "scan", Survey: "survey", Crowd: "crowd", Poller: "poller",
+	OpenAmplifier: "open_amplifier",
+}
+
+// String is the kind's name in output.
+func (k Kind) String() string { return kindNames[k] }
+
+// Level is how much an incident asks for: Alert is an attack, Warn may be one, Info
+// is good to know.
+type Level uint8
+
+// The levels.
+const (
+	Info Level = iota
+	Warn
+	Alert
+)
+
+// String is the level's name in output.
+func (l Level) String() string { return [...]string{"info", "warn", "alert"}[l] }
+
+// Level is how much a kind asks for.
+func (k Kind) Level() Level {
+	switch k {
+	case FloodSuspect:
+		return Warn
+	case RconMisconfig, Survey, Crowd, Poller, OpenAmplifier, NoKind:
+		return Info
+	}
+	return Alert
+}
+
+// Target is what an incident is about: an address and port, a host alone (the
+// victim of replies), or the source of a scan, in IPv6 its /64.
+type Target struct {
+	End    netip.AddrPort // port 0: the host alone
+	Prefix netip.Prefix   // valid: of the source of a scan in IPv6, in place of End
+	TCP    bool
+}
+
+// String is the target as output writes it: "udp/198.51.100.17:27015".
+func (t Target) String() string {
+	switch {
+	case t.Prefix.IsValid():
+		return t.Prefix.String()
+	case t.End.Port() == 0:
+		return t.End.Addr().String()
+	case t.TCP:
+		return "tcp/" + t.End.String()
+	}
+	return "udp/" + t.End.String()
+}
+
+// Incident is something that happened over a stretch of time: what opened it, how
+// it went, and what it rests on. Times are Unix nanoseconds of packets. A figure
+// that the capture cannot give is -1 and named in Missing.
+type Incident struct {
+	ID       uint64 // from 1, in the order of detection
+	Campaign uint64 // the ID of the first of those that belong together
+	Kind     Kind
+	Level    Level
+	Target   Target
+	Protocol string // of what was sent; empty where it is none
+	Start    int64  // of the first second that qualified
+	Detected int64
+	End      int64 // of the last second that qualified; 0: not over
+	Frame    uint64 // a packet at or behind Start: where to look
+	Pulses   int
+	Peak     float64 // packets a second that count: queries, replies at a victim, logins
+	Mean     float64
+	Baseline float64 // before the incident
+	Requests uint64
+	Replies  uint64
+	BytesIn  uint64 // of payload, to the target
+	BytesOut uint64 // and from it
+	// Sources is an estimate, SourcesError its standard error as a share of it.
+	Sources      float64
+	SourcesError float64
+	Top          []Source
+	Prefixes     []Prefix
+	// Completion is the share of the sources challenged that brought the challenge
+	// back, of Challenged sources; -1 where that cannot be told.
+	Completion float64
+	Challenged int
+	Answered   float64 // replies for each request; -1: only one direction was captured
+	History    []Change
+	Confidence float64 // 0 to 1
+	Evidence   string
+	Missing    []string // features that the capture could not give
+	Advice     string
+	Features   []Feature // what the verdict rests on, by name, for --explain
+	Succeeded  bool      // a guesser got in, a bypass got data
+	Dropped    uint64    // packets that the capturing program lost until then
+}
+
+// Change is a verdict that a later one replaced.
+type Change struct {
+	Kind  Kind
+	Nanos int64 // when it was given
+}
+
+// Source is one of the busiest sources. The true count lies between Low and High.
+type Source struct {
+	Addr      netip.Addr
+	Low, High uint64
+	Verified  bool // it brought a challenge back
+	Ports     int  // different ones, at least; exact while few
+	TTL       int  // -1 if not known
+}
+
+// Prefix is one of the busiest networks: a /24, in IPv6 a /64.
+type Prefix struct {
+	Prefix    netip.Prefix
+	Low, High uint64
+	Hosts     int // different ones, at least
+}
+
+// Feature is a named value that a verdict rests on.
+type Feature struct {
+	Name  string
+	Value float64 // NaN: the capture could not give it
+}
+
+// Amplification is payload sent for payload received; 0 where nothing was.
+func (i *Incident) Amplification() float64 {
+	if i.BytesIn == 0 {
+		return 0
+	}
+	return float64(i.BytesOut) / float64(i.BytesIn)
+}
+
+// Word is how sure a confidence is.
+func Word(confidence float64) string {
+	switch {
+	case confidence >= 0.85:
+		return "high"
+	case confidence >= 0.65:
+		return "medium"
+	}
+	return "low"
+}
+
+// Name is the incident in one word: kind and number.
+func (i *Incident) Name() string { return i.Kind.String() + " " + strconv.FormatUint(i.ID, 10) }
