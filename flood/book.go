@@ -1,0 +1,431 @@
+package flood
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"qsniff/flood/sketch"
+	"qsniff/track"
+)
+
+// book is the incidents: those that are open, and what is remembered of others.
+type book struct {
+	d      *Detector
+	next   uint64
+	past   []past // the last ones that closed
+	list   []busy // memory of busiest
+	minute int32
+	opened [numKinds]int // in this minute
+	// Uncounted is how many incidents were not opened, because too many were.
+	uncounted uint64
+}
+
+// past is an incident that closed.
+type past struct {
+	target   Target
+	family   int
+	campaign uint64
+	end      int64
+}
+
+// course is how one family of traffic of a target goes.
+type course struct {
+	family  int
+	in      *Incident // open; nil: none is
+	streak  int       // seconds in a row with an alert
+	weak    int       // with a warning or better
+	calm    int       // with a note or better
+	since   int32     // first second of the streak
+	started int32     // of the incident
+	last    int32     // last second that qualified
+	better  int       // seconds for which another kind was the better one
+	active  bool      // the last second qualified
+	rest    int32     // first second of a pause
+	sum     float64   // packets that counted, and the seconds in which they came
+	seconds float64
+	told    float64 // the peak when it was last told of
+	sources sketch.Distinct
+}
+
+// opened tells whether an incident is open at the target.
+func (t *target) opened() bool {
+	for i := range t.busy {
+		if t.busy[i].in != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// judge judges the second that ends.
+func (d *Detector) judge(t *target) {
+	alarm := d.alarm(t)
+	c := &t.busy[ofQueries]
+	load := &t.busy[ofLoad]
+	var q call
+	three := float64(t.sum(d.now, 3).queries) / 3
+	q.rate = float64(t.sum(d.now, 1).queries)
+	if alarm || c.in != nil || load.in != nil || c.weak > 0 || load.calm > 0 {
+		f := d.look(t)
+		if alarm || c.in != nil {
+			q = d.queryCall(t, f)
+			q.confidence = d.confidence(q.score, f.oneWay, t.born)
+		}
+		if dying := f.now < 0.3*f.r10; dying && c.in == nil {
+			q.kind = NoKind
+		}
+	}
+	attack, note := q, q
+	if q.kind.Level() == Info {
+		attack.kind = NoKind
+	} else {
+		note.kind = NoKind
+	}
+	if !alarm && c.in == nil {
+		attack.kind = NoKind
+	}
+	if !alarm {
+		note.kind = NoKind
+	}
+	d.book.step(t, c, attack, three)
+	d.book.step(t, load, note, three)
+	j := d.junkCall(t)
+	j.confidence = d.confidence(j.score, false, t.born)
+	d.book.step(t, &t.busy[ofNonsense], j, j.rate)
+	g := d.guessCall(t)
+	g.confidence = d.confidence(g.score, false, t.born)
+	d.book.step(t, &t.busy[ofGuesses], g, g.rate)
+	if c.in == nil && (!alarm || q.kind.Level() == Info) {
+		t.learn(d.now)
+	}
+}
+
+// step takes one second of a course: the verdict, and the rate that an incident
+// lives by.
+func (b *book) step(t *target, c *course, v call, rate float64) {
+	d := b.d
+	if c.in == nil {
+		if !c.count(v, d.now) {
+			return
+		}
+		if !b.ripe(c, v) {
+			return
+		}
+		b.begin(t, c, v)
+		if c.in == nil {
+			return
+		}
+	} else {
+		b.follow(t, c, v)
+	}
+	b.live(t, c, v, rate)
+}
+
+// count counts seconds in a row, and tells whether v is anything.
+func (c *course) count(v call, now int32) bool {
+	if v.kind == NoKind {
+		c.streak, c.weak, c.calm = 0, 0, 0
+		return false
+	}
+	if c.calm == 0 {
+		c.since = now
+	}
+	c.calm++
+	if v.kind.Level() >= Warn {
+		c.weak++
+	} else {
+		c.weak = 0
+	}
+	if v.kind.Level() == Alert {
+		c.streak++
+	} else {
+		c.streak = 0
+	}
+	return true
+}
+
+// ripe tells whether the verdict has held for long enough.
+func (b *book) ripe(c *course, v call) bool {
+	lim := &b.d.lim
+	switch need := lim.SlowTicks; v.kind.Level() {
+	case Alert:
+		if v.quick {
+			need = lim.FastTicks
+		}
+		return c.streak >= need || c.weak >= lim.WarnTicks
+	case Warn:
+		return c.weak >= lim.WarnTicks
+	}
+	return c.calm >= lim.WarnTicks
+}
+
+// begin opens an incident.
+func (b *book) begin(t *target, c *course, v call) {
+	d := b.d
+	start := t.startOf(c, v, d.now)
+	in := b.register(Target{End: t.end.addrPort()}, v.kind, c.family, start.nanos)
+	if in == nil {
+		return
+	}
+	in.Protocol, in.Frame, in.Baseline = t.proto, start.frame, t.base
+	c.in, c.started, c.last, c.rest, c.better = in, start.sec, d.now, 0, 0
+	c.sum, c.seconds, c.active, c.told = 0, 0, true, 0
+	in.Pulses = 1
+	c.sources.Reset()
+	for sec := start.sec; sec < d.now; sec++ {
+		c.add(t, sec)
+	}
+	d.describe(t, c, v)
+	c.told = in.Peak
+	d.Found(in, Begins)
+}
+
+// register makes an incident; nil where too many are open already.
+func (b *book) register(target Target, kind Kind, family int, start int64) *Incident {
+	d := b.d
+	if d.now/60 != b.minute {
+		b.minute = d.now / 60
+		clear(b.opened[:])
+	}
+	b.opened[kind]++
+	if b.opened[kind] > maxPerMinute {
+		b.uncounted++
+		return nil
+	}
+	b.next++
+	in := &Incident{ID: b.next, Campaign: b.next, Kind: kind, Level: kind.Level(), Target: target,
+		Start: start, Detected: d.secondNanos(), Completion: -1, Answered: -1, Frame: d.frame, Dropped: d.lost}
+	for i := range b.past {
+		p := &b.past[i]
+		if p.target == target && p.family == family && start-p.end <= int64(d.lim.Campaign) {
+			in.Campaign = p.campaign
+		}
+	}
+	return in
+}
+
+// secondNanos is the time stamp at the end of the second at hand.
+func (d *Detector) secondNanos() int64 {
+	return d.first + int64(d.now)*int64(time.Second) + d.shift
+}
+
+// startOf is the first second of what led to the verdict: where the rate began to be
+// at least half of what it is now.
+func (t *target) startOf(c *course, v call, now int32) bin {
+	first := bin{sec: now}
+	for sec := now; sec > now-binSeconds && sec > 0; sec-- {
+		b := t.at(sec)
+		if b == nil || c.of(b) < max(v.rate/2, 2*t.base) && sec < c.since {
+			break
+		}
+		first = *b
+	}
+	return first
+}
+
+// of is what counts in a second.
+func (c *course) of(b *bin) float64 {
+	switch c.family {
+	case ofGuesses:
+		return float64(b.bad)
+	case ofNonsense:
+		return float64(b.junk + b.strange)
+	}
+	return float64(b.queries)
+}
+
+// add adds a second to the sums of the incident.
+func (c *course) add(t *target, sec int32) {
+	b := t.at(sec)
+	if b == nil {
+		return
+	}
+	in := c.in
+	n := c.of(b)
+	in.Requests += uint64(n)
+	in.Replies += uint64(b.replies)
+	in.BytesIn += uint64(b.bytesIn) + uint64(b.junkBytes)
+	in.BytesOut += uint64(b.bytesOut)
+	in.Peak = max(in.Peak, n)
+	c.sum += n
+	c.seconds++
+}
+
+// floor is the rate below which a second does not qualify any more.
+func (c *course) floor() float64 {
+	mean := share(c.sum, c.seconds)
+	switch c.family {
+	case ofGuesses:
+		return max(1, 0.25*mean)
+	case ofNonsense:
+		return max(5, 0.25*mean)
+	}
+	return max(2*c.in.Baseline+3, 0.25*mean)
+}
+
+// live goes on with an open incident for one second.
+func (b *book) live(t *target, c *course, v call, rate float64) {
+	d := b.d
+	in := c.in
+	if rate >= c.floor() {
+		if !c.active && c.rest > 0 && d.now-c.rest >= pulseGap {
+			in.Pulses++
+		}
+		if c.active || rate >= c.floor() {
+			c.add(t, d.now)
+		}
+		c.last, c.active, c.rest = d.now, true, 0
+		c.merge(t)
+		if in.Peak >= 2*c.told {
+			c.told = in.Peak
+			d.describe(t, c, v)
+			d.Found(in, Changes)
+		}
+		return
+	}
+	if c.active {
+		c.active, c.rest = false, d.now
+	}
+	if float64(d.now-c.last) >= d.lim.Quiet.Seconds() {
+		b.close(t, c)
+	}
+}
+
+// pulseGap is how long a pause between two pulses lasts at least, in seconds.
+const pulseGap = 4
+
+// merge adds the sources of the window to those of the incident.
+func (c *course) merge(t *target) {
+	p := t.pane()
+	switch c.family {
+	case ofGuesses:
+		c.sources.Merge(&p.bad)
+	case ofNonsense:
+		c.sources.Merge(&p.junkSrc)
+	default:
+		c.sources.Merge(&p.sources)
+	}
+}
+
+// follow lets a better verdict take the place of the one that is given.
+func (b *book) follow(t *target, c *course, v call) {
+	d := b.d
+	in := c.in
+	if v.kind == in.Kind && c.active {
+		if v.confidence > in.Confidence {
+			d.describe(t, c, v)
+		}
+		c.better = 0
+		return
+	}
+	if v.kind == NoKind || v.kind.Level() < in.Level || v.confidence < in.Confidence+betterBy && v.kind.Level() == in.Level {
+		c.better = 0
+		return
+	}
+	if c.better++; c.better < betterFor {
+		return
+	}
+	c.better = 0
+	in.History = append(in.History, Change{in.Kind, d.secondNanos()})
+	in.Kind, in.Level = v.kind, v.kind.Level()
+	d.describe(t, c, v)
+	d.Found(in, Changes)
+}
+
+// A verdict takes the place of another one if it is surer by betterBy for
+// betterFor seconds.
+const (
+	betterBy  = 0.05
+	betterFor = 3
+)
+
+// close ends an incident at the last second that qualified.
+func (b *book) close(t *target, c *course) {
+	in := c.in
+	in.End = b.d.secondNanos() - int64(b.d.now-c.last)*int64(time.Second)
+	b.finish(in, c.family)
+	c.in, c.streak, c.weak, c.calm = nil, 0, 0, 0
+}
+
+// finish tells that an incident is over.
+func (b *book) finish(in *Incident, family int) {
+	if len(b.past) == keptIncidents {
+		b.past = slices.Delete(b.past, 0, 1)
+	}
+	b.past = append(b.past, past{in.Target, family, in.Campaign, in.End})
+	b.d.Found(in, Ends)
+}
+
+// end tells of incidents that the capture leaves open.
+func (b *book) end() {
+	d := b.d
+	for _, t := range d.heavy {
+		for i := range t.busy {
+			c := &t.busy[i]
+			if c.in == nil {
+				continue
+			}
+			if !c.active { // its last second lies inside the capture
+				b.close(t, c)
+				continue
+			}
+			d.Found(c.in, Ends)
+			c.in = nil
+		}
+	}
+	d.victims.end(d)
+	d.scans.end(d)
+	d.consoles.end(d)
+}
+
+// describe fills in what the incident shows now.
+func (d *Detector) describe(t *target, c *course, v call) {
+	in := c.in
+	in.Confidence = max(in.Confidence, v.confidence)
+	if n := len(in.History); n > 0 && v.kind == in.Kind {
+		in.Confidence = v.confidence
+	}
+	in.Mean = share(c.sum, c.seconds)
+	c.merge(t)
+	in.Sources, in.SourcesError = c.sources.Count(), sketch.DistinctError
+	of := func(p *pane) *sketch.Top[track.Host, seen] { return p.top }
+	switch c.family {
+	case ofGuesses:
+		of = func(p *pane) *sketch.Top[track.Host, seen] { return p.badTop }
+	case ofNonsense:
+		of = func(p *pane) *sketch.Top[track.Host, seen] { return p.junkTop }
+	}
+	d.book.list = d.busiest(t, d.book.list, of)
+	in.Top = topOf(in.Top[:0], d.book.list, t.challenged > 0)
+	in.Prefixes = prefixesOf(in.Prefixes[:0], t, c.family)
+	d.evidence(t, c)
+}
+
+// listed is how many sources and prefixes an incident names.
+const (
+	listedSources  = 8
+	listedPrefixes = 4
+)
+
+func topOf(dst []Source, list []busy, known bool) []Source {
+	for i := range list[:min(len(list), listedSources)] {
+		x := &list[i]
+		dst = append(dst, Source{Addr: x.addr.Addr(), Low: uint64(x.low), High: uint64(x.high),
+			Verified: known && x.seen.proven, Ports: x.seen.ports.Count(), TTL: int(x.seen.ttl)})
+	}
+	return dst
+}
+
+func prefixesOf(dst []Prefix, t *target, family int) []Prefix {
+	if family != ofQueries && family != ofLoad {
+		return dst
+	}
+	t.pane().prefixes.Each(func(it *sketch.Item[track.Host, hosts], low, high uint32) {
+		dst = append(dst, Prefix{Prefix: network(it.Key), Low: uint64(low), High: uint64(high), Hosts: it.Value.hosts.Count()})
+	})
+	slices.SortFunc(dst, func(a, b Prefix) int {
+		return cmp.Or(cmp.Compare(b.Low, a.Low), a.Prefix.Addr().Compare(b.Prefix.Addr()))
+	})
+	return dst[:min(len(dst), listedPrefixes)]
+}

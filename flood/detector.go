@@ -1,0 +1,259 @@
+package flood
+
+import (
+	"time"
+
+	"qsniff/flood/sketch"
+	"qsniff/internal/lru"
+	"qsniff/track"
+)
+
+// Event is what is said of an incident.
+type Event uint8
+
+// The events.
+const (
+	Begins  Event = iota // it was detected
+	Changes              // another kind fits better, or it grew to twice its size
+	Ends
+)
+
+// String is the event's name in output.
+func (e Event) String() string { return [...]string{"open", "update", "close"}[e] }
+
+// Detector finds incidents in sightings, which it takes in packet order: it is a
+// track.Watcher. It has no clock, grows nothing and asks nobody; the same sightings
+// give the same incidents. It is not safe for concurrent use.
+type Detector struct {
+	// Found is called with each event of an incident, which is valid during the call.
+	// Set it before the first sighting.
+	Found func(in *Incident, e Event)
+
+	lim Thresholds
+
+	begun bool
+	first int64 // age of the first sighting
+	now   int32 // seconds since then, from 1
+	nanos int64 // time stamp of the packet at hand
+	shift int64 // from ages to time stamps
+	frame uint64
+
+	last   *target // the one before
+	heavy  []*target
+	light  *lru.Table[end, light]
+	claims claims
+	asked  *sketch.Recent
+	played *sketch.Recent // sessions of the game
+	named  *sketch.Recent // by master servers
+
+	victims  victims
+	scans    scans
+	consoles consoles
+
+	inbound, outbound uint64 // requests and replies so far
+	lost              uint64
+	book              book
+}
+
+// light is a server that is counted coarsely.
+type light struct {
+	sec      int32
+	count    uint32 // in that second
+	ten      uint32 // in these ten seconds
+	tenSince int32
+	before   float64 // rate of the ten seconds before
+	heard    int32   // it answered; 0: never
+	given    int32   // it gave a challenge
+}
+
+// New returns a detector with tables of size times the usual size.
+func New(lim Thresholds, size float64) *Detector {
+	n := func(n int) int { return max(int(float64(n)*size), 16) }
+	d := &Detector{lim: lim,
+		light:  lru.New[end, light](n(lightTargets), seed),
+		claims: newClaims(),
+		asked:  sketch.NewRecent(askedBytes), played: sketch.NewRecent(sessionBytes), named: sketch.NewRecent(listedBytes),
+	}
+	d.victims = newVictims()
+	d.scans = newScans(n(scanners))
+	d.consoles = newConsoles(n(rconTargets), n(rconLogins))
+	d.book = book{d: d}
+	return d
+}
+
+// Sight takes a packet.
+func (d *Detector) Sight(s *track.Sighting) {
+	d.clock(s.Age, s.Nanos)
+	d.frame = s.Frame
+	switch s.What {
+	case track.IsRequest:
+		if s.Asks != 0 {
+			d.request(s)
+		}
+	case track.IsReply, track.IsChallenge, track.IsPart:
+		d.reply(s)
+	case track.IsJunk:
+		d.junk(s)
+	case track.IsOther:
+		d.other(s)
+	case track.IsUnreachable:
+		if t := d.find(end{s.Src, s.SrcPort}); t != nil {
+			t.bin(d.now, d.nanos).unreach++
+		}
+	case track.IsListed:
+		d.named.Add(end{s.Src, s.SrcPort}.Hash(seed))
+	case track.IsLogin, track.IsWelcome, track.IsRejected:
+		d.consoles.take(d, s)
+	}
+}
+
+// Tick says that time has passed.
+func (d *Detector) Tick(age, nanos int64) {
+	if d.begun {
+		d.clock(age, nanos)
+	}
+}
+
+// Lost says that packets are missing from the capture.
+func (d *Detector) Lost(packets uint64) { d.lost += packets }
+
+// End says that no packet follows: what is open stays open, for nobody saw it end.
+func (d *Detector) End(age, nanos int64) {
+	if !d.begun {
+		return
+	}
+	d.clock(age+int64(time.Second), nanos+int64(time.Second))
+	d.book.end()
+}
+
+// longGap is a stretch without packets behind which nothing is left to go on with.
+const longGap = 2 * binSeconds
+
+// clock does what is due up to age.
+func (d *Detector) clock(age, nanos int64) {
+	if !d.begun {
+		d.begun, d.first, d.now = true, age, 1
+	}
+	sec := int32((age-d.first)/int64(time.Second)) + 1
+	if sec <= d.now {
+		d.nanos, d.shift = nanos, nanos-age
+		return
+	}
+	if sec-d.now > longGap { // as if the last seconds only had passed
+		for range longGap / 2 {
+			d.tick()
+		}
+		d.now = sec - longGap/2
+	}
+	for d.now < sec {
+		d.tick()
+	}
+	d.nanos, d.shift = nanos, nanos-age
+}
+
+// tick closes the second at hand.
+func (d *Detector) tick() {
+	for _, t := range d.heavy {
+		d.judge(t)
+	}
+	d.victims.tick(d)
+	d.consoles.tick(d)
+	d.claims.tick()
+	d.now++
+	if d.now%askedTurn == 0 {
+		d.asked.Turn()
+		d.played.Turn()
+	}
+	if d.now%namedTurn == 0 {
+		d.named.Turn()
+	}
+	if d.now%scanTurn == 0 {
+		d.scans.judge(d)
+	}
+	for _, t := range d.heavy {
+		t.roll(d.now)
+	}
+}
+
+// How often filters forget, in seconds.
+const (
+	askedTurn = 5
+	namedTurn = 600
+)
+
+// find returns the target at e if it is watched closely.
+func (d *Detector) find(e end) *target {
+	if t := d.last; t != nil && t.end == e {
+		return t
+	}
+	for _, t := range d.heavy {
+		if t.end == e {
+			d.last = t
+			return t
+		}
+	}
+	return nil
+}
+
+// count counts a packet to a server that is not watched closely, and begins to
+// watch it where it is asked much.
+func (d *Detector) count(e end) *target {
+	l := d.light.Get(e)
+	if l == nil {
+		l, _ = d.light.Put(e)
+		*l = light{sec: d.now, tenSince: d.now}
+	}
+	if l.sec != d.now {
+		l.sec, l.count = d.now, 0
+	}
+	if d.now-l.tenSince >= paneSeconds {
+		l.before = 0
+		if d.now-l.tenSince < 2*paneSeconds {
+			l.before = float64(l.ten) / paneSeconds
+		}
+		l.ten, l.tenSince = 0, d.now
+	}
+	l.count++
+	l.ten++
+	if l.count < promoteSecond && l.ten < promoteTen {
+		return nil
+	}
+	return d.promote(e, l)
+}
+
+// What makes a server worth watching closely.
+const (
+	promoteSecond = 10 // queries in a second
+	promoteTen    = 30 // in ten
+)
+
+// promote begins to watch a server closely, if there is room.
+func (d *Detector) promote(e end, l *light) *target {
+	var t *target
+	if len(d.heavy) < heavyTargets {
+		t = newTarget()
+		d.heavy = append(d.heavy, t)
+	} else if t = d.idlest(); t == nil {
+		return nil
+	}
+	t.reset(e, e.Hash(seed), d.now)
+	t.base, t.heard, t.challenged = l.before, l.heard, l.given
+	d.light.Delete(e)
+	d.last = t
+	return t
+}
+
+// idlest is the target that makes room: not one with an open incident, and not one
+// that was busy just now.
+func (d *Detector) idlest() *target {
+	var idle *target
+	for _, t := range d.heavy {
+		if t.opened() || d.now-t.last < paneSeconds {
+			continue
+		}
+		if idle == nil || t.last < idle.last {
+			idle = t
+		}
+	}
+	return idle
+}

@@ -1,0 +1,318 @@
+package flood
+
+import (
+	"cmp"
+	"slices"
+
+	"qsniff/flood/sketch"
+	"qsniff/track"
+)
+
+// features are what a verdict rests on: one second's view of a target. Rates are
+// per second, shares are of the queries in the window unless said otherwise, and
+// what the capture cannot give is below zero.
+type features struct {
+	now, r3, r10, r60 float64 // queries: in the last second, on average of 3, 10 and 60
+	base              float64
+	window            float64 // seconds that the sketches look back
+	queries           float64 // in the window
+	sources           float64
+	sites             float64
+	each              float64 // queries of a source
+	top1, top8, top16 float64
+	biggest           float64 // queries/s of the busiest source
+	biggestCount      float64
+	biggestPorts      int
+	biggestProven     bool
+	lead              float64 // queries/s of the busiest source that proved nothing
+	leadProven        float64 // and of the busiest one that did, unless it is a network behind one address
+	heavy             float64 // share of sources with 10/s and more
+	heavyCount        int
+	repeat            float64 // share of unproven sources with 0.33/s and more
+	repeatCount       int
+	repeatTTL         float64 // share of the commonest time to live among these
+	portsEach         float64 // different ports of these for each of their queries
+	topProven         float64 // share of proven sources in what the 16 busiest sent
+	prefix            float64 // share of the busiest /24 or /64
+	prefixHosts       int
+	prefixProven      float64 // share of what proven sources in it sent
+	prefixRate        float64
+	completion        float64 // -1: cannot be told
+	challenged        int
+	owed              float64 // sources/s that were challenged and did not complete
+	answered, gain    float64 // -1: one direction only
+	refused           bool    // the server answers, but less than half
+	looksComplete     float64 // share of the queries that were followed by what looks like an echo
+	alien             float64 // share of impossible sources; -1: not judged
+	ttl1, ttlX        float64
+	ttl               int
+	low               float64
+	port1             float64
+	port              int
+	print1            float64
+	unreach           float64 // share of replies that came back as ICMP errors
+	pace              float64 // variance for mean of 10 ms
+	proven            float64 // share of proven sources' queries
+	level             int     // one source in 2^level was followed
+	oneWay            bool
+}
+
+// busy is a source with what the window shows of it.
+type busy struct {
+	addr      track.Host
+	low, high uint32
+	seen      seen
+	rate      float64
+}
+
+// judgeWindow is how long what was challenged is watched for completion, in
+// seconds: longer where little happens.
+const (
+	completionDelay  = 1
+	completionWindow = 10
+	completionSlow   = 50
+	slowRate         = 50
+)
+
+// look computes the features of the second that ends.
+func (d *Detector) look(t *target) *features {
+	f := &t.feat
+	*f = features{base: t.base, level: int(d.claims.level)}
+	one, ten := t.sum(d.now, 1), t.sum(d.now, 10)
+	f.now, f.r10 = float64(one.queries), float64(ten.queries)/10
+	f.r3, f.r60 = float64(t.sum(d.now, 3).queries)/3, float64(t.sum(d.now, 60).queries)/60
+	f.oneWay = t.heard == 0 || d.now-t.heard > binSeconds && t.heard < t.born
+	f.answered, f.gain = -1, -1
+	if !f.oneWay {
+		f.answered = share(float64(ten.replies), float64(ten.packets))
+		f.gain = share(float64(ten.bytesOut), float64(ten.bytesIn))
+		f.unreach = share(float64(ten.unreach), float64(ten.replies))
+		three := t.sum(d.now, 3)
+		f.refused = one.replies > 0 && t.sum(d.now-1, 1).replies > 0 && t.sum(d.now-2, 1).replies > 0 && 2*three.replies < three.packets
+	}
+	late := t.sum(d.now-completionDelay, 10)
+	f.looksComplete = share(float64(late.credited), float64(late.unproven+late.proven))
+	f.proven = share(float64(ten.proven), float64(ten.queries))
+	t.completions(f, d.now)
+	t.shapes(f, d.now)
+	t.crowdShape(f, d)
+	f.pace = t.pacing(d.now)
+	return f
+}
+
+// completions fills in who brought challenges back.
+func (t *target) completions(f *features, now int32) {
+	f.completion = -1
+	n := int32(completionWindow)
+	if f.r10 < slowRate {
+		n = completionSlow
+	}
+	s := t.sum(now-completionDelay, n)
+	f.challenged = int(s.challenged)
+	if t.challenged == 0 || s.challenged == 0 {
+		return
+	}
+	f.completion = share(float64(s.echoed), float64(s.challenged))
+	f.owed = float64(s.challenged-min(s.echoed, s.challenged)) / float64(n)
+}
+
+// shapes fills in what histograms of the window show.
+func (t *target) shapes(f *features, now int32) {
+	a, b := &t.panes[0], &t.panes[1]
+	f.window = float64(now - t.pane().start + 1)
+	if other := &t.panes[(t.turn+1)&1]; other.queries > 0 {
+		f.window += paneSeconds
+	}
+	f.queries = float64(a.queries + b.queries)
+	all := a.sources
+	all.Merge(&b.sources)
+	f.sources = all.Count()
+	all = a.sites
+	all.Merge(&b.sites)
+	f.sites = all.Count()
+	f.each = share(f.queries, f.sources)
+	f.low = share(float64(a.low+b.low), f.queries)
+	f.alien = share(float64(a.alien+b.alien), f.queries)
+	if scopeOf(&t.end.host) == public && a.inside+b.inside > 0 && f.alien > 0 { // no host here has such an address, then
+		f.alien = share(float64(a.alien+b.alien+a.inside+b.inside), f.queries)
+	}
+	odd, most := uint32(0), uint32(0)
+	for ttl := range a.ttl {
+		n := a.ttl[ttl] + b.ttl[ttl]
+		if n > most {
+			most, f.ttl = n, ttl
+		}
+		if !usualTTL(ttl) {
+			odd += n
+		}
+	}
+	f.ttl1, f.ttlX = share(float64(most), f.queries), share(float64(odd), f.queries)
+	port, n := leader(&a.ports, &b.ports)
+	f.port, f.port1 = int(port), share(float64(n), f.queries)
+	_, n = leader(&a.prints, &b.prints)
+	f.print1 = share(float64(n), f.queries)
+}
+
+// usualTTL tells whether a packet of a usual system arrives with that time to live
+// over a usual path: it began with 64, 128 or 255 and made up to 34 hops.
+func usualTTL(ttl int) bool {
+	return ttl >= 30 && ttl <= 64 || ttl >= 94 && ttl <= 128 || ttl >= 221
+}
+
+// leader is the commonest value of two panes.
+func leader(a, b *sketch.Few) (value, count uint32) {
+	x, n, _ := a.Most()
+	y, m, _ := b.Most()
+	n, m = n+b.Of(x), m+a.Of(y)
+	if m > n {
+		return y, m
+	}
+	return x, n
+}
+
+// busiest lists the sources of the window, busiest first.
+func (d *Detector) busiest(t *target, list []busy, of func(*pane) *sketch.Top[track.Host, seen]) []busy {
+	cur, before := of(t.pane()), of(&t.panes[(t.turn+1)&1])
+	list = list[:0]
+	cur.Each(func(it *sketch.Item[track.Host, seen], low, high uint32) {
+		list = append(list, busy{addr: it.Key, low: low, high: high, seen: it.Value})
+	})
+	slices.SortFunc(list, func(a, b busy) int { return slices.Compare(a.addr[:], b.addr[:]) })
+	n := len(list)
+	before.Each(func(it *sketch.Item[track.Host, seen], low, high uint32) {
+		i, ok := slices.BinarySearchFunc(list[:n], it.Key, func(a busy, k track.Host) int { return slices.Compare(a.addr[:], k[:]) })
+		if !ok {
+			list = append(list, busy{addr: it.Key, low: low, high: high, seen: it.Value})
+			return
+		}
+		x := &list[i]
+		x.low, x.high = x.low+low, x.high+high
+		x.seen.first = min(x.seen.first, it.Value.first)
+		x.seen.ports.Merge(&it.Value.ports)
+	})
+	for i := range list {
+		x := &list[i]
+		x.rate = float64(x.low) / float64(max(x.seen.last-x.seen.first+1, 1))
+	}
+	sortBusy(list)
+	return list
+}
+
+// sortBusy puts the busiest first.
+func sortBusy(list []busy) {
+	slices.SortFunc(list, func(a, b busy) int { return cmp.Or(cmp.Compare(b.low, a.low), slices.Compare(a.addr[:], b.addr[:])) })
+}
+
+// A source that keeps asking: 0.33/s are four in the shortest window.
+const repeatRate = 0.33
+
+// crowdShape fills in who asks how much.
+func (t *target) crowdShape(f *features, d *Detector) {
+	list := d.busiest(t, d.book.list, func(p *pane) *sketch.Top[track.Host, seen] { return p.top })
+	d.book.list = list
+	var sum, heavy, repeats, proven float64
+	var ports, repeated float64
+	var ttls [256]uint16
+	for i := range list {
+		x := &list[i]
+		n := float64(x.low)
+		sum += n
+		switch i {
+		case 0:
+			f.top1, f.biggest, f.biggestCount = share(n, f.queries), x.rate, n
+			f.biggestPorts, f.biggestProven = x.seen.ports.Count(), x.seen.proven
+		case 7:
+			f.top8 = share(sum, f.queries)
+		case 15:
+			f.top16 = share(sum, f.queries)
+		}
+		if i < 16 && x.seen.proven {
+			proven += n
+		}
+		steady := t.rateOf(x, d.now)
+		switch {
+		case !x.seen.proven:
+			f.lead = max(f.lead, steady)
+		case x.nat():
+			continue
+		default:
+			f.leadProven = max(f.leadProven, steady)
+		}
+		if steady >= d.lim.FewUnproven {
+			heavy += n
+			f.heavyCount++
+		}
+		if !x.seen.proven && steady >= repeatRate && x.low >= 4 {
+			repeats += n
+			f.repeatCount++
+			ports += float64(x.seen.ports.Count())
+			repeated += min(n, 256)
+			ttls[x.seen.ttl]++
+		}
+	}
+	if len(list) < 8 {
+		f.top8 = share(sum, f.queries)
+	}
+	if len(list) < 16 {
+		f.top16 = share(sum, f.queries)
+	}
+	f.topProven = share(proven, min(sum, f.top16*f.queries))
+	f.heavy, f.repeat = share(heavy, f.queries), share(repeats, f.queries)
+	f.portsEach = share(ports, repeated)
+	f.repeatTTL = share(float64(slices.Max(ttls[:])), float64(f.repeatCount))
+	t.neighbours(f)
+}
+
+// rateOf is how fast a source asks, over at least three seconds: what comes in one
+// burst is no rate.
+func (t *target) rateOf(x *busy, now int32) float64 {
+	return float64(x.low) / float64(max(now-x.seen.first+1, 3))
+}
+
+// nat tells whether many clients stand behind the address: many ports, each with
+// few queries.
+func (x *busy) nat() bool {
+	n := x.seen.ports.Count()
+	return n >= 16 && float64(x.low) <= 10*float64(n)
+}
+
+// neighbours fills in the busiest prefix.
+func (t *target) neighbours(f *features) {
+	now, before := t.pane().prefixes, t.panes[(t.turn+1)&1].prefixes
+	var most uint32
+	now.Each(func(it *sketch.Item[track.Host, hosts], n, _ uint32) {
+		x := it.Value
+		if v, low, _ := before.Find(it.Key, it.Key.Hash(seed)); v != nil {
+			x.hosts.Merge(&v.hosts)
+			x.proven += v.proven
+			n += low
+		}
+		if n > most {
+			most, f.prefixHosts, f.prefixProven = n, x.hosts.Count(), share(float64(x.proven), float64(n))
+		}
+	})
+	f.prefix = share(float64(most), f.queries)
+	f.prefixRate = f.prefix * max(f.r3, f.r10)
+}
+
+// pacing is the variance for the mean of the packets in 10 ms, over a second: about
+// 1 where senders do not know of each other.
+func (t *target) pacing(sec int32) float64 {
+	b := t.at(sec)
+	if b == nil {
+		return -1
+	}
+	sum, squares := 0.0, 0.0
+	for _, n := range b.fine {
+		if n == 255 { // it counts no further
+			return -1
+		}
+		sum += float64(n)
+		squares += float64(n) * float64(n)
+	}
+	mean := sum / 100
+	if mean == 0 {
+		return -1
+	}
+	return (squares/100 - mean*mean) / mean
+}

@@ -1,0 +1,51 @@
+package flood
+
+// What the detector keeps is fixed when it is made: no number of addresses makes it
+// grow. Sizes at the usual budget; together they take about 22 MiB.
+const (
+	// lightTargets is how many servers are counted coarsely: a spray over random
+	// addresses drives out the oldest.
+	lightTargets = 8192
+	// heavyTargets is how many are watched closely, 150 KiB each. The one that was
+	// silent longest makes room, never one with an open incident.
+	heavyTargets = 64
+	// claimSets of four are the sources whose challenges are followed: one in 2^n of
+	// them where more than claimsEach new ones come in a second.
+	claimSets  = 1 << 14
+	claimsEach = 6000
+	// claimsCalm is the rate below which more sources are followed again.
+	claimsCalm = 500
+	// topSources and topPrefixes of a target in ten seconds.
+	topSources  = 512
+	topPrefixes = 256
+	// askedBytes of each of two filters hold who asked whom in the last five to ten
+	// seconds.
+	askedBytes = 512 << 10
+	// sessionBytes, likewise, with whom the game was spoken.
+	sessionBytes = 128 << 10
+	// listedBytes, likewise, which servers a master server named in ten to twenty
+	// minutes.
+	listedBytes = 64 << 10
+	// lightVictims are hosts that get replies they did not ask for, heavyVictims
+	// those that are watched closely, 70 KiB each.
+	lightVictims = 1024
+	heavyVictims = 16
+	// scanners are sources that asked at least two servers that never answered.
+	scanners = 1024
+	// rconTargets are consoles that refused a login, with the last rconKept refusals
+	// of each; rconLogins are passwords that wait for the answer.
+	rconTargets = 256
+	rconKept    = 64
+	rconLogins  = 1024
+	// openIncidents is how many incidents are open at a time; behind that the rest is
+	// counted only.
+	openIncidents = 256
+	// keptIncidents is how many closed ones are remembered, for campaigns.
+	keptIncidents = 256
+	// maxPerMinute is how many incidents of a kind may open in a minute before the
+	// rest is counted only: somebody may want to fill the table.
+	maxPerMinute = 50
+)
+
+// seed keys the tables on files, so that the same capture gives the same incidents.
+const seed = 0x7173_6e69_6666_0008

@@ -1,0 +1,271 @@
+package flood
+
+import (
+	"time"
+
+	"qsniff/flood/sketch"
+	"qsniff/internal/lru"
+	"qsniff/track"
+)
+
+// consoles finds who guesses passwords for remote console, and who has a wrong one.
+// It keeps hashes of passwords and never a password.
+type consoles struct {
+	table  *lru.Table[end, console]
+	logins *lru.Table[login, waiting]
+}
+
+// login names the two ends of a connection.
+type login struct{ server, client end }
+
+// Hash mixes the key.
+func (k login) Hash(seed uint64) uint64 {
+	return lru.Mix(lru.MixBytes(k.server.Hash(seed), k.client.host[:]), uint64(k.client.port))
+}
+
+// waiting is a login whose answer is to come.
+type waiting struct{ secret uint32 }
+
+// console is a server that refused logins.
+type console struct {
+	kept     [rconKept]refusal
+	n, next  int
+	failures uint64
+	secrets  sketch.Linear
+	in       *Incident
+	brute    bool
+	begun    int64 // time of the first refusal of this run
+	frame    uint64
+	last     int32
+	sec      int32
+	count    uint32
+	peak     uint32
+	welcomed uint64 // logins that succeeded
+	broken   bool   // by a source that had been refused
+	proto    string
+	sources  sketch.Distinct
+}
+
+// refusal is a login that was refused.
+type refusal struct {
+	sec    int32
+	source uint32
+	secret uint32
+	host   track.Host
+}
+
+// How long refusals count, in seconds.
+const (
+	rconWindow = 600
+	rconAll    = 1800
+)
+
+func newConsoles(targets, logins int) consoles {
+	return consoles{table: lru.New[end, console](targets, seed), logins: lru.New[login, waiting](logins, seed)}
+}
+
+// take takes a login, or the answer to one.
+func (x *consoles) take(d *Detector, s *track.Sighting) {
+	if s.What == track.IsLogin {
+		w, _ := x.logins.Put(login{end{s.Dst, s.DstPort}, end{s.Src, s.SrcPort}})
+		w.secret = s.Secret
+		return
+	}
+	server, client := end{s.Src, s.SrcPort}, end{s.Dst, s.DstPort}
+	k := login{server, client}
+	w := x.logins.Peek(k)
+	if w == nil { // it refuses a command, or the login was not captured
+		return
+	}
+	secret := w.secret
+	x.logins.Delete(k)
+	if s.What == track.IsWelcome {
+		x.welcome(d, server, client.host)
+		return
+	}
+	c := x.table.Get(server)
+	if c == nil {
+		var gone *lru.Evicted[end, console]
+		c, gone = x.table.Put(server)
+		if gone != nil && gone.Val.in != nil {
+			gone.Val.conclude(d)
+		}
+		*c = console{}
+	}
+	c.refuse(d, s, server, client.host, secret)
+}
+
+// refuse counts a refused login.
+func (c *console) refuse(d *Detector, s *track.Sighting, server end, client track.Host, secret uint32) {
+	if c.in == nil && c.n > 0 && d.now-c.last > rconAll {
+		*c = console{}
+	}
+	if c.failures == 0 {
+		c.begun, c.frame, c.proto = d.nanos, s.Frame, s.Proto.Name
+	}
+	h := client.Hash(seed)
+	c.kept[c.next] = refusal{d.now, uint32(h), secret, client}
+	c.next = (c.next + 1) % rconKept
+	c.n = min(c.n+1, rconKept)
+	c.failures++
+	c.last = d.now
+	c.sources.Add(h)
+	if secret != 0 {
+		c.secrets.Add(uint64(secret) * 0x9e3779b97f4a7c15)
+	}
+	if c.sec != d.now {
+		c.sec, c.count = d.now, 0
+	}
+	c.count++
+	c.peak = max(c.peak, c.count)
+	c.judge(d, server, uint32(h))
+}
+
+// judge looks at the refusals after one of source.
+func (c *console) judge(d *Detector, server end, source uint32) {
+	lim := &d.lim
+	one := c.tally(d.now-rconWindow, &source)
+	all := c.tally(d.now-rconAll, nil)
+	kind := NoKind
+	switch {
+	case one.failures >= lim.RconFailures && one.passwords >= lim.RconPasswords,
+		all.failures >= lim.RconAllFailures && all.passwords >= lim.RconAllPassword:
+		kind = RconBruteforce
+	case one.failures >= lim.RconFailures && one.passwords <= 2:
+		kind = RconMisconfig
+	}
+	switch {
+	case kind == NoKind || c.in != nil && (c.in.Kind == kind || kind == RconMisconfig):
+		return
+	case c.in != nil:
+		c.in.History = append(c.in.History, Change{c.in.Kind, d.nanos})
+		c.in.Kind, c.in.Level = kind, kind.Level()
+		c.describe(d)
+		d.Found(c.in, Changes)
+		return
+	}
+	start := c.begun
+	in := d.book.register(Target{End: server.addrPort(), TCP: true}, kind, ofLogins, start)
+	if in == nil {
+		return
+	}
+	in.Detected = d.nanos
+	c.in = in
+	in.Protocol, in.Frame, in.Pulses = c.proto, c.frame, 1
+	c.describe(d)
+	d.Found(in, Begins)
+}
+
+// tallied is what a stretch of time shows.
+type tallied struct{ failures, passwords, sources int }
+
+// tally counts the refusals kept since a second, of one source or of all.
+func (c *console) tally(since int32, source *uint32) tallied {
+	var t tallied
+	var secrets, sources [rconKept]uint32
+	for i := range c.kept[:c.n] {
+		r := &c.kept[i]
+		if r.sec < since || source != nil && r.source != *source {
+			continue
+		}
+		t.failures++
+		if r.secret != 0 && !contains(secrets[:t.passwords], r.secret) {
+			secrets[t.passwords] = r.secret
+			t.passwords++
+		}
+		if !contains(sources[:t.sources], r.source) {
+			sources[t.sources] = r.source
+			t.sources++
+		}
+	}
+	return t
+}
+
+func contains(list []uint32, x uint32) bool {
+	for _, y := range list {
+		if x == y {
+			return true
+		}
+	}
+	return false
+}
+
+// welcome takes a login that succeeded: behind refusals of the same source it is
+// what a guesser wants.
+func (x *consoles) welcome(d *Detector, server end, client track.Host) {
+	c := x.table.Get(server)
+	if c == nil {
+		return
+	}
+	c.welcomed++
+	source := uint32(client.Hash(seed))
+	if one := c.tally(d.now-rconAll, &source); c.in != nil && c.in.Kind == RconBruteforce && one.failures > 0 {
+		c.broken, c.last = true, d.now
+		c.in.Succeeded = true
+		c.describe(d)
+		d.Found(c.in, Changes)
+	}
+}
+
+func (c *console) describe(d *Detector) {
+	in := c.in
+	in.Requests, in.Peak = c.failures, float64(c.peak)
+	in.Mean = float64(c.failures) / max(float64(d.nanos-in.Start)/1e9, 1)
+	in.Sources = c.sources.Count()
+	score := 5.0
+	if c.broken {
+		score = 7
+	}
+	in.Confidence = d.confidence(score, false, 0)
+	in.Top = in.Top[:0]
+	for i := range c.kept[:c.n] {
+		r := &c.kept[i]
+		a := r.host.Addr()
+		known := false
+		for k := range in.Top {
+			if in.Top[k].Addr == a {
+				in.Top[k].Low++
+				in.Top[k].High++
+				known = true
+			}
+		}
+		if !known && len(in.Top) < listedSources {
+			in.Top = append(in.Top, Source{Addr: a, Low: 1, High: 1, Verified: true, TTL: -1})
+		}
+	}
+	d.rconEvidence(c)
+}
+
+// conclude ends the incident.
+func (c *console) conclude(d *Detector) {
+	c.describe(d)
+	c.in.End = d.secondNanos() - int64(d.now-c.last)*int64(time.Second)
+	d.book.finish(c.in, ofLogins)
+	c.in = nil
+}
+
+// tick closes what is over.
+func (x *consoles) tick(d *Detector) {
+	for _, c := range x.table.All() {
+		if c.in != nil && float64(d.now-c.last) >= d.lim.Quiet.Seconds() {
+			c.conclude(d)
+			*c = console{}
+		}
+	}
+}
+
+// end tells of the incidents that the capture leaves open.
+func (x *consoles) end(d *Detector) {
+	for _, c := range x.table.All() {
+		if c.in == nil {
+			continue
+		}
+		if d.now-c.last > paneSeconds {
+			c.conclude(d)
+			continue
+		}
+		c.describe(d)
+		d.Found(c.in, Ends)
+		c.in = nil
+	}
+}

@@ -1,0 +1,306 @@
+package flood
+
+import (
+	"qsniff/internal/lru"
+	"qsniff/track"
+)
+
+// request takes a request.
+func (d *Detector) request(s *track.Sighting) {
+	d.inbound++
+	e := end{s.Dst, s.DstPort}
+	source := s.Src.Hash(seed)
+	t := d.find(e)
+	if t == nil {
+		hash := e.Hash(seed)
+		d.asked.Add(lru.Mix(source, hash))
+		d.scans.touch(d, s, source, hash)
+		if t = d.count(e); t == nil {
+			d.claim(nil, nil, s, claimKey(hash, source), source)
+			return
+		}
+	} else {
+		d.asked.Add(lru.Mix(source, t.hash))
+		if t.heard == 0 || d.now-t.heard > binSeconds || d.scans.known() {
+			d.scans.touch(d, s, source, t.hash)
+		}
+	}
+	t.last = d.now
+	b := t.bin(d.now, d.nanos)
+	if b.frame == 0 {
+		b.frame = s.Frame
+	}
+	if t.proto == "" && s.Proto != nil {
+		t.proto = s.Proto.Name
+	}
+	b.packets++
+	b.bytesIn += s.Bytes
+	v := verdict{query: true}
+	if s.Flags&track.HasKey != 0 {
+		b.keyed++
+	}
+	if d.claims.follows(source) {
+		v = d.claim(t, b, s, claimKey(t.hash, source), source)
+	} else if s.Flags&track.HasKey != 0 {
+		v.query = t.challenged == 0
+	}
+	switch {
+	case v.bad:
+		b.bad += d.claims.weight()
+		p := t.pane()
+		p.bad.Add(source)
+		t.note(p.badTop.Add(s.Src, source), s, d.now)
+	case v.query:
+		b.queries++
+		if f := &b.fine[d.nanos/10e6%100]; *f < 255 {
+			*f++
+		}
+		if v.proven {
+			b.proven++
+		}
+		t.query(s, source, d.now, v.proven)
+	}
+}
+
+// note keeps what there is to know of a busy source.
+func (t *target) note(v *seen, s *track.Sighting, now int32) {
+	if v.first == 0 {
+		v.first = now
+	}
+	v.last, v.ttl = now, s.TTL
+	v.ports.Add(uint64(s.SrcPort) * 0x9e3779b97f4a7c15)
+}
+
+// verdict is what a request is.
+type verdict struct {
+	query  bool // it counts: not the second half of an exchange that counted
+	proven bool // its source proved its address not long ago
+	bad    bool // it has a challenge that was never issued to it
+}
+
+// claim judges a request by what its source was given. t and b are nil where the
+// target is not watched closely: then it is remembered only.
+func (d *Detector) claim(t *target, b *bin, s *track.Sighting, key, source uint64) verdict {
+	if !d.claims.follows(source) {
+		return verdict{query: true}
+	}
+	x := d.claims.of(key, d.now)
+	if x.pending > 0 && d.now-x.asked > pendingFor {
+		x.pending, x.unproven, x.waits = 0, 0, false
+	}
+	if s.Flags&track.HasKey == 0 && !(s.Flags&track.Cut != 0 && x.waits && uint16(s.Bytes) == x.plain+keyLen) {
+		return d.plain(b, s, x)
+	}
+	x.open = false
+	switch {
+	case s.Flags&track.HasKey == 0:
+		return d.echo(t, x, false)
+	case x.value == 0 && x.before == 0:
+		return d.unknown(t, s, x)
+	case s.Key == x.value || s.Key == x.before:
+		return d.echo(t, x, true)
+	}
+	return verdict{bad: true, proven: x.proven(d.now)}
+}
+
+// keyLen is the length of a challenge.
+const keyLen = 4
+
+// plain takes a request without a challenge.
+func (d *Detector) plain(b *bin, s *track.Sighting, x *claim) verdict {
+	x.open, x.plain = true, uint16(s.Bytes)
+	if x.pending == 0 {
+		x.asked = d.now
+	}
+	x.pending = min(x.pending, 1<<15) + 1
+	v := verdict{query: true, proven: x.proven(d.now)}
+	if !v.proven {
+		x.unproven = min(x.unproven, 1<<15) + 1
+		if b != nil {
+			b.unproven += d.claims.weight()
+		}
+	}
+	return v
+}
+
+// echo takes a request that brings back what its source was given; sure is not set
+// where the capture cut the value.
+func (d *Detector) echo(t *target, x *claim, sure bool) verdict {
+	v := verdict{query: x.pending == 0, proven: true}
+	x.pending -= min(x.pending, 1)
+	if sure {
+		x.proved = d.now
+	}
+	if t == nil {
+		return v
+	}
+	w := d.claims.weight()
+	if b := t.at(x.asked); b != nil {
+		b.credited += w * uint32(x.unproven)
+	}
+	if x.waits {
+		if b := t.at(x.issued); b != nil {
+			b.echoed += w
+		}
+	}
+	x.unproven, x.waits = 0, false
+	return v
+}
+
+// unknown takes a request with a challenge that the capture did not show. Where it
+// shows none of this server, or just began, nothing can be said against it: it
+// counts as the echo that it looks like.
+func (d *Detector) unknown(t *target, s *track.Sighting, x *claim) verdict {
+	v := verdict{query: x.pending == 0}
+	switch {
+	case t == nil || t.challenged == 0 || d.now-t.first < freshFor:
+		if t != nil && t.challenged == 0 && x.pending > 0 { // in one direction, what looks like proof is all there is
+			x.proved, v.proven = d.now, true
+		}
+		if x.pending > 0 {
+			x.pending--
+			if b := t.binOf(x.asked); b != nil {
+				b.credited += d.claims.weight() * uint32(x.unproven)
+			}
+			x.unproven = 0
+		}
+	case x.cached == 0: // it may have been given before the capture began
+	case x.cached != s.Key:
+		v.bad = true
+	}
+	x.cached = s.Key
+	return v
+}
+
+func (t *target) binOf(sec int32) *bin {
+	if t == nil {
+		return nil
+	}
+	return t.at(sec)
+}
+
+// junk takes a datagram that begins like a query and is nothing known.
+func (d *Detector) junk(s *track.Sighting) {
+	e := end{s.Dst, s.DstPort}
+	t := d.find(e)
+	if t == nil {
+		if d.find(end{s.Src, s.SrcPort}) != nil { // a server says something to somebody
+			return
+		}
+		if t = d.count(e); t == nil {
+			return
+		}
+	}
+	d.nonsense(t, s)
+}
+
+// nonsense counts a datagram that no server of ours understands.
+func (d *Detector) nonsense(t *target, s *track.Sighting) {
+	t.last = d.now
+	b := t.bin(d.now, d.nanos)
+	if b.frame == 0 {
+		b.frame = s.Frame
+	}
+	b.junk++
+	b.junkBytes += s.Bytes
+	p := t.pane()
+	source := s.Src.Hash(seed)
+	p.junkSrc.Add(source)
+	t.note(p.junkTop.Add(s.Src, source), s, d.now)
+}
+
+// other takes a datagram of no protocol of ours: to a target it is the game's, if
+// the target speaks to that client in the same way.
+func (d *Detector) other(s *track.Sighting) {
+	if t := d.find(end{s.Src, s.SrcPort}); t != nil {
+		t.heard = d.now
+		d.played.Add(lru.Mix(s.Dst.Hash(seed), t.hash^uint64(s.DstPort)))
+		return
+	}
+	t := d.find(end{s.Dst, s.DstPort})
+	if t == nil || t.heard == 0 {
+		return
+	}
+	if !d.played.Has(lru.Mix(s.Src.Hash(seed), t.hash^uint64(s.SrcPort))) {
+		t.bin(d.now, d.nanos).strange++
+	}
+}
+
+// reply takes what a server sends.
+func (d *Detector) reply(s *track.Sighting) {
+	d.outbound++
+	e := end{s.Src, s.SrcPort}
+	client := s.Dst.Hash(seed)
+	t := d.find(e)
+	hash := uint64(0)
+	if t != nil {
+		hash = t.hash
+	} else {
+		hash = e.Hash(seed)
+	}
+	wanted := d.asked.Has(lru.Mix(client, hash))
+	whole := s.What != track.IsPart || s.Flags&track.First != 0
+	d.victims.reply(d, s, wanted, client)
+	if wanted {
+		d.scans.answered(s, hash)
+	}
+	if t == nil {
+		if l := d.light.Peek(e); l != nil {
+			l.heard = d.now
+			if s.What == track.IsChallenge {
+				l.given = d.now
+			}
+		}
+	} else {
+		t.heard = d.now
+		b := t.bin(d.now, d.nanos)
+		b.bytesOut += s.Bytes
+		if whole {
+			b.replies++
+		}
+		if t.proto == "" && s.Proto != nil {
+			t.proto = s.Proto.Name
+		}
+	}
+	if s.What == track.IsChallenge && s.Flags&track.HasKey != 0 && wanted {
+		d.issue(t, s, claimKey(hash, client), client)
+	} else if t != nil && whole && wanted && s.What == track.IsReply {
+		d.posture(t, s, client)
+	}
+}
+
+// issue takes a challenge that a server gives.
+func (d *Detector) issue(t *target, s *track.Sighting, key, client uint64) {
+	if t != nil {
+		if t.challenged == 0 {
+			t.first = d.now
+		}
+		t.challenged = d.now
+	}
+	if !d.claims.follows(client) {
+		return
+	}
+	x := d.claims.of(key, d.now)
+	if s.Key != x.value {
+		x.before, x.value = x.value, s.Key
+	}
+	if t == nil {
+		return
+	}
+	b := t.bin(d.now, d.nanos)
+	switch {
+	case x.pending > 0 && !x.waits:
+		x.waits, x.issued = true, d.now
+		b.challenged += d.claims.weight()
+	case x.cached != 0 && x.cached != s.Key && !x.open && d.now-t.first >= freshFor: // what it had brought is refused
+		x.cached = 0
+		b.bad += d.claims.weight()
+		p := t.pane()
+		p.bad.Add(client)
+		v := p.badTop.Add(s.Dst, client)
+		if v.first == 0 {
+			v.first = d.now
+		}
+		v.last = d.now
+	}
+}

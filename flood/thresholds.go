@@ -1,0 +1,75 @@
+package flood
+
+import "time"
+
+// Thresholds are the numbers that verdicts rest on. The zero value is of no use;
+// Defaults returns those in use. Names in files are those of the toml tags.
+//
+// Rates are per second. A window is the 10 to 20 seconds that sketches look back.
+type Thresholds struct {
+	// Alarm: cheap tests each second, per target. An alarm asks for a verdict and is
+	// none itself: crowds raise it, too.
+	BurstRate    float64 `toml:"burst_rate" doc:"queries/s for two seconds running, at least burst_factor times the baseline"`
+	BurstFactor  float64 `toml:"burst_factor" doc:"times the baseline"`
+	SurgeRate    float64 `toml:"surge_rate" doc:"queries/s in one second, at least surge_factor times the baseline (CS:GO's own ceiling is 500)"`
+	SurgeFactor  float64 `toml:"surge_factor" doc:"times the baseline"`
+	SlowRate     float64 `toml:"slow_rate" doc:"queries/s over ten seconds, at least slow_factor times the baseline (GoldSource's own ceiling is 30)"`
+	SlowFactor   float64 `toml:"slow_factor" doc:"times the baseline"`
+	DriftSum     float64 `toml:"drift_sum" doc:"queries above a slowly raised baseline that add up to an alarm"`
+	LonePackets  uint32  `toml:"lone_packets" doc:"queries of one source in the window that raise an alarm if it sends half of all (100 made a server vanish from lists)"`
+	BadChallenge float64 `toml:"bad_challenges" doc:"challenges that were never issued, in ten seconds, that raise an alarm"`
+
+	// Verdicts.
+	JunkRate        float64 `toml:"junk_rate" doc:"junk_flood: datagrams/s that are nothing known"`
+	JunkShare       float64 `toml:"junk_share" doc:"junk_flood: share of what the target gets"`
+	BypassRate      float64 `toml:"bypass_rate" doc:"challenge_bypass: wrong challenges/s over ten seconds"`
+	BypassShare     float64 `toml:"bypass_share" doc:"challenge_bypass: share of all requests with a challenge"`
+	Amplified       float64 `toml:"amp" doc:"reflection: bytes sent for bytes received"`
+	AnsweredLeast   float64 `toml:"ans" doc:"reflection: replies for requests"`
+	ReflectRate     float64 `toml:"reflect_rate" doc:"reflection: queries/s over ten seconds"`
+	ReflectSource   float64 `toml:"reflect_source" doc:"reflection: queries/s of the busiest victim"`
+	ReflectScore    float64 `toml:"reflect_score" doc:"reflection: points of evidence"`
+	FewShare        float64 `toml:"few_share" doc:"flood_few: share of the eight busiest sources"`
+	FewUnproven     float64 `toml:"few_unproven" doc:"flood_few: queries/s of a source that did not prove its address"`
+	FewProven       float64 `toml:"few_proven" doc:"flood_few: queries/s of a source that did"`
+	FewPrefix       float64 `toml:"few_prefix" doc:"flood_few: queries/s of one /24 (IPv6: /64)"`
+	ManyScore       float64 `toml:"many_score" doc:"flood_spoofed and flood_distributed: points of evidence"`
+	SuspectScore    float64 `toml:"suspect_score" doc:"flood_suspect: points of evidence"`
+	VictimRate      float64 `toml:"victim_rate" doc:"reply_flood_victim: replies/s that nobody asked for, over ten seconds"`
+	VictimBurst     float64 `toml:"victim_burst" doc:"reply_flood_victim: likewise, in one second"`
+	VictimShare     float64 `toml:"victim_share" doc:"reply_flood_victim: share of all replies to the host"`
+	ScanTargets     int     `toml:"scan_targets" doc:"scan: different addresses and ports"`
+	ScanDead        int     `toml:"scan_dead" doc:"scan: of them without an answer"`
+	ScanShare       float64 `toml:"scan_share" doc:"scan: share of them without an answer"`
+	SurveyTargets   int     `toml:"survey_targets" doc:"survey: different addresses and ports, most of which answer"`
+	RconFailures    int     `toml:"rcon_failures" doc:"rcon_bruteforce: refused logins of one source in ten minutes"`
+	RconPasswords   int     `toml:"rcon_passwords" doc:"rcon_bruteforce: different passwords in them"`
+	RconAllFailures int     `toml:"rcon_all_failures" doc:"rcon_bruteforce: refused logins of all sources in thirty minutes"`
+	RconAllPassword int     `toml:"rcon_all_passwords" doc:"rcon_bruteforce: different passwords in them"`
+	AmplifierProof  int     `toml:"amplifier_answers" doc:"open_amplifier: answers to sources that proved nothing"`
+
+	// Incidents.
+	FastTicks int           `toml:"fast_ticks" doc:"seconds a verdict must hold at 500 queries/s and more"`
+	SlowTicks int           `toml:"slow_ticks" doc:"seconds a verdict must hold below"`
+	WarnTicks int           `toml:"warn_ticks" doc:"seconds a warning or a note must hold"`
+	Quiet     time.Duration `toml:"quiet" doc:"an incident is over when nothing qualified for so long (pulses come up to 60 s apart)"`
+	Campaign  time.Duration `toml:"campaign" doc:"incidents of one family and target this close are one campaign"`
+}
+
+// Defaults returns the thresholds in use. Where each comes from is in doc.go.
+func Defaults() Thresholds {
+	return Thresholds{
+		BurstRate: 100, BurstFactor: 8, SurgeRate: 500, SurgeFactor: 20, SlowRate: 30, SlowFactor: 4,
+		DriftSum: 400, LonePackets: 100, BadChallenge: 20,
+		JunkRate: 20, JunkShare: 0.5, BypassRate: 2, BypassShare: 0.5,
+		Amplified: 2, AnsweredLeast: 0.2, ReflectRate: 5, ReflectSource: 3, ReflectScore: 3,
+		FewShare: 0.6, FewUnproven: 10, FewProven: 20, FewPrefix: 50,
+		ManyScore: 3, SuspectScore: 1.5,
+		VictimRate: 20, VictimBurst: 200, VictimShare: 0.7,
+		ScanTargets: 25, ScanDead: 20, ScanShare: 0.5, SurveyTargets: 300,
+		RconFailures: 10, RconPasswords: 5, RconAllFailures: 30, RconAllPassword: 10,
+		AmplifierProof: 100,
+		FastTicks:      2, SlowTicks: 4, WarnTicks: 10,
+		Quiet: 75 * time.Second, Campaign: 30 * time.Minute,
+	}
+}
