@@ -31,6 +31,10 @@ func remark(w io.Writer, run *report.Run) {
 		fmt.Fprintf(w, "qsniff: %s given up: too many were open at once; what they said later is not shown\n",
 			count(n, "connection was", "connections were"))
 	}
+	if n := run.Joining.TCPEvicted; n > 0 {
+		fmt.Fprintf(w, "qsniff: %s room for others: too many were open at once\n",
+			count(n, "TCP connection made", "TCP connections made"))
+	}
 	if run.Backwards > 0 {
 		fmt.Fprintf(w, "qsniff: %s older than one before: time went backwards in the capture\n",
 			count(run.Backwards, "packet was", "packets were"))

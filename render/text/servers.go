@@ -86,9 +86,9 @@ func saysOf(s *report.Server) string {
 		said = append(said, counted(s.ICMPErrors, "ICMP error"))
 	}
 	if habit := s.Challenges(); habit == "sometimes" {
-		said = append(said, "challenges INFO: "+percent(s.Challenged, s.Challenged+s.Open)+" of the time")
+		said = append(said, report.Challenges+": "+percent(s.Challenged, s.Challenged+s.Open)+" of the time")
 	} else if habit != "" {
-		said = append(said, "challenges INFO: "+habit)
+		said = append(said, report.Challenges+": "+habit)
 	}
 	return strings.Join(said, "  ")
 }
