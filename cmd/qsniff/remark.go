@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"qsniff/internal/digits"
 	"qsniff/report"
 )
 
@@ -55,12 +56,5 @@ func reasons(lead string, rs []report.Reason) string {
 // count writes a number of things; words are the singular and, where an s does
 // not make it, the plural.
 func count(n uint64, words ...string) string {
-	word := words[0]
-	if n != 1 {
-		word += "s"
-		if len(words) > 1 {
-			word = words[1]
-		}
-	}
-	return fmt.Sprintf("%d %s", n, word)
+	return fmt.Sprintf("%d %s", n, digits.Noun(n, words...))
 }
