@@ -28,6 +28,9 @@ const (
 	AskLogin         // whether a password is right
 )
 
+// First is the set of the first question in a alone; none if a is empty.
+func (a Asked) First() Asked { return a & -a }
+
 // FlowFacts is what the messages between one server and one client showed so
 // far. It is a value: dissectors read it and never hold on to it.
 type FlowFacts struct {

@@ -117,6 +117,9 @@ func (c *Cursor) next(d *Def, n int) []byte {
 	return c.m.Data[c.off : c.off+n : c.off+n]
 }
 
+// Undeclared is the declared count of a List whose length no field says.
+const Undeclared = -1
+
 // Push opens a Group (num is its index) or a List (num is the declared count, or
 // Undeclared).
 func (c *Cursor) Push(d *Def, num int) {
@@ -156,10 +159,14 @@ func (c *Cursor) Expert(code *finding.Code, a, b uint64) {
 // ExpertAt raises a finding with a severity of its own about the field at index
 // field, or about the whole message if that is -1.
 func (c *Cursor) ExpertAt(code *finding.Code, s finding.Severity, field int, a, b uint64) {
+	c.m.expert(code, s, field, a, b)
+}
+
+func (m *Message) expert(code *finding.Code, s finding.Severity, field int, a, b uint64) {
 	if field >= 0 {
-		c.m.Fields[field].Flags |= HasExpert
+		m.Fields[field].Flags |= HasExpert
 	}
-	c.m.Expert = append(c.m.Expert, finding.Expert{Code: code, Severity: s, Field: int32(field), A: a, B: b})
+	m.Expert = append(m.Expert, finding.Expert{Code: code, Severity: s, Field: int32(field), A: a, B: b})
 }
 
 // Generated adds a number that was computed, not read, or a Text without a byte: the

@@ -1,7 +1,5 @@
 package dissect
 
-import "qsniff/finding"
-
 // Extent is a stretch of a message's data.
 type Extent struct{ Off, Len uint32 }
 
@@ -40,12 +38,9 @@ func (p *Parts) add(d *Def, at Extent, num uint64, left int) *Field {
 }
 
 func (p *Parts) stop(left int) {
-	m := p.m
 	p.ended = true
-	last := len(m.Fields) - 1
-	m.Fields[last].Flags |= HasExpert
-	m.Expert = append(m.Expert, finding.Expert{Code: &TooManyFields, Severity: TooManyFields.Severity,
-		Field: int32(last), A: uint64(len(m.Fields)), B: uint64(max(left, 0))})
+	n := len(p.m.Fields)
+	p.m.expert(&TooManyFields, TooManyFields.Severity, n-1, uint64(n), uint64(max(left, 0)))
 }
 
 // behind is how many of the bytes are not in front of at.

@@ -188,6 +188,3 @@ func (c *Cursor) Rest(d *Def) []byte {
 	}
 	return b
 }
-
-// Undeclared is the declared count of a List whose length no field says.
-const Undeclared = -1

@@ -110,6 +110,9 @@ type Verdict struct {
 	Why       string // what the confidence rests on; a constant
 }
 
+// WhyTold is why a message is one of the protocol that decode-as names.
+const WhyTold = "as told"
+
 // Pick asks every dissector about b and takes the most confident, the first of
 // equals. It does not look at ports; Believe does.
 func (r *Registry) Pick(c *Context, b []byte) Verdict {
@@ -137,7 +140,7 @@ func (r *Registry) Force(c *Context, b []byte, p *Proto) (Verdict, bool) {
 		if t == nil || k == No && r.Pick(c, b).Conf > No {
 			return Verdict{}, false
 		}
-		return Verdict{Dissector: d, Type: t, Conf: max(k, Likely), Why: "as told"}, true
+		return Verdict{Dissector: d, Type: t, Conf: max(k, Likely), Why: WhyTold}, true
 	}
 	return Verdict{}, false
 }

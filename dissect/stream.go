@@ -15,7 +15,6 @@ type Stream struct {
 	Dir     Direction
 	Session Session // nil while nothing is known of the connection
 	Frame   uint64  // the packet that completed the message
-	Nanos   int64   // its time
 	// Opened tells that the capture shows how the connection began: both ends'
 	// first packets. Without it nothing that is missing means anything.
 	Opened bool

@@ -104,13 +104,13 @@ func headers(s *source) uint32 {
 func (p *partition) post(x *span) {
 	m := &p.msg
 	post := track.Post{Players: -1, Max: -1}
-	any := false
+	says := false
 	for i := range m.Fields {
 		f := &m.Fields[i]
 		if f.Def.Role == dissect.NoRole || f.Flags&dissect.Cut != 0 {
 			continue
 		}
-		any = true
+		says = true
 		switch f.Def.Role {
 		case dissect.ServerName:
 			post.Name.Set(m.Bytes(f))
@@ -122,7 +122,7 @@ func (p *partition) post(x *span) {
 			post.Max = number(m, f)
 		}
 	}
-	if any {
+	if says {
 		x.post = int32(len(p.seg.posts))
 		p.seg.posts = append(p.seg.posts, post)
 	}

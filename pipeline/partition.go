@@ -215,7 +215,8 @@ func (p *partition) datagram(it *item) {
 		return
 	}
 	s := source{src: it.Src, dst: it.Dst, data: it.Payload, run: len(it.Payload), wire: it.Wire,
-		frame: it.frame, nanos: it.nanos, pieces: it.pieces, ipPieces: len(it.pieces), fragment: it.kind == abandoned, why: it.why, ways: it.ways, from: &it.from}
+		frame: it.frame, nanos: it.nanos, pieces: it.pieces, ipPieces: len(it.pieces),
+		fragment: it.kind == abandoned, why: it.why, ways: it.ways, from: &it.from}
 	s.frames = p.framesOf(it.pieces)
 	p.take(&s)
 }
@@ -296,7 +297,7 @@ func (p *partition) foreign(c *dissect.Context, b []byte) {
 // bytes alone are not enough.
 func (p *partition) pick(c *dissect.Context, b []byte) dissect.Verdict {
 	for _, as := range p.decodeAs {
-		if !as.TCP && (c.Dst.Port() == as.Port || c.Src.Port() == as.Port) {
+		if as.datagram(c.Src, c.Dst) {
 			if v, ok := p.reg.Force(c, b, as.Proto); ok {
 				p.recall(c)
 				c.ToServer.Foreign, c.FromServer.Foreign = false, false

@@ -1,5 +1,3 @@
-// Package pipeline is the home of goroutines: it lets the single-threaded stages
-// of the program work beside one another. It decides nothing about packets.
 package pipeline
 
 import (

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"io"
+	"net/netip"
 
 	"qsniff/capture"
 	"qsniff/dialogue"
@@ -39,6 +40,11 @@ type DecodeAs struct {
 	TCP   bool
 	Port  uint16
 	Proto *dissect.Proto
+}
+
+// datagram tells whether the rule is for a datagram between two ends.
+func (d *DecodeAs) datagram(src, dst netip.AddrPort) bool {
+	return !d.TCP && (d.Port == src.Port() || d.Port == dst.Port())
 }
 
 // Run reads the source to its end and returns what it came to. The error is that

@@ -85,7 +85,7 @@ func (p *partition) witnessed(set *split.Set) bool {
 		return true
 	}
 	for _, as := range p.decodeAs {
-		if !as.TCP && (as.Port == src.Port() || as.Port == dst.Port()) {
+		if as.datagram(src, dst) {
 			return true
 		}
 	}

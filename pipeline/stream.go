@@ -93,10 +93,7 @@ func (s *streams) Data(c *tcpstream.Conn, dir int, ch *tcpstream.Chunk) (done, n
 			return done, need
 		}
 	}
-	if w := &k.way[dir]; !w.begun { // the other end's bytes told whose it is
-		w.begun = true
-		w.lost = !c.Opened && !s.starts(c, k, dir, ch.Data)
-	}
+	s.look(c, dir, &k.way[dir], ch) // the other end's bytes may have told whose it is
 	return s.read(c, k, dir, ch, done, false)
 }
 
@@ -190,14 +187,12 @@ func (s *streams) Conflict(c *tcpstream.Conn, dir int, frame uint64, n int) {
 // Close ends a connection.
 func (s *streams) Close(c *tcpstream.Conn) {
 	k := &s.conns[c.Slot]
-	if k.givenUp {
-		*k = connection{}
-		return
-	}
-	if k.dis == nil {
+	switch {
+	case k.givenUp:
+	case k.dis == nil:
 		s.p.n.tcpOther += uint64(c.DataSegments)
 		s.p.n.tcpEmpty += uint64(c.Segments - c.DataSegments)
-	} else {
+	default:
 		for dir := range k.way {
 			s.resumed(c, k, &k.way[dir], dir)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"qsniff/internal/testpcap"
+	"qsniff/reassembly/tcpstream"
 	"qsniff/report"
 )
 
@@ -130,6 +131,17 @@ func TestStreamAsTold(t *testing.T) {
 	got, _ = told(t, source, Config{Jobs: 1, DecodeAs: []DecodeAs{{Port: 9999, Proto: proto}}})
 	if len(got) > 0 {
 		t.Errorf("a rule for UDP: got %q", got)
+	}
+}
+
+// What happened to connections is in the summary of all partitions.
+func TestStreamSummary(t *testing.T) {
+	f := &fold{}
+	f.parts[1].tcp = tcpstream.Counters{Conns: 9, Evicted: 2, Expired: 3, GivenUp: 4}
+	f.parts[2].tcp = tcpstream.Counters{Conns: 1, Evicted: 10, Expired: 20, GivenUp: 30}
+	want := report.Joining{TCPConnections: 10, TCPEvicted: 12, TCPExpired: 23, TCPDropped: 34}
+	if diff := cmp.Diff(want, f.summary().Joining); diff != "" {
+		t.Errorf("want -, got +\n%s", diff)
 	}
 }
 

@@ -10,14 +10,11 @@ import (
 // is ignored from then on.
 func (s *streams) identify(c *tcpstream.Conn, k *connection, dir int, ch *tcpstream.Chunk) (done, need int) {
 	if d := s.told(c, k); d != nil {
-		s.adopt(c, k, dir, d, "as told")
+		s.adopt(c, k, dir, d, dissect.WhyTold)
 		return 0, 0
 	}
 	w := &k.way[dir]
-	if !w.begun {
-		w.begun = true
-		w.lost = !c.Opened && !s.starts(c, k, dir, ch.Data)
-	}
+	s.look(c, dir, w, ch)
 	for {
 		if w.lost {
 			n, need := s.seek(c, ch.Data[done:])
@@ -32,7 +29,7 @@ func (s *streams) identify(c *tcpstream.Conn, k *connection, dir int, ch *tcpstr
 			}
 			w.lost = false
 		}
-		v, toServer := s.claim(c, k, dir, ch.Data[done:])
+		v, toServer := s.claim(c, dir, ch.Data[done:])
 		switch {
 		case v.Conf == dissect.No && c.Opened && !w.searched:
 			s.asm.Ignore(c)
@@ -49,28 +46,43 @@ func (s *streams) identify(c *tcpstream.Conn, k *connection, dir int, ch *tcpstr
 				w.waiting = true
 				return done, len(ch.Data) - done + 1
 			}
-			k.server = dir
-			if toServer {
-				k.server = 1 - dir
-			}
+			k.server = serverEnd(dir, toServer)
 			s.adopt(c, k, dir, v.Dissector, why)
 			return done, 0
 		}
 	}
 }
 
+// serverEnd is the index of the server's end, where end dir speaks to the server or
+// is it.
+func serverEnd(dir int, toServer bool) int {
+	if toServer {
+		return 1 - dir
+	}
+	return dir
+}
+
+// look is for the first bytes of what end dir sends: where a message begins has
+// to be found unless one does there.
+func (s *streams) look(c *tcpstream.Conn, dir int, w *direction, ch *tcpstream.Chunk) {
+	if !w.begun {
+		w.begun = true
+		w.lost = !c.Opened && !s.starts(c, dir, ch.Data)
+	}
+}
+
 // starts tells whether messages begin where the capture of a connection does: a
 // whole one stands there, and either nothing is behind it or another one. Who
 // writes a message sends it at once, so that this is the usual case.
-func (s *streams) starts(c *tcpstream.Conn, k *connection, dir int, b []byte) bool {
-	v, _ := s.claim(c, k, dir, b)
+func (s *streams) starts(c *tcpstream.Conn, dir int, b []byte) bool {
+	v, _ := s.claim(c, dir, b)
 	if v.Conf == dissect.No || v.Need > 0 || v.Bad {
 		return false
 	}
 	if v.Len == len(b) {
 		return true
 	}
-	next, _ := s.claim(c, k, dir, b[v.Len:])
+	next, _ := s.claim(c, dir, b[v.Len:])
 	return next.Conf != dissect.No && !next.Bad
 }
 
@@ -81,14 +93,11 @@ func (s *streams) begins(c *tcpstream.Conn, k *connection, dir int, ch *tcpstrea
 	if !c.Opened || w.searched || len(ch.Data) == 0 {
 		return false
 	}
-	v, toServer := s.claim(c, k, dir, ch.Data)
+	v, toServer := s.claim(c, dir, ch.Data)
 	if v.Conf == dissect.No || !s.p.reg.OnPort(v.Dissector, c.Ends[1].Port()) {
 		return false
 	}
-	k.server = dir
-	if toServer {
-		k.server = 1 - dir
-	}
+	k.server = serverEnd(dir, toServer)
 	w.begun = true
 	s.adopt(c, k, dir, v.Dissector, "port")
 	return true
@@ -121,7 +130,7 @@ func (s *streams) seek(c *tcpstream.Conn, b []byte) (skip, need int) {
 // claim asks the protocols about b, which end dir sent. Who opened the connection
 // is its client; where that was not seen, the better of both readings counts, and
 // of two that are equal the one that the ports speak for.
-func (s *streams) claim(c *tcpstream.Conn, k *connection, dir int, b []byte) (v dissect.Claim, toServer bool) {
+func (s *streams) claim(c *tcpstream.Conn, dir int, b []byte) (v dissect.Claim, toServer bool) {
 	ask := func(d dissect.Direction) dissect.Claim {
 		s.know = dissect.Stream{Dir: d, Opened: c.Begun()}
 		s.p.ctx = dissect.Context{Src: c.Ends[dir], Dst: c.Ends[1-dir], Stream: &s.know}
@@ -151,10 +160,7 @@ func (s *streams) claim(c *tcpstream.Conn, k *connection, dir int, b []byte) (v 
 // nothing if it is too weak. A message that is certain speaks for itself; another
 // needs the protocol's port, or a second one in either direction.
 func (s *streams) believe(c *tcpstream.Conn, k *connection, dir int, v *dissect.Claim, toServer bool, b []byte) string {
-	server := c.Ends[dir]
-	if toServer {
-		server = c.Ends[1-dir]
-	}
+	server := c.Ends[serverEnd(dir, toServer)]
 	switch {
 	case v.Conf == dissect.Certain:
 		return "structure"
@@ -164,7 +170,7 @@ func (s *streams) believe(c *tcpstream.Conn, k *connection, dir int, v *dissect.
 		return "messages of both ends"
 	}
 	if v.Len < len(b) {
-		if next, _ := s.claim(c, k, dir, b[v.Len:]); next.Dissector == v.Dissector && next.Conf != dissect.No && next.Need == 0 {
+		if next, _ := s.claim(c, dir, b[v.Len:]); next.Dissector == v.Dissector && next.Conf != dissect.No && next.Need == 0 {
 			return "two messages in a row"
 		}
 	}

@@ -65,7 +65,7 @@ func (s *streams) report(c *tcpstream.Conn, k *connection, dir int, ch *tcpstrea
 	s.origin(&src, ch, off, len(b))
 	ctx := s.context(c, k, dir)
 	ctx.Wire = wire
-	s.know.Frame, s.know.Nanos = src.frame, src.nanos
+	s.know.Frame = src.frame
 	m := &p.msg
 	m.Reset(k.dis.Proto(), b)
 	k.dis.Dissect(ctx, b, m)

@@ -109,5 +109,8 @@ func (f *fold) joining(j *report.Joining) {
 		j.TCPGivenUp += p.sessionsEvicted
 		j.TCPConnections += p.tcp.Conns
 		j.TCPGaps += p.tcp.Gaps + p.tcp.Cut
+		j.TCPEvicted += p.tcp.Evicted
+		j.TCPExpired += p.tcp.Expired
+		j.TCPDropped += p.tcp.GivenUp
 	}
 }

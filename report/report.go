@@ -56,5 +56,8 @@ type Joining struct {
 	TCPConnections uint64
 	TCPGaps        uint64 // stretches of connections that are not in the capture
 	TCPGivenUp     uint64 // connections of which no more was read, to stay within memory
-	Evicted        uint64 // sets and connections given up to stay within memory
+	TCPEvicted     uint64 // connections that made room for others, among them those of which one end only spoke
+	TCPExpired     uint64 // connections that were silent too long
+	TCPDropped     uint64 // bytes of connections that were given up for memory
+	Evicted        uint64 // sets given up to stay within memory
 }

@@ -21,5 +21,8 @@ type (
 	Point    = stats.Point
 )
 
+// Challenges names what Server.Challenges tells.
+const Challenges = "challenges INFO"
+
 // WhyOthers is why messages are in the count of none of our servers.
 const WhyOthers = "messages of servers that --servers leaves out"

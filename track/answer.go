@@ -184,7 +184,7 @@ func (x *Exchanges) unknown(m *Message) Part {
 		return x.unknownPast(m)
 	}
 	for asks := splits &^ k.asks; asks != 0; asks &= asks - 1 {
-		if _, _, other := x.oldest(m, asks&-asks, waiting); other != nil {
+		if _, _, other := x.oldest(m, asks.First(), waiting); other != nil {
 			return nothing
 		}
 	}

@@ -33,7 +33,7 @@ func (x *Exchanges) placeCall(m *Message) Part {
 			x.evicted++
 		}
 		*c = call{frame: m.Frame, nanos: m.Nanos, asks: asksOf(m)}
-		return Part{Step: Ask, ID: m.Frame, Took: -1, Trip: -1, Requests: 1}
+		return Part{Step: Ask, ID: m.Frame, Took: -1, Trip: -1}
 	}
 	c := x.calls.Get(k)
 	if c == nil {
@@ -50,7 +50,7 @@ func (x *Exchanges) placeCall(m *Message) Part {
 
 // answeredBy is the part of m, which replies to c.
 func (c *call) answeredBy(m *Message, s Step) Part {
-	p := Part{Step: s, ID: c.frame, Request: c.frame, Took: -1, Trip: -1, Requests: 1}
+	p := Part{Step: s, ID: c.frame, Request: c.frame, Took: -1, Trip: -1}
 	if m.Nanos >= c.nanos {
 		p.Took = m.Nanos - c.nanos
 	}

@@ -87,7 +87,6 @@ type exchange struct {
 	challenge uint32 // the last one; 0 if the capture cut it
 	key       uint32 // of the last request; 0 if it has none
 	lived     uint16 // milliseconds from the first request to the last
-	requests  uint16 // stays at its highest value
 	asked     uint8  // number of the kind of the last request, 0 if there were too many kinds
 	answered  uint8  // likewise, of the answer
 	state     state
@@ -154,7 +153,7 @@ func (m *Message) key(asks dissect.Asked) exchangeKey {
 		server, client = client, server
 	}
 	return exchangeKey{server: server.Addr().As16(), client: client.Addr().As16(),
-		serverPort: server.Port(), clientPort: client.Port(), asks: asks & -asks}
+		serverPort: server.Port(), clientPort: client.Port(), asks: asks.First()}
 }
 
 // request places a request.
@@ -171,7 +170,7 @@ func (x *Exchanges) request(m *Message) Part {
 	if e.first != 0 {
 		return x.repeat(m, e)
 	}
-	*e = exchange{first: m.Frame, plain: m.Nanos, age: m.Age, key: uint32(m.Key), trip: -1, requests: 1, asked: x.kindOf(m), state: owes}
+	*e = exchange{first: m.Frame, plain: m.Nanos, age: m.Age, key: uint32(m.Key), trip: -1, asked: x.kindOf(m), state: owes}
 	if m.Key != 0 {
 		e.state |= keyed
 	}
@@ -199,9 +198,6 @@ func (x *Exchanges) repeat(m *Message, e *exchange) Part {
 	x.judgeRequest(m, e, own)
 	e.lived = uint16(min(int64(e.lived)+max(m.Age-e.age, 0)/1e6, math.MaxUint16))
 	e.age = max(e.age, m.Age)
-	if e.requests < math.MaxUint16 {
-		e.requests++
-	}
 	at := uint32(m.Frame - e.first)
 	if own {
 		e.echo, e.echoAt, e.state = m.Nanos, at, e.state|echoed
@@ -215,7 +211,7 @@ func (x *Exchanges) repeat(m *Message, e *exchange) Part {
 
 // part is that of a request of e.
 func (e *exchange) part(s Step) Part {
-	return Part{Step: s, ID: e.first, Took: -1, Trip: -1, Requests: uint32(e.requests), Keyed: e.state&(keyed|echoed) != 0}
+	return Part{Step: s, ID: e.first, Took: -1, Trip: -1, Keyed: e.state&(keyed|echoed) != 0}
 }
 
 // last returns frame and time stamp of the last request.

@@ -85,7 +85,7 @@ func (v *invariants) check(m *Message, client netip.AddrPort, p Part) {
 	known := func(frame uint64) bool { return v.requests[frame] == client }
 	paired := p.Step != NoStep && p.Step != Stray
 	switch {
-	case p.Step >= numSteps || p.Step == Silence,
+	case p.Step >= Step(len(steps)) || p.Step == Silence,
 		paired != (p.ID != 0),
 		p.ID != 0 && (!known(p.ID) || p.ID > m.Frame && m.Conn == 0),
 		p.Request != 0 && (!m.Reply || !known(p.Request) || p.Request < p.ID || p.Request >= m.Frame && m.Conn == 0),

@@ -3,7 +3,6 @@ package track
 import (
 	"math"
 	"net/netip"
-	"time"
 
 	"qsniff/dissect"
 	"qsniff/finding"
@@ -23,7 +22,6 @@ type Hosts struct {
 	// the first call.
 	Raise func(*Raised)
 
-	limit   Thresholds
 	sockets *lru.Table[socketKey, sockets]
 	told    *lru.Table[elsewhereKey, struct{}]
 	servers *lru.Table[end, host]
@@ -51,54 +49,6 @@ type Raised struct {
 	Server, Client netip.AddrPort
 }
 
-// Thresholds are the numbers that findings of Hosts rest on.
-type Thresholds struct {
-	// Elsewhere is how long an answer from another address is taken for the answer
-	// to what the client asked: as long as the most patient clients wait.
-	Elsewhere time.Duration
-	// Fresh is how old a challenge may be that counts as valid: no server is known
-	// whose challenges live shorter and outlast a round trip.
-	Fresh time.Duration
-	// DeadEchoes is how many valid requests in a row must stay without an answer:
-	// one is lost now and then.
-	DeadEchoes uint8
-	// Alive is how long ago a server may have answered somebody that is taken to be up.
-	Alive time.Duration
-	// Muted and MutedClients are how many requests for players or rules from how many
-	// addresses must stay without an answer: the path of one client can be broken.
-	Muted, MutedClients uint32
-	// Served is how long ago the server of these may have told its information.
-	Served time.Duration
-	// SharedWith, SharedOf and SharedShare are to how many addresses a server must give
-	// one challenge, of how many in all, and how many percent of them must be that one:
-	// behind one NAT or proxy a single address gets the same one for ever.
-	SharedWith, SharedOf, SharedShare uint32
-	// Refusals and InAll are how many refused logins make a guesser, Refusals of them
-	// within Guessing or with other passwords in between: engines ban after 5, 10 and
-	// 30, and people rarely mistype more than twice. Passwords is how many of them must
-	// differ.
-	Refusals, InAll, Passwords int
-	Guessing                   time.Duration
-	// Unserved is how many requests in a row a master server must leave unanswered
-	// behind more than masterBudget in Minute.
-	Unserved uint8
-	Minute   time.Duration
-}
-
-// usual are the thresholds in use.
-var usual = Thresholds{
-	Elsewhere: 5 * time.Second,
-	Fresh:     30 * time.Second, DeadEchoes: 2, Alive: 10 * time.Second,
-	Muted: 5, MutedClients: 2, Served: time.Minute,
-	SharedWith: 8, SharedOf: 16, SharedShare: 90,
-	Refusals: 5, InAll: 10, Passwords: 5, Guessing: 30 * time.Second,
-	Unserved: 2, Minute: time.Minute,
-}
-
-// masterBudget is how many requests a minute the public master servers are said to
-// answer one address.
-const masterBudget = 30
-
 // never is an age before all others.
 const never = math.MinInt64
 
@@ -106,7 +56,6 @@ const never = math.MinInt64
 func NewHosts(size float64, seed uint64) *Hosts {
 	n := func(n int) int { return int(float64(n) * size) }
 	return &Hosts{
-		limit:   usual,
 		sockets: lru.New[socketKey, sockets](n(maxSockets), seed),
 		told:    lru.New[elsewhereKey, struct{}](n(maxTold), seed),
 		servers: lru.New[end, host](n(maxHosts), seed),

@@ -25,7 +25,7 @@ func (h *Hosts) page(f *Fact) {
 	if !b.full && b.at == 0 {
 		b.over = never
 	}
-	if took := f.Age - b.ages[b.at]; b.full && took <= h.limit.Minute.Nanoseconds() {
+	if took := f.Age - b.ages[b.at]; b.full && took <= int64(masterMinute) {
 		b.over, b.took, b.first = f.Age, took, b.frames[b.at]
 	}
 	b.ages[b.at], b.frames[b.at] = f.Age, f.Frame
@@ -41,9 +41,9 @@ func (h *Hosts) unserved(f *Fact) {
 		return
 	}
 	b.silent = min(b.silent, 254) + 1
-	if b.told || !b.answered || b.silent < h.limit.Unserved || b.over < f.Age-h.limit.Minute.Nanoseconds() {
+	if b.told || !b.answered || b.silent < unserved || b.over < f.Age-int64(masterMinute) {
 		return
 	}
 	b.told = true
-	h.raise(f, b.first, finding.Expert{Code: &OverBudget, A: masterBudget + 1, B: uint64(b.took)}, h.unsure(f.Age-h.limit.Minute.Nanoseconds()))
+	h.raise(f, b.first, finding.Expert{Code: &OverBudget, A: masterBudget + 1, B: uint64(b.took)}, h.unsure(f.Age-int64(masterMinute)))
 }

@@ -11,32 +11,32 @@ import (
 
 // The questions for which a server may demand a challenge.
 const (
-	infos = iota
-	players
-	rules
-	kinds
+	queryInfo = iota
+	queryPlayers
+	queryRules
+	queryKinds
 )
 
-var kindBits = [kinds]dissect.Asked{dissect.AskInfo, dissect.AskPlayers, dissect.AskRules}
+var kindBits = [queryKinds]dissect.Asked{dissect.AskInfo, dissect.AskPlayers, dissect.AskRules}
 
 // kindOf is the number of the one question in asks, or -1.
 func kindOf(asks dissect.Asked) int {
 	switch asks & queries {
 	case dissect.AskInfo:
-		return infos
+		return queryInfo
 	case dissect.AskPlayers:
-		return players
+		return queryPlayers
 	case dissect.AskRules:
-		return rules
+		return queryRules
 	}
 	return -1
 }
 
 // host is what is kept of a server that answers.
 type host struct {
-	answered int64        // age of its last answer to anybody, a challenge is none
-	served   [kinds]int64 // likewise, by what was asked; never if it was not
-	muted    [kinds]muted
+	answered int64             // age of its last answer to anybody, a challenge is none
+	served   [queryKinds]int64 // likewise, by what was asked; never if it was not
+	muted    [queryKinds]muted
 	shared   shared
 }
 
@@ -65,8 +65,8 @@ type shared struct {
 type pair struct {
 	challenge, before uint32 // the last two that were given
 	age               int64  // of the last
-	tries             [kinds]uint32
-	dead              [kinds]dead
+	tries             [queryKinds]uint32
+	dead              [queryKinds]dead
 	told              bool
 }
 
@@ -95,7 +95,7 @@ func (h *Hosts) server(f *Fact) *host {
 	if gone != nil {
 		h.evicted++
 	}
-	*s = host{answered: never, served: [kinds]int64{never, never, never}}
+	*s = host{answered: never, served: [queryKinds]int64{never, never, never}}
 	return s
 }
 
@@ -111,7 +111,7 @@ func (h *Hosts) serves(f *Fact) {
 	}
 	s.answered = max(s.answered, f.Age)
 	p := h.proven.Peek(pairOf(f))
-	for kind := range kinds {
+	for kind := range queryKinds {
 		if f.Type.Asks&(kindBits[kind]) == 0 {
 			continue
 		}
@@ -146,7 +146,7 @@ func (h *Hosts) query(f *Fact) {
 	p := h.proven.Get(k)
 	if p == nil {
 		o := h.offered.Peek(k)
-		if o == nil || !o.gave(f, h.limit.Fresh.Nanoseconds()) {
+		if o == nil || !o.gave(f, int64(freshFor)) {
 			return
 		}
 		was := *o
@@ -157,7 +157,7 @@ func (h *Hosts) query(f *Fact) {
 		}
 		*p = was
 	}
-	if p.gave(f, h.limit.Fresh.Nanoseconds()) {
+	if p.gave(f, int64(freshFor)) {
 		p.tries[kind]++
 	}
 }
@@ -167,7 +167,7 @@ func (h *Hosts) query(f *Fact) {
 func (h *Hosts) unanswered(f *Fact) {
 	kind := kindOf(f.Type.Asks)
 	p, s := h.proven.Peek(pairOf(f)), h.servers.Peek(endOf(f.Server))
-	if kind < 0 || p == nil || s == nil || !p.gave(f, h.limit.Fresh.Nanoseconds()) {
+	if kind < 0 || p == nil || s == nil || !p.gave(f, int64(freshFor)) {
 		return
 	}
 	d := &p.dead[kind]
@@ -176,14 +176,14 @@ func (h *Hosts) unanswered(f *Fact) {
 	}
 	d.n = min(d.n, 254) + 1
 	alive := s.served[kind]
-	if kind == infos {
+	if kind == queryInfo {
 		alive = s.answered
 	}
-	if d.n >= h.limit.DeadEchoes && !p.told && alive > d.age && alive >= f.Age-h.limit.Alive.Nanoseconds() {
+	if d.n >= deadEchoes && !p.told && alive > d.age && alive >= f.Age-int64(aliveFor) {
 		p.told = true
 		h.raise(f, d.first, finding.Expert{Code: &Unheeded, A: uint64(d.n)}, h.unsure(d.age))
 	}
-	if kind != infos {
+	if kind != queryInfo {
 		h.mute(f, s, kind, p.tries[kind])
 	}
 	p.tries[kind] = 0
@@ -200,18 +200,18 @@ func (h *Hosts) mute(f *Fact, s *host, kind int, tries uint32) {
 		m.clients = 2
 	}
 	m.queries += max(tries, 1)
-	if m.told || m.queries < h.limit.Muted || m.clients < h.limit.MutedClients ||
-		s.served[infos] < f.Age-h.limit.Served.Nanoseconds() {
+	if m.told || m.queries < mutedQueries || m.clients < mutedClients ||
+		s.served[queryInfo] < f.Age-int64(servedFor) {
 		return
 	}
 	m.told = true
 	x := finding.Expert{Code: &Partial, A: uint64(m.queries), B: uint64(kind)}
-	if kind == rules && s.muted[players].queries == 0 {
+	if kind == queryRules && s.muted[queryPlayers].queries == 0 {
 		x.Code = &Ruleless
 	}
 	at := *f
 	at.Client = netip.AddrPort{}
-	h.raise(&at, f.Frame, x, h.unsure(f.Age-h.limit.Served.Nanoseconds()))
+	h.raise(&at, f.Frame, x, h.unsure(f.Age-int64(servedFor)))
 }
 
 // share counts a challenge by whom it is given to.
@@ -232,7 +232,7 @@ func (h *Hosts) share(f *Fact, x *shared) {
 		x.to[x.n] = client
 		x.n++
 	}
-	if x.told || uint32(x.n) < h.limit.SharedWith || x.all < h.limit.SharedOf || 100*uint64(x.given) < uint64(h.limit.SharedShare)*uint64(x.all) {
+	if x.told || uint32(x.n) < sharedWith || x.all < sharedOf || 100*uint64(x.given) < uint64(sharedShare)*uint64(x.all) {
 		return
 	}
 	x.told = true

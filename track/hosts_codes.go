@@ -51,7 +51,7 @@ var Partial = finding.Code{ID: "A2S-S05", Severity: finding.Note, Fault: finding
 	Do:    "clients: make that part optional, and do not call the server offline; servers: look for replies that IP fragments",
 	Text: func(dst []byte, e *finding.Expert) []byte {
 		dst = strconv.AppendUint(dst, e.A, 10)
-		if e.B == rules {
+		if e.B == queryRules {
 			dst = append(dst, " valid requests for rules"...)
 		} else {
 			dst = append(dst, " valid requests for players"...)

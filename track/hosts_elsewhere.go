@@ -55,7 +55,7 @@ func (h *Hosts) ask(f *Fact) {
 		s.crowded = never
 	}
 	server := endOf(f.Server)
-	s.forget(server, f.Age-h.limit.Elsewhere.Nanoseconds())
+	s.forget(server, f.Age-int64(elsewhereFor))
 	if int(s.n) == len(s.open) {
 		s.crowded = f.Age
 		return
@@ -80,8 +80,8 @@ func (s *sockets) forget(server end, age int64) {
 func (h *Hosts) settle(f *Fact) {
 	client, server := endOf(f.Client), endOf(f.Server)
 	for asks := f.Type.Asks; asks != 0; asks &= asks - 1 {
-		if s := h.sockets.Peek(socketKey{client, asks & -asks}); s != nil {
-			s.forget(server, f.Age-h.limit.Elsewhere.Nanoseconds())
+		if s := h.sockets.Peek(socketKey{client, asks.First()}); s != nil {
+			s.forget(server, f.Age-int64(elsewhereFor))
 		}
 	}
 }
@@ -100,7 +100,7 @@ func (h *Hosts) elsewhere(f *Fact) {
 	at := *f
 	at.Server = a.server.end()
 	// What the client asked before the capture began is not known either.
-	since := f.Age - h.limit.Elsewhere.Nanoseconds()
+	since := f.Age - int64(elsewhereFor)
 	h.raise(&at, a.frame, finding.Expert{Code: &Elsewhere, Addr: f.Server, A: uint64(f.Age - a.age)},
 		h.unsure(since) || h.began > since)
 }
@@ -109,10 +109,10 @@ func (h *Hosts) elsewhere(f *Fact) {
 // is open, or the only one to a server with the same address or port.
 func (h *Hosts) meant(f *Fact) (best asked, ok bool) {
 	client, other := endOf(f.Client), endOf(f.Server)
-	since := f.Age - h.limit.Elsewhere.Nanoseconds()
+	since := f.Age - int64(elsewhereFor)
 	open, near, nearest := 0, 0, asked{}
 	for asks := f.Type.Asks; asks != 0; asks &= asks - 1 {
-		s := h.sockets.Peek(socketKey{client, asks & -asks})
+		s := h.sockets.Peek(socketKey{client, asks.First()})
 		if s == nil {
 			continue
 		}

@@ -33,9 +33,8 @@ type refusal struct {
 func (h *Hosts) login(f *Fact) {
 	k := loginKey{endOf(f.Server), endOf(f.Client)}
 	if !f.Reply {
-		if secret, _ := h.logins.Put(k); f.Step != Silence {
-			*secret = f.Secret
-		}
+		secret, _ := h.logins.Put(k)
+		*secret = f.Secret
 		return
 	}
 	if f.Step != Answer { // else it refuses a command, or the login was not captured
@@ -70,20 +69,20 @@ func (h *Hosts) refused(f *Fact, from address, secret uint32) {
 	}
 	s.failures++
 	s.add(refusal{f.Age, secret})
-	since := f.Age - h.limit.Guessing.Nanoseconds()
+	since := f.Age - int64(guessFor)
 	inTime, different, inAll := s.since(since), s.passwords(since), s.passwords(never)
 	switch {
 	case s.guesses:
 	case s.unknown():
-		if inTime >= h.limit.Refusals || s.failures >= uint64(h.limit.InAll) {
+		if inTime >= guessRefusals || s.failures >= uint64(guessInAll) {
 			s.guesses = true
 			h.raise(f, s.first, finding.Expert{Code: &Guessing, A: s.failures}, true)
 		}
-	case inTime >= h.limit.Refusals && different >= h.limit.Passwords,
-		s.failures >= uint64(h.limit.InAll) && inAll >= h.limit.Passwords:
+	case inTime >= guessRefusals && different >= guessPasswords,
+		s.failures >= uint64(guessInAll) && inAll >= guessPasswords:
 		s.guesses = true
 		h.raise(f, s.first, finding.Expert{Code: &Guessing, A: s.failures, B: uint64(inAll)}, false)
-	case s.n >= h.limit.Refusals && inAll == 1 && !s.stale:
+	case s.n >= guessRefusals && inAll == 1 && !s.stale:
 		s.stale = true
 		h.raise(f, s.first, finding.Expert{Code: &Stale, A: s.failures}, false)
 	}

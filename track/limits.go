@@ -87,3 +87,50 @@ const (
 	// that a finding takes.
 	lastRefusals = 16
 )
+
+// What findings of Hosts rest on.
+const (
+	// elsewhereFor is how long an answer from another address is taken for the answer
+	// to what the client asked: as long as the most patient clients wait.
+	elsewhereFor = 5 * time.Second
+
+	// freshFor is how old a challenge may be that counts as valid: no server is known
+	// whose challenges live shorter and outlast a round trip.
+	freshFor = 30 * time.Second
+	// deadEchoes is how many valid requests in a row must stay without an answer: one
+	// is lost now and then.
+	deadEchoes = 2
+	// aliveFor is how long ago a server may have answered somebody that is taken to be
+	// up.
+	aliveFor = 10 * time.Second
+
+	// mutedQueries and mutedClients are how many requests for players or rules from how
+	// many addresses must stay without an answer: the path of one client can be broken.
+	mutedQueries = 5
+	mutedClients = 2
+	// servedFor is how long ago the server of these may have told its information.
+	servedFor = time.Minute
+
+	// sharedWith, sharedOf and sharedShare are to how many addresses a server must give
+	// one challenge, of how many in all, and how many percent of them must be that one:
+	// behind one NAT or proxy a single address gets the same one for ever.
+	sharedWith  = 8
+	sharedOf    = 16
+	sharedShare = 90
+
+	// guessRefusals and guessInAll are how many refused logins make a guesser, the first
+	// of them within guessFor or with other passwords in between, and guessPasswords how
+	// many must differ: engines ban after 5, 10 and 30, and people rarely mistype more
+	// than twice.
+	guessRefusals  = 5
+	guessInAll     = 10
+	guessPasswords = 5
+	guessFor       = 30 * time.Second
+
+	// masterBudget is how many requests a minute, which is masterMinute, the public
+	// master servers are said to answer one address; unserved is how many in a row one
+	// must leave unanswered behind more than those.
+	masterBudget = 30
+	masterMinute = time.Minute
+	unserved     = 2
+)

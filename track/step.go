@@ -16,12 +16,11 @@ const (
 	Late                  // the reply, when the wait for it was over
 	Stray                 // a reply that nobody asked for, as far as the capture shows
 	Silence               // no message: the wait for any reply to the last request ended
-	numSteps
 )
 
-var steps = [numSteps]string{"", "ask", "again", "echo", "challenge", "answer", "extra", "late", "stray", "silence"}
+var steps = [...]string{"", "ask", "again", "echo", "challenge", "answer", "extra", "late", "stray", "silence"}
 
-// String is the step's name in output.
+// String is the step's name in tests.
 func (s Step) String() string { return steps[s] }
 
 // Part is what a message is in its exchange. Times are in nanoseconds, and -1
@@ -40,8 +39,6 @@ type Part struct {
 	Took int64
 	// Trip is, of an Answer, the round trip of the challenge in front of it.
 	Trip int64
-	// Requests counts the requests of the exchange so far, up to 65,535.
-	Requests uint32
 	// Keyed says that a request of the exchange brought a challenge: one of its own,
 	// or in the first request one from before.
 	Keyed bool

@@ -128,7 +128,7 @@ func (r *Reader) judge(buf []byte, pos int, h recordHeader, c clock) (verdict, *
 	if end > len(buf) {
 		return unsound, r.cut(r.offset+int64(pos), "record", f.recordLen, buf[pos:], int64(f.recordLen)+int64(h.captured))
 	}
-	return unsound, r.damage(pos, "no record where one of "+plural(int64(h.captured), "byte")+" ends")
+	return unsound, r.damage(pos, "no record where one of "+digits.Counted(uint64(h.captured), "byte")+" ends")
 }
 
 // follows says whether records follow at end, behind the odd one with header h:

@@ -90,11 +90,3 @@ func systemError(name string, err error) *Error {
 	}
 	return e
 }
-
-// plural writes a number with its noun.
-func plural(n int64, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return digits.Grouped(n) + " " + noun
-}

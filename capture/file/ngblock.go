@@ -213,7 +213,7 @@ func (r *Reader) passOver(buf []byte, pos int) (int, *Error) {
 		left := s.left - int64(len(buf)-pos)
 		s.left = 0
 		return pos, &Error{File: r.name, Offset: s.leftAt, Expanded: r.packed != nil, Hint: hintCut, Err: io.ErrUnexpectedEOF,
-			Reason: "block cut: " + digits.Grouped(left) + " of " + plural(int64(s.leftLen), "byte") + " missing"}
+			Reason: "block cut: " + digits.Grouped(left) + " of " + digits.Counted(uint64(s.leftLen), "byte") + " missing"}
 	}
 	return pos, nil
 }

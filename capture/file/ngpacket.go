@@ -204,5 +204,5 @@ func packetTooLong(captured uint32, room int) string {
 	if captured > capture.MaxCaptured {
 		return lengthReason(captured)
 	}
-	return "packet of " + plural(int64(captured), "byte") + " in a block with room for " + digits.Grouped(int64(room))
+	return "packet of " + digits.Counted(uint64(captured), "byte") + " in a block with room for " + digits.Grouped(int64(room))
 }

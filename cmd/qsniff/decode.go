@@ -63,7 +63,7 @@ Exit status: 0 something was decoded, 1 nothing was, 2 wrong usage.`,
 	f.StringVar(&opts.proto, "as", "", "decode as `PROTOCOL`: a2s, goldsource, ase, ...")
 	f.Var(&choice{&opts.dir, []string{"request", "reply"}}, "dir", "who sent the payloads: a client its requests, a server its replies")
 	f.BoolVar(&opts.layout, "layout", false, "json: list every byte with its field")
-	f.Var(&choice{&opts.color, []string{"auto", "always", "never"}}, "color", "text, tree: auto colours terminals only")
+	f.Var(&choice{&opts.color, []string{"auto", "always", "never"}}, "color", "text, tree, hex: auto colours terminals only")
 	f.BoolVar(&opts.secrets, "show-secrets", false, "print passwords and log secrets instead of <redacted>")
 	return cmd
 }

@@ -57,7 +57,7 @@ func (t *told) belief(e *render.Event, m *made) {
 	case e.Msg.Why == "" || t.plan.as == e.Msg.Proto:
 	case e.TCP && t.plan.weakTCP, m.chosen != nil && m.chosen.conf == dissect.Maybe:
 		e.Msg.Conf, e.Msg.Why = dissect.Maybe, "nothing else reads it"
-	case e.Msg.Why == "as told":
+	case e.Msg.Why == dissect.WhyTold:
 		e.Msg.Why = "structure"
 	}
 }

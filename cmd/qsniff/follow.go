@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -58,12 +56,7 @@ interrupted.`,
   qsniff follow -o tree capture.pcap          with every field
   qsniff follow -o json capture.pcap          for programs
   qsniff follow rcon.pcap                     what was typed, and what came back`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return &usageError{errors.New("follow: no capture given"), "name a file, or - for standard input"}
-			}
-			return nil
-		},
+		Args: captureNeeded,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return follow(cmd.Context(), opts, args, s)
 		},
@@ -167,13 +160,10 @@ func (o *followOptions) dialogues(out io.Writer, protos []*dissect.Proto) (rende
 		r := csv.New(csv.Options{Columns: columns, Clock: clocks[o.clock], ShowSecrets: o.secrets})
 		return render.InOrder(r), header(out, r)
 	}
-	opt := text.Options{Location: time.Local, Clock: clocks[o.clock], Width: width(out),
+	opt := text.Options{UTC: o.utc, Clock: clocks[o.clock], Width: width(out),
 		Palette: text.NewPalette(o.colored(out)), ShowSecrets: o.secrets}
 	if o.clock == sinceBegin {
 		opt.Clock = render.Offset
-	}
-	if o.utc {
-		opt.Location = time.UTC
 	}
 	form := map[string]text.Form{"text": text.Dump, "tree": text.Fields, "hex": text.Annotated}[o.output]
 	return text.NewDialogue(opt, form, o.full), nil

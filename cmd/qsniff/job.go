@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"runtime/debug"
 	"slices"
+
+	"github.com/spf13/cobra"
 
 	"qsniff/dissect"
 	"qsniff/pipeline"
@@ -17,6 +20,14 @@ type job struct {
 	ctx context.Context // ends with the signal that ends the run
 	src input
 	cfg pipeline.Config
+}
+
+// captureNeeded is what commands take that read captures.
+func captureNeeded(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return &usageError{fmt.Errorf("%s: no capture given", cmd.Name()), "name a file, or - for standard input"}
+	}
+	return nil
 }
 
 // prepare opens the captures of args. The caller releases the signals.

@@ -7,7 +7,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"time"
 
 	"golang.org/x/term"
 
@@ -60,11 +59,7 @@ func (o *readOptions) renderer(out io.Writer, protos []*dissect.Proto) (render.R
 		columns, err := o.csvColumns(protos)
 		return csv.New(csv.Options{Columns: columns, Clock: clocks[o.clock], ShowSecrets: o.secrets}), err
 	}
-	opt := text.Options{Location: time.Local, Clock: clocks[o.clock]}
-	if o.utc {
-		opt.Location = time.UTC
-	}
-	return o.textual(opt, out), nil
+	return o.textual(text.Options{UTC: o.utc, Clock: clocks[o.clock]}, out), nil
 }
 
 // textual makes a renderer for people, of opt and what out is.

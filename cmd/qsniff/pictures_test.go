@@ -21,13 +21,10 @@ var pictures = []struct {
 		"-o tree --utc -c 1 pcapfiles/a2s/reply-only.pcap"},
 	{"hex", "the bytes of a reply in two parts, with the frame that each part came in", "96",
 		"-o hex --utc pcapfiles/split/source-two-parts.pcap"},
-	{"lines", "one line a message", "110",
-		"--utc pcapfiles/goldsource/rules-93.pcap"},
 	{"findings", "a finding at the byte it is about", "96",
 		"-o tree --utc -c 3 pcapfiles/a2s/challenge-in-wrong-place.pcap"},
 	{"stats", "what a capture comes to", "96", "stats --utc --top 4 pcapfiles/a2s/full-poll.pcap"},
 	{"follow", "an exchange with its challenge", "96", "follow --utc --exchange 1 pcapfiles/a2s/full-poll.pcap"},
-	{"explain", "what a finding means", "96", "explain A2S-C02"},
 }
 
 // TestPictures holds the pictures of the README up to date. make pictures writes

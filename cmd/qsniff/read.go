@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 
 	"github.com/spf13/cobra"
 )
@@ -27,12 +26,7 @@ usage, 130 interrupted.`,
   qsniff read monday.pcapng.zst tuesday/      several, merged by time
   qsniff read --follow /var/log/ring          a ring of files that still grows
   ssh host tcpdump -U -w - udp port 27015 | qsniff read -`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return &usageError{errors.New("read: no capture given"), "name a file, or - for standard input"}
-			}
-			return nil
-		},
+		Args: captureNeeded,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return read(cmd.Context(), opts, args, io)
 		},

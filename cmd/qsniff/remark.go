@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"qsniff/internal/digits"
 	"qsniff/report"
 )
 
@@ -31,6 +32,10 @@ func remark(w io.Writer, run *report.Run) {
 		fmt.Fprintf(w, "qsniff: %s given up: too many were open at once; what they said later is not shown\n",
 			count(n, "connection was", "connections were"))
 	}
+	if n := run.Joining.TCPEvicted; n > 0 {
+		fmt.Fprintf(w, "qsniff: %s room for others: too many were open at once\n",
+			count(n, "TCP connection made", "TCP connections made"))
+	}
 	if run.Backwards > 0 {
 		fmt.Fprintf(w, "qsniff: %s older than one before: time went backwards in the capture\n",
 			count(run.Backwards, "packet was", "packets were"))
@@ -51,12 +56,5 @@ func reasons(lead string, rs []report.Reason) string {
 // count writes a number of things; words are the singular and, where an s does
 // not make it, the plural.
 func count(n uint64, words ...string) string {
-	word := words[0]
-	if n != 1 {
-		word += "s"
-		if len(words) > 1 {
-			word = words[1]
-		}
-	}
-	return fmt.Sprintf("%d %s", n, word)
+	return fmt.Sprintf("%d %s", n, digits.Noun(n, words...))
 }

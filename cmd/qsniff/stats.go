@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -49,12 +48,7 @@ FILE is as in qsniff read.`,
   qsniff stats --servers 198.18.0.0/15 capture.pcap   what concerns one's own servers
   qsniff stats -o json --interval 1s capture.pcap | jq -c '.series[]'
   tcpdump -U -w - udp | qsniff stats -                 until Ctrl-C`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return &usageError{errors.New("stats: no capture given"), "name a file, or - for standard input"}
-			}
-			return nil
-		},
+		Args: captureNeeded,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.all = opts.output == "json" && !cmd.Flags().Changed("top")
 			return addUp(cmd.Context(), opts, args, io)
@@ -147,11 +141,7 @@ func (o *statsOptions) print(out io.Writer, s *report.Stats) error {
 	if o.output == "json" {
 		b = jsonl.AppendStats(nil, s)
 	} else {
-		opt := text.Options{Location: time.Local, Width: width(out), Palette: text.NewPalette(o.colored(out))}
-		if o.utc {
-			opt.Location = time.UTC
-		}
-		b = text.AppendStats(nil, s, opt)
+		b = text.AppendStats(nil, s, text.Options{UTC: o.utc, Width: width(out), Palette: text.NewPalette(o.colored(out))})
 	}
 	_, err := out.Write(b)
 	return err

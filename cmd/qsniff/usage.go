@@ -15,7 +15,7 @@ var flagGroups = []struct {
 	names []string
 }{
 	{"Output", []string{"output", "exchange", "full", "messages", "limits", "time", "fields", "count", "layout", "interval", "top", "utc", "color", "show-secrets"}},
-	{"Input", []string{"follow", "servers", "reader", "decode-as", "dedup"}},
+	{"Input", []string{"as", "dir", "follow", "servers", "reader", "decode-as", "dedup"}},
 	{"Resource", []string{"jobs", "memory"}},
 }
 

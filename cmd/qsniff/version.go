@@ -49,7 +49,10 @@ Exit status: 0 fine, 2 wrong usage.`,
 	cmd.RunE = func(*cobra.Command, []string) error {
 		b := thisBuild()
 		if *limits {
-			b.Limits = manual.Limits()
+			var err error
+			if b.Limits, err = manual.Limits(); err != nil {
+				return err
+			}
 		}
 		if *output == "json" {
 			enc := json.NewEncoder(io.out)

@@ -44,7 +44,7 @@ func (p *probe) frontlinesInfo() bool {
 		return false
 	}
 	kind, system := p.b[off+4], p.b[off+5]
-	return bytes.IndexByte([]byte("dlpDLP"), kind) >= 0 && bytes.IndexByte([]byte("lwmoLWMO"), system) >= 0
+	return dissect.ServerTypeName(uint64(kind)) != "" && dissect.EnvironmentName(uint64(system)) != ""
 }
 
 // frontlinesRules: as many pairs as a big-endian count says, and not as the same

@@ -142,7 +142,7 @@ func (p *probe) info() dissect.Confidence {
 	}
 	f := p.b[off : off+fixed]
 	serverType, environment, visibility, vac := f[5], f[6], f[7], f[8]
-	if bytes.IndexByte([]byte("dlpDLP\x00"), serverType) < 0 || bytes.IndexByte([]byte("lwmoLWMO"), environment) < 0 {
+	if serverType != 0 && dissect.ServerTypeName(uint64(serverType)) == "" || dissect.EnvironmentName(uint64(environment)) == "" {
 		return dissect.No
 	}
 	if visibility > 1 || vac > 1 {

@@ -18,7 +18,6 @@ func (id steamID) universe() uint64 { return uint64(id) >> 56 }
 // The account types that matter here.
 const (
 	kindPlayer    = 1
-	kindServer    = 3
 	kindAnonymous = 4
 )
 

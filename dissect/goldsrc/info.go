@@ -34,7 +34,7 @@ func probeText(c *dissect.Context, b []byte, fixed int) dissect.Confidence {
 	}
 	if fixed == fixedDetailed {
 		serverType, environment := b[off+3], b[off+4]
-		if bytes.IndexByte([]byte("dlpDLP"), serverType) < 0 || bytes.IndexByte([]byte("lwmoLWMO"), environment) < 0 {
+		if dissect.ServerTypeName(uint64(serverType)) == "" || dissect.EnvironmentName(uint64(environment)) == "" {
 			return dissect.No
 		}
 		if b[off+5] > 1 || b[off+6] > 1 {

@@ -3,8 +3,8 @@
 // that a machine whose speed drifts slows all of them, and a ratio is taken
 // within each round. A tool that is not installed is left out, with its rows.
 //
-// It says nothing about live captures, and nothing about what the stages cost by
-// themselves: their own benchmarks do.
+// It says nothing about live captures. Of the stages it runs the benchmarks of
+// package pipeline, a core and no files; what each costs by itself their own tell.
 package main
 
 import (

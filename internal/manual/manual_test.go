@@ -207,7 +207,10 @@ func TestDistance(t *testing.T) {
 
 // TestLimits: what is compiled in can be read, and has reasons.
 func TestLimits(t *testing.T) {
-	all := Limits()
+	all, err := Limits()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if len(all) < 50 {
 		t.Errorf("only %d limits", len(all))
 	}

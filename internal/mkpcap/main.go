@@ -2,7 +2,7 @@
 //
 //	mkpcap golden [DIR]          every .pcap of DIR (default pcapfiles) beside its .hex
 //	mkpcap mix   -n N -o FILE    polling of 200 servers, all kinds of exchanges, RCON
-//	                             among them; -game adds as many packets of the games
+//	                             among them; -game makes half of the N packets of the games
 //	mkpcap flood -n N -o FILE    A2S_INFO requests with forged sources, to one server
 //
 // The same arguments always give the same bytes. It is not part of qsniff and
@@ -62,7 +62,7 @@ type options struct {
 	packets int
 	rate    int // mean packets per second of capture time
 	seed    uint64
-	game    bool // as many packets of the games as of queries
+	game    bool // every second packet is of the games
 }
 
 // source makes one packet after the other.
@@ -80,7 +80,7 @@ func stream(args []string, stdout io.Writer, open func(options) source) error {
 	flags.IntVar(&o.rate, "rate", 50_000, "packets per second of capture time")
 	flags.Uint64Var(&o.seed, "seed", 1, "seed of everything random")
 	if args[0] == "mix" {
-		flags.BoolVar(&o.game, "game", false, "add as many packets of the games on the same ports")
+		flags.BoolVar(&o.game, "game", false, "make half of them packets of the games, on the same ports")
 	}
 	name := flags.String("o", "-", "file to write, - for standard output")
 	if err := flags.Parse(args[1:]); err != nil {

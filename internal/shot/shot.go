@@ -11,7 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/mattn/go-runewidth"
+	"qsniff/internal/display"
 )
 
 // The metrics are those of monospaced fonts of 14 pixels, whose cells are 0.6 of
@@ -37,9 +37,6 @@ type run struct {
 	cells int
 	text  string
 }
-
-// widths measures as the program's own renderer does.
-var widths = runewidth.Condition{StrictEmojiNeutral: true}
 
 // SVG draws terminal output. title is what readers without eyes are told.
 func SVG(title string, output []byte) ([]byte, error) {
@@ -157,7 +154,7 @@ func appendRuns(runs []run, s style, col int, text string) ([]run, int) {
 			n = len(strings.TrimRight(text, " "))
 		}
 		if n > 0 {
-			cells := widths.StringWidth(text[:n])
+			cells := display.Cells([]byte(text[:n]))
 			runs = append(runs, run{s, col, cells, text[:n]})
 			col, text = col+cells, text[n:]
 		}

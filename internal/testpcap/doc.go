@@ -1,7 +1,8 @@
 // Package testpcap builds the packets and capture files that tests read. It
-// turns a payload into a UDP datagram or TCP segments, fragments, frames and a
-// pcap file, cuts game messages into the split forms of the engines, and parses
-// the readable source of a golden capture. It is not part of the program: nothing outside
+// turns a payload into a UDP datagram or TCP segments, fragments, tunnels around
+// them, frames and a pcap file, answers with ICMP errors, cuts game messages into
+// the split forms of the engines, and parses the readable source of a golden
+// capture. It is not part of the program: nothing outside
 // tests and internal/mkpcap imports it, it decodes nothing, and it does not
 // guard against hostile input beyond clear errors, because a person of the
 // project wrote what it reads. The same source always gives the same bytes.

@@ -16,7 +16,7 @@ func (a *Assembler) deliver(c *Conn, side uint8, b []byte, frame uint64, nanos i
 		}
 	}
 	if len(b) >= h.need {
-		b = b[a.ask(c, side, b, a.pieceOf(b, frame, nanos), nanos):]
+		b = b[a.ask(c, side, b, a.pieceOf(b, frame, nanos)):]
 	}
 	if c.ignored || len(b) == 0 {
 		return
@@ -24,7 +24,7 @@ func (a *Assembler) deliver(c *Conn, side uint8, b []byte, frame uint64, nanos i
 	if !a.keep(c, h, b, frame, nanos) {
 		a.Counters.GivenUp += uint64(len(b))
 		h.need = 0
-		a.tell(c, side, Break{Why: GivenUp}, b, a.pieceOf(b, frame, nanos), nanos)
+		a.tell(c, side, Break{Why: GivenUp}, b, a.pieceOf(b, frame, nanos))
 	}
 }
 
@@ -48,8 +48,6 @@ func (a *Assembler) keep(c *Conn, h *half, b []byte, frame uint64, nanos int64) 
 	}
 	s := &a.mem.items[i]
 	s.seq = h.next - uint32(len(b))
-	s.sent = s.seq
-	s.since = nanos
 	a.mem.append(i, b, frame, nanos)
 	h.waits = i
 	h.kept += len(b)
@@ -73,7 +71,7 @@ func (a *Assembler) offer(c *Conn, side uint8) {
 	if int(a.mem.items[i].n) < h.need {
 		return
 	}
-	done := a.ask(c, side, a.mem.bytes(i), a.mem.piecesOf(i), a.mem.items[i].nanos)
+	done := a.ask(c, side, a.mem.bytes(i), a.mem.piecesOf(i))
 	if c.ignored {
 		return
 	}
@@ -87,17 +85,17 @@ func (a *Assembler) offer(c *Conn, side uint8) {
 }
 
 // ask calls Data and returns how many bytes the sink is through with.
-func (a *Assembler) ask(c *Conn, side uint8, b []byte, pieces []Piece, nanos int64) int {
+func (a *Assembler) ask(c *Conn, side uint8, b []byte, pieces []Piece) int {
 	c.delivered = true
-	a.chunk = Chunk{Data: b, Pieces: pieces, Nanos: nanos}
+	a.chunk = Chunk{Data: b, Pieces: pieces}
 	done, need := a.sink.Data(c, c.dir(side), &a.chunk)
 	c.halves[side].need = max(need, 0)
 	return min(max(done, 0), len(b))
 }
 
 // tell calls Break.
-func (a *Assembler) tell(c *Conn, side uint8, br Break, b []byte, pieces []Piece, nanos int64) {
-	a.chunk = Chunk{Data: b, Pieces: pieces, Nanos: nanos}
+func (a *Assembler) tell(c *Conn, side uint8, br Break, b []byte, pieces []Piece) {
+	a.chunk = Chunk{Data: b, Pieces: pieces}
 	a.sink.Break(c, c.dir(side), &a.chunk, br)
 }
 
@@ -110,10 +108,10 @@ func (a *Assembler) interrupt(c *Conn, side uint8, br Break) {
 	h.need = 0
 	i := h.waits
 	if i == 0 {
-		a.tell(c, side, br, nil, nil, a.now)
+		a.tell(c, side, br, nil, nil)
 		return
 	}
-	a.tell(c, side, br, a.mem.bytes(i), a.mem.piecesOf(i), a.mem.items[i].nanos)
+	a.tell(c, side, br, a.mem.bytes(i), a.mem.piecesOf(i))
 	if c.ignored {
 		return
 	}

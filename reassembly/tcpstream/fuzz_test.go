@@ -64,15 +64,10 @@ func (u *auditor) Data(c *tcpstream.Conn, dir int, ch *tcpstream.Chunk) (done, n
 	}
 	d.ended = false
 	first := ch.Data[0]
-	switch {
-	case first%64 == 7:
+	if first%64 == 7 {
 		u.over[c] = true
 		u.a.Ignore(c)
 		return 0, 0
-	case first%64 == 9:
-		u.dirs[c][0], u.dirs[c][1] = u.dirs[c][1], u.dirs[c][0]
-		u.a.Swap(c)
-		d = &u.dirs[c][1-dir]
 	}
 	done = len(ch.Data) * int(first%5) / 4
 	d.shown = len(ch.Data) - done

@@ -98,7 +98,7 @@ func (a *Assembler) newRun(c *Conn, h *half, before uint32, seq uint32, n int) u
 	}
 	r := &a.mem.items[i]
 	r.seq, r.sent = seq, seq
-	r.since, r.nanos = a.now, a.now
+	r.since = a.now
 	if h.hasAck && int32(h.acked-seq) >= 0 {
 		r.acked = a.now
 	}

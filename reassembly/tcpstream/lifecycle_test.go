@@ -128,27 +128,6 @@ func TestIgnore(t *testing.T) {
 	}
 }
 
-func TestSwap(t *testing.T) {
-	b := newBench(tcpstream.Limits{})
-	var got []string
-	b.data = func(c *tcpstream.Conn, dir int, ch *tcpstream.Chunk) (int, int) {
-		got = append(got, fmt.Sprintf("%d %s %s", dir, who(c, dir), ch.Data))
-		if string(ch.Data) == "xy" {
-			b.Swap(c)
-		}
-		return len(ch.Data), 0
-	}
-	b.s(ack, 503, 101, "z?")
-	b.s(ack, 506, 101, "!")
-	b.c(ack, 101, 505, "xy")
-	b.c(ack, 103, 505, "ab")
-	b.s(ack, 505, 101, "z")
-	want := []string{"0 server z?", "1 client xy", "0 client ab", "1 server z", "1 server !"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("calls (-want +got)\n%s", diff)
-	}
-}
-
 // TestFullDirection: bytes in order that the sink leaves find no room beside what is
 // behind a hole.
 func TestFullDirection(t *testing.T) {

@@ -22,7 +22,6 @@ type span struct {
 	order  uint8  // of the buffer
 	buffer bool   // it has one
 	since  int64  // when the first of the bytes came
-	nanos  int64  // when the last of the bytes came
 	acked  int64  // when the other end had acknowledged what is in front; of runs
 }
 
@@ -153,7 +152,6 @@ func (m *spans) append(i uint32, b []byte, frame uint64, nanos int64) {
 	s := &m.items[i]
 	s.n += uint32(len(b))
 	copy(m.bytes(i)[int(s.n)-len(b):], b)
-	s.nanos = nanos
 	if int32(s.end()-s.sent) > 0 {
 		s.sent = s.end()
 	}

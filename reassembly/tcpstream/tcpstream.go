@@ -35,7 +35,6 @@ type Chunk struct {
 	// Where segments are many and short, one piece stands for several: then Frame
 	// is the latest of theirs.
 	Pieces []Piece
-	Nanos  int64 // when the last byte came; now if there is none
 }
 
 // Piece says which frame brought which bytes of a Chunk, and when.
@@ -73,8 +72,8 @@ type Break struct {
 	Len uint64 // Lost, Cut, GivenUp: bytes that are missing before what comes next
 }
 
-// Sink receives the streams. Of the Assembler's methods it may call Ignore,
-// Offer and Swap, and those only for the connection that it was called for.
+// Sink receives the streams. Of the Assembler's methods it may call Ignore
+// and Offer, and those only for the connection that it was called for.
 type Sink interface {
 	// Data offers all unconsumed bytes of direction dir, the index of their sender
 	// in Ends. It returns how many of them the sink is through with, and how many
@@ -251,14 +250,6 @@ func (a *Assembler) Ignore(c *Conn) {
 		a.drop(&c.halves[side])
 	}
 	a.settle(c)
-}
-
-// Swap exchanges the ends of c, because the second one turned out to be the
-// client. From the next call of the Sink on, directions are numbered accordingly.
-// Opened stays as it is.
-func (a *Assembler) Swap(c *Conn) {
-	c.Ends[0], c.Ends[1] = c.Ends[1], c.Ends[0]
-	c.flip ^= 1
 }
 
 func (a *Assembler) advance(nanos int64) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strconv"
 
+	"qsniff/internal/digits"
 	"qsniff/internal/jsonw"
 	"qsniff/render"
 )
@@ -85,7 +86,7 @@ func appendMillis(dst []byte, key string, nanos int64) []byte {
 	if nanos < 0 {
 		return dst
 	}
-	return strconv.AppendFloat(append(dst, key...), float64(nanos)/1e6, 'f', -1, 64)
+	return digits.Millis(append(dst, key...), nanos)
 }
 
 // appendTurns appends the turns that are records, or those that are not.

@@ -1,5 +1,6 @@
-// Package jsonl renders one message as one line of JSON. It knows definitions of
-// fields, not protocols.
+// Package jsonl renders for programs: a message, a finding or a dialogue as one line
+// of JSON, what a capture comes to as one object. It knows definitions of fields, not
+// protocols.
 package jsonl
 
 import (
@@ -166,10 +167,8 @@ func appendType(dst []byte, e *render.Event) []byte {
 		dst = append(dst, t.Name...)
 		dst = append(dst, '"')
 	}
-	if e.Reply {
-		return append(dst, `,"direction":"reply"`...)
-	}
-	return append(dst, `,"direction":"request"`...)
+	dst = append(dst, `,"direction":"`...)
+	return append(append(dst, e.Direction()...), '"')
 }
 
 func appendStopped(dst []byte, m *dissect.Message) []byte {

@@ -17,7 +17,8 @@ import (
 func TestStats(t *testing.T) {
 	s := &report.Stats{Run: report.Run{Packets: 5, Bytes: 500, First: 1_700_000_000_000_000_000, Last: 1_700_000_002_500_000_000, Messages: 3,
 		Skipped: []report.Reason{{Why: "UDP of other protocols", Count: 2}},
-		Joining: report.Joining{SplitSets: 4, SplitComplete: 3, SplitMissing: 1, Compressed: 2, BadBzip2: 1, IPFragments: 6, IPJoined: 3, TCPConnections: 7, Evicted: 8}}}
+		Joining: report.Joining{SplitSets: 4, SplitComplete: 3, SplitMissing: 1, Compressed: 2, BadBzip2: 1, IPFragments: 6, IPJoined: 3, EyeComplete: 9, EyeMissing: 10, TCPConnections: 7,
+			TCPGaps: 11, TCPExpired: 12, TCPEvicted: 13, TCPGivenUp: 14, TCPDropped: 15, Evicted: 8}}}
 	s.Requests, s.Replies, s.Answered, s.Others = 2, 1, 1, 9
 	s.Messages = []report.Message{{Protocol: "a2s", Reply: true, Count: 1, Bytes: 123}}
 	s.Response = report.Times{Count: 1, P50: time.Millisecond, P95: time.Millisecond, P99: time.Millisecond, Max: 1500 * time.Microsecond, Error: 0.001}
@@ -42,7 +43,8 @@ func TestStats(t *testing.T) {
 		`"rtt_ms":{"p50":1,"p95":1,"p99":1,"max":1.5,"count":1,"error":0.001},"challenge_ms":2}],"servers_not_listed":0,"servers_forgotten":0,` +
 		`"clients":[{"address":"10.64.0.1","requests":1,"share":0.5,"error":0}],` +
 		`"distinct_clients":{"estimate":7,"error":0.01219,"standard_error":0.004063},` +
-		`"reassembly":{"split_sets":4,"split_complete":3,"split_incomplete":1,"compressed":2,"crc_errors":1,"ip_fragments":6,"ip_reassembled":3,"tcp_streams":7,"evicted":8},` +
+		`"reassembly":{"split_sets":4,"split_complete":3,"split_incomplete":1,"compressed":2,"crc_errors":1,"ip_fragments":6,"ip_reassembled":3,` +
+		`"fragmented_complete":9,"fragmented_incomplete":10,"tcp_streams":7,"tcp_gaps":11,"tcp_expired":12,"tcp_evicted":13,"tcp_given_up":14,"tcp_bytes_dropped":15,"evicted":8},` +
 		`"findings":[{"id":"NET-04","severity":"warn","count":3,"first_frame":9}],` +
 		`"interval_s":1,"series":[{"t":0.5,"requests":1,"replies":0,"bytes_in":25,"bytes_out":0},{"t":1.5,"requests":0,"replies":1,"bytes_in":0,"bytes_out":100}]}` + "\n"
 	got := string(AppendStats(nil, s))
@@ -59,7 +61,8 @@ func TestStatsEmpty(t *testing.T) {
 	const want = `{"schema":1,"packets":0,"bytes":0,"skipped":{},"messages":[],"requests":0,"replies":0,"answered":0,"unanswered":0,"late":0,` +
 		`"amplification":[],"servers":[],"servers_not_listed":0,"servers_forgotten":0,"clients":[],` +
 		`"distinct_clients":{"estimate":0,"error":0,"standard_error":0},` +
-		`"reassembly":{"split_sets":0,"split_complete":0,"split_incomplete":0,"compressed":0,"crc_errors":0,"ip_fragments":0,"ip_reassembled":0,"tcp_streams":0,"evicted":0},` +
+		`"reassembly":{"split_sets":0,"split_complete":0,"split_incomplete":0,"compressed":0,"crc_errors":0,"ip_fragments":0,"ip_reassembled":0,` +
+		`"fragmented_complete":0,"fragmented_incomplete":0,"tcp_streams":0,"tcp_gaps":0,"tcp_expired":0,"tcp_evicted":0,"tcp_given_up":0,"tcp_bytes_dropped":0,"evicted":0},` +
 		`"findings":[],"interval_s":0,"series":[]}` + "\n"
 	if diff := cmp.Diff(want, string(AppendStats(nil, new(report.Stats)))); diff != "" {
 		t.Errorf("want -, got +\n%s", diff)

@@ -6,7 +6,6 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/internal/digits"
-	"qsniff/internal/display"
 	"qsniff/render"
 )
 
@@ -15,18 +14,7 @@ func (d *Dialogue) AppendRecord(dst []byte, r *render.Record) []byte {
 	p := page{dst: dst, opt: &d.opt}
 	p.lead(r.Nanos, r.Start, &r.Hole)
 	p.to(p.col + gap)
-	s := p.opt.Palette.severity[r.Expert.Severity]
-	lo := len(p.dst)
-	p.dst = append(append(p.dst, "! "...), r.Expert.Severity.String()...)
-	p.dst = append(append(p.dst, ' '), r.Expert.Code.ID...)
-	p.place(s, lo, 0, turnHang)
-	p.to(p.col + gap)
-	lo = len(p.dst)
-	p.dst = append(r.Expert.AppendText(p.dst), r.Detail...)
-	raw := len(p.dst)
-	p.dst = display.AppendEscaped(p.dst, p.dst[lo:raw], 0)
-	p.slide(lo, raw)
-	p.paragraph(style{}, lo, turnHang+indentStep)
+	p.verdict(r.Expert, r.Detail, turnHang+indentStep)
 	return p.dst
 }
 

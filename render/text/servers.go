@@ -39,7 +39,7 @@ func (p *statsPage) aboutServers(rough bool) string {
 		about = fmt.Sprintf("%s more are not listed (--top); %s", grouped(p.s.ServersLeft), about)
 	}
 	if p.s.ServersForgotten > 0 {
-		about = fmt.Sprintf("%s forgotten for room; %s", counted(p.s.ServersForgotten, "was", "were"), about)
+		about = fmt.Sprintf("%s forgotten for room; %s", digits.Counted(p.s.ServersForgotten, "was", "were"), about)
 	}
 	return about
 }
@@ -83,12 +83,12 @@ func saysOf(s *report.Server) string {
 		said = append(said, grouped(s.Late)+" late")
 	}
 	if s.ICMPErrors > 0 {
-		said = append(said, counted(s.ICMPErrors, "ICMP error"))
+		said = append(said, digits.Counted(s.ICMPErrors, "ICMP error"))
 	}
 	if habit := s.Challenges(); habit == "sometimes" {
-		said = append(said, "challenges INFO: "+percent(s.Challenged, s.Challenged+s.Open)+" of the time")
+		said = append(said, report.Challenges+": "+percent(s.Challenged, s.Challenged+s.Open)+" of the time")
 	} else if habit != "" {
-		said = append(said, "challenges INFO: "+habit)
+		said = append(said, report.Challenges+": "+habit)
 	}
 	return strings.Join(said, "  ")
 }
@@ -98,19 +98,6 @@ func grouped(n uint64) string { return digits.Grouped(int64(min(n, 1<<63-1))) }
 
 // size writes a number of bytes.
 func size(n uint64) string { return digits.Bytes(float64(n)) }
-
-// counted writes a number of things: the singular and, where an s does not make
-// it, the plural.
-func counted(n uint64, words ...string) string {
-	word := words[0]
-	if n != 1 {
-		word += "s"
-		if len(words) > 1 {
-			word = words[1]
-		}
-	}
-	return grouped(n) + " " + word
-}
 
 // percent writes a share; a dash where there is nothing to have a share of. What
 // is less than all is never written as all, nor more than none as none.

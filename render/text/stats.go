@@ -67,8 +67,8 @@ func (p *statsPage) overview() {
 	}
 	span := time.Duration(run.Last - run.First)
 	p.line(0, "%s to %s, %s", p.opt.appendTime(nil, run.First, true), p.opt.appendTime(nil, run.Last, !p.sameDay()), duration(span))
-	p.line(0, "%s, %s captured; %s: %s, %s", counted(run.Packets, "packet"), size(run.Bytes),
-		counted(run.Messages, "message"), counted(p.s.Requests, "request"), counted(p.s.Replies, "reply", "replies"))
+	p.line(0, "%s, %s captured; %s: %s, %s", digits.Counted(run.Packets, "packet"), size(run.Bytes),
+		digits.Counted(run.Messages, "message"), digits.Counted(p.s.Requests, "request"), digits.Counted(p.s.Replies, "reply", "replies"))
 	switch p.s.OneWay() {
 	case "requests":
 		p.line(0, "Only requests were captured: the capture does not show whether they were answered.")
@@ -82,10 +82,10 @@ func (p *statsPage) overview() {
 		p.line(0, "None of the messages is of the servers that --servers names.")
 	}
 	if run.Dropped > 0 {
-		p.line(0, "The capturing program lost %s: what looks unanswered may not have been.", counted(run.Dropped, "packet"))
+		p.line(0, "The capturing program lost %s: what looks unanswered may not have been.", digits.Counted(run.Dropped, "packet"))
 	}
 	if run.Backwards > 0 {
-		p.line(0, "Time went backwards in the capture: %s older than one before.", counted(run.Backwards, "packet was", "packets were"))
+		p.line(0, "Time went backwards in the capture: %s older than one before.", digits.Counted(run.Backwards, "packet was", "packets were"))
 	}
 }
 
@@ -234,7 +234,7 @@ func (p *statsPage) clients() {
 	if d.Estimate == 0 {
 		return
 	}
-	about := counted(d.Estimate, "address", "addresses")
+	about := digits.Counted(d.Estimate, "address", "addresses")
 	if d.Error > 0 {
 		about = fmt.Sprintf("about %s (an estimate, within %.1f %%)", about, 100*d.Error)
 	}
@@ -250,7 +250,7 @@ func (p *statsPage) clients() {
 	}
 	p.title("Clients", about)
 	if len(t.rows) == 0 && p.s.Requests > 0 {
-		p.line(tableIndent, "None stands out: none made more than %s.", counted(2*p.s.ClientError, "request"))
+		p.line(tableIndent, "None stands out: none made more than %s.", digits.Counted(2*p.s.ClientError, "request"))
 	}
 	p.table(&t)
 }
@@ -277,14 +277,18 @@ func (p *statsPage) joined() {
 			said = append(said, fmt.Sprintf(format, args...))
 		}
 	}
-	say(j.SplitSets, "%s of %s whole", grouped(j.SplitComplete), counted(j.SplitSets, "split message"))
+	say(j.SplitSets, "%s of %s whole", grouped(j.SplitComplete), digits.Counted(j.SplitSets, "split message"))
 	say(j.Compressed, "%s compressed", grouped(j.Compressed))
 	say(j.BadBzip2, "%s did not unpack", grouped(j.BadBzip2))
-	say(j.IPFragments, "%s joined from %s of IP", counted(j.IPJoined, "datagram"), counted(j.IPFragments, "fragment"))
-	say(j.EyeComplete+j.EyeMissing, "%s of %s of ASE whole", grouped(j.EyeComplete), counted(j.EyeComplete+j.EyeMissing, "reply", "replies"))
-	say(j.TCPConnections, "%s", counted(j.TCPConnections, "TCP connection"))
-	say(j.TCPGaps, "%s in them", counted(j.TCPGaps, "gap"))
-	say(j.Evicted, "%s given up early for room", grouped(j.Evicted))
+	say(j.IPFragments, "%s joined from %s of IP", digits.Counted(j.IPJoined, "datagram"), digits.Counted(j.IPFragments, "fragment"))
+	say(j.EyeComplete+j.EyeMissing, "%s of %s whole", grouped(j.EyeComplete), digits.Counted(j.EyeComplete+j.EyeMissing, "reply in fragments", "replies in fragments"))
+	say(j.TCPConnections, "%s", digits.Counted(j.TCPConnections, "TCP connection"))
+	say(j.TCPGaps, "%s in them", digits.Counted(j.TCPGaps, "gap"))
+	say(j.TCPExpired, "%s silent too long", grouped(j.TCPExpired))
+	say(j.TCPEvicted, "%s made room for others", grouped(j.TCPEvicted))
+	say(j.TCPGivenUp, "%s read no further for room", grouped(j.TCPGivenUp))
+	say(j.TCPDropped, "%s of them dropped for room", size(j.TCPDropped))
+	say(j.Evicted, "%s given up early for room", digits.Counted(j.Evicted, "unfinished message"))
 	if len(said) > 0 {
 		p.title("Joined", "")
 		p.line(tableIndent, "%s", strings.Join(said, "; "))

@@ -45,6 +45,19 @@ func statsExample() *report.Stats {
 	return s
 }
 
+// What reassembly did and what it gave up is in one line.
+func TestStatsJoined(t *testing.T) {
+	s := &report.Stats{Run: report.Run{Packets: 1, Messages: 1, Joining: report.Joining{EyeComplete: 1, EyeMissing: 1,
+		TCPConnections: 9, TCPExpired: 2, TCPEvicted: 3, TCPGivenUp: 4, TCPDropped: 2048, Evicted: 1}}}
+	s.Messages = []report.Message{{Protocol: "a2s", Name: "A2S_INFO", Count: 1, Bytes: 25}}
+	page := string(AppendStats(nil, s, Options{Width: 300}))
+	const want = "  1 of 2 replies in fragments whole; 9 TCP connections; 2 silent too long; 3 made room for others; 4 read no further for room; " +
+		"2.00 KiB of them dropped for room; 1 unfinished message given up early for room\n"
+	if !strings.Contains(page, want) {
+		t.Errorf("no %q in\n%s", want, page)
+	}
+}
+
 // TestStatsWidth: every section stands on the page, no line is longer than it, and
 // a wide page has columns that a narrow one has not.
 func TestStatsWidth(t *testing.T) {

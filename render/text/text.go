@@ -1,11 +1,12 @@
 // Package text renders messages for people at a terminal: Line makes one line of
-// each, to scan; Tree shows every byte of each, to study. It is driven by the
+// each, to scan; Tree and Hex show every byte of each, to study; Dialogue puts those
+// of an exchange together; AppendStats is a page on all. It is driven by the
 // definitions of the fields and knows no protocol. It does no I/O, asks no
 // terminal for its width or colours, and what it prints is not meant to be
 // parsed: package jsonl is.
 //
-// Nothing that came from the network reaches the output unescaped; see
-// appendEscaped.
+// Nothing that came from the network reaches the output unescaped; see package
+// display.
 package text
 
 import (
