@@ -10,7 +10,9 @@ func (d *Detector) alarm(t *target) bool {
 	} else {
 		t.fast = 0
 	}
-	if d.now%10 == 0 {
+	if t.busy[ofQueries].in != nil { // it knows already
+		t.drift = 0
+	} else if d.now%10 == 0 {
 		t.drift = max(0, t.drift+10*(ten-t.base-max(2, t.base/2)))
 	}
 	most := t.panes[0].most + t.panes[1].most

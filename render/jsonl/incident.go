@@ -1,0 +1,117 @@
+package jsonl
+
+import (
+	"net/netip"
+	"strconv"
+
+	"qsniff/internal/jsonw"
+	"qsniff/report"
+)
+
+// AppendIncident appends an incident as a line. The event is told where the line is
+// one of several about the same incident; nil where it is the only one.
+func AppendIncident(dst []byte, in *report.Incident, event *report.Event, features bool) []byte {
+	w := writer{dst: dst}
+	w.open('{')
+	w.uint("schema", schema)
+	w.text("record", "incident")
+	if event != nil {
+		w.text("event", event.String())
+	}
+	w.uint("id", in.ID)
+	w.uint("campaign", in.Campaign)
+	w.text("kind", in.Kind.String())
+	w.text("level", in.Level.String())
+	w.text("target", in.Target.String())
+	w.text("protocol", in.Protocol)
+	w.time("start", in.Start)
+	w.time("detected", in.Detected)
+	if in.End != 0 {
+		w.time("end", in.End)
+	}
+	w.uint("frame", in.Frame)
+	w.uint("pulses", uint64(in.Pulses))
+	w.float("peak_qps", in.Peak)
+	w.float("mean_qps", in.Mean)
+	w.float("baseline_qps", in.Baseline)
+	w.uint("requests", in.Requests)
+	w.uint("replies", in.Replies)
+	w.uint("bytes_in", in.BytesIn)
+	w.uint("bytes_out", in.BytesOut)
+	w.float("amplification", in.Amplification())
+	w.uint("sources", uint64(in.Sources+0.5))
+	w.float("sources_error", in.SourcesError)
+	w.sources(in)
+	if in.Completion >= 0 {
+		w.float("challenge_completion", in.Completion)
+		w.uint("challenged", uint64(in.Challenged))
+	}
+	if in.Answered >= 0 {
+		w.float("answered", in.Answered)
+	}
+	if in.Succeeded {
+		w.flag("succeeded", true)
+	}
+	w.list("kind_history", len(in.History), func(i int) {
+		w.text("kind", in.History[i].Kind.String())
+		w.time("until", in.History[i].Nanos)
+	})
+	w.float("confidence", in.Confidence)
+	w.text("evidence", in.Evidence)
+	w.texts("missing", in.Missing)
+	w.text("advice", in.Advice)
+	if features {
+		w.object("features")
+		for _, f := range in.Features {
+			w.float(f.Name, f.Value)
+		}
+		w.close('}')
+	}
+	w.close('}')
+	return append(w.dst, '\n')
+}
+
+// sources appends the busiest sources and networks.
+func (w *writer) sources(in *report.Incident) {
+	w.list("top_sources", len(in.Top), func(i int) {
+		s := &in.Top[i]
+		w.addr("address", s.Addr)
+		w.uint("count_low", s.Low)
+		w.uint("count_high", s.High)
+		w.flag("verified", s.Verified)
+		w.uint("ports", uint64(s.Ports))
+		if s.TTL >= 0 {
+			w.uint("ttl", uint64(s.TTL))
+		}
+	})
+	w.list("top_prefixes", len(in.Prefixes), func(i int) {
+		p := &in.Prefixes[i]
+		w.text("prefix", p.Prefix.String())
+		w.uint("count_low", p.Low)
+		w.uint("count_high", p.High)
+		w.uint("hosts", uint64(p.Hosts))
+	})
+}
+
+func (w *writer) addr(name string, a netip.Addr) { w.text(name, a.String()) }
+
+func (w *writer) time(name string, nanos int64) {
+	w.key(name)
+	w.dst = jsonw.Time(w.dst, nanos)
+}
+
+// texts appends an array of strings.
+func (w *writer) texts(name string, list []string) {
+	w.key(name)
+	w.open('[')
+	for _, s := range list {
+		w.comma()
+		w.dst, _ = jsonw.String(w.dst, s)
+	}
+	w.close(']')
+}
+
+func (w *writer) flag(name string, v bool) {
+	w.key(name)
+	w.dst = strconv.AppendBool(w.dst, v)
+}
