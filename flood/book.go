@@ -39,6 +39,7 @@ type course struct {
 	since   int32     // first second of the streak
 	started int32     // of the incident
 	last    int32     // last second that qualified
+	lastAt  int64     // and the time stamp of its end
 	better  int       // seconds for which another kind was the better one
 	active  bool      // the last second qualified
 	rest    int32     // first second of a pause
@@ -169,10 +170,13 @@ func (b *book) begin(t *target, c *course, v call) {
 		return
 	}
 	in.Protocol, in.Frame, in.Baseline = t.proto, start.frame, t.base
-	c.in, c.started, c.last, c.rest, c.better = in, start.sec, d.now, 0, 0
+	c.in, c.started, c.last, c.lastAt, c.rest, c.better = in, start.sec, d.now, d.secondNanos(), 0, 0
 	c.sum, c.seconds, c.active, c.told = 0, 0, true, 0
 	in.Pulses = 1
 	c.sources.Reset()
+	if start.sec < t.pane().start {
+		c.merge(&t.panes[(t.turn+1)&1])
+	}
 	for sec := start.sec; sec < d.now; sec++ {
 		c.add(t, sec)
 	}
@@ -275,8 +279,8 @@ func (b *book) live(t *target, c *course, v call, rate float64) {
 		if c.active || rate >= c.floor() {
 			c.add(t, d.now)
 		}
-		c.last, c.active, c.rest = d.now, true, 0
-		c.merge(t)
+		c.last, c.lastAt, c.active, c.rest = d.now, d.secondNanos(), true, 0
+		c.merge(t.pane())
 		if in.Peak >= 2*c.told {
 			c.told = in.Peak
 			d.describe(t, c, v)
@@ -295,9 +299,8 @@ func (b *book) live(t *target, c *course, v call, rate float64) {
 // pulseGap is how long a pause between two pulses lasts at least, in seconds.
 const pulseGap = 4
 
-// merge adds the sources of the window to those of the incident.
-func (c *course) merge(t *target) {
-	p := t.pane()
+// merge adds the sources of a pane to those of the incident.
+func (c *course) merge(p *pane) {
 	switch c.family {
 	case ofGuesses:
 		c.sources.Merge(&p.bad)
@@ -343,7 +346,7 @@ const (
 // close ends an incident at the last second that qualified.
 func (b *book) close(t *target, c *course) {
 	in := c.in
-	in.End = b.d.secondNanos() - int64(b.d.now-c.last)*int64(time.Second)
+	in.End = c.lastAt
 	b.finish(in, c.family)
 	c.in, c.streak, c.weak, c.calm = nil, 0, 0, 0
 }
@@ -387,7 +390,7 @@ func (d *Detector) describe(t *target, c *course, v call) {
 		in.Confidence = v.confidence
 	}
 	in.Mean = share(c.sum, c.seconds)
-	c.merge(t)
+	c.merge(t.pane())
 	in.Sources, in.SourcesError = c.sources.Count(), sketch.DistinctError
 	of := func(p *pane) *sketch.Top[track.Host, seen] { return p.top }
 	switch c.family {

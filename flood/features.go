@@ -91,7 +91,7 @@ func (d *Detector) look(t *target) *features {
 		f.refused = one.replies > 0 && t.sum(d.now-1, 1).replies > 0 && t.sum(d.now-2, 1).replies > 0 && 2*three.replies < three.packets
 	}
 	late := t.sum(d.now-completionDelay, 10)
-	f.looksComplete = share(float64(late.credited), float64(late.unproven+late.proven))
+	f.looksComplete = share(float64(late.credited+late.proven), float64(late.unproven+late.proven))
 	f.proven = share(float64(ten.proven), float64(ten.queries))
 	t.completions(f, d.now)
 	t.shapes(f, d.now)

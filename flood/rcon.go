@@ -1,8 +1,6 @@
 package flood
 
 import (
-	"time"
-
 	"qsniff/flood/sketch"
 	"qsniff/internal/lru"
 	"qsniff/track"
@@ -37,6 +35,7 @@ type console struct {
 	begun    int64 // time of the first refusal of this run
 	frame    uint64
 	last     int32
+	lastAt   int64
 	sec      int32
 	count    uint32
 	peak     uint32
@@ -108,7 +107,7 @@ func (c *console) refuse(d *Detector, s *track.Sighting, server end, client trac
 	c.next = (c.next + 1) % rconKept
 	c.n = min(c.n+1, rconKept)
 	c.failures++
-	c.last = d.now
+	c.last, c.lastAt = d.now, d.nanos
 	c.sources.Add(h)
 	if secret != 0 {
 		c.secrets.Add(uint64(secret) * 0x9e3779b97f4a7c15)
@@ -200,7 +199,7 @@ func (x *consoles) welcome(d *Detector, server end, client track.Host) {
 	c.welcomed++
 	source := uint32(client.Hash(seed))
 	if one := c.tally(d.now-rconAll, &source); c.in != nil && c.in.Kind == RconBruteforce && one.failures > 0 {
-		c.broken, c.last = true, d.now
+		c.broken, c.last, c.lastAt = true, d.now, d.nanos
 		c.in.Succeeded = true
 		c.describe(d)
 		d.Found(c.in, Changes)
@@ -239,7 +238,7 @@ func (c *console) describe(d *Detector) {
 // conclude ends the incident.
 func (c *console) conclude(d *Detector) {
 	c.describe(d)
-	c.in.End = d.secondNanos() - int64(d.now-c.last)*int64(time.Second)
+	c.in.End = c.lastAt
 	d.book.finish(c.in, ofLogins)
 	c.in = nil
 }

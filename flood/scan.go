@@ -2,7 +2,6 @@ package flood
 
 import (
 	"net/netip"
-	"time"
 
 	"qsniff/flood/sketch"
 	"qsniff/internal/lru"
@@ -33,6 +32,7 @@ type scanner struct {
 	turn     int32
 	begun    int32
 	last     int32
+	lastAt   int64
 	nanos    int64
 	frame    uint64
 	touches  uint64
@@ -99,7 +99,7 @@ func (x *scans) touch(d *Detector, s *track.Sighting, source, target uint64) {
 	}
 	sc.advance(d.now)
 	sc.asked[0].Add(target)
-	sc.last, sc.port, sc.ttl = d.now, s.DstPort, s.TTL
+	sc.last, sc.lastAt, sc.port, sc.ttl = d.now, d.nanos, s.DstPort, s.TTL
 	sc.touches++
 	if sc.sec != d.now {
 		sc.sec, sc.count = d.now, 0
@@ -223,7 +223,7 @@ func (x *scans) describe(d *Detector, s *scanner, all, dead int) {
 func (x *scans) conclude(d *Detector, s *scanner) {
 	all := s.settled.Count()
 	x.describe(d, s, all, s.settled.Without(&s.answered))
-	s.in.End = d.secondNanos() - int64(d.now-s.last)*int64(time.Second)
+	s.in.End = s.lastAt
 	d.book.finish(s.in, ofScans)
 	s.in = nil
 }

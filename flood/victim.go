@@ -2,7 +2,6 @@ package flood
 
 import (
 	"net/netip"
-	"time"
 
 	"qsniff/flood/sketch"
 	"qsniff/internal/lru"
@@ -36,6 +35,7 @@ type victim struct {
 	streak  int
 	since   int32
 	ended   int32
+	endedAt int64
 	active  bool
 	rest    int32
 	total   float64
@@ -278,7 +278,7 @@ func (x *victim) begin(d *Detector) {
 	if in == nil {
 		return
 	}
-	x.in, x.active, x.ended, x.rest = in, true, d.now, 0
+	x.in, x.active, x.ended, x.endedAt, x.rest = in, true, d.now, d.secondNanos(), 0
 	x.total, x.seconds, x.told = 0, 0, 0
 	x.all.Reset()
 	in.Frame, in.Pulses = first.frame, 1
@@ -312,7 +312,7 @@ func (x *victim) live(d *Detector) {
 		if !x.active && d.now-x.rest >= pulseGap {
 			in.Pulses++
 		}
-		x.active, x.ended = true, d.now
+		x.active, x.ended, x.endedAt = true, d.now, d.secondNanos()
 		x.add(d.now)
 		if in.Peak >= 2*x.told {
 			x.told = in.Peak
@@ -332,7 +332,7 @@ func (x *victim) live(d *Detector) {
 }
 
 func (x *victim) close(d *Detector) {
-	x.in.End = d.secondNanos() - int64(d.now-x.ended)*int64(time.Second)
+	x.in.End = x.endedAt
 	d.book.finish(x.in, ofReplies)
 	x.in, x.streak = nil, 0
 }
