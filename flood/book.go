@@ -400,7 +400,7 @@ func (d *Detector) describe(t *target, c *course, v call) {
 		of = func(p *pane) *sketch.Top[track.Host, seen] { return p.junkTop }
 	}
 	d.book.list = d.busiest(t, d.book.list, of)
-	in.Top = topOf(in.Top[:0], d.book.list, t.challenged > 0)
+	in.Top = topOf(in.Top[:0], d.book.list, t.challenged > 0 && t.cut == 0)
 	in.Prefixes = prefixesOf(in.Prefixes[:0], t, c.family)
 	d.evidence(t, c)
 }

@@ -119,7 +119,8 @@ func (d *Detector) reflects(f *features) float64 {
 	if f.challenged >= 30 && f.completion >= 0 && f.completion < 0.2 {
 		signs++
 	}
-	aimed := f.top16 >= 0.6 && f.biggest >= lim.ReflectSource && f.biggestCount >= 20 && !f.biggestProven
+	aimed := (f.top16 >= 0.6 || f.hot >= 0.3) && f.biggestCount >= 20 && !f.biggestProven &&
+		(f.biggest >= lim.FewUnproven || f.biggest >= lim.ReflectSource && f.repeatCount >= 3)
 	carpet := f.prefix >= 0.6 && f.prefixHosts >= 8 && f.prefixProven < 0.3
 	if aimed || carpet {
 		s := 2 + signs
@@ -152,7 +153,8 @@ func (d *Detector) few(f *features) float64 {
 	concentrated := f.top8 >= lim.FewShare && (f.sources < 64 || f.biggest > 1.5*lim.FewUnproven)
 	crowded := f.prefix >= lim.FewShare && f.prefixRate >= lim.FewPrefix && f.prefixProven < 0.5
 	fast := f.lead >= lim.FewUnproven || f.leadProven >= lim.FewProven
-	if !(concentrated && fast) && !crowded {
+	hot := f.hotRate >= 2*lim.FewUnproven && f.hot >= 0.2 && f.heavyCount <= 16 // whoever else asks
+	if !(concentrated && fast) && !crowded && !hot {
 		return 0
 	}
 	s := 4.0

@@ -17,6 +17,9 @@ func (d *Detector) evidence(t *target, c *course) {
 	default:
 		in.Completion, in.Challenged, in.Answered = f.completion, f.challenged, f.answered
 		in.Missing = missing(in.Missing[:0], f)
+		if t.cut > 0 {
+			in.Missing = append(in.Missing, "challenge values (snap length)")
+		}
 		in.Features = f.named(in.Features[:0])
 		d.queryEvidence(t, in)
 	}

@@ -26,6 +26,8 @@ type features struct {
 	biggestProven     bool
 	lead              float64 // queries/s of the busiest source that proved nothing
 	leadProven        float64 // and of the busiest one that did, unless it is a network behind one address
+	hot               float64 // share of sources that are too fast for clients, proven or not
+	hotRate           float64 // what they send, queries/s
 	heavy             float64 // share of sources with 10/s and more
 	heavyCount        int
 	repeat            float64 // share of unproven sources with 0.33/s and more
@@ -72,6 +74,10 @@ const (
 	completionWindow = 10
 	completionSlow   = 50
 	slowRate         = 50
+	// completionQuick seconds are enough where completionMany sources were challenged
+	// in them.
+	completionQuick = 3
+	completionMany  = 150
 )
 
 // look computes the features of the second that ends.
@@ -108,6 +114,9 @@ func (t *target) completions(f *features, now int32) {
 		n = completionSlow
 	}
 	s := t.sum(now-completionDelay, n)
+	if quick := t.sum(now-completionDelay, completionQuick); quick.challenged >= completionMany {
+		s, n = quick, completionQuick // what was before does not dilute it
+	}
 	f.challenged = int(s.challenged)
 	if t.challenged == 0 || s.challenged == 0 {
 		return
@@ -210,7 +219,7 @@ const repeatRate = 0.33
 func (t *target) crowdShape(f *features, d *Detector) {
 	list := d.busiest(t, d.book.list, func(p *pane) *sketch.Top[track.Host, seen] { return p.top })
 	d.book.list = list
-	var sum, heavy, repeats, proven float64
+	var sum, hot, heavy, repeats, proven float64
 	var ports, repeated float64
 	var ttls [256]uint16
 	for i := range list {
@@ -233,10 +242,18 @@ func (t *target) crowdShape(f *features, d *Detector) {
 		switch {
 		case !x.seen.proven:
 			f.lead = max(f.lead, steady)
+			if steady >= d.lim.FewUnproven {
+				hot += n
+				f.hotRate += steady
+			}
 		case x.nat():
 			continue
 		default:
 			f.leadProven = max(f.leadProven, steady)
+			if steady >= d.lim.FewProven {
+				hot += n
+				f.hotRate += steady
+			}
 		}
 		if steady >= d.lim.FewUnproven {
 			heavy += n
@@ -257,6 +274,7 @@ func (t *target) crowdShape(f *features, d *Detector) {
 		f.top16 = share(sum, f.queries)
 	}
 	f.topProven = share(proven, min(sum, f.top16*f.queries))
+	f.hot = share(hot, f.queries)
 	f.heavy, f.repeat = share(heavy, f.queries), share(repeats, f.queries)
 	f.portsEach = share(ports, repeated)
 	f.repeatTTL = share(float64(slices.Max(ttls[:])), float64(f.repeatCount))

@@ -57,6 +57,7 @@ type refusal struct {
 const (
 	rconWindow = 600
 	rconAll    = 1800
+	rconMinute = 60
 )
 
 func newConsoles(targets, logins int) consoles {
@@ -124,11 +125,12 @@ func (c *console) refuse(d *Detector, s *track.Sighting, server end, client trac
 func (c *console) judge(d *Detector, server end, source uint32) {
 	lim := &d.lim
 	one := c.tally(d.now-rconWindow, &source)
-	all := c.tally(d.now-rconAll, nil)
+	all, minute := c.tally(d.now-rconAll, nil), c.tally(d.now-rconMinute, nil)
 	kind := NoKind
 	switch {
 	case one.failures >= lim.RconFailures && one.passwords >= lim.RconPasswords,
-		all.failures >= lim.RconAllFailures && all.passwords >= lim.RconAllPassword:
+		all.failures >= lim.RconAllFailures && all.passwords >= lim.RconAllPassword,
+		minute.failures >= 2*lim.RconFailures && minute.passwords >= 3*lim.RconPasswords: // people do not know so many
 		kind = RconBruteforce
 	case one.failures >= lim.RconFailures && one.passwords <= 2:
 		kind = RconMisconfig

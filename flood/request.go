@@ -128,11 +128,12 @@ func (d *Detector) plain(b *bin, s *track.Sighting, x *claim) verdict {
 func (d *Detector) echo(t *target, x *claim, sure bool) verdict {
 	v := verdict{query: x.pending == 0, proven: true}
 	x.pending -= min(x.pending, 1)
-	if sure {
-		x.proved = d.now
-	}
+	x.proved = d.now
 	if t == nil {
 		return v
+	}
+	if !sure {
+		t.cut = d.now
 	}
 	w := d.claims.weight()
 	if b := t.at(x.asked); b != nil {

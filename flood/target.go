@@ -23,6 +23,7 @@ type target struct {
 	heard      int32   // it sent anything; 0: never
 	challenged int32   // it gave a challenge; 0: never
 	first      int32   // challenge that it gave
+	cut        int32   // a challenge was brought back that the capture cut; 0: never
 	fast       uint8   // seconds in a row above the burst rate
 	posture    posture
 	busy       [families]course

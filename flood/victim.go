@@ -238,7 +238,7 @@ const (
 	fewReflectors = 10
 	// repliesEach is more of a server than a client gets in the window without a
 	// challenge in front.
-	repliesEach = 6
+	repliesEach = 4
 )
 
 func (x *victim) judge(d *Detector) {
