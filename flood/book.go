@@ -347,8 +347,15 @@ const (
 func (b *book) close(t *target, c *course) {
 	in := c.in
 	in.End = c.lastAt
+	c.total()
 	b.finish(in, c.family)
 	c.in, c.streak, c.weak, c.calm = nil, 0, 0, 0
+}
+
+// total fills in the figures of the whole incident so far.
+func (c *course) total() {
+	c.in.Mean = share(c.sum, c.seconds)
+	c.in.Sources, c.in.SourcesError = c.sources.Count(), sketch.DistinctError
 }
 
 // finish tells that an incident is over.
@@ -373,6 +380,7 @@ func (b *book) end() {
 				b.close(t, c)
 				continue
 			}
+			c.total()
 			d.Found(c.in, Ends)
 			c.in = nil
 		}
@@ -389,9 +397,8 @@ func (d *Detector) describe(t *target, c *course, v call) {
 	if n := len(in.History); n > 0 && v.kind == in.Kind {
 		in.Confidence = v.confidence
 	}
-	in.Mean = share(c.sum, c.seconds)
 	c.merge(t.pane())
-	in.Sources, in.SourcesError = c.sources.Count(), sketch.DistinctError
+	c.total()
 	of := func(p *pane) *sketch.Top[track.Host, seen] { return p.top }
 	switch c.family {
 	case ofGuesses:

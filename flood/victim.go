@@ -333,6 +333,7 @@ func (x *victim) live(d *Detector) {
 
 func (x *victim) close(d *Detector) {
 	x.in.End = x.endedAt
+	x.figures()
 	d.book.finish(x.in, ofReplies)
 	x.in, x.streak = nil, 0
 }
@@ -343,8 +344,7 @@ func (x *victim) merge() { x.all.Merge(&x.panes[x.turn&1].servers) }
 func (x *victim) describe(d *Detector) {
 	in := x.in
 	x.merge()
-	in.Sources, in.SourcesError = x.all.Count(), sketch.DistinctError
-	in.Mean = share(x.total, x.seconds)
+	x.figures()
 	score := 5.0
 	in.Confidence = d.confidence(score, false, 0)
 	if !x.asked {
@@ -359,6 +359,12 @@ func (x *victim) describe(d *Detector) {
 	d.victimEvidence(x)
 }
 
+// figures fills in those of the whole incident so far.
+func (x *victim) figures() {
+	x.in.Mean = share(x.total, x.seconds)
+	x.in.Sources, x.in.SourcesError = x.all.Count(), sketch.DistinctError
+}
+
 // end tells of the incidents that the capture leaves open.
 func (v *victims) end(d *Detector) {
 	for _, x := range v.heavy {
@@ -367,6 +373,7 @@ func (v *victims) end(d *Detector) {
 		case !x.active:
 			x.close(d)
 		default:
+			x.figures()
 			d.Found(x.in, Ends)
 			x.in = nil
 		}
