@@ -99,4 +99,3 @@ func FuzzFew(f *testing.F) {
 		}
 	})
 }
-
