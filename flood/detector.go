@@ -129,12 +129,16 @@ func (d *Detector) End(age, nanos int64) {
 // longGap is a stretch without packets behind which nothing is left to go on with.
 const longGap = 2 * binSeconds
 
+// lastSecond is where time stops, 68 years behind the first packet: stamps that say so
+// are wrong.
+const lastSecond = 1<<31 - 1 - 4*namedTurn
+
 // clock does what is due up to age.
 func (d *Detector) clock(age, nanos int64) {
 	if !d.begun {
 		d.begun, d.first, d.now = true, age, 1
 	}
-	sec := int32((age-d.first)/int64(time.Second)) + 1
+	sec := int32(min(max((age-d.first)/int64(time.Second), 0), lastSecond)) + 1
 	if sec <= d.now {
 		d.nanos, d.shift = nanos, nanos-age
 		return

@@ -101,7 +101,10 @@ func (c *console) refuse(d *Detector, s *track.Sighting, server end, client trac
 		*c = console{}
 	}
 	if c.failures == 0 {
-		c.begun, c.frame, c.proto = d.nanos, s.Frame, s.Proto.Name
+		c.begun, c.frame = d.nanos, s.Frame
+	}
+	if c.proto == "" && s.Proto != nil {
+		c.proto = s.Proto.Name
 	}
 	h := client.Hash(seed)
 	c.kept[c.next] = refusal{d.now, uint32(h), secret, client}
@@ -150,7 +153,7 @@ func (c *console) judge(d *Detector, server end, source uint32) {
 	if in == nil {
 		return
 	}
-	in.Detected = d.nanos
+	in.Detected = max(d.nanos, in.Start)
 	c.in = in
 	in.Protocol, in.Frame, in.Pulses = c.proto, c.frame, 1
 	c.describe(d)

@@ -52,7 +52,7 @@ func (d *Detector) request(s *track.Sighting) {
 		t.note(p.badTop.Add(s.Src, source), s, d.now)
 	case v.query:
 		b.queries++
-		if f := &b.fine[d.nanos/10e6%100]; *f < 255 {
+		if f := &b.fine[uint64(d.nanos)/10e6%100]; *f < 255 {
 			*f++
 		}
 		if v.proven {
