@@ -164,7 +164,7 @@ func (b *book) ripe(c *course, v call) bool {
 // begin opens an incident.
 func (b *book) begin(t *target, c *course, v call) {
 	d := b.d
-	start := t.startOf(c, v, d.now)
+	start := t.startOf(c, v, d.now, d.secondNanos()-int64(time.Second))
 	in := b.register(Target{End: t.end.addrPort()}, v.kind, c.family, start.nanos)
 	if in == nil {
 		return
@@ -199,7 +199,7 @@ func (b *book) register(target Target, kind Kind, family int, start int64) *Inci
 	}
 	b.next++
 	in := &Incident{ID: b.next, Campaign: b.next, Kind: kind, Level: kind.Level(), Target: target,
-		Start: start, Detected: d.secondNanos(), Completion: -1, Answered: -1, Frame: d.frame, Dropped: d.lost}
+		Start: start, Detected: max(d.secondNanos(), start), Completion: -1, Answered: -1, Frame: d.frame, Dropped: d.lost}
 	for i := range b.past {
 		p := &b.past[i]
 		if p.target == target && p.family == family && start-p.end <= int64(d.lim.Campaign) {
@@ -215,9 +215,10 @@ func (d *Detector) secondNanos() int64 {
 }
 
 // startOf is the first second of what led to the verdict: where the rate began to be
-// at least half of what it is now.
-func (t *target) startOf(c *course, v call, now int32) bin {
-	first := bin{sec: now}
+// at least half of what it is now. nanos is the begin of the second at hand, in which
+// nothing need have come.
+func (t *target) startOf(c *course, v call, now int32, nanos int64) bin {
+	first := bin{sec: now, nanos: nanos}
 	for sec := now; sec > now-binSeconds && sec > 0; sec-- {
 		b := t.at(sec)
 		if b == nil || c.of(b) < max(v.rate/2, 2*t.base) && sec < c.since {
@@ -358,8 +359,13 @@ func (c *course) total() {
 	c.in.Sources, c.in.SourcesError = c.sources.Count(), sketch.DistinctError
 }
 
-// finish tells that an incident is over.
+// finish tells that an incident is over. Clocks that were set back do not make it end
+// before it was there; scans are over before answers have failed to come.
 func (b *book) finish(in *Incident, family int) {
+	in.End = max(in.End, in.Start)
+	if family != ofScans {
+		in.End = max(in.End, in.Detected)
+	}
 	if len(b.past) == keptIncidents {
 		b.past = slices.Delete(b.past, 0, 1)
 	}
