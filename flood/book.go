@@ -250,8 +250,8 @@ func (c *course) add(t *target, sec int32) {
 	n := c.of(b)
 	in.Requests += uint64(n)
 	in.Replies += uint64(b.replies)
-	in.BytesIn += uint64(b.bytesIn) + uint64(b.junkBytes)
-	in.BytesOut += uint64(b.bytesOut)
+	in.BytesIn += b.bytesIn + b.junkBytes
+	in.BytesOut += b.bytesOut
 	in.Peak = max(in.Peak, n)
 	c.sum += n
 	c.seconds++

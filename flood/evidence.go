@@ -233,7 +233,7 @@ func times(x float64) string {
 	return count(x) + "x"
 }
 
-func bytesOf(n uint32) string {
+func bytesOf(n uint64) string {
 	switch {
 	case n >= 10e6:
 		return fmt.Sprintf("%.0f MB", float64(n)/1e6)

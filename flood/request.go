@@ -34,7 +34,7 @@ func (d *Detector) request(s *track.Sighting) {
 		t.proto = s.Proto.Name
 	}
 	b.packets++
-	b.bytesIn += s.Bytes
+	b.bytesIn += uint64(s.Bytes)
 	v := verdict{query: true}
 	if s.Flags&track.HasKey != 0 {
 		b.keyed++
@@ -203,7 +203,7 @@ func (d *Detector) nonsense(t *target, s *track.Sighting) {
 		b.frame = s.Frame
 	}
 	b.junk++
-	b.junkBytes += s.Bytes
+	b.junkBytes += uint64(s.Bytes)
 	p := t.pane()
 	source := s.Src.Hash(seed)
 	p.junkSrc.Add(source)
@@ -255,7 +255,7 @@ func (d *Detector) reply(s *track.Sighting) {
 	} else {
 		t.heard = d.now
 		b := t.bin(d.now, d.nanos)
-		b.bytesOut += s.Bytes
+		b.bytesOut += uint64(s.Bytes)
 		if whole {
 			b.replies++
 		}

@@ -45,11 +45,11 @@ type bin struct {
 
 	queries    uint32 // requests that are no echo of a challenge, no junk and no guess
 	packets    uint32 // requests of all kinds
-	bytesIn    uint32
+	bytesIn    uint64
 	replies    uint32
-	bytesOut   uint32
+	bytesOut   uint64
 	junk       uint32 // nothing known
-	junkBytes  uint32
+	junkBytes  uint64
 	strange    uint32 // no query, and not of a session
 	bad        uint32 // with a challenge that was never issued
 	keyed      uint32 // with any challenge

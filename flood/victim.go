@@ -50,7 +50,7 @@ type replied struct {
 	nanos  int64
 	frame  uint64
 	wild   uint32 // replies nobody asked for
-	bytes  uint32 // of these
+	bytes  uint64 // of these
 	wanted uint32
 }
 
@@ -90,7 +90,7 @@ func (v *victims) reply(d *Detector, s *track.Sighting, wanted bool, client uint
 		b.frame = s.Frame
 	}
 	b.wild++
-	b.bytes += s.Bytes
+	b.bytes += uint64(s.Bytes)
 	p := &x.panes[x.turn&1]
 	p.count++
 	h := s.Src.Hash(seed)
@@ -298,7 +298,7 @@ func (x *victim) add(sec int32) {
 	}
 	in := x.in
 	in.Replies += uint64(b.wild)
-	in.BytesIn += uint64(b.bytes)
+	in.BytesIn += b.bytes
 	in.Peak = max(in.Peak, float64(b.wild))
 	x.total += float64(b.wild)
 	x.seconds++
