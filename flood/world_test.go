@@ -1,0 +1,444 @@
+package flood
+
+import (
+	"cmp"
+	"container/heap"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"testing"
+	"time"
+
+	"qsniff/dissect"
+	"qsniff/track"
+)
+
+// world is a small network in front of a detector: servers that answer as theirs do,
+// and people, tools and attackers that ask them. What happens is drawn from a seed,
+// and seen packet by packet as a capture beside the servers would.
+type world struct {
+	r     *rand.Rand
+	d     *Detector
+	now   time.Duration // since the capture began
+	queue schedule
+	count int // of what was scheduled
+	frame uint64
+
+	// How the capture sees it.
+	blind bool // nothing that servers here send is captured
+	six   bool // IPv6
+	steps []step
+
+	incidents []*record // by ID
+}
+
+// step is a clock that is set.
+type step struct{ at, by time.Duration }
+
+// record is what was said of an incident.
+type record struct {
+	Incident // as it was last
+	events   []Event
+	level    Level // the highest
+}
+
+// dawn is when captures begin.
+var dawn = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func newWorld(seed uint64) *world {
+	w := &world{r: rand.New(rand.NewPCG(seed, 1)), d: New(Defaults(), 1)}
+	w.d.Found = w.found
+	return w
+}
+
+func (w *world) found(in *Incident, e Event) {
+	if e == Begins {
+		w.incidents = append(w.incidents, &record{})
+	}
+	x := w.incidents[in.ID-1]
+	x.Incident = *in
+	x.Top, x.Prefixes, x.History = slices.Clone(in.Top), slices.Clone(in.Prefixes), slices.Clone(in.History)
+	x.events = append(x.events, e)
+	x.level = max(x.level, in.Level)
+}
+
+// scheduled is something that happens.
+type scheduled struct {
+	at    time.Duration
+	order int
+	do    func()
+}
+
+type schedule []scheduled
+
+func (s schedule) Len() int { return len(s) }
+func (s schedule) Less(i, j int) bool {
+	return cmp.Or(cmp.Compare(s[i].at, s[j].at), cmp.Compare(s[i].order, s[j].order)) < 0
+}
+func (s schedule) Swap(i, j int) { s[i], s[j] = s[j], s[i] }
+func (s *schedule) Push(x any)   { *s = append(*s, x.(scheduled)) }
+func (s *schedule) Pop() any {
+	last := len(*s) - 1
+	x := (*s)[last]
+	*s = (*s)[:last]
+	return x
+}
+
+// at has something happen at a time.
+func (w *world) at(t time.Duration, do func()) {
+	w.count++
+	heap.Push(&w.queue, scheduled{max(t, w.now), w.count, do})
+}
+
+// every has something happen n times a second, evenly, from one time to another.
+func (w *world) every(n float64, from, to time.Duration, do func(i int)) {
+	gap := time.Duration(float64(time.Second) / n)
+	i := 0
+	var next func()
+	next = func() {
+		do(i)
+		i++
+		if t := from + time.Duration(i)*gap; t < to {
+			w.at(t, next)
+		}
+	}
+	w.at(from, next)
+}
+
+// poisson has something happen n times a second on average, at times that do not
+// know of each other.
+func (w *world) poisson(n float64, from, to time.Duration, do func()) {
+	wait := func() time.Duration { return time.Duration(w.r.ExpFloat64() / n * 1e9) }
+	var next func()
+	next = func() {
+		do()
+		if t := w.now + wait(); t < to {
+			w.at(t, next)
+		}
+	}
+	if t := from + wait(); t < to {
+		w.at(t, next)
+	}
+}
+
+// run lets things happen up to a time, and ends the capture.
+func (w *world) run(until time.Duration) {
+	for len(w.queue) > 0 && w.queue[0].at < until {
+		x := heap.Pop(&w.queue).(scheduled)
+		w.now = x.at
+		x.do()
+	}
+	w.now = until
+	w.d.End(w.age(), w.nanos())
+}
+
+// age is what a capture's clock makes of the time stamps: steps forward are believed,
+// steps back are not.
+func (w *world) age() int64 {
+	t := w.now
+	for _, s := range w.steps {
+		if s.at <= w.now && s.by > 0 {
+			t += s.by
+		}
+	}
+	return dawn.UnixNano() + int64(t)
+}
+
+func (w *world) nanos() int64 {
+	t := w.now
+	for _, s := range w.steps {
+		if s.at <= w.now {
+			t += s.by
+		}
+	}
+	return dawn.UnixNano() + int64(t)
+}
+
+// see shows the detector a packet.
+func (w *world) see(s track.Sighting) {
+	w.frame++
+	s.Frame, s.Age, s.Nanos = w.frame, w.age(), w.nanos()
+	w.d.Sight(&s)
+}
+
+// ip is the host of an IPv4 address, or of the IPv6 address that stands for it:
+// a /16 becomes a /32 and a /24 a /64.
+func (w *world) ip(n uint32) track.Host {
+	var b [4]byte
+	binary.BigEndian.PutUint32(b[:], n)
+	if !w.six {
+		return netip.AddrFrom4(b).As16()
+	}
+	return track.Host{0: 0x2a, 2: b[0], 3: b[1], 7: b[2], 15: b[3]}
+}
+
+// parse is ip of an address as it is written.
+func (w *world) parse(a string) track.Host {
+	b := netip.MustParseAddr(a).As4()
+	return w.ip(binary.BigEndian.Uint32(b[:]))
+}
+
+// anywhere is an address that was invented.
+func (w *world) anywhere() track.Host {
+	if !w.six {
+		return w.ip(w.r.Uint32())
+	}
+	h := track.Host{0: 0x2a}
+	binary.BigEndian.PutUint64(h[2:], w.r.Uint64())
+	binary.BigEndian.PutUint64(h[8:], w.r.Uint64())
+	return h
+}
+
+// client is somebody who asks.
+type client struct {
+	host track.Host
+	ttl  uint8
+	trip time.Duration
+}
+
+// client is the n-th of the people: they live in 300 networks, some with many of
+// them, and no address is an impossible one.
+func (w *world) client(n int) client {
+	r := rand.New(rand.NewPCG(uint64(n), 2))
+	u := r.Float64()
+	net := uint32(300 * u * u)
+	a := uint32(20+net%100)<<24 | (net*37%256)<<16 | r.Uint32()&0xffff
+	from := []uint8{128, 128, 128, 128, 64}[r.IntN(5)]
+	hops := min(max(14+4*r.NormFloat64(), 4), 28)
+	trip := min(60*math.Exp(0.6*r.NormFloat64()), 400)
+	return client{w.ip(a), from - uint8(hops), time.Duration(trip * 1e6)}
+}
+
+func (w *world) someone() client { return w.client(w.r.IntN(20_000)) }
+
+// port is one as clients bind them.
+func (w *world) port() uint16 {
+	switch u := w.r.Float64(); {
+	case u < 0.1:
+		return 27005
+	case u < 0.6:
+		return uint16(1024 + w.r.IntN(64512))
+	}
+	return uint16(49152 + w.r.IntN(16384))
+}
+
+var (
+	a2s  = &dissect.Proto{Name: "a2s"}
+	ase  = &dissect.Proto{Name: "ase"}
+	rcon = &dissect.Proto{Name: "source-rcon"}
+)
+
+// server answers queries.
+type server struct {
+	w     *world
+	host  track.Host
+	port  uint16
+	proto *dissect.Proto
+	// asks tells that it gives nothing but challenges to who does not bring one.
+	asks   bool
+	limit  int // answers to a source in window; 0: no limit
+	window time.Duration
+	away   func(now time.Duration) bool // it says nothing; nil: it always does
+	heard  map[track.Host]*allowance
+}
+
+type allowance struct {
+	since time.Duration
+	n     int
+}
+
+func (w *world) server(addr string, port uint16) *server {
+	return &server{w: w, host: w.parse(addr), port: port, proto: a2s, asks: true, heard: map[track.Host]*allowance{}}
+}
+
+// target is how incidents name it.
+func (s *server) target() string {
+	return Target{End: netip.AddrPortFrom(s.host.Addr(), s.port)}.String()
+}
+
+// open takes the challenge away.
+func (s *server) open() *server { s.asks = false; return s }
+
+// limited has it answer a source that often only.
+func (s *server) limited(n int, window time.Duration) *server {
+	s.limit, s.window = n, window
+	return s
+}
+
+// key is the challenge of a client.
+func (s *server) key(h track.Host) uint32 { return uint32(h.Hash(uint64(s.port)))&0x7fffffff | 1 }
+
+// request is one that reaches a server.
+type request struct {
+	from  track.Host
+	port  uint16
+	ttl   uint8
+	asks  dissect.Asked
+	key   uint32
+	print uint32
+}
+
+// take is what a server does with a request; then is called with whether it gave
+// a challenge, when that is on its way.
+func (s *server) take(q request, then func(challenged bool)) {
+	w := s.w
+	x := track.Sighting{What: track.IsRequest, Src: q.from, SrcPort: q.port, Dst: s.host, DstPort: s.port,
+		TTL: q.ttl, Asks: q.asks, Proto: s.proto, Print: q.print, Bytes: 9}
+	switch {
+	case s.proto == ase:
+		x.Bytes = 1
+	case q.asks == dissect.AskInfo:
+		x.Bytes = 25
+	}
+	if x.Print == 0 {
+		x.Print = uint32(q.asks)
+	}
+	if q.key != 0 {
+		x.Key, x.Flags = q.key, track.HasKey
+		if q.asks == dissect.AskInfo {
+			x.Bytes += 4
+		}
+	}
+	w.see(x)
+	if s.away != nil && s.away(w.now) || !s.allows(q.from) {
+		return
+	}
+	challenge := s.asks && q.key != s.key(q.from)
+	w.at(w.now+500*time.Microsecond, func() {
+		s.reply(q, challenge)
+		if then != nil {
+			then(challenge)
+		}
+	})
+}
+
+func (s *server) allows(h track.Host) bool {
+	if s.limit == 0 {
+		return true
+	}
+	a := s.heard[h]
+	if a == nil || s.w.now-a.since > s.window {
+		a = &allowance{since: s.w.now}
+		s.heard[h] = a
+	}
+	a.n++
+	return a.n <= s.limit
+}
+
+func (s *server) reply(q request, challenge bool) {
+	if s.w.blind {
+		return
+	}
+	x := track.Sighting{What: track.IsReply, Src: s.host, SrcPort: s.port, Dst: q.from, DstPort: q.port,
+		TTL: 64, Asks: q.asks, Proto: s.proto, Bytes: 170}
+	switch {
+	case challenge:
+		x.What, x.Asks, x.Bytes = track.IsChallenge, dissect.AskChallenge, 9
+		x.Key, x.Flags = s.key(q.from), track.HasKey
+	case s.proto == ase:
+		x.Bytes = 1200
+	case q.asks == dissect.AskPlayers:
+		x.Bytes = 520
+	case q.asks == dissect.AskRules: // in two parts
+		x.What, x.Proto, x.Bytes = track.IsPart, nil, 600
+		s.w.see(x)
+		x.Flags, x.Bytes = track.First, 1248
+	}
+	s.w.see(x)
+}
+
+// query asks one thing as a client does, which brings the challenge back if it
+// completes.
+func (w *world) query(c client, port uint16, s *server, asks dissect.Asked, completes bool) {
+	q := request{from: c.host, port: port, ttl: c.ttl, asks: asks}
+	s.take(q, func(challenged bool) {
+		if !challenged || !completes {
+			return
+		}
+		w.at(w.now+c.trip, func() {
+			q.key = s.key(c.host)
+			s.take(q, nil)
+		})
+	})
+}
+
+var three = []dissect.Asked{dissect.AskInfo, dissect.AskPlayers, dissect.AskRules}
+
+// visit asks one thing or three, gap apart.
+func (w *world) visit(c client, s *server, n int, gap time.Duration, completes bool) {
+	port := w.port()
+	for i := range n {
+		w.at(w.now+time.Duration(i)*gap, func() {
+			asks := three[i]
+			if s.proto == ase {
+				asks = dissect.AskStatus
+			}
+			w.query(c, port, s, asks, completes)
+		})
+	}
+}
+
+// daily is what servers get on a usual day: visits and a few monitors.
+func (w *world) daily(s *server, rate float64, until time.Duration) {
+	w.poisson(rate, 0, until, func() {
+		n := 1
+		if w.r.Float64() < 0.3 && s.proto != ase {
+			n = 3
+		}
+		w.visit(w.someone(), s, n, 200*time.Millisecond, true)
+	})
+	for i := range 4 {
+		c, period := w.client(100_000+i), 10+50*w.r.Float64()
+		w.every(1/period, time.Duration(w.r.Float64()*10e9), until, func(int) { w.visit(c, s, 1, 0, true) })
+	}
+}
+
+// unreachable is the word of a host that it did not want a reply.
+func (w *world) unreachable(s *server, h track.Host, port uint16) {
+	w.see(track.Sighting{What: track.IsUnreachable, Src: s.host, SrcPort: s.port, Dst: h, DstPort: port, TTL: 50})
+}
+
+// login is a password at a console, and what it says to it.
+func (w *world) login(s *server, c client, port uint16, secret uint32, right bool) {
+	x := track.Sighting{What: track.IsLogin, Src: c.host, SrcPort: port, Dst: s.host, DstPort: s.port,
+		Proto: rcon, Asks: dissect.AskLogin, Secret: secret, Flags: track.Connection, Bytes: 22}
+	w.see(x)
+	w.at(w.now+time.Millisecond, func() {
+		x.What, x.Src, x.SrcPort, x.Dst, x.DstPort = track.IsRejected, s.host, s.port, c.host, port
+		if right {
+			x.What = track.IsWelcome
+		}
+		w.see(x)
+	})
+}
+
+// dump is all that was said, in order of the incidents.
+func (w *world) dump() string {
+	var b []byte
+	for _, x := range w.incidents {
+		b = fmt.Appendf(b, "%+v %v\n", x.Incident, x.events)
+	}
+	return string(b)
+}
+
+// found is an incident in a line, for failures.
+func (x *record) line() string {
+	since := func(n int64) string { return time.Duration(n - dawn.UnixNano()).Round(time.Millisecond).String() }
+	end := "open"
+	if x.End != 0 {
+		end = since(x.End)
+	}
+	return fmt.Sprintf("%s %s campaign %d, %s to %s, detected %s, %d pulses, peak %.0f, %.0f sources, confidence %.2f, history %v, %v\n     %s",
+		x.Name(), x.Target, x.Campaign, since(x.Start), end, since(x.Detected), x.Pulses, x.Peak, x.Sources, x.Confidence, x.History, x.events, x.Evidence)
+}
+
+// logIncidents shows what there is, where a test failed.
+func (w *world) logIncidents(t testing.TB) {
+	t.Helper()
+	for _, x := range w.incidents {
+		t.Logf("found %s", x.line())
+	}
+}
