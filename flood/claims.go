@@ -26,6 +26,7 @@ type claim struct {
 	plain         uint16 // length of the last request without a challenge
 	waits         bool   // it was challenged and did not echo yet
 	open          bool   // its last request had no challenge
+	level         uint8  // of the sample when the first request that waits came
 }
 
 // How long things stay true, in seconds.
@@ -91,6 +92,10 @@ func (c *claims) tick() {
 
 // weight is how many sources one that is followed stands for.
 func (c *claims) weight() uint32 { return 1 << c.level }
+
+// weight is how many sources this one stood for when it asked: what it does later is
+// set against that.
+func (x *claim) weight() uint32 { return 1 << x.level }
 
 func claimKey(target, source uint64) uint64 { return lru.Mix(target, source) | 1 }
 

@@ -110,14 +110,14 @@ const keyLen = 4
 func (d *Detector) plain(b *bin, s *track.Sighting, x *claim) verdict {
 	x.open, x.plain = true, uint16(s.Bytes)
 	if x.pending == 0 {
-		x.asked = d.now
+		x.asked, x.level = d.now, d.claims.level
 	}
 	x.pending = min(x.pending, 1<<15) + 1
 	v := verdict{query: true, proven: x.proven(d.now)}
 	if !v.proven {
 		x.unproven = min(x.unproven, 1<<15) + 1
 		if b != nil {
-			b.unproven += d.claims.weight()
+			b.unproven += x.weight()
 		}
 	}
 	return v
@@ -135,7 +135,7 @@ func (d *Detector) echo(t *target, x *claim, sure bool) verdict {
 	if !sure {
 		t.cut = d.now
 	}
-	w := d.claims.weight()
+	w := x.weight()
 	if b := t.at(x.asked); b != nil {
 		b.credited += w * uint32(x.unproven)
 	}
@@ -161,7 +161,7 @@ func (d *Detector) unknown(t *target, s *track.Sighting, x *claim) verdict {
 		if x.pending > 0 {
 			x.pending--
 			if b := t.binOf(x.asked); b != nil {
-				b.credited += d.claims.weight() * uint32(x.unproven)
+				b.credited += x.weight() * uint32(x.unproven)
 			}
 			x.unproven = 0
 		}
@@ -292,7 +292,7 @@ func (d *Detector) issue(t *target, s *track.Sighting, key, client uint64) {
 	switch {
 	case x.pending > 0 && !x.waits:
 		x.waits, x.issued = true, d.now
-		b.challenged += d.claims.weight()
+		b.challenged += x.weight()
 	case x.cached != 0 && x.cached != s.Key && !x.open && d.now-t.first >= freshFor: // what it had brought is refused
 		x.cached = 0
 		b.bad += d.claims.weight()

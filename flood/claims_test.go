@@ -1,0 +1,65 @@
+package flood
+
+import (
+	"testing"
+
+	"qsniff/track"
+)
+
+// A source that brings its challenge back counts for as much then as it did when it
+// was challenged, whatever share of the sources is followed by now.
+func TestClaimWeight(t *testing.T) {
+	for _, tt := range []struct{ before, after uint8 }{{0, 0}, {0, 3}, {3, 0}, {2, 3}} {
+		w := newWorld(1)
+		s := w.server(usual, 27015)
+		// A source that is followed at both levels, at a target that is watched.
+		var c client
+		for n := 0; ; n++ {
+			if c = w.client(n); c.host.Hash(seed)>>32&7 == 0 {
+				break
+			}
+		}
+		busy := w.client(100_000)
+		for range promoteSecond {
+			w.query(busy, 1, s, 1, false)
+		}
+		target := w.d.find(end{s.host, s.port})
+		if target == nil {
+			t.Fatal("the target is not watched")
+		}
+		*target.bin(1, 0) = bin{sec: 1}
+		w.d.claims.level = tt.before
+		q := request{from: c.host, port: 2, ttl: c.ttl, asks: 1}
+		s.take(q, nil)
+		s.reply(q, true)
+		w.d.claims.level = tt.after
+		q.key = s.key(c.host)
+		s.take(q, nil)
+		b := target.at(1)
+		if want := uint32(1) << tt.before; b.challenged != want || b.echoed != want || b.unproven != want || b.credited != want {
+			t.Errorf("level %d, then %d\ngot  %d challenged, %d echoed, %d unproven, %d credited\nwant %d of each",
+				tt.before, tt.after, b.challenged, b.echoed, b.unproven, b.credited, want)
+		}
+	}
+}
+
+// However many sources are invented, about claimsEach are followed in a second, and
+// all of them again when it is over.
+func TestClaimLevel(t *testing.T) {
+	w := newWorld(1)
+	s := w.server(usual, 27015)
+	level := uint8(0)
+	for second := range int64(20) {
+		for range 100_000 {
+			w.d.Sight(&track.Sighting{What: track.IsRequest, Age: second * 1e9, Src: w.anywhere(), Dst: s.host, DstPort: s.port, Asks: 1, Bytes: 25})
+		}
+	}
+	level = w.d.claims.level
+	if got := 100_000 >> level; got > claimsEach || got < claimsEach/3 {
+		t.Errorf("at 100,000 sources a second\ngot  %d followed\nwant %d at most, a third of that at least", got, claimsEach)
+	}
+	w.d.Tick(60e9, 60e9)
+	if got := w.d.claims.level; got != 0 {
+		t.Errorf("after the attack one source in 2^n is followed\ngot  n = %d\nwant 0", got)
+	}
+}
