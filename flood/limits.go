@@ -1,12 +1,13 @@
 package flood
 
 // What the detector keeps is fixed when it is made: no number of addresses makes it
-// grow. Sizes at the usual budget; together they take about 22 MiB.
+// grow. Sizes at the usual budget: 7 MiB from the beginning, 21 MiB with all targets
+// and victims that there is room for, and up to 16 KiB for each open incident.
 const (
 	// lightTargets is how many servers are counted coarsely: a spray over random
 	// addresses drives out the oldest.
 	lightTargets = 8192
-	// heavyTargets is how many are watched closely, 150 KiB each. The one that was
+	// heavyTargets is how many are watched closely, 200 KiB each. The one that was
 	// silent longest makes room, never one with an open incident.
 	heavyTargets = 64
 	// claimSets of four are the sources whose challenges are followed: one in 2^n of
@@ -27,7 +28,7 @@ const (
 	// minutes.
 	listedBytes = 64 << 10
 	// lightVictims are hosts that get replies they did not ask for, heavyVictims
-	// those that are watched closely, 70 KiB each.
+	// those that are watched closely, 90 KiB each.
 	lightVictims = 1024
 	heavyVictims = 16
 	// scanners are sources that asked at least two servers that never answered.

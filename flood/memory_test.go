@@ -1,0 +1,91 @@
+package flood
+
+import (
+	"runtime"
+	"testing"
+	"unsafe"
+
+	"qsniff/flood/sketch"
+	"qsniff/internal/lru"
+	"qsniff/internal/race"
+	"qsniff/track"
+)
+
+func sizeOf[T any]() int {
+	var x T
+	return int(unsafe.Sizeof(x))
+}
+
+// topSize is what a Top of n keys takes, n being a power of two: items, and tag and
+// count of each.
+func topSize[V any](n int) int {
+	return sizeOf[sketch.Top[track.Host, V]]() + n*(sizeOf[sketch.Item[track.Host, V]]()+4+4)
+}
+
+// tableSize is what a table of n entries takes: with each, its hash, its place in
+// the order and two places of the index.
+func tableSize[K lru.Key, V any](n int) int {
+	return n * (sizeOf[lru.Evicted[K, V]]() + 3*4 + 2*8)
+}
+
+func targetSize() int {
+	return sizeOf[target]() + 2*(topSize[seen](topSources)+topSize[hosts](topPrefixes)+2*topSize[seen](topSources/4))
+}
+
+func victimSize() int { return sizeOf[victim]() + 2*topSize[seen](topSources) }
+
+// fixedSize is what a detector takes before it has seen anything.
+func fixedSize() int {
+	return tableSize[end, light](lightTargets) +
+		claimSets*sizeOf[[claimWays]claim]() +
+		2*(askedBytes+sessionBytes+listedBytes+sitesBytes) +
+		tableSize[track.Host, uncalled](lightVictims) +
+		tableSize[track.Host, scanner](scanners) +
+		tableSize[end, console](rconTargets) + tableSize[login, waiting](rconLogins) +
+		sizeOf[Detector]()
+}
+
+// What the detector keeps is what limits.go says, and no less than nine tenths of it:
+// numbers that grow old in a comment are of no use.
+func TestMemory(t *testing.T) {
+	list := 2 * topSources * sizeOf[busy]()
+	tests := []struct {
+		name      string
+		got, want int // bytes
+	}{
+		{"a target", targetSize(), 200 << 10},
+		{"a victim", victimSize(), 90 << 10},
+		{"what is there from the beginning", fixedSize(), 7400 << 10},
+		{"all", fixedSize() + list + heavyTargets*targetSize() + heavyVictims*victimSize(), 21 << 20},
+		{"an incident", sizeOf[Incident]() + listedSources*sizeOf[Source]() + topPrefixes*sizeOf[Prefix]() + 32*sizeOf[Feature](), 16 << 10},
+	}
+	for _, tt := range tests {
+		if tt.got > tt.want || tt.got < tt.want/10*9 {
+			t.Errorf("%s\ngot  %d KiB\nwant %d KiB or up to a tenth less", tt.name, tt.got>>10, tt.want>>10)
+		}
+	}
+}
+
+// The arithmetic above is what the allocator gives out, rounded up to its sizes.
+func TestMemoryMeasured(t *testing.T) {
+	if race.Enabled {
+		t.Skip("the race detector needs memory of its own")
+	}
+	for _, tt := range []struct {
+		name string
+		make func() any
+		want int
+	}{
+		{"a target", func() any { return newTarget() }, targetSize()},
+		{"what is there from the beginning", func() any { return New(Defaults(), 1) }, fixedSize()},
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		x := tt.make()
+		runtime.ReadMemStats(&after)
+		runtime.KeepAlive(x)
+		if got := int(after.TotalAlloc - before.TotalAlloc); got < tt.want || got > tt.want/8*9 {
+			t.Errorf("%s\ngot  %d bytes\nwant %d, or an eighth more", tt.name, got, tt.want)
+		}
+	}
+}
