@@ -1,0 +1,143 @@
+package flood
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+
+	"qsniff/track"
+)
+
+func TestScope(t *testing.T) {
+	tests := []struct {
+		addr         string
+		want         scope
+		prefix, site string
+	}{
+		{"203.0.113.77", public, "203.0.113.0/24", "203.0.0.0"},
+		{"0.1.2.3", impossible, "0.1.2.0/24", "0.1.0.0"},
+		{"127.0.0.1", impossible, "127.0.0.0/24", "127.0.0.0"},
+		{"223.255.255.255", public, "223.255.255.0/24", "223.255.0.0"},
+		{"224.0.0.1", impossible, "224.0.0.0/24", "224.0.0.0"},
+		{"255.255.255.255", impossible, "255.255.255.0/24", "255.255.0.0"},
+		{"10.9.8.7", local, "10.9.8.0/24", "10.9.0.0"},
+		{"100.63.0.1", public, "100.63.0.0/24", "100.63.0.0"},
+		{"100.64.0.1", local, "100.64.0.0/24", "100.64.0.0"},
+		{"100.127.9.1", local, "100.127.9.0/24", "100.127.0.0"},
+		{"100.128.0.1", public, "100.128.0.0/24", "100.128.0.0"},
+		{"169.254.1.2", local, "169.254.1.0/24", "169.254.0.0"},
+		{"172.15.1.1", public, "172.15.1.0/24", "172.15.0.0"},
+		{"172.16.1.1", local, "172.16.1.0/24", "172.16.0.0"},
+		{"172.31.1.1", local, "172.31.1.0/24", "172.31.0.0"},
+		{"172.32.1.1", public, "172.32.1.0/24", "172.32.0.0"},
+		{"192.168.3.4", local, "192.168.3.0/24", "192.168.0.0"},
+		{"198.17.1.1", public, "198.17.1.0/24", "198.17.0.0"},
+		{"198.18.1.1", local, "198.18.1.0/24", "198.18.0.0"},
+		{"198.19.1.1", local, "198.19.1.0/24", "198.19.0.0"},
+		{"198.20.1.1", public, "198.20.1.0/24", "198.20.0.0"},
+		{"2a00:1450:4001:81b::200e", public, "2a00:1450:4001:81b::/64", "2a00:1450::"},
+		{"3fff::1", public, "3fff::/64", "3fff::"},
+		{"4000::1", impossible, "4000::/64", "4000::"},
+		{"::1", impossible, "::/64", "::"},
+		{"fe80::1", local, "fe80::/64", "fe80::"},
+		{"febf::1", local, "febf::/64", "febf::"},
+		{"fec0::1", impossible, "fec0::/64", "fec0::"},
+		{"fc00::1", local, "fc00::/64", "fc00::"},
+		{"fd12:3456:789a:1::1", local, "fd12:3456:789a:1::/64", "fd12:3456::"},
+		{"ff02::1", impossible, "ff02::/64", "ff02::"},
+	}
+	for _, tt := range tests {
+		h := track.Host(netip.MustParseAddr(tt.addr).As16())
+		p, s := prefixOf(&h), siteOf(&h)
+		if got := scopeOf(&h); got != tt.want {
+			t.Errorf("scope of %s\ngot  %d\nwant %d", tt.addr, got, tt.want)
+		}
+		if got := network(h).String(); got != tt.prefix || network(p).String() != tt.prefix {
+			t.Errorf("network of %s\ngot  %s, of its prefix %s\nwant %s", tt.addr, got, network(p), tt.prefix)
+		}
+		if got := s.Addr().String(); got != tt.site {
+			t.Errorf("site of %s\ngot  %s\nwant %s", tt.addr, got, tt.site)
+		}
+	}
+}
+
+func TestWords(t *testing.T) {
+	tests := []struct{ got, want string }{
+		{percent(0), "0 %"}, {percent(0.004), "0.4 %"}, {percent(0.01), "1 %"}, {percent(0.5), "50 %"},
+		{percent(0.999), "99 %"}, {percent(1), "100 %"},
+		{count(0), "0"}, {count(2.34), "2.3"}, {count(9), "9"}, {count(999), "999"}, {count(1000), "1,000"}, {count(1234567.8), "1,234,568"},
+		{times(0.36), "0.36x"}, {times(7.1), "7.10x"}, {times(1200), "1,200x"},
+		{bytesOf(0), "0 B"}, {bytesOf(9999), "9999 B"}, {bytesOf(288e3), "288 kB"}, {bytesOf(125e6), "125 MB"},
+		{plural(1, "host", 20), "one host"}, {plural(8, "host", 1), "one host"}, {plural(8, "host", 24.2), "about 24 hosts"},
+		{Word(0.99), "high"}, {Word(0.85), "high"}, {Word(0.7), "medium"}, {Word(0.65), "medium"}, {Word(0.6), "low"},
+	}
+	for i, tt := range tests {
+		if tt.got != tt.want {
+			t.Errorf("%d\ngot  %s\nwant %s", i, tt.got, tt.want)
+		}
+	}
+	for k := NoKind + 1; k < numKinds; k++ {
+		if k.String() == "" {
+			t.Errorf("kind %d has no name", k)
+		}
+	}
+}
+
+// Targets beyond those that there is room for are counted coarsely; the busy ones
+// are not driven out, and those that fall silent make room.
+func TestRoomForTargets(t *testing.T) {
+	d := New(Defaults(), 1)
+	d.Found = func(*Incident, Event) {}
+	s := track.Sighting{Proto: a2s}
+	show := func(second int64, from, to int) {
+		for port := from; port < to; port++ {
+			for i := range promoteTen {
+				s.Age = second*1e9 + int64(i)
+				ask(&s, v4(20, 0, byte(i), 1), uint16(i+1), 64)
+				s.DstPort = uint16(port)
+				d.Sight(&s)
+			}
+		}
+	}
+	watched := func(port int) bool { return d.find(end{v4(198, 51, 100, 17), uint16(port)}) != nil }
+	show(0, 1000, 1000+heavyTargets+10)
+	if got := len(d.heavy); got != heavyTargets {
+		t.Errorf("got  %d targets\nwant %d", got, heavyTargets)
+	}
+	if !watched(1000) || watched(1000+heavyTargets) {
+		t.Errorf("the first is watched: %v, one too many: %v\nwant true, false", watched(1000), watched(1000+heavyTargets))
+	}
+	show(200, 2000, 2001) // all others are silent, and their incidents over
+	if got := len(d.heavy); got != heavyTargets || !watched(2000) {
+		t.Errorf("a new one is watched: %v, with %d in all\nwant true, %d", watched(2000), got, heavyTargets)
+	}
+	for i := range d.heavy {
+		for o := range i {
+			if d.heavy[i].end == d.heavy[o].end {
+				t.Errorf("%v is watched twice", d.heavy[i].end)
+			}
+		}
+	}
+}
+
+// Somebody who opens more incidents than anybody reads finds the rest counted only.
+func TestMaxPerMinute(t *testing.T) {
+	w := newWorld(1)
+	for i := range 2 * maxPerMinute {
+		s := w.server(usual, uint16(27000+i))
+		c := w.client(70_000 + i)
+		w.every(0.5, time.Duration(i)*time.Millisecond, 25*sec, func(n int) { w.login(s, c, uint16(30_000+n), 77, false) })
+	}
+	w.run(59 * sec)
+	if got := len(w.incidents); got != maxPerMinute {
+		t.Errorf("got  %d incidents\nwant %d", got, maxPerMinute)
+	}
+	if got := w.d.book.uncounted; got < maxPerMinute {
+		t.Errorf("got  %d counted only\nwant %d at least", got, maxPerMinute)
+	}
+	for _, x := range w.incidents {
+		if x.Kind != RconMisconfig || x.events[len(x.events)-1] != Ends {
+			t.Errorf("got  %s\nwant what began to end", x.line())
+		}
+	}
+}
