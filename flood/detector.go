@@ -101,7 +101,7 @@ func (d *Detector) Sight(s *track.Sighting) {
 			t.bin(d.now, d.nanos).unreach++
 		}
 	case track.IsListed:
-		d.named.Add(end{s.Src, s.SrcPort}.Hash(seed))
+		d.named.Add(s.ServerHash)
 	case track.IsLogin, track.IsWelcome, track.IsRejected:
 		d.consoles.take(d, s)
 	}
@@ -197,7 +197,7 @@ func (d *Detector) find(e end) *target {
 
 // count counts a packet to a server that is not watched closely, and begins to
 // watch it where it is asked much.
-func (d *Detector) count(e end) *target {
+func (d *Detector) count(e end, hash uint64) *target {
 	l := d.light.Get(e)
 	if l == nil {
 		l, _ = d.light.Put(e)
@@ -218,7 +218,7 @@ func (d *Detector) count(e end) *target {
 	if l.count < promoteSecond && l.ten < promoteTen {
 		return nil
 	}
-	return d.promote(e, l)
+	return d.promote(e, hash, l)
 }
 
 // What makes a server worth watching closely.
@@ -228,7 +228,7 @@ const (
 )
 
 // promote begins to watch a server closely, if there is room.
-func (d *Detector) promote(e end, l *light) *target {
+func (d *Detector) promote(e end, hash uint64, l *light) *target {
 	var t *target
 	if len(d.heavy) < heavyTargets {
 		t = newTarget()
@@ -236,7 +236,7 @@ func (d *Detector) promote(e end, l *light) *target {
 	} else if t = d.idlest(); t == nil {
 		return nil
 	}
-	t.reset(e, e.Hash(seed), d.now)
+	t.reset(e, hash, d.now)
 	t.base, t.heard, t.challenged = l.before, l.heard, l.given
 	d.light.Delete(e)
 	d.last = t

@@ -9,18 +9,16 @@ import (
 func (d *Detector) request(s *track.Sighting) {
 	d.inbound++
 	e := end{s.Dst, s.DstPort}
-	source := s.Src.Hash(seed)
+	source, hash := s.ClientHash, s.ServerHash
 	t := d.find(e)
 	if t == nil {
-		hash := e.Hash(seed)
 		d.asked.Add(lru.Mix(source, hash))
 		d.scans.touch(d, s, source, hash)
-		if t = d.count(e); t == nil {
+		if t = d.count(e, s.ServerHash); t == nil {
 			d.claim(nil, nil, s, claimKey(hash, source), source)
 			return
 		}
 	} else {
-		d.asked.Add(lru.Mix(source, t.hash))
 		if t.heard == 0 || d.now-t.heard > binSeconds || d.scans.known() {
 			d.scans.touch(d, s, source, t.hash)
 		}
@@ -40,7 +38,7 @@ func (d *Detector) request(s *track.Sighting) {
 		b.keyed++
 	}
 	if d.claims.follows(source) {
-		v = d.claim(t, b, s, claimKey(t.hash, source), source)
+		v = d.claim(t, b, s, claimKey(hash, source), source)
 	} else if s.Flags&track.HasKey != 0 {
 		v.query = t.challenged == 0
 	}
@@ -188,7 +186,7 @@ func (d *Detector) junk(s *track.Sighting) {
 		if d.find(end{s.Src, s.SrcPort}) != nil { // a server says something to somebody
 			return
 		}
-		if t = d.count(e); t == nil {
+		if t = d.count(e, s.ServerHash); t == nil {
 			return
 		}
 	}
@@ -205,7 +203,7 @@ func (d *Detector) nonsense(t *target, s *track.Sighting) {
 	b.junk++
 	b.junkBytes += s.Bytes
 	p := t.pane()
-	source := s.Src.Hash(seed)
+	source := s.ClientHash
 	p.junkSrc.Add(source)
 	t.note(p.junkTop.Add(s.Src, source), s, d.now)
 }
@@ -231,15 +229,10 @@ func (d *Detector) other(s *track.Sighting) {
 func (d *Detector) reply(s *track.Sighting) {
 	d.outbound++
 	e := end{s.Src, s.SrcPort}
-	client := s.Dst.Hash(seed)
+	client, hash := s.ClientHash, s.ServerHash
 	t := d.find(e)
-	hash := uint64(0)
-	if t != nil {
-		hash = t.hash
-	} else {
-		hash = e.Hash(seed)
-	}
-	wanted := d.asked.Has(lru.Mix(client, hash))
+	// Who is asked as much as t answers those who ask.
+	wanted := t != nil && d.now-t.last < 2*askedTurn || d.asked.Has(lru.Mix(client, hash))
 	whole := s.What != track.IsPart || s.Flags&track.First != 0
 	d.victims.reply(d, s, wanted, client)
 	if wanted {

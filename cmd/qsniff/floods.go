@@ -85,4 +85,3 @@ func (o *floodOutput) found(in *report.Incident, e report.Event) {
 	o.buf = jsonl.AppendIncident(o.buf[:0], in, nil, o.opts.explain)
 	_, o.err = o.w.Write(o.buf)
 }
-
