@@ -79,8 +79,8 @@ func (c *Collateral) said() string {
 			about = "about "
 		}
 		s = fmt.Sprintf("From its detection to the end of this capture, the lines for nftables would have dropped %s%s "+
-			"of the flood (%s of %s packets", about, percent(c.FloodDropped, c.Flood), grouped(c.FloodDropped),
-			grouped(c.Flood))
+			"of the flood (%s of %s packets", about, shareOf(c.FloodDropped, c.Flood), thousands(c.FloodDropped),
+			thousands(c.Flood))
 		if c.plan.kind == JunkFlood {
 			s += ", as if none began like a join"
 		}
@@ -99,19 +99,19 @@ func (c *Collateral) said() string {
 func (c *Collateral) touched() string {
 	who := c.proven()
 	if c.MoreClients {
-		who = fmt.Sprintf("the first %s %s", grouped(uint64(c.Clients)), who)
+		who = fmt.Sprintf("the first %s %s", thousands(uint64(c.Clients)), who)
 	} else {
-		who = fmt.Sprintf("%s %s", grouped(uint64(c.Clients)), who)
+		who = fmt.Sprintf("%s %s", thousands(uint64(c.Clients)), who)
 	}
 	switch {
 	case c.ClientLost == 0:
 		return fmt.Sprintf("touched 0 of %s.", who)
 	case c.ClientsHit == 0: // only clients beyond the table
 		return fmt.Sprintf("touched 0 of %s, but later ones: %s of %s packets of all of them.", who,
-			grouped(c.ClientLost), grouped(c.ClientPackets))
+			thousands(c.ClientLost), thousands(c.ClientPackets))
 	}
-	return fmt.Sprintf("touched %s of %s, which would have lost %s of their %s packets (%s).", grouped(uint64(c.ClientsHit)),
-		who, grouped(c.ClientLost), grouped(c.ClientPackets), percent(c.ClientLost, c.ClientPackets))
+	return fmt.Sprintf("touched %s of %s, which would have lost %s of their %s packets (%s).", thousands(uint64(c.ClientsHit)),
+		who, thousands(c.ClientLost), thousands(c.ClientPackets), shareOf(c.ClientLost, c.ClientPackets))
 }
 
 func (c *Collateral) proven() string {
@@ -133,9 +133,9 @@ func (c *Collateral) untold() string {
 	return "What they would have cost real clients cannot be told: none that had proved its address sent anything meanwhile."
 }
 
-// percent is a share in tenths of a percent, rounded towards what claims less: all
+// shareOf is a share in tenths of a percent, rounded towards what claims less: all
 // and nothing are said only where it is so.
-func percent(n, of uint64) string {
+func shareOf(n, of uint64) string {
 	if of == 0 {
 		return "0 %"
 	}
@@ -153,4 +153,4 @@ func percent(n, of uint64) string {
 	return fmt.Sprintf("%d.%d %%", tenths/10, tenths%10)
 }
 
-func grouped(n uint64) string { return digits.Grouped(int64(min(n, 1<<62))) }
+func thousands(n uint64) string { return digits.Grouped(int64(min(n, 1<<62))) }

@@ -88,12 +88,12 @@ func (w *iptWriter) rule(r *planRule) {
 	switch r.line {
 	case lineSources:
 		for _, x := range w.named[:w.names] {
-			w.line("-A %s -s %s -j DROP", w.chain, address(x))
+			w.line("-A %s -s %s -j DROP", w.chain, filterAddress(x))
 		}
 		return
 	case lineVictims:
 		for _, x := range w.named[:w.names] {
-			w.line("-A %s -d %s -j %s", w.chain, address(x), to)
+			w.line("-A %s -d %s -j %s", w.chain, filterAddress(x), to)
 		}
 	default:
 		for _, m := range w.matches(r.line) {
@@ -177,7 +177,7 @@ func (w *iptWriter) matches(l adviceLine) []string {
 	case lineUnasked:
 		m := w.replies("0x41,0x44,0x45,0x49,0x6A,0x6D", u32(w.at(8)+"=0x45594531:0x45594533"))
 		if w.splits() {
-			m = append(m, u32(w.at(8)+"=0xFFFFFFFE"))
+			m = append(m, u32(w.at(8)+"=0xFEFFFFFF"))
 		}
 		return m
 	case lineJunk:

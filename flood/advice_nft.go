@@ -77,7 +77,7 @@ func (w *nftWriter) elements() {
 	const a = "    elements = { "
 	text, col := a, len(a)
 	for i, x := range w.named[:w.names] {
-		s := address(x)
+		s := filterAddress(x)
 		if i > 0 {
 			text += ","
 			if col += len(s) + 2; col > textWidth-2 {
@@ -94,8 +94,8 @@ func (w *nftWriter) elements() {
 	w.line("%s }", text)
 }
 
-// address is a network as filters take it, a host without its length.
-func address(p netip.Prefix) string {
+// filterAddress is a network as filters take it, a host without its length.
+func filterAddress(p netip.Prefix) string {
 	if p.IsSingleIP() {
 		return p.Addr().String()
 	}
@@ -200,7 +200,7 @@ func (p *plan) matching(l adviceLine) []string {
 	case lineUnasked:
 		m := p.matchingReplies("0x41, 0x44, 0x45, 0x49, \\\n      0x6a, 0x6d", "@th,64,32 { 0x45594531-0x45594533 } ")
 		if p.splits() {
-			m = append(m, "@th,64,32 0xfffffffe ")
+			m = append(m, "@th,64,32 0xfeffffff ")
 		}
 		return m
 	case lineJunk:

@@ -14,24 +14,24 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var updateAdvice = flag.Bool("update", false, "rewrite the golden files in testdata")
+var updateAdvice = flag.Bool("update-advice", false, "rewrite the golden files in testdata/advice")
 
-// example is an incident of a golden file.
-type example struct {
+// adviceExample is an incident of a golden file.
+type adviceExample struct {
 	name string
 	in   Incident
 }
 
-// examples are the incidents of the golden files: one of each kind, and in IPv6
+// adviceExamples are the incidents of the golden files: one of each kind, and in IPv6
 // and for other protocols where that changes the lines.
-func examples() []example {
-	server, server6 := end("198.51.100.17:27015"), end("[2001:db8::17]:27015")
-	few := []Source{{Addr: addr("203.0.113.7"), Low: 1500}, {Addr: addr("203.0.113.90"), Low: 900},
-		{Addr: addr("192.0.2.44"), Low: 3, Verified: true}} // a monitor: not to be named
-	few6 := []Source{{Addr: addr("2001:db8:1:2::7"), Low: 1500}, {Addr: addr("2001:db8:1:2::8"), Low: 900},
-		{Addr: addr("2001:db8:77::1"), Low: 700}}
+func adviceExamples() []adviceExample {
+	server, server6 := adviceEnd("198.51.100.17:27015"), adviceEnd("[2001:db8::17]:27015")
+	few := []Source{{Addr: adviceAddr("203.0.113.7"), Low: 1500}, {Addr: adviceAddr("203.0.113.90"), Low: 900},
+		{Addr: adviceAddr("192.0.2.44"), Low: 3, Verified: true}} // a monitor: not to be named
+	few6 := []Source{{Addr: adviceAddr("2001:db8:1:2::7"), Low: 1500}, {Addr: adviceAddr("2001:db8:1:2::8"), Low: 900},
+		{Addr: adviceAddr("2001:db8:77::1"), Low: 700}}
 	carpet := []Prefix{{Prefix: netip.MustParsePrefix("203.0.113.0/24"), Low: 9000, Hosts: 200}}
-	both := func(name string, in Incident) []example {
+	both := func(name string, in Incident) []adviceExample {
 		in.ID, in.Target.End = 3, server
 		six := in
 		six.Target.End = server6
@@ -39,9 +39,9 @@ func examples() []example {
 			six.Top = few6
 		}
 		six.Prefixes = nil
-		return []example{{name, in}, {name + "6", six}}
+		return []adviceExample{{name, in}, {name + "6", six}}
 	}
-	var all []example
+	var all []adviceExample
 	add := func(name string, in Incident) { all = append(all, both(name, in)...) }
 	one := func(name string, in Incident) { all = append(all, both(name, in)[0]) }
 	add("flood_few", Incident{Kind: FloodFew, Protocol: "a2s", Top: few, Sources: 2, Peak: 802, Baseline: 3})
@@ -70,13 +70,13 @@ func examples() []example {
 	return all
 }
 
-func addr(s string) netip.Addr    { return netip.MustParseAddr(s) }
-func end(s string) netip.AddrPort { return netip.MustParseAddrPort(s) }
+func adviceAddr(s string) netip.Addr    { return netip.MustParseAddr(s) }
+func adviceEnd(s string) netip.AddrPort { return netip.MustParseAddrPort(s) }
 
 // TestAdvice compares the text with the golden files, which have what was measured
 // as well.
 func TestAdvice(t *testing.T) {
-	for _, x := range examples() {
+	for _, x := range adviceExamples() {
 		c := Collateral{Flood: 60001, FloodDropped: 58301, Clients: 412, ClientPackets: 7000, plan: planOf(&x.in)}
 		got := advise(&x.in, &c)
 		path := filepath.Join("testdata", "advice", x.name+".txt")
@@ -92,8 +92,8 @@ func TestAdvice(t *testing.T) {
 		if diff := cmp.Diff(string(want), got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", path, diff)
 		}
-		rules, _, _ := strings.Cut(got, "\nThe same for ")
-		for line := range strings.Lines(rules) {
+		pktRules, _, _ := strings.Cut(got, "\nThe same for ")
+		for line := range strings.Lines(pktRules) {
 			if len(line) > textWidth+1 {
 				t.Errorf("%s: wide line: %s", x.name, line)
 			}
@@ -104,7 +104,7 @@ func TestAdvice(t *testing.T) {
 // TestEveryKindHasAdvice: and none that nobody names.
 func TestEveryKindHasAdvice(t *testing.T) {
 	have := map[Kind]bool{}
-	for _, x := range examples() {
+	for _, x := range adviceExamples() {
 		have[x.in.Kind] = true
 		if advise(&x.in, nil) == "" {
 			t.Errorf("%s has none", x.name)
@@ -146,7 +146,7 @@ func TestSaid(t *testing.T) {
 
 // TestAdviceOfAnotherVerdict: what was tried for one kind says nothing of another.
 func TestAdviceOfAnotherVerdict(t *testing.T) {
-	in := examples()[0].in
+	in := adviceExamples()[0].in
 	c := newTrial(&in).result()
 	c.Flood, c.FloodDropped = 10, 10
 	in.Kind = FloodSpoofed
@@ -158,7 +158,7 @@ func TestAdviceOfAnotherVerdict(t *testing.T) {
 // TestAdviceKeepsWhatWasTried: the text has the lines of the trial, whatever the
 // incident became.
 func TestAdviceKeepsWhatWasTried(t *testing.T) {
-	in := examples()[0].in
+	in := adviceExamples()[0].in
 	c := newTrial(&in).result()
 	before := advise(&in, &c)
 	in.Top, in.Peak, in.Sources = nil, 9, 100
@@ -175,7 +175,7 @@ func TestAdvicePlain(t *testing.T) {
 		n = 2000
 	}
 	for range n {
-		in := randomIncident(r)
+		in := adviceRandom(r)
 		c := newTrial(&in).result()
 		c.Flood, c.FloodDropped, c.ClientLost = r.Uint64(), r.Uint64(), r.Uint64()
 		c.Clients, c.ClientsHit = int(r.Uint32()), int(r.Uint32())
@@ -189,7 +189,7 @@ func TestAdvicePlain(t *testing.T) {
 	}
 }
 
-func randomIncident(r *rand.Rand) Incident {
+func adviceRandom(r *rand.Rand) Incident {
 	pick := func(of ...float64) float64 { return of[r.IntN(len(of))] }
 	number := func() float64 {
 		return pick(math.NaN(), math.Inf(1), math.Inf(-1), -1, 0, math.MaxFloat64, r.Float64(), 1e4*r.Float64())
@@ -200,18 +200,18 @@ func randomIncident(r *rand.Rand) Incident {
 	if r.IntN(8) > 0 {
 		in.Kind %= numKinds
 	}
-	in.Target = Target{End: netip.AddrPortFrom(randomAddr(r), uint16(r.UintN(1<<16))), TCP: r.IntN(4) == 0}
+	in.Target = Target{End: netip.AddrPortFrom(adviceRandomAddr(r), uint16(r.UintN(1<<16))), TCP: r.IntN(4) == 0}
 	for range r.IntN(20) {
-		in.Top = append(in.Top, Source{Addr: randomAddr(r), Low: r.Uint64N(100), Ports: r.IntN(30), Verified: r.IntN(2) == 0})
+		in.Top = append(in.Top, Source{Addr: adviceRandomAddr(r), Low: r.Uint64N(100), Ports: r.IntN(30), Verified: r.IntN(2) == 0})
 	}
 	for range r.IntN(6) {
-		in.Prefixes = append(in.Prefixes, Prefix{Prefix: netip.PrefixFrom(randomAddr(r), r.IntN(129)), Low: r.Uint64N(200),
+		in.Prefixes = append(in.Prefixes, Prefix{Prefix: netip.PrefixFrom(adviceRandomAddr(r), r.IntN(129)), Low: r.Uint64N(200),
 			Hosts: r.IntN(20)})
 	}
 	return in
 }
 
-func randomAddr(r *rand.Rand) netip.Addr {
+func adviceRandomAddr(r *rand.Rand) netip.Addr {
 	var b [16]byte
 	for i := range b {
 		b[i] = byte(r.UintN(256))

@@ -12,33 +12,33 @@ import (
 // it against the kernel and change nothing. It needs root, and asks in a network
 // namespace of its own.
 func TestToolsTakeAdvice(t *testing.T) {
-	for _, x := range examples() {
+	for _, x := range adviceExamples() {
 		p := planOf(&x.in)
 		if p.n == 0 {
 			continue
 		}
 		t.Run(x.name, func(t *testing.T) {
-			t.Run("nft", func(t *testing.T) { takes(t, p.nft(), "nft", "-c", "-f", "-") })
+			t.Run("nft", func(t *testing.T) { toolTakes(t, p.nft(), "nft", "-c", "-f", "-") })
 			t.Run("iptables", func(t *testing.T) {
-				takes(t, p.iptables(), p.iptablesName()+"-restore", "-n", "--test")
+				toolTakes(t, p.iptables(), p.iptablesName()+"-restore", "-n", "--test")
 			})
 		})
 	}
 }
 
-// takes runs a tool on a text where nothing of the host's network is.
-func takes(t *testing.T, text, tool string, args ...string) {
+// toolTakes runs a tool on a text where nothing of the host's network is.
+func toolTakes(t *testing.T, text, tool string, args ...string) {
 	t.Helper()
-	cmd := alone(t, tool, args...)
+	cmd := aloneDo(t, tool, args...)
 	cmd.Stdin = strings.NewReader(text)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%s: %v\n%s\n%s", tool, err, out, text)
 	}
 }
 
-// alone is a command in a network namespace of its own; the test is skipped where
+// aloneDo is a command in a network namespace of its own; the test is skipped where
 // that cannot be had.
-func alone(t *testing.T, tool string, args ...string) *exec.Cmd {
+func aloneDo(t *testing.T, tool string, args ...string) *exec.Cmd {
 	t.Helper()
 	if os.Getuid() != 0 {
 		t.Skip("needs root for a network namespace")

@@ -87,28 +87,28 @@ func (p *plan) capWords(in *Incident) []string {
 		return nil
 	}
 	n := float64(r.limit.packets)
-	s := fmt.Sprintf("The cap is %s a second", grouped(uint64(r.limit.packets)))
-	if usual := known(in.Baseline); usual >= 0.1 && usual < n {
-		s += fmt.Sprintf(", about %s times the %s of before the flood", figure(n/usual), figure(usual))
+	s := fmt.Sprintf("The cap is %s a second", thousands(uint64(r.limit.packets)))
+	if usual := given(in.Baseline); usual >= 0.1 && usual < n {
+		s += fmt.Sprintf(", about %s times the %s of before the flood", roughly(n/usual), roughly(usual))
 	}
 	s += "."
-	if peak := known(in.Peak); peak > n {
+	if peak := given(in.Peak); peak > n {
 		s += fmt.Sprintf(" At the flood's peak of %s a second it lets 1 of %s through, of real clients' first queries too:"+
-			" a server browser may need several tries.", figure(peak), figure(peak/n))
+			" a server browser may need several tries.", roughly(peak), roughly(peak/n))
 	}
 	switch p.speech {
 	case speaksA2S:
 		s += " Queries that carry a challenge pass, and so does the game."
-		return []string{s, settings, "\"qsniff proven\" lists the clients that proved their address, to let them pass first."}
+		return []string{s, serverSettings, "\"qsniff proven\" lists the clients that proved their address, to let them pass first."}
 	case speaksASE:
 		s += " This protocol has no challenge, so the cap is on all of its queries; the game has another port."
 	}
 	return []string{s}
 }
 
-// settings are what a Source server can be told: the challenge is off by default in
+// serverSettings are what a Source server can be told: the challenge is off by default in
 // some games, the limit in all; Valve suggested 25 to 75 for it.
-const settings = "In the server itself: STEAM_GAMESERVER_A2S_INFO_REQUIRE_CHALLENGE=1 and STEAM_GAMESERVER_RATE_LIMIT_200MS=25" +
+const serverSettings = "In the server itself: STEAM_GAMESERVER_A2S_INFO_REQUIRE_CHALLENGE=1 and STEAM_GAMESERVER_RATE_LIMIT_200MS=25" +
 	" in its environment, and sv_max_queries_sec 3."
 
 func (p *plan) suspectWords() []string {
@@ -116,7 +116,7 @@ func (p *plan) suspectWords() []string {
 		" none here. Look whether players joined as well, and capture both directions: who brings a challenge back is" +
 		" real."}
 	if p.speech == speaksA2S {
-		all = append(all, settings)
+		all = append(all, serverSettings)
 	}
 	return all
 }
@@ -139,7 +139,7 @@ func (p *plan) reflectionWords() []string {
 	case speaksMaster:
 		return all
 	}
-	return append(all, "The cure is the challenge, with which the answer to a forged query is smaller than the query. "+settings+
+	return append(all, "The cure is the challenge, with which the answer to a forged query is smaller than the query. "+serverSettings+
 		" If these are set and answers still go out, something in front of the server answers from a cache.")
 }
 
@@ -147,9 +147,9 @@ func (p *plan) victimWords(in *Incident) []string {
 	s := "Servers are made to send answers to this host that it did not ask for. They are not the attackers, so do not block" +
 		" them one by one: cap the answers."
 	if r := p.find(lineUnasked); r != nil {
-		s += fmt.Sprintf(" The cap is %s a second.", grouped(uint64(r.limit.packets)))
-		if peak := known(in.Peak); peak > float64(r.limit.packets) {
-			s += fmt.Sprintf(" The peak was %s.", figure(peak))
+		s += fmt.Sprintf(" The cap is %s a second.", thousands(uint64(r.limit.packets)))
+		if peak := given(in.Peak); peak > float64(r.limit.packets) {
+			s += fmt.Sprintf(" The peak was %s.", roughly(peak))
 		}
 	}
 	return []string{s, "While it lasts a server browser on this host finds few servers. The packets have already used the line" +
@@ -224,7 +224,7 @@ func (p *plan) quietWords() []string {
 				" all there is."}
 		}
 		return []string{"This server answers queries without a challenge and sends more than it gets, so it can be used against" +
-			" others. " + settings}
+			" others. " + serverSettings}
 	}
 	return nil
 }
@@ -240,10 +240,10 @@ func (p *plan) find(l adviceLine) *planRule {
 
 func (p *plan) has(l adviceLine) bool { return p.find(l) != nil }
 
-// figure is a number as precise as it has to be.
-func figure(x float64) string {
+// roughly is a number as precise as it has to be.
+func roughly(x float64) string {
 	if x < 10 {
 		return strconv.FormatFloat(math.Round(10*x)/10, 'f', -1, 64)
 	}
-	return grouped(uint64(min(x+0.5, 1<<60)))
+	return thousands(uint64(min(x+0.5, 1<<60)))
 }

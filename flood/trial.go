@@ -88,26 +88,18 @@ func (t *trial) reset(in *Incident) {
 
 // packet takes a packet that the lines may match: to the target, of a reflection
 // from it, to the victim of replies. proven tells that its source (of a reflection:
-// its receiver) proved its address. Where a mirror doubles packets, the caller
-// leaves the copies out: the kernel has one of each.
+// its receiver) proved its address; of replies at a victim, that the victim had
+// asked this server; of attempts to log in, that the source is no guesser. Where a
+// mirror doubles packets, the caller leaves the copies out: the kernel has one of
+// each.
 func (t *trial) packet(s *track.Sighting, proven bool) {
-	if t.plan.n == 0 || !onWire(s) {
+	if t.plan.n == 0 || !hasHeaders(s) {
 		return
 	}
-	who := &s.Src
-	if t.plan.kind == Reflection {
-		who = &s.Dst
-	}
+	who := t.who(s)
 	named, alone := t.named(who)
 	letter := t.letters.of(s)
-	dropped := false
-	for i := range t.plan.rules[:t.plan.n] {
-		r := &t.plan.rules[i]
-		if r.matches(&t.plan, s, letter, named) && t.over(i, r, who, s.Age) {
-			dropped = true
-			break
-		}
-	}
+	dropped := t.drops(s, who, letter, named)
 	switch {
 	case proven && !alone:
 		t.client(who, dropped)
@@ -119,9 +111,28 @@ func (t *trial) packet(s *track.Sighting, proven bool) {
 	}
 }
 
-// onWire tells whether a sighting is a datagram or a segment, and not what one of
+// who is the end of a packet that is not the target.
+func (t *trial) who(s *track.Sighting) *track.Host {
+	if t.plan.kind == Reflection {
+		return &s.Dst
+	}
+	return &s.Src
+}
+
+// drops tells whether one of the lines drops a packet, and charges their limits.
+func (t *trial) drops(s *track.Sighting, who *track.Host, letter byte, named bool) bool {
+	for i := range t.plan.rules[:t.plan.n] {
+		r := &t.plan.rules[i]
+		if r.matches(&t.plan, s, letter, named) && t.over(i, r, who, s.Age) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasHeaders tells whether a sighting is a datagram or a segment, and not what one of
 // them says, or an error about one.
-func onWire(s *track.Sighting) bool {
+func hasHeaders(s *track.Sighting) bool {
 	switch s.What {
 	case track.IsUnreachable, track.IsListed, track.IsLogin, track.IsWelcome, track.IsRejected:
 		return false

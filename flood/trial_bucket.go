@@ -119,9 +119,15 @@ func (t *hashes) forget(now int64, idle time.Duration) {
 		return
 	}
 	t.swept = now
-	for i := 0; i < len(t.slots); {
-		if t.slots[i].key != 0 && t.slots[i].val <= now-int64(idle) {
-			t.remove(i) // another may have come into its place
+	mask := len(t.slots) - 1
+	first := 0
+	for t.slots[first].key != 0 { // behind a free slot nothing is pushed on from in front
+		first++
+	}
+	for i := 1; i <= mask; {
+		at := (first + i) & mask
+		if t.slots[at].key != 0 && t.slots[at].val <= now-int64(idle) {
+			t.remove(at) // another may have come into its place
 		} else {
 			i++
 		}

@@ -57,8 +57,8 @@ func (m *letterMemo) of(s *track.Sighting) byte {
 	return m.letter
 }
 
-// among tells whether a letter is one of a list.
-func among(letter byte, list string) bool {
+// oneOf tells whether a letter is one of a list.
+func oneOf(letter byte, list string) bool {
 	for i := range len(list) {
 		if list[i] == letter {
 			return letter != 0
@@ -92,7 +92,7 @@ func (r *planRule) matches(p *plan, s *track.Sighting, letter byte, named bool) 
 		// Of junk a sighting has no letter: counted as if none of it were a known one.
 		return s.What == track.IsJunk
 	}
-	return s.What == track.IsOpened || isRcon(s) // lineLogins
+	return s.What == track.IsOpened || asksRcon(s) // lineLogins
 }
 
 // queryLetters, dataLetters and replyLetters are what the lines look for behind
@@ -103,23 +103,23 @@ const (
 	replyLetters = "ADEIjm"
 )
 
-func speaks(s *track.Sighting, name string) bool { return s.Proto != nil && s.Proto.Name == name }
+func isOf(s *track.Sighting, name string) bool { return s.Proto != nil && s.Proto.Name == name }
 
 func (p *plan) isQuery(s *track.Sighting, letter byte) bool {
 	switch p.speech {
 	case speaksA2S:
-		return among(letter, queryLetters)
+		return oneOf(letter, queryLetters)
 	case speaksGoldSource:
 		const words = dissect.AskInfo | dissect.AskPlayers | dissect.AskRules | dissect.AskPing
-		return s.What == track.IsRequest && s.Asks&words != 0 && speaks(s, "goldsource")
+		return s.What == track.IsRequest && s.Asks&words != 0 && isOf(s, "goldsource")
 	case speaksASE:
 		return s.Bytes == 1
 	case speaksMaster:
-		return s.What == track.IsRequest && s.Asks&dissect.AskServers != 0 && speaks(s, "master")
+		return s.What == track.IsRequest && s.Asks&dissect.AskServers != 0 && isOf(s, "master")
 	case speaksRcon:
-		return isRcon(s)
+		return asksRcon(s)
 	}
-	return s.What == track.IsJunk || letter != 0 || speaks(s, "goldsource")
+	return s.What == track.IsJunk || letter != 0 || isOf(s, "goldsource")
 }
 
 // isFirst is isQuery without what brings a challenge back. A2S_INFO has 25 bytes
@@ -145,18 +145,18 @@ const (
 func (p *plan) isReply(s *track.Sighting, letter byte, letters string) bool {
 	switch p.speech {
 	case speaksASE:
-		return s.What == track.IsReply && speaks(s, "ase") && s.Asks&dissect.AskVersion == 0
+		return s.What == track.IsReply && isOf(s, "ase") && s.Asks&dissect.AskVersion == 0
 	case speaksMaster:
 		return letter == 'f'
 	}
-	return among(letter, letters)
+	return oneOf(letter, letters)
 }
 
 // splits tells whether replies come in parts that begin with FE FF FF FF.
 func (p *plan) splits() bool { return p.speech <= speaksGoldSource }
 
-func isRcon(s *track.Sighting) bool {
-	return s.What == track.IsRequest && s.Asks&dissect.AskRcon != 0 && speaks(s, "goldsource")
+func asksRcon(s *track.Sighting) bool {
+	return s.What == track.IsRequest && s.Asks&dissect.AskRcon != 0 && isOf(s, "goldsource")
 }
 
 // counts tells whether a packet is of the sort that the incident is about.
@@ -167,7 +167,7 @@ func (p *plan) counts(s *track.Sighting, letter byte) bool {
 	case Reflection, ReplyFloodVictim:
 		return s.What == track.IsReply || s.What == track.IsPart || s.What == track.IsChallenge
 	case RconBruteforce:
-		return s.What == track.IsOpened || isRcon(s)
+		return s.What == track.IsOpened || asksRcon(s)
 	}
 	return s.What == track.IsRequest || p.isQuery(s, letter)
 }

@@ -91,7 +91,7 @@ func planOf(in *Incident) plan {
 	case ChallengeBypass:
 		// A guess can come from a forged address. Few sources that each guess for a while
 		// are worth naming; many are left to the limit.
-		if in.Sources < fewSources {
+		if in.Sources < namedFew {
 			p.sources(in)
 		}
 		p.add(lineQueries, p.eachRate(in))
@@ -100,7 +100,7 @@ func planOf(in *Incident) plan {
 	case ReplyFloodVictim:
 		p.add(lineUnasked, p.cap(in))
 	case JunkFlood:
-		p.add(lineJunk, allowance{junkRate, time.Second, 2 * junkRate})
+		p.add(lineJunk, allowance{capJunk, time.Second, 2 * capJunk})
 	case RconBruteforce:
 		p.sources(in)
 		p.add(lineLogins, p.loginRate())
@@ -108,8 +108,8 @@ func planOf(in *Incident) plan {
 	return p
 }
 
-// fewSources is the detector's bound of a flood from few.
-const fewSources = 64
+// namedFew is the detector's bound of a flood from few.
+const namedFew = 64
 
 func (p *plan) add(l adviceLine, a allowance) {
 	p.rules[p.n] = planRule{l, a}
@@ -139,13 +139,13 @@ func (p *plan) victims(in *Incident) {
 const (
 	// networkHosts is how many of a network must have been seen for its prefix to stand
 	// in the lines, as in the rule for floods from one network.
-	networkHosts = 8
+	namedHosts = 8
 	// share of the busiest source that another has to have to be named: a flood's
 	// sources do about the same, and the list has monitors behind them.
-	share = 10
+	namedShare = 10
 	// natPorts is where a proven address looks like many clients behind one, see the
 	// rule for pollers: it is limited, not blocked.
-	natPorts = 16
+	namedPorts = 16
 )
 
 // name lists the sources to name: networks that many hosts of sent, then single
@@ -157,14 +157,14 @@ func (p *plan) name(in *Incident) {
 	}
 	for i := range in.Prefixes {
 		x := &in.Prefixes[i]
-		if x.Hosts >= networkHosts && x.Low > 0 && x.Low >= most && x.Low >= in.Requests/share {
+		if x.Hosts >= namedHosts && x.Low > 0 && x.Low >= most && x.Low >= in.Requests/namedShare {
 			p.put(x.Prefix)
 		}
 	}
 	p.networks = p.names
 	for i := range in.Top {
 		s := &in.Top[i]
-		if s.Low == 0 || s.Low < most/share || s.Verified && s.Ports >= natPorts {
+		if s.Low == 0 || s.Low < most/namedShare || s.Verified && s.Ports >= namedPorts {
 			continue
 		}
 		a := s.Addr.Unmap().WithZone("")
@@ -219,38 +219,38 @@ func (p *plan) loginRate() allowance {
 const (
 	// baselines is how far above the traffic of before a cap stays: a map change or a
 	// crowd brings several times the usual.
-	baselines = 10
-	// junkRate is the detector's bound: fewer unknown packets than that are no flood.
-	junkRate = 20
-	// maxCap keeps the cost of a packet in nanoseconds exact enough to mean something.
-	maxCap = 100_000
+	capBaselines = 10
+	// capJunk is the detector's bound: fewer unknown packets than that are no flood.
+	capJunk = 20
+	// capMost keeps the cost of a packet in nanoseconds exact enough to mean something.
+	capMost = 100_000
 )
 
-// bases are caps that servers of a kind stand: a challenge costs a Source server
+// capBases are caps that servers of a kind stand: a challenge costs a Source server
 // next to nothing (later branches answer 3000 a second), GoldSource itself stops at
 // 30, and what ASE asks for is answered in full.
-var bases = [...]float64{speaksAny: 300, speaksA2S: 300, speaksGoldSource: 100, speaksASE: 50, speaksMaster: 100,
+var capBases = [...]float64{speaksAny: 300, speaksA2S: 300, speaksGoldSource: 100, speaksASE: 50, speaksMaster: 100,
 	speaksRcon: 300}
 
 // cap is how much of everybody's traffic together passes: what the server stands,
 // or ten times the traffic of before if that is more. Of a flood that is hardly
 // more itself it lets a quarter pass.
 func (p *plan) cap(in *Incident) allowance {
-	base := bases[p.speech]
+	base := capBases[p.speech]
 	if p.kind == ReplyFloodVictim {
 		base = 200 // the detector's bound for one second
 	}
-	usual := known(in.Baseline)
-	n := max(base, baselines*usual)
-	if peak := known(in.Peak); peak > 0 && n > peak/4 {
+	usual := given(in.Baseline)
+	n := max(base, capBaselines*usual)
+	if peak := given(in.Peak); peak > 0 && n > peak/4 {
 		n = max(peak/4, 4*usual, 10)
 	}
-	packets := int64(roundUp(min(n, maxCap)))
+	packets := int64(roundUp(min(n, capMost)))
 	return allowance{packets, time.Second, 2 * packets}
 }
 
-// known is a figure, or 0 where the capture could not give it.
-func known(x float64) float64 {
+// given is a figure, or 0 where the capture could not give it.
+func given(x float64) float64 {
 	if x > 0 && !math.IsInf(x, 1) {
 		return x
 	}
