@@ -45,6 +45,7 @@ type Detector struct {
 	asked  *sketch.Recent
 	played *sketch.Recent // sessions of the game
 	named  *sketch.Recent // by master servers
+	proven *sketch.Recent // sources that proved their address to a target
 
 	victims  victims
 	scans    scans
@@ -53,6 +54,7 @@ type Detector struct {
 	inbound, outbound uint64 // requests and replies so far
 	lost              uint64
 	book              book
+	trials            trials
 }
 
 // light is a server that is counted coarsely.
@@ -73,6 +75,7 @@ func New(lim Thresholds, size float64) *Detector {
 		light:  lru.New[end, light](n(lightTargets), seed),
 		claims: newClaims(),
 		asked:  sketch.NewRecent(askedBytes), played: sketch.NewRecent(sessionBytes), named: sketch.NewRecent(listedBytes),
+		proven: sketch.NewRecent(provenBytes),
 	}
 	d.victims = newVictims()
 	d.scans = newScans(n(scanners))
@@ -104,6 +107,8 @@ func (d *Detector) Sight(s *track.Sighting) {
 		d.named.Add(s.ServerHash)
 	case track.IsLogin, track.IsWelcome, track.IsRejected:
 		d.consoles.take(d, s)
+	case track.IsOpened:
+		d.consoles.opened(d, s)
 	}
 }
 
@@ -166,6 +171,7 @@ func (d *Detector) tick() {
 	}
 	if d.now%namedTurn == 0 {
 		d.named.Turn()
+		d.proven.Turn()
 	}
 	if d.now%scanTurn == 0 {
 		d.scans.judge(d)

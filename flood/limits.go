@@ -26,6 +26,8 @@ const (
 	// listedBytes, likewise, which servers a master server named in ten to twenty
 	// minutes.
 	listedBytes = 64 << 10
+	// provenBytes, likewise, of sources that proved their address to a target.
+	provenBytes = 128 << 10
 	// lightVictims are hosts that get replies they did not ask for, heavyVictims
 	// those that are watched closely, 70 KiB each.
 	lightVictims = 1024

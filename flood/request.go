@@ -42,6 +42,9 @@ func (d *Detector) request(s *track.Sighting) {
 	} else if s.Flags&track.HasKey != 0 {
 		v.query = t.challenged == 0
 	}
+	if t.tries > 0 {
+		d.tried(t, s, v.proven || d.knows(claimKey(hash, source)))
+	}
 	switch {
 	case v.bad:
 		b.bad += d.claims.weight()
@@ -127,6 +130,7 @@ func (d *Detector) echo(t *target, x *claim, sure bool) verdict {
 	v := verdict{query: x.pending == 0, proven: true}
 	x.pending -= min(x.pending, 1)
 	x.proved = d.now
+	d.proven.Add(x.key)
 	if t == nil {
 		return v
 	}
@@ -155,6 +159,7 @@ func (d *Detector) unknown(t *target, s *track.Sighting, x *claim) verdict {
 	case t == nil || t.challenged == 0 || d.now-t.first < freshFor:
 		if t != nil && t.challenged == 0 && x.pending > 0 { // in one direction, what looks like proof is all there is
 			x.proved, v.proven = d.now, true
+			d.proven.Add(x.key)
 		}
 		if x.pending > 0 {
 			x.pending--
@@ -206,6 +211,9 @@ func (d *Detector) nonsense(t *target, s *track.Sighting) {
 	source := s.ClientHash
 	p.junkSrc.Add(source)
 	t.note(p.junkTop.Add(s.Src, source), s, d.now)
+	if t.tries > 0 {
+		d.tried(t, s, d.knows(claimKey(t.hash, source)))
+	}
 }
 
 // other takes a datagram of no protocol of ours: to a target it is the game's, if
@@ -249,6 +257,9 @@ func (d *Detector) reply(s *track.Sighting) {
 		t.heard = d.now
 		b := t.bin(d.now, d.nanos)
 		b.bytesOut += s.Bytes
+		if t.tries > 0 {
+			d.tried(t, s, d.knows(claimKey(hash, client)))
+		}
 		if whole {
 			b.replies++
 		}

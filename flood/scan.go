@@ -188,6 +188,7 @@ func (x *scans) judge1(d *Detector, src track.Host, s *scanner) {
 		s.in.Kind, s.in.Level = kind, kind.Level()
 		s.scan = true
 		x.describe(d, s, all, dead)
+		s.in.Advice = advise(s.in, nil)
 		d.Found(s.in, Changes)
 		return
 	}
@@ -202,6 +203,7 @@ func (x *scans) judge1(d *Detector, src track.Host, s *scanner) {
 	s.in, s.scan = in, kind == Scan
 	in.Frame, in.Protocol, in.Pulses = s.frame, s.proto, 1
 	x.describe(d, s, all, dead)
+	in.Advice = advise(in, nil)
 	d.Found(in, Begins)
 }
 

@@ -28,6 +28,7 @@ type target struct {
 	posture    posture
 	busy       [families]course
 	feat       features
+	tries      int // lines of advice that are tried
 }
 
 // binSeconds is how far back seconds are kept.
