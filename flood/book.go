@@ -62,7 +62,7 @@ func (t *target) opened() bool {
 
 // judge judges the second that ends.
 func (d *Detector) judge(t *target) {
-	alarm := d.alarm(t)
+	alarm, loud := d.alarm(t)
 	c := &t.busy[ofQueries]
 	load := &t.busy[ofLoad]
 	var q call
@@ -87,7 +87,7 @@ func (d *Detector) judge(t *target) {
 	if !alarm && c.in == nil {
 		attack.kind = NoKind
 	}
-	if !alarm {
+	if !loud || three < d.lim.SlowRate {
 		note.kind = NoKind
 	}
 	d.book.step(t, c, attack, three)
