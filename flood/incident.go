@@ -98,7 +98,7 @@ type Incident struct {
 	Protocol string // of what was sent; empty where it is none
 	Start    int64  // of the first second that qualified
 	Detected int64
-	End      int64 // of the last second that qualified; 0: not over
+	End      int64  // of the last second that qualified; 0: not over
 	Frame    uint64 // a packet at or behind Start: where to look
 	Pulses   int
 	Peak     float64 // packets a second that count: queries, replies at a victim, logins

@@ -44,7 +44,9 @@ var allowed = map[string][]string{
 	"dissect/protocols":    {"dissect/..."},
 	"track":                {"dissect", "netlayer"},
 	"stats":                {"track", "dissect"},
-	"report":               {"track", "stats"},
+	"flood/proof":          {"track"},
+	"flood/limiter":        {"track", "flood/proof"},
+	"report":               {"track", "stats", "flood/..."},
 	"render":               {"dissect", "report"},
 	"render/csv":           {"dissect", "report", "render"},
 	"render/jsonl":         {"dissect", "report", "render"},
@@ -59,7 +61,7 @@ var allowed = map[string][]string{
 var gopacket = []string{"capture/file", "internal/testpcap", "internal/mkpcap"}
 
 // clockless are packages that must stay single-threaded and without a clock.
-var clockless = []string{"capture", "netlayer", "reassembly", "dissect", "track", "stats", "dialogue", "render", "report", "finding"}
+var clockless = []string{"capture", "netlayer", "reassembly", "dissect", "track", "stats", "flood", "dialogue", "render", "report", "finding"}
 
 func TestImports(t *testing.T) {
 	seen := map[string]bool{}
