@@ -174,7 +174,7 @@ func doubt(w io.Writer, p *report.Proven, filtered bool) {
 		fmt.Fprintln(w, "qsniff: the capture has no packets")
 	case why == proof.NoTraffic && filtered:
 		fmt.Fprintln(w, "qsniff: nobody is proven: no query and no TCP connection is of the servers that --servers names")
-	case p.Hollow == 0 && why != proof.NoReason:
+	case len(p.Shared) == 0 && why != proof.NoReason:
 		fmt.Fprintln(w, "qsniff:", nobody[why])
 	}
 	unproving(w, &p.Summary)
@@ -186,8 +186,7 @@ func doubt(w io.Writer, p *report.Proven, filtered bool) {
 // unproving says what stands in the way of proofs.
 func unproving(w io.Writer, p *proof.Summary) {
 	if n := len(p.Shared); n > 0 {
-		fmt.Fprintf(w, "qsniff: %v%s the same challenge to everybody, which proves nothing: %s left out\n",
-			p.Shared[0], giving(n-1), count(p.Hollow, "address is", "addresses are"))
+		fmt.Fprintf(w, "qsniff: %v%s the same challenge to everybody: who brings that back proves nothing and is left out\n", p.Shared[0], giving(n-1))
 	}
 	if p.Forgotten > 0 {
 		fmt.Fprintf(w, "qsniff: %s made room for newer ones (--memory)\n", count(p.Forgotten, "proven address", "proven addresses"))

@@ -16,10 +16,9 @@ type Summary struct {
 	// challenges and handshakes that made room before a minute was over: proofs of
 	// them would have gone unnoticed.
 	Forgotten, Overlooked uint64
-	// Shared are servers that give the same challenge to everybody, and Hollow is
-	// how many addresses are left out because they brought back none but those.
+	// Shared are servers that give the same challenge to everybody: addresses that
+	// brought back none but those are left out.
 	Shared []netip.AddrPort
-	Hollow uint64
 }
 
 // Source is an address that proved itself. Times are Unix nanoseconds of packets.
@@ -82,11 +81,9 @@ func (s *Summary) Why() Why {
 func (c *Collector) Summary() *Summary {
 	s := &Summary{Seen: c.seen, Forgotten: c.forgotten, Overlooked: c.overlooked}
 	for h, x := range c.proven.All() {
-		if c.hollow(x) {
-			s.Hollow++
-			continue
+		if !c.hollow(x) {
+			s.Sources = append(s.Sources, x.report(h))
 		}
-		s.Sources = append(s.Sources, x.report(h))
 	}
 	slices.SortFunc(s.Sources, func(a, b Source) int { return a.Addr.Compare(b.Addr) })
 	for e, g := range c.servers.All() {
