@@ -45,6 +45,7 @@ var allowed = map[string][]string{
 	"track":                {"dissect", "netlayer"},
 	"stats":                {"track", "dissect"},
 	"flood/proof":          {"track"},
+	"flood/limiter":        {"track", "flood/proof"},
 	"report":               {"track", "stats", "flood/..."},
 	"render":               {"dissect", "report"},
 	"render/csv":           {"dissect", "report", "render"},
