@@ -59,8 +59,8 @@ func ParseModel(text string) (Model, error) {
 	case m.Tracked > 0 && m.Window > maxTrackedWindow:
 		return m, fmt.Errorf("window=%d: at most %d with %s", m.Window, maxTrackedWindow, m.Name)
 	}
-	if len(given) > 0 {
-		m.Name = strings.TrimSpace(m.Name + " with other numbers")
+	if m.Name != "" && len(given) > 0 {
+		m.Name += " with other numbers"
 	}
 	return m, nil
 }

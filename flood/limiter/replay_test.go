@@ -121,7 +121,11 @@ func TestClients(t *testing.T) {
 	for _, tt := range tests {
 		r := New(Options{Model: few})
 		tt.do(r)
-		got := r.Summary().Servers[0]
+		all := r.Summary()
+		got := all.Servers[0]
+		if all.Clients != got.Clients || all.ClientsRefused != got.ClientsRefused || all.ShutOut != got.ShutOut {
+			t.Errorf("%s: in all %d, %d, %d", tt.name, all.Clients, all.ClientsRefused, all.ShutOut)
+		}
 		if got.Clients != tt.want.Clients || got.ClientsRefused != tt.want.ClientsRefused || got.ShutOut != tt.want.ShutOut ||
 			got.ClientRequests != tt.want.ClientRequests || got.ClientRefusals != tt.want.ClientRefusals {
 			t.Errorf("%s:\ngot  %+v\nwant %+v", tt.name, got, tt.want)
@@ -150,6 +154,9 @@ func TestServers(t *testing.T) {
 	a, b := &got[0], &got[1]
 	if a.Requests != 9 || a.ByAll != 3 || a.ByRate != 1 || a.First != int64(s) || a.Last != int64(3*s) || a.Seconds != 2 {
 		t.Errorf("got %+v", a)
+	}
+	if s := r.Summary(); s.Clients+s.ClientsRefused+s.ShutOut != 0 {
+		t.Errorf("clients: got %d, %d, %d, want none", s.Clients, s.ClientsRefused, s.ShutOut)
 	}
 	if b.Requests != 7 || b.ByAll != 1 || b.ByRate != 1 || b.Seconds != 1 {
 		t.Errorf("got %+v", b)

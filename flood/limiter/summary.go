@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"qsniff/flood/proof"
+	"qsniff/track"
 )
 
 // Summary is what a replay came to. Times are Unix nanoseconds of packets.
@@ -17,6 +18,10 @@ type Summary struct {
 	// counter made room, of sources within their window: they begin at zero when
 	// they come back, and are refused less here than by a server.
 	ServersForgotten, ClientsForgotten, SourcesForgotten uint64
+	// Clients counts proven addresses, at however many servers; ClientsRefused those
+	// that some server would have refused, ShutOut those that one would have refused
+	// each time.
+	Clients, ClientsRefused, ShutOut uint64
 	// Proofs are those of the addresses that are called clients here.
 	Proofs *proof.Summary
 }
@@ -64,11 +69,19 @@ func (r *Replay) Summary() *Summary {
 	for k, st := range r.servers.All() {
 		byNumber[st.number] = st.report(netip.AddrPortFrom(k.host.Addr(), k.port))
 	}
+	fates := map[track.Host]fate{}
 	for k, x := range r.clients.All() {
-		r.add(byNumber[k.server], k, x)
+		fates[k.host] |= r.add(byNumber[k.server], k, x)
 	}
 	for k, x := range r.others.All() {
-		r.add(byNumber[k.server], k, x)
+		if f := r.add(byNumber[k.server], k, x); f != 0 {
+			fates[k.host] |= f
+		}
+	}
+	for _, f := range fates {
+		s.Clients += uint64(f & asked)
+		s.ClientsRefused += uint64(f & refused >> 1)
+		s.ShutOut += uint64(f & shutOut >> 2)
 	}
 	for _, out := range byNumber {
 		s.Servers = append(s.Servers, *out)
@@ -85,30 +98,43 @@ func (st *server) report(addr netip.AddrPort) *Server {
 		First: st.first, Last: st.last, Seconds: st.seconds, Overruns: st.overruns}
 }
 
+// fate is what became of a proven client, at any server.
+type fate uint8
+
+const (
+	asked fate = 1 << iota
+	refused
+	shutOut
+)
+
 // add adds what became of an address's packets to its server's; nil if that made
-// room.
-func (r *Replay) add(to *Server, k sourceKey, x *source) {
+// room. It returns what became of it if it is proven.
+func (r *Replay) add(to *Server, k sourceKey, x *source) (f fate) {
 	if to == nil {
-		return
+		return 0
 	}
 	src := Source{Addr: k.host.Addr(), Requests: x.requests, ByRate: x.byRate, ByAll: x.byAll, First: x.first, Last: x.last}
-	refused := src.Refused()
+	n := src.Refused()
 	list := &to.TopSources
 	if r.proofs.Proven(k.host) {
 		list = &to.TopClients
+		f = asked
 		to.Clients++
 		to.ClientRequests += x.requests
-		to.ClientRefusals += refused
-		if refused > 0 {
+		to.ClientRefusals += n
+		if n > 0 {
 			to.ClientsRefused++
+			f |= refused
 		}
-		if refused == x.requests {
+		if n == x.requests {
 			to.ShutOut++
+			f |= shutOut
 		}
 	}
-	if refused > 0 {
+	if n > 0 {
 		*list = insert(*list, src)
 	}
+	return f
 }
 
 // insert keeps the most refused, in order.
