@@ -20,13 +20,11 @@ func newFloods(io streams) *cobra.Command {
 		Use:     "floods [flags] FILE...",
 		GroupID: groupTraffic,
 		Short:   "replay the limits of engines",
-		Long: `floods --limits runs the limiter that a game server has itself over the queries of a
-capture and says whom it would have refused, when, and whether those were clients
-that are proven to be at their address, at any time in the capture.
+		Long: limitsHelp + `
 
 FILE is as in qsniff read.`,
-		Example: `  qsniff floods --limits rehlds capture.pcap
-  qsniff floods --limits per=3,global=300,window=30 capture.pcap`,
+		Example: `  qsniff floods --limits rehlds evening.pcap
+  qsniff floods --limits per=3,global=300,window=30 evening.pcap`,
 		Args: someCapture("floods"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if opts.limits == "" {

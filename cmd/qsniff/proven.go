@@ -43,14 +43,17 @@ floods do: give proven addresses a higher limit than others, not a free pass.
 The capture needs both directions: the server's packets, and what comes back. A
 server that gives the same challenge to everybody proves nothing and is left out.
 
-With -o nft the output is a table for nft -f with the sets proven4 and proven6, for
-rules to use; qsniff itself changes nothing.
+With -o json the output is an object a line: address, the times of its first and last
+proof, how (challenge, handshake), proofs (a challenge that several requests bring
+back is one), servers (the first few) and more_servers. With -o nft it is a table for
+nft -f with the sets proven4 and proven6, for rules to use; qsniff itself changes
+nothing.
 
 FILE is as in qsniff read.`,
-		Example: `  qsniff proven capture.pcap
-  qsniff proven --servers 198.18.0.0/15 capture.pcap   to one's own servers only
-  qsniff proven -o nft capture.pcap > proven.nft       sets for a firewall
-  qsniff proven -o json capture.pcap | jq -r .address`,
+		Example: `  qsniff proven evening.pcap
+  qsniff proven --servers 198.18.0.0/15 evening.pcap   to one's own servers only
+  qsniff proven -o nft evening.pcap > proven.nft       sets for a firewall
+  qsniff proven -o json evening.pcap | jq -r .address`,
 		Args: someCapture("proven"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return prove(cmd.Context(), opts, args, io)

@@ -25,6 +25,17 @@ func limitsOf(value string) (limiter.Model, error) {
 	return m, nil
 }
 
+// limitsHelp is what the help of floods says about --limits.
+const limitsHelp = `--limits runs the limiter that a game server has itself over the queries of a capture
+and says whom it would have refused, when, and whether those were clients that are
+proven to be at their address (qsniff proven), at any time in the capture: rehlds,
+source, source-late (branches with a limit of 3000/s from all) or csgo, or numbers,
+which also change those of a name: source,global=3000. per= is a limit of packets a
+second from one source, global= from all, and both are averaged over window= seconds.
+Everything counts that begins with FF FF FF FF. The engine's own windows may have begun
+at another time than the replay's, which begin with the capture. With -o json the output
+is an object for each server, with "record":"limits".`
+
 const limitsHint = "one of " + limiter.Usage
 
 // replayLimits reads captures and prints whom the limits would have refused. Of opts
