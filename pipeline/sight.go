@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"iter"
 	"math/bits"
 	"net/netip"
@@ -13,11 +14,24 @@ import (
 	"qsniff/track"
 )
 
-// sight is a sighting at its place in a batch, or the word that time passed.
+// sight is a sighting at its place in a batch, or the word that time passed. Sights
+// are shown by index, then by partition: at a tick several may have some, and which
+// of them share a worker depends on how many there are.
 type sight struct {
 	index int32
+	part  uint8
 	event event
 	track.Sighting
+}
+
+// lastly is the partition of what stands behind what all partitions have to show.
+const lastly = Partitions
+
+// before tells the order in which watchers get two sights.
+func (s *sight) before(t *sight) bool { return s.compare(t) < 0 }
+
+func (s *sight) compare(t *sight) int {
+	return cmp.Or(cmp.Compare(s.index, t.index), cmp.Compare(s.part, t.part))
 }
 
 // event is what a sight stands for besides a packet.
@@ -77,6 +91,9 @@ func (p *partition) watch(it *item) {
 func (p *partition) listed(it *item) {
 	from := p.seg.sights[len(p.seg.sights)-1]
 	for a := range p.sights.addresses(it) {
+		if a.Port() == 0 { // 0.0.0.0:0 ends a list
+			continue
+		}
 		x := from
 		x.What, x.Src, x.SrcPort = track.IsListed, track.HostOf(a), a.Port()
 		x.Mix(fixedSeed)
@@ -90,7 +107,7 @@ func (p *partition) login(s *source) {
 	if m.Type == nil || m.Type.Asks&dissect.AskLogin == 0 {
 		return
 	}
-	x := sight{index: p.index}
+	x := sight{index: p.index, part: p.number}
 	x.Frame, x.Age, x.Nanos = s.frame, s.nanos-p.shift, s.nanos
 	x.Src, x.SrcPort, x.Dst, x.DstPort = track.HostOf(s.src), s.src.Port(), track.HostOf(s.dst), s.dst.Port()
 	x.Proto, x.Type, x.Asks, x.Flags = m.Proto, m.Type, m.Type.Asks, track.Connection
@@ -109,10 +126,10 @@ func (p *partition) login(s *source) {
 
 // mark notes what happens to all partitions once.
 func (p *partition) mark(it *item) {
-	x := sight{index: p.index, event: passed}
+	x := sight{index: p.index, part: p.number, event: passed}
 	switch it.kind {
 	case end:
-		x.event = over
+		x.event, x.part = over, lastly
 	case gap:
 		x.event = missing
 	}
@@ -130,7 +147,7 @@ func (p *partition) spot(it *item) *track.Sighting {
 		p.seg.sights = append(p.seg.sights, sight{})[:n]
 	}
 	x := &p.seg.sights[:n+1][n]
-	*x = sight{index: p.index}
+	*x = sight{index: p.index, part: p.number}
 	s := &x.Sighting
 	s.Frame, s.Age, s.Nanos, s.TTL = it.frame, it.age, it.nanos, it.TTL
 	s.Src, s.SrcPort, s.Dst, s.DstPort = track.HostOf(it.Src), it.Src.Port(), track.HostOf(it.Dst), it.Dst.Port()
