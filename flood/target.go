@@ -119,6 +119,9 @@ func (t *target) reset(e end, hash uint64, now int32) {
 		panes[i].reset(0)
 	}
 	*t = target{end: e, hash: hash, born: now, last: now, panes: panes}
+	for i := range t.busy {
+		t.busy[i].family = i
+	}
 	t.turn = now / paneSeconds
 	t.pane().start = now
 }
