@@ -169,6 +169,9 @@ func (d *Detector) unknown(t *target, s *track.Sighting, x *claim) verdict {
 			x.unproven = 0
 		}
 	case x.cached == 0: // it may have been given before the capture began
+		if b := t.at(d.now); b != nil {
+			b.orphans += d.claims.weight()
+		}
 	case x.cached != s.Key:
 		v.bad = true
 	}
@@ -257,6 +260,10 @@ func (d *Detector) reply(s *track.Sighting) {
 		t.heard = d.now
 		b := t.bin(d.now, d.nanos)
 		b.bytesOut += s.Bytes
+		if v, _, _ := t.pane().top.Find(s.Dst, client); v != nil {
+			v.out += s.Bytes
+			v.given = v.given || s.What == track.IsChallenge
+		}
 		if t.tries > 0 {
 			d.tried(t, s, d.knows(claimKey(hash, client)))
 		}
