@@ -74,11 +74,16 @@ func (d *Detector) guessCall(t *target) call {
 	over := func(b *bin, n float64) bool {
 		return float64(b.bad) >= d.lim.BypassRate*n && share(float64(b.bad), float64(max(b.keyed, b.bad))) >= d.lim.BypassShare
 	}
-	if over(&ten, 10) && c.rate > 0 || over(&three, 3) && float64(three.bad) >= d.lim.BadChallenge {
+	many := float64(ten.bad) >= 10*10*d.lim.BypassRate && share(float64(ten.bad), float64(ten.keyed)) >= bypassAmong
+	if (over(&ten, 10) || many) && c.rate > 0 || over(&three, 3) && float64(three.bad) >= d.lim.BadChallenge {
 		c.kind = ChallengeBypass
 	}
 	return c
 }
+
+// bypassAmong is the share of wrong challenges that is too much where they are ten
+// times as many as elsewhere: on a busy server they hide among right ones.
+const bypassAmong = 0.2
 
 // orphansLeast is how many sources a second may come with a challenge that the capture
 // did not show before that is no leftover of earlier visits.

@@ -90,12 +90,17 @@ func (p *partition) watch(it *item) {
 // listed notes the servers that a master server's reply names.
 func (p *partition) listed(it *item) {
 	from := p.seg.sights[len(p.seg.sights)-1]
+	if from.Flags&track.Cut != 0 { // others are named that nobody knows
+		from.What = track.IsListed
+		p.seg.sights = append(p.seg.sights, from)
+	}
 	for a := range p.sights.addresses(it) {
 		if a.Port() == 0 { // 0.0.0.0:0 ends a list
 			continue
 		}
 		x := from
 		x.What, x.Src, x.SrcPort = track.IsListed, track.HostOf(a), a.Port()
+		x.Flags &^= track.Cut
 		x.Mix(fixedSeed)
 		p.seg.sights = append(p.seg.sights, x)
 	}

@@ -47,7 +47,8 @@ const (
 	// IsUnreachable is an ICMP error about a datagram that Src sent to Dst.
 	IsUnreachable
 	// IsListed is a server that a master server's reply names: Src is the server, Dst
-	// who asked.
+	// who asked. Where the capture cut the reply there is one with Cut and the master
+	// server itself.
 	IsListed
 	IsOpened // SYN
 	IsAgreed // SYN with ACK: Key is the sender's first number
