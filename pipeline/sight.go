@@ -48,10 +48,11 @@ const (
 // so makes the same of it whatever else is done with the packet; only the table of
 // copies remembers, and that only for five milliseconds.
 type sights struct {
-	reg    *dissect.Registry
-	ctx    dissect.Context
-	msg    dissect.Message
-	copies [copyPlaces]double
+	reg      *dissect.Registry
+	decodeAs []DecodeAs
+	ctx      dissect.Context
+	msg      dissect.Message
+	copies   [copyPlaces]double
 }
 
 const (
@@ -196,14 +197,14 @@ func (w *sights) identify(s *track.Sighting, it *item) {
 		return
 	}
 	c.Src, c.Dst, c.Wire = it.Src, it.Dst, it.Wire // nothing else of it is ever known here
-	v := w.reg.Pick(c, b)
+	v, told := w.told(c, b)
 	if v.Dissector == nil {
 		if splithdr.IsSingle(b) && len(b) > 4 {
 			s.What = track.IsJunk
 		}
 		return
 	}
-	if !w.reg.Believe(c, &v) {
+	if !told && !w.reg.Believe(c, &v) {
 		s.Flags |= track.Weak
 	}
 	t := v.Type
@@ -224,6 +225,18 @@ func (w *sights) identify(s *track.Sighting, it *item) {
 	}
 }
 
+// told is the verdict that somebody asked for with decode as, or that of all.
+func (w *sights) told(c *dissect.Context, b []byte) (v dissect.Verdict, told bool) {
+	for i := range w.decodeAs {
+		if as := &w.decodeAs[i]; as.datagram(c.Src, c.Dst) {
+			if v, ok := w.reg.Force(c, b, as.Proto); ok {
+				return v, true
+			}
+		}
+	}
+	return w.reg.Pick(c, b), false
+}
+
 // key is the challenge in a message, 0 if it has none.
 func (w *sights) key(c *dissect.Context, v *dissect.Verdict, b []byte) uint64 {
 	if k, ok := v.Dissector.(dissect.Keyer); ok {
@@ -241,7 +254,7 @@ func (w *sights) key(c *dissect.Context, v *dissect.Verdict, b []byte) uint64 {
 func (w *sights) addresses(it *item) iter.Seq[netip.AddrPort] {
 	return func(yield func(netip.AddrPort) bool) {
 		m := &w.msg
-		v := w.reg.Pick(&w.ctx, it.Payload)
+		v, _ := w.told(&w.ctx, it.Payload)
 		m.Reset(v.Dissector.Proto(), it.Payload)
 		v.Dissector.Dissect(&w.ctx, it.Payload, m)
 		for i := range m.Fields {
