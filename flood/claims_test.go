@@ -51,7 +51,9 @@ func TestClaimLevel(t *testing.T) {
 	level := uint8(0)
 	for second := range int64(20) {
 		for range 100_000 {
-			w.d.Sight(&track.Sighting{What: track.IsRequest, Age: second * 1e9, Src: w.anywhere(), Dst: s.host, DstPort: s.port, Asks: 1, Bytes: 25})
+			x := track.Sighting{What: track.IsRequest, Age: second * 1e9, Src: w.anywhere(), Dst: s.host, DstPort: s.port, Asks: 1, Bytes: 25}
+			x.Mix(seed)
+			w.d.Sight(&x)
 		}
 	}
 	level = w.d.claims.level

@@ -45,6 +45,7 @@ type Detector struct {
 	asked  *sketch.Recent
 	played *sketch.Recent // sessions of the game
 	named  *sketch.Recent // by master servers
+	proven *sketch.Recent // sources that proved their address to a target
 
 	victims  victims
 	scans    scans
@@ -53,12 +54,14 @@ type Detector struct {
 	inbound, outbound uint64 // requests and replies so far
 	lost              uint64
 	book              book
+	trials            trials
 }
 
 // light is a server that is counted coarsely.
 type light struct {
 	sec      int32
 	count    uint32 // in that second
+	first    int32  // second in which it was asked first
 	ten      uint32 // in these ten seconds
 	tenSince int32
 	before   float64 // rate of the ten seconds before
@@ -73,6 +76,7 @@ func New(lim Thresholds, size float64) *Detector {
 		light:  lru.New[end, light](n(lightTargets), seed),
 		claims: newClaims(),
 		asked:  sketch.NewRecent(askedBytes), played: sketch.NewRecent(sessionBytes), named: sketch.NewRecent(listedBytes),
+		proven: sketch.NewRecent(provenBytes),
 	}
 	d.victims = newVictims()
 	d.scans = newScans(n(scanners))
@@ -101,9 +105,15 @@ func (d *Detector) Sight(s *track.Sighting) {
 			t.bin(d.now, d.nanos).unreach++
 		}
 	case track.IsListed:
-		d.named.Add(end{s.Src, s.SrcPort}.Hash(seed))
+		if s.Flags&track.Cut == 0 {
+			d.named.Add(s.ServerHash)
+		} else if d.asked.Has(lru.Mix(s.ClientHash, s.ServerHash)) { // it asks servers that the capture does not show
+			d.named.Add(s.ClientHash)
+		}
 	case track.IsLogin, track.IsWelcome, track.IsRejected:
 		d.consoles.take(d, s)
+	case track.IsOpened:
+		d.consoles.opened(d, s)
 	}
 }
 
@@ -170,6 +180,7 @@ func (d *Detector) tick() {
 	}
 	if d.now%namedTurn == 0 {
 		d.named.Turn()
+		d.proven.Turn()
 	}
 	if d.now%scanTurn == 0 {
 		d.scans.judge(d)
@@ -201,11 +212,11 @@ func (d *Detector) find(e end) *target {
 
 // count counts a packet to a server that is not watched closely, and begins to
 // watch it where it is asked much.
-func (d *Detector) count(e end) *target {
+func (d *Detector) count(e end, hash uint64) *target {
 	l := d.light.Get(e)
 	if l == nil {
 		l, _ = d.light.Put(e)
-		*l = light{sec: d.now, tenSince: d.now}
+		*l = light{sec: d.now, tenSince: d.now, first: d.now}
 	}
 	if l.sec != d.now {
 		l.sec, l.count = d.now, 0
@@ -222,7 +233,7 @@ func (d *Detector) count(e end) *target {
 	if l.count < promoteSecond && l.ten < promoteTen {
 		return nil
 	}
-	return d.promote(e, l)
+	return d.promote(e, hash, l)
 }
 
 // What makes a server worth watching closely.
@@ -232,7 +243,7 @@ const (
 )
 
 // promote begins to watch a server closely, if there is room.
-func (d *Detector) promote(e end, l *light) *target {
+func (d *Detector) promote(e end, hash uint64, l *light) *target {
 	var t *target
 	if len(d.heavy) < heavyTargets {
 		t = newTarget()
@@ -240,8 +251,8 @@ func (d *Detector) promote(e end, l *light) *target {
 	} else if t = d.idlest(); t == nil {
 		return nil
 	}
-	t.reset(e, e.Hash(seed), d.now)
-	t.base, t.heard, t.challenged = l.before, l.heard, l.given
+	t.reset(e, hash, d.now)
+	t.base, t.born, t.heard, t.challenged = l.before, l.first, l.heard, l.given
 	d.light.Delete(e)
 	d.last = t
 	return t

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"qsniff/internal/digits"
 )
 
 // evidence says in words and numbers what the verdict on a target rests on.
@@ -49,7 +51,7 @@ func (d *Detector) queryEvidence(t *target, in *Incident) {
 	}
 	switch {
 	case f.completion >= 0:
-		s.add("%s of %d challenged sources brought the challenge back", percent(f.completion), f.challenged)
+		s.add("%s of %s challenged sources brought the challenge back", percent(f.completion), count(float64(f.challenged)))
 	case f.oneWay && f.looksComplete > 0:
 		s.add("%s of the queries were followed by what looks like a challenge brought back", percent(f.looksComplete))
 	case !f.oneWay && t.challenged == 0:
@@ -155,7 +157,7 @@ func (d *Detector) rconEvidence(c *console) {
 	s.add("%d refused logins, %d different passwords among the last %d, %d sources", c.failures, all.passwords, all.failures, all.sources)
 	switch {
 	case in.Kind == RconMisconfig:
-		s.add("the same password again and again: a tool with an old one")
+		s.add("the same %s again and again: a tool with an old one", digits.Noun(uint64(all.passwords), "password", "few passwords"))
 	case !c.broken:
 		s.add("no success")
 	}

@@ -1,19 +1,19 @@
 package flood
 
 // What the detector keeps is fixed when it is made: no number of addresses makes it
-// grow. Sizes at the usual budget: 7 MiB from the beginning, 21 MiB with all targets
+// grow. Sizes at the usual budget: 7.5 MiB from the beginning, 23 MiB with all targets
 // and victims that there is room for, and up to 16 KiB for each open incident.
 const (
 	// lightTargets is how many servers are counted coarsely: a spray over random
 	// addresses drives out the oldest.
 	lightTargets = 8192
-	// heavyTargets is how many are watched closely, 200 KiB each. The one that was
+	// heavyTargets is how many are watched closely, 225 KiB each. The one that was
 	// silent longest makes room, never one with an open incident.
 	heavyTargets = 64
 	// claimSets of four are the sources whose challenges are followed: one in 2^n of
 	// them where more than claimsEach new ones come in a second.
 	claimSets  = 1 << 14
-	claimsEach = 6000
+	claimsEach = 3000
 	// claimsCalm is the rate below which more sources are followed again.
 	claimsCalm = 500
 	// topSources and topPrefixes of a target in ten seconds.
@@ -27,8 +27,10 @@ const (
 	// listedBytes, likewise, which servers a master server named in ten to twenty
 	// minutes.
 	listedBytes = 64 << 10
+	// provenBytes, likewise, of sources that proved their address to a target.
+	provenBytes = 128 << 10
 	// lightVictims are hosts that get replies they did not ask for, heavyVictims
-	// those that are watched closely, 90 KiB each.
+	// those that are watched closely, 108 KiB each.
 	lightVictims = 1024
 	heavyVictims = 16
 	// scanners are sources that asked at least two servers that never answered.

@@ -76,7 +76,7 @@ func sourceOf(h *track.Host) track.Host {
 // touch takes a request to a server that never answered, as far as is known, or of
 // a source that is watched.
 func (x *scans) touch(d *Detector, s *track.Sighting, source, target uint64) {
-	if d.named.Has(target) { // by a master server: whoever asks it refreshes a list
+	if d.named.Has(target) || d.named.Has(source) { // by a master server: whoever asks it refreshes a list
 		return
 	}
 	src := sourceOf(&s.Src)
@@ -106,8 +106,7 @@ func (x *scans) touch(d *Detector, s *track.Sighting, source, target uint64) {
 	}
 	sc.count++
 	sc.peak = max(sc.peak, sc.count)
-	site := siteOf(&s.Dst)
-	sc.site = site.Hash(seed)
+	sc.site = siteHash(&s.Dst)
 	if sc.proto == "" && s.Proto != nil {
 		sc.proto = s.Proto.Name
 	}
@@ -125,8 +124,7 @@ func (s *scanner) advance(now int32) {
 
 // answered takes a reply that was asked for.
 func (x *scans) answered(s *track.Sighting, server uint64) {
-	site := siteOf(&s.Src)
-	x.sites.Add(site.Hash(seed))
+	x.sites.Add(siteHash(&s.Src))
 	x.ready = true
 	if x.table.Len() == 0 {
 		return
@@ -190,6 +188,7 @@ func (x *scans) judge1(d *Detector, src track.Host, s *scanner) {
 		s.in.Kind, s.in.Level = kind, kind.Level()
 		s.scan = true
 		x.describe(d, s, all, dead)
+		s.in.Advice = advise(s.in, nil)
 		d.Found(s.in, Changes)
 		return
 	}
@@ -204,6 +203,7 @@ func (x *scans) judge1(d *Detector, src track.Host, s *scanner) {
 	s.in, s.scan = in, kind == Scan
 	in.Frame, in.Protocol, in.Pulses = s.frame, s.proto, 1
 	x.describe(d, s, all, dead)
+	in.Advice = advise(in, nil)
 	d.Found(in, Begins)
 }
 

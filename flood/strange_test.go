@@ -12,7 +12,9 @@ import (
 // What no capture of ours shows, but some capture may: the detector goes on.
 func TestStrange(t *testing.T) {
 	s := func(what track.What) track.Sighting {
-		return track.Sighting{What: what, Asks: dissect.AskInfo, Src: track.Host{10: 0xff, 11: 0xff, 12: 1}, Dst: track.Host{10: 0xff, 11: 0xff, 12: 2}, SrcPort: 1, DstPort: 2}
+		x := track.Sighting{What: what, Asks: dissect.AskInfo, Src: track.Host{10: 0xff, 11: 0xff, 12: 1}, Dst: track.Host{10: 0xff, 11: 0xff, 12: 2}, SrcPort: 1, DstPort: 2}
+		x.Mix(seed)
+		return x
 	}
 	tests := []struct {
 		name string
@@ -23,6 +25,7 @@ func TestStrange(t *testing.T) {
 			x, y := s(track.IsLogin), s(track.IsRejected)
 			x.Nanos, y.Nanos = 1, 1
 			y.Src, y.SrcPort, y.Dst, y.DstPort = x.Dst, x.DstPort, x.Src, x.SrcPort
+			y.Mix(seed)
 			for range 20 {
 				d.Sight(&x)
 				d.Sight(&y)
@@ -31,7 +34,9 @@ func TestStrange(t *testing.T) {
 		{"nothing of a packet but what it is", func(d *Detector) {
 			for what := range track.NumWhats {
 				for range 50 {
-					d.Sight(&track.Sighting{What: what, Asks: dissect.AskInfo})
+					x := track.Sighting{What: what, Asks: dissect.AskInfo}
+					x.Mix(seed)
+					d.Sight(&x)
 				}
 			}
 		}},

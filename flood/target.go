@@ -19,15 +19,17 @@ type target struct {
 
 	base       float64 // queries/s when nothing is wrong
 	drift      float64 // what the rate was above that, added up
-	last       int32   // it was asked or answered
-	heard      int32   // it sent anything; 0: never
-	challenged int32   // it gave a challenge; 0: never
-	first      int32   // challenge that it gave
-	cut        int32   // a challenge was brought back that the capture cut; 0: never
-	fast       uint8   // seconds in a row above the burst rate
+	habit      habit
+	last       int32 // it was asked or answered
+	heard      int32 // it sent anything; 0: never
+	challenged int32 // it gave a challenge; 0: never
+	first      int32 // challenge that it gave
+	cut        int32 // a challenge was brought back that the capture cut; 0: never
+	fast       uint8 // seconds in a row above the burst rate
 	posture    posture
 	busy       [families]course
 	feat       features
+	tries      int // lines of advice that are tried
 }
 
 // binSeconds is how far back seconds are kept.
@@ -59,6 +61,7 @@ type bin struct {
 	credited   uint32 // those of them whose sources did within seconds
 	challenged uint32 // sources that were challenged
 	echoed     uint32 // those of them that brought it back
+	orphans    uint32 // that came first with a challenge that nobody gave them
 	fine       [100]uint8
 }
 
@@ -91,6 +94,9 @@ type seen struct {
 	ttl    uint8
 	proven bool
 	count  uint32 // since it came in
+	given  bool   // it was challenged
+	in     uint32 // bytes of its queries
+	out    uint32 // and of what it was sent
 }
 
 // hosts is what is kept of a busy prefix.
@@ -98,6 +104,9 @@ type hosts struct {
 	hosts  sketch.Linear
 	proven uint32 // queries of proven sources
 }
+
+// habit is what a target's sources do when nothing is wrong, counts in a second.
+type habit struct{ challenged, echoed, orphans float64 }
 
 func newTarget() *target {
 	t := &target{}
@@ -187,6 +196,7 @@ func (t *target) sum(sec, n int32) bin {
 		s.credited += b.credited
 		s.challenged += b.challenged
 		s.echoed += b.echoed
+		s.orphans += b.orphans
 	}
 	return s
 }
@@ -204,23 +214,30 @@ func (t *target) roll(now int32) {
 	t.pane().reset(now)
 }
 
+// Of a pane, all queries up to sampleAll are asked for their port and print, and one
+// in sampleEach behind that: a share needs no more.
+const (
+	sampleAll  = 2048
+	sampleEach = 8
+)
+
 // query counts a query in the sketches.
 func (t *target) query(s *track.Sighting, source uint64, now int32, proven bool) {
 	p := t.pane()
 	p.queries++
 	p.sources.Add(source)
-	site := siteOf(&s.Src)
-	p.sites.Add(site.Hash(seed))
+	p.sites.Add(siteHash(&s.Src))
 	v := p.top.Add(s.Src, source)
 	if v.first == 0 {
 		v.first = now
 	}
 	v.last, v.ttl, v.proven = now, s.TTL, proven
+	v.in += s.Bytes
 	v.count++
 	p.most = max(p.most, v.count)
 	v.ports.Add(uint64(s.SrcPort) * 0x9e3779b97f4a7c15)
 	net := prefixOf(&s.Src)
-	x := p.prefixes.Add(net, net.Hash(seed))
+	x := p.prefixes.Add(net, prefixHash(&net))
 	x.hosts.Add(source)
 	if proven {
 		x.proven++
@@ -229,12 +246,12 @@ func (t *target) query(s *track.Sighting, source uint64, now int32, proven bool)
 	if s.SrcPort < 1024 {
 		p.low++
 	}
-	switch s.SrcPort { // what Source and GoldSource clients bind
-	case 27005, 27006:
-	default:
-		p.ports.Add(uint32(s.SrcPort))
+	if p.queries < sampleAll || p.queries%sampleEach == 0 {
+		if s.SrcPort != 27005 && s.SrcPort != 27006 { // what Source and GoldSource clients bind
+			p.ports.Add(uint32(s.SrcPort))
+		}
+		p.prints.Add(s.Print)
 	}
-	p.prints.Add(s.Print)
 	switch scopeOf(&s.Src) {
 	case impossible:
 		p.alien++

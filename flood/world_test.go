@@ -48,8 +48,8 @@ type record struct {
 // dawn is when captures begin.
 var dawn = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-func newWorld(seed uint64) *world {
-	w := &world{r: rand.New(rand.NewPCG(seed, 1)), d: New(Defaults(), 1)}
+func newWorld(draw uint64) *world {
+	w := &world{r: rand.New(rand.NewPCG(draw, 1)), d: New(Defaults(), 1)}
 	w.d.Found = w.found
 	return w
 }
@@ -161,6 +161,7 @@ func (w *world) nanos() int64 {
 func (w *world) see(s track.Sighting) {
 	w.frame++
 	s.Frame, s.Age, s.Nanos = w.frame, w.age(), w.nanos()
+	s.Mix(seed)
 	w.d.Sight(&s)
 }
 
@@ -242,16 +243,16 @@ type server struct {
 	limit  int // answers to a source in window; 0: no limit
 	window time.Duration
 	away   func(now time.Duration) bool // it says nothing; nil: it always does
-	heard  map[track.Host]*allowance
+	heard  map[track.Host]*quota
 }
 
-type allowance struct {
+type quota struct {
 	since time.Duration
 	n     int
 }
 
 func (w *world) server(addr string, port uint16) *server {
-	return &server{w: w, host: w.parse(addr), port: port, proto: a2s, asks: true, heard: map[track.Host]*allowance{}}
+	return &server{w: w, host: w.parse(addr), port: port, proto: a2s, asks: true, heard: map[track.Host]*quota{}}
 }
 
 // target is how incidents name it.
@@ -321,7 +322,7 @@ func (s *server) allows(h track.Host) bool {
 	}
 	a := s.heard[h]
 	if a == nil || s.w.now-a.since > s.window {
-		a = &allowance{since: s.w.now}
+		a = &quota{since: s.w.now}
 		s.heard[h] = a
 	}
 	a.n++

@@ -18,7 +18,9 @@ func TestHostHash(t *testing.T) {
 	}{
 		{"in a row", func(i uint32) Host { return v4(20<<24 + i) }},
 		{"one in each /24", func(i uint32) Host { return v4(20<<24 + i<<8 + 1) }},
-		{"a /64 in a row", func(i uint32) Host { return Host{0: 0x20, 12: byte(i >> 24), 13: byte(i >> 16), 14: byte(i >> 8), 15: byte(i)} }},
+		{"a /64 in a row", func(i uint32) Host {
+			return Host{0: 0x20, 12: byte(i >> 24), 13: byte(i >> 16), 14: byte(i >> 8), 15: byte(i)}
+		}},
 		{"one in each /64", func(i uint32) Host { return Host{0: 0x20, 5: byte(i >> 16), 6: byte(i >> 8), 7: byte(i), 15: 1} }},
 	}
 	for _, tt := range tests {

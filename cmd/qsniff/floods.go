@@ -19,6 +19,8 @@ type floodsOptions struct {
 	readOptions
 	explain bool
 	limits  flood.Thresholds
+	replay  string
+	servers string
 }
 
 func newFloods(io streams) *cobra.Command {
@@ -27,15 +29,33 @@ func newFloods(io streams) *cobra.Command {
 		Use:     "floods [flags] FILE...",
 		GroupID: groupTraffic,
 		Short:   "find query floods",
+		Args:    someCapture("floods"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return findFloods(cmd.Context(), opts, args, io)
+			if opts.replay == "" {
+				return findFloods(cmd.Context(), opts, args, io)
+			}
+			model, err := limitsOf(opts.replay)
+			if err != nil {
+				return err
+			}
+			ours, err := oursOf(opts.servers)
+			if err != nil {
+				return err
+			}
+			return replayLimits(cmd.Context(), &opts.readOptions, model, ours, args, io)
 		},
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.VarP(&choice{&opts.output, []string{"text", "json"}}, "output", "o", "text: for people; json: an incident a line")
 	f.BoolVar(&opts.explain, "explain", false, "rules and the values of their features")
+	f.StringVar(&opts.replay, "limits", "", "replay `NAME|per=,global=,window=`: rehlds, source, source-late, csgo, or numbers")
+	f.StringVar(&opts.servers, "servers", "", "replay these servers only: `CIDR|ADDR:PORT,...`")
+	f.BoolVar(&opts.utc, "utc", false, "text: times in UTC instead of local time")
+	f.Var(&choice{&opts.color, []string{"auto", "always", "never"}}, "color", "text: auto colours terminals only")
 	opts.registerInput(cmd)
+	propose(cmd, "servers", cobra.NoFileCompletions)
+	propose(cmd, "limits", completeLimits)
 	cmd.ValidArgsFunction = completeCaptures
 	return cmd
 }
@@ -85,4 +105,3 @@ func (o *floodOutput) found(in *report.Incident, e report.Event) {
 	o.buf = jsonl.AppendIncident(o.buf[:0], in, nil, o.opts.explain)
 	_, o.err = o.w.Write(o.buf)
 }
-
