@@ -15,6 +15,8 @@ type book struct {
 	next   uint64
 	past   []past // the last ones that closed
 	list   []busy // memory of busiest
+	nets   []Prefix
+	open   int // incidents
 	minute int32
 	opened [numKinds]int // in this minute
 	// Uncounted is how many incidents were not opened, because too many were.
@@ -157,6 +159,9 @@ func (b *book) ripe(c *course, v call) bool {
 		}
 		return c.streak >= need || c.weak >= lim.WarnTicks
 	case Warn:
+		if v.quick {
+			return c.weak >= (lim.WarnTicks+1)/2
+		}
 		return c.weak >= lim.WarnTicks
 	}
 	return c.calm >= lim.WarnTicks
@@ -168,6 +173,7 @@ func (b *book) begin(t *target, c *course, v call) {
 	start := t.startOf(c, v, d.now, d.secondNanos()-int64(time.Second))
 	in := b.register(Target{End: t.end.addrPort()}, v.kind, c.family, start.nanos)
 	if in == nil {
+		c.streak, c.weak, c.calm = 0, 0, 0 // it has to qualify again
 		return
 	}
 	in.Protocol, in.Frame, in.Baseline = t.proto, start.frame, t.base
@@ -196,10 +202,11 @@ func (b *book) register(target Target, kind Kind, family int, start int64) *Inci
 		clear(b.opened[:])
 	}
 	b.opened[kind]++
-	if b.opened[kind] > maxPerMinute {
+	if b.opened[kind] > maxPerMinute || b.open == openIncidents {
 		b.uncounted++
 		return nil
 	}
+	b.open++
 	b.next++
 	in := &Incident{ID: b.next, Campaign: b.next, Kind: kind, Level: kind.Level(), Target: target,
 		Start: start, Detected: max(d.secondNanos(), start), Completion: -1, Answered: -1, Frame: d.frame, Dropped: d.lost}
@@ -398,6 +405,7 @@ func (b *book) finish(in *Incident, family int) {
 		b.past = slices.Delete(b.past, 0, 1)
 	}
 	b.past = append(b.past, past{in.Target, family, in.Campaign, in.End})
+	b.open--
 	b.d.Found(in, Ends)
 }
 
@@ -442,7 +450,8 @@ func (d *Detector) describe(t *target, c *course, v call) {
 	}
 	d.book.list = d.busiest(t, d.book.list, of)
 	in.Top = topOf(in.Top[:0], d.book.list, t.challenged > 0 && t.cut == 0)
-	in.Prefixes = prefixesOf(in.Prefixes[:0], t, c.family)
+	d.book.nets = prefixesOf(d.book.nets[:0], t, c.family)
+	in.Prefixes = append(in.Prefixes[:0], d.book.nets[:min(len(d.book.nets), listedPrefixes)]...)
 	d.evidence(t, c)
 }
 
@@ -471,5 +480,5 @@ func prefixesOf(dst []Prefix, t *target, family int) []Prefix {
 	slices.SortFunc(dst, func(a, b Prefix) int {
 		return cmp.Or(cmp.Compare(b.Low, a.Low), a.Prefix.Addr().Compare(b.Prefix.Addr()))
 	})
-	return dst[:min(len(dst), listedPrefixes)]
+	return dst
 }

@@ -138,11 +138,11 @@ func (d *Detector) reflects(f *features) float64 {
 		signs++
 	}
 	aimed := (f.top16 >= 0.6 || f.hot >= 0.3) && f.biggestCount >= 20 && !f.biggestProven &&
-		(f.biggest >= lim.FewUnproven || f.biggest >= lim.ReflectSource && f.repeatCount >= 3)
+		!f.biggestNAT && (f.biggest >= lim.FewUnproven || f.biggest >= lim.ReflectSource && f.repeatCount >= 3)
 	carpet := f.prefix >= 0.6 && f.prefixHosts >= 8 && f.prefixProven < 0.3
 	if aimed || carpet {
 		s := 2 + signs
-		if f.biggestPorts >= 16 || f.portsEach >= 0.8 {
+		if f.biggestPorts >= 16 && float64(f.biggestPorts) >= 0.6*min(f.biggestCount, 256) || f.portsEach >= 0.8 { // one for each query
 			s++
 		}
 		if s >= lim.ReflectScore {
@@ -173,6 +173,9 @@ func (d *Detector) few(f *features) float64 {
 	fast := f.lead >= lim.FewUnproven || f.leadProven >= lim.FewProven
 	hot := f.hotRate >= 2*lim.FewUnproven && f.hot >= 0.2 && f.heavyCount <= 16 // whoever else asks
 	stubborn := f.stubborn >= lim.FewShare && f.stubbornCount <= 16 && f.r10 >= lim.SlowRate
+	if f.r3 < lim.FewUnproven && !stubborn { // it was a burst
+		return 0
+	}
 	if !(concentrated && fast) && !crowded && !hot && !stubborn {
 		return 0
 	}
@@ -221,10 +224,15 @@ func (d *Detector) many(f *features) (score float64, proof bool) {
 	proof = add(2, f.ttl1 >= 0.7 && f.sources >= 200) || proof
 	proof = add(2, f.ttlX >= 0.1 && f.sources >= 100) || proof
 	rate := f.each / max(f.window, 1) // of a source
-	add(7, f.heavy >= 0.6 && f.heavyCount >= 8 && f.r10 >= 100 || rate >= 3 && f.sources >= 100)
-	add(2, rate >= 1.5 && f.sources >= 40 && f.proven < 0.3)
+	pushed := f.repeat >= 0.5 && f.repeatCount >= 40
+	if f.challenged == 0 { // nobody can prove anything, and pollers ask several questions a second
+		rate = 0
+	}
+	add(7, f.heavy >= 0.6 && f.heavyCount >= 8 && f.r10 >= 100 || rate >= 3 && f.sources >= 100 || pushed && f.push >= 2*pushLeast)
+	add(2, pushed && f.push >= pushLeast || rate >= 1.5 && f.sources >= 40 && f.proven < 0.3)
 	add(3, f.stubborn >= 0.5 && f.r10 >= lim.SlowRate)
 	add(1, f.low >= 0.008 && f.sources >= 200)
+	add(2, f.low >= 0.5) // clients cannot have such a port
 	add(1.5, f.port1 >= 0.5 && f.sources >= 50)
 	add(1, f.sources >= 2000 && f.sites >= 0.7*f.sources)
 	add(1, f.refused)
@@ -234,6 +242,9 @@ func (d *Detector) many(f *features) (score float64, proof bool) {
 	add(2, f.r3 >= 20000)
 	return s, proof
 }
+
+// pushLeast is what no client asks all the time, queries/s: monitors come to three.
+const pushLeast = 4
 
 // How sure a verdict can be at most.
 const (

@@ -39,7 +39,9 @@ type Detector struct {
 	frame uint64
 
 	last   *target // the one before
+	full   int32   // second in which there was no room for one more
 	heavy  []*target
+	ports  [heavyTargets]uint16 // of these, side by side
 	light  *lru.Table[end, light]
 	claims claims
 	asked  *sketch.Recent
@@ -154,10 +156,10 @@ func (d *Detector) clock(age, nanos int64) {
 		return
 	}
 	if sec-d.now > longGap { // as if the last seconds only had passed
-		for range longGap / 2 {
+		for n := longGap; n > 0 && d.book.open > 0; n-- { // what is open ends
 			d.tick()
 		}
-		d.now = sec - longGap/2
+		d.now = max(d.now, sec-2*paneSeconds)
 	}
 	for d.now < sec {
 		d.tick()
@@ -201,10 +203,10 @@ func (d *Detector) find(e end) *target {
 	if t := d.last; t != nil && t.end == e {
 		return t
 	}
-	for _, t := range d.heavy {
-		if t.end == e {
-			d.last = t
-			return t
+	for i, port := range d.ports[:len(d.heavy)] {
+		if port == e.port && d.heavy[i].end == e {
+			d.last = d.heavy[i]
+			return d.last
 		}
 	}
 	return nil
@@ -244,31 +246,40 @@ const (
 
 // promote begins to watch a server closely, if there is room.
 func (d *Detector) promote(e end, hash uint64, l *light) *target {
-	var t *target
-	if len(d.heavy) < heavyTargets {
-		t = newTarget()
-		d.heavy = append(d.heavy, t)
-	} else if t = d.idlest(); t == nil {
+	i := len(d.heavy)
+	switch {
+	case i < heavyTargets:
+		d.heavy = append(d.heavy, newTarget())
+	case d.full == d.now: // it was tried in this second
 		return nil
+	default:
+		if i = d.leastBusy(l.ten); i < 0 {
+			d.full = d.now
+			return nil
+		}
 	}
+	t := d.heavy[i]
 	t.reset(e, hash, d.now)
+	d.ports[i] = e.port
 	t.base, t.born, t.heard, t.challenged = l.before, l.first, l.heard, l.given
 	d.light.Delete(e)
 	d.last = t
 	return t
 }
 
-// idlest is the target that makes room: not one with an open incident, and not one
-// that was busy just now.
-func (d *Detector) idlest() *target {
-	var idle *target
-	for _, t := range d.heavy {
-		if t.opened() || d.now-t.last < paneSeconds {
+// leastBusy is the number of the target that makes room for one that was asked count
+// times in ten seconds: one with less than half of that and without an open
+// incident; -1 if there is none.
+func (d *Detector) leastBusy(count uint32) int {
+	least, number := count/2, -1
+	for i, t := range d.heavy {
+		if t.opened() {
 			continue
 		}
-		if idle == nil || t.last < idle.last {
-			idle = t
+		s := t.sum(d.now, paneSeconds)
+		if n := s.packets + s.junk; n < least {
+			least, number = n, i
 		}
 	}
-	return idle
+	return number
 }

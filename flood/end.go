@@ -47,6 +47,9 @@ func siteHash(h *track.Host) uint64 {
 	return lru.Mix(lru.Mix(seed+1, uint64(binary.BigEndian.Uint32(h[:4]))), 0)
 }
 
+// portHash is a hash of a port: ports in a row are to differ in every bit.
+func portHash(port uint16) uint64 { return lru.Mix(lru.Mix(seed, uint64(port)), 0) }
+
 // network is a prefix as others write it.
 func network(h track.Host) netip.Prefix {
 	bits := 64

@@ -40,7 +40,7 @@ func (d *Detector) queryEvidence(t *target, in *Incident) {
 	var s sentence
 	switch {
 	case in.Kind == Reflection:
-		s.add("the server is used against %s: %s queries/s in, %s/s out, %s as large", plural(len(in.Top), "host", in.Sources), count(f.now), bytesOf(t.sum(d.now, 10).bytesOut/10), times(f.gain))
+		s.add("the server is used against %s: %s queries/s in, %s/s out, %s as large", plural("host", float64(max(f.repeatCount, 1))), count(f.now), bytesOf(t.sum(d.now, 10).bytesOut/10), times(f.gain))
 	case f.top1 >= 0.5 && len(in.Top) > 0:
 		s.add("%s sends %s of %s queries/s (usual: %s)", in.Top[0].Addr, percent(f.top1), count(f.now), count(in.Baseline))
 	default:
@@ -149,7 +149,7 @@ func (d *Detector) scanEvidence(s *scanner, all, dead int) {
 // rconEvidence is for refused logins.
 func (d *Detector) rconEvidence(c *console) {
 	in := c.in
-	all := c.tally(d.now-rconAll, nil)
+	all := c.tally(c.last-rconAll, nil)
 	var s sentence
 	if c.broken {
 		s.add("A LOGIN SUCCEEDED behind refusals: change the password")
@@ -245,8 +245,8 @@ func bytesOf(n uint64) string {
 	return fmt.Sprintf("%d B", n)
 }
 
-func plural(listed int, what string, estimate float64) string {
-	if estimate < 1.5 || listed == 1 {
+func plural(what string, estimate float64) string {
+	if estimate < 1.5 {
 		return "one " + what
 	}
 	return "about " + count(estimate) + " " + what + "s"

@@ -1,6 +1,7 @@
 package flood
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 
@@ -24,6 +25,7 @@ type features struct {
 	biggestCount      float64
 	biggestPorts      int
 	biggestProven     bool
+	biggestNAT        bool
 	lead              float64 // queries/s of the busiest source that proved nothing
 	leadProven        float64 // and of the busiest one that did, unless it is a network behind one address
 	hot               float64 // share of sources that are too fast for clients, proven or not
@@ -32,6 +34,7 @@ type features struct {
 	heavyCount        int
 	repeat            float64 // share of unproven sources with 0.33/s and more
 	repeatCount       int
+	push              float64 // queries/s of one of these, since it came
 	repeatTTL         float64 // share of the commonest time to live among these
 	portsEach         float64 // different ports of these for each of their queries
 	topProven         float64 // share of proven sources in what the 16 busiest sent
@@ -101,7 +104,7 @@ func (d *Detector) look(t *target) *features {
 		f.refused = one.replies > 0 && t.sum(d.now-1, 1).replies > 0 && t.sum(d.now-2, 1).replies > 0 && 2*three.replies < three.packets
 	}
 	late := t.sum(d.now-completionDelay, 10)
-	f.looksComplete = share(float64(late.credited+late.proven), float64(late.unproven+late.proven))
+	f.looksComplete = min(1, share(float64(late.credited+late.proven), float64(late.unproven+late.proven)))
 	f.proven = share(float64(ten.proven), float64(ten.queries))
 	t.completions(f, d.now)
 	t.shapes(f, d.now)
@@ -192,15 +195,19 @@ func leader(a, b *sketch.Few) (value, count, all uint32) {
 
 // busiest lists the sources of the window, busiest first.
 func (d *Detector) busiest(t *target, list []busy, of func(*pane) *sketch.Top[track.Host, seen]) []busy {
-	cur, before := of(t.pane()), of(&t.panes[(t.turn+1)&1])
+	return merged(list, of(t.pane()), of(&t.panes[(t.turn+1)&1]))
+}
+
+// merged lists what two panes counted.
+func merged(list []busy, cur, before *sketch.Top[track.Host, seen]) []busy {
 	list = list[:0]
 	cur.Each(func(it *sketch.Item[track.Host, seen], low, high uint32) {
 		list = append(list, busy{addr: it.Key, low: low, high: high, seen: it.Value})
 	})
-	slices.SortFunc(list, func(a, b busy) int { return slices.Compare(a.addr[:], b.addr[:]) })
+	slices.SortFunc(list, func(a, b busy) int { return bytes.Compare(a.addr[:], b.addr[:]) })
 	n := len(list)
 	before.Each(func(it *sketch.Item[track.Host, seen], low, high uint32) {
-		i, ok := slices.BinarySearchFunc(list[:n], it.Key, func(a busy, k track.Host) int { return slices.Compare(a.addr[:], k[:]) })
+		i, ok := slices.BinarySearchFunc(list[:n], it.Key, func(a busy, k track.Host) int { return bytes.Compare(a.addr[:], k[:]) })
 		if !ok {
 			list = append(list, busy{addr: it.Key, low: low, high: high, seen: it.Value})
 			return
@@ -222,7 +229,7 @@ func (d *Detector) busiest(t *target, list []busy, of func(*pane) *sketch.Top[tr
 
 // sortBusy puts the busiest first.
 func sortBusy(list []busy) {
-	slices.SortFunc(list, func(a, b busy) int { return cmp.Or(cmp.Compare(b.low, a.low), slices.Compare(a.addr[:], b.addr[:])) })
+	slices.SortFunc(list, func(a, b busy) int { return cmp.Or(cmp.Compare(b.low, a.low), bytes.Compare(a.addr[:], b.addr[:])) })
 }
 
 // A source that was challenged and asks on without the challenge, faster than servers
@@ -240,7 +247,7 @@ func (t *target) crowdShape(f *features, d *Detector) {
 	list := d.busiest(t, d.book.list, func(p *pane) *sketch.Top[track.Host, seen] { return p.top })
 	d.book.list = list
 	var sum, hot, heavy, repeats, proven float64
-	var ports, repeated, in, out, stubborn float64
+	var ports, repeated, in, out, stubborn, since float64
 	var ttls [256]uint16
 	for i := range list {
 		x := &list[i]
@@ -250,6 +257,7 @@ func (t *target) crowdShape(f *features, d *Detector) {
 		case 0:
 			f.top1, f.biggest, f.biggestCount = share(n, f.queries), x.rate, n
 			f.biggestPorts, f.biggestProven = x.seen.ports.Count(), x.seen.proven
+			f.biggestNAT = x.lodging() && x.rate < 3*d.lim.FewUnproven
 		case 7:
 			f.top8 = share(sum, f.queries)
 		case 15:
@@ -260,6 +268,8 @@ func (t *target) crowdShape(f *features, d *Detector) {
 		}
 		steady := t.rateOf(x, d.now)
 		switch {
+		case x.lodging() && steady < 3*d.lim.FewUnproven:
+			continue
 		case !x.seen.proven:
 			f.lead = max(f.lead, steady)
 			if steady >= d.lim.FewUnproven {
@@ -286,6 +296,7 @@ func (t *target) crowdShape(f *features, d *Detector) {
 		if !x.seen.proven && steady >= repeatRate && x.low >= 4 {
 			repeats += n
 			f.repeatCount++
+			since += float64(max(d.now-x.seen.first+1, 3))
 			in, out = in+float64(x.seen.in), out+float64(x.seen.out)
 			ports += float64(x.seen.ports.Count())
 			repeated += min(n, 256)
@@ -305,7 +316,7 @@ func (t *target) crowdShape(f *features, d *Detector) {
 		f.gainTop = out / in
 	}
 	f.heavy, f.repeat = share(heavy, f.queries), share(repeats, f.queries)
-	f.portsEach = share(ports, repeated)
+	f.portsEach, f.push = share(ports, repeated), share(repeats, since)
 	f.repeatTTL = share(float64(slices.Max(ttls[:])), float64(f.repeatCount))
 	t.neighbours(f)
 }
@@ -321,6 +332,14 @@ func (t *target) rateOf(x *busy, now int32) float64 {
 func (x *busy) nat() bool {
 	n := x.seen.ports.Count()
 	return n >= 16 && float64(x.low) <= 10*float64(n)
+}
+
+// lodging tells whether the address looks like that of many clients although nothing
+// proves it: they have ports of their own, ask several things from each or come over
+// paths of their own. A sender with a new port for each query does neither.
+func (x *busy) lodging() bool {
+	n := float64(x.seen.ports.Count())
+	return n >= 16 && float64(x.low) <= 10*n && (float64(x.low) >= 1.3*n || 10*x.seen.mixed >= x.low)
 }
 
 // neighbours fills in the busiest prefix.

@@ -44,11 +44,12 @@ func (d *Detector) posture(t *target, s *track.Sighting, client uint64) {
 	if p.answers < uint32(d.lim.AmplifierProof) || p.clients.Count() < openClients || p.bytesOut < openGain*p.bytesIn {
 		return
 	}
-	p.told = true
 	in := d.book.register(Target{End: t.end.addrPort()}, OpenAmplifier, ofPosture, d.nanos)
 	if in == nil {
+		p.answers = 0 // another time
 		return
 	}
+	p.told = true
 	in.Protocol, in.Detected, in.End, in.Pulses = t.proto, d.nanos, d.nanos, 1
 	in.Requests, in.Replies, in.BytesIn, in.BytesOut = uint64(p.answers), uint64(p.answers), p.bytesIn, p.bytesOut
 	in.Sources, in.Answered = float64(p.clients.Count()), 1

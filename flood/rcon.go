@@ -59,6 +59,7 @@ const (
 	rconWindow = 600
 	rconAll    = 1800
 	rconMinute = 60
+	rconPause  = 120 // between one run of guesses and the next
 )
 
 func newConsoles(targets, logins int) consoles {
@@ -118,7 +119,7 @@ func (c *console) refuse(d *Detector, s *track.Sighting, server end, client trac
 	if c.in == nil && c.n > 0 && d.now-c.last > rconAll {
 		*c = console{}
 	}
-	if c.failures == 0 {
+	if c.in == nil && (c.n == 0 || d.now-c.last > rconPause) { // what was long before is another story
 		c.begun, c.frame = d.nanos, s.Frame
 	}
 	if c.proto == "" && s.Proto != nil {

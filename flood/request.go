@@ -69,7 +69,7 @@ func (t *target) note(v *seen, s *track.Sighting, now int32) {
 		v.first = now
 	}
 	v.last, v.ttl = now, s.TTL
-	v.ports.Add(uint64(s.SrcPort) * 0x9e3779b97f4a7c15)
+	v.ports.Add(portHash(s.SrcPort))
 }
 
 // verdict is what a request is.

@@ -94,6 +94,7 @@ type seen struct {
 	ttl    uint8
 	proven bool
 	count  uint32 // since it came in
+	mixed  uint32 // queries with another time to live than the one before
 	given  bool   // it was challenged
 	in     uint32 // bytes of its queries
 	out    uint32 // and of what it was sent
@@ -231,11 +232,14 @@ func (t *target) query(s *track.Sighting, source uint64, now int32, proven bool)
 	if v.first == 0 {
 		v.first = now
 	}
+	if v.ttl != s.TTL && v.count > 0 {
+		v.mixed++
+	}
 	v.last, v.ttl, v.proven = now, s.TTL, proven
 	v.in += s.Bytes
 	v.count++
 	p.most = max(p.most, v.count)
-	v.ports.Add(uint64(s.SrcPort) * 0x9e3779b97f4a7c15)
+	v.ports.Add(portHash(s.SrcPort))
 	net := prefixOf(&s.Src)
 	x := p.prefixes.Add(net, prefixHash(&net))
 	x.hosts.Add(source)

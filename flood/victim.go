@@ -111,7 +111,7 @@ func (v *victims) reply(d *Detector, s *track.Sighting, wanted bool, client uint
 		t.count = 2
 	}
 	t.last, t.ttl = d.now, s.TTL
-	t.ports.Add(uint64(s.DstPort) * 0x9e3779b97f4a7c15)
+	t.ports.Add(portHash(s.DstPort))
 }
 
 func (v *victims) find(h track.Host) *victim {
@@ -362,11 +362,7 @@ func (x *victim) describe(d *Detector) {
 	if !x.asked {
 		in.Confidence = min(in.Confidence, sureVictim)
 	}
-	d.book.list = d.book.list[:0]
-	x.panes[x.turn&1].top.Each(func(it *sketch.Item[track.Host, seen], low, high uint32) {
-		d.book.list = append(d.book.list, busy{addr: it.Key, low: low, high: high, seen: it.Value})
-	})
-	sortBusy(d.book.list)
+	d.book.list = merged(d.book.list, x.panes[x.turn&1].top, x.panes[(x.turn+1)&1].top)
 	in.Top = topOf(in.Top[:0], d.book.list, false)
 	d.victimEvidence(x)
 }
