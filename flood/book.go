@@ -333,7 +333,7 @@ func (b *book) follow(t *target, c *course, v call) {
 	d := b.d
 	in := c.in
 	if v.kind == in.Kind && c.active {
-		if v.confidence > in.Confidence {
+		if v.confidence > in.Confidence && 2*v.rate >= share(c.sum, c.seconds) { // not in its dying tail
 			d.describe(t, c, v)
 		}
 		c.better = 0

@@ -28,7 +28,7 @@ const (
 	// minutes.
 	listedBytes = 64 << 10
 	// provenBytes, likewise, of sources that proved their address to a target.
-	provenBytes = 128 << 10
+	provenBytes = 16 << 10
 	// lightVictims are hosts that get replies they did not ask for, heavyVictims
 	// those that are watched closely, 108 KiB each.
 	lightVictims = 1024

@@ -76,9 +76,6 @@ func sourceOf(h *track.Host) track.Host {
 // touch takes a request to a server that never answered, as far as is known, or of
 // a source that is watched.
 func (x *scans) touch(d *Detector, s *track.Sighting, source, target uint64) {
-	if d.named.Has(target) || d.named.Has(source) { // by a master server: whoever asks it refreshes a list
-		return
-	}
 	src := sourceOf(&s.Src)
 	sc := x.table.Peek(src)
 	if sc == nil {
@@ -88,12 +85,17 @@ func (x *scans) touch(d *Detector, s *track.Sighting, source, target uint64) {
 			*a = asker{uint32(h >> 32), uint32(target)}
 			return
 		}
+		if x.exempt(d, source, target) {
+			return
+		}
 		var gone *lru.Evicted[track.Host, scanner]
 		sc, gone = x.table.Put(src)
 		if gone != nil && gone.Val.in != nil {
 			x.conclude(d, &gone.Val)
 		}
 		*sc = scanner{begun: d.now, turn: d.now, nanos: d.nanos, frame: s.Frame}
+	} else if x.exempt(d, source, target) {
+		return
 	} else {
 		x.table.Get(src)
 	}
@@ -110,6 +112,12 @@ func (x *scans) touch(d *Detector, s *track.Sighting, source, target uint64) {
 	if sc.proto == "" && s.Proto != nil {
 		sc.proto = s.Proto.Name
 	}
+}
+
+// exempt tells whether a master server named the target, or servers to the source
+// that the capture cut: whoever asks it refreshes a list.
+func (x *scans) exempt(d *Detector, source, target uint64) bool {
+	return d.named.Has(target) || d.named.Has(source)
 }
 
 // advance moves what was asked on in time.

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"bytes"
 	"cmp"
 	"iter"
 	"math/bits"
@@ -52,6 +53,7 @@ type sights struct {
 	decodeAs []DecodeAs
 	ctx      dissect.Context
 	msg      dissect.Message
+	same     alike
 	copies   [copyPlaces]double
 }
 
@@ -173,37 +175,86 @@ func (w *sights) datagram(s *track.Sighting, it *item) {
 		if h, ok := splithdr.Parse(b, splithdr.Guess(b, it.Wire)); ok && h.Number == 0 || splithdr.Proof(b) != splithdr.None {
 			s.Flags |= track.First
 		}
-	} else {
-		w.identify(s, it)
+		w.seal(s, it, printOf(s, b))
+		return
 	}
-	body := b
+	w.ctx.Src, w.ctx.Dst, w.ctx.Wire = it.Src, it.Dst, it.Wire // nothing else of it is ever known here
+	if w.same.is(b, it.Wire) {
+		w.same.tell(s)
+		w.seal(s, it, w.same.sum)
+		return
+	}
+	sure := w.identify(s, b)
+	sum := printOf(s, b)
+	if sure {
+		w.same.keep(s, b, it.Wire, sum)
+	}
+	w.seal(s, it, sum)
+}
+
+// printOf is a hash of a payload without its challenge.
+func printOf(s *track.Sighting, b []byte) uint64 {
 	if s.Flags&track.HasKey != 0 && len(b) >= keyLen {
-		body = b[:len(b)-keyLen]
+		b = b[:len(b)-keyLen]
 	}
-	h := lru.MixBytes(uint64(len(body)), body[:min(len(body), printed)])
-	s.Print = uint32(h >> 32)
+	return lru.MixBytes(uint64(len(b)), b[:min(len(b), printed)])
+}
+
+// seal fills in the hashes.
+func (w *sights) seal(s *track.Sighting, it *item, sum uint64) {
+	s.Print = uint32(sum >> 32)
 	s.Mix(fixedSeed)
-	w.copy(s, it, h)
+	w.copy(s, it, sum)
+}
+
+// alike is the last payload that was sure to be a message, and what it is: most
+// packets of a flood are the same one.
+type alike struct {
+	n, wire int
+	b       [alikeBytes]byte
+	sum     uint64
+	known   track.Sighting
+}
+
+// alikeBytes is as long as the payload of requests with a challenge, and some more.
+const alikeBytes = 64
+
+func (a *alike) is(b []byte, wire int) bool {
+	return len(b) == a.n && wire == a.wire && a.n > 0 && bytes.Equal(b, a.b[:a.n])
+}
+
+func (a *alike) keep(s *track.Sighting, b []byte, wire int, sum uint64) {
+	if len(b) > len(a.b) {
+		return
+	}
+	a.n, a.wire, a.sum = copy(a.b[:], b), wire, sum
+	a.known = track.Sighting{What: s.What, Flags: s.Flags, Asks: s.Asks, Proto: s.Proto, Type: s.Type, Key: s.Key}
+}
+
+// tell fills in what is known.
+func (a *alike) tell(s *track.Sighting) {
+	k := &a.known
+	s.What, s.Flags, s.Asks, s.Proto, s.Type, s.Key = k.What, k.Flags, k.Asks, k.Proto, k.Type, k.Key
 }
 
 // keyLen is the length of a challenge, which stands at the end of a message.
 const keyLen = 4
 
 // identify asks the protocols. Only what has a challenge is read: requests and
-// challenges.
-func (w *sights) identify(s *track.Sighting, it *item) {
-	b, c := it.Payload, &w.ctx
+// challenges. It tells whether the payload alone says what it is.
+func (w *sights) identify(s *track.Sighting, b []byte) (sure bool) {
+	c := &w.ctx
 	if len(b) == 0 {
-		return
+		return false
 	}
-	c.Src, c.Dst, c.Wire = it.Src, it.Dst, it.Wire // nothing else of it is ever known here
 	v, told := w.told(c, b)
 	if v.Dissector == nil {
 		if splithdr.IsSingle(b) && len(b) > 4 {
 			s.What = track.IsJunk
 		}
-		return
+		return false
 	}
+	sure = v.Conf > dissect.Maybe && len(w.decodeAs) == 0
 	if !told && !w.reg.Believe(c, &v) {
 		s.Flags |= track.Weak
 	}
@@ -214,15 +265,16 @@ func (w *sights) identify(s *track.Sighting, it *item) {
 		s.What = track.IsChallenge
 	case t.Reply:
 		s.What = track.IsReply
-		return
+		return sure
 	case t.Notice:
 		s.What = track.IsOther
-		return
+		return sure
 	}
 	if key := w.key(c, &v, b); key != 0 {
 		s.Key = uint32(key)
 		s.Flags |= track.HasKey
 	}
+	return sure
 }
 
 // told is the verdict that somebody asked for with decode as, or that of all.
