@@ -45,6 +45,7 @@ var allowed = map[string][]string{
 	"track":                {"dissect", "netlayer"},
 	"stats":                {"track", "dissect"},
 	"flood":                {"track", "flood/..."},
+	"flood/config":         {"flood"},
 	"flood/sketch":         {},
 	"report":               {"track", "stats", "flood"},
 	"render":               {"dissect", "report"},
