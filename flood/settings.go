@@ -75,7 +75,12 @@ func (t *Thresholds) Set(name string, value any) (known bool, err error) {
 
 // assign gives a field a value as files have it: a whole number, a number, or text.
 func assign(field reflect.Value, name string, value any) error {
-	wrong := func(want string) error { return fmt.Errorf("%s = %v: want %s", name, value, want) }
+	wrong := func(want string) error {
+		if text, ok := value.(string); ok {
+			value = strconv.Quote(text)
+		}
+		return fmt.Errorf("%s = %v: want %s", name, value, want)
+	}
 	n, whole := value.(int64)
 	x, number := value.(float64)
 	switch field.Interface().(type) {
