@@ -102,6 +102,14 @@ func (r *Registry) SplitProto(e splithdr.Engine) *Proto {
 	return nil
 }
 
+// Keyer is a Dissector that can tell the Key of common messages without building
+// their fields: a detector of floods reads nothing else.
+type Keyer interface {
+	// Key returns what Message.Key would be behind Dissect, or false where only
+	// Dissect can tell. t is what Probe made of b.
+	Key(c *Context, t *Type, b []byte) (key uint64, ok bool)
+}
+
 // Verdict is what a registry makes of bytes.
 type Verdict struct {
 	Dissector Dissector // nil if nobody claims them

@@ -1,8 +1,9 @@
 package flood
 
 // alarm tells whether the second that ends asks for a verdict on the queries of t.
-// It is cheap, and crowds raise it as well as attacks.
-func (d *Detector) alarm(t *target) bool {
+// It is cheap, and crowds raise it as well as attacks. loud tells that it rests on
+// the rate of now and not on what has added up.
+func (d *Detector) alarm(t *target) (alarm, loud bool) {
 	lim := &d.lim
 	one, ten := float64(t.sum(d.now, 1).queries), float64(t.sum(d.now, 10).queries)/10
 	if one >= max(lim.BurstRate, lim.BurstFactor*t.base) {
@@ -13,13 +14,12 @@ func (d *Detector) alarm(t *target) bool {
 	if t.busy[ofQueries].in != nil { // it knows already
 		t.drift = 0
 	} else if d.now%10 == 0 {
-		t.drift = max(0, t.drift+10*(ten-t.base-max(2, t.base/2)))
+		t.drift = min(max(0, t.drift+10*(ten-t.base-max(2, t.base/2))), 2*lim.DriftSum)
 	}
 	most := t.panes[0].most + t.panes[1].most
 	all := t.panes[0].queries + t.panes[1].queries
-	return t.fast >= 2 || one >= max(lim.SurgeRate, lim.SurgeFactor*t.base) ||
-		ten >= max(lim.SlowRate, lim.SlowFactor*t.base) || t.drift > lim.DriftSum ||
-		most >= lim.LonePackets && 2*most >= all && ten >= lim.ReflectRate
+	loud = t.fast >= 2 || one >= max(lim.SurgeRate, lim.SurgeFactor*t.base) || ten >= max(lim.SlowRate, lim.SlowFactor*t.base)
+	return loud || t.drift > lim.DriftSum || most >= lim.LonePackets && 2*most >= all && ten >= lim.ReflectRate, loud
 }
 
 // How the baseline follows the rate: by a tenth of the difference a minute in the

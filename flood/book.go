@@ -43,6 +43,7 @@ type course struct {
 	better  int       // seconds for which another kind was the better one
 	active  bool      // the last second qualified
 	rest    int32     // first second of a pause
+	trial   *trial    // of the lines of advice; nil: none is
 	sum     float64   // packets that counted, and the seconds in which they came
 	seconds float64
 	told    float64 // the peak when it was last told of
@@ -61,7 +62,7 @@ func (t *target) opened() bool {
 
 // judge judges the second that ends.
 func (d *Detector) judge(t *target) {
-	alarm := d.alarm(t)
+	alarm, loud := d.alarm(t)
 	c := &t.busy[ofQueries]
 	load := &t.busy[ofLoad]
 	var q call
@@ -86,7 +87,7 @@ func (d *Detector) judge(t *target) {
 	if !alarm && c.in == nil {
 		attack.kind = NoKind
 	}
-	if !alarm {
+	if !loud || three < d.lim.SlowRate {
 		note.kind = NoKind
 	}
 	d.book.step(t, c, attack, three)
@@ -182,6 +183,8 @@ func (b *book) begin(t *target, c *course, v call) {
 	}
 	d.describe(t, c, v)
 	c.told = in.Peak
+	c.trial = d.try(in)
+	t.tries += c.tries()
 	d.Found(in, Begins)
 }
 
@@ -281,6 +284,9 @@ func (b *book) live(t *target, c *course, v call, rate float64) {
 		}
 		c.last, c.lastAt, c.active, c.rest = d.now, d.secondNanos(), true, 0
 		c.merge(t.pane())
+		if d.now-c.started == settledAfter { // the sketches have forgotten what was before
+			d.describe(t, c, v)
+		}
 		if in.Peak >= 2*c.told {
 			c.told = in.Peak
 			d.describe(t, c, v)
@@ -295,6 +301,9 @@ func (b *book) live(t *target, c *course, v call, rate float64) {
 		b.close(t, c)
 	}
 }
+
+// settledAfter is when sketches show an incident alone, in seconds.
+const settledAfter = 2 * paneSeconds
 
 // pulseGap is how long a pause between two pulses lasts at least, in seconds.
 const pulseGap = 4
@@ -333,6 +342,9 @@ func (b *book) follow(t *target, c *course, v call) {
 	in.History = append(in.History, Change{in.Kind, d.secondNanos()})
 	in.Kind, in.Level = v.kind, v.kind.Level()
 	d.describe(t, c, v)
+	t.tries -= c.tries()
+	c.trial = d.retry(in, c.trial)
+	t.tries += c.tries()
 	d.Found(in, Changes)
 }
 
@@ -347,8 +359,25 @@ const (
 func (b *book) close(t *target, c *course) {
 	in := c.in
 	in.End = c.lastAt
+	b.settle(t, c)
 	b.finish(in, c.family)
 	c.in, c.streak, c.weak, c.calm = nil, 0, 0, 0
+}
+
+// settle writes the advice of an incident that is told of for the last time.
+func (b *book) settle(t *target, c *course) {
+	t.tries -= c.tries()
+	c.in.Mean, c.in.Sources = share(c.sum, c.seconds), c.sources.Count()
+	b.d.conclude(c.in, c.trial, t.feat.oneWay)
+	c.trial = nil
+}
+
+// tries is how many trials the course has.
+func (c *course) tries() int {
+	if c.trial == nil {
+		return 0
+	}
+	return 1
 }
 
 // finish tells that an incident is over.
@@ -373,6 +402,7 @@ func (b *book) end() {
 				b.close(t, c)
 				continue
 			}
+			b.settle(t, c)
 			d.Found(c.in, Ends)
 			c.in = nil
 		}

@@ -6,12 +6,16 @@ import "qsniff/internal/lru"
 // only proof of an address that the protocol has. It keeps a sample of the sources
 // of all targets, so that shares stay right however many addresses are invented.
 type claims struct {
-	sets  [][claimWays]claim
-	level uint8 // one source in 2^level is followed
-	fresh int   // new ones in this second
+	sets  []claimTags
+	items []claim // claimWays of a set
+	level uint8   // one source in 2^level is followed
+	fresh int     // new ones in this second
 }
 
 const claimWays = 4
+
+// claimTags is what a search in a set touches.
+type claimTags [claimWays]uint32 // upper half of the key; 0: free
 
 // claim is one source at one target. Times are seconds since the first packet.
 type claim struct {
@@ -35,7 +39,9 @@ const (
 	freshFor   = 60      // a challenge: GoldSource's live for minutes
 )
 
-func newClaims() claims { return claims{sets: make([][claimWays]claim, claimSets)} }
+func newClaims() claims {
+	return claims{sets: make([]claimTags, claimSets), items: make([]claim, claimSets*claimWays)}
+}
 
 // follows tells whether the source with that hash is in the sample.
 func (c *claims) follows(source uint64) bool { return source>>32&(1<<c.level-1) == 0 }
@@ -43,40 +49,47 @@ func (c *claims) follows(source uint64) bool { return source>>32&(1<<c.level-1) 
 // of returns the claim of key, new if need be: a source that proved its address
 // makes room only for another one that did.
 func (c *claims) of(key uint64, now int32) *claim {
-	set := &c.sets[key%claimSets]
-	var oldest *claim
-	worth := int32(1<<31 - 1)
-	for i := range set {
-		x := &set[i]
-		if x.key == key {
-			x.last = now
-			return x
-		}
+	if x := c.find(key); x != nil {
+		x.last = now
+		return x
+	}
+	set := key % claimSets
+	items := c.items[set*claimWays:][:claimWays]
+	oldest, worth := 0, int32(1<<31-1)
+	for i := range items {
+		x := &items[i]
 		w := x.last
-		if x.key == 0 {
-			w = -1 << 30
-		} else if x.proved > 0 && now-x.proved < provenFor {
+		if c.sets[set][i] == 0 {
+			oldest = i
+			break
+		}
+		if x.proved > 0 && now-x.proved < provenFor {
 			w += provenFor
 		}
 		if w < worth {
-			oldest, worth = x, w
+			oldest, worth = i, w
 		}
 	}
 	c.fresh++
-	*oldest = claim{key: key, last: now}
-	return oldest
+	c.sets[set][oldest] = tagOf(key)
+	items[oldest] = claim{key: key, last: now}
+	return &items[oldest]
 }
 
 // find returns the claim of key, or nil.
 func (c *claims) find(key uint64) *claim {
-	set := &c.sets[key%claimSets]
-	for i := range set {
-		if set[i].key == key {
-			return &set[i]
+	set, tag := key%claimSets, tagOf(key)
+	for i, t := range &c.sets[set] {
+		if t == tag {
+			if x := &c.items[int(set)*claimWays+i]; x.key == key {
+				return x
+			}
 		}
 	}
 	return nil
 }
+
+func tagOf(key uint64) uint32 { return uint32(key>>32) | 1 }
 
 // tick adapts the sample to the last second.
 func (c *claims) tick() {

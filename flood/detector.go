@@ -45,6 +45,7 @@ type Detector struct {
 	asked  *sketch.Recent
 	played *sketch.Recent // sessions of the game
 	named  *sketch.Recent // by master servers
+	proven *sketch.Recent // sources that proved their address to a target
 
 	victims  victims
 	scans    scans
@@ -53,6 +54,7 @@ type Detector struct {
 	inbound, outbound uint64 // requests and replies so far
 	lost              uint64
 	book              book
+	trials            trials
 }
 
 // light is a server that is counted coarsely.
@@ -73,6 +75,7 @@ func New(lim Thresholds, size float64) *Detector {
 		light:  lru.New[end, light](n(lightTargets), seed),
 		claims: newClaims(),
 		asked:  sketch.NewRecent(askedBytes), played: sketch.NewRecent(sessionBytes), named: sketch.NewRecent(listedBytes),
+		proven: sketch.NewRecent(provenBytes),
 	}
 	d.victims = newVictims()
 	d.scans = newScans(n(scanners))
@@ -101,9 +104,11 @@ func (d *Detector) Sight(s *track.Sighting) {
 			t.bin(d.now, d.nanos).unreach++
 		}
 	case track.IsListed:
-		d.named.Add(end{s.Src, s.SrcPort}.Hash(seed))
+		d.named.Add(s.ServerHash)
 	case track.IsLogin, track.IsWelcome, track.IsRejected:
 		d.consoles.take(d, s)
+	case track.IsOpened:
+		d.consoles.opened(d, s)
 	}
 }
 
@@ -166,6 +171,7 @@ func (d *Detector) tick() {
 	}
 	if d.now%namedTurn == 0 {
 		d.named.Turn()
+		d.proven.Turn()
 	}
 	if d.now%scanTurn == 0 {
 		d.scans.judge(d)
@@ -197,7 +203,7 @@ func (d *Detector) find(e end) *target {
 
 // count counts a packet to a server that is not watched closely, and begins to
 // watch it where it is asked much.
-func (d *Detector) count(e end) *target {
+func (d *Detector) count(e end, hash uint64) *target {
 	l := d.light.Get(e)
 	if l == nil {
 		l, _ = d.light.Put(e)
@@ -218,7 +224,7 @@ func (d *Detector) count(e end) *target {
 	if l.count < promoteSecond && l.ten < promoteTen {
 		return nil
 	}
-	return d.promote(e, l)
+	return d.promote(e, hash, l)
 }
 
 // What makes a server worth watching closely.
@@ -228,7 +234,7 @@ const (
 )
 
 // promote begins to watch a server closely, if there is room.
-func (d *Detector) promote(e end, l *light) *target {
+func (d *Detector) promote(e end, hash uint64, l *light) *target {
 	var t *target
 	if len(d.heavy) < heavyTargets {
 		t = newTarget()
@@ -236,7 +242,7 @@ func (d *Detector) promote(e end, l *light) *target {
 	} else if t = d.idlest(); t == nil {
 		return nil
 	}
-	t.reset(e, e.Hash(seed), d.now)
+	t.reset(e, hash, d.now)
 	t.base, t.heard, t.challenged = l.before, l.heard, l.given
 	d.light.Delete(e)
 	d.last = t

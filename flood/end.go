@@ -1,6 +1,7 @@
 package flood
 
 import (
+	"encoding/binary"
 	"net/netip"
 
 	"qsniff/internal/lru"
@@ -30,15 +31,20 @@ func prefixOf(h *track.Host) track.Host {
 	return p
 }
 
-// siteOf is the larger network: the /16, in IPv6 the /32.
-func siteOf(h *track.Host) track.Host {
-	p := *h
-	if h.Is4() {
-		p[14], p[15] = 0, 0
-	} else {
-		clear(p[4:])
+// prefixHash is a hash of what prefixOf returned, siteHash one of the larger network
+// of a host: the /16, in IPv6 the /32.
+func prefixHash(p *track.Host) uint64 {
+	if p.Is4() {
+		return lru.Mix(seed, uint64(binary.BigEndian.Uint32(p[12:])))
 	}
-	return p
+	return lru.Mix(seed+1, binary.BigEndian.Uint64(p[:8]))
+}
+
+func siteHash(h *track.Host) uint64 {
+	if h.Is4() {
+		return lru.Mix(seed, uint64(binary.BigEndian.Uint16(h[12:])))
+	}
+	return lru.Mix(seed+1, uint64(binary.BigEndian.Uint32(h[:4])))
 }
 
 // network is a prefix as others write it.

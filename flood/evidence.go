@@ -49,7 +49,7 @@ func (d *Detector) queryEvidence(t *target, in *Incident) {
 	}
 	switch {
 	case f.completion >= 0:
-		s.add("%s of %d challenged sources brought the challenge back", percent(f.completion), f.challenged)
+		s.add("%s of %s challenged sources brought the challenge back", percent(f.completion), count(float64(f.challenged)))
 	case f.oneWay && f.looksComplete > 0:
 		s.add("%s of the queries were followed by what looks like a challenge brought back", percent(f.looksComplete))
 	case !f.oneWay && t.challenged == 0:

@@ -156,10 +156,10 @@ func (t *target) shapes(f *features, now int32) {
 		}
 	}
 	f.ttl1, f.ttlX = share(float64(most), f.queries), share(float64(odd), f.queries)
-	port, n := leader(&a.ports, &b.ports)
-	f.port, f.port1 = int(port), share(float64(n), f.queries)
-	_, n = leader(&a.prints, &b.prints)
-	f.print1 = share(float64(n), f.queries)
+	port, n, of := leader(&a.ports, &b.ports)
+	f.port, f.port1 = int(port), share(float64(n), float64(of))
+	_, n, of = leader(&a.prints, &b.prints)
+	f.print1 = share(float64(n), float64(of))
 }
 
 // usualTTL tells whether a packet of a usual system arrives with that time to live
@@ -168,15 +168,16 @@ func usualTTL(ttl int) bool {
 	return ttl >= 30 && ttl <= 64 || ttl >= 94 && ttl <= 128 || ttl >= 221
 }
 
-// leader is the commonest value of two panes.
-func leader(a, b *sketch.Few) (value, count uint32) {
-	x, n, _ := a.Most()
-	y, m, _ := b.Most()
+// leader is the commonest value of two panes, how often it came at least, and of
+// how many.
+func leader(a, b *sketch.Few) (value, count, all uint32) {
+	x, n, i := a.Most()
+	y, m, j := b.Most()
 	n, m = n+b.Of(x), m+a.Of(y)
 	if m > n {
-		return y, m
+		return y, m, i + j
 	}
-	return x, n
+	return x, n, i + j
 }
 
 // busiest lists the sources of the window, busiest first.
@@ -300,7 +301,7 @@ func (t *target) neighbours(f *features) {
 	var most uint32
 	now.Each(func(it *sketch.Item[track.Host, hosts], n, _ uint32) {
 		x := it.Value
-		if v, low, _ := before.Find(it.Key, it.Key.Hash(seed)); v != nil {
+		if v, low, _ := before.Find(it.Key, prefixHash(&it.Key)); v != nil {
 			x.hosts.Merge(&v.hosts)
 			x.proven += v.proven
 			n += low

@@ -12,7 +12,7 @@ const (
 	// claimSets of four are the sources whose challenges are followed: one in 2^n of
 	// them where more than claimsEach new ones come in a second.
 	claimSets  = 1 << 14
-	claimsEach = 6000
+	claimsEach = 3000
 	// claimsCalm is the rate below which more sources are followed again.
 	claimsCalm = 500
 	// topSources and topPrefixes of a target in ten seconds.
@@ -26,6 +26,8 @@ const (
 	// listedBytes, likewise, which servers a master server named in ten to twenty
 	// minutes.
 	listedBytes = 64 << 10
+	// provenBytes, likewise, of sources that proved their address to a target.
+	provenBytes = 128 << 10
 	// lightVictims are hosts that get replies they did not ask for, heavyVictims
 	// those that are watched closely, 70 KiB each.
 	lightVictims = 1024

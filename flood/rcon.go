@@ -31,6 +31,7 @@ type console struct {
 	failures uint64
 	secrets  sketch.Linear
 	in       *Incident
+	trial    *trial
 	brute    bool
 	begun    int64 // time of the first refusal of this run
 	frame    uint64
@@ -95,6 +96,23 @@ func (x *consoles) take(d *Detector, s *track.Sighting) {
 	c.refuse(d, s, server, client.host, secret)
 }
 
+// opened takes a new connection to a server: the lines that are tried count them.
+func (x *consoles) opened(d *Detector, s *track.Sighting) {
+	if x.table.Len() == 0 {
+		return
+	}
+	c := x.table.Peek(end{s.Dst, s.DstPort})
+	if c == nil || c.trial == nil {
+		return
+	}
+	guesser := false
+	h := uint32(s.Src.Hash(seed))
+	for i := range c.kept[:c.n] {
+		guesser = guesser || c.kept[i].source == h
+	}
+	c.trial.packet(s, !guesser)
+}
+
 // refuse counts a refused login.
 func (c *console) refuse(d *Detector, s *track.Sighting, server end, client track.Host, secret uint32) {
 	if c.in == nil && c.n > 0 && d.now-c.last > rconAll {
@@ -142,6 +160,7 @@ func (c *console) judge(d *Detector, server end, source uint32) {
 		c.in.History = append(c.in.History, Change{c.in.Kind, d.nanos})
 		c.in.Kind, c.in.Level = kind, kind.Level()
 		c.describe(d)
+		c.trial = d.retry(c.in, c.trial)
 		d.Found(c.in, Changes)
 		return
 	}
@@ -154,6 +173,7 @@ func (c *console) judge(d *Detector, server end, source uint32) {
 	c.in = in
 	in.Protocol, in.Frame, in.Pulses = c.proto, c.frame, 1
 	c.describe(d)
+	c.trial = d.try(in)
 	d.Found(in, Begins)
 }
 
@@ -241,6 +261,8 @@ func (c *console) describe(d *Detector) {
 func (c *console) conclude(d *Detector) {
 	c.describe(d)
 	c.in.End = c.lastAt
+	d.conclude(c.in, c.trial, false)
+	c.trial = nil
 	d.book.finish(c.in, ofLogins)
 	c.in = nil
 }
@@ -266,6 +288,8 @@ func (x *consoles) end(d *Detector) {
 			continue
 		}
 		c.describe(d)
+		d.conclude(c.in, c.trial, false)
+		c.trial = nil
 		d.Found(c.in, Ends)
 		c.in = nil
 	}

@@ -9,18 +9,16 @@ import (
 func (d *Detector) request(s *track.Sighting) {
 	d.inbound++
 	e := end{s.Dst, s.DstPort}
-	source := s.Src.Hash(seed)
+	source, hash := s.ClientHash, s.ServerHash
 	t := d.find(e)
 	if t == nil {
-		hash := e.Hash(seed)
 		d.asked.Add(lru.Mix(source, hash))
 		d.scans.touch(d, s, source, hash)
-		if t = d.count(e); t == nil {
+		if t = d.count(e, s.ServerHash); t == nil {
 			d.claim(nil, nil, s, claimKey(hash, source), source)
 			return
 		}
 	} else {
-		d.asked.Add(lru.Mix(source, t.hash))
 		if t.heard == 0 || d.now-t.heard > binSeconds || d.scans.known() {
 			d.scans.touch(d, s, source, t.hash)
 		}
@@ -40,9 +38,12 @@ func (d *Detector) request(s *track.Sighting) {
 		b.keyed++
 	}
 	if d.claims.follows(source) {
-		v = d.claim(t, b, s, claimKey(t.hash, source), source)
+		v = d.claim(t, b, s, claimKey(hash, source), source)
 	} else if s.Flags&track.HasKey != 0 {
 		v.query = t.challenged == 0
+	}
+	if t.tries > 0 {
+		d.tried(t, s, v.proven || d.knows(claimKey(hash, source)))
 	}
 	switch {
 	case v.bad:
@@ -129,6 +130,7 @@ func (d *Detector) echo(t *target, x *claim, sure bool) verdict {
 	v := verdict{query: x.pending == 0, proven: true}
 	x.pending -= min(x.pending, 1)
 	x.proved = d.now
+	d.proven.Add(x.key)
 	if t == nil {
 		return v
 	}
@@ -157,6 +159,7 @@ func (d *Detector) unknown(t *target, s *track.Sighting, x *claim) verdict {
 	case t == nil || t.challenged == 0 || d.now-t.first < freshFor:
 		if t != nil && t.challenged == 0 && x.pending > 0 { // in one direction, what looks like proof is all there is
 			x.proved, v.proven = d.now, true
+			d.proven.Add(x.key)
 		}
 		if x.pending > 0 {
 			x.pending--
@@ -188,7 +191,7 @@ func (d *Detector) junk(s *track.Sighting) {
 		if d.find(end{s.Src, s.SrcPort}) != nil { // a server says something to somebody
 			return
 		}
-		if t = d.count(e); t == nil {
+		if t = d.count(e, s.ServerHash); t == nil {
 			return
 		}
 	}
@@ -205,9 +208,12 @@ func (d *Detector) nonsense(t *target, s *track.Sighting) {
 	b.junk++
 	b.junkBytes += s.Bytes
 	p := t.pane()
-	source := s.Src.Hash(seed)
+	source := s.ClientHash
 	p.junkSrc.Add(source)
 	t.note(p.junkTop.Add(s.Src, source), s, d.now)
+	if t.tries > 0 {
+		d.tried(t, s, d.knows(claimKey(t.hash, source)))
+	}
 }
 
 // other takes a datagram of no protocol of ours: to a target it is the game's, if
@@ -231,15 +237,10 @@ func (d *Detector) other(s *track.Sighting) {
 func (d *Detector) reply(s *track.Sighting) {
 	d.outbound++
 	e := end{s.Src, s.SrcPort}
-	client := s.Dst.Hash(seed)
+	client, hash := s.ClientHash, s.ServerHash
 	t := d.find(e)
-	hash := uint64(0)
-	if t != nil {
-		hash = t.hash
-	} else {
-		hash = e.Hash(seed)
-	}
-	wanted := d.asked.Has(lru.Mix(client, hash))
+	// Who is asked as much as t answers those who ask.
+	wanted := t != nil && d.now-t.last < 2*askedTurn || d.asked.Has(lru.Mix(client, hash))
 	whole := s.What != track.IsPart || s.Flags&track.First != 0
 	d.victims.reply(d, s, wanted, client)
 	if wanted {
@@ -256,6 +257,9 @@ func (d *Detector) reply(s *track.Sighting) {
 		t.heard = d.now
 		b := t.bin(d.now, d.nanos)
 		b.bytesOut += s.Bytes
+		if t.tries > 0 {
+			d.tried(t, s, d.knows(claimKey(hash, client)))
+		}
 		if whole {
 			b.replies++
 		}

@@ -106,8 +106,7 @@ func (x *scans) touch(d *Detector, s *track.Sighting, source, target uint64) {
 	}
 	sc.count++
 	sc.peak = max(sc.peak, sc.count)
-	site := siteOf(&s.Dst)
-	sc.site = site.Hash(seed)
+	sc.site = siteHash(&s.Dst)
 	if sc.proto == "" && s.Proto != nil {
 		sc.proto = s.Proto.Name
 	}
@@ -125,8 +124,7 @@ func (s *scanner) advance(now int32) {
 
 // answered takes a reply that was asked for.
 func (x *scans) answered(s *track.Sighting, server uint64) {
-	site := siteOf(&s.Src)
-	x.sites.Add(site.Hash(seed))
+	x.sites.Add(siteHash(&s.Src))
 	x.ready = true
 	if x.table.Len() == 0 {
 		return
@@ -190,6 +188,7 @@ func (x *scans) judge1(d *Detector, src track.Host, s *scanner) {
 		s.in.Kind, s.in.Level = kind, kind.Level()
 		s.scan = true
 		x.describe(d, s, all, dead)
+		s.in.Advice = advise(s.in, nil)
 		d.Found(s.in, Changes)
 		return
 	}
@@ -204,6 +203,7 @@ func (x *scans) judge1(d *Detector, src track.Host, s *scanner) {
 	s.in, s.scan = in, kind == Scan
 	in.Frame, in.Protocol, in.Pulses = s.frame, s.proto, 1
 	x.describe(d, s, all, dead)
+	in.Advice = advise(in, nil)
 	d.Found(in, Begins)
 }
 

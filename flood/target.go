@@ -28,6 +28,7 @@ type target struct {
 	posture    posture
 	busy       [families]course
 	feat       features
+	tries      int // lines of advice that are tried
 }
 
 // binSeconds is how far back seconds are kept.
@@ -201,13 +202,19 @@ func (t *target) roll(now int32) {
 	t.pane().reset(now)
 }
 
+// Of a pane, all queries up to sampleAll are asked for their port and print, and one
+// in sampleEach behind that: a share needs no more.
+const (
+	sampleAll  = 2048
+	sampleEach = 8
+)
+
 // query counts a query in the sketches.
 func (t *target) query(s *track.Sighting, source uint64, now int32, proven bool) {
 	p := t.pane()
 	p.queries++
 	p.sources.Add(source)
-	site := siteOf(&s.Src)
-	p.sites.Add(site.Hash(seed))
+	p.sites.Add(siteHash(&s.Src))
 	v := p.top.Add(s.Src, source)
 	if v.first == 0 {
 		v.first = now
@@ -217,7 +224,7 @@ func (t *target) query(s *track.Sighting, source uint64, now int32, proven bool)
 	p.most = max(p.most, v.count)
 	v.ports.Add(uint64(s.SrcPort) * 0x9e3779b97f4a7c15)
 	net := prefixOf(&s.Src)
-	x := p.prefixes.Add(net, net.Hash(seed))
+	x := p.prefixes.Add(net, prefixHash(&net))
 	x.hosts.Add(source)
 	if proven {
 		x.proven++
@@ -226,12 +233,12 @@ func (t *target) query(s *track.Sighting, source uint64, now int32, proven bool)
 	if s.SrcPort < 1024 {
 		p.low++
 	}
-	switch s.SrcPort { // what Source and GoldSource clients bind
-	case 27005, 27006:
-	default:
-		p.ports.Add(uint32(s.SrcPort))
+	if p.queries < sampleAll || p.queries%sampleEach == 0 {
+		if s.SrcPort != 27005 && s.SrcPort != 27006 { // what Source and GoldSource clients bind
+			p.ports.Add(uint32(s.SrcPort))
+		}
+		p.prints.Add(s.Print)
 	}
-	p.prints.Add(s.Print)
 	switch scopeOf(&s.Src) {
 	case impossible:
 		p.alien++

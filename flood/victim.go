@@ -32,6 +32,7 @@ type victim struct {
 	turn  int32
 
 	in      *Incident
+	trial   *trial
 	streak  int
 	since   int32
 	ended   int32
@@ -80,6 +81,9 @@ func (v *victims) reply(d *Detector, s *track.Sighting, wanted bool, client uint
 		}
 	}
 	x.last = d.now
+	if x.trial != nil {
+		x.trial.packet(s, wanted)
+	}
 	b := x.bin(d.now, d.nanos)
 	if wanted {
 		b.wanted++
@@ -287,6 +291,7 @@ func (x *victim) begin(d *Detector) {
 	}
 	x.describe(d)
 	x.told = in.Peak
+	x.trial = d.try(in)
 	d.Found(in, Begins)
 }
 
@@ -333,8 +338,15 @@ func (x *victim) live(d *Detector) {
 
 func (x *victim) close(d *Detector) {
 	x.in.End = x.endedAt
+	x.settle(d)
 	d.book.finish(x.in, ofReplies)
 	x.in, x.streak = nil, 0
+}
+
+// settle writes the advice.
+func (x *victim) settle(d *Detector) {
+	d.conclude(x.in, x.trial, !x.asked)
+	x.trial = nil
 }
 
 // merge adds the servers of the window to those of the incident.
@@ -367,6 +379,7 @@ func (v *victims) end(d *Detector) {
 		case !x.active:
 			x.close(d)
 		default:
+			x.settle(d)
 			d.Found(x.in, Ends)
 			x.in = nil
 		}

@@ -87,20 +87,22 @@ func (b *batch) reset() {
 	b.err = nil
 }
 
-// give hands it to the partition of its ends, with a copy of the ways around it.
-func (b *batch) give(it item) {
+// give hands a copy of it to the partition of its ends, with a copy of the ways
+// around it.
+func (b *batch) give(it *item) {
 	it.part = it.Partition()
 	b.keep(it)
 }
 
-func (b *batch) keep(it item) {
+func (b *batch) keep(it *item) {
+	b.items = append(b.items, *it)
+	x := &b.items[len(b.items)-1]
 	if ways := it.Ways(); len(ways) > 0 {
 		start := len(b.ways)
 		b.ways = append(b.ways, ways...)
-		it.ways = b.ways[start:len(b.ways):len(b.ways)]
+		x.ways = b.ways[start:len(b.ways):len(b.ways)]
 	}
-	it.Outer = nil // it is overwritten by the next packet
-	b.items = append(b.items, it)
+	x.Outer = nil // it is overwritten by the next packet
 }
 
 // giveAll hands it to every partition.

@@ -101,7 +101,7 @@ func (r *reader) packet(p *capture.Packet) {
 	switch {
 	case it.Stop == netlayer.TCP:
 		it.kind = tcp
-		r.b.give(*it)
+		r.b.give(it)
 	case it.Stop == netlayer.ICMP && r.quote(it):
 	case it.Stop != netlayer.OK:
 		r.n.stops[it.Stop]++
@@ -114,7 +114,7 @@ func (r *reader) packet(p *capture.Packet) {
 			r.join(d, datagram)
 		}
 	default:
-		r.b.give(*it)
+		r.b.give(it)
 	}
 }
 
@@ -130,7 +130,7 @@ func (r *reader) quote(it *item) bool {
 	x.kind = quoted
 	x.icmp = icmp{from: it.Src.Addr(), reason: q.Reason, kind: q.Type, code: q.Code}
 	x.Src, x.Dst, x.Payload, x.Wire = q.Src, q.Dst, q.Payload, q.Wire
-	r.b.keep(x)
+	r.b.keep(&x)
 	return true
 }
 
@@ -146,7 +146,7 @@ func (r *reader) beginning(it *item) {
 	x.Src = netip.AddrPortFrom(it.Src.Addr(), binary.BigEndian.Uint16(it.Payload))
 	x.Dst = netip.AddrPortFrom(it.Dst.Addr(), binary.BigEndian.Uint16(it.Payload[2:]))
 	x.part = x.Partition()
-	r.b.keep(x)
+	r.b.keep(&x)
 }
 
 // time advances the clock and the item at hand to a packet, with a tick if it is
@@ -211,7 +211,7 @@ func (r *reader) join(d *ipfrag.Datagram, k kind) {
 	it.Payload = r.b.joined.add(it.Payload)
 	it.pieces = r.b.joined.addPieces(d.Pieces)
 	behind(it.pieces, header)
-	r.b.give(it)
+	r.b.give(&it)
 }
 
 // behind makes offsets count from the payload on, header bytes into the datagram.

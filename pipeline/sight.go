@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"iter"
+	"math/bits"
 	"net/netip"
 	"time"
 
@@ -36,7 +37,7 @@ type sights struct {
 	reg    *dissect.Registry
 	ctx    dissect.Context
 	msg    dissect.Message
-	copies [copyPlaces]copied
+	copies [copyPlaces]double
 }
 
 const (
@@ -57,6 +58,7 @@ func (p *partition) watch(it *item) {
 		p.sights.datagram(s, it)
 	case quoted:
 		s.What = track.IsUnreachable
+		s.Mix(fixedSeed)
 	case tcp:
 		p.sights.segment(s, it)
 	case tick, end, gap:
@@ -77,6 +79,7 @@ func (p *partition) listed(it *item) {
 	for a := range p.sights.addresses(it) {
 		x := from
 		x.What, x.Src, x.SrcPort = track.IsListed, track.HostOf(a), a.Port()
+		x.Mix(fixedSeed)
 		p.seg.sights = append(p.seg.sights, x)
 	}
 }
@@ -100,6 +103,7 @@ func (p *partition) login(s *source) {
 	default:
 		x.What = track.IsWelcome
 	}
+	x.Mix(fixedSeed)
 	p.seg.sights = append(p.seg.sights, x)
 }
 
@@ -155,6 +159,7 @@ func (w *sights) datagram(s *track.Sighting, it *item) {
 	}
 	h := lru.MixBytes(uint64(len(body)), body[:min(len(body), printed)])
 	s.Print = uint32(h >> 32)
+	s.Mix(fixedSeed)
 	w.copy(s, it, h)
 }
 
@@ -168,7 +173,7 @@ func (w *sights) identify(s *track.Sighting, it *item) {
 	if len(b) == 0 {
 		return
 	}
-	*c = dissect.Context{Src: it.Src, Dst: it.Dst, Wire: it.Wire}
+	c.Src, c.Dst, c.Wire = it.Src, it.Dst, it.Wire // nothing else of it is ever known here
 	v := w.reg.Pick(c, b)
 	if v.Dissector == nil {
 		if splithdr.IsSingle(b) && len(b) > 4 {
@@ -191,13 +196,23 @@ func (w *sights) identify(s *track.Sighting, it *item) {
 		s.What = track.IsOther
 		return
 	}
-	m := &w.msg
-	m.Reset(s.Proto, b)
-	v.Dissector.Dissect(c, b, m)
-	if m.Key != 0 {
-		s.Key = uint32(m.Key)
+	if key := w.key(c, &v, b); key != 0 {
+		s.Key = uint32(key)
 		s.Flags |= track.HasKey
 	}
+}
+
+// key is the challenge in a message, 0 if it has none.
+func (w *sights) key(c *dissect.Context, v *dissect.Verdict, b []byte) uint64 {
+	if k, ok := v.Dissector.(dissect.Keyer); ok {
+		if key, ok := k.Key(c, v.Type, b); ok {
+			return key
+		}
+	}
+	m := &w.msg
+	m.Reset(v.Dissector.Proto(), b)
+	v.Dissector.Dissect(c, b, m)
+	return m.Key
 }
 
 // addresses are those in the message of it, which identify has told.
@@ -223,14 +238,20 @@ func (w *sights) addresses(it *item) iter.Seq[netip.AddrPort] {
 // three in a row the third is none: mirrors double, senders repeat.
 func (w *sights) copy(s *track.Sighting, it *item, h uint64) {
 	h = lru.Mix(h, uint64(s.SrcPort)<<48|uint64(s.DstPort)<<32|uint64(it.IPID)<<16|uint64(s.What))
-	h = lru.Mix(s.Dst.Hash(s.Src.Hash(h)), uint64(s.Key))
+	h = lru.Mix(h^uint64(s.Key)<<32, s.ClientHash^bits.RotateLeft64(s.ServerHash, 32))
 	x := &w.copies[h%copyPlaces]
-	if x.sum == h && s.Age-x.age <= int64(copyWindow) {
+	if x.sum == uint32(h>>32) && s.Age-x.age <= int64(copyWindow) {
 		s.Flags |= track.Copy
-		*x = copied{}
+		*x = double{}
 		return
 	}
-	*x = copied{sum: h, age: s.Age}
+	*x = double{sum: uint32(h >> 32), age: s.Age}
+}
+
+// double is a packet that may come again.
+type double struct {
+	age int64
+	sum uint32
 }
 
 // segment says what a TCP segment does for its connection.
@@ -246,6 +267,7 @@ func (w *sights) segment(s *track.Sighting, it *item) {
 	case ack && it.TCP.Flags&netlayer.FlagRST == 0:
 		s.What, s.Key = track.IsAcked, it.TCP.Ack-1
 	}
+	s.Mix(fixedSeed)
 	w.copy(s, it, lru.Mix(uint64(it.TCP.Seq), uint64(it.TCP.Ack)<<32|uint64(it.TCP.Flags)<<16|uint64(s.Bytes)))
 }
 

@@ -84,7 +84,7 @@ func (m *mirror) copied(s *track.Sighting) bool {
 	if s.Age-m.since >= mirrorEvery {
 		m.turn(s.Age)
 	}
-	h := s.Src.Hash(0) % mirrorBits
+	h := s.ClientHash % mirrorBits // replies count with those who get them
 	bit := uint64(1) << (h % 64)
 	if m.seen[h/64]&bit == 0 {
 		m.seen[h/64] |= bit

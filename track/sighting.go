@@ -62,14 +62,17 @@ type Sighting struct {
 	Age      int64 // the time that tables age by: never goes back
 	Nanos    int64 // Unix time of the packet, which may
 	Src, Dst Host
-	SrcPort  uint16
-	DstPort  uint16
-	What     What
-	TTL      uint8 // or hop limit
-	Flags    SightFlags
-	Asks     dissect.Asked  // what a request asks for, or a reply gives
-	Proto    *dissect.Proto // nil if it is nobody's
-	Type     *dissect.Type
+	// ClientHash is a hash of the client's address, ServerHash one of the server's and its
+	// port, with the seed of the run; see Sighting.Server for who is which.
+	ClientHash, ServerHash uint64
+	SrcPort                uint16
+	DstPort                uint16
+	What                   What
+	TTL                    uint8 // or hop limit
+	Flags                  SightFlags
+	Asks                   dissect.Asked  // what a request asks for, or a reply gives
+	Proto                  *dissect.Proto // nil if it is nobody's
+	Type                   *dissect.Type
 	// Key is the challenge that a request brings back or that an IsChallenge gives; see
 	// What for segments. It is valid where HasKey is set.
 	Key uint32
@@ -117,6 +120,15 @@ func (s *Sighting) Client() (Host, uint16) {
 		return s.Dst, s.DstPort
 	}
 	return s.Src, s.SrcPort
+}
+
+// Mix fills in the hashes, which depend on What.
+func (s *Sighting) Mix(seed uint64) {
+	if s.fromServer() {
+		s.ClientHash, s.ServerHash = s.Dst.Hash(seed), lru.Mix(s.Src.Hash(seed), uint64(s.SrcPort))
+		return
+	}
+	s.ClientHash, s.ServerHash = s.Src.Hash(seed), lru.Mix(s.Dst.Hash(seed), uint64(s.DstPort))
 }
 
 func (s *Sighting) fromServer() bool {

@@ -50,6 +50,8 @@ func perSecond(c *command, round int) float64 {
 
 func seconds(c *command, round int) float64 { return c.samples[round].wall.Seconds() }
 
+func cpuSeconds(c *command, round int) float64 { return c.samples[round].cpu.Seconds() }
+
 func perCPUSecond(c *command, round int) float64 {
 	return float64(c.capture.packets) / c.samples[round].cpu.Seconds()
 }
@@ -76,6 +78,9 @@ func newPlan(qsniff string, all captures) *plan {
 	stats := func(capture string) *command {
 		return &command{tool: "qsniff", program: qsniff, before: []string{"stats"}, capture: all[capture]}
 	}
+	floods := func(capture string) *command {
+		return &command{tool: "qsniff", program: qsniff, before: []string{"floods", "-o", "json"}, capture: all[capture]}
+	}
 	copyOf := func(capture string) *command {
 		return &command{tool: "tcpdump", program: "tcpdump", before: []string{"-nr"}, capture: all[capture], after: []string{"-w", "/dev/null"}}
 	}
@@ -87,6 +92,7 @@ func newPlan(qsniff string, all captures) *plan {
 		jsonGroup(own("mix.pcap", "-o", "json"), shark("mix-head.pcap", "-T", "json")),
 		mixGroup(stats("mix.pcap"), copyOf("mix.pcap"), conversations("mix-head.pcap")),
 		floodGroup(stats("flood.pcap"), copyOf("flood.pcap"), conversations("flood-head.pcap")),
+		detectGroup(floods("flood-10x.pcap"), copyOf("flood-10x.pcap")),
 		growthGroup(stats("flood.pcap"), stats("flood-10x.pcap")),
 		gameGroup(count("mix.pcap"), count("game.pcap")),
 		formGroup(count("mix.pcap"), count("mix.pcap.gz"), count("mix.pcap.zst")),
@@ -121,6 +127,17 @@ func floodGroup(own, dump, shark *command) group {
 			ratio("`stats`, the flood: time of `tcpdump -w /dev/null`", seconds, own, dump, bar{atMost, 1}),
 			ratio("`stats`, the flood: packets/s of `tshark -q -z conv,udp`", perSecond, own, shark, bar{}),
 			ratio("`stats`, the flood: peak memory of `tshark -q -z conv,udp`, which reads a tenth", peak, own, shark, bar{}),
+		}}
+}
+
+func detectGroup(own, dump *command) group {
+	return group{name: "detection", commands: []*command{own, dump},
+		about: "Ten million forged requests: who floods whom, with evidence and advice, beside a copy of the packets.",
+		rows: []row{
+			ratio("`floods`, 10x the flood: time of `tcpdump -w /dev/null`", seconds, own, dump, bar{atMost, 2.5}),
+			ratio("`floods`, 10x the flood: CPU time of `tcpdump -w /dev/null`", cpuSeconds, own, dump, bar{}),
+			{what: "`floods`, 10x the flood: peak memory", needs: []*command{own}, unit: " MiB", bar: bar{atMost, 64},
+				value: func(round int) float64 { return peak(own, round) }},
 		}}
 }
 

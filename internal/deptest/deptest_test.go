@@ -44,7 +44,7 @@ var allowed = map[string][]string{
 	"dissect/protocols":    {"dissect/..."},
 	"track":                {"dissect", "netlayer"},
 	"stats":                {"track", "dissect"},
-	"flood":                {"track", "flood/..."},
+	"flood":                {"track", "dissect", "flood/..."},
 	"flood/config":         {"flood"},
 	"flood/sketch":         {},
 	"report":               {"track", "stats", "flood"},

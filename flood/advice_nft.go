@@ -1,0 +1,277 @@
+package flood
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+)
+
+// Names of chains, sets and tables carry the incident's number, so that the lines
+// for several incidents can be loaded beside each other.
+
+// nft is the lines as a file for nft.
+func (p *plan) nft() string {
+	w := &nftWriter{plan: p, ip: "ip", typ: "ipv4_addr"}
+	if p.end.Addr().Is6() {
+		w.ip, w.typ = "ip6", "ipv6_addr"
+	}
+	w.line("# load: nft -f FILE   remove: nft delete table inet qsniff")
+	w.line("table inet qsniff {")
+	w.sets()
+	w.hook()
+	w.line("  chain target%d {", p.id)
+	if p.kind == RconBruteforce {
+		w.line("    # let in: nft add element inet qsniff admins%d { ADDRESS }", p.id)
+		w.line("    %s saddr @admins%d return", w.ip, p.id)
+	}
+	for i := range p.rules[:p.n] {
+		w.rule(&p.rules[i])
+	}
+	w.line("  }")
+	for i := range p.rules[:p.n] {
+		w.chain(&p.rules[i])
+	}
+	w.line("}")
+	return w.String()
+}
+
+type nftWriter struct {
+	strings.Builder
+	*plan
+	ip, typ string
+}
+
+func (w *nftWriter) line(format string, args ...any) {
+	fmt.Fprintf(w, format, args...)
+	w.WriteByte('\n')
+}
+
+// sets writes the sets: addresses that are named are let go after an hour, because
+// the next one to have them may be anybody.
+func (w *nftWriter) sets() {
+	for i := range w.rules[:w.n] {
+		r := &w.rules[i]
+		switch {
+		case r.line == lineSources || r.line == lineVictims:
+			w.line("  set named%d {", w.id)
+			w.line("    type %s; flags interval, timeout; timeout 1h", w.typ)
+			w.elements()
+			w.line("  }")
+		case r.line.each():
+			idle := "60s"
+			if r.line.idle() == loginIdle {
+				idle = "10m"
+			}
+			w.line("  set each%d {", w.id)
+			w.line("    type %s; flags dynamic, timeout; timeout %s; size %d", w.typ, idle, trialSources)
+			w.line("  }")
+		}
+	}
+	if w.kind == RconBruteforce {
+		w.line("  set admins%d { type %s; flags interval; }", w.id, w.typ)
+	}
+}
+
+func (w *nftWriter) elements() {
+	const a = "    elements = { "
+	text, col := a, len(a)
+	for i, x := range w.named[:w.names] {
+		s := filterAddress(x)
+		if i > 0 {
+			text += ","
+			if col += len(s) + 2; col > textWidth-2 {
+				text += "\n" + strings.Repeat(" ", len(a))
+				col = len(a) + len(s)
+			} else {
+				text += " "
+			}
+		} else {
+			col += len(s)
+		}
+		text += s
+	}
+	w.line("%s }", text)
+}
+
+// filterAddress is a network as filters take it, a host without its length.
+func filterAddress(p netip.Prefix) string {
+	if p.IsSingleIP() {
+		return p.Addr().String()
+	}
+	return p.String()
+}
+
+// hook writes the chain that sees packets first: in front of connection tracking,
+// whose table a flood would fill.
+func (w *nftWriter) hook() {
+	name, hook := "pre", "prerouting"
+	if w.kind == Reflection {
+		name, hook = "post", "postrouting"
+	}
+	w.line("  chain %s {", name)
+	w.line("    type filter hook %s priority raw; policy accept", hook)
+	a, port := w.end.Addr(), w.end.Port()
+	switch {
+	case w.kind == Reflection:
+		w.line("    %s saddr %s udp sport %d jump target%d", w.ip, a, port, w.id)
+	case w.kind == ReplyFloodVictim:
+		w.line("    %s daddr %s meta l4proto udp jump target%d", w.ip, a, w.id)
+	case w.tcp:
+		w.line("    %s daddr %s tcp dport %d tcp flags & (syn | ack) == syn \\", w.ip, a, port)
+		w.line("      jump target%d", w.id)
+	default:
+		w.line("    %s daddr %s udp dport %d jump target%d", w.ip, a, port, w.id)
+	}
+	w.line("  }")
+}
+
+// chains are what the lines of a rule jump to.
+var nftChains = [...]string{lineQueries: "queries", lineFirst: "first", lineVictims: "victims", lineOthers: "others",
+	lineUnasked: "unasked", lineJunk: "junk", lineLogins: "logins"}
+
+// rule writes the lines that choose the packets of a rule.
+func (w *nftWriter) rule(r *planRule) {
+	w.line("    # %s", w.why(r.line))
+	switch r.line {
+	case lineSources:
+		w.line("    %s saddr @named%d counter drop", w.ip, w.id)
+		return
+	case lineVictims:
+		w.line("    %s daddr @named%d jump victims%d", w.ip, w.id, w.id)
+		return
+	}
+	for _, m := range w.matching(r.line) {
+		w.line("    %sjump %s%d", m, nftChains[r.line], w.id)
+	}
+}
+
+// why says what the lines of a rule do.
+func (p *plan) why(l adviceLine) string {
+	switch l {
+	case lineSources:
+		return "sources that sent the most"
+	case lineQueries:
+		return "a limit for each source; packets of the game are not looked at"
+	case lineFirst:
+		if p.speech != speaksA2S {
+			return "a cap for all queries together"
+		}
+		return "a cap for queries that bring no challenge back"
+	case lineVictims:
+		return "what the victims are sent"
+	case lineOthers:
+		return "what every other host is sent"
+	case lineUnasked:
+		return "a cap for replies to queries"
+	case lineJunk:
+		return "a cap for what begins like a query and is neither one nor a join"
+	}
+	return "attempts to log in"
+}
+
+// What the lines look at: @th counts bits from the UDP header, which has 64.
+const (
+	nftMark    = "@th,64,32 0xffffffff "
+	nftQueries = nftMark + "@th,96,8 { 0x54-0x57, 0x69 } "
+	nftWords   = nftMark + "@th,96,32 { 0x64657461, 0x696e666f, 0x6e657469, \\\n" +
+		"      0x70696e67, 0x706c6179, 0x72756c65 } " // deta info neti ping play rule
+	nftRcon    = "@th,64,64 0xffffffff72636f6e " // rcon
+	nftServers = "@th,64,8 { 0x31, 0x63, 0x65 } "
+	nftJoins   = nftMark + "@th,96,8 != { 0x54-0x57, 0x63, 0x64, 0x67, \\\n" +
+		"      0x69, 0x6b, 0x6c, 0x6e, 0x70-0x72 } "
+)
+
+// matching is the lines of a rule, without what they do.
+func (p *plan) matching(l adviceLine) []string {
+	switch l {
+	case lineQueries:
+		return p.matchingQueries()
+	case lineFirst:
+		if p.speech == speaksA2S {
+			return []string{"udp length 33 @th,64,40 0xffffffff54 ", // A2S_INFO of 25 bytes
+				"udp length 17 " + nftMark + "@th,96,8 { 0x55, 0x56 } \\\n" +
+					"      @th,104,32 { 0x00000000, 0xffffffff } ", // a placeholder for the challenge
+				"@th,64,40 0xffffffff57 "}
+		}
+		return p.matchingQueries()
+	case lineOthers:
+		return p.matchingReplies("0x44, 0x45, 0x49, 0x6d", "")
+	case lineUnasked:
+		m := p.matchingReplies("0x41, 0x44, 0x45, 0x49, \\\n      0x6a, 0x6d", "@th,64,32 { 0x45594531-0x45594533 } ")
+		if p.splits() {
+			m = append(m, "@th,64,32 0xfeffffff ")
+		}
+		return m
+	case lineJunk:
+		return []string{nftJoins}
+	}
+	if p.tcp { // lineLogins: the hook let nothing else through
+		return []string{""}
+	}
+	return []string{nftRcon}
+}
+
+func (p *plan) matchingQueries() []string {
+	switch p.speech {
+	case speaksA2S:
+		return []string{nftQueries}
+	case speaksGoldSource:
+		return []string{nftWords}
+	case speaksASE:
+		return []string{"udp length 9 "}
+	case speaksMaster:
+		return []string{nftServers}
+	case speaksRcon:
+		return []string{nftRcon}
+	}
+	return []string{nftMark}
+}
+
+func (p *plan) matchingReplies(letters, eye string) []string {
+	switch p.speech {
+	case speaksASE:
+		return []string{eye}
+	case speaksMaster:
+		return []string{"@th,64,40 0xffffffff66 "}
+	}
+	return []string{nftMark + "@th,96,8 { " + letters + " } "}
+}
+
+// chain writes where the lines of a rule jump to: they share one limit.
+func (w *nftWriter) chain(r *planRule) {
+	if r.line == lineSources {
+		return
+	}
+	w.line("  chain %s%d {", nftChains[r.line], w.id)
+	if r.line == lineJunk {
+		w.line("    limit rate 5/second burst 5 packets log group 5 snaplen 96")
+	}
+	over := "limit rate over " + r.limit.nft()
+	end := "saddr"
+	if r.line == lineOthers {
+		end = "daddr"
+	}
+	switch {
+	case !r.line.each():
+		w.line("    %s counter drop", over)
+	case w.ip == "ip6":
+		w.line("    update @each%d { ip6 %s and ffff:ffff:ffff:ffff:: \\", w.id, end)
+		w.line("      %s } counter drop", over)
+	default:
+		w.line("    update @each%d { ip %s \\", w.id, end)
+		w.line("      %s } counter drop", over)
+	}
+	w.line("  }")
+}
+
+func (a *allowance) nft() string {
+	return fmt.Sprintf("%d/%s burst %d packets", a.packets, a.unit(), a.burst)
+}
+
+func (a *allowance) unit() string {
+	if a.per == time.Minute {
+		return "minute"
+	}
+	return "second"
+}
