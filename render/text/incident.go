@@ -151,8 +151,18 @@ func (p *floodsPage) relations(in *report.Incident) {
 	}
 }
 
+// outstanding is the share from which on a source is worth naming.
+const outstanding = 0.005
+
 // busiest lists the sources that sent most.
 func (p *floodsPage) busiest(in *report.Incident) {
+	if len(in.Top) == 0 {
+		return
+	}
+	if v := in.Share(in.Top[0].Low); v >= 0 && v < outstanding {
+		p.item("no source stands out: addresses are as good as useless to block it")
+		return
+	}
 	t := table{columns: []column{{"ADDRESS", true, 0}, {"AT LEAST", false, 0}, {"AT MOST", false, 0}, {"SHARE", false, 1},
 		{"PROVED", true, 0}, {"PORTS", false, 0}, {"TTL", false, 0}}}
 	shares := false
@@ -173,9 +183,6 @@ func (p *floodsPage) busiest(in *report.Incident) {
 			ttl = fmt.Sprint(s.TTL)
 		}
 		t.rows = append(t.rows, tableRow{cells: []string{s.Addr.String(), grouped(s.Low), grouped(s.High), share, proved, ports, ttl}})
-	}
-	if len(t.rows) == 0 {
-		return
 	}
 	if !shares {
 		t.drop(3)
@@ -203,17 +210,16 @@ func (t *table) drop(column int) {
 
 // networks lists the networks that sent most, where any stands out.
 func (p *floodsPage) networks(in *report.Incident) {
-	t := table{columns: []column{{"NETWORK", true, 0}, {"AT LEAST", false, 0}, {"AT MOST", false, 0}, {"SHARE", false, 1}, {"HOSTS", false, 0}}}
+	t := table{columns: []column{{"NETWORK", true, 0}, {"AT LEAST", false, 0}, {"AT MOST", false, 0}, {"HOSTS", false, 0}}}
 	for i := range in.Prefixes {
 		x := &in.Prefixes[i]
-		v := in.Share(x.Low)
-		if x.Hosts < 2 || v < 0.05 {
+		if x.Hosts < 2 || in.Share(x.Low) < 10*outstanding {
 			continue
 		}
-		t.rows = append(t.rows, tableRow{cells: []string{x.Prefix.String(), grouped(x.Low), grouped(x.High), fmt.Sprintf("%.1f%%", 100*v), fmt.Sprint(x.Hosts)}})
+		t.rows = append(t.rows, tableRow{cells: []string{x.Prefix.String(), grouped(x.Low), grouped(x.High), fmt.Sprint(x.Hosts)}})
 	}
 	if len(t.rows) > 0 {
-		p.subtitle("Busiest networks", "hosts: those seen, at least")
+		p.subtitle("Busiest networks", "in the last 10 s of these; hosts: those seen, at least")
 		p.table(&t)
 	}
 }
@@ -288,7 +294,7 @@ func (p *floodsPage) advice(in *report.Incident) {
 	if in.Advice == "" {
 		return
 	}
-	p.line(tableIndent, "What to do:")
+	p.line(tableIndent, "What to do (without the indent: qsniff floods -o json FILE | jq -r .advice):")
 	for line := range strings.Lines(in.Advice) {
 		if line = strings.TrimRight(line, "\n"); line != "" {
 			p.dst = append(appendSpaces(p.dst, belowIndent), line...)
