@@ -12,7 +12,7 @@ func (f *fold) incident(in *report.Incident, e report.Event) {
 		return
 	}
 	x := &f.event
-	*x = render.Incident{Nanos: f.sighted, Start: f.start, Event: e, Incident: in}
+	*x = render.Incident{Nanos: f.sighted, First: f.start, Event: e, Incident: in}
 	f.buf = f.announces.AppendIncident(f.buf, x)
 	if x.Hole.Open {
 		f.fill(x.Hole.At, x.Hole.Width, x.Nanos)

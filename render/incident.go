@@ -6,7 +6,7 @@ import "qsniff/report"
 // or is over. All of it is valid during the call only.
 type Incident struct {
 	Nanos int64 // time stamp of the packet, or of the passing of time, that decided
-	Start int64 // of the first packet
+	First int64 // of the first packet
 	Hole  Hole  // set by the renderer
 	Event report.Event
 	*report.Incident

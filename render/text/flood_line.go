@@ -15,7 +15,7 @@ import (
 func (l *Line) AppendIncident(dst []byte, x *render.Incident) []byte {
 	o := &l.opt
 	dst = appendSpaces(dst, frameW+1)
-	dst = append(o.appendClockTime(dst, x.Nanos, x.Start, o.Date, &x.Hole), ' ')
+	dst = append(o.appendClockTime(dst, x.Nanos, x.First, o.Date, &x.Hole), ' ')
 	s := o.incidentStyle(x)
 	dst = append(append(append(dst, s.on...), incidentMark(x)...), s.off...)
 	return append(append(appendSpaces(dst, gap), incidentWords(x)...), '\n')
@@ -36,7 +36,7 @@ func wrappedIncident(dst []byte, o *Options, x *render.Incident) []byte {
 	p := page{dst: dst, opt: o}
 	p.to(frameW + 1)
 	lo := len(p.dst)
-	p.dst = o.appendClockTime(p.dst, x.Nanos, x.Start, true, &x.Hole)
+	p.dst = o.appendClockTime(p.dst, x.Nanos, x.First, true, &x.Hole)
 	p.col += len(p.dst) - lo
 	p.to(p.col + 1)
 	mark := incidentMark(x)
