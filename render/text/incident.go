@@ -17,13 +17,20 @@ func (p *floodsPage) block(in *report.Incident) {
 	p.dst = append(append(append(p.dst, '\n'), s.on...), in.Kind.String()...)
 	p.dst = append(append(append(p.dst, s.off...), "  "...), c.head.on...)
 	p.dst = append(append(p.dst, in.Target.String()...), c.head.off...)
-	about := []string{"", in.Level.String(), p.sureness(in)}
+	about := in.Level.String() + "  " + p.sureness(in)
 	if in.Protocol != "" {
-		about = append(about[:1], append([]string{in.Protocol}, about[1:]...)...)
+		about = in.Protocol + "  " + about
 	}
-	p.dst = append(append(p.dst, strings.Join(about, "  ")...), '\n')
+	if used := len(in.Kind.String()) + gap + len(in.Target.String()); used+gap+len(about) <= p.opt.Width {
+		p.dst = append(append(appendSpaces(p.dst, gap), about...), '\n')
+	} else {
+		p.dst = append(p.dst, '\n')
+		p.line(tableIndent, "%s", about)
+	}
 	p.line(tableIndent, "%s", p.course(in))
-	p.line(tableIndent, "%s", p.amounts(in))
+	if amounts := p.amounts(in); amounts != "" {
+		p.line(tableIndent, "%s", amounts)
+	}
 	for s := range strings.SplitSeq(in.Evidence, "; ") {
 		p.item(s)
 	}
