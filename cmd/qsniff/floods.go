@@ -68,7 +68,7 @@ interrupted.`,
   qsniff floods --explain capture.pcap              and why?
   qsniff floods --servers 198.18.0.0/15 --level warn capture.pcap
   qsniff floods --fail-on alert capture.pcap > report.txt || echo attacked > alarm
-  qsniff floods -o json capture.pcap | jq -c '{kind, target, start, peak_qps}'
+  qsniff floods -o json capture.pcap > incidents.jsonl
   qsniff floods --explain                           all rules, all thresholds
   qsniff floods --explain -o toml > floods.toml     a file to change them
   tcpdump -U -w - udp | qsniff floods -             until Ctrl-C`,
