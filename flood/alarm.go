@@ -42,4 +42,9 @@ func (t *target) learn(now int32) {
 		step = learnFast
 	}
 	t.base += (x - t.base) * step
+	late := t.sum(now-completionDelay, 1)
+	h := &t.habit
+	h.challenged += (float64(late.challenged) - h.challenged) * step
+	h.echoed += (float64(late.echoed) - h.echoed) * step
+	h.orphans += (float64(late.orphans) - h.orphans) * step
 }

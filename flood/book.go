@@ -367,7 +367,7 @@ func (b *book) close(t *target, c *course) {
 // settle writes the advice of an incident that is told of for the last time.
 func (b *book) settle(t *target, c *course) {
 	t.tries -= c.tries()
-	c.in.Mean, c.in.Sources = share(c.sum, c.seconds), c.sources.Count()
+	c.total()
 	b.d.conclude(c.in, c.trial, t.feat.oneWay)
 	c.trial = nil
 }
@@ -378,6 +378,12 @@ func (c *course) tries() int {
 		return 0
 	}
 	return 1
+}
+
+// total fills in the figures of the whole incident so far.
+func (c *course) total() {
+	c.in.Mean = share(c.sum, c.seconds)
+	c.in.Sources, c.in.SourcesError = c.sources.Count(), sketch.DistinctError
 }
 
 // finish tells that an incident is over.
@@ -419,9 +425,8 @@ func (d *Detector) describe(t *target, c *course, v call) {
 	if n := len(in.History); n > 0 && v.kind == in.Kind {
 		in.Confidence = v.confidence
 	}
-	in.Mean = share(c.sum, c.seconds)
 	c.merge(t.pane())
-	in.Sources, in.SourcesError = c.sources.Count(), sketch.DistinctError
+	c.total()
 	of := func(p *pane) *sketch.Top[track.Host, seen] { return p.top }
 	switch c.family {
 	case ofGuesses:

@@ -61,15 +61,33 @@ const quickRate = 500
 // guessCall judges challenges that were never issued.
 func (d *Detector) guessCall(t *target) call {
 	three, ten := t.sum(d.now, 3), t.sum(d.now, 10)
-	c := call{rate: float64(t.sum(d.now, 1).bad), score: 5, quick: true}
+	strays := func(b *bin, n float64) uint32 {
+		if t.challenged == 0 || d.now-t.first < freshFor || float64(b.orphans) < max(orphansLeast, 4*t.habit.orphans)*n {
+			return 0
+		}
+		return b.orphans
+	}
+	three.bad += strays(&three, 3)
+	ten.bad += strays(&ten, 10)
+	one := t.sum(d.now, 1)
+	c := call{rate: float64(one.bad + strays(&one, 1)), score: 5, quick: true}
 	over := func(b *bin, n float64) bool {
 		return float64(b.bad) >= d.lim.BypassRate*n && share(float64(b.bad), float64(max(b.keyed, b.bad))) >= d.lim.BypassShare
 	}
-	if over(&ten, 10) && c.rate > 0 || over(&three, 3) && float64(three.bad) >= d.lim.BadChallenge {
+	many := float64(ten.bad) >= 10*10*d.lim.BypassRate && share(float64(ten.bad), float64(ten.keyed)) >= bypassAmong
+	if (over(&ten, 10) || many) && c.rate > 0 || over(&three, 3) && float64(three.bad) >= d.lim.BadChallenge {
 		c.kind = ChallengeBypass
 	}
 	return c
 }
+
+// bypassAmong is the share of wrong challenges that is too much where they are ten
+// times as many as elsewhere: on a busy server they hide among right ones.
+const bypassAmong = 0.2
+
+// orphansLeast is how many sources a second may come with a challenge that the capture
+// did not show before that is no leftover of earlier visits.
+const orphansLeast = 20
 
 // queryCall judges queries: the first rule that fits. f is of this second.
 func (d *Detector) queryCall(t *target, f *features) call {
@@ -106,7 +124,7 @@ const crowdSources = 50
 // more than they ask for, and they never show that they are there. 0: not enough.
 func (d *Detector) reflects(f *features) float64 {
 	lim := &d.lim
-	if f.oneWay || f.gain < lim.Amplified || f.answered < lim.AnsweredLeast || f.r10 < lim.ReflectRate || f.topProven >= 0.3 {
+	if f.oneWay || f.gainTop < lim.Amplified || f.answered < lim.AnsweredLeast || f.r10 < lim.ReflectRate || f.topProven >= 0.3 {
 		return 0
 	}
 	signs := 0.0
@@ -154,7 +172,8 @@ func (d *Detector) few(f *features) float64 {
 	crowded := f.prefix >= lim.FewShare && f.prefixRate >= lim.FewPrefix && f.prefixProven < 0.5
 	fast := f.lead >= lim.FewUnproven || f.leadProven >= lim.FewProven
 	hot := f.hotRate >= 2*lim.FewUnproven && f.hot >= 0.2 && f.heavyCount <= 16 // whoever else asks
-	if !(concentrated && fast) && !crowded && !hot {
+	stubborn := f.stubborn >= lim.FewShare && f.stubbornCount <= 16 && f.r10 >= lim.SlowRate
+	if !(concentrated && fast) && !crowded && !hot && !stubborn {
 		return 0
 	}
 	s := 4.0
@@ -173,15 +192,19 @@ func (d *Detector) few(f *features) float64 {
 // many is the evidence that many sources are an attack; proof tells whether that is
 // because their addresses are not their own.
 func (d *Detector) many(f *features) (score float64, proof bool) {
-	s := 0.0
+	lim, s := &d.lim, 0.0
 	add := func(points float64, yes bool) bool {
 		if yes {
 			s += points
 		}
 		return yes
 	}
-	if f.challenged >= 30 && f.completion >= 0 {
-		switch c := f.completion; {
+	completion := f.completion
+	if f.added >= 0 && f.challenged >= 60 { // who came on top of the usual ones
+		completion = min(completion, f.added)
+	}
+	if f.challenged >= 30 && completion >= 0 {
+		switch c := completion; {
 		case c <= 0.1:
 			s += 3
 		case c <= 0.3:
@@ -189,7 +212,7 @@ func (d *Detector) many(f *features) (score float64, proof bool) {
 		case c >= 0.6:
 			s -= 4
 		}
-		proof = f.completion <= 0.3 && f.each < 5 && f.repeat < 0.5
+		proof = completion <= 0.3 && f.each < 5 && f.repeat < 0.5
 	}
 	if f.oneWay && f.looksComplete >= 0.5 {
 		s -= 4
@@ -200,6 +223,7 @@ func (d *Detector) many(f *features) (score float64, proof bool) {
 	rate := f.each / max(f.window, 1) // of a source
 	add(7, f.heavy >= 0.6 && f.heavyCount >= 8 && f.r10 >= 100 || rate >= 3 && f.sources >= 100)
 	add(2, rate >= 1.5 && f.sources >= 40 && f.proven < 0.3)
+	add(3, f.stubborn >= 0.5 && f.r10 >= lim.SlowRate)
 	add(1, f.low >= 0.008 && f.sources >= 200)
 	add(1.5, f.port1 >= 0.5 && f.sources >= 50)
 	add(1, f.sources >= 2000 && f.sites >= 0.7*f.sources)

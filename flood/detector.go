@@ -61,6 +61,7 @@ type Detector struct {
 type light struct {
 	sec      int32
 	count    uint32 // in that second
+	first    int32  // second in which it was asked first
 	ten      uint32 // in these ten seconds
 	tenSince int32
 	before   float64 // rate of the ten seconds before
@@ -104,7 +105,11 @@ func (d *Detector) Sight(s *track.Sighting) {
 			t.bin(d.now, d.nanos).unreach++
 		}
 	case track.IsListed:
-		d.named.Add(s.ServerHash)
+		if s.Flags&track.Cut == 0 {
+			d.named.Add(s.ServerHash)
+		} else if d.asked.Has(lru.Mix(s.ClientHash, s.ServerHash)) { // it asks servers that the capture does not show
+			d.named.Add(s.ClientHash)
+		}
 	case track.IsLogin, track.IsWelcome, track.IsRejected:
 		d.consoles.take(d, s)
 	case track.IsOpened:
@@ -207,7 +212,7 @@ func (d *Detector) count(e end, hash uint64) *target {
 	l := d.light.Get(e)
 	if l == nil {
 		l, _ = d.light.Put(e)
-		*l = light{sec: d.now, tenSince: d.now}
+		*l = light{sec: d.now, tenSince: d.now, first: d.now}
 	}
 	if l.sec != d.now {
 		l.sec, l.count = d.now, 0
@@ -243,7 +248,7 @@ func (d *Detector) promote(e end, hash uint64, l *light) *target {
 		return nil
 	}
 	t.reset(e, hash, d.now)
-	t.base, t.heard, t.challenged = l.before, l.heard, l.given
+	t.base, t.born, t.heard, t.challenged = l.before, l.first, l.heard, l.given
 	d.light.Delete(e)
 	d.last = t
 	return t

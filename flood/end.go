@@ -42,9 +42,9 @@ func prefixHash(p *track.Host) uint64 {
 
 func siteHash(h *track.Host) uint64 {
 	if h.Is4() {
-		return lru.Mix(seed, uint64(binary.BigEndian.Uint16(h[12:])))
+		return lru.Mix(lru.Mix(seed, uint64(binary.BigEndian.Uint16(h[12:]))), 0)
 	}
-	return lru.Mix(seed+1, uint64(binary.BigEndian.Uint32(h[:4])))
+	return lru.Mix(lru.Mix(seed+1, uint64(binary.BigEndian.Uint32(h[:4]))), 0)
 }
 
 // network is a prefix as others write it.

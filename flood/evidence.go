@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"qsniff/internal/digits"
 )
 
 // evidence says in words and numbers what the verdict on a target rests on.
@@ -155,7 +157,7 @@ func (d *Detector) rconEvidence(c *console) {
 	s.add("%d refused logins, %d different passwords among the last %d, %d sources", c.failures, all.passwords, all.failures, all.sources)
 	switch {
 	case in.Kind == RconMisconfig:
-		s.add("the same password again and again: a tool with an old one")
+		s.add("the same %s again and again: a tool with an old one", digits.Noun(uint64(all.passwords), "password", "few passwords"))
 	case !c.broken:
 		s.add("no success")
 	}

@@ -42,7 +42,11 @@ type features struct {
 	completion        float64 // -1: cannot be told
 	challenged        int
 	owed              float64 // sources/s that were challenged and did not complete
+	added             float64 // completion of the sources beyond the usual; -1: not more than usual
 	answered, gain    float64 // -1: one direction only
+	gainTop           float64 // what busy sources that proved nothing got for what they sent
+	stubborn          float64 // share of sources that ask on and on without the challenge they were given
+	stubbornCount     int
 	refused           bool    // the server answers, but less than half
 	looksComplete     float64 // share of the queries that were followed by what looks like an echo
 	alien             float64 // share of impossible sources; -1: not judged
@@ -106,9 +110,12 @@ func (d *Detector) look(t *target) *features {
 	return f
 }
 
+// habitAfter is how long a target must be known before it has a habit, in seconds.
+const habitAfter = 60
+
 // completions fills in who brought challenges back.
 func (t *target) completions(f *features, now int32) {
-	f.completion = -1
+	f.completion, f.added = -1, -1
 	n := int32(completionWindow)
 	if f.r10 < slowRate {
 		n = completionSlow
@@ -123,6 +130,9 @@ func (t *target) completions(f *features, now int32) {
 	}
 	f.completion = share(float64(s.echoed), float64(s.challenged))
 	f.owed = float64(s.challenged-min(s.echoed, s.challenged)) / float64(n)
+	if h, k := &t.habit, float64(n); now-t.born >= habitAfter && float64(s.challenged) >= 1.5*k*h.challenged {
+		f.added = max(0, share(float64(s.echoed)-k*h.echoed, float64(s.challenged)-k*h.challenged))
+	}
 }
 
 // shapes fills in what histograms of the window show.
@@ -199,6 +209,8 @@ func (d *Detector) busiest(t *target, list []busy, of func(*pane) *sketch.Top[tr
 		x.low, x.high = x.low+low, x.high+high
 		x.seen.first = min(x.seen.first, it.Value.first)
 		x.seen.ports.Merge(&it.Value.ports)
+		x.seen.in, x.seen.out = x.seen.in+it.Value.in, x.seen.out+it.Value.out
+		x.seen.given = x.seen.given || it.Value.given
 	})
 	for i := range list {
 		x := &list[i]
@@ -213,6 +225,13 @@ func sortBusy(list []busy) {
 	slices.SortFunc(list, func(a, b busy) int { return cmp.Or(cmp.Compare(b.low, a.low), slices.Compare(a.addr[:], b.addr[:])) })
 }
 
+// A source that was challenged and asks on without the challenge, faster than servers
+// answer anybody and for longer than clients try, has no use for an answer.
+const (
+	stubbornRate = 3
+	stubbornFor  = 5 // seconds
+)
+
 // A source that keeps asking: 0.33/s are four in the shortest window.
 const repeatRate = 0.33
 
@@ -221,7 +240,7 @@ func (t *target) crowdShape(f *features, d *Detector) {
 	list := d.busiest(t, d.book.list, func(p *pane) *sketch.Top[track.Host, seen] { return p.top })
 	d.book.list = list
 	var sum, hot, heavy, repeats, proven float64
-	var ports, repeated float64
+	var ports, repeated, in, out, stubborn float64
 	var ttls [256]uint16
 	for i := range list {
 		x := &list[i]
@@ -256,6 +275,10 @@ func (t *target) crowdShape(f *features, d *Detector) {
 				f.hotRate += steady
 			}
 		}
+		if !x.seen.proven && x.seen.given && steady >= stubbornRate && x.seen.last-x.seen.first >= stubbornFor {
+			stubborn += n
+			f.stubbornCount++
+		}
 		if steady >= d.lim.FewUnproven {
 			heavy += n
 			f.heavyCount++
@@ -263,6 +286,7 @@ func (t *target) crowdShape(f *features, d *Detector) {
 		if !x.seen.proven && steady >= repeatRate && x.low >= 4 {
 			repeats += n
 			f.repeatCount++
+			in, out = in+float64(x.seen.in), out+float64(x.seen.out)
 			ports += float64(x.seen.ports.Count())
 			repeated += min(n, 256)
 			ttls[x.seen.ttl]++
@@ -275,7 +299,11 @@ func (t *target) crowdShape(f *features, d *Detector) {
 		f.top16 = share(sum, f.queries)
 	}
 	f.topProven = share(proven, min(sum, f.top16*f.queries))
-	f.hot = share(hot, f.queries)
+	f.hot, f.stubborn = share(hot, f.queries), share(stubborn, f.queries)
+	f.gainTop = f.gain
+	if in > 0 && f.gain >= 0 {
+		f.gainTop = out / in
+	}
 	f.heavy, f.repeat = share(heavy, f.queries), share(repeats, f.queries)
 	f.portsEach = share(ports, repeated)
 	f.repeatTTL = share(float64(slices.Max(ttls[:])), float64(f.repeatCount))

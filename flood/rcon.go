@@ -150,7 +150,7 @@ func (c *console) judge(d *Detector, server end, source uint32) {
 		all.failures >= lim.RconAllFailures && all.passwords >= lim.RconAllPassword,
 		minute.failures >= 2*lim.RconFailures && minute.passwords >= 3*lim.RconPasswords: // people do not know so many
 		kind = RconBruteforce
-	case one.failures >= lim.RconFailures && one.passwords <= 2:
+	case one.failures >= lim.RconFailures && one.passwords < lim.RconPasswords:
 		kind = RconMisconfig
 	}
 	switch {

@@ -169,6 +169,9 @@ func (d *Detector) unknown(t *target, s *track.Sighting, x *claim) verdict {
 			x.unproven = 0
 		}
 	case x.cached == 0: // it may have been given before the capture began
+		if b := t.at(d.now); b != nil && x.pending == 0 { // else its challenge may be missing in the capture
+			b.orphans += d.claims.weight()
+		}
 	case x.cached != s.Key:
 		v.bad = true
 	}
@@ -230,6 +233,9 @@ func (d *Detector) other(s *track.Sighting) {
 	}
 	if !d.played.Has(lru.Mix(s.Src.Hash(seed), t.hash^uint64(s.SrcPort))) {
 		t.bin(d.now, d.nanos).strange++
+		p := t.pane()
+		p.junkSrc.Add(s.ClientHash)
+		t.note(p.junkTop.Add(s.Src, s.ClientHash), s, d.now)
 	}
 }
 
@@ -257,6 +263,10 @@ func (d *Detector) reply(s *track.Sighting) {
 		t.heard = d.now
 		b := t.bin(d.now, d.nanos)
 		b.bytesOut += s.Bytes
+		if v, _, _ := t.pane().top.Find(s.Dst, client); v != nil {
+			v.out += s.Bytes
+			v.given = v.given || s.What == track.IsChallenge
+		}
 		if t.tries > 0 {
 			d.tried(t, s, d.knows(claimKey(hash, client)))
 		}

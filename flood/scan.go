@@ -76,7 +76,7 @@ func sourceOf(h *track.Host) track.Host {
 // touch takes a request to a server that never answered, as far as is known, or of
 // a source that is watched.
 func (x *scans) touch(d *Detector, s *track.Sighting, source, target uint64) {
-	if d.named.Has(target) { // by a master server: whoever asks it refreshes a list
+	if d.named.Has(target) || d.named.Has(source) { // by a master server: whoever asks it refreshes a list
 		return
 	}
 	src := sourceOf(&s.Src)

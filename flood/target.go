@@ -19,12 +19,13 @@ type target struct {
 
 	base       float64 // queries/s when nothing is wrong
 	drift      float64 // what the rate was above that, added up
-	last       int32   // it was asked or answered
-	heard      int32   // it sent anything; 0: never
-	challenged int32   // it gave a challenge; 0: never
-	first      int32   // challenge that it gave
-	cut        int32   // a challenge was brought back that the capture cut; 0: never
-	fast       uint8   // seconds in a row above the burst rate
+	habit      habit
+	last       int32 // it was asked or answered
+	heard      int32 // it sent anything; 0: never
+	challenged int32 // it gave a challenge; 0: never
+	first      int32 // challenge that it gave
+	cut        int32 // a challenge was brought back that the capture cut; 0: never
+	fast       uint8 // seconds in a row above the burst rate
 	posture    posture
 	busy       [families]course
 	feat       features
@@ -60,6 +61,7 @@ type bin struct {
 	credited   uint32 // those of them whose sources did within seconds
 	challenged uint32 // sources that were challenged
 	echoed     uint32 // those of them that brought it back
+	orphans    uint32 // that came first with a challenge that nobody gave them
 	fine       [100]uint8
 }
 
@@ -92,6 +94,9 @@ type seen struct {
 	ttl    uint8
 	proven bool
 	count  uint32 // since it came in
+	given  bool   // it was challenged
+	in     uint32 // bytes of its queries
+	out    uint32 // and of what it was sent
 }
 
 // hosts is what is kept of a busy prefix.
@@ -99,6 +104,9 @@ type hosts struct {
 	hosts  sketch.Linear
 	proven uint32 // queries of proven sources
 }
+
+// habit is what a target's sources do when nothing is wrong, counts in a second.
+type habit struct{ challenged, echoed, orphans float64 }
 
 func newTarget() *target {
 	t := &target{}
@@ -119,6 +127,9 @@ func (t *target) reset(e end, hash uint64, now int32) {
 		panes[i].reset(0)
 	}
 	*t = target{end: e, hash: hash, born: now, last: now, panes: panes}
+	for i := range t.busy {
+		t.busy[i].family = i
+	}
 	t.turn = now / paneSeconds
 	t.pane().start = now
 }
@@ -185,6 +196,7 @@ func (t *target) sum(sec, n int32) bin {
 		s.credited += b.credited
 		s.challenged += b.challenged
 		s.echoed += b.echoed
+		s.orphans += b.orphans
 	}
 	return s
 }
@@ -220,6 +232,7 @@ func (t *target) query(s *track.Sighting, source uint64, now int32, proven bool)
 		v.first = now
 	}
 	v.last, v.ttl, v.proven = now, s.TTL, proven
+	v.in += s.Bytes
 	v.count++
 	p.most = max(p.most, v.count)
 	v.ports.Add(uint64(s.SrcPort) * 0x9e3779b97f4a7c15)

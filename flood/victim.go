@@ -345,6 +345,7 @@ func (x *victim) close(d *Detector) {
 
 // settle writes the advice.
 func (x *victim) settle(d *Detector) {
+	x.figures()
 	d.conclude(x.in, x.trial, !x.asked)
 	x.trial = nil
 }
@@ -355,8 +356,7 @@ func (x *victim) merge() { x.all.Merge(&x.panes[x.turn&1].servers) }
 func (x *victim) describe(d *Detector) {
 	in := x.in
 	x.merge()
-	in.Sources, in.SourcesError = x.all.Count(), sketch.DistinctError
-	in.Mean = share(x.total, x.seconds)
+	x.figures()
 	score := 5.0
 	in.Confidence = d.confidence(score, false, 0)
 	if !x.asked {
@@ -369,6 +369,12 @@ func (x *victim) describe(d *Detector) {
 	sortBusy(d.book.list)
 	in.Top = topOf(in.Top[:0], d.book.list, false)
 	d.victimEvidence(x)
+}
+
+// figures fills in those of the whole incident so far.
+func (x *victim) figures() {
+	x.in.Mean = share(x.total, x.seconds)
+	x.in.Sources, x.in.SourcesError = x.all.Count(), sketch.DistinctError
 }
 
 // end tells of the incidents that the capture leaves open.

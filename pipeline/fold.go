@@ -3,7 +3,6 @@ package pipeline
 import (
 	"context"
 	"io"
-	"math"
 
 	"qsniff/capture"
 	"qsniff/dialogue"
@@ -153,14 +152,15 @@ func (f *fold) first() (best int, watched bool) {
 			best, bs = i, s
 		}
 	}
-	at := int32(math.MaxInt32)
-	if bs != nil {
-		at = bs.index
-	}
+	var seen *sight
 	for i := range f.heads {
 		h := &f.heads[i]
-		if h.sight < len(h.seg.sights) && h.seg.sights[h.sight].index < at {
-			best, watched, at = i, true, h.seg.sights[h.sight].index
+		if h.sight == len(h.seg.sights) {
+			continue
+		}
+		x := &h.seg.sights[h.sight]
+		if seen == nil && (bs == nil || x.index < bs.index) || seen != nil && x.before(seen) {
+			best, watched, seen = i, true, x
 		}
 	}
 	return best, watched

@@ -112,7 +112,7 @@ func newPartition(number int, cfg *Config, size float64) *partition {
 		p.exchanges.Silent = p.silence
 	}
 	if len(cfg.Watchers) > 0 {
-		p.sights = &sights{reg: cfg.Registry}
+		p.sights = &sights{reg: cfg.Registry, decodeAs: cfg.DecodeAs}
 		p.only = !p.judged
 	}
 	p.size = size

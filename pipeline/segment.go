@@ -62,10 +62,13 @@ func (s *span) compare(t *span) int {
 	return cmp.Or(cmp.Compare(s.index, t.index), cmp.Compare(s.key, t.key), cmp.Compare(s.part, t.part))
 }
 
-// sort puts the spans from index from on in order: at a tick several partitions
-// write, and each writes several.
-func (s *segment) sort(from int) {
-	if len(s.spans)-from > 1 {
-		slices.SortStableFunc(s.spans[from:], func(a, b span) int { return a.compare(&b) })
+// sort puts the spans and sights from these on in order: at a tick several
+// partitions write, and each writes several.
+func (s *segment) sort(span0, sight0 int) {
+	if len(s.spans)-span0 > 1 {
+		slices.SortStableFunc(s.spans[span0:], func(a, b span) int { return a.compare(&b) })
+	}
+	if len(s.sights)-sight0 > 1 {
+		slices.SortStableFunc(s.sights[sight0:], func(a, b sight) int { return a.compare(&b) })
 	}
 }

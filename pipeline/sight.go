@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"iter"
 	"math/bits"
 	"net/netip"
@@ -13,11 +14,24 @@ import (
 	"qsniff/track"
 )
 
-// sight is a sighting at its place in a batch, or the word that time passed.
+// sight is a sighting at its place in a batch, or the word that time passed. Sights
+// are shown by index, then by partition: at a tick several may have some, and which
+// of them share a worker depends on how many there are.
 type sight struct {
 	index int32
+	part  uint8
 	event event
 	track.Sighting
+}
+
+// lastly is the partition of what stands behind what all partitions have to show.
+const lastly = Partitions
+
+// before tells the order in which watchers get two sights.
+func (s *sight) before(t *sight) bool { return s.compare(t) < 0 }
+
+func (s *sight) compare(t *sight) int {
+	return cmp.Or(cmp.Compare(s.index, t.index), cmp.Compare(s.part, t.part))
 }
 
 // event is what a sight stands for besides a packet.
@@ -34,10 +48,11 @@ const (
 // so makes the same of it whatever else is done with the packet; only the table of
 // copies remembers, and that only for five milliseconds.
 type sights struct {
-	reg    *dissect.Registry
-	ctx    dissect.Context
-	msg    dissect.Message
-	copies [copyPlaces]double
+	reg      *dissect.Registry
+	decodeAs []DecodeAs
+	ctx      dissect.Context
+	msg      dissect.Message
+	copies   [copyPlaces]double
 }
 
 const (
@@ -76,9 +91,17 @@ func (p *partition) watch(it *item) {
 // listed notes the servers that a master server's reply names.
 func (p *partition) listed(it *item) {
 	from := p.seg.sights[len(p.seg.sights)-1]
+	if from.Flags&track.Cut != 0 { // others are named that nobody knows
+		from.What = track.IsListed
+		p.seg.sights = append(p.seg.sights, from)
+	}
 	for a := range p.sights.addresses(it) {
+		if a.Port() == 0 { // 0.0.0.0:0 ends a list
+			continue
+		}
 		x := from
 		x.What, x.Src, x.SrcPort = track.IsListed, track.HostOf(a), a.Port()
+		x.Flags &^= track.Cut
 		x.Mix(fixedSeed)
 		p.seg.sights = append(p.seg.sights, x)
 	}
@@ -90,7 +113,7 @@ func (p *partition) login(s *source) {
 	if m.Type == nil || m.Type.Asks&dissect.AskLogin == 0 {
 		return
 	}
-	x := sight{index: p.index}
+	x := sight{index: p.index, part: p.number}
 	x.Frame, x.Age, x.Nanos = s.frame, s.nanos-p.shift, s.nanos
 	x.Src, x.SrcPort, x.Dst, x.DstPort = track.HostOf(s.src), s.src.Port(), track.HostOf(s.dst), s.dst.Port()
 	x.Proto, x.Type, x.Asks, x.Flags = m.Proto, m.Type, m.Type.Asks, track.Connection
@@ -109,10 +132,10 @@ func (p *partition) login(s *source) {
 
 // mark notes what happens to all partitions once.
 func (p *partition) mark(it *item) {
-	x := sight{index: p.index, event: passed}
+	x := sight{index: p.index, part: p.number, event: passed}
 	switch it.kind {
 	case end:
-		x.event = over
+		x.event, x.part = over, lastly
 	case gap:
 		x.event = missing
 	}
@@ -130,7 +153,7 @@ func (p *partition) spot(it *item) *track.Sighting {
 		p.seg.sights = append(p.seg.sights, sight{})[:n]
 	}
 	x := &p.seg.sights[:n+1][n]
-	*x = sight{index: p.index}
+	*x = sight{index: p.index, part: p.number}
 	s := &x.Sighting
 	s.Frame, s.Age, s.Nanos, s.TTL = it.frame, it.age, it.nanos, it.TTL
 	s.Src, s.SrcPort, s.Dst, s.DstPort = track.HostOf(it.Src), it.Src.Port(), track.HostOf(it.Dst), it.Dst.Port()
@@ -174,14 +197,14 @@ func (w *sights) identify(s *track.Sighting, it *item) {
 		return
 	}
 	c.Src, c.Dst, c.Wire = it.Src, it.Dst, it.Wire // nothing else of it is ever known here
-	v := w.reg.Pick(c, b)
+	v, told := w.told(c, b)
 	if v.Dissector == nil {
 		if splithdr.IsSingle(b) && len(b) > 4 {
 			s.What = track.IsJunk
 		}
 		return
 	}
-	if !w.reg.Believe(c, &v) {
+	if !told && !w.reg.Believe(c, &v) {
 		s.Flags |= track.Weak
 	}
 	t := v.Type
@@ -202,6 +225,18 @@ func (w *sights) identify(s *track.Sighting, it *item) {
 	}
 }
 
+// told is the verdict that somebody asked for with decode as, or that of all.
+func (w *sights) told(c *dissect.Context, b []byte) (v dissect.Verdict, told bool) {
+	for i := range w.decodeAs {
+		if as := &w.decodeAs[i]; as.datagram(c.Src, c.Dst) {
+			if v, ok := w.reg.Force(c, b, as.Proto); ok {
+				return v, true
+			}
+		}
+	}
+	return w.reg.Pick(c, b), false
+}
+
 // key is the challenge in a message, 0 if it has none.
 func (w *sights) key(c *dissect.Context, v *dissect.Verdict, b []byte) uint64 {
 	if k, ok := v.Dissector.(dissect.Keyer); ok {
@@ -219,7 +254,7 @@ func (w *sights) key(c *dissect.Context, v *dissect.Verdict, b []byte) uint64 {
 func (w *sights) addresses(it *item) iter.Seq[netip.AddrPort] {
 	return func(yield func(netip.AddrPort) bool) {
 		m := &w.msg
-		v := w.reg.Pick(&w.ctx, it.Payload)
+		v, _ := w.told(&w.ctx, it.Payload)
 		m.Reset(v.Dissector.Proto(), it.Payload)
 		v.Dissector.Dissect(&w.ctx, it.Payload, m)
 		for i := range m.Fields {

@@ -41,11 +41,11 @@ func (w *worker) batch(ctx context.Context, b *batch) bool {
 	for i := range b.items {
 		it := &b.items[i]
 		if it.part == everyone {
-			from := len(w.seg.spans)
+			spans, sights := len(w.seg.spans), len(w.seg.sights)
 			for p := w.index; p < Partitions; p += w.jobs {
 				w.parts[p].do(int32(i), it, w.seg)
 			}
-			w.seg.sort(from)
+			w.seg.sort(spans, sights)
 		} else if int(it.part)%w.jobs == w.index {
 			w.parts[it.part].do(int32(i), it, w.seg)
 		}

@@ -1,6 +1,7 @@
 package track
 
 import (
+	"encoding/binary"
 	"net/netip"
 
 	"qsniff/dissect"
@@ -21,8 +22,13 @@ func (h *Host) Is4() bool {
 	return *(*[12]byte)(h[:12]) == [12]byte{10: 0xff, 11: 0xff}
 }
 
-// Hash mixes the address with the seed.
-func (h Host) Hash(seed uint64) uint64 { return lru.MixBytes(seed, h[:]) }
+// Hash mixes the address with the seed. The third round makes random what is even
+// behind two: hashes of addresses in a row, of which sketches count too few or too
+// many.
+func (h Host) Hash(seed uint64) uint64 {
+	a, b := binary.LittleEndian.Uint64(h[:8]), binary.LittleEndian.Uint64(h[8:])
+	return lru.Mix(lru.Mix(lru.Mix(seed, a), b), 0)
+}
 
 // What says what a packet is, as far as its own bytes tell: nothing is paired,
 // joined or remembered to say so.
@@ -41,7 +47,8 @@ const (
 	// IsUnreachable is an ICMP error about a datagram that Src sent to Dst.
 	IsUnreachable
 	// IsListed is a server that a master server's reply names: Src is the server, Dst
-	// who asked.
+	// who asked. Where the capture cut the reply there is one with Cut and the master
+	// server itself.
 	IsListed
 	IsOpened // SYN
 	IsAgreed // SYN with ACK: Key is the sender's first number

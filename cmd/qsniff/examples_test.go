@@ -118,6 +118,11 @@ func exampleFolder(t *testing.T) string {
 		t.Fatal(err)
 	}
 	put("rcon.pcap", session, 0o644)
+	poll, err := os.ReadFile(filepath.Join(pcapfiles, "a2s", "full-poll.pcap"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	put("evening.pcap", poll, 0o644)
 	put("monday.pcapng.zst", enc.EncodeAll(data, nil), 0o644)
 	put("tuesday.pcap.gz", zipped.Bytes(), 0o644)
 	put("tuesday/a.pcap", data, 0o644)

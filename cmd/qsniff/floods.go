@@ -29,6 +29,7 @@ type floodsOptions struct {
 	servers    string
 	level      string
 	failOn     string
+	replay     string
 	limits     flood.Thresholds
 	ours       *hostset.Set
 }
@@ -59,6 +60,10 @@ does not show who proved an address.
 without FILE it prints all rules and thresholds. Each threshold can be set in a file
 that --thresholds names: qsniff floods --explain -o toml prints one with all of them.
 
+--limits does something else: it runs the limiter that a game server has itself over
+the queries, and says whom it would have refused, and whether those were clients that
+proved to be at their address.
+
 With -o json each incident is a line, written when it is over. FILE is as in qsniff
 read, whose output has warnings and alerts too, where they were detected.
 
@@ -69,6 +74,7 @@ interrupted.`,
   qsniff floods --servers 198.18.0.0/15 --level warn capture.pcap
   qsniff floods --fail-on alert capture.pcap > report.txt || echo attacked > alarm
   qsniff floods -o json capture.pcap > incidents.jsonl
+  qsniff floods --limits rehlds capture.pcap        whom the server itself would refuse
   qsniff floods --explain                           all rules, all thresholds
   qsniff floods --explain -o toml > floods.toml     a file to change them
   tcpdump -U -w - udp | qsniff floods -             until Ctrl-C`,
@@ -76,7 +82,10 @@ interrupted.`,
 			if err := opts.check(cmd, args); err != nil {
 				return err
 			}
-			if len(args) == 0 {
+			switch {
+			case opts.replay != "":
+				return opts.replayed(cmd.Context(), args, io)
+			case len(args) == 0:
 				return opts.rules(io.out)
 			}
 			return findFloods(cmd.Context(), opts, args, io)
@@ -99,7 +108,9 @@ func (o *floodsOptions) register(cmd *cobra.Command) {
 	f.StringVar(&o.servers, "servers", "", "list incidents at these targets only: `CIDR|ADDR:PORT,...`")
 	f.StringVar(&o.thresholds, "thresholds", "", "take thresholds from `FILE.toml`")
 	f.Var(&choice{&o.failOn, levels}, "fail-on", "exit with status 3 if there is an incident of this level or above")
+	f.StringVar(&o.replay, "limits", "", "replay `NAME|per=,global=,window=`: rehlds, source, source-late, csgo, or numbers")
 	o.registerInput(cmd)
+	propose(cmd, "limits", completeLimits)
 	propose(cmd, "servers", cobra.NoFileCompletions)
 	propose(cmd, "thresholds", cobra.FixedCompletions([]cobra.Completion{formTOML}, cobra.ShellCompDirectiveFilterFileExt))
 }
@@ -107,19 +118,23 @@ func (o *floodsOptions) register(cmd *cobra.Command) {
 // check reports what does not go together, and reads what flags name.
 func (o *floodsOptions) check(cmd *cobra.Command, args []string) error {
 	switch {
-	case len(args) == 0 && !o.explain:
+	case len(args) == 0 && (!o.explain || o.replay != ""):
 		return captureNeeded(cmd, args)
 	case o.output == formTOML && (!o.explain || len(args) > 0):
 		return &usageError{errors.New("-o toml goes with --explain and without a capture"), "it prints all thresholds: qsniff floods --explain -o toml"}
 	case o.verbose && o.output != "text":
 		return &usageError{fmt.Errorf("-v goes with -o text, not with -o %s", o.output), "JSON has everything"}
 	}
-	if o.servers != "" {
-		ours, err := hostset.Parse(o.servers)
-		if err != nil {
-			return &usageError{fmt.Errorf("--servers %w", err), "write networks, addresses, or addresses with a port: 198.18.0.0/15,198.51.100.7:27015,[2001:db8::1]:27015"}
+	if o.replay != "" {
+		for _, name := range []string{"explain", "verbose", "level", "fail-on", "thresholds"} {
+			if cmd.Flags().Changed(name) {
+				return &usageError{fmt.Errorf("--%s does not go with --limits", name), "--limits replays the limiter of a server and looks for no floods"}
+			}
 		}
-		o.ours = ours
+	}
+	var err error
+	if o.ours, err = oursOf(o.servers); err != nil {
+		return err
 	}
 	if err := o.loadThresholds(); err != nil {
 		return err
@@ -142,8 +157,13 @@ func (o *floodsOptions) rules(out io.Writer) error {
 	return err
 }
 
-func (o *floodsOptions) textOptions(out io.Writer) text.Options {
-	return text.Options{UTC: o.utc, Width: width(out), Palette: text.NewPalette(o.colored(out))}
+// replayed replays the limiter of a server.
+func (o *floodsOptions) replayed(ctx context.Context, args []string, io streams) error {
+	model, err := limitsOf(o.replay)
+	if err != nil {
+		return err
+	}
+	return replayLimits(ctx, &o.readOptions, model, o.ours, args, io)
 }
 
 // findFloods reads captures and prints the incidents in them.
@@ -158,7 +178,7 @@ func findFloods(ctx context.Context, opts *floodsOptions, args []string, io stre
 	}
 	defer release()
 	out := newFloodOutput(opts, io.out)
-	d := flood.New(opts.limits, opts.size())
+	d := flood.New(opts.limits, opts.scale())
 	d.Found = out.found
 	j.cfg.Watchers, j.cfg.Out = []track.Watcher{&out.seen, d}, io.out
 	result, err := j.run(io.err)

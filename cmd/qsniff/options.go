@@ -40,9 +40,6 @@ func readDefaults() *readOptions {
 		jobs: runtime.GOMAXPROCS(0), memory: pipeline.DefaultMemory}
 }
 
-// size is that of the tables, as a multiple of the usual.
-func (o *readOptions) size() float64 { return float64(o.memory) / pipeline.DefaultMemory }
-
 func (o *readOptions) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false

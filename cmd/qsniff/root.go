@@ -44,7 +44,7 @@ engines cut up and says what every byte is.
 	root.ValidArgsFunction = completeCommandOrCapture
 	root.SetUsageFunc(usage(io))
 	root.AddGroup(&cobra.Group{ID: groupTraffic, Title: "Commands"}, &cobra.Group{ID: groupReference, Title: "Reference"})
-	root.AddCommand(newRead(io), newFollow(io), newStats(io), newFloods(io), newDecode(io), newFields(io), newExplain(io), newVersion(io), newCompletion(io), newHelp())
+	root.AddCommand(newRead(io), newFollow(io), newStats(io), newFloods(io), newProven(io), newDecode(io), newFields(io), newExplain(io), newVersion(io), newCompletion(io), newHelp())
 	completeChoices(root)
 	return root
 }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"qsniff/internal/testpcap"
 )
 
 // status runs a command and wants an exit status: status 2 qsniff --wrong.
@@ -54,4 +56,17 @@ func hole(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	clear(data[at : at+n])
 	ts.Check(os.WriteFile(ts.MkAbs(args[3]), data, 0o644))
+}
+
+// pcap writes a capture from its source: pcap IN.hex OUT.pcap.
+func pcap(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: pcap IN OUT")
+	}
+	c, err := testpcap.ReadFile(ts.MkAbs(args[0]))
+	ts.Check(err)
+	f, err := os.Create(ts.MkAbs(args[1]))
+	ts.Check(err)
+	ts.Check(c.WritePcap(f))
+	ts.Check(f.Close())
 }

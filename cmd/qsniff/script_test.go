@@ -39,6 +39,6 @@ func TestScripts(t *testing.T) {
 			}
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
-		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"status": status, "cutfile": cutfile, "hole": hole},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"status": status, "cutfile": cutfile, "hole": hole, "pcap": pcap},
 	})
 }

@@ -47,7 +47,7 @@ func (f *Few) Most() (value, count, all uint32) {
 // Of is how often value came, at least.
 func (f *Few) Of(value uint32) uint32 {
 	for i, v := range f.value {
-		if v == value {
+		if v == value && f.count[i] > 0 { // a slot that was emptied keeps its value
 			return f.count[i]
 		}
 	}

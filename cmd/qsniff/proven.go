@@ -1,0 +1,208 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"qsniff/flood/proof"
+	"qsniff/internal/hostset"
+	"qsniff/pipeline"
+	"qsniff/render/jsonl"
+	"qsniff/render/nft"
+	"qsniff/render/text"
+	"qsniff/report"
+	"qsniff/track"
+)
+
+// provenOptions are the flags of proven. Those that it shares with read are in the
+// options of read.
+type provenOptions struct {
+	readOptions
+	servers string
+}
+
+func newProven(io streams) *cobra.Command {
+	opts := &provenOptions{readOptions: *readDefaults()}
+	cmd := &cobra.Command{
+		Use:     "proven [flags] FILE...",
+		GroupID: groupTraffic,
+		Short:   "list sources that proved their address",
+		Long: `proven lists the addresses in captures that are no forgeries: they brought back
+within a minute a challenge that a server had given to them, or completed a TCP
+handshake. Floods from invented addresses cannot do either. The list says when each
+address proved itself first and last, how, how often, and to which server.
+
+A proof is of its moment. Anybody can send with the same address later, and some
+floods do: give proven addresses a higher limit than others, not a free pass.
+
+The capture needs both directions: the server's packets, and what comes back. A
+server that gives the same challenge to everybody proves nothing and is left out.
+
+With -o json the output is an object a line: address, the times of its first and last
+proof, how (challenge, handshake), proofs (a challenge that several requests bring
+back is one), servers (the first few) and more_servers. With -o nft it is a table for
+nft -f with the sets proven4 and proven6, for rules to use; qsniff itself changes
+nothing.
+
+FILE is as in qsniff read.`,
+		Example: `  qsniff proven evening.pcap
+  qsniff proven --servers 198.18.0.0/15 evening.pcap   to one's own servers only
+  qsniff proven -o nft evening.pcap > proven.nft       sets for a firewall
+  qsniff proven -o json evening.pcap | jq -r .address`,
+		Args: someCapture("proven"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return prove(cmd.Context(), opts, args, io)
+		},
+	}
+	cmd.ValidArgsFunction = completeCaptures
+	opts.register(cmd)
+	return cmd
+}
+
+// someCapture wants at least one capture.
+func someCapture(command string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return &usageError{errors.New(command + ": no capture given"), "name a file, or - for standard input"}
+		}
+		return nil
+	}
+}
+
+func (o *provenOptions) register(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.VarP(&choice{&o.output, []string{"text", "json", "nft"}}, "output", "o", "text: for people; json: an object a line; nft: sets of nftables")
+	f.BoolVar(&o.utc, "utc", false, "text: times in UTC instead of local time")
+	f.Var(&choice{&o.color, []string{"auto", "always", "never"}}, "color", "text: auto colours terminals only")
+	f.StringVar(&o.servers, "servers", "", "count proofs to these servers only: `CIDR|ADDR:PORT,...`")
+	o.registerInput(cmd)
+	propose(cmd, "servers", cobra.NoFileCompletions)
+}
+
+// oursOf reads the value of --servers; nil is all.
+func oursOf(list string) (*hostset.Set, error) {
+	if list == "" {
+		return nil, nil
+	}
+	ours, err := hostset.Parse(list)
+	if err != nil {
+		return nil, &usageError{fmt.Errorf("--servers %w", err), "write networks, addresses, or addresses with a port: 198.18.0.0/15,198.51.100.7:27015,[2001:db8::1]:27015"}
+	}
+	return ours, nil
+}
+
+// prove reads captures and prints who proved its address.
+func prove(ctx context.Context, opts *provenOptions, args []string, io streams) error {
+	ours, err := oursOf(opts.servers)
+	if err != nil {
+		return err
+	}
+	c := proof.New(proof.Options{Ours: ours, Scale: opts.scale()})
+	return opts.watched(ctx, args, io, c, func(run report.Run) []byte {
+		p := &report.Proven{Run: run, Summary: *c.Summary()}
+		doubt(io.err, p, opts.servers != "")
+		switch opts.output {
+		case "json":
+			return jsonl.AppendProven(nil, p)
+		case "nft":
+			return nft.AppendProven(nil, p)
+		}
+		return text.AppendProven(nil, p, opts.textOptions(io.out))
+	})
+}
+
+// scale is what --memory makes of the tables, as a multiple of the usual.
+func (o *readOptions) scale() float64 { return float64(o.memory) / pipeline.DefaultMemory }
+
+// textOptions are those of what is printed for people.
+func (o *readOptions) textOptions(out io.Writer) text.Options {
+	opt := text.Options{Location: time.Local, Width: width(out), Palette: text.NewPalette(o.colored(out))}
+	if o.utc {
+		opt.Location = time.UTC
+	}
+	return opt
+}
+
+// watched reads captures with a watcher, and prints what tell makes of it. What
+// precedes damage is printed, then the damage told.
+func (o *readOptions) watched(ctx context.Context, args []string, io streams, w track.Watcher, tell func(report.Run) []byte) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	reg, err := registry()
+	if err != nil {
+		return err
+	}
+	j, release, err := o.prepare(ctx, reg, args)
+	if err != nil {
+		return err
+	}
+	defer release()
+	j.cfg.Watchers, j.cfg.Out = []track.Watcher{w}, io.out
+	result, err := j.run(io.err)
+	if err == nil {
+		err = j.src.Close()
+	}
+	if err == nil || result.Packets > 0 { // the error says why there are none
+		if _, err := io.out.Write(tell(result)); err != nil {
+			return err
+		}
+	}
+	if err == nil && interrupted(j.ctx) {
+		return context.Canceled
+	}
+	return err
+}
+
+// nobody says why nobody is proven, and what to do about it.
+var nobody = map[proof.Why]string{
+	proof.NoTraffic:    "nobody is proven: there are no queries and no TCP connections in the capture",
+	proof.OnlyToServer: "nobody is proven: the capture has only what goes to servers; a proof takes their challenges as well: capture both directions, on the server's own interface",
+	proof.OnlyToClient: "nobody is proven: the capture has only what comes from servers; a proof takes what is sent back as well: capture both directions, on the server's own interface",
+	proof.Unchallenged: "nobody is proven: no server demanded a challenge; STEAM_GAMESERVER_A2S_INFO_REQUIRE_CHALLENGE=1 makes Source servers do it",
+	proof.NoneReturned: "nobody is proven: challenges were given, and none came back from whom it was given to",
+}
+
+// doubt says on standard error what a reader of the list could not guess.
+func doubt(w io.Writer, p *report.Proven, filtered bool) {
+	why := p.Why()
+	switch {
+	case p.Run.Packets == 0:
+		fmt.Fprintln(w, "qsniff: the capture has no packets")
+	case why == proof.NoTraffic && filtered:
+		fmt.Fprintln(w, "qsniff: nobody is proven: no query and no TCP connection is of the servers that --servers names")
+	case len(p.Shared) == 0 && why != proof.NoReason:
+		fmt.Fprintln(w, "qsniff:", nobody[why])
+	}
+	unproving(w, &p.Summary)
+	if p.Seen.Lost > 0 || p.Run.Dropped > 0 {
+		fmt.Fprintln(w, "qsniff: packets are missing from the capture: some proofs may be among them")
+	}
+}
+
+// unproving says what stands in the way of proofs.
+func unproving(w io.Writer, p *proof.Summary) {
+	if n := len(p.Shared); n > 0 {
+		fmt.Fprintf(w, "qsniff: %v%s the same challenge to everybody: who brings that back proves nothing and is left out\n", p.Shared[0], giving(n-1))
+	}
+	if p.Forgotten > 0 {
+		fmt.Fprintf(w, "qsniff: %s made room for newer ones (--memory)\n", count(p.Forgotten, "proven address", "proven addresses"))
+	}
+	if p.Overlooked > 0 {
+		fmt.Fprintf(w, "qsniff: %s made room for newer ones before a minute was over: who brought one back later is not in the list (--memory)\n",
+			count(p.Overlooked, "challenge or handshake", "challenges and handshakes"))
+	}
+}
+
+func giving(others int) string {
+	if others == 0 {
+		return " gives"
+	}
+	return fmt.Sprintf(" and %s give", count(uint64(others), "other server"))
+}

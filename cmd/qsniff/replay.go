@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"qsniff/flood/limiter"
+	"qsniff/flood/proof"
+	"qsniff/internal/hostset"
+	"qsniff/render/jsonl"
+	"qsniff/render/text"
+	"qsniff/report"
+)
+
+// limitsOf reads the value of --limits.
+func limitsOf(value string) (limiter.Model, error) {
+	m, err := limiter.ParseModel(value)
+	if err != nil {
+		return m, &usageError{fmt.Errorf("--limits %w", err), limitsHint}
+	}
+	return m, nil
+}
+
+// limitsHelp is what the help of floods says about --limits.
+const limitsHelp = `--limits runs the limiter that a game server has itself over the queries of a capture
+and says whom it would have refused, when, and whether those were clients that are
+proven to be at their address (qsniff proven), at any time in the capture: rehlds,
+source, source-late (branches with a limit of 3000/s from all) or csgo, or numbers,
+which also change those of a name: source,global=3000. per= is a limit of packets a
+second from one source, global= from all, and both are averaged over window= seconds.
+Everything counts that begins with FF FF FF FF. The engine's own windows may have begun
+at another time than the replay's, which begin with the capture. With -o json the output
+is an object for each server, with "record":"limits".`
+
+const limitsHint = "one of " + limiter.Usage
+
+// replayLimits reads captures and prints whom the limits would have refused. Of opts
+// it uses what all commands have which read packets, and output, utc and color.
+func replayLimits(ctx context.Context, opts *readOptions, model limiter.Model, ours *hostset.Set, args []string, io streams) error {
+	r := limiter.New(limiter.Options{Model: model, Ours: ours, Scale: opts.scale()})
+	return opts.watched(ctx, args, io, r, func(run report.Run) []byte {
+		l := &report.Limits{Run: run, Summary: *r.Summary()}
+		qualify(io.err, l, ours != nil)
+		if opts.output == "json" {
+			return jsonl.AppendLimits(nil, l)
+		}
+		return text.AppendLimits(nil, l, opts.textOptions(io.out))
+	})
+}
+
+// qualify says on standard error what a reader of the replay could not guess.
+func qualify(w io.Writer, l *report.Limits, filtered bool) {
+	switch {
+	case l.Run.Packets == 0:
+		fmt.Fprintln(w, "qsniff: the capture has no packets")
+	case len(l.Servers) == 0 && filtered:
+		fmt.Fprintln(w, "qsniff: nothing to replay: no query to the servers that --servers names")
+	case len(l.Servers) == 0:
+		fmt.Fprintln(w, "qsniff: nothing to replay: no query that an engine's limiter counts; it counts what begins with FF FF FF FF and goes to a game server")
+	case l.Proofs.Why() == proof.OnlyToServer:
+		fmt.Fprintln(w, "qsniff: the capture has only what goes to servers: players cannot be told from forged sources; capture both directions")
+	}
+	unproving(w, l.Proofs)
+	if n := l.ServersForgotten; n > 0 {
+		fmt.Fprintf(w, "qsniff: %s made room for newer ones and are not in the list (--memory, --servers)\n", count(n, "server"))
+	}
+	if n := l.ClientsForgotten + l.SourcesForgotten; n > 0 {
+		fmt.Fprintf(w, "qsniff: %s made room for newer ones within their window: who came back is refused less here than by a server (--memory)\n", count(n, "source"))
+	}
+	if l.Proofs.Seen.Lost > 0 || l.Run.Dropped > 0 {
+		fmt.Fprintln(w, "qsniff: packets are missing from the capture: more would have been refused")
+	}
+}
+
+// completeLimits lists the engines.
+func completeLimits(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var found []cobra.Completion
+	for _, m := range limiter.Models {
+		if strings.HasPrefix(m.Name, word) {
+			found = append(found, cobra.CompletionWithDesc(m.Name, fmt.Sprintf("%g/s from one source, %g/s from all, over %d s", m.Per, m.Global, m.Window)))
+		}
+	}
+	return found, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,61 @@
+package a2s
+
+import (
+	"testing"
+
+	"qsniff/dissect"
+)
+
+// FuzzKey: where Key answers, it answers what Dissect would.
+func FuzzKey(f *testing.F) {
+	info := append([]byte("\xff\xff\xff\xffT"), "Source Engine Query\x00"...)
+	seeds := [][]byte{info, append(info, 1, 2, 3, 4), append(info, 0, 0, 0, 0), append(info, 0xff, 0xff, 0xff, 0xff), info[:len(info)-1],
+		append(info[:len(info)-1:len(info)-1], 1, 2, 3, 4), append(info, 1, 2, 3, 4, 0, 0), []byte("\xff\xff\xff\xffU\xff\xff\xff\xff"),
+		[]byte("\xff\xff\xff\xffV\x01\x02\x03\x04"), []byte("\xff\xff\xff\xffA\x01\x02\x03\x04"), []byte("\xff\xff\xff\xffA\x00\x00\x00\x00"),
+		[]byte("\xff\xff\xff\xffU"), []byte("\xff\xff\xff\xffW"), []byte("\xff\xff\xff\xff\xff\xff\xff\xffA")}
+	for _, b := range seeds {
+		f.Add(b, 0)
+		f.Add(b, 4)
+	}
+	d := New()
+	var m dissect.Message
+	f.Fuzz(func(t *testing.T, b []byte, cut int) {
+		c := &dissect.Context{Wire: len(b) + max(cut, 0)%2000}
+		k, typ := d.Probe(c, b)
+		if k == dissect.No || typ.Reply && typ != &typeChallenge {
+			return
+		}
+		got, ok := d.Key(c, typ, b)
+		if !ok {
+			return
+		}
+		m.Reset(d.Proto(), b)
+		d.Dissect(c, b, &m)
+		if got != m.Key {
+			t.Errorf("% x of %d bytes\ngot  %#x\nwant %#x", b, c.Wire, got, m.Key)
+		}
+	})
+}
+
+// TestKeyOfUsualMessages: the forms that floods are made of need no Dissect.
+func TestKeyOfUsualMessages(t *testing.T) {
+	tests := []struct {
+		name, in string
+		want     uint64
+	}{
+		{"A2S_INFO", "\xff\xff\xff\xffTSource Engine Query\x00", 0},
+		{"A2S_INFO with a challenge", "\xff\xff\xff\xffTSource Engine Query\x00\x01\x02\x03\x04", 1<<32 | 0x04030201},
+		{"A2S_PLAYER that asks for one", "\xff\xff\xff\xffU\xff\xff\xff\xff", 0},
+		{"A2S_RULES with one", "\xff\xff\xff\xffV\x01\x02\x03\x04", 1<<32 | 0x04030201},
+		{"S2C_CHALLENGE", "\xff\xff\xff\xffA\x01\x02\x03\x04", 1<<32 | 0x04030201},
+	}
+	d := New()
+	for _, tt := range tests {
+		b := []byte(tt.in)
+		c := &dissect.Context{Wire: len(b)}
+		_, typ := d.Probe(c, b)
+		if got, ok := d.Key(c, typ, b); !ok || got != tt.want {
+			t.Errorf("%s: got %#x, %v, want %#x", tt.name, got, ok, tt.want)
+		}
+	}
+}

@@ -1,0 +1,150 @@
+package limiter
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+
+	"qsniff/flood/proof"
+	"qsniff/track"
+)
+
+// Summary is what a replay came to. Times are Unix nanoseconds of packets.
+type Summary struct {
+	Model   Model
+	Servers []Server // most refused first
+	// ServersForgotten counts servers that made room for others, with all that they
+	// would have refused. ClientsForgotten and SourcesForgotten count those whose
+	// counter made room, of sources within their window: they begin at zero when
+	// they come back, and are refused less here than by a server.
+	ServersForgotten, ClientsForgotten, SourcesForgotten uint64
+	// Clients counts proven addresses, at however many servers; ClientsRefused those
+	// that some server would have refused, ShutOut those that one would have refused
+	// each time.
+	Clients, ClientsRefused, ShutOut uint64
+	// Proofs are those of the addresses that are called clients here.
+	Proofs *proof.Summary
+}
+
+// Server is what the limiter of one server would have done.
+type Server struct {
+	Addr     netip.AddrPort
+	Requests uint64
+	ByRate   uint64 // refused for the limit of a source
+	ByAll    uint64 // refused for the limit of all
+	First    int64  // refusal for the limit of all; 0 if there is none
+	Last     int64
+	Seconds  uint64 // in which there was one
+	Overruns uint64 // times that the engine gave up telling sources apart
+
+	Clients        uint64 // proven ones
+	ClientsRefused uint64 // at least once
+	ShutOut        uint64 // each time
+	ClientRequests uint64
+	ClientRefusals uint64
+
+	TopClients []Source // of the proven, who was refused most
+	TopSources []Source // of the others
+}
+
+// Refused is how many packets would have been refused.
+func (s *Server) Refused() uint64 { return s.ByRate + s.ByAll }
+
+// Source is an address that would have been refused.
+type Source struct {
+	Addr          netip.Addr
+	Requests      uint64
+	ByRate, ByAll uint64
+	First, Last   int64 // refusal
+}
+
+// Refused is how many of its packets would have been refused.
+func (s *Source) Refused() uint64 { return s.ByRate + s.ByAll }
+
+// Summary returns what was replayed so far.
+func (r *Replay) Summary() *Summary {
+	s := &Summary{Model: r.model, ServersForgotten: r.serversGone, ClientsForgotten: r.clientsGone,
+		SourcesForgotten: r.othersGone, Proofs: r.proofs.Summary()}
+	byNumber := make(map[uint32]*Server, r.servers.Len())
+	for k, st := range r.servers.All() {
+		byNumber[st.number] = st.report(netip.AddrPortFrom(k.host.Addr(), k.port))
+	}
+	fates := map[track.Host]fate{}
+	for k, x := range r.clients.All() {
+		fates[k.host] |= r.add(byNumber[k.server], k, x)
+	}
+	for k, x := range r.others.All() {
+		if f := r.add(byNumber[k.server], k, x); f != 0 {
+			fates[k.host] |= f
+		}
+	}
+	for _, f := range fates {
+		s.Clients += uint64(f & asked)
+		s.ClientsRefused += uint64(f & refused >> 1)
+		s.ShutOut += uint64(f & shutOut >> 2)
+	}
+	for _, out := range byNumber {
+		s.Servers = append(s.Servers, *out)
+	}
+	slices.SortFunc(s.Servers, func(a, b Server) int {
+		return cmp.Or(cmp.Compare(b.Refused(), a.Refused()), cmp.Compare(b.Requests, a.Requests),
+			a.Addr.Addr().Compare(b.Addr.Addr()), cmp.Compare(a.Addr.Port(), b.Addr.Port()))
+	})
+	return s
+}
+
+func (st *server) report(addr netip.AddrPort) *Server {
+	return &Server{Addr: addr, Requests: st.requests, ByRate: st.byRate, ByAll: st.byAll,
+		First: st.first, Last: st.last, Seconds: st.seconds, Overruns: st.overruns}
+}
+
+// fate is what became of a proven client, at any server.
+type fate uint8
+
+const (
+	asked fate = 1 << iota
+	refused
+	shutOut
+)
+
+// add adds what became of an address's packets to its server's; nil if that made
+// room. It returns what became of it if it is proven.
+func (r *Replay) add(to *Server, k sourceKey, x *source) (f fate) {
+	if to == nil {
+		return 0
+	}
+	src := Source{Addr: k.host.Addr(), Requests: x.requests, ByRate: x.byRate, ByAll: x.byAll, First: x.first, Last: x.last}
+	n := src.Refused()
+	list := &to.TopSources
+	if r.proofs.Proven(k.host) {
+		list = &to.TopClients
+		f = asked
+		to.Clients++
+		to.ClientRequests += x.requests
+		to.ClientRefusals += n
+		if n > 0 {
+			to.ClientsRefused++
+			f |= refused
+		}
+		if n == x.requests {
+			to.ShutOut++
+			f |= shutOut
+		}
+	}
+	if n > 0 {
+		*list = insert(*list, src)
+	}
+	return f
+}
+
+// insert keeps the most refused, in order.
+func insert(list []Source, src Source) []Source {
+	at, _ := slices.BinarySearchFunc(list, src, func(a, b Source) int {
+		return cmp.Or(cmp.Compare(b.Refused(), a.Refused()), a.Addr.Compare(b.Addr))
+	})
+	if at == topSources {
+		return list
+	}
+	list = slices.Insert(list, at, src)
+	return list[:min(len(list), topSources)]
+}

@@ -1,0 +1,39 @@
+package jsonl
+
+import (
+	"qsniff/internal/jsonw"
+	"qsniff/report"
+)
+
+// AppendProven appends a line for each address that proved itself: with which of
+// the ways, how often, and to which servers, the first few. A proof is of its
+// moment, between first and last; the address can be forged at any other.
+func AppendProven(dst []byte, p *report.Proven) []byte {
+	w := writer{dst: dst}
+	for i := range p.Sources {
+		s := &p.Sources[i]
+		w.open('{')
+		w.uint("schema", schema)
+		w.text("record", "proven")
+		w.text("address", s.Addr.String())
+		w.time("first", s.First)
+		w.time("last", s.Last)
+		w.texts("how", s.How.Words())
+		w.uint("proofs", s.Proofs)
+		w.key("servers")
+		w.open('[')
+		for _, to := range s.Servers {
+			w.comma()
+			transport := "udp/"
+			if to.TCP {
+				transport = "tcp/"
+			}
+			w.dst, _ = jsonw.String(w.dst, transport+to.End.String())
+		}
+		w.close(']')
+		w.flag("more_servers", s.More)
+		w.close('}')
+		w.dst = append(w.dst, '\n')
+	}
+	return w.dst
+}

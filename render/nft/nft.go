@@ -1,0 +1,56 @@
+// Package nft writes addresses as sets of nftables, for nft -f. It writes addresses
+// and comments of its own and nothing else that came from the network, and it
+// writes no rule: what is allowed to whom in a set is not its business.
+package nft
+
+import (
+	"net/netip"
+
+	"qsniff/report"
+)
+
+// Timeout is how long nftables keeps an address: a proof is of its moment, and an
+// evening's players prove themselves again within it.
+const Timeout = "1h"
+
+// AppendProven appends a table with a set for addresses of each family. Loading it
+// adds to what is there, so that several captures can be loaded one after the other.
+func AppendProven(dst []byte, p *report.Proven) []byte {
+	dst = append(dst, `# Addresses that proved themselves in a capture (qsniff proven): they brought back
+# what a server had sent to them. A proof is of its moment: anybody can forge these
+# addresses later. So give them a higher limit than others, and do not let them past
+# all limits. Each address is dropped from its set after `+Timeout+`.
+#
+# nft -f FILE adds them to the sets; "ip saddr @proven4" and "ip6 saddr @proven6" in
+# rules of this table use those. Who is in a set already keeps the time that is left:
+# nft flush set inet qsniff proven4 goes in front where that matters.
+`...)
+	dst = append(dst, "table inet qsniff {\n"...)
+	dst = appendSet(dst, "proven4", "ipv4_addr", p.Sources, func(a netip.Addr) bool { return a.Is4() })
+	dst = append(dst, '\n')
+	dst = appendSet(dst, "proven6", "ipv6_addr", p.Sources, func(a netip.Addr) bool { return !a.Is4() })
+	return append(dst, "}\n"...)
+}
+
+func appendSet(dst []byte, name, kind string, sources []report.ProvenSource, member func(netip.Addr) bool) []byte {
+	n := 0
+	for i := range sources {
+		if member(sources[i].Addr) {
+			n++
+		}
+	}
+	dst = append(dst, "\tset "+name+" {\n\t\ttype "+kind+"\n\t\tflags timeout\n\t\ttimeout "+Timeout+"\n"...)
+	if n == 0 { // an empty list is none to nft
+		return append(dst, "\t}\n"...)
+	}
+	dst = append(dst, "\t\telements = {\n"...)
+	for i := range sources {
+		if !member(sources[i].Addr) {
+			continue
+		}
+		dst = append(dst, "\t\t\t"...)
+		dst = sources[i].Addr.AppendTo(dst)
+		dst = append(dst, ",\n"...)
+	}
+	return append(dst, "\t\t}\n\t}\n"...)
+}

@@ -1,0 +1,52 @@
+package text
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"qsniff/flood/proof"
+	"qsniff/internal/display"
+	"qsniff/report"
+)
+
+func provenExample() *report.Proven {
+	const start = 1_700_000_000_000_000_000
+	p := &report.Proven{Run: report.Run{Packets: 9, First: start, Last: start + 2*86400e9}}
+	for i := range 5 {
+		p.Sources = append(p.Sources, report.ProvenSource{Addr: netip.MustParseAddr(fmt.Sprintf("203.0.113.%d", i)), First: start, Last: start + int64(i)*1e9,
+			How: proof.Challenge, Proofs: 1_234_567, Servers: []proof.Server{{End: netip.MustParseAddrPort("198.51.100.17:27015")}}, More: i == 2})
+	}
+	p.Sources = append(p.Sources, report.ProvenSource{Addr: netip.MustParseAddr("2001:db8:1234:5678:9abc:def0:1234:5678"), First: start, Last: start, Proofs: 1,
+		How:     proof.Challenge | proof.Handshake,
+		Servers: []proof.Server{{End: netip.MustParseAddrPort("[2001:db8:1234:5678:9abc:def0:1234:5679]:27016")}, {}}})
+	return p
+}
+
+// TestProvenWidth: no line is longer than the page, address and last proof are
+// there at any width.
+func TestProvenWidth(t *testing.T) {
+	for _, width := range []int{64, 80, 100, 200} {
+		out := string(AppendProven(nil, provenExample(), Options{Width: width, UTC: true}))
+		for line := range strings.Lines(out) {
+			if n := display.Cells([]byte(strings.TrimSuffix(line, "\n"))); n > width {
+				t.Errorf("%d cells of %d: %s", n, width, line)
+			}
+		}
+		for _, want := range []string{"2001:db8:1234:5678:9abc:def0:1234:5678", "2023-11-14 22:13:24", "forge"} {
+			if !strings.Contains(out, want) {
+				t.Errorf("width %d: %q is missing:\n%s", width, want, out)
+			}
+		}
+		if first, last := strings.Index(out, "203.0.113.4"), strings.Index(out, "203.0.113.0"); first > last {
+			t.Errorf("the last proof does not stand first:\n%s", out)
+		}
+	}
+}
+
+func TestProvenNobody(t *testing.T) {
+	if out := AppendProven(nil, &report.Proven{}, Options{}); len(out) > 0 {
+		t.Errorf("got %q", out)
+	}
+}

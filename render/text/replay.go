@@ -1,0 +1,135 @@
+package text
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"qsniff/finding"
+	"qsniff/internal/digits"
+	"qsniff/report"
+)
+
+// AppendLimits appends whom an engine's limiter would have refused, for people to
+// read. Of the options it uses width, colour and the zone of times.
+func AppendLimits(dst []byte, x *report.Limits, opt Options) []byte {
+	if len(x.Servers) == 0 {
+		return dst
+	}
+	p := limitsPage{statsPage{dst: dst, opt: opt.normal(), s: &report.Stats{Run: x.Run}}, x}
+	p.line(0, "%s", p.headline())
+	p.line(0, "Replayed over %s", p.between(x.Run.First, x.Run.Last))
+	p.line(0, "%s", p.verdict())
+	p.servers()
+	p.dst = append(p.dst, '\n')
+	p.line(0, "Clients are addresses that proved themselves somewhere in the capture (qsniff proven). "+
+		"The replay begins with the capture; what the server did itself can differ by a window.")
+	return p.dst
+}
+
+// limitsPage is what AppendLimits writes on.
+type limitsPage struct {
+	statsPage
+	x *report.Limits
+}
+
+func (p *limitsPage) headline() string {
+	m := &p.x.Model
+	number := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+	of := ""
+	if m.Name != "" {
+		of = " of " + m.Name
+	}
+	return fmt.Sprintf("Limits%s: %s/s from one source, %s/s from all, averaged over %d s", of, number(m.Per), number(m.Global), m.Window)
+}
+
+// verdict says whether players would have got through.
+func (p *limitsPage) verdict() string {
+	all, refused, out := p.x.Clients, p.x.ClientsRefused, p.x.ShutOut
+	var packets uint64
+	for i := range p.x.Servers {
+		packets += p.x.Servers[i].Refused()
+	}
+	switch {
+	case packets == 0:
+		return "Nobody would have been refused."
+	case all == 0:
+		return "No client proved its address, so the capture does not tell players from others."
+	case refused == 0:
+		return fmt.Sprintf("All of %s would have got through.", digits.Counted(all, "proven client"))
+	case out == 0:
+		return fmt.Sprintf("%s of %s would have been refused at times, none of them each time.", grouped(refused), digits.Counted(all, "proven client"))
+	}
+	return fmt.Sprintf("%s of %s would have been refused, %s each time.", grouped(refused), digits.Counted(all, "proven client"), grouped(out))
+}
+
+// servers lists those that would have refused somebody, and the particulars of each.
+func (p *limitsPage) servers() {
+	t := table{columns: []column{{"SERVER", true, 0}, {"REQUESTS", false, 2}, {"REFUSED", false, 0}, {"PER SOURCE", false, 1}, {"OF ALL", false, 1},
+		{"CLIENTS REFUSED", false, 0}}}
+	for i := range p.x.Servers {
+		s := &p.x.Servers[i]
+		if s.Refused() == 0 {
+			continue
+		}
+		row := tableRow{cells: []string{s.Addr.String(), grouped(s.Requests), percent(s.Refused(), s.Requests), grouped(s.ByRate), grouped(s.ByAll),
+			grouped(s.ClientsRefused) + " of " + grouped(s.Clients)}}
+		if s.ClientsRefused > 0 {
+			row.style = p.opt.Palette.severity[finding.Error]
+		}
+		t.rows = append(t.rows, row)
+	}
+	if silent := len(p.x.Servers) - len(t.rows); silent > 0 && len(t.rows) > 0 {
+		p.line(0, "%s would have refused nobody.", digits.Counted(uint64(silent), "other server"))
+	}
+	if len(t.rows) == 0 {
+		return
+	}
+	p.dst = append(p.dst, '\n')
+	p.table(&t)
+	for i := range p.x.Servers {
+		if s := &p.x.Servers[i]; s.Refused() > 0 {
+			p.particulars(s)
+		}
+	}
+}
+
+// particulars says when a server was at its limits, and who was refused.
+func (p *limitsPage) particulars(s *report.LimitedServer) {
+	p.title(s.Addr.String(), "")
+	if s.ByAll > 0 {
+		p.line(tableIndent, "at the limit of all: %s to %s, in %s", p.second(s.First), p.second(s.Last), digits.Counted(s.Seconds, "second"))
+	}
+	if s.Overruns > 0 {
+		p.line(tableIndent, "refused everybody for a window: %s, more than %s sources had one",
+			digits.Counted(s.Overruns, "time"), grouped(uint64(p.x.Model.Tracked)))
+	}
+	if s.ClientsRefused > 0 {
+		out := ""
+		if s.ShutOut > 0 {
+			out = fmt.Sprintf("; %s refused each time", grouped(s.ShutOut))
+		}
+		p.line(tableIndent, "of clients: %s of %s refused%s", grouped(s.ClientRefusals), digits.Counted(s.ClientRequests, "request"), out)
+	}
+	p.refused("clients refused most", s.TopClients, s.ClientsRefused)
+	p.refused("others refused most", s.TopSources, 0)
+}
+
+// shownSources is how many are named for people.
+const shownSources = 3
+
+func (p *limitsPage) refused(what string, list []report.LimitedSource, all uint64) {
+	if len(list) == 0 {
+		return
+	}
+	var named []string
+	for i := range list[:min(len(list), shownSources)] {
+		s := &list[i]
+		named = append(named, fmt.Sprintf("%s (%s of %s, %s to %s)", s.Addr, grouped(s.Refused()), grouped(s.Requests), p.second(s.First), p.second(s.Last)))
+	}
+	text := what + ": " + strings.Join(named, "; ")
+	if more := int(all) - len(named); more > 0 {
+		text += fmt.Sprintf("; and %s more", grouped(uint64(more)))
+	}
+	p.line(tableIndent, "%s", text)
+}

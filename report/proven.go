@@ -1,0 +1,12 @@
+package report
+
+import "qsniff/flood/proof"
+
+// Proven is what a run came to and who proved its address in it.
+type Proven struct {
+	Run Run
+	proof.Summary
+}
+
+// ProvenSource is an address that proved itself.
+type ProvenSource = proof.Source

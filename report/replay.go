@@ -1,0 +1,16 @@
+package report
+
+import "qsniff/flood/limiter"
+
+// Limits is what a run came to and whom an engine's limiter would have refused.
+type Limits struct {
+	Run Run
+	limiter.Summary
+}
+
+// What Limits consists of, for renderers, which know this package only.
+type (
+	LimitModel    = limiter.Model
+	LimitedServer = limiter.Server
+	LimitedSource = limiter.Source
+)
