@@ -60,9 +60,7 @@ does not show who proved an address.
 without FILE it prints all rules and thresholds. Each threshold can be set in a file
 that --thresholds names: qsniff floods --explain -o toml prints one with all of them.
 
---limits does something else: it runs the limiter that a game server has itself over
-the queries, and says whom it would have refused, and whether those were clients that
-proved to be at their address.
+` + limitsHelp + `
 
 With -o json each incident is a line, written when it is over. FILE is as in qsniff
 read, whose output has warnings and alerts too, where they were detected.
