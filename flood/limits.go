@@ -48,6 +48,13 @@ const (
 	// maxPerMinute is how many incidents of a kind may open in a minute before the
 	// rest is counted only: somebody may want to fill the table.
 	maxPerMinute = 50
+	// collected is how many incidents a report for people holds, of about 2 KiB each;
+	// notes make room for warnings, and both for alerts.
+	collected = 500
+	// seenExact is up to how many servers are counted one by one, to say in what
+	// nothing was found; behind that the number is an estimate. seenPlaces is the room
+	// for them.
+	seenExact, seenPlaces = 256, 512
 )
 
 // seed keys the tables on files, so that the same capture gives the same incidents.

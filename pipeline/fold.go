@@ -25,12 +25,15 @@ type fold struct {
 	progress  func(capture.Stats)
 	listener  track.Listener
 	watchers  []track.Watcher
+	announces render.IncidentRenderer // nil: nobody shows incidents
 	mirror    mirror
 	dialogues *dialogue.Collector
 	render    render.Renderer // of what hosts find
 	hosts     *track.Hosts    // nil: only messages are counted
 	at        place           // of the span at hand
 	record    render.Record
+	sighted   int64           // time stamp of the sight at hand
+	event     render.Incident // likewise
 	detail    []byte
 	text      []byte // of a record, for dialogues
 	start     int64  // time stamp of the first packet

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/netip"
+	"slices"
 
 	"qsniff/capture"
 	"qsniff/dialogue"
@@ -30,8 +31,16 @@ type Config struct {
 	Dedup     Dedup
 	Listener  track.Listener      // gets facts and findings in packet order; may be nil
 	Watchers  []track.Watcher     // get sightings in packet order; where nobody else wants messages, those in datagrams are not read
+	Incidents Incidents           // a watcher whose word is written at its place, if the renderer has a form for it; may be nil
 	Dialogues *dialogue.Collector // renders in place of Renderer; may be nil
 	Progress  func(capture.Stats) // called with the source's totals after each batch; may be nil
+}
+
+// Incidents finds incidents in sightings, and calls whom it was told to with each
+// event of one.
+type Incidents interface {
+	track.Watcher
+	Announce(found func(in *report.Incident, e report.Event))
 }
 
 // DecodeAs says that what comes from or goes to a port of UDP, or of TCP, is a
@@ -60,6 +69,9 @@ func Run(ctx context.Context, cfg Config) (report.Run, error) {
 	}
 	r := newReader(cfg.Source, int(fragMemory*size))
 	r.dedup.mode = cfg.Dedup
+	if cfg.Incidents != nil {
+		cfg.Watchers = append(slices.Clip(cfg.Watchers), cfg.Incidents)
+	}
 	parts := make([]*partition, Partitions)
 	for i := range parts {
 		parts[i] = newPartition(i, &cfg, size)
@@ -69,6 +81,10 @@ func Run(ctx context.Context, cfg Config) (report.Run, error) {
 		render: cfg.Renderer, heads: make([]head, jobs)}
 	if cfg.Dialogues != nil {
 		f.render = cfg.Dialogues.Renderer()
+	}
+	if cfg.Incidents != nil {
+		f.announces, _ = cfg.Renderer.(render.IncidentRenderer)
+		cfg.Incidents.Announce(f.incident)
 	}
 	if cfg.judged() {
 		f.hosts = track.NewHosts(size, fixedSeed)

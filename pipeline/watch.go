@@ -32,6 +32,7 @@ func (f *fold) rival(h *head) int32 {
 }
 
 func (f *fold) tellWatchers(x *sight) {
+	f.sighted = x.Nanos
 	switch x.event {
 	case packet:
 		if f.mirror.copied(&x.Sighting) {

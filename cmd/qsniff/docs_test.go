@@ -33,7 +33,9 @@ func TestDocs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files[storiesPage] = withOutputs(t, page(t, storiesPage))
+	for _, name := range []string{storiesPage, "docs/floods.md"} {
+		files[name] = withOutputs(t, page(t, name))
+	}
 	upToDate(t, files, "man/*", "docs/*.md")
 }
 

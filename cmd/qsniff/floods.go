@@ -2,13 +2,19 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
+	"net/netip"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"qsniff/flood"
-	"qsniff/pipeline"
+	"qsniff/flood/config"
+	"qsniff/internal/hostset"
 	"qsniff/render/jsonl"
+	"qsniff/render/text"
 	"qsniff/report"
 	"qsniff/track"
 )
@@ -17,54 +23,149 @@ import (
 // options of read.
 type floodsOptions struct {
 	readOptions
-	explain bool
-	limits  flood.Thresholds
-	replay  string
-	servers string
+	explain    bool
+	verbose    bool
+	thresholds string
+	servers    string
+	level      string
+	failOn     string
+	replay     string
+	limits     flood.Thresholds
+	ours       *hostset.Set
 }
 
+// levels are the values of --level and --fail-on, in the order of flood.Level.
+var levels = []string{"info", "warn", "alert"}
+
+const formTOML = "toml"
+
 func newFloods(io streams) *cobra.Command {
-	opts := &floodsOptions{readOptions: *readDefaults(), limits: flood.Defaults()}
+	opts := &floodsOptions{readOptions: *readDefaults(), level: levels[0], limits: flood.Defaults()}
 	cmd := &cobra.Command{
 		Use:     "floods [flags] FILE...",
 		GroupID: groupTraffic,
 		Short:   "find query floods",
-		Args:    someCapture("floods"),
+		Long: `floods reads captures and says whether servers in them were flooded with queries,
+used against others, or searched for: what kind of attack, on which server, from when
+to when, how much, from whom, how sure that is and why not surer, and what can be done.
+It tells floods from crowds, monitors and busy hours by what the protocol proves:
+whether sources bring back the challenge that they were given.
+
+Levels: "alert" is an attack, "warn" may be one, "info" is good to know: a crowd, a
+busy monitor, a server that answers anybody. What cannot be told is said: an attack of
+real clients that each ask little looks like a crowd, and a capture of one direction
+does not show who proved an address.
+
+--explain adds the rule of each incident with its thresholds and the values measured;
+without FILE it prints all rules and thresholds. Each threshold can be set in a file
+that --thresholds names: qsniff floods --explain -o toml prints one with all of them.
+
+` + limitsHelp + `
+
+With -o json each incident is a line, written when it is over. FILE is as in qsniff
+read, whose output has warnings and alerts too, where they were detected.
+
+Exit status: 0 fine, 1 the run failed, 2 wrong usage, 3 --fail-on was reached, 130
+interrupted.`,
+		Example: `  qsniff floods capture.pcap                        is this an attack?
+  qsniff floods --explain capture.pcap              and why?
+  qsniff floods --servers 198.18.0.0/15 --level warn capture.pcap
+  qsniff floods --fail-on alert capture.pcap > report.txt || echo attacked > alarm
+  qsniff floods -o json capture.pcap > incidents.jsonl
+  qsniff floods --limits rehlds capture.pcap        whom the server itself would refuse
+  qsniff floods --explain                           all rules, all thresholds
+  qsniff floods --explain -o toml > floods.toml     a file to change them
+  tcpdump -U -w - udp | qsniff floods -             until Ctrl-C`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if opts.replay == "" {
-				return findFloods(cmd.Context(), opts, args, io)
-			}
-			model, err := limitsOf(opts.replay)
-			if err != nil {
+			if err := opts.check(cmd, args); err != nil {
 				return err
 			}
-			ours, err := oursOf(opts.servers)
-			if err != nil {
-				return err
+			switch {
+			case opts.replay != "":
+				return opts.replayed(cmd.Context(), args, io)
+			case len(args) == 0:
+				return opts.rules(io.out)
 			}
-			return replayLimits(cmd.Context(), &opts.readOptions, model, ours, args, io)
+			return findFloods(cmd.Context(), opts, args, io)
 		},
 	}
+	cmd.ValidArgsFunction = completeCaptures
+	opts.register(cmd)
+	return cmd
+}
+
+func (o *floodsOptions) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.VarP(&choice{&opts.output, []string{"text", "json"}}, "output", "o", "text: for people; json: an incident a line")
-	f.BoolVar(&opts.explain, "explain", false, "rules and the values of their features")
-	f.StringVar(&opts.replay, "limits", "", "replay `NAME|per=,global=,window=`: rehlds, source, source-late, csgo, or numbers")
-	f.StringVar(&opts.servers, "servers", "", "replay these servers only: `CIDR|ADDR:PORT,...`")
-	f.BoolVar(&opts.utc, "utc", false, "text: times in UTC instead of local time")
-	f.Var(&choice{&opts.color, []string{"auto", "always", "never"}}, "color", "text: auto colours terminals only")
-	opts.registerInput(cmd)
-	propose(cmd, "servers", cobra.NoFileCompletions)
+	f.VarP(&choice{&o.output, []string{"text", "json", formTOML}}, "output", "o", "text: for people; json: an incident a line; toml: a file of thresholds, with --explain")
+	f.BoolVar(&o.explain, "explain", false, "tell the rules and the values they were held against; without FILE, all rules and thresholds")
+	f.BoolVarP(&o.verbose, "verbose", "v", false, "text: tell all about notes, too")
+	f.Var(&choice{&o.level, levels}, "level", "list incidents of this level and above")
+	f.BoolVar(&o.utc, "utc", false, "text: times in UTC instead of local time")
+	f.Var(&choice{&o.color, []string{"auto", "always", "never"}}, "color", "text: auto colours terminals only")
+	f.StringVar(&o.servers, "servers", "", "list incidents at these targets only: `CIDR|ADDR:PORT,...`")
+	f.StringVar(&o.thresholds, "thresholds", "", "take thresholds from `FILE.toml`")
+	f.Var(&choice{&o.failOn, levels}, "fail-on", "exit with status 3 if there is an incident of this level or above")
+	f.StringVar(&o.replay, "limits", "", "replay `NAME|per=,global=,window=`: rehlds, source, source-late, csgo, or numbers")
+	o.registerInput(cmd)
 	propose(cmd, "limits", completeLimits)
-	cmd.ValidArgsFunction = completeCaptures
-	return cmd
+	propose(cmd, "servers", cobra.NoFileCompletions)
+	propose(cmd, "thresholds", cobra.FixedCompletions([]cobra.Completion{formTOML}, cobra.ShellCompDirectiveFilterFileExt))
+}
+
+// check reports what does not go together, and reads what flags name.
+func (o *floodsOptions) check(cmd *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0 && (!o.explain || o.replay != ""):
+		return captureNeeded(cmd, args)
+	case o.output == formTOML && (!o.explain || len(args) > 0):
+		return &usageError{errors.New("-o toml goes with --explain and without a capture"), "it prints all thresholds: qsniff floods --explain -o toml"}
+	case o.verbose && o.output != "text":
+		return &usageError{fmt.Errorf("-v goes with -o text, not with -o %s", o.output), "JSON has everything"}
+	}
+	if o.replay != "" {
+		for _, name := range []string{"explain", "verbose", "level", "fail-on", "thresholds"} {
+			if cmd.Flags().Changed(name) {
+				return &usageError{fmt.Errorf("--%s does not go with --limits", name), "--limits replays the limiter of a server and looks for no floods"}
+			}
+		}
+	}
+	var err error
+	if o.ours, err = oursOf(o.servers); err != nil {
+		return err
+	}
+	if err := o.loadThresholds(); err != nil {
+		return err
+	}
+	return o.readOptions.check()
+}
+
+// rules prints when what is found.
+func (o *floodsOptions) rules(out io.Writer) error {
+	var b []byte
+	switch o.output {
+	case formTOML:
+		b = config.Append(nil, o.limits)
+	case "json":
+		b = jsonl.AppendRules(nil, report.RulesOf(o.limits))
+	default:
+		b = text.AppendRules(nil, report.RulesOf(o.limits), o.textOptions(out))
+	}
+	_, err := out.Write(b)
+	return err
+}
+
+// replayed replays the limiter of a server.
+func (o *floodsOptions) replayed(ctx context.Context, args []string, io streams) error {
+	model, err := limitsOf(o.replay)
+	if err != nil {
+		return err
+	}
+	return replayLimits(ctx, &o.readOptions, model, o.ours, args, io)
 }
 
 // findFloods reads captures and prints the incidents in them.
 func findFloods(ctx context.Context, opts *floodsOptions, args []string, io streams) error {
-	if err := opts.check(); err != nil {
-		return err
-	}
 	reg, err := registry()
 	if err != nil {
 		return err
@@ -74,34 +175,132 @@ func findFloods(ctx context.Context, opts *floodsOptions, args []string, io stre
 		return err
 	}
 	defer release()
-	out := &floodOutput{opts: opts, w: io.out}
-	d := flood.New(opts.limits, float64(opts.memory)/pipeline.DefaultMemory)
+	out := newFloodOutput(opts, io.out)
+	d := flood.New(opts.limits, opts.scale())
 	d.Found = out.found
-	j.cfg.Watchers, j.cfg.Out = []track.Watcher{d}, io.out
-	_, err = j.run(io.err)
+	j.cfg.Watchers, j.cfg.Out = []track.Watcher{&out.seen, d}, io.out
+	result, err := j.run(io.err)
 	if err == nil {
 		err = j.src.Close()
 	}
 	if out.err != nil {
 		return out.err
 	}
-	if err == nil && interrupted(j.ctx) {
+	f := out.report(d)
+	f.Run = result
+	if err == nil || result.Packets > 0 { // the error says why there are none
+		if err := out.print(f); err != nil {
+			return err
+		}
+		floodRemark(io.err, f, opts.output)
+	}
+	switch {
+	case err == nil && interrupted(j.ctx):
 		return context.Canceled
+	case err == nil && opts.reached(f):
+		return errReached
 	}
 	return err
 }
 
+// reached tells whether there is an incident that --fail-on names.
+func (o *floodsOptions) reached(f *report.Floods) bool {
+	if o.failOn == "" {
+		return false
+	}
+	for l, n := range f.Counts {
+		if n > 0 && report.Level(l) >= levelNamed(o.failOn) {
+			return true
+		}
+	}
+	return false
+}
+
+func levelNamed(name string) report.Level {
+	for l, n := range levels {
+		if n == name {
+			return report.Level(l)
+		}
+	}
+	return report.Info
+}
+
+// floodOutput is where incidents go: in JSON each at once, else into a page.
 type floodOutput struct {
-	opts *floodsOptions
-	w    io.Writer
-	buf  []byte
-	err  error
+	opts  *floodsOptions
+	w     io.Writer
+	seen  flood.Seen
+	keep  flood.Collector
+	least report.Level
+	buf   []byte
+	err   error
+}
+
+func newFloodOutput(opts *floodsOptions, w io.Writer) *floodOutput {
+	o := &floodOutput{opts: opts, w: w, least: levelNamed(opts.level)}
+	o.keep.Least = o.least
+	if opts.ours != nil {
+		o.keep.Ours = o.ours
+	}
+	if opts.output == "json" {
+		o.keep.Least = flood.Alert + 1 // counted only
+	}
+	return o
+}
+
+// ours tells whether a target is one of those that --servers names.
+func (o *floodOutput) ours(t *flood.Target) bool {
+	end := t.End
+	if t.Prefix.IsValid() {
+		end = netip.AddrPortFrom(t.Prefix.Addr(), 0)
+	}
+	return o.opts.ours.Has(end)
 }
 
 func (o *floodOutput) found(in *report.Incident, e report.Event) {
-	if e != report.Ends || o.err != nil {
+	o.keep.Found(in, e)
+	if o.opts.output != "json" || e != report.Ends || o.err != nil || in.Level < o.least || o.opts.ours != nil && !o.ours(&in.Target) {
 		return
 	}
-	o.buf = jsonl.AppendIncident(o.buf[:0], in, nil, o.opts.explain)
+	o.buf = jsonl.AppendIncident(o.buf[:0], in, o.opts.explain)
 	_, o.err = o.w.Write(o.buf)
+}
+
+func (o *floodOutput) report(d *flood.Detector) *report.Floods {
+	return &report.Floods{Seen: &o.seen, Incidents: o.keep.Incidents(), Counts: o.keep.Counts(), Left: o.keep.Left(),
+		Others: o.keep.Others(), Uncounted: d.Uncounted(), Full: d.Full(), Limits: o.opts.limits}
+}
+
+// print writes the page.
+func (o *floodOutput) print(f *report.Floods) error {
+	if o.opts.output == "json" {
+		return nil
+	}
+	how := text.FloodOptions{Verbose: o.opts.verbose, Explain: o.opts.explain}
+	_, err := o.w.Write(text.AppendFloods(nil, f, o.opts.textOptions(o.w), how))
+	return err
+}
+
+// floodRemark says on standard error what a reader of the output could not guess. A
+// page says most of it itself.
+func floodRemark(w io.Writer, f *report.Floods, output string) {
+	if output == "json" {
+		switch seen := f.Seen; {
+		case f.Run.Packets == 0:
+			fmt.Fprintln(w, "qsniff: the capture has no packets")
+		case seen.Queries+seen.Replies+seen.Junk+seen.Logins == 0:
+			fmt.Fprintf(w, "qsniff: no query traffic in %s\n", count(f.Run.Packets, "packet"))
+		case seen.OneWay() != "":
+			fmt.Fprintf(w, "qsniff: only %s were captured: who proves an address is not to be seen\n", seen.OneWay())
+		}
+		if f.Run.Dropped > 0 {
+			fmt.Fprintf(w, "qsniff: the capturing program lost %s: rates were higher\n", count(f.Run.Dropped, "packet"))
+		}
+	}
+	if f.Uncounted > 0 {
+		fmt.Fprintf(w, "qsniff: %s not told apart: too many of a kind began within a minute\n", count(f.Uncounted, "further incident was", "further incidents were"))
+	}
+	if len(f.Full) > 0 {
+		fmt.Fprintf(w, "qsniff: no room for more %s: incidents there may be missing (--memory)\n", strings.Join(f.Full, ", "))
+	}
 }

@@ -21,6 +21,7 @@ const (
 	exitOK          = 0
 	exitFailed      = 1 // file, permission, damaged capture
 	exitUsage       = 2
+	exitReached     = 3 // --fail-on
 	exitInterrupted = 130
 )
 
@@ -35,6 +36,9 @@ type usageError struct {
 
 func (e *usageError) Error() string { return e.err.Error() }
 func (e *usageError) Unwrap() error { return e.err }
+
+// errReached says that a run found what --fail-on names. The output tells what.
+var errReached = errors.New("--fail-on reached")
 
 // hintedError is a failure whose way out is known.
 type hintedError struct {
@@ -78,6 +82,8 @@ func explain(w io.Writer, err error) int {
 		return exitOK
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
+	case errors.Is(err, errReached):
+		return exitReached
 	case errors.As(err, &usage):
 		complain(w, err, usage.hint)
 		return exitUsage

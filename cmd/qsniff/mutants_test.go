@@ -19,21 +19,19 @@ import (
 // It runs in a process of its own, whose memory no other test has a part in.
 func TestMutants(t *testing.T) {
 	const own = "QSNIFF_MUTANTS"
-	if os.Getenv(own) != "" {
-		readMutants(t)
+	if os.Getenv(own) == "" {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestMutants$")
+		cmd.Env = append(os.Environ(), own+"=1")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
 		return
 	}
+	readMutants(t)
 	const memory = 256 << 20
-	cmd := exec.Command(os.Args[0], "-test.run=^TestMutants$")
-	cmd.Env = append(os.Environ(), own+"=1")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	n, ok := peak(cmd.ProcessState)
-	if !ok {
-		t.Skip("how much memory a process took is not told here")
-	}
-	if n > memory {
+	if n, ok := peak(); !ok {
+		t.Log("how much memory a process took is not told here")
+	} else if n > memory {
 		t.Errorf("%d MiB taken from the system, want at most %d", n>>20, memory>>20)
 	}
 }

@@ -4,6 +4,9 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
+
+	"qsniff/flood"
+	"qsniff/render"
 )
 
 func newRead(io streams) *cobra.Command {
@@ -18,6 +21,10 @@ completed them; a message that stays incomplete comes where that was decided.
 FILE is a pcap or pcapng file, plain or compressed with gzip, zstd, lz4 or bzip2;
 a folder stands for the captures in it; "-" is standard input, whose messages are
 printed as packets come in. Several captures are merged by time.
+
+Floods, and what else qsniff floods finds that asks for something, stand among the
+messages as lines of their own where they were detected, changed and were over; CSV
+has no form for them.
 
 Exit status: 0 fine, 1 the run failed (what precedes damage is printed), 2 wrong
 usage, 130 interrupted.`,
@@ -55,6 +62,9 @@ func read(ctx context.Context, opts *readOptions, args []string, io streams) err
 		return err
 	}
 	j.cfg.Renderer, j.cfg.Out = r, io.out
+	if _, shows := r.(render.IncidentRenderer); shows {
+		j.cfg.Incidents = flood.New(flood.Defaults(), opts.scale())
+	}
 	result, err := j.run(io.err)
 	if err == nil && opts.count == 0 { // else the reader may still be at it; it ends with the program
 		if err := j.src.Close(); err != nil {

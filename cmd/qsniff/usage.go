@@ -14,8 +14,8 @@ var flagGroups = []struct {
 	title string
 	names []string
 }{
-	{"Output", []string{"output", "exchange", "full", "messages", "limits", "time", "fields", "count", "layout", "interval", "top", "utc", "color", "show-secrets"}},
-	{"Input", []string{"as", "dir", "follow", "servers", "reader", "decode-as", "dedup"}},
+	{"Output", []string{"output", "explain", "verbose", "level", "exchange", "full", "messages", "limits", "time", "fields", "count", "layout", "interval", "top", "utc", "color", "show-secrets", "fail-on"}},
+	{"Input", []string{"as", "dir", "follow", "servers", "thresholds", "reader", "decode-as", "dedup"}},
 	{"Resource", []string{"jobs", "memory"}},
 }
 

@@ -45,6 +45,7 @@ var allowed = map[string][]string{
 	"track":                {"dissect", "netlayer"},
 	"stats":                {"track", "dissect"},
 	"flood":                {"track", "dissect", "flood/..."},
+	"flood/config":         {"flood"},
 	"flood/sketch":         {},
 	"flood/proof":          {"track"},
 	"flood/limiter":        {"track", "flood/proof"},

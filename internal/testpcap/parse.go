@@ -19,6 +19,7 @@ type parser struct {
 	icmp           *icmpError
 	fragments      []int
 	tcp            tcp
+	block          *block // that is being read, nil if none is
 
 	kind  byte // of the open payload: '>', '<', '!', or 0 if none is open
 	line  int  // where it began
@@ -51,6 +52,9 @@ func Parse(name string, text []byte) (*Capture, error) {
 	if err := p.finish(); err != nil {
 		return nil, fmt.Errorf("%s: line %d: %w", name, p.line, err)
 	}
+	if p.block != nil {
+		return nil, fmt.Errorf("%s: line %d: @ repeat without @ done", name, p.block.at)
+	}
 	if p.split != nil || p.icmp != nil || p.fragments != nil || p.clock.wait != 0 || p.tcp.pending() {
 		return nil, fmt.Errorf("%s: line %d: directive without a payload after it", name, at)
 	}
@@ -69,6 +73,15 @@ func (p *parser) parseLine(at int, line string) error {
 	if strings.TrimSpace(line) == "" || line[0] == '#' {
 		return nil
 	}
+	if p.block != nil {
+		done, err := p.repeat(line)
+		if !done {
+			return err
+		}
+		b := p.block
+		p.block = nil
+		return p.run(b)
+	}
 	if line[0] == ' ' || line[0] == '\t' {
 		return p.hex(line)
 	}
@@ -77,7 +90,15 @@ func (p *parser) parseLine(at int, line string) error {
 	}
 	switch line[0] {
 	case '@':
-		return p.directive(strings.Fields(line[1:]))
+		words := strings.Fields(line[1:])
+		if len(words) > 0 && words[0] == "repeat" {
+			var err error
+			if p.block, err = parseRepeat(at, words[1:]); err != nil {
+				return fmt.Errorf("@ repeat: %w", err)
+			}
+			return nil
+		}
+		return p.directive(words)
 	case '>', '<', '!':
 		p.kind, p.line = line[0], at
 		return p.hex(line[1:])

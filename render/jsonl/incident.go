@@ -5,19 +5,44 @@ import (
 	"strconv"
 
 	"qsniff/internal/jsonw"
+	"qsniff/render"
 	"qsniff/report"
 )
 
-// AppendIncident appends an incident as a line. The event is told where the line is
-// one of several about the same incident; nil where it is the only one.
-func AppendIncident(dst []byte, in *report.Incident, event *report.Event, features bool) []byte {
+// AppendIncident appends an incident as a line: all that came of it.
+func AppendIncident(dst []byte, in *report.Incident, features bool) []byte {
 	w := writer{dst: dst}
 	w.open('{')
 	w.uint("schema", schema)
 	w.text("record", "incident")
-	if event != nil {
-		w.text("event", event.String())
+	w.incident(in)
+	if features {
+		w.object("features")
+		for _, f := range in.Features {
+			w.float(f.Name, f.Value)
+		}
+		w.close('}')
 	}
+	w.close('}')
+	return append(w.dst, '\n')
+}
+
+// AppendIncident appends an event of an incident as a line: what is known of it
+// then.
+func (r *Renderer) AppendIncident(dst []byte, x *render.Incident) []byte {
+	w := writer{dst: dst}
+	w.open('{')
+	w.uint("schema", schema)
+	w.text("record", "incident")
+	w.text("event", x.Event.String())
+	w.time("time", x.Nanos)
+	w.incident(x.Incident)
+	w.close('}')
+	return append(w.dst, '\n')
+}
+
+// incident appends the members that both forms have.
+func (w *writer) incident(in *report.Incident) {
 	w.uint("id", in.ID)
 	w.uint("campaign", in.Campaign)
 	w.text("kind", in.Kind.String())
@@ -60,15 +85,6 @@ func AppendIncident(dst []byte, in *report.Incident, event *report.Event, featur
 	w.text("evidence", in.Evidence)
 	w.texts("missing", in.Missing)
 	w.text("advice", in.Advice)
-	if features {
-		w.object("features")
-		for _, f := range in.Features {
-			w.float(f.Name, f.Value)
-		}
-		w.close('}')
-	}
-	w.close('}')
-	return append(w.dst, '\n')
 }
 
 // sources appends the busiest sources and networks.

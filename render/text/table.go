@@ -12,6 +12,8 @@ import (
 type table struct {
 	columns []column
 	rows    []tableRow
+	// prose says that what goes behind the cells is prose, which is wrapped there.
+	prose bool
 }
 
 // column is one of a table. Where all do not fit, those with the highest rank are
@@ -30,6 +32,9 @@ type tableRow struct {
 	style style // of the first cell
 }
 
+// leastProse is the narrowest column of prose that is still pleasant to read.
+const leastProse = 28
+
 // tableIndent and belowIndent are in front of rows, and of the lines below them.
 const (
 	tableIndent = 2
@@ -43,12 +48,14 @@ func (t *table) append(dst []byte, c *Palette, width int) []byte {
 	}
 	shown, widths, used := t.fit(width)
 	beside := t.saysFits(width - used - gap)
+	wrapped := t.prose && width-used-gap >= leastProse
 	if len(t.columns) > 1 { // else the title says what it is
 		var head []string
 		for i := range t.columns {
 			head = append(head, t.columns[i].head)
 		}
-		dst = append(t.appendRow(append(dst, c.dim.on...), head, shown, widths, style{}), c.dim.off...)
+		dst = bytes.TrimRight(t.appendRow(append(dst, c.dim.on...), head, shown, widths, style{}), " ")
+		dst = append(dst, c.dim.off...)
 		dst = append(dst, '\n')
 	}
 	for _, r := range t.rows {
@@ -57,6 +64,9 @@ func (t *table) append(dst []byte, c *Palette, width int) []byte {
 		case r.says == "":
 		case beside:
 			dst = append(appendSpaces(dst, gap), r.says...)
+		case wrapped: // in as many lines as it takes, each below the one before
+			said := appendWrapped(nil, []byte(r.says), used+gap, width)
+			dst = append(appendSpaces(dst, gap), said[used+gap:]...)
 		default:
 			dst = appendWrapped(append(dst, '\n'), []byte(r.says), belowIndent, width)
 		}
@@ -122,7 +132,7 @@ func (t *table) appendRow(dst []byte, cells []string, shown, widths []int, s sty
 		if j == 0 {
 			dst = append(dst, s.off...)
 		}
-		if t.columns[i].left && j < len(shown)-1 {
+		if t.columns[i].left && (j < len(shown)-1 || t.prose) {
 			dst = appendSpaces(dst, pad)
 		}
 	}

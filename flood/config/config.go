@@ -1,0 +1,94 @@
+// Package config reads and writes files with the thresholds of package flood, in
+// TOML. It decides nothing about floods, and what it was not told stays at its
+// default.
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+
+	"qsniff/flood"
+)
+
+// UnknownError is the error that a file sets something that does not exist.
+type UnknownError struct{ Key string }
+
+func (e *UnknownError) Error() string { return fmt.Sprintf("%q is no threshold", e.Key) }
+
+// Parse reads the text of a file.
+func Parse(text string) (flood.Thresholds, error) {
+	t := flood.Defaults()
+	values := map[string]any{}
+	meta, err := toml.Decode(text, &values)
+	if err != nil {
+		return t, plain(err)
+	}
+	for _, key := range meta.Keys() { // in the order of the file
+		known, err := t.Set(key[0], values[key[0]])
+		if !known {
+			return t, &UnknownError{key[0]}
+		}
+		if err != nil {
+			return t, err
+		}
+	}
+	return t, t.Check()
+}
+
+// plain says where the text is not TOML, in one line.
+func plain(err error) error {
+	var parse toml.ParseError
+	if !errors.As(err, &parse) {
+		return err
+	}
+	words, _ := strings.CutPrefix(parse.Error(), "toml: ")
+	_, rest, found := strings.Cut(words, ": ") // line, and what key came last
+	if found && strings.HasPrefix(words, "line ") {
+		words = rest
+	}
+	return fmt.Errorf("line %d: %s", parse.Position.Line, words)
+}
+
+// Append appends a file with all thresholds, each behind a comment that says what it
+// is. Those at their defaults are comments themselves.
+func Append(dst []byte, t flood.Thresholds) []byte {
+	b := bytes.NewBuffer(dst)
+	b.WriteString("# Thresholds of qsniff floods: qsniff floods --thresholds FILE capture.pcap\n")
+	b.WriteString("# Behind # stands the default. Rates are per second; a window is 10 to 20 s.\n")
+	for _, s := range t.Settings() {
+		b.WriteByte('\n')
+		for line := range wrapped(s.Doc) {
+			fmt.Fprintf(b, "# %s\n", line)
+		}
+		if s.Value == s.Default {
+			b.WriteByte('#')
+		}
+		fmt.Fprintf(b, "%s = %s\n", s.Name, s.Value)
+	}
+	return b.Bytes()
+}
+
+// wrapped breaks a comment into lines.
+func wrapped(text string) func(yield func(string) bool) {
+	const width = 78
+	return func(yield func(string) bool) {
+		line := ""
+		for _, word := range strings.Fields(text) {
+			if line != "" && len(line)+1+len(word) > width {
+				if !yield(line) {
+					return
+				}
+				line = ""
+			}
+			if line != "" {
+				line += " "
+			}
+			line += word
+		}
+		yield(line)
+	}
+}

@@ -1,0 +1,95 @@
+package flood
+
+import (
+	"qsniff/flood/sketch"
+	"qsniff/track"
+)
+
+// Seen counts what there was to judge: whoever is told that nothing was found wants
+// to know in what. It is a track.Watcher.
+type Seen struct {
+	Queries uint64
+	Replies uint64 // challenges among them
+	Junk    uint64 // begins like a query and is nothing known
+	Logins  uint64 // of remote console over TCP
+	Gaps    uint64 // stretches that are missing from the capture
+
+	last    end // server of the packet before
+	exact   [seenPlaces]uint64
+	known   int
+	servers sketch.Distinct
+}
+
+// Sight takes a packet.
+func (x *Seen) Sight(s *track.Sighting) {
+	switch s.What {
+	case track.IsRequest:
+		if s.Asks == 0 {
+			return
+		}
+		x.Queries++
+		x.server(end{s.Dst, s.DstPort})
+	case track.IsReply, track.IsChallenge:
+		x.Replies++
+		x.server(end{s.Src, s.SrcPort})
+	case track.IsPart:
+		if s.Flags&track.First != 0 {
+			x.Replies++
+			x.server(end{s.Src, s.SrcPort})
+		}
+	case track.IsJunk:
+		x.Junk++
+	case track.IsLogin:
+		x.Logins++
+		x.server(end{s.Dst, s.DstPort})
+	}
+}
+
+// server counts a server, once.
+func (x *Seen) server(e end) {
+	if e == x.last {
+		return
+	}
+	x.last = e
+	h := e.Hash(seed) | 1
+	x.servers.Add(h)
+	if x.known > seenExact {
+		return
+	}
+	at := h % seenPlaces
+	for x.exact[at] != 0 && x.exact[at] != h {
+		at = (at + 1) % seenPlaces
+	}
+	if x.exact[at] == 0 {
+		x.exact[at] = h
+		x.known++
+	}
+}
+
+// Servers is how many servers there were, and whether that is an estimate.
+func (x *Seen) Servers() (n uint64, rough bool) {
+	if x.known <= seenExact {
+		return uint64(x.known), false
+	}
+	return uint64(x.servers.Count() + 0.5), true
+}
+
+// OneWay is "requests" or "replies" where only those were captured, else empty.
+func (x *Seen) OneWay() string {
+	switch {
+	case x.Queries > 0 && x.Replies == 0:
+		return "requests"
+	case x.Queries == 0 && x.Replies > 0:
+		return "replies"
+	}
+	return ""
+}
+
+// Tick says that time has passed.
+func (x *Seen) Tick(int64, int64) {}
+
+// Lost says that packets are missing from the capture.
+func (x *Seen) Lost(uint64) { x.Gaps++ }
+
+// End says that no packet follows.
+func (x *Seen) End(int64, int64) {}

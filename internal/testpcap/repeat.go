@@ -1,0 +1,88 @@
+package testpcap
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"strings"
+)
+
+// maxTurns is how often a block is repeated at most: what is larger belongs into a
+// capture that is made for a benchmark.
+const maxTurns = 10_000
+
+// block is the lines between @ repeat and @ done, which come again with another
+// client each time.
+type block struct {
+	at      int // line of the directive
+	turns   int
+	clients netip.Prefix
+	lines   []string
+}
+
+// parseRepeat parses N PREFIX: how often, and where the clients are.
+func parseRepeat(at int, args []string) (*block, error) {
+	if len(args) != 2 {
+		return nil, errors.New("want how often, and the network of the clients")
+	}
+	n, err := number(args[0], 1, maxTurns)
+	if err != nil {
+		return nil, err
+	}
+	p, err := netip.ParsePrefix(args[1])
+	if err != nil || p != p.Masked() {
+		return nil, fmt.Errorf("%q is not a network", args[1])
+	}
+	return &block{at: at, turns: int(n), clients: p}, nil
+}
+
+// repeat takes a line of an open block; done tells whether it was the last one.
+func (p *parser) repeat(line string) (done bool, err error) {
+	words := strings.Fields(strings.TrimPrefix(line, "@"))
+	if strings.HasPrefix(line, "@") && len(words) > 0 {
+		switch words[0] {
+		case "done":
+			return true, nil
+		case "repeat":
+			return false, errors.New("@ repeat: blocks do not nest")
+		}
+	}
+	p.block.lines = append(p.block.lines, line)
+	return false, nil
+}
+
+// run obeys the lines of a block as often as it says. Clients, their ports and what
+// replaces ~ are random, the same each time the source is read.
+func (p *parser) run(b *block) error {
+	rng := rand.New(rand.NewPCG(uint64(b.at), uint64(b.turns)))
+	kept := p.client
+	for range b.turns {
+		p.client = netip.AddrPortFrom(within(rng, b.clients), uint16(1024+rng.IntN(1<<16-1024)))
+		nonce := fmt.Sprintf("%08x", rng.Uint32())
+		for i, line := range b.lines {
+			if at := strings.LastIndexByte(line, '~'); at >= 0 && strings.Count(line[:at], `"`)%2 == 0 { // outside of text
+				line = line[:at] + nonce + line[at+1:]
+			}
+			if err := p.parseLine(b.at+i+1, line); err != nil {
+				return err
+			}
+		}
+		if err := p.finish(); err != nil {
+			return err
+		}
+	}
+	p.client = kept
+	return nil
+}
+
+// within is a random address of a network.
+func within(rng *rand.Rand, n netip.Prefix) netip.Addr {
+	b := n.Addr().AsSlice()
+	for i := range b {
+		free := min(max(8*(i+1)-n.Bits(), 0), 8)
+		b[i] |= byte(rng.IntN(1 << free))
+	}
+	a, _ := netip.AddrFromSlice(b)
+	return a
+}

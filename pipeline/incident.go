@@ -1,0 +1,20 @@
+package pipeline
+
+import (
+	"qsniff/render"
+	"qsniff/report"
+)
+
+// incident writes an event of an incident behind what is written of the packet, or
+// the tick, that decided it.
+func (f *fold) incident(in *report.Incident, e report.Event) {
+	if f.announces == nil {
+		return
+	}
+	x := &f.event
+	*x = render.Incident{Nanos: f.sighted, First: f.start, Event: e, Incident: in}
+	f.buf = f.announces.AppendIncident(f.buf, x)
+	if x.Hole.Open {
+		f.fill(x.Hole.At, x.Hole.Width, x.Nanos)
+	}
+}

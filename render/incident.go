@@ -1,0 +1,18 @@
+package render
+
+import "qsniff/report"
+
+// Incident is an event of an incident, among the messages: it was detected, changed,
+// or is over. All of it is valid during the call only.
+type Incident struct {
+	Nanos int64 // time stamp of the packet, or of the passing of time, that decided
+	First int64 // of the first packet
+	Hole  Hole  // set by the renderer
+	Event report.Event
+	*report.Incident
+}
+
+// IncidentRenderer is a renderer that has a form for incidents.
+type IncidentRenderer interface {
+	AppendIncident(dst []byte, x *Incident) []byte
+}

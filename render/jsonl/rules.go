@@ -1,0 +1,57 @@
+package jsonl
+
+import "qsniff/report"
+
+// AppendRules appends when what is found as one object on a line.
+func AppendRules(dst []byte, r *report.Rules) []byte {
+	w := writer{dst: dst}
+	w.open('{')
+	w.uint("schema", schema)
+	w.list("thresholds", len(r.Settings), func(i int) {
+		s := &r.Settings[i]
+		w.text("name", s.Name)
+		w.text("value", unquoted(s.Value))
+		w.text("default", unquoted(s.Default))
+		w.text("doc", s.Doc)
+	})
+	w.list("rules", len(r.Rules), func(i int) { w.rule(&r.Rules[i]) })
+	w.list("features", len(r.Meanings), func(i int) {
+		w.text("name", r.Meanings[i].Name)
+		w.text("doc", r.Meanings[i].Says)
+	})
+	w.close('}')
+	return append(w.dst, '\n')
+}
+
+func (w *writer) rule(r *report.Rule) {
+	w.text("name", r.Name)
+	if r.Kind != 0 {
+		w.text("level", r.Level.String())
+	}
+	w.text("doc", r.Means)
+	w.list("needs", len(r.Needs), func(i int) {
+		n := &r.Needs[i]
+		if n.Feature != "" {
+			w.text("feature", n.Feature)
+		}
+		w.text("is", n.Sign)
+		w.float("value", n.Value)
+		if n.Setting != "" {
+			w.text("threshold", n.Setting)
+		}
+		w.text("doc", n.Says)
+	})
+	w.list("signs", len(r.Signs), func(i int) {
+		w.float("points", r.Signs[i].Points)
+		w.text("doc", r.Signs[i].Says)
+	})
+}
+
+// unquoted is a value as people write it; files have lengths of time between
+// quotation marks.
+func unquoted(s string) string {
+	if n := len(s); n > 1 && s[0] == '"' {
+		return s[1 : n-1]
+	}
+	return s
+}

@@ -1,0 +1,252 @@
+package text
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"qsniff/finding"
+	"qsniff/internal/digits"
+	"qsniff/report"
+)
+
+// FloodOptions choose what AppendFloods tells besides what it always does.
+type FloodOptions struct {
+	Verbose bool // everything about notes, too
+	Explain bool // the rule of each incident, and the values it rests on
+}
+
+// AppendFloods appends the incidents of a run for people to read: the verdict, a
+// table, and what there is to know of each one that asks for something. Of the
+// options it uses width, colour and the zone of times. Lines of advice are never
+// wrapped, so that they can be copied.
+func AppendFloods(dst []byte, f *report.Floods, opt Options, how FloodOptions) []byte {
+	p := floodsPage{statsPage{dst: dst, opt: opt.normal(), s: &report.Stats{Run: f.Run}}, f, how}
+	if f.Run.Packets == 0 {
+		p.line(0, "The capture has no packets.")
+		return p.dst
+	}
+	p.verdict()
+	p.looked()
+	p.caveats()
+	p.incidents()
+	for i := range f.Incidents {
+		if in := &f.Incidents[i]; in.Level >= report.Warn || how.Verbose || how.Explain {
+			p.block(in)
+		}
+	}
+	if !how.Verbose && !how.Explain {
+		p.notes()
+	}
+	return p.dst
+}
+
+// floodsPage is what AppendFloods writes on.
+type floodsPage struct {
+	statsPage
+	f   *report.Floods
+	how FloodOptions
+}
+
+// levelStyle is the colour of a level.
+func (p *floodsPage) levelStyle(l report.Level) style {
+	severity := [...]finding.Severity{report.Info: finding.Note, report.Warn: finding.Warn, report.Alert: finding.Error}
+	return p.opt.Palette.severity[severity[l]]
+}
+
+// verdict is the first line: what somebody wants to know at night.
+func (p *floodsPage) verdict() {
+	run, n := &p.f.Run, &p.f.Counts
+	where := fmt.Sprintf("in %s of capture, %s", duration(time.Duration(run.Last-run.First)), digits.Counted(run.Packets, "packet"))
+	var parts []string
+	worst := report.Info
+	for _, x := range []struct {
+		level report.Level
+		words string
+	}{{report.Alert, "attack"}, {report.Warn, "warning"}, {report.Info, "note"}} {
+		if c := n[x.level]; c > 0 || x.level == report.Alert {
+			parts = append(parts, digits.Counted(c, x.words))
+			if c > 0 {
+				worst = max(worst, x.level)
+			}
+		}
+	}
+	s := p.levelStyle(worst)
+	text := strings.Join(parts, ", ") + " " + where
+	switch {
+	case n[report.Alert]+n[report.Warn]+n[report.Info] == 0:
+		s, text = p.opt.Palette.head, "No floods "+where
+	case worst == report.Info:
+		s, text = p.opt.Palette.head, fmt.Sprintf("No floods, %s %s", digits.Counted(n[report.Info], "note"), where)
+	}
+	p.dst = append(p.dst, s.on...)
+	p.dst = appendWrapped(p.dst, []byte(text), 0, p.opt.Width)
+	p.dst = append(append(p.dst, s.off...), '\n')
+}
+
+// looked says in what nothing else was found.
+func (p *floodsPage) looked() {
+	run, seen := &p.f.Run, p.f.Seen
+	times := fmt.Sprintf("%s to %s", p.clock(run.First, true), p.clock(run.Last, !p.sameDay()))
+	if seen.Queries+seen.Replies+seen.Junk+seen.Logins == 0 {
+		p.line(0, "%s: no query traffic. qsniff looks for it on all ports; -d udp.port==N,PROTOCOL names one to try harder on.", times)
+		return
+	}
+	servers, rough := seen.Servers()
+	about := ""
+	if rough {
+		about = "about "
+	}
+	said := fmt.Sprintf("%s: %s to %s%s, %s", times, digits.Counted(seen.Queries, "query", "queries"), about,
+		digits.Counted(servers, "server"), digits.Counted(seen.Replies, "reply", "replies"))
+	if seen.Junk > 0 {
+		said += fmt.Sprintf(", %s known", digits.Counted(seen.Junk, "datagram that is nothing", "datagrams that are nothing"))
+	}
+	if seen.Logins > 0 {
+		said += ", " + digits.Counted(seen.Logins, "login of RCON", "logins of RCON")
+	}
+	if seen.OneWay() == "" && seen.Queries > 0 {
+		said += "; both directions were captured"
+	}
+	p.line(0, "%s", said)
+}
+
+// shortest capture for which the detector knows what is usual.
+const warmUp = 30 * time.Second
+
+// caveats is what a reader has to know before believing the rest.
+func (p *floodsPage) caveats() {
+	f, run := p.f, &p.f.Run
+	switch f.Seen.OneWay() {
+	case "requests":
+		p.line(0, "Only what goes to servers was captured: reflection cannot be told, and nothing is sure, because nobody is seen to prove an address. Capture both directions.")
+	case "replies":
+		p.line(0, "Only what servers send was captured: queries and who proves an address are not there. Capture both directions.")
+	}
+	if span := time.Duration(run.Last - run.First); span < warmUp && f.Seen.Queries > 0 {
+		p.line(0, "The capture is shorter than %s: what is usual here is not known, which makes verdicts less sure, and short attacks may be missing.", duration(warmUp))
+	}
+	if run.Dropped > 0 {
+		p.line(0, "The capturing program lost %s: rates were higher, and who did not prove an address may have.", digits.Counted(run.Dropped, "packet"))
+	}
+	if run.Backwards > 0 {
+		p.line(0, "Time went backwards in the capture: %s older than one before.", digits.Counted(run.Backwards, "packet was", "packets were"))
+	}
+	if f.Uncounted > 0 {
+		p.line(0, "%s not told apart: more than 50 of a kind began within a minute.", digits.Counted(f.Uncounted, "further incident was", "further incidents were"))
+	}
+	if len(f.Full) > 0 {
+		p.line(0, "No room was left for more %s: the oldest made room, and incidents there may be missing (--memory, or fewer servers in the capture).", strings.Join(f.Full, ", "))
+	}
+	if f.Others > 0 {
+		p.line(0, "%s at targets that --servers leaves out.", digits.Counted(f.Others, "incident is", "incidents are"))
+	}
+	if f.Left > 0 {
+		p.line(0, "%s not listed for room: -o json has all.", digits.Counted(f.Left, "incident is", "incidents are"))
+	}
+}
+
+// incidents is the table of all, worst first.
+func (p *floodsPage) incidents() {
+	if len(p.f.Incidents) == 0 {
+		return
+	}
+	t := table{columns: []column{{"LEVEL", true, 0}, {"KIND", true, 0}, {"TARGET", true, 0}, {"START", true, 0}, {"LENGTH", false, 0},
+		{"PEAK/S", false, 0}, {"SOURCES", false, 0}, {"SURE", true, 0}, {"MEAN/S", false, 1}, {"USUAL/S", false, 1},
+		{"REQUESTS", false, 2}, {"REPLIES", false, 2}, {"IN", false, 3}, {"OUT", false, 3}, {"CAMPAIGN", false, 4}}}
+	for level := report.Alert; ; level-- {
+		for i := range p.f.Incidents {
+			if in := &p.f.Incidents[i]; in.Level == level {
+				t.rows = append(t.rows, tableRow{cells: p.cells(in), style: p.levelStyle(level)})
+			}
+		}
+		if level == report.Info {
+			break
+		}
+	}
+	if _, _, used := t.fit(p.opt.Width); used > p.opt.Width {
+		t.below(2)
+	}
+	p.dst = append(p.dst, '\n')
+	p.table(&t)
+}
+
+// below moves a column of all rows to the line below.
+func (t *table) below(column int) {
+	cut := func(list []string) []string {
+		return append(append([]string{}, list[:column]...), list[column+1:]...)
+	}
+	for i := range t.rows {
+		r := &t.rows[i]
+		r.says, r.cells = r.cells[column], cut(r.cells)
+	}
+	t.columns = append(append(t.columns[:0:0], t.columns[:column]...), t.columns[column+1:]...)
+}
+
+func (p *floodsPage) cells(in *report.Incident) []string {
+	rate := func(v float64) string {
+		if v <= 0 {
+			return "-"
+		}
+		return short(v)
+	}
+	return []string{in.Level.String(), in.Kind.String(), in.Target.String(), p.clock(in.Start, !p.sameDay()), p.length(in),
+		rate(in.Peak), p.sources(in), report.Word(in.Confidence), rate(in.Mean), rate(in.Baseline),
+		grouped(in.Requests), grouped(in.Replies), size(in.BytesIn), size(in.BytesOut), fmt.Sprint(in.Campaign)}
+}
+
+// sources is how many there were.
+func (p *floodsPage) sources(in *report.Incident) string {
+	if in.Sources < 0.5 {
+		return "-"
+	}
+	return grouped(uint64(in.Sources + 0.5))
+}
+
+// length is how long the incident went on; the end of the capture ends it, too.
+func (p *floodsPage) length(in *report.Incident) string {
+	end, open := in.End, ""
+	if end == in.Start {
+		return "-"
+	}
+	if end == 0 {
+		end, open = p.f.Run.Last, "+"
+	}
+	return duration(max(time.Duration(end-in.Start), 0).Round(100*time.Millisecond)) + open
+}
+
+// clock is a time to the second: nobody is flooded for less.
+func (p *floodsPage) clock(nanos int64, date bool) string {
+	layout := time.TimeOnly
+	if date {
+		layout = time.DateTime
+	}
+	if p.opt.UTC {
+		layout += "Z"
+	}
+	return time.Unix(0, nanos).In(p.opt.Location).Format(layout)
+}
+
+// short writes a rate.
+func short(v float64) string {
+	if v >= 10 {
+		return grouped(uint64(v + 0.5))
+	}
+	return digits.Short(v)
+}
+
+// notes is what is good to know and no attack.
+func (p *floodsPage) notes() {
+	first := true
+	for i := range p.f.Incidents {
+		in := &p.f.Incidents[i]
+		if in.Level != report.Info {
+			continue
+		}
+		if first {
+			p.title("Notes", "no attacks; -v tells all about them")
+			first = false
+		}
+		p.line(tableIndent, "%s %s: %s", in.Kind, in.Target, in.Evidence)
+	}
+}

@@ -1,0 +1,162 @@
+package text
+
+import (
+	"math"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"qsniff/flood"
+	"qsniff/internal/display"
+	"qsniff/render"
+	"qsniff/report"
+	"qsniff/track"
+)
+
+const floodStart = int64(1_700_000_000e9)
+
+// flooded is a report with an incident of each level, which lasted over a change of
+// mind and has every figure that there is.
+func flooded() *report.Floods {
+	at := func(s int) int64 { return floodStart + int64(s)*1e9 }
+	seen := &flood.Seen{}
+	for _, what := range []track.What{track.IsRequest, track.IsReply} {
+		s := track.Sighting{What: what, Asks: 1, SrcPort: 2, DstPort: 2}
+		seen.Sight(&s)
+	}
+	target := flood.Target{End: netip.MustParseAddrPort("[2001:db8:1234:5678:9abc:def0:1234:5678]:27015")}
+	attack := report.Incident{ID: 2, Campaign: 1, Kind: flood.FloodDistributed, Level: report.Alert, Target: target, Protocol: "a2s",
+		Start: at(100), Detected: at(103), End: at(200), Frame: 4711, Pulses: 3, Peak: 123456, Mean: 9.5, Baseline: 2.25,
+		Requests: 1_000_000, Replies: 10, BytesIn: 25_000_000, BytesOut: 90, Sources: 300, SourcesError: 0.023, Completion: 0.5, Challenged: 4,
+		Confidence: 0.7, Evidence: "many queries; " + strings.Repeat("a long sentence ", 9), Missing: []string{"C", "known", "challenge values (snap length)"},
+		Advice: "First.\n\n" + strings.Repeat("x", 120) + "\n", Dropped: 7,
+		History:  []flood.Change{{Kind: flood.FloodSuspect, Nanos: at(110)}},
+		Top:      []flood.Source{{Addr: netip.MustParseAddr("2001:db8::1"), Low: 100, High: 120, Verified: true, Ports: 3, TTL: 52}, {Addr: netip.MustParseAddr("203.0.113.9"), Low: 9, High: 9, TTL: -1}},
+		Prefixes: []flood.Prefix{{Prefix: netip.MustParsePrefix("2001:db8::/64"), Low: 100, High: 130, Hosts: 4}},
+		Features: []flood.Feature{{Name: "D", Value: 300}, {Name: "q", Value: 2}, {Name: "C", Value: math.NaN()}}}
+	open := report.Incident{ID: 3, Campaign: 1, Kind: flood.FloodSuspect, Level: report.Warn, Target: target, Start: at(500), Detected: at(501), Evidence: "perhaps"}
+	note := report.Incident{ID: 1, Campaign: 1, Kind: flood.Crowd, Level: report.Info, Target: target, Start: at(50), Detected: at(60), End: at(70), Evidence: "a crowd"}
+	return &report.Floods{Run: report.Run{Packets: 1000, First: floodStart, Last: at(600)}, Seen: seen,
+		Incidents: []report.Incident{note, attack, open}, Counts: [3]uint64{1, 1, 1}, Limits: flood.Defaults()}
+}
+
+// TestFloods: what has to be on the page, at any width, and what must not be broken.
+func TestFloods(t *testing.T) {
+	for _, width := range []int{40, 80, 120, 200} {
+		f := flooded()
+		page := string(AppendFloods(nil, f, Options{UTC: true, Width: width}, FloodOptions{}))
+		words := strings.Join(strings.Fields(page), " ")
+		for _, want := range []string{
+			"1 attack, 1 warning, 1 note in 10m0s of capture, 1,000 packets",
+			"2023-11-14 22:13:20Z to 22:23:20Z: 1 query to 1 server, 1 reply; both directions were captured",
+			"2023-11-14 22:15:00Z to 22:16:40Z, 1m40s, in 3 pulses; known after 3 s",
+			"peak 123,456/s, mean 9.50/s, usual 2.25/s, 1,000,000 requests in all, 10 replies,",
+			"not to be told from this capture: share of the challenged sources that brought the challenge back (C), challenge values (snap length)",
+			"the capture had lost 7 packets",
+			"only 4 sources were challenged: their share says little",
+			"taken for flood_suspect until 22:15:10Z",
+			"campaign 1: 2 other incidents at this target belong with it",
+			"2001:db8::/64 100 130 4",
+			"22:21:40Z to the end of the capture and on, 1m40s",
+		} {
+			if !strings.Contains(words, want) {
+				t.Errorf("width %d: %q is not in\n%s", width, want, page)
+			}
+		}
+		for _, want := range []string{"2001:db8::1 100 120 16.7% yes 3 52", "203.0.113.9 9 9 1.5% no - -",
+			"crowd udp/[2001:db8:1234:5678:9abc:def0:1234:5678]:27015: a crowd"} {
+			if width >= 80 && !strings.Contains(words, want) { // else columns are left out, and words are cut
+				t.Errorf("width %d: %q is not in\n%s", width, want, page)
+			}
+		}
+		for _, whole := range []string{"\n    " + strings.Repeat("x", 120) + "\n", "\n    First.\n\n", "\n    qsniff -o json FILE | jq -c 'select(.frame >= 4711)'\n"} {
+			if !strings.Contains(page, whole) {
+				t.Errorf("width %d: %q is not in\n%s", width, whole, page)
+			}
+		}
+		if strings.Contains(page, "known)") || strings.Contains(page, "NaN") {
+			t.Errorf("width %d:\n%s", width, page)
+		}
+		if width < 80 {
+			continue
+		}
+		for line := range strings.Lines(page) {
+			if w := display.Cells([]byte(strings.TrimSuffix(line, "\n"))); w > width && !strings.Contains(line, "xxx") {
+				t.Errorf("width %d: %d columns: %q", width, w, line)
+			}
+		}
+	}
+}
+
+// TestFloodCaveats: what a run could not count or see is said.
+func TestFloodCaveats(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		set  func(*report.Floods)
+		want string
+	}{
+		{"uncounted", func(f *report.Floods) { f.Uncounted = 3 }, "3 further incidents were not told apart"},
+		{"full", func(f *report.Floods) { f.Full = []string{"servers", "consoles"} }, "No room was left for more servers, consoles"},
+		{"left", func(f *report.Floods) { f.Left = 1 }, "1 incident is not listed for room: -o json has all."},
+		{"others", func(f *report.Floods) { f.Others = 2 }, "2 incidents are at targets that --servers leaves out."},
+		{"lost", func(f *report.Floods) { f.Run.Dropped = 5 }, "The capturing program lost 5 packets"},
+		{"backwards", func(f *report.Floods) { f.Run.Backwards = 1 }, "Time went backwards"},
+		{"requests only", func(f *report.Floods) { f.Seen.Replies = 0 }, "Only what goes to servers was captured"},
+		{"replies only", func(f *report.Floods) { f.Seen.Queries = 0 }, "Only what servers send was captured"},
+		{"notes only", func(f *report.Floods) { f.Counts = [3]uint64{2, 0, 0} }, "No floods, 2 notes in 10m0s"},
+		{"warnings only", func(f *report.Floods) { f.Counts = [3]uint64{0, 1, 0} }, "0 attacks, 1 warning in 10m0s"},
+		{"nothing", func(f *report.Floods) { f.Counts, f.Incidents = [3]uint64{}, nil }, "No floods in 10m0s of capture, 1,000 packets"},
+		{"empty", func(f *report.Floods) { f.Run.Packets = 0 }, "The capture has no packets."},
+		{"short", func(f *report.Floods) { f.Run.Last = f.Run.First + int64(20*time.Second) }, "The capture is shorter than 30 s"},
+	} {
+		f := flooded()
+		tc.set(f)
+		page := strings.Join(strings.Fields(string(AppendFloods(nil, f, Options{UTC: true}, FloodOptions{}))), " ")
+		if !strings.Contains(page, tc.want) {
+			t.Errorf("%s: %q is not in\n%s", tc.name, tc.want, page)
+		}
+	}
+}
+
+// TestFloodDetails: what -v and --explain add.
+func TestFloodDetails(t *testing.T) {
+	brief := string(AppendFloods(nil, flooded(), Options{UTC: true}, FloodOptions{}))
+	verbose := string(AppendFloods(nil, flooded(), Options{UTC: true}, FloodOptions{Verbose: true}))
+	if strings.Contains(brief, "\ncrowd  ") || !strings.Contains(verbose, "\ncrowd  ") || strings.Contains(verbose, "\nNotes") {
+		t.Errorf("brief:\n%s\nverbose:\n%s", brief, verbose)
+	}
+	why := string(AppendFloods(nil, flooded(), Options{UTC: true}, FloodOptions{Explain: true}))
+	for _, want := range []string{"Rule flood_distributed: ", "  >= 3  many_score", "  C        not known  ", "  D              300  "} {
+		if !strings.Contains(why, want) {
+			t.Errorf("%q is not in\n%s", want, why)
+		}
+	}
+}
+
+// TestIncidentLine: the lines among messages, in both layouts.
+func TestIncidentLine(t *testing.T) {
+	f := flooded()
+	in := &f.Incidents[1]
+	for _, tc := range []struct {
+		name string
+		x    render.Incident
+		want string
+	}{
+		{"open", render.Incident{Event: report.Begins, Incident: in}, "! alert FLOOD  flood_distributed at " + in.Target.String() + ", from frame 4711 on: many queries"},
+		{"another kind", render.Incident{Event: report.Changes, Incident: in}, "! alert FLOOD  flood_distributed at " + in.Target.String() + ", taken for flood_suspect before: many queries"},
+		{"close", render.Incident{Event: report.Ends, Incident: in}, "was over after 1m40s; peak 123,456/s, 1,000,000 requests"},
+		{"update", render.Incident{Event: report.Changes, Incident: &f.Incidents[2]}, "! warn FLOOD  flood_suspect at " + in.Target.String() + " goes on: perhaps"},
+		{"cut off", render.Incident{Event: report.Ends, Incident: &f.Incidents[2]}, "is not over where the capture ends"},
+	} {
+		tc.x.Nanos, tc.x.First = floodStart, floodStart
+		line := string(NewLine(Options{UTC: true}).AppendIncident(nil, &tc.x))
+		if !strings.HasPrefix(line, "      22:13:20.000000Z ! ") || !strings.Contains(line, tc.want) || strings.Count(line, "\n") != 1 {
+			t.Errorf("%s: %q", tc.name, line)
+		}
+		tree := string(NewTree(Options{UTC: true}).AppendIncident(nil, &tc.x))
+		if words := strings.Join(strings.Fields(tree), " "); !strings.Contains(words, strings.Join(strings.Fields(tc.want), " ")) || !strings.HasSuffix(tree, "\n\n") {
+			t.Errorf("%s: %q", tc.name, tree)
+		}
+	}
+}
