@@ -171,7 +171,7 @@ func (d *Detector) few(f *features) float64 {
 	concentrated := f.top8 >= lim.FewShare && (f.sources < 64 || f.biggest > 1.5*lim.FewUnproven)
 	crowded := f.prefix >= lim.FewShare && f.prefixRate >= lim.FewPrefix && f.prefixProven < 0.5
 	fast := f.lead >= lim.FewUnproven || f.leadProven >= lim.FewProven
-	hot := f.hotRate >= 2*lim.FewUnproven && f.hot >= 0.2 && f.heavyCount <= 16 // whoever else asks
+	hot := f.hotRate >= 2*lim.FewUnproven && f.hot >= hotShare && f.heavyCount <= 16 // whoever else asks
 	stubborn := f.stubborn >= lim.FewShare && f.stubbornCount <= 16 && f.r10 >= lim.SlowRate
 	if f.r3 < lim.FewUnproven && !stubborn { // it was a burst
 		return 0
@@ -191,6 +191,10 @@ func (d *Detector) few(f *features) float64 {
 	}
 	return s
 }
+
+// hotShare is the share of queries from which on sources that are too fast count by
+// themselves.
+const hotShare = 0.2
 
 // many is the evidence that many sources are an attack; proof tells whether that is
 // because their addresses are not their own.
@@ -229,7 +233,7 @@ func (d *Detector) many(f *features) (score float64, proof bool) {
 		rate = 0
 	}
 	add(7, f.heavy >= 0.6 && f.heavyCount >= 8 && f.r10 >= 100 || rate >= 3 && f.sources >= 100 || pushed && f.push >= 2*pushLeast)
-	add(2, pushed && f.push >= pushLeast || rate >= 1.5 && f.sources >= 40 && f.proven < 0.3)
+	add(2, pushed && f.push >= pushLeast && f.push < 2*pushLeast || rate >= 1.5 && f.sources >= 40 && f.proven < 0.3)
 	add(3, f.stubborn >= 0.5 && f.r10 >= lim.SlowRate)
 	add(1, f.low >= 0.008 && f.sources >= 200)
 	add(2, f.low >= 0.5) // clients cannot have such a port

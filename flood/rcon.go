@@ -32,7 +32,6 @@ type console struct {
 	secrets  sketch.Linear
 	in       *Incident
 	trial    *trial
-	brute    bool
 	begun    int64 // time of the first refusal of this run
 	frame    uint64
 	last     int32

@@ -150,12 +150,14 @@ var queryRules = []Rule{
 		{2, "icmp >= 0.02: receivers say that they did not ask"},
 		{1, "low > 0.01, or port1 >= 0.5 with three sources that keep asking"},
 		{1, "C < 0.2 of 30 challenged sources and more"},
-		{1, "16 source ports and more of the busiest source, or a new one for nearly each query"}}},
+		{1, "the busiest source, or all that keep asking, have a source port for nearly each query"}}},
 	{Kind: FloodFew, Means: "few sources, or one network, send more than clients do", Needs: []Need{
 		{"top8", "share of the eight busiest sources; or of the busiest network, in pfx", atLeast, "few_share", 0},
 		{"biggest", "queries/s of a source that did not prove its address", atLeast, "few_unproven", 0},
 		{"", "or queries/s of a source that did, unless many clients seem to share it", atLeast, "few_proven", 0},
 		{"", "or queries/s of one /24 (IPv6: /64)", atLeast, "few_prefix", 0},
+		{"", "whoever else asks: share of sources that are faster than either", atLeast, "", hotShare},
+		{"", "or of at most 16 sources that ask on without the challenge they were given", atLeast, "few_share", 0},
 	}},
 	{Kind: FloodSpoofed, Means: "many sources, whose addresses are not their own", Needs: []Need{
 		{"", "points of evidence, some of which is about addresses (*)", atLeast, "many_score", 0},
@@ -172,16 +174,19 @@ var queryRules = []Rule{
 
 // manySigns are what many adds up.
 var manySigns = []Sign{
-	{3, "C <= 0.1 of 30 challenged sources and more (*)"},
+	{3, "C <= 0.1 of 30 challenged sources and more, or of those beyond the usual ones (*)"},
 	{2, "C <= 0.3, likewise (*)"},
 	{-4, "C >= 0.6, likewise"},
 	{-4, "one direction only, and what looks like challenges brought back for half of the queries"},
 	{3, "M >= 0.01 with 100 sources (*)"},
 	{2, "ttl1 >= 0.7 with 200 sources (*)"},
 	{2, "ttlX >= 0.1 with 100 sources (*)"},
-	{7, "heavy >= 0.6 from eight sources with R10 >= 100, or 3/s of each of 100 sources"},
-	{2, "1.5/s of each of 40 sources, verified < 0.3"},
+	{7, "heavy >= 0.6 from eight sources with R10 >= 100, or 3/s of each of 100 sources at a server that challenges"},
+	{7, "8/s of each of 40 sources without proof that keep asking, which send half of all"},
+	{2, "1.5/s of each of 40 sources at a server that challenges, verified < 0.3; or 4/s of each that keeps asking"},
+	{3, "half from sources that ask on for 5 s and more without the challenge they were given, 3/s each, R10 >= slow_rate"},
 	{1, "low >= 0.008 with 200 sources"},
+	{2, "low >= 0.5: clients cannot have such ports"},
 	{1.5, "port1 >= 0.5 with 50 sources"},
 	{1, "D16 >= 0.7 D with 2,000 sources"},
 	{1, "the server answers less than half, and goes on answering"},

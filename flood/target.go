@@ -10,8 +10,7 @@ type target struct {
 	end   end
 	hash  uint64
 	proto string
-	frame uint64 // of a packet in the second at hand
-	born  int32  // when it came to be watched
+	born  int32 // when it came to be watched
 
 	bins  [binSeconds]bin
 	panes [2]pane // the one at hand is panes[turn&1]

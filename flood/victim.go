@@ -19,7 +19,6 @@ type victims struct {
 type uncalled struct {
 	sec, since int32
 	count, ten uint32
-	asked      bool // the capture has seen it ask somebody
 }
 
 // victim is a host that is watched closely.
