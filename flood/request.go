@@ -65,6 +65,9 @@ func (d *Detector) request(s *track.Sighting) {
 
 // note keeps what there is to know of a busy source.
 func (t *target) note(v *seen, s *track.Sighting, now int32) {
+	if v == nil { // it is not among the busiest
+		return
+	}
 	if v.first == 0 {
 		v.first = now
 	}
@@ -312,10 +315,11 @@ func (d *Detector) issue(t *target, s *track.Sighting, key, client uint64) {
 		b.bad += d.claims.weight()
 		p := t.pane()
 		p.bad.Add(client)
-		v := p.badTop.Add(s.Dst, client)
-		if v.first == 0 {
-			v.first = d.now
+		if v := p.badTop.Add(s.Dst, client); v != nil {
+			if v.first == 0 {
+				v.first = d.now
+			}
+			v.last = d.now
 		}
-		v.last = d.now
 	}
 }

@@ -214,6 +214,21 @@ func (t *target) roll(now int32) {
 	t.pane().reset(now)
 }
 
+// add takes a query of the source, and returns how many it had since it came in.
+func (v *seen) add(s *track.Sighting, now int32, proven bool) uint32 {
+	if v.first == 0 {
+		v.first = now
+	}
+	if v.ttl != s.TTL && v.count > 0 {
+		v.mixed++
+	}
+	v.last, v.ttl, v.proven = now, s.TTL, proven
+	v.in += s.Bytes
+	v.count++
+	v.ports.Add(portHash(s.SrcPort))
+	return v.count
+}
+
 // Of a pane, all queries up to sampleAll are asked for their port and print, and one
 // in sampleEach behind that: a share needs no more.
 const (
@@ -227,23 +242,15 @@ func (t *target) query(s *track.Sighting, source uint64, now int32, proven bool)
 	p.queries++
 	p.sources.Add(source)
 	p.sites.Add(siteHash(&s.Src))
-	v := p.top.Add(s.Src, source)
-	if v.first == 0 {
-		v.first = now
+	if v := p.top.Add(s.Src, source); v != nil {
+		p.most = max(p.most, v.add(s, now, proven))
 	}
-	if v.ttl != s.TTL && v.count > 0 {
-		v.mixed++
-	}
-	v.last, v.ttl, v.proven = now, s.TTL, proven
-	v.in += s.Bytes
-	v.count++
-	p.most = max(p.most, v.count)
-	v.ports.Add(portHash(s.SrcPort))
 	net := prefixOf(&s.Src)
-	x := p.prefixes.Add(net, prefixHash(&net))
-	x.hosts.Add(source)
-	if proven {
-		x.proven++
+	if x := p.prefixes.Add(net, prefixHash(&net)); x != nil {
+		x.hosts.Add(source)
+		if proven {
+			x.proven++
+		}
 	}
 	p.ttl[s.TTL]++
 	if s.SrcPort < 1024 {

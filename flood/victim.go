@@ -62,6 +62,7 @@ type senders struct {
 	// seen by the same server, to tell an exchange from a stream of replies: a
 	// challenge and then data is one.
 	talked uint32
+	known  uint32 // servers that were looked at so
 }
 
 func newVictims() victims {
@@ -99,8 +100,12 @@ func (v *victims) reply(d *Detector, s *track.Sighting, wanted bool, client uint
 	h := s.Src.Hash(seed)
 	p.servers.Add(h)
 	t := p.top.Add(s.Src, h)
+	if t == nil {
+		return
+	}
 	if t.first == 0 {
 		t.first = d.now
+		p.known++
 		if s.What == track.IsChallenge {
 			t.count = 1 // it was challenged first
 		}
@@ -172,7 +177,7 @@ func (v *victims) count(d *Detector, s *track.Sighting) *victim {
 }
 
 func (p *senders) reset() {
-	p.count, p.talked = 0, 0
+	p.count, p.talked, p.known = 0, 0, 0
 	p.servers.Reset()
 	p.top.Reset()
 }
@@ -230,7 +235,7 @@ func (x *victim) suffers(d *Detector) bool {
 	servers := a.servers
 	servers.Merge(&b.servers)
 	n := servers.Count()
-	if 4*float64(a.talked+b.talked) > n {
+	if 4*(a.talked+b.talked) > a.known+b.known {
 		return false
 	}
 	return n < fewReflectors && float64(one.wild) >= lim.VictimRate || float64(a.count+b.count) >= repliesEach*n
