@@ -106,7 +106,7 @@ func (d *Detector) Full() []string {
 		}
 	}
 	add("servers", d.light.Len() == d.light.Cap())
-	add("servers watched closely", len(d.heavy) == heavyTargets)
+	add("servers watched closely", len(d.heavy) == d.most)
 	add("hosts that get replies nobody asked for", len(d.victims.heavy) == heavyVictims)
 	add("sources of scans", d.scans.table.Len() == d.scans.table.Cap())
 	add("consoles", d.consoles.table.Len() == d.consoles.table.Cap())

@@ -42,6 +42,7 @@ type Detector struct {
 	full   int32   // second in which there was no room for one more
 	heavy  []*target
 	ports  [heavyTargets]uint16 // of these, side by side
+	most   int                  // how many of these there may be
 	light  *lru.Table[end, light]
 	claims claims
 	asked  *sketch.Recent
@@ -74,7 +75,7 @@ type light struct {
 // New returns a detector with tables of size times the usual size.
 func New(lim Thresholds, size float64) *Detector {
 	n := func(n int) int { return max(int(float64(n)*size), 16) }
-	d := &Detector{lim: lim,
+	d := &Detector{lim: lim, most: min(max(int(heavyTargets*size), leastTargets), heavyTargets),
 		light:  lru.New[end, light](n(lightTargets), seed),
 		claims: newClaims(),
 		asked:  sketch.NewRecent(askedBytes), played: sketch.NewRecent(sessionBytes), named: sketch.NewRecent(listedBytes),
@@ -248,7 +249,7 @@ const (
 func (d *Detector) promote(e end, hash uint64, l *light) *target {
 	i := len(d.heavy)
 	switch {
-	case i < heavyTargets:
+	case i < d.most:
 		d.heavy = append(d.heavy, newTarget())
 	case d.full == d.now: // it was tried in this second
 		return nil

@@ -9,7 +9,9 @@ const (
 	lightTargets = 8192
 	// heavyTargets is how many are watched closely, 225 KiB each. The one that was
 	// silent longest makes room, never one with an open incident.
+	// A smaller budget has fewer, but leastTargets.
 	heavyTargets = 64
+	leastTargets = 8
 	// claimSets of four are the sources whose challenges are followed: one in 2^n of
 	// them where more than claimsEach new ones come in a second.
 	claimSets  = 1 << 14

@@ -63,7 +63,8 @@ func read(ctx context.Context, opts *readOptions, args []string, io streams) err
 	}
 	j.cfg.Renderer, j.cfg.Out = r, io.out
 	if _, shows := r.(render.IncidentRenderer); shows {
-		j.cfg.Incidents = flood.New(flood.Defaults(), opts.scale())
+		// Besides messages, a quarter of the tables: floods has them all.
+		j.cfg.Incidents = flood.New(flood.Defaults(), opts.scale()/4)
 	}
 	result, err := j.run(io.err)
 	if err == nil && opts.count == 0 { // else the reader may still be at it; it ends with the program
