@@ -64,7 +64,11 @@ func openAFPacket(at target, o *Options) (handle, error) {
 			if errors.Is(err, unix.ENETDOWN) {
 				return nil, downError(at.name)
 			}
-			return nil, &Error{Interface: at.name, Reason: step.what + ": " + err.Error(), Err: err}
+			e := &Error{Interface: at.name, Reason: step.what + ": " + err.Error(), Err: err}
+			if errors.Is(err, unix.ENOMEM) {
+				e.Hint = "ask for a smaller buffer"
+			}
+			return nil, e
 		}
 	}
 	return s, nil

@@ -48,7 +48,10 @@ func ParseBackend(s string) (Backend, error) {
 // Options say what to capture. The zero value of every option but Interfaces is a
 // good one.
 type Options struct {
-	// Interfaces are names as Interfaces lists them, or Any alone.
+	// Interfaces are names as Interfaces lists them, or Any alone. With Any the name
+	// of the interface is in no place but the header in front of each packet, and of a
+	// packet with two VLAN tags Linux keeps the inner one's type to itself, so that it
+	// cannot be decoded: capture on the interface then. libpcap leaves the tags out.
 	Interfaces []string
 
 	// Filter is what to keep, in the language of tcpdump (man 7 pcap-filter); ""
@@ -64,7 +67,8 @@ type Options struct {
 	Snap int
 
 	// Buffer is how many bytes of captured packets wait in the kernel for each
-	// interface while the program is busy, 0 for DefaultBuffer.
+	// interface while the program is busy, 0 for DefaultBuffer. It is rounded to blocks
+	// of 512 KiB, two at least.
 	Buffer int
 
 	// Delay is how long the kernel may hold back a packet to deliver several at once,

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -119,6 +120,53 @@ func TestCable(t *testing.T) {
 			t.Errorf("interfaces: %+v", in)
 		}
 	})
+}
+
+// TestSame: both backends deliver the same of whatever the captures of the repository
+// hold, with the automatic filter and without.
+func TestSame(t *testing.T) {
+	if len(backends()) < 2 {
+		t.Skip("this build has one backend")
+	}
+	names, _ := filepath.Glob(filepath.Join(pcapfiles, "*", "*.pcap"))
+	var frames [][]byte
+	for _, name := range names {
+		for _, p := range packets(t, name) {
+			const longest = 1514 // that the cable takes
+			if p.Link == linkEthernet && len(p.Data) >= 14 && len(p.Data) <= longest && len(frames) < 4000 {
+				frames = append(frames, p.Data)
+			}
+		}
+	}
+	for _, filter := range []*AutoFilter{nil, {}} {
+		here, there := cable(t)
+		here.ip(t, "addr flush dev "+hereName) // so that nobody answers
+		here.ip(t, "link set "+hereName+" arp off")
+		var sources []*Source
+		for _, b := range backends() {
+			sources = append(sources, here.open(t, Options{Interfaces: []string{hereName}, Backend: b, AutoFilter: filter}))
+		}
+		there.send(t, thereName, frames...)
+		var got [][]taken
+		for _, s := range sources {
+			s.Stop()
+			all, _ := readAll(s)
+			got = append(got, all)
+		}
+		if len(got[0]) != len(got[1]) || filter == nil && len(got[0]) != len(frames) || len(got[0]) < 1000 {
+			t.Fatalf("packets\ngot  %d and %d\nsent %d", len(got[0]), len(got[1]), len(frames))
+		}
+		for i, a := range got[0] {
+			b := got[1][i]
+			if !bytes.Equal(a.Data, b.Data) || a.Wire != b.Wire || a.Link != b.Link || a.Nanos != b.Nanos || a.No != b.No {
+				t.Fatalf("packet %d\ngot  %+v\nand  %+v", i, a.Packet, b.Packet)
+			}
+			if filter == nil && !bytes.Equal(a.Data, frames[i]) {
+				t.Fatalf("packet %d\ngot  % x\nsent % x", i, a.Data, frames[i])
+			}
+		}
+		t.Logf("%d packets of %d", len(got[0]), len(frames))
+	}
 }
 
 // TestLoopbackOnce: loopback hands every packet to a capture twice.

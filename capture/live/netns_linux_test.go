@@ -191,8 +191,8 @@ func (ns *namespace) tun(t testing.TB, name string) (fd int) {
 	return fd
 }
 
-// send sends a frame as it is.
-func (ns *namespace) send(t testing.TB, name string, frame []byte) {
+// send sends frames as they are.
+func (ns *namespace) send(t testing.TB, name string, frames ...[]byte) {
 	t.Helper()
 	ns.do(func() {
 		f, err := net.InterfaceByName(name)
@@ -206,8 +206,11 @@ func (ns *namespace) send(t testing.TB, name string, frame []byte) {
 			return
 		}
 		defer unix.Close(fd)
-		if err := unix.Sendto(fd, frame, 0, &unix.SockaddrLinklayer{Ifindex: f.Index}); err != nil {
-			t.Error(err)
+		for _, frame := range frames {
+			if err := unix.Sendto(fd, frame, 0, &unix.SockaddrLinklayer{Ifindex: f.Index}); err != nil {
+				t.Error(err)
+				return
+			}
 		}
 	})
 }

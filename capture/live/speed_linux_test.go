@@ -3,11 +3,14 @@ package live
 import (
 	"os/exec"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"qsniff/capture"
 	"qsniff/internal/race"
@@ -56,16 +59,20 @@ func BenchmarkFlood(b *testing.B) {
 			here, there := cable(b)
 			here.listen(b, hereIP+":27015")
 			s := here.open(b, Options{Interfaces: []string{hereName}, Backend: backend})
-			ended := make(chan uint64)
+			ended := make(chan time.Duration)
 			go func() {
+				runtime.LockOSThread() // whose time is counted
 				var batch capture.Batch
 				for s.Read(&batch) == nil {
 				}
-				ended <- s.Stats().Received
+				var used unix.Rusage
+				unix.Getrusage(unix.RUSAGE_THREAD, &used)
+				ended <- time.Duration(used.Utime.Nano() + used.Stime.Nano())
 			}()
 			flood(b, there)
 			s.Stop()
-			share(b, <-ended)
+			used := <-ended
+			share(b, s.Stats().Received, used)
 		})
 	}
 	b.Run("tcpdump", func(b *testing.B) {
@@ -87,12 +94,12 @@ func BenchmarkFlood(b *testing.B) {
 		time.Sleep(time.Second) // for its last block
 		c.Process.Signal(syscall.SIGINT)
 		c.Wait()
-		m := regexp.MustCompile(`(\d+) packets captured`).FindStringSubmatch(said.String())
+		m := regexp.MustCompile(`(\d+) packets? captured`).FindStringSubmatch(said.String())
 		if m == nil {
 			b.Fatal(said.String())
 		}
 		n, _ := strconv.ParseUint(m[1], 10, 64)
-		share(b, n)
+		share(b, n, c.ProcessState.UserTime()+c.ProcessState.SystemTime())
 	})
 }
 
@@ -107,7 +114,32 @@ func flood(b *testing.B, from *namespace) {
 	b.StopTimer()
 }
 
-func share(b *testing.B, captured uint64) {
+// share tells how much was captured, and what time a processor took for it.
+func share(b *testing.B, captured uint64, used time.Duration) {
+	b.ReportMetric(float64(used)/float64(max(captured, 1)), "ns-used/packet")
 	b.ReportMetric(float64(captured)/float64(b.N)*100, "%captured")
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "sent/s")
+}
+
+// BenchmarkDrain reads a ring that is full: how fast packets are fetched when the
+// sender is not what is measured.
+func BenchmarkDrain(b *testing.B) {
+	for _, backend := range backends() {
+		b.Run(backend.String(), func(b *testing.B) {
+			here, there := cable(b)
+			here.listen(b, hereIP+":27015")
+			s := here.open(b, Options{Interfaces: []string{hereName}, Backend: backend, Buffer: maxBuffer / 2})
+			flood(b, there)
+			time.Sleep(2 * DefaultDelay)
+			var batch capture.Batch
+			b.ResetTimer()
+			b.StartTimer()
+			for s.Read(&batch) == nil && len(batch.Packets) > 0 {
+			}
+			b.StopTimer()
+			if got := s.Stats().Received; got < uint64(b.N) {
+				b.Fatalf("%d of %d packets", got, b.N)
+			}
+		})
+	}
 }

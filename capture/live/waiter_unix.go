@@ -45,10 +45,18 @@ func (w *waiter) wait(d time.Duration) {
 	_, _ = unix.Poll(w.fds, int(d.Milliseconds())) // what it says is seen by reading
 }
 
-// rest waits for the time, whatever comes. A signal may end it earlier.
+// rest waits for the time that the kernel takes to deliver what it collects for d,
+// whatever comes.
 func (w *waiter) rest(d time.Duration) {
-	const slack = 10 * time.Millisecond // of the kernel's timers, which count jiffies
-	_, _ = unix.Poll(nil, int((2*d + slack).Milliseconds()))
+	const (
+		slack = 10 * time.Millisecond // of the kernel's timers, which count jiffies
+		again = 3                     // signals, such as the one that ends the program
+	)
+	for range again {
+		if _, err := unix.Poll(nil, int((2*d + slack).Milliseconds())); err != unix.EINTR {
+			return
+		}
+	}
 }
 
 // wake ends wait, also one that has not begun.
