@@ -26,7 +26,8 @@ import (
 //     protected against floods get their traffic through one, and would be left with
 //     nothing
 //
-// VLAN tags are stepped over, those of the network card and those in the frame.
+// VLAN tags are stepped over, those of the network card and those in the frame. On
+// links other than Ethernet, raw IP and the cooked ones of Linux everything passes.
 type AutoFilter struct {
 	// UDP are ports of servers of ASE and of master servers, whose messages are not
 	// all told by their bytes; nil for UsualUDPPorts.
@@ -184,7 +185,7 @@ func (f *AutoFilter) program(v view, snap uint32) []bpf.Instruction {
 	p.icmp()
 	p.ports("tcp", f.tcp())
 	p.drop()
-	p.ports("udp", append(f.udp(), portVXLAN, portVXLAN2, portGeneve))
+	p.ports("udp", slices.Concat(f.udp(), []uint16{portVXLAN, portVXLAN2, portGeneve}))
 	p.payload()
 	return p.assemble()
 }
