@@ -28,6 +28,7 @@ var anyone = []string{"internal", "finding"}
 var allowed = map[string][]string{
 	"capture":              {"capture/..."},
 	"capture/file":         {"capture"},
+	"capture/live":         {"capture"},
 	"capture/synth":        {"capture", "netlayer"},
 	"netlayer":             {},
 	"reassembly":           {"reassembly/..."},
@@ -62,7 +63,7 @@ var allowed = map[string][]string{
 
 // gopacket may be imported by these, beside tests and their helpers: it is not
 // fit for hostile input.
-var gopacket = []string{"capture/file", "internal/testpcap", "internal/mkpcap"}
+var gopacket = []string{"capture/file", "capture/live", "internal/testpcap", "internal/mkpcap"}
 
 // clockless are packages that must stay single-threaded and without a clock.
 var clockless = []string{"capture", "netlayer", "reassembly", "dissect", "track", "stats", "flood", "dialogue", "render", "report", "finding"}

@@ -1,0 +1,100 @@
+package live
+
+import (
+	"encoding/binary"
+
+	"golang.org/x/sys/unix"
+)
+
+// card asks the kernel how many packets a network card lost. It does so over a
+// netlink socket that is open from the start: files below /sys may be out of reach
+// once the program has shut itself in, and show the interfaces of another namespace.
+type card struct {
+	fd      int // 0: there is nothing to ask
+	request [netlinkHeader + linkMessage]byte
+	answer  []byte
+	base    uint64 // the count when the capture began
+	last    uint64
+}
+
+// Messages of rtnetlink, in the host's byte order (linux/rtnetlink.h, linux/if_link.h):
+// a header, the description of the interface, attributes. One of them is a table of
+// counters of 8 bytes.
+const (
+	netlinkHeader = 16
+	linkMessage   = 16
+	attribute     = 4
+	answerBytes   = 32 << 10 // the kernel cuts answers into pages or puts them in 32 KiB
+	counterBytes  = 8
+	missedAt      = 15 * counterBytes // rx_missed_errors: the card's buffer was full
+	fifoAt        = 14 * counterBytes // rx_fifo_errors: the driver's was
+)
+
+func (c *card) open(t target) {
+	if t.index == 0 {
+		return
+	}
+	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, unix.NETLINK_ROUTE)
+	if err != nil {
+		return
+	}
+	if unix.Bind(fd, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}) != nil || unix.Connect(fd, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}) != nil {
+		unix.Close(fd)
+		return
+	}
+	c.fd, c.answer = fd, make([]byte, answerBytes)
+	order := binary.NativeEndian
+	order.PutUint32(c.request[0:], uint32(len(c.request)))
+	order.PutUint16(c.request[4:], unix.RTM_GETLINK)
+	order.PutUint16(c.request[6:], unix.NLM_F_REQUEST)
+	order.PutUint32(c.request[netlinkHeader+4:], uint32(t.index))
+	c.base = c.count()
+	c.last = c.base
+}
+
+// missed is how many packets the card lost since open.
+func (c *card) missed() uint64 {
+	if c.fd != 0 {
+		c.last = max(c.last, c.count()) // an interface that vanished has no count
+	}
+	return c.last - c.base
+}
+
+func (c *card) count() uint64 {
+	if _, err := unix.Write(c.fd, c.request[:]); err != nil {
+		return 0
+	}
+	n, err := unix.Read(c.fd, c.answer) // the answer is there when write returns
+	if err != nil {
+		return 0
+	}
+	return lossesIn(c.answer[:n])
+}
+
+// lossesIn finds the table of counters in an answer.
+func lossesIn(b []byte) uint64 {
+	order := binary.NativeEndian
+	if len(b) < netlinkHeader+linkMessage || order.Uint16(b[4:]) != unix.RTM_NEWLINK {
+		return 0
+	}
+	b = b[netlinkHeader+linkMessage:]
+	for len(b) >= attribute {
+		n := int(order.Uint16(b))
+		if n < attribute || n > len(b) {
+			return 0
+		}
+		body := b[attribute:n]
+		if order.Uint16(b[2:]) == unix.IFLA_STATS64 && len(body) >= missedAt+counterBytes {
+			return order.Uint64(body[missedAt:]) + order.Uint64(body[fifoAt:])
+		}
+		b = b[min((n+3)&^3, len(b)):]
+	}
+	return 0
+}
+
+func (c *card) close() {
+	if c.fd != 0 {
+		unix.Close(c.fd)
+		c.fd = 0
+	}
+}

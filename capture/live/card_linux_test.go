@@ -1,0 +1,76 @@
+package live
+
+import (
+	"encoding/binary"
+	"net"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// link builds an answer of the kernel about an interface.
+func link(kind uint16, attributes ...[]byte) []byte {
+	b := make([]byte, netlinkHeader+linkMessage)
+	binary.NativeEndian.PutUint16(b[4:], kind)
+	for _, a := range attributes {
+		b = append(b, a...)
+		b = append(b, make([]byte, -len(a)&3)...)
+	}
+	return b
+}
+
+func attributeOf(kind uint16, body []byte) []byte {
+	b := binary.NativeEndian.AppendUint16(nil, uint16(attribute+len(body)))
+	b = binary.NativeEndian.AppendUint16(b, kind)
+	return append(b, body...)
+}
+
+func TestLosses(t *testing.T) {
+	counters := make([]byte, 24*counterBytes)
+	for i := range 24 {
+		binary.NativeEndian.PutUint64(counters[i*counterBytes:], 1<<i)
+	}
+	const want = 1<<14 + 1<<15 // rx_fifo_errors and rx_missed_errors, the 15th and 16th
+	name := attributeOf(unix.IFLA_IFNAME, []byte("eth0\x00"))
+	for _, tc := range []struct {
+		name string
+		in   []byte
+		want uint64
+	}{
+		{"counters", link(unix.RTM_NEWLINK, name, attributeOf(unix.IFLA_STATS64, counters)), want},
+		{"no counters", link(unix.RTM_NEWLINK, name), 0},
+		{"few counters", link(unix.RTM_NEWLINK, attributeOf(unix.IFLA_STATS64, counters[:100])), 0},
+		{"an error", link(unix.NLMSG_ERROR, attributeOf(unix.IFLA_STATS64, counters)), 0},
+		{"an attribute of no length", link(unix.RTM_NEWLINK, []byte{0, 0, 0, 0}), 0},
+		{"nothing", nil, 0},
+	} {
+		if got := lossesIn(tc.in); got != tc.want {
+			t.Errorf("%s\ngot  %d\nwant %d", tc.name, got, tc.want)
+		}
+	}
+}
+
+// TestCardAnswers: the kernel answers for an interface that is there.
+func TestCardAnswers(t *testing.T) {
+	ns := newNamespace(t)
+	ns.do(func() {
+		var c card
+		f, err := net.InterfaceByName("lo")
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		c.open(targetOf(f))
+		defer c.close()
+		if c.fd == 0 || c.missed() != 0 {
+			t.Errorf("descriptor %d, %d packets missed", c.fd, c.missed())
+		}
+		if _, err := unix.Write(c.fd, c.request[:]); err != nil {
+			t.Error(err)
+		}
+		n, err := unix.Read(c.fd, c.answer)
+		if err != nil || binary.NativeEndian.Uint16(c.answer[4:]) != unix.RTM_NEWLINK {
+			t.Errorf("answer of %d bytes, error %v", n, err)
+		}
+	})
+}

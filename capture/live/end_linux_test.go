@@ -1,0 +1,176 @@
+package live
+
+import (
+	"errors"
+	"io"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"qsniff/capture"
+)
+
+// TestIdle: Read returns without packets, soon enough for whoever waits for time to pass.
+func TestIdle(t *testing.T) {
+	each(t, func(t *testing.T, backend Backend) {
+		ns := newNamespace(t)
+		ns.ip(t, "link set lo up")
+		s := ns.open(t, Options{Interfaces: []string{"lo"}, Backend: backend})
+		var b capture.Batch
+		for range 3 {
+			start := time.Now()
+			err := s.Read(&b)
+			if d := time.Since(start); err != nil || len(b.Packets) != 0 || d > 3*pollTimeout {
+				t.Errorf("%d packets after %v (error: %v)", len(b.Packets), d, err)
+			}
+		}
+	})
+}
+
+// TestClose unblocks a Read in another goroutine, which would wait 80 ms more.
+func TestClose(t *testing.T) {
+	each(t, func(t *testing.T, backend Backend) {
+		ns := newNamespace(t)
+		ns.ip(t, "link set lo up")
+		const tries = 3 // a busy machine may be late
+		best := time.Duration(math.MaxInt64)
+		for range tries {
+			s := ns.open(t, Options{Interfaces: []string{"lo"}, Backend: backend})
+			ended := make(chan time.Time)
+			go func() {
+				if _, err := readAll(s); err != io.EOF {
+					t.Errorf("error\ngot  %v\nwant %v", err, io.EOF)
+				}
+				ended <- time.Now()
+			}()
+			time.Sleep(20 * time.Millisecond) // for Read to wait
+			start := time.Now()
+			go s.Close()
+			best = min(best, (<-ended).Sub(start))
+			for range 2 { // once more, and once more again
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+			s.Stop()
+			s.Stats()
+		}
+		if best > 40*time.Millisecond {
+			t.Errorf("Read returned after %v", best)
+		}
+	})
+}
+
+// TestInterfaceGoes: an interface that goes down or vanishes ends the capture with
+// its name, behind what was captured before.
+func TestInterfaceGoes(t *testing.T) {
+	for _, tc := range []struct {
+		name, command string
+		want          error
+	}{
+		{"down", "link set " + hereName + " down", ErrDown},
+		{"vanished", "link del " + hereName, ErrVanished},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			each(t, func(t *testing.T, backend Backend) {
+				here, there := cable(t)
+				here.listen(t, hereIP+":27015")
+				s := here.open(t, Options{Interfaces: []string{hereName}, Backend: backend})
+				numbered(t, there.dial(t, hereIP+":27015"), 10)
+				here.ip(t, tc.command)
+				all, err := readAll(s)
+				inOrder(t, all, 10)
+				var e *Error
+				if !errors.Is(err, tc.want) || !errors.As(err, &e) || e.Interface != hereName {
+					t.Errorf("error\ngot  %v\nwant %s: %v", err, hereName, tc.want)
+				}
+			})
+		})
+	}
+}
+
+// TestDrops: what the kernel has no room for is counted.
+func TestDrops(t *testing.T) {
+	each(t, func(t *testing.T, backend Backend) {
+		const n = 20_000
+		ns := newNamespace(t)
+		ns.ip(t, "link set lo up")
+		ns.listen(t, "127.0.0.1:27015")
+		s := ns.open(t, Options{Interfaces: []string{"lo"}, Backend: backend, Buffer: 1, Filter: map[bool]string{true: "udp dst port 27015"}[backend == Libpcap]})
+		numbered(t, ns.dial(t, "127.0.0.1:27015"), n)
+		s.Stop()
+		all, _ := readAll(s)
+		kernel, card := s.Drops()
+		if kernel == 0 || card != 0 {
+			t.Errorf("dropped by the kernel and the card\ngot  %d, %d\nwant more than 0, 0", kernel, card)
+		}
+		count := 0
+		for i := range all {
+			if len(payload(&all[i].Packet)) == 13 {
+				count++
+			}
+		}
+		if uint64(count)+kernel != n {
+			t.Errorf("captured and dropped\ngot  %d + %d\nwant %d", count, kernel, n)
+		}
+		if st := s.Stats(); st.Dropped != kernel || s.Interfaces()[0].Dropped != kernel {
+			t.Errorf("Stats say %+v, Interfaces %+v", st, s.Interfaces())
+		}
+	})
+}
+
+// TestLatency: a single packet is delivered within 100 ms.
+func TestLatency(t *testing.T) {
+	each(t, func(t *testing.T, backend Backend) {
+		ns := newNamespace(t)
+		ns.ip(t, "link set lo up")
+		ns.listen(t, "127.0.0.1:27015")
+		s := ns.open(t, Options{Interfaces: []string{"lo"}, Backend: backend})
+		conn := ns.dial(t, "127.0.0.1:27015")
+		ended := make(chan []taken)
+		go func() {
+			all, _ := readAll(s)
+			ended <- all
+		}()
+		for range 10 {
+			numbered(t, conn, 1)
+			time.Sleep(37 * time.Millisecond)
+		}
+		s.Stop()
+		worst := time.Duration(0)
+		for _, p := range <-ended {
+			worst = max(worst, p.got.Sub(time.Unix(0, p.Nanos)))
+		}
+		if worst > 100*time.Millisecond {
+			t.Errorf("delivered after %v, want 100ms at most", worst)
+		}
+		t.Logf("delivered after %v at most", worst)
+	})
+}
+
+// TestErrors: what is wrong, and what to do about it.
+func TestErrors(t *testing.T) {
+	ns := newNamespace(t)
+	ns.ip(t, "link set lo up")
+	ns.ip(t, "link add d0 type veth peer name d1")
+	for _, tc := range []struct {
+		name string
+		in   Options
+		want error
+		text string
+		hint string
+	}{
+		{"no such interface", Options{Interfaces: []string{"eth7"}}, ErrNoInterface, "eth7: no such interface", "there are lo, any"},
+		{"down", Options{Interfaces: []string{"d0"}}, ErrDown, "d0: interface is down", "sudo ip link set d0 up"},
+		{"twice", Options{Interfaces: []string{"lo", "lo"}}, nil, "lo: given beside lo: its packets would come twice", "name each interface once, or any alone"},
+		{"beside any", Options{Interfaces: []string{"lo", "any"}}, nil, "any: given beside lo: its packets would come twice", "name each interface once, or any alone"},
+		{"filter on the ring", Options{Interfaces: []string{"lo"}, Filter: "udp", Backend: AFPacket}, ErrFilter, `filter "udp": only libpcap compiles the filter language of tcpdump`, "libpcap"},
+	} {
+		_, err := ns.try(tc.in)
+		var e *Error
+		if !errors.As(err, &e) || e.Error() != tc.text || !strings.Contains(e.Hint, tc.hint) || tc.want != nil && !errors.Is(err, tc.want) {
+			t.Errorf("%s\ngot  %v, %+v\nwant %s, %s", tc.name, err, e, tc.text, tc.hint)
+		}
+	}
+}

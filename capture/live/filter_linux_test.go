@@ -1,0 +1,93 @@
+package live
+
+import (
+	"errors"
+	"testing"
+
+	"qsniff/internal/testpcap"
+)
+
+// TestFilterSyntax: the compiler's own words, with the filter.
+func TestFilterSyntax(t *testing.T) {
+	if !HasLibpcap {
+		t.Skip("this build has no libpcap, and so no compiler of filters")
+	}
+	ns := newNamespace(t)
+	ns.ip(t, "link set lo up")
+	_, err := ns.try(Options{Interfaces: []string{"lo"}, Filter: "udp prot 5"})
+	var e *Error
+	if !errors.As(err, &e) || !errors.Is(err, ErrFilter) || e.Error() != `lo: filter "udp prot 5": can't parse filter expression: syntax error` || e.Hint == "" {
+		t.Errorf("error: %v, %+v", err, e)
+	}
+}
+
+// TestFilterOfTcpdump keeps what it names.
+func TestFilterOfTcpdump(t *testing.T) {
+	if !HasLibpcap {
+		t.Skip("this build has no libpcap, and so no compiler of filters")
+	}
+	for _, name := range []string{hereName, Any} {
+		here, there := cable(t)
+		here.listen(t, hereIP+":1")
+		s := here.open(t, Options{Interfaces: []string{name}, Filter: "udp dst port 27015"})
+		numbered(t, there.dial(t, hereIP+":1"), 10)
+		here.listen(t, hereIP+":27015")
+		numbered(t, there.dial(t, hereIP+":27015"), 7)
+		s.Stop()
+		all, _ := readAll(s)
+		if inOrder(t, all, 7); len(all) != 7 {
+			t.Errorf("%s: packets\ngot  %d\nwant 7", name, len(all))
+		}
+	}
+}
+
+// TestAutoFilterInTheKernel: the kernel runs the program as the test's machine does,
+// for every way it sees packets in.
+func TestAutoFilterInTheKernel(t *testing.T) {
+	type packet struct {
+		name    string
+		payload string
+		port    uint16
+		pass    bool
+	}
+	packets := []packet{
+		{"query", "\xff\xff\xff\xffTSource Engine Query\x00", 7777, true},
+		{"part", "\xfe\xff\xff\xff12345", 7777, true},
+		{"game", "\x07\x01\x00\x00 and so on", 7777, false},
+		{"game on a port of ASE", "\x07\x01\x00\x00 and so on", 22126, true},
+		{"ASE request", "s", 7777, true},
+		{"another byte", "t", 7777, false},
+		{"two bytes", "ss", 7777, false},
+		{"no byte", "", 7777, false},
+		{"ASE reply", "EYE1\x04mta", 7777, true},
+		{"list request", "1\xff0.0.0.0:0\x00\x00", 7777, true},
+		{"list request from IPv6", "1\xff[::1]:0\x00\x00", 7777, true},
+		{"heartbeat", "0\n\\protocol\\7", 7777, true},
+	}
+	for _, name := range []string{hereName, Any} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(t *testing.T, backend Backend) {
+				here, there := cable(t)
+				s := here.open(t, Options{Interfaces: []string{name}, Backend: backend, AutoFilter: &AutoFilter{}})
+				var want []string
+				for _, p := range packets {
+					there.send(t, thereName, datagram([]byte(p.payload), p.port).Frame(testpcap.Link{Type: linkEthernet}))
+					if p.pass {
+						want = append(want, p.payload)
+					}
+				}
+				s.Stop()
+				all, _ := readAll(s)
+				for i := range all {
+					got := string(payload(&all[i].Packet))
+					if i >= len(want) || got != want[i] {
+						t.Fatalf("packet %d\ngot  %q\nwant %q", i, got, append(want, "nothing")[min(i, len(want))])
+					}
+				}
+				if len(all) != len(want) {
+					t.Errorf("packets\ngot  %d\nwant %d", len(all), len(want))
+				}
+			})
+		})
+	}
+}

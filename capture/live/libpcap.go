@@ -1,0 +1,263 @@
+//go:build cgo && unix
+
+package live
+
+/*
+#cgo LDFLAGS: -lpcap
+#cgo noescape live_read
+#cgo nocallback live_read
+#include <pcap.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct live_record {
+	int64_t sec, frac;
+	uint32_t captured, wire;
+};
+
+struct live_reader {
+	pcap_t *pcap;
+	struct pcap_pkthdr *header; // of the packet that did not fit, if waiting
+	const u_char *data;
+	int waiting, failed;
+	uint32_t used;
+	struct live_record records[1024];
+};
+
+static struct live_reader *live_open(void *pcap) {
+	struct live_reader *r = calloc(1, sizeof *r);
+	if (r)
+		r->pcap = pcap;
+	return r;
+}
+
+// live_read copies packets behind one another into buf until most are there, the next
+// does not fit, or none is waiting. It returns how many.
+static int live_read(struct live_reader *r, void *buf, uint32_t room, int most) {
+	int n = 0;
+	r->used = 0;
+	while (n < most) {
+		if (!r->waiting) {
+			int got = pcap_next_ex(r->pcap, &r->header, &r->data);
+			if (got <= 0) {
+				r->failed = got < 0;
+				break;
+			}
+			r->waiting = 1;
+		}
+		uint32_t captured = r->header->caplen;
+		if (captured > room - r->used)
+			break;
+		memcpy((char *)buf + r->used, r->data, captured);
+		struct live_record *x = &r->records[n++];
+		x->sec = r->header->ts.tv_sec;
+		x->frac = r->header->ts.tv_usec;
+		x->captured = captured;
+		x->wire = r->header->len;
+		r->used += captured;
+		r->waiting = 0;
+	}
+	return n;
+}
+*/
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+	"unsafe"
+
+	"github.com/google/gopacket/pcap"
+	"golang.org/x/net/bpf"
+
+	"qsniff/capture"
+)
+
+// HasLibpcap tells whether this build has the backend Libpcap.
+const HasLibpcap = true
+
+// libpcapHandle is an interface that gopacket has opened with libpcap. gopacket also
+// sets the filter and closes; packets are fetched past it, for four reasons: its read
+// waits whenever nothing is there, so that several interfaces would wait for one
+// another; Close waits for it; it takes one call of C a packet; and its type for link
+// types has 8 bits, too few for the header of "any" that names the interface (276).
+type libpcapHandle struct {
+	at     target
+	opened *pcap.Handle
+	pcap   *C.pcap_t
+	reader *C.struct_live_reader
+	linked uint16
+	fd     int
+	unit   int64 // nanoseconds of the fraction of a second
+
+	stats C.struct_pcap_stat
+	seen  uint32 // what the kernel's count was: it has 32 bits
+	lost  uint64
+}
+
+// openLibpcap opens an interface. libpcap collects packets for Delay in a ring of
+// blocks: its immediate mode takes the older ring, whose places have the size of the
+// longest packet, so that 2 MiB are full with eight of them.
+func openLibpcap(at target, o *Options) (handle, error) {
+	if err := permitted(); err != nil {
+		return nil, denied(at.name, err)
+	}
+	inactive, err := pcap.NewInactiveHandle(at.name)
+	if err != nil {
+		return nil, &Error{Interface: at.name, Reason: "libpcap: " + err.Error(), Err: err}
+	}
+	defer inactive.CleanUp()
+	for _, err := range []error{
+		inactive.SetSnapLen(o.Snap), inactive.SetBufferSize(max(o.Buffer, minBlocks*blockSize)),
+		inactive.SetPromisc(o.Promiscuous && at.index != 0), inactive.SetTimeout(o.Delay),
+	} {
+		if err != nil {
+			return nil, &Error{Interface: at.name, Reason: "libpcap: " + err.Error(), Err: err}
+		}
+	}
+	opened, err := inactive.Activate()
+	if err != nil {
+		return nil, activateError(at, inactive, err)
+	}
+	h := &libpcapHandle{at: at, opened: opened}
+	if err := h.adopt(o); err != nil {
+		h.close()
+		return nil, err
+	}
+	return h, nil
+}
+
+// activateError tells the failures apart that have a way out.
+func activateError(at target, inactive *pcap.InactiveHandle, err error) error {
+	reason := err.Error()
+	switch {
+	case strings.Contains(reason, "Permission"):
+		return denied(at.name, err)
+	case strings.Contains(reason, "Not Up"):
+		return downError(at.name)
+	}
+	if said := inactive.Error().Error(); said != "" {
+		reason = said
+	}
+	return &Error{Interface: at.name, Reason: "libpcap: " + reason, Err: err}
+}
+
+// adopt takes over what gopacket has opened, and sets the filter.
+func (h *libpcapHandle) adopt(o *Options) error {
+	field := reflect.ValueOf(h.opened).Elem().FieldByName("cptr")
+	if !field.IsValid() || field.Kind() != reflect.Pointer {
+		return errors.New("libpcap: this version of gopacket keeps its handle elsewhere")
+	}
+	h.pcap = (*C.pcap_t)(field.UnsafePointer())
+	if h.at.index == 0 {
+		C.pcap_set_datalink(h.pcap, C.int(linkSLL2)) // libpcap before 1.10 stays with SLL
+	}
+	h.linked = linkOfDLT(int(C.pcap_datalink(h.pcap)))
+	h.fd = int(C.pcap_get_selectable_fd(h.pcap))
+	onceOnLoopback(h.fd, h.at)
+	h.unit = int64(time.Microsecond)
+	if C.pcap_get_tstamp_precision(h.pcap) == C.PCAP_TSTAMP_PRECISION_NANO {
+		h.unit = 1
+	}
+	if h.reader = C.live_open(unsafe.Pointer(h.pcap)); h.reader == nil {
+		return errors.New("libpcap: out of memory")
+	}
+	return h.filter(o)
+}
+
+// linkOfDLT turns the number that libpcap uses in memory into the one in files; of
+// the links that are captured here only the one without a header differs.
+func linkOfDLT(dlt int) uint16 {
+	if dlt == 12 || dlt == 14 { // DLT_RAW, on OpenBSD the second
+		return linkRaw
+	}
+	return uint16(dlt)
+}
+
+func (h *libpcapHandle) filter(o *Options) error {
+	if o.AutoFilter == nil {
+		if o.Filter == "" {
+			return nil
+		}
+		if err := h.opened.SetBPFFilter(o.Filter); err != nil {
+			return filterError(h.at.name, o.Filter, err.Error())
+		}
+		return nil
+	}
+	raw, err := bpf.Assemble(o.AutoFilter.program(viewOf(h.linked), uint32(o.Snap)))
+	if err != nil {
+		return fmt.Errorf("%s: automatic filter: %w", h.at.name, err)
+	}
+	program := make([]pcap.BPFInstruction, len(raw))
+	for i, r := range raw {
+		program[i] = pcap.BPFInstruction{Code: r.Op, Jt: r.Jt, Jf: r.Jf, K: r.K}
+	}
+	if err := h.opened.SetBPFInstructionFilter(program); err != nil {
+		return filterError(h.at.name, o.AutoFilter.String(), err.Error())
+	}
+	return nil
+}
+
+func (h *libpcapHandle) read(b *capture.Batch, iface uint16, most int) error {
+	start, room := len(b.Buf), cap(b.Buf)-len(b.Buf)
+	most -= len(b.Packets)
+	if most <= 0 || room == 0 {
+		return nil
+	}
+	buf := b.Buf[start : start+room]
+	n := int(C.live_read(h.reader, unsafe.Pointer(&buf[0]), C.uint32_t(room), C.int(most)))
+	b.Buf = b.Buf[:start+int(h.reader.used)]
+	for i := range h.reader.records[:n] {
+		r := &h.reader.records[i]
+		end := start + int(r.captured)
+		b.Packets = append(b.Packets, capture.Packet{
+			Nanos: int64(r.sec)*int64(time.Second) + int64(r.frac)*h.unit,
+			Data:  b.Buf[start:end:end],
+			Wire:  uint32(max(r.wire, r.captured)),
+			Link:  h.linked,
+			Iface: iface,
+		})
+		start = end
+	}
+	if n == 0 || h.reader.failed != 0 {
+		return h.check()
+	}
+	return nil
+}
+
+// check asks whether the interface is still there when nothing comes: libpcap keeps
+// it to itself if one goes down (since 1.10), and says it in other words every few
+// versions.
+func (h *libpcapHandle) check() error {
+	if h.at.index != 0 {
+		if there, up := state(h.fd, h.at.index); !up {
+			return lost(h.at.name, there)
+		}
+	}
+	if h.reader.failed != 0 {
+		return &Error{Interface: h.at.name, Reason: "libpcap: " + h.opened.Error().Error()}
+	}
+	return nil
+}
+
+func (h *libpcapHandle) drops() uint64 {
+	if C.pcap_stats(h.pcap, &h.stats) == 0 {
+		now := uint32(h.stats.ps_drop)
+		h.lost += uint64(now - h.seen)
+		h.seen = now
+	}
+	return h.lost
+}
+
+func (h *libpcapHandle) link() uint16    { return h.linked }
+func (h *libpcapHandle) descriptor() int { return h.fd }
+
+func (h *libpcapHandle) close() {
+	h.opened.Close()
+	C.free(unsafe.Pointer(h.reader))
+	h.reader = nil
+}
