@@ -28,6 +28,7 @@ var anyone = []string{"internal", "finding"}
 var allowed = map[string][]string{
 	"capture":              {"capture/..."},
 	"capture/file":         {"capture"},
+	"capture/ring":         {"capture", "capture/file"},
 	"capture/synth":        {"capture", "netlayer"},
 	"netlayer":             {},
 	"reassembly":           {"reassembly/..."},
