@@ -17,7 +17,8 @@ import (
 // it has open.
 type Policy struct {
 	// Read are files and folders that are still to be opened for reading, with
-	// everything below the folders.
+	// everything below the folders. libpcap opens some: for the drops of a
+	// promiscuous interface it reads /sys/class/net/IFACE/statistics each time.
 	Read []string
 
 	// Write are folders in which files are still to be created, written, renamed

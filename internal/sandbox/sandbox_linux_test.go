@@ -142,6 +142,20 @@ func TestRead(t *testing.T) {
 	check(t, "remove a named file", f.RemoveForeign, refused)
 }
 
+// TestReadStatistics: the counters of interfaces are behind symbolic links.
+func TestReadStatistics(t *testing.T) {
+	abi(t, 1)
+	const counters = "/sys/class/net/lo/statistics"
+	o := place(t)
+	o.Foreign = counters + "/rx_missed_errors"
+	if _, err := os.ReadFile(o.Foreign); err != nil {
+		t.Skip(err)
+	}
+	check(t, "without", run(t, o, nil).ReadForeign, refused)
+	o.Policy.Read = []string{counters}
+	check(t, "with", run(t, o, nil).ReadForeign, "")
+}
+
 func TestPorts(t *testing.T) {
 	abi(t, versionTCP)
 	f := run(t, place(t), nil)
