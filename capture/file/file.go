@@ -1,8 +1,8 @@
-// Package file reads capture files: classic pcap in both byte orders, with
-// microsecond or nanosecond time stamps and in two modified forms, and pcapng;
-// plain or compressed with gzip, zstd, lz4 or bzip2; from a file, a pipe,
-// standard input, or a file or ring that is still being written. All of this is
-// told by content, not by name.
+// Package file reads and writes capture files. It reads classic pcap in both
+// byte orders, with microsecond or nanosecond time stamps and in two modified
+// forms, and pcapng; plain or compressed with gzip, zstd, lz4 or bzip2; from a
+// file, a pipe, standard input, or a file or ring that is still being written.
+// All of this is told by content, not by name. It writes both formats, plain.
 //
 // It cuts records out of the input and knows nothing of what is in them: link
 // types are passed on as numbers, and network layers are netlayer's business.

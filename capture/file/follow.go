@@ -89,27 +89,27 @@ func (f *follower) Read(b *capture.Batch) error {
 
 // open opens the next file and waits for its header.
 func (f *follower) open() error {
-	for f.next == "" {
-		var err error
-		if f.next, err = f.ring.newer(""); err != nil {
-			return err
-		}
+	for {
 		if f.next == "" {
-			if err := f.wait(); err != nil {
-				return f.ended(err)
+			var err error
+			if f.next, err = f.ring.newer(""); err != nil {
+				return err
 			}
 		}
-	}
-	for {
-		file, err := os.Open(f.next)
-		if err == nil {
-			f.tail = &tail{path: f.next, file: file, follower: f, whole: isPacked(file)}
-			break
+		if f.next != "" {
+			file, err := os.Open(f.next)
+			if err == nil {
+				f.tail = &tail{path: f.next, file: file, follower: f, whole: isPacked(file)}
+				break
+			}
+			if !errors.Is(err, os.ErrNotExist) {
+				return systemError(f.next, err)
+			}
+			if f.ring != nil {
+				f.next = "" // finished in between, and renamed: to be found again
+			}
 		}
-		if !errors.Is(err, os.ErrNotExist) {
-			return systemError(f.next, err)
-		}
-		if err := f.wait(); err != nil { // renamed away, the new one not there yet
+		if err := f.wait(); err != nil { // not there yet
 			return f.ended(err)
 		}
 	}

@@ -91,4 +91,14 @@ const (
 	// how many captures it can contribute: packets number their files with 16
 	// bits. Directories with more are refused, not cut.
 	maxDirectory = 1 << 16
+
+	// writeChunk is how many bytes a Writer collects before it writes them: more
+	// makes a write call no cheaper per byte. writeSlack is room for the packet
+	// that makes it full; a longer one grows the buffer once.
+	writeChunk = 64 << 10
+	writeSlack = 4 << 10
+
+	// maxComment is the longest comment of a packet that is written, in bytes:
+	// as much as 16 bits say, less what padding to four bytes adds.
+	maxComment = 1<<16 - 4
 )

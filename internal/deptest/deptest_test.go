@@ -29,6 +29,7 @@ var allowed = map[string][]string{
 	"capture":              {"capture/..."},
 	"capture/file":         {"capture"},
 	"capture/live":         {"capture"},
+	"capture/ring":         {"capture", "capture/file"},
 	"capture/synth":        {"capture", "netlayer"},
 	"netlayer":             {},
 	"reassembly":           {"reassembly/..."},

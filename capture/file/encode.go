@@ -1,0 +1,256 @@
+package file
+
+import (
+	"encoding/binary"
+
+	"qsniff/capture"
+)
+
+// Everything is written in this byte order.
+var little = binary.LittleEndian
+
+const (
+	linkEthernet  = 1 // LINKTYPE_ETHERNET: what a capture without packets is of
+	minorVersion  = 4
+	tsresolNanos  = 9
+	optEnd        = 0
+	enhancedLen   = 32 // of the block without data and options
+	statisticsLen = minStatistics + optionHeaderLen + 8 + optionHeaderLen
+)
+
+// begin appends the header of the file. Classic pcap gets the link type of the
+// first packet. The snap length is the same for all files and interfaces, and
+// none: libpcap refuses files whose interfaces differ in it.
+func (w *Writer) begin(p *capture.Packet) {
+	w.begun = true
+	w.flushed = p.Nanos
+	if w.opt.Format == Pcapng {
+		w.appendSection()
+		return
+	}
+	w.link = p.Link
+	b := little.AppendUint32(w.buf, magicNano)
+	b = little.AppendUint16(b, majorVersion)
+	b = little.AppendUint16(b, minorVersion)
+	b = append(b, 0, 0, 0, 0, 0, 0, 0, 0)
+	b = little.AppendUint32(b, capture.MaxCaptured)
+	w.buf = little.AppendUint32(b, uint32(p.Link))
+}
+
+// beginEmpty is begin for a capture that ends without packets. libpcap reads
+// pcapng only if it has an interface.
+func (w *Writer) beginEmpty() {
+	w.begin(&capture.Packet{Link: linkEthernet})
+	if w.opt.Format == Pcap {
+		return
+	}
+	if w.opt.Interfaces != nil {
+		for _, i := range w.opt.Interfaces.Interfaces() {
+			w.id(ifaceKey{i.File, i.Index, i.Link})
+		}
+	}
+	if len(w.ids) == 0 {
+		w.id(ifaceKey{link: linkEthernet})
+	}
+}
+
+// appendRecord appends a packet to classic pcap.
+func (w *Writer) appendRecord(p *capture.Packet) {
+	b := little.AppendUint32(w.buf, uint32(p.Nanos/1e9))
+	b = little.AppendUint32(b, uint32(p.Nanos%1e9))
+	b = little.AppendUint32(b, uint32(len(p.Data)))
+	b = little.AppendUint32(b, wireLen(p))
+	w.buf = w.appendData(b, p)
+}
+
+// wireLen is the length on the wire, never below what was captured.
+func wireLen(p *capture.Packet) uint32 { return max(p.Wire, uint32(len(p.Data))) }
+
+// appendData appends the bytes of a packet as the mask leaves them.
+func (w *Writer) appendData(b []byte, p *capture.Packet) []byte {
+	start := len(b)
+	b = append(b, p.Data...)
+	if w.opt.Mask != nil {
+		w.opt.Mask(p, b[start:len(b):len(b)])
+	}
+	return b
+}
+
+// appendSection begins a section of pcapng: interfaces are counted anew.
+func (w *Writer) appendSection() {
+	clear(w.ids)
+	b := little.AppendUint32(w.buf, blockSection)
+	b = little.AppendUint32(b, uint32(w.sectionLen()))
+	b = little.AppendUint32(b, byteOrderMagic)
+	b = little.AppendUint16(b, sectionMajor)
+	b = little.AppendUint16(b, 0)
+	b = little.AppendUint64(b, 1<<64-1) // length of the section: not known
+	if w.opt.Application != "" {
+		b = appendOption(b, optApplication, w.application())
+		b = little.AppendUint32(b, optEnd)
+	}
+	w.buf = little.AppendUint32(b, uint32(w.sectionLen()))
+}
+
+func (w *Writer) application() string {
+	return w.opt.Application[:min(len(w.opt.Application), maxText)]
+}
+
+func (w *Writer) sectionLen() int {
+	if w.opt.Application == "" {
+		return minSection
+	}
+	return minSection + optionHeaderLen + (len(w.application())+3)&^3 + optionHeaderLen
+}
+
+// appendOption appends an option with its padding.
+func appendOption[T string | []byte](b []byte, code uint16, value T) []byte {
+	b = little.AppendUint16(b, code)
+	b = little.AppendUint16(b, uint16(len(value)))
+	b = append(b, value...)
+	return append(b, padding[:-len(value)&3]...)
+}
+
+var padding [3]byte
+
+// appendEnhanced appends a packet to pcapng, behind the description of its
+// interface if that is new.
+func (w *Writer) appendEnhanced(p *capture.Packet, comments [][]byte) {
+	id := w.id(ifaceKey{p.File, p.Iface, p.Link})
+	start := len(w.buf)
+	b := little.AppendUint32(w.buf, blockEnhanced)
+	b = little.AppendUint32(b, 0)
+	b = little.AppendUint32(b, id)
+	b = little.AppendUint32(b, uint32(uint64(p.Nanos)>>32))
+	b = little.AppendUint32(b, uint32(p.Nanos))
+	b = little.AppendUint32(b, uint32(len(p.Data)))
+	b = little.AppendUint32(b, wireLen(p))
+	b = w.appendData(b, p)
+	b = append(b, padding[:-len(p.Data)&3]...)
+	if len(comments) > 0 {
+		for _, c := range comments[:min(len(comments), maxPacketComments)] {
+			b = appendOption(b, optComment, c[:min(len(c), maxComment)])
+		}
+		b = little.AppendUint32(b, optEnd)
+	}
+	length := uint32(len(b) - start + 4)
+	little.PutUint32(b[start+4:], length)
+	w.buf = little.AppendUint32(b, length)
+}
+
+// id returns the number of an interface, which it describes before if it is new.
+func (w *Writer) id(key ifaceKey) uint32 {
+	if key == w.last && len(w.ids) > 0 {
+		return w.lastID
+	}
+	id, ok := w.ids[key]
+	if !ok {
+		if len(w.ids) == maxSectionInterfaces {
+			w.appendSection()
+		}
+		id = uint32(len(w.ids))
+		w.buf = append(w.buf, w.describe(key)...)
+		w.ids[key] = id
+	}
+	w.last, w.lastID = key, id
+	return id
+}
+
+// describe returns the description of an interface that has none in the file
+// yet, valid until it is called with another.
+func (w *Writer) describe(key ifaceKey) []byte {
+	if key == w.next && len(w.newIDB) > 0 {
+		return w.newIDB
+	}
+	var about capture.Interface
+	if w.opt.Interfaces != nil {
+		for _, i := range w.opt.Interfaces.Interfaces() {
+			if i.File == key.file && i.Index == key.iface {
+				about = i
+				break
+			}
+		}
+	}
+	b := little.AppendUint32(w.newIDB[:0], blockInterface)
+	b = little.AppendUint32(b, 0)
+	b = little.AppendUint16(b, key.link)
+	b = little.AppendUint16(b, 0)
+	b = little.AppendUint32(b, capture.MaxCaptured)
+	for _, o := range [...]struct {
+		code uint16
+		text string
+	}{{optName, about.Name}, {optDescription, about.Description}} {
+		if o.text != "" {
+			b = appendOption(b, o.code, o.text[:min(len(o.text), maxText)])
+		}
+	}
+	b = appendOption(b, optTsresol, []byte{tsresolNanos})
+	if about.Filter != "" {
+		b = appendOption(b, optFilter, string(rune(filterText))+about.Filter[:min(len(about.Filter), maxText)])
+	}
+	b = little.AppendUint32(b, optEnd)
+	length := uint32(len(b) + 4)
+	little.PutUint32(b[4:], length)
+	w.next, w.newIDB = key, little.AppendUint32(b, length)
+	return w.newIDB
+}
+
+// appendStatistics says for each interface of the section how many packets were
+// lost, where that is known.
+func (w *Writer) appendStatistics() {
+	if w.opt.Interfaces == nil {
+		return
+	}
+	said := make(map[uint32]bool)
+	for _, i := range w.opt.Interfaces.Interfaces() {
+		id, ok := w.ids[ifaceKey{i.File, i.Index, i.Link}]
+		if !ok || i.Dropped == 0 || said[id] {
+			continue
+		}
+		said[id] = true
+		b := little.AppendUint32(w.buf, blockStatistics)
+		b = little.AppendUint32(b, statisticsLen)
+		b = little.AppendUint32(b, id)
+		b = little.AppendUint32(b, uint32(uint64(w.newest)>>32))
+		b = little.AppendUint32(b, uint32(w.newest))
+		b = little.AppendUint16(b, optDropped)
+		b = little.AppendUint16(b, 8)
+		b = little.AppendUint64(b, i.Dropped)
+		b = little.AppendUint32(b, optEnd)
+		w.buf = little.AppendUint32(b, statisticsLen)
+	}
+}
+
+// whole returns how much of the first n bytes of the buffer are whole blocks or
+// records, and how many packets.
+func (w *Writer) whole(n int) (end int, packets uint64) {
+	b := w.buf
+	if w.opt.Format == Pcap {
+		if w.stats.Bytes == 0 {
+			if n < fileHeaderLen {
+				return 0, 0
+			}
+			end = fileHeaderLen
+		}
+		for end+recordHeaderLen <= len(b) {
+			next := end + recordHeaderLen + int(little.Uint32(b[end+8:]))
+			if next > n {
+				break
+			}
+			end = next
+			packets++
+		}
+		return end, packets
+	}
+	for end+8 <= len(b) {
+		next := end + int(little.Uint32(b[end+4:]))
+		if next > n {
+			break
+		}
+		if little.Uint32(b[end:]) == blockEnhanced {
+			packets++
+		}
+		end = next
+	}
+	return end, packets
+}

@@ -1,0 +1,242 @@
+package file
+
+import (
+	"io"
+	"os"
+	"time"
+
+	"qsniff/capture"
+)
+
+// Writer writes a capture: pcapng, or classic pcap with nanoseconds, in
+// little-endian byte order. Packets are written as they are, with the link types
+// and in the order they come in; only pcapng keeps interfaces. It allocates
+// nothing per packet.
+//
+// gopacket has writers too. They hold link types in 8 bits, so that SLL2 (276)
+// would be written as 20, know neither comments nor what the capturing program
+// was asked to keep, and do not say how many packets a full disk took.
+type Writer struct {
+	out    io.Writer
+	closer io.Closer
+	name   string
+	opt    WriteOptions
+	stats  WriteStats
+	buf    []byte // behind stats.Bytes
+	held   uint64 // packets in buf
+	err    error  // of the output, for ever
+
+	begun   bool   // there is a file header
+	link    uint16 // of classic pcap
+	ids     map[ifaceKey]uint32
+	last    ifaceKey // of the packet before
+	lastID  uint32
+	next    ifaceKey // interface that newInterface describes
+	newIDB  []byte
+	newest  int64 // time of the last packet
+	flushed int64 // packet time of the last flush
+}
+
+// WriteOptions is how a capture is written. The zero WriteOptions are good.
+type WriteOptions struct {
+	Format Format
+
+	// Interfaces tells names, filters and losses for pcapng, or is nil. It is
+	// asked by Write when an interface appears, and by Close.
+	Interfaces capture.Describer
+
+	// Application is what pcapng calls the program that wrote the file.
+	Application string
+
+	// Mask, unless nil, may overwrite bytes of each packet before it is written,
+	// in b, a copy of p.Data of the same length; p itself stays as it is. It does
+	// not keep b, and is not called for packets that are not written.
+	Mask func(p *capture.Packet, b []byte)
+
+	// FlushEvery is how much packet time may pass before what is in the buffer
+	// is written to the file; 0 means when the buffer is full. A process that is
+	// killed leaves a file that can be read up to there.
+	FlushEvery time.Duration
+}
+
+// WriteStats are running totals of a Writer.
+type WriteStats struct {
+	Packets uint64 // in the file or the buffer
+	Bytes   int64  // in the file
+	Lost    uint64 // packets that the output did not take
+	Refused uint64 // packets that the format cannot hold
+}
+
+// ifaceKey is what one interface description of the file stands for.
+type ifaceKey struct {
+	file, iface, link uint16
+}
+
+// Create creates the capture file of that name, in the format that the name
+// tells, or empties it; "-" is standard output, which gets pcapng. Only its owner
+// can read the file: captures hold passwords. Errors are of type *Error.
+func Create(name string, o WriteOptions) (*Writer, error) {
+	if name == stdinArg {
+		return NewWriter(os.Stdout, "standard output", o), nil
+	}
+	format, err := FormatOf(name)
+	if err != nil {
+		return nil, err
+	}
+	o.Format = format
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, WriteError(name, err)
+	}
+	w := NewWriter(f, name, o)
+	w.closer = f
+	return w, nil
+}
+
+// NewWriter writes a capture to out and calls it name in errors. The caller keeps
+// out: Close does not close it.
+func NewWriter(out io.Writer, name string, o WriteOptions) *Writer {
+	w := &Writer{opt: o, ids: make(map[ifaceKey]uint32), buf: make([]byte, 0, writeChunk+writeSlack)}
+	w.Reset(out, name)
+	return w
+}
+
+// Reset begins another capture, with the same options and the memory of the
+// Writer. What was not flushed is forgotten.
+func (w *Writer) Reset(out io.Writer, name string) {
+	clear(w.ids)
+	*w = Writer{out: out, name: name, opt: w.opt, ids: w.ids, buf: w.buf[:0], newIDB: w.newIDB[:0]}
+}
+
+// Stats counts what has been written so far.
+func (w *Writer) Stats() WriteStats { return w.stats }
+
+// Write writes a packet. An error is of type *Error: one whose Err is ErrRefused
+// is about this packet alone, any other is about the output. After that the
+// Writer is done: the file ends behind the last packet that was written whole,
+// and every Write counts a lost packet and returns the same error.
+func (w *Writer) Write(p *capture.Packet) error { return w.WriteCommented(p, nil) }
+
+// WriteCommented is Write with comments for pcapng. Classic pcap has no place for
+// them.
+func (w *Writer) WriteCommented(p *capture.Packet, comments [][]byte) error {
+	if w.err != nil {
+		w.stats.Lost++
+		return w.err
+	}
+	if err := w.refuse(p); err != nil {
+		w.stats.Refused++
+		return err
+	}
+	if !w.begun {
+		w.begin(p)
+	}
+	if w.opt.Format == Pcap {
+		w.appendRecord(p)
+	} else {
+		w.appendEnhanced(p, comments)
+	}
+	w.newest = p.Nanos
+	w.held++
+	w.stats.Packets++
+	if len(w.buf) >= writeChunk {
+		return w.Flush()
+	}
+	return w.Tick(p.Nanos)
+}
+
+// Tick says what time it is in packet time: it flushes when that is due.
+func (w *Writer) Tick(nanos int64) error {
+	every := int64(w.opt.FlushEvery)
+	if every <= 0 || len(w.buf) == 0 || w.err != nil {
+		return w.err
+	}
+	// Time may step back; packets of several interfaces also do by a little.
+	if passed := nanos - w.flushed; passed < every && passed > -every {
+		return nil
+	}
+	w.flushed = nanos
+	return w.Flush()
+}
+
+// Flush writes what is in the buffer.
+func (w *Writer) Flush() error {
+	if w.err != nil || len(w.buf) == 0 {
+		return w.err
+	}
+	n, err := w.out.Write(w.buf)
+	n = max(0, min(n, len(w.buf)))
+	if err == nil && n < len(w.buf) {
+		err = io.ErrShortWrite
+	}
+	if err != nil {
+		w.fail(n, err)
+		return w.err
+	}
+	w.stats.Bytes += int64(n)
+	w.buf, w.held = w.buf[:0], 0
+	return nil
+}
+
+// fail ends the output after n bytes of the buffer, of which the last packet may
+// not be whole: what can be cut is cut before it.
+func (w *Writer) fail(n int, err error) {
+	whole, packets := w.whole(n)
+	e := WriteError(w.name, err)
+	e.Offset = w.stats.Bytes + int64(whole)
+	w.err = e
+	w.stats.Bytes = e.Offset
+	w.stats.Packets -= w.held - packets
+	w.stats.Lost += w.held - packets
+	w.buf, w.held = w.buf[:0], 0
+	if f, ok := w.out.(interface{ Truncate(int64) error }); ok && whole < n {
+		_ = f.Truncate(w.stats.Bytes) // else a reader says that the file was cut
+	}
+}
+
+// Close writes what pcapng says at the end, flushes, and closes the file if
+// Create opened it. A capture without packets is one too.
+func (w *Writer) Close() error {
+	if w.err == nil {
+		if !w.begun {
+			w.beginEmpty()
+		}
+		if w.opt.Format == Pcapng {
+			w.appendStatistics()
+		}
+		_ = w.Flush() // the error is w.err
+	}
+	err := w.err
+	if w.closer != nil {
+		if e := w.closer.Close(); e != nil && err == nil {
+			err = WriteError(w.name, e)
+		}
+		w.closer = nil
+	}
+	return err
+}
+
+// SizeWith is how long the file would be if p were written next and the file
+// closed then, in bytes; losses that are not known yet may add some.
+func (w *Writer) SizeWith(p *capture.Packet) int64 {
+	n := w.stats.Bytes + int64(len(w.buf))
+	if w.opt.Format == Pcap {
+		if !w.begun {
+			n += fileHeaderLen
+		}
+		return n + recordHeaderLen + int64(len(p.Data))
+	}
+	if !w.begun {
+		n += int64(w.sectionLen())
+	}
+	key := ifaceKey{p.File, p.Iface, p.Link}
+	known := len(w.ids)
+	if _, ok := w.ids[key]; !ok {
+		n += int64(len(w.describe(key)))
+		known++
+	}
+	if w.opt.Interfaces != nil {
+		n += int64(known) * statisticsLen
+	}
+	return n + enhancedLen + int64((len(p.Data)+3)&^3)
+}

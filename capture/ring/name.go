@@ -1,0 +1,71 @@
+package ring
+
+import (
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"qsniff/capture/file"
+)
+
+// Names of a ring's files are
+//
+//	PREFIX_20261121T201500Z_00001.pcapng
+//
+// with the time of the first packet and a number that goes up by one with each
+// file, over all runs: the order of the files, which times are not when a clock
+// is set back. While a file is written, it has partSuffix behind that.
+const (
+	partSuffix   = ".part"
+	timeLayout   = "20060102T150405Z"
+	numberDigits = 5
+	defaultExt   = ".pcapng"
+)
+
+// names makes and recognises the names of one ring.
+type names struct {
+	folder, prefix, ext string
+}
+
+// namesOf takes the file name that was given apart.
+func namesOf(path string) (names, error) {
+	n := names{folder: filepath.Dir(path), ext: filepath.Ext(path)}
+	n.prefix = strings.TrimSuffix(filepath.Base(path), n.ext)
+	if n.ext == "" {
+		n.ext = defaultExt
+	}
+	if strings.HasSuffix(path, string(filepath.Separator)) || n.prefix == "" || n.prefix == "." || n.prefix == ".." {
+		return n, &file.Error{File: path, Offset: -1, Reason: "no name for the files of a ring",
+			Hint: "name the folder and how the files begin, such as " + filepath.Join(path, "qsniff.pcapng")}
+	}
+	return n, nil
+}
+
+// name is that of a finished file.
+func (n names) name(number uint64, nanos int64) string {
+	digits := strconv.FormatUint(number, 10)
+	for len(digits) < numberDigits {
+		digits = "0" + digits
+	}
+	return n.prefix + "_" + time.Unix(0, nanos).UTC().Format(timeLayout) + "_" + digits + n.ext
+}
+
+// parse recognises a file of the ring, and whether it is finished.
+func (n names) parse(name string) (number uint64, finished, ok bool) {
+	rest, part := strings.CutSuffix(name, partSuffix)
+	rest, ok1 := strings.CutPrefix(rest, n.prefix+"_")
+	rest, ok2 := strings.CutSuffix(rest, n.ext)
+	when, digits, ok3 := strings.Cut(rest, "_")
+	if !ok1 || !ok2 || !ok3 || len(digits) < numberDigits || strings.Trim(digits, "0123456789") != "" {
+		return 0, false, false
+	}
+	if _, err := time.Parse(timeLayout, when); err != nil {
+		return 0, false, false
+	}
+	number, err := strconv.ParseUint(digits, 10, 64)
+	return number, !part, err == nil
+}
+
+// path is a name with its folder, for people.
+func (n names) path(name string) string { return filepath.Join(n.folder, name) }

@@ -1,0 +1,204 @@
+package sandbox
+
+import (
+	"errors"
+	"os"
+	"strconv"
+
+	landlock "github.com/landlock-lsm/go-landlock/landlock/syscall"
+	"golang.org/x/sys/unix"
+)
+
+// What the versions of Landlock know (landlock(7)). Rights that a version does
+// not know cannot be asked for, those that it knows are all taken, so that a
+// newer kernel takes more.
+const (
+	filesOfV1 = landlock.AccessFSMakeSym<<1 - 1
+
+	versionRefer       = 2  // links and renames between folders
+	versionTruncate    = 3  // truncating files
+	versionTCP         = 4  // TCP ports
+	versionIoctl       = 5  // ioctl on devices
+	versionScope       = 6  // signals and abstract sockets
+	versionAllThreads  = 8  // one call restricts all threads
+	versionUnixSockets = 9  // connecting to sockets in the file system
+	versionUDP         = 10 // UDP ports
+)
+
+const (
+	rightsToRead  = landlock.AccessFSReadFile
+	rightsToList  = landlock.AccessFSReadDir
+	rightsToWrite = landlock.AccessFSWriteFile | landlock.AccessFSTruncate
+	rightsToMake  = landlock.AccessFSMakeReg | landlock.AccessFSRemoveFile
+
+	tcp = landlock.AccessNetBindTCP | landlock.AccessNetConnectTCP
+	udp = landlock.AccessNetBindUDP | landlock.AccessNetConnectSendUDP
+)
+
+// signalsBetweenThreads is the bit of the kernel's list of mended errors that
+// says that threads restricted one by one may signal each other. Before, scoped
+// signals would keep the Go runtime from interrupting its own threads.
+const signalsBetweenThreads = 1 << 1
+
+// ruleset is a Landlock ruleset that is not enforced yet.
+type ruleset struct {
+	fd    int // -1: the kernel has no Landlock
+	files uint64
+	net   uint64
+	scope uint64
+	abi   int
+}
+
+// newRuleset makes the rules of p. Only paths that can be opened now can be part
+// of them.
+func newRuleset(p Policy, s *Status) (*ruleset, error) {
+	r := &ruleset{fd: -1}
+	abi, err := landlock.LandlockGetABIVersion()
+	if err != nil || abi < 1 {
+		s.Missing = append(s.Missing, "landlock (rules for files and ports)")
+		return r, nil
+	}
+	r.handle(abi, s)
+	r.fd, err = landlock.LandlockCreateRuleset(&landlock.RulesetAttr{
+		HandledAccessFS: r.files, HandledAccessNet: r.net, Scoped: r.scope}, 0)
+	if err != nil {
+		return nil, &Error{Step: "rules for files", Err: err}
+	}
+	if err := r.fill(p); err != nil {
+		r.close()
+		return nil, err
+	}
+	s.Folders = len(p.Read) + len(p.Write)
+	s.Ports = len(p.Bind) + len(p.Connect)
+	return r, nil
+}
+
+// handle chooses everything that this version can restrict.
+func (r *ruleset) handle(abi int, s *Status) {
+	r.abi = abi
+	r.files = filesOfV1
+	for _, v := range [...]struct {
+		abi   int
+		right uint64
+	}{
+		{versionRefer, landlock.AccessFSRefer},
+		{versionTruncate, landlock.AccessFSTruncate},
+		{versionIoctl, landlock.AccessFSIoctlDev},
+		{versionUnixSockets, landlock.AccessFSResolveUnix},
+	} {
+		if abi >= v.abi {
+			r.files |= v.right
+		}
+	}
+	if abi >= versionTCP {
+		r.net |= tcp
+	} else {
+		s.Missing = append(s.Missing, "rules for tcp ports (landlock "+strconv.Itoa(versionTCP)+")")
+	}
+	if abi >= versionUDP {
+		r.net |= udp
+	} else {
+		s.Missing = append(s.Missing, "rules for udp ports (landlock "+strconv.Itoa(versionUDP)+")")
+	}
+	if abi < versionScope {
+		return
+	}
+	r.scope = landlock.ScopeAbstractUnixSocket
+	if mended, err := landlock.LandlockGetErrata(); abi >= versionAllThreads || err == nil && mended > 0 && mended&signalsBetweenThreads != 0 {
+		r.scope |= landlock.ScopeSignal
+	}
+}
+
+// fill adds the rules.
+func (r *ruleset) fill(p Policy) error {
+	for _, path := range p.Read {
+		if err := r.allow(path, rightsToRead, rightsToRead|rightsToList); err != nil {
+			return err
+		}
+	}
+	for _, path := range p.Write {
+		if err := r.allow(path, rightsToWrite, rightsToWrite|rightsToMake); err != nil {
+			return err
+		}
+	}
+	// Where threads are restricted one by one, psx lists them between the calls;
+	// without cgo it does not, and there may be no /proc.
+	if tasks := "/proc/" + strconv.Itoa(os.Getpid()) + "/task"; r.abi < versionAllThreads {
+		if err := r.allow(tasks, rightsToList, rightsToList); err != nil && !errors.Is(err, unix.ENOENT) {
+			return err
+		}
+	}
+	if r.net == 0 {
+		return nil
+	}
+	for _, port := range p.Bind {
+		if err := r.allowPort(port, landlock.AccessNetBindTCP); err != nil {
+			return err
+		}
+	}
+	for _, port := range p.Connect {
+		if err := r.allowPort(port, landlock.AccessNetConnectTCP); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// allow adds a path with the rights that suit what it is.
+func (r *ruleset) allow(path string, ofFile, ofFolder uint64) error {
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return &Error{Step: path, Err: err}
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return &Error{Step: path, Err: err}
+	}
+	rights := ofFile
+	if st.Mode&unix.S_IFMT == unix.S_IFDIR {
+		rights = ofFolder
+	}
+	rule := landlock.PathBeneathAttr{ParentFd: fd, AllowedAccess: rights & r.files}
+	if err := landlock.LandlockAddPathBeneathRule(r.fd, &rule, 0); err != nil {
+		return &Error{Step: path, Err: err}
+	}
+	return nil
+}
+
+func (r *ruleset) allowPort(port uint16, right uint64) error {
+	rule := landlock.NetPortAttr{Port: uint64(port), AllowedAccess: right}
+	if err := landlock.LandlockAddNetPortRule(r.fd, &rule, 0); err != nil {
+		return &Error{Step: "port " + strconv.Itoa(int(port)), Err: err}
+	}
+	return nil
+}
+
+// enforce restricts all threads. It needs no-new-privileges.
+func (r *ruleset) enforce(s *Status) error {
+	if r.fd < 0 {
+		return nil
+	}
+	var err error
+	if r.abi >= versionAllThreads {
+		err = landlock.LandlockRestrictSelf(r.fd, landlock.FlagRestrictSelfTSync)
+	} else {
+		err = landlock.AllThreadsLandlockRestrictSelf(r.fd, 0)
+	}
+	if err != nil {
+		return &Error{Step: "rules for files", Err: err}
+	}
+	s.Landlock = r.abi
+	s.Files = true
+	s.TCP = r.net&tcp != 0
+	s.UDP = r.net&udp != 0
+	s.Signals = r.scope&landlock.ScopeSignal != 0
+	return nil
+}
+
+func (r *ruleset) close() {
+	if r.fd >= 0 {
+		unix.Close(r.fd)
+		r.fd = -1
+	}
+}

@@ -1,0 +1,119 @@
+// Package sandbox takes from the running process what it will not need any more,
+// so that whoever takes over the decoder of hostile packets gets nothing with it:
+// capabilities, new privileges, files, ports, other processes, core dumps.
+//
+// It is no jail for other programs, filters no system calls, and gives nothing
+// back: what has been given up is gone until the process ends. Handles that are
+// open stay usable, so packet sockets, listeners and files that must be opened
+// with privileges are opened before.
+package sandbox
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Policy is what a process still needs. The zero Policy needs nothing but what
+// it has open.
+type Policy struct {
+	// Read are files and folders that are still to be opened for reading, with
+	// everything below the folders. libpcap opens some: for the drops of a
+	// promiscuous interface it reads /sys/class/net/IFACE/statistics each time.
+	Read []string
+
+	// Write are folders in which files are still to be created, written, renamed
+	// within the folder and removed, and files that are to be opened for writing.
+	// They cannot be read unless Read names them too.
+	Write []string
+
+	// Bind and Connect are TCP ports still to be listened on and connected to.
+	Bind, Connect []uint16
+
+	// User is who the process becomes, nil for no change. Only root can. Root
+	// without capabilities is still the owner of root's files, which the rules
+	// for files keep from it where the kernel has such rules, but it cannot
+	// write where another user alone may: a capture started with sudo in that
+	// user's home must become that user, as OwnerOf tells, to write its next file.
+	User *User
+}
+
+// User is a user with one group and no others.
+type User struct{ UID, GID int }
+
+// Status says what Enter did. Everything is true of all threads of the process,
+// also of those that start later.
+type Status struct {
+	Capabilities bool // all dropped: effective, permitted, inheritable, ambient
+	Bounding     bool // the bounding set is empty too: that needs the capability setpcap, which root has
+	NoNewPrivs   bool // programs that are started cannot gain any
+	NoDump       bool // no core dumps, and no other process of this user may look into the memory
+	User         *User
+
+	Landlock int  // version of the kernel's rules for files and more; 0: it has none
+	Files    bool // none can be opened but those of the policy, none executed
+	TCP      bool // no port can be bound or connected to but those of the policy; multipath TCP is beyond these rules
+	UDP      bool // none can be bound or sent to
+	Signals  bool // none can be sent to other processes
+
+	Folders, Ports int // how many of the policy remain reachable
+
+	// Missing is what the system does not offer, one short phrase each.
+	Missing []string
+}
+
+// String returns one line for people, such as "capabilities dropped, no new
+// privileges, ...; not on this system: ...".
+func (s Status) String() string {
+	var done []string
+	add := func(is bool, text string) {
+		if is {
+			done = append(done, text)
+		}
+	}
+	if s.User != nil {
+		add(true, "user "+strconv.Itoa(s.User.UID))
+	}
+	add(s.Capabilities, "capabilities dropped")
+	add(s.NoNewPrivs, "no new privileges")
+	add(s.NoDump, "no core dumps")
+	add(s.Files, "files: "+only(s.Folders, "path"))
+	add(s.TCP, "tcp: "+only(s.Ports, "port"))
+	add(s.UDP, "udp: none")
+	add(s.Signals, "no signals to others")
+	line := strings.Join(done, ", ")
+	if len(done) == 0 {
+		line = "none"
+	}
+	if s.Landlock > 0 {
+		line += " (landlock " + strconv.Itoa(s.Landlock) + ")"
+	}
+	if len(s.Missing) > 0 {
+		line += "; not on this system: " + strings.Join(s.Missing, ", ")
+	}
+	return line
+}
+
+// only says that n things remain.
+func only(n int, what string) string {
+	switch n {
+	case 0:
+		return "none"
+	case 1:
+		return "1 " + what
+	}
+	return strconv.Itoa(n) + " " + what + "s"
+}
+
+// Error says which step failed. The process may have given up some of its rights
+// by then, so that it should end.
+type Error struct {
+	Step string // what was to be done, or the path that it is about
+	Hint string // what to do, one line; may be empty
+	Err  error
+}
+
+// Error returns one line, without the hint.
+func (e *Error) Error() string { return "sandbox: " + e.Step + ": " + e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *Error) Unwrap() error { return e.Err }
