@@ -184,6 +184,7 @@ func TestReadAll(t *testing.T) {
 	}{
 		{"each packet was a message", "", true},
 		{"some were not", "qsniff: 8 messages in 10 packets; left out: 2 TCP of other protocols\n", true},
+		{"floods finds one direction", "qsniff: only requests were captured: who proves an address is not to be seen\n", true},
 		{"too few", "qsniff: 8 messages in 9 packets; left out: 1 TCP of other protocols\n", false},
 	} {
 		if got := readAll(tc.remark, 10); got != tc.want {

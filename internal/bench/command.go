@@ -58,10 +58,13 @@ func (c *command) run() (sample, error) {
 	return s, nil
 }
 
+// oneWay is what qsniff remarks about a flood that nobody answers.
+const oneWay = "qsniff: only requests were captured"
+
 // readAll tells whether qsniff's remark is about n packets. It makes none where
 // each packet was a message.
 func readAll(remark string, n int) bool {
-	return remark == "" || strings.Contains(remark, fmt.Sprintf(" in %d packets", n))
+	return remark == "" || strings.HasPrefix(remark, oneWay) || strings.Contains(remark, fmt.Sprintf(" in %d packets", n))
 }
 
 // peakOf is the peak of a process's resident memory in bytes. On Linux a process
