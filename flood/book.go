@@ -1,12 +1,8 @@
 package flood
 
 import (
-	"cmp"
 	"slices"
 	"time"
-
-	"qsniff/flood/sketch"
-	"qsniff/track"
 )
 
 // book is the incidents: those that are open, and what is remembered of others.
@@ -29,27 +25,6 @@ type past struct {
 	family   int
 	campaign uint64
 	end      int64
-}
-
-// course is how one family of traffic of a target goes.
-type course struct {
-	family  int
-	in      *Incident // open; nil: none is
-	streak  int       // seconds in a row with an alert
-	weak    int       // with a warning or better
-	calm    int       // with a note or better
-	since   int32     // first second of the streak
-	started int32     // of the incident
-	last    int32     // last second that qualified
-	lastAt  int64     // and the time stamp of its end
-	better  int       // seconds for which another kind was the better one
-	active  bool      // the last second qualified
-	rest    int32     // first second of a pause
-	trial   *trial    // of the lines of advice; nil: none is
-	sum     float64   // packets that counted, and the seconds in which they came
-	seconds float64
-	told    float64 // the peak when it was last told of
-	sources sketch.Distinct
 }
 
 // opened tells whether an incident is open at the target.
@@ -124,29 +99,6 @@ func (b *book) step(t *target, c *course, v call, rate float64) {
 		b.follow(t, c, v)
 	}
 	b.live(t, c, v, rate)
-}
-
-// count counts seconds in a row, and tells whether v is anything.
-func (c *course) count(v call, now int32) bool {
-	if v.kind == NoKind {
-		c.streak, c.weak, c.calm = 0, 0, 0
-		return false
-	}
-	if c.calm == 0 {
-		c.since = now
-	}
-	c.calm++
-	if v.kind.Level() >= Warn {
-		c.weak++
-	} else {
-		c.weak = 0
-	}
-	if v.kind.Level() == Alert {
-		c.streak++
-	} else {
-		c.streak = 0
-	}
-	return true
 }
 
 // ripe tells whether the verdict has held for long enough.
@@ -239,46 +191,6 @@ func (t *target) startOf(c *course, v call, now int32, nanos int64) bin {
 	return first
 }
 
-// of is what counts in a second.
-func (c *course) of(b *bin) float64 {
-	switch c.family {
-	case ofGuesses:
-		return float64(b.bad)
-	case ofNonsense:
-		return float64(b.junk + b.strange)
-	}
-	return float64(b.queries)
-}
-
-// add adds a second to the sums of the incident.
-func (c *course) add(t *target, sec int32) {
-	b := t.at(sec)
-	if b == nil {
-		return
-	}
-	in := c.in
-	n := c.of(b)
-	in.Requests += uint64(n)
-	in.Replies += uint64(b.replies)
-	in.BytesIn += b.bytesIn + b.junkBytes
-	in.BytesOut += b.bytesOut
-	in.Peak = max(in.Peak, n)
-	c.sum += n
-	c.seconds++
-}
-
-// floor is the rate below which a second does not qualify any more.
-func (c *course) floor() float64 {
-	mean := share(c.sum, c.seconds)
-	switch c.family {
-	case ofGuesses:
-		return max(1, 0.25*mean)
-	case ofNonsense:
-		return max(5, 0.25*mean)
-	}
-	return max(2*c.in.Baseline+3, 0.25*mean)
-}
-
 // live goes on with an open incident for one second.
 func (b *book) live(t *target, c *course, v call, rate float64) {
 	d := b.d
@@ -315,18 +227,6 @@ const settledAfter = 2 * paneSeconds
 
 // pulseGap is how long a pause between two pulses lasts at least, in seconds.
 const pulseGap = 4
-
-// merge adds the sources of a pane to those of the incident.
-func (c *course) merge(p *pane) {
-	switch c.family {
-	case ofGuesses:
-		c.sources.Merge(&p.bad)
-	case ofNonsense:
-		c.sources.Merge(&p.junkSrc)
-	default:
-		c.sources.Merge(&p.sources)
-	}
-}
 
 // follow lets a better verdict take the place of the one that is given.
 func (b *book) follow(t *target, c *course, v call) {
@@ -380,20 +280,6 @@ func (b *book) settle(t *target, c *course) {
 	c.trial = nil
 }
 
-// tries is how many trials the course has.
-func (c *course) tries() int {
-	if c.trial == nil {
-		return 0
-	}
-	return 1
-}
-
-// total fills in the figures of the whole incident so far.
-func (c *course) total() {
-	c.in.Mean = share(c.sum, c.seconds)
-	c.in.Sources, c.in.SourcesError = c.sources.Count(), sketch.DistinctError
-}
-
 // finish tells that an incident is over. Clocks that were set back do not make it end
 // before it was there; scans are over before answers have failed to come.
 func (b *book) finish(in *Incident, family int) {
@@ -430,55 +316,4 @@ func (b *book) end() {
 	d.victims.end(d)
 	d.scans.end(d)
 	d.consoles.end(d)
-}
-
-// describe fills in what the incident shows now.
-func (d *Detector) describe(t *target, c *course, v call) {
-	in := c.in
-	in.Confidence = max(in.Confidence, v.confidence)
-	if n := len(in.History); n > 0 && v.kind == in.Kind {
-		in.Confidence = v.confidence
-	}
-	c.merge(t.pane())
-	c.total()
-	of := func(p *pane) *sketch.Top[track.Host, seen] { return p.top }
-	switch c.family {
-	case ofGuesses:
-		of = func(p *pane) *sketch.Top[track.Host, seen] { return p.badTop }
-	case ofNonsense:
-		of = func(p *pane) *sketch.Top[track.Host, seen] { return p.junkTop }
-	}
-	d.book.list = d.busiest(t, d.book.list, of)
-	in.Top = topOf(in.Top[:0], d.book.list, t.challenged > 0 && t.cut == 0)
-	d.book.nets = prefixesOf(d.book.nets[:0], t, c.family)
-	in.Prefixes = append(in.Prefixes[:0], d.book.nets[:min(len(d.book.nets), listedPrefixes)]...)
-	d.evidence(t, c)
-}
-
-// listed is how many sources and prefixes an incident names.
-const (
-	listedSources  = 8
-	listedPrefixes = 4
-)
-
-func topOf(dst []Source, list []busy, known bool) []Source {
-	for i := range list[:min(len(list), listedSources)] {
-		x := &list[i]
-		dst = append(dst, Source{Addr: x.addr.Addr(), Low: uint64(x.low), High: uint64(x.high),
-			Verified: known && x.seen.proven, Ports: x.seen.ports.Count(), TTL: int(x.seen.ttl)})
-	}
-	return dst
-}
-
-func prefixesOf(dst []Prefix, t *target, family int) []Prefix {
-	if family != ofQueries && family != ofLoad {
-		return dst
-	}
-	t.pane().prefixes.Each(func(it *sketch.Item[track.Host, hosts], low, high uint32) {
-		dst = append(dst, Prefix{Prefix: network(it.Key), Low: uint64(low), High: uint64(high), Hosts: it.Value.hosts.Count()})
-	})
-	slices.SortFunc(dst, func(a, b Prefix) int {
-		return cmp.Or(cmp.Compare(b.Low, a.Low), a.Prefix.Addr().Compare(b.Prefix.Addr()))
-	})
-	return dst
 }

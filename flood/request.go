@@ -18,25 +18,11 @@ func (d *Detector) request(s *track.Sighting) {
 			d.claim(nil, nil, s, claimKey(hash, source), source)
 			return
 		}
-	} else {
-		if t.heard == 0 || d.now-t.heard > binSeconds || d.scans.known() {
-			d.scans.touch(d, s, source, t.hash)
-		}
+	} else if t.heard == 0 || d.now-t.heard > binSeconds || d.scans.known() {
+		d.scans.touch(d, s, source, t.hash)
 	}
-	t.last = d.now
-	b := t.bin(d.now, d.nanos)
-	if b.frame == 0 {
-		b.frame = s.Frame
-	}
-	if t.proto == "" && s.Proto != nil {
-		t.proto = s.Proto.Name
-	}
-	b.packets++
-	b.bytesIn += uint64(s.Bytes)
+	b := t.asked(s, d)
 	v := verdict{query: true}
-	if s.Flags&track.HasKey != 0 {
-		b.keyed++
-	}
 	if d.claims.follows(source) {
 		v = d.claim(t, b, s, claimKey(hash, source), source)
 	} else if s.Flags&track.HasKey != 0 {
@@ -61,6 +47,24 @@ func (d *Detector) request(s *track.Sighting) {
 		}
 		t.query(s, source, d.now, v.proven)
 	}
+}
+
+// asked counts a request of any kind.
+func (t *target) asked(s *track.Sighting, d *Detector) *bin {
+	t.last = d.now
+	b := t.bin(d.now, d.nanos)
+	if b.frame == 0 {
+		b.frame = s.Frame
+	}
+	if t.proto == "" && s.Proto != nil {
+		t.proto = s.Proto.Name
+	}
+	b.packets++
+	b.bytesIn += uint64(s.Bytes)
+	if s.Flags&track.HasKey != 0 {
+		b.keyed++
+	}
+	return b
 }
 
 // note keeps what there is to know of a busy source.
