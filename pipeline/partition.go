@@ -113,7 +113,7 @@ func newPartition(number int, cfg *Config, size float64) *partition {
 	}
 	if len(cfg.Watchers) > 0 {
 		p.sights = &sights{reg: cfg.Registry, decodeAs: cfg.DecodeAs}
-		p.only = !p.judged
+		p.only = cfg.watched()
 	}
 	p.size = size
 	return p

@@ -77,6 +77,9 @@ func Run(ctx context.Context, cfg Config) (report.Run, error) {
 		parts[i] = newPartition(i, &cfg, size)
 	}
 	jobs := min(max(cfg.Jobs, 1), Partitions)
+	if cfg.watched() && jobs > 1 { // the fold, with the watchers, has as much to do as a worker
+		jobs--
+	}
 	f := &fold{w: cfg.Out, max: uint64(max(cfg.Max, 0)), types: map[typeKey]uint64{}, progress: cfg.Progress, listener: cfg.Listener, dialogues: cfg.Dialogues, watchers: cfg.Watchers,
 		render: cfg.Renderer, heads: make([]head, jobs)}
 	if cfg.Dialogues != nil {
