@@ -23,17 +23,15 @@ func (d *Detector) request(s *track.Sighting) {
 	}
 	b := t.asked(s, d)
 	v := verdict{query: true}
-	if d.claims.follows(source) {
+	if s.Flags&track.HasKey != 0 || d.claims.follows(source) {
 		v = d.claim(t, b, s, claimKey(hash, source), source)
-	} else if s.Flags&track.HasKey != 0 {
-		v.query = t.challenged == 0
 	}
 	if t.tries > 0 {
 		d.tried(t, s, v.proven || d.knows(claimKey(hash, source)))
 	}
 	switch {
 	case v.bad:
-		b.bad += d.claims.weight()
+		b.bad++
 		p := t.pane()
 		p.bad.Add(source)
 		t.note(p.badTop.Add(s.Src, source), s, d.now)
@@ -89,10 +87,11 @@ type verdict struct {
 // claim judges a request by what its source was given. t and b are nil where the
 // target is not watched closely: then it is remembered only.
 func (d *Detector) claim(t *target, b *bin, s *track.Sighting, key, source uint64) verdict {
-	if !d.claims.follows(source) {
+	follows := d.claims.follows(source)
+	if !follows && s.Flags&track.HasKey == 0 {
 		return verdict{query: true}
 	}
-	x := d.claims.of(key, d.now)
+	x := d.claims.of(key, d.now) // who has a challenge is rare in a flood of others
 	if x.pending > 0 && d.now-x.asked > pendingFor {
 		x.pending, x.unproven, x.waits = 0, 0, false
 	}
@@ -103,6 +102,8 @@ func (d *Detector) claim(t *target, b *bin, s *track.Sighting, key, source uint6
 	switch {
 	case s.Flags&track.HasKey == 0:
 		return d.echo(t, x, false)
+	case x.value == 0 && x.before == 0 && !follows: // it may have been given it just now
+		return verdict{query: t == nil || t.challenged == 0}
 	case x.value == 0 && x.before == 0:
 		return d.unknown(t, s, x)
 	case s.Key == x.value || s.Key == x.before:
@@ -299,10 +300,13 @@ func (d *Detector) issue(t *target, s *track.Sighting, key, client uint64) {
 		}
 		t.challenged = d.now
 	}
-	if !d.claims.follows(client) {
-		return
+	x := d.claims.find(key)
+	if x == nil {
+		if !d.claims.follows(client) {
+			return
+		}
+		x = d.claims.of(key, d.now)
 	}
-	x := d.claims.of(key, d.now)
 	if s.Key != x.value {
 		x.before, x.value = x.value, s.Key
 	}
