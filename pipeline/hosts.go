@@ -14,7 +14,7 @@ func (c *Config) judged() bool {
 }
 
 // watched tells whether watchers are all that wants anything.
-func (c *Config) watched() bool { return len(c.Watchers) > 0 && !c.judged() }
+func (c *Config) watched() bool { return len(c.Watchers) > 0 && !c.judged() && !c.Count }
 
 // judge gives what a span says to the hosts, and writes what they find.
 func (f *fold) judge(seg *segment, s *span) {

@@ -24,6 +24,7 @@ type reader struct {
 	b     *batch // being filled
 
 	clock    clock
+	idle     idle
 	nextTick int64 // by the clock's age
 	inputs   inputs
 	dedup    dedup
@@ -63,6 +64,7 @@ func (r *reader) fill(ctx context.Context, b *batch) bool {
 		b.err = err
 	}
 	r.inputs.begin()
+	r.pass(len(b.raw.Packets))
 	for i := range b.raw.Packets {
 		r.gaps(i)
 		r.comment(i)
@@ -163,13 +165,20 @@ func (r *reader) time(p *capture.Packet) {
 	it.kind, it.frame, it.nanos, it.age = datagram, p.No, p.Nanos, r.clock.age
 	it.pieces, it.why = nil, ""
 	r.origin(p)
-	if it.age >= r.nextTick {
-		if r.nextTick != 0 {
-			r.frags.Expire(it.age)
-			r.b.giveAll(item{kind: tick, frame: p.No, nanos: it.nanos, age: it.age})
-		}
-		r.nextTick = it.age + tickEvery
+	r.tick()
+}
+
+// tick puts a tick in front of the packet at hand if it is time for one.
+func (r *reader) tick() {
+	it := &r.last
+	if it.age < r.nextTick {
+		return
 	}
+	if r.nextTick != 0 {
+		r.frags.Expire(it.age)
+		r.b.giveAll(item{kind: tick, frame: it.frame, nanos: it.nanos, age: it.age})
+	}
+	r.nextTick = it.age + tickEvery
 }
 
 // abandon takes what there is of a set whose other fragments are missing: its

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"net/netip"
@@ -34,6 +35,16 @@ type Config struct {
 	Incidents Incidents           // a watcher whose word is written at its place, if the renderer has a form for it; may be nil
 	Dialogues *dialogue.Collector // renders in place of Renderer; may be nil
 	Progress  func(capture.Stats) // called with the source's totals after each batch; may be nil
+	Count     bool                // messages are read though nobody gets more than their number
+
+	// Clock is asked where the source brings nothing, which a live one says with empty
+	// batches, so that what waits goes on: nanoseconds that never go back, from any
+	// moment on. nil: only packets make time pass.
+	Clock func() int64
+
+	// Seed keys the tables of what hostile senders may choose. It must be random on live
+	// traffic; 0 is the same in every run, so that a capture has one output.
+	Seed uint64
 }
 
 // Incidents finds incidents in sightings, and calls whom it was told to with each
@@ -68,7 +79,8 @@ func Run(ctx context.Context, cfg Config) (report.Run, error) {
 		size = float64(cfg.Memory) / DefaultMemory
 	}
 	r := newReader(cfg.Source, int(fragMemory*size))
-	r.dedup.mode = cfg.Dedup
+	cfg.Seed = cmp.Or(cfg.Seed, fixedSeed)
+	r.dedup.mode, r.dedup.seed, r.idle.now = cfg.Dedup, cfg.Seed, cfg.Clock
 	if cfg.Incidents != nil {
 		cfg.Watchers = append(slices.Clip(cfg.Watchers), cfg.Incidents)
 	}
@@ -90,7 +102,7 @@ func Run(ctx context.Context, cfg Config) (report.Run, error) {
 		cfg.Incidents.Announce(f.incident)
 	}
 	if cfg.judged() {
-		f.hosts = track.NewHosts(size, fixedSeed)
+		f.hosts = track.NewHosts(size, cfg.Seed)
 		f.hosts.Raise = f.raised
 	}
 	for j := range jobs {

@@ -49,6 +49,7 @@ const (
 // so makes the same of it whatever else is done with the packet; only the table of
 // copies remembers, and that only for five milliseconds.
 type sights struct {
+	seed     uint64 // of the hashes
 	reg      *dissect.Registry
 	decodeAs []DecodeAs
 	ctx      dissect.Context
@@ -75,7 +76,7 @@ func (p *partition) watch(it *item) {
 		p.sights.datagram(s, it)
 	case quoted:
 		s.What = track.IsUnreachable
-		s.Mix(fixedSeed)
+		s.Mix(p.seed)
 	case tcp:
 		p.sights.segment(s, it)
 	case tick, end, gap:
@@ -104,7 +105,7 @@ func (p *partition) listed(it *item) {
 		x := from
 		x.What, x.Src, x.SrcPort = track.IsListed, track.HostOf(a), a.Port()
 		x.Flags &^= track.Cut
-		x.Mix(fixedSeed)
+		x.Mix(p.seed)
 		p.seg.sights = append(p.seg.sights, x)
 	}
 }
@@ -128,7 +129,7 @@ func (p *partition) login(s *source) {
 	default:
 		x.What = track.IsWelcome
 	}
-	x.Mix(fixedSeed)
+	x.Mix(p.seed)
 	p.seg.sights = append(p.seg.sights, x)
 }
 
@@ -203,7 +204,7 @@ func printOf(s *track.Sighting, b []byte) uint64 {
 // seal fills in the hashes.
 func (w *sights) seal(s *track.Sighting, it *item, sum uint64) {
 	s.Print = uint32(sum >> 32)
-	s.Mix(fixedSeed)
+	s.Mix(w.seed)
 	w.copy(s, it, sum)
 }
 
@@ -354,7 +355,7 @@ func (w *sights) segment(s *track.Sighting, it *item) {
 	case ack && it.TCP.Flags&netlayer.FlagRST == 0:
 		s.What, s.Key = track.IsAcked, it.TCP.Ack-1
 	}
-	s.Mix(fixedSeed)
+	s.Mix(w.seed)
 	w.copy(s, it, lru.Mix(uint64(it.TCP.Seq), uint64(it.TCP.Ack)<<32|uint64(it.TCP.Flags)<<16|uint64(s.Bytes)))
 }
 

@@ -38,7 +38,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // denied is the error about the right that capturing takes. One capability is
 // enough, for promiscuous mode too; nobody has to be root.
 func denied(iface string, err error) *Error {
-	return &Error{Interface: iface, Reason: "no right to capture", Hint: rightsHint(), Err: err}
+	return &Error{Interface: iface, Reason: "no right to capture", Hint: RightsHint(), Err: err}
 }
 
 // downError is about an interface that cannot be captured on before it is up.

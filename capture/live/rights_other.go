@@ -2,7 +2,7 @@
 
 package live
 
-// rightsHint says how this program gets the right to capture.
-func rightsHint() string {
+// RightsHint says how this program gets the right to capture.
+func RightsHint() string {
 	return "give your user access to the devices /dev/bpf*, or start " + shellWord(program()) + " with sudo"
 }

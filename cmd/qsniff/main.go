@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,8 @@ import (
 	"time"
 
 	"qsniff/capture/file"
+	"qsniff/capture/live"
+	"qsniff/internal/sandbox"
 )
 
 // The exit statuses.
@@ -54,14 +57,17 @@ type streams struct {
 	out, err io.Writer
 }
 
-func main() {
+func main() { os.Exit(program()) }
+
+// program runs what the command line says until a signal comes.
+func program() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, func() {
 		stop() // a second signal ends the program at once
 		time.Sleep(patience)
 		os.Exit(exitInterrupted) // whoever reads our output does not
 	})
-	os.Exit(run(ctx, os.Args[1:], streams{os.Stdout, os.Stderr}))
+	return run(ctx, os.Args[1:], streams{os.Stdout, os.Stderr})
 }
 
 // run executes one command line and returns the exit status.
@@ -76,6 +82,8 @@ func explain(w io.Writer, err error) int {
 	var usage *usageError
 	var hinted *hintedError
 	var damage *file.Error
+	var wire *live.Error
+	var shut *sandbox.Error
 	var several interface{ Unwrap() []error }
 	switch {
 	case err == nil:
@@ -89,6 +97,10 @@ func explain(w io.Writer, err error) int {
 		return exitUsage
 	case errors.As(err, &hinted):
 		complain(w, err, hinted.hint)
+	case errors.As(err, &wire):
+		complain(w, err, wire.Hint)
+	case errors.As(err, &shut):
+		complain(w, err, cmp.Or(shut.Hint, "--no-sandbox does without"))
 	case errors.As(err, &several):
 		for _, err := range several.Unwrap() {
 			explain(w, err)

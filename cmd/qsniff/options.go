@@ -41,31 +41,47 @@ func readDefaults() *readOptions {
 }
 
 func (o *readOptions) register(cmd *cobra.Command) {
+	o.registerForm(cmd)
+	o.registerCommon(cmd)
+}
+
+// registerForm adds the flags that say how messages are printed.
+func (o *readOptions) registerForm(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.VarP(&choice{&o.output, []string{"text", "tree", "hex", "json", "csv", "none"}}, "output", "o",
 		"text: a line a message; tree: annotated fields; hex: annotated bytes; json: an object a line; csv: a table; none: decode only")
 	f.VarP(&choice{&o.clock, []string{"a", "r", "d", "e"}}, "time", "t",
 		"times: a time of day, r seconds since the first packet, d since the line before, e since 1970")
-	o.registerCommon(cmd)
 }
 
 // registerCommon adds the flags that all commands have which print messages.
 func (o *readOptions) registerCommon(cmd *cobra.Command) {
+	o.registerMessages(cmd)
+	cmd.Flags().BoolVar(&o.follow, "follow", false, "go on as the capture, or the ring of files in a folder, grows")
+	o.registerInput(cmd)
+}
+
+// registerMessages adds the flags about what is printed of messages.
+func (o *readOptions) registerMessages(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.IntVarP(&o.count, "count", "c", 0, "stop after `N` messages (0: all)")
 	f.StringVarP(&o.columns, "fields", "e", "", "csv: columns, by name: `frame,src,a2s.info.name`")
 	f.BoolVar(&o.layout, "layout", false, "json: list every byte with its field")
 	f.BoolVar(&o.utc, "utc", false, "text, tree, hex: times in UTC instead of local time")
 	f.Var(&choice{&o.color, []string{"auto", "always", "never"}}, "color", "text, tree, hex: auto colours terminals only")
-	f.BoolVar(&o.follow, "follow", false, "go on as the capture, or the ring of files in a folder, grows")
 	f.BoolVar(&o.secrets, "show-secrets", false, "print passwords and log secrets instead of <redacted>")
 	propose(cmd, "count", cobra.NoFileCompletions)
-	o.registerInput(cmd)
 }
 
-// registerInput adds the flags that all commands have which read packets.
+// registerInput adds the flags that all commands have which read captures.
 func (o *readOptions) registerInput(cmd *cobra.Command) {
+	o.registerPackets(cmd)
+	cmd.Flags().Var(&choice{&o.reader, []string{readerNative, readerLibpcap}}, "reader", "native, or gopacket: libpcap as second opinion")
+}
+
+// registerPackets adds the flags that all commands have which take packets.
+func (o *readOptions) registerPackets(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringArrayVarP(&o.as, "decode-as", "d", nil, "decode a port as a protocol: `udp.port==27015,a2s`, tcp.port==27016,rcon")
 	f.IntVar(&o.jobs, "jobs", o.jobs, "decode with `N` goroutines; the output does not depend on it")
@@ -74,7 +90,6 @@ func (o *readOptions) registerInput(cmd *cobra.Command) {
 		"count a packet once that was captured twice within 5 ms; auto: where several interfaces come together")
 	f.Lookup("dedup").NoOptDefVal = "on"
 	f.Var(&o.memory, "memory", "budget of all tables")
-	f.Var(&choice{&o.reader, []string{readerNative, readerLibpcap}}, "reader", "native, or gopacket: libpcap as second opinion")
 	propose(cmd, "decode-as", completeDecodeAs)
 	propose(cmd, "memory", cobra.FixedCompletions([]cobra.Completion{"16M", "64M", "256M", "1G"}, cobra.ShellCompDirectiveNoFileComp))
 	propose(cmd, "jobs", cobra.NoFileCompletions)
@@ -104,7 +119,39 @@ type size int64
 func (s *size) String() string { return strconv.FormatInt(int64(*s)>>20, 10) + "M" }
 func (s *size) Type() string   { return "SIZE" }
 func (s *size) Set(text string) error {
-	const least, most = 16 << 20, 1 << 40
+	const least = 16 << 20
+	n, err := parseSize(text)
+	if err != nil {
+		return err
+	}
+	if n < least {
+		return fmt.Errorf("at least 16M")
+	}
+	*s = size(n)
+	return nil
+}
+
+// amount is a number of bytes as size, of any length; 0 is one that is not given.
+type amount int64
+
+func (a *amount) Type() string { return "SIZE" }
+func (a *amount) String() string {
+	if *a == 0 {
+		return ""
+	}
+	return strconv.FormatInt(int64(*a), 10)
+}
+func (a *amount) Set(text string) error {
+	n, err := parseSize(text)
+	if err == nil && n == 0 {
+		err = fmt.Errorf("more than nothing")
+	}
+	*a = amount(n)
+	return err
+}
+
+func parseSize(text string) (int64, error) {
+	const most = 1 << 40
 	shift := 0
 	digits := strings.TrimSuffix(strings.TrimSuffix(strings.ToUpper(text), "B"), "I")
 	for i, unit := range "KMG" {
@@ -114,11 +161,7 @@ func (s *size) Set(text string) error {
 	}
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil || n < 0 || n > most>>shift {
-		return fmt.Errorf("a size like 64M or 1G")
+		return 0, fmt.Errorf("a size like 64M or 1G")
 	}
-	if n <<= shift; n < least {
-		return fmt.Errorf("at least 16M")
-	}
-	*s = size(n)
-	return nil
+	return n << shift, nil
 }

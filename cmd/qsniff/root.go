@@ -22,7 +22,8 @@ engines cut up and says what every byte is.
 		Example: `  qsniff capture.pcap                   one line a message
   qsniff -o tree capture.pcap           every byte, annotated
   qsniff -o json capture.pcap | jq .    one JSON object a line
-  tcpdump -U -w - udp | qsniff -        as it happens`,
+  qsniff live -i eth0                   as it happens
+  tcpdump -U -w - udp | qsniff -        the same, of what another program captures`,
 		Args:          cobra.ArbitraryArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -44,7 +45,7 @@ engines cut up and says what every byte is.
 	root.ValidArgsFunction = completeCommandOrCapture
 	root.SetUsageFunc(usage(io))
 	root.AddGroup(&cobra.Group{ID: groupTraffic, Title: "Commands"}, &cobra.Group{ID: groupReference, Title: "Reference"})
-	root.AddCommand(newRead(io), newFollow(io), newStats(io), newFloods(io), newProven(io), newDecode(io), newFields(io), newExplain(io), newVersion(io), newCompletion(io), newHelp())
+	root.AddCommand(newRead(io), newLive(io), newFollow(io), newStats(io), newFloods(io), newProven(io), newDecode(io), newInterfaces(io), newFields(io), newExplain(io), newVersion(io), newCompletion(io), newHelp())
 	completeChoices(root)
 	return root
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"qsniff": func() { os.Exit(run(context.Background(), os.Args[1:], streams{os.Stdout, os.Stderr})) },
+		"qsniff": func() { os.Exit(program()) },
 	})
 }
 

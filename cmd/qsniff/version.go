@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"runtime"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"qsniff/capture/file"
+	"qsniff/capture/live"
 	"qsniff/internal/manual"
 )
 
@@ -23,6 +25,7 @@ type build struct {
 	OS       string         `json:"os"`
 	Arch     string         `json:"arch"`
 	Readers  []string       `json:"readers"`
+	Backends []string       `json:"backends"` // for interfaces
 	Libpcap  string         `json:"libpcap,omitempty"`
 	Limits   []manual.Limit `json:"limits,omitempty"`
 }
@@ -33,7 +36,7 @@ func newVersion(io streams) *cobra.Command {
 		GroupID: groupReference,
 		Short:   "print the version and what this build can do",
 		Long: `version prints the version, the revision and the compiler that this program was
-built from, the readers it has for captures, and the version of libpcap if it is
+built from, the readers it has for captures, the ways to capture on interfaces, and the version of libpcap if it is
 linked with it. With --limits it lists what bounds memory and work, by the part of
 the program that keeps to it, each with the reason for its value.
 
@@ -70,6 +73,7 @@ func thisBuild() build {
 	if file.HasLibpcap {
 		b.Readers, b.Libpcap = append(b.Readers, readerLibpcap), file.LibpcapVersion()
 	}
+	b.Backends = backends()
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return b
@@ -105,7 +109,7 @@ func (b *build) append(dst []byte, width int) []byte {
 		}
 		dst = append(dst, '\n')
 	}
-	dst = fmt.Appendf(dst, "built by: %s for %s/%s\nreaders: %s\n", b.Go, b.OS, b.Arch, strings.Join(b.Readers, ", "))
+	dst = fmt.Appendf(dst, "built by: %s for %s/%s\nreaders: %s\nlive: %s\n", b.Go, b.OS, b.Arch, strings.Join(b.Readers, ", "), cmp.Or(strings.Join(b.Backends, ", "), "none"))
 	if b.Libpcap != "" {
 		dst = fmt.Appendf(dst, "libpcap: %s\n", b.Libpcap)
 	} else {
@@ -115,6 +119,18 @@ func (b *build) append(dst []byte, width int) []byte {
 		dst = manual.AppendLimits(append(dst, '\n'), b.Limits, width)
 	}
 	return dst
+}
+
+// backends are the ways that this build has to capture on interfaces.
+func backends() []string {
+	names := []string{}
+	if live.HasLibpcap {
+		names = append(names, live.Libpcap.String())
+	}
+	if live.HasAFPacket {
+		names = append(names, live.AFPacket.String())
+	}
+	return names
 }
 
 func noArgs(cmd *cobra.Command, args []string) error {

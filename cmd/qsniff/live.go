@@ -1,0 +1,175 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"qsniff/capture"
+	"qsniff/capture/live"
+	"qsniff/pipeline"
+)
+
+// liveOptions are the flags of live.
+type liveOptions struct {
+	readOptions
+	keepOptions
+	interfaces  []string
+	filter      string
+	autoFilter  bool
+	snap        int
+	buffer      amount
+	promiscuous bool
+	backend     string
+	bare        bool // --no-sandbox
+}
+
+func newLive(io streams) *cobra.Command {
+	opts := &liveOptions{readOptions: *readDefaults(), backend: live.Auto.String()}
+	cmd := &cobra.Command{
+		Use:     "live -i IFACE [flags]",
+		GroupID: groupTraffic,
+		Short:   "decode what an interface sees",
+		Long: `live captures on network interfaces and prints messages as read does, a moment after
+they were seen, with floods and what else asks for something among them. It never sends.
+-o none prints nothing but the summary.
+
+Ctrl-C ends it with a summary on standard error: what was captured, decoded and lost,
+and by whom. A second one ends it at once. Where the reader of the output is slower
+than the traffic, the kernel drops packets, which are counted; nothing is queued
+without bound.
+
+-w writes all packets that were captured, -w with --on-incident only those around
+incidents. With --ring-size, --ring-time, --ring-files or --on-incident the name is a
+beginning: DIR/PREFIX.pcapng makes DIR/PREFIX_20261121T201500Z_00001.pcapng and so on.
+Packets are kept as they are, passwords included. When a file cannot be written that is
+said once, and the capture goes on.
+
+Once everything is open, the program gives up what it does not need any more:
+capabilities, all files but the folder of -w, the network. The first lines on standard
+error say what. --no-sandbox does without.
+
+The right to capture is cap_net_raw, for promiscuous mode too; nobody has to be root:
+sudo setcap cap_net_raw+ep qsniff, or a systemd unit with
+AmbientCapabilities=CAP_NET_RAW.
+
+Exit status: 0 ended by Ctrl-C, SIGTERM or -c, 1 the run failed, such as an interface
+that vanished, 2 wrong usage.`,
+		Example: `  qsniff live -i eth0                          a line a message
+  qsniff live -i eth0 -f 'udp port 27015'      the kernel keeps the rest away
+  qsniff live -i any --auto-filter -o json     for programs
+  qsniff live -i eth0 -o none -w /var/captures/q.pcapng --ring-size 100M --ring-files 20
+  qsniff live -i eth0 -w attack.pcapng --on-incident 30`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return &usageError{fmt.Errorf("live: %q is not a flag", args[0]), "interfaces stand behind -i, a filter behind -f"}
+			}
+			return nil
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := opts.check(); err != nil {
+				return err
+			}
+			return watchLive(cmd.Context(), opts, io)
+		},
+	}
+	opts.register(cmd)
+	return cmd
+}
+
+func (o *liveOptions) register(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringArrayVarP(&o.interfaces, "interface", "i", nil, "capture on `IFACE`; may be given several times; any: on all")
+	f.StringVarP(&o.filter, "filter", "f", "", "capture only what fits the `BPF` filter, in the language of tcpdump")
+	f.BoolVar(&o.autoFilter, "auto-filter", false, "capture only what may be a query, and say what that leaves out")
+	f.IntVarP(&o.snap, "snaplen", "s", 0, "keep `N` bytes of a packet at most (0: all)")
+	f.VarP(&o.buffer, "buffer", "B", "what the kernel holds while this program is busy (default 32M an interface)")
+	f.BoolVarP(&o.promiscuous, "promiscuous", "p", false, "capture what is meant for other hosts, too")
+	f.Var(&choice{&o.backend, []string{"auto", "libpcap", "afpacket"}}, "backend", "auto takes libpcap where the build has it")
+	f.BoolVar(&o.bare, "no-sandbox", false, "keep all rights while decoding")
+	o.keepOptions.register(cmd)
+	o.registerForm(cmd)
+	o.registerMessages(cmd)
+	o.registerPackets(cmd)
+	propose(cmd, "interface", completeInterfaces)
+	for _, name := range []string{"filter", "snaplen", "buffer"} {
+		propose(cmd, name, cobra.NoFileCompletions)
+	}
+}
+
+// check reports what does not go together.
+func (o *liveOptions) check() error {
+	switch {
+	case len(o.interfaces) == 0:
+		return &usageError{errors.New("live: no interface given"), "name one behind -i, or any; qsniff interfaces lists them"}
+	case o.filter != "" && o.autoFilter:
+		return &usageError{errors.New("-f and --auto-filter do not go together"), "only one filter can be in the kernel"}
+	case o.snap < 0 || o.snap > capture.MaxCaptured:
+		return &usageError{fmt.Errorf("-s %d: not a number of bytes of a packet", o.snap), fmt.Sprintf("from 1 to %d, or 0 for whole packets", capture.MaxCaptured)}
+	case o.buffer > math.MaxInt32:
+		return &usageError{errors.New("-B: too large a buffer"), "less than 2G"}
+	}
+	if err := o.keepOptions.check(); err != nil {
+		return err
+	}
+	return o.readOptions.check()
+}
+
+// automatic is the filter of --auto-filter, which lets ports of -d pass, too.
+func (o *liveOptions) automatic(as []pipeline.DecodeAs) *live.AutoFilter {
+	f := &live.AutoFilter{UDP: live.UsualUDPPorts(), TCP: live.UsualTCPPorts()}
+	for _, rule := range as {
+		ports := &f.UDP
+		if rule.TCP {
+			ports = &f.TCP
+		}
+		if !slices.Contains(*ports, rule.Port) {
+			*ports = append(*ports, rule.Port)
+		}
+	}
+	return f
+}
+
+// source begins to capture. auto is the filter of --auto-filter, or nil.
+func (o *liveOptions) source(auto *live.AutoFilter) (*live.Source, error) {
+	backend, err := live.ParseBackend(o.backend)
+	if err != nil {
+		return nil, err
+	}
+	opt := live.Options{Interfaces: o.interfaces, Filter: o.filter, Snap: o.snap, Buffer: int(o.buffer),
+		Promiscuous: o.promiscuous, Backend: backend, AutoFilter: auto}
+	src, err := live.Open(opt)
+	var wrong *live.Error
+	if errors.As(err, &wrong) && errors.Is(err, live.ErrFilter) {
+		err = &usageError{err, wrong.Hint}
+	}
+	return src, err
+}
+
+// completeInterfaces proposes what can be captured on.
+func completeInterfaces(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	all, err := live.Interfaces()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	var found []cobra.Completion
+	for i := range all {
+		if in := &all[i]; strings.HasPrefix(in.Name, word) {
+			found = append(found, cobra.CompletionWithDesc(in.Name, strings.Join(interfaceAddresses(in), " ")))
+		}
+	}
+	return found, cobra.ShellCompDirectiveNoFileComp
+}
+
+// began is when the program started: idle time counts from some moment on.
+var began = time.Now()
+
+// monotonic is a clock that is never set.
+func monotonic() int64 { return int64(time.Since(began)) }

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"qsniff/capture"
+	"qsniff/capture/file"
+	"qsniff/capture/ring"
+)
+
+// keepOptions are the flags about files of packets.
+type keepOptions struct {
+	write      string
+	ringSize   amount
+	ringTime   time.Duration
+	ringFiles  int
+	onIncident int // seconds
+}
+
+func (o *keepOptions) register(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVarP(&o.write, "write", "w", "", "write the packets to `FILE|PREFIX`: pcapng, or pcap where the name ends so")
+	f.Var(&o.ringSize, "ring-size", "begin another file behind so many bytes")
+	f.DurationVar(&o.ringTime, "ring-time", 0, "begin another file after this `TIME`: 1h, 10m")
+	f.IntVar(&o.ringFiles, "ring-files", 0, "keep `N` files, and remove the oldest (0: all)")
+	f.IntVar(&o.onIncident, "on-incident", 0, "write only from so many `SECONDS` before an incident to as many behind it")
+	f.Lookup("ring-time").DefValue = ""
+	for _, name := range []string{"ring-size", "ring-time", "ring-files", "on-incident"} {
+		propose(cmd, name, cobra.NoFileCompletions)
+	}
+}
+
+func (o *keepOptions) check() error {
+	switch {
+	case o.write == "" && (o.rings() || o.onIncident != 0):
+		return &usageError{errors.New("--ring-size, --ring-time, --ring-files and --on-incident go with -w"), "name a file, such as -w /var/captures/q.pcapng"}
+	case o.write == stdin:
+		return &usageError{errors.New("-w -: packets are written to files"), "tcpdump -w - writes them to standard output"}
+	case o.ringTime < 0 || o.ringFiles < 0 || o.onIncident < 0:
+		return &usageError{errors.New("--ring-time, --ring-files, --on-incident: less than nothing"), "leave out what is not to be bounded"}
+	case o.write == "":
+		return nil
+	}
+	if _, err := file.FormatOf(o.write); err != nil {
+		return &usageError{err, "leave the ending out"}
+	}
+	return nil
+}
+
+func (o *keepOptions) rings() bool { return o.ringSize != 0 || o.ringTime != 0 || o.ringFiles != 0 }
+
+// flushEvery is how much packet time a file lets pass before packets are in it: what
+// a program that is killed may lose.
+const flushEvery = ring.DefaultFlush
+
+// keeper is where packets go that are kept.
+type keeper struct {
+	sink    sink // one of the others
+	ring    *ring.Writer
+	trigger *ring.Trigger
+	file    *file.Writer
+}
+
+// open opens what the flags name; nil if nothing is to be kept. memory is that of
+// packets which wait for an incident, in bytes.
+func (o *keepOptions) open(described capture.Describer, memory int) (*keeper, error) {
+	how := file.WriteOptions{Interfaces: described, Application: "qsniff", FlushEvery: flushEvery}
+	switch {
+	case o.write == "":
+		return nil, nil
+	case !o.rings() && o.onIncident == 0:
+		w, err := file.Create(o.write, how)
+		if err != nil {
+			return nil, err
+		}
+		return &keeper{sink: w, file: w}, nil
+	}
+	w, err := ring.Open(ring.Options{Path: o.write, Size: int64(o.ringSize), Time: o.ringTime, Files: o.ringFiles, Write: how})
+	if err != nil {
+		return nil, err
+	}
+	k := &keeper{sink: w, ring: w}
+	if o.onIncident > 0 {
+		k.trigger, err = ring.NewTrigger(w, time.Duration(o.onIncident)*time.Second, memory)
+		if err != nil {
+			w.Close()
+			return nil, err
+		}
+		k.sink = k.trigger
+	}
+	return k, nil
+}
+
+// sink takes packets, and is told the time where none come.
+type sink interface {
+	Write(*capture.Packet) error
+	Tick(nanos int64) error
+}
+
+// close finishes the files.
+func (k *keeper) close() error {
+	var first error
+	if k.trigger != nil {
+		first = k.trigger.Close()
+	}
+	var err error
+	if k.ring != nil {
+		err = k.ring.Close()
+	} else {
+		err = k.file.Close()
+	}
+	if first == nil {
+		first = err
+	}
+	return first
+}
+
+// tell says what became of the packets.
+func (k *keeper) tell(w io.Writer) {
+	if k.ring == nil {
+		s := k.file.Stats()
+		fmt.Fprintf(w, "qsniff: %s written%s\n", count(s.Packets, "packet"), k.lost(s.Lost, s.Refused))
+		return
+	}
+	s := k.ring.Stats()
+	fmt.Fprintf(w, "qsniff: %s written to %s%s\n", count(s.Packets, "packet"), count(s.Files, "file"), k.lost(s.Lost, s.Refused))
+	if k.trigger != nil && k.trigger.Stats().Short > 0 {
+		fmt.Fprintf(w, "qsniff: memory was too short for %s before incidents (--memory)\n", count(k.trigger.Stats().Short, "packet"))
+	}
+}
+
+func (k *keeper) lost(lost, refused uint64) string {
+	out := ""
+	if lost > 0 {
+		out = fmt.Sprintf(", %d could not be", lost)
+	}
+	if refused > 0 {
+		out += fmt.Sprintf(", %d do not fit the format", refused)
+	}
+	return out
+}

@@ -1,0 +1,433 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"qsniff/capture"
+	"qsniff/capture/file"
+	"qsniff/internal/responder"
+)
+
+// query stands in front of every datagram of the tests.
+const query = "\xff\xff\xff\xff"
+
+// gameServer answers with a challenge first. Each information reply has another number
+// of players; the rules come in IP fragments.
+func gameServer() func([]byte) [][]byte {
+	asked := 0
+	rules := query + "E\x64\x00"
+	for i := range 100 {
+		rules += fmt.Sprintf("sv_rule_number_%03d\x00value %d\x00", i, i)
+	}
+	return func(request []byte) [][]byte {
+		asked++
+		players := string([]byte{byte(asked % 251)})
+		a := responder.A2S{Challenge: [4]byte{1, 2, 3, 4},
+			Info:    [][]byte{[]byte(query + "I\x11Live\x00de_dust2\x00cstrike\x00CS\x00\xf0\x00" + players + "\xff\x00dl\x00\x011.0\x00")},
+			Players: [][]byte{[]byte(query + "D\x01\x00Gordon\x00\x07\x00\x00\x00\x00\x00\x80\x3f")},
+			Rules:   [][]byte{[]byte(rules)},
+		}
+		return a.Answer(request)
+	}
+}
+
+// requests are what a client asks, before the challenge.
+var requests = []string{query + "TSource Engine Query\x00", query + "U", query + "V"}
+
+// poll asks everything there is to ask, with a challenge each, and returns the number
+// of players it was told.
+func poll(t *testing.T, conn net.Conn) (players int) {
+	t.Helper()
+	buf := make([]byte, 1<<16)
+	ask := func(request string) []byte {
+		if err := conn.SetDeadline(time.Now().Add(5 * time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := conn.Write([]byte(request)); err != nil {
+			t.Fatal(err)
+		}
+		n, err := conn.Read(buf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return buf[:n]
+	}
+	for i, r := range requests {
+		none := "\xff\xff\xff\xff"
+		if i == 0 {
+			none = ""
+		}
+		challenge := ask(r + none)
+		if reply := ask(r + string(challenge[5:])); i == 0 {
+			players = int(reply[bytes.Index(reply, []byte("CS\x00\xf0\x00"))+5])
+		}
+	}
+	return players
+}
+
+// TestLive: every exchange of real clients appears once, with the right numbers and
+// soon, the same with both backends.
+func TestLive(t *testing.T) {
+	server, clients := cable(t)
+	server.serve(t, gameServer())
+	all := map[string]*sniffer{}
+	for _, b := range backends() {
+		all[b] = server.sniff(t, "--backend", b, "-o", "json").collect()
+	}
+	want := map[string]int{}
+	for range 25 {
+		conn := clients.dial(t)
+		want[conn.LocalAddr().String()] = poll(t, conn)
+		time.Sleep(7 * time.Millisecond)
+	}
+	time.Sleep(200 * time.Millisecond)
+	var first []string
+	for _, b := range backends() {
+		s := all[b]
+		status, _ := s.end(t, os.Interrupt)
+		lines := <-s.output
+		if status != exitOK {
+			t.Errorf("%s: status %d: %s", b, status, s.said())
+		}
+		// 25 clients, 3 exchanges of 4 datagrams, the last of one in 2 fragments
+		wanted := regexp.MustCompile(`\nqsniff: 325 packets captured in [0-9.]+ m?s: 300 messages, 0 incidents; dropped: 0 by the kernel, 0 by network cards\n`)
+		if !wanted.MatchString(s.said()) {
+			t.Errorf("%s: said\ngot  %s\nwant %s", b, s.said(), wanted)
+		}
+		messages := parse(t, lines)
+		checkExchanges(t, messages, want)
+		worst := time.Duration(0)
+		for i := range messages {
+			worst = max(worst, lines[i].at.Sub(messages[i].Time))
+		}
+		t.Logf("%s: written %v after it was captured at most", b, worst)
+		if worst > 100*time.Millisecond {
+			t.Errorf("%s: written after %v, want 100ms at most", b, worst)
+		}
+		same := withoutTimes(lines)
+		if first == nil {
+			first = same
+		}
+		if diff := cmp.Diff(first, same); diff != "" {
+			t.Errorf("backends differ: %s -, %s +\n%s", backends()[0], b, diff)
+		}
+	}
+}
+
+// checkExchanges holds messages against what clients were told, by their address.
+func checkExchanges(t *testing.T, messages []seen, want map[string]int) {
+	t.Helper()
+	got := map[string]int{}
+	counts := map[string]int{}
+	for _, m := range messages {
+		if m.Message == nil || m.Status != "complete" || m.Exchange == nil {
+			t.Errorf("a line that is no message of an exchange: %+v", m)
+			continue
+		}
+		counts[*m.Message]++
+		if *m.Message == "S2A_INFO_SRC" {
+			got[m.Dst] = int(m.Fields["players"].(float64))
+			if m.Exchange.RTT <= 0 {
+				t.Errorf("answered after %v ms", m.Exchange.RTT)
+			}
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("players: want -, got +\n%s", diff)
+	}
+	n := len(want)
+	all := map[string]int{"A2S_INFO": 2 * n, "A2S_PLAYER": 2 * n, "A2S_RULES": 2 * n, "S2C_CHALLENGE": 3 * n,
+		"S2A_INFO_SRC": n, "S2A_PLAYER": n, "S2A_RULES": n}
+	if diff := cmp.Diff(all, counts); diff != "" {
+		t.Errorf("messages: want -, got +\n%s", diff)
+	}
+}
+
+// withoutTimes leaves out what two captures of the same packets may differ in.
+func withoutTimes(lines []line) (all []string) {
+	times := regexp.MustCompile(`"(time|rtt_ms|challenge_ms|frames_ms|after_ms)":("[^"]*"|[0-9.]+|\[[0-9.,]*\])`)
+	for _, l := range lines {
+		all = append(all, times.ReplaceAllString(l.text, ""))
+	}
+	return all
+}
+
+// TestLiveSilence: a reply that stays incomplete is given up although no packet follows.
+func TestLiveSilence(t *testing.T) {
+	server, clients := cable(t)
+	part := []byte("\xfe\xff\xff\xff\x07\x00\x00\x00\x02\x00\xe0\x04" + query + "E\x02\x00mp_timelimit\x00")
+	server.serve(t, func([]byte) [][]byte { return [][]byte{part} })
+	s := server.sniff(t, "-o", "json").collect()
+	flow(t, clients.dial(t), 1, 0)
+	time.Sleep(7 * time.Second) // what is missing is waited for 5 s
+	ended := time.Now()
+	s.end(t, syscall.SIGTERM)
+	lines := <-s.output
+	for i, m := range parse(t, lines) {
+		if m.Status == "fragment" && lines[i].at.Before(ended) {
+			return
+		}
+	}
+	t.Errorf("not given up in time: %v", lines)
+}
+
+// flow sends n requests.
+func flow(t *testing.T, conn net.Conn, n int, pause time.Duration) {
+	t.Helper()
+	for range n {
+		if _, err := conn.Write([]byte(requests[0])); err != nil {
+			t.Fatal(err)
+		}
+		if pause > 0 {
+			time.Sleep(pause)
+		}
+	}
+}
+
+// TestLiveRing: files of a ring are written behind the sandbox, and readable.
+func TestLiveRing(t *testing.T) {
+	server, clients := cable(t)
+	server.serve(t, func([]byte) [][]byte { return nil })
+	for _, b := range backends() {
+		dir := t.TempDir()
+		s := server.sniff(t, "--backend", b, "-o", "none", "-w", filepath.Join(dir, "q.pcapng"), "--ring-size", "20K")
+		flow(t, clients.dial(t), 1000, 0)
+		time.Sleep(200 * time.Millisecond)
+		status, _ := s.end(t, os.Interrupt)
+		packets, files := packetsIn(t, dir, "q_*.pcapng")
+		if status != exitOK || packets != 1000 || files < 4 {
+			t.Errorf("%s: status %d, %d packets in %d files, want 0, 1000, several\n%s", b, status, packets, files, s.said())
+		}
+		if !strings.Contains(s.said(), fmt.Sprintf("1000 packets written to %d files\n", files)) || strings.Count(s.said(), "passwords included") != 1 {
+			t.Errorf("%s: said %s", b, s.said())
+		}
+	}
+}
+
+// packetsIn counts the packets in the captures of a folder, and those.
+func packetsIn(t *testing.T, dir, pattern string) (packets, files int) {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(dir, pattern))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		r, err := file.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for {
+			var b capture.Batch
+			err := r.Read(&b)
+			packets += len(b.Packets)
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.Close()
+	}
+	return packets, len(names)
+}
+
+// TestLiveDiskFull: a file that cannot be written is told once, and the capture goes on.
+func TestLiveDiskFull(t *testing.T) {
+	server, clients := cable(t)
+	server.serve(t, func([]byte) [][]byte { return nil })
+	s := server.sniff(t, "-o", "json", "-w", "/dev/full").collect()
+	conn := clients.dial(t)
+	flow(t, conn, 2000, 200*time.Microsecond)
+	time.Sleep(1200 * time.Millisecond)
+	flow(t, conn, 100, 0)
+	time.Sleep(200 * time.Millisecond)
+	status, _ := s.end(t, os.Interrupt)
+	messages := 0
+	for _, m := range parse(t, <-s.output) {
+		if m.Record == "" {
+			messages++
+		}
+	}
+	if status != exitOK || messages != 2100 || strings.Count(s.said(), "qsniff: /dev/full: ") != 1 || !strings.Contains(s.said(), "2100 could not be") {
+		t.Errorf("status %d, %d messages\n%s", status, messages, s.said())
+	}
+}
+
+// TestLiveGivesUp: the process that decodes has no capability and cannot gain one.
+func TestLiveGivesUp(t *testing.T) {
+	server, _ := cable(t)
+	s := server.sniff(t)
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", s.cmd.Process.Pid))
+	if err != nil || len(threads) < 2 {
+		t.Fatalf("%d threads: %v", len(threads), err)
+	}
+	for _, name := range threads {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			continue // it ended
+		}
+		for _, want := range []string{"CapEff:\t0000000000000000\n", "CapPrm:\t0000000000000000\n", "NoNewPrivs:\t1\n"} {
+			if !strings.Contains(string(text), want) {
+				t.Errorf("%s has no %q", name, want)
+			}
+		}
+	}
+	s.collect()
+	for range 2 { // a second signal does not wait
+		_ = s.cmd.Process.Signal(os.Interrupt)
+	}
+	if _, took := s.end(t, nil); took > time.Second {
+		t.Errorf("ended after %v", took)
+	}
+}
+
+// TestLiveKilled: a program that is killed leaves files that can be read.
+func TestLiveKilled(t *testing.T) {
+	server, clients := cable(t)
+	server.serve(t, func([]byte) [][]byte { return nil })
+	for _, flags := range [][]string{{"--ring-size", "20K"}, nil} {
+		dir := t.TempDir()
+		s := server.sniff(t, append([]string{"-o", "none", "-w", filepath.Join(dir, "q.pcapng")}, flags...)...)
+		flow(t, clients.dial(t), 1000, 0)
+		time.Sleep(1500 * time.Millisecond) // a second of packet time may be in the buffer
+		s.end(t, os.Kill)
+		packets, files := packetsIn(t, dir, "q*")
+		if packets != 1000 {
+			t.Errorf("%v: %d packets in %d files, want 1000", flags, packets, files)
+		}
+	}
+}
+
+// TestLiveOnIncident: only what surrounds an incident is written.
+func TestLiveOnIncident(t *testing.T) {
+	server, clients := cable(t)
+	server.serve(t, func([]byte) [][]byte { return nil })
+	dir := t.TempDir()
+	s := server.sniff(t, "-w", filepath.Join(dir, "q.pcapng"), "--on-incident", "2").collect()
+	conn := clients.dial(t)
+	flow(t, conn, 20, 100*time.Millisecond)
+	if _, files := packetsIn(t, dir, "*"); files != 0 {
+		t.Errorf("%d files before the incident", files)
+	}
+	flow(t, conn, 5000, 500*time.Microsecond)
+	time.Sleep(200 * time.Millisecond)
+	status, _ := s.end(t, os.Interrupt)
+	packets, _ := packetsIn(t, dir, "q_*.pcapng")
+	if status != exitOK || packets < 5000 || packets > 5020 || !strings.Contains(s.said(), "1 incident;") {
+		t.Errorf("status %d, %d packets written: %s", status, packets, s.said())
+	}
+}
+
+// TestLiveInterfaceGoes: the run fails with the name, behind its summary.
+func TestLiveInterfaceGoes(t *testing.T) {
+	for _, tc := range []struct{ command, want string }{
+		{"link set " + serverEnd + " down", serverEnd + ": interface went down"},
+		{"link del " + serverEnd, serverEnd + ": interface vanished"},
+	} {
+		for _, b := range backends() {
+			server, clients := cable(t)
+			server.serve(t, gameServer())
+			s := server.sniff(t, "--backend", b, "-o", "json").collect()
+			poll(t, clients.dial(t))
+			server.ip(t, tc.command)
+			status, _ := s.end(t, nil)
+			if n := len(<-s.output); n != 12 {
+				t.Errorf("%s: %d messages, want 12", b, n)
+			}
+			summary := strings.Index(s.said(), "13 packets captured")
+			if status != exitFailed || summary < 0 || strings.Index(s.said(), tc.want) < summary {
+				t.Errorf("%s: %s: status %d\n%s", b, tc.command, status, s.said())
+			}
+		}
+	}
+}
+
+// stalled is how long nobody reads the output in TestLiveStalled.
+const stalled = 10 * time.Second
+
+// TestLiveStalled: whoever does not read the output costs packets, which are counted,
+// and nothing else.
+func TestLiveStalled(t *testing.T) {
+	server, clients := cable(t)
+	server.serve(t, func([]byte) [][]byte { return nil })
+	for _, resume := range []bool{true, false} {
+		s := server.sniff(t, "-o", "json", "-B", "1M", "-f", "udp dst port 27015")
+		conn := clients.dial(t)
+		sent := 0
+		for start := time.Now(); time.Since(start) < stalled; sent += 1000 {
+			flow(t, conn, 1000, 0)
+			time.Sleep(20 * time.Millisecond)
+		}
+		want := exitFailed
+		if resume {
+			want = exitOK
+			s.collect()
+			time.Sleep(time.Second)
+			flow(t, conn, 10, 0)
+			sent += 10
+			time.Sleep(300 * time.Millisecond)
+		}
+		status, took := s.end(t, os.Interrupt)
+		m := regexp.MustCompile(`\nqsniff: (\d+) packets captured .*dropped: (\d+) by the kernel`).FindStringSubmatch(s.said())
+		if status != want || took > patience || m == nil {
+			t.Fatalf("resume %v: status %d after %v: %s", resume, status, took, s.said())
+		}
+		captured, _ := strconv.Atoi(m[1])
+		dropped, _ := strconv.Atoi(m[2])
+		if dropped == 0 || captured+dropped != sent {
+			t.Errorf("resume %v: captured and dropped\ngot  %d + %d\nwant %d", resume, captured, dropped, sent)
+		}
+		if resume {
+			messages := 0
+			for _, m := range parse(t, <-s.output) {
+				if m.Record == "" {
+					messages++
+				}
+			}
+			if messages != captured {
+				t.Errorf("%d messages of %d packets", messages, captured)
+			}
+		}
+		t.Logf("resume %v: %d of %d dropped, ended after %v", resume, dropped, sent, took)
+	}
+}
+
+// TestLiveErrors: what is wrong with interfaces and filters is told before the run.
+func TestLiveErrors(t *testing.T) {
+	server, _ := cable(t)
+	server.ip(t, "link add down0 type veth peer name down1")
+	for _, tc := range []struct {
+		args   []string
+		status int
+		want   string
+	}{
+		{[]string{"-i", "nope0"}, exitFailed, "qsniff: nope0: no such interface\n  hint: there are"},
+		{[]string{"-i", "down0"}, exitFailed, "qsniff: down0: interface is down\n  hint: sudo ip link set down0 up\n"},
+		{[]string{"-f", "udp prt 1", "--backend", "libpcap"}, exitUsage, "qsniff: " + serverEnd + `: filter "udp prt 1": `},
+		{[]string{"-f", "udp", "--backend", "afpacket"}, exitUsage, "only libpcap compiles"},
+		{[]string{"-w", "/nonexistent/q.pcap"}, exitFailed, "qsniff: /nonexistent/q.pcap: "},
+	} {
+		if !file.HasLibpcap && strings.Contains(strings.Join(tc.args, " "), "libpcap") {
+			continue
+		}
+		s := server.sniff(t, tc.args...)
+		status, _ := s.end(t, nil)
+		if status != tc.status || !strings.Contains(s.said(), tc.want) {
+			t.Errorf("%v: status %d: %s\nwant %d: %s", tc.args, status, s.said(), tc.status, tc.want)
+		}
+	}
+}

@@ -1,0 +1,206 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"qsniff/capture/live"
+	"qsniff/internal/digits"
+	"qsniff/internal/sandbox"
+	"qsniff/pipeline"
+	"qsniff/report"
+)
+
+// lingering is how long an ended capture waits for whoever reads the output, less than
+// patience: the summary is still to come.
+const lingering = time.Second
+
+// session is a live capture that is open.
+type session struct {
+	opts   *liveOptions
+	auto   *live.AutoFilter // nil: none
+	tap    *tap
+	cfg    pipeline.Config
+	errs   io.Writer
+	start  time.Time
+	result report.Run
+}
+
+// watchLive captures and decodes until it is told to stop.
+func watchLive(ctx context.Context, opts *liveOptions, io streams) error {
+	s, err := openLive(opts, io)
+	if err != nil {
+		return err
+	}
+	if err := s.shutIn(); err != nil {
+		s.tap.finish()
+		return err
+	}
+	if h := s.cfg.Renderer; h != nil {
+		if err := header(io.out, h); err != nil {
+			s.tap.finish()
+			return err
+		}
+	}
+	return s.run(ctx)
+}
+
+// openLive opens everything that takes rights.
+func openLive(opts *liveOptions, io streams) (*session, error) {
+	reg, err := registry()
+	if err != nil {
+		return nil, err
+	}
+	as, err := decodeAs(opts.as, reg)
+	if err != nil {
+		return nil, err
+	}
+	r, err := opts.renderer(io.out, reg.Protos())
+	if err != nil {
+		return nil, err
+	}
+	var auto *live.AutoFilter
+	if opts.autoFilter {
+		auto = opts.automatic(as)
+	}
+	src, err := opts.source(auto)
+	if err != nil {
+		return nil, err
+	}
+	keep, err := opts.keepOptions.open(src, int(opts.memory))
+	if err != nil {
+		src.Close()
+		return nil, err
+	}
+	al := newAlarms(opts.scale() / 4)
+	s := &session{opts: opts, auto: auto, errs: io.err, start: time.Now()}
+	s.tap = &tap{Source: src, keep: keep, alarms: al, failed: once(func(err error) { explain(io.err, err) })}
+	s.cfg = pipeline.Config{Source: s.tap, Registry: reg, Jobs: opts.jobs, Max: opts.count, Memory: int64(opts.memory),
+		DecodeAs: as, Dedup: dedups[opts.dedup], Renderer: r, Out: io.out, Incidents: al, Count: true,
+		Clock: monotonic, Seed: rand.Uint64() | 1}
+	return s, nil
+}
+
+// shutIn gives up what is not needed any more, and says what runs.
+func (s *session) shutIn() error {
+	_ = time.Local.String() // loads the time zone, which is a file
+	o := s.opts
+	fmt.Fprintf(s.errs, "qsniff: capturing on %s (%s)\n", strings.Join(o.interfaces, ", "), s.tap.Backend())
+	if s.auto != nil {
+		fmt.Fprintf(s.errs, "qsniff: the automatic filter leaves out:\n  %s\n", strings.Join(s.auto.Lost(), "\n  "))
+	}
+	if s.tap.keep != nil {
+		fmt.Fprintf(s.errs, "qsniff: %s gets packets as they are captured, passwords included\n", o.write)
+	}
+	if o.bare {
+		fmt.Fprintln(s.errs, "qsniff: sandbox: none (--no-sandbox)")
+		return nil
+	}
+	p, err := s.policy()
+	if err != nil {
+		return err
+	}
+	status, err := sandbox.Enter(p)
+	if err == nil {
+		fmt.Fprintf(s.errs, "qsniff: sandbox: %v\n", status)
+	}
+	return err
+}
+
+// policy is what the run still needs: the folder of a ring, and what libpcap reads of
+// an interface in promiscuous mode.
+func (s *session) policy() (p sandbox.Policy, err error) {
+	if k := s.tap.keep; k != nil && k.ring != nil {
+		p.Write = []string{k.ring.Folder()}
+		if p.User, err = sandbox.OwnerOf(k.ring.Folder()); err != nil {
+			return p, err
+		}
+	}
+	if s.opts.promiscuous && s.tap.Backend() == live.Libpcap {
+		for _, name := range s.opts.interfaces {
+			counters := filepath.Join("/sys/class/net", name, "statistics")
+			if _, err := os.Stat(counters); err == nil {
+				p.Read = append(p.Read, counters)
+			}
+		}
+	}
+	return p, nil
+}
+
+// run captures until ctx ends, then tells what became of it.
+func (s *session) run(ctx context.Context) error {
+	debug.SetMemoryLimit(s.cfg.Memory)
+	stop := context.AfterFunc(ctx, s.tap.Stop)
+	defer stop()
+	ended := make(chan error, 1)
+	go func() {
+		var err error
+		s.result, err = pipeline.Run(context.WithoutCancel(ctx), s.cfg)
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		return s.conclude(err)
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-ended:
+		return s.conclude(err)
+	case <-time.After(lingering):
+	}
+	return s.abandon()
+}
+
+// conclude ends a run whose output was written.
+func (s *session) conclude(err error) error {
+	closed := s.tap.finish()
+	kernel, card := s.tap.Drops()
+	fmt.Fprintf(s.errs, "\nqsniff: %s captured in %s: %s%s; %s\n", count(s.tap.Stats().Received, "packet"), s.elapsed(),
+		count(s.result.Messages, "message"), s.incidents(), dropped(kernel, card))
+	s.files()
+	if s.result.Packets > 0 {
+		run := s.result
+		run.Dropped = 0 // said above
+		remark(s.errs, &run)
+	}
+	return cmp.Or(err, closed)
+}
+
+// abandon ends a run whose output nobody reads: what the decoder cannot take is
+// counted and kept all the same.
+func (s *session) abandon() error {
+	left := s.tap.rest()
+	s.tap.finish()
+	kernel, card := s.tap.Drops()
+	fmt.Fprintf(s.errs, "\nqsniff: %s captured in %s%s; %s\n", count(s.tap.Stats().Received, "packet"), s.elapsed(),
+		s.incidents(), dropped(kernel, card))
+	s.files()
+	return &hintedError{fmt.Errorf("the output is not read: messages are missing at its end, of %s and those before them", count(left, "packet")),
+		"a slow reader costs packets; -o none needs none, -w keeps them"}
+}
+
+func (s *session) files() {
+	if s.tap.keep != nil {
+		s.tap.keep.tell(s.errs)
+	}
+}
+
+func (s *session) elapsed() string {
+	return string(digits.Elapsed(nil, int64(time.Since(s.start).Round(time.Millisecond)), " "))
+}
+
+func (s *session) incidents() string {
+	return ", " + count(s.tap.alarms.begun.Load(), "incident")
+}
+
+func dropped(kernel, card uint64) string {
+	return fmt.Sprintf("dropped: %d by the kernel, %d by network cards", kernel, card)
+}

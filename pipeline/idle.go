@@ -1,0 +1,40 @@
+package pipeline
+
+import "time"
+
+// idleLag is how far idle time stays behind: a packet that was captured before its
+// source said that there is nothing may come yet. Kernels hold packets back for
+// 20 ms, and the program may be late itself.
+const idleLag = 250 * time.Millisecond
+
+// idle is the time that passes while a live source brings nothing. It is measured as
+// a span from the last packets on, not as a time of day: a system clock that is set
+// moves the stamps of packets once, and no table expires because of it twice.
+type idle struct {
+	now    func() int64 // nil: only packets make time pass
+	since  int64        // when the last packets came
+	passed int64        // what the clock went on with since then
+}
+
+// span is how much of the silence the clock has yet to go on with.
+func (i *idle) span() int64 {
+	span := max(i.now()-i.since-int64(idleLag)-i.passed, 0)
+	i.passed += span
+	return span
+}
+
+// pass notes that a batch of so many packets came, and lets time go on if there are
+// none. Before the first packet nothing waits.
+func (r *reader) pass(packets int) {
+	switch {
+	case r.idle.now == nil:
+	case packets > 0:
+		r.idle.since, r.idle.passed = r.idle.now(), 0
+	case r.clock.started:
+		span := r.idle.span()
+		r.clock.pass(span)
+		r.last.nanos += span
+		r.last.age = r.clock.age
+		r.tick()
+	}
+}
