@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -16,7 +15,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"qsniff/capture"
 	"qsniff/capture/file"
 	"qsniff/internal/responder"
 )
@@ -197,76 +195,6 @@ func flow(t *testing.T, conn net.Conn, n int, pause time.Duration) {
 	}
 }
 
-// TestLiveRing: files of a ring are written behind the sandbox, and readable.
-func TestLiveRing(t *testing.T) {
-	server, clients := cable(t)
-	server.serve(t, func([]byte) [][]byte { return nil })
-	for _, b := range backends() {
-		dir := t.TempDir()
-		s := server.sniff(t, "--backend", b, "-o", "none", "-w", filepath.Join(dir, "q.pcapng"), "--ring-size", "20K")
-		flow(t, clients.dial(t), 1000, 0)
-		time.Sleep(200 * time.Millisecond)
-		status, _ := s.end(t, os.Interrupt)
-		packets, files := packetsIn(t, dir, "q_*.pcapng")
-		if status != exitOK || packets != 1000 || files < 4 {
-			t.Errorf("%s: status %d, %d packets in %d files, want 0, 1000, several\n%s", b, status, packets, files, s.said())
-		}
-		if !strings.Contains(s.said(), fmt.Sprintf("1000 packets written to %d files\n", files)) || strings.Count(s.said(), "passwords included") != 1 {
-			t.Errorf("%s: said %s", b, s.said())
-		}
-	}
-}
-
-// packetsIn counts the packets in the captures of a folder, and those.
-func packetsIn(t *testing.T, dir, pattern string) (packets, files int) {
-	t.Helper()
-	names, err := filepath.Glob(filepath.Join(dir, pattern))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range names {
-		r, err := file.Open(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for {
-			var b capture.Batch
-			err := r.Read(&b)
-			packets += len(b.Packets)
-			if err == io.EOF {
-				break
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-		r.Close()
-	}
-	return packets, len(names)
-}
-
-// TestLiveDiskFull: a file that cannot be written is told once, and the capture goes on.
-func TestLiveDiskFull(t *testing.T) {
-	server, clients := cable(t)
-	server.serve(t, func([]byte) [][]byte { return nil })
-	s := server.sniff(t, "-o", "json", "-w", "/dev/full").collect()
-	conn := clients.dial(t)
-	flow(t, conn, 2000, 200*time.Microsecond)
-	time.Sleep(1200 * time.Millisecond)
-	flow(t, conn, 100, 0)
-	time.Sleep(200 * time.Millisecond)
-	status, _ := s.end(t, os.Interrupt)
-	messages := 0
-	for _, m := range parse(t, <-s.output) {
-		if m.Record == "" {
-			messages++
-		}
-	}
-	if status != exitOK || messages != 2100 || strings.Count(s.said(), "qsniff: /dev/full: ") != 1 || !strings.Contains(s.said(), "2100 could not be") {
-		t.Errorf("status %d, %d messages\n%s", status, messages, s.said())
-	}
-}
-
 // TestLiveGivesUp: the process that decodes has no capability and cannot gain one.
 func TestLiveGivesUp(t *testing.T) {
 	server, _ := cable(t)
@@ -287,48 +215,23 @@ func TestLiveGivesUp(t *testing.T) {
 		}
 	}
 	s.collect()
-	for range 2 { // a second signal does not wait
-		_ = s.cmd.Process.Signal(os.Interrupt)
-	}
-	if _, took := s.end(t, nil); took > time.Second {
-		t.Errorf("ended after %v", took)
-	}
+	s.end(t, os.Interrupt)
 }
 
-// TestLiveKilled: a program that is killed leaves files that can be read.
-func TestLiveKilled(t *testing.T) {
+// TestLiveSecondSignal: it ends the program at once, which would wait for its output to
+// be read.
+func TestLiveSecondSignal(t *testing.T) {
 	server, clients := cable(t)
 	server.serve(t, func([]byte) [][]byte { return nil })
-	for _, flags := range [][]string{{"--ring-size", "20K"}, nil} {
-		dir := t.TempDir()
-		s := server.sniff(t, append([]string{"-o", "none", "-w", filepath.Join(dir, "q.pcapng")}, flags...)...)
-		flow(t, clients.dial(t), 1000, 0)
-		time.Sleep(1500 * time.Millisecond) // a second of packet time may be in the buffer
-		s.end(t, os.Kill)
-		packets, files := packetsIn(t, dir, "q*")
-		if packets != 1000 {
-			t.Errorf("%v: %d packets in %d files, want 1000", flags, packets, files)
-		}
-	}
-}
-
-// TestLiveOnIncident: only what surrounds an incident is written.
-func TestLiveOnIncident(t *testing.T) {
-	server, clients := cable(t)
-	server.serve(t, func([]byte) [][]byte { return nil })
-	dir := t.TempDir()
-	s := server.sniff(t, "-w", filepath.Join(dir, "q.pcapng"), "--on-incident", "2").collect()
-	conn := clients.dial(t)
-	flow(t, conn, 20, 100*time.Millisecond)
-	if _, files := packetsIn(t, dir, "*"); files != 0 {
-		t.Errorf("%d files before the incident", files)
-	}
-	flow(t, conn, 5000, 500*time.Microsecond)
+	s := server.sniff(t, "-o", "json")
+	flow(t, clients.dial(t), 2000, 0)
 	time.Sleep(200 * time.Millisecond)
-	status, _ := s.end(t, os.Interrupt)
-	packets, _ := packetsIn(t, dir, "q_*.pcapng")
-	if status != exitOK || packets < 5000 || packets > 5020 || !strings.Contains(s.said(), "1 incident;") {
-		t.Errorf("status %d, %d packets written: %s", status, packets, s.said())
+	if err := s.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(200 * time.Millisecond)
+	if status, took := s.end(t, os.Interrupt); status != -1 || took > lingering/2 {
+		t.Errorf("status %d after %v: %s", status, took, s.said())
 	}
 }
 
@@ -336,7 +239,7 @@ func TestLiveOnIncident(t *testing.T) {
 func TestLiveInterfaceGoes(t *testing.T) {
 	for _, tc := range []struct{ command, want string }{
 		{"link set " + serverEnd + " down", serverEnd + ": interface went down"},
-		{"link del " + serverEnd, serverEnd + ": interface vanished"},
+		{"link del " + serverEnd, serverEnd + ": interface "}, // it goes down first
 	} {
 		for _, b := range backends() {
 			server, clients := cable(t)
@@ -365,7 +268,7 @@ func TestLiveStalled(t *testing.T) {
 	server, clients := cable(t)
 	server.serve(t, func([]byte) [][]byte { return nil })
 	for _, resume := range []bool{true, false} {
-		s := server.sniff(t, "-o", "json", "-B", "1M", "-f", "udp dst port 27015")
+		s := server.sniff(t, "-o", "json", "-B", "1M")
 		conn := clients.dial(t)
 		sent := 0
 		for start := time.Now(); time.Since(start) < stalled; sent += 1000 {

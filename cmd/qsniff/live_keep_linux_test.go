@@ -1,0 +1,124 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"qsniff/capture"
+	"qsniff/capture/file"
+)
+
+// TestLiveRing: files of a ring are written behind the sandbox, and readable.
+func TestLiveRing(t *testing.T) {
+	server, clients := cable(t)
+	server.serve(t, func([]byte) [][]byte { return nil })
+	for _, b := range backends() {
+		dir := t.TempDir()
+		s := server.sniff(t, "--backend", b, "-o", "none", "-w", filepath.Join(dir, "q.pcapng"), "--ring-size", "20K")
+		flow(t, clients.dial(t), 1000, 0)
+		time.Sleep(200 * time.Millisecond)
+		status, _ := s.end(t, os.Interrupt)
+		packets, files := packetsIn(t, dir, "q_*.pcapng")
+		if status != exitOK || packets != 1000 || files < 4 {
+			t.Errorf("%s: status %d, %d packets in %d files, want 0, 1000, several\n%s", b, status, packets, files, s.said())
+		}
+		if !strings.Contains(s.said(), fmt.Sprintf("1000 packets written to %d files\n", files)) || strings.Count(s.said(), "passwords included") != 1 {
+			t.Errorf("%s: said %s", b, s.said())
+		}
+	}
+}
+
+// packetsIn counts the packets in the captures of a folder, and those.
+func packetsIn(t *testing.T, dir, pattern string) (packets, files int) {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(dir, pattern))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		r, err := file.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for {
+			var b capture.Batch
+			err := r.Read(&b)
+			packets += len(b.Packets)
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.Close()
+	}
+	return packets, len(names)
+}
+
+// TestLiveDiskFull: a file that cannot be written is told once, and the capture goes on.
+func TestLiveDiskFull(t *testing.T) {
+	server, clients := cable(t)
+	server.serve(t, func([]byte) [][]byte { return nil })
+	s := server.sniff(t, "-o", "json", "-w", "/dev/full").collect()
+	conn := clients.dial(t)
+	flow(t, conn, 2000, 200*time.Microsecond)
+	time.Sleep(1200 * time.Millisecond)
+	flow(t, conn, 100, 0)
+	time.Sleep(200 * time.Millisecond)
+	status, _ := s.end(t, os.Interrupt)
+	messages := 0
+	for _, m := range parse(t, <-s.output) {
+		if m.Record == "" {
+			messages++
+		}
+	}
+	if status != exitOK || messages != 2100 || strings.Count(s.said(), "qsniff: /dev/full: ") != 1 || !strings.Contains(s.said(), "2100 could not be") {
+		t.Errorf("status %d, %d messages\n%s", status, messages, s.said())
+	}
+}
+
+// TestLiveKilled: a program that is killed leaves files that can be read.
+func TestLiveKilled(t *testing.T) {
+	server, clients := cable(t)
+	server.serve(t, func([]byte) [][]byte { return nil })
+	for _, flags := range [][]string{{"--ring-size", "20K"}, nil} {
+		dir := t.TempDir()
+		s := server.sniff(t, append([]string{"-o", "none", "-w", filepath.Join(dir, "q.pcapng")}, flags...)...)
+		flow(t, clients.dial(t), 1000, 0)
+		time.Sleep(1500 * time.Millisecond) // a second of packet time may be in the buffer
+		s.end(t, os.Kill)
+		packets, files := packetsIn(t, dir, "q*")
+		if packets != 1000 {
+			t.Errorf("%v: %d packets in %d files, want 1000", flags, packets, files)
+		}
+	}
+}
+
+// TestLiveOnIncident: only what surrounds an incident is written.
+func TestLiveOnIncident(t *testing.T) {
+	server, clients := cable(t)
+	server.serve(t, func([]byte) [][]byte { return nil })
+	dir := t.TempDir()
+	s := server.sniff(t, "-w", filepath.Join(dir, "q.pcapng"), "--on-incident", "2").collect()
+	conn := clients.dial(t)
+	flow(t, conn, 20, 100*time.Millisecond)
+	if _, files := packetsIn(t, dir, "*"); files != 0 {
+		t.Errorf("%d files before the incident", files)
+	}
+	for range 60 {
+		flow(t, conn, 100, 0)
+		time.Sleep(50 * time.Millisecond)
+	}
+	time.Sleep(200 * time.Millisecond)
+	status, _ := s.end(t, os.Interrupt)
+	packets, _ := packetsIn(t, dir, "q_*.pcapng")
+	if status != exitOK || packets < 4000 || packets > 6020 || !strings.Contains(s.said(), "1 incident;") {
+		t.Errorf("status %d, %d packets written: %s", status, packets, s.said())
+	}
+}
