@@ -3,12 +3,12 @@ package flood
 import (
 	"fmt"
 	"net/netip"
+	"strconv"
 	"strings"
 	"time"
 )
 
-// Names of chains, sets and tables carry the incident's number, so that the lines
-// for several incidents can be loaded beside each other.
+// Names of chains and sets carry the incident's number.
 
 // nft is the lines as a file for nft.
 func (p *plan) nft() string {
@@ -16,13 +16,16 @@ func (p *plan) nft() string {
 	if p.end.Addr().Is6() {
 		w.ip, w.typ = "ip6", "ipv6_addr"
 	}
-	w.line("# load: nft -f FILE   remove: nft delete table inet qsniff")
-	w.line("table inet qsniff {")
+	w.line("# load: nft -f FILE   remove: nft delete table inet %s", p.table())
+	w.line("add table inet %s", p.table())
+	w.line("delete table inet %s", p.table())
+	w.line("table inet %s {", p.table())
 	w.sets()
 	w.hook()
 	w.line("  chain target%d {", p.id)
 	if p.kind == RconBruteforce {
-		w.line("    # let in: nft add element inet qsniff admins%d { ADDRESS }", p.id)
+		w.line("    # who is let in:")
+		w.line("    # nft add element inet %s admins%d { ADDRESS }", p.table(), p.id)
 		w.line("    %s saddr @admins%d return", w.ip, p.id)
 	}
 	for i := range p.rules[:p.n] {
@@ -34,6 +37,21 @@ func (p *plan) nft() string {
 	}
 	w.line("}")
 	return w.String()
+}
+
+// table is the name of the table: one for each target, so that the lines of two
+// captures do not meet, and those of one can be loaded again and taken out alone.
+func (p *plan) table() string {
+	name := p.end.Addr().String()
+	if port := p.end.Port(); port != 0 {
+		name += "_" + strconv.Itoa(int(port))
+	}
+	return "qsniff_" + strings.Map(func(r rune) rune {
+		if r == '.' || r == ':' || r == '%' {
+			return '_'
+		}
+		return r
+	}, name)
 }
 
 type nftWriter struct {

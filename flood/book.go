@@ -70,10 +70,10 @@ func (d *Detector) judge(t *target) {
 	d.book.step(t, c, attack, three)
 	d.book.step(t, load, note, three)
 	j := d.junkCall(t)
-	j.confidence = d.confidence(j.score, false, t.born)
+	j.confidence = d.confidence(j.score, t.oneWay(d.now), t.born)
 	d.book.step(t, &t.busy[ofNonsense], j, j.rate)
 	g := d.guessCall(t)
-	g.confidence = d.confidence(g.score, false, t.born)
+	g.confidence = d.confidence(g.score, t.oneWay(d.now), t.born)
 	d.book.step(t, &t.busy[ofGuesses], g, g.rate)
 	if c.in == nil && (!alarm || q.kind.Level() == Info) {
 		t.learn(d.now)
@@ -130,7 +130,7 @@ func (b *book) begin(t *target, c *course, v call) {
 	}
 	in.Protocol, in.Frame, in.Baseline = t.proto, start.frame, t.base
 	c.in, c.started, c.last, c.lastAt, c.rest, c.better = in, start.sec, d.now, d.secondNanos(), 0, 0
-	c.sum, c.seconds, c.active, c.told = 0, 0, true, 0
+	c.sum, c.seconds, c.active, c.told, c.settled = 0, 0, true, 0, false
 	in.Pulses = 1
 	c.sources.Reset()
 	if start.sec < t.pane().start {
@@ -202,9 +202,13 @@ func (b *book) live(t *target, c *course, v call, rate float64) {
 		if c.active || rate >= c.floor() {
 			c.add(t, d.now)
 		}
-		c.last, c.lastAt, c.active, c.rest = d.now, d.secondNanos(), true, 0
+		c.last, c.active, c.rest = d.now, true, 0
+		if one := t.at(d.now); one != nil && c.of(one) >= c.floor() {
+			c.lastAt = d.secondNanos()
+		}
 		c.merge(t.pane())
-		if d.now-c.started == settledAfter { // the sketches have forgotten what was before
+		if !c.settled && d.now-c.started >= settledAfter && 2*v.rate >= share(c.sum, c.seconds) { // the sketches have forgotten what was before
+			c.settled = true
 			d.describe(t, c, v)
 		}
 		if in.Peak >= 2*c.told {
@@ -276,6 +280,9 @@ func (b *book) close(t *target, c *course) {
 func (b *book) settle(t *target, c *course) {
 	t.tries -= c.tries()
 	c.total()
+	if in := c.in; in.Answered >= 0 && in.Requests > 0 {
+		in.Answered = min(1, float64(in.Replies)/float64(in.Requests))
+	}
 	b.d.conclude(c.in, c.trial, t.feat.oneWay)
 	c.trial = nil
 }

@@ -1,6 +1,9 @@
 package flood
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // Collector keeps the incidents of a run for a report: as many as a reader can
 // take in. Those that do not fit are counted.
@@ -36,7 +39,8 @@ func (c *Collector) Found(in *Incident, e Event) {
 	c.kept = append(c.kept, in.clone())
 }
 
-// makeRoom drops the last incident of a level below, if there is one.
+// makeRoom drops the last incident of a level below, or a scan, if there is one: scans
+// are cheap to forge, and may be made to hide something.
 func (c *Collector) makeRoom(level Level) bool {
 	for l := c.Least; l < level; l++ {
 		for i := len(c.kept) - 1; i >= 0; i-- {
@@ -47,15 +51,28 @@ func (c *Collector) makeRoom(level Level) bool {
 			}
 		}
 	}
+	if i := slices.IndexFunc(c.kept, func(in Incident) bool { return in.Kind == Scan }); i >= 0 {
+		c.kept = slices.Delete(c.kept, i, i+1)
+		c.left++
+		return true
+	}
 	return false
 }
 
 // Counts is how many incidents of each level there were, kept or not.
 func (c *Collector) Counts() [Alert + 1]uint64 { return c.counts }
 
-// Incidents is what was kept, in the order of detection.
+// Incidents is what was kept, in the order of detection, scans behind the others.
 func (c *Collector) Incidents() []Incident {
-	slices.SortFunc(c.kept, func(a, b Incident) int { return int(a.ID) - int(b.ID) })
+	slices.SortFunc(c.kept, func(a, b Incident) int {
+		if (a.Kind == Scan) != (b.Kind == Scan) {
+			if b.Kind == Scan {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(a.ID, b.ID)
+	})
 	return c.kept
 }
 

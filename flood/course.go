@@ -20,6 +20,7 @@ type course struct {
 	sum     float64   // packets that counted, and the seconds in which they came
 	seconds float64
 	told    float64 // the peak when it was last told of
+	settled bool    // it was described when sketches showed it alone
 	sources sketch.Distinct
 }
 

@@ -171,7 +171,9 @@ func (d *Detector) clock(age, nanos int64) {
 // tick closes the second at hand.
 func (d *Detector) tick() {
 	for _, t := range d.heavy {
-		d.judge(t)
+		if d.now-t.last <= binSeconds || t.opened() { // else it is as it was
+			d.judge(t)
+		}
 	}
 	d.victims.tick(d)
 	d.consoles.tick(d)

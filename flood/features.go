@@ -74,6 +74,11 @@ type busy struct {
 	rate      float64
 }
 
+// oneWay tells whether the capture seems to have what goes to the target only.
+func (t *target) oneWay(now int32) bool {
+	return t.heard == 0 || now-t.heard > binSeconds && t.heard < t.born
+}
+
 // judgeWindow is how long what was challenged is watched for completion, in
 // seconds: longer where little happens.
 const (
@@ -94,7 +99,7 @@ func (d *Detector) look(t *target) *features {
 	one, ten := t.sum(d.now, 1), t.sum(d.now, 10)
 	f.now, f.r10 = float64(one.queries), float64(ten.queries)/10
 	f.r3, f.r60 = float64(t.sum(d.now, 3).queries)/3, float64(t.sum(d.now, 60).queries)/60
-	f.oneWay = t.heard == 0 || d.now-t.heard > binSeconds && t.heard < t.born
+	f.oneWay = t.oneWay(d.now)
 	f.answered, f.gain = -1, -1
 	if !f.oneWay {
 		f.answered = share(float64(ten.replies), float64(ten.packets))

@@ -234,7 +234,7 @@ func (x *consoles) welcome(d *Detector, server end, client track.Host) {
 func (c *console) describe(d *Detector) {
 	in := c.in
 	in.Requests, in.Peak = c.failures, float64(c.peak)
-	in.Mean = float64(c.failures) / max(float64(d.nanos-in.Start)/1e9, 1)
+	in.Mean = float64(c.failures) / max(float64(c.lastAt-in.Start)/1e9, 1)
 	in.Sources = c.sources.Count()
 	score := 5.0
 	if c.broken {

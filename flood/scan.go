@@ -218,13 +218,14 @@ func (x *scans) judge1(d *Detector, src track.Host, s *scanner) {
 func (x *scans) describe(d *Detector, s *scanner, all, dead int) {
 	in := s.in
 	in.Requests, in.Peak = s.touches, float64(s.peak)
-	in.Mean = float64(s.touches) / float64(max(s.last-s.begun, 1))
+	in.Mean = float64(s.touches) / float64(s.last-s.begun+1)
 	in.Sources = 1
 	in.Confidence = d.confidence(3+4*share(float64(dead), float64(all)), false, 0)
 	if in.Kind == Survey {
 		in.Confidence = d.confidence(3, false, 0)
 	}
-	d.scanEvidence(s, all, dead)
+	most := int(min(s.touches, 1<<30)) // estimates can be too high
+	d.scanEvidence(s, min(all, most), min(dead, most))
 }
 
 // conclude ends the incident of a source.

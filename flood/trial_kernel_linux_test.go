@@ -190,7 +190,7 @@ func kernelDropped(t *testing.T, p *plan, tool string) (n uint64) {
 	var list string
 	counter := regexp.MustCompile(`counter packets (\d+) bytes \d+ drop`)
 	if tool == "nft" {
-		list = kernelDo(t, "", "nft", "list", "table", "inet", "qsniff")
+		list = kernelDo(t, "", "nft", "list", "table", "inet", p.table())
 	} else {
 		list = kernelDo(t, "", p.iptablesName()+"-save", "-c")
 		counter = regexp.MustCompile(`(?m)^\[(\d+):\d+\] .* -j DROP$`)

@@ -27,6 +27,8 @@ type fold struct {
 	watchers  []track.Watcher
 	announces render.IncidentRenderer // nil: nobody shows incidents
 	mirror    mirror
+	last      sight  // when watchers were told something last
+	dropped   uint64 // packets that they know the capturing program lost
 	dialogues *dialogue.Collector
 	render    render.Renderer // of what hosts find
 	hosts     *track.Hosts    // nil: only messages are counted
@@ -66,6 +68,7 @@ func (f *fold) merge(ctx context.Context, b *batch) (enough bool, err error) {
 	if b.totals.source.Dropped > 0 && f.hosts != nil {
 		f.hosts.Lossy()
 	}
+	f.missed(b.totals.source.Dropped)
 	for i := range f.heads {
 		f.heads[i] = head{}
 		if err := f.advance(ctx, i); err != nil {

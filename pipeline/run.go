@@ -112,6 +112,9 @@ func Run(ctx context.Context, cfg Config) (report.Run, error) {
 	if f.dialogues != nil {
 		err = f.conclude(err)
 	}
+	if end := f.cutShort(err); end != nil {
+		err = end
+	}
 	return f.summary(), err
 }
 

@@ -31,8 +31,37 @@ func (f *fold) rival(h *head) int32 {
 	return limit
 }
 
+// cutShort tells the watchers that no packet follows where the run was interrupted or
+// failed: what is open then is told of as well. It returns err, or that of writing
+// what they say.
+func (f *fold) cutShort(err error) error {
+	if err == nil || f.broken || f.last.event == over || f.last.Age == 0 {
+		return err
+	}
+	x := f.last
+	x.event = over
+	f.tellWatchers(&x)
+	if wrong := f.flush(); wrong != nil {
+		return wrong
+	}
+	return err
+}
+
+// missed tells the watchers how many packets the capturing program lost besides those
+// that they know of.
+func (f *fold) missed(dropped uint64) {
+	if dropped <= f.dropped {
+		return
+	}
+	for _, w := range f.watchers {
+		w.Lost(dropped - f.dropped)
+	}
+	f.dropped = dropped
+}
+
 func (f *fold) tellWatchers(x *sight) {
 	f.sighted = x.Nanos
+	f.last.event, f.last.Age, f.last.Nanos = x.event, x.Age, x.Nanos
 	switch x.event {
 	case packet:
 		if f.mirror.copied(&x.Sighting) {
