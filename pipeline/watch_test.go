@@ -2,11 +2,15 @@ package pipeline
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net/netip"
 	"testing"
 	"time"
 
+	"qsniff/capture"
 	"qsniff/internal/race"
 	"qsniff/internal/testpcap"
 	"qsniff/track"
@@ -181,3 +185,55 @@ func (c *counter) Sight(*track.Sighting) { c.n++ }
 func (c *counter) Tick(age, nanos int64) {}
 func (c *counter) Lost(packets uint64)   {}
 func (c *counter) End(age, nanos int64)  {}
+
+// hanging is a source that brings no more packets and does not end, with a capturing
+// program that lost some.
+type hanging struct {
+	capture.Source
+	lost uint64
+	over chan struct{}
+}
+
+func (h *hanging) Read(b *capture.Batch) error {
+	err := h.Source.Read(b)
+	if errors.Is(err, io.EOF) {
+		if len(b.Packets) > 0 {
+			return nil
+		}
+		<-h.over
+	}
+	return err
+}
+
+func (h *hanging) Stats() capture.Stats {
+	s := h.Source.Stats()
+	s.Dropped = h.lost
+	return s
+}
+
+// impatient interrupts the run at the first packet.
+type impatient struct {
+	log
+	interrupt context.CancelFunc
+}
+
+func (x *impatient) Sight(s *track.Sighting) {
+	x.log.Sight(s)
+	x.interrupt()
+}
+
+// TestWatchersWhenInterrupted: a run that is interrupted ends for watchers, too, and
+// they know what the capturing program lost.
+func TestWatchersWhenInterrupted(t *testing.T) {
+	ctx, interrupt := context.WithCancel(context.Background())
+	h := &hanging{Source: open(t, sourced(t, "> "+infoAsked+"\n")), lost: 7, over: make(chan struct{})}
+	defer close(h.over)
+	l := &impatient{interrupt: interrupt}
+	_, err := Run(ctx, Config{Source: h, Registry: registry(t), Out: io.Discard, Jobs: 2, Watchers: []track.Watcher{l}})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got  %v\nwant %v", err, context.Canceled)
+	}
+	if !l.over || len(l.seen) != 1 || l.lost != 7 {
+		t.Errorf("got  over %v, %d sightings, %d lost\nwant over, 1 sighting, 7 lost", l.over, len(l.seen), l.lost)
+	}
+}
