@@ -70,7 +70,7 @@ interrupted.`,
 		Example: `  qsniff floods capture.pcap                        is this an attack?
   qsniff floods --explain capture.pcap              and why?
   qsniff floods --servers 198.18.0.0/15 --level warn capture.pcap
-  qsniff floods --fail-on alert capture.pcap > report.txt; [ $? -eq 3 ] && echo attacked
+  qsniff floods --fail-on alert capture.pcap > report.txt; test $? -ne 3 || echo attacked
   qsniff floods -o json capture.pcap > incidents.jsonl
   qsniff floods --limits rehlds capture.pcap        whom the server itself would refuse
   qsniff floods --explain                           all rules, all thresholds
