@@ -82,7 +82,10 @@ func (s *packetSocket) filter(o *Options) error {
 		if s.linked == linkSLL2 {
 			view = viewBehindLink
 		}
-		program = o.AutoFilter.program(view, uint32(o.Snap))
+		var err error
+		if program, err = o.AutoFilter.program(view, uint32(o.Snap)); err != nil {
+			return err
+		}
 	}
 	raw, err := bpf.Assemble(program)
 	if err != nil {

@@ -1,6 +1,10 @@
 package live
 
-import "golang.org/x/net/bpf"
+import (
+	"fmt"
+
+	"golang.org/x/net/bpf"
+)
 
 // assembly collects the instructions of a filter. Jumps go forward, to the next label
 // of that name, however far.
@@ -57,10 +61,11 @@ func (p *assembly) label(name string) {
 	p.open = rest
 }
 
-// assemble returns the program. A jump without a label is a mistake in this package.
-func (p *assembly) assemble() []bpf.Instruction {
+// assemble returns the program. A jump without a label is a mistake in this package,
+// and no program.
+func (p *assembly) assemble() ([]bpf.Instruction, error) {
 	if len(p.open) > 0 {
-		panic("live: filter without the label " + p.open[0].label)
+		return nil, fmt.Errorf("automatic filter: no label %s", p.open[0].label)
 	}
-	return p.code
+	return p.code, nil
 }

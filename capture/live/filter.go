@@ -163,7 +163,7 @@ const (
 
 // program is the filter for packets that are seen in a certain way. What passes is
 // cut to snap bytes.
-func (f *AutoFilter) program(v view, snap uint32) []bpf.Instruction {
+func (f *AutoFilter) program(v view, snap uint32) ([]bpf.Instruction, error) {
 	p := &assembly{snap: snap}
 	switch v {
 	case viewEthernet:
@@ -178,7 +178,7 @@ func (f *AutoFilter) program(v view, snap uint32) []bpf.Instruction {
 		p.raw()
 	default:
 		p.pass()
-		return p.code
+		return p.code, nil
 	}
 	p.ipv4()
 	p.ipv6()

@@ -70,7 +70,11 @@ func yielding(t *testing.T, name string) map[uint64]string {
 
 func machine(t *testing.T, v view, snap uint32) *bpf.VM {
 	t.Helper()
-	vm, err := bpf.NewVM((&AutoFilter{}).program(v, snap))
+	program, err := (&AutoFilter{}).program(v, snap)
+	if err != nil {
+		t.Fatal(err)
+	}
+	vm, err := bpf.NewVM(program)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -188,7 +188,11 @@ func (h *libpcapHandle) filter(o *Options) error {
 		}
 		return nil
 	}
-	raw, err := bpf.Assemble(o.AutoFilter.program(viewOf(h.linked), uint32(o.Snap)))
+	filter, err := o.AutoFilter.program(viewOf(h.linked), uint32(o.Snap))
+	if err != nil {
+		return fmt.Errorf("%s: %w", h.at.name, err)
+	}
+	raw, err := bpf.Assemble(filter)
 	if err != nil {
 		return fmt.Errorf("%s: automatic filter: %w", h.at.name, err)
 	}

@@ -31,8 +31,14 @@ func TestOptions(t *testing.T) {
 	}
 	const mostInstructions = 4096 // of the kernel
 	most := &AutoFilter{UDP: many[:maxFilterPorts], TCP: many[:maxFilterPorts]}
-	if n := len(most.program(viewEthernet, 1)); n > mostInstructions {
-		t.Errorf("the longest filter has %d instructions, the kernel takes %d", n, mostInstructions)
+	program, err := most.program(viewEthernet, 1)
+	if n := len(program); n > mostInstructions || err != nil {
+		t.Errorf("the longest filter has %d instructions, %v; the kernel takes %d", n, err, mostInstructions)
+	}
+	p := &assembly{}
+	p.jumpAlways("nowhere")
+	if _, err := p.assemble(); err == nil || !strings.Contains(err.Error(), "no label nowhere") {
+		t.Errorf("a jump without its label: %v", err)
 	}
 }
 
