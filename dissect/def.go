@@ -85,6 +85,9 @@ type Type struct {
 	// OnlyAsked is for a reply that is free text: it is believed as the answer to
 	// its question and for no other reason, but the question may be a weak one.
 	OnlyAsked bool
+	// Letter is the byte behind FF FF FF FF in messages of this type, for packet
+	// filters; 0 where there is none or filters have no use for it.
+	Letter byte
 	// Summary lists the fields of the one-line rendering.
 	Summary []*Def
 	// Speech is set where people read what the ends say as a text.
@@ -111,6 +114,12 @@ type Proto struct {
 	Name  string // "a2s"
 	Doc   string
 	Ports []uint16 // where it is usually met: a hint, never a condition
+	// ClientPorts are those that clients bind if they can: many at one port is no sign
+	// of one sender there.
+	ClientPorts []uint16
+	// Limited tells that the engines count these datagrams in their limits of queries
+	// (max_queries_sec), which they ask before they read a packet.
+	Limited bool
 	// Splits lists the split formats whose parts are reported under this
 	// protocol's name while the message in them is not known.
 	Splits []splithdr.Engine

@@ -1,6 +1,7 @@
 package flood
 
 import (
+	"qsniff/dissect"
 	"qsniff/internal/lru"
 	"qsniff/track"
 )
@@ -95,7 +96,7 @@ func (d *Detector) claim(t *target, b *bin, s *track.Sighting, key, source uint6
 	if x.pending > 0 && d.now-x.asked > pendingFor {
 		x.pending, x.unproven, x.waits = 0, 0, false
 	}
-	if s.Flags&track.HasKey == 0 && !(s.Flags&track.Cut != 0 && x.waits && uint16(s.Bytes) == x.plain+keyLen) {
+	if s.Flags&track.HasKey == 0 && !(s.Flags&track.Cut != 0 && x.waits && uint16(s.Bytes) == x.plain+dissect.KeyLen) {
 		return d.plain(b, s, x)
 	}
 	x.open = false
@@ -111,9 +112,6 @@ func (d *Detector) claim(t *target, b *bin, s *track.Sighting, key, source uint6
 	}
 	return verdict{bad: true, proven: x.proven(d.now)}
 }
-
-// keyLen is the length of a challenge.
-const keyLen = 4
 
 // plain takes a request without a challenge.
 func (d *Detector) plain(b *bin, s *track.Sighting, x *claim) verdict {

@@ -1,6 +1,8 @@
 package flood
 
 import (
+	"slices"
+
 	"qsniff/flood/sketch"
 	"qsniff/track"
 )
@@ -257,7 +259,7 @@ func (t *target) query(s *track.Sighting, source uint64, now int32, proven bool)
 		p.low++
 	}
 	if p.queries < sampleAll || p.queries%sampleEach == 0 {
-		if s.SrcPort != 27005 && s.SrcPort != 27006 { // what Source and GoldSource clients bind
+		if s.Proto == nil || !slices.Contains(s.Proto.ClientPorts, s.SrcPort) {
 			p.ports.Add(uint32(s.SrcPort))
 		}
 		p.prints.Add(s.Print)

@@ -61,7 +61,6 @@ type trial struct {
 	full    [planRules]int64 // of the buckets that all sources share
 	sources hashes           // of the buckets that each source has for itself
 	clients hashes           // 1: lost a packet
-	letters letterMemo
 	got     Collateral
 }
 
@@ -98,7 +97,7 @@ func (t *trial) packet(s *track.Sighting, proven bool) {
 	}
 	who := t.who(s)
 	named, alone := t.named(who)
-	letter := t.letters.of(s)
+	letter := letterOf(s)
 	dropped := t.drops(s, who, letter, named)
 	switch {
 	case proven && !alone:

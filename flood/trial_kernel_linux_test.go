@@ -161,7 +161,7 @@ func (x *kernelCase) send(t *testing.T, tr *trial) (drops uint64) {
 					way, to = server, clients[i].LocalAddr()
 				}
 				named, _ := tr.named(tr.who(s))
-				if tr.drops(s, tr.who(s), tr.letters.of(s), named) {
+				if tr.drops(s, tr.who(s), letterOf(s), named) {
 					drops++
 				}
 				if sort == "opened" {

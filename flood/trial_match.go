@@ -5,56 +5,12 @@ import (
 	"qsniff/track"
 )
 
-// letterOf is the byte behind FF FF FF FF in messages of a type, 0 where there is no
-// such byte or not always the same. Words are taken as in the engines' own clients,
-// in small letters.
-func letterOf(t *dissect.Type) byte {
-	switch t.Name {
-	case "A2S_INFO":
-		return 'T'
-	case "A2S_PLAYER":
-		return 'U'
-	case "A2S_RULES":
-		return 'V'
-	case "A2S_SERVERQUERY_GETCHALLENGE":
-		return 'W'
-	case "A2A_PING", "INFO", "INFOSTRING", "INFOSTRING_RESPONSE":
-		return 'i'
-	case "S2C_CHALLENGE", "CONNECT_CHALLENGE":
-		return 'A'
-	case "S2A_INFO_SRC":
-		return 'I'
-	case "S2A_PLAYER":
-		return 'D'
-	case "S2A_RULES":
-		return 'E'
-	case "S2A_INFO_DETAILED":
-		return 'm'
-	case "A2A_ACK":
-		return 'j'
-	case "S2A_INFO":
-		return 'C'
-	case "M2A_SERVER_BATCH":
-		return 'f'
-	}
-	return 0
-}
-
-// letterMemo remembers the letter of the last type: in a flood it is the same again
-// and again.
-type letterMemo struct {
-	typ    *dissect.Type
-	letter byte
-}
-
-func (m *letterMemo) of(s *track.Sighting) byte {
+// letterOf is the byte behind FF FF FF FF in a packet, 0 if that is not known.
+func letterOf(s *track.Sighting) byte {
 	if s.Type == nil {
 		return 0
 	}
-	if s.Type != m.typ {
-		m.typ, m.letter = s.Type, letterOf(s.Type)
-	}
-	return m.letter
+	return s.Type.Letter
 }
 
 // oneOf tells whether a letter is one of a list.

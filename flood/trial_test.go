@@ -17,13 +17,13 @@ var (
 	protoA2S  = &dissect.Proto{Name: "a2s"}
 	protoWord = &dissect.Proto{Name: "goldsource"}
 	protoASE  = &dissect.Proto{Name: "ase"}
-	askInfo   = &dissect.Type{Name: "A2S_INFO", Asks: dissect.AskInfo}
-	askRules  = &dissect.Type{Name: "A2S_RULES", Asks: dissect.AskRules}
-	askKey    = &dissect.Type{Name: "A2S_SERVERQUERY_GETCHALLENGE", Asks: dissect.AskChallenge}
+	askInfo   = &dissect.Type{Name: "A2S_INFO", Letter: 'T', Asks: dissect.AskInfo}
+	askRules  = &dissect.Type{Name: "A2S_RULES", Letter: 'V', Asks: dissect.AskRules}
+	askKey    = &dissect.Type{Name: "A2S_SERVERQUERY_GETCHALLENGE", Letter: 'W', Asks: dissect.AskChallenge}
 	askWord   = &dissect.Type{Name: "DETAILS", Asks: dissect.AskInfo}
 	askRcon   = &dissect.Type{Name: "RCON", Asks: dissect.AskRcon}
 	askASE    = &dissect.Type{Name: "ASE_QUERY", Asks: dissect.AskStatus}
-	giveInfo  = &dissect.Type{Name: "S2A_INFO_SRC", Reply: true, Asks: dissect.AskInfo}
+	giveInfo  = &dissect.Type{Name: "S2A_INFO_SRC", Letter: 'I', Reply: true, Asks: dissect.AskInfo}
 )
 
 // The packets that the tests use. Names say what they are to the server.

@@ -195,8 +195,8 @@ func (w *sights) datagram(s *track.Sighting, it *item) {
 
 // printOf is a hash of a payload without its challenge.
 func printOf(s *track.Sighting, b []byte) uint64 {
-	if s.Flags&track.HasKey != 0 && len(b) >= keyLen {
-		b = b[:len(b)-keyLen]
+	if s.Flags&track.HasKey != 0 && len(b) >= dissect.KeyLen {
+		b = b[:len(b)-dissect.KeyLen]
 	}
 	return lru.MixBytes(uint64(len(b)), b[:min(len(b), printed)])
 }
@@ -237,9 +237,6 @@ func (a *alike) tell(s *track.Sighting) {
 	k := &a.known
 	s.What, s.Flags, s.Asks, s.Proto, s.Type, s.Key = k.What, k.Flags, k.Asks, k.Proto, k.Type, k.Key
 }
-
-// keyLen is the length of a challenge, which stands at the end of a message.
-const keyLen = 4
 
 // identify asks the protocols. Only what has a challenge is read: requests and
 // challenges. It tells whether the payload alone says what it is.

@@ -36,26 +36,26 @@ const (
 
 // The message types.
 var (
-	typeInfoReq = dissect.Type{Name: "A2S_INFO", Asks: dissect.AskInfo,
+	typeInfoReq = dissect.Type{Name: "A2S_INFO", Letter: opInfoReq, Asks: dissect.AskInfo,
 		Doc: "asks for name, map, players, game", Summary: []*dissect.Def{&defChallenge, &defPadding}}
-	typePlayersReq = dissect.Type{Name: "A2S_PLAYER", Asks: dissect.AskPlayers,
+	typePlayersReq = dissect.Type{Name: "A2S_PLAYER", Letter: opPlayersReq, Asks: dissect.AskPlayers,
 		Doc: "asks who plays", Summary: []*dissect.Def{&defChallenge, &defPadding}}
-	typeRulesReq = dissect.Type{Name: "A2S_RULES", Asks: dissect.AskRules,
+	typeRulesReq = dissect.Type{Name: "A2S_RULES", Letter: opRulesReq, Asks: dissect.AskRules,
 		Doc: "asks for the server's settings", Summary: []*dissect.Def{&defChallenge, &defPadding}}
-	typeGetChallenge = dissect.Type{Name: "A2S_SERVERQUERY_GETCHALLENGE", Asks: dissect.AskChallenge,
+	typeGetChallenge = dissect.Type{Name: "A2S_SERVERQUERY_GETCHALLENGE", Letter: opGetChallenge, Asks: dissect.AskChallenge,
 		Doc: "asks for a challenge; obsolete"}
-	typePing = dissect.Type{Name: "A2A_PING", Asks: dissect.AskPing, Doc: "asks for a sign of life; obsolete"}
+	typePing = dissect.Type{Name: "A2A_PING", Letter: opPing, Asks: dissect.AskPing, Doc: "asks for a sign of life; obsolete"}
 
-	typeChallenge = dissect.Type{Name: "S2C_CHALLENGE", Reply: true,
+	typeChallenge = dissect.Type{Name: "S2C_CHALLENGE", Letter: opChallenge, Reply: true,
 		Asks: dissect.AskInfo | dissect.AskPlayers | dissect.AskRules | dissect.AskChallenge,
 		Doc:  "a number to send back", Summary: []*dissect.Def{&defChallenge}}
-	typeInfo = dissect.Type{Name: "S2A_INFO_SRC", Reply: true, Asks: dissect.AskInfo, Doc: "name, map, players, game",
+	typeInfo = dissect.Type{Name: "S2A_INFO_SRC", Letter: opInfo, Reply: true, Asks: dissect.AskInfo, Doc: "name, map, players, game",
 		Summary: []*dissect.Def{&defName, &defMap, &defPlayers, &defMaxPlayers, &defTagQueue, &defGame}}
-	typePlayers = dissect.Type{Name: "S2A_PLAYER", Reply: true, Asks: dissect.AskPlayers, Doc: "who plays",
+	typePlayers = dissect.Type{Name: "S2A_PLAYER", Letter: opPlayers, Reply: true, Asks: dissect.AskPlayers, Doc: "who plays",
 		Summary: []*dissect.Def{&defPlayerCount}}
-	typeRules = dissect.Type{Name: "S2A_RULES", Reply: true, Asks: dissect.AskRules, Doc: "the server's settings",
+	typeRules = dissect.Type{Name: "S2A_RULES", Letter: opRules, Reply: true, Asks: dissect.AskRules, Doc: "the server's settings",
 		Summary: []*dissect.Def{&defRuleCount}}
-	typeAck = dissect.Type{Name: "A2A_ACK", Reply: true, Asks: dissect.AskPing, Doc: "a sign of life",
+	typeAck = dissect.Type{Name: "A2A_ACK", Letter: opAck, Reply: true, Asks: dissect.AskPing, Doc: "a sign of life",
 		Summary: []*dissect.Def{&defBody}}
 
 	typeZeros = dissect.Type{Name: "ZEROS", Reply: true,
@@ -79,11 +79,13 @@ var proto = dissect.Proto{
 	Doc:  "Source server queries, and every game that answers them through Steam",
 	Types: []*dissect.Type{&typeInfoReq, &typePlayersReq, &typeRulesReq, &typeGetChallenge, &typePing,
 		&typeChallenge, &typeInfo, &typePlayers, &typeRules, &typeAck, &typeZeros, &typeLog, &typeLogSecret},
-	Defs:   slices.Concat(defs, tagDefs, bohemiaDefs),
-	Codes:  codes,
-	Ports:  ports(),
-	Splits: []splithdr.Engine{splithdr.Source, splithdr.SourceOld, splithdr.None},
-	Secret: func(b []byte, _ bool) (lo, hi int) { return console.Secret(b) },
+	Defs:        slices.Concat(defs, tagDefs, bohemiaDefs),
+	Codes:       codes,
+	Ports:       ports(),
+	ClientPorts: []uint16{27005, 27006},
+	Limited:     true,
+	Splits:      []splithdr.Engine{splithdr.Source, splithdr.SourceOld, splithdr.None},
+	Secret:      func(b []byte, _ bool) (lo, hi int) { return console.Secret(b) },
 }
 
 // ports lists where games answer queries by default.

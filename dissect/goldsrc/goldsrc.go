@@ -16,10 +16,10 @@ const (
 )
 
 var (
-	typeDetailed = dissect.Type{Name: "S2A_INFO_DETAILED", Reply: true, Asks: dissect.AskInfo,
+	typeDetailed = dissect.Type{Name: "S2A_INFO_DETAILED", Letter: opDetailed, Reply: true, Asks: dissect.AskInfo,
 		Doc:     "name, map, players, mod",
 		Summary: []*dissect.Def{&defName, &defMap, &defPlayers, &defMaxPlayers, &defGame}}
-	typeInfo = dissect.Type{Name: "S2A_INFO", Reply: true, Asks: dissect.AskInfo,
+	typeInfo = dissect.Type{Name: "S2A_INFO", Letter: opInfo, Reply: true, Asks: dissect.AskInfo,
 		Doc:     "name, map, players; the oldest form",
 		Summary: []*dissect.Def{&defName, &defMap, &defPlayers, &defMaxPlayers, &defGame}}
 )
@@ -32,10 +32,12 @@ var proto = dissect.Proto{
 		&typeGetChallenge, &typeRconChallengeReq, &typeRcon,
 		&typeInfostringReply, &typeXashInfo, &typeConnectChallenge, &typeRconChallenge, &typePrint,
 		&typeProxyListen, &typeProxyRedirect, &typeLog},
-	Defs:   slices.Concat(defs, textDefs),
-	Ports:  ports(),
-	Splits: []splithdr.Engine{splithdr.GoldSource},
-	Secret: unread,
+	Defs:        slices.Concat(defs, textDefs),
+	Ports:       ports(),
+	ClientPorts: []uint16{27005, 27006},
+	Limited:     true,
+	Splits:      []splithdr.Engine{splithdr.GoldSource},
+	Secret:      unread,
 }
 
 // ports lists where servers are by default: the first free one from 27015 on,

@@ -2,12 +2,16 @@ package goldsrc
 
 import "qsniff/dissect"
 
+// firstOfInfo is the letter of "info" and "infostring" as the engines' own clients
+// write them; others write them large.
+const firstOfInfo = 'i'
+
 // Questions in words.
 var (
 	typePing    = dissect.Type{Name: "PING", Asks: dissect.AskPing, Doc: "asks in a word for a sign of life"}
-	typeInfoReq = dissect.Type{Name: "INFO", Asks: dissect.AskInfo, Doc: "asks in a word for the short information; Xash3D: with its protocol",
+	typeInfoReq = dissect.Type{Name: "INFO", Letter: firstOfInfo, Asks: dissect.AskInfo, Doc: "asks in a word for the short information; Xash3D: with its protocol",
 		Summary: []*dissect.Def{&defVersion}}
-	typeInfostring = dissect.Type{Name: "INFOSTRING", Asks: dissect.AskInfo, Doc: "asks in a word for information as keys and values"}
+	typeInfostring = dissect.Type{Name: "INFOSTRING", Letter: firstOfInfo, Asks: dissect.AskInfo, Doc: "asks in a word for information as keys and values"}
 	typeDetails    = dissect.Type{Name: "DETAILS", Asks: dissect.AskInfo, Doc: "asks in a word for the detailed information"}
 	typePlayers    = dissect.Type{Name: "PLAYERS", Asks: dissect.AskPlayers, Doc: "asks in a word who plays"}
 	typeRules      = dissect.Type{Name: "RULES", Asks: dissect.AskRules, Doc: "asks in a word for the server's settings"}
@@ -23,11 +27,11 @@ var (
 
 // Answers, and the log, which nobody asked for.
 var (
-	typeInfostringReply = dissect.Type{Name: "INFOSTRING_RESPONSE", Reply: true, Asks: dissect.AskInfo, Doc: "information as keys and values",
+	typeInfostringReply = dissect.Type{Name: "INFOSTRING_RESPONSE", Letter: firstOfInfo, Reply: true, Asks: dissect.AskInfo, Doc: "information as keys and values",
 		Summary: []*dissect.Def{&defPairs}}
 	typeXashInfo = dissect.Type{Name: "XASH_INFO", Reply: true, Asks: dissect.AskInfo | dissect.AskPlayers | dissect.AskRules,
 		Doc: "information of Xash3D as keys and values", Summary: []*dissect.Def{&defPairs, &defText}}
-	typeConnectChallenge = dissect.Type{Name: "CONNECT_CHALLENGE", Reply: true, Asks: dissect.AskConnect, Doc: "a number for joining the game",
+	typeConnectChallenge = dissect.Type{Name: "CONNECT_CHALLENGE", Letter: opConnectChallenge, Reply: true, Asks: dissect.AskConnect, Doc: "a number for joining the game",
 		Summary: []*dissect.Def{&defChallenge, &defAuthProtocol}}
 	typeRconChallenge = dissect.Type{Name: "RCON_CHALLENGE", Reply: true, Asks: dissect.AskRconChallenge, Doc: "a number to send with rcon",
 		Summary: []*dissect.Def{&defChallenge}}

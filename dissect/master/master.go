@@ -43,7 +43,7 @@ var (
 		Summary: []*dissect.Def{&defText}}
 	typeShutdown = dissect.Type{Name: "S2M_SHUTDOWN", Doc: "a server says that it ends"}
 
-	typePage = dissect.Type{Name: "M2A_SERVER_BATCH", Reply: true, Asks: dissect.AskServers,
+	typePage = dissect.Type{Name: "M2A_SERVER_BATCH", Letter: opPage, Reply: true, Asks: dissect.AskServers,
 		Doc: "a page of servers", Summary: []*dissect.Def{&defServers, &defNext, &defListKey}}
 	typeOldPage = dissect.Type{Name: "M2A_SERVERS", Reply: true, Asks: dissect.AskServers,
 		Doc: "all servers; obsolete, as QuakeWorld has it", Summary: []*dissect.Def{&defServers}}

@@ -164,11 +164,8 @@ func (r *Replay) counts(s *track.Sighting) *server {
 	return st
 }
 
-// connectionless tells whether a message is one of the engines', which all begin
-// with FF FF FF FF.
-func connectionless(s *track.Sighting) bool {
-	return s.Proto != nil && (s.Proto.Name == "a2s" || s.Proto.Name == "goldsource")
-}
+// connectionless tells whether a message is one that the engines' limiters count.
+func connectionless(s *track.Sighting) bool { return s.Proto != nil && s.Proto.Limited }
 
 // source returns the counter of an address, which moves where it cannot be pushed
 // out once the address is proven.

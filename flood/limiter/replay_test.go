@@ -17,7 +17,7 @@ const (
 	player  = "203.0.113.7:40001"
 )
 
-var a2s, ase, master = &dissect.Proto{Name: "a2s"}, &dissect.Proto{Name: "ase"}, &dissect.Proto{Name: "master"}
+var a2s, ase, master = &dissect.Proto{Name: "a2s", Limited: true}, &dissect.Proto{Name: "ase"}, &dissect.Proto{Name: "master"}
 
 func sighting(what track.What, src, dst string, at time.Duration, key uint32) *track.Sighting {
 	a, b := netip.MustParseAddrPort(src), netip.MustParseAddrPort(dst)
