@@ -123,7 +123,7 @@ func (b *book) ripe(c *course, v call) bool {
 func (b *book) begin(t *target, c *course, v call) {
 	d := b.d
 	start := t.startOf(c, v, d.now, d.secondNanos()-int64(time.Second))
-	in := b.register(Target{End: t.end.addrPort()}, v.kind, c.family, start.nanos)
+	in := b.register(Target{End: t.end.AddrPort()}, v.kind, c.family, start.nanos)
 	if in == nil {
 		c.streak, c.weak, c.calm = 0, 0, 0 // it has to qualify again
 		return

@@ -23,7 +23,7 @@ func TestClaimWeight(t *testing.T) {
 		for range promoteSecond {
 			w.query(busy, 1, s, 1, false)
 		}
-		target := w.d.find(end{s.host, s.port})
+		target := w.d.find(track.End{Host: s.host, Port: s.port})
 		if target == nil {
 			t.Fatal("the target is not watched")
 		}

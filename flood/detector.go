@@ -43,7 +43,7 @@ type Detector struct {
 	heavy  []*target
 	ports  [heavyTargets]uint16 // of these, side by side
 	most   int                  // how many of these there may be
-	light  *lru.Table[end, light]
+	light  *lru.Table[track.End, light]
 	claims claims
 	asked  *sketch.Recent
 	played *sketch.Recent // sessions of the game
@@ -76,7 +76,7 @@ type light struct {
 func New(lim Thresholds, size float64) *Detector {
 	n := func(n int) int { return max(int(float64(n)*size), 16) }
 	d := &Detector{lim: lim, most: min(max(int(heavyTargets*size), leastTargets), heavyTargets),
-		light:  lru.New[end, light](n(lightTargets), seed),
+		light:  lru.New[track.End, light](n(lightTargets), seed),
 		claims: newClaims(),
 		asked:  sketch.NewRecent(askedBytes), played: sketch.NewRecent(sessionBytes), named: sketch.NewRecent(listedBytes),
 		proven: sketch.NewRecent(provenBytes),
@@ -104,7 +104,7 @@ func (d *Detector) Sight(s *track.Sighting) {
 	case track.IsOther:
 		d.other(s)
 	case track.IsUnreachable:
-		if t := d.find(end{s.Src, s.SrcPort}); t != nil {
+		if t := d.find(s.From()); t != nil {
 			t.bin(d.now, d.nanos).unreach++
 		}
 	case track.IsListed:
@@ -202,12 +202,12 @@ const (
 )
 
 // find returns the target at e if it is watched closely.
-func (d *Detector) find(e end) *target {
+func (d *Detector) find(e track.End) *target {
 	if t := d.last; t != nil && t.end == e {
 		return t
 	}
 	for i, port := range d.ports[:len(d.heavy)] {
-		if port == e.port && d.heavy[i].end == e {
+		if port == e.Port && d.heavy[i].end == e {
 			d.last = d.heavy[i]
 			return d.last
 		}
@@ -217,7 +217,7 @@ func (d *Detector) find(e end) *target {
 
 // count counts a packet to a server that is not watched closely, and begins to
 // watch it where it is asked much.
-func (d *Detector) count(e end, hash uint64) *target {
+func (d *Detector) count(e track.End, hash uint64) *target {
 	l := d.light.Get(e)
 	if l == nil {
 		l, _ = d.light.Put(e)
@@ -248,7 +248,7 @@ const (
 )
 
 // promote begins to watch a server closely, if there is room.
-func (d *Detector) promote(e end, hash uint64, l *light) *target {
+func (d *Detector) promote(e track.End, hash uint64, l *light) *target {
 	i := len(d.heavy)
 	switch {
 	case i < d.most:
@@ -263,7 +263,7 @@ func (d *Detector) promote(e end, hash uint64, l *light) *target {
 	}
 	t := d.heavy[i]
 	t.reset(e, hash, d.now)
-	d.ports[i] = e.port
+	d.ports[i] = e.Port
 	t.base, t.born, t.heard, t.challenged = l.before, l.first, l.heard, l.given
 	d.light.Delete(e)
 	d.last = t

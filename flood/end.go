@@ -8,17 +8,6 @@ import (
 	"qsniff/track"
 )
 
-// end is an address and a port.
-type end struct {
-	host track.Host
-	port uint16
-}
-
-// Hash mixes the key.
-func (e end) Hash(seed uint64) uint64 { return lru.Mix(e.host.Hash(seed), uint64(e.port)) }
-
-func (e end) addrPort() netip.AddrPort { return netip.AddrPortFrom(e.host.Addr(), e.port) }
-
 // prefixOf is the network that a host shares with its neighbours: the /24, in IPv6
 // the /64.
 func prefixOf(h *track.Host) track.Host {

@@ -160,7 +160,7 @@ func (t *target) shapes(f *features, now int32) {
 	f.each = share(f.queries, f.sources)
 	f.low = share(float64(a.low+b.low), f.queries)
 	f.alien = share(float64(a.alien+b.alien), f.queries)
-	if scopeOf(&t.end.host) == public && a.inside+b.inside > 0 && f.alien > 0 { // no host here has such an address, then
+	if scopeOf(&t.end.Host) == public && a.inside+b.inside > 0 && f.alien > 0 { // no host here has such an address, then
 		f.alien = share(float64(a.alien+b.alien+a.inside+b.inside), f.queries)
 	}
 	odd, most := uint32(0), uint32(0)

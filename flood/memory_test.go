@@ -36,12 +36,12 @@ func victimSize() int { return sizeOf[victim]() + 2*topSize[seen](topSources) }
 
 // fixedSize is what a detector takes before it has seen anything.
 func fixedSize() int {
-	return tableSize[end, light](lightTargets) +
+	return tableSize[track.End, light](lightTargets) +
 		claimSets*sizeOf[[claimWays]claim]() +
 		2*(askedBytes+sessionBytes+listedBytes+provenBytes+sitesBytes) +
 		tableSize[track.Host, uncalled](lightVictims) +
 		tableSize[track.Host, scanner](scanners) +
-		tableSize[end, console](rconTargets) + tableSize[login, waiting](rconLogins) +
+		tableSize[track.End, console](rconTargets) + tableSize[login, waiting](rconLogins) +
 		sizeOf[Detector]()
 }
 

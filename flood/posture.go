@@ -44,7 +44,7 @@ func (d *Detector) posture(t *target, s *track.Sighting, client uint64) {
 	if p.answers < uint32(d.lim.AmplifierProof) || p.clients.Count() < openClients || p.bytesOut < openGain*p.bytesIn {
 		return
 	}
-	in := d.book.register(Target{End: t.end.addrPort()}, OpenAmplifier, ofPosture, d.nanos)
+	in := d.book.register(Target{End: t.end.AddrPort()}, OpenAmplifier, ofPosture, d.nanos)
 	if in == nil {
 		p.answers = 0 // another time
 		return

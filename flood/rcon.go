@@ -9,16 +9,16 @@ import (
 // consoles finds who guesses passwords for remote console, and who has a wrong one.
 // It keeps hashes of passwords and never a password.
 type consoles struct {
-	table  *lru.Table[end, console]
+	table  *lru.Table[track.End, console]
 	logins *lru.Table[login, waiting]
 }
 
 // login names the two ends of a connection.
-type login struct{ server, client end }
+type login struct{ server, client track.End }
 
 // Hash mixes the key.
 func (k login) Hash(seed uint64) uint64 {
-	return lru.Mix(lru.MixBytes(k.server.Hash(seed), k.client.host[:]), uint64(k.client.port))
+	return lru.Mix(lru.MixBytes(k.server.Hash(seed), k.client.Host[:]), uint64(k.client.Port))
 }
 
 // waiting is a login whose answer is to come.
@@ -62,17 +62,17 @@ const (
 )
 
 func newConsoles(targets, logins int) consoles {
-	return consoles{table: lru.New[end, console](targets, seed), logins: lru.New[login, waiting](logins, seed)}
+	return consoles{table: lru.New[track.End, console](targets, seed), logins: lru.New[login, waiting](logins, seed)}
 }
 
 // take takes a login, or the answer to one.
 func (x *consoles) take(d *Detector, s *track.Sighting) {
 	if s.What == track.IsLogin {
-		w, _ := x.logins.Put(login{end{s.Dst, s.DstPort}, end{s.Src, s.SrcPort}})
+		w, _ := x.logins.Put(login{s.To(), s.From()})
 		w.secret = s.Secret
 		return
 	}
-	server, client := end{s.Src, s.SrcPort}, end{s.Dst, s.DstPort}
+	server, client := s.From(), s.To()
 	k := login{server, client}
 	w := x.logins.Peek(k)
 	if w == nil { // it refuses a command, or the login was not captured
@@ -81,19 +81,19 @@ func (x *consoles) take(d *Detector, s *track.Sighting) {
 	secret := w.secret
 	x.logins.Delete(k)
 	if s.What == track.IsWelcome {
-		x.welcome(d, server, client.host)
+		x.welcome(d, server, client.Host)
 		return
 	}
 	c := x.table.Get(server)
 	if c == nil {
-		var gone *lru.Evicted[end, console]
+		var gone *lru.Evicted[track.End, console]
 		c, gone = x.table.Put(server)
 		if gone != nil && gone.Val.in != nil {
 			gone.Val.conclude(d)
 		}
 		*c = console{}
 	}
-	c.refuse(d, s, server, client.host, secret)
+	c.refuse(d, s, server, client.Host, secret)
 }
 
 // opened takes a new connection to a server: the lines that are tried count them.
@@ -101,7 +101,7 @@ func (x *consoles) opened(d *Detector, s *track.Sighting) {
 	if x.table.Len() == 0 {
 		return
 	}
-	c := x.table.Peek(end{s.Dst, s.DstPort})
+	c := x.table.Peek(s.To())
 	if c == nil || c.trial == nil {
 		return
 	}
@@ -114,7 +114,7 @@ func (x *consoles) opened(d *Detector, s *track.Sighting) {
 }
 
 // refuse counts a refused login.
-func (c *console) refuse(d *Detector, s *track.Sighting, server end, client track.Host, secret uint32) {
+func (c *console) refuse(d *Detector, s *track.Sighting, server track.End, client track.Host, secret uint32) {
 	if c.in == nil && c.n > 0 && d.now-c.last > rconAll {
 		*c = console{}
 	}
@@ -143,7 +143,7 @@ func (c *console) refuse(d *Detector, s *track.Sighting, server end, client trac
 }
 
 // judge looks at the refusals after one of source.
-func (c *console) judge(d *Detector, server end, source uint32) {
+func (c *console) judge(d *Detector, server track.End, source uint32) {
 	lim := &d.lim
 	one := c.tally(d.now-rconWindow, &source)
 	all, minute := c.tally(d.now-rconAll, nil), c.tally(d.now-rconMinute, nil)
@@ -168,7 +168,7 @@ func (c *console) judge(d *Detector, server end, source uint32) {
 		return
 	}
 	start := c.begun
-	in := d.book.register(Target{End: server.addrPort(), TCP: true}, kind, ofLogins, start)
+	in := d.book.register(Target{End: server.AddrPort(), TCP: true}, kind, ofLogins, start)
 	if in == nil {
 		return
 	}
@@ -216,7 +216,7 @@ func contains(list []uint32, x uint32) bool {
 
 // welcome takes a login that succeeded: behind refusals of the same source it is
 // what a guesser wants.
-func (x *consoles) welcome(d *Detector, server end, client track.Host) {
+func (x *consoles) welcome(d *Detector, server track.End, client track.Host) {
 	c := x.table.Get(server)
 	if c == nil {
 		return

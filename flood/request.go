@@ -9,7 +9,7 @@ import (
 // request takes a request.
 func (d *Detector) request(s *track.Sighting) {
 	d.inbound++
-	e := end{s.Dst, s.DstPort}
+	e := s.To()
 	source, hash := s.ClientHash, s.ServerHash
 	t := d.find(e)
 	if t == nil {
@@ -194,10 +194,10 @@ func (t *target) binOf(sec int32) *bin {
 
 // junk takes a datagram that begins like a query and is nothing known.
 func (d *Detector) junk(s *track.Sighting) {
-	e := end{s.Dst, s.DstPort}
+	e := s.To()
 	t := d.find(e)
 	if t == nil {
-		if d.find(end{s.Src, s.SrcPort}) != nil { // a server says something to somebody
+		if d.find(s.From()) != nil { // a server says something to somebody
 			return
 		}
 		if t = d.count(e, s.ServerHash); t == nil {
@@ -228,12 +228,12 @@ func (d *Detector) nonsense(t *target, s *track.Sighting) {
 // other takes a datagram of no protocol of ours: to a target it is the game's, if
 // the target speaks to that client in the same way.
 func (d *Detector) other(s *track.Sighting) {
-	if t := d.find(end{s.Src, s.SrcPort}); t != nil {
+	if t := d.find(s.From()); t != nil {
 		t.heard = d.now
 		d.played.Add(lru.Mix(s.Dst.Hash(seed), t.hash^uint64(s.DstPort)))
 		return
 	}
-	t := d.find(end{s.Dst, s.DstPort})
+	t := d.find(s.To())
 	if t == nil || t.heard == 0 {
 		return
 	}
@@ -248,7 +248,7 @@ func (d *Detector) other(s *track.Sighting) {
 // reply takes what a server sends.
 func (d *Detector) reply(s *track.Sighting) {
 	d.outbound++
-	e := end{s.Src, s.SrcPort}
+	e := s.From()
 	client, hash := s.ClientHash, s.ServerHash
 	t := d.find(e)
 	// Who is asked as much as t answers those who ask.

@@ -14,7 +14,7 @@ type Seen struct {
 	Logins  uint64 // of remote console over TCP
 	Gaps    uint64 // stretches that are missing from the capture
 
-	last    end // server of the packet before
+	last    track.End // server of the packet before
 	exact   [seenPlaces]uint64
 	known   int
 	servers sketch.Distinct
@@ -28,25 +28,25 @@ func (x *Seen) Sight(s *track.Sighting) {
 			return
 		}
 		x.Queries++
-		x.server(end{s.Dst, s.DstPort})
+		x.server(s.To())
 	case track.IsReply, track.IsChallenge:
 		x.Replies++
-		x.server(end{s.Src, s.SrcPort})
+		x.server(s.From())
 	case track.IsPart:
 		if s.Flags&track.First != 0 {
 			x.Replies++
-			x.server(end{s.Src, s.SrcPort})
+			x.server(s.From())
 		}
 	case track.IsJunk:
 		x.Junk++
 	case track.IsLogin:
 		x.Logins++
-		x.server(end{s.Dst, s.DstPort})
+		x.server(s.To())
 	}
 }
 
 // server counts a server, once.
-func (x *Seen) server(e end) {
+func (x *Seen) server(e track.End) {
 	if e == x.last {
 		return
 	}

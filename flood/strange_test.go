@@ -88,7 +88,7 @@ func TestStrange(t *testing.T) {
 // An incident whose second at hand is empty starts with it, not in 1970.
 func TestStartOfNothing(t *testing.T) {
 	x := newTarget()
-	x.reset(end{}, 0, 100)
+	x.reset(track.End{}, 0, 100)
 	c := &x.busy[ofQueries]
 	at := dawn.UnixNano()
 	if got := x.startOf(c, call{rate: 5}, 100, at); got.nanos != at || got.sec != 100 {
@@ -128,7 +128,7 @@ func TestClockBackInAttack(t *testing.T) {
 func TestManyBytes(t *testing.T) {
 	const each = 10e9 / 8
 	x := newTarget()
-	x.reset(end{}, 0, 1)
+	x.reset(track.End{}, 0, 1)
 	for i := range int32(60) {
 		b := x.bin(i+1, 0)
 		b.bytesIn, b.bytesOut, b.junkBytes = each, 2*each, 3*each

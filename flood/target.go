@@ -9,7 +9,7 @@ import (
 
 // target is a server that is watched closely.
 type target struct {
-	end   end
+	end   track.End
 	hash  uint64
 	proto string
 	born  int32 // when it came to be watched
@@ -123,7 +123,7 @@ func newTarget() *target {
 }
 
 // reset makes a new target of t, keeping its memory.
-func (t *target) reset(e end, hash uint64, now int32) {
+func (t *target) reset(e track.End, hash uint64, now int32) {
 	panes := t.panes
 	for i := range panes {
 		panes[i].reset(0)

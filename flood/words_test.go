@@ -97,7 +97,7 @@ func TestRoomForTargets(t *testing.T) {
 			}
 		}
 	}
-	watched := func(port int) bool { return d.find(end{v4(198, 51, 100, 17), uint16(port)}) != nil }
+	watched := func(port int) bool { return d.find(track.End{Host: v4(198, 51, 100, 17), Port: uint16(port)}) != nil }
 	show(0, 1000, 1000+heavyTargets+10)
 	if got := len(d.heavy); got != heavyTargets {
 		t.Errorf("got  %d targets\nwant %d", got, heavyTargets)

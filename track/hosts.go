@@ -24,12 +24,12 @@ type Hosts struct {
 
 	sockets *lru.Table[socketKey, sockets]
 	told    *lru.Table[elsewhereKey, struct{}]
-	servers *lru.Table[end, host]
+	servers *lru.Table[End, host]
 	offered *lru.Table[pairKey, pair] // clients that were given a challenge
 	proven  *lru.Table[pairKey, pair] // those that brought it back
 	budgets *lru.Table[pairKey, budget]
 	logins  *lru.Table[loginKey, uint32]
-	sources *lru.Table[address, source]
+	sources *lru.Table[Host, source]
 
 	begun   bool
 	began   int64 // age of the first fact
@@ -58,12 +58,12 @@ func NewHosts(size float64, seed uint64) *Hosts {
 	return &Hosts{
 		sockets: lru.New[socketKey, sockets](n(maxSockets), seed),
 		told:    lru.New[elsewhereKey, struct{}](n(maxTold), seed),
-		servers: lru.New[end, host](n(maxHosts), seed),
+		servers: lru.New[End, host](n(maxHosts), seed),
 		offered: lru.New[pairKey, pair](n(maxOffered), seed),
 		proven:  lru.New[pairKey, pair](n(maxProven), seed),
 		budgets: lru.New[pairKey, budget](n(maxBudgets), seed),
 		logins:  lru.New[loginKey, uint32](n(maxLogins), seed),
-		sources: lru.New[address, source](n(maxSources), seed),
+		sources: lru.New[Host, source](n(maxSources), seed),
 		gap:     never,
 	}
 }
@@ -156,36 +156,14 @@ func (h *Hosts) raise(f *Fact, first uint64, x finding.Expert, unsure bool) {
 	h.Raise(&h.out)
 }
 
-// address is an IP address; IPv4 is mapped.
-type address [16]byte
-
-// Hash mixes the key.
-func (a address) Hash(seed uint64) uint64 { return lru.MixBytes(seed, a[:]) }
-
-// end is an address and a port.
-type end struct {
-	addr address
-	port uint16
-}
-
-// Hash mixes the key.
-func (e end) Hash(seed uint64) uint64 { return lru.Mix(e.addr.Hash(seed), uint64(e.port)) }
-
-func endOf(a netip.AddrPort) end { return end{a.Addr().As16(), a.Port()} }
-
 // pairKey is a server and the address of a client: what a server remembers of a
 // client seldom depends on its port.
 type pairKey struct {
-	server end
-	client address
+	server End
+	client Host
 }
 
 // Hash mixes the key.
 func (k pairKey) Hash(seed uint64) uint64 { return lru.MixBytes(k.server.Hash(seed), k.client[:]) }
 
-func pairOf(f *Fact) pairKey { return pairKey{endOf(f.Server), f.Client.Addr().As16()} }
-
-// end is the address and port as others write them.
-func (e end) end() netip.AddrPort {
-	return netip.AddrPortFrom(netip.AddrFrom16(e.addr).Unmap(), e.port)
-}
+func pairOf(f *Fact) pairKey { return pairKey{EndOf(f.Server), f.Client.Addr().As16()} }

@@ -45,7 +45,7 @@ type host struct {
 type muted struct {
 	queries uint32
 	clients uint32 // up to 2
-	first   address
+	first   Host
 	told    bool
 }
 
@@ -55,7 +55,7 @@ type shared struct {
 	challenge  uint32
 	votes      int32
 	given, all uint32
-	to         [sharedAddresses]address
+	to         [sharedAddresses]Host
 	n          uint8
 	first      uint64 // frame
 	told       bool
@@ -87,7 +87,7 @@ func (p *pair) gave(f *Fact, fresh int64) bool {
 
 // server returns what is kept of the server of f.
 func (h *Hosts) server(f *Fact) *host {
-	k := endOf(f.Server)
+	k := EndOf(f.Server)
 	if s := h.servers.Get(k); s != nil {
 		return s
 	}
@@ -166,7 +166,7 @@ func (h *Hosts) query(f *Fact) {
 // last request had a valid challenge.
 func (h *Hosts) unanswered(f *Fact) {
 	kind := kindOf(f.Type.Asks)
-	p, s := h.proven.Peek(pairOf(f)), h.servers.Peek(endOf(f.Server))
+	p, s := h.proven.Peek(pairOf(f)), h.servers.Peek(EndOf(f.Server))
 	if kind < 0 || p == nil || s == nil || !p.gave(f, int64(freshFor)) {
 		return
 	}
@@ -192,7 +192,7 @@ func (h *Hosts) unanswered(f *Fact) {
 // mute counts requests for players or rules that nobody answered.
 func (h *Hosts) mute(f *Fact, s *host, kind int, tries uint32) {
 	m := &s.muted[kind]
-	client := address(f.Client.Addr().As16())
+	client := Host(f.Client.Addr().As16())
 	switch {
 	case m.queries == 0:
 		m.first, m.clients = client, 1
@@ -227,7 +227,7 @@ func (h *Hosts) share(f *Fact, x *shared) {
 		return
 	}
 	x.given++
-	client := address(f.Client.Addr().As16())
+	client := Host(f.Client.Addr().As16())
 	if int(x.n) < len(x.to) && !slices.Contains(x.to[:x.n], client) {
 		x.to[x.n] = client
 		x.n++

@@ -8,7 +8,7 @@ import (
 
 // socketKey is a client's socket and a kind of question.
 type socketKey struct {
-	client end
+	client End
 	asks   dissect.Asked // one bit
 }
 
@@ -26,7 +26,7 @@ type sockets struct {
 
 // asked is a question that the asked server has not replied to.
 type asked struct {
-	server end
+	server End
 	frame  uint64
 	age    int64
 }
@@ -34,12 +34,12 @@ type asked struct {
 // elsewhereKey names what is told once.
 type elsewhereKey struct {
 	pair  pairKey
-	other end
+	other End
 }
 
 // Hash mixes the key.
 func (k elsewhereKey) Hash(seed uint64) uint64 {
-	return lru.Mix(lru.MixBytes(k.pair.Hash(seed), k.other.addr[:]), uint64(k.other.port))
+	return lru.Mix(lru.MixBytes(k.pair.Hash(seed), k.other.Host[:]), uint64(k.other.Port))
 }
 
 // ask remembers whom a client's socket asked.
@@ -47,14 +47,14 @@ func (h *Hosts) ask(f *Fact) {
 	if f.Type.Asks == 0 {
 		return
 	}
-	s, gone := h.sockets.Put(socketKey{endOf(f.Client), f.Type.Asks & -f.Type.Asks})
+	s, gone := h.sockets.Put(socketKey{EndOf(f.Client), f.Type.Asks & -f.Type.Asks})
 	if gone != nil {
 		h.evicted++
 	}
 	if s.n == 0 && s.crowded == 0 {
 		s.crowded = never
 	}
-	server := endOf(f.Server)
+	server := EndOf(f.Server)
 	s.forget(server, f.Age-int64(elsewhereFor))
 	if int(s.n) == len(s.open) {
 		s.crowded = f.Age
@@ -65,7 +65,7 @@ func (h *Hosts) ask(f *Fact) {
 }
 
 // forget removes what server was asked, and what was asked before age.
-func (s *sockets) forget(server end, age int64) {
+func (s *sockets) forget(server End, age int64) {
 	n := uint8(0)
 	for _, a := range s.open[:s.n] {
 		if a.server != server && a.age >= age {
@@ -78,7 +78,7 @@ func (s *sockets) forget(server end, age int64) {
 
 // settle takes the word of a server that was asked.
 func (h *Hosts) settle(f *Fact) {
-	client, server := endOf(f.Client), endOf(f.Server)
+	client, server := EndOf(f.Client), EndOf(f.Server)
 	for asks := f.Type.Asks; asks != 0; asks &= asks - 1 {
 		if s := h.sockets.Peek(socketKey{client, asks.First()}); s != nil {
 			s.forget(server, f.Age-int64(elsewhereFor))
@@ -92,13 +92,13 @@ func (h *Hosts) elsewhere(f *Fact) {
 	if !ok {
 		return
 	}
-	k := elsewhereKey{pairKey{a.server, f.Client.Addr().As16()}, endOf(f.Server)}
+	k := elsewhereKey{pairKey{a.server, f.Client.Addr().As16()}, EndOf(f.Server)}
 	if h.told.Get(k) != nil {
 		return
 	}
 	h.told.Put(k)
 	at := *f
-	at.Server = a.server.end()
+	at.Server = a.server.AddrPort()
 	// What the client asked before the capture began is not known either.
 	since := f.Age - int64(elsewhereFor)
 	h.raise(&at, a.frame, finding.Expert{Code: &Elsewhere, Addr: f.Server, A: uint64(f.Age - a.age)},
@@ -108,7 +108,7 @@ func (h *Hosts) elsewhere(f *Fact) {
 // meant returns the question that a reply from elsewhere answers: the only one that
 // is open, or the only one to a server with the same address or port.
 func (h *Hosts) meant(f *Fact) (best asked, ok bool) {
-	client, other := endOf(f.Client), endOf(f.Server)
+	client, other := EndOf(f.Client), EndOf(f.Server)
 	since := f.Age - int64(elsewhereFor)
 	open, near, nearest := 0, 0, asked{}
 	for asks := f.Type.Asks; asks != 0; asks &= asks - 1 {
@@ -127,7 +127,7 @@ func (h *Hosts) meant(f *Fact) (best asked, ok bool) {
 				continue
 			}
 			best, open = a, open+1
-			if a.server.addr == other.addr || a.server.port == other.port {
+			if a.server.Host == other.Host || a.server.Port == other.Port {
 				nearest, near = a, near+1
 			}
 		}

@@ -6,11 +6,11 @@ import (
 )
 
 // loginKey names the two ends of a console.
-type loginKey struct{ server, client end }
+type loginKey struct{ server, client End }
 
 // Hash mixes the key.
 func (k loginKey) Hash(seed uint64) uint64 {
-	return lru.Mix(lru.MixBytes(k.server.Hash(seed), k.client.addr[:]), uint64(k.client.port))
+	return lru.Mix(lru.MixBytes(k.server.Hash(seed), k.client.Host[:]), uint64(k.client.Port))
 }
 
 // source is an address that failed to log in.
@@ -31,7 +31,7 @@ type refusal struct {
 
 // login takes a login over TCP, or the answer to one.
 func (h *Hosts) login(f *Fact) {
-	k := loginKey{endOf(f.Server), endOf(f.Client)}
+	k := loginKey{EndOf(f.Server), EndOf(f.Client)}
 	if !f.Reply {
 		secret, _ := h.logins.Put(k)
 		*secret = f.Secret
@@ -45,7 +45,7 @@ func (h *Hosts) login(f *Fact) {
 		secret = *p
 		h.logins.Delete(k)
 	}
-	from := address(f.Client.Addr().As16())
+	from := Host(f.Client.Addr().As16())
 	if f.Refused {
 		h.refused(f, from, secret)
 		return
@@ -59,7 +59,7 @@ func (h *Hosts) login(f *Fact) {
 }
 
 // refused counts a login that was refused.
-func (h *Hosts) refused(f *Fact, from address, secret uint32) {
+func (h *Hosts) refused(f *Fact, from Host, secret uint32) {
 	s, gone := h.sources.Put(from)
 	if gone != nil {
 		h.evicted++

@@ -305,11 +305,11 @@ func TestHostsMemory(t *testing.T) {
 	h := NewHosts(1, 1)
 	got := uintptr(h.sockets.Cap())*(unsafe.Sizeof(lru.Evicted[socketKey, sockets]{})+links) +
 		uintptr(h.told.Cap())*(unsafe.Sizeof(lru.Evicted[elsewhereKey, struct{}]{})+links) +
-		uintptr(h.servers.Cap())*(unsafe.Sizeof(lru.Evicted[end, host]{})+links) +
+		uintptr(h.servers.Cap())*(unsafe.Sizeof(lru.Evicted[End, host]{})+links) +
 		uintptr(h.offered.Cap()+h.proven.Cap())*(unsafe.Sizeof(lru.Evicted[pairKey, pair]{})+links) +
 		uintptr(h.budgets.Cap())*(unsafe.Sizeof(lru.Evicted[pairKey, budget]{})+links) +
 		uintptr(h.logins.Cap())*(unsafe.Sizeof(lru.Evicted[loginKey, uint32]{})+links) +
-		uintptr(h.sources.Cap())*(unsafe.Sizeof(lru.Evicted[address, source]{})+links)
+		uintptr(h.sources.Cap())*(unsafe.Sizeof(lru.Evicted[Host, source]{})+links)
 	if got > most {
 		t.Errorf("got  %d bytes\nwant %d at most", got, most)
 	}

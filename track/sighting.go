@@ -30,6 +30,21 @@ func (h Host) Hash(seed uint64) uint64 {
 	return lru.Mix(lru.Mix(lru.Mix(seed, a), b), 0)
 }
 
+// End is one end of UDP or TCP.
+type End struct {
+	Host Host
+	Port uint16
+}
+
+// EndOf is the end at an address and a port.
+func EndOf(a netip.AddrPort) End { return End{HostOf(a), a.Port()} }
+
+// AddrPort is the end as others write it.
+func (e End) AddrPort() netip.AddrPort { return netip.AddrPortFrom(e.Host.Addr(), e.Port) }
+
+// Hash mixes the end with the seed.
+func (e End) Hash(seed uint64) uint64 { return lru.Mix(e.Host.Hash(seed), uint64(e.Port)) }
+
 // What says what a packet is, as far as its own bytes tell: nothing is paired,
 // joined or remembered to say so.
 type What uint8
@@ -111,6 +126,12 @@ const (
 	// Connection: over TCP.
 	Connection
 )
+
+// From is the end that sent the packet, To the one it went to.
+func (s *Sighting) From() End { return End{s.Src, s.SrcPort} }
+
+// To is the other end.
+func (s *Sighting) To() End { return End{s.Dst, s.DstPort} }
 
 // Server and Client are the ends of a packet by what it is. Of what does not tell,
 // the receiver counts as the server.

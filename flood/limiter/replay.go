@@ -26,20 +26,13 @@ type Replay struct {
 	model   Model
 	ours    *hostset.Set
 	proofs  *proof.Collector
-	servers *lru.Table[end, server]
+	servers *lru.Table[track.End, server]
 	others  *lru.Table[sourceKey, source] // not proven when they were counted last
 	clients *lru.Table[sourceKey, source] // proven
 	next    uint32                        // number of the next server
 
 	serversGone, clientsGone, othersGone uint64
 }
-
-type end struct {
-	host track.Host
-	port uint16
-}
-
-func (e end) Hash(seed uint64) uint64 { return lru.Mix(e.host.Hash(seed), uint64(e.port)) }
 
 // sourceKey is an address at a server, by the server's number.
 type sourceKey struct {
@@ -85,7 +78,7 @@ func New(opt Options) *Replay {
 	return &Replay{
 		model: opt.Model, ours: opt.Ours,
 		proofs:  proof.New(proof.Options{Ours: opt.Ours, Scale: opt.Scale}),
-		servers: lru.New[end, server](size(maxServers), seed),
+		servers: lru.New[track.End, server](size(maxServers), seed),
 		others:  lru.New[sourceKey, source](size(maxSources), seed),
 		clients: lru.New[sourceKey, source](size(maxClients), seed),
 	}
@@ -142,7 +135,7 @@ func (r *Replay) End(age, nanos int64) { r.proofs.End(age, nanos) }
 
 // counts returns the server whose limiter counts a packet, or nil.
 func (r *Replay) counts(s *track.Sighting) *server {
-	k := end{s.Dst, s.DstPort}
+	k := s.To()
 	switch {
 	case s.Flags&track.Connection != 0:
 		return nil

@@ -67,7 +67,7 @@ func (r *Replay) Summary() *Summary {
 		SourcesForgotten: r.othersGone, Proofs: r.proofs.Summary()}
 	byNumber := make(map[uint32]*Server, r.servers.Len())
 	for k, st := range r.servers.All() {
-		byNumber[st.number] = st.report(netip.AddrPortFrom(k.host.Addr(), k.port))
+		byNumber[st.number] = st.report(k.AddrPort())
 	}
 	fates := map[track.Host]fate{}
 	for k, x := range r.clients.All() {

@@ -40,21 +40,19 @@ type Collector struct {
 	overlooked uint64 // challenges and handshakes that made room while they were fresh
 }
 
-// end is one end of UDP or TCP.
+// end is one end of UDP or TCP, and which of them.
 type end struct {
-	host track.Host
-	port uint16
-	tcp  bool
+	track.End
+	tcp bool
 }
 
+// Hash tells the ends of UDP and TCP apart.
 func (e end) Hash(seed uint64) uint64 {
 	if e.tcp {
 		seed++
 	}
-	return lru.Mix(e.host.Hash(seed), uint64(e.port))
+	return e.End.Hash(seed)
 }
-
-func (e end) addr() netip.AddrPort { return netip.AddrPortFrom(e.host.Addr(), e.port) }
 
 // offerKey is a server and the address that it gave a challenge.
 type offerKey struct {
@@ -169,7 +167,7 @@ func (c *Collector) offer(s *track.Sighting) {
 	if s.Flags&track.HasKey == 0 {
 		return
 	}
-	server := end{host: s.Src, port: s.SrcPort}
+	server := end{End: s.From()}
 	if c.gave(server, s) {
 		return
 	}
@@ -215,7 +213,7 @@ func (c *Collector) request(s *track.Sighting) {
 	if s.Flags&track.HasKey == 0 {
 		return
 	}
-	server := end{host: s.Dst, port: s.DstPort}
+	server := end{End: s.To()}
 	o := c.offered.Get(offerKey{server, s.Src})
 	if o == nil {
 		return
@@ -236,7 +234,7 @@ func (c *Collector) request(s *track.Sighting) {
 
 // agreed remembers a SYN that was answered.
 func (c *Collector) agreed(s *track.Sighting) {
-	k := pendingKey{end{s.Src, s.SrcPort, true}, end{s.Dst, s.DstPort, true}}
+	k := pendingKey{end{s.From(), true}, end{s.To(), true}}
 	p, gone := c.pending.Put(k)
 	if gone != nil && s.Age-gone.Val.age <= freshFor.Nanoseconds() {
 		c.overlooked++
@@ -246,7 +244,7 @@ func (c *Collector) agreed(s *track.Sighting) {
 
 // acked takes a segment that may be the third of a handshake.
 func (c *Collector) acked(s *track.Sighting) {
-	k := pendingKey{end{s.Dst, s.DstPort, true}, end{s.Src, s.SrcPort, true}}
+	k := pendingKey{end{s.To(), true}, end{s.From(), true}}
 	p := c.pending.Peek(k)
 	if p == nil || p.isn != s.Key {
 		return

@@ -88,7 +88,7 @@ func (c *Collector) Summary() *Summary {
 	slices.SortFunc(s.Sources, func(a, b Source) int { return a.Addr.Compare(b.Addr) })
 	for e, g := range c.servers.All() {
 		if g.shared {
-			s.Shared = append(s.Shared, e.addr())
+			s.Shared = append(s.Shared, e.AddrPort())
 		}
 	}
 	slices.SortFunc(s.Shared, func(a, b netip.AddrPort) int {
@@ -100,7 +100,7 @@ func (c *Collector) Summary() *Summary {
 func (x *source) report(h track.Host) Source {
 	out := Source{Addr: h.Addr(), First: min(x.first, x.last), Last: x.last, How: x.how, Proofs: x.proofs, More: x.more}
 	for _, e := range x.servers[:x.n] {
-		out.Servers = append(out.Servers, Server{e.addr(), e.tcp})
+		out.Servers = append(out.Servers, Server{e.AddrPort(), e.tcp})
 	}
 	return out
 }
