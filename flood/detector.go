@@ -30,6 +30,7 @@ type Detector struct {
 	Found func(in *Incident, e Event)
 
 	lim Thresholds
+	key key
 
 	begun bool
 	first int64 // age of the first sighting
@@ -72,18 +73,24 @@ type light struct {
 	given    int32   // it gave a challenge
 }
 
-// New returns a detector with tables of size times the usual size.
-func New(lim Thresholds, size float64) *Detector {
+// New returns a detector with tables of size times the usual size. The same capture
+// gives the same incidents: it is for files, see NewKeyed.
+func New(lim Thresholds, size float64) *Detector { return NewKeyed(lim, size, seed) }
+
+// NewKeyed is New for live traffic, with a random seed: who does not know it cannot
+// aim at places in the tables.
+func NewKeyed(lim Thresholds, size float64, seed uint64) *Detector {
 	n := func(n int) int { return max(int(float64(n)*size), 16) }
-	d := &Detector{lim: lim, most: min(max(int(heavyTargets*size), leastTargets), heavyTargets),
+	k := key(seed)
+	d := &Detector{lim: lim, key: k, most: min(max(int(heavyTargets*size), leastTargets), heavyTargets),
 		light:  lru.New[track.End, light](n(lightTargets), seed),
 		claims: newClaims(),
 		asked:  sketch.NewRecent(askedBytes), played: sketch.NewRecent(sessionBytes), named: sketch.NewRecent(listedBytes),
 		proven: sketch.NewRecent(provenBytes),
 	}
-	d.victims = newVictims()
-	d.scans = newScans(n(scanners))
-	d.consoles = newConsoles(n(rconTargets), n(rconLogins))
+	d.victims = newVictims(k)
+	d.scans = newScans(n(scanners), k)
+	d.consoles = newConsoles(n(rconTargets), n(rconLogins), k)
 	d.book = book{d: d}
 	return d
 }
@@ -252,7 +259,7 @@ func (d *Detector) promote(e track.End, hash uint64, l *light) *target {
 	i := len(d.heavy)
 	switch {
 	case i < d.most:
-		d.heavy = append(d.heavy, newTarget())
+		d.heavy = append(d.heavy, newTarget(d.key))
 	case d.full == d.now: // it was tried in this second
 		return nil
 	default:

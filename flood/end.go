@@ -8,6 +8,9 @@ import (
 	"qsniff/track"
 )
 
+// key keys the detector's tables and sketches.
+type key uint64
+
 // prefixOf is the network that a host shares with its neighbours: the /24, in IPv6
 // the /64.
 func prefixOf(h *track.Host) track.Host {
@@ -22,22 +25,24 @@ func prefixOf(h *track.Host) track.Host {
 
 // prefixHash is a hash of what prefixOf returned, siteHash one of the larger network
 // of a host: the /16, in IPv6 the /32.
-func prefixHash(p *track.Host) uint64 {
+func (k key) prefixHash(p *track.Host) uint64 {
 	if p.Is4() {
-		return lru.Mix(seed, uint64(binary.BigEndian.Uint32(p[12:])))
+		return lru.Mix(uint64(k), uint64(binary.BigEndian.Uint32(p[12:])))
 	}
-	return lru.Mix(seed+1, binary.BigEndian.Uint64(p[:8]))
+	return lru.Mix(uint64(k)+1, binary.BigEndian.Uint64(p[:8]))
 }
 
-func siteHash(h *track.Host) uint64 {
+func (k key) siteHash(h *track.Host) uint64 {
 	if h.Is4() {
-		return lru.Mix(lru.Mix(seed, uint64(binary.BigEndian.Uint16(h[12:]))), 0)
+		return lru.Mix(lru.Mix(uint64(k), uint64(binary.BigEndian.Uint16(h[12:]))), 0)
 	}
-	return lru.Mix(lru.Mix(seed+1, uint64(binary.BigEndian.Uint32(h[:4]))), 0)
+	return lru.Mix(lru.Mix(uint64(k)+1, uint64(binary.BigEndian.Uint32(h[:4]))), 0)
 }
 
 // portHash is a hash of a port: ports in a row are to differ in every bit.
-func portHash(port uint16) uint64 { return lru.Mix(lru.Mix(seed, uint64(port)), 0) }
+func (k key) portHash(port uint16) uint64 { return lru.Mix(lru.Mix(uint64(k), uint64(port)), 0) }
+
+func (k key) hostHash(h track.Host) uint64 { return h.Hash(uint64(k)) }
 
 // network is a prefix as others write it.
 func network(h track.Host) netip.Prefix {

@@ -76,7 +76,7 @@ func TestMemoryMeasured(t *testing.T) {
 		make func() any
 		want int
 	}{
-		{"a target", func() any { return newTarget() }, targetSize()},
+		{"a target", func() any { return newTarget(seed) }, targetSize()},
 		{"what is there from the beginning", func() any { return New(Defaults(), 1) }, fixedSize()},
 	} {
 		var before, after runtime.MemStats

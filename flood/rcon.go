@@ -61,8 +61,8 @@ const (
 	rconPause  = 120 // between one run of guesses and the next
 )
 
-func newConsoles(targets, logins int) consoles {
-	return consoles{table: lru.New[track.End, console](targets, seed), logins: lru.New[login, waiting](logins, seed)}
+func newConsoles(targets, logins int, k key) consoles {
+	return consoles{table: lru.New[track.End, console](targets, uint64(k)), logins: lru.New[login, waiting](logins, uint64(k))}
 }
 
 // take takes a login, or the answer to one.
@@ -106,7 +106,7 @@ func (x *consoles) opened(d *Detector, s *track.Sighting) {
 		return
 	}
 	guesser := false
-	h := uint32(s.Src.Hash(seed))
+	h := uint32(d.key.hostHash(s.Src))
 	for i := range c.kept[:c.n] {
 		guesser = guesser || c.kept[i].source == h
 	}
@@ -124,7 +124,7 @@ func (c *console) refuse(d *Detector, s *track.Sighting, server track.End, clien
 	if c.proto == "" && s.Proto != nil {
 		c.proto = s.Proto.Name
 	}
-	h := client.Hash(seed)
+	h := d.key.hostHash(client)
 	c.kept[c.next] = refusal{d.now, uint32(h), secret, client}
 	c.next = (c.next + 1) % rconKept
 	c.n = min(c.n+1, rconKept)
@@ -222,7 +222,7 @@ func (x *consoles) welcome(d *Detector, server track.End, client track.Host) {
 		return
 	}
 	c.welcomed++
-	source := uint32(client.Hash(seed))
+	source := uint32(d.key.hostHash(client))
 	if one := c.tally(d.now-rconAll, &source); c.in != nil && c.in.Kind == RconBruteforce && one.failures > 0 {
 		c.broken, c.last, c.lastAt = true, d.now, d.nanos
 		c.in.Succeeded = true

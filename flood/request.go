@@ -75,7 +75,7 @@ func (t *target) note(v *seen, s *track.Sighting, now int32) {
 		v.first = now
 	}
 	v.last, v.ttl = now, s.TTL
-	v.ports.Add(portHash(s.SrcPort))
+	v.ports.Add(t.key.portHash(s.SrcPort))
 }
 
 // verdict is what a request is.
@@ -230,14 +230,14 @@ func (d *Detector) nonsense(t *target, s *track.Sighting) {
 func (d *Detector) other(s *track.Sighting) {
 	if t := d.find(s.From()); t != nil {
 		t.heard = d.now
-		d.played.Add(lru.Mix(s.Dst.Hash(seed), t.hash^uint64(s.DstPort)))
+		d.played.Add(lru.Mix(d.key.hostHash(s.Dst), t.hash^uint64(s.DstPort)))
 		return
 	}
 	t := d.find(s.To())
 	if t == nil || t.heard == 0 {
 		return
 	}
-	if !d.played.Has(lru.Mix(s.Src.Hash(seed), t.hash^uint64(s.SrcPort))) {
+	if !d.played.Has(lru.Mix(d.key.hostHash(s.Src), t.hash^uint64(s.SrcPort))) {
 		t.bin(d.now, d.nanos).strange++
 		p := t.pane()
 		p.junkSrc.Add(s.ClientHash)

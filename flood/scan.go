@@ -10,6 +10,7 @@ import (
 
 // scans finds sources that ask many servers of which most never answer.
 type scans struct {
+	key   key
 	table *lru.Table[track.Host, scanner]
 	// first is the one silent server that a source asked: nearly all ask no second
 	// one, and invented sources must not fill the table.
@@ -58,8 +59,8 @@ const (
 	sitesBytes        = 4 << 10
 )
 
-func newScans(n int) scans {
-	return scans{table: lru.New[track.Host, scanner](n, seed), sites: *sketch.NewRecent(sitesBytes)}
+func newScans(n int, k key) scans {
+	return scans{key: k, table: lru.New[track.Host, scanner](n, uint64(k)), sites: *sketch.NewRecent(sitesBytes)}
 }
 
 // known tells whether any source is watched.
@@ -79,7 +80,7 @@ func (x *scans) touch(d *Detector, s *track.Sighting, source, target uint64) {
 	src := sourceOf(&s.Src)
 	sc := x.table.Peek(src)
 	if sc == nil {
-		h := src.Hash(seed)
+		h := d.key.hostHash(src)
 		a := &x.first[h%firstPlaces]
 		if a.source != uint32(h>>32) || a.target == uint32(target) {
 			*a = asker{uint32(h >> 32), uint32(target)}
@@ -108,7 +109,7 @@ func (x *scans) touch(d *Detector, s *track.Sighting, source, target uint64) {
 	}
 	sc.count++
 	sc.peak = max(sc.peak, sc.count)
-	sc.site = siteHash(&s.Dst)
+	sc.site = d.key.siteHash(&s.Dst)
 	if sc.proto == "" && s.Proto != nil {
 		sc.proto = s.Proto.Name
 	}
@@ -132,7 +133,7 @@ func (s *scanner) advance(now int32) {
 
 // answered takes a reply that was asked for.
 func (x *scans) answered(s *track.Sighting, server uint64) {
-	x.sites.Add(siteHash(&s.Src))
+	x.sites.Add(x.key.siteHash(&s.Src))
 	x.ready = true
 	if x.table.Len() == 0 {
 		return

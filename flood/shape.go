@@ -144,7 +144,7 @@ func (t *target) neighbours(f *features) {
 	var most uint32
 	now.Each(func(it *sketch.Item[track.Host, hosts], n, _ uint32) {
 		x := it.Value
-		if v, low, _ := before.Find(it.Key, prefixHash(&it.Key)); v != nil {
+		if v, low, _ := before.Find(it.Key, t.key.prefixHash(&it.Key)); v != nil {
 			x.hosts.Merge(&v.hosts)
 			x.proven += v.proven
 			n += low

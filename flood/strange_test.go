@@ -87,7 +87,7 @@ func TestStrange(t *testing.T) {
 
 // An incident whose second at hand is empty starts with it, not in 1970.
 func TestStartOfNothing(t *testing.T) {
-	x := newTarget()
+	x := newTarget(seed)
 	x.reset(track.End{}, 0, 100)
 	c := &x.busy[ofQueries]
 	at := dawn.UnixNano()
@@ -127,7 +127,7 @@ func TestClockBackInAttack(t *testing.T) {
 // Ten seconds of 10 Gbit/s are more than 32 bits of bytes.
 func TestManyBytes(t *testing.T) {
 	const each = 10e9 / 8
-	x := newTarget()
+	x := newTarget(seed)
 	x.reset(track.End{}, 0, 1)
 	for i := range int32(60) {
 		b := x.bin(i+1, 0)

@@ -9,6 +9,7 @@ import (
 
 // target is a server that is watched closely.
 type target struct {
+	key   key
 	end   track.End
 	hash  uint64
 	proto string
@@ -110,8 +111,8 @@ type hosts struct {
 // habit is what a target's sources do when nothing is wrong, counts in a second.
 type habit struct{ challenged, echoed, orphans float64 }
 
-func newTarget() *target {
-	t := &target{}
+func newTarget(k key) *target {
+	t := &target{key: k}
 	for i := range t.panes {
 		p := &t.panes[i]
 		p.top = sketch.NewTop[track.Host, seen](topSources)
@@ -128,7 +129,7 @@ func (t *target) reset(e track.End, hash uint64, now int32) {
 	for i := range panes {
 		panes[i].reset(0)
 	}
-	*t = target{end: e, hash: hash, born: now, last: now, panes: panes}
+	*t = target{key: t.key, end: e, hash: hash, born: now, last: now, panes: panes}
 	for i := range t.busy {
 		t.busy[i].family = i
 	}
@@ -217,7 +218,7 @@ func (t *target) roll(now int32) {
 }
 
 // add takes a query of the source, and returns how many it had since it came in.
-func (v *seen) add(s *track.Sighting, now int32, proven bool) uint32 {
+func (v *seen) add(s *track.Sighting, port uint64, now int32, proven bool) uint32 {
 	if v.first == 0 {
 		v.first = now
 	}
@@ -227,7 +228,7 @@ func (v *seen) add(s *track.Sighting, now int32, proven bool) uint32 {
 	v.last, v.ttl, v.proven = now, s.TTL, proven
 	v.in += s.Bytes
 	v.count++
-	v.ports.Add(portHash(s.SrcPort))
+	v.ports.Add(port)
 	return v.count
 }
 
@@ -243,12 +244,12 @@ func (t *target) query(s *track.Sighting, source uint64, now int32, proven bool)
 	p := t.pane()
 	p.queries++
 	p.sources.Add(source)
-	p.sites.Add(siteHash(&s.Src))
+	p.sites.Add(t.key.siteHash(&s.Src))
 	if v := p.top.Add(s.Src, source); v != nil {
-		p.most = max(p.most, v.add(s, now, proven))
+		p.most = max(p.most, v.add(s, t.key.portHash(s.SrcPort), now, proven))
 	}
 	net := prefixOf(&s.Src)
-	if x := p.prefixes.Add(net, prefixHash(&net)); x != nil {
+	if x := p.prefixes.Add(net, t.key.prefixHash(&net)); x != nil {
 		x.hosts.Add(source)
 		if proven {
 			x.proven++

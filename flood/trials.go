@@ -21,7 +21,7 @@ func (d *Detector) try(in *Incident) *trial {
 	case in.Level == Info || x.n == maxTrials:
 		return nil
 	case len(x.free) == 0:
-		x.free = append(x.free, new(trial))
+		x.free = append(x.free, &trial{seed: uint64(d.key)})
 	}
 	t := x.free[len(x.free)-1]
 	x.free = x.free[:len(x.free)-1]

@@ -65,8 +65,8 @@ type senders struct {
 	known  uint32 // servers that were looked at so
 }
 
-func newVictims() victims {
-	return victims{light: lru.New[track.Host, uncalled](lightVictims, seed)}
+func newVictims(k key) victims {
+	return victims{light: lru.New[track.Host, uncalled](lightVictims, uint64(k))}
 }
 
 // reply takes a reply to a host.
@@ -97,7 +97,7 @@ func (v *victims) reply(d *Detector, s *track.Sighting, wanted bool, client uint
 	b.bytes += uint64(s.Bytes)
 	p := &x.panes[x.turn&1]
 	p.count++
-	h := s.Src.Hash(seed)
+	h := d.key.hostHash(s.Src)
 	p.servers.Add(h)
 	t := p.top.Add(s.Src, h)
 	if t == nil {
@@ -115,7 +115,7 @@ func (v *victims) reply(d *Detector, s *track.Sighting, wanted bool, client uint
 		t.count = 2
 	}
 	t.last, t.ttl = d.now, s.TTL
-	t.ports.Add(portHash(s.DstPort))
+	t.ports.Add(d.key.portHash(s.DstPort))
 }
 
 func (v *victims) find(h track.Host) *victim {
