@@ -91,20 +91,25 @@ func (i *Incident) clone() Incident {
 }
 
 // Announce calls found with the events of incidents that ask for something, warnings
-// and alerts. One that was a note at first begins when it becomes more.
+// and alerts. One that was a note at first begins when it becomes more; of one that
+// turns out to be a note the end is told.
 func (d *Detector) Announce(found func(in *Incident, e Event)) {
 	told := map[uint64]bool{} // no more than are open
 	d.Found = func(in *Incident, e Event) {
-		if in.Level < Warn {
-			return
-		}
-		if e == Changes && !told[in.ID] {
-			e = Begins
-		}
-		if e == Ends {
+		known := told[in.ID]
+		switch {
+		case e == Ends:
 			delete(told, in.ID)
-		} else {
+			if !known && in.Level < Warn {
+				return
+			}
+		case in.Level < Warn:
+			return
+		default:
 			told[in.ID] = true
+			if !known {
+				e = Begins
+			}
 		}
 		found(in, e)
 	}

@@ -2,6 +2,7 @@ package flood
 
 import (
 	"math"
+	"slices"
 	"testing"
 )
 
@@ -123,7 +124,8 @@ func TestCollector(t *testing.T) {
 	}
 }
 
-// TestAnnounce: notes are not told of, and one that becomes more begins then.
+// TestAnnounce: notes are not told of, and one that becomes more begins then;
+// whoever was told of a begin is told of the end.
 func TestAnnounce(t *testing.T) {
 	d := New(Defaults(), 0.01)
 	var got []string
@@ -136,8 +138,13 @@ func TestAnnounce(t *testing.T) {
 	d.Found(in, Changes)
 	d.Found(in, Ends)
 	d.Found(&Incident{ID: 2, Level: Info}, Ends)
-	want := []string{"alert open", "alert update", "alert close"}
-	if len(got) != len(want) || got[0] != want[0] || got[1] != want[1] || got[2] != want[2] {
+	in = &Incident{ID: 3, Level: Warn}
+	d.Found(in, Begins)
+	in.Level = Info
+	d.Found(in, Changes)
+	d.Found(in, Ends)
+	want := []string{"alert open", "alert update", "alert close", "warn open", "info close"}
+	if !slices.Equal(got, want) {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}
 }
