@@ -41,8 +41,8 @@ they were seen, with floods and what else asks for something among them. It neve
 
 Ctrl-C ends it with a summary on standard error: what was captured, decoded and lost,
 and by whom. A second one ends it at once. Where the reader of the output is slower
-than the traffic, the kernel drops packets, which are counted; nothing is queued
-without bound.
+than the traffic, the kernel drops packets, or with -w they are written but not
+decoded; both are counted. Nothing is queued without bound.
 
 -w writes all packets that were captured, -w with --on-incident only those around
 incidents. With --ring-size, --ring-time, --ring-files or --on-incident the name is a

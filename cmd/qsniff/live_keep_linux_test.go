@@ -72,12 +72,7 @@ func TestLiveDiskFull(t *testing.T) {
 	flow(t, conn, 100, 0)
 	time.Sleep(200 * time.Millisecond)
 	status, _ := s.end(t, os.Interrupt)
-	messages := 0
-	for _, m := range parse(t, <-s.output) {
-		if m.Record == "" {
-			messages++
-		}
-	}
+	messages := countMessages(parse(t, <-s.output))
 	if status != exitOK || messages != 2100 || strings.Count(s.said(), "qsniff: /dev/full: ") != 1 || !strings.Contains(s.said(), "2100 could not be") {
 		t.Errorf("status %d, %d messages\n%s", status, messages, s.said())
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"net"
 	"os"
@@ -259,54 +260,97 @@ func TestLiveInterfaceGoes(t *testing.T) {
 	}
 }
 
-// stalled is how long nobody reads the output in TestLiveStalled.
-const stalled = 10 * time.Second
+var stall = flag.Duration("stall", 10*time.Second, "how long nobody reads the output in TestLiveStalled")
 
 // TestLiveStalled: whoever does not read the output costs packets, which are counted,
-// and nothing else.
+// and nothing else. Files get them all the same.
 func TestLiveStalled(t *testing.T) {
-	server, clients := cable(t)
-	server.serve(t, func([]byte) [][]byte { return nil })
-	for _, resume := range []bool{true, false} {
-		s := server.sniff(t, "-o", "json", "-B", "1M")
-		conn := clients.dial(t)
-		sent := 0
-		for start := time.Now(); time.Since(start) < stalled; sent += 1000 {
-			flow(t, conn, 1000, 0)
-			time.Sleep(20 * time.Millisecond)
-		}
-		want := exitFailed
-		if resume {
-			want = exitOK
-			s.collect()
-			time.Sleep(time.Second)
-			flow(t, conn, 10, 0)
-			sent += 10
-			time.Sleep(300 * time.Millisecond)
-		}
-		status, took := s.end(t, os.Interrupt)
-		m := regexp.MustCompile(`\nqsniff: (\d+) packets captured .*dropped: (\d+) by the kernel`).FindStringSubmatch(s.said())
-		if status != want || took > patience || m == nil {
-			t.Fatalf("resume %v: status %d after %v: %s", resume, status, took, s.said())
-		}
-		captured, _ := strconv.Atoi(m[1])
-		dropped, _ := strconv.Atoi(m[2])
-		if dropped == 0 || captured+dropped != sent {
-			t.Errorf("resume %v: captured and dropped\ngot  %d + %d\nwant %d", resume, captured, dropped, sent)
-		}
-		if resume {
-			messages := 0
-			for _, m := range parse(t, <-s.output) {
-				if m.Record == "" {
-					messages++
+	for _, tc := range []struct {
+		name         string
+		keep, resume bool
+	}{{"resumed", false, true}, {"kept, resumed", true, true}, {"for good", false, false}, {"kept, for good", true, false}} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			server, clients := cable(t)
+			server.serve(t, func([]byte) [][]byte { return nil })
+			name := filepath.Join(t.TempDir(), "q.pcap")
+			args := []string{"-o", "json", "-B", "1M"}
+			if tc.keep {
+				args = []string{"-o", "json", "-w", name}
+			}
+			s := server.sniff(t, args...)
+			sent := stallFor(t, *stall, clients.dial(t))
+			var status int
+			var took time.Duration
+			want := exitFailed
+			if tc.resume {
+				want = exitOK
+				s.collect()
+				time.Sleep(time.Second)
+				flow(t, clients.dial(t), 10, 0)
+				sent += 10
+				time.Sleep(300 * time.Millisecond)
+			}
+			status, took = s.end(t, os.Interrupt)
+			if status != want || took > patience {
+				t.Fatalf("status %d after %v: %s", status, took, s.said())
+			}
+			captured, undecoded := s.counted(t, sent, tc.keep)
+			if tc.resume {
+				if n := countMessages(parse(t, <-s.output)); n != captured-undecoded {
+					t.Errorf("%d messages of %d packets, %d of them undecoded", n, captured, undecoded)
 				}
 			}
-			if messages != captured {
-				t.Errorf("%d messages of %d packets", messages, captured)
+			if tc.keep {
+				if n, _ := packetsIn(t, filepath.Dir(name), "q.pcap"); n != captured {
+					t.Errorf("%d packets in the file, want %d", n, captured)
+				}
 			}
-		}
-		t.Logf("resume %v: %d of %d dropped, ended after %v", resume, dropped, sent, took)
+		})
 	}
+}
+
+// stallFor sends requests for some time, and returns how many.
+func stallFor(t *testing.T, d time.Duration, conn net.Conn) (sent int) {
+	t.Helper()
+	for start := time.Now(); time.Since(start) < d; sent += 500 {
+		flow(t, conn, 500, 0)
+		time.Sleep(20 * time.Millisecond)
+	}
+	return sent
+}
+
+// counted holds the summary of a run whose output was not read against what was sent.
+func (s *sniffer) counted(t *testing.T, sent int, keep bool) (captured, undecoded int) {
+	t.Helper()
+	number := func(text string) int {
+		m := regexp.MustCompile(text).FindStringSubmatch(s.said())
+		if m == nil {
+			return 0
+		}
+		n, err := strconv.Atoi(m[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	captured = number(`\nqsniff: (\d+) packets captured`)
+	dropped := number(`dropped: (\d+) by the kernel`)
+	undecoded = number(`qsniff: (\d+) packets were not decoded, because the output was not read in time; -w got them`)
+	t.Logf("%d sent, %d dropped, %d not decoded", sent, dropped, undecoded)
+	if captured+dropped != sent || keep != (dropped == 0) {
+		t.Errorf("kept %v: captured and dropped\ngot  %d + %d\nwant %d", keep, captured, dropped, sent)
+	}
+	return captured, undecoded
+}
+
+func countMessages(all []seen) (n int) {
+	for _, m := range all {
+		if m.Record == "" {
+			n++
+		}
+	}
+	return n
 }
 
 // TestLiveErrors: what is wrong with interfaces and filters is told before the run.

@@ -80,12 +80,13 @@ func openLive(opts *liveOptions, io streams) (*session, error) {
 		src.Close()
 		return nil, err
 	}
-	al := newAlarms(opts.scale() / 4)
+	seed := rand.Uint64() | 1
+	al := newAlarms(opts.scale()/4, seed)
 	s := &session{opts: opts, auto: auto, errs: io.err, start: time.Now()}
-	s.tap = &tap{Source: src, keep: keep, alarms: al, failed: once(func(err error) { explain(io.err, err) })}
+	s.tap = newTap(src, keep, al, once(func(err error) { explain(io.err, err) }))
 	s.cfg = pipeline.Config{Source: s.tap, Registry: reg, Jobs: opts.jobs, Max: opts.count, Memory: int64(opts.memory),
 		DecodeAs: as, Dedup: dedups[opts.dedup], Renderer: r, Out: io.out, Incidents: al, Count: true,
-		Clock: monotonic, Seed: rand.Uint64() | 1}
+		Clock: monotonic, Seed: seed}
 	return s, nil
 }
 
@@ -165,6 +166,9 @@ func (s *session) conclude(err error) error {
 	kernel, card := s.tap.Drops()
 	fmt.Fprintf(s.errs, "\nqsniff: %s captured in %s: %s%s; %s\n", count(s.tap.Stats().Received, "packet"), s.elapsed(),
 		count(s.result.Messages, "message"), s.incidents(), dropped(kernel, card))
+	if n := s.tap.undecoded(); n > 0 {
+		fmt.Fprintf(s.errs, "qsniff: %s not decoded, because the output was not read in time; -w got them\n", count(n, "packet was", "packets were"))
+	}
 	s.files()
 	if s.result.Packets > 0 {
 		run := s.result
@@ -177,13 +181,13 @@ func (s *session) conclude(err error) error {
 // abandon ends a run whose output nobody reads: what the decoder cannot take is
 // counted and kept all the same.
 func (s *session) abandon() error {
-	left := s.tap.rest()
+	s.tap.rest()
 	s.tap.finish()
 	kernel, card := s.tap.Drops()
 	fmt.Fprintf(s.errs, "\nqsniff: %s captured in %s%s; %s\n", count(s.tap.Stats().Received, "packet"), s.elapsed(),
 		s.incidents(), dropped(kernel, card))
 	s.files()
-	return &hintedError{fmt.Errorf("the output is not read: messages are missing at its end, of %s and those before them", count(left, "packet")),
+	return &hintedError{fmt.Errorf("the output is not read: messages are missing, of %s and those before them", count(s.tap.undecoded(), "packet")),
 		"a slow reader costs packets; -o none needs none, -w keeps them"}
 }
 

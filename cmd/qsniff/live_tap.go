@@ -12,8 +12,15 @@ import (
 	"qsniff/report"
 )
 
+// Where the decoder takes no packets for standstill, because nobody reads its output,
+// files get them all the same: it is looked for that every standstillEvery.
+const (
+	standstill      = time.Second
+	standstillEvery = standstill / 4
+)
+
 // tap is a live source whose packets are kept on their way. What writes them is not
-// ahead of the decoder by more than the batches in flight.
+// ahead of the decoder by more than the batches in flight, unless that stands still.
 type tap struct {
 	*live.Source
 	keep   *keeper // nil: packets are only decoded
@@ -22,6 +29,18 @@ type tap struct {
 	failed func(error)
 	mu     sync.Mutex // of all but Source, and of reading it
 	ended  bool
+	idle   time.Time       // since when the decoder has taken nothing
+	passed []atomic.Uint64 // packets that it was not given, by interface
+}
+
+// newTap taps src for keep, which may be nil.
+func newTap(src *live.Source, keep *keeper, al *alarms, failed func(error)) *tap {
+	t := &tap{Source: src, keep: keep, alarms: al, failed: failed, idle: time.Now(),
+		passed: make([]atomic.Uint64, len(src.Interfaces()))}
+	if keep != nil {
+		go t.watch()
+	}
+	return t
 }
 
 // Read reads packets and keeps them.
@@ -31,7 +50,9 @@ func (t *tap) Read(b *capture.Batch) error {
 	if t.ended {
 		return io.EOF
 	}
-	return t.read(b)
+	err := t.read(b)
+	t.idle = time.Now()
+	return err
 }
 
 func (t *tap) read(b *capture.Batch) error {
@@ -62,20 +83,66 @@ func (t *tap) read(b *capture.Batch) error {
 	return err
 }
 
-// rest takes what nobody decodes any more, so that it is counted and kept. It returns
-// the number of packets.
-func (t *tap) rest() (packets uint64) {
+// watch keeps packets while the decoder stands still, until the capture ends.
+func (t *tap) watch() {
+	var b capture.Batch
+	for {
+		over, more := t.stepIn(&b)
+		switch {
+		case over:
+			return
+		case !more:
+			time.Sleep(standstillEvery)
+		}
+	}
+}
+
+// stepIn reads once for a decoder that stands still. It tells whether the capture is
+// over, and whether more may be waiting.
+func (t *tap) stepIn(b *capture.Batch) (over, more bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.ended || time.Since(t.idle) < standstill {
+		return t.ended, false
+	}
+	err := t.pass(b)
+	return err != nil, len(b.Packets) > 0
+}
+
+// pass reads past the decoder.
+func (t *tap) pass(b *capture.Batch) error {
+	err := t.read(b)
+	for i := range b.Packets {
+		t.passed[b.Packets[i].Iface].Add(1)
+	}
+	return err
+}
+
+// Interfaces describes what is captured on. What the decoder was not given it counts
+// as dropped.
+func (t *tap) Interfaces() []capture.Interface {
+	all := t.Source.Interfaces()
+	for i := range all {
+		all[i].Dropped += t.passed[i].Load()
+	}
+	return all
+}
+
+// undecoded is how many packets were kept only.
+func (t *tap) undecoded() (n uint64) {
+	for i := range t.passed {
+		n += t.passed[i].Load()
+	}
+	return n
+}
+
+// rest takes what nobody decodes any more, so that it is counted and kept.
+func (t *tap) rest() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.ended = true
 	var b capture.Batch
-	for {
-		b.Reset()
-		err := t.read(&b)
-		packets += uint64(len(b.Packets))
-		if err != nil {
-			return packets
-		}
+	for t.pass(&b) == nil {
 	}
 }
 
@@ -113,8 +180,8 @@ type alarms struct {
 	going atomic.Int64
 }
 
-func newAlarms(scale float64) *alarms {
-	return &alarms{Detector: flood.New(flood.Defaults(), scale), open: map[uint64]bool{}}
+func newAlarms(scale float64, seed uint64) *alarms {
+	return &alarms{Detector: flood.NewKeyed(flood.Defaults(), scale, seed), open: map[uint64]bool{}}
 }
 
 // Announce calls found with what the detector announces.
