@@ -37,7 +37,8 @@ func newLive(io streams) *cobra.Command {
 		Short:   "decode what an interface sees",
 		Long: `live captures on network interfaces and prints messages as read does, a moment after
 they were seen, with floods and what else asks for something among them. It never sends.
--o none prints nothing but the summary.
+-o none prints nothing but the summary; packets are then only watched for floods, not
+decoded further, which takes half of the time.
 
 Ctrl-C ends it with a summary on standard error: what was captured, decoded and lost,
 and by whom. A second one ends it at once. Where the reader of the output is slower
@@ -121,6 +122,10 @@ func (o *liveOptions) check() error {
 	}
 	return o.readOptions.check()
 }
+
+// watches tells whether nobody wants messages: then packets are read only as far as
+// the detection of floods needs, which takes half of the time.
+func (o *liveOptions) watches() bool { return o.output == "none" && o.count == 0 }
 
 // automatic is the filter of --auto-filter, which lets ports of -d pass, too.
 func (o *liveOptions) automatic(as []pipeline.DecodeAs) *live.AutoFilter {

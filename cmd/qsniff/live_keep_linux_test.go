@@ -27,6 +27,9 @@ func TestLiveRing(t *testing.T) {
 		if status != exitOK || packets != 1000 || files < 4 {
 			t.Errorf("%s: status %d, %d packets in %d files, want 0, 1000, several\n%s", b, status, packets, files, s.said())
 		}
+		if !strings.Contains(s.said(), ": 1000 queries, 0 replies, ") {
+			t.Errorf("%s: said %s", b, s.said())
+		}
 		if !strings.Contains(s.said(), fmt.Sprintf("1000 packets written to %d files\n", files)) || strings.Count(s.said(), "passwords included") != 1 {
 			t.Errorf("%s: said %s", b, s.said())
 		}

@@ -13,10 +13,12 @@ import (
 	"time"
 
 	"qsniff/capture/live"
+	"qsniff/flood"
 	"qsniff/internal/digits"
 	"qsniff/internal/sandbox"
 	"qsniff/pipeline"
 	"qsniff/report"
+	"qsniff/track"
 )
 
 // lingering is how long an ended capture waits for whoever reads the output, less than
@@ -29,6 +31,7 @@ type session struct {
 	auto   *live.AutoFilter // nil: none
 	tap    *tap
 	cfg    pipeline.Config
+	seen   *flood.Seen // where nobody wants messages; else nil
 	errs   io.Writer
 	start  time.Time
 	result report.Run
@@ -81,12 +84,20 @@ func openLive(opts *liveOptions, io streams) (*session, error) {
 		return nil, err
 	}
 	seed := rand.Uint64() | 1
-	al := newAlarms(opts.scale()/4, seed)
+	scale := opts.scale()
+	if !opts.watches() {
+		scale /= 4 // besides messages
+	}
+	al := newAlarms(scale, seed)
 	s := &session{opts: opts, auto: auto, errs: io.err, start: time.Now()}
 	s.tap = newTap(src, keep, al, once(func(err error) { explain(io.err, err) }))
 	s.cfg = pipeline.Config{Source: s.tap, Registry: reg, Jobs: opts.jobs, Max: opts.count, Memory: int64(opts.memory),
-		DecodeAs: as, Dedup: dedups[opts.dedup], Renderer: r, Out: io.out, Incidents: al, Count: true,
+		DecodeAs: as, Dedup: dedups[opts.dedup], Renderer: r, Out: io.out, Incidents: al, Count: !opts.watches(),
 		Clock: monotonic, Seed: seed}
+	if opts.watches() {
+		s.seen = new(flood.Seen)
+		s.cfg.Watchers = []track.Watcher{s.seen}
+	}
 	return s, nil
 }
 
@@ -165,7 +176,7 @@ func (s *session) conclude(err error) error {
 	closed := s.tap.finish()
 	kernel, card := s.tap.Drops()
 	fmt.Fprintf(s.errs, "\nqsniff: %s captured in %s: %s%s; %s\n", count(s.tap.Stats().Received, "packet"), s.elapsed(),
-		count(s.result.Messages, "message"), s.incidents(), dropped(kernel, card))
+		s.found(), s.incidents(), dropped(kernel, card))
 	if n := s.tap.undecoded(); n > 0 {
 		fmt.Fprintf(s.errs, "qsniff: %s not decoded, because the output was not read in time; -w got them\n", count(n, "packet was", "packets were"))
 	}
@@ -173,7 +184,10 @@ func (s *session) conclude(err error) error {
 	if s.result.Packets > 0 {
 		run := s.result
 		run.Dropped = 0 // said above
-		remark(s.errs, &run)
+		if s.seen == nil {
+			leftOut(s.errs, &run)
+		}
+		trouble(s.errs, &run)
 	}
 	return cmp.Or(err, closed)
 }
@@ -199,6 +213,21 @@ func (s *session) files() {
 
 func (s *session) elapsed() string {
 	return string(digits.Elapsed(nil, int64(time.Since(s.start).Round(time.Millisecond)), " "))
+}
+
+// found is what was in the packets.
+func (s *session) found() string {
+	if s.seen == nil {
+		return count(s.result.Messages, "message")
+	}
+	all := count(s.seen.Queries, "query", "queries") + ", " + count(s.seen.Replies, "reply", "replies")
+	if s.seen.Junk > 0 {
+		all += fmt.Sprintf(", %d unknown", s.seen.Junk)
+	}
+	if s.seen.Logins > 0 {
+		all += ", " + count(s.seen.Logins, "RCON login")
+	}
+	return all
 }
 
 func (s *session) incidents() string {

@@ -12,6 +12,12 @@ import (
 // remark says on standard error what a reader of the output could not guess: what
 // was left out and why, and what was lost.
 func remark(w io.Writer, run *report.Run) {
+	leftOut(w, run)
+	trouble(w, run)
+}
+
+// leftOut says what of the packets is no message.
+func leftOut(w io.Writer, run *report.Run) {
 	switch {
 	case run.Packets == 0:
 		fmt.Fprintln(w, "qsniff: the capture has no packets")
@@ -21,6 +27,10 @@ func remark(w io.Writer, run *report.Run) {
 		fmt.Fprintf(w, "qsniff: %s in %s%s\n", count(run.Messages, "message"), count(run.Packets, "packet"),
 			reasons("; left out: ", run.Skipped))
 	}
+}
+
+// trouble says what may be missing from what was found, and why.
+func trouble(w io.Writer, run *report.Run) {
 	if run.Dropped > 0 {
 		fmt.Fprintf(w, "qsniff: the capturing program lost %s: what looks unanswered may not have been\n", count(run.Dropped, "packet"))
 	}
