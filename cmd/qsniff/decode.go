@@ -14,7 +14,6 @@ import (
 	"qsniff/pipeline"
 	"qsniff/render"
 	"qsniff/render/jsonl"
-	"qsniff/render/text"
 )
 
 // decodeOptions are the flags of decode.
@@ -115,7 +114,9 @@ func (o *decodeOptions) bare(out io.Writer) (render.Renderer, error) {
 	if o.output == "json" {
 		return jsonl.New(jsonl.Options{Layout: o.layout, ShowSecrets: o.secrets, Bare: true}), nil
 	}
-	return o.textual(text.Options{Bare: true}, out), nil
+	opt := o.textOptions(out)
+	opt.Bare = true
+	return o.textual(opt), nil
 }
 
 // readPayloads reads the arguments, or standard input where there are none.

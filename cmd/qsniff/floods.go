@@ -101,8 +101,7 @@ func (o *floodsOptions) register(cmd *cobra.Command) {
 	f.BoolVar(&o.explain, "explain", false, "tell the rules and the values they were held against; without FILE, all rules and thresholds")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "text: tell all about notes, too")
 	f.Var(&choice{&o.level, levels}, "level", "list incidents of this level and above")
-	f.BoolVar(&o.utc, "utc", false, "text: times in UTC instead of local time")
-	f.Var(&choice{&o.color, []string{"auto", "always", "never"}}, "color", "text: auto colours terminals only")
+	o.registerPage(cmd)
 	f.StringVar(&o.servers, "servers", "", "list incidents at these targets only: `CIDR|ADDR:PORT,...`")
 	f.StringVar(&o.thresholds, "thresholds", "", "take thresholds from `FILE.toml`")
 	f.Var(&choice{&o.failOn, levels}, "fail-on", "exit with status 3 if there is an incident of this level or above")
@@ -151,8 +150,7 @@ func (o *floodsOptions) rules(out io.Writer) error {
 	default:
 		b = text.AppendRules(nil, report.RulesOf(o.limits), o.textOptions(out))
 	}
-	_, err := out.Write(b)
-	return err
+	return write(out, b)
 }
 
 // replayed replays the limiter of a server.
@@ -166,38 +164,25 @@ func (o *floodsOptions) replayed(ctx context.Context, args []string, io streams)
 
 // findFloods reads captures and prints the incidents in them.
 func findFloods(ctx context.Context, opts *floodsOptions, args []string, io streams) error {
-	reg, err := registry()
+	j, err := opts.opened(ctx, args, io)
 	if err != nil {
 		return err
 	}
-	j, release, err := opts.prepare(ctx, reg, args)
-	if err != nil {
-		return err
-	}
-	defer release()
+	defer j.release()
 	out := newFloodOutput(opts, io.out)
 	d := flood.New(opts.limits, opts.scale())
 	d.Found = out.found
-	j.cfg.Watchers, j.cfg.Out = []track.Watcher{&out.seen, d}, io.out
-	result, err := j.run(io.err)
-	if err == nil {
-		err = j.src.Close()
-	}
-	if out.err != nil {
-		return out.err
-	}
-	f := out.report(d)
-	f.Run = result
-	if err == nil || result.Packets > 0 { // the error says why there are none
+	j.cfg.Watchers = []track.Watcher{&out.seen, d}
+	var f *report.Floods
+	err = j.addUp(func(run report.Run) error {
+		f = out.report(run, d)
 		if err := out.print(f); err != nil {
 			return err
 		}
 		floodRemark(io.err, f, opts.output)
-	}
-	switch {
-	case err == nil && interrupted(j.ctx):
-		return context.Canceled
-	case err == nil && opts.reached(f):
+		return nil
+	})
+	if err == nil && opts.reached(f) {
 		return errReached
 	}
 	return err
@@ -266,19 +251,18 @@ func (o *floodOutput) found(in *report.Incident, e report.Event) {
 	_, o.err = o.w.Write(o.buf)
 }
 
-func (o *floodOutput) report(d *flood.Detector) *report.Floods {
-	return &report.Floods{Seen: &o.seen, Incidents: o.keep.Incidents(), Counts: o.keep.Counts(), Left: o.keep.Left(),
+func (o *floodOutput) report(run report.Run, d *flood.Detector) *report.Floods {
+	return &report.Floods{Run: run, Seen: &o.seen, Incidents: o.keep.Incidents(), Counts: o.keep.Counts(), Left: o.keep.Left(),
 		Others: o.keep.Others(), Uncounted: d.Uncounted(), Full: d.Full(), Limits: o.opts.limits}
 }
 
-// print writes the page.
+// print writes the page, or tells whether incidents could be written.
 func (o *floodOutput) print(f *report.Floods) error {
 	if o.opts.output == "json" {
-		return nil
+		return o.err
 	}
 	how := text.FloodOptions{Verbose: o.opts.verbose, Explain: o.opts.explain}
-	_, err := o.w.Write(text.AppendFloods(nil, f, o.opts.textOptions(o.w), how))
-	return err
+	return write(o.w, text.AppendFloods(nil, f, o.opts.textOptions(o.w), how))
 }
 
 // floodRemark says on standard error what a reader of the output could not guess. A

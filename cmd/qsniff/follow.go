@@ -9,7 +9,6 @@ import (
 
 	"qsniff/dialogue"
 	"qsniff/dissect"
-	"qsniff/pipeline"
 	"qsniff/render"
 	"qsniff/render/csv"
 	"qsniff/render/jsonl"
@@ -88,14 +87,14 @@ func follow(ctx context.Context, opts *followOptions, args []string, s streams) 
 	if err != nil {
 		return err
 	}
-	j, release, err := opts.prepare(ctx, reg, args)
+	j, err := opts.prepare(ctx, reg, args, s)
 	if err != nil {
 		return err
 	}
-	defer release()
-	talks := dialogue.New(dialogue.Options{Renderer: r, Frame: opts.exchange, Size: float64(opts.memory) / pipeline.DefaultMemory})
-	j.cfg.Dialogues, j.cfg.Out = talks, s.out
-	result, err := j.run(s.err)
+	defer j.release()
+	talks := dialogue.New(dialogue.Options{Renderer: r, Frame: opts.exchange, Size: opts.scale()})
+	j.cfg.Dialogues = talks
+	result, err := j.run()
 	whole := err == nil && opts.count == 0 && !(opts.exchange != 0 && talks.Found())
 	if whole { // else the reader may still be at it; it ends with the program
 		if err := j.src.Close(); err != nil {
@@ -108,10 +107,7 @@ func follow(ctx context.Context, opts *followOptions, args []string, s streams) 
 	if n := talks.Early(); n > 0 {
 		fmt.Fprintf(s.err, "qsniff: %s to stay within memory\n", count(n, "dialogue was written before it was over,", "dialogues were written before they were over,"))
 	}
-	switch {
-	case err == nil && interrupted(j.ctx):
-		return context.Canceled
-	case err == nil && opts.exchange != 0 && !talks.Found():
+	if err = j.outcome(err); err == nil && opts.exchange != 0 && !talks.Found() {
 		return noExchange(opts.exchange, talks)
 	}
 	return err
@@ -160,8 +156,7 @@ func (o *followOptions) dialogues(out io.Writer, protos []*dissect.Proto) (rende
 		r := csv.New(csv.Options{Columns: columns, Clock: clocks[o.clock], ShowSecrets: o.secrets})
 		return render.InOrder(r), header(out, r)
 	}
-	opt := text.Options{UTC: o.utc, Clock: clocks[o.clock], Width: width(out),
-		Palette: text.NewPalette(o.colored(out)), ShowSecrets: o.secrets}
+	opt := o.textOptions(out)
 	if o.clock == sinceBegin {
 		opt.Clock = render.Offset
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"runtime/debug"
 	"slices"
 
@@ -14,12 +13,14 @@ import (
 	"qsniff/report"
 )
 
-// job is a run over captures that are open: what read, follow and stats have in
-// common. They complete cfg with what they want to know.
+// job is a run over captures that are open: what the commands have in common that
+// read them. They complete cfg with what they want to know.
 type job struct {
-	ctx context.Context // ends with the signal that ends the run
-	src input
-	cfg pipeline.Config
+	ctx     context.Context // ends with the signal that ends the run
+	release func()          // gives the signals back
+	io      streams
+	src     input
+	cfg     pipeline.Config
 }
 
 // captureNeeded is what commands take that read captures.
@@ -30,29 +31,61 @@ func captureNeeded(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// prepare opens the captures of args. The caller releases the signals.
-func (o *readOptions) prepare(ctx context.Context, reg *dissect.Registry, args []string) (j *job, release func(), err error) {
+// opened is prepare for commands that do not need the protocols before.
+func (o *readOptions) opened(ctx context.Context, args []string, io streams) (*job, error) {
+	reg, err := registry()
+	if err != nil {
+		return nil, err
+	}
+	return o.prepare(ctx, reg, args, io)
+}
+
+// prepare opens the captures of args. The caller releases the job.
+func (o *readOptions) prepare(ctx context.Context, reg *dissect.Registry, args []string, io streams) (*job, error) {
 	as, err := decodeAs(o.as, reg)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	ctx, release = graceful(ctx, o.follow || slices.Contains(args, stdin))
+	ctx, release := graceful(ctx, o.follow || slices.Contains(args, stdin))
 	src, err := o.open(ctx, args)
 	if err != nil {
 		release()
-		return nil, nil, err
+		return nil, err
 	}
-	return &job{ctx: ctx, src: src, cfg: pipeline.Config{
-		Source: src.Source, Many: src.many, Registry: reg, Jobs: o.jobs, Max: o.count, Memory: int64(o.memory),
+	return &job{ctx: ctx, release: release, io: io, src: src, cfg: pipeline.Config{
+		Source: src.Source, Many: src.many, Out: io.out, Registry: reg, Jobs: o.jobs, Max: o.count, Memory: int64(o.memory),
 		DecodeAs: as, Dedup: dedups[o.dedup],
-	}}, release, nil
+	}}, nil
 }
 
-// run reads the captures, with a progress bar on errs.
-func (j *job) run(errs io.Writer) (report.Run, error) {
+// run reads the captures, with a progress bar.
+func (j *job) run() (report.Run, error) {
 	debug.SetMemoryLimit(j.cfg.Memory)
-	tell, done := progress(errs, j.src.Source)
+	tell, done := progress(j.io.err, j.src.Source)
 	defer done()
 	j.cfg.Progress = tell
 	return pipeline.Run(j.ctx, j.cfg)
+}
+
+// addUp reads the captures to their end and has tell print what they come to. What
+// precedes damage is printed, then the damage told.
+func (j *job) addUp(tell func(report.Run) error) error {
+	result, err := j.run()
+	if err == nil {
+		err = j.src.Close()
+	}
+	if err == nil || result.Packets > 0 { // the error says why there are none
+		if err := tell(result); err != nil {
+			return err
+		}
+	}
+	return j.outcome(err)
+}
+
+// outcome is err, unless it is nil though the user asked to stop.
+func (j *job) outcome(err error) error {
+	if err == nil && interrupted(j.ctx) {
+		return context.Canceled
+	}
+	return err
 }

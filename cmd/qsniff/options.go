@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"qsniff/internal/hostset"
 	"qsniff/pipeline"
 )
 
@@ -74,6 +75,13 @@ func (o *readOptions) registerMessages(cmd *cobra.Command) {
 	propose(cmd, "count", cobra.NoFileCompletions)
 }
 
+// registerPage adds the flags about how a page for people looks.
+func (o *readOptions) registerPage(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.BoolVar(&o.utc, "utc", false, "text: times in UTC instead of local time")
+	f.Var(&choice{&o.color, []string{"auto", "always", "never"}}, "color", "text: auto colours terminals only")
+}
+
 // registerInput adds the flags that all commands have which read captures.
 func (o *readOptions) registerInput(cmd *cobra.Command) {
 	o.registerPackets(cmd)
@@ -93,6 +101,21 @@ func (o *readOptions) registerPackets(cmd *cobra.Command) {
 	propose(cmd, "decode-as", completeDecodeAs)
 	propose(cmd, "memory", cobra.FixedCompletions([]cobra.Completion{"16M", "64M", "256M", "1G"}, cobra.ShellCompDirectiveNoFileComp))
 	propose(cmd, "jobs", cobra.NoFileCompletions)
+}
+
+// scale is what --memory makes of the tables, as a multiple of the usual.
+func (o *readOptions) scale() float64 { return float64(o.memory) / pipeline.DefaultMemory }
+
+// oursOf reads the value of --servers; nil is all.
+func oursOf(list string) (*hostset.Set, error) {
+	if list == "" {
+		return nil, nil
+	}
+	ours, err := hostset.Parse(list)
+	if err != nil {
+		return nil, &usageError{fmt.Errorf("--servers %w", err), "write networks, addresses, or addresses with a port: 198.18.0.0/15,198.51.100.7:27015,[2001:db8::1]:27015"}
+	}
+	return ours, nil
 }
 
 // choice is a flag with a closed set of values.

@@ -59,12 +59,17 @@ func (o *readOptions) renderer(out io.Writer, protos []*dissect.Proto) (render.R
 		columns, err := o.csvColumns(protos)
 		return csv.New(csv.Options{Columns: columns, Clock: clocks[o.clock], ShowSecrets: o.secrets}), err
 	}
-	return o.textual(text.Options{UTC: o.utc, Clock: clocks[o.clock]}, out), nil
+	return o.textual(o.textOptions(out)), nil
 }
 
-// textual makes a renderer for people, of opt and what out is.
-func (o *readOptions) textual(opt text.Options, out io.Writer) render.Renderer {
-	opt.Width, opt.Palette, opt.ShowSecrets = width(out), text.NewPalette(o.colored(out)), o.secrets
+// textOptions are those of what is printed for people.
+func (o *readOptions) textOptions(out io.Writer) text.Options {
+	return text.Options{UTC: o.utc, Clock: clocks[o.clock], Width: width(out),
+		Palette: text.NewPalette(o.colored(out)), ShowSecrets: o.secrets}
+}
+
+// textual makes a renderer for people.
+func (o *readOptions) textual(opt text.Options) render.Renderer {
 	switch o.output {
 	case "tree":
 		return text.NewTree(opt)
@@ -96,7 +101,11 @@ func header(out io.Writer, r render.Renderer) error {
 	if !ok {
 		return nil
 	}
-	_, err := out.Write(h.Header(nil))
+	return write(out, h.Header(nil))
+}
+
+func write(out io.Writer, b []byte) error {
+	_, err := out.Write(b)
 	return err
 }
 

@@ -2,16 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"qsniff/flood/proof"
-	"qsniff/internal/hostset"
-	"qsniff/pipeline"
 	"qsniff/render/jsonl"
 	"qsniff/render/nft"
 	"qsniff/render/text"
@@ -54,7 +50,7 @@ FILE is as in qsniff read.`,
   qsniff proven --servers 198.18.0.0/15 evening.pcap   to one's own servers only
   qsniff proven -o nft evening.pcap > proven.nft       sets for a firewall
   qsniff proven -o json evening.pcap | jq -r .address`,
-		Args: someCapture("proven"),
+		Args: captureNeeded,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return prove(cmd.Context(), opts, args, io)
 		},
@@ -64,37 +60,14 @@ FILE is as in qsniff read.`,
 	return cmd
 }
 
-// someCapture wants at least one capture.
-func someCapture(command string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return &usageError{errors.New(command + ": no capture given"), "name a file, or - for standard input"}
-		}
-		return nil
-	}
-}
-
 func (o *provenOptions) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.VarP(&choice{&o.output, []string{"text", "json", "nft"}}, "output", "o", "text: for people; json: an object a line; nft: sets of nftables")
-	f.BoolVar(&o.utc, "utc", false, "text: times in UTC instead of local time")
-	f.Var(&choice{&o.color, []string{"auto", "always", "never"}}, "color", "text: auto colours terminals only")
+	o.registerPage(cmd)
 	f.StringVar(&o.servers, "servers", "", "count proofs to these servers only: `CIDR|ADDR:PORT,...`")
 	o.registerInput(cmd)
 	propose(cmd, "servers", cobra.NoFileCompletions)
-}
-
-// oursOf reads the value of --servers; nil is all.
-func oursOf(list string) (*hostset.Set, error) {
-	if list == "" {
-		return nil, nil
-	}
-	ours, err := hostset.Parse(list)
-	if err != nil {
-		return nil, &usageError{fmt.Errorf("--servers %w", err), "write networks, addresses, or addresses with a port: 198.18.0.0/15,198.51.100.7:27015,[2001:db8::1]:27015"}
-	}
-	return ours, nil
 }
 
 // prove reads captures and prints who proved its address.
@@ -103,61 +76,27 @@ func prove(ctx context.Context, opts *provenOptions, args []string, io streams) 
 	if err != nil {
 		return err
 	}
+	if err := opts.check(); err != nil {
+		return err
+	}
+	j, err := opts.opened(ctx, args, io)
+	if err != nil {
+		return err
+	}
+	defer j.release()
 	c := proof.New(proof.Options{Ours: ours, Scale: opts.scale()})
-	return opts.watched(ctx, args, io, c, func(run report.Run) []byte {
+	j.cfg.Watchers = []track.Watcher{c}
+	return j.addUp(func(run report.Run) error {
 		p := &report.Proven{Run: run, Summary: *c.Summary()}
-		doubt(io.err, p, opts.servers != "")
+		doubt(io.err, p, ours != nil)
 		switch opts.output {
 		case "json":
-			return jsonl.AppendProven(nil, p)
+			return write(io.out, jsonl.AppendProven(nil, p))
 		case "nft":
-			return nft.AppendProven(nil, p)
+			return write(io.out, nft.AppendProven(nil, p))
 		}
-		return text.AppendProven(nil, p, opts.textOptions(io.out))
+		return write(io.out, text.AppendProven(nil, p, opts.textOptions(io.out)))
 	})
-}
-
-// scale is what --memory makes of the tables, as a multiple of the usual.
-func (o *readOptions) scale() float64 { return float64(o.memory) / pipeline.DefaultMemory }
-
-// textOptions are those of what is printed for people.
-func (o *readOptions) textOptions(out io.Writer) text.Options {
-	opt := text.Options{Location: time.Local, Width: width(out), Palette: text.NewPalette(o.colored(out))}
-	if o.utc {
-		opt.Location = time.UTC
-	}
-	return opt
-}
-
-// watched reads captures with a watcher, and prints what tell makes of it. What
-// precedes damage is printed, then the damage told.
-func (o *readOptions) watched(ctx context.Context, args []string, io streams, w track.Watcher, tell func(report.Run) []byte) error {
-	if err := o.check(); err != nil {
-		return err
-	}
-	reg, err := registry()
-	if err != nil {
-		return err
-	}
-	j, release, err := o.prepare(ctx, reg, args)
-	if err != nil {
-		return err
-	}
-	defer release()
-	j.cfg.Watchers, j.cfg.Out = []track.Watcher{w}, io.out
-	result, err := j.run(io.err)
-	if err == nil {
-		err = j.src.Close()
-	}
-	if err == nil || result.Packets > 0 { // the error says why there are none
-		if _, err := io.out.Write(tell(result)); err != nil {
-			return err
-		}
-	}
-	if err == nil && interrupted(j.ctx) {
-		return context.Canceled
-	}
-	return err
 }
 
 // nobody says why nobody is proven, and what to do about it.

@@ -53,20 +53,20 @@ func read(ctx context.Context, opts *readOptions, args []string, io streams) err
 	if err != nil {
 		return err
 	}
-	j, release, err := opts.prepare(ctx, reg, args)
+	j, err := opts.prepare(ctx, reg, args, io)
 	if err != nil {
 		return err
 	}
-	defer release()
+	defer j.release()
 	if err := header(io.out, r); err != nil {
 		return err
 	}
-	j.cfg.Renderer, j.cfg.Out = r, io.out
+	j.cfg.Renderer = r
 	if _, shows := r.(render.IncidentRenderer); shows {
 		// Besides messages, a quarter of the tables: floods has them all.
 		j.cfg.Incidents = flood.New(flood.Defaults(), opts.scale()/4)
 	}
-	result, err := j.run(io.err)
+	result, err := j.run()
 	if err == nil && opts.count == 0 { // else the reader may still be at it; it ends with the program
 		if err := j.src.Close(); err != nil {
 			return err
@@ -75,8 +75,5 @@ func read(ctx context.Context, opts *readOptions, args []string, io streams) err
 	if opts.count == 0 && (err == nil || result.Packets > 0) { // the error says why there are none
 		remark(io.err, &result)
 	}
-	if err == nil && interrupted(j.ctx) {
-		return context.Canceled
-	}
-	return err
+	return j.outcome(err)
 }

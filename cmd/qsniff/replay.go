@@ -14,6 +14,7 @@ import (
 	"qsniff/render/jsonl"
 	"qsniff/render/text"
 	"qsniff/report"
+	"qsniff/track"
 )
 
 // limitsOf reads the value of --limits.
@@ -41,14 +42,20 @@ const limitsHint = "one of " + limiter.Usage
 // replayLimits reads captures and prints whom the limits would have refused. Of opts
 // it uses what all commands have which read packets, and output, utc and color.
 func replayLimits(ctx context.Context, opts *readOptions, model limiter.Model, ours *hostset.Set, args []string, io streams) error {
+	j, err := opts.opened(ctx, args, io)
+	if err != nil {
+		return err
+	}
+	defer j.release()
 	r := limiter.New(limiter.Options{Model: model, Ours: ours, Scale: opts.scale()})
-	return opts.watched(ctx, args, io, r, func(run report.Run) []byte {
+	j.cfg.Watchers = []track.Watcher{r}
+	return j.addUp(func(run report.Run) error {
 		l := &report.Limits{Run: run, Summary: *r.Summary()}
 		qualify(io.err, l, ours != nil)
 		if opts.output == "json" {
-			return jsonl.AppendLimits(nil, l)
+			return write(io.out, jsonl.AppendLimits(nil, l))
 		}
-		return text.AppendLimits(nil, l, opts.textOptions(io.out))
+		return write(io.out, text.AppendLimits(nil, l, opts.textOptions(io.out)))
 	})
 }
 

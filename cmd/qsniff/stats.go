@@ -9,8 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"qsniff/internal/hostset"
-	"qsniff/pipeline"
 	"qsniff/render/jsonl"
 	"qsniff/render/text"
 	"qsniff/report"
@@ -51,7 +49,7 @@ FILE is as in qsniff read.`,
 		Args: captureNeeded,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.all = opts.output == "json" && !cmd.Flags().Changed("top")
-			return addUp(cmd.Context(), opts, args, io)
+			return summarize(cmd.Context(), opts, args, io)
 		},
 	}
 	cmd.ValidArgsFunction = completeCaptures
@@ -65,8 +63,7 @@ func (o *statsOptions) register(cmd *cobra.Command) {
 	f.VarP(&choice{&o.output, []string{"text", "json"}}, "output", "o", "text: for people; json: one object")
 	f.DurationVar(&o.interval, "interval", 0, "length of the steps of the time series, as `1s` (0: so that there are up to 60)")
 	f.IntVar(&o.top, "top", o.top, "list `N` servers and clients; json: all, unless it is given")
-	f.BoolVar(&o.utc, "utc", false, "text: times in UTC instead of local time")
-	f.Var(&choice{&o.color, []string{"auto", "always", "never"}}, "color", "text: auto colours terminals only")
+	o.registerPage(cmd)
 	f.StringVar(&o.servers, "servers", "", "count messages of these servers only: `CIDR|ADDR:PORT,...`")
 	o.registerInput(cmd)
 	for _, name := range []string{"top", "interval", "servers"} {
@@ -88,61 +85,40 @@ func (o *statsOptions) check() error {
 
 // collector makes what adds up.
 func (o *statsOptions) collector() (*stats.Collector, error) {
-	opt := stats.Options{Interval: o.interval, Top: o.top, Scale: float64(o.memory) / pipeline.DefaultMemory}
+	ours, err := oursOf(o.servers)
+	if err != nil {
+		return nil, err
+	}
+	opt := stats.Options{Interval: o.interval, Top: o.top, Ours: ours, Scale: o.scale()}
 	if o.all {
 		opt.Top = math.MaxInt
-	}
-	if o.servers != "" {
-		ours, err := hostset.Parse(o.servers)
-		if err != nil {
-			return nil, &usageError{fmt.Errorf("--servers %w", err), "write networks, addresses, or addresses with a port: 198.18.0.0/15,198.51.100.7:27015,[2001:db8::1]:27015"}
-		}
-		opt.Ours = ours
 	}
 	return stats.New(opt), nil
 }
 
-// addUp reads captures and prints what they come to.
-func addUp(ctx context.Context, opts *statsOptions, args []string, io streams) error {
+// summarize reads captures and prints what they come to.
+func summarize(ctx context.Context, opts *statsOptions, args []string, io streams) error {
 	if err := opts.check(); err != nil {
-		return err
-	}
-	reg, err := registry()
-	if err != nil {
 		return err
 	}
 	all, err := opts.collector()
 	if err != nil {
 		return err
 	}
-	j, release, err := opts.prepare(ctx, reg, args)
+	j, err := opts.opened(ctx, args, io)
 	if err != nil {
 		return err
 	}
-	defer release()
-	j.cfg.Listener, j.cfg.Out = all, io.out
-	result, err := j.run(io.err)
-	if err == nil {
-		err = j.src.Close()
-	}
-	if err == nil || result.Packets > 0 { // the error says why there are none
-		if err := opts.print(io.out, &report.Stats{Run: result, Summary: *all.Summary(result.Last)}); err != nil {
-			return err
-		}
-	}
-	if err == nil && interrupted(j.ctx) {
-		return context.Canceled
-	}
-	return err
+	defer j.release()
+	j.cfg.Listener = all
+	return j.addUp(func(run report.Run) error {
+		return opts.print(io.out, &report.Stats{Run: run, Summary: *all.Summary(run.Last)})
+	})
 }
 
 func (o *statsOptions) print(out io.Writer, s *report.Stats) error {
-	var b []byte
 	if o.output == "json" {
-		b = jsonl.AppendStats(nil, s)
-	} else {
-		b = text.AppendStats(nil, s, text.Options{UTC: o.utc, Width: width(out), Palette: text.NewPalette(o.colored(out))})
+		return write(out, jsonl.AppendStats(nil, s))
 	}
-	_, err := out.Write(b)
-	return err
+	return write(out, text.AppendStats(nil, s, o.textOptions(out)))
 }
