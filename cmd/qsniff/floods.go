@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/netip"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -26,12 +25,11 @@ type floodsOptions struct {
 	explain    bool
 	verbose    bool
 	thresholds string
-	servers    string
 	level      string
 	failOn     string
 	replay     string
 	limits     flood.Thresholds
-	ours       *hostset.Set
+	own        *hostset.Set // what --servers names; nil: all
 }
 
 // levels are the values of --level and --fail-on, in the order of flood.Level.
@@ -102,13 +100,12 @@ func (o *floodsOptions) register(cmd *cobra.Command) {
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "text: tell all about notes, too")
 	f.Var(&choice{&o.level, levels}, "level", "list incidents of this level and above")
 	o.registerPage(cmd)
-	f.StringVar(&o.servers, "servers", "", "list incidents at these targets only: `CIDR|ADDR:PORT,...`")
+	o.registerServers(cmd, "list incidents at these targets only")
 	f.StringVar(&o.thresholds, "thresholds", "", "take thresholds from `FILE.toml`")
 	f.Var(&choice{&o.failOn, levels}, "fail-on", "exit with status 3 if there is an incident of this level or above")
 	f.StringVar(&o.replay, "limits", "", "replay `NAME|per=,global=,window=`: rehlds, source, source-late, csgo, or numbers")
 	o.registerInput(cmd)
 	propose(cmd, "limits", completeLimits)
-	propose(cmd, "servers", cobra.NoFileCompletions)
 	propose(cmd, "thresholds", cobra.FixedCompletions([]cobra.Completion{formTOML}, cobra.ShellCompDirectiveFilterFileExt))
 }
 
@@ -130,7 +127,7 @@ func (o *floodsOptions) check(cmd *cobra.Command, args []string) error {
 		}
 	}
 	var err error
-	if o.ours, err = oursOf(o.servers); err != nil {
+	if o.own, err = o.ours(); err != nil {
 		return err
 	}
 	if err := o.loadThresholds(); err != nil {
@@ -159,7 +156,7 @@ func (o *floodsOptions) replayed(ctx context.Context, args []string, io streams)
 	if err != nil {
 		return err
 	}
-	return replayLimits(ctx, &o.readOptions, model, o.ours, args, io)
+	return replayLimits(ctx, &o.readOptions, model, o.own, args, io)
 }
 
 // findFloods reads captures and prints the incidents in them.
@@ -224,27 +221,18 @@ type floodOutput struct {
 func newFloodOutput(opts *floodsOptions, w io.Writer) *floodOutput {
 	o := &floodOutput{opts: opts, w: w, least: levelNamed(opts.level)}
 	o.keep.Least = o.least
-	if opts.ours != nil {
-		o.keep.Ours = o.ours
-	}
+	o.keep.Ours = o.ours
 	if opts.output == "json" {
 		o.keep.Least = flood.Alert + 1 // counted only
 	}
 	return o
 }
 
-// ours tells whether a target is one of those that --servers names.
-func (o *floodOutput) ours(t *flood.Target) bool {
-	end := t.End
-	if t.Prefix.IsValid() {
-		end = netip.AddrPortFrom(t.Prefix.Addr(), 0)
-	}
-	return o.opts.ours.Has(end)
-}
+func (o *floodOutput) ours(t *flood.Target) bool { return aimedAt(o.opts.own, t) }
 
 func (o *floodOutput) found(in *report.Incident, e report.Event) {
 	o.keep.Found(in, e)
-	if o.opts.output != "json" || e != report.Ends || o.err != nil || in.Level < o.least || o.opts.ours != nil && !o.ours(&in.Target) {
+	if o.opts.output != "json" || e != report.Ends || o.err != nil || in.Level < o.least || !o.ours(&in.Target) {
 		return
 	}
 	o.buf = jsonl.AppendIncident(o.buf[:0], in, o.opts.explain)

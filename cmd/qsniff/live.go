@@ -99,6 +99,7 @@ func (o *liveOptions) register(cmd *cobra.Command) {
 	o.registerForm(cmd)
 	o.registerMessages(cmd)
 	o.registerPackets(cmd)
+	o.registerServers(cmd, tellOnly)
 	propose(cmd, "interface", completeInterfaces)
 	for _, name := range []string{"filter", "snaplen", "buffer"} {
 		propose(cmd, name, cobra.NoFileCompletions)

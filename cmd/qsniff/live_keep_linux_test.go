@@ -98,12 +98,14 @@ func TestLiveKilled(t *testing.T) {
 	}
 }
 
-// TestLiveOnIncident: only what surrounds an incident is written.
+// TestLiveOnIncident: only what surrounds an incident is written, at servers that are
+// of interest.
 func TestLiveOnIncident(t *testing.T) {
 	server, clients := cable(t)
 	server.serve(t, func([]byte) [][]byte { return nil })
-	dir := t.TempDir()
+	dir, elsewhere := t.TempDir(), t.TempDir()
 	s := server.sniff(t, "-w", filepath.Join(dir, "q.pcapng"), "--on-incident", "2").collect()
+	others := server.sniff(t, "-w", filepath.Join(elsewhere, "q.pcapng"), "--on-incident", "2", "--servers", "192.0.2.0/24").collect()
 	conn := clients.dial(t)
 	flow(t, conn, 20, 100*time.Millisecond)
 	if _, files := packetsIn(t, dir, "*"); files != 0 {
@@ -118,5 +120,9 @@ func TestLiveOnIncident(t *testing.T) {
 	packets, _ := packetsIn(t, dir, "q_*.pcapng")
 	if status != exitOK || packets < 4000 || packets > 6020 || !strings.Contains(s.said(), "1 incident;") {
 		t.Errorf("status %d, %d packets written: %s", status, packets, s.said())
+	}
+	status, _ = others.end(t, os.Interrupt)
+	if packets, _ := packetsIn(t, elsewhere, "*"); status != exitOK || packets != 0 || !strings.Contains(others.said(), "0 incidents;") {
+		t.Errorf("at other servers: status %d, %d packets written: %s", status, packets, others.said())
 	}
 }

@@ -66,6 +66,11 @@ func openLive(opts *liveOptions, io streams) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
+	seed := rand.Uint64() | 1
+	al, err := opts.alarms(seed)
+	if err != nil {
+		return nil, err
+	}
 	r, err := opts.renderer(io.out, reg.Protos())
 	if err != nil {
 		return nil, err
@@ -83,12 +88,6 @@ func openLive(opts *liveOptions, io streams) (*session, error) {
 		src.Close()
 		return nil, err
 	}
-	seed := rand.Uint64() | 1
-	scale := opts.scale()
-	if !opts.watches() {
-		scale /= 4 // besides messages
-	}
-	al := newAlarms(scale, seed)
 	s := &session{opts: opts, auto: auto, errs: io.err, start: time.Now()}
 	s.tap = newTap(src, keep, al, once(func(err error) { explain(io.err, err) }))
 	s.cfg = pipeline.Config{Source: s.tap, Registry: reg, Jobs: opts.jobs, Max: opts.count, Memory: int64(opts.memory),
@@ -99,6 +98,19 @@ func openLive(opts *liveOptions, io streams) (*session, error) {
 		s.cfg.Watchers = []track.Watcher{s.seen}
 	}
 	return s, nil
+}
+
+// alarms makes the detector.
+func (o *liveOptions) alarms(seed uint64) (*alarms, error) {
+	own, err := o.ours()
+	if err != nil {
+		return nil, err
+	}
+	scale := o.scale()
+	if !o.watches() {
+		scale *= besides
+	}
+	return &alarms{incidents: incidents{flood.NewKeyed(flood.Defaults(), scale, seed), own}, open: map[uint64]bool{}}, nil
 }
 
 // shutIn gives up what is not needed any more, and says what runs.

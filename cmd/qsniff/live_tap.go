@@ -8,7 +8,6 @@ import (
 
 	"qsniff/capture"
 	"qsniff/capture/live"
-	"qsniff/flood"
 	"qsniff/report"
 )
 
@@ -174,22 +173,20 @@ func once(say func(error)) func(error) {
 // alarms counts the incidents that ask for something, for whoever keeps packets in
 // another goroutine.
 type alarms struct {
-	*flood.Detector
+	incidents
 	open  map[uint64]bool // by ID; no more than the detector has open
 	begun atomic.Uint64
 	going atomic.Int64
 }
 
-func newAlarms(scale float64, seed uint64) *alarms {
-	return &alarms{Detector: flood.NewKeyed(flood.Defaults(), scale, seed), open: map[uint64]bool{}}
-}
-
-// Announce calls found with what the detector announces.
+// Announce calls found with what is announced.
 func (a *alarms) Announce(found func(*report.Incident, report.Event)) {
-	a.Detector.Announce(found)
+	a.incidents.Announce(found)
 	announce := a.Found
 	a.Found = func(in *report.Incident, e report.Event) {
-		a.note(in, e)
+		if aimedAt(a.own, &in.Target) {
+			a.note(in, e)
+		}
 		announce(in, e)
 	}
 }

@@ -32,6 +32,7 @@ type readOptions struct {
 	as      []string
 	clock   string
 	columns string
+	servers string
 	jobs    int
 	memory  size
 }
@@ -106,8 +107,15 @@ func (o *readOptions) registerPackets(cmd *cobra.Command) {
 // scale is what --memory makes of the tables, as a multiple of the usual.
 func (o *readOptions) scale() float64 { return float64(o.memory) / pipeline.DefaultMemory }
 
-// oursOf reads the value of --servers; nil is all.
-func oursOf(list string) (*hostset.Set, error) {
+// registerServers adds --servers, with what it does in that command.
+func (o *readOptions) registerServers(cmd *cobra.Command, does string) {
+	cmd.Flags().StringVar(&o.servers, "servers", "", does+": `CIDR|ADDR:PORT,...`")
+	propose(cmd, "servers", cobra.NoFileCompletions)
+}
+
+// ours is what --servers names; nil is all.
+func (o *readOptions) ours() (*hostset.Set, error) {
+	list := o.servers
 	if list == "" {
 		return nil, nil
 	}

@@ -19,7 +19,6 @@ import (
 // options of read.
 type provenOptions struct {
 	readOptions
-	servers string
 }
 
 func newProven(io streams) *cobra.Command {
@@ -65,14 +64,13 @@ func (o *provenOptions) register(cmd *cobra.Command) {
 	f.SortFlags = false
 	f.VarP(&choice{&o.output, []string{"text", "json", "nft"}}, "output", "o", "text: for people; json: an object a line; nft: sets of nftables")
 	o.registerPage(cmd)
-	f.StringVar(&o.servers, "servers", "", "count proofs to these servers only: `CIDR|ADDR:PORT,...`")
+	o.registerServers(cmd, "count proofs to these servers only")
 	o.registerInput(cmd)
-	propose(cmd, "servers", cobra.NoFileCompletions)
 }
 
 // prove reads captures and prints who proved its address.
 func prove(ctx context.Context, opts *provenOptions, args []string, io streams) error {
-	ours, err := oursOf(opts.servers)
+	ours, err := opts.ours()
 	if err != nil {
 		return err
 	}

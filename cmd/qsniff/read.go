@@ -40,6 +40,7 @@ usage, 130 interrupted.`,
 	}
 	cmd.ValidArgsFunction = completeCaptures
 	opts.register(cmd)
+	opts.registerServers(cmd, tellOnly)
 	return cmd
 }
 
@@ -53,6 +54,10 @@ func read(ctx context.Context, opts *readOptions, args []string, io streams) err
 	if err != nil {
 		return err
 	}
+	own, err := opts.ours()
+	if err != nil {
+		return err
+	}
 	j, err := opts.prepare(ctx, reg, args, io)
 	if err != nil {
 		return err
@@ -63,8 +68,7 @@ func read(ctx context.Context, opts *readOptions, args []string, io streams) err
 	}
 	j.cfg.Renderer = r
 	if _, shows := r.(render.IncidentRenderer); shows {
-		// Besides messages, a quarter of the tables: floods has them all.
-		j.cfg.Incidents = flood.New(flood.Defaults(), opts.scale()/4)
+		j.cfg.Incidents = &incidents{flood.New(flood.Defaults(), opts.scale()*besides), own}
 	}
 	result, err := j.run()
 	if err == nil && opts.count == 0 { // else the reader may still be at it; it ends with the program

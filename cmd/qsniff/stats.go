@@ -22,7 +22,6 @@ type statsOptions struct {
 	interval time.Duration
 	top      int
 	all      bool // servers and clients are listed
-	servers  string
 }
 
 func newStats(io streams) *cobra.Command {
@@ -64,9 +63,9 @@ func (o *statsOptions) register(cmd *cobra.Command) {
 	f.DurationVar(&o.interval, "interval", 0, "length of the steps of the time series, as `1s` (0: so that there are up to 60)")
 	f.IntVar(&o.top, "top", o.top, "list `N` servers and clients; json: all, unless it is given")
 	o.registerPage(cmd)
-	f.StringVar(&o.servers, "servers", "", "count messages of these servers only: `CIDR|ADDR:PORT,...`")
+	o.registerServers(cmd, "count messages of these servers only")
 	o.registerInput(cmd)
-	for _, name := range []string{"top", "interval", "servers"} {
+	for _, name := range []string{"top", "interval"} {
 		propose(cmd, name, cobra.NoFileCompletions)
 	}
 }
@@ -85,7 +84,7 @@ func (o *statsOptions) check() error {
 
 // collector makes what adds up.
 func (o *statsOptions) collector() (*stats.Collector, error) {
-	ours, err := oursOf(o.servers)
+	ours, err := o.ours()
 	if err != nil {
 		return nil, err
 	}
