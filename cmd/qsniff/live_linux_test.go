@@ -80,14 +80,14 @@ func poll(t *testing.T, conn net.Conn) (players int) {
 // soon, the same with both backends.
 func TestLive(t *testing.T) {
 	server, clients := cable(t)
-	server.serve(t, gameServer())
+	server.Serve(t, gameAddr, gameServer())
 	all := map[string]*sniffer{}
 	for _, b := range backends() {
-		all[b] = server.sniff(t, "--backend", b, "-o", "json").collect()
+		all[b] = sniff(t, server, "--backend", b, "-o", "json").collect()
 	}
 	want := map[string]int{}
 	for range 25 {
-		conn := clients.dial(t)
+		conn := clients.Dial(t, gameAddr)
 		want[conn.LocalAddr().String()] = poll(t, conn)
 		time.Sleep(7 * time.Millisecond)
 	}
@@ -167,9 +167,9 @@ func withoutTimes(lines []line) (all []string) {
 func TestLiveSilence(t *testing.T) {
 	server, clients := cable(t)
 	part := []byte("\xfe\xff\xff\xff\x07\x00\x00\x00\x02\x00\xe0\x04" + query + "E\x02\x00mp_timelimit\x00")
-	server.serve(t, func([]byte) [][]byte { return [][]byte{part} })
-	s := server.sniff(t, "-o", "json").collect()
-	flow(t, clients.dial(t), 1, 0)
+	server.Serve(t, gameAddr, func([]byte) [][]byte { return [][]byte{part} })
+	s := sniff(t, server, "-o", "json").collect()
+	flow(t, clients.Dial(t, gameAddr), 1, 0)
 	time.Sleep(7 * time.Second) // what is missing is waited for 5 s
 	ended := time.Now()
 	s.end(t, syscall.SIGTERM)
@@ -198,7 +198,7 @@ func flow(t *testing.T, conn net.Conn, n int, pause time.Duration) {
 // TestLiveGivesUp: the process that decodes has no capability and cannot gain one.
 func TestLiveGivesUp(t *testing.T) {
 	server, _ := cable(t)
-	s := server.sniff(t)
+	s := sniff(t, server)
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", s.cmd.Process.Pid))
 	if err != nil || len(threads) < 2 {
 		t.Fatalf("%d threads: %v", len(threads), err)
@@ -222,9 +222,9 @@ func TestLiveGivesUp(t *testing.T) {
 // be read.
 func TestLiveSecondSignal(t *testing.T) {
 	server, clients := cable(t)
-	server.serve(t, func([]byte) [][]byte { return nil })
-	s := server.sniff(t, "-o", "json")
-	flow(t, clients.dial(t), 2000, 0)
+	server.Serve(t, gameAddr, func([]byte) [][]byte { return nil })
+	s := sniff(t, server, "-o", "json")
+	flow(t, clients.Dial(t, gameAddr), 2000, 0)
 	time.Sleep(200 * time.Millisecond)
 	if err := s.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
@@ -243,10 +243,10 @@ func TestLiveInterfaceGoes(t *testing.T) {
 	} {
 		for _, b := range backends() {
 			server, clients := cable(t)
-			server.serve(t, gameServer())
-			s := server.sniff(t, "--backend", b, "-o", "json").collect()
-			poll(t, clients.dial(t))
-			server.ip(t, tc.command)
+			server.Serve(t, gameAddr, gameServer())
+			s := sniff(t, server, "--backend", b, "-o", "json").collect()
+			poll(t, clients.Dial(t, gameAddr))
+			server.IP(t, tc.command)
 			status, _ := s.end(t, nil)
 			if n := len(<-s.output); n != 12 {
 				t.Errorf("%s: %d messages, want 12", b, n)
@@ -266,10 +266,10 @@ const stalled = 10 * time.Second
 // and nothing else.
 func TestLiveStalled(t *testing.T) {
 	server, clients := cable(t)
-	server.serve(t, func([]byte) [][]byte { return nil })
+	server.Serve(t, gameAddr, func([]byte) [][]byte { return nil })
 	for _, resume := range []bool{true, false} {
-		s := server.sniff(t, "-o", "json", "-B", "1M")
-		conn := clients.dial(t)
+		s := sniff(t, server, "-o", "json", "-B", "1M")
+		conn := clients.Dial(t, gameAddr)
 		sent := 0
 		for start := time.Now(); time.Since(start) < stalled; sent += 1000 {
 			flow(t, conn, 1000, 0)
@@ -312,7 +312,7 @@ func TestLiveStalled(t *testing.T) {
 // TestLiveErrors: what is wrong with interfaces and filters is told before the run.
 func TestLiveErrors(t *testing.T) {
 	server, _ := cable(t)
-	server.ip(t, "link add down0 type veth peer name down1")
+	server.IP(t, "link add down0 type veth peer name down1")
 	for _, tc := range []struct {
 		args   []string
 		status int
@@ -327,7 +327,7 @@ func TestLiveErrors(t *testing.T) {
 		if !file.HasLibpcap && strings.Contains(strings.Join(tc.args, " "), "libpcap") {
 			continue
 		}
-		s := server.sniff(t, tc.args...)
+		s := sniff(t, server, tc.args...)
 		status, _ := s.end(t, nil)
 		if status != tc.status || !strings.Contains(s.said(), tc.want) {
 			t.Errorf("%v: status %d: %s\nwant %d: %s", tc.args, status, s.said(), tc.status, tc.want)
