@@ -64,13 +64,6 @@ type trial struct {
 	got     Collateral
 }
 
-// newTrial tries the lines that advise writes for in as it is now.
-func newTrial(in *Incident) *trial {
-	t := new(trial)
-	t.reset(in)
-	return t
-}
-
 // reset begins anew with the lines for in, and with the memory there is.
 func (t *trial) reset(in *Incident) {
 	t.plan = planOf(in)

@@ -72,6 +72,13 @@ func adviceIncident(name string) *Incident {
 	panic(name)
 }
 
+// newTrial tries the lines that advise writes for in as it is now.
+func newTrial(in *Incident) *trial {
+	t := new(trial)
+	t.reset(in)
+	return t
+}
+
 // TestLinesMatch pins which packets each incident's lines look at: with every
 // bucket empty, what they look at is dropped.
 func TestLinesMatch(t *testing.T) {

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"qsniff/internal/netns"
 )
 
 // link builds an answer of the kernel about an interface.
@@ -52,8 +54,8 @@ func TestLosses(t *testing.T) {
 
 // TestCardAnswers: the kernel answers for an interface that is there.
 func TestCardAnswers(t *testing.T) {
-	ns := newNamespace(t)
-	ns.do(func() {
+	ns := netns.New(t)
+	ns.Do(func() {
 		var c card
 		f, err := net.InterfaceByName("lo")
 		if err != nil {

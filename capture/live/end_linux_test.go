@@ -9,14 +9,15 @@ import (
 	"time"
 
 	"qsniff/capture"
+	"qsniff/internal/netns"
 )
 
 // TestIdle: Read returns without packets, soon enough for whoever waits for time to pass.
 func TestIdle(t *testing.T) {
 	each(t, func(t *testing.T, backend Backend) {
-		ns := newNamespace(t)
-		ns.ip(t, "link set lo up")
-		s := ns.open(t, Options{Interfaces: []string{"lo"}, Backend: backend})
+		ns := netns.New(t)
+		ns.IP(t, "link set lo up")
+		s := open(t, ns, Options{Interfaces: []string{"lo"}, Backend: backend})
 		var b capture.Batch
 		for range 3 {
 			start := time.Now()
@@ -31,12 +32,12 @@ func TestIdle(t *testing.T) {
 // TestClose unblocks a Read in another goroutine, which would wait 80 ms more.
 func TestClose(t *testing.T) {
 	each(t, func(t *testing.T, backend Backend) {
-		ns := newNamespace(t)
-		ns.ip(t, "link set lo up")
+		ns := netns.New(t)
+		ns.IP(t, "link set lo up")
 		const tries = 3 // a busy machine may be late
 		best := time.Duration(math.MaxInt64)
 		for range tries {
-			s := ns.open(t, Options{Interfaces: []string{"lo"}, Backend: backend})
+			s := open(t, ns, Options{Interfaces: []string{"lo"}, Backend: backend})
 			ended := make(chan time.Time)
 			go func() {
 				if _, err := readAll(s); err != io.EOF {
@@ -75,10 +76,10 @@ func TestInterfaceGoes(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			each(t, func(t *testing.T, backend Backend) {
 				here, there := cable(t)
-				here.listen(t, hereIP+":27015")
-				s := here.open(t, Options{Interfaces: []string{hereName}, Backend: backend})
-				numbered(t, there.dial(t, hereIP+":27015"), 10)
-				here.ip(t, tc.command)
+				here.Listen(t, hereIP+":27015")
+				s := open(t, here, Options{Interfaces: []string{hereName}, Backend: backend})
+				numbered(t, there.Dial(t, hereIP+":27015"), 10)
+				here.IP(t, tc.command)
 				all, err := readAll(s)
 				inOrder(t, all, 10)
 				var e *Error
@@ -94,11 +95,11 @@ func TestInterfaceGoes(t *testing.T) {
 func TestDrops(t *testing.T) {
 	each(t, func(t *testing.T, backend Backend) {
 		const n = 20_000
-		ns := newNamespace(t)
-		ns.ip(t, "link set lo up")
-		ns.listen(t, "127.0.0.1:27015")
-		s := ns.open(t, Options{Interfaces: []string{"lo"}, Backend: backend, Buffer: 1, Filter: map[bool]string{true: "udp dst port 27015"}[backend == Libpcap]})
-		numbered(t, ns.dial(t, "127.0.0.1:27015"), n)
+		ns := netns.New(t)
+		ns.IP(t, "link set lo up")
+		ns.Listen(t, "127.0.0.1:27015")
+		s := open(t, ns, Options{Interfaces: []string{"lo"}, Backend: backend, Buffer: 1, Filter: map[bool]string{true: "udp dst port 27015"}[backend == Libpcap]})
+		numbered(t, ns.Dial(t, "127.0.0.1:27015"), n)
 		s.Stop()
 		all, _ := readAll(s)
 		kernel, card := s.Drops()
@@ -123,11 +124,11 @@ func TestDrops(t *testing.T) {
 // TestLatency: a single packet is delivered within 100 ms.
 func TestLatency(t *testing.T) {
 	each(t, func(t *testing.T, backend Backend) {
-		ns := newNamespace(t)
-		ns.ip(t, "link set lo up")
-		ns.listen(t, "127.0.0.1:27015")
-		s := ns.open(t, Options{Interfaces: []string{"lo"}, Backend: backend})
-		conn := ns.dial(t, "127.0.0.1:27015")
+		ns := netns.New(t)
+		ns.IP(t, "link set lo up")
+		ns.Listen(t, "127.0.0.1:27015")
+		s := open(t, ns, Options{Interfaces: []string{"lo"}, Backend: backend})
+		conn := ns.Dial(t, "127.0.0.1:27015")
 		ended := make(chan []taken)
 		go func() {
 			all, _ := readAll(s)
@@ -151,9 +152,9 @@ func TestLatency(t *testing.T) {
 
 // TestErrors: what is wrong, and what to do about it.
 func TestErrors(t *testing.T) {
-	ns := newNamespace(t)
-	ns.ip(t, "link set lo up")
-	ns.ip(t, "link add d0 type veth peer name d1")
+	ns := netns.New(t)
+	ns.IP(t, "link set lo up")
+	ns.IP(t, "link add d0 type veth peer name d1")
 	for _, tc := range []struct {
 		name string
 		in   Options
@@ -167,7 +168,7 @@ func TestErrors(t *testing.T) {
 		{"beside any", Options{Interfaces: []string{"lo", "any"}}, nil, "any: given beside lo: its packets would come twice", "name each interface once, or any alone"},
 		{"filter on the ring", Options{Interfaces: []string{"lo"}, Filter: "udp", Backend: AFPacket}, ErrFilter, `filter "udp": only libpcap compiles the filter language of tcpdump`, "libpcap"},
 	} {
-		_, err := ns.try(tc.in)
+		_, err := try(ns, tc.in)
 		var e *Error
 		if !errors.As(err, &e) || e.Error() != tc.text || !strings.Contains(e.Hint, tc.hint) || tc.want != nil && !errors.Is(err, tc.want) {
 			t.Errorf("%s\ngot  %v, %+v\nwant %s, %s", tc.name, err, e, tc.text, tc.hint)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"qsniff/internal/netns"
 	"qsniff/internal/testpcap"
 )
 
@@ -12,9 +13,9 @@ func TestFilterSyntax(t *testing.T) {
 	if !HasLibpcap {
 		t.Skip("this build has no libpcap, and so no compiler of filters")
 	}
-	ns := newNamespace(t)
-	ns.ip(t, "link set lo up")
-	_, err := ns.try(Options{Interfaces: []string{"lo"}, Filter: "udp prot 5"})
+	ns := netns.New(t)
+	ns.IP(t, "link set lo up")
+	_, err := try(ns, Options{Interfaces: []string{"lo"}, Filter: "udp prot 5"})
 	var e *Error
 	if !errors.As(err, &e) || !errors.Is(err, ErrFilter) || e.Error() != `lo: filter "udp prot 5": can't parse filter expression: syntax error` || e.Hint == "" {
 		t.Errorf("error: %v, %+v", err, e)
@@ -28,11 +29,11 @@ func TestFilterOfTcpdump(t *testing.T) {
 	}
 	for _, name := range []string{hereName, Any} {
 		here, there := cable(t)
-		here.listen(t, hereIP+":1")
-		s := here.open(t, Options{Interfaces: []string{name}, Filter: "udp dst port 27015"})
-		numbered(t, there.dial(t, hereIP+":1"), 10)
-		here.listen(t, hereIP+":27015")
-		numbered(t, there.dial(t, hereIP+":27015"), 7)
+		here.Listen(t, hereIP+":1")
+		s := open(t, here, Options{Interfaces: []string{name}, Filter: "udp dst port 27015"})
+		numbered(t, there.Dial(t, hereIP+":1"), 10)
+		here.Listen(t, hereIP+":27015")
+		numbered(t, there.Dial(t, hereIP+":27015"), 7)
 		s.Stop()
 		all, _ := readAll(s)
 		if inOrder(t, all, 7); len(all) != 7 {
@@ -68,10 +69,10 @@ func TestAutoFilterInTheKernel(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, backend Backend) {
 				here, there := cable(t)
-				s := here.open(t, Options{Interfaces: []string{name}, Backend: backend, AutoFilter: &AutoFilter{}})
+				s := open(t, here, Options{Interfaces: []string{name}, Backend: backend, AutoFilter: &AutoFilter{}})
 				var want []string
 				for _, p := range packets {
-					there.send(t, thereName, datagram([]byte(p.payload), p.port).Frame(testpcap.Link{Type: linkEthernet}))
+					send(t, there, thereName, datagram([]byte(p.payload), p.port).Frame(testpcap.Link{Type: linkEthernet}))
 					if p.pass {
 						want = append(want, p.payload)
 					}

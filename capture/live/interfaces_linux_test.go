@@ -9,9 +9,9 @@ import (
 
 func TestInterfaces(t *testing.T) {
 	here, _ := cable(t)
-	here.tun(t, "tun0")
+	tun(t, here, "tun0")
 	var got []string
-	here.do(func() {
+	here.Do(func() {
 		all, err := Interfaces()
 		if err != nil {
 			t.Error(err)

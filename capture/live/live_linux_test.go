@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"qsniff/capture"
+	"qsniff/internal/netns"
 	"qsniff/internal/testpcap"
 	"qsniff/netlayer"
 )
@@ -92,9 +93,9 @@ func TestCable(t *testing.T) {
 	each(t, func(t *testing.T, backend Backend) {
 		const n = 5000
 		here, there := cable(t)
-		here.listen(t, hereIP+":27015")
-		s := here.open(t, Options{Interfaces: []string{hereName}, Backend: backend})
-		conn := there.dial(t, hereIP+":27015")
+		here.Listen(t, hereIP+":27015")
+		s := open(t, here, Options{Interfaces: []string{hereName}, Backend: backend})
+		conn := there.Dial(t, hereIP+":27015")
 		before := time.Now().UnixNano()
 		numbered(t, conn, n)
 		s.Stop()
@@ -138,13 +139,13 @@ func TestSame(t *testing.T) {
 	}
 	for _, filter := range []*AutoFilter{nil, {}} {
 		here, there := cable(t)
-		here.ip(t, "addr flush dev "+hereName) // so that nobody answers
-		here.ip(t, "link set "+hereName+" arp off")
+		here.IP(t, "addr flush dev "+hereName) // so that nobody answers
+		here.IP(t, "link set "+hereName+" arp off")
 		var sources []*Source
 		for _, b := range backends() {
-			sources = append(sources, here.open(t, Options{Interfaces: []string{hereName}, Backend: b, AutoFilter: filter}))
+			sources = append(sources, open(t, here, Options{Interfaces: []string{hereName}, Backend: b, AutoFilter: filter}))
 		}
-		there.send(t, thereName, frames...)
+		send(t, there, thereName, frames...)
 		var got [][]taken
 		for _, s := range sources {
 			s.Stop()
@@ -172,11 +173,11 @@ func TestLoopbackOnce(t *testing.T) {
 	for _, name := range []string{"lo", Any} {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, backend Backend) {
-				ns := newNamespace(t)
-				ns.ip(t, "link set lo up")
-				ns.listen(t, "127.0.0.1:27015")
-				s := ns.open(t, Options{Interfaces: []string{name}, Backend: backend})
-				numbered(t, ns.dial(t, "127.0.0.1:27015"), 100)
+				ns := netns.New(t)
+				ns.IP(t, "link set lo up")
+				ns.Listen(t, "127.0.0.1:27015")
+				s := open(t, ns, Options{Interfaces: []string{name}, Backend: backend})
+				numbered(t, ns.Dial(t, "127.0.0.1:27015"), 100)
 				s.Stop()
 				all, _ := readAll(s)
 				inOrder(t, all, 100)
@@ -196,9 +197,9 @@ func TestVLAN(t *testing.T) {
 				if name == Any {
 					tags = tags[:1] // of a second one Linux does not tell where the link header is missing
 				}
-				s := here.open(t, Options{Interfaces: []string{name}, Backend: backend, AutoFilter: &AutoFilter{}})
+				s := open(t, here, Options{Interfaces: []string{name}, Backend: backend, AutoFilter: &AutoFilter{}})
 				frame := datagram([]byte("\xff\xff\xff\xffT"), 27015).Frame(testpcap.Link{Type: linkEthernet, VLANs: tags})
-				there.send(t, thereName, frame)
+				send(t, there, thereName, frame)
 				s.Stop()
 				all, _ := readAll(s)
 				if len(all) != 1 {
@@ -230,13 +231,13 @@ func TestVLAN(t *testing.T) {
 // TestDeviceWithoutHeader: packets of a tun device begin with the IP header.
 func TestDeviceWithoutHeader(t *testing.T) {
 	each(t, func(t *testing.T, backend Backend) {
-		ns := newNamespace(t)
-		tun := ns.tun(t, "tun0")
-		ns.ip(t, "addr add 198.18.0.1/24 dev tun0")
-		ns.ip(t, "link set tun0 up")
-		s := ns.open(t, Options{Interfaces: []string{"tun0"}, Backend: backend, AutoFilter: &AutoFilter{}})
-		numbered(t, ns.dial(t, "198.18.0.9:27015"), 10)
-		unix.Close(tun)
+		ns := netns.New(t)
+		device := tun(t, ns, "tun0")
+		ns.IP(t, "addr add 198.18.0.1/24 dev tun0")
+		ns.IP(t, "link set tun0 up")
+		s := open(t, ns, Options{Interfaces: []string{"tun0"}, Backend: backend, AutoFilter: &AutoFilter{}})
+		numbered(t, ns.Dial(t, "198.18.0.9:27015"), 10)
+		unix.Close(device)
 		all, _ := readAll(s)
 		inOrder(t, all, 10)
 		for _, p := range all {
@@ -253,8 +254,8 @@ func TestSnap(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, backend Backend) {
 				here, there := cable(t)
-				s := here.open(t, Options{Interfaces: []string{name}, Backend: backend, Snap: 60})
-				conn := there.dial(t, hereIP+":27015")
+				s := open(t, here, Options{Interfaces: []string{name}, Backend: backend, Snap: 60})
+				conn := there.Dial(t, hereIP+":27015")
 				if _, err := conn.Write(make([]byte, 1000)); err != nil {
 					t.Fatal(err)
 				}
@@ -279,11 +280,11 @@ func TestSnap(t *testing.T) {
 func TestSeveral(t *testing.T) {
 	each(t, func(t *testing.T, backend Backend) {
 		here, there := cable(t)
-		here.ip(t, "link set lo up")
-		here.listen(t, "127.0.0.1:27015")
-		here.listen(t, hereIP+":1")
-		s := here.open(t, Options{Interfaces: []string{"lo", hereName}, Backend: backend})
-		far, near := there.dial(t, hereIP+":1"), here.dial(t, "127.0.0.1:27015")
+		here.IP(t, "link set lo up")
+		here.Listen(t, "127.0.0.1:27015")
+		here.Listen(t, hereIP+":1")
+		s := open(t, here, Options{Interfaces: []string{"lo", hereName}, Backend: backend})
+		far, near := there.Dial(t, hereIP+":1"), here.Dial(t, "127.0.0.1:27015")
 		for range 200 {
 			for _, c := range []net.Conn{far, near} {
 				if _, err := c.Write([]byte("x")); err != nil {

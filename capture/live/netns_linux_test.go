@@ -2,71 +2,12 @@ package live
 
 import (
 	"net"
-	"os/exec"
-	"runtime"
-	"strconv"
-	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"qsniff/internal/netns"
 )
-
-// namespace is a network namespace with a thread in it that runs what it is given.
-// It goes when the thread ends.
-type namespace struct {
-	work chan func()
-	tid  int
-}
-
-// newNamespace makes a network namespace, or skips t.
-func newNamespace(t testing.TB) *namespace {
-	t.Helper()
-	ns := &namespace{work: make(chan func())}
-	ready := make(chan error)
-	go func() {
-		runtime.LockOSThread() // never unlocked: the thread ends with its namespace
-		err := unix.Unshare(unix.CLONE_NEWNET)
-		ns.tid = unix.Gettid()
-		ready <- err
-		if err != nil {
-			return
-		}
-		for f := range ns.work {
-			f()
-		}
-	}()
-	if err := <-ready; err != nil {
-		t.Skipf("no network namespace (it takes root): %v", err)
-	}
-	t.Cleanup(func() { close(ns.work) })
-	return ns
-}
-
-// do runs f in the namespace.
-func (ns *namespace) do(f func()) {
-	done := make(chan struct{})
-	ns.work <- func() {
-		defer close(done)
-		f()
-	}
-	<-done
-}
-
-// ip runs the command ip in the namespace, with a line of arguments.
-func (ns *namespace) ip(t testing.TB, line string) {
-	t.Helper()
-	if _, err := exec.LookPath("ip"); err != nil {
-		t.Skip("the command ip (iproute2) is not there")
-	}
-	ns.do(func() {
-		if out, err := exec.Command("ip", strings.Fields(line)...).CombinedOutput(); err != nil {
-			t.Errorf("ip %s: %v: %s", line, err, out)
-		}
-	})
-	if t.Failed() {
-		t.FailNow()
-	}
-}
 
 // The ends of the cable between two namespaces.
 const (
@@ -74,76 +15,16 @@ const (
 	hereIP, thereIP     = "198.18.0.1", "198.18.0.2"
 )
 
-// cable makes two namespaces joined by veth.
-func cable(t testing.TB) (here, there *namespace) {
+// cable makes two namespaces joined by a cable.
+func cable(t testing.TB) (here, there *netns.Namespace) {
 	t.Helper()
-	here, there = newNamespace(t), newNamespace(t)
-	here.ip(t, "link add "+hereName+" type veth peer name "+thereName)
-	here.ip(t, "link set "+thereName+" netns "+strconv.Itoa(there.tid))
-	for _, end := range []struct {
-		ns       *namespace
-		name, at string
-	}{{here, hereName, hereIP}, {there, thereName, thereIP}} {
-		end.ns.quiet(t, end.name)
-		end.ns.ip(t, "addr add "+end.at+"/24 dev "+end.name)
-		end.ns.ip(t, "link set "+end.name+" up")
-	}
-	mac := there.mac(t, thereName)
-	here.ip(t, "neigh replace "+thereIP+" lladdr "+mac+" dev "+hereName)
-	there.ip(t, "neigh replace "+hereIP+" lladdr "+here.mac(t, hereName)+" dev "+thereName)
-	return here, there
-}
-
-// quiet keeps the kernel from sending IPv6 messages of its own.
-func (ns *namespace) quiet(t testing.TB, name string) { ns.ip(t, "link set "+name+" addrgenmode none") }
-
-func (ns *namespace) mac(t testing.TB, name string) (mac string) {
-	t.Helper()
-	ns.do(func() {
-		f, err := net.InterfaceByName(name)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		mac = f.HardwareAddr.String()
-	})
-	return mac
-}
-
-// dial connects a UDP socket in the namespace.
-func (ns *namespace) dial(t testing.TB, to string) (conn net.Conn) {
-	t.Helper()
-	ns.do(func() {
-		var err error
-		if conn, err = net.Dial("udp", to); err != nil {
-			t.Error(err)
-		}
-	})
-	if conn == nil {
-		t.FailNow()
-	}
-	t.Cleanup(func() { conn.Close() })
-	return conn
-}
-
-// listen opens a UDP socket in the namespace, so that what is sent there is not
-// answered with errors.
-func (ns *namespace) listen(t testing.TB, at string) {
-	t.Helper()
-	ns.do(func() {
-		conn, err := net.ListenPacket("udp", at)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		t.Cleanup(func() { conn.Close() })
-	})
+	return netns.Cable(t, netns.End{Name: hereName, IP: hereIP}, netns.End{Name: thereName, IP: thereIP})
 }
 
 // open begins a capture in the namespace. It is closed with t.
-func (ns *namespace) open(t testing.TB, o Options) *Source {
+func open(t testing.TB, ns *netns.Namespace, o Options) *Source {
 	t.Helper()
-	s, err := ns.try(o)
+	s, err := try(ns, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,8 +32,8 @@ func (ns *namespace) open(t testing.TB, o Options) *Source {
 	return s
 }
 
-func (ns *namespace) try(o Options) (s *Source, err error) {
-	ns.do(func() { s, err = Open(o) })
+func try(ns *netns.Namespace, o Options) (s *Source, err error) {
+	ns.Do(func() { s, err = Open(o) })
 	return s, err
 }
 
@@ -168,9 +49,9 @@ func backends() (all []Backend) {
 }
 
 // tun makes a device whose packets have no link header.
-func (ns *namespace) tun(t testing.TB, name string) (fd int) {
+func tun(t testing.TB, ns *netns.Namespace, name string) (fd int) {
 	t.Helper()
-	ns.do(func() {
+	ns.Do(func() {
 		var err error
 		if fd, err = unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC, 0); err != nil {
 			return
@@ -192,9 +73,9 @@ func (ns *namespace) tun(t testing.TB, name string) (fd int) {
 }
 
 // send sends frames as they are.
-func (ns *namespace) send(t testing.TB, name string, frames ...[]byte) {
+func send(t testing.TB, ns *netns.Namespace, name string, frames ...[]byte) {
 	t.Helper()
-	ns.do(func() {
+	ns.Do(func() {
 		f, err := net.InterfaceByName(name)
 		if err != nil {
 			t.Error(err)

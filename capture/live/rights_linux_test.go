@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"qsniff/internal/netns"
 )
 
 // powerless in the environment makes the test program say what it may not do.
@@ -41,13 +43,13 @@ func TestWithoutRights(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can start a program as somebody else")
 	}
-	ns := newNamespace(t)
-	ns.ip(t, "link set lo up")
+	ns := netns.New(t)
+	ns.IP(t, "link set lo up")
 	each(t, func(t *testing.T, backend Backend) {
 		var out []byte
 		var err error
 		path := t.TempDir() + "/live test" // where others may read
-		ns.do(func() {
+		ns.Do(func() {
 			if out, err = exec.Command("cp", program(), path).CombinedOutput(); err != nil {
 				return
 			}

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"qsniff/capture"
+	"qsniff/internal/netns"
 	"qsniff/internal/race"
 )
 
@@ -25,10 +26,10 @@ func TestAllocations(t *testing.T) {
 			each(t, func(t *testing.T, backend Backend) {
 				const n = 200
 				here, there := cable(t)
-				here.ip(t, "link set lo up")
-				here.listen(t, hereIP+":27015")
-				s := here.open(t, Options{Interfaces: names, Backend: backend, Delay: time.Millisecond, AutoFilter: &AutoFilter{}})
-				conn := there.dial(t, hereIP+":27015")
+				here.IP(t, "link set lo up")
+				here.Listen(t, hereIP+":27015")
+				s := open(t, here, Options{Interfaces: names, Backend: backend, Delay: time.Millisecond, AutoFilter: &AutoFilter{}})
+				conn := there.Dial(t, hereIP+":27015")
 				var b capture.Batch
 				packet := []byte("\xff\xff\xff\xffTSource Engine Query\x00")
 				round := func() {
@@ -57,8 +58,8 @@ func BenchmarkFlood(b *testing.B) {
 	for _, backend := range backends() {
 		b.Run(backend.String(), func(b *testing.B) {
 			here, there := cable(b)
-			here.listen(b, hereIP+":27015")
-			s := here.open(b, Options{Interfaces: []string{hereName}, Backend: backend})
+			here.Listen(b, hereIP+":27015")
+			s := open(b, here, Options{Interfaces: []string{hereName}, Backend: backend})
 			ended := make(chan time.Duration)
 			go func() {
 				runtime.LockOSThread() // whose time is counted
@@ -80,15 +81,11 @@ func BenchmarkFlood(b *testing.B) {
 			b.Skip("tcpdump is not there")
 		}
 		here, there := cable(b)
-		here.listen(b, hereIP+":27015")
+		here.Listen(b, hereIP+":27015")
 		var said strings.Builder
 		c := exec.Command("tcpdump", "-i", hereName, "-n", "-B", strconv.Itoa(DefaultBuffer>>10), "-w", "/dev/null")
 		c.Stderr = &said
-		here.do(func() {
-			if err := c.Start(); err != nil {
-				b.Error(err)
-			}
-		})
+		here.Start(b, c)
 		time.Sleep(time.Second) // until it listens
 		flood(b, there)
 		time.Sleep(time.Second) // for its last block
@@ -104,8 +101,8 @@ func BenchmarkFlood(b *testing.B) {
 }
 
 // flood sends b.N queries.
-func flood(b *testing.B, from *namespace) {
-	conn := from.dial(b, hereIP+":27015")
+func flood(b *testing.B, from *netns.Namespace) {
+	conn := from.Dial(b, hereIP+":27015")
 	packet := []byte("\xff\xff\xff\xffTSource Engine Query\x00")
 	b.ResetTimer()
 	for range b.N {
@@ -127,8 +124,8 @@ func BenchmarkDrain(b *testing.B) {
 	for _, backend := range backends() {
 		b.Run(backend.String(), func(b *testing.B) {
 			here, there := cable(b)
-			here.listen(b, hereIP+":27015")
-			s := here.open(b, Options{Interfaces: []string{hereName}, Backend: backend, Buffer: maxBuffer / 2})
+			here.Listen(b, hereIP+":27015")
+			s := open(b, here, Options{Interfaces: []string{hereName}, Backend: backend, Buffer: maxBuffer / 2})
 			flood(b, there)
 			time.Sleep(2 * DefaultDelay)
 			var batch capture.Batch

@@ -1,23 +1,16 @@
 package ring
 
 import (
-	"bufio"
-	"encoding/json"
 	"fmt"
-	"io"
-	"os"
-	"os/exec"
 	"testing"
 	"time"
 
 	"qsniff/capture"
+	"qsniff/internal/child"
 	"qsniff/internal/sandbox"
 )
 
-// Some tests need a process of their own: the test program again, with its orders
-// in the environment.
-const ordersVariable = "QSNIFF_RING_TEST"
-
+// orders are what a child is to write.
 type orders struct {
 	Path    string
 	Time    time.Duration
@@ -27,24 +20,11 @@ type orders struct {
 	Wait    bool // when the packets are written, for the end of the input
 }
 
-func TestMain(m *testing.M) {
-	if o := os.Getenv(ordersVariable); o != "" {
-		if err := child(o); err != nil {
-			fmt.Println(err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { child.Main(m, obey) }
 
-// child writes packets to a ring, ten a second of packet time, says how it went,
+// obey writes packets to a ring, ten a second of packet time, says how it went,
 // and waits.
-func child(text string) error {
-	var o orders
-	if err := json.Unmarshal([]byte(text), &o); err != nil {
-		return err
-	}
+func obey(o orders) error {
 	w, err := Open(Options{Path: o.Path, Time: o.Time, Files: o.Files})
 	if err != nil {
 		return err
@@ -62,7 +42,7 @@ func child(text string) error {
 	}
 	if o.Wait {
 		fmt.Println("written")
-		_, _ = io.Copy(io.Discard, os.Stdin)
+		child.Stay()
 	}
 	if err := w.Close(); err != nil {
 		return err
@@ -78,37 +58,4 @@ const second = 1_000_000_000
 func packetAt(i int) capture.Packet {
 	return capture.Packet{No: uint64(i + 1), Nanos: 1_700_000_000*second + int64(i)*second/10,
 		Data: fmt.Appendf(nil, "packet %08d", i), Wire: 100, Link: 276}
-}
-
-// start starts a child and returns it with its first line.
-func start(t *testing.T, o orders) (*exec.Cmd, string) {
-	t.Helper()
-	text, err := json.Marshal(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := exec.Command(exe)
-	c.Env = append(os.Environ(), ordersVariable+"="+string(text))
-	c.Stderr = os.Stderr
-	stdin, err := c.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := c.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { stdin.Close(); _ = c.Process.Kill(); _ = c.Wait() })
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c, line
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"qsniff/capture/file"
+	"qsniff/internal/child"
 )
 
 // small mounts a file system of so many bytes.
@@ -172,17 +173,16 @@ func TestKilled(t *testing.T) {
 	dir := t.TempDir()
 	o := Options{Path: filepath.Join(dir, "a.pcapng"), Time: 10 * time.Second, Files: 5}
 	const n = 255 // ten a second: the last second began with packet 250
-	c, line := start(t, orders{Path: o.Path, Time: o.Time, Files: o.Files, Packets: n, Wait: true})
-	if line != "written\n" {
+	c, line := child.Start(t, orders{Path: o.Path, Time: o.Time, Files: o.Files, Packets: n, Wait: true})
+	if line != "written" {
 		t.Fatal(line)
 	}
 	if _, err := Open(o); err == nil || !strings.HasSuffix(err.Error(), "another capture is writing this ring") {
 		t.Errorf("beside a living one: %v", err)
 	}
-	if err := c.Process.Kill(); err != nil {
+	if err := c.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = c.Wait()
 	names := list(t, dir)
 	parts := slices.DeleteFunc(slices.Clone(names), func(s string) bool { return !strings.HasSuffix(s, partSuffix) })
 	if len(names) != 3 || len(parts) != 1 {
@@ -210,9 +210,9 @@ func TestKilled(t *testing.T) {
 // TestInSandbox: a ring goes on where nothing but its folder can be reached.
 func TestInSandbox(t *testing.T) {
 	dir := t.TempDir()
-	_, line := start(t, orders{Sandbox: true, Packets: 100,
+	_, line := child.Start(t, orders{Sandbox: true, Packets: 100,
 		Path: filepath.Join(dir, "a.pcapng"), Time: time.Second, Files: 3})
-	if line != "done 100 10 7 0\n" {
+	if line != "done 100 10 7 0" {
 		t.Error(line)
 	}
 	if got, _ := all(t, dir); !slices.Equal(got, upTo(100)[70:]) {

@@ -16,11 +16,11 @@ import (
 // TestLiveRing: files of a ring are written behind the sandbox, and readable.
 func TestLiveRing(t *testing.T) {
 	server, clients := cable(t)
-	server.serve(t, func([]byte) [][]byte { return nil })
+	server.Serve(t, gameAddr, func([]byte) [][]byte { return nil })
 	for _, b := range backends() {
 		dir := t.TempDir()
-		s := server.sniff(t, "--backend", b, "-o", "none", "-w", filepath.Join(dir, "q.pcapng"), "--ring-size", "20K")
-		flow(t, clients.dial(t), 1000, 0)
+		s := sniff(t, server, "--backend", b, "-o", "none", "-w", filepath.Join(dir, "q.pcapng"), "--ring-size", "20K")
+		flow(t, clients.Dial(t, gameAddr), 1000, 0)
 		time.Sleep(200 * time.Millisecond)
 		status, _ := s.end(t, os.Interrupt)
 		packets, files := packetsIn(t, dir, "q_*.pcapng")
@@ -67,9 +67,9 @@ func packetsIn(t *testing.T, dir, pattern string) (packets, files int) {
 // TestLiveDiskFull: a file that cannot be written is told once, and the capture goes on.
 func TestLiveDiskFull(t *testing.T) {
 	server, clients := cable(t)
-	server.serve(t, func([]byte) [][]byte { return nil })
-	s := server.sniff(t, "-o", "json", "-w", "/dev/full").collect()
-	conn := clients.dial(t)
+	server.Serve(t, gameAddr, func([]byte) [][]byte { return nil })
+	s := sniff(t, server, "-o", "json", "-w", "/dev/full").collect()
+	conn := clients.Dial(t, gameAddr)
 	flow(t, conn, 2000, 200*time.Microsecond)
 	time.Sleep(1200 * time.Millisecond)
 	flow(t, conn, 100, 0)
@@ -84,11 +84,11 @@ func TestLiveDiskFull(t *testing.T) {
 // TestLiveKilled: a program that is killed leaves files that can be read.
 func TestLiveKilled(t *testing.T) {
 	server, clients := cable(t)
-	server.serve(t, func([]byte) [][]byte { return nil })
+	server.Serve(t, gameAddr, func([]byte) [][]byte { return nil })
 	for _, flags := range [][]string{{"--ring-size", "20K"}, nil} {
 		dir := t.TempDir()
-		s := server.sniff(t, append([]string{"-o", "none", "-w", filepath.Join(dir, "q.pcapng")}, flags...)...)
-		flow(t, clients.dial(t), 1000, 0)
+		s := sniff(t, server, append([]string{"-o", "none", "-w", filepath.Join(dir, "q.pcapng")}, flags...)...)
+		flow(t, clients.Dial(t, gameAddr), 1000, 0)
 		time.Sleep(1500 * time.Millisecond) // a second of packet time may be in the buffer
 		s.end(t, os.Kill)
 		packets, files := packetsIn(t, dir, "q*")
@@ -102,11 +102,11 @@ func TestLiveKilled(t *testing.T) {
 // of interest.
 func TestLiveOnIncident(t *testing.T) {
 	server, clients := cable(t)
-	server.serve(t, func([]byte) [][]byte { return nil })
+	server.Serve(t, gameAddr, func([]byte) [][]byte { return nil })
 	dir, elsewhere := t.TempDir(), t.TempDir()
-	s := server.sniff(t, "-w", filepath.Join(dir, "q.pcapng"), "--on-incident", "2").collect()
-	others := server.sniff(t, "-w", filepath.Join(elsewhere, "q.pcapng"), "--on-incident", "2", "--servers", "192.0.2.0/24").collect()
-	conn := clients.dial(t)
+	s := sniff(t, server, "-w", filepath.Join(dir, "q.pcapng"), "--on-incident", "2").collect()
+	others := sniff(t, server, "-w", filepath.Join(elsewhere, "q.pcapng"), "--on-incident", "2", "--servers", "192.0.2.0/24").collect()
+	conn := clients.Dial(t, gameAddr)
 	flow(t, conn, 20, 100*time.Millisecond)
 	if _, files := packetsIn(t, dir, "*"); files != 0 {
 		t.Errorf("%d files before the incident", files)

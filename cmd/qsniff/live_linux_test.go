@@ -2,13 +2,11 @@ package main
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -81,14 +79,14 @@ func poll(t *testing.T, conn net.Conn) (players int) {
 // soon, the same with both backends.
 func TestLive(t *testing.T) {
 	server, clients := cable(t)
-	server.serve(t, gameServer())
+	server.Serve(t, gameAddr, gameServer())
 	all := map[string]*sniffer{}
 	for _, b := range backends() {
-		all[b] = server.sniff(t, "--backend", b, "-o", "json").collect()
+		all[b] = sniff(t, server, "--backend", b, "-o", "json").collect()
 	}
 	want := map[string]int{}
 	for range 25 {
-		conn := clients.dial(t)
+		conn := clients.Dial(t, gameAddr)
 		want[conn.LocalAddr().String()] = poll(t, conn)
 		time.Sleep(7 * time.Millisecond)
 	}
@@ -168,9 +166,9 @@ func withoutTimes(lines []line) (all []string) {
 func TestLiveSilence(t *testing.T) {
 	server, clients := cable(t)
 	part := []byte("\xfe\xff\xff\xff\x07\x00\x00\x00\x02\x00\xe0\x04" + query + "E\x02\x00mp_timelimit\x00")
-	server.serve(t, func([]byte) [][]byte { return [][]byte{part} })
-	s := server.sniff(t, "-o", "json").collect()
-	flow(t, clients.dial(t), 1, 0)
+	server.Serve(t, gameAddr, func([]byte) [][]byte { return [][]byte{part} })
+	s := sniff(t, server, "-o", "json").collect()
+	flow(t, clients.Dial(t, gameAddr), 1, 0)
 	time.Sleep(7 * time.Second) // what is missing is waited for 5 s
 	ended := time.Now()
 	s.end(t, syscall.SIGTERM)
@@ -199,7 +197,7 @@ func flow(t *testing.T, conn net.Conn, n int, pause time.Duration) {
 // TestLiveGivesUp: the process that decodes has no capability and cannot gain one.
 func TestLiveGivesUp(t *testing.T) {
 	server, _ := cable(t)
-	s := server.sniff(t)
+	s := sniff(t, server)
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", s.cmd.Process.Pid))
 	if err != nil || len(threads) < 2 {
 		t.Fatalf("%d threads: %v", len(threads), err)
@@ -223,9 +221,9 @@ func TestLiveGivesUp(t *testing.T) {
 // be read.
 func TestLiveSecondSignal(t *testing.T) {
 	server, clients := cable(t)
-	server.serve(t, func([]byte) [][]byte { return nil })
-	s := server.sniff(t, "-o", "json")
-	flow(t, clients.dial(t), 2000, 0)
+	server.Serve(t, gameAddr, func([]byte) [][]byte { return nil })
+	s := sniff(t, server, "-o", "json")
+	flow(t, clients.Dial(t, gameAddr), 2000, 0)
 	time.Sleep(200 * time.Millisecond)
 	if err := s.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
@@ -244,10 +242,10 @@ func TestLiveInterfaceGoes(t *testing.T) {
 	} {
 		for _, b := range backends() {
 			server, clients := cable(t)
-			server.serve(t, gameServer())
-			s := server.sniff(t, "--backend", b, "-o", "json").collect()
-			poll(t, clients.dial(t))
-			server.ip(t, tc.command)
+			server.Serve(t, gameAddr, gameServer())
+			s := sniff(t, server, "--backend", b, "-o", "json").collect()
+			poll(t, clients.Dial(t, gameAddr))
+			server.IP(t, tc.command)
 			status, _ := s.end(t, nil)
 			if n := len(<-s.output); n != 12 {
 				t.Errorf("%s: %d messages, want 12", b, n)
@@ -260,103 +258,10 @@ func TestLiveInterfaceGoes(t *testing.T) {
 	}
 }
 
-var stall = flag.Duration("stall", 10*time.Second, "how long nobody reads the output in TestLiveStalled")
-
-// TestLiveStalled: whoever does not read the output costs packets, which are counted,
-// and nothing else. Files get them all the same.
-func TestLiveStalled(t *testing.T) {
-	for _, tc := range []struct {
-		name         string
-		keep, resume bool
-	}{{"resumed", false, true}, {"kept, resumed", true, true}, {"for good", false, false}, {"kept, for good", true, false}} {
-		t.Run(tc.name, func(t *testing.T) {
-			t.Parallel()
-			server, clients := cable(t)
-			server.serve(t, func([]byte) [][]byte { return nil })
-			name := filepath.Join(t.TempDir(), "q.pcap")
-			args := []string{"-o", "json", "-B", "1M"}
-			if tc.keep {
-				args = []string{"-o", "json", "-w", name}
-			}
-			s := server.sniff(t, args...)
-			sent := stallFor(t, *stall, clients.dial(t))
-			var status int
-			var took time.Duration
-			want := exitFailed
-			if tc.resume {
-				want = exitOK
-				s.collect()
-				time.Sleep(time.Second)
-				flow(t, clients.dial(t), 10, 0)
-				sent += 10
-				time.Sleep(300 * time.Millisecond)
-			}
-			status, took = s.end(t, os.Interrupt)
-			if status != want || took > patience {
-				t.Fatalf("status %d after %v: %s", status, took, s.said())
-			}
-			captured, undecoded := s.counted(t, sent, tc.keep)
-			if tc.resume {
-				if n := countMessages(parse(t, <-s.output)); n != captured-undecoded {
-					t.Errorf("%d messages of %d packets, %d of them undecoded", n, captured, undecoded)
-				}
-			}
-			if tc.keep {
-				if n, _ := packetsIn(t, filepath.Dir(name), "q.pcap"); n != captured {
-					t.Errorf("%d packets in the file, want %d", n, captured)
-				}
-			}
-		})
-	}
-}
-
-// stallFor sends requests for some time, and returns how many.
-func stallFor(t *testing.T, d time.Duration, conn net.Conn) (sent int) {
-	t.Helper()
-	for start := time.Now(); time.Since(start) < d; sent += 500 {
-		flow(t, conn, 500, 0)
-		time.Sleep(20 * time.Millisecond)
-	}
-	return sent
-}
-
-// counted holds the summary of a run whose output was not read against what was sent.
-func (s *sniffer) counted(t *testing.T, sent int, keep bool) (captured, undecoded int) {
-	t.Helper()
-	number := func(text string) int {
-		m := regexp.MustCompile(text).FindStringSubmatch(s.said())
-		if m == nil {
-			return 0
-		}
-		n, err := strconv.Atoi(m[1])
-		if err != nil {
-			t.Fatal(err)
-		}
-		return n
-	}
-	captured = number(`\nqsniff: (\d+) packets captured`)
-	dropped := number(`dropped: (\d+) by the kernel`)
-	undecoded = number(`qsniff: (\d+) packets were not decoded, because the output was not read in time; -w got them`)
-	t.Logf("%d sent, %d dropped, %d not decoded", sent, dropped, undecoded)
-	if captured+dropped != sent || keep != (dropped == 0) {
-		t.Errorf("kept %v: captured and dropped\ngot  %d + %d\nwant %d", keep, captured, dropped, sent)
-	}
-	return captured, undecoded
-}
-
-func countMessages(all []seen) (n int) {
-	for _, m := range all {
-		if m.Record == "" {
-			n++
-		}
-	}
-	return n
-}
-
 // TestLiveErrors: what is wrong with interfaces and filters is told before the run.
 func TestLiveErrors(t *testing.T) {
 	server, _ := cable(t)
-	server.ip(t, "link add down0 type veth peer name down1")
+	server.IP(t, "link add down0 type veth peer name down1")
 	for _, tc := range []struct {
 		args   []string
 		status int
@@ -371,7 +276,7 @@ func TestLiveErrors(t *testing.T) {
 		if !file.HasLibpcap && strings.Contains(strings.Join(tc.args, " "), "libpcap") {
 			continue
 		}
-		s := server.sniff(t, tc.args...)
+		s := sniff(t, server, tc.args...)
 		status, _ := s.end(t, nil)
 		if status != tc.status || !strings.Contains(s.said(), tc.want) {
 			t.Errorf("%v: status %d: %s\nwant %d: %s", tc.args, status, s.said(), tc.status, tc.want)

@@ -5,150 +5,29 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
-	"net"
 	"os"
 	"os/exec"
-	"runtime"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"qsniff/internal/netns"
 )
 
-// namespace is a network namespace with a thread in it that runs what it is given.
-// It goes when the thread ends.
-type namespace struct {
-	work chan func()
-	tid  int
-}
-
-// newNamespace makes a network namespace, or skips t.
-func newNamespace(t *testing.T) *namespace {
-	t.Helper()
-	if _, err := exec.LookPath("ip"); err != nil {
-		t.Skip("the command ip (iproute2) is not there")
-	}
-	ns := &namespace{work: make(chan func())}
-	ready := make(chan error)
-	go func() {
-		runtime.LockOSThread() // never unlocked: the thread ends with its namespace
-		err := unix.Unshare(unix.CLONE_NEWNET)
-		ns.tid = unix.Gettid()
-		ready <- err
-		if err != nil {
-			return
-		}
-		for f := range ns.work {
-			f()
-		}
-	}()
-	if err := <-ready; err != nil {
-		t.Skipf("no network namespace (it takes root): %v", err)
-	}
-	t.Cleanup(func() { close(ns.work) })
-	return ns
-}
-
-// do runs f in the namespace. What it starts and opens stays there.
-func (ns *namespace) do(f func()) {
-	done := make(chan struct{})
-	ns.work <- func() {
-		defer close(done)
-		f()
-	}
-	<-done
-}
-
-// ip runs the command ip in the namespace, with a line of arguments.
-func (ns *namespace) ip(t *testing.T, line string) {
-	t.Helper()
-	ns.do(func() {
-		if out, err := exec.Command("ip", strings.Fields(line)...).CombinedOutput(); err != nil {
-			t.Errorf("ip %s: %v: %s", line, err, out)
-		}
-	})
-	if t.Failed() {
-		t.FailNow()
-	}
-}
-
-// The server's end of the cable between two namespaces.
+// The cable between a server and its clients.
 const (
 	serverEnd = "server0"
-	gameAddr  = "198.18.0.1:27015"
+	serverIP  = "198.18.0.1"
+	gameAddr  = serverIP + ":27015"
 )
 
-// cable makes two namespaces joined by veth, that of a server and that of its clients.
-func cable(t *testing.T) (server, clients *namespace) {
+// cable makes two namespaces joined by a cable, that of a server and that of its
+// clients.
+func cable(t *testing.T) (server, clients *netns.Namespace) {
 	t.Helper()
-	server, clients = newNamespace(t), newNamespace(t)
-	server.ip(t, "link add "+serverEnd+" type veth peer name client0")
-	server.ip(t, "link set client0 netns "+strconv.Itoa(clients.tid))
-	for _, end := range []struct {
-		ns       *namespace
-		name, at string
-	}{{server, serverEnd, "198.18.0.1/24"}, {clients, "client0", "198.18.0.2/24"}} {
-		end.ns.ip(t, "link set "+end.name+" addrgenmode none") // no messages of IPv6
-		end.ns.ip(t, "addr add "+end.at+" dev "+end.name)
-		end.ns.ip(t, "link set "+end.name+" up")
-	}
-	// nor of ARP
-	server.ip(t, "neigh replace 198.18.0.2 lladdr "+clients.mac(t, "client0")+" dev "+serverEnd)
-	clients.ip(t, "neigh replace 198.18.0.1 lladdr "+server.mac(t, serverEnd)+" dev client0")
-	return server, clients
-}
-
-func (ns *namespace) mac(t *testing.T, name string) (mac string) {
-	t.Helper()
-	ns.do(func() {
-		f, err := net.InterfaceByName(name)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		mac = f.HardwareAddr.String()
-	})
-	return mac
-}
-
-// serve answers datagrams at gameAddr.
-func (ns *namespace) serve(t *testing.T, answer func([]byte) [][]byte) {
-	t.Helper()
-	var conn net.PacketConn
-	var err error
-	ns.do(func() { conn, err = net.ListenPacket("udp4", gameAddr) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { conn.Close() })
-	go func() {
-		buf := make([]byte, 2048)
-		for {
-			n, from, err := conn.ReadFrom(buf)
-			if err != nil {
-				return
-			}
-			for _, b := range answer(buf[:n]) {
-				_, _ = conn.WriteTo(b, from) // a client that has gone wants nothing
-			}
-		}
-	}()
-}
-
-// dial connects a client to the server.
-func (ns *namespace) dial(t *testing.T) (conn net.Conn) {
-	t.Helper()
-	var err error
-	ns.do(func() { conn, err = net.Dial("udp4", gameAddr) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { conn.Close() })
-	return conn
+	return netns.Cable(t, netns.End{Name: serverEnd, IP: serverIP}, netns.End{Name: "client0", IP: "198.18.0.2"})
 }
 
 // sniffer is qsniff live at work.
@@ -169,7 +48,7 @@ type line struct {
 }
 
 // sniff starts qsniff live in the namespace, and waits until it captures.
-func (ns *namespace) sniff(t *testing.T, args ...string) *sniffer {
+func sniff(t *testing.T, ns *netns.Namespace, args ...string) *sniffer {
 	t.Helper()
 	s := &sniffer{cmd: exec.Command("qsniff", append([]string{"live", "-i", serverEnd}, args...)...),
 		ready: make(chan struct{}), told: make(chan struct{}), output: make(chan []line, 1)}
@@ -181,11 +60,7 @@ func (ns *namespace) sniff(t *testing.T, args ...string) *sniffer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ns.do(func() { err = s.cmd.Start() })
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.cmd.Process.Kill() })
+	ns.Start(t, s.cmd)
 	go s.listen(errs)
 	select {
 	case <-s.ready:

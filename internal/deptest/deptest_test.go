@@ -66,6 +66,10 @@ var allowed = map[string][]string{
 // fit for hostile input.
 var gopacket = []string{"capture/file", "capture/live", "internal/testpcap", "internal/mkpcap"}
 
+// testHelpers may be imported by tests and by each other: the program has no use for
+// what they do.
+var testHelpers = []string{"internal/child", "internal/dissecttest", "internal/hextest", "internal/netns", "internal/race", "internal/responder"}
+
 // clockless are packages that must stay single-threaded and without a clock.
 var clockless = []string{"capture", "netlayer", "reassembly", "dissect", "track", "stats", "flood", "dialogue", "render", "report", "finding"}
 
@@ -88,6 +92,27 @@ func TestImports(t *testing.T) {
 	for dir := range allowed {
 		if !seen[dir] {
 			t.Errorf("the table names %s, which is not there", dir)
+		}
+	}
+}
+
+// TestHelpersStayInTests: nothing but tests is built with what only tests need.
+func TestHelpersStayInTests(t *testing.T) {
+	seen := map[string]bool{}
+	walk(t, func(dir, file string, test bool) {
+		seen[dir] = true
+		if test || contains(testHelpers, dir) {
+			return
+		}
+		for _, imp := range imports(t, file) {
+			if target, ours := strings.CutPrefix(imp, module+"/"); ours && contains(testHelpers, target) {
+				t.Errorf("%s: must not import %s: it is for tests", file, target)
+			}
+		}
+	})
+	for _, dir := range testHelpers {
+		if !seen[dir] {
+			t.Errorf("the list of helpers names %s, which is not there", dir)
 		}
 	}
 }

@@ -1,11 +1,9 @@
 package sandbox
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -17,13 +15,12 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"qsniff/internal/child"
 )
 
-// A sandbox cannot be left, so each test enters it in a process of its own: the
-// test program again, with the orders in its environment.
-const ordersVariable = "QSNIFF_SANDBOX_TEST"
-
-// orders are what the child is to enter and to try.
+// orders are what the child is to enter and to try. A sandbox cannot be left, so each
+// test enters it in a process of its own.
 type orders struct {
 	Policy  Policy
 	Folder  string // one of Policy.Write, or ""
@@ -51,55 +48,21 @@ type findings struct {
 	UID                                      int
 }
 
-func TestMain(m *testing.M) {
-	if o := os.Getenv(ordersVariable); o != "" {
-		child(o)
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { child.Main(m, obey) }
 
 // run starts a child, calls look while it lives in its sandbox, and returns what
 // it saw.
 func run(t *testing.T, o orders, look func(pid int), env ...string) findings {
 	t.Helper()
-	text, err := json.Marshal(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := exec.Command(exe)
-	c.Env = append(append(os.Environ(), ordersVariable+"="+string(text)), env...)
-	c.Stderr = os.Stderr
-	stdin, err := c.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := c.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	timer := time.AfterFunc(time.Minute, func() { c.Process.Kill() })
-	defer timer.Stop()
-	line, err := bufio.NewReader(stdout).ReadBytes('\n')
-	if err != nil {
-		t.Fatalf("the child said nothing: %v, %v", err, c.Wait())
-	}
+	c, line := child.Start(t, o, env...)
 	if look != nil {
-		look(c.Process.Pid)
+		look(c.PID())
 	}
-	stdin.Close()
-	if err := c.Wait(); err != nil {
+	if err := c.End(); err != nil {
 		t.Fatalf("the child: %v", err)
 	}
 	var f findings
-	if err := json.Unmarshal(line, &f); err != nil {
+	if err := json.Unmarshal([]byte(line), &f); err != nil {
 		t.Fatal(err)
 	}
 	return f
@@ -116,20 +79,15 @@ func textOf(err error) string {
 	return err.Error()
 }
 
-// child does what o orders, prints what it saw, and waits for the end of its
-// input.
-func child(text string) {
-	var o orders
-	if err := json.Unmarshal([]byte(text), &o); err != nil {
-		panic(err)
-	}
+// obey does what o orders, prints what it saw, and stays for run to look at.
+func obey(o orders) error {
 	elsewhere := otherThreads(8)
 	allowed, refused := listen(), listen()
 	packets := -1
 	if o.Packets {
 		var err error
 		if packets, err = packetSocket(); err != nil {
-			panic(err)
+			return err
 		}
 	}
 	o.Policy.Connect = append(o.Policy.Connect, uint16(allowed.Addr().(*net.TCPAddr).Port))
@@ -160,8 +118,11 @@ func child(text string) {
 	var core unix.Rlimit
 	unix.Getrlimit(unix.RLIMIT_CORE, &core)
 	f.Core, f.UID = core.Max, os.Getuid()
-	json.NewEncoder(os.Stdout).Encode(f)
-	io.Copy(io.Discard, os.Stdin)
+	if err := json.NewEncoder(os.Stdout).Encode(f); err != nil {
+		return err
+	}
+	child.Stay()
+	return nil
 }
 
 func (f *findings) foreign(path string) {

@@ -1,0 +1,148 @@
+package netns
+
+import (
+	"net"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxDatagram is more than a UDP datagram holds.
+const maxDatagram = 1 << 16
+
+// Namespace is a network namespace with a thread in it that runs what it is given.
+// It belongs to the test that made it. Its thread ends with that test, the namespace
+// itself when nothing that was opened or started in it is left.
+type Namespace struct {
+	work chan func()
+	tid  int // of the thread, by which commands find the namespace
+}
+
+// New makes a namespace that has a loopback interface, which is down, and nothing
+// else. It skips t where that needs what is not there.
+func New(t testing.TB) *Namespace {
+	t.Helper()
+	if _, err := exec.LookPath("ip"); err != nil {
+		t.Skip("the command ip (iproute2) is not there")
+	}
+	ns := &Namespace{work: make(chan func())}
+	ready := make(chan error)
+	go func() {
+		runtime.LockOSThread() // never unlocked: the thread ends with its namespace
+		err := unix.Unshare(unix.CLONE_NEWNET)
+		ns.tid = unix.Gettid()
+		ready <- err
+		if err != nil {
+			return
+		}
+		for f := range ns.work {
+			f()
+		}
+	}()
+	if err := <-ready; err != nil {
+		t.Skipf("no network namespace (it takes root): %v", err)
+	}
+	t.Cleanup(func() { close(ns.work) })
+	return ns
+}
+
+// Do runs f in the namespace and waits for it. Sockets that f opens and programs that
+// it starts stay there; goroutines that it starts, and so the look-up of a name, are
+// not there. f does not run on the caller's goroutine, and one runs at a time: f must
+// not call t.Fatal, and no method of the namespace.
+func (ns *Namespace) Do(f func()) {
+	done := make(chan struct{})
+	ns.work <- func() {
+		defer close(done)
+		f()
+	}
+	<-done
+}
+
+// Start starts c in the namespace. The caller waits for it; what is still running
+// when t ends is killed.
+func (ns *Namespace) Start(t testing.TB, c *exec.Cmd) {
+	t.Helper()
+	var err error
+	ns.Do(func() { err = c.Start() })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Process.Kill() }) // an error is a program that has ended
+}
+
+// IP runs the command ip with a line of arguments. An error of it ends t.
+func (ns *Namespace) IP(t testing.TB, line string) {
+	t.Helper()
+	var out []byte
+	var err error
+	ns.Do(func() { out, err = exec.Command("ip", strings.Fields(line)...).CombinedOutput() })
+	if err != nil {
+		t.Fatalf("ip %s: %v: %s", line, err, out)
+	}
+}
+
+// MAC is the hardware address of an interface.
+func (ns *Namespace) MAC(t testing.TB, name string) string {
+	t.Helper()
+	var f *net.Interface
+	var err error
+	ns.Do(func() { f, err = net.InterfaceByName(name) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f.HardwareAddr.String()
+}
+
+// Dial connects a UDP socket to an address and port. It is closed with t.
+func (ns *Namespace) Dial(t testing.TB, to string) net.Conn {
+	t.Helper()
+	var conn net.Conn
+	var err error
+	ns.Do(func() { conn, err = net.Dial("udp", to) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}
+
+// Listen opens a UDP socket at an address and port; the kernel answers what is sent
+// to none with errors. Nothing reads it unless the caller does. It is closed with t.
+func (ns *Namespace) Listen(t testing.TB, at string) net.PacketConn {
+	t.Helper()
+	var conn net.PacketConn
+	var err error
+	ns.Do(func() { conn, err = net.ListenPacket("udp", at) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}
+
+// Serve answers each datagram to an address and port with those that answer returns
+// for it, until t ends. answer is called for one datagram at a time, on a goroutine of
+// its own, and must not keep the request.
+func (ns *Namespace) Serve(t testing.TB, at string, answer func(request []byte) [][]byte) {
+	t.Helper()
+	var busy sync.WaitGroup
+	t.Cleanup(busy.Wait) // which comes after the socket is closed
+	conn := ns.Listen(t, at)
+	busy.Go(func() {
+		buf := make([]byte, maxDatagram)
+		for {
+			n, from, err := conn.ReadFrom(buf)
+			if err != nil {
+				return // closed
+			}
+			for _, b := range answer(buf[:n]) {
+				_, _ = conn.WriteTo(b, from) // a client that has gone wants nothing
+			}
+		}
+	})
+}
