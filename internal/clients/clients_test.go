@@ -1,7 +1,8 @@
 // Package clients holds qsniff against the programs that people ask servers with:
 // each asks a server of internal/responder on the loopback interface, the traffic is
 // captured there, and what qsniff reads in the capture has to be what the program
-// printed. It has no code of its own.
+// printed. So has what qsniff live sees of them on a cable between two network
+// namespaces. The package has no code of its own.
 //
 // The programs are quakestat (qstat 2.17 of Debian 12), gamedig 5.3.3 and
 // rcon-client 4.2.5 (with Node.js 20). "make clients" installs them; a test whose
@@ -31,10 +32,19 @@ func program(t *testing.T, name string) string {
 	return path
 }
 
-// modules returns the node_modules folder that holds a package, or skips t. The
-// environment variable QSNIFF_NPM names a folder to search first.
+// modules returns the node_modules folder that holds a package, or skips t.
 func modules(t *testing.T, name string) string {
 	t.Helper()
+	dir, ok := findModule(name)
+	if !ok {
+		t.Skipf("the npm package %s is not in %s (make clients)", name, dir)
+	}
+	return dir
+}
+
+// findModule returns the node_modules folder that holds a package, or the folders that
+// were searched. The environment variable QSNIFF_NPM names one to search first.
+func findModule(name string) (dir string, ok bool) {
 	roots := []string{filepath.Join(root, ".clients", "node_modules")}
 	if dir := os.Getenv("QSNIFF_NPM"); dir != "" {
 		roots = append([]string{filepath.Join(dir, "node_modules")}, roots...)
@@ -46,14 +56,11 @@ func modules(t *testing.T, name string) string {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 			continue
 		}
-		dir, err := filepath.Abs(dir)
-		if err != nil {
-			t.Fatal(err)
+		if dir, err := filepath.Abs(dir); err == nil {
+			return dir, true
 		}
-		return dir
 	}
-	t.Skipf("the npm package %s is not in %s (make clients)", name, strings.Join(roots, ", "))
-	return ""
+	return strings.Join(roots, ", "), false
 }
 
 // output runs a program and returns what it printed on standard output.

@@ -18,6 +18,8 @@ type message struct {
 	Message   string
 	Direction string
 	Status    string
+	Src, Dst  string
+	Exchange  *struct{ ID int }
 	Fields    map[string]any
 }
 
@@ -89,11 +91,15 @@ func watch(t *testing.T) {
 	}
 }
 
-// decode lets the program read a capture. What it reads must be whole messages.
+// decode lets the program read a capture.
 func decode(t *testing.T, qsniff, capture string, args ...string) []*message {
 	t.Helper()
-	out := output(t, qsniff, append(append([]string{"read", "-o", "json"}, args...), capture)...)
-	var all []*message
+	return messages(t, output(t, qsniff, append(append([]string{"read", "-o", "json"}, args...), capture)...))
+}
+
+// messages parses what the program wrote. It must be whole messages.
+func messages(t *testing.T, out []byte) (all []*message) {
+	t.Helper()
 	for line := range bytes.Lines(out) {
 		m := new(message)
 		d := json.NewDecoder(bytes.NewReader(line))

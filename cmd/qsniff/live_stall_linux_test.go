@@ -1,0 +1,105 @@
+package main
+
+import (
+	"flag"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"testing"
+	"time"
+)
+
+var stall = flag.Duration("stall", 10*time.Second, "how long nobody reads the output in TestLiveStalled")
+
+// TestLiveStalled: whoever does not read the output costs packets, which are counted,
+// and nothing else. Files get them all the same.
+func TestLiveStalled(t *testing.T) {
+	for _, tc := range []struct {
+		name         string
+		keep, resume bool
+	}{{"resumed", false, true}, {"kept, resumed", true, true}, {"for good", false, false}, {"kept, for good", true, false}} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			server, clients := cable(t)
+			server.Serve(t, gameAddr, func([]byte) [][]byte { return nil })
+			name := filepath.Join(t.TempDir(), "q.pcap")
+			args := []string{"-o", "json", "-B", "1M"}
+			if tc.keep {
+				args = []string{"-o", "json", "-w", name}
+			}
+			s := sniff(t, server, args...)
+			sent := stallFor(t, *stall, clients.Dial(t, gameAddr))
+			var status int
+			var took time.Duration
+			want := exitFailed
+			if tc.resume {
+				want = exitOK
+				s.collect()
+				time.Sleep(time.Second)
+				flow(t, clients.Dial(t, gameAddr), 10, 0)
+				sent += 10
+				time.Sleep(300 * time.Millisecond)
+			}
+			status, took = s.end(t, os.Interrupt)
+			if status != want || took > patience {
+				t.Fatalf("status %d after %v: %s", status, took, s.said())
+			}
+			captured, undecoded := s.counted(t, sent, tc.keep)
+			if tc.resume {
+				if n := countMessages(parse(t, <-s.output)); n != captured-undecoded {
+					t.Errorf("%d messages of %d packets, %d of them undecoded", n, captured, undecoded)
+				}
+			}
+			if tc.keep {
+				if n, _ := packetsIn(t, filepath.Dir(name), "q.pcap"); n != captured {
+					t.Errorf("%d packets in the file, want %d", n, captured)
+				}
+			}
+		})
+	}
+}
+
+// stallFor sends requests for some time, and returns how many.
+func stallFor(t *testing.T, d time.Duration, conn net.Conn) (sent int) {
+	t.Helper()
+	for start := time.Now(); time.Since(start) < d; sent += 500 {
+		flow(t, conn, 500, 0)
+		time.Sleep(20 * time.Millisecond)
+	}
+	return sent
+}
+
+// counted holds the summary of a run whose output was not read against what was sent.
+func (s *sniffer) counted(t *testing.T, sent int, keep bool) (captured, undecoded int) {
+	t.Helper()
+	number := func(text string) int {
+		m := regexp.MustCompile(text).FindStringSubmatch(s.said())
+		if m == nil {
+			return 0
+		}
+		n, err := strconv.Atoi(m[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	captured = number(`\nqsniff: (\d+) packets captured`)
+	dropped := number(`dropped: (\d+) by the kernel`)
+	undecoded = number(`qsniff: (\d+) packets were not decoded, because the output was not read in time; -w got them`)
+	t.Logf("%d sent, %d dropped, %d not decoded", sent, dropped, undecoded)
+	if captured+dropped != sent || keep != (dropped == 0) {
+		t.Errorf("kept %v: captured and dropped\ngot  %d + %d\nwant %d", keep, captured, dropped, sent)
+	}
+	return captured, undecoded
+}
+
+func countMessages(all []seen) (n int) {
+	for _, m := range all {
+		if m.Record == "" {
+			n++
+		}
+	}
+	return n
+}
