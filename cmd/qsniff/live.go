@@ -52,8 +52,8 @@ Packets are kept as they are, passwords included. When a file cannot be written 
 said once, and the capture goes on.
 
 Once everything is open, the program gives up what it does not need any more:
-capabilities, all files but the folder of -w, the network. The first lines on standard
-error say what. --no-sandbox does without.
+capabilities, all files but the folder of -w, and the network as far as the kernel can
+take it away. The first lines on standard error say what. --no-sandbox does without.
 
 The right to capture is cap_net_raw, for promiscuous mode too; nobody has to be root:
 sudo setcap cap_net_raw+ep qsniff, or a systemd unit with

@@ -29,7 +29,6 @@ func (o *keepOptions) register(cmd *cobra.Command) {
 	f.DurationVar(&o.ringTime, "ring-time", 0, "begin another file after this `TIME`: 1h, 10m")
 	f.IntVar(&o.ringFiles, "ring-files", 0, "keep `N` files, and remove the oldest (0: all)")
 	f.IntVar(&o.onIncident, "on-incident", 0, "write only from so many `SECONDS` before an incident to as many behind it")
-	f.Lookup("ring-time").DefValue = ""
 	for _, name := range []string{"ring-size", "ring-time", "ring-files", "on-incident"} {
 		propose(cmd, name, cobra.NoFileCompletions)
 	}

@@ -1,5 +1,5 @@
-// Command qsniff decodes game-server query traffic from captures. This folder
-// holds flags, wiring and exit statuses, and no logic.
+// Command qsniff decodes game-server query traffic from captures and from
+// interfaces. This folder holds flags, wiring and exit statuses, and no logic.
 package main
 
 import (

@@ -13,17 +13,19 @@ func newRoot(io streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "qsniff [flags] FILE...",
 		Short: "decode game-server query traffic",
-		Long: `qsniff reads packet captures and decodes the query traffic of game servers in
-them: Valve's A2S, as spoken by every game that answers through Steam, GoldSource,
-the All-Seeing Eye, the Steam master server and RCON. It joins what networks and
-engines cut up and says what every byte is.
+		Long: `qsniff decodes the query traffic of game servers: Valve's A2S, as spoken by every
+game that answers through Steam, GoldSource, the All-Seeing Eye, the Steam master
+server and RCON. It joins what networks and engines cut up and says what every byte
+is. It reads packet captures, watches network interfaces live (qsniff live), and
+finds query floods (qsniff floods).
 
 "qsniff FILE" is short for "qsniff read FILE".`,
 		Example: `  qsniff capture.pcap                   one line a message
   qsniff -o tree capture.pcap           every byte, annotated
   qsniff -o json capture.pcap | jq .    one JSON object a line
   qsniff live -i eth0                   as it happens
-  tcpdump -U -w - udp | qsniff -        the same, of what another program captures`,
+  tcpdump -U -w - udp | qsniff -        the same, of what another program captures
+  qsniff floods capture.pcap            is this an attack?`,
 		Args:          cobra.ArbitraryArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,

@@ -36,9 +36,10 @@ func newVersion(io streams) *cobra.Command {
 		GroupID: groupReference,
 		Short:   "print the version and what this build can do",
 		Long: `version prints the version, the revision and the compiler that this program was
-built from, the readers it has for captures, the ways to capture on interfaces, and the version of libpcap if it is
-linked with it. With --limits it lists what bounds memory and work, by the part of
-the program that keeps to it, each with the reason for its value.
+built from, the readers it has for captures, the ways to capture on interfaces, and
+the version of libpcap if it is linked with it. With --limits it lists what bounds
+memory and work, by the part of the program that keeps to it, each with the reason
+for its value.
 
 Exit status: 0 fine, 2 wrong usage.`,
 		Example: `  qsniff version
