@@ -52,8 +52,19 @@ func (c *Collector) messageRows() []Message {
 		sums[n] = Message{n.protocol, n.message, n.reply, m.Count + t.n, m.Bytes + t.bytes}
 	}
 	return slices.SortedFunc(maps.Values(sums), func(a, b Message) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Protocol, b.Protocol), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Protocol, b.Protocol), cmp.Compare(a.Name, b.Name),
+			requestsFirst(a.Reply, b.Reply))
 	})
+}
+
+func requestsFirst(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
 }
 
 // ranked is a server that may get into the list.

@@ -88,6 +88,14 @@ func TestMessages(t *testing.T) {
 	if s.Requests != 2 || s.Replies != 1 {
 		t.Errorf("got  %d requests, %d replies\nwant 2, 1", s.Requests, s.Replies)
 	}
+	namesake := typeAnswer
+	namesake.Name = "ASK"
+	for range 20 { // maps have no order
+		s := collect(Options{}, ask(1), fact(2, &namesake, track.Answer))
+		if len(s.Messages) != 2 || s.Messages[0].Reply {
+			t.Fatalf("a request and a reply of one name: %+v, want the request first", s.Messages)
+		}
+	}
 }
 
 // TestUnpaired: of a protocol that is not paired, requests and replies count, and
