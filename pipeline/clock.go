@@ -10,7 +10,8 @@ type clock struct {
 	age     int64 // what tables age by
 	high    int64 // the time stamp that age stands for
 	started bool
-	behind  int // packets in a row that are far behind
+	behind  int   // packets in a row that are far behind
+	ceiling int64 // the age that time stamps may move it to; 0: any
 }
 
 const (
@@ -31,7 +32,7 @@ func (c *clock) at(nanos int64) (back bool) {
 		return false
 	}
 	if nanos >= c.high {
-		c.age += min(nanos-c.high, int64(longStep))
+		c.advance(min(nanos-c.high, int64(longStep)))
 		c.high, c.behind = nanos, 0
 		return false
 	}
@@ -43,6 +44,14 @@ func (c *clock) at(nanos int64) (back bool) {
 		c.high, c.behind = nanos, 0
 	}
 	return true
+}
+
+// advance moves the clock by a span of time stamps, as far as that can be true.
+func (c *clock) advance(span int64) {
+	if c.ceiling != 0 {
+		span = min(span, max(c.ceiling-c.age, 0))
+	}
+	c.age += span
 }
 
 // pass lets time go on without a packet.

@@ -7,13 +7,28 @@ import "time"
 // 20 ms, and the program may be late itself.
 const idleLag = 250 * time.Millisecond
 
-// idle is the time that passes while a live source brings nothing. It is measured as
-// a span from the last packets on, not as a time of day: a system clock that is set
-// moves the stamps of packets once, and no table expires because of it twice.
+// idle is the time that passes while a live source brings nothing, and the most that
+// can have passed where it brings packets. It is measured in spans, not as a time of
+// day: a system clock that is set moves the stamps of packets, and nothing expires
+// because of that.
 type idle struct {
 	now    func() int64 // nil: only packets make time pass
 	since  int64        // when the last packets came
 	passed int64        // what the clock went on with since then
+
+	begun, base int64 // when the first packets came, and the age behind them
+}
+
+// stampLag is how much more time may lie between the stamps of packets than between
+// reading them: those at the beginning may have been read late.
+const stampLag = time.Second
+
+// ceiling is the most that age can be now.
+func (i *idle) ceiling(age, now int64) int64 {
+	if i.base == 0 {
+		i.begun, i.base = i.since, age
+	}
+	return i.base + now - i.begun + int64(stampLag)
 }
 
 // span is how much of the silence the clock has yet to go on with.
@@ -29,7 +44,11 @@ func (r *reader) pass(packets int) {
 	switch {
 	case r.idle.now == nil:
 	case packets > 0:
-		r.idle.since, r.idle.passed = r.idle.now(), 0
+		now := r.idle.now()
+		if r.clock.started {
+			r.clock.ceiling = r.idle.ceiling(r.clock.age, now)
+		}
+		r.idle.since, r.idle.passed = now, 0
 	case r.clock.started:
 		span := r.idle.span()
 		r.clock.pass(span)

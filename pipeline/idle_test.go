@@ -72,3 +72,66 @@ func (s *silences) Fact(f *track.Fact, _ []track.Found, _ *track.Post) {
 		s.n++
 	}
 }
+
+// stepping is a live source whose packets come one by one. The clock that stamps them
+// is set in between, the one that measures is not.
+type stepping struct {
+	packets []capture.Packet
+	clock   int64
+	step    time.Duration // of the stamping clock, before the last few packets
+	next    int
+}
+
+// stepEvery is how far apart the packets really are, stepLast how many come behind
+// the step.
+const (
+	stepEvery = 100 * time.Millisecond
+	stepLast  = 5
+)
+
+func (s *stepping) Read(b *capture.Batch) error {
+	b.Reset()
+	if s.next == len(s.packets) {
+		return io.EOF
+	}
+	s.clock += int64(stepEvery)
+	p := s.packets[s.next]
+	p.Nanos = 1e18 + s.clock
+	if s.next >= len(s.packets)-stepLast {
+		p.Nanos += int64(s.step)
+	}
+	b.Packets = append(b.Packets, p)
+	s.next++
+	return nil
+}
+
+func (s *stepping) Stats() capture.Stats { return capture.Stats{} }
+func (s *stepping) Close() error         { return nil }
+
+// TestClockSet: on live traffic, requests are unanswered once the time for it has
+// passed, whatever the clock is set to that stamps them.
+func TestClockSet(t *testing.T) {
+	var b capture.Batch
+	if err := open(t, asked{sources: 100, rounds: 1, times: always(1)}.write(t)).Read(&b); err != nil {
+		t.Fatal(err)
+	}
+	run := func(step time.Duration) int {
+		s := &stepping{packets: b.Packets, step: step}
+		cfg := Config{Source: s, Registry: registry(t), Jobs: 1, Listener: &silences{}, Clock: func() int64 { return s.clock }}
+		if _, err := Run(context.Background(), cfg); err != nil {
+			t.Fatal(err)
+		}
+		return cfg.Listener.(*silences).n
+	}
+	want := run(0)
+	if want == 0 || want >= len(b.Packets) {
+		t.Fatalf("%d of %d requests unanswered within %v", want, len(b.Packets), time.Duration(len(b.Packets))*stepEvery)
+	}
+	for _, step := range []time.Duration{time.Minute, time.Hour, 10000 * time.Hour, -time.Minute, -time.Hour} {
+		// Behind a clock that was set back time stands still for some packets; one that
+		// was set forward may be ahead by stampLag.
+		if got := run(step); got < want-stepLast || got > want+int(stampLag/stepEvery) {
+			t.Errorf("clock set by %v: unanswered\ngot  %d\nwant about %d", step, got, want)
+		}
+	}
+}
