@@ -4,12 +4,13 @@ GO          ?= go
 PREFIX      ?= /usr/local
 FUZZTIME    ?= 20s
 PACKETS     ?= 1000000
+RATES       ?= 100000,200000,300000,0
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build install demo test race lint golden docs pictures bench fuzz clients deps clean
+.PHONY: help build install demo test race lint golden docs pictures bench bench-live fuzz clients deps clean
 
 help: ## show this list
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
 
 build: deps ## build ./qsniff
 	$(GO) build -o qsniff ./cmd/qsniff
@@ -59,6 +60,9 @@ fuzz: deps ## every fuzz target for FUZZTIME each
 
 bench: build ## measure qsniff beside tcpdump and tshark, write BENCHMARKS.md
 	$(GO) run ./internal/bench -n $(PACKETS)
+
+bench-live: build ## replay captures at rising RATES beside tcpdump; takes root and tcpreplay
+	$(GO) test ./cmd/qsniff -run TestLiveRate -v -count 1 -timeout 3h -rates $(RATES)
 
 clients: ## install the query clients that a test compares with
 	sh internal/install-clients
