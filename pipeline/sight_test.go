@@ -16,11 +16,13 @@ import (
 	"qsniff/internal/testpcap"
 	"qsniff/render"
 	"qsniff/render/jsonl"
+	"qsniff/report"
 	"qsniff/track"
 )
 
 // log is a watcher that writes down what it is told.
 type log struct {
+	run   report.Run
 	lines []string
 	ticks int
 	over  bool
@@ -78,7 +80,8 @@ func sourced(t testing.TB, text string) []byte {
 func watchRun(t testing.TB, data []byte, jobs int, r render.Renderer) *log {
 	t.Helper()
 	l := &log{}
-	if _, err := Run(context.Background(), Config{Source: open(t, data), Registry: registry(t), Renderer: r, Out: io.Discard,
+	var err error
+	if l.run, err = Run(context.Background(), Config{Source: open(t, data), Registry: registry(t), Renderer: r, Out: io.Discard,
 		Jobs: jobs, Watchers: []track.Watcher{l}}); err != nil {
 		t.Fatal(err)
 	}

@@ -107,6 +107,9 @@ func TestMirror(t *testing.T) {
 			if got < tt.want || got > tt.want+tt.slop {
 				t.Errorf("%s, %d jobs: got %d sightings of %d packets, want %d and at most %d more", tt.name, jobs, got, tt.all, tt.want, tt.slop)
 			}
+			if l.run.Doubled != uint64(tt.all-got) {
+				t.Errorf("%s, %d jobs: told that copies were left out\ngot  %d\nwant %d", tt.name, jobs, l.run.Doubled, tt.all-got)
+			}
 			if jobs == 1 {
 				one = got
 			} else if got != one {

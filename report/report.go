@@ -14,6 +14,9 @@ type Run struct {
 	Joining  Joining
 	// Dropped is how many packets the capturing program says it lost.
 	Dropped uint64
+	// Doubled is how many packets detection left out because the capture has nearly all
+	// of them twice.
+	Doubled uint64
 	// Backwards counts packets whose time lies before an earlier packet's; they
 	// were treated as if no time had passed.
 	Backwards uint64

@@ -265,6 +265,7 @@ func floodRemark(w io.Writer, f *report.Floods, output string) {
 		case seen.OneWay() != "":
 			fmt.Fprintf(w, "qsniff: only %s were captured: who proves an address is not to be seen\n", seen.OneWay())
 		}
+		doubled(w, &f.Run)
 		if f.Run.Dropped > 0 {
 			fmt.Fprintf(w, "qsniff: the capturing program lost %s: rates were higher\n", count(f.Run.Dropped, "packet"))
 		}

@@ -117,6 +117,7 @@ func doubt(w io.Writer, p *report.Proven, filtered bool) {
 	case len(p.Shared) == 0 && why != proof.NoReason:
 		fmt.Fprintln(w, "qsniff:", nobody[why])
 	}
+	doubled(w, &p.Run)
 	unproving(w, &p.Summary)
 	if p.Seen.Lost > 0 || p.Run.Dropped > 0 {
 		fmt.Fprintln(w, "qsniff: packets are missing from the capture: some proofs may be among them")

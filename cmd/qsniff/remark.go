@@ -34,6 +34,7 @@ func trouble(w io.Writer, run *report.Run) {
 	if run.Dropped > 0 {
 		fmt.Fprintf(w, "qsniff: the capturing program lost %s: what looks unanswered may not have been\n", count(run.Dropped, "packet"))
 	}
+	doubled(w, run)
 	if run.Joining.Evicted > 0 {
 		fmt.Fprintf(w, "qsniff: %s given up early: too many were open at once, in all or from one sender\n",
 			count(run.Joining.Evicted, "unfinished message was", "unfinished messages were"))
@@ -49,6 +50,14 @@ func trouble(w io.Writer, run *report.Run) {
 	if run.Backwards > 0 {
 		fmt.Fprintf(w, "qsniff: %s older than one before: time went backwards in the capture\n",
 			count(run.Backwards, "packet was", "packets were"))
+	}
+}
+
+// doubled says what detection left out.
+func doubled(w io.Writer, run *report.Run) {
+	if run.Doubled > 0 {
+		fmt.Fprintf(w, "qsniff: %s, as mirror ports do it: where floods are looked for, copies do not count\n",
+			count(run.Doubled, "packet was captured twice", "packets were captured twice"))
 	}
 }
 

@@ -71,6 +71,7 @@ func qualify(w io.Writer, l *report.Limits, filtered bool) {
 	case l.Proofs.Why() == proof.OnlyToServer:
 		fmt.Fprintln(w, "qsniff: the capture has only what goes to servers: players cannot be told from forged sources; capture both directions")
 	}
+	doubled(w, &l.Run)
 	unproving(w, l.Proofs)
 	if n := l.ServersForgotten; n > 0 {
 		fmt.Fprintf(w, "qsniff: %s made room for newer ones and are not in the list (--memory, --servers)\n", count(n, "server"))

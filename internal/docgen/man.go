@@ -67,7 +67,7 @@ func manFlag(b *bytes.Buffer, f *pflag.Flag) {
 // defaultOf says what a flag is when it is left out, unless that is nothing.
 func defaultOf(f *pflag.Flag) string {
 	switch f.DefValue {
-	case "", "0", "false", "[]":
+	case "", "0", "0s", "false", "[]":
 		return ""
 	}
 	return " (default " + f.DefValue + ")"

@@ -129,6 +129,9 @@ func (p *floodsPage) caveats() {
 	if run.Dropped > 0 {
 		p.line(0, "The capturing program lost %s: rates were higher, and who did not prove an address may have.", digits.Counted(run.Dropped, "packet"))
 	}
+	if run.Doubled > 0 {
+		p.line(0, "The capture has packets twice, as mirror ports make it: %s left out.", digits.Counted(run.Doubled, "copy was", "copies were"))
+	}
 	if run.Backwards > 0 {
 		p.line(0, "Time went backwards in the capture: %s older than one before.", digits.Counted(run.Backwards, "packet was", "packets were"))
 	}
