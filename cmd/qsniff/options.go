@@ -45,6 +45,7 @@ func readDefaults() *readOptions {
 func (o *readOptions) register(cmd *cobra.Command) {
 	o.registerForm(cmd)
 	o.registerCommon(cmd)
+	o.registerServers(cmd, tellOnly)
 }
 
 // registerForm adds the flags that say how messages are printed.

@@ -40,7 +40,6 @@ usage, 130 interrupted.`,
 	}
 	cmd.ValidArgsFunction = completeCaptures
 	opts.register(cmd)
-	opts.registerServers(cmd, tellOnly)
 	return cmd
 }
 
