@@ -46,9 +46,7 @@ func (e *exchange) answeredBy(m *Message, s Step) Part {
 		return p
 	}
 	p.Request = frame
-	if m.Nanos >= nanos { // else the clock was set back
-		p.Took = m.Nanos - nanos
-	}
+	p.Took = m.since(frame, nanos)
 	return p
 }
 

@@ -50,17 +50,14 @@ func (x *Exchanges) placeCall(m *Message) Part {
 
 // answeredBy is the part of m, which replies to c.
 func (c *call) answeredBy(m *Message, s Step) Part {
-	p := Part{Step: s, ID: c.frame, Request: c.frame, Took: -1, Trip: -1}
-	if m.Nanos >= c.nanos {
-		p.Took = m.Nanos - c.nanos
-	}
-	return p
+	return Part{Step: s, ID: c.frame, Request: c.frame, Took: m.since(c.frame, c.nanos), Trip: -1}
 }
 
 // Joined is the part of a reply that was joined from messages of a connection,
 // which Place has seen.
 func (x *Exchanges) Joined(m *Message) Part {
 	if c := x.calls.Peek(callKey{m.Conn, m.Key}); c != nil {
+		m.set = x.clock.set
 		return c.answeredBy(m, NoStep)
 	}
 	return nothing

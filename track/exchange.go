@@ -24,6 +24,8 @@ type Message struct {
 	Reply bool
 	// Expert is where Place adds what the exchange shows.
 	Expert []finding.Expert
+
+	set uint64 // what clock says
 }
 
 // Exchanges finds out which messages of one partition belong together: a request,
@@ -54,6 +56,7 @@ type Exchanges struct {
 	past       table // answered, or the wait is over
 	calls      *lru.Table[callKey, call]
 
+	clock   clock
 	kinds   []kind
 	gap     int64 // age of the last gap in the capture
 	evicted uint64
@@ -132,6 +135,8 @@ var nothing = Part{Took: -1, Trip: -1}
 
 // Place says which part m has in which exchange.
 func (x *Exchanges) Place(m *Message) Part {
+	x.clock.see(m)
+	m.set = x.clock.set
 	switch {
 	case m.Conn != 0:
 		return x.placeCall(m)

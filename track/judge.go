@@ -80,7 +80,7 @@ func (x *Exchanges) judgeExtra(m *Message, e *exchange) {
 
 // judgeLate raises that a reply came when the wait was over.
 func (x *Exchanges) judgeLate(m *Message, e *exchange) {
-	if _, nanos := e.last(); m.Nanos >= nanos {
-		m.raise(&LateReply, uint64(m.Nanos-nanos), 0)
+	if took := m.since(e.last()); took >= 0 {
+		m.raise(&LateReply, uint64(took), 0)
 	}
 }

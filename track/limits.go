@@ -35,6 +35,9 @@ const (
 	// three tries of the most patient client. Who still asks then is polling, and
 	// each poll that nobody answers counts.
 	retryFor = 10 * time.Second
+	// jump is more than stamps of packets and the time that passes come apart by
+	// themselves between two messages.
+	jump = time.Second
 	// keptFor is how long behind an exchange that is over something is taken for its: a
 	// late reply, or a further one.
 	keptFor = 15 * time.Second
