@@ -36,7 +36,7 @@ func (c *clock) at(nanos int64) (back bool) {
 		c.high, c.behind = nanos, 0
 		return false
 	}
-	if c.high-nanos < int64(farBehind) {
+	if c.high-nanos < c.disorder() {
 		c.behind = 0
 		return true
 	}
@@ -52,6 +52,16 @@ func (c *clock) advance(span int64) {
 		span = min(span, max(c.ceiling-c.age, 0))
 	}
 	c.age += span
+}
+
+// disorder is how far behind a stamp is that belongs to a clock which was set back. On
+// live traffic, whose packets come in order, that is little: until it is believed, time
+// stands still, and seconds of traffic look like one.
+func (c *clock) disorder() int64 {
+	if c.ceiling != 0 {
+		return int64(stampLag)
+	}
+	return int64(farBehind)
 }
 
 // pass lets time go on without a packet.

@@ -22,6 +22,7 @@ func TestClock(t *testing.T) {
 		age    int64
 		backs  int
 	}{
+		{"set back a little", append(append([]int64{100 * sec}, many(stayBehind, 91*sec)...), 92*sec), 100 * sec, stayBehind + 1},
 		{"forward", []int64{100 * sec, 101 * sec, 105 * sec}, 105 * sec, 0},
 		{"a little out of order", []int64{100 * sec, 99 * sec, 101 * sec}, 101 * sec, 1},
 		{"one stamp from the future, then as before", append(append([]int64{100 * sec, 9000 * sec}, many(stayBehind, 101*sec)...), 103*sec),
@@ -47,6 +48,28 @@ func TestClock(t *testing.T) {
 		if c.age != tc.age || backs != tc.backs {
 			t.Errorf("%s\ngot  %d, %d steps back\nwant %d, %d", tc.name, c.age, backs, tc.age, tc.backs)
 		}
+	}
+}
+
+// TestClockLive: where the time that passed is known, stamps cannot go further, and one
+// that was set back a little is believed as one that was set back by much.
+func TestClockLive(t *testing.T) {
+	const sec = int64(time.Second)
+	var c clock
+	c.at(100 * sec)
+	c.ceiling = 110 * sec
+	if c.at(3700 * sec); c.age != 110*sec {
+		t.Errorf("set forward\ngot  %d\nwant the ceiling", c.age)
+	}
+	c.ceiling = 120 * sec
+	for range stayBehind {
+		c.at(3691 * sec)
+	}
+	if c.at(3692 * sec); c.age != 111*sec {
+		t.Errorf("set back: a second later\ngot  %d\nwant %d", c.age, 111*sec)
+	}
+	if c.at(3691*sec + sec/2); c.age != 111*sec {
+		t.Errorf("out of order\ngot  %d\nwant %d", c.age, 111*sec)
 	}
 }
 

@@ -26,7 +26,7 @@ const stampLag = time.Second
 // ceiling is the most that age can be now.
 func (i *idle) ceiling(age, now int64) int64 {
 	if i.base == 0 {
-		i.begun, i.base = i.since, age
+		i.begun, i.base = i.since, age-i.passed
 	}
 	return i.base + now - i.begun + int64(stampLag)
 }

@@ -79,6 +79,7 @@ type stepping struct {
 	packets []capture.Packet
 	clock   int64
 	step    time.Duration // of the stamping clock, before the last few packets
+	quiet   int           // empty batches behind the first packet
 	next    int
 }
 
@@ -95,6 +96,10 @@ func (s *stepping) Read(b *capture.Batch) error {
 		return io.EOF
 	}
 	s.clock += int64(stepEvery)
+	if s.next == 1 && s.quiet > 0 {
+		s.quiet--
+		return nil
+	}
 	p := s.packets[s.next]
 	p.Nanos = 1e18 + s.clock
 	if s.next >= len(s.packets)-stepLast {
@@ -115,23 +120,25 @@ func TestClockSet(t *testing.T) {
 	if err := open(t, asked{sources: 100, rounds: 1, times: always(1)}.write(t)).Read(&b); err != nil {
 		t.Fatal(err)
 	}
-	run := func(step time.Duration) int {
-		s := &stepping{packets: b.Packets, step: step}
+	run := func(step, silence time.Duration) int {
+		s := &stepping{packets: b.Packets, step: step, quiet: int(silence / stepEvery)}
 		cfg := Config{Source: s, Registry: registry(t), Jobs: 1, Listener: &silences{}, Clock: func() int64 { return s.clock }}
 		if _, err := Run(context.Background(), cfg); err != nil {
 			t.Fatal(err)
 		}
 		return cfg.Listener.(*silences).n
 	}
-	want := run(0)
+	want := run(0, 0)
 	if want == 0 || want >= len(b.Packets) {
 		t.Fatalf("%d of %d requests unanswered within %v", want, len(b.Packets), time.Duration(len(b.Packets))*stepEvery)
 	}
 	for _, step := range []time.Duration{time.Minute, time.Hour, 10000 * time.Hour, -time.Minute, -time.Hour} {
 		// Behind a clock that was set back time stands still for some packets; one that
 		// was set forward may be ahead by stampLag.
-		if got := run(step); got < want-stepLast || got > want+int(stampLag/stepEvery) {
-			t.Errorf("clock set by %v: unanswered\ngot  %d\nwant about %d", step, got, want)
+		for _, silence := range []time.Duration{0, 10 * time.Minute} {
+			if got := run(step, silence); got < want-stepLast || got > want+int(stampLag/stepEvery) {
+				t.Errorf("clock set by %v, a silence of %v: unanswered\ngot  %d\nwant about %d", step, silence, got, want)
+			}
 		}
 	}
 }
