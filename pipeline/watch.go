@@ -93,7 +93,8 @@ type mirror struct {
 	nSeen, nTwo int
 	since       int64
 	double      bool
-	skipped     uint64
+	skipped     uint64 // packets
+	last        uint64 // frame of the last one
 }
 
 const (
@@ -129,8 +130,8 @@ func (m *mirror) copied(s *track.Sighting) bool {
 			m.double = true
 		}
 	}
-	if m.double {
-		m.skipped++
+	if m.double && s.Frame != m.last { // of a list of servers there is a sighting for each
+		m.skipped, m.last = m.skipped+1, s.Frame
 	}
 	return m.double
 }

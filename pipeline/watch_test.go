@@ -148,6 +148,23 @@ func TestMirrorStops(t *testing.T) {
 	}
 }
 
+// TestMirrorList: of a copied list of servers each has a sighting; it is one packet.
+func TestMirrorList(t *testing.T) {
+	m := &mirror{double: true}
+	for frame := range uint64(3) {
+		for range 200 {
+			s := &track.Sighting{Frame: frame + 1, What: track.IsListed, Flags: track.Copy}
+			s.Mix(fixedSeed)
+			if !m.copied(s) {
+				t.Fatal("a copy is not left out")
+			}
+		}
+	}
+	if m.skipped != 3 {
+		t.Errorf("packets left out\ngot  %d\nwant 3", m.skipped)
+	}
+}
+
 func TestCopies(t *testing.T) {
 	for _, tt := range []struct {
 		times int
