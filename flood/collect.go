@@ -10,8 +10,8 @@ import (
 type Collector struct {
 	// Least is the level from which on incidents are kept.
 	Least Level
-	// Ours tells whether the target of an incident is to be kept; nil: all are.
-	Ours func(*Target) bool
+	// Ours tells whether an incident is to be kept; nil: all are.
+	Ours func(*Incident) bool
 
 	counts [Alert + 1]uint64
 	kept   []Incident
@@ -24,7 +24,7 @@ func (c *Collector) Found(in *Incident, e Event) {
 	if e != Ends {
 		return
 	}
-	if c.Ours != nil && !c.Ours(&in.Target) {
+	if c.Ours != nil && !c.Ours(in) {
 		c.others++
 		return
 	}

@@ -1,6 +1,7 @@
 package flood
 
 import (
+	"cmp"
 	"time"
 
 	"qsniff/flood/sketch"
@@ -78,12 +79,12 @@ type light struct {
 func New(lim Thresholds, size float64) *Detector { return NewKeyed(lim, size, seed) }
 
 // NewKeyed is New for live traffic, with a random seed: who does not know it cannot
-// aim at places in the tables.
-func NewKeyed(lim Thresholds, size float64, seed uint64) *Detector {
+// aim at places in the tables. 0 is that of New.
+func NewKeyed(lim Thresholds, size float64, random uint64) *Detector {
 	n := func(n int) int { return max(int(float64(n)*size), 16) }
-	k := key(seed)
+	k := key(cmp.Or(random, seed))
 	d := &Detector{lim: lim, key: k, most: min(max(int(heavyTargets*size), leastTargets), heavyTargets),
-		light:  lru.New[track.End, light](n(lightTargets), seed),
+		light:  lru.New[track.End, light](n(lightTargets), uint64(k)),
 		claims: newClaims(),
 		asked:  sketch.NewRecent(askedBytes), played: sketch.NewRecent(sessionBytes), named: sketch.NewRecent(listedBytes),
 		proven: sketch.NewRecent(provenBytes),

@@ -167,7 +167,7 @@ func findFloods(ctx context.Context, opts *floodsOptions, args []string, io stre
 	}
 	defer j.release()
 	out := newFloodOutput(opts, io.out)
-	d := flood.New(opts.limits, opts.scale())
+	d := flood.NewKeyed(opts.limits, opts.scale(), j.cfg.Seed)
 	d.Found = out.found
 	j.cfg.Watchers = []track.Watcher{&out.seen, d}
 	var f *report.Floods
@@ -228,11 +228,11 @@ func newFloodOutput(opts *floodsOptions, w io.Writer) *floodOutput {
 	return o
 }
 
-func (o *floodOutput) ours(t *flood.Target) bool { return aimedAt(o.opts.own, t) }
+func (o *floodOutput) ours(in *report.Incident) bool { return concerns(o.opts.own, in) }
 
 func (o *floodOutput) found(in *report.Incident, e report.Event) {
 	o.keep.Found(in, e)
-	if o.opts.output != "json" || e != report.Ends || o.err != nil || in.Level < o.least || !o.ours(&in.Target) {
+	if o.opts.output != "json" || e != report.Ends || o.err != nil || in.Level < o.least || !o.ours(in) {
 		return
 	}
 	o.buf = jsonl.AppendIncident(o.buf[:0], in, o.opts.explain)

@@ -1,15 +1,13 @@
 package main
 
 import (
-	"net/netip"
-
 	"qsniff/flood"
 	"qsniff/internal/hostset"
 	"qsniff/report"
 )
 
 // tellOnly is what --servers does where messages are printed.
-const tellOnly = "tell of floods at these targets only"
+const tellOnly = "tell of floods at these targets, and of scans, only"
 
 // besides is the share of the detector's tables where it works beside messages: floods
 // has them all.
@@ -24,17 +22,21 @@ type incidents struct {
 // Announce calls found with what the detector announces of these targets.
 func (i *incidents) Announce(found func(*report.Incident, report.Event)) {
 	i.Detector.Announce(func(in *report.Incident, e report.Event) {
-		if aimedAt(i.own, &in.Target) {
+		if concerns(i.own, in) {
 			found(in, e)
 		}
 	})
 }
 
-// aimedAt tells whether a target is one of those that --servers names.
-func aimedAt(own *hostset.Set, t *flood.Target) bool {
-	end := t.End
-	if t.Prefix.IsValid() {
-		end = netip.AddrPortFrom(t.Prefix.Addr(), 0)
+// concerns tells whether an incident is at one of those that --servers names. A scan
+// has many targets, and any may be among them.
+func concerns(own *hostset.Set, in *report.Incident) bool {
+	switch t := &in.Target; {
+	case in.Kind == flood.Scan:
+		return true
+	case t.End.Port() == 0: // who gets replies is a host
+		return own.HasHost(t.End.Addr())
+	default:
+		return own.Has(t.End)
 	}
-	return own.Has(end)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"runtime/debug"
 	"slices"
 
@@ -54,8 +55,18 @@ func (o *readOptions) prepare(ctx context.Context, reg *dissect.Registry, args [
 	}
 	return &job{ctx: ctx, release: release, io: io, src: src, cfg: pipeline.Config{
 		Source: src.Source, Many: src.many, Out: io.out, Registry: reg, Jobs: o.jobs, Max: o.count, Memory: int64(o.memory),
-		DecodeAs: as, Dedup: dedups[o.dedup],
+		DecodeAs: as, Dedup: dedups[o.dedup], Seed: o.seed(),
 	}}, nil
+}
+
+// seed is random where packets are fresh from the wire: who sends them must not know
+// where they lie in tables. A capture is to give the same output each time, also
+// through a pipe.
+func (o *readOptions) seed() uint64 {
+	if o.follow {
+		return rand.Uint64() | 1
+	}
+	return 0
 }
 
 // run reads the captures, with a progress bar.

@@ -46,10 +46,11 @@ than the traffic, the kernel drops packets, or with -w they are written but not
 decoded; both are counted. Nothing is queued without bound.
 
 -w writes all packets that were captured, -w with --on-incident only those around
-incidents. With --ring-size, --ring-time, --ring-files or --on-incident the name is a
-beginning: DIR/PREFIX.pcapng makes DIR/PREFIX_20261121T201500Z_00001.pcapng and so on.
-Packets are kept as they are, passwords included. When a file cannot be written that is
-said once, and the capture goes on.
+incidents, which are found where packets are decoded: read the output, or use -o none.
+With --ring-size, --ring-time, --ring-files or --on-incident the name is a beginning:
+DIR/PREFIX.pcapng makes DIR/PREFIX_20261121T201500Z_00001.pcapng and so on. Packets are
+kept as they are, passwords included. When a file cannot be written that is said once,
+and the capture goes on.
 
 Once everything is open, the program gives up what it does not need any more:
 capabilities, all files but the folder of -w, and the network as far as the kernel can

@@ -181,6 +181,27 @@ func TestLiveSilence(t *testing.T) {
 	t.Errorf("not given up in time: %v", lines)
 }
 
+// TestLiveNothing: where packets are only watched, too, it is said that there was
+// nothing for qsniff among them.
+func TestLiveNothing(t *testing.T) {
+	server, clients := cable(t)
+	server.Listen(t, serverIP+":9999")
+	for _, output := range []string{"none", "text"} {
+		s := sniff(t, server, "-o", output).collect()
+		conn := clients.Dial(t, serverIP+":9999")
+		for range 20 {
+			if _, err := conn.Write([]byte("a word of another protocol")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(200 * time.Millisecond)
+		status, _ := s.end(t, os.Interrupt)
+		if want := "\nqsniff: no query traffic in 20 packets"; status != exitOK || !strings.Contains(s.said(), want) {
+			t.Errorf("-o %s: status %d: %s\nwant %s", output, status, s.said(), want)
+		}
+	}
+}
+
 // flow sends n requests.
 func flow(t *testing.T, conn net.Conn, n int, pause time.Duration) {
 	t.Helper()

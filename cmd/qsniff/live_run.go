@@ -189,19 +189,29 @@ func (s *session) conclude(err error) error {
 	kernel, card := s.tap.Drops()
 	fmt.Fprintf(s.errs, "\nqsniff: %s captured in %s: %s%s; %s\n", count(s.tap.Stats().Received, "packet"), s.elapsed(),
 		s.found(), s.incidents(), dropped(kernel, card))
-	if n := s.tap.undecoded(); n > 0 {
-		fmt.Fprintf(s.errs, "qsniff: %s not decoded, because the output was not read in time; -w got them\n", count(n, "packet was", "packets were"))
+	if n := s.tap.passed.Load(); n > 0 {
+		fmt.Fprintf(s.errs, "qsniff: %s not decoded, because the output was not read in time\n", count(n, "packet was", "packets were"))
 	}
 	s.files()
-	if s.result.Packets > 0 {
-		run := s.result
-		run.Dropped = 0 // said above
-		if s.seen == nil {
-			leftOut(s.errs, &run)
-		}
-		trouble(s.errs, &run)
-	}
+	s.remark()
 	return cmp.Or(err, closed)
+}
+
+// remark says what is missing from what was found.
+func (s *session) remark() {
+	run := s.result
+	run.Dropped = 0 // the summary says it
+	switch {
+	case run.Packets == 0:
+		return
+	case s.seen == nil:
+		leftOut(s.errs, &run)
+	case s.seen.Queries+s.seen.Replies+s.seen.Junk+s.seen.Logins == 0:
+		fmt.Fprintf(s.errs, "qsniff: no query traffic in %s%s\n", count(run.Packets, "packet"), reasons(": ", run.Skipped))
+	case len(run.Skipped) > 0: // other protocols are not told apart where nobody wants messages
+		fmt.Fprintln(s.errs, "qsniff:"+reasons(" left out: ", run.Skipped))
+	}
+	trouble(s.errs, &run)
 }
 
 // abandon ends a run whose output nobody reads: what the decoder cannot take is
@@ -213,7 +223,7 @@ func (s *session) abandon() error {
 	fmt.Fprintf(s.errs, "\nqsniff: %s captured in %s%s; %s\n", count(s.tap.Stats().Received, "packet"), s.elapsed(),
 		s.incidents(), dropped(kernel, card))
 	s.files()
-	return &hintedError{fmt.Errorf("the output is not read: messages are missing, of %s and those before them", count(s.tap.undecoded(), "packet")),
+	return &hintedError{fmt.Errorf("the output is not read: messages are missing, of %s and those before them", count(s.tap.passed.Load(), "packet")),
 		"a slow reader costs packets; -o none needs none, -w keeps them"}
 }
 

@@ -87,7 +87,7 @@ func (s *sniffer) counted(t *testing.T, sent int, keep bool) (captured, undecode
 	}
 	captured = number(`\nqsniff: (\d+) packets captured`)
 	dropped := number(`dropped: (\d+) by the kernel`)
-	undecoded = number(`qsniff: (\d+) packets were not decoded, because the output was not read in time; -w got them`)
+	undecoded = number(`qsniff: (\d+) packets were not decoded, because the output was not read in time`)
 	t.Logf("%d sent, %d dropped, %d not decoded", sent, dropped, undecoded)
 	if captured+dropped != sent || keep != (dropped == 0) {
 		t.Errorf("kept %v: captured and dropped\ngot  %d + %d\nwant %d", keep, captured, dropped, sent)

@@ -28,14 +28,13 @@ type tap struct {
 	failed func(error)
 	mu     sync.Mutex // of all but Source, and of reading it
 	ended  bool
-	idle   time.Time       // since when the decoder has taken nothing
-	passed []atomic.Uint64 // packets that it was not given, by interface
+	idle   time.Time     // since when the decoder has taken nothing
+	passed atomic.Uint64 // packets that it was not given
 }
 
 // newTap taps src for keep, which may be nil.
 func newTap(src *live.Source, keep *keeper, al *alarms, failed func(error)) *tap {
-	t := &tap{Source: src, keep: keep, alarms: al, failed: failed, idle: time.Now(),
-		passed: make([]atomic.Uint64, len(src.Interfaces()))}
+	t := &tap{Source: src, keep: keep, alarms: al, failed: failed, idle: time.Now()}
 	if keep != nil {
 		go t.watch()
 	}
@@ -111,28 +110,16 @@ func (t *tap) stepIn(b *capture.Batch) (over, more bool) {
 // pass reads past the decoder.
 func (t *tap) pass(b *capture.Batch) error {
 	err := t.read(b)
-	for i := range b.Packets {
-		t.passed[b.Packets[i].Iface].Add(1)
-	}
+	t.passed.Add(uint64(len(b.Packets)))
 	return err
 }
 
-// Interfaces describes what is captured on. What the decoder was not given it counts
-// as dropped.
-func (t *tap) Interfaces() []capture.Interface {
-	all := t.Source.Interfaces()
-	for i := range all {
-		all[i].Dropped += t.passed[i].Load()
-	}
-	return all
-}
-
-// undecoded is how many packets were kept only.
-func (t *tap) undecoded() (n uint64) {
-	for i := range t.passed {
-		n += t.passed[i].Load()
-	}
-	return n
+// Stats counts what was delivered and what was lost. To the decoder, what it was not
+// given is lost.
+func (t *tap) Stats() capture.Stats {
+	s := t.Source.Stats()
+	s.Dropped += t.passed.Load()
+	return s
 }
 
 // rest takes what nobody decodes any more, so that it is counted and kept.
@@ -184,7 +171,7 @@ func (a *alarms) Announce(found func(*report.Incident, report.Event)) {
 	a.incidents.Announce(found)
 	announce := a.Found
 	a.Found = func(in *report.Incident, e report.Event) {
-		if aimedAt(a.own, &in.Target) {
+		if concerns(a.own, in) {
 			a.note(in, e)
 		}
 		announce(in, e)

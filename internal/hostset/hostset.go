@@ -52,6 +52,19 @@ func (s *Set) add(word string) error {
 	return fmt.Errorf("%q: not a network, an address, or an address with a port", word)
 }
 
+// HasHost tells whether any port of a host belongs to the set.
+func (s *Set) HasHost(host netip.Addr) bool {
+	if s.Has(netip.AddrPortFrom(host, 0)) {
+		return true
+	}
+	for e := range s.ends {
+		if e.Addr() == host {
+			return true
+		}
+	}
+	return false
+}
+
 // Has tells whether an end belongs to the set.
 func (s *Set) Has(end netip.AddrPort) bool {
 	if s == nil {

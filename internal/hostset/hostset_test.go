@@ -5,6 +5,21 @@ import (
 	"testing"
 )
 
+func TestHasHost(t *testing.T) {
+	s, err := Parse("198.18.0.0/24,198.51.100.7:27015")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for host, want := range map[string]bool{"198.18.0.9": true, "198.51.100.7": true, "198.51.100.8": false} {
+		if got := s.HasHost(netip.MustParseAddr(host)); got != want {
+			t.Errorf("%s: got %v, want %v", host, got, want)
+		}
+	}
+	if all := (*Set)(nil); !all.HasHost(netip.MustParseAddr("192.0.2.1")) {
+		t.Error("a nil set has not everything")
+	}
+}
+
 func TestHas(t *testing.T) {
 	const v4, v6 = "198.18.0.1:27015", "[2001:db8::1]:27015"
 	for _, tc := range []struct {
