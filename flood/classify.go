@@ -216,7 +216,7 @@ func (d *Detector) many(f *features) (score float64, proof bool) {
 			s += 3
 		case c <= 0.3:
 			s += 2
-		case c >= 0.6:
+		case c >= 0.6 && f.speaksForAll():
 			s -= 4
 		}
 		proof = completion <= 0.3 && f.each < 5 && f.repeat < 0.5
@@ -246,6 +246,17 @@ func (d *Detector) many(f *features) (score float64, proof bool) {
 	add(2, f.r3 >= 20000)
 	return s, proof
 }
+
+// speaksForAll tells whether those who were challenged are so many that what they did
+// says something of the others: a server that is overrun challenges nobody, and who was
+// there before is not who came.
+func (f *features) speaksForAll() bool {
+	return float64(f.challenged) >= spokenFor*f.sources || f.proven >= 0.3
+}
+
+// spokenFor is the least share of sources that were challenged: of a crowd a server
+// challenges most.
+const spokenFor = 0.05
 
 // pushLeast is what no client asks all the time, queries/s: monitors come to three.
 const pushLeast = 4

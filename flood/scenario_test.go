@@ -120,6 +120,15 @@ var scenarios = []scenario{
 		invent(w, s, 4000, t0, t0+15*sec)
 		return []attack{{kinds: kinds(FloodSpoofed), target: s.target(), from: t0, to: t0 + 15*sec, within: 3 * sec, peak: 4003, sources: 60_000}}
 	}},
+	{name: "a server that is overrun", last: 150 * sec, play: func(w *world) []attack {
+		s := w.server(usual, 27015)
+		s.away = func(now time.Duration) bool { return now > t0 } // only who came before was challenged
+		w.daily(s, 10, t0)
+		w.every(4000, t0, t0+6*sec, func(i int) { // none impossible, all over one path
+			s.take(request{from: w.client(100_000 + i).host, port: w.port(), ttl: 57, asks: dissect.AskInfo}, nil)
+		})
+		return []attack{{kinds: kinds(FloodSpoofed, FloodDistributed, FloodSuspect), target: s.target(), from: t0, to: t0 + 6*sec, within: 3 * sec, peak: 4000, sources: 24_000}}
+	}},
 	{name: "pulses", last: 290 * sec, play: func(w *world) []attack {
 		s := w.server(usual, 27015)
 		w.daily(s, 2, 290*sec)
