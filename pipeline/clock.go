@@ -38,7 +38,7 @@ func (c *clock) at(nanos int64) (back bool) {
 	}
 	if c.high-nanos < c.disorder() {
 		c.behind = 0
-		return true
+		return c.ceiling == 0 // live, processors take turns
 	}
 	if c.behind++; c.behind >= stayBehind {
 		c.high, c.behind = nanos, 0

@@ -32,7 +32,7 @@ func (t *Trigger) reserve(n int) error {
 			}
 			continue
 		}
-		t.stats.Short++
+		t.lost = t.passedAt(t.head)
 		t.drop()
 	}
 	return first

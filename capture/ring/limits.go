@@ -26,6 +26,10 @@ const (
 	// packets and what belongs to them, rounded up.
 	MinTrigger = 1 << 20
 
+	// Notice is how much longer packets wait in a Trigger than the time before an
+	// incident: most are noticed within 10 s, and those that add up slowly in 30.
+	Notice = 30 * time.Second
+
 	// drainPackets and drainTick are how many packets an incident takes out of
 	// memory with each that comes in, and with each tick: enough to be done soon,
 	// few enough that meanwhile the capture is not held up and packets dropped.

@@ -26,6 +26,8 @@ type Sink interface {
 type Trigger struct {
 	sink   Sink
 	around int64
+	keep   int64 // how long packets wait, without an incident
+	lost   int64 // by clock: the newest that made room
 	arena  []byte
 	head   int // of the oldest packet
 	tail   int // behind the newest
@@ -38,36 +40,40 @@ type Trigger struct {
 	packet capture.Packet
 }
 
+// never precedes all times.
+const never = -1 << 63
+
 // TriggerStats are running totals, of Held and HeldBytes the present state.
 type TriggerStats struct {
 	Held      int    // packets in memory
 	HeldBytes int64  // captured bytes of these
 	Written   uint64 // packets handed to the sink
-	Short     uint64 // packets that made room although they were young enough to be kept
 	Fired     uint64 // incidents, those that overlap counted once
+	Cut       uint64 // of these, those whose first packets had made room
 }
 
-// NewTrigger returns a Trigger that keeps packets for the time around, in memory
-// of so many bytes, and writes to sink as much time before and behind incidents.
+// NewTrigger returns a Trigger that keeps packets in memory of so many bytes, and
+// writes to sink those of the time around before incidents begin and behind their end.
+// An incident may have begun up to Notice before Fire says so.
 // Memory below MinTrigger is an error of type *file.Error.
 func NewTrigger(sink Sink, around time.Duration, memory int) (*Trigger, error) {
 	if memory < MinTrigger {
 		return nil, &file.Error{File: "packets before an incident", Offset: -1,
 			Reason: "memory of " + strconv.Itoa(memory) + " bytes is below the minimum of " + strconv.Itoa(MinTrigger)}
 	}
-	return &Trigger{sink: sink, around: span(around), arena: make([]byte, memory&^(align-1))}, nil
+	return &Trigger{sink: sink, around: span(around), keep: later(span(around), int64(Notice)), lost: never, arena: make([]byte, memory&^(align-1))}, nil
 }
 
 // Stats counts what has happened so far.
 func (t *Trigger) Stats() TriggerStats { return t.stats }
 
-// Fire says that there is an incident, which lasts until that packet time as far
-// as is known: what is in memory is written, and everything until the time around
-// has passed after it. While an incident goes on, Fire is called again with a
-// later time; of several times the latest counts. The packets are written along
-// with those that come in, so that Fire does not take longer than the capture can
-// wait.
-func (t *Trigger) Fire(until int64) {
+// Fire says that there is an incident, which began at one packet time and lasts until
+// another as far as is known: what is in memory from the time around before it is
+// written, and everything until the time around has passed after it. While an incident
+// goes on, Fire is called again with a later end; of several the latest counts. The
+// packets are written along with those that come in, so that Fire does not take longer
+// than the capture can wait.
+func (t *Trigger) Fire(from, until int64) {
 	if !t.clock.begun {
 		t.clock.to(until)
 	}
@@ -79,6 +85,7 @@ func (t *Trigger) Fire(until int64) {
 		t.firing = true
 		t.until = end
 		t.stats.Fired++
+		t.expire(t.clock.of(from))
 	}
 	t.until = max(t.until, end)
 }
@@ -86,9 +93,7 @@ func (t *Trigger) Fire(until int64) {
 // Write takes a packet, whose data is copied. Its error is the sink's.
 func (t *Trigger) Write(p *capture.Packet) error {
 	t.clock.to(p.Nanos)
-	if !t.firing {
-		t.expire()
-	}
+	t.age()
 	if len(p.Data) > capture.MaxCaptured {
 		return t.sink.Write(p) // which refuses it
 	}
@@ -103,9 +108,7 @@ func (t *Trigger) Write(p *capture.Packet) error {
 // Tick says what time it is in packet time, when no packets arrive.
 func (t *Trigger) Tick(nanos int64) error {
 	t.clock.to(nanos)
-	if !t.firing {
-		t.expire()
-	}
+	t.age()
 	first := t.drain(drainTick)
 	if err := t.sink.Tick(nanos); err != nil && first == nil {
 		first = err
@@ -156,9 +159,23 @@ func (t *Trigger) write() error {
 	return err
 }
 
-// expire drops packets that are older than what precedes an incident.
-func (t *Trigger) expire() {
-	for t.n > 0 && t.clock.passed-t.passedAt(t.head) > t.around {
+// age drops packets that no incident can want any more.
+func (t *Trigger) age() {
+	for !t.firing && t.n > 0 && t.clock.passed-t.passedAt(t.head) > t.keep {
+		t.drop()
+	}
+}
+
+// expire drops packets that are too old for an incident that began at a time by clock.
+func (t *Trigger) expire(begin int64) {
+	first := int64(never)
+	if begin >= never+t.around {
+		first = begin - t.around
+	}
+	if t.lost != never && t.lost >= first {
+		t.stats.Cut++
+	}
+	for t.n > 0 && t.passedAt(t.head) < first {
 		t.drop()
 	}
 }

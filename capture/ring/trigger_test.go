@@ -67,27 +67,27 @@ func TestTrigger(t *testing.T) {
 	s := &sink{t: t}
 	tr := newTrigger(t, s, 3*time.Second, MinTrigger)
 	give(t, tr, 0, 101)
-	if len(s.got) != 0 || tr.Stats().Held != 31 {
+	if len(s.got) != 0 || tr.Stats().Held != 101 {
 		t.Errorf("%v, %+v", s.got, tr.Stats())
 	}
-	tr.Fire(packetAt(110).Nanos) // as far as is known
+	tr.Fire(packetAt(100).Nanos, packetAt(110).Nanos) // as far as is known
 	give(t, tr, 101, 106)
-	tr.Fire(packetAt(120).Nanos) // it went on
+	tr.Fire(packetAt(100).Nanos, packetAt(120).Nanos) // it went on
 	give(t, tr, 106, 300)
 	want := append(between(70, 151), -1)
 	if diff := cmp.Diff(want, s.got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if st := tr.Stats(); st.Fired != 1 || st.Written != 81 || st.Short != 0 || st.Held != 31 || st.HeldBytes != 31*15 {
+	if st := tr.Stats(); st.Fired != 1 || st.Written != 81 || st.Cut != 0 || st.Held < 31 || st.HeldBytes != int64(st.Held)*15 {
 		t.Errorf("%+v", st)
 	}
 	// The next one, ended by ticks because nothing arrives.
 	s.got = nil
-	tr.Fire(packetAt(300).Nanos)
+	tr.Fire(packetAt(300).Nanos, packetAt(300).Nanos)
 	if err := tr.Tick(packetAt(320).Nanos); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(between(269, 300), s.got); diff != "" {
+	if diff := cmp.Diff(between(270, 300), s.got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if err := tr.Tick(packetAt(331).Nanos); err != nil || s.got[len(s.got)-1] != -1 {
@@ -95,16 +95,35 @@ func TestTrigger(t *testing.T) {
 	}
 }
 
-// TestTriggerLate: an incident that was over before it was known does not write
-// what came long behind it.
+// TestTriggerLate: what precedes an incident counts from its begin, not from when it was
+// noticed; one that was over by then does not write what came long behind it.
 func TestTriggerLate(t *testing.T) {
 	s := &sink{t: t}
 	tr := newTrigger(t, s, 3*time.Second, MinTrigger)
 	give(t, tr, 0, 101)
-	tr.Fire(packetAt(50).Nanos)
+	tr.Fire(packetAt(50).Nanos, packetAt(50).Nanos)
 	give(t, tr, 101, 110)
-	if diff := cmp.Diff(append(between(70, 81), -1), s.got); diff != "" {
+	if diff := cmp.Diff(append(between(20, 81), -1), s.got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestTriggerCut: what made room counts if the incident wanted it.
+func TestTriggerCut(t *testing.T) {
+	for _, tc := range []struct {
+		from int64
+		want uint64
+	}{{99, 0}, {70, 1}} {
+		tr := newTrigger(t, &counter{}, 3*time.Second, MinTrigger)
+		for i := range 100 {
+			p := capture.Packet{Nanos: int64(i) * second / 10, Data: make([]byte, 20_000), Link: 1} // the last 52 fit
+			if err := tr.Write(&p); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if tr.Fire(tc.from*second/10, 10*second); tr.Stats().Cut != tc.want {
+			t.Errorf("from packet %d: %+v, want %d cut", tc.from, tr.Stats(), tc.want)
+		}
 	}
 }
 
@@ -113,7 +132,7 @@ func TestTriggerClose(t *testing.T) {
 	s := &sink{t: t}
 	tr := newTrigger(t, s, 100*time.Second, MinTrigger)
 	give(t, tr, 0, 500)
-	tr.Fire(packetAt(500).Nanos)
+	tr.Fire(packetAt(500).Nanos, packetAt(500).Nanos)
 	if err := tr.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -136,13 +155,13 @@ func TestTriggerClock(t *testing.T) {
 			t.Fatal(err)
 		}
 		if i == 300 {
-			if n := tr.Stats().Held; n > 32 {
+			if n := tr.Stats().Held; n > 332 {
 				t.Errorf("%d packets are held", n)
 			}
-			tr.Fire(p.Nanos)
+			tr.Fire(p.Nanos, p.Nanos)
 		}
 		if i == 310 {
-			tr.Fire(p.Nanos)
+			tr.Fire(p.Nanos, p.Nanos)
 		}
 	}
 	if s.packets != 71 || s.rotations != 1 {
@@ -154,7 +173,7 @@ func TestTriggerClock(t *testing.T) {
 func TestTriggerEarly(t *testing.T) {
 	s := &sink{t: t}
 	tr := newTrigger(t, s, time.Second, MinTrigger)
-	tr.Fire(packetAt(0).Nanos)
+	tr.Fire(packetAt(0).Nanos, packetAt(0).Nanos)
 	give(t, tr, 0, 50)
 	if diff := cmp.Diff(append(upTo(11), -1), s.got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -180,7 +199,6 @@ func TestTriggerMemory(t *testing.T) {
 	for round := range 20 {
 		var want [][]byte
 		got = nil
-		short := int(tr.Stats().Short)
 		for i := range 200 + rng.IntN(1500) {
 			data := randomData(rng)
 			nanos++
@@ -191,12 +209,12 @@ func TestTriggerMemory(t *testing.T) {
 			want = append(want, data)
 			st := tr.Stats()
 			held = max(held, st.HeldBytes)
-			if st.Held+int(st.Short)-short != i+1 || st.HeldBytes > MinTrigger {
+			if st.Held > i+1 || st.HeldBytes > MinTrigger {
 				t.Fatalf("round %d, after %d: %+v", round, i, st)
 			}
 		}
-		missing := int(tr.Stats().Short) - short
-		tr.Fire(nanos)
+		missing := len(want) - tr.Stats().Held
+		tr.Fire(nanos, nanos)
 		if err := tr.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -233,7 +251,7 @@ func TestTriggerBusy(t *testing.T) {
 	var s counter
 	tr := newTrigger(t, &s, time.Hour, MinTrigger)
 	p := capture.Packet{Nanos: second, Data: make([]byte, 100_000), Link: 1}
-	tr.Fire(p.Nanos)
+	tr.Fire(p.Nanos, p.Nanos)
 	for range 100 {
 		if err := tr.Write(&p); err != nil {
 			t.Fatal(err)
@@ -242,7 +260,7 @@ func TestTriggerBusy(t *testing.T) {
 	if err := tr.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if s.packets != 100 || tr.Stats().Short != 0 {
+	if s.packets != 100 || tr.Stats().Cut != 0 {
 		t.Errorf("%+v, %+v", s, tr.Stats())
 	}
 }
@@ -259,20 +277,20 @@ func TestTriggerRing(t *testing.T) {
 	w := open(t, Options{Path: filepath.Join(dir, "incident.pcapng")})
 	tr := newTrigger(t, w, time.Second, MinTrigger)
 	give(t, tr, 0, 50)
-	tr.Fire(packetAt(50).Nanos)
+	tr.Fire(packetAt(50).Nanos, packetAt(50).Nanos)
 	give(t, tr, 50, 150)
-	tr.Fire(packetAt(150).Nanos)
+	tr.Fire(packetAt(150).Nanos, packetAt(150).Nanos)
 	give(t, tr, 150, 200)
 	if err := tr.Close(); err != nil {
 		t.Fatal(err)
 	}
 	finish(t, w)
-	want := []string{"incident_20231114T221323Z_00001.pcapng", "incident_20231114T221333Z_00002.pcapng"}
+	want := []string{"incident_20231114T221324Z_00001.pcapng", "incident_20231114T221334Z_00002.pcapng"}
 	if diff := cmp.Diff(want, list(t, dir)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	got, _ := all(t, dir)
-	if !slices.Equal(got, append(between(39, 61), between(139, 161)...)) {
+	if !slices.Equal(got, append(between(40, 61), between(140, 161)...)) {
 		t.Errorf("%v", got)
 	}
 }
@@ -290,7 +308,7 @@ func TestTriggerAllocatesNothing(t *testing.T) {
 			for range 100 {
 				p.Nanos += second / 1000
 				if fire {
-					tr.Fire(p.Nanos)
+					tr.Fire(p.Nanos, p.Nanos)
 				}
 				if err := tr.Write(&p); err != nil {
 					t.Fatal(err)

@@ -41,12 +41,14 @@ they were seen, with floods and what else asks for something among them. It neve
 decoded further, which takes half of the time.
 
 Ctrl-C ends it with a summary on standard error: what was captured, decoded and lost,
-and by whom. A second one ends it at once. Where the reader of the output is slower
+and by whom. A second one ends it at once. Incidents for which the output has no form
+(-o none, -o csv) are told there, too. Where the reader of the output is slower
 than the traffic, the kernel drops packets, or with -w they are written but not
 decoded; both are counted. Nothing is queued without bound.
 
 -w writes all packets that were captured, -w with --on-incident only those around
 incidents, which are found where packets are decoded: read the output, or use -o none.
+The seconds count from an incident's begin, which is known some seconds later.
 With --ring-size, --ring-time, --ring-files or --on-incident the name is a beginning:
 DIR/PREFIX.pcapng makes DIR/PREFIX_20261121T201500Z_00001.pcapng and so on. Packets are
 kept as they are, passwords included. When a file cannot be written that is said once,
@@ -60,21 +62,30 @@ The right to capture is cap_net_raw, for promiscuous mode too; nobody has to be 
 sudo setcap cap_net_raw+ep qsniff, or a systemd unit with
 AmbientCapabilities=CAP_NET_RAW.
 
-Exit status: 0 ended by Ctrl-C, SIGTERM or -c, 1 the run failed, such as an interface
-that vanished, 2 wrong usage.`,
+Exit status: 0 ended by Ctrl-C, SIGTERM, SIGHUP or -c, 1 the run failed: an interface
+vanished, packets could not be written, the output was not read; 2 wrong usage.`,
 		Example: `  qsniff live -i eth0                          a line a message
   qsniff live -i eth0 -f 'udp port 27015'      the kernel keeps the rest away
   qsniff live -i any --auto-filter -o json     for programs
   qsniff live -i eth0 -o none -w /var/captures/q.pcapng --ring-size 100M --ring-files 20
   qsniff live -i eth0 -w attack.pcapng --on-incident 30`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return &usageError{fmt.Errorf("live: %q is not a flag", args[0]), "interfaces stand behind -i, a filter behind -f"}
+			if len(args) == 0 {
+				return nil
 			}
-			return nil
+			hint := "interfaces stand behind -i, a filter behind -f"
+			if _, is := dedups[args[0]]; is {
+				hint = "--dedup=" + args[0] + " takes its value with a ="
+			}
+			return &usageError{fmt.Errorf("live: %q is not a flag", args[0]), hint}
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			for _, name := range []string{"write", "ring-time", "on-incident"} {
+				if f := cmd.Flags().Lookup(name); f.Changed && (f.Value.String() == "" || f.Value.String() == f.DefValue) {
+					return &usageError{fmt.Errorf("--%s %q: nothing", name, f.Value), "leave the flag out, or say what it is to do"}
+				}
+			}
 			if err := opts.check(); err != nil {
 				return err
 			}

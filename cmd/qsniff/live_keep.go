@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -44,6 +46,8 @@ func (o *keepOptions) check() error {
 		return &usageError{errors.New("--ring-time, --ring-files, --on-incident: less than nothing"), "leave out what is not to be bounded"}
 	case o.write == "":
 		return nil
+	case o.ringFiles > 0 && o.ringSize == 0 && o.ringTime == 0 && o.onIncident == 0:
+		return &usageError{errors.New("--ring-files goes with --ring-size, --ring-time or --on-incident"), "nothing else begins another file"}
 	}
 	if _, err := file.FormatOf(o.write); err != nil {
 		return &usageError{err, "leave the ending out"}
@@ -127,10 +131,39 @@ func (k *keeper) tell(w io.Writer) {
 		return
 	}
 	s := k.ring.Stats()
-	fmt.Fprintf(w, "qsniff: %s written to %s%s\n", count(s.Packets, "packet"), count(s.Files, "file"), k.lost(s.Lost, s.Refused))
-	if k.trigger != nil && k.trigger.Stats().Short > 0 {
-		fmt.Fprintf(w, "qsniff: memory was too short for %s before incidents (--memory)\n", count(k.trigger.Stats().Short, "packet"))
+	removed := ""
+	if s.Removed > 0 {
+		removed = fmt.Sprintf(", %s removed for newer ones", count(s.Removed, "file was", "files were"))
 	}
+	fmt.Fprintf(w, "qsniff: %s written to %s%s%s\n", count(s.Packets, "packet"), count(s.Files, "file"), removed, k.lost(s.Lost, s.Refused))
+	if k.trigger != nil && k.trigger.Stats().Cut > 0 {
+		fmt.Fprintf(w, "qsniff: memory was too short for all that preceded %s (--memory)\n", count(k.trigger.Stats().Cut, "incident"))
+	}
+}
+
+// gets says what the files will have in them.
+func (o *keepOptions) gets() string {
+	switch name := strings.TrimSuffix(o.write, path.Ext(o.write)); {
+	case o.onIncident > 0:
+		return fmt.Sprintf("%s_*%s get packets from %d s before each incident to %d s behind it", name, path.Ext(o.write), o.onIncident, o.onIncident)
+	case o.rings():
+		return fmt.Sprintf("%s_*%s get packets", name, path.Ext(o.write))
+	}
+	return o.write + " gets packets"
+}
+
+// failed is the error of files that lack packets.
+func (k *keeper) failed() error {
+	lost := uint64(0)
+	if k.ring != nil {
+		lost = k.ring.Stats().Lost
+	} else {
+		lost = k.file.Stats().Lost
+	}
+	if lost == 0 {
+		return nil
+	}
+	return fmt.Errorf("-w: %s could not be written", count(lost, "packet"))
 }
 
 func (k *keeper) lost(lost, refused uint64) string {

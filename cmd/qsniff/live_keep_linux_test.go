@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -76,7 +77,7 @@ func TestLiveDiskFull(t *testing.T) {
 	time.Sleep(200 * time.Millisecond)
 	status, _ := s.end(t, os.Interrupt)
 	messages := countMessages(parse(t, <-s.output))
-	if status != exitOK || messages != 2100 || strings.Count(s.said(), "qsniff: /dev/full: ") != 1 || !strings.Contains(s.said(), "2100 could not be") {
+	if status != exitFailed || messages != 2100 || strings.Count(s.said(), "qsniff: /dev/full: ") != 1 || !strings.Contains(s.said(), "2100 could not be") {
 		t.Errorf("status %d, %d messages\n%s", status, messages, s.said())
 	}
 }
@@ -94,6 +95,70 @@ func TestLiveKilled(t *testing.T) {
 		packets, files := packetsIn(t, dir, "q*")
 		if packets != 1000 {
 			t.Errorf("%v: %d packets in %d files, want 1000", flags, packets, files)
+		}
+	}
+}
+
+// TestLiveOnIncidentShort: an incident that is over, or becomes known, when the capture
+// ends is written from before its begin, and told on standard error where the output
+// tells nothing.
+func TestLiveOnIncidentShort(t *testing.T) {
+	server, clients := cable(t)
+	server.Serve(t, gameAddr, func([]byte) [][]byte { return nil })
+	for _, output := range []string{"none", "csv", "text"} {
+		dir := t.TempDir()
+		s := sniff(t, server, "-o", output, "-w", filepath.Join(dir, "q.pcapng"), "--on-incident", "1").collect()
+		conn := clients.Dial(t, gameAddr)
+		for range 24 {
+			flow(t, conn, 200, 0)
+			time.Sleep(50 * time.Millisecond)
+		}
+		status, _ := s.end(t, os.Interrupt)
+		packets, _ := packetsIn(t, dir, "q_*.pcapng")
+		if status != exitOK || packets != 24*200 {
+			t.Errorf("-o %s: status %d, %d packets written, want 0 and all %d\n%s", output, status, packets, 24*200, s.said())
+		}
+		told := strings.Contains(s.said(), "! alert FLOOD  flood_few at udp/"+gameAddr)
+		if inOutput := strings.Contains(fmt.Sprint(<-s.output), "! alert FLOOD  flood_few"); told == inOutput {
+			t.Errorf("-o %s: told on standard error: %v, in the output: %v", output, told, inOutput)
+		}
+	}
+}
+
+// TestLiveEnds: whatever ends the run, files are finished and the summary is printed.
+func TestLiveEnds(t *testing.T) {
+	server, clients := cable(t)
+	server.Serve(t, gameAddr, func([]byte) [][]byte { return nil })
+	for _, tc := range []struct {
+		name string
+		end  func(s *sniffer) error
+	}{
+		{"two signals at once", func(s *sniffer) error {
+			if err := s.cmd.Process.Signal(os.Interrupt); err != nil {
+				return err
+			}
+			return s.cmd.Process.Signal(syscall.SIGTERM)
+		}},
+		{"the terminal closes", func(s *sniffer) error { return s.cmd.Process.Signal(syscall.SIGHUP) }},
+		{"the reader goes", func(s *sniffer) error { return s.out.Close() }},
+	} {
+		dir := t.TempDir()
+		s := sniff(t, server, "-w", filepath.Join(dir, "q.pcap"))
+		conn := clients.Dial(t, gameAddr)
+		flow(t, conn, 100, 0)
+		time.Sleep(200 * time.Millisecond)
+		if err := tc.end(s); err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasPrefix(tc.name, "the reader") {
+			flow(t, conn, 10, 0)
+		} else {
+			s.collect()
+		}
+		status, _ := s.end(t, nil)
+		packets, _ := packetsIn(t, dir, "q.pcap")
+		if status != exitOK || packets < 100 || !strings.Contains(s.said(), fmt.Sprintf("\nqsniff: %d packets written\n", packets)) {
+			t.Errorf("%s: status %d, %d packets written: %s", tc.name, status, packets, s.said())
 		}
 	}
 }

@@ -249,7 +249,7 @@ func TestLiveSecondSignal(t *testing.T) {
 	if err := s.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(200 * time.Millisecond)
+	time.Sleep(oneSignal + 50*time.Millisecond)
 	if status, took := s.end(t, os.Interrupt); status != -1 || took > lingering/2 {
 		t.Errorf("status %d after %v: %s", status, took, s.said())
 	}

@@ -1,15 +1,19 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
+	"syscall"
 	"time"
 
 	"qsniff/capture/live"
@@ -17,6 +21,8 @@ import (
 	"qsniff/internal/digits"
 	"qsniff/internal/sandbox"
 	"qsniff/pipeline"
+	"qsniff/render"
+	"qsniff/render/text"
 	"qsniff/report"
 	"qsniff/track"
 )
@@ -89,6 +95,12 @@ func openLive(opts *liveOptions, io streams) (*session, error) {
 		return nil, err
 	}
 	s := &session{opts: opts, auto: auto, errs: io.err, start: time.Now()}
+	if _, shows := r.(render.IncidentRenderer); !shows {
+		al.tell = s.announce
+	}
+	if keep != nil {
+		signal.Ignore(syscall.SIGPIPE) // whoever reads the output may go; the files are finished then
+	}
 	s.tap = newTap(src, keep, al, once(func(err error) { explain(io.err, err) }))
 	s.cfg = pipeline.Config{Source: s.tap, Registry: reg, Jobs: opts.jobs, Max: opts.count, Memory: int64(opts.memory),
 		DecodeAs: as, Dedup: dedups[opts.dedup], Renderer: r, Out: io.out, Incidents: al, Count: !opts.watches(),
@@ -122,7 +134,7 @@ func (s *session) shutIn() error {
 		fmt.Fprintf(s.errs, "qsniff: the automatic filter leaves out:\n  %s\n", strings.Join(s.auto.Lost(), "\n  "))
 	}
 	if s.tap.keep != nil {
-		fmt.Fprintf(s.errs, "qsniff: %s gets packets as they are captured, passwords included\n", o.write)
+		fmt.Fprintf(s.errs, "qsniff: %s as they are captured, passwords included\n", o.keepOptions.gets())
 	}
 	if o.bare {
 		fmt.Fprintln(s.errs, "qsniff: sandbox: none (--no-sandbox)")
@@ -189,12 +201,13 @@ func (s *session) conclude(err error) error {
 	kernel, card := s.tap.Drops()
 	fmt.Fprintf(s.errs, "\nqsniff: %s captured in %s: %s%s; %s\n", count(s.tap.Stats().Received, "packet"), s.elapsed(),
 		s.found(), s.incidents(), dropped(kernel, card))
-	if n := s.tap.passed.Load(); n > 0 {
-		fmt.Fprintf(s.errs, "qsniff: %s not decoded, because the output was not read in time\n", count(n, "packet was", "packets were"))
-	}
-	s.files()
+	s.undecoded()
+	unwritten := s.files()
 	s.remark()
-	return cmp.Or(err, closed)
+	if errors.Is(err, syscall.EPIPE) { // whoever read the output has enough
+		err = nil
+	}
+	return cmp.Or(err, closed, unwritten)
 }
 
 // remark says what is missing from what was found.
@@ -220,17 +233,33 @@ func (s *session) abandon() error {
 	s.tap.rest()
 	s.tap.finish()
 	kernel, card := s.tap.Drops()
-	fmt.Fprintf(s.errs, "\nqsniff: %s captured in %s%s; %s\n", count(s.tap.Stats().Received, "packet"), s.elapsed(),
-		s.incidents(), dropped(kernel, card))
-	s.files()
-	return &hintedError{fmt.Errorf("the output is not read: messages are missing, of %s and those before them", count(s.tap.passed.Load(), "packet")),
-		"a slow reader costs packets; -o none needs none, -w keeps them"}
+	fmt.Fprintf(s.errs, "\nqsniff: %s captured in %s; %s\n", count(s.tap.Stats().Received, "packet"), s.elapsed(), dropped(kernel, card))
+	s.undecoded()
+	_ = s.files() // the other error is to be told
+	return &hintedError{errors.New("the output was not read: its last messages are missing, and incidents among them"),
+		"a slow reader costs messages; -o none needs no reader, -w keeps packets"}
 }
 
-func (s *session) files() {
-	if s.tap.keep != nil {
-		s.tap.keep.tell(s.errs)
+// files says what became of them. It returns an error if they lack packets.
+func (s *session) files() error {
+	if s.tap.keep == nil {
+		return nil
 	}
+	s.tap.keep.tell(s.errs)
+	return s.tap.keep.failed()
+}
+
+func (s *session) undecoded() {
+	if n := s.tap.passed.Load(); n > 0 {
+		fmt.Fprintf(s.errs, "qsniff: %s not decoded, because the output was not read in time\n", count(n, "packet was", "packets were"))
+	}
+}
+
+// announce tells of an incident where the output has no form for one.
+func (s *session) announce(in *report.Incident, e report.Event) {
+	line := text.NewLine(text.Options{UTC: s.opts.utc, Palette: text.NewPalette(false)})
+	x := render.Incident{Nanos: time.Now().UnixNano(), Event: e, Incident: in}
+	fmt.Fprintf(s.errs, "qsniff: %s\n", bytes.TrimSpace(line.AppendIncident(nil, &x)))
 }
 
 func (s *session) elapsed() string {

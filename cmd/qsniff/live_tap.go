@@ -62,12 +62,7 @@ func (t *tap) read(b *capture.Batch) error {
 	if len(b.Packets) > 0 {
 		now = b.Packets[len(b.Packets)-1].Nanos
 	}
-	if t.keep.trigger != nil {
-		if n := t.alarms.begun.Load(); n != t.seen || t.alarms.going.Load() > 0 {
-			t.seen = n
-			t.keep.trigger.Fire(now)
-		}
-	}
+	t.fire(now)
 	for i := range b.Packets {
 		if err := t.keep.sink.Write(&b.Packets[i]); err != nil {
 			t.failed(err)
@@ -79,6 +74,17 @@ func (t *tap) read(b *capture.Batch) error {
 		}
 	}
 	return err
+}
+
+// fire says that there is an incident, if there is one.
+func (t *tap) fire(now int64) {
+	if t.keep.trigger == nil {
+		return
+	}
+	if n := t.alarms.begun.Load(); n != t.seen || t.alarms.going.Load() > 0 {
+		t.seen = n
+		t.keep.trigger.Fire(t.alarms.since.Load(), now)
+	}
 }
 
 // watch keeps packets while the decoder stands still, until the capture ends.
@@ -139,6 +145,7 @@ func (t *tap) finish() error {
 	defer t.mu.Unlock()
 	t.ended = true
 	if t.keep != nil {
+		t.fire(time.Now().UnixNano()) // some incidents are known at the end only
 		if err := t.keep.close(); err != nil {
 			t.failed(err)
 		}
@@ -164,11 +171,18 @@ type alarms struct {
 	open  map[uint64]bool // by ID; no more than the detector has open
 	begun atomic.Uint64
 	going atomic.Int64
+	since atomic.Int64                         // when the first of those began that are going on
+	tell  func(*report.Incident, report.Event) // nil: the output tells
 }
 
 // Announce calls found with what is announced.
 func (a *alarms) Announce(found func(*report.Incident, report.Event)) {
-	a.incidents.Announce(found)
+	a.incidents.Announce(func(in *report.Incident, e report.Event) {
+		if a.tell != nil {
+			a.tell(in, e)
+		}
+		found(in, e)
+	})
 	announce := a.Found
 	a.Found = func(in *report.Incident, e report.Event) {
 		if concerns(a.own, in) {
@@ -182,7 +196,9 @@ func (a *alarms) Announce(found func(*report.Incident, report.Event)) {
 func (a *alarms) note(in *report.Incident, e report.Event) {
 	switch is := e != report.Ends && in.Level >= report.Warn; {
 	case is && !a.open[in.ID]:
-		a.open[in.ID] = true
+		if a.open[in.ID] = true; len(a.open) == 1 || in.Start < a.since.Load() {
+			a.since.Store(in.Start)
+		}
 		a.begun.Add(1)
 	case !is:
 		delete(a.open, in.ID)

@@ -31,6 +31,10 @@ const (
 // patience is how long an interrupted run may take to write what it has.
 const patience = 2 * time.Second
 
+// oneSignal is how long further signals are taken for the first: timeout, and a terminal
+// that closes, send several.
+const oneSignal = 250 * time.Millisecond
+
 // usageError is a mistake in the command line.
 type usageError struct {
 	err  error
@@ -61,10 +65,15 @@ func main() { os.Exit(program()) }
 
 // program runs what the command line says until a signal comes.
 func program() int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
+		signals = append(signals, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), signals...)
 	context.AfterFunc(ctx, func() {
+		time.Sleep(oneSignal)
 		stop() // a second signal ends the program at once
-		time.Sleep(patience)
+		time.Sleep(patience - oneSignal)
 		os.Exit(exitInterrupted) // whoever reads our output does not
 	})
 	return run(ctx, os.Args[1:], streams{os.Stdout, os.Stderr})
