@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -33,6 +34,9 @@ finds query floods (qsniff floods).
 			if len(args) == 0 {
 				return cmd.Help()
 			}
+			if err := misspelt(cmd, args[0]); err != nil {
+				return err
+			}
 			return read(cmd.Context(), opts, args, io)
 		},
 	}
@@ -40,6 +44,11 @@ finds query floods (qsniff floods).
 	root.SetOut(io.out)
 	root.SetErr(io.err)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if words := cmd.Flags().Args(); cmd == root && len(words) > 0 {
+			if err := misspelt(root, words[0]); err != nil {
+				return err
+			}
+		}
 		return &usageError{plain(err), fmt.Sprintf("see %s --help", cmd.CommandPath())}
 	})
 	b := thisBuild()
@@ -50,6 +59,16 @@ finds query floods (qsniff floods).
 	root.AddCommand(newRead(io), newLive(io), newFollow(io), newStats(io), newFloods(io), newProven(io), newDecode(io), newInterfaces(io), newFields(io), newExplain(io), newVersion(io), newCompletion(io), newHelp())
 	completeChoices(root)
 	return root
+}
+
+// misspelt tells a command that is not quite right from a capture.
+func misspelt(root *cobra.Command, word string) error {
+	root.SuggestionsMinimumDistance = 2
+	meant := root.SuggestionsFor(word)
+	if _, err := os.Stat(word); err == nil || len(meant) == 0 {
+		return nil
+	}
+	return &usageError{fmt.Errorf("%s: no such command, and no such file", word), "did you mean qsniff " + strings.Join(meant, ", qsniff ") + "?"}
 }
 
 // plain drops what the library for numbers adds: the flag and its value say it.
