@@ -67,7 +67,7 @@ vanished, packets could not be written, the output was not read; 2 wrong usage.`
 		Example: `  qsniff live -i eth0                          a line a message
   qsniff live -i eth0 -f 'udp port 27015'      the kernel keeps the rest away
   qsniff live -i any --auto-filter -o json     for programs
-  qsniff live -i eth0 -o none -w /var/captures/q.pcapng --ring-size 100M --ring-files 20
+  qsniff live -i eth0 -o none -w /var/q.pcapng --ring-size 100M --ring-files 20
   qsniff live -i eth0 -w attack.pcapng --on-incident 30`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {

@@ -55,6 +55,7 @@ finds query floods (qsniff floods).
 	root.Version = b.short()
 	root.ValidArgsFunction = completeCommandOrCapture
 	root.SetUsageFunc(usage(io))
+	root.SetHelpFunc(help(io))
 	root.AddGroup(&cobra.Group{ID: groupTraffic, Title: "Commands"}, &cobra.Group{ID: groupReference, Title: "Reference"})
 	root.AddCommand(newRead(io), newLive(io), newFollow(io), newStats(io), newFloods(io), newProven(io), newDecode(io), newInterfaces(io), newFields(io), newExplain(io), newVersion(io), newCompletion(io), newHelp())
 	completeChoices(root)

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -50,6 +52,45 @@ func usage(io streams) func(*cobra.Command) error {
 		_, err := cmd.OutOrStderr().Write([]byte(b.String()))
 		return err
 	}
+}
+
+// help prints the long description, as wide as the terminal is at most, and the usage.
+func help(io streams) func(*cobra.Command, []string) {
+	return func(cmd *cobra.Command, _ []string) {
+		fmt.Fprintf(cmd.OutOrStdout(), "%s\n\n", reflow(cmp.Or(cmd.Long, cmd.Short), min(width(io.out), widest)))
+		_ = cmd.Usage() // what cannot be written cannot be told either
+	}
+}
+
+// widest is how long lines of prose are read with ease.
+const widest = 88
+
+// reflow breaks paragraphs into lines of up to width. What is indented stays as it is.
+func reflow(text string, width int) string {
+	paragraphs := strings.Split(strings.TrimSpace(text), "\n\n")
+	for i, p := range paragraphs {
+		if strings.Contains("\n"+p, "\n ") {
+			continue
+		}
+		var b strings.Builder
+		used := 0
+		for _, word := range strings.Fields(p) {
+			n := utf8.RuneCountInString(word)
+			switch {
+			case used == 0:
+			case used+1+n > width:
+				b.WriteByte('\n')
+				used = 0
+			default:
+				b.WriteByte(' ')
+				used++
+			}
+			b.WriteString(word)
+			used += n
+		}
+		paragraphs[i] = b.String()
+	}
+	return strings.Join(paragraphs, "\n\n")
 }
 
 // flagGroup is the flags under one heading.
