@@ -2,10 +2,12 @@ package file
 
 import (
 	"io"
+	"io/fs"
 	"os"
 	"time"
 
 	"qsniff/capture"
+	"qsniff/internal/flock"
 )
 
 // Writer writes a capture: pcapng, or classic pcap with nanoseconds, in
@@ -73,8 +75,9 @@ type ifaceKey struct {
 }
 
 // Create creates the capture file of that name, in the format that the name
-// tells, or empties it; "-" is standard output, which gets pcapng. Only its owner
-// can read the file: captures hold passwords. Errors are of type *Error.
+// tells, or empties it, unless another capture is writing it; "-" is standard
+// output, which gets pcapng. Only its owner can read the file: captures hold
+// passwords. Errors are of type *Error.
 func Create(name string, o WriteOptions) (*Writer, error) {
 	if name == stdinArg {
 		return NewWriter(os.Stdout, "standard output", o), nil
@@ -84,13 +87,37 @@ func Create(name string, o WriteOptions) (*Writer, error) {
 		return nil, err
 	}
 	o.Format = format
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, WriteError(name, err)
+	}
+	if err := claim(f, name); err != nil {
+		f.Close()
+		return nil, err
 	}
 	w := NewWriter(f, name, o)
 	w.closer = f
 	return w, nil
+}
+
+// claim empties a file that nobody else is writing. Devices and pipes take what
+// several captures write.
+func claim(f *os.File, name string) error {
+	info, err := f.Stat()
+	if err != nil {
+		return WriteError(name, err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil
+	}
+	if !flock.Take(f) {
+		return &Error{File: name, Offset: wholeFile, Err: fs.ErrExist,
+			Reason: "another capture is writing this file", Hint: "end it, or choose another name"}
+	}
+	if err := f.Truncate(0); err != nil {
+		return WriteError(name, err)
+	}
+	return nil
 }
 
 // NewWriter writes a capture to out and calls it name in errors. The caller keeps

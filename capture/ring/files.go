@@ -10,6 +10,7 @@ import (
 
 	"qsniff/capture/file"
 	"qsniff/internal/digits"
+	"qsniff/internal/flock"
 )
 
 // mode is that of new files: captures hold passwords.
@@ -80,7 +81,7 @@ func (w *Writer) adopt(p kept) error {
 		return file.WriteError(w.names.path(p.name), err)
 	}
 	defer f.Close()
-	if !lock(f) {
+	if !flock.Take(f) {
 		return &file.Error{File: w.names.path(p.name), Offset: -1, Err: fs.ErrExist,
 			Reason: "another capture is writing this ring", Hint: "end it, or choose another name"}
 	}
@@ -133,7 +134,7 @@ func (w *Writer) begin(nanos int64) error {
 		w.part = f
 		break
 	}
-	lock(w.part) // says that this file is not left over
+	flock.Take(w.part) // says that this file is not left over
 	if w.out == nil {
 		w.out = file.NewWriter(w.part, w.names.path(w.name), w.opt.Write)
 	} else {
