@@ -25,7 +25,6 @@ type Writer struct {
 	opt    WriteOptions
 	stats  WriteStats
 	buf    []byte // behind stats.Bytes
-	held   uint64 // packets in buf
 	err    error  // of the output, for ever
 
 	begun   bool   // there is a file header
@@ -64,6 +63,7 @@ type WriteOptions struct {
 // WriteStats are running totals of a Writer.
 type WriteStats struct {
 	Packets uint64 // in the file or the buffer
+	Held    uint64 // of these, packets in the buffer
 	Bytes   int64  // in the file
 	Lost    uint64 // packets that the output did not take
 	Refused uint64 // packets that the format cannot hold
@@ -77,7 +77,8 @@ type ifaceKey struct {
 // Create creates the capture file of that name, in the format that the name
 // tells, or empties it, unless another capture is writing it; "-" is standard
 // output, which gets pcapng. Only its owner can read the file: captures hold
-// passwords. Errors are of type *Error.
+// passwords. Errors are of type *Error. That there is no room for the header is
+// told by Write, as of packets.
 func Create(name string, o WriteOptions) (*Writer, error) {
 	if name == stdinArg {
 		return NewWriter(os.Stdout, "standard output", o), nil
@@ -97,6 +98,7 @@ func Create(name string, o WriteOptions) (*Writer, error) {
 	}
 	w := NewWriter(f, name, o)
 	w.closer = f
+	w.introduce()
 	return w, nil
 }
 
@@ -156,7 +158,14 @@ func (w *Writer) WriteCommented(p *capture.Packet, comments [][]byte) error {
 		return err
 	}
 	if !w.begun {
-		w.begin(p)
+		w.begin(ifaceKey{p.File, p.Iface, p.Link})
+		if w.Flush() != nil {
+			w.stats.Lost++
+			return w.err
+		}
+	}
+	if w.stats.Packets == 0 {
+		w.flushed = p.Nanos
 	}
 	if w.opt.Format == Pcap {
 		w.appendRecord(p)
@@ -164,7 +173,7 @@ func (w *Writer) WriteCommented(p *capture.Packet, comments [][]byte) error {
 		w.appendEnhanced(p, comments)
 	}
 	w.newest = p.Nanos
-	w.held++
+	w.stats.Held++
 	w.stats.Packets++
 	if len(w.buf) >= writeChunk {
 		return w.Flush()
@@ -201,7 +210,7 @@ func (w *Writer) Flush() error {
 		return w.err
 	}
 	w.stats.Bytes += int64(n)
-	w.buf, w.held = w.buf[:0], 0
+	w.buf, w.stats.Held = w.buf[:0], 0
 	return nil
 }
 
@@ -213,9 +222,9 @@ func (w *Writer) fail(n int, err error) {
 	e.Offset = w.stats.Bytes + int64(whole)
 	w.err = e
 	w.stats.Bytes = e.Offset
-	w.stats.Packets -= w.held - packets
-	w.stats.Lost += w.held - packets
-	w.buf, w.held = w.buf[:0], 0
+	w.stats.Packets -= w.stats.Held - packets
+	w.stats.Lost += w.stats.Held - packets
+	w.buf, w.stats.Held = w.buf[:0], 0
 	if f, ok := w.out.(interface{ Truncate(int64) error }); ok && whole < n {
 		_ = f.Truncate(w.stats.Bytes) // else a reader says that the file was cut
 	}

@@ -84,8 +84,8 @@ type kept struct {
 
 // Open opens the folder of a ring and counts in what earlier runs with the same
 // Path left there: their numbers go on, and Files bounds all of them. A file that
-// an earlier run did not finish gets its name, and its end stays as it is. An
-// error is of type *file.Error; it is one if the folder cannot be written.
+// an earlier run did not finish gets its name, and its end stays as it is; it is
+// removed if it got no packets. An error is of type *file.Error; it is one if the folder cannot be written.
 func Open(o Options) (*Writer, error) {
 	n, err := namesOf(o.Path)
 	if err != nil {
@@ -148,7 +148,7 @@ func (w *Writer) Write(p *capture.Packet) error {
 			return first
 		}
 	}
-	written := w.out.Stats().Bytes
+	written := w.safe()
 	if err := w.out.Write(p); err != nil {
 		return w.failed(err)
 	}
@@ -166,7 +166,7 @@ func (w *Writer) Tick(nanos int64) error {
 	if w.expired() {
 		return w.finish()
 	}
-	written := w.out.Stats().Bytes
+	written := w.safe()
 	if err := w.out.Tick(nanos); err != nil {
 		return w.failed(err)
 	}
