@@ -83,8 +83,7 @@ func (w *Writer) adopt(p kept) error {
 	}
 	defer f.Close()
 	if !flock.Take(f) {
-		return &file.Error{File: w.names.path(p.name), Offset: -1, Err: fs.ErrExist,
-			Reason: "another capture is writing this ring", Hint: "end it, or choose another name"}
+		return busy(w.names.path(p.name))
 	}
 	if empty(f) {
 		if err := w.root.Remove(p.name); err != nil {
