@@ -2,6 +2,7 @@ package file
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"qsniff/capture"
 )
@@ -18,40 +19,63 @@ const (
 	statisticsLen = minStatistics + optionHeaderLen + 8 + optionHeaderLen
 )
 
-// begin appends the header of the file. Classic pcap gets the link type of the
-// first packet. The snap length is the same for all files and interfaces, and
-// none: libpcap refuses files whose interfaces differ in it.
-func (w *Writer) begin(p *capture.Packet) {
+// begin appends the header of the file and, to pcapng, the description of an
+// interface, without which libpcap does not read it. Classic pcap gets the link
+// type of that interface. The snap length is the same for all files and
+// interfaces, and none: libpcap refuses files whose interfaces differ in it.
+func (w *Writer) begin(first ifaceKey) {
 	w.begun = true
-	w.flushed = p.Nanos
 	if w.opt.Format == Pcapng {
 		w.appendSection()
+		w.id(first)
 		return
 	}
-	w.link = p.Link
+	w.link = first.link
 	b := little.AppendUint32(w.buf, magicNano)
 	b = little.AppendUint16(b, majorVersion)
 	b = little.AppendUint16(b, minorVersion)
 	b = append(b, 0, 0, 0, 0, 0, 0, 0, 0)
 	b = little.AppendUint32(b, capture.MaxCaptured)
-	w.buf = little.AppendUint32(b, uint32(p.Link))
+	w.buf = little.AppendUint32(b, uint32(first.link))
 }
 
-// beginEmpty is begin for a capture that ends without packets. libpcap reads
-// pcapng only if it has an interface.
+// beginEmpty is begin before there are packets, with all interfaces that they may
+// be of.
 func (w *Writer) beginEmpty() {
-	w.begin(&capture.Packet{Link: linkEthernet})
+	all := w.interfaces()
+	if len(all) == 0 {
+		all = []capture.Interface{{Link: linkEthernet}}
+	}
+	w.begin(ifaceKey{all[0].File, all[0].Index, all[0].Link})
 	if w.opt.Format == Pcap {
 		return
 	}
-	if w.opt.Interfaces != nil {
-		for _, i := range w.opt.Interfaces.Interfaces() {
-			w.id(ifaceKey{i.File, i.Index, i.Link})
-		}
+	for _, i := range all[1:] {
+		w.id(ifaceKey{i.File, i.Index, i.Link})
 	}
-	if len(w.ids) == 0 {
-		w.id(ifaceKey{link: linkEthernet})
+}
+
+// introduce writes the header of a file that has no packets yet, if the link type
+// that they will have is known, and describing all interfaces does no harm: libpcap
+// does not read pcapng with interfaces of several types, even if all packets are
+// of one, and takes a second interface of raw IP, whose number it translates, for
+// one of another type.
+func (w *Writer) introduce() {
+	all := w.interfaces()
+	other := func(i capture.Interface) bool { return i.Link != all[0].Link }
+	if len(all) == 0 || slices.ContainsFunc(all, other) ||
+		w.opt.Format == Pcapng && len(all) > 1 && all[0].Link != linkEthernet {
+		return
 	}
+	w.beginEmpty()
+	_ = w.Flush() // the error is w.err
+}
+
+func (w *Writer) interfaces() []capture.Interface {
+	if w.opt.Interfaces == nil {
+		return nil
+	}
+	return w.opt.Interfaces.Interfaces()
 }
 
 // appendRecord appends a packet to classic pcap.

@@ -2,10 +2,12 @@ package file
 
 import (
 	"io"
+	"io/fs"
 	"os"
 	"time"
 
 	"qsniff/capture"
+	"qsniff/internal/flock"
 )
 
 // Writer writes a capture: pcapng, or classic pcap with nanoseconds, in
@@ -23,7 +25,6 @@ type Writer struct {
 	opt    WriteOptions
 	stats  WriteStats
 	buf    []byte // behind stats.Bytes
-	held   uint64 // packets in buf
 	err    error  // of the output, for ever
 
 	begun   bool   // there is a file header
@@ -62,6 +63,7 @@ type WriteOptions struct {
 // WriteStats are running totals of a Writer.
 type WriteStats struct {
 	Packets uint64 // in the file or the buffer
+	Held    uint64 // of these, packets in the buffer
 	Bytes   int64  // in the file
 	Lost    uint64 // packets that the output did not take
 	Refused uint64 // packets that the format cannot hold
@@ -73,8 +75,10 @@ type ifaceKey struct {
 }
 
 // Create creates the capture file of that name, in the format that the name
-// tells, or empties it; "-" is standard output, which gets pcapng. Only its owner
-// can read the file: captures hold passwords. Errors are of type *Error.
+// tells, or empties it, unless another capture is writing it; "-" is standard
+// output, which gets pcapng. Only its owner can read the file: captures hold
+// passwords. Errors are of type *Error. That there is no room for the header is
+// told by Write, as of packets.
 func Create(name string, o WriteOptions) (*Writer, error) {
 	if name == stdinArg {
 		return NewWriter(os.Stdout, "standard output", o), nil
@@ -84,13 +88,38 @@ func Create(name string, o WriteOptions) (*Writer, error) {
 		return nil, err
 	}
 	o.Format = format
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, WriteError(name, err)
 	}
+	if err := claim(f, name); err != nil {
+		f.Close()
+		return nil, err
+	}
 	w := NewWriter(f, name, o)
 	w.closer = f
+	w.introduce()
 	return w, nil
+}
+
+// claim empties a file that nobody else is writing. Devices and pipes take what
+// several captures write.
+func claim(f *os.File, name string) error {
+	info, err := f.Stat()
+	if err != nil {
+		return WriteError(name, err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil
+	}
+	if !flock.Take(f) {
+		return &Error{File: name, Offset: wholeFile, Err: fs.ErrExist,
+			Reason: "another capture is writing this file", Hint: "end it, or choose another name"}
+	}
+	if err := f.Truncate(0); err != nil {
+		return WriteError(name, err)
+	}
+	return nil
 }
 
 // NewWriter writes a capture to out and calls it name in errors. The caller keeps
@@ -129,7 +158,14 @@ func (w *Writer) WriteCommented(p *capture.Packet, comments [][]byte) error {
 		return err
 	}
 	if !w.begun {
-		w.begin(p)
+		w.begin(ifaceKey{p.File, p.Iface, p.Link})
+		if w.Flush() != nil {
+			w.stats.Lost++
+			return w.err
+		}
+	}
+	if w.stats.Packets == 0 {
+		w.flushed = p.Nanos
 	}
 	if w.opt.Format == Pcap {
 		w.appendRecord(p)
@@ -137,7 +173,7 @@ func (w *Writer) WriteCommented(p *capture.Packet, comments [][]byte) error {
 		w.appendEnhanced(p, comments)
 	}
 	w.newest = p.Nanos
-	w.held++
+	w.stats.Held++
 	w.stats.Packets++
 	if len(w.buf) >= writeChunk {
 		return w.Flush()
@@ -174,7 +210,7 @@ func (w *Writer) Flush() error {
 		return w.err
 	}
 	w.stats.Bytes += int64(n)
-	w.buf, w.held = w.buf[:0], 0
+	w.buf, w.stats.Held = w.buf[:0], 0
 	return nil
 }
 
@@ -186,9 +222,9 @@ func (w *Writer) fail(n int, err error) {
 	e.Offset = w.stats.Bytes + int64(whole)
 	w.err = e
 	w.stats.Bytes = e.Offset
-	w.stats.Packets -= w.held - packets
-	w.stats.Lost += w.held - packets
-	w.buf, w.held = w.buf[:0], 0
+	w.stats.Packets -= w.stats.Held - packets
+	w.stats.Lost += w.stats.Held - packets
+	w.buf, w.stats.Held = w.buf[:0], 0
 	if f, ok := w.out.(interface{ Truncate(int64) error }); ok && whole < n {
 		_ = f.Truncate(w.stats.Bytes) // else a reader says that the file was cut
 	}

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"syscall"
 	"testing"
 	"time"
@@ -96,12 +99,11 @@ func TestFlushEvery(t *testing.T) {
 	w := NewWriter(&b, "test", WriteOptions{FlushEvery: time.Second})
 	p := capture.Packet{Nanos: 100e9, Data: []byte("a"), Wire: 1, Link: 1}
 	flushes := func(nanos int64) bool {
-		before := b.Len()
 		p.Nanos = nanos
 		if err := w.Write(&p); err != nil {
 			t.Fatal(err)
 		}
-		return b.Len() > before
+		return w.Stats().Held == 0
 	}
 	for _, step := range []struct {
 		nanos int64
@@ -138,5 +140,114 @@ func TestWriterAllocatesNothing(t *testing.T) {
 		if got := testing.AllocsPerRun(100, write); got != 0 {
 			t.Errorf("%s: %v allocations in 100 packets", name, got)
 		}
+	}
+}
+
+// TestHeaderAtOnce: a capture that is killed before its first flush leaves a file
+// without packets, not one that is cut.
+func TestHeaderAtOnce(t *testing.T) {
+	eth, eth1 := capture.Interface{Name: "eth0", Link: 1}, capture.Interface{Index: 1, Name: "eth1", Link: 1}
+	tun, tun8 := capture.Interface{Index: 2, Name: "tun7", Link: 101}, capture.Interface{Index: 3, Name: "tun8", Link: 101}
+	for _, tc := range []struct {
+		name         string
+		about        described
+		before, with int // interfaces in the file before the first packet, of the last one, and then; -1: no header
+	}{
+		{"a.pcapng", described{eth, eth1}, 2, 2},
+		{"b.pcapng", described{tun}, 1, 1},
+		{"c.pcapng", described{tun, tun8}, -1, 1},
+		{"d.pcapng", described{eth, tun}, -1, 1},
+		{"e.pcapng", nil, -1, 1},
+		{"f.pcap", described{tun, tun8}, 1, 1},
+		{"g.pcap", described{eth, tun}, -1, 1},
+		{"h.pcap", nil, -1, 1},
+	} {
+		path := filepath.Join(t.TempDir(), tc.name)
+		w, err := Create(path, WriteOptions{Interfaces: tc.about, Application: "qsniff"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		check := func(when string, want int) {
+			b, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want < 0 {
+				if len(b) > 0 {
+					t.Errorf("%s: %d bytes %s, want none", tc.name, len(b), when)
+				}
+				return
+			}
+			packets, r := readBack(t, b)
+			if len(packets) != 0 || len(r.Interfaces()) != want {
+				t.Errorf("%s: %d packets, %d interfaces %s, want 0, %d", tc.name, len(packets), len(r.Interfaces()), when, want)
+			}
+			if _, err := exec.LookPath("tcpdump"); err != nil {
+				return
+			}
+			if out, err := exec.Command("tcpdump", "-r", path).CombinedOutput(); err != nil {
+				t.Errorf("%s: tcpdump: %v: %s", tc.name, err, out)
+			}
+		}
+		check("before", tc.before)
+		p := capture.Packet{Nanos: 1e9, Data: []byte("data"), Wire: 4, Link: 276}
+		if n := len(tc.about); n > 0 {
+			p.Link, p.Iface = tc.about[n-1].Link, tc.about[n-1].Index
+		}
+		if err := w.Write(&p); err != nil {
+			t.Fatal(err)
+		}
+		if tc.before < 0 {
+			check("with a packet", tc.with)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if packets, r := readBack(t, b); len(packets) != 1 || r.LinkType() != p.Link || len(r.Interfaces()) != tc.with {
+			t.Errorf("%s: %d packets, %d interfaces at the end, want 1, %d", tc.name, len(packets), len(r.Interfaces()), tc.with)
+		}
+	}
+}
+
+// TestNoRoomForHeader: it does not keep a capture from starting, and is told with
+// the first packet.
+func TestNoRoomForHeader(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip("there is no /dev/full")
+	}
+	w, err := Create("/dev/full", WriteOptions{Interfaces: described{{Name: "eth0", Link: 1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := capture.Packet{Nanos: 1e9, Data: []byte("data"), Wire: 4, Link: 1}
+	for range 3 {
+		if err := w.Write(&p); !errors.Is(err, syscall.ENOSPC) {
+			t.Errorf("got %v", err)
+		}
+	}
+	if err := w.Close(); !errors.Is(err, syscall.ENOSPC) || w.Stats() != (WriteStats{Lost: 3}) {
+		t.Errorf("at the end: %v, %+v", err, w.Stats())
+	}
+}
+
+// TestSizeWithKnown is TestSizeWith for a file that describes interfaces before they
+// have packets.
+func TestSizeWithKnown(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.pcapng")
+	w, err := Create(path, WriteOptions{Interfaces: described{{Name: "eth0", Link: 1, Dropped: 1}, {Index: 1, Name: "tun7", Link: 1, Dropped: 3}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := capture.Packet{Nanos: 1e9, Data: []byte("data"), Wire: 4, Link: 1}
+	want := w.SizeWith(&p)
+	if err := errors.Join(w.Write(&p), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Size() != want || w.Stats().Bytes != want {
+		t.Errorf("got %+v, %v, want %d bytes", w.Stats(), err, want)
 	}
 }

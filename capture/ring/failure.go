@@ -48,11 +48,17 @@ func (w *Writer) report(err error) error {
 	return err
 }
 
-// recovered notes that the disk takes packets again: more bytes are in the file
-// than before.
-func (w *Writer) recovered(before int64) {
-	if w.stats.Failing != nil && w.out.Stats().Bytes > before {
+// recovered notes that the disk takes packets again: more are in the file than
+// before. That it takes a header says little.
+func (w *Writer) recovered(before uint64) {
+	if w.stats.Failing != nil && w.safe() > before {
 		w.stats.Failing = nil
 		w.reported = ""
 	}
+}
+
+// safe is how many packets are in the file, not in the buffer.
+func (w *Writer) safe() uint64 {
+	s := w.out.Stats()
+	return s.Packets - s.Held
 }

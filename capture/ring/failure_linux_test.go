@@ -218,4 +218,7 @@ func TestInSandbox(t *testing.T) {
 	if got, _ := all(t, dir); !slices.Equal(got, upTo(100)[70:]) {
 		t.Errorf("%v", got)
 	}
+	if l := locks(t, dir); len(l) > 0 {
+		t.Errorf("left over: %q", l)
+	}
 }

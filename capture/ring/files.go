@@ -8,8 +8,10 @@ import (
 	"os"
 	"slices"
 
+	"qsniff/capture"
 	"qsniff/capture/file"
 	"qsniff/internal/digits"
+	"qsniff/internal/flock"
 )
 
 // mode is that of new files: captures hold passwords.
@@ -70,9 +72,9 @@ func (w *Writer) keep(k kept) {
 }
 
 // adopt gives a file its name that an earlier run did not finish, or removes it
-// if it is empty. One that is locked belongs to a run that still lives.
+// if it has no packets. One that is locked belongs to a run that still lives.
 func (w *Writer) adopt(p kept) error {
-	f, err := w.root.OpenFile(p.name, os.O_WRONLY, 0)
+	f, err := w.root.OpenFile(p.name, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrPermission) {
 		return nil // of another user: it stays as it is
 	}
@@ -80,11 +82,10 @@ func (w *Writer) adopt(p kept) error {
 		return file.WriteError(w.names.path(p.name), err)
 	}
 	defer f.Close()
-	if !lock(f) {
-		return &file.Error{File: w.names.path(p.name), Offset: -1, Err: fs.ErrExist,
-			Reason: "another capture is writing this ring", Hint: "end it, or choose another name"}
+	if !flock.Take(f) {
+		return busy(w.names.path(p.name))
 	}
-	if info, err := f.Stat(); err == nil && info.Size() == 0 {
+	if empty(f) {
 		if err := w.root.Remove(p.name); err != nil {
 			return file.WriteError(w.names.path(p.name), err)
 		}
@@ -96,6 +97,21 @@ func (w *Writer) adopt(p kept) error {
 	}
 	w.keep(p)
 	return nil
+}
+
+// empty says that there is nothing in a file, or nothing but the header of a
+// capture. Damage may hide packets, and what was cut is kept, too.
+func empty(f *os.File) bool {
+	if info, err := f.Stat(); err != nil || info.Size() == 0 {
+		return err == nil
+	}
+	r, err := file.NewReader(f, f.Name())
+	if err != nil {
+		return false
+	}
+	var b capture.Batch
+	err = r.Read(&b)
+	return err == io.EOF && len(b.Gaps) == 0
 }
 
 // probe makes a file and removes it: a folder that cannot be written is better
@@ -133,7 +149,7 @@ func (w *Writer) begin(nanos int64) error {
 		w.part = f
 		break
 	}
-	lock(w.part) // says that this file is not left over
+	flock.Take(w.part) // says that this file is not left over
 	if w.out == nil {
 		w.out = file.NewWriter(w.part, w.names.path(w.name), w.opt.Write)
 	} else {

@@ -17,6 +17,11 @@ const (
 	// as many as capture/file looks at in one folder. A ring with more is refused.
 	maxKept = 1 << 16
 
+	// lockTries is how often other runs may give the ring back between the moment
+	// its lock is opened and the moment it is taken. Once is rare; more often, the
+	// file system does not tell files apart, which is no reason not to capture.
+	lockTries = 10
+
 	// maxDisorder is how far back time may go between packets and count as packets
 	// of several interfaces that arrive in turn. A longer way back is a clock that
 	// was set.

@@ -15,9 +15,11 @@ import (
 //
 // with the time of the first packet and a number that goes up by one with each
 // file, over all runs: the order of the files, which times are not when a clock
-// is set back. While a file is written, it has partSuffix behind that.
+// is set back. While a file is written, it has partSuffix behind that. While the
+// ring is, there is a file .PREFIX.pcapng.lock.
 const (
 	partSuffix   = ".part"
+	lockSuffix   = ".lock"
 	timeLayout   = "20060102T150405Z"
 	numberDigits = 5
 	defaultExt   = ".pcapng"
@@ -66,6 +68,9 @@ func (n names) parse(name string) (number uint64, finished, ok bool) {
 	number, err := strconv.ParseUint(digits, 10, 64)
 	return number, !part, err == nil
 }
+
+// lock is the name of the file that is locked while the ring is written.
+func (n names) lock() string { return "." + n.prefix + n.ext + lockSuffix }
 
 // path is a name with its folder, for people.
 func (n names) path(name string) string { return filepath.Join(n.folder, name) }

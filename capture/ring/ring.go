@@ -58,8 +58,9 @@ type Writer struct {
 	opt    Options
 	names  names
 	root   *os.Root
-	kept   []kept // finished files, the oldest first; none without Options.Files
-	number uint64 // of the last file
+	locked *os.File // nil: nothing is
+	kept   []kept   // finished files, the oldest first; none without Options.Files
+	number uint64   // of the last file
 	clock  clock
 	stats  Stats
 
@@ -84,7 +85,8 @@ type kept struct {
 
 // Open opens the folder of a ring and counts in what earlier runs with the same
 // Path left there: their numbers go on, and Files bounds all of them. A file that
-// an earlier run did not finish gets its name, and its end stays as it is. An
+// an earlier run did not finish gets its name, and its end stays as it is; it is
+// removed if it got no packets. Until Close, nobody else can open the ring. An
 // error is of type *file.Error; it is one if the folder cannot be written.
 func Open(o Options) (*Writer, error) {
 	n, err := namesOf(o.Path)
@@ -105,7 +107,11 @@ func Open(o Options) (*Writer, error) {
 		return nil, file.WriteError(n.path("."), err)
 	}
 	w := &Writer{opt: o, names: n, root: root}
-	if err := w.scan(); err != nil {
+	if err = w.lock(); err == nil {
+		err = w.scan()
+	}
+	if err != nil {
+		w.unlock()
 		root.Close()
 		return nil, err
 	}
@@ -148,7 +154,7 @@ func (w *Writer) Write(p *capture.Packet) error {
 			return first
 		}
 	}
-	written := w.out.Stats().Bytes
+	written := w.safe()
 	if err := w.out.Write(p); err != nil {
 		return w.failed(err)
 	}
@@ -166,7 +172,7 @@ func (w *Writer) Tick(nanos int64) error {
 	if w.expired() {
 		return w.finish()
 	}
-	written := w.out.Stats().Bytes
+	written := w.safe()
 	if err := w.out.Tick(nanos); err != nil {
 		return w.failed(err)
 	}
@@ -185,6 +191,7 @@ func (w *Writer) Rotate() error {
 // Close finishes the file that is being written, and the ring.
 func (w *Writer) Close() error {
 	err := w.Rotate()
+	w.unlock()
 	if e := w.root.Close(); e != nil && err == nil {
 		err = file.WriteError(w.names.path("."), e)
 	}

@@ -48,7 +48,7 @@ func finish(t *testing.T, w *Writer) Stats {
 	return w.Stats()
 }
 
-// list is the folder's files by name.
+// list is the folder's files by name, but for the hidden ones.
 func list(t *testing.T, folder string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(folder)
@@ -57,7 +57,9 @@ func list(t *testing.T, folder string) []string {
 	}
 	var names []string
 	for _, e := range entries {
-		names = append(names, e.Name())
+		if !strings.HasPrefix(e.Name(), ".") {
+			names = append(names, e.Name())
+		}
 	}
 	return names
 }
@@ -216,6 +218,60 @@ func TestRestart(t *testing.T) {
 	}
 }
 
+// TestLeftOver: what an earlier run did not finish gets its name if it may hold
+// packets, and is removed if it holds none.
+func TestLeftOver(t *testing.T) {
+	for _, ext := range []string{".pcapng", ".pcap"} {
+		other := t.TempDir()
+		w := open(t, Options{Path: filepath.Join(other, "a"+ext)})
+		write(t, w, 0, 1)
+		part := filepath.Join(other, list(t, other)[0])
+		header := read(t, part)
+		write(t, w, 1, 20)
+		finish(t, w)
+		whole := read(t, strings.TrimSuffix(part, partSuffix))
+		damaged := append(bytes.Clone(header), make([]byte, 100)...)
+		for _, tc := range []struct {
+			name string
+			file []byte
+			kept bool
+		}{
+			{"nothing", nil, false},
+			{"a header", header, false},
+			{"half a header", header[:10], true},
+			{"half a packet", whole[:len(header)+20], true},
+			{"half a file", whole[:len(whole)/2], true},
+			{"zeros", damaged, true},
+			{"something else", []byte("something else"), true},
+		} {
+			dir := t.TempDir()
+			name := "a_20231114T221320Z_00007" + ext
+			if err := os.WriteFile(filepath.Join(dir, name+partSuffix), tc.file, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			finish(t, open(t, Options{Path: filepath.Join(dir, "a"+ext)}))
+			var want []string
+			if tc.kept {
+				want = []string{name}
+			}
+			if diff := cmp.Diff(want, list(t, dir)); diff != "" {
+				t.Errorf("%s with %s (-want +got):\n%s", ext, tc.name, diff)
+			} else if tc.kept && !bytes.Equal(read(t, filepath.Join(dir, name)), tc.file) {
+				t.Errorf("%s with %s was changed", ext, tc.name)
+			}
+		}
+	}
+}
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
 // TestClockSteps: time that is set back neither ends a file nor makes it endless.
 func TestClockSteps(t *testing.T) {
 	dir := t.TempDir()
@@ -243,8 +299,8 @@ func TestTick(t *testing.T) {
 	w := open(t, Options{Path: filepath.Join(dir, "a.pcapng"), Time: 3 * time.Second})
 	write(t, w, 0, 5)
 	part := filepath.Join(dir, "a_20231114T221320Z_00001.pcapng.part")
-	if info, err := os.Stat(part); err != nil || info.Size() != 0 {
-		t.Errorf("%v, %v", info, err)
+	if got := numbers(t, part); len(got) != 0 {
+		t.Errorf("before a tick: %d packets", len(got))
 	}
 	at := packetAt(0).Nanos
 	if err := w.Tick(at + second); err != nil {
@@ -287,7 +343,16 @@ func TestFollow(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer src.Close()
-	var got []int
+	got := follow(t, src)
+	// What was not flushed when the writing stopped is not there yet.
+	if len(got) < 285 || !slices.Equal(got, upTo(len(got))) {
+		t.Errorf("%d packets: %v", len(got), got)
+	}
+}
+
+// follow reads a source to its end and returns the numbers of its packets.
+func follow(t *testing.T, src capture.Source) (got []int) {
+	t.Helper()
 	var b capture.Batch
 	for {
 		err := src.Read(&b)
@@ -303,12 +368,8 @@ func TestFollow(t *testing.T) {
 			if err != io.EOF {
 				t.Error(err)
 			}
-			break
+			return got
 		}
-	}
-	// What was not flushed when the writing stopped is not there yet.
-	if len(got) < 285 || !slices.Equal(got, upTo(len(got))) {
-		t.Errorf("%d packets: %v", len(got), got)
 	}
 }
 

@@ -1,6 +1,6 @@
 //go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
 
-package ring
+package flock
 
 import (
 	"errors"
@@ -8,8 +8,9 @@ import (
 	"syscall"
 )
 
-// lock marks a file as being written, until it is closed. It returns false if
-// somebody else did. File systems without locks are believed.
-func lock(f *os.File) bool {
+// Take marks a file as being written, until it is closed. It does not wait, and
+// returns false if somebody else was first. File systems without locks are
+// believed.
+func Take(f *os.File) bool {
 	return !errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB), syscall.EWOULDBLOCK)
 }
