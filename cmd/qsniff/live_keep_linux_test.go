@@ -173,7 +173,7 @@ func TestLiveOnIncident(t *testing.T) {
 	others := sniff(t, server, "-w", filepath.Join(elsewhere, "q.pcapng"), "--on-incident", "2", "--servers", "192.0.2.0/24").collect()
 	conn := clients.Dial(t, gameAddr)
 	flow(t, conn, 20, 100*time.Millisecond)
-	if _, files := packetsIn(t, dir, "*"); files != 0 {
+	if _, files := packetsIn(t, dir, "q*"); files != 0 {
 		t.Errorf("%d files before the incident", files)
 	}
 	for range 60 {
@@ -187,7 +187,7 @@ func TestLiveOnIncident(t *testing.T) {
 		t.Errorf("status %d, %d packets written: %s", status, packets, s.said())
 	}
 	status, _ = others.end(t, os.Interrupt)
-	if packets, _ := packetsIn(t, elsewhere, "*"); status != exitOK || packets != 0 || !strings.Contains(others.said(), "0 incidents;") {
+	if packets, _ := packetsIn(t, elsewhere, "q*"); status != exitOK || packets != 0 || !strings.Contains(others.said(), "0 incidents;") {
 		t.Errorf("at other servers: status %d, %d packets written: %s", status, packets, others.said())
 	}
 }
