@@ -67,6 +67,7 @@ func packetsIn(t *testing.T, dir, pattern string) (packets, files int) {
 
 // TestLiveDiskFull: a file that cannot be written is told once, and the capture goes on.
 func TestLiveDiskFull(t *testing.T) {
+	t.Parallel()
 	server, clients := cable(t)
 	server.Serve(t, gameAddr, func([]byte) [][]byte { return nil })
 	s := sniff(t, server, "-o", "json", "-w", "/dev/full").collect()
@@ -84,6 +85,7 @@ func TestLiveDiskFull(t *testing.T) {
 
 // TestLiveKilled: a program that is killed leaves files that can be read.
 func TestLiveKilled(t *testing.T) {
+	t.Parallel()
 	server, clients := cable(t)
 	server.Serve(t, gameAddr, func([]byte) [][]byte { return nil })
 	for _, flags := range [][]string{{"--ring-size", "20K"}, nil} {
@@ -103,6 +105,7 @@ func TestLiveKilled(t *testing.T) {
 // ends is written from before its begin, and told on standard error where the output
 // tells nothing.
 func TestLiveOnIncidentShort(t *testing.T) {
+	t.Parallel()
 	server, clients := cable(t)
 	server.Serve(t, gameAddr, func([]byte) [][]byte { return nil })
 	for _, output := range []string{"none", "csv", "text"} {
@@ -166,6 +169,7 @@ func TestLiveEnds(t *testing.T) {
 // TestLiveOnIncident: only what surrounds an incident is written, at servers that are
 // of interest.
 func TestLiveOnIncident(t *testing.T) {
+	t.Parallel()
 	server, clients := cable(t)
 	server.Serve(t, gameAddr, func([]byte) [][]byte { return nil })
 	dir, elsewhere := t.TempDir(), t.TempDir()

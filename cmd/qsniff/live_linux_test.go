@@ -164,6 +164,7 @@ func withoutTimes(lines []line) (all []string) {
 
 // TestLiveSilence: a reply that stays incomplete is given up although no packet follows.
 func TestLiveSilence(t *testing.T) {
+	t.Parallel()
 	server, clients := cable(t)
 	part := []byte("\xfe\xff\xff\xff\x07\x00\x00\x00\x02\x00\xe0\x04" + query + "E\x02\x00mp_timelimit\x00")
 	server.Serve(t, gameAddr, func([]byte) [][]byte { return [][]byte{part} })

@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -173,7 +172,7 @@ func (s *session) policy() (p sandbox.Policy, err error) {
 
 // run captures until ctx ends, then tells what became of it.
 func (s *session) run(ctx context.Context) error {
-	debug.SetMemoryLimit(s.cfg.Memory)
+	limitMemory(s.cfg.Memory)
 	stop := context.AfterFunc(ctx, s.tap.Stop)
 	defer stop()
 	ended := make(chan error, 1)

@@ -16,6 +16,7 @@ var stall = flag.Duration("stall", 10*time.Second, "how long nobody reads the ou
 // TestLiveStalled: whoever does not read the output costs packets, which are counted,
 // and nothing else. Files get them all the same.
 func TestLiveStalled(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name         string
 		keep, resume bool
