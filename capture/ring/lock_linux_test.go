@@ -108,7 +108,7 @@ func TestLockUnseen(t *testing.T) {
 	}
 	write(t, w, 0, 15)
 	finish(t, w)
-	w = open(t, w.opt)
+	defer finish(t, open(t, w.opt)) // which holds the lock
 	if l, err := file.List(dir); err != nil || len(l.Captures) != 1 || len(l.Skipped) > 0 {
 		t.Errorf("with packets: %+v, %v", l, err)
 	}
