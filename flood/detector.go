@@ -74,13 +74,10 @@ type light struct {
 	given    int32   // it gave a challenge
 }
 
-// New returns a detector with tables of size times the usual size. The same capture
-// gives the same incidents: it is for files, see NewKeyed.
-func New(lim Thresholds, size float64) *Detector { return NewKeyed(lim, size, seed) }
-
-// NewKeyed is New for live traffic, with a random seed: who does not know it cannot
-// aim at places in the tables. 0 is that of New.
-func NewKeyed(lim Thresholds, size float64, random uint64) *Detector {
+// New returns a detector with tables of size times the usual size. On live traffic
+// random keys them: who does not know it cannot aim at places in them. 0 is the same
+// key always, so that a capture has the same incidents.
+func New(lim Thresholds, size float64, random uint64) *Detector {
 	n := func(n int) int { return max(int(float64(n)*size), 16) }
 	k := key(cmp.Or(random, seed))
 	d := &Detector{lim: lim, key: k, most: min(max(int(heavyTargets*size), leastTargets), heavyTargets),

@@ -167,13 +167,10 @@ func TestFolderGone(t *testing.T) {
 	}
 }
 
-// TestKilled: a process that is killed leaves one unfinished file, which holds
-// everything up to the last flush; the next run gives it its name.
-func TestKilled(t *testing.T) {
-	dir := t.TempDir()
-	o := Options{Path: filepath.Join(dir, "a.pcapng"), Time: 10 * time.Second, Files: 5}
-	const n = 255 // ten a second: the last second began with packet 250
-	c, line := child.Start(t, orders{Path: o.Path, Time: o.Time, Files: o.Files, Packets: n, Wait: true})
+// killWriting kills a child that said line when it had written to the ring, which
+// nobody else can open before.
+func killWriting(t *testing.T, o Options, c *child.Process, line string) {
+	t.Helper()
 	if line != "written" {
 		t.Fatal(line)
 	}
@@ -183,6 +180,16 @@ func TestKilled(t *testing.T) {
 	if err := c.Kill(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestKilled: a process that is killed leaves one unfinished file, which holds
+// everything up to the last flush; the next run gives it its name.
+func TestKilled(t *testing.T) {
+	dir := t.TempDir()
+	o := Options{Path: filepath.Join(dir, "a.pcapng"), Time: 10 * time.Second, Files: 5}
+	const n = 255 // ten a second: the last second began with packet 250
+	c, line := child.Start(t, orders{Path: o.Path, Time: o.Time, Files: o.Files, Packets: n, Wait: true})
+	killWriting(t, o, c, line)
 	names := list(t, dir)
 	parts := slices.DeleteFunc(slices.Clone(names), func(s string) bool { return !strings.HasSuffix(s, partSuffix) })
 	if len(names) != 3 || len(parts) != 1 {

@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -129,15 +128,7 @@ func TestKilledEarly(t *testing.T) {
 	o := Options{Path: filepath.Join(dir, "a.pcapng"), Time: 10 * time.Second}
 	for packets := range 2 {
 		c, line := child.Start(t, orders{Path: o.Path, Time: o.Time, Packets: packets, Wait: true})
-		if line != "written" {
-			t.Fatal(line)
-		}
-		if _, err := Open(o); err == nil || !strings.HasSuffix(err.Error(), "another capture is writing this ring") {
-			t.Errorf("beside a living one: %v", err)
-		}
-		if err := c.Kill(); err != nil {
-			t.Fatal(err)
-		}
+		killWriting(t, o, c, line)
 		if names := list(t, dir); len(names) != packets || len(locks(t, dir)) != 1 {
 			t.Fatalf("%q, %q", names, locks(t, dir))
 		}
