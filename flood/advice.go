@@ -15,7 +15,7 @@ const textWidth = 78
 // capture. They are the lines that c tried, or, where c is nil, those for in as it
 // is now. The text has addresses, ports and numbers from packets, and nothing else
 // of theirs. Nothing here runs a line.
-func advise(in *Incident, c *Collateral) string {
+func advise(in *Incident, c *Collateral) (string, FilterRules) {
 	p := planOf(in)
 	if c != nil && c.plan.kind == in.Kind && c.plan.id == in.ID {
 		p = c.plan
@@ -33,19 +33,20 @@ func advise(in *Incident, c *Collateral) string {
 		if p.kind.Level() == Alert && p.kind != Scan && b.Len() > 0 {
 			b.WriteString("\nThere are no ready lines for this target.\n")
 		}
-		return b.String()
+		return b.String(), FilterRules{}
 	}
+	rules := FilterRules{NFTables: p.nft(), IPTables: p.iptables()}
 	b.WriteString("\nFor nftables:\n\n")
-	b.WriteString(p.nft())
+	b.WriteString(rules.NFTables)
 	forgets := ""
 	if p.names > 0 {
 		forgets = ", which lets no address go by itself"
 	}
 	fmt.Fprintf(&b, "\nThe same for %s%s:\n\n", p.iptablesName(), forgets)
-	b.WriteString(p.iptables())
+	b.WriteString(rules.IPTables)
 	b.WriteByte('\n')
 	wrap(&b, c.said())
-	return b.String()
+	return b.String(), rules
 }
 
 // wrap writes words in lines.

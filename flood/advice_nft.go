@@ -16,7 +16,8 @@ func (p *plan) nft() string {
 	if p.end.Addr().Is6() {
 		w.ip, w.typ = "ip6", "ipv6_addr"
 	}
-	w.line("# load: nft -f FILE   remove: nft delete table inet %s", p.table())
+	w.line("# load:   nft -f FILE")
+	w.line("# remove: nft delete table inet %s", p.table())
 	w.line("add table inet %s", p.table())
 	w.line("delete table inet %s", p.table())
 	w.line("table inet %s {", p.table())
@@ -24,8 +25,7 @@ func (p *plan) nft() string {
 	w.hook()
 	w.line("  chain target%d {", p.id)
 	if p.kind == RconBruteforce {
-		w.line("    # who is let in:")
-		w.line("    # nft add element inet %s admins%d { ADDRESS }", p.table(), p.id)
+		w.line("    # let in: nft add element inet TABLE admins%d { ADDRESS }", p.id)
 		w.line("    %s saddr @admins%d return", w.ip, p.id)
 	}
 	for i := range p.rules[:p.n] {
@@ -39,8 +39,9 @@ func (p *plan) nft() string {
 	return w.String()
 }
 
-// table is the name of the table: one for each target, so that the lines of two
-// captures do not meet, and those of one can be loaded again and taken out alone.
+// table is the name of the table: one for each target and kind of attack, so that rules
+// of two incidents do not replace each other, and those of one can be loaded again and
+// removed alone.
 func (p *plan) table() string {
 	name := p.end.Addr().String()
 	if port := p.end.Port(); port != 0 {
@@ -51,7 +52,7 @@ func (p *plan) table() string {
 			return '_'
 		}
 		return r
-	}, name)
+	}, name) + "_" + p.kind.String()
 }
 
 type nftWriter struct {

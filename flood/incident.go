@@ -123,9 +123,17 @@ type Incident struct {
 	Evidence   string
 	Missing    []string // features that the capture could not give
 	Advice     string
+	Rules      FilterRules
 	Features   []Feature // what the verdict rests on, by name, for --explain
 	Succeeded  bool      // a guesser got in, a bypass got data
 	Dropped    uint64    // packets that the capturing program lost until then
+}
+
+// FilterRules are the lines of an advice alone: a file for nft -f, and one for
+// iptables-restore -n (ip6tables-restore where the target has an IPv6 address). Both are
+// empty where no filter helps.
+type FilterRules struct {
+	NFTables, IPTables string
 }
 
 // Change is a verdict that a later one replaced.

@@ -15,7 +15,7 @@ const maxTrials = 8
 // try begins to try the lines for an incident; nil where too many are tried already,
 // or where it has none.
 func (d *Detector) try(in *Incident) *trial {
-	in.Advice = advise(in, nil)
+	in.Advice, in.Rules = advise(in, nil)
 	x := &d.trials
 	switch {
 	case in.Level == Info || x.n == maxTrials:
@@ -36,7 +36,7 @@ func (d *Detector) retry(in *Incident, t *trial) *trial {
 		return d.try(in)
 	}
 	t.reset(in)
-	in.Advice = advise(in, nil)
+	in.Advice, in.Rules = advise(in, nil)
 	return t
 }
 
@@ -44,12 +44,12 @@ func (d *Detector) retry(in *Incident, t *trial) *trial {
 // anything.
 func (d *Detector) conclude(in *Incident, t *trial, blind bool) {
 	if t == nil {
-		in.Advice = advise(in, nil)
+		in.Advice, in.Rules = advise(in, nil)
 		return
 	}
 	c := t.result()
 	c.Blind = blind
-	in.Advice = advise(in, &c)
+	in.Advice, in.Rules = advise(in, &c)
 	d.trials.free = append(d.trials.free, t)
 	d.trials.n--
 }

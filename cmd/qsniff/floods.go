@@ -13,6 +13,7 @@ import (
 	"qsniff/flood/config"
 	"qsniff/internal/hostset"
 	"qsniff/render/jsonl"
+	"qsniff/render/nft"
 	"qsniff/render/text"
 	"qsniff/report"
 	"qsniff/track"
@@ -60,8 +61,10 @@ that --thresholds names: qsniff floods --explain -o toml prints one with all of 
 
 ` + limitsHelp + `
 
-With -o json each incident is a line, written when it is over. FILE is as in qsniff
-read, whose output has warnings and alerts too, where they were detected.
+With -o json each incident is a line, written when it is over. With -o nft the rules
+that are advised against warnings and alerts are one file for nft -f, with a table for
+each; comments say how to remove it. Nothing is loaded by qsniff itself. FILE is as in
+qsniff read, whose output has warnings and alerts too, where they were detected.
 
 Exit status: 0 fine, 1 the run failed, 2 wrong usage, 3 --fail-on was reached, 130
 interrupted.`,
@@ -70,6 +73,7 @@ interrupted.`,
   qsniff floods --servers 198.18.0.0/15 --level warn capture.pcap
   qsniff floods --fail-on alert capture.pcap > report.txt; test $? -ne 3 || echo attacked
   qsniff floods -o json capture.pcap > incidents.jsonl
+  qsniff floods -o nft capture.pcap > attack.nft    rules for nft -f attack.nft
   qsniff floods --limits rehlds capture.pcap        whom the server itself would refuse
   qsniff floods --explain                           all rules, all thresholds
   qsniff floods --explain -o toml > floods.toml     a file to change them
@@ -95,7 +99,7 @@ interrupted.`,
 func (o *floodsOptions) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.VarP(&choice{&o.output, []string{"text", "json", formTOML}}, "output", "o", "text: for people; json: an incident a line; toml: a file of thresholds, with --explain")
+	f.VarP(&choice{&o.output, []string{"text", "json", "nft", formTOML}}, "output", "o", "text: for people; json: an incident a line; nft: rules against warnings and alerts, for nft -f; toml: a file of thresholds, with --explain")
 	f.BoolVar(&o.explain, "explain", false, "tell the rules and the values they were held against; without FILE, all rules and thresholds")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "text: tell all about notes, too")
 	f.Var(&choice{&o.level, levels}, "level", "list incidents of this level and above")
@@ -116,6 +120,8 @@ func (o *floodsOptions) check(cmd *cobra.Command, args []string) error {
 		return captureNeeded(cmd, args)
 	case o.output == formTOML && (!o.explain || len(args) > 0):
 		return &usageError{errors.New("-o toml goes with --explain and without a capture"), "it prints all thresholds: qsniff floods --explain -o toml"}
+	case o.output == "nft" && o.explain:
+		return &usageError{errors.New("--explain does not go with -o nft"), "without -o it explains the same incidents"}
 	case o.verbose && o.output != "text":
 		return &usageError{fmt.Errorf("-v goes with -o text, not with -o %s", o.output), "JSON has everything"}
 	}
@@ -248,6 +254,9 @@ func (o *floodOutput) report(run report.Run, d *flood.Detector) *report.Floods {
 func (o *floodOutput) print(f *report.Floods) error {
 	if o.opts.output == "json" {
 		return o.err
+	}
+	if o.opts.output == "nft" {
+		return write(o.w, nft.AppendFloods(nil, f))
 	}
 	how := text.FloodOptions{Verbose: o.opts.verbose, Explain: o.opts.explain}
 	return write(o.w, text.AppendFloods(nil, f, o.opts.textOptions(o.w), how))

@@ -85,6 +85,12 @@ func (w *writer) incident(in *report.Incident) {
 	w.text("evidence", in.Evidence)
 	w.texts("missing", in.Missing)
 	w.text("advice", in.Advice)
+	if r := &in.Rules; r.NFTables != "" {
+		w.object("rules")
+		w.text("nftables", r.NFTables)
+		w.text("iptables", r.IPTables)
+		w.close('}')
+	}
 }
 
 // sources appends the busiest sources and networks.

@@ -1,6 +1,6 @@
-// Package nft writes addresses as sets of nftables, for nft -f. It writes addresses
-// and comments of its own and nothing else that came from the network, and it
-// writes no rule: what is allowed to whom in a set is not its business.
+// Package nft writes files for nft -f: addresses that proved themselves, as sets, and the
+// rules that package flood advises. Addresses and ports are all that it writes of what
+// came from the network. It decides no rule, and loads none.
 package nft
 
 import (

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"qsniff/flood"
 	"qsniff/flood/proof"
 	"qsniff/report"
 )
@@ -69,5 +72,27 @@ func TestNft(t *testing.T) {
 		if out, err := check(AppendProven(nil, tt.in)); err != nil {
 			t.Errorf("%s: %v: %s", tt.name, err, out)
 		}
+	}
+}
+
+// TestAppendFloods: an incident has its rules, or a comment that says there are none; of
+// two with one table the last one counts, and a capture without incidents says so.
+func TestAppendFloods(t *testing.T) {
+	at := netip.MustParseAddrPort("198.51.100.17:27015")
+	incident := func(kind flood.Kind, level report.Level, rules string) report.Incident {
+		return report.Incident{Kind: kind, Level: level, Target: flood.Target{End: at}, Rules: flood.FilterRules{NFTables: rules}}
+	}
+	f := &report.Floods{Incidents: []report.Incident{
+		incident(flood.FloodSpoofed, report.Alert, "first\n"), incident(flood.FloodSpoofed, report.Alert, "second\n"),
+		incident(flood.FloodFew, report.Warn, "third\n"), incident(flood.Scan, report.Alert, ""), incident(flood.Crowd, report.Info, "note\n"),
+	}}
+	want := "# alert: flood_spoofed at udp/198.51.100.17:27015, detected 1970-01-01T00:00:00Z\nsecond\n\n" +
+		"# warn: flood_few at udp/198.51.100.17:27015, detected 1970-01-01T00:00:00Z\nthird\n\n" +
+		"# alert: scan at udp/198.51.100.17:27015, detected 1970-01-01T00:00:00Z\n# no rule helps against this; qsniff floods says what does\n\n"
+	if diff := cmp.Diff(want, string(AppendFloods(nil, f))); diff != "" {
+		t.Errorf("want -, got +\n%s", diff)
+	}
+	if got := string(AppendFloods(nil, &report.Floods{})); !strings.HasPrefix(got, "# no attack") {
+		t.Errorf("of no incident: %s", got)
 	}
 }

@@ -1,0 +1,44 @@
+package nft
+
+import (
+	"fmt"
+	"time"
+
+	"qsniff/report"
+)
+
+// AppendFloods appends the rules against the incidents in f, as one file for nft -f. Each
+// incident has a table of its own, which its rules name in how to remove it. An incident
+// that no rule helps against is a comment, so that nobody takes its absence for calm.
+func AppendFloods(dst []byte, f *report.Floods) []byte {
+	n := 0
+	for i := range f.Incidents {
+		in := &f.Incidents[i]
+		if in.Level < report.Warn || replaced(f.Incidents[i+1:], in) {
+			continue
+		}
+		n++
+		dst = fmt.Appendf(dst, "# %s: %s at %s, detected %s\n", in.Level, in.Kind, in.Target.String(),
+			time.Unix(0, in.Detected).UTC().Format(time.RFC3339))
+		if in.Rules.NFTables == "" {
+			dst = append(dst, "# no rule helps against this; qsniff floods says what does\n\n"...)
+			continue
+		}
+		dst = append(append(dst, in.Rules.NFTables...), '\n')
+	}
+	if n == 0 {
+		dst = append(dst, "# no attack and no warning in this capture: no rules\n"...)
+	}
+	return dst
+}
+
+// replaced reports whether one of the later incidents has the same kind and target, and
+// so the same table, which replaces this one when the file is loaded.
+func replaced(later []report.Incident, in *report.Incident) bool {
+	for i := range later {
+		if l := &later[i]; l.Kind == in.Kind && l.Target == in.Target && l.Rules.NFTables != "" {
+			return true
+		}
+	}
+	return false
+}
