@@ -29,6 +29,8 @@ demo: build ## decode captures of this repository
 	./qsniff -o tree --utc pcapfiles/a2s/full-poll.pcap
 	@echo "---- the same kind of traffic, a line a message: a GoldSource reply in two parts"
 	./qsniff --utc pcapfiles/goldsource/rules-93.pcap
+	@echo; echo "---- a flood: the verdict, then what to do"
+	./qsniff floods --utc pcapfiles/floods/spoofed.pcap
 
 test: deps ## all tests; needs no network once modules are there, no root
 	$(GO) test ./...

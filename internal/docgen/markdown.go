@@ -116,6 +116,8 @@ func index(in *Input) []byte {
 	b.WriteString("- [Fields that all messages have](fields.md): what a line of JSON holds\n")
 	b.WriteString("- [Findings](findings.md): what each means and what to do\n")
 	b.WriteString("- [Floods](floods.md): what is found, by which rules, and what cannot be told\n")
+	b.WriteString("- [Watching live](live.md): rights, filters, files of packets, and what happens when something is slow\n")
+	b.WriteString("- [Hostile traffic, secrets, libraries](safety.md): what is bounded, what is hidden, where gopacket is used\n")
 	b.WriteString("- [Limits](limits.md): what bounds memory and work, and why\n")
 	b.WriteString("- [Stories](stories.md): reported cases, what to look at, and what to do\n\n")
 	b.WriteString("The protocols, with the drawing of every message, all fields and all findings:\n\n")
