@@ -130,7 +130,10 @@ func (s *session) shutIn() error {
 	o := s.opts
 	fmt.Fprintf(s.errs, "qsniff: capturing on %s (%s)\n", strings.Join(o.interfaces, ", "), s.tap.Backend())
 	if s.auto != nil {
-		fmt.Fprintf(s.errs, "qsniff: the automatic filter leaves out:\n  %s\n", strings.Join(s.auto.Lost(), "\n  "))
+		fmt.Fprintln(s.errs, "qsniff: the automatic filter leaves out:")
+		for _, what := range s.auto.Lost() {
+			fmt.Fprintf(s.errs, "  %s\n", what)
+		}
 	}
 	if s.tap.keep != nil {
 		fmt.Fprintf(s.errs, "qsniff: %s as they are captured, passwords included\n", o.keepOptions.gets())
@@ -198,7 +201,8 @@ func (s *session) run(ctx context.Context) error {
 func (s *session) conclude(err error) error {
 	closed := s.tap.finish()
 	kernel, card := s.tap.Drops()
-	fmt.Fprintf(s.errs, "\nqsniff: %s captured in %s: %s%s; %s\n", count(s.tap.Stats().Received, "packet"), s.elapsed(),
+	fmt.Fprintln(s.errs) // after the ^C of a terminal
+	fmt.Fprintf(s.errs, "qsniff: %s captured in %s: %s%s; %s\n", count(s.tap.Stats().Received, "packet"), s.elapsed(),
 		s.found(), s.incidents(), dropped(kernel, card))
 	s.undecoded()
 	unwritten := s.files()
@@ -232,7 +236,8 @@ func (s *session) abandon() error {
 	s.tap.rest()
 	s.tap.finish()
 	kernel, card := s.tap.Drops()
-	fmt.Fprintf(s.errs, "\nqsniff: %s captured in %s; %s\n", count(s.tap.Stats().Received, "packet"), s.elapsed(), dropped(kernel, card))
+	fmt.Fprintln(s.errs)
+	fmt.Fprintf(s.errs, "qsniff: %s captured in %s; %s\n", count(s.tap.Stats().Received, "packet"), s.elapsed(), dropped(kernel, card))
 	s.undecoded()
 	_ = s.files() // the other error is to be told
 	return &hintedError{errors.New("the output was not read: its last messages are missing, and incidents among them"),
