@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"qsniff/dissect"
+	"qsniff/internal/digits"
 	"qsniff/pipeline"
 	"qsniff/report"
 )
@@ -19,6 +20,8 @@ import (
 type job struct {
 	ctx     context.Context // ends with the signal that ends the run
 	release func()          // gives the signals back
+	tells   bool            // the output itself says where it was interrupted
+	scrolls bool            // the output comes while packets are read
 	io      streams
 	src     input
 	cfg     pipeline.Config
@@ -73,13 +76,22 @@ func (o *readOptions) seed() uint64 {
 // that run the program inside of theirs hold more than that themselves.
 var limitMemory = debug.SetMemoryLimit
 
-// run reads the captures, with a progress bar.
+// run reads the captures, with a line of progress. Where the user ends it, the output
+// says how far it came, and standard error does if nobody would see it there.
 func (j *job) run() (report.Run, error) {
 	defer limitMemory(limitMemory(j.cfg.Memory))
-	tell, done := progress(j.io.err, j.src.Source)
-	defer done()
+	tell, done := j.progress()
 	j.cfg.Progress = tell
-	return pipeline.Run(j.ctx, j.cfg)
+	result, err := pipeline.Run(j.ctx, j.cfg)
+	done()
+	switch result.Interrupted = interrupted(j.ctx); {
+	case !result.Interrupted:
+	case result.Packets == 0:
+		fmt.Fprintln(j.io.err, "qsniff: interrupted before the first packet")
+	case !j.tells || !isTerminal(j.io.out):
+		fmt.Fprintf(j.io.err, "qsniff: interrupted after %s\n", digits.Extent(result.Packets, result.Read, result.Size))
+	}
+	return result, err
 }
 
 // addUp reads the captures to their end and has tell print what they come to. What

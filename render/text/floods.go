@@ -22,6 +22,7 @@ type FloodOptions struct {
 // wrapped, so that they can be copied.
 func AppendFloods(dst []byte, f *report.Floods, opt Options, how FloodOptions) []byte {
 	p := floodsPage{statsPage{dst: dst, opt: opt.normal(), s: &report.Stats{Run: f.Run}}, f, how}
+	p.interrupted()
 	if f.Run.Packets == 0 {
 		p.line(0, "The capture has no packets.")
 		return p.dst

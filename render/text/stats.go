@@ -17,6 +17,7 @@ import (
 // and the zone of times.
 func AppendStats(dst []byte, s *report.Stats, opt Options) []byte {
 	p := statsPage{dst: dst, opt: opt.normal(), s: s}
+	p.interrupted()
 	p.overview()
 	if s.Run.Messages > 0 {
 		p.rate()
