@@ -45,6 +45,10 @@ type Config struct {
 	// moment on. nil: only packets make time pass.
 	Clock func() int64
 
+	// Micros says that the renderer cuts times to microseconds: those since the line
+	// before are cut alike.
+	Micros bool
+
 	// Seed keys the tables of what hostile senders may choose. It must be random on live
 	// traffic; 0 is the same in every run, so that a capture has one output.
 	Seed uint64
@@ -96,7 +100,7 @@ func Run(ctx context.Context, cfg Config) (report.Run, error) {
 		jobs--
 	}
 	f := &fold{w: cfg.Out, max: uint64(max(cfg.Max, 0)), types: map[typeKey]uint64{}, progress: cfg.Progress, listener: cfg.Listener, dialogues: cfg.Dialogues, watchers: cfg.Watchers,
-		render: cfg.Renderer, heads: make([]head, jobs)}
+		micros: cfg.Micros, render: cfg.Renderer, heads: make([]head, jobs)}
 	if cfg.Dialogues != nil {
 		f.render = cfg.Dialogues.Renderer()
 	}

@@ -66,6 +66,7 @@ interrupted.`,
 	}
 	cmd.ValidArgsFunction = completeCaptures
 	opts.register(cmd)
+	takeHabits(cmd, &opts.readOptions)
 	return cmd
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"runtime/debug"
@@ -30,7 +31,11 @@ type job struct {
 // captureNeeded is what commands take that read captures.
 func captureNeeded(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
-		return &usageError{fmt.Errorf("%s: no capture given", cmd.Name()), "name a file, or - for standard input"}
+		what := "no capture given"
+		if cmd.HasParent() {
+			what = cmd.Name() + ": " + what
+		}
+		return &usageError{errors.New(what), "name a file, or - for standard input"}
 	}
 	return nil
 }

@@ -96,7 +96,9 @@ vanished, packets could not be written, the output was not read; 2 wrong usage.`
 			return watchLive(cmd.Context(), opts, io)
 		},
 	}
+	opts.micros = true
 	opts.register(cmd)
+	takeHabits(cmd, &opts.readOptions)
 	return cmd
 }
 
@@ -108,7 +110,7 @@ func (o *liveOptions) register(cmd *cobra.Command) {
 	f.BoolVar(&o.autoFilter, "auto-filter", false, "capture only what may be a query, and say what that leaves out")
 	f.IntVarP(&o.snap, "snaplen", "s", 0, "keep `N` bytes of a packet at most (0: all)")
 	f.VarP(&o.buffer, "buffer", "B", "what the kernel holds while this program is busy (default 32M an interface)")
-	f.BoolVarP(&o.promiscuous, "promiscuous", "p", false, "capture what is meant for other hosts, too")
+	f.BoolVar(&o.promiscuous, "promiscuous", false, "capture what is meant for other hosts, too")
 	f.Var(&choice{&o.backend, []string{"auto", "libpcap", "afpacket"}}, "backend", "auto takes libpcap where the build has it")
 	f.BoolVar(&o.bare, "no-sandbox", false, "keep all rights while decoding")
 	o.keepOptions.register(cmd)

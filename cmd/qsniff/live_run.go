@@ -103,7 +103,7 @@ func openLive(opts *liveOptions, io streams) (*session, error) {
 	s.tap = newTap(src, keep, al, once(func(err error) { explain(io.err, err) }))
 	s.cfg = pipeline.Config{Source: s.tap, Registry: reg, Jobs: opts.jobs, Max: opts.count, Memory: int64(opts.memory),
 		DecodeAs: as, Dedup: dedups[opts.dedup], Renderer: r, Out: io.out, Incidents: al, Count: !opts.watches(),
-		Clock: monotonic, Seed: seed}
+		Clock: monotonic, Micros: opts.micros, Seed: seed}
 	if opts.watches() {
 		s.seen = new(flood.Seen)
 		s.cfg.Watchers = []track.Watcher{s.seen}
@@ -261,13 +261,13 @@ func (s *session) undecoded() {
 
 // announce tells of an incident where the output has no form for one.
 func (s *session) announce(in *report.Incident, e report.Event) {
-	line := text.NewLine(text.Options{UTC: s.opts.utc, Palette: text.NewPalette(false)})
+	line := text.NewLine(text.Options{UTC: s.opts.utc, Micros: true, Palette: text.NewPalette(false)})
 	x := render.Incident{Nanos: time.Now().UnixNano(), Event: e, Incident: in}
 	fmt.Fprintf(s.errs, "qsniff: %s\n", bytes.TrimSpace(line.AppendIncident(nil, &x)))
 }
 
 func (s *session) elapsed() string {
-	return string(digits.Elapsed(nil, int64(time.Since(s.start).Round(time.Millisecond)), " "))
+	return digits.Span(time.Since(s.start))
 }
 
 // found is what was in the packets.

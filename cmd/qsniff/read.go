@@ -40,6 +40,7 @@ usage, 130 interrupted.`,
 	}
 	cmd.ValidArgsFunction = completeCaptures
 	opts.register(cmd)
+	takeHabits(cmd, opts)
 	return cmd
 }
 

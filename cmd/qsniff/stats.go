@@ -56,6 +56,7 @@ FILE is as in qsniff read.`,
 	}
 	cmd.ValidArgsFunction = completeCaptures
 	opts.register(cmd)
+	takeHabits(cmd, &opts.readOptions)
 	return cmd
 }
 

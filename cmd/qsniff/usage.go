@@ -122,7 +122,7 @@ func grouped(cmd *cobra.Command) []flagGroup {
 	}
 	rest := pflag.NewFlagSet("", pflag.ContinueOnError)
 	left.VisitAll(func(f *pflag.Flag) {
-		if !done[f.Name] {
+		if !done[f.Name] && !f.Hidden {
 			rest.AddFlag(f)
 		}
 	})
