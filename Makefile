@@ -13,7 +13,7 @@ help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
 
 build: deps ## build ./qsniff
-	$(GO) build -o qsniff ./cmd/qsniff
+	$(GO) build -buildvcs=auto -o qsniff ./cmd/qsniff
 
 install: build ## install program, man pages and completions below PREFIX (with DESTDIR in front)
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 \

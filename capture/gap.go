@@ -17,5 +17,5 @@ type Gap struct {
 // String returns one line, without the hint.
 func (g *Gap) String() string {
 	return g.File + ": byte " + digits.Grouped(g.Offset) + ": " + g.Reason +
-		"; " + digits.Grouped(g.Skipped) + " bytes skipped"
+		"; " + digits.Counted(uint64(g.Skipped), "byte") + " skipped"
 }

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"qsniff/finding"
+	"qsniff/internal/digits"
 )
 
 // Codes lists the findings that any protocol can raise.
@@ -20,7 +21,7 @@ var TooManyFields = finding.Code{
 		dst = strconv.AppendUint(dst, e.A, 10)
 		dst = append(dst, " fields, "...)
 		dst = strconv.AppendUint(dst, e.B, 10)
-		return append(dst, " bytes left undecoded"...)
+		return append(dst, digits.Noun(e.B, " byte left undecoded", " bytes left undecoded")...)
 	},
 }
 

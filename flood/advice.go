@@ -80,8 +80,8 @@ func (c *Collateral) said() string {
 			about = "about "
 		}
 		s = fmt.Sprintf("From its detection to the end of this capture, the lines for nftables would have dropped %s%s "+
-			"of the flood (%s of %s packets", about, shareOf(c.FloodDropped, c.Flood), thousands(c.FloodDropped),
-			thousands(c.Flood))
+			"of the flood (%s of %s", about, shareOf(c.FloodDropped, c.Flood), thousands(c.FloodDropped),
+			digits.Counted(c.Flood, "packet"))
 		if c.plan.kind == JunkFlood {
 			s += ", as if none began like a join"
 		}
@@ -98,7 +98,7 @@ func (c *Collateral) said() string {
 
 // touched is what proven clients would have lost.
 func (c *Collateral) touched() string {
-	who := c.proven()
+	who := c.proven(uint64(c.Clients))
 	if c.MoreClients {
 		who = fmt.Sprintf("the first %s %s", thousands(uint64(c.Clients)), who)
 	} else {
@@ -108,21 +108,21 @@ func (c *Collateral) touched() string {
 	case c.ClientLost == 0:
 		return fmt.Sprintf("touched 0 of %s.", who)
 	case c.ClientsHit == 0: // only clients beyond the table
-		return fmt.Sprintf("touched 0 of %s, but later ones: %s of %s packets of all of them.", who,
-			thousands(c.ClientLost), thousands(c.ClientPackets))
+		return fmt.Sprintf("touched 0 of %s, but later ones: %s of %s of all of them.", who,
+			thousands(c.ClientLost), digits.Counted(c.ClientPackets, "packet"))
 	}
-	return fmt.Sprintf("touched %s of %s, which would have lost %s of their %s packets (%s).", thousands(uint64(c.ClientsHit)),
-		who, thousands(c.ClientLost), thousands(c.ClientPackets), shareOf(c.ClientLost, c.ClientPackets))
+	return fmt.Sprintf("touched %s of %s, which would have lost %s of their %s (%s).", thousands(uint64(c.ClientsHit)),
+		who, thousands(c.ClientLost), digits.Counted(c.ClientPackets, "packet"), shareOf(c.ClientLost, c.ClientPackets))
 }
 
-func (c *Collateral) proven() string {
+func (c *Collateral) proven(n uint64) string {
 	switch c.plan.kind {
 	case ReplyFloodVictim:
-		return "servers that this host had asked"
+		return digits.Noun(n, "server that this host had asked", "servers that this host had asked")
 	case RconBruteforce:
-		return "sources that had proved to be no guesser"
+		return digits.Noun(n, "source that had proved to be no guesser", "sources that had proved to be no guesser")
 	}
-	return "clients that had proved their address"
+	return digits.Noun(n, "client that had proved its address", "clients that had proved their address")
 }
 
 // untold says why there is no number of clients.

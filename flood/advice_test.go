@@ -134,6 +134,8 @@ func TestSaid(t *testing.T) {
 			"dropped 99.9 % of the flood (99,999 of 100,000 packets). What they would have cost real clients cannot be told: this"},
 		{"some", &Collateral{Flood: 10, Clients: 9, ClientsHit: 2, ClientLost: 1, ClientPackets: 5000, plan: spoofed},
 			"touched 2 of 9 clients that had proved their address, which would have lost 1 of their 5,000 packets (under 0.1 %)."},
+		{"one", &Collateral{Flood: 1, FloodDropped: 1, Clients: 1, plan: plan{kind: RconBruteforce}},
+			"(1 of 1 packet) and touched 0 of 1 source that had proved to be no guesser."},
 		{"many", &Collateral{Flood: 10, Clients: 4096, MoreClients: true, plan: spoofed}, "touched 0 of the first 4,096 clients"},
 		{"no client", &Collateral{Flood: 10, plan: spoofed}, "none that had proved its address sent"},
 		{"no flood", &Collateral{Clients: 3, plan: spoofed}, "tried on any. They would have touched 0 of 3 clients"},

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+
+	"qsniff/internal/digits"
 )
 
 // words is what to do, in paragraphs.
@@ -56,7 +58,7 @@ func (p *plan) limitWords() []string {
 	if p.end.Addr().Is6() {
 		each = "a /64"
 	}
-	s := fmt.Sprintf("The limit is %d queries a second for %s, %d at once. ", r.limit.packets, each, r.limit.burst)
+	s := fmt.Sprintf("The limit is %s a second for %s, %d at once. ", digits.Counted(uint64(r.limit.packets), "query", "queries"), each, r.limit.burst)
 	switch p.speech {
 	case speaksASE:
 		s += "MTA's server itself takes 5 in 6 seconds and stops counting when 100 sources flood it."

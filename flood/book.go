@@ -92,12 +92,9 @@ func (b *book) step(t *target, c *course, v call, rate float64) {
 			return
 		}
 		b.begin(t, c, v)
-		if c.in == nil {
-			return
-		}
-	} else {
-		b.follow(t, c, v)
+		return
 	}
+	b.follow(t, c, v)
 	b.live(t, c, v, rate)
 }
 
@@ -119,7 +116,8 @@ func (b *book) ripe(c *course, v call) bool {
 	return c.calm >= lim.WarnTicks
 }
 
-// begin opens an incident.
+// begin opens an incident with all that led to it, the second at hand included: were
+// that one added later, an incident would go on at the moment it is opened.
 func (b *book) begin(t *target, c *course, v call) {
 	d := b.d
 	start := t.startOf(c, v, d.now, d.secondNanos()-int64(time.Second))
@@ -136,7 +134,8 @@ func (b *book) begin(t *target, c *course, v call) {
 	if start.sec < t.pane().start {
 		c.merge(&t.panes[(t.turn+1)&1])
 	}
-	for sec := start.sec; sec < d.now; sec++ {
+	c.merge(t.pane())
+	for sec := start.sec; sec <= d.now; sec++ {
 		c.add(t, sec)
 	}
 	d.describe(t, c, v)

@@ -44,14 +44,14 @@ func (d *Detector) queryEvidence(t *target, in *Incident) {
 	case f.top1 >= 0.5 && len(in.Top) > 0:
 		s.add("%s sends %s of %s queries/s (usual: %s)", in.Top[0].Addr, percent(f.top1), count(f.now), count(in.Baseline))
 	default:
-		s.add("%s queries/s (usual: %s) from about %s sources, %s each in %.0f s", count(f.now), count(in.Baseline), count(f.sources), count(f.each), f.window)
+		s.add("%s queries/s (usual: %s) from %s, %s each in %.0f s", count(f.now), count(in.Baseline), plural("source", f.sources), count(f.each), f.window)
 	}
 	if f.prefix >= 0.5 && f.prefixHosts > 1 && len(in.Prefixes) > 0 {
 		s.add("%s of it from %s (%d hosts seen)", percent(f.prefix), in.Prefixes[0].Prefix, f.prefixHosts)
 	}
 	switch {
 	case f.completion >= 0:
-		s.add("%s of %s challenged sources brought the challenge back", percent(f.completion), count(float64(f.challenged)))
+		s.add("%s of %s brought the challenge back", percent(f.completion), digits.Counted(uint64(f.challenged), "challenged source"))
 	case f.oneWay && f.looksComplete > 0:
 		s.add("%s of the queries were followed by what looks like a challenge brought back", percent(f.looksComplete))
 	case !f.oneWay && t.challenged == 0:
@@ -117,8 +117,8 @@ func (d *Detector) junkEvidence(t *target, in *Incident) {
 	} else {
 		s.add("%d/s datagrams that are no query and belong to no session", one.strange)
 	}
-	s.add("%s of what the server got, from about %s sources", percent(share(float64(ten.junk+ten.strange), float64(ten.junk+ten.strange+ten.packets))), count(in.Sources))
-	s.add("%d replies in ten seconds, to all that it got", ten.replies)
+	s.add("%s of what the server got, from %s", percent(share(float64(ten.junk+ten.strange), float64(ten.junk+ten.strange+ten.packets))), plural("source", in.Sources))
+	s.add("%s in ten seconds, to all that it got", digits.Counted(uint64(ten.replies), "reply", "replies"))
 	in.Evidence = s.String()
 }
 
@@ -127,7 +127,7 @@ func (d *Detector) victimEvidence(x *victim) {
 	in := x.in
 	one := x.sum(d.now, 1)
 	var s sentence
-	s.add("%d replies/s, %s/s, from about %s servers to %s", one.wild, bytesOf(one.bytes), count(in.Sources), x.host.Addr())
+	s.add("%s/s, %s/s, from %s to %s", digits.Counted(uint64(one.wild), "reply", "replies"), bytesOf(one.bytes), plural("server", in.Sources), x.host.Addr())
 	if x.asked {
 		s.add("%s of them answer no request of this host", percent(share(float64(one.wild), float64(one.wild+one.wanted))))
 	} else {
@@ -140,7 +140,7 @@ func (d *Detector) victimEvidence(x *victim) {
 // scanEvidence is for scans and surveys.
 func (d *Detector) scanEvidence(s *scanner, all, dead int) {
 	var x sentence
-	x.add("about %d servers asked, %d of them without an answer", all, dead)
+	x.add("%s asked, %d of them without an answer", plural("server", float64(all)), dead)
 	x.add("%.1f requests/s, last to port %d", s.in.Mean, s.port)
 	s.in.Evidence = x.String()
 	s.in.Answered = share(float64(all-dead), float64(all))
@@ -154,7 +154,8 @@ func (d *Detector) rconEvidence(c *console) {
 	if c.broken {
 		s.add("A LOGIN SUCCEEDED behind refusals: change the password")
 	}
-	s.add("%d refused logins, %d different passwords among the last %d, %d sources", c.failures, all.passwords, all.failures, all.sources)
+	s.add("%s, %s among the last %d, %s", digits.Counted(uint64(c.failures), "refused login"),
+		digits.Counted(uint64(all.passwords), "different password"), all.failures, digits.Counted(uint64(all.sources), "source"))
 	switch {
 	case in.Kind == RconMisconfig:
 		s.add("the same %s again and again: a tool with an old one", digits.Noun(uint64(all.passwords), "password", "few passwords"))
@@ -167,7 +168,7 @@ func (d *Detector) rconEvidence(c *console) {
 // postureEvidence is for servers that answer anybody.
 func (d *Detector) postureEvidence(in *Incident) {
 	var s sentence
-	s.add("open amplifier: %s measured on %d answers to sources that proved nothing", times(in.Amplification()), in.Replies)
+	s.add("open amplifier: %s measured on %s to sources that proved nothing", times(in.Amplification()), digits.Counted(in.Replies, "answer"))
 	in.Evidence = s.String()
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"qsniff/dialogue"
 	"qsniff/render"
+	"qsniff/report"
 	"qsniff/track"
 )
 
@@ -89,9 +90,12 @@ func (f *fold) heard() bool {
 
 // conclude writes the dialogues that the end of the run leaves open, unless the
 // writer failed, and returns err or what became of that.
-func (f *fold) conclude(err error) error {
+func (f *fold) conclude(err error, ending func([]byte, report.Run) []byte) error {
 	if f.broken {
 		return err
+	}
+	if ending != nil {
+		f.buf = ending(f.buf, f.summary())
 	}
 	f.buf = f.dialogues.Finish(f.buf, f.full())
 	if failed := f.flush(); err == nil {

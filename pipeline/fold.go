@@ -41,6 +41,7 @@ type fold struct {
 	start     int64  // time stamp of the first packet
 	broken    bool   // the writer failed
 	before    int64  // time of the line before
+	micros    bool   // times since the line before are cut to microseconds
 	messages  uint64
 	types     map[typeKey]uint64
 	reader    readerTotals // behind the last batch merged
@@ -222,6 +223,9 @@ func (f *fold) tell(seg *segment, s *span) {
 
 // fill writes the time from the line before to nanos into a hole.
 func (f *fold) fill(at, width int, nanos int64) {
+	if f.micros {
+		nanos = render.Micros(nanos)
+	}
 	if f.before == 0 {
 		f.before = nanos
 	}

@@ -34,13 +34,20 @@ type Config struct {
 	Watchers  []track.Watcher     // get sightings in packet order; where nobody else wants messages, those in datagrams are not read
 	Incidents Incidents           // a watcher whose word is written at its place, if the renderer has a form for it; may be nil
 	Dialogues *dialogue.Collector // renders in place of Renderer; may be nil
-	Progress  func(capture.Stats) // called with the source's totals after each batch; may be nil
-	Count     bool                // messages are read though nobody gets more than their number
+	// Ending appends what is to precede the dialogues that the end of the run leaves open;
+	// may be nil.
+	Ending   func(dst []byte, run report.Run) []byte
+	Progress func(capture.Stats) // called with the source's totals after each batch; may be nil
+	Count    bool                // messages are read though nobody gets more than their number
 
 	// Clock is asked where the source brings nothing, which a live one says with empty
 	// batches, so that what waits goes on: nanoseconds that never go back, from any
 	// moment on. nil: only packets make time pass.
 	Clock func() int64
+
+	// Micros says that the renderer cuts times to microseconds: those since the line
+	// before are cut alike.
+	Micros bool
 
 	// Seed keys the tables of what hostile senders may choose. It must be random on live
 	// traffic; 0 is the same in every run, so that a capture has one output.
@@ -93,7 +100,7 @@ func Run(ctx context.Context, cfg Config) (report.Run, error) {
 		jobs--
 	}
 	f := &fold{w: cfg.Out, max: uint64(max(cfg.Max, 0)), types: map[typeKey]uint64{}, progress: cfg.Progress, listener: cfg.Listener, dialogues: cfg.Dialogues, watchers: cfg.Watchers,
-		render: cfg.Renderer, heads: make([]head, jobs)}
+		micros: cfg.Micros, render: cfg.Renderer, heads: make([]head, jobs)}
 	if cfg.Dialogues != nil {
 		f.render = cfg.Dialogues.Renderer()
 	}
@@ -110,7 +117,7 @@ func Run(ctx context.Context, cfg Config) (report.Run, error) {
 	}
 	err := f.drain(ctx, start(ctx, r, f.workers))
 	if f.dialogues != nil {
-		err = f.conclude(err)
+		err = f.conclude(err, cfg.Ending)
 	}
 	if end := f.cutShort(err); end != nil {
 		err = end

@@ -25,7 +25,7 @@ const (
 func (f *fold) summary() report.Run {
 	r := &f.reader
 	run := report.Run{Packets: r.packets, Bytes: r.bytes, First: r.first, Last: r.last,
-		Messages: f.messages, Backwards: r.backwards, Dropped: r.source.Dropped, Doubled: f.mirror.skipped}
+		Read: r.source.Bytes, Size: r.source.Size, Messages: f.messages, Backwards: r.backwards, Dropped: r.source.Dropped, Doubled: f.mirror.skipped}
 	for k, n := range f.types {
 		tc := report.TypeCount{Protocol: k.proto.Name, Count: n}
 		if k.typ != nil {

@@ -16,6 +16,9 @@ const (
 	Offset                // seconds since the first message of the dialogue
 )
 
+// Micros cuts a time in nanoseconds to microseconds.
+func Micros(nanos int64) int64 { return nanos - nanos%1000 }
+
 // Hole is room for a time that only the writer of the output knows: the time since
 // the line before, which another partition may have rendered, or since the start of
 // a dialogue.

@@ -4,14 +4,18 @@ package report
 
 // Run is what one run over packets came to.
 type Run struct {
-	Packets  uint64
-	Bytes    uint64 // captured
-	First    int64  // Unix nanoseconds of the first and the last packet, 0 if none
-	Last     int64
-	Messages uint64
-	Types    []TypeCount // by count, largest first
-	Skipped  []Reason    // packets that held no message, by reason, largest first
-	Joining  Joining
+	Packets uint64
+	Bytes   uint64 // captured
+	First   int64  // Unix nanoseconds of the first and the last packet, 0 if none
+	Last    int64
+	// Interrupted reports that somebody ended the run. Of Size bytes of input (0: unknown)
+	// Read were read, as they are in the files: compressed ones before expansion.
+	Interrupted bool
+	Read, Size  int64
+	Messages    uint64
+	Types       []TypeCount // by count, largest first
+	Skipped     []Reason    // packets that held no message, by reason, largest first
+	Joining     Joining
 	// Dropped is how many packets the capturing program says it lost.
 	Dropped uint64
 	// Doubled is how many packets detection left out because the capture has nearly all

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"qsniff/finding"
+	"qsniff/internal/digits"
 )
 
 // CaptureDamaged is raised where a capture could not be read for a stretch: A is
@@ -15,7 +16,7 @@ var CaptureDamaged = finding.Code{ID: "CAP-01", Severity: finding.Warn, Fault: f
 	Text: func(dst []byte, e *finding.Expert) []byte {
 		dst = append(dst, "capture incomplete: "...)
 		dst = strconv.AppendUint(dst, e.A, 10)
-		return append(dst, " bytes could not be read, packets are missing: "...)
+		return append(append(dst, digits.Noun(e.A, " byte", " bytes")...), " could not be read, packets are missing: "...)
 	}}
 
 // Refused is raised by an ICMP error that quotes a query or a reply: A is its

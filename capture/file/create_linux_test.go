@@ -2,7 +2,6 @@ package file
 
 import (
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -38,60 +37,78 @@ func packetsIn(t *testing.T, path string) int {
 	return len(packets)
 }
 
-// TestCreateTwice: a file that is being written is refused and stays as it is; one
-// that was written is emptied.
+// TestCreateTwice: a file that is there is refused and stays as it is, replaced only if
+// that is asked for, and not even then while another capture is writing it.
 func TestCreateTwice(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.pcapng")
 	first := create(t, path, 50)
 	if err := first.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	_, err := Create(path, WriteOptions{})
-	var e *Error
-	if !errors.As(err, &e) || err.Error() != path+": another capture is writing this file" || e.Hint == "" {
-		t.Errorf("beside another: %v", err)
+	for _, replace := range []bool{false, true} {
+		refused(t, path, replace, "another capture is writing this file")
 	}
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
+	refused(t, path, false, "there is a file of this name")
 	if n := packetsIn(t, path); n != 50 {
 		t.Errorf("the first: %d packets, want 50", n)
 	}
-	if err := create(t, path, 3).Close(); err != nil {
+	linked := path + ".old"
+	if err := os.Link(path, linked); err != nil {
 		t.Fatal(err)
 	}
-	if n := packetsIn(t, path); n != 3 {
-		t.Errorf("the second: %d packets, want 3", n)
-	}
-}
-
-// TestCreateDevices: what is no regular file is neither locked nor emptied.
-func TestCreateDevices(t *testing.T) {
-	a, b := create(t, os.DevNull, 10), create(t, os.DevNull, 10)
-	if err := errors.Join(a.Close(), b.Close()); err != nil {
-		t.Error(err)
-	}
-	fifo := filepath.Join(t.TempDir(), "fifo")
-	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+	if err := os.Chmod(path, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	r, err := os.OpenFile(fifo, os.O_RDWR, 0) // does not wait for the other end
+	w, err := Create(path, WriteOptions{Replace: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.Close()
-	a, b = create(t, fifo, 10), create(t, fifo, 0)
-	if err := a.Close(); err != nil {
-		t.Error(err)
-	}
-	got := make([]byte, a.Stats().Bytes)
-	if _, err := io.ReadFull(r, got); err != nil {
+	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if packets, _ := readBack(t, got); len(packets) != 10 {
-		t.Errorf("through a pipe: %d packets, want 10", len(packets))
+	if n := packetsIn(t, path); n != 0 {
+		t.Errorf("the second: %d packets, want none", n)
 	}
-	if err := b.Close(); err != nil {
-		t.Error(err)
+	if n := packetsIn(t, linked); n != 50 {
+		t.Errorf("another link to the first: %d packets, want 50", n)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the second can be read by others: %v, %v", info.Mode(), err)
+	}
+}
+
+// refused wants Create to refuse a path at once and for that reason.
+func refused(t *testing.T, path string, replace bool, reason string) {
+	t.Helper()
+	_, err := Create(path, WriteOptions{Replace: replace})
+	var e *Error
+	if !errors.As(err, &e) || e.Reason != reason || e.Hint == "" {
+		t.Errorf("%s, replace %v:\ngot  %v\nwant %s", path, replace, err, reason)
+	}
+}
+
+// TestCreateOnlyFiles: what is no regular file is neither followed nor waited for.
+func TestCreateOnlyFiles(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	if err := errors.Join(os.WriteFile(at("secret"), []byte("keep me"), 0o600), os.Symlink(at("secret"), at("link")),
+		os.Symlink(at("nowhere"), at("dangling")), syscall.Mkfifo(at("fifo"), 0o600), os.Mkdir(at("folder"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	for _, replace := range []bool{false, true} {
+		refused(t, at("link"), replace, "a symbolic link is in the way: packets could end up in any file")
+		refused(t, at("dangling"), replace, "a symbolic link is in the way: packets could end up in any file")
+		refused(t, at("fifo"), replace, "is a pipe, not a file")
+		refused(t, at("folder"), replace, "is a directory")
+		refused(t, os.DevNull, replace, "is a device or a socket, not a file")
+	}
+	if got, err := os.ReadFile(at("secret")); err != nil || string(got) != "keep me" {
+		t.Errorf("what the link points to: %q, %v", got, err)
+	}
+	if _, err := os.Lstat(at("nowhere")); err == nil {
+		t.Error("what the dangling link points to was made")
 	}
 }

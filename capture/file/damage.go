@@ -99,6 +99,6 @@ func (r *Reader) gapsError() error {
 	if r.stats.Gaps > 1 {
 		e.Reason += "; with " + digits.Grouped(int64(r.stats.Gaps-1)) + " more damaged places"
 	}
-	e.Reason += "; " + digits.Grouped(r.stats.Skipped) + " bytes skipped"
+	e.Reason += "; " + digits.Counted(uint64(r.stats.Skipped), "byte") + " skipped"
 	return &e
 }

@@ -2,12 +2,9 @@ package file
 
 import (
 	"io"
-	"io/fs"
-	"os"
 	"time"
 
 	"qsniff/capture"
-	"qsniff/internal/flock"
 )
 
 // Writer writes a capture: pcapng, or classic pcap with nanoseconds, in
@@ -58,6 +55,9 @@ type WriteOptions struct {
 	// is written to the file; 0 means when the buffer is full. A process that is
 	// killed leaves a file that can be read up to there.
 	FlushEvery time.Duration
+
+	// Replace has Create overwrite a file of that name.
+	Replace bool
 }
 
 // WriteStats are running totals of a Writer.
@@ -72,54 +72,6 @@ type WriteStats struct {
 // ifaceKey is what one interface description of the file stands for.
 type ifaceKey struct {
 	file, iface, link uint16
-}
-
-// Create creates the capture file of that name, in the format that the name
-// tells, or empties it, unless another capture is writing it; "-" is standard
-// output, which gets pcapng. Only its owner can read the file: captures hold
-// passwords. Errors are of type *Error. That there is no room for the header is
-// told by Write, as of packets.
-func Create(name string, o WriteOptions) (*Writer, error) {
-	if name == stdinArg {
-		return NewWriter(os.Stdout, "standard output", o), nil
-	}
-	format, err := FormatOf(name)
-	if err != nil {
-		return nil, err
-	}
-	o.Format = format
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		return nil, WriteError(name, err)
-	}
-	if err := claim(f, name); err != nil {
-		f.Close()
-		return nil, err
-	}
-	w := NewWriter(f, name, o)
-	w.closer = f
-	w.introduce()
-	return w, nil
-}
-
-// claim empties a file that nobody else is writing. Devices and pipes take what
-// several captures write.
-func claim(f *os.File, name string) error {
-	info, err := f.Stat()
-	if err != nil {
-		return WriteError(name, err)
-	}
-	if !info.Mode().IsRegular() {
-		return nil
-	}
-	if !flock.Take(f) {
-		return &Error{File: name, Offset: wholeFile, Err: fs.ErrExist,
-			Reason: "another capture is writing this file", Hint: "end it, or choose another name"}
-	}
-	if err := f.Truncate(0); err != nil {
-		return WriteError(name, err)
-	}
-	return nil
 }
 
 // NewWriter writes a capture to out and calls it name in errors. The caller keeps

@@ -219,10 +219,13 @@ func TestNoRoomForHeader(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Skip("there is no /dev/full")
 	}
-	w, err := Create("/dev/full", WriteOptions{Interfaces: described{{Name: "eth0", Link: 1}}})
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
+	w := NewWriter(full, "/dev/full", WriteOptions{Interfaces: described{{Name: "eth0", Link: 1}}})
+	w.closer = full
+	w.introduce()
 	p := capture.Packet{Nanos: 1e9, Data: []byte("data"), Wire: 4, Link: 1}
 	for range 3 {
 		if err := w.Write(&p); !errors.Is(err, syscall.ENOSPC) {

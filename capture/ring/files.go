@@ -36,7 +36,7 @@ func (w *Writer) scan() error {
 			w.number = max(w.number, number)
 			if !finished {
 				parts = append(parts, kept{number, e.Name()})
-			} else {
+			} else if !w.opt.Own {
 				w.keep(kept{number, e.Name()})
 			}
 			if len(w.kept)+len(parts) > maxKept {
@@ -95,7 +95,9 @@ func (w *Writer) adopt(p kept) error {
 	if err := w.root.Rename(p.name+partSuffix, p.name); err != nil {
 		return file.WriteError(w.names.path(p.name), err)
 	}
-	w.keep(p)
+	if !w.opt.Own {
+		w.keep(p)
+	}
 	return nil
 }
 

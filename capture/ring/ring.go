@@ -37,6 +37,10 @@ type Options struct {
 	// those of earlier runs; the oldest are removed.
 	Files int
 
+	// Own has Files count, and remove, files of this run only: for a bound that nobody
+	// asked for, which must not remove what earlier runs kept.
+	Own bool
+
 	// Write is how files are written; Format is overruled by Path, and FlushEvery
 	// is DefaultFlush if it is zero.
 	Write file.WriteOptions

@@ -1,6 +1,7 @@
 package ring
 
 import (
+	"cmp"
 	"encoding/binary"
 	"strconv"
 	"time"
@@ -24,6 +25,10 @@ type Sink interface {
 // It decides nothing: Fire says when there is an incident. A packet is written
 // once; what one incident wrote does not precede the next.
 type Trigger struct {
+	// Most is how many captured bytes of one incident are written; 0: all. What is more
+	// is counted, and the file is finished at once. Set it before the first packet.
+	Most int64
+
 	sink   Sink
 	around int64
 	keep   int64 // how long packets wait, without an incident
@@ -36,6 +41,7 @@ type Trigger struct {
 	clock  clock
 	firing bool
 	until  int64 // by clock
+	spent  int64 // captured bytes written of the incident
 	stats  TriggerStats
 	packet capture.Packet
 }
@@ -50,6 +56,7 @@ type TriggerStats struct {
 	Written   uint64 // packets handed to the sink
 	Fired     uint64 // incidents, those that overlap counted once
 	Cut       uint64 // of these, those whose first packets had made room
+	Over      uint64 // packets that were beyond Most
 }
 
 // NewTrigger returns a Trigger that keeps packets in memory of so many bytes, and
@@ -85,9 +92,18 @@ func (t *Trigger) Fire(from, until int64) {
 		t.firing = true
 		t.until = end
 		t.stats.Fired++
+		t.spent = 0
 		t.expire(t.clock.of(from))
 	}
 	t.until = max(t.until, end)
+}
+
+// Renew says that one more incident began while another goes on: if that has had its
+// Most, the packets from now on are of the new one.
+func (t *Trigger) Renew() {
+	if t.Most > 0 && t.spent >= t.Most {
+		t.spent = 0
+	}
 }
 
 // Write takes a packet, whose data is copied. Its error is the sink's.
@@ -151,11 +167,20 @@ func (t *Trigger) due() bool { return t.n > 0 && t.passedAt(t.head) <= t.until }
 
 // write hands the oldest packet to the sink and forgets it.
 func (t *Trigger) write() error {
+	if t.Most > 0 && t.spent >= t.Most {
+		t.stats.Over++
+		t.drop()
+		return nil
+	}
 	t.get(&t.packet)
 	err := t.sink.Write(&t.packet)
+	t.spent += int64(len(t.packet.Data))
 	t.packet.Data = nil
 	t.stats.Written++
 	t.drop()
+	if t.Most > 0 && t.spent >= t.Most {
+		err = cmp.Or(err, t.sink.Rotate())
+	}
 	return err
 }
 

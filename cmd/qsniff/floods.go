@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,10 +62,12 @@ that --thresholds names: qsniff floods --explain -o toml prints one with all of 
 
 ` + limitsHelp + `
 
-With -o json each incident is a line, written when it is over. With -o nft the rules
-that are advised against warnings and alerts are one file for nft -f, with a table for
-each; comments say how to remove it. Nothing is loaded by qsniff itself. FILE is as in
-qsniff read, whose output has warnings and alerts too, where they were detected.
+Ctrl-C prints what was found so far; the first line then says how far the run came. With
+-o json each incident is a line, written when it is over, and the last line has
+"record":"interrupted" then. With -o nft the rules that are advised against warnings
+and alerts are one file for nft -f, with a table for each; comments say how to remove
+it. Nothing is loaded by qsniff itself. FILE is as in qsniff read, whose output has
+warnings and alerts too, where they were detected.
 
 Exit status: 0 fine, 1 the run failed, 2 wrong usage, 3 --fail-on was reached, 130
 interrupted.`,
@@ -93,6 +96,7 @@ interrupted.`,
 	}
 	cmd.ValidArgsFunction = completeCaptures
 	opts.register(cmd)
+	takeHabits(cmd, &opts.readOptions)
 	return cmd
 }
 
@@ -176,6 +180,8 @@ func findFloods(ctx context.Context, opts *floodsOptions, args []string, io stre
 	d := flood.New(opts.limits, opts.scale(), j.cfg.Seed)
 	d.Found = out.found
 	j.cfg.Watchers = []track.Watcher{&out.seen, d}
+	j.tells = opts.output == "text"
+	j.scrolls = opts.output == "json"
 	var f *report.Floods
 	err = j.addUp(func(run report.Run) error {
 		f = out.report(run, d)
@@ -253,7 +259,7 @@ func (o *floodOutput) report(run report.Run, d *flood.Detector) *report.Floods {
 // print writes the page, or tells whether incidents could be written.
 func (o *floodOutput) print(f *report.Floods) error {
 	if o.opts.output == "json" {
-		return o.err
+		return cmp.Or(o.err, write(o.w, jsonl.AppendInterrupted(nil, &f.Run)))
 	}
 	if o.opts.output == "nft" {
 		return write(o.w, nft.AppendFloods(nil, f))

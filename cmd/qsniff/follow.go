@@ -13,6 +13,7 @@ import (
 	"qsniff/render/csv"
 	"qsniff/render/jsonl"
 	"qsniff/render/text"
+	"qsniff/report"
 )
 
 // sinceBegin is the value of -t for times since a dialogue began. Tables have no
@@ -48,6 +49,9 @@ With -o json an exchange is an object: "id", "time", "server", "client", "outcom
 "records" are findings that belong to no single message. A connection has
 "record":"connection" and no outcome.
 
+Ctrl-C writes a line that says how far the run came (JSON: "record":"interrupted"), then
+the exchanges that were not over.
+
 Exit status: 0 fine, 1 the run failed or has no such exchange, 2 wrong usage, 130
 interrupted.`,
 		Example: `  qsniff follow capture.pcap                  all exchanges
@@ -62,6 +66,7 @@ interrupted.`,
 	}
 	cmd.ValidArgsFunction = completeCaptures
 	opts.register(cmd)
+	takeHabits(cmd, &opts.readOptions)
 	return cmd
 }
 
@@ -93,7 +98,11 @@ func follow(ctx context.Context, opts *followOptions, args []string, s streams) 
 	}
 	defer j.release()
 	talks := dialogue.New(dialogue.Options{Renderer: r, Frame: opts.exchange, Size: opts.scale()})
-	j.cfg.Dialogues = talks
+	j.cfg.Dialogues, j.scrolls, j.tells = talks, true, opts.output != "json" && opts.output != "csv"
+	j.cfg.Ending = func(dst []byte, run report.Run) []byte {
+		run.Interrupted = interrupted(j.ctx)
+		return opts.appendInterrupted(dst, &run, s.out)
+	}
 	result, err := j.run()
 	whole := err == nil && opts.count == 0 && !(opts.exchange != 0 && talks.Found())
 	if whole { // else the reader may still be at it; it ends with the program
@@ -162,4 +171,19 @@ func (o *followOptions) dialogues(out io.Writer, protos []*dissect.Proto) (rende
 	}
 	form := map[string]text.Form{"text": text.Dump, "tree": text.Fields, "hex": text.Annotated}[o.output]
 	return text.NewDialogue(opt, form, o.full), nil
+}
+
+// appendInterrupted says, before the dialogues that were not over, that the user ended the
+// run. Tables have no form for it.
+func (o *followOptions) appendInterrupted(dst []byte, run *report.Run, out io.Writer) []byte {
+	switch o.output {
+	case "csv":
+		return dst
+	case "json":
+		return jsonl.AppendInterrupted(dst, run)
+	}
+	if dst = text.AppendInterrupted(dst, run, o.textOptions(out)); run.Interrupted {
+		dst = append(dst, '\n')
+	}
+	return dst
 }

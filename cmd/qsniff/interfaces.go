@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"qsniff/capture/live"
+	"qsniff/internal/display"
 	"qsniff/netlayer"
 )
 
@@ -57,7 +59,7 @@ Exit status: 0 fine, 1 the system does not tell, 2 wrong usage.`,
 			return err
 		}
 		if !permitted {
-			fmt.Fprintf(s.err, "qsniff: no right to capture\n  hint: %s\n", live.RightsHint())
+			complain(s.err, errors.New("no right to capture"), live.RightsHint())
 		}
 		return nil
 	}
@@ -105,7 +107,8 @@ func listInterfaces(w io.Writer, output string, rows []interfaceRow) error {
 		if r.Name == live.Any {
 			where = "all interfaces, also later ones"
 		}
-		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\n", r.Name, r.State, mtu, r.Link, where)
+		name := display.AppendVisible(nil, []byte(r.Name)) // whoever made a container chose it
+		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\n", name, r.State, mtu, r.Link, where)
 	}
 	return t.Flush()
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"runtime/debug"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"qsniff/dissect"
+	"qsniff/internal/digits"
 	"qsniff/pipeline"
 	"qsniff/report"
 )
@@ -19,6 +21,8 @@ import (
 type job struct {
 	ctx     context.Context // ends with the signal that ends the run
 	release func()          // gives the signals back
+	tells   bool            // the output itself says where it was interrupted
+	scrolls bool            // the output comes while packets are read
 	io      streams
 	src     input
 	cfg     pipeline.Config
@@ -27,7 +31,11 @@ type job struct {
 // captureNeeded is what commands take that read captures.
 func captureNeeded(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
-		return &usageError{fmt.Errorf("%s: no capture given", cmd.Name()), "name a file, or - for standard input"}
+		what := "no capture given"
+		if cmd.HasParent() {
+			what = cmd.Name() + ": " + what
+		}
+		return &usageError{errors.New(what), "name a file, or - for standard input"}
 	}
 	return nil
 }
@@ -73,13 +81,22 @@ func (o *readOptions) seed() uint64 {
 // that run the program inside of theirs hold more than that themselves.
 var limitMemory = debug.SetMemoryLimit
 
-// run reads the captures, with a progress bar.
+// run reads the captures, with a line of progress. Where the user ends it, the output
+// says how far it came, and standard error does if nobody would see it there.
 func (j *job) run() (report.Run, error) {
 	defer limitMemory(limitMemory(j.cfg.Memory))
-	tell, done := progress(j.io.err, j.src.Source)
-	defer done()
+	tell, done := j.progress()
 	j.cfg.Progress = tell
-	return pipeline.Run(j.ctx, j.cfg)
+	result, err := pipeline.Run(j.ctx, j.cfg)
+	done()
+	switch result.Interrupted = interrupted(j.ctx); {
+	case !result.Interrupted:
+	case result.Packets == 0:
+		fmt.Fprintln(j.io.err, "qsniff: interrupted before the first packet")
+	case !j.tells || !isTerminal(j.io.out):
+		fmt.Fprintf(j.io.err, "qsniff: interrupted after %s\n", digits.Extent(result.Packets, result.Read, result.Size))
+	}
+	return result, err
 }
 
 // addUp reads the captures to their end and has tell print what they come to. What

@@ -48,7 +48,10 @@ decoded; both are counted. Nothing is queued without bound.
 
 -w writes all packets that were captured, -w with --on-incident only those around
 incidents, which are found where packets are decoded: read the output, or use -o none.
-The seconds count from an incident's begin, which is known some seconds later.
+The seconds count from an incident's begin, which is known some seconds later. A FILE
+that is there is overwritten with --force only; a symbolic link, a pipe or a device
+never is. Of an incident 128 MiB are written, and the 16 newest files of the run stay,
+unless --ring-size or --ring-files say otherwise: --ring-files 0 keeps all.
 With --ring-size, --ring-time, --ring-files or --on-incident the name is a beginning:
 DIR/PREFIX.pcapng makes DIR/PREFIX_20261121T201500Z_00001.pcapng and so on. Packets are
 kept as they are, passwords included. When a file cannot be written that is said once,
@@ -86,13 +89,16 @@ vanished, packets could not be written, the output was not read; 2 wrong usage.`
 					return &usageError{fmt.Errorf("--%s %q: nothing", name, f.Value), "leave the flag out, or say what it is to do"}
 				}
 			}
+			opts.bounded = cmd.Flags().Changed("ring-size") || cmd.Flags().Changed("ring-files")
 			if err := opts.check(); err != nil {
 				return err
 			}
 			return watchLive(cmd.Context(), opts, io)
 		},
 	}
+	opts.micros = true
 	opts.register(cmd)
+	takeHabits(cmd, &opts.readOptions)
 	return cmd
 }
 
@@ -104,7 +110,7 @@ func (o *liveOptions) register(cmd *cobra.Command) {
 	f.BoolVar(&o.autoFilter, "auto-filter", false, "capture only what may be a query, and say what that leaves out")
 	f.IntVarP(&o.snap, "snaplen", "s", 0, "keep `N` bytes of a packet at most (0: all)")
 	f.VarP(&o.buffer, "buffer", "B", "what the kernel holds while this program is busy (default 32M an interface)")
-	f.BoolVarP(&o.promiscuous, "promiscuous", "p", false, "capture what is meant for other hosts, too")
+	f.BoolVar(&o.promiscuous, "promiscuous", false, "capture what is meant for other hosts, too")
 	f.Var(&choice{&o.backend, []string{"auto", "libpcap", "afpacket"}}, "backend", "auto takes libpcap where the build has it")
 	f.BoolVar(&o.bare, "no-sandbox", false, "keep all rights while decoding")
 	o.keepOptions.register(cmd)

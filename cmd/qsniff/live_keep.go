@@ -13,6 +13,7 @@ import (
 	"qsniff/capture"
 	"qsniff/capture/file"
 	"qsniff/capture/ring"
+	"qsniff/internal/digits"
 )
 
 // keepOptions are the flags about files of packets.
@@ -22,15 +23,26 @@ type keepOptions struct {
 	ringTime   time.Duration
 	ringFiles  int
 	onIncident int // seconds
+	force      bool
+	bounded    bool // --ring-size or --ring-files was given, be it to lift the limits
 }
+
+// The limits of --on-incident where no flag of the ring sets others. An attack of 30,000
+// queries a second is 9 MB of packets a second: without a limit one of an hour was 32 GB.
+// Its kind, its sources and its payloads show in the first seconds.
+const (
+	mostOfIncident  = 128 << 20 // bytes; chosen: 14 s of that attack, after what preceded it
+	mostOfIncidents = 16        // files of this run, one an incident; with the above 2 GiB, which small servers can spare
+)
 
 func (o *keepOptions) register(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVarP(&o.write, "write", "w", "", "write the packets to `FILE|PREFIX`: pcapng, or pcap where the name ends so")
-	f.Var(&o.ringSize, "ring-size", "begin another file behind so many bytes")
+	f.StringVarP(&o.write, "write", "w", "", "write the packets to `FILE`, as pcapng, or as pcap if it ends in .pcap; with --ring-... and --on-incident its name begins those of several files")
+	f.BoolVar(&o.force, "force", false, "overwrite the FILE of -w if it is there")
+	f.Var(&o.ringSize, "ring-size", "begin another file after so many bytes")
 	f.DurationVar(&o.ringTime, "ring-time", 0, "begin another file after this `TIME`: 1h, 10m")
 	f.IntVar(&o.ringFiles, "ring-files", 0, "keep `N` files, and remove the oldest (0: all)")
-	f.IntVar(&o.onIncident, "on-incident", 0, "write only from so many `SECONDS` before an incident to as many behind it")
+	f.IntVar(&o.onIncident, "on-incident", 0, "write only from so many `SECONDS` before an incident to as many after it")
 	for _, name := range []string{"ring-size", "ring-time", "ring-files", "on-incident"} {
 		propose(cmd, name, cobra.NoFileCompletions)
 	}
@@ -44,6 +56,8 @@ func (o *keepOptions) check() error {
 		return &usageError{errors.New("-w -: packets are written to files"), "tcpdump -w - writes them to standard output"}
 	case o.ringTime < 0 || o.ringFiles < 0 || o.onIncident < 0:
 		return &usageError{errors.New("--ring-time, --ring-files, --on-incident: less than nothing"), "leave out what is not to be bounded"}
+	case o.force && (o.write == "" || o.several()):
+		return &usageError{errors.New("--force goes with -w FILE, without --ring-size, --ring-time, --ring-files and --on-incident"), "several files get new names, and overwrite none"}
 	case o.write == "":
 		return nil
 	case o.ringFiles > 0 && o.ringSize == 0 && o.ringTime == 0 && o.onIncident == 0:
@@ -56,6 +70,12 @@ func (o *keepOptions) check() error {
 }
 
 func (o *keepOptions) rings() bool { return o.ringSize != 0 || o.ringTime != 0 || o.ringFiles != 0 }
+
+// several reports whether packets go to files whose names begin with that of -w.
+func (o *keepOptions) several() bool { return o.rings() || o.onIncident != 0 }
+
+// limited reports whether the limits of --on-incident hold.
+func (o *keepOptions) limited() bool { return o.onIncident != 0 && !o.bounded }
 
 // flushEvery is how much packet time a file lets pass before packets are in it: what
 // a program that is killed may lose.
@@ -72,18 +92,22 @@ type keeper struct {
 // open opens what the flags name; nil if nothing is to be kept. memory is that of
 // packets which wait for an incident, in bytes.
 func (o *keepOptions) open(described capture.Describer, memory int) (*keeper, error) {
-	how := file.WriteOptions{Interfaces: described, Application: "qsniff", FlushEvery: flushEvery}
+	how := file.WriteOptions{Interfaces: described, Application: "qsniff", FlushEvery: flushEvery, Replace: o.force}
 	switch {
 	case o.write == "":
 		return nil, nil
-	case !o.rings() && o.onIncident == 0:
+	case !o.several():
 		w, err := file.Create(o.write, how)
 		if err != nil {
 			return nil, err
 		}
 		return &keeper{sink: w, file: w}, nil
 	}
-	w, err := ring.Open(ring.Options{Path: o.write, Size: int64(o.ringSize), Time: o.ringTime, Files: o.ringFiles, Write: how})
+	files := ring.Options{Path: o.write, Size: int64(o.ringSize), Time: o.ringTime, Files: o.ringFiles, Write: how}
+	if o.limited() {
+		files.Files, files.Own = mostOfIncidents, true
+	}
+	w, err := ring.Open(files)
 	if err != nil {
 		return nil, err
 	}
@@ -93,6 +117,9 @@ func (o *keepOptions) open(described capture.Describer, memory int) (*keeper, er
 		if err != nil {
 			w.Close()
 			return nil, err
+		}
+		if o.limited() {
+			k.trigger.Most = mostOfIncident
 		}
 		k.sink = k.trigger
 	}
@@ -136,7 +163,14 @@ func (k *keeper) tell(w io.Writer) {
 		removed = fmt.Sprintf(", %s removed for newer ones", count(s.Removed, "file was", "files were"))
 	}
 	fmt.Fprintf(w, "qsniff: %s written to %s%s%s\n", count(s.Packets, "packet"), count(s.Files, "file"), removed, k.lost(s.Lost, s.Refused))
-	if k.trigger != nil && k.trigger.Stats().Cut > 0 {
+	if k.trigger == nil {
+		return
+	}
+	if n := k.trigger.Stats().Over; n > 0 {
+		fmt.Fprintf(w, "qsniff: %s not written: beyond %s of an incident (--ring-files 0 writes all)\n",
+			count(n, "packet was", "packets were"), digits.Bytes(mostOfIncident))
+	}
+	if k.trigger.Stats().Cut > 0 {
 		fmt.Fprintf(w, "qsniff: memory was too short for all that preceded %s (--memory)\n", count(k.trigger.Stats().Cut, "incident"))
 	}
 }
@@ -145,7 +179,12 @@ func (k *keeper) tell(w io.Writer) {
 func (o *keepOptions) gets() string {
 	switch name := strings.TrimSuffix(o.write, path.Ext(o.write)); {
 	case o.onIncident > 0:
-		return fmt.Sprintf("%s_*%s get packets from %d s before each incident to %d s behind it", name, path.Ext(o.write), o.onIncident, o.onIncident)
+		said := fmt.Sprintf("%s_*%s get packets from %d s before each incident to %d s after it", name, path.Ext(o.write), o.onIncident, o.onIncident)
+		if o.limited() {
+			said += fmt.Sprintf(", of each %s at most, and the %d newest files of this run are kept (--ring-files 0: all of it; --ring-size, --ring-files: other limits),",
+				digits.Bytes(mostOfIncident), mostOfIncidents)
+		}
+		return said
 	case o.rings():
 		return fmt.Sprintf("%s_*%s get packets", name, path.Ext(o.write))
 	}

@@ -70,7 +70,8 @@ func TestLiveDiskFull(t *testing.T) {
 	t.Parallel()
 	server, clients := cable(t)
 	server.Serve(t, gameAddr, func([]byte) [][]byte { return nil })
-	s := sniff(t, server, "-o", "json", "-w", "/dev/full").collect()
+	name := filepath.Join(fullDisk(t), "q.pcapng")
+	s := sniff(t, server, "-o", "json", "-w", name).collect()
 	conn := clients.Dial(t, gameAddr)
 	flow(t, conn, 2000, 200*time.Microsecond)
 	time.Sleep(1200 * time.Millisecond)
@@ -78,9 +79,23 @@ func TestLiveDiskFull(t *testing.T) {
 	time.Sleep(200 * time.Millisecond)
 	status, _ := s.end(t, os.Interrupt)
 	messages := countMessages(parse(t, <-s.output))
-	if status != exitFailed || messages != 2100 || strings.Count(s.said(), "qsniff: /dev/full: ") != 1 || !strings.Contains(s.said(), "2100 could not be") {
+	if status != exitFailed || messages != 2100 || strings.Count(s.said(), "qsniff: "+name+": ") != 1 || !strings.Contains(s.said(), "2100 could not be") {
 		t.Errorf("status %d, %d messages\n%s", status, messages, s.said())
 	}
+}
+
+// fullDisk mounts a disk that has room for the names of files, and for nothing in them.
+func fullDisk(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := syscall.Mount("qsniff-test", dir, "tmpfs", 0, "size=4k"); err != nil {
+		t.Skipf("cannot mount a small disk: %v", err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(dir, 0) })
+	if err := os.WriteFile(filepath.Join(dir, "ballast"), make([]byte, 4096), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 // TestLiveKilled: a program that is killed leaves files that can be read.

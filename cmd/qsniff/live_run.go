@@ -103,7 +103,7 @@ func openLive(opts *liveOptions, io streams) (*session, error) {
 	s.tap = newTap(src, keep, al, once(func(err error) { explain(io.err, err) }))
 	s.cfg = pipeline.Config{Source: s.tap, Registry: reg, Jobs: opts.jobs, Max: opts.count, Memory: int64(opts.memory),
 		DecodeAs: as, Dedup: dedups[opts.dedup], Renderer: r, Out: io.out, Incidents: al, Count: !opts.watches(),
-		Clock: monotonic, Seed: seed}
+		Clock: monotonic, Micros: opts.micros, Seed: seed}
 	if opts.watches() {
 		s.seen = new(flood.Seen)
 		s.cfg.Watchers = []track.Watcher{s.seen}
@@ -130,7 +130,10 @@ func (s *session) shutIn() error {
 	o := s.opts
 	fmt.Fprintf(s.errs, "qsniff: capturing on %s (%s)\n", strings.Join(o.interfaces, ", "), s.tap.Backend())
 	if s.auto != nil {
-		fmt.Fprintf(s.errs, "qsniff: the automatic filter leaves out:\n  %s\n", strings.Join(s.auto.Lost(), "\n  "))
+		fmt.Fprintln(s.errs, "qsniff: the automatic filter leaves out:")
+		for _, what := range s.auto.Lost() {
+			fmt.Fprintf(s.errs, "  %s\n", what)
+		}
 	}
 	if s.tap.keep != nil {
 		fmt.Fprintf(s.errs, "qsniff: %s as they are captured, passwords included\n", o.keepOptions.gets())
@@ -198,7 +201,8 @@ func (s *session) run(ctx context.Context) error {
 func (s *session) conclude(err error) error {
 	closed := s.tap.finish()
 	kernel, card := s.tap.Drops()
-	fmt.Fprintf(s.errs, "\nqsniff: %s captured in %s: %s%s; %s\n", count(s.tap.Stats().Received, "packet"), s.elapsed(),
+	fmt.Fprintln(s.errs) // after the ^C of a terminal
+	fmt.Fprintf(s.errs, "qsniff: %s captured in %s: %s%s; %s\n", count(s.tap.Stats().Received, "packet"), s.elapsed(),
 		s.found(), s.incidents(), dropped(kernel, card))
 	s.undecoded()
 	unwritten := s.files()
@@ -232,7 +236,8 @@ func (s *session) abandon() error {
 	s.tap.rest()
 	s.tap.finish()
 	kernel, card := s.tap.Drops()
-	fmt.Fprintf(s.errs, "\nqsniff: %s captured in %s; %s\n", count(s.tap.Stats().Received, "packet"), s.elapsed(), dropped(kernel, card))
+	fmt.Fprintln(s.errs)
+	fmt.Fprintf(s.errs, "qsniff: %s captured in %s; %s\n", count(s.tap.Stats().Received, "packet"), s.elapsed(), dropped(kernel, card))
 	s.undecoded()
 	_ = s.files() // the other error is to be told
 	return &hintedError{errors.New("the output was not read: its last messages are missing, and incidents among them"),
@@ -256,13 +261,13 @@ func (s *session) undecoded() {
 
 // announce tells of an incident where the output has no form for one.
 func (s *session) announce(in *report.Incident, e report.Event) {
-	line := text.NewLine(text.Options{UTC: s.opts.utc, Palette: text.NewPalette(false)})
+	line := text.NewLine(text.Options{UTC: s.opts.utc, Micros: true, Palette: text.NewPalette(false)})
 	x := render.Incident{Nanos: time.Now().UnixNano(), Event: e, Incident: in}
 	fmt.Fprintf(s.errs, "qsniff: %s\n", bytes.TrimSpace(line.AppendIncident(nil, &x)))
 }
 
 func (s *session) elapsed() string {
-	return string(digits.Elapsed(nil, int64(time.Since(s.start).Round(time.Millisecond)), " "))
+	return digits.Span(time.Since(s.start))
 }
 
 // found is what was in the packets.

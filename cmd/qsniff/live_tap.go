@@ -81,6 +81,9 @@ func (t *tap) fire(now int64) {
 		return
 	}
 	if n := t.alarms.begun.Load(); n != t.seen || t.alarms.going.Load() > 0 {
+		if n != t.seen {
+			t.keep.trigger.Renew()
+		}
 		t.seen = n
 		t.keep.trigger.Fire(t.alarms.since.Load(), now)
 	}

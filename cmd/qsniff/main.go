@@ -56,7 +56,7 @@ type hintedError struct {
 func (e *hintedError) Error() string { return e.err.Error() }
 func (e *hintedError) Unwrap() error { return e.err }
 
-// streams are what a command talks to.
+// streams are what a command talks to. Of err, each Write is one line: see errLines.
 type streams struct {
 	out, err io.Writer
 }
@@ -81,6 +81,7 @@ func program() int {
 
 // run executes one command line and returns the exit status.
 func run(ctx context.Context, args []string, io streams) int {
+	io.err = errLines{io.err}
 	cmd := newRoot(io)
 	cmd.SetArgs(args)
 	return explain(io.err, cmd.ExecuteContext(ctx))

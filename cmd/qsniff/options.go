@@ -33,6 +33,7 @@ type readOptions struct {
 	clock   string
 	columns string
 	servers string
+	micros  bool // times for people are cut to microseconds
 	jobs    int
 	memory  size
 }
@@ -69,7 +70,7 @@ func (o *readOptions) registerCommon(cmd *cobra.Command) {
 func (o *readOptions) registerMessages(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.IntVarP(&o.count, "count", "c", 0, "stop after `N` messages (0: all)")
-	f.StringVarP(&o.columns, "fields", "e", "", "csv: columns, by name: `frame,src,a2s.info.name`")
+	f.VarP(&word{&o.columns, "NAME,...", true}, "fields", "e", "csv: these columns, as in frame,src,a2s.info.name; qsniff fields lists them")
 	f.BoolVar(&o.layout, "layout", false, "json: list every byte with its field")
 	f.BoolVar(&o.utc, "utc", false, "text, tree, hex: times in UTC instead of local time")
 	f.Var(&choice{&o.color, []string{"auto", "always", "never"}}, "color", "text, tree, hex: auto colours terminals only")
@@ -93,7 +94,7 @@ func (o *readOptions) registerInput(cmd *cobra.Command) {
 // registerPackets adds the flags that all commands have which take packets.
 func (o *readOptions) registerPackets(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringArrayVarP(&o.as, "decode-as", "d", nil, "decode a port as a protocol: `udp.port==27015,a2s`, tcp.port==27016,rcon")
+	f.StringArrayVarP(&o.as, "decode-as", "d", nil, "decode a port as a protocol, with a `RULE` such as udp.port==27015,a2s or tcp.port==27016,rcon")
 	f.IntVar(&o.jobs, "jobs", o.jobs, "decode with `N` goroutines; the output does not depend on it")
 	f.Lookup("jobs").DefValue = "one a processor" // help is the same on every machine
 	f.Var(&choice{&o.dedup, []string{"auto", "on", "off"}}, "dedup",
@@ -110,7 +111,7 @@ func (o *readOptions) scale() float64 { return float64(o.memory) / pipeline.Defa
 
 // registerServers adds --servers, with what it does in that command.
 func (o *readOptions) registerServers(cmd *cobra.Command, does string) {
-	cmd.Flags().StringVar(&o.servers, "servers", "", does+": `CIDR|ADDR:PORT,...`")
+	cmd.Flags().Var(&word{&o.servers, "CIDR|ADDR:PORT,...", false}, "servers", does)
 	propose(cmd, "servers", cobra.NoFileCompletions)
 }
 

@@ -33,6 +33,8 @@ func (o *readOptions) check() error {
 		return &usageError{fmt.Errorf("--layout goes with -o json, not with -o %s", o.output), "-o tree and -o hex show every byte to people"}
 	case o.columns != "" && strings.TrimSpace(o.columns) == "":
 		return &usageError{errors.New("-e: no column is named"), "leave -e out for the usual columns"}
+	case o.columns == "help":
+		return &usageError{errors.New("-e help: -e takes the names of fields"), "qsniff fields lists them all, qsniff fields 'a2s.info.*' those of a message"}
 	case o.columns != "" && o.output != "csv":
 		return &usageError{fmt.Errorf("-e goes with -o csv, not with -o %s", o.output), "add -o csv"}
 	case o.clock != "a" && o.output == "json":
@@ -64,7 +66,7 @@ func (o *readOptions) renderer(out io.Writer, protos []*dissect.Proto) (render.R
 
 // textOptions are those of what is printed for people.
 func (o *readOptions) textOptions(out io.Writer) text.Options {
-	return text.Options{UTC: o.utc, Clock: clocks[o.clock], Width: width(out),
+	return text.Options{UTC: o.utc, Micros: o.micros, Clock: clocks[o.clock], Width: width(out),
 		Palette: text.NewPalette(o.colored(out)), ShowSecrets: o.secrets}
 }
 

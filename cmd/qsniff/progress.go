@@ -3,35 +3,76 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
-
 	"qsniff/capture"
+	"qsniff/internal/digits"
 )
 
-// progressFrom is the size of input from which it is worth telling how far the
-// run is, in bytes: smaller ones are read before anybody wonders.
-const progressFrom = 64 << 20
+const (
+	// progressFrom is the size of input from which it is worth telling how far the
+	// run is, in bytes: smaller ones are read before anybody wonders.
+	progressFrom = 64 << 20
 
-// progress returns a function to call with the source's totals as it is read, and
-// one to call at the end. Nothing is shown unless w is a terminal and the input
-// is large.
-func progress(w io.Writer, src capture.Source) (tell func(capture.Stats), done func()) {
-	size := src.Stats().Size
-	if size < progressFrom || !isTerminal(w) {
+	// progressEvery is how often the line is written: fast enough to look alive, and
+	// nothing that a slow connection notices.
+	progressEvery = 200 * time.Millisecond
+
+	// echoed is how many cells of the line stay free, for the ^C that a terminal
+	// writes at its end: a line that wraps is not erased whole.
+	echoed = 3
+)
+
+// eraseLine goes to the start of the line and clears what is there.
+const eraseLine = "\r\x1b[K"
+
+// progress returns a function to call with the source's totals as it is read, and one to
+// call at the end, which leaves the line empty. Nothing is shown unless standard error
+// is a terminal and the input is large, nor where output scrolls through the same
+// terminal, which shows by itself how far the run is.
+func (j *job) progress() (tell func(capture.Stats), done func()) {
+	w := j.io.err
+	if e, ok := w.(errLines); ok {
+		w = e.to
+	}
+	size := j.src.Stats().Size
+	if size < progressFrom || !isTerminal(w) || j.scrolls && isTerminal(j.io.out) {
 		return nil, func() {}
 	}
-	bar := progressbar.NewOptions64(size,
-		progressbar.OptionSetWriter(os.Stderr), progressbar.OptionShowBytes(true), progressbar.OptionSetPredictTime(true),
-		progressbar.OptionThrottle(200*time.Millisecond), progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(20))
+	p := progressLine{size: size}
 	start := time.Now()
+	var last time.Time
 	tell = func(s capture.Stats) {
-		if sec := time.Since(start).Seconds(); sec > 0 {
-			bar.Describe(fmt.Sprintf("%.0f packets/s", float64(s.Received)/sec))
+		if now := time.Now(); now.Sub(last) >= progressEvery {
+			last = now
+			_, _ = io.WriteString(w, eraseLine+p.text(s, now.Sub(start), width(w)-echoed)) // no reason to stop
 		}
-		_ = bar.Set64(s.Bytes) // a bar that cannot be drawn is no reason to stop
 	}
-	return tell, func() { _ = bar.Clear() }
+	return tell, func() { _, _ = io.WriteString(w, eraseLine) }
+}
+
+// progressLine says how far a run is.
+type progressLine struct{ size int64 }
+
+// text is as much as fits into room cells, the most wanted first.
+func (p progressLine) text(s capture.Stats, passed time.Duration, room int) string {
+	parts := []string{fmt.Sprintf("%3.0f %%", 100*min(1, float64(s.Bytes)/float64(p.size)))}
+	if left := time.Duration(float64(passed) * float64(p.size-s.Bytes) / float64(max(s.Bytes, 1))); left >= time.Second {
+		parts = append(parts, digits.Span(left.Round(time.Second))+" left")
+	}
+	parts = append(parts, digits.Bytes(float64(s.Bytes))+" of "+digits.Bytes(float64(p.size)))
+	if sec := passed.Seconds(); sec > 0 {
+		parts = append(parts, digits.Grouped(int64(float64(s.Received)/sec))+" packets/s")
+	}
+	line := ""
+	for _, part := range parts {
+		if line != "" {
+			part = ", " + part
+		}
+		if len(line)+len(part) > room {
+			break
+		}
+		line += part
+	}
+	return line
 }

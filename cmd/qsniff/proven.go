@@ -44,6 +44,9 @@ back is one), servers (the first few) and more_servers. With -o nft it is a tabl
 nft -f with the sets proven4 and proven6, for rules to use; qsniff itself changes
 nothing.
 
+Ctrl-C prints who is known so far; the first line then says how far the run came
+("interrupted" in JSON).
+
 FILE is as in qsniff read.`,
 		Example: `  qsniff proven evening.pcap
   qsniff proven --servers 198.18.0.0/15 evening.pcap   to one's own servers only
@@ -56,6 +59,7 @@ FILE is as in qsniff read.`,
 	}
 	cmd.ValidArgsFunction = completeCaptures
 	opts.register(cmd)
+	takeHabits(cmd, &opts.readOptions)
 	return cmd
 }
 
@@ -84,6 +88,7 @@ func prove(ctx context.Context, opts *provenOptions, args []string, io streams) 
 	defer j.release()
 	c := proof.New(proof.Options{Ours: ours, Scale: opts.scale()})
 	j.cfg.Watchers = []track.Watcher{c}
+	j.tells = opts.output == "text"
 	return j.addUp(func(run report.Run) error {
 		p := &report.Proven{Run: run, Summary: *c.Summary()}
 		doubt(io.err, p, ours != nil)

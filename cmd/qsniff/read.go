@@ -40,6 +40,7 @@ usage, 130 interrupted.`,
 	}
 	cmd.ValidArgsFunction = completeCaptures
 	opts.register(cmd)
+	takeHabits(cmd, opts)
 	return cmd
 }
 
@@ -65,7 +66,7 @@ func read(ctx context.Context, opts *readOptions, args []string, io streams) err
 	if err := header(io.out, r); err != nil {
 		return err
 	}
-	j.cfg.Renderer = r
+	j.cfg.Renderer, j.scrolls = r, r != nil
 	if _, shows := r.(render.IncidentRenderer); shows {
 		j.cfg.Incidents = &incidents{flood.New(flood.Defaults(), opts.scale()*besides, j.cfg.Seed), own}
 	}

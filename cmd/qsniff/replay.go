@@ -49,6 +49,7 @@ func replayLimits(ctx context.Context, opts *readOptions, model limiter.Model, o
 	defer j.release()
 	r := limiter.New(limiter.Options{Model: model, Ours: ours, Scale: opts.scale()})
 	j.cfg.Watchers = []track.Watcher{r}
+	j.tells = opts.output == "text"
 	return j.addUp(func(run report.Run) error {
 		l := &report.Limits{Run: run, Summary: *r.Summary()}
 		qualify(io.err, l, ours != nil)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -20,7 +21,9 @@ server and RCON. It joins what networks and engines cut up and says what every b
 is. It reads packet captures, watches network interfaces live (qsniff live), and
 finds query floods (qsniff floods).
 
-"qsniff FILE" is short for "qsniff read FILE".`,
+"qsniff FILE" is short for "qsniff read FILE". Flags of tcpdump and tshark work where
+they mean something here (-r FILE, -n, -q, -V, -x, -T json, -T fields -e NAME, -D);
+others are answered with the command that does it.`,
 		Example: `  qsniff capture.pcap                   one line a message
   qsniff -o tree capture.pcap           every byte, annotated
   qsniff -o json capture.pcap | jq .    one JSON object a line
@@ -31,8 +34,11 @@ finds query floods (qsniff floods).
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
+			if len(args) == 0 && cmd.Flags().NFlag() == 0 {
 				return cmd.Help()
+			}
+			if len(args) == 0 {
+				return cmp.Or(opts.check(), captureNeeded(cmd, args))
 			}
 			if err := misspelt(cmd, args[0]); err != nil {
 				return err
@@ -41,6 +47,7 @@ finds query floods (qsniff floods).
 		},
 	}
 	opts.register(root)
+	takeHabits(root, opts)
 	root.SetOut(io.out)
 	root.SetErr(io.err)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {

@@ -40,6 +40,9 @@ thousand and an estimate above; the list of the busiest says how much too high
 each count can be. A request is unanswered if the whole wait for its answer lies
 inside the capture.
 
+Ctrl-C prints what was read so far; the first line then says how far that is ("interrupted"
+in JSON).
+
 FILE is as in qsniff read.`,
 		Example: `  qsniff stats capture.pcap
   qsniff stats --servers 198.18.0.0/15 capture.pcap   what concerns one's own servers
@@ -53,6 +56,7 @@ FILE is as in qsniff read.`,
 	}
 	cmd.ValidArgsFunction = completeCaptures
 	opts.register(cmd)
+	takeHabits(cmd, &opts.readOptions)
 	return cmd
 }
 
@@ -110,6 +114,7 @@ func summarize(ctx context.Context, opts *statsOptions, args []string, io stream
 	}
 	defer j.release()
 	j.cfg.Listener = all
+	j.tells = opts.output == "text"
 	return j.addUp(func(run report.Run) error {
 		return opts.print(io.out, &report.Stats{Run: run, Summary: *all.Summary(run.Last)})
 	})

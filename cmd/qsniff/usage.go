@@ -18,7 +18,7 @@ var flagGroups = []struct {
 }{
 	{"Output", []string{"output", "explain", "verbose", "level", "exchange", "full", "messages", "limits", "time", "fields", "count", "layout", "interval", "top", "utc", "color", "show-secrets", "fail-on"}},
 	{"Capture", []string{"interface", "filter", "auto-filter", "snaplen", "buffer", "promiscuous", "backend", "no-sandbox"}},
-	{"File", []string{"write", "ring-size", "ring-time", "ring-files", "on-incident"}},
+	{"File", []string{"write", "force", "ring-size", "ring-time", "ring-files", "on-incident"}},
 	{"Input", []string{"as", "dir", "follow", "servers", "thresholds", "reader", "decode-as", "dedup"}},
 	{"Resource", []string{"jobs", "memory"}},
 }
@@ -122,7 +122,7 @@ func grouped(cmd *cobra.Command) []flagGroup {
 	}
 	rest := pflag.NewFlagSet("", pflag.ContinueOnError)
 	left.VisitAll(func(f *pflag.Flag) {
-		if !done[f.Name] {
+		if !done[f.Name] && !f.Hidden {
 			rest.AddFlag(f)
 		}
 	})

@@ -93,12 +93,20 @@ func thisBuild() build {
 	return b
 }
 
+// unreleased begins the versions that Go makes up for a commit without a tag.
+const unreleased = "v0.0.0-"
+
 // short is the module's version, or the commit it was built from.
 func (b *build) short() string {
-	if b.Version == "(devel)" && b.Revision != "" {
-		return b.Revision[:min(12, len(b.Revision))]
+	switch {
+	case b.Version != "(devel)" && !strings.HasPrefix(b.Version, unreleased):
+		return b.Version
+	case b.Revision == "":
+		return "of an unknown revision"
+	case b.Modified:
+		return b.Revision[:min(12, len(b.Revision))] + ", changed since"
 	}
-	return b.Version
+	return b.Revision[:min(12, len(b.Revision))]
 }
 
 func (b *build) append(dst []byte, width int) []byte {
@@ -109,6 +117,8 @@ func (b *build) append(dst []byte, width int) []byte {
 			dst = append(dst, ", changed since"...)
 		}
 		dst = append(dst, '\n')
+	} else if b.Version == "(devel)" {
+		dst = append(dst, "revision: not recorded: built with -buildvcs=false, or not from a git clone; there, make build records it\n"...)
 	}
 	dst = fmt.Appendf(dst, "built by: %s for %s/%s\nreaders: %s\nlive: %s\n", b.Go, b.OS, b.Arch, strings.Join(b.Readers, ", "), cmp.Or(strings.Join(b.Backends, ", "), "none"))
 	if b.Libpcap != "" {

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"qsniff/finding"
+	"qsniff/internal/digits"
 )
 
 var (
@@ -139,7 +140,7 @@ var (
 		Text: func(dst []byte, e *finding.Expert) []byte {
 			if e.B > 0 {
 				dst = strconv.AppendUint(dst, e.B, 10)
-				return append(dst, " bytes behind the fields that the extra data flags announce"...)
+				return append(append(dst, digits.Noun(e.B, " byte", " bytes")...), " behind the fields that the extra data flags announce"...)
 			}
 			return append(dst, "the extra data flags announce a field that is not there"...)
 		}}

@@ -1,12 +1,19 @@
 package digits
 
-import "strconv"
+import (
+	"strconv"
+	"time"
+)
 
 // Elapsed appends a time of nanos, which is not negative, in the unit that
-// leaves one to three digits in front of the point, with three digits in all and
-// no zeros behind: 850 ns, 1.24 ms, 20 ms. sep stands in front of the unit.
+// leaves one to three digits before the point, with three digits in all and
+// no zeros after them: 850 ns, 1.24 ms, 20 ms. sep precedes the unit. From 1000 s on it
+// writes what Span does.
 func Elapsed(dst []byte, nanos int64, sep string) []byte {
 	const digits = 3
+	if nanos >= 1000*int64(time.Second) {
+		return append(dst, Span(time.Duration(nanos))...)
+	}
 	units := [...]string{"ns", "µs", "ms", "s"}
 	whole, rest, unit := nanos, int64(0), 0
 	for ; whole >= 1000 && unit < len(units)-1; unit++ {

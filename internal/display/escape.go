@@ -20,7 +20,16 @@ const MaxMarks = 4
 // UTF-8, \uNNNN and \UNNNNNNNN for what is invisible, reorders its surroundings
 // or is no character. The backslash is doubled and quote gets one in front, so
 // the bytes can be told from the text. All other characters stay.
-func AppendEscaped(dst, b []byte, quote byte) []byte {
+func AppendEscaped(dst, b []byte, quote byte) []byte { return appendEscaped(dst, b, '\\', quote) }
+
+// AppendVisible is AppendEscaped that leaves backslashes and quotes alone, for text of
+// our own with names in it. It changes nothing in what was escaped before, and the bytes
+// cannot be told from the text.
+func AppendVisible(dst, b []byte) []byte { return appendEscaped(dst, b, 0, 0) }
+
+// appendEscaped puts a backslash before each slash and quote; a NUL is escaped in any
+// case, so 0 is neither.
+func appendEscaped(dst, b []byte, slash, quote byte) []byte {
 	marks := MaxMarks // a mark at the start would sit on what stands before the text
 	for len(b) > 0 {
 		if c := b[0]; c < utf8.RuneSelf {
@@ -28,7 +37,7 @@ func AppendEscaped(dst, b []byte, quote byte) []byte {
 			switch {
 			case c < ' ' || c == 0x7f:
 				dst, marks = appendControl(dst, c), MaxMarks
-			case c == '\\' || c == quote:
+			case c == slash || c == quote:
 				dst, marks = append(dst, '\\', c), MaxMarks
 			default:
 				dst, marks = append(dst, c), 0
@@ -86,12 +95,21 @@ func appendRune(dst []byte, r rune) []byte {
 // empty name.
 const brailleBlank = '\u2800'
 
-// Visible tells whether r, which is not ASCII, can be printed as it is.
-// unicode.IsPrint refuses control characters (C1 too), formats, spaces other
-// than ASCII's, private use and unassigned code points. The tables add what it
-// takes for marks and letters: variation selectors, fillers and joiners have no
-// ink, bidirectional controls reorder the rest of the line.
+// Visible reports whether r, which is not ASCII, can be printed as it is. It is the one
+// rule for text, JSON, tables and messages. unicode.IsPrint refuses control characters
+// (C1 too), formats such as the soft hyphen and tags, spaces other than ASCII's, private
+// use and unassigned code points. The tables add what it takes for marks and letters:
+// variation selectors, fillers and joiners have no ink, bidirectional controls reorder
+// the rest of the line.
 func Visible(r rune) bool {
+	switch { // most text, for which the tables take eight times as long
+	case r >= 0xae && r < 0x300, r >= 0x400 && r < 0x530, r >= 0x4e00 && r < 0xa000, r >= 0xac00 && r < 0xd7a4:
+		return true // Latin, Cyrillic, Chinese characters, Hangul: without exception
+	}
+	return inTables(r)
+}
+
+func inTables(r rune) bool {
 	return unicode.IsPrint(r) && r != brailleBlank &&
 		!unicode.In(r, unicode.Bidi_Control, unicode.Join_Control, unicode.Variation_Selector,
 			unicode.Other_Default_Ignorable_Code_Point)

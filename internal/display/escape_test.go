@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -39,6 +40,32 @@ func TestAppendEscaped(t *testing.T) {
 	for _, tt := range tests {
 		if got := string(AppendEscaped(nil, []byte(tt.in), '"')); got != tt.want {
 			t.Errorf("%s:\n got %s\nwant %s", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestVisible: the short way says of every character what the tables say, and no
+// format, private, surrogate or ignorable one is visible.
+func TestVisible(t *testing.T) {
+	for r := rune(0x80); r <= unicode.MaxRune; r++ {
+		if got, want := Visible(r), inTables(r); got != want {
+			t.Fatalf("%U: got %v, want %v", r, got, want)
+		}
+		if Visible(r) && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Cs, unicode.Z, unicode.Bidi_Control) {
+			t.Fatalf("%U is visible", r)
+		}
+	}
+}
+
+// TestAppendVisible: text that was escaped stays as it is, so does one with backslashes.
+func TestAppendVisible(t *testing.T) {
+	for _, tc := range []struct{ in, want string }{
+		{`C:\captures "a"`, `C:\captures "a"`},
+		{"a\x1b[2J\nb\u202e\U000e0041\x00", `a\x1b[2J\nb\u202e\U000e0041\x00`},
+		{`a\x1b[2J\nb`, `a\x1b[2J\nb`},
+	} {
+		if got := string(AppendVisible(nil, []byte(tc.in))); got != tc.want {
+			t.Errorf("got  %s\nwant %s", got, tc.want)
 		}
 	}
 }

@@ -6,13 +6,18 @@ import (
 	"math"
 	"strconv"
 	"time"
+	"unicode/utf16"
 	"unicode/utf8"
+
+	"qsniff/internal/display"
 )
 
 const hexDigits = "0123456789abcdef"
 
-// String appends b as a JSON string. Each invalid byte of UTF-8 becomes U+FFFD,
-// and whole tells whether there was none, so that the string says b exactly.
+// String appends b as a JSON string. What display.Visible refuses is written as \u: C1
+// controls, the separators that end a line in JavaScript, and what turns or hides text.
+// To whoever parses the string it is the same. Each invalid byte of UTF-8 becomes U+FFFD,
+// and whole reports whether there was none, so that the string says b exactly.
 func String[T []byte | string](dst []byte, b T) (out []byte, whole bool) {
 	dst = append(dst, '"')
 	whole = true
@@ -36,7 +41,7 @@ func String[T []byte | string](dst []byte, b T) (out []byte, whole bool) {
 			dst = append(dst, b[start:i]...)
 			dst = append(dst, "\ufffd"...)
 			whole = false
-		case mustEscape(r):
+		case !display.Visible(r): // as in text: it would let a name rewrite the line it is shown in
 			dst = append(dst, b[start:i]...)
 			dst = appendRune(dst, r)
 		default:
@@ -56,19 +61,6 @@ func decode[T []byte | string](b T) (rune, int) {
 	return utf8.DecodeRune(buf[:n])
 }
 
-// mustEscape tells which characters are written as \u: C1 controls, the line and
-// paragraph separators, which end a line in JavaScript, and the marks that turn
-// or hide text, which would let a name from the wire rewrite the line it is
-// shown in.
-func mustEscape(r rune) bool {
-	switch {
-	case r >= 0x80 && r < 0xa0, r == 0x061c, r >= 0x200b && r <= 0x200f,
-		r >= 0x2028 && r <= 0x202e, r >= 0x2060 && r <= 0x206f, r == 0xfeff:
-		return true
-	}
-	return false
-}
-
 func appendEscape(dst []byte, c byte) []byte {
 	switch c {
 	case '"', '\\':
@@ -80,10 +72,18 @@ func appendEscape(dst []byte, c byte) []byte {
 	case '\t':
 		return append(dst, '\\', 't')
 	}
-	return appendRune(dst, rune(c))
+	return appendUnit(dst, rune(c))
 }
 
+// appendRune appends a character as \u, or as the two of its surrogates.
 func appendRune(dst []byte, r rune) []byte {
+	if high, low := utf16.EncodeRune(r); r > 0xffff {
+		return appendUnit(appendUnit(dst, high), low)
+	}
+	return appendUnit(dst, r)
+}
+
+func appendUnit(dst []byte, r rune) []byte {
 	return append(dst, '\\', 'u', hexDigits[r>>12&0xf], hexDigits[r>>8&0xf], hexDigits[r>>4&0xf], hexDigits[r&0xf])
 }
 

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"qsniff/internal/display"
 )
 
 // FuzzString holds String against encoding/json: both must read back the same
@@ -30,11 +32,35 @@ func FuzzString(f *testing.F) {
 			t.Errorf("whole %v for %q", whole, b)
 		}
 		for _, r := range string(out) {
-			if r < 0x20 || r == 0x7f || mustEscape(r) {
+			if r < 0x20 || r == 0x7f || r >= 0x80 && !display.Visible(r) {
 				t.Errorf("unescaped %U in %s", r, out)
 			}
 		}
 	})
+}
+
+// TestInvisible: what text escapes, JSON does, too, with the same value to a parser.
+func TestInvisible(t *testing.T) {
+	for _, tc := range []struct{ name, in, want string }{
+		{"tag", "a\U000e0041b", `"a\udb40\udc41b"`},
+		{"soft hyphen", "a\u00adb", `"a\u00adb"`},
+		{"filler", "\u3164", `"\u3164"`},
+		{"variation selector", "\U000e0100", `"\udb40\udd00"`},
+		{"private use", "\U0010fffd", `"\udbff\udffd"`},
+		{"override", "\u202e", `"\u202e"`},
+		{"C1", "\u009b", `"\u009b"`},
+		{"line separator", "\u2028", `"\u2028"`},
+		{"letters", "Zürich 東京 😀", `"Zürich 東京 😀"`},
+	} {
+		got, whole := String(nil, tc.in)
+		if string(got) != tc.want || !whole {
+			t.Errorf("%s, whole %v\ngot  %s\nwant %s", tc.name, whole, got, tc.want)
+		}
+		var back string
+		if err := json.Unmarshal(got, &back); err != nil || back != tc.in {
+			t.Errorf("%s reads back as %q (%v), want %q", tc.name, back, err, tc.in)
+		}
+	}
 }
 
 // expand replaces each invalid byte by itself one replacement character, because

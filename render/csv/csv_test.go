@@ -72,6 +72,8 @@ func TestCells(t *testing.T) {
 		{"line feed", "t.name", "a\nb\x00", 4, text, `a\nb`},
 		{"terminal escape", "t.name", "\x1b[31mred\x00", 9, text, `\x1b[31mred`},
 		{"bidi override", "t.name", "\u202egnp\x00", 7, text, `\u202egnp`},
+		{"tag and soft hyphen", "t.name", "a\U000e0041\u00ad\x00", 8, text, `a\U000e0041\u00ad`},
+		{"accent", "t.name", "e\u0301\x00", 4, text, "e\u0301"},
 		{"backslash stays", "t.name", `\o/` + "\x00", 4, text, `\o/`},
 		{"not UTF-8", "t.name", "a\xff\x00", 3, text, `a\xff`},
 		{"letters", "t.name", "é東\x00", 6, text, "é東"},

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"math"
 	"strconv"
-	"unicode/utf8"
 
 	"qsniff/dissect"
 	"qsniff/internal/display"
@@ -63,16 +62,7 @@ func appendText(dst, b []byte) []byte {
 	if len(b) > 0 && bytes.IndexByte([]byte("=+-@\t\r\n"), b[0]) >= 0 {
 		dst = append(dst, '\'')
 	}
-	for len(b) > 0 {
-		c, n := utf8.DecodeRune(b)
-		if c >= ' ' && c < 0x7f {
-			dst = append(dst, byte(c))
-		} else {
-			dst = display.AppendEscaped(dst, b[:n], 0)
-		}
-		b = b[n:]
-	}
-	return dst
+	return display.AppendVisible(dst, b)
 }
 
 // quote puts quotes around the cell that starts at offset lo and ends dst, if it

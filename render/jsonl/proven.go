@@ -15,6 +15,7 @@ func AppendProven(dst []byte, p *report.Proven) []byte {
 		w.open('{')
 		w.uint("schema", schema)
 		w.text("record", "proven")
+		w.interrupted(&p.Run)
 		w.text("address", s.Addr.String())
 		w.time("first", s.First)
 		w.time("last", s.Last)

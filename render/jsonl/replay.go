@@ -9,16 +9,18 @@ import "qsniff/report"
 func AppendLimits(dst []byte, l *report.Limits) []byte {
 	w := writer{dst: dst}
 	for i := range l.Servers {
-		w.limits(&l.Model, &l.Servers[i])
+		w.limits(l, &l.Servers[i])
 		w.dst = append(w.dst, '\n')
 	}
 	return w.dst
 }
 
-func (w *writer) limits(m *report.LimitModel, s *report.LimitedServer) {
+func (w *writer) limits(l *report.Limits, s *report.LimitedServer) {
+	m := &l.Model
 	w.open('{')
 	w.uint("schema", schema)
 	w.text("record", "limits")
+	w.interrupted(&l.Run)
 	w.text("server", s.Addr.String())
 	w.object("limits")
 	if m.Name != "" {

@@ -14,6 +14,7 @@ func AppendStats(dst []byte, s *report.Stats) []byte {
 	run := &s.Run
 	w.open('{')
 	w.uint("schema", schema)
+	w.interrupted(run)
 	w.uint("packets", run.Packets)
 	w.uint("bytes", run.Bytes)
 	if run.Packets > 0 {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"qsniff/internal/digits"
 	"qsniff/report"
 )
 
@@ -11,6 +12,9 @@ import (
 // incident has a table of its own, which its rules name in how to remove it. An incident
 // that no rule helps against is a comment, so that nobody takes its absence for calm.
 func AppendFloods(dst []byte, f *report.Floods) []byte {
+	if run := &f.Run; run.Interrupted {
+		dst = append(dst, "# Interrupted after "+digits.Extent(run.Packets, run.Read, run.Size)+": more may have come.\n\n"...)
+	}
 	n := 0
 	for i := range f.Incidents {
 		in := &f.Incidents[i]

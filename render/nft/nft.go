@@ -6,6 +6,7 @@ package nft
 import (
 	"net/netip"
 
+	"qsniff/internal/digits"
 	"qsniff/report"
 )
 
@@ -16,6 +17,9 @@ const Timeout = "1h"
 // AppendProven appends a table with a set for addresses of each family. Loading it
 // adds to what is there, so that several captures can be loaded one after the other.
 func AppendProven(dst []byte, p *report.Proven) []byte {
+	if run := &p.Run; run.Interrupted {
+		dst = append(dst, "# Interrupted after "+digits.Extent(run.Packets, run.Read, run.Size)+": more may have proved themselves.\n#\n"...)
+	}
 	dst = append(dst, `# Addresses that proved themselves in a capture (qsniff proven): they brought back
 # what a server had sent to them. A proof is of its moment: anybody can forge these
 # addresses later. So give them a higher limit than others, and do not let them past

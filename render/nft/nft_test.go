@@ -92,6 +92,10 @@ func TestAppendFloods(t *testing.T) {
 	if diff := cmp.Diff(want, string(AppendFloods(nil, f))); diff != "" {
 		t.Errorf("want -, got +\n%s", diff)
 	}
+	cut := report.Run{Interrupted: true, Packets: 7}
+	if got := string(AppendFloods(nil, &report.Floods{Run: cut})); !strings.HasPrefix(got, "# Interrupted after 7 packets") {
+		t.Errorf("of a run that was interrupted: %s", got)
+	}
 	if got := string(AppendFloods(nil, &report.Floods{})); !strings.HasPrefix(got, "# no attack") {
 		t.Errorf("of no incident: %s", got)
 	}

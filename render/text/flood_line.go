@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"qsniff/finding"
+	"qsniff/internal/digits"
 	"qsniff/render"
 	"qsniff/report"
 )
@@ -77,13 +78,13 @@ func incidentWords(x *render.Incident) string {
 	case x.End == 0:
 		return fmt.Sprintf("%s is not over where the capture ends; peak %s/s, %s so far", what, short(x.Peak), amount(x.Incident))
 	}
-	return fmt.Sprintf("%s was over after %s; peak %s/s, %s", what, duration(time.Duration(x.End-x.Start).Round(100*time.Millisecond)), short(x.Peak), amount(x.Incident))
+	return fmt.Sprintf("%s was over after %s; peak %s/s, %s", what, digits.Span(time.Duration(x.End-x.Start).Round(100*time.Millisecond)), short(x.Peak), amount(x.Incident))
 }
 
 // amount is how many packets it was: requests, or replies at a victim of these.
 func amount(in *report.Incident) string {
 	if in.Requests == 0 {
-		return grouped(in.Replies) + " replies"
+		return digits.Counted(in.Replies, "reply", "replies")
 	}
-	return grouped(in.Requests) + " requests"
+	return digits.Counted(in.Requests, "request")
 }

@@ -22,6 +22,7 @@ type FloodOptions struct {
 // wrapped, so that they can be copied.
 func AppendFloods(dst []byte, f *report.Floods, opt Options, how FloodOptions) []byte {
 	p := floodsPage{statsPage{dst: dst, opt: opt.normal(), s: &report.Stats{Run: f.Run}}, f, how}
+	p.interrupted()
 	if f.Run.Packets == 0 {
 		p.line(0, "The capture has no packets.")
 		return p.dst
@@ -57,7 +58,7 @@ func (p *floodsPage) levelStyle(l report.Level) style {
 // verdict is the first line: what somebody wants to know at night.
 func (p *floodsPage) verdict() {
 	run, n := &p.f.Run, &p.f.Counts
-	where := fmt.Sprintf("in %s of capture, %s", duration(time.Duration(run.Last-run.First)), digits.Counted(run.Packets, "packet"))
+	where := fmt.Sprintf("in %s of capture, %s", digits.Span(time.Duration(run.Last-run.First)), digits.Counted(run.Packets, "packet"))
 	var parts []string
 	worst := report.Info
 	for _, x := range []struct {
@@ -124,7 +125,7 @@ func (p *floodsPage) caveats() {
 		p.line(0, "Only what servers send was captured: queries and who proves an address are not there. Capture both directions.")
 	}
 	if span := time.Duration(run.Last - run.First); span < warmUp && f.Seen.Queries > 0 {
-		p.line(0, "The capture is shorter than %s: what is usual here is not known, which makes verdicts less sure, and short attacks may be missing.", duration(warmUp))
+		p.line(0, "The capture is shorter than %s: what is usual here is not known, which makes verdicts less sure, and short attacks may be missing.", digits.Span(warmUp))
 	}
 	if run.Dropped > 0 {
 		p.line(0, "The capturing program lost %s: rates were higher, and who did not prove an address may have.", digits.Counted(run.Dropped, "packet"))
@@ -215,7 +216,7 @@ func (p *floodsPage) length(in *report.Incident) string {
 	if end == 0 {
 		end, open = p.f.Run.Last, "+"
 	}
-	return duration(max(time.Duration(end-in.Start), 0).Round(100*time.Millisecond)) + open
+	return digits.Span(max(time.Duration(end-in.Start), 0).Round(100*time.Millisecond)) + open
 }
 
 // clock is a time to the second: nobody is flooded for less.

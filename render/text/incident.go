@@ -73,7 +73,7 @@ func (p *floodsPage) course(in *report.Incident) string {
 		said += fmt.Sprintf(", in %d pulses", in.Pulses)
 	}
 	if after := time.Duration(in.Detected - in.Start); after > 0 {
-		said += fmt.Sprintf("; known after %s", duration(after.Round(100*time.Millisecond)))
+		said += fmt.Sprintf("; known after %s", digits.Span(after.Round(100*time.Millisecond)))
 	}
 	return said
 }

@@ -14,10 +14,11 @@ import (
 // did so last stands first, because its proof is worth most. Of the options it uses
 // width, colour and the zone of times.
 func AppendProven(dst []byte, x *report.Proven, opt Options) []byte {
-	if len(x.Sources) == 0 {
-		return dst
-	}
 	p := statsPage{dst: dst, opt: opt.normal(), s: &report.Stats{Run: x.Run}}
+	p.interrupted()
+	if len(x.Sources) == 0 {
+		return p.dst
+	}
 	p.line(0, "%s proved to be real, %s", digits.Counted(uint64(len(x.Sources)), "address", "addresses"), p.between(x.Run.First, x.Run.Last))
 	p.dst = append(p.dst, '\n')
 	list := slices.Clone(x.Sources) // by address

@@ -13,10 +13,11 @@ import (
 // AppendLimits appends whom an engine's limiter would have refused, for people to
 // read. Of the options it uses width, colour and the zone of times.
 func AppendLimits(dst []byte, x *report.Limits, opt Options) []byte {
-	if len(x.Servers) == 0 {
-		return dst
-	}
 	p := limitsPage{statsPage{dst: dst, opt: opt.normal(), s: &report.Stats{Run: x.Run}}, x}
+	p.interrupted()
+	if len(x.Servers) == 0 {
+		return p.dst
+	}
 	p.line(0, "%s", p.headline())
 	p.line(0, "Replayed over %s", p.between(x.Run.First, x.Run.Last))
 	p.line(0, "%s", p.verdict())

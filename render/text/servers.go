@@ -114,15 +114,3 @@ func percent(part, of uint64) string {
 
 // millis writes a time in milliseconds, without its unit.
 func millis(d time.Duration) string { return digits.Short(float64(d.Microseconds()) / 1e3) }
-
-// duration writes a length of time with the unit that suits it.
-func duration(d time.Duration) string {
-	short := func(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) }
-	switch {
-	case d < 999500*time.Microsecond:
-		return short(float64(d)/1e6) + " ms"
-	case d < 59950*time.Millisecond:
-		return short(d.Seconds()) + " s"
-	}
-	return d.Round(time.Second).String()
-}

@@ -17,6 +17,7 @@ import (
 // and the zone of times.
 func AppendStats(dst []byte, s *report.Stats, opt Options) []byte {
 	p := statsPage{dst: dst, opt: opt.normal(), s: s}
+	p.interrupted()
 	p.overview()
 	if s.Run.Messages > 0 {
 		p.rate()
@@ -66,7 +67,7 @@ func (p *statsPage) overview() {
 		return
 	}
 	span := time.Duration(run.Last - run.First)
-	p.line(0, "%s to %s, %s", p.opt.appendTime(nil, run.First, true), p.opt.appendTime(nil, run.Last, !p.sameDay()), duration(span))
+	p.line(0, "%s to %s, %s", p.opt.appendTime(nil, run.First, true), p.opt.appendTime(nil, run.Last, !p.sameDay()), digits.Span(span))
 	p.line(0, "%s, %s captured; %s: %s, %s", digits.Counted(run.Packets, "packet"), size(run.Bytes),
 		digits.Counted(run.Messages, "message"), digits.Counted(p.s.Requests, "request"), digits.Counted(p.s.Replies, "reply", "replies"))
 	switch p.s.OneWay() {
@@ -112,9 +113,9 @@ func (p *statsPage) rate() {
 	}
 	const label = 9
 	columns, each := p.columns(p.opt.Width - tableIndent - label - gap)
-	about := "one column is " + duration(each)
+	about := "one column is " + digits.Span(each)
 	if p.s.Widened {
-		about += "; the capture is too long for the interval asked for, it is now " + duration(p.s.Interval)
+		about += "; the capture is too long for the interval asked for, it is now " + digits.Span(p.s.Interval)
 	}
 	p.title("Rate", about)
 	for _, l := range lines {

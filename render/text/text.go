@@ -20,11 +20,14 @@ import (
 // Options choose how messages look. The zero value is plain text, 80 columns
 // wide, in local time.
 type Options struct {
-	Width       int            // columns, for Tree; 0 is 80, and less than 40 is 40
-	UTC         bool           // times in UTC, marked with Z
-	Location    *time.Location // of the times if UTC is not set; nil is local time
-	Clock       render.Clock   // what is written in place of the time of day
-	Date        bool           // Line: the day in front of the time; Tree always has it
+	Width    int            // columns, for Tree; 0 is 80, and less than 40 is 40
+	UTC      bool           // times in UTC, marked with Z
+	Location *time.Location // of the times if UTC is not set; nil is local time
+	Clock    render.Clock   // what is written in place of the time of day
+	// Micros cuts times to microseconds: an interface gives nanoseconds, and a column
+	// that is shorter for one time in a thousand is no column.
+	Micros      bool
+	Date        bool // Line: the day in front of the time; Tree always has it
 	Palette     Palette
 	ShowSecrets bool // print the values and bytes of secret fields
 	// Bare is for payloads that came without packets: frames are called payloads,
@@ -57,6 +60,9 @@ const clockW = 11
 
 // appendClockTime appends a time as the clock of o has it.
 func (o *Options) appendClockTime(dst []byte, nanos, start int64, date bool, h *render.Hole) []byte {
+	if o.Micros {
+		nanos, start = render.Micros(nanos), render.Micros(start)
+	}
 	if o.Clock == render.Absolute {
 		return o.appendTime(dst, nanos, date)
 	}

@@ -201,15 +201,19 @@ func appendMeaning(dst []byte, o *Options, f *dissect.Field) []byte {
 	return dst
 }
 
-// appendClock appends seconds as h:mm:ss, from a minute to a century: outside
-// of that, the number says more.
+// appendClock appends seconds as h:mm:ss, with days from 100 hours on, from a minute to a
+// century: outside of that, the number says more.
 func appendClock(dst []byte, f *dissect.Field) []byte {
-	const minute, century = 60, 100 * 366 * 24 * 3600
+	const minute, day, century = 60, 24 * 3600, 100 * 366 * 24 * 3600
 	v, _ := f.Float()
 	if !(v >= minute && v < century) {
 		return dst
 	}
 	s := uint64(v)
+	if s >= 100*3600 {
+		dst = append(strconv.AppendUint(dst, s/day, 10), "d "...)
+		s %= day
+	}
 	dst = strconv.AppendUint(dst, s/3600, 10)
 	for _, x := range [...]uint64{s / 60 % 60, s % 60} {
 		dst = append(dst, ':', '0'+byte(x/10), '0'+byte(x%10))

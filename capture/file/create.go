@@ -1,0 +1,85 @@
+package file
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+
+	"qsniff/internal/flock"
+)
+
+// Create creates the capture file of that name, in the format that the name tells; "-"
+// is standard output, which gets pcapng. It overwrites nothing unless o.Replace says so,
+// and then only a regular file that no other capture is writing: a new one takes its
+// place, so that links to the old one, and whoever has it open, keep what they had. Only
+// its owner can read the file: captures hold passwords. Errors are of type *Error. That
+// there is no room for the header is told by Write, as of packets.
+func Create(name string, o WriteOptions) (*Writer, error) {
+	if name == stdinArg {
+		return NewWriter(os.Stdout, "standard output", o), nil
+	}
+	format, err := FormatOf(name)
+	if err != nil {
+		return nil, err
+	}
+	o.Format = format
+	f, err := createNew(name)
+	if errors.Is(err, fs.ErrExist) {
+		if err := makeRoom(name, o.Replace); err != nil {
+			return nil, err
+		}
+		f, err = createNew(name)
+	}
+	if err != nil {
+		return nil, WriteError(name, err)
+	}
+	flock.Take(f) // says that it is being written
+	w := NewWriter(f, name, o)
+	w.closer = f
+	w.introduce()
+	return w, nil
+}
+
+// createNew creates a file where there is nothing, not even a symbolic link.
+func createNew(name string) (*os.File, error) {
+	return os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+}
+
+// makeRoom removes what is in the way of a new file, if it is a finished capture or any
+// other file and may be replaced, and otherwise says what it is.
+func makeRoom(name string, replace bool) error {
+	refuse := func(reason, hint string) error {
+		return &Error{File: name, Offset: wholeFile, Err: fs.ErrExist, Reason: reason, Hint: hint}
+	}
+	info, err := os.Lstat(name)
+	if err != nil {
+		return WriteError(name, err)
+	}
+	switch mode := info.Mode(); {
+	case mode&fs.ModeSymlink != 0:
+		return refuse("a symbolic link is in the way: packets could end up in any file", "name the file itself, or remove the link")
+	case mode.IsDir():
+		return refuse("is a directory", "name a file in it")
+	case mode&fs.ModeNamedPipe != 0:
+		return refuse("is a pipe, not a file", "tcpdump -U -w - writes packets to a pipe; qsniff reads them as -")
+	case !mode.IsRegular():
+		return refuse("is a device or a socket, not a file", "name a file; without -w nothing is written")
+	}
+	old, err := os.OpenFile(name, os.O_RDONLY|sameFile, 0)
+	if err != nil && replace {
+		return WriteError(name, err)
+	}
+	if err == nil {
+		defer old.Close()
+		if !flock.Take(old) {
+			return refuse("another capture is writing this file", "end it, or choose another name")
+		}
+	}
+	if !replace {
+		return refuse("there is a file of this name", "choose another name, or overwrite it with --force")
+	}
+	if err := os.Remove(name); err != nil {
+		return WriteError(name, err)
+	}
+	return nil
+}

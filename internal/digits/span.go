@@ -1,0 +1,46 @@
+package digits
+
+import (
+	"strconv"
+	"time"
+)
+
+// From where Span leaves hours and days: nobody divides 130609h42m by 24 at night.
+const (
+	day      = 24 * time.Hour
+	inDays   = 2 * day
+	year     = 365 * day
+	inYears  = 2 * year
+	toMillis = 999500 * time.Microsecond // what would be rounded to 1000 ms
+	toSecond = 59950 * time.Millisecond
+)
+
+// Span writes a length of time in the units that suit it: 20 ms, 3.1 s, 5m12s,
+// 26h0m3s, 5d7h, 14.9 years.
+func Span(d time.Duration) string {
+	short := func(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) }
+	switch {
+	case d < 0:
+		return "-" + Span(-max(d, -1<<62))
+	case d < toMillis:
+		return short(float64(d)/1e6) + " ms"
+	case d < toSecond:
+		return short(d.Seconds()) + " s"
+	case d < inDays:
+		return d.Round(time.Second).String()
+	case d < inYears:
+		hours := int64(d.Round(time.Hour) / time.Hour)
+		return strconv.FormatInt(hours/24, 10) + "d" + strconv.FormatInt(hours%24, 10) + "h"
+	}
+	return Short(float64(d)/float64(year)) + " years"
+}
+
+// Extent says how far a run came: packets, bytes of its input, and of how many where
+// that is known.
+func Extent(packets uint64, read, size int64) string {
+	s := Counted(packets, "packet") + ", " + Bytes(float64(read))
+	if size > 0 {
+		s += " of " + Bytes(float64(size))
+	}
+	return s
+}

@@ -1,0 +1,36 @@
+package jsonl
+
+import "qsniff/report"
+
+// AppendInterrupted appends a line that says how far a run came that somebody ended, and
+// nothing after any other: for output whose lines were written before that was known.
+func AppendInterrupted(dst []byte, run *report.Run) []byte {
+	if !run.Interrupted {
+		return dst
+	}
+	w := writer{dst: dst}
+	w.open('{')
+	w.uint("schema", schema)
+	w.text("record", "interrupted")
+	w.extent(run)
+	w.close('}')
+	return append(w.dst, '\n')
+}
+
+// interrupted writes the same as a member of what was added up.
+func (w *writer) interrupted(run *report.Run) {
+	if !run.Interrupted {
+		return
+	}
+	w.object("interrupted")
+	w.extent(run)
+	w.close('}')
+}
+
+func (w *writer) extent(run *report.Run) {
+	w.uint("packets", run.Packets)
+	w.uint("bytes_read", uint64(run.Read))
+	if run.Size > 0 {
+		w.uint("bytes_total", uint64(run.Size))
+	}
+}
