@@ -102,11 +102,18 @@ func Parse(text string) ([]Payload, error) {
 		no++
 		trimmed := strings.TrimSpace(s)
 		if trimmed != "" {
+			if len(block) == maxLines {
+				return nil, &Error{Line: no, What: fmt.Sprintf("more than %d lines without a blank one", maxLines),
+					Hint: "put a blank line between two payloads"}
+			}
 			block = append(block, line{trimmed, strings.Index(s, trimmed), no})
 			continue
 		}
 		if err := end(); err != nil {
 			return nil, err
+		}
+		if len(out) > MaxPayloads { // a few characters of a dump can stand for 64 KiB
+			break
 		}
 	}
 	if err := end(); err != nil {
