@@ -17,7 +17,7 @@ import (
 )
 
 // told is a renderer that remembers which payloads led to output, and corrects
-// what the packets that were made of them cannot say.
+// what the pipeline cannot know of payloads without packets.
 type told struct {
 	render.Renderer
 	plan     *plan
