@@ -51,7 +51,7 @@ func (in *payloadInput) read() ([]payload.Payload, error) {
 	if len(args) == 0 {
 		args = []string{stdin}
 		if isTerminal(in.stdin) {
-			return nil, &usageError{errors.New("decode: no payload given"), "give one as " + payload.Forms + ", or pipe it in"}
+			return nil, &usageError{errors.New("decode: no payload given"), "give one as " + payload.Forms + "; name a file that holds it, or pipe it in"}
 		}
 	}
 	var all []payload.Payload
