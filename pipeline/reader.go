@@ -19,9 +19,10 @@ const tickEvery = 250_000_000
 
 // reader fills batches. It is the only worker that sees all packets.
 type reader struct {
-	src   capture.Source
-	frags *ipfrag.Table
-	b     *batch // being filled
+	src     capture.Source
+	decoder decoder // src, if it is one
+	frags   *ipfrag.Table
+	b       *batch // being filled
 
 	clock    clock
 	idle     idle
@@ -50,6 +51,7 @@ type readerTotals struct {
 func newReader(src capture.Source, fragBytes int) *reader {
 	r := &reader{src: src, frags: ipfrag.New(fragBytes)}
 	r.frags.Abandoned = r.abandon
+	r.decoder, _ = src.(decoder)
 	r.inputs.source, _ = src.(capture.Describer)
 	r.inputs.found = -1
 	return r
@@ -96,7 +98,11 @@ func (r *reader) packet(p *capture.Packet) {
 	r.time(p)
 	it := &r.last
 	it.Outer, it.ways = &r.ways, nil
-	it.Decode(p.Link, p.Data, int(p.Wire))
+	if r.decoder != nil {
+		r.decoder.Decode(&it.Packet, p)
+	} else {
+		it.Decode(p.Link, p.Data, int(p.Wire))
+	}
 	if r.again(it, p) {
 		return
 	}

@@ -3,14 +3,12 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 
 	"qsniff/dissect"
 	"qsniff/dissect/protocols"
-	"qsniff/internal/payload"
 	"qsniff/pipeline"
 	"qsniff/render"
 	"qsniff/render/jsonl"
@@ -18,7 +16,9 @@ import (
 
 // decodeOptions are the flags of decode.
 type decodeOptions struct {
-	readOptions // output, colour, layout, secrets
+	readOptions      // output, colour, layout, secrets
+	chosen      bool // the output is
+	raw         bool
 	proto       string
 	dir         string
 }
@@ -26,32 +26,39 @@ type decodeOptions struct {
 func newDecode(io streams) *cobra.Command {
 	opts := &decodeOptions{readOptions: *readDefaults()}
 	cmd := &cobra.Command{
-		Use:     "decode [flags] [PAYLOAD...|-]",
+		Use:     "decode [flags] [PAYLOAD|FILE|-]...",
 		GroupID: groupTraffic,
 		Short:   "decode payloads without a capture",
 		Long: `decode reads payloads as programs print them and people paste them, and decodes
 them like captured ones: hexadecimal, base64, strings with \xff escapes as C, Go,
 Python, JavaScript and PHP write them, arrays of numbers, and dumps of tcpdump -X,
-xxd, hexdump -C, od -tx1 and Wireshark. A dump of whole packets is told, and what
-they carry is decoded.
+xxd, hexdump -C, od -tx1 and Wireshark. Dumps of whole packets are recognised, and
+what they carry is decoded.
 
-Each argument is a payload; "-", or no argument, reads standard input, where blank
-lines stand between payloads. Give all parts of a split reply together, in any
-order. A request may stand in front of its reply: it tells what the reply is where
-its bytes do not.
+An argument is a file if one of that name exists, and a payload otherwise; "-", or
+no argument, is standard input. Files and standard input hold payloads in these
+forms, with blank lines between them, or the bytes of one payload: what is no text
+is taken as it is, and with --raw everything is. Captures are for qsniff read.
+
+Give all parts of a split reply together, in any order. A request may precede its
+reply: it tells what the reply is where its bytes do not. One payload is shown as a
+tree, several as a line a message.
 
 Of a message so short that it could be anything, the only reading that there is
 counts, and is called weak; --as and --dir choose where there are several.
 
-Exit status: 0 something was decoded, 1 nothing was, 2 wrong usage.`,
+Exit status: 0 something was decoded, 1 nothing was, 2 wrong usage, 130 interrupted.`,
 		Example: `  qsniff decode ffffffff54536f7572636520456e67696e6520517565727900
-  qsniff decode '\xff\xff\xff\xffA\x4b\xa1\xd5\x22' -o tree
+  qsniff decode '\xff\xff\xff\xffA\x4b\xa1\xd5\x22' -o json
   qsniff decode /////0FLodUi                     base64
   qsniff decode '{0xff, 0xff, 0xff, 0xff, 0x69}'
-  tcpdump -nXr capture.pcap udp | qsniff decode -o tree
+  qsniff decode part1.bin part2.bin              files of bytes, or of any form
+  cat part1.bin | qsniff decode                  the same from a program
+  tcpdump -nXr capture.pcap udp | qsniff decode
   qsniff decode --as ase '"s"'                   one byte, of one protocol
-  xxd part1.bin | qsniff decode - "$(xxd part2.bin)"`,
+  xxd -p part1.bin | qsniff decode - part2.bin`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			opts.chosen = cmd.Flags().Changed("output")
 			return decode(cmd.Context(), opts, args, cmd.InOrStdin(), io)
 		},
 	}
@@ -59,6 +66,8 @@ Exit status: 0 something was decoded, 1 nothing was, 2 wrong usage.`,
 	f.SortFlags = false
 	f.VarP(&choice{&opts.output, []string{"text", "tree", "hex", "json"}}, "output", "o",
 		"text: a line a message; tree: annotated fields; hex: annotated bytes; json: an object a line")
+	f.Lookup("output").DefValue = "tree of one payload, text of several"
+	f.BoolVar(&opts.raw, "raw", false, "files and standard input hold the bytes of one payload each, even where they look like text")
 	f.StringVar(&opts.proto, "as", "", "decode as `PROTOCOL`: a2s, goldsource, ase, ...")
 	f.Var(&choice{&opts.dir, []string{"request", "reply"}}, "dir", "who sent the payloads: a client its requests, a server its replies")
 	f.BoolVar(&opts.layout, "layout", false, "json: list every byte with its field")
@@ -69,8 +78,7 @@ Exit status: 0 something was decoded, 1 nothing was, 2 wrong usage.`,
 
 // decode decodes the payloads in args to io.
 func decode(ctx context.Context, opts *decodeOptions, args []string, in io.Reader, io streams) error {
-	r, err := opts.bare(io.out)
-	if err != nil {
+	if err := opts.check(); err != nil {
 		return err
 	}
 	all := protocols.All()
@@ -84,13 +92,14 @@ func decode(ctx context.Context, opts *decodeOptions, args []string, in io.Reade
 			return unknownProto("--as "+opts.proto, opts.proto, reg)
 		}
 	}
-	payloads, err := readPayloads(args, in)
+	from := payloadInput{args: args, stdin: in, raw: opts.raw, err: io.err}
+	payloads, err := from.readBefore(ctx)
 	if err != nil {
 		return err
 	}
 	p.make(payloads)
-	t := told{Renderer: r, plan: &p}
-	_, err = pipeline.Run(ctx, pipeline.Config{Source: &p.source, Registry: reg, Renderer: &t, Out: io.out,
+	t := told{Renderer: opts.bare(io.out, len(payloads)), plan: &p}
+	_, err = pipeline.Run(context.WithoutCancel(ctx), pipeline.Config{Source: &p.source, Registry: reg, Renderer: &t, Out: io.out,
 		Jobs: 1, DecodeAs: p.rules})
 	if err != nil {
 		return err
@@ -99,66 +108,23 @@ func decode(ctx context.Context, opts *decodeOptions, args []string, in io.Reade
 	if t.messages == 0 {
 		return errNothing
 	}
-	return nil
+	return ctx.Err()
 }
 
 // errNothing ends a run that decoded nothing; what was said of each payload is its
 // reason.
 var errNothing = errors.New("nothing was decoded")
 
-// bare makes the renderer that was asked for, without what only packets tell.
-func (o *decodeOptions) bare(out io.Writer) (render.Renderer, error) {
-	if err := o.check(); err != nil {
-		return nil, err
+// bare makes the renderer for n payloads, without what only packets tell.
+func (o *decodeOptions) bare(out io.Writer, n int) render.Renderer {
+	form := *o
+	if n == 1 && !o.chosen {
+		form.output = "tree"
 	}
-	if o.output == "json" {
-		return jsonl.New(jsonl.Options{Layout: o.layout, ShowSecrets: o.secrets, Bare: true}), nil
+	if form.output == "json" {
+		return jsonl.New(jsonl.Options{Layout: o.layout, ShowSecrets: o.secrets, Bare: true})
 	}
-	opt := o.textOptions(out)
+	opt := form.textOptions(out)
 	opt.Bare = true
-	return o.textual(opt), nil
-}
-
-// readPayloads reads the arguments, or standard input where there are none.
-func readPayloads(args []string, in io.Reader) ([]payload.Payload, error) {
-	if len(args) == 0 {
-		args = []string{stdin}
-		if isTerminal(in) {
-			return nil, &usageError{errors.New("decode: no payload given"), "give one as " + payload.Forms + ", or pipe it in"}
-		}
-	}
-	var all []payload.Payload
-	for i, arg := range args {
-		name := fmt.Sprintf("argument %d", i+1)
-		if arg == stdin {
-			name = "standard input"
-			b, err := io.ReadAll(io.LimitReader(in, payload.MaxText+1))
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", name, err)
-			}
-			arg = string(b)
-		}
-		ps, err := payload.Parse(arg)
-		if err != nil {
-			return nil, unread(name, err)
-		}
-		if all = append(all, ps...); len(all) > payload.MaxPayloads {
-			return nil, &usageError{fmt.Errorf("%s: more than %d payloads in all", name, payload.MaxPayloads),
-				"a capture has room for more: qsniff read takes those"}
-		}
-	}
-	return all, nil
-}
-
-// unread is the error of a text that holds no payload.
-func unread(name string, err error) error {
-	hint := ""
-	var why *payload.Error
-	if errors.As(err, &why) {
-		hint = why.Hint
-	}
-	if hint == "" {
-		hint = "give it as " + payload.Forms
-	}
-	return &usageError{fmt.Errorf("%s: %w", name, err), hint}
+	return form.textual(opt)
 }

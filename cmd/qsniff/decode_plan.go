@@ -4,7 +4,6 @@ import (
 	"net/netip"
 	"slices"
 
-	"qsniff/capture/synth"
 	"qsniff/dissect"
 	"qsniff/internal/eyehdr"
 	"qsniff/internal/payload"
@@ -14,9 +13,8 @@ import (
 )
 
 // The two ends that payloads get, of a private network, so that no finding says
-// anything about the path between them. The
-// client has a port for each protocol that is spoken, so that a rule can say what
-// is spoken there, and the server one that no protocol has.
+// anything about the path between them. The client has a port for each protocol, which a
+// rule names, and the server one that no protocol has.
 var (
 	serverAddr = netip.AddrFrom4([4]byte{10, 0, 0, 1})
 	clientAddr = netip.AddrFrom4([4]byte{10, 0, 0, 2})
@@ -29,7 +27,7 @@ const (
 	protoPort  = clientPort + 2 // of the first protocol; the next one has the next
 )
 
-// plan says how the payloads become packets.
+// plan says who sent which payload, and of which protocol it is.
 type plan struct {
 	reg      *dissect.Registry
 	all      []dissect.Protocol // in it
@@ -37,7 +35,7 @@ type plan struct {
 	dir      string             // likewise of --dir
 	payloads []made
 	weakTCP  bool // they are a connection's, and only because nothing else reads them
-	source   synth.Source
+	source   pipeline.Payloads
 	rules    []pipeline.DecodeAs
 }
 
@@ -67,7 +65,7 @@ func (m *made) app() []byte {
 	return m.Data
 }
 
-// make turns the payloads into packets.
+// make chooses a reading and ends for each payload, and hands it to the source.
 func (p *plan) make(ps []payload.Payload) {
 	for _, x := range ps {
 		m := made{Payload: x}
@@ -249,7 +247,7 @@ func (p *plan) claim(d dissect.StreamDissector, b []byte) (best dissect.Claim, r
 func (p *plan) segment(no uint64, m *made, d dissect.StreamDissector) {
 	v, reply := p.claim(d, m.Data)
 	if m.tcp, m.reply = true, reply; v.Conf == dissect.No && no > 1 {
-		m.reply = p.payloads[no-2].reply // it goes on with the message in front of it
+		m.reply = p.payloads[no-2].reply // it goes on with the message before it
 	}
 	if p.dir != "" {
 		m.reply = p.dir == "reply"

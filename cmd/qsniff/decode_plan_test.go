@@ -77,7 +77,7 @@ func speakers(t *testing.T, p *plan) (who []string) {
 	_ = p.source.Read(&b) // io.EOF comes with the packets
 	for i := range b.Packets {
 		var d netlayer.Packet
-		d.Decode(b.Packets[i].Link, b.Packets[i].Data, int(b.Packets[i].Wire))
+		p.source.Decode(&d, &b.Packets[i])
 		switch {
 		case d.Stop != netlayer.TCP || len(d.Payload) == 0:
 		case d.Dst.Port() == serverPort:

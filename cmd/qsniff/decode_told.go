@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"qsniff/capture/file"
 	"qsniff/dissect"
 	"qsniff/finding"
 	"qsniff/internal/payload"
@@ -16,7 +17,7 @@ import (
 )
 
 // told is a renderer that remembers which payloads led to output, and corrects
-// what the packets that were made of them cannot say.
+// what the pipeline cannot know of payloads without packets.
 type told struct {
 	render.Renderer
 	plan     *plan
@@ -190,9 +191,9 @@ func (p *plan) why(m *made) (why, hint string) {
 			"give it alone, or with --as " + m.chosen.proto.Name
 	case p.as != nil:
 		return fmt.Sprintf("%s has no message like this, nor has another protocol: it begins with % x", p.as.Name, b[:min(len(b), quoteLen)]),
-			p.nearest(b)
+			p.nearest(m)
 	}
-	return fmt.Sprintf("no protocol claims it: it begins with % x", b[:min(len(b), quoteLen)]), p.nearest(b)
+	return fmt.Sprintf("no protocol claims it: it begins with % x", b[:min(len(b), quoteLen)]), p.nearest(m)
 }
 
 func readings(rs []reading) string {
@@ -205,7 +206,8 @@ func readings(rs []reading) string {
 
 // nearest names the protocols that b comes closest to: those that read its start,
 // cut somewhere.
-func (p *plan) nearest(b []byte) string {
+func (p *plan) nearest(m *made) string {
+	b := m.app()
 	var names []string
 	for n := min(len(b)-1, 64); n > 0 && len(names) == 0; n-- {
 		for _, r := range p.read(b[:n]) {
@@ -213,13 +215,18 @@ func (p *plan) nearest(b []byte) string {
 		}
 	}
 	names = slices.Compact(names)
+	isFile := file.NotPayload("FILE", b)
 	switch {
 	case bytes.HasPrefix(b, []byte("\u00ff\u00ff")) || bytes.HasPrefix(b, []byte("\u00fe\u00ff")):
 		return "the bytes became text, and the text UTF-8: print them in hexadecimal or with \\xff escapes"
 	case bytes.HasPrefix(b, []byte("\ufffd")):
 		return "the bytes became text and were lost in it: print them in hexadecimal or with \\xff escapes"
+	case isFile != nil:
+		return "what was dumped " + isFile.Reason + ": " + isFile.Hint
 	case splithdr.IsSingle(b):
 		return "the engines' mark is there, but what follows is no message of theirs: is a byte missing or changed?"
+	case m.Form == payload.Base64:
+		return "it was read as base64: hexadecimal has the digits 0 to 9 and a to f"
 	case len(names) > 0:
 		return fmt.Sprintf("its start reads as %s: --as %s tells how far", strings.Join(names, " or "), names[0])
 	}

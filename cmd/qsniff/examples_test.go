@@ -152,7 +152,7 @@ func exampleFolder(t *testing.T) string {
 	put("part1.bin", []byte("\xfe\xff\xff\xff\x07\x00\x00\x00\x02\x00\x14\x00\xff\xff\xff\xffE\x02\x00mp_timelimit\x00"), 0o644)
 	put("part2.bin", []byte("\xfe\xff\xff\xff\x07\x00\x00\x00\x02\x01\x14\x0020\x00sv_gravity\x00800\x00"), 0o644)
 	if _, err := exec.LookPath("xxd"); err != nil {
-		put("bin/xxd", []byte("#!/bin/sh\nexec od -An -v -tx1 \"$1\"\n"), 0o755)
+		put("bin/xxd", []byte("#!/bin/sh\nfor f; do :; done\nexec od -An -v -tx1 \"$f\"\n"), 0o755)
 	}
 	put("bin/less", []byte("#!/bin/sh\nexec cat\n"), 0o755)
 	if _, err := exec.LookPath("jq"); err != nil {

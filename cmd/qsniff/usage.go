@@ -19,7 +19,7 @@ var flagGroups = []struct {
 	{"Output", []string{"output", "explain", "verbose", "level", "exchange", "full", "messages", "limits", "time", "fields", "count", "layout", "interval", "top", "utc", "color", "show-secrets", "fail-on"}},
 	{"Capture", []string{"interface", "filter", "auto-filter", "snaplen", "buffer", "promiscuous", "backend", "no-sandbox"}},
 	{"File", []string{"write", "force", "ring-size", "ring-time", "ring-files", "on-incident"}},
-	{"Input", []string{"as", "dir", "follow", "servers", "thresholds", "reader", "decode-as", "dedup"}},
+	{"Input", []string{"raw", "as", "dir", "follow", "servers", "thresholds", "reader", "decode-as", "dedup"}},
 	{"Resource", []string{"jobs", "memory"}},
 }
 

@@ -30,7 +30,6 @@ var allowed = map[string][]string{
 	"capture/file":         {"capture"},
 	"capture/live":         {"capture"},
 	"capture/ring":         {"capture", "capture/file"},
-	"capture/synth":        {"capture", "netlayer"},
 	"netlayer":             {},
 	"reassembly":           {"reassembly/..."},
 	"reassembly/ipfrag":    {"netlayer", "reassembly"},

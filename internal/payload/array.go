@@ -27,16 +27,23 @@ func parseArray(lines []line) (ps []Payload, ok bool, err error) {
 	if strings.Contains(text, `\`) || strings.HasPrefix(text, `"`) || strings.HasPrefix(text, "'") {
 		return nil, false, nil
 	}
-	spans := brackets.FindAllStringSubmatchIndex(text, -1)
+	spans := brackets.FindAllStringSubmatchIndex(text, maxBrackets+1)
+	if len(spans) > maxBrackets {
+		return nil, false, &Error{Line: lines[0].no, What: fmt.Sprintf("more than %d pairs of brackets", maxBrackets),
+			Hint: "put a blank line between two payloads"}
+	}
 	if commas.MatchString(text) {
 		spans = [][]int{{0, len(text), 0, len(text)}}
 	}
+	above, counted := 0, 0 // lines above a span, and up to where they were counted
 	for _, x := range spans {
+		above += strings.Count(text[counted:x[0]], "\n")
+		counted = x[0]
 		list := text[x[2]:x[3]]
 		if isIndex(text, x[0], x[1]) || strings.TrimSpace(list) == "" {
 			continue
 		}
-		no := lines[strings.Count(text[:x[0]], "\n")].no
+		no := lines[above].no
 		b, err := numbers(list)
 		if err != nil {
 			err.Line = no

@@ -2,6 +2,7 @@ package payload
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -94,6 +95,9 @@ type dump struct {
 
 func (d *dump) read(lines []line) error {
 	for i, l := range lines {
+		if len(d.out) > MaxPayloads { // Parse refuses so many
+			return nil
+		}
 		if l.text == "*" && d.open {
 			d.same = true
 			continue
@@ -139,7 +143,6 @@ func (d *dump) begins(l line) bool {
 // held is how many bytes the row at offset at has by the offset of the next one,
 // -1 if that does not tell.
 func (d *dump) held(below []line, at uint64) int {
-	const widest = 256 // bytes of a row
 	if len(below) == 0 {
 		return -1
 	}
@@ -148,7 +151,7 @@ func (d *dump) held(below []line, at uint64) int {
 		return -1
 	}
 	next, err := strconv.ParseUint(r.offset, d.base, 32)
-	if err != nil || next <= at || next-at > widest || r.indent != d.tab && d.open {
+	if err != nil || next <= at || next-at > widestRow || r.indent != d.tab && d.open {
 		return -1
 	}
 	return int(next - at)
@@ -199,6 +202,7 @@ func (d *dump) repeat(r *row, at uint64) error {
 	if at < d.next || (at-d.next)%n != 0 || at > MaxPayload+n {
 		return &Error{Line: r.no, What: fmt.Sprintf("offset %s is not where rows of %d bytes end", r.offset, n)}
 	}
+	d.cur.Data = slices.Grow(d.cur.Data, int(at-d.next))
 	for ; d.next < at; d.next += n {
 		d.cur.Data = append(d.cur.Data, d.last...)
 	}

@@ -54,30 +54,25 @@ func literals(l line) ([]line, error) {
 	if p := strings.TrimLeft(l.text[:at], prefixChars); p != "" {
 		return nil, between(l, strings.Index(l.text, p))
 	}
-	goesOn := false
+	var cur []byte
 	for {
 		b, end, err := unescape(l, l.text, at+1, l.text[at])
 		if err != nil {
 			return nil, err
 		}
-		if goesOn {
-			out[len(out)-1].text += string(b)
-		} else {
-			out = append(out, line{string(b), 0, l.no})
-		}
+		cur = append(cur, b...)
 		rest := l.text[end:]
 		next := strings.IndexAny(rest, `"'`)
 		if next < 0 {
 			if p := strings.TrimLeft(rest, " \t;,)]}"); p != "" {
 				return nil, between(l, len(l.text)-len(p))
 			}
-			return out, nil
+			return append(out, line{string(cur), 0, l.no}), nil
 		}
 		switch gap := strings.TrimRight(strings.TrimSpace(rest[:next]), "bB"); strings.TrimSpace(gap) {
 		case "", "+", ".":
-			goesOn = true
 		case ",":
-			goesOn = false
+			out, cur = append(out, line{string(cur), 0, l.no}), nil
 		default:
 			return nil, between(l, end)
 		}

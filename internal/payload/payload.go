@@ -20,6 +20,8 @@
 // and a comma between strings. Lines of the other forms are one payload if they
 // look wrapped, which is all equally long but the last, and none begins like a
 // datagram (FF FF FF FF, FE FF FF FF); otherwise each line is one.
+//
+// Bytes that are no text are a payload as they are.
 package payload
 
 import (
@@ -37,9 +39,10 @@ const (
 	Escaped
 	Array
 	Dump
+	Raw // the bytes themselves: see Read
 )
 
-var forms = [...]string{"hexadecimal", "base64", "escaped string", "array", "dump"}
+var forms = [...]string{"hexadecimal", "base64", "escaped string", "array", "dump", "raw bytes"}
 
 func (f Form) String() string { return forms[f] }
 
@@ -51,7 +54,7 @@ type Payload struct {
 }
 
 // Error says what is wrong with a text, and where. It quotes one character at
-// most: the text may hold a password.
+// most: the text may hold a password. Where there is no Hint, it has none of the forms.
 type Error struct {
 	Line, Col int // from 1; 0 if the whole text, or line, is meant
 	What      string
@@ -68,8 +71,8 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("line %d, character %d: %s", e.Line, e.Col, e.What)
 }
 
-// Forms names what Parse reads, for hints.
-const Forms = `hexadecimal, base64, a dump with offsets, a "\xff" string, or {0xff, ...}`
+// Forms names what Read reads, for hints.
+const Forms = `hexadecimal (xxd -p FILE | qsniff decode), base64, a dump with offsets, a "\xff" string, {0xff, ...}, or raw bytes (--raw)`
 
 // line is one line of the text, without white space at its ends.
 type line struct {
@@ -102,11 +105,18 @@ func Parse(text string) ([]Payload, error) {
 		no++
 		trimmed := strings.TrimSpace(s)
 		if trimmed != "" {
+			if len(block) == maxLines {
+				return nil, &Error{Line: no, What: fmt.Sprintf("more than %d lines without a blank one", maxLines),
+					Hint: "put a blank line between two payloads"}
+			}
 			block = append(block, line{trimmed, strings.Index(s, trimmed), no})
 			continue
 		}
 		if err := end(); err != nil {
 			return nil, err
+		}
+		if len(out) > MaxPayloads { // a few characters of a dump can stand for 64 KiB
+			break
 		}
 	}
 	if err := end(); err != nil {
@@ -134,7 +144,7 @@ func parseBlock(lines []line) ([]Payload, error) {
 // check holds the payloads against the limits.
 func check(ps []Payload) ([]Payload, error) {
 	if len(ps) == 0 {
-		return nil, &Error{What: "no payload", Hint: "give it as " + Forms}
+		return nil, &Error{What: "no payload"}
 	}
 	if len(ps) > MaxPayloads {
 		return nil, &Error{Line: ps[MaxPayloads].Line, What: fmt.Sprintf("more than %d payloads", MaxPayloads),
@@ -143,7 +153,7 @@ func check(ps []Payload) ([]Payload, error) {
 	for i := range ps {
 		switch n := len(ps[i].Data); {
 		case n == 0:
-			return nil, &Error{Line: ps[i].Line, What: "an empty payload", Hint: "give it as " + Forms}
+			return nil, &Error{Line: ps[i].Line, What: "an empty payload"}
 		case n > MaxPayload:
 			return nil, &Error{Line: ps[i].Line, What: fmt.Sprintf("a payload of %d bytes: no datagram has more than %d", n, MaxPayload),
 				Hint: "put a blank line between two payloads"}

@@ -90,7 +90,7 @@ func parseBase64(lines []line) ([]Payload, error) {
 		}
 		b, err := base64.RawStdEncoding.Strict().DecodeString(body)
 		if err != nil {
-			return nil, &Error{Line: g[0].no, What: "not hexadecimal, and no base64 ends like that", Hint: "give it as " + Forms}
+			return nil, &Error{Line: g[0].no, What: "not hexadecimal, and no base64 ends like that"}
 		}
 		out = append(out, Payload{b, Base64, g[0].no})
 	}
@@ -101,7 +101,7 @@ func hintFor(r rune, rest string) string {
 	if r == '.' && strings.HasPrefix(rest, "...") || r == '…' {
 		return "the bytes were printed cut short: print them whole"
 	}
-	return "give it as " + Forms
+	return ""
 }
 
 func isBase64(r rune) bool {

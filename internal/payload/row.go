@@ -72,7 +72,7 @@ func (r *row) bytes(want int) (b []byte, ok bool) {
 	b, all := cuts(r.rest)
 	fits := func(c cut) bool { return want < 0 || c.n == want }
 	for i := len(all) - 1; i >= 0; i-- { // text that agrees is no accident
-		if c := all[i]; fits(c) && strings.TrimSpace(r.rest[c.end:]) != "" && agrees(b[:c.n], r.rest[c.end:]) {
+		if c := all[i]; c.n <= widestRow && fits(c) && strings.TrimSpace(r.rest[c.end:]) != "" && agrees(b[:c.n], r.rest[c.end:]) {
 			return b[:c.n], true
 		}
 	}

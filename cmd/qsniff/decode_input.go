@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"qsniff/capture/file"
+	"qsniff/internal/display"
+	"qsniff/internal/payload"
+)
+
+// payloadInput is where decode finds its payloads.
+type payloadInput struct {
+	args  []string // none: standard input
+	stdin io.Reader
+	raw   bool // files and standard input hold bytes, whatever they look like
+	err   io.Writer
+}
+
+// readBefore reads the payloads unless ctx ends first. Standard input that ends soon
+// after ctx counts as read: Ctrl-C reaches the program that writes it too.
+func (in *payloadInput) readBefore(ctx context.Context) ([]payload.Payload, error) {
+	var ps []payload.Payload
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		ps, err = in.read()
+	}()
+	select {
+	case <-done:
+		return ps, err
+	case <-ctx.Done():
+	}
+	select {
+	case <-done:
+		return ps, err
+	case <-time.After(grace):
+		return nil, ctx.Err()
+	}
+}
+
+// read reads the arguments, or standard input where there are none.
+func (in *payloadInput) read() ([]payload.Payload, error) {
+	args := in.args
+	if len(args) == 0 {
+		args = []string{stdin}
+		if isTerminal(in.stdin) {
+			return nil, &usageError{errors.New("decode: no payload given"), "give one as " + payload.Forms + "; name a file that holds it, or pipe it in"}
+		}
+	}
+	var all []payload.Payload
+	for i, arg := range args {
+		ps, err := in.readArg(i+1, arg)
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, ps...); len(all) > payload.MaxPayloads {
+			return nil, &usageError{fmt.Errorf("argument %d: more than %d payloads in all", i+1, payload.MaxPayloads),
+				"a capture has room for more: qsniff read takes those"}
+		}
+	}
+	return all, nil
+}
+
+// readArg reads one argument: standard input, a file if there is one of that name, or a
+// payload. An argument that is no file is never quoted: it may hold a password.
+func (in *payloadInput) readArg(no int, arg string) ([]payload.Payload, error) {
+	if arg == stdin {
+		return in.content("standard input", in.stdin)
+	}
+	info, err := os.Stat(arg)
+	switch {
+	case err == nil && (in.raw || !info.IsDir()):
+		return in.readFile(arg)
+	case in.raw:
+		return nil, &usageError{fmt.Errorf("argument %d: %w", no, reason(err)), "--raw takes files, and standard input as -; leave it out to give a payload itself"}
+	}
+	ps, err := payload.Read([]byte(arg))
+	if err != nil {
+		return nil, unread(fmt.Sprintf("argument %d", no), "no file has that name either; ", err)
+	}
+	return ps, nil
+}
+
+// readFile reads a file, and says so where its name could be a payload.
+func (in *payloadInput) readFile(arg string) ([]payload.Payload, error) {
+	name := string(display.AppendEscaped(nil, []byte(arg), 0))
+	f, err := os.Open(arg)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, reason(err))
+	}
+	defer f.Close()
+	if _, err := payload.Parse(arg); err == nil && !in.raw {
+		fmt.Fprintf(in.err, "qsniff: %s is read as a file; to decode the name: echo %s | qsniff decode\n", name, name)
+	}
+	return in.content(name, f)
+}
+
+// content reads the payloads that an input of that name holds.
+func (in *payloadInput) content(name string, r io.Reader) ([]payload.Payload, error) {
+	b, err := io.ReadAll(io.LimitReader(r, payload.MaxText+1))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, reason(err))
+	}
+	read := payload.Read
+	if in.raw {
+		read = payload.AsIs
+	} else if !payload.IsText(b) {
+		if err := file.NotPayload(name, b); err != nil {
+			return nil, &usageError{err, err.Hint + "; --raw takes its bytes as a payload"}
+		}
+	}
+	ps, err := read(b)
+	if err != nil {
+		return nil, unread(name, "", err)
+	}
+	return ps, nil
+}
+
+// unread is the error of an input that holds no payload. also is said where it has none of
+// the forms.
+func unread(name, also string, err error) error {
+	hint := also + "give it as " + payload.Forms
+	if why := (*payload.Error)(nil); errors.As(err, &why) && why.Hint != "" {
+		hint = why.Hint
+	}
+	return &usageError{fmt.Errorf("%s: %w", name, err), hint}
+}
+
+// reason is what the system said about a file, without its name.
+func reason(err error) error {
+	if path := (*fs.PathError)(nil); errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}
