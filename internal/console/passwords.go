@@ -95,7 +95,7 @@ func (w *password) find(b []byte, cut bool) (lo, hi int) {
 		}
 		k = w.border[k-1]
 	}
-	if cut && k > 1 {
+	if cut && k > 0 {
 		return from[(count-int(k))%maxPassword], len(b)
 	}
 	return -1, -1
