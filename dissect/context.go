@@ -3,6 +3,7 @@ package dissect
 import (
 	"net/netip"
 
+	"qsniff/internal/console"
 	"qsniff/internal/splithdr"
 )
 
@@ -59,6 +60,9 @@ type Context struct {
 	// Waiting is what the receiver of the message asked its sender, port to port,
 	// too weakly to be believed alone. It is filled in together with FromServer.
 	Waiting Asked
+	// Said are the passwords that the client of the flow sent its server so far, which
+	// texts of either may repeat; nil if there are none.
+	Said *console.Passwords
 	// Stream is what is known of the connection that the bytes are from; nil for
 	// datagrams.
 	Stream *Stream

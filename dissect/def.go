@@ -123,13 +123,12 @@ type Proto struct {
 	// Splits lists the split formats whose parts are reported under this
 	// protocol's name while the message in them is not known.
 	Splits []splithdr.Engine
-	// Secret returns the first range of b that must not be shown, or -1, -1. b is
-	// of such a part, and nobody reads it. cut tells that what was in front of b
-	// is missing. Where Secret is nil nothing is hidden.
-	Secret func(b []byte, cut bool) (lo, hi int)
-	Types  []*Type
-	Defs   []*Def
-	Codes  []*finding.Code
+	// Console says that such parts, which nobody reads, can be text of a console or
+	// its variables: secrets in them are hidden.
+	Console bool
+	Types   []*Type
+	Defs    []*Def
+	Codes   []*finding.Code
 }
 
 // Trailing is the field of bytes that no definition claims. It is shared by all

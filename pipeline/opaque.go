@@ -2,6 +2,8 @@ package pipeline
 
 import (
 	"qsniff/dissect"
+	"qsniff/internal/console"
+	"qsniff/internal/splithdr"
 	"qsniff/reassembly/split"
 )
 
@@ -14,17 +16,18 @@ type stretch struct{ lo, hi uint32 }
 
 // parts adds the parts of a set from offset from on as fields that are shown and
 // not read. The protocol of the split format finds the secrets in them, across the
-// borders of parts.
+// borders of parts. Where the form of the parts is a guess, as that without a size field
+// is, two bytes of each may be its header: each begins anew then.
 func (p *partition) parts(set *split.Set, from uint32, note string) {
 	for i := 0; i < len(set.Parts); {
 		j := i + 1
-		for j < len(set.Parts) && set.Parts[j].Number == set.Parts[j-1].Number+1 {
+		for j < len(set.Parts) && set.Engine != splithdr.SourceOld && set.Parts[j].Number == set.Parts[j-1].Number+1 {
 			j++
 		}
 		run := set.Parts[i:j]
 		lo, hi := max(run[0].Off, from), run[len(run)-1].Off+run[len(run)-1].Len
 		if lo < hi {
-			p.hidden = p.secrets(p.hidden[:0], p.reg.SplitProto(set.Engine), stretch{lo, hi}, run[0].Number > 0)
+			p.hidden = p.secrets(p.hidden[:0], p.reg.SplitProto(set.Engine), stretch{lo, hi}, run[0].Number > 0 && !set.Compressed)
 			for k := range run {
 				p.bytesOfPart(stretch{max(run[k].Off, from), run[k].Off + run[k].Len}, note)
 			}
@@ -33,21 +36,27 @@ func (p *partition) parts(set *split.Set, from uint32, note string) {
 	}
 }
 
-// secrets lists the stretches of a run of parts that must not be shown, in order.
-func (p *partition) secrets(dst []stretch, proto *dissect.Proto, run stretch, cut bool) []stretch {
-	if proto.Secret == nil {
+// secrets lists the stretches of a run of parts that must not be shown, in order. torn
+// says that parts before the run are missing.
+func (p *partition) secrets(dst []stretch, proto *dissect.Proto, run stretch, torn bool) []stretch {
+	if !proto.Console {
 		return dst
 	}
-	for at := run.lo; at < run.hi; cut = false {
-		lo, hi := proto.Secret(p.msg.Data[at:run.hi], cut)
+	text := p.msg.Data[run.lo:run.hi]
+	k := console.Finder{Said: p.ctx.Said, Cut: true}
+	if torn {
+		k.First = console.Torn(text)
+	}
+	for at := 0; at < len(text); {
+		lo, hi := k.Next(text[at:])
 		if lo < 0 {
 			break
 		}
 		if len(dst) >= maxHidden {
-			return append(dst, stretch{at + uint32(lo), run.hi})
+			return append(dst, stretch{run.lo + uint32(at+lo), run.hi})
 		}
-		dst = append(dst, stretch{at + uint32(lo), at + uint32(hi)})
-		at += uint32(hi)
+		dst = append(dst, stretch{run.lo + uint32(at+lo), run.lo + uint32(at+hi)})
+		at += hi
 	}
 	return dst
 }

@@ -332,16 +332,20 @@ func (p *partition) recall(c *dissect.Context) bool {
 func (p *partition) dissect(s *source, v *dissect.Verdict) {
 	c, m := &p.ctx, &p.msg
 	b := s.data[:s.run]
-	m.Reset(v.Dissector.Proto(), b)
-	v.Dissector.Dissect(c, b, m)
-	m.Conf, m.Why = v.Conf, v.Why
-	m.Learn.Proto = p.reg.FlowProto(v.Dissector)
-	if s.set != nil {
-		m.Learn.Engine, m.Learn.Proven = s.set.Engine, !inferred(s.set)
-	}
 	server, client := s.dst, s.src
 	if v.Type.FromServer() {
 		server, client = client, server
+	}
+	c.Said = p.flows.Said(server, client.Addr())
+	m.Reset(v.Dissector.Proto(), b)
+	v.Dissector.Dissect(c, b, m)
+	m.Conf, m.Why = v.Conf, v.Why
+	if v.Type.Asks&dissect.AskRcon != 0 && !v.Type.FromServer() {
+		m.Overhear(p.flows.Listen(server, client.Addr()))
+	}
+	m.Learn.Proto = p.reg.FlowProto(v.Dissector)
+	if s.set != nil {
+		m.Learn.Engine, m.Learn.Proven = s.set.Engine, !inferred(s.set)
 	}
 	p.flows.Learn(server, client.Addr(), m.Learn)
 	s.reply = v.Type.Reply

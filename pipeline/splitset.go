@@ -111,6 +111,11 @@ func (p *partition) opaque(s *source, status dissect.Status) {
 		m.Append(&dissect.SplitCRC, 4, 4, "")
 		m.Fields[1].Num = uint64(set.CRC)
 	}
+	server, client := s.src, s.dst
+	if !s.reply {
+		server, client = client, server
+	}
+	p.ctx.Said = p.flows.Said(server, client.Addr())
 	p.parts(set, uint32(set.Prefix), "")
 	p.finish(s)
 }

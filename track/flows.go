@@ -4,6 +4,7 @@ import (
 	"net/netip"
 
 	"qsniff/dissect"
+	"qsniff/internal/console"
 	"qsniff/internal/lru"
 	"qsniff/internal/splithdr"
 )
@@ -34,12 +35,14 @@ func keyOf(server netip.AddrPort, client netip.Addr) flowKey {
 // Flows is a bounded memory of what servers and clients showed each other.
 type Flows struct {
 	table   *lru.Table[flowKey, dissect.FlowFacts]
+	said    *lru.Table[flowKey, console.Passwords] // nil before the first
+	seed    uint64
 	evicted uint64
 }
 
 // NewFlows returns a memory for size flows.
 func NewFlows(size int, seed uint64) *Flows {
-	return &Flows{table: lru.New[flowKey, dissect.FlowFacts](size, seed)}
+	return &Flows{table: lru.New[flowKey, dissect.FlowFacts](size, seed), seed: seed}
 }
 
 // Get returns what is known; zero if nothing is.
@@ -70,6 +73,28 @@ func (f *Flows) Learn(server netip.AddrPort, client netip.Addr, l dissect.FlowFa
 		v.RconChallenge = l.RconChallenge
 	}
 	v.Foreign = l.Foreign // the last sign counts
+}
+
+// Said returns the passwords that the client sent the server, nil if there are none.
+// It is valid until the next call of Listen.
+func (f *Flows) Said(server netip.AddrPort, client netip.Addr) *console.Passwords {
+	if f.said == nil {
+		return nil
+	}
+	return f.said.Get(keyOf(server, client))
+}
+
+// Listen is Said for a flow that sends one now. Flows whose last password is longest
+// ago make room.
+func (f *Flows) Listen(server netip.AddrPort, client netip.Addr) *console.Passwords {
+	if f.said == nil {
+		f.said = lru.New[flowKey, console.Passwords](saidFlows, f.seed)
+	}
+	p, gone := f.said.Put(keyOf(server, client))
+	if gone != nil {
+		f.evicted++
+	}
+	return p
 }
 
 // Evicted is how many flows were forgotten to make room.

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"qsniff/dissect"
-	"qsniff/internal/console"
 	"qsniff/internal/splithdr"
 )
 
@@ -85,7 +84,7 @@ var proto = dissect.Proto{
 	ClientPorts: []uint16{27005, 27006},
 	Limited:     true,
 	Splits:      []splithdr.Engine{splithdr.Source, splithdr.SourceOld, splithdr.None},
-	Secret:      func(b []byte, _ bool) (lo, hi int) { return console.Secret(b) },
+	Console:     true,
 }
 
 // ports lists where games answer queries by default.

@@ -60,10 +60,11 @@ func extent(cur *dissect.Cursor, start int) dissect.Extent {
 // ruleValue is the definition for the value at the start of b. Engines say of a
 // password only whether there is one; plugins and proxies forward what they like.
 func ruleValue(name, b []byte) *dissect.Def {
-	if !console.HoldsSecret(name) || len(b) > 1 && b[1] == 0 && (b[0] == '0' || b[0] == '1') || len(b) > 0 && b[0] == 0 {
-		return &defRuleValue
+	value, _, ended := bytes.Cut(b, []byte{0})
+	if ended && console.HidesPair(name, value) || !ended && console.HoldsSecret(name) {
+		return &defRuleSecret
 	}
-	return &defRuleSecret
+	return &defRuleValue
 }
 
 // anotherRule tells whether b is one more whole pair.

@@ -26,14 +26,18 @@ var (
 var (
 	defFullPassword = dissect.Def{Name: "ase.full.password", Label: "password", Kind: dissect.Text,
 		Doc: "whether a password is needed: 0 or 1"}
+	defFullSecret = dissect.Def{Name: "ase.full.hidden.password", Label: "password", Kind: dissect.Text, Flags: dissect.Secret,
+		Doc: "the same, where it is neither 0 nor 1: it may be the password"}
 	defFullPlayers = dissect.Def{Name: "ase.full.players", Role: dissect.PlayerCount, Label: "players", Kind: dissect.Text, Doc: "players on the server"}
 	defFullMax     = dissect.Def{Name: "ase.full.max_players", Role: dissect.MaxPlayers, Label: "max_players", Kind: dissect.Text, Doc: "slots"}
 
-	defRules     = dissect.Def{Name: "ase.full.rules", Label: "rules", Kind: dissect.List, Doc: "settings of the server"}
-	defRule      = dissect.Def{Name: "ase.full.rules.rule", Label: "rule", Kind: dissect.Group, Doc: "one setting"}
-	defRuleName  = dissect.Def{Name: "ase.full.rules.name", Label: "name", Kind: dissect.Text, Doc: "name of the setting"}
-	defRuleValue = dissect.Def{Name: "ase.full.rules.value", Label: "value", Kind: dissect.Text, Doc: "its value"}
-	defRulesEnd  = dissect.Def{Name: "ase.full.end_of_rules", Label: "end of rules", Kind: dissect.Bytes, Flags: dissect.Framing,
+	defRules      = dissect.Def{Name: "ase.full.rules", Label: "rules", Kind: dissect.List, Doc: "settings of the server"}
+	defRule       = dissect.Def{Name: "ase.full.rules.rule", Label: "rule", Kind: dissect.Group, Doc: "one setting"}
+	defRuleName   = dissect.Def{Name: "ase.full.rules.name", Label: "name", Kind: dissect.Text, Doc: "name of the setting"}
+	defRuleValue  = dissect.Def{Name: "ase.full.rules.value", Label: "value", Kind: dissect.Text, Doc: "its value"}
+	defRuleSecret = dissect.Def{Name: "ase.full.rules.hidden.value", Label: "value", Kind: dissect.Text, Flags: dissect.Secret,
+		Doc: "value of a setting that holds a password, other than 0 and 1"}
+	defRulesEnd = dissect.Def{Name: "ase.full.end_of_rules", Label: "end of rules", Kind: dissect.Bytes, Flags: dissect.Framing,
 		Doc: "an empty name ends the settings"}
 
 	defList   = dissect.Def{Name: "ase.full.player_list", Label: "player_list", Kind: dissect.List, Doc: "players in the reply"}
@@ -84,7 +88,7 @@ var (
 
 var defs = []*dissect.Def{
 	&defQuery, &defText, &defHeader, &defPiece, &defGame, &defPort, &defName, &defGametype, &defMap, &defVersion,
-	&defFullPassword, &defFullPlayers, &defFullMax, &defRules, &defRule, &defRuleName, &defRuleValue, &defRulesEnd,
+	&defFullPassword, &defFullSecret, &defFullPlayers, &defFullMax, &defRules, &defRule, &defRuleName, &defRuleValue, &defRuleSecret, &defRulesEnd,
 	&defList, &defPlayer, &defFlags, &defPlayerName, &defPlayerTeam, &defPlayerSkin, &defPlayerScore, &defPlayerPing,
 	&defPlayerTime, &defPlayersEnd, &defMapLength, &defOnline, &defBuildType, &defBuildNumber, &defPingStatus,
 	&defNetRoute, &defUptime, &defHTTPPort, &defExtras, &defExtra, &defPassword, &defSerials, &defPlayers, &defMax,

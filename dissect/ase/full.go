@@ -15,6 +15,9 @@ const knownFlags = eyehdr.PlayerFlags
 // which adds up to the same 3F.
 var byFlag = [...]*dissect.Def{&defPlayerName, &defPlayerTeam, &defPlayerSkin, &defPlayerScore, &defPlayerPing, &defPlayerTime}
 
+// passwordField is the name of the field that says whether a password is needed.
+var passwordField = []byte("password")
+
 // full reads the body of EYE1.
 func (r *reader) full() {
 	r.text(&defGame)
@@ -23,7 +26,7 @@ func (r *reader) full() {
 	r.text(&defGametype)
 	r.text(&defMap)
 	r.text(&defVersion)
-	switch s := r.text(&defFullPassword); {
+	switch s := r.secretText(&defFullPassword, &defFullSecret, passwordField); {
 	case len(s) == 1 && s[0] == '0':
 		r.Note("not needed")
 	case len(s) == 1 && s[0] == '1':
@@ -43,8 +46,8 @@ func (r *reader) rules() bool {
 	r.Push(&defRules, dissect.Undeclared)
 	for i := 0; r.OK() && r.Left() > 0 && r.Peek(1)[0] != empty; i++ {
 		r.Push(&defRule, i)
-		r.text(&defRuleName)
-		r.text(&defRuleValue)
+		name := r.text(&defRuleName)
+		r.secretText(&defRuleValue, &defRuleSecret, name)
 		r.Pop()
 	}
 	r.Pop()

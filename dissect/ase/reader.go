@@ -1,6 +1,9 @@
 package ase
 
-import "qsniff/dissect"
+import (
+	"qsniff/dissect"
+	"qsniff/internal/console"
+)
 
 // reader is a Cursor that says what is wrong with a text.
 type reader struct {
@@ -18,6 +21,17 @@ func (r *reader) text(d *dissect.Def) []byte {
 		r.Expert(&codeLength, uint64(length[0]), uint64(left))
 	}
 	return s
+}
+
+// secretText is text for the value of a pair: of secret where the name says that it is
+// one, and the value is neither 0 nor 1, else of d.
+func (r *reader) secretText(d, secret *dissect.Def, name []byte) []byte {
+	b := r.Peek(r.Left())
+	switch whole := len(b) > 0 && int(b[0]) <= len(b); {
+	case whole && b[0] > 0 && console.HidesPair(name, b[1:b[0]]), !whole && console.HoldsSecret(name):
+		d = secret
+	}
+	return r.text(d)
 }
 
 // port reads the game's port and says so where the query port is the one that

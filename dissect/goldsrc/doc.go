@@ -54,7 +54,8 @@
 //
 // The password of rcon is a field of its own. Where an answer, a command or a log
 // line has a password in it, the text is cut into pieces around it, and renderers
-// that hide secrets join them again. The number in front of a password without
+// that hide secrets join them again; so it is with the passwords that the client of
+// the flow sent before. The number in front of a password without
 // quotes is hidden until a challenge was seen: Xash3D and the oldest servers have
 // no challenges, and passwords of digits exist.
 //

@@ -37,7 +37,7 @@ var proto = dissect.Proto{
 	ClientPorts: []uint16{27005, 27006},
 	Limited:     true,
 	Splits:      []splithdr.Engine{splithdr.GoldSource},
-	Secret:      unread,
+	Console:     true,
 }
 
 // ports lists where servers are by default: the first free one from 27015 on,

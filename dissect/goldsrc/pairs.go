@@ -17,7 +17,7 @@ const separator = '\\'
 //	netinfo <context> <type> \key\value...          older Xash3D
 //
 // Xash3D complains in a sentence where the pairs would be.
-func readInfo(cur *dissect.Cursor) {
+func readInfo(c *dissect.Context, cur *dissect.Cursor) {
 	numbers := wordLen(cur) == len("netinfo")
 	if numbers {
 		readWord(cur)
@@ -35,7 +35,8 @@ func readInfo(cur *dissect.Cursor) {
 		n, tail = len(b), 0
 	}
 	if said := skipBlanks(b[:n]); len(said) > 0 && said[0] != separator && !isTerminator(said) {
-		cur.Pieces(&defText, &defTextSecret, n, tail, console.Secret)
+		k := console.Finder{Said: c.Said, Cut: cur.Cut()}
+		cur.Pieces(&defText, &defTextSecret, n, tail, k.Next)
 		return
 	}
 	readPairs(cur, n, tail)
@@ -50,7 +51,7 @@ func readPairs(cur *dissect.Cursor, n, tail int) {
 		size, name := readPart(cur, &defPairName, n, tail)
 		n -= size
 		value := &defPairValue
-		if console.HoldsSecret(name) {
+		if hidesValue(name, cur.Peek(n), cur.Cut() && n == cur.Left()) {
 			value = &defPairSecret
 		}
 		switch {
@@ -65,6 +66,16 @@ func readPairs(cur *dissect.Cursor, n, tail int) {
 		cur.Pop()
 	}
 	cur.Pop()
+}
+
+// hidesValue reports whether the value that b starts with, after its separator, is a
+// secret. Where cut is set the capture cut b: one digit may be the start of more.
+func hidesValue(name, b []byte, cut bool) bool {
+	value, _, ended := bytes.Cut(bytes.TrimPrefix(skipBlanks(b), []byte{separator}), []byte{separator})
+	if cut && !ended {
+		return console.HoldsSecret(name)
+	}
+	return console.HidesPair(name, value)
 }
 
 // readPart reads a key or a value of at most n bytes, with the separator in

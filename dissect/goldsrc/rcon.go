@@ -23,7 +23,12 @@ func readRcon(c *dissect.Context, cur *dissect.Cursor) {
 		cur.Digits(d, r.Challenge.Lo)
 		at = r.Challenge.Hi
 	}
+	var said console.Passwords
+	if c.Said != nil {
+		said = *c.Said
+	}
 	if r.Password.Any() {
+		said.Add(b[r.Password.Lo:r.Password.Hi], false) // the command may repeat it
 		blanks := len(b[r.End:]) - len(skipBlanks(b[r.End:]))
 		cur.Run(&defPassword, r.Password.Lo-at, r.Password.Hi-r.Password.Lo, r.End-r.Password.Hi+blanks)
 		at = r.End + blanks
@@ -33,7 +38,8 @@ func readRcon(c *dissect.Context, cur *dissect.Cursor) {
 		command = command[:i]
 	}
 	if n := len(bytes.TrimRight(command, "\r\n")); n > 0 && r.Password.Any() {
-		cur.Pieces(&defCommand, &defCommandSecret, n, 0, console.Secret)
+		k := console.Finder{Said: &said, Cut: cur.Cut()}
+		cur.Pieces(&defCommand, &defCommandSecret, n, 0, k.Next)
 	}
 	if rest := cur.Peek(cur.Left()); len(bytes.Trim(rest, "\r\n\x00")) > 0 { // part of the password, for all we know
 		cur.Rest(&defPassword)

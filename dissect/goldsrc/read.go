@@ -38,23 +38,23 @@ func readText(c *dissect.Context, cur *dissect.Cursor, m *dissect.Message) {
 		m.PairBy(&defChallenge)
 	case &typeLog:
 		readHeadword(cur)
-		readConsole(cur, &defLine, &defLineSecret)
+		readConsole(c, cur, &defLine, &defLineSecret)
 	case &typeInfostringReply, &typeXashInfo:
-		readInfo(cur)
+		readInfo(c, cur)
 	case &typePrint:
 		if b := cur.Peek(2); len(b) > 0 && b[0] == opPrint {
 			cur.U8(&defOpcode)
 		} else {
 			readHeadword(cur)
 		}
-		readConsole(cur, &defText, &defTextSecret)
+		readConsole(c, cur, &defText, &defTextSecret)
 	case &typeProxyListen, &typeProxyRedirect:
 		cur.U8(&defOpcode)
 		readToken(cur, &defProxyAddress)
 	case &typeConnectChallenge:
 		readConnectChallenge(cur)
 	}
-	readTerminator(cur)
+	readTerminator(c, cur)
 }
 
 // wordLen is how many letters what is left begins with.
@@ -101,24 +101,30 @@ func readToken(cur *dissect.Cursor, d *dissect.Def) {
 
 // readTerminator reads what is left if it only ends the text, or if it is more
 // text with a password in it. Other bytes stay for Trailing.
-func readTerminator(cur *dissect.Cursor) {
+func readTerminator(c *dissect.Context, cur *dissect.Cursor) {
 	b := cur.Peek(cur.Left())
 	if isTerminator(b) {
 		cur.Rest(&defTerminator)
-	} else if lo, _ := console.Secret(b); lo >= 0 {
+	} else if k := (console.Finder{Said: c.Said, Cut: cur.Cut()}); hides(&k, b) {
 		cur.Rest(&defHidden)
 	}
 }
 
 // readConsole reads text up to and with its NUL, which the end of the datagram
 // can stand for, and keeps the passwords in it apart.
-func readConsole(cur *dissect.Cursor, d, secret *dissect.Def) {
-	n := bytes.IndexByte(cur.Peek(cur.Left()), 0)
+func readConsole(c *dissect.Context, cur *dissect.Cursor, d, secret *dissect.Def) {
+	k := console.Finder{Said: c.Said, Cut: cur.Cut()}
+	n, tail := bytes.IndexByte(cur.Peek(cur.Left()), 0), 1
 	if n < 0 {
-		cur.Pieces(d, secret, cur.Left(), 0, console.Secret)
-		return
+		n, tail = cur.Left(), 0
 	}
-	cur.Pieces(d, secret, n, 1, console.Secret)
+	cur.Pieces(d, secret, n, tail, k.Next)
+}
+
+// hides reports whether b has something that must not be shown.
+func hides(k *console.Finder, b []byte) bool {
+	lo, _ := k.Next(b)
+	return lo >= 0
 }
 
 // readRconChallenge reads what follows the word: " rcon", and the number in the

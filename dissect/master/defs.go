@@ -54,11 +54,13 @@ var (
 		Doc: "number that proves an address; a heartbeat carries it as text"}
 	defEcho = dissect.Def{Name: "master.echo", Label: "echo", Kind: dissect.Uint, Flags: dissect.Hex,
 		Doc: "Xash3D: the number that the server joined with, sent back"}
-	defPairs = dissect.Def{Name: "master.pairs", Label: "pairs", Kind: dissect.List, Doc: "what the server says about itself"}
-	defPair  = dissect.Def{Name: "master.pairs.pair", Label: "pair", Kind: dissect.Group, Doc: "a name and its value"}
-	defName  = dissect.Def{Name: "master.pairs.name", Label: "name", Kind: dissect.Text, Doc: "name of a property"}
-	defWhat  = dissect.Def{Name: "master.pairs.value", Label: "value", Kind: dissect.Text, Doc: "its value"}
-	defAddr  = dissect.Def{Name: "master.address", Label: "address", Kind: dissect.Text,
+	defPairs  = dissect.Def{Name: "master.pairs", Label: "pairs", Kind: dissect.List, Doc: "what the server says about itself"}
+	defPair   = dissect.Def{Name: "master.pairs.pair", Label: "pair", Kind: dissect.Group, Doc: "a name and its value"}
+	defName   = dissect.Def{Name: "master.pairs.name", Label: "name", Kind: dissect.Text, Doc: "name of a property"}
+	defWhat   = dissect.Def{Name: "master.pairs.value", Label: "value", Kind: dissect.Text, Doc: "its value"}
+	defSecret = dissect.Def{Name: "master.pairs.hidden.value", Label: "value", Kind: dissect.Text, Flags: dissect.Secret,
+		Doc: "value of a property that holds a password, other than 0 and 1"}
+	defAddr = dissect.Def{Name: "master.address", Label: "address", Kind: dissect.Text,
 		Doc: "client that the server should contact, so that its router lets the client in"}
 	defText = dissect.Def{Name: "master.text", Label: "text", Kind: dissect.Text,
 		Doc: "lines of an old heartbeat: numbers whose order is not documented"}
@@ -68,5 +70,5 @@ var defs = []*dissect.Def{
 	&defHeader, &defOpcode, &defForm, &defTerminator,
 	&defRegion, &defSeed, &defFilter, &defConditions, &defCondition, &defKey, &defValue, &defGroup,
 	&defNext, &defKeyMark, &defListKey, &defReserved, &defServers, &defServer,
-	&defChallenge, &defEcho, &defPairs, &defPair, &defName, &defWhat, &defAddr, &defText,
+	&defChallenge, &defEcho, &defPairs, &defPair, &defName, &defWhat, &defSecret, &defAddr, &defText,
 }

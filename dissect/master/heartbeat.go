@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"qsniff/dissect"
+	"qsniff/internal/console"
 )
 
 // separator stands in front of every name and value of an infostring.
@@ -40,12 +41,32 @@ func heartbeat(cur *dissect.Cursor) {
 	cur.Push(&defPairs, (bytes.Count(rest, []byte{separator})+1)/2)
 	for i := 0; cur.OK() && startsPair(cur.Peek(1)); i++ {
 		cur.Push(&defPair, i)
-		cur.Word(&defName, separator, "\\\n\x00")
-		cur.Word(&defWhat, separator, "\\\n\x00")
+		name := cur.Word(&defName, separator, pairEnds)
+		cur.Word(pairValue(name, cur.Peek(cur.Left()), cur.Cut()), separator, pairEnds)
 		cur.Pop()
 	}
 	cur.Pop()
 	terminator(cur)
+}
+
+// pairEnds are the bytes that end a name or a value.
+const pairEnds = "\\\n\x00"
+
+// pairValue is the definition for the value that b starts with, after its separator.
+// Servers say with 0 and 1 whether they have a password.
+func pairValue(name, b []byte, cut bool) *dissect.Def {
+	b = bytes.TrimPrefix(b, []byte{separator})
+	n := bytes.IndexAny(b, pairEnds)
+	if n < 0 {
+		n = len(b)
+		if cut && console.HoldsSecret(name) {
+			return &defSecret
+		}
+	}
+	if console.HidesPair(name, b[:n]) {
+		return &defSecret
+	}
+	return &defWhat
 }
 
 func startsPair(b []byte) bool { return len(b) == 1 && b[0] == separator }

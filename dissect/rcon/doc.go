@@ -68,10 +68,11 @@
 // The body of AUTH is a secret, whole or cut. So is every body of a client that has
 // not logged in yet, except that of a command: some send the password with a wrong
 // type. Where the bytes of such a client make no packet they are hidden too, and so
-// are those behind a command or output that a wrong size cut. Commands and output are searched
-// for the values of variables that hold a password; a value that begins in one
-// packet is hidden in the next. Behind bytes that are missing the rest of a line may
-// be one.
+// are those behind a command or output that a wrong size cut. Commands and output are
+// searched for the values of variables that hold a password, and for the last passwords
+// that the connection showed: servers repeat them, in a refusal first of all. A value
+// that begins in one packet is hidden in the next. After bytes that are missing the
+// first line of output may be the rest of one, whichever packet of its answer it is in.
 //
 // # Sources
 //

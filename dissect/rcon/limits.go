@@ -41,9 +41,6 @@ const (
 	// maxWindow is how much of the next part is looked at together with the tail:
 	// a value that is longer hides the rest of its line.
 	maxWindow = 1024
-	// cutLine is how much of a body is hidden at most because its line began in
-	// bytes that are missing: no password is longer.
-	cutLine = 256
 )
 
 // The body of a reply, which is taken from the budget of the session.

@@ -5,6 +5,7 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/finding"
+	"qsniff/internal/console"
 	"qsniff/internal/lru"
 )
 
@@ -176,26 +177,28 @@ func (r *reader) body(p *packet, pl *place, e extent) {
 		r.Run(whole, 0, e.body, 0)
 		return
 	}
-	k := r.mask(p, pl)
-	if k.lo == 0 { // a text that begins with a secret is a text all the same
+	k := r.mask(p, pl, e)
+	if lo, _ := k.Next(p.body); lo == 0 { // a text that begins with a secret is a text all the same
 		r.Generated(&defBody, 0)
 	}
-	r.Pieces(&defBody, &defBodySecret, e.body, 0, k.next)
+	r.Pieces(&defBody, &defBodySecret, e.body, 0, k.Next)
 }
 
 // mask finds what to hide in a command or in output.
-func (r *reader) mask(p *packet, pl *place) masker {
+func (r *reader) mask(p *packet, pl *place, e extent) console.Finder {
+	cut := !e.whole || p.n >= fullBody
+	k := r.s.mask(cut)
+	output := p.num == numValue
 	switch {
-	case r.dir != dissect.ToClient, pl.part == 1 && pl.asked >= 0:
-		return mask(p.body)
-	case pl.part > 1 && !r.torn:
-		k, room := maskRest(&r.s.cur, p.body, r.m.Aux) // nothing is in there yet
+	case r.dir != dissect.ToClient, pl.role == trailer:
+	case r.torn, output && r.s.lost, output && pl.asked < 0 && pl.part <= 1 && !r.opened && !r.s.heard:
+		k.First = console.Torn(p.body)
+	case pl.part > 1:
+		var room []byte
+		k, room = r.s.maskRest(p.body, r.m.Aux, cut) // nothing is in there yet
 		r.m.Aux = room[:0]
-		return k
-	case p.num == numValue && (r.torn || !r.opened && !r.s.heard):
-		return maskCut(p.body)
 	}
-	return mask(p.body)
+	return k
 }
 
 // role adds what the packet is for, which part of a reply it is, and what it belongs

@@ -22,8 +22,9 @@ type reply struct {
 	frames   [maxFrames]uint64
 	ncommand uint8
 	command  [maxCommand]byte
-	// hidden tells that its first line may be a secret: what is in front is missing.
-	hidden bool
+	// hidden is how much of its start is a secret, or may be because what precedes it
+	// is missing.
+	hidden int
 	// tail is the end of the text so far; secret tells that it ends in a secret.
 	ntail  int
 	tail   [maxTail]byte
@@ -45,7 +46,7 @@ func (r *reply) full() bool { return r.last >= fullBody && !r.gap }
 
 // add adds a packet to the open reply.
 func (s *session) add(frame uint64, m *dissect.Message, p *packet) {
-	r := &s.cur
+	r, before := &s.cur, s.cur.length
 	r.parts++
 	r.last = p.n
 	r.length += p.n
@@ -61,7 +62,9 @@ func (s *session) add(frame uint64, m *dissect.Message, p *packet) {
 	for i := range m.Fields {
 		switch f := &m.Fields[i]; {
 		case f.Def == &defBodySecret:
-			r.hidden = r.hidden || r.parts == 1 && f.Off == headerLen
+			if f.Off == headerLen && r.hidden == before {
+				r.hidden += int(f.Len)
+			}
 			r.secret = true
 		case f.Def == &defBody && f.Len > 0:
 			r.secret = false
@@ -160,17 +163,15 @@ func (*Dissector) Joined(c *dissect.Context, m *dissect.Message) bool {
 	cur.Generated(&defReplyParts, uint64(r.parts))
 	cur.Generated(&defReplyLength, uint64(r.length))
 	cur.Derived(&defReplyEndedBy, v.s.endedBy)
-	k := mask(r.body)
-	if r.hidden {
-		k = k.with(0, lineEnd(r.body, 0))
-	}
-	switch {
+	k := v.s.mask(r.gap || r.short)
+	k.First.Hi = min(r.hidden, len(r.body))
+	switch lo, _ := k.Next(r.body); {
 	case len(r.body) == 0:
 		cur.Derived(&defReplyBody, nil)
-	case k.lo == 0:
+	case lo == 0:
 		cur.Generated(&defReplyBody, 0)
 	}
-	cur.Pieces(&defReplyBody, &defReplyBodySecret, len(r.body), 0, k.next)
+	cur.Pieces(&defReplyBody, &defReplyBodySecret, len(r.body), 0, k.Next)
 	cur.Done()
 	if r.gap && m.Status == dissect.Complete {
 		m.Status = dissect.Truncated

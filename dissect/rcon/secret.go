@@ -6,52 +6,27 @@ import (
 	"qsniff/internal/console"
 )
 
-// masker finds the secrets in a body. The first can depend on the packets in front:
-// the name of a variable in one, its value in the next.
-type masker struct {
-	lo, hi int // the first secret; lo is -1 if there is none
-	done   bool
-}
+// mask prepares to hide the secrets of a text of this connection. cut says that more
+// of it may come.
+func (s *session) mask(cut bool) console.Finder { return console.Finder{Said: &s.said, Cut: cut} }
 
-// next is the finder for Cursor.Pieces.
-func (k *masker) next(b []byte) (lo, hi int) {
-	if !k.done {
-		k.done = true
-		return k.lo, k.hi
-	}
-	return console.Secret(b)
-}
-
-// mask prepares to hide the secrets of body, which begins a text.
-func mask(body []byte) masker {
-	lo, hi := console.Secret(body)
-	return masker{lo: lo, hi: hi}
-}
-
-// maskCut is mask for a body whose begin may be the rest of a line in bytes that
-// are missing: that rest is hidden.
-func maskCut(body []byte) masker {
-	n := lineEnd(body[:min(len(body), cutLine)], 0)
-	if n == 0 {
-		return mask(body)
-	}
-	return masker{lo: 0, hi: n}
-}
-
-// maskRest is mask for a body that continues the text of r. room is memory to work
-// in; it is returned, because it may have grown.
-func maskRest(r *reply, body, room []byte) (masker, []byte) {
-	k := mask(body)
+// maskRest is mask for a body that continues the text of the open reply: what precedes
+// the body can be the name of a variable whose value it begins with. room is memory to
+// work in; it is returned, because it may have grown.
+func (s *session) maskRest(body, room []byte, cut bool) (console.Finder, []byte) {
+	r, k := &s.cur, s.mask(cut)
 	if r.secret {
 		at := 0
 		for at < len(body) && (body[at] == '\r' || body[at] == '\n') { // the value may stand in the next line
 			at++
 		}
-		return k.with(0, lineEnd(body, at)), room
+		k.First = console.Span{Lo: 0, Hi: max(lineEnd(body, at), console.Torn(body).Hi)}
 	}
-	room = append(append(room[:0], r.tail[:r.ntail]...), body[:min(len(body), maxWindow)]...)
+	window := min(len(body), maxWindow)
+	room = append(append(room[:0], r.tail[:r.ntail]...), body[:window]...)
+	across := s.mask(false)
 	for at := 0; ; {
-		lo, hi := console.Secret(room[at:])
+		lo, hi := across.Next(room[at:])
 		if lo < 0 {
 			return k, room
 		}
@@ -60,22 +35,15 @@ func maskRest(r *reply, body, room []byte) (masker, []byte) {
 			continue
 		}
 		lo, hi = max(lo-r.ntail, 0), hi-r.ntail
-		if hi == maxWindow {
-			hi = lineEnd(body, hi)
+		if hi == window {
+			hi = lineEnd(body, window)
 		}
-		return k.with(lo, hi), room
+		if k.First.Lo < k.First.Hi { // the start of the body
+			lo, hi = 0, max(k.First.Hi, hi)
+		}
+		k.First = console.Span{Lo: lo, Hi: hi}
+		return k, room
 	}
-}
-
-// with adds a range in front of or around the first secret.
-func (k masker) with(lo, hi int) masker {
-	if lo == hi {
-		return k
-	}
-	if k.lo < 0 || hi < k.lo {
-		return masker{lo: lo, hi: hi}
-	}
-	return masker{lo: min(lo, k.lo), hi: max(hi, k.hi)}
 }
 
 // lineEnd is the offset of the first end of line in b from offset at on.

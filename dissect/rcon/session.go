@@ -5,6 +5,7 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/finding"
+	"qsniff/internal/console"
 )
 
 // authState is how far the client's login got.
@@ -46,6 +47,9 @@ type session struct {
 	echoes     bool // it repeats ids
 	fixed      bool // it puts one id into all its packets
 	noMirror   bool // an end probe was not answered
+	lost       bool // bytes of the server are missing, and no output followed
+
+	said console.Passwords
 
 	seq   uint64 // requests so far
 	n     int    // requests that wait
@@ -93,6 +97,9 @@ func (d *Dissector) Learn(c *dissect.Context, m *dissect.Message) {
 	stray := m.Find(&defSize) == nil && m.Find(&dissect.Trailing) != nil
 	if v.gap || !ok && !stray {
 		s.lose(fromServer && (v.torn || !ok))
+	}
+	if !fromServer || m.Find(&defPassword) != nil {
+		m.Overhear(&s.said)
 	}
 	switch {
 	case stray:
@@ -158,7 +165,7 @@ func (s *session) lose(fromServer bool) {
 		s.asked[i].sure = false
 	}
 	if fromServer {
-		s.cur.gap = s.cur.open
+		s.cur.gap, s.lost = s.cur.open, true
 	}
 }
 
@@ -211,6 +218,9 @@ func (s *session) forget(k int) {
 // answered adds a server's packet.
 func (s *session) answered(v *view, frame uint64, m *dissect.Message, p *packet, pl place) {
 	s.afterEmpty = p.num == numValue && p.n == 0
+	if p.num == numAuthResponse || p.num == numValue && (p.n > 0 || pl.role == mirror) {
+		s.lost = false
+	}
 	switch {
 	case p.num == numAuthResponse:
 		s.answeredAuth(p)

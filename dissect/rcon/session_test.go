@@ -257,9 +257,31 @@ func TestSession(t *testing.T) {
 			> RESPONSE_VALUE id=3 body="" role="probe"
 			< RESPONSE_VALUE id=2 body="1"
 			> EXECCOMMAND id=4 body="b"
-			< RESPONSE_VALUE id=4 body="2"
+			< RESPONSE_VALUE id=4 body="***"
 			< OTHER id=9 body="3" role="push"
 			< OTHER id=9 body="4" role="push"`},
+		{"an answer whose first packet is lost",
+			[]say{c(2, numExec, "cvarlist"), loseDown, s(2, numValue, "hunter2\nmap x"), s(2, numValue, "y"), c(3, numExec, "a"), s(3, numValue, "b\n")}, `
+			> EXECCOMMAND id=2 body="cvarlist"
+			< RESPONSE_VALUE id=2 body="***\nmap x"
+			< RESPONSE_VALUE id=2 body="y" part=2
+			> EXECCOMMAND id=3 body="a"
+			< RESPONSE_VALUE id=3 body="b\n"
+			< RESPONSE_VALUE id=2 command="cvarlist" parts=2 length=14 ended_by="next reply" body="***\nmap xy"`},
+		{"an event before the rest of an answer",
+			[]say{c(2, numExec, "cvarlist"), loseDown, s(9, numPush, "joined"), s(2, numValue, "hunter2\nmap x")}, `
+			> EXECCOMMAND id=2 body="cvarlist"
+			< OTHER id=9 body="***" role="push"
+			< RESPONSE_VALUE id=2 body="***\nmap x"`},
+		{"a password is repeated",
+			[]say{c(2, numAuth, "hunter2"), s(-1, numAuthResponse, "no hunter2"), c(3, numExec, "say hunter2 hunter3"), s(3, numValue, "hunter2!\nhunt"),
+				c(4, numExec, "sv_password abcd"), s(4, numValue, "ABCD is it")}, `
+			> AUTH id=2 body=***
+			< AUTH_RESPONSE id=-1 body="no ***" RCN-01 RCN-02
+			> EXECCOMMAND id=3 body="say *** hunter3" RCN-04
+			< RESPONSE_VALUE id=3 body="***!\nhunt"
+			> EXECCOMMAND id=4 body="sv_password ***" RCN-04
+			< RESPONSE_VALUE id=4 body="*** is it"`},
 		{"a password across two packets",
 			[]say{c(2, numExec, "cvarlist"), s(2, numValue, "maxplayers 24\n\"rcon_pass"), s(2, numValue, "word\" is \"hunter2\"\nmap x"), c(3, numExec, "a"), s(3, numValue, "b")}, `
 			> EXECCOMMAND id=2 body="cvarlist"

@@ -3,32 +3,33 @@ package console
 import "bytes"
 
 // Secret returns the first range of b that must not be shown, or -1, -1. To find
-// the next, give it what is behind hi.
+// the next, give it what is after hi.
 //
 // Secrets are the password of an rcon request wherever it is quoted, and what
-// follows the name of a variable that holds one: rcon_password, sv_password,
-// sv_logsecret, HLTV's adminpassword. Where a text can be read in two ways, more
-// is hidden rather than less.
+// follows the name of a variable that holds one, see names. Punctuation and colour
+// codes between the two do not matter, and where the line ends before the value
+// does, the next line is hidden. Where a text can be read in two ways, more is
+// hidden rather than less.
 func Secret(b []byte) (lo, hi int) {
+	k := scan{b: b, start: true}
 	for i := 0; i < len(b); {
-		if !wordBytes[b[i]] {
-			i++
-			continue
-		}
-		end := i
-		for end < len(b) && wordBytes[b[end]] {
-			end++
-		}
-		if !suspect(b[i:end]) {
-			i = end
-			continue
-		}
-		s := Span{-1, -1}
-		switch word := b[i:end]; {
-		case bytes.EqualFold(word, wordRcon) && hasArguments(b, i, end):
-			s = quotedRcon(b, end)
-		case holdsSecret(word), bytes.EqualFold(word, wordPassword) && (isMember(b, i) || bytes.HasPrefix(b[end:], blankQuote)):
-			s = value(b, end)
+		s, end := Span{-1, -1}, i+1
+		switch x := b[i]; {
+		case wordBytes[x]:
+			end = wordEnd(b, end)
+			if !k.asked && !mayName(b, i, end) {
+				k.start = false
+			} else {
+				s = k.word(i, end)
+			}
+		case !marks[x]:
+		case isEnd(x):
+			k.start, k.asked = true, false
+		case k.asked && k.connects(i):
+			s = value(b, i, true)
+			k.asked = false // where there is none, nothing but marks follows
+		default: // a command in quotes, a tag
+			k.start = true
 		}
 		if s.Lo < s.Hi {
 			return s.Lo, s.Hi
@@ -38,45 +39,92 @@ func Secret(b []byte) (lo, hi int) {
 	return -1, -1
 }
 
-// suspect tells whether a word can be one of those below: few words of a text have
-// their last letters, and looking at that first saves a comparison with each.
-func suspect(word []byte) bool {
-	last := word[len(word)-1] | 0x20
-	return last == 'n' && len(word) == len(wordRcon) || last == 'd' || last == 't'
+// scan is a walk over a text.
+type scan struct {
+	b []byte
+	// start is set where only marks precede in the command or line.
+	start bool
+	// asked is set where a plain name precedes in the line, with words after it.
+	asked bool
 }
 
+// marks are the bytes that end a line, or part what precedes from a command or a value.
+var marks = [256]bool{0: true, '\n': true, '\r': true, ';': true, '"': true, '\'': true, '`': true, ':': true, '=': true, '>': true}
+
+// connects reports whether the mark at offset i can stand between a name in a
+// sentence and its value: = or : or ->, but not the colon of an address or a time.
+func (k *scan) connects(i int) bool {
+	b := k.b
+	switch b[i] {
+	case '=':
+		return true
+	case ':':
+		return i+1 == len(b) || !isDigit(b[i+1]) || i == 0 || !isDigit(b[i-1])
+	case '>':
+		return i > 0 && b[i-1] == '-'
+	}
+	return false
+}
+
+// word takes the word [i,end), and returns the secret after it.
+func (k *scan) word(i, end int) Span {
+	start := k.start
+	k.start = false
+	switch classOf(k.b, i, end) {
+	case variable:
+		return value(k.b, end, start)
+	case plain:
+		s := Span{-1, -1}
+		if start || isMember(k.b, i) || separated(k.b, end) {
+			s = value(k.b, end, start)
+		}
+		k.asked = true
+		return s
+	case login:
+		if i > 0 && bytes.IndexByte(loginMarks, k.b[i-1]) >= 0 {
+			return value(k.b, end, false)
+		}
+	case request:
+		if hasArguments(k.b, i, end) {
+			return k.rcon(end)
+		}
+	case ordinary:
+		if k.asked && isConnector(k.b[i:end]) {
+			return value(k.b, end, true)
+		}
+	}
+	return Span{-1, -1}
+}
+
+// rcon returns the secret after the word rcon, which ends at offset end. Where the
+// name of a secret follows, "rcon password is x" can be a sentence, or a request
+// with that password.
+func (k *scan) rcon(end int) Span {
+	lo := skipBlanks(k.b, end)
+	if next := wordEnd(k.b, lo); next > lo {
+		if c := classOf(k.b, lo, next); (c == variable || c == plain) && !bytes.HasPrefix(k.b[next:], quoteFrom) {
+			if s := value(k.b, next, false); s.Lo < s.Hi {
+				return Span{lo, s.Hi}
+			}
+		}
+	}
+	return quotedRcon(k.b, end)
+}
+
+// loginMarks are what commands to a game begin with: #login of BattlEye, /login.
+var loginMarks = []byte("#/!.\\")
+
 var (
-	wordRcon     = []byte("rcon")
-	wordPassword = []byte("password")
-	wordSecret   = []byte("logsecret")
-	endSecret    = []byte("_secret")
 	quote        = []byte(`"`)
 	quoteFrom    = []byte(`" from "`)
-	blankQuote   = []byte(` "`)
 	fromQuote    = []byte(` from "`)
 	quoteCommand = []byte(`": command "`)
 )
 
-// HoldsSecret tells whether name is that of a variable whose value is a secret.
-func HoldsSecret(name []byte) bool {
-	word := bytes.TrimSpace(name)
-	return len(word) > 0 && suspect(word) && holdsSecret(word)
-}
-
-// holdsSecret tells whether word is the name of a variable whose value is a
-// secret. The plain word "password" stands in sentences: "No password set".
-func holdsSecret(word []byte) bool {
-	return len(word) > len(wordPassword) && hasSuffixFold(word, wordPassword) || hasSuffixFold(word, wordSecret) || hasSuffixFold(word, endSecret)
-}
-
-// isMember tells whether the word at offset at is the last part of a name: Rust
+// isMember reports whether the word at offset at is the last part of a name: Rust
 // and Minecraft have rcon.password.
 func isMember(b []byte, at int) bool {
 	return at > 1 && (b[at-1] == '.' || b[at-1] == '-') && wordBytes[b[at-2]]
-}
-
-func hasSuffixFold(b, suffix []byte) bool {
-	return len(b) >= len(suffix) && bytes.EqualFold(b[len(b)-len(suffix):], suffix)
 }
 
 // hasArguments tells whether the word rcon at [lo,end) stands in front of its
@@ -128,60 +176,4 @@ func isLogged(args []byte) bool {
 	address := args[len(fromQuote):]
 	end := bytes.IndexByte(address, '"')
 	return end >= 0 && bytes.HasPrefix(address[end:], quoteCommand)
-}
-
-// value returns what stands behind the name of a variable that ends at offset
-// at: the rest of the command or line. Output says "rcon_password" is "x",
-// tables say rcon_password : x, and no list of such words would be complete.
-func value(b []byte, at int) Span {
-	lo := at
-	for lo < len(b) && isBetween(b[lo]) {
-		lo++
-	}
-	// the value may stand in the next line: rcon_password LF : x
-	if next := skipEnd(b, lo); next > lo && next < len(b) && (b[next] == ':' || b[next] == '=' || b[next] == '"') {
-		for lo = next; lo < len(b) && isBetween(b[lo]); {
-			lo++
-		}
-	}
-	if lo == at { // a sentence: Bad rcon_password.
-		return Span{-1, -1}
-	}
-	hi, open := lo, b[lo-1] == '"'
-	quoted := open
-	for hi < len(b) && !isEnd(b[hi]) && (quoted || b[hi] != ';') {
-		if b[hi] == '"' {
-			quoted = !quoted
-		}
-		hi++
-	}
-	if hi > lo && (b[hi-1] == ':' || b[hi-1] == '=') { // "rcon_password" is: LF "x"
-		for hi = skipEnd(b, hi); hi < len(b) && !isEnd(b[hi]); {
-			hi++
-		}
-	}
-	// A log line quotes the command and goes on with who sent it.
-	if i := bytes.LastIndex(b[lo:hi], quoteFrom); i >= 0 {
-		hi = lo + i
-	} else if open && hi > lo && b[hi-1] == '"' {
-		hi--
-	}
-	return Span{lo, hi}
-}
-
-// isBetween tells whether x can stand between the name of a variable and its
-// value.
-func isBetween(x byte) bool {
-	return x <= ' ' && !isEnd(x) || bytes.IndexByte([]byte("\"=:,'()->\\"), x) >= 0
-}
-
-// skipEnd returns the offset behind one end of line at offset at.
-func skipEnd(b []byte, at int) int {
-	if at < len(b) && b[at] == '\r' {
-		at++
-	}
-	if at < len(b) && b[at] == '\n' {
-		at++
-	}
-	return at
 }

@@ -1,0 +1,200 @@
+package console
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// hideWith replaces what a Finder finds by stars.
+func hideWith(k Finder, s string) string {
+	var out strings.Builder
+	for b := []byte(s); ; {
+		lo, hi := k.Next(b)
+		if lo < 0 {
+			out.Write(b)
+			return out.String()
+		}
+		out.Write(b[:lo])
+		out.WriteString("***")
+		b = b[hi:]
+	}
+}
+
+func TestPasswords(t *testing.T) {
+	long := strings.Repeat("Zq", maxPassword)
+	for _, tc := range []struct{ name, password, in, want string }{
+		{"as it is", "Zq-8", "Invalid login Zq-8, bye Zq-8", "Invalid login ***, bye ***"},
+		{"in a word", "Zq-8", "xZq-8y", "x***y"},
+		{"in another case", "Zq-8", "ZQ-8 zq-8", "*** ***"},
+		{"none", "Zq-8", "Zq-7 Zq- Z", "Zq-7 Zq- Z"},
+		{"together with a variable", "Zq-8", "rcon_password Zq-8\nZq-8 x", "rcon_password ***\n*** x"},
+		{"overlaps itself", "abab", "ababab abab", "***ab ***"},
+		{"a start that fails", "aab8", "aaab8", "a***"},
+		{"with a backslash", `a\b8`, `a\b8 a\\b8 ab8`, "*** *** ***"},
+		{"escaped", `a"&<8`, `a\"\u0026\x3c8 a%22%26%3C8 a&quot;&amp;&lt;8 a&#34;&#38;&#60;8`, "*** *** *** ***"},
+		{"escaped by the client", `a%228`, `a"8`, "***"},
+		{"no escapes", "a%&8", `a%&8 \u00 %2 &#;`, `*** \u00 %2 &#;`},
+		{"short, alone", "a1", "a1 (a1) ba1 a1_ a12", "*** (***) ba1 a1_ a12"},
+		{"longer than what is kept", long, "x " + long + " and more\ny", "x ***\ny"},
+		{"empty", "", "x", "x"},
+	} {
+		var said Passwords
+		said.Add([]byte(tc.password), false)
+		if got := hideWith(Finder{Said: &said}, tc.in); got != tc.want {
+			t.Errorf("%s\ngot  %s\nwant %s", tc.name, got, tc.want)
+		}
+	}
+}
+
+// The last passwords are remembered, each once.
+func TestPasswordsKept(t *testing.T) {
+	var said Passwords
+	text := ""
+	for i := range maxPasswords + 1 {
+		p := fmt.Sprintf("pw-%d", i)
+		said.Add([]byte(p), false)
+		said.Add([]byte(p), false)
+		text += p + " "
+	}
+	want := "pw-0" + strings.Repeat(" ***", maxPasswords) + " "
+	if got := hideWith(Finder{Said: &said}, text); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// Of a text that goes on elsewhere the start of a password is hidden; where a password
+// was cut, what follows its start.
+func TestFinderCut(t *testing.T) {
+	var said, cut Passwords
+	said.Add([]byte("Zq-8Zq"), false)
+	cut.Add([]byte("Zq-8"), true)
+	for _, tc := range []struct {
+		k        Finder
+		in, want string
+	}{
+		{Finder{Said: &said, Cut: true}, "x Zq-8", "x ***"},
+		{Finder{Said: &said, Cut: true}, "x Z", "x ***"},
+		{Finder{Said: &said}, "x Zq-8", "x Zq-8"},
+		{Finder{Said: &cut}, "x Zq-8Zq y\nz", "x ***\nz"},
+		{Finder{First: Span{0, 3}}, "abcdef", "***def"},
+		{Finder{First: Span{0, 3}, Said: &said}, "abZq-8Zqf", "***f"},
+		{Finder{}, "abc", "abc"},
+	} {
+		if got := hideWith(tc.k, tc.in); got != tc.want {
+			t.Errorf("%q\ngot  %q\nwant %q", tc.in, got, tc.want)
+		}
+	}
+}
+
+func TestTorn(t *testing.T) {
+	for _, tc := range []struct{ name, in, want string }{
+		{"the rest of a line", "Zq8\nhostname: x\n", "***\nhostname: x\n"},
+		{"the rest of a name and its value", "word:\nZq8\nmap x", "***\nmap x"},
+		{"an end of line", "\nZq8\nmap x", "***\nmap x"},
+		{"the rest of a value in a list", "Zq8\x00sv_cheats\x000\x00", "***\x000\x00"},
+		{"the rest of a name in a list", "word\x00Zq8\x00sv_cheats\x000\x00", "***\x00sv_cheats\x000\x00"},
+		{"a number of the header", "\x1f\x00word\x00Zq8\x00sv_cheats\x000\x00", "***\x00sv_cheats\x000\x00"},
+		{"a long line", strings.Repeat("x", maxTorn+9), "***xxxxxxxxx"},
+		{"nothing", "", ""},
+	} {
+		if got := hideWith(Finder{First: Torn([]byte(tc.in))}, tc.in); got != tc.want {
+			t.Errorf("%s\ngot  %q\nwant %q", tc.name, got, tc.want)
+		}
+	}
+}
+
+// TestFinderIsLinear: names without a value, values that never end, starts of passwords
+// cost one walk over the text each. A megabyte took a minute where they did not.
+func TestFinderIsLinear(t *testing.T) {
+	var said Passwords
+	said.Add([]byte(strings.Repeat("a", 40)+"b"), false)
+	said.Add([]byte("aaab"), false)
+	for _, tc := range []struct{ first, again string }{
+		{"", `rcon from "`}, {"", "rcon_password"}, {"", "rcon_password.\n"}, {"", "password "}, {"", "password."}, {"", "password:\n"}, {"", "password\n\n"},
+		{"", "password is "}, {"", "\"password\":"}, {"", "\"password\":\"\" "}, {"", "; rcon_password;"}, {"", "rcon password "}, {"", "^7"}, {"", "\x1b[0"},
+		{"", strings.Repeat("a", 40) + "c"}, {"", "aaaaaaaaab "}, {"", "\\"}, {"", "&quot;"}, {"", "token=x;y "},
+		{"the password x ", ": "}, {"the password x ", "="}, {"the password x ", "\n"}, {"the password x ", ":\n"}, {"rcon_password", "."}, {"rcon_password", " ^7"}, {"the password x ", "-> "},
+	} {
+		b := []byte(tc.first + strings.Repeat(tc.again, 1<<20/len(tc.again)))
+		k := Finder{Said: &said}
+		began := time.Now()
+		for range 64 { // as many ranges as a message has
+			_, hi := k.Next(b)
+			if hi < 0 {
+				break
+			}
+			b = b[hi:]
+		}
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("%q %q: a megabyte took %v", tc.first, tc.again, took)
+		}
+	}
+}
+
+func TestFinderAllocations(t *testing.T) {
+	var said Passwords
+	text := []byte("x rcon_password: y\nZq-8\nsay password is z")
+	if n := testing.AllocsPerRun(100, func() {
+		said.Add([]byte("Zq-8"), false)
+		k := Finder{Said: &said}
+		for b := text; ; {
+			_, hi := k.Next(b)
+			if hi < 0 {
+				break
+			}
+			b = b[hi:]
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// FuzzFinder holds for any text: ranges lie in it, in order, and no password of the
+// connection shows that stands in it as it is.
+func FuzzFinder(f *testing.F) {
+	f.Add([]byte("Zq-8"), []byte("x Zq-8 rcon_password y\nZq-8"), uint8(0), false)
+	f.Add([]byte("aab"), []byte("aaab&amp;\\u0061ab"), uint8(2), true)
+	f.Fuzz(func(t *testing.T, password, text []byte, first uint8, cut bool) {
+		var said Passwords
+		said.Add(password, false)
+		k := Finder{Said: &said, Cut: cut, First: Span{0, min(int(first), len(text))}}
+		var shown []string
+		b := text
+		for {
+			lo, hi := k.Next(b)
+			if lo < 0 {
+				shown = append(shown, string(b))
+				break
+			}
+			if lo >= hi || hi > len(b) {
+				t.Fatalf("[%d,%d) of %d bytes", lo, hi, len(b))
+			}
+			shown, b = append(shown, string(b[:lo])), b[hi:]
+		}
+		for _, s := range shown {
+			if len(password) >= standAlone && said.n > 0 && said.list[0].n >= standAlone && strings.Contains(s, string(password)) {
+				t.Errorf("%q shows %q", text, password)
+			}
+		}
+		if s := Torn(text); s.Hi < 0 || s.Hi > len(text) {
+			t.Errorf("torn: %+v of %d bytes", s, len(text))
+		}
+	})
+}
+
+// BenchmarkSecret is a full packet of honest output, and hostile ones.
+func BenchmarkSecret(b *testing.B) {
+	texts := map[string]string{"output": "cvar_name : 1 : , \"sv\" : text of some length here\n", "rcon": `rcon from "`, "password": "password "}
+	for name, line := range texts {
+		text := []byte(strings.Repeat(line, 4096/len(line)))
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			b.ReportAllocs()
+			for b.Loop() {
+				Secret(text)
+			}
+		})
+	}
+}

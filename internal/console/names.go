@@ -1,0 +1,184 @@
+package console
+
+import "bytes"
+
+// class is what a word says of the text after it.
+type class uint8
+
+const (
+	ordinary class = iota
+	variable       // names a variable that holds a secret: what follows is hidden
+	plain          // is a secret's name and a word of sentences: "No password set"
+	login          // logs in as an administrator where a mark precedes it: #login
+	request        // is rcon
+)
+
+// name is an entry of the list: what a word means that is exactly text, and a longer
+// one that ends with it.
+type name struct {
+	text          string
+	exact, longer class
+}
+
+// names is the one list of words that secrets follow. Variables: of GoldSource and
+// Source (rcon_password, sv_logsecret, logaddress_secret, sv_setsteamaccount,
+// sv_downloadurl_token, authkey of the workshop), of HLTV (adminpassword), of AMX Mod X
+// (_pw), of Unreal's servers (AdminLogin, ServerAdminPassword) and ARK (EnableCheats),
+// of Minecraft, Rust and BattlEye (password after rcon, .rcon or RCon).
+var names = [...]name{
+	{"password", plain, variable},
+	{"passwd", plain, variable},
+	{"passphrase", plain, variable},
+	{"pwd", plain, variable},
+	{"pass", plain, ordinary}, // a compass is none
+	{"_pass", variable, variable},
+	{"rconpass", variable, variable},
+	{"adminpass", variable, variable},
+	{"serverpass", variable, variable},
+	{"_pw", variable, variable},
+	{"secret", plain, ordinary},
+	{"_secret", variable, variable},
+	{"logsecret", variable, variable},
+	{"token", plain, ordinary},
+	{"_token", variable, variable},
+	{"accesstoken", variable, variable},
+	{"authtoken", variable, variable},
+	{"steamaccount", variable, variable},
+	{"authkey", variable, variable},
+	{"apikey", variable, variable},
+	{"api_key", variable, variable},
+	{"adminlogin", variable, variable},
+	{"enablecheats", variable, variable},
+	{"login", login, ordinary},
+	{"rcon", request, ordinary},
+}
+
+// endings marks the last two letters of names: few words of a text end like one of
+// them, and looking at those first saves half of the time.
+var endings = func() (t [32 * 32]bool) {
+	for _, n := range names {
+		t[ending(n.text[len(n.text)-2], n.text[len(n.text)-1])] = true
+	}
+	return
+}()
+
+func ending(a, b byte) int { return int(a&31)<<5 | int(b&31) }
+
+// mayName reports whether the word [lo,hi) of b ends like a name, or may do so before
+// digits.
+func mayName(b []byte, lo, hi int) bool {
+	const shortest = len("_pw")
+	return hi-lo >= shortest && (endings[ending(b[hi-2], b[hi-1])] || isDigit(b[hi-1]))
+}
+
+// byLast is names by their last letter.
+var byLast = func() (t [32][]name) {
+	for _, n := range names {
+		last := n.text[len(n.text)-1] & 31
+		t[last] = append(t[last], n)
+	}
+	return
+}()
+
+// classOf returns the class of the word [lo,hi) of b. Digits at its end do not count,
+// sv_password_2; nor does the letter of a colour code that precedes it, ^2rcon.
+func classOf(b []byte, lo, hi int) class {
+	word := b[lo:hi]
+	if c := lookUp(word); c != ordinary {
+		return c
+	}
+	if n := colourTail(b, lo, word); n > 0 && n < len(word) {
+		if c := lookUp(word[n:]); c != ordinary {
+			return c
+		}
+	}
+	if !isDigit(word[len(word)-1]) {
+		return ordinary
+	}
+	base := bytes.TrimRight(word, "0123456789")
+	if base = bytes.TrimSuffix(base, []byte("_")); len(base) > 0 {
+		if c := lookUp(base); c == variable || c == plain {
+			return c
+		}
+	}
+	return ordinary
+}
+
+// lookUp returns the class of a word that is not empty.
+func lookUp(word []byte) class {
+	if word[len(word)-1] < 'A' {
+		return ordinary // a digit
+	}
+	for _, n := range byLast[word[len(word)-1]&31] {
+		switch {
+		case len(word) < len(n.text) || !equalFold(word[len(word)-len(n.text):], n.text):
+		case len(word) > len(n.text) && n.longer != ordinary:
+			return n.longer
+		case len(word) == len(n.text):
+			return n.exact
+		}
+	}
+	return ordinary
+}
+
+// equalFold reports whether b, as long as the lower-case s, is s in any case.
+func equalFold(b []byte, s string) bool {
+	for i := range b {
+		if x := b[i]; x != s[i] && (x|0x20 != s[i] || x < 'A' || x > 'Z') {
+			return false
+		}
+	}
+	return true
+}
+
+// connectors are words between a plain name and its value: the password was changed to.
+var connectors = [...]string{"is", "to", "was", "now", "ist"}
+
+func isConnector(word []byte) bool {
+	for _, s := range connectors {
+		if len(word) == len(s) && equalFold(word, s) {
+			return true
+		}
+	}
+	return false
+}
+
+// HoldsSecret reports whether name, of a pair, is that of a variable whose value is a
+// secret: one of its words is.
+func HoldsSecret(name []byte) bool {
+	for i := 0; i < len(name); {
+		if !wordBytes[name[i]] {
+			i++
+			continue
+		}
+		end := wordEnd(name, i)
+		if c := classOf(name, i, end); c == variable || c == plain {
+			return true
+		}
+		i = end
+	}
+	return false
+}
+
+// flags are values that say whether there is a password, and not which.
+var flags = [...]string{"0", "1", "no", "yes", "false", "true"}
+
+// HidesPair reports whether the value of the pair is a secret. An empty one is none,
+// nor is one of flags: engines and games tell of a password in lists only whether there
+// is one.
+func HidesPair(name, value []byte) bool {
+	for _, s := range flags {
+		if len(value) == len(s) && equalFold(value, s) {
+			return false
+		}
+	}
+	return len(value) > 0 && HoldsSecret(name)
+}
+
+// wordEnd returns the offset after the word that has the byte at offset at.
+func wordEnd(b []byte, at int) int {
+	for at < len(b) && wordBytes[b[at]] {
+		at++
+	}
+	return at
+}
