@@ -197,7 +197,7 @@ func adviceRandom(r *rand.Rand) Incident {
 	}
 	names := []string{"a2s", "goldsource", "ase", "master", "rcon", "", "\x1b[31m", "`reboot`\n"}
 	in := Incident{ID: r.Uint64(), Kind: Kind(r.UintN(256)), Protocol: names[r.IntN(len(names))], Peak: number(),
-		Baseline: number(), Sources: number(), Requests: r.Uint64N(1000), Succeeded: r.IntN(2) == 0, Evidence: "\x00é"}
+		Baseline: number(), Sources: number(), Requests: r.Uint64N(1000), Succeeded: r.IntN(2) == 0, Evidence: []string{"\x00é"}}
 	if r.IntN(8) > 0 {
 		in.Kind %= numKinds
 	}

@@ -86,7 +86,7 @@ func (c *Collector) Others() uint64 { return c.others }
 func (i *Incident) clone() Incident {
 	x := *i
 	x.Top, x.Prefixes, x.History = slices.Clone(i.Top), slices.Clone(i.Prefixes), slices.Clone(i.History)
-	x.Missing, x.Features = slices.Clone(i.Missing), slices.Clone(i.Features)
+	x.Evidence, x.Missing, x.Features = slices.Clone(i.Evidence), slices.Clone(i.Missing), slices.Clone(i.Features)
 	return x
 }
 

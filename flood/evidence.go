@@ -3,7 +3,6 @@ package flood
 import (
 	"fmt"
 	"math"
-	"strings"
 
 	"qsniff/internal/digits"
 )
@@ -27,17 +26,15 @@ func (d *Detector) evidence(t *target, c *course) {
 	}
 }
 
-// sentence joins what there is to say.
-type sentence []string
+// sentences are evidence in words.
+type sentences []string
 
-func (s *sentence) add(format string, args ...any) { *s = append(*s, fmt.Sprintf(format, args...)) }
-
-func (s sentence) String() string { return strings.Join(s, "; ") }
+func (s *sentences) add(format string, args ...any) { *s = append(*s, fmt.Sprintf(format, args...)) }
 
 // queryEvidence is for floods and reflections.
 func (d *Detector) queryEvidence(t *target, in *Incident) {
 	f := &t.feat
-	var s sentence
+	s := sentences(in.Evidence[:0])
 	switch {
 	case in.Kind == Reflection:
 		s.add("the server is used against %s: %s queries/s in, %s/s out, %s as large", plural("host", float64(max(f.repeatCount, 1))), count(f.now), bytesOf(t.sum(d.now, 10).bytesOut/10), times(f.gain))
@@ -67,11 +64,11 @@ func (d *Detector) queryEvidence(t *target, in *Incident) {
 	if in.Kind == FloodSuspect {
 		s.add("a crowd with unusual habits cannot be ruled out")
 	}
-	in.Evidence = s.String()
+	in.Evidence = s
 }
 
 // originEvidence says what is odd about the sources.
-func (d *Detector) originEvidence(s *sentence, f *features) {
+func (d *Detector) originEvidence(s *sentences, f *features) {
 	if f.alien >= 0.005 && f.sources >= 20 {
 		s.add("%s of the source addresses are impossible (random ones: 14 %%)", percent(f.alien))
 	}
@@ -98,20 +95,20 @@ func (d *Detector) originEvidence(s *sentence, f *features) {
 // guessEvidence is for challenges that were never issued.
 func (d *Detector) guessEvidence(t *target, in *Incident) {
 	one, ten := t.sum(d.now, 1), t.sum(d.now, 10)
-	var s sentence
+	s := sentences(in.Evidence[:0])
 	s.add("%d/s challenges that the server never gave, %s of all that were brought", one.bad, percent(share(float64(ten.bad), float64(max(ten.keyed, ten.bad)))))
 	if len(in.Top) > 0 {
 		s.add("most from %s", in.Top[0].Addr)
 	}
 	s.add("the server answered %s of all requests", percent(min(1, share(float64(ten.replies), float64(ten.packets)))))
 	in.Answered = min(1, share(float64(ten.replies), float64(ten.packets)))
-	in.Evidence = s.String()
+	in.Evidence = s
 }
 
 // junkEvidence is for what is nothing known.
 func (d *Detector) junkEvidence(t *target, in *Incident) {
 	one, ten := t.sum(d.now, 1), t.sum(d.now, 10)
-	var s sentence
+	s := sentences(in.Evidence[:0])
 	if one.junk >= one.strange {
 		s.add("%d/s datagrams that begin with FF FF FF FF and are nothing known", one.junk)
 	} else {
@@ -119,14 +116,14 @@ func (d *Detector) junkEvidence(t *target, in *Incident) {
 	}
 	s.add("%s of what the server got, from about %s sources", percent(share(float64(ten.junk+ten.strange), float64(ten.junk+ten.strange+ten.packets))), count(in.Sources))
 	s.add("%d replies in ten seconds, to all that it got", ten.replies)
-	in.Evidence = s.String()
+	in.Evidence = s
 }
 
 // victimEvidence is for replies that nobody asked for.
 func (d *Detector) victimEvidence(x *victim) {
 	in := x.in
 	one := x.sum(d.now, 1)
-	var s sentence
+	s := sentences(in.Evidence[:0])
 	s.add("%d replies/s, %s/s, from about %s servers to %s", one.wild, bytesOf(one.bytes), count(in.Sources), x.host.Addr())
 	if x.asked {
 		s.add("%s of them answer no request of this host", percent(share(float64(one.wild), float64(one.wild+one.wanted))))
@@ -134,15 +131,15 @@ func (d *Detector) victimEvidence(x *victim) {
 		s.add("the capture has no request of this host at all")
 		in.Missing = append(in.Missing[:0], "unsol")
 	}
-	in.Evidence = s.String()
+	in.Evidence = s
 }
 
 // scanEvidence is for scans and surveys.
 func (d *Detector) scanEvidence(s *scanner, all, dead int) {
-	var x sentence
+	x := sentences(s.in.Evidence[:0])
 	x.add("about %d servers asked, %d of them without an answer", all, dead)
 	x.add("%.1f requests/s, last to port %d", s.in.Mean, s.port)
-	s.in.Evidence = x.String()
+	s.in.Evidence = x
 	s.in.Answered = share(float64(all-dead), float64(all))
 }
 
@@ -150,7 +147,7 @@ func (d *Detector) scanEvidence(s *scanner, all, dead int) {
 func (d *Detector) rconEvidence(c *console) {
 	in := c.in
 	all := c.tally(c.last-rconAll, nil)
-	var s sentence
+	s := sentences(in.Evidence[:0])
 	if c.broken {
 		s.add("A LOGIN SUCCEEDED behind refusals: change the password")
 	}
@@ -161,14 +158,14 @@ func (d *Detector) rconEvidence(c *console) {
 	case !c.broken:
 		s.add("no success")
 	}
-	in.Evidence = s.String()
+	in.Evidence = s
 }
 
 // postureEvidence is for servers that answer anybody.
 func (d *Detector) postureEvidence(in *Incident) {
-	var s sentence
+	s := sentences(in.Evidence[:0])
 	s.add("open amplifier: %s measured on %d answers to sources that proved nothing", times(in.Amplification()), in.Replies)
-	in.Evidence = s.String()
+	in.Evidence = s
 }
 
 // missing lists what the capture could not give.

@@ -119,8 +119,8 @@ type Incident struct {
 	Challenged int
 	Answered   float64 // replies for each request; -1: only one direction was captured
 	History    []Change
-	Confidence float64 // 0 to 1
-	Evidence   string
+	Confidence float64  // 0 to 1
+	Evidence   []string // sentences, the most telling first
 	Missing    []string // features that the capture could not give
 	Advice     string
 	Rules      FilterRules
