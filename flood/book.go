@@ -14,7 +14,7 @@ type book struct {
 	nets   []Prefix
 	open   int // incidents
 	minute int32
-	opened [numKinds]int // in this minute
+	opened [NumKinds]int // in this minute
 	// Uncounted is how many incidents were not opened, because too many were.
 	uncounted uint64
 }

@@ -16,7 +16,7 @@ type course struct {
 	better  int       // seconds for which another kind was the better one
 	active  bool      // the last second qualified
 	rest    int32     // first second of a pause
-	trial   *trial    // of the lines of advice; nil: none is
+	trial   Trial     // of the lines of advice; nil: none is
 	sum     float64   // packets that counted, and the seconds in which they came
 	seconds float64
 	told    float64 // the peak when it was last told of

@@ -59,7 +59,7 @@ type Detector struct {
 	inbound, outbound uint64 // requests and replies so far
 	lost              uint64
 	book              book
-	trials            trials
+	advisor           Advisor
 }
 
 // light is a server that is counted coarsely.
@@ -76,8 +76,9 @@ type light struct {
 
 // New returns a detector with tables of size times the usual size. On live traffic
 // random keys them: who does not know it cannot aim at places in them. 0 is the same
-// key always, so that a capture has the same incidents.
-func New(lim Thresholds, size float64, random uint64) *Detector {
+// key always, so that a capture has the same incidents. A nil advisor leaves incidents
+// without advice.
+func New(lim Thresholds, size float64, random uint64, advisor Advisor) *Detector {
 	n := func(n int) int { return max(int(float64(n)*size), 16) }
 	k := key(cmp.Or(random, seed))
 	d := &Detector{lim: lim, key: k, most: min(max(int(heavyTargets*size), leastTargets), heavyTargets),
@@ -90,6 +91,9 @@ func New(lim Thresholds, size float64, random uint64) *Detector {
 	d.scans = newScans(n(scanners), k)
 	d.consoles = newConsoles(n(rconTargets), n(rconLogins), k)
 	d.book = book{d: d}
+	if d.advisor = advisor; advisor == nil {
+		d.advisor = silent{}
+	}
 	return d
 }
 

@@ -129,11 +129,11 @@ type promises struct {
 	last   uint64
 	open   map[uint64]*Incident
 	minute int32
-	begun  [numKinds]int
+	begun  [NumKinds]int
 }
 
 func newPromises(t *testing.T, size float64) *promises {
-	v := &promises{t: t, d: New(Defaults(), size, 0), open: map[uint64]*Incident{}}
+	v := &promises{t: t, d: New(Defaults(), size, 0, nil), open: map[uint64]*Incident{}}
 	v.d.Found = v.found
 	return v
 }
@@ -190,7 +190,7 @@ func (v *promises) check(in *Incident, e Event) {
 	bad(in.Start > in.Detected, "nothing is detected before it starts")
 	bad(in.End != 0 && in.End < in.Start, "nothing ends before it starts")
 	bad(in.End != 0 && in.End < in.Detected && !late, "nothing ends before it is detected")
-	bad(in.Kind == NoKind || in.Kind >= numKinds || in.Kind.Level() != in.Level, "it has a kind, and its level")
+	bad(in.Kind == NoKind || in.Kind >= NumKinds || in.Kind.Level() != in.Level, "it has a kind, and its level")
 	bad(in.Campaign == 0 || in.Campaign > in.ID, "its campaign began with an earlier one")
 	bad(!(in.Confidence >= 0 && in.Confidence <= 1), "confidence is between 0 and 1")
 	bad(in.Completion != -1 && !(in.Completion >= 0 && in.Completion <= 1), "completion is a share")
@@ -217,6 +217,6 @@ func (v *promises) check(in *Incident, e Event) {
 	}
 	bad(math.IsNaN(in.Amplification()) || math.IsInf(in.Amplification(), 0), "amplification is a number")
 	for _, h := range in.History {
-		bad(h.Kind == NoKind || h.Kind >= numKinds, "its history has kinds")
+		bad(h.Kind == NoKind || h.Kind >= NumKinds, "its history has kinds")
 	}
 }

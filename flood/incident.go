@@ -26,10 +26,10 @@ const (
 	Crowd
 	Poller
 	OpenAmplifier
-	numKinds
+	NumKinds
 )
 
-var kindNames = [numKinds]string{
+var kindNames = [NumKinds]string{
 	NoKind: "", FloodFew: "flood_few", FloodDistributed: "flood_distributed", FloodSpoofed: "flood_spoofed",
 	FloodSuspect: "flood_suspect", Reflection: "reflection", ReplyFloodVictim: "reply_flood_victim",
 	ChallengeBypass: "challenge_bypass", JunkFlood: "junk_flood", RconBruteforce: "rcon_bruteforce",

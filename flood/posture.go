@@ -55,7 +55,7 @@ func (d *Detector) posture(t *target, s *track.Sighting, client uint64) {
 	in.Sources, in.Answered = float64(p.clients.Count()), 1
 	in.Confidence = sureMost
 	d.postureEvidence(in)
-	in.Advice, in.Rules = advise(in, nil)
+	d.advisor.Advise(in)
 	d.Found(in, Begins)
 	d.book.finish(in, ofPosture)
 }

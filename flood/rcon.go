@@ -31,7 +31,7 @@ type console struct {
 	failures uint64
 	secrets  sketch.Linear
 	in       *Incident
-	trial    *trial
+	trial    Trial
 	begun    int64 // time of the first refusal of this run
 	frame    uint64
 	last     int32
@@ -110,7 +110,7 @@ func (x *consoles) opened(d *Detector, s *track.Sighting) {
 	for i := range c.kept[:c.n] {
 		guesser = guesser || c.kept[i].source == h
 	}
-	c.trial.packet(s, !guesser)
+	c.trial.Show(s, !guesser)
 }
 
 // refuse counts a refused login.

@@ -197,7 +197,7 @@ func (x *scans) judge1(d *Detector, src track.Host, s *scanner) {
 		s.in.Kind, s.in.Level = kind, kind.Level()
 		s.scan = true
 		x.describe(d, s, all, dead)
-		s.in.Advice, s.in.Rules = advise(s.in, nil)
+		d.advisor.Advise(s.in)
 		d.Found(s.in, Changes)
 		return
 	}
@@ -212,7 +212,7 @@ func (x *scans) judge1(d *Detector, src track.Host, s *scanner) {
 	s.in, s.scan = in, kind == Scan
 	in.Frame, in.Protocol, in.Pulses = s.frame, s.proto, 1
 	x.describe(d, s, all, dead)
-	in.Advice, in.Rules = advise(in, nil)
+	d.advisor.Advise(in)
 	d.Found(in, Begins)
 }
 

@@ -31,7 +31,7 @@ type victim struct {
 	turn  int32
 
 	in      *Incident
-	trial   *trial
+	trial   Trial
 	streak  int
 	since   int32
 	ended   int32
@@ -82,7 +82,7 @@ func (v *victims) reply(d *Detector, s *track.Sighting, wanted bool, client uint
 	}
 	x.last = d.now
 	if x.trial != nil {
-		x.trial.packet(s, wanted)
+		x.trial.Show(s, wanted)
 	}
 	b := x.bin(d.now, d.nanos)
 	if wanted {

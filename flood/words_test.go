@@ -73,7 +73,7 @@ func TestWords(t *testing.T) {
 			t.Errorf("%d\ngot  %s\nwant %s", i, tt.got, tt.want)
 		}
 	}
-	for k := NoKind + 1; k < numKinds; k++ {
+	for k := NoKind + 1; k < NumKinds; k++ {
 		if k.String() == "" {
 			t.Errorf("kind %d has no name", k)
 		}
@@ -83,7 +83,7 @@ func TestWords(t *testing.T) {
 // Targets beyond those that there is room for are counted coarsely; the busy ones
 // are not driven out, and those that fall silent make room.
 func TestRoomForTargets(t *testing.T) {
-	d := New(Defaults(), 1, 0)
+	d := New(Defaults(), 1, 0, nil)
 	d.Found = func(*Incident, Event) {}
 	s := track.Sighting{Proto: a2s}
 	show := func(second int64, from, to int) {

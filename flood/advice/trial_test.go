@@ -1,4 +1,4 @@
-package flood
+package advice
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"qsniff/dissect"
+	"qsniff/flood"
 	"qsniff/internal/race"
 	"qsniff/track"
 )
@@ -63,7 +64,7 @@ func pktTo(s track.Sighting, dst string, at time.Duration) *track.Sighting {
 	return x
 }
 
-func adviceIncident(name string) *Incident {
+func adviceIncident(name string) *flood.Incident {
 	for _, x := range adviceExamples() {
 		if x.name == name {
 			return &x.in
@@ -73,7 +74,7 @@ func adviceIncident(name string) *Incident {
 }
 
 // newTrial tries the lines that advise writes for in as it is now.
-func newTrial(in *Incident) *trial {
+func newTrial(in *flood.Incident) *trial {
 	t := new(trial)
 	t.reset(in)
 	return t
@@ -113,10 +114,10 @@ func TestLinesMatch(t *testing.T) {
 				tr.plan.rules[i].limit.burst = 0
 			}
 			s := pktFrom(p.s, "192.0.2.99", 0)
-			if in.Kind == Reflection {
+			if in.Kind == flood.Reflection {
 				s = pktTo(p.s, "192.0.2.99", 0)
 			}
-			tr.packet(s, true)
+			tr.Show(s, true)
 			if tr.result().ClientLost > 0 {
 				got = append(got, p.name)
 			}
@@ -139,24 +140,24 @@ func TestLinesMatch(t *testing.T) {
 func TestNamedSources(t *testing.T) {
 	tr := newTrial(adviceIncident("flood_few-carpet")) // 203.0.113.0/24
 	for range 10 {
-		tr.packet(pktFrom(pktInfo, "203.0.113.200", 0), false)
-		tr.packet(pktFrom(pktGame, "203.0.113.201", 0), true)
-		tr.packet(pktFrom(pktGame, "192.0.2.1", 0), true)
+		tr.Show(pktFrom(pktInfo, "203.0.113.200", 0), false)
+		tr.Show(pktFrom(pktGame, "203.0.113.201", 0), true)
+		tr.Show(pktFrom(pktGame, "192.0.2.1", 0), true)
 	}
 	want := Collateral{Flood: 10, FloodDropped: 10, Clients: 2, ClientsHit: 1, ClientPackets: 20, ClientLost: 10}
 	checkTrial(t, "network", tr, want)
 
 	tr = newTrial(adviceIncident("flood_few"))
 	for range 10 {
-		tr.packet(pktFrom(pktInfo, "203.0.113.7", 0), true) // a flooder who completes
-		tr.packet(pktFrom(pktInfo, "203.0.113.8", 0), true)
+		tr.Show(pktFrom(pktInfo, "203.0.113.7", 0), true) // a flooder who completes
+		tr.Show(pktFrom(pktInfo, "203.0.113.8", 0), true)
 	}
 	checkTrial(t, "hosts", tr, Collateral{Flood: 10, FloodDropped: 10, Clients: 1, ClientPackets: 10})
 
 	tr = newTrial(adviceIncident("reflection"))
 	for range 10 {
-		tr.packet(pktTo(pktAnswer, "203.0.113.7", 0), false)
-		tr.packet(pktTo(pktAnswer, "192.0.2.1", 0), true)
+		tr.Show(pktTo(pktAnswer, "203.0.113.7", 0), false)
+		tr.Show(pktTo(pktAnswer, "192.0.2.1", 0), true)
 	}
 	checkTrial(t, "victims", tr, Collateral{Flood: 10, FloodDropped: 5, Clients: 1, ClientPackets: 10})
 }
@@ -174,43 +175,43 @@ func checkTrial(t *testing.T, name string, tr *trial, want Collateral) {
 func TestEachSource(t *testing.T) {
 	tr := newTrial(adviceIncident("flood_few")) // 30 at once
 	for range 40 {
-		tr.packet(pktFrom(pktInfo, "192.0.2.1", 0), false)
-		tr.packet(pktFrom(pktInfo, "192.0.2.2", 0), false)
+		tr.Show(pktFrom(pktInfo, "192.0.2.1", 0), false)
+		tr.Show(pktFrom(pktInfo, "192.0.2.2", 0), false)
 	}
 	checkTrial(t, "IPv4", tr, Collateral{Flood: 80, FloodDropped: 20})
 
 	tr = newTrial(adviceIncident("flood_few6"))
 	for range 20 {
-		tr.packet(pktFrom(pktInfo, "2001:db8:9:9::1", 0), false)
-		tr.packet(pktFrom(pktInfo, "2001:db8:9:9:8000::2", 0), false)
-		tr.packet(pktFrom(pktInfo, "2001:db8:9:a::1", 0), true)
+		tr.Show(pktFrom(pktInfo, "2001:db8:9:9::1", 0), false)
+		tr.Show(pktFrom(pktInfo, "2001:db8:9:9:8000::2", 0), false)
+		tr.Show(pktFrom(pktInfo, "2001:db8:9:a::1", 0), true)
 	}
 	checkTrial(t, "IPv6", tr, Collateral{Flood: 40, FloodDropped: 10, Clients: 1, ClientPackets: 20})
 }
 
 // TestNames: whom the lines name, and whom they must not.
 func TestNames(t *testing.T) {
-	top := func(low uint64, a string) Source { return Source{Addr: netip.MustParseAddr(a), Low: low} }
+	top := func(low uint64, a string) flood.Source { return flood.Source{Addr: netip.MustParseAddr(a), Low: low} }
 	nat := top(900, "192.0.2.5")
 	nat.Verified, nat.Ports = true, 40
-	network := func(low uint64, hosts int, s string) Prefix {
-		return Prefix{Prefix: netip.MustParsePrefix(s), Low: low, Hosts: hosts}
+	network := func(low uint64, hosts int, s string) flood.Prefix {
+		return flood.Prefix{Prefix: netip.MustParsePrefix(s), Low: low, Hosts: hosts}
 	}
 	for _, x := range []struct {
 		name string
-		in   Incident
+		in   flood.Incident
 		want string
 	}{
-		{"busiest and like it, no monitor", Incident{Top: []Source{top(1000, "192.0.2.1"), top(100, "192.0.2.2"),
+		{"busiest and like it, no monitor", flood.Incident{Top: []flood.Source{top(1000, "192.0.2.1"), top(100, "192.0.2.2"),
 			top(99, "192.0.2.3")}}, "[192.0.2.1/32 192.0.2.2/32]"},
-		{"no NAT, no other family, not the target", Incident{Top: []Source{nat, top(900, "2001:db8::1"),
+		{"no NAT, no other family, not the target", flood.Incident{Top: []flood.Source{nat, top(900, "2001:db8::1"),
 			top(900, "198.51.100.17"), top(900, "::ffff:192.0.2.9")}}, "[192.0.2.9/32]"},
-		{"network in place of its hosts", Incident{Requests: 5000, Top: []Source{top(50, "203.0.113.1"), top(50, "192.0.2.1")},
-			Prefixes: []Prefix{network(4000, 200, "203.0.113.0/24")}}, "[203.0.113.0/24 192.0.2.1/32]"},
-		{"no small network, not the target's", Incident{Requests: 5000, Prefixes: []Prefix{network(4000, 7, "203.0.113.0/24"),
+		{"network in place of its hosts", flood.Incident{Requests: 5000, Top: []flood.Source{top(50, "203.0.113.1"), top(50, "192.0.2.1")},
+			Prefixes: []flood.Prefix{network(4000, 200, "203.0.113.0/24")}}, "[203.0.113.0/24 192.0.2.1/32]"},
+		{"no small network, not the target's", flood.Incident{Requests: 5000, Prefixes: []flood.Prefix{network(4000, 7, "203.0.113.0/24"),
 			network(4000, 200, "198.51.100.0/24"), network(400, 200, "192.0.2.0/24")}}, "[]"},
 	} {
-		x.in.Kind, x.in.Target.End = FloodFew, adviceEnd("198.51.100.17:27015")
+		x.in.Kind, x.in.Target.End = flood.FloodFew, adviceEnd("198.51.100.17:27015")
 		p := planOf(&x.in)
 		if got := fmt.Sprint(p.named[:p.names]); got != x.want {
 			t.Errorf("%s:\ngot  %s\nwant %s", x.name, got, x.want)
@@ -229,8 +230,8 @@ func TestCap(t *testing.T) {
 		{"ase", 3000, 2, 50}, {"ase", 30, 2, 10}, {"a2s", math.NaN(), math.Inf(1), 300}, {"a2s", 1e9, 1e9, 100000},
 		{"", 120, 7, 30}, {"goldsource", 5000, 1, 100},
 	} {
-		p := planOf(&Incident{Kind: FloodSpoofed, Protocol: x.protocol, Peak: x.peak, Baseline: x.baseline,
-			Target: Target{End: adviceEnd("198.51.100.17:27015")}})
+		p := planOf(&flood.Incident{Kind: flood.FloodSpoofed, Protocol: x.protocol, Peak: x.peak, Baseline: x.baseline,
+			Target: flood.Target{End: adviceEnd("198.51.100.17:27015")}})
 		if got := p.rules[0].limit.packets; got != x.want {
 			t.Errorf("%s at %v, before %v: cap %d, want %d", x.protocol, x.peak, x.baseline, got, x.want)
 		}
@@ -241,13 +242,13 @@ func TestCap(t *testing.T) {
 func TestOrder(t *testing.T) {
 	tr := newTrial(adviceIncident("flood_distributed")) // 30 at once each, 1000 at once for all
 	for range 5000 {
-		tr.packet(pktFrom(pktInfo, "192.0.2.1", 0), false)
+		tr.Show(pktFrom(pktInfo, "192.0.2.1", 0), false)
 	}
 	for i := range 970 {
-		tr.packet(pktFrom(pktInfo, netip.AddrFrom4([4]byte{198, 18, byte(i >> 8), byte(i)}).String(), 0), false)
+		tr.Show(pktFrom(pktInfo, netip.AddrFrom4([4]byte{198, 18, byte(i >> 8), byte(i)}).String(), 0), false)
 	}
-	tr.packet(pktFrom(pktInfo, "192.0.2.2", 0), true)
-	tr.packet(pktFrom(pktInfoAgain, "192.0.2.2", 0), true)
+	tr.Show(pktFrom(pktInfo, "192.0.2.2", 0), true)
+	tr.Show(pktFrom(pktInfoAgain, "192.0.2.2", 0), true)
 	checkTrial(t, "order", tr, Collateral{Flood: 5970, FloodDropped: 4970, Clients: 1, ClientsHit: 1, ClientPackets: 2,
 		ClientLost: 1})
 }
@@ -258,12 +259,12 @@ func TestTablesFull(t *testing.T) {
 	tr := newTrial(adviceIncident("flood_few"))
 	host := func(i int) string { return netip.AddrFrom4([4]byte{20, byte(i >> 16), byte(i >> 8), byte(i)}).String() }
 	for i := range trialSources {
-		tr.packet(pktFrom(pktInfo, host(i), 0), false)
+		tr.Show(pktFrom(pktInfo, host(i), 0), false)
 	}
 	flood := func(src string, at time.Duration) uint64 {
 		before := tr.got.FloodDropped
 		for range 40 {
-			tr.packet(pktFrom(pktInfo, src, at), false)
+			tr.Show(pktFrom(pktInfo, src, at), false)
 		}
 		return tr.got.FloodDropped - before
 	}
@@ -280,7 +281,7 @@ func TestTablesFull(t *testing.T) {
 		t.Errorf("%d sources left, want 2", n)
 	}
 	for i := range trialClients + 100 {
-		tr.packet(pktFrom(pktGame, host(i), 63*time.Second), true)
+		tr.Show(pktFrom(pktGame, host(i), 63*time.Second), true)
 	}
 	if c := tr.result(); c.Clients != trialClients || !c.MoreClients {
 		t.Errorf("%d clients, more %v", c.Clients, c.MoreClients)
@@ -307,7 +308,7 @@ func TestTrialAllocates(t *testing.T) {
 		}
 		run := func() {
 			for i, p := range packets {
-				tr.packet(p, i&8 == 0)
+				tr.Show(p, i&8 == 0)
 			}
 		}
 		run()
@@ -333,7 +334,7 @@ func BenchmarkTrial(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for i := range b.N {
-				tr.packet(packets[i&(1<<12-1)], i&31 == 0)
+				tr.Show(packets[i&(1<<12-1)], i&31 == 0)
 			}
 		})
 	}

@@ -1,60 +1,29 @@
-package flood
+package advice
 
 import (
 	"math"
 	"net/netip"
 	"slices"
 	"time"
+
+	"qsniff/flood"
 )
-
-// adviceLine is a kind of line.
-type adviceLine uint8
-
-const (
-	lineSources adviceLine = iota // drop what named sources send
-	lineQueries                   // limit the queries of each source
-	lineFirst                     // cap the queries that nobody had to prove anything for
-	lineVictims                   // stop feeding named victims
-	lineOthers                    // limit what each other one is fed
-	lineUnasked                   // cap replies
-	lineJunk                      // cap what begins like a query and is none
-	lineLogins                    // limit the attempts of each source to log in
-)
-
-// each tells whether every source has a bucket of its own.
-func (l adviceLine) each() bool { return l == lineQueries || l == lineOthers || l == lineLogins }
 
 // idle is how long the kernel is to remember such a source.
-func (l adviceLine) idle() time.Duration {
+func (l line) idle() time.Duration {
 	if l == lineLogins {
 		return loginIdle
 	}
 	return sourceIdle
 }
 
-// speech is what the lines have to recognize.
-type speech uint8
-
-const (
-	speaksAny speech = iota // whatever begins with FF FF FF FF
-	speaksA2S
-	speaksGoldSource // its words: "details"
-	speaksASE
-	speaksMaster
-	speaksRcon // in datagrams, as GoldSource has it
-)
-
-var speeches = map[string]speech{"a2s": speaksA2S, "goldsource": speaksGoldSource, "ase": speaksASE,
-	"master": speaksMaster, "rcon": speaksRcon}
-
 // plan is the lines for one incident. It is a value: what a trial tried can be
 // written after the incident has changed.
 type plan struct {
-	id       uint64
-	kind     Kind
-	end      netip.AddrPort // of the target, without a zone
-	tcp      bool
-	speech   speech
+	id   uint64
+	kind flood.Kind
+	end  netip.AddrPort // of the target, without a zone
+	wire
 	named    [planNames]netip.Prefix // networks, then single sources, in IPv6 their /64
 	networks int
 	names    int
@@ -64,44 +33,44 @@ type plan struct {
 
 // planRule is one kind of lines with its limit; without one it drops everything.
 type planRule struct {
-	line  adviceLine
+	line  line
 	limit allowance
 }
 
 // planOf chooses the lines for an incident from what is known of it now.
-func planOf(in *Incident) plan {
+func planOf(in *flood.Incident) plan {
 	a := in.Target.End.Addr().Unmap().WithZone("")
-	p := plan{id: in.ID, kind: in.Kind, end: netip.AddrPortFrom(a, in.Target.End.Port()), tcp: in.Target.TCP,
-		speech: speeches[in.Protocol]}
-	if in.Kind == RconBruteforce {
+	p := plan{id: in.ID, kind: in.Kind, end: netip.AddrPortFrom(a, in.Target.End.Port()),
+		wire: wire{speech: speeches[in.Protocol], tcp: in.Target.TCP, six: a.Is6()}}
+	if in.Kind == flood.RconBruteforce {
 		p.speech = speaksRcon
 	}
-	if !a.IsValid() || p.tcp && in.Kind != RconBruteforce || p.end.Port() == 0 && in.Kind != ReplyFloodVictim {
+	if !a.IsValid() || p.tcp && in.Kind != flood.RconBruteforce || p.end.Port() == 0 && in.Kind != flood.ReplyFloodVictim {
 		return p
 	}
 	switch in.Kind {
-	case FloodFew:
+	case flood.FloodFew:
 		p.sources(in)
 		p.add(lineQueries, p.eachRate(in))
-	case FloodDistributed:
+	case flood.FloodDistributed:
 		p.add(lineQueries, p.eachRate(in))
 		p.add(lineFirst, p.cap(in))
-	case FloodSpoofed:
+	case flood.FloodSpoofed:
 		p.add(lineFirst, p.cap(in))
-	case ChallengeBypass:
+	case flood.ChallengeBypass:
 		// A guess can come from a forged address. Few sources that each guess for a while
 		// are worth naming; many are left to the limit.
 		if in.Sources < namedFew {
 			p.sources(in)
 		}
 		p.add(lineQueries, p.eachRate(in))
-	case Reflection:
+	case flood.Reflection:
 		p.victims(in)
-	case ReplyFloodVictim:
+	case flood.ReplyFloodVictim:
 		p.add(lineUnasked, p.cap(in))
-	case JunkFlood:
+	case flood.JunkFlood:
 		p.add(lineJunk, allowance{capJunk, time.Second, 2 * capJunk})
-	case RconBruteforce:
+	case flood.RconBruteforce:
 		p.sources(in)
 		p.add(lineLogins, p.loginRate())
 	}
@@ -111,12 +80,12 @@ func planOf(in *Incident) plan {
 // namedFew is the detector's bound of a flood from few.
 const namedFew = 64
 
-func (p *plan) add(l adviceLine, a allowance) {
+func (p *plan) add(l line, a allowance) {
 	p.rules[p.n] = planRule{l, a}
 	p.n++
 }
 
-func (p *plan) sources(in *Incident) {
+func (p *plan) sources(in *flood.Incident) {
 	if p.name(in); p.names > 0 {
 		p.add(lineSources, allowance{})
 	}
@@ -127,7 +96,7 @@ func (p *plan) sources(in *Incident) {
 // there are more than the incident lists, each host gets what a visit needs: three
 // queries and their replies, rules in ten parts the longest of them, which pass
 // uncounted.
-func (p *plan) victims(in *Incident) {
+func (p *plan) victims(in *flood.Incident) {
 	if p.name(in); p.names > 0 {
 		p.add(lineVictims, allowance{1, time.Second, 5})
 	}
@@ -150,7 +119,7 @@ const (
 
 // name lists the sources to name: networks that many hosts of sent, then single
 // sources outside of these.
-func (p *plan) name(in *Incident) {
+func (p *plan) name(in *flood.Incident) {
 	var most uint64
 	for i := range in.Top {
 		most = max(most, in.Top[i].Low)
@@ -195,7 +164,7 @@ func (p *plan) put(x netip.Prefix) {
 // burst is a refresh of several browsers behind one address. Bots that stay near
 // that get the engines' own limit. MTA's server itself takes 5 in 6 seconds; a
 // master server takes 30 a minute.
-func (p *plan) eachRate(in *Incident) allowance {
+func (p *plan) eachRate(in *flood.Incident) allowance {
 	switch {
 	case p.speech == speaksASE:
 		return allowance{2, time.Second, 10}
@@ -235,9 +204,9 @@ var capBases = [...]float64{speaksAny: 300, speaksA2S: 300, speaksGoldSource: 10
 // cap is how much of everybody's traffic together passes: what the server stands,
 // or ten times the traffic of before if that is more. Of a flood that is hardly
 // more itself it lets a quarter pass.
-func (p *plan) cap(in *Incident) allowance {
+func (p *plan) cap(in *flood.Incident) allowance {
 	base := capBases[p.speech]
-	if p.kind == ReplyFloodVictim {
+	if p.kind == flood.ReplyFloodVictim {
 		base = 200 // the detector's bound for one second
 	}
 	usual := given(in.Baseline)

@@ -1,4 +1,4 @@
-package flood
+package advice
 
 import (
 	"fmt"
@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"qsniff/flood"
 	"qsniff/track"
 )
 
@@ -134,7 +135,7 @@ func TestInside(t *testing.T) {
 
 // send sends the packets, shows each to the trial, and counts what that drops.
 func (x *kernelCase) send(t *testing.T, tr *trial) (drops uint64) {
-	reflects := tr.plan.kind == Reflection
+	reflects := tr.plan.kind == flood.Reflection
 	here := &net.UDPAddr{IP: tr.plan.end.Addr().AsSlice(), Port: int(max(tr.plan.end.Port(), 27015))}
 	server, err := net.ListenUDP("udp", here)
 	if err != nil {

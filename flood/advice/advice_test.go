@@ -1,4 +1,4 @@
-package flood
+package advice
 
 import (
 	"flag"
@@ -12,26 +12,28 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"qsniff/flood"
 )
 
-var updateAdvice = flag.Bool("update-advice", false, "rewrite the golden files in testdata/advice")
+var updateAdvice = flag.Bool("update-advice", false, "rewrite the golden files in testdata")
 
 // adviceExample is an incident of a golden file.
 type adviceExample struct {
 	name string
-	in   Incident
+	in   flood.Incident
 }
 
 // adviceExamples are the incidents of the golden files: one of each kind, and in IPv6
 // and for other protocols where that changes the lines.
 func adviceExamples() []adviceExample {
 	server, server6 := adviceEnd("198.51.100.17:27015"), adviceEnd("[2001:db8::17]:27015")
-	few := []Source{{Addr: adviceAddr("203.0.113.7"), Low: 1500}, {Addr: adviceAddr("203.0.113.90"), Low: 900},
+	few := []flood.Source{{Addr: adviceAddr("203.0.113.7"), Low: 1500}, {Addr: adviceAddr("203.0.113.90"), Low: 900},
 		{Addr: adviceAddr("192.0.2.44"), Low: 3, Verified: true}} // a monitor: not to be named
-	few6 := []Source{{Addr: adviceAddr("2001:db8:1:2::7"), Low: 1500}, {Addr: adviceAddr("2001:db8:1:2::8"), Low: 900},
+	few6 := []flood.Source{{Addr: adviceAddr("2001:db8:1:2::7"), Low: 1500}, {Addr: adviceAddr("2001:db8:1:2::8"), Low: 900},
 		{Addr: adviceAddr("2001:db8:77::1"), Low: 700}}
-	carpet := []Prefix{{Prefix: netip.MustParsePrefix("203.0.113.0/24"), Low: 9000, Hosts: 200}}
-	both := func(name string, in Incident) []adviceExample {
+	carpet := []flood.Prefix{{Prefix: netip.MustParsePrefix("203.0.113.0/24"), Low: 9000, Hosts: 200}}
+	both := func(name string, in flood.Incident) []adviceExample {
 		in.ID, in.Target.End = 3, server
 		six := in
 		six.Target.End = server6
@@ -42,31 +44,31 @@ func adviceExamples() []adviceExample {
 		return []adviceExample{{name, in}, {name + "6", six}}
 	}
 	var all []adviceExample
-	add := func(name string, in Incident) { all = append(all, both(name, in)...) }
-	one := func(name string, in Incident) { all = append(all, both(name, in)[0]) }
-	add("flood_few", Incident{Kind: FloodFew, Protocol: "a2s", Top: few, Sources: 2, Peak: 802, Baseline: 3})
-	one("flood_few-carpet", Incident{Kind: FloodFew, Protocol: "a2s", Top: few, Prefixes: carpet, Sources: 200, Peak: 5000})
-	one("flood_few-goldsource", Incident{Kind: FloodFew, Protocol: "goldsource", Sources: 2, Peak: 300})
-	add("flood_distributed", Incident{Kind: FloodDistributed, Protocol: "a2s", Top: few, Sources: 300, Peak: 6000, Baseline: 41})
-	add("flood_distributed-ase", Incident{Kind: FloodDistributed, Protocol: "ase", Sources: 300, Peak: 3000, Baseline: 2})
-	add("flood_spoofed", Incident{Kind: FloodSpoofed, Protocol: "a2s", Top: few, Sources: 590000, Peak: 20004, Baseline: 2})
-	one("flood_spoofed-master", Incident{Kind: FloodSpoofed, Protocol: "master", Sources: 9000, Peak: 900})
-	add("flood_spoofed-other", Incident{Kind: FloodSpoofed, Sources: 9000, Peak: 120, Baseline: 7})
-	one("flood_suspect", Incident{Kind: FloodSuspect, Protocol: "a2s", Peak: 300})
-	add("reflection", Incident{Kind: Reflection, Protocol: "a2s", Top: few, Sources: 24})
-	one("reflection-carpet", Incident{Kind: Reflection, Protocol: "goldsource", Top: few, Prefixes: carpet, Sources: 200})
-	add("reflection-ase", Incident{Kind: Reflection, Protocol: "ase", Top: few, Sources: 3})
-	add("reply_flood_victim", Incident{Kind: ReplyFloodVictim, Protocol: "a2s", Sources: 2000, Peak: 12000})
-	one("reply_flood_victim-ase", Incident{Kind: ReplyFloodVictim, Protocol: "ase", Sources: 2000, Peak: 12000})
-	add("challenge_bypass", Incident{Kind: ChallengeBypass, Protocol: "a2s", Top: few, Sources: 2, Peak: 50, Succeeded: true})
-	add("junk_flood", Incident{Kind: JunkFlood, Sources: 500, Peak: 3000})
-	one("rcon_bruteforce-udp", Incident{Kind: RconBruteforce, Protocol: "goldsource", Sources: 1})
-	add("rcon_bruteforce", Incident{Kind: RconBruteforce, Protocol: "rcon", Target: Target{TCP: true}, Top: few})
-	one("rcon_bruteforce-in", Incident{Kind: RconBruteforce, Protocol: "rcon", Target: Target{TCP: true}, Succeeded: true})
-	for _, k := range []Kind{RconMisconfig, Scan, Survey, Crowd, Poller, OpenAmplifier} {
-		one(k.String(), Incident{Kind: k, Protocol: "a2s"})
+	add := func(name string, in flood.Incident) { all = append(all, both(name, in)...) }
+	one := func(name string, in flood.Incident) { all = append(all, both(name, in)[0]) }
+	add("flood_few", flood.Incident{Kind: flood.FloodFew, Protocol: "a2s", Top: few, Sources: 2, Peak: 802, Baseline: 3})
+	one("flood_few-carpet", flood.Incident{Kind: flood.FloodFew, Protocol: "a2s", Top: few, Prefixes: carpet, Sources: 200, Peak: 5000})
+	one("flood_few-goldsource", flood.Incident{Kind: flood.FloodFew, Protocol: "goldsource", Sources: 2, Peak: 300})
+	add("flood_distributed", flood.Incident{Kind: flood.FloodDistributed, Protocol: "a2s", Top: few, Sources: 300, Peak: 6000, Baseline: 41})
+	add("flood_distributed-ase", flood.Incident{Kind: flood.FloodDistributed, Protocol: "ase", Sources: 300, Peak: 3000, Baseline: 2})
+	add("flood_spoofed", flood.Incident{Kind: flood.FloodSpoofed, Protocol: "a2s", Top: few, Sources: 590000, Peak: 20004, Baseline: 2})
+	one("flood_spoofed-master", flood.Incident{Kind: flood.FloodSpoofed, Protocol: "master", Sources: 9000, Peak: 900})
+	add("flood_spoofed-other", flood.Incident{Kind: flood.FloodSpoofed, Sources: 9000, Peak: 120, Baseline: 7})
+	one("flood_suspect", flood.Incident{Kind: flood.FloodSuspect, Protocol: "a2s", Peak: 300})
+	add("reflection", flood.Incident{Kind: flood.Reflection, Protocol: "a2s", Top: few, Sources: 24})
+	one("reflection-carpet", flood.Incident{Kind: flood.Reflection, Protocol: "goldsource", Top: few, Prefixes: carpet, Sources: 200})
+	add("reflection-ase", flood.Incident{Kind: flood.Reflection, Protocol: "ase", Top: few, Sources: 3})
+	add("reply_flood_victim", flood.Incident{Kind: flood.ReplyFloodVictim, Protocol: "a2s", Sources: 2000, Peak: 12000})
+	one("reply_flood_victim-ase", flood.Incident{Kind: flood.ReplyFloodVictim, Protocol: "ase", Sources: 2000, Peak: 12000})
+	add("challenge_bypass", flood.Incident{Kind: flood.ChallengeBypass, Protocol: "a2s", Top: few, Sources: 2, Peak: 50, Succeeded: true})
+	add("junk_flood", flood.Incident{Kind: flood.JunkFlood, Sources: 500, Peak: 3000})
+	one("rcon_bruteforce-udp", flood.Incident{Kind: flood.RconBruteforce, Protocol: "goldsource", Sources: 1})
+	add("rcon_bruteforce", flood.Incident{Kind: flood.RconBruteforce, Protocol: "rcon", Target: flood.Target{TCP: true}, Top: few})
+	one("rcon_bruteforce-in", flood.Incident{Kind: flood.RconBruteforce, Protocol: "rcon", Target: flood.Target{TCP: true}, Succeeded: true})
+	for _, k := range []flood.Kind{flood.RconMisconfig, flood.Scan, flood.Survey, flood.Crowd, flood.Poller, flood.OpenAmplifier} {
+		one(k.String(), flood.Incident{Kind: k, Protocol: "a2s"})
 	}
-	one("open_amplifier-ase", Incident{Kind: OpenAmplifier, Protocol: "ase"})
+	one("open_amplifier-ase", flood.Incident{Kind: flood.OpenAmplifier, Protocol: "ase"})
 	return all
 }
 
@@ -79,7 +81,7 @@ func TestAdvice(t *testing.T) {
 	for _, x := range adviceExamples() {
 		c := Collateral{Flood: 60001, FloodDropped: 58301, Clients: 412, ClientPackets: 7000, plan: planOf(&x.in)}
 		got, _ := advise(&x.in, &c)
-		path := filepath.Join("testdata", "advice", x.name+".txt")
+		path := filepath.Join("testdata", x.name+".txt")
 		if *updateAdvice {
 			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
 				t.Fatal(err)
@@ -103,25 +105,25 @@ func TestAdvice(t *testing.T) {
 
 // TestEveryKindHasAdvice: and none that nobody names.
 func TestEveryKindHasAdvice(t *testing.T) {
-	have := map[Kind]bool{}
+	have := map[flood.Kind]bool{}
 	for _, x := range adviceExamples() {
 		have[x.in.Kind] = true
 		if text, _ := advise(&x.in, nil); text == "" {
 			t.Errorf("%s has none", x.name)
 		}
 	}
-	for k := NoKind + 1; k < numKinds; k++ {
+	for k := flood.NoKind + 1; k < flood.NumKinds; k++ {
 		if !have[k] {
 			t.Errorf("%s has no example", k)
 		}
 	}
-	if got, _ := advise(&Incident{}, nil); got != "" {
+	if got, _ := advise(&flood.Incident{}, nil); got != "" {
 		t.Errorf("no incident has advice: %s", got)
 	}
 }
 
 func TestSaid(t *testing.T) {
-	spoofed := plan{kind: FloodSpoofed}
+	spoofed := plan{kind: flood.FloodSpoofed}
 	for _, x := range []struct {
 		name string
 		c    *Collateral
@@ -149,7 +151,7 @@ func TestAdviceOfAnotherVerdict(t *testing.T) {
 	in := adviceExamples()[0].in
 	c := newTrial(&in).result()
 	c.Flood, c.FloodDropped = 10, 10
-	in.Kind = FloodSpoofed
+	in.Kind = flood.FloodSpoofed
 	if got, _ := advise(&in, &c); !strings.Contains(got, "was not\nmeasured") && !strings.Contains(got, "was not measured") {
 		t.Errorf("got %s", got)
 	}
@@ -190,23 +192,23 @@ func TestAdvicePlain(t *testing.T) {
 	}
 }
 
-func adviceRandom(r *rand.Rand) Incident {
+func adviceRandom(r *rand.Rand) flood.Incident {
 	pick := func(of ...float64) float64 { return of[r.IntN(len(of))] }
 	number := func() float64 {
 		return pick(math.NaN(), math.Inf(1), math.Inf(-1), -1, 0, math.MaxFloat64, r.Float64(), 1e4*r.Float64())
 	}
 	names := []string{"a2s", "goldsource", "ase", "master", "rcon", "", "\x1b[31m", "`reboot`\n"}
-	in := Incident{ID: r.Uint64(), Kind: Kind(r.UintN(256)), Protocol: names[r.IntN(len(names))], Peak: number(),
+	in := flood.Incident{ID: r.Uint64(), Kind: flood.Kind(r.UintN(256)), Protocol: names[r.IntN(len(names))], Peak: number(),
 		Baseline: number(), Sources: number(), Requests: r.Uint64N(1000), Succeeded: r.IntN(2) == 0, Evidence: []string{"\x00é"}}
 	if r.IntN(8) > 0 {
-		in.Kind %= numKinds
+		in.Kind %= flood.NumKinds
 	}
-	in.Target = Target{End: netip.AddrPortFrom(adviceRandomAddr(r), uint16(r.UintN(1<<16))), TCP: r.IntN(4) == 0}
+	in.Target = flood.Target{End: netip.AddrPortFrom(adviceRandomAddr(r), uint16(r.UintN(1<<16))), TCP: r.IntN(4) == 0}
 	for range r.IntN(20) {
-		in.Top = append(in.Top, Source{Addr: adviceRandomAddr(r), Low: r.Uint64N(100), Ports: r.IntN(30), Verified: r.IntN(2) == 0})
+		in.Top = append(in.Top, flood.Source{Addr: adviceRandomAddr(r), Low: r.Uint64N(100), Ports: r.IntN(30), Verified: r.IntN(2) == 0})
 	}
 	for range r.IntN(6) {
-		in.Prefixes = append(in.Prefixes, Prefix{Prefix: netip.PrefixFrom(adviceRandomAddr(r), r.IntN(129)), Low: r.Uint64N(200),
+		in.Prefixes = append(in.Prefixes, flood.Prefix{Prefix: netip.PrefixFrom(adviceRandomAddr(r), r.IntN(129)), Low: r.Uint64N(200),
 			Hosts: r.IntN(20)})
 	}
 	return in

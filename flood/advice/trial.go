@@ -1,31 +1,10 @@
-package flood
+package advice
 
 import (
 	"math"
-	"time"
 
+	"qsniff/flood"
 	"qsniff/track"
-)
-
-const (
-	// trialSources is the size of the set in the lines with a limit for each source, so
-	// the kernel follows as many as a trial does: more than the botnets that reach one
-	// server with queries above such a limit, and 512 KiB of slots in a trial. Sources
-	// beyond it pass, here as there.
-	trialSources = 1 << 14
-	// trialClients is how many proven clients a trial tells apart: four times what a
-	// server's browser traffic shows in a minute (2 visits a second and some monitors),
-	// 128 KiB. Those beyond it are said to be more.
-	trialClients = 1 << 12
-	// planNames is how many sources one incident's lines name: what Incident lists.
-	planNames = 12
-	// planRules is how many kinds of lines one incident has.
-	planRules = 2
-	// sourceIdle is how long the set remembers a source of queries: longer than any
-	// bucket takes to fill again, so forgetting changes nothing but the room.
-	sourceIdle = time.Minute
-	// loginIdle is the same for new connections, whose bucket takes a minute to fill.
-	loginIdle = 10 * time.Minute
 )
 
 // Collateral is what the lines of advice would have done to the packets of one
@@ -55,7 +34,8 @@ type Collateral struct {
 // see allowance; what it cannot know is what clients would have done in turn: one that
 // lost a packet asks again, and so proves its address later than in the capture.
 type trial struct {
-	seed    uint64 // of the tables
+	advisor *Advisor // whose memory it has
+	seed    uint64   // of the tables
 	plan    plan
 	nets    [planNames]netMask
 	full    [planRules]int64 // of the buckets that all sources share
@@ -65,7 +45,7 @@ type trial struct {
 }
 
 // reset begins anew with the lines for in, and with the memory there is.
-func (t *trial) reset(in *Incident) {
+func (t *trial) reset(in *flood.Incident) {
 	t.plan = planOf(in)
 	for i, p := range t.plan.named[:t.plan.names] {
 		t.nets[i] = maskOf(p)
@@ -78,13 +58,13 @@ func (t *trial) reset(in *Incident) {
 	t.got = Collateral{}
 }
 
-// packet takes a packet that the lines may match: to the target, of a reflection
+// Show takes a packet that the lines may match: to the target, of a reflection
 // from it, to the victim of replies. proven tells that its source (of a reflection:
 // its receiver) proved its address; of replies at a victim, that the victim had
 // asked this server; of attempts to log in, that the source is no guesser. Where a
 // mirror doubles packets, the caller leaves the copies out: the kernel has one of
 // each.
-func (t *trial) packet(s *track.Sighting, proven bool) {
+func (t *trial) Show(s *track.Sighting, proven bool) {
 	if t.plan.n == 0 || !hasHeaders(s) {
 		return
 	}
@@ -95,7 +75,7 @@ func (t *trial) packet(s *track.Sighting, proven bool) {
 	switch {
 	case proven && !alone:
 		t.client(who, dropped)
-	case t.plan.counts(s, letter):
+	case t.plan.counts(t.plan.kind, s, letter):
 		t.got.Flood++
 		if dropped {
 			t.got.FloodDropped++
@@ -105,7 +85,7 @@ func (t *trial) packet(s *track.Sighting, proven bool) {
 
 // who is the end of a packet that is not the target.
 func (t *trial) who(s *track.Sighting) *track.Host {
-	if t.plan.kind == Reflection {
+	if t.plan.kind == flood.Reflection {
 		return &s.Dst
 	}
 	return &s.Src
@@ -115,7 +95,7 @@ func (t *trial) who(s *track.Sighting) *track.Host {
 func (t *trial) drops(s *track.Sighting, who *track.Host, letter byte, named bool) bool {
 	for i := range t.plan.rules[:t.plan.n] {
 		r := &t.plan.rules[i]
-		if r.matches(&t.plan, s, letter, named) && t.over(i, r, who, s.Age) {
+		if t.plan.matches(r.line, s, letter, named) && t.over(i, r, who, s.Age) {
 			return true
 		}
 	}

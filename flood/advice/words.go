@@ -1,31 +1,33 @@
-package flood
+package advice
 
 import (
 	"fmt"
 	"math"
 	"strconv"
+
+	"qsniff/flood"
 )
 
 // words is what to do, in paragraphs.
-func (p *plan) words(in *Incident) []string {
+func (p *plan) words(in *flood.Incident) []string {
 	switch p.kind {
-	case FloodFew:
+	case flood.FloodFew:
 		return p.fewWords()
-	case FloodDistributed:
+	case flood.FloodDistributed:
 		return append(p.botWords(), p.capWords(in)...)
-	case FloodSpoofed:
+	case flood.FloodSpoofed:
 		return append(p.spoofedWords(), p.capWords(in)...)
-	case FloodSuspect:
+	case flood.FloodSuspect:
 		return p.suspectWords()
-	case Reflection:
+	case flood.Reflection:
 		return p.reflectionWords()
-	case ReplyFloodVictim:
+	case flood.ReplyFloodVictim:
 		return p.victimWords(in)
-	case ChallengeBypass:
+	case flood.ChallengeBypass:
 		return p.bypassWords(in)
-	case JunkFlood:
+	case flood.JunkFlood:
 		return junkWords()
-	case RconBruteforce:
+	case flood.RconBruteforce:
 		return p.guesserWords(in)
 	}
 	return p.quietWords()
@@ -53,7 +55,7 @@ func (p *plan) limitWords() []string {
 		return nil
 	}
 	each := "an address"
-	if p.end.Addr().Is6() {
+	if p.six {
 		each = "a /64"
 	}
 	s := fmt.Sprintf("The limit is %d queries a second for %s, %d at once. ", r.limit.packets, each, r.limit.burst)
@@ -81,7 +83,7 @@ func (p *plan) spoofedWords() []string {
 }
 
 // capWords explains the number of a cap.
-func (p *plan) capWords(in *Incident) []string {
+func (p *plan) capWords(in *flood.Incident) []string {
 	r := p.find(lineFirst)
 	if r == nil {
 		return nil
@@ -143,7 +145,7 @@ func (p *plan) reflectionWords() []string {
 		" If these are set and answers still go out, something in front of the server answers from a cache.")
 }
 
-func (p *plan) victimWords(in *Incident) []string {
+func (p *plan) victimWords(in *flood.Incident) []string {
 	s := "Servers are made to send answers to this host that it did not ask for. They are not the attackers, so do not block" +
 		" them one by one: cap the answers."
 	if r := p.find(lineUnasked); r != nil {
@@ -156,7 +158,7 @@ func (p *plan) victimWords(in *Incident) []string {
 		" when they get here: if it is full, the provider has to filter them. Ask for the same test there."}
 }
 
-func (p *plan) bypassWords(in *Incident) []string {
+func (p *plan) bypassWords(in *flood.Incident) []string {
 	s := "Somebody sends challenges that this server never gave out."
 	if in.Succeeded {
 		s = "Somebody sends challenges that this server never gave out, and got answers to some. The server, or a cache or" +
@@ -177,7 +179,7 @@ func junkWords() []string {
 			" the clients that proved their address."}
 }
 
-func (p *plan) guesserWords(in *Incident) []string {
+func (p *plan) guesserWords(in *flood.Incident) []string {
 	s := "Somebody tries passwords for the remote console."
 	if in.Succeeded {
 		s = "Somebody tried passwords for the remote console and got in. Change rcon_password now, then look in the server's" +
@@ -201,23 +203,23 @@ func (p *plan) guesserWords(in *Incident) []string {
 // quietWords is for what asks for no lines.
 func (p *plan) quietWords() []string {
 	switch p.kind {
-	case RconMisconfig:
+	case flood.RconMisconfig:
 		return []string{"One program sends the same wrong password again and again. Find it by its address and correct it: until" +
 			" then it may get itself banned, and its noise hides a guesser."}
-	case Scan:
+	case flood.Scan:
 		return []string{"Usually nothing: scans are everywhere, and blocking this one changes little. Take it as a reason to look" +
 			" which servers answer without a challenge (\"open_amplifier\") and whether the remote console can be reached" +
 			" from everywhere. If it comes from your own network, look at that machine."}
-	case Survey:
+	case flood.Survey:
 		return []string{"Nothing to do: this is a server browser, a census or a monitor. If it asks too often, talk to who runs it."}
-	case Crowd:
+	case flood.Crowd:
 		return []string{"Nothing to block: these look like real clients, and many of them. Any limit for all would hit them." +
 			" If the server has trouble answering, raise sv_max_queries_sec_global, or let a cache that checks" +
 			" challenges answer A2S_INFO."}
-	case Poller:
+	case flood.Poller:
 		return []string{"Nothing to block: one or a few programs ask often, as monitors do. Once in 10 seconds is enough for most:" +
 			" if it is yours, set it so; if the server should have rest, sv_max_queries_sec 3 gives it."}
-	case OpenAmplifier:
+	case flood.OpenAmplifier:
 		if p.speech == speaksASE {
 			return []string{"This server answers anybody, with many times what it is sent, because the protocol has no challenge." +
 				" It can be used against others. A limit on its answers to each address, loaded before that happens, is" +
@@ -229,7 +231,7 @@ func (p *plan) quietWords() []string {
 	return nil
 }
 
-func (p *plan) find(l adviceLine) *planRule {
+func (p *plan) find(l line) *planRule {
 	for i := range p.rules[:p.n] {
 		if p.rules[i].line == l {
 			return &p.rules[i]
@@ -238,7 +240,7 @@ func (p *plan) find(l adviceLine) *planRule {
 	return nil
 }
 
-func (p *plan) has(l adviceLine) bool { return p.find(l) != nil }
+func (p *plan) has(l line) bool { return p.find(l) != nil }
 
 // roughly is a number as precise as it has to be.
 func roughly(x float64) string {

@@ -1,9 +1,10 @@
-package flood
+package advice
 
 import (
 	"fmt"
 	"strings"
 
+	"qsniff/flood"
 	"qsniff/internal/digits"
 )
 
@@ -15,7 +16,7 @@ const textWidth = 78
 // capture. They are the lines that c tried, or, where c is nil, those for in as it
 // is now. The text has addresses, ports and numbers from packets, and nothing else
 // of theirs. Nothing here runs a line.
-func advise(in *Incident, c *Collateral) (string, FilterRules) {
+func advise(in *flood.Incident, c *Collateral) (string, flood.FilterRules) {
 	p := planOf(in)
 	if c != nil && c.plan.kind == in.Kind && c.plan.id == in.ID {
 		p = c.plan
@@ -30,12 +31,12 @@ func advise(in *Incident, c *Collateral) (string, FilterRules) {
 		wrap(&b, s)
 	}
 	if p.n == 0 {
-		if p.kind.Level() == Alert && p.kind != Scan && b.Len() > 0 {
+		if p.kind.Level() == flood.Alert && p.kind != flood.Scan && b.Len() > 0 {
 			b.WriteString("\nThere are no ready lines for this target.\n")
 		}
-		return b.String(), FilterRules{}
+		return b.String(), flood.FilterRules{}
 	}
-	rules := FilterRules{NFTables: p.nft(), IPTables: p.iptables()}
+	rules := flood.FilterRules{NFTables: p.nft(), IPTables: p.iptables()}
 	b.WriteString("\nFor nftables:\n\n")
 	b.WriteString(rules.NFTables)
 	forgets := ""
@@ -76,13 +77,13 @@ func (c *Collateral) said() string {
 	s := "No packet of the flood followed its detection in this capture, so these lines could not be tried on any. "
 	if c.Flood > 0 {
 		about := ""
-		if c.plan.kind == JunkFlood {
+		if c.plan.kind == flood.JunkFlood {
 			about = "about "
 		}
 		s = fmt.Sprintf("From its detection to the end of this capture, the lines for nftables would have dropped %s%s "+
 			"of the flood (%s of %s packets", about, shareOf(c.FloodDropped, c.Flood), thousands(c.FloodDropped),
 			thousands(c.Flood))
-		if c.plan.kind == JunkFlood {
+		if c.plan.kind == flood.JunkFlood {
 			s += ", as if none began like a join"
 		}
 		s += ")"
@@ -117,9 +118,9 @@ func (c *Collateral) touched() string {
 
 func (c *Collateral) proven() string {
 	switch c.plan.kind {
-	case ReplyFloodVictim:
+	case flood.ReplyFloodVictim:
 		return "servers that this host had asked"
-	case RconBruteforce:
+	case flood.RconBruteforce:
 		return "sources that had proved to be no guesser"
 	}
 	return "clients that had proved their address"

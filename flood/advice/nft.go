@@ -1,4 +1,4 @@
-package flood
+package advice
 
 import (
 	"fmt"
@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"qsniff/flood"
 )
 
 // Names of chains and sets carry the incident's number.
@@ -13,7 +15,7 @@ import (
 // nft is the lines as a file for nft.
 func (p *plan) nft() string {
 	w := &nftWriter{plan: p, ip: "ip", typ: "ipv4_addr"}
-	if p.end.Addr().Is6() {
+	if p.six {
 		w.ip, w.typ = "ip6", "ipv6_addr"
 	}
 	w.line("# load:   nft -f FILE")
@@ -24,7 +26,7 @@ func (p *plan) nft() string {
 	w.sets()
 	w.hook()
 	w.line("  chain target%d {", p.id)
-	if p.kind == RconBruteforce {
+	if p.kind == flood.RconBruteforce {
 		w.line("    # let in: nft add element inet TABLE admins%d { ADDRESS }", p.id)
 		w.line("    %s saddr @admins%d return", w.ip, p.id)
 	}
@@ -87,7 +89,7 @@ func (w *nftWriter) sets() {
 			w.line("  }")
 		}
 	}
-	if w.kind == RconBruteforce {
+	if w.kind == flood.RconBruteforce {
 		w.line("  set admins%d { type %s; flags interval; }", w.id, w.typ)
 	}
 }
@@ -125,16 +127,16 @@ func filterAddress(p netip.Prefix) string {
 // whose table a flood would fill.
 func (w *nftWriter) hook() {
 	name, hook := "pre", "prerouting"
-	if w.kind == Reflection {
+	if w.kind == flood.Reflection {
 		name, hook = "post", "postrouting"
 	}
 	w.line("  chain %s {", name)
 	w.line("    type filter hook %s priority raw; policy accept", hook)
 	a, port := w.end.Addr(), w.end.Port()
 	switch {
-	case w.kind == Reflection:
+	case w.kind == flood.Reflection:
 		w.line("    %s saddr %s udp sport %d jump target%d", w.ip, a, port, w.id)
-	case w.kind == ReplyFloodVictim:
+	case w.kind == flood.ReplyFloodVictim:
 		w.line("    %s daddr %s meta l4proto udp jump target%d", w.ip, a, w.id)
 	case w.tcp:
 		w.line("    %s daddr %s tcp dport %d tcp flags & (syn | ack) == syn \\", w.ip, a, port)
@@ -160,13 +162,13 @@ func (w *nftWriter) rule(r *planRule) {
 		w.line("    %s daddr @named%d jump victims%d", w.ip, w.id, w.id)
 		return
 	}
-	for _, m := range w.matching(r.line) {
+	for _, m := range w.nftMatches(r.line) {
 		w.line("    %sjump %s%d", m, nftChains[r.line], w.id)
 	}
 }
 
 // why says what the lines of a rule do.
-func (p *plan) why(l adviceLine) string {
+func (p *plan) why(l line) string {
 	switch l {
 	case lineSources:
 		return "sources that sent the most"
@@ -187,74 +189,6 @@ func (p *plan) why(l adviceLine) string {
 		return "a cap for what begins like a query and is neither one nor a join"
 	}
 	return "attempts to log in"
-}
-
-// What the lines look at: @th counts bits from the UDP header, which has 64.
-const (
-	nftMark    = "@th,64,32 0xffffffff "
-	nftQueries = nftMark + "@th,96,8 { 0x54-0x57, 0x69 } "
-	nftWords   = nftMark + "@th,96,32 { 0x64657461, 0x696e666f, 0x6e657469, \\\n" +
-		"      0x70696e67, 0x706c6179, 0x72756c65 } " // deta info neti ping play rule
-	nftRcon    = "@th,64,64 0xffffffff72636f6e " // rcon
-	nftServers = "@th,64,8 { 0x31, 0x63, 0x65 } "
-	nftJoins   = nftMark + "@th,96,8 != { 0x54-0x57, 0x63, 0x64, 0x67, \\\n" +
-		"      0x69, 0x6b, 0x6c, 0x6e, 0x70-0x72 } "
-)
-
-// matching is the lines of a rule, without what they do.
-func (p *plan) matching(l adviceLine) []string {
-	switch l {
-	case lineQueries:
-		return p.matchingQueries()
-	case lineFirst:
-		if p.speech == speaksA2S {
-			return []string{"udp length 33 @th,64,40 0xffffffff54 ", // A2S_INFO of 25 bytes
-				"udp length 17 " + nftMark + "@th,96,8 { 0x55, 0x56 } \\\n" +
-					"      @th,104,32 { 0x00000000, 0xffffffff } ", // a placeholder for the challenge
-				"@th,64,40 0xffffffff57 "}
-		}
-		return p.matchingQueries()
-	case lineOthers:
-		return p.matchingReplies("0x44, 0x45, 0x49, 0x6d", "")
-	case lineUnasked:
-		m := p.matchingReplies("0x41, 0x44, 0x45, 0x49, \\\n      0x6a, 0x6d", "@th,64,32 { 0x45594531-0x45594533 } ")
-		if p.splits() {
-			m = append(m, "@th,64,32 0xfeffffff ")
-		}
-		return m
-	case lineJunk:
-		return []string{nftJoins}
-	}
-	if p.tcp { // lineLogins: the hook let nothing else through
-		return []string{""}
-	}
-	return []string{nftRcon}
-}
-
-func (p *plan) matchingQueries() []string {
-	switch p.speech {
-	case speaksA2S:
-		return []string{nftQueries}
-	case speaksGoldSource:
-		return []string{nftWords}
-	case speaksASE:
-		return []string{"udp length 9 "}
-	case speaksMaster:
-		return []string{nftServers}
-	case speaksRcon:
-		return []string{nftRcon}
-	}
-	return []string{nftMark}
-}
-
-func (p *plan) matchingReplies(letters, eye string) []string {
-	switch p.speech {
-	case speaksASE:
-		return []string{eye}
-	case speaksMaster:
-		return []string{"@th,64,40 0xffffffff66 "}
-	}
-	return []string{nftMark + "@th,96,8 { " + letters + " } "}
 }
 
 // chain writes where the lines of a rule jump to: they share one limit.
