@@ -140,7 +140,7 @@ func newPromises(t *testing.T, size float64) *promises {
 
 func (v *promises) fail(in *Incident, e Event, what string) {
 	v.t.Helper()
-	v.t.Errorf("%s\ngot  %v of %+v\nin second %d", what, e, *in, v.d.now)
+	v.t.Errorf("%s\ngot  %v of %+v\nin second %d", what, e, *in, v.d.book.Now)
 }
 
 func (v *promises) found(in *Incident, e Event) {
@@ -151,8 +151,8 @@ func (v *promises) found(in *Incident, e Event) {
 		}
 		v.last = in.ID
 		v.open[in.ID] = in
-		if v.d.now/60 != v.minute {
-			v.minute = v.d.now / 60
+		if v.d.book.Now/60 != v.minute {
+			v.minute = v.d.book.Now / 60
 			clear(v.begun[:])
 		}
 		if v.begun[in.Kind]++; v.begun[in.Kind] > maxPerMinute {

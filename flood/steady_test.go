@@ -232,8 +232,8 @@ func BenchmarkTick(b *testing.B) {
 	}
 	b.StopTimer()
 	open := 0
-	for _, t := range d.heavy {
-		if t.busy[ofQueries].in != nil {
+	for _, t := range d.servers.heavy {
+		if t.courses[ofQueries].in != nil {
 			open++
 		}
 	}

@@ -17,7 +17,7 @@ const (
 	// planRules is how many kinds of lines one incident has.
 	planRules = 2
 	// sourceIdle is how long the set remembers a source of queries: longer than any
-	// bucket takes to fill again, so forgetting changes nothing but the room.
+	// bucket takes to fill again, so that letting it go changes nothing but the room.
 	sourceIdle = time.Minute
 	// loginIdle is the same for new connections, whose bucket takes a minute to fill.
 	loginIdle = 10 * time.Minute

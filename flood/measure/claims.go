@@ -1,18 +1,29 @@
-package flood
+package measure
 
-import "qsniff/internal/lru"
+import (
+	"unsafe"
 
-// claims follows which sources bring back the challenge that they were given: the
+	"qsniff/flood/sketch"
+	"qsniff/internal/lru"
+)
+
+// Claims follows which sources bring back the challenge that they were given: the
 // only proof of an address that the protocol has. It keeps a sample of the sources
 // of all targets, so that shares stay right however many addresses are invented.
-type claims struct {
+type Claims struct {
 	sets  []claimTags
 	items []claim // claimWays of a set
-	level uint8   // one source in 2^level is followed
+	Level uint8   // one source in 2^Level is followed
 	fresh int     // new ones in this second
+	// shown are sources that proved their address to a server in the last ten to twenty
+	// minutes, of all of which few are looked up.
+	shown *sketch.Recent
 }
 
 const claimWays = 4
+
+// ClaimsBytes is what a book of claims takes.
+const ClaimsBytes = claimSets*claimWays*int(unsafe.Sizeof(claim{})+unsafe.Sizeof(claimTags{}[0])) + 2*provenBytes
 
 // claimTags is what a search in a set touches.
 type claimTags [claimWays]uint32 // upper half of the key; 0: free
@@ -40,16 +51,18 @@ const (
 	freshFor   = 60      // a challenge: GoldSource's live for minutes
 )
 
-func newClaims() claims {
-	return claims{sets: make([]claimTags, claimSets), items: make([]claim, claimSets*claimWays)}
+// NewClaims returns an empty book of claims.
+func NewClaims() *Claims {
+	return &Claims{sets: make([]claimTags, claimSets), items: make([]claim, claimSets*claimWays),
+		shown: sketch.NewRecent(provenBytes)}
 }
 
-// follows tells whether the source with that hash is in the sample.
-func (c *claims) follows(source uint64) bool { return source>>32&(1<<c.level-1) == 0 }
+// follows reports whether the source with that hash is in the sample.
+func (c *Claims) follows(source uint64) bool { return source>>32&(1<<c.Level-1) == 0 }
 
-// of returns the claim of key, new if need be: a source that proved its address
+// add returns the claim of key, new if need be: a source that proved its address
 // makes room only for another one that did.
-func (c *claims) of(key uint64, now int32) *claim {
+func (c *Claims) add(key uint64, now int32) *claim {
 	if x := c.find(key); x != nil {
 		x.last = now
 		return x
@@ -78,7 +91,7 @@ func (c *claims) of(key uint64, now int32) *claim {
 }
 
 // find returns the claim of key, or nil.
-func (c *claims) find(key uint64) *claim {
+func (c *Claims) find(key uint64) *claim {
 	set, tag := key%claimSets, tagOf(key)
 	for i, t := range &c.sets[set] {
 		if t == tag {
@@ -92,19 +105,19 @@ func (c *claims) find(key uint64) *claim {
 
 func tagOf(key uint64) uint32 { return uint32(key>>32) | 1 }
 
-// tick adapts the sample to the last second.
-func (c *claims) tick() {
+// Tick adapts the sample to the second that ends.
+func (c *Claims) Tick() {
 	switch {
-	case c.fresh > claimsEach && c.level < 16:
-		c.level++
-	case c.fresh < claimsCalm && c.level > 0:
-		c.level--
+	case c.fresh > ClaimsEach && c.Level < 16:
+		c.Level++
+	case c.fresh < claimsCalm && c.Level > 0:
+		c.Level--
 	}
 	c.fresh = 0
 }
 
 // weight is how many sources one that is followed stands for.
-func (c *claims) weight() uint32 { return 1 << c.level }
+func (c *Claims) weight() uint32 { return 1 << c.Level }
 
 // weight is how many sources this one stood for when it asked: what it does later is
 // set against that.
@@ -112,5 +125,8 @@ func (x *claim) weight() uint32 { return 1 << x.level }
 
 func claimKey(target, source uint64) uint64 { return lru.Mix(target, source) | 1 }
 
-// proven tells whether the source proved its address not long ago.
+// proven reports whether the source proved its address not long ago.
 func (x *claim) proven(now int32) bool { return x.proved > 0 && now-x.proved < provenFor }
+
+// Turn lets go of proofs that nobody asked for in ten to twenty minutes.
+func (c *Claims) Turn() { c.shown.Turn() }

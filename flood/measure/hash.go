@@ -1,4 +1,4 @@
-package flood
+package measure
 
 import (
 	"encoding/binary"
@@ -8,12 +8,12 @@ import (
 	"qsniff/track"
 )
 
-// key keys the detector's tables and sketches.
-type key uint64
+// Key keys hashes of addresses and ports, and with them tables and sketches.
+type Key uint64
 
-// prefixOf is the network that a host shares with its neighbours: the /24, in IPv6
+// PrefixOf returns the network that a host shares with its neighbours: the /24, in IPv6
 // the /64.
-func prefixOf(h *track.Host) track.Host {
+func PrefixOf(h *track.Host) track.Host {
 	p := *h
 	if h.Is4() {
 		p[15] = 0
@@ -23,29 +23,30 @@ func prefixOf(h *track.Host) track.Host {
 	return p
 }
 
-// prefixHash is a hash of what prefixOf returned, siteHash one of the larger network
-// of a host: the /16, in IPv6 the /32.
-func (k key) prefixHash(p *track.Host) uint64 {
+// Prefix returns a hash of what PrefixOf returned.
+func (k Key) Prefix(p *track.Host) uint64 {
 	if p.Is4() {
 		return lru.Mix(uint64(k), uint64(binary.BigEndian.Uint32(p[12:])))
 	}
 	return lru.Mix(uint64(k)+1, binary.BigEndian.Uint64(p[:8]))
 }
 
-func (k key) siteHash(h *track.Host) uint64 {
+// Site returns a hash of the larger network of a host: the /16, in IPv6 the /32.
+func (k Key) Site(h *track.Host) uint64 {
 	if h.Is4() {
 		return lru.Mix(lru.Mix(uint64(k), uint64(binary.BigEndian.Uint16(h[12:]))), 0)
 	}
 	return lru.Mix(lru.Mix(uint64(k)+1, uint64(binary.BigEndian.Uint32(h[:4]))), 0)
 }
 
-// portHash is a hash of a port: ports in a row are to differ in every bit.
-func (k key) portHash(port uint16) uint64 { return lru.Mix(lru.Mix(uint64(k), uint64(port)), 0) }
+// Port returns a hash of a port: ports in a row are to differ in every bit.
+func (k Key) Port(port uint16) uint64 { return lru.Mix(lru.Mix(uint64(k), uint64(port)), 0) }
 
-func (k key) hostHash(h track.Host) uint64 { return h.Hash(uint64(k)) }
+// Host returns a hash of a host.
+func (k Key) Host(h track.Host) uint64 { return h.Hash(uint64(k)) }
 
-// network is a prefix as others write it.
-func network(h track.Host) netip.Prefix {
+// Network returns the network of a host as others write it: its /24, in IPv6 its /64.
+func Network(h track.Host) netip.Prefix {
 	bits := 64
 	if h.Is4() {
 		bits = 24
@@ -53,7 +54,7 @@ func network(h track.Host) netip.Prefix {
 	return netip.PrefixFrom(h.Addr(), bits).Masked()
 }
 
-// scope says of an address whether it can be a source in the internet.
+// scope is where an address can be a source.
 type scope uint8
 
 const (
@@ -62,7 +63,7 @@ const (
 	impossible       // no host has it
 )
 
-// scopeOf is the scope of a source. A thirteenth to a seventh of random IPv4
+// scopeOf returns the scope of a source. A thirteenth to a seventh of random IPv4
 // addresses are not public, and nearly nine tenths of random IPv6
 // ones.
 func scopeOf(h *track.Host) scope {
@@ -89,8 +90,8 @@ func scope6(h *track.Host) scope {
 	return impossible
 }
 
-// share is n of all; 0 of nothing is 0.
-func share(n, all float64) float64 {
+// Share returns n as a part of all; 0 of nothing is 0.
+func Share(n, all float64) float64 {
 	if all <= 0 {
 		return 0
 	}
