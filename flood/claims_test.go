@@ -3,6 +3,7 @@ package flood
 import (
 	"testing"
 
+	"qsniff/flood/measure"
 	"qsniff/track"
 )
 
@@ -23,27 +24,27 @@ func TestClaimWeight(t *testing.T) {
 		for range promoteSecond {
 			w.query(busy, 1, s, 1, false)
 		}
-		target := w.d.find(track.End{Host: s.host, Port: s.port})
+		target := w.d.servers.find(track.End{Host: s.host, Port: s.port})
 		if target == nil {
 			t.Fatal("the target is not watched")
 		}
-		*target.bin(1, 0) = bin{sec: 1}
-		w.d.claims.level = tt.before
+		*target.Second(1, 0) = measure.Second{Sec: 1}
+		w.d.claims.Level = tt.before
 		q := request{from: c.host, port: 2, ttl: c.ttl, asks: 1}
 		s.take(q, nil)
 		s.reply(q, true)
-		w.d.claims.level = tt.after
+		w.d.claims.Level = tt.after
 		q.key = s.key(c.host)
 		s.take(q, nil)
-		b := target.at(1)
-		if want := uint32(1) << tt.before; b.challenged != want || b.echoed != want || b.unproven != want || b.credited != want {
+		b := target.At(1)
+		if want := uint32(1) << tt.before; b.Challenged != want || b.Echoed != want || b.Unproven != want || b.Credited != want {
 			t.Errorf("level %d, then %d\ngot  %d challenged, %d echoed, %d unproven, %d credited\nwant %d of each",
-				tt.before, tt.after, b.challenged, b.echoed, b.unproven, b.credited, want)
+				tt.before, tt.after, b.Challenged, b.Echoed, b.Unproven, b.Credited, want)
 		}
 	}
 }
 
-// However many sources are invented, about claimsEach are followed in a second, and
+// However many sources are invented, about measure.ClaimsEach are followed in a second, and
 // all of them again when it is over.
 func TestClaimLevel(t *testing.T) {
 	w := newWorld(1)
@@ -56,12 +57,12 @@ func TestClaimLevel(t *testing.T) {
 			w.d.Sight(&x)
 		}
 	}
-	level = w.d.claims.level
-	if got := 100_000 >> level; got > claimsEach || got < claimsEach/3 {
-		t.Errorf("at 100,000 sources a second\ngot  %d followed\nwant %d at most, a third of that at least", got, claimsEach)
+	level = w.d.claims.Level
+	if got := 100_000 >> level; got > measure.ClaimsEach || got < measure.ClaimsEach/3 {
+		t.Errorf("at 100,000 sources a second\ngot  %d followed\nwant %d at most, a third of that at least", got, measure.ClaimsEach)
 	}
 	w.d.Tick(60e9, 60e9)
-	if got := w.d.claims.level; got != 0 {
+	if got := w.d.claims.Level; got != 0 {
 		t.Errorf("after the attack one source in 2^n is followed\ngot  n = %d\nwant 0", got)
 	}
 }

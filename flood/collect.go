@@ -86,51 +86,6 @@ func (c *Collector) Others() uint64 { return c.others }
 func (i *Incident) clone() Incident {
 	x := *i
 	x.Top, x.Prefixes, x.History = slices.Clone(i.Top), slices.Clone(i.Prefixes), slices.Clone(i.History)
-	x.Missing, x.Features = slices.Clone(i.Missing), slices.Clone(i.Features)
+	x.Evidence, x.Missing, x.Features = slices.Clone(i.Evidence), slices.Clone(i.Missing), slices.Clone(i.Features)
 	return x
-}
-
-// Announce calls found with the events of incidents that ask for something, warnings
-// and alerts. One that was a note at first begins when it becomes more; of one that
-// turns out to be a note the end is told.
-func (d *Detector) Announce(found func(in *Incident, e Event)) {
-	told := map[uint64]bool{} // no more than are open
-	d.Found = func(in *Incident, e Event) {
-		known := told[in.ID]
-		switch {
-		case e == Ends:
-			delete(told, in.ID)
-			if !known && in.Level < Warn {
-				return
-			}
-		case in.Level < Warn:
-			return
-		default:
-			told[in.ID] = true
-			if !known {
-				e = Begins
-			}
-		}
-		found(in, e)
-	}
-}
-
-// Uncounted is how many incidents were not opened because too many of their kind
-// had been in the same minute.
-func (d *Detector) Uncounted() uint64 { return d.book.uncounted }
-
-// Full names the tables that are full, so that something may have been forgotten.
-func (d *Detector) Full() []string {
-	var full []string
-	add := func(name string, yes bool) {
-		if yes {
-			full = append(full, name)
-		}
-	}
-	add("servers", d.light.Len() == d.light.Cap())
-	add("servers watched closely", len(d.heavy) == d.most)
-	add("hosts that get replies nobody asked for", len(d.victims.heavy) == heavyVictims)
-	add("sources of scans", d.scans.table.Len() == d.scans.table.Cap())
-	add("consoles", d.consoles.table.Len() == d.consoles.table.Cap())
-	return full
 }

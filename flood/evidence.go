@@ -1,254 +1,147 @@
 package flood
 
 import (
-	"fmt"
 	"math"
-	"strings"
 
+	"qsniff/flood/measure"
 	"qsniff/internal/digits"
 )
 
-// evidence says in words and numbers what the verdict on a target rests on.
-func (d *Detector) evidence(t *target, c *course) {
-	in, f := c.in, &t.feat
-	switch c.family {
+// writeEvidence says in words and numbers what a verdict on a server rests on.
+func writeEvidence(in *Incident, family family, t *measure.Server, f *measure.Features, now int32) {
+	switch family {
 	case ofGuesses:
-		d.guessEvidence(t, in)
-	case ofNonsense:
-		d.junkEvidence(t, in)
+		writeGuesses(in, t, now)
+	case ofJunk:
+		writeJunk(in, t, now)
 	default:
-		in.Completion, in.Challenged, in.Answered = f.completion, f.challenged, f.answered
-		in.Missing = missing(in.Missing[:0], f)
-		if t.cut > 0 {
+		in.Completion, in.Challenged = orNone(f[measure.Completion]), int(f[measure.Challenged])
+		in.Answered = orNone(f[measure.Answered])
+		in.Missing = listMissing(in.Missing[:0], f)
+		if t.LastCut > 0 {
 			in.Missing = append(in.Missing, "challenge values (snap length)")
 		}
-		in.Features = f.named(in.Features[:0])
-		d.queryEvidence(t, in)
+		in.Features = listFeatures(in.Features[:0], f)
+		writeQueries(in, t, f, now)
 	}
 }
 
-// sentence joins what there is to say.
-type sentence []string
+// orNone returns a figure as incidents have it: -1 where it is unknown.
+func orNone(x float64) float64 {
+	if math.IsNaN(x) {
+		return -1
+	}
+	return x
+}
 
-func (s *sentence) add(format string, args ...any) { *s = append(*s, fmt.Sprintf(format, args...)) }
-
-func (s sentence) String() string { return strings.Join(s, "; ") }
-
-// queryEvidence is for floods and reflections.
-func (d *Detector) queryEvidence(t *target, in *Incident) {
-	f := &t.feat
-	var s sentence
+// writeQueries is for floods and reflections.
+func writeQueries(in *Incident, t *measure.Server, f *measure.Features, now int32) {
+	s := sentences(in.Evidence[:0])
+	rate, usual := count(f[measure.RateNow]), count(in.Baseline)
 	switch {
 	case in.Kind == Reflection:
-		s.add("the server is used against %s: %s queries/s in, %s/s out, %s as large", plural("host", float64(max(f.repeatCount, 1))), count(f.now), bytesOf(t.sum(d.now, 10).bytesOut/10), times(f.gain))
-	case f.top1 >= 0.5 && len(in.Top) > 0:
-		s.add("%s sends %s of %s queries/s (usual: %s)", in.Top[0].Addr, percent(f.top1), count(f.now), count(in.Baseline))
+		out := t.Sum(now, 10).BytesOut / 10
+		s.add("the server is used against %s: %s queries/s in, %s/s out, %s as large", plural("host", max(f[measure.RepeatCount], 1)), rate, bytesOf(out), times(f[measure.Gain]))
+	case f[measure.Top1] >= 0.5 && len(in.Top) > 0:
+		s.add("%s sends %s of %s queries/s (usual: %s)", in.Top[0].Addr, percent(f[measure.Top1]), rate, usual)
 	default:
-		s.add("%s queries/s (usual: %s) from %s, %s each in %.0f s", count(f.now), count(in.Baseline), plural("source", f.sources), count(f.each), f.window)
+		s.add("%s queries/s (usual: %s) from %s, %s each in %.0f s", rate, usual, plural("source", f[measure.Sources]), count(f[measure.Each]), f[measure.Window])
 	}
-	if f.prefix >= 0.5 && f.prefixHosts > 1 && len(in.Prefixes) > 0 {
-		s.add("%s of it from %s (%d hosts seen)", percent(f.prefix), in.Prefixes[0].Prefix, f.prefixHosts)
+	if f[measure.Prefix] >= 0.5 && f[measure.PrefixHosts] > 1 && len(in.Prefixes) > 0 {
+		s.add("%s of it from %s (%.0f hosts seen)", percent(f[measure.Prefix]), in.Prefixes[0].Prefix, f[measure.PrefixHosts])
 	}
+	oneWay := f[measure.OneWay] > 0
 	switch {
-	case f.completion >= 0:
-		s.add("%s of %s brought the challenge back", percent(f.completion), digits.Counted(uint64(f.challenged), "challenged source"))
-	case f.oneWay && f.looksComplete > 0:
-		s.add("%s of the queries were followed by what looks like a challenge brought back", percent(f.looksComplete))
-	case !f.oneWay && t.challenged == 0:
+	case f[measure.Completion] >= 0:
+		s.add("%s of %s brought the challenge back", percent(f[measure.Completion]), digits.Counted(uint64(f[measure.Challenged]), "challenged source"))
+	case oneWay && f[measure.EchoLike] > 0:
+		s.add("%s of the queries were followed by what looks like a challenge brought back", percent(f[measure.EchoLike]))
+	case !oneWay && t.LastChallenge == 0:
 		s.add("the server asks for no challenge, so that no address is proved")
 	}
-	d.originEvidence(&s, f)
-	if f.answered >= 0 {
-		s.add("%s of the requests were answered, %s as large", percent(min(f.answered, 1)), times(f.gain))
+	s.addOrigin(f)
+	if f[measure.Answered] >= 0 {
+		s.add("%s of the requests were answered, %s as large", percent(min(f[measure.Answered], 1)), times(f[measure.Gain]))
 	}
-	if f.unreach >= 0.005 {
-		s.add("%s of the replies came back as ICMP errors: their receivers had not asked", percent(f.unreach))
+	if f[measure.Unreach] >= 0.005 {
+		s.add("%s of the replies came back as ICMP errors: their receivers had not asked", percent(f[measure.Unreach]))
 	}
 	if in.Kind == FloodSuspect {
 		s.add("a crowd with unusual habits cannot be ruled out")
 	}
-	in.Evidence = s.String()
+	in.Evidence = s
 }
 
-// originEvidence says what is odd about the sources.
-func (d *Detector) originEvidence(s *sentence, f *features) {
-	if f.alien >= 0.005 && f.sources >= 20 {
-		s.add("%s of the source addresses are impossible (random ones: 14 %%)", percent(f.alien))
+// addOrigin says what is odd about the sources.
+func (s *sentences) addOrigin(f *measure.Features) {
+	sources := f[measure.Sources]
+	if f[measure.Alien] >= 0.005 && sources >= 20 {
+		s.add("%s of the source addresses are impossible (random ones: 14 %%)", percent(f[measure.Alien]))
 	}
-	if f.ttl1 >= 0.7 && f.sources >= 20 {
-		s.add("time to live %d on %s", f.ttl, percent(f.ttl1))
+	if f[measure.TTL1] >= 0.7 && sources >= 20 {
+		s.add("time to live %.0f on %s", f[measure.TTL], percent(f[measure.TTL1]))
 	}
-	if f.ttlX >= 0.1 {
-		s.add("%s with a time to live that no usual system sends", percent(f.ttlX))
+	if f[measure.TTLX] >= 0.1 {
+		s.add("%s with a time to live that no usual system sends", percent(f[measure.TTLX]))
 	}
-	if f.port1 >= 0.5 && f.sources >= 3 {
-		s.add("source port %d on %s", f.port, percent(f.port1))
+	if f[measure.Port1] >= 0.5 && sources >= 3 {
+		s.add("source port %.0f on %s", f[measure.Port], percent(f[measure.Port1]))
 	}
-	if f.heavyCount >= 8 && f.heavy >= 0.3 {
-		s.add("%d sources send 10/s and more", f.heavyCount)
+	if f[measure.HeavyCount] >= 8 && f[measure.Heavy] >= 0.3 {
+		s.add("%.0f sources send 10/s and more", f[measure.HeavyCount])
 	}
-	if f.pace >= 0 && f.pace < 0.4 && f.now >= 200 {
+	if f[measure.Pace] < 0.4 && f[measure.RateNow] >= 200 {
 		s.add("evenly paced, as one sender does")
 	}
-	if f.print1 >= 0.9 {
-		s.add("%s have the same payload", percent(f.print1))
+	if f[measure.Print1] >= 0.9 {
+		s.add("%s have the same payload", percent(f[measure.Print1]))
 	}
 }
 
-// guessEvidence is for challenges that were never issued.
-func (d *Detector) guessEvidence(t *target, in *Incident) {
-	one, ten := t.sum(d.now, 1), t.sum(d.now, 10)
-	var s sentence
-	s.add("%d/s challenges that the server never gave, %s of all that were brought", one.bad, percent(share(float64(ten.bad), float64(max(ten.keyed, ten.bad)))))
+// writeGuesses is for challenges that were never issued.
+func writeGuesses(in *Incident, t *measure.Server, now int32) {
+	one, ten := t.Sum(now, 1), t.Sum(now, 10)
+	s := sentences(in.Evidence[:0])
+	s.add("%d/s challenges that the server never gave, %s of all that were brought", one.Bad, percent(measure.Share(float64(ten.Bad), float64(max(ten.Keyed, ten.Bad)))))
 	if len(in.Top) > 0 {
 		s.add("most from %s", in.Top[0].Addr)
 	}
-	s.add("the server answered %s of all requests", percent(min(1, share(float64(ten.replies), float64(ten.packets)))))
-	in.Answered = min(1, share(float64(ten.replies), float64(ten.packets)))
-	in.Evidence = s.String()
+	in.Answered = min(1, measure.Share(float64(ten.Replies), float64(ten.Packets)))
+	s.add("the server answered %s of all requests", percent(in.Answered))
+	in.Evidence = s
 }
 
-// junkEvidence is for what is nothing known.
-func (d *Detector) junkEvidence(t *target, in *Incident) {
-	one, ten := t.sum(d.now, 1), t.sum(d.now, 10)
-	var s sentence
-	if one.junk >= one.strange {
-		s.add("%d/s datagrams that begin with FF FF FF FF and are nothing known", one.junk)
+// writeJunk is for what is nothing known.
+func writeJunk(in *Incident, t *measure.Server, now int32) {
+	one, ten := t.Sum(now, 1), t.Sum(now, 10)
+	s := sentences(in.Evidence[:0])
+	if one.Junk >= one.Strange {
+		s.add("%d/s datagrams that begin with FF FF FF FF and are nothing known", one.Junk)
 	} else {
-		s.add("%d/s datagrams that are no query and belong to no session", one.strange)
+		s.add("%d/s datagrams that are no query and belong to no session", one.Strange)
 	}
-	s.add("%s of what the server got, from %s", percent(share(float64(ten.junk+ten.strange), float64(ten.junk+ten.strange+ten.packets))), plural("source", in.Sources))
-	s.add("%s in ten seconds, to all that it got", digits.Counted(uint64(ten.replies), "reply", "replies"))
-	in.Evidence = s.String()
+	s.add("%s of what the server got, from %s", percent(measure.Share(float64(ten.Junk+ten.Strange), float64(ten.Junk+ten.Strange+ten.Packets))), plural("source", in.Sources))
+	s.add("%s in ten seconds, to all that it got", digits.Counted(uint64(ten.Replies), "reply", "replies"))
+	in.Evidence = s
 }
 
-// victimEvidence is for replies that nobody asked for.
-func (d *Detector) victimEvidence(x *victim) {
-	in := x.in
-	one := x.sum(d.now, 1)
-	var s sentence
-	s.add("%s/s, %s/s, from %s to %s", digits.Counted(uint64(one.wild), "reply", "replies"), bytesOf(one.bytes), plural("server", in.Sources), x.host.Addr())
-	if x.asked {
-		s.add("%s of them answer no request of this host", percent(share(float64(one.wild), float64(one.wild+one.wanted))))
-	} else {
-		s.add("the capture has no request of this host at all")
-		in.Missing = append(in.Missing[:0], "unsol")
-	}
-	in.Evidence = s.String()
-}
-
-// scanEvidence is for scans and surveys.
-func (d *Detector) scanEvidence(s *scanner, all, dead int) {
-	var x sentence
-	x.add("%s asked, %d of them without an answer", plural("server", float64(all)), dead)
-	x.add("%.1f requests/s, last to port %d", s.in.Mean, s.port)
-	s.in.Evidence = x.String()
-	s.in.Answered = share(float64(all-dead), float64(all))
-}
-
-// rconEvidence is for refused logins.
-func (d *Detector) rconEvidence(c *console) {
-	in := c.in
-	all := c.tally(c.last-rconAll, nil)
-	var s sentence
-	if c.broken {
-		s.add("A LOGIN SUCCEEDED behind refusals: change the password")
-	}
-	s.add("%s, %s among the last %d, %s", digits.Counted(uint64(c.failures), "refused login"),
-		digits.Counted(uint64(all.passwords), "different password"), all.failures, digits.Counted(uint64(all.sources), "source"))
-	switch {
-	case in.Kind == RconMisconfig:
-		s.add("the same %s again and again: a tool with an old one", digits.Noun(uint64(all.passwords), "password", "few passwords"))
-	case !c.broken:
-		s.add("no success")
-	}
-	in.Evidence = s.String()
-}
-
-// postureEvidence is for servers that answer anybody.
-func (d *Detector) postureEvidence(in *Incident) {
-	var s sentence
-	s.add("open amplifier: %s measured on %s to sources that proved nothing", times(in.Amplification()), digits.Counted(in.Replies, "answer"))
-	in.Evidence = s.String()
-}
-
-// missing lists what the capture could not give.
-func missing(dst []string, f *features) []string {
-	if f.oneWay {
+// listMissing lists what the capture could not give.
+func listMissing(dst []string, f *measure.Features) []string {
+	if f[measure.OneWay] > 0 {
 		dst = append(dst, "C", "ans", "amp", "icmp", "bad")
-	} else if f.completion < 0 {
+	} else if math.IsNaN(f[measure.Completion]) {
 		dst = append(dst, "C")
 	}
-	if f.pace < 0 {
+	if math.IsNaN(f[measure.Pace]) {
 		dst = append(dst, "iod")
 	}
 	return append(dst, "known")
 }
 
-// named lists the features by the names of the documentation.
-func (f *features) named(dst []Feature) []Feature {
-	absent := func(v float64, gone bool) float64 {
-		if gone {
-			return math.NaN()
-		}
-		return v
+// listFeatures lists the published features by their names.
+func listFeatures(dst []Feature, f *measure.Features) []Feature {
+	for i, v := range f[:measure.Published] {
+		dst = append(dst, Feature{measure.Meanings[i].Name, v})
 	}
-	return append(dst,
-		Feature{"R1", f.now}, Feature{"R10", f.r10}, Feature{"R60", f.r60}, Feature{"B", f.base},
-		Feature{"D", f.sources}, Feature{"D16", f.sites}, Feature{"q", f.each},
-		Feature{"top1", f.top1}, Feature{"top8", f.top8}, Feature{"top16", f.top16},
-		Feature{"biggest", f.biggest}, Feature{"pfx", f.prefix}, Feature{"rep", f.repeat}, Feature{"heavy", f.heavy},
-		Feature{"verified", f.proven}, Feature{"C", absent(f.completion, f.completion < 0)}, Feature{"n", float64(f.challenged)},
-		Feature{"ans", absent(f.answered, f.answered < 0)}, Feature{"amp", absent(f.gain, f.gain < 0)},
-		Feature{"M", f.alien}, Feature{"ttl1", f.ttl1}, Feature{"ttlX", f.ttlX},
-		Feature{"low", f.low}, Feature{"port1", f.port1}, Feature{"fp1", f.print1},
-		Feature{"icmp", absent(f.unreach, f.oneWay)}, Feature{"iod", absent(f.pace, f.pace < 0)},
-	)
-}
-
-// percent, count, times and bytesOf write numbers for people.
-func percent(share float64) string {
-	switch p := 100 * share; {
-	case p > 0 && p < 1:
-		return fmt.Sprintf("%.1f %%", p)
-	case p > 99 && p < 100:
-		return "99 %"
-	default:
-		return fmt.Sprintf("%.0f %%", p)
-	}
-}
-
-func count(n float64) string {
-	if n < 10 && n != math.Trunc(n) {
-		return fmt.Sprintf("%.1f", n)
-	}
-	s := fmt.Sprintf("%.0f", n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
-func times(x float64) string {
-	if x < 10 {
-		return fmt.Sprintf("%.2fx", x)
-	}
-	return count(x) + "x"
-}
-
-func bytesOf(n uint64) string {
-	switch {
-	case n >= 10e6:
-		return fmt.Sprintf("%.0f MB", float64(n)/1e6)
-	case n >= 10e3:
-		return fmt.Sprintf("%.0f kB", float64(n)/1e3)
-	}
-	return fmt.Sprintf("%d B", n)
-}
-
-func plural(what string, estimate float64) string {
-	if estimate < 1.5 {
-		return "one " + what
-	}
-	return "about " + count(estimate) + " " + what + "s"
+	return dst
 }

@@ -129,18 +129,18 @@ type promises struct {
 	last   uint64
 	open   map[uint64]*Incident
 	minute int32
-	begun  [numKinds]int
+	begun  [NumKinds]int
 }
 
 func newPromises(t *testing.T, size float64) *promises {
-	v := &promises{t: t, d: New(Defaults(), size, 0), open: map[uint64]*Incident{}}
+	v := &promises{t: t, d: New(Defaults(), size, 0, nil), open: map[uint64]*Incident{}}
 	v.d.Found = v.found
 	return v
 }
 
 func (v *promises) fail(in *Incident, e Event, what string) {
 	v.t.Helper()
-	v.t.Errorf("%s\ngot  %v of %+v\nin second %d", what, e, *in, v.d.now)
+	v.t.Errorf("%s\ngot  %v of %+v\nin second %d", what, e, *in, v.d.book.Now)
 }
 
 func (v *promises) found(in *Incident, e Event) {
@@ -151,8 +151,8 @@ func (v *promises) found(in *Incident, e Event) {
 		}
 		v.last = in.ID
 		v.open[in.ID] = in
-		if v.d.now/60 != v.minute {
-			v.minute = v.d.now / 60
+		if v.d.book.Now/60 != v.minute {
+			v.minute = v.d.book.Now / 60
 			clear(v.begun[:])
 		}
 		if v.begun[in.Kind]++; v.begun[in.Kind] > maxPerMinute {
@@ -190,12 +190,15 @@ func (v *promises) check(in *Incident, e Event) {
 	bad(in.Start > in.Detected, "nothing is detected before it starts")
 	bad(in.End != 0 && in.End < in.Start, "nothing ends before it starts")
 	bad(in.End != 0 && in.End < in.Detected && !late, "nothing ends before it is detected")
-	bad(in.Kind == NoKind || in.Kind >= numKinds || in.Kind.Level() != in.Level, "it has a kind, and its level")
+	bad(in.Kind == NoKind || in.Kind >= NumKinds || in.Kind.Level() != in.Level, "it has a kind, and its level")
 	bad(in.Campaign == 0 || in.Campaign > in.ID, "its campaign began with an earlier one")
 	bad(!(in.Confidence >= 0 && in.Confidence <= 1), "confidence is between 0 and 1")
 	bad(in.Completion != -1 && !(in.Completion >= 0 && in.Completion <= 1), "completion is a share")
 	bad(in.Pulses < 1, "it has a pulse")
-	bad(strings.ContainsFunc(in.Evidence, func(r rune) bool { return r < ' ' || r > '~' }) || in.Evidence == "", "evidence is printable ASCII")
+	bad(len(in.Evidence) == 0, "there is evidence")
+	for _, s := range in.Evidence {
+		bad(strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) || s == "", "evidence is printable ASCII")
+	}
 	for _, s := range in.Top {
 		bad(s.Low > s.High || s.High == 0 || !s.Addr.IsValid() || s.Ports < 0, "low <= high of sources")
 	}
@@ -214,6 +217,6 @@ func (v *promises) check(in *Incident, e Event) {
 	}
 	bad(math.IsNaN(in.Amplification()) || math.IsInf(in.Amplification(), 0), "amplification is a number")
 	for _, h := range in.History {
-		bad(h.Kind == NoKind || h.Kind >= numKinds, "its history has kinds")
+		bad(h.Kind == NoKind || h.Kind >= NumKinds, "its history has kinds")
 	}
 }

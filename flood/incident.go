@@ -1,6 +1,7 @@
 package flood
 
 import (
+	"math"
 	"net/netip"
 	"strconv"
 )
@@ -26,10 +27,10 @@ const (
 	Crowd
 	Poller
 	OpenAmplifier
-	numKinds
+	NumKinds
 )
 
-var kindNames = [numKinds]string{
+var kindNames = [NumKinds]string{
 	NoKind: "", FloodFew: "flood_few", FloodDistributed: "flood_distributed", FloodSpoofed: "flood_spoofed",
 	FloodSuspect: "flood_suspect", Reflection: "reflection", ReplyFloodVictim: "reply_flood_victim",
 	ChallengeBypass: "challenge_bypass", JunkFlood: "junk_flood", RconBruteforce: "rcon_bruteforce",
@@ -64,6 +65,19 @@ func (k Kind) Level() Level {
 	}
 	return Alert
 }
+
+// Event is what happens to an incident.
+type Event uint8
+
+// The events.
+const (
+	Begins  Event = iota // it was detected
+	Changes              // another kind fits better, or it grew to twice its size
+	Ends
+)
+
+// String is the event's name in output.
+func (e Event) String() string { return [...]string{"open", "update", "close"}[e] }
 
 // Target is what an incident is about: an address and port, a host alone (the
 // victim of replies), or the source of a scan, in IPv6 its /64.
@@ -119,8 +133,8 @@ type Incident struct {
 	Challenged int
 	Answered   float64 // replies for each request; -1: only one direction was captured
 	History    []Change
-	Confidence float64 // 0 to 1
-	Evidence   string
+	Confidence float64  // 0 to 1
+	Evidence   []string // sentences, the most telling first
 	Missing    []string // features that the capture could not give
 	Advice     string
 	Rules      FilterRules
@@ -164,7 +178,27 @@ type Feature struct {
 	Value float64 // NaN: the capture could not give it
 }
 
-// Amplification is payload sent for payload received; 0 where nothing was.
+// Feature returns the value of a feature; NaN where the incident has none.
+func (i *Incident) Feature(name string) float64 {
+	for _, f := range i.Features {
+		if f.Name == name {
+			return f.Value
+		}
+	}
+	return math.NaN()
+}
+
+// Share returns the part of all queries in the window that n of them are; below 0 where
+// the incident does not say how many there were.
+func (i *Incident) Share(n uint64) float64 {
+	all := i.Feature("D") * i.Feature("q")
+	if !(all > 0) {
+		return -1
+	}
+	return min(float64(n)/all, 1)
+}
+
+// Amplification returns payload sent for payload received; 0 where nothing was.
 func (i *Incident) Amplification() float64 {
 	if i.BytesIn == 0 {
 		return 0

@@ -12,15 +12,6 @@ const (
 	// A smaller budget has fewer, but leastTargets.
 	heavyTargets = 64
 	leastTargets = 8
-	// claimSets of four are the sources whose challenges are followed: one in 2^n of
-	// them where more than claimsEach new ones come in a second.
-	claimSets  = 1 << 14
-	claimsEach = 3000
-	// claimsCalm is the rate below which more sources are followed again.
-	claimsCalm = 500
-	// topSources and topPrefixes of a target in ten seconds.
-	topSources  = 512
-	topPrefixes = 256
 	// askedBytes of each of two filters hold who asked whom in the last five to ten
 	// seconds.
 	askedBytes = 512 << 10
@@ -29,8 +20,6 @@ const (
 	// listedBytes, likewise, which servers a master server named in ten to twenty
 	// minutes.
 	listedBytes = 64 << 10
-	// provenBytes, likewise, of sources that proved their address to a target.
-	provenBytes = 16 << 10
 	// lightVictims are hosts that get replies they did not ask for, heavyVictims
 	// those that are watched closely, 108 KiB each.
 	lightVictims = 1024

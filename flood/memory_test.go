@@ -5,6 +5,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"qsniff/flood/measure"
 	"qsniff/flood/sketch"
 	"qsniff/internal/lru"
 	"qsniff/internal/race"
@@ -29,17 +30,17 @@ func tableSize[K lru.Key, V any](n int) int {
 }
 
 func targetSize() int {
-	return sizeOf[target]() + 2*(topSize[seen](topSources)+topSize[hosts](topPrefixes)+2*topSize[seen](topSources/4))
+	return sizeOf[watched]() + 2*(topSize[measure.Seen](measure.TopSources)+topSize[measure.Neighbours](measure.TopPrefixes)+2*topSize[measure.Seen](measure.TopSources/4))
 }
 
-func victimSize() int { return sizeOf[victim]() + 2*topSize[seen](topSources) }
+func victimSize() int { return sizeOf[victim]() + 2*topSize[measure.Seen](measure.TopSources) }
 
 // fixedSize is what a detector takes before it has seen anything.
 func fixedSize() int {
 	return tableSize[track.End, light](lightTargets) +
-		claimSets*sizeOf[[claimWays]claim]() +
-		2*(askedBytes+sessionBytes+listedBytes+provenBytes+sitesBytes) +
-		tableSize[track.Host, uncalled](lightVictims) +
+		measure.ClaimsBytes +
+		2*(askedBytes+sessionBytes+listedBytes+sitesBytes) +
+		tableSize[track.Host, unasked](lightVictims) +
 		tableSize[track.Host, scanner](scanners) +
 		tableSize[track.End, console](rconTargets) + tableSize[login, waiting](rconLogins) +
 		sizeOf[Detector]()
@@ -48,7 +49,7 @@ func fixedSize() int {
 // What the detector keeps is what limits.go says, and no less than nine tenths of it:
 // numbers that grow old in a comment are of no use.
 func TestMemory(t *testing.T) {
-	list := 2 * topSources * sizeOf[busy]()
+	list := 2 * measure.TopSources * sizeOf[measure.Busy]()
 	tests := []struct {
 		name      string
 		got, want int // bytes
@@ -57,7 +58,7 @@ func TestMemory(t *testing.T) {
 		{"a victim", victimSize(), 108 << 10},
 		{"what is there from the beginning", fixedSize(), 7700 << 10},
 		{"all", fixedSize() + list + heavyTargets*targetSize() + heavyVictims*victimSize(), 23 << 20},
-		{"an incident", sizeOf[Incident]() + listedSources*sizeOf[Source]() + topPrefixes*sizeOf[Prefix]() + 32*sizeOf[Feature](), 16 << 10},
+		{"an incident", sizeOf[Incident]() + listedSources*sizeOf[Source]() + measure.TopPrefixes*sizeOf[Prefix]() + 32*sizeOf[Feature](), 16 << 10},
 	}
 	for _, tt := range tests {
 		if tt.got > tt.want || tt.got < tt.want/10*9 {
@@ -76,8 +77,8 @@ func TestMemoryMeasured(t *testing.T) {
 		make func() any
 		want int
 	}{
-		{"a target", func() any { return newTarget(seed) }, targetSize()},
-		{"what is there from the beginning", func() any { return New(Defaults(), 1, 0) }, fixedSize()},
+		{"a target", func() any { return newWatched(seed) }, targetSize()},
+		{"what is there from the beginning", func() any { return New(Defaults(), 1, 0, nil) }, fixedSize()},
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)

@@ -20,12 +20,12 @@ func TestNoNewsAtOnce(t *testing.T) {
 				switch e {
 				case Begins:
 					opened++
-					at[in.ID] = w.d.now
+					at[in.ID] = w.d.book.Now
 					if in.Peak < rate/20 {
 						t.Errorf("%v/s, %v into a second: %s is opened with a peak of %v/s", rate, into, in.Name(), in.Peak)
 					}
 				case Changes:
-					if w.d.now == at[in.ID] {
+					if w.d.book.Now == at[in.ID] {
 						t.Errorf("%v/s, %v into a second: %s changes in the second that opened it", rate, into, in.Name())
 					}
 				}

@@ -1,17 +1,18 @@
 package flood
 
 import (
+	"qsniff/flood/measure"
 	"qsniff/flood/sketch"
 	"qsniff/track"
 )
 
-// posture is what a server tells to sources that proved nothing.
+// posture is what a server answers to sources that proved nothing.
 type posture struct {
 	answers  uint32 // replies with data to a request without a challenge
 	bytesIn  uint64
 	bytesOut uint64
 	clients  sketch.Linear
-	told     bool
+	isTold   bool
 }
 
 // A server is an amplifier where openClients got what openGain times their
@@ -21,41 +22,33 @@ const (
 	openGain    = 2
 )
 
-// posture takes a reply that was asked for: where the request had no challenge, the
+// countAnswer counts a reply to a request of so many bytes that brought no challenge: the
 // server would answer anybody in anybody's name.
-func (d *Detector) posture(t *target, s *track.Sighting, client uint64) {
-	if !d.claims.follows(client) {
-		return
-	}
-	x := d.claims.find(claimKey(t.hash, client))
-	if x == nil || !x.open || x.pending == 0 || d.now-x.last > pendingFor {
-		return
-	}
-	x.pending--
-	x.open = false
-	p := &t.posture
-	if p.told {
+func (p *posture) countAnswer(b *book, t *measure.Server, s *track.Sighting, requested uint16) {
+	if p.isTold {
 		return
 	}
 	p.answers++
-	p.bytesIn += uint64(x.plain)
+	p.bytesIn += uint64(requested)
 	p.bytesOut += uint64(s.Bytes)
-	p.clients.Add(client)
-	if p.answers < uint32(d.lim.AmplifierProof) || p.clients.Count() < openClients || p.bytesOut < openGain*p.bytesIn {
+	p.clients.Add(s.ClientHash)
+	if p.answers < uint32(b.lim.AmplifierProof) || p.clients.Count() < openClients || p.bytesOut < openGain*p.bytesIn {
 		return
 	}
-	in := d.book.register(Target{End: t.end.AddrPort()}, OpenAmplifier, ofPosture, d.nanos)
+	in := b.openIncident(Target{End: t.End.AddrPort()}, OpenAmplifier, ofPosture, b.Nanos)
 	if in == nil {
 		p.answers = 0 // another time
 		return
 	}
-	p.told = true
-	in.Protocol, in.Detected, in.End, in.Pulses = t.proto, d.nanos, d.nanos, 1
+	p.isTold = true
+	in.Protocol, in.Detected, in.End = t.Proto, b.Nanos, b.Nanos
 	in.Requests, in.Replies, in.BytesIn, in.BytesOut = uint64(p.answers), uint64(p.answers), p.bytesIn, p.bytesOut
 	in.Sources, in.Answered = float64(p.clients.Count()), 1
 	in.Confidence = sureMost
-	d.postureEvidence(in)
-	in.Advice, in.Rules = advise(in, nil)
-	d.Found(in, Begins)
-	d.book.finish(in, ofPosture)
+	var e sentences
+	e.add("open amplifier: %s measured on %d answers to sources that proved nothing", times(in.Amplification()), in.Replies)
+	in.Evidence = e
+	b.advisor.Advise(in)
+	b.found(in, Begins)
+	b.closeIncident(in, ofPosture)
 }

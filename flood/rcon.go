@@ -1,7 +1,10 @@
 package flood
 
 import (
+	"slices"
+
 	"qsniff/flood/sketch"
+	"qsniff/internal/digits"
 	"qsniff/internal/lru"
 	"qsniff/track"
 )
@@ -9,6 +12,7 @@ import (
 // consoles finds who guesses passwords for remote console, and who has a wrong one.
 // It keeps hashes of passwords and never a password.
 type consoles struct {
+	*book
 	table  *lru.Table[track.End, console]
 	logins *lru.Table[login, waiting]
 }
@@ -29,9 +33,8 @@ type console struct {
 	kept     [rconKept]refusal
 	n, next  int
 	failures uint64
-	secrets  sketch.Linear
 	in       *Incident
-	trial    *trial
+	trial    Trial
 	begun    int64 // time of the first refusal of this run
 	frame    uint64
 	last     int32
@@ -39,8 +42,7 @@ type console struct {
 	sec      int32
 	count    uint32
 	peak     uint32
-	welcomed uint64 // logins that succeeded
-	broken   bool   // by a source that had been refused
+	isBroken bool // by a source that had been refused
 	proto    string
 	sources  sketch.Distinct
 }
@@ -59,14 +61,15 @@ const (
 	rconAll    = 1800
 	rconMinute = 60
 	rconPause  = 120 // between one run of guesses and the next
+	endsAfter  = 10  // what was silent for so long when the capture ended is over
 )
 
-func newConsoles(targets, logins int, k key) consoles {
-	return consoles{table: lru.New[track.End, console](targets, uint64(k)), logins: lru.New[login, waiting](logins, uint64(k))}
+func newConsoles(b *book, servers, logins int) consoles {
+	return consoles{book: b, table: lru.New[track.End, console](servers, uint64(b.key)), logins: lru.New[login, waiting](logins, uint64(b.key))}
 }
 
-// take takes a login, or the answer to one.
-func (x *consoles) take(d *Detector, s *track.Sighting) {
+// countLogin takes a login, or the answer to one.
+func (x *consoles) countLogin(s *track.Sighting) {
 	if s.What == track.IsLogin {
 		w, _ := x.logins.Put(login{s.To(), s.From()})
 		w.secret = s.Secret
@@ -81,7 +84,7 @@ func (x *consoles) take(d *Detector, s *track.Sighting) {
 	secret := w.secret
 	x.logins.Delete(k)
 	if s.What == track.IsWelcome {
-		x.welcome(d, server, client.Host)
+		x.recordWelcome(server, client.Host)
 		return
 	}
 	c := x.table.Get(server)
@@ -89,15 +92,16 @@ func (x *consoles) take(d *Detector, s *track.Sighting) {
 		var gone *lru.Evicted[track.End, console]
 		c, gone = x.table.Put(server)
 		if gone != nil && gone.Val.in != nil {
-			gone.Val.conclude(d)
+			gone.Val.close(x.book)
 		}
 		*c = console{}
 	}
-	c.refuse(d, s, server, client.Host, secret)
+	c.recordRefusal(x.book, s, refusal{x.Now, 0, secret, client.Host})
 }
 
-// opened takes a new connection to a server: the lines that are tried count them.
-func (x *consoles) opened(d *Detector, s *track.Sighting) {
+// countConnection takes a new connection to a server: the rules that are tried count
+// them.
+func (x *consoles) countConnection(s *track.Sighting) {
 	if x.table.Len() == 0 {
 		return
 	}
@@ -105,79 +109,87 @@ func (x *consoles) opened(d *Detector, s *track.Sighting) {
 	if c == nil || c.trial == nil {
 		return
 	}
-	guesser := false
-	h := uint32(d.key.hostHash(s.Src))
+	isGuesser := false
+	h := uint32(x.key.Host(s.Src))
 	for i := range c.kept[:c.n] {
-		guesser = guesser || c.kept[i].source == h
+		isGuesser = isGuesser || c.kept[i].source == h
 	}
-	c.trial.packet(s, !guesser)
+	c.trial.Show(s, !isGuesser)
 }
 
-// refuse counts a refused login.
-func (c *console) refuse(d *Detector, s *track.Sighting, server track.End, client track.Host, secret uint32) {
-	if c.in == nil && c.n > 0 && d.now-c.last > rconAll {
+// recordRefusal counts a refused login, whose source is hashed here.
+func (c *console) recordRefusal(b *book, s *track.Sighting, x refusal) {
+	if c.in == nil && c.n > 0 && b.Now-c.last > rconAll {
 		*c = console{}
 	}
-	if c.in == nil && (c.n == 0 || d.now-c.last > rconPause) { // what was long before is another story
-		c.begun, c.frame = d.nanos, s.Frame
+	if c.in == nil && (c.n == 0 || b.Now-c.last > rconPause) { // what was long before is another story
+		c.begun, c.frame = b.Nanos, s.Frame
 	}
 	if c.proto == "" && s.Proto != nil {
 		c.proto = s.Proto.Name
 	}
-	h := d.key.hostHash(client)
-	c.kept[c.next] = refusal{d.now, uint32(h), secret, client}
+	h := b.key.Host(x.host)
+	x.source = uint32(h)
+	c.kept[c.next] = x
 	c.next = (c.next + 1) % rconKept
 	c.n = min(c.n+1, rconKept)
 	c.failures++
-	c.last, c.lastAt = d.now, d.nanos
+	c.last, c.lastAt = b.Now, b.Nanos
 	c.sources.Add(h)
-	if secret != 0 {
-		c.secrets.Add(uint64(secret) * 0x9e3779b97f4a7c15)
-	}
-	if c.sec != d.now {
-		c.sec, c.count = d.now, 0
+	if c.sec != b.Now {
+		c.sec, c.count = b.Now, 0
 	}
 	c.count++
 	c.peak = max(c.peak, c.count)
-	c.judge(d, server, uint32(h))
+	c.judge(b, s.From(), x.source)
 }
 
-// judge looks at the refusals after one of source.
-func (c *console) judge(d *Detector, server track.End, source uint32) {
-	lim := &d.lim
-	one := c.tally(d.now-rconWindow, &source)
-	all, minute := c.tally(d.now-rconAll, nil), c.tally(d.now-rconMinute, nil)
-	kind := NoKind
+// In a minute people do not mistype so many different passwords: these times the
+// thresholds for ten minutes.
+const (
+	rconMinuteFailures  = 2
+	rconMinutePasswords = 3
+)
+
+// kindOf returns what the refusals up to one of a source are.
+func (c *console) kindOf(b *book, source uint32) Kind {
+	lim := &b.lim
+	one := c.tally(b.Now-rconWindow, &source)
+	all, minute := c.tally(b.Now-rconAll, nil), c.tally(b.Now-rconMinute, nil)
 	switch {
 	case one.failures >= lim.RconFailures && one.passwords >= lim.RconPasswords,
 		all.failures >= lim.RconAllFailures && all.passwords >= lim.RconAllPassword,
-		minute.failures >= 2*lim.RconFailures && minute.passwords >= 3*lim.RconPasswords: // people do not know so many
-		kind = RconBruteforce
-	case one.failures >= lim.RconFailures && one.passwords < lim.RconPasswords:
-		kind = RconMisconfig
+		minute.failures >= rconMinuteFailures*lim.RconFailures && minute.passwords >= rconMinutePasswords*lim.RconPasswords:
+		return RconBruteforce
+	case one.failures >= lim.RconFailures:
+		return RconMisconfig
 	}
+	return NoKind
+}
+
+// judge looks at the refusals after one of source.
+func (c *console) judge(b *book, server track.End, source uint32) {
+	kind := c.kindOf(b, source)
 	switch {
 	case kind == NoKind || c.in != nil && (c.in.Kind == kind || kind == RconMisconfig):
 		return
 	case c.in != nil:
-		c.in.History = append(c.in.History, Change{c.in.Kind, d.nanos})
-		c.in.Kind, c.in.Level = kind, kind.Level()
-		c.describe(d)
-		c.trial = d.retry(c.in, c.trial)
-		d.Found(c.in, Changes)
+		b.changeKind(c.in, kind, b.Nanos)
+		c.describe(b)
+		c.trial = b.retry(c.in, c.trial)
+		b.found(c.in, Changes)
 		return
 	}
-	start := c.begun
-	in := d.book.register(Target{End: server.AddrPort(), TCP: true}, kind, ofLogins, start)
+	in := b.openIncident(Target{End: server.AddrPort(), TCP: true}, kind, ofLogins, c.begun)
 	if in == nil {
 		return
 	}
-	in.Detected = max(d.nanos, in.Start)
+	in.Detected = max(b.Nanos, in.Start)
 	c.in = in
-	in.Protocol, in.Frame, in.Pulses = c.proto, c.frame, 1
-	c.describe(d)
-	c.trial = d.try(in)
-	d.Found(in, Begins)
+	in.Protocol, in.Frame = c.proto, c.frame
+	c.describe(b)
+	c.trial = b.advisor.Try(in)
+	b.found(in, Begins)
 }
 
 // tallied is what a stretch of time shows.
@@ -193,11 +205,11 @@ func (c *console) tally(since int32, source *uint32) tallied {
 			continue
 		}
 		t.failures++
-		if r.secret != 0 && !contains(secrets[:t.passwords], r.secret) {
+		if r.secret != 0 && !slices.Contains(secrets[:t.passwords], r.secret) {
 			secrets[t.passwords] = r.secret
 			t.passwords++
 		}
-		if !contains(sources[:t.sources], r.source) {
+		if !slices.Contains(sources[:t.sources], r.source) {
 			sources[t.sources] = r.source
 			t.sources++
 		}
@@ -205,95 +217,108 @@ func (c *console) tally(since int32, source *uint32) tallied {
 	return t
 }
 
-func contains(list []uint32, x uint32) bool {
-	for _, y := range list {
-		if x == y {
-			return true
-		}
-	}
-	return false
-}
-
-// welcome takes a login that succeeded: behind refusals of the same source it is
+// recordWelcome takes a login that succeeded: after refusals of the same source it is
 // what a guesser wants.
-func (x *consoles) welcome(d *Detector, server track.End, client track.Host) {
+func (x *consoles) recordWelcome(server track.End, client track.Host) {
 	c := x.table.Get(server)
-	if c == nil {
+	if c == nil || c.in == nil || c.in.Kind != RconBruteforce {
 		return
 	}
-	c.welcomed++
-	source := uint32(d.key.hostHash(client))
-	if one := c.tally(d.now-rconAll, &source); c.in != nil && c.in.Kind == RconBruteforce && one.failures > 0 {
-		c.broken, c.last, c.lastAt = true, d.now, d.nanos
+	source := uint32(x.key.Host(client))
+	if one := c.tally(x.Now-rconAll, &source); one.failures > 0 {
+		c.isBroken, c.last, c.lastAt = true, x.Now, x.Nanos
 		c.in.Succeeded = true
-		c.describe(d)
-		d.Found(c.in, Changes)
+		c.describe(x.book)
+		x.found(c.in, Changes)
 	}
 }
 
-func (c *console) describe(d *Detector) {
+// Points of guesses, and of guesses of which one was right.
+const (
+	guesserScore = 5
+	brokenScore  = 7
+)
+
+func (c *console) describe(b *book) {
 	in := c.in
 	in.Requests, in.Peak = c.failures, float64(c.peak)
 	in.Mean = float64(c.failures) / max(float64(c.lastAt-in.Start)/1e9, 1)
 	in.Sources = c.sources.Count()
-	score := 5.0
-	if c.broken {
-		score = 7
+	in.Confidence = b.confidence(guesserScore, false)
+	if c.isBroken {
+		in.Confidence = b.confidence(brokenScore, false)
 	}
-	in.Confidence = d.confidence(score, false, 0)
-	in.Top = in.Top[:0]
-	for i := range c.kept[:c.n] {
-		r := &c.kept[i]
-		a := r.host.Addr()
-		known := false
-		for k := range in.Top {
-			if in.Top[k].Addr == a {
-				in.Top[k].Low++
-				in.Top[k].High++
-				known = true
-			}
-		}
-		if !known && len(in.Top) < listedSources {
-			in.Top = append(in.Top, Source{Addr: a, Low: 1, High: 1, Verified: true, TTL: -1})
-		}
-	}
-	d.rconEvidence(c)
+	in.Top = c.appendTop(in.Top[:0])
+	c.writeEvidence()
 }
 
-// conclude ends the incident.
-func (c *console) conclude(d *Detector) {
-	c.describe(d)
+// appendTop appends sources of the refusals that are kept.
+func (c *console) appendTop(dst []Source) []Source {
+	for i := range c.kept[:c.n] {
+		a := c.kept[i].host.Addr()
+		k := slices.IndexFunc(dst, func(s Source) bool { return s.Addr == a })
+		switch {
+		case k >= 0:
+			dst[k].Low++
+			dst[k].High++
+		case len(dst) < listedSources:
+			dst = append(dst, Source{Addr: a, Low: 1, High: 1, Verified: true, TTL: -1})
+		}
+	}
+	return dst
+}
+
+func (c *console) writeEvidence() {
+	all := c.tally(c.last-rconAll, nil)
+	s := sentences(c.in.Evidence[:0])
+	if c.isBroken {
+		s.add("A LOGIN SUCCEEDED behind refusals: change the password")
+	}
+	s.add("%s, %s among the last %d, %s", digits.Counted(uint64(c.failures), "refused login"),
+		digits.Counted(uint64(all.passwords), "different password"), all.failures, digits.Counted(uint64(all.sources), "source"))
+	switch {
+	case c.in.Kind == RconMisconfig:
+		s.add("the same %s again and again: a tool with an old one", digits.Noun(uint64(all.passwords), "password", "few passwords"))
+	case !c.isBroken:
+		s.add("no success")
+	}
+	c.in.Evidence = s
+}
+
+// close ends the incident.
+func (c *console) close(b *book) {
+	c.describe(b)
 	c.in.End = c.lastAt
-	d.conclude(c.in, c.trial, false)
+	b.conclude(c.in, c.trial, false)
 	c.trial = nil
-	d.book.finish(c.in, ofLogins)
+	b.closeIncident(c.in, ofLogins)
 	c.in = nil
 }
 
 // tick closes what is over.
-func (x *consoles) tick(d *Detector) {
+func (x *consoles) tick() {
 	for _, c := range x.table.All() {
-		if c.in != nil && float64(d.now-c.last) >= d.lim.Quiet.Seconds() {
-			c.conclude(d)
+		if c.in != nil && x.isQuiet(c.last) {
+			c.close(x.book)
 			*c = console{}
 		}
 	}
 }
 
-// end tells of the incidents that the capture leaves open.
-func (x *consoles) end(d *Detector) {
+// end announces the incidents that the capture leaves open.
+func (x *consoles) end() {
 	for _, c := range x.table.All() {
 		if c.in == nil {
 			continue
 		}
-		if d.now-c.last > paneSeconds {
-			c.conclude(d)
+		if x.Now-c.last > endsAfter {
+			c.close(x.book)
 			continue
 		}
-		c.describe(d)
-		d.conclude(c.in, c.trial, false)
+		c.describe(x.book)
+		x.conclude(c.in, c.trial, false)
 		c.trial = nil
-		d.Found(c.in, Ends)
+		x.found(c.in, Ends)
 		c.in = nil
 	}
 }

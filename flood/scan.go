@@ -3,6 +3,7 @@ package flood
 import (
 	"net/netip"
 
+	"qsniff/flood/measure"
 	"qsniff/flood/sketch"
 	"qsniff/internal/lru"
 	"qsniff/track"
@@ -10,13 +11,14 @@ import (
 
 // scans finds sources that ask many servers of which most never answer.
 type scans struct {
-	key   key
+	*book
+	named *sketch.Recent // servers that master servers named, and who was told of some
 	table *lru.Table[track.Host, scanner]
 	// first is the one silent server that a source asked: nearly all ask no second
 	// one, and invented sources must not fill the table.
 	first [firstPlaces]asker
 	sites sketch.Recent // networks that were seen to answer
-	ready bool
+	ready bool          // one was
 }
 
 type asker struct{ source, target uint32 }
@@ -27,25 +29,24 @@ const firstPlaces = 1 << 12
 
 // scanner is a source that asked several servers. In IPv6 it is a /64.
 type scanner struct {
-	asked    [scanPanes]sketch.Wide // by time, newest first
-	settled  sketch.Wide            // asked so long ago that an answer would have come
-	answered sketch.Wide
-	turn     int32
-	begun    int32
-	last     int32
-	lastAt   int64
-	nanos    int64
-	frame    uint64
-	touches  uint64
-	peak     uint32
-	sec      int32
-	count    uint32
-	site     uint64 // network of the last server
-	port     uint16
-	ttl      uint8
-	proto    string
-	in       *Incident
-	scan     bool
+	asked     [scanPanes]sketch.Wide // by time, newest first
+	settled   sketch.Wide            // asked so long ago that an answer would have come
+	answered  sketch.Wide
+	turn      int32
+	begun     int32
+	last      int32
+	lastAt    int64
+	nanos     int64
+	frame     uint64
+	touches   uint64
+	peak      uint32
+	sec       int32
+	perSecond uint32
+	site      uint64 // network of the last server
+	port      uint16
+	ttl       uint8
+	proto     string
+	in        *Incident
 }
 
 const (
@@ -59,66 +60,80 @@ const (
 	sitesBytes        = 4 << 10
 )
 
-func newScans(n int, k key) scans {
-	return scans{key: k, table: lru.New[track.Host, scanner](n, uint64(k)), sites: *sketch.NewRecent(sitesBytes)}
+func newScans(b *book, n int) scans {
+	return scans{book: b, table: lru.New[track.Host, scanner](n, uint64(b.key)), sites: *sketch.NewRecent(sitesBytes),
+		named: sketch.NewRecent(listedBytes)}
 }
 
-// known tells whether any source is watched.
-func (x *scans) known() bool { return x.table.Len() > 0 }
+// isWatching reports whether any source is watched.
+func (x *scans) isWatching() bool { return x.table.Len() > 0 }
 
-// sourceOf is what counts as one source: the address, in IPv6 the /64.
+// sourceOf returns what counts as one source: the address, in IPv6 the /64.
 func sourceOf(h *track.Host) track.Host {
 	if h.Is4() {
 		return *h
 	}
-	return prefixOf(h)
+	return measure.PrefixOf(h)
 }
 
-// touch takes a request to a server that never answered, as far as is known, or of
-// a source that is watched.
-func (x *scans) touch(d *Detector, s *track.Sighting, source, target uint64) {
+// countRequest counts a request to a server that never answered, as far as is known, or
+// of a source that is watched.
+func (x *scans) countRequest(s *track.Sighting) {
 	src := sourceOf(&s.Src)
 	sc := x.table.Peek(src)
 	if sc == nil {
-		h := d.key.hostHash(src)
+		h := x.key.Host(src)
 		a := &x.first[h%firstPlaces]
-		if a.source != uint32(h>>32) || a.target == uint32(target) {
-			*a = asker{uint32(h >> 32), uint32(target)}
+		if a.source != uint32(h>>32) || a.target == uint32(s.ServerHash) {
+			*a = asker{uint32(h >> 32), uint32(s.ServerHash)}
 			return
 		}
-		if x.exempt(d, source, target) {
-			return
-		}
-		var gone *lru.Evicted[track.Host, scanner]
-		sc, gone = x.table.Put(src)
-		if gone != nil && gone.Val.in != nil {
-			x.conclude(d, &gone.Val)
-		}
-		*sc = scanner{begun: d.now, turn: d.now, nanos: d.nanos, frame: s.Frame}
-	} else if x.exempt(d, source, target) {
+	}
+	if x.named.Has(s.ServerHash) || x.named.Has(s.ClientHash) { // whoever asks it refreshes a list
 		return
+	}
+	if sc == nil {
+		sc = x.add(src, s.Frame)
 	} else {
 		x.table.Get(src)
 	}
-	sc.advance(d.now)
-	sc.asked[0].Add(target)
-	sc.last, sc.lastAt, sc.port, sc.ttl = d.now, d.nanos, s.DstPort, s.TTL
-	sc.touches++
-	if sc.sec != d.now {
-		sc.sec, sc.count = d.now, 0
+	sc.count(s, x.Clock)
+	sc.site = x.key.Site(&s.Dst)
+}
+
+// add begins to watch a source.
+func (x *scans) add(src track.Host, frame uint64) *scanner {
+	sc, gone := x.table.Put(src)
+	if gone != nil && gone.Val.in != nil {
+		x.close(&gone.Val)
 	}
-	sc.count++
-	sc.peak = max(sc.peak, sc.count)
-	sc.site = d.key.siteHash(&s.Dst)
-	if sc.proto == "" && s.Proto != nil {
-		sc.proto = s.Proto.Name
+	*sc = scanner{begun: x.Now, turn: x.Now, nanos: x.Nanos, frame: frame}
+	return sc
+}
+
+func (s *scanner) count(p *track.Sighting, at measure.Clock) {
+	s.advance(at.Now)
+	s.asked[0].Add(p.ServerHash)
+	s.last, s.lastAt, s.port, s.ttl = at.Now, at.Nanos, p.DstPort, p.TTL
+	s.touches++
+	if s.sec != at.Now {
+		s.sec, s.perSecond = at.Now, 0
+	}
+	s.perSecond++
+	s.peak = max(s.peak, s.perSecond)
+	if s.proto == "" && p.Proto != nil {
+		s.proto = p.Proto.Name
 	}
 }
 
-// exempt tells whether a master server named the target, or servers to the source
-// that the capture cut: whoever asks it refreshes a list.
-func (x *scans) exempt(d *Detector, source, target uint64) bool {
-	return d.named.Has(target) || d.named.Has(source)
+// recordListed takes a server that a master server named to a client. Where the capture
+// cut the list, all that the client asks may be on it, if wasAsked reports that it asked for the list.
+func (x *scans) recordListed(s *track.Sighting, wasAsked func(*track.Sighting) bool) {
+	if s.Flags&track.Cut == 0 {
+		x.named.Add(s.ServerHash)
+	} else if wasAsked(s) {
+		x.named.Add(s.ClientHash)
+	}
 }
 
 // advance moves what was asked on in time.
@@ -131,125 +146,142 @@ func (s *scanner) advance(now int32) {
 	s.turn = now
 }
 
-// answered takes a reply that was asked for.
-func (x *scans) answered(s *track.Sighting, server uint64) {
-	x.sites.Add(x.key.siteHash(&s.Src))
+// countReply takes a reply that was asked for.
+func (x *scans) countReply(s *track.Sighting) {
+	x.sites.Add(x.key.Site(&s.Src))
 	x.ready = true
 	if x.table.Len() == 0 {
 		return
 	}
 	if sc := x.table.Peek(sourceOf(&s.Dst)); sc != nil {
-		sc.answered.Add(server)
+		sc.answered.Add(s.ServerHash)
 	}
 }
 
-// judge looks at all sources that are watched.
-func (x *scans) judge(d *Detector) {
+// tick looks at all sources that are watched.
+func (x *scans) tick() {
 	var gone track.Host
 	drop := false
 	for src, s := range x.table.All() {
-		idle := d.now - s.last
+		idle := x.Now - s.last
 		if idle >= 2*scanPanes && s.in == nil {
-			if idle > scanIdle || d.now-s.begun > scanFor {
+			if idle > scanIdle || x.Now-s.begun > scanFor {
 				gone, drop = src, true
 			}
 			continue
 		}
-		s.advance(d.now)
-		x.judge1(d, src, s)
+		s.advance(x.Now)
+		x.judge(src, s)
 	}
 	if drop {
 		x.table.Delete(gone)
 	}
 }
 
-// judge1 looks at one of them.
-func (x *scans) judge1(d *Detector, src track.Host, s *scanner) {
+// judge looks at one of them.
+func (x *scans) judge(src track.Host, s *scanner) {
 	if s.in != nil {
-		if float64(d.now-s.last) >= d.lim.Quiet.Seconds() {
-			x.conclude(d, s)
-			*s = scanner{begun: d.now, turn: d.now, last: s.last}
+		if x.isQuiet(s.last) {
+			x.close(s)
+			*s = scanner{begun: x.Now, turn: x.Now, last: s.last}
 		}
-		if s.in == nil || s.scan {
+		if s.in == nil || s.in.Kind == Scan {
 			return
 		}
 	}
-	lim := &d.lim
 	all := s.settled.Count()
-	if all < lim.ScanTargets {
+	if all < x.lim.ScanTargets {
 		return
 	}
 	dead := s.settled.Without(&s.answered)
-	kind := NoKind
+	switch kind := x.kindOf(s, all, dead); {
+	case kind == NoKind || s.in != nil && kind == Survey:
+	case s.in != nil: // what was a survey finds nothing any more
+		x.changeKind(s.in, kind, x.secondEnd())
+		s.describe(x.book, all, dead)
+		x.advisor.Advise(s.in)
+		x.found(s.in, Changes)
+	default:
+		x.begin(src, s, kind, all, dead)
+	}
+}
+
+// kindOf returns what a source is that asked so many servers.
+func (x *scans) kindOf(s *scanner, all, dead int) Kind {
+	lim := &x.lim
 	switch {
 	case dead >= lim.ScanDead && float64(dead) >= lim.ScanShare*float64(all):
 		if x.ready && x.sites.Has(s.site) { // else answers of that network may not be captured
-			kind = Scan
+			return Scan
 		}
 	case all >= lim.SurveyTargets:
-		kind = Survey
+		return Survey
 	}
-	if kind == NoKind || s.in != nil && kind == Survey {
-		return
-	}
-	if s.in != nil { // what was a survey finds nothing any more
-		s.in.History = append(s.in.History, Change{s.in.Kind, d.secondNanos()})
-		s.in.Kind, s.in.Level = kind, kind.Level()
-		s.scan = true
-		x.describe(d, s, all, dead)
-		s.in.Advice, s.in.Rules = advise(s.in, nil)
-		d.Found(s.in, Changes)
-		return
-	}
+	return NoKind
+}
+
+func (x *scans) begin(src track.Host, s *scanner, kind Kind, all, dead int) {
 	target := Target{End: netip.AddrPortFrom(src.Addr(), 0)}
 	if !src.Is4() {
-		target = Target{Prefix: network(src)}
+		target = Target{Prefix: measure.Network(src)}
 	}
-	in := d.book.register(target, kind, ofScans, s.nanos)
+	in := x.openIncident(target, kind, ofScans, s.nanos)
 	if in == nil {
 		return
 	}
-	s.in, s.scan = in, kind == Scan
-	in.Frame, in.Protocol, in.Pulses = s.frame, s.proto, 1
-	x.describe(d, s, all, dead)
-	in.Advice, in.Rules = advise(in, nil)
-	d.Found(in, Begins)
+	s.in = in
+	in.Frame, in.Protocol = s.frame, s.proto
+	s.describe(x.book, all, dead)
+	x.advisor.Advise(in)
+	x.found(in, Begins)
 }
 
-func (x *scans) describe(d *Detector, s *scanner, all, dead int) {
+// Points of a survey, and of a scan that asks for nothing but silence: a share of silent
+// servers gives that share of the difference.
+const (
+	surveyScore = 3
+	deadScore   = 4
+)
+
+func (s *scanner) describe(b *book, all, dead int) {
 	in := s.in
 	in.Requests, in.Peak = s.touches, float64(s.peak)
 	in.Mean = float64(s.touches) / float64(s.last-s.begun+1)
 	in.Sources = 1
-	in.Confidence = d.confidence(3+4*share(float64(dead), float64(all)), false, 0)
+	score := surveyScore + deadScore*measure.Share(float64(dead), float64(all))
 	if in.Kind == Survey {
-		in.Confidence = d.confidence(3, false, 0)
+		score = surveyScore
 	}
+	in.Confidence = b.confidence(score, false)
 	most := int(min(s.touches, 1<<30)) // estimates can be too high
-	d.scanEvidence(s, min(all, most), min(dead, most))
+	all, dead = min(all, most), min(dead, most)
+	e := sentences(in.Evidence[:0])
+	e.add("%s asked, %d of them without an answer", plural("server", float64(all)), dead)
+	e.add("%.1f requests/s, last to port %d", in.Mean, s.port)
+	in.Answered = measure.Share(float64(all-dead), float64(all))
+	in.Evidence = e
 }
 
-// conclude ends the incident of a source.
-func (x *scans) conclude(d *Detector, s *scanner) {
-	all := s.settled.Count()
-	x.describe(d, s, all, s.settled.Without(&s.answered))
+// close ends the incident of a source.
+func (x *scans) close(s *scanner) {
+	s.describe(x.book, s.settled.Count(), s.settled.Without(&s.answered))
 	s.in.End = s.lastAt
-	d.book.finish(s.in, ofScans)
+	x.closeIncident(s.in, ofScans)
 	s.in = nil
 }
 
-// end tells of the incidents that the capture leaves open.
-func (x *scans) end(d *Detector) {
+// end announces the incidents that the capture leaves open.
+func (x *scans) end() {
 	for _, s := range x.table.All() {
 		if s.in == nil {
 			continue
 		}
-		if d.now-s.last > scanPanes {
-			x.conclude(d, s)
+		if x.Now-s.last > scanPanes {
+			x.close(s)
 			continue
 		}
-		x.describe(d, s, s.settled.Count(), s.settled.Without(&s.answered))
-		d.Found(s.in, Ends)
+		s.describe(x.book, s.settled.Count(), s.settled.Without(&s.answered))
+		x.found(s.in, Ends)
 		s.in = nil
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"qsniff/dissect"
+	"qsniff/flood/measure"
 	"qsniff/track"
 )
 
@@ -208,7 +209,7 @@ var attacksToFind = []scenario{
 		})
 		target := c.host.Addr().String()
 		if w.six {
-			target = network(c.host).String()
+			target = measure.Network(c.host).String()
 		}
 		return []attack{{kinds: kinds(Scan), target: target, from: t0, to: t0 + 20*sec, within: 10 * sec, peak: 20}}
 	}},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"qsniff/dissect"
+	"qsniff/flood/measure"
 	"qsniff/track"
 )
 
@@ -75,11 +76,11 @@ func TestStrange(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			v := newPromises(t, 1.0/64)
 			tt.play(v.d)
-			now := v.d.now
+			now := v.d.book.Now
 			v.d.End(math.MaxInt64/2, math.MaxInt64/2)
 			v.ended()
-			if v.d.now < now {
-				t.Errorf("seconds go back\ngot  %d\nwant %d at least", v.d.now, now)
+			if v.d.book.Now < now {
+				t.Errorf("seconds go back\ngot  %d\nwant %d at least", v.d.book.Now, now)
 			}
 		})
 	}
@@ -87,17 +88,19 @@ func TestStrange(t *testing.T) {
 
 // An incident whose second at hand is empty starts with it, not in 1970.
 func TestStartOfNothing(t *testing.T) {
-	x := newTarget(seed)
+	x := newWatched(seed)
 	x.reset(track.End{}, 0, 100)
-	c := &x.busy[ofQueries]
 	at := dawn.UnixNano()
-	if got := x.startOf(c, call{rate: 5}, 100, at); got.nanos != at || got.sec != 100 {
-		t.Errorf("got  second %d at %d\nwant second 100 at %d", got.sec, got.nanos, at)
+	b := &book{Clock: measure.Clock{Now: 100}, epoch: at - 99e9}
+	s := &scene{b, &x.Server, &x.features}
+	c := &x.courses[ofQueries]
+	if got := c.findStart(s, verdict{rate: 5}); got.Nanos != at || got.Sec != 100 {
+		t.Errorf("got  second %d at %d\nwant second 100 at %d", got.Sec, got.Nanos, at)
 	}
-	x.bin(99, at-5e8).queries = 7
-	x.bin(100, at+1).queries = 7
-	if got := x.startOf(c, call{rate: 7}, 100, at); got.nanos != at-5e8 || got.sec != 99 {
-		t.Errorf("got  second %d at %d\nwant second 99 at %d", got.sec, got.nanos, int64(at-5e8))
+	x.Second(99, at-5e8).Queries = 7
+	x.Second(100, at+1).Queries = 7
+	if got := c.findStart(s, verdict{rate: 7}); got.Nanos != at-5e8 || got.Sec != 99 {
+		t.Errorf("got  second %d at %d\nwant second 99 at %d", got.Sec, got.Nanos, int64(at-5e8))
 	}
 }
 
@@ -127,15 +130,15 @@ func TestClockBackInAttack(t *testing.T) {
 // Ten seconds of 10 Gbit/s are more than 32 bits of bytes.
 func TestManyBytes(t *testing.T) {
 	const each = 10e9 / 8
-	x := newTarget(seed)
+	x := newWatched(seed)
 	x.reset(track.End{}, 0, 1)
 	for i := range int32(60) {
-		b := x.bin(i+1, 0)
-		b.bytesIn, b.bytesOut, b.junkBytes = each, 2*each, 3*each
+		b := x.Second(i+1, 0)
+		b.BytesIn, b.BytesOut, b.JunkBytes = each, 2*each, 3*each
 	}
-	got := x.sum(60, 60)
-	if got.bytesIn != 60*each || got.bytesOut != 120*each || got.junkBytes != 180*each {
-		t.Errorf("got  %d, %d, %d\nwant %d, %d, %d", got.bytesIn, got.bytesOut, got.junkBytes, uint64(60*each), uint64(120*each), uint64(180*each))
+	got := x.Sum(60, 60)
+	if got.BytesIn != 60*each || got.BytesOut != 120*each || got.JunkBytes != 180*each {
+		t.Errorf("got  %d, %d, %d\nwant %d, %d, %d", got.BytesIn, got.BytesOut, got.JunkBytes, uint64(60*each), uint64(120*each), uint64(180*each))
 	}
 	if got, want := bytesOf(12e9), "12000 MB"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)

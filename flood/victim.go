@@ -3,127 +3,71 @@ package flood
 import (
 	"net/netip"
 
+	"qsniff/flood/measure"
 	"qsniff/flood/sketch"
+	"qsniff/internal/digits"
 	"qsniff/internal/lru"
 	"qsniff/track"
 )
 
 // victims finds hosts that get replies which they did not ask for.
 type victims struct {
-	light *lru.Table[track.Host, uncalled]
+	*book
+	light *lru.Table[track.Host, unasked]
 	heavy []*victim
-	last  *victim
+	last  *victim // the one before
 }
 
-// uncalled counts replies to a host that is not watched closely.
-type uncalled struct {
+// unasked counts replies to a host that is not watched closely.
+type unasked struct {
 	sec, since int32
 	count, ten uint32
 }
 
-// victim is a host that is watched closely.
+// victim is a host that is watched closely, and the incident there.
 type victim struct {
-	host  track.Host
-	last  int32
-	asked bool
-	bins  [binSeconds]replied
-	panes [2]senders
-	turn  int32
-
+	measure.Host
 	in      *Incident
-	trial   *trial
-	streak  int
-	since   int32
-	ended   int32
-	endedAt int64
-	active  bool
-	rest    int32
+	trial   Trial
+	streak  int   // seconds in a row that are those of a flood
+	since   int32 // the first of these
+	ended   int32 // last second that qualified
+	endedAt int64 // and the time stamp of its end
+	active  bool  // the last second qualified
+	rest    int32 // first second of a pause
 	total   float64
-	told    float64
 	seconds float64
-	all     sketch.Distinct
-}
-
-// replied is what a host got in a second.
-type replied struct {
-	sec    int32
-	nanos  int64
-	frame  uint64
-	wild   uint32 // replies nobody asked for
-	bytes  uint64 // of these
-	wanted uint32
-}
-
-// senders is who sent what nobody asked for in ten seconds.
-type senders struct {
-	count   uint32
+	told    float64 // the peak when it was last announced
 	servers sketch.Distinct
-	top     *sketch.Top[track.Host, seen]
-	// seen by the same server, to tell an exchange from a stream of replies: a
-	// challenge and then data is one.
-	talked uint32
-	known  uint32 // servers that were looked at so
 }
 
-func newVictims(k key) victims {
-	return victims{light: lru.New[track.Host, uncalled](lightVictims, uint64(k))}
+func newVictims(b *book) victims {
+	return victims{book: b, light: lru.New[track.Host, unasked](lightVictims, uint64(b.key))}
 }
 
-// reply takes a reply to a host.
-func (v *victims) reply(d *Detector, s *track.Sighting, wanted bool, client uint64) {
+// countReply counts a reply to a host. wanted is set where the host asked for it.
+func (v *victims) countReply(s *track.Sighting, wanted bool) {
 	x := v.find(s.Dst)
 	if x == nil {
 		if wanted {
 			return
 		}
-		if x = v.count(d, s); x == nil {
+		if x = v.countLight(s.Dst); x == nil {
 			return
 		}
 	}
-	x.last = d.now
 	if x.trial != nil {
-		x.trial.packet(s, wanted)
+		x.trial.Show(s, wanted)
 	}
-	b := x.bin(d.now, d.nanos)
-	if wanted {
-		b.wanted++
-		x.asked = true
-		return
-	}
-	if b.frame == 0 {
-		b.frame = s.Frame
-	}
-	b.wild++
-	b.bytes += uint64(s.Bytes)
-	p := &x.panes[x.turn&1]
-	p.count++
-	h := d.key.hostHash(s.Src)
-	p.servers.Add(h)
-	t := p.top.Add(s.Src, h)
-	if t == nil {
-		return
-	}
-	if t.first == 0 {
-		t.first = d.now
-		p.known++
-		if s.What == track.IsChallenge {
-			t.count = 1 // it was challenged first
-		}
-	}
-	if t.count == 1 && s.What != track.IsChallenge {
-		p.talked++
-		t.count = 2
-	}
-	t.last, t.ttl = d.now, s.TTL
-	t.ports.Add(d.key.portHash(s.DstPort))
+	x.Count(s, v.Clock, wanted)
 }
 
 func (v *victims) find(h track.Host) *victim {
-	if v.last != nil && v.last.host == h {
+	if v.last != nil && v.last.Addr == h {
 		return v.last
 	}
 	for _, x := range v.heavy {
-		if x.host == h {
+		if x.Addr == h {
 			v.last = x
 			return x
 		}
@@ -131,262 +75,238 @@ func (v *victims) find(h track.Host) *victim {
 	return nil
 }
 
-// count counts an unasked reply, and begins to watch the host where there are many.
-func (v *victims) count(d *Detector, s *track.Sighting) *victim {
-	l := v.light.Get(s.Dst)
+// countLight counts a reply that was not asked for, and begins to watch the host where
+// there are many.
+func (v *victims) countLight(h track.Host) *victim {
+	l := v.light.Get(h)
 	if l == nil {
-		l, _ = v.light.Put(s.Dst)
-		*l = uncalled{sec: d.now, since: d.now}
+		l, _ = v.light.Put(h)
+		*l = unasked{sec: v.Now, since: v.Now}
 	}
-	if l.sec != d.now {
-		l.sec, l.count = d.now, 0
+	if l.sec != v.Now {
+		l.sec, l.count = v.Now, 0
 	}
-	if d.now-l.since >= paneSeconds {
-		l.since, l.ten = d.now, 0
+	if v.Now-l.since >= measure.PaneSeconds {
+		l.since, l.ten = v.Now, 0
 	}
 	l.count++
 	l.ten++
 	if l.count < promoteSecond && l.ten < promoteTen {
 		return nil
 	}
-	var x *victim
-	if len(v.heavy) < heavyVictims {
-		x = &victim{}
-		for i := range x.panes {
-			x.panes[i].top = sketch.NewTop[track.Host, seen](topSources)
-		}
-		v.heavy = append(v.heavy, x)
-	} else {
-		for _, y := range v.heavy {
-			if y.in == nil && d.now-y.last >= paneSeconds && (x == nil || y.last < x.last) {
-				x = y
-			}
-		}
-		if x == nil {
-			return nil
-		}
+	x := v.makeRoom()
+	if x == nil {
+		return nil
 	}
-	panes := x.panes
-	for i := range panes {
-		panes[i].reset()
-	}
-	*x = victim{host: s.Dst, last: d.now, panes: panes, turn: d.now / paneSeconds}
-	v.light.Delete(s.Dst)
+	x.Reset(h, v.Now)
+	*x = victim{Host: x.Host}
+	v.light.Delete(h)
 	v.last = x
 	return x
 }
 
-func (p *senders) reset() {
-	p.count, p.talked, p.known = 0, 0, 0
-	p.servers.Reset()
-	p.top.Reset()
-}
-
-func (x *victim) bin(sec int32, nanos int64) *replied {
-	b := &x.bins[sec%binSeconds]
-	if b.sec != sec {
-		*b = replied{sec: sec, nanos: nanos}
+// makeRoom returns a place for one more: a new one, that of the host that was silent
+// longest, or nil if none was silent for a pane or all have incidents.
+func (v *victims) makeRoom() *victim {
+	if len(v.heavy) < heavyVictims {
+		x := &victim{}
+		x.Init(v.key)
+		v.heavy = append(v.heavy, x)
+		return x
 	}
-	return b
-}
-
-func (x *victim) sum(sec, n int32) replied {
-	var s replied
-	for i := max(sec-n+1, 1); i <= sec; i++ {
-		if b := &x.bins[i%binSeconds]; b.sec == i {
-			s.wild += b.wild
-			s.bytes += b.bytes
-			s.wanted += b.wanted
+	var x *victim
+	for _, y := range v.heavy {
+		if y.in == nil && v.Now-y.Last >= measure.PaneSeconds && (x == nil || y.Last < x.Last) {
+			x = y
 		}
 	}
-	return s
+	return x
 }
 
-// tick judges the second that ends.
-func (v *victims) tick(d *Detector) {
+// tick takes the second that ends.
+func (v *victims) tick() {
 	for _, x := range v.heavy {
-		x.judge(d)
-		if turn := (d.now + 1) / paneSeconds; turn != x.turn {
-			if turn > x.turn+1 {
-				x.panes[(turn+1)&1].reset()
-			}
-			x.turn = turn
-			x.panes[turn&1].reset()
+		if x.in != nil {
+			x.live(v.book)
+		} else if x.isRipe(v.book) {
+			x.begin(v.book)
 		}
+		x.Roll(v.Now + 1)
 	}
 }
 
-// suffers tells whether the second that ends is one of a reply flood.
-func (x *victim) suffers(d *Detector) bool {
-	lim := &d.lim
-	one, ten := x.sum(d.now, 1), x.sum(d.now, 10)
-	if one.wild == 0 || float64(ten.wild) < lim.VictimRate*10 && float64(one.wild) < lim.VictimBurst {
+// isFlooded reports whether the second that ends is one of a reply flood.
+func (x *victim) isFlooded(b *book) bool {
+	lim := &b.lim
+	one, ten := x.Sum(b.Now, 1), x.Sum(b.Now, 10)
+	if one.Wild == 0 || float64(ten.Wild) < lim.VictimRate*10 && float64(one.Wild) < lim.VictimBurst {
 		return false
 	}
-	if share(float64(one.wild), float64(one.wild+one.wanted)) < lim.VictimShare {
+	if measure.Share(float64(one.Wild), float64(one.Wild+one.Wanted)) < lim.VictimShare {
 		return false
 	}
-	if x.asked {
+	if x.Asked {
 		return true
 	}
 	// Its own requests were not captured. Who refreshes a list gets a few replies of
-	// each server, and data behind challenges; a victim gets one thing again and again.
-	a, b := &x.panes[0], &x.panes[1]
-	servers := a.servers
-	servers.Merge(&b.servers)
-	n := servers.Count()
-	if 4*(a.talked+b.talked) > a.known+b.known {
+	// each server, and data after challenges; a victim gets one thing again and again.
+	replies, servers, exchanges := x.Senders()
+	if exchanges > exchangesMost {
 		return false
 	}
-	return n < fewReflectors && float64(one.wild) >= lim.VictimRate || float64(a.count+b.count) >= repliesEach*n
+	return servers < fewReflectors && float64(one.Wild) >= lim.VictimRate || replies >= repliesEach*servers
 }
 
 const (
 	// fewReflectors is fewer than anybody refreshes.
 	fewReflectors = 10
 	// repliesEach is more of a server than a client gets in the window without a
-	// challenge in front.
+	// challenge before it.
 	repliesEach = 4
+	// exchangesMost is the share of servers that may have sent a challenge first: of a
+	// client's nearly all do.
+	exchangesMost = 0.25
 )
 
-func (x *victim) judge(d *Detector) {
-	if x.in == nil {
-		if !x.suffers(d) {
-			x.streak = 0
-			return
-		}
-		if x.streak == 0 {
-			x.since = d.now
-		}
-		x.streak++
-		need := d.lim.SlowTicks
-		if float64(x.sum(d.now, 1).wild) >= d.lim.VictimBurst {
-			need = d.lim.FastTicks
-		}
-		if x.streak < need {
-			return
-		}
-		x.begin(d)
-		return
+// isRipe reports whether the flood has lasted for long enough.
+func (x *victim) isRipe(b *book) bool {
+	if !x.isFlooded(b) {
+		x.streak = 0
+		return false
 	}
-	x.live(d)
+	if x.streak == 0 {
+		x.since = b.Now
+	}
+	x.streak++
+	need := b.lim.SlowTicks
+	if float64(x.Sum(b.Now, 1).Wild) >= b.lim.VictimBurst {
+		need = b.lim.FastTicks
+	}
+	return x.streak >= need
 }
 
-func (x *victim) begin(d *Detector) {
-	first := replied{sec: d.now, nanos: d.secondNanos()}
-	now := x.sum(d.now, 1).wild
-	for sec := d.now; sec > 0 && sec > d.now-binSeconds; sec-- {
-		b := &x.bins[sec%binSeconds]
-		if b.sec != sec || b.wild < now/4 && sec < x.since {
+func (x *victim) begin(b *book) {
+	first := measure.Unasked{Sec: b.Now, Nanos: b.secondEnd()}
+	now := x.Sum(b.Now, 1).Wild
+	for sec := b.Now; sec > 0 && sec > b.Now-measure.BinSeconds; sec-- {
+		y := x.At(sec)
+		if y == nil || y.Wild < now/4 && sec < x.since {
 			break
 		}
-		first = *b
+		first = *y
 	}
-	in := d.book.register(Target{End: netip.AddrPortFrom(x.host.Addr(), 0)}, ReplyFloodVictim, ofReplies, first.nanos)
+	in := b.openIncident(Target{End: netip.AddrPortFrom(x.Addr.Addr(), 0)}, ReplyFloodVictim, ofReplies, first.Nanos)
 	if in == nil {
 		return
 	}
-	x.in, x.active, x.ended, x.endedAt, x.rest = in, true, d.now, d.secondNanos(), 0
+	x.in, x.active, x.ended, x.endedAt, x.rest = in, true, b.Now, b.secondEnd(), 0
 	x.total, x.seconds, x.told = 0, 0, 0
-	x.all.Reset()
-	in.Frame, in.Pulses = first.frame, 1
-	for sec := first.sec; sec <= d.now; sec++ {
-		x.add(sec)
+	x.servers.Reset()
+	in.Frame = first.Frame
+	for sec := first.Sec; sec <= b.Now; sec++ {
+		x.addSecond(x.At(sec))
 	}
-	x.describe(d)
+	x.describe(b)
 	x.told = in.Peak
-	x.trial = d.try(in)
-	d.Found(in, Begins)
+	x.trial = b.advisor.Try(in)
+	b.found(in, Begins)
 }
 
-// add adds a second to the sums.
-func (x *victim) add(sec int32) {
-	b := &x.bins[sec%binSeconds]
-	if b.sec != sec {
+// addSecond adds a second to the sums; nil is an empty one.
+func (x *victim) addSecond(b *measure.Unasked) {
+	if b == nil {
 		return
 	}
 	in := x.in
-	in.Replies += uint64(b.wild)
-	in.BytesIn += b.bytes
-	in.Peak = max(in.Peak, float64(b.wild))
-	x.total += float64(b.wild)
+	in.Replies += uint64(b.Wild)
+	in.BytesIn += b.Bytes
+	in.Peak = max(in.Peak, float64(b.Wild))
+	x.total += float64(b.Wild)
 	x.seconds++
 }
 
 // live goes on with an open incident for one second.
-func (x *victim) live(d *Detector) {
+func (x *victim) live(b *book) {
 	in := x.in
-	mean := share(x.total, x.seconds)
-	if rate := float64(x.sum(d.now, 3).wild) / 3; rate >= max(d.lim.VictimRate/4, mean/4) {
-		if !x.active && d.now-x.rest >= pulseGap {
-			in.Pulses++
+	mean := measure.Share(x.total, x.seconds)
+	if rate := float64(x.Sum(b.Now, 3).Wild) / 3; rate < lowShare*max(b.lim.VictimRate, mean) {
+		if x.active {
+			x.active, x.rest = false, b.Now
 		}
-		x.active, x.ended, x.endedAt = true, d.now, d.secondNanos()
-		x.add(d.now)
-		if in.Peak >= 2*x.told {
-			x.told = in.Peak
-			x.describe(d)
-			d.Found(in, Changes)
-		} else {
-			x.merge()
+		if b.isQuiet(x.ended) {
+			x.close(b)
 		}
 		return
 	}
-	if x.active {
-		x.active, x.rest = false, d.now
+	if !x.active && b.Now-x.rest >= pulseGap {
+		in.Pulses++
 	}
-	if float64(d.now-x.ended) >= d.lim.Quiet.Seconds() {
-		x.close(d)
+	x.active, x.ended, x.endedAt = true, b.Now, b.secondEnd()
+	x.addSecond(x.At(b.Now))
+	if in.Peak < 2*x.told {
+		x.MergeServers(&x.servers)
+		return
 	}
+	x.told = in.Peak
+	x.describe(b)
+	b.found(in, Changes)
 }
 
-func (x *victim) close(d *Detector) {
+func (x *victim) describe(b *book) {
+	in := x.in
+	x.MergeServers(&x.servers)
+	x.sumUp()
+	in.Confidence = b.confidence(victimScore, false)
+	if !x.Asked {
+		in.Confidence = min(in.Confidence, sureVictim)
+	}
+	b.busiest = x.Busiest(b.busiest)
+	in.Top = appendTop(in.Top[:0], b.busiest, false)
+	one := x.Sum(b.Now, 1)
+	s := sentences(in.Evidence[:0])
+	s.add("%s/s, %s/s, from %s to %s", digits.Counted(uint64(one.Wild), "reply", "replies"), bytesOf(one.Bytes), plural("server", in.Sources), x.Addr.Addr())
+	if x.Asked {
+		s.add("%s of them answer no request of this host", percent(measure.Share(float64(one.Wild), float64(one.Wild+one.Wanted))))
+	} else {
+		s.add("the capture has no request of this host at all")
+		in.Missing = append(in.Missing[:0], "unsol")
+	}
+	in.Evidence = s
+}
+
+// victimScore is what the conditions count together.
+const victimScore = 5
+
+// sumUp fills in the figures of the whole incident so far.
+func (x *victim) sumUp() {
+	x.in.Mean = measure.Share(x.total, x.seconds)
+	x.in.Sources, x.in.SourcesError = x.servers.Count(), sketch.DistinctError
+}
+
+func (x *victim) close(b *book) {
 	x.in.End = x.endedAt
-	x.settle(d)
-	d.book.finish(x.in, ofReplies)
+	x.conclude(b)
+	b.closeIncident(x.in, ofReplies)
 	x.in, x.streak = nil, 0
 }
 
-// settle writes the advice.
-func (x *victim) settle(d *Detector) {
-	x.figures()
-	d.conclude(x.in, x.trial, !x.asked)
+// conclude writes the advice of an incident that is announced for the last time.
+func (x *victim) conclude(b *book) {
+	x.sumUp()
+	b.conclude(x.in, x.trial, !x.Asked)
 	x.trial = nil
 }
 
-// merge adds the servers of the window to those of the incident.
-func (x *victim) merge() { x.all.Merge(&x.panes[x.turn&1].servers) }
-
-func (x *victim) describe(d *Detector) {
-	in := x.in
-	x.merge()
-	x.figures()
-	score := 5.0
-	in.Confidence = d.confidence(score, false, 0)
-	if !x.asked {
-		in.Confidence = min(in.Confidence, sureVictim)
-	}
-	d.book.list = merged(d.book.list, x.panes[x.turn&1].top, x.panes[(x.turn+1)&1].top)
-	in.Top = topOf(in.Top[:0], d.book.list, false)
-	d.victimEvidence(x)
-}
-
-// figures fills in those of the whole incident so far.
-func (x *victim) figures() {
-	x.in.Mean = share(x.total, x.seconds)
-	x.in.Sources, x.in.SourcesError = x.all.Count(), sketch.DistinctError
-}
-
-// end tells of the incidents that the capture leaves open.
-func (v *victims) end(d *Detector) {
+// end announces the incidents that the capture leaves open.
+func (v *victims) end() {
 	for _, x := range v.heavy {
 		switch {
 		case x.in == nil:
 		case !x.active:
-			x.close(d)
+			x.close(v.book)
 		default:
-			x.settle(d)
-			d.Found(x.in, Ends)
+			x.conclude(v.book)
+			v.found(x.in, Ends)
 			x.in = nil
 		}
 	}

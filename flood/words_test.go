@@ -1,62 +1,11 @@
 package flood
 
 import (
-	"net/netip"
 	"testing"
 	"time"
 
 	"qsniff/track"
 )
-
-func TestScope(t *testing.T) {
-	tests := []struct {
-		addr   string
-		want   scope
-		prefix string
-	}{
-		{"203.0.113.77", public, "203.0.113.0/24"},
-		{"0.1.2.3", impossible, "0.1.2.0/24"},
-		{"127.0.0.1", impossible, "127.0.0.0/24"},
-		{"223.255.255.255", public, "223.255.255.0/24"},
-		{"224.0.0.1", impossible, "224.0.0.0/24"},
-		{"255.255.255.255", impossible, "255.255.255.0/24"},
-		{"10.9.8.7", local, "10.9.8.0/24"},
-		{"100.63.0.1", public, "100.63.0.0/24"},
-		{"100.64.0.1", local, "100.64.0.0/24"},
-		{"100.127.9.1", local, "100.127.9.0/24"},
-		{"100.128.0.1", public, "100.128.0.0/24"},
-		{"169.254.1.2", local, "169.254.1.0/24"},
-		{"172.15.1.1", public, "172.15.1.0/24"},
-		{"172.16.1.1", local, "172.16.1.0/24"},
-		{"172.31.1.1", local, "172.31.1.0/24"},
-		{"172.32.1.1", public, "172.32.1.0/24"},
-		{"192.168.3.4", local, "192.168.3.0/24"},
-		{"198.17.1.1", public, "198.17.1.0/24"},
-		{"198.18.1.1", local, "198.18.1.0/24"},
-		{"198.19.1.1", local, "198.19.1.0/24"},
-		{"198.20.1.1", public, "198.20.1.0/24"},
-		{"2a00:1450:4001:81b::200e", public, "2a00:1450:4001:81b::/64"},
-		{"3fff::1", public, "3fff::/64"},
-		{"4000::1", impossible, "4000::/64"},
-		{"::1", impossible, "::/64"},
-		{"fe80::1", local, "fe80::/64"},
-		{"febf::1", local, "febf::/64"},
-		{"fec0::1", impossible, "fec0::/64"},
-		{"fc00::1", local, "fc00::/64"},
-		{"fd12:3456:789a:1::1", local, "fd12:3456:789a:1::/64"},
-		{"ff02::1", impossible, "ff02::/64"},
-	}
-	for _, tt := range tests {
-		h := track.Host(netip.MustParseAddr(tt.addr).As16())
-		p := prefixOf(&h)
-		if got := scopeOf(&h); got != tt.want {
-			t.Errorf("scope of %s\ngot  %d\nwant %d", tt.addr, got, tt.want)
-		}
-		if got := network(h).String(); got != tt.prefix || network(p).String() != tt.prefix {
-			t.Errorf("network of %s\ngot  %s, of its prefix %s\nwant %s", tt.addr, got, network(p), tt.prefix)
-		}
-	}
-}
 
 func TestWords(t *testing.T) {
 	tests := []struct{ got, want string }{
@@ -73,7 +22,7 @@ func TestWords(t *testing.T) {
 			t.Errorf("%d\ngot  %s\nwant %s", i, tt.got, tt.want)
 		}
 	}
-	for k := NoKind + 1; k < numKinds; k++ {
+	for k := NoKind + 1; k < NumKinds; k++ {
 		if k.String() == "" {
 			t.Errorf("kind %d has no name", k)
 		}
@@ -83,7 +32,7 @@ func TestWords(t *testing.T) {
 // Targets beyond those that there is room for are counted coarsely; the busy ones
 // are not driven out, and those that fall silent make room.
 func TestRoomForTargets(t *testing.T) {
-	d := New(Defaults(), 1, 0)
+	d := New(Defaults(), 1, 0, nil)
 	d.Found = func(*Incident, Event) {}
 	s := track.Sighting{Proto: a2s}
 	show := func(second int64, from, to int) {
@@ -97,22 +46,24 @@ func TestRoomForTargets(t *testing.T) {
 			}
 		}
 	}
-	watched := func(port int) bool { return d.find(track.End{Host: v4(198, 51, 100, 17), Port: uint16(port)}) != nil }
+	watched := func(port int) bool {
+		return d.servers.find(track.End{Host: v4(198, 51, 100, 17), Port: uint16(port)}) != nil
+	}
 	show(0, 1000, 1000+heavyTargets+10)
-	if got := len(d.heavy); got != heavyTargets {
+	if got := len(d.servers.heavy); got != heavyTargets {
 		t.Errorf("got  %d targets\nwant %d", got, heavyTargets)
 	}
 	if !watched(1000) || watched(1000+heavyTargets) {
 		t.Errorf("the first is watched: %v, one too many: %v\nwant true, false", watched(1000), watched(1000+heavyTargets))
 	}
 	show(200, 2000, 2001) // all others are silent, and their incidents over
-	if got := len(d.heavy); got != heavyTargets || !watched(2000) {
+	if got := len(d.servers.heavy); got != heavyTargets || !watched(2000) {
 		t.Errorf("a new one is watched: %v, with %d in all\nwant true, %d", watched(2000), got, heavyTargets)
 	}
-	for i := range d.heavy {
+	for i := range d.servers.heavy {
 		for o := range i {
-			if d.heavy[i].end == d.heavy[o].end {
-				t.Errorf("%v is watched twice", d.heavy[i].end)
+			if d.servers.heavy[i].End == d.servers.heavy[o].End {
+				t.Errorf("%v is watched twice", d.servers.heavy[i].End)
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -49,7 +50,7 @@ type record struct {
 var dawn = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func newWorld(draw uint64) *world {
-	w := &world{r: rand.New(rand.NewPCG(draw, 1)), d: New(Defaults(), 1, 0)}
+	w := &world{r: rand.New(rand.NewPCG(draw, 1)), d: New(Defaults(), 1, 0, nil)}
 	w.d.Found = w.found
 	return w
 }
@@ -61,6 +62,7 @@ func (w *world) found(in *Incident, e Event) {
 	x := w.incidents[in.ID-1]
 	x.Incident = *in
 	x.Top, x.Prefixes, x.History = slices.Clone(in.Top), slices.Clone(in.Prefixes), slices.Clone(in.History)
+	x.Evidence = slices.Clone(in.Evidence)
 	x.events = append(x.events, e)
 	x.level = max(x.level, in.Level)
 }
@@ -433,7 +435,7 @@ func (x *record) line() string {
 		end = since(x.End)
 	}
 	return fmt.Sprintf("%s %s campaign %d, %s to %s, detected %s, %d pulses, peak %.0f, %.0f sources, confidence %.2f, history %v, %v\n     %s",
-		x.Name(), x.Target, x.Campaign, since(x.Start), end, since(x.Detected), x.Pulses, x.Peak, x.Sources, x.Confidence, x.History, x.events, x.Evidence)
+		x.Name(), x.Target, x.Campaign, since(x.Start), end, since(x.Detected), x.Pulses, x.Peak, x.Sources, x.Confidence, x.History, x.events, strings.Join(x.Evidence, "; "))
 }
 
 // logIncidents shows what there is, where a test failed.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"qsniff/flood"
+	"qsniff/flood/advice"
 	"qsniff/internal/hostset"
 	"qsniff/report"
 )
@@ -12,6 +13,12 @@ const tellOnly = "tell of floods at these targets, and of scans, only"
 // besides is the share of the detector's tables where it works beside messages: floods
 // has them all.
 const besides = 1. / 4
+
+// newDetector returns a detector whose incidents have advice. seed keys its tables, see
+// flood.New.
+func newDetector(limits flood.Thresholds, size float64, seed uint64) *flood.Detector {
+	return flood.New(limits, size, seed, advice.New(seed))
+}
 
 // incidents finds incidents at those targets that --servers names.
 type incidents struct {

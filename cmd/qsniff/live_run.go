@@ -121,7 +121,7 @@ func (o *liveOptions) alarms(seed uint64) (*alarms, error) {
 	if !o.watches() {
 		scale *= besides
 	}
-	return &alarms{incidents: incidents{flood.New(flood.Defaults(), scale, seed), own}, open: map[uint64]bool{}}, nil
+	return &alarms{incidents: incidents{newDetector(flood.Defaults(), scale, seed), own}, open: map[uint64]bool{}}, nil
 }
 
 // shutIn gives up what is not needed any more, and says what runs.

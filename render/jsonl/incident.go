@@ -3,6 +3,7 @@ package jsonl
 import (
 	"net/netip"
 	"strconv"
+	"strings"
 
 	"qsniff/internal/jsonw"
 	"qsniff/render"
@@ -82,7 +83,7 @@ func (w *writer) incident(in *report.Incident) {
 		w.time("until", in.History[i].Nanos)
 	})
 	w.float("confidence", in.Confidence)
-	w.text("evidence", in.Evidence)
+	w.text("evidence", strings.Join(in.Evidence, "; "))
 	w.texts("missing", in.Missing)
 	w.text("advice", in.Advice)
 	if r := &in.Rules; r.NFTables != "" {

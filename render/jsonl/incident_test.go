@@ -17,7 +17,7 @@ import (
 // over has no end.
 func TestIncident(t *testing.T) {
 	in := &report.Incident{ID: 7, Campaign: 3, Kind: flood.Reflection, Level: report.Alert, Target: flood.Target{End: netip.MustParseAddrPort("198.18.7.2:27015")},
-		Start: 1_700_000_000e9, Detected: 1_700_000_005e9, Frame: 9, Pulses: 1, Completion: -1, Answered: -1, Confidence: 0.5, Evidence: `"quoted"`,
+		Start: 1_700_000_000e9, Detected: 1_700_000_005e9, Frame: 9, Pulses: 1, Completion: -1, Answered: -1, Confidence: 0.5, Evidence: []string{`"quoted"`, "and more"},
 		Top:      []flood.Source{{Addr: netip.MustParseAddr("203.0.113.9"), Low: 1, High: 2, TTL: -1}},
 		Features: []flood.Feature{{Name: "C", Value: math.NaN()}, {Name: "R1", Value: 50}}}
 	members := func(line []byte) map[string]any {
@@ -28,6 +28,9 @@ func TestIncident(t *testing.T) {
 		return m
 	}
 	whole := members(AppendIncident(nil, in, true))
+	if got, want := whole["evidence"], `"quoted"; and more`; got != want {
+		t.Errorf("evidence:\ngot  %s\nwant %s", got, want)
+	}
 	for _, absent := range []string{"end", "challenge_completion", "answered", "succeeded", "event", "time"} {
 		if v, ok := whole[absent]; ok {
 			t.Errorf("%s: %v", absent, v)

@@ -2,7 +2,6 @@ package text
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"qsniff/finding"
@@ -67,7 +66,10 @@ func incidentMark(x *render.Incident) string { return "! " + x.Level.String() + 
 // the evidence, of what is over how it was.
 func incidentWords(x *render.Incident) string {
 	what := fmt.Sprintf("%s at %s", x.Kind, x.Target)
-	first, _, _ := strings.Cut(x.Evidence, "; ")
+	first := ""
+	if len(x.Evidence) > 0 {
+		first = x.Evidence[0]
+	}
 	switch {
 	case x.Event == report.Begins:
 		return fmt.Sprintf("%s, from frame %d on: %s", what, x.Frame, first)

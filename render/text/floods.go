@@ -251,6 +251,6 @@ func (p *floodsPage) notes() {
 			p.title("Notes", "no attacks; -v tells all about them")
 			first = false
 		}
-		p.line(tableIndent, "%s %s: %s", in.Kind, in.Target, in.Evidence)
+		p.line(tableIndent, "%s %s: %s", in.Kind, in.Target, strings.Join(in.Evidence, "; "))
 	}
 }

@@ -29,14 +29,14 @@ func flooded() *report.Floods {
 	attack := report.Incident{ID: 2, Campaign: 1, Kind: flood.FloodDistributed, Level: report.Alert, Target: target, Protocol: "a2s",
 		Start: at(100), Detected: at(103), End: at(200), Frame: 4711, Pulses: 3, Peak: 123456, Mean: 9.5, Baseline: 2.25,
 		Requests: 1_000_000, Replies: 10, BytesIn: 25_000_000, BytesOut: 90, Sources: 300, SourcesError: 0.023, Completion: 0.5, Challenged: 4,
-		Confidence: 0.7, Evidence: "many queries; " + strings.Repeat("a long sentence ", 9), Missing: []string{"C", "known", "challenge values (snap length)"},
+		Confidence: 0.7, Evidence: []string{"many queries", strings.Repeat("a long sentence ", 9)}, Missing: []string{"C", "known", "challenge values (snap length)"},
 		Advice: "First.\n\n" + strings.Repeat("x", 120) + "\n", Dropped: 7,
 		History:  []flood.Change{{Kind: flood.FloodSuspect, Nanos: at(110)}},
 		Top:      []flood.Source{{Addr: netip.MustParseAddr("2001:db8::1"), Low: 100, High: 120, Verified: true, Ports: 3, TTL: 52}, {Addr: netip.MustParseAddr("203.0.113.9"), Low: 9, High: 9, TTL: -1}},
 		Prefixes: []flood.Prefix{{Prefix: netip.MustParsePrefix("2001:db8::/64"), Low: 100, High: 130, Hosts: 4}},
 		Features: []flood.Feature{{Name: "D", Value: 300}, {Name: "q", Value: 2}, {Name: "C", Value: math.NaN()}}}
-	open := report.Incident{ID: 3, Campaign: 1, Kind: flood.FloodSuspect, Level: report.Warn, Target: target, Start: at(500), Detected: at(501), Evidence: "perhaps"}
-	note := report.Incident{ID: 1, Campaign: 1, Kind: flood.Crowd, Level: report.Info, Target: target, Start: at(50), Detected: at(60), End: at(70), Evidence: "a crowd"}
+	open := report.Incident{ID: 3, Campaign: 1, Kind: flood.FloodSuspect, Level: report.Warn, Target: target, Start: at(500), Detected: at(501), Evidence: []string{"perhaps"}}
+	note := report.Incident{ID: 1, Campaign: 1, Kind: flood.Crowd, Level: report.Info, Target: target, Start: at(50), Detected: at(60), End: at(70), Evidence: []string{"a crowd"}}
 	return &report.Floods{Run: report.Run{Packets: 1000, First: floodStart, Last: at(600)}, Seen: seen,
 		Incidents: []report.Incident{note, attack, open}, Counts: [3]uint64{1, 1, 1}, Limits: flood.Defaults()}
 }

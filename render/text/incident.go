@@ -31,7 +31,7 @@ func (p *floodsPage) block(in *report.Incident) {
 	if amounts := p.amounts(in); amounts != "" {
 		p.line(tableIndent, "%s", amounts)
 	}
-	for s := range strings.SplitSeq(in.Evidence, "; ") {
+	for _, s := range in.Evidence {
 		p.item(s)
 	}
 	p.doubts(in)

@@ -1,0 +1,158 @@
+package advice
+
+import (
+	"fmt"
+	"strings"
+
+	"qsniff/flood"
+	"qsniff/internal/digits"
+)
+
+// textWidth is what words and most lines fit in.
+const textWidth = 78
+
+// advise is what to do about an incident: in words, as lines for nft and iptables
+// where there are such lines, and what these would have done to the packets of the
+// capture. They are the lines that c tried, or, where c is nil, those for in as it
+// is now. The text has addresses, ports and numbers from packets, and nothing else
+// of theirs. Nothing here runs a line.
+func advise(in *flood.Incident, c *Collateral) (string, flood.FilterRules) {
+	p := planOf(in)
+	if c != nil && c.plan.kind == in.Kind && c.plan.id == in.ID {
+		p = c.plan
+	} else {
+		c = nil // it is about another verdict
+	}
+	var b strings.Builder
+	for i, s := range p.words(in) {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		wrap(&b, s)
+	}
+	if p.n == 0 {
+		if p.kind.Level() == flood.Alert && p.kind != flood.Scan && b.Len() > 0 {
+			b.WriteString("\nThere are no ready lines for this target.\n")
+		}
+		return b.String(), flood.FilterRules{}
+	}
+	rules := flood.FilterRules{NFTables: p.nft(), IPTables: p.iptables()}
+	b.WriteString("\nFor nftables:\n\n")
+	b.WriteString(rules.NFTables)
+	forgets := ""
+	if p.names > 0 {
+		forgets = ", which lets no address go by itself"
+	}
+	fmt.Fprintf(&b, "\nThe same for %s%s:\n\n", p.iptablesName(), forgets)
+	b.WriteString(rules.IPTables)
+	b.WriteByte('\n')
+	wrap(&b, c.said())
+	return b.String(), rules
+}
+
+// wrap writes words in lines.
+func wrap(b *strings.Builder, s string) {
+	col := 0
+	for w := range strings.FieldsSeq(s) {
+		switch {
+		case col == 0:
+		case col+1+len(w) > textWidth:
+			b.WriteByte('\n')
+			col = 0
+		default:
+			b.WriteByte(' ')
+			col++
+		}
+		b.WriteString(w)
+		col += len(w)
+	}
+	b.WriteByte('\n')
+}
+
+// said is what the lines for nftables would have done.
+func (c *Collateral) said() string {
+	if c == nil {
+		return "What these lines would have done to the packets of this capture was not measured."
+	}
+	s := "No packet of the flood followed its detection in this capture, so these lines could not be tried on any. "
+	if c.Flood > 0 {
+		about := ""
+		if c.plan.kind == flood.JunkFlood {
+			about = "about "
+		}
+		s = fmt.Sprintf("From its detection to the end of this capture, the lines for nftables would have dropped %s%s "+
+			"of the flood (%s of %s", about, shareOf(c.FloodDropped, c.Flood), thousands(c.FloodDropped),
+			digits.Counted(c.Flood, "packet"))
+		if c.plan.kind == flood.JunkFlood {
+			s += ", as if none began like a join"
+		}
+		s += ")"
+		if !c.Blind && c.Clients > 0 {
+			return s + " and " + c.touched()
+		}
+		s += ". "
+	} else if !c.Blind && c.Clients > 0 {
+		return s + "They would have " + c.touched()
+	}
+	return s + c.untold()
+}
+
+// touched is what proven clients would have lost.
+func (c *Collateral) touched() string {
+	who := c.proven(uint64(c.Clients))
+	if c.MoreClients {
+		who = fmt.Sprintf("the first %s %s", thousands(uint64(c.Clients)), who)
+	} else {
+		who = fmt.Sprintf("%s %s", thousands(uint64(c.Clients)), who)
+	}
+	switch {
+	case c.ClientLost == 0:
+		return fmt.Sprintf("touched 0 of %s.", who)
+	case c.ClientsHit == 0: // only clients beyond the table
+		return fmt.Sprintf("touched 0 of %s, but later ones: %s of %s of all of them.", who,
+			thousands(c.ClientLost), digits.Counted(c.ClientPackets, "packet"))
+	}
+	return fmt.Sprintf("touched %s of %s, which would have lost %s of their %s (%s).", thousands(uint64(c.ClientsHit)),
+		who, thousands(c.ClientLost), digits.Counted(c.ClientPackets, "packet"), shareOf(c.ClientLost, c.ClientPackets))
+}
+
+func (c *Collateral) proven(n uint64) string {
+	switch c.plan.kind {
+	case flood.ReplyFloodVictim:
+		return digits.Noun(n, "server that this host had asked", "servers that this host had asked")
+	case flood.RconBruteforce:
+		return digits.Noun(n, "source that had proved to be no guesser", "sources that had proved to be no guesser")
+	}
+	return digits.Noun(n, "client that had proved its address", "clients that had proved their address")
+}
+
+// untold says why there is no number of clients.
+func (c *Collateral) untold() string {
+	if c.Blind {
+		return "What they would have cost real clients cannot be told: this capture does not show who proved an address, " +
+			"as where it has one direction only."
+	}
+	return "What they would have cost real clients cannot be told: none that had proved its address sent anything meanwhile."
+}
+
+// shareOf is a share in tenths of a percent, rounded towards what claims less: all
+// and nothing are said only where it is so.
+func shareOf(n, of uint64) string {
+	if of == 0 {
+		return "0 %"
+	}
+	tenths := uint64(float64(n) / float64(of) * 1000)
+	switch {
+	case n == of:
+		return "100 %"
+	case n == 0:
+		return "0 %"
+	case tenths == 0:
+		return "under 0.1 %"
+	case tenths >= 1000:
+		tenths = 999
+	}
+	return fmt.Sprintf("%d.%d %%", tenths/10, tenths%10)
+}
+
+func thousands(n uint64) string { return digits.Grouped(int64(min(n, 1<<62))) }

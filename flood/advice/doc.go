@@ -1,0 +1,22 @@
+// Package advice writes what to do about an incident: in words, and as rules for
+// nftables and iptables with the incident's addresses and rates filled in. It tries the
+// rules on the packets of the capture that follow the detection and reports what they
+// would have dropped, of the flood and of clients that had proved their address. It
+// loads no rule, and it decides nothing about incidents: package flood does.
+//
+// An incident passes through it in this order:
+//
+//	begins   planOf chooses the rules (plan.go): which lines, whom they name, what limit.
+//	         The words (words.go), nft's file (nft.go) and iptables' (iptables.go) are
+//	         written from the plan. A trial of the plan starts (trial.go), unless
+//	         maxTrials run already.
+//	packets  each packet to or from the target is held against the plan's lines (match.go)
+//	         and charged to their buckets (bucket.go), as the kernel would.
+//	changes  another kind: a new plan, and the trial starts anew.
+//	ends     the same texts, with what the trial measured.
+//
+// What a packet must look like to be matched stands in match.go and nowhere else.
+//
+// State: for each trial two tables of hashed addresses with fixed bounds (limits.go) and
+// one bucket for each rule. A trial's memory is used again for the next one.
+package advice

@@ -1,0 +1,238 @@
+package advice
+
+import (
+	"math"
+	"net/netip"
+	"slices"
+	"time"
+
+	"qsniff/flood"
+)
+
+// idle is how long the kernel is to remember such a source.
+func (l line) idle() time.Duration {
+	if l == lineLogins {
+		return loginIdle
+	}
+	return sourceIdle
+}
+
+// plan is the lines for one incident. It is a value: what a trial tried can be
+// written after the incident has changed.
+type plan struct {
+	id   uint64
+	kind flood.Kind
+	end  netip.AddrPort // of the target, without a zone
+	wire
+	named    [planNames]netip.Prefix // networks, then single sources, in IPv6 their /64
+	networks int
+	names    int
+	rules    [planRules]planRule
+	n        int
+}
+
+// planRule is one kind of lines with its limit; without one it drops everything.
+type planRule struct {
+	line  line
+	limit allowance
+}
+
+// planOf chooses the lines for an incident from what is known of it now.
+func planOf(in *flood.Incident) plan {
+	a := in.Target.End.Addr().Unmap().WithZone("")
+	p := plan{id: in.ID, kind: in.Kind, end: netip.AddrPortFrom(a, in.Target.End.Port()),
+		wire: wire{speech: speeches[in.Protocol], tcp: in.Target.TCP, six: a.Is6()}}
+	if in.Kind == flood.RconBruteforce {
+		p.speech = speaksRcon
+	}
+	if !a.IsValid() || p.tcp && in.Kind != flood.RconBruteforce || p.end.Port() == 0 && in.Kind != flood.ReplyFloodVictim {
+		return p
+	}
+	switch in.Kind {
+	case flood.FloodFew:
+		p.sources(in)
+		p.add(lineQueries, p.eachRate(in))
+	case flood.FloodDistributed:
+		p.add(lineQueries, p.eachRate(in))
+		p.add(lineFirst, p.cap(in))
+	case flood.FloodSpoofed:
+		p.add(lineFirst, p.cap(in))
+	case flood.ChallengeBypass:
+		// A guess can come from a forged address. Few sources that each guess for a while
+		// are worth naming; many are left to the limit.
+		if in.Sources < namedFew {
+			p.sources(in)
+		}
+		p.add(lineQueries, p.eachRate(in))
+	case flood.Reflection:
+		p.victims(in)
+	case flood.ReplyFloodVictim:
+		p.add(lineUnasked, p.cap(in))
+	case flood.JunkFlood:
+		p.add(lineJunk, allowance{capJunk, time.Second, 2 * capJunk})
+	case flood.RconBruteforce:
+		p.sources(in)
+		p.add(lineLogins, p.loginRate())
+	}
+	return p
+}
+
+// namedFew is the detector's bound of a flood from few.
+const namedFew = 64
+
+func (p *plan) add(l line, a allowance) {
+	p.rules[p.n] = planRule{l, a}
+	p.n++
+}
+
+func (p *plan) sources(in *flood.Incident) {
+	if p.name(in); p.names > 0 {
+		p.add(lineSources, allowance{})
+	}
+}
+
+// victims: one reply a second for all that are named together keeps their entry in
+// a server browser alive, if they really ask, and is of no use to the sender. Where
+// there are more than the incident lists, each host gets what a visit needs: three
+// queries and their replies, rules in ten parts the longest of them, which pass
+// uncounted.
+func (p *plan) victims(in *flood.Incident) {
+	if p.name(in); p.names > 0 {
+		p.add(lineVictims, allowance{1, time.Second, 5})
+	}
+	if p.names == 0 || p.networks == 0 && in.Sources > 2*float64(p.names) {
+		p.add(lineOthers, allowance{5, time.Second, 30})
+	}
+}
+
+const (
+	// networkHosts is how many of a network must have been seen for its prefix to stand
+	// in the lines, as in the rule for floods from one network.
+	namedHosts = 8
+	// share of the busiest source that another has to have to be named: a flood's
+	// sources do about the same, and the list has monitors behind them.
+	namedShare = 10
+	// natPorts is where a proven address looks like many clients behind one, see the
+	// rule for pollers: it is limited, not blocked.
+	namedPorts = 16
+)
+
+// name lists the sources to name: networks that many hosts of sent, then single
+// sources outside of these.
+func (p *plan) name(in *flood.Incident) {
+	var most uint64
+	for i := range in.Top {
+		most = max(most, in.Top[i].Low)
+	}
+	for i := range in.Prefixes {
+		x := &in.Prefixes[i]
+		if x.Hosts >= namedHosts && x.Low > 0 && x.Low >= most && x.Low >= in.Requests/namedShare {
+			p.put(x.Prefix)
+		}
+	}
+	p.networks = p.names
+	for i := range in.Top {
+		s := &in.Top[i]
+		if s.Low == 0 || s.Low < most/namedShare || s.Verified && s.Ports >= namedPorts {
+			continue
+		}
+		a := s.Addr.Unmap().WithZone("")
+		bits := 64
+		if a.Is4() {
+			bits = 32
+		}
+		p.put(netip.PrefixFrom(a, bits))
+	}
+}
+
+// put adds a network, if it is of the target's family, new, and not the target's own:
+// blocking that would block the neighbours.
+func (p *plan) put(x netip.Prefix) {
+	if !x.IsValid() || x.Addr().Is4() != p.end.Addr().Is4() || x.Bits() < 16 || p.names == planNames {
+		return
+	}
+	x = x.Masked()
+	if x.Contains(p.end.Addr()) || slices.ContainsFunc(p.named[:p.names], x.Overlaps) {
+		return
+	}
+	p.named[p.names] = x
+	p.names++
+}
+
+// eachRate is what one source may ask: 10 a second is over three times what the
+// engines allow by default (sv_max_queries_sec 3) and what monitors need, and the
+// burst is a refresh of several browsers behind one address. Bots that stay near
+// that get the engines' own limit. MTA's server itself takes 5 in 6 seconds; a
+// master server takes 30 a minute.
+func (p *plan) eachRate(in *flood.Incident) allowance {
+	switch {
+	case p.speech == speaksASE:
+		return allowance{2, time.Second, 10}
+	case p.speech == speaksMaster:
+		return allowance{1, time.Second, 30}
+	case in.Sources > 0 && in.Peak > 0 && in.Peak/in.Sources < 20:
+		return allowance{3, time.Second, 30}
+	}
+	return allowance{10, time.Second, 30}
+}
+
+// loginRate leaves an administrator who mistypes a try every quarter of a minute.
+// In datagrams every command carries the password.
+func (p *plan) loginRate() allowance {
+	if p.tcp {
+		return allowance{4, time.Minute, 4}
+	}
+	return allowance{10, time.Minute, 10}
+}
+
+const (
+	// baselines is how far above the traffic of before a cap stays: a map change or a
+	// crowd brings several times the usual.
+	capBaselines = 10
+	// capJunk is the detector's bound: fewer unknown packets than that are no flood.
+	capJunk = 20
+	// capMost keeps the cost of a packet in nanoseconds exact enough to mean something.
+	capMost = 100_000
+)
+
+// capBases are caps that servers of a kind stand: a challenge costs a Source server
+// next to nothing (later branches answer 3000 a second), GoldSource itself stops at
+// 30, and what ASE asks for is answered in full.
+var capBases = [...]float64{speaksAny: 300, speaksA2S: 300, speaksGoldSource: 100, speaksASE: 50, speaksMaster: 100,
+	speaksRcon: 300}
+
+// cap is how much of everybody's traffic together passes: what the server stands,
+// or ten times the traffic of before if that is more. Of a flood that is hardly
+// more itself it lets a quarter pass.
+func (p *plan) cap(in *flood.Incident) allowance {
+	base := capBases[p.speech]
+	if p.kind == flood.ReplyFloodVictim {
+		base = 200 // the detector's bound for one second
+	}
+	usual := given(in.Baseline)
+	n := max(base, capBaselines*usual)
+	if peak := given(in.Peak); peak > 0 && n > peak/4 {
+		n = max(peak/4, 4*usual, 10)
+	}
+	packets := int64(roundUp(min(n, capMost)))
+	return allowance{packets, time.Second, 2 * packets}
+}
+
+// given is a figure, or 0 where the capture could not give it.
+func given(x float64) float64 {
+	if x > 0 && !math.IsInf(x, 1) {
+		return x
+	}
+	return 0
+}
+
+// roundUp is the next of 1, 2, 3, 5, 10, 20 ...: figures that say they were chosen.
+func roundUp(x float64) float64 {
+	for ten := 1.0; ; ten *= 10 {
+		for _, digit := range [...]float64{1, 2, 3, 5} {
+			if digit*ten >= x {
+				return digit * ten
+			}
+		}
+	}
+}

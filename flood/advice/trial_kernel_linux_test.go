@@ -1,0 +1,222 @@
+package advice
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"qsniff/flood"
+	"qsniff/track"
+)
+
+const insideKernelTest = "QSNIFF_TEST_INSIDE"
+
+// TestKernelAgrees loads the lines in a network namespace of its own, sends packets
+// over its loopback, and compares what the kernel counted with what the trial says
+// of the same packets. It needs root, nft, iptables and ip.
+func TestKernelAgrees(t *testing.T) {
+	if testing.Short() {
+		t.Skip("sends packets for some seconds")
+	}
+	for _, tool := range []string{"ip", "nft", "iptables-restore", "ip6tables-restore"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("%s is not installed", tool)
+		}
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range kernelCases {
+		for _, tool := range []string{"nft", "iptables"} {
+			t.Run(x.incident+"/"+tool, func(t *testing.T) {
+				t.Parallel()
+				cmd := aloneDo(t, self, "-test.run=^TestInside$", "-test.v")
+				cmd.Env = append(os.Environ(), insideKernelTest+"="+x.incident+" "+tool)
+				out, err := cmd.CombinedOutput()
+				if err != nil || !strings.Contains(string(out), "--- PASS: TestInside") {
+					t.Errorf("%v\n%s", err, out)
+				}
+				t.Logf("%s", out)
+			})
+		}
+	}
+}
+
+// kernelCase is packets for the lines of one incident: so many rounds 10 ms apart, of
+// one packet of each sort from each source.
+type kernelCase struct {
+	incident string
+	rounds   int
+	sorts    []string
+	sources  []string
+	// slack is what the kernel's clock may differ by from the test's, in packets: the
+	// time of a packet is taken before it is sent, and 50 ms of sleep in between bring
+	// this many tokens. Where tokens come slower, it is one for each bucket.
+	slack float64
+}
+
+var kernelCases = []kernelCase{
+	{"flood_few", 150, []string{"info", "rules", "game"}, []string{"203.0.113.7", "203.0.113.8", "192.0.2.1", "192.0.2.2"}, 3},
+	{"flood_few6", 150, []string{"info", "game"}, []string{"2001:db8:9::1", "2001:db8:9::2", "2001:db8:77::5", "2001:db8:9:1::1"}, 2},
+	{"flood_few-goldsource", 150, []string{"details", "info", "game"}, []string{"203.0.113.7", "192.0.2.1"}, 2},
+	{"flood_spoofed", 150, []string{"info", "infoAgain", "rules", "rulesAgain", "getKey", "game"},
+		[]string{"203.0.113.7", "192.0.2.1", "192.0.2.2", "192.0.2.3"}, 15},
+	{"flood_distributed-ase", 100, []string{"status", "game"}, []string{"192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4",
+		"192.0.2.5", "192.0.2.6", "192.0.2.7", "192.0.2.8", "192.0.2.9", "192.0.2.10", "192.0.2.11", "192.0.2.12"}, 12},
+	{"flood_distributed-ase6", 100, []string{"status", "game"}, []string{"2001:db8:9::1", "2001:db8:9:1::1"}, 2},
+	{"reflection", 100, []string{"answer", "game", "part"}, []string{"203.0.113.7", "203.0.113.90", "192.0.2.1", "192.0.2.2"}, 3},
+	{"reply_flood_victim", 150, []string{"answer", "part", "info", "game"}, []string{"192.0.2.1", "192.0.2.2", "192.0.2.3"}, 10},
+	{"junk_flood", 100, []string{"junk", "info", "details", "game"}, []string{"192.0.2.1", "192.0.2.2"}, 2},
+	{"rcon_bruteforce", 12, []string{"opened"}, []string{"203.0.113.7", "192.0.2.1", "192.0.2.2"}, 2},
+	{"rcon_bruteforce-udp", 100, []string{"command", "info"}, []string{"192.0.2.1", "192.0.2.2"}, 2},
+}
+
+// pktPayloads are the bytes of the packets of the trial's tests.
+var pktPayloads = map[string]struct {
+	sighting track.Sighting
+	bytes    string
+}{
+	"info":       {pktInfo, "\xff\xff\xff\xffTSource Engine Query\x00"},
+	"infoAgain":  {pktInfoAgain, "\xff\xff\xff\xffTSource Engine Query\x00\x07\x00\x00\x00"},
+	"rules":      {pktRules, "\xff\xff\xff\xffV\xff\xff\xff\xff"},
+	"rulesAgain": {pktRulesAgain, "\xff\xff\xff\xffV\x07\x00\x00\x00"},
+	"getKey":     {pktGetKey, "\xff\xff\xff\xffW"},
+	"details":    {pktDetails, "\xff\xff\xff\xffdetails\x00"},
+	"command":    {pktCommand, "\xff\xff\xff\xffrcon 1234 \"x\" status\x00"},
+	"status":     {pktStatus, "s"},
+	"answer":     {pktAnswer, "\xff\xff\xff\xffI" + strings.Repeat("x", 165)},
+	"part":       {pktPart, "\xfe\xff\xff\xff" + strings.Repeat("x", 1256)},
+	"junk":       {pktJunk, "\xff\xff\xff\xff\x01" + strings.Repeat("x", 35)},
+	"opened":     {sighting: pktOpened}, // the kernel makes these
+	"game":       {pktGame, "\x10\x00\x00\x00" + strings.Repeat("x", 76)},
+}
+
+// TestInside is what TestKernelAgrees runs in the namespace.
+func TestInside(t *testing.T) {
+	name, tool, ok := strings.Cut(os.Getenv(insideKernelTest), " ")
+	if !ok {
+		t.Skip("runs inside TestKernelAgrees only")
+	}
+	var x kernelCase
+	for _, x = range kernelCases {
+		if x.incident == name {
+			break
+		}
+	}
+	in := adviceIncident(name)
+	tr := newTrial(in)
+	p := &tr.plan
+	kernelDo(t, "", "ip", "link", "set", "lo", "up")
+	kernelDo(t, "", "ip", "addr", "add", p.end.Addr().String(), "dev", "lo")
+	for _, s := range x.sources {
+		kernelDo(t, "", "ip", "addr", "add", s, "dev", "lo")
+	}
+	if tool == "nft" {
+		kernelDo(t, p.nft(), "nft", "-f", "-")
+	} else {
+		kernelDo(t, p.iptables(), p.iptablesName()+"-restore", "-n")
+	}
+	trial := x.send(t, tr)
+	kernel := kernelDropped(t, p, tool)
+	t.Logf("the kernel dropped %d, the trial %d", kernel, trial)
+	if diff := float64(kernel) - float64(trial); trial == 0 || diff > x.slack || diff < -x.slack {
+		t.Errorf("the kernel dropped %d, the trial %d, slack %v", kernel, trial, x.slack)
+	}
+}
+
+// send sends the packets, shows each to the trial, and counts what that drops.
+func (x *kernelCase) send(t *testing.T, tr *trial) (drops uint64) {
+	reflects := tr.plan.kind == flood.Reflection
+	here := &net.UDPAddr{IP: tr.plan.end.Addr().AsSlice(), Port: int(max(tr.plan.end.Port(), 27015))}
+	server, err := net.ListenUDP("udp", here)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	clients := make([]*net.UDPConn, len(x.sources))
+	for i, s := range x.sources {
+		if clients[i], err = net.ListenUDP("udp", &net.UDPAddr{IP: adviceAddr(s).AsSlice()}); err != nil {
+			t.Fatal(err)
+		}
+		defer clients[i].Close()
+	}
+	r := rand.New(rand.NewPCG(9, 10))
+	began := time.Now()
+	for range x.rounds {
+		for _, i := range r.Perm(len(x.sources)) {
+			for _, sort := range x.sorts {
+				p := pktPayloads[sort]
+				s := pktFrom(p.sighting, x.sources[i], time.Since(began))
+				way, to := clients[i], net.Addr(here)
+				if reflects {
+					s.Src, s.Dst = s.Dst, s.Src
+					way, to = server, clients[i].LocalAddr()
+				}
+				named, _ := tr.named(tr.who(s))
+				if tr.drops(s, tr.who(s), letterOf(s), named) {
+					drops++
+				}
+				if sort == "opened" {
+					kernelOpen(x.sources[i], tr.plan.end)
+					continue
+				}
+				way.WriteTo([]byte(p.bytes), to) // an error is a packet dropped on its way out
+			}
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return drops
+}
+
+// kernelOpen sends one SYN: what answers is a reset, or nobody, and it does not wait for
+// the second in which it would send another.
+func kernelOpen(src string, dst netip.AddrPort) {
+	d := net.Dialer{Timeout: 20 * time.Millisecond, LocalAddr: &net.TCPAddr{IP: adviceAddr(src).AsSlice()}}
+	if c, err := d.Dial("tcp", dst.String()); err == nil {
+		c.Close()
+	}
+}
+
+// kernelDropped is what the kernel's counters say.
+func kernelDropped(t *testing.T, p *plan, tool string) (n uint64) {
+	var list string
+	counter := regexp.MustCompile(`counter packets (\d+) bytes \d+ drop`)
+	if tool == "nft" {
+		list = kernelDo(t, "", "nft", "list", "table", "inet", p.table())
+	} else {
+		list = kernelDo(t, "", p.iptablesName()+"-save", "-c")
+		counter = regexp.MustCompile(`(?m)^\[(\d+):\d+\] .* -j DROP$`)
+	}
+	all := counter.FindAllStringSubmatch(list, -1)
+	if all == nil {
+		t.Fatalf("no counter in\n%s", list)
+	}
+	for _, m := range all {
+		k, _ := strconv.ParseUint(m[1], 10, 64)
+		n += k
+	}
+	return n
+}
+
+func kernelDo(t *testing.T, stdin string, tool string, args ...string) string {
+	t.Helper()
+	if a, err := netip.ParseAddr(args[min(2, len(args)-1)]); err == nil && a.Is6() {
+		args = append(args, "nodad")
+	}
+	cmd := exec.Command(tool, args...)
+	cmd.Stdin = strings.NewReader(stdin)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatal(fmt.Errorf("%s %v: %w\n%s", tool, args, err, out))
+	}
+	return string(out)
+}

@@ -1,0 +1,341 @@
+package advice
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"net/netip"
+	"testing"
+	"time"
+
+	"qsniff/dissect"
+	"qsniff/flood"
+	"qsniff/internal/race"
+	"qsniff/track"
+)
+
+var (
+	protoA2S  = &dissect.Proto{Name: "a2s"}
+	protoWord = &dissect.Proto{Name: "goldsource"}
+	protoASE  = &dissect.Proto{Name: "ase"}
+	askInfo   = &dissect.Type{Name: "A2S_INFO", Letter: 'T', Asks: dissect.AskInfo}
+	askRules  = &dissect.Type{Name: "A2S_RULES", Letter: 'V', Asks: dissect.AskRules}
+	askKey    = &dissect.Type{Name: "A2S_SERVERQUERY_GETCHALLENGE", Letter: 'W', Asks: dissect.AskChallenge}
+	askWord   = &dissect.Type{Name: "DETAILS", Asks: dissect.AskInfo}
+	askRcon   = &dissect.Type{Name: "RCON", Asks: dissect.AskRcon}
+	askASE    = &dissect.Type{Name: "ASE_QUERY", Asks: dissect.AskStatus}
+	giveInfo  = &dissect.Type{Name: "S2A_INFO_SRC", Letter: 'I', Reply: true, Asks: dissect.AskInfo}
+)
+
+// The packets that the tests use. Names say what they are to the server.
+var (
+	pktInfo      = track.Sighting{What: track.IsRequest, Proto: protoA2S, Type: askInfo, Asks: dissect.AskInfo, Bytes: 25}
+	pktInfoAgain = track.Sighting{What: track.IsRequest, Proto: protoA2S, Type: askInfo, Asks: dissect.AskInfo, Bytes: 29,
+		Flags: track.HasKey, Key: 7}
+	pktRules      = track.Sighting{What: track.IsRequest, Proto: protoA2S, Type: askRules, Asks: dissect.AskRules, Bytes: 9}
+	pktRulesAgain = track.Sighting{What: track.IsRequest, Proto: protoA2S, Type: askRules, Asks: dissect.AskRules, Bytes: 9,
+		Flags: track.HasKey, Key: 7}
+	pktRulesCut = track.Sighting{What: track.IsRequest, Proto: protoA2S, Type: askRules, Asks: dissect.AskRules, Bytes: 9,
+		Flags: track.Cut}
+	pktGetKey   = track.Sighting{What: track.IsRequest, Proto: protoA2S, Type: askKey, Asks: dissect.AskChallenge, Bytes: 5}
+	pktDetails  = track.Sighting{What: track.IsRequest, Proto: protoWord, Type: askWord, Asks: dissect.AskInfo, Bytes: 12}
+	pktCommand  = track.Sighting{What: track.IsRequest, Proto: protoWord, Type: askRcon, Asks: dissect.AskRcon, Bytes: 30}
+	pktStatus   = track.Sighting{What: track.IsRequest, Proto: protoASE, Type: askASE, Asks: dissect.AskStatus, Bytes: 1}
+	pktAnswer   = track.Sighting{What: track.IsReply, Proto: protoA2S, Type: giveInfo, Asks: dissect.AskInfo, Bytes: 170}
+	pktPart     = track.Sighting{What: track.IsPart, Bytes: 1260}
+	pktJunk     = track.Sighting{What: track.IsJunk, Bytes: 40}
+	pktGame     = track.Sighting{What: track.IsOther, Bytes: 80}
+	pktOpened   = track.Sighting{What: track.IsOpened, Flags: track.Connection}
+	pktSegment  = track.Sighting{What: track.IsAcked, Flags: track.Connection, Bytes: 40}
+	pktICMP     = track.Sighting{What: track.IsUnreachable, Bytes: 25}
+	pktPassword = track.Sighting{What: track.IsLogin, Flags: track.Connection}
+)
+
+// pktFrom is a packet of a source at a time after the beginning.
+func pktFrom(s track.Sighting, src string, at time.Duration) *track.Sighting {
+	s.Src = track.HostOf(netip.AddrPortFrom(adviceAddr(src), 40000))
+	s.Age = 1_700_000_000_000_000_000 + int64(at)
+	return &s
+}
+
+func pktTo(s track.Sighting, dst string, at time.Duration) *track.Sighting {
+	x := pktFrom(s, dst, at)
+	x.Src, x.Dst = x.Dst, x.Src
+	return x
+}
+
+func adviceIncident(name string) *flood.Incident {
+	for _, x := range adviceExamples() {
+		if x.name == name {
+			return &x.in
+		}
+	}
+	panic(name)
+}
+
+// newTrial tries the lines that advise writes for in as it is now.
+func newTrial(in *flood.Incident) *trial {
+	t := new(trial)
+	t.reset(in)
+	return t
+}
+
+// TestLinesMatch pins which packets each incident's lines look at: with every
+// bucket empty, what they look at is dropped.
+func TestLinesMatch(t *testing.T) {
+	packets := []struct {
+		name string
+		s    track.Sighting
+	}{{"info", pktInfo}, {"infoAgain", pktInfoAgain}, {"rules", pktRules}, {"rulesAgain", pktRulesAgain}, {"rulesCut", pktRulesCut},
+		{"getKey", pktGetKey}, {"details", pktDetails}, {"command", pktCommand}, {"status", pktStatus}, {"answer", pktAnswer},
+		{"part", pktPart}, {"junk", pktJunk}, {"game", pktGame}, {"opened", pktOpened}, {"segment", pktSegment}, {"icmp", pktICMP},
+		{"password", pktPassword}}
+	for _, x := range []struct {
+		incident string
+		want     []string
+	}{
+		{"flood_spoofed", []string{"info", "rules", "getKey"}},
+		{"flood_distributed", []string{"info", "infoAgain", "rules", "rulesAgain", "rulesCut", "getKey"}},
+		{"flood_few-goldsource", []string{"details"}},
+		{"flood_distributed-ase", []string{"status"}},
+		{"flood_spoofed-other", []string{"info", "infoAgain", "rules", "rulesAgain", "rulesCut", "getKey", "details", "command",
+			"answer", "junk"}},
+		{"reflection", []string{"answer"}},
+		{"reply_flood_victim", []string{"answer", "part"}},
+		{"junk_flood", []string{"junk"}},
+		{"rcon_bruteforce", []string{"opened"}},
+		{"rcon_bruteforce-udp", []string{"command"}},
+	} {
+		in := adviceIncident(x.incident)
+		var got []string
+		for _, p := range packets {
+			tr := newTrial(in)
+			for i := range tr.plan.rules {
+				tr.plan.rules[i].limit.burst = 0
+			}
+			s := pktFrom(p.s, "192.0.2.99", 0)
+			if in.Kind == flood.Reflection {
+				s = pktTo(p.s, "192.0.2.99", 0)
+			}
+			tr.Show(s, true)
+			if tr.result().ClientLost > 0 {
+				got = append(got, p.name)
+			}
+		}
+		if len(got) != len(x.want) {
+			t.Errorf("%s:\ngot  %v\nwant %v", x.incident, got, x.want)
+			continue
+		}
+		for i := range got {
+			if got[i] != x.want[i] {
+				t.Errorf("%s:\ngot  %v\nwant %v", x.incident, got, x.want)
+				break
+			}
+		}
+	}
+}
+
+// TestNamedSources: what they send is dropped, proven or not, and counts as the
+// flood; a proven client in a network that is blocked is collateral.
+func TestNamedSources(t *testing.T) {
+	tr := newTrial(adviceIncident("flood_few-carpet")) // 203.0.113.0/24
+	for range 10 {
+		tr.Show(pktFrom(pktInfo, "203.0.113.200", 0), false)
+		tr.Show(pktFrom(pktGame, "203.0.113.201", 0), true)
+		tr.Show(pktFrom(pktGame, "192.0.2.1", 0), true)
+	}
+	want := Collateral{Flood: 10, FloodDropped: 10, Clients: 2, ClientsHit: 1, ClientPackets: 20, ClientLost: 10}
+	checkTrial(t, "network", tr, want)
+
+	tr = newTrial(adviceIncident("flood_few"))
+	for range 10 {
+		tr.Show(pktFrom(pktInfo, "203.0.113.7", 0), true) // a flooder who completes
+		tr.Show(pktFrom(pktInfo, "203.0.113.8", 0), true)
+	}
+	checkTrial(t, "hosts", tr, Collateral{Flood: 10, FloodDropped: 10, Clients: 1, ClientPackets: 10})
+
+	tr = newTrial(adviceIncident("reflection"))
+	for range 10 {
+		tr.Show(pktTo(pktAnswer, "203.0.113.7", 0), false)
+		tr.Show(pktTo(pktAnswer, "192.0.2.1", 0), true)
+	}
+	checkTrial(t, "victims", tr, Collateral{Flood: 10, FloodDropped: 5, Clients: 1, ClientPackets: 10})
+}
+
+func checkTrial(t *testing.T, name string, tr *trial, want Collateral) {
+	t.Helper()
+	want.plan = tr.plan
+	if got := tr.result(); got != want {
+		got.plan, want.plan = plan{}, plan{}
+		t.Errorf("%s:\ngot  %+v\nwant %+v", name, got, want)
+	}
+}
+
+// TestEachSource: every IPv4 address has its own bucket, every /64 of IPv6 has.
+func TestEachSource(t *testing.T) {
+	tr := newTrial(adviceIncident("flood_few")) // 30 at once
+	for range 40 {
+		tr.Show(pktFrom(pktInfo, "192.0.2.1", 0), false)
+		tr.Show(pktFrom(pktInfo, "192.0.2.2", 0), false)
+	}
+	checkTrial(t, "IPv4", tr, Collateral{Flood: 80, FloodDropped: 20})
+
+	tr = newTrial(adviceIncident("flood_few6"))
+	for range 20 {
+		tr.Show(pktFrom(pktInfo, "2001:db8:9:9::1", 0), false)
+		tr.Show(pktFrom(pktInfo, "2001:db8:9:9:8000::2", 0), false)
+		tr.Show(pktFrom(pktInfo, "2001:db8:9:a::1", 0), true)
+	}
+	checkTrial(t, "IPv6", tr, Collateral{Flood: 40, FloodDropped: 10, Clients: 1, ClientPackets: 20})
+}
+
+// TestNames: whom the lines name, and whom they must not.
+func TestNames(t *testing.T) {
+	top := func(low uint64, a string) flood.Source { return flood.Source{Addr: netip.MustParseAddr(a), Low: low} }
+	nat := top(900, "192.0.2.5")
+	nat.Verified, nat.Ports = true, 40
+	network := func(low uint64, hosts int, s string) flood.Prefix {
+		return flood.Prefix{Prefix: netip.MustParsePrefix(s), Low: low, Hosts: hosts}
+	}
+	for _, x := range []struct {
+		name string
+		in   flood.Incident
+		want string
+	}{
+		{"busiest and like it, no monitor", flood.Incident{Top: []flood.Source{top(1000, "192.0.2.1"), top(100, "192.0.2.2"),
+			top(99, "192.0.2.3")}}, "[192.0.2.1/32 192.0.2.2/32]"},
+		{"no NAT, no other family, not the target", flood.Incident{Top: []flood.Source{nat, top(900, "2001:db8::1"),
+			top(900, "198.51.100.17"), top(900, "::ffff:192.0.2.9")}}, "[192.0.2.9/32]"},
+		{"network in place of its hosts", flood.Incident{Requests: 5000, Top: []flood.Source{top(50, "203.0.113.1"), top(50, "192.0.2.1")},
+			Prefixes: []flood.Prefix{network(4000, 200, "203.0.113.0/24")}}, "[203.0.113.0/24 192.0.2.1/32]"},
+		{"no small network, not the target's", flood.Incident{Requests: 5000, Prefixes: []flood.Prefix{network(4000, 7, "203.0.113.0/24"),
+			network(4000, 200, "198.51.100.0/24"), network(400, 200, "192.0.2.0/24")}}, "[]"},
+	} {
+		x.in.Kind, x.in.Target.End = flood.FloodFew, adviceEnd("198.51.100.17:27015")
+		p := planOf(&x.in)
+		if got := fmt.Sprint(p.named[:p.names]); got != x.want {
+			t.Errorf("%s:\ngot  %s\nwant %s", x.name, got, x.want)
+		}
+	}
+}
+
+// TestCap: well above the traffic of before, and below the flood.
+func TestCap(t *testing.T) {
+	for _, x := range []struct {
+		protocol       string
+		peak, baseline float64
+		want           int64
+	}{
+		{"a2s", 20000, 2, 300}, {"a2s", 20000, 41, 500}, {"a2s", -1, -1, 300}, {"a2s", 400, 2, 100},
+		{"ase", 3000, 2, 50}, {"ase", 30, 2, 10}, {"a2s", math.NaN(), math.Inf(1), 300}, {"a2s", 1e9, 1e9, 100000},
+		{"", 120, 7, 30}, {"goldsource", 5000, 1, 100},
+	} {
+		p := planOf(&flood.Incident{Kind: flood.FloodSpoofed, Protocol: x.protocol, Peak: x.peak, Baseline: x.baseline,
+			Target: flood.Target{End: adviceEnd("198.51.100.17:27015")}})
+		if got := p.rules[0].limit.packets; got != x.want {
+			t.Errorf("%s at %v, before %v: cap %d, want %d", x.protocol, x.peak, x.baseline, got, x.want)
+		}
+	}
+}
+
+// TestOrder: what the first line drops costs the cap behind it nothing.
+func TestOrder(t *testing.T) {
+	tr := newTrial(adviceIncident("flood_distributed")) // 30 at once each, 1000 at once for all
+	for range 5000 {
+		tr.Show(pktFrom(pktInfo, "192.0.2.1", 0), false)
+	}
+	for i := range 970 {
+		tr.Show(pktFrom(pktInfo, netip.AddrFrom4([4]byte{198, 18, byte(i >> 8), byte(i)}).String(), 0), false)
+	}
+	tr.Show(pktFrom(pktInfo, "192.0.2.2", 0), true)
+	tr.Show(pktFrom(pktInfoAgain, "192.0.2.2", 0), true)
+	checkTrial(t, "order", tr, Collateral{Flood: 5970, FloodDropped: 4970, Clients: 1, ClientsHit: 1, ClientPackets: 2,
+		ClientLost: 1})
+}
+
+// TestTablesFull: sources that the set has no room for pass, until others have been
+// idle for a minute. Clients beyond the table are said to be more.
+func TestTablesFull(t *testing.T) {
+	tr := newTrial(adviceIncident("flood_few"))
+	host := func(i int) string { return netip.AddrFrom4([4]byte{20, byte(i >> 16), byte(i >> 8), byte(i)}).String() }
+	for i := range trialSources {
+		tr.Show(pktFrom(pktInfo, host(i), 0), false)
+	}
+	flood := func(src string, at time.Duration) uint64 {
+		before := tr.got.FloodDropped
+		for range 40 {
+			tr.Show(pktFrom(pktInfo, src, at), false)
+		}
+		return tr.got.FloodDropped - before
+	}
+	if got := flood("30.0.0.1", time.Second); got != 0 {
+		t.Errorf("dropped %d of a source beyond the table", got)
+	}
+	if got := flood(host(5), 2*time.Second); got != 10 {
+		t.Errorf("dropped %d of a source inside, want 10", got)
+	}
+	if got := flood("30.0.0.1", 62*time.Second); got != 10 {
+		t.Errorf("dropped %d when there was room again, want 10", got)
+	}
+	if n := tr.sources.n; n != 2 {
+		t.Errorf("%d sources left, want 2", n)
+	}
+	for i := range trialClients + 100 {
+		tr.Show(pktFrom(pktGame, host(i), 63*time.Second), true)
+	}
+	if c := tr.result(); c.Clients != trialClients || !c.MoreClients {
+		t.Errorf("%d clients, more %v", c.Clients, c.MoreClients)
+	}
+	if got := len(tr.sources.slots)*16 + len(tr.clients.slots)*16; got > 640<<10 {
+		t.Errorf("%d bytes", got)
+	}
+}
+
+// TestTrialAllocates nothing once its tables have grown.
+func TestTrialAllocates(t *testing.T) {
+	if race.Enabled {
+		t.Skip("the race detector allocates")
+	}
+	for _, name := range []string{"flood_few", "flood_spoofed", "reflection", "junk_flood"} {
+		tr := newTrial(adviceIncident(name))
+		packets := make([]*track.Sighting, 4096)
+		for i := range packets {
+			src := netip.AddrFrom4([4]byte{20, 0, byte(i >> 8), byte(i)}).String()
+			packets[i] = pktFrom([]track.Sighting{pktInfo, pktAnswer, pktJunk, pktGame}[i%4], src, time.Duration(i)*time.Millisecond)
+			if name == "reflection" {
+				packets[i].Src, packets[i].Dst = packets[i].Dst, packets[i].Src
+			}
+		}
+		run := func() {
+			for i, p := range packets {
+				tr.Show(p, i&8 == 0)
+			}
+		}
+		run()
+		if n := testing.AllocsPerRun(10, run); n != 0 {
+			t.Errorf("%s: %v allocations", name, n)
+		}
+		in := adviceIncident(name)
+		if n := testing.AllocsPerRun(10, func() { tr.reset(in); run() }); n != 0 {
+			t.Errorf("%s: %v allocations after reset", name, n)
+		}
+	}
+}
+
+func BenchmarkTrial(b *testing.B) {
+	for _, name := range []string{"flood_few", "flood_spoofed", "reflection"} {
+		b.Run(name, func(b *testing.B) {
+			tr := newTrial(adviceIncident(name))
+			r := rand.New(rand.NewPCG(7, 8))
+			packets := make([]*track.Sighting, 1<<12)
+			for i := range packets {
+				src := netip.AddrFrom4([4]byte{20, 0, byte(r.Uint32()), byte(r.Uint32())}).String()
+				packets[i] = pktFrom(pktInfo, src, time.Duration(i)*time.Millisecond)
+			}
+			b.ReportAllocs()
+			for i := range b.N {
+				tr.Show(packets[i&(1<<12-1)], i&31 == 0)
+			}
+		})
+	}
+}

@@ -1,0 +1,252 @@
+package advice
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"qsniff/flood"
+	"qsniff/internal/digits"
+)
+
+// words is what to do, in paragraphs.
+func (p *plan) words(in *flood.Incident) []string {
+	switch p.kind {
+	case flood.FloodFew:
+		return p.fewWords()
+	case flood.FloodDistributed:
+		return append(p.botWords(), p.capWords(in)...)
+	case flood.FloodSpoofed:
+		return append(p.spoofedWords(), p.capWords(in)...)
+	case flood.FloodSuspect:
+		return p.suspectWords()
+	case flood.Reflection:
+		return p.reflectionWords()
+	case flood.ReplyFloodVictim:
+		return p.victimWords(in)
+	case flood.ChallengeBypass:
+		return p.bypassWords(in)
+	case flood.JunkFlood:
+		return junkWords()
+	case flood.RconBruteforce:
+		return p.guesserWords(in)
+	}
+	return p.quietWords()
+}
+
+func (p *plan) fewWords() []string {
+	s := "A few sources send more than any client needs."
+	if p.has(lineSources) {
+		s += " Drop what the busiest send, for an hour, and limit every source, so that the next one meets the limit" +
+			" at once."
+	} else {
+		s += " Limit what every source may ask."
+	}
+	all := []string{s}
+	if p.has(lineSources) {
+		all = append(all, "None of this proves an address: if one of them is forged, its owner is blocked instead, who"+
+			" did nothing. Where the flood moves on to other addresses, leave the limit and take the addresses out.")
+	}
+	return append(all, p.limitWords()...)
+}
+
+func (p *plan) limitWords() []string {
+	r := p.find(lineQueries)
+	if r == nil {
+		return nil
+	}
+	each := "an address"
+	if p.six {
+		each = "a /64"
+	}
+	s := fmt.Sprintf("The limit is %s a second for %s, %d at once. ", digits.Counted(uint64(r.limit.packets), "query", "queries"), each, r.limit.burst)
+	switch p.speech {
+	case speaksASE:
+		s += "MTA's server itself takes 5 in 6 seconds and stops counting when 100 sources flood it."
+	case speaksMaster:
+		s += "Steam's master servers took about 30 a minute."
+	default:
+		s += "The engines allow 3 by default (sv_max_queries_sec); players behind one address share it."
+	}
+	return []string{s}
+}
+
+func (p *plan) botWords() []string {
+	return append([]string{"Many sources, each far busier than a client. Limit what each may ask, and cap what all of them may" +
+		" ask together before they prove their address. If the line to the server is full, no filter on the server" +
+		" helps: give these lines to the provider."}, p.limitWords()...)
+}
+
+func (p *plan) spoofedWords() []string {
+	return []string{"The source addresses are forged. Do not block single ones: they belong to people who have nothing to do" +
+		" with it, and there are always more. What a forger cannot do is bring back a challenge, because it is sent to" +
+		" somebody else. So cap the queries that bring none."}
+}
+
+// capWords explains the number of a cap.
+func (p *plan) capWords(in *flood.Incident) []string {
+	r := p.find(lineFirst)
+	if r == nil {
+		return nil
+	}
+	n := float64(r.limit.packets)
+	s := fmt.Sprintf("The cap is %s a second", thousands(uint64(r.limit.packets)))
+	if usual := given(in.Baseline); usual >= 0.1 && usual < n {
+		s += fmt.Sprintf(", about %s times the %s of before the flood", roughly(n/usual), roughly(usual))
+	}
+	s += "."
+	if peak := given(in.Peak); peak > n {
+		s += fmt.Sprintf(" At the flood's peak of %s a second it lets 1 of %s through, of real clients' first queries too:"+
+			" a server browser may need several tries.", roughly(peak), roughly(peak/n))
+	}
+	switch p.speech {
+	case speaksA2S:
+		s += " Queries that carry a challenge pass, and so does the game."
+		return []string{s, serverSettings, "\"qsniff proven\" lists the clients that proved their address, to let them pass first."}
+	case speaksASE:
+		s += " This protocol has no challenge, so the cap is on all of its queries; the game has another port."
+	}
+	return []string{s}
+}
+
+// serverSettings are what a Source server can be told: the challenge is off by default in
+// some games, the limit in all; Valve suggested 25 to 75 for it.
+const serverSettings = "In the server itself: STEAM_GAMESERVER_A2S_INFO_REQUIRE_CHALLENGE=1 and STEAM_GAMESERVER_RATE_LIMIT_200MS=25" +
+	" in its environment, and sv_max_queries_sec 3."
+
+func (p *plan) suspectWords() []string {
+	all := []string{"More queries than usual, and too little to tell a flood from a crowd. A cap would hit either, so there is" +
+		" none here. Look whether players joined as well, and capture both directions: who brings a challenge back is" +
+		" real."}
+	if p.speech == speaksA2S {
+		all = append(all, serverSettings)
+	}
+	return all
+}
+
+func (p *plan) reflectionWords() []string {
+	s := "Somebody sends queries in the name of the victim, and this server sends it the answers. Stop feeding it:"
+	if p.has(lineVictims) {
+		s += " what goes to the addresses below is cut to one packet a second for all of them together, for an hour."
+	}
+	if p.has(lineOthers) {
+		s += " Every other host gets five answers a second, thirty at once; a visitor asks three questions."
+	}
+	all := []string{s, "The victim's address is not the sender's: do not report it, and drop nothing that it sends."}
+	switch p.speech {
+	case speaksASE:
+		return append(all, "This protocol has no challenge, so a limit is all there is: leave the lines loaded.")
+	case speaksGoldSource:
+		return append(all, "The old text queries are answered without a challenge. Where the server can be told to ignore"+
+			" them, do; max_queries_sec 3 and max_queries_sec_global 30 limit them.")
+	case speaksMaster:
+		return all
+	}
+	return append(all, "The cure is the challenge, with which the answer to a forged query is smaller than the query. "+serverSettings+
+		" If these are set and answers still go out, something in front of the server answers from a cache.")
+}
+
+func (p *plan) victimWords(in *flood.Incident) []string {
+	s := "Servers are made to send answers to this host that it did not ask for. They are not the attackers, so do not block" +
+		" them one by one: cap the answers."
+	if r := p.find(lineUnasked); r != nil {
+		s += fmt.Sprintf(" The cap is %s a second.", thousands(uint64(r.limit.packets)))
+		if peak := given(in.Peak); peak > float64(r.limit.packets) {
+			s += fmt.Sprintf(" The peak was %s.", roughly(peak))
+		}
+	}
+	return []string{s, "While it lasts a server browser on this host finds few servers. The packets have already used the line" +
+		" when they get here: if it is full, the provider has to filter them. Ask for the same test there."}
+}
+
+func (p *plan) bypassWords(in *flood.Incident) []string {
+	s := "Somebody sends challenges that this server never gave out."
+	if in.Succeeded {
+		s = "Somebody sends challenges that this server never gave out, and got answers to some. The server, or a cache or" +
+			" filter in front of it, answers without looking at the challenge: find it first, because it can be used" +
+			" against others."
+	}
+	all := []string{s + " Limit what each source may ask. If the source is a monitor of yours, it keeps an old challenge: a new" +
+		" version of it helps more than a filter."}
+	return append(all, p.limitWords()...)
+}
+
+func junkWords() []string {
+	return []string{"Packets that begin like a query and are none. First look at what they are: the lines copy five a second" +
+		" to log group 5, where \"tcpdump -ni nflog:5 -X\" shows them. Then let pass what the game knows.",
+		"The lines let pass what begins with the letter of a query, a join or a command, and cap everything else at" +
+			" 20 a second. If the log shows a type that the game needs, add its byte to the list before the flood is over.",
+		"Against junk with other bytes in front nothing helps but a list of who may send: \"qsniff proven\" prints" +
+			" the clients that proved their address."}
+}
+
+func (p *plan) guesserWords(in *flood.Incident) []string {
+	s := "Somebody tries passwords for the remote console."
+	if in.Succeeded {
+		s = "Somebody tried passwords for the remote console and got in. Change rcon_password now, then look in the server's" +
+			" log for what was run."
+	}
+	if p.has(lineSources) {
+		s += " Drop the guessers for an hour, and limit everybody else's attempts; put your own address in front."
+	} else {
+		s += " Limit everybody's attempts; put your own address in front."
+	}
+	all := []string{s, "In the server itself: sv_rcon_maxfailures 5, and sv_rcon_banpenalty 60 for a ban of an hour." +
+		" Better: let the console's port be reached through a VPN only. The password" +
+		" crosses the network in the clear."}
+	if !p.tcp {
+		all[1] = "The password is in every packet, in the clear. Better than any limit: leave rcon_password empty, or let" +
+			" the console be reached through a VPN only."
+	}
+	return all
+}
+
+// quietWords is for what asks for no lines.
+func (p *plan) quietWords() []string {
+	switch p.kind {
+	case flood.RconMisconfig:
+		return []string{"One program sends the same wrong password again and again. Find it by its address and correct it: until" +
+			" then it may get itself banned, and its noise hides a guesser."}
+	case flood.Scan:
+		return []string{"Usually nothing: scans are everywhere, and blocking this one changes little. Take it as a reason to look" +
+			" which servers answer without a challenge (\"open_amplifier\") and whether the remote console can be reached" +
+			" from everywhere. If it comes from your own network, look at that machine."}
+	case flood.Survey:
+		return []string{"Nothing to do: this is a server browser, a census or a monitor. If it asks too often, talk to who runs it."}
+	case flood.Crowd:
+		return []string{"Nothing to block: these look like real clients, and many of them. Any limit for all would hit them." +
+			" If the server has trouble answering, raise sv_max_queries_sec_global, or let a cache that checks" +
+			" challenges answer A2S_INFO."}
+	case flood.Poller:
+		return []string{"Nothing to block: one or a few programs ask often, as monitors do. Once in 10 seconds is enough for most:" +
+			" if it is yours, set it so; if the server should have rest, sv_max_queries_sec 3 gives it."}
+	case flood.OpenAmplifier:
+		if p.speech == speaksASE {
+			return []string{"This server answers anybody, with many times what it is sent, because the protocol has no challenge." +
+				" It can be used against others. A limit on its answers to each address, loaded before that happens, is" +
+				" all there is."}
+		}
+		return []string{"This server answers queries without a challenge and sends more than it gets, so it can be used against" +
+			" others. " + serverSettings}
+	}
+	return nil
+}
+
+func (p *plan) find(l line) *planRule {
+	for i := range p.rules[:p.n] {
+		if p.rules[i].line == l {
+			return &p.rules[i]
+		}
+	}
+	return nil
+}
+
+func (p *plan) has(l line) bool { return p.find(l) != nil }
+
+// roughly is a number as precise as it has to be.
+func roughly(x float64) string {
+	if x < 10 {
+		return strconv.FormatFloat(math.Round(10*x)/10, 'f', -1, 64)
+	}
+	return thousands(uint64(min(x+0.5, 1<<60)))
+}

@@ -1,0 +1,60 @@
+package flood
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestCollector(t *testing.T) {
+	c := &Collector{}
+	add := func(level Level, n int) {
+		for range n {
+			in := &Incident{ID: c.counts[0] + c.counts[1] + c.counts[2] + 1, Level: level, Missing: []string{"C"}}
+			c.Found(in, Begins)
+			c.Found(in, Ends)
+			in.Missing[0] = "" // the detector uses it again
+		}
+	}
+	add(Info, collected)
+	add(Alert, 3)
+	add(Info, 2)
+	if got, want := len(c.Incidents()), collected; got != want {
+		t.Errorf("kept: got %d, want %d", got, want)
+	}
+	if got, want := c.Left(), uint64(5); got != want {
+		t.Errorf("left: got %d, want %d", got, want)
+	}
+	if got, want := c.Counts(), [3]uint64{collected + 2, 0, 3}; got != want {
+		t.Errorf("counts:\ngot  %v\nwant %v", got, want)
+	}
+	for i, in := range c.Incidents() {
+		if i > 0 && in.ID <= c.Incidents()[i-1].ID || in.Missing[0] != "C" {
+			t.Fatalf("incident %d: %+v", i, in)
+		}
+	}
+}
+
+// TestAnnounce: notes are not told of, and one that becomes more begins then;
+// whoever was told of a begin is told of the end.
+func TestAnnounce(t *testing.T) {
+	d := New(Defaults(), 0.01, 0, nil)
+	var got []string
+	d.Announce(func(in *Incident, e Event) { got = append(got, in.Level.String()+" "+e.String()) })
+	in := &Incident{ID: 1, Level: Info}
+	d.Found(in, Begins)
+	d.Found(in, Changes)
+	in.Level = Alert
+	d.Found(in, Changes)
+	d.Found(in, Changes)
+	d.Found(in, Ends)
+	d.Found(&Incident{ID: 2, Level: Info}, Ends)
+	in = &Incident{ID: 3, Level: Warn}
+	d.Found(in, Begins)
+	in.Level = Info
+	d.Found(in, Changes)
+	d.Found(in, Ends)
+	want := []string{"alert open", "alert update", "alert close", "warn open", "info close"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %v\nwant %v", got, want)
+	}
+}

@@ -1,0 +1,211 @@
+package flood
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"qsniff/flood/measure"
+	"qsniff/internal/digits"
+)
+
+// comparison is how a feature is held against a limit.
+type comparison string
+
+const (
+	atLeast comparison = ">="
+	above   comparison = ">"
+	atMost  comparison = "<="
+	below   comparison = "<"
+)
+
+// condition is one comparison of a feature with a limit.
+type condition struct {
+	feature measure.Feature
+	is      comparison
+	limit   float64 // or how many times the threshold that setting names
+	setting string
+	says    string // what is measured, where a rule lists it
+}
+
+// holds reports whether the condition holds: of what is unknown, none does.
+func (c *condition) holds(f *measure.Features) bool {
+	switch v := f[c.feature]; c.is {
+	case atLeast:
+		return v >= c.limit
+	case above:
+		return v > c.limit
+	case atMost:
+		return v <= c.limit
+	default:
+		return v < c.limit
+	}
+}
+
+// clause holds where one of its conditions does, a way where all of its clauses do.
+type (
+	clause []condition
+	way    []clause
+)
+
+func (w way) holds(f *measure.Features) bool {
+	for _, c := range w {
+		if !c.holds(f) {
+			return false
+		}
+	}
+	return true
+}
+
+func (c clause) holds(f *measure.Features) bool {
+	for i := range c {
+		if c[i].holds(f) {
+			return true
+		}
+	}
+	return false
+}
+
+// anyHolds reports whether one of the ways does, or there is none to hold.
+func anyHolds(ways []way, f *measure.Features) bool {
+	for _, w := range ways {
+		if w.holds(f) {
+			return true
+		}
+	}
+	return len(ways) == 0
+}
+
+// sign is a piece of evidence that counts points where one of its ways holds.
+type sign struct {
+	points float64
+	// says has the place of a limit in braces: {0} is the one of the first condition,
+	// {0w} the same as a word. After those of the conditions come also, and those of unless.
+	says string
+	ways []way
+	also []float64
+	// proof is set where the sign is about addresses: these are not their senders' own
+	// where unless does not hold as well.
+	proof  bool
+	unless clause
+}
+
+func (s *sign) holds(f *measure.Features) bool { return anyHolds(s.ways, f) }
+
+// text returns what the sign says, with its limits.
+func (s *sign) text() string {
+	text := s.says
+	n := 0
+	put := func(limit float64) {
+		text = strings.NewReplacer(fmt.Sprintf("{%d}", n), number(limit), fmt.Sprintf("{%dw}", n), word(limit)).Replace(text)
+		n++
+	}
+	for _, w := range s.ways {
+		for _, c := range w {
+			for i := range c {
+				put(c[i].limit)
+			}
+		}
+	}
+	for _, x := range s.also {
+		put(x)
+	}
+	for i := range s.unless {
+		put(s.unless[i].limit)
+	}
+	return text
+}
+
+// number writes a limit.
+func number(x float64) string {
+	if x >= 1000 {
+		return digits.Grouped(int64(x))
+	}
+	return strconv.FormatFloat(x, 'g', -1, 64)
+}
+
+// words are limits as a sentence has them.
+var words = map[float64]string{0.5: "half", 3: "three", 8: "eight"}
+
+func word(x float64) string {
+	if w, ok := words[x]; ok {
+		return w
+	}
+	return number(x)
+}
+
+// rule gives a kind to traffic whose features meet its needs and one of its ways, and
+// whose signs count enough points.
+type rule struct {
+	kind   Kind
+	means  string
+	needs  way
+	ways   []way
+	start  float64 // points without any sign
+	starts string  // what these are for
+	signs  []sign
+	enough condition // points; without a setting: any will do
+	proof  bool      // one of the signs must be about addresses
+	surer  float64   // points that the score has besides
+}
+
+// score returns the points of the signs, and whether one of them is about addresses.
+func (r *rule) score(f *measure.Features) (points float64, proof bool) {
+	points = r.start
+	for i := range r.signs {
+		if s := &r.signs[i]; s.holds(f) {
+			points += s.points
+			proof = proof || s.proof && !s.unless.holds(f)
+		}
+	}
+	return points, proof
+}
+
+// fits reports whether the rule holds, given the points of its signs.
+func (r *rule) fits(f *measure.Features, points float64, proof bool) bool {
+	return (r.enough.setting == "" || points >= r.enough.limit) && (proof || !r.proof) && r.needs.holds(f) && anyHolds(r.ways, f)
+}
+
+// resolve returns the rules with the limits that thresholds give.
+func (t *Thresholds) resolve(rules []rule) []rule {
+	all := make([]rule, len(rules))
+	for i, r := range rules {
+		r.needs, r.ways = t.resolveWay(r.needs), t.resolveWays(r.ways)
+		t.resolveCondition(&r.enough)
+		signs := make([]sign, len(r.signs))
+		for j, s := range r.signs {
+			s.ways = t.resolveWays(s.ways)
+			signs[j] = s
+		}
+		r.signs = signs
+		all[i] = r
+	}
+	return all
+}
+
+func (t *Thresholds) resolveWays(ways []way) []way {
+	var all []way
+	for _, w := range ways {
+		all = append(all, t.resolveWay(w))
+	}
+	return all
+}
+
+func (t *Thresholds) resolveWay(w way) way {
+	var all way
+	for _, c := range w {
+		cs := make(clause, len(c))
+		for i := range c {
+			cs[i] = c[i]
+			t.resolveCondition(&cs[i])
+		}
+		all = append(all, cs)
+	}
+	return all
+}
+
+func (t *Thresholds) resolveCondition(c *condition) {
+	if c.setting != "" {
+		c.limit *= t.setting(c.setting)
+	}
+}

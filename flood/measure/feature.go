@@ -1,0 +1,128 @@
+package measure
+
+// Feature names one of the numbers that a second of a server is measured in. Rates are
+// per second; shares are parts of the queries in the window unless the name says
+// otherwise, and the window is the 10 to 20 seconds that sketches look back.
+type Feature uint8
+
+// The features. Those to Pace stand in incidents, under the names of the documentation.
+const (
+	RateNow Feature = iota
+	Rate10
+	Rate60
+	Base
+	Sources
+	Sites
+	Each
+	Top1
+	Top8
+	Top16
+	Biggest
+	Prefix
+	Repeat
+	Heavy
+	Proven
+	Completion
+	Challenged
+	Answered
+	Gain
+	Alien
+	TTL1
+	TTLX
+	Low
+	Port1
+	Print1
+	Unreach
+	Pace
+	// Published counts those above. Those below are what rules read besides.
+	Published = Pace + 1
+)
+
+// More features, for rules only.
+const (
+	Rate3  = Published + iota // queries/s over three seconds
+	Window                    // seconds that the sketches look back
+	OneWay                    // 1: the capture has only what goes to the server
+	TTL                       // the commonest time to live
+	Port                      // the commonest source port
+
+	BiggestCount     // queries of the busiest source
+	BiggestPorts     // its different source ports
+	BiggestPortsEach // the same for each of its queries, as far as ports are counted
+	BiggestProven    // 1: it proved its address
+	BiggestNAT       // 1: many clients seem to be behind it
+	TopProven        // share of proven sources in what the 16 busiest sent
+	Lead             // queries/s of the busiest source that proved nothing
+	LeadProven       // and of the busiest one that did, unless it is a network behind one address
+	Hot              // share of sources that are too fast for clients, proven or not
+	HotRate          // what they send, queries/s
+	HeavyCount       // sources with 10/s and more
+	RepeatCount      // sources without proof that keep asking
+	RepeatTTL        // share of the commonest time to live among these
+	PortsEach        // different ports of these for each of their queries
+	Push             // queries/s of one of these, since it came
+	PrefixHosts      // hosts of the busiest /24 (IPv6: /64)
+	PrefixProven     // share of what proven sources in it sent
+	PrefixRate       // queries/s from it
+	Stubborn         // share of sources that ask on and on without the challenge they were given
+	StubbornCount    // and how many these are
+
+	Echoed          // Completion, or that of the sources beyond the usual ones if that is lower
+	ChallengedShare // sources that were challenged, as a part of Sources
+	EchoLike        // share of queries that were followed by what looks like a challenge brought back
+	EachRate        // queries/s of a source, at a server that challenges; else 0: nobody can prove anything there, and pollers ask several questions a second
+	SiteShare       // Sites as a part of Sources
+	Refusing        // 1: the server goes on answering, but less than half
+	GainTop         // bytes sent for each byte received, with those that keep asking
+
+	JunkNow       // datagrams that are nothing known, in the last second
+	JunkMean      // the same, a second over ten
+	JunkShareNow  // share of these in what the server got in the last second
+	JunkShareMean // and over ten
+	GuessesNow    // requests with a challenge that was never given, in the last second
+	Guesses3      // the same, in the last three seconds
+	GuessShare3   // share of these in all requests with a challenge, over three seconds
+	Guesses10     // guesses a second, over ten
+	GuessShare10  // and their share
+
+	// NumFeatures counts them all.
+	NumFeatures
+)
+
+// Features holds the value of each. What this capture cannot give is NaN, and no
+// comparison with it holds.
+type Features [NumFeatures]float64
+
+// Meaning says what a published feature is.
+type Meaning struct{ Name, Says string }
+
+// Meanings are those of the published features.
+var Meanings = [Published]Meaning{
+	RateNow:    {"R1", "queries in the last second"},
+	Rate10:     {"R10", "queries/s over ten seconds"},
+	Rate60:     {"R60", "queries/s over a minute"},
+	Base:       {"B", "queries/s that are usual here: a slow mean that attacks do not move"},
+	Sources:    {"D", "different sources in the window"},
+	Sites:      {"D16", "different /16 (IPv6: /32) in the window"},
+	Each:       {"q", "queries of a source in the window"},
+	Top1:       {"top1", "share of the busiest source"},
+	Top8:       {"top8", "share of the eight busiest sources"},
+	Top16:      {"top16", "share of the sixteen busiest sources"},
+	Biggest:    {"biggest", "queries/s of the busiest source"},
+	Prefix:     {"pfx", "share of the busiest /24 (IPv6: /64)"},
+	Repeat:     {"rep", "share of sources without proof that keep asking"},
+	Heavy:      {"heavy", "share of sources with 10/s and more"},
+	Proven:     {"verified", "share of queries whose source had proved its address"},
+	Completion: {"C", "share of the challenged sources that brought the challenge back"},
+	Challenged: {"n", "sources that were challenged"},
+	Answered:   {"ans", "replies for each request"},
+	Gain:       {"amp", "bytes sent for each byte received"},
+	Alien:      {"M", "share of queries with an impossible source address"},
+	TTL1:       {"ttl1", "share of the commonest time to live"},
+	TTLX:       {"ttlX", "share of times to live that no usual system sends"},
+	Low:        {"low", "share of source ports below 1,024"},
+	Port1:      {"port1", "share of the commonest source port, those of game clients aside"},
+	Print1:     {"fp1", "share of the commonest payload"},
+	Unreach:    {"icmp", "share of replies that came back as ICMP errors"},
+	Pace:       {"iod", "evenness of arrivals: variance for the mean of 10 ms; strangers are near 1, one sender is near 0"},
+}

@@ -1,0 +1,114 @@
+package flood
+
+import (
+	m "qsniff/flood/measure"
+	"qsniff/internal/lru"
+	"qsniff/track"
+)
+
+// sightRequest takes a request.
+func (d *Detector) sightRequest(s *track.Sighting) {
+	b := &d.book
+	b.requests++
+	w := d.servers.find(s.To())
+	if w == nil {
+		d.asked.Add(lru.Mix(s.ClientHash, s.ServerHash))
+		d.scans.countRequest(s)
+		if w = d.servers.count(s.To(), s.ServerHash); w == nil {
+			d.claims.ReadRequest(nil, nil, s, b.Now)
+			return
+		}
+	} else if w.LastSent == 0 || b.Now-w.LastSent > m.BinSeconds || d.scans.isWatching() {
+		d.scans.countRequest(s)
+	}
+	second := w.CountRequest(s, b.Clock)
+	r := d.claims.ReadRequest(&w.Server, second, s, b.Now)
+	if w.trying {
+		w.showTrials(s, r.Proven || d.isProven(s))
+	}
+	switch {
+	case r.Guess:
+		w.CountGuess(s, b.Clock, second)
+	case r.Query:
+		w.CountQuery(s, b.Clock, second, r.Proven)
+	}
+}
+
+// isProven reports whether the client of a packet proved its address to the server not
+// long ago.
+func (d *Detector) isProven(s *track.Sighting) bool {
+	return d.claims.IsProven(s.ServerHash, s.ClientHash, d.book.Now)
+}
+
+// wasAsked reports whether the server of a packet was asked by its client in the last
+// seconds.
+func (d *Detector) wasAsked(s *track.Sighting) bool {
+	return d.asked.Has(lru.Mix(s.ClientHash, s.ServerHash))
+}
+
+// sightReply takes what a server sends.
+func (d *Detector) sightReply(s *track.Sighting) {
+	b := &d.book
+	w := d.servers.find(s.From())
+	// Who is asked as much as w answers those who ask.
+	wanted := w != nil && b.Now-w.LastAsked < 2*askedTurn || d.wasAsked(s)
+	isWhole := s.What != track.IsPart || s.Flags&track.First != 0
+	d.victims.countReply(s, wanted)
+	if wanted {
+		d.scans.countReply(s)
+	}
+	var server *m.Server
+	if w == nil {
+		d.servers.recordReply(s.From(), s.What == track.IsChallenge)
+	} else {
+		server = &w.Server
+		w.CountReply(s, b.Clock, isWhole)
+		if w.trying {
+			w.showTrials(s, d.isProven(s))
+		}
+	}
+	switch {
+	case !wanted:
+	case s.What == track.IsChallenge && s.Flags&track.HasKey != 0:
+		d.claims.ReadChallenge(server, s, b.Clock)
+	case w != nil && isWhole && s.What == track.IsReply:
+		if requested, ok := d.claims.TakePlain(w.Hash, s.ClientHash, b.Now); ok {
+			w.posture.countAnswer(b, server, s, requested)
+		}
+	}
+}
+
+// sightJunk takes a datagram that begins like a query and is nothing known.
+func (d *Detector) sightJunk(s *track.Sighting) {
+	w := d.servers.find(s.To())
+	if w == nil {
+		if d.servers.find(s.From()) != nil { // a server says something to somebody
+			return
+		}
+		if w = d.servers.count(s.To(), s.ServerHash); w == nil {
+			return
+		}
+	}
+	w.CountJunk(s, d.book.Clock)
+	if w.trying {
+		w.showTrials(s, d.claims.IsProven(w.Hash, s.ClientHash, d.book.Now))
+	}
+}
+
+// sightOther takes a datagram of no protocol of ours: to a server it is the game's, if
+// the server speaks to that client in the same way.
+func (d *Detector) sightOther(s *track.Sighting) {
+	b := &d.book
+	if w := d.servers.find(s.From()); w != nil {
+		w.LastSent = b.Now
+		d.played.Add(lru.Mix(b.key.Host(s.Dst), w.Hash^uint64(s.DstPort)))
+		return
+	}
+	w := d.servers.find(s.To())
+	if w == nil || w.LastSent == 0 {
+		return
+	}
+	if !d.played.Has(lru.Mix(b.key.Host(s.Src), w.Hash^uint64(s.SrcPort))) {
+		w.CountStrange(s, b.Clock)
+	}
+}

@@ -1,0 +1,234 @@
+package flood
+
+import (
+	"slices"
+
+	m "qsniff/flood/measure"
+)
+
+// The rules on queries, junk and guesses, once: verdicts follow from them, --explain
+// prints them, and docs/floods.md holds what it prints. Limits that depend on a
+// threshold are so many times it; where each threshold comes from stands at its default.
+//
+// The other limits and all points were chosen together on synthetic attacks, crowds and
+// calm days (scenario_*_test.go, and a second set that was not looked at meanwhile), so
+// that no calm day is an attack at a quarter to four times its rate. Where one has an
+// origin of its own, it stands beside it.
+
+// queryRules are tried in this order.
+var queryRules = []rule{
+	{kind: Reflection, means: "the server is used against others: it sends them much more than it gets in their name",
+		needs: reflectionNeeds,
+		ways: []way{
+			{
+				{{m.Top16, atLeast, 0.6, "", "share of the sixteen busiest sources"},
+					{m.Hot, atLeast, 0.3, "", "share of sources that are faster than clients"}},
+				{{m.BiggestCount, atLeast, 20, "", "queries of the busiest source in the window"}},
+				{{m.BiggestProven, below, 1, "", "1 where the busiest source proved its address"}},
+				{{m.BiggestNAT, below, 1, "", "1 where many clients seem to share that address"}},
+				{{m.Biggest, atLeast, 1, "reflect_source", "queries/s of the busiest source"},
+					{m.Biggest, atLeast, 1, "few_unproven", "the same, should that be less"}},
+				{{m.RepeatCount, atLeast, 3, "", "sources without proof that keep asking"},
+					{m.Biggest, atLeast, 1, "few_unproven", "queries/s of the busiest source"}},
+			},
+			{
+				{{m.Prefix, atLeast, 0.6, "", "share of the busiest /24 (IPv6: /64)"}},
+				{{m.PrefixHosts, atLeast, 8, "", "hosts in it"}},
+				{{m.PrefixProven, below, 0.3, "", "share of what proven sources in it sent"}},
+			},
+		},
+		start: 2, starts: "few sources, or one network, get most of the answers",
+		signs: slices.Concat(reflectionSigns, []sign{{points: 1,
+			says: "the busiest source has {0} ports, one for {1} of its queries and more, or all that keep asking one for {2}",
+			ways: []way{{{{m.BiggestPorts, atLeast, 16, "", ""}}, {{m.BiggestPortsEach, atLeast, 0.6, "", ""}}},
+				{{{m.PortsEach, atLeast, 0.8, "", ""}}}}}}),
+		enough: condition{limit: 1, setting: "reflect_score", says: "points of evidence"}, surer: 1},
+	{kind: Reflection, means: "the same, against many slow victims",
+		needs: slices.Concat(reflectionNeeds, way{
+			{{m.Repeat, atLeast, 0.4, "", "share of sources without proof that keep asking"}},
+			{{m.RepeatCount, atLeast, 3, "", "and how many these are"}},
+			{{m.Rate10, atLeast, 2, "reflect_rate", "queries/s over ten seconds"}}}),
+		signs: slices.Concat(reflectionSigns, []sign{
+			{points: 2, says: "a time to live on {0} of at least {1} that keep asking: networks apart do not share a path's length",
+				ways: []way{{{{m.RepeatTTL, atLeast, 0.6, "", ""}}, {{m.RepeatCount, atLeast, 8, "", ""}}}}},
+			{points: 1, says: "all that keep asking have a source port for {0} of their queries and more",
+				ways: []way{{{{m.PortsEach, atLeast, 0.8, "", ""}}}}}}),
+		enough: condition{limit: 1, setting: "reflect_score", says: "points of evidence"}, surer: 1},
+	{kind: FloodFew, means: "few sources, or one network, send more than clients do",
+		ways: []way{
+			{
+				{{m.Rate3, atLeast, 1, "few_unproven", "queries/s over three seconds: less is a burst that is over"}},
+				{{m.Top8, atLeast, 1, "few_share", "share of the eight busiest sources"}},
+				{{m.Sources, below, 64, "", "different sources in the window"}, // the busiest are listed whole then
+					{m.Biggest, above, 1.5, "few_unproven", "queries/s of the busiest source"}},
+				{{m.Lead, atLeast, 1, "few_unproven", "queries/s of a source that did not prove its address"},
+					{m.LeadProven, atLeast, 1, "few_proven", "queries/s of a source that did, unless many clients seem to share it"}},
+			},
+			{
+				{{m.Rate3, atLeast, 1, "few_unproven", "queries/s over three seconds"}},
+				{{m.Prefix, atLeast, 1, "few_share", "share of the busiest /24 (IPv6: /64)"}},
+				{{m.PrefixRate, atLeast, 1, "few_prefix", "queries/s from it"}},
+				{{m.PrefixProven, below, 0.5, "", "share of what proven sources in it sent"}},
+			},
+			{
+				{{m.Rate3, atLeast, 1, "few_unproven", "queries/s over three seconds"}},
+				{{m.HotRate, atLeast, 2, "few_unproven", "queries/s of all sources that are faster than clients"}},
+				{{m.Hot, atLeast, 0.2, "", "their share, whoever else asks"}},
+				{{m.HeavyCount, atMost, 16, "", "how many these are"}},
+			},
+			{
+				{{m.Stubborn, atLeast, 1, "few_share", "share of sources that ask on without the challenge they were given"}},
+				{{m.StubbornCount, atMost, 16, "", "how many these are"}},
+				{{m.Rate10, atLeast, 1, "slow_rate", "queries/s over ten seconds"}},
+			},
+		},
+		start: 4, starts: "to begin with",
+		signs: []sign{
+			{points: 1, says: "{0} queries/s of one of them, or of a network",
+				ways: []way{{{{m.Lead, atLeast, 5, "few_unproven", ""}, {m.LeadProven, atLeast, 5, "few_unproven", ""},
+					{m.PrefixRate, atLeast, 5, "few_unproven", ""}}}}},
+			{points: 1, says: "top8 >= {0}, or few_prefix and few_share of one network, verified < {3} in it",
+				ways: []way{{{{m.Top8, atLeast, 0.9, "", ""}}},
+					{{{m.Prefix, atLeast, 1, "few_share", ""}}, {{m.PrefixRate, atLeast, 1, "few_prefix", ""}}, {{m.PrefixProven, below, 0.5, "", ""}}}}},
+			{points: 1, says: "ans < {0} or C < {1}",
+				ways: []way{{{{m.Answered, below, 0.5, "", ""}, {m.Completion, below, 0.2, "", ""}}}}},
+		}},
+	{kind: FloodSpoofed, means: "many sources, whose addresses are not their own", signs: manySigns, proof: true,
+		enough: condition{limit: 1, setting: "many_score", says: "points of evidence, some of which is about addresses (*)"}},
+	{kind: FloodDistributed, means: "many sources, whose addresses may be their own", signs: manySigns,
+		enough: condition{limit: 1, setting: "many_score", says: "points of evidence, as for flood_spoofed"}},
+	{kind: FloodSuspect, means: "many sources, too little evidence to tell from a crowd", signs: manySigns,
+		enough: condition{limit: 1, setting: "suspect_score", says: "points of evidence, as for flood_spoofed"}},
+	{kind: Crowd, means: "many clients at once, with the habits of clients", signs: manySigns,
+		needs: way{{{m.Sources, atLeast, crowdSources, "", "different sources"}}}},
+	{kind: Poller, means: "few clients that ask often", signs: manySigns,
+		needs: way{{{m.Sources, below, crowdSources, "", "different sources"}}}},
+}
+
+// crowdSources is how many clients make a crowd.
+const crowdSources = 50
+
+// reflectionNeeds: the server sends much more than it is asked for, to sources that never
+// show that they are there.
+var reflectionNeeds = way{
+	{{m.OneWay, below, 1, "", "1 where the capture has one direction only"}},
+	{{m.GainTop, atLeast, 1, "amp", "bytes sent for each byte received, with sources that keep asking"}},
+	{{m.Answered, atLeast, 1, "ans", "replies for each request"}},
+	{{m.Rate10, atLeast, 1, "reflect_rate", "queries/s over ten seconds"}},
+	{{m.TopProven, below, 0.3, "", "share of proven sources in what the sixteen busiest sent"}},
+}
+
+var reflectionSigns = []sign{
+	{points: 2, says: "icmp >= {0}: receivers say that they did not ask",
+		ways: []way{{{{m.Unreach, atLeast, 0.02, "", ""}}}}},
+	{points: 1, says: "low > {0}, or port1 >= {1} with {2w} sources that keep asking", // that one client has one port says nothing
+		ways: []way{{{{m.Low, above, 0.01, "", ""}}}, {{{m.Port1, atLeast, 0.5, "", ""}}, {{m.RepeatCount, atLeast, 3, "", ""}}}}},
+	{points: 1, says: "C < {1} of {0} challenged sources and more",
+		ways: []way{{{{m.Challenged, atLeast, 30, "", ""}}, {{m.Completion, below, 0.2, "", ""}}}}},
+}
+
+// manySigns is evidence that many sources are an attack.
+var manySigns = []sign{
+	// Spoofed or blind bots cannot bring a challenge back; real clients do, and old tools
+	// and loss leave room below 1.
+	{points: 3, says: "C <= {1} of {0} challenged sources and more, or of those beyond the usual ones (* with q < {2} and rep < {3})",
+		ways:  []way{{{{m.Challenged, atLeast, 30, "", ""}}, {{m.Echoed, atMost, 0.1, "", ""}}}},
+		proof: true, unless: realSources},
+	{points: 2, says: "C > {1} and <= {2} of {0}, likewise (* with q < {3} and rep < {4})",
+		ways:  []way{{{{m.Challenged, atLeast, 30, "", ""}}, {{m.Echoed, above, 0.1, "", ""}}, {{m.Echoed, atMost, 0.3, "", ""}}}},
+		proof: true, unless: realSources},
+	// What few did says nothing of the others: a server that is overrun challenges nobody,
+	// and of a crowd it challenges most.
+	{points: -4, says: "C >= {1} of {0}, likewise, where {2} of all sources were challenged, or verified >= {3}",
+		ways: []way{{{{m.Challenged, atLeast, 30, "", ""}}, {{m.Echoed, atLeast, 0.6, "", ""}},
+			{{m.ChallengedShare, atLeast, 0.05, "", ""}, {m.Proven, atLeast, 0.3, "", ""}}}}},
+	{points: -4, says: "one direction only, and what looks like challenges brought back for {1w} of the queries",
+		ways: []way{{{{m.OneWay, atLeast, 1, "", ""}}, {{m.EchoLike, atLeast, 0.5, "", ""}}}}},
+	// Random IPv4 addresses are impossible ones in 13.8 % of cases, clients' never.
+	{points: 3, says: "M >= {0} with {1} sources (*)", proof: true,
+		ways: []way{{{{m.Alien, atLeast, 0.01, "", ""}}, {{m.Sources, atLeast, 100, "", ""}}}}},
+	{points: 2, says: "ttl1 >= {0} with {1} sources (*)", proof: true, // one machine behind many addresses
+		ways: []way{{{{m.TTL1, atLeast, 0.7, "", ""}}, {{m.Sources, atLeast, 200, "", ""}}}}},
+	{points: 2, says: "ttlX >= {0} with {1} sources (*)", proof: true, // drawn at random
+		ways: []way{{{{m.TTLX, atLeast, 0.1, "", ""}}, {{m.Sources, atLeast, 100, "", ""}}}}},
+	// Real machines that do complete: each is at or over the 3/s that engines allow.
+	{points: 7, says: "heavy >= {0} from {1w} sources with R10 >= {2}, or {3}/s of each of {4} sources at a server that challenges, " +
+		"or {7}/s of each of {6} sources without proof that keep asking, which send {5w} of all",
+		ways: []way{
+			{{{m.Heavy, atLeast, 0.6, "", ""}}, {{m.HeavyCount, atLeast, 8, "", ""}}, {{m.Rate10, atLeast, 100, "", ""}}},
+			{{{m.EachRate, atLeast, 3, "", ""}}, {{m.Sources, atLeast, 100, "", ""}}},
+			{{{m.Repeat, atLeast, 0.5, "", ""}}, {{m.RepeatCount, atLeast, 40, "", ""}}, {{m.Push, atLeast, 2 * pushLeast, "", ""}}},
+		}},
+	{points: 2, says: "{0}/s of each of {1} sources at a server that challenges, verified < {2}; " +
+		"or {5}/s and less than {6}/s of each of {4} without proof that keep asking, which send {3w} of all",
+		ways: []way{
+			{{{m.EachRate, atLeast, 1.5, "", ""}}, {{m.Sources, atLeast, 40, "", ""}}, {{m.Proven, below, 0.3, "", ""}}},
+			{{{m.Repeat, atLeast, 0.5, "", ""}}, {{m.RepeatCount, atLeast, 40, "", ""}}, {{m.Push, atLeast, pushLeast, "", ""}}, {{m.Push, below, 2 * pushLeast, "", ""}}},
+		}},
+	{points: 3, says: "{0w} from sources that ask on for {2} s and more without the challenge they were given, {3}/s each, R10 >= slow_rate",
+		ways: []way{{{{m.Stubborn, atLeast, 0.5, "", ""}}, {{m.Rate10, atLeast, 1, "slow_rate", ""}}}},
+		also: []float64{m.StubbornFor, m.StubbornRate}},
+	// A random 16-bit port is one of these in 1.6 % of cases.
+	{points: 1, says: "low >= {0} with {1} sources",
+		ways: []way{{{{m.Low, atLeast, 0.008, "", ""}}, {{m.Sources, atLeast, 200, "", ""}}}}},
+	{points: 2, says: "low >= {0}: clients cannot have such ports",
+		ways: []way{{{{m.Low, atLeast, 0.5, "", ""}}}}},
+	{points: 1.5, says: "port1 >= {0} with {1} sources", // a tool with a fixed port
+		ways: []way{{{{m.Port1, atLeast, 0.5, "", ""}}, {{m.Sources, atLeast, 50, "", ""}}}}},
+	// Of 2,000 random addresses 0.98 have a /16 of their own; clients live together.
+	{points: 1, says: "D16 >= {1} D with {0} sources",
+		ways: []way{{{{m.Sources, atLeast, 2000, "", ""}}, {{m.SiteShare, atLeast, 0.7, "", ""}}}}},
+	{points: 1, says: "the server answers less than half, and goes on answering",
+		ways: []way{{{{m.Refusing, atLeast, 1, "", ""}}}}},
+	{points: 1, says: "icmp >= {0}",
+		ways: []way{{{{m.Unreach, atLeast, 0.02, "", ""}}}}},
+	// Who does not know of each other comes as a Poisson stream (measured at two game
+	// servers: Armitage 2007), for which it is 1.
+	{points: 1, says: "iod < {1} or > {2} at R1 >= {0}",
+		ways: []way{{{{m.RateNow, atLeast, 200, "", ""}}, {{m.Pace, below, 0.4, "", ""}, {m.Pace, above, 6, "", ""}}}}},
+	{points: 1, says: "{0} queries/s and more", // what later Source branches answer at most
+		ways: []way{{{{m.Rate3, atLeast, 3000, "", ""}}}}},
+	{points: 2, says: "{0} queries/s and more, besides",
+		ways: []way{{{{m.Rate3, atLeast, 20000, "", ""}}}}},
+}
+
+// pushLeast is what no client asks all the time, queries/s: monitors come to three.
+const pushLeast = 4
+
+// realSources is where sources that bring no challenge back are slow to understand, or
+// bots that do not listen, and not invented: they ask again and again.
+var realSources = clause{{m.Each, atLeast, 5, "", ""}, {m.Repeat, atLeast, 0.5, "", ""}}
+
+var guessRule = rule{kind: ChallengeBypass, means: "requests with challenges that the server never gave", start: 5, starts: "to begin with",
+	ways: []way{
+		{
+			{{m.Guesses10, atLeast, 1, "bypass_rate", "such requests a second, over ten seconds"}},
+			{{m.GuessShare10, atLeast, 1, "bypass_share", "share of all requests with a challenge, over ten seconds"}},
+			{{m.GuessesNow, above, 0, "", "such requests in the last second"}},
+		},
+		{
+			{{m.Guesses10, atLeast, 10, "bypass_rate", "such requests a second, over ten seconds"}},
+			{{m.GuessShare10, atLeast, 0.2, "", "share of all requests with a challenge: on a busy server they hide among right ones"}},
+			{{m.GuessesNow, above, 0, "", "such requests in the last second"}},
+		},
+		{
+			{{m.Guesses3, atLeast, 1, "bad_challenges", "such requests within three seconds"}},
+			{{m.Guesses3, atLeast, 3, "bypass_rate", "such requests within three seconds"}},
+			{{m.GuessShare3, atLeast, 1, "bypass_share", "share of all requests with a challenge, over three seconds"}},
+		},
+	}}
+
+var junkRule = rule{kind: JunkFlood, means: "datagrams that begin like queries and are nothing known", start: 4, starts: "to begin with",
+	ways: []way{
+		{
+			{{m.JunkNow, atLeast, 1, "junk_rate", "such datagrams in the last second"}},
+			{{m.JunkShareNow, atLeast, 1, "junk_share", "share of what the server got in it"}},
+		},
+		{
+			{{m.JunkMean, atLeast, 1, "junk_rate", "such datagrams a second, over ten seconds"}},
+			{{m.JunkShareMean, atLeast, 1, "junk_share", "share of what the server got in these"}},
+			{{m.JunkNow, above, 0, "", "such datagrams in the last second"}},
+		},
+	},
+	signs: []sign{{points: 2, says: "{0} such datagrams a second and more", ways: []way{{{{m.JunkNow, atLeast, 100, "", ""}}}}}},
+}

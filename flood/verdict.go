@@ -1,0 +1,60 @@
+package flood
+
+import "qsniff/flood/measure"
+
+// verdict is what one second of a family of traffic at a target looks like.
+type verdict struct {
+	kind       Kind
+	score      float64
+	confidence float64
+	rate       float64 // packets that count, in this second
+	quick      bool    // it needs to hold for a short time only
+}
+
+// quickRate is the rate from which on a verdict needs less time.
+const quickRate = 500
+
+// rulebook is the rules with the limits that thresholds give.
+type rulebook struct {
+	queries       []rule
+	guesses, junk rule
+}
+
+func newRulebook(lim *Thresholds) rulebook {
+	rest := lim.resolve([]rule{guessRule, junkRule})
+	return rulebook{queries: lim.resolve(queryRules), guesses: rest[0], junk: rest[1]}
+}
+
+// judgeQueries returns the verdict on queries: of the first rule that fits.
+func (r *rulebook) judgeQueries(f *measure.Features) verdict {
+	v := verdict{rate: f[measure.RateNow], quick: f[measure.RateNow] >= quickRate}
+	for i := range r.queries {
+		x := &r.queries[i]
+		points, proof := x.score(f)
+		if x.fits(f, points, proof) {
+			v.kind, v.score = x.kind, points+x.surer
+			break
+		}
+	}
+	return v
+}
+
+// judgeGuesses returns the verdict on challenges that were never issued.
+func (r *rulebook) judgeGuesses(f *measure.Features) verdict {
+	return r.guesses.judge(f, f[measure.GuessesNow], true)
+}
+
+// judgeJunk returns the verdict on what is nothing known.
+func (r *rulebook) judgeJunk(f *measure.Features) verdict {
+	now := f[measure.JunkNow]
+	return r.junk.judge(f, now, now >= quickRate)
+}
+
+func (r *rule) judge(f *measure.Features, rate float64, quick bool) verdict {
+	v := verdict{rate: rate, quick: quick}
+	points, proof := r.score(f)
+	if v.score = points; r.fits(f, points, proof) {
+		v.kind = r.kind
+	}
+	return v
+}

@@ -1,0 +1,141 @@
+package flood
+
+import (
+	m "qsniff/flood/measure"
+	"qsniff/track"
+)
+
+// watched is a server that is watched closely: what is measured of it, and what goes on
+// there.
+type watched struct {
+	m.Server
+	features m.Features
+	fast     uint8   // seconds in a row above the burst rate
+	drift    float64 // what the rate was above the usual one, added up
+	courses  [families]course
+	posture  posture
+	trying   bool // one of the courses has a trial
+}
+
+func newWatched(k m.Key) *watched {
+	w := &watched{}
+	w.Init(k)
+	return w
+}
+
+// reset makes another server of w, keeping its memory.
+func (w *watched) reset(e track.End, hash uint64, now int32) {
+	w.Reset(e, hash, now)
+	*w = watched{Server: w.Server}
+	for i := range w.courses {
+		w.courses[i].family = family(i)
+	}
+}
+
+// hasIncident reports whether an incident is open at the server.
+func (w *watched) hasIncident() bool {
+	for i := range w.courses {
+		if w.courses[i].in != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// judge takes the second that ends: verdicts on each family of its traffic, and what they
+// make of incidents.
+func (w *watched) judge(b *book, rules *rulebook) {
+	f := &w.features
+	s := scene{b, &w.Server, f}
+	alarm, isLearning := w.judgeQueries(&s, rules)
+	oneWay := w.IsOneWay(b.Now)
+	w.LookAtJunk(f, b.Now)
+	junk := rules.judgeJunk(f)
+	junk.confidence = b.confidence(junk.score, oneWay)
+	w.courses[ofJunk].step(&s, junk, junk.rate)
+	w.LookAtGuesses(f, b.Now)
+	guesses := rules.judgeGuesses(f)
+	guesses.confidence = b.confidence(guesses.score, oneWay)
+	w.courses[ofGuesses].step(&s, guesses, guesses.rate)
+	if w.courses[ofQueries].in == nil && (!alarm || isLearning) {
+		w.Learn(b.Now)
+	}
+	w.trying = false
+	for i := range w.courses {
+		w.trying = w.trying || w.courses[i].trial != nil
+	}
+}
+
+// judgeQueries judges the queries, if an alarm or what goes on asks for it, and reports
+// whether there was an alarm, and whether the queries were no attack.
+func (w *watched) judgeQueries(s *scene, rules *rulebook) (alarm, isCalm bool) {
+	alarm, isLoud := w.checkAlarm(s.book)
+	attacks, load := &w.courses[ofQueries], &w.courses[ofLoad]
+	three := float64(w.Sum(s.Now, 3).Queries) / 3
+	v := verdict{rate: float64(w.Sum(s.Now, 1).Queries)}
+	if alarm || attacks.in != nil || load.in != nil || attacks.weak > 0 || load.calm > 0 {
+		f := s.features
+		w.Look(f, s.Now, m.Limits{Unproven: s.lim.FewUnproven, Proven: s.lim.FewProven}, &s.busiest)
+		if alarm || attacks.in != nil {
+			v = rules.judgeQueries(f)
+			v.confidence = s.confidence(v.score, f[m.OneWay] > 0)
+		}
+		if f[m.RateNow] < dyingShare*f[m.Rate10] && attacks.in == nil {
+			v.kind = NoKind
+		}
+	}
+	attack, note := v, v
+	isCalm = v.kind.Level() == Info
+	if isCalm || !alarm && attacks.in == nil {
+		attack.kind = NoKind
+	}
+	if !isCalm || !isLoud || three < s.lim.SlowRate {
+		note.kind = NoKind
+	}
+	attacks.step(s, attack, three)
+	load.step(s, note, three)
+	return alarm, isCalm
+}
+
+// dyingShare is the share of the mean of ten seconds below which what comes is the tail
+// of something that is over.
+const dyingShare = 0.3
+
+// checkAlarm reports whether the second that ends asks for a verdict on the queries. It
+// is cheap, and crowds raise it as well as attacks. isLoud reports whether it rests on
+// the rate of now and not on what has added up.
+func (w *watched) checkAlarm(b *book) (alarm, isLoud bool) {
+	lim := &b.lim
+	one, ten := float64(w.Sum(b.Now, 1).Queries), float64(w.Sum(b.Now, 10).Queries)/10
+	if one >= max(lim.BurstRate, lim.BurstFactor*w.Base) {
+		w.fast = min(w.fast, 250) + 1
+	} else {
+		w.fast = 0
+	}
+	if w.courses[ofQueries].in != nil { // it knows already
+		w.drift = 0
+	} else if b.Now%10 == 0 {
+		w.drift = min(max(0, w.drift+10*(ten-w.Base-max(2, w.Base/2))), 2*lim.DriftSum)
+	}
+	most, all := w.Most()
+	isLoud = w.fast >= 2 || one >= max(lim.SurgeRate, lim.SurgeFactor*w.Base) || ten >= max(lim.SlowRate, lim.SlowFactor*w.Base)
+	return isLoud || w.drift > lim.DriftSum || most >= lim.LonePackets && 2*most >= all && ten >= lim.ReflectRate, isLoud
+}
+
+// showTrials shows a packet to or from the server to the trials of its incidents.
+func (w *watched) showTrials(s *track.Sighting, proven bool) {
+	isReply := s.What == track.IsReply || s.What == track.IsChallenge || s.What == track.IsPart
+	for i := range w.courses {
+		if c := &w.courses[i]; c.trial != nil && (c.in.Kind == Reflection) == isReply {
+			c.trial.Show(s, proven)
+		}
+	}
+}
+
+// end announces the incidents that the capture leaves open.
+func (w *watched) end(b *book) {
+	s := scene{b, &w.Server, &w.features}
+	for i := range w.courses {
+		w.courses[i].end(&s)
+	}
+}
