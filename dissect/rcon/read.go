@@ -186,8 +186,8 @@ func (r *reader) body(p *packet, pl *place, e extent) {
 
 // mask finds what to hide in a command or in output.
 func (r *reader) mask(p *packet, pl *place, e extent) console.Finder {
-	cut := !e.whole || p.n >= fullBody
-	k := r.s.mask(cut)
+	k := r.s.mask(!e.whole)
+	k.Continued = p.n >= fullBody
 	output := p.num == numValue
 	switch {
 	case r.dir != dissect.ToClient, pl.role == trailer:
@@ -195,7 +195,7 @@ func (r *reader) mask(p *packet, pl *place, e extent) console.Finder {
 		k.First = console.Torn(p.body)
 	case pl.part > 1:
 		var room []byte
-		k, room = r.s.maskRest(p.body, r.m.Aux, cut) // nothing is in there yet
+		k, room = r.s.maskRest(k, p.body, r.m.Aux) // nothing is in there yet
 		r.m.Aux = room[:0]
 	}
 	return k

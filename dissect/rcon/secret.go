@@ -6,15 +6,15 @@ import (
 	"qsniff/internal/console"
 )
 
-// mask prepares to hide the secrets of a text of this connection. cut says that more
-// of it may come.
+// mask prepares to hide the secrets of a text of this connection. cut says that its end
+// is missing.
 func (s *session) mask(cut bool) console.Finder { return console.Finder{Said: &s.said, Cut: cut} }
 
-// maskRest is mask for a body that continues the text of the open reply: what precedes
+// maskRest completes k for a body that continues the text of the open reply: what precedes
 // the body can be the name of a variable whose value it begins with. room is memory to
 // work in; it is returned, because it may have grown.
-func (s *session) maskRest(body, room []byte, cut bool) (console.Finder, []byte) {
-	r, k := &s.cur, s.mask(cut)
+func (s *session) maskRest(k console.Finder, body, room []byte) (console.Finder, []byte) {
+	r := &s.cur
 	if r.secret {
 		at := 0
 		for at < len(body) && (body[at] == '\r' || body[at] == '\n') { // the value may stand in the next line

@@ -6,9 +6,12 @@ package console
 type Finder struct {
 	// Said are the passwords of the connection, or nil.
 	Said *Passwords
-	// Cut is set where the end of the text is missing or comes later: a password that
-	// begins there is hidden as far as it goes.
+	// Cut is set where the end of the text is missing: a password that begins there is
+	// hidden as far as it goes.
 	Cut bool
+	// Continued is set where the text goes on in a later message: likewise, for a start
+	// of leastStart bytes or more.
+	Continued bool
 	// First is hidden besides what is found, if it is not empty: what precedes the
 	// text can say that it begins with a secret. See Torn.
 	First Span
@@ -50,12 +53,29 @@ func (f *Finder) scan(i int, b []byte, at int) Span {
 	case i == 1:
 		lo, hi = Secret(b)
 	case k >= 0 && f.Said != nil && k < int(f.Said.n):
-		lo, hi = f.Said.list[k].find(b, f.Cut)
+		lo, hi = f.Said.list[k].find(b, f.leastStart())
 	}
 	if lo < 0 {
 		return Span{-1, -1}
 	}
 	return Span{at + lo, at + hi}
+}
+
+// leastStart is from how many bytes on the start of a password is hidden at the end of a
+// continued text. Output that fills a packet ends anywhere: one letter is that of the
+// password in one of twenty, and hiding it would hide the next packet's first line too.
+const leastStart = 3
+
+// leastStart returns how many bytes of a password's start are hidden at the end of the
+// text at least; 0 for none.
+func (f *Finder) leastStart() int {
+	switch {
+	case f.Cut:
+		return 1
+	case f.Continued:
+		return leastStart
+	}
+	return 0
 }
 
 // first returns the first of the ranges, together with those that overlap or touch it,

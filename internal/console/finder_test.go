@@ -76,6 +76,8 @@ func TestFinderCut(t *testing.T) {
 	}{
 		{Finder{Said: &said, Cut: true}, "x Zq-8", "x ***"},
 		{Finder{Said: &said, Cut: true}, "x Z", "x ***"},
+		{Finder{Said: &said, Continued: true}, "x Zq-", "x ***"},
+		{Finder{Said: &said, Continued: true}, "x Zq", "x Zq"},
 		{Finder{Said: &said}, "x Zq-8", "x Zq-8"},
 		{Finder{Said: &cut}, "x Zq-8Zq y\nz", "x ***\nz"},
 		{Finder{First: Span{0, 3}}, "abcdef", "***def"},

@@ -60,8 +60,9 @@ func (p *Passwords) Add(text []byte, more bool) {
 	p.oldest = (p.oldest + 1) % maxPasswords
 }
 
-// find returns the first place of w in b, or -1, -1.
-func (w *password) find(b []byte, cut bool) (lo, hi int) {
+// find returns the first place of w in b, or -1, -1. A start of w at the end of b counts if
+// it has least bytes, which is 0 where none does.
+func (w *password) find(b []byte, least int) (lo, hi int) {
 	var from [maxPassword]int // where the last bytes compared begin, as a ring
 	k, count := uint8(0), 0
 	for at := 0; at < len(b); {
@@ -95,7 +96,7 @@ func (w *password) find(b []byte, cut bool) (lo, hi int) {
 		}
 		k = w.border[k-1]
 	}
-	if cut && k > 0 {
+	if least > 0 && int(k) >= least {
 		return from[(count-int(k))%maxPassword], len(b)
 	}
 	return -1, -1
