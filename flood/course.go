@@ -273,7 +273,7 @@ func (c *course) describe(s *scene, v verdict) {
 		s.prefixes = appendPrefixes(s.prefixes[:0], t)
 		in.Prefixes = append(in.Prefixes, s.prefixes[:min(len(s.prefixes), listedPrefixes)]...)
 	}
-	writeEvidence(in, c.family, t, s.features, s.Now)
+	writeEvidence(in, c.family, t, s.features, &s.lim, s.Now)
 }
 
 // sumUp fills in the figures of the whole incident so far.

@@ -3,7 +3,6 @@ package flood
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"qsniff/flood/measure"
 )
@@ -168,18 +167,6 @@ func (r *rule) listSigns() []Sign {
 		all = append(all, Sign{r.signs[i].points, r.signs[i].text()})
 	}
 	return all
-}
-
-// within is a length of time in words.
-func within(seconds int) string {
-	d := time.Duration(seconds) * time.Second
-	switch {
-	case d%time.Hour == 0:
-		return fmt.Sprintf("%d h", d/time.Hour)
-	case d > time.Minute && d%time.Minute == 0:
-		return fmt.Sprintf("%d minutes", d/time.Minute)
-	}
-	return fmt.Sprintf("%d s", seconds)
 }
 
 const (

@@ -57,8 +57,6 @@ type refusal struct {
 
 // How long refusals count, in seconds.
 const (
-	rconWindow = 600
-	rconAll    = 1800
 	rconMinute = 60
 	rconPause  = 120 // between one run of guesses and the next
 	endsAfter  = 10  // what was silent for so long when the capture ended is over

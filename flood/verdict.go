@@ -11,9 +11,6 @@ type verdict struct {
 	quick      bool    // it needs to hold for a short time only
 }
 
-// quickRate is the rate from which on a verdict needs less time.
-const quickRate = 500
-
 // rulebook is the rules with the limits that thresholds give.
 type rulebook struct {
 	queries       []rule
