@@ -1,7 +1,7 @@
 // Package flood finds floods of game-server queries, and what else is done to servers with
 // queries and replies, in sightings: one fixed-size record for each packet. It reads no
 // bytes of a packet, keeps no time of its own and writes no advice: package advice does,
-// behind the interface Advisor.
+// through the interface Advisor.
 //
 // # The way of a sighting
 //

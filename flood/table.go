@@ -77,7 +77,7 @@ var queryRules = []rule{
 				{{m.Rate10, atLeast, 1, "slow_rate", "queries/s over ten seconds"}},
 			},
 		},
-		start: 4, starts: "to begin with",
+		start: 4, starts: toBegin,
 		signs: []sign{
 			{points: 1, says: "{0} queries/s of one of them, or of a network",
 				ways: []way{{{{m.Lead, atLeast, 5, "few_unproven", ""}, {m.LeadProven, atLeast, 5, "few_unproven", ""},
@@ -200,7 +200,7 @@ const pushLeast = 4
 // bots that do not listen, and not invented: they ask again and again.
 var realSources = clause{{m.Each, atLeast, 5, "", ""}, {m.Repeat, atLeast, 0.5, "", ""}}
 
-var guessRule = rule{kind: ChallengeBypass, means: "requests with challenges that the server never gave", start: 5, starts: "to begin with",
+var guessRule = rule{kind: ChallengeBypass, means: "requests with challenges that the server never gave", start: 5, starts: toBegin,
 	ways: []way{
 		{
 			{{m.Guesses10, atLeast, 1, "bypass_rate", "such requests a second, over ten seconds"}},
@@ -219,7 +219,7 @@ var guessRule = rule{kind: ChallengeBypass, means: "requests with challenges tha
 		},
 	}}
 
-var junkRule = rule{kind: JunkFlood, means: "datagrams that begin like queries and are nothing known", start: 4, starts: "to begin with",
+var junkRule = rule{kind: JunkFlood, means: "datagrams that begin like queries and are nothing known", start: 4, starts: toBegin,
 	ways: []way{
 		{
 			{{m.JunkNow, atLeast, 1, "junk_rate", "such datagrams in the last second"}},
