@@ -10,7 +10,7 @@ import (
 type Collector struct {
 	// Least is the level from which on incidents are kept.
 	Least Level
-	// Ours tells whether an incident is to be kept; nil: all are.
+	// Ours reports whether an incident is to be kept; nil: all are.
 	Ours func(*Incident) bool
 
 	counts [Alert + 1]uint64
@@ -62,7 +62,7 @@ func (c *Collector) makeRoom(level Level) bool {
 // Counts is how many incidents of each level there were, kept or not.
 func (c *Collector) Counts() [Alert + 1]uint64 { return c.counts }
 
-// Incidents is what was kept, in the order of detection, scans behind the others.
+// Incidents is what was kept, in the order of detection, scans after the others.
 func (c *Collector) Incidents() []Incident {
 	slices.SortFunc(c.kept, func(a, b Incident) int {
 		if (a.Kind == Scan) != (b.Kind == Scan) {

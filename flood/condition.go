@@ -134,6 +134,9 @@ func word(x float64) string {
 	return number(x)
 }
 
+// toBegin is what points are for that a kind has without any sign.
+const toBegin = "to begin with"
+
 // rule gives a kind to traffic whose features meet its needs and one of its ways, and
 // whose signs count enough points.
 type rule struct {

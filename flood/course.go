@@ -10,24 +10,24 @@ import (
 // course is how one family of traffic of a server goes: how long a verdict has held, and
 // the incident that came of it.
 type course struct {
-	family  family
-	in      *Incident // open; nil: none is
-	streak  int       // seconds in a row with an alert
-	weak    int       // with a warning or better
-	calm    int       // with a note or better
-	since   int32     // first second of the streak
-	started int32     // of the incident
-	last    int32     // last second that qualified
-	lastAt  int64     // and the time stamp of its end
-	better  int       // seconds for which another kind was the better one
-	active  bool      // the last second qualified
-	rest    int32     // first second of a pause
-	trial   Trial     // of the rules advised; nil: none is
-	sum     float64   // packets that counted, and the seconds in which they came
-	seconds float64
-	told    float64 // the peak when it was last announced
-	alone   bool    // it was described when sketches showed it alone
-	sources sketch.Distinct
+	family    family
+	in        *Incident // open; nil: none is
+	streak    int       // seconds in a row with an alert
+	weak      int       // with a warning or better
+	calm      int       // with a note or better
+	since     int32     // first second of the streak
+	started   int32     // of the incident
+	last      int32     // last second that qualified
+	lastAt    int64     // and the time stamp of its end
+	better    int       // seconds for which another kind was the better one
+	active    bool      // the last second qualified
+	rest      int32     // first second of a pause
+	trial     Trial     // of the rules advised; nil: none is
+	sum       float64   // packets that counted, and the seconds in which they came
+	seconds   float64
+	announced float64 // the peak when it was last announced
+	alone     bool    // it was described when sketches showed it alone
+	sources   sketch.Distinct
 }
 
 // scene is what a second of a course is about.
@@ -100,7 +100,7 @@ func (c *course) begin(s *scene, v verdict) {
 	}
 	in.Protocol, in.Frame, in.Baseline = s.server.Proto, start.Frame, s.server.Base
 	c.in, c.started, c.last, c.lastAt, c.rest, c.better = in, start.Sec, s.Now, s.secondEnd(), 0, 0
-	c.sum, c.seconds, c.active, c.told, c.alone = 0, 0, true, 0, false
+	c.sum, c.seconds, c.active, c.announced, c.alone = 0, 0, true, 0, false
 	c.sources.Reset()
 	if start.Sec < s.server.PaneStart() {
 		s.server.MergeSourcesBefore(&c.sources, c.sort())
@@ -110,7 +110,7 @@ func (c *course) begin(s *scene, v verdict) {
 		c.addSecond(s.server.At(sec))
 	}
 	c.describe(s, v)
-	c.told = in.Peak
+	c.announced = in.Peak
 	c.trial = s.advisor.Try(in)
 	s.found(in, Begins)
 }
@@ -215,8 +215,8 @@ func (c *course) live(s *scene, v verdict, rate float64) {
 		c.alone = true
 		c.describe(s, v)
 	}
-	if in.Peak >= 2*c.told {
-		c.told = in.Peak
+	if in.Peak >= 2*c.announced {
+		c.announced = in.Peak
 		c.describe(s, v)
 		s.found(in, Changes)
 	}
@@ -275,7 +275,7 @@ func (c *course) describe(s *scene, v verdict) {
 		s.prefixes = appendPrefixes(s.prefixes[:0], t)
 		in.Prefixes = append(in.Prefixes, s.prefixes[:min(len(s.prefixes), listedPrefixes)]...)
 	}
-	writeEvidence(in, c.family, t, s.features, s.Now)
+	writeEvidence(in, c.family, t, s.features, &s.lim, s.Now)
 }
 
 // sumUp fills in the figures of the whole incident so far.

@@ -82,17 +82,17 @@ func (d *Detector) Sight(s *track.Sighting) {
 	}
 }
 
-// Tick says that time has passed.
+// Tick takes note that time has passed.
 func (d *Detector) Tick(age, nanos int64) {
 	if d.begun {
 		d.advance(age, nanos)
 	}
 }
 
-// Lost says that packets are missing from the capture.
+// Lost takes note that packets are missing from the capture.
 func (d *Detector) Lost(packets uint64) { d.book.lost += packets }
 
-// End says that no packet follows: what is open stays open, for nobody saw it end.
+// End takes note that no packet follows: what is open stays open, for nobody saw it end.
 func (d *Detector) End(age, nanos int64) {
 	if !d.begun {
 		return

@@ -8,7 +8,7 @@ import (
 )
 
 // writeEvidence says in words and numbers what a verdict on a server rests on.
-func writeEvidence(in *Incident, family family, t *measure.Server, f *measure.Features, now int32) {
+func writeEvidence(in *Incident, family family, t *measure.Server, f *measure.Features, lim *Thresholds, now int32) {
 	switch family {
 	case ofGuesses:
 		writeGuesses(in, t, now)
@@ -22,7 +22,7 @@ func writeEvidence(in *Incident, family family, t *measure.Server, f *measure.Fe
 			in.Missing = append(in.Missing, "challenge values (snap length)")
 		}
 		in.Features = listFeatures(in.Features[:0], f)
-		writeQueries(in, t, f, now)
+		writeQueries(in, t, f, lim, now)
 	}
 }
 
@@ -35,7 +35,7 @@ func orNone(x float64) float64 {
 }
 
 // writeQueries is for floods and reflections.
-func writeQueries(in *Incident, t *measure.Server, f *measure.Features, now int32) {
+func writeQueries(in *Incident, t *measure.Server, f *measure.Features, lim *Thresholds, now int32) {
 	s := sentences(in.Evidence[:0])
 	rate, usual := count(f[measure.RateNow]), count(in.Baseline)
 	switch {
@@ -59,7 +59,7 @@ func writeQueries(in *Incident, t *measure.Server, f *measure.Features, now int3
 	case !oneWay && t.LastChallenge == 0:
 		s.add("the server asks for no challenge, so that no address is proved")
 	}
-	s.addOrigin(f)
+	s.addOrigin(f, lim)
 	if f[measure.Answered] >= 0 {
 		s.add("%s of the requests were answered, %s as large", percent(min(f[measure.Answered], 1)), times(f[measure.Gain]))
 	}
@@ -73,7 +73,7 @@ func writeQueries(in *Incident, t *measure.Server, f *measure.Features, now int3
 }
 
 // addOrigin says what is odd about the sources.
-func (s *sentences) addOrigin(f *measure.Features) {
+func (s *sentences) addOrigin(f *measure.Features, lim *Thresholds) {
 	sources := f[measure.Sources]
 	if f[measure.Alien] >= 0.005 && sources >= 20 {
 		s.add("%s of the source addresses are impossible (random ones: 14 %%)", percent(f[measure.Alien]))
@@ -88,7 +88,7 @@ func (s *sentences) addOrigin(f *measure.Features) {
 		s.add("source port %.0f on %s", f[measure.Port], percent(f[measure.Port1]))
 	}
 	if f[measure.HeavyCount] >= 8 && f[measure.Heavy] >= 0.3 {
-		s.add("%.0f sources send 10/s and more", f[measure.HeavyCount])
+		s.add("%.0f sources send %s/s and more", f[measure.HeavyCount], count(lim.FewUnproven))
 	}
 	if f[measure.Pace] < 0.4 && f[measure.RateNow] >= 200 {
 		s.add("evenly paced, as one sender does")

@@ -3,7 +3,6 @@ package flood
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"qsniff/flood/measure"
 )
@@ -170,18 +169,6 @@ func (r *rule) listSigns() []Sign {
 	return all
 }
 
-// within is a length of time in words.
-func within(seconds int) string {
-	d := time.Duration(seconds) * time.Second
-	switch {
-	case d%time.Hour == 0:
-		return fmt.Sprintf("%d h", d/time.Hour)
-	case d > time.Minute && d%time.Minute == 0:
-		return fmt.Sprintf("%d minutes", d/time.Minute)
-	}
-	return fmt.Sprintf("%d s", seconds)
-}
-
 const (
 	needLeast = string(atLeast)
 	needOver  = string(above)
@@ -214,7 +201,7 @@ var watcherRules = []Rule{
 		{"", "where no request of the host was captured: share of servers that sent a challenge first", needMost, "", exchangesMost},
 		{"", "and either: servers, with victim_rate in one second", needUnder, "", fewReflectors},
 		{"", "or: replies from each of them in the window", needLeast, "", repliesEach},
-	}},
+	}, Signs: []Sign{{victimScore, toBegin}}},
 	{Kind: RconBruteforce, Means: "somebody guesses passwords of the remote console", Needs: []Need{
 		{"", "refused logins of one source in " + within(rconWindow), needLeast, "rcon_failures", 0},
 		{"", "different passwords in them", needLeast, "rcon_passwords", 0},
@@ -222,7 +209,8 @@ var watcherRules = []Rule{
 		{"", "different passwords in them", needLeast, "rcon_all_passwords", 0},
 		{"", "or refused logins of all sources in " + within(rconMinute), needLeast, "rcon_failures", rconMinuteFailures},
 		{"", "different passwords in them", needLeast, "rcon_passwords", rconMinutePasswords},
-	}},
+		{"", "after more seconds without one, the next begins another run", needLeast, "", rconPause},
+	}, Signs: []Sign{{guesserScore, toBegin}, {brokenScore - guesserScore, "a login succeeded after refusals"}}},
 	{Kind: RconMisconfig, Means: "one or two passwords again and again: a tool with an old one", Needs: []Need{
 		{"", "refused logins of one source in " + within(rconWindow), needLeast, "rcon_failures", 0},
 		{"", "different passwords in them", needUnder, "rcon_passwords", 0},
@@ -231,7 +219,8 @@ var watcherRules = []Rule{
 		{"", "different addresses and ports, while it pauses no longer than " + within(scanIdle) + " and no more than " + within(scanFor) + " in all", needLeast, "scan_targets", 0},
 		{"", "of them without an answer", needLeast, "scan_dead", 0},
 		{"", "share of them without an answer", needLeast, "scan_share", 0},
-	}},
+		{"", "an answer comes within seconds", needMost, "", scanPanes * scanTurn},
+	}, Signs: []Sign{{surveyScore, toBegin}, {deadScore, "all of them without an answer; a share of them, that share of it"}}},
 	{Kind: Survey, Means: "a source asks many servers, most of which answer: a list, a census, a monitor", Needs: []Need{
 		{"", "different addresses and ports", needLeast, "survey_targets", 0},
 	}},
@@ -253,8 +242,16 @@ var watcherRules = []Rule{
 		{"", "seconds between two pulses", needLeast, "", pulseGap},
 		{"", "share of the mean rate of ten seconds: nothing begins in a tail", needLeast, "", dyingShare},
 		{"", "share of its mean rate that an incident lives by", needLeast, "", lowShare},
+		{"", "and queries a second, above twice the usual", needLeast, "", leastQueries},
+		{"", "or guesses a second", needLeast, "", leastGuesses},
+		{"", "or datagrams a second that are nothing known", needLeast, "", leastJunk},
 		{"", "seconds of quiet that end an incident", needLeast, "quiet", 0},
 		{"", "seconds within which another one at the same target is the same campaign", needMost, "campaign", 0},
+	}},
+	{Name: "proof", Means: "how long what a source showed counts", Needs: []Need{
+		{"", "seconds for which an address stays proved", needMost, "", measure.ProvenFor},
+		{"", "seconds from a challenge to its echo", needMost, "", measure.PendingFor},
+		{"", "seconds from the first challenge in the capture, in which others may be of before it", needMost, "", measure.FreshFor},
 	}},
 	{Name: "sure", Means: fmt.Sprintf("%g and %g for each point, but", sureLeast, surePoint), Needs: []Need{
 		{"", "always", needMost, "", sureMost},

@@ -55,7 +55,7 @@ const (
 // String is the level's name in output.
 func (l Level) String() string { return [...]string{"info", "warn", "alert"}[l] }
 
-// Level is how much a kind asks for.
+// Level returns how much a kind asks for.
 func (k Kind) Level() Level {
 	switch k {
 	case FloodSuspect:
@@ -113,7 +113,7 @@ type Incident struct {
 	Start    int64  // of the first second that qualified
 	Detected int64
 	End      int64  // of the last second that qualified; 0: not over
-	Frame    uint64 // a packet at or behind Start: where to look
+	Frame    uint64 // a packet at or after Start: where to look
 	Pulses   int
 	Peak     float64 // packets a second that count: queries, replies at a victim, logins
 	Mean     float64
@@ -128,7 +128,7 @@ type Incident struct {
 	Top          []Source
 	Prefixes     []Prefix
 	// Completion is the share of the sources challenged that brought the challenge
-	// back, of Challenged sources; -1 where that cannot be told.
+	// back, of Challenged sources; -1 where that is unknown.
 	Completion float64
 	Challenged int
 	Answered   float64 // replies for each request; -1: only one direction was captured
@@ -206,8 +206,8 @@ func (i *Incident) Amplification() float64 {
 	return float64(i.BytesOut) / float64(i.BytesIn)
 }
 
-// Word is how sure a confidence is.
-func Word(confidence float64) string {
+// ConfidenceWord returns how sure a confidence is.
+func ConfidenceWord(confidence float64) string {
 	switch {
 	case confidence >= 0.85:
 		return "high"

@@ -31,7 +31,7 @@ const (
 	rconTargets = 256
 	rconKept    = 64
 	rconLogins  = 1024
-	// openIncidents is how many incidents are open at a time; behind that the rest is
+	// openIncidents is how many incidents are open at a time; beyond that the rest is
 	// counted only.
 	openIncidents = 256
 	// keptIncidents is how many closed ones are remembered, for campaigns.
@@ -43,7 +43,7 @@ const (
 	// notes make room for warnings, and both for alerts.
 	collected = 500
 	// seenExact is up to how many servers are counted one by one, to say in what
-	// nothing was found; behind that the number is an estimate. seenPlaces is the room
+	// nothing was found; beyond that the number is an estimate. seenPlaces is the room
 	// for them.
 	seenExact, seenPlaces = 256, 512
 )

@@ -8,11 +8,11 @@ import (
 
 // posture is what a server answers to sources that proved nothing.
 type posture struct {
-	answers  uint32 // replies with data to a request without a challenge
-	bytesIn  uint64
-	bytesOut uint64
-	clients  sketch.Linear
-	isTold   bool
+	answers     uint32 // replies with data to a request without a challenge
+	bytesIn     uint64
+	bytesOut    uint64
+	clients     sketch.Linear
+	isAnnounced bool
 }
 
 // A server is an amplifier where openClients got what openGain times their
@@ -25,7 +25,7 @@ const (
 // countAnswer counts a reply to a request of so many bytes that brought no challenge: the
 // server would answer anybody in anybody's name.
 func (p *posture) countAnswer(b *book, t *measure.Server, s *track.Sighting, requested uint16) {
-	if p.isTold {
+	if p.isAnnounced {
 		return
 	}
 	p.answers++
@@ -40,7 +40,7 @@ func (p *posture) countAnswer(b *book, t *measure.Server, s *track.Sighting, req
 		p.answers = 0 // another time
 		return
 	}
-	p.isTold = true
+	p.isAnnounced = true
 	in.Protocol, in.Detected, in.End = t.Proto, b.Nanos, b.Nanos
 	in.Requests, in.Replies, in.BytesIn, in.BytesOut = uint64(p.answers), uint64(p.answers), p.bytesIn, p.bytesOut
 	in.Sources, in.Answered = float64(p.clients.Count()), 1

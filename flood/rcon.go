@@ -57,8 +57,6 @@ type refusal struct {
 
 // How long refusals count, in seconds.
 const (
-	rconWindow = 600
-	rconAll    = 1800
 	rconMinute = 60
 	rconPause  = 120 // between one run of guesses and the next
 	endsAfter  = 10  // what was silent for so long when the capture ended is over
@@ -141,7 +139,7 @@ func (c *console) recordRefusal(b *book, s *track.Sighting, x refusal) {
 	}
 	c.count++
 	c.peak = max(c.peak, c.count)
-	c.judge(b, s.From(), x.source)
+	c.judgeRefusals(b, s.From(), x.source)
 }
 
 // In a minute people do not mistype so many different passwords: these times the
@@ -167,8 +165,8 @@ func (c *console) kindOf(b *book, source uint32) Kind {
 	return NoKind
 }
 
-// judge looks at the refusals after one of source.
-func (c *console) judge(b *book, server track.End, source uint32) {
+// judgeRefusals looks at the refusals after one of source.
+func (c *console) judgeRefusals(b *book, server track.End, source uint32) {
 	kind := c.kindOf(b, source)
 	switch {
 	case kind == NoKind || c.in != nil && (c.in.Kind == kind || kind == RconMisconfig):

@@ -12,7 +12,7 @@ import (
 // scans finds sources that ask many servers of which most never answer.
 type scans struct {
 	*book
-	named *sketch.Recent // servers that master servers named, and who was told of some
+	named *sketch.Recent // servers that master servers named, and whom they named some to
 	table *lru.Table[track.Host, scanner]
 	// first is the one silent server that a source asked: nearly all ask no second
 	// one, and invented sources must not fill the table.
@@ -171,15 +171,15 @@ func (x *scans) tick() {
 			continue
 		}
 		s.advance(x.Now)
-		x.judge(src, s)
+		x.judgeScanner(src, s)
 	}
 	if drop {
 		x.table.Delete(gone)
 	}
 }
 
-// judge looks at one of them.
-func (x *scans) judge(src track.Host, s *scanner) {
+// judgeScanner looks at one of them.
+func (x *scans) judgeScanner(src track.Host, s *scanner) {
 	if s.in != nil {
 		if x.isQuiet(s.last) {
 			x.close(s)

@@ -5,8 +5,8 @@ import (
 	"qsniff/track"
 )
 
-// Seen counts what there was to judge: whoever is told that nothing was found wants
-// to know in what. It is a track.Watcher.
+// Seen counts what there was to judge: a report that nothing was found has to
+// name in what. It is a track.Watcher.
 type Seen struct {
 	Queries uint64
 	Replies uint64 // challenges among them
@@ -85,11 +85,11 @@ func (x *Seen) OneWay() string {
 	return ""
 }
 
-// Tick says that time has passed.
+// Tick takes note that time has passed.
 func (x *Seen) Tick(int64, int64) {}
 
-// Lost says that packets are missing from the capture.
+// Lost takes note that packets are missing from the capture.
 func (x *Seen) Lost(uint64) { x.Gaps++ }
 
-// End says that no packet follows.
+// End takes note that no packet follows.
 func (x *Seen) End(int64, int64) {}

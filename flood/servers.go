@@ -133,7 +133,7 @@ func (x *servers) leastBusy(count uint32) int {
 func (x *servers) tick(rules *rulebook) {
 	for _, w := range x.heavy {
 		if x.Now-w.LastAsked <= m.BinSeconds || w.hasIncident() { // else it is as it was
-			w.judge(x.book, rules)
+			w.judgeSecond(x.book, rules)
 		}
 	}
 }

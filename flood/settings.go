@@ -6,6 +6,7 @@ import (
 	"math"
 	"reflect"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -23,14 +24,29 @@ func (t Thresholds) Settings() []Setting {
 	var all []Setting
 	for i := range now.NumField() {
 		f := now.Type().Field(i)
-		all = append(all, Setting{Name: f.Tag.Get("toml"), Doc: f.Tag.Get("doc"),
-			Value: written(now.Field(i)), Default: written(usual.Field(i))})
+		all = append(all, Setting{Name: f.Tag.Get("toml"), Doc: windows.Replace(f.Tag.Get("doc")),
+			Value: formatValue(now.Field(i)), Default: formatValue(usual.Field(i))})
 	}
 	return all
 }
 
-// written is a value as TOML writes it.
-func written(v reflect.Value) string {
+// windows fills in what thresholds are counted over.
+var windows = strings.NewReplacer("{quick}", strconv.Itoa(quickRate), "{window}", within(rconWindow), "{all}", within(rconAll))
+
+// within is a length of time in words.
+func within(seconds int) string {
+	d := time.Duration(seconds) * time.Second
+	switch {
+	case d%time.Hour == 0:
+		return fmt.Sprintf("%d h", d/time.Hour)
+	case d > time.Minute && d%time.Minute == 0:
+		return fmt.Sprintf("%d minutes", d/time.Minute)
+	}
+	return fmt.Sprintf("%d s", seconds)
+}
+
+// formatValue returns a value as TOML writes it.
+func formatValue(v reflect.Value) string {
 	switch x := v.Interface().(type) {
 	case time.Duration:
 		return strconv.Quote(x.String())
@@ -41,7 +57,7 @@ func written(v reflect.Value) string {
 	}
 }
 
-// setting is the value of the threshold with that name in files; of durations in
+// setting returns the value of the threshold with that name in files; of durations in
 // seconds.
 func (t Thresholds) setting(name string) float64 {
 	v := reflect.ValueOf(t)
@@ -62,7 +78,7 @@ func (t Thresholds) setting(name string) float64 {
 	return math.NaN()
 }
 
-// Set sets the threshold with that name in files; known tells whether there is one.
+// Set sets the threshold with that name in files; known reports whether there is one.
 func (t *Thresholds) Set(name string, value any) (known bool, err error) {
 	v := reflect.ValueOf(t).Elem()
 	for i := range v.NumField() {
@@ -118,7 +134,7 @@ var shares = map[string]bool{"junk_share": true, "bypass_share": true, "few_shar
 // zeros are those for which 0 says something: no campaigns, and no answers needed.
 var zeros = map[string]bool{"campaign": true, "ans": true}
 
-// Check tells what is wrong with thresholds: values of no sense, and pairs that
+// Check returns what is wrong with thresholds: values of no sense, and pairs that
 // contradict each other.
 func (t Thresholds) Check() error {
 	for _, s := range t.Settings() {

@@ -64,12 +64,7 @@ var queryRules = []rule{
 				{{m.Lead, atLeast, 1, "few_unproven", "queries/s of a source that did not prove its address"},
 					{m.LeadProven, atLeast, 1, "few_proven", "queries/s of a source that did, unless many clients seem to share it"}},
 			},
-			{
-				{{m.Rate3, atLeast, 1, "few_unproven", "queries/s over three seconds"}},
-				{{m.Prefix, atLeast, 1, "few_share", "share of the busiest /24 (IPv6: /64)"}},
-				{{m.PrefixRate, atLeast, 1, "few_prefix", "queries/s from it"}},
-				{{m.PrefixProven, below, 0.5, "", "share of what proven sources in it sent"}},
-			},
+			slices.Concat(way{{{m.Rate3, atLeast, 1, "few_unproven", "queries/s over three seconds"}}}, fromOnePrefix),
 			{
 				{{m.Rate3, atLeast, 1, "few_unproven", "queries/s over three seconds"}},
 				{{m.HotRate, atLeast, 2, "few_unproven", "queries/s of all sources that are faster than clients"}},
@@ -82,14 +77,13 @@ var queryRules = []rule{
 				{{m.Rate10, atLeast, 1, "slow_rate", "queries/s over ten seconds"}},
 			},
 		},
-		start: 4, starts: "to begin with",
+		start: 4, starts: toBegin,
 		signs: []sign{
 			{points: 1, says: "{0} queries/s of one of them, or of a network",
 				ways: []way{{{{m.Lead, atLeast, 5, "few_unproven", ""}, {m.LeadProven, atLeast, 5, "few_unproven", ""},
 					{m.PrefixRate, atLeast, 5, "few_unproven", ""}}}}},
 			{points: 1, says: "top8 >= {0}, or few_prefix and few_share of one network, verified < {3} in it",
-				ways: []way{{{{m.Top8, atLeast, 0.9, "", ""}}},
-					{{{m.Prefix, atLeast, 1, "few_share", ""}}, {{m.PrefixRate, atLeast, 1, "few_prefix", ""}}, {{m.PrefixProven, below, 0.5, "", ""}}}}},
+				ways: []way{{{{m.Top8, atLeast, 0.9, "", ""}}}, fromOnePrefix}},
 			{points: 1, says: "ans < {0} or C < {1}",
 				ways: []way{{{{m.Answered, below, 0.5, "", ""}, {m.Completion, below, 0.2, "", ""}}}}},
 		}},
@@ -107,6 +101,13 @@ var queryRules = []rule{
 
 // crowdSources is how many clients make a crowd.
 const crowdSources = 50
+
+// fromOnePrefix is where one network sends most.
+var fromOnePrefix = way{
+	{{m.Prefix, atLeast, 1, "few_share", "share of the busiest /24 (IPv6: /64)"}},
+	{{m.PrefixRate, atLeast, 1, "few_prefix", "queries/s from it"}},
+	{{m.PrefixProven, below, 0.5, "", "share of what proven sources in it sent"}},
+}
 
 // reflectionNeeds: the server sends much more than it is asked for, to sources that never
 // show that they are there.
@@ -199,7 +200,7 @@ const pushLeast = 4
 // bots that do not listen, and not invented: they ask again and again.
 var realSources = clause{{m.Each, atLeast, 5, "", ""}, {m.Repeat, atLeast, 0.5, "", ""}}
 
-var guessRule = rule{kind: ChallengeBypass, means: "requests with challenges that the server never gave", start: 5, starts: "to begin with",
+var guessRule = rule{kind: ChallengeBypass, means: "requests with challenges that the server never gave", start: 5, starts: toBegin,
 	ways: []way{
 		{
 			{{m.Guesses10, atLeast, 1, "bypass_rate", "such requests a second, over ten seconds"}},
@@ -218,7 +219,7 @@ var guessRule = rule{kind: ChallengeBypass, means: "requests with challenges tha
 		},
 	}}
 
-var junkRule = rule{kind: JunkFlood, means: "datagrams that begin like queries and are nothing known", start: 4, starts: "to begin with",
+var junkRule = rule{kind: JunkFlood, means: "datagrams that begin like queries and are nothing known", start: 4, starts: toBegin,
 	ways: []way{
 		{
 			{{m.JunkNow, atLeast, 1, "junk_rate", "such datagrams in the last second"}},

@@ -7,8 +7,8 @@ import "time"
 //
 // Rates are per second. A window is the 10 to 20 seconds that sketches look back.
 type Thresholds struct {
-	// Alarm: cheap tests each second, per target. An alarm asks for a verdict and is
-	// none itself: crowds raise it, too.
+	// Alarm: cheap tests each second, for each server. An alarm asks for a verdict
+	// and is none itself: crowds raise it, too.
 	BurstRate    float64 `toml:"burst_rate" doc:"queries/s for two seconds running, at least burst_factor times the baseline"`
 	BurstFactor  float64 `toml:"burst_factor" doc:"times the baseline"`
 	SurgeRate    float64 `toml:"surge_rate" doc:"queries/s in one second, at least surge_factor times the baseline (CS:GO's own ceiling is 500)"`
@@ -17,7 +17,7 @@ type Thresholds struct {
 	SlowFactor   float64 `toml:"slow_factor" doc:"times the baseline"`
 	DriftSum     float64 `toml:"drift_sum" doc:"queries above a slowly raised baseline that add up to an alarm"`
 	LonePackets  uint32  `toml:"lone_packets" doc:"queries of one source in the window that raise an alarm if it sends half of all (100 made a server vanish from lists)"`
-	BadChallenge float64 `toml:"bad_challenges" doc:"challenges that were never issued, in ten seconds, that raise an alarm"`
+	BadChallenge float64 `toml:"bad_challenges" doc:"challenge_bypass: wrong challenges within three seconds"`
 
 	// Verdicts.
 	JunkRate        float64 `toml:"junk_rate" doc:"junk_flood: datagrams/s that are nothing known"`
@@ -42,34 +42,61 @@ type Thresholds struct {
 	ScanDead        int     `toml:"scan_dead" doc:"scan: of them without an answer"`
 	ScanShare       float64 `toml:"scan_share" doc:"scan: share of them without an answer"`
 	SurveyTargets   int     `toml:"survey_targets" doc:"survey: different addresses and ports, most of which answer"`
-	RconFailures    int     `toml:"rcon_failures" doc:"rcon_bruteforce: refused logins of one source in ten minutes"`
+	RconFailures    int     `toml:"rcon_failures" doc:"rcon_bruteforce: refused logins of one source in {window}"`
 	RconPasswords   int     `toml:"rcon_passwords" doc:"rcon_bruteforce: different passwords in them"`
-	RconAllFailures int     `toml:"rcon_all_failures" doc:"rcon_bruteforce: refused logins of all sources in thirty minutes"`
+	RconAllFailures int     `toml:"rcon_all_failures" doc:"rcon_bruteforce: refused logins of all sources in {all}"`
 	RconAllPassword int     `toml:"rcon_all_passwords" doc:"rcon_bruteforce: different passwords in them"`
 	AmplifierProof  int     `toml:"amplifier_answers" doc:"open_amplifier: answers to sources that proved nothing"`
 
 	// Incidents.
-	FastTicks int           `toml:"fast_ticks" doc:"seconds a verdict must hold at 500 queries/s and more"`
+	FastTicks int           `toml:"fast_ticks" doc:"seconds a verdict must hold at {quick} queries/s and more"`
 	SlowTicks int           `toml:"slow_ticks" doc:"seconds a verdict must hold below"`
 	WarnTicks int           `toml:"warn_ticks" doc:"seconds a warning or a note must hold"`
 	Quiet     time.Duration `toml:"quiet" doc:"an incident is over when nothing qualified for so long (pulses come up to 60 s apart)"`
 	Campaign  time.Duration `toml:"campaign" doc:"incidents of one family and target this close are one campaign"`
 }
 
-// Defaults returns the thresholds in use. Where each comes from is in doc.go.
+// Defaults returns the thresholds in use. "Scenarios" are those of the tests, by which a
+// number was chosen that no measurement and no specification gives.
 func Defaults() Thresholds {
 	return Thresholds{
-		BurstRate: 100, BurstFactor: 8, SurgeRate: 500, SurgeFactor: 20, SlowRate: 30, SlowFactor: 4,
-		DriftSum: 400, LonePackets: 100, BadChallenge: 20,
-		JunkRate: 20, JunkShare: 0.5, BypassRate: 2, BypassShare: 0.5,
-		Amplified: 2, AnsweredLeast: 0.2, ReflectRate: 5, ReflectSource: 3, ReflectScore: 3,
-		FewShare: 0.6, FewUnproven: 10, FewProven: 20, FewPrefix: 50,
-		ManyScore: 3, SuspectScore: 1.5,
-		VictimRate: 20, VictimBurst: 200, VictimShare: 0.7,
-		ScanTargets: 25, ScanDead: 20, ScanShare: 0.5, SurveyTargets: 300,
-		RconFailures: 10, RconPasswords: 5, RconAllFailures: 30, RconAllPassword: 10,
-		AmplifierProof: 100,
-		FastTicks:      2, SlowTicks: 4, WarnTicks: 10,
-		Quiet: 75 * time.Second, Campaign: 30 * time.Minute,
+		BurstRate: 100, BurstFactor: 8, // 100 queries made an Unturned server vanish from lists; scenarios
+		SurgeRate: 500, SurgeFactor: 20, // CS:GO answers 500/s in all (sv_max_queries_sec_global)
+		SlowRate: 30, SlowFactor: 4, // GoldSource answers 30/s in all (max_queries_sec_global)
+		DriftSum:     400, // scenarios: floods that stay below slow_rate
+		LonePackets:  100, // as burst_rate
+		BadChallenge: 20,  // scenarios
+
+		JunkRate: 20, JunkShare: 0.5, // a filter in use at game hosts passes 20/s; scenarios
+		BypassRate: 2, BypassShare: 0.5, // an old challenge is brought once a poll; scenarios
+		Amplified:     2,                   // a challenge is 0.36 times its request, server info 7.1 times
+		AnsweredLeast: 0.2,                 // scenarios: servers with limits of their own
+		ReflectRate:   5, ReflectSource: 3, // engines answer 3/s to a source (sv_max_queries_sec)
+		ReflectScore: 3,                 // scenarios
+		FewShare:     0.6,               // scenarios
+		FewUnproven:  10,                // three times what engines answer; CS:GO answers 10/s to a source
+		FewProven:    20, FewPrefix: 50, // scenarios: several players behind one address
+		ManyScore: 3, SuspectScore: 1.5, // scenarios
+		VictimRate: 20, VictimBurst: 200, VictimShare: 0.7, // scenarios: list refreshes
+		ScanTargets: 25, ScanDead: 20, ScanShare: 0.5, // Zeek's scan policy: 25 hosts
+		SurveyTargets: 300,                  // scenarios
+		RconFailures:  10, RconPasswords: 5, // ReHLDS bans after 10 failures
+		RconAllFailures: 30, RconAllPassword: 10, // Zeek's policy for SSH: 30 failures in 30 minutes
+		AmplifierProof: 100, // chosen: enough for a measured factor
+
+		FastTicks: 2, SlowTicks: 4, WarnTicks: 10, // scenarios
+		Quiet:    75 * time.Second, // attacks in pulses pause for up to 60 s
+		Campaign: 30 * time.Minute, // chosen: what an operator calls one evening's attack
 	}
 }
+
+// What thresholds are counted over.
+const (
+	// quickRate is the rate from which on a verdict needs less time, that of surge_rate.
+	quickRate = 500
+	// How long refused logins count, in seconds: rconWindow those of a source (chosen: longer
+	// than a guesser can afford to pause), rconAll those of all sources, see
+	// rcon_all_failures.
+	rconWindow = 600
+	rconAll    = 1800
+)

@@ -11,9 +11,6 @@ type verdict struct {
 	quick      bool    // it needs to hold for a short time only
 }
 
-// quickRate is the rate from which on a verdict needs less time.
-const quickRate = 500
-
 // rulebook is the rules with the limits that thresholds give.
 type rulebook struct {
 	queries       []rule
@@ -41,16 +38,16 @@ func (r *rulebook) judgeQueries(f *measure.Features) verdict {
 
 // judgeGuesses returns the verdict on challenges that were never issued.
 func (r *rulebook) judgeGuesses(f *measure.Features) verdict {
-	return r.guesses.judge(f, f[measure.GuessesNow], true)
+	return r.guesses.judgeFeatures(f, f[measure.GuessesNow], true)
 }
 
 // judgeJunk returns the verdict on what is nothing known.
 func (r *rulebook) judgeJunk(f *measure.Features) verdict {
 	now := f[measure.JunkNow]
-	return r.junk.judge(f, now, now >= quickRate)
+	return r.junk.judgeFeatures(f, now, now >= quickRate)
 }
 
-func (r *rule) judge(f *measure.Features, rate float64, quick bool) verdict {
+func (r *rule) judgeFeatures(f *measure.Features, rate float64, quick bool) verdict {
 	v := verdict{rate: rate, quick: quick}
 	points, proof := r.score(f)
 	if v.score = points; r.fits(f, points, proof) {

@@ -27,18 +27,18 @@ type unasked struct {
 // victim is a host that is watched closely, and the incident there.
 type victim struct {
 	measure.Host
-	in      *Incident
-	trial   Trial
-	streak  int   // seconds in a row that are those of a flood
-	since   int32 // the first of these
-	ended   int32 // last second that qualified
-	endedAt int64 // and the time stamp of its end
-	active  bool  // the last second qualified
-	rest    int32 // first second of a pause
-	total   float64
-	seconds float64
-	told    float64 // the peak when it was last announced
-	servers sketch.Distinct
+	in        *Incident
+	trial     Trial
+	streak    int   // seconds in a row that are those of a flood
+	since     int32 // the first of these
+	ended     int32 // last second that qualified
+	endedAt   int64 // and the time stamp of its end
+	active    bool  // the last second qualified
+	rest      int32 // first second of a pause
+	total     float64
+	seconds   float64
+	announced float64 // the peak when it was last announced
+	servers   sketch.Distinct
 }
 
 func newVictims(b *book) victims {
@@ -200,14 +200,14 @@ func (x *victim) begin(b *book) {
 		return
 	}
 	x.in, x.active, x.ended, x.endedAt, x.rest = in, true, b.Now, b.secondEnd(), 0
-	x.total, x.seconds, x.told = 0, 0, 0
+	x.total, x.seconds, x.announced = 0, 0, 0
 	x.servers.Reset()
 	in.Frame = first.Frame
 	for sec := first.Sec; sec <= b.Now; sec++ {
 		x.addSecond(x.At(sec))
 	}
 	x.describe(b)
-	x.told = in.Peak
+	x.announced = in.Peak
 	x.trial = b.advisor.Try(in)
 	b.found(in, Begins)
 }
@@ -243,11 +243,11 @@ func (x *victim) live(b *book) {
 	}
 	x.active, x.ended, x.endedAt = true, b.Now, b.secondEnd()
 	x.addSecond(x.At(b.Now))
-	if in.Peak < 2*x.told {
+	if in.Peak < 2*x.announced {
 		x.MergeServers(&x.servers)
 		return
 	}
-	x.told = in.Peak
+	x.announced = in.Peak
 	x.describe(b)
 	b.found(in, Changes)
 }

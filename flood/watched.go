@@ -42,9 +42,9 @@ func (w *watched) hasIncident() bool {
 	return false
 }
 
-// judge takes the second that ends: verdicts on each family of its traffic, and what they
+// judgeSecond takes the second that ends: verdicts on each family of its traffic, and what they
 // make of incidents.
-func (w *watched) judge(b *book, rules *rulebook) {
+func (w *watched) judgeSecond(b *book, rules *rulebook) {
 	f := &w.features
 	s := scene{b, &w.Server, f}
 	alarm, isLearning := w.judgeQueries(&s, rules)

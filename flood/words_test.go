@@ -15,7 +15,7 @@ func TestWords(t *testing.T) {
 		{times(0.36), "0.36x"}, {times(7.1), "7.10x"}, {times(1200), "1,200x"},
 		{bytesOf(0), "0 B"}, {bytesOf(9999), "9999 B"}, {bytesOf(288e3), "288 kB"}, {bytesOf(125e6), "125 MB"},
 		{plural("host", 1), "one host"}, {plural("host", 24.2), "about 24 hosts"},
-		{Word(0.99), "high"}, {Word(0.85), "high"}, {Word(0.7), "medium"}, {Word(0.65), "medium"}, {Word(0.6), "low"},
+		{ConfidenceWord(0.99), "high"}, {ConfidenceWord(0.85), "high"}, {ConfidenceWord(0.7), "medium"}, {ConfidenceWord(0.65), "medium"}, {ConfidenceWord(0.6), "low"},
 	}
 	for i, tt := range tests {
 		if tt.got != tt.want {

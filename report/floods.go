@@ -49,7 +49,7 @@ const (
 )
 
 // Word is how sure a confidence is.
-func Word(confidence float64) string { return flood.Word(confidence) }
+func Word(confidence float64) string { return flood.ConfidenceWord(confidence) }
 
 // MeaningOf says what a feature is.
 func MeaningOf(name string) string { return flood.MeaningOf(name) }

@@ -39,14 +39,14 @@ func advise(in *flood.Incident, c *Collateral) (string, flood.FilterRules) {
 	rules := flood.FilterRules{NFTables: p.nft(), IPTables: p.iptables()}
 	b.WriteString("\nFor nftables:\n\n")
 	b.WriteString(rules.NFTables)
-	forgets := ""
+	note := ""
 	if p.names > 0 {
-		forgets = ", which lets no address go by itself"
+		note = ", which lets no address go by itself"
 	}
-	fmt.Fprintf(&b, "\nThe same for %s%s:\n\n", p.iptablesName(), forgets)
+	fmt.Fprintf(&b, "\nThe same for %s%s:\n\n", p.iptablesName(), note)
 	b.WriteString(rules.IPTables)
 	b.WriteByte('\n')
-	wrap(&b, c.said())
+	wrap(&b, c.sentence())
 	return b.String(), rules
 }
 
@@ -69,8 +69,8 @@ func wrap(b *strings.Builder, s string) {
 	b.WriteByte('\n')
 }
 
-// said is what the lines for nftables would have done.
-func (c *Collateral) said() string {
+// sentence is what the lines for nftables would have done.
+func (c *Collateral) sentence() string {
 	if c == nil {
 		return "What these lines would have done to the packets of this capture was not measured."
 	}
@@ -88,18 +88,18 @@ func (c *Collateral) said() string {
 		}
 		s += ")"
 		if !c.Blind && c.Clients > 0 {
-			return s + " and " + c.touched()
+			return s + " and " + c.clientsTouched()
 		}
 		s += ". "
 	} else if !c.Blind && c.Clients > 0 {
-		return s + "They would have " + c.touched()
+		return s + "They would have " + c.clientsTouched()
 	}
-	return s + c.untold()
+	return s + c.whyUnknown()
 }
 
-// touched is what proven clients would have lost.
-func (c *Collateral) touched() string {
-	who := c.proven(uint64(c.Clients))
+// clientsTouched is what proven clients would have lost.
+func (c *Collateral) clientsTouched() string {
+	who := c.provenClients(uint64(c.Clients))
 	if c.MoreClients {
 		who = fmt.Sprintf("the first %s %s", thousands(uint64(c.Clients)), who)
 	} else {
@@ -116,7 +116,7 @@ func (c *Collateral) touched() string {
 		who, thousands(c.ClientLost), digits.Counted(c.ClientPackets, "packet"), shareOf(c.ClientLost, c.ClientPackets))
 }
 
-func (c *Collateral) proven(n uint64) string {
+func (c *Collateral) provenClients(n uint64) string {
 	switch c.plan.kind {
 	case flood.ReplyFloodVictim:
 		return digits.Noun(n, "server that this host had asked", "servers that this host had asked")
@@ -126,8 +126,8 @@ func (c *Collateral) proven(n uint64) string {
 	return digits.Noun(n, "client that had proved its address", "clients that had proved their address")
 }
 
-// untold says why there is no number of clients.
-func (c *Collateral) untold() string {
+// whyUnknown returns why there is no number of clients.
+func (c *Collateral) whyUnknown() string {
 	if c.Blind {
 		return "What they would have cost real clients cannot be told: this capture does not show who proved an address, " +
 			"as where it has one direction only."

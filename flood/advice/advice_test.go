@@ -142,7 +142,7 @@ func TestSaid(t *testing.T) {
 		{"no client", &Collateral{Flood: 10, plan: spoofed}, "none that had proved its address sent"},
 		{"no flood", &Collateral{Clients: 3, plan: spoofed}, "tried on any. They would have touched 0 of 3 clients"},
 	} {
-		if got := x.c.said(); !strings.Contains(got, x.want) {
+		if got := x.c.sentence(); !strings.Contains(got, x.want) {
 			t.Errorf("%s:\ngot  %s\nwant %s", x.name, got, x.want)
 		}
 	}

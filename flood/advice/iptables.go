@@ -33,7 +33,7 @@ func (p *plan) iptables() string {
 		w.line("# let in: -A %s -s ADDRESS -j RETURN", w.chain)
 	}
 	for i := range p.rules[:p.n] {
-		w.rule(&p.rules[i])
+		w.writeRule(&p.rules[i])
 	}
 	w.line("COMMIT")
 	return w.String()
@@ -85,7 +85,7 @@ func (w *iptWriter) chains() []string {
 	return all
 }
 
-func (w *iptWriter) rule(r *planRule) {
+func (w *iptWriter) writeRule(r *planRule) {
 	to := w.chain + iptLetters[r.line]
 	switch r.line {
 	case lineSources:
@@ -112,7 +112,7 @@ func (w *iptWriter) rule(r *planRule) {
 	}
 	line := fmt.Sprintf("-A %s -m hashlimit --hashlimit-above %d/%s --hashlimit-burst %d", to, r.limit.packets, unit,
 		r.limit.burst)
-	if r.line.each() {
+	if r.line.isPerSource() {
 		// Its table is larger than nft's set: hashlimit drops all that does not fit.
 		line += w.mode(r.line) + fmt.Sprintf(" --hashlimit-htable-max %d --hashlimit-htable-expire %d", 8*trialSources,
 			r.line.idle().Milliseconds())

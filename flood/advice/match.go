@@ -26,8 +26,8 @@ const (
 	lineLogins              // limit the attempts of each source to log in
 )
 
-// each tells whether every source has a bucket of its own.
-func (l line) each() bool { return l == lineQueries || l == lineOthers || l == lineLogins }
+// isPerSource reports whether every source has a bucket of its own.
+func (l line) isPerSource() bool { return l == lineQueries || l == lineOthers || l == lineLogins }
 
 // speech is what the lines have to recognize.
 type speech uint8
@@ -44,7 +44,7 @@ const (
 var speeches = map[string]speech{"a2s": speaksA2S, "goldsource": speaksGoldSource, "ase": speaksASE,
 	"master": speaksMaster, "rcon": speaksRcon}
 
-// letterOf is the byte behind FF FF FF FF in a packet, 0 if that is not known.
+// letterOf is the byte after FF FF FF FF in a packet, 0 if that is not known.
 func letterOf(s *track.Sighting) byte {
 	if s.Type == nil {
 		return 0
@@ -58,8 +58,8 @@ type wire struct {
 	tcp, six bool
 }
 
-// oneOf tells whether a letter is one of a list.
-func oneOf(letter byte, list string) bool {
+// isOneOf reports whether a letter is one of a list.
+func isOneOf(letter byte, list string) bool {
 	for i := range len(list) {
 		if list[i] == letter {
 			return letter != 0
@@ -68,7 +68,7 @@ func oneOf(letter byte, list string) bool {
 	return false
 }
 
-// matches tells whether the lines of a rule look at a packet: what the text of nft
+// matches reports whether the lines of a rule look at a packet: what the text of nft
 // says of its bytes, said of a sighting.
 func (w wire) matches(l line, s *track.Sighting, letter byte, named bool) bool {
 	tcp := s.Flags&track.Connection != 0
@@ -88,7 +88,7 @@ func (w wire) matches(l line, s *track.Sighting, letter byte, named bool) bool {
 	case lineOthers:
 		return w.speech == speaksASE || w.isReply(s, letter, dataLetters)
 	case lineUnasked:
-		return s.What == track.IsPart && w.splits() || w.isReply(s, letter, replyLetters)
+		return s.What == track.IsPart && w.hasParts() || w.isReply(s, letter, replyLetters)
 	case lineJunk:
 		// Of junk a sighting has no letter: counted as if none of it were a known one.
 		return s.What == track.IsJunk
@@ -96,7 +96,7 @@ func (w wire) matches(l line, s *track.Sighting, letter byte, named bool) bool {
 	return s.What == track.IsOpened || asksRcon(s) // lineLogins
 }
 
-// queryLetters, dataLetters and replyLetters are what the lines look for behind
+// queryLetters, dataLetters and replyLetters are what the lines look for after
 // FF FF FF FF, see the texts of nft.
 const (
 	queryLetters = "TUVWi"
@@ -109,7 +109,7 @@ func isOf(s *track.Sighting, name string) bool { return s.Proto != nil && s.Prot
 func (w wire) isQuery(s *track.Sighting, letter byte) bool {
 	switch w.speech {
 	case speaksA2S:
-		return oneOf(letter, queryLetters)
+		return isOneOf(letter, queryLetters)
 	case speaksGoldSource:
 		const words = dissect.AskInfo | dissect.AskPlayers | dissect.AskRules | dissect.AskPing
 		return s.What == track.IsRequest && s.Asks&words != 0 && isOf(s, "goldsource")
@@ -150,18 +150,18 @@ func (w wire) isReply(s *track.Sighting, letter byte, letters string) bool {
 	case speaksMaster:
 		return letter == 'f'
 	}
-	return oneOf(letter, letters)
+	return isOneOf(letter, letters)
 }
 
-// splits tells whether replies come in parts that begin with FE FF FF FF.
-func (w wire) splits() bool { return w.speech <= speaksGoldSource }
+// hasParts reports whether replies come in parts that begin with FE FF FF FF.
+func (w wire) hasParts() bool { return w.speech <= speaksGoldSource }
 
 func asksRcon(s *track.Sighting) bool {
 	return s.What == track.IsRequest && s.Asks&dissect.AskRcon != 0 && isOf(s, "goldsource")
 }
 
-// counts tells whether a packet is of the sort that the incident is about.
-func (w wire) counts(kind flood.Kind, s *track.Sighting, letter byte) bool {
+// isAbout reports whether a packet is of the sort that the incident is about.
+func (w wire) isAbout(kind flood.Kind, s *track.Sighting, letter byte) bool {
 	switch kind {
 	case flood.JunkFlood:
 		return s.What == track.IsJunk || s.What == track.IsOther
@@ -202,7 +202,7 @@ func (w wire) nftMatches(l line) []string {
 		return w.nftRepliesOf("0x44, 0x45, 0x49, 0x6d", "")
 	case lineUnasked:
 		m := w.nftRepliesOf("0x41, 0x44, 0x45, 0x49, \\\n      0x6a, 0x6d", "@th,64,32 { 0x45594531-0x45594533 } ")
-		if w.splits() {
+		if w.hasParts() {
 			m = append(m, "@th,64,32 0xfeffffff ")
 		}
 		return m
@@ -241,7 +241,7 @@ func (w wire) nftRepliesOf(letters, eye string) []string {
 	return []string{nftMark + "@th,96,8 { " + letters + " } "}
 }
 
-// at is where u32 finds four bytes, by their offset from the UDP header: behind the
+// at is where u32 finds four bytes, by their offset from the UDP header: after the
 // header of IPv4, however long, or of IPv6 without extensions.
 func (w wire) at(offset int) string {
 	if w.six {
@@ -286,7 +286,7 @@ func (w wire) u32Matches(l line) []string {
 		return w.u32Replies("0x44,0x45,0x49,0x6D", "")
 	case lineUnasked:
 		m := w.u32Replies("0x41,0x44,0x45,0x49,0x6A,0x6D", u32(w.at(8)+"=0x45594531:0x45594533"))
-		if w.splits() {
+		if w.hasParts() {
 			m = append(m, u32(w.at(8)+"=0xFEFFFFFF"))
 		}
 		return m

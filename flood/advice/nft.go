@@ -23,19 +23,19 @@ func (p *plan) nft() string {
 	w.line("add table inet %s", p.table())
 	w.line("delete table inet %s", p.table())
 	w.line("table inet %s {", p.table())
-	w.sets()
-	w.hook()
+	w.writeSets()
+	w.writeHook()
 	w.line("  chain target%d {", p.id)
 	if p.kind == flood.RconBruteforce {
 		w.line("    # let in: nft add element inet TABLE admins%d { ADDRESS }", p.id)
 		w.line("    %s saddr @admins%d return", w.ip, p.id)
 	}
 	for i := range p.rules[:p.n] {
-		w.rule(&p.rules[i])
+		w.writeRule(&p.rules[i])
 	}
 	w.line("  }")
 	for i := range p.rules[:p.n] {
-		w.chain(&p.rules[i])
+		w.writeChain(&p.rules[i])
 	}
 	w.line("}")
 	return w.String()
@@ -68,18 +68,18 @@ func (w *nftWriter) line(format string, args ...any) {
 	w.WriteByte('\n')
 }
 
-// sets writes the sets: addresses that are named are let go after an hour, because
+// writeSets writes the sets: addresses that are named are let go after an hour, because
 // the next one to have them may be anybody.
-func (w *nftWriter) sets() {
+func (w *nftWriter) writeSets() {
 	for i := range w.rules[:w.n] {
 		r := &w.rules[i]
 		switch {
 		case r.line == lineSources || r.line == lineVictims:
 			w.line("  set named%d {", w.id)
 			w.line("    type %s; flags interval, timeout; timeout 1h", w.typ)
-			w.elements()
+			w.writeElements()
 			w.line("  }")
-		case r.line.each():
+		case r.line.isPerSource():
 			idle := "60s"
 			if r.line.idle() == loginIdle {
 				idle = "10m"
@@ -94,7 +94,7 @@ func (w *nftWriter) sets() {
 	}
 }
 
-func (w *nftWriter) elements() {
+func (w *nftWriter) writeElements() {
 	const a = "    elements = { "
 	text, col := a, len(a)
 	for i, x := range w.named[:w.names] {
@@ -123,9 +123,9 @@ func filterAddress(p netip.Prefix) string {
 	return p.String()
 }
 
-// hook writes the chain that sees packets first: in front of connection tracking,
+// writeHook writes the chain that sees packets first: before connection tracking,
 // whose table a flood would fill.
-func (w *nftWriter) hook() {
+func (w *nftWriter) writeHook() {
 	name, hook := "pre", "prerouting"
 	if w.kind == flood.Reflection {
 		name, hook = "post", "postrouting"
@@ -147,13 +147,13 @@ func (w *nftWriter) hook() {
 	w.line("  }")
 }
 
-// chains are what the lines of a rule jump to.
+// nftChains are what the lines of a rule jump to.
 var nftChains = [...]string{lineQueries: "queries", lineFirst: "first", lineVictims: "victims", lineOthers: "others",
 	lineUnasked: "unasked", lineJunk: "junk", lineLogins: "logins"}
 
-// rule writes the lines that choose the packets of a rule.
-func (w *nftWriter) rule(r *planRule) {
-	w.line("    # %s", w.why(r.line))
+// writeRule writes the lines that choose the packets of a rule.
+func (w *nftWriter) writeRule(r *planRule) {
+	w.line("    # %s", w.comment(r.line))
 	switch r.line {
 	case lineSources:
 		w.line("    %s saddr @named%d counter drop", w.ip, w.id)
@@ -167,8 +167,8 @@ func (w *nftWriter) rule(r *planRule) {
 	}
 }
 
-// why says what the lines of a rule do.
-func (p *plan) why(l line) string {
+// comment returns what the lines of a rule do.
+func (p *plan) comment(l line) string {
 	switch l {
 	case lineSources:
 		return "sources that sent the most"
@@ -191,8 +191,8 @@ func (p *plan) why(l line) string {
 	return "attempts to log in"
 }
 
-// chain writes where the lines of a rule jump to: they share one limit.
-func (w *nftWriter) chain(r *planRule) {
+// writeChain writes where the lines of a rule jump to: they share one limit.
+func (w *nftWriter) writeChain(r *planRule) {
 	if r.line == lineSources {
 		return
 	}
@@ -206,7 +206,7 @@ func (w *nftWriter) chain(r *planRule) {
 		end = "daddr"
 	}
 	switch {
-	case !r.line.each():
+	case !r.line.isPerSource():
 		w.line("    %s counter drop", over)
 	case w.ip == "ip6":
 		w.line("    update @each%d { ip6 %s and ffff:ffff:ffff:ffff:: \\", w.id, end)

@@ -50,29 +50,29 @@ func planOf(in *flood.Incident) plan {
 	}
 	switch in.Kind {
 	case flood.FloodFew:
-		p.sources(in)
-		p.add(lineQueries, p.eachRate(in))
+		p.addSources(in)
+		p.addRule(lineQueries, p.eachRate(in))
 	case flood.FloodDistributed:
-		p.add(lineQueries, p.eachRate(in))
-		p.add(lineFirst, p.cap(in))
+		p.addRule(lineQueries, p.eachRate(in))
+		p.addRule(lineFirst, p.capRate(in))
 	case flood.FloodSpoofed:
-		p.add(lineFirst, p.cap(in))
+		p.addRule(lineFirst, p.capRate(in))
 	case flood.ChallengeBypass:
 		// A guess can come from a forged address. Few sources that each guess for a while
 		// are worth naming; many are left to the limit.
 		if in.Sources < namedFew {
-			p.sources(in)
+			p.addSources(in)
 		}
-		p.add(lineQueries, p.eachRate(in))
+		p.addRule(lineQueries, p.eachRate(in))
 	case flood.Reflection:
-		p.victims(in)
+		p.addVictims(in)
 	case flood.ReplyFloodVictim:
-		p.add(lineUnasked, p.cap(in))
+		p.addRule(lineUnasked, p.capRate(in))
 	case flood.JunkFlood:
-		p.add(lineJunk, allowance{capJunk, time.Second, 2 * capJunk})
+		p.addRule(lineJunk, allowance{capJunk, time.Second, 2 * capJunk})
 	case flood.RconBruteforce:
-		p.sources(in)
-		p.add(lineLogins, p.loginRate())
+		p.addSources(in)
+		p.addRule(lineLogins, p.loginRate())
 	}
 	return p
 }
@@ -80,46 +80,46 @@ func planOf(in *flood.Incident) plan {
 // namedFew is the detector's bound of a flood from few.
 const namedFew = 64
 
-func (p *plan) add(l line, a allowance) {
+func (p *plan) addRule(l line, a allowance) {
 	p.rules[p.n] = planRule{l, a}
 	p.n++
 }
 
-func (p *plan) sources(in *flood.Incident) {
-	if p.name(in); p.names > 0 {
-		p.add(lineSources, allowance{})
+func (p *plan) addSources(in *flood.Incident) {
+	if p.nameSources(in); p.names > 0 {
+		p.addRule(lineSources, allowance{})
 	}
 }
 
-// victims: one reply a second for all that are named together keeps their entry in
+// addVictims limits what victims are sent: one reply a second for all that are named together keeps their entry in
 // a server browser alive, if they really ask, and is of no use to the sender. Where
 // there are more than the incident lists, each host gets what a visit needs: three
 // queries and their replies, rules in ten parts the longest of them, which pass
 // uncounted.
-func (p *plan) victims(in *flood.Incident) {
-	if p.name(in); p.names > 0 {
-		p.add(lineVictims, allowance{1, time.Second, 5})
+func (p *plan) addVictims(in *flood.Incident) {
+	if p.nameSources(in); p.names > 0 {
+		p.addRule(lineVictims, allowance{1, time.Second, 5})
 	}
 	if p.names == 0 || p.networks == 0 && in.Sources > 2*float64(p.names) {
-		p.add(lineOthers, allowance{5, time.Second, 30})
+		p.addRule(lineOthers, allowance{5, time.Second, 30})
 	}
 }
 
 const (
-	// networkHosts is how many of a network must have been seen for its prefix to stand
+	// namedHosts is how many of a network must have been seen for its prefix to stand
 	// in the lines, as in the rule for floods from one network.
 	namedHosts = 8
-	// share of the busiest source that another has to have to be named: a flood's
-	// sources do about the same, and the list has monitors behind them.
+	// namedShare is the share of the busiest source, one in so many, that another has to have to be named: a flood's
+	// sources do about the same, and the list has monitors after them.
 	namedShare = 10
-	// natPorts is where a proven address looks like many clients behind one, see the
+	// namedPorts is where a proven address looks like many clients behind one, see the
 	// rule for pollers: it is limited, not blocked.
 	namedPorts = 16
 )
 
-// name lists the sources to name: networks that many hosts of sent, then single
+// nameSources lists the sources to name: networks that many hosts of sent, then single
 // sources outside of these.
-func (p *plan) name(in *flood.Incident) {
+func (p *plan) nameSources(in *flood.Incident) {
 	var most uint64
 	for i := range in.Top {
 		most = max(most, in.Top[i].Low)
@@ -127,7 +127,7 @@ func (p *plan) name(in *flood.Incident) {
 	for i := range in.Prefixes {
 		x := &in.Prefixes[i]
 		if x.Hosts >= namedHosts && x.Low > 0 && x.Low >= most && x.Low >= in.Requests/namedShare {
-			p.put(x.Prefix)
+			p.addName(x.Prefix)
 		}
 	}
 	p.networks = p.names
@@ -141,13 +141,13 @@ func (p *plan) name(in *flood.Incident) {
 		if a.Is4() {
 			bits = 32
 		}
-		p.put(netip.PrefixFrom(a, bits))
+		p.addName(netip.PrefixFrom(a, bits))
 	}
 }
 
-// put adds a network, if it is of the target's family, new, and not the target's own:
+// addName adds a network, if it is of the target's family, new, and not the target's own:
 // blocking that would block the neighbours.
-func (p *plan) put(x netip.Prefix) {
+func (p *plan) addName(x netip.Prefix) {
 	if !x.IsValid() || x.Addr().Is4() != p.end.Addr().Is4() || x.Bits() < 16 || p.names == planNames {
 		return
 	}
@@ -186,7 +186,7 @@ func (p *plan) loginRate() allowance {
 }
 
 const (
-	// baselines is how far above the traffic of before a cap stays: a map change or a
+	// capBaselines is how far above the traffic of before a cap stays: a map change or a
 	// crowd brings several times the usual.
 	capBaselines = 10
 	// capJunk is the detector's bound: fewer unknown packets than that are no flood.
@@ -201,25 +201,25 @@ const (
 var capBases = [...]float64{speaksAny: 300, speaksA2S: 300, speaksGoldSource: 100, speaksASE: 50, speaksMaster: 100,
 	speaksRcon: 300}
 
-// cap is how much of everybody's traffic together passes: what the server stands,
+// capRate returns how much of everybody's traffic together passes: what the server stands,
 // or ten times the traffic of before if that is more. Of a flood that is hardly
 // more itself it lets a quarter pass.
-func (p *plan) cap(in *flood.Incident) allowance {
+func (p *plan) capRate(in *flood.Incident) allowance {
 	base := capBases[p.speech]
 	if p.kind == flood.ReplyFloodVictim {
 		base = 200 // the detector's bound for one second
 	}
-	usual := given(in.Baseline)
+	usual := orZero(in.Baseline)
 	n := max(base, capBaselines*usual)
-	if peak := given(in.Peak); peak > 0 && n > peak/4 {
+	if peak := orZero(in.Peak); peak > 0 && n > peak/4 {
 		n = max(peak/4, 4*usual, 10)
 	}
 	packets := int64(roundUp(min(n, capMost)))
 	return allowance{packets, time.Second, 2 * packets}
 }
 
-// given is a figure, or 0 where the capture could not give it.
-func given(x float64) float64 {
+// orZero returns a figure, or 0 where the capture could not give it.
+func orZero(x float64) float64 {
 	if x > 0 && !math.IsInf(x, 1) {
 		return x
 	}

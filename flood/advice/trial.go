@@ -74,8 +74,8 @@ func (t *trial) Show(s *track.Sighting, proven bool) {
 	dropped := t.drops(s, who, letter, named)
 	switch {
 	case proven && !alone:
-		t.client(who, dropped)
-	case t.plan.counts(t.plan.kind, s, letter):
+		t.countClient(who, dropped)
+	case t.plan.isAbout(t.plan.kind, s, letter):
 		t.got.Flood++
 		if dropped {
 			t.got.FloodDropped++
@@ -91,18 +91,18 @@ func (t *trial) who(s *track.Sighting) *track.Host {
 	return &s.Src
 }
 
-// drops tells whether one of the lines drops a packet, and charges their limits.
+// drops reports whether one of the lines drops a packet, and charges their limits.
 func (t *trial) drops(s *track.Sighting, who *track.Host, letter byte, named bool) bool {
 	for i := range t.plan.rules[:t.plan.n] {
 		r := &t.plan.rules[i]
-		if t.plan.matches(r.line, s, letter, named) && t.over(i, r, who, s.Age) {
+		if t.plan.matches(r.line, s, letter, named) && t.isOver(i, r, who, s.Age) {
 			return true
 		}
 	}
 	return false
 }
 
-// hasHeaders tells whether a sighting is a datagram or a segment, and not what one of
+// hasHeaders reports whether a sighting is a datagram or a segment, and not what one of
 // them says, or an error about one.
 func hasHeaders(s *track.Sighting) bool {
 	switch s.What {
@@ -112,7 +112,7 @@ func hasHeaders(s *track.Sighting) bool {
 	return true
 }
 
-// named tells whether the lines name an address, and whether they name it alone: a
+// named reports whether the lines name an address, and whether they name it alone: a
 // proven address in a network that is blocked is collateral, one blocked for what
 // it did is not.
 func (t *trial) named(who *track.Host) (named, alone bool) {
@@ -124,12 +124,12 @@ func (t *trial) named(who *track.Host) (named, alone bool) {
 	return false, false
 }
 
-// over tells whether the limit of a rule drops a packet of who.
-func (t *trial) over(i int, r *planRule, who *track.Host, now int64) bool {
+// isOver reports whether the limit of a rule drops a packet of who.
+func (t *trial) isOver(i int, r *planRule, who *track.Host, now int64) bool {
 	switch {
 	case r.limit.packets == 0:
 		return true
-	case !r.line.each():
+	case !r.line.isPerSource():
 		return r.limit.over(&t.full[i], now)
 	}
 	key := *who
@@ -146,8 +146,8 @@ func (t *trial) over(i int, r *planRule, who *track.Host, now int64) bool {
 	return r.limit.over(full, now)
 }
 
-// client counts a packet of a client that proved its address.
-func (t *trial) client(who *track.Host, lost bool) {
+// countClient counts a packet of a client that proved its address.
+func (t *trial) countClient(who *track.Host, lost bool) {
 	t.got.ClientPackets++
 	if lost {
 		t.got.ClientLost++

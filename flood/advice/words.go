@@ -91,11 +91,11 @@ func (p *plan) capWords(in *flood.Incident) []string {
 	}
 	n := float64(r.limit.packets)
 	s := fmt.Sprintf("The cap is %s a second", thousands(uint64(r.limit.packets)))
-	if usual := given(in.Baseline); usual >= 0.1 && usual < n {
+	if usual := orZero(in.Baseline); usual >= 0.1 && usual < n {
 		s += fmt.Sprintf(", about %s times the %s of before the flood", roughly(n/usual), roughly(usual))
 	}
 	s += "."
-	if peak := given(in.Peak); peak > n {
+	if peak := orZero(in.Peak); peak > n {
 		s += fmt.Sprintf(" At the flood's peak of %s a second it lets 1 of %s through, of real clients' first queries too:"+
 			" a server browser may need several tries.", roughly(peak), roughly(peak/n))
 	}
@@ -151,7 +151,7 @@ func (p *plan) victimWords(in *flood.Incident) []string {
 		" them one by one: cap the answers."
 	if r := p.find(lineUnasked); r != nil {
 		s += fmt.Sprintf(" The cap is %s a second.", thousands(uint64(r.limit.packets)))
-		if peak := given(in.Peak); peak > float64(r.limit.packets) {
+		if peak := orZero(in.Peak); peak > float64(r.limit.packets) {
 			s += fmt.Sprintf(" The peak was %s.", roughly(peak))
 		}
 	}

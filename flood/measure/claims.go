@@ -46,9 +46,9 @@ type claim struct {
 
 // How long things stay true, in seconds.
 const (
-	provenFor  = 20 * 60 // an address that was proved
-	pendingFor = 5       // a client's patience between challenge and echo
-	freshFor   = 60      // a challenge: GoldSource's live for minutes
+	ProvenFor  = 20 * 60 // an address that was proved
+	PendingFor = 5       // a client's patience between challenge and echo
+	FreshFor   = 60      // a challenge: GoldSource's live for minutes
 )
 
 // NewClaims returns an empty book of claims.
@@ -77,8 +77,8 @@ func (c *Claims) add(key uint64, now int32) *claim {
 			oldest = i
 			break
 		}
-		if x.proved > 0 && now-x.proved < provenFor {
-			w += provenFor
+		if x.proved > 0 && now-x.proved < ProvenFor {
+			w += ProvenFor
 		}
 		if w < worth {
 			oldest, worth = i, w
@@ -126,7 +126,7 @@ func (x *claim) weight() uint32 { return 1 << x.level }
 func claimKey(target, source uint64) uint64 { return lru.Mix(target, source) | 1 }
 
 // proven reports whether the source proved its address not long ago.
-func (x *claim) proven(now int32) bool { return x.proved > 0 && now-x.proved < provenFor }
+func (x *claim) proven(now int32) bool { return x.proved > 0 && now-x.proved < ProvenFor }
 
 // Turn lets go of proofs that nobody asked for in ten to twenty minutes.
 func (c *Claims) Turn() { c.shown.Turn() }

@@ -56,7 +56,7 @@ const (
 	LeadProven       // and of the busiest one that did, unless it is a network behind one address
 	Hot              // share of sources that are too fast for clients, proven or not
 	HotRate          // what they send, queries/s
-	HeavyCount       // sources with 10/s and more
+	HeavyCount       // sources that send few_unproven and more
 	RepeatCount      // sources without proof that keep asking
 	RepeatTTL        // share of the commonest time to live among these
 	PortsEach        // different ports of these for each of their queries
@@ -111,7 +111,7 @@ var Meanings = [Published]Meaning{
 	Biggest:    {"biggest", "queries/s of the busiest source"},
 	Prefix:     {"pfx", "share of the busiest /24 (IPv6: /64)"},
 	Repeat:     {"rep", "share of sources without proof that keep asking"},
-	Heavy:      {"heavy", "share of sources with 10/s and more"},
+	Heavy:      {"heavy", "share of sources that send few_unproven and more"},
 	Proven:     {"verified", "share of queries whose source had proved its address"},
 	Completion: {"C", "share of the challenged sources that brought the challenge back"},
 	Challenged: {"n", "sources that were challenged"},

@@ -179,7 +179,7 @@ const (
 func (t *Server) LookAtGuesses(f *Features, now int32) {
 	guesses := func(b *Second, n float64) float64 {
 		stray := b.Orphans
-		if t.LastChallenge == 0 || now-t.FirstChallenge < freshFor || float64(stray) < max(orphansLeast, orphansTimes*t.habit.orphans)*n {
+		if t.LastChallenge == 0 || now-t.FirstChallenge < FreshFor || float64(stray) < max(orphansLeast, orphansTimes*t.habit.orphans)*n {
 			stray = 0
 		}
 		return float64(b.Bad + stray)

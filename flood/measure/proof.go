@@ -20,7 +20,7 @@ func (c *Claims) ReadRequest(t *Server, b *Second, s *track.Sighting, now int32)
 		return Request{Query: true}
 	}
 	x := c.add(claimKey(s.ServerHash, s.ClientHash), now) // who has a challenge is rare in a flood of others
-	if x.pending > 0 && now-x.asked > pendingFor {
+	if x.pending > 0 && now-x.asked > PendingFor {
 		x.pending, x.unproven, x.waits = 0, 0, false
 	}
 	if s.Flags&track.HasKey == 0 && !(s.Flags&track.Cut != 0 && x.waits && uint16(s.Bytes) == x.plain+dissect.KeyLen) {
@@ -89,7 +89,7 @@ func (c *Claims) readEcho(t *Server, x *claim, now int32, whole bool) Request {
 func (c *Claims) readUnknown(t *Server, s *track.Sighting, x *claim, now int32) Request {
 	r := Request{Query: x.pending == 0}
 	switch {
-	case t == nil || t.LastChallenge == 0 || now-t.FirstChallenge < freshFor:
+	case t == nil || t.LastChallenge == 0 || now-t.FirstChallenge < FreshFor:
 		if t != nil && t.LastChallenge == 0 && x.pending > 0 { // in one direction, what looks like proof is all there is
 			x.proved, r.Proven = now, true
 			c.shown.Add(x.key)
@@ -140,7 +140,7 @@ func (c *Claims) ReadChallenge(t *Server, s *track.Sighting, at Clock) {
 	case x.pending > 0 && !x.waits:
 		x.waits, x.issued = true, at.Now
 		b.Challenged += x.weight()
-	case x.cached != 0 && x.cached != s.Key && !x.open && at.Now-t.FirstChallenge >= freshFor: // what it had brought is refused
+	case x.cached != 0 && x.cached != s.Key && !x.open && at.Now-t.FirstChallenge >= FreshFor: // what it had brought is refused
 		x.cached = 0
 		t.countRefusedGuess(s, b, at.Now, c.weight())
 	}
@@ -164,7 +164,7 @@ func (c *Claims) TakePlain(server, client uint64, now int32) (bytes uint16, ok b
 		return 0, false
 	}
 	x := c.find(claimKey(server, client))
-	if x == nil || !x.open || x.pending == 0 || now-x.last > pendingFor {
+	if x == nil || !x.open || x.pending == 0 || now-x.last > PendingFor {
 		return 0, false
 	}
 	x.pending--
