@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"runtime/debug"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -69,13 +68,8 @@ func (o *readOptions) seed() uint64 {
 	return 0
 }
 
-// limitMemory makes the collector keep to a budget, and returns the one before. Tests
-// that run the program inside of theirs hold more than that themselves.
-var limitMemory = debug.SetMemoryLimit
-
 // run reads the captures, with a progress bar.
 func (j *job) run() (report.Run, error) {
-	defer limitMemory(limitMemory(j.cfg.Memory))
 	tell, done := progress(j.io.err, j.src.Source)
 	defer done()
 	j.cfg.Progress = tell
