@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"qsniff/capture"
 	"qsniff/track"
 )
 
@@ -12,6 +13,11 @@ import (
 // bounds what is rendered and not written: a reply of 1,400 bytes can become
 // 140 KB of JSON with its layout.
 const segmentSize = 128 << 10
+
+// segmentSights is how many sightings a worker hands over at a time, likewise: one for
+// each packet of a batch. A reply of a master server brings one for each server that it
+// names, 230 at a time, and a flood of such replies would fill batches with nothing else.
+const segmentSights = capture.MaxPackets
 
 // segmentsPerWorker: one is being filled, one waits, one is being merged.
 const segmentsPerWorker = 3
@@ -45,6 +51,9 @@ type segment struct {
 	last   bool // of its batch
 	totals [Partitions]totals
 }
+
+// full reports whether the segment has as much as is handed over at a time.
+func (s *segment) full() bool { return len(s.buf) >= segmentSize || len(s.sights) > segmentSights }
 
 func (s *segment) reset() {
 	if cap(s.buf) > 4*segmentSize { // a long message grew it

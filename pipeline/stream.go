@@ -10,7 +10,7 @@ import (
 type streams struct {
 	p        *partition
 	asm      *tcpstream.Assembler
-	conns    []connection
+	conns    []*connection // each is used again
 	budget   dissect.Budget
 	sessions []dissect.Session // not in use, of the protocol that has any
 	used     int               // sessions in use
@@ -74,8 +74,16 @@ type direction struct {
 func newStreams(p *partition) *streams {
 	s := &streams{p: p, budget: dissect.Budget{Limit: int(sessionMemory * p.size)}}
 	s.asm = tcpstream.New(tcpstream.Limits{Bytes: int(tcpstream.DefaultBytes * p.size)}, p.seed, s)
-	s.conns = make([]connection, tcpstream.DefaultConns)
 	return s
+}
+
+// of is what is known of c. The first connection of a slot brings the memory for it:
+// few captures have as many connections as there are slots.
+func (s *streams) of(c *tcpstream.Conn) *connection {
+	for len(s.conns) <= c.Slot {
+		s.conns = append(s.conns, new(connection))
+	}
+	return s.conns[c.Slot]
 }
 
 // add takes a segment.
@@ -86,7 +94,7 @@ func (s *streams) add(it *item) {
 
 // Data reads the messages in what one end sent.
 func (s *streams) Data(c *tcpstream.Conn, dir int, ch *tcpstream.Chunk) (done, need int) {
-	k := &s.conns[c.Slot]
+	k := s.of(c)
 	k.way[dir].over = false
 	if k.dis == nil {
 		if done, need = s.identify(c, k, dir, ch); k.dis == nil {
@@ -149,7 +157,7 @@ func (s *streams) context(c *tcpstream.Conn, k *connection, dir int) *dissect.Co
 
 // Break reads what there is in front of a gap or of the end.
 func (s *streams) Break(c *tcpstream.Conn, dir int, ch *tcpstream.Chunk, b tcpstream.Break) {
-	k := &s.conns[c.Slot]
+	k := s.of(c)
 	w := &k.way[dir]
 	w.begun = w.begun || b.Why.Gap() // what lies behind a gap is no begin
 	if k.dis == nil && !s.begins(c, k, dir, ch) {
@@ -179,14 +187,14 @@ func (s *streams) Break(c *tcpstream.Conn, dir int, ch *tcpstream.Chunk, b tcpst
 
 // Conflict reports bytes that came twice with different content.
 func (s *streams) Conflict(c *tcpstream.Conn, dir int, frame uint64, n int) {
-	if k := &s.conns[c.Slot]; k.dis != nil {
+	if k := s.of(c); k.dis != nil {
 		s.record(c, k, &tcpstream.Conflict, uint64(n), dir)
 	}
 }
 
 // Close ends a connection.
 func (s *streams) Close(c *tcpstream.Conn) {
-	k := &s.conns[c.Slot]
+	k := s.of(c)
 	switch {
 	case k.givenUp:
 	case k.dis == nil:

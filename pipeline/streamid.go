@@ -211,8 +211,7 @@ func (s *streams) session(d dissect.StreamDissector) dissect.Session {
 // silent longest.
 func (s *streams) giveUp() {
 	var least *connection
-	for i := range s.conns {
-		k := &s.conns[i]
+	for _, k := range s.conns {
 		if k.sess != nil && (least == nil || k.worth() < least.worth() || k.worth() == least.worth() && k.used < least.used) {
 			least = k
 		}

@@ -49,7 +49,7 @@ func (w *worker) batch(ctx context.Context, b *batch) bool {
 		} else if int(it.part)%w.jobs == w.index {
 			w.parts[it.part].do(int32(i), it, w.seg)
 		}
-		if len(w.seg.buf) >= segmentSize && !(w.hand(ctx, false) && w.next(ctx)) {
+		if w.seg.full() && !(w.hand(ctx, false) && w.next(ctx)) {
 			return false
 		}
 	}

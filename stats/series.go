@@ -26,8 +26,8 @@ func newSeries(interval int64) series {
 // at returns the point of a time. What is older than the first message counts
 // with it: time in a capture can go backwards.
 func (s *series) at(nanos int64) *Point {
-	if s.points == nil {
-		s.start = nanos
+	if s.points == nil { // growing by doubling would leave 6 MiB for the collector
+		s.start, s.points = nanos, make([]Point, 0, maxPoints)
 	}
 	age := uint64(max(nanos, s.start)) - uint64(s.start) // fits whatever the two are
 	for age/uint64(s.interval) >= maxPoints {

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"qsniff/internal/race"
 )
 
 func TestSeries(t *testing.T) {
@@ -92,5 +94,21 @@ func TestSeriesBounds(t *testing.T) {
 	s.at(math.MaxInt64).Requests++
 	if len(s.points) > maxPoints {
 		t.Errorf("%d points", len(s.points))
+	}
+}
+
+// TestSeriesAllocations: the series takes its memory once.
+func TestSeriesAllocations(t *testing.T) {
+	if race.Enabled {
+		t.Skip("the race detector allocates")
+	}
+	got := testing.AllocsPerRun(1, func() {
+		s := newSeries(0)
+		for i := range int64(2 * maxPoints) {
+			s.at(start+i*autoInterval).Requests++
+		}
+	})
+	if got > 1 {
+		t.Errorf("allocations for %d points\ngot  %v\nwant 1", 2*maxPoints, got)
 	}
 }

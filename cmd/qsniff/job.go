@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"runtime/debug"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -77,14 +76,9 @@ func (o *readOptions) seed() uint64 {
 	return 0
 }
 
-// limitMemory makes the collector keep to a budget, and returns the one before. Tests
-// that run the program inside of theirs hold more than that themselves.
-var limitMemory = debug.SetMemoryLimit
-
 // run reads the captures, with a line of progress. Where the user ends it, the output
 // says how far it came, and standard error does if nobody would see it there.
 func (j *job) run() (report.Run, error) {
-	defer limitMemory(limitMemory(j.cfg.Memory))
 	tell, done := j.progress()
 	j.cfg.Progress = tell
 	result, err := pipeline.Run(j.ctx, j.cfg)

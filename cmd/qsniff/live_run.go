@@ -175,7 +175,6 @@ func (s *session) policy() (p sandbox.Policy, err error) {
 
 // run captures until ctx ends, then tells what became of it.
 func (s *session) run(ctx context.Context) error {
-	limitMemory(s.cfg.Memory)
 	stop := context.AfterFunc(ctx, s.tap.Stop)
 	defer stop()
 	ended := make(chan error, 1)

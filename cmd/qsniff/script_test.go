@@ -12,17 +12,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(inside{m}, map[string]func(){
+	testscript.Main(m, map[string]func(){
 		"qsniff": func() { os.Exit(program()) },
 	})
-}
-
-// inside runs the tests, in which the program runs as a function.
-type inside struct{ m *testing.M }
-
-func (i inside) Run() int {
-	limitMemory = func(int64) int64 { return 0 }
-	return i.m.Run()
 }
 
 // TestScripts runs testdata/*.txtar: the command line as a user meets it. $P is

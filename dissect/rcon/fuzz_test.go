@@ -10,6 +10,7 @@ import (
 	"qsniff/dissect"
 	"qsniff/internal/dissecttest"
 	"qsniff/internal/hextest"
+	"qsniff/internal/race"
 )
 
 // check fails where a session holds more than its limits say.
@@ -20,10 +21,10 @@ func check(t *testing.T, v *dissecttest.Conversation) {
 	if held != v.Budget.Used || held > v.Budget.Limit {
 		t.Fatalf("%d bytes held, %d of %d taken", held, v.Budget.Used, v.Budget.Limit)
 	}
-	if len(s.cur.body) > maxBody || s.n > maxAsked || s.cur.nframes > maxFrames {
-		t.Fatalf("%d bytes, %d requests, %d frames", len(s.cur.body), s.n, s.cur.nframes)
+	if len(s.cur.body) > maxBody || len(s.asked) > maxAsked || len(s.cur.frames) > maxFrames {
+		t.Fatalf("%d bytes, %d requests, %d frames", len(s.cur.body), len(s.asked), len(s.cur.frames))
 	}
-	if unknown.n != 0 || unknown.seq != 0 || unknown.auth != authNone {
+	if len(unknown.asked) != 0 || unknown.seq != 0 || unknown.auth != authNone {
 		t.Fatal("something was learned about no connection")
 	}
 }
@@ -112,7 +113,7 @@ func FuzzSession(f *testing.F) {
 		v.End()
 		check(t, v)
 		v.Reset()
-		if s := v.Stream.Session.(*session); s.seq != 0 || s.n != 0 || s.cur.body != nil {
+		if s := v.Stream.Session.(*session); s.seq != 0 || len(s.asked) != 0 || s.cur.body != nil {
 			t.Error("a reset session remembers")
 		}
 	})
@@ -167,11 +168,33 @@ func TestKeepsLittle(t *testing.T) {
 	}
 }
 
-// A session has the size that the limits say, whatever its connection shows.
+// A session takes a kilobyte, and with its lists full what the limits say.
 func TestSessionSize(t *testing.T) {
-	const most = 5 << 10
-	if n := unsafe.Sizeof(session{}); n > most {
-		t.Errorf("\ngot  %d bytes\nwant at most %d", n, most)
+	const fresh, most = 1 << 10, 5 << 10
+	n := unsafe.Sizeof(session{})
+	full := n + maxAsked*unsafe.Sizeof(request{}) + 2*maxFrames*unsafe.Sizeof(uint64(0))
+	if n > fresh || full > most {
+		t.Errorf("\ngot  %d bytes, %d when full\nwant at most %d and %d", n, full, fresh, most)
+	}
+}
+
+// The lists of a session serve the next connection too: consoles come and go.
+func TestSessionReused(t *testing.T) {
+	s := New().NewSession(&dissect.Budget{Limit: 1 << 20}).(*session)
+	fill := func() {
+		for range maxAsked {
+			s.asked = append(s.asked, request{})
+		}
+		for i := range uint64(maxFrames) {
+			s.cur.frames, s.done.frames = append(s.cur.frames, i), append(s.done.frames, i)
+		}
+		s.Reset()
+	}
+	if n := testing.AllocsPerRun(10, fill); n > 0 && !race.Enabled {
+		t.Errorf("%v allocations for a connection", n)
+	}
+	if len(s.asked)+len(s.cur.frames)+len(s.done.frames) > 0 {
+		t.Error("something is left of the connection before")
 	}
 }
 
@@ -182,8 +205,8 @@ func TestAsked(t *testing.T) {
 		v.Send(dissect.ToServer, packetBytes(id+2, numExec, "a"))
 	}
 	s := v.Stream.Session.(*session)
-	if s.n != maxAsked || s.find(3) >= 0 || s.find(4) != 0 {
-		t.Errorf("%d requests, the first has id %d", s.n, s.asked[0].id)
+	if len(s.asked) != maxAsked || s.find(3) >= 0 || s.find(4) != 0 {
+		t.Errorf("%d requests, the first has id %d", len(s.asked), s.asked[0].id)
 	}
 }
 

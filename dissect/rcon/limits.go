@@ -24,7 +24,8 @@ const (
 	longText = 32
 )
 
-// What a session keeps: together below 5 KiB, apart from the bodies of replies.
+// What a session keeps, apart from the bodies of replies: below 1 KiB, and below 5 KiB
+// where its lists are full. The usual console has two requests and a frame in them.
 const (
 	// maxAsked is how many requests may wait for an answer. Clients send one and
 	// its probe, tools that write a script at once a dozen. The oldest is

@@ -102,10 +102,10 @@ func (s *session) answer(pl *place, p *packet, sure bool) {
 			return
 		}
 	case k >= 0:
-	case p.id == failedID, p.id == 0 && (s.echoes || sure && s.n == 0):
+	case p.id == failedID, p.id == 0 && (s.echoes || sure && len(s.asked) == 0):
 		pl.role = push
 		return
-	case !s.echoes && s.n > 0:
+	case !s.echoes && len(s.asked) > 0:
 		k, pl.fixed = s.next(p), true
 	}
 	pl.asked, pl.part = k, 1
@@ -119,7 +119,7 @@ func isMirror(p *packet) bool { return p.n == 0 || bytes.HasPrefix(p.body, unkno
 
 // find returns the index of the oldest waiting request with this id, or -1.
 func (s *session) find(id int32) int {
-	for i := range s.asked[:s.n] {
+	for i := range s.asked {
 		if s.asked[i].id == id {
 			return i
 		}
@@ -130,20 +130,20 @@ func (s *session) find(id int32) int {
 // next returns the index of the request that p answers by its order, or -1: the
 // oldest command, or a probe in front of all commands that p can be the mirror of.
 func (s *session) next(p *packet) int {
-	if s.n > 0 && s.asked[0].probe && isMirror(p) {
+	if len(s.asked) > 0 && s.asked[0].probe && isMirror(p) {
 		return 0
 	}
-	for i := range s.asked[:s.n] {
+	for i := range s.asked {
 		if !s.asked[i].probe {
 			return i
 		}
 	}
-	return s.n - 1
+	return len(s.asked) - 1
 }
 
 // probed tells whether an end probe for the open reply waits for its answer.
 func (s *session) probed() bool {
-	for i := range s.asked[:s.n] {
+	for i := range s.asked {
 		if s.asked[i].probe && s.asked[i].seq > s.cur.seq {
 			return true
 		}

@@ -18,8 +18,7 @@ type reply struct {
 	parts, last int // packets; length of the last one's body
 	length      int // of all bodies
 
-	nframes  int
-	frames   [maxFrames]uint64
+	frames   []uint64 // that brought its packets, at most maxFrames
 	ncommand uint8
 	command  [maxCommand]byte
 	// hidden is how much of its start is a secret, or may be because what precedes it
@@ -50,9 +49,8 @@ func (s *session) add(frame uint64, m *dissect.Message, p *packet) {
 	r.parts++
 	r.last = p.n
 	r.length += p.n
-	if n := r.nframes; n < maxFrames && (n == 0 || r.frames[n-1] != frame) {
-		r.frames[r.nframes] = frame
-		r.nframes++
+	if n := len(r.frames); n < maxFrames && (n == 0 || r.frames[n-1] != frame) {
+		r.frames = append(r.frames, frame)
 	}
 	if !r.gap && !r.short {
 		s.keep(r, p.body)
@@ -120,7 +118,7 @@ func (s *session) settle() {
 // clear empties r. It keeps a little memory for the next reply.
 func (s *session) clear(r *reply) {
 	s.release(r, keepBody)
-	*r = reply{body: r.body[:0]}
+	*r = reply{body: r.body[:0], frames: r.frames[:0]}
 }
 
 // release gives back the memory of r if it is more than keep.
@@ -176,6 +174,6 @@ func (*Dissector) Joined(c *dissect.Context, m *dissect.Message) bool {
 	if r.gap && m.Status == dissect.Complete {
 		m.Status = dissect.Truncated
 	}
-	c.Stream.Frames = r.frames[:r.nframes]
+	c.Stream.Frames = r.frames
 	return true
 }

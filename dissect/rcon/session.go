@@ -1,6 +1,7 @@
 package rcon
 
 import (
+	"slices"
 	"unicode/utf8"
 
 	"qsniff/dissect"
@@ -51,9 +52,8 @@ type session struct {
 
 	said console.Passwords
 
-	seq   uint64 // requests so far
-	n     int    // requests that wait
-	asked [maxAsked]request
+	seq   uint64    // requests so far
+	asked []request // that wait, at most maxAsked
 
 	cur  reply
 	done reply // the one that ended is, where endedBy is set
@@ -62,11 +62,13 @@ type session struct {
 	endedBy []byte
 }
 
-// Reset forgets everything, and gives back what was taken from the Budget.
+// Reset forgets everything, and gives back what was taken from the Budget. The lists
+// keep their memory for the next connection.
 func (s *session) Reset() {
 	s.release(&s.cur, 0)
 	s.release(&s.done, 0)
-	*s = session{budget: s.budget}
+	*s = session{budget: s.budget, asked: s.asked[:0],
+		cur: reply{frames: s.cur.frames[:0]}, done: reply{frames: s.done.frames[:0]}}
 }
 
 // Learn adds what the message says about its connection.
@@ -161,7 +163,7 @@ func raised(m *dissect.Message, code *finding.Code) *finding.Expert {
 // lose marks that bytes are missing: nothing that was not seen was not sent.
 func (s *session) lose(fromServer bool) {
 	s.gapped, s.authSure = true, false
-	for i := range s.asked[:s.n] {
+	for i := range s.asked {
 		s.asked[i].sure = false
 	}
 	if fromServer {
@@ -182,13 +184,12 @@ func (s *session) request(m *dissect.Message, p *packet, pl place) {
 		s.cur.overtaken = true
 		s.cur.told = s.cur.told || raised(m, &codeContinues) != nil
 	}
-	if s.n == maxAsked {
+	if len(s.asked) == maxAsked {
 		s.forget(0)
 	}
-	q := &s.asked[s.n]
-	s.n++
-	*q = request{id: p.id, probe: pl.role == probe, sure: true, seq: s.seq}
+	q := request{id: p.id, probe: pl.role == probe, sure: true, seq: s.seq}
 	q.ncommand = uint8(copy(q.command[:], command(m)))
+	s.asked = append(s.asked, q)
 }
 
 // command is the start of the command in m that can be kept: up to the first
@@ -211,8 +212,7 @@ func command(m *dissect.Message) []byte {
 
 // forget removes the request at index k.
 func (s *session) forget(k int) {
-	copy(s.asked[k:], s.asked[k+1:s.n])
-	s.n--
+	s.asked = slices.Delete(s.asked, k, k+1)
 }
 
 // answered adds a server's packet.
@@ -279,7 +279,7 @@ func (s *session) begin(v *view, p *packet, pl place) {
 	}
 	seq := q.seq
 	s.forget(pl.asked)
-	for i := s.n - 1; i >= 0; i-- { // no mirror comes any more
+	for i := len(s.asked) - 1; i >= 0; i-- { // no mirror comes any more
 		if s.asked[i].probe && s.asked[i].seq < seq {
 			s.forget(i)
 		}

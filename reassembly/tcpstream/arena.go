@@ -2,11 +2,14 @@ package tcpstream
 
 // arena is the memory for bytes that wait. It is cut into buffers of 1, 2, 4 ...
 // 128 units by halving, and halves that are free again are joined (the buddy
-// system), so that no mixture of sizes wears it out and nothing is allocated.
-// Buffers are named by their first unit. Each unit brings room for pieces.
+// system), so that no mixture of sizes wears it out. Buffers are named by their first
+// unit. Each unit brings room for pieces.
+//
+// Memory is allocated in blocks of the largest buffer, each when a part of it is first
+// needed, and stays: the usual capture has a few commands under way, and never needs
+// the second block.
 type arena struct {
-	data   []byte
-	pieces []Piece
+	blocks []block
 	free   [maxOrder + 1]uint32 // first free buffer of each order; unit + 1, 0 is none
 	next   []uint32             // of a free buffer, likewise
 	prev   []uint32
@@ -14,16 +17,24 @@ type arena struct {
 	used   int     // bytes in buffers
 }
 
+// block is the memory of unitsPerBlock units. It is empty until one is needed.
+type block struct {
+	data   []byte
+	pieces []Piece
+}
+
+const unitsPerBlock = 1 << maxOrder
+
 func newArena(bytes int) arena {
-	units := bytes / maxBuffer << maxOrder
+	blocks := bytes / maxBuffer
+	units := blocks * unitsPerBlock
 	a := arena{
-		data:   make([]byte, units*minBuffer),
-		pieces: make([]Piece, units*piecesPerUnit),
+		blocks: make([]block, blocks),
 		next:   make([]uint32, units),
 		prev:   make([]uint32, units),
 		order:  make([]uint8, units),
 	}
-	for u := units - 1<<maxOrder; u >= 0; u -= 1 << maxOrder {
+	for u := units - unitsPerBlock; u >= 0; u -= unitsPerBlock {
 		a.link(uint32(u), maxOrder)
 	}
 	return a
@@ -54,7 +65,21 @@ func (a *arena) take(order uint8) (unit uint32, ok bool) {
 		a.link(unit+1<<o, o)
 	}
 	a.used += minBuffer << order
+	if b := &a.blocks[unit/unitsPerBlock]; b.data == nil {
+		b.data = make([]byte, maxBuffer)
+		b.pieces = make([]Piece, unitsPerBlock*piecesPerUnit)
+	}
 	return unit, true
+}
+
+// dataAt is the memory from a unit in a buffer on.
+func (a *arena) dataAt(unit uint32) []byte {
+	return a.blocks[unit/unitsPerBlock].data[unit%unitsPerBlock*minBuffer:]
+}
+
+// piecesAt is the room for pieces that it brings.
+func (a *arena) piecesAt(unit uint32) []Piece {
+	return a.blocks[unit/unitsPerBlock].pieces[unit%unitsPerBlock*piecesPerUnit:]
 }
 
 // give takes a buffer back.

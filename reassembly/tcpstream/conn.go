@@ -243,7 +243,7 @@ func (h *half) holds() bool { return h.waits|h.runs != 0 || h.fin }
 
 // create enters a connection without ends, for which another may have to go.
 func (a *Assembler) create(k key) *Conn {
-	if a.index.Len() == len(a.conns) {
+	if a.index.Len() == a.lim.Conns {
 		for i := range a.classes {
 			if victim := a.classes[i].oldest; victim != nil {
 				a.Counters.Evicted++
@@ -256,9 +256,8 @@ func (a *Assembler) create(k key) *Conn {
 	if c != nil {
 		a.unused = c.links[byClass].next
 	} else {
-		c = &a.conns[a.fresh]
-		c.Slot = a.fresh
-		a.fresh++
+		c = &Conn{Slot: len(a.conns)}
+		a.conns = append(a.conns, c)
 	}
 	*c = Conn{Slot: c.Slot, last: a.now}
 	slot, _ := a.index.Put(k)

@@ -33,7 +33,7 @@ func (a *Assembler) connection(k key, side uint8, s *Segment) *Conn {
 	if slot == nil {
 		return a.first(k, side, s)
 	}
-	c := &a.conns[*slot]
+	c := a.conns[*slot]
 	switch {
 	case syn:
 		return a.again(c, k, side, s)

@@ -74,13 +74,13 @@ func (m *spans) release(i uint32) {
 // bytes are those of span i, valid until it changes.
 func (m *spans) bytes(i uint32) []byte {
 	s := &m.items[i]
-	return m.data[int(s.unit)*minBuffer+int(s.off):][:s.n]
+	return m.dataAt(s.unit)[s.off:][:s.n]
 }
 
 // piecesOf are those of span i, valid until it changes.
 func (m *spans) piecesOf(i uint32) []Piece {
 	s := &m.items[i]
-	return m.pieces[int(s.unit)*piecesPerUnit:][:s.pieces]
+	return m.piecesAt(s.unit)[:s.pieces]
 }
 
 func (s *span) room() int { return minBuffer << s.order }
@@ -92,8 +92,8 @@ func (m *spans) moveTo(i, unit uint32, order uint8, back bool) {
 	if back {
 		off = minBuffer<<order - s.n
 	}
-	copy(m.data[int(unit)*minBuffer+int(off):], m.bytes(i))
-	copy(m.pieces[int(unit)*piecesPerUnit:], m.piecesOf(i))
+	copy(m.dataAt(unit)[off:], m.bytes(i))
+	copy(m.piecesAt(unit), m.piecesOf(i))
 	if s.buffer {
 		m.give(s.unit, s.order)
 	}
@@ -107,7 +107,7 @@ func (m *spans) shiftTo(i uint32, back bool) {
 	if back {
 		off = uint32(s.room()) - s.n
 	}
-	copy(m.data[int(s.unit)*minBuffer+int(off):][:s.n], m.bytes(i))
+	copy(m.dataAt(s.unit)[off:][:s.n], m.bytes(i))
 	s.off = off
 }
 

@@ -129,9 +129,8 @@ type Assembler struct {
 	looked int64 // when timers was called last
 
 	index   *lru.Table[key, uint32] // slots
-	conns   []Conn
-	unused  *Conn // chained by the links of their class
-	fresh   int   // first slot never used: untouched memory stays untouched
+	conns   []*Conn                 // by slot; each is used again
+	unused  *Conn                   // chained by the links of their class
 	classes [numClasses]list
 	holding list // connections that keep bytes or wait for them
 	walk    []*Conn
@@ -141,15 +140,16 @@ type Assembler struct {
 	one   [1]Piece // of a chunk that was not kept
 }
 
-// New returns an Assembler that takes all its tables at once. The seed decides
-// which connections collide in them: random for live traffic, fixed for files.
+// New returns an Assembler. Memory for connections and for bytes that wait is taken
+// when the first need it, up to the limits, and kept. The seed decides which connections
+// collide in the table of them: random for live traffic, fixed for files.
 func New(l Limits, seed uint64, s Sink) *Assembler {
 	l = l.withDefaults()
 	a := &Assembler{
 		sink:  s,
 		lim:   l,
 		index: lru.New[key, uint32](l.Conns, seed),
-		conns: make([]Conn, l.Conns),
+		conns: make([]*Conn, 0, l.Conns),
 		walk:  make([]*Conn, 0, l.Conns),
 		mem:   newSpans(l.Bytes),
 	}

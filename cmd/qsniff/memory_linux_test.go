@@ -1,0 +1,146 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"qsniff/internal/race"
+	"qsniff/internal/testpcap"
+)
+
+// TestMemory: the program keeps to its memory while tables overflow, and the collector
+// runs a few times. The program gets the capture through a pipe, and its peak is read
+// when it has all of it.
+func TestMemory(t *testing.T) {
+	if race.Enabled {
+		t.Skip("the race detector needs memory of its own")
+	}
+	const (
+		most        = 64 << 20 // bytes
+		collections = 40       // 5 to 14 were counted
+	)
+	data := strangers(t, 20_000)
+	for _, args := range []string{"read -o none", "read -o json", "read -o tree", "stats", "floods", "proven", "follow",
+		"read -o json --memory 16M", "stats --memory 16M", "floods --memory 16M"} {
+		t.Run(args, func(t *testing.T) {
+			t.Parallel()
+			peak, trace := measured(t, append(strings.Fields(args), "-"), data)
+			if peak > most {
+				t.Errorf("peak: bytes\ngot  %d\nwant at most %d", peak, most)
+			}
+			if n := strings.Count(trace, "MB goal"); n == 0 || n > collections {
+				t.Errorf("collections\ngot  %d\nwant 1 to %d\n%s", n, collections, trace)
+			}
+			hasRoom(t, trace)
+		})
+	}
+}
+
+// hasRoom fails where the heap may hardly grow before the collector runs again, as with a
+// limit at what the tables take: in a long run it is never at rest then.
+func hasRoom(t *testing.T, trace string) {
+	t.Helper()
+	const (
+		grown = 10 // MB: from where on the numbers of the trace are exact enough
+		room  = heapGrowth / 2
+	)
+	heap := regexp.MustCompile(`->(\d+) MB, (\d+) MB goal`)
+	before, checked := 0, 0
+	for _, m := range heap.FindAllStringSubmatch(trace, -1) {
+		live, _ := strconv.Atoi(m[1])
+		goal, _ := strconv.Atoi(m[2])
+		if before >= grown {
+			checked++
+			if goal*100 < before*(100+room) {
+				t.Errorf("the collector ran at %d MB where %d MB were in use\n%s", goal, before, trace)
+				return
+			}
+		}
+		before = live
+	}
+	if checked == 0 {
+		t.Errorf("the collector did not run with tables in use\n%s", trace)
+	}
+}
+
+// measured runs the program with data on standard input, and returns its peak of resident
+// memory when all was read, and what the runtime prints of collections.
+func measured(t *testing.T, args []string, data []byte) (peak int64, trace string) {
+	t.Helper()
+	cmd := exec.Command("qsniff", args...)
+	cmd.Env = append(os.Environ(), "GODEBUG=gctrace=1")
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	in, err := cmd.StdinPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, failed := in.Write(data)
+	if peak, err = peakOf(cmd.Process.Pid); err != nil {
+		t.Error(err)
+	}
+	in.Close()
+	if err := cmd.Wait(); err != nil || failed != nil {
+		t.Fatalf("%v, %v\n%s", err, failed, errs.Bytes())
+	}
+	return peak, errs.String()
+}
+
+// peakOf is the most memory that a process had so far, in bytes.
+func peakOf(pid int) (int64, error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, err
+	}
+	m := regexp.MustCompile(`VmHWM:\s+(\d+) kB`).FindSubmatch(status)
+	if m == nil {
+		return 0, fmt.Errorf("no peak in %q", status)
+	}
+	n, err := strconv.ParseInt(string(m[1]), 10, 64)
+	return n << 10, err
+}
+
+// strangers is a capture of n exchanges with as many clients over UDP and TCP, whose
+// ends no table can know all of.
+func strangers(t *testing.T, n int) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w, err := testpcap.NewWriter(&out, testpcap.Format{Link: testpcap.LinkRaw, SnapLen: 1 << 16})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := testpcap.Start
+	write := func(packet []byte, err error) {
+		if now += 100_000; err == nil {
+			err = w.Packet(now, packet)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	datagram := func(src, dst netip.AddrPort, payload string) {
+		d := testpcap.Datagram{Src: src, Dst: dst, TTL: 64, Payload: []byte(payload)}
+		write(d.Frame(testpcap.Link{Type: testpcap.LinkRaw}), nil)
+	}
+	login := []byte("\x12\x00\x00\x00\x01\x00\x00\x00\x03\x00\x00\x00password\x00\x00")
+	for i := range n {
+		client := netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), 40001)
+		server := netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 18, byte(i >> 8 & 15), byte(i)}), 27015)
+		datagram(client, server, "\xff\xff\xff\xffTSource Engine Query\x00")
+		datagram(server, client, "\xff\xff\xff\xffI\x11name\x00map\x00dir\x00game\x00\x0a\x00\x01\x10\x00dl\x00\x01\x31\x00")
+		if i%4 == 0 {
+			write(testpcap.Segment{Src: client, Dst: server, TTL: 64, Flags: testpcap.ACK, Payload: login}.IP())
+		}
+	}
+	return out.Bytes()
+}
