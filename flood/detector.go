@@ -81,14 +81,14 @@ func New(lim Thresholds, size float64, random uint64) *Detector {
 	n := func(n int) int { return max(int(float64(n)*size), 16) }
 	k := key(cmp.Or(random, seed))
 	d := &Detector{lim: lim, key: k, most: min(max(int(heavyTargets*size), leastTargets), heavyTargets),
-		light:  lru.New[track.End, light](n(lightTargets), uint64(k)),
+		light:  lru.New[track.End, light](n(lightTargets)),
 		claims: newClaims(),
 		asked:  sketch.NewRecent(askedBytes), played: sketch.NewRecent(sessionBytes), named: sketch.NewRecent(listedBytes),
 		proven: sketch.NewRecent(provenBytes),
 	}
-	d.victims = newVictims(k)
+	d.victims = newVictims()
 	d.scans = newScans(n(scanners), k)
-	d.consoles = newConsoles(n(rconTargets), n(rconLogins), k)
+	d.consoles = newConsoles(n(rconTargets), n(rconLogins))
 	d.book = book{d: d}
 	return d
 }

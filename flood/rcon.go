@@ -61,8 +61,8 @@ const (
 	rconPause  = 120 // between one run of guesses and the next
 )
 
-func newConsoles(targets, logins int, k key) consoles {
-	return consoles{table: lru.New[track.End, console](targets, uint64(k)), logins: lru.New[login, waiting](logins, uint64(k))}
+func newConsoles(targets, logins int) consoles {
+	return consoles{table: lru.New[track.End, console](targets), logins: lru.New[login, waiting](logins)}
 }
 
 // take takes a login, or the answer to one.

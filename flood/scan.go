@@ -60,7 +60,7 @@ const (
 )
 
 func newScans(n int, k key) scans {
-	return scans{key: k, table: lru.New[track.Host, scanner](n, uint64(k)), sites: *sketch.NewRecent(sitesBytes)}
+	return scans{key: k, table: lru.New[track.Host, scanner](n), sites: *sketch.NewRecent(sitesBytes)}
 }
 
 // known tells whether any source is watched.

@@ -55,7 +55,7 @@ type Collateral struct {
 // see allowance; what it cannot know is what clients would have done in turn: one that
 // lost a packet asks again, and so proves its address later than in the capture.
 type trial struct {
-	seed    uint64 // of the tables
+	seed    uint64 // of the tables; secret
 	plan    plan
 	nets    [planNames]netMask
 	full    [planRules]int64 // of the buckets that all sources share

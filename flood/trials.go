@@ -1,6 +1,10 @@
 package flood
 
-import "qsniff/track"
+import (
+	"math/rand/v2"
+
+	"qsniff/track"
+)
 
 // trials is the memory for lines of advice that are being tried.
 type trials struct {
@@ -21,7 +25,7 @@ func (d *Detector) try(in *Incident) *trial {
 	case in.Level == Info || x.n == maxTrials:
 		return nil
 	case len(x.free) == 0:
-		x.free = append(x.free, &trial{seed: uint64(d.key)})
+		x.free = append(x.free, &trial{seed: rand.Uint64()})
 	}
 	t := x.free[len(x.free)-1]
 	x.free = x.free[:len(x.free)-1]

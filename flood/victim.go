@@ -65,8 +65,8 @@ type senders struct {
 	known  uint32 // servers that were looked at so
 }
 
-func newVictims(k key) victims {
-	return victims{light: lru.New[track.Host, uncalled](lightVictims, uint64(k))}
+func newVictims() victims {
+	return victims{light: lru.New[track.Host, uncalled](lightVictims)}
 }
 
 // reply takes a reply to a host.

@@ -102,7 +102,7 @@ func Run(ctx context.Context, cfg Config) (report.Run, error) {
 		cfg.Incidents.Announce(f.incident)
 	}
 	if cfg.judged() {
-		f.hosts = track.NewHosts(size, cfg.Seed)
+		f.hosts = track.NewHosts(size)
 		f.hosts.Raise = f.raised
 	}
 	for j := range jobs {

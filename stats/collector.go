@@ -14,10 +14,6 @@ import (
 	"qsniff/track"
 )
 
-// seed keys the tables. It is fixed, so that the same capture gives the same
-// evictions and the same estimates.
-const seed = 0x7173_6e69_6666_0002
-
 // Options choose what is collected. The zero value is everything.
 type Options struct {
 	Ours     *hostset.Set  // servers whose messages count; nil: all
@@ -91,7 +87,7 @@ func New(opt Options) *Collector {
 	return &Collector{
 		opt: opt, messages: map[messageKey]*message{}, kinds: map[kindKey]*kind{}, found: map[*finding.Code]*Finding{},
 		servers: newServers(size(maxAnswering), size(maxSilent)), clients: newTopList(size(topClients)), distinct: distinct,
-		challenged: lru.New[pairKey, struct{}](size(maxChallenged), seed),
+		challenged: lru.New[pairKey, struct{}](size(maxChallenged)),
 		series:     newSeries(opt.Interval.Nanoseconds()),
 		challenge:  times(), response: times(), train: times(), total: times(),
 	}

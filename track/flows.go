@@ -38,8 +38,8 @@ type Flows struct {
 }
 
 // NewFlows returns a memory for size flows.
-func NewFlows(size int, seed uint64) *Flows {
-	return &Flows{table: lru.New[flowKey, dissect.FlowFacts](size, seed)}
+func NewFlows(size int) *Flows {
+	return &Flows{table: lru.New[flowKey, dissect.FlowFacts](size)}
 }
 
 // Get returns what is known; zero if nothing is.

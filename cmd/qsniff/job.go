@@ -77,6 +77,7 @@ var limitMemory = debug.SetMemoryLimit
 func (j *job) run() (report.Run, error) {
 	defer limitMemory(limitMemory(j.cfg.Memory))
 	tell, done := progress(j.io.err, j.src.Source)
+	defer aimed(j.io.err) // after done, which clears the line
 	defer done()
 	j.cfg.Progress = tell
 	return pipeline.Run(j.ctx, j.cfg)

@@ -224,6 +224,7 @@ func (s *session) remark() {
 		fmt.Fprintln(s.errs, "qsniff:"+reasons(" left out: ", run.Skipped))
 	}
 	trouble(s.errs, &run)
+	aimed(s.errs)
 }
 
 // abandon ends a run whose output nobody reads: what the decoder cannot take is

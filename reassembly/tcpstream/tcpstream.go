@@ -141,14 +141,13 @@ type Assembler struct {
 	one   [1]Piece // of a chunk that was not kept
 }
 
-// New returns an Assembler that takes all its tables at once. The seed decides
-// which connections collide in them: random for live traffic, fixed for files.
-func New(l Limits, seed uint64, s Sink) *Assembler {
+// New returns an Assembler that takes all its tables at once.
+func New(l Limits, s Sink) *Assembler {
 	l = l.withDefaults()
 	a := &Assembler{
 		sink:  s,
 		lim:   l,
-		index: lru.New[key, uint32](l.Conns, seed),
+		index: lru.New[key, uint32](l.Conns),
 		conns: make([]Conn, l.Conns),
 		walk:  make([]*Conn, 0, l.Conns),
 		mem:   newSpans(l.Bytes),
