@@ -1,7 +1,6 @@
 package flood
 
 import (
-	"cmp"
 	"time"
 
 	"qsniff/flood/sketch"
@@ -74,20 +73,17 @@ type light struct {
 	given    int32   // it gave a challenge
 }
 
-// New returns a detector with tables of size times the usual size. On live traffic
-// random keys them: who does not know it cannot aim at places in them. 0 is the same
-// key always, so that a capture has the same incidents.
-func New(lim Thresholds, size float64, random uint64) *Detector {
+// New returns a detector with tables of size times the usual size.
+func New(lim Thresholds, size float64) *Detector {
 	n := func(n int) int { return max(int(float64(n)*size), 16) }
-	k := key(cmp.Or(random, seed))
-	d := &Detector{lim: lim, key: k, most: min(max(int(heavyTargets*size), leastTargets), heavyTargets),
+	d := &Detector{lim: lim, most: min(max(int(heavyTargets*size), leastTargets), heavyTargets),
 		light:  lru.New[track.End, light](n(lightTargets)),
 		claims: newClaims(),
 		asked:  sketch.NewRecent(askedBytes), played: sketch.NewRecent(sessionBytes), named: sketch.NewRecent(listedBytes),
 		proven: sketch.NewRecent(provenBytes),
 	}
 	d.victims = newVictims()
-	d.scans = newScans(n(scanners), k)
+	d.scans = newScans(n(scanners))
 	d.consoles = newConsoles(n(rconTargets), n(rconLogins))
 	d.book = book{d: d}
 	return d
@@ -96,6 +92,9 @@ func New(lim Thresholds, size float64, random uint64) *Detector {
 // Sight takes a packet.
 func (d *Detector) Sight(s *track.Sighting) {
 	d.clock(s.Age, s.Nanos)
+	if d.key == 0 {
+		d.key = keyOf(s)
+	}
 	d.frame = s.Frame
 	switch s.What {
 	case track.IsRequest:

@@ -8,8 +8,12 @@ import (
 	"qsniff/track"
 )
 
-// key keys the detector's tables and sketches.
+// key keys the detector's sketches: who does not know it cannot aim at places in them.
 type key uint64
+
+// keyOf makes a key of the first packet's hashes, which have the seed of the run: the
+// same capture gives the same incidents.
+func keyOf(s *track.Sighting) key { return key(lru.Mix(s.ClientHash, s.ServerHash) | 1) }
 
 // prefixOf is the network that a host shares with its neighbours: the /24, in IPv6
 // the /64.

@@ -54,10 +54,6 @@ const (
 	// notes make room for warnings, and both for alerts.
 	collected = 500
 	// seenExact is up to how many servers are counted one by one, to say in what
-	// nothing was found; behind that the number is an estimate. seenPlaces is the room
-	// for them.
-	seenExact, seenPlaces = 256, 512
+	// nothing was found; of more the number is an estimate.
+	seenExact = 256
 )
-
-// seed keys the tables on files, so that the same capture gives the same incidents.
-const seed = 0x7173_6e69_6666_0008

@@ -77,7 +77,7 @@ func TestMemoryMeasured(t *testing.T) {
 		want int
 	}{
 		{"a target", func() any { return newTarget(seed) }, targetSize()},
-		{"what is there from the beginning", func() any { return New(Defaults(), 1, 0) }, fixedSize()},
+		{"what is there from the beginning", func() any { return New(Defaults(), 1) }, fixedSize()},
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)

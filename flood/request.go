@@ -256,7 +256,7 @@ func (d *Detector) reply(s *track.Sighting) {
 	whole := s.What != track.IsPart || s.Flags&track.First != 0
 	d.victims.reply(d, s, wanted, client)
 	if wanted {
-		d.scans.answered(s, hash)
+		d.scans.answered(d.key, s, hash)
 	}
 	if t == nil {
 		if l := d.light.Peek(e); l != nil {

@@ -36,7 +36,7 @@ func TestSigns(t *testing.T) {
 	if len(sets) != len(manySigns) {
 		t.Fatalf("%d signs, %d are tried", len(manySigns), len(sets))
 	}
-	d := New(Defaults(), 0.01, 0)
+	d := New(Defaults(), 0.01)
 	for i, set := range sets {
 		f := base()
 		set(&f)
@@ -127,7 +127,7 @@ func TestCollector(t *testing.T) {
 // TestAnnounce: notes are not told of, and one that becomes more begins then;
 // whoever was told of a begin is told of the end.
 func TestAnnounce(t *testing.T) {
-	d := New(Defaults(), 0.01, 0)
+	d := New(Defaults(), 0.01)
 	var got []string
 	d.Announce(func(in *Incident, e Event) { got = append(got, in.Level.String()+" "+e.String()) })
 	in := &Incident{ID: 1, Level: Info}

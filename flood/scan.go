@@ -10,7 +10,6 @@ import (
 
 // scans finds sources that ask many servers of which most never answer.
 type scans struct {
-	key   key
 	table *lru.Table[track.Host, scanner]
 	// first is the one silent server that a source asked: nearly all ask no second
 	// one, and invented sources must not fill the table.
@@ -59,8 +58,8 @@ const (
 	sitesBytes        = 4 << 10
 )
 
-func newScans(n int, k key) scans {
-	return scans{key: k, table: lru.New[track.Host, scanner](n), sites: *sketch.NewRecent(sitesBytes)}
+func newScans(n int) scans {
+	return scans{table: lru.New[track.Host, scanner](n), sites: *sketch.NewRecent(sitesBytes)}
 }
 
 // known tells whether any source is watched.
@@ -132,8 +131,8 @@ func (s *scanner) advance(now int32) {
 }
 
 // answered takes a reply that was asked for.
-func (x *scans) answered(s *track.Sighting, server uint64) {
-	x.sites.Add(x.key.siteHash(&s.Src))
+func (x *scans) answered(k key, s *track.Sighting, server uint64) {
+	x.sites.Add(k.siteHash(&s.Src))
 	x.ready = true
 	if x.table.Len() == 0 {
 		return

@@ -49,7 +49,6 @@ type partition struct {
 	wanted   uint64  // frame of the dialogue that is wanted, 0 for all
 	conn     uint64  // first frame of the connection that a record is about, or 0
 	size     float64 // of the tables, as a multiple of the usual
-	seed     uint64  // of the hashes of sightings
 
 	msg    dissect.Message
 	ctx    dissect.Context
@@ -113,10 +112,10 @@ func newPartition(number int, cfg *Config, size float64) *partition {
 		p.exchanges.Silent = p.silence
 	}
 	if len(cfg.Watchers) > 0 {
-		p.sights = &sights{reg: cfg.Registry, decodeAs: cfg.DecodeAs, seed: cfg.Seed}
+		p.sights = &sights{reg: cfg.Registry, decodeAs: cfg.DecodeAs}
 		p.only = cfg.watched()
 	}
-	p.size, p.seed = size, cfg.Seed
+	p.size = size
 	return p
 }
 

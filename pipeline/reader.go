@@ -21,6 +21,7 @@ const tickEvery = 250_000_000
 type reader struct {
 	src   capture.Source
 	frags *ipfrag.Table
+	seed  uint64 // of hashes; 0: not known yet
 	b     *batch // being filled
 
 	clock    clock
@@ -63,6 +64,7 @@ func (r *reader) fill(ctx context.Context, b *batch) bool {
 	if err := ctx.Err(); err != nil && b.err == nil {
 		b.err = err
 	}
+	r.keyed(b)
 	r.inputs.begin()
 	r.pass(len(b.raw.Packets))
 	for i := range b.raw.Packets {

@@ -36,6 +36,7 @@ type Collector struct {
 	servers  servers
 	clients  *topList
 	distinct *hyperloglog.Sketch
+	key      uint64 // of its hashes; 0: not known yet
 	kinds    map[kindKey]*kind
 	// challenged remembers who was given a challenge by whom.
 	challenged *lru.Table[pairKey, struct{}]
@@ -164,7 +165,7 @@ func (c *Collector) request(f *track.Fact, k *kind) {
 	p.Requests++
 	p.BytesIn += uint64(f.Bytes)
 	client := hostKey(f.Client.Addr().As16())
-	c.distinct.Insert(client[:])
+	c.client(client, f)
 	c.clients.add(client)
 	s := c.servers.asked(f.Server)
 	s.in.add(f)
@@ -182,7 +183,7 @@ func (c *Collector) reply(f *track.Fact, k *kind, post *track.Post) {
 	p.Replies++
 	p.BytesOut += uint64(f.Bytes)
 	client := hostKey(f.Client.Addr().As16())
-	c.distinct.Insert(client[:])
+	c.client(client, f)
 	c.clients.see(client)
 	s := c.servers.heard(f.Server, f.Step != track.Stray)
 	s.out.add(f)
@@ -201,6 +202,15 @@ func (c *Collector) reply(f *track.Fact, k *kind, post *track.Post) {
 	case track.Extra:
 		c.bring(k, f)
 	}
+}
+
+// client counts a client. Its hash has a key of the first message, whose time no
+// sender knows: nobody can choose addresses that make the estimate wrong.
+func (c *Collector) client(k hostKey, f *track.Fact) {
+	if c.key == 0 {
+		c.key = k.Hash(keyOf(f.Server).Hash(uint64(f.Nanos))) | 1
+	}
+	c.distinct.InsertHash(lru.Mix(k.Hash(c.key), 0))
 }
 
 // answer takes the reply that ends an exchange.

@@ -167,7 +167,7 @@ func findFloods(ctx context.Context, opts *floodsOptions, args []string, io stre
 	}
 	defer j.release()
 	out := newFloodOutput(opts, io.out)
-	d := flood.New(opts.limits, opts.scale(), j.cfg.Seed)
+	d := flood.New(opts.limits, opts.scale())
 	d.Found = out.found
 	j.cfg.Watchers = []track.Watcher{&out.seen, d}
 	var f *report.Floods

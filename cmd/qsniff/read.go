@@ -67,7 +67,7 @@ func read(ctx context.Context, opts *readOptions, args []string, io streams) err
 	}
 	j.cfg.Renderer = r
 	if _, shows := r.(render.IncidentRenderer); shows {
-		j.cfg.Incidents = &incidents{flood.New(flood.Defaults(), opts.scale()*besides, j.cfg.Seed), own}
+		j.cfg.Incidents = &incidents{flood.New(flood.Defaults(), opts.scale()*besides), own}
 	}
 	result, err := j.run()
 	if err == nil && opts.count == 0 { // else the reader may still be at it; it ends with the program
