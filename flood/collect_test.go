@@ -37,7 +37,7 @@ func TestCollector(t *testing.T) {
 // TestAnnounce: notes are not told of, and one that becomes more begins then;
 // whoever was told of a begin is told of the end.
 func TestAnnounce(t *testing.T) {
-	d := New(Defaults(), 0.01, 0, nil)
+	d := New(Defaults(), 0.01, nil)
 	var got []string
 	d.Announce(func(in *Incident, e Event) { got = append(got, in.Level.String()+" "+e.String()) })
 	in := &Incident{ID: 1, Level: Info}

@@ -1,7 +1,6 @@
 package flood
 
 import (
-	"cmp"
 	"time"
 
 	"qsniff/flood/measure"
@@ -32,11 +31,9 @@ type Detector struct {
 	first int64 // age of the first sighting
 }
 
-// New returns a detector with tables of size times the usual size. On live traffic
-// random keys them: who does not know it cannot aim at places in them. 0 is the same
-// key always, so that a capture has the same incidents. A nil advisor leaves incidents
-// without advice.
-func New(lim Thresholds, size float64, random uint64, advisor Advisor) *Detector {
+// New returns a detector with tables of size times the usual size. A nil advisor leaves
+// incidents without advice.
+func New(lim Thresholds, size float64, advisor Advisor) *Detector {
 	n := func(n int) int { return max(int(float64(n)*size), 16) }
 	if advisor == nil {
 		advisor = silent{}
@@ -44,10 +41,10 @@ func New(lim Thresholds, size float64, random uint64, advisor Advisor) *Detector
 	d := &Detector{rules: newRulebook(&lim), claims: measure.NewClaims(),
 		asked: sketch.NewRecent(askedBytes), played: sketch.NewRecent(sessionBytes)}
 	b := &d.book
-	*b = book{lim: lim, key: measure.Key(cmp.Or(random, seed)), advisor: advisor,
+	*b = book{lim: lim, advisor: advisor,
 		found: func(in *Incident, e Event) { d.Found(in, e) }}
 	d.servers = servers{book: b, most: min(max(int(heavyTargets*size), leastTargets), heavyTargets),
-		light: lru.New[track.End, light](n(lightTargets), uint64(b.key))}
+		light: lru.New[track.End, light](n(lightTargets))}
 	d.victims = newVictims(b)
 	d.scans = newScans(b, n(scanners))
 	d.consoles = newConsoles(b, n(rconTargets), n(rconLogins))
@@ -57,6 +54,9 @@ func New(lim Thresholds, size float64, random uint64, advisor Advisor) *Detector
 // Sight takes a packet.
 func (d *Detector) Sight(s *track.Sighting) {
 	d.advance(s.Age, s.Nanos)
+	if d.book.key == 0 {
+		d.book.key = measure.KeyOf(s)
+	}
 	d.book.frame = s.Frame
 	switch s.What {
 	case track.IsRequest:

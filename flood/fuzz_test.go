@@ -133,7 +133,7 @@ type promises struct {
 }
 
 func newPromises(t *testing.T, size float64) *promises {
-	v := &promises{t: t, d: New(Defaults(), size, 0, nil), open: map[uint64]*Incident{}}
+	v := &promises{t: t, d: New(Defaults(), size, nil), open: map[uint64]*Incident{}}
 	v.d.Found = v.found
 	return v
 }

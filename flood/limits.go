@@ -47,6 +47,3 @@ const (
 	// for them.
 	seenExact, seenPlaces = 256, 512
 )
-
-// seed keys the tables on files, so that the same capture gives the same incidents.
-const seed = 0x7173_6e69_6666_0008

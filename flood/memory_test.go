@@ -78,7 +78,7 @@ func TestMemoryMeasured(t *testing.T) {
 		want int
 	}{
 		{"a target", func() any { return newWatched(seed) }, targetSize()},
-		{"what is there from the beginning", func() any { return New(Defaults(), 1, 0, nil) }, fixedSize()},
+		{"what is there from the beginning", func() any { return New(Defaults(), 1, nil) }, fixedSize()},
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)

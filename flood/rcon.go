@@ -63,7 +63,7 @@ const (
 )
 
 func newConsoles(b *book, servers, logins int) consoles {
-	return consoles{book: b, table: lru.New[track.End, console](servers, uint64(b.key)), logins: lru.New[login, waiting](logins, uint64(b.key))}
+	return consoles{book: b, table: lru.New[track.End, console](servers), logins: lru.New[login, waiting](logins)}
 }
 
 // countLogin takes a login, or the answer to one.

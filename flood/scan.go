@@ -61,7 +61,7 @@ const (
 )
 
 func newScans(b *book, n int) scans {
-	return scans{book: b, table: lru.New[track.Host, scanner](n, uint64(b.key)), sites: *sketch.NewRecent(sitesBytes),
+	return scans{book: b, table: lru.New[track.Host, scanner](n), sites: *sketch.NewRecent(sitesBytes),
 		named: sketch.NewRecent(listedBytes)}
 }
 

@@ -14,9 +14,8 @@ type Seen struct {
 	Logins  uint64 // of remote console over TCP
 	Gaps    uint64 // stretches that are missing from the capture
 
-	last    track.End // server of the packet before
-	exact   [seenPlaces]uint64
-	known   int
+	last    track.End              // server of the packet before
+	exact   map[track.End]struct{} // the first of them
 	servers sketch.Distinct
 }
 
@@ -28,48 +27,42 @@ func (x *Seen) Sight(s *track.Sighting) {
 			return
 		}
 		x.Queries++
-		x.server(s.To())
+		x.server(s.To(), s.ServerHash)
 	case track.IsReply, track.IsChallenge:
 		x.Replies++
-		x.server(s.From())
+		x.server(s.From(), s.ServerHash)
 	case track.IsPart:
 		if s.Flags&track.First != 0 {
 			x.Replies++
-			x.server(s.From())
+			x.server(s.From(), s.ServerHash)
 		}
 	case track.IsJunk:
 		x.Junk++
 	case track.IsLogin:
 		x.Logins++
-		x.server(s.To())
+		x.server(s.To(), s.ServerHash)
 	}
 }
 
 // server counts a server, once.
-func (x *Seen) server(e track.End) {
+func (x *Seen) server(e track.End, hash uint64) {
 	if e == x.last {
 		return
 	}
 	x.last = e
-	h := e.Hash(seed) | 1
-	x.servers.Add(h)
-	if x.known > seenExact {
-		return
+	x.servers.Add(hash)
+	if x.exact == nil {
+		x.exact = make(map[track.End]struct{}, seenExact+1)
 	}
-	at := h % seenPlaces
-	for x.exact[at] != 0 && x.exact[at] != h {
-		at = (at + 1) % seenPlaces
-	}
-	if x.exact[at] == 0 {
-		x.exact[at] = h
-		x.known++
+	if len(x.exact) <= seenExact {
+		x.exact[e] = struct{}{}
 	}
 }
 
 // Servers is how many servers there were, and whether that is an estimate.
 func (x *Seen) Servers() (n uint64, rough bool) {
-	if x.known <= seenExact {
-		return uint64(x.known), false
+	if n := len(x.exact); n <= seenExact {
+		return uint64(n), false
 	}
 	return uint64(x.servers.Count() + 0.5), true
 }

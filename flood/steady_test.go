@@ -90,7 +90,7 @@ type player struct {
 }
 
 func newPlayer(l load) *player {
-	p := &player{load: l, d: New(Defaults(), 1, 0, nil), r: rand.New(rand.NewPCG(3, 3))}
+	p := &player{load: l, d: New(Defaults(), 1, nil), r: rand.New(rand.NewPCG(3, 3))}
 	p.d.Found = func(*Incident, Event) {}
 	p.s.Proto = a2s
 	return p
@@ -203,7 +203,7 @@ func BenchmarkOrdinary(b *testing.B)   { benchmark(b, "Ordinary") }
 // BenchmarkTick is a second's end with as many targets as there is room for, all of
 // them in an alarm.
 func BenchmarkTick(b *testing.B) {
-	d := New(Defaults(), 1, 0, nil)
+	d := New(Defaults(), 1, nil)
 	d.Found = func(*Incident, Event) {}
 	r := rand.New(rand.NewPCG(4, 4))
 	s := track.Sighting{Proto: a2s}

@@ -42,7 +42,7 @@ type victim struct {
 }
 
 func newVictims(b *book) victims {
-	return victims{book: b, light: lru.New[track.Host, unasked](lightVictims, uint64(b.key))}
+	return victims{book: b, light: lru.New[track.Host, unasked](lightVictims)}
 }
 
 // countReply counts a reply to a host. wanted is set where the host asked for it.

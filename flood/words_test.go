@@ -32,7 +32,7 @@ func TestWords(t *testing.T) {
 // Targets beyond those that there is room for are counted coarsely; the busy ones
 // are not driven out, and those that fall silent make room.
 func TestRoomForTargets(t *testing.T) {
-	d := New(Defaults(), 1, 0, nil)
+	d := New(Defaults(), 1, nil)
 	d.Found = func(*Incident, Event) {}
 	s := track.Sighting{Proto: a2s}
 	show := func(second int64, from, to int) {

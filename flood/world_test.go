@@ -17,6 +17,9 @@ import (
 	"qsniff/track"
 )
 
+// seed keys the hashes of sightings.
+const seed = 1
+
 // world is a small network in front of a detector: servers that answer as theirs do,
 // and people, tools and attackers that ask them. What happens is drawn from a seed,
 // and seen packet by packet as a capture beside the servers would.
@@ -50,7 +53,7 @@ type record struct {
 var dawn = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func newWorld(draw uint64) *world {
-	w := &world{r: rand.New(rand.NewPCG(draw, 1)), d: New(Defaults(), 1, 0, nil)}
+	w := &world{r: rand.New(rand.NewPCG(draw, 1)), d: New(Defaults(), 1, nil)}
 	w.d.Found = w.found
 	return w
 }

@@ -72,6 +72,7 @@ type batch struct {
 	ways   []netlayer.Way
 	notes  [][]byte     // comments of packets
 	totals readerTotals // of the reader, behind this batch
+	seed   uint64       // of hashes, see reader.keyed
 	err    error        // why this is the last batch: io.EOF or damage
 }
 

@@ -30,7 +30,6 @@ const (
 // dedup recognises packets that were captured before.
 type dedup struct {
 	mode   Dedup
-	seed   uint64
 	places []copied // nil until the first packet that is looked up
 }
 
@@ -52,7 +51,7 @@ func (r *reader) again(it *item, p *capture.Packet) bool {
 	if d.places == nil {
 		d.places = make([]copied, dedupPlaces)
 	}
-	x := copied{sum: d.sumOf(&it.Packet), where: d.whereOf(p), age: it.age}
+	x := copied{sum: sumOf(r.seed, &it.Packet), where: whereOf(r.seed, p), age: it.age}
 	old := &d.places[x.sum%dedupPlaces]
 	same := old.sum == x.sum && x.age-old.age <= int64(dedupWindow) && (it.IPID != 0 || old.where != x.where)
 	*old = x
@@ -69,9 +68,9 @@ func (r *reader) severalPlaces(p *capture.Packet) bool {
 
 // sumOf mixes what copies of a packet have in common; the time to live is not part
 // of it, because routers count it down.
-func (d *dedup) sumOf(p *netlayer.Packet) uint64 {
+func sumOf(seed uint64, p *netlayer.Packet) uint64 {
 	src, dst := p.Src.Addr().As16(), p.Dst.Addr().As16()
-	h := lru.MixBytes(lru.MixBytes(d.seed, src[:]), dst[:])
+	h := lru.MixBytes(lru.MixBytes(seed, src[:]), dst[:])
 	h = lru.Mix(h, uint64(p.Src.Port())<<48|uint64(p.Dst.Port())<<32|uint64(p.IPID)<<16|uint64(p.Proto)<<8|1)
 	h = lru.Mix(h, uint64(p.Frag.Off)<<32|uint64(p.Wire))
 	h = lru.Mix(h, uint64(p.TCP.Seq)<<32|uint64(p.TCP.Ack))
@@ -81,8 +80,8 @@ func (d *dedup) sumOf(p *netlayer.Packet) uint64 {
 
 // whereOf names the place where a packet was captured: its file and interface, and
 // of the "any" device the header that says which interface and direction it was.
-func (d *dedup) whereOf(p *capture.Packet) uint64 {
-	h := lru.Mix(d.seed, uint64(p.File)<<16|uint64(p.Iface))
+func whereOf(seed uint64, p *capture.Packet) uint64 {
+	h := lru.Mix(seed, uint64(p.File)<<16|uint64(p.Iface))
 	const sll, sll2 = 16, 20 // bytes
 	switch p.Link {
 	case netlayer.LinkLinuxSLL:

@@ -27,7 +27,3 @@ const (
 // maxUnsplit is the payload length above which Source and GoldSource split a
 // reply. A longer datagram will be fragmented by IP and lost behind many filters.
 const maxUnsplit = 1400
-
-// fixedSeed keys the tables while reading files, so that the same file gives
-// the same evictions and the same output.
-const fixedSeed = 0x7173_6e69_6666_0001

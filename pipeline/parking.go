@@ -45,8 +45,8 @@ type parking struct {
 	table *lru.Table[parkKey, parked]
 }
 
-func newParking(seed uint64) *parking {
-	return &parking{table: lru.New[parkKey, parked](parkingSpaces, seed)}
+func newParking() *parking {
+	return &parking{table: lru.New[parkKey, parked](parkingSpaces)}
 }
 
 func (k *parking) len() int { return k.table.Len() }

@@ -49,7 +49,6 @@ type partition struct {
 	wanted   uint64  // frame of the dialogue that is wanted, 0 for all
 	conn     uint64  // first frame of the connection that a record is about, or 0
 	size     float64 // of the tables, as a multiple of the usual
-	seed     uint64  // of the tables
 
 	msg    dissect.Message
 	ctx    dissect.Context
@@ -91,10 +90,10 @@ func newPartition(number int, cfg *Config, size float64) *partition {
 		number: uint8(number),
 		reg:    cfg.Registry,
 		render: cfg.Renderer,
-		flows:  track.NewFlows(int(track.DefaultFlows*size), cfg.Seed),
-		parked: newParking(cfg.Seed),
+		flows:  track.NewFlows(int(track.DefaultFlows * size)),
+		parked: newParking(),
 
-		exchanges: track.NewExchanges(int(track.DefaultExchanges*size), cfg.Seed),
+		exchanges: track.NewExchanges(int(track.DefaultExchanges * size)),
 
 		decodeAs: cfg.DecodeAs,
 		judged:   cfg.judged(),
@@ -105,18 +104,18 @@ func newPartition(number int, cfg *Config, size float64) *partition {
 	if p.talks {
 		p.render, p.wanted = cfg.Dialogues.Renderer(), cfg.Dialogues.Frame()
 	}
-	p.split = split.New(split.Limits{Bytes: int(split.DefaultBytes * size)}, cfg.Seed)
+	p.split = split.New(split.Limits{Bytes: int(split.DefaultBytes * size)})
 	p.split.Deliver = p.deliver
-	p.eye = eye.New(cfg.Seed)
+	p.eye = eye.New()
 	p.eye.Deliver = p.deliverEye
 	if p.judged {
 		p.exchanges.Silent = p.silence
 	}
 	if len(cfg.Watchers) > 0 {
-		p.sights = &sights{reg: cfg.Registry, decodeAs: cfg.DecodeAs, seed: cfg.Seed}
+		p.sights = &sights{reg: cfg.Registry, decodeAs: cfg.DecodeAs}
 		p.only = cfg.watched()
 	}
-	p.size, p.seed = size, cfg.Seed
+	p.size = size
 	return p
 }
 

@@ -22,6 +22,7 @@ type reader struct {
 	src     capture.Source
 	decoder decoder // src, if it is one
 	frags   *ipfrag.Table
+	seed    uint64 // of hashes; 0: not known yet
 	b       *batch // being filled
 
 	clock    clock
@@ -65,6 +66,7 @@ func (r *reader) fill(ctx context.Context, b *batch) bool {
 	if err := ctx.Err(); err != nil && b.err == nil {
 		b.err = err
 	}
+	r.keyed(b)
 	r.inputs.begin()
 	r.pass(len(b.raw.Packets))
 	for i := range b.raw.Packets {

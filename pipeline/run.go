@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"cmp"
 	"context"
 	"io"
 	"net/netip"
@@ -49,8 +48,9 @@ type Config struct {
 	// before are cut alike.
 	Micros bool
 
-	// Seed keys the tables of what hostile senders may choose. It must be random on live
-	// traffic; 0 is the same in every run, so that a capture has one output.
+	// Seed keys the hashes from which estimates are made and copies recognised; tables
+	// have seeds of their own. It must be random on live traffic; 0 is the seed of the
+	// capture, see seedOf.
 	Seed uint64
 }
 
@@ -86,8 +86,7 @@ func Run(ctx context.Context, cfg Config) (report.Run, error) {
 		size = float64(cfg.Memory) / DefaultMemory
 	}
 	r := newReader(cfg.Source, int(fragMemory*size))
-	cfg.Seed = cmp.Or(cfg.Seed, fixedSeed)
-	r.dedup.mode, r.dedup.seed, r.idle.now = cfg.Dedup, cfg.Seed, cfg.Clock
+	r.dedup.mode, r.seed, r.idle.now = cfg.Dedup, cfg.Seed, cfg.Clock
 	if cfg.Incidents != nil {
 		cfg.Watchers = append(slices.Clip(cfg.Watchers), cfg.Incidents)
 	}
@@ -109,7 +108,7 @@ func Run(ctx context.Context, cfg Config) (report.Run, error) {
 		cfg.Incidents.Announce(f.incident)
 	}
 	if cfg.judged() {
-		f.hosts = track.NewHosts(size, cfg.Seed)
+		f.hosts = track.NewHosts(size)
 		f.hosts.Raise = f.raised
 	}
 	for j := range jobs {

@@ -49,7 +49,7 @@ const (
 // so makes the same of it whatever else is done with the packet; only the table of
 // copies remembers, and that only for five milliseconds.
 type sights struct {
-	seed     uint64 // of the hashes
+	seed     uint64 // of the hashes, from the batch
 	reg      *dissect.Registry
 	decodeAs []DecodeAs
 	ctx      dissect.Context
@@ -76,7 +76,7 @@ func (p *partition) watch(it *item) {
 		p.sights.datagram(s, it)
 	case quoted:
 		s.What = track.IsUnreachable
-		s.Mix(p.seed)
+		s.Mix(p.sights.seed)
 	case tcp:
 		p.sights.segment(s, it)
 	case tick, end, gap:
@@ -105,7 +105,7 @@ func (p *partition) listed(it *item) {
 		x := from
 		x.What, x.Src, x.SrcPort = track.IsListed, track.HostOf(a), a.Port()
 		x.Flags &^= track.Cut
-		x.Mix(p.seed)
+		x.Mix(p.sights.seed)
 		p.seg.sights = append(p.seg.sights, x)
 	}
 }
@@ -129,7 +129,7 @@ func (p *partition) login(s *source) {
 	default:
 		x.What = track.IsWelcome
 	}
-	x.Mix(p.seed)
+	x.Mix(p.sights.seed)
 	p.seg.sights = append(p.seg.sights, x)
 }
 

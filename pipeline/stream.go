@@ -73,7 +73,7 @@ type direction struct {
 
 func newStreams(p *partition) *streams {
 	s := &streams{p: p, budget: dissect.Budget{Limit: int(sessionMemory * p.size)}}
-	s.asm = tcpstream.New(tcpstream.Limits{Bytes: int(tcpstream.DefaultBytes * p.size)}, p.seed, s)
+	s.asm = tcpstream.New(tcpstream.Limits{Bytes: int(tcpstream.DefaultBytes * p.size)}, s)
 	return s
 }
 

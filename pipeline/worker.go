@@ -37,6 +37,9 @@ func (w *worker) batch(ctx context.Context, b *batch) bool {
 	}
 	for p := w.index; p < Partitions; p += w.jobs {
 		w.parts[p].start = b.totals.first
+		if s := w.parts[p].sights; s != nil {
+			s.seed = b.seed
+		}
 	}
 	for i := range b.items {
 		it := &b.items[i]

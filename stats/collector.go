@@ -14,10 +14,6 @@ import (
 	"qsniff/track"
 )
 
-// seed keys the tables. It is fixed, so that the same capture gives the same
-// evictions and the same estimates.
-const seed = 0x7173_6e69_6666_0002
-
 // Options choose what is collected. The zero value is everything.
 type Options struct {
 	Ours     *hostset.Set  // servers whose messages count; nil: all
@@ -40,6 +36,7 @@ type Collector struct {
 	servers  servers
 	clients  *topList
 	distinct *hyperloglog.Sketch
+	key      uint64 // of its hashes; 0: not known yet
 	kinds    map[kindKey]*kind
 	// challenged remembers who was given a challenge by whom.
 	challenged *lru.Table[pairKey, struct{}]
@@ -91,7 +88,7 @@ func New(opt Options) *Collector {
 	return &Collector{
 		opt: opt, messages: map[messageKey]*message{}, kinds: map[kindKey]*kind{}, found: map[*finding.Code]*Finding{},
 		servers: newServers(size(maxAnswering), size(maxSilent)), clients: newTopList(size(topClients)), distinct: distinct,
-		challenged: lru.New[pairKey, struct{}](size(maxChallenged), seed),
+		challenged: lru.New[pairKey, struct{}](size(maxChallenged)),
 		series:     newSeries(opt.Interval.Nanoseconds()),
 		challenge:  times(), response: times(), train: times(), total: times(),
 	}
@@ -168,7 +165,7 @@ func (c *Collector) request(f *track.Fact, k *kind) {
 	p.Requests++
 	p.BytesIn += uint64(f.Bytes)
 	client := hostKey(f.Client.Addr().As16())
-	c.distinct.Insert(client[:])
+	c.client(client, f)
 	c.clients.add(client)
 	s := c.servers.asked(f.Server)
 	s.in.add(f)
@@ -186,7 +183,7 @@ func (c *Collector) reply(f *track.Fact, k *kind, post *track.Post) {
 	p.Replies++
 	p.BytesOut += uint64(f.Bytes)
 	client := hostKey(f.Client.Addr().As16())
-	c.distinct.Insert(client[:])
+	c.client(client, f)
 	c.clients.see(client)
 	s := c.servers.heard(f.Server, f.Step != track.Stray)
 	s.out.add(f)
@@ -205,6 +202,15 @@ func (c *Collector) reply(f *track.Fact, k *kind, post *track.Post) {
 	case track.Extra:
 		c.bring(k, f)
 	}
+}
+
+// client counts a client. Its hash has a key of the first message, whose time no
+// sender knows: nobody can choose addresses that make the estimate wrong.
+func (c *Collector) client(k hostKey, f *track.Fact) {
+	if c.key == 0 {
+		c.key = k.Hash(keyOf(f.Server).Hash(uint64(f.Nanos))) | 1
+	}
+	c.distinct.InsertHash(lru.Mix(k.Hash(c.key), 0))
 }
 
 // answer takes the reply that ends an exchange.

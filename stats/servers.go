@@ -98,7 +98,7 @@ type servers struct {
 }
 
 func newServers(answering, others int) servers {
-	return servers{answering: lru.New[endKey, server](answering, seed), others: lru.New[endKey, server](others, seed)}
+	return servers{answering: lru.New[endKey, server](answering), others: lru.New[endKey, server](others)}
 }
 
 // asked returns the state of a server that somebody asks.

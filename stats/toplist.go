@@ -46,7 +46,7 @@ func (k hostKey) addr() netip.Addr { return netip.AddrFrom16(k).Unmap() }
 func newTopList(size int) *topList {
 	size = max(size, 1)
 	return &topList{
-		index:   lru.New[hostKey, uint32](size, seed),
+		index:   lru.New[hostKey, uint32](size),
 		entries: make([]counter, 0, size),
 		order:   make([]uint32, 0, size),
 		runs:    make([]uint32, 0, size+1),

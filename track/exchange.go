@@ -117,12 +117,12 @@ type kind struct {
 
 // NewExchanges returns tables for size requests that nobody answered, and for as
 // many others as they take.
-func NewExchanges(size int, seed uint64) *Exchanges {
+func NewExchanges(size int) *Exchanges {
 	return &Exchanges{
-		open:       lru.New[exchangeKey, exchange](size, seed),
-		challenged: lru.New[exchangeKey, exchange](size/challengedShare, seed),
-		past:       lru.New[exchangeKey, exchange](size/pastShare, seed),
-		calls:      lru.New[callKey, call](size/callShare, seed),
+		open:       lru.New[exchangeKey, exchange](size),
+		challenged: lru.New[exchangeKey, exchange](size / challengedShare),
+		past:       lru.New[exchangeKey, exchange](size / pastShare),
+		calls:      lru.New[callKey, call](size / callShare),
 		gap:        math.MinInt64,
 	}
 }

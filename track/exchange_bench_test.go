@@ -13,7 +13,7 @@ func TestExchangeMemory(t *testing.T) {
 	links := unsafe.Sizeof([3]uint32{}) // hash and order of an entry, two of the index are below
 	entry := unsafe.Sizeof(lru.Evicted[exchangeKey, exchange]{}) + links + 2*4
 	request := unsafe.Sizeof(lru.Evicted[callKey, call]{}) + links + 2*4
-	x := NewExchanges(DefaultExchanges, 1)
+	x := NewExchanges(DefaultExchanges)
 	n := uintptr(x.open.Cap() + x.challenged.Cap() + x.past.Cap())
 	if got := partitions * (n*entry + uintptr(x.calls.Cap())*request); got > most {
 		t.Errorf("got  %d bytes\nwant %d at most", got, most)
@@ -21,7 +21,7 @@ func TestExchangeMemory(t *testing.T) {
 }
 
 func BenchmarkFlood(b *testing.B) {
-	x := NewExchanges(DefaultExchanges, 1)
+	x := NewExchanges(DefaultExchanges)
 	m := Message{Dst: server, Proto: &testProto, Type: testKinds['T']}
 	b.ReportAllocs()
 	for n := 0; b.Loop(); n++ {
@@ -31,7 +31,7 @@ func BenchmarkFlood(b *testing.B) {
 }
 
 func BenchmarkExchange(b *testing.B) {
-	x := NewExchanges(DefaultExchanges, 1)
+	x := NewExchanges(DefaultExchanges)
 	ask := Message{Dst: server, Proto: &testProto, Type: testKinds['T']}
 	answer := Message{Src: server, Proto: &testProto, Type: testKinds['I'], Reply: true}
 	b.ReportAllocs()

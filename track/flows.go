@@ -36,13 +36,12 @@ func keyOf(server netip.AddrPort, client netip.Addr) flowKey {
 type Flows struct {
 	table   *lru.Table[flowKey, dissect.FlowFacts]
 	said    *lru.Table[flowKey, console.Passwords] // nil before the first
-	seed    uint64
 	evicted uint64
 }
 
 // NewFlows returns a memory for size flows.
-func NewFlows(size int, seed uint64) *Flows {
-	return &Flows{table: lru.New[flowKey, dissect.FlowFacts](size, seed), seed: seed}
+func NewFlows(size int) *Flows {
+	return &Flows{table: lru.New[flowKey, dissect.FlowFacts](size)}
 }
 
 // Get returns what is known; zero if nothing is.
@@ -88,7 +87,7 @@ func (f *Flows) Said(server netip.AddrPort, client netip.Addr) *console.Password
 // ago make room.
 func (f *Flows) Listen(server netip.AddrPort, client netip.Addr) *console.Passwords {
 	if f.said == nil {
-		f.said = lru.New[flowKey, console.Passwords](saidFlows, f.seed)
+		f.said = lru.New[flowKey, console.Passwords](saidFlows)
 	}
 	p, gone := f.said.Put(keyOf(server, client))
 	if gone != nil {

@@ -15,7 +15,7 @@ var (
 
 // What messages teach adds up; what they do not say stays.
 func TestLearn(t *testing.T) {
-	f := NewFlows(10, 1)
+	f := NewFlows(10)
 	if got := f.Get(server, client); got != (dissect.FlowFacts{}) {
 		t.Errorf("unknown flow: got %+v", got)
 	}
@@ -37,7 +37,7 @@ func TestLearn(t *testing.T) {
 // Another game's sign is the last word until a message of ours comes; a challenge
 // stays until the next one.
 func TestLearnSigns(t *testing.T) {
-	f := NewFlows(10, 1)
+	f := NewFlows(10)
 	for _, tc := range []struct{ learn, want dissect.FlowFacts }{
 		{dissect.FlowFacts{RconChallenge: 7}, dissect.FlowFacts{RconChallenge: 7}},
 		{dissect.FlowFacts{Foreign: true}, dissect.FlowFacts{RconChallenge: 7, Foreign: true}},
@@ -53,7 +53,7 @@ func TestLearnSigns(t *testing.T) {
 
 // The flow whose last message is longest ago is forgotten first.
 func TestForget(t *testing.T) {
-	f := NewFlows(2, 1)
+	f := NewFlows(2)
 	at := func(port uint16) netip.AddrPort { return netip.AddrPortFrom(server.Addr(), port) }
 	learn := func(port uint16) { f.Learn(at(port), client, dissect.FlowFacts{Proto: 1}) }
 	learn(1)
@@ -71,7 +71,7 @@ func TestForget(t *testing.T) {
 }
 
 func TestAllocations(t *testing.T) {
-	f := NewFlows(100, 1)
+	f := NewFlows(100)
 	port := uint16(0)
 	n := testing.AllocsPerRun(1000, func() {
 		port++

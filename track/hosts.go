@@ -53,17 +53,17 @@ type Raised struct {
 const never = math.MinInt64
 
 // NewHosts returns tables of size times the usual size.
-func NewHosts(size float64, seed uint64) *Hosts {
+func NewHosts(size float64) *Hosts {
 	n := func(n int) int { return int(float64(n) * size) }
 	return &Hosts{
-		sockets: lru.New[socketKey, sockets](n(maxSockets), seed),
-		told:    lru.New[elsewhereKey, struct{}](n(maxTold), seed),
-		servers: lru.New[End, host](n(maxHosts), seed),
-		offered: lru.New[pairKey, pair](n(maxOffered), seed),
-		proven:  lru.New[pairKey, pair](n(maxProven), seed),
-		budgets: lru.New[pairKey, budget](n(maxBudgets), seed),
-		logins:  lru.New[loginKey, uint32](n(maxLogins), seed),
-		sources: lru.New[Host, source](n(maxSources), seed),
+		sockets: lru.New[socketKey, sockets](n(maxSockets)),
+		told:    lru.New[elsewhereKey, struct{}](n(maxTold)),
+		servers: lru.New[End, host](n(maxHosts)),
+		offered: lru.New[pairKey, pair](n(maxOffered)),
+		proven:  lru.New[pairKey, pair](n(maxProven)),
+		budgets: lru.New[pairKey, budget](n(maxBudgets)),
+		logins:  lru.New[loginKey, uint32](n(maxLogins)),
+		sources: lru.New[Host, source](n(maxSources)),
 		gap:     never,
 	}
 }

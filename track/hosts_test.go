@@ -116,7 +116,7 @@ type hostsCase struct{ name, in, want string }
 func checkHosts(t *testing.T, cases []hostsCase) {
 	t.Helper()
 	for _, tc := range cases {
-		got, _ := tell(t, NewHosts(1, 1), tc.in)
+		got, _ := tell(t, NewHosts(1), tc.in)
 		if s := strings.Join(got, ", "); s != tc.want {
 			t.Errorf("%s\ngot  %s\nwant %s", tc.name, s, tc.want)
 		}
@@ -254,7 +254,7 @@ func TestHostsTexts(t *testing.T) {
 		{"guessing what", repeat(5, "% a>A G ask | % a<A g refused"), "5 refused logins from this address, perhaps with one password: the capture does not have all"},
 		{"stale", repeat(5, "% a>A G ask 7 | % a<A g refused"), "5 refused logins from this address, all with the same password"},
 	} {
-		_, texts := tell(t, NewHosts(1, 1), tc.in)
+		_, texts := tell(t, NewHosts(1), tc.in)
 		if got := texts[len(texts)-1]; got != tc.want {
 			t.Errorf("%s\ngot  %s\nwant %s", tc.name, got, tc.want)
 		}
@@ -266,7 +266,7 @@ func TestHostsFlood(t *testing.T) {
 	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
-	h := NewHosts(0.01, 1)
+	h := NewHosts(0.01)
 	h.Raise = func(*Raised) {}
 	n := 0
 	flood := func() {
@@ -302,7 +302,7 @@ func TestHostsFlood(t *testing.T) {
 func TestHostsMemory(t *testing.T) {
 	const most = 4 << 20
 	const links = 3*4 + 2*4 // hash and order of an entry, and its share of the index
-	h := NewHosts(1, 1)
+	h := NewHosts(1)
 	got := uintptr(h.sockets.Cap())*(unsafe.Sizeof(lru.Evicted[socketKey, sockets]{})+links) +
 		uintptr(h.told.Cap())*(unsafe.Sizeof(lru.Evicted[elsewhereKey, struct{}]{})+links) +
 		uintptr(h.servers.Cap())*(unsafe.Sizeof(lru.Evicted[End, host]{})+links) +
@@ -318,7 +318,7 @@ func TestHostsMemory(t *testing.T) {
 // Where packets are missing and nobody knows where, nothing is sure that rests on
 // what is not there.
 func TestLossy(t *testing.T) {
-	h := NewHosts(1, 1)
+	h := NewHosts(1)
 	h.Lossy()
 	got, _ := tell(t, h, "0 z>Z T ask | 0 z<Z I answer | 9 a>A T ask | 9.1 a<B I stray")
 	if want := "NET-01 warn [3 4]"; strings.Join(got, ", ") != want {

@@ -14,10 +14,9 @@ const tellOnly = "tell of floods at these targets, and of scans, only"
 // has them all.
 const besides = 1. / 4
 
-// newDetector returns a detector whose incidents have advice. seed keys its tables, see
-// flood.New.
-func newDetector(limits flood.Thresholds, size float64, seed uint64) *flood.Detector {
-	return flood.New(limits, size, seed, advice.New(seed))
+// newDetector returns a detector whose incidents have advice.
+func newDetector(limits flood.Thresholds, size float64) *flood.Detector {
+	return flood.New(limits, size, advice.New())
 }
 
 // incidents finds incidents at those targets that --servers names.

@@ -83,6 +83,7 @@ func (j *job) run() (report.Run, error) {
 	j.cfg.Progress = tell
 	result, err := pipeline.Run(j.ctx, j.cfg)
 	done()
+	aimed(j.io.err) // after done, which clears the line of progress
 	switch result.Interrupted = interrupted(j.ctx); {
 	case !result.Interrupted:
 	case result.Packets == 0:

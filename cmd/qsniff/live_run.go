@@ -71,8 +71,7 @@ func openLive(opts *liveOptions, io streams) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	seed := rand.Uint64() | 1
-	al, err := opts.alarms(seed)
+	al, err := opts.alarms()
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +102,7 @@ func openLive(opts *liveOptions, io streams) (*session, error) {
 	s.tap = newTap(src, keep, al, once(func(err error) { explain(io.err, err) }))
 	s.cfg = pipeline.Config{Source: s.tap, Registry: reg, Jobs: opts.jobs, Max: opts.count, Memory: int64(opts.memory),
 		DecodeAs: as, Dedup: dedups[opts.dedup], Renderer: r, Out: io.out, Incidents: al, Count: !opts.watches(),
-		Clock: monotonic, Micros: opts.micros, Seed: seed}
+		Clock: monotonic, Micros: opts.micros, Seed: rand.Uint64() | 1}
 	if opts.watches() {
 		s.seen = new(flood.Seen)
 		s.cfg.Watchers = []track.Watcher{s.seen}
@@ -112,7 +111,7 @@ func openLive(opts *liveOptions, io streams) (*session, error) {
 }
 
 // alarms makes the detector.
-func (o *liveOptions) alarms(seed uint64) (*alarms, error) {
+func (o *liveOptions) alarms() (*alarms, error) {
 	own, err := o.ours()
 	if err != nil {
 		return nil, err
@@ -121,7 +120,7 @@ func (o *liveOptions) alarms(seed uint64) (*alarms, error) {
 	if !o.watches() {
 		scale *= besides
 	}
-	return &alarms{incidents: incidents{newDetector(flood.Defaults(), scale, seed), own}, open: map[uint64]bool{}}, nil
+	return &alarms{incidents: incidents{newDetector(flood.Defaults(), scale), own}, open: map[uint64]bool{}}, nil
 }
 
 // shutIn gives up what is not needed any more, and says what runs.
@@ -227,6 +226,7 @@ func (s *session) remark() {
 		fmt.Fprintln(s.errs, "qsniff:"+reasons(" left out: ", run.Skipped))
 	}
 	trouble(s.errs, &run)
+	aimed(s.errs)
 }
 
 // abandon ends a run whose output nobody reads: what the decoder cannot take is

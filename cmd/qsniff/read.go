@@ -68,7 +68,7 @@ func read(ctx context.Context, opts *readOptions, args []string, io streams) err
 	}
 	j.cfg.Renderer, j.scrolls = r, r != nil
 	if _, shows := r.(render.IncidentRenderer); shows {
-		j.cfg.Incidents = &incidents{newDetector(flood.Defaults(), opts.scale()*besides, j.cfg.Seed), own}
+		j.cfg.Incidents = &incidents{newDetector(flood.Defaults(), opts.scale()*besides), own}
 	}
 	result, err := j.run()
 	if err == nil && opts.count == 0 { // else the reader may still be at it; it ends with the program

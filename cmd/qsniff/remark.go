@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"qsniff/internal/digits"
+	"qsniff/internal/lru"
 	"qsniff/report"
 )
 
@@ -50,6 +51,14 @@ func trouble(w io.Writer, run *report.Run) {
 	if run.Backwards > 0 {
 		fmt.Fprintf(w, "qsniff: %s older than one before: time went backwards in the capture\n",
 			count(run.Backwards, "packet was", "packets were"))
+	}
+}
+
+// aimed says that somebody found out where things lie in tables.
+func aimed(w io.Writer) {
+	if n := lru.Rekeyed(); n > 0 {
+		fmt.Fprintf(w, "qsniff: %s laid out anew: addresses in the traffic were chosen to collide in them, which cost time; nothing is missing for it\n",
+			count(n, "table was", "tables were"))
 	}
 }
 

@@ -93,7 +93,7 @@ func TestTruncations(t *testing.T) {
 // before, as in a run. One question among it is ours: its answer is the lookalike.
 func TestLookalikes(t *testing.T) {
 	reg := registry(t)
-	flows := track.NewFlows(100, 1)
+	flows := track.NewFlows(100)
 	n := 0
 	for _, d := range datagrams(t, "lookalike") {
 		c := &dissect.Context{Src: d.Src, Dst: d.Dst, Wire: len(d.Payload),

@@ -1,16 +1,19 @@
 package advice
 
-import "qsniff/flood"
+import (
+	"math/rand/v2"
+
+	"qsniff/flood"
+)
 
 // Advisor writes the advice of one detector's incidents. It is a flood.Advisor.
 type Advisor struct {
-	seed    uint64
 	free    []*trial
 	running int
 }
 
-// New returns an advisor whose tables of addresses are keyed with seed.
-func New(seed uint64) *Advisor { return &Advisor{seed: seed} }
+// New returns an advisor.
+func New() *Advisor { return &Advisor{} }
 
 // Advise writes the advice for in as it is now, without having tried it.
 func (a *Advisor) Advise(in *flood.Incident) { in.Advice, in.Rules = advise(in, nil) }
@@ -23,7 +26,7 @@ func (a *Advisor) Try(in *flood.Incident) flood.Trial {
 		return nil
 	}
 	if len(a.free) == 0 {
-		a.free = append(a.free, &trial{seed: a.seed, advisor: a})
+		a.free = append(a.free, &trial{seed: rand.Uint64(), advisor: a})
 	}
 	t := a.free[len(a.free)-1]
 	a.free = a.free[:len(a.free)-1]

@@ -31,9 +31,11 @@ func (l *allowance) over(full *int64, now int64) bool {
 	return false
 }
 
-// hashes maps hashes of addresses to a number. It grows to its limit and then takes
-// no more; it has a slot in two free, and looks at hashProbes of them, so that a
-// sender who aims at one place spoils that place and no more.
+// hashes maps hashes of addresses to a number. It grows to its limit and then takes no
+// more; a slot in two is free. It is no lru.Table, which takes all its memory at once
+// and evicts, as the kernel's sets do not. Likewise the seed of the hashes must be
+// secret, so that nobody can choose addresses that collide; what the table does does
+// not depend on it.
 type hashes struct {
 	slots []hashSlot
 	n     int
@@ -48,9 +50,6 @@ type hashSlot struct {
 
 const (
 	hashSlots = 1 << 6
-	// hashProbes is above the longest run of used slots to expect in a table half full:
-	// ln(32768) / (0.5 - 1 - ln 0.5) = 54.
-	hashProbes = 64
 	// sweepPause keeps a full table from being swept for every packet, see forget.
 	sweepPause = int64(time.Second)
 )
@@ -67,7 +66,11 @@ func (t *hashes) at(key uint64) *int64 {
 	if key == 0 {
 		key = 1
 	}
-	if i := t.find(key); i >= 0 && t.slots[i].key == key {
+	if len(t.slots) == 0 {
+		t.grow()
+	}
+	i := t.find(key)
+	if t.slots[i].key == key {
 		return &t.slots[i].val
 	}
 	if t.n == t.most {
@@ -75,39 +78,29 @@ func (t *hashes) at(key uint64) *int64 {
 	}
 	if 2*t.n >= len(t.slots) {
 		t.grow()
-	}
-	i := t.find(key)
-	if i < 0 {
-		return nil
+		i = t.find(key)
 	}
 	t.slots[i] = hashSlot{key: key, val: math.MinInt64}
 	t.n++
 	return &t.slots[i].val
 }
 
-// find is the slot that has the key or may have it, or -1.
+// find returns the slot that has the key, or a free one where it belongs.
 func (t *hashes) find(key uint64) int {
 	mask := len(t.slots) - 1
-	for i := range min(hashProbes, len(t.slots)) {
-		at := (int(key) + i) & mask
-		if k := t.slots[at].key; k == key || k == 0 {
-			return at
-		}
+	at := int(key) & mask
+	for t.slots[at].key != key && t.slots[at].key != 0 {
+		at = (at + 1) & mask
 	}
-	return -1
+	return at
 }
 
 func (t *hashes) grow() {
 	old := t.slots
 	t.slots = make([]hashSlot, max(2*len(old), hashSlots))
-	t.n = 0
 	for _, s := range old {
-		if s.key == 0 {
-			continue
-		}
-		if i := t.find(s.key); i >= 0 {
-			t.slots[i] = s
-			t.n++
+		if s.key != 0 {
+			t.slots[t.find(s.key)] = s
 		}
 	}
 }

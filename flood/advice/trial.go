@@ -35,7 +35,7 @@ type Collateral struct {
 // lost a packet asks again, and so proves its address later than in the capture.
 type trial struct {
 	advisor *Advisor // whose memory it has
-	seed    uint64   // of the tables
+	seed    uint64   // of the tables; secret
 	plan    plan
 	nets    [planNames]netMask
 	full    [planRules]int64 // of the buckets that all sources share

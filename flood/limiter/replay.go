@@ -10,10 +10,6 @@ import (
 	"qsniff/track"
 )
 
-// seed keys the tables. It is fixed, so that the same capture gives the same
-// evictions.
-const seed = 0x7173_6e69_6666_0004
-
 // Options choose what is replayed.
 type Options struct {
 	Model Model
@@ -78,9 +74,9 @@ func New(opt Options) *Replay {
 	return &Replay{
 		model: opt.Model, ours: opt.Ours,
 		proofs:  proof.New(proof.Options{Ours: opt.Ours, Scale: opt.Scale}),
-		servers: lru.New[track.End, server](size(maxServers), seed),
-		others:  lru.New[sourceKey, source](size(maxSources), seed),
-		clients: lru.New[sourceKey, source](size(maxClients), seed),
+		servers: lru.New[track.End, server](size(maxServers)),
+		others:  lru.New[sourceKey, source](size(maxSources)),
+		clients: lru.New[sourceKey, source](size(maxClients)),
 	}
 }
 

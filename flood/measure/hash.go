@@ -8,8 +8,13 @@ import (
 	"qsniff/track"
 )
 
-// Key keys hashes of addresses and ports, and with them tables and sketches.
+// Key keys hashes of addresses and ports, and with them sketches: who does not know it
+// cannot aim at places in them.
 type Key uint64
+
+// KeyOf makes a key of the first packet's hashes, which have the seed of the run: the
+// same capture gives the same incidents.
+func KeyOf(s *track.Sighting) Key { return Key(lru.Mix(s.ClientHash, s.ServerHash) | 1) }
 
 // PrefixOf returns the network that a host shares with its neighbours: the /24, in IPv6
 // the /64.

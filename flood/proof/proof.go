@@ -8,10 +8,6 @@ import (
 	"qsniff/track"
 )
 
-// seed keys the tables. It is fixed, so that the same capture gives the same
-// evictions.
-const seed = 0x7173_6e69_6666_0003
-
 // How is a way, or ways, to prove an address.
 type How uint8
 
@@ -111,10 +107,10 @@ func New(opt Options) *Collector {
 	size := func(n int) int { return int(float64(n) * opt.Scale) }
 	return &Collector{
 		ours:    opt.Ours,
-		proven:  lru.New[track.Host, source](size(maxProven), seed),
-		offered: lru.New[offerKey, offer](size(maxOffered), seed),
-		pending: lru.New[pendingKey, pending](size(maxPending), seed),
-		servers: lru.New[end, giver](size(maxServers), seed),
+		proven:  lru.New[track.Host, source](size(maxProven)),
+		offered: lru.New[offerKey, offer](size(maxOffered)),
+		pending: lru.New[pendingKey, pending](size(maxPending)),
+		servers: lru.New[end, giver](size(maxServers)),
 	}
 }
 

@@ -69,7 +69,7 @@ var gopacket = []string{"capture/file", "capture/live", "internal/testpcap", "in
 
 // testHelpers may be imported by tests and by each other: the program has no use for
 // what they do.
-var testHelpers = []string{"internal/child", "internal/dissecttest", "internal/hextest", "internal/netns", "internal/race", "internal/responder"}
+var testHelpers = []string{"internal/child", "internal/dissecttest", "internal/hextest", "internal/lru/lrutest", "internal/netns", "internal/race", "internal/responder"}
 
 // clockless are packages that must stay single-threaded and without a clock.
 var clockless = []string{"capture", "netlayer", "reassembly", "dissect", "track", "stats", "flood", "dialogue", "render", "report", "finding"}

@@ -6,7 +6,7 @@ import (
 )
 
 func TestAll(t *testing.T) {
-	tab := New[all, int](3, 1)
+	tab := New[all, int](3)
 	put := func(k all, v int) {
 		p, _ := tab.Put(k)
 		*p = v

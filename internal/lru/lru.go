@@ -3,7 +3,15 @@
 // array, the order of use is a list threaded through it, and nothing is
 // allocated afterwards. It is not a cache with a loader, it has no clock (time
 // is the caller's business) and it is not safe for concurrent use.
+//
+// Whoever sends packets, or hands over a capture, chooses the keys, and can choose
+// ones that collide, so that each search passes all of them. Therefore each table has
+// a seed of its own, random in every process, which nobody who makes a capture can
+// know. Output does not depend on it: no search ends early, and entries have the
+// order of their use alone. Should somebody find a seed out, it changes; see rekey.go.
 package lru
+
+import "math/rand/v2"
 
 // Key is what a table is keyed with: a plain struct without pointers. Hash must
 // depend on every member and on the seed; Mix helps.
@@ -22,6 +30,8 @@ const none = ^uint32(0)
 // to values stay valid until their entry is deleted or evicted.
 type Table[K Key, V any] struct {
 	seed   uint64
+	credit int    // how many slots long runs may still cost until the seed changes
+	rekeys int    // how often it did
 	slots  []slot // open addressing with linear probing
 	items  []item[K, V]
 	oldest uint32
@@ -52,17 +62,16 @@ type Evicted[K Key, V any] struct {
 	Val V
 }
 
-// New returns a table for capacity entries, at least one. The seed decides
-// which keys collide: random where somebody may want them to, fixed where the
-// same input must give the same run.
-func New[K Key, V any](capacity int, seed uint64) *Table[K, V] {
+// New returns a table for capacity entries, at least one.
+func New[K Key, V any](capacity int) *Table[K, V] {
 	capacity = min(max(capacity, 1), maxCapacity)
 	slots := 2
 	for slots < 2*capacity { // at most half full: probe runs stay short
 		slots *= 2
 	}
 	return &Table[K, V]{
-		seed:   seed,
+		seed:   rand.Uint64(),
+		credit: slots,
 		slots:  make([]slot, slots),
 		items:  make([]item[K, V], capacity),
 		oldest: none,
@@ -92,7 +101,7 @@ func (t *Table[K, V]) Peek(k K) *V {
 	if t.n == 0 {
 		return nil
 	}
-	at, ok := t.find(k, uint32(k.Hash(t.seed)))
+	at, ok := t.find(k, t.hash(k))
 	if !ok {
 		return nil
 	}
@@ -104,7 +113,7 @@ func (t *Table[K, V]) Get(k K) *V {
 	if t.n == 0 {
 		return nil
 	}
-	at, ok := t.find(k, uint32(k.Hash(t.seed)))
+	at, ok := t.find(k, t.hash(k))
 	if !ok {
 		return nil
 	}
@@ -117,7 +126,7 @@ func (t *Table[K, V]) Get(k K) *V {
 // If the table was full, the oldest entry made room and is returned, valid until
 // the next Put; otherwise that is nil.
 func (t *Table[K, V]) Put(k K) (*V, *Evicted[K, V]) {
-	hash := uint32(k.Hash(t.seed))
+	hash := t.hash(k)
 	at, ok := t.find(k, hash)
 	if ok {
 		i := t.slots[at].entry - 1
@@ -142,9 +151,9 @@ func (t *Table[K, V]) Put(k K) (*V, *Evicted[K, V]) {
 	return &it.val, gone
 }
 
-// Delete removes k and tells whether it was there.
+// Delete removes k and reports whether it was there.
 func (t *Table[K, V]) Delete(k K) bool {
-	at, ok := t.find(k, uint32(k.Hash(t.seed)))
+	at, ok := t.find(k, t.hash(k))
 	if !ok {
 		return false
 	}
@@ -167,10 +176,12 @@ func (t *Table[K, V]) find(k K, hash uint32) (at uint32, ok bool) {
 	mask := uint32(len(t.slots) - 1)
 	for at = hash & mask; t.slots[at].entry != 0; at = (at + 1) & mask {
 		if s := t.slots[at]; s.hash == hash && t.items[s.entry-1].key == k {
-			return at, true
+			ok = true
+			break
 		}
 	}
-	return at, false
+	t.charge((at - hash) & mask)
+	return at, ok
 }
 
 // vacate empties a slot and moves back the entries behind it that would no
@@ -178,7 +189,12 @@ func (t *Table[K, V]) find(k K, hash uint32) (at uint32, ok bool) {
 // lives for years is as fast as a new one.
 func (t *Table[K, V]) vacate(gap uint32) {
 	mask := uint32(len(t.slots) - 1)
-	for at := (gap + 1) & mask; t.slots[at].entry != 0; at = (at + 1) & mask {
+	at := (gap + 1) & mask
+	for first := at; ; at = (at + 1) & mask {
+		if t.slots[at].entry == 0 {
+			t.charge((at - first) & mask)
+			break
+		}
 		home := t.slots[at].hash & mask
 		if (at-home)&mask >= (at-gap)&mask {
 			t.slots[gap] = t.slots[at]

@@ -72,7 +72,7 @@ func check[K lru.Key](t *testing.T, tab *lru.Table[K, int], m *model[K]) {
 }
 
 func runModel[K lru.Key](t *testing.T, r *rand.Rand, capacity, keys, steps int, mk func(int) K) {
-	tab := lru.New[K, int](capacity, r.Uint64())
+	tab := lru.New[K, int](capacity)
 	m := &model[K]{vals: map[K]int{}, cap: capacity}
 	for step := range steps {
 		k := mk(r.IntN(keys))
@@ -133,7 +133,7 @@ func TestAgainstMap(t *testing.T) {
 }
 
 func TestCapacityBounds(t *testing.T) {
-	tab := lru.New[key, int](-5, 0)
+	tab := lru.New[key, int](-5)
 	if tab.Cap() != 1 {
 		t.Errorf("Cap\n got %d\nwant 1", tab.Cap())
 	}
@@ -191,7 +191,7 @@ func TestNoAllocations(t *testing.T) {
 	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
-	tab := lru.New[key, [3]uint64](64, 9)
+	tab := lru.New[key, [3]uint64](64)
 	n := 0
 	allocs := testing.AllocsPerRun(2000, func() {
 		n++
@@ -209,7 +209,7 @@ func TestNoAllocations(t *testing.T) {
 }
 
 func BenchmarkPutGet(b *testing.B) {
-	tab := lru.New[key, [3]uint64](65536, 9)
+	tab := lru.New[key, [3]uint64](65536)
 	b.ReportAllocs()
 	for n := 0; b.Loop(); n++ {
 		tab.Put(testKey(n & 0x1ffff))

@@ -10,6 +10,7 @@ package eye
 
 import (
 	"encoding/binary"
+	"math/rand/v2"
 	"net/netip"
 
 	"qsniff/internal/eyehdr"
@@ -78,7 +79,7 @@ type Assembler struct {
 
 	Counters Counters
 
-	seed   uint64
+	seed   uint64 // of the sums by which repeated fragments are recognised
 	now    int64
 	live   int // sets that are not unused
 	sets   [MaxSets]set
@@ -91,10 +92,9 @@ type Assembler struct {
 	parts  [eyehdr.MaxNumber]reassembly.Piece
 }
 
-// New returns an Assembler. The seed keys the sums by which repeated fragments
-// are recognised.
-func New(seed uint64) *Assembler {
-	a := &Assembler{seed: seed, nfree: maxBlocks}
+// New returns an Assembler.
+func New() *Assembler {
+	a := &Assembler{seed: rand.Uint64(), nfree: maxBlocks}
 	for i := range a.free {
 		a.free[i] = uint8(maxBlocks - i)
 	}

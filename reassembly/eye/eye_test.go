@@ -64,7 +64,7 @@ type bench struct {
 }
 
 func newBench() *bench {
-	b := &bench{Assembler: New(7), nanos: 1000 * second}
+	b := &bench{Assembler: New(), nanos: 1000 * second}
 	b.Deliver = func(s *Set) {
 		b.sets = append(b.sets, got{s.Outcome, string(s.Data), s.Run, slices.Clone(s.Parts), slices.Clone(s.Frames)})
 	}

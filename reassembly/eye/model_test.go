@@ -92,7 +92,7 @@ func TestAllocations(t *testing.T) {
 	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
-	a, nanos, id := New(1), int64(0), uint32(0)
+	a, nanos, id := New(), int64(0), uint32(0)
 	a.Deliver = func(*Set) {}
 	fs := cut(reply(3000), 1)
 	n := testing.AllocsPerRun(200, func() {
@@ -122,7 +122,7 @@ func FuzzAdd(f *testing.F) {
 	}
 	f.Add([]byte("EYE2\x01\x01\x01\x01abcd"), uint8(0), []byte{9, 9, 200})
 	f.Fuzz(func(t *testing.T, data []byte, step uint8, numbers []byte) {
-		a := New(1)
+		a := New()
 		a.Deliver = func(s *Set) {
 			if s.Run > len(s.Data) || s.Run == 0 || len(s.Parts) == 0 || len(s.Frames) == 0 {
 				t.Errorf("set: run %d of %d, %d parts, %d frames", s.Run, len(s.Data), len(s.Parts), len(s.Frames))

@@ -44,7 +44,7 @@ func TestNoAllocations(t *testing.T) {
 	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
-	a := split.New(split.Limits{}, 1)
+	a := split.New(split.Limits{})
 	complete, findings := 0, 0
 	a.Deliver = func(s *split.Set) {
 		if s.Outcome == split.Complete {
@@ -73,7 +73,7 @@ func TestNoAllocations(t *testing.T) {
 }
 
 func BenchmarkAdd(b *testing.B) {
-	a := split.New(split.Limits{}, 1)
+	a := split.New(split.Limits{})
 	a.Deliver = func(*split.Set) {}
 	for _, tt := range []struct {
 		name string
@@ -107,7 +107,7 @@ func BenchmarkInflate(b *testing.B) {
 		{"bomb", packed(1, prefix(38, 0), bomb(b))},
 	} {
 		b.Run(tt.name, func(b *testing.B) {
-			a := split.New(split.Limits{Work: 1 << 40, SourceWork: 1 << 40}, 1)
+			a := split.New(split.Limits{Work: 1 << 40, SourceWork: 1 << 40})
 			a.Deliver = func(*split.Set) {}
 			b.ReportAllocs()
 			for n := 0; b.Loop(); n++ {

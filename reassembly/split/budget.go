@@ -23,11 +23,11 @@ type sourceKey [16]byte
 // Hash implements lru.Key.
 func (k sourceKey) Hash(seed uint64) uint64 { return lru.MixBytes(seed, k[:]) }
 
-func newBudget(lim Limits, seed uint64) budget {
+func newBudget(lim Limits) budget {
 	return budget{
 		total:   lim.Work,
 		each:    lim.SourceWork,
-		sources: lru.New[sourceKey, work](lim.Sources, seed),
+		sources: lru.New[sourceKey, work](lim.Sources),
 	}
 }
 

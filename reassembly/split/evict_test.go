@@ -33,7 +33,7 @@ func TestMakingRoomTouchesTheSetInHand(t *testing.T) {
 		{"a held set is emptied", 3, filler(0, 3, 2, 1000, 1260, 'd')},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			a := New(Limits{}, 1)
+			a := New(Limits{})
 			a.Deliver = func(*Set) {}
 			now, frame := int64(1e18), uint64(0)
 			server, client := netip.MustParseAddrPort("198.18.0.1:27015"), netip.MustParseAddr("10.64.0.1")

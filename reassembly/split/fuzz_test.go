@@ -74,7 +74,7 @@ func FuzzAdd(f *testing.F) {
 // runFuzz checks the invariants and returns a digest of all that was delivered.
 func runFuzz(t *testing.T, in []byte, lim split.Limits) uint64 {
 	h := fnv.New64a()
-	a := split.New(lim, 1)
+	a := split.New(lim)
 	var text []byte
 	delivered := uint64(0)
 	a.Deliver = func(s *split.Set) {

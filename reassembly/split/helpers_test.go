@@ -39,7 +39,7 @@ type bench struct {
 }
 
 func newBench(lim split.Limits) *bench {
-	b := &bench{Assembler: split.New(lim, 7), now: 1000 * second}
+	b := &bench{Assembler: split.New(lim), now: 1000 * second}
 	b.Deliver = func(s *split.Set) { b.got = append(b.got, clone(s)) }
 	return b
 }

@@ -10,6 +10,8 @@
 package split
 
 import (
+	"math/rand/v2"
+
 	"qsniff/internal/lru"
 	"qsniff/internal/splithdr"
 	"qsniff/reassembly"
@@ -25,7 +27,7 @@ type Assembler struct {
 	Counters Counters
 
 	lim   Limits
-	seed  uint64
+	seed  uint64 // of the digests by which repeated parts are recognised
 	now   int64
 	flows *lru.Table[flowKey, flow]
 
@@ -43,20 +45,19 @@ type Assembler struct {
 	budget budget
 }
 
-// New returns an Assembler that takes all its tables at once. The seed decides
-// which flows collide in them: random for live traffic, fixed for files.
-func New(lim Limits, seed uint64) *Assembler {
+// New returns an Assembler that takes all its tables at once.
+func New(lim Limits) *Assembler {
 	lim = lim.withDefaults()
 	return &Assembler{
 		lim:    lim,
-		seed:   seed,
-		flows:  lru.New[flowKey, flow](lim.Sets, seed),
+		seed:   rand.Uint64(),
+		flows:  lru.New[flowKey, flow](lim.Sets),
 		sets:   newSlab[set](lim.Sets),
 		parts:  newSlab[part](lim.Parts),
 		blocks: newSlab[[blockSize]byte](lim.Bytes / blockSize),
 		pieces: newSlab[reassembly.Piece](lim.Pieces),
 		bz:     inflater{limit: lim.Inflated},
-		budget: newBudget(lim, seed),
+		budget: newBudget(lim),
 	}
 }
 

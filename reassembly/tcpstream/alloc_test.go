@@ -39,7 +39,7 @@ func TestNoAllocations(t *testing.T) {
 		t.Skip("the race detector allocates")
 	}
 	e := &eater{message: 1000}
-	a := tcpstream.New(tcpstream.Limits{Conns: 16, Bytes: 1}, 1, e)
+	a := tcpstream.New(tcpstream.Limits{Conns: 16, Bytes: 1}, e)
 	payload := make([]byte, 1460)
 	now, n := 1000*second, 0
 	send := func(from int, flags uint8, seq uint32, k, wire int) {
@@ -100,7 +100,7 @@ func BenchmarkAdd(b *testing.B) {
 		{"ignored", eater{ignore: true}, 1460},
 	} {
 		b.Run(tt.name, func(b *testing.B) {
-			a := tcpstream.New(tcpstream.Limits{}, 1, &tt.sink)
+			a := tcpstream.New(tcpstream.Limits{}, &tt.sink)
 			tt.sink.a = a
 			s := tcpstream.Segment{Src: client, Dst: server, Data: payload[:tt.size], Wire: tt.size}
 			s.TCP.Flags = netlayer.FlagACK
@@ -116,7 +116,7 @@ func BenchmarkAdd(b *testing.B) {
 }
 
 func BenchmarkSYNFlood(b *testing.B) {
-	a := tcpstream.New(tcpstream.Limits{}, 1, &eater{})
+	a := tcpstream.New(tcpstream.Limits{}, &eater{})
 	s := tcpstream.Segment{Dst: server}
 	s.TCP.Flags = netlayer.FlagSYN
 	b.ReportAllocs()
@@ -130,7 +130,7 @@ func BenchmarkSYNFlood(b *testing.B) {
 // BenchmarkReverse sends 64 KiB in segments of 64 bytes, the last one first.
 func BenchmarkReverse(b *testing.B) {
 	const size = 64
-	a := tcpstream.New(tcpstream.Limits{}, 1, &eater{})
+	a := tcpstream.New(tcpstream.Limits{}, &eater{})
 	s := tcpstream.Segment{Src: client, Dst: server, Data: make([]byte, size), Wire: size}
 	base := uint32(0)
 	a.Add(&s)

@@ -185,7 +185,7 @@ func run(t *testing.T, data, in []byte, tight byte) {
 	if tight&2 != 0 {
 		lim.DirBytes = 2048
 	}
-	u.a = tcpstream.New(lim, 1, u)
+	u.a = tcpstream.New(lim, u)
 	now, frame := int64(0), uint64(0)
 	for ; len(in) >= opLen && frame < 400; in = in[opLen:] {
 		frame++

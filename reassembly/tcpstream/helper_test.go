@@ -107,7 +107,7 @@ type bench struct {
 
 func newBench(l tcpstream.Limits) *bench {
 	b := &bench{now: 1000 * second}
-	b.Assembler = tcpstream.New(l, 1, &b.recorder)
+	b.Assembler = tcpstream.New(l, &b.recorder)
 	return b
 }
 

@@ -27,7 +27,7 @@ func (b *bench) synFrom(n int) {
 
 func TestSYNFlood(t *testing.T) {
 	const n = 1_000_000
-	b := &bench{Assembler: tcpstream.New(tcpstream.Limits{}, 1, &eater{}), now: 1000 * second}
+	b := &bench{Assembler: tcpstream.New(tcpstream.Limits{}, &eater{}), now: 1000 * second}
 	for i := range n {
 		b.synFrom(i)
 	}

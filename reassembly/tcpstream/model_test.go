@@ -248,7 +248,7 @@ func (m *talk) open(a *tcpstream.Assembler, now int64) {
 func converse(t *testing.T, seed uint64, n int, lim tcpstream.Limits, tidy, tight bool) (talks, *tcpstream.Assembler) {
 	r := rand.New(rand.NewPCG(seed, 4))
 	ts := talks{}
-	a := tcpstream.New(lim, 1, ts)
+	a := tcpstream.New(lim, ts)
 	now, frame := 1000*second, uint64(0)
 	var from []*talk
 	var queues [][]packet

@@ -141,14 +141,13 @@ type Assembler struct {
 }
 
 // New returns an Assembler. Memory for connections and for bytes that wait is taken
-// when the first need it, up to the limits, and kept. The seed decides which connections
-// collide in the table of them: random for live traffic, fixed for files.
-func New(l Limits, seed uint64, s Sink) *Assembler {
+// when the first need it, up to the limits, and kept.
+func New(l Limits, s Sink) *Assembler {
 	l = l.withDefaults()
 	a := &Assembler{
 		sink:  s,
 		lim:   l,
-		index: lru.New[key, uint32](l.Conns, seed),
+		index: lru.New[key, uint32](l.Conns),
 		conns: make([]*Conn, 0, l.Conns),
 		walk:  make([]*Conn, 0, l.Conns),
 		mem:   newSpans(l.Bytes),

@@ -1,0 +1,12 @@
+package limiter
+
+import (
+	"testing"
+
+	"qsniff/internal/lru/lrutest"
+)
+
+// TestChosenKeys: nobody can choose keys that collide in the tables.
+func TestChosenKeys(t *testing.T) {
+	lrutest.Check[sourceKey](t)
+}

@@ -1,0 +1,36 @@
+package pipeline
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+
+	"qsniff/capture"
+)
+
+// keyed gives a batch the seed of its hashes: the one that was chosen, else that of the
+// first packet.
+func (r *reader) keyed(b *batch) {
+	if r.seed == 0 && len(b.raw.Packets) > 0 {
+		r.seed = seedOf(&b.raw.Packets[0])
+	}
+	b.seed = r.seed
+}
+
+// seedOf makes a seed of the first packet of a capture: the same capture gives the same
+// output, whether it is a file, compressed or comes through a pipe. Later packets do
+// not count, because a pipe may bring them late.
+//
+// Estimates rest on hashes with this seed. An attacker on the wire cannot aim at them:
+// he knows neither the time stamp of the first packet nor the addresses of its link.
+// Whoever hands over a file knows both, and can make estimates wrong, but nothing slow:
+// each hash with this seed leads to a fixed number of places, and tables that are
+// searched have secret seeds, see package lru.
+func seedOf(p *capture.Packet) uint64 {
+	h := sha256.New()
+	var b [12]byte
+	binary.LittleEndian.PutUint64(b[:], uint64(p.Nanos))
+	binary.LittleEndian.PutUint32(b[8:], p.Wire)
+	h.Write(b[:])
+	h.Write(p.Data)
+	return max(binary.LittleEndian.Uint64(h.Sum(nil)), 1) // 0 is none
+}

@@ -1,0 +1,13 @@
+package split
+
+import (
+	"testing"
+
+	"qsniff/internal/lru/lrutest"
+)
+
+// TestChosenKeys: nobody can choose keys that collide in the tables.
+func TestChosenKeys(t *testing.T) {
+	lrutest.Check[flowKey](t)
+	lrutest.Check[sourceKey](t)
+}

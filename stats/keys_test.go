@@ -1,0 +1,14 @@
+package stats
+
+import (
+	"testing"
+
+	"qsniff/internal/lru/lrutest"
+)
+
+// TestChosenKeys: nobody can choose keys that collide in the tables.
+func TestChosenKeys(t *testing.T) {
+	lrutest.Check[hostKey](t)
+	lrutest.Check[endKey](t)
+	lrutest.Check[pairKey](t)
+}

@@ -1,0 +1,20 @@
+package track
+
+import (
+	"testing"
+
+	"qsniff/internal/lru/lrutest"
+)
+
+// TestChosenKeys: nobody can choose keys that collide in the tables.
+func TestChosenKeys(t *testing.T) {
+	lrutest.Check[Host](t)
+	lrutest.Check[End](t)
+	lrutest.Check[pairKey](t)
+	lrutest.Check[loginKey](t)
+	lrutest.Check[socketKey](t)
+	lrutest.Check[elsewhereKey](t)
+	lrutest.Check[flowKey](t)
+	lrutest.Check[exchangeKey](t)
+	lrutest.Check[callKey](t)
+}
