@@ -292,10 +292,10 @@ func TestAllocations(t *testing.T) {
 	}
 	batches := prepare(t, mixed(t, 1, unsteady...))
 	parts, seg := newPartitions(t, jsonl.New(jsonl.Options{Layout: true})), new(segment)
-	for range 3 { // the library's tables for decompression grow by steps
+	for range 10 { // memory is taken by need, and the library's tables for decompression grow by steps
 		workOff(parts, batches, seg)
 	}
-	if n := testing.AllocsPerRun(3, func() { workOff(parts, batches, seg) }); n != 0 {
+	if n := testing.AllocsPerRun(10, func() { workOff(parts, batches, seg) }); n != 0 {
 		t.Errorf("%v allocations in a pass over %d batches", n, len(batches))
 	}
 }
