@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"qsniff/dissect"
+	"qsniff/internal/lru"
 	"qsniff/pipeline"
 	"qsniff/report"
 )
@@ -77,7 +78,7 @@ var limitMemory = debug.SetMemoryLimit
 func (j *job) run() (report.Run, error) {
 	defer limitMemory(limitMemory(j.cfg.Memory))
 	tell, done := progress(j.io.err, j.src.Source)
-	defer aimed(j.io.err) // after done, which clears the line
+	defer func() { aimed(j.io.err, lru.Rekeyed()) }() // after done, which clears the line
 	defer done()
 	j.cfg.Progress = tell
 	return pipeline.Run(j.ctx, j.cfg)
