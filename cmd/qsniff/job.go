@@ -11,6 +11,7 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/internal/digits"
+	"qsniff/internal/lru"
 	"qsniff/pipeline"
 	"qsniff/report"
 )
@@ -83,7 +84,7 @@ func (j *job) run() (report.Run, error) {
 	j.cfg.Progress = tell
 	result, err := pipeline.Run(j.ctx, j.cfg)
 	done()
-	aimed(j.io.err) // after done, which clears the line of progress
+	aimed(j.io.err, lru.Rekeyed()) // after done, which clears the line of progress
 	switch result.Interrupted = interrupted(j.ctx); {
 	case !result.Interrupted:
 	case result.Packets == 0:

@@ -18,6 +18,7 @@ import (
 	"qsniff/capture/live"
 	"qsniff/flood"
 	"qsniff/internal/digits"
+	"qsniff/internal/lru"
 	"qsniff/internal/sandbox"
 	"qsniff/pipeline"
 	"qsniff/render"
@@ -226,7 +227,7 @@ func (s *session) remark() {
 		fmt.Fprintln(s.errs, "qsniff:"+reasons(" left out: ", run.Skipped))
 	}
 	trouble(s.errs, &run)
-	aimed(s.errs)
+	aimed(s.errs, lru.Rekeyed())
 }
 
 // abandon ends a run whose output nobody reads: what the decoder cannot take is

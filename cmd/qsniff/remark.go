@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"qsniff/internal/digits"
-	"qsniff/internal/lru"
 	"qsniff/report"
 )
 
@@ -54,11 +53,11 @@ func trouble(w io.Writer, run *report.Run) {
 	}
 }
 
-// aimed says that somebody found out where things lie in tables.
-func aimed(w io.Writer) {
-	if n := lru.Rekeyed(); n > 0 {
-		fmt.Fprintf(w, "qsniff: %s laid out anew: addresses in the traffic were chosen to collide in them, which cost time; nothing is missing for it\n",
-			count(n, "table was", "tables were"))
+// aimed says that somebody found out the seeds of tables, n times; see lru.Rekeyed.
+func aimed(w io.Writer, n uint64) {
+	if n > 0 {
+		fmt.Fprintf(w, "qsniff: addresses in the traffic were chosen to collide in tables, which changed their seeds %s: nothing is missing, it took longer\n",
+			count(n, "time"))
 	}
 }
 
