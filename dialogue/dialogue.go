@@ -39,6 +39,10 @@ type Options struct {
 // Collector keeps the dialogues that are open. Its methods append to dst those that
 // are over.
 type Collector struct {
+	// Flush is called with dst where many dialogues are over at once, and returns an empty
+	// one: thousands can be. nil: they are all appended.
+	Flush func(dst []byte) []byte
+
 	opt       Options
 	maxOpen   int
 	maxBytes  int
@@ -49,6 +53,7 @@ type Collector struct {
 	frames    map[uint64]*dialogue // by frames of their messages
 	ends      map[pair]*dialogue   // the one that began last between two ends
 	free      []*dialogue
+	store     store
 	view      render.Dialogue
 	n         int // dialogues in all lists
 	bytes     int // that their turns take
@@ -81,16 +86,8 @@ type dialogue struct {
 	wanted  bool
 	over    bool
 	until   int64 // it is over when this time has passed; 0: that is not known yet
-	text    []byte
-	turns   []turn
+	turns   chain
 	summary render.Dialogue // but for Turns
-}
-
-// turn is a render.Turn whose text is a range of the dialogue's.
-type turn struct {
-	lo, hi int
-	at     uint64 // frame by which it is ordered
-	render.Turn
 }
 
 // New returns an empty collector.
@@ -134,9 +131,8 @@ func (c *Collector) Message(dst []byte, t *Turn, f *track.Fact) []byte {
 		d.summary.First = f.Nanos
 		d.summary.Continues = k.stream && k.id != t.First || f.ID != 0 && f.ID != f.Frame
 	}
-	d.add(t)
+	c.add(d, t)
 	c.frames[f.Frame] = d
-	c.bytes += len(t.Text) + turnBytes
 	s := &d.summary
 	if s.Proto == nil { // it is new, or a record opened the connection
 		s.Proto, s.Type = f.Proto, f.Type
@@ -216,9 +212,8 @@ func (c *Collector) Record(dst []byte, t *Turn) []byte {
 			d.summary.Continues, d.summary.Outcome = k.stream, render.OneWay
 		}
 	}
-	d.add(t)
+	c.add(d, t)
 	d.summary.Last = max(d.summary.Last, t.Nanos)
-	c.bytes += len(t.Text) + turnBytes
 	return c.shrink(dst)
 }
 
@@ -269,7 +264,7 @@ func (c *Collector) open(dst []byte, k key, ends pair) ([]byte, *dialogue) {
 		d = new(dialogue)
 	}
 	c.seq++
-	*d = dialogue{key: k, seq: c.seq, text: d.text[:0], turns: d.turns[:0],
+	*d = dialogue{key: k, seq: c.seq,
 		summary: render.Dialogue{ID: k.id, Stream: k.stream, Took: -1, Trip: -1}}
 	c.n++
 	c.index[k] = d
@@ -294,11 +289,9 @@ func (c *Collector) between(d *dialogue, ends pair) {
 }
 
 // add appends a turn.
-func (d *dialogue) add(t *Turn) {
-	lo := len(d.text)
-	d.text = append(d.text, t.Text...)
-	d.turns = append(d.turns, turn{lo: lo, hi: len(d.text), Turn: t.Turn})
-	d.turns[len(d.turns)-1].Text = nil // it is the pipeline's
+func (c *Collector) add(d *dialogue, t *Turn) {
+	c.store.add(&d.turns, t.Turn)
+	c.bytes += len(t.Text) + turnBytes
 	d.wanted = d.wanted || t.Wanted
 }
 

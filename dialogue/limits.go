@@ -13,12 +13,20 @@ const (
 	// as it got.
 	DefaultBytes = 8 << 20
 
-	// turnBytes is what a turn takes besides its text.
+	// turnBytes is what a turn takes besides its text: itself, and half a block.
 	turnBytes = 192
 
-	// keepBytes is the largest memory that a dialogue which was written keeps for the
-	// next one, or for what follows: longer texts are rare, and thousands are open.
-	keepBytes = 4 << 10
+	// blockBytes is the unit of memory for texts: a line of a dump has 80 bytes, the
+	// first line of a message 80 to 200.
+	blockBytes = 128
+
+	// keepBytes is how much of the memory in which a dialogue is put together is kept
+	// for the next one: longer ones are rare.
+	keepBytes = 64 << 10
+
+	// flushBytes is from how many bytes on what is over is handed on: where nothing came
+	// for a minute, 4,096 dialogues of 5 KiB are over at the next packet.
+	flushBytes = 64 << 10
 
 	// extraWait is how long an answered exchange stays open: servers that answer one
 	// request in several formats send all within it.

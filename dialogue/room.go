@@ -46,35 +46,42 @@ func (c *Collector) giveUp(dst []byte, place bool) []byte {
 
 // write appends d, if it is wanted.
 func (c *Collector) write(dst []byte, d *dialogue) []byte {
-	if !c.wants(d) || len(d.turns) == 0 { // nothing came of a connection since it had to make room
+	if !c.wants(d) || d.turns.turns == 0 { // nothing came of a connection since it had to make room
 		return dst
 	}
 	c.found = true
+	turns := c.store.all(&d.turns)
 	if d.key.stream {
-		d.order()
+		order(turns)
 	}
 	c.view, c.view.Turns = d.summary, c.view.Turns[:0]
-	for i := range d.turns {
-		t := &d.turns[i]
-		t.Text = d.text[t.lo:t.hi]
-		c.view.Turns = append(c.view.Turns, t.Turn)
+	for i := range turns {
+		c.view.Turns = append(c.view.Turns, turns[i].Turn)
 	}
-	return c.opt.Renderer.AppendDialogue(dst, &c.view)
+	dst = c.opt.Renderer.AppendDialogue(dst, &c.view)
+	clear(c.view.Turns) // they refer to texts
+	if c.store.shown(); cap(c.view.Turns) > keepBytes/turnBytes {
+		c.view.Turns = nil
+	}
+	if c.Flush != nil && len(dst) >= flushBytes {
+		dst = c.Flush(dst)
+	}
+	return dst
 }
 
 // order puts the turns of a connection in the order of their packets: a message is
 // known late where others had to come for its borders to be found. A record stays in
 // front of the message that followed it.
-func (d *dialogue) order() {
+func order(turns []turn) {
 	at := ^uint64(0)
-	for i := len(d.turns) - 1; i >= 0; i-- {
-		t := &d.turns[i]
+	for i := len(turns) - 1; i >= 0; i-- {
+		t := &turns[i]
 		if !t.Record {
 			at = t.Frame
 		}
 		t.at = at
 	}
-	slices.SortStableFunc(d.turns, func(a, b turn) int { return cmp.Compare(a.at, b.at) })
+	slices.SortStableFunc(turns, func(a, b turn) int { return cmp.Compare(a.at, b.at) })
 }
 
 // wants tells whether d is to be written, and else remembers which ids are near.
@@ -105,21 +112,12 @@ func (c *Collector) drop(d *dialogue) {
 	c.free = append(c.free, d)
 }
 
-// forget takes the turns of d out of the books, and all but a little of their
-// memory.
+// forget takes the turns of d out of the books.
 func (c *Collector) forget(d *dialogue) {
-	c.bytes -= len(d.text) + turnBytes*len(d.turns)
-	for i := range d.turns {
-		if f := d.turns[i].Frame; c.frames[f] == d {
-			delete(c.frames, f)
+	c.bytes -= d.turns.bytes + turnBytes*d.turns.turns
+	c.store.drop(&d.turns, func(frame uint64) {
+		if c.frames[frame] == d {
+			delete(c.frames, frame)
 		}
-	}
-	clear(d.turns) // they refer to texts
-	d.text, d.turns = d.text[:0], d.turns[:0]
-	if cap(d.text) > keepBytes {
-		d.text = nil
-	}
-	if cap(d.turns) > keepBytes/turnBytes {
-		d.turns = nil
-	}
+	})
 }

@@ -88,10 +88,18 @@ func (f *fold) heard() bool {
 	return f.dialogues != nil && f.dialogues.Frame() != 0 && f.dialogues.Found()
 }
 
+// flushed writes dst and returns an empty one. What became of that is known at the next
+// flush.
+func (f *fold) flushed(dst []byte) []byte {
+	f.buf = dst
+	_ = f.flush()
+	return f.buf
+}
+
 // conclude writes the dialogues that the end of the run leaves open, unless the
 // writer failed, and returns err or what became of that.
 func (f *fold) conclude(err error, ending func([]byte, report.Run) []byte) error {
-	if f.broken {
+	if f.failed != nil {
 		return err
 	}
 	if ending != nil {

@@ -39,7 +39,7 @@ type fold struct {
 	detail    []byte
 	text      []byte // of a record, for dialogues
 	start     int64  // time stamp of the first packet
-	broken    bool   // the writer failed
+	failed    error  // of the writer; nothing is written any more
 	before    int64  // time of the line before
 	micros    bool   // times since the line before are cut to microseconds
 	messages  uint64
@@ -233,15 +233,14 @@ func (f *fold) fill(at, width int, nanos int64) {
 	f.before = nanos
 }
 
+// flush writes what there is to write. It returns the error of the writer, again each time.
 func (f *fold) flush() error {
-	if len(f.buf) == 0 {
-		return nil
+	if len(f.buf) > 0 && f.failed == nil {
+		_, f.failed = f.w.Write(f.buf)
 	}
-	_, err := f.w.Write(f.buf)
-	f.broken = err != nil
 	if cap(f.buf) > 16*writeSize { // a long message grew it
 		f.buf = nil
 	}
 	f.buf = f.buf[:0]
-	return err
+	return f.failed
 }

@@ -101,7 +101,7 @@ func Run(ctx context.Context, cfg Config) (report.Run, error) {
 	f := &fold{w: cfg.Out, max: uint64(max(cfg.Max, 0)), types: map[typeKey]uint64{}, progress: cfg.Progress, listener: cfg.Listener, dialogues: cfg.Dialogues, watchers: cfg.Watchers,
 		micros: cfg.Micros, render: cfg.Renderer, heads: make([]head, jobs)}
 	if cfg.Dialogues != nil {
-		f.render = cfg.Dialogues.Renderer()
+		f.render, cfg.Dialogues.Flush = cfg.Dialogues.Renderer(), f.flushed
 	}
 	if cfg.Incidents != nil {
 		f.announces, _ = cfg.Renderer.(render.IncidentRenderer)

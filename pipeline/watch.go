@@ -35,7 +35,7 @@ func (f *fold) rival(h *head) int32 {
 // failed: what is open then is told of as well. It returns err, or that of writing
 // what they say.
 func (f *fold) cutShort(err error) error {
-	if err == nil || f.broken || f.last.event == over || f.last.Age == 0 {
+	if err == nil || f.failed != nil || f.last.event == over || f.last.Age == 0 {
 		return err
 	}
 	x := f.last

@@ -1,0 +1,146 @@
+package dialogue
+
+import (
+	"slices"
+
+	"qsniff/render"
+)
+
+// store holds the turns of all dialogues that are open: a chain of turns each, and for
+// the text of each turn a chain of blocks. Its memory is that of the turns that were
+// open at one time, and is used again whatever their lengths were. A slice for each
+// dialogue left a kilobyte of garbage an exchange, and thousands of slices as long as
+// the longest that each had ever been.
+type store struct {
+	turns  pool[turn]
+	blocks pool[[blockBytes]byte]
+	list   []turn // of the dialogue that is written
+	text   []byte // likewise
+}
+
+// turn is a render.Turn whose text is a chain of blocks.
+type turn struct {
+	render.Turn
+	blocks uint32
+	n      int    // length of the text
+	at     uint64 // frame by which it is ordered
+}
+
+// chain is a list of turns.
+type chain struct {
+	first, last uint32
+	turns       int
+	bytes       int // of text
+}
+
+// add appends a turn.
+func (s *store) add(c *chain, t render.Turn) {
+	i := s.turns.take()
+	x := s.turns.at(i)
+	*x = turn{Turn: t, n: len(t.Text)}
+	x.Text = nil // it is the pipeline's
+	var last uint32
+	for b := t.Text; len(b) > 0; b = b[min(len(b), blockBytes):] {
+		k := s.blocks.take()
+		copy(s.blocks.at(k)[:], b)
+		if last == 0 {
+			x.blocks = k
+		} else {
+			s.blocks.follow(last, k)
+		}
+		last = k
+	}
+	if c.first == 0 {
+		c.first = i
+	} else {
+		s.turns.follow(c.last, i)
+	}
+	c.last = i
+	c.turns++
+	c.bytes += len(t.Text)
+}
+
+// all returns the turns of c with their texts. They are valid until the next call.
+func (s *store) all(c *chain) []turn {
+	s.list, s.text = s.list[:0], slices.Grow(s.text[:0], c.bytes)
+	for i := c.first; i != 0; i = s.turns.next(i) {
+		t := *s.turns.at(i)
+		lo := len(s.text)
+		left := t.n
+		for k := t.blocks; k != 0; k = s.blocks.next(k) {
+			s.text = append(s.text, s.blocks.at(k)[:min(left, blockBytes)]...)
+			left -= blockBytes
+		}
+		t.Text = s.text[lo:]
+		s.list = append(s.list, t)
+	}
+	return s.list
+}
+
+// shown gives back what long dialogues made the memory of all grow to.
+func (s *store) shown() {
+	if cap(s.text) > keepBytes {
+		s.text = nil
+	}
+	if cap(s.list) > keepBytes/turnBytes {
+		s.list = nil
+	}
+}
+
+// drop releases the turns of c, calling gone with the frame of each.
+func (s *store) drop(c *chain, gone func(frame uint64)) {
+	for i := c.first; i != 0; {
+		t, next := s.turns.at(i), s.turns.next(i)
+		gone(t.Frame)
+		for k := t.blocks; k != 0; {
+			following := s.blocks.next(k)
+			s.blocks.release(k)
+			k = following
+		}
+		s.turns.release(i)
+		i = next
+	}
+	*c = chain{}
+}
+
+// pool is a supply of nodes with numbers from 1, each of which may have a following one.
+type pool[T any] struct {
+	pages [][]node[T]
+	taken uint32 // nodes that were ever taken
+	free  uint32 // first of those that were released; 0: none
+}
+
+type node[T any] struct {
+	value T
+	next  uint32
+}
+
+// pageNodes is how many nodes are allocated at a time.
+const pageNodes = 256
+
+func (p *pool[T]) node(i uint32) *node[T] { return &p.pages[(i-1)/pageNodes][(i-1)%pageNodes] }
+func (p *pool[T]) at(i uint32) *T         { return &p.node(i).value }
+func (p *pool[T]) next(i uint32) uint32   { return p.node(i).next }
+
+// follow makes k the one that follows i.
+func (p *pool[T]) follow(i, k uint32) { p.node(i).next = k }
+
+// take returns a node that none follows, with its old value.
+func (p *pool[T]) take() uint32 {
+	i := p.free
+	if i == 0 {
+		if p.taken%pageNodes == 0 {
+			p.pages = append(p.pages, make([]node[T], pageNodes))
+		}
+		p.taken++
+		return p.taken
+	}
+	p.free = p.node(i).next
+	p.node(i).next = 0
+	return i
+}
+
+func (p *pool[T]) release(i uint32) {
+	p.node(i).next = p.free
+	p.free = i
+}
