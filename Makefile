@@ -4,18 +4,24 @@ GO          ?= go
 PREFIX      ?= /usr/local
 FUZZTIME    ?= 20s
 PACKETS     ?= 1000000
+QUIET       ?=
 RATES       ?= 100000,200000,300000,0
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build install demo test race lint golden docs pictures bench bench-live fuzz clients deps clean
+# CGO is empty, or switches cgo off where libpcap cannot be built with: asked for when a
+# recipe runs, after deps.
+CGO = $(shell GO='$(GO)' sh internal/libpcap/setup usable || echo CGO_ENABLED=0)
+TESTLOG = $(CGO) $(GO) run ./internal/testlog
+
+.PHONY: help build install demo test test-all test-live race lint golden docs pictures bench bench-live fuzz clients deps clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
 
 build: deps ## build ./qsniff
-	$(GO) build -buildvcs=auto -o qsniff ./cmd/qsniff
+	$(CGO) $(GO) build -buildvcs=auto -o qsniff ./cmd/qsniff
 
-install: build ## install program, man pages and completions below PREFIX (with DESTDIR in front)
+install: build ## install program, man pages and completions below PREFIX (after DESTDIR)
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 \
 	  $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
 	  $(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
@@ -32,52 +38,58 @@ demo: build ## decode captures of this repository
 	@echo; echo "---- a flood: the verdict, then what to do"
 	./qsniff floods --utc pcapfiles/floods/spoofed.pcap
 
-test: deps ## all tests; needs no network once modules are there, no root
-	$(GO) test ./...
+test: deps ## all tests in a minute or two; needs no network once modules are there, no root
+	$(TESTLOG) -short -timeout 10m ./...
 
-race: deps ## all tests under the race detector
-	$(GO) test -race ./...
+test-all: deps ## all tests with everything they can combine: captures x forms x goroutines, links x containers x compressions
+	$(TESTLOG) -timeout 1h ./...
+
+test-live: deps ## live captures and the kernel's filters, as root; QUIET=1 holds times against limits, on a machine that does nothing else
+	QSNIFF_QUIET=$(QUIET) $(TESTLOG) -count 1 -timeout 10m ./cmd/qsniff -run Live
+	QSNIFF_QUIET=$(QUIET) $(TESTLOG) -count 1 -timeout 10m ./capture/live ./internal/clients
+	QSNIFF_QUIET=$(QUIET) $(TESTLOG) -count 1 -timeout 10m ./flood/advice -run 'Kernel|Tools'
+
+race: deps ## the tests of make test under the race detector
+	$(TESTLOG) -short -race -timeout 30m ./...
 
 lint: deps ## go vet, gofmt, staticcheck
-	$(GO) vet ./...
+	$(CGO) $(GO) vet ./...
 	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
-	$(GO) run $(STATICCHECK) ./...
+	$(CGO) $(GO) run $(STATICCHECK) ./...
 
 golden: build ## write the captures from their sources, and what qsniff makes of them
 	$(GO) run ./internal/mkpcap golden pcapfiles
-	$(GO) test ./cmd/qsniff -run TestGolden -update
+	$(CGO) $(GO) test ./cmd/qsniff -run TestGolden -update
 
 docs: deps pictures ## write the manual and the pictures of the README: man/, docs/
-	$(GO) test ./cmd/qsniff -run TestDocs -update
+	$(CGO) $(GO) test ./cmd/qsniff -run TestDocs -update
 
 pictures: deps ## write docs/img from what qsniff prints
-	$(GO) test ./cmd/qsniff -run TestPictures -update
+	$(CGO) $(GO) test ./cmd/qsniff -run TestPictures -update
 
 fuzz: deps ## every fuzz target for FUZZTIME each
-	@for p in $$($(GO) list ./...); do \
+	@$(if $(CGO),export $(CGO);) for p in $$($(GO) list ./...); do \
 	  for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz'); do \
 	    echo "$$p $$f"; $(GO) test $$p -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) || exit 1; \
 	  done; \
 	done
 
 bench: build ## measure qsniff beside tcpdump and tshark, write BENCHMARKS.md
-	$(GO) run ./internal/bench -n $(PACKETS)
+	$(CGO) $(GO) run ./internal/bench -n $(PACKETS)
 
 bench-live: build ## replay captures at rising RATES beside tcpdump; takes root and tcpreplay
-	$(GO) test ./cmd/qsniff -run TestLiveRate -v -count 1 -timeout 3h -rates $(RATES)
+	$(CGO) $(GO) test ./cmd/qsniff -run TestLiveRate -v -count 1 -timeout 3h -rates $(RATES)
 
 clients: ## install the query clients that a test compares with
 	sh internal/install-clients
 
-# libpcap's headers are needed where cgo is on. No other target but clients installs
-# anything.
+# Where pcap.h is missing it is installed if that takes no password, else the build goes
+# on without. No other target but clients installs anything.
 deps:
 	@v=$$($(GO) env GOVERSION 2>/dev/null) || { echo "go is not installed: https://go.dev/doc/install"; exit 1; }; \
 	case "$$v" in go1.[0-9]|go1.[0-9].*|go1.1[0-9]|go1.1[0-9].*|go1.20|go1.20.*) \
 	  echo "$$v is too old to fetch the toolchain that go.mod names: install Go 1.21 or later"; exit 1;; esac
-	@if [ "$$($(GO) env CGO_ENABLED)" = 1 ] && ! echo '#include <pcap.h>' | $${CC:-cc} -E - >/dev/null 2>&1; then \
-	  sh internal/install-libpcap; \
-	fi
+	@GO='$(GO)' sh internal/libpcap/setup get
 
 clean: ## remove what was built
 	rm -f qsniff

@@ -48,13 +48,13 @@ const usual = "198.51.100.17"
 var scenarios = slices.Concat(attacksToFind, calm)
 
 func TestScenarios(t *testing.T) {
-	for _, sc := range scenarios {
-		for _, v := range []struct {
+	for n, sc := range scenarios {
+		for m, v := range []struct {
 			name       string
 			blind, six bool
 		}{{"both ways", false, false}, {"requests only", true, false}, {"IPv6", false, true}} {
-			if v.blind && sc.both || v.six && sc.four {
-				continue
+			if v.blind && sc.both || v.six && sc.four || testing.Short() && m > 0 && (n+m)%2 == 0 {
+				continue // with -short the last two take turns
 			}
 			t.Run(sc.name+"/"+v.name, func(t *testing.T) {
 				w := newWorld(1)

@@ -231,7 +231,7 @@ func TestSightingsAndMessages(t *testing.T) {
 			t.Errorf("no %s is among the sightings", w)
 		}
 	}
-	for _, jobs := range []int{1, 2, 4, 16} {
+	for _, jobs := range someJobs() {
 		for _, r := range []render.Renderer{nil, jsonl.New(jsonl.Options{})} {
 			got := watchRun(t, data, jobs, r)
 			if diff := cmp.Diff(got.lines, want.lines); diff != "" {

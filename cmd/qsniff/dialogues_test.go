@@ -10,25 +10,31 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// dialogueForms are the ways to print dialogues.
-var dialogueForms = [][]string{{"-o", "text", "--full"}, {"-o", "tree"}, {"-o", "hex"}, {"-o", "json"}, {"-o", "csv"}}
+// dialogueForms are the ways to print dialogues, JSON first.
+var dialogueForms = [][]string{{"-o", "json", "--layout"}, {"-o", "text", "--full"}, {"-o", "tree"}, {"-o", "hex"}, {"-o", "csv"}}
 
 // TestDialogues holds for every capture: what is printed is harmless and shows no
-// secret, in each form, and it has each message once.
+// secret, in each form, and it has each message once. With -short, forms take turns in
+// captures without secrets: JSON, one of the others, JSON.
 func TestDialogues(t *testing.T) {
-	for _, name := range captures(t) {
-		for _, form := range dialogueForms {
+	eachCapture(t, func(t *testing.T, i int, name string) {
+		forms := dialogueForms
+		if testing.Short() && !holdsSecret(t, name) {
+			turn := i % 2 * (1 + i/2%(len(forms)-1))
+			forms = forms[turn : turn+1]
+		}
+		for _, form := range forms {
 			out, errs, status := output(t, append([]string{"follow", "--utc", name}, form...)...)
 			if status != exitOK {
-				t.Errorf("%s: exit status %d: %s", name, status, errs)
+				t.Errorf("exit status %d: %s", status, errs)
 			}
 			harmless(t, strings.ReplaceAll(out, "\r\n", "\n"))
 			secretless(t, out+undumpedPlain(out)+undumped(out))
 			if form[1] == "json" {
-				sameMessages(t, name, out)
+				sameMessages(t, out, printedOf(t, name).forms["json"])
 			}
 		}
-	}
+	})
 }
 
 // plainRow matches a row of a dump without names.
@@ -45,28 +51,27 @@ func undumpedPlain(dump string) string {
 }
 
 // sameMessages holds the messages of dialogues against those that read prints.
-func sameMessages(t *testing.T, name, dialogues string) {
+func sameMessages(t *testing.T, dialogues, messages string) {
 	t.Helper()
 	var got []string
 	for line := range strings.Lines(dialogues) {
 		var d struct{ Messages, Records []json.RawMessage }
 		if err := json.Unmarshal([]byte(line), &d); err != nil {
-			t.Fatalf("%s: %v in %s", name, err, line)
+			t.Fatalf("%v in %s", err, line)
 		}
 		for _, m := range append(d.Messages, d.Records...) {
 			got = append(got, string(m))
 		}
 	}
-	out, _, _ := output(t, "read", "-o", "json", name)
-	want := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
-	if out == "" {
+	want := strings.Split(strings.TrimSuffix(messages, "\n"), "\n")
+	if messages == "" {
 		want = nil
 	}
 	want = slices.DeleteFunc(want, func(line string) bool { return strings.Contains(line, `"record":"incident"`) }) // of no dialogue
 	slices.Sort(got)
 	slices.Sort(want)
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s: read -, follow +\n%s", name, diff)
+		t.Errorf("read -, follow +\n%s", diff)
 	}
 }
 
@@ -84,9 +89,14 @@ func TestDialoguesShowSecrets(t *testing.T) {
 }
 
 // TestDialoguesTogether: many captures at once, with little memory, give the same with
-// any number of goroutines.
+// any number of goroutines; with -short in two forms.
 func TestDialoguesTogether(t *testing.T) {
-	for _, form := range dialogueForms {
+	t.Parallel()
+	forms := dialogueForms
+	if testing.Short() {
+		forms = forms[:2]
+	}
+	for _, form := range forms {
 		args := slices.Concat([]string{"follow", "--utc", "--memory", "16M"}, form, captures(t))
 		one, _, status := output(t, append(args, "--jobs", "1")...)
 		if status != exitOK || len(one) < 30_000 {

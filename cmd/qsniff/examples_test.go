@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -33,6 +34,7 @@ func TestExamples(t *testing.T) {
 	path := filepath.Join(dir, "bin") + string(os.PathListSeparator) + os.Getenv("PATH")
 	for _, ex := range append(helpExamples(newRoot(streams{io.Discard, io.Discard})), readmeExamples(t)...) {
 		t.Run(ex, func(t *testing.T) {
+			t.Parallel()
 			line := regexp.MustCompile(`/var/[a-z/]+`).ReplaceAllString(ex, "ring")
 			cmd := exec.Command(sh, "-c", line)
 			live := strings.Contains(line, "qsniff live")
@@ -43,18 +45,53 @@ func TestExamples(t *testing.T) {
 			if follows {
 				cmd = exec.Command(sh, "-c", "exec "+line) // so that it is qsniff that is interrupted
 			}
-			var out, errs bytes.Buffer
-			cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &errs
+			out, errs := newAwaited("\n"), newAwaited("qsniff: sandbox: ")
+			cmd.Dir, cmd.Stdout, cmd.Stderr = dir, out, errs
 			cmd.Env = append(os.Environ(), "PATH="+path, "COLUMNS=", "TZ=UTC")
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
 			if follows {
-				time.AfterFunc(time.Second, func() { _ = cmd.Process.Signal(os.Interrupt) })
+				go func() {
+					select {
+					case <-out.came: // the first message of a file
+					case <-errs.came: // a capture has begun
+					case <-time.After(time.Minute):
+					}
+					_ = cmd.Process.Signal(os.Interrupt)
+				}()
 			}
-			checkExample(t, line, cmd.Wait(), out.String(), errs.String())
+			err := cmd.Wait()
+			checkExample(t, line, err, out.String(), errs.String())
 		})
 	}
+}
+
+// awaited is output in which a text is waited for.
+type awaited struct {
+	mu   sync.Mutex
+	buf  bytes.Buffer
+	text []byte
+	came chan struct{} // closed when the text is there
+}
+
+func newAwaited(text string) *awaited { return &awaited{text: []byte(text), came: make(chan struct{})} }
+
+func (a *awaited) Write(b []byte) (int, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	had := bytes.Contains(a.buf.Bytes(), a.text)
+	a.buf.Write(b)
+	if !had && bytes.Contains(a.buf.Bytes(), a.text) {
+		close(a.came)
+	}
+	return len(b), nil
+}
+
+func (a *awaited) String() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.buf.String()
 }
 
 // onLoopback has an example capture where it finds nobody's traffic.
@@ -162,7 +199,7 @@ func exampleFolder(t *testing.T) string {
 }
 
 // helpExamples lists the command lines in the examples of cmd and of those below
-// it. What they do stands behind two blanks.
+// it. What they do follows two blanks.
 func helpExamples(cmd *cobra.Command) []string {
 	var found []string
 	for line := range strings.Lines(cmd.Example) {

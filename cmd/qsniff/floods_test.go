@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -41,13 +42,19 @@ func (x *incidentLine) check(t *testing.T, name string) {
 }
 
 // TestFloodsEach: of each capture there is a page that does no harm and keeps to its
-// width, and lines that are JSON and make sense, whatever the number of goroutines.
+// width, and lines that are JSON and make sense; without -short, whatever the number of
+// goroutines.
 func TestFloodsEach(t *testing.T) {
-	found := 0
-	for _, name := range captures(t) {
+	var found atomic.Int32
+	t.Cleanup(func() {
+		if n := found.Load(); n < 3 && !t.Failed() {
+			t.Errorf("%d incidents in all captures", n)
+		}
+	})
+	someCaptures(t, func(t *testing.T, _ int, name string) {
 		page, errs, status := output(t, "floods", "--utc", "-v", "--explain", name)
 		if status != exitOK {
-			t.Fatalf("%s: exit status %d: %s", name, status, errs)
+			t.Fatalf("exit status %d: %s", status, errs)
 		}
 		harmless(t, page)
 		secretless(t, page)
@@ -56,18 +63,18 @@ func TestFloodsEach(t *testing.T) {
 		for line := range strings.Lines(lines) {
 			var x incidentLine
 			if err := json.Unmarshal([]byte(line), &x); err != nil {
-				t.Fatalf("%s: %v in %s", name, err, line)
+				t.Fatalf("%v in %s", err, line)
 			}
 			x.check(t, name)
-			found++
+			found.Add(1)
+		}
+		if testing.Short() {
+			return
 		}
 		if again, _, _ := output(t, "floods", "-o", "json", "--jobs", "1", name); again != lines {
-			t.Errorf("%s: all jobs -, 1 job +\n%s", name, cmp.Diff(lines, again))
+			t.Errorf("all jobs -, 1 job +\n%s", cmp.Diff(lines, again))
 		}
-	}
-	if found < 3 {
-		t.Errorf("%d incidents in all captures", found)
-	}
+	}, "floods", "stories", "hostile")
 }
 
 // narrow wants lines of at most 80 columns, but for those that are copied: they are
@@ -84,6 +91,7 @@ func narrow(t *testing.T, name, page string) {
 
 // TestFloodsJobs: several attacks in one run, in every form that shows them.
 func TestFloodsJobs(t *testing.T) {
+	t.Parallel()
 	both := []string{pcapfiles + "/floods/spoofed.pcap", pcapfiles + "/floods/reflection.pcap", pcapfiles + "/stories/rcon-guessing.pcap"}
 	for _, args := range [][]string{{"floods", "--utc", "--explain"}, {"floods", "-o", "json", "--explain"}, {"read", "--utc"},
 		{"read", "-o", "json"}, {"read", "--utc", "-o", "tree"}, {"read", "-t", "d"}} {
@@ -103,6 +111,7 @@ func TestFloodsJobs(t *testing.T) {
 // TestReadIncidents: among the messages each incident opens once and closes once, in
 // this order, at times that do not go back.
 func TestReadIncidents(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"floods/spoofed", "floods/reflection", "stories/rcon-guessing"} {
 		out, _, _ := output(t, "read", "-o", "json", pcapfiles+"/"+name+".pcap")
 		var events []string

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -22,72 +20,35 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the files that are compared: goldens of captures, manual, pictures")
 
-const pcapfiles = "../../pcapfiles"
-
-// captures lists the captures of this repository.
-func captures(t testing.TB) []string {
-	t.Helper()
-	var names []string
-	for _, ext := range []string{"*.pcap"} {
-		found, err := filepath.Glob(filepath.Join(pcapfiles, "*", ext))
-		if err != nil {
-			t.Fatal(err)
-		}
-		names = append(names, found...)
-	}
-	if len(names) < 100 {
-		t.Fatalf("only %d captures found", len(names))
-	}
-	return names
-}
-
-// output runs qsniff and returns what it printed on both streams and its status.
-func output(t testing.TB, args ...string) (stdout, stderr string, status int) {
-	t.Helper()
-	t.Setenv("COLUMNS", "")
-	var out, err bytes.Buffer
-	status = run(context.Background(), args, streams{&out, &err})
-	return out.String(), err.String(), status
-}
-
 // TestGolden compares what qsniff makes of every capture with the files beside
 // it: NAME.txt holds a line a message, then the tree, then the bytes in rows, then
 // the table; NAME.jsonl the JSON.
 func TestGolden(t *testing.T) {
-	for _, name := range captures(t) {
+	eachCapture(t, func(t *testing.T, _ int, name string) {
 		base := strings.TrimSuffix(name, ".pcap")
-		t.Run(strings.TrimPrefix(base, pcapfiles+"/"), func(t *testing.T) {
-			text, remarks, status := output(t, "read", "--utc", name)
-			tree, _, _ := output(t, "read", "--utc", "-o", "tree", name)
-			dump, _, _ := output(t, "read", "--utc", "-o", "hex", name)
-			table, _, _ := output(t, "read", "-o", "csv", name)
-			every, _, _ := output(t, "read", "-o", "csv", "-e", everyColumn(t), name)
-			jsonl, _, _ := output(t, "read", "-o", "json", "--layout", name)
-			if status != exitOK {
-				t.Errorf("exit status %d: %s", status, remarks)
-			}
-			// the folder differs between machines; nothing else does
-			golden(t, base+".txt", strings.ReplaceAll(remarks, name, filepath.Base(name))+text+"\n"+tree+dump+strings.ReplaceAll(table, "\r", ""))
-			golden(t, base+".jsonl", jsonl)
-			all := text + tree + dump + jsonl + strings.ReplaceAll(table+every, "\r\n", "\n")
-			harmless(t, all)
-			secretless(t, all+undumped(dump))
-			for line := range strings.Lines(jsonl) {
-				coverage(t, line)
-			}
-		})
-	}
+		p := printedOf(t, name)
+		if p.status != exitOK {
+			t.Errorf("exit status %d: %s", p.status, p.remarks)
+		}
+		text, tree, dump, jsonl := p.forms["text"], p.forms["tree"], p.forms["hex"], p.forms["json"]
+		table, wide := strings.ReplaceAll(p.forms["csv"], "\r\n", "\n"), strings.ReplaceAll(p.forms["wide"], "\r\n", "\n")
+		// the folder differs between machines; nothing else does
+		golden(t, base+".txt", strings.ReplaceAll(p.remarks, name, filepath.Base(name))+text+"\n"+tree+dump+table)
+		golden(t, base+".jsonl", jsonl)
+		shown := text + tree + dump + jsonl + table + wide
+		harmless(t, shown)
+		secretless(t, shown+undumped(dump))
+		for line := range strings.Lines(jsonl) {
+			coverage(t, line)
+		}
+	})
 }
 
 // everyColumn is the names of all columns that a table can have.
-func everyColumn(t testing.TB) string {
-	reg, err := dissect.NewRegistry(protocols.All()...)
-	if err != nil {
-		t.Fatal(err)
-	}
+func everyColumn() string {
 	names := "frame"
-	for _, p := range reg.Protos() {
-		for _, d := range p.Defs {
+	for _, d := range protocols.All() {
+		for _, d := range d.Proto().Defs {
 			if d.Kind != dissect.Group && d.Kind != dissect.List {
 				names += "," + d.Name
 			}
@@ -147,11 +108,10 @@ func harmless(t *testing.T, out string) {
 }
 
 // secretless fails t where output shows a password of the captures, as text or as
-// the bytes of it: all begin with Secret or s3cr3t, or are the German
-// word for it.
+// the bytes of it.
 func secretless(t *testing.T, out string) {
 	t.Helper()
-	for _, word := range []string{"Secret", "geheim", "open sesame", "s3cr3t"} {
+	for _, word := range secretWords {
 		for _, shown := range []string{word, hex.EncodeToString([]byte(word)), fmt.Sprintf("% x", word)} {
 			if i := strings.Index(out, shown); i >= 0 {
 				t.Errorf("a secret is shown: ...%s", out[max(0, i-60):i+len(shown)])

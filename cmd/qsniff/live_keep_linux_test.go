@@ -12,9 +12,10 @@ import (
 
 	"qsniff/capture"
 	"qsniff/capture/file"
+	"qsniff/internal/timing"
 )
 
-// TestLiveRing: files of a ring are written behind the sandbox, and readable.
+// TestLiveRing: files of a ring are written inside the sandbox, and readable.
 func TestLiveRing(t *testing.T) {
 	server, clients := cable(t)
 	server.Serve(t, gameAddr, func([]byte) [][]byte { return nil })
@@ -22,7 +23,7 @@ func TestLiveRing(t *testing.T) {
 		dir := t.TempDir()
 		s := sniff(t, server, "--backend", b, "-o", "none", "-w", filepath.Join(dir, "q.pcapng"), "--ring-size", "20K")
 		flow(t, clients.Dial(t, gameAddr), 1000, 0)
-		time.Sleep(200 * time.Millisecond)
+		awaitPackets(t, dir, 1000)
 		status, _ := s.end(t, os.Interrupt)
 		packets, files := packetsIn(t, dir, "q_*.pcapng")
 		if status != exitOK || packets != 1000 || files < 4 {
@@ -40,32 +41,49 @@ func TestLiveRing(t *testing.T) {
 // packetsIn counts the packets in the captures of a folder, and those.
 func packetsIn(t *testing.T, dir, pattern string) (packets, files int) {
 	t.Helper()
-	names, err := filepath.Glob(filepath.Join(dir, pattern))
+	packets, files, err := packetsSoFar(dir, pattern)
 	if err != nil {
 		t.Fatal(err)
+	}
+	return packets, files
+}
+
+// packetsSoFar is packetsIn of captures that are being written: an error may be half a
+// packet.
+func packetsSoFar(dir, pattern string) (packets, files int, err error) {
+	names, err := filepath.Glob(filepath.Join(dir, pattern))
+	if err != nil {
+		return 0, 0, err
 	}
 	for _, name := range names {
 		r, err := file.Open(name)
 		if err != nil {
-			t.Fatal(err)
+			return packets, len(names), err
 		}
-		for {
+		for err == nil {
 			var b capture.Batch
-			err := r.Read(&b)
+			err = r.Read(&b)
 			packets += len(b.Packets)
-			if err == io.EOF {
-				break
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
 		}
 		r.Close()
+		if err != io.EOF {
+			return packets, len(names), err
+		}
 	}
-	return packets, len(names)
+	return packets, len(names), nil
 }
 
-// TestLiveDiskFull: a file that cannot be written is told once, and the capture goes on.
+// awaitPackets waits until so many are in the captures of a folder. A second of packet time
+// may be in a buffer.
+func awaitPackets(t *testing.T, dir string, want int) {
+	t.Helper()
+	timing.Await(t, fmt.Sprintf("%d packets in files", want), func() bool {
+		packets, _, err := packetsSoFar(dir, "q*")
+		return err == nil && packets >= want
+	})
+}
+
+// TestLiveDiskFull: a file that cannot be written is reported once, and the capture goes on.
 func TestLiveDiskFull(t *testing.T) {
 	t.Parallel()
 	server, clients := cable(t)
@@ -74,9 +92,10 @@ func TestLiveDiskFull(t *testing.T) {
 	s := sniff(t, server, "-o", "json", "-w", name).collect()
 	conn := clients.Dial(t, gameAddr)
 	flow(t, conn, 2000, 200*time.Microsecond)
-	time.Sleep(1200 * time.Millisecond)
+	s.untilLines(t, 2000)
+	time.Sleep(1200 * time.Millisecond) // longer than the file waits before it tries again
 	flow(t, conn, 100, 0)
-	time.Sleep(200 * time.Millisecond)
+	s.untilLines(t, 2100)
 	status, _ := s.end(t, os.Interrupt)
 	messages := countMessages(parse(t, <-s.output))
 	if status != exitFailed || messages != 2100 || strings.Count(s.said(), "qsniff: "+name+": ") != 1 || !strings.Contains(s.said(), "2100 could not be") {
@@ -107,10 +126,9 @@ func TestLiveKilled(t *testing.T) {
 		dir := t.TempDir()
 		s := sniff(t, server, append([]string{"-o", "none", "-w", filepath.Join(dir, "q.pcapng")}, flags...)...)
 		flow(t, clients.Dial(t, gameAddr), 1000, 0)
-		time.Sleep(1500 * time.Millisecond) // a second of packet time may be in the buffer
+		awaitPackets(t, dir, 1000)
 		s.end(t, os.Kill)
-		packets, files := packetsIn(t, dir, "q*")
-		if packets != 1000 {
+		if packets, files := packetsIn(t, dir, "q*"); packets != 1000 {
 			t.Errorf("%v: %d packets in %d files, want 1000", flags, packets, files)
 		}
 	}
@@ -161,17 +179,15 @@ func TestLiveEnds(t *testing.T) {
 		{"the reader goes", func(s *sniffer) error { return s.out.Close() }},
 	} {
 		dir := t.TempDir()
-		s := sniff(t, server, "-w", filepath.Join(dir, "q.pcap"))
+		s := sniff(t, server, "-w", filepath.Join(dir, "q.pcap")).collect()
 		conn := clients.Dial(t, gameAddr)
 		flow(t, conn, 100, 0)
-		time.Sleep(200 * time.Millisecond)
+		s.untilLines(t, 100)
 		if err := tc.end(s); err != nil {
 			t.Fatal(err)
 		}
 		if strings.HasPrefix(tc.name, "the reader") {
 			flow(t, conn, 10, 0)
-		} else {
-			s.collect()
 		}
 		status, _ := s.end(t, nil)
 		packets, _ := packetsIn(t, dir, "q.pcap")
@@ -184,6 +200,9 @@ func TestLiveEnds(t *testing.T) {
 // TestLiveOnIncident: only what surrounds an incident is written, at servers that are
 // of interest.
 func TestLiveOnIncident(t *testing.T) {
+	if testing.Short() {
+		t.Skip("sends a flood for 5 s (make test-live)")
+	}
 	t.Parallel()
 	server, clients := cable(t)
 	server.Serve(t, gameAddr, func([]byte) [][]byte { return nil })
@@ -199,7 +218,6 @@ func TestLiveOnIncident(t *testing.T) {
 		flow(t, conn, 100, 0)
 		time.Sleep(50 * time.Millisecond)
 	}
-	time.Sleep(200 * time.Millisecond)
 	status, _ := s.end(t, os.Interrupt)
 	packets, _ := packetsIn(t, dir, "q_*.pcapng")
 	if status != exitOK || packets < 4000 || packets > 6020 || !strings.Contains(s.said(), "1 incident;") {

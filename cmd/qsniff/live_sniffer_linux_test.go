@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"qsniff/internal/netns"
+	"qsniff/internal/timing"
 )
 
 // The cable between a server and its clients.
@@ -38,7 +40,8 @@ type sniffer struct {
 	errs   bytes.Buffer
 	ready  chan struct{}
 	told   chan struct{} // standard error is at its end
-	output chan []line   // what collect made of the output
+	lines  []line        // what collect has made of the output
+	output chan []line   // all of it
 }
 
 // line is a line of output, and when it came.
@@ -65,7 +68,7 @@ func sniff(t *testing.T, ns *netns.Namespace, args ...string) *sniffer {
 	select {
 	case <-s.ready:
 	case <-s.told:
-	case <-time.After(10 * time.Second):
+	case <-time.After(timing.Patience):
 		t.Fatalf("not ready: %s", s.said())
 	}
 	return s
@@ -93,15 +96,39 @@ func (s *sniffer) said() string {
 // collect reads the output to its end, beside the test.
 func (s *sniffer) collect() *sniffer {
 	go func() {
-		var all []line
 		in := bufio.NewScanner(s.out)
 		in.Buffer(nil, 1<<20)
 		for in.Scan() {
-			all = append(all, line{in.Text(), time.Now()})
+			s.mu.Lock()
+			s.lines = append(s.lines, line{in.Text(), time.Now()})
+			s.mu.Unlock()
 		}
-		s.output <- all
+		s.output <- s.lines
 	}()
 	return s
+}
+
+// watch returns what reports whether one of the lines that collect has read so far is
+// the one that a test waits for: then all that was sent before has been decoded, however
+// busy the machine is.
+func (s *sniffer) watch(is func(n int, text string) bool) (came func() bool) {
+	next := 0
+	return func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for ; next < len(s.lines); next++ {
+			if is(next+1, s.lines[next].text) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// untilLines waits for so many lines.
+func (s *sniffer) untilLines(t *testing.T, want int) {
+	t.Helper()
+	timing.Await(t, strconv.Itoa(want)+" lines", s.watch(func(n int, _ string) bool { return n == want }))
 }
 
 // end sends a signal, and returns the exit status and how long that took.
@@ -113,7 +140,7 @@ func (s *sniffer) end(t *testing.T, sig os.Signal) (status int, took time.Durati
 			t.Fatal(err)
 		}
 	}
-	late := time.AfterFunc(20*time.Second, func() { _ = s.cmd.Process.Signal(syscall.SIGKILL) })
+	late := time.AfterFunc(timing.Patience, func() { _ = s.cmd.Process.Signal(syscall.SIGKILL) })
 	defer late.Stop()
 	<-s.told
 	_ = s.cmd.Wait() // the status says it

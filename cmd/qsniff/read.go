@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"qsniff/dissect"
 	"qsniff/flood"
 	"qsniff/render"
 )
@@ -54,11 +55,16 @@ func read(ctx context.Context, opts *readOptions, args []string, io streams) err
 	if err != nil {
 		return err
 	}
-	own, err := opts.ours()
+	return opts.printed(ctx, reg, r, args, io)
+}
+
+// printed decodes captures to io in the form of r, nil for none.
+func (o *readOptions) printed(ctx context.Context, reg *dissect.Registry, r render.Renderer, args []string, io streams) error {
+	own, err := o.ours()
 	if err != nil {
 		return err
 	}
-	j, err := opts.prepare(ctx, reg, args, io)
+	j, err := o.prepare(ctx, reg, args, io)
 	if err != nil {
 		return err
 	}
@@ -68,15 +74,15 @@ func read(ctx context.Context, opts *readOptions, args []string, io streams) err
 	}
 	j.cfg.Renderer, j.scrolls = r, r != nil
 	if _, shows := r.(render.IncidentRenderer); shows {
-		j.cfg.Incidents = &incidents{newDetector(flood.Defaults(), opts.scale()*besides), own}
+		j.cfg.Incidents = &incidents{newDetector(flood.Defaults(), o.scale()*besides), own}
 	}
 	result, err := j.run()
-	if err == nil && opts.count == 0 { // else the reader may still be at it; it ends with the program
+	if err == nil && o.count == 0 { // else the reader may still be at it; it ends with the program
 		if err := j.src.Close(); err != nil {
 			return err
 		}
 	}
-	if opts.count == 0 && (err == nil || result.Packets > 0) { // the error says why there are none
+	if o.count == 0 && (err == nil || result.Packets > 0) { // the error says why there are none
 		remark(io.err, &result)
 	}
 	return j.outcome(err)

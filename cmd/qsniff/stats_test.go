@@ -17,6 +17,11 @@ import (
 // TestStatsJobs: what captures come to does not depend on the number of goroutines,
 // also where every table overflows.
 func TestStatsJobs(t *testing.T) {
+	t.Parallel()
+	jobs := []string{"2", "4", "16"}
+	if testing.Short() {
+		jobs = jobs[1:2]
+	}
 	for _, tc := range []struct {
 		name string
 		args []string
@@ -35,7 +40,7 @@ func TestStatsJobs(t *testing.T) {
 				if form == "json" && !json.Valid([]byte(want)) {
 					t.Errorf("not JSON: %s", want)
 				}
-				for _, jobs := range []string{"2", "4", "16"} {
+				for _, jobs := range jobs {
 					if got, _, _ := output(t, append(args, "--jobs", jobs)...); got != want {
 						t.Errorf("%s: 1 job -, %s jobs +\n%s", form, jobs, cmp.Diff(want, got))
 					}
@@ -48,7 +53,7 @@ func TestStatsJobs(t *testing.T) {
 // TestStatsEach: of each capture there is an object, and a page that does no harm
 // and keeps to its width.
 func TestStatsEach(t *testing.T) {
-	for _, name := range captures(t) {
+	someCaptures(t, func(t *testing.T, _ int, name string) {
 		object, errs, status := output(t, "stats", "-o", "json", name)
 		var s struct {
 			Messages []struct{ Count uint64 }
@@ -57,7 +62,7 @@ func TestStatsEach(t *testing.T) {
 			Series   []struct{ Requests, Replies uint64 }
 		}
 		if err := json.Unmarshal([]byte(object), &s); err != nil || status != exitOK {
-			t.Fatalf("%s: exit status %d: %s (%v)", name, status, errs, err)
+			t.Fatalf("exit status %d: %s (%v)", status, errs, err)
 		}
 		var inSeries, inTable uint64
 		for _, p := range s.Series {
@@ -67,12 +72,12 @@ func TestStatsEach(t *testing.T) {
 			inTable += m.Count
 		}
 		if inSeries != s.Requests+s.Replies || inTable < inSeries {
-			t.Errorf("%s: %d requests and replies, %d in the series, %d messages", name, s.Requests+s.Replies, inSeries, inTable)
+			t.Errorf("%d requests and replies, %d in the series, %d messages", s.Requests+s.Replies, inSeries, inTable)
 		}
 		page, _, _ := output(t, "stats", name)
 		harmless(t, page)
 		secretless(t, page+object)
-	}
+	}, "floods", "stories", "hostile")
 }
 
 // crowd writes a capture of more servers and clients than the smallest tables hold.

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const pcapfiles = "../../pcapfiles"
+
+// captures lists the captures of this repository.
+func captures(t testing.TB) []string {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(pcapfiles, "*", "*.pcap"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(names) < 100 {
+		t.Fatalf("only %d captures found", len(names))
+	}
+	return names
+}
+
+// eachCapture runs check on every capture i, several at once. They are done when t is:
+// what sums them up belongs into t.Cleanup.
+func eachCapture(t *testing.T, check func(t *testing.T, i int, name string)) {
+	t.Helper()
+	for i, name := range captures(t) {
+		oneCapture(t, i, name, check)
+	}
+}
+
+// someCaptures is eachCapture for a test that with -short has enough with every fourth
+// capture, and with all in the folders where what it is about differs most.
+func someCaptures(t *testing.T, check func(t *testing.T, i int, name string), folders ...string) {
+	t.Helper()
+	for i, name := range captures(t) {
+		if !testing.Short() || i%4 == 0 || slices.Contains(folders, filepath.Base(filepath.Dir(name))) {
+			oneCapture(t, i, name, check)
+		}
+	}
+}
+
+func oneCapture(t *testing.T, i int, name string, check func(t *testing.T, i int, name string)) {
+	t.Run(strings.TrimSuffix(strings.TrimPrefix(name, pcapfiles+"/"), ".pcap"), func(t *testing.T) {
+		t.Parallel()
+		check(t, i, name)
+	})
+}
+
+// output runs qsniff and returns what it printed on both streams and its status.
+func output(t testing.TB, args ...string) (stdout, stderr string, status int) {
+	t.Helper()
+	var out, err bytes.Buffer
+	status = run(context.Background(), args, streams{&out, &err})
+	return out.String(), err.String(), status
+}
+
+// secretWords begin all passwords of the captures, or are the German word for one.
+var secretWords = []string{"Secret", "geheim", "open sesame", "s3cr3t"}
+
+// holdsSecret reports whether one packet of a capture has a whole secret word. Those in
+// two packets, or compressed, it does not find.
+func holdsSecret(t testing.TB, name string) bool {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, word := range secretWords {
+		if bytes.Contains(data, []byte(word)) {
+			return true
+		}
+	}
+	return false
+}

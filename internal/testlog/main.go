@@ -1,0 +1,88 @@
+// Command testlog runs go test with its arguments and prints what a person waits for: a
+// line for each package when it ends, what failed in full, a sign of life where nothing
+// ends for a while, and at the end which tests were skipped and why. Its exit status is
+// that of go test. The package is not part of the program.
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"time"
+)
+
+// silence is how long nothing is printed before a sign of life.
+const silence = 5 * time.Second
+
+func main() {
+	status, err := run(os.Args[1:], os.Stdout)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "testlog:", err)
+	}
+	os.Exit(status)
+}
+
+// run runs go test and returns its exit status.
+func run(args []string, out io.Writer) (status int, err error) {
+	signal.Notify(make(chan os.Signal, 1), os.Interrupt) // go test gets it as well, and ends
+	cmd := exec.Command("go", append([]string{"test", "-json"}, args...)...)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdoutPipe()
+	if err != nil {
+		return 1, err
+	}
+	if err := cmd.Start(); err != nil {
+		return 1, err
+	}
+	l := newLog(out)
+	follow(l, lines(in))
+	err = cmd.Wait()
+	l.conclude()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return max(exit.ExitCode(), 1), nil
+	}
+	return 0, err
+}
+
+// lines sends what is read, line by line, and closes the channel at the end.
+func lines(in io.Reader) <-chan []byte {
+	all := make(chan []byte)
+	go func() {
+		defer close(all)
+		r := bufio.NewReader(in)
+		for {
+			line, err := r.ReadBytes('\n')
+			if len(line) > 0 {
+				all <- line
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return all
+}
+
+// follow hands events to l, and has it say what it waits for where it prints nothing.
+func follow(l *log, events <-chan []byte) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case line, more := <-events:
+			if !more {
+				return
+			}
+			l.event(line)
+		case now := <-tick.C:
+			if now.Sub(l.printed) >= silence {
+				l.waiting()
+			}
+		}
+	}
+}

@@ -1,0 +1,37 @@
+// Package timing holds what tests measure against limits, so that the result does not
+// depend on what else the machine has to do. CPU time is compared everywhere; time of
+// the clock only where QSNIFF_QUIET says that nothing else runs, as in make test-live
+// QUIET=1. The package is not part of the program and is imported by tests only.
+package timing
+
+import (
+	"os"
+	"testing"
+	"time"
+)
+
+// Patience bounds the wait for what is certain to come: long enough for a machine that
+// runs fifteen other programs on each processor, and an end to a test that would hang.
+const Patience = 2 * time.Minute
+
+// Limit logs how long something took by the clock, and fails t where that is more than
+// the limit on a machine that is said to be quiet.
+func Limit(t testing.TB, what string, took, limit time.Duration) {
+	t.Helper()
+	t.Logf("%s: took %v", what, took)
+	if took > limit && os.Getenv("QSNIFF_QUIET") != "" {
+		t.Errorf("%s: took %v, want %v at most", what, took, limit)
+	}
+}
+
+// Await asks every few milliseconds whether something has come about, and fails t where
+// that takes longer than Patience.
+func Await(t testing.TB, what string, come func() bool) {
+	t.Helper()
+	const pause = 5 * time.Millisecond
+	for end := time.Now().Add(Patience); !come(); time.Sleep(pause) {
+		if time.Now().After(end) {
+			t.Fatalf("waited %v for %s", Patience, what)
+		}
+	}
+}
