@@ -138,6 +138,7 @@ func TestLiveKilled(t *testing.T) {
 // ends is written from before its begin, and told on standard error where the output
 // tells nothing.
 func TestLiveOnIncidentShort(t *testing.T) {
+	timing.Live(t)
 	t.Parallel()
 	server, clients := cable(t)
 	server.Serve(t, gameAddr, func([]byte) [][]byte { return nil })
@@ -200,9 +201,7 @@ func TestLiveEnds(t *testing.T) {
 // TestLiveOnIncident: only what surrounds an incident is written, at servers that are
 // of interest.
 func TestLiveOnIncident(t *testing.T) {
-	if testing.Short() {
-		t.Skip("sends a flood for 5 s (make test-live)")
-	}
+	timing.Live(t)
 	t.Parallel()
 	server, clients := cable(t)
 	server.Serve(t, gameAddr, func([]byte) [][]byte { return nil })

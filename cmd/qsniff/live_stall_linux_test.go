@@ -20,9 +20,7 @@ var stall = flag.Duration("stall", 10*time.Second, "how long nobody reads the ou
 // TestLiveStalled: whoever does not read the output costs packets, which are counted,
 // and nothing else. Files get them all the same.
 func TestLiveStalled(t *testing.T) {
-	if testing.Short() {
-		t.Skip("does not read the output for 10 s (make test-live)")
-	}
+	timing.Live(t)
 	t.Parallel()
 	for _, tc := range []struct {
 		name         string

@@ -24,6 +24,15 @@ func Limit(t testing.TB, what string, took, limit time.Duration) {
 	}
 }
 
+// Live skips t unless make test-live runs it: live captures that take seconds by nature, in
+// which the program itself gives up what a processor is late with.
+func Live(t testing.TB) {
+	t.Helper()
+	if os.Getenv("QSNIFF_LIVE") == "" {
+		t.Skip("takes seconds, and a processor that is not late (make test-live)")
+	}
+}
+
 // Await asks every few milliseconds whether something has come about, and fails t where
 // that takes longer than Patience.
 func Await(t testing.TB, what string, come func() bool) {
