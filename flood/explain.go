@@ -210,6 +210,7 @@ var watcherRules = []Rule{
 		{"", "or refused logins of all sources in " + within(rconMinute), needLeast, "rcon_failures", rconMinuteFailures},
 		{"", "different passwords in them", needLeast, "rcon_passwords", rconMinutePasswords},
 		{"", "after more seconds without one, the next begins another run", needLeast, "", rconPause},
+		{"", "seconds without one before the end of the capture: it is over", needOver, "", endsAfter},
 	}, Signs: []Sign{{guesserScore, toBegin}, {brokenScore - guesserScore, "a login succeeded after refusals"}}},
 	{Kind: RconMisconfig, Means: "one or two passwords again and again: a tool with an old one", Needs: []Need{
 		{"", "refused logins of one source in " + within(rconWindow), needLeast, "rcon_failures", 0},
@@ -240,6 +241,7 @@ var watcherRules = []Rule{
 		{"", "by how much another verdict must be surer to take its place", needLeast, "", betterBy},
 		{"", "and for how many seconds", needLeast, "", betterFor},
 		{"", "seconds between two pulses", needLeast, "", pulseGap},
+		{"", "seconds after which it is described anew, without what was before", needLeast, "", aloneAfter},
 		{"", "share of the mean rate of ten seconds: nothing begins in a tail", needLeast, "", dyingShare},
 		{"", "share of its mean rate that an incident lives by", needLeast, "", lowShare},
 		{"", "and queries a second, above twice the usual", needLeast, "", leastQueries},

@@ -26,6 +26,12 @@ const (
 	heavyVictims = 16
 	// scanners are sources that asked at least two servers that never answered.
 	scanners = 1024
+	// firstPlaces is how many sources are remembered with the one silent server that they
+	// asked; a newer one takes the place of an older one.
+	firstPlaces = 1 << 12
+	// sitesBytes is the size of each of two filters that hold networks which were seen to
+	// answer.
+	sitesBytes = 4 << 10
 	// rconTargets are consoles that refused a login, with the last rconKept refusals
 	// of each; rconLogins are passwords that wait for the answer.
 	rconTargets = 256

@@ -23,10 +23,6 @@ type scans struct {
 
 type asker struct{ source, target uint32 }
 
-// firstPlaces is how many sources are remembered with the server they asked; a
-// newer one takes the place of an older one.
-const firstPlaces = 1 << 12
-
 // scanner is a source that asked several servers. In IPv6 it is a /64.
 type scanner struct {
 	asked     [scanPanes]sketch.Wide // by time, newest first
@@ -57,7 +53,6 @@ const (
 	// scanIdle is how long a source may pause before it is forgotten, in seconds, and
 	// scanFor how long it is watched in all.
 	scanIdle, scanFor = 600, 3600
-	sitesBytes        = 4 << 10
 )
 
 func newScans(b *book, n int) scans {

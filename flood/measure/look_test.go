@@ -201,3 +201,20 @@ func TestLearn(t *testing.T) {
 		}
 	}
 }
+
+// TestPortsEach: ports are held against no more queries than they are counted for.
+func TestPortsEach(t *testing.T) {
+	for _, tt := range []struct {
+		queries uint32
+		of      float64
+	}{{200, 200}, {256, 256}, {400, 256}} {
+		var f Features
+		x := busyOf(tt.queries, 100)
+		y := crowd{sum: float64(tt.queries)}
+		y.addLeading(&f, x, 0, 1000)
+		y.addRepeater(x)
+		if want := f[BiggestPorts] / tt.of; f[BiggestPortsEach] != want || y.each != tt.of {
+			t.Errorf("%d queries\ngot  %g ports for each, of %g\nwant %g, of %g", tt.queries, f[BiggestPortsEach], y.each, want, tt.of)
+		}
+	}
+}
