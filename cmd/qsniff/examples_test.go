@@ -177,6 +177,11 @@ func exampleFolder(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	flood, err := os.ReadFile(filepath.Join(pcapfiles, "floods", "spoofed.pcap"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	put("attack.pcapng", flood, 0o644)
 	put("evening.pcap", poll, 0o644)
 	put("monday.pcapng.zst", enc.EncodeAll(data, nil), 0o644)
 	put("tuesday.pcap.gz", zipped.Bytes(), 0o644)

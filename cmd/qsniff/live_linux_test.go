@@ -179,6 +179,7 @@ func TestLiveSilence(t *testing.T) {
 // TestLiveNothing: where packets are only watched, too, it is said that there was
 // nothing for qsniff among them.
 func TestLiveNothing(t *testing.T) {
+	timing.Live(t)
 	server, clients := cable(t)
 	server.Listen(t, serverIP+":9999")
 	for _, output := range []string{"none", "text"} {
