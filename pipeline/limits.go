@@ -14,7 +14,7 @@ const (
 	// the longest lists that consoles print.
 	sessionMemory = 256 << 10
 
-	// maxSessions is how many connections are ours at a time: 1,024 in all, of 1 KiB
+	// maxSessions is how many connections are ours at a time: 1,024 in all, of 1.5 KiB
 	// each, or 5 where all lists are full. A server has a handful of consoles.
 	maxSessions = 64
 
