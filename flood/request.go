@@ -1,7 +1,6 @@
 package flood
 
 import (
-	"qsniff/dissect"
 	"qsniff/internal/lru"
 	"qsniff/track"
 )
@@ -96,7 +95,7 @@ func (d *Detector) claim(t *target, b *bin, s *track.Sighting, key, source uint6
 	if x.pending > 0 && d.now-x.asked > pendingFor {
 		x.pending, x.unproven, x.waits = 0, 0, false
 	}
-	if s.Flags&track.HasKey == 0 && !(s.Flags&track.Cut != 0 && x.waits && uint16(s.Bytes) == x.plain+dissect.KeyLen) {
+	if s.Flags&track.HasKey == 0 && !(s.Flags&track.Cut != 0 && x.waits && uint16(s.Bytes) == x.plain+uint16(s.Type.TokenLen())) {
 		return d.plain(b, s, x)
 	}
 	x.open = false

@@ -333,7 +333,7 @@ func (p *partition) dissect(s *source, v *dissect.Verdict) {
 	c, m := &p.ctx, &p.msg
 	b := s.data[:s.run]
 	m.Reset(v.Dissector.Proto(), b)
-	v.Dissector.Dissect(c, b, m)
+	v.Dissector.Dissect(c, v.Type, b, m)
 	m.Conf, m.Why = v.Conf, v.Why
 	m.Learn.Proto = p.reg.FlowProto(v.Dissector)
 	if s.set != nil {

@@ -86,19 +86,19 @@ func (p *partition) watch(it *item) {
 		return
 	}
 	p.seg.sights = p.seg.sights[:len(p.seg.sights)+1]
-	if s.What == track.IsReply && s.Asks&dissect.AskServers != 0 {
+	if s.Type != nil && s.Type.Lists != nil {
 		p.listed(it)
 	}
 }
 
-// listed notes the servers that a master server's reply names.
+// listed notes the servers that a reply names.
 func (p *partition) listed(it *item) {
 	from := p.seg.sights[len(p.seg.sights)-1]
 	if from.Flags&track.Cut != 0 { // others are named that nobody knows
 		from.What = track.IsListed
 		p.seg.sights = append(p.seg.sights, from)
 	}
-	for a := range p.sights.addresses(it) {
+	for a := range p.sights.addresses(it, from.Type) {
 		if a.Port() == 0 { // 0.0.0.0:0 ends a list
 			continue
 		}
@@ -113,7 +113,7 @@ func (p *partition) listed(it *item) {
 // login notes what a message over TCP says about a password.
 func (p *partition) login(s *source) {
 	m := &p.msg
-	if m.Type == nil || m.Type.Asks&dissect.AskLogin == 0 {
+	if m.Type == nil || !m.Type.Asks.Has(dissect.AskLogin) {
 		return
 	}
 	x := sight{index: p.index, part: p.number}
@@ -193,12 +193,17 @@ func (w *sights) datagram(s *track.Sighting, it *item) {
 	w.seal(s, it, sum)
 }
 
-// printOf is a hash of a payload without its challenge.
+// printOf is a hash of the start of a payload without its token.
 func printOf(s *track.Sighting, b []byte) uint64 {
-	if s.Flags&track.HasKey != 0 && len(b) >= dissect.KeyLen {
-		b = b[:len(b)-dissect.KeyLen]
+	var after []byte
+	if s.Flags&track.HasKey != 0 {
+		b, after = s.Type.WithoutToken(b)
 	}
-	return lru.MixBytes(uint64(len(b)), b[:min(len(b), printed)])
+	h := lru.MixBytes(uint64(len(b)+len(after)), b[:min(len(b), printed)])
+	if len(after) > 0 && len(b) < printed {
+		h = lru.MixBytes(h, after[:min(len(after), printed-len(b))])
+	}
+	return h
 }
 
 // seal fills in the hashes.
@@ -247,7 +252,7 @@ func (w *sights) identify(s *track.Sighting, b []byte) (sure bool) {
 	}
 	v, told := w.told(c, b)
 	if v.Dissector == nil {
-		if splithdr.IsSingle(b) && len(b) > 4 {
+		if w.reg.IsJunk(b) {
 			s.What = track.IsJunk
 		}
 		return false
@@ -259,7 +264,7 @@ func (w *sights) identify(s *track.Sighting, b []byte) (sure bool) {
 	t := v.Type
 	s.Proto, s.Type, s.Asks, s.What = v.Dissector.Proto(), t, t.Asks, track.IsRequest
 	switch {
-	case t.Reply && t.Asks&dissect.AskChallenge != 0:
+	case t.Reply && t.Asks.Has(dissect.AskChallenge):
 		s.What = track.IsChallenge
 	case t.Reply:
 		s.What = track.IsReply
@@ -296,20 +301,20 @@ func (w *sights) key(c *dissect.Context, v *dissect.Verdict, b []byte) uint64 {
 	}
 	m := &w.msg
 	m.Reset(v.Dissector.Proto(), b)
-	v.Dissector.Dissect(c, b, m)
+	v.Dissector.Dissect(c, v.Type, b, m)
 	return m.Key
 }
 
-// addresses are those in the message of it, which identify has told.
-func (w *sights) addresses(it *item) iter.Seq[netip.AddrPort] {
+// addresses are those that the message of it, of type t, names.
+func (w *sights) addresses(it *item, t *dissect.Type) iter.Seq[netip.AddrPort] {
 	return func(yield func(netip.AddrPort) bool) {
 		m := &w.msg
 		v, _ := w.told(&w.ctx, it.Payload)
 		m.Reset(v.Dissector.Proto(), it.Payload)
-		v.Dissector.Dissect(&w.ctx, it.Payload, m)
+		v.Dissector.Dissect(&w.ctx, t, it.Payload, m)
 		for i := range m.Fields {
 			f := &m.Fields[i]
-			if f.Def.Kind != dissect.Addr {
+			if f.Def != t.Lists {
 				continue
 			}
 			if a, _, ok := m.Addr(f); ok && !yield(a) {

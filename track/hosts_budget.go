@@ -45,5 +45,5 @@ func (h *Hosts) unserved(f *Fact) {
 		return
 	}
 	b.told = true
-	h.raise(f, b.first, finding.Expert{Code: &OverBudget, A: masterBudget + 1, B: uint64(b.took)}, h.unsure(f.Age-int64(masterMinute)))
+	h.raise(f, b.first, finding.Expert{Code: pairCodes(f.Proto).Budget, A: masterBudget + 1, B: uint64(b.took)}, h.unsure(f.Age-int64(masterMinute)))
 }
