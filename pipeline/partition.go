@@ -202,6 +202,7 @@ type source struct {
 	key      uint64 // its place among what is written at the same packet; 0: its first frame
 	record   string // see render.Event
 	cut      string // likewise
+	first    *look  // nil: nobody looked at it
 }
 
 func (p *partition) datagram(it *item) {
@@ -219,6 +220,9 @@ func (p *partition) datagram(it *item) {
 		frame: it.frame, nanos: it.nanos, pieces: it.pieces, ipPieces: len(it.pieces),
 		fragment: it.kind == abandoned, why: it.why, ways: it.ways, from: &it.from}
 	s.frames = p.framesOf(it.pieces)
+	if it.kind == datagram && p.sights != nil {
+		s.first = p.sights.first
+	}
 	p.take(&s)
 }
 
@@ -262,7 +266,7 @@ func (p *partition) message(s *source) verdict {
 		c.FromSplit = s.set.Engine
 	}
 	b := s.data[:s.run]
-	v := p.pick(c, b)
+	v := p.pick(c, b, s.first)
 	switch {
 	case v.Dissector == nil:
 		p.foreign(c, b)
@@ -295,19 +299,18 @@ func (p *partition) foreign(c *dissect.Context, b []byte) {
 }
 
 // pick asks the registry, and again with what is known of the flow where the
-// bytes alone are not enough.
-func (p *partition) pick(c *dissect.Context, b []byte) dissect.Verdict {
-	for _, as := range p.decodeAs {
-		if as.datagram(c.Src, c.Dst) {
-			if v, ok := p.reg.Force(c, b, as.Proto); ok {
-				p.recall(c)
-				c.ToServer.Foreign, c.FromServer.Foreign = false, false
-				return v
-			}
-		}
+// bytes alone are not enough. first is the answer to the first question, if somebody
+// asked it, or nil.
+func (p *partition) pick(c *dissect.Context, b []byte, first *look) dissect.Verdict {
+	if first == nil {
+		x := lookAt(p.reg, p.decodeAs, c, b)
+		first = &x
 	}
-	v := p.reg.Pick(c, b)
+	v := first.Verdict
 	switch {
+	case first.told:
+		p.recall(c)
+		c.ToServer.Foreign, c.FromServer.Foreign = false, false
 	case v.Conf < dissect.Likely:
 		if p.recall(c) {
 			v = p.reg.Pick(c, b)

@@ -55,6 +55,8 @@ type sights struct {
 	ctx      dissect.Context
 	msg      dissect.Message
 	same     alike
+	first    *look // at the datagram at hand; nil if it was not looked at
+	own      look  // that of identify
 	copies   [copyPlaces]double
 }
 
@@ -167,6 +169,7 @@ func (p *partition) spot(it *item) *track.Sighting {
 // datagram says what a UDP datagram is.
 func (w *sights) datagram(s *track.Sighting, it *item) {
 	b := it.Payload
+	w.first = nil
 	s.Wire = s.Bytes + udpHeaders + ipHeaders(it.Src)*uint32(max(len(it.pieces), 1))
 	if len(b) < it.Wire {
 		s.Flags |= track.Cut
@@ -180,15 +183,16 @@ func (w *sights) datagram(s *track.Sighting, it *item) {
 		return
 	}
 	w.ctx.Src, w.ctx.Dst, w.ctx.Wire = it.Src, it.Dst, it.Wire // nothing else of it is ever known here
-	if w.same.is(b, it.Wire) {
+	if w.same.is(b, it) {
 		w.same.tell(s)
+		w.first = &w.same.first
 		w.seal(s, it, w.same.sum)
 		return
 	}
 	sure := w.identify(s, b)
 	sum := printOf(s, b)
 	if sure {
-		w.same.keep(s, b, it.Wire, sum)
+		w.same.keep(s, &w.own, it, sum)
 	}
 	w.seal(s, it, sum)
 }
@@ -217,23 +221,27 @@ func (w *sights) seal(s *track.Sighting, it *item, sum uint64) {
 // packets of a flood are the same one.
 type alike struct {
 	n, wire int
+	v4      bool // IPv4, whose lists of servers are others
 	b       [alikeBytes]byte
 	sum     uint64
 	known   track.Sighting
+	first   look
 }
 
 // alikeBytes is as long as the payload of requests with a challenge, and some more.
 const alikeBytes = 64
 
-func (a *alike) is(b []byte, wire int) bool {
-	return len(b) == a.n && wire == a.wire && a.n > 0 && bytes.Equal(b, a.b[:a.n])
+func (a *alike) is(b []byte, it *item) bool {
+	return len(b) == a.n && it.Wire == a.wire && a.n > 0 && it.Src.Addr().Unmap().Is4() == a.v4 && bytes.Equal(b, a.b[:a.n])
 }
 
-func (a *alike) keep(s *track.Sighting, b []byte, wire int, sum uint64) {
+func (a *alike) keep(s *track.Sighting, first *look, it *item, sum uint64) {
+	b := it.Payload
 	if len(b) > len(a.b) {
 		return
 	}
-	a.n, a.wire, a.sum = copy(a.b[:], b), wire, sum
+	a.n, a.wire, a.v4, a.sum = copy(a.b[:], b), it.Wire, it.Src.Addr().Unmap().Is4(), sum
+	a.first = *first
 	a.known = track.Sighting{What: s.What, Flags: s.Flags, Asks: s.Asks, Proto: s.Proto, Type: s.Type, Key: s.Key}
 }
 
@@ -250,7 +258,9 @@ func (w *sights) identify(s *track.Sighting, b []byte) (sure bool) {
 	if len(b) == 0 {
 		return false
 	}
-	v, told := w.told(c, b)
+	w.own = lookAt(w.reg, w.decodeAs, c, b)
+	w.first = &w.own
+	v := w.own.Verdict
 	if v.Dissector == nil {
 		if w.reg.IsJunk(b) {
 			s.What = track.IsJunk
@@ -258,7 +268,7 @@ func (w *sights) identify(s *track.Sighting, b []byte) (sure bool) {
 		return false
 	}
 	sure = v.Conf > dissect.Maybe && len(w.decodeAs) == 0
-	if !told && !w.reg.Believe(c, &v) {
+	if !w.own.told && !w.reg.Believe(c, &v) {
 		s.Flags |= track.Weak
 	}
 	t := v.Type
@@ -280,18 +290,6 @@ func (w *sights) identify(s *track.Sighting, b []byte) (sure bool) {
 	return sure
 }
 
-// told is the verdict that somebody asked for with decode as, or that of all.
-func (w *sights) told(c *dissect.Context, b []byte) (v dissect.Verdict, told bool) {
-	for i := range w.decodeAs {
-		if as := &w.decodeAs[i]; as.datagram(c.Src, c.Dst) {
-			if v, ok := w.reg.Force(c, b, as.Proto); ok {
-				return v, true
-			}
-		}
-	}
-	return w.reg.Pick(c, b), false
-}
-
 // key is the challenge in a message, 0 if it has none.
 func (w *sights) key(c *dissect.Context, v *dissect.Verdict, b []byte) uint64 {
 	if k, ok := v.Dissector.(dissect.Keyer); ok {
@@ -309,9 +307,9 @@ func (w *sights) key(c *dissect.Context, v *dissect.Verdict, b []byte) uint64 {
 func (w *sights) addresses(it *item, t *dissect.Type) iter.Seq[netip.AddrPort] {
 	return func(yield func(netip.AddrPort) bool) {
 		m := &w.msg
-		v, _ := w.told(&w.ctx, it.Payload)
-		m.Reset(v.Dissector.Proto(), it.Payload)
-		v.Dissector.Dissect(&w.ctx, t, it.Payload, m)
+		d := w.first.Dissector
+		m.Reset(d.Proto(), it.Payload)
+		d.Dissect(&w.ctx, t, it.Payload, m)
 		for i := range m.Fields {
 			f := &m.Fields[i]
 			if f.Def != t.Lists {
