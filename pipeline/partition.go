@@ -302,13 +302,15 @@ func (p *partition) foreign(c *dissect.Context, b []byte) {
 // bytes alone are not enough. first is the answer to the first question, if somebody
 // asked it, or nil.
 func (p *partition) pick(c *dissect.Context, b []byte, first *look) dissect.Verdict {
-	if first == nil {
-		x := lookAt(p.reg, p.decodeAs, c, b)
-		first = &x
+	var v dissect.Verdict
+	var told bool
+	if first != nil {
+		v, told = first.verdict, first.told
+	} else {
+		v, told = lookAt(p.reg, p.decodeAs, c, b)
 	}
-	v := first.Verdict
 	switch {
-	case first.told:
+	case told:
 		p.recall(c)
 		c.ToServer.Foreign, c.FromServer.Foreign = false, false
 	case v.Conf < dissect.Likely:

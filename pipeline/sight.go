@@ -258,9 +258,9 @@ func (w *sights) identify(s *track.Sighting, b []byte) (sure bool) {
 	if len(b) == 0 {
 		return false
 	}
-	w.own = lookAt(w.reg, w.decodeAs, c, b)
+	v, told := lookAt(w.reg, w.decodeAs, c, b)
+	w.own = look{v, told}
 	w.first = &w.own
-	v := w.own.Verdict
 	if v.Dissector == nil {
 		if w.reg.IsJunk(b) {
 			s.What = track.IsJunk
@@ -268,7 +268,7 @@ func (w *sights) identify(s *track.Sighting, b []byte) (sure bool) {
 		return false
 	}
 	sure = v.Conf > dissect.Maybe && len(w.decodeAs) == 0
-	if !w.own.told && !w.reg.Believe(c, &v) {
+	if !told && !w.reg.Believe(c, &v) {
 		s.Flags |= track.Weak
 	}
 	t := v.Type
@@ -307,7 +307,7 @@ func (w *sights) key(c *dissect.Context, v *dissect.Verdict, b []byte) uint64 {
 func (w *sights) addresses(it *item, t *dissect.Type) iter.Seq[netip.AddrPort] {
 	return func(yield func(netip.AddrPort) bool) {
 		m := &w.msg
-		d := w.first.Dissector
+		d := w.first.verdict.Dissector
 		m.Reset(d.Proto(), it.Payload)
 		d.Dissect(&w.ctx, t, it.Payload, m)
 		for i := range m.Fields {
