@@ -84,7 +84,7 @@ func decode(ctx context.Context, opts *decodeOptions, args []string, in io.Reade
 			return unknownProto("--as "+opts.proto, opts.proto, reg)
 		}
 	}
-	payloads, err := readPayloads(args, in)
+	payloads, err := readPayloads(args, in, reg.Marks())
 	if err != nil {
 		return err
 	}
@@ -119,8 +119,9 @@ func (o *decodeOptions) bare(out io.Writer) (render.Renderer, error) {
 	return o.textual(opt), nil
 }
 
-// readPayloads reads the arguments, or standard input where there are none.
-func readPayloads(args []string, in io.Reader) ([]payload.Payload, error) {
+// readPayloads reads the arguments, or standard input where there are none. A line
+// that begins with one of marks is a payload of its own.
+func readPayloads(args []string, in io.Reader, marks payload.Marks) ([]payload.Payload, error) {
 	if len(args) == 0 {
 		args = []string{stdin}
 		if isTerminal(in) {
@@ -138,7 +139,7 @@ func readPayloads(args []string, in io.Reader) ([]payload.Payload, error) {
 			}
 			arg = string(b)
 		}
-		ps, err := payload.Parse(arg)
+		ps, err := payload.Parse(arg, marks)
 		if err != nil {
 			return nil, unread(name, err)
 		}
