@@ -7,31 +7,6 @@ import (
 	"qsniff/internal/splithdr"
 )
 
-// Asked is a set of the questions that query protocols know.
-type Asked uint16
-
-// The questions.
-const (
-	AskInfo Asked = 1 << iota
-	AskPlayers
-	AskRules
-	AskChallenge
-	AskPing
-	AskServers  // of a master server
-	AskStatus   // All-Seeing Eye: everything
-	AskBrowse   // All-Seeing Eye: the short form for server browsers
-	AskPresence // All-Seeing Eye: the shortest form, for Xfire
-	AskVersion
-	AskConnect       // a challenge for joining the game
-	AskRconChallenge // a challenge for remote console
-	AskRcon          // a command's output
-	AskProxy         // which address a proxy sends to
-	AskLogin         // whether a password is right
-)
-
-// First is the set of the first question in a alone; none if a is empty.
-func (a Asked) First() Asked { return a & -a }
-
 // FlowFacts is what the messages between one server and one client showed so
 // far. It is a value: dissectors read it and never hold on to it.
 type FlowFacts struct {
@@ -97,8 +72,9 @@ type Dissector interface {
 	Proto() *Proto
 	// Probe judges bytes. The type may be nil where the confidence is No.
 	Probe(c *Context, b []byte) (Confidence, *Type)
-	// Dissect fills m, which was Reset with b, as message type t of Probe.
-	Dissect(c *Context, b []byte, m *Message)
+	// Dissect fills m, which was Reset with b, as the message type that Probe found in
+	// it. A type of nil is what no message has: b is shown as far as it can be.
+	Dissect(c *Context, t *Type, b []byte, m *Message)
 }
 
 // Neighbour is implemented by a Dissector that shares bytes with another game and

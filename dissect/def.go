@@ -85,6 +85,17 @@ type Type struct {
 	// OnlyAsked is for a reply that is free text: it is believed as the answer to
 	// its question and for no other reason, but the question may be a weak one.
 	OnlyAsked bool
+	// Wire lists what datagrams with messages of the type look like. It is empty where
+	// the type is never met in a datagram of its own.
+	Wire []Pattern
+	// Token is where messages of the type have what proves an address; nil if they
+	// have none.
+	Token *Token
+	// Unmistakable is set where no other game has the structure that makes messages
+	// of the type certain: they are believed where another game speaks, see Neighbour.
+	Unmistakable bool
+	// Lists is the field of a reply that names servers, one each; nil if it names none.
+	Lists *Def
 	// Letter is the byte behind FF FF FF FF in messages of this type, for packet
 	// filters; 0 where there is none or filters have no use for it.
 	Letter byte
@@ -126,9 +137,15 @@ type Proto struct {
 	// Console says that such parts, which nobody reads, can be text of a console or
 	// its variables: secrets in them are hidden.
 	Console bool
-	Types   []*Type
-	Defs    []*Def
-	Codes   []*finding.Code
+	// Mark is what every connectionless packet of the engines begins with; empty if
+	// there is nothing. A datagram that begins so and is nobody's is junk.
+	Mark  []byte
+	Types []*Type
+	Defs  []*Def
+	Codes []*finding.Code
+	// Pairs are those of Codes that several messages together show.
+	Pairs    PairCodes
+	Operator Operator
 }
 
 // Trailing is the field of bytes that no definition claims. It is shared by all

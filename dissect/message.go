@@ -75,10 +75,6 @@ type Message struct {
 	cur Cursor
 }
 
-// KeyLen is the length on the wire of a challenge, which is what Key is in datagrams,
-// at the end of a message.
-const KeyLen = 4
-
 // Reset prepares m for a message of protocol p in data and keeps the memory of
 // its lists, which MaxFields bounds.
 func (m *Message) Reset(p *Proto, data []byte) {

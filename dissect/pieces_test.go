@@ -113,10 +113,10 @@ func TestDigits(t *testing.T) {
 	}
 }
 
-// Where another game was seen, only information of ours is believed: what that
-// game cannot send, and what one forged packet must not hide.
+// Where another game was seen, only the unmistakable is believed: what that game
+// cannot send, and what one forged packet must not hide.
 func TestBelieveForeign(t *testing.T) {
-	info, rules := &Type{Name: "I", Reply: true, Asks: AskInfo}, &Type{Name: "R", Reply: true, Asks: AskRules}
+	info, rules := &Type{Name: "I", Reply: true, Asks: AskInfo, Unmistakable: true}, &Type{Name: "R", Reply: true, Asks: AskRules}
 	d := &fake{Proto{Name: "t", Ports: []uint16{27015}, Types: []*Type{info, rules}}}
 	reg, err := NewRegistry(d)
 	if err != nil {
@@ -129,7 +129,7 @@ func TestBelieveForeign(t *testing.T) {
 		want bool
 	}{
 		{"weak, from the port", Maybe, rules, false}, {"strong", Likely, rules, false}, {"certain", Certain, rules, false},
-		{"information", Likely, info, false}, {"certain information", Certain, info, true},
+		{"unmistakable", Likely, info, false}, {"unmistakable and certain", Certain, info, true},
 	} {
 		c := &Context{Src: ap(27015), Dst: ap(1), FromServer: FlowFacts{Foreign: true, Asked: AskRules}}
 		v := Verdict{Dissector: d, Type: tc.typ, Conf: tc.conf}

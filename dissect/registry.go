@@ -1,6 +1,7 @@
 package dissect
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,15 +14,13 @@ import (
 type Registry struct {
 	protos  []*Proto
 	all     []Dissector
-	ports   [1 << 16]uint8 // bit i: all[i] is usually met there
+	ports   portTable // of all
 	streams []StreamDissector
-	tcp     [1 << 16]uint8 // likewise, of streams
+	tcp     portTable // of streams
+	marks   [][]byte  // what connectionless packets of their engines begin with
 
 	neighbours []Neighbour
 }
-
-// maxProtos is the width of a port's bit set.
-const maxProtos = 8
 
 // Protocol is a Dissector, a StreamDissector, or both.
 type Protocol interface {
@@ -30,7 +29,7 @@ type Protocol interface {
 
 // NewRegistry reports duplicate names of protocols, fields and findings.
 func NewRegistry(ps ...Protocol) (*Registry, error) {
-	r := &Registry{}
+	r := &Registry{ports: newPortTable(), tcp: newPortTable()}
 	seen := map[string]bool{}
 	for _, d := range Shared {
 		seen["field "+d.Name] = true
@@ -43,23 +42,40 @@ func NewRegistry(ps ...Protocol) (*Registry, error) {
 		if err := claim(seen, proto); err != nil {
 			return nil, err
 		}
-		r.protos = append(r.protos, proto)
-		if d, ok := p.(Dissector); ok {
-			mark(&r.ports, len(r.all), proto)
-			r.all = append(r.all, d)
+		if err := r.add(p); err != nil {
+			return nil, err
 		}
-		if d, ok := p.(StreamDissector); ok {
-			mark(&r.tcp, len(r.streams), proto)
-			r.streams = append(r.streams, d)
-		}
-		if n, ok := p.(Neighbour); ok {
-			r.neighbours = append(r.neighbours, n)
-		}
-	}
-	if n := max(len(r.all), len(r.streams)); n > maxProtos {
-		return nil, fmt.Errorf("%d protocols, the limit is %d", n, maxProtos)
 	}
 	return r, nil
+}
+
+// add takes a protocol.
+func (r *Registry) add(p Protocol) error {
+	proto := p.Proto()
+	if max(len(r.all), len(r.streams)) == maxProtos {
+		return fmt.Errorf("protocol %q is one more than the limit of %d", proto.Name, maxProtos)
+	}
+	r.protos = append(r.protos, proto)
+	if d, ok := p.(Dissector); ok {
+		if err := r.ports.add(len(r.all), proto.Ports); err != nil {
+			return err
+		}
+		r.all = append(r.all, d)
+	}
+	if d, ok := p.(StreamDissector); ok {
+		if err := r.tcp.add(len(r.streams), proto.Ports); err != nil {
+			return err
+		}
+		r.streams = append(r.streams, d)
+	}
+	if n, ok := p.(Neighbour); ok {
+		r.neighbours = append(r.neighbours, n)
+	}
+	known := func(m []byte) bool { return bytes.Equal(m, proto.Mark) }
+	if len(proto.Mark) > 0 && !slices.ContainsFunc(r.marks, known) {
+		r.marks = append(r.marks, proto.Mark)
+	}
+	return nil
 }
 
 // claim reports a name of p that was seen before.
@@ -79,13 +95,6 @@ func claim(seen map[string]bool, p *Proto) error {
 		seen[name] = true
 	}
 	return nil
-}
-
-// mark sets bit i at the ports of p.
-func mark(ports *[1 << 16]uint8, i int, p *Proto) {
-	for _, port := range p.Ports {
-		ports[port] |= 1 << i
-	}
 }
 
 // Protos lists the protocols in order.
@@ -157,10 +166,10 @@ func (r *Registry) Force(c *Context, b []byte, p *Proto) (Verdict, bool) {
 // one more item: the flow's earlier messages, for a reply the question it
 // answers, or the protocol's port on the server's side.
 //
-// Where another game speaks with our bytes nothing is believed, except
-// information that no other game has: an address can be forged to hide a server.
+// Where another game speaks with our bytes nothing is believed but what no other
+// game has: an address can be forged to hide a server.
 func (r *Registry) Believe(c *Context, v *Verdict) bool {
-	if c.Flow(v.Type).Foreign && (v.Conf < Certain || v.Type.Asks&AskInfo == 0) {
+	if c.Flow(v.Type).Foreign && (v.Conf < Certain || !v.Type.Unmistakable) {
 		return false
 	}
 	if v.Conf != Maybe {
@@ -183,13 +192,34 @@ func (r *Registry) Believe(c *Context, v *Verdict) bool {
 		return false
 	case flow.Proto == uint8(i)+1:
 		v.Why = "earlier messages of this flow"
-	case r.ports[server]&(1<<i) != 0:
+	case r.ports.at(server).has(i):
 		v.Why = "port"
 	default:
 		return false
 	}
 	v.Conf = Likely
 	return true
+}
+
+// IsJunk reports whether b, which nobody claims, begins like a connectionless packet
+// of one of the engines and has more after that.
+func (r *Registry) IsJunk(b []byte) bool {
+	for _, m := range r.marks {
+		if len(b) > len(m) && bytes.HasPrefix(b, m) {
+			return true
+		}
+	}
+	return false
+}
+
+// Marks lists what datagrams of the protocols begin with, as far as they all do:
+// connectionless packets, and parts of split messages.
+func (r *Registry) Marks() [][]byte {
+	all := slices.Clone(r.marks)
+	if slices.ContainsFunc(r.protos, func(p *Proto) bool { return len(p.Splits) > 0 }) {
+		all = append(all, splithdr.SplitMark)
+	}
+	return all
 }
 
 // Foreign tells whether b, which nobody claims, shows that its flow belongs to
@@ -205,7 +235,9 @@ func (r *Registry) Foreign(c *Context, b []byte) (reply, ok bool) {
 }
 
 // ToServer guesses by ports alone whether a datagram goes to a server.
-func (r *Registry) ToServer(src, dst uint16) bool { return r.ports[dst] != 0 && r.ports[src] == 0 }
+func (r *Registry) ToServer(src, dst uint16) bool {
+	return r.ports.at(dst) != 0 && r.ports.at(src) == 0
+}
 
 func (r *Registry) index(d Dissector) int {
 	for i := range r.all {

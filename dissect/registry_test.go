@@ -9,8 +9,8 @@ import (
 
 type fake struct{ p Proto }
 
-func (f *fake) Proto() *Proto                      { return &f.p }
-func (f *fake) Dissect(*Context, []byte, *Message) {}
+func (f *fake) Proto() *Proto                             { return &f.p }
+func (f *fake) Dissect(*Context, *Type, []byte, *Message) {}
 func (f *fake) Probe(_ *Context, b []byte) (Confidence, *Type) {
 	if len(b) == 0 {
 		return No, nil

@@ -75,9 +75,10 @@ type StreamDissector interface {
 	// many bytes behind those are needed to say more; 0 if a message begins there.
 	// last tells that no byte will follow b.
 	Resync(c *Context, b []byte, last bool) (skip, need int)
-	// Dissect fills m, which was Reset with b, one message that Frame found, or the
-	// start of one: then c.Wire is its length, if that is known.
-	Dissect(c *Context, b []byte, m *Message)
+	// Dissect fills m, which was Reset with b, one message that Frame found to be of type
+	// t, or the start of one: then c.Wire is its length, if that is known, and t may
+	// be nil.
+	Dissect(c *Context, t *Type, b []byte, m *Message)
 	// Learn adds to c.Stream.Session what the dissected m says about its connection.
 	Learn(c *Context, m *Message)
 	// Joined fills m with a reply that came in several messages, if the last Learn

@@ -35,7 +35,7 @@ func (r *Registry) Seek(c *Context, b []byte) (skip, need int) {
 func (r *Registry) OnPort(d StreamDissector, port uint16) bool {
 	for i := range r.streams {
 		if r.streams[i] == d {
-			return r.tcp[port]&(1<<i) != 0
+			return r.tcp.at(port).has(i)
 		}
 	}
 	return false
@@ -45,7 +45,7 @@ func (r *Registry) OnPort(d StreamDissector, port uint16) bool {
 // server's: the one with a protocol's port, or the lower one, because clients
 // take theirs from the upper range.
 func (r *Registry) ServerSide(ports [2]uint16) int {
-	known := [2]bool{r.tcp[ports[0]] != 0, r.tcp[ports[1]] != 0}
+	known := [2]bool{r.tcp.at(ports[0]) != 0, r.tcp.at(ports[1]) != 0}
 	switch {
 	case known[0] != known[1] && known[0], known[0] == known[1] && ports[0] < ports[1]:
 		return 0

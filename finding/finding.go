@@ -64,3 +64,11 @@ type Expert struct {
 
 // AppendText appends the finding's sentence.
 func (e *Expert) AppendText(dst []byte) []byte { return e.Code.Text(dst, e) }
+
+// AppendUnsure appends why a finding is less severe than its kind, if it is.
+func AppendUnsure(dst []byte, e *Expert) []byte {
+	if e.Severity == e.Code.Severity {
+		return dst
+	}
+	return append(dst, ", unless packets that the capture lacks say otherwise"...)
+}

@@ -45,7 +45,7 @@ func (p *partition) eyeFragment(it *item) bool {
 func (p *partition) unparkFor(it *item) {
 	c := &p.ctx
 	*c = dissect.Context{Src: it.Src, Dst: it.Dst, Wire: it.Wire}
-	v := p.pick(c, it.Payload)
+	v := p.pick(c, it.Payload, nil)
 	if v.Dissector != nil && p.reg.Believe(c, &v) && v.Type.Reply {
 		p.unpark(&source{src: it.Src, dst: it.Dst, nanos: it.nanos}, v.Type)
 	}

@@ -201,6 +201,7 @@ type source struct {
 	key      uint64 // its place among what is written at the same packet; 0: its first frame
 	record   string // see render.Event
 	cut      string // likewise
+	first    *look  // nil: nobody looked at it
 }
 
 func (p *partition) datagram(it *item) {
@@ -218,6 +219,9 @@ func (p *partition) datagram(it *item) {
 		frame: it.frame, nanos: it.nanos, pieces: it.pieces, ipPieces: len(it.pieces),
 		fragment: it.kind == abandoned, why: it.why, ways: it.ways, from: &it.from}
 	s.frames = p.framesOf(it.pieces)
+	if it.kind == datagram && p.sights != nil {
+		s.first = p.sights.first
+	}
 	p.take(&s)
 }
 
@@ -261,7 +265,7 @@ func (p *partition) message(s *source) verdict {
 		c.FromSplit = s.set.Engine
 	}
 	b := s.data[:s.run]
-	v := p.pick(c, b)
+	v := p.pick(c, b, s.first)
 	switch {
 	case v.Dissector == nil:
 		p.foreign(c, b)
@@ -294,19 +298,20 @@ func (p *partition) foreign(c *dissect.Context, b []byte) {
 }
 
 // pick asks the registry, and again with what is known of the flow where the
-// bytes alone are not enough.
-func (p *partition) pick(c *dissect.Context, b []byte) dissect.Verdict {
-	for _, as := range p.decodeAs {
-		if as.datagram(c.Src, c.Dst) {
-			if v, ok := p.reg.Force(c, b, as.Proto); ok {
-				p.recall(c)
-				c.ToServer.Foreign, c.FromServer.Foreign = false, false
-				return v
-			}
-		}
+// bytes alone are not enough. first is the answer to the first question, if somebody
+// asked it, or nil.
+func (p *partition) pick(c *dissect.Context, b []byte, first *look) dissect.Verdict {
+	var v dissect.Verdict
+	var told bool
+	if first != nil {
+		v, told = first.verdict, first.told
+	} else {
+		v, told = lookAt(p.reg, p.decodeAs, c, b)
 	}
-	v := p.reg.Pick(c, b)
 	switch {
+	case told:
+		p.recall(c)
+		c.ToServer.Foreign, c.FromServer.Foreign = false, false
 	case v.Conf < dissect.Likely:
 		if p.recall(c) {
 			v = p.reg.Pick(c, b)
@@ -337,7 +342,7 @@ func (p *partition) dissect(s *source, v *dissect.Verdict) {
 	}
 	c.Said = p.flows.Said(server, client.Addr())
 	m.Reset(v.Dissector.Proto(), b)
-	v.Dissector.Dissect(c, b, m)
+	v.Dissector.Dissect(c, v.Type, b, m)
 	m.Conf, m.Why = v.Conf, v.Why
 	if v.Type.Asks&dissect.AskRcon != 0 && !v.Type.FromServer() {
 		m.Overhear(p.flows.Listen(server, client.Addr()))

@@ -13,7 +13,7 @@ import (
 func (p *partition) quoted(it *item) {
 	c := &p.ctx
 	*c = dissect.Context{Src: it.Src, Dst: it.Dst, Wire: it.Wire}
-	v := p.pick(c, it.Payload)
+	v := p.pick(c, it.Payload, nil)
 	if v.Dissector == nil || !p.reg.Believe(c, &v) {
 		p.n.icmp++
 		return

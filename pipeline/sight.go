@@ -55,6 +55,8 @@ type sights struct {
 	ctx      dissect.Context
 	msg      dissect.Message
 	same     alike
+	first    *look // at the datagram at hand; nil if it was not looked at
+	own      look  // that of identify
 	copies   [copyPlaces]double
 }
 
@@ -86,19 +88,19 @@ func (p *partition) watch(it *item) {
 		return
 	}
 	p.seg.sights = p.seg.sights[:len(p.seg.sights)+1]
-	if s.What == track.IsReply && s.Asks&dissect.AskServers != 0 {
+	if s.Type != nil && s.Type.Lists != nil {
 		p.listed(it)
 	}
 }
 
-// listed notes the servers that a master server's reply names.
+// listed notes the servers that a reply names.
 func (p *partition) listed(it *item) {
 	from := p.seg.sights[len(p.seg.sights)-1]
 	if from.Flags&track.Cut != 0 { // others are named that nobody knows
 		from.What = track.IsListed
 		p.seg.sights = append(p.seg.sights, from)
 	}
-	for a := range p.sights.addresses(it) {
+	for a := range p.sights.addresses(it, from.Type) {
 		if a.Port() == 0 { // 0.0.0.0:0 ends a list
 			continue
 		}
@@ -113,7 +115,7 @@ func (p *partition) listed(it *item) {
 // login notes what a message over TCP says about a password.
 func (p *partition) login(s *source) {
 	m := &p.msg
-	if m.Type == nil || m.Type.Asks&dissect.AskLogin == 0 {
+	if m.Type == nil || !m.Type.Asks.Has(dissect.AskLogin) {
 		return
 	}
 	x := sight{index: p.index, part: p.number}
@@ -167,6 +169,7 @@ func (p *partition) spot(it *item) *track.Sighting {
 // datagram says what a UDP datagram is.
 func (w *sights) datagram(s *track.Sighting, it *item) {
 	b := it.Payload
+	w.first = nil
 	s.Wire = s.Bytes + udpHeaders + ipHeaders(it.Src)*uint32(max(len(it.pieces), 1))
 	if len(b) < it.Wire {
 		s.Flags |= track.Cut
@@ -180,25 +183,31 @@ func (w *sights) datagram(s *track.Sighting, it *item) {
 		return
 	}
 	w.ctx.Src, w.ctx.Dst, w.ctx.Wire = it.Src, it.Dst, it.Wire // nothing else of it is ever known here
-	if w.same.is(b, it.Wire) {
+	if w.same.is(b, it) {
 		w.same.tell(s)
+		w.first = &w.same.first
 		w.seal(s, it, w.same.sum)
 		return
 	}
 	sure := w.identify(s, b)
 	sum := printOf(s, b)
 	if sure {
-		w.same.keep(s, b, it.Wire, sum)
+		w.same.keep(s, &w.own, it, sum)
 	}
 	w.seal(s, it, sum)
 }
 
-// printOf is a hash of a payload without its challenge.
+// printOf is a hash of the start of a payload without its token.
 func printOf(s *track.Sighting, b []byte) uint64 {
-	if s.Flags&track.HasKey != 0 && len(b) >= dissect.KeyLen {
-		b = b[:len(b)-dissect.KeyLen]
+	var after []byte
+	if s.Flags&track.HasKey != 0 {
+		b, after = s.Type.WithoutToken(b)
 	}
-	return lru.MixBytes(uint64(len(b)), b[:min(len(b), printed)])
+	h := lru.MixBytes(uint64(len(b)+len(after)), b[:min(len(b), printed)])
+	if len(after) > 0 && len(b) < printed {
+		h = lru.MixBytes(h, after[:min(len(after), printed-len(b))])
+	}
+	return h
 }
 
 // seal fills in the hashes.
@@ -212,23 +221,27 @@ func (w *sights) seal(s *track.Sighting, it *item, sum uint64) {
 // packets of a flood are the same one.
 type alike struct {
 	n, wire int
+	v4      bool // IPv4, whose lists of servers are others
 	b       [alikeBytes]byte
 	sum     uint64
 	known   track.Sighting
+	first   look
 }
 
 // alikeBytes is as long as the payload of requests with a challenge, and some more.
 const alikeBytes = 64
 
-func (a *alike) is(b []byte, wire int) bool {
-	return len(b) == a.n && wire == a.wire && a.n > 0 && bytes.Equal(b, a.b[:a.n])
+func (a *alike) is(b []byte, it *item) bool {
+	return len(b) == a.n && it.Wire == a.wire && a.n > 0 && it.Src.Addr().Unmap().Is4() == a.v4 && bytes.Equal(b, a.b[:a.n])
 }
 
-func (a *alike) keep(s *track.Sighting, b []byte, wire int, sum uint64) {
+func (a *alike) keep(s *track.Sighting, first *look, it *item, sum uint64) {
+	b := it.Payload
 	if len(b) > len(a.b) {
 		return
 	}
-	a.n, a.wire, a.sum = copy(a.b[:], b), wire, sum
+	a.n, a.wire, a.v4, a.sum = copy(a.b[:], b), it.Wire, it.Src.Addr().Unmap().Is4(), sum
+	a.first = *first
 	a.known = track.Sighting{What: s.What, Flags: s.Flags, Asks: s.Asks, Proto: s.Proto, Type: s.Type, Key: s.Key}
 }
 
@@ -245,9 +258,11 @@ func (w *sights) identify(s *track.Sighting, b []byte) (sure bool) {
 	if len(b) == 0 {
 		return false
 	}
-	v, told := w.told(c, b)
+	v, told := lookAt(w.reg, w.decodeAs, c, b)
+	w.own = look{v, told}
+	w.first = &w.own
 	if v.Dissector == nil {
-		if splithdr.IsSingle(b) && len(b) > 4 {
+		if w.reg.IsJunk(b) {
 			s.What = track.IsJunk
 		}
 		return false
@@ -259,7 +274,7 @@ func (w *sights) identify(s *track.Sighting, b []byte) (sure bool) {
 	t := v.Type
 	s.Proto, s.Type, s.Asks, s.What = v.Dissector.Proto(), t, t.Asks, track.IsRequest
 	switch {
-	case t.Reply && t.Asks&dissect.AskChallenge != 0:
+	case t.Reply && t.Asks.Has(dissect.AskChallenge):
 		s.What = track.IsChallenge
 	case t.Reply:
 		s.What = track.IsReply
@@ -275,18 +290,6 @@ func (w *sights) identify(s *track.Sighting, b []byte) (sure bool) {
 	return sure
 }
 
-// told is the verdict that somebody asked for with decode as, or that of all.
-func (w *sights) told(c *dissect.Context, b []byte) (v dissect.Verdict, told bool) {
-	for i := range w.decodeAs {
-		if as := &w.decodeAs[i]; as.datagram(c.Src, c.Dst) {
-			if v, ok := w.reg.Force(c, b, as.Proto); ok {
-				return v, true
-			}
-		}
-	}
-	return w.reg.Pick(c, b), false
-}
-
 // key is the challenge in a message, 0 if it has none.
 func (w *sights) key(c *dissect.Context, v *dissect.Verdict, b []byte) uint64 {
 	if k, ok := v.Dissector.(dissect.Keyer); ok {
@@ -296,20 +299,20 @@ func (w *sights) key(c *dissect.Context, v *dissect.Verdict, b []byte) uint64 {
 	}
 	m := &w.msg
 	m.Reset(v.Dissector.Proto(), b)
-	v.Dissector.Dissect(c, b, m)
+	v.Dissector.Dissect(c, v.Type, b, m)
 	return m.Key
 }
 
-// addresses are those in the message of it, which identify has told.
-func (w *sights) addresses(it *item) iter.Seq[netip.AddrPort] {
+// addresses are those that the message of it, of type t, names.
+func (w *sights) addresses(it *item, t *dissect.Type) iter.Seq[netip.AddrPort] {
 	return func(yield func(netip.AddrPort) bool) {
 		m := &w.msg
-		v, _ := w.told(&w.ctx, it.Payload)
-		m.Reset(v.Dissector.Proto(), it.Payload)
-		v.Dissector.Dissect(&w.ctx, it.Payload, m)
+		d := w.first.verdict.Dissector
+		m.Reset(d.Proto(), it.Payload)
+		d.Dissect(&w.ctx, t, it.Payload, m)
 		for i := range m.Fields {
 			f := &m.Fields[i]
-			if f.Def.Kind != dissect.Addr {
+			if f.Def != t.Lists {
 				continue
 			}
 			if a, _, ok := m.Addr(f); ok && !yield(a) {

@@ -30,7 +30,7 @@ var tornBy = [...]string{
 
 // message reports the message r at offset off of ch.
 func (s *streams) message(c *tcpstream.Conn, k *connection, dir int, ch *tcpstream.Chunk, off int, r *dissect.Record) {
-	s.report(c, k, dir, ch, off, ch.Data[off:off+r.Len], r.Len, "", true)
+	s.report(c, k, dir, ch, off, ch.Data[off:off+r.Len], r.Type, r.Len, "", true)
 }
 
 // torn reports the start of a message that a break ends, at offset off of ch, and
@@ -48,7 +48,7 @@ func (s *streams) torn(c *tcpstream.Conn, k *connection, dir int, ch *tcpstream.
 	if why == tcpstream.Finished {
 		wire = len(rest) // the sender's fault: malformed
 	}
-	s.report(c, k, dir, ch, off, rest, wire, tornBy[why], r.Len > 0)
+	s.report(c, k, dir, ch, off, rest, r.Type, wire, tornBy[why], r.Len > 0)
 	if r.Len == 0 {
 		w.lost = true
 		return 0
@@ -56,10 +56,10 @@ func (s *streams) torn(c *tcpstream.Conn, k *connection, dir int, ch *tcpstream.
 	return uint64(r.Len - len(rest))
 }
 
-// report dissects b, at offset off of ch, as a message of wire bytes, reports it
+// report dissects b, at offset off of ch, as a message of type t and wire bytes, reports it
 // and what it ends. Where the length is not known wire only says that there was
 // more.
-func (s *streams) report(c *tcpstream.Conn, k *connection, dir int, ch *tcpstream.Chunk, off int, b []byte, wire int, why string, known bool) {
+func (s *streams) report(c *tcpstream.Conn, k *connection, dir int, ch *tcpstream.Chunk, off int, b []byte, t *dissect.Type, wire int, why string, known bool) {
 	p := s.p
 	src := source{src: c.Ends[dir], dst: c.Ends[1-dir], data: b, run: len(b), wire: wire, tcp: true, conn: k.number, why: why}
 	s.origin(&src, ch, off, len(b))
@@ -68,7 +68,7 @@ func (s *streams) report(c *tcpstream.Conn, k *connection, dir int, ch *tcpstrea
 	s.know.Frame = src.frame
 	m := &p.msg
 	m.Reset(k.dis.Proto(), b)
-	k.dis.Dissect(ctx, b, m)
+	k.dis.Dissect(ctx, t, b, m)
 	m.Conf, m.Why = dissect.Likely, k.why
 	if m.Type != nil {
 		src.reply = m.Type.Reply

@@ -52,7 +52,7 @@ func (e *exchange) answeredBy(m *Message, s Step) Part {
 
 // isChallenge tells whether a reply is a challenge: it gives that, and may stand
 // for the answers that the server holds back.
-func isChallenge(m *Message) bool { return m.Type != nil && m.Type.Asks&dissect.AskChallenge != 0 }
+func isChallenge(m *Message) bool { return m.Type != nil && m.Type.Asks.Has(dissect.AskChallenge) }
 
 // oldest returns, of the exchanges between the ends of m that are not over, about
 // something in asks, and began in front of m, the one that waits longest; of those
@@ -171,17 +171,14 @@ func (x *Exchanges) behind(m *Message) Part {
 	return e.answeredBy(m, step)
 }
 
-// splits are the questions whose answers come in parts.
-const splits = dissect.AskInfo | dissect.AskPlayers | dissect.AskRules | dissect.AskRcon | dissect.AskStatus
-
 // unknown places a reply that cannot be read, as a set of which the first part is
 // missing: where the client waits for one answer only, it is that.
 func (x *Exchanges) unknown(m *Message) Part {
-	in, k, e := x.oldest(m, splits, waiting)
+	in, k, e := x.oldest(m, dissect.LongAnswers, waiting)
 	if e == nil {
 		return x.unknownPast(m)
 	}
-	for asks := splits &^ k.asks; asks != 0; asks &= asks - 1 {
+	for asks := dissect.LongAnswers &^ k.asks; asks != 0; asks &= asks - 1 {
 		if _, _, other := x.oldest(m, asks.First(), waiting); other != nil {
 			return nothing
 		}
@@ -193,7 +190,7 @@ func (x *Exchanges) unknown(m *Message) Part {
 // because parts of it were the last that came.
 func (x *Exchanges) unknownPast(m *Message) Part {
 	var e *exchange
-	for asks := splits; asks != 0; asks &= asks - 1 {
+	for asks := dissect.LongAnswers; asks != 0; asks &= asks - 1 {
 		p := x.past.Peek(m.key(asks))
 		if p == nil || p.first >= m.Frame || p.state&(heard|replied) != heard {
 			continue
@@ -213,7 +210,7 @@ func (x *Exchanges) unknownPast(m *Message) Part {
 // Heard says that a part of a reply to something in asks came at age: nobody can
 // say any more that the server is silent.
 func (x *Exchanges) Heard(m *Message) {
-	for asks := splits; asks != 0; asks &= asks - 1 {
+	for asks := dissect.LongAnswers; asks != 0; asks &= asks - 1 {
 		k := m.key(asks)
 		for _, t := range [...]table{x.challenged, x.open} {
 			e := t.Peek(k)

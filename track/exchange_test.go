@@ -2,12 +2,17 @@ package track
 
 import (
 	"fmt"
+	"maps"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"qsniff/dissect"
+	"qsniff/dissect/a2s"
+	"qsniff/dissect/master"
+	"qsniff/dissect/rcon"
 	"qsniff/finding"
 	"qsniff/internal/race"
 )
@@ -16,26 +21,41 @@ const ms = int64(1e6)
 
 // The kinds of message that scripts name by a letter, as protocols have them.
 var (
-	testProto = dissect.Proto{Name: "test"}
+	testProto = dissect.Proto{Name: "test", Types: slices.Collect(maps.Values(tokenKinds)), Pairs: testCodes()}
 	testKinds = map[byte]*dissect.Type{
-		'T': {Name: "T", Asks: dissect.AskInfo},
-		'U': {Name: "U", Asks: dissect.AskPlayers},
-		'V': {Name: "V", Asks: dissect.AskRules},
+		'T': tokenKinds['T'],
+		'U': tokenKinds['U'],
+		'V': tokenKinds['V'],
 		'W': {Name: "W", Asks: dissect.AskChallenge},
-		'N': {Name: "N", Asks: queries},
+		'N': {Name: "N", Asks: dissect.Queries},
 		'R': {Name: "R", Asks: dissect.AskRcon},
 		'L': {Name: "L"},
-		'A': {Name: "A", Reply: true, Asks: queries | dissect.AskChallenge},
+		'A': tokenKinds['A'],
 		'I': {Name: "I", Reply: true, Asks: dissect.AskInfo},
 		'm': {Name: "m", Reply: true, Asks: dissect.AskInfo},
 		'D': {Name: "D", Reply: true, Asks: dissect.AskPlayers},
 		'E': {Name: "E", Reply: true, Asks: dissect.AskRules},
-		'X': {Name: "X", Reply: true, Asks: queries},
+		'X': {Name: "X", Reply: true, Asks: dissect.Queries},
 		'l': {Name: "l", Reply: true, Asks: dissect.AskRcon},
 		'?': nil,
 	}
+	tokenKinds = map[byte]*dissect.Type{
+		'T': {Name: "T", Asks: dissect.AskInfo, Token: &testToken},
+		'U': {Name: "U", Asks: dissect.AskPlayers, Token: &testToken},
+		'V': {Name: "V", Asks: dissect.AskRules, Token: &testToken},
+		'A': {Name: "A", Reply: true, Asks: dissect.Queries | dissect.AskChallenge, Token: &testToken},
+	}
+	testToken  = dissect.Token{FromEnd: 4, Len: 4}
 	testClient = netip.MustParseAddrPort("10.64.0.1:40001")
 )
+
+// testCodes are the findings of all protocols in one.
+func testCodes() dissect.PairCodes {
+	c, console := a2s.New().Proto().Pairs, rcon.New().Proto().Pairs
+	c.Budget = master.New().Proto().Pairs.Budget
+	c.Guessing, c.Stale = console.Guessing, console.Stale
+	return c
+}
 
 // play runs a script: steps with a | between, each the milliseconds since the
 // capture began, > for a request or < for a reply, the letter of its kind, and :n

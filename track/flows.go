@@ -34,22 +34,50 @@ func keyOf(server netip.AddrPort, client netip.Addr) flowKey {
 
 // Flows is a bounded memory of what servers and clients showed each other.
 type Flows struct {
-	table   *lru.Table[flowKey, dissect.FlowFacts]
+	table   *lru.Table[flowKey, flow]
 	said    *lru.Table[flowKey, console.Passwords] // nil before the first
 	evicted uint64
 }
 
 // NewFlows returns a memory for size flows.
 func NewFlows(size int) *Flows {
-	return &Flows{table: lru.New[flowKey, dissect.FlowFacts](size)}
+	return &Flows{table: lru.New[flowKey, flow](size)}
+}
+
+// flow is dissect.FlowFacts in 16 bytes, so that an entry of the table is as long as a
+// line of the processor's cache: looking one up is what a flood costs most.
+type flow struct {
+	appID, rconChallenge uint32
+	asked                dissect.Asked
+	engine               splithdr.Engine
+	proto                uint8
+	flags                flowFlags
+}
+
+type flowFlags uint8
+
+const (
+	hasApp flowFlags = 1 << iota
+	proven
+	foreign
+)
+
+// set sets or clears a flag.
+func (f *flowFlags) set(flag flowFlags, on bool) {
+	*f &^= flag
+	if on {
+		*f |= flag
+	}
 }
 
 // Get returns what is known; zero if nothing is.
 func (f *Flows) Get(server netip.AddrPort, client netip.Addr) dissect.FlowFacts {
-	if v := f.table.Get(keyOf(server, client)); v != nil {
-		return *v
+	v := f.table.Get(keyOf(server, client))
+	if v == nil {
+		return dissect.FlowFacts{}
 	}
-	return dissect.FlowFacts{}
+	return dissect.FlowFacts{AppID: v.appID, HasApp: v.flags&hasApp != 0, Engine: v.engine, Proven: v.flags&proven != 0,
+		Asked: v.asked, Proto: v.proto, Foreign: v.flags&foreign != 0, RconChallenge: v.rconChallenge}
 }
 
 // Learn adds what a message taught.
@@ -58,20 +86,22 @@ func (f *Flows) Learn(server netip.AddrPort, client netip.Addr, l dissect.FlowFa
 	if gone != nil {
 		f.evicted++
 	}
-	v.Asked |= l.Asked
+	v.asked |= l.Asked
 	if l.HasApp {
-		v.AppID, v.HasApp = l.AppID, true
+		v.appID = l.AppID
+		v.flags |= hasApp
 	}
-	if l.Engine != splithdr.None && (l.Proven || !v.Proven) {
-		v.Engine, v.Proven = l.Engine, l.Proven
+	if l.Engine != splithdr.None && (l.Proven || v.flags&proven == 0) {
+		v.engine = l.Engine
+		v.flags.set(proven, l.Proven)
 	}
 	if l.Proto != 0 {
-		v.Proto = l.Proto
+		v.proto = l.Proto
 	}
 	if l.RconChallenge != 0 {
-		v.RconChallenge = l.RconChallenge
+		v.rconChallenge = l.RconChallenge
 	}
-	v.Foreign = l.Foreign // the last sign counts
+	v.flags.set(foreign, l.Foreign) // the last sign counts
 }
 
 // Said returns the passwords that the client sent the server, nil if there are none.

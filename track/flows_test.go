@@ -3,6 +3,7 @@ package track
 import (
 	"net/netip"
 	"testing"
+	"unsafe"
 
 	"qsniff/dissect"
 	"qsniff/internal/splithdr"
@@ -80,5 +81,13 @@ func TestAllocations(t *testing.T) {
 	})
 	if n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// TestFlowSize: key, value and links of an entry are 64 bytes.
+func TestFlowSize(t *testing.T) {
+	const links = 3 * 4 // hash, and two places in the order of use
+	if got := unsafe.Sizeof(flowKey{}) + 2 + unsafe.Sizeof(flow{}) + links; got != 64 {
+		t.Errorf("got  %d bytes, with two of padding\nwant 64", got)
 	}
 }

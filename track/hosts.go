@@ -84,7 +84,7 @@ func (h *Hosts) Fact(f *Fact) {
 	}
 	switch {
 	case f.Type == nil || f.Type.Notice:
-	case f.Type.Asks&dissect.AskLogin != 0:
+	case f.Type.Asks.Has(dissect.AskLogin):
 		h.login(f)
 	case f.TCP:
 	case f.Step == Silence:
@@ -100,9 +100,9 @@ func (h *Hosts) Fact(f *Fact) {
 func (h *Hosts) request(f *Fact) {
 	h.ask(f)
 	switch {
-	case f.Type.Asks&queries != 0:
+	case f.Type.Asks.Has(dissect.Queries):
 		h.query(f)
-	case f.Type.Asks&dissect.AskServers != 0:
+	case f.Type.Asks.Has(dissect.AskServers):
 		h.page(f)
 	}
 }
@@ -119,9 +119,9 @@ func (h *Hosts) reply(f *Fact) {
 	}
 	h.settle(f)
 	switch {
-	case f.Type.Asks&queries != 0:
+	case f.Type.Asks.Has(dissect.Queries):
 		h.serves(f)
-	case f.Type.Asks&dissect.AskServers != 0:
+	case f.Type.Asks.Has(dissect.AskServers):
 		if b := h.budgets.Get(pairOf(f)); b != nil {
 			b.answered, b.told, b.silent, b.over = true, false, 0, never
 		}
@@ -131,9 +131,9 @@ func (h *Hosts) reply(f *Fact) {
 // silence takes an answer that did not come.
 func (h *Hosts) silence(f *Fact) {
 	switch {
-	case f.Type.Asks&queries != 0:
+	case f.Type.Asks.Has(dissect.Queries):
 		h.unanswered(f)
-	case f.Type.Asks&dissect.AskServers != 0:
+	case f.Type.Asks.Has(dissect.AskServers):
 		h.unserved(f)
 	}
 }
@@ -141,9 +141,12 @@ func (h *Hosts) silence(f *Fact) {
 // unsure tells whether the capture may lack packets since age.
 func (h *Hosts) unsure(age int64) bool { return h.lossy || h.gap >= age }
 
-// raise raises a finding at f, one severity lower if it is not sure. The frame of
-// what came first may be f's.
+// raise raises a finding at f, one severity lower if it is not sure, and nothing if
+// the protocol has no such finding. The frame of what came first may be f's.
 func (h *Hosts) raise(f *Fact, first uint64, x finding.Expert, unsure bool) {
+	if x.Code == nil {
+		return
+	}
 	x.Severity, x.Field = x.Code.Severity, -1
 	if unsure && x.Severity > finding.Chat {
 		x.Severity--

@@ -4,8 +4,8 @@ import "qsniff/finding"
 
 // budget is what is kept of a client of a master server.
 type budget struct {
-	ages     [masterBudget]int64 // of its last requests, a ring
-	frames   [masterBudget]uint64
+	ages     [pageBudget]int64 // of its last requests, a ring
+	frames   [pageBudget]uint64
 	at       uint8 // the oldest, or the next to fill
 	full     bool
 	answered bool
@@ -25,7 +25,7 @@ func (h *Hosts) page(f *Fact) {
 	if !b.full && b.at == 0 {
 		b.over = never
 	}
-	if took := f.Age - b.ages[b.at]; b.full && took <= int64(masterMinute) {
+	if took := f.Age - b.ages[b.at]; b.full && took <= int64(pageMinute) {
 		b.over, b.took, b.first = f.Age, took, b.frames[b.at]
 	}
 	b.ages[b.at], b.frames[b.at] = f.Age, f.Frame
@@ -41,9 +41,9 @@ func (h *Hosts) unserved(f *Fact) {
 		return
 	}
 	b.silent = min(b.silent, 254) + 1
-	if b.told || !b.answered || b.silent < unserved || b.over < f.Age-int64(masterMinute) {
+	if b.told || !b.answered || b.silent < unserved || b.over < f.Age-int64(pageMinute) {
 		return
 	}
 	b.told = true
-	h.raise(f, b.first, finding.Expert{Code: &OverBudget, A: masterBudget + 1, B: uint64(b.took)}, h.unsure(f.Age-int64(masterMinute)))
+	h.raise(f, b.first, finding.Expert{Code: pairCodes(f.Proto).Budget, A: pageBudget + 1, B: uint64(b.took)}, h.unsure(f.Age-int64(pageMinute)))
 }

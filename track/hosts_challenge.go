@@ -9,7 +9,7 @@ import (
 	"qsniff/internal/lru"
 )
 
-// The questions for which a server may demand a challenge.
+// The numbers of the roles in dissect.Queries.
 const (
 	queryInfo = iota
 	queryPlayers
@@ -17,20 +17,10 @@ const (
 	queryKinds
 )
 
-var kindBits = [queryKinds]dissect.Asked{dissect.AskInfo, dissect.AskPlayers, dissect.AskRules}
+var queryRoles = [queryKinds]dissect.Asked{dissect.AskInfo, dissect.AskPlayers, dissect.AskRules}
 
-// kindOf is the number of the one question in asks, or -1.
-func kindOf(asks dissect.Asked) int {
-	switch asks & queries {
-	case dissect.AskInfo:
-		return queryInfo
-	case dissect.AskPlayers:
-		return queryPlayers
-	case dissect.AskRules:
-		return queryRules
-	}
-	return -1
-}
+// kindOf is the number of the one query in asks, or -1.
+func kindOf(asks dissect.Asked) int { return slices.Index(queryRoles[:], asks&dissect.Queries) }
 
 // host is what is kept of a server that answers.
 type host struct {
@@ -102,7 +92,7 @@ func (h *Hosts) server(f *Fact) *host {
 // serves takes a reply to a query, or a challenge.
 func (h *Hosts) serves(f *Fact) {
 	s := h.server(f)
-	if f.Type.Asks&dissect.AskChallenge != 0 {
+	if f.Type.Asks.Has(dissect.AskChallenge) {
 		if f.Key != 0 {
 			h.offer(f)
 			h.share(f, &s.shared)
@@ -112,7 +102,7 @@ func (h *Hosts) serves(f *Fact) {
 	s.answered = max(s.answered, f.Age)
 	p := h.proven.Peek(pairOf(f))
 	for kind := range queryKinds {
-		if f.Type.Asks&(kindBits[kind]) == 0 {
+		if !f.Type.Asks.Has(queryRoles[kind]) {
 			continue
 		}
 		s.served[kind] = max(s.served[kind], f.Age)
@@ -181,7 +171,7 @@ func (h *Hosts) unanswered(f *Fact) {
 	}
 	if d.n >= deadEchoes && !p.told && alive > d.age && alive >= f.Age-int64(aliveFor) {
 		p.told = true
-		h.raise(f, d.first, finding.Expert{Code: &Unheeded, A: uint64(d.n)}, h.unsure(d.age))
+		h.raise(f, d.first, finding.Expert{Code: pairCodes(f.Proto).Unheeded, A: uint64(d.n)}, h.unsure(d.age))
 	}
 	if kind != queryInfo {
 		h.mute(f, s, kind, p.tries[kind])
@@ -205,9 +195,12 @@ func (h *Hosts) mute(f *Fact, s *host, kind int, tries uint32) {
 		return
 	}
 	m.told = true
-	x := finding.Expert{Code: &Partial, A: uint64(m.queries), B: uint64(kind)}
-	if kind == queryRules && s.muted[queryPlayers].queries == 0 {
-		x.Code = &Ruleless
+	x := finding.Expert{Code: pairCodes(f.Proto).Partial, A: uint64(m.queries)}
+	if kind == queryRules {
+		x.B = 1
+		if s.muted[queryPlayers].queries == 0 {
+			x.Code = pairCodes(f.Proto).Ruleless
+		}
 	}
 	at := *f
 	at.Client = netip.AddrPort{}
@@ -238,5 +231,5 @@ func (h *Hosts) share(f *Fact, x *shared) {
 	x.told = true
 	at := *f
 	at.Client = netip.AddrPort{}
-	h.raise(&at, x.first, finding.Expert{Code: &Shared, A: uint64(key), B: uint64(x.given)<<32 | uint64(x.all)}, false)
+	h.raise(&at, x.first, finding.Expert{Code: pairCodes(f.Proto).Shared, A: uint64(key), B: uint64(x.given)<<32 | uint64(x.all)}, false)
 }

@@ -1,6 +1,7 @@
 package track
 
 import (
+	"qsniff/dissect"
 	"qsniff/finding"
 	"qsniff/internal/lru"
 )
@@ -52,7 +53,7 @@ func (h *Hosts) login(f *Fact) {
 	}
 	if s := h.sources.Peek(from); s != nil {
 		if s.guesses {
-			h.raise(f, s.first, finding.Expert{Code: &Guessing, A: s.failures, B: guessedRight | uint64(s.passwords(never))}, false)
+			h.raise(f, s.first, finding.Expert{Code: pairCodes(f.Proto).Guessing, A: s.failures, B: dissect.GuessedRight | uint64(s.passwords(never))}, false)
 		}
 		h.sources.Delete(from)
 	}
@@ -76,15 +77,15 @@ func (h *Hosts) refused(f *Fact, from Host, secret uint32) {
 	case s.unknown():
 		if inTime >= guessRefusals || s.failures >= uint64(guessInAll) {
 			s.guesses = true
-			h.raise(f, s.first, finding.Expert{Code: &Guessing, A: s.failures}, true)
+			h.raise(f, s.first, finding.Expert{Code: pairCodes(f.Proto).Guessing, A: s.failures}, true)
 		}
 	case inTime >= guessRefusals && different >= guessPasswords,
 		s.failures >= uint64(guessInAll) && inAll >= guessPasswords:
 		s.guesses = true
-		h.raise(f, s.first, finding.Expert{Code: &Guessing, A: s.failures, B: uint64(inAll)}, false)
+		h.raise(f, s.first, finding.Expert{Code: pairCodes(f.Proto).Guessing, A: s.failures, B: uint64(inAll)}, false)
 	case s.n >= guessRefusals && inAll == 1 && !s.stale:
 		s.stale = true
-		h.raise(f, s.first, finding.Expert{Code: &Stale, A: s.failures}, false)
+		h.raise(f, s.first, finding.Expert{Code: pairCodes(f.Proto).Stale, A: s.failures}, false)
 	}
 }
 

@@ -135,10 +135,10 @@ const (
 	guessPasswords = 5
 	guessFor       = 30 * time.Second
 
-	// masterBudget is how many requests a minute, which is masterMinute, the public
+	// pageBudget is how many requests a minute, which is pageMinute, the public
 	// master servers are said to answer one address; unserved is how many in a row one
 	// must leave unanswered behind more than those.
-	masterBudget = 30
-	masterMinute = time.Minute
-	unserved     = 2
+	pageBudget = 30
+	pageMinute = time.Minute
+	unserved   = 2
 )

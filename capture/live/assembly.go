@@ -67,5 +67,8 @@ func (p *assembly) assemble() ([]bpf.Instruction, error) {
 	if len(p.open) > 0 {
 		return nil, fmt.Errorf("automatic filter: no label %s", p.open[0].label)
 	}
+	if len(p.code) > maxInstructions {
+		return nil, fmt.Errorf("automatic filter: %d instructions: the kernel takes %d", len(p.code), maxInstructions)
+	}
 	return p.code, nil
 }

@@ -9,14 +9,10 @@ import (
 	"golang.org/x/net/bpf"
 )
 
-// AutoFilter has the kernel keep only what may belong to a query. The zero value
-// knows the usual ports. What it keeps:
+// AutoFilter has the kernel keep only what may belong to a query. It knows no
+// protocol: what their messages look like is given. What it keeps:
 //
-//   - UDP that begins with FF FF FF FF or FE FF FF FF, as requests, replies and parts
-//     of the Valve and Quake families do, whatever the ports; what begins like a
-//     reply of ASE, a heartbeat or a request for a list of servers; and what begins
-//     with four zeros, as the garbage does that some servers answer with
-//   - UDP of one byte that is a request of ASE
+//   - UDP whose payload has one of some patterns, whatever the ports
 //   - all UDP from and to the ports of UDP, all TCP from and to those of TCP
 //   - every IP fragment: all but the first of a datagram have no ports
 //   - ICMP and ICMPv6 errors
@@ -29,32 +25,27 @@ import (
 // VLAN tags are stepped over, those of the network card and those in the frame. On
 // links other than Ethernet, raw IP and the cooked ones of Linux everything passes.
 type AutoFilter struct {
-	// UDP are ports of servers of ASE and of master servers, whose messages are not
-	// all told by their bytes; nil for UsualUDPPorts.
-	UDP []uint16
-	// TCP are ports of RCON; nil for UsualTCPPorts.
-	TCP []uint16
+	Payloads []Pattern
+	// UDP and TCP are ports of servers whose messages are not all told by their bytes.
+	UDP, TCP []uint16
+	// Missed says what is not seen at other ports, a line each.
+	Missed []Missed
 }
 
-// UsualUDPPorts are the ports of Steam's master servers and of MTA's ASE.
-func UsualUDPPorts() []uint16 { return []uint16{27010, 27011, 27012, 27013, 22126, 22127, 22128} }
-
-// UsualTCPPorts are those of RCON: the engine's own, and those of Minecraft, Rust,
-// ARK and Squad.
-func UsualTCPPorts() []uint16 { return []uint16{27015, 25575, 28016, 27020, 32330, 21114} }
-
-func (f *AutoFilter) udp() []uint16 {
-	if f.UDP == nil {
-		return UsualUDPPorts()
-	}
-	return f.UDP
+// Pattern is what the payloads of some UDP datagrams have in common. A payload has it
+// if it is MinLen to MaxLen bytes long (0: any) and has Value at Offset in the bits
+// that are set in Mask, or in all if that is nil.
+type Pattern struct {
+	Offset         int
+	Value, Mask    []byte
+	MinLen, MaxLen int
 }
 
-func (f *AutoFilter) tcp() []uint16 {
-	if f.TCP == nil {
-		return UsualTCPPorts()
-	}
-	return f.TCP
+// Missed is what of a protocol passes at the filter's ports only.
+type Missed struct {
+	Protocol string
+	TCP      bool
+	Forms    []string // of messages; none: all
 }
 
 // check says whether the filter can be built.
@@ -65,9 +56,14 @@ func (f *AutoFilter) check() error {
 	for _, p := range []struct {
 		what  string
 		ports []uint16
-	}{{"UDP", f.udp()}, {"TCP", f.tcp()}} {
+	}{{"UDP", f.UDP}, {"TCP", f.TCP}} {
 		if len(p.ports) > maxFilterPorts {
 			return fmt.Errorf("automatic filter: %d ports of %s: at most %d", len(p.ports), p.what, maxFilterPorts)
+		}
+	}
+	for i := range f.Payloads {
+		if p := &f.Payloads[i]; !p.valid() {
+			return fmt.Errorf("automatic filter: pattern %d (% x) cannot be looked for", i, p.Value)
 		}
 	}
 	return nil
@@ -75,32 +71,58 @@ func (f *AutoFilter) check() error {
 
 // String names the filter and its ports.
 func (f *AutoFilter) String() string {
-	return "automatic: queries, fragments, ICMP errors, udp port " + list(f.udp()) + ", tcp port " + list(f.tcp())
+	return "automatic: queries, fragments, ICMP errors, udp port " + list(f.UDP) + ", tcp port " + list(f.TCP)
 }
 
 // Lost says, a line each, what is not seen because the filter is in the kernel.
 func (f *AutoFilter) Lost() []string {
-	return []string{
-		"floods of anything but queries: UDP that begins with other bytes, TCP to ports other than " + list(f.tcp()),
+	all := []string{
+		"floods of anything but queries: UDP that begins with other bytes, TCP to ports other than " + list(f.TCP),
 		"the games' own traffic: its packets and bytes are missing in the totals",
-		"RCON on TCP ports other than " + list(f.tcp()),
-		"ASE on UDP ports other than " + list(f.udp()) + ": versions, requests with text behind their letter, fragments of replies that do not begin with EYE",
-		"master servers on UDP ports other than " + list(f.udp()) + ": join and shutdown, the old list requests, heartbeats of WON and QuakeWorld",
-		"protocols given with decode-as whose messages do not begin with FF FF FF FF, on other ports than these",
 	}
+	for _, m := range f.Missed {
+		transport, ports := "UDP", f.UDP
+		if m.TCP {
+			transport, ports = "TCP", f.TCP
+		}
+		s := fmt.Sprintf("%s on %s ports other than %s", m.Protocol, transport, list(ports))
+		if len(m.Forms) > 0 {
+			s += ": " + strings.Join(m.Forms, ", ")
+		}
+		all = append(all, s)
+	}
+	return append(all, "protocols given with decode-as whose messages do not begin like any of these, on other ports")
 }
 
+// list writes ports in order, runs of them as 27015-27050.
 func list(ports []uint16) string {
-	sorted := slices.Clone(ports)
-	slices.Sort(sorted)
 	var words []string
-	for _, p := range slices.Compact(sorted) {
-		words = append(words, strconv.Itoa(int(p)))
+	for _, r := range runs(ports) {
+		w := strconv.Itoa(int(r.lo))
+		if r.lo < r.hi {
+			w += "-" + strconv.Itoa(int(r.hi))
+		}
+		words = append(words, w)
 	}
 	if len(words) == 0 {
 		return "none"
 	}
 	return strings.Join(words, ",")
+}
+
+// portRun is the ports from lo to hi.
+type portRun struct{ lo, hi uint16 }
+
+// runs lists ports in order, without repeats, as runs.
+func runs(ports []uint16) (all []portRun) {
+	for _, p := range slices.Compact(slices.Sorted(slices.Values(ports))) {
+		if n := len(all); n > 0 && all[n-1].hi+1 == p {
+			all[n-1].hi = p
+		} else {
+			all = append(all, portRun{p, p})
+		}
+	}
+	return all
 }
 
 // view is how a filter sees packets.
@@ -157,9 +179,16 @@ const (
 	portVXLAN2 = 8472 // what Linux took before one was assigned
 	portGeneve = 6081
 
-	ipv6Len = 40
-	udpLen  = 8
+	ipv6Len     = 40
+	udpLen      = 8
+	udpLengthAt = 4 // in the UDP header
 )
+
+// Program is the filter for packets of a link type, LINKTYPE_ value. What passes is
+// cut to snap bytes.
+func (f *AutoFilter) Program(link uint16, snap uint32) ([]bpf.Instruction, error) {
+	return f.program(viewOf(link), snap)
+}
 
 // program is the filter for packets that are seen in a certain way. What passes is
 // cut to snap bytes.
@@ -183,10 +212,10 @@ func (f *AutoFilter) program(v view, snap uint32) ([]bpf.Instruction, error) {
 	p.ipv4()
 	p.ipv6()
 	p.icmp()
-	p.ports("tcp", f.tcp())
+	p.ports("tcp", f.TCP)
 	p.drop()
-	p.ports("udp", slices.Concat(f.udp(), []uint16{portVXLAN, portVXLAN2, portGeneve}))
-	p.payload()
+	p.ports("udp", slices.Concat(f.UDP, []uint16{portVXLAN, portVXLAN2, portGeneve}))
+	p.payload(f.Payloads)
 	return p.assemble()
 }
 
@@ -284,37 +313,14 @@ func (p *assembly) ports(label string, ports []uint16) {
 	p.label(label)
 	for _, off := range []uint32{0, 2} {
 		p.add(bpf.LoadIndirect{Off: off, Size: 2})
-		for _, port := range ports {
-			p.passIf(uint32(port))
+		for _, r := range runs(ports) {
+			if r.lo == r.hi {
+				p.passIf(uint32(r.lo))
+				continue
+			}
+			p.add(bpf.JumpIf{Cond: bpf.JumpGreaterOrEqual, Val: uint32(r.lo), SkipFalse: 2},
+				bpf.JumpIf{Cond: bpf.JumpGreaterThan, Val: uint32(r.hi), SkipTrue: 1})
+			p.pass()
 		}
 	}
-}
-
-// payload passes UDP by its first bytes. A load beyond the end of a packet drops it,
-// so the length is looked at first; 0 is that of a segment that the network card cuts.
-func (p *assembly) payload() {
-	const four = udpLen + 4
-	p.add(bpf.LoadIndirect{Off: 4, Size: 2})
-	p.jump("long", 0)
-	p.add(bpf.JumpIf{Cond: bpf.JumpGreaterOrEqual, Val: four, SkipFalse: 1})
-	p.jumpAlways("long")
-	p.add(bpf.JumpIf{Cond: bpf.JumpEqual, Val: udpLen + 1, SkipTrue: 1})
-	p.drop()
-	p.add(bpf.LoadIndirect{Off: udpLen, Size: 1})
-	p.passIf('s', 'b', 'r', 'x', 'v', 'p') // requests of ASE
-	p.drop()
-
-	p.label("long")
-	p.add(bpf.LoadIndirect{Off: udpLen, Size: 4})
-	p.passIf(0xffffffff, 0xfeffffff)
-	p.passIf(0x00000000) // garbage that servers are known to answer with
-	p.passIf(0x31000000) // '1' and no seed: the old request for a list
-	p.add(bpf.TAX{}, bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: 0xffffff00})
-	p.passIf('E'<<24|'Y'<<16|'E'<<8, '0'<<24|'\n'<<16|'\\'<<8) // a reply of ASE, a heartbeat
-	p.add(bpf.TXA{}, bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: 0xff00ff00})
-	p.passIf('1'<<24 | '['<<8) // a request for a list that starts at an IPv6 address
-	// '1', a region, and a digit of an address: the same for IPv4.
-	p.add(bpf.TXA{}, bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: 0xff00f000})
-	p.passIf('1'<<24 | '0'<<8)
-	p.drop()
 }

@@ -69,7 +69,7 @@ func TestAutoFilterInTheKernel(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, backend Backend) {
 				here, there := cable(t)
-				s := open(t, here, Options{Interfaces: []string{name}, Backend: backend, AutoFilter: &AutoFilter{}})
+				s := open(t, here, Options{Interfaces: []string{name}, Backend: backend, AutoFilter: usual})
 				var want []string
 				for _, p := range packets {
 					send(t, there, thereName, datagram([]byte(p.payload), p.port).Frame(testpcap.Link{Type: linkEthernet}))

@@ -1,14 +1,7 @@
 package live
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/binary"
-	"encoding/json"
 	"net/netip"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"golang.org/x/net/bpf"
@@ -16,7 +9,6 @@ import (
 	"qsniff/capture"
 	"qsniff/capture/file"
 	"qsniff/internal/testpcap"
-	"qsniff/netlayer"
 )
 
 const pcapfiles = "../../pcapfiles"
@@ -39,38 +31,9 @@ func packets(t *testing.T, name string) (all []capture.Packet) {
 	}
 }
 
-// yielding lists the packets of a capture that a message was read from.
-func yielding(t *testing.T, name string) map[uint64]string {
-	t.Helper()
-	text, err := os.ReadFile(strings.TrimSuffix(name, ".pcap") + ".jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := map[uint64]string{}
-	lines := bufio.NewScanner(bytes.NewReader(text))
-	lines.Buffer(nil, 64<<20)
-	for lines.Scan() {
-		var m struct {
-			Record, Protocol, Message, Direction string
-			Frame                                uint64
-			Frames                               []uint64
-		}
-		if err := json.Unmarshal(lines.Bytes(), &m); err != nil {
-			return map[uint64]string{} // kept as its digest only
-		}
-		if m.Record != "" {
-			continue
-		}
-		for _, n := range append(m.Frames, m.Frame) {
-			all[n] = m.Protocol + " " + m.Message
-		}
-	}
-	return all
-}
-
 func machine(t *testing.T, v view, snap uint32) *bpf.VM {
 	t.Helper()
-	program, err := (&AutoFilter{}).program(v, snap)
+	program, err := usual.program(v, snap)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,74 +44,21 @@ func machine(t *testing.T, v view, snap uint32) *bpf.VM {
 	return vm
 }
 
-// evidence names what tells of messages without being one: a fragment, an error.
-func evidence(p *capture.Packet) string {
-	var n netlayer.Packet
-	n.Decode(p.Link, p.Data, int(p.Wire))
-	switch {
-	case n.Frag.Set:
-		return "a fragment"
-	case n.Stop == netlayer.ICMP && n.Quote().Set:
-		return "an ICMP error"
-	}
-	return ""
-}
-
-// lostIn are the captures of which the filter drops messages, and the words of Lost
-// that say so.
-var lostIn = map[string]string{
-	"ase/version-odd-port.pcap": "ASE on UDP ports other than",
-	"master/other-port.pcap":    "master servers on UDP ports other than",
-	"rcon/mongo-port.pcap":      "RCON on TCP ports other than",
-	"rcon/odd-port.pcap":        "RCON on TCP ports other than",
-}
-
-// TestAutoFilterPassesWhatYieldsMessages: the filter drops no packet of the captures
-// that a message is read from or that tells of one, but those that Lost tells of.
-func TestAutoFilterPassesWhatYieldsMessages(t *testing.T) {
-	names, err := filepath.Glob(filepath.Join(pcapfiles, "*", "*.pcap"))
-	if err != nil || len(names) < 100 {
-		t.Fatalf("%d captures found (error: %v)", len(names), err)
-	}
-	machines := map[uint16]*bpf.VM{}
-	for _, link := range []uint16{linkEthernet, linkRaw, linkSLL, linkSLL2} {
-		machines[link] = machine(t, viewOf(link), capture.MaxCaptured)
-	}
-	lost := strings.Join((&AutoFilter{}).Lost(), "\n")
-	asked, dropped := 0, map[string]bool{}
-	for _, name := range names {
-		messages := yielding(t, name)
-		short := strings.TrimPrefix(filepath.ToSlash(name), pcapfiles+"/")
-		for _, p := range packets(t, name) {
-			vm := machines[p.Link]
-			if messages[p.No] == "" {
-				messages[p.No] = evidence(&p)
-			}
-			if vm == nil || messages[p.No] == "" {
-				continue
-			}
-			asked++
-			n, err := vm.Run(p.Data)
-			switch {
-			case err != nil:
-				t.Fatal(err)
-			case n > 0:
-			case lostIn[short] == "" || !strings.Contains(lost, lostIn[short]):
-				t.Errorf("%s: packet %d (%s) is dropped, and Lost does not say so", short, p.No, messages[p.No])
-			}
-			if n == 0 {
-				dropped[short] = true
-			}
-		}
-	}
-	if asked < 2000 {
-		t.Errorf("only %d packets were tried", asked)
-	}
-	for name := range lostIn {
-		if !dropped[name] {
-			t.Errorf("%s is said to lose packets, and does not", name)
-		}
-	}
+// usual is a filter like those that are made of protocols: patterns of every sort, and
+// some ports.
+var usual = &AutoFilter{
+	Payloads: []Pattern{
+		{Value: []byte("\xff\xff\xff\xff")}, {Value: []byte("\xfe\xff\xff\xff")},
+		{Value: []byte("\xff\xff\xff\xffT")}, // which the first one covers
+		{Value: []byte("s"), MaxLen: 1}, {Value: []byte("b"), MaxLen: 1},
+		{Value: []byte("EYE"), MinLen: 4}, {Value: []byte("0\n\\"), MinLen: 4},
+		{Value: []byte("1\x000"), Mask: []byte("\xff\x00\xf0"), MinLen: 4},
+		{Value: []byte("1\x00["), Mask: []byte("\xff\x00\xff"), MinLen: 4},
+		{Value: []byte("1\x00\x00\x00\x00\\"), Mask: []byte("\xff\x00\x00\x00\x00\xff")},
+		{Value: []byte("2\x00\x00\x00\x00\\"), Mask: []byte("\xff\x00\x00\x00\x00\xff")},
+	},
+	UDP: []uint16{22126, 22127, 22128, 27010}, TCP: []uint16{27015, 27016, 27017, 25575},
+	Missed: []Missed{{Protocol: "here", Forms: []string{"some", "others"}}, {Protocol: "there", TCP: true}},
 }
 
 // datagram goes from a client to a port of a server.
@@ -156,26 +66,5 @@ func datagram(payload []byte, port uint16) testpcap.Datagram {
 	return testpcap.Datagram{
 		Src: netip.AddrPortFrom(netip.MustParseAddr("10.64.0.1"), 40001), Dst: netip.AddrPortFrom(netip.MustParseAddr("198.18.0.1"), port),
 		TTL: 64, Payload: payload,
-	}
-}
-
-// TestAutoFilterDropsGameTraffic: packets of games begin with a sequence number.
-func TestAutoFilterDropsGameTraffic(t *testing.T) {
-	vm := machine(t, viewEthernet, capture.MaxCaptured)
-	payload := make([]byte, 60)
-	for i := range payload {
-		payload[i] = byte(i * 7)
-	}
-	frame := datagram(payload, 27015).Frame(testpcap.Link{Type: linkEthernet})
-	begin := frame[14+20+8:]
-	binary.LittleEndian.PutUint32(begin, 0xffffffff)
-	if n, _ := vm.Run(frame); n == 0 {
-		t.Fatal("a query is dropped: the frames are not what they are meant to be")
-	}
-	for sequence := uint32(1); sequence < 1<<20; sequence++ {
-		binary.LittleEndian.PutUint32(begin, sequence)
-		if n, _ := vm.Run(frame); n > 0 && sequence != '1' { // that one could be a request for a list
-			t.Fatalf("the packet with the sequence number %d passes", sequence)
-		}
 	}
 }

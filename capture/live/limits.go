@@ -56,6 +56,17 @@ const (
 	// 4,096 instructions.
 	maxFilterPorts = 256
 
+	// maxInstructions is how long a program the kernel takes (BPF_MAXINSNS). The most
+	// ports leave half of it to patterns, which need a dozen each.
+	maxInstructions = 4096
+
+	// maxPatternEnd is how far into a payload the automatic filter looks: every
+	// comparison is of four bytes, and no protocol is told by what comes later.
+	maxPatternEnd = 64
+
+	// maxPayload is the longest payload of a UDP datagram, in IPv6.
+	maxPayload = 65527
+
 	// cardEvery is every how many Reads the interface's own count of lost packets is
 	// looked up, a message to the kernel and back: a thousand packets apart where there
 	// is traffic, seconds where there is none.

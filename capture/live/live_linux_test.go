@@ -137,7 +137,7 @@ func TestSame(t *testing.T) {
 			}
 		}
 	}
-	for _, filter := range []*AutoFilter{nil, {}} {
+	for _, filter := range []*AutoFilter{nil, usual} {
 		here, there := cable(t)
 		here.IP(t, "addr flush dev "+hereName) // so that nobody answers
 		here.IP(t, "link set "+hereName+" arp off")
@@ -197,7 +197,7 @@ func TestVLAN(t *testing.T) {
 				if name == Any {
 					tags = tags[:1] // of a second one Linux does not tell where the link header is missing
 				}
-				s := open(t, here, Options{Interfaces: []string{name}, Backend: backend, AutoFilter: &AutoFilter{}})
+				s := open(t, here, Options{Interfaces: []string{name}, Backend: backend, AutoFilter: usual})
 				frame := datagram([]byte("\xff\xff\xff\xffT"), 27015).Frame(testpcap.Link{Type: linkEthernet, VLANs: tags})
 				send(t, there, thereName, frame)
 				s.Stop()
@@ -235,7 +235,7 @@ func TestDeviceWithoutHeader(t *testing.T) {
 		device := tun(t, ns, "tun0")
 		ns.IP(t, "addr add 198.18.0.1/24 dev tun0")
 		ns.IP(t, "link set tun0 up")
-		s := open(t, ns, Options{Interfaces: []string{"tun0"}, Backend: backend, AutoFilter: &AutoFilter{}})
+		s := open(t, ns, Options{Interfaces: []string{"tun0"}, Backend: backend, AutoFilter: usual})
 		numbered(t, ns.Dial(t, "198.18.0.9:27015"), 10)
 		unix.Close(device)
 		all, _ := readAll(s)

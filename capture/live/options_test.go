@@ -6,8 +6,16 @@ import (
 	"time"
 )
 
+// odd are n ports of which no two are neighbours.
+func odd(n int) (ports []uint16) {
+	for i := range n {
+		ports = append(ports, uint16(2*i+1))
+	}
+	return ports
+}
+
 func TestOptions(t *testing.T) {
-	many := make([]uint16, maxFilterPorts+1)
+	many := odd(maxFilterPorts + 1)
 	for _, tc := range []struct {
 		name string
 		in   Options
@@ -29,11 +37,26 @@ func TestOptions(t *testing.T) {
 	if err := (&AutoFilter{UDP: many[:maxFilterPorts], TCP: many[:maxFilterPorts]}).check(); err != nil {
 		t.Error(err)
 	}
-	const mostInstructions = 4096 // of the kernel
-	most := &AutoFilter{UDP: many[:maxFilterPorts], TCP: many[:maxFilterPorts]}
+	most := &AutoFilter{UDP: many[:maxFilterPorts], TCP: many[:maxFilterPorts], Payloads: usual.Payloads}
+	for i := range 100 { // none of which another covers
+		most.Payloads = append(most.Payloads, Pattern{Value: []byte{byte(i), 1, 2, 3, byte(i)}})
+	}
 	program, err := most.program(viewEthernet, 1)
-	if n := len(program); n > mostInstructions || err != nil {
-		t.Errorf("the longest filter has %d instructions, %v; the kernel takes %d", n, err, mostInstructions)
+	if n := len(program); n < maxInstructions/2 || err != nil {
+		t.Errorf("the longest filter has %d instructions, %v", n, err)
+	}
+	for i := range 1000 {
+		most.Payloads = append(most.Payloads, Pattern{Value: []byte{2, byte(i), byte(i >> 8)}})
+	}
+	if _, err = most.program(viewEthernet, 1); err == nil || !strings.Contains(err.Error(), "instructions: the kernel takes 4096") {
+		t.Errorf("too many patterns: %v", err)
+	}
+	for _, p := range []Pattern{{}, {Value: []byte("a"), Mask: []byte{0}}, {Value: []byte("a"), Mask: []byte{1, 1}},
+		{Offset: -1, Value: []byte("a")}, {Value: []byte("abc"), MaxLen: 2}, {Offset: maxPatternEnd, Value: []byte("a")},
+		{Value: []byte("a"), MinLen: 70_000}, {Value: []byte("a"), MinLen: 9, MaxLen: 8}} {
+		if err := (&AutoFilter{Payloads: []Pattern{p}}).check(); err == nil || !strings.Contains(err.Error(), "cannot be looked for") {
+			t.Errorf("%+v: %v", p, err)
+		}
 	}
 	p := &assembly{}
 	p.jumpAlways("nowhere")
@@ -54,11 +77,14 @@ func TestParseBackend(t *testing.T) {
 }
 
 func TestAutoFilterSays(t *testing.T) {
-	f := &AutoFilter{UDP: []uint16{22126, 22003, 22126}, TCP: []uint16{}}
-	if got, want := f.String(), "automatic: queries, fragments, ICMP errors, udp port 22003,22126, tcp port none"; got != want {
+	f := &AutoFilter{UDP: []uint16{22127, 22126, 22003, 65535, 22126}, Missed: usual.Missed}
+	if got, want := f.String(), "automatic: queries, fragments, ICMP errors, udp port 22003,22126-22127,65535, tcp port none"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	if lost := strings.Join(f.Lost(), "\n"); !strings.Contains(lost, "other than none") || !strings.Contains(lost, "other than 22003,22126") {
-		t.Errorf("lost: %s", lost)
+	lost := strings.Join(f.Lost(), "\n")
+	for _, want := range []string{"here on UDP ports other than 22003,22126-22127,65535: some, others\n", "there on TCP ports other than none\n"} {
+		if !strings.Contains(lost, want) {
+			t.Errorf("lost: %s\nwant %s", lost, want)
+		}
 	}
 }

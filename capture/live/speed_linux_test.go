@@ -28,7 +28,7 @@ func TestAllocations(t *testing.T) {
 				here, there := cable(t)
 				here.IP(t, "link set lo up")
 				here.Listen(t, hereIP+":27015")
-				s := open(t, here, Options{Interfaces: names, Backend: backend, Delay: time.Millisecond, AutoFilter: &AutoFilter{}})
+				s := open(t, here, Options{Interfaces: names, Backend: backend, Delay: time.Millisecond, AutoFilter: usual})
 				conn := there.Dial(t, hereIP+":27015")
 				var b capture.Batch
 				packet := []byte("\xff\xff\xff\xffTSource Engine Query\x00")

@@ -92,7 +92,7 @@ func decode(ctx context.Context, opts *decodeOptions, args []string, in io.Reade
 			return unknownProto("--as "+opts.proto, opts.proto, reg)
 		}
 	}
-	from := payloadInput{args: args, stdin: in, raw: opts.raw, err: io.err}
+	from := payloadInput{args: args, stdin: in, raw: opts.raw, marks: reg.Marks(), err: io.err}
 	payloads, err := from.readBefore(ctx)
 	if err != nil {
 		return err

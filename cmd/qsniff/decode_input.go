@@ -18,7 +18,8 @@ import (
 type payloadInput struct {
 	args  []string // none: standard input
 	stdin io.Reader
-	raw   bool // files and standard input hold bytes, whatever they look like
+	marks payload.Marks // of datagrams: a line that begins with one is a payload of its own
+	raw   bool          // files and standard input hold bytes, whatever they look like
 	err   io.Writer
 }
 
@@ -81,7 +82,7 @@ func (in *payloadInput) readArg(no int, arg string) ([]payload.Payload, error) {
 	case in.raw:
 		return nil, &usageError{fmt.Errorf("argument %d: %w", no, reason(err)), "--raw takes files, and standard input as -; leave it out to give a payload itself"}
 	}
-	ps, err := payload.Read([]byte(arg))
+	ps, err := payload.Read([]byte(arg), in.marks)
 	if err != nil {
 		return nil, unread(fmt.Sprintf("argument %d", no), "no file has that name either; ", err)
 	}
@@ -96,7 +97,7 @@ func (in *payloadInput) readFile(arg string) ([]payload.Payload, error) {
 		return nil, fmt.Errorf("%s: %w", name, reason(err))
 	}
 	defer f.Close()
-	if _, err := payload.Parse(arg); err == nil && !in.raw {
+	if _, err := payload.Parse(arg, in.marks); err == nil && !in.raw {
 		fmt.Fprintf(in.err, "qsniff: %s is read as a file; to decode the name: echo %s | qsniff decode\n", name, name)
 	}
 	return in.content(name, f)
@@ -108,7 +109,7 @@ func (in *payloadInput) content(name string, r io.Reader) ([]payload.Payload, er
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, reason(err))
 	}
-	read := payload.Read
+	read := func(b []byte) ([]payload.Payload, error) { return payload.Read(b, in.marks) }
 	if in.raw {
 		read = payload.AsIs
 	} else if !payload.IsText(b) {

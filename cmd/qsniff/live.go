@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -12,7 +11,6 @@ import (
 
 	"qsniff/capture"
 	"qsniff/capture/live"
-	"qsniff/pipeline"
 )
 
 // liveOptions are the flags of live.
@@ -145,21 +143,6 @@ func (o *liveOptions) check() error {
 // watches tells whether nobody wants messages: then packets are read only as far as
 // the detection of floods needs, which takes half of the time.
 func (o *liveOptions) watches() bool { return o.output == "none" && o.count == 0 }
-
-// automatic is the filter of --auto-filter, which lets ports of -d pass, too.
-func (o *liveOptions) automatic(as []pipeline.DecodeAs) *live.AutoFilter {
-	f := &live.AutoFilter{UDP: live.UsualUDPPorts(), TCP: live.UsualTCPPorts()}
-	for _, rule := range as {
-		ports := &f.UDP
-		if rule.TCP {
-			ports = &f.TCP
-		}
-		if !slices.Contains(*ports, rule.Port) {
-			*ports = append(*ports, rule.Port)
-		}
-	}
-	return f
-}
 
 // source begins to capture. auto is the filter of --auto-filter, or nil.
 func (o *liveOptions) source(auto *live.AutoFilter) (*live.Source, error) {

@@ -82,7 +82,7 @@ func openLive(opts *liveOptions, io streams) (*session, error) {
 	}
 	var auto *live.AutoFilter
 	if opts.autoFilter {
-		auto = opts.automatic(as)
+		auto = automatic(reg, as)
 	}
 	src, err := opts.source(auto)
 	if err != nil {

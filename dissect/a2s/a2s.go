@@ -35,34 +35,34 @@ const (
 
 // The message types.
 var (
-	typeInfoReq = dissect.Type{Name: "A2S_INFO", Letter: opInfoReq, Asks: dissect.AskInfo,
+	typeInfoReq = dissect.Type{Name: "A2S_INFO", Letter: opInfoReq, Asks: dissect.AskInfo, Wire: begins(opInfoReq), Token: infoToken, Unmistakable: true,
 		Doc: "asks for name, map, players, game", Summary: []*dissect.Def{&defChallenge, &defPadding}}
-	typePlayersReq = dissect.Type{Name: "A2S_PLAYER", Letter: opPlayersReq, Asks: dissect.AskPlayers,
+	typePlayersReq = dissect.Type{Name: "A2S_PLAYER", Letter: opPlayersReq, Asks: dissect.AskPlayers, Wire: begins(opPlayersReq), Token: pageToken(opPlayersReq),
 		Doc: "asks who plays", Summary: []*dissect.Def{&defChallenge, &defPadding}}
-	typeRulesReq = dissect.Type{Name: "A2S_RULES", Letter: opRulesReq, Asks: dissect.AskRules,
+	typeRulesReq = dissect.Type{Name: "A2S_RULES", Letter: opRulesReq, Asks: dissect.AskRules, Wire: begins(opRulesReq), Token: pageToken(opRulesReq),
 		Doc: "asks for the server's settings", Summary: []*dissect.Def{&defChallenge, &defPadding}}
-	typeGetChallenge = dissect.Type{Name: "A2S_SERVERQUERY_GETCHALLENGE", Letter: opGetChallenge, Asks: dissect.AskChallenge,
+	typeGetChallenge = dissect.Type{Name: "A2S_SERVERQUERY_GETCHALLENGE", Letter: opGetChallenge, Asks: dissect.AskChallenge, Wire: begins(opGetChallenge),
 		Doc: "asks for a challenge; obsolete"}
-	typePing = dissect.Type{Name: "A2A_PING", Letter: opPing, Asks: dissect.AskPing, Doc: "asks for a sign of life; obsolete"}
+	typePing = dissect.Type{Name: "A2A_PING", Letter: opPing, Asks: dissect.AskPing, Wire: begins(opPing), Doc: "asks for a sign of life; obsolete"}
 
-	typeChallenge = dissect.Type{Name: "S2C_CHALLENGE", Letter: opChallenge, Reply: true,
+	typeChallenge = dissect.Type{Name: "S2C_CHALLENGE", Letter: opChallenge, Reply: true, Wire: reply(opChallenge), Token: &dissect.Token{FromEnd: challengeLen, Len: challengeLen},
 		Asks: dissect.AskInfo | dissect.AskPlayers | dissect.AskRules | dissect.AskChallenge,
 		Doc:  "a number to send back", Summary: []*dissect.Def{&defChallenge}}
-	typeInfo = dissect.Type{Name: "S2A_INFO_SRC", Letter: opInfo, Reply: true, Asks: dissect.AskInfo, Doc: "name, map, players, game",
+	typeInfo = dissect.Type{Name: "S2A_INFO_SRC", Letter: opInfo, Reply: true, Asks: dissect.AskInfo, Wire: reply(opInfo), Unmistakable: true, Doc: "name, map, players, game",
 		Summary: []*dissect.Def{&defName, &defMap, &defPlayers, &defMaxPlayers, &defTagQueue, &defGame}}
-	typePlayers = dissect.Type{Name: "S2A_PLAYER", Letter: opPlayers, Reply: true, Asks: dissect.AskPlayers, Doc: "who plays",
+	typePlayers = dissect.Type{Name: "S2A_PLAYER", Letter: opPlayers, Reply: true, Asks: dissect.AskPlayers, Wire: reply(opPlayers), Doc: "who plays",
 		Summary: []*dissect.Def{&defPlayerCount}}
-	typeRules = dissect.Type{Name: "S2A_RULES", Letter: opRules, Reply: true, Asks: dissect.AskRules, Doc: "the server's settings",
+	typeRules = dissect.Type{Name: "S2A_RULES", Letter: opRules, Reply: true, Asks: dissect.AskRules, Wire: reply(opRules), Doc: "the server's settings",
 		Summary: []*dissect.Def{&defRuleCount}}
-	typeAck = dissect.Type{Name: "A2A_ACK", Letter: opAck, Reply: true, Asks: dissect.AskPing, Doc: "a sign of life",
+	typeAck = dissect.Type{Name: "A2A_ACK", Letter: opAck, Reply: true, Asks: dissect.AskPing, Wire: reply(opAck), Doc: "a sign of life",
 		Summary: []*dissect.Def{&defBody}}
 
-	typeZeros = dissect.Type{Name: "ZEROS", Reply: true,
+	typeZeros = dissect.Type{Name: "ZEROS", Reply: true, Wire: []dissect.Pattern{dissect.Begins(string(make([]byte, minZeros)))},
 		Asks: dissect.AskInfo | dissect.AskPlayers | dissect.AskRules,
 		Doc:  "bytes of zero in place of an answer", Summary: []*dissect.Def{&defZeros}}
 
-	typeLog       = dissect.Type{Name: "S2A_LOGSTRING", Doc: "a line of the server's log", Summary: []*dissect.Def{&defLine}}
-	typeLogSecret = dissect.Type{Name: "S2A_LOGSTRING2", Doc: "a line of the server's log, with a secret in front",
+	typeLog       = dissect.Type{Name: "S2A_LOGSTRING", Wire: begins(opLog), Doc: "a line of the server's log", Summary: []*dissect.Def{&defLine}}
+	typeLogSecret = dissect.Type{Name: "S2A_LOGSTRING2", Wire: begins(opLogSecret), Doc: "a line of the server's log, with a secret in front",
 		Summary: []*dissect.Def{&defLine}}
 )
 
@@ -80,6 +80,9 @@ var proto = dissect.Proto{
 		&typeChallenge, &typeInfo, &typePlayers, &typeRules, &typeAck, &typeZeros, &typeLog, &typeLogSecret},
 	Defs:        slices.Concat(defs, tagDefs, bohemiaDefs),
 	Codes:       codes,
+	Pairs:       pairCodes,
+	Operator:    operator,
+	Mark:        mark,
 	Ports:       ports(),
 	ClientPorts: []uint16{27005, 27006},
 	Limited:     true,
@@ -146,16 +149,16 @@ func body(c *dissect.Context, b []byte) (int, bool) {
 	return 0, false
 }
 
-// Dissect fills m with the message in b.
-func (*Dissector) Dissect(c *dissect.Context, b []byte, m *dissect.Message) {
+// Dissect fills m with the message of type t in b.
+func (*Dissector) Dissect(c *dissect.Context, t *dissect.Type, b []byte, m *dissect.Message) {
 	cur := m.Cursor(c)
-	off, ok := body(c, b)
-	switch {
-	case ok:
-	case len(b) > 0 && zeros(b):
+	m.Type = t
+	if t == &typeZeros {
 		readZeros(cur, m)
 		return
-	default:
+	}
+	off, ok := body(c, b)
+	if !ok {
 		cur.I32(&defHeader)
 		cur.U8(&defOpcode)
 		cur.Done()
@@ -168,43 +171,47 @@ func (*Dissector) Dissect(c *dissect.Context, b []byte, m *dissect.Message) {
 		cur.I32(&defSecondHeader)
 		cur.Expert(&codeGarbage, garbageDoubled, 0)
 	}
-	op := cur.U8(&defOpcode)
-	m.Type = byOpcode[op]
-	switch op {
-	case opInfoReq:
-		infoRequest(c, cur)
-	case opPlayersReq, opRulesReq:
-		trailer(cur)
-	case opGetChallenge:
-		cur.Expert(&dissect.Deprecated, 0, 0)
-		trailer(cur)
-	case opPing:
-		cur.Expert(&dissect.Deprecated, 0, 0)
-		if cur.Left() == 1 {
-			cur.Take(&defTerminator, 1)
-		}
-	case opChallenge:
-		cur.I32(&defChallenge)
-		m.PairBy(&defChallenge)
-	case opInfo:
-		info(cur, m)
-	case opPlayers:
-		players(c, cur)
-	case opRules:
-		rules(c, cur)
-	case opAck:
-		if cur.Left() > 0 {
-			cur.LastCString(&defBody)
-		}
-	case opLog, opLogSecret:
-		logLine(cur, op)
-	}
+	cur.U8(&defOpcode)
+	read(c, t, cur, m)
 	cur.Done()
-	if m.Type != nil && !m.Type.Reply {
-		m.Learn.Asked = m.Type.Asks
+	if t != nil && !t.Reply {
+		m.Learn.Asked = t.Asks
 		m.PairBy(&defChallenge)
 		if v := int32(m.Key); v == 0 || v == -1 { // asks for one
 			m.Key = 0
 		}
+	}
+}
+
+// read reads what follows the opcode.
+func read(c *dissect.Context, t *dissect.Type, cur *dissect.Cursor, m *dissect.Message) {
+	switch t {
+	case &typeInfoReq:
+		infoRequest(c, cur)
+	case &typePlayersReq, &typeRulesReq:
+		trailer(cur)
+	case &typeGetChallenge:
+		cur.Expert(&dissect.Deprecated, 0, 0)
+		trailer(cur)
+	case &typePing:
+		cur.Expert(&dissect.Deprecated, 0, 0)
+		if cur.Left() == 1 {
+			cur.Take(&defTerminator, 1)
+		}
+	case &typeChallenge:
+		cur.I32(&defChallenge)
+		m.PairBy(&defChallenge)
+	case &typeInfo:
+		info(cur, m)
+	case &typePlayers:
+		players(c, cur)
+	case &typeRules:
+		rules(c, cur)
+	case &typeAck:
+		if cur.Left() > 0 {
+			cur.LastCString(&defBody)
+		}
+	case &typeLog, &typeLogSecret:
+		logLine(cur, t == &typeLogSecret)
 	}
 }

@@ -218,8 +218,8 @@ func benchmark(b *testing.B, in string) {
 	d, m, c := New(), new(dissect.Message), dissecttest.Context(len(data))
 	b.ReportAllocs()
 	for b.Loop() {
-		d.Probe(c, data)
+		_, typ := d.Probe(c, data)
 		m.Reset(d.Proto(), data)
-		d.Dissect(c, data, m)
+		d.Dissect(c, typ, data, m)
 	}
 }

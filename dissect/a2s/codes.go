@@ -161,5 +161,6 @@ func keywordCount(v uint64) uint64 {
 	return v
 }
 
-var codes = []*finding.Code{&codeRetryPayload, &codeBadChallenge, &codePadded,
+var codes = []*finding.Code{&codeIgnored, &codeForeign, &codeSwapped, &codeRotates, &codeUnheeded, &codeShared,
+	&codeTwoForms, &codePartial, &codeRuleless, &codeRetryPayload, &codeBadChallenge, &codePadded,
 	&codeCount, &codeWrongLetter, &codeGarbage, &codeBinary, &codePages, &codeDamage, &codeLimit, &codeEDF}

@@ -17,7 +17,6 @@ func emptyAnswer(c *dissect.Context, b []byte) bool {
 }
 
 func readZeros(cur *dissect.Cursor, m *dissect.Message) {
-	m.Type = &typeZeros
 	n := cur.Left()
 	cur.Rest(&defZeros)
 	cur.Expert(&codeGarbage, garbageZeros, uint64(n))

@@ -30,7 +30,7 @@ func FuzzKey(f *testing.F) {
 			return
 		}
 		m.Reset(d.Proto(), b)
-		d.Dissect(c, b, &m)
+		d.Dissect(c, typ, b, &m)
 		if got != m.Key {
 			t.Errorf("% x of %d bytes\ngot  %#x\nwant %#x", b, c.Wire, got, m.Key)
 		}

@@ -22,11 +22,11 @@ func (p *probe) log(op byte) dissect.Confidence {
 	return dissect.No
 }
 
-// logLine reads the body of S2A_LOGSTRING, or of S2A_LOGSTRING2 for opLogSecret.
+// logLine reads the body of S2A_LOGSTRING, or of S2A_LOGSTRING2, which has a secret.
 // As long as no line was seen, all of it can be the secret.
-func logLine(cur *dissect.Cursor, op byte) {
+func logLine(cur *dissect.Cursor, secret bool) {
 	b := cur.Peek(cur.Left())
-	if op == opLogSecret {
+	if secret {
 		n := console.FindLogLine(b)
 		if n < 0 {
 			cur.Rest(&defLogSecret)

@@ -26,27 +26,27 @@ const (
 
 // The message types. Requests have one name and differ in what they ask for.
 var (
-	typeAskFull    = query(dissect.AskStatus, "asks for everything")
-	typeAskLight   = query(dissect.AskBrowse, "asks for the short form for browsers")
-	typeAskXfire   = query(dissect.AskPresence, "asks for the shortest form")
-	typeAskVersion = query(dissect.AskVersion, "asks for the version")
-	typeAskPing    = query(dissect.AskPing, "asks for a sign of life")
+	typeAskFull    = query(dissect.AskStatus, "s", "asks for everything")
+	typeAskLight   = query(dissect.AskBrowse, "br", "asks for the short form for browsers")
+	typeAskXfire   = query(dissect.AskPresence, "x", "asks for the shortest form")
+	typeAskVersion = query(dissect.AskVersion, "v", "asks for the version")
+	typeAskPing    = query(dissect.AskPing, "p", "asks for a sign of life")
 
-	typeFull = dissect.Type{Name: "EYE1", Reply: true, Asks: dissect.AskStatus,
+	typeFull = dissect.Type{Name: "EYE1", Reply: true, Asks: dissect.AskStatus, Wire: wireFull,
 		Doc:     "everything: server, settings, players",
 		Summary: []*dissect.Def{&defName, &defMap, &defFullPlayers, &defFullMax, &defGame, &defGametype}}
-	typeLight = dissect.Type{Name: "EYE2", Reply: true, Asks: dissect.AskBrowse,
+	typeLight = dissect.Type{Name: "EYE2", Reply: true, Asks: dissect.AskBrowse, Wire: []dissect.Pattern{dissect.Begins("EYE2")},
 		Doc:     "server, build and names of players, from MTA",
 		Summary: []*dissect.Def{&defName, &defMap, &defOnline, &defPlayers, &defMax, &defGame, &defGametype}}
-	typeXfire = dissect.Type{Name: "EYE3", Reply: true, Asks: dissect.AskPresence,
+	typeXfire = dissect.Type{Name: "EYE3", Reply: true, Asks: dissect.AskPresence, Wire: []dissect.Pattern{dissect.Begins("EYE3")},
 		Doc:     "server alone, from MTA",
 		Summary: []*dissect.Def{&defName, &defMap, &defOnline, &defPlayers, &defMax, &defGame, &defGametype}}
-	typeVersion = dissect.Type{Name: "ASE_VERSION", Reply: true, Asks: dissect.AskVersion, OnlyAsked: true,
+	typeVersion = dissect.Type{Name: "ASE_VERSION", Reply: true, Asks: dissect.AskVersion, Wire: wireVersion, OnlyAsked: true,
 		Doc: "version as bare text, from MTA", Summary: []*dissect.Def{&defVersion}}
 )
 
-func query(asks dissect.Asked, doc string) dissect.Type {
-	return dissect.Type{Name: "ASE_QUERY", Asks: asks, Doc: doc, Summary: []*dissect.Def{&defQuery, &defText}}
+func query(asks dissect.Asked, letters, doc string) dissect.Type {
+	return dissect.Type{Name: "ASE_QUERY", Asks: asks, Wire: wireQuery(letters), Doc: doc, Summary: []*dissect.Def{&defQuery, &defText}}
 }
 
 var byLetter = [256]*dissect.Type{
@@ -62,6 +62,8 @@ var proto = dissect.Proto{
 	Defs:  defs,
 	Codes: codes,
 	Ports: ports(),
+
+	Operator: operator,
 }
 
 // ports lists where games answer by default: portOffset above the game's port,
@@ -128,10 +130,10 @@ func reply(c *dissect.Context, b []byte, number int) *dissect.Type {
 	return &typeFull
 }
 
-// Dissect fills m with the message in b.
-func (*Dissector) Dissect(c *dissect.Context, b []byte, m *dissect.Message) {
+// Dissect fills m with the message of type t in b.
+func (*Dissector) Dissect(c *dissect.Context, t *dissect.Type, b []byte, m *dissect.Message) {
 	cur := m.Cursor(c)
-	m.Type = kind(c, b)
+	m.Type = t
 	r := reader{Cursor: cur, c: c}
 	switch m.Type {
 	case &typeFull:

@@ -221,8 +221,8 @@ func BenchmarkFull(b *testing.B) {
 	d, m, c := New(), new(dissect.Message), dissecttest.Context(len(data))
 	b.ReportAllocs()
 	for b.Loop() {
-		d.Probe(c, data)
+		_, typ := d.Probe(c, data)
 		m.Reset(d.Proto(), data)
-		d.Dissect(c, data, m)
+		d.Dissect(c, typ, data, m)
 	}
 }

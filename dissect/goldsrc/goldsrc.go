@@ -16,10 +16,10 @@ const (
 )
 
 var (
-	typeDetailed = dissect.Type{Name: "S2A_INFO_DETAILED", Letter: opDetailed, Reply: true, Asks: dissect.AskInfo,
+	typeDetailed = dissect.Type{Name: "S2A_INFO_DETAILED", Letter: opDetailed, Reply: true, Asks: dissect.AskInfo, Wire: beginsWith(opDetailed), Unmistakable: true,
 		Doc:     "name, map, players, mod",
 		Summary: []*dissect.Def{&defName, &defMap, &defPlayers, &defMaxPlayers, &defGame}}
-	typeInfo = dissect.Type{Name: "S2A_INFO", Letter: opInfo, Reply: true, Asks: dissect.AskInfo,
+	typeInfo = dissect.Type{Name: "S2A_INFO", Letter: opInfo, Reply: true, Asks: dissect.AskInfo, Wire: beginsWith(opInfo), Unmistakable: true,
 		Doc:     "name, map, players; the oldest form",
 		Summary: []*dissect.Def{&defName, &defMap, &defPlayers, &defMaxPlayers, &defGame}}
 )
@@ -38,6 +38,8 @@ var proto = dissect.Proto{
 	Limited:     true,
 	Splits:      []splithdr.Engine{splithdr.GoldSource},
 	Console:     true,
+	Mark:        []byte(mark),
+	Operator:    operator,
 }
 
 // ports lists where servers are by default: the first free one from 27015 on,
@@ -110,43 +112,40 @@ func opcode(c *dissect.Context, b []byte) (op byte, off int, ok bool) {
 	return 0, 0, false
 }
 
-// Dissect fills m with the message in b.
-func (d *Dissector) Dissect(c *dissect.Context, b []byte, m *dissect.Message) {
-	op, off, ok := opcode(c, b)
-	_, m.Type = identify(c, b)
-	ours := m.Type == nil && ok && (op == opDetailed || op == opInfo && off == bodyOff)
-	if !ours && m.Type == nil && c.FromSplit == splithdr.GoldSource {
-		d.shared.Dissect(c, b, m)
+// Dissect fills m with the message of type t in b.
+func (d *Dissector) Dissect(c *dissect.Context, t *dissect.Type, b []byte, m *dissect.Message) {
+	if t != nil && !slices.Contains(proto.Types, t) {
+		d.shared.Dissect(c, t, b, m)
 		m.Proto = &proto
 		m.Learn.Engine = splithdr.GoldSource
 		return
 	}
 	cur := m.Cursor(c)
-	if off != 1 {
+	m.Type = t
+	if _, off, _ := opcode(c, b); off != 1 {
 		cur.I32(&defHeader)
 	}
-	switch {
-	case ours:
-		m.Learn.Engine = splithdr.GoldSource
-		readInformation(cur, m)
-	case m.Type != nil:
-		readText(c, cur, m)
-	default:
+	switch t {
+	case nil:
 		cur.U8(&defOpcode)
+	case &typeDetailed, &typeInfo:
+		m.Learn.Engine = splithdr.GoldSource
+		readInformation(cur, t)
+	default:
+		readText(c, cur, m)
 	}
 	cur.Done()
-	if m.Type != nil && !m.Type.Reply {
-		m.Learn.Asked = m.Type.Asks
+	if t != nil && !t.Reply {
+		m.Learn.Asked = t.Asks
 	}
 }
 
 // readInformation reads the two forms that begin with a letter.
-func readInformation(cur *dissect.Cursor, m *dissect.Message) {
-	if cur.U8(&defOpcode) == opDetailed {
-		m.Type = &typeDetailed
+func readInformation(cur *dissect.Cursor, t *dissect.Type) {
+	cur.U8(&defOpcode)
+	if t == &typeDetailed {
 		detailed(cur)
 		return
 	}
-	m.Type = &typeInfo
 	info(cur)
 }

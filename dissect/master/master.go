@@ -26,34 +26,34 @@ const (
 
 // The message types.
 var (
-	typeQuery = dissect.Type{Name: "A2M_GET_SERVERS_BATCH2", Asks: dissect.AskServers,
+	typeQuery = dissect.Type{Name: "A2M_GET_SERVERS_BATCH2", Asks: dissect.AskServers, Wire: wireQuery,
 		Doc:     "asks for a page of servers that match a filter",
 		Summary: []*dissect.Def{&defRegion, &defNext, &defSeed, &defFilter}}
-	typeBatch = dissect.Type{Name: "A2M_GET_SERVERS_BATCH", Asks: dissect.AskServers,
+	typeBatch = dissect.Type{Name: "A2M_GET_SERVERS_BATCH", Asks: dissect.AskServers, Wire: wireBatch,
 		Doc: "asks for a page of servers; obsolete", Summary: []*dissect.Def{&defNext}}
-	typeServers = dissect.Type{Name: "A2M_GET_SERVERS", Asks: dissect.AskServers,
+	typeServers = dissect.Type{Name: "A2M_GET_SERVERS", Asks: dissect.AskServers, Wire: wireServers,
 		Doc: "asks for all servers; obsolete"}
-	typeCheckMD5 = dissect.Type{Name: "C2M_CHECKMD5", Asks: dissect.AskChallenge,
+	typeCheckMD5 = dissect.Type{Name: "C2M_CHECKMD5", Asks: dissect.AskChallenge, Wire: wireCheckMD5,
 		Doc: "asks whether the client is current; obsolete"}
-	typeJoin = dissect.Type{Name: "S2M_JOIN", Asks: dissect.AskChallenge,
+	typeJoin = dissect.Type{Name: "S2M_JOIN", Asks: dissect.AskChallenge, Wire: wireJoin,
 		Doc: "a server asks for the challenge of its heartbeat", Summary: []*dissect.Def{&defChallenge}}
-	typeHeartbeat2 = dissect.Type{Name: "S2M_HEARTBEAT2", Doc: "a server says that it runs, and what",
+	typeHeartbeat2 = dissect.Type{Name: "S2M_HEARTBEAT2", Wire: wireHeartbeat2, Doc: "a server says that it runs, and what",
 		Summary: []*dissect.Def{&defPairs}}
-	typeHeartbeat = dissect.Type{Name: "S2M_HEARTBEAT", Doc: "a server says that it runs; obsolete",
+	typeHeartbeat = dissect.Type{Name: "S2M_HEARTBEAT", Wire: wireHeartbeat, Doc: "a server says that it runs; obsolete",
 		Summary: []*dissect.Def{&defText}}
-	typeShutdown = dissect.Type{Name: "S2M_SHUTDOWN", Doc: "a server says that it ends"}
+	typeShutdown = dissect.Type{Name: "S2M_SHUTDOWN", Wire: wireShutdown, Doc: "a server says that it ends"}
 
-	typePage = dissect.Type{Name: "M2A_SERVER_BATCH", Letter: opPage, Reply: true, Asks: dissect.AskServers,
+	typePage = dissect.Type{Name: "M2A_SERVER_BATCH", Letter: opPage, Reply: true, Asks: dissect.AskServers, Wire: begins(opPage), Lists: &defServer,
 		Doc: "a page of servers", Summary: []*dissect.Def{&defServers, &defNext, &defListKey}}
-	typeOldPage = dissect.Type{Name: "M2A_SERVERS", Reply: true, Asks: dissect.AskServers,
+	typeOldPage = dissect.Type{Name: "M2A_SERVERS", Reply: true, Asks: dissect.AskServers, Wire: begins(opOldPage), Lists: &defServer,
 		Doc: "all servers; obsolete, as QuakeWorld has it", Summary: []*dissect.Def{&defServers}}
-	typeValidMD5 = dissect.Type{Name: "M2C_ISVALIDMD5", Reply: true, Asks: dissect.AskChallenge,
+	typeValidMD5 = dissect.Type{Name: "M2C_ISVALIDMD5", Reply: true, Asks: dissect.AskChallenge, Wire: begins(opValidMD5),
 		Doc: "whether the client is current; obsolete", Summary: []*dissect.Def{&defChallenge}}
-	typeChallenge = dissect.Type{Name: "M2A_CHALLENGE", Reply: true, Asks: dissect.AskChallenge,
+	typeChallenge = dissect.Type{Name: "M2A_CHALLENGE", Reply: true, Asks: dissect.AskChallenge, Wire: begins(opChallenge),
 		Doc: "the number that a heartbeat must carry", Summary: []*dissect.Def{&defChallenge, &defEcho}}
-	typeRestart = dissect.Type{Name: "M2S_REQUESTRESTART", Notice: true,
+	typeRestart = dissect.Type{Name: "M2S_REQUESTRESTART", Notice: true, Wire: begins(opRestart),
 		Doc: "the server is out of date and should restart", Summary: []*dissect.Def{&defChallenge}}
-	typeNAT = dissect.Type{Name: "M2S_NAT_CONNECT", Notice: true,
+	typeNAT = dissect.Type{Name: "M2S_NAT_CONNECT", Notice: true, Wire: begins(opServers),
 		Doc: "a client waits at this address for a packet of the server", Summary: []*dissect.Def{&defAddr}}
 )
 
@@ -62,9 +62,12 @@ var proto = dissect.Proto{
 	Doc:  "lists of servers and the heartbeats that fill them: Steam, WON and Xash3D master servers",
 	Types: []*dissect.Type{&typeQuery, &typeBatch, &typeServers, &typeCheckMD5, &typeJoin, &typeHeartbeat2,
 		&typeHeartbeat, &typeShutdown, &typePage, &typeOldPage, &typeValidMD5, &typeChallenge, &typeRestart, &typeNAT},
-	Defs:  defs,
-	Codes: codes,
-	Ports: []uint16{27010, 27011, 27012, 27013},
+	Defs:     defs,
+	Codes:    codes,
+	Pairs:    dissect.PairCodes{Budget: &codeOverBudget},
+	Operator: operator,
+	Mark:     oobMark,
+	Ports:    []uint16{27010, 27011, 27012, 27013},
 }
 
 // Dissector reads the messages of master servers. It has no state.
@@ -154,11 +157,10 @@ func isV6(c *dissect.Context) bool {
 	return a.Is6() && !a.Is4In6()
 }
 
-// Dissect fills m with the message in b.
-func (*Dissector) Dissect(c *dissect.Context, b []byte, m *dissect.Message) {
+// Dissect fills m with the message of type t in b.
+func (*Dissector) Dissect(c *dissect.Context, t *dissect.Type, b []byte, m *dissect.Message) {
 	cur := m.Cursor(c)
-	t, at := identify(b)
-	if at > 0 || bytes.HasPrefix(oobMark, b) {
+	if bytes.HasPrefix(b, oobMark) || bytes.HasPrefix(oobMark, b) {
 		cur.I32(&defHeader)
 		if t == &typeQuery {
 			cur.Note("masters expect the query without it")

@@ -26,10 +26,10 @@ func BenchmarkMessage(b *testing.B) {
 			b.SetBytes(int64(len(packets[0])))
 			for i := 0; b.Loop(); i++ {
 				p := packets[i%2]
-				d.Frame(c, p)
+				r := d.Frame(c, p)
 				c.Wire = len(p)
 				m.Reset(d.Proto(), p)
-				d.Dissect(c, p, m)
+				d.Dissect(c, r.Type, p, m)
 				d.Learn(c, m)
 				d.Joined(c, m)
 			}

@@ -122,5 +122,5 @@ const (
 	sizeHidden // it may be letters of a password
 )
 
-var codes = []*finding.Code{&codeAuthFailed, &codeAuthOrder, &codeContinues, &codeNoAuth, &codeNoMirror, &codeClearText,
+var codes = []*finding.Code{&codeGuessing, &codeStale, &codeAuthFailed, &codeAuthOrder, &codeContinues, &codeNoAuth, &codeNoMirror, &codeClearText,
 	&codeSize, &codeCharacters, &codeStray, &codeTerminators}

@@ -299,10 +299,10 @@ func TestAllocations(t *testing.T) {
 		c := context(dir, s)
 		c.Wire = len(b)
 		return func() {
-			d.Frame(c, b)
+			r := d.Frame(c, b)
 			d.Resync(c, b, true)
 			m.Reset(d.Proto(), b)
-			d.Dissect(c, b, m)
+			d.Dissect(c, r.Type, b, m)
 			d.Learn(c, m)
 			d.Joined(c, m)
 		}

@@ -18,8 +18,9 @@ type reader struct {
 }
 
 // Dissect fills m with the packet in b, or with the seven bytes that Squad's server
-// sends without a header.
-func (*Dissector) Dissect(c *dissect.Context, b []byte, m *dissect.Message) {
+// sends without a header. What Frame took it for is not asked: where the direction is
+// not known the whole packet tells more of it than its start.
+func (*Dissector) Dissect(c *dissect.Context, _ *dissect.Type, b []byte, m *dissect.Message) {
 	r := reader{Cursor: m.Cursor(c), c: c, m: m, view: look(c)}
 	if r.dir == dissect.Unsure {
 		r.dir = lean(b, m.Wire)

@@ -1,7 +1,6 @@
 package measure
 
 import (
-	"qsniff/dissect"
 	"qsniff/track"
 )
 
@@ -23,7 +22,7 @@ func (c *Claims) ReadRequest(t *Server, b *Second, s *track.Sighting, now int32)
 	if x.pending > 0 && now-x.asked > PendingFor {
 		x.pending, x.unproven, x.waits = 0, 0, false
 	}
-	if s.Flags&track.HasKey == 0 && !(s.Flags&track.Cut != 0 && x.waits && uint16(s.Bytes) == x.plain+dissect.KeyLen) {
+	if s.Flags&track.HasKey == 0 && !(s.Flags&track.Cut != 0 && x.waits && uint16(s.Bytes) == x.plain+uint16(s.Type.TokenLen())) {
 		return c.readPlain(b, s, x, now)
 	}
 	x.open = false

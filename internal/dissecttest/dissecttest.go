@@ -25,11 +25,25 @@ func Context(n int) *dissect.Context {
 	return &dissect.Context{Src: Server, Dst: Client, Wire: n}
 }
 
-// Run dissects b with d in context c.
+// Run dissects b with d in context c as what Probe takes it for.
 func Run(d dissect.Dissector, c *dissect.Context, b []byte) *dissect.Message {
+	return runElse(d, c, nil, b)
+}
+
+// tells is how many bytes are enough to tell a message's type: FF FF FF FF and the
+// longest word, with what follows it.
+const tells = 24
+
+// runElse is Run for the start of a message of type t. It is that type's where Probe
+// has none and there is enough of it.
+func runElse(d dissect.Dissector, c *dissect.Context, t *dissect.Type, b []byte) *dissect.Message {
+	_, typ := d.Probe(c, b)
+	if typ == nil && len(b) >= tells {
+		typ = t
+	}
 	m := new(dissect.Message)
 	m.Reset(d.Proto(), b)
-	d.Dissect(c, b, m)
+	d.Dissect(c, typ, b, m)
 	return m
 }
 
@@ -134,7 +148,7 @@ func Truncations(t *testing.T, d dissect.Dissector, c *dissect.Context, b []byte
 	for n := range len(b) {
 		cut := *c
 		cut.Wire = len(b)
-		m := Run(d, &cut, b[:n])
+		m := runElse(d, &cut, whole.Type, b[:n])
 		Invariants(t, m)
 		if m.Status != dissect.Truncated {
 			t.Errorf("captured %d of %d bytes: status %v", n, len(b), m.Status)
@@ -144,7 +158,7 @@ func Truncations(t *testing.T, d dissect.Dissector, c *dissect.Context, b []byte
 
 		sent := *c
 		sent.Wire = n
-		m = Run(d, &sent, b[:n])
+		m = runElse(d, &sent, whole.Type, b[:n])
 		Invariants(t, m)
 		if m.Status == dissect.Truncated {
 			t.Errorf("sent %d bytes: status %v", n, m.Status)
@@ -156,7 +170,6 @@ func Truncations(t *testing.T, d dissect.Dissector, c *dissect.Context, b []byte
 // last may be cut.
 func prefix(t *testing.T, whole, m *dissect.Message, free []*dissect.Def) {
 	t.Helper()
-	const tells = 24 // bytes: FF FF FF FF and the longest word, with what is behind it
 	if m.Type != whole.Type && len(m.Data) < tells {
 		return
 	}
@@ -277,9 +290,9 @@ func Allocations(t *testing.T, d dissect.Dissector, c *dissect.Context, b []byte
 	}
 	m := new(dissect.Message)
 	run := func() {
-		d.Probe(c, b)
+		_, typ := d.Probe(c, b)
 		m.Reset(d.Proto(), b)
-		d.Dissect(c, b, m)
+		d.Dissect(c, typ, b, m)
 	}
 	run()
 	if n := testing.AllocsPerRun(100, run); n != 0 {

@@ -57,7 +57,8 @@ func (v *Conversation) Send(dir dissect.Direction, b []byte) {
 func (v *Conversation) Lose(dir dissect.Direction) {
 	h := v.half(dir)
 	if len(h.buf) > 0 {
-		v.emit(dir, h, len(h.buf), v.d.Frame(v.context(dir, h), h.buf).Len)
+		r := v.d.Frame(v.context(dir, h), h.buf)
+		v.emit(dir, h, r.Type, len(h.buf), r.Len)
 	}
 	h.lost, h.gap = true, true
 }
@@ -115,10 +116,10 @@ func (v *Conversation) run(dir dissect.Direction, h *half, last bool) {
 		case r.Need > 0 && !last:
 			return
 		case r.Need > 0:
-			v.emit(dir, h, len(h.buf), len(h.buf))
+			v.emit(dir, h, r.Type, len(h.buf), len(h.buf))
 			return
 		}
-		v.emit(dir, h, r.Len, r.Len)
+		v.emit(dir, h, r.Type, r.Len, r.Len)
 		h.lost, h.gap = r.Bad, r.Bad
 	}
 }
@@ -131,14 +132,14 @@ func (v *Conversation) skip(h *half, n int) {
 	h.buf = h.buf[n:]
 }
 
-// emit dissects the first n bytes, a message of wire bytes.
-func (v *Conversation) emit(dir dissect.Direction, h *half, n, wire int) {
+// emit dissects the first n bytes, a message of type t and wire bytes.
+func (v *Conversation) emit(dir dissect.Direction, h *half, t *dissect.Type, n, wire int) {
 	v.t.Helper()
 	c := v.context(dir, h)
 	c.Wire = wire
 	m := &v.scratch
 	m.Reset(v.d.Proto(), h.buf[:n])
-	v.d.Dissect(c, h.buf[:n], m)
+	v.d.Dissect(c, t, h.buf[:n], m)
 	Invariants(v.t, m)
 	v.keep(m)
 	v.d.Learn(c, m)
@@ -166,7 +167,7 @@ func RunStream(d dissect.StreamDissector, c *dissect.Context, b []byte, wire int
 	at.Wire = wire
 	m := new(dissect.Message)
 	m.Reset(d.Proto(), b)
-	d.Dissect(&at, b, m)
+	d.Dissect(&at, d.Frame(&at, b).Type, b, m)
 	return m
 }
 

@@ -73,7 +73,7 @@ func TestDumps(t *testing.T) {
 // TestNoDump: groups of digits are an offset only where something says so.
 func TestNoDump(t *testing.T) {
 	for _, in := range []string{"ffffffff 55 4b a1 d5 22", "0000 ffff", "ffff ffff 554b a1d5\n22"} {
-		ps, err := Parse(in)
+		ps, err := Parse(in, engines)
 		if err != nil || len(ps) != 1 || ps[0].Form != Hex {
 			t.Errorf("%q: got %v, %v, want hexadecimal", in, ps, err)
 		}

@@ -8,7 +8,7 @@ import (
 
 // parseEscaped reads strings with escapes: quoted ones as languages write them,
 // or, where a line begins with a backslash or has no quotes, the line itself.
-func parseEscaped(lines []line) ([]Payload, error) {
+func parseEscaped(lines []line, marks Marks) ([]Payload, error) {
 	var texts []line // decoded
 	joins := true
 	for _, l := range lines {
@@ -36,8 +36,8 @@ func parseEscaped(lines []line) ([]Payload, error) {
 		}
 		return out, nil
 	}
-	begin := func(s string) []byte { return []byte(s[:min(len(s), beginLen)]) }
-	for _, g := range group(texts, begin, true) {
+	begin := func(s string, n int) []byte { return []byte(s[:min(len(s), n)]) }
+	for _, g := range group(texts, marks, begin, true) {
 		out = append(out, Payload{[]byte(join(g)), Escaped, g[0].no})
 	}
 	return out, nil

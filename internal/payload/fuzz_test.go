@@ -94,7 +94,7 @@ func FuzzForms(f *testing.F) {
 			return
 		}
 		for form, text := range written(b) {
-			got, err := Parse(text)
+			got, err := Parse(text, engines)
 			if err != nil || len(got) != 1 || !bytes.Equal(got[0].Data, b) {
 				t.Fatalf("%s\n%s\n got %x, %v\nwant %x", form, text, got, err, b)
 			}
@@ -103,7 +103,7 @@ func FuzzForms(f *testing.F) {
 		if _, ok := hexDigits(text); ok { // what could be hexadecimal is
 			return
 		}
-		if got, err := Parse(text); err != nil || len(got) != 1 || !bytes.Equal(got[0].Data, b) {
+		if got, err := Parse(text, engines); err != nil || len(got) != 1 || !bytes.Equal(got[0].Data, b) {
 			t.Fatalf("base64\n%s\n got %x, %v\nwant %x", text, got, err, b)
 		}
 	})
@@ -120,7 +120,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("a = {1, 2}; // x\n\n[3]byte{0x1}")
 	f.Add("b'\\xff' + \"\\0\"")
 	f.Fuzz(func(t *testing.T, text string) {
-		ps, err := Parse(text)
+		ps, err := Parse(text, engines)
 		var e *Error
 		if err != nil {
 			if !errors.As(err, &e) || e.What == "" || !utf8.ValidString(err.Error()) || len(err.Error()) > 200 {

@@ -1,16 +1,35 @@
 package payload
 
-import "qsniff/internal/splithdr"
+import (
+	"bytes"
+	"slices"
+)
 
-// group puts lines that are one payload together. begin tells the first bytes of
-// a line, and wraps whether lines of different length go on: see the package
-// comment.
-func group(lines []line, begin func(s string) []byte, wraps bool) [][]line {
+// Marks are what datagrams begin with that is never in the middle of one: the first
+// bytes of a line that is a payload of its own.
+type Marks [][]byte
+
+// begins reports whether b begins with a mark.
+func (m Marks) begins(b []byte) bool {
+	return slices.ContainsFunc(m, func(mark []byte) bool { return bytes.HasPrefix(b, mark) })
+}
+
+// longest is how many bytes of a line tell whether it begins with a mark.
+func (m Marks) longest() (n int) {
+	for _, mark := range m {
+		n = max(n, len(mark))
+	}
+	return n
+}
+
+// group puts lines that are one payload together. begin returns at least the first n
+// bytes of a line, and wraps says whether lines of different length go on: see the
+// package comment.
+func group(lines []line, marks Marks, begin func(s string, n int) []byte, wraps bool) [][]line {
 	first := make([]bool, len(lines))
-	marked := false
+	marked, n := false, marks.longest()
 	for i := 1; i < len(lines); i++ {
-		b := begin(lines[i].text)
-		first[i] = splithdr.IsSingle(b) || splithdr.IsSplit(b)
+		first[i] = marks.begins(begin(lines[i].text, n))
 		marked = marked || first[i]
 	}
 	if !marked && !wraps && !wrapped(lines) {

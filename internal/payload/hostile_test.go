@@ -26,7 +26,7 @@ func TestHostileText(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			_, err := Parse(tt.in)
+			_, err := Parse(tt.in, engines)
 			runtime.ReadMemStats(&after)
 			var e *Error
 			if !errors.As(err, &e) || e.Error() != tt.want || e.Hint == "" {

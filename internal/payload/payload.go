@@ -1,7 +1,6 @@
 // Package payload reads bytes that people copy: what a program printed, a dump, a
 // line of a packet analyzer. It tells the form by the text alone and knows no
-// protocol but the four bytes that begin a datagram of the engines; decoding is
-// the pipeline's work.
+// protocol; decoding is the pipeline's work.
 //
 // The forms, in the order in which they are tried:
 //
@@ -18,8 +17,8 @@
 //
 // A blank line ends a payload, and so do an offset that begins again, a bracket,
 // and a comma between strings. Lines of the other forms are one payload if they
-// look wrapped, which is all equally long but the last, and none begins like a
-// datagram (FF FF FF FF, FE FF FF FF); otherwise each line is one.
+// look wrapped, which is all equally long but the last, and none begins with one of
+// the marks of datagrams that the caller gives; otherwise each line is one.
 //
 // Bytes that are no text are a payload as they are.
 package payload
@@ -81,8 +80,9 @@ type line struct {
 	no     int // from 1
 }
 
-// Parse reads the payloads in text. An error is an *Error.
-func Parse(text string) ([]Payload, error) {
+// Parse reads the payloads in text, of datagrams that begin with one of marks, or with
+// anything. An error is an *Error.
+func Parse(text string, marks Marks) ([]Payload, error) {
 	if len(text) > MaxText {
 		return nil, &Error{What: fmt.Sprintf("more than %d MiB of text", MaxText>>20), Hint: "is it a capture? qsniff read takes those"}
 	}
@@ -93,7 +93,7 @@ func Parse(text string) ([]Payload, error) {
 		if len(block) == 0 {
 			return nil
 		}
-		ps, err := parseBlock(block)
+		ps, err := parseBlock(block, marks)
 		block = block[:0]
 		if err != nil {
 			return err
@@ -126,7 +126,7 @@ func Parse(text string) ([]Payload, error) {
 }
 
 // parseBlock reads lines without a blank one between them.
-func parseBlock(lines []line) ([]Payload, error) {
+func parseBlock(lines []line, marks Marks) ([]Payload, error) {
 	if isDump(lines) {
 		return parseDump(lines)
 	}
@@ -135,10 +135,10 @@ func parseBlock(lines []line) ([]Payload, error) {
 	}
 	for _, l := range lines {
 		if strings.ContainsAny(l.text, `\"'`) {
-			return parseEscaped(lines)
+			return parseEscaped(lines, marks)
 		}
 	}
-	return parsePlain(lines)
+	return parsePlain(lines, marks)
 }
 
 // check holds the payloads against the limits.

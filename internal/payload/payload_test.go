@@ -17,6 +17,9 @@ const (
 	ask  = `ffffffff 55 4ba1d522`
 )
 
+// engines are the marks of what the engines send.
+var engines = Marks{{0xff, 0xff, 0xff, 0xff}, {0xfe, 0xff, 0xff, 0xff}}
+
 func TestParse(t *testing.T) {
 	tests := []struct {
 		name, in string
@@ -83,7 +86,7 @@ func TestParse(t *testing.T) {
 
 func compare(t *testing.T, in string, form Form, want []string) {
 	t.Helper()
-	got, err := Parse(in)
+	got, err := Parse(in, engines)
 	if err != nil {
 		t.Fatalf("got %v", err)
 	}
@@ -131,7 +134,7 @@ func TestErrors(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			ps, err := Parse(tt.in)
+			ps, err := Parse(tt.in, engines)
 			if err == nil {
 				t.Fatalf("got %d payloads, want %s", len(ps), tt.want)
 			}
@@ -148,7 +151,7 @@ func TestErrorsQuoteNothing(t *testing.T) {
 	const secret = "Secret1234"
 	for _, in := range []string{secret + "%", `b'rcon ` + secret + `' + f('` + secret + `')`, `"` + secret, `\xff` + secret + `\q`,
 		"{0xff, " + secret + "}", "0x0000:  ff  " + secret, "00000000: ff  " + secret, "rcon: " + secret} {
-		_, err := Parse(in)
+		_, err := Parse(in, engines)
 		var e *Error
 		if !errors.As(err, &e) {
 			t.Errorf("%s: got %v, want an Error", in, err)
@@ -158,6 +161,25 @@ func TestErrorsQuoteNothing(t *testing.T) {
 			if piece := secret[i : i+4]; strings.Contains(e.Error()+e.Hint, piece) {
 				t.Errorf("%s: %q is in %q, %q", in, piece, e.Error(), e.Hint)
 			}
+		}
+	}
+}
+
+// TestMarks: what begins a payload is what the caller says, however long it is.
+func TestMarks(t *testing.T) {
+	const in = "fefd0001\nfefd00\n0203"
+	for _, tt := range []struct {
+		name  string
+		marks Marks
+		want  int
+	}{
+		{"of these datagrams", Marks{{0xfe, 0xfd, 0x00}}, 2},
+		{"longer than a line", Marks{{0xfe, 0xfd, 0x00, 0x01, 0x02}}, 3},
+		{"of others", engines, 3},
+		{"none", nil, 3},
+	} {
+		if got, err := Parse(in, tt.marks); len(got) != tt.want || err != nil {
+			t.Errorf("%s: payloads\ngot  %d, %v\nwant %d", tt.name, len(got), err, tt.want)
 		}
 	}
 }

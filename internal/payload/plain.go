@@ -8,20 +8,18 @@ import (
 	"unicode/utf8"
 )
 
-const beginLen = 4 // bytes that tell a datagram
-
 // parsePlain reads hexadecimal digits or base64.
-func parsePlain(lines []line) ([]Payload, error) {
+func parsePlain(lines []line, marks Marks) ([]Payload, error) {
 	digits := make([]line, len(lines))
 	for i, l := range lines {
 		s, ok := hexDigits(l.text)
 		if !ok {
-			return parseBase64(lines)
+			return parseBase64(lines, marks)
 		}
 		digits[i] = line{s, l.indent, l.no}
 	}
 	var out []Payload
-	for _, g := range group(digits, beginHex, false) {
+	for _, g := range group(digits, marks, beginHex, false) {
 		all := join(g)
 		if len(all)%2 != 0 {
 			return nil, &Error{Line: g[0].no, What: fmt.Sprintf("%d hexadecimal digits: half a byte is missing", len(all)),
@@ -59,8 +57,8 @@ func hexDigits(s string) (string, bool) {
 
 func isSeparator(r rune) bool { return r == ' ' || r == '\t' || r == ':' || r == '-' }
 
-func beginHex(s string) []byte {
-	b, err := hex.DecodeString(s[:min(len(s), 2*beginLen)])
+func beginHex(s string, n int) []byte {
+	b, err := hex.DecodeString(s[:min(len(s), 2*n)])
 	if err != nil {
 		return nil
 	}
@@ -70,7 +68,7 @@ func beginHex(s string) []byte {
 // urlToStd makes one alphabet of the two.
 var urlToStd = strings.NewReplacer("-", "+", "_", "/", " ", "", "\t", "")
 
-func parseBase64(lines []line) ([]Payload, error) {
+func parseBase64(lines []line, marks Marks) ([]Payload, error) {
 	text := make([]line, len(lines))
 	for i, l := range lines {
 		for at, r := range l.text {
@@ -82,7 +80,7 @@ func parseBase64(lines []line) ([]Payload, error) {
 		text[i] = line{urlToStd.Replace(l.text), l.indent, l.no}
 	}
 	var out []Payload
-	for _, g := range group(text, beginBase64, false) {
+	for _, g := range group(text, marks, beginBase64, false) {
 		all := join(g)
 		body := strings.TrimRight(all, "=")
 		if at := strings.IndexByte(body, '='); at >= 0 || len(all)-len(body) > 2 {
@@ -112,8 +110,8 @@ func isBase64(r rune) bool {
 	return strings.ContainsRune("+/-_= \t", r)
 }
 
-func beginBase64(s string) []byte {
-	b, err := base64.RawStdEncoding.DecodeString(s[:min(len(s), 2*beginLen)&^3])
+func beginBase64(s string, n int) []byte {
+	b, err := base64.RawStdEncoding.DecodeString(s[:min(len(s), (n+2)/3*4)&^3])
 	if err != nil {
 		return nil
 	}

@@ -7,12 +7,12 @@ import (
 )
 
 // Read reads the payloads in b: text as Parse does, and what is no text as one payload.
-// An error is an *Error.
-func Read(b []byte) ([]Payload, error) {
+// marks are those of Parse. An error is an *Error.
+func Read(b []byte, marks Marks) ([]Payload, error) {
 	if IsText(b) {
-		return Parse(string(b))
+		return Parse(string(b), marks)
 	}
-	if ps, err := Parse(string(b)); err == nil && isAll(ps, Dump) { // its text column is in some other encoding
+	if ps, err := Parse(string(b), marks); err == nil && isAll(ps, Dump) { // its text column is in some other encoding
 		return ps, nil
 	}
 	return AsIs(b)

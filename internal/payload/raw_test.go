@@ -28,7 +28,7 @@ func TestRead(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := Read([]byte(tt.in))
+			got, err := Read([]byte(tt.in), engines)
 			if err != nil || len(got) != 1 || got[0].Form != tt.form || string(got[0].Data) != tt.want {
 				t.Errorf("got %v %v\nwant %s %q", got, err, tt.form, tt.want)
 			}
@@ -39,7 +39,7 @@ func TestRead(t *testing.T) {
 		"":            "no payload",
 		"hello":       "line 1: not hexadecimal, and no base64 ends like that",
 	} {
-		if ps, err := Read([]byte(in)); err == nil || err.Error() != want {
+		if ps, err := Read([]byte(in), engines); err == nil || err.Error() != want {
 			t.Errorf("%.9q: got %d payloads, %v; want %s", in, len(ps), err, want)
 		}
 	}
@@ -55,7 +55,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte("0000  e4 61 ff  \xe4a\xff\n"))
 	f.Add([]byte("ff\x00"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		ps, err := Read(b)
+		ps, err := Read(b, engines)
 		var e *Error
 		switch {
 		case err != nil:

@@ -64,6 +64,9 @@ type Header struct {
 	Size   uint16 // Source only: the declared maximum payload of a part
 }
 
+// SplitMark is what every part of a split message begins with.
+var SplitMark = []byte{0xfe, 0xff, 0xff, 0xff}
+
 // IsSplit tells whether b starts like a part of a split message.
 func IsSplit(b []byte) bool {
 	return len(b) >= 4 && b[0] == 0xfe && b[1] == 0xff && b[2] == 0xff && b[3] == 0xff

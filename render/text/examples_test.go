@@ -79,8 +79,7 @@ func event(t testing.TB, b []byte, wire int, from splithdr.Engine) *render.Event
 	}
 	m := new(dissect.Message)
 	m.Reset(d.Proto(), b)
-	m.Type = typ
-	d.Dissect(&c, b, m)
+	d.Dissect(&c, typ, b, m)
 	if typ != nil && !typ.Reply {
 		c.Src, c.Dst = c.Dst, c.Src
 	}

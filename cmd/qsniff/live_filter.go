@@ -1,0 +1,45 @@
+package main
+
+import (
+	"slices"
+
+	"qsniff/capture/live"
+	"qsniff/dissect"
+	"qsniff/pipeline"
+)
+
+// automatic is the filter of --auto-filter: what the protocols say of their messages,
+// and the ports of those that say too little. Ports of -d pass, too.
+func automatic(reg *dissect.Registry, as []pipeline.DecodeAs) *live.AutoFilter {
+	f := &live.AutoFilter{}
+	for _, m := range reg.Marks() {
+		f.Payloads = append(f.Payloads, live.Pattern{Value: m})
+	}
+	for _, p := range reg.Protos() {
+		missed := live.Missed{Protocol: p.Name}
+		for _, t := range p.Types {
+			for _, w := range t.Wire {
+				switch {
+				case w.AtPort == "":
+					f.Payloads = append(f.Payloads, live.Pattern{Offset: w.Offset, Value: w.Value, Mask: w.Mask, MinLen: w.MinLen, MaxLen: w.MaxLen})
+				case !slices.Contains(missed.Forms, w.AtPort):
+					missed.Forms = append(missed.Forms, w.AtPort)
+				}
+			}
+		}
+		if len(missed.Forms) > 0 {
+			f.UDP, f.Missed = append(f.UDP, p.Ports...), append(f.Missed, missed)
+		}
+		if reg.StreamOf(p) != nil {
+			f.TCP, f.Missed = append(f.TCP, p.Ports...), append(f.Missed, live.Missed{Protocol: p.Name, TCP: true})
+		}
+	}
+	for _, rule := range as {
+		if rule.TCP {
+			f.TCP = append(f.TCP, rule.Port)
+		} else {
+			f.UDP = append(f.UDP, rule.Port)
+		}
+	}
+	return f
+}

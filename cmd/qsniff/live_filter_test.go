@@ -1,0 +1,181 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/bpf"
+
+	"qsniff/capture"
+	"qsniff/capture/file"
+	"qsniff/capture/live"
+	"qsniff/internal/testpcap"
+	"qsniff/netlayer"
+)
+
+// packets reads a capture.
+func packets(t *testing.T, name string) (all []capture.Packet) {
+	t.Helper()
+	r, err := file.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for {
+		var b capture.Batch
+		err := r.Read(&b)
+		all = append(all, b.Packets...)
+		if err != nil {
+			return all
+		}
+	}
+}
+
+// autoFilter is the filter of --auto-filter.
+func autoFilter(t *testing.T) *live.AutoFilter {
+	t.Helper()
+	reg, err := registry()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return automatic(reg, nil)
+}
+
+// yielding lists the packets of a capture that a message was read from.
+func yielding(t *testing.T, name string) map[uint64]string {
+	t.Helper()
+	text, err := os.ReadFile(strings.TrimSuffix(name, ".pcap") + ".jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[uint64]string{}
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	lines.Buffer(nil, 64<<20)
+	for lines.Scan() {
+		var m struct {
+			Record, Protocol, Message, Direction string
+			Frame                                uint64
+			Frames                               []uint64
+		}
+		if err := json.Unmarshal(lines.Bytes(), &m); err != nil {
+			return map[uint64]string{} // kept as its digest only
+		}
+		if m.Record != "" {
+			continue
+		}
+		for _, n := range append(m.Frames, m.Frame) {
+			all[n] = m.Protocol + " " + m.Message
+		}
+	}
+	return all
+}
+
+// evidence names what tells of messages without being one: a fragment, an error.
+func evidence(p *capture.Packet) string {
+	var n netlayer.Packet
+	n.Decode(p.Link, p.Data, int(p.Wire))
+	switch {
+	case n.Frag.Set:
+		return "a fragment"
+	case n.Stop == netlayer.ICMP && n.Quote().Set:
+		return "an ICMP error"
+	}
+	return ""
+}
+
+// lostIn are the captures of which the filter drops messages, and the words of Lost
+// that say so.
+var lostIn = map[string]string{
+	"ase/version-odd-port.pcap": "ase on UDP ports other than",
+	"master/other-port.pcap":    "master on UDP ports other than",
+	"rcon/odd-port.pcap":        "rcon on TCP ports other than",
+}
+
+// TestAutoFilterPassesWhatYieldsMessages: the filter drops no packet of the captures
+// that a message is read from or that tells of one, but those that Lost tells of.
+func TestAutoFilterPassesWhatYieldsMessages(t *testing.T) {
+	auto := autoFilter(t)
+	machines := map[uint16]*bpf.VM{}
+	for _, link := range []uint16{netlayer.LinkEthernet, netlayer.LinkRaw, netlayer.LinkLinuxSLL, netlayer.LinkLinuxSLL2} {
+		program, err := auto.Program(link, capture.MaxCaptured)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if machines[link], err = bpf.NewVM(program); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lost := strings.Join(auto.Lost(), "\n")
+	asked, dropped := 0, map[string]bool{}
+	for _, name := range captures(t) {
+		messages := yielding(t, name)
+		short := strings.TrimPrefix(filepath.ToSlash(name), pcapfiles+"/")
+		for _, p := range packets(t, name) {
+			vm := machines[p.Link]
+			if messages[p.No] == "" {
+				messages[p.No] = evidence(&p)
+			}
+			if vm == nil || messages[p.No] == "" {
+				continue
+			}
+			asked++
+			n, err := vm.Run(p.Data)
+			switch {
+			case err != nil:
+				t.Fatal(err)
+			case n > 0:
+			case lostIn[short] == "" || !strings.Contains(lost, lostIn[short]):
+				t.Errorf("%s: packet %d (%s) is dropped, and Lost does not say so", short, p.No, messages[p.No])
+			}
+			if n == 0 {
+				dropped[short] = true
+			}
+		}
+	}
+	if asked < 2000 {
+		t.Errorf("only %d packets were tried", asked)
+	}
+	for name := range lostIn {
+		if !dropped[name] {
+			t.Errorf("%s is said to lose packets, and does not", name)
+		}
+	}
+}
+
+// TestAutoFilterDropsGameTraffic: packets of games begin with a sequence number.
+func TestAutoFilterDropsGameTraffic(t *testing.T) {
+	program, err := autoFilter(t).Program(netlayer.LinkEthernet, capture.MaxCaptured)
+	if err != nil {
+		t.Fatal(err)
+	}
+	vm, err := bpf.NewVM(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d instructions", len(program))
+	payload := make([]byte, 60)
+	for i := range payload {
+		payload[i] = byte(i * 7)
+	}
+	d := testpcap.Datagram{Src: netip.MustParseAddrPort("10.64.0.1:40001"), Dst: netip.MustParseAddrPort("198.18.0.1:27015"),
+		TTL: 64, Payload: payload}
+	frame := d.Frame(testpcap.Link{Type: netlayer.LinkEthernet})
+	begin := frame[14+20+8:]
+	binary.LittleEndian.PutUint32(begin, 0xffffffff)
+	if n, _ := vm.Run(frame); n == 0 {
+		t.Fatal("a query is dropped: the frames are not what they are meant to be")
+	}
+	for sequence := uint32(1); sequence < 1<<20; sequence++ {
+		binary.LittleEndian.PutUint32(begin, sequence)
+		if n, _ := vm.Run(frame); n > 0 && sequence != '1' { // that one could be a request for a list
+			t.Fatalf("the packet with the sequence number %d passes", sequence)
+		}
+	}
+}

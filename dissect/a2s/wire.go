@@ -1,0 +1,52 @@
+package a2s
+
+import "qsniff/dissect"
+
+// mark is what every connectionless packet of the engines begins with.
+var mark = []byte{0xff, 0xff, 0xff, 0xff}
+
+// begins is the pattern of a message in one datagram.
+func begins(op byte) []dissect.Pattern {
+	return []dissect.Pattern{dissect.Begins(string(mark) + string(rune(op)))}
+}
+
+// reply is the pattern of a reply, and that of one whose server wrote the mark twice.
+func reply(op byte) []dissect.Pattern {
+	twice := dissect.Begins(string(mark) + string(mark) + string(rune(op)))
+	twice.Mistake = true
+	return append(begins(op), twice)
+}
+
+// infoToken: A2S_INFO without a challenge is its text and a NUL.
+var infoToken = &dissect.Token{FromEnd: challengeLen, Len: challengeLen,
+	Plain: []dissect.Pattern{dissect.Begins(string(mark)+string(rune(opInfoReq))).Sized(infoLen, infoLen)}}
+
+// infoLen is the length of A2S_INFO without a challenge.
+const infoLen = bodyOff + len("Source Engine Query") + 1
+
+// pageToken is that of A2S_PLAYER and A2S_RULES, which have a placeholder where there
+// is no challenge.
+func pageToken(op byte) *dissect.Token {
+	t := &dissect.Token{FromEnd: challengeLen, Len: challengeLen}
+	const pageLen = bodyOff + challengeLen
+	for _, placeholder := range []string{"\x00\x00\x00\x00", "\xff\xff\xff\xff"} {
+		p := dissect.Begins(string(mark) + string(rune(op)) + placeholder)
+		t.Plain = append(t.Plain, p.Sized(pageLen, pageLen))
+	}
+	return t
+}
+
+// settings: the challenge is off by default in some games, the limit in all; Valve
+// suggested 25 to 75 for it.
+const settings = "In the server itself: STEAM_GAMESERVER_A2S_INFO_REQUIRE_CHALLENGE=1 and STEAM_GAMESERVER_RATE_LIMIT_200MS=25" +
+	" in its environment, and sv_max_queries_sec 3."
+
+// operator is for those who run Source servers. A challenge costs a server next to
+// nothing: later branches of the engine answer 3000 queries a second.
+var operator = dissect.Operator{
+	Limits:   "The engines allow 3 by default (sv_max_queries_sec); players behind one address share it.",
+	Settings: settings,
+	Reflected: "The cure is the challenge, with which the answer to a forged query is smaller than the query. " + settings +
+		" If these are set and answers still go out, something in front of the server answers from a cache.",
+	Cap: 300,
+}

@@ -1,0 +1,40 @@
+package dissect
+
+// Asked is a set of roles: what a request asks for, or what a reply gives. A role
+// says what a question is for, whatever a protocol calls it and however it is
+// written, so that nobody outside a protocol's folder has to ask for its name.
+type Asked uint32
+
+// The roles of questions.
+const (
+	AskInfo          Asked = 1 << iota // name, map, players in one reply
+	AskPlayers                         // who plays
+	AskRules                           // the server's settings
+	AskChallenge                       // a token that proves an address, see Token
+	AskPing                            // a sign of life
+	AskServers                         // a list of servers, of a master server
+	AskStatus                          // everything in one reply
+	AskBrowse                          // a short form for server browsers
+	AskPresence                        // the shortest form
+	AskVersion                         // of the server
+	AskConnect                         // a challenge for joining the game
+	AskRconChallenge                   // a challenge for the remote console
+	AskRcon                            // a command's output
+	AskProxy                           // which address a proxy sends to
+	AskLogin                           // whether a password is right
+)
+
+// What the roles have in common.
+const (
+	// Queries are the questions that every client asks of a server: the ones that a
+	// server may answer in part only, or answer after a challenge.
+	Queries = AskInfo | AskPlayers | AskRules
+	// LongAnswers are the questions whose answers may come in parts.
+	LongAnswers = Queries | AskRcon | AskStatus
+)
+
+// First is the set of the first role in a alone; none if a is empty.
+func (a Asked) First() Asked { return a & -a }
+
+// Has reports whether a has any of the roles in b.
+func (a Asked) Has(b Asked) bool { return a&b != 0 }

@@ -1,0 +1,22 @@
+package pipeline
+
+import "qsniff/dissect"
+
+// look is what the bytes of a datagram alone say of it: the first thing that those
+// who watch for floods and those who read messages want to know, found out once.
+type look struct {
+	verdict dissect.Verdict
+	told    bool // somebody gave the protocol, with decode as
+}
+
+// lookAt asks for the protocol that somebody gave with decode as, or else all.
+func lookAt(reg *dissect.Registry, decodeAs []DecodeAs, c *dissect.Context, b []byte) (v dissect.Verdict, told bool) {
+	for i := range decodeAs {
+		if as := &decodeAs[i]; as.datagram(c.Src, c.Dst) {
+			if v, ok := reg.Force(c, b, as.Proto); ok {
+				return v, true
+			}
+		}
+	}
+	return reg.Pick(c, b), false
+}
