@@ -109,11 +109,17 @@ func (l *log) endPackage(e *event) {
 	}
 }
 
-// skipLine is what t.Skip prints.
-var skipLine = regexp.MustCompile(`(?m)^ +[^ ]+\.go:\d+: (.*)$`)
+// skipLine is what t.Skip prints, scriptSkip what a script of testscript does, before more.
+var (
+	skipLine   = regexp.MustCompile(`(?m)^ +[^ ]+\.go:\d+: (.*)$`)
+	scriptSkip = regexp.MustCompile(`(?m)^ +> .*\bskip '(.*)'$`)
+)
 
 // reason is why a test was skipped, the last thing that it said.
 func reason(output string) string {
+	if m := scriptSkip.FindStringSubmatch(output); m != nil {
+		return m[1]
+	}
 	said := skipLine.FindAllStringSubmatch(output, -1)
 	if said == nil {
 		return "no reason given"

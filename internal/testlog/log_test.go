@@ -60,6 +60,19 @@ DONE 3 tests, 1 skipped, 1 failed in 0.0s
 	}
 }
 
+// TestReason: the last thing that a test said, or what a script skips with.
+func TestReason(t *testing.T) {
+	for _, tc := range []struct{ output, want string }{
+		{"    a_test.go:7: first\n    a_test.go:9: then: why\n--- SKIP: TestA (0.00s)\n", "then: why"},
+		{"    testscript.go:609: WORK=$WORK\n        TZ=UTC\n        \n        > [!libpcap] skip 'no libpcap'\n", "no libpcap"},
+		{"--- SKIP: TestA (0.00s)\n", "no reason given"},
+	} {
+		if got := reason(tc.output); got != tc.want {
+			t.Errorf("got  %q\nwant %q", got, tc.want)
+		}
+	}
+}
+
 // TestWaiting: where nothing ends it is said what has begun.
 func TestWaiting(t *testing.T) {
 	var out strings.Builder
