@@ -9,7 +9,6 @@ import (
 	"qsniff/internal/splithdr"
 	"qsniff/netlayer"
 	"qsniff/reassembly"
-	"qsniff/reassembly/eye"
 	"qsniff/reassembly/split"
 	"qsniff/reassembly/tcpstream"
 	"qsniff/render"
@@ -23,9 +22,10 @@ type partition struct {
 	render render.Renderer // nil: nobody reads the messages
 	flows  *track.Flows
 	split  *split.Assembler
-	eye    *eye.Assembler
-	tcp    *streams // nil before the first segment: most captures have none
-	parked *parking
+	// joiners are of the protocols that cut replies in a way of their own.
+	joiners []dissect.Assembler
+	tcp     *streams // nil before the first segment: most captures have none
+	parked  *parking
 
 	exchanges *track.Exchanges
 	sights    *sights // nil: nobody watches
@@ -55,7 +55,7 @@ type partition struct {
 	ev     render.Event
 	info   render.Split
 	part   split.Fragment
-	piece  eye.Fragment
+	piece  dissect.Datagram
 	frames []uint64
 	origin []render.Piece
 	via    []render.Way
@@ -81,7 +81,7 @@ type totals struct {
 	// exchangesEvicted counts exchanges that made room before they were over.
 	exchangesEvicted uint64
 	split            split.Counters
-	eye              eye.Counters
+	joined           dissect.JoinCounters
 	tcp              tcpstream.Counters
 }
 
@@ -106,8 +106,9 @@ func newPartition(number int, cfg *Config, size float64) *partition {
 	}
 	p.split = split.New(split.Limits{Bytes: int(split.DefaultBytes * size)})
 	p.split.Deliver = p.deliver
-	p.eye = eye.New()
-	p.eye.Deliver = p.deliverEye
+	for _, j := range cfg.Registry.Joiners() {
+		p.joiners = append(p.joiners, j.NewAssembler(p.deliverJoined))
+	}
 	if p.judged {
 		p.exchanges.Silent = p.silence
 	}
@@ -135,14 +136,18 @@ func (p *partition) do(index int32, it *item, seg *segment) {
 	switch it.kind {
 	case tick:
 		p.split.Tick(it.age)
-		p.eye.Tick(it.age)
+		for _, j := range p.joiners {
+			j.Tick(it.age)
+		}
 		if p.tcp != nil {
 			p.tcp.asm.Tick(it.age)
 		}
 		p.exchanges.Tick(it.age)
 	case end:
 		p.split.Flush(it.age)
-		p.eye.Flush(it.age)
+		for _, j := range p.joiners {
+			j.Flush(it.age)
+		}
 		if p.tcp != nil {
 			p.tcp.asm.Flush(it.age)
 		}
@@ -168,7 +173,11 @@ func (p *partition) do(index int32, it *item, seg *segment) {
 
 // totals are the counters so far.
 func (p *partition) totals() totals {
-	p.n.flowsEvicted, p.n.split, p.n.eye = p.flows.Evicted(), p.split.Counters, p.eye.Counters
+	p.n.flowsEvicted, p.n.split = p.flows.Evicted(), p.split.Counters
+	p.n.joined = dissect.JoinCounters{}
+	for _, j := range p.joiners {
+		p.n.joined.Add(j.Counters())
+	}
 	p.n.exchangesEvicted = p.exchanges.Evicted()
 	if p.tcp != nil {
 		p.n.tcp = p.tcp.asm.Counters
@@ -192,7 +201,7 @@ type source struct {
 	set      *split.Set
 	ways     []netlayer.Way // around the packet that completed it
 	from     *origin        // of that packet; nil if it is not at hand
-	eye      *eye.Set
+	joined   *dissect.Joined
 	reply    bool
 	fragment bool   // what is missing will not come
 	why      string // and what became of it
@@ -212,7 +221,7 @@ func (p *partition) datagram(it *item) {
 		p.heard(it)
 		return
 	}
-	if it.kind == datagram && p.eyeFragment(it) {
+	if it.kind == datagram && p.fragment(it) {
 		return
 	}
 	s := source{src: it.Src, dst: it.Dst, data: it.Payload, run: len(it.Payload), wire: it.Wire,
@@ -362,8 +371,8 @@ func (p *partition) finish(s *source) {
 	switch {
 	case s.set != nil:
 		p.finishSet(s)
-	case s.eye != nil:
-		p.finishEye(s)
+	case s.joined != nil:
+		p.finishJoined(s)
 	case s.reply && (s.wire > maxUnsplit || s.ipPieces > 1):
 		m.Expert = append(m.Expert, finding.Expert{Code: split.Oversize, Severity: split.Oversize.Severity,
 			Field: -1, A: uint64(s.wire), B: uint64(s.ipPieces)})

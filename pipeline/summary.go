@@ -103,9 +103,9 @@ func (f *fold) joining(j *report.Joining) {
 		j.Compressed += c.Compressed
 		j.BadBzip2 += c.BadBzip2
 		j.Bombs += c.TooLarge + c.Refused
-		j.EyeComplete += p.eye.Complete
-		j.EyeMissing += p.eye.Incomplete
-		j.Evicted += c.Evicted + p.eye.Evicted
+		j.FragmentedComplete += p.joined.Complete
+		j.FragmentedMissing += p.joined.Incomplete
+		j.Evicted += c.Evicted + p.joined.Evicted
 		j.TCPGivenUp += p.sessionsEvicted
 		j.TCPConnections += p.tcp.Conns
 		j.TCPGaps += p.tcp.Gaps + p.tcp.Cut

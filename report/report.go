@@ -48,23 +48,23 @@ type Reason struct {
 
 // Joining counts what reassembly and the bounded tables did.
 type Joining struct {
-	IPFragments    uint64
-	IPJoined       uint64
-	IPAbandoned    uint64 // sets given up
-	IPRefused      uint64 // fragments refused: overlaps, impossible lengths
-	SplitSets      uint64
-	SplitComplete  uint64
-	SplitMissing   uint64 // sets that stayed incomplete
-	EyeComplete    uint64 // All-Seeing Eye replies of fragments, or of their length, that came whole
-	EyeMissing     uint64 // of which fragments did not come
-	Compressed     uint64
-	BadBzip2       uint64 // streams that did not give what their header promised
-	Bombs          uint64 // refused: too large, or over the budget
-	TCPConnections uint64
-	TCPGaps        uint64 // stretches of connections that are not in the capture
-	TCPGivenUp     uint64 // connections of which no more was read, to stay within memory
-	TCPEvicted     uint64 // connections that made room for others, among them those of which one end only spoke
-	TCPExpired     uint64 // connections that were silent too long
-	TCPDropped     uint64 // bytes of connections that were given up for memory
-	Evicted        uint64 // sets given up to stay within memory
+	IPFragments        uint64
+	IPJoined           uint64
+	IPAbandoned        uint64 // sets given up
+	IPRefused          uint64 // fragments refused: overlaps, impossible lengths
+	SplitSets          uint64
+	SplitComplete      uint64
+	SplitMissing       uint64 // sets that stayed incomplete
+	FragmentedComplete uint64 // replies in fragments of their protocol's own, or of the length of one, that came whole
+	FragmentedMissing  uint64 // of which fragments did not come
+	Compressed         uint64
+	BadBzip2           uint64 // streams that did not give what their header promised
+	Bombs              uint64 // refused: too large, or over the budget
+	TCPConnections     uint64
+	TCPGaps            uint64 // stretches of connections that are not in the capture
+	TCPGivenUp         uint64 // connections of which no more was read, to stay within memory
+	TCPEvicted         uint64 // connections that made room for others, among them those of which one end only spoke
+	TCPExpired         uint64 // connections that were silent too long
+	TCPDropped         uint64 // bytes of connections that were given up for memory
+	Evicted            uint64 // sets given up to stay within memory
 }

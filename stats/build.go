@@ -176,8 +176,10 @@ func (c *Collector) distinctClients() Distinct {
 
 // kindRows lists the questions in datagrams that had answers.
 func (c *Collector) kindRows() []Kind {
+	byRole := slices.SortedFunc(maps.Keys(c.kinds), func(a, b kindKey) int { return cmp.Compare(a.asks, b.asks) })
 	var rows []Kind
-	for k, x := range c.kinds {
+	for _, k := range byRole {
+		x := c.kinds[k]
 		if x.tcp || x.name == "" || x.open.n+x.after.n == 0 {
 			continue // or only answers were captured, or only requests
 		}
@@ -187,7 +189,7 @@ func (c *Collector) kindRows() []Kind {
 		}
 		rows = append(rows, Kind{k.proto.Name, x.name, gain(&x.asks, &x.open), gain(echoes, &x.after)})
 	}
-	slices.SortFunc(rows, func(a, b Kind) int {
+	slices.SortStableFunc(rows, func(a, b Kind) int { // requests may have one name for several questions
 		return cmp.Or(cmp.Compare(b.Before.Answers+b.After.Answers, a.Before.Answers+a.After.Answers),
 			cmp.Compare(a.Protocol, b.Protocol), cmp.Compare(a.Request, b.Request))
 	})

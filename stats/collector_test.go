@@ -308,3 +308,16 @@ func TestICMPErrors(t *testing.T) {
 		t.Errorf("got  %+v\nwant 3 and 1", s.Findings)
 	}
 }
+
+// TestKindsOfOneName: questions whose requests have one name, and as many answers, have
+// an order.
+func TestKindsOfOneName(t *testing.T) {
+	twin := dissect.Type{Name: "ASK", Asks: dissect.AskPlayers}
+	players := dissect.Type{Name: "PLAYERS", Reply: true, Asks: dissect.AskPlayers}
+	for range 20 { // maps have none
+		s := collect(Options{}, fact(1, &twin, track.Ask), fact(2, &players, track.Answer), ask(3), answer(4, 1))
+		if len(s.Kinds) != 2 || s.Kinds[0].Before.Payload != 4 || s.Kinds[1].Before.Payload != 1 {
+			t.Fatalf("%+v, want the one of the first role first", s.Kinds)
+		}
+	}
+}

@@ -22,12 +22,6 @@ var nicknames = []string{"goldsrc", "eye", "frontlines", "hltv", "mta", "quake",
 // protocol belongs to it, and the rest reads what it declares.
 var named = map[string]string{
 	"flood/advice/":      "lines and words for each protocol",
-	"pipeline/eyeset":    "joins the replies of one protocol",
-	"pipeline/partition": "owns what joins them",
-	"pipeline/summary":   "counts them",
-	"report/":            "counts them",
-	"render/jsonl/stats": "shows the counts",
-	"render/text/stats":  "shows the counts",
 	"reassembly/eye":     "joins them",
 	"internal/splithdr":  "names of split formats",
 	"internal/eyehdr":    "a header that two packages read",

@@ -17,7 +17,7 @@ import (
 func TestStats(t *testing.T) {
 	s := &report.Stats{Run: report.Run{Packets: 5, Bytes: 500, First: 1_700_000_000_000_000_000, Last: 1_700_000_002_500_000_000, Messages: 3,
 		Skipped: []report.Reason{{Why: "UDP of other protocols", Count: 2}},
-		Joining: report.Joining{SplitSets: 4, SplitComplete: 3, SplitMissing: 1, Compressed: 2, BadBzip2: 1, IPFragments: 6, IPJoined: 3, EyeComplete: 9, EyeMissing: 10, TCPConnections: 7,
+		Joining: report.Joining{SplitSets: 4, SplitComplete: 3, SplitMissing: 1, Compressed: 2, BadBzip2: 1, IPFragments: 6, IPJoined: 3, FragmentedComplete: 9, FragmentedMissing: 10, TCPConnections: 7,
 			TCPGaps: 11, TCPExpired: 12, TCPEvicted: 13, TCPGivenUp: 14, TCPDropped: 15, Evicted: 8}}}
 	s.Requests, s.Replies, s.Answered, s.Others = 2, 1, 1, 9
 	s.Messages = []report.Message{{Protocol: "a2s", Reply: true, Count: 1, Bytes: 123}}

@@ -282,7 +282,7 @@ func (p *statsPage) joined() {
 	say(j.Compressed, "%s compressed", grouped(j.Compressed))
 	say(j.BadBzip2, "%s did not unpack", grouped(j.BadBzip2))
 	say(j.IPFragments, "%s joined from %s of IP", digits.Counted(j.IPJoined, "datagram"), digits.Counted(j.IPFragments, "fragment"))
-	say(j.EyeComplete+j.EyeMissing, "%s of %s whole", grouped(j.EyeComplete), digits.Counted(j.EyeComplete+j.EyeMissing, "reply in fragments", "replies in fragments"))
+	say(j.FragmentedComplete+j.FragmentedMissing, "%s of %s whole", grouped(j.FragmentedComplete), digits.Counted(j.FragmentedComplete+j.FragmentedMissing, "reply in fragments", "replies in fragments"))
 	say(j.TCPConnections, "%s", digits.Counted(j.TCPConnections, "TCP connection"))
 	say(j.TCPGaps, "%s in them", digits.Counted(j.TCPGaps, "gap"))
 	say(j.TCPExpired, "%s silent too long", grouped(j.TCPExpired))

@@ -47,7 +47,7 @@ func statsExample() *report.Stats {
 
 // What reassembly did and what it gave up is in one line.
 func TestStatsJoined(t *testing.T) {
-	s := &report.Stats{Run: report.Run{Packets: 1, Messages: 1, Joining: report.Joining{EyeComplete: 1, EyeMissing: 1,
+	s := &report.Stats{Run: report.Run{Packets: 1, Messages: 1, Joining: report.Joining{FragmentedComplete: 1, FragmentedMissing: 1,
 		TCPConnections: 9, TCPExpired: 2, TCPEvicted: 3, TCPGivenUp: 4, TCPDropped: 2048, Evicted: 1}}}
 	s.Messages = []report.Message{{Protocol: "a2s", Name: "A2S_INFO", Count: 1, Bytes: 25}}
 	page := string(AppendStats(nil, s, Options{Width: 300}))

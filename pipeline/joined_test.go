@@ -72,8 +72,8 @@ func TestEyeFragments(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if run.Joining.EyeComplete != tc.complete || run.Joining.EyeMissing != tc.missing {
-			t.Errorf("%s: whole and not\ngot  %d, %d\nwant %d, %d", tc.name, run.Joining.EyeComplete, run.Joining.EyeMissing, tc.complete, tc.missing)
+		if run.Joining.FragmentedComplete != tc.complete || run.Joining.FragmentedMissing != tc.missing {
+			t.Errorf("%s: whole and not\ngot  %d, %d\nwant %d, %d", tc.name, run.Joining.FragmentedComplete, run.Joining.FragmentedMissing, tc.complete, tc.missing)
 		}
 	}
 }

@@ -1,0 +1,54 @@
+package ase
+
+import (
+	"qsniff/dissect"
+	"qsniff/internal/eyehdr"
+	"qsniff/reassembly/eye"
+)
+
+// lost says what became of the rest of a reply that was given up.
+var lost = [...]string{
+	eye.Complete: "",
+	eye.Alone:    "",
+	eye.Expired:  "EYE fragments did not come in time",
+	eye.Evicted:  "EYE fragments given up to stay within memory",
+	eye.Ended:    "the capture ended before all EYE fragments came",
+	eye.Replaced: "the id of the EYE fragments came again before all were there",
+}
+
+// joiner joins fragmented replies, and says what it is told of them.
+type joiner struct {
+	*eye.Assembler
+	fragment eye.Fragment
+	joined   dissect.Joined
+}
+
+// NewAssembler returns what joins the fragments of long replies.
+func (*Dissector) NewAssembler(deliver func(*dissect.Joined)) dissect.Assembler {
+	j := &joiner{Assembler: eye.New()}
+	j.Deliver = func(set *eye.Set) {
+		j.joined = dissect.Joined{Src: set.Src, Dst: set.Dst, Cut: "EYE fragments", Lost: lost[set.Outcome], Data: set.Data, Run: set.Run,
+			Parts: set.Parts, Frames: set.Frames, First: set.First, Last: set.Last}
+		deliver(&j.joined)
+	}
+	return j
+}
+
+// MayTake reports whether b begins like a reply.
+func (*joiner) MayTake(b []byte) bool { return eyehdr.Number(b) != 0 }
+
+// Take takes a datagram that may be a fragment. The short replies that look like
+// fragments are told by what the client asked.
+func (j *joiner) Take(c *dissect.Context, d *dissect.Datagram) bool {
+	const short = dissect.AskBrowse | dissect.AskPresence
+	asked := c.FromServer.Asked | c.Waiting
+	j.fragment = eye.Fragment{Src: c.Src, Dst: c.Dst, Data: d.Data, Wire: c.Wire, Frame: d.Frame, Pieces: d.Pieces,
+		Nanos: d.Nanos, Short: asked.Has(short) && !asked.Has(dissect.AskStatus)}
+	return j.Add(&j.fragment)
+}
+
+// Counters are what was joined so far.
+func (j *joiner) Counters() dissect.JoinCounters {
+	n := &j.Assembler.Counters
+	return dissect.JoinCounters{Complete: n.Complete, Incomplete: n.Incomplete, Evicted: n.Evicted}
+}

@@ -1,0 +1,78 @@
+package dissect
+
+import (
+	"net/netip"
+
+	"qsniff/reassembly"
+)
+
+// Joiner is implemented by a Dissector whose servers cut long replies into datagrams
+// in a way of their own.
+type Joiner interface {
+	Dissector
+	// NewAssembler returns what joins such replies, in fixed memory, and gives each to
+	// deliver.
+	NewAssembler(deliver func(*Joined)) Assembler
+}
+
+// Assembler joins the fragments of any number of flows. It is not fit for concurrent
+// use, and has no clock: times are packet times, which do not go back.
+type Assembler interface {
+	// MayTake reports whether b, a datagram, looks like a fragment at all.
+	MayTake(b []byte) bool
+	// Take takes a datagram that looks like one and reports whether it is: if not, it is
+	// a message of its own and nothing was kept. c is that of the datagram, with what
+	// its receiver asked. Replies that it completes, pushes out or outlives are
+	// delivered before Take returns.
+	Take(c *Context, d *Datagram) bool
+	// Tick gives up what waited for too long at nanos.
+	Tick(nanos int64)
+	// Flush says that the capture ends at nanos, and gives up the rest.
+	Flush(nanos int64)
+	Counters() JoinCounters
+}
+
+// Datagram is one that may be a fragment. What is kept of it is copied.
+type Datagram struct {
+	Data   []byte
+	Frame  uint64
+	Pieces []reassembly.Piece // fragments of IP that it came in; nil if that is Frame
+	Nanos  int64
+}
+
+// Joined is a reply, whole or given up. All of it is valid during delivery only.
+type Joined struct {
+	Src, Dst netip.AddrPort
+	Cut      string             // what it was joined from; a constant
+	Lost     string             // what became of the rest; a constant, empty if there is all
+	Data     []byte             // of the fragments that are there
+	Run      int                // bytes of Data in front of the first gap
+	Parts    []reassembly.Piece // what each fragment brought, in the order of Data
+	Frames   []uint64           // in order of arrival
+	First    int64              // packet time of the first fragment that came
+	Last     int64              // and of the last one
+}
+
+// JoinCounters count since the start.
+type JoinCounters struct {
+	Complete   uint64 // replies that came whole
+	Incomplete uint64 // replies that were given up
+	Evicted    uint64 // of them: to make room
+}
+
+// Add adds what another assembler counted.
+func (c *JoinCounters) Add(n JoinCounters) {
+	c.Complete += n.Complete
+	c.Incomplete += n.Incomplete
+	c.Evicted += n.Evicted
+}
+
+// Joiners lists the protocols that cut replies in a way of their own.
+func (r *Registry) Joiners() (all []Joiner) {
+	for _, d := range r.all {
+		if j, ok := d.(Joiner); ok {
+			all = append(all, j)
+		}
+	}
+	return all
+}
