@@ -67,9 +67,9 @@ func main() { os.Exit(program()) }
 // heapGrowth is by how many percent the heap may grow before the collector runs. Go's own
 // 100 would let garbage take as much memory as the tables, which are most of the heap. A
 // run allocates them in its first moments and next to nothing afterwards, so that 10 to 20
-// collections are all. With a limit of the size of the tables there were 46 to 551 over a
-// million mixed packets, for a fifth to half of the CPU time. What is relative goes with
-// every --memory, and needs no figure for what is no table.
+// collections are all. With a limit of the size of the tables there were 46 to 800 over a
+// million mixed packets, for up to half of the CPU time. What is relative goes with every
+// --memory, and needs no figure for what is no table.
 const heapGrowth = 20
 
 // program runs what the command line says until a signal comes.
