@@ -1,8 +1,12 @@
 package netns
 
 import (
+	"bytes"
+	"os/exec"
 	"strconv"
 	"testing"
+
+	"qsniff/internal/timing"
 )
 
 // End is one end of a cable.
@@ -24,6 +28,8 @@ func Cable(t testing.TB, here, there End) (atHere, atThere *Namespace) {
 	atThere.plug(t, there)
 	atHere.meet(t, here.Name, there.IP, atThere.MAC(t, there.Name))
 	atThere.meet(t, there.Name, here.IP, atHere.MAC(t, here.Name))
+	atHere.awaitUp(t, here.Name)
+	atThere.awaitUp(t, there.Name)
 	return atHere, atThere
 }
 
@@ -39,4 +45,15 @@ func (ns *Namespace) plug(t testing.TB, e End) {
 func (ns *Namespace) meet(t testing.TB, name, ip, mac string) {
 	t.Helper()
 	ns.IP(t, "neigh replace "+ip+" lladdr "+mac+" dev "+name)
+}
+
+// awaitUp waits until an interface carries packets. The kernel learns that both ends are
+// up in a worker of its own, and until then it drops what is sent without an error.
+func (ns *Namespace) awaitUp(t testing.TB, name string) {
+	t.Helper()
+	timing.Await(t, name+" up", func() bool {
+		var out []byte
+		ns.Do(func() { out, _ = exec.Command("ip", "-o", "link", "show", "dev", name).Output() })
+		return bytes.Contains(out, []byte(" state UP "))
+	})
 }
