@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime/debug"
+	"strconv"
 	"testing"
 	"time"
 )
@@ -23,14 +24,22 @@ func TestMutants(t *testing.T) {
 	const own = "QSNIFF_MUTANTS"
 	if os.Getenv(own) == "" {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestMutants$")
-		cmd.Env = append(os.Environ(), own+"=1")
+		n := 400
+		if testing.Short() {
+			n = 150
+		}
+		cmd.Env = append(os.Environ(), own+"="+strconv.Itoa(n))
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
 		return
 	}
 	debug.SetGCPercent(100) // as the program has it, unlike its tests
-	readMutants(t)
+	n, err := strconv.Atoi(os.Getenv(own))
+	if err != nil {
+		t.Fatal(err)
+	}
+	readMutants(t, n)
 	const memory = 256 << 20
 	if n, ok := peak(); !ok {
 		t.Log("how much memory a process took is unknown on this system")
@@ -39,11 +48,8 @@ func TestMutants(t *testing.T) {
 	}
 }
 
-func readMutants(t *testing.T) {
-	const (
-		mutants = 400
-		patient = time.Minute // a mutant takes 7 ms; on a busy machine, as a share of it
-	)
+func readMutants(t *testing.T, mutants int) {
+	const patient = time.Minute // a mutant takes 7 ms; on a busy machine, as a share of it
 	rng := rand.New(rand.NewPCG(1, 2))
 	names := captures(t)
 	dir := t.TempDir()
