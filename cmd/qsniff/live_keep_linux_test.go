@@ -17,6 +17,7 @@ import (
 
 // TestLiveRing: files of a ring are written inside the sandbox, and readable.
 func TestLiveRing(t *testing.T) {
+	timing.Live(t)
 	server, clients := cable(t)
 	server.Serve(t, gameAddr, func([]byte) [][]byte { return nil })
 	for _, b := range backends() {
@@ -85,6 +86,7 @@ func awaitPackets(t *testing.T, dir string, want int) {
 
 // TestLiveDiskFull: a file that cannot be written is reported once, and the capture goes on.
 func TestLiveDiskFull(t *testing.T) {
+	timing.Live(t)
 	t.Parallel()
 	server, clients := cable(t)
 	server.Serve(t, gameAddr, func([]byte) [][]byte { return nil })
@@ -164,6 +166,7 @@ func TestLiveOnIncidentShort(t *testing.T) {
 
 // TestLiveEnds: whatever ends the run, files are finished and the summary is printed.
 func TestLiveEnds(t *testing.T) {
+	timing.Live(t)
 	server, clients := cable(t)
 	server.Serve(t, gameAddr, func([]byte) [][]byte { return nil })
 	for _, tc := range []struct {
