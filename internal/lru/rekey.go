@@ -34,7 +34,16 @@ func (t *Table[K, V]) hash(k K) uint32 {
 	if t.credit < 0 {
 		t.rekey()
 	}
-	return uint32(k.Hash(t.seed))
+	return spread(k.Hash(t.seed))
+}
+
+// spread makes the hash of a table from that of a key. The last step of Mix is one
+// product, and keys in a row have products in a row: under one seed in some thousand the
+// ports of a host took slots side by side, which looked as if somebody had chosen them.
+func spread(h uint64) uint32 {
+	h = (h ^ h>>32) * mixA
+	h = (h ^ h>>29) * mixC
+	return uint32(h >> 32)
 }
 
 // rekey lays out the slots under a new seed. Entries, their order and pointers to
@@ -47,7 +56,7 @@ func (t *Table[K, V]) rekey() {
 	clear(t.slots)
 	for i := t.oldest; i != none; i = t.items[i].next {
 		it := &t.items[i]
-		it.hash = uint32(it.key.Hash(t.seed))
+		it.hash = spread(it.key.Hash(t.seed))
 		at, _ := t.find(it.key, it.hash)
 		t.slots[at] = slot{it.hash, i + 1}
 	}
