@@ -4,8 +4,6 @@ import (
 	"net/netip"
 	"testing"
 
-	"golang.org/x/net/bpf"
-
 	"qsniff/capture"
 	"qsniff/capture/file"
 	"qsniff/internal/testpcap"
@@ -29,19 +27,6 @@ func packets(t *testing.T, name string) (all []capture.Packet) {
 			return all
 		}
 	}
-}
-
-func machine(t *testing.T, v view, snap uint32) *bpf.VM {
-	t.Helper()
-	program, err := usual.program(v, snap)
-	if err != nil {
-		t.Fatal(err)
-	}
-	vm, err := bpf.NewVM(program)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return vm
 }
 
 // usual is a filter like those that are made of protocols: patterns of every sort, and

@@ -7,12 +7,12 @@ import (
 
 // From where Span leaves hours and days: nobody divides 130609h42m by 24 at night.
 const (
-	day      = 24 * time.Hour
-	inDays   = 2 * day
-	year     = 365 * day
-	inYears  = 2 * year
-	toMillis = 999500 * time.Microsecond // what would be rounded to 1000 ms
-	toSecond = 59950 * time.Millisecond
+	day        = 24 * time.Hour
+	inDays     = 2 * day
+	year       = 365 * day
+	inYears    = 2 * year
+	nearSecond = 999500 * time.Microsecond // what would be rounded to 1000 ms
+	toSecond   = 59950 * time.Millisecond
 )
 
 // Span writes a length of time in the units that suit it: 20 ms, 3.1 s, 5m12s,
@@ -22,7 +22,7 @@ func Span(d time.Duration) string {
 	switch {
 	case d < 0:
 		return "-" + Span(-max(d, -1<<62))
-	case d < toMillis:
+	case d < nearSecond:
 		return short(float64(d)/1e6) + " ms"
 	case d < toSecond:
 		return short(d.Seconds()) + " s"
