@@ -38,6 +38,9 @@ type Context struct {
 	// Said are the passwords that the client of the flow sent its server so far, which
 	// texts of either may repeat; nil if there are none.
 	Said *console.Passwords
+	// Unread tells that nobody is shown the texts of the message: what must be hidden in
+	// them need not be found. It is the same for all messages of a run.
+	Unread bool
 	// Stream is what is known of the connection that the bytes are from; nil for
 	// datagrams.
 	Stream *Stream

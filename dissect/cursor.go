@@ -20,6 +20,7 @@ type Cursor struct {
 	failed bool
 
 	limited bool // failed because the message has too many fields
+	unread  bool // see Context.Unread
 }
 
 // Left is how many bytes are not read yet; 0 after a failure.

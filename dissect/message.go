@@ -85,7 +85,7 @@ func (m *Message) Reset(p *Proto, data []byte) {
 // Cursor returns the message's cursor, at the first byte.
 func (m *Message) Cursor(c *Context) *Cursor {
 	m.Wire = max(c.Wire, len(m.Data))
-	m.cur = Cursor{m: m}
+	m.cur = Cursor{m: m, unread: c.Unread}
 	return &m.cur
 }
 

@@ -138,10 +138,14 @@ func (c *Cursor) Digits(d *Def, skip int) uint64 {
 
 // Pieces is Run for a Text that may have secrets in it. next returns the first
 // secret in what is left of it, or a negative lo; those become fields of secret,
-// whose PartOf is d. A text with more than maxSecrets of them hides its rest.
+// whose PartOf is d. A text with more than maxSecrets of them hides its rest. Where
+// nobody reads the text, next is not asked.
 func (c *Cursor) Pieces(d, secret *Def, n, tail int, next func([]byte) (lo, hi int)) {
 	for i := 0; c.OK(); i++ {
-		lo, hi := next(c.Peek(n))
+		lo, hi := -1, -1
+		if !c.unread {
+			lo, hi = next(c.Peek(n))
+		}
 		if i == maxSecrets && lo >= 0 {
 			lo, hi = 0, n
 		}

@@ -349,7 +349,7 @@ func (p *partition) dissect(s *source, v *dissect.Verdict) {
 	if v.Type.FromServer() {
 		server, client = client, server
 	}
-	c.Said = p.flows.Said(server, client.Addr())
+	c.Said, c.Unread = p.flows.Said(server, client.Addr()), p.render == nil
 	m.Reset(v.Dissector.Proto(), b)
 	v.Dissector.Dissect(c, v.Type, b, m)
 	m.Conf, m.Why = v.Conf, v.Why

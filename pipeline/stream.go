@@ -151,7 +151,7 @@ func (s *streams) context(c *tcpstream.Conn, k *connection, dir int) *dissect.Co
 	if dir == k.server {
 		s.know.Dir = dissect.ToClient
 	}
-	*ctx = dissect.Context{Src: c.Ends[dir], Dst: c.Ends[1-dir], Stream: &s.know}
+	*ctx = dissect.Context{Src: c.Ends[dir], Dst: c.Ends[1-dir], Stream: &s.know, Unread: s.p.render == nil}
 	return ctx
 }
 

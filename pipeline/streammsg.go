@@ -116,11 +116,11 @@ func (s *streams) origin(src *source, ch *tcpstream.Chunk, off, n int) {
 }
 
 // joined reports a reply that came in several messages, if the one at hand ended
-// one.
+// one. Those who do not read it have seen its messages.
 func (s *streams) joined(ctx *dissect.Context, k *connection) {
 	p := s.p
 	s.know.Frames = s.know.Frames[:0]
-	if !k.dis.Joined(ctx, &s.reply) {
+	if p.render == nil || !k.dis.Joined(ctx, &s.reply) {
 		return
 	}
 	server, client := ctx.Src, ctx.Dst

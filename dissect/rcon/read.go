@@ -178,6 +178,10 @@ func (r *reader) body(p *packet, pl *place, e extent) {
 		r.Run(whole, 0, e.body, 0)
 		return
 	}
+	if r.c.Unread {
+		r.Run(&defBody, 0, e.body, 0)
+		return
+	}
 	k := r.mask(p, pl, e)
 	if lo, _ := k.Next(p.body); lo == 0 { // a text that begins with a secret is a text all the same
 		r.Generated(&defBody, 0)

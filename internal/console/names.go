@@ -1,7 +1,5 @@
 package console
 
-import "bytes"
-
 // class is what a word says of the text after it.
 type class uint8
 
@@ -64,11 +62,26 @@ var endings = func() (t [32 * 32]bool) {
 
 func ending(a, b byte) int { return int(a&31)<<5 | int(b&31) }
 
-// mayName reports whether the word [lo,hi) of b ends like a name, or may do so before
-// digits.
+// mayName reports whether the word [lo,hi) of b ends like a name, digits at its end
+// left out.
 func mayName(b []byte, lo, hi int) bool {
 	const shortest = len("_pw")
-	return hi-lo >= shortest && (endings[ending(b[hi-2], b[hi-1])] || isDigit(b[hi-1]))
+	if isDigit(b[hi-1]) {
+		hi = lo + len(withoutNumber(b[lo:hi]))
+	}
+	return hi-lo >= shortest && endings[ending(b[hi-2], b[hi-1])]
+}
+
+// withoutNumber returns word without the digits at its end and an underscore before them.
+func withoutNumber(word []byte) []byte {
+	n := len(word)
+	for n > 0 && isDigit(word[n-1]) {
+		n--
+	}
+	if n > 0 && n < len(word) && word[n-1] == '_' {
+		n--
+	}
+	return word[:n]
 }
 
 // byLast is names by their last letter.
@@ -95,8 +108,7 @@ func classOf(b []byte, lo, hi int) class {
 	if !isDigit(word[len(word)-1]) {
 		return ordinary
 	}
-	base := bytes.TrimRight(word, "0123456789")
-	if base = bytes.TrimSuffix(base, []byte("_")); len(base) > 0 {
+	if base := withoutNumber(word); len(base) > 0 {
 		if c := lookUp(base); c == variable || c == plain {
 			return c
 		}

@@ -64,11 +64,15 @@ func (p *Passwords) Add(text []byte, more bool) {
 // it has least bytes, which is 0 where none does.
 func (w *password) find(b []byte, least int) (lo, hi int) {
 	var from [maxPassword]int // where the last bytes compared begin, as a ring
-	k, count := uint8(0), 0
+	k, count, first := uint8(0), 0, int16(w.text[0])
 	for at := 0; at < len(b); {
-		if k == 0 && plainBytes[b[at]] && fold(b[at]) != w.text[0] {
-			at++
-			continue
+		if k == 0 {
+			for at < len(b) && folds[b[at]] != first && folds[b[at]] != mayStand {
+				at++
+			}
+			if at == len(b) {
+				break
+			}
 		}
 		x, n := plainByte(b[at:])
 		if x == skipped {
@@ -105,13 +109,18 @@ func (w *password) find(b []byte, least int) (lo, hi int) {
 // skipped stands for a backslash, which escapes what follows it.
 const skipped = -1
 
-// plainBytes marks bytes that stand for themselves.
-var plainBytes = func() (t [256]bool) {
+// folds holds each byte in lower case, or mayStand for the bytes that others may be
+// written with.
+var folds = func() (t [256]int16) {
 	for i := range t {
-		t[i] = i != '\\' && i != '%' && i != '&'
+		t[i] = int16(fold(byte(i)))
 	}
+	t['\\'], t['%'], t['&'] = mayStand, mayStand, mayStand
 	return
 }()
+
+// mayStand stands in folds for a byte that another may begin with.
+const mayStand = -1
 
 // plainByte returns the byte that b starts with, in lower case, and how many bytes it
 // is written with. JSON, C, URLs and XML write some as others: \" and \u0022 and \x22,
@@ -119,7 +128,7 @@ var plainBytes = func() (t [256]bool) {
 // in passwords, so that one finds the other either way.
 func plainByte(b []byte) (x, n int) {
 	switch {
-	case plainBytes[b[0]]:
+	case folds[b[0]] != mayStand:
 	case b[0] == '\\':
 		switch {
 		case len(b) > 1 && b[1] == 'u' && hexLen(b[2:], 4) == 4 && b[2] == '0' && b[3] == '0':
