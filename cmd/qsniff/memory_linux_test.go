@@ -24,35 +24,43 @@ func TestMemory(t *testing.T) {
 	}
 	const (
 		most        = 64 << 20 // bytes
-		collections = 40       // 5 to 14 were counted
+		mostOfMore  = 96 << 20 // with twice the tables
+		collections = 40       // 0 to 8 were counted
 	)
 	data := strangers(t, 20_000)
 	for _, args := range []string{"read -o none", "read -o json", "read -o tree", "stats", "floods", "proven", "follow",
-		"read -o json --memory 16M", "stats --memory 16M", "floods --memory 16M"} {
+		"read -o json --memory 128M", "stats --memory 128M", "floods --memory 128M"} {
 		t.Run(args, func(t *testing.T) {
 			t.Parallel()
 			peak, trace := measured(t, append(strings.Fields(args), "-"), data)
-			if peak > most {
-				t.Errorf("peak: bytes\ngot  %d\nwant at most %d", peak, most)
+			limit, more := int64(most), strings.HasSuffix(args, "128M")
+			if more {
+				limit = mostOfMore
 			}
-			if n := strings.Count(trace, "MB goal"); n == 0 || n > collections {
-				t.Errorf("collections\ngot  %d\nwant 1 to %d\n%s", n, collections, trace)
+			if peak > limit {
+				t.Errorf("peak: bytes\ngot  %d\nwant at most %d", peak, limit)
 			}
-			hasRoom(t, trace)
+			if n := strings.Count(trace, "MB goal"); n > collections {
+				t.Errorf("collections\ngot  %d\nwant at most %d\n%s", n, collections, trace)
+			}
+			if checked := hasRoom(t, trace); more && checked == 0 { // the usual tables are made without one
+				t.Errorf("the collector did not run with tables in use\n%s", trace)
+			}
 		})
 	}
 }
 
 // hasRoom fails where the heap may hardly grow before the collector runs again, as with a
-// limit at what the tables take: in a long run it is never at rest then.
-func hasRoom(t *testing.T, trace string) {
+// limit at what the tables take: in a long run it is never at rest then. It returns how
+// many collections it judged.
+func hasRoom(t *testing.T, trace string) (checked int) {
 	t.Helper()
 	const (
 		grown = 10 // MB: from where on the numbers of the trace are exact enough
 		room  = heapGrowth / 2
 	)
 	heap := regexp.MustCompile(`->(\d+) MB, (\d+) MB goal`)
-	before, checked := 0, 0
+	before := 0
 	for _, m := range heap.FindAllStringSubmatch(trace, -1) {
 		live, _ := strconv.Atoi(m[1])
 		goal, _ := strconv.Atoi(m[2])
@@ -60,14 +68,12 @@ func hasRoom(t *testing.T, trace string) {
 			checked++
 			if goal*100 < before*(100+room) {
 				t.Errorf("the collector ran at %d MB where %d MB were in use\n%s", goal, before, trace)
-				return
+				return checked
 			}
 		}
 		before = live
 	}
-	if checked == 0 {
-		t.Errorf("the collector did not run with tables in use\n%s", trace)
-	}
+	return checked
 }
 
 // measured runs the program with data on standard input, and returns its peak of resident
