@@ -1,7 +1,7 @@
 package flood
 
-// What the detector keeps is fixed when it is made: no number of addresses makes it
-// grow. Sizes at the usual budget: 7.5 MiB from the beginning, 23 MiB with all targets
+// What the detector keeps at most is fixed when it is made: no number of addresses makes it
+// grow. Sizes at the usual budget: 7.5 MiB from the first packets on, 23 MiB with all targets
 // and victims that there is room for, and up to 16 KiB for each open incident.
 const (
 	// lightTargets is how many servers are counted coarsely: a spray over random

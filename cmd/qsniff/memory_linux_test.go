@@ -29,7 +29,7 @@ func TestMemory(t *testing.T) {
 	)
 	data := strangers(t, 20_000)
 	for _, args := range []string{"read -o none", "read -o json", "read -o tree", "stats", "floods", "proven", "follow",
-		"read -o json --memory 128M", "stats --memory 128M", "floods --memory 128M"} {
+		"read -o json --memory 128M", "stats --memory 128M"} {
 		t.Run(args, func(t *testing.T) {
 			t.Parallel()
 			peak, trace := measured(t, append(strings.Fields(args), "-"), data)

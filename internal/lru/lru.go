@@ -1,7 +1,8 @@
 // Package lru is a hash table of fixed capacity that gives up its oldest entry
-// to make room. All memory is taken when the table is made: values lie in one
+// to make room. All memory is taken with the first entry: values lie in one
 // array, the order of use is a list threaded through it, and nothing is
-// allocated afterwards. It is not a cache with a loader, it has no clock (time
+// allocated afterwards. A run has a hundred tables, of which a small capture needs
+// a few. It is not a cache with a loader, it has no clock (time
 // is the caller's business) and it is not safe for concurrent use.
 //
 // Whoever sends packets, or hands over a capture, chooses the keys, and can choose
@@ -30,9 +31,10 @@ const none = ^uint32(0)
 // to values stay valid until their entry is deleted or evicted.
 type Table[K Key, V any] struct {
 	seed   uint64
+	room   int    // capacity, in entries
 	credit int    // how many slots long runs may still cost until the seed changes
 	rekeys int    // how often it did
-	slots  []slot // open addressing with linear probing
+	slots  []slot // open addressing with linear probing; nil before the first entry
 	items  []item[K, V]
 	oldest uint32
 	newest uint32
@@ -64,27 +66,30 @@ type Evicted[K Key, V any] struct {
 
 // New returns a table for capacity entries, at least one.
 func New[K Key, V any](capacity int) *Table[K, V] {
-	capacity = min(max(capacity, 1), maxCapacity)
-	slots := 2
-	for slots < 2*capacity { // at most half full: probe runs stay short
-		slots *= 2
-	}
 	return &Table[K, V]{
 		seed:   rand.Uint64(),
-		credit: slots,
-		slots:  make([]slot, slots),
-		items:  make([]item[K, V], capacity),
+		room:   min(max(capacity, 1), maxCapacity),
 		oldest: none,
 		newest: none,
 		free:   none,
 	}
 }
 
+// begin takes the memory of the table.
+func (t *Table[K, V]) begin() {
+	slots := 2
+	for slots < 2*t.room { // at most half full: probe runs stay short
+		slots *= 2
+	}
+	t.credit = slots
+	t.slots, t.items = make([]slot, slots), make([]item[K, V], t.room)
+}
+
 // Len is the number of entries.
 func (t *Table[K, V]) Len() int { return t.n }
 
 // Cap is the number of entries the table has room for.
-func (t *Table[K, V]) Cap() int { return len(t.items) }
+func (t *Table[K, V]) Cap() int { return t.room }
 
 // Oldest returns the entry whose last use is longest ago; ok is false if the
 // table is empty. It does not count as a use.
@@ -126,6 +131,9 @@ func (t *Table[K, V]) Get(k K) *V {
 // If the table was full, the oldest entry made room and is returned, valid until
 // the next Put; otherwise that is nil.
 func (t *Table[K, V]) Put(k K) (*V, *Evicted[K, V]) {
+	if t.slots == nil {
+		t.begin()
+	}
 	hash := t.hash(k)
 	at, ok := t.find(k, hash)
 	if ok {
@@ -153,6 +161,9 @@ func (t *Table[K, V]) Put(k K) (*V, *Evicted[K, V]) {
 
 // Delete removes k and reports whether it was there.
 func (t *Table[K, V]) Delete(k K) bool {
+	if t.n == 0 {
+		return false
+	}
 	at, ok := t.find(k, t.hash(k))
 	if !ok {
 		return false

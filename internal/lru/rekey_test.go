@@ -17,6 +17,9 @@ const (
 
 // collide looks for keys that begin in eight slots of tab, as who knows its seed can.
 func collide(tab *Table[host, int], seed uint64, n int) []host {
+	if tab.slots == nil {
+		tab.begin()
+	}
 	r := rand.New(rand.NewPCG(1, 2))
 	ks := make([]host, 0, n)
 	for len(ks) < n {
@@ -39,6 +42,9 @@ func others(n int) []host {
 
 // run is how many slots a search for k looks at.
 func (t *Table[K, V]) run(k K) int {
+	if t.slots == nil {
+		return 0
+	}
 	mask := uint32(len(t.slots) - 1)
 	n := 1
 	for at := spread(k.Hash(t.seed)) & mask; t.slots[at].entry != 0 && t.items[t.slots[at].entry-1].key != k; n++ {

@@ -52,18 +52,25 @@ func New(lim Limits) *Assembler {
 		lim:    lim,
 		seed:   rand.Uint64(),
 		flows:  lru.New[flowKey, flow](lim.Sets),
-		sets:   newSlab[set](lim.Sets),
-		parts:  newSlab[part](lim.Parts),
-		blocks: newSlab[[blockSize]byte](lim.Bytes / blockSize),
-		pieces: newSlab[reassembly.Piece](lim.Pieces),
 		bz:     inflater{limit: lim.Inflated},
 		budget: newBudget(lim),
 	}
 }
 
+// begin takes the memory for sets: most captures have none.
+func (a *Assembler) begin() {
+	a.sets = newSlab[set](a.lim.Sets)
+	a.parts = newSlab[part](a.lim.Parts)
+	a.blocks = newSlab[[blockSize]byte](a.lim.Bytes / blockSize)
+	a.pieces = newSlab[reassembly.Piece](a.lim.Pieces)
+}
+
 // Add takes one datagram that starts with FE FF FF FF. Sets that it completes,
 // pushes out or outlives are delivered before Add returns.
 func (a *Assembler) Add(f *Fragment) {
+	if a.sets.items == nil {
+		a.begin()
+	}
 	a.Tick(f.Nanos)
 	a.Counters.Parts++
 	c := candidate{Fragment: f, b: f.Data[:min(len(f.Data), maxDatagram)]}

@@ -26,8 +26,8 @@ func TestMemoryByNeed(t *testing.T) {
 		do   func()
 		most uint64 // bytes
 	}{
-		{"none", func() { a = tcpstream.New(tcpstream.Limits{}, half) }, 192 << 10},
-		{"the first", func() { add(0) }, 192 << 10},
+		{"none", func() { a = tcpstream.New(tcpstream.Limits{}, half) }, 160 << 10},
+		{"the first", func() { add(0) }, 228 << 10},
 		{"a hundred more", func() {
 			for n := range 100 {
 				add(1 + n)
