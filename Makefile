@@ -11,7 +11,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # CGO is empty, or switches cgo off where libpcap cannot be built with: asked for when a
 # recipe runs, after deps.
 CGO = $(shell GO='$(GO)' sh internal/libpcap/setup usable || echo CGO_ENABLED=0)
-TESTLOG = $(CGO) $(GO) run ./internal/testlog
+TESTLOG = $(CGO) $(GO) run ./internal/tools/testlog
 
 .PHONY: help build install demo test test-all test-live race lint golden docs pictures bench bench-live fuzz clients deps clean
 
@@ -38,15 +38,16 @@ demo: build ## decode captures of this repository
 	@echo; echo "---- a flood: the verdict, then what to do"
 	./qsniff floods --utc pcapfiles/floods/spoofed.pcap
 
+# Four packages at a time: where others use the cores too, two would get too small a share.
 test: deps ## all tests in a minute or two; needs no network once modules are there, no root
-	$(TESTLOG) -short -timeout 10m ./...
+	$(TESTLOG) -short -p 4 -timeout 10m ./...
 
 test-all: deps ## all tests with everything they can combine: captures x forms x goroutines, links x containers x compressions
 	$(TESTLOG) -timeout 1h ./...
 
 test-live: deps ## live captures and the kernel's filters, as root; QUIET=1 holds times against limits, on a machine that does nothing else
 	QSNIFF_LIVE=1 QSNIFF_QUIET=$(QUIET) $(TESTLOG) -count 1 -timeout 10m ./cmd/qsniff -run Live
-	QSNIFF_LIVE=1 QSNIFF_QUIET=$(QUIET) $(TESTLOG) -count 1 -timeout 10m ./capture/live ./internal/clients
+	QSNIFF_LIVE=1 QSNIFF_QUIET=$(QUIET) $(TESTLOG) -count 1 -timeout 10m ./capture/live ./internal/test/clients
 	QSNIFF_LIVE=1 QSNIFF_QUIET=$(QUIET) $(TESTLOG) -count 1 -timeout 10m ./flood/advice -run 'Kernel|Tools'
 
 race: deps ## the tests of make test under the race detector
@@ -58,7 +59,7 @@ lint: deps ## go vet, gofmt, staticcheck
 	$(CGO) $(GO) run $(STATICCHECK) ./...
 
 golden: build ## write the captures from their sources, and what qsniff makes of them
-	$(GO) run ./internal/mkpcap golden pcapfiles
+	$(GO) run ./internal/tools/mkpcap golden pcapfiles
 	$(CGO) $(GO) test ./cmd/qsniff -run TestGolden -update
 
 docs: deps pictures ## write the manual and the pictures of the README: man/, docs/
@@ -75,13 +76,13 @@ fuzz: deps ## every fuzz target for FUZZTIME each
 	done
 
 bench: build ## measure qsniff beside tcpdump and tshark, write BENCHMARKS.md
-	$(CGO) $(GO) run ./internal/bench -n $(PACKETS)
+	$(CGO) $(GO) run ./internal/tools/bench -n $(PACKETS)
 
 bench-live: build ## replay captures at rising RATES beside tcpdump; takes root and tcpreplay
 	$(CGO) $(GO) test ./cmd/qsniff -run TestLiveRate -v -count 1 -timeout 3h -rates $(RATES)
 
 clients: ## install the query clients that a test compares with
-	sh internal/install-clients
+	sh internal/test/install-clients
 
 # Where pcap.h is missing it is installed if that takes no password, else the build goes
 # on without. No other target but clients installs anything.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"qsniff/internal/race"
+	"qsniff/internal/test/race"
 )
 
 // seen is a packet or gap that a merge delivered.

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"qsniff/internal/race"
+	"qsniff/internal/test/race"
 )
 
 func TestBudget(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"qsniff/internal/hextest"
+	"qsniff/internal/test/hextest"
 )
 
 var (

@@ -3,7 +3,7 @@ package dissect
 import (
 	"testing"
 
-	"qsniff/internal/hextest"
+	"qsniff/internal/test/hextest"
 )
 
 func TestMatch(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"qsniff/flood/measure"
 	"qsniff/flood/sketch"
 	"qsniff/internal/lru"
-	"qsniff/internal/race"
+	"qsniff/internal/test/race"
 	"qsniff/track"
 )
 

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"qsniff/internal/race"
+	"qsniff/internal/test/race"
 	"qsniff/track"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"qsniff/dissect"
-	"qsniff/internal/race"
+	"qsniff/internal/test/race"
 	"qsniff/track"
 )
 

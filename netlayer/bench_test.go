@@ -3,7 +3,7 @@ package netlayer
 import (
 	"testing"
 
-	"qsniff/internal/race"
+	"qsniff/internal/test/race"
 )
 
 var benchFrames = []struct {

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"qsniff/internal/testpcap"
+	"qsniff/internal/test/testpcap"
 )
 
 // TestGoldenTunnels decodes the captures that show a way in: the conversation

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"qsniff/internal/testpcap"
+	"qsniff/internal/test/testpcap"
 )
 
 // copies writes a request twice, apart by gap, in the second packet with another

@@ -4,8 +4,8 @@ import (
 	"net/netip"
 	"slices"
 
-	"qsniff/dialogue"
 	"qsniff/render"
+	"qsniff/render/dialogue"
 	"qsniff/report"
 	"qsniff/track"
 )

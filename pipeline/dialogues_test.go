@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"qsniff/dialogue"
+	"qsniff/render/dialogue"
 	"qsniff/render/jsonl"
 )
 

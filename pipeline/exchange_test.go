@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"qsniff/capture"
-	"qsniff/internal/testpcap"
+	"qsniff/internal/test/testpcap"
 	"qsniff/render/jsonl"
 	"qsniff/track"
 )

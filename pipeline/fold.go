@@ -5,9 +5,9 @@ import (
 	"io"
 
 	"qsniff/capture"
-	"qsniff/dialogue"
 	"qsniff/dissect"
 	"qsniff/render"
+	"qsniff/render/dialogue"
 	"qsniff/track"
 )
 

@@ -3,8 +3,8 @@ package pipeline
 import (
 	"slices"
 
-	"qsniff/dialogue"
 	"qsniff/render"
+	"qsniff/render/dialogue"
 	"qsniff/track"
 )
 

@@ -15,8 +15,8 @@ import (
 	"qsniff/capture/file"
 	"qsniff/dissect"
 	"qsniff/dissect/protocols"
-	"qsniff/internal/race"
-	"qsniff/internal/testpcap"
+	"qsniff/internal/test/race"
+	"qsniff/internal/test/testpcap"
 	"qsniff/render/jsonl"
 )
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"qsniff/internal/race"
+	"qsniff/internal/test/race"
 )
 
 func TestReadAhead(t *testing.T) {

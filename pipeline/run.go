@@ -7,9 +7,9 @@ import (
 	"slices"
 
 	"qsniff/capture"
-	"qsniff/dialogue"
 	"qsniff/dissect"
 	"qsniff/render"
+	"qsniff/render/dialogue"
 	"qsniff/report"
 	"qsniff/track"
 )

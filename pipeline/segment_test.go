@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"qsniff/capture"
-	"qsniff/internal/testpcap"
+	"qsniff/internal/test/testpcap"
 	"qsniff/track"
 )
 

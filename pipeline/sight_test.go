@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"qsniff/internal/race"
-	"qsniff/internal/testpcap"
+	"qsniff/internal/test/race"
+	"qsniff/internal/test/testpcap"
 	"qsniff/render"
 	"qsniff/render/jsonl"
 	"qsniff/report"

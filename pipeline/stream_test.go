@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"qsniff/internal/testpcap"
+	"qsniff/internal/test/testpcap"
 	"qsniff/reassembly/tcpstream"
 	"qsniff/report"
 )

@@ -9,7 +9,7 @@ import (
 
 	"qsniff/capture"
 	"qsniff/internal/splithdr"
-	"qsniff/internal/testpcap"
+	"qsniff/internal/test/testpcap"
 	"qsniff/render/text"
 )
 

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"qsniff/capture"
-	"qsniff/internal/race"
-	"qsniff/internal/testpcap"
+	"qsniff/internal/test/race"
+	"qsniff/internal/test/testpcap"
 	"qsniff/track"
 )
 

@@ -10,11 +10,11 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/dissect/a2s"
-	"qsniff/dissect/goldsrc"
+	"qsniff/dissect/goldsource"
 	"qsniff/dissect/rcon"
 	"qsniff/internal/console"
-	"qsniff/internal/consoletest"
-	"qsniff/internal/dissecttest"
+	"qsniff/internal/test/consoletest"
+	"qsniff/internal/test/dissecttest"
 	"qsniff/render"
 	"qsniff/render/csv"
 	"qsniff/render/jsonl"
@@ -24,7 +24,7 @@ import (
 // appenders are all that make text of a message, with every column there is.
 func appenders(tb testing.TB) map[string]func(*render.Event) []byte {
 	var columns []csv.Column
-	protos := []*dissect.Proto{rcon.New().Proto(), goldsrc.New(a2s.New()).Proto()}
+	protos := []*dissect.Proto{rcon.New().Proto(), goldsource.New(a2s.New()).Proto()}
 	for _, p := range protos {
 		for _, d := range p.Defs {
 			if d.Kind == dissect.Group || d.Kind == dissect.List {
@@ -78,7 +78,7 @@ func printed(s string, said *console.Passwords) *dissect.Message {
 	b := []byte("\xff\xff\xff\xffl" + s + "\n\x00\x00")
 	c := dissecttest.Context(len(b))
 	c.FromServer.Asked, c.Said = dissect.AskRcon, said
-	return dissecttest.Run(goldsrc.New(a2s.New()), c, b)
+	return dissecttest.Run(goldsource.New(a2s.New()), c, b)
 }
 
 // shows fails t where an output of a message has word, as text or as bytes.

@@ -12,7 +12,7 @@ import (
 	"qsniff/dissect"
 	"qsniff/finding"
 	"qsniff/internal/hostset"
-	"qsniff/internal/race"
+	"qsniff/internal/test/race"
 	"qsniff/track"
 )
 

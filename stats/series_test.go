@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"qsniff/internal/race"
+	"qsniff/internal/test/race"
 )
 
 func TestSeries(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"qsniff/dissect/master"
 	"qsniff/dissect/rcon"
 	"qsniff/finding"
-	"qsniff/internal/race"
+	"qsniff/internal/test/race"
 )
 
 const ms = int64(1e6)

@@ -10,7 +10,7 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/internal/lru"
-	"qsniff/internal/race"
+	"qsniff/internal/test/race"
 )
 
 // What hostKinds add to testKinds: a master server's pages and logins over TCP.

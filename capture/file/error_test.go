@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"qsniff/capture"
-	"qsniff/internal/hextest"
+	"qsniff/internal/test/hextest"
 )
 
 // A file cut anywhere yields the packets before the cut, and where it was cut.

@@ -21,8 +21,8 @@ import (
 	"github.com/google/gopacket/pcapgo"
 
 	"qsniff/capture"
-	"qsniff/internal/hextest"
-	"qsniff/internal/race"
+	"qsniff/internal/test/hextest"
+	"qsniff/internal/test/race"
 )
 
 // bothReaders reads the file natively and with libpcap.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"qsniff/internal/hextest"
+	"qsniff/internal/test/hextest"
 
 	"github.com/google/go-cmp/cmp"
 )

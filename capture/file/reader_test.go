@@ -14,7 +14,7 @@ import (
 
 	"qsniff/capture"
 	"qsniff/internal/digits"
-	"qsniff/internal/hextest"
+	"qsniff/internal/test/hextest"
 )
 
 func TestReadVariants(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"github.com/google/gopacket/pcapgo"
 
 	"qsniff/capture"
-	"qsniff/internal/race"
+	"qsniff/internal/test/race"
 )
 
 // endless repeats a run of records for ever behind the file header.

@@ -18,7 +18,7 @@ import (
 	"github.com/pierrec/lz4/v4"
 
 	"qsniff/capture"
-	"qsniff/internal/race"
+	"qsniff/internal/test/race"
 )
 
 // compressors make what the packings expand, one stream at a time.

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"qsniff/capture"
-	"qsniff/internal/race"
+	"qsniff/internal/test/race"
 )
 
 // full is an output with so much room.

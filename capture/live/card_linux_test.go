@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"qsniff/internal/netns"
+	"qsniff/internal/test/netns"
 )
 
 // link builds an answer of the kernel about an interface.

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"qsniff/capture"
-	"qsniff/internal/netns"
-	"qsniff/internal/timing"
+	"qsniff/internal/test/netns"
+	"qsniff/internal/test/timing"
 )
 
 // TestIdle: Read returns without packets, soon enough for whoever waits for time to pass.

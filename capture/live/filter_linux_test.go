@@ -4,8 +4,8 @@ import (
 	"errors"
 	"testing"
 
-	"qsniff/internal/netns"
-	"qsniff/internal/testpcap"
+	"qsniff/internal/test/netns"
+	"qsniff/internal/test/testpcap"
 )
 
 // TestFilterSyntax: the compiler's own words, with the filter.

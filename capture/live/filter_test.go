@@ -6,7 +6,7 @@ import (
 
 	"qsniff/capture"
 	"qsniff/capture/file"
-	"qsniff/internal/testpcap"
+	"qsniff/internal/test/testpcap"
 )
 
 const pcapfiles = "../../pcapfiles"

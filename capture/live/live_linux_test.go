@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"qsniff/capture"
-	"qsniff/internal/netns"
-	"qsniff/internal/testpcap"
+	"qsniff/internal/test/netns"
+	"qsniff/internal/test/testpcap"
 	"qsniff/netlayer"
 )
 

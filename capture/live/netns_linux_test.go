@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"qsniff/internal/netns"
+	"qsniff/internal/test/netns"
 )
 
 // The ends of the cable between two namespaces.

@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/net/bpf"
 
-	"qsniff/internal/testpcap"
+	"qsniff/internal/test/testpcap"
 )
 
 // has is what a pattern means, byte by byte.

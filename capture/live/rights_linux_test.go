@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"qsniff/internal/netns"
+	"qsniff/internal/test/netns"
 )
 
 // powerless in the environment makes the test program say what it may not do.

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"testing"
 
-	"qsniff/internal/hextest"
+	"qsniff/internal/test/hextest"
 )
 
 // put is a packet for a block.

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"qsniff/capture"
-	"qsniff/internal/netns"
-	"qsniff/internal/race"
+	"qsniff/internal/test/netns"
+	"qsniff/internal/test/race"
 )
 
 func TestAllocations(t *testing.T) {

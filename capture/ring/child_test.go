@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"qsniff/capture"
-	"qsniff/internal/child"
 	"qsniff/internal/sandbox"
+	"qsniff/internal/test/child"
 )
 
 // orders are what a child is to write.

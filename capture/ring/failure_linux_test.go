@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"qsniff/capture/file"
-	"qsniff/internal/child"
+	"qsniff/internal/test/child"
 )
 
 // small mounts a file system of so many bytes.

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"qsniff/capture/file"
-	"qsniff/internal/child"
+	"qsniff/internal/test/child"
 )
 
 // locks are the names of the folder's hidden files.

@@ -16,7 +16,7 @@ import (
 
 	"qsniff/capture"
 	"qsniff/capture/file"
-	"qsniff/internal/race"
+	"qsniff/internal/test/race"
 )
 
 func open(t *testing.T, o Options) *Writer {

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"qsniff/capture"
-	"qsniff/internal/race"
+	"qsniff/internal/test/race"
 )
 
 // sink keeps the numbers i of packets, -1 for each rotation, and checks their

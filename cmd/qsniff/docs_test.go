@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"qsniff/dissect/protocols"
-	"qsniff/internal/docgen"
+	"qsniff/internal/tools/docgen"
 )
 
 const module = "../.."

@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"qsniff/dialogue"
 	"qsniff/dissect"
 	"qsniff/render"
 	"qsniff/render/csv"
+	"qsniff/render/dialogue"
 	"qsniff/render/jsonl"
 	"qsniff/render/text"
 	"qsniff/report"

@@ -16,7 +16,7 @@ import (
 	"qsniff/capture"
 	"qsniff/capture/file"
 	"qsniff/capture/live"
-	"qsniff/internal/testpcap"
+	"qsniff/internal/test/testpcap"
 	"qsniff/netlayer"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"qsniff/capture"
 	"qsniff/capture/file"
-	"qsniff/internal/timing"
+	"qsniff/internal/test/timing"
 )
 
 // TestLiveRing: files of a ring are written inside the sandbox, and readable.

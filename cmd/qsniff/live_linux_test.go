@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"qsniff/capture/file"
-	"qsniff/internal/responder"
-	"qsniff/internal/timing"
+	"qsniff/internal/test/responder"
+	"qsniff/internal/test/timing"
 )
 
 // query precedes every datagram of the tests.

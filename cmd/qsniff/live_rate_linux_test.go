@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"qsniff/internal/netns"
+	"qsniff/internal/test/netns"
 )
 
 // Flags of TestLiveRate, which make bench-live runs.
@@ -68,7 +68,7 @@ func flooded(t *testing.T) replayed {
 	t.Helper()
 	const n = 200_000
 	name := filepath.Join(t.TempDir(), "flood.pcap")
-	if out, err := exec.Command("go", "run", "qsniff/internal/mkpcap", "flood", "-n", strconv.Itoa(n), "-o", name).CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "run", "qsniff/internal/tools/mkpcap", "flood", "-n", strconv.Itoa(n), "-o", name).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	return replayed{"flood", []string{name}, n}

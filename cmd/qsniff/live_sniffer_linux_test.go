@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"qsniff/internal/netns"
-	"qsniff/internal/timing"
+	"qsniff/internal/test/netns"
+	"qsniff/internal/test/timing"
 )
 
 // The cable between a server and its clients.

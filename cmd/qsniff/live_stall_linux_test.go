@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"qsniff/internal/netns"
-	"qsniff/internal/timing"
+	"qsniff/internal/test/netns"
+	"qsniff/internal/test/timing"
 )
 
 var stall = flag.Duration("stall", 10*time.Second, "how long nobody reads the output in TestLiveStalled")

@@ -24,7 +24,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
 
-	"qsniff/internal/testpcap"
+	"qsniff/internal/test/testpcap"
 )
 
 // conversation is the IP packets of one golden capture and their times.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"qsniff/internal/manual"
-	"qsniff/internal/testpcap"
+	"qsniff/internal/test/testpcap"
 )
 
 // TestMembers: what qsniff fields says about all messages is what they have. All

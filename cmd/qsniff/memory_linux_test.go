@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"qsniff/internal/race"
-	"qsniff/internal/testpcap"
+	"qsniff/internal/test/race"
+	"qsniff/internal/test/testpcap"
 )
 
 // TestMemory: the program keeps to its memory while tables overflow, and the collector

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"qsniff/internal/shot"
+	"qsniff/internal/tools/shot"
 )
 
 // pictures are what the README shows: a command, run in the module's folder, on a

@@ -8,7 +8,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"qsniff/internal/testpcap"
+	"qsniff/internal/test/testpcap"
 )
 
 // status runs a command and wants an exit status: status 2 qsniff --wrong.

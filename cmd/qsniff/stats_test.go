@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"qsniff/internal/testpcap"
+	"qsniff/internal/test/testpcap"
 )
 
 // TestStatsJobs: what captures come to does not depend on the number of goroutines,

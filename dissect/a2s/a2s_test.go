@@ -4,9 +4,9 @@ import (
 	"testing"
 
 	"qsniff/dissect"
-	"qsniff/internal/dissecttest"
-	"qsniff/internal/hextest"
 	"qsniff/internal/splithdr"
+	"qsniff/internal/test/dissecttest"
+	"qsniff/internal/test/hextest"
 )
 
 const (

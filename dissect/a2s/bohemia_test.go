@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"qsniff/dissect"
-	"qsniff/internal/dissecttest"
-	"qsniff/internal/hextest"
+	"qsniff/internal/test/dissecttest"
+	"qsniff/internal/test/hextest"
 )
 
 // What the pages hold, unescaped.

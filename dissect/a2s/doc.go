@@ -2,7 +2,7 @@
 // many games that answer them through Steam: A2S_INFO, A2S_PLAYER, A2S_RULES,
 // their challenges, ping and acknowledgement, and the log lines that servers send.
 // It does not join split replies (reassembly/split does, before) and does not read
-// GoldSource's own forms (dissect/goldsrc). Every number is little-endian.
+// GoldSource's own forms (dissect/goldsource). Every number is little-endian.
 //
 //	FF FF FF FF | opcode u8 | body
 //

@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"qsniff/dissect"
-	"qsniff/internal/dissecttest"
-	"qsniff/internal/hextest"
 	"qsniff/internal/splithdr"
+	"qsniff/internal/test/dissecttest"
+	"qsniff/internal/test/hextest"
 )
 
 // Replies that are written wrongly are believed only as answers, and only where

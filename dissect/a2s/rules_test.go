@@ -3,8 +3,8 @@ package a2s
 import (
 	"testing"
 
-	"qsniff/internal/dissecttest"
-	"qsniff/internal/hextest"
+	"qsniff/internal/test/dissecttest"
+	"qsniff/internal/test/hextest"
 )
 
 // Whether a password is set is no secret; the password is.

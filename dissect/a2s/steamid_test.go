@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 	"testing"
 
-	"qsniff/internal/dissecttest"
-	"qsniff/internal/hextest"
+	"qsniff/internal/test/dissecttest"
+	"qsniff/internal/test/hextest"
 )
 
 func TestSteamID(t *testing.T) {

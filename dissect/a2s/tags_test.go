@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"qsniff/dissect"
-	"qsniff/internal/dissecttest"
+	"qsniff/internal/test/dissecttest"
 )
 
 // infoWith is S2A_INFO_SRC with players, slots, keywords and a game_id.

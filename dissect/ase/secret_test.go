@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"qsniff/dissect"
-	"qsniff/internal/dissecttest"
-	"qsniff/internal/hextest"
+	"qsniff/internal/test/dissecttest"
+	"qsniff/internal/test/hextest"
 )
 
 // EYE1 says whether there is a password, in a field and among the rules; what is more

@@ -8,9 +8,9 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/finding"
-	"qsniff/internal/dissecttest"
-	"qsniff/internal/hextest"
 	"qsniff/internal/splithdr"
+	"qsniff/internal/test/dissecttest"
+	"qsniff/internal/test/hextest"
 )
 
 const (

@@ -3,8 +3,8 @@ package master
 import (
 	"testing"
 
-	"qsniff/internal/dissecttest"
-	"qsniff/internal/hextest"
+	"qsniff/internal/test/dissecttest"
+	"qsniff/internal/test/hextest"
 )
 
 // A heartbeat says whether there is a password; some say which.

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"qsniff/dissect"
-	"qsniff/internal/dissecttest"
+	"qsniff/internal/test/dissecttest"
 )
 
 // facts are what a fuzzed flow showed before.

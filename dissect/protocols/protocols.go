@@ -6,7 +6,7 @@ import (
 	"qsniff/dissect"
 	"qsniff/dissect/a2s"
 	"qsniff/dissect/ase"
-	"qsniff/dissect/goldsrc"
+	"qsniff/dissect/goldsource"
 	"qsniff/dissect/master"
 	"qsniff/dissect/rcon"
 )
@@ -17,7 +17,7 @@ import (
 func All() []dissect.Protocol {
 	source := a2s.New()
 	return []dissect.Protocol{
-		goldsrc.New(source),
+		goldsource.New(source),
 		source,
 		master.New(),
 		ase.New(),

@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"qsniff/dissect"
-	"qsniff/internal/dissecttest"
-	"qsniff/internal/hextest"
 	"qsniff/internal/splithdr"
-	"qsniff/internal/testpcap"
+	"qsniff/internal/test/dissecttest"
+	"qsniff/internal/test/hextest"
+	"qsniff/internal/test/testpcap"
 	"qsniff/track"
 )
 

@@ -9,7 +9,7 @@ import (
 	"qsniff/dissect"
 	"qsniff/finding"
 	"qsniff/internal/splithdr"
-	"qsniff/internal/testpcap"
+	"qsniff/internal/test/testpcap"
 )
 
 // everything returns the whole UDP datagrams of all captures.

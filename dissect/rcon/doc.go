@@ -2,7 +2,7 @@
 // and of the many games that took it over: it finds the packets in the two streams
 // of a connection, tells what each is for, and joins the output that came in several.
 // It does not join TCP segments, and it does not read the remote consoles that share
-// the name only: rcon over UDP (dissect/goldsrc), BattlEye's, Xash3D's and Source 2's
+// the name only: rcon over UDP (dissect/goldsource), BattlEye's, Xash3D's and Source 2's
 // VConsole, Rust's WebRCON.
 //
 // Numbers are little-endian and signed:

@@ -8,9 +8,9 @@ import (
 	"unsafe"
 
 	"qsniff/dissect"
-	"qsniff/internal/dissecttest"
-	"qsniff/internal/hextest"
-	"qsniff/internal/race"
+	"qsniff/internal/test/dissecttest"
+	"qsniff/internal/test/hextest"
+	"qsniff/internal/test/race"
 )
 
 // check fails where a session holds more than its limits say.

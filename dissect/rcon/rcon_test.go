@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"qsniff/dissect"
-	"qsniff/internal/dissecttest"
-	"qsniff/internal/hextest"
-	"qsniff/internal/race"
+	"qsniff/internal/test/dissecttest"
+	"qsniff/internal/test/hextest"
+	"qsniff/internal/test/race"
 )
 
 // The rows of an exchange with a server of the Source engine.

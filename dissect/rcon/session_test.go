@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"qsniff/dissect"
-	"qsniff/internal/dissecttest"
-	"qsniff/internal/hextest"
+	"qsniff/internal/test/dissecttest"
+	"qsniff/internal/test/hextest"
 )
 
 // say is one step of a conversation: a packet, bytes, or what the capture lost.

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"qsniff/flood"
-	"qsniff/internal/timing"
+	"qsniff/internal/test/timing"
 	"qsniff/track"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/flood"
-	"qsniff/internal/race"
+	"qsniff/internal/test/race"
 	"qsniff/track"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/internal/hostset"
-	"qsniff/internal/race"
+	"qsniff/internal/test/race"
 	"qsniff/track"
 )
 

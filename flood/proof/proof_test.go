@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"qsniff/internal/hostset"
-	"qsniff/internal/race"
+	"qsniff/internal/test/race"
 	"qsniff/track"
 )
 

@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"qsniff/internal/race"
+	"qsniff/internal/test/race"
 )
 
 // What was given in this turn or the one before is always known.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"qsniff/internal/timing"
+	"qsniff/internal/test/timing"
 )
 
 // hide replaces what Secret finds by stars.

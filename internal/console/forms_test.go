@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"qsniff/internal/consoletest"
+	"qsniff/internal/test/consoletest"
 )
 
 // TestForms goes through every pair of lists, with the others at the first and at a

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"qsniff/internal/lru"
-	"qsniff/internal/race"
+	"qsniff/internal/test/race"
 )
 
 type key struct {

@@ -2,5 +2,5 @@
 // types, its findings and its limits, as tables for a terminal and as lines of
 // JSON. All of it comes from the definitions that the decoder works with; nothing
 // is written down here that a protocol declares. It knows no commands and makes
-// no pages: internal/docgen does.
+// no pages: internal/tools/docgen does.
 package manual

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"testing"
 
-	"qsniff/internal/hextest"
+	"qsniff/internal/test/hextest"
 	"qsniff/netlayer"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"qsniff/internal/hextest"
+	"qsniff/internal/test/hextest"
 )
 
 // info and ask are what the tools below printed: an A2S_INFO reply, and a request.

@@ -16,7 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"qsniff/internal/child"
+	"qsniff/internal/test/child"
 )
 
 // orders are what the child is to enter and to try. A sandbox cannot be left, so each

@@ -3,8 +3,8 @@ package splithdr_test
 import (
 	"testing"
 
-	"qsniff/internal/hextest"
 	"qsniff/internal/splithdr"
+	"qsniff/internal/test/hextest"
 )
 
 func TestParse(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"qsniff/internal/eyehdr"
-	"qsniff/internal/race"
+	"qsniff/internal/test/race"
 )
 
 // TestModel sends random replies, shuffled, interleaved, doubled and with losses,

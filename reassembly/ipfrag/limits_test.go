@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"qsniff/internal/race"
+	"qsniff/internal/test/race"
 	"qsniff/netlayer"
 	"qsniff/reassembly"
 )

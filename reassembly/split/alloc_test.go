@@ -3,8 +3,8 @@ package split_test
 import (
 	"testing"
 
-	"qsniff/internal/race"
 	"qsniff/internal/splithdr"
+	"qsniff/internal/test/race"
 	"qsniff/reassembly"
 	"qsniff/reassembly/split"
 )

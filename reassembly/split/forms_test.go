@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"qsniff/internal/hextest"
 	"qsniff/internal/splithdr"
+	"qsniff/internal/test/hextest"
 	"qsniff/reassembly"
 	"qsniff/reassembly/split"
 )

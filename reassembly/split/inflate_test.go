@@ -14,9 +14,9 @@ import (
 	"github.com/dsnet/compress/bzip2"
 	"github.com/google/go-cmp/cmp"
 
-	"qsniff/internal/race"
 	"qsniff/internal/splithdr"
-	"qsniff/internal/timing"
+	"qsniff/internal/test/race"
+	"qsniff/internal/test/timing"
 	"qsniff/reassembly/split"
 )
 

@@ -3,7 +3,7 @@ package tcpstream_test
 import (
 	"testing"
 
-	"qsniff/internal/race"
+	"qsniff/internal/test/race"
 	"qsniff/netlayer"
 	"qsniff/reassembly/tcpstream"
 )

@@ -4,7 +4,7 @@ import (
 	"runtime"
 	"testing"
 
-	"qsniff/internal/race"
+	"qsniff/internal/test/race"
 	"qsniff/reassembly/tcpstream"
 )
 

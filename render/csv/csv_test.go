@@ -12,8 +12,8 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/finding"
-	"qsniff/internal/dissecttest"
-	"qsniff/internal/race"
+	"qsniff/internal/test/dissecttest"
+	"qsniff/internal/test/race"
 	"qsniff/render"
 )
 

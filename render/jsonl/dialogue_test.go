@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"qsniff/dissect"
-	"qsniff/internal/dissecttest"
+	"qsniff/internal/test/dissecttest"
 	"qsniff/render"
 )
 

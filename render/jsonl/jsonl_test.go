@@ -12,10 +12,10 @@ import (
 	"qsniff/dissect"
 	"qsniff/dissect/a2s"
 	"qsniff/finding"
-	"qsniff/internal/dissecttest"
-	"qsniff/internal/hextest"
-	"qsniff/internal/race"
 	"qsniff/internal/splithdr"
+	"qsniff/internal/test/dissecttest"
+	"qsniff/internal/test/hextest"
+	"qsniff/internal/test/race"
 	"qsniff/render"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/finding"
-	"qsniff/internal/dissecttest"
+	"qsniff/internal/test/dissecttest"
 	"qsniff/render"
 )
 

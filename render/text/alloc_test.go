@@ -3,7 +3,7 @@ package text
 import (
 	"testing"
 
-	"qsniff/internal/race"
+	"qsniff/internal/test/race"
 	"qsniff/render"
 )
 

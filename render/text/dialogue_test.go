@@ -13,8 +13,8 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/finding"
-	"qsniff/internal/race"
 	"qsniff/internal/splithdr"
+	"qsniff/internal/test/race"
 	"qsniff/render"
 )
 

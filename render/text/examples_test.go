@@ -6,7 +6,7 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/dissect/a2s"
-	"qsniff/dissect/goldsrc"
+	"qsniff/dissect/goldsource"
 	"qsniff/internal/splithdr"
 	"qsniff/render"
 )
@@ -65,7 +65,7 @@ const (
 func event(t testing.TB, b []byte, wire int, from splithdr.Engine) *render.Event {
 	t.Helper()
 	a := a2s.New()
-	r, err := dissect.NewRegistry(goldsrc.New(a), a)
+	r, err := dissect.NewRegistry(goldsource.New(a), a)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"qsniff/dissect"
-	"qsniff/internal/hextest"
+	"qsniff/internal/test/hextest"
 )
 
 func f32(v float32) uint64 { return uint64(math.Float32bits(v)) }

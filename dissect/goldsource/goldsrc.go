@@ -1,0 +1,151 @@
+package goldsource
+
+import (
+	"slices"
+
+	"qsniff/dissect"
+	"qsniff/internal/splithdr"
+)
+
+const (
+	opDetailed = 'm'
+	opInfo     = 'C'
+
+	headerLen = 4
+	bodyOff   = headerLen + 1
+)
+
+var (
+	typeDetailed = dissect.Type{Name: "S2A_INFO_DETAILED", Letter: opDetailed, Reply: true, Asks: dissect.AskInfo, Wire: beginsWith(opDetailed), Unmistakable: true,
+		Doc:     "name, map, players, mod",
+		Summary: []*dissect.Def{&defName, &defMap, &defPlayers, &defMaxPlayers, &defGame}}
+	typeInfo = dissect.Type{Name: "S2A_INFO", Letter: opInfo, Reply: true, Asks: dissect.AskInfo, Wire: beginsWith(opInfo), Unmistakable: true,
+		Doc:     "name, map, players; the oldest form",
+		Summary: []*dissect.Def{&defName, &defMap, &defPlayers, &defMaxPlayers, &defGame}}
+)
+
+var proto = dissect.Proto{
+	Name: "goldsource",
+	Doc:  "forms that only GoldSource engines, HLTV and Xash3D have, and what came in their split format",
+	Types: []*dissect.Type{&typeDetailed, &typeInfo,
+		&typePing, &typeInfoReq, &typeInfostring, &typeDetails, &typePlayers, &typeRules, &typeListen, &typeNetinfo,
+		&typeGetChallenge, &typeRconChallengeReq, &typeRcon,
+		&typeInfostringReply, &typeXashInfo, &typeConnectChallenge, &typeRconChallenge, &typePrint,
+		&typeProxyListen, &typeProxyRedirect, &typeLog},
+	Defs:        slices.Concat(defs, textDefs),
+	Ports:       ports(),
+	ClientPorts: []uint16{27005, 27006},
+	Limited:     true,
+	Splits:      []splithdr.Engine{splithdr.GoldSource},
+	Console:     true,
+	Mark:        []byte(mark),
+	Operator:    operator,
+}
+
+// ports lists where servers are by default: the first free one from 27015 on,
+// and HLTV from 27020 on.
+func ports() []uint16 {
+	var ps []uint16
+	for p := uint16(27015); p <= 27050; p++ {
+		ps = append(ps, p)
+	}
+	return ps
+}
+
+// Dissector reads GoldSource messages. It has no state.
+type Dissector struct {
+	shared dissect.Dissector
+}
+
+// New returns the dissector. shared reads the messages that both engines send
+// alike: joined from GoldSource parts, they are reported as GoldSource's.
+func New(shared dissect.Dissector) *Dissector { return &Dissector{shared: shared} }
+
+// Proto describes the protocol.
+func (*Dissector) Proto() *dissect.Proto { return &proto }
+
+// Probe judges b by its structure: words first, because opcodes are letters.
+func (d *Dissector) Probe(c *dissect.Context, b []byte) (dissect.Confidence, *dissect.Type) {
+	if k, t := identify(c, b); k != dissect.No {
+		return k, t
+	}
+	op, off, ok := opcode(c, b)
+	switch {
+	case ok && op == opDetailed:
+		return probeText(c, b[off:], fixedDetailed), &typeDetailed
+	case ok && op == opInfo && off == bodyOff:
+		return probeText(c, b[off:], fixedInfo), &typeInfo
+	case c.FromSplit == splithdr.GoldSource:
+		return d.shared.Probe(c, b)
+	}
+	return dissect.No, nil
+}
+
+// identify judges messages of text.
+func identify(c *dissect.Context, b []byte) (dissect.Confidence, *dissect.Type) {
+	if _, off, ok := opcode(c, b); !ok || off != bodyOff {
+		return dissect.No, nil
+	}
+	t := newText(c, b)
+	k, typ, word := t.judge()
+	if !word {
+		k, typ = t.judgeLetter()
+	}
+	switch {
+	case k == dissect.No:
+		return k, nil
+	case k == dissect.Maybe && c.FromSplit == splithdr.GoldSource: // the other witness
+		k = dissect.Likely
+	}
+	return k, typ
+}
+
+// opcode returns the opcode and the offset behind it. A joined message may lack
+// the FF FF FF FF.
+func opcode(c *dissect.Context, b []byte) (op byte, off int, ok bool) {
+	if len(b) >= bodyOff && splithdr.IsSingle(b) {
+		return b[headerLen], bodyOff, true
+	}
+	if c.FromSplit != splithdr.None && len(b) > 1 {
+		return b[0], 1, true
+	}
+	return 0, 0, false
+}
+
+// Dissect fills m with the message of type t in b.
+func (d *Dissector) Dissect(c *dissect.Context, t *dissect.Type, b []byte, m *dissect.Message) {
+	if t != nil && !slices.Contains(proto.Types, t) {
+		d.shared.Dissect(c, t, b, m)
+		m.Proto = &proto
+		m.Learn.Engine = splithdr.GoldSource
+		return
+	}
+	cur := m.Cursor(c)
+	m.Type = t
+	if _, off, _ := opcode(c, b); off != 1 {
+		cur.I32(&defHeader)
+	}
+	switch t {
+	case nil:
+		cur.U8(&defOpcode)
+	case &typeDetailed, &typeInfo:
+		m.Learn.Engine = splithdr.GoldSource
+		readInformation(cur, t)
+	default:
+		readText(c, cur, m)
+	}
+	cur.Done()
+	if t != nil && !t.Reply {
+		m.Learn.Asked = t.Asks
+	}
+}
+
+// readInformation reads the two forms that begin with a letter.
+func readInformation(cur *dissect.Cursor, t *dissect.Type) {
+	cur.U8(&defOpcode)
+	if t == &typeDetailed {
+		detailed(cur)
+		return
+	}
+	info(cur)
+}

@@ -1,0 +1,167 @@
+package goldsource
+
+import (
+	"bytes"
+
+	"qsniff/dissect"
+)
+
+// How many fixed bytes follow the five texts at least.
+const (
+	fixedDetailed = 7 // players, max_players, protocol, server_type, environment, visibility, mod
+	fixedInfo     = 3 // players, max_players, protocol
+)
+
+const (
+	texts        = 5  // address, name, map, folder, game
+	modTexts     = 3  // url, download_url, hl_version
+	modFixed     = 10 // mod_version, mod_size, mod_type, mod_dll
+	spectatorLen = 8
+)
+
+// probeText judges what both info forms share: five texts, the first an address,
+// then bytes from small sets.
+func probeText(c *dissect.Context, b []byte, fixed int) dissect.Confidence {
+	off := skipText(b, texts)
+	if off < 0 || len(b)-off < fixed {
+		switch cut := c.Wire > len(b)+bodyOff; {
+		case !looksLikeAddress(b):
+			return dissect.No
+		case cut:
+			return dissect.Likely
+		}
+		return dissect.Maybe
+	}
+	if fixed == fixedDetailed {
+		serverType, environment := b[off+3], b[off+4]
+		if dissect.ServerTypeName(uint64(serverType)) == "" || dissect.EnvironmentName(uint64(environment)) == "" {
+			return dissect.No
+		}
+		if b[off+5] > 1 || b[off+6] > 1 {
+			return dissect.Maybe
+		}
+		if looksLikeAddress(b) {
+			return dissect.Certain
+		}
+		return dissect.Likely
+	}
+	left := c.Wire - bodyOff - off - fixed
+	if looksLikeAddress(b) && (left == 0 || left == spectatorLen) {
+		return dissect.Certain
+	}
+	return dissect.No
+}
+
+// looksLikeAddress tells whether b starts with the text "ip:port" or LOOPBACK.
+func looksLikeAddress(b []byte) bool {
+	if i := bytes.IndexByte(b, 0); i >= 0 {
+		b = b[:i]
+	}
+	if bytes.EqualFold(b, []byte("loopback")) {
+		return true
+	}
+	dots := 0
+	for _, x := range b {
+		switch {
+		case x == '.', x == ':':
+			dots++
+		case x < '0' || x > '9':
+			return false
+		}
+	}
+	return dots > 0 && len(b) >= len("0.0.0.0")
+}
+
+// skipText returns the offset behind n texts, or -1.
+func skipText(b []byte, n int) int {
+	off := 0
+	for range n {
+		i := bytes.IndexByte(b[off:], 0)
+		if i < 0 {
+			return -1
+		}
+		off += i + 1
+	}
+	return off
+}
+
+// common reads what 'm' and 'C' share.
+func common(cur *dissect.Cursor) {
+	cur.CString(&defAddress)
+	cur.CString(&defName)
+	cur.CString(&defMap)
+	cur.CString(&defDir)
+	cur.CString(&defGame)
+	cur.U8(&defPlayers)
+	cur.U8(&defMaxPlayers)
+	cur.U8(&defProtocol)
+}
+
+// detailed reads the body of S2A_INFO_DETAILED.
+func detailed(cur *dissect.Cursor) {
+	common(cur)
+	cur.U8(&defServerType)
+	cur.U8(&defEnvironment)
+	cur.U8(&defVisibility)
+	if cur.U8(&defMod) == 1 {
+		if hasModBlock(cur) {
+			modBlock(cur)
+		} else {
+			cur.Note("but no block about it follows")
+		}
+	}
+	tail(cur)
+}
+
+// hasModBlock tells whether what is left starts with a mod block, whole or cut.
+// What is as long as the tail alone is the tail of a server that left it out.
+func hasModBlock(cur *dissect.Cursor) bool {
+	n, b := cur.LeftOnWire(), cur.Peek(cur.Left())
+	switch n {
+	case 0, 1, 2, 1 + spectatorLen, 2 + spectatorLen:
+		return false
+	}
+	off := skipText(b, modTexts)
+	if off >= 0 && len(b)-off >= modFixed || cur.Cut() && n >= modTexts+modFixed {
+		return true
+	}
+	return len(b) > 0 && b[0] > 1 // text, cut by the sender; VAC is 0 or 1
+}
+
+func modBlock(cur *dissect.Cursor) {
+	cur.CString(&defURL)
+	cur.CString(&defDownload)
+	cur.CString(&defHLVersion)
+	cur.I32(&defModVersion)
+	cur.I32(&defModSize)
+	cur.U8(&defModType)
+	cur.U8(&defModDLL)
+}
+
+// tail reads what follows the mod block; its length says what it is.
+func tail(cur *dissect.Cursor) {
+	n := cur.LeftOnWire()
+	if n == 0 {
+		return
+	}
+	cur.U8(&defVAC)
+	if n > 1 && n != 1+spectatorLen {
+		cur.U8(&defBots)
+	}
+	spectators(cur)
+}
+
+// spectators reads HLTV's pair, if exactly that is left.
+func spectators(cur *dissect.Cursor) {
+	if cur.LeftOnWire() != spectatorLen {
+		return
+	}
+	cur.I32(&defSpectators)
+	cur.I32(&defSpecSlots)
+}
+
+// info reads the body of S2A_INFO.
+func info(cur *dissect.Cursor) {
+	common(cur)
+	spectators(cur)
+}

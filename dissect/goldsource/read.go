@@ -1,0 +1,157 @@
+package goldsource
+
+import (
+	"bytes"
+
+	"qsniff/dissect"
+	"qsniff/internal/console"
+)
+
+// readText reads the message of type t behind its FF FF FF FF.
+func readText(c *dissect.Context, cur *dissect.Cursor, m *dissect.Message) {
+	switch m.Type {
+	case &typePing, &typeInfostring, &typeDetails, &typePlayers, &typeRules:
+		readWord(cur)
+		cur.Expert(&dissect.Deprecated, 0, 0)
+	case &typeListen:
+		readWord(cur)
+	case &typeRconChallengeReq, &typeRconChallenge:
+		readWord(cur)
+		m.Learn.RconChallenge = readRconChallenge(cur)
+		m.PairBy(&defChallenge)
+	case &typeInfoReq:
+		readWord(cur)
+		if _, ok := readNumber(cur, &defVersion); !ok {
+			cur.Expert(&dissect.Deprecated, 0, 0)
+		}
+	case &typeNetinfo:
+		readWord(cur)
+		readNumber(cur, &defVersion)
+		readNumber(cur, &defNetContext)
+		readNumber(cur, &defNetType)
+	case &typeGetChallenge:
+		readWord(cur)
+		readToken(cur, &defAuth)
+	case &typeRcon:
+		readWord(cur)
+		readRcon(c, cur)
+		m.PairBy(&defChallenge)
+	case &typeLog:
+		readHeadword(cur)
+		readConsole(c, cur, &defLine, &defLineSecret)
+	case &typeInfostringReply, &typeXashInfo:
+		readInfo(c, cur)
+	case &typePrint:
+		if b := cur.Peek(2); len(b) > 0 && b[0] == opPrint {
+			cur.U8(&defOpcode)
+		} else {
+			readHeadword(cur)
+		}
+		readConsole(c, cur, &defText, &defTextSecret)
+	case &typeProxyListen, &typeProxyRedirect:
+		cur.U8(&defOpcode)
+		readToken(cur, &defProxyAddress)
+	case &typeConnectChallenge:
+		readConnectChallenge(cur)
+	}
+	readTerminator(c, cur)
+}
+
+// wordLen is how many letters what is left begins with.
+func wordLen(cur *dissect.Cursor) int {
+	const longest = len("infostringresponse")
+	b := cur.Peek(longest)
+	n := 0
+	for n < len(b) && b[n]|0x20 >= 'a' && b[n]|0x20 <= 'z' {
+		n++
+	}
+	return n
+}
+
+// readWord reads the word that says what a message is.
+func readWord(cur *dissect.Cursor) { cur.Run(&defWord, 0, wordLen(cur), 0) }
+
+// readHeadword reads a word and the one byte that parts it from what follows.
+func readHeadword(cur *dissect.Cursor) {
+	n := wordLen(cur)
+	cur.Run(&defWord, 0, n, min(1, cur.Left()-n))
+}
+
+// readNumber reads a decimal number behind blanks, if there is one.
+func readNumber(cur *dissect.Cursor, d *dissect.Def) (v uint64, ok bool) {
+	b := cur.Peek(cur.Left())
+	if skipNumber(b) == nil {
+		return 0, false
+	}
+	return cur.Digits(d, len(b)-len(skipBlanks(b))), true
+}
+
+// readToken reads text behind blanks up to the next of them, if there is any.
+func readToken(cur *dissect.Cursor, d *dissect.Def) {
+	b := cur.Peek(cur.Left())
+	rest := skipBlanks(b)
+	n := 0
+	for n < len(rest) && !isTerminator(rest[n:n+1]) {
+		n++
+	}
+	if n > 0 {
+		cur.Run(d, len(b)-len(rest), n, 0)
+	}
+}
+
+// readTerminator reads what is left if it only ends the text, or if it is more
+// text with a password in it. Other bytes stay for Trailing.
+func readTerminator(c *dissect.Context, cur *dissect.Cursor) {
+	b := cur.Peek(cur.Left())
+	if isTerminator(b) {
+		cur.Rest(&defTerminator)
+	} else if k := (console.Finder{Said: c.Said, Cut: cur.Cut()}); hides(&k, b) {
+		cur.Rest(&defHidden)
+	}
+}
+
+// readConsole reads text up to and with its NUL, which the end of the datagram
+// can stand for, and keeps the passwords in it apart.
+func readConsole(c *dissect.Context, cur *dissect.Cursor, d, secret *dissect.Def) {
+	k := console.Finder{Said: c.Said, Cut: cur.Cut()}
+	n, tail := bytes.IndexByte(cur.Peek(cur.Left()), 0), 1
+	if n < 0 {
+		n, tail = cur.Left(), 0
+	}
+	cur.Pieces(d, secret, n, tail, k.Next)
+}
+
+// hides reports whether b has something that must not be shown.
+func hides(k *console.Finder, b []byte) bool {
+	lo, _ := k.Next(b)
+	return lo >= 0
+}
+
+// readRconChallenge reads what follows the word: " rcon", and the number in the
+// answer. It returns the number.
+func readRconChallenge(cur *dissect.Cursor) uint32 {
+	b := cur.Peek(len(rconWord))
+	if len(b) == 0 || !hasPrefixFold(rconWord, b) {
+		return 0
+	}
+	cur.Run(&defWord, 1, len(b)-1, 0)
+	v, _ := readNumber(cur, &defChallenge)
+	return uint32(v)
+}
+
+// readConnectChallenge reads the challenge for joining and what follows it:
+//
+//	A00000000 584425803 3 90071992547409920 1
+func readConnectChallenge(cur *dissect.Cursor) {
+	cur.U8(&defOpcode)
+	if n := min(cur.Left(), len(connectZeros)); n > 0 {
+		cur.Run(&defZeros, 0, n, 0)
+	}
+	for _, d := range connectNumbers {
+		if _, ok := readNumber(cur, d); !ok {
+			return
+		}
+	}
+}
+
+var connectNumbers = [...]*dissect.Def{&defChallenge, &defAuthProtocol, &defSteamID, &defSecure}

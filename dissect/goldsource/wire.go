@@ -1,0 +1,31 @@
+package goldsource
+
+import "qsniff/dissect"
+
+// mark is what every connectionless packet of the engines begins with.
+const mark = "\xff\xff\xff\xff"
+
+// begins is what messages that begin with one of some words look like. Engines take
+// letters of either case.
+func begins(words ...string) (all []dissect.Pattern) {
+	for _, w := range words {
+		all = append(all, dissect.BeginsFold(mark+w))
+	}
+	return all
+}
+
+// beginsWith is what messages that begin with a letter look like.
+func beginsWith(op byte) []dissect.Pattern {
+	return []dissect.Pattern{dissect.Begins(mark + string(rune(op)))}
+}
+
+// operator is for those who run GoldSource servers, which stop at 30 answers a second
+// by themselves.
+var operator = dissect.Operator{
+	Limits: "The engines allow 3 by default (sv_max_queries_sec); players behind one address share it.",
+	Reflected: "The old text queries are answered without a challenge. Where the server can be told to ignore" +
+		" them, do; max_queries_sec 3 and max_queries_sec_global 30 limit them.",
+	Logins: "The password is in every packet, in the clear. Better than any limit: leave rcon_password empty, or let" +
+		" the console be reached through a VPN only.",
+	Cap: 100,
+}

@@ -1,0 +1,298 @@
+package goldsource
+
+import (
+	"bytes"
+
+	"qsniff/dissect"
+	"qsniff/internal/console"
+)
+
+// text is a message behind its FF FF FF FF, as a probe looks at it.
+type text struct {
+	b    []byte
+	wire int // its length as sent
+	// asked and challenged are what the flow showed: questions to the server that
+	// sent this, and whether the one it goes to gave out an rcon challenge.
+	asked      dissect.Asked
+	challenged bool
+}
+
+func newText(c *dissect.Context, b []byte) text {
+	return text{b: b[headerLen:], wire: max(c.Wire, len(b)) - headerLen,
+		asked: c.FromServer.Asked, challenged: c.ToServer.RconChallenge != 0}
+}
+
+func (t text) cut() bool { return t.wire > len(t.b) }
+
+// word is a message that begins with a word. judge looks at what follows it.
+type word struct {
+	text  []byte
+	typ   *dissect.Type // of a message that the capture cut within the word
+	more  int           // how much can follow the word then, at most
+	judge func(t text, rest []byte) (dissect.Confidence, *dissect.Type)
+}
+
+// A request's word is followed by a terminator of one or two bytes.
+const (
+	terminated = 2
+	anything   = 1 << 16
+)
+
+// Words that no neighbour uses are believed. Quake and its descendants have the
+// others too, so those need a second witness.
+var words = [...]word{
+	request("details", &typeDetails, dissect.Likely),
+	request("infostring", &typeInfostring, dissect.Likely),
+	request("players", &typePlayers, dissect.Likely),
+	request("rules", &typeRules, dissect.Likely),
+	request("ping", &typePing, dissect.Maybe),
+	request("listen", &typeListen, dissect.Maybe),
+	{[]byte("info"), &typeInfoReq, terminated, judgeInfo},
+	{[]byte("infostringresponse"), &typeInfostringReply, anything, judgeInfostring},
+	{[]byte("netinfo"), &typeNetinfo, anything, judgeNetinfo},
+	{[]byte("getchallenge"), &typeGetChallenge, anything, judgeGetChallenge},
+	{[]byte("challenge"), &typeRconChallengeReq, len(rconWord) + terminated, judgeRconChallenge},
+	{[]byte("rcon"), &typeRcon, anything, judgeRcon},
+	{[]byte("log"), &typeLog, anything, judgeLog},
+	{[]byte("print"), &typePrint, anything, judgePrintWord},
+}
+
+// wordStarts marks the letters that words begin with, in both cases.
+var wordStarts = func() (t [256]bool) {
+	const lower = 0x20
+	for i := range words {
+		first := words[i].text[0]
+		t[first], t[first&^lower] = true, true
+	}
+	return
+}()
+
+func request(w string, typ *dissect.Type, k dissect.Confidence) word {
+	return word{[]byte(w), typ, terminated, func(_ text, rest []byte) (dissect.Confidence, *dissect.Type) {
+		if !isTerminator(rest) {
+			return dissect.No, nil
+		}
+		return k, typ
+	}}
+}
+
+// judge looks for a word at the start of t. ok tells whether there is one; then
+// the message is no opcode with letters behind it.
+func (t text) judge() (k dissect.Confidence, typ *dissect.Type, ok bool) {
+	if len(t.b) == 0 || !wordStarts[t.b[0]] { // nearly all messages are none
+		return dissect.No, nil, false
+	}
+	for i := range words {
+		w := &words[i]
+		if !hasPrefixFold(t.b, w.text) {
+			continue
+		}
+		if rest := t.b[len(w.text):]; len(rest) == 0 || isTerminator(rest[:1]) {
+			k, typ = w.judge(t, rest)
+			return k, typ, true
+		}
+	}
+	if t.cut() {
+		k, typ = t.judgeStart()
+		return k, typ, k != dissect.No
+	}
+	return dissect.No, nil, false
+}
+
+// judgeStart looks at a message whose word the capture cut. The length as sent
+// chooses among the words that can be meant.
+func (t text) judgeStart() (dissect.Confidence, *dissect.Type) {
+	const enough = 4 // letters; fewer may be an opcode and other bytes
+	if len(t.b) < enough {
+		return dissect.No, nil
+	}
+	for i := range words {
+		w := &words[i]
+		if len(t.b) < len(w.text) && hasPrefixFold(w.text, t.b) && t.wire >= len(w.text) && t.wire <= len(w.text)+w.more {
+			return dissect.Maybe, w.typ
+		}
+	}
+	return dissect.No, nil
+}
+
+// judgeInfo tells the request "info", with the protocol 47 to 49 from Xash3D, from
+// Xash3D's answer, a line feed and pairs or a complaint. Quake 2 has both too,
+// with protocol 34 and without pairs.
+func judgeInfo(t text, rest []byte) (dissect.Confidence, *dissect.Type) {
+	n := len(skipBlanks(rest))
+	body, version := rest[len(rest)-n:], 0
+	for n = 0; n < len(body) && n < 2 && body[n] >= '0' && body[n] <= '9'; n++ {
+		version = version*10 + int(body[n]-'0')
+	}
+	switch {
+	case t.cut() && len(rest) == 1 && rest[0] == '\n' && t.wire > len(t.b)+1:
+		return dissect.Maybe, &typeXashInfo
+	case isTerminator(body[n:]) && version >= 47 && version <= 49:
+		return dissect.Likely, &typeInfoReq
+	case isTerminator(body[n:]):
+		return dissect.Maybe, &typeInfoReq
+	case rest[0] != '\n':
+		return dissect.No, nil
+	case rest[1] == '\\':
+		return dissect.Likely, &typeXashInfo
+	case t.asked&dissect.AskInfo != 0:
+		return dissect.Maybe, &typeXashInfo
+	}
+	return dissect.No, nil
+}
+
+func judgeInfostring(_ text, rest []byte) (dissect.Confidence, *dissect.Type) {
+	if len(rest) > 1 && rest[1] == '\\' {
+		return dissect.Certain, &typeInfostringReply
+	}
+	return dissect.Likely, &typeInfostringReply
+}
+
+// judgeNetinfo: three numbers are the question, two and pairs the answer.
+func judgeNetinfo(_ text, rest []byte) (dissect.Confidence, *dissect.Type) {
+	n := 0
+	for ; n < 3; n++ {
+		after := skipNumber(rest)
+		if after == nil {
+			break
+		}
+		rest = after
+	}
+	switch {
+	case n == 3 && isTerminator(rest):
+		return dissect.Likely, &typeNetinfo
+	case n == 2 && (isTerminator(rest) || skipBlanks(rest)[0] == '\\'):
+		return dissect.Likely, &typeXashInfo
+	}
+	return dissect.No, nil
+}
+
+// judgeGetChallenge: Quake 3 asks with the bare word as well.
+func judgeGetChallenge(_ text, rest []byte) (dissect.Confidence, *dissect.Type) {
+	if arg := skipBlanks(rest); hasPrefixFold(arg, steamWord) && isTerminator(arg[len(steamWord):]) {
+		return dissect.Likely, &typeGetChallenge
+	}
+	if !isText(rest) {
+		return dissect.No, nil
+	}
+	return dissect.Maybe, &typeGetChallenge
+}
+
+var (
+	rconWord  = []byte(" rcon")
+	steamWord = []byte("steam")
+)
+
+// judgeRconChallenge: the number is what the answer has and the question has not.
+func judgeRconChallenge(t text, rest []byte) (dissect.Confidence, *dissect.Type) {
+	if len(rest) <= len(rconWord) && t.cut() && hasPrefixFold(rconWord, rest) {
+		if t.wire > len("challenge rcon")+terminated {
+			return dissect.Maybe, &typeRconChallenge
+		}
+		return dissect.Maybe, &typeRconChallengeReq
+	}
+	if !hasPrefixFold(rest, rconWord) {
+		return dissect.No, nil
+	}
+	rest = rest[len(rconWord):]
+	after := skipNumber(rest)
+	switch {
+	case after != nil && isTerminator(after):
+		return dissect.Certain, &typeRconChallenge
+	case !isTerminator(rest):
+		return dissect.No, nil
+	case t.cut() && t.wire > len("challenge rcon")+terminated:
+		return dissect.Maybe, &typeRconChallenge
+	}
+	return dissect.Certain, &typeRconChallengeReq
+}
+
+// judgeRcon: a challenge in front of the password is GoldSource's. Quake's family
+// has the word without it, and a password that is a number is shorter than nearly
+// all challenges, which are random numbers of 31 bits.
+func judgeRcon(t text, rest []byte) (dissect.Confidence, *dissect.Type) {
+	const longNumber = 8 // digits
+	if !isText(rest) {
+		return dissect.No, nil
+	}
+	r := console.ParseRcon(rest)
+	if r.Challenge.Any() && (r.Quoted || t.challenged || r.Challenge.Hi-r.Challenge.Lo >= longNumber) {
+		return dissect.Likely, &typeRcon
+	}
+	return dissect.Maybe, &typeRcon
+}
+
+func judgeLog(t text, rest []byte) (dissect.Confidence, *dissect.Type) {
+	const enough = len("L 07/") // of the date, where the capture ends within it
+	switch {
+	case len(rest) == 0 || rest[0] != ' ' || !console.IsLogLine(rest[1:]):
+		return dissect.No, nil
+	case len(rest) > console.LogLineLen:
+		return dissect.Certain, &typeLog
+	case t.cut() && len(rest) > enough:
+		return dissect.Likely, &typeLog
+	case t.cut():
+		return dissect.Maybe, &typeLog
+	}
+	return dissect.No, nil
+}
+
+// judgePrintWord: Xash3D answers rcon with Quake 3's word for it.
+func judgePrintWord(t text, rest []byte) (dissect.Confidence, *dissect.Type) {
+	if t.asked&dissect.AskRcon == 0 || len(rest) == 0 || rest[0] != '\n' {
+		return dissect.No, nil
+	}
+	return dissect.Maybe, &typePrint
+}
+
+// hasPrefixFold tells whether b starts with prefix; engines accept any case.
+func hasPrefixFold(b, prefix []byte) bool {
+	return len(b) >= len(prefix) && bytes.EqualFold(b[:len(prefix)], prefix)
+}
+
+// isTerminator tells whether b is nothing but what ends text.
+func isTerminator(b []byte) bool {
+	for _, x := range b {
+		if x != 0 && x != '\n' && x != '\r' && x != ' ' && x != '\t' {
+			return false
+		}
+	}
+	return true
+}
+
+func skipBlanks(b []byte) []byte {
+	for len(b) > 0 && (b[0] == ' ' || b[0] == '\t') {
+		b = b[1:]
+	}
+	return b
+}
+
+// skipNumber returns what is behind a blank and a decimal number, or nil.
+func skipNumber(b []byte) []byte {
+	after := skipBlanks(b)
+	n := 0
+	for n < len(after) && after[n] >= '0' && after[n] <= '9' {
+		n++
+	}
+	if n == 0 || len(after) == len(b) {
+		return nil
+	}
+	return after[n:]
+}
+
+// isText tells whether the start of b is text: no control characters but blanks,
+// and a few that games write colours with.
+func isText(b []byte) bool {
+	const enough, rare = 256, 16
+	b = b[:min(len(b), enough)]
+	if i := bytes.IndexByte(b, 0); i >= 0 {
+		b = b[:i]
+	}
+	controls := 0
+	for _, x := range b {
+		if x < ' ' && x != '\n' && x != '\r' && x != '\t' {
+			controls++
+		}
+	}
+	return controls*rare <= len(b)
+}

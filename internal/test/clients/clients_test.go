@@ -1,0 +1,90 @@
+// Package clients holds qsniff against the programs that people ask servers with:
+// each asks a server of internal/test/responder on the loopback interface, the traffic is
+// captured there, and what qsniff reads in the capture has to be what the program
+// printed. So has what qsniff live sees of them on a cable between two network
+// namespaces. The package has no code of its own.
+//
+// The programs are quakestat (qstat 2.17 of Debian 12), gamedig 5.3.3 and
+// rcon-client 4.2.5 (with Node.js 20). "make clients" installs them; a test whose
+// program is missing is skipped, and so are all where capturing takes a right that
+// the tests do not have.
+package clients
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// program returns the path of an installed program, or skips t.
+func program(t *testing.T, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Skipf("%s is not installed (make clients)", name)
+	}
+	return path
+}
+
+// modules returns the node_modules folder that holds a package, or skips t.
+func modules(t *testing.T, name string) string {
+	t.Helper()
+	dir, ok := findModule(name)
+	if !ok {
+		t.Skipf("the npm package %s is not in %s (make clients)", name, dir)
+	}
+	return dir
+}
+
+// findModule returns the node_modules folder that holds a package, or the folders that
+// were searched. The environment variable QSNIFF_NPM names one to search first.
+func findModule(name string) (dir string, ok bool) {
+	roots := []string{filepath.Join(root, ".clients", "node_modules")}
+	if dir := os.Getenv("QSNIFF_NPM"); dir != "" {
+		roots = append([]string{filepath.Join(dir, "node_modules")}, roots...)
+	}
+	if out, err := exec.Command("npm", "root", "-g").Output(); err == nil {
+		roots = append(roots, strings.TrimSpace(string(out)))
+	}
+	for _, dir := range roots {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			continue
+		}
+		if dir, err := filepath.Abs(dir); err == nil {
+			return dir, true
+		}
+	}
+	return strings.Join(roots, ", "), false
+}
+
+// output runs a program and returns what it printed on standard output.
+func output(t *testing.T, program string, args ...string) []byte {
+	t.Helper()
+	cmd := exec.Command(program, args...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s%s", cmd, err, out, &stderr)
+	}
+	return out
+}
+
+// hostPort is an address as the scripts take it.
+func hostPort(a netip.AddrPort) []string {
+	return []string{a.Addr().String(), fmt.Sprint(a.Port())}
+}
+
+// parse parses what a script printed.
+func parse(t *testing.T, b []byte, to any) {
+	t.Helper()
+	if err := json.Unmarshal(b, to); err != nil {
+		t.Fatalf("%v in %s", err, b)
+	}
+}

@@ -1,0 +1,59 @@
+package netns
+
+import (
+	"bytes"
+	"os/exec"
+	"strconv"
+	"testing"
+
+	"qsniff/internal/test/timing"
+)
+
+// End is one end of a cable.
+type End struct {
+	Name string // of its interface; those of the two ends differ
+	IP   string // its IPv4 address, of a network of 24 bits that both are in
+}
+
+// Cable makes two namespaces, one for each end of a cable of Ethernet (a pair of
+// veth), and takes the ends up. The kernels at them say nothing by themselves: there
+// are no messages of IPv6, and nobody has to ask for a hardware address. It skips t
+// where New does.
+func Cable(t testing.TB, here, there End) (atHere, atThere *Namespace) {
+	t.Helper()
+	atHere, atThere = New(t), New(t)
+	atHere.IP(t, "link add "+here.Name+" type veth peer name "+there.Name)
+	atHere.IP(t, "link set "+there.Name+" netns "+strconv.Itoa(atThere.tid))
+	atHere.plug(t, here)
+	atThere.plug(t, there)
+	atHere.meet(t, here.Name, there.IP, atThere.MAC(t, there.Name))
+	atThere.meet(t, there.Name, here.IP, atHere.MAC(t, here.Name))
+	atHere.awaitUp(t, here.Name)
+	atThere.awaitUp(t, there.Name)
+	return atHere, atThere
+}
+
+// plug takes an end up that never speaks IPv6.
+func (ns *Namespace) plug(t testing.TB, e End) {
+	t.Helper()
+	ns.IP(t, "link set "+e.Name+" addrgenmode none")
+	ns.IP(t, "addr add "+e.IP+"/24 dev "+e.Name)
+	ns.IP(t, "link set "+e.Name+" up")
+}
+
+// meet names a neighbour for good, so that ARP is not needed.
+func (ns *Namespace) meet(t testing.TB, name, ip, mac string) {
+	t.Helper()
+	ns.IP(t, "neigh replace "+ip+" lladdr "+mac+" dev "+name)
+}
+
+// awaitUp waits until an interface carries packets. The kernel learns that both ends are
+// up in a worker of its own, and until then it drops what is sent without an error.
+func (ns *Namespace) awaitUp(t testing.TB, name string) {
+	t.Helper()
+	timing.Await(t, name+" up", func() bool {
+		var out []byte
+		ns.Do(func() { out, _ = exec.Command("ip", "-o", "link", "show", "dev", name).Output() })
+		return bytes.Contains(out, []byte(" state UP "))
+	})
+}

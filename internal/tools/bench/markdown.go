@@ -1,0 +1,178 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// result is all that BENCHMARKS.md says.
+type result struct {
+	options
+	date    time.Time
+	machine machine
+	plan    *plan
+	missing []string // tools
+	stages  []stage
+	floor   int64 // see floor
+}
+
+// append appends the file.
+func (r *result) append(b []byte) []byte {
+	b = append(b, "# Benchmarks\n\nWritten by `make bench`. Ratios hold on other machines better than times do; they stand first.\n"...)
+	if r.quick {
+		b = append(b, "\n**A quick run, over few packets and once: it shows that the program works, not how fast qsniff is.**\n"...)
+	}
+	b = r.appendRatios(b)
+	b = r.appendTimes(b)
+	b = r.appendStages(b)
+	b = r.appendMeanings(b)
+	b = r.appendMachine(b)
+	return r.appendRepeat(b)
+}
+
+// cells appends a row of a table.
+func cells(b []byte, words ...string) []byte {
+	return append(append(append(b, "| "...), strings.Join(words, " | ")...), " |\n"...)
+}
+
+func (r *result) appendRatios(b []byte) []byte {
+	b = append(b, "\n## Ratios\n\n"...)
+	b = cells(b, "what", "median", "min..max", "bar", "")
+	b = cells(b, "---", "---:", "---:", "---:", "---")
+	for _, g := range r.plan.groups {
+		for _, x := range g.rows {
+			s := spreadOf(r.rounds, x.value)
+			b = cells(b, x.what, number(s.median)+x.unit, number(s.min)+".."+number(s.max), x.bar.String()+x.barUnit(), x.bar.verdict(s.median))
+		}
+	}
+	for _, s := range r.stages {
+		b = cells(b, "allocations per packet, `"+s.name+"`", strconv.FormatFloat(s.allocations, 'f', -1, 64), "", "0", bar{atMost, 0}.verdict(s.allocations))
+	}
+	for _, tool := range r.missing {
+		b = append(b, "\nRows with "+tool+" are left out: it is not installed.\n"...)
+	}
+	return b
+}
+
+func (x *row) barUnit() string {
+	if x.bar.kind == none {
+		return ""
+	}
+	return x.unit
+}
+
+func (b bar) String() string {
+	v := strconv.FormatFloat(b.limit, 'f', -1, 64)
+	switch b.kind {
+	case atLeast:
+		return "≥ " + v
+	case atMost:
+		return "≤ " + v
+	}
+	return "none"
+}
+
+func (b bar) verdict(v float64) string {
+	switch {
+	case b.kind == none:
+		return ""
+	case b.met(v):
+		return "met"
+	}
+	return "**missed**"
+}
+
+// number writes three digits, or all in front of the point.
+func number(v float64) string {
+	switch {
+	case v >= 100:
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	case v >= 10:
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	}
+	return strconv.FormatFloat(v, 'f', 2, 64)
+}
+
+func (r *result) appendTimes(b []byte) []byte {
+	b = append(b, "\n## Times and memory\n\nCommands of one group ran in turns.\n\n"...)
+	b = cells(b, "group", "command", "packets", "wall s", "min..max", "packets/s", "CPU s", "peak MiB")
+	b = cells(b, "---", "---", "---:", "---:", "---:", "---:", "---:", "---:")
+	for _, g := range r.plan.groups {
+		for _, c := range g.commands {
+			wall := spreadOf(r.rounds, func(round int) float64 { return seconds(c, round) })
+			rate := spreadOf(r.rounds, func(round int) float64 { return perSecond(c, round) })
+			cpu := spreadOf(r.rounds, func(round int) float64 { return c.samples[round].cpu.Seconds() })
+			mem := spreadOf(r.rounds, func(round int) float64 { return peak(c, round) })
+			b = cells(b, g.name, "`"+c.line()+"`", strconv.Itoa(c.capture.packets), number(wall.median),
+				number(wall.min)+".."+number(wall.max), number(rate.median), number(cpu.median), number(mem.median))
+		}
+	}
+	return b
+}
+
+func (r *result) appendStages(b []byte) []byte {
+	b = append(b, "\n## One core, no files\n\n"...)
+	b = cells(b, "benchmark of package pipeline", "ns per packet", "allocations per packet")
+	b = cells(b, "---", "---:", "---:")
+	for _, s := range r.stages {
+		b = cells(b, "`"+s.name+"`", number(s.nanos), strconv.FormatFloat(s.allocations, 'f', -1, 64))
+	}
+	return b
+}
+
+const howMeasured = `
+A ratio is taken within each round, and the median of the rounds is shown. The bar is
+what qsniff has set itself; a row without one is for information. No tool has a filter:
+of a capture all of them read all packets. CPU time is that of all threads; tcpdump and
+tshark have one. Other work on the machine slows the program with more threads more;
+ratios of CPU time suffer less. Peak memory is the resident set; less than %s MiB, which
+the measuring program has itself, cannot be told.
+
+The captures are made, with a fixed seed. The mix is clients polling 200 servers; of its
+exchanges 40%% are A2S_INFO with a challenge, 20%% players, 15%% rules in split replies, 3%%
+compressed ones, 8%% GoldSource, 9%% ASE, 2%% master servers, 3%% RCON sessions over TCP.
+`
+
+func (r *result) appendMeanings(b []byte) []byte {
+	b = append(b, "\n## What the rows mean\n\n"...)
+	for _, g := range r.plan.groups {
+		b = append(b, "- **"+g.name+"**: "+g.about+"\n"...)
+	}
+	b = append(b, "- **allocations**: `go test -benchmem` over the captures of this repository, damaged ones too; "+
+		"the number is rounded down. Tests assert that there are none at all in the steady state.\n"...)
+	return fmt.Appendf(b, howMeasured, number(float64(r.floor)/mebi))
+}
+
+func (r *result) appendMachine(b []byte) []byte {
+	m := &r.machine
+	b = append(b, "\n## Where and when\n\n"...)
+	b = fmt.Appendf(b, "- %s; rounds: %d, behind one that warmed up; packets in a capture: %d\n", r.date.UTC().Format(time.DateOnly), r.rounds, r.packets)
+	b = fmt.Appendf(b, "- %d cores", m.cores)
+	if m.processor != "" {
+		b = append(b, " of "+m.processor...)
+	}
+	b = append(b, "\n- "+m.kernel+"\n- "+m.golang+"\n"...)
+	if m.load != "" {
+		b = append(b, "- load average when it began: "+m.load+"; more than a little means that other work took part of the cores\n"...)
+	}
+	for _, tool := range []string{"tcpdump", "tshark"} {
+		if !slices.Contains(r.missing, tool) {
+			b = append(b, "- "+firstLine(tool, "--version")+"\n"...)
+		}
+	}
+	return b
+}
+
+func (r *result) appendRepeat(b []byte) []byte {
+	return fmt.Appendf(b, "\n## How to repeat it\n\n"+
+		"    make bench PACKETS=%d\n\n"+
+		"makes the captures, in the user's cache folder, runs the commands above and writes this\n"+
+		"file. By hand:\n\n"+
+		"    go run ./internal/tools/mkpcap mix -n %[1]d -o mix.pcap\n"+
+		"    go run ./internal/tools/mkpcap mix -game -n %[1]d -o game.pcap\n"+
+		"    go run ./internal/tools/mkpcap flood -n %[1]d -o flood.pcap\n\n"+
+		"The stages by themselves: `go test -run '^$' -bench . -benchmem ./...`.\n", r.packets)
+}

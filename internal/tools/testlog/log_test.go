@@ -1,0 +1,97 @@
+package main
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestLog: of what passes a line is left, of what fails all; skips are summed up.
+func TestLog(t *testing.T) {
+	var out strings.Builder
+	l := newLog(&out)
+	for _, e := range []event{
+		{"start", "a", "", ""},
+		{"run", "a", "TestGood", ""},
+		{"output", "a", "TestGood", "noise\n"},
+		{"pass", "a", "TestGood", ""},
+		{"run", "a", "TestRoot/x", ""},
+		{"output", "a", "TestRoot/x", "=== RUN   TestRoot/x\n"},
+		{"output", "a", "TestRoot/x", "    a_test.go:7: needs root: to capture\n"},
+		{"output", "a", "TestRoot/x", "--- SKIP: TestRoot/x (0.00s)\n"},
+		{"skip", "a", "TestRoot/x", ""},
+		{"output", "a", "", "PASS\n"},
+		{"output", "a", "", "ok  \ta\t0.1s\n"},
+		{"pass", "a", "", ""},
+		{"start", "b", "", ""},
+		{"run", "b", "TestBad", ""},
+		{"output", "b", "TestBad", "    b_test.go:9: got 1, want 2\n"},
+		{"fail", "b", "TestBad", ""},
+		{"run", "b", "TestCrash", ""},
+		{"output", "b", "TestCrash", "panic: no\n"},
+		{"output", "b", "", "FAIL\tb\t0.2s\n"},
+		{"fail", "b", "", ""},
+		{"output", "c", "", "?   \tc\t[no test files]\n"},
+		{"skip", "c", "", ""},
+		{"build-output", "", "", "d.go:1: no such thing\n"},
+	} {
+		line, err := json.Marshal(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.event(line)
+	}
+	l.event([]byte("go: what is no event\n"))
+	l.conclude()
+	want := `ok  	a	0.1s
+    b_test.go:9: got 1, want 2
+FAIL	b	0.2s
+panic: no
+d.go:1: no such thing
+go: what is no event
+skipped: TestRoot: needs root: to capture
+DONE 3 tests, 1 skipped, 1 failed in 0.0s
+`
+	if diff := cmp.Diff(want, regexp.MustCompile(`in \S+s\n`).ReplaceAllString(out.String(), "in 0.0s\n")); diff != "" {
+		t.Errorf("want -, got +\n%s", diff)
+	}
+}
+
+// TestReason: the last thing that a test said, or what a script skips with.
+func TestReason(t *testing.T) {
+	for _, tc := range []struct{ output, want string }{
+		{"    a_test.go:7: first\n    a_test.go:9: then: why\n--- SKIP: TestA (0.00s)\n", "then: why"},
+		{"    testscript.go:609: WORK=$WORK\n        TZ=UTC\n        \n        > [!libpcap] skip 'no libpcap'\n", "no libpcap"},
+		{"--- SKIP: TestA (0.00s)\n", "no reason given"},
+	} {
+		if got := reason(tc.output); got != tc.want {
+			t.Errorf("got  %q\nwant %q", got, tc.want)
+		}
+	}
+}
+
+// TestWaiting: where nothing ends it is said what has begun.
+func TestWaiting(t *testing.T) {
+	var out strings.Builder
+	l := newLog(&out)
+	l.waiting()
+	l.event([]byte(`{"Action":"start","Package":"a"}`))
+	l.waiting()
+	if want := "... 0 s: compiling\n... 0 s: running a\n"; out.String() != want {
+		t.Errorf("got  %q\nwant %q", out.String(), want)
+	}
+}
+
+// TestStatus: the exit status is that of go test, whose output is no event here.
+func TestStatus(t *testing.T) {
+	var out strings.Builder
+	if status, err := run([]string{"-nosuchflag"}, &out); err != nil || status == 0 {
+		t.Errorf("status %d, error %v", status, err)
+	}
+	if status, err := run([]string{"-run", "^$", "qsniff/internal/test/race"}, &out); err != nil || status != 0 {
+		t.Errorf("status %d, error %v\n%s", status, err, out.String())
+	}
+}
