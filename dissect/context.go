@@ -4,7 +4,7 @@ import (
 	"net/netip"
 
 	"qsniff/internal/console"
-	"qsniff/internal/splithdr"
+	"qsniff/wire"
 )
 
 // FlowFacts is what the messages between one server and one client showed so
@@ -12,10 +12,10 @@ import (
 type FlowFacts struct {
 	AppID  uint32 // of the game, if HasApp
 	HasApp bool
-	Engine splithdr.Engine // how this server splits
-	Proven bool            // Engine was seen at work, not concluded
-	Asked  Asked           // what the client asked
-	Proto  uint8           // 1 + index in the registry of the protocol last spoken; 0 if none
+	Engine wire.Engine // how this server splits
+	Proven bool        // Engine was seen at work, not concluded
+	Asked  Asked       // what the client asked
+	Proto  uint8       // 1 + index in the registry of the protocol last spoken; 0 if none
 	// Foreign: another game speaks here that uses our bytes for its own messages.
 	Foreign bool
 	// RconChallenge is the number that the server last gave out for remote
@@ -26,8 +26,8 @@ type FlowFacts struct {
 // Context is what a dissector may know besides the bytes.
 type Context struct {
 	Src, Dst  netip.AddrPort
-	Wire      int             // length of the payload as sent: more than len(b) if the capture cut it
-	FromSplit splithdr.Engine // how the payload was split, None if it was not
+	Wire      int         // length of the payload as sent: more than len(b) if the capture cut it
+	FromSplit wire.Engine // how the payload was split, None if it was not
 	// ToServer and FromServer are what is known if Dst, or if Src, is the server.
 	// Both are empty at the first Probe; a second one follows where that was
 	// not sure and something is known.

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"qsniff/finding"
-	"qsniff/internal/splithdr"
+	"qsniff/wire"
 )
 
 // Kind says how Field.Num and the field's bytes are to be read.
@@ -133,7 +133,7 @@ type Proto struct {
 	Limited bool
 	// Splits lists the split formats whose parts are reported under this
 	// protocol's name while the message in them is not known.
-	Splits []splithdr.Engine
+	Splits []wire.Engine
 	// Console says that such parts, which nobody reads, can be text of a console or
 	// its variables: secrets in them are hidden.
 	Console bool

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"qsniff/internal/splithdr"
+	"qsniff/wire"
 )
 
 // Registry is the set of protocols that a run knows. Explicit: there are no init
@@ -102,7 +102,7 @@ func (r *Registry) Protos() []*Proto { return r.protos }
 
 // SplitProto returns the protocol that parts of split format e belong to while
 // nothing tells the message in them, or nil.
-func (r *Registry) SplitProto(e splithdr.Engine) *Proto {
+func (r *Registry) SplitProto(e wire.Engine) *Proto {
 	for _, d := range r.all {
 		if p := d.Proto(); slices.Contains(p.Splits, e) {
 			return p
@@ -217,7 +217,7 @@ func (r *Registry) IsJunk(b []byte) bool {
 func (r *Registry) Marks() [][]byte {
 	all := slices.Clone(r.marks)
 	if slices.ContainsFunc(r.protos, func(p *Proto) bool { return len(p.Splits) > 0 }) {
-		all = append(all, splithdr.SplitMark)
+		all = append(all, wire.SplitMark)
 	}
 	return all
 }

@@ -3,8 +3,8 @@ package pipeline
 import (
 	"qsniff/dissect"
 	"qsniff/internal/console"
-	"qsniff/internal/splithdr"
 	"qsniff/reassembly/split"
+	"qsniff/wire"
 )
 
 // maxHidden is how many stretches of unread parts are hidden one by one; behind
@@ -21,7 +21,7 @@ type stretch struct{ lo, hi uint32 }
 func (p *partition) parts(set *split.Set, from uint32, note string) {
 	for i := 0; i < len(set.Parts); {
 		j := i + 1
-		for j < len(set.Parts) && set.Engine != splithdr.SourceOld && set.Parts[j].Number == set.Parts[j-1].Number+1 {
+		for j < len(set.Parts) && set.Engine != wire.SourceOld && set.Parts[j].Number == set.Parts[j-1].Number+1 {
 			j++
 		}
 		run := set.Parts[i:j]

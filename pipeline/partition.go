@@ -6,13 +6,13 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/finding"
-	"qsniff/internal/splithdr"
 	"qsniff/netlayer"
 	"qsniff/reassembly"
 	"qsniff/reassembly/split"
 	"qsniff/reassembly/tcpstream"
 	"qsniff/render"
 	"qsniff/track"
+	"qsniff/wire"
 )
 
 // partition is one sixteenth of the world: the flows and split sets of its
@@ -214,7 +214,7 @@ type source struct {
 }
 
 func (p *partition) datagram(it *item) {
-	if splithdr.IsSplit(it.Payload) && len(it.Payload) >= splithdr.MinLen {
+	if wire.IsSplit(it.Payload) && len(it.Payload) >= wire.MinSplitLen {
 		p.part = split.Fragment{Src: it.Src, Dst: it.Dst, Data: it.Payload, Wire: it.Wire,
 			Pieces: it.pieces, Frame: it.frame, Nanos: it.age, Hint: p.flows.Get(it.Src, it.Dst.Addr()).Engine}
 		p.split.Add(&p.part)

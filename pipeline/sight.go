@@ -10,9 +10,9 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/internal/lru"
-	"qsniff/internal/splithdr"
 	"qsniff/netlayer"
 	"qsniff/track"
+	"qsniff/wire"
 )
 
 // sight is a sighting at its place in a batch, or the word that time passed. Sights
@@ -174,9 +174,9 @@ func (w *sights) datagram(s *track.Sighting, it *item) {
 	if len(b) < it.Wire {
 		s.Flags |= track.Cut
 	}
-	if splithdr.IsSplit(b) && len(b) >= splithdr.MinLen {
+	if wire.IsSplit(b) && len(b) >= wire.MinSplitLen {
 		s.What = track.IsPart
-		if h, ok := splithdr.Parse(b, splithdr.Guess(b, it.Wire)); ok && h.Number == 0 || splithdr.Proof(b) != splithdr.None {
+		if h, ok := wire.ParseSplit(b, wire.GuessSplit(b, it.Wire)); ok && h.Number == 0 || wire.SplitProof(b) != wire.None {
 			s.Flags |= track.First
 		}
 		w.seal(s, it, printOf(s, b))

@@ -3,8 +3,8 @@ package pipeline
 import (
 	"qsniff/dissect"
 	"qsniff/finding"
-	"qsniff/internal/splithdr"
 	"qsniff/reassembly/split"
+	"qsniff/wire"
 )
 
 // deliver makes a message of a set of split parts.
@@ -68,16 +68,16 @@ func inferred(set *split.Set) bool {
 // isGame tells whether a set that is not compressed starts with something other
 // than a message: engines split large packets of the running game alike.
 func isGame(set *split.Set) bool {
-	return !set.Compressed && set.Run >= 4 && !splithdr.IsSingle(set.Data)
+	return !set.Compressed && set.Run >= 4 && !wire.IsSingle(set.Data)
 }
 
 // witnessed tells whether anything but the first four bytes says that a set is
 // one of ours: anybody's datagrams may begin like that.
 func (p *partition) witnessed(set *split.Set) bool {
-	if splithdr.IsSingle(set.Data[:set.Run]) {
+	if wire.IsSingle(set.Data[:set.Run]) {
 		return true
 	}
-	if set.Compressed && splithdr.IsStream(set.Joined[min(set.Prefix, len(set.Joined)):]) {
+	if set.Compressed && wire.IsStream(set.Joined[min(set.Prefix, len(set.Joined)):]) {
 		return true
 	}
 	src, dst := set.Src, set.Dst

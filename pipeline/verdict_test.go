@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"qsniff/capture"
-	"qsniff/internal/splithdr"
 	"qsniff/internal/test/testpcap"
 	"qsniff/render/text"
+	"qsniff/wire"
 )
 
 const ms = 1_000_000
@@ -63,7 +63,7 @@ func TestWeakMessages(t *testing.T) {
 		rcon               = "\xff\xff\xff\xffrcon 584425803 \"pw\" status"
 		source             = "\xff\xff\xff\xffj00000000000000\x00"
 	)
-	p := registry(t).SplitProto(splithdr.Source) // a2s
+	p := registry(t).SplitProto(wire.Source) // a2s
 	for _, tc := range []struct {
 		name string
 		cfg  Config

@@ -7,7 +7,7 @@ import (
 	"net/netip"
 
 	"qsniff/dissect"
-	"qsniff/internal/splithdr"
+	"qsniff/wire"
 )
 
 // Event is one message together with where it came from. All of it is valid
@@ -64,7 +64,7 @@ type Piece struct {
 
 // Split says how a message was split.
 type Split struct {
-	Engine     splithdr.Engine
+	Engine     wire.Engine
 	ID         uint32 // without the compression bit
 	Total      int
 	Received   int

@@ -6,7 +6,7 @@ import (
 	"qsniff/dissect"
 	"qsniff/internal/console"
 	"qsniff/internal/lru"
-	"qsniff/internal/splithdr"
+	"qsniff/wire"
 )
 
 // DefaultFlows is how many flows one partition remembers: 65,536 in all, about
@@ -49,7 +49,7 @@ func NewFlows(size int) *Flows {
 type flow struct {
 	appID, rconChallenge uint32
 	asked                dissect.Asked
-	engine               splithdr.Engine
+	engine               wire.Engine
 	proto                uint8
 	flags                flowFlags
 }
@@ -91,7 +91,7 @@ func (f *Flows) Learn(server netip.AddrPort, client netip.Addr, l dissect.FlowFa
 		v.appID = l.AppID
 		v.flags |= hasApp
 	}
-	if l.Engine != splithdr.None && (l.Proven || v.flags&proven == 0) {
+	if l.Engine != wire.None && (l.Proven || v.flags&proven == 0) {
 		v.engine = l.Engine
 		v.flags.set(proven, l.Proven)
 	}

@@ -6,7 +6,7 @@ import (
 	"unsafe"
 
 	"qsniff/dissect"
-	"qsniff/internal/splithdr"
+	"qsniff/wire"
 )
 
 var (
@@ -22,8 +22,8 @@ func TestLearn(t *testing.T) {
 	}
 	f.Learn(server, client, dissect.FlowFacts{Asked: dissect.AskInfo, Proto: 1})
 	f.Learn(server, client, dissect.FlowFacts{AppID: 2400, HasApp: true})
-	f.Learn(server, client, dissect.FlowFacts{Asked: dissect.AskRules, Engine: splithdr.SourceOld})
-	want := dissect.FlowFacts{AppID: 2400, HasApp: true, Engine: splithdr.SourceOld,
+	f.Learn(server, client, dissect.FlowFacts{Asked: dissect.AskRules, Engine: wire.SourceOld})
+	want := dissect.FlowFacts{AppID: 2400, HasApp: true, Engine: wire.SourceOld,
 		Asked: dissect.AskInfo | dissect.AskRules, Proto: 1}
 	if got := f.Get(server, client); got != want {
 		t.Errorf("got  %+v\nwant %+v", got, want)

@@ -5,11 +5,10 @@ import (
 	"slices"
 
 	"qsniff/dissect"
-	"qsniff/internal/eyehdr"
 	"qsniff/internal/payload"
-	"qsniff/internal/splithdr"
 	"qsniff/netlayer"
 	"qsniff/pipeline"
+	"qsniff/wire"
 )
 
 // The two ends that payloads get, of a private network, so that no finding says
@@ -139,12 +138,12 @@ func (p *plan) choose(all []reading) *reading {
 // parts of split messages are a server's.
 func (p *plan) isReply(m *made) bool {
 	switch b := m.app(); {
-	case m.chosen != nil && !splithdr.IsSplit(b):
+	case m.chosen != nil && !wire.IsSplit(b):
 		return m.chosen.typ.FromServer()
 	case p.dir != "":
 		return p.dir == "reply"
 	default:
-		return splithdr.IsSplit(b) || eyehdr.Number(b) > 0
+		return wire.IsSplit(b) || wire.EyeNumber(b) > 0
 	}
 }
 
@@ -160,7 +159,7 @@ func (p *plan) datagram(no uint64, m *made) {
 	case p.as != nil:
 		port = p.portOf(p.as)
 		p.rule(pipeline.DecodeAs{Port: port, Proto: p.as})
-	case splithdr.IsSplit(m.Data):
+	case wire.IsSplit(m.Data):
 		port = partsPort
 		p.rule(pipeline.DecodeAs{Port: port})
 	}
@@ -201,7 +200,7 @@ func (p *plan) rulePacket(m *made) {
 	case m.packet.Stop != netlayer.OK:
 	case m.chosen != nil && m.needsRule(p):
 		p.rule(pipeline.DecodeAs{Port: server, Proto: m.chosen.proto})
-	case p.as != nil || splithdr.IsSplit(m.packet.Payload):
+	case p.as != nil || wire.IsSplit(m.packet.Payload):
 		p.rule(pipeline.DecodeAs{Port: server, Proto: p.as})
 	}
 }
@@ -213,7 +212,7 @@ func (p *plan) overTCP() dissect.StreamDissector {
 		return p.reg.StreamOf(p.as)
 	}
 	for i := range p.payloads {
-		if m := &p.payloads[i]; m.isPacket || len(m.readings) > 0 || splithdr.IsSplit(m.Data) {
+		if m := &p.payloads[i]; m.isPacket || len(m.readings) > 0 || wire.IsSplit(m.Data) {
 			return nil
 		}
 	}

@@ -11,9 +11,9 @@ import (
 	"qsniff/dissect"
 	"qsniff/finding"
 	"qsniff/internal/payload"
-	"qsniff/internal/splithdr"
 	"qsniff/netlayer"
 	"qsniff/render"
+	"qsniff/wire"
 )
 
 // told is a renderer that remembers which payloads led to output, and corrects
@@ -92,7 +92,7 @@ func (t *told) gaps(e *render.Event) {
 	}
 	have := make([]bool, s.Total)
 	for _, f := range frames {
-		if h, ok := splithdr.Parse(t.plan.payloads[f-1].app(), s.Engine); ok && int(h.Number) < s.Total {
+		if h, ok := wire.ParseSplit(t.plan.payloads[f-1].app(), s.Engine); ok && int(h.Number) < s.Total {
 			have[h.Number] = true
 		}
 	}
@@ -180,9 +180,9 @@ func (p *plan) why(m *made) (why, hint string) {
 		return "a fragment of an IP packet: without the first one nothing can be read", "give all of them"
 	case len(b) == 0:
 		return "a whole packet that carries nothing", ""
-	case splithdr.IsSplit(b) && len(b) < splithdr.MinLen:
+	case wire.IsSplit(b) && len(b) < wire.MinSplitLen:
 		return "a part of a split reply that ends in its header", "give all of it"
-	case splithdr.IsSplit(b):
+	case wire.IsSplit(b):
 		return "a part of a split message: it repeats another one, or what the parts make is no query", ""
 	case m.chosen == nil && len(m.readings) > 1:
 		return "could be " + readings(m.readings), "choose with --as"
@@ -223,7 +223,7 @@ func (p *plan) nearest(m *made) string {
 		return "the bytes became text and were lost in it: print them in hexadecimal or with \\xff escapes"
 	case isFile != nil:
 		return "what was dumped " + isFile.Reason + ": " + isFile.Hint
-	case splithdr.IsSingle(b):
+	case wire.IsSingle(b):
 		return "the engines' mark is there, but what follows is no message of theirs: is a byte missing or changed?"
 	case m.Form == payload.Base64:
 		return "it was read as base64: hexadecimal has the digits 0 to 9 and a to f"

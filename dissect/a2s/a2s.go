@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"qsniff/dissect"
-	"qsniff/internal/splithdr"
+	"qsniff/wire"
 )
 
 // The opcodes: the byte behind FF FF FF FF.
@@ -86,7 +86,7 @@ var proto = dissect.Proto{
 	Ports:       ports(),
 	ClientPorts: []uint16{27005, 27006},
 	Limited:     true,
-	Splits:      []splithdr.Engine{splithdr.Source, splithdr.SourceOld, splithdr.None},
+	Splits:      []wire.Engine{wire.Source, wire.SourceOld, wire.None},
 	Console:     true,
 }
 
@@ -137,13 +137,13 @@ func (*Dissector) Probe(c *dissect.Context, b []byte) (dissect.Confidence, *diss
 // lack the FF FF FF FF; only the replies with enough structure to be told
 // without it are taken then. A reply may have it twice.
 func body(c *dissect.Context, b []byte) (int, bool) {
-	if len(b) >= bodyOff && splithdr.IsSingle(b) {
+	if len(b) >= bodyOff && wire.IsSingle(b) {
 		if doubled(b) {
 			return doubledOff, true
 		}
 		return bodyOff, true
 	}
-	if c.FromSplit != splithdr.None && len(b) > 1 && bytes.IndexByte([]byte{opInfo, opPlayers, opRules}, b[0]) >= 0 {
+	if c.FromSplit != wire.None && len(b) > 1 && bytes.IndexByte([]byte{opInfo, opPlayers, opRules}, b[0]) >= 0 {
 		return bareOff, true
 	}
 	return 0, false

@@ -4,9 +4,9 @@ import (
 	"testing"
 
 	"qsniff/dissect"
-	"qsniff/internal/splithdr"
 	"qsniff/internal/test/dissecttest"
 	"qsniff/internal/test/hextest"
+	"qsniff/wire"
 )
 
 const (
@@ -116,7 +116,7 @@ func TestBareJoined(t *testing.T) {
 	if k, _ := New().Probe(c, b); k != dissect.No {
 		t.Errorf("not joined: got %v, want %v", k, dissect.No)
 	}
-	c.FromSplit = splithdr.Source
+	c.FromSplit = wire.Source
 	if k, _ := New().Probe(c, b); k != dissect.Certain {
 		t.Errorf("joined: got %v, want %v", k, dissect.Certain)
 	}
@@ -203,7 +203,7 @@ func FuzzDissect(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte, missing uint16, engine uint8, app uint32) {
 		c := dissecttest.Context(len(b) + int(missing))
-		c.FromSplit = splithdr.Engine(engine % 4)
+		c.FromSplit = wire.Engine(engine % 4)
 		c.FromServer = dissect.FlowFacts{AppID: app, HasApp: app != 0, Asked: dissect.Asked(engine >> 2)}
 		dissecttest.Fuzz(t, New(), c, b)
 	})

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 
 	"qsniff/dissect"
-	"qsniff/internal/splithdr"
+	"qsniff/wire"
 )
 
 // Frontlines: Fuel of War asks for challenge, players and rules with the bytes of
@@ -16,7 +16,7 @@ var frontlinesAsks = []byte("FLSQ")
 
 // Foreign tells whether b is one of those messages.
 func (*Dissector) Foreign(c *dissect.Context, b []byte) (reply, ok bool) {
-	if len(b) < bodyOff || !splithdr.IsSingle(b) {
+	if len(b) < bodyOff || !wire.IsSingle(b) {
 		return false, false
 	}
 	if bytes.HasPrefix(b[headerLen:], frontlinesAsks) {

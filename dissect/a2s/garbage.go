@@ -2,7 +2,7 @@ package a2s
 
 import (
 	"qsniff/dissect"
-	"qsniff/internal/splithdr"
+	"qsniff/wire"
 )
 
 // minZeros is how long an answer of zeros is at least, in bytes: as long as the
@@ -13,7 +13,7 @@ const minZeros = bodyOff + challengeLen
 // emptyAnswer tells whether a datagram is nothing but zeros: what a server sends
 // that forgot to write its answer into the buffer.
 func emptyAnswer(c *dissect.Context, b []byte) bool {
-	return len(b) >= minZeros && c.Wire <= len(b) && c.FromSplit == splithdr.None && zeros(b)
+	return len(b) >= minZeros && c.Wire <= len(b) && c.FromSplit == wire.None && zeros(b)
 }
 
 func readZeros(cur *dissect.Cursor, m *dissect.Message) {
@@ -28,7 +28,7 @@ func readZeros(cur *dissect.Cursor, m *dissect.Message) {
 
 // doubled tells whether b, which has its header, is a reply that has it once more.
 func doubled(b []byte) bool {
-	if len(b) < doubledOff || !splithdr.IsSingle(b[headerLen:]) {
+	if len(b) < doubledOff || !wire.IsSingle(b[headerLen:]) {
 		return false
 	}
 	t := byOpcode[b[doubledOff-1]]

@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"qsniff/dissect"
-	"qsniff/internal/splithdr"
 	"qsniff/internal/test/dissecttest"
 	"qsniff/internal/test/hextest"
+	"qsniff/wire"
 )
 
 // Replies that are written wrongly are believed only as answers, and only where
@@ -24,7 +24,7 @@ func TestGarbage(t *testing.T) {
 		name, in string
 		asked    dissect.Asked
 		cut      int // bytes that the capture lacks
-		split    splithdr.Engine
+		split    wire.Engine
 		typ      string // none: not believed
 		status   dissect.Status
 		findings string
@@ -36,7 +36,7 @@ func TestGarbage(t *testing.T) {
 		{"zeros, as long as the shortest answer", `00000000 00 00000000`, dissect.AskInfo, 0, 0, "ZEROS", dissect.Malformed, "A2S-S10"},
 		{"zeros and one other byte", `00000000 00 00000001`, dissect.AskInfo, 0, 0, none, 0, ""},
 		{"zeros, and who knows what behind", zeros64, dissect.AskInfo, 1, 0, none, 0, ""},
-		{"zeros in parts", zeros64, dissect.AskInfo, 0, splithdr.Source, none, 0, ""},
+		{"zeros in parts", zeros64, dissect.AskInfo, 0, wire.Source, none, 0, ""},
 
 		{"header twice, info", `ffffffff` + infoAll, dissect.AskInfo, 0, 0, "S2A_INFO_SRC", dissect.Complete, "A2S-S10"},
 		{"header twice, rules", `ffffffff` + rules2, dissect.AskRules, 0, 0, "S2A_RULES", dissect.Complete, "A2S-S10"},

@@ -2,7 +2,7 @@ package a2s
 
 import (
 	"qsniff/dissect"
-	"qsniff/internal/splithdr"
+	"qsniff/wire"
 )
 
 // The extra data flags.
@@ -71,20 +71,20 @@ func info(cur *dissect.Cursor, m *dissect.Message) {
 
 // engineOf says how a server splits, as far as its information tells: a hint for
 // parts whose own bytes do not prove it.
-func engineOf(protocol uint8, app uint32) splithdr.Engine {
+func engineOf(protocol uint8, app uint32) wire.Engine {
 	switch {
 	case protocol == protocolGold, protocol == protocolHLTV, app >= 10 && app <= 80:
-		return splithdr.GoldSource
+		return wire.GoldSource
 	}
 	switch app {
 	case 215, 17550, 17700, 244630, 253530: // SDK Base 2006, Eternal Silence, Insurgency, Neotokyo, Fortress Forever
-		return splithdr.SourceOld
+		return wire.SourceOld
 	case 240: // Counter-Strike: Source, before its engine was renewed
 		if protocol == protocolOld {
-			return splithdr.SourceOld
+			return wire.SourceOld
 		}
 	}
-	return splithdr.Source
+	return wire.Source
 }
 
 // limit raises what is wrong with counts of one byte, about the field at index at.

@@ -2,7 +2,7 @@ package ase
 
 import (
 	"qsniff/dissect"
-	"qsniff/internal/eyehdr"
+	"qsniff/wire"
 )
 
 // The letters of requests.
@@ -102,8 +102,8 @@ func kind(c *dissect.Context, b []byte) *dissect.Type {
 	switch {
 	case len(b) == 0:
 		return nil
-	case eyehdr.Begins(b):
-		if n := eyehdr.Number(b); n > 0 {
+	case wire.BeginsEye(b):
+		if n := wire.EyeNumber(b); n > 0 {
 			return reply(c, b, n)
 		}
 		return nil
@@ -118,7 +118,7 @@ func kind(c *dissect.Context, b []byte) *dissect.Type {
 func reply(c *dissect.Context, b []byte, number int) *dissect.Type {
 	const short = dissect.AskBrowse | dissect.AskPresence
 	asked := c.FromServer.Asked | c.Waiting
-	if !eyehdr.IsMTA(b) && (asked&short == 0 || asked&dissect.AskStatus != 0) {
+	if !wire.IsMTA(b) && (asked&short == 0 || asked&dissect.AskStatus != 0) {
 		return &typeFull
 	}
 	switch number {
@@ -137,20 +137,20 @@ func (*Dissector) Dissect(c *dissect.Context, t *dissect.Type, b []byte, m *diss
 	r := reader{Cursor: cur, c: c}
 	switch m.Type {
 	case &typeFull:
-		cur.Take(&defHeader, eyehdr.HeaderLen)
-		if eyehdr.Number(b) == 1 {
+		cur.Take(&defHeader, wire.EyeHeaderLen)
+		if wire.EyeNumber(b) == 1 {
 			r.full()
 		} else {
 			cur.Rest(&defPiece)
 		}
 	case &typeLight, &typeXfire:
-		cur.Take(&defHeader, eyehdr.HeaderLen)
+		cur.Take(&defHeader, wire.EyeHeaderLen)
 		r.light(m.Type == &typeLight)
 	case &typeVersion:
 		cur.Rest(&defVersion)
 	case nil:
-		if eyehdr.Begins(b) { // cut in the header
-			cur.Take(&defHeader, eyehdr.HeaderLen)
+		if wire.BeginsEye(b) { // cut in the header
+			cur.Take(&defHeader, wire.EyeHeaderLen)
 		}
 	default:
 		cur.U8(&defQuery)
@@ -158,7 +158,7 @@ func (*Dissector) Dissect(c *dissect.Context, t *dissect.Type, b []byte, m *diss
 		m.Learn.Asked = m.Type.Asks
 	}
 	cur.Done()
-	if m.Type == &typeFull && m.Status == dissect.Complete && eyehdr.Number(b) != 1 {
+	if m.Type == &typeFull && m.Status == dissect.Complete && wire.EyeNumber(b) != 1 {
 		m.Status = dissect.Fragment
 	}
 }

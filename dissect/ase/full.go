@@ -4,11 +4,11 @@ import (
 	"math/bits"
 
 	"qsniff/dissect"
-	"qsniff/internal/eyehdr"
+	"qsniff/wire"
 )
 
 // knownFlags are the player flags with a meaning.
-const knownFlags = eyehdr.PlayerFlags
+const knownFlags = wire.EyePlayerFlags
 
 // byFlag lists what the bits of a player's flags announce, lowest first: their
 // order on the wire. MTA's sources spell the last two as hexadecimal 16 and 32,

@@ -2,8 +2,8 @@ package ase
 
 import (
 	"qsniff/dissect"
-	"qsniff/internal/eyehdr"
 	"qsniff/reassembly/eye"
+	"qsniff/wire"
 )
 
 // lost says what became of the rest of a reply that was given up.
@@ -35,7 +35,7 @@ func (*Dissector) NewAssembler(deliver func(*dissect.Joined)) dissect.Assembler 
 }
 
 // MayTake reports whether b begins like a reply.
-func (*joiner) MayTake(b []byte) bool { return eyehdr.Number(b) != 0 }
+func (*joiner) MayTake(b []byte) bool { return wire.EyeNumber(b) != 0 }
 
 // Take takes a datagram that may be a fragment. The short replies that look like
 // fragments are told by what the client asked.

@@ -2,7 +2,7 @@ package ase
 
 import (
 	"qsniff/dissect"
-	"qsniff/internal/eyehdr"
+	"qsniff/wire"
 )
 
 const (
@@ -22,7 +22,7 @@ func (*Dissector) Probe(c *dissect.Context, b []byte) (dissect.Confidence, *diss
 		return dissect.No, nil
 	case &typeFull:
 		k = dissect.Maybe
-		if eyehdr.Number(b) == 1 {
+		if wire.EyeNumber(b) == 1 {
 			k = p.full()
 		}
 	case &typeLight:
@@ -82,8 +82,8 @@ func (p *probe) version() dissect.Confidence {
 // texts steps over up to n texts behind the header. It returns how many there
 // are, and the offset behind them.
 func (p *probe) texts(n int) (got, off int) {
-	for off = eyehdr.HeaderLen; got < n; got++ {
-		_, next := eyehdr.Text(p.b, off)
+	for off = wire.EyeHeaderLen; got < n; got++ {
+		_, next := wire.EyeText(p.b, off)
 		if next < 0 {
 			break
 		}
@@ -95,16 +95,16 @@ func (p *probe) texts(n int) (got, off int) {
 // full: nine texts, three of which are numbers. One text is enough to believe in
 // a damaged reply: its four letters and a length that fits.
 func (p *probe) full() dissect.Confidence {
-	n, _ := p.texts(eyehdr.Leading)
+	n, _ := p.texts(wire.EyeLeading)
 	switch {
 	case n == 0:
 		return dissect.Maybe
-	case n < eyehdr.Leading:
+	case n < wire.EyeLeading:
 		return dissect.Likely
 	}
-	off := eyehdr.HeaderLen
-	for i := range eyehdr.Leading {
-		s, next := eyehdr.Text(p.b, off)
+	off := wire.EyeHeaderLen
+	for i := range wire.EyeLeading {
+		s, next := wire.EyeText(p.b, off)
 		if _, ok := decimal(s); !ok && (i == 1 || i == 7 || i == 8) {
 			return dissect.Likely
 		}
@@ -119,15 +119,15 @@ func (p *probe) light(between int) dissect.Confidence {
 	const bytesBehind = 3 // password, players, max_players
 	n, off := p.texts(1 + between)
 	switch {
-	case !eyehdr.IsMTA(p.b) || n == 0:
+	case !wire.IsMTA(p.b) || n == 0:
 		return dissect.Maybe
 	case n <= between:
 		return dissect.Likely
 	}
-	if _, off = eyehdr.Text(p.b, off); off < 0 { // the map field
+	if _, off = wire.EyeText(p.b, off); off < 0 { // the map field
 		return dissect.Likely
 	}
-	if _, off = eyehdr.Text(p.b, off); off < 0 || len(p.b)-off < bytesBehind { // the version
+	if _, off = wire.EyeText(p.b, off); off < 0 || len(p.b)-off < bytesBehind { // the version
 		return dissect.Likely
 	}
 	return dissect.Certain

@@ -5,9 +5,9 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/dissect/a2s"
-	"qsniff/internal/splithdr"
 	"qsniff/internal/test/dissecttest"
 	"qsniff/internal/test/hextest"
+	"qsniff/wire"
 )
 
 const (
@@ -68,7 +68,7 @@ func TestJoined(t *testing.T) {
 	if k, _ := newDissector().Probe(c, b); k != dissect.No {
 		t.Errorf("not joined: got %v, want %v", k, dissect.No)
 	}
-	c.FromSplit = splithdr.GoldSource
+	c.FromSplit = wire.GoldSource
 	if k, _ := newDissector().Probe(c, b); k != dissect.Certain {
 		t.Errorf("joined: got %v, want %v", k, dissect.Certain)
 	}
@@ -105,7 +105,7 @@ func TestAllocations(t *testing.T) {
 	for _, in := range append(wordTexts, noMod, withMod, hltv, short, rules2) {
 		b := hextest.Bytes(t, in)
 		c := dissecttest.Context(len(b))
-		c.FromSplit = splithdr.GoldSource
+		c.FromSplit = wire.GoldSource
 		dissecttest.Allocations(t, d, c, b)
 	}
 }
@@ -113,11 +113,11 @@ func TestAllocations(t *testing.T) {
 func FuzzDissect(f *testing.F) {
 	for _, in := range append(wordTexts, noMod, withMod, hltv, short, rules2) {
 		f.Add(hextest.Bytes(f, in), uint16(0), uint8(0), uint16(0))
-		f.Add(hextest.Bytes(f, in), uint16(0), uint8(splithdr.GoldSource), uint16(dissect.AskRcon|dissect.AskInfo))
+		f.Add(hextest.Bytes(f, in), uint16(0), uint8(wire.GoldSource), uint16(dissect.AskRcon|dissect.AskInfo))
 	}
 	f.Fuzz(func(t *testing.T, b []byte, missing uint16, engine uint8, asked uint16) {
 		c := dissecttest.Context(len(b) + int(missing))
-		c.FromSplit = splithdr.Engine(engine % 4)
+		c.FromSplit = wire.Engine(engine % 4)
 		c.FromServer.Asked = dissect.Asked(asked)
 		dissecttest.Fuzz(t, newDissector(), c, b)
 	})

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"qsniff/dissect"
-	"qsniff/internal/splithdr"
+	"qsniff/wire"
 )
 
 const (
@@ -36,7 +36,7 @@ var proto = dissect.Proto{
 	Ports:       ports(),
 	ClientPorts: []uint16{27005, 27006},
 	Limited:     true,
-	Splits:      []splithdr.Engine{splithdr.GoldSource},
+	Splits:      []wire.Engine{wire.GoldSource},
 	Console:     true,
 	Mark:        []byte(mark),
 	Operator:    operator,
@@ -75,7 +75,7 @@ func (d *Dissector) Probe(c *dissect.Context, b []byte) (dissect.Confidence, *di
 		return probeText(c, b[off:], fixedDetailed), &typeDetailed
 	case ok && op == opInfo && off == bodyOff:
 		return probeText(c, b[off:], fixedInfo), &typeInfo
-	case c.FromSplit == splithdr.GoldSource:
+	case c.FromSplit == wire.GoldSource:
 		return d.shared.Probe(c, b)
 	}
 	return dissect.No, nil
@@ -94,7 +94,7 @@ func identify(c *dissect.Context, b []byte) (dissect.Confidence, *dissect.Type) 
 	switch {
 	case k == dissect.No:
 		return k, nil
-	case k == dissect.Maybe && c.FromSplit == splithdr.GoldSource: // the other witness
+	case k == dissect.Maybe && c.FromSplit == wire.GoldSource: // the other witness
 		k = dissect.Likely
 	}
 	return k, typ
@@ -103,10 +103,10 @@ func identify(c *dissect.Context, b []byte) (dissect.Confidence, *dissect.Type) 
 // opcode returns the opcode and the offset behind it. A joined message may lack
 // the FF FF FF FF.
 func opcode(c *dissect.Context, b []byte) (op byte, off int, ok bool) {
-	if len(b) >= bodyOff && splithdr.IsSingle(b) {
+	if len(b) >= bodyOff && wire.IsSingle(b) {
 		return b[headerLen], bodyOff, true
 	}
-	if c.FromSplit != splithdr.None && len(b) > 1 {
+	if c.FromSplit != wire.None && len(b) > 1 {
 		return b[0], 1, true
 	}
 	return 0, 0, false
@@ -117,7 +117,7 @@ func (d *Dissector) Dissect(c *dissect.Context, t *dissect.Type, b []byte, m *di
 	if t != nil && !slices.Contains(proto.Types, t) {
 		d.shared.Dissect(c, t, b, m)
 		m.Proto = &proto
-		m.Learn.Engine = splithdr.GoldSource
+		m.Learn.Engine = wire.GoldSource
 		return
 	}
 	cur := m.Cursor(c)
@@ -129,7 +129,7 @@ func (d *Dissector) Dissect(c *dissect.Context, t *dissect.Type, b []byte, m *di
 	case nil:
 		cur.U8(&defOpcode)
 	case &typeDetailed, &typeInfo:
-		m.Learn.Engine = splithdr.GoldSource
+		m.Learn.Engine = wire.GoldSource
 		readInformation(cur, t)
 	default:
 		readText(c, cur, m)

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"qsniff/dissect"
-	"qsniff/internal/splithdr"
 	"qsniff/internal/test/dissecttest"
 	"qsniff/internal/test/hextest"
+	"qsniff/wire"
 )
 
 const (
@@ -206,7 +206,7 @@ func TestLearn(t *testing.T) {
 func TestTextJoined(t *testing.T) {
 	b := hextest.Bytes(t, `ffffffff "lHello" 00`)
 	c := dissecttest.Context(len(b))
-	c.FromSplit = splithdr.GoldSource
+	c.FromSplit = wire.GoldSource
 	if k, typ := newDissector().Probe(c, b); k != dissect.Likely || typ != &typePrint {
 		t.Errorf("got %v %v", k, typ)
 	}

@@ -4,7 +4,7 @@ import (
 	"bytes"
 
 	"qsniff/dissect"
-	"qsniff/internal/splithdr"
+	"qsniff/wire"
 )
 
 // The opcodes: the first byte, or the byte behind FF FF FF FF.
@@ -143,7 +143,7 @@ func fromMaster(b []byte) *dissect.Type {
 // messages of one to four bytes say too little to be believed alone.
 func (*Dissector) Probe(c *dissect.Context, b []byte) (dissect.Confidence, *dissect.Type) {
 	t, at := identify(b)
-	if t == nil || c.FromSplit != splithdr.None {
+	if t == nil || c.FromSplit != wire.None {
 		return dissect.No, nil
 	}
 	p := probe{b: b[at+1:], cut: c.Wire > len(b), length: max(c.Wire, len(b)) - at - 1, v6: isV6(c)}

@@ -8,9 +8,9 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/finding"
-	"qsniff/internal/splithdr"
 	"qsniff/internal/test/dissecttest"
 	"qsniff/internal/test/hextest"
+	"qsniff/wire"
 )
 
 const (
@@ -293,7 +293,7 @@ func TestProbeRefuses(t *testing.T) {
 func TestJoinedIsNotOurs(t *testing.T) {
 	b := hextest.Bytes(t, page2)
 	c := dissecttest.Context(len(b))
-	c.FromSplit = splithdr.Source
+	c.FromSplit = wire.Source
 	if k, _ := New().Probe(c, b); k != dissect.No {
 		t.Errorf("got  %v\nwant %v", k, dissect.No)
 	}

@@ -7,11 +7,11 @@ import (
 	"testing"
 
 	"qsniff/dissect"
-	"qsniff/internal/splithdr"
 	"qsniff/internal/test/dissecttest"
 	"qsniff/internal/test/hextest"
 	"qsniff/internal/test/testpcap"
 	"qsniff/track"
+	"qsniff/wire"
 )
 
 func registry(t testing.TB) *dissect.Registry {
@@ -237,7 +237,7 @@ func TestLetters(t *testing.T) {
 	}
 	for _, d := range datagrams(t, "a2s", "goldsource", "master", "stories") {
 		b := d.Payload
-		if !splithdr.IsSingle(b) || len(b) < 5 || splithdr.IsSingle(b[4:]) { // twice in front of some replies
+		if !wire.IsSingle(b) || len(b) < 5 || wire.IsSingle(b[4:]) { // twice in front of some replies
 			continue
 		}
 		v := reg.Pick(&dissect.Context{Src: d.Src, Dst: d.Dst, Wire: len(b)}, b)

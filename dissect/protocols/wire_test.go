@@ -8,8 +8,8 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/finding"
-	"qsniff/internal/splithdr"
 	"qsniff/internal/test/testpcap"
+	"qsniff/wire"
 )
 
 // everything returns the whole UDP datagrams of all captures.
@@ -144,7 +144,7 @@ func TestMarks(t *testing.T) {
 	for _, m := range reg.Marks() {
 		got = append(got, string(m))
 	}
-	if want := []string{single, string(splithdr.SplitMark)}; !slices.Equal(got, want) {
+	if want := []string{single, string(wire.SplitMark)}; !slices.Equal(got, want) {
 		t.Errorf("\ngot  %q\nwant %q", got, want)
 	}
 }

@@ -1,6 +1,6 @@
 // Package eye joins the fragments of long replies in the All-Seeing Eye protocol:
 // datagrams headed EYE1, EYE2 and so on that end with an id of four bytes. See
-// package eyehdr for their form, and for how MTA's short replies with the same
+// package wire for their form, and for how MTA's short replies with the same
 // heads are kept apart.
 //
 // It is not a dissector: what a joined reply says is for others. It is not fit
@@ -13,8 +13,8 @@ import (
 	"math/rand/v2"
 	"net/netip"
 
-	"qsniff/internal/eyehdr"
 	"qsniff/reassembly"
+	"qsniff/wire"
 )
 
 // Fragment is one datagram that may be a fragment. The Assembler copies what it
@@ -83,13 +83,13 @@ type Assembler struct {
 	now    int64
 	live   int // sets that are not unused
 	sets   [MaxSets]set
-	blocks [maxBlocks + 1][eyehdr.FragmentLen]byte // 0 is "no block"
+	blocks [maxBlocks + 1][wire.EyeFragmentLen]byte // 0 is "no block"
 	free   [maxBlocks]uint8
 	nfree  int
 
 	out    Set
-	joined [eyehdr.MaxNumber * eyehdr.FragmentLen]byte
-	parts  [eyehdr.MaxNumber]reassembly.Piece
+	joined [wire.MaxEyeNumber * wire.EyeFragmentLen]byte
+	parts  [wire.MaxEyeNumber]reassembly.Piece
 }
 
 // New returns an Assembler.
@@ -106,11 +106,11 @@ func New() *Assembler {
 // out or outlives are delivered before Add returns.
 func (a *Assembler) Add(f *Fragment) bool {
 	a.Tick(f.Nanos)
-	n := eyehdr.Number(f.Data)
+	n := wire.EyeNumber(f.Data)
 	if n == 0 || f.Wire > len(f.Data) || !possible(n, len(f.Data)) {
 		return false
 	}
-	k := key{f.Src, f.Dst, binary.LittleEndian.Uint32(f.Data[len(f.Data)-eyehdr.IDLen:])}
+	k := key{f.Src, f.Dst, binary.LittleEndian.Uint32(f.Data[len(f.Data)-wire.EyeIDLen:])}
 	i := a.find(k, waiting)
 	if i < 0 && !begins(f, n) {
 		return false
@@ -124,14 +124,14 @@ func (a *Assembler) Add(f *Fragment) bool {
 // because a reply that fits one datagram is not cut.
 func possible(n, l int) bool {
 	if n == 1 {
-		return l == eyehdr.FragmentLen
+		return l == wire.EyeFragmentLen
 	}
-	return l > eyehdr.HeaderLen+eyehdr.IDLen && l <= eyehdr.FragmentLen
+	return l > wire.EyeHeaderLen+wire.EyeIDLen && l <= wire.EyeFragmentLen
 }
 
 // begins tells whether a datagram that no waiting set expects is a fragment.
 func begins(f *Fragment, n int) bool {
-	return !eyehdr.IsMTA(f.Data) && (n == 1 || !f.Short)
+	return !wire.IsMTA(f.Data) && (n == 1 || !f.Short)
 }
 
 // Tick says that packet time has come to nanos, and gives up the sets that have

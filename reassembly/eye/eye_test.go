@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"qsniff/internal/eyehdr"
 	"qsniff/reassembly"
+	"qsniff/wire"
 )
 
 var (
@@ -21,7 +21,7 @@ var (
 
 const (
 	second = int64(1e9)
-	room   = eyehdr.FragmentLen - eyehdr.HeaderLen - eyehdr.IDLen
+	room   = wire.EyeFragmentLen - wire.EyeHeaderLen - wire.EyeIDLen
 )
 
 // reply is an EYE1 of n bytes of a game that is not MTA.
@@ -37,7 +37,7 @@ func reply(n int) []byte {
 // cut makes the fragments of msg as servers do.
 func cut(msg []byte, id uint32) [][]byte {
 	var out [][]byte
-	for body, n := msg[eyehdr.HeaderLen:], byte('1'); len(body) > 0; n++ {
+	for body, n := msg[wire.EyeHeaderLen:], byte('1'); len(body) > 0; n++ {
 		l := min(len(body), room)
 		f := append([]byte("EYE"), n)
 		f = binary.LittleEndian.AppendUint32(append(f, body[:l]...), id)
@@ -138,7 +138,7 @@ func itoa(n int) string {
 
 // What is no fragment is left to others, and nothing of it is kept.
 func TestRefused(t *testing.T) {
-	mta := append([]byte("EYE1\x04mta"), bytes.Repeat([]byte{5}, eyehdr.FragmentLen-8)...)
+	mta := append([]byte("EYE1\x04mta"), bytes.Repeat([]byte{5}, wire.EyeFragmentLen-8)...)
 	for _, tc := range []struct {
 		name  string
 		data  []byte
@@ -147,15 +147,15 @@ func TestRefused(t *testing.T) {
 		want  bool
 	}{
 		{"first fragment", cut(reply(3000), 1)[0], false, 0, true},
-		{"one byte shorter", cut(reply(3000), 1)[0][:eyehdr.FragmentLen-1], false, 0, false},
+		{"one byte shorter", cut(reply(3000), 1)[0][:wire.EyeFragmentLen-1], false, 0, false},
 		{"MTA's reply of that length", mta, false, 0, false},
-		{"cut by the capture", cut(reply(3000), 1)[0], false, eyehdr.FragmentLen + 1, false},
+		{"cut by the capture", cut(reply(3000), 1)[0], false, wire.EyeFragmentLen + 1, false},
 		{"second fragment", []byte("EYE2\x01\x01\x01\x01abcd"), false, 0, true},
 		{"short reply of another game", []byte("EYE2\x07game42\x01\x01abcd"), true, 0, false},
 		{"MTA's short reply", []byte("EYE2\x04mta\x0622003\x02n"), false, 0, false},
 		{"nothing between head and id", []byte("EYE2abcd"), false, 0, false},
 		{"no number", []byte("EYE0abcdefgh"), false, 0, false},
-		{"longer than a fragment", append([]byte("EYE2"), make([]byte, eyehdr.FragmentLen)...), false, 0, false},
+		{"longer than a fragment", append([]byte("EYE2"), make([]byte, wire.EyeFragmentLen)...), false, 0, false},
 		{"empty", nil, false, 0, false},
 	} {
 		b := newBench()
@@ -170,10 +170,10 @@ func TestRefused(t *testing.T) {
 func TestAlone(t *testing.T) {
 	b := newBench()
 	msg := []byte("EYE1\x07bf1942\x0614690\x05name\x02t\x02m\x041.6\x020\x022\x0364\x01")
-	for len(msg) < eyehdr.FragmentLen-255 {
+	for len(msg) < wire.EyeFragmentLen-255 {
 		msg = append(msg, "\x01\x08Playera"...)
 	}
-	last := eyehdr.FragmentLen - len(msg) - 1 // the last player's name fills what is left
+	last := wire.EyeFragmentLen - len(msg) - 1 // the last player's name fills what is left
 	msg = append(append(msg, 1, byte(last)), strings.Repeat("z", last-1)...)
 	b.add(msg)
 	b.Tick(b.nanos + int64(Wait))
@@ -195,7 +195,7 @@ func TestExpired(t *testing.T) {
 		t.Fatalf("given up early: %+v", b.sets)
 	}
 	b.Tick(b.nanos + int64(Wait))
-	tail := len(fs[2]) - eyehdr.HeaderLen - eyehdr.IDLen
+	tail := len(fs[2]) - wire.EyeHeaderLen - wire.EyeIDLen
 	want := []got{{Expired, string(reply(3000)[:1360]) + string(fs[2][4:4+tail]), 1360,
 		[]reassembly.Piece{{Frame: 8, Len: 1360}, {Frame: 1, Off: 1360, Len: uint32(tail)}}, []uint64{1, 7, 8}}}
 	if diff := cmp.Diff(want, b.sets); diff != "" {

@@ -4,8 +4,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"qsniff/internal/eyehdr"
 	"qsniff/internal/test/race"
+	"qsniff/wire"
 )
 
 // TestModel sends random replies, shuffled, interleaved, doubled and with losses,
@@ -71,7 +71,7 @@ func TestOverflow(t *testing.T) {
 		fs := cut(reply(9*room), 1+id)
 		b.add(fs[0])
 		b.add(fs[1+id%8])
-		if b.Buffered() > maxBlocks*eyehdr.FragmentLen {
+		if b.Buffered() > maxBlocks*wire.EyeFragmentLen {
 			t.Fatalf("%d bytes are kept", b.Buffered())
 		}
 	}

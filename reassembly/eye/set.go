@@ -3,9 +3,9 @@ package eye
 import (
 	"net/netip"
 
-	"qsniff/internal/eyehdr"
 	"qsniff/internal/lru"
 	"qsniff/reassembly"
+	"qsniff/wire"
 )
 
 // key names a reply: a directed pair of ends, and the id.
@@ -30,7 +30,7 @@ type set struct {
 	again       bool // so far equal to a delivered set, fragment by fragment
 	first, last int64
 	n           int // fragments
-	have        [eyehdr.MaxNumber]fragment
+	have        [wire.MaxEyeNumber]fragment
 	frames      [maxFrames]uint64
 	nframes     int
 }
@@ -119,7 +119,7 @@ func (s *set) whole() bool {
 		switch l := s.have[n].len; {
 		case l == 0:
 			return false
-		case l < eyehdr.FragmentLen || n == eyehdr.MaxNumber-1:
+		case l < wire.EyeFragmentLen || n == wire.MaxEyeNumber-1:
 			return s.n == n+1
 		}
 	}
@@ -167,7 +167,7 @@ func (a *Assembler) finish(i int, o Outcome) {
 		a.drop(i)
 		return
 	}
-	if o != Complete && s.n == 1 && s.have[0].len > 0 && eyehdr.Whole(a.data(&s.have[0])) {
+	if o != Complete && s.n == 1 && s.have[0].len > 0 && wire.WholeEye(a.data(&s.have[0])) {
 		o = Alone
 	}
 	a.deliver(s, o)
@@ -201,9 +201,9 @@ func (a *Assembler) deliver(s *set, o Outcome) {
 		switch {
 		case o == Alone:
 		case off == 0:
-			b = b[:len(b)-eyehdr.IDLen]
+			b = b[:len(b)-wire.EyeIDLen]
 		default:
-			b = b[eyehdr.HeaderLen : len(b)-eyehdr.IDLen]
+			b = b[wire.EyeHeaderLen : len(b)-wire.EyeIDLen]
 		}
 		joined = append(joined, b...)
 		if !gap {

@@ -3,10 +3,10 @@ package split_test
 import (
 	"testing"
 
-	"qsniff/internal/splithdr"
 	"qsniff/internal/test/race"
 	"qsniff/reassembly"
 	"qsniff/reassembly/split"
+	"qsniff/wire"
 )
 
 // traffic is a mixture of all forms, with parts out of order, duplicates, a
@@ -14,12 +14,12 @@ import (
 func traffic(t testing.TB) (datagrams [][]byte, bytes int) {
 	msg := message(5000)
 	body := append(prefixOf(msg), pack(t, msg, 9)...)
-	source := cut(splithdr.Source, 1, msg, 1248)
+	source := cut(wire.Source, 1, msg, 1248)
 	source[0], source[2] = source[2], source[0]
-	gold := cut(splithdr.GoldSource, 2, msg, 1391)
-	old := cut(splithdr.SourceOld, 3, msg, 1248)
+	gold := cut(wire.GoldSource, 2, msg, 1391)
+	old := cut(wire.SourceOld, 3, msg, 1248)
 	old = append(old[:1], old[2:]...)
-	small := cut(splithdr.SourceOld, 4|splithdr.Compressed, body, 1400)
+	small := cut(wire.SourceOld, 4|wire.Compressed, body, 1400)
 	for _, set := range [][][]byte{source, source[1:2], gold, old, small} {
 		for _, p := range set {
 			datagrams = append(datagrams, p)
@@ -77,8 +77,8 @@ func BenchmarkAdd(b *testing.B) {
 	a.Deliver = func(*split.Set) {}
 	for _, tt := range []struct {
 		name string
-		form splithdr.Engine
-	}{{"source", splithdr.Source}, {"goldsource", splithdr.GoldSource}} {
+		form wire.Engine
+	}{{"source", wire.Source}, {"goldsource", wire.GoldSource}} {
 		b.Run(tt.name, func(b *testing.B) {
 			parts := cut(tt.form, 1, message(6000), 1248)
 			now := 1000 * second

@@ -7,9 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"qsniff/internal/splithdr"
 	"qsniff/internal/test/hextest"
 	"qsniff/reassembly/split"
+	"qsniff/wire"
 )
 
 // summary is what the tests of behaviour compare.
@@ -61,13 +61,13 @@ func (b *bench) summaries() []summary {
 const wait = 5 * second
 
 func TestBehaviour(t *testing.T) {
-	p := cut(splithdr.Source, 7, three, 20)
-	q := cut(splithdr.Source, 7, other, 20)
-	next := cut(splithdr.Source, 8, other, 20)
-	gold := cut(splithdr.GoldSource, 7, other, 20)
-	old := cut(splithdr.SourceOld, 7, other, 20)
-	wrongTotal := append(header(splithdr.Source, 7, 4, 1, 20), three[20:40]...)
-	beyond := append(header(splithdr.Source, 7, 6, 5, 20), three[20:40]...)
+	p := cut(wire.Source, 7, three, 20)
+	q := cut(wire.Source, 7, other, 20)
+	next := cut(wire.Source, 8, other, 20)
+	gold := cut(wire.GoldSource, 7, other, 20)
+	old := cut(wire.SourceOld, 7, other, 20)
+	wrongTotal := append(header(wire.Source, 7, 4, 1, 20), three[20:40]...)
+	beyond := append(header(wire.Source, 7, 6, 5, 20), three[20:40]...)
 	complete := func(data string, frames ...uint64) summary {
 		return summary{"complete", 3, 3, data, 50, 50, frames, nil}
 	}
@@ -182,17 +182,17 @@ func TestBehaviour(t *testing.T) {
 		{"a number beyond the total is refused", func(b *bench) { b.add(p[0]); b.add(p[1]); b.add(beyond); b.add(p[2]) },
 			[]summary{with(complete("three", 1, 2, 4), "SPL-03 error: 1 part disagrees about the number of parts")}},
 		{"one part that was not compressed", func(b *bench) {
-			b.add(append(header(splithdr.Source, 7, 1, 0, 1248), message(12)...))
+			b.add(append(header(wire.Source, 7, 1, 0, 1248), message(12)...))
 		}, []summary{{"complete", 1, 1, "small", 12, 12, []uint64{1}, nil}}},
 		{"marked as compressed, and plain", func(b *bench) {
-			b.add(append(header(splithdr.Source, 7|splithdr.Compressed, 1, 0, 1248), message(12)...))
+			b.add(append(header(wire.Source, 7|wire.Compressed, 1, 0, 1248), message(12)...))
 		}, []summary{{"complete", 1, 1, "small", 12, 12, []uint64{1}, []string{"SPL-06 warn: marked as compressed, but it is plain"}}}},
 		{"goldsource payload that looks like part 0 of source", func(b *bench) {
-			b.add(append(header(splithdr.GoldSource, 7, 2, 0, 0), three[:20]...))
-			b.add(append(header(splithdr.GoldSource, 7, 2, 1, 0), "\x00\xff\xff\xff\xff"...))
+			b.add(append(header(wire.GoldSource, 7, 2, 0, 0), three[:20]...))
+			b.add(append(header(wire.GoldSource, 7, 2, 1, 0), "\x00\xff\xff\xff\xff"...))
 		}, []summary{{"complete", 2, 2, "something else", 25, 25, []uint64{1, 2}, nil}}},
 		{"the two source forms with one id", func(b *bench) {
-			sized := cut(splithdr.Source, 7, message(2500), 1248)
+			sized := cut(wire.Source, 7, message(2500), 1248)
 			b.add(old[1])
 			b.add(sized[0])
 			b.add(sized[2])
@@ -271,7 +271,7 @@ func TestCut(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(split.Limits{})
-			for n, p := range cut(splithdr.Source, 7, three, 20) {
+			for n, p := range cut(wire.Source, 7, three, 20) {
 				b.Add(&split.Fragment{Src: server, Dst: client, Data: p[:tt.keep[n]], Wire: len(p), Frame: uint64(n), Nanos: b.now})
 			}
 			if len(b.got) != 1 {
@@ -293,7 +293,7 @@ func TestCut(t *testing.T) {
 // TestCutDuplicate sees the same part twice, once cut.
 func TestCutDuplicate(t *testing.T) {
 	b := newBench(split.Limits{})
-	p := cut(splithdr.Source, 7, three, 20)
+	p := cut(wire.Source, 7, three, 20)
 	b.add(p[0])
 	b.Add(&split.Fragment{Src: server, Dst: client, Data: p[0][:25], Wire: len(p[0]), Frame: 2, Nanos: b.now})
 	if b.Counters.Duplicates != 1 || b.Counters.Conflicts != 0 {
@@ -304,7 +304,7 @@ func TestCutDuplicate(t *testing.T) {
 // TestEnds keeps apart what other ends send under the same id.
 func TestEnds(t *testing.T) {
 	b := newBench(split.Limits{})
-	p, q := cut(splithdr.Source, 7, three, 20), cut(splithdr.Source, 7, other, 20)
+	p, q := cut(wire.Source, 7, three, 20), cut(wire.Source, 7, other, 20)
 	for n := range p {
 		b.add(p[n])
 		b.Add(&split.Fragment{Src: client, Dst: server, Data: q[n], Wire: len(q[n]), Frame: 1, Nanos: b.now})
@@ -318,7 +318,7 @@ func TestEnds(t *testing.T) {
 // TestTimeBackwards lets the clock of the capture jump back.
 func TestTimeBackwards(t *testing.T) {
 	b := newBench(split.Limits{})
-	p := cut(splithdr.Source, 7, three, 20)
+	p := cut(wire.Source, 7, three, 20)
 	b.add(p[0])
 	b.now -= 100 * second
 	b.add(p[1])

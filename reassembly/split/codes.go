@@ -4,7 +4,7 @@ import (
 	"strconv"
 
 	"qsniff/finding"
-	"qsniff/internal/splithdr"
+	"qsniff/wire"
 )
 
 const wiki = "https://developer.valvesoftware.com/wiki/Server_queries#Protocol"
@@ -70,7 +70,7 @@ var (
 		},
 	}
 
-	// FormInferred: A is the splithdr.Engine that was chosen, B is 1 if earlier
+	// FormInferred: A is the wire.Engine that was chosen, B is 1 if earlier
 	// messages of the flow suggested it.
 	FormInferred = &finding.Code{
 		ID: "SPL-05", Severity: finding.Note, Fault: finding.Server,
@@ -80,7 +80,7 @@ var (
 		Ref:   wiki,
 		Text: func(dst []byte, e *finding.Expert) []byte {
 			dst = append(dst, "split header read as "...)
-			dst = append(dst, formNames[splithdr.Engine(e.A)]...)
+			dst = append(dst, formNames[wire.Engine(e.A)]...)
 			if e.B != 0 {
 				return append(dst, ", the form of earlier messages"...)
 			}
@@ -174,10 +174,10 @@ func appendHexByte(dst []byte, v uint64) []byte {
 }
 
 var formNames = [...]string{
-	splithdr.None:       "no known form",
-	splithdr.GoldSource: "GoldSource",
-	splithdr.Source:     "Source with part size",
-	splithdr.SourceOld:  "Source without part size",
+	wire.None:       "no known form",
+	wire.GoldSource: "GoldSource",
+	wire.Source:     "Source with part size",
+	wire.SourceOld:  "Source without part size",
 }
 
 // packMissing packs B of PartMissing.

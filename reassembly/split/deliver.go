@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"qsniff/internal/splithdr"
 	"qsniff/reassembly"
+	"qsniff/wire"
 )
 
 // layout is where the payloads of a set begin: behind headers of head0 bytes in
@@ -13,21 +13,21 @@ import (
 // compressed stream.
 type layout struct {
 	head0, prefix, headN int
-	engine               splithdr.Engine
+	engine               wire.Engine
 }
 
 // layouts of compressed sets in the order in which they are tried. Servers on
 // record use the first; the others stand in the documents and libraries for
 // newer engines. That a layout is wrong shows by size and CRC.
 var layouts = [...]layout{
-	{10, 8, 10, splithdr.SourceOld},
-	{10, 8, 12, splithdr.Source}, // size and CRC in the place of part 0's size field
-	{12, 8, 12, splithdr.Source},
-	{12, 8, 10, splithdr.Source},
-	{10, 0, 10, splithdr.SourceOld},
-	{10, 0, 12, splithdr.Source},
-	{12, 0, 12, splithdr.Source},
-	{12, 0, 10, splithdr.Source},
+	{10, 8, 10, wire.SourceOld},
+	{10, 8, 12, wire.Source}, // size and CRC in the place of part 0's size field
+	{12, 8, 12, wire.Source},
+	{12, 8, 10, wire.Source},
+	{10, 0, 10, wire.SourceOld},
+	{10, 0, 12, wire.Source},
+	{12, 0, 12, wire.Source},
+	{12, 0, 10, wire.Source},
 }
 
 // newOut empties the Set that is delivered next.
@@ -102,7 +102,7 @@ func (a *Assembler) plausible(s *set, l *layout) bool {
 	}
 	b := a.start(&a.parts.items[a.order[0]])
 	off := l.head0 + l.prefix
-	return len(b) > off && splithdr.IsStream(b[off:])
+	return len(b) > off && wire.IsStream(b[off:])
 }
 
 // firstLayout is the layout by which a compressed set is shown when none is

@@ -3,7 +3,7 @@ package split
 import (
 	"math"
 
-	"qsniff/internal/splithdr"
+	"qsniff/wire"
 )
 
 // reason is why a set is delivered.
@@ -25,7 +25,7 @@ func (a *Assembler) finish(i uint32, why reason) {
 		a.resolve(i, why)
 		return
 	}
-	if h := a.find(s.key, s.id, held, splithdr.None); h != 0 && !s.done() && why != reused {
+	if h := a.find(s.key, s.id, held, wire.None); h != 0 && !s.done() && why != reused {
 		a.drain(h, i, late)
 		a.closeEmpty(h, i)
 	}
@@ -49,7 +49,7 @@ func (a *Assembler) finish(i uint32, why reason) {
 // adopt moves held parts into a set that has just learned its form.
 func (a *Assembler) adopt(i uint32) {
 	s := &a.sets.items[i]
-	if h := a.find(s.key, s.id, held, splithdr.None); h != 0 {
+	if h := a.find(s.key, s.id, held, wire.None); h != 0 {
 		a.drain(h, i, odd)
 		a.closeEmpty(h, i)
 	}
@@ -107,7 +107,7 @@ func (a *Assembler) drain(h, i uint32, least fit) (moved bool) {
 }
 
 // take links a part that was held into set s, which lacks it.
-func (a *Assembler) take(s *set, p uint32, h splithdr.Header) {
+func (a *Assembler) take(s *set, p uint32, h wire.SplitHeader) {
 	pt := &a.parts.items[p]
 	if h.Total != s.total {
 		a.Counters.TotalsDiffer++
@@ -160,25 +160,25 @@ func (a *Assembler) give(h uint32) bool {
 // choose finds the form for parts that prove none: the one that an earlier
 // message of the flow had, else the one under which most of them make one set,
 // else the one that fits most of them one by one.
-func (a *Assembler) choose(s *set, rest uint32) splithdr.Engine {
-	if s.hint != splithdr.None && a.cover(s, rest, s.hint) > 0 {
+func (a *Assembler) choose(s *set, rest uint32) wire.Engine {
+	if s.hint != wire.None && a.cover(s, rest, s.hint) > 0 {
 		return s.hint
 	}
 	var votes [len(forms) + 1]int
 	for p := rest; p != 0; p = a.parts.next[p] {
 		pt := &a.parts.items[p]
 		b := a.start(pt)
-		votes[splithdr.Guess(b, int(pt.wire))] += 2
-		if splithdr.LooksSized(b, int(pt.wire)) {
-			votes[splithdr.Source]++
+		votes[wire.GuessSplit(b, int(pt.wire))] += 2
+		if wire.LooksSized(b, int(pt.wire)) {
+			votes[wire.Source]++
 		} else {
-			votes[splithdr.SourceOld]++
+			votes[wire.SourceOld]++
 		}
 	}
-	if s.id&splithdr.Compressed != 0 { // GoldSource counts ids up and never gets there
-		votes[splithdr.GoldSource] = -1
+	if s.id&wire.Compressed != 0 { // GoldSource counts ids up and never gets there
+		votes[wire.GoldSource] = -1
 	}
-	best, most := splithdr.None, 0
+	best, most := wire.None, 0
 	for _, e := range forms {
 		n := a.cover(s, rest, e)
 		if n > most || n == most && n > 0 && votes[e] > votes[best] {
@@ -190,11 +190,11 @@ func (a *Assembler) choose(s *set, rest uint32) splithdr.Engine {
 
 // cover is how many of the parts make one set under form e: the first that
 // parses, and those that agree with it.
-func (a *Assembler) cover(s *set, rest uint32, e splithdr.Engine) int {
+func (a *Assembler) cover(s *set, rest uint32, e wire.Engine) int {
 	var probe set
 	for p := rest; p != 0; p = a.parts.next[p] {
 		b := a.start(&a.parts.items[p])
-		if h, ok := splithdr.Parse(b, e); ok && (probe.n == 0 || agrees(&probe, h)) && !probe.has(h.Number) {
+		if h, ok := wire.ParseSplit(b, e); ok && (probe.n == 0 || agrees(&probe, h)) && !probe.has(h.Number) {
 			if probe.n == 0 {
 				probe.decide(h, b)
 			}
@@ -207,13 +207,13 @@ func (a *Assembler) cover(s *set, rest uint32, e splithdr.Engine) int {
 
 // agrees tells whether a header of the same form and id belongs to set s. The
 // parts of a compressed set may differ in the size field: some have none.
-func agrees(s *set, h splithdr.Header) bool {
+func agrees(s *set, h wire.SplitHeader) bool {
 	return h.Total == s.total && (s.packed || h.Size == s.size)
 }
 
 // gather makes s the set of those parts that cover counts, and returns the
 // chain of the others.
-func (a *Assembler) gather(s *set, rest uint32, e splithdr.Engine) (others uint32) {
+func (a *Assembler) gather(s *set, rest uint32, e wire.Engine) (others uint32) {
 	s.infer = true
 	s.head, s.tail, s.n, s.blocks, s.got = 0, 0, 0, 0, [4]uint64{}
 	s.first, s.last = math.MaxInt64, math.MinInt64
@@ -224,7 +224,7 @@ func (a *Assembler) gather(s *set, rest uint32, e splithdr.Engine) (others uint3
 		a.parts.next[p] = 0
 		pt := &a.parts.items[p]
 		b := a.start(pt)
-		h, ok := splithdr.Parse(b, e)
+		h, ok := wire.ParseSplit(b, e)
 		if ok && s.n == 0 {
 			s.decide(h, b)
 		}

@@ -6,10 +6,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"qsniff/internal/splithdr"
 	"qsniff/internal/test/hextest"
 	"qsniff/reassembly"
 	"qsniff/reassembly/split"
+	"qsniff/wire"
 )
 
 // small is the message of all small examples: two rules.
@@ -36,58 +36,58 @@ func TestForms(t *testing.T) {
 	tests := []struct {
 		name   string
 		in     []string
-		engine splithdr.Engine
+		engine wire.Engine
 		id     uint32
 		total  int
 		size   uint16
 		packed bool
 	}{
-		{"goldsource", []string{gold0, gold1}, splithdr.GoldSource, 7, 2, 0, false},
-		{"goldsource, last part first", []string{gold1, gold0}, splithdr.GoldSource, 7, 2, 0, false},
-		{"source with size", []string{sized0, sized1}, splithdr.Source, 7, 2, 20, false},
-		{"source with size, last part first", []string{sized1, sized0}, splithdr.Source, 7, 2, 20, false},
-		{"source without size", []string{old0, old1}, splithdr.SourceOld, 7, 2, 0, false},
-		{"source without size, last part first", []string{old1, old0}, splithdr.SourceOld, 7, 2, 0, false},
-		{"one part", []string{"feffffff 07000000 01 00 e004" + small}, splithdr.Source, 7, 1, 1248, false},
+		{"goldsource", []string{gold0, gold1}, wire.GoldSource, 7, 2, 0, false},
+		{"goldsource, last part first", []string{gold1, gold0}, wire.GoldSource, 7, 2, 0, false},
+		{"source with size", []string{sized0, sized1}, wire.Source, 7, 2, 20, false},
+		{"source with size, last part first", []string{sized1, sized0}, wire.Source, 7, 2, 20, false},
+		{"source without size", []string{old0, old1}, wire.SourceOld, 7, 2, 0, false},
+		{"source without size, last part first", []string{old1, old0}, wire.SourceOld, 7, 2, 0, false},
+		{"one part", []string{"feffffff 07000000 01 00 e004" + small}, wire.Source, 7, 1, 1248, false},
 		{"compressed, old, one part", []string{
 			"feffffff 07000080 01 00" + sizeAndCRC + stream0 + stream1,
-		}, splithdr.SourceOld, 7, 1, 0, true},
+		}, wire.SourceOld, 7, 1, 0, true},
 		{"compressed, with size", []string{
 			"feffffff 08000080 02 00 e004" + sizeAndCRC + stream0,
 			"feffffff 08000080 02 01 e004" + stream1,
-		}, splithdr.Source, 8, 2, 1248, true},
+		}, wire.Source, 8, 2, 1248, true},
 		{"compressed, with size, last part first", []string{
 			"feffffff 08000080 02 01 e004" + stream1,
 			"feffffff 08000080 02 00 e004" + sizeAndCRC + stream0,
-		}, splithdr.Source, 8, 2, 1248, true},
+		}, wire.Source, 8, 2, 1248, true},
 		{"compressed, old, two parts", []string{
 			"feffffff 08000080 02 00" + sizeAndCRC + stream0,
 			"feffffff 08000080 02 01" + stream1,
-		}, splithdr.SourceOld, 8, 2, 0, true},
+		}, wire.SourceOld, 8, 2, 0, true},
 		{"compressed, old, size and CRC in every part", []string{
 			"feffffff 08000080 02 00" + sizeAndCRC + stream0,
 			"feffffff 08000080 02 01" + sizeAndCRC + stream1,
-		}, splithdr.SourceOld, 8, 2, 0, true},
+		}, wire.SourceOld, 8, 2, 0, true},
 		{"compressed, with size, size and CRC in every part", []string{
 			"feffffff 08000080 02 00 e004" + sizeAndCRC + stream0,
 			"feffffff 08000080 02 01 e004" + sizeAndCRC + stream1,
-		}, splithdr.Source, 8, 2, 1248, true},
+		}, wire.Source, 8, 2, 1248, true},
 		{"compressed, size and CRC instead of the part size in part 0", []string{
 			"feffffff 08000080 02 00" + sizeAndCRC + stream0,
 			"feffffff 08000080 02 01 e004" + stream1,
-		}, splithdr.Source, 8, 2, 1248, true},
+		}, wire.Source, 8, 2, 1248, true},
 		{"compressed, part size in part 0 only", []string{
 			"feffffff 08000080 02 00 e004" + sizeAndCRC + stream0,
 			"feffffff 08000080 02 01" + stream1,
-		}, splithdr.Source, 8, 2, 1248, true},
+		}, wire.Source, 8, 2, 1248, true},
 		{"compressed, old, no size and CRC", []string{
 			"feffffff 08000080 02 00" + stream0,
 			"feffffff 08000080 02 01" + stream1,
-		}, splithdr.SourceOld, 8, 2, 0, true},
+		}, wire.SourceOld, 8, 2, 0, true},
 		{"compressed, with part size, no size and CRC", []string{
 			"feffffff 08000080 02 00 e004" + stream0,
 			"feffffff 08000080 02 01 e004" + stream1,
-		}, splithdr.Source, 8, 2, 1248, true},
+		}, wire.Source, 8, 2, 1248, true},
 	}
 	want := hextest.Bytes(t, small)
 	for _, tt := range tests {
@@ -127,7 +127,7 @@ func TestForms(t *testing.T) {
 // order and in IP fragments.
 func TestOrigin(t *testing.T) {
 	b := newBench(split.Limits{})
-	parts := cut(splithdr.Source, 9, message(50), 20)
+	parts := cut(wire.Source, 9, message(50), 20)
 	send := func(n int, frame uint64, pieces ...reassembly.Piece) {
 		b.Add(&split.Fragment{Src: server, Dst: client, Data: parts[n], Wire: len(parts[n]),
 			Frame: frame, Nanos: b.now, Pieces: pieces})
@@ -159,14 +159,14 @@ func TestOrigin(t *testing.T) {
 func TestManyParts(t *testing.T) {
 	tests := []struct {
 		name  string
-		form  splithdr.Engine
+		form  wire.Engine
 		parts int
 		size  int
 	}{
-		{"goldsource 15 full parts", splithdr.GoldSource, 15, 1391},
-		{"source 255 parts", splithdr.Source, 255, 400},
-		{"old source 255 parts", splithdr.SourceOld, 255, 30},
-		{"parts of a raised MTU", splithdr.Source, 2, 65_000},
+		{"goldsource 15 full parts", wire.GoldSource, 15, 1391},
+		{"source 255 parts", wire.Source, 255, 400},
+		{"old source 255 parts", wire.SourceOld, 255, 30},
+		{"parts of a raised MTU", wire.Source, 2, 65_000},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -191,27 +191,27 @@ func TestInferred(t *testing.T) {
 	tests := []struct {
 		name    string
 		in      [][]byte
-		hint    splithdr.Engine
-		engine  splithdr.Engine
+		hint    wire.Engine
+		engine  wire.Engine
 		outcome split.Outcome
 		want    []string
 	}{
-		{"game traffic of source", cut(splithdr.Source, 4, gameTraffic, 1248), splithdr.None,
-			splithdr.Source, split.Complete, []string{"SPL-05 note: split header read as Source with part size, the form that fits best"}},
-		{"game traffic of goldsource", cut(splithdr.GoldSource, 4, gameTraffic, 1391), splithdr.None,
-			splithdr.GoldSource, split.Complete, []string{"SPL-05 note: split header read as GoldSource, the form that fits best"}},
-		{"game traffic of an old engine", cut(splithdr.SourceOld, 4, gameTraffic, 1248), splithdr.None,
-			splithdr.SourceOld, split.Complete, []string{"SPL-05 note: split header read as Source without part size, the form that fits best"}},
-		{"part 1 of goldsource alone", [][]byte{append(header(splithdr.GoldSource, 4, 2, 1, 0), full...)}, splithdr.None,
-			splithdr.GoldSource, split.Incomplete, []string{
+		{"game traffic of source", cut(wire.Source, 4, gameTraffic, 1248), wire.None,
+			wire.Source, split.Complete, []string{"SPL-05 note: split header read as Source with part size, the form that fits best"}},
+		{"game traffic of goldsource", cut(wire.GoldSource, 4, gameTraffic, 1391), wire.None,
+			wire.GoldSource, split.Complete, []string{"SPL-05 note: split header read as GoldSource, the form that fits best"}},
+		{"game traffic of an old engine", cut(wire.SourceOld, 4, gameTraffic, 1248), wire.None,
+			wire.SourceOld, split.Complete, []string{"SPL-05 note: split header read as Source without part size, the form that fits best"}},
+		{"part 1 of goldsource alone", [][]byte{append(header(wire.GoldSource, 4, 2, 1, 0), full...)}, wire.None,
+			wire.GoldSource, split.Incomplete, []string{
 				"SPL-01 warn: 1 of 2 parts missing, the first is number 0 (from 0)",
 				"SPL-05 note: split header read as GoldSource, the form that fits best"}},
-		{"part 1 of source with a small size", cut(splithdr.Source, 4, message(60), 30)[1:], splithdr.Source,
-			splithdr.Source, split.Incomplete, []string{
+		{"part 1 of source with a small size", cut(wire.Source, 4, message(60), 30)[1:], wire.Source,
+			wire.Source, split.Incomplete, []string{
 				"SPL-01 warn: 1 of 2 parts missing, the first is number 0 (from 0)",
 				"SPL-05 note: split header read as Source with part size, the form of earlier messages"}},
-		{"a hint that cannot be", [][]byte{append(header(splithdr.GoldSource, 4, 2, 1, 0), 0xff, 1, 2)}, splithdr.Source,
-			splithdr.GoldSource, split.Incomplete, []string{
+		{"a hint that cannot be", [][]byte{append(header(wire.GoldSource, 4, 2, 1, 0), 0xff, 1, 2)}, wire.Source,
+			wire.GoldSource, split.Incomplete, []string{
 				"SPL-01 warn: 1 of 2 parts missing, the first is number 0 (from 0)",
 				"SPL-05 note: split header read as GoldSource, the form that fits best"}},
 	}

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"qsniff/finding"
-	"qsniff/internal/splithdr"
 	"qsniff/reassembly"
 	"qsniff/reassembly/split"
+	"qsniff/wire"
 )
 
 func isInferred(e finding.Expert) bool { return e.Code == split.FormInferred }
@@ -33,7 +33,7 @@ func fuzzSteps(in []byte, do func(f *split.Fragment)) {
 		frame++
 		f := &split.Fragment{
 			Src: addrPort([4]byte{198, 18, 0, ctl & 3}, 27015), Dst: client,
-			Data: data, Wire: len(data), Frame: frame, Nanos: now, Hint: splithdr.Engine(ctl >> 6),
+			Data: data, Wire: len(data), Frame: frame, Nanos: now, Hint: wire.Engine(ctl >> 6),
 		}
 		if ctl&0x10 != 0 {
 			f.Wire += int(id)

@@ -12,9 +12,9 @@ import (
 	"github.com/dsnet/compress/bzip2"
 
 	"qsniff/finding"
-	"qsniff/internal/splithdr"
 	"qsniff/reassembly"
 	"qsniff/reassembly/split"
+	"qsniff/wire"
 )
 
 var (
@@ -64,9 +64,9 @@ func clone(s *split.Set) result {
 }
 
 // add sends a datagram from the server to the client, a millisecond later.
-func (b *bench) add(data []byte) { b.addHint(data, splithdr.None) }
+func (b *bench) add(data []byte) { b.addHint(data, wire.None) }
 
-func (b *bench) addHint(data []byte, hint splithdr.Engine) {
+func (b *bench) addHint(data []byte, hint wire.Engine) {
 	b.frame++
 	b.now += second / 1000
 	b.Add(&split.Fragment{
@@ -76,20 +76,20 @@ func (b *bench) addHint(data []byte, hint splithdr.Engine) {
 }
 
 // header builds the header of one part.
-func header(e splithdr.Engine, id uint32, total, number int, size uint16) []byte {
+func header(e wire.Engine, id uint32, total, number int, size uint16) []byte {
 	b := binary.LittleEndian.AppendUint32([]byte{0xfe, 0xff, 0xff, 0xff}, id)
-	if e == splithdr.GoldSource {
+	if e == wire.GoldSource {
 		return append(b, byte(number<<4|total))
 	}
 	b = append(b, byte(total), byte(number))
-	if e == splithdr.Source {
+	if e == wire.Source {
 		b = binary.LittleEndian.AppendUint16(b, size)
 	}
 	return b
 }
 
 // cut splits a message into parts of size bytes of payload.
-func cut(e splithdr.Engine, id uint32, msg []byte, size int) [][]byte {
+func cut(e wire.Engine, id uint32, msg []byte, size int) [][]byte {
 	chunks := slices.Collect(slices.Chunk(msg, size))
 	var parts [][]byte
 	for n, c := range chunks {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/dsnet/compress/bzip2"
 
-	"qsniff/internal/splithdr"
+	"qsniff/wire"
 )
 
 // flaw is what is wrong with a compressed stream.
@@ -174,13 +174,13 @@ func (a *Assembler) inflate(s *set, l *layout) ([]byte, flaw) {
 // sizeField is the part size of a compressed set's header, which one layout has
 // in the parts n > 0 only. 0 if the form has none.
 func (a *Assembler) sizeField(s *set, l *layout) uint16 {
-	if l.engine != splithdr.Source {
+	if l.engine != wire.Source {
 		return 0
 	}
 	p := a.order[0]
-	if l.head0 != splithdr.Source.HeaderLen() {
+	if l.head0 != wire.Source.HeaderLen() {
 		p = a.order[1]
 	}
-	h, _ := splithdr.Parse(a.start(&a.parts.items[p]), splithdr.Source)
+	h, _ := wire.ParseSplit(a.start(&a.parts.items[p]), wire.Source)
 	return h.Size
 }

@@ -14,15 +14,15 @@ import (
 	"github.com/dsnet/compress/bzip2"
 	"github.com/google/go-cmp/cmp"
 
-	"qsniff/internal/splithdr"
 	"qsniff/internal/test/race"
 	"qsniff/internal/test/timing"
 	"qsniff/reassembly/split"
+	"qsniff/wire"
 )
 
 // packed is a compressed message of one part as the old engines send it.
 func packed(id uint32, prefix, stream []byte) []byte {
-	return slices.Concat(header(splithdr.SourceOld, id|splithdr.Compressed, 1, 0, 0), prefix, stream)
+	return slices.Concat(header(wire.SourceOld, id|wire.Compressed, 1, 0, 0), prefix, stream)
 }
 
 func TestCompressed(t *testing.T) {
@@ -117,7 +117,7 @@ func TestNoStream(t *testing.T) {
 func TestIncompleteCompressed(t *testing.T) {
 	msg := message(3000)
 	body := append(prefixOf(msg), pack(t, msg, 1)...)
-	parts := cut(splithdr.SourceOld, 9|splithdr.Compressed, body, 100)
+	parts := cut(wire.SourceOld, 9|wire.Compressed, body, 100)
 	b := newBench(split.Limits{})
 	for n, p := range parts {
 		if n != 1 {
@@ -213,8 +213,8 @@ func TestBomb(t *testing.T) {
 			var before, after runtime.MemStats
 			b := newBench(split.Limits{})
 			b.Deliver = func(*split.Set) {}
-			parts := cut(splithdr.SourceOld, 1|splithdr.Compressed, body, 40_000)
-			b.add(cut(splithdr.SourceOld, 2, noise, 1200)[0]) // takes the memory for sets
+			parts := cut(wire.SourceOld, 1|wire.Compressed, body, 40_000)
+			b.add(cut(wire.SourceOld, 2, noise, 1200)[0]) // takes the memory for sets
 			runtime.GC()
 			runtime.ReadMemStats(&before)
 			for _, p := range parts {
@@ -287,7 +287,7 @@ func FuzzInflate(f *testing.F) {
 	}
 	f.Add(bytes.Join([][]byte{pack(f, message(10), 1), pack(f, message(20), 9)}, nil))
 	f.Fuzz(func(t *testing.T, stream []byte) {
-		if len(stream) < 10 || len(stream) > 60_000 || !splithdr.IsStream(stream) {
+		if len(stream) < 10 || len(stream) > 60_000 || !wire.IsStream(stream) {
 			t.Skip("not a stream that fits a datagram")
 		}
 		want, err := io.ReadAll(io.LimitReader(stdbzip2.NewReader(bytes.NewReader(stream)), split.DefaultInflated+1))

@@ -9,9 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"qsniff/finding"
-	"qsniff/internal/splithdr"
 	"qsniff/reassembly"
 	"qsniff/reassembly/split"
+	"qsniff/wire"
 )
 
 func addrPort(a [4]byte, port uint16) netip.AddrPort {
@@ -21,7 +21,7 @@ func addrPort(a [4]byte, port uint16) netip.AddrPort {
 // flood opens n sets with one part each, every one between other ends.
 func flood(b *bench, n, payload int) {
 	for i := range n {
-		p := append(header(splithdr.Source, uint32(i), 2, 0, 1248), message(payload)...)
+		p := append(header(wire.Source, uint32(i), 2, 0, 1248), message(payload)...)
 		b.frame++
 		b.Add(&split.Fragment{
 			Src: addrPort([4]byte{198, 18, byte(i >> 8), byte(i)}, 27015), Dst: client,
@@ -44,7 +44,7 @@ func TestEviction(t *testing.T) {
 		{"parts", split.Limits{Parts: 255, Sets: 1000}, func(b *bench) { flood(b, 300, 100) }, 45},
 		{"sets of one flow", split.Limits{FlowSets: 4}, func(b *bench) {
 			for id := range uint32(9) {
-				b.add(append(header(splithdr.Source, id, 2, 0, 1248), message(100)...))
+				b.add(append(header(wire.Source, id, 2, 0, 1248), message(100)...))
 			}
 		}, 5},
 	}
@@ -71,10 +71,10 @@ func TestEviction(t *testing.T) {
 // one must survive them.
 func TestMemoryOfDeliveredGoesFirst(t *testing.T) {
 	b := newBench(split.Limits{Sets: 10})
-	p := cut(splithdr.Source, 1_000_000, three, 20)
+	p := cut(wire.Source, 1_000_000, three, 20)
 	b.add(p[0])
 	for i := range 50 {
-		msg := append(header(splithdr.Source, 7, 1, 0, 1248), message(100)...)
+		msg := append(header(wire.Source, 7, 1, 0, 1248), message(100)...)
 		b.Add(&split.Fragment{Src: addrPort([4]byte{192, 0, 2, byte(i)}, 27015), Dst: client,
 			Data: msg, Wire: len(msg), Frame: 1, Nanos: b.now})
 	}
@@ -89,7 +89,7 @@ func TestMemoryOfDeliveredGoesFirst(t *testing.T) {
 // TestSetLimit sends more for one set than it may hold.
 func TestSetLimit(t *testing.T) {
 	b := newBench(split.Limits{})
-	parts := cut(splithdr.Source, 7, message(255*1248), 1248)
+	parts := cut(wire.Source, 7, message(255*1248), 1248)
 	for _, p := range parts {
 		b.add(p)
 	}
@@ -112,7 +112,7 @@ func TestSetLimit(t *testing.T) {
 // TestPiecesLimit brings more IP fragments than can be noted.
 func TestPiecesLimit(t *testing.T) {
 	b := newBench(split.Limits{Pieces: 3})
-	p := cut(splithdr.Source, 7, three, 20)
+	p := cut(wire.Source, 7, three, 20)
 	pieces := []reassembly.Piece{{Frame: 1, Len: 16}, {Frame: 2, Off: 16, Len: 16}}
 	for n := range p {
 		b.frame = uint64(2*n + 2)
@@ -131,10 +131,10 @@ func TestPiecesLimit(t *testing.T) {
 func TestLimitsRaised(t *testing.T) {
 	b := newBench(split.Limits{Bytes: 1, SetBytes: 1, Sets: 1, FlowSets: 1, Parts: 1, Pieces: 1})
 	msg := message(65_000)
-	for _, p := range cut(splithdr.Source, 7, msg, 40_000) {
+	for _, p := range cut(wire.Source, 7, msg, 40_000) {
 		b.add(p)
 	}
-	for _, p := range cut(splithdr.GoldSource, 7, three, 20) {
+	for _, p := range cut(wire.GoldSource, 7, three, 20) {
 		b.add(p)
 	}
 	b.Flush(b.now)
@@ -146,7 +146,7 @@ func TestLimitsRaised(t *testing.T) {
 func TestFlushEmpties(t *testing.T) {
 	b := newBench(split.Limits{})
 	flood(b, 100, 500)
-	for _, p := range cut(splithdr.Source, 1_000_000, three, 20) {
+	for _, p := range cut(wire.Source, 1_000_000, three, 20) {
 		b.add(p)
 	}
 	b.Flush(b.now)
@@ -154,7 +154,7 @@ func TestFlushEmpties(t *testing.T) {
 		t.Errorf("bytes kept, sets\n got %d, %d\nwant 0, 101", b.Buffered(), b.Counters.Sets)
 	}
 	b.got = nil
-	for _, p := range cut(splithdr.Source, 1_000_000, three, 20) {
+	for _, p := range cut(wire.Source, 1_000_000, three, 20) {
 		b.add(p)
 	}
 	if len(b.got) != 1 || len(b.got[0].Findings) != 0 {

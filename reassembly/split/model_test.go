@@ -7,14 +7,14 @@ import (
 	"slices"
 	"testing"
 
-	"qsniff/internal/splithdr"
 	"qsniff/reassembly/split"
+	"qsniff/wire"
 )
 
 // truth is a message as its server sent it.
 type truth struct {
 	src      netip.AddrPort
-	form     splithdr.Engine
+	form     wire.Engine
 	id       uint32
 	msg      []byte
 	parts    [][]byte
@@ -31,7 +31,7 @@ type sent struct {
 	n  int
 }
 
-var modelForms = []splithdr.Engine{splithdr.GoldSource, splithdr.Source, splithdr.SourceOld}
+var modelForms = []wire.Engine{wire.GoldSource, wire.Source, wire.SourceOld}
 
 // invent makes the messages of one round. Twins have another form and the same
 // ends and id.
@@ -64,12 +64,12 @@ func invent(t *testing.T, r *rand.Rand, round int) []*truth {
 func (m *truth) fill(t *testing.T, r *rand.Rand, twin bool) {
 	size := 256 + r.IntN(1200) // below that the forms of Source cannot be told apart by a part's size field
 	parts := 2 + r.IntN(14)
-	if !twin && m.form != splithdr.GoldSource && r.IntN(4) == 0 {
+	if !twin && m.form != wire.GoldSource && r.IntN(4) == 0 {
 		m.packed = true
 		m.msg = message(20 + r.IntN(4000))
 		m.msg[5] = byte(r.Uint32())
 		body := append(prefixOf(m.msg), pack(t, m.msg, 1+r.IntN(9))...)
-		m.parts = cut(m.form, m.id|splithdr.Compressed, body, size)
+		m.parts = cut(m.form, m.id|wire.Compressed, body, size)
 		return
 	}
 	m.msg = message((parts-1)*size + 1 + r.IntN(size))

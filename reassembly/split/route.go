@@ -1,6 +1,6 @@
 package split
 
-import "qsniff/internal/splithdr"
+import "qsniff/wire"
 
 // candidate is a datagram that looks for its set.
 type candidate struct {
@@ -26,8 +26,8 @@ const (
 // route finds the set of a part: by what the bytes prove, then by what is known
 // about the same id between the same ends, and else the part is held.
 func (a *Assembler) route(c *candidate) {
-	if e := splithdr.Proof(c.b); e != splithdr.None {
-		if h, ok := splithdr.Parse(c.b, e); ok && !a.wanted(c, e) {
+	if e := wire.SplitProof(c.b); e != wire.None {
+		if h, ok := wire.ParseSplit(c.b, e); ok && !a.wanted(c, e) {
 			a.addFirst(c, h)
 			return
 		}
@@ -35,7 +35,7 @@ func (a *Assembler) route(c *candidate) {
 	best, to := a.bestFit(c)
 	switch best {
 	case good, odd:
-		h, _ := splithdr.Parse(c.b, a.sets.items[to].engine)
+		h, _ := wire.ParseSplit(c.b, a.sets.items[to].engine)
 		if a.sets.items[to].state == memo {
 			to = a.copyOf(to)
 		}
@@ -54,16 +54,16 @@ func (a *Assembler) route(c *candidate) {
 // wanted tells whether a part that proves itself a part 0 of Source is what a
 // GoldSource set of the same id waits for: payload that begins with 00 FF FF FF
 // FF looks like that, and the numbers say it is less of a coincidence.
-func (a *Assembler) wanted(c *candidate, proved splithdr.Engine) bool {
-	if proved == splithdr.GoldSource {
+func (a *Assembler) wanted(c *candidate, proved wire.Engine) bool {
+	if proved == wire.GoldSource {
 		return false
 	}
-	i := a.find(c.key, c.id, open, splithdr.GoldSource)
+	i := a.find(c.key, c.id, open, wire.GoldSource)
 	if i == 0 {
 		return false
 	}
 	s := &a.sets.items[i]
-	h, ok := splithdr.Parse(c.b, splithdr.GoldSource)
+	h, ok := wire.ParseSplit(c.b, wire.GoldSource)
 	return ok && h.Number > 0 && h.Total == s.total && !s.has(h.Number)
 }
 
@@ -93,18 +93,18 @@ func (a *Assembler) bestFit(c *candidate) (best fit, to uint32) {
 	return best, to
 }
 
-// fitOf judges the part b against set s, whose form is known. No part 0 fits:
+// fitOf judges the part b, of sent bytes, against set s, whose form is known. No part 0 fits:
 // one that does not prove itself is not what began this set.
-func fitOf(s *set, b []byte, wire int) (fit, splithdr.Header) {
-	h, ok := splithdr.Parse(b, s.engine)
+func fitOf(s *set, b []byte, sent int) (fit, wire.SplitHeader) {
+	h, ok := wire.ParseSplit(b, s.engine)
 	if !ok || h.Number == 0 {
 		return stranger, h
 	}
 	doubtful := otherFamily(b, s.engine) && h.Total != s.total
 	switch {
 	case s.packed: // the two Source forms are told apart by decompressing
-	case s.engine == splithdr.Source && h.Size != s.size,
-		s.engine == splithdr.SourceOld && splithdr.LooksSized(b, wire):
+	case s.engine == wire.Source && h.Size != s.size,
+		s.engine == wire.SourceOld && wire.LooksSized(b, sent):
 		doubtful = true
 	}
 	switch {
@@ -122,18 +122,18 @@ func fitOf(s *set, b []byte, wire int) (fit, splithdr.Header) {
 
 // otherFamily tells whether b makes sense as a part n > 0 of GoldSource if e is
 // a Source form, and the other way round.
-func otherFamily(b []byte, e splithdr.Engine) bool {
-	other := splithdr.GoldSource
-	if e == splithdr.GoldSource {
-		other = splithdr.SourceOld
+func otherFamily(b []byte, e wire.Engine) bool {
+	other := wire.GoldSource
+	if e == wire.GoldSource {
+		other = wire.SourceOld
 	}
-	h, ok := splithdr.Parse(b, other)
+	h, ok := wire.ParseSplit(b, other)
 	return ok && h.Number > 0
 }
 
 // addFirst puts a part 0 that proves its form into its set, which it opens or
 // decides.
-func (a *Assembler) addFirst(c *candidate, h splithdr.Header) {
+func (a *Assembler) addFirst(c *candidate, h wire.SplitHeader) {
 	i := a.find(c.key, c.id, open, h.Engine)
 	if i != 0 && a.reused(&a.sets.items[i], c, h) {
 		a.Counters.IDReused++
@@ -154,7 +154,7 @@ func (a *Assembler) addFirst(c *candidate, h splithdr.Header) {
 }
 
 // reused tells whether part 0 begins another message than set s is.
-func (a *Assembler) reused(s *set, c *candidate, h splithdr.Header) bool {
+func (a *Assembler) reused(s *set, c *candidate, h wire.SplitHeader) bool {
 	if !s.has(0) {
 		return h.Total != s.total
 	}
@@ -163,11 +163,11 @@ func (a *Assembler) reused(s *set, c *candidate, h splithdr.Header) bool {
 
 // decide gives a set the form and the numbers of header h, which b has. The bit
 // for compression is a claim: a part 0 that starts like a plain message is one.
-func (s *set) decide(h splithdr.Header, b []byte) {
+func (s *set) decide(h wire.SplitHeader, b []byte) {
 	s.state = open
 	s.engine, s.total, s.size = h.Engine, h.Total, h.Size
-	if h.Engine != splithdr.GoldSource && h.ID&splithdr.Compressed != 0 {
-		s.plain = splithdr.IsPlain(b, h.Engine)
+	if h.Engine != wire.GoldSource && h.ID&wire.Compressed != 0 {
+		s.plain = wire.IsPlain(b, h.Engine)
 		s.packed = !s.plain
 	}
 }
@@ -184,7 +184,7 @@ func (a *Assembler) copyOf(i uint32) uint32 {
 }
 
 // insert puts a part into a set of known form.
-func (a *Assembler) insert(i uint32, c *candidate, h splithdr.Header) {
+func (a *Assembler) insert(i uint32, c *candidate, h wire.SplitHeader) {
 	s := &a.sets.items[i]
 	if h.Total != s.total {
 		a.Counters.TotalsDiffer++
@@ -232,12 +232,12 @@ func (a *Assembler) remembered(s *set, number uint8, sum uint64) bool {
 
 // hold keeps a part whose form is not known yet.
 func (a *Assembler) hold(c *candidate) {
-	i := a.find(c.key, c.id, held, splithdr.None)
+	i := a.find(c.key, c.id, held, wire.None)
 	if i == 0 {
 		i = a.newSet(c.key, c.id, held, a.now)
 	}
 	s := &a.sets.items[i]
-	if c.Hint != splithdr.None {
+	if c.Hint != wire.None {
 		s.hint = c.Hint
 	}
 	for p := s.head; p != 0; p = a.parts.next[p] {

@@ -4,8 +4,8 @@ import (
 	"net/netip"
 
 	"qsniff/finding"
-	"qsniff/internal/splithdr"
 	"qsniff/reassembly"
+	"qsniff/wire"
 )
 
 // Fragment is one datagram that starts with FE FF FF FF. Nothing of it is kept
@@ -17,7 +17,7 @@ type Fragment struct {
 	Pieces   []reassembly.Piece // by IP fragment, offsets into Data ascending; nil if the datagram is one frame
 	Frame    uint64             // the frame that completed the datagram
 	Nanos    int64              // packet time
-	Hint     splithdr.Engine    // what earlier messages of the flow suggest; None if nothing
+	Hint     wire.Engine        // what earlier messages of the flow suggest; None if nothing
 }
 
 // Outcome is what became of a set.
@@ -38,7 +38,7 @@ const (
 // valid during the call of Deliver only.
 type Set struct {
 	Src, Dst   netip.AddrPort
-	Engine     splithdr.Engine
+	Engine     wire.Engine
 	Outcome    Outcome
 	Compressed bool   // announced by the id's top bit (Source only)
 	Ended      bool   // the capture ended before the wait was over

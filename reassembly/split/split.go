@@ -1,7 +1,7 @@
 // Package split joins the messages that game servers cut into several datagrams
 // (first four bytes FE FF FF FF), in the three forms of GoldSource and Source,
 // and decompresses those that were compressed. The forms cannot be told apart
-// by every single part; package splithdr has the tests, this package the
+// by every single part; package wire has the tests, this package the
 // patience: parts wait until one of their set proves the form.
 //
 // It is not a dissector: a joined message may be a query reply, game traffic or
@@ -13,8 +13,8 @@ import (
 	"math/rand/v2"
 
 	"qsniff/internal/lru"
-	"qsniff/internal/splithdr"
 	"qsniff/reassembly"
+	"qsniff/wire"
 )
 
 // Assembler joins the split messages of any number of flows within fixed
@@ -76,12 +76,12 @@ func (a *Assembler) Add(f *Fragment) {
 	c := candidate{Fragment: f, b: f.Data[:min(len(f.Data), maxDatagram)]}
 	c.wire = max(f.Wire, len(f.Data))
 	c.cut = c.wire > len(c.b)
-	if len(c.b) < splithdr.MinLen || !splithdr.IsSplit(c.b) || !readable(c.b) {
+	if len(c.b) < wire.MinSplitLen || !wire.IsSplit(c.b) || !readable(c.b) {
 		a.reject(&c)
 		return
 	}
 	c.key = keyOf(f.Src, f.Dst)
-	c.id = splithdr.ID(c.b)
+	c.id = wire.SplitID(c.b)
 	a.makeRoom(&c)
 	a.route(&c)
 }
@@ -122,7 +122,7 @@ func (a *Assembler) overdue(nanos int64) bool { return a.now-nanos >= int64(a.li
 // readable tells whether the header makes sense in any form.
 func readable(b []byte) bool {
 	for _, e := range forms {
-		if _, ok := splithdr.Parse(b, e); ok {
+		if _, ok := wire.ParseSplit(b, e); ok {
 			return true
 		}
 	}
@@ -130,12 +130,12 @@ func readable(b []byte) bool {
 }
 
 // forms in the order of preference where nothing else decides.
-var forms = [...]splithdr.Engine{splithdr.Source, splithdr.GoldSource, splithdr.SourceOld}
+var forms = [...]wire.Engine{wire.Source, wire.GoldSource, wire.SourceOld}
 
 // reject delivers a datagram that cannot be part of anything.
 func (a *Assembler) reject(c *candidate) {
 	o := a.newOut(keyOf(c.Src, c.Dst))
-	if c.cut && len(c.b) < splithdr.Source.HeaderLen() {
+	if c.cut && len(c.b) < wire.Source.HeaderLen() {
 		a.Counters.Short++
 		o.Outcome = Truncated
 	} else {
@@ -143,11 +143,11 @@ func (a *Assembler) reject(c *candidate) {
 		o.Outcome = Malformed
 	}
 	head := 0
-	if splithdr.IsSplit(c.b) {
+	if wire.IsSplit(c.b) {
 		head = markLen
 		if len(c.b) >= commonLen {
 			head = commonLen
-			o.ID = splithdr.ID(c.b)
+			o.ID = wire.SplitID(c.b)
 		}
 	}
 	o.Received = 1

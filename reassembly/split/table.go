@@ -4,7 +4,7 @@ import (
 	"net/netip"
 
 	"qsniff/internal/lru"
-	"qsniff/internal/splithdr"
+	"qsniff/wire"
 )
 
 // flowKey is a directed pair of ends.
@@ -67,13 +67,13 @@ type set struct {
 	key         flowKey
 	id          uint32 // as on the wire
 	state       state
-	hint        splithdr.Engine
+	hint        wire.Engine
 	first, last int64
 	blocks      int
 	head, tail  uint32 // chain of parts in arrival order
 	prev, after uint32 // neighbours in the queue of its state
 
-	engine splithdr.Engine
+	engine wire.Engine
 	total  uint8
 	again  bool // so far equal to a delivered set, part by part
 	infer  bool // form chosen by fit, if only of some parts
@@ -222,7 +222,7 @@ func (a *Assembler) setsOf(k flowKey) uint32 {
 }
 
 // find returns the set of a message in one state and form, or 0.
-func (a *Assembler) find(k flowKey, id uint32, st state, e splithdr.Engine) uint32 {
+func (a *Assembler) find(k flowKey, id uint32, st state, e wire.Engine) uint32 {
 	for i := a.setsOf(k); i != 0; i = a.sets.next[i] {
 		s := &a.sets.items[i]
 		if s.id == id && s.state == st && s.engine == e {
@@ -233,9 +233,9 @@ func (a *Assembler) find(k flowKey, id uint32, st state, e splithdr.Engine) uint
 }
 
 // idOf is a message's id without the bit that is none of it.
-func idOf(wire uint32, e splithdr.Engine) uint32 {
-	if e == splithdr.GoldSource {
-		return wire
+func idOf(id uint32, e wire.Engine) uint32 {
+	if e == wire.GoldSource {
+		return id
 	}
-	return wire &^ splithdr.Compressed
+	return id &^ wire.Compressed
 }

@@ -12,11 +12,11 @@ import (
 	"qsniff/dissect"
 	"qsniff/dissect/a2s"
 	"qsniff/finding"
-	"qsniff/internal/splithdr"
 	"qsniff/internal/test/dissecttest"
 	"qsniff/internal/test/hextest"
 	"qsniff/internal/test/race"
 	"qsniff/render"
+	"qsniff/wire"
 )
 
 var (
@@ -129,7 +129,7 @@ func TestLine(t *testing.T) {
 	m := dissecttest.Run(a2s.New(), dissecttest.Context(len(b)), b)
 	e := &render.Event{Frame: 12, Frames: []uint64{7, 12}, Nanos: 1700000000_000370_000, File: 1, Iface: 2,
 		Src: dissecttest.Server, Dst: dissecttest.Client, Reply: true, Msg: m,
-		Split: &render.Split{Engine: splithdr.Source, ID: 343, Total: 2, Received: 2, Size: 1248}}
+		Split: &render.Split{Engine: wire.Source, ID: 343, Total: 2, Received: 2, Size: 1248}}
 	got := string(New(Options{}).Append(nil, e))
 	want := `{"schema":1,"frame":12,"frames":[7,12],"file":1,"interface":2,"time":"2023-11-14T22:13:20.000370Z",` +
 		`"transport":"udp","src":"198.18.0.1:27015","dst":"10.64.0.1:40001","community_id":"1:iJWlKpd2vZbo/8j0WcvlHoCeqPU=",` +

@@ -13,9 +13,9 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/finding"
-	"qsniff/internal/splithdr"
 	"qsniff/internal/test/race"
 	"qsniff/render"
+	"qsniff/wire"
 )
 
 // start is when dialogues of these tests begin.
@@ -352,7 +352,7 @@ func TestDialogueAllocs(t *testing.T) {
 	for _, x := range examples(t) {
 		events = append(events, x.e)
 	}
-	events = append(events, event(t, []byte("\xff\xff\xff\xff\x57"), 5, splithdr.None))
+	events = append(events, event(t, []byte("\xff\xff\xff\xff\x57"), 5, wire.None))
 	d := turns(r, events...)
 	dst := r.AppendDialogue(nil, d)
 	if n := testing.AllocsPerRun(100, func() { dst = r.AppendDialogue(dst[:0], d) }); n != 0 {

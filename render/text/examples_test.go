@@ -7,8 +7,8 @@ import (
 	"qsniff/dissect"
 	"qsniff/dissect/a2s"
 	"qsniff/dissect/goldsource"
-	"qsniff/internal/splithdr"
 	"qsniff/render"
+	"qsniff/wire"
 )
 
 // The messages that the tests show. Comments in the hex name the fields.
@@ -62,7 +62,7 @@ const (
 )
 
 // event dissects b and puts it where a capture would.
-func event(t testing.TB, b []byte, wire int, from splithdr.Engine) *render.Event {
+func event(t testing.TB, b []byte, wire int, from wire.Engine) *render.Event {
 	t.Helper()
 	a := a2s.New()
 	r, err := dissect.NewRegistry(goldsource.New(a), a)

@@ -10,8 +10,8 @@ import (
 	"qsniff/dissect"
 	"qsniff/finding"
 	"qsniff/internal/display"
-	"qsniff/internal/splithdr"
 	"qsniff/render"
+	"qsniff/wire"
 )
 
 // fuzzDefs has each kind of definition once.
@@ -82,7 +82,7 @@ func FuzzRender(f *testing.F) {
 		}
 		o := Options{Width: minWidth + int(wide), UTC: true, Palette: palette}
 		e := &render.Event{Frame: 7, Frames: []uint64{5, 7}, File: 1, Iface: 1, Msg: fuzzMessage(data, layout),
-			Split: &render.Split{Engine: splithdr.Source, ID: 7, Total: 2, Received: 2}}
+			Split: &render.Split{Engine: wire.Source, ID: 7, Total: 2, Received: 2}}
 		tree := NewTree(o).Append(nil, e)
 		line := NewLine(o).Append(nil, e)
 		e.Pieces = []render.Piece{{Frame: 5, Off: 0, Len: uint32(len(data) / 3)}, {Frame: 7, Off: uint32(len(data) / 3), Len: uint32(len(data) - len(data)/3)}}

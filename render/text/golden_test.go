@@ -12,9 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"qsniff/dissect"
-	"qsniff/internal/splithdr"
 	"qsniff/internal/test/hextest"
 	"qsniff/render"
+	"qsniff/wire"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files in testdata")
@@ -29,22 +29,22 @@ type example struct {
 func examples(t testing.TB) []example {
 	whole := func(text string) *render.Event {
 		b := hextest.Bytes(t, text)
-		return event(t, b, len(b), splithdr.None)
+		return event(t, b, len(b), wire.None)
 	}
 	rules := hextest.Bytes(t, hexRules)
-	cut := event(t, rules[:33], 57, splithdr.Source)
+	cut := event(t, rules[:33], 57, wire.Source)
 	cut.Frames = []uint64{7, 8, 12}
-	cut.Split = &render.Split{Engine: splithdr.Source, ID: 343, Total: 3, Received: 3, Size: 1248, Compressed: true}
-	short := event(t, rules[:33], 33, splithdr.None)
+	cut.Split = &render.Split{Engine: wire.Source, ID: 343, Total: 3, Received: 3, Size: 1248, Compressed: true}
+	short := event(t, rules[:33], 33, wire.None)
 	short.Frames = []uint64{9, 12}
-	fragment := event(t, rules[:23:23], 23, splithdr.GoldSource)
+	fragment := event(t, rules[:23:23], 23, wire.GoldSource)
 	fragment.Msg.Status = dissect.Fragment
 	fragment.Msg.Data = append(fragment.Msg.Data, "yte\x001\x00sv_cheats"...)
 	fragment.Msg.Wire = len(fragment.Msg.Data)
 	fragment.Msg.Append(&dissect.Part, 23, uint32(fragment.Msg.Wire-23), "part 5")
 	fragment.Frames = []uint64{7, 8, 10, 12}
 	fragment.Pieces = []render.Piece{{Frame: 7, Off: 0, Len: 13}, {Frame: 8, Off: 13, Len: 10}, {Frame: 10, Off: 23, Len: 12}}
-	fragment.Split = &render.Split{Engine: splithdr.GoldSource, ID: 7, Total: 6, Received: 4}
+	fragment.Split = &render.Split{Engine: wire.GoldSource, ID: 7, Total: 6, Received: 4}
 	return []example{
 		{"info", whole(hexInfo)},
 		{"info-the-ship", whole(hexShip)},

@@ -12,8 +12,8 @@ import (
 	"qsniff/dissect"
 	"qsniff/finding"
 	"qsniff/internal/display"
-	"qsniff/internal/splithdr"
 	"qsniff/render"
+	"qsniff/wire"
 )
 
 // checkWidth reports lines that are wider than width.
@@ -228,7 +228,7 @@ frame 3  1970-01-01 00:00:00.000000Z  192.0.2.1:1 > 192.0.2.1:1  x PING  request
   joined from IP fragments, frames 1, 3
 `},
 		{"compressed in one part", render.Event{Frame: 3, File: -1, Iface: -1, Src: v4, Dst: v4,
-			Split: &render.Split{Engine: splithdr.SourceOld, ID: 7, Total: 1, Received: 1, Compressed: true}}, &typ, `
+			Split: &render.Split{Engine: wire.SourceOld, ID: 7, Total: 1, Received: 1, Compressed: true}}, &typ, `
 frame 3  1970-01-01 00:00:00.000000Z  192.0.2.1:1 > 192.0.2.1:1  x PING  request
   1 byte
   joined from 1 of 1 part: Source split without size field, id 7, bzip2

@@ -20,7 +20,7 @@ const (
 )
 
 // anyone may be imported by every package.
-var anyone = []string{"internal", "finding"}
+var anyone = []string{"internal", "finding", "wire"}
 
 // allowed lists what else the packages of a folder may import. An entry covers the
 // package of that name and, where it ends in /..., those below it. A parent may
@@ -31,6 +31,7 @@ var allowed = map[string][]string{
 	"capture/live":         {"capture"},
 	"capture/ring":         {"capture", "capture/file"},
 	"netlayer":             {},
+	"wire":                 {},
 	"reassembly":           {"reassembly/..."},
 	"reassembly/ipfrag":    {"netlayer", "reassembly"},
 	"reassembly/split":     {"netlayer", "reassembly"},

@@ -23,8 +23,7 @@ var nicknames = []string{"eye", "frontlines", "hltv", "mta", "quake", "xash"}
 var named = map[string]string{
 	"flood/advice/":           "lines and words for each protocol",
 	"reassembly/eye":          "joins them",
-	"internal/splithdr":       "names of split formats",
-	"internal/eyehdr":         "a header that two packages read",
+	"wire":                    "headers that two packages read",
 	"internal/tools/bench":    "says what its captures are made of",
 	"internal/tools/mkpcap":   "makes captures",
 	"internal/test/testpcap":  "makes captures",

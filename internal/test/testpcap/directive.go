@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"qsniff/internal/splithdr"
+	"qsniff/wire"
 )
 
 // directive obeys one @ line, given as its words.
@@ -168,7 +168,7 @@ func numbers(s string) ([]int, error) {
 
 // splitting is a parsed @ split.
 type splitting struct {
-	engine     splithdr.Engine
+	engine     wire.Engine
 	id         uint32
 	size       int
 	compressed bool
@@ -181,11 +181,11 @@ func parseSplit(args []string) (*splitting, error) {
 	s := &splitting{}
 	switch args[0] {
 	case "goldsource":
-		s.engine = splithdr.GoldSource
+		s.engine = wire.GoldSource
 	case "source":
-		s.engine = splithdr.Source
+		s.engine = wire.Source
 	case "source-old":
-		s.engine = splithdr.SourceOld
+		s.engine = wire.SourceOld
 	default:
 		return nil, fmt.Errorf("%q is none of goldsource, source, source-old", args[0])
 	}
@@ -200,7 +200,7 @@ func parseSplit(args []string) (*splitting, error) {
 	if (s.declared != nil || s.crc != nil) && !s.compressed {
 		return nil, errors.New("declared and crc belong to compressed")
 	}
-	if s.compressed && s.engine == splithdr.GoldSource {
+	if s.compressed && s.engine == wire.GoldSource {
 		return nil, errors.New("goldsource has no compressed form")
 	}
 	return s, nil
@@ -239,11 +239,11 @@ func (s *splitting) option(arg string) (err error) {
 func (s *splitting) parts(msg []byte) ([][]byte, error) {
 	limit := maxSourceParts
 	var parts [][]byte
-	if s.engine == splithdr.GoldSource {
+	if s.engine == wire.GoldSource {
 		limit = maxGoldSourceParts
 		parts = SplitGoldSource(msg, s.id, s.size)
 	} else {
-		parts = SplitSource(msg, s.id, s.size, s.engine == splithdr.Source, s.compressed)
+		parts = SplitSource(msg, s.id, s.size, s.engine == wire.Source, s.compressed)
 	}
 	if len(parts) > limit {
 		return nil, fmt.Errorf("%d parts above the limit of %d", len(parts), limit)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/dsnet/compress/bzip2"
 
-	"qsniff/internal/splithdr"
+	"qsniff/wire"
 )
 
 var splitMark = []byte{0xfe, 0xff, 0xff, 0xff}
@@ -36,7 +36,7 @@ func SplitGoldSource(msg []byte, id uint32, size int) [][]byte {
 // 1,248, and 1,188 on CS:GO and Left 4 Dead.
 func SplitSource(msg []byte, id uint32, size int, withSizeField, compressed bool) [][]byte {
 	if compressed {
-		id |= splithdr.Compressed
+		id |= wire.Compressed
 		prefix := binary.LittleEndian.AppendUint32(nil, uint32(len(msg)))
 		prefix = binary.LittleEndian.AppendUint32(prefix, crc32.ChecksumIEEE(msg))
 		msg = append(prefix, Bzip2(msg)...)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"qsniff/internal/splithdr"
+	"qsniff/wire"
 )
 
 // smallRules is the 38-byte S2A_RULES of the wire reference.
@@ -47,16 +47,16 @@ func TestSplitHeaders(t *testing.T) {
 }
 
 // joinParts is the plainest reassembly there is: the parts are in order.
-func joinParts(t *testing.T, parts [][]byte, e splithdr.Engine, id uint32, size int) []byte {
+func joinParts(t *testing.T, parts [][]byte, e wire.Engine, id uint32, size int) []byte {
 	t.Helper()
 	var joined []byte
 	for n, part := range parts {
-		h, ok := splithdr.Parse(part, e)
-		want := splithdr.Header{Engine: e, ID: id, Total: uint8(len(parts)), Number: uint8(n)}
-		if e == splithdr.Source {
+		h, ok := wire.ParseSplit(part, e)
+		want := wire.SplitHeader{Engine: e, ID: id, Total: uint8(len(parts)), Number: uint8(n)}
+		if e == wire.Source {
 			want.Size = uint16(size)
 		}
-		if !ok || h != want || !splithdr.IsSplit(part) {
+		if !ok || h != want || !wire.IsSplit(part) {
 			t.Fatalf("header of part %d\n got %+v %v\nwant %+v", n, h, ok, want)
 		}
 		payload := part[e.HeaderLen():]
@@ -91,23 +91,23 @@ func FuzzSplit(f *testing.F) {
 		if len(msg) > maxGoldSourceParts*size || len(msg) > 8192 {
 			return // the header cannot count the parts; long ones only cost time
 		}
-		id &^= splithdr.Compressed
-		for _, e := range []splithdr.Engine{splithdr.GoldSource, splithdr.Source, splithdr.SourceOld} {
+		id &^= wire.Compressed
+		for _, e := range []wire.Engine{wire.GoldSource, wire.Source, wire.SourceOld} {
 			parts := SplitGoldSource(msg, id, size)
-			if e != splithdr.GoldSource {
-				parts = SplitSource(msg, id, size, e == splithdr.Source, false)
+			if e != wire.GoldSource {
+				parts = SplitSource(msg, id, size, e == wire.Source, false)
 			}
 			if got := joinParts(t, parts, e, id, size); !bytes.Equal(got, msg) {
 				t.Fatalf("%v\n got % x\nwant % x", e, got, msg)
 			}
-			if e == splithdr.GoldSource {
+			if e == wire.GoldSource {
 				continue
 			}
-			parts = SplitSource(msg, id, size, e == splithdr.Source, true)
+			parts = SplitSource(msg, id, size, e == wire.Source, true)
 			if len(parts) > maxSourceParts {
 				continue
 			}
-			joined := joinParts(t, parts, e, id|splithdr.Compressed, size)
+			joined := joinParts(t, parts, e, id|wire.Compressed, size)
 			if got := inflate(t, joined); !bytes.Equal(got, msg) {
 				t.Fatalf("%v compressed\n got % x\nwant % x", e, got, msg)
 			}

@@ -1,4 +1,4 @@
-package splithdr
+package wire
 
 import "encoding/binary"
 
@@ -20,10 +20,10 @@ const (
 // goldSourceFull is the length of every GoldSource part but the last.
 const goldSourceFull = 1400
 
-// Proof tells the form of a part 0 by what its payload starts with: the FF FF
+// SplitProof tells the form of a part 0 by what its payload starts with: the FF FF
 // FF FF of the message, or a bzip2 stream. None means that b is another part,
 // or proves nothing: then the parts around it have to tell.
-func Proof(b []byte) Engine {
+func SplitProof(b []byte) Engine {
 	switch {
 	case ones(b, 9) && b[8]&0x0f >= 2 && b[8]>>4 == 0:
 		return GoldSource
@@ -31,7 +31,7 @@ func Proof(b []byte) Engine {
 		return SourceOld
 	case ones(b, 12) && b[9] == 0:
 		return Source
-	case len(b) >= MinLen+1 && b[9] == 0 && ID(b)&Compressed != 0:
+	case len(b) >= MinSplitLen+1 && b[9] == 0 && SplitID(b)&Compressed != 0:
 		for _, o := range streamOffsets {
 			if len(b) > o.off && IsStream(b[o.off:]) {
 				return o.form
@@ -66,11 +66,11 @@ func IsStream(b []byte) bool {
 	return magic == "1AY&SY" || magic == "\x17\x72\x45\x38\x50\x90"
 }
 
-// Guess is the form that fits a part best when nothing else is known. wire is
+// GuessSplit is the form that fits a part best when nothing else is known. wire is
 // the datagram's length on the wire. The order of its tests was right for every
-// part of the recorded servers, but it proves nothing: Parse may refuse b under
-// the form it names. b has MinLen bytes.
-func Guess(b []byte, wire int) Engine {
+// part of the recorded servers, but it proves nothing: ParseSplit may refuse b under
+// the form it names. b has MinSplitLen bytes.
+func GuessSplit(b []byte, wire int) Engine {
 	switch {
 	case LooksSized(b, wire):
 		return Source

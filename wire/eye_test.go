@@ -1,4 +1,4 @@
-package eyehdr
+package wire
 
 import "testing"
 
@@ -24,7 +24,7 @@ func TestWhole(t *testing.T) {
 		{"leading strings end", "EYE1\x04mta\x0622003", false},
 		{"header alone", "EYE1", false},
 	} {
-		if got := Whole([]byte(tc.in)); got != tc.want {
+		if got := WholeEye([]byte(tc.in)); got != tc.want {
 			t.Errorf("%s\ngot  %v\nwant %v", tc.name, got, tc.want)
 		}
 	}
@@ -48,7 +48,7 @@ func TestHeader(t *testing.T) {
 		{"EyE1", 0, false, true},
 	} {
 		b := []byte(tc.in)
-		if n, s, m := Number(b), Begins(b), IsMTA(b); n != tc.number || s != tc.begins || m != tc.mta {
+		if n, s, m := EyeNumber(b), BeginsEye(b), IsMTA(b); n != tc.number || s != tc.begins || m != tc.mta {
 			t.Errorf("%q\ngot  %d %v %v\nwant %d %v %v", tc.in, n, s, m, tc.number, tc.begins, tc.mta)
 		}
 	}
@@ -57,11 +57,11 @@ func TestHeader(t *testing.T) {
 func FuzzWhole(f *testing.F) {
 	f.Add([]byte(leading + "\x01\x3f\x04Ann\x01\x01\x01\x0341\x01"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if !Whole(b) {
+		if !WholeEye(b) {
 			return
 		}
 		// a player with the longest string cannot fit into what follows a whole one
-		if Whole(append(b[:len(b):len(b)], 2, 0xff)) {
+		if WholeEye(append(b[:len(b):len(b)], 2, 0xff)) {
 			t.Errorf("whole, and whole with a broken player behind it: % x", b)
 		}
 	})

@@ -1,6 +1,12 @@
-// Package splithdr parses the header in front of every part of a split message
-// (first four bytes FE FF FF FF, that is -2). It judges one datagram by its
-// bytes and keeps nothing; joining is reassembly/split's work.
+// Package wire parses headers that protocols put before the parts of a message they
+// cut. It judges one datagram by its bytes and keeps nothing; joining is the work of
+// reassembly/split and reassembly/eye.
+package wire
+
+import "encoding/binary"
+
+// Engine is the form of the header of every part of a split message, which starts with
+// FE FF FF FF, that is -2. Numbers are little-endian.
 //
 //	GoldSource   FE FF FF FF | id u32 | number<<4|total u8               | payload
 //	Source       FE FF FF FF | id u32 | total u8 | number u8 | size u16  | payload
@@ -8,11 +14,8 @@
 //
 // In a compressed Source message (top bit of id) the payload of part 0 starts
 // with u32 decompressed size and u32 CRC-32, then the bzip2 stream.
-package splithdr
-
-import "encoding/binary"
-
-// Engine is the form of a split header. None means a message that was not split.
+//
+// None means a message that was not split.
 type Engine uint8
 
 // The forms.
@@ -52,11 +55,11 @@ func (e Engine) HeaderLen() int {
 // with bzip2 before it was split. GoldSource never sets it.
 const Compressed = 0x8000_0000
 
-// MinLen is the shortest datagram that has a whole header of any form.
-const MinLen = 9
+// MinSplitLen is the shortest datagram that has a whole header of any form.
+const MinSplitLen = 9
 
-// Header is a parsed header under one assumed form.
-type Header struct {
+// SplitHeader is a parsed header under one assumed form.
+type SplitHeader struct {
 	Engine Engine
 	ID     uint32 // as on the wire, compression bit included
 	Total  uint8
@@ -76,17 +79,17 @@ func IsSplit(b []byte) bool {
 // message that parts make up.
 func IsSingle(b []byte) bool { return ones(b, 0) }
 
-// ID is the id field, which all forms keep at the same place. b has MinLen bytes.
-func ID(b []byte) uint32 { return binary.LittleEndian.Uint32(b[4:]) }
+// SplitID is the id field, which all forms keep at the same place. b has MinSplitLen bytes.
+func SplitID(b []byte) uint32 { return binary.LittleEndian.Uint32(b[4:]) }
 
-// Parse reads b's header as form e. It reports false if b is too short for it
+// ParseSplit reads b's header as form e. It reports false if b is too short for it
 // or if the numbers contradict themselves: no parts, or a part beyond the last.
-func Parse(b []byte, e Engine) (Header, bool) {
-	h := Header{Engine: e}
-	if len(b) < e.HeaderLen() || len(b) < MinLen {
+func ParseSplit(b []byte, e Engine) (SplitHeader, bool) {
+	h := SplitHeader{Engine: e}
+	if len(b) < e.HeaderLen() || len(b) < MinSplitLen {
 		return h, false
 	}
-	h.ID = ID(b)
+	h.ID = SplitID(b)
 	switch e {
 	case GoldSource:
 		h.Total, h.Number = b[8]&0x0f, b[8]>>4
