@@ -281,7 +281,8 @@ func (c *course) describe(s *scene, v verdict) {
 // sumUp fills in the figures of the whole incident so far.
 func (c *course) sumUp() {
 	c.in.Mean = c.mean()
-	c.in.Sources, c.in.SourcesError = c.sources.Count(), sketch.DistinctError
+	c.in.setSources(c.sources.Count())
+	c.in.SourcesError = sketch.DistinctError
 }
 
 // close ends an incident at the last second that qualified.

@@ -143,6 +143,15 @@ type Incident struct {
 	Dropped    uint64    // packets that the capturing program lost until then
 }
 
+// setSources sets Sources to an estimate, which is above Requests at times: no source
+// sent less than one.
+func (in *Incident) setSources(estimate float64) {
+	in.Sources = estimate
+	if in.Requests > 0 {
+		in.Sources = min(estimate, float64(in.Requests))
+	}
+}
+
 // FilterRules are the lines of an advice alone: a file for nft -f, and one for
 // iptables-restore -n (ip6tables-restore where the target has an IPv6 address). Both are
 // empty where no filter helps.

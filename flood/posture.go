@@ -43,7 +43,8 @@ func (p *posture) countAnswer(b *book, t *measure.Server, s *track.Sighting, req
 	p.isAnnounced = true
 	in.Protocol, in.Detected, in.End = t.Proto, b.Nanos, b.Nanos
 	in.Requests, in.Replies, in.BytesIn, in.BytesOut = uint64(p.answers), uint64(p.answers), p.bytesIn, p.bytesOut
-	in.Sources, in.Answered = float64(p.clients.Count()), 1
+	in.setSources(float64(p.clients.Count()))
+	in.Answered = 1
 	in.Confidence = sureMost
 	var e sentences
 	e.add("open amplifier: %s measured on %d answers to sources that proved nothing", times(in.Amplification()), in.Replies)

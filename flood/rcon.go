@@ -241,7 +241,7 @@ func (c *console) describe(b *book) {
 	in := c.in
 	in.Requests, in.Peak = c.failures, float64(c.peak)
 	in.Mean = float64(c.failures) / max(float64(c.lastAt-in.Start)/1e9, 1)
-	in.Sources = c.sources.Count()
+	in.setSources(c.sources.Count())
 	in.Confidence = b.confidence(guesserScore, false)
 	if c.isBroken {
 		in.Confidence = b.confidence(brokenScore, false)

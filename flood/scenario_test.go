@@ -79,6 +79,9 @@ func TestScenarios(t *testing.T) {
 // compare holds what was found against what happened.
 func (w *world) compare(t *testing.T, attacks []attack) {
 	t.Helper()
+	for _, s := range w.absurd {
+		t.Error(s)
+	}
 	var alerts []*record
 	for _, x := range w.incidents {
 		if x.level >= Warn {

@@ -37,6 +37,7 @@ type world struct {
 	steps []step
 
 	incidents []*record // by ID
+	absurd    []string  // figures of theirs that contradict each other
 }
 
 // step is a clock that is set.
@@ -61,6 +62,9 @@ func newWorld(draw uint64) *world {
 func (w *world) found(in *Incident, e Event) {
 	if e == Begins {
 		w.incidents = append(w.incidents, &record{})
+	}
+	if in.Requests > 0 && in.Sources > float64(in.Requests) {
+		w.absurd = append(w.absurd, fmt.Sprintf("%s: %.0f sources sent %d requests", in.Name(), in.Sources, in.Requests))
 	}
 	x := w.incidents[in.ID-1]
 	x.Incident = *in
