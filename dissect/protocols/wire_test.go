@@ -86,9 +86,17 @@ func TestPatterns(t *testing.T) {
 }
 
 // TestTokens: where a type says that its token is, the message has its key, and what
-// it says of requests without one has none.
+// it says of requests without one has none. Who pairs messages knows a reply that gives a
+// token by its role.
 func TestTokens(t *testing.T) {
 	reg := registry(t)
+	for _, p := range reg.Protos() {
+		for _, typ := range p.Types {
+			if typ.GivesToken() && !typ.Asks.Has(dissect.AskChallenge) {
+				t.Errorf("%s gives a token, and is no answer to AskChallenge", typ.Name)
+			}
+		}
+	}
 	keyed, plain := 0, 0
 	for _, d := range datagrams(t, groups(t)...) {
 		b := d.Payload
