@@ -3,6 +3,7 @@
 GO          ?= go
 PREFIX      ?= /usr/local
 FUZZTIME    ?= 20s
+GROUP       ?=
 PACKETS     ?= 1000000
 QUIET       ?=
 RATES       ?= 100000,200000,300000,0
@@ -58,9 +59,9 @@ lint: deps ## go vet, gofmt, staticcheck
 	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
 	$(CGO) $(GO) run $(STATICCHECK) ./...
 
-golden: build ## write the captures from their sources, and what qsniff makes of them
-	$(GO) run ./internal/tools/mkpcap golden pcapfiles
-	$(CGO) $(GO) test ./cmd/qsniff -run TestGolden -update
+golden: deps ## write the captures from their sources, and what qsniff makes of them; GROUP=a2s: those of one folder, in seconds
+	$(GO) run ./internal/tools/mkpcap golden pcapfiles/$(GROUP)
+	$(CGO) $(GO) test ./cmd/qsniff -run 'TestGolden$(if $(GROUP),/^$(GROUP)$$)' -update
 
 docs: deps pictures ## write the manual and the pictures of the README: man/, docs/
 	$(CGO) $(GO) test ./cmd/qsniff -run TestDocs -update

@@ -63,6 +63,18 @@ func registry(t testing.TB) *dissect.Registry {
 	return reg
 }
 
+// protocol is the one of reg that is called name.
+func protocol(t testing.TB, reg *dissect.Registry, name string) *dissect.Proto {
+	t.Helper()
+	for _, p := range reg.Protos() {
+		if p.Name == name {
+			return p
+		}
+	}
+	t.Fatalf("no protocol is called %s", name)
+	return nil
+}
+
 func open(t testing.TB, data []byte) *file.Reader {
 	t.Helper()
 	src, err := file.NewReader(bytes.NewReader(data), "test.pcap")

@@ -288,20 +288,13 @@ func TestWatchAllocations(t *testing.T) {
 func TestSightingsAsTold(t *testing.T) {
 	reg := registry(t)
 	data := sourced(t, "@ server 198.18.0.1:9999\n> \"s\"\n")
-	for _, p := range reg.Protos() {
-		if p.Name != "ase" {
-			continue
-		}
-		l := &log{}
-		if _, err := Run(context.Background(), Config{Source: open(t, data), Registry: reg, Out: io.Discard, Jobs: 1,
-			DecodeAs: []DecodeAs{{Port: 9999, Proto: p}}, Watchers: []track.Watcher{l}}); err != nil {
-			t.Fatal(err)
-		}
-		want := []string{"1 request 10.64.0.1:40001 > 198.18.0.1:9999 ASE_QUERY"}
-		if diff := cmp.Diff(l.lines, want); diff != "" {
-			t.Errorf("got -, want +\n%s", diff)
-		}
-		return
+	l := &log{}
+	if _, err := Run(context.Background(), Config{Source: open(t, data), Registry: reg, Out: io.Discard, Jobs: 1,
+		DecodeAs: []DecodeAs{{Port: 9999, Proto: protocol(t, reg, "ase")}}, Watchers: []track.Watcher{l}}); err != nil {
+		t.Fatal(err)
 	}
-	t.Error("no protocol is called ase")
+	want := []string{"1 request 10.64.0.1:40001 > 198.18.0.1:9999 ASE_QUERY"}
+	if diff := cmp.Diff(l.lines, want); diff != "" {
+		t.Errorf("got -, want +\n%s", diff)
+	}
 }

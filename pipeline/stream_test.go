@@ -123,7 +123,7 @@ func TestStreamsOfOthers(t *testing.T) {
 // -d makes one of ours of a connection whose messages are too weak alone.
 func TestStreamAsTold(t *testing.T) {
 	source := "# test\n@ client 10.64.0.1:40001\n@ server 198.18.0.1:9999\n@ transport tcp\n" + status
-	proto := registry(t).Protos()[4]
+	proto := protocol(t, registry(t), "rcon")
 	got, _ := told(t, source, Config{Jobs: 1, DecodeAs: []DecodeAs{{TCP: true, Port: 9999, Proto: proto}}})
 	if diff := cmp.Diff([]string{"EXECCOMMAND"}, got); diff != "" {
 		t.Errorf("want -, got +\n%s", diff)

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"qsniff/dissect/protocols"
 	"qsniff/internal/test/netns"
 )
 
@@ -78,7 +79,11 @@ func flooded(t *testing.T) replayed {
 func shipped(t *testing.T) replayed {
 	t.Helper()
 	x := replayed{name: "shipped"}
-	for _, dir := range []string{"a2s", "goldsource", "ase", "master", "split", "rcon"} {
+	folders := []string{"split"}
+	for _, p := range protocols.All() {
+		folders = append(folders, p.Proto().Name)
+	}
+	for _, dir := range folders {
 		names, err := filepath.Glob(filepath.Join("../../pcapfiles", dir, "*.pcap"))
 		if err != nil {
 			t.Fatal(err)

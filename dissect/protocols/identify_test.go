@@ -15,7 +15,7 @@ func facts(reg *dissect.Registry, asked uint16, proto uint8, foreign bool) disse
 
 // FuzzIdentify: who claims a datagram, and what is believed of that.
 func FuzzIdentify(f *testing.F) {
-	for _, d := range datagrams(f, "a2s", "goldsource", "master", "ase", "lookalike", "hostile") {
+	for _, d := range datagrams(f, groups(f)...) {
 		f.Add(d.Payload, d.Src.Port(), d.Dst.Port(), uint16(0), uint16(0), uint8(0), false)
 	}
 	reg := registry(f)

@@ -3,6 +3,7 @@ package protocols
 import (
 	"net/netip"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,16 +15,47 @@ import (
 	"qsniff/wire"
 )
 
-func registry(t testing.TB) *dissect.Registry {
+// registry makes the set of all protocols, or of those with some names.
+func registry(t testing.TB, names ...string) *dissect.Registry {
 	t.Helper()
-	reg, err := dissect.NewRegistry(All()...)
+	all := All()
+	if len(names) > 0 {
+		all = slices.DeleteFunc(all, func(p dissect.Protocol) bool { return !slices.Contains(names, p.Proto().Name) })
+		if len(all) != len(names) {
+			t.Fatalf("%d protocols are called one of %q", len(all), names)
+		}
+	}
+	reg, err := dissect.NewRegistry(all...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return reg
 }
 
-// datagrams returns the UDP datagrams of this repository's captures.
+// groups lists the folders of captures.
+func groups(t testing.TB) (all []string) {
+	t.Helper()
+	names, err := filepath.Glob("../../pcapfiles/*/*.hex")
+	if err != nil || len(names) < 100 {
+		t.Fatalf("%d captures, %v", len(names), err)
+	}
+	for _, name := range names {
+		all = append(all, filepath.Base(filepath.Dir(name)))
+	}
+	return slices.Compact(all)
+}
+
+// ordinary lists the folders with what protocols over UDP are like: those of their
+// names, and the reported cases.
+func ordinary() []string {
+	all := []string{"stories"}
+	for _, d := range overUDP() {
+		all = append(all, d.Proto().Name)
+	}
+	return all
+}
+
+// datagrams returns the UDP datagrams in some folders of captures.
 func datagrams(t testing.TB, groups ...string) []testpcap.Datagram {
 	t.Helper()
 	var all []testpcap.Datagram
@@ -49,7 +81,7 @@ func TestTruncations(t *testing.T) {
 	const longest = 3000 // longer ones repeat what shorter ones have
 	reg := registry(t)
 	seen := map[string]int{}
-	for _, d := range datagrams(t, "a2s", "goldsource", "master", "ase", "stories") {
+	for _, d := range datagrams(t, ordinary()...) {
 		c := &dissect.Context{Src: d.Src, Dst: d.Dst, Wire: len(d.Payload)}
 		v := reg.Pick(c, d.Payload)
 		if v.Dissector == nil { // garbage is an answer only where somebody asked
@@ -117,10 +149,12 @@ func TestLookalikes(t *testing.T) {
 	}
 }
 
-// TestNeighbours holds one message of each neighbour against all protocols. Some
-// have the very bytes of ours: those are weak and wait for a second witness.
+// TestNeighbours holds one message of each neighbour against the protocols that begin
+// like it. Some have the very bytes of ours: those are weak and wait for a second
+// witness. A protocol of the list that becomes one of ours has its neighbours in a test
+// of its own.
 func TestNeighbours(t *testing.T) {
-	reg := registry(t)
+	reg := registry(t, "goldsource", "a2s", "master", "ase")
 	for _, tc := range []struct {
 		name, in string
 		want     dissect.Confidence
@@ -235,7 +269,7 @@ func TestLetters(t *testing.T) {
 			}
 		}
 	}
-	for _, d := range datagrams(t, "a2s", "goldsource", "master", "stories") {
+	for _, d := range datagrams(t, ordinary()...) {
 		b := d.Payload
 		if !wire.IsSingle(b) || len(b) < 5 || wire.IsSingle(b[4:]) { // twice in front of some replies
 			continue

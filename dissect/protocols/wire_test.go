@@ -1,32 +1,14 @@
 package protocols
 
 import (
-	"path/filepath"
 	"reflect"
 	"slices"
 	"testing"
 
 	"qsniff/dissect"
 	"qsniff/finding"
-	"qsniff/internal/test/testpcap"
 	"qsniff/wire"
 )
-
-// everything returns the whole UDP datagrams of all captures.
-func everything(t *testing.T) (all []testpcap.Datagram) {
-	t.Helper()
-	folders, err := filepath.Glob("../../pcapfiles/*/*.hex")
-	if err != nil || len(folders) < 100 {
-		t.Fatalf("%d captures, %v", len(folders), err)
-	}
-	var groups []string
-	for _, f := range folders {
-		if g := filepath.Base(filepath.Dir(f)); !slices.Contains(groups, g) {
-			groups = append(groups, g)
-		}
-	}
-	return datagrams(t, groups...)
-}
 
 // TestWire: every type of message in datagrams says what it looks like, and each
 // datagram of the captures that is one looks so.
@@ -34,7 +16,7 @@ func TestWire(t *testing.T) {
 	reg := registry(t)
 	seen := map[*dissect.Type]bool{}
 	foreign := 0
-	all := everything(t)
+	all := datagrams(t, groups(t)...)
 	for _, d := range all {
 		b := d.Payload
 		c := &dissect.Context{Src: d.Src, Dst: d.Dst, Wire: len(b)}
@@ -104,11 +86,19 @@ func TestPatterns(t *testing.T) {
 }
 
 // TestTokens: where a type says that its token is, the message has its key, and what
-// it says of requests without one has none.
+// it says of requests without one has none. Who pairs messages knows a reply that gives a
+// token by its role.
 func TestTokens(t *testing.T) {
 	reg := registry(t)
+	for _, p := range reg.Protos() {
+		for _, typ := range p.Types {
+			if typ.GivesToken() && !typ.Asks.Has(dissect.AskChallenge) {
+				t.Errorf("%s gives a token, and is no answer to AskChallenge", typ.Name)
+			}
+		}
+	}
 	keyed, plain := 0, 0
-	for _, d := range everything(t) {
+	for _, d := range datagrams(t, groups(t)...) {
 		b := d.Payload
 		c := &dissect.Context{Src: d.Src, Dst: d.Dst, Wire: len(b)}
 		v := reg.Pick(c, b)

@@ -3,7 +3,7 @@ package proof
 import (
 	"testing"
 
-	"qsniff/internal/lru/lrutest"
+	"qsniff/internal/test/lrutest"
 )
 
 // TestChosenKeys: nobody can choose keys that collide in the tables.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -19,12 +20,18 @@ const (
 	root   = "../../.."
 )
 
-// anyone may be imported by every package.
-var anyone = []string{"internal", "finding", "wire"}
+// anyone may be imported by every package of the program.
+var anyone = []string{"finding", "wire"}
 
-// allowed lists what else the packages of a folder may import. An entry covers the
-// package of that name and, where it ends in /..., those below it. A parent may
-// import its children.
+// example is the template of a protocol: built and tested, and no part of the program.
+const example = "dissect/example"
+
+// allowed lists what else packages may import. A name ending in /* stands for the
+// packages in a folder that have no entry of their own; a value covers the package of
+// that name and, where it ends in /..., those below it.
+//
+// The shared pieces in internal may be imported by every package that may import what
+// they do, helpers of tests and tools by none of the program: see mayInternal.
 var allowed = map[string][]string{
 	"capture":              {"capture/..."},
 	"capture/file":         {"capture"},
@@ -38,11 +45,8 @@ var allowed = map[string][]string{
 	"reassembly/eye":       {"reassembly"},
 	"reassembly/tcpstream": {"netlayer", "reassembly"},
 	"dissect":              {"reassembly"},
-	"dissect/a2s":          {"dissect"},
-	"dissect/goldsource":   {"dissect"},
-	"dissect/master":       {"dissect"},
+	"dissect/*":            {"dissect"},
 	"dissect/ase":          {"dissect", "reassembly/eye"},
-	"dissect/rcon":         {"dissect"},
 	"dissect/protocols":    {"dissect/..."},
 	"track":                {"dissect", "netlayer"},
 	"stats":                {"track", "dissect"},
@@ -62,83 +66,122 @@ var allowed = map[string][]string{
 	"render/dialogue":      {"track", "render"},
 	"pipeline":             {"capture/...", "netlayer", "reassembly/...", "dissect", "track", "render/...", "report"},
 	"cmd/qsniff":           {"..."},
+
+	"internal/*":                {},
+	"internal/jsonw":            {"internal/display"},
+	"internal/manual":           {"dissect"},
+	"internal/payload":          {"netlayer"},
+	"internal/test/*":           {},
+	"internal/test/dissecttest": {"dissect"},
+	"internal/test/lrutest":     {"internal/lru"},
+	"internal/tools/*":          {},
+	"internal/tools/docgen":     {"dissect", "internal/manual"},
+	"internal/tools/shot":       {"internal/display"},
 }
 
 // gopacket may be imported by these, beside tests and their helpers: it is not
 // fit for hostile input.
 var gopacket = []string{"capture/file", "capture/live", "internal/test/testpcap", "internal/tools/mkpcap"}
 
-// testHelpers may be imported by tests and by each other: the program has no use for
-// what they do.
-var testHelpers = []string{"internal/test/child", "internal/test/dissecttest", "internal/test/hextest", "internal/lru/lrutest", "internal/test/netns", "internal/test/race", "internal/test/responder"}
-
 // clockless are packages that must stay single-threaded and without a clock.
 var clockless = []string{"capture", "netlayer", "reassembly", "dissect", "track", "stats", "flood", "render", "report", "finding"}
 
+// TestImports: what a package of the program, a tool or a helper imports is in the
+// table. Tests may import what they like.
 func TestImports(t *testing.T) {
-	seen := map[string]bool{}
+	used := map[string]bool{}
 	walk(t, func(dir, file string, test bool) {
-		seen[dir] = true
-		if test || strings.HasPrefix(dir, "internal") {
+		used[entry(dir)] = true
+		if test {
 			return
 		}
 		for _, imp := range imports(t, file) {
 			if target, ours := strings.CutPrefix(imp, module+"/"); ours && !may(dir, target) {
 				t.Errorf("%s: %s must not import %s", file, dir, target)
 			}
-			if strings.Contains(imp, "gopacket") && !contains(gopacket, dir) {
+			if strings.Contains(imp, "gopacket") && !slices.Contains(gopacket, dir) {
 				t.Errorf("%s: must not import %s", file, imp)
 			}
 		}
 	})
-	for dir := range allowed {
-		if !seen[dir] {
-			t.Errorf("the table names %s, which is not there", dir)
+	for name := range allowed {
+		if !used[name] {
+			t.Errorf("the table names %s, which is not there", name)
 		}
 	}
 }
 
-// TestHelpersStayInTests: nothing but tests is built with what only tests need.
-func TestHelpersStayInTests(t *testing.T) {
-	seen := map[string]bool{}
-	walk(t, func(dir, file string, test bool) {
-		seen[dir] = true
-		if test || contains(testHelpers, dir) {
-			return
-		}
-		for _, imp := range imports(t, file) {
-			if target, ours := strings.CutPrefix(imp, module+"/"); ours && contains(testHelpers, target) {
-				t.Errorf("%s: must not import %s: it is for tests", file, target)
-			}
-		}
-	})
-	for _, dir := range testHelpers {
-		if !seen[dir] {
-			t.Errorf("the list of helpers names %s, which is not there", dir)
+// TestMay: the rules that are no entry of the table.
+func TestMay(t *testing.T) {
+	for _, tc := range []struct {
+		dir, target string
+		want        bool
+	}{
+		{"dissect/a2s", "dissect", true},
+		{"dissect/a2s", "reassembly/eye", false},
+		{"dissect/ase", "reassembly/eye", true},
+		{"dissect/a2s", "internal/console", true},
+		{"dissect/protocols", "dissect/a2s", true},
+		{"dissect/protocols", example, false},
+		{"cmd/qsniff", example, false},
+		{"cmd/qsniff", "internal/test/race", false},
+		{"cmd/qsniff", "internal/tools/docgen", false},
+		{"render/jsonl", "internal/jsonw", true},
+		{"wire", "internal/manual", false},
+		{"internal/display", "internal/jsonw", false},
+		{"internal/digits", "flood", false},
+		{"internal/test/netns", "internal/test/timing", true},
+		{"internal/tools/mkpcap", "internal/test/testpcap", true},
+		{"internal/tools/mkpcap", "flood", false},
+	} {
+		if got := may(tc.dir, tc.target); got != tc.want {
+			t.Errorf("%s imports %s: got %v, want %v", tc.dir, tc.target, got, tc.want)
 		}
 	}
 }
 
-// may tells whether the package in dir may import target.
+// entry is the name of the rule for the package in dir.
+func entry(dir string) string {
+	if _, own := allowed[dir]; own {
+		return dir
+	}
+	return path.Dir(dir) + "/*"
+}
+
+// may reports whether the package in dir may import target.
 func may(dir, target string) bool {
-	for _, a := range anyone {
-		if target == a || strings.HasPrefix(target, a+"/") {
-			return true
-		}
+	helper := strings.HasPrefix(target, "internal/test/")
+	switch {
+	case helper && (strings.HasPrefix(dir, "internal/test/") || strings.HasPrefix(dir, "internal/tools/")), slices.Contains(anyone, target):
+		return true
+	case helper || strings.HasPrefix(target, "internal/tools/") || target == example:
+		return covers(allowed[dir], target, false)
 	}
-	for _, a := range allowed[dir] {
-		prefix, below := strings.CutSuffix(a, "...")
-		if target == strings.TrimSuffix(prefix, "/") || below && strings.HasPrefix(target, prefix) {
-			return true
-		}
+	return covers(allowed[entry(dir)], target, true) || mayInternal(dir, target)
+}
+
+// covers reports whether target is one of some packages, or below one if that counts.
+func covers(packages []string, target string, below bool) bool {
+	return slices.ContainsFunc(packages, func(p string) bool {
+		prefix, all := strings.CutSuffix(p, "...")
+		return target == strings.TrimSuffix(prefix, "/") || below && all && strings.HasPrefix(target, prefix)
+	})
+}
+
+// mayInternal reports whether target is a shared piece that the package in dir may
+// import: one of the program, if it may import what the piece does, so that no arrow
+// goes up by way of internal. Among themselves pieces are in the table.
+func mayInternal(dir, target string) bool {
+	if path.Dir(target) != "internal" || strings.HasPrefix(dir, "internal/") {
+		return false
 	}
-	return false
+	return !slices.ContainsFunc(allowed[entry(target)], func(p string) bool { return dir != p && !may(dir, p) })
 }
 
 // TestClock: below cmd, time is packet time, and only pipeline has goroutines.
 func TestClock(t *testing.T) {
 	walk(t, func(dir, file string, test bool) {
-		if test || !contains(clockless, strings.Split(dir, "/")[0]) {
+		if test || !slices.Contains(clockless, strings.Split(dir, "/")[0]) {
 			return
 		}
 		src, err := os.ReadFile(file)
@@ -222,13 +265,4 @@ func imports(t *testing.T, file string) []string {
 		out = append(out, p)
 	}
 	return out
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }

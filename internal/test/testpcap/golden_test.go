@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -49,9 +50,9 @@ func TestGoldenCurrent(t *testing.T) {
 		_, want := parseFile(t, path)
 		got, err := os.ReadFile(strings.TrimSuffix(path, ".hex") + ".pcap")
 		if err != nil {
-			t.Errorf("%v; write it with: go run ./internal/tools/mkpcap golden", err)
+			t.Errorf("%v; write it with: make golden", err)
 		} else if !bytes.Equal(got, want) {
-			t.Errorf("%s: capture differs from what its source says; rewrite it with: go run ./internal/tools/mkpcap golden", path)
+			t.Errorf("%s: capture differs from what its source says; rewrite it with: make golden", path)
 		}
 	}
 	captures, err := filepath.Glob(goldenDir + "/*/*.pcap")
@@ -71,11 +72,14 @@ func TestGoldenListed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range goldenFiles(t) {
-		name, _ := filepath.Rel(goldenDir, path)
+	for _, file := range goldenFiles(t) {
+		name, _ := filepath.Rel(goldenDir, file)
 		name = filepath.ToSlash(strings.TrimSuffix(name, ".hex"))
 		if !strings.Contains(string(readme), "| "+name+" |") {
 			t.Errorf("README.md: no row for %s", name)
+		}
+		if group := path.Dir(name); !strings.Contains(string(readme), "\n| "+group+" |") {
+			t.Errorf("README.md: no row for the group %s", group)
 		}
 	}
 }
