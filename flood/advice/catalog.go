@@ -40,20 +40,27 @@ type catalog struct {
 type set struct {
 	patterns []dissect.Pattern // none covers another
 	passing  []dissect.Pattern
-	forms    map[*dissect.Type][]form // the messages among them, by type
+	forms    map[*dissect.Type][]form // of messages
 	hasJunk  bool                     // what is nobody's and has a mark is among them
 	hasParts bool                     // parts of split messages are
 }
 
-// form is some of the messages of a type: those of min to max bytes; a max of 0 is no
-// bound.
+// form is one of the forms that messages of a type have, and which of them the lines look
+// at.
 type form struct {
-	min, max int
-	isPlain  bool // without a token alone
+	bounds
+	isPlain bool // without a token
+	seen    []bounds
 }
 
+// bounds are lengths of payloads in bytes; a max of 0 is no bound.
+type bounds struct{ min, max int }
+
+func (b bounds) has(n int) bool { return n >= b.min && (b.max == 0 || n <= b.max) }
+
 // hasMessage reports whether what the text says of a packet's bytes is so, as far as a
-// sighting shows. Where the capture cut a message that may have a token, it has one.
+// sighting shows. Where the capture cut a message that may have a token, it has one. Of
+// forms that the sighting does not tell apart all must be looked at.
 func (x *set) hasMessage(s *track.Sighting) bool {
 	switch s.What {
 	case track.IsJunk:
@@ -61,13 +68,28 @@ func (x *set) hasMessage(s *track.Sighting) bool {
 	case track.IsPart:
 		return x.hasParts
 	}
-	for _, f := range x.forms[s.Type] {
-		if n := int(s.Bytes); n >= f.min && (f.max == 0 || n <= f.max) &&
-			!(f.isPlain && s.Flags&(track.HasKey|track.Cut) != 0) {
-			return true
+	forms, n := x.forms[s.Type], int(s.Bytes)
+	if s.Flags&(track.HasKey|track.Cut) == 0 {
+		if all, some := looksAt(forms, n, true); some {
+			return all
 		}
 	}
-	return false
+	all, some := looksAt(forms, n, false)
+	return all && some
+}
+
+// looksAt reports whether the lines look at every form that messages of n bytes can have,
+// and whether there is one.
+func looksAt(forms []form, n int, isPlain bool) (all, some bool) {
+	all = true
+	for i := range forms {
+		f := &forms[i]
+		if f.isPlain == isPlain && f.has(n) {
+			some = true
+			all = all && slices.ContainsFunc(f.seen, func(b bounds) bool { return b.has(n) })
+		}
+	}
+	return all, some
 }
 
 // isQuery reports whether a type is a question that every client may ask.
@@ -186,19 +208,18 @@ func patternsOf(protos []*dissect.Proto, wants func(*dissect.Type) bool, forms f
 	return slices.DeleteFunc(list, func(w dissect.Pattern) bool { return w.Mistake })
 }
 
-// learnForms notes what of the types of all protocols has the patterns, so that a
+// learnForms notes which forms of all protocols' messages have the patterns, so that a
 // sighting, which has a type and no bytes, can be held against them.
 func (x *set) learnForms(all []*dissect.Proto) {
 	x.forms = map[*dissect.Type][]form{}
 	for _, p := range all {
 		for _, t := range p.Types {
-			for i := range t.Wire {
-				x.learnForm(t, &t.Wire[i], false)
-			}
+			forms := x.formsOf(t.Wire, false)
 			if t.BringsToken() {
-				for i := range t.Token.Plain {
-					x.learnForm(t, &t.Token.Plain[i], true)
-				}
+				forms = append(forms, x.formsOf(t.Token.Plain, true)...)
+			}
+			if slices.ContainsFunc(forms, func(f form) bool { return f.seen != nil }) {
+				x.forms[t] = forms
 			}
 		}
 		if len(p.Mark) > 0 {
@@ -210,18 +231,23 @@ func (x *set) learnForms(all []*dissect.Proto) {
 	x.hasParts = slices.ContainsFunc(x.patterns, func(w dissect.Pattern) bool { return hasBits(&w, &part) })
 }
 
-func (x *set) learnForm(t *dissect.Type, w *dissect.Pattern, isPlain bool) {
-	q := inSmallLetters(w)
-	if slices.ContainsFunc(x.passing, func(p dissect.Pattern) bool { return hasBits(&p, &q) }) {
-		return
-	}
-	for i := range x.patterns {
-		p := &x.patterns[i]
-		f := form{max(p.MinLen, q.MinLen), shorter(p.MaxLen, q.MaxLen), isPlain}
-		if hasBits(p, &q) && (f.max == 0 || f.min <= f.max) {
-			x.forms[t] = append(x.forms[t], f)
+// formsOf lists the forms that patterns of a type stand for, but for mistakes of servers.
+func (x *set) formsOf(wire []dissect.Pattern, isPlain bool) (list []form) {
+	for i := range wire {
+		if wire[i].Mistake {
+			continue
 		}
+		q := inSmallLetters(&wire[i])
+		f := form{bounds: bounds{q.MinLen, q.MaxLen}, isPlain: isPlain}
+		passes := slices.ContainsFunc(x.passing, func(p dissect.Pattern) bool { return hasBits(&p, &q) })
+		for j := range x.patterns {
+			if p := &x.patterns[j]; !passes && hasBits(p, &q) {
+				f.seen = append(f.seen, bounds{max(p.MinLen, q.MinLen), shorter(p.MaxLen, q.MaxLen)})
+			}
+		}
+		list = append(list, f)
 	}
+	return list
 }
 
 // shorter is the stricter one of two bounds, of which 0 is none.
