@@ -81,8 +81,8 @@ type kernelCase struct {
 var kernelCases = []kernelCase{
 	{"flood_few", 150, []string{"info", "rules", "game"}, []string{"203.0.113.7", "203.0.113.8", "192.0.2.1", "192.0.2.2"}, 3},
 	{"flood_few6", 150, []string{"info", "game"}, []string{"2001:db8:9::1", "2001:db8:9::2", "2001:db8:77::5", "2001:db8:9:1::1"}, 2},
-	{"flood_few-goldsource", 150, []string{"details", "info", "game"}, []string{"203.0.113.7", "192.0.2.1"}, 2},
-	{"flood_spoofed", 150, []string{"info", "infoAgain", "rules", "rulesAgain", "getKey", "game"},
+	{"flood_few-goldsource", 150, []string{"details", "short", "info", "game"}, []string{"203.0.113.7", "192.0.2.1"}, 2},
+	{"flood_spoofed", 150, []string{"info", "infoAgain", "rules", "rulesAgain", "getKey", "short", "game"},
 		[]string{"203.0.113.7", "192.0.2.1", "192.0.2.2", "192.0.2.3"}, 15},
 	{"flood_distributed-ase", 100, []string{"status", "game"}, []string{"192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4",
 		"192.0.2.5", "192.0.2.6", "192.0.2.7", "192.0.2.8", "192.0.2.9", "192.0.2.10", "192.0.2.11", "192.0.2.12"}, 12},
@@ -112,6 +112,7 @@ var pktPayloads = map[string]struct {
 	"rulesAgain": {pktRulesAgain, "\xff\xff\xff\xffV\x07\x00\x00\x00"},
 	"getKey":     {pktGetKey, "\xff\xff\xff\xffW"},
 	"details":    {pktDetails, "\xff\xff\xff\xffdetails\x00"},
+	"short":      {pktShort, "\xff\xff\xff\xffinfo\x00"},
 	"command":    {pktCommand, "\xff\xff\xff\xffrcon 1234 \"x\" status\x00"},
 	"status":     {pktStatus, "s"},
 	"answer":     {pktAnswer, "\xff\xff\xff\xffI" + strings.Repeat("x", 165)},

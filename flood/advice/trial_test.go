@@ -22,6 +22,7 @@ var (
 	askRules  = typeNamed("a2s", "A2S_RULES", false)
 	askKey    = typeNamed("a2s", "A2S_SERVERQUERY_GETCHALLENGE", false)
 	askWord   = typeNamed("goldsource", "DETAILS", false)
+	askShort  = typeNamed("goldsource", "INFO", false)
 	askRcon   = typeNamed("goldsource", "RCON", false)
 	askASE    = typeNamed("ase", "ASE_QUERY", false)
 	giveInfo  = typeNamed("a2s", "S2A_INFO_SRC", true)
@@ -42,6 +43,7 @@ var (
 		Flags: track.Cut}
 	pktGetKey   = track.Sighting{What: track.IsRequest, Proto: protoA2S, Type: askKey, Asks: dissect.AskChallenge, Bytes: 5}
 	pktDetails  = track.Sighting{What: track.IsRequest, Proto: protoWord, Type: askWord, Asks: dissect.AskInfo, Bytes: 12}
+	pktShort    = track.Sighting{What: track.IsRequest, Proto: protoWord, Type: askShort, Asks: dissect.AskInfo, Bytes: 9}
 	pktCommand  = track.Sighting{What: track.IsRequest, Proto: protoWord, Type: askRcon, Asks: dissect.AskRcon, Bytes: 30}
 	pktStatus   = track.Sighting{What: track.IsRequest, Proto: protoASE, Type: askASE, Asks: dissect.AskStatus, Bytes: 1}
 	pktAnswer   = track.Sighting{What: track.IsReply, Proto: protoA2S, Type: giveInfo, Asks: dissect.AskInfo, Bytes: 170}
@@ -94,7 +96,7 @@ func TestLinesMatch(t *testing.T) {
 		name string
 		s    track.Sighting
 	}{{"info", pktInfo}, {"infoAgain", pktInfoAgain}, {"rules", pktRules}, {"rulesAgain", pktRulesAgain}, {"rulesCut", pktRulesCut},
-		{"getKey", pktGetKey}, {"details", pktDetails}, {"command", pktCommand}, {"status", pktStatus}, {"answer", pktAnswer},
+		{"getKey", pktGetKey}, {"details", pktDetails}, {"short", pktShort}, {"command", pktCommand}, {"status", pktStatus}, {"answer", pktAnswer},
 		{"part", pktPart}, {"junk", pktJunk}, {"game", pktGame}, {"toy", pktToy}, {"toyNone", pktToyNone}, {"toyAgain", pktToyAgain},
 		{"toyToken", pktToyToken}, {"toyAnswer", pktToyAnswer}, {"opened", pktOpened}, {"segment", pktSegment}, {"icmp", pktICMP},
 		{"password", pktPassword}}
@@ -102,11 +104,11 @@ func TestLinesMatch(t *testing.T) {
 		incident string
 		want     []string
 	}{
-		{"flood_spoofed", []string{"info", "rules", "getKey"}},
-		{"flood_distributed", []string{"info", "infoAgain", "rules", "rulesAgain", "rulesCut", "getKey"}},
-		{"flood_few-goldsource", []string{"details"}},
+		{"flood_spoofed", []string{"info", "rules", "getKey", "short"}},
+		{"flood_distributed", []string{"info", "infoAgain", "rules", "rulesAgain", "rulesCut", "getKey", "short"}},
+		{"flood_few-goldsource", []string{"details", "short"}},
 		{"flood_distributed-ase", []string{"status"}},
-		{"flood_spoofed-other", []string{"info", "infoAgain", "rules", "rulesAgain", "rulesCut", "getKey", "details", "command",
+		{"flood_spoofed-other", []string{"info", "infoAgain", "rules", "rulesAgain", "rulesCut", "getKey", "details", "short", "command",
 			"answer", "junk"}},
 		{"flood_spoofed-toy", []string{"toy", "toyNone"}},
 		{"flood_few-toy", []string{"toy", "toyNone", "toyAgain"}},
