@@ -96,9 +96,6 @@ type Type struct {
 	Unmistakable bool
 	// Lists is the field of a reply that names servers, one each; nil if it names none.
 	Lists *Def
-	// Letter is the byte behind FF FF FF FF in messages of this type, for packet
-	// filters; 0 where there is none or filters have no use for it.
-	Letter byte
 	// Summary lists the fields of the one-line rendering.
 	Summary []*Def
 	// Speech is set where people read what the ends say as a text.
@@ -139,10 +136,14 @@ type Proto struct {
 	Console bool
 	// Mark is what every connectionless packet of the engines begins with; empty if
 	// there is nothing. A datagram that begins so and is nobody's is junk.
-	Mark  []byte
-	Types []*Type
-	Defs  []*Def
-	Codes []*finding.Code
+	Mark []byte
+	// Neighbours are packets with the mark that clients of the engines send and that are
+	// no messages of the protocol, as those of players who join: filters against junk
+	// let them pass.
+	Neighbours []Pattern
+	Types      []*Type
+	Defs       []*Def
+	Codes      []*finding.Code
 	// Pairs are those of Codes that several messages together show.
 	Pairs    PairCodes
 	Operator Operator

@@ -29,6 +29,14 @@ const (
 	// Queries are the questions that every client asks of a server: the ones that a
 	// server may answer in part only, or answer after a challenge.
 	Queries = AskInfo | AskPlayers | AskRules
+	// Informing are the questions whose answers have data that nobody has to log in for:
+	// such answers are worth sending to a victim.
+	Informing = Queries | AskServers | AskStatus | AskBrowse | AskPresence
+	// Public are the questions of clients that look for servers or at them, and neither
+	// join nor administer.
+	Public = Informing | AskChallenge | AskPing | AskVersion
+	// Remote are what a remote console is sent, with its password.
+	Remote = AskRcon | AskLogin
 	// LongAnswers are the questions whose answers may come in parts.
 	LongAnswers = Queries | AskRcon | AskStatus
 )

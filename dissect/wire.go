@@ -193,6 +193,8 @@ type Operator struct {
 	Settings  string // what to set in the server
 	Reflected string // what makes a server that answers forged queries stop that
 	Logins    string // what to set against guessers of the console's password
+	Crowded   string // what helps a server that real clients ask too much
+	Polled    string // what spares a server one that asks too often
 	// Cap is how many queries a second of all clients together a server stands; 0 if
 	// nothing is known.
 	Cap int

@@ -98,7 +98,7 @@ func (c *course) begin(s *scene, v verdict) {
 		c.streak, c.weak, c.calm = 0, 0, 0 // it has to qualify again
 		return
 	}
-	in.Protocol, in.Frame, in.Baseline = s.server.Proto, start.Frame, s.server.Base
+	in.Proto, in.Frame, in.Baseline = s.server.Proto, start.Frame, s.server.Base
 	c.in, c.started, c.last, c.lastAt, c.rest, c.better = in, start.Sec, s.Now, s.secondEnd(), 0, 0
 	c.sum, c.seconds, c.active, c.announced, c.alone = 0, 0, true, 0, false
 	c.sources.Reset()

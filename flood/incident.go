@@ -4,6 +4,8 @@ import (
 	"math"
 	"net/netip"
 	"strconv"
+
+	"qsniff/dissect"
 )
 
 // Kind is a kind of incident.
@@ -109,8 +111,8 @@ type Incident struct {
 	Kind     Kind
 	Level    Level
 	Target   Target
-	Protocol string // of what was sent; empty where it is none
-	Start    int64  // of the first second that qualified
+	Proto    *dissect.Proto // of what was sent; nil where it is none
+	Start    int64          // of the first second that qualified
 	Detected int64
 	End      int64  // of the last second that qualified; 0: not over
 	Frame    uint64 // a packet at or after Start: where to look
@@ -150,6 +152,14 @@ func (in *Incident) setSources(estimate float64) {
 	if in.Requests > 0 {
 		in.Sources = min(estimate, float64(in.Requests))
 	}
+}
+
+// Protocol names what was sent; empty where it is none.
+func (i *Incident) Protocol() string {
+	if i.Proto == nil {
+		return ""
+	}
+	return i.Proto.Name
 }
 
 // FilterRules are the lines of an advice alone: a file for nft -f, and one for

@@ -41,7 +41,7 @@ func (p *posture) countAnswer(b *book, t *measure.Server, s *track.Sighting, req
 		return
 	}
 	p.isAnnounced = true
-	in.Protocol, in.Detected, in.End = t.Proto, b.Nanos, b.Nanos
+	in.Proto, in.Detected, in.End = t.Proto, b.Nanos, b.Nanos
 	in.Requests, in.Replies, in.BytesIn, in.BytesOut = uint64(p.answers), uint64(p.answers), p.bytesIn, p.bytesOut
 	in.setSources(float64(p.clients.Count()))
 	in.Answered = 1

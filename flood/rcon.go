@@ -3,6 +3,7 @@ package flood
 import (
 	"slices"
 
+	"qsniff/dissect"
 	"qsniff/flood/sketch"
 	"qsniff/internal/digits"
 	"qsniff/internal/lru"
@@ -43,7 +44,7 @@ type console struct {
 	count    uint32
 	peak     uint32
 	isBroken bool // by a source that had been refused
-	proto    string
+	proto    *dissect.Proto
 	sources  sketch.Distinct
 }
 
@@ -123,8 +124,8 @@ func (c *console) recordRefusal(b *book, s *track.Sighting, x refusal) {
 	if c.in == nil && (c.n == 0 || b.Now-c.last > rconPause) { // what was long before is another story
 		c.begun, c.frame = b.Nanos, s.Frame
 	}
-	if c.proto == "" && s.Proto != nil {
-		c.proto = s.Proto.Name
+	if c.proto == nil {
+		c.proto = s.Proto
 	}
 	h := b.key.Host(x.host)
 	x.source = uint32(h)
@@ -184,7 +185,7 @@ func (c *console) judgeRefusals(b *book, server track.End, source uint32) {
 	}
 	in.Detected = max(b.Nanos, in.Start)
 	c.in = in
-	in.Protocol, in.Frame = c.proto, c.frame
+	in.Proto, in.Frame = c.proto, c.frame
 	c.describe(b)
 	c.trial = b.advisor.Try(in)
 	b.found(in, Begins)

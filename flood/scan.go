@@ -3,6 +3,7 @@ package flood
 import (
 	"net/netip"
 
+	"qsniff/dissect"
 	"qsniff/flood/measure"
 	"qsniff/flood/sketch"
 	"qsniff/internal/lru"
@@ -41,7 +42,7 @@ type scanner struct {
 	site      uint64 // network of the last server
 	port      uint16
 	ttl       uint8
-	proto     string
+	proto     *dissect.Proto
 	in        *Incident
 }
 
@@ -116,8 +117,8 @@ func (s *scanner) count(p *track.Sighting, at measure.Clock) {
 	}
 	s.perSecond++
 	s.peak = max(s.peak, s.perSecond)
-	if s.proto == "" && p.Proto != nil {
-		s.proto = p.Proto.Name
+	if s.proto == nil {
+		s.proto = p.Proto
 	}
 }
 
@@ -225,7 +226,7 @@ func (x *scans) begin(src track.Host, s *scanner, kind Kind, all, dead int) {
 		return
 	}
 	s.in = in
-	in.Frame, in.Protocol = s.frame, s.proto
+	in.Frame, in.Proto = s.frame, s.proto
 	s.describe(x.book, all, dead)
 	x.advisor.Advise(in)
 	x.found(in, Begins)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"qsniff/dissect"
 	"qsniff/flood"
 	"qsniff/flood/advice"
 	"qsniff/internal/hostset"
@@ -15,8 +16,8 @@ const tellOnly = "tell of floods at these targets, and of scans, only"
 const besides = 1. / 4
 
 // newDetector returns a detector whose incidents have advice.
-func newDetector(limits flood.Thresholds, size float64) *flood.Detector {
-	return flood.New(limits, size, advice.New())
+func newDetector(reg *dissect.Registry, limits flood.Thresholds, size float64) *flood.Detector {
+	return flood.New(limits, size, advice.New(reg))
 }
 
 // incidents finds incidents at those targets that --servers names.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"qsniff/capture/live"
+	"qsniff/dissect"
 	"qsniff/flood"
 	"qsniff/internal/digits"
 	"qsniff/internal/lru"
@@ -72,7 +73,7 @@ func openLive(opts *liveOptions, io streams) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	al, err := opts.alarms()
+	al, err := opts.alarms(reg)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +113,7 @@ func openLive(opts *liveOptions, io streams) (*session, error) {
 }
 
 // alarms makes the detector.
-func (o *liveOptions) alarms() (*alarms, error) {
+func (o *liveOptions) alarms(reg *dissect.Registry) (*alarms, error) {
 	own, err := o.ours()
 	if err != nil {
 		return nil, err
@@ -121,7 +122,7 @@ func (o *liveOptions) alarms() (*alarms, error) {
 	if !o.watches() {
 		scale *= besides
 	}
-	return &alarms{incidents: incidents{newDetector(flood.Defaults(), scale), own}, open: map[uint64]bool{}}, nil
+	return &alarms{incidents: incidents{newDetector(reg, flood.Defaults(), scale), own}, open: map[uint64]bool{}}, nil
 }
 
 // shutIn gives up what is not needed any more, and says what runs.

@@ -74,7 +74,7 @@ func (o *readOptions) printed(ctx context.Context, reg *dissect.Registry, r rend
 	}
 	j.cfg.Renderer, j.scrolls = r, r != nil
 	if _, shows := r.(render.IncidentRenderer); shows {
-		j.cfg.Incidents = &incidents{newDetector(flood.Defaults(), o.scale()*besides), own}
+		j.cfg.Incidents = &incidents{newDetector(reg, flood.Defaults(), o.scale()*besides), own}
 	}
 	result, err := j.run()
 	if err == nil && o.count == 0 { // else the reader may still be at it; it ends with the program

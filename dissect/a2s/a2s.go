@@ -35,29 +35,29 @@ const (
 
 // The message types.
 var (
-	typeInfoReq = dissect.Type{Name: "A2S_INFO", Letter: opInfoReq, Asks: dissect.AskInfo, Wire: begins(opInfoReq), Token: infoToken, Unmistakable: true,
+	typeInfoReq = dissect.Type{Name: "A2S_INFO", Asks: dissect.AskInfo, Wire: begins(opInfoReq), Token: infoToken, Unmistakable: true,
 		Doc: "asks for name, map, players, game", Summary: []*dissect.Def{&defChallenge, &defPadding}}
-	typePlayersReq = dissect.Type{Name: "A2S_PLAYER", Letter: opPlayersReq, Asks: dissect.AskPlayers, Wire: begins(opPlayersReq), Token: pageToken(opPlayersReq),
+	typePlayersReq = dissect.Type{Name: "A2S_PLAYER", Asks: dissect.AskPlayers, Wire: begins(opPlayersReq), Token: pageToken(opPlayersReq),
 		Doc: "asks who plays", Summary: []*dissect.Def{&defChallenge, &defPadding}}
-	typeRulesReq = dissect.Type{Name: "A2S_RULES", Letter: opRulesReq, Asks: dissect.AskRules, Wire: begins(opRulesReq), Token: pageToken(opRulesReq),
+	typeRulesReq = dissect.Type{Name: "A2S_RULES", Asks: dissect.AskRules, Wire: begins(opRulesReq), Token: pageToken(opRulesReq),
 		Doc: "asks for the server's settings", Summary: []*dissect.Def{&defChallenge, &defPadding}}
-	typeGetChallenge = dissect.Type{Name: "A2S_SERVERQUERY_GETCHALLENGE", Letter: opGetChallenge, Asks: dissect.AskChallenge, Wire: begins(opGetChallenge),
+	typeGetChallenge = dissect.Type{Name: "A2S_SERVERQUERY_GETCHALLENGE", Asks: dissect.AskChallenge, Wire: begins(opGetChallenge),
 		Doc: "asks for a challenge; obsolete"}
-	typePing = dissect.Type{Name: "A2A_PING", Letter: opPing, Asks: dissect.AskPing, Wire: begins(opPing), Doc: "asks for a sign of life; obsolete"}
+	typePing = dissect.Type{Name: "A2A_PING", Asks: dissect.AskPing, Wire: begins(opPing), Doc: "asks for a sign of life; obsolete"}
 
-	typeChallenge = dissect.Type{Name: "S2C_CHALLENGE", Letter: opChallenge, Reply: true, Wire: reply(opChallenge), Token: &dissect.Token{FromEnd: challengeLen, Len: challengeLen},
+	typeChallenge = dissect.Type{Name: "S2C_CHALLENGE", Reply: true, Wire: reply(opChallenge), Token: &dissect.Token{FromEnd: challengeLen, Len: challengeLen},
 		Asks: dissect.AskInfo | dissect.AskPlayers | dissect.AskRules | dissect.AskChallenge,
 		Doc:  "a number to send back", Summary: []*dissect.Def{&defChallenge}}
-	typeInfo = dissect.Type{Name: "S2A_INFO_SRC", Letter: opInfo, Reply: true, Asks: dissect.AskInfo, Wire: reply(opInfo), Unmistakable: true, Doc: "name, map, players, game",
+	typeInfo = dissect.Type{Name: "S2A_INFO_SRC", Reply: true, Asks: dissect.AskInfo, Wire: reply(opInfo), Unmistakable: true, Doc: "name, map, players, game",
 		Summary: []*dissect.Def{&defName, &defMap, &defPlayers, &defMaxPlayers, &defTagQueue, &defGame}}
-	typePlayers = dissect.Type{Name: "S2A_PLAYER", Letter: opPlayers, Reply: true, Asks: dissect.AskPlayers, Wire: reply(opPlayers), Doc: "who plays",
+	typePlayers = dissect.Type{Name: "S2A_PLAYER", Reply: true, Asks: dissect.AskPlayers, Wire: reply(opPlayers), Doc: "who plays",
 		Summary: []*dissect.Def{&defPlayerCount}}
-	typeRules = dissect.Type{Name: "S2A_RULES", Letter: opRules, Reply: true, Asks: dissect.AskRules, Wire: reply(opRules), Doc: "the server's settings",
+	typeRules = dissect.Type{Name: "S2A_RULES", Reply: true, Asks: dissect.AskRules, Wire: reply(opRules), Doc: "the server's settings",
 		Summary: []*dissect.Def{&defRuleCount}}
-	typeAck = dissect.Type{Name: "A2A_ACK", Letter: opAck, Reply: true, Asks: dissect.AskPing, Wire: reply(opAck), Doc: "a sign of life",
+	typeAck = dissect.Type{Name: "A2A_ACK", Reply: true, Asks: dissect.AskPing, Wire: reply(opAck), Doc: "a sign of life",
 		Summary: []*dissect.Def{&defBody}}
 
-	typeZeros = dissect.Type{Name: "ZEROS", Reply: true, Wire: []dissect.Pattern{dissect.Begins(string(make([]byte, minZeros)))},
+	typeZeros = dissect.Type{Name: "ZEROS", Reply: true, Wire: wireZeros,
 		Asks: dissect.AskInfo | dissect.AskPlayers | dissect.AskRules,
 		Doc:  "bytes of zero in place of an answer", Summary: []*dissect.Def{&defZeros}}
 
@@ -83,6 +83,7 @@ var proto = dissect.Proto{
 	Pairs:       pairCodes,
 	Operator:    operator,
 	Mark:        mark,
+	Neighbours:  joins,
 	Ports:       ports(),
 	ClientPorts: []uint16{27005, 27006},
 	Limited:     true,

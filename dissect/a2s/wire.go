@@ -17,6 +17,13 @@ func reply(op byte) []dissect.Pattern {
 	return append(begins(op), twice)
 }
 
+// wireZeros is that of an answer which is nothing but zeros.
+var wireZeros = func() []dissect.Pattern {
+	p := dissect.Begins(string(make([]byte, minZeros)))
+	p.Mistake = true
+	return []dissect.Pattern{p}
+}()
+
 // infoToken: A2S_INFO without a challenge is its text and a NUL.
 var infoToken = &dissect.Token{FromEnd: challengeLen, Len: challengeLen,
 	Plain: []dissect.Pattern{dissect.Begins(string(mark)+string(rune(opInfoReq))).Sized(infoLen, infoLen)}}
@@ -41,6 +48,10 @@ func pageToken(op byte) *dissect.Token {
 const settings = "In the server itself: STEAM_GAMESERVER_A2S_INFO_REQUIRE_CHALLENGE=1 and STEAM_GAMESERVER_RATE_LIMIT_200MS=25" +
 	" in its environment, and sv_max_queries_sec 3."
 
+// joins are what Source's clients send to join: they ask for a challenge of another
+// kind, and connect.
+var joins = append(begins('q'), begins('k')...)
+
 // operator is for those who run Source servers. A challenge costs a server next to
 // nothing: later branches of the engine answer 3000 queries a second.
 var operator = dissect.Operator{
@@ -48,5 +59,7 @@ var operator = dissect.Operator{
 	Settings: settings,
 	Reflected: "The cure is the challenge, with which the answer to a forged query is smaller than the query. " + settings +
 		" If these are set and answers still go out, something in front of the server answers from a cache.",
-	Cap: 300,
+	Crowded: "If the server has trouble answering, raise sv_max_queries_sec_global, or let a cache that checks challenges answer A2S_INFO.",
+	Polled:  "If the server should have rest, sv_max_queries_sec 3 gives it.",
+	Cap:     300,
 }

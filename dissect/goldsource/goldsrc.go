@@ -16,10 +16,10 @@ const (
 )
 
 var (
-	typeDetailed = dissect.Type{Name: "S2A_INFO_DETAILED", Letter: opDetailed, Reply: true, Asks: dissect.AskInfo, Wire: beginsWith(opDetailed), Unmistakable: true,
+	typeDetailed = dissect.Type{Name: "S2A_INFO_DETAILED", Reply: true, Asks: dissect.AskInfo, Wire: beginsWith(opDetailed), Unmistakable: true,
 		Doc:     "name, map, players, mod",
 		Summary: []*dissect.Def{&defName, &defMap, &defPlayers, &defMaxPlayers, &defGame}}
-	typeInfo = dissect.Type{Name: "S2A_INFO", Letter: opInfo, Reply: true, Asks: dissect.AskInfo, Wire: beginsWith(opInfo), Unmistakable: true,
+	typeInfo = dissect.Type{Name: "S2A_INFO", Reply: true, Asks: dissect.AskInfo, Wire: beginsWith(opInfo), Unmistakable: true,
 		Doc:     "name, map, players; the oldest form",
 		Summary: []*dissect.Def{&defName, &defMap, &defPlayers, &defMaxPlayers, &defGame}}
 )
@@ -39,6 +39,7 @@ var proto = dissect.Proto{
 	Splits:      []wire.Engine{wire.GoldSource},
 	Console:     true,
 	Mark:        []byte(mark),
+	Neighbours:  joins,
 	Operator:    operator,
 }
 

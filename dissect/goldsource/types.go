@@ -2,16 +2,12 @@ package goldsource
 
 import "qsniff/dissect"
 
-// firstOfInfo is the letter of "info" and "infostring" as the engines' own clients
-// write them; others write them large.
-const firstOfInfo = 'i'
-
 // Questions in words.
 var (
 	typePing    = dissect.Type{Name: "PING", Wire: begins("ping"), Asks: dissect.AskPing, Doc: "asks in a word for a sign of life"}
-	typeInfoReq = dissect.Type{Name: "INFO", Wire: begins("info"), Letter: firstOfInfo, Asks: dissect.AskInfo, Doc: "asks in a word for the short information; Xash3D: with its protocol",
+	typeInfoReq = dissect.Type{Name: "INFO", Wire: begins("info"), Asks: dissect.AskInfo, Doc: "asks in a word for the short information; Xash3D: with its protocol",
 		Summary: []*dissect.Def{&defVersion}}
-	typeInfostring = dissect.Type{Name: "INFOSTRING", Wire: begins("infostring"), Letter: firstOfInfo, Asks: dissect.AskInfo, Doc: "asks in a word for information as keys and values"}
+	typeInfostring = dissect.Type{Name: "INFOSTRING", Wire: begins("infostring"), Asks: dissect.AskInfo, Doc: "asks in a word for information as keys and values"}
 	typeDetails    = dissect.Type{Name: "DETAILS", Wire: begins("details"), Asks: dissect.AskInfo, Doc: "asks in a word for the detailed information"}
 	typePlayers    = dissect.Type{Name: "PLAYERS", Wire: begins("players"), Asks: dissect.AskPlayers, Doc: "asks in a word who plays"}
 	typeRules      = dissect.Type{Name: "RULES", Wire: begins("rules"), Asks: dissect.AskRules, Doc: "asks in a word for the server's settings"}
@@ -27,15 +23,15 @@ var (
 
 // Answers, and the log, which nobody asked for.
 var (
-	typeInfostringReply = dissect.Type{Name: "INFOSTRING_RESPONSE", Wire: begins("infostringresponse"), Letter: firstOfInfo, Reply: true, Asks: dissect.AskInfo, Unmistakable: true, Doc: "information as keys and values",
+	typeInfostringReply = dissect.Type{Name: "INFOSTRING_RESPONSE", Wire: begins("infostringresponse"), Reply: true, Asks: dissect.AskInfo, Unmistakable: true, Doc: "information as keys and values",
 		Summary: []*dissect.Def{&defPairs}}
 	typeXashInfo = dissect.Type{Name: "XASH_INFO", Wire: begins("info\n", "netinfo "), Reply: true, Asks: dissect.AskInfo | dissect.AskPlayers | dissect.AskRules,
 		Doc: "information of Xash3D as keys and values", Summary: []*dissect.Def{&defPairs, &defText}}
-	typeConnectChallenge = dissect.Type{Name: "CONNECT_CHALLENGE", Wire: beginsWith(opConnectChallenge), Letter: opConnectChallenge, Reply: true, Asks: dissect.AskConnect, Doc: "a number for joining the game",
+	typeConnectChallenge = dissect.Type{Name: "CONNECT_CHALLENGE", Wire: beginsWith(opConnectChallenge), Reply: true, Asks: dissect.AskConnect, Doc: "a number for joining the game",
 		Summary: []*dissect.Def{&defChallenge, &defAuthProtocol}}
 	typeRconChallenge = dissect.Type{Name: "RCON_CHALLENGE", Wire: begins("challenge rcon "), Reply: true, Asks: dissect.AskRconChallenge, Doc: "a number to send with rcon",
 		Summary: []*dissect.Def{&defChallenge}}
-	typePrint = dissect.Type{Name: "A2A_PRINT", Wire: begins("l", "print\n"), Reply: true, Asks: dissect.AskRcon, Doc: "text for the console: output of rcon",
+	typePrint = dissect.Type{Name: "A2A_PRINT", Wire: append(beginsWith(opPrint), begins("print\n")...), Reply: true, Asks: dissect.AskRcon, Doc: "text for the console: output of rcon",
 		Summary: []*dissect.Def{&defText}}
 	typeProxyListen = dissect.Type{Name: "S2A_PROXY_LISTEN", Wire: beginsWith(opProxyListen), Reply: true, Asks: dissect.AskProxy, Doc: "the multicast address of an HLTV proxy",
 		Summary: []*dissect.Def{&defProxyAddress}}

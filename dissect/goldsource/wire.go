@@ -19,6 +19,10 @@ func beginsWith(op byte) []dissect.Pattern {
 	return []dissect.Pattern{dissect.Begins(mark + string(rune(op)))}
 }
 
+// joins are what clients send to join, and what browsers of the relatives of Quake
+// ask of servers.
+var joins = begins("connect", "getinfo", "getstatus")
+
 // operator is for those who run GoldSource servers, which stop at 30 answers a second
 // by themselves.
 var operator = dissect.Operator{
@@ -27,5 +31,7 @@ var operator = dissect.Operator{
 		" them, do; max_queries_sec 3 and max_queries_sec_global 30 limit them.",
 	Logins: "The password is in every packet, in the clear. Better than any limit: leave rcon_password empty, or let" +
 		" the console be reached through a VPN only.",
-	Cap: 100,
+	Crowded: "If the server has trouble answering, raise max_queries_sec_global.",
+	Polled:  "If the server should have rest, max_queries_sec 3 gives it.",
+	Cap:     100,
 }

@@ -43,7 +43,7 @@ var (
 		Summary: []*dissect.Def{&defText}}
 	typeShutdown = dissect.Type{Name: "S2M_SHUTDOWN", Wire: wireShutdown, Doc: "a server says that it ends"}
 
-	typePage = dissect.Type{Name: "M2A_SERVER_BATCH", Letter: opPage, Reply: true, Asks: dissect.AskServers, Wire: begins(opPage), Lists: &defServer,
+	typePage = dissect.Type{Name: "M2A_SERVER_BATCH", Reply: true, Asks: dissect.AskServers, Wire: begins(opPage), Lists: &defServer,
 		Doc: "a page of servers", Summary: []*dissect.Def{&defServers, &defNext, &defListKey}}
 	typeOldPage = dissect.Type{Name: "M2A_SERVERS", Reply: true, Asks: dissect.AskServers, Wire: begins(opOldPage), Lists: &defServer,
 		Doc: "all servers; obsolete, as QuakeWorld has it", Summary: []*dissect.Def{&defServers}}

@@ -12,7 +12,6 @@ import (
 	"qsniff/internal/test/hextest"
 	"qsniff/internal/test/testpcap"
 	"qsniff/track"
-	"qsniff/wire"
 )
 
 // registry makes the set of all protocols, or of those with some names.
@@ -254,36 +253,5 @@ func TestDefinitions(t *testing.T) {
 				t.Errorf("%s is not described", typ.Name)
 			}
 		}
-	}
-}
-
-// TestLetters: what types say of the byte behind FF FF FF FF is what their messages
-// have there.
-func TestLetters(t *testing.T) {
-	reg := registry(t)
-	missing := map[*dissect.Type]bool{}
-	for _, p := range reg.Protos() {
-		for _, typ := range p.Types {
-			if typ.Letter != 0 {
-				missing[typ] = true
-			}
-		}
-	}
-	for _, d := range datagrams(t, ordinary()...) {
-		b := d.Payload
-		if !wire.IsSingle(b) || len(b) < 5 || wire.IsSingle(b[4:]) { // twice in front of some replies
-			continue
-		}
-		v := reg.Pick(&dissect.Context{Src: d.Src, Dst: d.Dst, Wire: len(b)}, b)
-		if v.Type == nil || v.Type.Letter == 0 {
-			continue
-		}
-		delete(missing, v.Type)
-		if b[4] != v.Type.Letter && b[4]|0x20 != v.Type.Letter {
-			t.Errorf("%s\ngot  %q\nwant %q", v.Type.Name, b[4], v.Type.Letter)
-		}
-	}
-	for typ := range missing {
-		t.Errorf("no capture has %s, whose letter is %q", typ.Name, typ.Letter)
 	}
 }

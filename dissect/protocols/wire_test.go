@@ -1,6 +1,7 @@
 package protocols
 
 import (
+	"bytes"
 	"reflect"
 	"slices"
 	"testing"
@@ -63,23 +64,35 @@ func matching(p *dissect.Proto, b []byte, ports bool) (all []*dissect.Type) {
 // TestPatterns: a pattern is one that a filter can be made of.
 func TestPatterns(t *testing.T) {
 	for _, d := range overUDP() {
-		for _, typ := range d.Proto().Types {
-			patterns := slices.Clone(typ.Wire)
+		proto := d.Proto()
+		for _, typ := range proto.Types {
+			checkPatterns(t, typ.Name, typ.Wire)
 			if typ.Token != nil {
-				patterns = append(patterns, typ.Token.Plain...)
+				checkPatterns(t, typ.Name, typ.Token.Plain)
 			}
-			for _, p := range patterns {
-				switch {
-				case len(p.Value) == 0 || p.Mask != nil && len(p.Mask) != len(p.Value):
-					t.Errorf("%s: %d bytes, a mask of %d", typ.Name, len(p.Value), len(p.Mask))
-				case p.MinLen < p.Offset+len(p.Value) || p.MaxLen > 0 && p.MaxLen < p.MinLen:
-					t.Errorf("%s: %d bytes in payloads of %d to %d", typ.Name, p.Offset+len(p.Value), p.MinLen, p.MaxLen)
-				}
-				for i := range p.Mask {
-					if p.Value[i]&^p.Mask[i] != 0 {
-						t.Errorf("%s: byte %d of its value has bits outside the mask", typ.Name, i)
-					}
-				}
+		}
+		checkPatterns(t, proto.Name, proto.Neighbours)
+		for _, p := range proto.Neighbours {
+			if p.Offset != 0 || !bytes.HasPrefix(p.Value, proto.Mark) {
+				t.Errorf("%s: a neighbour without the mark: % x", proto.Name, p.Value)
+			}
+		}
+	}
+}
+
+func checkPatterns(t *testing.T, name string, patterns []dissect.Pattern) {
+	t.Helper()
+	const most = 36 // what a rule of iptables has room for, in bytes, with a bit to spare
+	for _, p := range patterns {
+		switch {
+		case len(p.Value) == 0 || len(p.Value) > most || p.Mask != nil && len(p.Mask) != len(p.Value):
+			t.Errorf("%s: %d bytes, a mask of %d", name, len(p.Value), len(p.Mask))
+		case p.MinLen < p.Offset+len(p.Value) || p.MaxLen > 0 && p.MaxLen < p.MinLen:
+			t.Errorf("%s: %d bytes in payloads of %d to %d", name, p.Offset+len(p.Value), p.MinLen, p.MaxLen)
+		}
+		for i := range p.Mask {
+			if p.Value[i]&^p.Mask[i] != 0 {
+				t.Errorf("%s: byte %d of its value has bits outside the mask", name, i)
 			}
 		}
 	}

@@ -16,16 +16,19 @@ const textWidth = 78
 // capture. They are the lines that c tried, or, where c is nil, those for in as it
 // is now. The text has addresses, ports and numbers from packets, and nothing else
 // of theirs. Nothing here runs a line.
-func advise(in *flood.Incident, c *Collateral) (string, flood.FilterRules) {
-	p := planOf(in)
+func (a *Advisor) advise(in *flood.Incident, c *Collateral) (string, flood.FilterRules) {
+	p := a.planOf(in)
 	if c != nil && c.plan.kind == in.Kind && c.plan.id == in.ID {
 		p = c.plan
 	} else {
 		c = nil // it is about another verdict
 	}
 	var b strings.Builder
-	for i, s := range p.words(in) {
-		if i > 0 {
+	for _, s := range p.words(in) {
+		if s == "" { // what nobody declares
+			continue
+		}
+		if b.Len() > 0 {
 			b.WriteByte('\n')
 		}
 		wrap(&b, s)

@@ -46,29 +46,35 @@ func adviceExamples() []adviceExample {
 	var all []adviceExample
 	add := func(name string, in flood.Incident) { all = append(all, both(name, in)...) }
 	one := func(name string, in flood.Incident) { all = append(all, both(name, in)[0]) }
-	add("flood_few", flood.Incident{Kind: flood.FloodFew, Protocol: "a2s", Top: few, Sources: 2, Peak: 802, Baseline: 3})
-	one("flood_few-carpet", flood.Incident{Kind: flood.FloodFew, Protocol: "a2s", Top: few, Prefixes: carpet, Sources: 200, Peak: 5000})
-	one("flood_few-goldsource", flood.Incident{Kind: flood.FloodFew, Protocol: "goldsource", Sources: 2, Peak: 300})
-	add("flood_distributed", flood.Incident{Kind: flood.FloodDistributed, Protocol: "a2s", Top: few, Sources: 300, Peak: 6000, Baseline: 41})
-	add("flood_distributed-ase", flood.Incident{Kind: flood.FloodDistributed, Protocol: "ase", Sources: 300, Peak: 3000, Baseline: 2})
-	add("flood_spoofed", flood.Incident{Kind: flood.FloodSpoofed, Protocol: "a2s", Top: few, Sources: 590000, Peak: 20004, Baseline: 2})
-	one("flood_spoofed-master", flood.Incident{Kind: flood.FloodSpoofed, Protocol: "master", Sources: 9000, Peak: 900})
+	add("flood_few", flood.Incident{Kind: flood.FloodFew, Proto: protoNamed("a2s"), Top: few, Sources: 2, Peak: 802, Baseline: 3})
+	one("flood_few-carpet", flood.Incident{Kind: flood.FloodFew, Proto: protoNamed("a2s"), Top: few, Prefixes: carpet, Sources: 200, Peak: 5000})
+	one("flood_few-goldsource", flood.Incident{Kind: flood.FloodFew, Proto: protoNamed("goldsource"), Sources: 2, Peak: 300})
+	add("flood_distributed", flood.Incident{Kind: flood.FloodDistributed, Proto: protoNamed("a2s"), Top: few, Sources: 300, Peak: 6000, Baseline: 41})
+	add("flood_distributed-ase", flood.Incident{Kind: flood.FloodDistributed, Proto: protoNamed("ase"), Sources: 300, Peak: 3000, Baseline: 2})
+	add("flood_spoofed", flood.Incident{Kind: flood.FloodSpoofed, Proto: protoNamed("a2s"), Top: few, Sources: 590000, Peak: 20004, Baseline: 2})
+	one("flood_spoofed-master", flood.Incident{Kind: flood.FloodSpoofed, Proto: protoNamed("master"), Sources: 9000, Peak: 900})
 	add("flood_spoofed-other", flood.Incident{Kind: flood.FloodSpoofed, Sources: 9000, Peak: 120, Baseline: 7})
-	one("flood_suspect", flood.Incident{Kind: flood.FloodSuspect, Protocol: "a2s", Peak: 300})
-	add("reflection", flood.Incident{Kind: flood.Reflection, Protocol: "a2s", Top: few, Sources: 24})
-	one("reflection-carpet", flood.Incident{Kind: flood.Reflection, Protocol: "goldsource", Top: few, Prefixes: carpet, Sources: 200})
-	add("reflection-ase", flood.Incident{Kind: flood.Reflection, Protocol: "ase", Top: few, Sources: 3})
-	add("reply_flood_victim", flood.Incident{Kind: flood.ReplyFloodVictim, Protocol: "a2s", Sources: 2000, Peak: 12000})
-	one("reply_flood_victim-ase", flood.Incident{Kind: flood.ReplyFloodVictim, Protocol: "ase", Sources: 2000, Peak: 12000})
-	add("challenge_bypass", flood.Incident{Kind: flood.ChallengeBypass, Protocol: "a2s", Top: few, Sources: 2, Peak: 50, Succeeded: true})
+	add("flood_spoofed-toy", flood.Incident{Kind: flood.FloodSpoofed, Proto: protoToy, Sources: 9000, Peak: 5000, Baseline: 1})
+	one("flood_few-toy", flood.Incident{Kind: flood.FloodFew, Proto: protoToy, Top: few, Sources: 2, Peak: 802})
+	one("reflection-toy", flood.Incident{Kind: flood.Reflection, Proto: protoToy, Top: few, Sources: 24})
+	one("reply_flood_victim-toy", flood.Incident{Kind: flood.ReplyFloodVictim, Proto: protoToy, Sources: 2000, Peak: 12000})
+	one("reply_flood_victim-other", flood.Incident{Kind: flood.ReplyFloodVictim, Sources: 2000, Peak: 12000})
+	one("flood_few-master", flood.Incident{Kind: flood.FloodFew, Proto: protoNamed("master"), Sources: 2, Peak: 300})
+	one("flood_suspect", flood.Incident{Kind: flood.FloodSuspect, Proto: protoNamed("a2s"), Peak: 300})
+	add("reflection", flood.Incident{Kind: flood.Reflection, Proto: protoNamed("a2s"), Top: few, Sources: 24})
+	one("reflection-carpet", flood.Incident{Kind: flood.Reflection, Proto: protoNamed("goldsource"), Top: few, Prefixes: carpet, Sources: 200})
+	add("reflection-ase", flood.Incident{Kind: flood.Reflection, Proto: protoNamed("ase"), Top: few, Sources: 3})
+	add("reply_flood_victim", flood.Incident{Kind: flood.ReplyFloodVictim, Proto: protoNamed("a2s"), Sources: 2000, Peak: 12000})
+	one("reply_flood_victim-ase", flood.Incident{Kind: flood.ReplyFloodVictim, Proto: protoNamed("ase"), Sources: 2000, Peak: 12000})
+	add("challenge_bypass", flood.Incident{Kind: flood.ChallengeBypass, Proto: protoNamed("a2s"), Top: few, Sources: 2, Peak: 50, Succeeded: true})
 	add("junk_flood", flood.Incident{Kind: flood.JunkFlood, Sources: 500, Peak: 3000})
-	one("rcon_bruteforce-udp", flood.Incident{Kind: flood.RconBruteforce, Protocol: "goldsource", Sources: 1})
-	add("rcon_bruteforce", flood.Incident{Kind: flood.RconBruteforce, Protocol: "rcon", Target: flood.Target{TCP: true}, Top: few})
-	one("rcon_bruteforce-in", flood.Incident{Kind: flood.RconBruteforce, Protocol: "rcon", Target: flood.Target{TCP: true}, Succeeded: true})
+	one("rcon_bruteforce-udp", flood.Incident{Kind: flood.RconBruteforce, Proto: protoNamed("goldsource"), Sources: 1})
+	add("rcon_bruteforce", flood.Incident{Kind: flood.RconBruteforce, Proto: protoNamed("rcon"), Target: flood.Target{TCP: true}, Top: few})
+	one("rcon_bruteforce-in", flood.Incident{Kind: flood.RconBruteforce, Proto: protoNamed("rcon"), Target: flood.Target{TCP: true}, Succeeded: true})
 	for _, k := range []flood.Kind{flood.RconMisconfig, flood.Scan, flood.Survey, flood.Crowd, flood.Poller, flood.OpenAmplifier} {
-		one(k.String(), flood.Incident{Kind: k, Protocol: "a2s"})
+		one(k.String(), flood.Incident{Kind: k, Proto: protoNamed("a2s")})
 	}
-	one("open_amplifier-ase", flood.Incident{Kind: flood.OpenAmplifier, Protocol: "ase"})
+	one("open_amplifier-ase", flood.Incident{Kind: flood.OpenAmplifier, Proto: protoNamed("ase")})
 	return all
 }
 
@@ -79,8 +85,8 @@ func adviceEnd(s string) netip.AddrPort { return netip.MustParseAddrPort(s) }
 // as well.
 func TestAdvice(t *testing.T) {
 	for _, x := range adviceExamples() {
-		c := Collateral{Flood: 60001, FloodDropped: 58301, Clients: 412, ClientPackets: 7000, plan: planOf(&x.in)}
-		got, _ := advise(&x.in, &c)
+		c := Collateral{Flood: 60001, FloodDropped: 58301, Clients: 412, ClientPackets: 7000, plan: advisor.planOf(&x.in)}
+		got, _ := advisor.advise(&x.in, &c)
 		path := filepath.Join("testdata", x.name+".txt")
 		if *updateAdvice {
 			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
@@ -108,7 +114,7 @@ func TestEveryKindHasAdvice(t *testing.T) {
 	have := map[flood.Kind]bool{}
 	for _, x := range adviceExamples() {
 		have[x.in.Kind] = true
-		if text, _ := advise(&x.in, nil); text == "" {
+		if text, _ := advisor.advise(&x.in, nil); text == "" {
 			t.Errorf("%s has none", x.name)
 		}
 	}
@@ -117,7 +123,7 @@ func TestEveryKindHasAdvice(t *testing.T) {
 			t.Errorf("%s has no example", k)
 		}
 	}
-	if got, _ := advise(&flood.Incident{}, nil); got != "" {
+	if got, _ := advisor.advise(&flood.Incident{}, nil); got != "" {
 		t.Errorf("no incident has advice: %s", got)
 	}
 }
@@ -154,7 +160,7 @@ func TestAdviceOfAnotherVerdict(t *testing.T) {
 	c := newTrial(&in).result()
 	c.Flood, c.FloodDropped = 10, 10
 	in.Kind = flood.FloodSpoofed
-	if got, _ := advise(&in, &c); !strings.Contains(got, "was not\nmeasured") && !strings.Contains(got, "was not measured") {
+	if got, _ := advisor.advise(&in, &c); !strings.Contains(got, "was not\nmeasured") && !strings.Contains(got, "was not measured") {
 		t.Errorf("got %s", got)
 	}
 }
@@ -164,9 +170,9 @@ func TestAdviceOfAnotherVerdict(t *testing.T) {
 func TestAdviceKeepsWhatWasTried(t *testing.T) {
 	in := adviceExamples()[0].in
 	c := newTrial(&in).result()
-	before, _ := advise(&in, &c)
+	before, _ := advisor.advise(&in, &c)
 	in.Top, in.Peak, in.Sources = nil, 9, 100
-	after, _ := advise(&in, &c)
+	after, _ := advisor.advise(&in, &c)
 	if diff := cmp.Diff(before, after); diff != "" {
 		t.Error(diff)
 	}
@@ -184,7 +190,7 @@ func TestAdvicePlain(t *testing.T) {
 		c := newTrial(&in).result()
 		c.Flood, c.FloodDropped, c.ClientLost = r.Uint64(), r.Uint64(), r.Uint64()
 		c.Clients, c.ClientsHit = int(r.Uint32()), int(r.Uint32())
-		got, _ := advise(&in, &c)
+		got, _ := advisor.advise(&in, &c)
 		if bad := strings.IndexFunc(got, func(x rune) bool { return x != '\n' && (x < ' ' || x > '~') }); bad >= 0 {
 			t.Fatalf("byte %d of the advice for %+v: %q", bad, in, got)
 		}
@@ -199,8 +205,8 @@ func adviceRandom(r *rand.Rand) flood.Incident {
 	number := func() float64 {
 		return pick(math.NaN(), math.Inf(1), math.Inf(-1), -1, 0, math.MaxFloat64, r.Float64(), 1e4*r.Float64())
 	}
-	names := []string{"a2s", "goldsource", "ase", "master", "rcon", "", "\x1b[31m", "`reboot`\n"}
-	in := flood.Incident{ID: r.Uint64(), Kind: flood.Kind(r.UintN(256)), Protocol: names[r.IntN(len(names))], Peak: number(),
+	protos := append(advisor.reg.Protos(), nil)
+	in := flood.Incident{ID: r.Uint64(), Kind: flood.Kind(r.UintN(256)), Proto: protos[r.IntN(len(protos))], Peak: number(),
 		Baseline: number(), Sources: number(), Requests: r.Uint64N(1000), Succeeded: r.IntN(2) == 0, Evidence: []string{"\x00é"}}
 	if r.IntN(8) > 0 {
 		in.Kind %= flood.NumKinds

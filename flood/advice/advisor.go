@@ -3,20 +3,35 @@ package advice
 import (
 	"math/rand/v2"
 
+	"qsniff/dissect"
 	"qsniff/flood"
 )
 
 // Advisor writes the advice of one detector's incidents. It is a flood.Advisor.
 type Advisor struct {
-	free    []*trial
-	running int
+	reg      *dissect.Registry
+	catalogs map[*dissect.Proto]*catalog // those made so far, nil's for what is not known
+	free     []*trial
+	running  int
 }
 
-// New returns an advisor.
-func New() *Advisor { return &Advisor{} }
+// New returns an advisor for incidents of a registry's protocols.
+func New(reg *dissect.Registry) *Advisor {
+	return &Advisor{reg: reg, catalogs: map[*dissect.Proto]*catalog{}}
+}
+
+// catalogOf returns the catalog of a protocol, or that of all for nil.
+func (a *Advisor) catalogOf(p *dissect.Proto) *catalog {
+	c := a.catalogs[p]
+	if c == nil {
+		c = newCatalog(a.reg, p)
+		a.catalogs[p] = c
+	}
+	return c
+}
 
 // Advise writes the advice for in as it is now, without having tried it.
-func (a *Advisor) Advise(in *flood.Incident) { in.Advice, in.Rules = advise(in, nil) }
+func (a *Advisor) Advise(in *flood.Incident) { in.Advice, in.Rules = a.advise(in, nil) }
 
 // Try writes the advice and begins to try its rules; it returns nil where too many are
 // tried already, and for notes, which have none.
@@ -45,7 +60,7 @@ func (t *trial) Restart(in *flood.Incident) {
 func (t *trial) Conclude(in *flood.Incident, blind bool) {
 	c := t.result()
 	c.Blind = blind
-	in.Advice, in.Rules = advise(in, &c)
+	in.Advice, in.Rules = t.advisor.advise(in, &c)
 	t.advisor.free = append(t.advisor.free, t)
 	t.advisor.running--
 }

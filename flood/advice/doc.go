@@ -10,12 +10,15 @@
 //	         The words (words.go), nft's file (nft.go) and iptables' (iptables.go) are
 //	         written from the plan. A trial of the plan starts (trial.go), unless
 //	         maxTrials run already.
-//	packets  each packet to or from the target is held against the plan's lines (match.go)
-//	         and charged to their buckets (bucket.go), as the kernel would.
+//	packets  each packet to or from the target is held against the plan's lines and
+//	         charged to their buckets (bucket.go), as the kernel would.
 //	changes  another kind: a new plan, and the trial starts anew.
 //	ends     the same texts, with what the trial measured.
 //
-// What a packet must look like to be matched stands in match.go and nowhere else.
+// What a packet must look like to be matched is declared by the protocols: this package
+// knows none of them by name. From the roles of their types catalog.go chooses, for each
+// kind of line, the patterns of packets and the types of sightings that have them.
+// match.go makes tests of words of the patterns, which nft_match.go and u32.go write.
 //
 // State: for each trial two tables of hashed addresses with fixed bounds (limits.go) and
 // one bucket for each rule. A trial's memory is used again for the next one.

@@ -86,7 +86,7 @@ func (w *iptWriter) chains() []string {
 }
 
 func (w *iptWriter) writeRule(r *planRule) {
-	to := w.chain + iptLetters[r.line]
+	to, match := w.chain+iptLetters[r.line], u32{w.six}
 	switch r.line {
 	case lineSources:
 		for _, x := range w.named[:w.names] {
@@ -98,12 +98,18 @@ func (w *iptWriter) writeRule(r *planRule) {
 			w.line("-A %s -d %s -j %s", w.chain, filterAddress(x), to)
 		}
 	default:
-		for _, m := range w.u32Matches(r.line) {
-			w.line("-A %s %s-j %s", w.chain, m, to)
+		if w.tcp { // the hook let nothing else through
+			w.line("-A %s -j %s", w.chain, to)
+			break
+		}
+		for _, m := range match.matches(w.sets[r.line].patterns) {
+			w.line("-A %s %s -j %s", w.chain, m, to)
 		}
 	}
+	for _, m := range match.matches(w.sets[r.line].passing) {
+		w.line("-A %s %s -j RETURN", to, m)
+	}
 	if r.line == lineJunk {
-		w.line("-A %s -m u32 --u32 %q -j RETURN", to, w.letter("0x54:0x57,0x63,0x64,0x67,0x69,0x6B,0x6C,0x6E,0x70:0x72"))
 		w.line("-A %s -m limit --limit 5/sec --limit-burst 5 -j NFLOG --nflog-group 5 --nflog-size 96", to)
 	}
 	unit := "sec"

@@ -162,8 +162,13 @@ func (w *nftWriter) writeRule(r *planRule) {
 		w.line("    %s daddr @named%d jump victims%d", w.ip, w.id, w.id)
 		return
 	}
-	for _, m := range w.nftMatches(r.line) {
-		w.line("    %sjump %s%d", m, nftChains[r.line], w.id)
+	jump := fmt.Sprintf("jump %s%d", nftChains[r.line], w.id)
+	if w.tcp { // the hook let nothing else through
+		w.writeMatch(nil, jump)
+		return
+	}
+	for _, m := range nftMatches(w.sets[r.line].patterns) {
+		w.writeMatch(m, jump)
 	}
 }
 
@@ -175,10 +180,10 @@ func (p *plan) comment(l line) string {
 	case lineQueries:
 		return "a limit for each source; packets of the game are not looked at"
 	case lineFirst:
-		if p.speech != speaksA2S {
-			return "a cap for all queries together"
+		if p.proves() {
+			return "a cap for queries that bring no challenge back"
 		}
-		return "a cap for queries that bring no challenge back"
+		return "a cap for all queries together"
 	case lineVictims:
 		return "what the victims are sent"
 	case lineOthers:
@@ -197,6 +202,9 @@ func (w *nftWriter) writeChain(r *planRule) {
 		return
 	}
 	w.line("  chain %s%d {", nftChains[r.line], w.id)
+	for _, m := range nftMatches(w.sets[r.line].passing) {
+		w.writeMatch(m, "return")
+	}
 	if r.line == lineJunk {
 		w.line("    limit rate 5/second burst 5 packets log group 5 snaplen 96")
 	}

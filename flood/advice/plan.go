@@ -6,7 +6,9 @@ import (
 	"slices"
 	"time"
 
+	"qsniff/dissect"
 	"qsniff/flood"
+	"qsniff/track"
 )
 
 // idle is how long the kernel is to remember such a source.
@@ -23,7 +25,9 @@ type plan struct {
 	id   uint64
 	kind flood.Kind
 	end  netip.AddrPort // of the target, without a zone
-	wire
+	// What the lines look at; tcp and six say of what packets.
+	*catalog
+	tcp, six bool
 	named    [planNames]netip.Prefix // networks, then single sources, in IPv6 their /64
 	networks int
 	names    int
@@ -38,14 +42,11 @@ type planRule struct {
 }
 
 // planOf chooses the lines for an incident from what is known of it now.
-func planOf(in *flood.Incident) plan {
-	a := in.Target.End.Addr().Unmap().WithZone("")
-	p := plan{id: in.ID, kind: in.Kind, end: netip.AddrPortFrom(a, in.Target.End.Port()),
-		wire: wire{speech: speeches[in.Protocol], tcp: in.Target.TCP, six: a.Is6()}}
-	if in.Kind == flood.RconBruteforce {
-		p.speech = speaksRcon
-	}
-	if !a.IsValid() || p.tcp && in.Kind != flood.RconBruteforce || p.end.Port() == 0 && in.Kind != flood.ReplyFloodVictim {
+func (a *Advisor) planOf(in *flood.Incident) plan {
+	end := in.Target.End.Addr().Unmap().WithZone("")
+	p := plan{id: in.ID, kind: in.Kind, end: netip.AddrPortFrom(end, in.Target.End.Port()),
+		catalog: a.catalogOf(in.Proto), tcp: in.Target.TCP, six: end.Is6()}
+	if !end.IsValid() || p.tcp && in.Kind != flood.RconBruteforce || p.end.Port() == 0 && in.Kind != flood.ReplyFloodVictim {
 		return p
 	}
 	switch in.Kind {
@@ -77,10 +78,47 @@ func planOf(in *flood.Incident) plan {
 	return p
 }
 
+// proves reports whether clients can prove their address in the protocol.
+func (p *plan) proves() bool { return p.proto != nil && p.proto.Proof() == dissect.TokenProof }
+
+// matches reports whether the lines of a rule look at a packet: what their text says of
+// its bytes, said of a sighting.
+func (p *plan) matches(l line, s *track.Sighting, named bool) bool {
+	tcp := s.Flags&track.Connection != 0
+	switch {
+	case tcp != p.tcp:
+		return false
+	case l == lineVictims:
+		return named
+	case l == lineSources: // over TCP the lines look at what opens a connection
+		return named && (!tcp || s.What == track.IsOpened)
+	case tcp:
+		return s.What == track.IsOpened
+	}
+	return p.sets[l].hasMessage(s)
+}
+
+// isAbout reports whether a packet is of the sort that the incident is about.
+func (p *plan) isAbout(s *track.Sighting) bool {
+	switch p.kind {
+	case flood.JunkFlood:
+		return s.What == track.IsJunk || s.What == track.IsOther
+	case flood.Reflection, flood.ReplyFloodVictim:
+		return s.What == track.IsReply || s.What == track.IsPart || s.What == track.IsChallenge
+	case flood.RconBruteforce:
+		return s.What == track.IsOpened || p.sets[lineLogins].hasMessage(s)
+	}
+	return s.What == track.IsRequest || p.sets[lineQueries].hasMessage(s)
+}
+
 // namedFew is the detector's bound of a flood from few.
 const namedFew = 64
 
+// addRule adds a kind of lines, if there is anything that they would look at.
 func (p *plan) addRule(l line, a allowance) {
+	if l != lineSources && l != lineVictims && !p.tcp && len(p.sets[l].patterns) == 0 {
+		return
+	}
 	p.rules[p.n] = planRule{l, a}
 	p.n++
 }
@@ -162,14 +200,11 @@ func (p *plan) addName(x netip.Prefix) {
 // eachRate is what one source may ask: 10 a second is over three times what the
 // engines allow by default (sv_max_queries_sec 3) and what monitors need, and the
 // burst is a refresh of several browsers behind one address. Bots that stay near
-// that get the engines' own limit. MTA's server itself takes 5 in 6 seconds; a
-// master server takes 30 a minute.
+// that get the engines' own limit. Protocols whose servers stand less say so.
 func (p *plan) eachRate(in *flood.Incident) allowance {
 	switch {
-	case p.speech == speaksASE:
-		return allowance{2, time.Second, 10}
-	case p.speech == speaksMaster:
-		return allowance{1, time.Second, 30}
+	case p.operator.Each > 0:
+		return allowance{int64(p.operator.Each), time.Second, int64(max(p.operator.Burst, p.operator.Each))}
 	case in.Sources > 0 && in.Peak > 0 && in.Peak/in.Sources < 20:
 		return allowance{3, time.Second, 30}
 	}
@@ -191,23 +226,25 @@ const (
 	capBaselines = 10
 	// capJunk is the detector's bound: fewer unknown packets than that are no flood.
 	capJunk = 20
+	// capUnknown is the cap where a protocol says nothing: what a server stands to which
+	// an answer costs no more than a challenge.
+	capUnknown = 300
+	// capVictim is the detector's bound for replies in one second.
+	capVictim = 200
 	// capMost keeps the cost of a packet in nanoseconds exact enough to mean something.
 	capMost = 100_000
 )
-
-// capBases are caps that servers of a kind stand: a challenge costs a Source server
-// next to nothing (later branches answer 3000 a second), GoldSource itself stops at
-// 30, and what ASE asks for is answered in full.
-var capBases = [...]float64{speaksAny: 300, speaksA2S: 300, speaksGoldSource: 100, speaksASE: 50, speaksMaster: 100,
-	speaksRcon: 300}
 
 // capRate returns how much of everybody's traffic together passes: what the server stands,
 // or ten times the traffic of before if that is more. Of a flood that is hardly
 // more itself it lets a quarter pass.
 func (p *plan) capRate(in *flood.Incident) allowance {
-	base := capBases[p.speech]
-	if p.kind == flood.ReplyFloodVictim {
-		base = 200 // the detector's bound for one second
+	base := float64(capUnknown)
+	switch {
+	case p.kind == flood.ReplyFloodVictim:
+		base = capVictim
+	case p.operator.Cap > 0:
+		base = float64(p.operator.Cap)
 	}
 	usual := orZero(in.Baseline)
 	n := max(base, capBaselines*usual)

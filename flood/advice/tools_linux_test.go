@@ -13,7 +13,7 @@ import (
 // namespace of its own.
 func TestToolsTakeAdvice(t *testing.T) {
 	for _, x := range adviceExamples() {
-		p := planOf(&x.in)
+		p := advisor.planOf(&x.in)
 		if p.n == 0 {
 			continue
 		}

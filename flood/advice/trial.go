@@ -46,7 +46,7 @@ type trial struct {
 
 // reset begins anew with the lines for in, and with the memory there is.
 func (t *trial) reset(in *flood.Incident) {
-	t.plan = planOf(in)
+	t.plan = t.advisor.planOf(in)
 	for i, p := range t.plan.named[:t.plan.names] {
 		t.nets[i] = maskOf(p)
 	}
@@ -70,12 +70,11 @@ func (t *trial) Show(s *track.Sighting, proven bool) {
 	}
 	who := t.who(s)
 	named, alone := t.named(who)
-	letter := letterOf(s)
-	dropped := t.drops(s, who, letter, named)
+	dropped := t.drops(s, who, named)
 	switch {
 	case proven && !alone:
 		t.countClient(who, dropped)
-	case t.plan.isAbout(t.plan.kind, s, letter):
+	case t.plan.isAbout(s):
 		t.got.Flood++
 		if dropped {
 			t.got.FloodDropped++
@@ -92,10 +91,10 @@ func (t *trial) who(s *track.Sighting) *track.Host {
 }
 
 // drops reports whether one of the lines drops a packet, and charges their limits.
-func (t *trial) drops(s *track.Sighting, who *track.Host, letter byte, named bool) bool {
+func (t *trial) drops(s *track.Sighting, who *track.Host, named bool) bool {
 	for i := range t.plan.rules[:t.plan.n] {
 		r := &t.plan.rules[i]
-		if t.plan.matches(r.line, s, letter, named) && t.isOver(i, r, who, s.Age) {
+		if t.plan.matches(r.line, s, named) && t.isOver(i, r, who, s.Age) {
 			return true
 		}
 	}

@@ -60,15 +60,7 @@ func (p *plan) limitWords() []string {
 		each = "a /64"
 	}
 	s := fmt.Sprintf("The limit is %s a second for %s, %d at once. ", digits.Counted(uint64(r.limit.packets), "query", "queries"), each, r.limit.burst)
-	switch p.speech {
-	case speaksASE:
-		s += "MTA's server itself takes 5 in 6 seconds and stops counting when 100 sources flood it."
-	case speaksMaster:
-		s += "Steam's master servers took about 30 a minute."
-	default:
-		s += "The engines allow 3 by default (sv_max_queries_sec); players behind one address share it."
-	}
-	return []string{s}
+	return []string{s + p.operator.Limits}
 }
 
 func (p *plan) botWords() []string {
@@ -99,29 +91,20 @@ func (p *plan) capWords(in *flood.Incident) []string {
 		s += fmt.Sprintf(" At the flood's peak of %s a second it lets 1 of %s through, of real clients' first queries too:"+
 			" a server browser may need several tries.", roughly(peak), roughly(peak/n))
 	}
-	switch p.speech {
-	case speaksA2S:
+	switch {
+	case p.proves():
 		s += " Queries that carry a challenge pass, and so does the game."
-		return []string{s, serverSettings, "\"qsniff proven\" lists the clients that proved their address, to let them pass first."}
-	case speaksASE:
-		s += " This protocol has no challenge, so the cap is on all of its queries; the game has another port."
+		return []string{s, p.operator.Settings, "\"qsniff proven\" lists the clients that proved their address, to let them pass first."}
+	case p.proto != nil:
+		s += " This protocol has no challenge, so the cap is on all of its queries."
 	}
-	return []string{s}
+	return []string{s, p.operator.Settings}
 }
 
-// serverSettings are what a Source server can be told: the challenge is off by default in
-// some games, the limit in all; Valve suggested 25 to 75 for it.
-const serverSettings = "In the server itself: STEAM_GAMESERVER_A2S_INFO_REQUIRE_CHALLENGE=1 and STEAM_GAMESERVER_RATE_LIMIT_200MS=25" +
-	" in its environment, and sv_max_queries_sec 3."
-
 func (p *plan) suspectWords() []string {
-	all := []string{"More queries than usual, and too little to tell a flood from a crowd. A cap would hit either, so there is" +
+	return []string{"More queries than usual, and too little to tell a flood from a crowd. A cap would hit either, so there is" +
 		" none here. Look whether players joined as well, and capture both directions: who brings a challenge back is" +
-		" real."}
-	if p.speech == speaksA2S {
-		all = append(all, serverSettings)
-	}
-	return all
+		" real.", p.operator.Settings}
 }
 
 func (p *plan) reflectionWords() []string {
@@ -132,18 +115,8 @@ func (p *plan) reflectionWords() []string {
 	if p.has(lineOthers) {
 		s += " Every other host gets five answers a second, thirty at once; a visitor asks three questions."
 	}
-	all := []string{s, "The victim's address is not the sender's: do not report it, and drop nothing that it sends."}
-	switch p.speech {
-	case speaksASE:
-		return append(all, "This protocol has no challenge, so a limit is all there is: leave the lines loaded.")
-	case speaksGoldSource:
-		return append(all, "The old text queries are answered without a challenge. Where the server can be told to ignore"+
-			" them, do; max_queries_sec 3 and max_queries_sec_global 30 limit them.")
-	case speaksMaster:
-		return all
-	}
-	return append(all, "The cure is the challenge, with which the answer to a forged query is smaller than the query. "+serverSettings+
-		" If these are set and answers still go out, something in front of the server answers from a cache.")
+	return []string{s, "The victim's address is not the sender's: do not report it, and drop nothing that it sends.",
+		p.operator.Reflected}
 }
 
 func (p *plan) victimWords(in *flood.Incident) []string {
@@ -174,8 +147,8 @@ func (p *plan) bypassWords(in *flood.Incident) []string {
 func junkWords() []string {
 	return []string{"Packets that begin like a query and are none. First look at what they are: the lines copy five a second" +
 		" to log group 5, where \"tcpdump -ni nflog:5 -X\" shows them. Then let pass what the game knows.",
-		"The lines let pass what begins with the letter of a query, a join or a command, and cap everything else at" +
-			" 20 a second. If the log shows a type that the game needs, add its byte to the list before the flood is over.",
+		"The lines let pass what begins like a known query, join or command, and cap everything else at 20 a second." +
+			" If the log shows a type that the game needs, add a line that returns for it before the flood is over.",
 		"Against junk with other bytes in front nothing helps but a list of who may send: \"qsniff proven\" prints" +
 			" the clients that proved their address."}
 }
@@ -191,14 +164,7 @@ func (p *plan) guesserWords(in *flood.Incident) []string {
 	} else {
 		s += " Limit everybody's attempts; put your own address in front."
 	}
-	all := []string{s, "In the server itself: sv_rcon_maxfailures 5, and sv_rcon_banpenalty 60 for a ban of an hour." +
-		" Better: let the console's port be reached through a VPN only. The password" +
-		" crosses the network in the clear."}
-	if !p.tcp {
-		all[1] = "The password is in every packet, in the clear. Better than any limit: leave rcon_password empty, or let" +
-			" the console be reached through a VPN only."
-	}
-	return all
+	return []string{s, p.operator.Logins}
 }
 
 // quietWords is for what asks for no lines.
@@ -215,19 +181,18 @@ func (p *plan) quietWords() []string {
 		return []string{"Nothing to do: this is a server browser, a census or a monitor. If it asks too often, talk to who runs it."}
 	case flood.Crowd:
 		return []string{"Nothing to block: these look like real clients, and many of them. Any limit for all would hit them." +
-			" If the server has trouble answering, raise sv_max_queries_sec_global, or let a cache that checks" +
-			" challenges answer A2S_INFO."}
+			" " + p.operator.Crowded}
 	case flood.Poller:
 		return []string{"Nothing to block: one or a few programs ask often, as monitors do. Once in 10 seconds is enough for most:" +
-			" if it is yours, set it so; if the server should have rest, sv_max_queries_sec 3 gives it."}
+			" if it is yours, set it so. " + p.operator.Polled}
 	case flood.OpenAmplifier:
-		if p.speech == speaksASE {
+		if p.proto != nil && !p.proves() {
 			return []string{"This server answers anybody, with many times what it is sent, because the protocol has no challenge." +
 				" It can be used against others. A limit on its answers to each address, loaded before that happens, is" +
 				" all there is."}
 		}
 		return []string{"This server answers queries without a challenge and sends more than it gets, so it can be used against" +
-			" others. " + serverSettings}
+			" others. " + p.operator.Settings}
 	}
 	return nil
 }

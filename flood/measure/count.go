@@ -32,8 +32,8 @@ func (t *Server) CountRequest(s *track.Sighting, c Clock) *Second {
 }
 
 func (t *Server) learnProto(s *track.Sighting) {
-	if t.Proto == "" && s.Proto != nil {
-		t.Proto = s.Proto.Name
+	if t.Proto == nil {
+		t.Proto = s.Proto
 	}
 }
 

@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"qsniff/dissect"
 	"qsniff/flood/sketch"
 	"qsniff/track"
 )
@@ -10,8 +11,8 @@ import (
 type Server struct {
 	End   track.End
 	Hash  uint64
-	Proto string // of the first packet that had one
-	Born  int32  // when it came to be watched, or was counted first
+	Proto *dissect.Proto // of the first packet that had one
+	Born  int32          // when it came to be watched, or was counted first
 
 	LastAsked      int32
 	LastSent       int32 // anything

@@ -49,7 +49,7 @@ func (w *writer) incident(in *report.Incident) {
 	w.text("kind", in.Kind.String())
 	w.text("level", in.Level.String())
 	w.text("target", in.Target.String())
-	w.text("protocol", in.Protocol)
+	w.text("protocol", in.Protocol())
 	w.time("start", in.Start)
 	w.time("detected", in.Detected)
 	if in.End != 0 {

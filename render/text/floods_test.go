@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"qsniff/dissect"
 	"qsniff/flood"
 	"qsniff/internal/display"
 	"qsniff/render"
@@ -26,7 +27,7 @@ func flooded() *report.Floods {
 		seen.Sight(&s)
 	}
 	target := flood.Target{End: netip.MustParseAddrPort("[2001:db8:1234:5678:9abc:def0:1234:5678]:27015")}
-	attack := report.Incident{ID: 2, Campaign: 1, Kind: flood.FloodDistributed, Level: report.Alert, Target: target, Protocol: "a2s",
+	attack := report.Incident{ID: 2, Campaign: 1, Kind: flood.FloodDistributed, Level: report.Alert, Target: target, Proto: &dissect.Proto{Name: "a2s"},
 		Start: at(100), Detected: at(103), End: at(200), Frame: 4711, Pulses: 3, Peak: 123456, Mean: 9.5, Baseline: 2.25,
 		Requests: 1_000_000, Replies: 10, BytesIn: 25_000_000, BytesOut: 90, Sources: 300, SourcesError: 0.023, Completion: 0.5, Challenged: 4,
 		Confidence: 0.7, Evidence: []string{"many queries", strings.Repeat("a long sentence ", 9)}, Missing: []string{"C", "known", "challenge values (snap length)"},

@@ -18,8 +18,8 @@ func (p *floodsPage) block(in *report.Incident) {
 	p.dst = append(append(append(p.dst, s.off...), "  "...), c.head.on...)
 	p.dst = append(append(p.dst, in.Target.String()...), c.head.off...)
 	about := in.Level.String() + "  " + p.sureness(in)
-	if in.Protocol != "" {
-		about = in.Protocol + "  " + about
+	if in.Proto != nil {
+		about = in.Protocol() + "  " + about
 	}
 	if used := len(in.Kind.String()) + gap + len(in.Target.String()); used+gap+len(about) <= p.opt.Width {
 		p.dst = append(append(appendSpaces(p.dst, gap), about...), '\n')

@@ -50,7 +50,7 @@ var allowed = map[string][]string{
 	"dissect/protocols":    {"dissect/..."},
 	"track":                {"dissect", "netlayer"},
 	"stats":                {"track", "dissect"},
-	"flood":                {"track", "flood/sketch", "flood/measure"},
+	"flood":                {"track", "dissect", "flood/sketch", "flood/measure"},
 	"flood/advice":         {"track", "dissect", "flood"},
 	"flood/config":         {"flood"},
 	"flood/measure":        {"track", "dissect", "flood/sketch"},

@@ -21,7 +21,6 @@ var nicknames = []string{"eye", "frontlines", "hltv", "mta", "quake", "xash"}
 // folder, the commands and tests. The list is to become shorter: what is of one
 // protocol belongs to it, and the rest reads what it declares.
 var named = map[string]string{
-	"flood/advice/":           "lines and words for each protocol",
 	"reassembly/eye":          "joins them",
 	"wire":                    "headers that two packages read",
 	"internal/tools/bench":    "says what its captures are made of",

@@ -1,0 +1,104 @@
+package advice
+
+import (
+	"fmt"
+	"strings"
+
+	"qsniff/dissect"
+)
+
+// u32 writes patterns as matches of iptables, each for a line of its own. What the
+// lines of TCP look at is in the hook's line.
+type u32 struct{ six bool }
+
+// u32Values is how many values, or runs of them, the match takes in one test.
+const u32Values = 10
+
+func (u u32) matches(patterns []dissect.Pattern) (list []string) {
+	const most = 4 // bytes that it compares
+	for _, m := range matchesOf(patterns, most) {
+		for _, m := range m.split(u32Values) {
+			var tests []string
+			for i := range m.words {
+				tests = append(tests, u.word(&m.words[i]))
+			}
+			list = append(list, u.length(&m)+fmt.Sprintf("-m u32 --u32 %q", strings.Join(tests, "&&")))
+		}
+	}
+	return list
+}
+
+// split cuts m into matches whose words have at most so many runs of values.
+func (m match) split(most int) []match {
+	for i := range m.words {
+		spans := m.words[i].spans()
+		if len(spans) <= most {
+			continue
+		}
+		first, rest := m.with(i, spans[:most]), m.with(i, spans[most:])
+		return append(first.split(most), rest.split(most)...)
+	}
+	return []match{m}
+}
+
+// with is m with other values of a word.
+func (m match) with(at int, spans []span) match {
+	m.words = append([]word(nil), m.words...)
+	var values []uint64
+	for _, x := range spans {
+		for v := x.lo; ; v++ {
+			values = append(values, v)
+			if v == x.hi {
+				break
+			}
+		}
+	}
+	m.words[at].values = values
+	return m
+}
+
+// word is the test of a word. The match loads four bytes: of less they are the last, so
+// that a message may end with them.
+func (u u32) word(w *word) string {
+	s := u.at(udpHeader + w.off + w.size - 4)
+	if mask := w.mask; mask != 0xffffffff {
+		s += fmt.Sprintf("&0x%X", mask)
+	}
+	var list []string
+	for _, x := range w.spans() {
+		if x.lo == x.hi {
+			list = append(list, fmt.Sprintf("0x%X", x.lo))
+		} else {
+			list = append(list, fmt.Sprintf("0x%X:0x%X", x.lo, x.hi))
+		}
+	}
+	return s + "=" + strings.Join(list, ",")
+}
+
+// at is where four bytes are, by their offset from the UDP header: after the header of
+// IPv4, however long, or of IPv6 without extensions.
+func (u u32) at(offset int) string {
+	if u.six {
+		return fmt.Sprint(40 + offset)
+	}
+	return fmt.Sprintf("0>>22&0x3C@%d", offset)
+}
+
+// length is the test of a payload's length. The match counts the IP header, taken to be
+// without options.
+func (u u32) length(m *match) string {
+	headers, most := 20+udpHeader, 65535
+	if u.six {
+		headers += 20
+	}
+	lo, hi := m.bounds()
+	switch {
+	case lo == 0 && hi == 0:
+		return ""
+	case lo == hi:
+		return fmt.Sprintf("-m length --length %d ", headers+lo)
+	case hi > 0:
+		most = headers + hi
+	}
+	return fmt.Sprintf("-m length --length %d:%d ", headers+lo, most)
+}
