@@ -21,7 +21,7 @@ func TestCollector(t *testing.T) {
 	if got, want := len(c.Incidents()), collected; got != want {
 		t.Errorf("kept: got %d, want %d", got, want)
 	}
-	if got, want := c.Left(), uint64(5); got != want {
+	if got, want := c.left, uint64(5); got != want {
 		t.Errorf("left: got %d, want %d", got, want)
 	}
 	if got, want := c.Counts(), [3]uint64{collected + 2, 0, 3}; got != want {

@@ -129,10 +129,6 @@ func (d *Detector) Announce(found func(in *Incident, e Event)) {
 	}
 }
 
-// Uncounted is how many incidents were not opened because too many of their kind
-// had been in the same minute.
-func (d *Detector) Uncounted() uint64 { return d.book.uncounted }
-
 // Full names the tables that are full, so that something may have been evicted.
 func (d *Detector) Full() []string {
 	var full []string

@@ -1,17 +1,20 @@
+// Package report holds the results of a run as plain structs. It computes
+// nothing and prints nothing.
 package report
 
-import "qsniff/flood"
+import (
+	"qsniff/flood"
+	"qsniff/pipeline/tally"
+)
 
 // Floods is what a run came to and the incidents in it.
 type Floods struct {
-	Run       Run
+	Run       tally.Run
 	Seen      *flood.Seen
 	Incidents []Incident
 	Counts    [flood.Alert + 1]uint64 // by level, listed or not
-	Left      uint64                  // incidents for which the list had no room
-	Others    uint64                  // incidents at targets that --servers leaves out
-	Uncounted uint64                  // incidents that were not opened, because too many were
-	Full      []string                // tables that were full in the end
+	Unnamed   flood.Unnamed
+	Full      []string // tables that were full in the end
 	Limits    Thresholds
 }
 

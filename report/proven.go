@@ -1,10 +1,13 @@
 package report
 
-import "qsniff/flood/proof"
+import (
+	"qsniff/flood/proof"
+	"qsniff/pipeline/tally"
+)
 
 // Proven is what a run came to and who proved its address in it.
 type Proven struct {
-	Run Run
+	Run tally.Run
 	proof.Summary
 }
 

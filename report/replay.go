@@ -1,10 +1,13 @@
 package report
 
-import "qsniff/flood/limiter"
+import (
+	"qsniff/flood/limiter"
+	"qsniff/pipeline/tally"
+)
 
 // Limits is what a run came to and whom an engine's limiter would have refused.
 type Limits struct {
-	Run Run
+	Run tally.Run
 	limiter.Summary
 }
 

@@ -1,10 +1,13 @@
 package report
 
-import "qsniff/stats"
+import (
+	"qsniff/pipeline/tally"
+	"qsniff/stats"
+)
 
 // Stats is what a run came to and what its messages add up to.
 type Stats struct {
-	Run Run
+	Run tally.Run
 	stats.Summary
 }
 

@@ -13,6 +13,8 @@ import (
 	"qsniff/flood"
 	"qsniff/flood/config"
 	"qsniff/internal/hostset"
+	"qsniff/pipeline/tally"
+	"qsniff/render/counters"
 	"qsniff/render/jsonl"
 	"qsniff/render/nft"
 	"qsniff/render/text"
@@ -183,7 +185,7 @@ func findFloods(ctx context.Context, opts *floodsOptions, args []string, io stre
 	j.tells = opts.output == "text"
 	j.scrolls = opts.output == "json"
 	var f *report.Floods
-	err = j.addUp(func(run report.Run) error {
+	err = j.addUp(func(run tally.Run) error {
 		f = out.report(run, d)
 		if err := out.print(f); err != nil {
 			return err
@@ -251,9 +253,9 @@ func (o *floodOutput) found(in *report.Incident, e report.Event) {
 	_, o.err = o.w.Write(o.buf)
 }
 
-func (o *floodOutput) report(run report.Run, d *flood.Detector) *report.Floods {
-	return &report.Floods{Run: run, Seen: &o.seen, Incidents: o.keep.Incidents(), Counts: o.keep.Counts(), Left: o.keep.Left(),
-		Others: o.keep.Others(), Uncounted: d.Uncounted(), Full: d.Full(), Limits: o.opts.limits}
+func (o *floodOutput) report(run tally.Run, d *flood.Detector) *report.Floods {
+	return &report.Floods{Run: run, Seen: &o.seen, Incidents: o.keep.Incidents(), Counts: o.keep.Counts(),
+		Unnamed: o.keep.Unnamed(d), Full: d.Full(), Limits: o.opts.limits}
 }
 
 // print writes the page, or tells whether incidents could be written.
@@ -285,9 +287,7 @@ func floodRemark(w io.Writer, f *report.Floods, output string) {
 			fmt.Fprintf(w, "qsniff: the capturing program lost %s: rates were higher\n", count(f.Run.Dropped, "packet"))
 		}
 	}
-	if f.Uncounted > 0 {
-		fmt.Fprintf(w, "qsniff: %s not told apart: too many of a kind began within a minute\n", count(f.Uncounted, "further incident was", "further incidents were"))
-	}
+	hint(w, &counters.Result{Floods: f.Unnamed}, counters.Incidents)
 	if len(f.Full) > 0 {
 		fmt.Fprintf(w, "qsniff: no room for more %s: incidents there may be missing (--memory)\n", strings.Join(f.Full, ", "))
 	}

@@ -21,6 +21,7 @@ import (
 	"qsniff/internal/lru"
 	"qsniff/internal/sandbox"
 	"qsniff/pipeline"
+	"qsniff/pipeline/tally"
 	"qsniff/render"
 	"qsniff/render/text"
 	"qsniff/report"
@@ -40,7 +41,7 @@ type session struct {
 	seen   *flood.Seen // where nobody wants messages; else nil
 	errs   io.Writer
 	start  time.Time
-	result report.Run
+	result tally.Run
 }
 
 // watchLive captures and decodes until it is told to stop.

@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"qsniff/flood/proof"
+	"qsniff/pipeline/tally"
+	"qsniff/render/counters"
 	"qsniff/render/jsonl"
 	"qsniff/render/nft"
 	"qsniff/render/text"
@@ -89,7 +91,7 @@ func prove(ctx context.Context, opts *provenOptions, args []string, io streams) 
 	c := proof.New(proof.Options{Ours: ours, Scale: opts.scale()})
 	j.cfg.Watchers = []track.Watcher{c}
 	j.tells = opts.output == "text"
-	return j.addUp(func(run report.Run) error {
+	return j.addUp(func(run tally.Run) error {
 		p := &report.Proven{Run: run, Summary: *c.Summary()}
 		doubt(io.err, p, ours != nil)
 		switch opts.output {
@@ -134,13 +136,7 @@ func unproving(w io.Writer, p *proof.Summary) {
 	if n := len(p.Shared); n > 0 {
 		fmt.Fprintf(w, "qsniff: %v%s the same challenge to everybody: who brings that back proves nothing and is left out\n", p.Shared[0], giving(n-1))
 	}
-	if p.Forgotten > 0 {
-		fmt.Fprintf(w, "qsniff: %s made room for newer ones (--memory)\n", count(p.Forgotten, "proven address", "proven addresses"))
-	}
-	if p.Overlooked > 0 {
-		fmt.Fprintf(w, "qsniff: %s made room for newer ones before a minute was over: who brought one back later is not in the list (--memory)\n",
-			count(p.Overlooked, "challenge or handshake", "challenges and handshakes"))
-	}
+	hint(w, &counters.Result{Proofs: *p}, counters.Proofs)
 }
 
 func giving(others int) string {

@@ -9,16 +9,22 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"qsniff/finding"
+	"qsniff/pipeline/tally"
+	"qsniff/reassembly"
+	"qsniff/reassembly/ipfrag"
+	"qsniff/reassembly/split"
+	"qsniff/reassembly/tcpstream"
 	"qsniff/report"
 )
 
 // TestStats: the object is JSON with the names that others rely on, whatever a
 // server is called.
 func TestStats(t *testing.T) {
-	s := &report.Stats{Run: report.Run{Packets: 5, Bytes: 500, First: 1_700_000_000_000_000_000, Last: 1_700_000_002_500_000_000, Messages: 3,
-		Skipped: []report.Reason{{Why: "UDP of other protocols", Count: 2}},
-		Joining: report.Joining{SplitSets: 4, SplitComplete: 3, SplitMissing: 1, Compressed: 2, BadBzip2: 1, IPFragments: 6, IPJoined: 3, FragmentedComplete: 9, FragmentedMissing: 10, TCPConnections: 7,
-			TCPGaps: 11, TCPExpired: 12, TCPEvicted: 13, TCPGivenUp: 14, TCPDropped: 15, Evicted: 8}}}
+	s := &report.Stats{Run: tally.Run{Packets: 5, Bytes: 500, First: 1_700_000_000_000_000_000, Last: 1_700_000_002_500_000_000, Messages: 3,
+		Skipped: []tally.Reason{{Why: "UDP of other protocols", Count: 2}},
+		Split:   split.Counters{Sets: 4, Complete: 3, Incomplete: 1, Compressed: 2, BadBzip2: 1, Evicted: 8}, IP: ipfrag.Counters{Fragments: 6, Joined: 3},
+		Joined: reassembly.JoinCounters{Complete: 9, Incomplete: 10}, TCP: tcpstream.Counters{Conns: 7, Gaps: 11, Expired: 12, Evicted: 13, GivenUp: 15},
+		SessionsEvicted: 14, Gaps: 16, FlowsEvicted: 17}}
 	s.Requests, s.Replies, s.Answered, s.Others = 2, 1, 1, 9
 	s.Messages = []report.Message{{Protocol: "a2s", Reply: true, Count: 1, Bytes: 123}}
 	s.Response = report.Times{Count: 1, P50: time.Millisecond, P95: time.Millisecond, P99: time.Millisecond, Max: 1500 * time.Microsecond, Error: 0.001}
@@ -44,7 +50,7 @@ func TestStats(t *testing.T) {
 		`"clients":[{"address":"10.64.0.1","requests":1,"share":0.5,"error":0}],` +
 		`"distinct_clients":{"estimate":7,"error":0.01219,"standard_error":0.004063},` +
 		`"reassembly":{"split_sets":4,"split_complete":3,"split_incomplete":1,"compressed":2,"crc_errors":1,"ip_fragments":6,"ip_reassembled":3,` +
-		`"fragmented_complete":9,"fragmented_incomplete":10,"tcp_streams":7,"tcp_gaps":11,"tcp_expired":12,"tcp_evicted":13,"tcp_given_up":14,"tcp_bytes_dropped":15,"evicted":8},` +
+		`"fragmented_complete":9,"fragmented_incomplete":10,"tcp_streams":7,"tcp_gaps":11,"tcp_expired":12,"tcp_evicted":13,"tcp_given_up":14,"tcp_bytes_dropped":15,"evicted":8,"split_evicted":8},"input":{"gaps":16},"tables":{"flows_evicted":17},` +
 		`"findings":[{"id":"NET-04","severity":"warn","count":3,"first_frame":9}],` +
 		`"interval_s":1,"series":[{"t":0.5,"requests":1,"replies":0,"bytes_in":25,"bytes_out":0},{"t":1.5,"requests":0,"replies":1,"bytes_in":0,"bytes_out":100}]}` + "\n"
 	got := string(AppendStats(nil, s))

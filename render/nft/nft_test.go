@@ -12,6 +12,7 @@ import (
 
 	"qsniff/flood"
 	"qsniff/flood/proof"
+	"qsniff/pipeline/tally"
 	"qsniff/report"
 )
 
@@ -92,7 +93,7 @@ func TestAppendFloods(t *testing.T) {
 	if diff := cmp.Diff(want, string(AppendFloods(nil, f))); diff != "" {
 		t.Errorf("want -, got +\n%s", diff)
 	}
-	cut := report.Run{Interrupted: true, Packets: 7}
+	cut := tally.Run{Interrupted: true, Packets: 7}
 	if got := string(AppendFloods(nil, &report.Floods{Run: cut})); !strings.HasPrefix(got, "# Interrupted after 7 packets") {
 		t.Errorf("of a run that was interrupted: %s", got)
 	}

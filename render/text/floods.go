@@ -7,6 +7,7 @@ import (
 
 	"qsniff/finding"
 	"qsniff/internal/digits"
+	"qsniff/render/counters"
 	"qsniff/report"
 )
 
@@ -136,17 +137,11 @@ func (p *floodsPage) caveats() {
 	if run.Backwards > 0 {
 		p.line(0, "Time went backwards in the capture: %s older than one before.", digits.Counted(run.Backwards, "packet was", "packets were"))
 	}
-	if f.Uncounted > 0 {
-		p.line(0, "%s not told apart: more than 50 of a kind began within a minute.", digits.Counted(f.Uncounted, "further incident was", "further incidents were"))
-	}
 	if len(f.Full) > 0 {
 		p.line(0, "No room was left for more %s: the oldest made room, and incidents there may be missing (--memory, or fewer servers in the capture).", strings.Join(f.Full, ", "))
 	}
-	if f.Others > 0 {
-		p.line(0, "%s at targets that --servers leaves out.", digits.Counted(f.Others, "incident is", "incidents are"))
-	}
-	if f.Left > 0 {
-		p.line(0, "%s not listed for room: -o json has all.", digits.Counted(f.Left, "incident is", "incidents are"))
+	for _, said := range (&counters.Result{Floods: f.Unnamed}).Labels(counters.Incidents) {
+		p.line(0, "%s.", said)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"qsniff/flood"
 	"qsniff/internal/display"
+	"qsniff/pipeline/tally"
 	"qsniff/render"
 	"qsniff/report"
 	"qsniff/track"
@@ -37,7 +38,7 @@ func flooded() *report.Floods {
 		Features: []flood.Feature{{Name: "D", Value: 300}, {Name: "q", Value: 2}, {Name: "C", Value: math.NaN()}}}
 	open := report.Incident{ID: 3, Campaign: 1, Kind: flood.FloodSuspect, Level: report.Warn, Target: target, Start: at(500), Detected: at(501), Evidence: []string{"perhaps"}}
 	note := report.Incident{ID: 1, Campaign: 1, Kind: flood.Crowd, Level: report.Info, Target: target, Start: at(50), Detected: at(60), End: at(70), Evidence: []string{"a crowd"}}
-	return &report.Floods{Run: report.Run{Packets: 1000, First: floodStart, Last: at(600)}, Seen: seen,
+	return &report.Floods{Run: tally.Run{Packets: 1000, First: floodStart, Last: at(600)}, Seen: seen,
 		Incidents: []report.Incident{note, attack, open}, Counts: [3]uint64{1, 1, 1}, Limits: flood.Defaults()}
 }
 
@@ -96,10 +97,10 @@ func TestFloodCaveats(t *testing.T) {
 		set  func(*report.Floods)
 		want string
 	}{
-		{"uncounted", func(f *report.Floods) { f.Uncounted = 3 }, "3 further incidents were not told apart"},
+		{"uncounted", func(f *report.Floods) { f.Unnamed.Unopened = 3 }, "3 further incidents were not told apart"},
 		{"full", func(f *report.Floods) { f.Full = []string{"servers", "consoles"} }, "No room was left for more servers, consoles"},
-		{"left", func(f *report.Floods) { f.Left = 1 }, "1 incident is not listed for room: -o json has all."},
-		{"others", func(f *report.Floods) { f.Others = 2 }, "2 incidents are at targets that --servers leaves out."},
+		{"left", func(f *report.Floods) { f.Unnamed.Unlisted = 1 }, "1 incident is not listed for room: -o json has all."},
+		{"others", func(f *report.Floods) { f.Unnamed.Elsewhere = 2 }, "2 incidents are at targets that --servers leaves out."},
 		{"lost", func(f *report.Floods) { f.Run.Dropped = 5 }, "The capturing program lost 5 packets"},
 		{"backwards", func(f *report.Floods) { f.Run.Backwards = 1 }, "Time went backwards"},
 		{"requests only", func(f *report.Floods) { f.Seen.Replies = 0 }, "Only what goes to servers was captured"},

@@ -8,12 +8,13 @@ import (
 
 	"qsniff/flood/proof"
 	"qsniff/internal/display"
+	"qsniff/pipeline/tally"
 	"qsniff/report"
 )
 
 func provenExample() *report.Proven {
 	const start = 1_700_000_000_000_000_000
-	p := &report.Proven{Run: report.Run{Packets: 9, First: start, Last: start + 2*86400e9}}
+	p := &report.Proven{Run: tally.Run{Packets: 9, First: start, Last: start + 2*86400e9}}
 	for i := range 5 {
 		p.Sources = append(p.Sources, report.ProvenSource{Addr: netip.MustParseAddr(fmt.Sprintf("203.0.113.%d", i)), First: start, Last: start + int64(i)*1e9,
 			How: proof.Challenge, Proofs: 1_234_567, Servers: []proof.Server{{End: netip.MustParseAddrPort("198.51.100.17:27015")}}, More: i == 2})

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"qsniff/internal/display"
+	"qsniff/pipeline/tally"
 	"qsniff/report"
 )
 
@@ -14,7 +15,7 @@ func limitsExample() *report.Limits {
 	src := func(a string) report.LimitedSource {
 		return report.LimitedSource{Addr: netip.MustParseAddr(a), Requests: 1_234_567, ByRate: 1_000_000, ByAll: 4567, First: start, Last: start + 59*second}
 	}
-	l := &report.Limits{Run: report.Run{Packets: 9, First: start, Last: start + 90*second}}
+	l := &report.Limits{Run: tally.Run{Packets: 9, First: start, Last: start + 90*second}}
 	l.Model = report.LimitModel{Name: "csgo", Per: 10, Global: 500, Window: 30, Tracked: 50_000}
 	l.Clients, l.ClientsRefused, l.ShutOut = 6414, 5506, 5421
 	l.Servers = []report.LimitedServer{

@@ -11,15 +11,20 @@ import (
 
 	"qsniff/finding"
 	"qsniff/internal/display"
+	"qsniff/pipeline/tally"
+	"qsniff/reassembly"
+	"qsniff/reassembly/ipfrag"
+	"qsniff/reassembly/split"
+	"qsniff/reassembly/tcpstream"
 	"qsniff/report"
 )
 
 // statsExample is a run with something in every section.
 func statsExample() *report.Stats {
-	s := &report.Stats{Run: report.Run{Packets: 1_234_567, Bytes: 98_765_432, First: 1_700_000_000_000_000_000, Last: 1_700_000_030_000_000_000,
+	s := &report.Stats{Run: tally.Run{Packets: 1_234_567, Bytes: 98_765_432, First: 1_700_000_000_000_000_000, Last: 1_700_000_030_000_000_000,
 		Messages: 1_200_000, Dropped: 3, Backwards: 1,
-		Skipped: []report.Reason{{Why: "UDP of other protocols", Count: 34_567}},
-		Joining: report.Joining{SplitSets: 40, SplitComplete: 38, Compressed: 2, IPFragments: 6, IPJoined: 2, TCPConnections: 1}}}
+		Skipped: []tally.Reason{{Why: "UDP of other protocols", Count: 34_567}},
+		Split:   split.Counters{Sets: 40, Complete: 38, Compressed: 2}, IP: ipfrag.Counters{Fragments: 6, Joined: 2}, TCP: tcpstream.Counters{Conns: 1}}}
 	ms := func(n float64) time.Duration { return time.Duration(n * 1e6) }
 	times := report.Times{Count: 400_000, P50: ms(1.25), P95: ms(31.4), P99: ms(250), Max: ms(2900), Error: 0.001}
 	s.Requests, s.Replies, s.Answered, s.Unanswered, s.Late, s.Others = 700_000, 500_000, 400_000, 9_000, 12, 5
@@ -47,8 +52,8 @@ func statsExample() *report.Stats {
 
 // What reassembly did and what it gave up is in one line.
 func TestStatsJoined(t *testing.T) {
-	s := &report.Stats{Run: report.Run{Packets: 1, Messages: 1, Joining: report.Joining{FragmentedComplete: 1, FragmentedMissing: 1,
-		TCPConnections: 9, TCPExpired: 2, TCPEvicted: 3, TCPGivenUp: 4, TCPDropped: 2048, Evicted: 1}}}
+	s := &report.Stats{Run: tally.Run{Packets: 1, Messages: 1, Joined: reassembly.JoinCounters{Sets: 2, Complete: 1},
+		TCP: tcpstream.Counters{Conns: 9, Expired: 2, Evicted: 3, GivenUp: 2048}, SessionsEvicted: 4, Split: split.Counters{Evicted: 1}}}
 	s.Messages = []report.Message{{Protocol: "a2s", Name: "A2S_INFO", Count: 1, Bytes: 25}}
 	page := string(AppendStats(nil, s, Options{Width: 300}))
 	const want = "  1 of 2 replies in fragments whole; 9 TCP connections; 2 silent too long; 3 made room for others; 4 read no further for room; " +
@@ -85,11 +90,11 @@ func TestStatsWidth(t *testing.T) {
 // TestStatsEmpty: what is not there is said.
 func TestStatsEmpty(t *testing.T) {
 	const span = "2023-11-14 22:13:20.000000Z to 22:13:21.000000Z, 1 s\n"
-	run := report.Run{Packets: 2, Bytes: 100, First: 1_700_000_000_000_000_000, Last: 1_700_000_001_000_000_000}
+	run := tally.Run{Packets: 2, Bytes: 100, First: 1_700_000_000_000_000_000, Last: 1_700_000_001_000_000_000}
 	found := run
 	found.Messages = 2
 	other := run
-	other.Skipped = []report.Reason{{Why: "UDP of other protocols", Count: 2}}
+	other.Skipped = []tally.Reason{{Why: "UDP of other protocols", Count: 2}}
 	for _, tc := range []struct {
 		name string
 		in   report.Stats
