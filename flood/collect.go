@@ -26,7 +26,7 @@ type Unnamed struct {
 	Unopened  uint64 // too many of their kind began within a minute
 }
 
-// Found takes an event of an incident. Set Detector.Found to it.
+// Found takes an event of an incident. It is an observer of a Detector.
 func (c *Collector) Found(in *Incident, e Event) {
 	if e != Ends {
 		return

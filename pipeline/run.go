@@ -55,11 +55,11 @@ type Config struct {
 	Seed uint64
 }
 
-// Incidents finds incidents in sightings, and calls whom it was told to with each
-// event of one.
+// Incidents finds incidents in sightings, and calls its observers with those events
+// that are to be written.
 type Incidents interface {
 	track.Watcher
-	Announce(found func(in *report.Incident, e report.Event))
+	Observe(found func(in *report.Incident, e report.Event))
 }
 
 // DecodeAs says that what comes from or goes to a port of UDP, or of TCP, is a
@@ -106,7 +106,7 @@ func Run(ctx context.Context, cfg Config) (tally.Run, error) {
 	}
 	if cfg.Incidents != nil {
 		f.announces, _ = cfg.Renderer.(render.IncidentRenderer)
-		cfg.Incidents.Announce(f.incident)
+		cfg.Incidents.Observe(f.incident)
 	}
 	if cfg.judged() {
 		f.hosts = track.NewHosts(size)

@@ -180,7 +180,7 @@ func findFloods(ctx context.Context, opts *floodsOptions, args []string, io stre
 	defer j.release()
 	out := newFloodOutput(opts, io.out)
 	d := newDetector(opts.limits, opts.scale())
-	d.Found = out.found
+	d.Observe(out.found)
 	j.cfg.Watchers = []track.Watcher{&out.seen, d}
 	j.tells = opts.output == "text"
 	j.scrolls = opts.output == "json"

@@ -25,13 +25,18 @@ type incidents struct {
 	own *hostset.Set // nil: all
 }
 
-// Announce calls found with what the detector announces of these targets.
-func (i *incidents) Announce(found func(*report.Incident, report.Event)) {
-	i.Detector.Announce(func(in *report.Incident, e report.Event) {
+// Observe calls found with what is announced of incidents at these targets.
+func (i *incidents) Observe(found func(*report.Incident, report.Event)) {
+	i.Detector.Observe(flood.Announced(i.ours(found)))
+}
+
+// ours is an observer that calls found with the incidents at these targets.
+func (i *incidents) ours(found func(*report.Incident, report.Event)) func(*report.Incident, report.Event) {
+	return func(in *report.Incident, e report.Event) {
 		if concerns(i.own, in) {
 			found(in, e)
 		}
-	})
+	}
 }
 
 // concerns tells whether an incident is at one of those that --servers names. A scan

@@ -7,8 +7,7 @@ package counters
 import (
 	"slices"
 
-	"qsniff/capture/file"
-	"qsniff/capture/ring"
+	"qsniff/capture/keep"
 	"qsniff/flood"
 	"qsniff/flood/limiter"
 	"qsniff/flood/proof"
@@ -24,9 +23,7 @@ type Result struct {
 	Seen   flood.Seen
 	Proofs proof.Summary
 	Limits limiter.Summary
-	Ring   ring.Stats
-	Cuts   ring.TriggerStats
-	File   file.WriteStats
+	Files  keep.Stats
 	Live   Live
 }
 
