@@ -8,10 +8,10 @@ import (
 
 	"qsniff/capture"
 	"qsniff/dissect"
+	"qsniff/flood"
 	"qsniff/pipeline/tally"
 	"qsniff/render"
 	"qsniff/render/dialogue"
-	"qsniff/report"
 	"qsniff/track"
 )
 
@@ -59,7 +59,7 @@ type Config struct {
 // that are to be written.
 type Incidents interface {
 	track.Watcher
-	Observe(found func(in *report.Incident, e report.Event))
+	Observe(found func(in *flood.Incident, e flood.Event))
 }
 
 // DecodeAs says that what comes from or goes to a port of UDP, or of TCP, is a

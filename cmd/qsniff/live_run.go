@@ -27,7 +27,6 @@ import (
 	"qsniff/render"
 	"qsniff/render/counters"
 	"qsniff/render/text"
-	"qsniff/report"
 	"qsniff/track"
 )
 
@@ -123,8 +122,8 @@ func (s *session) observe(own *hostset.Set, r render.Renderer) *incidents {
 		scale *= besides
 	}
 	found := &incidents{newDetector(flood.Defaults(), scale), own}
-	found.Detector.Observe(found.ours(func(in *report.Incident, e report.Event) {
-		s.alarms.Note(in.ID, in.Start, e != report.Ends && in.Level >= report.Warn)
+	found.Detector.Observe(found.ours(func(in *flood.Incident, e flood.Event) {
+		s.alarms.Note(in.ID, in.Start, e != flood.Ends && in.Level >= flood.Warn)
 	}))
 	if _, shows := r.(render.IncidentRenderer); !shows {
 		found.Observe(s.announce)
@@ -270,7 +269,7 @@ func (s *session) undecoded() {
 }
 
 // announce tells of an incident where the output has no form for one.
-func (s *session) announce(in *report.Incident, e report.Event) {
+func (s *session) announce(in *flood.Incident, e flood.Event) {
 	line := text.NewLine(text.Options{UTC: s.opts.utc, Micros: true, Palette: text.NewPalette(false)})
 	x := render.Incident{Nanos: time.Now().UnixNano(), Event: e, Incident: in}
 	fmt.Fprintf(s.errs, "qsniff: %s\n", bytes.TrimSpace(line.AppendIncident(nil, &x)))

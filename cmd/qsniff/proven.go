@@ -9,11 +9,11 @@ import (
 
 	"qsniff/flood/proof"
 	"qsniff/pipeline/tally"
+	"qsniff/render"
 	"qsniff/render/counters"
 	"qsniff/render/jsonl"
 	"qsniff/render/nft"
 	"qsniff/render/text"
-	"qsniff/report"
 	"qsniff/track"
 )
 
@@ -92,7 +92,7 @@ func prove(ctx context.Context, opts *provenOptions, args []string, io streams) 
 	j.cfg.Watchers = []track.Watcher{c}
 	j.tells = opts.output == "text"
 	return j.addUp(func(run tally.Run) error {
-		p := &report.Proven{Run: run, Summary: *c.Summary()}
+		p := &render.Proven{Run: run, Summary: *c.Summary()}
 		doubt(io.err, p, ours != nil)
 		switch opts.output {
 		case "json":
@@ -114,7 +114,7 @@ var nobody = map[proof.Why]string{
 }
 
 // doubt says on standard error what a reader of the list could not guess.
-func doubt(w io.Writer, p *report.Proven, filtered bool) {
+func doubt(w io.Writer, p *render.Proven, filtered bool) {
 	why := p.Why()
 	switch {
 	case p.Run.Packets == 0:

@@ -12,10 +12,10 @@ import (
 	"qsniff/flood/proof"
 	"qsniff/internal/hostset"
 	"qsniff/pipeline/tally"
+	"qsniff/render"
 	"qsniff/render/counters"
 	"qsniff/render/jsonl"
 	"qsniff/render/text"
-	"qsniff/report"
 	"qsniff/track"
 )
 
@@ -53,7 +53,7 @@ func replayLimits(ctx context.Context, opts *readOptions, model limiter.Model, o
 	j.cfg.Watchers = []track.Watcher{r}
 	j.tells = opts.output == "text"
 	return j.addUp(func(run tally.Run) error {
-		l := &report.Limits{Run: run, Summary: *r.Summary()}
+		l := &render.Limits{Run: run, Summary: *r.Summary()}
 		qualify(io.err, l, ours != nil)
 		if opts.output == "json" {
 			return write(io.out, jsonl.AppendLimits(nil, l))
@@ -63,7 +63,7 @@ func replayLimits(ctx context.Context, opts *readOptions, model limiter.Model, o
 }
 
 // qualify says on standard error what a reader of the replay could not guess.
-func qualify(w io.Writer, l *report.Limits, filtered bool) {
+func qualify(w io.Writer, l *render.Limits, filtered bool) {
 	switch {
 	case l.Run.Packets == 0:
 		fmt.Fprintln(w, "qsniff: the capture has no packets")

@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"qsniff/pipeline/tally"
+	"qsniff/render"
 	"qsniff/render/jsonl"
 	"qsniff/render/text"
-	"qsniff/report"
 	"qsniff/stats"
 )
 
@@ -119,11 +119,11 @@ func summarize(ctx context.Context, opts *statsOptions, args []string, io stream
 	j.cfg.Listener = all
 	j.tells = opts.output == "text"
 	return j.addUp(func(run tally.Run) error {
-		return opts.print(io.out, &report.Stats{Run: run, Summary: *all.Summary(run.Last)})
+		return opts.print(io.out, &render.Stats{Run: run, Summary: *all.Summary(run.Last)})
 	})
 }
 
-func (o *statsOptions) print(out io.Writer, s *report.Stats) error {
+func (o *statsOptions) print(out io.Writer, s *render.Stats) error {
 	if o.output == "json" {
 		return write(out, jsonl.AppendStats(nil, s))
 	}

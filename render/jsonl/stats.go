@@ -5,12 +5,13 @@ import (
 	"time"
 
 	"qsniff/internal/jsonw"
+	"qsniff/render"
 	"qsniff/render/counters"
-	"qsniff/report"
+	"qsniff/stats"
 )
 
 // AppendStats appends the results of a run as one object on a line.
-func AppendStats(dst []byte, s *report.Stats) []byte {
+func AppendStats(dst []byte, s *render.Stats) []byte {
 	w := writer{dst: dst}
 	run := &s.Run
 	r := &counters.Result{Run: *run, Stats: s.Summary}
@@ -129,18 +130,18 @@ func (w *writer) wire(name string, value []byte) {
 	}
 }
 
-func (w *writer) skipped(s *report.Stats) {
+func (w *writer) skipped(s *render.Stats) {
 	w.object("skipped")
 	for _, r := range s.Run.Skipped {
 		w.uint(r.Why, r.Count)
 	}
 	if s.Others > 0 {
-		w.uint(report.WhyOthers, s.Others)
+		w.uint(stats.WhyOthers, s.Others)
 	}
 	w.close('}')
 }
 
-func (w *writer) messages(ms []report.Message) {
+func (w *writer) messages(ms []stats.Message) {
 	w.list("messages", len(ms), func(i int) {
 		m := &ms[i]
 		w.text("protocol", m.Protocol)
@@ -163,7 +164,7 @@ func direction(reply bool) string {
 	return "request"
 }
 
-func (w *writer) kinds(kinds []report.Kind) {
+func (w *writer) kinds(kinds []stats.Kind) {
 	w.list("amplification", len(kinds), func(i int) {
 		k := &kinds[i]
 		w.text("protocol", k.Protocol)
@@ -174,7 +175,7 @@ func (w *writer) kinds(kinds []report.Kind) {
 }
 
 // times writes a distribution; nothing where there were no times.
-func (w *writer) times(name string, t *report.Times) {
+func (w *writer) times(name string, t *stats.Times) {
 	if t.Count == 0 {
 		return
 	}
@@ -188,7 +189,7 @@ func (w *writer) times(name string, t *report.Times) {
 	w.close('}')
 }
 
-func (w *writer) gain(name string, g *report.Gain) {
+func (w *writer) gain(name string, g *stats.Gain) {
 	if g.Answers == 0 {
 		return
 	}
@@ -199,7 +200,7 @@ func (w *writer) gain(name string, g *report.Gain) {
 	w.close('}')
 }
 
-func (w *writer) server(s *report.Server) {
+func (w *writer) server(s *stats.Server) {
 	w.text("server", s.Addr.String())
 	if s.Posted {
 		w.post(s)
@@ -236,7 +237,7 @@ func (w *writer) server(s *report.Server) {
 }
 
 // post writes what a server said of itself.
-func (w *writer) post(s *report.Server) {
+func (w *writer) post(s *stats.Server) {
 	if len(s.Name) > 0 {
 		w.wire("name", s.Name)
 	}
@@ -251,7 +252,7 @@ func (w *writer) post(s *report.Server) {
 	}
 }
 
-func (w *writer) clients(s *report.Stats) {
+func (w *writer) clients(s *render.Stats) {
 	w.list("clients", len(s.Clients), func(i int) {
 		c := &s.Clients[i]
 		w.text("address", c.Addr.String())
@@ -288,7 +289,7 @@ func (w *writer) counterObject(r *counters.Result, g counters.Group) {
 	w.close('}')
 }
 
-func (w *writer) findings(fs []report.Finding) {
+func (w *writer) findings(fs []stats.Finding) {
 	w.list("findings", len(fs), func(i int) {
 		f := &fs[i]
 		w.text("id", f.Code.ID)
@@ -298,7 +299,7 @@ func (w *writer) findings(fs []report.Finding) {
 	})
 }
 
-func (w *writer) series(s *report.Stats) {
+func (w *writer) series(s *render.Stats) {
 	w.seconds("interval_s", s.Interval)
 	w.list("series", len(s.Points), func(i int) {
 		p := &s.Points[i]

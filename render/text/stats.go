@@ -10,14 +10,15 @@ import (
 	"qsniff/internal/digits"
 	"qsniff/internal/display"
 	"qsniff/pipeline/tally"
+	"qsniff/render"
 	"qsniff/render/counters"
-	"qsniff/report"
+	"qsniff/stats"
 )
 
 // AppendStats appends the results of a run for people to read: sections with a
 // title each, those without content left out. Of the options it uses width, colour
 // and the zone of times.
-func AppendStats(dst []byte, s *report.Stats, opt Options) []byte {
+func AppendStats(dst []byte, s *render.Stats, opt Options) []byte {
 	p := statsPage{dst: dst, opt: opt.normal(), s: s}
 	p.interrupted()
 	p.overview()
@@ -41,7 +42,7 @@ func AppendStats(dst []byte, s *report.Stats, opt Options) []byte {
 type statsPage struct {
 	dst []byte
 	opt Options
-	s   *report.Stats
+	s   *render.Stats
 }
 
 // line writes one line, or more where the terminal is narrow.
@@ -106,14 +107,14 @@ func (p *statsPage) rate() {
 	}
 	lines := []struct {
 		name  string
-		of    func(*report.Point) uint64
+		of    func(*stats.Point) uint64
 		rate  func(float64) string
 		count func(uint64) string
 	}{
-		{"requests", func(q *report.Point) uint64 { return q.Requests }, digits.Short, grouped},
-		{"replies", func(q *report.Point) uint64 { return q.Replies }, digits.Short, grouped},
-		{"bytes in", func(q *report.Point) uint64 { return q.BytesIn }, digits.Bytes, size},
-		{"bytes out", func(q *report.Point) uint64 { return q.BytesOut }, digits.Bytes, size},
+		{"requests", func(q *stats.Point) uint64 { return q.Requests }, digits.Short, grouped},
+		{"replies", func(q *stats.Point) uint64 { return q.Replies }, digits.Short, grouped},
+		{"bytes in", func(q *stats.Point) uint64 { return q.BytesIn }, digits.Bytes, size},
+		{"bytes out", func(q *stats.Point) uint64 { return q.BytesOut }, digits.Bytes, size},
 	}
 	const label = 9
 	columns, each := p.columns(p.opt.Width - tableIndent - label - gap)
@@ -190,7 +191,7 @@ func (p *statsPage) times() {
 	t := table{columns: []column{{"MS", true, 0}, {"COUNT", false, 1}, {"P50", false, 0}, {"P95", false, 0}, {"P99", false, 1}, {"MAX", false, 0}}}
 	for _, x := range []struct {
 		name  string
-		times *report.Times
+		times *stats.Times
 	}{
 		{"challenge", &p.s.Challenge}, {"engine", &p.s.Response}, {"fragment train", &p.s.Train}, {"in all", &p.s.Total},
 	} {
@@ -224,7 +225,7 @@ func (p *statsPage) amplification() {
 	}
 }
 
-func gainCells(g *report.Gain) []string {
+func gainCells(g *stats.Gain) []string {
 	if g.Answers == 0 {
 		return []string{"-", "", ""}
 	}
@@ -287,7 +288,7 @@ func (p *statsPage) result() *counters.Result {
 
 // AppendCounters appends a section with every counter that is not zero, by the names that
 // they have in JSON.
-func AppendCounters(dst []byte, s *report.Stats, opt Options) []byte {
+func AppendCounters(dst []byte, s *render.Stats, opt Options) []byte {
 	p := statsPage{dst: dst, opt: opt.normal(), s: s}
 	t := table{columns: []column{{"COUNT", false, 0}, {"NAME", true, 0}}}
 	for i := range counters.All {
@@ -306,7 +307,7 @@ func AppendCounters(dst []byte, s *report.Stats, opt Options) []byte {
 func (p *statsPage) left() {
 	reasons := slices.Clone(p.s.Run.Skipped)
 	if p.s.Others > 0 {
-		reasons = append(reasons, tally.Reason{Why: report.WhyOthers, Count: p.s.Others})
+		reasons = append(reasons, tally.Reason{Why: stats.WhyOthers, Count: p.s.Others})
 	}
 	if len(reasons) == 0 {
 		return

@@ -55,15 +55,14 @@ var allowed = map[string][]string{
 	"flood/proof":          {"track"},
 	"flood/limiter":        {"track", "flood/proof"},
 	"pipeline/tally":       {"reassembly/..."},
-	"report":               {"track", "stats", "flood", "flood/...", "pipeline/tally"},
-	"render":               {"dissect", "report"},
+	"render":               {"dissect", "stats", "flood", "flood/...", "pipeline/tally"},
 	"render/counters":      {"capture/...", "stats", "flood", "flood/...", "pipeline/tally"},
-	"render/csv":           {"dissect", "report", "render"},
-	"render/jsonl":         {"dissect", "report", "render", "render/counters", "pipeline/tally"},
-	"render/text":          {"dissect", "report", "render", "render/counters", "pipeline/tally"},
-	"render/nft":           {"report"},
+	"render/csv":           {"dissect", "render"},
+	"render/jsonl":         {"dissect", "stats", "flood", "flood/...", "pipeline/tally", "render", "render/counters"},
+	"render/text":          {"dissect", "stats", "flood", "flood/...", "pipeline/tally", "render", "render/counters"},
+	"render/nft":           {"flood", "flood/...", "render"},
 	"render/dialogue":      {"track", "render"},
-	"pipeline":             {"capture/...", "netlayer", "reassembly/...", "dissect", "track", "render/...", "report", "pipeline/tally"},
+	"pipeline":             {"capture/...", "netlayer", "reassembly/...", "dissect", "track", "flood", "render/...", "pipeline/tally"},
 	"cmd/qsniff":           {"..."},
 }
 
@@ -76,7 +75,7 @@ var gopacket = []string{"capture/file", "capture/live", "internal/test/testpcap"
 var testHelpers = []string{"internal/test/child", "internal/test/dissecttest", "internal/test/hextest", "internal/lru/lrutest", "internal/test/netns", "internal/test/race", "internal/test/responder"}
 
 // clockless are packages that must stay single-threaded and without a clock.
-var clockless = []string{"capture", "netlayer", "reassembly", "dissect", "track", "stats", "flood", "render", "report", "finding"}
+var clockless = []string{"capture", "netlayer", "reassembly", "dissect", "track", "stats", "flood", "render", "finding"}
 
 func TestImports(t *testing.T) {
 	seen := map[string]bool{}
