@@ -29,7 +29,7 @@ type Assembler interface {
 	Tick(nanos int64)
 	// Flush says that the capture ends at nanos, and gives up the rest.
 	Flush(nanos int64)
-	Counters() JoinCounters
+	Counters() reassembly.JoinCounters
 }
 
 // Datagram is one that may be a fragment. What is kept of it is copied.
@@ -51,20 +51,6 @@ type Joined struct {
 	Frames   []uint64           // in order of arrival
 	First    int64              // packet time of the first fragment that came
 	Last     int64              // and of the last one
-}
-
-// JoinCounters count since the start.
-type JoinCounters struct {
-	Complete   uint64 // replies that came whole
-	Incomplete uint64 // replies that were given up
-	Evicted    uint64 // of them: to make room
-}
-
-// Add adds what another assembler counted.
-func (c *JoinCounters) Add(n JoinCounters) {
-	c.Complete += n.Complete
-	c.Incomplete += n.Incomplete
-	c.Evicted += n.Evicted
 }
 
 // Joiners lists the protocols that cut replies in a way of their own.

@@ -19,7 +19,14 @@ type Collector struct {
 	others uint64
 }
 
-// Found takes an event of an incident. Set Detector.Found to it.
+// Unnamed counts incidents that are not told of one by one.
+type Unnamed struct {
+	Unlisted  uint64 // the list had no room for them
+	Elsewhere uint64 // at targets that are not ours
+	Unopened  uint64 // too many of their kind began within a minute
+}
+
+// Found takes an event of an incident. It is an observer of a Detector.
 func (c *Collector) Found(in *Incident, e Event) {
 	if e != Ends {
 		return
@@ -76,11 +83,10 @@ func (c *Collector) Incidents() []Incident {
 	return c.kept
 }
 
-// Left is how many incidents had no room.
-func (c *Collector) Left() uint64 { return c.left }
-
-// Others is how many incidents had targets that are not ours.
-func (c *Collector) Others() uint64 { return c.others }
+// Unnamed counts the incidents of d that are not among those that were kept.
+func (c *Collector) Unnamed(d *Detector) Unnamed {
+	return Unnamed{Unlisted: c.left, Elsewhere: c.others, Unopened: d.book.uncounted}
+}
 
 // clone copies what the detector goes on to use.
 func (i *Incident) clone() Incident {

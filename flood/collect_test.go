@@ -21,7 +21,7 @@ func TestCollector(t *testing.T) {
 	if got, want := len(c.Incidents()), collected; got != want {
 		t.Errorf("kept: got %d, want %d", got, want)
 	}
-	if got, want := c.Left(), uint64(5); got != want {
+	if got, want := c.left, uint64(5); got != want {
 		t.Errorf("left: got %d, want %d", got, want)
 	}
 	if got, want := c.Counts(), [3]uint64{collected + 2, 0, 3}; got != want {
@@ -34,27 +34,32 @@ func TestCollector(t *testing.T) {
 	}
 }
 
-// TestAnnounce: notes are not told of, and one that becomes more begins then;
+// TestAnnounced: notes are not told of, and one that becomes more begins then;
 // whoever was told of a begin is told of the end.
-func TestAnnounce(t *testing.T) {
+func TestAnnounced(t *testing.T) {
 	d := New(Defaults(), 0.01, nil)
 	var got []string
-	d.Announce(func(in *Incident, e Event) { got = append(got, in.Level.String()+" "+e.String()) })
+	calls := 0
+	d.Observe(func(*Incident, Event) { calls++ })
+	d.Observe(Announced(func(in *Incident, e Event) { got = append(got, in.Level.String()+" "+e.String()) }))
 	in := &Incident{ID: 1, Level: Info}
-	d.Found(in, Begins)
-	d.Found(in, Changes)
+	d.tell(in, Begins)
+	d.tell(in, Changes)
 	in.Level = Alert
-	d.Found(in, Changes)
-	d.Found(in, Changes)
-	d.Found(in, Ends)
-	d.Found(&Incident{ID: 2, Level: Info}, Ends)
+	d.tell(in, Changes)
+	d.tell(in, Changes)
+	d.tell(in, Ends)
+	d.tell(&Incident{ID: 2, Level: Info}, Ends)
 	in = &Incident{ID: 3, Level: Warn}
-	d.Found(in, Begins)
+	d.tell(in, Begins)
 	in.Level = Info
-	d.Found(in, Changes)
-	d.Found(in, Ends)
+	d.tell(in, Changes)
+	d.tell(in, Ends)
 	want := []string{"alert open", "alert update", "alert close", "warn open", "info close"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %v\nwant %v", got, want)
+	}
+	if calls != 9 {
+		t.Errorf("another observer: %d events\nwant 9", calls)
 	}
 }

@@ -13,9 +13,7 @@ import (
 // track.Watcher. It has no clock, grows nothing and asks nobody; the same sightings
 // give the same incidents. It is not safe for concurrent use.
 type Detector struct {
-	// Found is called with each event of an incident, which is valid during the call.
-	// Set it before the first sighting.
-	Found func(in *Incident, e Event)
+	observers []func(in *Incident, e Event)
 
 	book     book
 	rules    rulebook
@@ -42,13 +40,25 @@ func New(lim Thresholds, size float64, advisor Advisor) *Detector {
 		asked: sketch.NewRecent(askedBytes), played: sketch.NewRecent(sessionBytes)}
 	b := &d.book
 	*b = book{lim: lim, advisor: advisor,
-		found: func(in *Incident, e Event) { d.Found(in, e) }}
+		found: d.tell}
 	d.servers = servers{book: b, most: min(max(int(heavyTargets*size), leastTargets), heavyTargets),
 		light: lru.New[track.End, light](n(lightTargets))}
 	d.victims = newVictims(b)
 	d.scans = newScans(b, n(scanners))
 	d.consoles = newConsoles(b, n(rconTargets), n(rconLogins))
 	return d
+}
+
+// Observe adds who is called with each event of an incident, which is valid during the
+// call, after those that were added before. Call it before the first sighting.
+func (d *Detector) Observe(found func(in *Incident, e Event)) {
+	d.observers = append(d.observers, found)
+}
+
+func (d *Detector) tell(in *Incident, e Event) {
+	for _, found := range d.observers {
+		found(in, e)
+	}
 }
 
 // Sight takes a packet.
@@ -104,12 +114,12 @@ func (d *Detector) End(age, nanos int64) {
 	d.consoles.end()
 }
 
-// Announce calls found with the events of incidents that ask for something, warnings
-// and alerts. One that was a note at first begins when it becomes more; of one that
-// turns out to be a note the end is announced.
-func (d *Detector) Announce(found func(in *Incident, e Event)) {
+// Announced is an observer that calls found with the events of incidents that ask for
+// something, warnings and alerts. One that was a note at first begins when it becomes
+// more; of one that turns out to be a note the end is announced.
+func Announced(found func(in *Incident, e Event)) func(in *Incident, e Event) {
 	announced := map[uint64]bool{} // no more than are open
-	d.Found = func(in *Incident, e Event) {
+	return func(in *Incident, e Event) {
 		isKnown := announced[in.ID]
 		switch {
 		case e == Ends:
@@ -128,10 +138,6 @@ func (d *Detector) Announce(found func(in *Incident, e Event)) {
 		found(in, e)
 	}
 }
-
-// Uncounted is how many incidents were not opened because too many of their kind
-// had been in the same minute.
-func (d *Detector) Uncounted() uint64 { return d.book.uncounted }
 
 // Full names the tables that are full, so that something may have been evicted.
 func (d *Detector) Full() []string {

@@ -16,7 +16,7 @@ func TestNoNewsAtOnce(t *testing.T) {
 		for _, into := range []time.Duration{0, 700 * time.Millisecond, 950 * time.Millisecond} {
 			w := newWorld(uint64(rate))
 			at := map[uint64]int32{} // second in which each was opened
-			w.d.Found = func(in *Incident, e Event) {
+			w.d.Observe(func(in *Incident, e Event) {
 				switch e {
 				case Begins:
 					opened++
@@ -29,7 +29,7 @@ func TestNoNewsAtOnce(t *testing.T) {
 						t.Errorf("%v/s, %v into a second: %s changes in the second that opened it", rate, into, in.Name())
 					}
 				}
-			}
+			})
 			s := w.server(usual, 27015)
 			w.daily(s, 2, 50*sec)
 			c := w.client(70_001)

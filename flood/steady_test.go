@@ -91,7 +91,6 @@ type player struct {
 
 func newPlayer(l load) *player {
 	p := &player{load: l, d: New(Defaults(), 1, nil), r: rand.New(rand.NewPCG(3, 3))}
-	p.d.Found = func(*Incident, Event) {}
 	p.s.Proto = a2s
 	return p
 }
@@ -204,7 +203,6 @@ func BenchmarkOrdinary(b *testing.B)   { benchmark(b, "Ordinary") }
 // them in an alarm.
 func BenchmarkTick(b *testing.B) {
 	d := New(Defaults(), 1, nil)
-	d.Found = func(*Incident, Event) {}
 	r := rand.New(rand.NewPCG(4, 4))
 	s := track.Sighting{Proto: a2s}
 	second := int64(0)

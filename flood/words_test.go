@@ -33,7 +33,6 @@ func TestWords(t *testing.T) {
 // are not driven out, and those that fall silent make room.
 func TestRoomForTargets(t *testing.T) {
 	d := New(Defaults(), 1, nil)
-	d.Found = func(*Incident, Event) {}
 	s := track.Sighting{Proto: a2s}
 	show := func(second int64, from, to int) {
 		for port := from; port < to; port++ {

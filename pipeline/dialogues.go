@@ -4,9 +4,9 @@ import (
 	"net/netip"
 	"slices"
 
+	"qsniff/pipeline/tally"
 	"qsniff/render"
 	"qsniff/render/dialogue"
-	"qsniff/report"
 	"qsniff/track"
 )
 
@@ -98,7 +98,7 @@ func (f *fold) flushed(dst []byte) []byte {
 
 // conclude writes the dialogues that the end of the run leaves open, unless the
 // writer failed, and returns err or what became of that.
-func (f *fold) conclude(err error, ending func([]byte, report.Run) []byte) error {
+func (f *fold) conclude(err error, ending func([]byte, tally.Run) []byte) error {
 	if f.failed != nil {
 		return err
 	}

@@ -1,13 +1,13 @@
 package pipeline
 
 import (
+	"qsniff/flood"
 	"qsniff/render"
-	"qsniff/report"
 )
 
 // incident writes an event of an incident behind what is written of the packet, or
 // the tick, that decided it.
-func (f *fold) incident(in *report.Incident, e report.Event) {
+func (f *fold) incident(in *flood.Incident, e flood.Event) {
 	if f.announces == nil {
 		return
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"qsniff/report"
+	"qsniff/pipeline/tally"
 )
 
 func capturedASE(t testing.TB, name string) []byte {
@@ -28,7 +28,7 @@ func TestTypesOfOneName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []report.TypeCount{{Protocol: "ase", Message: "ASE_QUERY", Count: 9}}
+	want := []tally.TypeCount{{Protocol: "ase", Message: "ASE_QUERY", Count: 9}}
 	if diff := cmp.Diff(want, run.Types); diff != "" {
 		t.Error(diff)
 	}
@@ -72,8 +72,8 @@ func TestEyeFragments(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if run.Joining.FragmentedComplete != tc.complete || run.Joining.FragmentedMissing != tc.missing {
-			t.Errorf("%s: whole and not\ngot  %d, %d\nwant %d, %d", tc.name, run.Joining.FragmentedComplete, run.Joining.FragmentedMissing, tc.complete, tc.missing)
+		if run.Joined.Complete != tc.complete || run.Joined.Incomplete != tc.missing {
+			t.Errorf("%s: whole and not\ngot  %d, %d\nwant %d, %d", tc.name, run.Joined.Complete, run.Joined.Incomplete, tc.complete, tc.missing)
 		}
 	}
 }

@@ -81,7 +81,7 @@ type totals struct {
 	// exchangesEvicted counts exchanges that made room before they were over.
 	exchangesEvicted uint64
 	split            split.Counters
-	joined           dissect.JoinCounters
+	joined           reassembly.JoinCounters
 	tcp              tcpstream.Counters
 }
 
@@ -174,9 +174,10 @@ func (p *partition) do(index int32, it *item, seg *segment) {
 // totals are the counters so far.
 func (p *partition) totals() totals {
 	p.n.flowsEvicted, p.n.split = p.flows.Evicted(), p.split.Counters
-	p.n.joined = dissect.JoinCounters{}
+	p.n.joined = reassembly.JoinCounters{}
 	for _, j := range p.joiners {
-		p.n.joined.Add(j.Counters())
+		c := j.Counters()
+		p.n.joined.Add(&c)
 	}
 	p.n.exchangesEvicted = p.exchanges.Evicted()
 	if p.tcp != nil {

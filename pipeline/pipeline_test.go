@@ -108,8 +108,8 @@ func TestJobs(t *testing.T) {
 			if run.Messages < 500 {
 				t.Fatalf("%d messages", run.Messages)
 			}
-			if memory > 0 && (run.Joining.Evicted == 0 || run.FlowsForgotten == 0) {
-				t.Fatalf("nothing overflowed: %+v", run.Joining)
+			if memory > 0 && (run.Split.Evicted+run.IP.Evicted+run.Joined.Evicted == 0 || run.FlowsEvicted == 0) {
+				t.Fatalf("nothing overflowed: %+v", run)
 			}
 			if want == nil {
 				want = out.Bytes()

@@ -8,9 +8,10 @@ import (
 
 	"qsniff/capture"
 	"qsniff/dissect"
+	"qsniff/flood"
+	"qsniff/pipeline/tally"
 	"qsniff/render"
 	"qsniff/render/dialogue"
-	"qsniff/report"
 	"qsniff/track"
 )
 
@@ -35,7 +36,7 @@ type Config struct {
 	Dialogues *dialogue.Collector // renders in place of Renderer; may be nil
 	// Ending appends what is to precede the dialogues that the end of the run leaves open;
 	// may be nil.
-	Ending   func(dst []byte, run report.Run) []byte
+	Ending   func(dst []byte, run tally.Run) []byte
 	Progress func(capture.Stats) // called with the source's totals after each batch; may be nil
 	Count    bool                // messages are read though nobody gets more than their number
 
@@ -54,11 +55,11 @@ type Config struct {
 	Seed uint64
 }
 
-// Incidents finds incidents in sightings, and calls whom it was told to with each
-// event of one.
+// Incidents finds incidents in sightings, and calls its observers with those events
+// that are to be written.
 type Incidents interface {
 	track.Watcher
-	Announce(found func(in *report.Incident, e report.Event))
+	Observe(found func(in *flood.Incident, e flood.Event))
 }
 
 // DecodeAs says that what comes from or goes to a port of UDP, or of TCP, is a
@@ -78,7 +79,7 @@ func (d *DecodeAs) datagram(src, dst netip.AddrPort) bool {
 // of the source, of the writer or of ctx; the result is valid in any case, and
 // what preceded the error is written. A source that blocks is left behind: Run
 // returns without waiting for it, and the caller closes it.
-func Run(ctx context.Context, cfg Config) (report.Run, error) {
+func Run(ctx context.Context, cfg Config) (tally.Run, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	size := 1.0
@@ -105,7 +106,7 @@ func Run(ctx context.Context, cfg Config) (report.Run, error) {
 	}
 	if cfg.Incidents != nil {
 		f.announces, _ = cfg.Renderer.(render.IncidentRenderer)
-		cfg.Incidents.Announce(f.incident)
+		cfg.Incidents.Observe(f.incident)
 	}
 	if cfg.judged() {
 		f.hosts = track.NewHosts(size)

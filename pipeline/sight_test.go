@@ -14,15 +14,15 @@ import (
 
 	"qsniff/internal/test/race"
 	"qsniff/internal/test/testpcap"
+	"qsniff/pipeline/tally"
 	"qsniff/render"
 	"qsniff/render/jsonl"
-	"qsniff/report"
 	"qsniff/track"
 )
 
 // log is a watcher that writes down what it is told.
 type log struct {
-	run   report.Run
+	run   tally.Run
 	lines []string
 	ticks int
 	over  bool

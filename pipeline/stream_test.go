@@ -11,8 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"qsniff/internal/test/testpcap"
-	"qsniff/reassembly/tcpstream"
-	"qsniff/report"
+	"qsniff/pipeline/tally"
 )
 
 // Packets of RCON, in the language of captures' sources.
@@ -26,7 +25,7 @@ const (
 )
 
 // told is what a run says: a line for each message or finding, and the result.
-func told(t *testing.T, source string, cfg Config) ([]string, report.Run) {
+func told(t *testing.T, source string, cfg Config) ([]string, tally.Run) {
 	t.Helper()
 	c, err := testpcap.Parse("test.hex", []byte(source))
 	if err != nil {
@@ -114,7 +113,7 @@ func TestStreams(t *testing.T) {
 func TestStreamsOfOthers(t *testing.T) {
 	_, run := told(t, "# test\n@ client 10.64.0.1:40001\n@ server 198.18.0.1:443\n@ transport tcp\n"+
 		"> 16 03 01 00 05 \"hello\"\n< 16 03 03 00 05 \"hello\"\n@ close fin client\n", Config{Jobs: 1})
-	want := []report.Reason{{Why: whyTCPEmpty, Count: 8}, {Why: whyTCP, Count: 2}}
+	want := []tally.Reason{{Why: whyTCPEmpty, Count: 8}, {Why: whyTCP, Count: 2}}
 	if diff := cmp.Diff(want, run.Skipped); diff != "" {
 		t.Errorf("want -, got +\n%s", diff)
 	}
@@ -131,17 +130,6 @@ func TestStreamAsTold(t *testing.T) {
 	got, _ = told(t, source, Config{Jobs: 1, DecodeAs: []DecodeAs{{Port: 9999, Proto: proto}}})
 	if len(got) > 0 {
 		t.Errorf("a rule for UDP: got %q", got)
-	}
-}
-
-// What happened to connections is in the summary of all partitions.
-func TestStreamSummary(t *testing.T) {
-	f := &fold{}
-	f.parts[1].tcp = tcpstream.Counters{Conns: 9, Evicted: 2, Expired: 3, GivenUp: 4}
-	f.parts[2].tcp = tcpstream.Counters{Conns: 1, Evicted: 10, Expired: 20, GivenUp: 30}
-	want := report.Joining{TCPConnections: 10, TCPEvicted: 12, TCPExpired: 23, TCPDropped: 34}
-	if diff := cmp.Diff(want, f.summary().Joining); diff != "" {
-		t.Errorf("want -, got +\n%s", diff)
 	}
 }
 
@@ -162,8 +150,8 @@ func TestStreamSessions(t *testing.T) {
 		evicted      uint64
 	}{{"closed", closed.String(), 0}, {"open", open.String(), n - maxSessions}} {
 		got, run := told(t, tc.source, Config{Jobs: 1})
-		if len(got) != 2*n || run.Joining.TCPGivenUp != tc.evicted {
-			t.Errorf("%s\ngot  %d messages, %d given up\nwant %d, %d", tc.name, len(got), run.Joining.TCPGivenUp, 2*n, tc.evicted)
+		if len(got) != 2*n || run.SessionsEvicted != tc.evicted {
+			t.Errorf("%s\ngot  %d messages, %d given up\nwant %d, %d", tc.name, len(got), run.SessionsEvicted, 2*n, tc.evicted)
 		}
 		if len(run.Skipped) > 0 {
 			t.Errorf("%s: left out: %v", tc.name, run.Skipped)

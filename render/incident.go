@@ -1,6 +1,6 @@
 package render
 
-import "qsniff/report"
+import "qsniff/flood"
 
 // Incident is an event of an incident, among the messages: it was detected, changed,
 // or is over. All of it is valid during the call only.
@@ -8,8 +8,8 @@ type Incident struct {
 	Nanos int64 // time stamp of the packet, or of the passing of time, that decided
 	First int64 // of the first packet
 	Hole  Hole  // set by the renderer
-	Event report.Event
-	*report.Incident
+	Event flood.Event
+	*flood.Incident
 }
 
 // IncidentRenderer is a renderer that has a form for incidents.

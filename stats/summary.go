@@ -161,3 +161,6 @@ func (s *Server) Challenges() string {
 func (s *Server) ChallengedShare() float64 {
 	return float64(s.Challenged) / float64(max(s.Challenged+s.Open, 1))
 }
+
+// WhyOthers is why messages are in the count of none of our servers.
+const WhyOthers = "messages of servers that --servers leaves out"

@@ -13,10 +13,12 @@ import (
 	"qsniff/flood"
 	"qsniff/flood/config"
 	"qsniff/internal/hostset"
+	"qsniff/pipeline/tally"
+	"qsniff/render"
+	"qsniff/render/counters"
 	"qsniff/render/jsonl"
 	"qsniff/render/nft"
 	"qsniff/render/text"
-	"qsniff/report"
 	"qsniff/track"
 )
 
@@ -153,9 +155,9 @@ func (o *floodsOptions) rules(out io.Writer) error {
 	case formTOML:
 		b = config.Append(nil, o.limits)
 	case "json":
-		b = jsonl.AppendRules(nil, report.RulesOf(o.limits))
+		b = jsonl.AppendRules(nil, flood.RulesOf(o.limits))
 	default:
-		b = text.AppendRules(nil, report.RulesOf(o.limits), o.textOptions(out))
+		b = text.AppendRules(nil, flood.RulesOf(o.limits), o.textOptions(out))
 	}
 	return write(out, b)
 }
@@ -178,12 +180,12 @@ func findFloods(ctx context.Context, opts *floodsOptions, args []string, io stre
 	defer j.release()
 	out := newFloodOutput(opts, io.out)
 	d := newDetector(j.cfg.Registry, opts.limits, opts.scale())
-	d.Found = out.found
+	d.Observe(out.found)
 	j.cfg.Watchers = []track.Watcher{&out.seen, d}
 	j.tells = opts.output == "text"
 	j.scrolls = opts.output == "json"
-	var f *report.Floods
-	err = j.addUp(func(run report.Run) error {
+	var f *render.Floods
+	err = j.addUp(func(run tally.Run) error {
 		f = out.report(run, d)
 		if err := out.print(f); err != nil {
 			return err
@@ -198,25 +200,25 @@ func findFloods(ctx context.Context, opts *floodsOptions, args []string, io stre
 }
 
 // reached tells whether there is an incident that --fail-on names.
-func (o *floodsOptions) reached(f *report.Floods) bool {
+func (o *floodsOptions) reached(f *render.Floods) bool {
 	if o.failOn == "" {
 		return false
 	}
 	for l, n := range f.Counts {
-		if n > 0 && report.Level(l) >= levelNamed(o.failOn) {
+		if n > 0 && flood.Level(l) >= levelNamed(o.failOn) {
 			return true
 		}
 	}
 	return false
 }
 
-func levelNamed(name string) report.Level {
+func levelNamed(name string) flood.Level {
 	for l, n := range levels {
 		if n == name {
-			return report.Level(l)
+			return flood.Level(l)
 		}
 	}
-	return report.Info
+	return flood.Info
 }
 
 // floodOutput is where incidents go: in JSON each at once, else into a page.
@@ -225,7 +227,7 @@ type floodOutput struct {
 	w     io.Writer
 	seen  flood.Seen
 	keep  flood.Collector
-	least report.Level
+	least flood.Level
 	buf   []byte
 	err   error
 }
@@ -240,24 +242,24 @@ func newFloodOutput(opts *floodsOptions, w io.Writer) *floodOutput {
 	return o
 }
 
-func (o *floodOutput) ours(in *report.Incident) bool { return concerns(o.opts.own, in) }
+func (o *floodOutput) ours(in *flood.Incident) bool { return concerns(o.opts.own, in) }
 
-func (o *floodOutput) found(in *report.Incident, e report.Event) {
+func (o *floodOutput) found(in *flood.Incident, e flood.Event) {
 	o.keep.Found(in, e)
-	if o.opts.output != "json" || e != report.Ends || o.err != nil || in.Level < o.least || !o.ours(in) {
+	if o.opts.output != "json" || e != flood.Ends || o.err != nil || in.Level < o.least || !o.ours(in) {
 		return
 	}
 	o.buf = jsonl.AppendIncident(o.buf[:0], in, o.opts.explain)
 	_, o.err = o.w.Write(o.buf)
 }
 
-func (o *floodOutput) report(run report.Run, d *flood.Detector) *report.Floods {
-	return &report.Floods{Run: run, Seen: &o.seen, Incidents: o.keep.Incidents(), Counts: o.keep.Counts(), Left: o.keep.Left(),
-		Others: o.keep.Others(), Uncounted: d.Uncounted(), Full: d.Full(), Limits: o.opts.limits}
+func (o *floodOutput) report(run tally.Run, d *flood.Detector) *render.Floods {
+	return &render.Floods{Run: run, Seen: &o.seen, Incidents: o.keep.Incidents(), Counts: o.keep.Counts(),
+		Unnamed: o.keep.Unnamed(d), Full: d.Full(), Limits: o.opts.limits}
 }
 
 // print writes the page, or tells whether incidents could be written.
-func (o *floodOutput) print(f *report.Floods) error {
+func (o *floodOutput) print(f *render.Floods) error {
 	if o.opts.output == "json" {
 		return cmp.Or(o.err, write(o.w, jsonl.AppendInterrupted(nil, &f.Run)))
 	}
@@ -270,7 +272,7 @@ func (o *floodOutput) print(f *report.Floods) error {
 
 // floodRemark says on standard error what a reader of the output could not guess. A
 // page says most of it itself.
-func floodRemark(w io.Writer, f *report.Floods, output string) {
+func floodRemark(w io.Writer, f *render.Floods, output string) {
 	if output == "json" {
 		switch seen := f.Seen; {
 		case f.Run.Packets == 0:
@@ -285,9 +287,7 @@ func floodRemark(w io.Writer, f *report.Floods, output string) {
 			fmt.Fprintf(w, "qsniff: the capturing program lost %s: rates were higher\n", count(f.Run.Dropped, "packet"))
 		}
 	}
-	if f.Uncounted > 0 {
-		fmt.Fprintf(w, "qsniff: %s not told apart: too many of a kind began within a minute\n", count(f.Uncounted, "further incident was", "further incidents were"))
-	}
+	hint(w, &counters.Result{Floods: f.Unnamed}, counters.Incidents)
 	if len(f.Full) > 0 {
 		fmt.Fprintf(w, "qsniff: no room for more %s: incidents there may be missing (--memory)\n", strings.Join(f.Full, ", "))
 	}

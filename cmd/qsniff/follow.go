@@ -8,12 +8,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"qsniff/dissect"
+	"qsniff/pipeline/tally"
 	"qsniff/render"
 	"qsniff/render/csv"
 	"qsniff/render/dialogue"
 	"qsniff/render/jsonl"
 	"qsniff/render/text"
-	"qsniff/report"
 )
 
 // sinceBegin is the value of -t for times since a dialogue began. Tables have no
@@ -99,7 +99,7 @@ func follow(ctx context.Context, opts *followOptions, args []string, s streams) 
 	defer j.release()
 	talks := dialogue.New(dialogue.Options{Renderer: r, Frame: opts.exchange, Size: opts.scale()})
 	j.cfg.Dialogues, j.scrolls, j.tells = talks, true, opts.output != "json" && opts.output != "csv"
-	j.cfg.Ending = func(dst []byte, run report.Run) []byte {
+	j.cfg.Ending = func(dst []byte, run tally.Run) []byte {
 		run.Interrupted = interrupted(j.ctx)
 		return opts.appendInterrupted(dst, &run, s.out)
 	}
@@ -175,7 +175,7 @@ func (o *followOptions) dialogues(out io.Writer, protos []*dissect.Proto) (rende
 
 // appendInterrupted says, before the dialogues that were not over, that the user ended the
 // run. Tables have no form for it.
-func (o *followOptions) appendInterrupted(dst []byte, run *report.Run, out io.Writer) []byte {
+func (o *followOptions) appendInterrupted(dst []byte, run *tally.Run, out io.Writer) []byte {
 	switch o.output {
 	case "csv":
 		return dst

@@ -72,13 +72,13 @@ func undumped(dump string) string {
 	return bytes.String() + "\n" + text.String()
 }
 
-// keep is the longest output that is kept as it is; of a longer one, which nobody
+// maxGolden is the longest output that is kept as it is; of a longer one, which nobody
 // reviews, its length and digest.
-const keep = 256 << 10
+const maxGolden = 256 << 10
 
 func golden(t *testing.T, file, got string) {
 	t.Helper()
-	if len(got) > keep {
+	if len(got) > maxGolden {
 		got = fmt.Sprintf("%d bytes, SHA-256 %x\n", len(got), sha256.Sum256([]byte(got)))
 	}
 	if *update {

@@ -5,7 +5,6 @@ import (
 	"qsniff/flood"
 	"qsniff/flood/advice"
 	"qsniff/internal/hostset"
-	"qsniff/report"
 )
 
 // tellOnly is what --servers does where messages are printed.
@@ -26,18 +25,23 @@ type incidents struct {
 	own *hostset.Set // nil: all
 }
 
-// Announce calls found with what the detector announces of these targets.
-func (i *incidents) Announce(found func(*report.Incident, report.Event)) {
-	i.Detector.Announce(func(in *report.Incident, e report.Event) {
+// Observe calls found with what is announced of incidents at these targets.
+func (i *incidents) Observe(found func(*flood.Incident, flood.Event)) {
+	i.Detector.Observe(flood.Announced(i.ours(found)))
+}
+
+// ours is an observer that calls found with the incidents at these targets.
+func (i *incidents) ours(found func(*flood.Incident, flood.Event)) func(*flood.Incident, flood.Event) {
+	return func(in *flood.Incident, e flood.Event) {
 		if concerns(i.own, in) {
 			found(in, e)
 		}
-	})
+	}
 }
 
 // concerns tells whether an incident is at one of those that --servers names. A scan
 // has many targets, and any may be among them.
-func concerns(own *hostset.Set, in *report.Incident) bool {
+func concerns(own *hostset.Set, in *flood.Incident) bool {
 	switch t := &in.Target; {
 	case in.Kind == flood.Scan:
 		return true

@@ -13,7 +13,7 @@ import (
 	"qsniff/internal/digits"
 	"qsniff/internal/lru"
 	"qsniff/pipeline"
-	"qsniff/report"
+	"qsniff/pipeline/tally"
 )
 
 // job is a run over captures that are open: what the commands have in common that
@@ -79,7 +79,7 @@ func (o *readOptions) seed() uint64 {
 
 // run reads the captures, with a line of progress. Where the user ends it, the output
 // says how far it came, and standard error does if nobody would see it there.
-func (j *job) run() (report.Run, error) {
+func (j *job) run() (tally.Run, error) {
 	tell, done := j.progress()
 	j.cfg.Progress = tell
 	result, err := pipeline.Run(j.ctx, j.cfg)
@@ -97,7 +97,7 @@ func (j *job) run() (report.Run, error) {
 
 // addUp reads the captures to their end and has tell print what they come to. What
 // precedes damage is printed, then the damage told.
-func (j *job) addUp(tell func(report.Run) error) error {
+func (j *job) addUp(tell func(tally.Run) error) error {
 	result, err := j.run()
 	if err == nil {
 		err = j.src.Close()

@@ -15,16 +15,19 @@ import (
 	"syscall"
 	"time"
 
+	"qsniff/capture/keep"
 	"qsniff/capture/live"
 	"qsniff/dissect"
 	"qsniff/flood"
 	"qsniff/internal/digits"
+	"qsniff/internal/hostset"
 	"qsniff/internal/lru"
 	"qsniff/internal/sandbox"
 	"qsniff/pipeline"
+	"qsniff/pipeline/tally"
 	"qsniff/render"
+	"qsniff/render/counters"
 	"qsniff/render/text"
-	"qsniff/report"
 	"qsniff/track"
 )
 
@@ -36,12 +39,14 @@ const lingering = time.Second
 type session struct {
 	opts   *liveOptions
 	auto   *live.AutoFilter // nil: none
-	tap    *tap
+	tap    *keep.Tap
+	keep   *keep.Keeper // nil: packets are only decoded
+	alarms keep.Alarms
 	cfg    pipeline.Config
 	seen   *flood.Seen // where nobody wants messages; else nil
 	errs   io.Writer
 	start  time.Time
-	result report.Run
+	result tally.Run
 }
 
 // watchLive captures and decodes until it is told to stop.
@@ -51,12 +56,12 @@ func watchLive(ctx context.Context, opts *liveOptions, io streams) error {
 		return err
 	}
 	if err := s.shutIn(); err != nil {
-		s.tap.finish()
+		s.tap.Finish()
 		return err
 	}
 	if h := s.cfg.Renderer; h != nil {
 		if err := header(io.out, h); err != nil {
-			s.tap.finish()
+			s.tap.Finish()
 			return err
 		}
 	}
@@ -73,7 +78,7 @@ func openLive(opts *liveOptions, io streams) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	al, err := opts.alarms(reg)
+	own, err := opts.ours()
 	if err != nil {
 		return nil, err
 	}
@@ -89,21 +94,19 @@ func openLive(opts *liveOptions, io streams) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	keep, err := opts.keepOptions.open(src, int(opts.memory))
+	kept, err := opts.keepOptions.open(src, int(opts.memory))
 	if err != nil {
 		src.Close()
 		return nil, err
 	}
-	s := &session{opts: opts, auto: auto, errs: io.err, start: time.Now()}
-	if _, shows := r.(render.IncidentRenderer); !shows {
-		al.tell = s.announce
-	}
-	if keep != nil {
+	s := &session{opts: opts, auto: auto, keep: kept, errs: io.err, start: time.Now()}
+	found := s.observe(reg, own, r)
+	if kept != nil {
 		signal.Ignore(syscall.SIGPIPE) // whoever reads the output may go; the files are finished then
 	}
-	s.tap = newTap(src, keep, al, once(func(err error) { explain(io.err, err) }))
+	s.tap = keep.NewTap(src, kept, &s.alarms, func(err error) { explain(io.err, err) })
 	s.cfg = pipeline.Config{Source: s.tap, Registry: reg, Jobs: opts.jobs, Max: opts.count, Memory: int64(opts.memory),
-		DecodeAs: as, Dedup: dedups[opts.dedup], Renderer: r, Out: io.out, Incidents: al, Count: !opts.watches(),
+		DecodeAs: as, Dedup: dedups[opts.dedup], Renderer: r, Out: io.out, Incidents: found, Count: !opts.watches(),
 		Clock: monotonic, Micros: opts.micros, Seed: rand.Uint64() | 1}
 	if opts.watches() {
 		s.seen = new(flood.Seen)
@@ -112,17 +115,21 @@ func openLive(opts *liveOptions, io streams) (*session, error) {
 	return s, nil
 }
 
-// alarms makes the detector.
-func (o *liveOptions) alarms(reg *dissect.Registry) (*alarms, error) {
-	own, err := o.ours()
-	if err != nil {
-		return nil, err
-	}
-	scale := o.scale()
-	if !o.watches() {
+// observe makes the detector, and has incidents counted for whoever keeps packets. Those
+// that r has no form for are told of on standard error.
+func (s *session) observe(reg *dissect.Registry, own *hostset.Set, r render.Renderer) *incidents {
+	scale := s.opts.scale()
+	if !s.opts.watches() {
 		scale *= besides
 	}
-	return &alarms{incidents: incidents{newDetector(reg, flood.Defaults(), scale), own}, open: map[uint64]bool{}}, nil
+	found := &incidents{newDetector(reg, flood.Defaults(), scale), own}
+	found.Detector.Observe(found.ours(func(in *flood.Incident, e flood.Event) {
+		s.alarms.Note(in.ID, in.Start, e != flood.Ends && in.Level >= flood.Warn)
+	}))
+	if _, shows := r.(render.IncidentRenderer); !shows {
+		found.Observe(s.announce)
+	}
+	return found
 }
 
 // shutIn gives up what is not needed any more, and says what runs.
@@ -136,7 +143,7 @@ func (s *session) shutIn() error {
 			fmt.Fprintf(s.errs, "  %s\n", what)
 		}
 	}
-	if s.tap.keep != nil {
+	if s.keep != nil {
 		fmt.Fprintf(s.errs, "qsniff: %s as they are captured, passwords included\n", o.keepOptions.gets())
 	}
 	if o.bare {
@@ -157,9 +164,9 @@ func (s *session) shutIn() error {
 // policy is what the run still needs: the folder of a ring, and what libpcap reads of
 // an interface in promiscuous mode.
 func (s *session) policy() (p sandbox.Policy, err error) {
-	if k := s.tap.keep; k != nil && k.ring != nil {
-		p.Write = []string{k.ring.Folder()}
-		if p.User, err = sandbox.OwnerOf(k.ring.Folder()); err != nil {
+	if s.keep != nil && s.keep.Folder() != "" {
+		p.Write = []string{s.keep.Folder()}
+		if p.User, err = sandbox.OwnerOf(s.keep.Folder()); err != nil {
 			return p, err
 		}
 	}
@@ -199,7 +206,7 @@ func (s *session) run(ctx context.Context) error {
 
 // conclude ends a run whose output was written.
 func (s *session) conclude(err error) error {
-	closed := s.tap.finish()
+	closed := s.tap.Finish()
 	kernel, card := s.tap.Drops()
 	fmt.Fprintln(s.errs) // after the ^C of a terminal
 	fmt.Fprintf(s.errs, "qsniff: %s captured in %s: %s%s; %s\n", count(s.tap.Stats().Received, "packet"), s.elapsed(),
@@ -234,8 +241,8 @@ func (s *session) remark() {
 // abandon ends a run whose output nobody reads: what the decoder cannot take is
 // counted and kept all the same.
 func (s *session) abandon() error {
-	s.tap.rest()
-	s.tap.finish()
+	s.tap.Drain()
+	s.tap.Finish()
 	kernel, card := s.tap.Drops()
 	fmt.Fprintln(s.errs)
 	fmt.Fprintf(s.errs, "qsniff: %s captured in %s; %s\n", count(s.tap.Stats().Received, "packet"), s.elapsed(), dropped(kernel, card))
@@ -247,21 +254,23 @@ func (s *session) abandon() error {
 
 // files says what became of them. It returns an error if they lack packets.
 func (s *session) files() error {
-	if s.tap.keep == nil {
+	if s.keep == nil {
 		return nil
 	}
-	s.tap.keep.tell(s.errs)
-	return s.tap.keep.failed()
+	kept := s.keep.Stats()
+	printKept(s.errs, &kept, s.opts.options().HasSeveral())
+	if n := kept.Lost(); n > 0 {
+		return fmt.Errorf("-w: %s could not be written", count(n, "packet"))
+	}
+	return nil
 }
 
 func (s *session) undecoded() {
-	if n := s.tap.passed.Load(); n > 0 {
-		fmt.Fprintf(s.errs, "qsniff: %s not decoded, because the output was not read in time\n", count(n, "packet was", "packets were"))
-	}
+	hint(s.errs, &counters.Result{Live: counters.Live{Undecoded: s.tap.Undecoded()}}, counters.Capture)
 }
 
 // announce tells of an incident where the output has no form for one.
-func (s *session) announce(in *report.Incident, e report.Event) {
+func (s *session) announce(in *flood.Incident, e flood.Event) {
 	line := text.NewLine(text.Options{UTC: s.opts.utc, Micros: true, Palette: text.NewPalette(false)})
 	x := render.Incident{Nanos: time.Now().UnixNano(), Event: e, Incident: in}
 	fmt.Fprintf(s.errs, "qsniff: %s\n", bytes.TrimSpace(line.AppendIncident(nil, &x)))
@@ -287,7 +296,7 @@ func (s *session) found() string {
 }
 
 func (s *session) incidents() string {
-	return ", " + count(s.tap.alarms.begun.Load(), "incident")
+	return ", " + count(s.alarms.Begun(), "incident")
 }
 
 func dropped(kernel, card uint64) string {

@@ -8,10 +8,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"qsniff/flood/proof"
+	"qsniff/pipeline/tally"
+	"qsniff/render"
+	"qsniff/render/counters"
 	"qsniff/render/jsonl"
 	"qsniff/render/nft"
 	"qsniff/render/text"
-	"qsniff/report"
 	"qsniff/track"
 )
 
@@ -89,8 +91,8 @@ func prove(ctx context.Context, opts *provenOptions, args []string, io streams) 
 	c := proof.New(proof.Options{Ours: ours, Scale: opts.scale()})
 	j.cfg.Watchers = []track.Watcher{c}
 	j.tells = opts.output == "text"
-	return j.addUp(func(run report.Run) error {
-		p := &report.Proven{Run: run, Summary: *c.Summary()}
+	return j.addUp(func(run tally.Run) error {
+		p := &render.Proven{Run: run, Summary: *c.Summary()}
 		doubt(io.err, p, ours != nil)
 		switch opts.output {
 		case "json":
@@ -112,7 +114,7 @@ var nobody = map[proof.Why]string{
 }
 
 // doubt says on standard error what a reader of the list could not guess.
-func doubt(w io.Writer, p *report.Proven, filtered bool) {
+func doubt(w io.Writer, p *render.Proven, filtered bool) {
 	why := p.Why()
 	switch {
 	case p.Run.Packets == 0:
@@ -134,13 +136,7 @@ func unproving(w io.Writer, p *proof.Summary) {
 	if n := len(p.Shared); n > 0 {
 		fmt.Fprintf(w, "qsniff: %v%s the same challenge to everybody: who brings that back proves nothing and is left out\n", p.Shared[0], giving(n-1))
 	}
-	if p.Forgotten > 0 {
-		fmt.Fprintf(w, "qsniff: %s made room for newer ones (--memory)\n", count(p.Forgotten, "proven address", "proven addresses"))
-	}
-	if p.Overlooked > 0 {
-		fmt.Fprintf(w, "qsniff: %s made room for newer ones before a minute was over: who brought one back later is not in the list (--memory)\n",
-			count(p.Overlooked, "challenge or handshake", "challenges and handshakes"))
-	}
+	hint(w, &counters.Result{Proofs: *p}, counters.Proofs)
 }
 
 func giving(others int) string {

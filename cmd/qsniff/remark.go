@@ -6,18 +6,19 @@ import (
 	"strings"
 
 	"qsniff/internal/digits"
-	"qsniff/report"
+	"qsniff/pipeline/tally"
+	"qsniff/render/counters"
 )
 
 // remark says on standard error what a reader of the output could not guess: what
 // was left out and why, and what was lost.
-func remark(w io.Writer, run *report.Run) {
+func remark(w io.Writer, run *tally.Run) {
 	leftOut(w, run)
 	trouble(w, run)
 }
 
 // leftOut says what of the packets is no message.
-func leftOut(w io.Writer, run *report.Run) {
+func leftOut(w io.Writer, run *tally.Run) {
 	switch {
 	case run.Packets == 0:
 		fmt.Fprintln(w, "qsniff: the capture has no packets")
@@ -30,26 +31,14 @@ func leftOut(w io.Writer, run *report.Run) {
 }
 
 // trouble says what may be missing from what was found, and why.
-func trouble(w io.Writer, run *report.Run) {
-	if run.Dropped > 0 {
-		fmt.Fprintf(w, "qsniff: the capturing program lost %s: what looks unanswered may not have been\n", count(run.Dropped, "packet"))
-	}
-	doubled(w, run)
-	if run.Joining.Evicted > 0 {
-		fmt.Fprintf(w, "qsniff: %s given up early: too many were open at once, in all or from one sender\n",
-			count(run.Joining.Evicted, "unfinished message was", "unfinished messages were"))
-	}
-	if n := run.Joining.TCPGivenUp; n > 0 {
-		fmt.Fprintf(w, "qsniff: %s given up: too many were open at once; what they said later is not shown\n",
-			count(n, "connection was", "connections were"))
-	}
-	if n := run.Joining.TCPEvicted; n > 0 {
-		fmt.Fprintf(w, "qsniff: %s room for others: too many were open at once\n",
-			count(n, "TCP connection made", "TCP connections made"))
-	}
-	if run.Backwards > 0 {
-		fmt.Fprintf(w, "qsniff: %s older than one before: time went backwards in the capture\n",
-			count(run.Backwards, "packet was", "packets were"))
+func trouble(w io.Writer, run *tally.Run) {
+	hint(w, &counters.Result{Run: *run}, counters.Input, counters.Reassembly)
+}
+
+// hint writes a line for each counter of the groups that is not zero and asks for one.
+func hint(w io.Writer, r *counters.Result, groups ...counters.Group) {
+	for _, said := range r.Hints(groups...) {
+		fmt.Fprintln(w, "qsniff:", said)
 	}
 }
 
@@ -62,14 +51,11 @@ func aimed(w io.Writer, n uint64) {
 }
 
 // doubled says what detection left out.
-func doubled(w io.Writer, run *report.Run) {
-	if run.Doubled > 0 {
-		fmt.Fprintf(w, "qsniff: %s, as mirror ports do it: where floods are looked for, copies do not count\n",
-			count(run.Doubled, "packet was captured twice", "packets were captured twice"))
-	}
+func doubled(w io.Writer, run *tally.Run) {
+	hint(w, &counters.Result{Run: tally.Run{Doubled: run.Doubled}}, counters.Input)
 }
 
-func reasons(lead string, rs []report.Reason) string {
+func reasons(lead string, rs []tally.Reason) string {
 	parts := make([]string, len(rs))
 	for i, r := range rs {
 		parts[i] = fmt.Sprintf("%d %s", r.Count, r.Why)

@@ -11,9 +11,11 @@ import (
 	"qsniff/flood/limiter"
 	"qsniff/flood/proof"
 	"qsniff/internal/hostset"
+	"qsniff/pipeline/tally"
+	"qsniff/render"
+	"qsniff/render/counters"
 	"qsniff/render/jsonl"
 	"qsniff/render/text"
-	"qsniff/report"
 	"qsniff/track"
 )
 
@@ -50,8 +52,8 @@ func replayLimits(ctx context.Context, opts *readOptions, model limiter.Model, o
 	r := limiter.New(limiter.Options{Model: model, Ours: ours, Scale: opts.scale()})
 	j.cfg.Watchers = []track.Watcher{r}
 	j.tells = opts.output == "text"
-	return j.addUp(func(run report.Run) error {
-		l := &report.Limits{Run: run, Summary: *r.Summary()}
+	return j.addUp(func(run tally.Run) error {
+		l := &render.Limits{Run: run, Summary: *r.Summary()}
 		qualify(io.err, l, ours != nil)
 		if opts.output == "json" {
 			return write(io.out, jsonl.AppendLimits(nil, l))
@@ -61,7 +63,7 @@ func replayLimits(ctx context.Context, opts *readOptions, model limiter.Model, o
 }
 
 // qualify says on standard error what a reader of the replay could not guess.
-func qualify(w io.Writer, l *report.Limits, filtered bool) {
+func qualify(w io.Writer, l *render.Limits, filtered bool) {
 	switch {
 	case l.Run.Packets == 0:
 		fmt.Fprintln(w, "qsniff: the capture has no packets")
@@ -74,12 +76,7 @@ func qualify(w io.Writer, l *report.Limits, filtered bool) {
 	}
 	doubled(w, &l.Run)
 	unproving(w, l.Proofs)
-	if n := l.ServersForgotten; n > 0 {
-		fmt.Fprintf(w, "qsniff: %s made room for newer ones and are not in the list (--memory, --servers)\n", count(n, "server"))
-	}
-	if n := l.ClientsForgotten + l.SourcesForgotten; n > 0 {
-		fmt.Fprintf(w, "qsniff: %s made room for newer ones within their window: who came back is refused less here than by a server (--memory)\n", count(n, "source"))
-	}
+	hint(w, &counters.Result{Limits: l.Summary}, counters.Limits)
 	if l.Proofs.Seen.Lost > 0 || l.Run.Dropped > 0 {
 		fmt.Fprintln(w, "qsniff: packets are missing from the capture: more would have been refused")
 	}

@@ -9,9 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"qsniff/pipeline/tally"
+	"qsniff/render"
 	"qsniff/render/jsonl"
 	"qsniff/render/text"
-	"qsniff/report"
 	"qsniff/stats"
 )
 
@@ -22,6 +23,7 @@ type statsOptions struct {
 	interval time.Duration
 	top      int
 	all      bool // servers and clients are listed
+	verbose  bool
 }
 
 func newStats(io streams) *cobra.Command {
@@ -66,6 +68,7 @@ func (o *statsOptions) register(cmd *cobra.Command) {
 	f.VarP(&choice{&o.output, []string{"text", "json"}}, "output", "o", "text: for people; json: one object")
 	f.DurationVar(&o.interval, "interval", 0, "length of the steps of the time series, as `1s` (0: so that there are up to 60)")
 	f.IntVar(&o.top, "top", o.top, "list `N` servers and clients; json: all, unless it is given")
+	f.BoolVarP(&o.verbose, "verbose", "v", false, "text: print every counter that is not zero, too")
 	o.registerPage(cmd)
 	o.registerServers(cmd, "count messages of these servers only")
 	o.registerInput(cmd)
@@ -115,14 +118,18 @@ func summarize(ctx context.Context, opts *statsOptions, args []string, io stream
 	defer j.release()
 	j.cfg.Listener = all
 	j.tells = opts.output == "text"
-	return j.addUp(func(run report.Run) error {
-		return opts.print(io.out, &report.Stats{Run: run, Summary: *all.Summary(run.Last)})
+	return j.addUp(func(run tally.Run) error {
+		return opts.print(io.out, &render.Stats{Run: run, Summary: *all.Summary(run.Last)})
 	})
 }
 
-func (o *statsOptions) print(out io.Writer, s *report.Stats) error {
+func (o *statsOptions) print(out io.Writer, s *render.Stats) error {
 	if o.output == "json" {
 		return write(out, jsonl.AppendStats(nil, s))
 	}
-	return write(out, text.AppendStats(nil, s, o.textOptions(out)))
+	page := text.AppendStats(nil, s, o.textOptions(out))
+	if o.verbose {
+		page = text.AppendCounters(page, s, o.textOptions(out))
+	}
+	return write(out, page)
 }

@@ -2,6 +2,7 @@ package ase
 
 import (
 	"qsniff/dissect"
+	"qsniff/reassembly"
 	"qsniff/reassembly/eye"
 	"qsniff/wire"
 )
@@ -48,7 +49,4 @@ func (j *joiner) Take(c *dissect.Context, d *dissect.Datagram) bool {
 }
 
 // Counters are what was joined so far.
-func (j *joiner) Counters() dissect.JoinCounters {
-	n := &j.Assembler.Counters
-	return dissect.JoinCounters{Complete: n.Complete, Incomplete: n.Incomplete, Evicted: n.Evicted}
-}
+func (j *joiner) Counters() reassembly.JoinCounters { return j.Assembler.Counters }

@@ -59,17 +59,6 @@ type Set struct {
 	Last   int64              // and of the last one
 }
 
-// Counters count since New.
-type Counters struct {
-	Fragments  uint64 // datagrams taken
-	Sets       uint64 // delivered
-	Complete   uint64 // of them: whole
-	Incomplete uint64 // of them: given up
-	Evicted    uint64 // sets given up to make room
-	Duplicates uint64 // fragments that a set had already
-	Repeats    uint64 // sets dropped because they only repeat a delivered one
-}
-
 // Assembler joins the fragments of any number of flows within fixed memory. Set
 // Deliver before the first call.
 type Assembler struct {
@@ -77,7 +66,7 @@ type Assembler struct {
 	// call the Assembler.
 	Deliver func(*Set)
 
-	Counters Counters
+	Counters reassembly.JoinCounters
 
 	seed   uint64 // of the sums by which repeated fragments are recognised
 	now    int64

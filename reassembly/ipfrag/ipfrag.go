@@ -73,6 +73,14 @@ type Counters struct {
 	Ended      uint64 // sets that the end of the capture left incomplete
 }
 
+// Abandoned is how many sets were given up.
+func (n *Counters) Abandoned() uint64 {
+	return n.Expired + n.Evicted + n.Ended + n.Overlaps + n.TooMany
+}
+
+// Refused is how many fragments were refused though they repeat none.
+func (n *Counters) Refused() uint64 { return n.Bad + n.TooLong }
+
 // Table holds the sets of fragments that are not complete yet.
 type Table struct {
 	// Abandoned, if not nil, is called with every incomplete set whose

@@ -5,13 +5,13 @@ import (
 	"strconv"
 	"strings"
 
+	"qsniff/flood"
 	"qsniff/internal/jsonw"
 	"qsniff/render"
-	"qsniff/report"
 )
 
 // AppendIncident appends an incident as a line: all that came of it.
-func AppendIncident(dst []byte, in *report.Incident, features bool) []byte {
+func AppendIncident(dst []byte, in *flood.Incident, features bool) []byte {
 	w := writer{dst: dst}
 	w.open('{')
 	w.uint("schema", schema)
@@ -43,7 +43,7 @@ func (r *Renderer) AppendIncident(dst []byte, x *render.Incident) []byte {
 }
 
 // incident appends the members that both forms have.
-func (w *writer) incident(in *report.Incident) {
+func (w *writer) incident(in *flood.Incident) {
 	w.uint("id", in.ID)
 	w.uint("campaign", in.Campaign)
 	w.text("kind", in.Kind.String())
@@ -95,7 +95,7 @@ func (w *writer) incident(in *report.Incident) {
 }
 
 // sources appends the busiest sources and networks.
-func (w *writer) sources(in *report.Incident) {
+func (w *writer) sources(in *flood.Incident) {
 	w.list("top_sources", len(in.Top), func(i int) {
 		s := &in.Top[i]
 		w.addr("address", s.Addr)

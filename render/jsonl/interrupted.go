@@ -1,10 +1,10 @@
 package jsonl
 
-import "qsniff/report"
+import "qsniff/pipeline/tally"
 
 // AppendInterrupted appends a line that says how far a run came that somebody ended, and
 // nothing after any other: for output whose lines were written before that was known.
-func AppendInterrupted(dst []byte, run *report.Run) []byte {
+func AppendInterrupted(dst []byte, run *tally.Run) []byte {
 	if !run.Interrupted {
 		return dst
 	}
@@ -18,7 +18,7 @@ func AppendInterrupted(dst []byte, run *report.Run) []byte {
 }
 
 // interrupted writes the same as a member of what was added up.
-func (w *writer) interrupted(run *report.Run) {
+func (w *writer) interrupted(run *tally.Run) {
 	if !run.Interrupted {
 		return
 	}
@@ -27,7 +27,7 @@ func (w *writer) interrupted(run *report.Run) {
 	w.close('}')
 }
 
-func (w *writer) extent(run *report.Run) {
+func (w *writer) extent(run *tally.Run) {
 	w.uint("packets", run.Packets)
 	w.uint("bytes_read", uint64(run.Read))
 	if run.Size > 0 {

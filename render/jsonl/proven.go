@@ -2,13 +2,13 @@ package jsonl
 
 import (
 	"qsniff/internal/jsonw"
-	"qsniff/report"
+	"qsniff/render"
 )
 
 // AppendProven appends a line for each address that proved itself: with which of
 // the ways, how often, and to which servers, the first few. A proof is of its
 // moment, between first and last; the address can be forged at any other.
-func AppendProven(dst []byte, p *report.Proven) []byte {
+func AppendProven(dst []byte, p *render.Proven) []byte {
 	w := writer{dst: dst}
 	for i := range p.Sources {
 		s := &p.Sources[i]

@@ -1,12 +1,15 @@
 package jsonl
 
-import "qsniff/report"
+import (
+	"qsniff/flood/limiter"
+	"qsniff/render"
+)
 
 // AppendLimits appends a line for each server whose limiter was replayed. Requests
 // are all packets that it counts, junk and replies to it among them. Refusals
 // for the limit of a source and for that of all sources are counted apart; clients
 // are the sources that proved their address at any time in the capture.
-func AppendLimits(dst []byte, l *report.Limits) []byte {
+func AppendLimits(dst []byte, l *render.Limits) []byte {
 	w := writer{dst: dst}
 	for i := range l.Servers {
 		w.limits(l, &l.Servers[i])
@@ -15,7 +18,7 @@ func AppendLimits(dst []byte, l *report.Limits) []byte {
 	return w.dst
 }
 
-func (w *writer) limits(l *report.Limits, s *report.LimitedServer) {
+func (w *writer) limits(l *render.Limits, s *limiter.Server) {
 	m := &l.Model
 	w.open('{')
 	w.uint("schema", schema)
@@ -57,7 +60,7 @@ func (w *writer) limits(l *report.Limits, s *report.LimitedServer) {
 }
 
 // limited writes those that were refused most.
-func (w *writer) limited(name string, list []report.LimitedSource) {
+func (w *writer) limited(name string, list []limiter.Source) {
 	w.list(name, len(list), func(i int) {
 		s := &list[i]
 		w.text("address", s.Addr.String())

@@ -1,9 +1,9 @@
 package jsonl
 
-import "qsniff/report"
+import "qsniff/flood"
 
 // AppendRules appends when what is found as one object on a line.
-func AppendRules(dst []byte, r *report.Rules) []byte {
+func AppendRules(dst []byte, r *flood.Rules) []byte {
 	w := writer{dst: dst}
 	w.open('{')
 	w.uint("schema", schema)
@@ -23,7 +23,7 @@ func AppendRules(dst []byte, r *report.Rules) []byte {
 	return append(w.dst, '\n')
 }
 
-func (w *writer) rule(r *report.Rule) {
+func (w *writer) rule(r *flood.Rule) {
 	w.text("name", r.Name)
 	if r.Kind != 0 {
 		w.text("level", r.Level.String())

@@ -5,18 +5,20 @@ import (
 	"time"
 
 	"qsniff/internal/jsonw"
-	"qsniff/report"
+	"qsniff/render"
+	"qsniff/render/counters"
+	"qsniff/stats"
 )
 
 // AppendStats appends the results of a run as one object on a line.
-func AppendStats(dst []byte, s *report.Stats) []byte {
+func AppendStats(dst []byte, s *render.Stats) []byte {
 	w := writer{dst: dst}
 	run := &s.Run
+	r := &counters.Result{Run: *run, Stats: s.Summary}
 	w.open('{')
 	w.uint("schema", schema)
 	w.interrupted(run)
-	w.uint("packets", run.Packets)
-	w.uint("bytes", run.Bytes)
+	w.counters(r, counters.Totals)
 	if run.Packets > 0 {
 		w.key("start")
 		w.dst = jsonw.Time(w.dst, run.First)
@@ -29,12 +31,20 @@ func AppendStats(dst []byte, s *report.Stats) []byte {
 	}
 	w.skipped(s)
 	w.messages(s.Messages)
-	w.totals(s)
+	w.counters(r, counters.Requests)
+	w.times("challenge_ms", &s.Challenge)
+	w.times("rtt_ms", &s.Response)
+	w.times("train_ms", &s.Train)
+	w.times("total_ms", &s.Total)
+	w.kinds(s.Kinds)
 	w.list("servers", len(s.Servers), func(i int) { w.server(&s.Servers[i]) })
-	w.uint("servers_not_listed", s.ServersLeft)
-	w.uint("servers_forgotten", s.ServersForgotten)
+	w.counters(r, counters.Servers)
 	w.clients(s)
-	w.reassembly(&run.Joining)
+	for g := range counters.NumGroups {
+		if g.Object() != "" {
+			w.counterObject(r, g)
+		}
+	}
 	w.findings(s.Findings)
 	w.series(s)
 	w.close('}')
@@ -120,18 +130,18 @@ func (w *writer) wire(name string, value []byte) {
 	}
 }
 
-func (w *writer) skipped(s *report.Stats) {
+func (w *writer) skipped(s *render.Stats) {
 	w.object("skipped")
 	for _, r := range s.Run.Skipped {
 		w.uint(r.Why, r.Count)
 	}
 	if s.Others > 0 {
-		w.uint(report.WhyOthers, s.Others)
+		w.uint(stats.WhyOthers, s.Others)
 	}
 	w.close('}')
 }
 
-func (w *writer) messages(ms []report.Message) {
+func (w *writer) messages(ms []stats.Message) {
 	w.list("messages", len(ms), func(i int) {
 		m := &ms[i]
 		w.text("protocol", m.Protocol)
@@ -154,18 +164,9 @@ func direction(reply bool) string {
 	return "request"
 }
 
-func (w *writer) totals(s *report.Stats) {
-	w.uint("requests", s.Requests)
-	w.uint("replies", s.Replies)
-	w.uint("answered", s.Answered)
-	w.uint("unanswered", s.Unanswered)
-	w.uint("late", s.Late)
-	w.times("challenge_ms", &s.Challenge)
-	w.times("rtt_ms", &s.Response)
-	w.times("train_ms", &s.Train)
-	w.times("total_ms", &s.Total)
-	w.list("amplification", len(s.Kinds), func(i int) {
-		k := &s.Kinds[i]
+func (w *writer) kinds(kinds []stats.Kind) {
+	w.list("amplification", len(kinds), func(i int) {
+		k := &kinds[i]
 		w.text("protocol", k.Protocol)
 		w.text("message", k.Request)
 		w.gain("before_challenge", &k.Before)
@@ -174,7 +175,7 @@ func (w *writer) totals(s *report.Stats) {
 }
 
 // times writes a distribution; nothing where there were no times.
-func (w *writer) times(name string, t *report.Times) {
+func (w *writer) times(name string, t *stats.Times) {
 	if t.Count == 0 {
 		return
 	}
@@ -188,7 +189,7 @@ func (w *writer) times(name string, t *report.Times) {
 	w.close('}')
 }
 
-func (w *writer) gain(name string, g *report.Gain) {
+func (w *writer) gain(name string, g *stats.Gain) {
 	if g.Answers == 0 {
 		return
 	}
@@ -199,7 +200,7 @@ func (w *writer) gain(name string, g *report.Gain) {
 	w.close('}')
 }
 
-func (w *writer) server(s *report.Server) {
+func (w *writer) server(s *stats.Server) {
 	w.text("server", s.Addr.String())
 	if s.Posted {
 		w.post(s)
@@ -236,7 +237,7 @@ func (w *writer) server(s *report.Server) {
 }
 
 // post writes what a server said of itself.
-func (w *writer) post(s *report.Server) {
+func (w *writer) post(s *stats.Server) {
 	if len(s.Name) > 0 {
 		w.wire("name", s.Name)
 	}
@@ -251,7 +252,7 @@ func (w *writer) post(s *report.Server) {
 	}
 }
 
-func (w *writer) clients(s *report.Stats) {
+func (w *writer) clients(s *render.Stats) {
 	w.list("clients", len(s.Clients), func(i int) {
 		c := &s.Clients[i]
 		w.text("address", c.Addr.String())
@@ -266,28 +267,29 @@ func (w *writer) clients(s *report.Stats) {
 	w.close('}')
 }
 
-func (w *writer) reassembly(j *report.Joining) {
-	w.object("reassembly")
-	w.uint("split_sets", j.SplitSets)
-	w.uint("split_complete", j.SplitComplete)
-	w.uint("split_incomplete", j.SplitMissing)
-	w.uint("compressed", j.Compressed)
-	w.uint("crc_errors", j.BadBzip2)
-	w.uint("ip_fragments", j.IPFragments)
-	w.uint("ip_reassembled", j.IPJoined)
-	w.uint("fragmented_complete", j.FragmentedComplete)
-	w.uint("fragmented_incomplete", j.FragmentedMissing)
-	w.uint("tcp_streams", j.TCPConnections)
-	w.uint("tcp_gaps", j.TCPGaps)
-	w.uint("tcp_expired", j.TCPExpired)
-	w.uint("tcp_evicted", j.TCPEvicted)
-	w.uint("tcp_given_up", j.TCPGivenUp)
-	w.uint("tcp_bytes_dropped", j.TCPDropped)
-	w.uint("evicted", j.Evicted)
+// counters writes those of a group as members: what is not always there only where it
+// is not zero.
+func (w *writer) counters(r *counters.Result, g counters.Group) {
+	for _, e := range counters.Of(g) {
+		if n := e.Get(r); n > 0 || e.Always {
+			w.uint(e.Name, n)
+		}
+	}
+}
+
+// counterObject writes them as an object, unless it would be empty.
+func (w *writer) counterObject(r *counters.Result, g counters.Group) {
+	before := *w
+	w.object(g.Object())
+	empty := len(w.dst)
+	if w.counters(r, g); len(w.dst) == empty {
+		*w = before
+		return
+	}
 	w.close('}')
 }
 
-func (w *writer) findings(fs []report.Finding) {
+func (w *writer) findings(fs []stats.Finding) {
 	w.list("findings", len(fs), func(i int) {
 		f := &fs[i]
 		w.text("id", f.Code.ID)
@@ -297,7 +299,7 @@ func (w *writer) findings(fs []report.Finding) {
 	})
 }
 
-func (w *writer) series(s *report.Stats) {
+func (w *writer) series(s *render.Stats) {
 	w.seconds("interval_s", s.Interval)
 	w.list("series", len(s.Points), func(i int) {
 		p := &s.Points[i]

@@ -9,28 +9,35 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"qsniff/finding"
-	"qsniff/report"
+	"qsniff/pipeline/tally"
+	"qsniff/reassembly"
+	"qsniff/reassembly/ipfrag"
+	"qsniff/reassembly/split"
+	"qsniff/reassembly/tcpstream"
+	"qsniff/render"
+	"qsniff/stats"
 )
 
 // TestStats: the object is JSON with the names that others rely on, whatever a
 // server is called.
 func TestStats(t *testing.T) {
-	s := &report.Stats{Run: report.Run{Packets: 5, Bytes: 500, First: 1_700_000_000_000_000_000, Last: 1_700_000_002_500_000_000, Messages: 3,
-		Skipped: []report.Reason{{Why: "UDP of other protocols", Count: 2}},
-		Joining: report.Joining{SplitSets: 4, SplitComplete: 3, SplitMissing: 1, Compressed: 2, BadBzip2: 1, IPFragments: 6, IPJoined: 3, FragmentedComplete: 9, FragmentedMissing: 10, TCPConnections: 7,
-			TCPGaps: 11, TCPExpired: 12, TCPEvicted: 13, TCPGivenUp: 14, TCPDropped: 15, Evicted: 8}}}
+	s := &render.Stats{Run: tally.Run{Packets: 5, Bytes: 500, First: 1_700_000_000_000_000_000, Last: 1_700_000_002_500_000_000, Messages: 3,
+		Skipped: []tally.Reason{{Why: "UDP of other protocols", Count: 2}},
+		Split:   split.Counters{Sets: 4, Complete: 3, Incomplete: 1, Compressed: 2, BadBzip2: 1, Evicted: 8}, IP: ipfrag.Counters{Fragments: 6, Joined: 3},
+		Joined: reassembly.JoinCounters{Complete: 9, Incomplete: 10}, TCP: tcpstream.Counters{Conns: 7, Gaps: 11, Expired: 12, Evicted: 13, GivenUp: 15},
+		SessionsEvicted: 14, Gaps: 16, FlowsEvicted: 17}}
 	s.Requests, s.Replies, s.Answered, s.Others = 2, 1, 1, 9
-	s.Messages = []report.Message{{Protocol: "a2s", Reply: true, Count: 1, Bytes: 123}}
-	s.Response = report.Times{Count: 1, P50: time.Millisecond, P95: time.Millisecond, P99: time.Millisecond, Max: 1500 * time.Microsecond, Error: 0.001}
-	s.Servers = []report.Server{{Addr: netip.MustParseAddrPort("[::1]:27015"), Requests: 2, Replies: 1, Answered: 1, Unanswered: 1, ICMPErrors: 3, BytesIn: 30, BytesOut: 100,
+	s.Messages = []stats.Message{{Protocol: "a2s", Reply: true, Count: 1, Bytes: 123}}
+	s.Response = stats.Times{Count: 1, P50: time.Millisecond, P95: time.Millisecond, P99: time.Millisecond, Max: 1500 * time.Microsecond, Error: 0.001}
+	s.Servers = []stats.Server{{Addr: netip.MustParseAddrPort("[::1]:27015"), Requests: 2, Replies: 1, Answered: 1, Unanswered: 1, ICMPErrors: 3, BytesIn: 30, BytesOut: 100,
 		WireIn: 86, WireOut: 128, Posted: true, Name: []byte("a\x1b\xff<"), Map: []byte("m"), Players: -1, Max: 16, Challenged: 1, Open: 2,
 		Response: s.Response, Challenge: 2 * time.Millisecond, Train: -1}}
-	s.Clients = []report.Client{{Addr: netip.MustParseAddr("10.64.0.1"), Requests: 1}}
-	s.Distinct = report.Distinct{Estimate: 7, Error: 0.012187, Standard: 0.0040625}
-	s.Kinds = []report.Kind{{Protocol: "a2s", Request: "A2S_INFO", Before: report.Gain{Answers: 1, Payload: 10.0 / 3, Wire: 1.5}}}
-	s.Findings = []report.Finding{{Code: &finding.Code{ID: "NET-04"}, Severity: finding.Warn, Count: 3, First: 9}}
+	s.Clients = []stats.Client{{Addr: netip.MustParseAddr("10.64.0.1"), Requests: 1}}
+	s.Distinct = stats.Distinct{Estimate: 7, Error: 0.012187, Standard: 0.0040625}
+	s.Kinds = []stats.Kind{{Protocol: "a2s", Request: "A2S_INFO", Before: stats.Gain{Answers: 1, Payload: 10.0 / 3, Wire: 1.5}}}
+	s.Findings = []stats.Finding{{Code: &finding.Code{ID: "NET-04"}, Severity: finding.Warn, Count: 3, First: 9}}
 	s.Interval, s.SeriesStart = time.Second, s.Run.First+500_000_000
-	s.Points = []report.Point{{Requests: 1, BytesIn: 25}, {Replies: 1, BytesOut: 100}}
+	s.Points = []stats.Point{{Requests: 1, BytesIn: 25}, {Replies: 1, BytesOut: 100}}
 	const want = `{"schema":1,"packets":5,"bytes":500,"start":"2023-11-14T22:13:20.000000Z","end":"2023-11-14T22:13:22.500000Z","duration_s":2.5,` +
 		`"skipped":{"UDP of other protocols":2,"messages of servers that --servers leaves out":9},` +
 		`"messages":[{"protocol":"a2s","message":null,"direction":"reply","count":1,"bytes":123}],` +
@@ -44,7 +51,7 @@ func TestStats(t *testing.T) {
 		`"clients":[{"address":"10.64.0.1","requests":1,"share":0.5,"error":0}],` +
 		`"distinct_clients":{"estimate":7,"error":0.01219,"standard_error":0.004063},` +
 		`"reassembly":{"split_sets":4,"split_complete":3,"split_incomplete":1,"compressed":2,"crc_errors":1,"ip_fragments":6,"ip_reassembled":3,` +
-		`"fragmented_complete":9,"fragmented_incomplete":10,"tcp_streams":7,"tcp_gaps":11,"tcp_expired":12,"tcp_evicted":13,"tcp_given_up":14,"tcp_bytes_dropped":15,"evicted":8},` +
+		`"fragmented_complete":9,"fragmented_incomplete":10,"tcp_streams":7,"tcp_gaps":11,"tcp_expired":12,"tcp_evicted":13,"tcp_given_up":14,"tcp_bytes_dropped":15,"evicted":8,"split_evicted":8},"input":{"gaps":16},"tables":{"flows_evicted":17},` +
 		`"findings":[{"id":"NET-04","severity":"warn","count":3,"first_frame":9}],` +
 		`"interval_s":1,"series":[{"t":0.5,"requests":1,"replies":0,"bytes_in":25,"bytes_out":0},{"t":1.5,"requests":0,"replies":1,"bytes_in":0,"bytes_out":100}]}` + "\n"
 	got := string(AppendStats(nil, s))
@@ -64,7 +71,7 @@ func TestStatsEmpty(t *testing.T) {
 		`"reassembly":{"split_sets":0,"split_complete":0,"split_incomplete":0,"compressed":0,"crc_errors":0,"ip_fragments":0,"ip_reassembled":0,` +
 		`"fragmented_complete":0,"fragmented_incomplete":0,"tcp_streams":0,"tcp_gaps":0,"tcp_expired":0,"tcp_evicted":0,"tcp_given_up":0,"tcp_bytes_dropped":0,"evicted":0},` +
 		`"findings":[],"interval_s":0,"series":[]}` + "\n"
-	if diff := cmp.Diff(want, string(AppendStats(nil, new(report.Stats)))); diff != "" {
+	if diff := cmp.Diff(want, string(AppendStats(nil, new(render.Stats)))); diff != "" {
 		t.Errorf("want -, got +\n%s", diff)
 	}
 }

@@ -6,8 +6,9 @@ package nft
 import (
 	"net/netip"
 
+	"qsniff/flood/proof"
 	"qsniff/internal/digits"
-	"qsniff/report"
+	"qsniff/render"
 )
 
 // Timeout is how long nftables keeps an address: a proof is of its moment, and an
@@ -16,7 +17,7 @@ const Timeout = "1h"
 
 // AppendProven appends a table with a set for addresses of each family. Loading it
 // adds to what is there, so that several captures can be loaded one after the other.
-func AppendProven(dst []byte, p *report.Proven) []byte {
+func AppendProven(dst []byte, p *render.Proven) []byte {
 	if run := &p.Run; run.Interrupted {
 		dst = append(dst, "# Interrupted after "+digits.Extent(run.Packets, run.Read, run.Size)+": more may have proved themselves.\n#\n"...)
 	}
@@ -36,7 +37,7 @@ func AppendProven(dst []byte, p *report.Proven) []byte {
 	return append(dst, "}\n"...)
 }
 
-func appendSet(dst []byte, name, kind string, sources []report.ProvenSource, member func(netip.Addr) bool) []byte {
+func appendSet(dst []byte, name, kind string, sources []proof.Source, member func(netip.Addr) bool) []byte {
 	n := 0
 	for i := range sources {
 		if member(sources[i].Addr) {

@@ -12,20 +12,21 @@ import (
 
 	"qsniff/flood"
 	"qsniff/flood/proof"
-	"qsniff/report"
+	"qsniff/pipeline/tally"
+	"qsniff/render"
 )
 
-func sources(addrs ...string) *report.Proven {
-	p := &report.Proven{}
+func sources(addrs ...string) *render.Proven {
+	p := &render.Proven{}
 	for _, a := range addrs {
-		p.Sources = append(p.Sources, report.ProvenSource{Addr: netip.MustParseAddr(a), How: proof.Challenge})
+		p.Sources = append(p.Sources, proof.Source{Addr: netip.MustParseAddr(a), How: proof.Challenge})
 	}
 	return p
 }
 
 var cases = []struct {
 	name   string
-	in     *report.Proven
+	in     *render.Proven
 	v4, v6 string // elements
 }{
 	{"nobody", sources(), "", ""},
@@ -79,12 +80,12 @@ func TestNft(t *testing.T) {
 // two with one table the last one counts, and a capture without incidents says so.
 func TestAppendFloods(t *testing.T) {
 	at := netip.MustParseAddrPort("198.51.100.17:27015")
-	incident := func(kind flood.Kind, level report.Level, rules string) report.Incident {
-		return report.Incident{Kind: kind, Level: level, Target: flood.Target{End: at}, Rules: flood.FilterRules{NFTables: rules}}
+	incident := func(kind flood.Kind, level flood.Level, rules string) flood.Incident {
+		return flood.Incident{Kind: kind, Level: level, Target: flood.Target{End: at}, Rules: flood.FilterRules{NFTables: rules}}
 	}
-	f := &report.Floods{Incidents: []report.Incident{
-		incident(flood.FloodSpoofed, report.Alert, "first\n"), incident(flood.FloodSpoofed, report.Alert, "second\n"),
-		incident(flood.FloodFew, report.Warn, "third\n"), incident(flood.Scan, report.Alert, ""), incident(flood.Crowd, report.Info, "note\n"),
+	f := &render.Floods{Incidents: []flood.Incident{
+		incident(flood.FloodSpoofed, flood.Alert, "first\n"), incident(flood.FloodSpoofed, flood.Alert, "second\n"),
+		incident(flood.FloodFew, flood.Warn, "third\n"), incident(flood.Scan, flood.Alert, ""), incident(flood.Crowd, flood.Info, "note\n"),
 	}}
 	want := "# alert: flood_spoofed at udp/198.51.100.17:27015, detected 1970-01-01T00:00:00Z\nsecond\n\n" +
 		"# warn: flood_few at udp/198.51.100.17:27015, detected 1970-01-01T00:00:00Z\nthird\n\n" +
@@ -92,11 +93,11 @@ func TestAppendFloods(t *testing.T) {
 	if diff := cmp.Diff(want, string(AppendFloods(nil, f))); diff != "" {
 		t.Errorf("want -, got +\n%s", diff)
 	}
-	cut := report.Run{Interrupted: true, Packets: 7}
-	if got := string(AppendFloods(nil, &report.Floods{Run: cut})); !strings.HasPrefix(got, "# Interrupted after 7 packets") {
+	cut := tally.Run{Interrupted: true, Packets: 7}
+	if got := string(AppendFloods(nil, &render.Floods{Run: cut})); !strings.HasPrefix(got, "# Interrupted after 7 packets") {
 		t.Errorf("of a run that was interrupted: %s", got)
 	}
-	if got := string(AppendFloods(nil, &report.Floods{})); !strings.HasPrefix(got, "# no attack") {
+	if got := string(AppendFloods(nil, &render.Floods{})); !strings.HasPrefix(got, "# no attack") {
 		t.Errorf("of no incident: %s", got)
 	}
 }

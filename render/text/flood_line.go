@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"qsniff/finding"
+	"qsniff/flood"
 	"qsniff/internal/digits"
 	"qsniff/render"
-	"qsniff/report"
 )
 
 // AppendIncident appends an event of an incident as a line that starts like a
@@ -54,7 +54,7 @@ func wrappedIncident(dst []byte, o *Options, x *render.Incident) []byte {
 }
 
 func (o *Options) incidentStyle(x *render.Incident) style {
-	if x.Level == report.Alert {
+	if x.Level == flood.Alert {
 		return o.Palette.severity[finding.Error]
 	}
 	return o.Palette.severity[finding.Warn]
@@ -71,11 +71,11 @@ func incidentWords(x *render.Incident) string {
 		first = x.Evidence[0]
 	}
 	switch {
-	case x.Event == report.Begins:
+	case x.Event == flood.Begins:
 		return fmt.Sprintf("%s, from frame %d on: %s", what, x.Frame, first)
-	case x.Event == report.Changes && len(x.History) > 0:
+	case x.Event == flood.Changes && len(x.History) > 0:
 		return fmt.Sprintf("%s, taken for %s before: %s", what, x.History[len(x.History)-1].Kind, first)
-	case x.Event == report.Changes:
+	case x.Event == flood.Changes:
 		return fmt.Sprintf("%s goes on: %s", what, first)
 	case x.End == 0:
 		return fmt.Sprintf("%s is not over where the capture ends; peak %s/s, %s so far", what, short(x.Peak), amount(x.Incident))
@@ -84,7 +84,7 @@ func incidentWords(x *render.Incident) string {
 }
 
 // amount is how many packets it was: requests, or replies at a victim of these.
-func amount(in *report.Incident) string {
+func amount(in *flood.Incident) string {
 	if in.Requests == 0 {
 		return digits.Counted(in.Replies, "reply", "replies")
 	}

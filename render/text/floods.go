@@ -6,8 +6,10 @@ import (
 	"time"
 
 	"qsniff/finding"
+	"qsniff/flood"
 	"qsniff/internal/digits"
-	"qsniff/report"
+	"qsniff/render"
+	"qsniff/render/counters"
 )
 
 // FloodOptions choose what AppendFloods tells besides what it always does.
@@ -20,8 +22,8 @@ type FloodOptions struct {
 // table, and what there is to know of each one that asks for something. Of the
 // options it uses width, colour and the zone of times. Lines of advice are never
 // wrapped, so that they can be copied.
-func AppendFloods(dst []byte, f *report.Floods, opt Options, how FloodOptions) []byte {
-	p := floodsPage{statsPage{dst: dst, opt: opt.normal(), s: &report.Stats{Run: f.Run}}, f, how}
+func AppendFloods(dst []byte, f *render.Floods, opt Options, how FloodOptions) []byte {
+	p := floodsPage{statsPage{dst: dst, opt: opt.normal(), s: &render.Stats{Run: f.Run}}, f, how}
 	p.interrupted()
 	if f.Run.Packets == 0 {
 		p.line(0, "The capture has no packets.")
@@ -32,7 +34,7 @@ func AppendFloods(dst []byte, f *report.Floods, opt Options, how FloodOptions) [
 	p.caveats()
 	p.incidents()
 	for i := range f.Incidents {
-		if in := &f.Incidents[i]; in.Level >= report.Warn || how.Verbose || how.Explain {
+		if in := &f.Incidents[i]; in.Level >= flood.Warn || how.Verbose || how.Explain {
 			p.block(in)
 		}
 	}
@@ -45,13 +47,13 @@ func AppendFloods(dst []byte, f *report.Floods, opt Options, how FloodOptions) [
 // floodsPage is what AppendFloods writes on.
 type floodsPage struct {
 	statsPage
-	f   *report.Floods
+	f   *render.Floods
 	how FloodOptions
 }
 
 // levelStyle is the colour of a level.
-func (p *floodsPage) levelStyle(l report.Level) style {
-	severity := [...]finding.Severity{report.Info: finding.Note, report.Warn: finding.Warn, report.Alert: finding.Error}
+func (p *floodsPage) levelStyle(l flood.Level) style {
+	severity := [...]finding.Severity{flood.Info: finding.Note, flood.Warn: finding.Warn, flood.Alert: finding.Error}
 	return p.opt.Palette.severity[severity[l]]
 }
 
@@ -60,12 +62,12 @@ func (p *floodsPage) verdict() {
 	run, n := &p.f.Run, &p.f.Counts
 	where := fmt.Sprintf("in %s of capture, %s", digits.Span(time.Duration(run.Last-run.First)), digits.Counted(run.Packets, "packet"))
 	var parts []string
-	worst := report.Info
+	worst := flood.Info
 	for _, x := range []struct {
-		level report.Level
+		level flood.Level
 		words string
-	}{{report.Alert, "attack"}, {report.Warn, "warning"}, {report.Info, "note"}} {
-		if c := n[x.level]; c > 0 || x.level == report.Alert {
+	}{{flood.Alert, "attack"}, {flood.Warn, "warning"}, {flood.Info, "note"}} {
+		if c := n[x.level]; c > 0 || x.level == flood.Alert {
 			parts = append(parts, digits.Counted(c, x.words))
 			if c > 0 {
 				worst = max(worst, x.level)
@@ -75,10 +77,10 @@ func (p *floodsPage) verdict() {
 	s := p.levelStyle(worst)
 	text := strings.Join(parts, ", ") + " " + where
 	switch {
-	case n[report.Alert]+n[report.Warn]+n[report.Info] == 0:
+	case n[flood.Alert]+n[flood.Warn]+n[flood.Info] == 0:
 		s, text = p.opt.Palette.head, "No floods "+where
-	case worst == report.Info:
-		s, text = p.opt.Palette.head, fmt.Sprintf("No floods, %s %s", digits.Counted(n[report.Info], "note"), where)
+	case worst == flood.Info:
+		s, text = p.opt.Palette.head, fmt.Sprintf("No floods, %s %s", digits.Counted(n[flood.Info], "note"), where)
 	}
 	p.dst = append(p.dst, s.on...)
 	p.dst = appendWrapped(p.dst, []byte(text), 0, p.opt.Width)
@@ -136,17 +138,11 @@ func (p *floodsPage) caveats() {
 	if run.Backwards > 0 {
 		p.line(0, "Time went backwards in the capture: %s older than one before.", digits.Counted(run.Backwards, "packet was", "packets were"))
 	}
-	if f.Uncounted > 0 {
-		p.line(0, "%s not told apart: more than 50 of a kind began within a minute.", digits.Counted(f.Uncounted, "further incident was", "further incidents were"))
-	}
 	if len(f.Full) > 0 {
 		p.line(0, "No room was left for more %s: the oldest made room, and incidents there may be missing (--memory, or fewer servers in the capture).", strings.Join(f.Full, ", "))
 	}
-	if f.Others > 0 {
-		p.line(0, "%s at targets that --servers leaves out.", digits.Counted(f.Others, "incident is", "incidents are"))
-	}
-	if f.Left > 0 {
-		p.line(0, "%s not listed for room: -o json has all.", digits.Counted(f.Left, "incident is", "incidents are"))
+	for _, said := range (&counters.Result{Floods: f.Unnamed}).Labels(counters.Incidents) {
+		p.line(0, "%s.", said)
 	}
 }
 
@@ -158,13 +154,13 @@ func (p *floodsPage) incidents() {
 	t := table{columns: []column{{"LEVEL", true, 0}, {"KIND", true, 0}, {"TARGET", true, 0}, {"START", true, 0}, {"LENGTH", false, 0},
 		{"PEAK/S", false, 0}, {"SOURCES", false, 0}, {"SURE", true, 0}, {"MEAN/S", false, 1}, {"USUAL/S", false, 1},
 		{"REQUESTS", false, 2}, {"REPLIES", false, 2}, {"IN", false, 3}, {"OUT", false, 3}, {"CAMPAIGN", false, 4}}}
-	for level := report.Alert; ; level-- {
+	for level := flood.Alert; ; level-- {
 		for i := range p.f.Incidents {
 			if in := &p.f.Incidents[i]; in.Level == level {
 				t.rows = append(t.rows, tableRow{cells: p.cells(in), style: p.levelStyle(level)})
 			}
 		}
-		if level == report.Info {
+		if level == flood.Info {
 			break
 		}
 	}
@@ -187,7 +183,7 @@ func (t *table) below(column int) {
 	t.columns = append(append(t.columns[:0:0], t.columns[:column]...), t.columns[column+1:]...)
 }
 
-func (p *floodsPage) cells(in *report.Incident) []string {
+func (p *floodsPage) cells(in *flood.Incident) []string {
 	rate := func(v float64) string {
 		if v <= 0 {
 			return "-"
@@ -195,12 +191,12 @@ func (p *floodsPage) cells(in *report.Incident) []string {
 		return short(v)
 	}
 	return []string{in.Level.String(), in.Kind.String(), in.Target.String(), p.clock(in.Start, !p.sameDay()), p.length(in),
-		rate(in.Peak), p.sources(in), report.Word(in.Confidence), rate(in.Mean), rate(in.Baseline),
+		rate(in.Peak), p.sources(in), flood.ConfidenceWord(in.Confidence), rate(in.Mean), rate(in.Baseline),
 		grouped(in.Requests), grouped(in.Replies), size(in.BytesIn), size(in.BytesOut), fmt.Sprint(in.Campaign)}
 }
 
 // sources is how many there were.
-func (p *floodsPage) sources(in *report.Incident) string {
+func (p *floodsPage) sources(in *flood.Incident) string {
 	if in.Sources < 0.5 {
 		return "-"
 	}
@@ -208,7 +204,7 @@ func (p *floodsPage) sources(in *report.Incident) string {
 }
 
 // length is how long the incident went on; the end of the capture ends it, too.
-func (p *floodsPage) length(in *report.Incident) string {
+func (p *floodsPage) length(in *flood.Incident) string {
 	end, open := in.End, ""
 	if end == in.Start {
 		return "-"
@@ -244,7 +240,7 @@ func (p *floodsPage) notes() {
 	first := true
 	for i := range p.f.Incidents {
 		in := &p.f.Incidents[i]
-		if in.Level != report.Info {
+		if in.Level != flood.Info {
 			continue
 		}
 		if first {

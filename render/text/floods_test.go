@@ -10,8 +10,8 @@ import (
 	"qsniff/dissect"
 	"qsniff/flood"
 	"qsniff/internal/display"
+	"qsniff/pipeline/tally"
 	"qsniff/render"
-	"qsniff/report"
 	"qsniff/track"
 )
 
@@ -19,7 +19,7 @@ const floodStart = int64(1_700_000_000e9)
 
 // flooded is a report with an incident of each level, which lasted over a change of
 // mind and has every figure that there is.
-func flooded() *report.Floods {
+func flooded() *render.Floods {
 	at := func(s int) int64 { return floodStart + int64(s)*1e9 }
 	seen := &flood.Seen{}
 	for _, what := range []track.What{track.IsRequest, track.IsReply} {
@@ -27,7 +27,7 @@ func flooded() *report.Floods {
 		seen.Sight(&s)
 	}
 	target := flood.Target{End: netip.MustParseAddrPort("[2001:db8:1234:5678:9abc:def0:1234:5678]:27015")}
-	attack := report.Incident{ID: 2, Campaign: 1, Kind: flood.FloodDistributed, Level: report.Alert, Target: target, Proto: &dissect.Proto{Name: "a2s"},
+	attack := flood.Incident{ID: 2, Campaign: 1, Kind: flood.FloodDistributed, Level: flood.Alert, Target: target, Proto: &dissect.Proto{Name: "a2s"},
 		Start: at(100), Detected: at(103), End: at(200), Frame: 4711, Pulses: 3, Peak: 123456, Mean: 9.5, Baseline: 2.25,
 		Requests: 1_000_000, Replies: 10, BytesIn: 25_000_000, BytesOut: 90, Sources: 300, SourcesError: 0.023, Completion: 0.5, Challenged: 4,
 		Confidence: 0.7, Evidence: []string{"many queries", strings.Repeat("a long sentence ", 9)}, Missing: []string{"C", "known", "challenge values (snap length)"},
@@ -36,10 +36,10 @@ func flooded() *report.Floods {
 		Top:      []flood.Source{{Addr: netip.MustParseAddr("2001:db8::1"), Low: 100, High: 120, Verified: true, Ports: 3, TTL: 52}, {Addr: netip.MustParseAddr("203.0.113.9"), Low: 9, High: 9, TTL: -1}},
 		Prefixes: []flood.Prefix{{Prefix: netip.MustParsePrefix("2001:db8::/64"), Low: 100, High: 130, Hosts: 4}},
 		Features: []flood.Feature{{Name: "D", Value: 300}, {Name: "q", Value: 2}, {Name: "C", Value: math.NaN()}}}
-	open := report.Incident{ID: 3, Campaign: 1, Kind: flood.FloodSuspect, Level: report.Warn, Target: target, Start: at(500), Detected: at(501), Evidence: []string{"perhaps"}}
-	note := report.Incident{ID: 1, Campaign: 1, Kind: flood.Crowd, Level: report.Info, Target: target, Start: at(50), Detected: at(60), End: at(70), Evidence: []string{"a crowd"}}
-	return &report.Floods{Run: report.Run{Packets: 1000, First: floodStart, Last: at(600)}, Seen: seen,
-		Incidents: []report.Incident{note, attack, open}, Counts: [3]uint64{1, 1, 1}, Limits: flood.Defaults()}
+	open := flood.Incident{ID: 3, Campaign: 1, Kind: flood.FloodSuspect, Level: flood.Warn, Target: target, Start: at(500), Detected: at(501), Evidence: []string{"perhaps"}}
+	note := flood.Incident{ID: 1, Campaign: 1, Kind: flood.Crowd, Level: flood.Info, Target: target, Start: at(50), Detected: at(60), End: at(70), Evidence: []string{"a crowd"}}
+	return &render.Floods{Run: tally.Run{Packets: 1000, First: floodStart, Last: at(600)}, Seen: seen,
+		Incidents: []flood.Incident{note, attack, open}, Counts: [3]uint64{1, 1, 1}, Limits: flood.Defaults()}
 }
 
 // TestFloods: what has to be on the page, at any width, and what must not be broken.
@@ -94,22 +94,22 @@ func TestFloods(t *testing.T) {
 func TestFloodCaveats(t *testing.T) {
 	for _, tc := range []struct {
 		name string
-		set  func(*report.Floods)
+		set  func(*render.Floods)
 		want string
 	}{
-		{"uncounted", func(f *report.Floods) { f.Uncounted = 3 }, "3 further incidents were not told apart"},
-		{"full", func(f *report.Floods) { f.Full = []string{"servers", "consoles"} }, "No room was left for more servers, consoles"},
-		{"left", func(f *report.Floods) { f.Left = 1 }, "1 incident is not listed for room: -o json has all."},
-		{"others", func(f *report.Floods) { f.Others = 2 }, "2 incidents are at targets that --servers leaves out."},
-		{"lost", func(f *report.Floods) { f.Run.Dropped = 5 }, "The capturing program lost 5 packets"},
-		{"backwards", func(f *report.Floods) { f.Run.Backwards = 1 }, "Time went backwards"},
-		{"requests only", func(f *report.Floods) { f.Seen.Replies = 0 }, "Only what goes to servers was captured"},
-		{"replies only", func(f *report.Floods) { f.Seen.Queries = 0 }, "Only what servers send was captured"},
-		{"notes only", func(f *report.Floods) { f.Counts = [3]uint64{2, 0, 0} }, "No floods, 2 notes in 10m0s"},
-		{"warnings only", func(f *report.Floods) { f.Counts = [3]uint64{0, 1, 0} }, "0 attacks, 1 warning in 10m0s"},
-		{"nothing", func(f *report.Floods) { f.Counts, f.Incidents = [3]uint64{}, nil }, "No floods in 10m0s of capture, 1,000 packets"},
-		{"empty", func(f *report.Floods) { f.Run.Packets = 0 }, "The capture has no packets."},
-		{"short", func(f *report.Floods) { f.Run.Last = f.Run.First + int64(20*time.Second) }, "The capture is shorter than 30 s"},
+		{"uncounted", func(f *render.Floods) { f.Unnamed.Unopened = 3 }, "3 further incidents were not told apart"},
+		{"full", func(f *render.Floods) { f.Full = []string{"servers", "consoles"} }, "No room was left for more servers, consoles"},
+		{"left", func(f *render.Floods) { f.Unnamed.Unlisted = 1 }, "1 incident is not listed for room: -o json has all."},
+		{"others", func(f *render.Floods) { f.Unnamed.Elsewhere = 2 }, "2 incidents are at targets that --servers leaves out."},
+		{"lost", func(f *render.Floods) { f.Run.Dropped = 5 }, "The capturing program lost 5 packets"},
+		{"backwards", func(f *render.Floods) { f.Run.Backwards = 1 }, "Time went backwards"},
+		{"requests only", func(f *render.Floods) { f.Seen.Replies = 0 }, "Only what goes to servers was captured"},
+		{"replies only", func(f *render.Floods) { f.Seen.Queries = 0 }, "Only what servers send was captured"},
+		{"notes only", func(f *render.Floods) { f.Counts = [3]uint64{2, 0, 0} }, "No floods, 2 notes in 10m0s"},
+		{"warnings only", func(f *render.Floods) { f.Counts = [3]uint64{0, 1, 0} }, "0 attacks, 1 warning in 10m0s"},
+		{"nothing", func(f *render.Floods) { f.Counts, f.Incidents = [3]uint64{}, nil }, "No floods in 10m0s of capture, 1,000 packets"},
+		{"empty", func(f *render.Floods) { f.Run.Packets = 0 }, "The capture has no packets."},
+		{"short", func(f *render.Floods) { f.Run.Last = f.Run.First + int64(20*time.Second) }, "The capture is shorter than 30 s"},
 	} {
 		f := flooded()
 		tc.set(f)
@@ -144,11 +144,11 @@ func TestIncidentLine(t *testing.T) {
 		x    render.Incident
 		want string
 	}{
-		{"open", render.Incident{Event: report.Begins, Incident: in}, "! alert FLOOD  flood_distributed at " + in.Target.String() + ", from frame 4711 on: many queries"},
-		{"another kind", render.Incident{Event: report.Changes, Incident: in}, "! alert FLOOD  flood_distributed at " + in.Target.String() + ", taken for flood_suspect before: many queries"},
-		{"close", render.Incident{Event: report.Ends, Incident: in}, "was over after 1m40s; peak 123,456/s, 1,000,000 requests"},
-		{"update", render.Incident{Event: report.Changes, Incident: &f.Incidents[2]}, "! warn FLOOD  flood_suspect at " + in.Target.String() + " goes on: perhaps"},
-		{"cut off", render.Incident{Event: report.Ends, Incident: &f.Incidents[2]}, "is not over where the capture ends"},
+		{"open", render.Incident{Event: flood.Begins, Incident: in}, "! alert FLOOD  flood_distributed at " + in.Target.String() + ", from frame 4711 on: many queries"},
+		{"another kind", render.Incident{Event: flood.Changes, Incident: in}, "! alert FLOOD  flood_distributed at " + in.Target.String() + ", taken for flood_suspect before: many queries"},
+		{"close", render.Incident{Event: flood.Ends, Incident: in}, "was over after 1m40s; peak 123,456/s, 1,000,000 requests"},
+		{"update", render.Incident{Event: flood.Changes, Incident: &f.Incidents[2]}, "! warn FLOOD  flood_suspect at " + in.Target.String() + " goes on: perhaps"},
+		{"cut off", render.Incident{Event: flood.Ends, Incident: &f.Incidents[2]}, "is not over where the capture ends"},
 	} {
 		tc.x.Nanos, tc.x.First = floodStart, floodStart
 		line := string(NewLine(Options{UTC: true}).AppendIncident(nil, &tc.x))

@@ -6,12 +6,12 @@ import (
 	"strings"
 	"time"
 
+	"qsniff/flood"
 	"qsniff/internal/digits"
-	"qsniff/report"
 )
 
 // block tells all of one incident.
-func (p *floodsPage) block(in *report.Incident) {
+func (p *floodsPage) block(in *flood.Incident) {
 	c := &p.opt.Palette
 	s := p.levelStyle(in.Level)
 	p.dst = append(append(append(p.dst, '\n'), s.on...), in.Kind.String()...)
@@ -53,12 +53,12 @@ func (p *floodsPage) item(text string) {
 	p.dst = append(p.dst, '\n')
 }
 
-func (p *floodsPage) sureness(in *report.Incident) string {
-	return fmt.Sprintf("sure: %s (%.2f)", report.Word(in.Confidence), in.Confidence)
+func (p *floodsPage) sureness(in *flood.Incident) string {
+	return fmt.Sprintf("sure: %s (%.2f)", flood.ConfidenceWord(in.Confidence), in.Confidence)
 }
 
 // course says when it was and how it went.
-func (p *floodsPage) course(in *report.Incident) string {
+func (p *floodsPage) course(in *flood.Incident) string {
 	said := fmt.Sprintf("%s to ", p.clock(in.Start, true))
 	day := func(nanos int64) string { return time.Unix(0, nanos).In(p.opt.Location).Format(time.DateOnly) }
 	switch {
@@ -79,7 +79,7 @@ func (p *floodsPage) course(in *report.Incident) string {
 }
 
 // amounts says how much it was.
-func (p *floodsPage) amounts(in *report.Incident) string {
+func (p *floodsPage) amounts(in *flood.Incident) string {
 	var said []string
 	add := func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
 	if in.Peak > 0 {
@@ -114,13 +114,13 @@ func (p *floodsPage) amounts(in *report.Incident) string {
 }
 
 // doubts says why it is not surer.
-func (p *floodsPage) doubts(in *report.Incident) {
+func (p *floodsPage) doubts(in *flood.Incident) {
 	var why []string
 	for _, name := range in.Missing {
 		if name == "known" { // no capture can give it
 			continue
 		}
-		says := report.MeaningOf(name)
+		says := flood.MeaningOf(name)
 		if says == "" {
 			says = name
 		} else {
@@ -137,13 +137,13 @@ func (p *floodsPage) doubts(in *report.Incident) {
 	if in.Dropped > 0 {
 		p.item("until then the capture had lost " + digits.Counted(in.Dropped, "packet") + ", or stretches of them")
 	}
-	if in.Completion >= 0 && in.Challenged < 30 && in.Level >= report.Warn && in.Challenged > 0 {
+	if in.Completion >= 0 && in.Challenged < 30 && in.Level >= flood.Warn && in.Challenged > 0 {
 		p.item("only " + digits.Counted(uint64(in.Challenged), "source was", "sources were") + " challenged: their share says little")
 	}
 }
 
 // relations says what it was taken for before, and what it belongs to.
-func (p *floodsPage) relations(in *report.Incident) {
+func (p *floodsPage) relations(in *flood.Incident) {
 	for _, h := range in.History {
 		p.item(fmt.Sprintf("taken for %s until %s", h.Kind, p.clock(h.Nanos, !p.sameDay())))
 	}
@@ -162,7 +162,7 @@ func (p *floodsPage) relations(in *report.Incident) {
 const outstanding = 0.005
 
 // busiest lists the sources that sent most.
-func (p *floodsPage) busiest(in *report.Incident) {
+func (p *floodsPage) busiest(in *flood.Incident) {
 	if len(in.Top) == 0 {
 		return
 	}
@@ -216,7 +216,7 @@ func (t *table) drop(column int) {
 }
 
 // networks lists the networks that sent most, where any stands out.
-func (p *floodsPage) networks(in *report.Incident) {
+func (p *floodsPage) networks(in *flood.Incident) {
 	t := table{columns: []column{{"NETWORK", true, 0}, {"AT LEAST", false, 0}, {"AT MOST", false, 0}, {"HOSTS", false, 0}}}
 	for i := range in.Prefixes {
 		x := &in.Prefixes[i]
@@ -237,7 +237,7 @@ func (p *floodsPage) subtitle(name, about string) {
 }
 
 // explain tells the rule, what it needs and what there was.
-func (p *floodsPage) explain(in *report.Incident) {
+func (p *floodsPage) explain(in *flood.Incident) {
 	rule := p.f.Limits.RuleOf(in.Kind)
 	if rule == nil {
 		return
@@ -249,7 +249,7 @@ func (p *floodsPage) explain(in *report.Incident) {
 	}
 	t := table{columns: []column{{"FEATURE", true, 0}, {"VALUE", false, 0}}, prose: true}
 	for _, f := range in.Features {
-		t.rows = append(t.rows, tableRow{cells: []string{f.Name, value(f.Value)}, says: report.MeaningOf(f.Name)})
+		t.rows = append(t.rows, tableRow{cells: []string{f.Name, value(f.Value)}, says: flood.MeaningOf(f.Name)})
 	}
 	p.subtitle("Values", "when the figures were taken; shares are parts of 1")
 	p.table(&t)
@@ -257,7 +257,7 @@ func (p *floodsPage) explain(in *report.Incident) {
 
 // needsTable lists the conditions of a rule, beside what an incident shows of each
 // if there is one.
-func needsTable(rule *report.Rule, in *report.Incident) *table {
+func needsTable(rule *flood.Rule, in *flood.Incident) *table {
 	t := &table{columns: []column{{"NEEDS", false, 0}, {"SETTING", true, 0}}, prose: true}
 	if in != nil {
 		t.columns = append(t.columns, column{"HERE", false, 0})
@@ -288,7 +288,7 @@ func value(v float64) string {
 }
 
 // look says where in the capture it is.
-func (p *floodsPage) look(in *report.Incident) {
+func (p *floodsPage) look(in *flood.Incident) {
 	if in.Frame > 0 {
 		p.line(tableIndent, "In the capture from frame %s on:", grouped(in.Frame))
 		p.dst = appendSpaces(p.dst, belowIndent) // whole, to be copied
@@ -297,7 +297,7 @@ func (p *floodsPage) look(in *report.Incident) {
 }
 
 // advice is what can be done. Its lines are copied into terminals: they stay whole.
-func (p *floodsPage) advice(in *report.Incident) {
+func (p *floodsPage) advice(in *flood.Incident) {
 	if in.Advice == "" {
 		return
 	}

@@ -3,7 +3,7 @@ package text
 import (
 	"qsniff/finding"
 	"qsniff/internal/digits"
-	"qsniff/report"
+	"qsniff/pipeline/tally"
 )
 
 // interrupted is the first line where somebody ended the run: nothing below it is about
@@ -12,7 +12,7 @@ func (p *statsPage) interrupted() { p.dst = AppendInterrupted(p.dst, &p.s.Run, p
 
 // AppendInterrupted appends a line that says how far a run came that somebody ended, and
 // nothing after any other.
-func AppendInterrupted(dst []byte, run *report.Run, opt Options) []byte {
+func AppendInterrupted(dst []byte, run *tally.Run, opt Options) []byte {
 	if !run.Interrupted {
 		return dst
 	}

@@ -6,15 +6,16 @@ import (
 	"strings"
 	"time"
 
+	"qsniff/flood/proof"
 	"qsniff/internal/digits"
-	"qsniff/report"
+	"qsniff/render"
 )
 
 // AppendProven appends the addresses that proved themselves for people to read: who
 // did so last stands first, because its proof is worth most. Of the options it uses
 // width, colour and the zone of times.
-func AppendProven(dst []byte, x *report.Proven, opt Options) []byte {
-	p := statsPage{dst: dst, opt: opt.normal(), s: &report.Stats{Run: x.Run}}
+func AppendProven(dst []byte, x *render.Proven, opt Options) []byte {
+	p := statsPage{dst: dst, opt: opt.normal(), s: &render.Stats{Run: x.Run}}
 	p.interrupted()
 	if len(x.Sources) == 0 {
 		return p.dst
@@ -22,7 +23,7 @@ func AppendProven(dst []byte, x *report.Proven, opt Options) []byte {
 	p.line(0, "%s proved to be real, %s", digits.Counted(uint64(len(x.Sources)), "address", "addresses"), p.between(x.Run.First, x.Run.Last))
 	p.dst = append(p.dst, '\n')
 	list := slices.Clone(x.Sources) // by address
-	slices.SortStableFunc(list, func(a, b report.ProvenSource) int { return cmp.Compare(b.Last, a.Last) })
+	slices.SortStableFunc(list, func(a, b proof.Source) int { return cmp.Compare(b.Last, a.Last) })
 	t := table{columns: []column{{"ADDRESS", true, 0}, {"PROOFS", false, 2}, {"FIRST", true, 1}, {"LAST", true, 0}, {"HOW", true, 3}, {"SERVER", true, 2}}}
 	for i := range list {
 		s := &list[i]
@@ -37,7 +38,7 @@ func AppendProven(dst []byte, x *report.Proven, opt Options) []byte {
 }
 
 // serverOf is where a source proved itself.
-func serverOf(s *report.ProvenSource) string {
+func serverOf(s *proof.Source) string {
 	if len(s.Servers) == 0 {
 		return "-"
 	}

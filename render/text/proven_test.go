@@ -8,17 +8,18 @@ import (
 
 	"qsniff/flood/proof"
 	"qsniff/internal/display"
-	"qsniff/report"
+	"qsniff/pipeline/tally"
+	"qsniff/render"
 )
 
-func provenExample() *report.Proven {
+func provenExample() *render.Proven {
 	const start = 1_700_000_000_000_000_000
-	p := &report.Proven{Run: report.Run{Packets: 9, First: start, Last: start + 2*86400e9}}
+	p := &render.Proven{Run: tally.Run{Packets: 9, First: start, Last: start + 2*86400e9}}
 	for i := range 5 {
-		p.Sources = append(p.Sources, report.ProvenSource{Addr: netip.MustParseAddr(fmt.Sprintf("203.0.113.%d", i)), First: start, Last: start + int64(i)*1e9,
+		p.Sources = append(p.Sources, proof.Source{Addr: netip.MustParseAddr(fmt.Sprintf("203.0.113.%d", i)), First: start, Last: start + int64(i)*1e9,
 			How: proof.Challenge, Proofs: 1_234_567, Servers: []proof.Server{{End: netip.MustParseAddrPort("198.51.100.17:27015")}}, More: i == 2})
 	}
-	p.Sources = append(p.Sources, report.ProvenSource{Addr: netip.MustParseAddr("2001:db8:1234:5678:9abc:def0:1234:5678"), First: start, Last: start, Proofs: 1,
+	p.Sources = append(p.Sources, proof.Source{Addr: netip.MustParseAddr("2001:db8:1234:5678:9abc:def0:1234:5678"), First: start, Last: start, Proofs: 1,
 		How:     proof.Challenge | proof.Handshake,
 		Servers: []proof.Server{{End: netip.MustParseAddrPort("[2001:db8:1234:5678:9abc:def0:1234:5679]:27016")}, {}}})
 	return p
@@ -46,7 +47,7 @@ func TestProvenWidth(t *testing.T) {
 }
 
 func TestProvenNobody(t *testing.T) {
-	if out := AppendProven(nil, &report.Proven{}, Options{}); len(out) > 0 {
+	if out := AppendProven(nil, &render.Proven{}, Options{}); len(out) > 0 {
 		t.Errorf("got %q", out)
 	}
 }

@@ -6,14 +6,15 @@ import (
 	"strings"
 
 	"qsniff/finding"
+	"qsniff/flood/limiter"
 	"qsniff/internal/digits"
-	"qsniff/report"
+	"qsniff/render"
 )
 
 // AppendLimits appends whom an engine's limiter would have refused, for people to
 // read. Of the options it uses width, colour and the zone of times.
-func AppendLimits(dst []byte, x *report.Limits, opt Options) []byte {
-	p := limitsPage{statsPage{dst: dst, opt: opt.normal(), s: &report.Stats{Run: x.Run}}, x}
+func AppendLimits(dst []byte, x *render.Limits, opt Options) []byte {
+	p := limitsPage{statsPage{dst: dst, opt: opt.normal(), s: &render.Stats{Run: x.Run}}, x}
 	p.interrupted()
 	if len(x.Servers) == 0 {
 		return p.dst
@@ -31,7 +32,7 @@ func AppendLimits(dst []byte, x *report.Limits, opt Options) []byte {
 // limitsPage is what AppendLimits writes on.
 type limitsPage struct {
 	statsPage
-	x *report.Limits
+	x *render.Limits
 }
 
 func (p *limitsPage) headline() string {
@@ -96,7 +97,7 @@ func (p *limitsPage) servers() {
 }
 
 // particulars says when a server was at its limits, and who was refused.
-func (p *limitsPage) particulars(s *report.LimitedServer) {
+func (p *limitsPage) particulars(s *limiter.Server) {
 	p.title(s.Addr.String(), "")
 	if s.ByAll > 0 {
 		p.line(tableIndent, "at the limit of all: %s to %s, in %s", p.second(s.First), p.second(s.Last), digits.Counted(s.Seconds, "second"))
@@ -119,7 +120,7 @@ func (p *limitsPage) particulars(s *report.LimitedServer) {
 // shownSources is how many are named for people.
 const shownSources = 3
 
-func (p *limitsPage) refused(what string, list []report.LimitedSource, all uint64) {
+func (p *limitsPage) refused(what string, list []limiter.Source, all uint64) {
 	if len(list) == 0 {
 		return
 	}

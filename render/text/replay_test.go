@@ -5,23 +5,25 @@ import (
 	"strings"
 	"testing"
 
+	"qsniff/flood/limiter"
 	"qsniff/internal/display"
-	"qsniff/report"
+	"qsniff/pipeline/tally"
+	"qsniff/render"
 )
 
-func limitsExample() *report.Limits {
+func limitsExample() *render.Limits {
 	const start, second = 1_700_000_000_000_000_000, 1_000_000_000
-	src := func(a string) report.LimitedSource {
-		return report.LimitedSource{Addr: netip.MustParseAddr(a), Requests: 1_234_567, ByRate: 1_000_000, ByAll: 4567, First: start, Last: start + 59*second}
+	src := func(a string) limiter.Source {
+		return limiter.Source{Addr: netip.MustParseAddr(a), Requests: 1_234_567, ByRate: 1_000_000, ByAll: 4567, First: start, Last: start + 59*second}
 	}
-	l := &report.Limits{Run: report.Run{Packets: 9, First: start, Last: start + 90*second}}
-	l.Model = report.LimitModel{Name: "csgo", Per: 10, Global: 500, Window: 30, Tracked: 50_000}
+	l := &render.Limits{Run: tally.Run{Packets: 9, First: start, Last: start + 90*second}}
+	l.Model = limiter.Model{Name: "csgo", Per: 10, Global: 500, Window: 30, Tracked: 50_000}
 	l.Clients, l.ClientsRefused, l.ShutOut = 6414, 5506, 5421
-	l.Servers = []report.LimitedServer{
+	l.Servers = []limiter.Server{
 		{Addr: netip.MustParseAddrPort("198.51.100.17:27015"), Requests: 12_345_678, ByRate: 1_000_000, ByAll: 11_000_000, First: start, Last: start + 60*second,
 			Seconds: 61, Overruns: 3, Clients: 6414, ClientsRefused: 5506, ShutOut: 5421, ClientRequests: 25_716, ClientRefusals: 22_014,
-			TopClients: []report.LimitedSource{src("203.0.113.1"), src("203.0.113.2"), src("203.0.113.3"), src("203.0.113.4")},
-			TopSources: []report.LimitedSource{src("2001:db8:1234:5678:9abc:def0:1234:5678")}},
+			TopClients: []limiter.Source{src("203.0.113.1"), src("203.0.113.2"), src("203.0.113.3"), src("203.0.113.4")},
+			TopSources: []limiter.Source{src("2001:db8:1234:5678:9abc:def0:1234:5678")}},
 		{Addr: netip.MustParseAddrPort("[2001:db8:1234:5678:9abc:def0:1234:5678]:27016"), Requests: 100, ByRate: 9},
 		{Addr: netip.MustParseAddrPort("198.51.100.17:27017"), Requests: 5},
 	}
@@ -65,8 +67,8 @@ func TestLimitsVerdict(t *testing.T) {
 		{"shut out", 9, 5, 2, 1, "2 of 5 proven clients would have been refused, 1 each time."},
 	}
 	for _, tt := range tests {
-		l := &report.Limits{}
-		l.Servers = []report.LimitedServer{{ByAll: tt.packets}}
+		l := &render.Limits{}
+		l.Servers = []limiter.Server{{ByAll: tt.packets}}
 		l.Clients, l.ClientsRefused, l.ShutOut = tt.clients, tt.refused, tt.shutBy
 		if got := (&limitsPage{x: l}).verdict(); got != tt.want {
 			t.Errorf("%s:\ngot  %s\nwant %s", tt.name, got, tt.want)

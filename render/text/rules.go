@@ -3,12 +3,12 @@ package text
 import (
 	"fmt"
 
-	"qsniff/report"
+	"qsniff/flood"
 )
 
 // AppendRules appends when what kind of flood is found, all thresholds, and what is
 // measured.
-func AppendRules(dst []byte, r *report.Rules, opt Options) []byte {
+func AppendRules(dst []byte, r *flood.Rules, opt Options) []byte {
 	p := statsPage{dst: dst, opt: opt.normal()}
 	p.line(0, "Each second, the queries to each server that is asked much are measured and held against these rules; the first that fits is the kind of the incident. "+
 		"Thresholds are set in a file: qsniff floods --explain -o toml prints one, qsniff floods --thresholds FILE reads it.")
@@ -33,7 +33,7 @@ func AppendRules(dst []byte, r *report.Rules, opt Options) []byte {
 }
 
 // signs lists evidence that adds up.
-func (p *statsPage) signs(rule *report.Rule) {
+func (p *statsPage) signs(rule *flood.Rule) {
 	if len(rule.Signs) == 0 {
 		return
 	}
@@ -46,7 +46,7 @@ func (p *statsPage) signs(rule *report.Rule) {
 }
 
 // settings lists the thresholds.
-func (p *statsPage) settings(all []report.Setting) {
+func (p *statsPage) settings(all []flood.Setting) {
 	t := table{columns: []column{{"THRESHOLD", true, 0}, {"VALUE", false, 0}, {"DEFAULT", false, 0}}, prose: true}
 	changed := false
 	for _, s := range all {

@@ -8,7 +8,7 @@ import (
 
 	"qsniff/internal/digits"
 	"qsniff/internal/display"
-	"qsniff/report"
+	"qsniff/stats"
 )
 
 // servers lists the busiest servers, with what they say of themselves.
@@ -44,7 +44,7 @@ func (p *statsPage) aboutServers(rough bool) string {
 	return about
 }
 
-func (p *statsPage) serverCells(s *report.Server) []string {
+func (p *statsPage) serverCells(s *stats.Server) []string {
 	answered := percent(s.Answered, s.Answered+s.Unanswered)
 	if p.s.OneWay() != "" {
 		answered = "-"
@@ -65,7 +65,7 @@ func (p *statsPage) serverCells(s *report.Server) []string {
 }
 
 // saysOf is what a server says of itself, and whether it challenges.
-func saysOf(s *report.Server) string {
+func saysOf(s *stats.Server) string {
 	var said []string
 	if len(s.Name) > 0 {
 		said = append(said, `"`+string(display.AppendEscaped(nil, s.Name, '"'))+`"`)
@@ -86,9 +86,9 @@ func saysOf(s *report.Server) string {
 		said = append(said, digits.Counted(s.ICMPErrors, "ICMP error"))
 	}
 	if habit := s.Challenges(); habit == "sometimes" {
-		said = append(said, report.Challenges+": "+percent(s.Challenged, s.Challenged+s.Open)+" of the time")
+		said = append(said, "challenges INFO: "+percent(s.Challenged, s.Challenged+s.Open)+" of the time")
 	} else if habit != "" {
-		said = append(said, report.Challenges+": "+habit)
+		said = append(said, "challenges INFO: "+habit)
 	}
 	return strings.Join(said, "  ")
 }

@@ -9,13 +9,16 @@ import (
 	"qsniff/finding"
 	"qsniff/internal/digits"
 	"qsniff/internal/display"
-	"qsniff/report"
+	"qsniff/pipeline/tally"
+	"qsniff/render"
+	"qsniff/render/counters"
+	"qsniff/stats"
 )
 
 // AppendStats appends the results of a run for people to read: sections with a
 // title each, those without content left out. Of the options it uses width, colour
 // and the zone of times.
-func AppendStats(dst []byte, s *report.Stats, opt Options) []byte {
+func AppendStats(dst []byte, s *render.Stats, opt Options) []byte {
 	p := statsPage{dst: dst, opt: opt.normal(), s: s}
 	p.interrupted()
 	p.overview()
@@ -27,8 +30,10 @@ func AppendStats(dst []byte, s *report.Stats, opt Options) []byte {
 		p.amplification()
 		p.clients()
 		p.findings()
-		p.joined()
+		p.counted("Joined", "", counters.Reassembly)
 	}
+	p.counted("Damaged", "", counters.Input)
+	p.counted("Made room", "tables were full, --memory gives them more", counters.Tables)
 	p.left()
 	return p.dst
 }
@@ -37,7 +42,7 @@ func AppendStats(dst []byte, s *report.Stats, opt Options) []byte {
 type statsPage struct {
 	dst []byte
 	opt Options
-	s   *report.Stats
+	s   *render.Stats
 }
 
 // line writes one line, or more where the terminal is narrow.
@@ -102,14 +107,14 @@ func (p *statsPage) rate() {
 	}
 	lines := []struct {
 		name  string
-		of    func(*report.Point) uint64
+		of    func(*stats.Point) uint64
 		rate  func(float64) string
 		count func(uint64) string
 	}{
-		{"requests", func(q *report.Point) uint64 { return q.Requests }, digits.Short, grouped},
-		{"replies", func(q *report.Point) uint64 { return q.Replies }, digits.Short, grouped},
-		{"bytes in", func(q *report.Point) uint64 { return q.BytesIn }, digits.Bytes, size},
-		{"bytes out", func(q *report.Point) uint64 { return q.BytesOut }, digits.Bytes, size},
+		{"requests", func(q *stats.Point) uint64 { return q.Requests }, digits.Short, grouped},
+		{"replies", func(q *stats.Point) uint64 { return q.Replies }, digits.Short, grouped},
+		{"bytes in", func(q *stats.Point) uint64 { return q.BytesIn }, digits.Bytes, size},
+		{"bytes out", func(q *stats.Point) uint64 { return q.BytesOut }, digits.Bytes, size},
 	}
 	const label = 9
 	columns, each := p.columns(p.opt.Width - tableIndent - label - gap)
@@ -186,7 +191,7 @@ func (p *statsPage) times() {
 	t := table{columns: []column{{"MS", true, 0}, {"COUNT", false, 1}, {"P50", false, 0}, {"P95", false, 0}, {"P99", false, 1}, {"MAX", false, 0}}}
 	for _, x := range []struct {
 		name  string
-		times *report.Times
+		times *stats.Times
 	}{
 		{"challenge", &p.s.Challenge}, {"engine", &p.s.Response}, {"fragment train", &p.s.Train}, {"in all", &p.s.Total},
 	} {
@@ -220,7 +225,7 @@ func (p *statsPage) amplification() {
 	}
 }
 
-func gainCells(g *report.Gain) []string {
+func gainCells(g *stats.Gain) []string {
 	if g.Answers == 0 {
 		return []string{"-", "", ""}
 	}
@@ -269,38 +274,40 @@ func (p *statsPage) findings() {
 	}
 }
 
-// joined says what reassembly did.
-func (p *statsPage) joined() {
-	j := &p.s.Run.Joining
-	var said []string
-	say := func(n uint64, format string, args ...any) {
-		if n > 0 {
-			said = append(said, fmt.Sprintf(format, args...))
-		}
-	}
-	say(j.SplitSets, "%s of %s whole", grouped(j.SplitComplete), digits.Counted(j.SplitSets, "split message"))
-	say(j.Compressed, "%s compressed", grouped(j.Compressed))
-	say(j.BadBzip2, "%s did not unpack", grouped(j.BadBzip2))
-	say(j.IPFragments, "%s joined from %s of IP", digits.Counted(j.IPJoined, "datagram"), digits.Counted(j.IPFragments, "fragment"))
-	say(j.FragmentedComplete+j.FragmentedMissing, "%s of %s whole", grouped(j.FragmentedComplete), digits.Counted(j.FragmentedComplete+j.FragmentedMissing, "reply in fragments", "replies in fragments"))
-	say(j.TCPConnections, "%s", digits.Counted(j.TCPConnections, "TCP connection"))
-	say(j.TCPGaps, "%s in them", digits.Counted(j.TCPGaps, "gap"))
-	say(j.TCPExpired, "%s silent too long", grouped(j.TCPExpired))
-	say(j.TCPEvicted, "%s made room for others", grouped(j.TCPEvicted))
-	say(j.TCPGivenUp, "%s read no further for room", grouped(j.TCPGivenUp))
-	say(j.TCPDropped, "%s of them dropped for room", size(j.TCPDropped))
-	say(j.Evicted, "%s given up early for room", digits.Counted(j.Evicted, "unfinished message"))
-	if len(said) > 0 {
-		p.title("Joined", "")
+// counted says what a group of counters came to.
+func (p *statsPage) counted(title, about string, g counters.Group) {
+	if said := p.result().Labels(g); len(said) > 0 {
+		p.title(title, about)
 		p.line(tableIndent, "%s", strings.Join(said, "; "))
 	}
+}
+
+func (p *statsPage) result() *counters.Result {
+	return &counters.Result{Run: p.s.Run, Stats: p.s.Summary}
+}
+
+// AppendCounters appends a section with every counter that is not zero, by the names that
+// they have in JSON.
+func AppendCounters(dst []byte, s *render.Stats, opt Options) []byte {
+	p := statsPage{dst: dst, opt: opt.normal(), s: s}
+	t := table{columns: []column{{"COUNT", false, 0}, {"NAME", true, 0}}}
+	for i := range counters.All {
+		if e := &counters.All[i]; e.Printed() && e.Get(p.result()) > 0 {
+			t.rows = append(t.rows, tableRow{cells: []string{grouped(e.Get(p.result())), e.Name}, says: e.Doc})
+		}
+	}
+	if len(t.rows) > 0 {
+		p.title("Counters", "those that are not zero, by their names in JSON")
+		p.table(&t)
+	}
+	return p.dst
 }
 
 // left says what is in no count, and why.
 func (p *statsPage) left() {
 	reasons := slices.Clone(p.s.Run.Skipped)
 	if p.s.Others > 0 {
-		reasons = append(reasons, report.Reason{Why: report.WhyOthers, Count: p.s.Others})
+		reasons = append(reasons, tally.Reason{Why: stats.WhyOthers, Count: p.s.Others})
 	}
 	if len(reasons) == 0 {
 		return

@@ -11,21 +11,27 @@ import (
 
 	"qsniff/finding"
 	"qsniff/internal/display"
-	"qsniff/report"
+	"qsniff/pipeline/tally"
+	"qsniff/reassembly"
+	"qsniff/reassembly/ipfrag"
+	"qsniff/reassembly/split"
+	"qsniff/reassembly/tcpstream"
+	"qsniff/render"
+	"qsniff/stats"
 )
 
 // statsExample is a run with something in every section.
-func statsExample() *report.Stats {
-	s := &report.Stats{Run: report.Run{Packets: 1_234_567, Bytes: 98_765_432, First: 1_700_000_000_000_000_000, Last: 1_700_000_030_000_000_000,
+func statsExample() *render.Stats {
+	s := &render.Stats{Run: tally.Run{Packets: 1_234_567, Bytes: 98_765_432, First: 1_700_000_000_000_000_000, Last: 1_700_000_030_000_000_000,
 		Messages: 1_200_000, Dropped: 3, Backwards: 1,
-		Skipped: []report.Reason{{Why: "UDP of other protocols", Count: 34_567}},
-		Joining: report.Joining{SplitSets: 40, SplitComplete: 38, Compressed: 2, IPFragments: 6, IPJoined: 2, TCPConnections: 1}}}
+		Skipped: []tally.Reason{{Why: "UDP of other protocols", Count: 34_567}},
+		Split:   split.Counters{Sets: 40, Complete: 38, Compressed: 2}, IP: ipfrag.Counters{Fragments: 6, Joined: 2}, TCP: tcpstream.Counters{Conns: 1}}}
 	ms := func(n float64) time.Duration { return time.Duration(n * 1e6) }
-	times := report.Times{Count: 400_000, P50: ms(1.25), P95: ms(31.4), P99: ms(250), Max: ms(2900), Error: 0.001}
+	times := stats.Times{Count: 400_000, P50: ms(1.25), P95: ms(31.4), P99: ms(250), Max: ms(2900), Error: 0.001}
 	s.Requests, s.Replies, s.Answered, s.Unanswered, s.Late, s.Others = 700_000, 500_000, 400_000, 9_000, 12, 5
-	s.Messages = []report.Message{{Protocol: "a2s", Name: "A2S_INFO", Count: 700_000, Bytes: 17_500_000},
+	s.Messages = []stats.Message{{Protocol: "a2s", Name: "A2S_INFO", Count: 700_000, Bytes: 17_500_000},
 		{Protocol: "a2s", Name: "S2A_INFO_SRC", Reply: true, Count: 499_999, Bytes: 61_499_877}, {Protocol: "a2s", Reply: true, Count: 1, Bytes: 9}}
-	s.Servers = []report.Server{
+	s.Servers = []stats.Server{
 		{Addr: netip.MustParseAddrPort("198.18.0.1:27015"), Requests: 600_000, Replies: 499_000, Answered: 390_000, Unanswered: 1000, Late: 12,
 			BytesIn: 15_000_000, BytesOut: 61_000_000, WireIn: 31_800_000, WireOut: 75_000_000, Posted: true, Name: []byte("Test server"),
 			Map: []byte("de_dust2"), Players: 3, Max: 16, Challenged: 99, Open: 1, Response: times, Challenge: -1, Train: -1},
@@ -33,23 +39,23 @@ func statsExample() *report.Stats {
 			BytesIn: 2_500_000, WireIn: 5_300_000, ICMPErrors: 2, Challenge: -1, Train: -1},
 	}
 	s.ServersLeft = 7
-	s.Clients = []report.Client{{Addr: netip.MustParseAddr("10.64.0.1"), Requests: 350_000, Error: 12}}
-	s.Distinct = report.Distinct{Estimate: 654_321, Error: 0.0122, Standard: 0.0041}
+	s.Clients = []stats.Client{{Addr: netip.MustParseAddr("10.64.0.1"), Requests: 350_000, Error: 12}}
+	s.Distinct = stats.Distinct{Estimate: 654_321, Error: 0.0122, Standard: 0.0041}
 	s.Challenge, s.Response, s.Total = times, times, times
-	s.Kinds = []report.Kind{{Protocol: "a2s", Request: "A2S_INFO", Before: report.Gain{Answers: 1, Payload: 4.92, Wire: 2.849}, After: report.Gain{Answers: 99, Payload: 4.24, Wire: 2.65}}}
-	s.Findings = []report.Finding{{Code: &finding.Code{ID: "NET-04", Seen: "an ICMP error that quotes a query"}, Severity: finding.Error, Count: 2, First: 77}}
+	s.Kinds = []stats.Kind{{Protocol: "a2s", Request: "A2S_INFO", Before: stats.Gain{Answers: 1, Payload: 4.92, Wire: 2.849}, After: stats.Gain{Answers: 99, Payload: 4.24, Wire: 2.65}}}
+	s.Findings = []stats.Finding{{Code: &finding.Code{ID: "NET-04", Seen: "an ICMP error that quotes a query"}, Severity: finding.Error, Count: 2, First: 77}}
 	s.Interval, s.SeriesStart = time.Second, s.Run.First
 	for i := range 30 {
-		s.Points = append(s.Points, report.Point{Requests: uint64(1000 * (i % 8)), Replies: uint64(500 * (i % 5)), BytesIn: uint64(25_000 * (i % 8)), BytesOut: uint64(61_000 * (i % 5))})
+		s.Points = append(s.Points, stats.Point{Requests: uint64(1000 * (i % 8)), Replies: uint64(500 * (i % 5)), BytesIn: uint64(25_000 * (i % 8)), BytesOut: uint64(61_000 * (i % 5))})
 	}
 	return s
 }
 
 // What reassembly did and what it gave up is in one line.
 func TestStatsJoined(t *testing.T) {
-	s := &report.Stats{Run: report.Run{Packets: 1, Messages: 1, Joining: report.Joining{FragmentedComplete: 1, FragmentedMissing: 1,
-		TCPConnections: 9, TCPExpired: 2, TCPEvicted: 3, TCPGivenUp: 4, TCPDropped: 2048, Evicted: 1}}}
-	s.Messages = []report.Message{{Protocol: "a2s", Name: "A2S_INFO", Count: 1, Bytes: 25}}
+	s := &render.Stats{Run: tally.Run{Packets: 1, Messages: 1, Joined: reassembly.JoinCounters{Sets: 2, Complete: 1},
+		TCP: tcpstream.Counters{Conns: 9, Expired: 2, Evicted: 3, GivenUp: 2048}, SessionsEvicted: 4, Split: split.Counters{Evicted: 1}}}
+	s.Messages = []stats.Message{{Protocol: "a2s", Name: "A2S_INFO", Count: 1, Bytes: 25}}
 	page := string(AppendStats(nil, s, Options{Width: 300}))
 	const want = "  1 of 2 replies in fragments whole; 9 TCP connections; 2 silent too long; 3 made room for others; 4 read no further for room; " +
 		"2.00 KiB of them dropped for room; 1 unfinished message given up early for room\n"
@@ -85,22 +91,22 @@ func TestStatsWidth(t *testing.T) {
 // TestStatsEmpty: what is not there is said.
 func TestStatsEmpty(t *testing.T) {
 	const span = "2023-11-14 22:13:20.000000Z to 22:13:21.000000Z, 1 s\n"
-	run := report.Run{Packets: 2, Bytes: 100, First: 1_700_000_000_000_000_000, Last: 1_700_000_001_000_000_000}
+	run := tally.Run{Packets: 2, Bytes: 100, First: 1_700_000_000_000_000_000, Last: 1_700_000_001_000_000_000}
 	found := run
 	found.Messages = 2
 	other := run
-	other.Skipped = []report.Reason{{Why: "UDP of other protocols", Count: 2}}
+	other.Skipped = []tally.Reason{{Why: "UDP of other protocols", Count: 2}}
 	for _, tc := range []struct {
 		name string
-		in   report.Stats
+		in   render.Stats
 		want string
 	}{
-		{"no packets", report.Stats{}, "The capture has no packets.\n"},
-		{"nothing of ours", report.Stats{Run: other}, span + "2 packets, 100 B captured; 0 messages: 0 requests, 0 replies\n" +
+		{"no packets", render.Stats{}, "The capture has no packets.\n"},
+		{"nothing of ours", render.Stats{Run: other}, span + "2 packets, 100 B captured; 0 messages: 0 requests, 0 replies\n" +
 			"No query traffic was found. qsniff looks for it on all ports; -d\nudp.port==N,PROTOCOL names one to try harder on.\n" +
 			"\nLeft out\n  2  UDP of other protocols\n"},
-		{"of other servers", func() report.Stats {
-			s := report.Stats{Run: found}
+		{"of other servers", func() render.Stats {
+			s := render.Stats{Run: found}
 			s.Others = 2
 			return s
 		}(), span + "2 packets, 100 B captured; 2 messages: 0 requests, 0 replies\nNone of the messages is of the servers that --servers names.\n" +

@@ -39,6 +39,7 @@ func Files(in Input) (map[string][]byte, error) {
 	files := map[string][]byte{
 		"docs/README.md":              index(&in),
 		"docs/commands.md":            commands(&in),
+		"docs/counters.md":            countersPage(),
 		"docs/fields.md":              fields(&in),
 		"docs/findings.md":            findings(in.Codes),
 		"docs/limits.md":              limitsPage(limits),

@@ -115,6 +115,7 @@ func index(in *Input) []byte {
 	b.WriteString("- [Commands](commands.md): flags and examples; `man qsniff` once installed\n")
 	b.WriteString("- [Fields that all messages have](fields.md): what a line of JSON holds\n")
 	b.WriteString("- [Findings](findings.md): what each means and what to do\n")
+	b.WriteString("- [Counters](counters.md): what is counted, by the names in JSON\n")
 	b.WriteString("- [Floods](floods.md): what is found, by which rules, and what cannot be told\n")
 	b.WriteString("- [Watching live](live.md): rights, filters, files of packets, and what happens when something is slow\n")
 	b.WriteString("- [Hostile traffic, secrets, libraries](safety.md): what is bounded, what is hidden, where gopacket is used\n")

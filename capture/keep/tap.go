@@ -1,4 +1,4 @@
-package main
+package keep
 
 import (
 	"io"
@@ -10,19 +10,14 @@ import (
 	"qsniff/capture/live"
 )
 
-// Where the decoder takes no packets for standstill, because nobody reads its output,
-// files get them all the same: it is looked for that every standstillEvery.
-const (
-	standstill      = time.Second
-	standstillEvery = standstill / 4
-)
-
-// tap is a live source whose packets are kept on their way. What writes them is not
+// Tap is a live source whose packets are kept on their way. What writes them is not
 // ahead of the decoder by more than the batches in flight, unless that stands still.
-type tap struct {
+// Read is for one goroutine; the other methods may be called from any.
+type Tap struct {
 	*live.Source
-	keep   *keeper // nil: packets are only decoded
-	alarms *alarms
+	keep   *Keeper // nil: packets are only decoded
+	alarms *Alarms
+	last   string // error that was told
 	seen   uint64 // alarms so far
 	failed func(error)
 	mu     sync.Mutex // of all but Source, and of reading it
@@ -31,9 +26,10 @@ type tap struct {
 	passed atomic.Uint64 // packets that it was not given
 }
 
-// newTap taps src for keep, which may be nil.
-func newTap(src *live.Source, keep *keeper, al *alarms, failed func(error)) *tap {
-	t := &tap{Source: src, keep: keep, alarms: al, failed: failed, idle: time.Now()}
+// NewTap taps src for keep, which may be nil. failed is called with each error of writing
+// that is not the one before; the capture goes on.
+func NewTap(src *live.Source, keep *Keeper, alarms *Alarms, failed func(error)) *Tap {
+	t := &Tap{Source: src, keep: keep, alarms: alarms, failed: failed, idle: time.Now()}
 	if keep != nil {
 		go t.watch()
 	}
@@ -41,7 +37,7 @@ func newTap(src *live.Source, keep *keeper, al *alarms, failed func(error)) *tap
 }
 
 // Read reads packets and keeps them.
-func (t *tap) Read(b *capture.Batch) error {
+func (t *Tap) Read(b *capture.Batch) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.ended {
@@ -52,7 +48,7 @@ func (t *tap) Read(b *capture.Batch) error {
 	return err
 }
 
-func (t *tap) read(b *capture.Batch) error {
+func (t *Tap) read(b *capture.Batch) error {
 	err := t.Source.Read(b)
 	if t.keep == nil {
 		return err
@@ -63,20 +59,25 @@ func (t *tap) read(b *capture.Batch) error {
 	}
 	t.fire(now)
 	for i := range b.Packets {
-		if err := t.keep.sink.Write(&b.Packets[i]); err != nil {
-			t.failed(err)
-		}
+		t.report(t.keep.sink.Write(&b.Packets[i]))
 	}
 	if len(b.Packets) == 0 {
-		if err := t.keep.sink.Tick(now); err != nil {
-			t.failed(err)
-		}
+		t.report(t.keep.sink.Tick(now))
 	}
 	return err
 }
 
-// fire says that there is an incident, if there is one.
-func (t *tap) fire(now int64) {
+// report tells of an error that is not the one told before.
+func (t *Tap) report(err error) {
+	if err == nil || err.Error() == t.last {
+		return
+	}
+	t.last = err.Error()
+	t.failed(err)
+}
+
+// fire tells the trigger that there is an incident, if there is one.
+func (t *Tap) fire(now int64) {
 	if t.keep.trigger == nil {
 		return
 	}
@@ -90,7 +91,7 @@ func (t *tap) fire(now int64) {
 }
 
 // watch keeps packets while the decoder stands still, until the capture ends.
-func (t *tap) watch() {
+func (t *Tap) watch() {
 	var b capture.Batch
 	for {
 		over, more := t.stepIn(&b)
@@ -103,9 +104,9 @@ func (t *tap) watch() {
 	}
 }
 
-// stepIn reads once for a decoder that stands still. It tells whether the capture is
+// stepIn reads once for a decoder that stands still. It reports whether the capture is
 // over, and whether more may be waiting.
-func (t *tap) stepIn(b *capture.Batch) (over, more bool) {
+func (t *Tap) stepIn(b *capture.Batch) (over, more bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.ended || time.Since(t.idle) < standstill {
@@ -116,7 +117,7 @@ func (t *tap) stepIn(b *capture.Batch) (over, more bool) {
 }
 
 // pass reads past the decoder.
-func (t *tap) pass(b *capture.Batch) error {
+func (t *Tap) pass(b *capture.Batch) error {
 	err := t.read(b)
 	t.passed.Add(uint64(len(b.Packets)))
 	return err
@@ -124,14 +125,17 @@ func (t *tap) pass(b *capture.Batch) error {
 
 // Stats counts what was delivered and what was lost. To the decoder, what it was not
 // given is lost.
-func (t *tap) Stats() capture.Stats {
+func (t *Tap) Stats() capture.Stats {
 	s := t.Source.Stats()
 	s.Dropped += t.passed.Load()
 	return s
 }
 
-// rest takes what nobody decodes any more, so that it is counted and kept.
-func (t *tap) rest() {
+// Undecoded is how many packets the decoder was not given.
+func (t *Tap) Undecoded() uint64 { return t.passed.Load() }
+
+// Drain takes what nobody decodes any more, so that it is counted and kept.
+func (t *Tap) Drain() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.ended = true
@@ -140,28 +144,15 @@ func (t *tap) rest() {
 	}
 }
 
-// finish closes source and files.
-func (t *tap) finish() error {
+// Finish closes source and files.
+func (t *Tap) Finish() error {
 	err := t.Source.Close()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.ended = true
 	if t.keep != nil {
 		t.fire(time.Now().UnixNano()) // some incidents are known at the end only
-		if err := t.keep.close(); err != nil {
-			t.failed(err)
-		}
+		t.report(t.keep.Close())
 	}
 	return err
-}
-
-// once says an error that is not the one said before.
-func once(say func(error)) func(error) {
-	last := ""
-	return func(err error) {
-		if text := err.Error(); text != last {
-			last = text
-			say(err)
-		}
-	}
 }

@@ -1,4 +1,4 @@
-package main
+package keep
 
 import (
 	"testing"
@@ -9,7 +9,7 @@ import (
 // TestTapLoss: what the decoder was not given is lost to whoever judges by what it
 // decodes.
 func TestTapLoss(t *testing.T) {
-	x := &tap{Source: new(live.Source)}
+	x := &Tap{Source: new(live.Source)}
 	x.passed.Add(7)
 	if got := x.Stats().Dropped; got != 7 {
 		t.Errorf("lost\ngot  %d\nwant 7", got)

@@ -1,0 +1,86 @@
+package keep
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"qsniff/capture/ring"
+)
+
+// TestReplace: a file that is there is overwritten only where that was asked for.
+func TestReplace(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.pcapng")
+	if err := os.WriteFile(path, []byte("keep me"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(&Options{Path: path}, nil, 0); err == nil || !strings.Contains(err.Error(), "there is a file of this name") {
+		t.Errorf("not asked for: %v", err)
+	}
+	k, err := Open(&Options{Path: path, Replace: true}, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if k.Folder() != "" {
+		t.Errorf("one file: new ones in %q", k.Folder())
+	}
+	if err := k.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := os.ReadFile(path); err != nil || strings.Contains(string(b), "keep me") {
+		t.Errorf("asked for: %q, %v", b, err)
+	}
+}
+
+// TestIncidentLimits: of an incident so much is written and no more, unless somebody set
+// other limits.
+func TestIncidentLimits(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.pcapng")
+	for _, tc := range []struct {
+		name string
+		o    Options
+		most int64
+	}{
+		{"no limit given", Options{Path: path, Around: 5 * time.Second}, MostOfIncident},
+		{"lifted", Options{Path: path, Around: 5 * time.Second, Bounded: true}, 0},
+		{"a size", Options{Path: path, Around: 5 * time.Second, Bounded: true, Size: 1 << 20}, 0},
+	} {
+		k, err := Open(&tc.o, nil, ring.MinTrigger)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if k.trigger.Most != tc.most || tc.o.IsLimited() != (tc.most > 0) || !tc.o.HasSeveral() {
+			t.Errorf("%s: %d bytes of an incident, want %d", tc.name, k.trigger.Most, tc.most)
+		}
+		if err := k.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestAlarms: incidents count once, and go on from the begin of the first that is open.
+func TestAlarms(t *testing.T) {
+	var a Alarms
+	for _, step := range []struct {
+		id          uint64
+		start       int64
+		asks        bool
+		begun       uint64
+		going, from int64
+	}{
+		{1, 100, false, 0, 0, 0}, // a note
+		{1, 100, true, 1, 1, 100},
+		{2, 90, true, 2, 2, 90}, // known later
+		{1, 100, true, 2, 2, 90},
+		{2, 90, false, 2, 1, 90},
+		{1, 100, false, 2, 0, 90},
+		{3, 200, true, 3, 1, 200},
+	} {
+		a.Note(step.id, step.start, step.asks)
+		if a.Begun() != step.begun || a.going.Load() != step.going || a.since.Load() != step.from {
+			t.Errorf("%+v\ngot %d begun, %d going on from %d", step, a.Begun(), a.going.Load(), a.since.Load())
+		}
+	}
+}

@@ -1,0 +1,41 @@
+package docgen
+
+import (
+	"bytes"
+	"fmt"
+
+	"qsniff/render/counters"
+)
+
+func countersPage() []byte {
+	var b bytes.Buffer
+	b.WriteString("# Counters\n\n" + notice)
+	b.WriteString("What is counted, and the names of it. `qsniff stats -v` and `qsniff stats -o json` print the groups that have a column\n\"in JSON\"; -v leaves out what is zero. The counters of the other groups belong to `floods`, `proven` and `live`, which tell of\nthem on their pages and on standard error.\n")
+	for g := range counters.NumGroups {
+		fmt.Fprintf(&b, "\n## %s\n\n", g.Title())
+		if g.Object() != "" {
+			fmt.Fprintf(&b, "Members of %s.\n\n", code(g.Object()))
+		}
+		if !g.Printed() {
+			heading(&b, "counter", "meaning")
+		} else {
+			heading(&b, "counter", "in JSON", "meaning")
+		}
+		for _, e := range counters.Of(g) {
+			fmt.Fprintf(&b, "| %s | %s%s |\n", code(e.Name), whenIn(&e), cell(e.Doc))
+		}
+	}
+	return b.Bytes()
+}
+
+// whenIn is the cell that says when the JSON of stats has a counter; nothing where it
+// never does.
+func whenIn(e *counters.Entry) string {
+	switch {
+	case !e.Printed():
+		return ""
+	case e.Always:
+		return "always | "
+	}
+	return "unless 0 | "
+}

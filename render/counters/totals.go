@@ -1,0 +1,50 @@
+package counters
+
+// totals are the counters that stats prints in tables and sentences of its own.
+var totals = []Entry{
+	{Name: "packets", Group: Totals, Always: true, Doc: "Packets that were read.",
+		Get: func(r *Result) uint64 { return r.Run.Packets }},
+	{Name: "bytes", Group: Totals, Always: true, Doc: "Bytes of them that were captured.",
+		Get: func(r *Result) uint64 { return r.Run.Bytes }},
+
+	{Name: "requests", Group: Requests, Always: true, Doc: "Requests to servers.",
+		Get: func(r *Result) uint64 { return r.Stats.Requests }},
+	{Name: "replies", Group: Requests, Always: true, Doc: "Replies of servers, challenges among them.",
+		Get: func(r *Result) uint64 { return r.Stats.Replies }},
+	{Name: "answered", Group: Requests, Always: true, Doc: "Requests that were answered.",
+		Get: func(r *Result) uint64 { return r.Stats.Answered }},
+	{Name: "unanswered", Group: Requests, Always: true, Doc: "Requests that were not, though the whole wait lies inside the capture.",
+		Get: func(r *Result) uint64 { return r.Stats.Unanswered }},
+	{Name: "late", Group: Requests, Always: true, Doc: "Answers after the end of the wait.",
+		Get: func(r *Result) uint64 { return r.Stats.Late }},
+
+	{Name: "servers_not_listed", Group: Servers, Always: true, Doc: "Servers that are not in the list, because it is full.",
+		Get: func(r *Result) uint64 { return r.Stats.ServersLeft }},
+	{Name: "servers_forgotten", Group: Servers, Always: true, Doc: "Times that a server was evicted from the table for another one.",
+		Get: func(r *Result) uint64 { return r.Stats.ServersForgotten }},
+}
+
+// input are the counters of what was wrong with the input, and of what tables had no
+// room for.
+var input = []Entry{
+	{Name: "packets_lost", Group: Input, Hint: "the capturing program lost {: packet}: what looks unanswered may not have been",
+		Doc: "Packets that the capturing program says it lost.",
+		Get: func(r *Result) uint64 { return r.Run.Dropped }},
+	{Name: "doubled", Group: Input, Hint: "{: packet was|packets were} captured twice, as mirror ports do it: where floods are looked for, copies do not count",
+		Doc: "Copies that the detection of floods left out, because the capture has nearly all packets twice.",
+		Get: func(r *Result) uint64 { return r.Run.Doubled }},
+	{Name: "backwards", Group: Input, Hint: "{: packet was|packets were} older than one before: time went backwards in the capture",
+		Doc: "Packets that are older than one before; they were treated as if no time had passed.",
+		Get: func(r *Result) uint64 { return r.Run.Backwards }},
+	{Name: "gaps", Group: Input, Label: "{: damaged place} passed over", Doc: "Damaged places of files that were passed over.",
+		Get: func(r *Result) uint64 { return r.Run.Gaps }},
+	{Name: "gap_bytes", Group: Input, Label: "{: B} in them", Doc: "Bytes in those places, after expansion.",
+		Get: func(r *Result) uint64 { return r.Run.GapBytes }},
+
+	{Name: "flows_evicted", Group: Tables, Label: "{: flow}", Doc: "Flows that made room for newer ones: a later message of one is judged as if it were the first.",
+		Get: func(r *Result) uint64 { return r.Run.FlowsEvicted }},
+	{Name: "exchanges_evicted", Group: Tables, Label: "{: exchange}", Doc: "Exchanges that made room before they were over: their requests count neither as answered nor as unanswered.",
+		Get: func(r *Result) uint64 { return r.Run.ExchangesEvicted }},
+	{Name: "hosts_evicted", Group: Tables, Label: "{: server or client|servers and clients}", Doc: "Servers and clients that made room for others, and with them findings that take many messages.",
+		Get: func(r *Result) uint64 { return r.Run.HostsEvicted }},
+}
