@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"net/netip"
 	"slices"
 
 	"qsniff/render"
@@ -9,17 +8,6 @@ import (
 	"qsniff/report"
 	"qsniff/track"
 )
-
-// turn is what a dialogue has to know of a message besides its fact, and all of a
-// record.
-type turn struct {
-	conn           uint64 // first frame of the connection, 0 over UDP
-	said           render.Said
-	server, client netip.AddrPort // of a record
-	about          uint64         // frame that it is about
-	wanted         bool           // it has the frame that is wanted
-	over           bool           // no turn: the connection is over
-}
 
 // wants tells whether the wanted frame is among those of a message.
 func (p *partition) wants(frame uint64, frames []uint64) bool {

@@ -9,15 +9,6 @@ import (
 	"qsniff/track"
 )
 
-// Headers around a payload on the wire, without options: what a flood or an
-// amplified reply costs a line is more than its payload.
-const (
-	udpHeaders  = 8
-	tcpHeaders  = 20
-	ipv4Headers = 20
-	ipv6Headers = 40
-)
-
 // emit renders the message and states it as a fact.
 func (p *partition) emit(s *source) {
 	seg := p.seg
@@ -86,18 +77,6 @@ func (p *partition) state(s *source, x *span) {
 	if s.reply && p.listened {
 		p.post(x)
 	}
-}
-
-// headers is what stands around a payload in each packet.
-func headers(s *source) uint32 {
-	n := uint32(udpHeaders)
-	if s.tcp {
-		n = tcpHeaders
-	}
-	if s.src.Addr().Is4() {
-		return n + ipv4Headers
-	}
-	return n + ipv6Headers
 }
 
 // post notes what the server says of itself, by the roles of the fields.
@@ -202,14 +181,4 @@ func (p *partition) splitInfo(set *split.Set) *render.Split {
 		p.info.Packed = len(set.Joined) - set.Prefix
 	}
 	return &p.info
-}
-
-func firstFrame(s *source) uint64 {
-	if s.key > 0 {
-		return s.key
-	}
-	if len(s.frames) > 0 {
-		return s.frames[0]
-	}
-	return s.frame
 }

@@ -23,14 +23,6 @@ func (p *partition) place(s *source) track.Part {
 	return part
 }
 
-// train is the time from the first packet of s to the last, in nanoseconds.
-func (s *source) train() int64 {
-	if s.began == 0 || len(s.frames) < 2 {
-		return 0
-	}
-	return s.nanos - s.began
-}
-
 // says is what a message does to a request, by its step.
 var says = [...]string{
 	track.Again:     "follows unanswered",

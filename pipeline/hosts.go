@@ -8,14 +8,6 @@ import (
 	"qsniff/track"
 )
 
-// judged tells whether somebody wants more than the count of messages.
-func (c *Config) judged() bool {
-	return c.Renderer != nil || c.Listener != nil || c.Dialogues != nil
-}
-
-// watched tells whether watchers are all that wants anything.
-func (c *Config) watched() bool { return len(c.Watchers) > 0 && !c.judged() && !c.Count }
-
 // judge gives what a span says to the hosts, and writes what they find.
 func (f *fold) judge(seg *segment, s *span) {
 	if f.hosts == nil {

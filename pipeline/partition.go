@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"net/netip"
 	"slices"
 
 	"qsniff/dissect"
@@ -9,7 +8,6 @@ import (
 	"qsniff/netlayer"
 	"qsniff/reassembly"
 	"qsniff/reassembly/split"
-	"qsniff/reassembly/tcpstream"
 	"qsniff/render"
 	"qsniff/track"
 	"qsniff/wire"
@@ -67,24 +65,6 @@ type partition struct {
 	n totals
 }
 
-// totals are a partition's running counters.
-type totals struct {
-	unknown    uint64 // datagrams that no protocol claims
-	unbelieved uint64 // weak ones without a second witness
-	game       uint64 // split messages that are game traffic
-	icmp       uint64 // ICMP errors about something else
-	// sessionsEvicted counts connections of ours that made room for others.
-	sessionsEvicted uint64
-	tcpOther        uint64 // segments with data of connections that are nobody's
-	tcpEmpty        uint64 // segments without data of such connections
-	flowsEvicted    uint64
-	// exchangesEvicted counts exchanges that made room before they were over.
-	exchangesEvicted uint64
-	split            split.Counters
-	joined           dissect.JoinCounters
-	tcp              tcpstream.Counters
-}
-
 func newPartition(number int, cfg *Config, size float64) *partition {
 	p := &partition{
 		number: uint8(number),
@@ -96,7 +76,7 @@ func newPartition(number int, cfg *Config, size float64) *partition {
 		exchanges: track.NewExchanges(int(track.DefaultExchanges * size)),
 
 		decodeAs: cfg.DecodeAs,
-		judged:   cfg.judged(),
+		judged:   cfg.wantsFacts(),
 		listened: cfg.Listener != nil,
 		talks:    cfg.Dialogues != nil,
 		many:     cfg.Many,
@@ -114,7 +94,7 @@ func newPartition(number int, cfg *Config, size float64) *partition {
 	}
 	if len(cfg.Watchers) > 0 {
 		p.sights = &sights{reg: cfg.Registry, decodeAs: cfg.DecodeAs}
-		p.only = cfg.watched()
+		p.only = cfg.onlyWatched()
 	}
 	p.size = size
 	return p
@@ -185,34 +165,6 @@ func (p *partition) totals() totals {
 	return p.n
 }
 
-// source is a payload to make a message of, and where it came from.
-type source struct {
-	src, dst netip.AddrPort
-	data     []byte
-	run      int // how much of data can be read; the rest is parts behind a gap
-	wire     int
-	frame    uint64
-	frames   []uint64
-	nanos    int64
-	began    int64              // time stamp of its first packet; 0 if only nanos is known
-	conn     uint64             // of TCP, the number of the connection from 1
-	pieces   []reassembly.Piece // which frame brought which bytes; nil if one brought all, or if they were compressed
-	ipPieces int                // fragments of IP it came in
-	set      *split.Set
-	ways     []netlayer.Way // around the packet that completed it
-	from     *origin        // of that packet; nil if it is not at hand
-	joined   *dissect.Joined
-	reply    bool
-	fragment bool   // what is missing will not come
-	why      string // and what became of it
-	tcp      bool
-	stream   uint64 // first frame of its connection's first message
-	key      uint64 // its place among what is written at the same packet; 0: its first frame
-	record   string // see render.Event
-	cut      string // likewise
-	first    *look  // nil: nobody looked at it
-}
-
 func (p *partition) datagram(it *item) {
 	if wire.IsSplit(it.Payload) && len(it.Payload) >= wire.MinSplitLen {
 		p.part = split.Fragment{Src: it.Src, Dst: it.Dst, Data: it.Payload, Wire: it.Wire,
@@ -243,15 +195,6 @@ func (p *partition) take(s *source) {
 		p.n.unbelieved++
 	}
 }
-
-// verdict is what became of a payload.
-type verdict uint8
-
-const (
-	reported  verdict = iota
-	unclaimed         // no protocol knows it
-	doubtful          // it could be a message, and nothing confirms that
-)
 
 // framesOf lists the frames of pieces, in order, without repeats; nil where one brought all.
 func (p *partition) framesOf(pieces []reassembly.Piece) []uint64 {

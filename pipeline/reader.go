@@ -36,19 +36,6 @@ type reader struct {
 	n readerTotals
 }
 
-// readerTotals are the reader's running counters.
-type readerTotals struct {
-	packets, bytes uint64
-	copies         uint64 // packets that were captured before
-	backwards      uint64 // packets older than one before
-	first, last    int64  // packet time
-	stops          [netlayer.NumStops]uint64
-	link           uint16 // the last link type that is not decoded
-	frags          ipfrag.Counters
-	abandoned      uint64 // sets of fragments whose start could be read
-	source         capture.Stats
-}
-
 func newReader(src capture.Source, fragBytes int) *reader {
 	r := &reader{src: src, frags: ipfrag.New(fragBytes)}
 	r.frags.Abandoned = r.abandon

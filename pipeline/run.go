@@ -3,76 +3,12 @@ package pipeline
 import (
 	"context"
 	"io"
-	"net/netip"
 	"slices"
 
-	"qsniff/capture"
-	"qsniff/dissect"
 	"qsniff/render"
-	"qsniff/render/dialogue"
 	"qsniff/report"
 	"qsniff/track"
 )
-
-// DefaultMemory is the budget of a run in bytes: what --memory scales.
-const DefaultMemory = 64 << 20
-
-// Config says what to run.
-type Config struct {
-	Source    capture.Source
-	Registry  *dissect.Registry
-	Renderer  render.Renderer // nil: messages are counted only
-	Out       io.Writer       // gets one Write for each batch that has output
-	Many      bool            // several inputs: messages name theirs
-	Jobs      int             // goroutines that serve the partitions, at least 1
-	Max       int             // messages to write before the run ends, 0 for all
-	Memory    int64           // budget of all tables in bytes; 0 is DefaultMemory
-	DecodeAs  []DecodeAs
-	Dedup     Dedup
-	Listener  track.Listener      // gets facts and findings in packet order; may be nil
-	Watchers  []track.Watcher     // get sightings in packet order; where nobody else wants messages, those in datagrams are not read
-	Incidents Incidents           // a watcher whose word is written at its place, if the renderer has a form for it; may be nil
-	Dialogues *dialogue.Collector // renders in place of Renderer; may be nil
-	// Ending appends what is to precede the dialogues that the end of the run leaves open;
-	// may be nil.
-	Ending   func(dst []byte, run report.Run) []byte
-	Progress func(capture.Stats) // called with the source's totals after each batch; may be nil
-	Count    bool                // messages are read though nobody gets more than their number
-
-	// Clock is asked where the source brings nothing, which a live one says with empty
-	// batches, so that what waits goes on: nanoseconds that never go back, from any
-	// moment on. nil: only packets make time pass.
-	Clock func() int64
-
-	// Micros says that the renderer cuts times to microseconds: those since the line
-	// before are cut alike.
-	Micros bool
-
-	// Seed keys the hashes from which estimates are made and copies recognised; tables
-	// have seeds of their own. It must be random on live traffic; 0 is the seed of the
-	// capture, see seedOf.
-	Seed uint64
-}
-
-// Incidents finds incidents in sightings, and calls whom it was told to with each
-// event of one.
-type Incidents interface {
-	track.Watcher
-	Announce(found func(in *report.Incident, e report.Event))
-}
-
-// DecodeAs says that what comes from or goes to a port of UDP, or of TCP, is a
-// protocol's; where Proto is nil, which UDP allows, that it is one of ours.
-type DecodeAs struct {
-	TCP   bool
-	Port  uint16
-	Proto *dissect.Proto
-}
-
-// datagram tells whether the rule is for a datagram between two ends.
-func (d *DecodeAs) datagram(src, dst netip.AddrPort) bool {
-	return !d.TCP && (d.Port == src.Port() || d.Port == dst.Port())
-}
 
 // Run reads the source to its end and returns what it came to. The error is that
 // of the source, of the writer or of ctx; the result is valid in any case, and
@@ -95,7 +31,7 @@ func Run(ctx context.Context, cfg Config) (report.Run, error) {
 		parts[i] = newPartition(i, &cfg, size)
 	}
 	jobs := min(max(cfg.Jobs, 1), Partitions)
-	if cfg.watched() && jobs > 1 { // the fold, with the watchers, has as much to do as a worker
+	if cfg.onlyWatched() && jobs > 1 { // the fold, with the watchers, has as much to do as a worker
 		jobs--
 	}
 	f := &fold{w: cfg.Out, max: uint64(max(cfg.Max, 0)), types: map[typeKey]uint64{}, progress: cfg.Progress, listener: cfg.Listener, dialogues: cfg.Dialogues, watchers: cfg.Watchers,
@@ -107,7 +43,7 @@ func Run(ctx context.Context, cfg Config) (report.Run, error) {
 		f.announces, _ = cfg.Renderer.(render.IncidentRenderer)
 		cfg.Incidents.Announce(f.incident)
 	}
-	if cfg.judged() {
+	if cfg.wantsFacts() {
 		f.hosts = track.NewHosts(size)
 		f.hosts.Raise = f.raised
 	}

@@ -2,9 +2,11 @@ package pipeline
 
 import (
 	"cmp"
+	"net/netip"
 	"slices"
 
 	"qsniff/capture"
+	"qsniff/render"
 	"qsniff/track"
 )
 
@@ -39,6 +41,47 @@ type span struct {
 	post  int32    // what a server said of itself, in the segment's list; -1: nothing
 	turn  int32    // what a dialogue has to know, likewise, + 1; 0: nothing
 }
+
+// turn is what a dialogue has to know of a message besides its fact, and all of a
+// record.
+type turn struct {
+	conn           uint64 // first frame of the connection, 0 over UDP
+	said           render.Said
+	server, client netip.AddrPort // of a record
+	about          uint64         // frame that it is about
+	wanted         bool           // it has the frame that is wanted
+	over           bool           // no turn: the connection is over
+}
+
+// sight is a sighting at its place in a batch, or the word that time passed. Sights
+// are shown by index, then by partition: at a tick several may have some, and which
+// of them share a worker depends on how many there are.
+type sight struct {
+	index int32
+	part  uint8
+	event event
+	track.Sighting
+}
+
+// lastly is the partition of what stands behind what all partitions have to show.
+const lastly = Partitions
+
+// before tells the order in which watchers get two sights.
+func (s *sight) before(t *sight) bool { return s.compare(t) < 0 }
+
+func (s *sight) compare(t *sight) int {
+	return cmp.Or(cmp.Compare(s.index, t.index), cmp.Compare(s.part, t.part))
+}
+
+// event is what a sight stands for besides a packet.
+type event uint8
+
+const (
+	packet  event = iota
+	passed        // time
+	missing       // packets
+	over          // the capture
+)
 
 // segment is what a worker made of a part of a batch, in the order of its items.
 type segment struct {

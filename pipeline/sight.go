@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"bytes"
-	"cmp"
 	"iter"
 	"math/bits"
 	"net/netip"
@@ -13,36 +12,6 @@ import (
 	"qsniff/netlayer"
 	"qsniff/track"
 	"qsniff/wire"
-)
-
-// sight is a sighting at its place in a batch, or the word that time passed. Sights
-// are shown by index, then by partition: at a tick several may have some, and which
-// of them share a worker depends on how many there are.
-type sight struct {
-	index int32
-	part  uint8
-	event event
-	track.Sighting
-}
-
-// lastly is the partition of what stands behind what all partitions have to show.
-const lastly = Partitions
-
-// before tells the order in which watchers get two sights.
-func (s *sight) before(t *sight) bool { return s.compare(t) < 0 }
-
-func (s *sight) compare(t *sight) int {
-	return cmp.Or(cmp.Compare(s.index, t.index), cmp.Compare(s.part, t.part))
-}
-
-// event is what a sight stands for besides a packet.
-type event uint8
-
-const (
-	packet  event = iota
-	passed        // time
-	missing       // packets
-	over          // the capture
 )
 
 // sights makes sightings of one partition. It decides by each packet alone, and
@@ -357,11 +326,4 @@ func (w *sights) segment(s *track.Sighting, it *item) {
 	}
 	s.Mix(w.seed)
 	w.copy(s, it, lru.Mix(uint64(it.TCP.Seq), uint64(it.TCP.Ack)<<32|uint64(it.TCP.Flags)<<16|uint64(s.Bytes)))
-}
-
-func ipHeaders(a netip.AddrPort) uint32 {
-	if a.Addr().Is4() {
-		return ipv4Headers
-	}
-	return ipv6Headers
 }

@@ -1,6 +1,23 @@
 package pipeline
 
-import "qsniff/dissect"
+import (
+	"net/netip"
+
+	"qsniff/dissect"
+)
+
+// DecodeAs says that what comes from or goes to a port of UDP, or of TCP, is a
+// protocol's; where Proto is nil, which UDP allows, that it is one of ours.
+type DecodeAs struct {
+	TCP   bool
+	Port  uint16
+	Proto *dissect.Proto
+}
+
+// datagram tells whether the rule is for a datagram between two ends.
+func (d *DecodeAs) datagram(src, dst netip.AddrPort) bool {
+	return !d.TCP && (d.Port == src.Port() || d.Port == dst.Port())
+}
 
 // look is what the bytes of a datagram alone say of it: the first thing that those
 // who watch for floods and those who read messages want to know, found out once.
