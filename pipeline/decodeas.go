@@ -14,8 +14,8 @@ type DecodeAs struct {
 	Proto *dissect.Proto
 }
 
-// datagram tells whether the rule is for a datagram between two ends.
-func (d *DecodeAs) datagram(src, dst netip.AddrPort) bool {
+// isFor reports whether the rule is for a datagram between two ends.
+func (d *DecodeAs) isFor(src, dst netip.AddrPort) bool {
 	return !d.TCP && (d.Port == src.Port() || d.Port == dst.Port())
 }
 
@@ -23,17 +23,17 @@ func (d *DecodeAs) datagram(src, dst netip.AddrPort) bool {
 // who watch for floods and those who read messages want to know, found out once.
 type look struct {
 	verdict dissect.Verdict
-	told    bool // somebody gave the protocol, with decode as
+	isTold  bool // somebody gave the protocol, with decode as
 }
 
 // lookAt asks for the protocol that somebody gave with decode as, or else all.
-func lookAt(reg *dissect.Registry, decodeAs []DecodeAs, c *dissect.Context, b []byte) (v dissect.Verdict, told bool) {
+func lookAt(reg *dissect.Registry, decodeAs []DecodeAs, c *dissect.Context, b []byte) look {
 	for i := range decodeAs {
-		if as := &decodeAs[i]; as.datagram(c.Src, c.Dst) {
+		if as := &decodeAs[i]; as.isFor(c.Src, c.Dst) {
 			if v, ok := reg.Force(c, b, as.Proto); ok {
-				return v, true
+				return look{v, true}
 			}
 		}
 	}
-	return reg.Pick(c, b), false
+	return look{verdict: reg.Pick(c, b)}
 }

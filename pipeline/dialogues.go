@@ -1,46 +1,11 @@
 package pipeline
 
 import (
-	"slices"
-
 	"qsniff/render"
 	"qsniff/render/dialogue"
 	"qsniff/report"
 	"qsniff/track"
 )
-
-// wants tells whether the wanted frame is among those of a message.
-func (p *partition) wants(frame uint64, frames []uint64) bool {
-	return p.wanted != 0 && (frame == p.wanted || slices.Contains(frames, p.wanted))
-}
-
-// turn adds t to the span x.
-func (p *partition) turn(x *span, t turn) {
-	t.said.From -= x.start
-	t.said.To = max(t.said.To-x.start, 0)
-	p.seg.turns = append(p.seg.turns, t)
-	x.turn = int32(len(p.seg.turns))
-}
-
-// aside is what a dialogue has to know of a record.
-func (p *partition) aside(r *render.Record) turn {
-	t := turn{conn: p.conn, server: r.Server, client: r.Client, wanted: p.wants(0, r.Frames)}
-	if len(r.Frames) > 0 {
-		t.about = r.Frames[0]
-	}
-	return t
-}
-
-// hangUp says that a connection is over.
-func (p *partition) hangUp(k *connection) {
-	if !p.talks || k.first == 0 {
-		return
-	}
-	at := len(p.seg.buf)
-	x := span{index: p.index, part: p.number, key: k.key, start: at, end: at, nanos: p.nanos, post: -1}
-	p.turn(&x, turn{conn: k.first, over: true})
-	p.seg.spans = append(p.seg.spans, x)
-}
 
 // converse gives a span to the dialogues, and takes those that are over.
 func (f *fold) converse(seg *segment, s *span) {

@@ -42,6 +42,13 @@ type span struct {
 	turn  int32    // what a dialogue has to know, likewise, + 1; 0: nothing
 }
 
+// dig notes the hole in the text of the span, if there is one.
+func (s *span) dig(h *render.Hole) {
+	if h.Open {
+		s.hole, s.width = int32(h.At-s.start+1), int32(h.Width)
+	}
+}
+
 // turn is what a dialogue has to know of a message besides its fact, and all of a
 // record.
 type turn struct {
@@ -107,7 +114,15 @@ func (s *segment) reset() {
 	s.sights = s.sights[:0]
 }
 
-// before tells the order of two spans in the output.
+// addTurn gives a span its turn, whose offsets then count from the start of the span.
+func (s *segment) addTurn(x *span, t turn) {
+	t.said.From -= x.start
+	t.said.To = max(t.said.To-x.start, 0)
+	s.turns = append(s.turns, t)
+	x.turn = int32(len(s.turns))
+}
+
+// before reports whether s precedes t in the output.
 func (s *span) before(t *span) bool { return s.compare(t) < 0 }
 
 func (s *span) compare(t *span) int {

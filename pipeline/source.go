@@ -37,15 +37,6 @@ type source struct {
 	first    *look  // nil: nobody looked at it
 }
 
-// verdict is what became of a payload.
-type verdict uint8
-
-const (
-	reported  verdict = iota
-	unclaimed         // no protocol knows it
-	doubtful          // it could be a message, and nothing confirms that
-)
-
 // train is the time from the first packet of s to the last, in nanoseconds.
 func (s *source) train() int64 {
 	if s.began == 0 || len(s.frames) < 2 {
@@ -54,7 +45,8 @@ func (s *source) train() int64 {
 	return s.nanos - s.began
 }
 
-func firstFrame(s *source) uint64 {
+// firstFrame is the place of s among what is written at the same packet.
+func (s *source) firstFrame() uint64 {
 	if s.key > 0 {
 		return s.key
 	}

@@ -36,10 +36,7 @@ func (w *worker) batch(ctx context.Context, b *batch) bool {
 		return false
 	}
 	for p := w.index; p < Partitions; p += w.jobs {
-		w.parts[p].start = b.totals.first
-		if s := w.parts[p].sights; s != nil {
-			s.seed = b.seed
-		}
+		w.parts[p].begin(b)
 	}
 	for i := range b.items {
 		it := &b.items[i]

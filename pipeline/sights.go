@@ -1,11 +1,8 @@
 package pipeline
 
 import (
-	"bytes"
 	"iter"
-	"math/bits"
 	"net/netip"
-	"time"
 
 	"qsniff/dissect"
 	"qsniff/internal/lru"
@@ -18,7 +15,7 @@ import (
 // so makes the same of it whatever else is done with the packet; only the table of
 // copies remembers, and that only for five milliseconds.
 type sights struct {
-	seed     uint64 // of the hashes, from the batch
+	now      *current
 	reg      *dissect.Registry
 	decodeAs []DecodeAs
 	ctx      dissect.Context
@@ -26,69 +23,98 @@ type sights struct {
 	same     alike
 	first    *look // at the datagram at hand; nil if it was not looked at
 	own      look  // that of identify
-	copies   [copyPlaces]double
+	copies   copyTable
 }
 
-const (
-	// copyPlaces is room for what a partition's share of a million packets a second
-	// brings in copyWindow; a newer packet takes the place of an older one.
-	copyPlaces = 1 << 9
-	// copyWindow is how long a mirror port delays a copy at most, as in dedup.
-	copyWindow = 5 * time.Millisecond
-	// printed is how much of a payload makes its print, and its copies.
-	printed = 128
-)
+// printed is how much of a payload makes its print, and its copies.
+const printed = 128
 
-// watch notes what is to be seen of an item.
-func (p *partition) watch(it *item) {
-	s := p.spot(it)
+// watch notes what is to be seen of an item. Of a datagram it returns what the bytes
+// alone say, nil if nobody looked at them.
+func (w *sights) watch(it *item) *look {
+	s := w.spot(it)
+	w.first = nil
 	switch it.kind {
 	case datagram:
-		p.sights.datagram(s, it)
+		w.readDatagram(s, it)
 	case quoted:
 		s.What = track.IsUnreachable
-		s.Mix(p.sights.seed)
+		s.Mix(w.now.seed)
 	case tcp:
-		p.sights.segment(s, it)
+		w.readSegment(s, it)
 	case tick, end, gap:
-		p.mark(it)
-		return
+		w.mark(it)
+		return nil
 	default: // the rest of what began or was given up came as something else
-		return
+		return nil
 	}
-	p.seg.sights = p.seg.sights[:len(p.seg.sights)+1]
+	seg := w.now.seg
+	seg.sights = seg.sights[:len(seg.sights)+1]
 	if s.Type != nil && s.Type.Lists != nil {
-		p.listed(it)
+		w.addListed(it)
 	}
+	return w.first
 }
 
-// listed notes the servers that a reply names.
-func (p *partition) listed(it *item) {
-	from := p.seg.sights[len(p.seg.sights)-1]
+// spot fills in a sighting after the last one of the segment, where it stays if
+// the caller makes the list longer.
+func (w *sights) spot(it *item) *track.Sighting {
+	seg := w.now.seg
+	n := len(seg.sights)
+	if n == cap(seg.sights) {
+		seg.sights = append(seg.sights, sight{})[:n]
+	}
+	x := &seg.sights[:n+1][n]
+	*x = sight{index: w.now.index, part: w.now.part}
+	s := &x.Sighting
+	s.Frame, s.Age, s.Nanos, s.TTL = it.frame, it.age, it.nanos, it.TTL
+	s.Src, s.SrcPort, s.Dst, s.DstPort = track.HostOf(it.Src), it.Src.Port(), track.HostOf(it.Dst), it.Dst.Port()
+	s.Bytes = uint32(it.Wire)
+	return s
+}
+
+// addListed adds the servers that a reply names.
+func (w *sights) addListed(it *item) {
+	seg := w.now.seg
+	from := seg.sights[len(seg.sights)-1]
 	if from.Flags&track.Cut != 0 { // others are named that nobody knows
 		from.What = track.IsListed
-		p.seg.sights = append(p.seg.sights, from)
+		seg.sights = append(seg.sights, from)
 	}
-	for a := range p.sights.addresses(it, from.Type) {
+	for a := range w.addresses(it, from.Type) {
 		if a.Port() == 0 { // 0.0.0.0:0 ends a list
 			continue
 		}
 		x := from
 		x.What, x.Src, x.SrcPort = track.IsListed, track.HostOf(a), a.Port()
 		x.Flags &^= track.Cut
-		x.Mix(p.sights.seed)
-		p.seg.sights = append(p.seg.sights, x)
+		x.Mix(w.now.seed)
+		seg.sights = append(seg.sights, x)
 	}
 }
 
-// login notes what a message over TCP says about a password.
-func (p *partition) login(s *source) {
-	m := &p.msg
+// mark notes what happens to all partitions once.
+func (w *sights) mark(it *item) {
+	x := sight{index: w.now.index, part: w.now.part, event: passed}
+	switch it.kind {
+	case end:
+		x.event, x.part = over, lastly
+	case gap:
+		x.event = missing
+	}
+	if w.now.part == 0 {
+		x.Age, x.Nanos = it.age, it.nanos
+		w.now.seg.sights = append(w.now.seg.sights, x)
+	}
+}
+
+// login notes what m, a message over TCP that was made of s, says about a password.
+func (w *sights) login(s *source, m *dissect.Message) {
 	if m.Type == nil || !m.Type.Asks.Has(dissect.AskLogin) {
 		return
 	}
-	x := sight{index: p.index, part: p.number}
-	x.Frame, x.Age, x.Nanos = s.frame, s.nanos-p.shift, s.nanos
+	x := sight{index: w.now.index, part: w.now.part}
+	x.Frame, x.Age, x.Nanos = s.frame, s.nanos-w.now.shift, s.nanos
 	x.Src, x.SrcPort, x.Dst, x.DstPort = track.HostOf(s.src), s.src.Port(), track.HostOf(s.dst), s.dst.Port()
 	x.Proto, x.Type, x.Asks, x.Flags = m.Proto, m.Type, m.Type.Asks, track.Connection
 	x.Secret, x.Bytes = m.Secret, uint32(m.Wire)
@@ -100,45 +126,13 @@ func (p *partition) login(s *source) {
 	default:
 		x.What = track.IsWelcome
 	}
-	x.Mix(p.sights.seed)
-	p.seg.sights = append(p.seg.sights, x)
+	x.Mix(w.now.seed)
+	w.now.seg.sights = append(w.now.seg.sights, x)
 }
 
-// mark notes what happens to all partitions once.
-func (p *partition) mark(it *item) {
-	x := sight{index: p.index, part: p.number, event: passed}
-	switch it.kind {
-	case end:
-		x.event, x.part = over, lastly
-	case gap:
-		x.event = missing
-	}
-	if p.number == 0 {
-		x.Age, x.Nanos = it.age, it.nanos
-		p.seg.sights = append(p.seg.sights, x)
-	}
-}
-
-// spot fills in a sighting behind the last one of the segment, where it stays if
-// the caller makes the list longer.
-func (p *partition) spot(it *item) *track.Sighting {
-	n := len(p.seg.sights)
-	if n == cap(p.seg.sights) {
-		p.seg.sights = append(p.seg.sights, sight{})[:n]
-	}
-	x := &p.seg.sights[:n+1][n]
-	*x = sight{index: p.index, part: p.number}
-	s := &x.Sighting
-	s.Frame, s.Age, s.Nanos, s.TTL = it.frame, it.age, it.nanos, it.TTL
-	s.Src, s.SrcPort, s.Dst, s.DstPort = track.HostOf(it.Src), it.Src.Port(), track.HostOf(it.Dst), it.Dst.Port()
-	s.Bytes = uint32(it.Wire)
-	return s
-}
-
-// datagram says what a UDP datagram is.
-func (w *sights) datagram(s *track.Sighting, it *item) {
+// readDatagram says what a UDP datagram is.
+func (w *sights) readDatagram(s *track.Sighting, it *item) {
 	b := it.Payload
-	w.first = nil
 	s.Wire = s.Bytes + udpHeaders + ipHeaders(it.Src)*uint32(max(len(it.pieces), 1))
 	if len(b) < it.Wire {
 		s.Flags |= track.Cut
@@ -182,54 +176,20 @@ func printOf(s *track.Sighting, b []byte) uint64 {
 // seal fills in the hashes.
 func (w *sights) seal(s *track.Sighting, it *item, sum uint64) {
 	s.Print = uint32(sum >> 32)
-	s.Mix(w.seed)
-	w.copy(s, it, sum)
-}
-
-// alike is the last payload that was sure to be a message, and what it is: most
-// packets of a flood are the same one.
-type alike struct {
-	n, wire int
-	v4      bool // IPv4, whose lists of servers are others
-	b       [alikeBytes]byte
-	sum     uint64
-	known   track.Sighting
-	first   look
-}
-
-// alikeBytes is as long as the payload of requests with a challenge, and some more.
-const alikeBytes = 64
-
-func (a *alike) is(b []byte, it *item) bool {
-	return len(b) == a.n && it.Wire == a.wire && a.n > 0 && it.Src.Addr().Unmap().Is4() == a.v4 && bytes.Equal(b, a.b[:a.n])
-}
-
-func (a *alike) keep(s *track.Sighting, first *look, it *item, sum uint64) {
-	b := it.Payload
-	if len(b) > len(a.b) {
-		return
-	}
-	a.n, a.wire, a.v4, a.sum = copy(a.b[:], b), it.Wire, it.Src.Addr().Unmap().Is4(), sum
-	a.first = *first
-	a.known = track.Sighting{What: s.What, Flags: s.Flags, Asks: s.Asks, Proto: s.Proto, Type: s.Type, Key: s.Key}
-}
-
-// tell fills in what is known.
-func (a *alike) tell(s *track.Sighting) {
-	k := &a.known
-	s.What, s.Flags, s.Asks, s.Proto, s.Type, s.Key = k.What, k.Flags, k.Asks, k.Proto, k.Type, k.Key
+	s.Mix(w.now.seed)
+	w.copies.find(s, it, sum)
 }
 
 // identify asks the protocols. Only what has a challenge is read: requests and
-// challenges. It tells whether the payload alone says what it is.
+// challenges. It reports whether the payload alone says what it is.
 func (w *sights) identify(s *track.Sighting, b []byte) (sure bool) {
 	c := &w.ctx
 	if len(b) == 0 {
 		return false
 	}
-	v, told := lookAt(w.reg, w.decodeAs, c, b)
-	w.own = look{v, told}
+	w.own = lookAt(w.reg, w.decodeAs, c, b)
 	w.first = &w.own
+	v := w.own.verdict
 	if v.Dissector == nil {
 		if w.reg.IsJunk(b) {
 			s.What = track.IsJunk
@@ -237,7 +197,7 @@ func (w *sights) identify(s *track.Sighting, b []byte) (sure bool) {
 		return false
 	}
 	sure = v.Conf > dissect.Maybe && len(w.decodeAs) == 0
-	if !told && !w.reg.Believe(c, &v) {
+	if !w.own.isTold && !w.reg.Believe(c, &v) {
 		s.Flags |= track.Weak
 	}
 	t := v.Type
@@ -291,28 +251,8 @@ func (w *sights) addresses(it *item, t *dissect.Type) iter.Seq[netip.AddrPort] {
 	}
 }
 
-// copy notes whether a packet with the same content went the same way just now. Of
-// three in a row the third is none: mirrors double, senders repeat.
-func (w *sights) copy(s *track.Sighting, it *item, h uint64) {
-	h = lru.Mix(h, uint64(s.SrcPort)<<48|uint64(s.DstPort)<<32|uint64(it.IPID)<<16|uint64(s.What))
-	h = lru.Mix(h^uint64(s.Key)<<32, s.ClientHash^bits.RotateLeft64(s.ServerHash, 32))
-	x := &w.copies[h%copyPlaces]
-	if x.sum == uint32(h>>32) && s.Age-x.age <= int64(copyWindow) {
-		s.Flags |= track.Copy
-		*x = double{}
-		return
-	}
-	*x = double{sum: uint32(h >> 32), age: s.Age}
-}
-
-// double is a packet that may come again.
-type double struct {
-	age int64
-	sum uint32
-}
-
-// segment says what a TCP segment does for its connection.
-func (w *sights) segment(s *track.Sighting, it *item) {
+// readSegment says what a TCP segment does for its connection.
+func (w *sights) readSegment(s *track.Sighting, it *item) {
 	s.Flags |= track.Connection
 	s.Wire = s.Bytes + tcpHeaders + ipHeaders(it.Src)
 	syn, ack := it.TCP.Flags&netlayer.FlagSYN != 0, it.TCP.Flags&netlayer.FlagACK != 0
@@ -324,6 +264,6 @@ func (w *sights) segment(s *track.Sighting, it *item) {
 	case ack && it.TCP.Flags&netlayer.FlagRST == 0:
 		s.What, s.Key = track.IsAcked, it.TCP.Ack-1
 	}
-	s.Mix(w.seed)
-	w.copy(s, it, lru.Mix(uint64(it.TCP.Seq), uint64(it.TCP.Ack)<<32|uint64(it.TCP.Flags)<<16|uint64(s.Bytes)))
+	s.Mix(w.now.seed)
+	w.copies.find(s, it, lru.Mix(uint64(it.TCP.Seq), uint64(it.TCP.Ack)<<32|uint64(it.TCP.Flags)<<16|uint64(s.Bytes)))
 }
