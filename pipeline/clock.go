@@ -25,6 +25,10 @@ const (
 	stayBehind = 16
 )
 
+// stampLag is how much more time may lie between the stamps of packets than between
+// reading them: those at the beginning may have been read late.
+const stampLag = time.Second
+
 // at takes a packet's time stamp. It reports a step back.
 func (c *clock) at(nanos int64) (back bool) {
 	if !c.started {

@@ -13,9 +13,9 @@ type current struct {
 	n     totals
 }
 
-// set makes it the one at work. An abandoned datagram does not move the shift: its time
+// takeItem makes it the one at work. An abandoned datagram does not move the shift: its time
 // stamp is older than its age, because it waited for the rest.
-func (c *current) set(index int32, it *item, seg *segment) {
+func (c *current) takeItem(index int32, it *item, seg *segment) {
 	c.index, c.item, c.seg = index, it, seg
 	if it.kind != abandoned {
 		c.shift = it.nanos - it.age

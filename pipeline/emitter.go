@@ -34,7 +34,7 @@ func (e *emitter) emitMessage(s *source, m *dissect.Message, part track.Part) {
 	x := e.now.span(s.firstFrame(), s.nanos)
 	if e.renderer != nil {
 		seg := e.now.seg
-		ev := e.event.make(s, m, &part, e.now.start)
+		ev := e.event.makeEvent(s, m, &part, e.now.start)
 		seg.buf = e.renderer.Append(seg.buf, ev)
 		x.end = len(seg.buf)
 		x.dig(&ev.Hole)

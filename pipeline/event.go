@@ -19,9 +19,9 @@ type eventMaker struct {
 	ways          []render.Way
 }
 
-// make fills in the event of m, which was made of s. start is the time stamp of the
+// makeEvent fills in the event of m, which was made of s. start is the time stamp of the
 // first packet of the capture.
-func (e *eventMaker) make(s *source, m *dissect.Message, part *track.Part, start int64) *render.Event {
+func (e *eventMaker) makeEvent(s *source, m *dissect.Message, part *track.Part, start int64) *render.Event {
 	ev := &e.event
 	*ev = render.Event{Frame: s.frame, Frames: s.frames, Nanos: s.nanos, Start: start, File: -1, Iface: -1,
 		Src: s.src, Dst: s.dst, TCP: s.tcp, Reply: s.reply, Msg: m, Why: s.why, Record: s.record, Cut: s.cut}

@@ -46,7 +46,7 @@ func (d *identifier) identify(s *source) outcome {
 	if v.Type.Reply {
 		d.releaseRequest(s.src, s.dst, s.nanos, v.Type)
 	}
-	d.parser.parse(s, c, &v)
+	d.parser.parseMessage(s, c, &v)
 	return reported
 }
 
@@ -134,7 +134,7 @@ func (d *identifier) releaseRequest(src, dst netip.AddrPort, nanos int64, t *dis
 		d.now.n.unbelieved-- // it was counted when it came
 		s := source{src: dst, dst: src, data: w.bytes(), run: w.n, wire: w.wire, frame: w.frame, nanos: w.nanos}
 		d.waited = dissect.Context{Src: s.src, Dst: s.dst, Wire: s.wire}
-		d.parser.parse(&s, &d.waited, &v)
+		d.parser.parseMessage(&s, &d.waited, &v)
 	}
 	d.parked.drop(src, dst)
 }

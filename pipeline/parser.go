@@ -19,8 +19,8 @@ type parser struct {
 	parts      partFields
 }
 
-// parse makes the message of s that v says. c is the context in which it was identified.
-func (p *parser) parse(s *source, c *dissect.Context, v *dissect.Verdict) {
+// parseMessage makes the message of s that v says. c is the context in which it was identified.
+func (p *parser) parseMessage(s *source, c *dissect.Context, v *dissect.Verdict) {
 	m, b := &p.msg, s.data[:s.run]
 	server, client := s.dst, s.src
 	if v.Type.FromServer() {
@@ -69,7 +69,7 @@ func (p *parser) parseUnread(s *source, status dissect.Status) {
 // addParts adds the parts of a set from offset from on as fields.
 func (p *parser) addParts(set *split.Set, said *console.Passwords, from uint32, note string) {
 	p.parts.m = &p.msg
-	p.parts.add(set, p.reg.SplitProto(set.Engine), said, from, note)
+	p.parts.addParts(set, p.reg.SplitProto(set.Engine), said, from, note)
 }
 
 // finish adds what the way of the message shows, and passes it on. said are the

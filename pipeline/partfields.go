@@ -20,11 +20,11 @@ type partFields struct {
 	hidden []stretch // of the run at work, in order
 }
 
-// add adds the parts of a set from offset from on, each with the note. The protocol of
+// addParts adds the parts of a set from offset from on, each with the note. The protocol of
 // the split format, proto, finds the secrets in them, across the borders of parts; said
 // are the passwords of the flow. Where the form of the parts is a guess, as that without
 // a size field is, two bytes of each may be its header: each begins anew then.
-func (f *partFields) add(set *split.Set, proto *dissect.Proto, said *console.Passwords, from uint32, note string) {
+func (f *partFields) addParts(set *split.Set, proto *dissect.Proto, said *console.Passwords, from uint32, note string) {
 	for i := 0; i < len(set.Parts); {
 		j := i + 1
 		for j < len(set.Parts) && set.Engine != wire.SourceOld && set.Parts[j].Number == set.Parts[j-1].Number+1 {

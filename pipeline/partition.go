@@ -45,7 +45,7 @@ func (p *partition) begin(b *batch) { p.now.start, p.now.seed = b.totals.first, 
 
 // do does one item; what it makes of it goes to seg.
 func (p *partition) do(index int32, it *item, seg *segment) {
-	p.now.set(index, it, seg)
+	p.now.takeItem(index, it, seg)
 	var first *look
 	if p.sights != nil {
 		first = p.sights.watch(it)

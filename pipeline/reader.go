@@ -53,15 +53,15 @@ func (r *reader) fill(ctx context.Context, b *batch) bool {
 	if err := ctx.Err(); err != nil && b.err == nil {
 		b.err = err
 	}
-	r.keyed(b)
+	r.setSeed(b)
 	r.inputs.begin()
-	r.pass(len(b.raw.Packets))
+	r.passTime(len(b.raw.Packets))
 	for i := range b.raw.Packets {
-		r.gaps(i)
-		r.comment(i)
+		r.giveGaps(i)
+		b.notes = r.inputs.collectComments(&b.raw, i, b.notes)
 		r.packet(&b.raw.Packets[i])
 	}
-	r.gaps(len(b.raw.Packets))
+	r.giveGaps(len(b.raw.Packets))
 	if b.err == nil {
 		r.snapshot(b)
 		return true
@@ -80,6 +80,48 @@ func (r *reader) snapshot(b *batch) {
 	b.totals = r.n
 }
 
+// setSeed gives the batch the seed of its hashes: the one that was chosen, else that of
+// the first packet.
+func (r *reader) setSeed(b *batch) {
+	if r.seed == 0 && len(b.raw.Packets) > 0 {
+		r.seed = seedOf(&b.raw.Packets[0])
+	}
+	b.seed = r.seed
+}
+
+// passTime notes that a batch of so many packets came, and lets time go on if there are
+// none. Before the first packet nothing waits.
+func (r *reader) passTime(packets int) {
+	switch {
+	case r.idle.now == nil:
+	case packets > 0:
+		now := r.idle.now()
+		if r.clock.started {
+			r.clock.ceiling = r.idle.ceiling(r.clock.age, now)
+		}
+		r.idle.since, r.idle.passed = now, 0
+	case r.clock.started:
+		span := r.idle.span()
+		r.clock.pass(span)
+		r.last.nanos += span
+		r.last.age = r.clock.age
+		r.tick()
+	}
+}
+
+// giveGaps gives the damage that precedes packet i to all partitions: answers of any flow
+// may be missing there.
+func (r *reader) giveGaps(i int) {
+	raw := &r.b.raw
+	for g := r.inputs.nextGap(raw, i); g != nil; g = r.inputs.nextGap(raw, i) {
+		it := item{kind: gap, frame: r.last.frame, nanos: r.last.nanos, age: r.clock.age, damage: g}
+		if i < len(raw.Packets) {
+			it.frame, it.nanos = raw.Packets[i].No, raw.Packets[i].Nanos
+		}
+		r.b.giveAll(it)
+	}
+}
+
 // packet decodes one packet and gives it to its partition.
 func (r *reader) packet(p *capture.Packet) {
 	r.n.packets++
@@ -92,7 +134,8 @@ func (r *reader) packet(p *capture.Packet) {
 	} else {
 		it.Decode(p.Link, p.Data, int(p.Wire))
 	}
-	if r.again(it, p) {
+	if r.dedup.isCopy(it, p, r.seed, r.inputs.several) {
+		r.n.copies++
 		return
 	}
 	switch {
@@ -159,7 +202,7 @@ func (r *reader) time(p *capture.Packet) {
 	it := &r.last
 	it.kind, it.frame, it.nanos, it.age = datagram, p.No, p.Nanos, r.clock.age
 	it.pieces, it.why = nil, ""
-	r.origin(p)
+	it.from = r.inputs.originOf(p)
 	r.tick()
 }
 

@@ -22,7 +22,7 @@ type sights struct {
 	msg      dissect.Message
 	same     alike
 	first    *look // at the datagram at hand; nil if it was not looked at
-	own      look  // that of identify
+	own      look  // that of identifyPayload
 	copies   copyTable
 }
 
@@ -152,7 +152,7 @@ func (w *sights) readDatagram(s *track.Sighting, it *item) {
 		w.seal(s, it, w.same.sum)
 		return
 	}
-	sure := w.identify(s, b)
+	sure := w.identifyPayload(s, b)
 	sum := printOf(s, b)
 	if sure {
 		w.same.keep(s, &w.own, it, sum)
@@ -180,9 +180,9 @@ func (w *sights) seal(s *track.Sighting, it *item, sum uint64) {
 	w.copies.find(s, it, sum)
 }
 
-// identify asks the protocols. Only what has a challenge is read: requests and
+// identifyPayload asks the protocols. Only what has a challenge is read: requests and
 // challenges. It reports whether the payload alone says what it is.
-func (w *sights) identify(s *track.Sighting, b []byte) (sure bool) {
+func (w *sights) identifyPayload(s *track.Sighting, b []byte) (sure bool) {
 	c := &w.ctx
 	if len(b) == 0 {
 		return false

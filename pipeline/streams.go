@@ -51,7 +51,7 @@ func (s *streams) Data(c *tcpstream.Conn, dir int, ch *tcpstream.Chunk) (done, n
 	k := s.of(c)
 	k.way[dir].over = false
 	if k.dis == nil {
-		if done, need = s.identify(c, k, dir, ch); k.dis == nil {
+		if done, need = s.findProtocol(c, k, dir, ch); k.dis == nil {
 			return done, need
 		}
 	}
@@ -157,10 +157,10 @@ func (s *streams) end(c *tcpstream.Conn, k *connection) {
 	s.sessions.giveBack(k.sess)
 }
 
-// identify finds out whose a connection is. It returns how many bytes cannot be
+// findProtocol finds out whose a connection is. It returns how many bytes cannot be
 // the start of anything, and how many are needed to go on. One that is nobody's
 // is ignored from then on.
-func (s *streams) identify(c *tcpstream.Conn, k *connection, dir int, ch *tcpstream.Chunk) (done, need int) {
+func (s *streams) findProtocol(c *tcpstream.Conn, k *connection, dir int, ch *tcpstream.Chunk) (done, need int) {
 	if d := s.claims.told(c, k); d != nil {
 		s.adopt(c, k, dir, d, dissect.WhyTold)
 		return 0, 0
