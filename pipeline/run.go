@@ -7,7 +7,6 @@ import (
 
 	"qsniff/render"
 	"qsniff/report"
-	"qsniff/track"
 )
 
 // Run reads the source to its end and returns what it came to. The error is that
@@ -34,19 +33,7 @@ func Run(ctx context.Context, cfg Config) (report.Run, error) {
 	if cfg.onlyWatched() && jobs > 1 { // the fold, with the watchers, has as much to do as a worker
 		jobs--
 	}
-	f := &fold{w: cfg.Out, max: uint64(max(cfg.Max, 0)), types: map[typeKey]uint64{}, progress: cfg.Progress, listener: cfg.Listener, dialogues: cfg.Dialogues, watchers: cfg.Watchers,
-		micros: cfg.Micros, render: cfg.Renderer, heads: make([]head, jobs)}
-	if cfg.Dialogues != nil {
-		f.render, cfg.Dialogues.Flush = cfg.Dialogues.Renderer(), f.flushed
-	}
-	if cfg.Incidents != nil {
-		f.announces, _ = cfg.Renderer.(render.IncidentRenderer)
-		cfg.Incidents.Announce(f.incident)
-	}
-	if cfg.wantsFacts() {
-		f.hosts = track.NewHosts(size)
-		f.hosts.Raise = f.raised
-	}
+	f := newFold(&cfg, jobs, size)
 	for j := range jobs {
 		f.workers = append(f.workers, newWorker(j, jobs, parts))
 	}
@@ -54,10 +41,29 @@ func Run(ctx context.Context, cfg Config) (report.Run, error) {
 	if f.dialogues != nil {
 		err = f.conclude(err, cfg.Ending)
 	}
-	if end := f.cutShort(err); end != nil {
+	if end := f.watching.cutShort(err); end != nil {
 		err = end
 	}
 	return f.summary(), err
+}
+
+// newFold returns the fold of a run with so many workers, which the caller adds.
+func newFold(cfg *Config, jobs int, size float64) *fold {
+	o := &textOutput{w: cfg.Out, cutsToMicros: cfg.Micros}
+	f := &fold{out: o, max: uint64(max(cfg.Max, 0)), types: map[typeKey]uint64{}, progress: cfg.Progress,
+		listener: cfg.Listener, watching: watching{out: o, watchers: cfg.Watchers}, heads: make([]head, jobs)}
+	renderer := cfg.Renderer
+	if cfg.Dialogues != nil {
+		renderer, f.dialogues = cfg.Dialogues.Renderer(), newDialogues(o, cfg.Dialogues)
+	}
+	if cfg.Incidents != nil {
+		f.watching.announcer, _ = cfg.Renderer.(render.IncidentRenderer)
+		cfg.Incidents.Announce(f.watching.announce)
+	}
+	if cfg.wantsFacts() {
+		f.findings = newHostFindings(o, size, cfg.Listener, renderer, f.dialogues)
+	}
+	return f
 }
 
 // queue is the way of batches: free to the reader, full to the fold. Both hold
@@ -121,4 +127,20 @@ func (f *fold) drain(ctx context.Context, q queue) error {
 			return last
 		}
 	}
+}
+
+// conclude writes the dialogues that the end of the run leaves open, unless the
+// writer failed, and returns err or what became of that.
+func (f *fold) conclude(err error, ending func([]byte, report.Run) []byte) error {
+	if f.out.failed != nil {
+		return err
+	}
+	if ending != nil {
+		f.out.buf = ending(f.out.buf, f.summary())
+	}
+	f.dialogues.finish(f.isFull())
+	if failed := f.out.flush(); err == nil {
+		err = failed
+	}
+	return err
 }

@@ -25,7 +25,7 @@ const (
 func (f *fold) summary() report.Run {
 	r := &f.reader
 	run := report.Run{Packets: r.packets, Bytes: r.bytes, First: r.first, Last: r.last,
-		Read: r.source.Bytes, Size: r.source.Size, Messages: f.messages, Backwards: r.backwards, Dropped: r.source.Dropped, Doubled: f.mirror.skipped}
+		Read: r.source.Bytes, Size: r.source.Size, Messages: f.messages, Backwards: r.backwards, Dropped: r.source.Dropped, Doubled: f.watching.mirror.skipped}
 	for k, n := range f.types {
 		tc := report.TypeCount{Protocol: k.proto.Name, Count: n}
 		if k.typ != nil {
@@ -43,8 +43,8 @@ func (f *fold) summary() report.Run {
 		}
 		addReason(&run, why, r.stops[s])
 	}
-	if f.hosts != nil {
-		run.HostsForgotten = f.hosts.Evicted()
+	if f.findings != nil {
+		run.HostsForgotten = f.findings.hosts.Evicted()
 	}
 	var n totals
 	for i := range f.parts {
