@@ -10,7 +10,7 @@ import (
 // packets of a flood are the same one.
 type alike struct {
 	n, wire int
-	v4      bool // IPv4, whose lists of servers are others
+	isIPv4  bool // IPv4, whose lists of servers are others
 	b       [alikeBytes]byte
 	sum     uint64
 	known   track.Sighting
@@ -21,7 +21,7 @@ type alike struct {
 const alikeBytes = 64
 
 func (a *alike) is(b []byte, it *item) bool {
-	return len(b) == a.n && it.Wire == a.wire && a.n > 0 && it.Src.Addr().Unmap().Is4() == a.v4 && bytes.Equal(b, a.b[:a.n])
+	return len(b) == a.n && it.Wire == a.wire && a.n > 0 && it.Src.Addr().Unmap().Is4() == a.isIPv4 && bytes.Equal(b, a.b[:a.n])
 }
 
 func (a *alike) keep(s *track.Sighting, first *look, it *item, sum uint64) {
@@ -29,7 +29,7 @@ func (a *alike) keep(s *track.Sighting, first *look, it *item, sum uint64) {
 	if len(b) > len(a.b) {
 		return
 	}
-	a.n, a.wire, a.v4, a.sum = copy(a.b[:], b), it.Wire, it.Src.Addr().Unmap().Is4(), sum
+	a.n, a.wire, a.isIPv4, a.sum = copy(a.b[:], b), it.Wire, it.Src.Addr().Unmap().Is4(), sum
 	a.first = *first
 	a.known = track.Sighting{What: s.What, Flags: s.Flags, Asks: s.Asks, Proto: s.Proto, Type: s.Type, Key: s.Key}
 }

@@ -91,7 +91,7 @@ func (q *claims) whyBelieve(c *tcpstream.Conn, k *connection, dir int, v *dissec
 		return "structure"
 	case q.reg.OnPort(v.Dissector, server.Port()):
 		return "port"
-	case k.way[1-dir].waiting:
+	case k.way[1-dir].hasWeakMessage:
 		return "messages of both ends"
 	}
 	if v.Len < len(b) {

@@ -20,11 +20,11 @@ type connection struct {
 	nanos  int64  // and the time of that
 	way    [2]direction
 
-	givenUp bool // it was ours, and its session made room
+	madeRoom bool // it was ours, and its session made room
 }
 
 // isOver reports whether both ends have closed their direction.
-func (k *connection) isOver() bool { return k.way[0].over && k.way[1].over }
+func (k *connection) isOver() bool { return k.way[0].isClosed && k.way[1].isClosed }
 
 // worth orders connections by what is lost with them: one that both ends have
 // closed, one in which a single end has spoken, whose address can be forged, one
@@ -33,7 +33,7 @@ func (k *connection) worth() int {
 	switch {
 	case k.isOver():
 		return 0
-	case k.way[0].spoke != k.way[1].spoke:
+	case k.way[0].hasSpoken != k.way[1].hasSpoken:
 		return 1
 	}
 	return 2
@@ -41,20 +41,20 @@ func (k *connection) worth() int {
 
 // direction is where reading is in what one end sends.
 type direction struct {
-	skip    uint64 // bytes that are left of a message whose middle is missing
-	lost    bool   // where a message begins has to be found
-	gap     bool   // the next message does not follow the one before
-	behind  bool   // nor, maybe, what the other end said before it
-	missed  uint64 // bytes that were missing while the connection was nobody's
-	spoke   bool   // it had a message
-	waiting bool   // there is a whole message that is too weak to be believed
-	passed  uint64 // bytes since the last message that could not be read
-	over    bool   // its sender has closed it
+	skip           uint64 // bytes that are left of a message whose middle is missing
+	isLost         bool   // where a message begins has to be found
+	followsGap     bool   // the next message does not follow the one before
+	mayMissOther   bool   // nor, maybe, what the other end said before it
+	missed         uint64 // bytes that were missing while the connection was nobody's
+	hasSpoken      bool   // it had a message
+	hasWeakMessage bool   // there is a whole message that is too weak to be believed
+	passed         uint64 // bytes since the last message that could not be read
+	isClosed       bool   // its sender has closed it
 
 	// While the connection is nobody's:
-	begun    bool // it was looked at
-	searched bool // its begin was looked for
-	sought   int  // bytes passed in doing so
+	isBegun    bool // it was looked at
+	isSearched bool // its begin was looked for
+	sought     int  // bytes passed in doing so
 }
 
 // serverEnd is the index of the server's end, where end dir speaks to the server or

@@ -10,8 +10,8 @@ import (
 
 // What a TCP message was joined from, and what an end of a stream within one says.
 const (
-	tcpSegments = "TCP segments"
-	messages    = "messages"
+	cutIntoSegments = "TCP segments"
+	cutIntoMessages = "messages"
 )
 
 // tornBy says what became of the rest of a message that a break cut.
@@ -46,7 +46,7 @@ type connReport struct {
 func (r *connReport) context(c *tcpstream.Conn, k *connection, dir int) *dissect.Context {
 	ctx := &r.ctx
 	r.know = dissect.Stream{Dir: dissect.ToServer, Session: k.sess, Opened: c.Begun(),
-		Gap: k.way[dir].gap, Behind: k.way[dir].behind || c.Behind(1-dir)}
+		Gap: k.way[dir].followsGap, Behind: k.way[dir].mayMissOther || c.Behind(1-dir)}
 	if dir == k.server {
 		r.know.Dir = dissect.ToClient
 	}
@@ -64,9 +64,9 @@ func (r *connReport) reportWhole(c *tcpstream.Conn, k *connection, dir int, ch *
 func (r *connReport) reportTorn(c *tcpstream.Conn, k *connection, dir int, ch *tcpstream.Chunk, off int, why tcpstream.Reason) (left uint64) {
 	rest, w := ch.Data[off:], &k.way[dir]
 	x := k.dis.Frame(r.context(c, k, dir), rest)
-	if w.lost || x.Conf == dissect.No {
+	if w.isLost || x.Conf == dissect.No {
 		w.passed += uint64(len(rest))
-		w.lost = true
+		w.isLost = true
 		return 0
 	}
 	wire := max(x.Len, len(rest)+1)
@@ -75,7 +75,7 @@ func (r *connReport) reportTorn(c *tcpstream.Conn, k *connection, dir int, ch *t
 	}
 	r.reportMessage(c, k, dir, ch, &reading{data: rest, off: off, typ: x.Type, wire: wire, why: tornBy[why], isLenKnown: x.Len > 0})
 	if x.Len == 0 {
-		w.lost = true
+		w.isLost = true
 		return 0
 	}
 	return uint64(x.Len - len(rest))
@@ -93,7 +93,7 @@ type reading struct {
 
 // reportMessage dissects x, in ch, and reports it and the reply that it ends.
 func (r *connReport) reportMessage(c *tcpstream.Conn, k *connection, dir int, ch *tcpstream.Chunk, x *reading) {
-	s := source{src: c.Ends[dir], dst: c.Ends[1-dir], data: x.data, run: len(x.data), wire: x.wire, tcp: true, conn: k.number, why: x.why}
+	s := source{src: c.Ends[dir], dst: c.Ends[1-dir], data: x.data, run: len(x.data), wire: x.wire, isTCP: true, conn: k.number, why: x.why}
 	r.addOrigin(&s, ch, x.off)
 	ctx := r.context(c, k, dir)
 	ctx.Wire = x.wire
@@ -103,10 +103,10 @@ func (r *connReport) reportMessage(c *tcpstream.Conn, k *connection, dir int, ch
 	k.dis.Dissect(ctx, x.typ, x.data, m)
 	m.Conf, m.Why = dissect.Likely, k.why
 	if m.Type != nil {
-		s.reply = m.Type.Reply
+		s.isReply = m.Type.Reply
 	}
-	k.way[dir].gap, k.way[dir].behind = false, false
-	k.way[dir].spoke, k.used = true, r.now.item.frame
+	k.way[dir].followsGap, k.way[dir].mayMissOther = false, false
+	k.way[dir].hasSpoken, k.used = true, r.now.item.frame
 	k.dis.Learn(ctx, m)
 	if x.why != "" && m.Status == dissect.Complete {
 		m.Status = dissect.Truncated
@@ -146,7 +146,7 @@ func (r *connReport) addOrigin(s *source, ch *tcpstream.Chunk, off int) {
 	}
 	if len(r.frames) > 1 {
 		slices.Sort(r.frames)
-		s.frames, s.cut = slices.Compact(r.frames), tcpSegments
+		s.frames, s.cut = slices.Compact(r.frames), cutIntoSegments
 	}
 }
 
@@ -161,7 +161,7 @@ func (r *connReport) reportJoined(ctx *dissect.Context, k *connection) {
 	if r.know.Dir == dissect.ToServer {
 		server, client = client, server
 	}
-	s := source{src: server, dst: client, tcp: true, conn: k.number, stream: k.first, reply: true, record: "reply", cut: messages,
+	s := source{src: server, dst: client, isTCP: true, conn: k.number, stream: k.first, isReply: true, record: "reply", cut: cutIntoMessages,
 		frames: r.know.Frames, frame: k.frame, nanos: k.nanos, key: k.key}
 	r.tracker.trackMessage(&s, &r.reply)
 }
@@ -179,7 +179,7 @@ func (r *connReport) reportGap(c *tcpstream.Conn, k *connection, dir int, b tcps
 func (r *connReport) reportSkipped(c *tcpstream.Conn, k *connection, w *direction, dir int) {
 	if w.passed > 0 {
 		r.reportFinding(c, k, &tcpstream.Skipped, w.passed, dir)
-		w.passed, w.gap = 0, true
+		w.passed, w.followsGap = 0, true
 	}
 }
 

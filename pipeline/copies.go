@@ -17,7 +17,7 @@ const (
 )
 
 // copyTable holds the packets of the last milliseconds, to recognise one that comes twice.
-type copyTable [copyPlaces]double
+type copyTable [copyPlaces]doubled
 
 // find notes whether a packet with the same content went the same way just now. Of
 // three in a row the third is none: mirrors double, senders repeat.
@@ -27,14 +27,14 @@ func (c *copyTable) find(s *track.Sighting, it *item, h uint64) {
 	x := &c[h%copyPlaces]
 	if x.sum == uint32(h>>32) && s.Age-x.age <= int64(copyWindow) {
 		s.Flags |= track.Copy
-		*x = double{}
+		*x = doubled{}
 		return
 	}
-	*x = double{sum: uint32(h >> 32), age: s.Age}
+	*x = doubled{sum: uint32(h >> 32), age: s.Age}
 }
 
-// double is a packet that may come again.
-type double struct {
+// doubled is a packet that may come again.
+type doubled struct {
 	age int64
 	sum uint32
 }

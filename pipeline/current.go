@@ -17,7 +17,7 @@ type current struct {
 // stamp is older than its age, because it waited for the rest.
 func (c *current) takeItem(index int32, it *item, seg *segment) {
 	c.index, c.item, c.seg = index, it, seg
-	if it.kind != abandoned {
+	if it.kind != kindAbandoned {
 		c.shift = it.nanos - it.age
 	}
 }

@@ -38,19 +38,19 @@ func (d *dialogues) addSpan(seg *segment, s *span) {
 		return
 	}
 	t := &seg.turns[s.turn-1]
-	if t.over {
+	if t.isEnd {
 		o.buf = c.Close(o.buf, t.conn, s.nanos)
 		return
 	}
 	if s.start == s.end { // nothing is shown of it
 		return
 	}
-	x := dialogue.Turn{First: s.key, Conn: t.conn, About: t.about, Server: t.server, Client: t.client, Wanted: t.wanted}
-	x.Turn = render.Turn{Text: seg.buf[s.start:s.end], Frame: s.fact.Frame, Nanos: s.nanos, Record: !s.message, Said: t.said}
+	x := dialogue.Turn{First: s.key, Conn: t.conn, About: t.about, Server: t.server, Client: t.client, Wanted: t.isWanted}
+	x.Turn = render.Turn{Text: seg.buf[s.start:s.end], Frame: s.fact.Frame, Nanos: s.nanos, Record: !s.isMessage, Said: t.said}
 	if s.hole > 0 {
 		x.Hole = render.Hole{Open: true, At: int(s.hole) - 1, Width: int(s.width)}
 	}
-	if s.message {
+	if s.isMessage {
 		o.buf = c.Message(o.buf, &x, &s.fact)
 		return
 	}

@@ -39,8 +39,8 @@ func (e *emitter) emitMessage(s *source, m *dissect.Message, part track.Part) {
 		x.end = len(seg.buf)
 		x.dig(&ev.Hole)
 	}
-	x.message = s.record == ""
-	if x.message {
+	x.isMessage = s.record == ""
+	if x.isMessage {
 		x.fact.Part = part
 		e.state(s, m, &x)
 	}
@@ -51,12 +51,12 @@ func (e *emitter) emitMessage(s *source, m *dissect.Message, part track.Part) {
 // state fills in what the fold learns of the message.
 func (e *emitter) state(s *source, m *dissect.Message, x *span) {
 	server, client := s.dst, s.src
-	if s.reply || m.Type != nil && m.Type.Notice {
+	if s.isReply || m.Type != nil && m.Type.Notice {
 		server, client = client, server
 	}
 	x.fact = track.Fact{Frame: s.frame, Nanos: s.nanos, Server: server, Client: client, Part: x.fact.Part,
 		Age: s.nanos - e.now.shift, Key: m.Key, Secret: m.Secret, Refused: m.Refused,
-		Proto: m.Proto, Type: m.Type, Status: m.Status, Reply: s.reply, TCP: s.tcp, Bytes: uint32(m.Wire)}
+		Proto: m.Proto, Type: m.Type, Status: m.Status, Reply: s.isReply, TCP: s.isTCP, Bytes: uint32(m.Wire)}
 	if !e.wantsFacts {
 		return
 	}
@@ -69,7 +69,7 @@ func (e *emitter) state(s *source, m *dissect.Message, x *span) {
 		seg.found = append(seg.found, track.Found{Code: m.Expert[i].Code, Severity: m.Expert[i].Severity})
 	}
 	x.found[1] = int32(len(seg.found))
-	if !s.reply || !e.hasListener {
+	if !s.isReply || !e.hasListener {
 		return
 	}
 	if post, ok := postOf(m); ok {

@@ -24,7 +24,7 @@ type eventMaker struct {
 func (e *eventMaker) makeEvent(s *source, m *dissect.Message, part *track.Part, start int64) *render.Event {
 	ev := &e.event
 	*ev = render.Event{Frame: s.frame, Frames: s.frames, Nanos: s.nanos, Start: start, File: -1, Iface: -1,
-		Src: s.src, Dst: s.dst, TCP: s.tcp, Reply: s.reply, Msg: m, Why: s.why, Record: s.record, Cut: s.cut}
+		Src: s.src, Dst: s.dst, TCP: s.isTCP, Reply: s.isReply, Msg: m, Why: s.why, Record: s.record, Cut: s.cut}
 	ev.Exchange, ev.Train = exchangeOf(s, part), s.train()
 	if s.from != nil {
 		e.addOrigin(s.from)

@@ -95,7 +95,7 @@ func (f *fold) advance(ctx context.Context, i int) error {
 	h := &f.heads[i]
 	for h.seg == nil || h.isDone() {
 		if h.seg != nil {
-			if h.seg.last {
+			if h.seg.isLast {
 				return nil
 			}
 			f.release(i)
@@ -181,11 +181,11 @@ func (f *fold) write(seg *segment, s *span) (enough bool, err error) {
 	if !silent {
 		f.findings.addSpan(seg, s)
 	}
-	if s.message {
+	if s.isMessage {
 		f.messages++
 		f.types[typeKey{s.fact.Proto, s.fact.Type}]++
 	}
-	return s.message && f.isFull() || f.dialogues.hasWanted(), err
+	return s.isMessage && f.isFull() || f.dialogues.hasWanted(), err
 }
 
 // isFull reports whether as many messages are written as were wanted.

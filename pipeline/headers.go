@@ -13,7 +13,7 @@ const (
 
 // headers is the length of the headers around a payload in each of its packets.
 func headers(s *source) uint32 {
-	if s.tcp {
+	if s.isTCP {
 		return tcpHeaders + ipHeaders(s.src)
 	}
 	return udpHeaders + ipHeaders(s.src)

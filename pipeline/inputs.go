@@ -4,13 +4,13 @@ import "qsniff/capture"
 
 // inputs is what the reader knows of where packets come from.
 type inputs struct {
-	source  capture.Describer // nil if the source cannot say
-	all     []capture.Interface
-	several bool // an input has more than one interface
-	asked   bool // in this batch
-	file    uint16
-	iface   uint16
-	found   int // index of the interface of file and iface, or -1: packets come in runs
+	source     capture.Describer // nil if the source cannot say
+	all        []capture.Interface
+	hasSeveral bool // an input has more than one interface
+	wasAsked   bool // in this batch
+	file       uint16
+	iface      uint16
+	found      int // index of the interface of file and iface, or -1: packets come in runs
 
 	gap      int // of the batch: the next
 	comment  int // likewise
@@ -18,7 +18,7 @@ type inputs struct {
 }
 
 // begin begins a batch.
-func (in *inputs) begin() { in.gap, in.comment, in.asked = 0, 0, false }
+func (in *inputs) begin() { in.gap, in.comment, in.wasAsked = 0, 0, false }
 
 // find looks for an interface. Inputs may name interfaces at any place, so the
 // source is asked again where one is not known, once in a batch.
@@ -27,12 +27,12 @@ func (in *inputs) find(file, iface uint16) {
 		return
 	}
 	in.file, in.iface, in.found = file, iface, in.index(file, iface)
-	if in.found >= 0 || in.asked {
+	if in.found >= 0 || in.wasAsked {
 		return
 	}
-	in.all, in.asked = in.source.Interfaces(), true
+	in.all, in.wasAsked = in.source.Interfaces(), true
 	for i := range in.all {
-		in.several = in.several || in.all[i].Index > 0
+		in.hasSeveral = in.hasSeveral || in.all[i].Index > 0
 	}
 	in.found = in.index(file, iface)
 }
@@ -53,7 +53,7 @@ func (in *inputs) originOf(p *capture.Packet) origin {
 	in.find(p.File, p.Iface)
 	if in.found >= 0 {
 		from.name = in.all[in.found].Name
-		from.known = in.several || from.name != ""
+		from.known = in.hasSeveral || from.name != ""
 	}
 	return from
 }

@@ -44,12 +44,12 @@ func (j *joiner) join(it *item, first *look) {
 		j.tracker.notePart(it)
 		return
 	}
-	if it.kind == datagram && j.joinFragment(it, first) {
+	if it.kind == kindDatagram && j.joinFragment(it, first) {
 		return
 	}
 	s := source{src: it.Src, dst: it.Dst, data: it.Payload, run: len(it.Payload), wire: it.Wire,
 		frame: it.frame, nanos: it.nanos, pieces: it.pieces, ipPieces: len(it.pieces),
-		fragment: it.kind == abandoned, why: it.why, ways: it.ways, from: &it.from, first: first}
+		isIncomplete: it.kind == kindAbandoned, why: it.why, ways: it.ways, from: &it.from, first: first}
 	s.frames = j.framesOf(it.pieces)
 	j.now.n.count(j.identifier.identify(&s))
 }
@@ -95,7 +95,7 @@ func (j *joiner) deliverJoined(set *dissect.Joined) {
 		s.frames, s.began = set.Frames, set.First+j.now.shift
 	}
 	if s.why != "" {
-		s.fragment = true
+		s.isIncomplete = true
 		s.wire++ // the leading run is not the whole
 	}
 	j.now.n.count(j.identifier.identify(&s))
@@ -134,7 +134,7 @@ func (j *joiner) deliverSet(set *split.Set) {
 func (j *joiner) deliverPartial(s *source) {
 	status := dissect.Truncated
 	if s.set.Outcome == split.Incomplete {
-		status, s.fragment = dissect.Fragment, true
+		status, s.isIncomplete = dissect.Fragment, true
 	}
 	if isGame(s.set) {
 		j.now.n.game++

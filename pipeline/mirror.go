@@ -9,7 +9,7 @@ type mirror struct {
 	seen, twice [mirrorBits / 64]uint64 // sources of this stretch of time, by hash
 	nSeen, nTwo int
 	since       int64
-	double      bool
+	isDouble    bool
 	skipped     uint64 // packets
 	last        uint64 // frame of the last one
 }
@@ -29,7 +29,7 @@ const (
 // isCopy reports whether s is to be left out.
 func (m *mirror) isCopy(s *track.Sighting) bool {
 	if s.Age-m.since >= mirrorEvery {
-		m.turn(s.Age)
+		m.beginStretch(s.Age)
 	}
 	h := s.ClientHash % mirrorBits // replies count with those who get them
 	bit := uint64(1) << (h % 64)
@@ -43,20 +43,20 @@ func (m *mirror) isCopy(s *track.Sighting) bool {
 	if m.twice[h/64]&bit == 0 {
 		m.twice[h/64] |= bit
 		m.nTwo++
-		if !m.double && m.nSeen >= mirrorLeast && m.nTwo*100 >= m.nSeen*doubledShare {
-			m.double = true
+		if !m.isDouble && m.nSeen >= mirrorLeast && m.nTwo*100 >= m.nSeen*doubledShare {
+			m.isDouble = true
 		}
 	}
-	if m.double && s.Frame != m.last { // of a list of servers there is a sighting for each
+	if m.isDouble && s.Frame != m.last { // of a list of servers there is a sighting for each
 		m.skipped, m.last = m.skipped+1, s.Frame
 	}
-	return m.double
+	return m.isDouble
 }
 
-// turn begins a new stretch of time.
-func (m *mirror) turn(age int64) {
+// beginStretch begins a new stretch of time.
+func (m *mirror) beginStretch(age int64) {
 	if m.nSeen >= mirrorLeast {
-		m.double = m.nTwo*100 >= m.nSeen*singleShare && (m.double || m.nTwo*100 >= m.nSeen*doubledShare)
+		m.isDouble = m.nTwo*100 >= m.nSeen*singleShare && (m.isDouble || m.nTwo*100 >= m.nSeen*doubledShare)
 	}
 	clear(m.seen[:])
 	clear(m.twice[:])

@@ -38,7 +38,7 @@ func (p *parser) parseMessage(s *source, c *dissect.Context, v *dissect.Verdict)
 		m.Learn.Engine, m.Learn.Proven = s.set.Engine, !isFormInferred(s.set)
 	}
 	p.flows.Learn(server, client.Addr(), m.Learn)
-	s.reply = v.Type.Reply
+	s.isReply = v.Type.Reply
 	p.finish(s, c.Said)
 }
 
@@ -50,7 +50,7 @@ func (p *parser) parseUnread(s *source, status dissect.Status) {
 	m.Wire = max(m.Wire, set.Wire)
 	m.Status = status
 	s.data, s.run, s.pieces = set.Joined, len(set.Joined), set.Pieces
-	s.reply = !p.reg.ToServer(s.src.Port(), s.dst.Port())
+	s.isReply = !p.reg.ToServer(s.src.Port(), s.dst.Port())
 	if set.Prefix > 0 {
 		m.Append(&dissect.SplitSize, 0, 4, "")
 		m.Fields[0].Num = uint64(set.Declared)
@@ -58,7 +58,7 @@ func (p *parser) parseUnread(s *source, status dissect.Status) {
 		m.Fields[1].Num = uint64(set.CRC)
 	}
 	server, client := s.src, s.dst
-	if !s.reply {
+	if !s.isReply {
 		server, client = client, server
 	}
 	said := p.flows.Said(server, client.Addr())
@@ -81,11 +81,11 @@ func (p *parser) finish(s *source, said *console.Passwords) {
 		p.finishSet(s, said)
 	case s.joined != nil:
 		p.finishJoined(s)
-	case s.reply && (s.wire > maxUnsplit || s.ipPieces > 1):
+	case s.isReply && (s.wire > maxUnsplit || s.ipPieces > 1):
 		m.Expert = append(m.Expert, finding.Expert{Code: split.Oversize, Severity: split.Oversize.Severity,
 			Field: -1, A: uint64(s.wire), B: uint64(s.ipPieces)})
 	}
-	if s.fragment {
+	if s.isIncomplete {
 		m.Status = dissect.Fragment
 	}
 	p.tracker.trackMessage(s, m)
@@ -94,11 +94,11 @@ func (p *parser) finish(s *source, said *console.Passwords) {
 // finishSet adds the findings of a split set, and the parts after a gap as fields.
 func (p *parser) finishSet(s *source, said *console.Passwords) {
 	m, set := &p.msg, s.set
-	if s.fragment { // how long the whole is, nobody knows
+	if s.isIncomplete { // how long the whole is, nobody knows
 		m.Wire = len(s.data)
 	}
 	m.Expert = append(m.Expert, set.Expert...)
-	if !s.reply {
+	if !s.isReply {
 		number := uint8(0)
 		if len(set.Parts) > 0 {
 			number = set.Parts[0].Number
@@ -117,7 +117,7 @@ func (p *parser) finishSet(s *source, said *console.Passwords) {
 // finishJoined adds the fragments after a gap as fields.
 func (p *parser) finishJoined(s *source) {
 	m := &p.msg
-	if s.fragment { // how long the whole is, nobody knows
+	if s.isIncomplete { // how long the whole is, nobody knows
 		m.Wire = len(s.data)
 	}
 	if s.run == len(s.data) {

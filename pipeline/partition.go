@@ -49,25 +49,25 @@ func (p *partition) do(index int32, it *item, seg *segment) {
 	var first *look
 	if p.sights != nil {
 		first = p.sights.watch(it)
-		if p.skipsDatagrams && it.kind != tcp && it.kind != tick && it.kind != end {
+		if p.skipsDatagrams && it.kind != kindSegment && it.kind != kindTick && it.kind != kindEnd {
 			return
 		}
 	}
 	switch it.kind {
-	case tick:
+	case kindTick:
 		p.tick(it.age)
-	case end:
+	case kindEnd:
 		p.flush(it.age)
-	case begun:
+	case kindBegun:
 		p.tracker.notePart(it)
-	case quoted:
+	case kindQuoted:
 		p.report(it)
-	case gap:
+	case kindGap:
 		p.tracker.noteGap(it.age)
 		if p.now.part == 0 { // one has to say it
 			reportDamage(p.emitter, it)
 		}
-	case tcp:
+	case kindSegment:
 		if p.streams == nil {
 			p.streams = p.newStreams()
 		}

@@ -21,17 +21,17 @@ func postOf(m *dissect.Message) (post track.Post, ok bool) {
 		case dissect.MapName:
 			post.Map.Set(m.Bytes(f))
 		case dissect.PlayerCount:
-			post.Players = number(m, f)
+			post.Players = countOf(m, f)
 		case dissect.MaxPlayers:
-			post.Max = number(m, f)
+			post.Max = countOf(m, f)
 		}
 	}
 	return post, ok
 }
 
-// number is the value of a field that counts, which some protocols write in
+// countOf is the value of a field that counts, which some protocols write in
 // digits; -1 if it is none.
-func number(m *dissect.Message, f *dissect.Field) int32 {
+func countOf(m *dissect.Message, f *dissect.Field) int32 {
 	const digits = 9 // fit
 	if f.Def.Kind != dissect.Text {
 		return int32(min(f.Num, 1<<31-1))

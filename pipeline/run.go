@@ -37,7 +37,7 @@ func Run(ctx context.Context, cfg Config) (report.Run, error) {
 	for j := range jobs {
 		f.workers = append(f.workers, newWorker(j, jobs, parts))
 	}
-	err := f.drain(ctx, start(ctx, r, f.workers))
+	err := f.drain(ctx, startStages(ctx, r, f.workers))
 	if f.dialogues != nil {
 		err = f.conclude(err, cfg.Ending)
 	}
@@ -72,8 +72,8 @@ type queue struct {
 	free, full chan *batch
 }
 
-// start sets the reader and the workers going. They end with the source or ctx.
-func start(ctx context.Context, r *reader, workers []*worker) queue {
+// startStages sets the reader and the workers going. They end with the source or ctx.
+func startStages(ctx context.Context, r *reader, workers []*worker) queue {
 	q := queue{free: make(chan *batch, inFlight), full: make(chan *batch, inFlight)}
 	for range inFlight {
 		q.free <- newBatch()

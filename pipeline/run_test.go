@@ -22,7 +22,7 @@ func TestEndWithinBatch(t *testing.T) {
 		w := newWorker(0, 1, nil)
 		seg := <-w.free
 		seg.buf = make([]byte, writeSize)
-		seg.spans = append(seg.spans, span{message: true, end: len(seg.buf)})
+		seg.spans = append(seg.spans, span{isMessage: true, end: len(seg.buf)})
 		w.out <- seg
 		f := &fold{out: &textOutput{w: tc.out}, max: tc.max, workers: []*worker{w}, heads: make([]head, 1), types: map[typeKey]uint64{}}
 		q := queue{free: make(chan *batch, 1), full: make(chan *batch, 1)}

@@ -29,7 +29,7 @@ const segmentsPerWorker = 3
 type span struct {
 	index      int32  // of the item in its batch that decided it
 	part       uint8  // the partition
-	message    bool   // not a record: it counts, and fact is valid
+	isMessage  bool   // not a record: it counts, and fact is valid
 	key        uint64 // first frame of the message
 	start, end int
 	hole       int32 // offset behind start of room for the time since the line before, + 1
@@ -56,8 +56,8 @@ type turn struct {
 	said           render.Said
 	server, client netip.AddrPort // of a record
 	about          uint64         // frame that it is about
-	wanted         bool           // it has the frame that is wanted
-	over           bool           // no turn: the connection is over
+	isWanted       bool           // it has the frame that is wanted
+	isEnd          bool           // no turn: the connection is over
 }
 
 // sight is a sighting at its place in a batch, or the word that time passed. Sights
@@ -70,10 +70,10 @@ type sight struct {
 	track.Sighting
 }
 
-// lastly is the partition of what stands behind what all partitions have to show.
+// lastly is the partition of what follows all that partitions have to show.
 const lastly = Partitions
 
-// before tells the order in which watchers get two sights.
+// before reports whether watchers get s before t.
 func (s *sight) before(t *sight) bool { return s.compare(t) < 0 }
 
 func (s *sight) compare(t *sight) int {
@@ -84,10 +84,10 @@ func (s *sight) compare(t *sight) int {
 type event uint8
 
 const (
-	packet  event = iota
-	passed        // time
-	missing       // packets
-	over          // the capture
+	sawPacket event = iota
+	sawTick         // time
+	sawLoss         // packets
+	sawEnd          // the capture
 )
 
 // segment is what a worker made of a part of a batch, in the order of its items.
@@ -98,7 +98,7 @@ type segment struct {
 	posts  []track.Post
 	turns  []turn
 	sights []sight
-	last   bool // of its batch
+	isLast bool // of its batch
 	totals [Partitions]totals
 }
 
@@ -109,7 +109,7 @@ func (s *segment) reset() {
 	if cap(s.buf) > 4*segmentSize { // a long message grew it
 		s.buf = nil
 	}
-	s.buf, s.spans, s.last = s.buf[:0], s.spans[:0], false
+	s.buf, s.spans, s.isLast = s.buf[:0], s.spans[:0], false
 	s.found, s.posts, s.turns = s.found[:0], s.posts[:0], s.turns[:0]
 	s.sights = s.sights[:0]
 }

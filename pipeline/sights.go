@@ -35,14 +35,14 @@ func (w *sights) watch(it *item) *look {
 	s := w.spot(it)
 	w.first = nil
 	switch it.kind {
-	case datagram:
+	case kindDatagram:
 		w.readDatagram(s, it)
-	case quoted:
+	case kindQuoted:
 		s.What = track.IsUnreachable
 		s.Mix(w.now.seed)
-	case tcp:
+	case kindSegment:
 		w.readSegment(s, it)
-	case tick, end, gap:
+	case kindTick, kindEnd, kindGap:
 		w.mark(it)
 		return nil
 	default: // the rest of what began or was given up came as something else
@@ -95,12 +95,12 @@ func (w *sights) addListed(it *item) {
 
 // mark notes what happens to all partitions once.
 func (w *sights) mark(it *item) {
-	x := sight{index: w.now.index, part: w.now.part, event: passed}
+	x := sight{index: w.now.index, part: w.now.part, event: sawTick}
 	switch it.kind {
-	case end:
-		x.event, x.part = over, lastly
-	case gap:
-		x.event = missing
+	case kindEnd:
+		x.event, x.part = sawEnd, lastly
+	case kindGap:
+		x.event = sawLoss
 	}
 	if w.now.part == 0 {
 		x.Age, x.Nanos = it.age, it.nanos
@@ -119,7 +119,7 @@ func (w *sights) login(s *source, m *dissect.Message) {
 	x.Proto, x.Type, x.Asks, x.Flags = m.Proto, m.Type, m.Type.Asks, track.Connection
 	x.Secret, x.Bytes = m.Secret, uint32(m.Wire)
 	switch {
-	case !s.reply:
+	case !s.isReply:
 		x.What = track.IsLogin
 	case m.Refused:
 		x.What = track.IsRejected

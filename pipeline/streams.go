@@ -49,7 +49,7 @@ func (s *streams) flush(age int64) { s.asm.Flush(age) }
 // Data reads the messages in what one end sent.
 func (s *streams) Data(c *tcpstream.Conn, dir int, ch *tcpstream.Chunk) (done, need int) {
 	k := s.of(c)
-	k.way[dir].over = false
+	k.way[dir].isClosed = false
 	if k.dis == nil {
 		if done, need = s.findProtocol(c, k, dir, ch); k.dis == nil {
 			return done, need
@@ -72,18 +72,18 @@ func (s *streams) read(c *tcpstream.Conn, k *connection, dir int, ch *tcpstream.
 		}
 		ctx := s.report.context(c, k, dir)
 		s.report.know.Last = last
-		if w.lost {
+		if w.isLost {
 			n, need := k.dis.Resync(ctx, ch.Data[done:], last)
 			done, w.passed = done+n, w.passed+uint64(n)
 			if need > 0 || done == len(ch.Data) {
 				return done, need
 			}
-			w.lost = false
+			w.isLost = false
 			s.report.reportSkipped(c, k, w, dir)
 		}
 		switch r := k.dis.Frame(ctx, ch.Data[done:]); {
 		case r.Conf == dissect.No:
-			w.lost = true
+			w.isLost = true
 			w.passed++
 			done++
 		case r.Need > 0:
@@ -91,7 +91,7 @@ func (s *streams) read(c *tcpstream.Conn, k *connection, dir int, ch *tcpstream.
 		default:
 			s.report.reportWhole(c, k, dir, ch, done, &r)
 			done += r.Len
-			w.lost = r.Bad
+			w.isLost = r.Bad
 		}
 	}
 	return done, 0
@@ -101,9 +101,9 @@ func (s *streams) read(c *tcpstream.Conn, k *connection, dir int, ch *tcpstream.
 func (s *streams) Break(c *tcpstream.Conn, dir int, ch *tcpstream.Chunk, b tcpstream.Break) {
 	k := s.of(c)
 	w := &k.way[dir]
-	w.begun = w.begun || b.Why.Gap() // what lies behind a gap is no begin
+	w.isBegun = w.isBegun || b.Why.Gap() // what lies behind a gap is no begin
 	if k.dis == nil && !s.adoptCut(c, k, dir, ch) {
-		w.lost, w.waiting = true, false
+		w.isLost, w.hasWeakMessage = true, false
 		w.missed += b.Len
 		return
 	}
@@ -114,17 +114,17 @@ func (s *streams) Break(c *tcpstream.Conn, dir int, ch *tcpstream.Chunk, b tcpst
 		left = s.report.reportTorn(c, k, dir, ch, done, b.Why)
 	}
 	if !b.Why.Gap() {
-		w.over = true
+		w.isClosed = true
 		return
 	}
 	s.report.reportGap(c, k, dir, b, len(rest))
-	w.gap, k.way[1-dir].behind = true, true
+	w.followsGap, k.way[1-dir].mayMissOther = true, true
 	w.skip = 0
-	if left >= b.Len && !w.lost {
+	if left >= b.Len && !w.isLost {
 		w.skip = left - b.Len
 		return
 	}
-	w.lost = true
+	w.isLost = true
 }
 
 // Conflict reports bytes that came twice with different content.
@@ -138,7 +138,7 @@ func (s *streams) Conflict(c *tcpstream.Conn, dir int, frame uint64, n int) {
 func (s *streams) Close(c *tcpstream.Conn) {
 	k := s.of(c)
 	switch {
-	case k.givenUp:
+	case k.madeRoom:
 	case k.dis == nil:
 		s.now.n.tcpOther += uint64(c.DataSegments)
 		s.now.n.tcpEmpty += uint64(c.Segments - c.DataSegments)
@@ -168,9 +168,9 @@ func (s *streams) findProtocol(c *tcpstream.Conn, k *connection, dir int, ch *tc
 	w := &k.way[dir]
 	s.lookAtBegin(c, dir, w, ch)
 	for {
-		if w.lost {
+		if w.isLost {
 			n, need := s.claims.seek(c, ch.Data[done:])
-			done, w.sought, w.searched = done+n, w.sought+n, true
+			done, w.sought, w.isSearched = done+n, w.sought+n, true
 			w.passed += uint64(n)
 			if w.sought > maxSought {
 				s.asm.Ignore(c)
@@ -179,15 +179,15 @@ func (s *streams) findProtocol(c *tcpstream.Conn, k *connection, dir int, ch *tc
 			if need > 0 || done == len(ch.Data) {
 				return done, need
 			}
-			w.lost = false
+			w.isLost = false
 		}
 		v, toServer := s.claims.claim(c, dir, ch.Data[done:])
 		switch {
-		case v.Conf == dissect.No && c.Opened && !w.searched:
+		case v.Conf == dissect.No && c.Opened && !w.isSearched:
 			s.asm.Ignore(c)
 			return done, 0
 		case v.Conf == dissect.No:
-			w.lost = true
+			w.isLost = true
 			done, w.sought = done+1, w.sought+1
 			w.passed++
 		case v.Need > 0:
@@ -195,7 +195,7 @@ func (s *streams) findProtocol(c *tcpstream.Conn, k *connection, dir int, ch *tc
 		default:
 			why := s.claims.whyBelieve(c, k, dir, &v, toServer, ch.Data[done:])
 			if why == "" {
-				w.waiting = true
+				w.hasWeakMessage = true
 				return done, len(ch.Data) - done + 1
 			}
 			k.server = serverEnd(dir, toServer)
@@ -208,9 +208,9 @@ func (s *streams) findProtocol(c *tcpstream.Conn, k *connection, dir int, ch *tc
 // lookAtBegin is for the first bytes of what end dir sends: where a message begins has
 // to be found unless one does there.
 func (s *streams) lookAtBegin(c *tcpstream.Conn, dir int, w *direction, ch *tcpstream.Chunk) {
-	if !w.begun {
-		w.begun = true
-		w.lost = !c.Opened && !s.claims.startsWithMessage(c, dir, ch.Data)
+	if !w.isBegun {
+		w.isBegun = true
+		w.isLost = !c.Opened && !s.claims.startsWithMessage(c, dir, ch.Data)
 	}
 }
 
@@ -218,7 +218,7 @@ func (s *streams) lookAtBegin(c *tcpstream.Conn, dir int, w *direction, ch *tcps
 // its begin and on its protocol's port: no more of it will come.
 func (s *streams) adoptCut(c *tcpstream.Conn, k *connection, dir int, ch *tcpstream.Chunk) bool {
 	w := &k.way[dir]
-	if !c.Opened || w.searched || len(ch.Data) == 0 {
+	if !c.Opened || w.isSearched || len(ch.Data) == 0 {
 		return false
 	}
 	v, toServer := s.claims.claim(c, dir, ch.Data)
@@ -226,7 +226,7 @@ func (s *streams) adoptCut(c *tcpstream.Conn, k *connection, dir int, ch *tcpstr
 		return false
 	}
 	k.server = serverEnd(dir, toServer)
-	w.begun = true
+	w.isBegun = true
 	s.adopt(c, k, dir, v.Dissector, "port")
 	return true
 }
@@ -263,6 +263,6 @@ func (s *streams) giveUp() {
 	if !least.isOver() {
 		s.now.n.sessionsEvicted++
 	}
-	*least = connection{givenUp: true}
+	*least = connection{madeRoom: true}
 	s.asm.Ignore(c)
 }

@@ -26,18 +26,18 @@ func newTracker(now *current, size int, e *emitter) *tracker {
 func (t *tracker) trackMessage(s *source, m *dissect.Message) {
 	var part track.Part
 	if t.isOn {
-		part = t.place(s, m)
+		part = t.findPart(s, m)
 	}
 	t.emitter.emitMessage(s, m, part)
 }
 
-// place finds the part that m has in its exchange, and adds what that shows to its
+// findPart finds the part that m has in its exchange, and adds what that shows to its
 // findings. Of a reply the first packet counts: it is the server's answer, and the rest
 // is the way's.
-func (t *tracker) place(s *source, m *dissect.Message) track.Part {
+func (t *tracker) findPart(s *source, m *dissect.Message) track.Part {
 	x := track.Message{Src: s.src, Dst: s.dst, Proto: m.Proto, Type: m.Type, Key: m.Key,
-		Frame: s.frame, Nanos: s.nanos, Conn: s.conn, Reply: s.reply, Expert: m.Expert}
-	if s.reply && s.train() > 0 {
+		Frame: s.frame, Nanos: s.nanos, Conn: s.conn, Reply: s.isReply, Expert: m.Expert}
+	if s.isReply && s.train() > 0 {
 		x.Frame, x.Nanos = s.frames[0], s.began
 	}
 	x.Age = x.Nanos - t.now.shift

@@ -16,7 +16,7 @@ type turnMaker struct {
 // the bytes of the message stand.
 func (t *turnMaker) addMessage(seg *segment, x *span, s *source, said render.Said) {
 	if t.isWanted {
-		seg.addTurn(x, turn{conn: s.stream, said: said, wanted: t.frame != 0 && s.frame == t.frame || t.hasFrame(s.frames)})
+		seg.addTurn(x, turn{conn: s.stream, said: said, isWanted: t.frame != 0 && s.frame == t.frame || t.hasFrame(s.frames)})
 	}
 }
 
@@ -25,7 +25,7 @@ func (t *turnMaker) addNote(seg *segment, x *span, r *render.Record, conn uint64
 	if !t.isWanted {
 		return
 	}
-	about := turn{conn: conn, server: r.Server, client: r.Client, wanted: t.hasFrame(r.Frames)}
+	about := turn{conn: conn, server: r.Server, client: r.Client, isWanted: t.hasFrame(r.Frames)}
 	if len(r.Frames) > 0 {
 		about.about = r.Frames[0]
 	}
@@ -34,7 +34,7 @@ func (t *turnMaker) addNote(seg *segment, x *span, r *render.Record, conn uint64
 
 // addEnd adds the end of a connection to its span.
 func (t *turnMaker) addEnd(seg *segment, x *span, conn uint64) {
-	seg.addTurn(x, turn{conn: conn, over: true})
+	seg.addTurn(x, turn{conn: conn, isEnd: true})
 }
 
 // hasFrame reports whether the wanted frame is one of frames.

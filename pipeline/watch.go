@@ -33,22 +33,22 @@ func (w *watching) show(list []sight, next int, limit int32) int {
 func (w *watching) tell(x *sight) {
 	w.last.event, w.last.Age, w.last.Nanos = x.event, x.Age, x.Nanos
 	switch x.event {
-	case packet:
+	case sawPacket:
 		if w.mirror.isCopy(&x.Sighting) {
 			return
 		}
 		for _, to := range w.watchers {
 			to.Sight(&x.Sighting)
 		}
-	case passed:
+	case sawTick:
 		for _, to := range w.watchers {
 			to.Tick(x.Age, x.Nanos)
 		}
-	case missing:
+	case sawLoss:
 		for _, to := range w.watchers {
 			to.Lost(1)
 		}
-	case over:
+	case sawEnd:
 		for _, to := range w.watchers {
 			to.End(x.Age, x.Nanos)
 		}
@@ -71,11 +71,11 @@ func (w *watching) tellDropped(dropped uint64) {
 // failed: what is open then is told of as well. It returns err, or that of writing
 // what they say.
 func (w *watching) cutShort(err error) error {
-	if err == nil || w.out.failed != nil || w.last.event == over || w.last.Age == 0 {
+	if err == nil || w.out.failed != nil || w.last.event == sawEnd || w.last.Age == 0 {
 		return err
 	}
 	x := w.last
-	x.event = over
+	x.event = sawEnd
 	w.tell(&x)
 	if wrong := w.out.flush(); wrong != nil {
 		return wrong

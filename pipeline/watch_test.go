@@ -150,7 +150,7 @@ func TestMirrorStops(t *testing.T) {
 
 // TestMirrorList: of a copied list of servers each has a sighting; it is one packet.
 func TestMirrorList(t *testing.T) {
-	m := &mirror{double: true}
+	m := &mirror{isDouble: true}
 	for frame := range uint64(3) {
 		for range 200 {
 			s := &track.Sighting{Frame: frame + 1, What: track.IsListed, Flags: track.Copy}
