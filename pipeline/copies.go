@@ -19,9 +19,9 @@ const (
 // copyTable holds the packets of the last milliseconds, to recognise one that comes twice.
 type copyTable [copyPlaces]doubled
 
-// find notes whether a packet with the same content went the same way just now. Of
+// findCopy notes whether a packet with the same content went the same way just now. Of
 // three in a row the third is none: mirrors double, senders repeat.
-func (c *copyTable) find(s *track.Sighting, it *item, h uint64) {
+func (c *copyTable) findCopy(s *track.Sighting, it *item, h uint64) {
 	h = lru.Mix(h, uint64(s.SrcPort)<<48|uint64(s.DstPort)<<32|uint64(it.IPID)<<16|uint64(s.What))
 	h = lru.Mix(h^uint64(s.Key)<<32, s.ClientHash^bits.RotateLeft64(s.ServerHash, 32))
 	x := &c[h%copyPlaces]

@@ -39,7 +39,7 @@ func (d *identifier) identify(s *source) outcome {
 		return unclaimed
 	case !d.reg.Believe(c, &v):
 		if !v.Type.FromServer() && s.set == nil {
-			d.parked.keep(s, v.Type.Asks, &l.verdict)
+			d.parked.keepRequest(s, v.Type.Asks, &l.verdict)
 		}
 		return doubtful
 	}
@@ -48,6 +48,16 @@ func (d *identifier) identify(s *source) outcome {
 	}
 	d.parser.parseMessage(s, c, &v)
 	return reported
+}
+
+// identifyOrCount passes s on if it is a message, and counts it if not.
+func (d *identifier) identifyOrCount(s *source) {
+	switch d.identify(s) {
+	case unclaimed:
+		d.now.n.unknown++
+	case doubtful:
+		d.now.n.unbelieved++
+	}
 }
 
 // typeOf returns the type of the message in a datagram, or nil if it is none. first is
@@ -74,38 +84,33 @@ func (d *identifier) look(c *dissect.Context, b []byte, first *look) look {
 // pick is the verdict on b, of which l is the first look. The registry is asked again,
 // with what is known of the flow, where the bytes alone are not enough.
 func (d *identifier) pick(c *dissect.Context, b []byte, l *look) dissect.Verdict {
-	switch v := &l.verdict; {
-	case l.isTold:
-		d.recall(c)
-		c.ToServer.Foreign, c.FromServer.Foreign = false, false
-	case v.Conf < dissect.Likely:
-		if d.recall(c) {
-			return d.reg.Pick(c, b)
-		}
-	case v.Type.FromServer():
-		c.FromServer = d.flows.Get(c.Src, c.Dst.Addr())
-	default:
-		c.ToServer = d.flows.Get(c.Dst, c.Src.Addr())
+	v := l.verdict
+	isEnough := v.Conf >= dissect.Likely && !l.isTold
+	if !isEnough || !v.Type.FromServer() {
+		d.flows.RecallReceiver(c)
 	}
-	return l.verdict
-}
-
-// recall fills in what is known of both directions, and reports whether that is anything.
-func (d *identifier) recall(c *dissect.Context) bool {
-	c.ToServer = d.flows.Get(c.Dst, c.Src.Addr())
-	d.recallServer(c)
-	return c.ToServer != (dissect.FlowFacts{}) || c.FromServer != (dissect.FlowFacts{}) || c.Waiting != 0
-}
-
-// recallServer fills in what is known of the sender as a server.
-func (d *identifier) recallServer(c *dissect.Context) {
-	c.FromServer = d.flows.Get(c.Src, c.Dst.Addr())
+	if !isEnough || v.Type.FromServer() {
+		d.flows.RecallSender(c)
+	}
+	switch {
+	case isEnough:
+		return v
+	case l.isTold:
+		c.ToServer.Foreign, c.FromServer.Foreign = false, false
+	}
 	c.Waiting = d.parked.asked(c.Src, c.Dst, d.now.item.nanos)
+	isNew := c.ToServer == (dissect.FlowFacts{}) && c.FromServer == (dissect.FlowFacts{}) && c.Waiting == 0
+	if l.isTold || isNew {
+		return v
+	}
+	return d.reg.Pick(c, b)
 }
 
-// engineOf is how the server src is known to split replies to dst.
-func (d *identifier) engineOf(src, dst netip.AddrPort) wire.Engine {
-	return d.flows.Get(src, dst.Addr()).Engine
+// recallServer fills in what is known of the sender as a server, and what the receiver
+// asked it.
+func (d *identifier) recallServer(c *dissect.Context) {
+	d.flows.RecallSender(c)
+	c.Waiting = d.parked.asked(c.Src, c.Dst, d.now.item.nanos)
 }
 
 // noteForeign notes that another game speaks between two addresses, if b shows that, of
@@ -125,7 +130,7 @@ func (d *identifier) noteForeign(c *dissect.Context, b []byte) {
 // releaseRequest passes on the request that a reply of type t, from src to dst at nanos,
 // answers, if one waits.
 func (d *identifier) releaseRequest(src, dst netip.AddrPort, nanos int64, t *dissect.Type) {
-	w := d.parked.find(src, dst)
+	w := d.parked.findRequest(src, dst)
 	if w == nil {
 		return
 	}
@@ -136,7 +141,7 @@ func (d *identifier) releaseRequest(src, dst netip.AddrPort, nanos int64, t *dis
 		d.waited = dissect.Context{Src: s.src, Dst: s.dst, Wire: s.wire}
 		d.parser.parseMessage(&s, &d.waited, &v)
 	}
-	d.parked.drop(src, dst)
+	d.parked.dropRequest(src, dst)
 }
 
 // identifyFragment passes on the request that a fragment of a reply answers, at once:

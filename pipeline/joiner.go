@@ -38,8 +38,9 @@ func newJoiner(now *current, size float64, d *identifier, t *tracker) *joiner {
 // somebody looked at them, or nil.
 func (j *joiner) join(it *item, first *look) {
 	if wire.IsSplit(it.Payload) && len(it.Payload) >= wire.MinSplitLen {
+		j.recall(it)
 		j.part = split.Fragment{Src: it.Src, Dst: it.Dst, Data: it.Payload, Wire: it.Wire,
-			Pieces: it.pieces, Frame: it.frame, Nanos: it.age, Hint: j.identifier.engineOf(it.Src, it.Dst)}
+			Pieces: it.pieces, Frame: it.frame, Nanos: it.age, Hint: j.ctx.FromServer.Engine}
 		j.split.Add(&j.part)
 		j.tracker.notePart(it)
 		return
@@ -51,7 +52,7 @@ func (j *joiner) join(it *item, first *look) {
 		frame: it.frame, nanos: it.nanos, pieces: it.pieces, ipPieces: len(it.pieces),
 		isIncomplete: it.kind == kindAbandoned, why: it.why, ways: it.ways, from: &it.from, first: first}
 	s.frames = j.framesOf(it.pieces)
-	j.now.n.count(j.identifier.identify(&s))
+	j.identifier.identifyOrCount(&s)
 }
 
 // framesOf lists the frames of pieces, in order, without repeats; nil where one brought all.
@@ -74,8 +75,7 @@ func (j *joiner) joinFragment(it *item, first *look) bool {
 		if !p.MayTake(it.Payload) {
 			continue
 		}
-		j.ctx = dissect.Context{Src: it.Src, Dst: it.Dst, Wire: it.Wire}
-		j.identifier.recallServer(&j.ctx)
+		j.recall(it)
 		j.piece = dissect.Datagram{Data: it.Payload, Frame: it.frame, Pieces: it.pieces, Nanos: it.age}
 		if !p.Take(&j.ctx, &j.piece) {
 			continue
@@ -85,6 +85,12 @@ func (j *joiner) joinFragment(it *item, first *look) bool {
 		return true
 	}
 	return false
+}
+
+// recall fills in what is known of a datagram that may be a part of a reply.
+func (j *joiner) recall(it *item) {
+	j.ctx = dissect.Context{Src: it.Src, Dst: it.Dst, Wire: it.Wire}
+	j.identifier.recallServer(&j.ctx)
 }
 
 // deliverJoined passes on a set of a protocol's fragments.
@@ -98,7 +104,7 @@ func (j *joiner) deliverJoined(set *dissect.Joined) {
 		s.isIncomplete = true
 		s.wire++ // the leading run is not the whole
 	}
-	j.now.n.count(j.identifier.identify(&s))
+	j.identifier.identifyOrCount(&s)
 }
 
 // deliverSet passes on a set of parts of a split message.

@@ -56,9 +56,9 @@ func newParking() *parking {
 
 func (k *parking) isEmpty() bool { return k.table.Len() == 0 }
 
-// keep stores s, which asks for that, until a reply comes. v is what its bytes alone are
+// keepRequest stores s, which asks for that, until a reply comes. v is what its bytes alone are
 // taken for. A newer request replaces an older one.
-func (k *parking) keep(s *source, asks dissect.Asked, v *dissect.Verdict) {
+func (k *parking) keepRequest(s *source, asks dissect.Asked, v *dissect.Verdict) {
 	if len(s.data) > parkedMax {
 		return
 	}
@@ -67,9 +67,9 @@ func (k *parking) keep(s *source, asks dissect.Asked, v *dissect.Verdict) {
 	w.asks, w.verdict = asks, *v
 }
 
-// find returns the request that waits for a reply that goes from src to dst, nil if
-// there is none. It is valid until the next keep or drop.
-func (k *parking) find(src, dst netip.AddrPort) *parked {
+// findRequest returns the request that waits for a reply that goes from src to dst, nil if
+// there is none. It is valid until the next change.
+func (k *parking) findRequest(src, dst netip.AddrPort) *parked {
 	if k.isEmpty() {
 		return nil
 	}
@@ -81,12 +81,12 @@ func (k *parked) isFresh(nanos int64) bool { return nanos-k.nanos <= int64(parke
 
 // asked is what waits for a reply that goes from src to dst at nanos.
 func (k *parking) asked(src, dst netip.AddrPort, nanos int64) dissect.Asked {
-	w := k.find(src, dst)
+	w := k.findRequest(src, dst)
 	if w == nil || !w.isFresh(nanos) {
 		return 0
 	}
 	return w.asks
 }
 
-// drop ends the wait for a reply that goes from src to dst.
-func (k *parking) drop(src, dst netip.AddrPort) { k.table.Delete(parkKeyOf(dst, src)) }
+// dropRequest ends the wait for a reply that goes from src to dst.
+func (k *parking) dropRequest(src, dst netip.AddrPort) { k.table.Delete(parkKeyOf(dst, src)) }

@@ -177,7 +177,7 @@ func printOf(s *track.Sighting, b []byte) uint64 {
 func (w *sights) seal(s *track.Sighting, it *item, sum uint64) {
 	s.Print = uint32(sum >> 32)
 	s.Mix(w.now.seed)
-	w.copies.find(s, it, sum)
+	w.copies.findCopy(s, it, sum)
 }
 
 // identifyPayload asks the protocols. Only what has a challenge is read: requests and
@@ -265,5 +265,5 @@ func (w *sights) readSegment(s *track.Sighting, it *item) {
 		s.What, s.Key = track.IsAcked, it.TCP.Ack-1
 	}
 	s.Mix(w.now.seed)
-	w.copies.find(s, it, lru.Mix(uint64(it.TCP.Seq), uint64(it.TCP.Ack)<<32|uint64(it.TCP.Flags)<<16|uint64(s.Bytes)))
+	w.copies.findCopy(s, it, lru.Mix(uint64(it.TCP.Seq), uint64(it.TCP.Ack)<<32|uint64(it.TCP.Flags)<<16|uint64(s.Bytes)))
 }

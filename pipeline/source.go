@@ -37,6 +37,15 @@ type source struct {
 	first        *look  // nil: nobody looked at it
 }
 
+// outcome is what became of a payload.
+type outcome uint8
+
+const (
+	reported  outcome = iota
+	unclaimed         // no protocol knows it
+	doubtful          // it could be a message, and nothing confirms that
+)
+
 // train is the time from the first packet of s to the last, in nanoseconds.
 func (s *source) train() int64 {
 	if s.began == 0 || len(s.frames) < 2 {

@@ -27,25 +27,6 @@ type totals struct {
 	tcp              tcpstream.Counters
 }
 
-// outcome is what became of a payload.
-type outcome uint8
-
-const (
-	reported  outcome = iota
-	unclaimed         // no protocol knows it
-	doubtful          // it could be a message, and nothing confirms that
-)
-
-// count counts a payload that is no message.
-func (n *totals) count(o outcome) {
-	switch o {
-	case unclaimed:
-		n.unknown++
-	case doubtful:
-		n.unbelieved++
-	}
-}
-
 // readerTotals are the reader's running counters.
 type readerTotals struct {
 	packets, bytes uint64
