@@ -71,7 +71,7 @@ type batch struct {
 	joined arena
 	ways   []netlayer.Way
 	notes  [][]byte     // comments of packets
-	totals readerTotals // of the reader, behind this batch
+	totals readerTotals // of the reader, after this batch
 	seed   uint64       // of hashes, see reader.keyed
 	err    error        // why this is the last batch: io.EOF or damage
 }

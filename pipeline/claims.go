@@ -13,9 +13,9 @@ type claims struct {
 	know     dissect.Stream // of ctx
 }
 
-// told returns the protocol that -d gives to a port of c, and takes that port's
+// findTold returns the protocol that -d gives to a port of c, and takes that port's
 // end for the server's.
-func (q *claims) told(c *tcpstream.Conn, k *connection) dissect.StreamDissector {
+func (q *claims) findTold(c *tcpstream.Conn, k *connection) dissect.StreamDissector {
 	for _, as := range q.decodeAs {
 		for i, end := range c.Ends {
 			if as.TCP && end.Port() == as.Port {

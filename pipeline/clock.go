@@ -5,7 +5,7 @@ import "time"
 // clock makes of time stamps a time that never goes back, for everything that
 // waits and expires. Packets a little out of order do not move it; one stamp in
 // the far future moves it once, and when the stamps stay behind it goes on with
-// them, as after a clock was set back or with captures put one behind the other.
+// them, as after a clock was set back or with captures put one after the other.
 type clock struct {
 	age       int64 // what tables age by
 	high      int64 // the time stamp that age stands for

@@ -7,7 +7,7 @@ import (
 	"qsniff/track"
 )
 
-// emitter is the last room of a partition: it writes messages, notes, silences and the
+// emitter is the last stage of a partition: it writes messages, notes, silences and the
 // ends of connections to the segment, as text and as facts.
 type emitter struct {
 	now         *current

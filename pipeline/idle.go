@@ -16,7 +16,7 @@ type idle struct {
 	since  int64        // when the last packets came
 	passed int64        // what the clock went on with since then
 
-	begun, base int64 // when the first packets came, and the age behind them
+	begun, base int64 // when the first packets came, and the age after them
 }
 
 // ceiling is the most that age can be now.

@@ -9,7 +9,7 @@ import (
 	"qsniff/wire"
 )
 
-// joiner is the first room of a datagram: it joins what engines and protocols cut into
+// joiner is the first stage of a datagram: it joins what engines and protocols cut into
 // several, and passes on what is whole or given up.
 type joiner struct {
 	now        *current

@@ -15,7 +15,7 @@ type mirror struct {
 }
 
 const (
-	// mirrorBits is how many sources are told apart; behind that they share bits.
+	// mirrorBits is how many sources are told apart; beyond that they share bits.
 	mirrorBits = 1 << 12
 	// mirrorEvery is how long a stretch is, in nanoseconds: some clients ask in it.
 	mirrorEvery = 10e9

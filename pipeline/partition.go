@@ -3,29 +3,28 @@ package pipeline
 import "qsniff/track"
 
 // partition is one sixteenth of the world: what the address pairs that fall to it send.
-// It is a row of rooms through which each item goes once, see the package's comment.
+// It is a row of stages, which stand here in the order in which an item goes through
+// them; see the comment of the package.
 type partition struct {
-	now     current
-	sights  *sights // nil: nobody watches
-	joiner  *joiner
-	streams *streams // nil before the first segment: most captures have none
-	emitter *emitter
-	tracker *tracker
-	flows   *track.Flows
-
-	identifier *identifier
-	size       float64 // of the tables, as a multiple of the usual
-	// skipsDatagrams: nobody wants messages in them, only what watchers see.
-	skipsDatagrams bool
+	now            current
+	sights         *sights // nil: nobody watches
+	skipsDatagrams bool    // nobody wants messages in them, only what watchers see
+	joiner         *joiner
+	streams        *streams // nil before the first segment: most captures have none
+	identifier     *identifier
+	parser         *parser
+	tracker        *tracker
+	emitter        *emitter
+	size           float64 // of the tables, as a multiple of the usual
 }
 
 func newPartition(number int, cfg *Config, size float64) *partition {
-	p := &partition{now: current{part: uint8(number)}, flows: track.NewFlows(int(track.DefaultFlows * size)), size: size}
-	now := &p.now
+	p := &partition{now: current{part: uint8(number)}, size: size}
+	now, flows := &p.now, track.NewFlows(int(track.DefaultFlows*size))
 	p.emitter = newEmitter(now, cfg)
 	p.tracker = newTracker(now, int(track.DefaultExchanges*size), p.emitter)
-	ps := &parser{reg: cfg.Registry, flows: p.flows, tracker: p.tracker, skipsTexts: p.emitter.renderer == nil}
-	p.identifier = &identifier{now: now, reg: cfg.Registry, decodeAs: cfg.DecodeAs, flows: p.flows, parked: newParking(), parser: ps}
+	p.parser = &parser{reg: cfg.Registry, flows: flows, tracker: p.tracker, skipsTexts: p.emitter.renderer == nil}
+	p.identifier = &identifier{now: now, reg: cfg.Registry, decodeAs: cfg.DecodeAs, flows: flows, parked: newParking(), parser: p.parser}
 	p.joiner = newJoiner(now, size, p.identifier, p.tracker)
 	if len(cfg.Watchers) > 0 {
 		p.sights = &sights{now: now, reg: cfg.Registry, decodeAs: cfg.DecodeAs}
@@ -34,10 +33,11 @@ func newPartition(number int, cfg *Config, size float64) *partition {
 	return p
 }
 
+// newStreams returns streams that go on to the later stages of the partition.
 func (p *partition) newStreams() *streams {
-	d := p.identifier
-	return newStreams(p.size, claims{reg: d.reg, decodeAs: d.decodeAs}, connReport{now: &p.now, tracker: p.tracker,
-		emitter: p.emitter, sights: p.sights, skipsTexts: d.parser.skipsTexts, msg: &d.parser.msg})
+	q := claims{reg: p.identifier.reg, decodeAs: p.identifier.decodeAs}
+	return newStreams(p.size, q, connReport{now: &p.now, tracker: p.tracker, emitter: p.emitter, sights: p.sights,
+		skipsTexts: p.parser.skipsTexts, msg: &p.parser.msg})
 }
 
 // begin prepares for the items of a batch.
@@ -109,7 +109,7 @@ func (p *partition) flush(age int64) {
 // totals are the counters so far.
 func (p *partition) totals() totals {
 	n := p.now.n
-	n.flowsEvicted, n.exchangesEvicted = p.flows.Evicted(), p.tracker.exchanges.Evicted()
+	n.flowsEvicted, n.exchangesEvicted = p.identifier.flows.Evicted(), p.tracker.exchanges.Evicted()
 	n.split, n.joined = p.joiner.counters()
 	if p.streams != nil {
 		n.tcp = p.streams.asm.Counters

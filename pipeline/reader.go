@@ -206,7 +206,7 @@ func (r *reader) time(p *capture.Packet) {
 	r.tick()
 }
 
-// tick puts a tick in front of the packet at hand if it is time for one.
+// tick puts a tick before the packet at hand if it is time for one.
 func (r *reader) tick() {
 	it := &r.last
 	if it.age < r.nextTick {
@@ -265,7 +265,7 @@ func (r *reader) join(d *ipfrag.Datagram, k kind) {
 func countFromPayload(pieces []reassembly.Piece, header uint32) {
 	for i := range pieces {
 		p := &pieces[i]
-		n := min(p.Len, header-min(p.Off, header)) // of this piece, in front of the payload
+		n := min(p.Len, header-min(p.Off, header)) // of this piece, before the payload
 		p.Off, p.Len = p.Off+n-header, p.Len-n
 	}
 }

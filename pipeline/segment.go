@@ -32,7 +32,7 @@ type span struct {
 	isMessage  bool   // not a record: it counts, and fact is valid
 	key        uint64 // first frame of the message
 	start, end int
-	hole       int32 // offset behind start of room for the time since the line before, + 1
+	hole       int32 // offset from start of room for the time since the line before, + 1
 	width      int32 // of that room
 	nanos      int64 // of the message
 	fact       track.Fact

@@ -13,7 +13,7 @@ import (
 type source struct {
 	src, dst     netip.AddrPort
 	data         []byte
-	run          int // how much of data can be read; the rest is parts behind a gap
+	run          int // how much of data can be read; the rest is parts after a gap
 	wire         int
 	frame        uint64
 	frames       []uint64

@@ -101,7 +101,7 @@ func (s *streams) read(c *tcpstream.Conn, k *connection, dir int, ch *tcpstream.
 func (s *streams) Break(c *tcpstream.Conn, dir int, ch *tcpstream.Chunk, b tcpstream.Break) {
 	k := s.of(c)
 	w := &k.way[dir]
-	w.isBegun = w.isBegun || b.Why.Gap() // what lies behind a gap is no begin
+	w.isBegun = w.isBegun || b.Why.Gap() // what follows a gap is no begin
 	if k.dis == nil && !s.adoptCut(c, k, dir, ch) {
 		w.isLost, w.hasWeakMessage = true, false
 		w.missed += b.Len
@@ -161,7 +161,7 @@ func (s *streams) end(c *tcpstream.Conn, k *connection) {
 // the start of anything, and how many are needed to go on. One that is nobody's
 // is ignored from then on.
 func (s *streams) findProtocol(c *tcpstream.Conn, k *connection, dir int, ch *tcpstream.Chunk) (done, need int) {
-	if d := s.claims.told(c, k); d != nil {
+	if d := s.claims.findTold(c, k); d != nil {
 		s.adopt(c, k, dir, d, dissect.WhyTold)
 		return 0, 0
 	}
