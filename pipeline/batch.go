@@ -19,14 +19,14 @@ const inFlight = 8
 type kind uint8
 
 const (
-	datagram  kind = iota // a whole UDP datagram, or what the capture kept of it
-	abandoned             // the leading run of an IP datagram whose other fragments are missing
-	begun                 // the first fragment of an IP datagram came; its ends are all that counts
-	quoted                // a datagram that an ICMP error quotes; the error is in icmp
-	tcp                   // a TCP segment
-	gap                   // a stretch of the capture could not be read
-	tick                  // time passed
-	end                   // no packet follows
+	kindDatagram  kind = iota // a whole UDP datagram, or what the capture kept of it
+	kindAbandoned             // the leading run of an IP datagram whose other fragments are missing
+	kindBegun                 // the first fragment of an IP datagram came; its ends are all that counts
+	kindQuoted                // a datagram that an ICMP error quotes; the error is in icmp
+	kindSegment               // a TCP segment
+	kindGap                   // a stretch of the capture could not be read
+	kindTick                  // time passed
+	kindEnd                   // no packet follows
 )
 
 // everyone is the partition of ticks and the end.
@@ -71,7 +71,7 @@ type batch struct {
 	joined arena
 	ways   []netlayer.Way
 	notes  [][]byte     // comments of packets
-	totals readerTotals // of the reader, behind this batch
+	totals readerTotals // of the reader, after this batch
 	seed   uint64       // of hashes, see reader.keyed
 	err    error        // why this is the last batch: io.EOF or damage
 }

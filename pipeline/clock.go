@@ -5,13 +5,13 @@ import "time"
 // clock makes of time stamps a time that never goes back, for everything that
 // waits and expires. Packets a little out of order do not move it; one stamp in
 // the far future moves it once, and when the stamps stay behind it goes on with
-// them, as after a clock was set back or with captures put one behind the other.
+// them, as after a clock was set back or with captures put one after the other.
 type clock struct {
-	age     int64 // what tables age by
-	high    int64 // the time stamp that age stands for
-	started bool
-	behind  int   // packets in a row that are far behind
-	ceiling int64 // the age that time stamps may move it to; 0: any
+	age       int64 // what tables age by
+	high      int64 // the time stamp that age stands for
+	isStarted bool
+	behind    int   // packets in a row that are far behind
+	ceiling   int64 // the age that time stamps may move it to; 0: any
 }
 
 const (
@@ -25,10 +25,14 @@ const (
 	stayBehind = 16
 )
 
+// stampLag is how much more time may lie between the stamps of packets than between
+// reading them: those at the beginning may have been read late.
+const stampLag = time.Second
+
 // at takes a packet's time stamp. It reports a step back.
 func (c *clock) at(nanos int64) (back bool) {
-	if !c.started {
-		*c = clock{age: nanos, high: nanos, started: true}
+	if !c.isStarted {
+		*c = clock{age: nanos, high: nanos, isStarted: true}
 		return false
 	}
 	if nanos >= c.high {

@@ -40,30 +40,27 @@ type copied struct {
 	age   int64
 }
 
-// again tells whether the packet at hand was captured before, and remembers it. A
-// packet with a number in its IP header is a copy if all of it is the same; one
-// without must come from another place, since senders repeat themselves.
-func (r *reader) again(it *item, p *capture.Packet) bool {
-	d := &r.dedup
-	if d.mode == DedupOff || d.mode == DedupAuto && !r.severalPlaces(p) || !it.Src.IsValid() {
+// isCopy reports whether a packet was captured before, and remembers it. A packet with
+// a number in its IP header is a copy if all of it is the same; one without must come
+// from another place, since senders repeat themselves. severalPlaces: an input has more
+// than one interface.
+func (d *dedup) isCopy(it *item, p *capture.Packet, seed uint64, severalPlaces bool) bool {
+	if d.mode == DedupOff || d.mode == DedupAuto && !severalPlaces && !isOfSeveral(p) || !it.Src.IsValid() {
 		return false
 	}
 	if d.places == nil {
 		d.places = make([]copied, dedupPlaces)
 	}
-	x := copied{sum: sumOf(r.seed, &it.Packet), where: whereOf(r.seed, p), age: it.age}
+	x := copied{sum: sumOf(seed, &it.Packet), where: whereOf(seed, p), age: it.age}
 	old := &d.places[x.sum%dedupPlaces]
 	same := old.sum == x.sum && x.age-old.age <= int64(dedupWindow) && (it.IPID != 0 || old.where != x.where)
 	*old = x
-	if same {
-		r.n.copies++
-	}
 	return same
 }
 
-// severalPlaces tells whether the input brings packets of several interfaces.
-func (r *reader) severalPlaces(p *capture.Packet) bool {
-	return r.inputs.several || p.File > 0 || p.Link == netlayer.LinkLinuxSLL || p.Link == netlayer.LinkLinuxSLL2
+// isOfSeveral reports whether a packet shows that packets of several interfaces come.
+func isOfSeveral(p *capture.Packet) bool {
+	return p.File > 0 || p.Link == netlayer.LinkLinuxSLL || p.Link == netlayer.LinkLinuxSLL2
 }
 
 // sumOf mixes what copies of a packet have in common; the time to live is not part

@@ -1,113 +1,86 @@
 package pipeline
 
 import (
-	"net/netip"
 	"slices"
 
-	"qsniff/pipeline/tally"
 	"qsniff/render"
 	"qsniff/render/dialogue"
 	"qsniff/track"
 )
 
-// turn is what a dialogue has to know of a message besides its fact, and all of a
-// record.
-type turn struct {
-	conn           uint64 // first frame of the connection, 0 over UDP
-	said           render.Said
-	server, client netip.AddrPort // of a record
-	about          uint64         // frame that it is about
-	wanted         bool           // it has the frame that is wanted
-	over           bool           // no turn: the connection is over
+// dialogues gives the spans of a run to the collector, and writes what is over.
+type dialogues struct {
+	out       *textOutput
+	collector *dialogue.Collector
 }
 
-// wants tells whether the wanted frame is among those of a message.
-func (p *partition) wants(frame uint64, frames []uint64) bool {
-	return p.wanted != 0 && (frame == p.wanted || slices.Contains(frames, p.wanted))
+func newDialogues(o *textOutput, c *dialogue.Collector) *dialogues {
+	d := &dialogues{out: o, collector: c}
+	c.Flush = d.flush
+	return d
 }
 
-// turn adds t to the span x.
-func (p *partition) turn(x *span, t turn) {
-	t.said.From -= x.start
-	t.said.To = max(t.said.To-x.start, 0)
-	p.seg.turns = append(p.seg.turns, t)
-	x.turn = int32(len(p.seg.turns))
+// flush writes dst and returns an empty one. What became of that is known at the next
+// flush.
+func (d *dialogues) flush(dst []byte) []byte {
+	d.out.buf = dst
+	_ = d.out.flush()
+	return d.out.buf
 }
 
-// aside is what a dialogue has to know of a record.
-func (p *partition) aside(r *render.Record) turn {
-	t := turn{conn: p.conn, server: r.Server, client: r.Client, wanted: p.wants(0, r.Frames)}
-	if len(r.Frames) > 0 {
-		t.about = r.Frames[0]
-	}
-	return t
-}
-
-// hangUp says that a connection is over.
-func (p *partition) hangUp(k *connection) {
-	if !p.talks || k.first == 0 {
-		return
-	}
-	at := len(p.seg.buf)
-	x := span{index: p.index, part: p.number, key: k.key, start: at, end: at, nanos: p.nanos, post: -1}
-	p.turn(&x, turn{conn: k.first, over: true})
-	p.seg.spans = append(p.seg.spans, x)
-}
-
-// converse gives a span to the dialogues, and takes those that are over.
-func (f *fold) converse(seg *segment, s *span) {
+// addSpan adds a span.
+func (d *dialogues) addSpan(seg *segment, s *span) {
+	c, o := d.collector, d.out
 	if s.fact.Step == track.Silence {
-		f.buf = f.dialogues.Silence(f.buf, &s.fact, s.nanos)
+		o.buf = c.Silence(o.buf, &s.fact, s.nanos)
 	}
 	if s.turn == 0 {
 		return
 	}
 	t := &seg.turns[s.turn-1]
-	if t.over {
-		f.buf = f.dialogues.Close(f.buf, t.conn, s.nanos)
+	if t.isEnd {
+		o.buf = c.Close(o.buf, t.conn, s.nanos)
 		return
 	}
 	if s.start == s.end { // nothing is shown of it
 		return
 	}
-	x := dialogue.Turn{First: s.key, Conn: t.conn, About: t.about, Server: t.server, Client: t.client, Wanted: t.wanted}
-	x.Turn = render.Turn{Text: seg.buf[s.start:s.end], Frame: s.fact.Frame, Nanos: s.nanos, Record: !s.message, Said: t.said}
+	x := dialogue.Turn{First: s.key, Conn: t.conn, About: t.about, Server: t.server, Client: t.client, Wanted: t.isWanted}
+	x.Turn = render.Turn{Text: seg.buf[s.start:s.end], Frame: s.fact.Frame, Nanos: s.nanos, Record: !s.isMessage, Said: t.said}
 	if s.hole > 0 {
 		x.Hole = render.Hole{Open: true, At: int(s.hole) - 1, Width: int(s.width)}
 	}
-	if s.message {
-		f.buf = f.dialogues.Message(f.buf, &x, &s.fact)
+	if s.isMessage {
+		o.buf = c.Message(o.buf, &x, &s.fact)
 		return
 	}
 	x.Frame = s.key
-	f.buf = f.dialogues.Record(f.buf, &x)
+	o.buf = c.Record(o.buf, &x)
 }
 
-// heard tells whether the one dialogue that is wanted was written.
-func (f *fold) heard() bool {
-	return f.dialogues != nil && f.dialogues.Frame() != 0 && f.dialogues.Found()
+// place is where the span at hand belongs.
+type place struct {
+	key  uint64
+	conn uint64 // of TCP, the first frame of the connection's first message
 }
 
-// flushed writes dst and returns an empty one. What became of that is known at the next
-// flush.
-func (f *fold) flushed(dst []byte) []byte {
-	f.buf = dst
-	_ = f.flush()
-	return f.buf
+// addRecord adds a record with its text, which was decided at a place.
+func (d *dialogues) addRecord(r *render.Record, text []byte, at place) {
+	c := d.collector
+	t := dialogue.Turn{First: at.key, Conn: at.conn, About: r.Frames[len(r.Frames)-1], Server: r.Server, Client: r.Client,
+		Wanted: c.Frame() != 0 && slices.Contains(r.Frames, c.Frame())}
+	t.Turn = render.Turn{Text: text, Frame: at.key, Nanos: r.Nanos, Record: true, Hole: r.Hole}
+	d.out.buf = c.Record(d.out.buf, &t)
 }
 
-// conclude writes the dialogues that the end of the run leaves open, unless the
-// writer failed, and returns err or what became of that.
-func (f *fold) conclude(err error, ending func([]byte, tally.Run) []byte) error {
-	if f.failed != nil {
-		return err
-	}
-	if ending != nil {
-		f.buf = ending(f.buf, f.summary())
-	}
-	f.buf = f.dialogues.Finish(f.buf, f.full())
-	if failed := f.flush(); err == nil {
-		err = failed
-	}
-	return err
+// tick lets time pass to nanos.
+func (d *dialogues) tick(nanos int64) { d.out.buf = d.collector.Tick(d.out.buf, nanos) }
+
+// hasWanted reports whether the one dialogue that is wanted was written.
+func (d *dialogues) hasWanted() bool {
+	return d != nil && d.collector.Frame() != 0 && d.collector.Found()
 }
+
+// finish appends the dialogues that the end of the run leaves open. isStopped: it has as
+// many messages as were wanted.
+func (d *dialogues) finish(isStopped bool) { d.out.buf = d.collector.Finish(d.out.buf, isStopped) }

@@ -2,49 +2,27 @@ package pipeline
 
 import (
 	"context"
-	"io"
 
 	"qsniff/capture"
 	"qsniff/dissect"
-	"qsniff/render"
-	"qsniff/render/dialogue"
 	"qsniff/track"
 )
 
-// writeSize is how many bytes are written at a time, and at the end of a batch.
-const writeSize = 64 << 10
-
-// fold merges what the workers made of a batch, in packet order, and writes it.
+// fold merges what the workers made of a batch, in packet order, and hands it to who
+// watches, writes or listens.
 type fold struct {
-	w       io.Writer
-	max     uint64 // messages to write, 0 for all
-	workers []*worker
-	heads   []head
-	buf     []byte
-
+	out       *textOutput
+	max       uint64 // messages to write, 0 for all
+	workers   []*worker
+	heads     []head
 	progress  func(capture.Stats)
 	listener  track.Listener
-	watchers  []track.Watcher
-	announces render.IncidentRenderer // nil: nobody shows incidents
-	mirror    mirror
-	last      sight  // when watchers were told something last
-	dropped   uint64 // packets that they know the capturing program lost
-	dialogues *dialogue.Collector
-	render    render.Renderer // of what hosts find
-	hosts     *track.Hosts    // nil: only messages are counted
-	at        place           // of the span at hand
-	record    render.Record
-	sighted   int64           // time stamp of the sight at hand
-	event     render.Incident // likewise
-	detail    []byte
-	text      []byte // of a record, for dialogues
-	start     int64  // time stamp of the first packet
-	failed    error  // of the writer; nothing is written any more
-	before    int64  // time of the line before
-	micros    bool   // times since the line before are cut to microseconds
+	watching  watching
+	dialogues *dialogues    // nil: messages are written as they come
+	findings  *hostFindings // nil: only messages are counted
 	messages  uint64
 	types     map[typeKey]uint64
-	reader    readerTotals // behind the last batch merged
+	reader    readerTotals // after the last batch merged
 	parts     [Partitions]totals
 }
 
@@ -55,8 +33,8 @@ type head struct {
 	sight int
 }
 
-// done tells whether nothing is left of the segment.
-func (h *head) done() bool { return h.next == len(h.seg.spans) && h.sight == len(h.seg.sights) }
+// isDone reports whether nothing is left of the segment.
+func (h *head) isDone() bool { return h.next == len(h.seg.spans) && h.sight == len(h.seg.sights) }
 
 type typeKey struct {
 	proto *dissect.Proto
@@ -65,11 +43,11 @@ type typeKey struct {
 
 // merge writes a batch. It returns true when enough messages are written.
 func (f *fold) merge(ctx context.Context, b *batch) (enough bool, err error) {
-	f.start = b.totals.first
-	if b.totals.source.Dropped > 0 && f.hosts != nil {
-		f.hosts.Lossy()
+	f.out.start = b.totals.first
+	if b.totals.source.Dropped > 0 && f.findings != nil {
+		f.findings.hosts.Lossy()
 	}
-	f.missed(b.totals.source.Dropped)
+	f.watching.tellDropped(b.totals.source.Dropped)
 	for i := range f.heads {
 		f.heads[i] = head{}
 		if err := f.advance(ctx, i); err != nil {
@@ -83,22 +61,22 @@ func (f *fold) merge(ctx context.Context, b *batch) (enough bool, err error) {
 		}
 		h := &f.heads[i]
 		if watched {
-			f.show(h)
+			h.sight = f.watching.show(h.seg.sights, h.sight, f.rivalOf(h))
 		} else {
 			enough, err = f.write(h.seg, &h.seg.spans[h.next])
 			h.next++
 		}
-		if err == nil && !enough && h.done() {
+		if err == nil && !enough && h.isDone() {
 			err = f.advance(ctx, i)
 		}
 	}
 	f.reader = b.totals
 	if n := len(b.items); f.dialogues != nil && n > 0 && err == nil && !enough {
-		f.buf = f.dialogues.Tick(f.buf, b.items[n-1].nanos)
-		enough = f.heard()
+		f.dialogues.tick(b.items[n-1].nanos)
+		enough = f.dialogues.hasWanted()
 	}
 	if err == nil {
-		err = f.flush()
+		err = f.out.flush()
 	}
 	for i := range f.heads {
 		if h := &f.heads[i]; h.seg != nil {
@@ -115,9 +93,9 @@ func (f *fold) merge(ctx context.Context, b *batch) (enough bool, err error) {
 // where the one at hand is used up, or that the batch has none left from it.
 func (f *fold) advance(ctx context.Context, i int) error {
 	h := &f.heads[i]
-	for h.seg == nil || h.done() {
+	for h.seg == nil || h.isDone() {
 		if h.seg != nil {
-			if h.seg.last {
+			if h.seg.isLast {
 				return nil
 			}
 			f.release(i)
@@ -143,7 +121,7 @@ func (f *fold) release(i int) {
 }
 
 // first returns the worker whose next span, or sight, comes first, or -1. What is
-// written of a packet stands in front of what watchers say of it.
+// written of a packet precedes what watchers say of it.
 func (f *fold) first() (best int, watched bool) {
 	best = -1
 	var bs *span
@@ -170,40 +148,51 @@ func (f *fold) first() (best int, watched bool) {
 	return best, watched
 }
 
+// rivalOf is the index up to which nothing but the sights of h is to be had.
+func (f *fold) rivalOf(h *head) int32 {
+	limit := int32(1<<31 - 1)
+	for i := range f.heads {
+		o := &f.heads[i]
+		if o.next < len(o.seg.spans) {
+			limit = min(limit, o.seg.spans[o.next].index-1)
+		}
+		if o != h && o.sight < len(o.seg.sights) {
+			limit = min(limit, o.seg.sights[o.sight].index-1)
+		}
+	}
+	return limit
+}
+
 // write takes one span.
 func (f *fold) write(seg *segment, s *span) (enough bool, err error) {
 	silent := s.fact.Step == track.Silence
 	if silent { // what follows from it belongs to the dialogue that it ends
-		f.judge(seg, s)
+		f.findings.addSpan(seg, s)
 	}
 	if f.dialogues != nil {
-		f.converse(seg, s)
+		f.dialogues.addSpan(seg, s)
 	} else {
-		at := len(f.buf)
-		f.buf = append(f.buf, seg.buf[s.start:s.end]...)
-		if s.hole > 0 {
-			f.fill(at+int(s.hole)-1, int(s.width), s.nanos)
-		}
+		f.out.addSpan(seg, s)
 	}
-	if len(f.buf) >= writeSize {
-		err = f.flush()
+	if f.out.isFull() {
+		err = f.out.flush()
 	}
-	f.tell(seg, s)
+	f.tellListener(seg, s)
 	if !silent {
-		f.judge(seg, s)
+		f.findings.addSpan(seg, s)
 	}
-	if s.message {
+	if s.isMessage {
 		f.messages++
 		f.types[typeKey{s.fact.Proto, s.fact.Type}]++
 	}
-	return s.message && f.full() || f.heard(), err
+	return s.isMessage && f.isFull() || f.dialogues.hasWanted(), err
 }
 
-// full tells whether as many messages are written as were wanted.
-func (f *fold) full() bool { return f.max > 0 && f.messages == f.max }
+// isFull reports whether as many messages are written as were wanted.
+func (f *fold) isFull() bool { return f.max > 0 && f.messages == f.max }
 
-// tell hands what a span says to the listener.
-func (f *fold) tell(seg *segment, s *span) {
+// tellListener hands what a span says to the listener.
+func (f *fold) tellListener(seg *segment, s *span) {
 	if f.listener == nil {
 		return
 	}
@@ -219,28 +208,4 @@ func (f *fold) tell(seg *segment, s *span) {
 		post = &seg.posts[s.post]
 	}
 	f.listener.Fact(&s.fact, found, post)
-}
-
-// fill writes the time from the line before to nanos into a hole.
-func (f *fold) fill(at, width int, nanos int64) {
-	if f.micros {
-		nanos = render.Micros(nanos)
-	}
-	if f.before == 0 {
-		f.before = nanos
-	}
-	f.buf = render.Fill(f.buf, at, width, nanos-f.before)
-	f.before = nanos
-}
-
-// flush writes what there is to write. It returns the error of the writer, again each time.
-func (f *fold) flush() error {
-	if len(f.buf) > 0 && f.failed == nil {
-		_, f.failed = f.w.Write(f.buf)
-	}
-	if cap(f.buf) > 16*writeSize { // a long message grew it
-		f.buf = nil
-	}
-	f.buf = f.buf[:0]
-	return f.failed
 }

@@ -1,87 +1,79 @@
 package pipeline
 
 import (
-	"slices"
-
 	"qsniff/render"
-	"qsniff/render/dialogue"
 	"qsniff/track"
 )
 
-// judged tells whether somebody wants more than the count of messages.
-func (c *Config) judged() bool {
-	return c.Renderer != nil || c.Listener != nil || c.Dialogues != nil
+// hostFindings gives what is said in a run to the hosts, and writes what they find.
+type hostFindings struct {
+	out       *textOutput
+	hosts     *track.Hosts
+	listener  track.Listener  // may be nil
+	renderer  render.Renderer // nil: nobody reads what is found
+	dialogues *dialogues      // nil: what is found is a line
+	at        place           // of the span at hand
+	record    render.Record
+	text      []byte // of record, for dialogues
 }
 
-// watched tells whether watchers are all that wants anything.
-func (c *Config) watched() bool { return len(c.Watchers) > 0 && !c.judged() && !c.Count }
+// newHostFindings returns findings with tables size times as large as usual.
+func newHostFindings(o *textOutput, size float64, listener track.Listener, renderer render.Renderer, d *dialogues) *hostFindings {
+	h := &hostFindings{out: o, hosts: track.NewHosts(size), listener: listener, renderer: renderer, dialogues: d}
+	h.hosts.Raise = h.raise
+	return h
+}
 
-// judge gives what a span says to the hosts, and writes what they find.
-func (f *fold) judge(seg *segment, s *span) {
-	if f.hosts == nil {
+// addSpan gives what a span says to the hosts.
+func (h *hostFindings) addSpan(seg *segment, s *span) {
+	if h == nil {
 		return
 	}
 	if s.fact.Proto == nil {
 		for _, x := range seg.found[s.found[0]:s.found[1]] {
 			if x.Code == &track.CaptureDamaged {
-				f.hosts.Gap(s.fact.Age)
+				h.hosts.Gap(s.fact.Age)
 			}
 		}
 		return
 	}
-	f.at = place{key: s.key}
+	h.at = place{key: s.key}
 	if s.turn > 0 {
-		f.at.conn = seg.turns[s.turn-1].conn
+		h.at.conn = seg.turns[s.turn-1].conn
 	}
-	f.hosts.Fact(&s.fact)
+	h.hosts.Fact(&s.fact)
 }
 
-// place is where the span at hand belongs.
-type place struct {
-	key  uint64
-	conn uint64 // of TCP, the first frame of the connection's first message
-}
-
-// raised writes a finding of the hosts behind the line of the message that decided
+// raise writes a finding of the hosts after the line of the message that decided
 // it, and tells the listener.
-func (f *fold) raised(x *track.Raised) {
+func (h *hostFindings) raise(x *track.Raised) {
 	last := x.Frames[len(x.Frames)-1]
-	if f.listener != nil {
-		f.listener.Finding(last, x.Nanos, x.Server, x.Client, track.Found{Code: x.Expert.Code, Severity: x.Expert.Severity})
+	if h.listener != nil {
+		h.listener.Finding(last, x.Nanos, x.Server, x.Client, track.Found{Code: x.Expert.Code, Severity: x.Expert.Severity})
 	}
-	if f.render == nil {
+	if h.renderer == nil {
 		return
 	}
-	f.detail = f.detail[:0]
+	d := h.record.Detail[:0]
 	if x.Client.IsValid() {
-		f.detail = x.Client.AppendTo(append(f.detail, ": "...))
-		f.detail = append(f.detail, " >"...)
+		d = x.Client.AppendTo(append(d, ": "...))
+		d = append(d, " >"...)
 	} else {
-		f.detail = append(f.detail, ':')
+		d = append(d, ':')
 	}
-	f.detail = x.Server.AppendTo(append(f.detail, ' '))
-	r := &f.record
-	*r = render.Record{Nanos: x.Nanos, Start: f.start, Expert: &x.Expert, Frames: x.Frames,
-		Server: x.Server, Client: x.Client, Detail: f.detail}
-	if f.dialogues != nil {
-		f.aside(r)
+	d = x.Server.AppendTo(append(d, ' '))
+	r, o := &h.record, h.out
+	*r = render.Record{Nanos: x.Nanos, Start: o.start, Expert: &x.Expert, Frames: x.Frames,
+		Server: x.Server, Client: x.Client, Detail: d}
+	if h.dialogues != nil {
+		h.text = h.renderer.AppendRecord(h.text[:0], r)
+		if len(h.text) > 0 {
+			h.dialogues.addRecord(r, h.text, h.at)
+		}
 		return
 	}
-	f.buf = f.render.AppendRecord(f.buf, r)
+	o.buf = h.renderer.AppendRecord(o.buf, r)
 	if r.Hole.Open {
-		f.fill(r.Hole.At, r.Hole.Width, r.Nanos)
+		o.fillHole(r.Hole.At, r.Hole.Width, r.Nanos)
 	}
-}
-
-// aside gives a record to the dialogues.
-func (f *fold) aside(r *render.Record) {
-	f.text = f.render.AppendRecord(f.text[:0], r)
-	if len(f.text) == 0 {
-		return
-	}
-	last := r.Frames[len(r.Frames)-1]
-	t := dialogue.Turn{First: f.at.key, Conn: f.at.conn, About: last, Server: r.Server, Client: r.Client,
-		Wanted: f.dialogues.Frame() != 0 && slices.Contains(r.Frames, f.dialogues.Frame())}
-	t.Turn = render.Turn{Text: f.text, Frame: f.at.key, Nanos: r.Nanos, Record: true, Hole: r.Hole}
-	f.buf = f.dialogues.Record(f.buf, &t)
 }

@@ -16,12 +16,8 @@ type idle struct {
 	since  int64        // when the last packets came
 	passed int64        // what the clock went on with since then
 
-	begun, base int64 // when the first packets came, and the age behind them
+	begun, base int64 // when the first packets came, and the age after them
 }
-
-// stampLag is how much more time may lie between the stamps of packets than between
-// reading them: those at the beginning may have been read late.
-const stampLag = time.Second
 
 // ceiling is the most that age can be now.
 func (i *idle) ceiling(age, now int64) int64 {
@@ -36,24 +32,4 @@ func (i *idle) span() int64 {
 	span := max(i.now()-i.since-int64(idleLag)-i.passed, 0)
 	i.passed += span
 	return span
-}
-
-// pass notes that a batch of so many packets came, and lets time go on if there are
-// none. Before the first packet nothing waits.
-func (r *reader) pass(packets int) {
-	switch {
-	case r.idle.now == nil:
-	case packets > 0:
-		now := r.idle.now()
-		if r.clock.started {
-			r.clock.ceiling = r.idle.ceiling(r.clock.age, now)
-		}
-		r.idle.since, r.idle.passed = now, 0
-	case r.clock.started:
-		span := r.idle.span()
-		r.clock.pass(span)
-		r.last.nanos += span
-		r.last.age = r.clock.age
-		r.tick()
-	}
 }

@@ -9,7 +9,8 @@ import (
 )
 
 // Requests too short to be believed wait for the reply that proves them: a single
-// byte can be a query or anything else. They are forgotten when they are old.
+// byte can be a query or anything else. Old ones no longer
+// wait.
 const (
 	parkingSpaces = 256             // in each partition; the oldest makes room
 	parkedMax     = 64              // bytes of a request that is kept: weak ones are short
@@ -33,13 +34,17 @@ func parkKeyOf(src, dst netip.AddrPort) parkKey {
 
 // parked is a request that waits.
 type parked struct {
-	data  [parkedMax]byte
-	n     int
-	wire  int
-	asks  dissect.Asked
-	frame uint64
-	nanos int64
+	data    [parkedMax]byte
+	n       int
+	wire    int
+	asks    dissect.Asked
+	verdict dissect.Verdict // on its bytes alone
+	frame   uint64
+	nanos   int64
 }
+
+// bytes is the request.
+func (k *parked) bytes() []byte { return k.data[:k.n] }
 
 type parking struct {
 	table *lru.Table[parkKey, parked]
@@ -49,49 +54,39 @@ func newParking() *parking {
 	return &parking{table: lru.New[parkKey, parked](parkingSpaces)}
 }
 
-func (k *parking) len() int { return k.table.Len() }
+func (k *parking) isEmpty() bool { return k.table.Len() == 0 }
 
-// keep remembers s, which asks for that, until a reply comes. A newer request
-// replaces an older one.
-func (k *parking) keep(s *source, asks dissect.Asked) {
+// keepRequest stores s, which asks for that, until a reply comes. v is what its bytes alone are
+// taken for. A newer request replaces an older one.
+func (k *parking) keepRequest(s *source, asks dissect.Asked, v *dissect.Verdict) {
 	if len(s.data) > parkedMax {
 		return
 	}
-	v, _ := k.table.Put(parkKeyOf(s.src, s.dst))
-	v.n, v.wire, v.frame, v.nanos = copy(v.data[:], s.data), s.wire, s.frame, s.nanos
-	v.asks = asks
+	w, _ := k.table.Put(parkKeyOf(s.src, s.dst))
+	w.n, w.wire, w.frame, w.nanos = copy(w.data[:], s.data), s.wire, s.frame, s.nanos
+	w.asks, w.verdict = asks, *v
 }
+
+// findRequest returns the request that waits for a reply that goes from src to dst, nil if
+// there is none. It is valid until the next change.
+func (k *parking) findRequest(src, dst netip.AddrPort) *parked {
+	if k.isEmpty() {
+		return nil
+	}
+	return k.table.Peek(parkKeyOf(dst, src))
+}
+
+// isFresh reports whether a reply at nanos may still answer the request.
+func (k *parked) isFresh(nanos int64) bool { return nanos-k.nanos <= int64(parkedFor) }
 
 // asked is what waits for a reply that goes from src to dst at nanos.
 func (k *parking) asked(src, dst netip.AddrPort, nanos int64) dissect.Asked {
-	if k.len() == 0 {
-		return 0
-	}
-	w := k.table.Peek(parkKeyOf(dst, src))
-	if w == nil || nanos-w.nanos > int64(parkedFor) {
+	w := k.findRequest(src, dst)
+	if w == nil || !w.isFresh(nanos) {
 		return 0
 	}
 	return w.asks
 }
 
-// unpark reports the request that reply s of type t answers, if one waits.
-func (p *partition) unpark(s *source, t *dissect.Type) {
-	key := parkKeyOf(s.dst, s.src)
-	w := p.parked.table.Peek(key)
-	if w == nil {
-		return
-	}
-	was := p.ctx
-	if s.nanos-w.nanos <= int64(parkedFor) {
-		q := source{src: s.dst, dst: s.src, data: w.data[:w.n], run: w.n, wire: w.wire, frame: w.frame, nanos: w.nanos}
-		p.ctx = dissect.Context{Src: q.src, Dst: q.dst, Wire: q.wire}
-		v := p.reg.Pick(&p.ctx, q.data)
-		if v.Dissector != nil && !v.Type.Reply && v.Type.Asks&t.Asks != 0 {
-			v.Conf, v.Why = dissect.Likely, "its reply came"
-			p.n.unbelieved-- // it was counted when it came
-			p.dissect(&q, &v)
-		}
-	}
-	p.ctx = was
-	p.parked.table.Delete(key)
-}
+// dropRequest ends the wait for a reply that goes from src to dst.
+func (k *parking) dropRequest(src, dst netip.AddrPort) { k.table.Delete(parkKeyOf(dst, src)) }

@@ -332,7 +332,7 @@ func TestBrokenStreams(t *testing.T) {
 	}
 	bad := func() (n uint64) {
 		for _, p := range parts {
-			n += p.split.Counters.BadBzip2 + p.split.Counters.TooLarge
+			n += p.joiner.split.Counters.BadBzip2 + p.joiner.split.Counters.TooLarge
 		}
 		return n
 	}

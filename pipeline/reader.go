@@ -36,19 +36,6 @@ type reader struct {
 	n readerTotals
 }
 
-// readerTotals are the reader's running counters.
-type readerTotals struct {
-	packets, bytes uint64
-	copies         uint64 // packets that were captured before
-	backwards      uint64 // packets older than one before
-	first, last    int64  // packet time
-	stops          [netlayer.NumStops]uint64
-	link           uint16 // the last link type that is not decoded
-	frags          ipfrag.Counters
-	abandoned      uint64 // sets of fragments whose start could be read
-	source         capture.Stats
-}
-
 func newReader(src capture.Source, fragBytes int) *reader {
 	r := &reader{src: src, frags: ipfrag.New(fragBytes)}
 	r.frags.Abandoned = r.abandon
@@ -66,15 +53,15 @@ func (r *reader) fill(ctx context.Context, b *batch) bool {
 	if err := ctx.Err(); err != nil && b.err == nil {
 		b.err = err
 	}
-	r.keyed(b)
+	r.setSeed(b)
 	r.inputs.begin()
-	r.pass(len(b.raw.Packets))
+	r.passTime(len(b.raw.Packets))
 	for i := range b.raw.Packets {
-		r.gaps(i)
-		r.comment(i)
+		r.giveGaps(i)
+		b.notes = r.inputs.collectComments(&b.raw, i, b.notes)
 		r.packet(&b.raw.Packets[i])
 	}
-	r.gaps(len(b.raw.Packets))
+	r.giveGaps(len(b.raw.Packets))
 	if b.err == nil {
 		r.snapshot(b)
 		return true
@@ -83,7 +70,7 @@ func (r *reader) fill(ctx context.Context, b *batch) bool {
 		b.err = io.EOF
 	}
 	r.frags.Flush()
-	b.giveAll(item{kind: end, frame: r.last.frame, nanos: r.last.nanos, age: r.clock.age})
+	b.giveAll(item{kind: kindEnd, frame: r.last.frame, nanos: r.last.nanos, age: r.clock.age})
 	r.snapshot(b)
 	return false
 }
@@ -91,6 +78,48 @@ func (r *reader) fill(ctx context.Context, b *batch) bool {
 func (r *reader) snapshot(b *batch) {
 	r.n.frags, r.n.source = r.frags.Counters(), r.src.Stats()
 	b.totals = r.n
+}
+
+// setSeed gives the batch the seed of its hashes: the one that was chosen, else that of
+// the first packet.
+func (r *reader) setSeed(b *batch) {
+	if r.seed == 0 && len(b.raw.Packets) > 0 {
+		r.seed = seedOf(&b.raw.Packets[0])
+	}
+	b.seed = r.seed
+}
+
+// passTime notes that a batch of so many packets came, and lets time go on if there are
+// none. Before the first packet nothing waits.
+func (r *reader) passTime(packets int) {
+	switch {
+	case r.idle.now == nil:
+	case packets > 0:
+		now := r.idle.now()
+		if r.clock.isStarted {
+			r.clock.ceiling = r.idle.ceiling(r.clock.age, now)
+		}
+		r.idle.since, r.idle.passed = now, 0
+	case r.clock.isStarted:
+		span := r.idle.span()
+		r.clock.pass(span)
+		r.last.nanos += span
+		r.last.age = r.clock.age
+		r.tick()
+	}
+}
+
+// giveGaps gives the damage that precedes packet i to all partitions: answers of any flow
+// may be missing there.
+func (r *reader) giveGaps(i int) {
+	raw := &r.b.raw
+	for g := r.inputs.nextGap(raw, i); g != nil; g = r.inputs.nextGap(raw, i) {
+		it := item{kind: kindGap, frame: r.last.frame, nanos: r.last.nanos, age: r.clock.age, damage: g}
+		if i < len(raw.Packets) {
+			it.frame, it.nanos = raw.Packets[i].No, raw.Packets[i].Nanos
+		}
+		r.b.giveAll(it)
+	}
 }
 
 // packet decodes one packet and gives it to its partition.
@@ -105,12 +134,13 @@ func (r *reader) packet(p *capture.Packet) {
 	} else {
 		it.Decode(p.Link, p.Data, int(p.Wire))
 	}
-	if r.again(it, p) {
+	if r.dedup.isCopy(it, p, r.seed, r.inputs.hasSeveral) {
+		r.n.copies++
 		return
 	}
 	switch {
 	case it.Stop == netlayer.TCP:
-		it.kind = tcp
+		it.kind = kindSegment
 		r.b.give(it)
 	case it.Stop == netlayer.ICMP && r.quote(it):
 	case it.Stop != netlayer.OK:
@@ -121,7 +151,7 @@ func (r *reader) packet(p *capture.Packet) {
 	case it.Frag.Set:
 		r.beginning(it)
 		if d := r.frags.Add(&it.Packet, p.No, r.clock.age); d != nil {
-			r.join(d, datagram)
+			r.join(d, kindDatagram)
 		}
 	default:
 		r.b.give(it)
@@ -137,7 +167,7 @@ func (r *reader) quote(it *item) bool {
 	}
 	x := *it
 	x.part = it.Partition()
-	x.kind = quoted
+	x.kind = kindQuoted
 	x.icmp = icmp{from: it.Src.Addr(), reason: q.Reason, kind: q.Type, code: q.Code}
 	x.Src, x.Dst, x.Payload, x.Wire = q.Src, q.Dst, q.Payload, q.Wire
 	r.b.keep(&x)
@@ -152,7 +182,7 @@ func (r *reader) beginning(it *item) {
 		return
 	}
 	x := *it
-	x.kind = begun
+	x.kind = kindBegun
 	x.Src = netip.AddrPortFrom(it.Src.Addr(), binary.BigEndian.Uint16(it.Payload))
 	x.Dst = netip.AddrPortFrom(it.Dst.Addr(), binary.BigEndian.Uint16(it.Payload[2:]))
 	x.part = x.Partition()
@@ -170,13 +200,13 @@ func (r *reader) time(p *capture.Packet) {
 		r.n.backwards++
 	}
 	it := &r.last
-	it.kind, it.frame, it.nanos, it.age = datagram, p.No, p.Nanos, r.clock.age
+	it.kind, it.frame, it.nanos, it.age = kindDatagram, p.No, p.Nanos, r.clock.age
 	it.pieces, it.why = nil, ""
-	r.origin(p)
+	it.from = r.inputs.originOf(p)
 	r.tick()
 }
 
-// tick puts a tick in front of the packet at hand if it is time for one.
+// tick puts a tick before the packet at hand if it is time for one.
 func (r *reader) tick() {
 	it := &r.last
 	if it.age < r.nextTick {
@@ -184,7 +214,7 @@ func (r *reader) tick() {
 	}
 	if r.nextTick != 0 {
 		r.frags.Expire(it.age)
-		r.b.giveAll(item{kind: tick, frame: it.frame, nanos: it.nanos, age: it.age})
+		r.b.giveAll(item{kind: kindTick, frame: it.frame, nanos: it.nanos, age: it.age})
 	}
 	r.nextTick = it.age + tickEvery
 }
@@ -193,7 +223,7 @@ func (r *reader) tick() {
 // start may tell the message.
 func (r *reader) abandon(d *ipfrag.Datagram) {
 	r.n.abandoned++
-	r.join(d, abandoned)
+	r.join(d, kindAbandoned)
 }
 
 // fragmentsLost says what became of the rest of an abandoned datagram.
@@ -208,17 +238,17 @@ var fragmentsLost = [...]string{
 // join gives a datagram made of fragments to its partition, or counts why not.
 func (r *reader) join(d *ipfrag.Datagram, k kind) {
 	it := item{kind: k, frame: r.last.frame, nanos: r.last.nanos, age: r.last.age, from: r.last.from}
-	if k == datagram {
+	if k == kindDatagram {
 		it.Outer, it.Depth = r.last.Outer, r.last.Depth
 	}
 	d.Decode(&it.Packet)
-	if it.Stop == netlayer.TCP && k == datagram {
-		it.kind = tcp
+	if it.Stop == netlayer.TCP && k == kindDatagram {
+		it.kind = kindSegment
 	} else if it.Stop != netlayer.OK {
 		r.n.stops[it.Stop]++
 		return
 	}
-	if k == abandoned { // the last fragment that came stands for the set
+	if k == kindAbandoned { // the last fragment that came stands for the set
 		it.nanos, it.frame, it.why = d.Last+r.last.nanos-r.last.age, 0, fragmentsLost[d.Why]
 		for _, p := range d.Pieces {
 			it.frame = max(it.frame, p.Frame)
@@ -227,15 +257,15 @@ func (r *reader) join(d *ipfrag.Datagram, k kind) {
 	header := uint32(cap(d.Data) - cap(it.Payload))
 	it.Payload = r.b.joined.add(it.Payload)
 	it.pieces = r.b.joined.addPieces(d.Pieces)
-	behind(it.pieces, header)
+	countFromPayload(it.pieces, header)
 	r.b.give(&it)
 }
 
-// behind makes offsets count from the payload on, header bytes into the datagram.
-func behind(pieces []reassembly.Piece, header uint32) {
+// countFromPayload makes offsets count from the payload on, header bytes into the datagram.
+func countFromPayload(pieces []reassembly.Piece, header uint32) {
 	for i := range pieces {
 		p := &pieces[i]
-		n := min(p.Len, header-min(p.Off, header)) // of this piece, in front of the payload
+		n := min(p.Len, header-min(p.Off, header)) // of this piece, before the payload
 		p.Off, p.Len = p.Off+n-header, p.Len-n
 	}
 }

@@ -22,9 +22,9 @@ func TestEndWithinBatch(t *testing.T) {
 		w := newWorker(0, 1, nil)
 		seg := <-w.free
 		seg.buf = make([]byte, writeSize)
-		seg.spans = append(seg.spans, span{message: true, end: len(seg.buf)})
+		seg.spans = append(seg.spans, span{isMessage: true, end: len(seg.buf)})
 		w.out <- seg
-		f := &fold{w: tc.out, max: tc.max, workers: []*worker{w}, heads: make([]head, 1), types: map[typeKey]uint64{}}
+		f := &fold{out: &textOutput{w: tc.out}, max: tc.max, workers: []*worker{w}, heads: make([]head, 1), types: map[typeKey]uint64{}}
 		q := queue{free: make(chan *batch, 1), full: make(chan *batch, 1)}
 		q.full <- newBatch()
 		if err := f.drain(t.Context(), q); err != tc.want {

@@ -7,15 +7,6 @@ import (
 	"qsniff/capture"
 )
 
-// keyed gives a batch the seed of its hashes: the one that was chosen, else that of the
-// first packet.
-func (r *reader) keyed(b *batch) {
-	if r.seed == 0 && len(b.raw.Packets) > 0 {
-		r.seed = seedOf(&b.raw.Packets[0])
-	}
-	b.seed = r.seed
-}
-
 // seedOf makes a seed of the first packet of a capture: the same capture gives the same
 // output, whether it is a file, compressed or comes through a pipe. Later packets do
 // not count, because a pipe may bring them late.

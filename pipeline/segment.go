@@ -2,9 +2,11 @@ package pipeline
 
 import (
 	"cmp"
+	"net/netip"
 	"slices"
 
 	"qsniff/capture"
+	"qsniff/render"
 	"qsniff/track"
 )
 
@@ -27,10 +29,10 @@ const segmentsPerWorker = 3
 type span struct {
 	index      int32  // of the item in its batch that decided it
 	part       uint8  // the partition
-	message    bool   // not a record: it counts, and fact is valid
+	isMessage  bool   // not a record: it counts, and fact is valid
 	key        uint64 // first frame of the message
 	start, end int
-	hole       int32 // offset behind start of room for the time since the line before, + 1
+	hole       int32 // offset from start of room for the time since the line before, + 1
 	width      int32 // of that room
 	nanos      int64 // of the message
 	fact       track.Fact
@@ -40,6 +42,54 @@ type span struct {
 	turn  int32    // what a dialogue has to know, likewise, + 1; 0: nothing
 }
 
+// dig notes the hole in the text of the span, if there is one.
+func (s *span) dig(h *render.Hole) {
+	if h.Open {
+		s.hole, s.width = int32(h.At-s.start+1), int32(h.Width)
+	}
+}
+
+// turn is what a dialogue has to know of a message besides its fact, and all of a
+// record.
+type turn struct {
+	conn           uint64 // first frame of the connection, 0 over UDP
+	said           render.Said
+	server, client netip.AddrPort // of a record
+	about          uint64         // frame that it is about
+	isWanted       bool           // it has the frame that is wanted
+	isEnd          bool           // no turn: the connection is over
+}
+
+// sight is a sighting at its place in a batch, or the word that time passed. Sights
+// are shown by index, then by partition: at a tick several may have some, and which
+// of them share a worker depends on how many there are.
+type sight struct {
+	index int32
+	part  uint8
+	event event
+	track.Sighting
+}
+
+// lastly is the partition of what follows all that partitions have to show.
+const lastly = Partitions
+
+// before reports whether watchers get s before t.
+func (s *sight) before(t *sight) bool { return s.compare(t) < 0 }
+
+func (s *sight) compare(t *sight) int {
+	return cmp.Or(cmp.Compare(s.index, t.index), cmp.Compare(s.part, t.part))
+}
+
+// event is what a sight stands for besides a packet.
+type event uint8
+
+const (
+	sawPacket event = iota
+	sawTick         // time
+	sawLoss         // packets
+	sawEnd          // the capture
+)
+
 // segment is what a worker made of a part of a batch, in the order of its items.
 type segment struct {
 	buf    []byte
@@ -48,7 +98,7 @@ type segment struct {
 	posts  []track.Post
 	turns  []turn
 	sights []sight
-	last   bool // of its batch
+	isLast bool // of its batch
 	totals [Partitions]totals
 }
 
@@ -59,12 +109,20 @@ func (s *segment) reset() {
 	if cap(s.buf) > 4*segmentSize { // a long message grew it
 		s.buf = nil
 	}
-	s.buf, s.spans, s.last = s.buf[:0], s.spans[:0], false
+	s.buf, s.spans, s.isLast = s.buf[:0], s.spans[:0], false
 	s.found, s.posts, s.turns = s.found[:0], s.posts[:0], s.turns[:0]
 	s.sights = s.sights[:0]
 }
 
-// before tells the order of two spans in the output.
+// addTurn gives a span its turn, whose offsets then count from the start of the span.
+func (s *segment) addTurn(x *span, t turn) {
+	t.said.From -= x.start
+	t.said.To = max(t.said.To-x.start, 0)
+	s.turns = append(s.turns, t)
+	x.turn = int32(len(s.turns))
+}
+
+// before reports whether s precedes t in the output.
 func (s *span) before(t *span) bool { return s.compare(t) < 0 }
 
 func (s *span) compare(t *span) int {

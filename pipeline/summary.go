@@ -25,7 +25,7 @@ const (
 func (f *fold) summary() tally.Run {
 	r := &f.reader
 	run := tally.Run{Packets: r.packets, Bytes: r.bytes, First: r.first, Last: r.last,
-		Read: r.source.Bytes, Size: r.source.Size, Messages: f.messages, Backwards: r.backwards, Dropped: r.source.Dropped, Doubled: f.mirror.skipped,
+		Read: r.source.Bytes, Size: r.source.Size, Messages: f.messages, Backwards: r.backwards, Dropped: r.source.Dropped, Doubled: f.watching.mirror.skipped,
 		Gaps: r.source.Gaps, GapBytes: uint64(r.source.Skipped)}
 	for k, n := range f.types {
 		tc := tally.TypeCount{Protocol: k.proto.Name, Count: n}
@@ -44,8 +44,8 @@ func (f *fold) summary() tally.Run {
 		}
 		addReason(&run, why, r.stops[s])
 	}
-	if f.hosts != nil {
-		run.HostsEvicted = f.hosts.Evicted()
+	if f.findings != nil {
+		run.HostsEvicted = f.findings.hosts.Evicted()
 	}
 	n := f.addCounters(&run)
 	addReason(&run, whyCopy, r.copies)

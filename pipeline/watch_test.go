@@ -129,7 +129,7 @@ func TestMirrorStops(t *testing.T) {
 		if copy {
 			s.Flags = track.Copy
 		}
-		return m.copied(s)
+		return m.isCopy(s)
 	}
 	for i := range 20 {
 		see(1, i, false)
@@ -150,12 +150,12 @@ func TestMirrorStops(t *testing.T) {
 
 // TestMirrorList: of a copied list of servers each has a sighting; it is one packet.
 func TestMirrorList(t *testing.T) {
-	m := &mirror{double: true}
+	m := &mirror{isDouble: true}
 	for frame := range uint64(3) {
 		for range 200 {
 			s := &track.Sighting{Frame: frame + 1, What: track.IsListed, Flags: track.Copy}
 			s.Mix(1)
-			if !m.copied(s) {
+			if !m.isCopy(s) {
 				t.Fatal("a copy is not left out")
 			}
 		}
@@ -186,13 +186,13 @@ func TestMirrorAllocations(t *testing.T) {
 	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
-	f := &fold{watchers: []track.Watcher{&counter{}}}
+	w := &watching{watchers: []track.Watcher{&counter{}}}
 	x := sight{}
 	if n := testing.AllocsPerRun(10_000, func() {
 		x.Age += 1e8
 		x.Src[15]++
 		x.Flags ^= track.Copy
-		f.tellWatchers(&x)
+		w.tell(&x)
 	}); n != 0 {
 		t.Errorf("%v allocations for each sighting", n)
 	}

@@ -36,10 +36,7 @@ func (w *worker) batch(ctx context.Context, b *batch) bool {
 		return false
 	}
 	for p := w.index; p < Partitions; p += w.jobs {
-		w.parts[p].start = b.totals.first
-		if s := w.parts[p].sights; s != nil {
-			s.seed = b.seed
-		}
+		w.parts[p].begin(b)
 	}
 	for i := range b.items {
 		it := &b.items[i]
@@ -73,7 +70,7 @@ func (w *worker) next(ctx context.Context) bool {
 // hand gives the segment to the fold. There is room for all segments, so it does
 // not block.
 func (w *worker) hand(ctx context.Context, last bool) bool {
-	w.seg.last = last
+	w.seg.isLast = last
 	for p := w.index; p < Partitions; p += w.jobs {
 		w.seg.totals[p] = w.parts[p].totals()
 	}

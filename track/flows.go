@@ -80,6 +80,12 @@ func (f *Flows) Get(server netip.AddrPort, client netip.Addr) dissect.FlowFacts 
 		Asked: v.asked, Proto: v.proto, Foreign: v.flags&foreign != 0, RconChallenge: v.rconChallenge}
 }
 
+// RecallReceiver fills in what is known if the receiver of a datagram is the server.
+func (f *Flows) RecallReceiver(c *dissect.Context) { c.ToServer = f.Get(c.Dst, c.Src.Addr()) }
+
+// RecallSender fills in what is known if its sender is.
+func (f *Flows) RecallSender(c *dissect.Context) { c.FromServer = f.Get(c.Src, c.Dst.Addr()) }
+
 // Learn adds what a message taught.
 func (f *Flows) Learn(server netip.AddrPort, client netip.Addr, l dissect.FlowFacts) {
 	v, gone := f.table.Put(keyOf(server, client))

@@ -1,0 +1,125 @@
+package pipeline
+
+import (
+	"qsniff/dissect"
+	"qsniff/finding"
+	"qsniff/render"
+	"qsniff/track"
+)
+
+// emitter is the last stage of a partition: it writes messages, notes, silences and the
+// ends of connections to the segment, as text and as facts.
+type emitter struct {
+	now         *current
+	renderer    render.Renderer // nil: nobody reads the messages
+	wantsFacts  bool            // and not only the number of messages
+	hasListener bool            // somebody wants what servers say of themselves, too
+	event       eventMaker
+	turns       turnMaker
+	expert      finding.Expert // of note
+	note        render.Record
+}
+
+func newEmitter(now *current, cfg *Config) *emitter {
+	e := &emitter{now: now, renderer: cfg.Renderer, wantsFacts: cfg.wantsFacts(), hasListener: cfg.Listener != nil}
+	e.event.hasManyInputs = cfg.Many
+	if d := cfg.Dialogues; d != nil {
+		e.renderer, e.turns = d.Renderer(), turnMaker{isWanted: true, frame: d.Frame()}
+	}
+	return e
+}
+
+// emitMessage writes m, which was made of s and has a part in an exchange.
+func (e *emitter) emitMessage(s *source, m *dissect.Message, part track.Part) {
+	x := e.now.span(s.firstFrame(), s.nanos)
+	if e.renderer != nil {
+		seg := e.now.seg
+		ev := e.event.makeEvent(s, m, &part, e.now.start)
+		seg.buf = e.renderer.Append(seg.buf, ev)
+		x.end = len(seg.buf)
+		x.dig(&ev.Hole)
+	}
+	x.isMessage = s.record == ""
+	if x.isMessage {
+		x.fact.Part = part
+		e.state(s, m, &x)
+	}
+	e.turns.addMessage(e.now.seg, &x, s, e.event.event.Said)
+	e.now.seg.spans = append(e.now.seg.spans, x)
+}
+
+// state fills in what the fold learns of the message.
+func (e *emitter) state(s *source, m *dissect.Message, x *span) {
+	server, client := s.dst, s.src
+	if s.isReply || m.Type != nil && m.Type.Notice {
+		server, client = client, server
+	}
+	x.fact = track.Fact{Frame: s.frame, Nanos: s.nanos, Server: server, Client: client, Part: x.fact.Part,
+		Age: s.nanos - e.now.shift, Key: m.Key, Secret: m.Secret, Refused: m.Refused,
+		Proto: m.Proto, Type: m.Type, Status: m.Status, Reply: s.isReply, TCP: s.isTCP, Bytes: uint32(m.Wire)}
+	if !e.wantsFacts {
+		return
+	}
+	f, seg := &x.fact, e.now.seg
+	f.Packets = uint32(max(len(s.frames), 1))
+	f.Wire = f.Bytes + f.Packets*headers(s)
+	f.Train = s.train()
+	x.found[0] = int32(len(seg.found))
+	for i := range m.Expert {
+		seg.found = append(seg.found, track.Found{Code: m.Expert[i].Code, Severity: m.Expert[i].Severity})
+	}
+	x.found[1] = int32(len(seg.found))
+	if !s.isReply || !e.hasListener {
+		return
+	}
+	if post, ok := postOf(m); ok {
+		x.post = int32(len(seg.posts))
+		seg.posts = append(seg.posts, post)
+	}
+}
+
+// newNote begins a note: a finding at the packet at work that no message carries. The
+// caller fills in its ends and adds to its detail before emitNote.
+func (e *emitter) newNote(code *finding.Code, a, b uint64) *render.Record {
+	it := e.now.item
+	e.expert = finding.Expert{Code: code, Severity: code.Severity, Field: -1, A: a, B: b}
+	e.note = render.Record{Nanos: it.nanos, Start: e.now.start, Expert: &e.expert,
+		Frames: append(e.note.Frames[:0], it.frame), Detail: e.note.Detail[:0]}
+	return &e.note
+}
+
+// emitNote writes the note that was begun last. Its place among what is written at one
+// packet is that of frame key; conn is the first frame of the connection that it is
+// about, or 0.
+func (e *emitter) emitNote(key, conn uint64) {
+	seg, r := e.now.seg, &e.note
+	x := e.now.span(key, r.Nanos)
+	if e.renderer != nil {
+		seg.buf = e.renderer.AppendRecord(seg.buf, r)
+		x.end = len(seg.buf)
+	}
+	x.dig(&r.Hole)
+	x.fact = track.Fact{Server: r.Server, Client: r.Client, Age: r.Nanos - e.now.shift}
+	x.found = [2]int32{int32(len(seg.found)), int32(len(seg.found) + 1)}
+	e.turns.addNote(seg, &x, r, conn)
+	seg.spans = append(seg.spans, x)
+	seg.found = append(seg.found, track.Found{Code: r.Expert.Code, Severity: r.Expert.Severity})
+}
+
+// emitSilence states that an answer did not come, which is written nowhere.
+func (e *emitter) emitSilence(f *track.Fact) {
+	x := e.now.span(f.Frame, f.Nanos)
+	x.fact = *f
+	e.now.seg.spans = append(e.now.seg.spans, x)
+}
+
+// emitEnd says that the connection whose first message began at frame first is over.
+// key is its place among what is written at the same packet.
+func (e *emitter) emitEnd(first, key uint64) {
+	if !e.turns.isWanted || first == 0 {
+		return
+	}
+	x := e.now.span(key, e.now.item.nanos)
+	e.turns.addEnd(e.now.seg, &x, first)
+	e.now.seg.spans = append(e.now.seg.spans, x)
+}

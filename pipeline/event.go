@@ -1,0 +1,102 @@
+package pipeline
+
+import (
+	"qsniff/dissect"
+	"qsniff/netlayer"
+	"qsniff/reassembly"
+	"qsniff/reassembly/split"
+	"qsniff/render"
+	"qsniff/track"
+)
+
+// eventMaker makes of a message what renderers get of it. Its memory is used again for
+// the next one.
+type eventMaker struct {
+	hasManyInputs bool // messages name theirs
+	event         render.Event
+	split         render.Split
+	pieces        []render.Piece
+	ways          []render.Way
+}
+
+// makeEvent fills in the event of m, which was made of s. start is the time stamp of the
+// first packet of the capture.
+func (e *eventMaker) makeEvent(s *source, m *dissect.Message, part *track.Part, start int64) *render.Event {
+	ev := &e.event
+	*ev = render.Event{Frame: s.frame, Frames: s.frames, Nanos: s.nanos, Start: start, File: -1, Iface: -1,
+		Src: s.src, Dst: s.dst, TCP: s.isTCP, Reply: s.isReply, Msg: m, Why: s.why, Record: s.record, Cut: s.cut}
+	ev.Exchange, ev.Train = exchangeOf(s, part), s.train()
+	if s.from != nil {
+		e.addOrigin(s.from)
+	}
+	if s.set != nil {
+		e.addSplit(s.set)
+	}
+	e.addWays(s.ways)
+	if len(s.pieces) > 1 {
+		e.addPieces(s.pieces)
+	}
+	return ev
+}
+
+// addOrigin adds where the message came from.
+func (e *eventMaker) addOrigin(from *origin) {
+	ev := &e.event
+	if e.hasManyInputs {
+		ev.File = int(from.file)
+	}
+	if from.known {
+		ev.Iface, ev.IfName = int(from.iface), from.name
+	}
+	ev.Comments = from.comments
+}
+
+func (e *eventMaker) addSplit(set *split.Set) {
+	e.split = render.Split{Engine: set.Engine, ID: set.ID, Total: set.Total, Received: set.Received,
+		Size: int(set.Size), Compressed: set.Compressed}
+	if set.Prefix > 0 {
+		e.split.Declared, e.split.CRC = set.Declared, set.CRC
+		e.split.Packed = len(set.Joined) - set.Prefix
+	}
+	e.event.Split = &e.split
+}
+
+func (e *eventMaker) addWays(ways []netlayer.Way) {
+	if len(ways) == 0 {
+		return
+	}
+	e.ways = e.ways[:0]
+	for i := range ways {
+		w := &ways[i]
+		e.ways = append(e.ways, render.Way{Kind: w.Kind.String(), ID: w.ID, Src: w.Src, Dst: w.Dst})
+	}
+	e.event.Ways = e.ways
+}
+
+func (e *eventMaker) addPieces(pieces []reassembly.Piece) {
+	e.pieces = e.pieces[:0]
+	for i := range pieces {
+		e.pieces = append(e.pieces, render.Piece(pieces[i]))
+	}
+	e.event.Pieces = e.pieces
+}
+
+// steps are what a message does to a request, in words.
+var steps = [...]string{
+	track.Again:     "follows unanswered",
+	track.Echo:      "brings the challenge for",
+	track.Challenge: "challenges",
+	track.Answer:    "answers",
+	track.Extra:     "also answers",
+	track.Late:      "answers late",
+	track.Silence:   "",
+}
+
+// exchangeOf is what renderers get of a message's part in its exchange.
+func exchangeOf(s *source, part *track.Part) render.Exchange {
+	x := render.Exchange{ID: part.ID, Says: steps[part.Step], Request: part.Request, Took: part.Took, Trip: part.Trip}
+	if s.record != "" {
+		x.Says = steps[track.Answer]
+	}
+	return x
+}

@@ -1,0 +1,28 @@
+package pipeline
+
+import "net/netip"
+
+// Headers around a payload on the wire, without options: what a flood or an
+// amplified reply costs a line is more than its payload.
+const (
+	udpHeaders  = 8
+	tcpHeaders  = 20
+	ipv4Headers = 20
+	ipv6Headers = 40
+)
+
+// headers is the length of the headers around a payload in each of its packets.
+func headers(s *source) uint32 {
+	if s.isTCP {
+		return tcpHeaders + ipHeaders(s.src)
+	}
+	return udpHeaders + ipHeaders(s.src)
+}
+
+// ipHeaders is the length of the IP header of a packet from a.
+func ipHeaders(a netip.AddrPort) uint32 {
+	if a.Addr().Is4() {
+		return ipv4Headers
+	}
+	return ipv6Headers
+}

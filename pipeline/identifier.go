@@ -1,0 +1,187 @@
+package pipeline
+
+import (
+	"net/netip"
+
+	"qsniff/dissect"
+	"qsniff/reassembly/split"
+	"qsniff/track"
+	"qsniff/wire"
+)
+
+// identifier finds out what a payload is: by its bytes, by what is known of its flow,
+// and, of one too weak for both, by the reply that comes. What is a message goes to the
+// parser.
+type identifier struct {
+	now      *current
+	reg      *dissect.Registry
+	decodeAs []DecodeAs
+	flows    *track.Flows
+	parked   *parking
+	parser   *parser
+	ctx      dissect.Context // of the payload at work
+	waited   dissect.Context // of a parked request
+}
+
+// identify passes s on if it is a message.
+func (d *identifier) identify(s *source) outcome {
+	c := &d.ctx
+	*c = dissect.Context{Src: s.src, Dst: s.dst, Wire: s.wire}
+	if s.set != nil {
+		c.FromSplit = s.set.Engine
+	}
+	b := s.data[:s.run]
+	l := d.look(c, b, s.first)
+	v := d.pick(c, b, &l)
+	switch {
+	case v.Dissector == nil:
+		d.noteForeign(c, b)
+		return unclaimed
+	case !d.reg.Believe(c, &v):
+		if !v.Type.FromServer() && s.set == nil {
+			d.parked.keepRequest(s, v.Type.Asks, &l.verdict)
+		}
+		return doubtful
+	}
+	if v.Type.Reply {
+		d.releaseRequest(s.src, s.dst, s.nanos, v.Type)
+	}
+	d.parser.parseMessage(s, c, &v)
+	return reported
+}
+
+// identifyOrCount passes s on if it is a message, and counts it if not.
+func (d *identifier) identifyOrCount(s *source) {
+	switch d.identify(s) {
+	case unclaimed:
+		d.now.n.unknown++
+	case doubtful:
+		d.now.n.unbelieved++
+	}
+}
+
+// typeOf returns the type of the message in a datagram, or nil if it is none. first is
+// what its bytes alone say, if somebody looked at them, or nil.
+func (d *identifier) typeOf(it *item, first *look) *dissect.Type {
+	c := &d.ctx
+	*c = dissect.Context{Src: it.Src, Dst: it.Dst, Wire: it.Wire}
+	l := d.look(c, it.Payload, first)
+	v := d.pick(c, it.Payload, &l)
+	if v.Dissector == nil || !d.reg.Believe(c, &v) {
+		return nil
+	}
+	return v.Type
+}
+
+// look returns first, or what the bytes alone say where nobody looked at them.
+func (d *identifier) look(c *dissect.Context, b []byte, first *look) look {
+	if first != nil {
+		return *first
+	}
+	return lookAt(d.reg, d.decodeAs, c, b)
+}
+
+// pick is the verdict on b, of which l is the first look. The registry is asked again,
+// with what is known of the flow, where the bytes alone are not enough.
+func (d *identifier) pick(c *dissect.Context, b []byte, l *look) dissect.Verdict {
+	v := l.verdict
+	isEnough := v.Conf >= dissect.Likely && !l.isTold
+	if !isEnough || !v.Type.FromServer() {
+		d.flows.RecallReceiver(c)
+	}
+	if !isEnough || v.Type.FromServer() {
+		d.flows.RecallSender(c)
+	}
+	switch {
+	case isEnough:
+		return v
+	case l.isTold:
+		c.ToServer.Foreign, c.FromServer.Foreign = false, false
+	}
+	c.Waiting = d.parked.asked(c.Src, c.Dst, d.now.item.nanos)
+	isNew := c.ToServer == (dissect.FlowFacts{}) && c.FromServer == (dissect.FlowFacts{}) && c.Waiting == 0
+	if l.isTold || isNew {
+		return v
+	}
+	return d.reg.Pick(c, b)
+}
+
+// recallServer fills in what is known of the sender as a server, and what the receiver
+// asked it.
+func (d *identifier) recallServer(c *dissect.Context) {
+	d.flows.RecallSender(c)
+	c.Waiting = d.parked.asked(c.Src, c.Dst, d.now.item.nanos)
+}
+
+// noteForeign notes that another game speaks between two addresses, if b shows that, of
+// whose flow all is recalled. What a client asks counts only where nothing of ours was
+// spoken: scanners ask the questions of all games.
+func (d *identifier) noteForeign(c *dissect.Context, b []byte) {
+	reply, ok := d.reg.Foreign(c, b)
+	switch {
+	case !ok:
+	case reply:
+		d.flows.Learn(c.Src, c.Dst.Addr(), dissect.FlowFacts{Foreign: true})
+	case c.ToServer.Proto == 0:
+		d.flows.Learn(c.Dst, c.Src.Addr(), dissect.FlowFacts{Foreign: true})
+	}
+}
+
+// releaseRequest passes on the request that a reply of type t, from src to dst at nanos,
+// answers, if one waits.
+func (d *identifier) releaseRequest(src, dst netip.AddrPort, nanos int64, t *dissect.Type) {
+	w := d.parked.findRequest(src, dst)
+	if w == nil {
+		return
+	}
+	if v := w.verdict; w.isFresh(nanos) && v.Dissector != nil && !v.Type.Reply && v.Type.Asks&t.Asks != 0 {
+		v.Conf, v.Why = dissect.Likely, "its reply came"
+		d.now.n.unbelieved-- // it was counted when it came
+		s := source{src: dst, dst: src, data: w.bytes(), run: w.n, wire: w.wire, frame: w.frame, nanos: w.nanos}
+		d.waited = dissect.Context{Src: s.src, Dst: s.dst, Wire: s.wire}
+		d.parser.parseMessage(&s, &d.waited, &v)
+	}
+	d.parked.dropRequest(src, dst)
+}
+
+// identifyFragment passes on the request that a fragment of a reply answers, at once:
+// others may come before the reply is whole or given up.
+func (d *identifier) identifyFragment(it *item, first *look) {
+	if d.parked.isEmpty() {
+		return
+	}
+	if t := d.typeOf(it, first); t != nil && t.Reply {
+		d.releaseRequest(it.Src, it.Dst, it.nanos, t)
+	}
+}
+
+// identifyUnread passes on a split set, of which s was made, whose message cannot be
+// read, if anything but its first four bytes says that it is one of ours: anybody's
+// datagrams may begin like that.
+func (d *identifier) identifyUnread(s *source, status dissect.Status) {
+	if !d.isWitnessed(s.set) {
+		d.now.n.unbelieved++
+		return
+	}
+	d.parser.parseUnread(s, status)
+}
+
+func (d *identifier) isWitnessed(set *split.Set) bool {
+	if wire.IsSingle(set.Data[:set.Run]) {
+		return true
+	}
+	if set.Compressed && wire.IsStream(set.Joined[min(set.Prefix, len(set.Joined)):]) {
+		return true
+	}
+	src, dst := set.Src, set.Dst
+	if d.reg.ToServer(0, src.Port()) || d.reg.ToServer(0, dst.Port()) || d.parked.asked(src, dst, d.now.item.nanos) != 0 {
+		return true
+	}
+	for i := range d.decodeAs {
+		if d.decodeAs[i].isFor(src, dst) {
+			return true
+		}
+	}
+	a, b := d.flows.Get(src, dst.Addr()), d.flows.Get(dst, src.Addr())
+	return a.Asked != 0 || a.Proto != 0 || b.Asked != 0 || b.Proto != 0
+}

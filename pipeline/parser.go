@@ -1,0 +1,142 @@
+package pipeline
+
+import (
+	"qsniff/dissect"
+	"qsniff/finding"
+	"qsniff/internal/console"
+	"qsniff/reassembly/split"
+	"qsniff/track"
+)
+
+// parser makes messages of what was identified, remembers what they teach about their
+// flows, and passes them to the tracker.
+type parser struct {
+	reg        *dissect.Registry
+	flows      *track.Flows
+	tracker    *tracker
+	skipsTexts bool // nobody reads the messages
+	msg        dissect.Message
+	parts      partFields
+}
+
+// parseMessage makes the message of s that v says. c is the context in which it was identified.
+func (p *parser) parseMessage(s *source, c *dissect.Context, v *dissect.Verdict) {
+	m, b := &p.msg, s.data[:s.run]
+	server, client := s.dst, s.src
+	if v.Type.FromServer() {
+		server, client = client, server
+	}
+	c.Said, c.Unread = p.flows.Said(server, client.Addr()), p.skipsTexts
+	m.Reset(v.Dissector.Proto(), b)
+	v.Dissector.Dissect(c, v.Type, b, m)
+	m.Conf, m.Why = v.Conf, v.Why
+	if v.Type.Asks&dissect.AskRcon != 0 && !v.Type.FromServer() {
+		m.Overhear(p.flows.Listen(server, client.Addr()))
+	}
+	m.Learn.Proto = p.reg.FlowProto(v.Dissector)
+	if s.set != nil {
+		m.Learn.Engine, m.Learn.Proven = s.set.Engine, !isFormInferred(s.set)
+	}
+	p.flows.Learn(server, client.Addr(), m.Learn)
+	s.isReply = v.Type.Reply
+	p.finish(s, c.Said)
+}
+
+// parseUnread makes a message of a split set, of which s was made, that cannot be read:
+// its header, and its bytes.
+func (p *parser) parseUnread(s *source, status dissect.Status) {
+	m, set := &p.msg, s.set
+	m.Reset(p.reg.SplitProto(set.Engine), set.Joined)
+	m.Wire = max(m.Wire, set.Wire)
+	m.Status = status
+	s.data, s.run, s.pieces = set.Joined, len(set.Joined), set.Pieces
+	s.isReply = !p.reg.ToServer(s.src.Port(), s.dst.Port())
+	if set.Prefix > 0 {
+		m.Append(&dissect.SplitSize, 0, 4, "")
+		m.Fields[0].Num = uint64(set.Declared)
+		m.Append(&dissect.SplitCRC, 4, 4, "")
+		m.Fields[1].Num = uint64(set.CRC)
+	}
+	server, client := s.src, s.dst
+	if !s.isReply {
+		server, client = client, server
+	}
+	said := p.flows.Said(server, client.Addr())
+	p.addParts(set, said, uint32(set.Prefix), "")
+	p.finish(s, said)
+}
+
+// addParts adds the parts of a set from offset from on as fields.
+func (p *parser) addParts(set *split.Set, said *console.Passwords, from uint32, note string) {
+	p.parts.m = &p.msg
+	p.parts.addParts(set, p.reg.SplitProto(set.Engine), said, from, note)
+}
+
+// finish adds what the way of the message shows, and passes it on. said are the
+// passwords of its flow.
+func (p *parser) finish(s *source, said *console.Passwords) {
+	m := &p.msg
+	switch {
+	case s.set != nil:
+		p.finishSet(s, said)
+	case s.joined != nil:
+		p.finishJoined(s)
+	case s.isReply && (s.wire > maxUnsplit || s.ipPieces > 1):
+		m.Expert = append(m.Expert, finding.Expert{Code: split.Oversize, Severity: split.Oversize.Severity,
+			Field: -1, A: uint64(s.wire), B: uint64(s.ipPieces)})
+	}
+	if s.isIncomplete {
+		m.Status = dissect.Fragment
+	}
+	p.tracker.trackMessage(s, m)
+}
+
+// finishSet adds the findings of a split set, and the parts after a gap as fields.
+func (p *parser) finishSet(s *source, said *console.Passwords) {
+	m, set := &p.msg, s.set
+	if s.isIncomplete { // how long the whole is, nobody knows
+		m.Wire = len(s.data)
+	}
+	m.Expert = append(m.Expert, set.Expert...)
+	if !s.isReply {
+		number := uint8(0)
+		if len(set.Parts) > 0 {
+			number = set.Parts[0].Number
+		}
+		m.Expert = append(m.Expert, finding.Expert{Code: split.ToServer, Severity: split.ToServer.Severity,
+			Field: -1, A: uint64(number), B: uint64(set.Total)})
+	}
+	if s.run == len(s.data) {
+		return
+	}
+	m.Data = s.data
+	m.Wire = max(m.Wire, len(s.data))
+	p.addParts(set, said, uint32(s.run), "behind the gap")
+}
+
+// finishJoined adds the fragments after a gap as fields.
+func (p *parser) finishJoined(s *source) {
+	m := &p.msg
+	if s.isIncomplete { // how long the whole is, nobody knows
+		m.Wire = len(s.data)
+	}
+	if s.run == len(s.data) {
+		return
+	}
+	m.Data = s.data
+	for _, part := range s.joined.Parts {
+		if int(part.Off) >= s.run {
+			m.Append(&dissect.Part, part.Off, part.Len, "behind the gap")
+		}
+	}
+}
+
+// isFormInferred reports whether the form of a set was chosen by fit.
+func isFormInferred(set *split.Set) bool {
+	for i := range set.Expert {
+		if set.Expert[i].Code == split.FormInferred {
+			return true
+		}
+	}
+	return false
+}

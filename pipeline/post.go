@@ -1,0 +1,51 @@
+package pipeline
+
+import (
+	"qsniff/dissect"
+	"qsniff/track"
+)
+
+// postOf returns what a server says of itself in m, by the roles of the fields, and
+// whether it says anything.
+func postOf(m *dissect.Message) (post track.Post, ok bool) {
+	post = track.Post{Players: -1, Max: -1}
+	for i := range m.Fields {
+		f := &m.Fields[i]
+		if f.Def.Role == dissect.NoRole || f.Flags&dissect.Cut != 0 {
+			continue
+		}
+		ok = true
+		switch f.Def.Role {
+		case dissect.ServerName:
+			post.Name.Set(m.Bytes(f))
+		case dissect.MapName:
+			post.Map.Set(m.Bytes(f))
+		case dissect.PlayerCount:
+			post.Players = countOf(m, f)
+		case dissect.MaxPlayers:
+			post.Max = countOf(m, f)
+		}
+	}
+	return post, ok
+}
+
+// countOf is the value of a field that counts, which some protocols write in
+// digits; -1 if it is none.
+func countOf(m *dissect.Message, f *dissect.Field) int32 {
+	const digits = 9 // fit
+	if f.Def.Kind != dissect.Text {
+		return int32(min(f.Num, 1<<31-1))
+	}
+	b := m.Bytes(f)
+	if len(b) == 0 || len(b) > digits {
+		return -1
+	}
+	n := int32(0)
+	for _, c := range b {
+		if c < '0' || c > '9' {
+			return -1
+		}
+		n = n*10 + int32(c-'0')
+	}
+	return n
+}

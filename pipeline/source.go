@@ -1,0 +1,66 @@
+package pipeline
+
+import (
+	"net/netip"
+
+	"qsniff/dissect"
+	"qsniff/netlayer"
+	"qsniff/reassembly"
+	"qsniff/reassembly/split"
+)
+
+// source is a payload to make a message of, and where it came from.
+type source struct {
+	src, dst     netip.AddrPort
+	data         []byte
+	run          int // how much of data can be read; the rest is parts after a gap
+	wire         int
+	frame        uint64
+	frames       []uint64
+	nanos        int64
+	began        int64              // time stamp of its first packet; 0 if only nanos is known
+	conn         uint64             // of TCP, the number of the connection from 1
+	pieces       []reassembly.Piece // which frame brought which bytes; nil if one brought all, or if they were compressed
+	ipPieces     int                // fragments of IP it came in
+	set          *split.Set
+	ways         []netlayer.Way // around the packet that completed it
+	from         *origin        // of that packet; nil if it is not at hand
+	joined       *dissect.Joined
+	isReply      bool
+	isIncomplete bool   // what is missing will not come
+	why          string // and what became of it
+	isTCP        bool
+	stream       uint64 // first frame of its connection's first message
+	key          uint64 // its place among what is written at the same packet; 0: its first frame
+	record       string // see render.Event
+	cut          string // likewise
+	first        *look  // nil: nobody looked at it
+}
+
+// outcome is what became of a payload.
+type outcome uint8
+
+const (
+	reported  outcome = iota
+	unclaimed         // no protocol knows it
+	doubtful          // it could be a message, and nothing confirms that
+)
+
+// train is the time from the first packet of s to the last, in nanoseconds.
+func (s *source) train() int64 {
+	if s.began == 0 || len(s.frames) < 2 {
+		return 0
+	}
+	return s.nanos - s.began
+}
+
+// firstFrame is the place of s among what is written at the same packet.
+func (s *source) firstFrame() uint64 {
+	if s.key > 0 {
+		return s.key
+	}
+	if len(s.frames) > 0 {
+		return s.frames[0]
+	}
+	return s.frame
+}

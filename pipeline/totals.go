@@ -1,0 +1,41 @@
+package pipeline
+
+import (
+	"qsniff/capture"
+	"qsniff/netlayer"
+	"qsniff/reassembly"
+	"qsniff/reassembly/ipfrag"
+	"qsniff/reassembly/split"
+	"qsniff/reassembly/tcpstream"
+)
+
+// totals are a partition's running counters.
+type totals struct {
+	unknown    uint64 // datagrams that no protocol claims
+	unbelieved uint64 // weak ones without a second witness
+	game       uint64 // split messages that are game traffic
+	icmp       uint64 // ICMP errors about something else
+	// sessionsEvicted counts connections of ours that made room for others.
+	sessionsEvicted uint64
+	tcpOther        uint64 // segments with data of connections that are nobody's
+	tcpEmpty        uint64 // segments without data of such connections
+	flowsEvicted    uint64
+	// exchangesEvicted counts exchanges that made room before they were over.
+	exchangesEvicted uint64
+	split            split.Counters
+	joined           reassembly.JoinCounters
+	tcp              tcpstream.Counters
+}
+
+// readerTotals are the reader's running counters.
+type readerTotals struct {
+	packets, bytes uint64
+	copies         uint64 // packets that were captured before
+	backwards      uint64 // packets older than one before
+	first, last    int64  // packet time
+	stops          [netlayer.NumStops]uint64
+	link           uint16 // the last link type that is not decoded
+	frags          ipfrag.Counters
+	abandoned      uint64 // sets of fragments whose start could be read
+	source         capture.Stats
+}
