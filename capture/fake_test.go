@@ -12,7 +12,7 @@ type fake struct {
 	t      testing.TB
 	name   string
 	times  []int64
-	gaps   map[int]bool // in front of these packets, or at the end
+	gaps   map[int]bool // before these packets, or at the end
 	most   int          // packets a batch
 	end    error        // io.EOF if nil
 	next   int
@@ -23,7 +23,7 @@ type fake struct {
 func (f *fake) Read(b *Batch) error {
 	f.reads++
 	if f.closed {
-		f.t.Errorf("%s is read behind its end", f.name)
+		f.t.Errorf("%s is read after its end", f.name)
 	}
 	b.Reset()
 	b.Buf = b.Buf[:0]

@@ -95,7 +95,7 @@ func (m *merger) Read(b *Batch) error {
 }
 
 // refill reads the next batch of an input that has no packet left, and takes
-// it out of the heap at its end. Gaps behind its last packet go to b.
+// it out of the heap at its end. Gaps after its last packet go to b.
 func (m *merger) refill(in *input, b *Batch) {
 	in.gapsUpTo(in.next, b)
 	if in.err == nil {
@@ -187,7 +187,7 @@ func (m *merger) copyRun(in *input, b *Batch) bool {
 	return true
 }
 
-// gapsUpTo moves the gaps in front of packet n of in's batch to the end of b.
+// gapsUpTo moves the gaps before packet n of in's batch to the end of b.
 func (in *input) gapsUpTo(n int, b *Batch) {
 	for ; in.gap < len(in.batch.Gaps) && in.batch.Gaps[in.gap].At <= n; in.gap++ {
 		g := in.batch.Gaps[in.gap]

@@ -91,7 +91,7 @@ func model(fakes []*fake) (out []seen) {
 }
 
 // Whatever the times, the sizes of batches and the number of sources, packets
-// come as the model says, and each gap comes behind the packet that precedes it
+// come as the model says, and each gap comes after the packet that precedes it
 // in its source and before the one that follows.
 func TestMergeModel(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -173,7 +173,7 @@ func checkGaps(t *testing.T, fakes []*fake, got []seen) {
 				t.Fatalf("gap before %s%d comes before the packet that precedes it", f.name, at)
 			}
 			if behind, ok := position[fmt.Sprint(f.name, at)]; ok && behind < where {
-				t.Fatalf("gap before %s%d comes behind it", f.name, at)
+				t.Fatalf("gap before %s%d comes after it", f.name, at)
 			}
 		}
 	}

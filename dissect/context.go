@@ -83,7 +83,7 @@ type Dissector interface {
 // Neighbour is implemented by a Dissector that shares bytes with another game and
 // knows that game by other messages of it.
 type Neighbour interface {
-	// Foreign tells whether b, which nobody claimed, is such a message, and whether
+	// Foreign reports whether b, which nobody claimed, is such a message, and whether
 	// a server sent it.
 	Foreign(c *Context, b []byte) (reply, ok bool)
 }

@@ -35,13 +35,13 @@ func (c *Cursor) LeftOnWire() int {
 	return c.m.Wire - c.off
 }
 
-// OK tells whether every read so far succeeded.
+// OK reports whether every read so far succeeded.
 func (c *Cursor) OK() bool { return !c.failed }
 
-// Cut tells whether the capture holds less of the message than was sent.
+// Cut reports whether the capture holds less of the message than was sent.
 func (c *Cursor) Cut() bool { return c.m.Wire > len(c.m.Data) }
 
-// Limited tells whether reading ended at MaxFields, with nothing wrong.
+// Limited reports whether reading ended at MaxFields, with nothing wrong.
 func (c *Cursor) Limited() bool { return c.limited }
 
 // Offset is where the next read starts.

@@ -108,7 +108,7 @@ func TestCursorFails(t *testing.T) {
 		c.Rest(&defRaw)
 		c.Done()
 		if len(m.Fields) != n {
-			t.Errorf("%s: reads behind the failure made fields", tc.name)
+			t.Errorf("%s: reads after the failure made fields", tc.name)
 		}
 		if m.Status != tc.status || m.Stopped == nil || int(m.StoppedAt) != len(tc.data) {
 			t.Errorf("%s\ngot  %v, stopped %v at %d\nwant %v at %d", tc.name, m.Status, m.Stopped, m.StoppedAt, tc.status, len(tc.data))
@@ -282,7 +282,7 @@ func TestCloneDependsOnNothing(t *testing.T) {
 	}
 }
 
-// A string that is cut, or whose length byte is 0, shows what stands behind the
+// A string that is cut, or whose length byte is 0, shows what stands after the
 // length byte.
 func TestPString(t *testing.T) {
 	for _, tc := range []struct {

@@ -61,10 +61,10 @@ type Def struct {
 	Doc    string              // one line for the manual
 	Role   Role                // what it tells of a server, whatever the protocol
 	// Joins, on a List, is the earlier list whose groups these groups continue,
-	// by index: The Ship sends deaths and money of all players behind the list.
+	// by index: The Ship sends deaths and money of all players after the list.
 	Joins *Def
 	// PartOf, on a secret Text, is the text that it is a piece of: the pieces in
-	// front and behind are fields of that definition, all are one value.
+	// front and after are fields of that definition, all are one value.
 	PartOf *Def
 }
 
@@ -114,7 +114,7 @@ type Speech struct {
 	Gist func(m *Message) string
 }
 
-// FromServer tells whether servers send messages of this type.
+// FromServer reports whether servers send messages of this type.
 func (t *Type) FromServer() bool { return t.Reply || t.Notice }
 
 // Proto is everything static about a protocol.
@@ -152,7 +152,7 @@ type Proto struct {
 // Trailing is the field of bytes that no definition claims. It is shared by all
 // protocols: "trailing" in JSON.
 var Trailing = Def{Name: "trailing", Label: "trailing", Kind: Bytes,
-	Doc: "bytes behind the last field that the protocol defines"}
+	Doc: "bytes after the last field that the protocol defines"}
 
 // Part is the field of a part of a split message that cannot be read, because
 // earlier parts are missing or decompression failed: its bytes are shown.
@@ -166,9 +166,9 @@ var HiddenPart = Def{Name: "split.hidden_part", Label: "part", Kind: Bytes, Flag
 // Unread is the field of bytes that dissection stopped before, because the
 // message was malformed or a limit was reached.
 var Unread = Def{Name: "unread", Label: "not decoded", Kind: Bytes,
-	Doc: "bytes behind the place where decoding stopped"}
+	Doc: "bytes after the place where decoding stopped"}
 
-// SplitSize and SplitCRC stand in front of a compressed message, before the
+// SplitSize and SplitCRC stand before a compressed message, before the
 // stream; they are shown where the message itself cannot be.
 var (
 	SplitSize = Def{Name: "split.decompressed_size", Label: "decompressed size", Kind: Uint, Flags: Framing, Unit: "bytes",

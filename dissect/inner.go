@@ -1,14 +1,14 @@
 package dissect
 
 // Escape is a code that keeps certain bytes out of a text: Lead and the byte
-// behind it stand for another one. A Lead in front of any other byte, or of
+// behind it stand for another one. A Lead before any other byte, or of
 // nothing, stands for itself.
 type Escape struct {
 	Lead  byte
 	Pairs []Pair
 }
 
-// Pair says what a Lead and the byte behind it stand for.
+// Pair says what a Lead and the byte after it stand for.
 type Pair struct{ Behind, Means byte }
 
 // Inner reads little-endian values, in order, from pieces of a message that are
@@ -25,7 +25,7 @@ type Inner struct {
 	place
 	size    int // decoded bytes in all
 	left    int // of them, not read yet
-	stopped int // decoded bytes in front of the value that failed
+	stopped int // decoded bytes before the value that failed
 	failed  bool
 }
 
@@ -46,7 +46,7 @@ func (c *Cursor) Inner(pieces []Extent, code *Escape) Inner {
 	return in
 }
 
-// OK tells whether every read so far succeeded.
+// OK reports whether every read so far succeeded.
 func (in *Inner) OK() bool { return !in.failed && !in.ended }
 
 // Left is how many decoded bytes are not read yet.
@@ -56,7 +56,7 @@ func (in *Inner) Left() int { return in.left }
 // bytes there are, both counted in decoded bytes; ok is false if none failed.
 func (in *Inner) Stopped() (at, size int, ok bool) { return in.stopped, in.size, in.failed }
 
-// has steps over the ends of pieces and tells whether a wire byte follows.
+// has steps over the ends of pieces and reports whether a wire byte follows.
 func (in *Inner) has() bool {
 	for in.piece < len(in.pieces) && in.off == in.pieces[in.piece].Len {
 		in.piece++
@@ -118,7 +118,7 @@ const elsewhere = "goes on in a page further up"
 
 // decode appends the next n bytes, which are there, to Aux. Their extent reaches
 // from the first to the last, or to the end of the piece if the next one stands
-// in front of it on the wire; then back is true.
+// before it on the wire; then back is true.
 func (in *Inner) decode(n int) (at Extent, back bool) {
 	at.Off = in.here()
 	end := at.Off
@@ -197,7 +197,7 @@ func (in *Inner) U16(d *Def) uint16 { return uint16(in.Uint(d, 2)) }
 // U32 reads a 32-bit number.
 func (in *Inner) U32(d *Def) uint32 { return uint32(in.Uint(d, 4)) }
 
-// Counted reads a text behind a byte that holds its length.
+// Counted reads a text after a byte that holds its length.
 func (in *Inner) Counted(d *Def) { in.text(d, 1, 1+int(in.Peek())) }
 
 // Rest makes what is left a field of d; nothing left makes none.
@@ -235,7 +235,7 @@ func (in *Inner) Open(d *Def, num int) {
 	in.Push(d, num, Extent{Off: in.here()})
 }
 
-// List opens a List behind a byte that holds its count, and returns that.
+// List opens a List after a byte that holds its count, and returns that.
 func (in *Inner) List(d *Def) int {
 	if in.left == 0 {
 		in.Fail()

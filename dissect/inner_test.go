@@ -68,7 +68,7 @@ func TestInnerModel(t *testing.T) {
 			}
 		}
 		if in.U8(&innerNum); in.OK() || in.Left() != 0 {
-			t.Fatalf("%q: reads on behind the end", plain)
+			t.Fatalf("%q: reads on after the end", plain)
 		}
 	}
 }

@@ -46,7 +46,7 @@ type Joined struct {
 	Cut      string             // what it was joined from; a constant
 	Lost     string             // what became of the rest; a constant, empty if there is all
 	Data     []byte             // of the fragments that are there
-	Run      int                // bytes of Data in front of the first gap
+	Run      int                // bytes of Data before the first gap
 	Parts    []reassembly.Piece // what each fragment brought, in the order of Data
 	Frames   []uint64           // in order of arrival
 	First    int64              // packet time of the first fragment that came

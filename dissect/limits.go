@@ -7,7 +7,7 @@ const MaxFields = 12_288
 
 // maxSecrets bounds the secrets that a text is cut into pieces around. The list of
 // all variables of a server has about ten; MaxFields must not end the cutting,
-// because what is behind it is shown.
+// because what is after it is shown.
 const maxSecrets = 64
 
 // maxDepth bounds nesting: message, list, group, list, group are in use.

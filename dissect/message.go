@@ -150,7 +150,7 @@ func (m *Message) AppendAddr(dst []byte, f *Field) []byte {
 	return a.AppendTo(dst)
 }
 
-// Addr is the value of an Addr field; port tells whether it has a port, ok whether
+// Addr is the value of an Addr field; port reports whether it has a port, ok whether
 // it is an address at all.
 func (m *Message) Addr(f *Field) (a netip.AddrPort, port, ok bool) {
 	b := m.Raw(f)

@@ -15,7 +15,7 @@ type Parts struct {
 	base  uint8 // depth of the cursor
 	end   uint32
 	ended bool // a limit was reached
-	lost  int  // groups that were opened behind it
+	lost  int  // groups that were opened after it
 }
 
 // Parts returns an adder for values in the bytes within, which were read before.
@@ -43,7 +43,7 @@ func (p *Parts) stop(left int) {
 	p.m.expert(&TooManyFields, TooManyFields.Severity, n-1, uint64(n), uint64(max(left, 0)))
 }
 
-// behind is how many of the bytes are not in front of at.
+// behind is how many of the bytes are not before at.
 func (p *Parts) behind(at Extent) int { return int(p.end) - int(at.Off) }
 
 // Num adds a number, of which num is the value.

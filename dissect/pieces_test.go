@@ -38,7 +38,7 @@ func TestPieces(t *testing.T) {
 		{"nothing", "", 0, 0, 0, ""},
 		{"cut in the text", "a*c", 3, 0, 9, "a|<*>|c~|"},
 		{"cut in the secret", "a**", 3, 0, 9, "a|<**>~|"},
-		{"cut behind the end", "a*\x00", 2, 1, 9, "a|<*>|"},
+		{"cut after the end", "a*\x00", 2, 1, 9, "a|<*>|"},
 	} {
 		m, c := message([]byte(tc.in), tc.wire)
 		c.Pieces(&defPiece, &defSecret, tc.n, tc.tail, stars)
@@ -95,7 +95,7 @@ func TestDigits(t *testing.T) {
 		left     int
 	}{
 		{"number", "42", 0, 2, 42, Complete, 0},
-		{"behind a blank", " 42 x", 1, 5, 42, Complete, 2},
+		{"after a blank", " 42 x", 1, 5, 42, Complete, 2},
 		{"largest", "18446744073709551615", 0, 20, 18446744073709551615, Complete, 0},
 		{"too large", "18446744073709551616", 0, 20, 0, Malformed, 0},
 		{"too many digits", "0000000000000000000001", 0, 22, 0, Malformed, 0},

@@ -34,9 +34,9 @@ func (c *Cursor) LastCString(d *Def) []byte {
 	return c.CString(d)
 }
 
-// PString reads a string behind its length byte, which counts itself. A length
+// PString reads a string after its length byte, which counts itself. A length
 // of 0 is impossible: it fails like a string that is cut. The cut value is what
-// stands behind the length byte.
+// stands after the length byte.
 func (c *Cursor) PString(d *Def) []byte {
 	if c.failed || c.full() {
 		return nil
@@ -52,7 +52,7 @@ func (c *Cursor) PString(d *Def) []byte {
 	return c.Span(d, 1, int(b[0])-1, 0)
 }
 
-// Word reads a Text behind the byte lead, which belongs to its extent, up to the
+// Word reads a Text after the byte lead, which belongs to its extent, up to the
 // first of the bytes in stops, which does not, or to the end of the message. It
 // fails where lead is missing, and where the capture ends before the text does.
 func (c *Cursor) Word(d *Def, lead byte, stops string) []byte {
@@ -89,7 +89,7 @@ func (c *Cursor) Derived(d *Def, value []byte) {
 }
 
 // Span reads a Text or Bytes of n bytes that stands between skip bytes in front
-// and tail bytes behind, which belong to its extent and not to its value: quotes,
+// and tail bytes after, which belong to its extent and not to its value: quotes,
 // separators. The caller has seen with Peek that they are there.
 func (c *Cursor) Span(d *Def, skip, n, tail int) []byte {
 	b := c.next(d, skip+n+tail)
@@ -111,7 +111,7 @@ func (c *Cursor) Run(d *Def, skip, n, tail int) []byte {
 	return b
 }
 
-// Digits reads a decimal number behind skip bytes, which belong to its extent.
+// Digits reads a decimal number after skip bytes, which belong to its extent.
 // One without digits, with more than 64 bits, or with its last digits maybe
 // behind the end of the capture fails.
 func (c *Cursor) Digits(d *Def, skip int) uint64 {

@@ -114,7 +114,7 @@ func (r *Registry) SplitProto(e wire.Engine) *Proto {
 // Keyer is a Dissector that can tell the Key of common messages without building
 // their fields: a detector of floods reads nothing else.
 type Keyer interface {
-	// Key returns what Message.Key would be behind Dissect, or false where only
+	// Key returns what Message.Key would be after Dissect, or false where only
 	// Dissect can tell. t is what Probe made of b.
 	Key(c *Context, t *Type, b []byte) (key uint64, ok bool)
 }
@@ -222,7 +222,7 @@ func (r *Registry) Marks() [][]byte {
 	return all
 }
 
-// Foreign tells whether b, which nobody claims, shows that its flow belongs to
+// Foreign reports whether b, which nobody claims, shows that its flow belongs to
 // another game which shares bytes with a protocol of ours, and whether it came
 // from the server.
 func (r *Registry) Foreign(c *Context, b []byte) (reply, ok bool) {

@@ -18,11 +18,11 @@ type Stream struct {
 	// Opened tells that the capture shows how the connection began: both ends'
 	// first packets. Without it nothing that is missing means anything.
 	Opened bool
-	// Gap tells that bytes in front of the message are not in the capture: it is the
-	// first behind them. Of the bytes that Finish ends with it tells the same.
+	// Gap tells that bytes before the message are not in the capture: it is the
+	// first after them. Of the bytes that Finish ends with it tells the same.
 	Gap bool
 	// Behind tells that bytes of the other direction are missing so far: what it
-	// said in front of the message may not have been seen.
+	// said before the message may not have been seen.
 	Behind bool
 	// Last tells Frame that no byte will follow b. A message that still needs some is
 	// cut there.
@@ -53,7 +53,7 @@ type Record struct {
 	Need int
 	// Bad tells that the bytes contradict the protocol that their connection speaks:
 	// b[:Len] is to be dissected, as a malformed message, and the next one looked
-	// for behind it with Resync.
+	// for after it with Resync.
 	Bad bool
 }
 
@@ -72,7 +72,7 @@ type StreamDissector interface {
 	Frame(c *Context, b []byte) Record
 	// Resync looks for a message in b, whose start lies somewhere within one: it
 	// returns how many bytes certainly are not the start of a message, and how
-	// many bytes behind those are needed to say more; 0 if a message begins there.
+	// many bytes after those are needed to say more; 0 if a message begins there.
 	// last tells that no byte will follow b.
 	Resync(c *Context, b []byte, last bool) (skip, need int)
 	// Dissect fills m, which was Reset with b, one message that Frame found to be of type

@@ -31,7 +31,7 @@ func (r *Registry) Seek(c *Context, b []byte) (skip, need int) {
 	return skip, need
 }
 
-// OnPort tells whether servers of d are usually met at a port.
+// OnPort reports whether servers of d are usually met at a port.
 func (r *Registry) OnPort(d StreamDissector, port uint16) bool {
 	for i := range r.streams {
 		if r.streams[i] == d {

@@ -271,7 +271,7 @@ func (c *console) writeEvidence() {
 	all := c.tally(c.last-rconAll, nil)
 	s := sentences(c.in.Evidence[:0])
 	if c.isBroken {
-		s.add("A LOGIN SUCCEEDED behind refusals: change the password")
+		s.add("A LOGIN SUCCEEDED after refusals: change the password")
 	}
 	s.add("%s, %s among the last %d, %s", digits.Counted(uint64(c.failures), "refused login"),
 		digits.Counted(uint64(all.passwords), "different password"), all.failures, digits.Counted(uint64(all.sources), "source"))

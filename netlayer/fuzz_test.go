@@ -141,7 +141,7 @@ func checkQuote(t *testing.T, p *Packet) {
 	}
 }
 
-// within tells whether p is a part of b's memory. Slices of one array share its
+// within reports whether p is a part of b's memory. Slices of one array share its
 // end, so cap gives p's place in it.
 func within(p, b []byte) bool {
 	if len(p) == 0 {

@@ -8,7 +8,7 @@ import (
 )
 
 // TestGoldenTunnels decodes the captures that show a way in: the conversation
-// arrives as it was sent, each packet behind the same ways.
+// arrives as it was sent, each packet after the same ways.
 func TestGoldenTunnels(t *testing.T) {
 	tests := []struct {
 		name string
@@ -48,7 +48,7 @@ func TestGoldenTunnels(t *testing.T) {
 }
 
 // TestGoldenQuotes decodes the captures with ICMP errors: each quotes the
-// datagram in front of it and goes to its partition.
+// datagram before it and goes to its partition.
 func TestGoldenQuotes(t *testing.T) {
 	tests := []struct {
 		name   string

@@ -32,7 +32,7 @@ const (
 	erspan3IP       = 0x08
 
 	// uncutLen is the most that a mirrored frame can have been: the longest
-	// IP packet behind the longest header of Ethernet.
+	// IP packet after the longest header of Ethernet.
 	uncutLen = 65_535 + ethernetLen + maxWays*tagLen
 )
 
@@ -81,7 +81,7 @@ func (p *Packet) gre(b []byte, wire int) {
 	}
 }
 
-// greCarries tells whether what a GRE header announces is followed.
+// greCarries reports whether what a GRE header announces is followed.
 func greCarries(typ uint16) bool {
 	switch typ {
 	case etherIPv4, etherIPv6, etherMPLS, etherMPLSUp, etherBridging, greERSPAN, greERSPAN3:
@@ -138,7 +138,7 @@ func (p *Packet) erspan(b []byte, wire, n int, version uint8) bool {
 	return p.enter(WayERSPAN, uint32(binary.BigEndian.Uint16(b[2:])&erspanSession))
 }
 
-// mirrored goes on behind the n bytes of an ERSPAN header. If the mirror says
+// mirrored goes on after the n bytes of an ERSPAN header. If the mirror says
 // that it cut the frame, the IP header in it knows how long it was.
 func (p *Packet) mirrored(b []byte, wire, n int, ip bool) {
 	if len(b) < n {

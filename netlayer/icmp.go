@@ -135,7 +135,7 @@ func (p *Packet) Quote() Quote {
 	return q
 }
 
-// quoted is what an ICMP error b has behind its header. A length that is not 0
+// quoted is what an ICMP error b has after its header. A length that is not 0
 // says where extensions follow (RFC 4884).
 func quoted(b []byte, length int) []byte {
 	b = b[icmpLen:]

@@ -117,8 +117,8 @@ func TestQuote(t *testing.T) {
 		{"IP header cut", icmp4(3, 3, zero, ip4(33, 17)[:len(ip4(33, 17))-3]), Quote{}},
 		{"IP header impossible", icmp4(3, 3, zero, "44"+in4[2:]), Quote{}},
 		{"more was sent than is quoted", icmp4(3, 3, zero, long), with(port, strings.Repeat("00", 100), 200)},
-		{"padding behind the quote", icmp4(3, 3, zero, in4+"000000"), port},
-		{"extensions behind the quote", icmp4(3, 3, "00200000", ip4(228, 17)+udp4(208)+strings.Repeat("00", 100)+
+		{"padding after the quote", icmp4(3, 3, zero, in4+"000000"), port},
+		{"extensions after the quote", icmp4(3, 3, "00200000", ip4(228, 17)+udp4(208)+strings.Repeat("00", 100)+
 			"2000 0000 0008 0101 00010140"), with(port, strings.Repeat("00", 100), 200)},
 		{"fragmentation needed", icmp4(3, 4, "000005DC", in4), mtu(about4(3, 4, TooBig), 1500)},
 		{"unknown code", icmp4(3, 16, zero, in4), about4(3, 16, OtherError)},

@@ -96,7 +96,7 @@ func (p *Packet) ipv6(b []byte, wire int) {
 	p.extensions(b, wire)
 }
 
-// extensions walks the IPv6 extension headers in front of b, of which p.Proto
+// extensions walks the IPv6 extension headers before b, of which p.Proto
 // names the first, up to a fragment header or the transport.
 func (p *Packet) extensions(b []byte, wire int) {
 	for count := 0; ; count++ {

@@ -7,7 +7,7 @@ const (
 	labelBottom = 0x100 // bit S: the last of the stack (RFC 3032 section 2.1)
 	labelShift  = 12
 
-	// A pseudowire may put a word in front of its frame that begins with four
+	// A pseudowire may put a word before its frame that begins with four
 	// zero bits, so that no router takes it for IP (RFC 4385).
 	controlWordLen = 4
 )
@@ -54,7 +54,7 @@ func (p *Packet) unlabelled(b []byte, wire int) {
 	}
 }
 
-// plausibleIP tells whether b begins with an IP header whose lengths fit into
+// plausibleIP reports whether b begins with an IP header whose lengths fit into
 // wire bytes. Hardware addresses may begin with a 4 or a 6 as well.
 func plausibleIP(b []byte, wire int) bool {
 	if len(b) >= ipv4MinLen && b[0]>>4 == 4 {
@@ -64,7 +64,7 @@ func plausibleIP(b []byte, wire int) bool {
 	return len(b) >= ipv6Len && b[0]>>4 == 6 && ipv6Len+int(binary.BigEndian.Uint16(b[4:])) <= wire
 }
 
-// looksEthernet tells whether b is an Ethernet frame that carries IP, tagged or
+// looksEthernet reports whether b is an Ethernet frame that carries IP, tagged or
 // not: EtherType and version must agree.
 func looksEthernet(b []byte) bool {
 	const last = ethernetLen - 2 + maxWays*tagLen

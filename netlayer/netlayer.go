@@ -65,7 +65,7 @@ const (
 	TCP              // a TCP segment: TCP has its header, Payload its data
 	ICMP             // ICMP or ICMPv6
 	OtherProto       // another protocol on top of IP, a tunnel that is not followed
-	ShortLink        // frame ends in the link header, or in a tag or label behind it
+	ShortLink        // frame ends in the link header, or in a tag or label after it
 	ShortTunnel      // ends in the header of a tunnel
 	ShortIP          // ends in the IP header or its extension headers
 	ShortTCP         // ends in the TCP header, before its options

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Headers as hex, to be put in front of each other.
+// Headers as hex, to be put before each other.
 const (
 	macs     = "020000000001 020000000002 "
 	ethIPv4  = macs + "0800 "
@@ -36,7 +36,7 @@ func ip6(length, next int) string {
 func udp4(length int) string { return fmt.Sprintf("697D 6987 %04X 0000 ", length) }
 
 // tcp4 is a TCP header between the ports of udp4, without options; segment is
-// what p is behind it.
+// what p is after it.
 const tcp4 = "697D 6987 00000001 00000002 50 18 0400 0000 0000 "
 
 func segment(p Packet) Packet {
@@ -65,7 +65,7 @@ func addr(s string, port uint16) netip.AddrPort {
 }
 
 // v4 is what a datagram with payload and an ip4 header decodes to; v6 the same
-// for ip6, stopped4 and stopped6 what is left if the walk ends behind IP.
+// for ip6, stopped4 and stopped6 what is left if the walk ends after IP.
 func v4(payload string, wire int) Packet {
 	return Packet{
 		Src: addr("10.0.0.1", 27005), Dst: addr("198.51.100.7", 27015),
@@ -96,7 +96,7 @@ func fragment(p Packet, proto uint8, off, id uint32, more bool) Packet {
 	return p
 }
 
-// deep is p behind so many ways.
+// deep is p after so many ways.
 func deep(p Packet, ways uint8) Packet {
 	p.Depth = ways
 	return p
@@ -269,14 +269,14 @@ func TestIPv6(t *testing.T) {
 		{"no next header", LinkRaw, ip6(0, 59), 0, stopped(v6("", 0), 59, OtherProto)},
 		{"encrypted", LinkRaw, ip6(4, 50) + "00000001", 0, stopped(v6("00000001", 4), 50, OtherProto)},
 		{"ICMPv6", LinkRaw, ip6(4, 58) + "80000000", 0, stopped(v6("80000000", 4), 58, ICMP)},
-		{"TCP behind an extension", LinkRaw, ip6(28, 0) + ext(6) + tcp4, 0, segment(v6("", 0))},
+		{"TCP after an extension", LinkRaw, ip6(28, 0) + ext(6) + tcp4, 0, segment(v6("", 0))},
 		{"first fragment", LinkRaw, ip6(21, 44) + "11 00 0001 CAFEF00D" + tail, 0,
 			fragment(v6(tail, 13), 17, 0, 0xcafef00d, true)},
 		{"last fragment, reserved bits set", LinkRaw, ip6(21, 44) + "11 FF 04D6 CAFEF00D" + tail, 0,
 			fragment(v6(tail, 13), 17, 1232, 0xcafef00d, false)},
 		{"first and last at once", LinkRaw, ip6(21, 44) + "11 00 0000 00000001" + tail, 0,
 			fragment(v6(tail, 13), 17, 0, 1, false)},
-		{"fragment behind an extension", LinkRaw, ip6(29, 0) + ext(44) + "3C 00 0001 00000001" + tail, 0,
+		{"fragment after an extension", LinkRaw, ip6(29, 0) + ext(44) + "3C 00 0001 00000001" + tail, 0,
 			fragment(v6(tail, 13), 60, 0, 1, true)},
 		{"fragment header cut", LinkRaw, ip6(21, 44) + "11 00 0001 CAFEF00D" + tail, 14,
 			stopped(v6("", 0), 44, ShortIP)},
@@ -343,7 +343,7 @@ func TestDecodeJoined(t *testing.T) {
 		{"IPv4", fragment(v4("", 0), 17, 1480, 1, false), udp4(13) + in, 13, v4(in, 5)},
 		{"start of a longer one", fragment(v4("", 0), 17, 1480, 1, false), udp4(4008) + in, 65535, v4(in, 4000)},
 		{"IPv6", fragment(v6("", 0), 17, 0, 1, true), udp4(13) + in, 13, v6(in, 5)},
-		{"IPv6, options behind the fragment header", fragment(v6("", 0), 60, 0, 1, true),
+		{"IPv6, options after the fragment header", fragment(v6("", 0), 60, 0, 1, true),
 			"11 00 0104 00000000" + udp4(13) + in, 21, v6(in, 5)},
 		{"TCP", fragment(v4("", 0), 6, 8, 1, false), tcp4 + in, 25, segment(v4(in, 5))},
 		{"fragment in a fragment", fragment(v6("", 0), 44, 0, 1, true), "11 00 0001 00000001" + udp4(13) + in, 21,

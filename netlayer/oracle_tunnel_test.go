@@ -11,7 +11,7 @@ import (
 	"github.com/google/gopacket/layers"
 )
 
-// outer puts a random IP header with protocol proto in front of body.
+// outer puts a random IP header with protocol proto before body.
 func (g generator) outer(proto uint8, body []byte) []byte {
 	if g.IntN(2) == 0 {
 		b := binary.BigEndian.AppendUint16([]byte{0x45, 0}, uint16(ipv4MinLen+len(body)))

@@ -52,7 +52,7 @@ func (p *Packet) overlay(b []byte, wire int) {
 	}
 }
 
-// believable tells whether the walk found what a tunnel was said to hold. A
+// believable reports whether the walk found what a tunnel was said to hold. A
 // header that is cut is no proof against it if the capture cut the datagram.
 func (p *Packet) believable(cut bool) bool {
 	switch p.Stop {

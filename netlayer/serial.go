@@ -59,7 +59,7 @@ func (p *Packet) ppp(b []byte, wire int) {
 	if len(b) >= 2 && b[0] == hdlcAddress && b[1] == hdlcControl {
 		b, wire = b[2:], wire-2
 	}
-	if len(b) < 2 { // nothing fits behind a protocol of one byte
+	if len(b) < 2 { // nothing fits after a protocol of one byte
 		p.Stop = endsIn(ShortLink, BadLink, wire, 2)
 		return
 	}

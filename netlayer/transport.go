@@ -12,7 +12,7 @@ const (
 
 // TCPHeader is the header of a TCP segment (RFC 9293) without its options.
 type TCPHeader struct {
-	Seq    uint32 // of the first byte of the data, or of the SYN in front of it
+	Seq    uint32 // of the first byte of the data, or of the SYN before it
 	Ack    uint32 // only with FlagACK
 	Window uint16 // as sent: a scale was agreed on, if at all, with the SYN
 	Flags  uint8

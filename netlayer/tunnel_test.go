@@ -14,7 +14,7 @@ const (
 	outer6Ends = "20010DB8000F00000000000000000001 20010DB8000F00000000000000000002 "
 )
 
-// outer4 is an IPv4 header in front of body, outer6 an IPv6 header and overUDP
+// outer4 is an IPv4 header before body, outer6 an IPv6 header and overUDP
 // a datagram to the given port from port 50000.
 func outer4(proto int, body string) string {
 	return fmt.Sprintf("45 00 %04X 0001 0000 3F %02X 0000 ", 20+len(unhex(body)), proto) + outer4Ends + body
@@ -116,7 +116,7 @@ func TestTags(t *testing.T) {
 		{"PPPoE", LinkEthernet, macs + "8864" + pppoe(9, "0021", in4), want4, []Way{way(WayPPPoE, 9)}},
 		{"PPPoE, IPv6, padded", LinkEthernet, macs + "8864" + pppoe(9, "0057", in6) + "00000000", want6, []Way{way(WayPPPoE, 9)}},
 		{"PPPoE, compressed protocol", LinkEthernet, macs + "8864" + pppoe(9, "21", in4), want4, []Way{way(WayPPPoE, 9)}},
-		{"PPPoE behind a tag", LinkEthernet, macs + vlan(7) + "8864" + pppoe(9, "0021", in4), want4,
+		{"PPPoE after a tag", LinkEthernet, macs + vlan(7) + "8864" + pppoe(9, "0021", in4), want4,
 			[]Way{way(WayVLAN, 7), way(WayPPPoE, 9)}},
 		{"PPPoE, SLL", LinkLinuxSLL, "0000 0001 0006 020000000001 0000 8864" + pppoe(9, "0021", in4), want4, []Way{way(WayPPPoE, 9)}},
 		{"PPPoE, link control", LinkEthernet, macs + "8864" + pppoe(9, "C021", "01010004"), Packet{Stop: NotIP}, []Way{way(WayPPPoE, 9)}},
@@ -240,7 +240,7 @@ func TestTunnelsOverIP(t *testing.T) {
 	})
 }
 
-// nest puts n IPv4 headers in front of an IPv4 packet.
+// nest puts n IPv4 headers before an IPv4 packet.
 func nest(n int, in string) string {
 	for range n {
 		in = outer4(4, in)
@@ -337,7 +337,7 @@ func TestJoinedTunnel(t *testing.T) {
 	frame := unhex(ethVLAN[:len(ethVLAN)-5] + "0800" + strings.Replace(outer4(47, "0000 0800"+in4), "0001 0000", "0001 2000", 1))
 	first.Decode(LinkEthernet, frame, len(frame))
 	if !first.Frag.Set || first.Depth != 1 {
-		t.Fatalf("got  %+v\nwant a fragment behind a tag", first)
+		t.Fatalf("got  %+v\nwant a fragment after a tag", first)
 	}
 	whole := unhex("2000 0800 0000002A" + in4)
 	got := first

@@ -79,11 +79,11 @@ type stepping struct {
 	packets []capture.Packet
 	clock   int64
 	step    time.Duration // of the stamping clock, before the last few packets
-	quiet   int           // empty batches behind the first packet
+	quiet   int           // empty batches after the first packet
 	next    int
 }
 
-// stepEvery is how far apart the packets really are, stepLast how many come behind
+// stepEvery is how far apart the packets really are, stepLast how many come after
 // the step.
 const (
 	stepEvery = 100 * time.Millisecond

@@ -35,7 +35,7 @@ func TestTypesOfOneName(t *testing.T) {
 }
 
 // A joined reply is one message of all its frames, a request on a port that says
-// nothing stands in front of it, and what is missing is counted.
+// nothing stands before it, and what is missing is counted.
 func TestEyeFragments(t *testing.T) {
 	type message struct {
 		Frame   uint64

@@ -111,7 +111,7 @@ func (p *parser) finishSet(s *source, said *console.Passwords) {
 	}
 	m.Data = s.data
 	m.Wire = max(m.Wire, len(s.data))
-	p.addParts(set, said, uint32(s.run), "behind the gap")
+	p.addParts(set, said, uint32(s.run), "after the gap")
 }
 
 // finishJoined adds the fragments after a gap as fields.
@@ -126,7 +126,7 @@ func (p *parser) finishJoined(s *source) {
 	m.Data = s.data
 	for _, part := range s.joined.Parts {
 		if int(part.Off) >= s.run {
-			m.Append(&dissect.Part, part.Off, part.Len, "behind the gap")
+			m.Append(&dissect.Part, part.Off, part.Len, "after the gap")
 		}
 	}
 }

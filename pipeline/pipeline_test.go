@@ -163,7 +163,7 @@ func TestOrder(t *testing.T) {
 			stream = m.Src + m.Dst
 		}
 		if m.Frame < last[stream] {
-			t.Errorf("frame %d behind frame %d: %s", m.Frame, last[stream], line)
+			t.Errorf("frame %d after frame %d: %s", m.Frame, last[stream], line)
 		}
 		last[stream] = m.Frame
 	}

@@ -40,7 +40,7 @@ var flagNames = []struct {
 
 func (l *log) Sight(s *track.Sighting) {
 	if l.over {
-		l.lines = append(l.lines, "behind the end:")
+		l.lines = append(l.lines, "after the end:")
 	}
 	l.seen = append(l.seen, *s)
 	line := fmt.Sprintf("%d %s %v > %v", s.Frame, whats[s.What], netip.AddrPortFrom(s.Src.Addr(), s.SrcPort), netip.AddrPortFrom(s.Dst.Addr(), s.DstPort))
@@ -114,7 +114,7 @@ func TestSightings(t *testing.T) {
 		{"parts of GoldSource", "@ split goldsource id=7 size=20\n< FF FF FF FF 45 01 00 \"name\\0value of more than one part\\0\"",
 			[]string{"1 part " + s2c + " first", "2 part " + s2c}},
 		{"junk", "> FF FF FF FF \"~~~ what is this\"", []string{"1 junk " + c2s}},
-		{"nothing behind the header", "> FF FF FF FF", []string{"1 other " + c2s}},
+		{"nothing after the header", "> FF FF FF FF", []string{"1 other " + c2s}},
 		{"the game", "> 01 00 00 80 01 00 00 80 02 A4 81", []string{"1 other " + c2s}},
 		{"one byte", "> \"s\"", []string{"1 request " + c2s + " ASE_QUERY weak"}},
 		{"cut in the challenge", "@ snaplen 69\n> " + infoAsked + " 01 02 03 04", []string{"1 request " + c2s + " A2S_INFO cut"}},
@@ -152,7 +152,7 @@ func TestSightingsOfConnections(t *testing.T) {
 	handshake := []string{"1 opened " + c2s + " key 100 tcp", "2 agreed " + s2c + " key 200 tcp", "3 acked " + c2s + " key 200 tcp"}
 	tests := []struct {
 		name, in string
-		want     []string // behind the handshake
+		want     []string // after the handshake
 	}{
 		{"a handshake", "", nil},
 		{"reset", "@ close rst server\n", []string{"4 other " + s2c + " tcp"}},

@@ -83,7 +83,7 @@ func TestStreams(t *testing.T) {
 		{"a command on the usual port", known + status, []string{"EXECCOMMAND"}},
 		{"a command elsewhere waits", odd + status, nil},
 		{"until another one comes", odd + status + another, []string{"EXECCOMMAND", "EXECCOMMAND"}},
-		{"or an answer, and it stands in front of that", odd + status + output, []string{"EXECCOMMAND", "RESPONSE_VALUE"}},
+		{"or an answer, and it stands before that", odd + status + output, []string{"EXECCOMMAND", "RESPONSE_VALUE"}},
 		{"the answer first", odd + "@ open none\n" + output + status, []string{"RESPONSE_VALUE", "EXECCOMMAND"}},
 		{"begin not captured, usual port", known + "@ open none\n" + status + output, []string{"EXECCOMMAND", "RESPONSE_VALUE"}},
 		{"within a message", known + "@ open none\n" + `> "tus\0\0"` + "\n" + status + another + status,

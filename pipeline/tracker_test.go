@@ -111,7 +111,7 @@ func TestExchangeFacts(t *testing.T) {
 	}
 }
 
-// A finding of several address pairs is a line behind the message that decided it,
+// A finding of several address pairs is a line after the message that decided it,
 // and told, whatever the number of goroutines.
 func TestHostFindings(t *testing.T) {
 	const reply = "\xff\xff\xff\xffI\x11a\x00b\x00c\x00d\x00\x00\x00\x00\x00\x00dl\x00\x001\x00"
@@ -136,7 +136,7 @@ func TestHostFindings(t *testing.T) {
 		}
 		lines := strings.Split(out.String(), "\n")
 		if len(lines) != 6 || !strings.Contains(lines[3], `"id":"NET-01","severity":"error"`) || !strings.Contains(lines[3], `"frames":[2,3]`) {
-			t.Errorf("%d jobs\ngot  %s\nwant NET-01 behind frame 3", jobs, out.String())
+			t.Errorf("%d jobs\ngot  %s\nwant NET-01 after frame 3", jobs, out.String())
 		}
 		if c.findings != 1 {
 			t.Errorf("%d jobs: told\ngot  %d findings\nwant 1", jobs, c.findings)

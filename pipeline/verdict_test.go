@@ -93,9 +93,9 @@ func TestWeakMessages(t *testing.T) {
 		{"part on the port", Config{}, []sent{{0, usual, client, part}}, []string{"1 goldsource unknown message reply 9 bytes fragment 2 note"}},
 		{"part as told", Config{DecodeAs: []DecodeAs{{Port: 9999, Proto: p}}}, []sent{{0, odd, client, part}},
 			[]string{"1 goldsource unknown message reply 9 bytes fragment 2 note"}},
-		{"part behind a question", Config{}, []sent{{0, client, odd, info}, {20, odd, client, part}},
+		{"part after a question", Config{}, []sent{{0, client, odd, info}, {20, odd, client, part}},
 			[]string{"1 a2s A2S_INFO request 25 bytes certain: structure", "2 goldsource unknown message reply answers frame 1 after 20 ms 9 bytes fragment 2 note"}},
-		{"part behind a weak question", Config{}, []sent{{0, client, odd, ping}, {20, odd, client, part}},
+		{"part after a weak question", Config{}, []sent{{0, client, odd, ping}, {20, odd, client, part}},
 			[]string{"2 goldsource unknown message reply 9 bytes fragment 2 note"}},
 	} {
 		got := verdicts(t, tc.cfg, tc.in...)

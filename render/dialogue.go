@@ -28,7 +28,7 @@ type Dialogue struct {
 
 	Outcome Outcome // of an exchange
 	Took    int64   // nanoseconds from the request to its answer, -1 if there is none
-	Trip    int64   // and to the challenge in front of it, -1 if there is none
+	Trip    int64   // and to the challenge before it, -1 if there is none
 	// Answer is how far the answer could be read, where there is one.
 	Answer dissect.Status
 
@@ -37,8 +37,8 @@ type Dialogue struct {
 	Replies    uint32 // without challenges
 	Packets    uint32
 
-	// Continues says that there were turns in front of these; they were written
-	// earlier, or lie in front of the capture.
+	// Continues says that there were turns before these; they were written
+	// earlier, or lie before the capture.
 	Continues bool
 	// Open says that it was not over when it had to make room.
 	Open bool

@@ -53,7 +53,7 @@ type Exchange struct {
 	Says    string
 	Request uint64 // of a reply, the frame of the request that it replies to; 0 if that is not known
 	Took    int64  // from that request to the reply
-	Trip    int64  // of an answer, the round trip of the challenge in front of it
+	Trip    int64  // of an answer, the round trip of the challenge before it
 }
 
 // Piece says that one frame brought the bytes [Off, Off+Len) of a message.
@@ -70,7 +70,7 @@ type Split struct {
 	Received   int
 	Size       int // the size field; 0 if the header has none
 	Compressed bool
-	// Declared and CRC stand in front of a compressed message: its length and
+	// Declared and CRC stand before a compressed message: its length and
 	// CRC-32; Packed is the length of the stream. All 0 where there are none.
 	Declared, CRC uint32
 	Packed        int

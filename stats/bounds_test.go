@@ -10,7 +10,7 @@ import (
 )
 
 // TestForgedDestinations: a million servers that never answer do not push out one
-// that does, though its last message came in front of them all.
+// that does, though its last message came before them all.
 func TestForgedDestinations(t *testing.T) {
 	c := New(Options{})
 	for _, f := range []track.Fact{ask(1), answer(2, 1e6)} {

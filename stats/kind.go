@@ -63,7 +63,7 @@ func pairOf(f *track.Fact) pairKey {
 	return pairKey{f.Server.Addr().As16(), f.Client.Addr().As16(), f.Server.Port()}
 }
 
-// bring counts a full reply with its kind, and tells whether the client had been
+// bring counts a full reply with its kind, and reports whether the client had been
 // challenged: in this exchange, or in an earlier one whose number it may have
 // sent again.
 func (c *Collector) bring(k *kind, f *track.Fact) (challenged bool) {

@@ -10,7 +10,7 @@ import (
 // percentiles are exact. Then they become counts of a log-linear histogram: four
 // cells for each doubling. A percentile is then the middle of its cell, at most one
 // eighth off. Coarser are the first cell, below 64 us, and the last, from 3.1 s on,
-// which is behind the end of the wait for an answer. The largest and the smallest
+// which is after the end of the wait for an answer. The largest and the smallest
 // time are always exact.
 type latency struct {
 	n        uint64
@@ -55,7 +55,7 @@ func (l *latency) add(nanos int64) {
 // micros rounds nanoseconds; a time before zero counts as zero.
 func micros(nanos int64) int64 { return (min(max(nanos, 0), 1<<62) + 500) / 1000 }
 
-// exact tells whether percentiles are.
+// exact reports whether percentiles are.
 func (l *latency) exact() bool { return l.n <= latencyCells }
 
 // cellOf returns the cell of a time.
@@ -68,7 +68,7 @@ func cellOf(us uint32) int {
 	return min(1+(exp-leastBits)*perDoubling+linear, latencyCells-1)
 }
 
-// middle returns the time in the middle of a cell behind the first.
+// middle returns the time in the middle of a cell after the first.
 func middle(cell int) uint32 {
 	exp := leastBits + (cell-1)/perDoubling
 	width := uint64(1) << (exp - 2)

@@ -64,7 +64,7 @@ func TestCells(t *testing.T) {
 	for us := uint32(0); us < 1<<24; us += 1 + us/64 {
 		cell := cellOf(us)
 		if cell < last || cell > last+1 {
-			t.Fatalf("%d us is in cell %d, behind cell %d", us, cell, last)
+			t.Fatalf("%d us is in cell %d, after cell %d", us, cell, last)
 		}
 		last = cell
 	}

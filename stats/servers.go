@@ -41,7 +41,7 @@ func (s *server) says(post *track.Post) {
 }
 
 // habit takes an answer to a request for information: whether the server demands a
-// challenge shows in what the request brought. Known tells whether the client had
+// challenge shows in what the request brought. Known reports whether the client had
 // one; else what it sent can be anything.
 func (s *server) habit(f *track.Fact, known bool) {
 	switch {

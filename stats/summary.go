@@ -22,7 +22,7 @@ type Summary struct {
 
 	Requests, Replies    uint64
 	Answered, Unanswered uint64
-	Late                 uint64 // of Answered: behind the end of the wait
+	Late                 uint64 // of Answered: after the end of the wait
 	// Others counts messages of servers that are not ours, which are in none of
 	// the other numbers.
 	Others uint64
@@ -79,7 +79,7 @@ type Server struct {
 	Name, Map    []byte
 	Players, Max int32
 
-	// Challenged counts answers to information requests behind a challenge, or with
+	// Challenged counts answers to information requests after a challenge, or with
 	// one from before; Open those to plain requests.
 	Challenged, Open uint64
 
@@ -115,7 +115,7 @@ type Distinct struct {
 }
 
 // Kind is what one kind of question costs and brings, in bytes for each message:
-// in front of a challenge and behind it. Ratios are of what an answer has to what
+// before a challenge and after it. Ratios are of what an answer has to what
 // a request has.
 type Kind struct {
 	Protocol, Request string

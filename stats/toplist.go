@@ -16,7 +16,7 @@ import (
 //	runs     the position of the first entry of each run
 //
 // Counts rise by one, so an entry only ever swaps with the first of its run and
-// joins the run in front of it.
+// joins the run before it.
 type topList struct {
 	index   *lru.Table[hostKey, uint32] // of entries
 	entries []counter

@@ -28,7 +28,7 @@ func (x *Exchanges) answer(m *Message, in table, k exchangeKey, e *exchange) Par
 
 // answeredBy is the part of m, which replies to e. Where the server demanded a
 // challenge, nothing but a request that brings it back causes an answer; if the
-// capture shows none, or only one behind the first part of the reply, what caused
+// capture shows none, or only one after the first part of the reply, what caused
 // it is not known.
 func (e *exchange) answeredBy(m *Message, s Step) Part {
 	p := e.part(s)
@@ -50,12 +50,12 @@ func (e *exchange) answeredBy(m *Message, s Step) Part {
 	return p
 }
 
-// isChallenge tells whether a reply is a challenge: it gives that, and may stand
+// isChallenge reports whether a reply is a challenge: it gives that, and may stand
 // for the answers that the server holds back.
 func isChallenge(m *Message) bool { return m.Type != nil && m.Type.Asks.Has(dissect.AskChallenge) }
 
 // oldest returns, of the exchanges between the ends of m that are not over, about
-// something in asks, and began in front of m, the one that waits longest; of those
+// something in asks, and began before m, the one that waits longest; of those
 // that want, if that is given.
 func (x *Exchanges) oldest(m *Message, asks dissect.Asked, want func(*exchange) bool) (in table, k exchangeKey, best *exchange) {
 	for ; asks != 0; asks &= asks - 1 {
@@ -73,10 +73,10 @@ func (x *Exchanges) oldest(m *Message, asks dissect.Asked, want func(*exchange) 
 	return in, k, best
 }
 
-// unchallenged tells whether e waits for its first word of the server.
+// unchallenged reports whether e waits for its first word of the server.
 func unchallenged(e *exchange) bool { return e.state&(owes|given) == owes }
 
-// waiting tells whether the server has not replied to the last request of e.
+// waiting reports whether the server has not replied to the last request of e.
 func waiting(e *exchange) bool { return e.state&owes != 0 }
 
 // challenge places a challenge. Where the client asked for nothing else it is the

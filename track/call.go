@@ -40,7 +40,7 @@ func (x *Exchanges) placeCall(m *Message) Part {
 		return Part{Step: Stray, Took: -1, Trip: -1}
 	}
 	step := Answer
-	if c.replied || c.asks != asksOf(m) && asksOf(m) != 0 && c.asks != 0 { // what stands in front of the answer to a login
+	if c.replied || c.asks != asksOf(m) && asksOf(m) != 0 && c.asks != 0 { // what stands before the answer to a login
 		step = Extra
 	} else {
 		c.replied = true

@@ -8,7 +8,7 @@ type clock struct {
 	set   uint64
 }
 
-// see takes a message. Afterwards set is the first frame behind the last jump.
+// see takes a message. Afterwards set is the first frame after the last jump.
 func (c *clock) see(m *Message) {
 	if c.age != 0 && m.Age <= c.age {
 		return // perhaps it is out of order

@@ -11,7 +11,7 @@ import (
 // how many bytes were skipped. The detail says where and why.
 var CaptureDamaged = finding.Code{ID: "CAP-01", Severity: finding.Warn, Fault: finding.Capture,
 	Seen:  "a part of the capture file could not be read",
-	Means: "packets are missing: what looks like loss or silence behind this place may be the file's fault",
+	Means: "packets are missing: what looks like loss or silence after this place may be the file's fault",
 	Do:    "capture again, or copy the file again if it was damaged on the way",
 	Text: func(dst []byte, e *finding.Expert) []byte {
 		dst = append(dst, "capture incomplete: "...)
@@ -32,12 +32,12 @@ var Refused = finding.Code{ID: "NET-04", Severity: finding.Error, Fault: finding
 // LateReply is raised by a reply when the wait for it was over: A is the time since
 // the last request, in nanoseconds.
 var LateReply = finding.Code{ID: "NET-05", Severity: finding.Note, Fault: finding.Path,
-	Seen:  "a reply more than 3 s behind the last request that it can answer",
+	Seen:  "a reply more than 3 s after the last request that it can answer",
 	Means: "the client has given up by then and takes the server for dead",
 	Do:    "look for the delay on the path or in the server, or raise the client's time-out",
 	Text: func(dst []byte, e *finding.Expert) []byte {
 		dst = strconv.AppendUint(append(dst, "reply "...), e.A/1e6, 10)
-		return append(dst, " ms behind the last request"...)
+		return append(dst, " ms after the last request"...)
 	}}
 
 // Codes lists the findings of this package. Those that belong to a protocol the

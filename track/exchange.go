@@ -38,10 +38,10 @@ type Message struct {
 // the oldest exchange's that waits and has none. Messages of connections are
 // paired by the number that their protocol gives them.
 //
-// Some things a capture cannot tell. An answer behind two equal requests is taken
+// Some things a capture cannot tell. An answer after two equal requests is taken
 // for that of the second, so its time may be too short. Challenges for several
 // kinds, of which one is lost, may be taken for each other's. A copy of a request
-// that the network makes behind the answer is a new question.
+// that the network makes after the answer is a new question.
 //
 // It is not safe for concurrent use.
 type Exchanges struct {

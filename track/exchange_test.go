@@ -59,7 +59,7 @@ func testCodes() dissect.PairCodes {
 
 // play runs a script: steps with a | between, each the milliseconds since the
 // capture began, > for a request or < for a reply, the letter of its kind, and :n
-// where it carries challenge n. =n behind that is the frame; else frames count from
+// where it carries challenge n. =n after that is the frame; else frames count from
 // 1. "." is time that passes, "~" a part of a reply, "!" a gap in the capture. It
 // returns what became of each message, and of what nobody answered.
 func play(t *testing.T, x *Exchanges, script string) string {
@@ -163,7 +163,7 @@ func TestExchanges(t *testing.T) {
 		{"repeated", "0 >T | 1000 >T | 1010 <I", "ask 1 | again 1 | answer 1 to 2 after 10"},
 		{"repeated with the challenge", "0 >T | 20 <A:7 | 30 >T:7 | 1030 >T:7 | 1050 <I",
 			"ask 1 | challenge 1 to 1 after 20 | echo 1 | again 1 | answer 1 to 4 after 20 trip 20"},
-		{"plain repetition behind the right challenge", "0 >T | 20 <A:7 | 30 >T:7 | 40 >T | 50 <I",
+		{"plain repetition after the right challenge", "0 >T | 20 <A:7 | 30 >T:7 | 40 >T | 50 <I",
 			"ask 1 | challenge 1 to 1 after 20 | echo 1 | again 1 | answer 1 to 3 after 20 trip 20"},
 		{"started again", "0 >T | 20 <A:7 | 30 >T:7 | 1030 >T | 1050 <A:7 | 1060 >T:7 | 1070 <I",
 			"ask 1 | challenge 1 to 1 after 20 | echo 1 | again 1 | challenge 1 to 4 after 20 | echo 1 | answer 1 to 6 after 10 trip 20"},
@@ -174,7 +174,7 @@ func TestExchanges(t *testing.T) {
 		{"copy of the answer", "0 >T | 10 <I | 11 <I", "ask 1 | answer 1 to 1 after 10 | extra 1 to 1 after 11"},
 		{"copy of the challenge", "0 >T | 10 <A:7 | 11 <A:7 | 20 >T:7 | 25 <I",
 			"ask 1 | challenge 1 to 1 after 10 | extra 1 to 1 after 11 | echo 1 | answer 1 to 4 after 5 trip 10"},
-		{"further reply behind a new question", "0 >T | 10 <I | 20 >T | 30 <I",
+		{"further reply after a new question", "0 >T | 10 <I | 20 >T | 30 <I",
 			"ask 1 | answer 1 to 1 after 10 | ask 3 | answer 3 to 3 after 10"},
 		{"further reply, too late to tell", "0 >T | 10 <I | 15011 <I", "ask 1 | answer 1 to 1 after 10 | stray"},
 
@@ -192,7 +192,7 @@ func TestExchanges(t *testing.T) {
 			"ask 1 | challenge 1 to 1 after 10 | echo 1 | silence 1 at 3"},
 		{"the client leaves", "0 >T | 10 <A:7 | 4000 .", "ask 1 | challenge 1 to 1 after 10"},
 		{"gap in the capture", "0 >T | 10 ! | 4000 .", "ask 1"},
-		{"behind the gap", "0 ! | 10 >T | 4000 .", "ask 1 | silence 1 at 1"},
+		{"after the gap", "0 ! | 10 >T | 4000 .", "ask 1 | silence 1 at 1"},
 
 		{"three kinds at once", "0 >T | 1 >U | 2 >V | 10 <A:7 | 11 <A:7 | 12 <A:7 | 20 >T:7 | 21 >U:7 | 22 >V:7 | 30 <E | 31 <I | 32 <D",
 			"ask 1 | ask 2 | ask 3 | challenge 1 to 1 after 10 | challenge 2 to 2 after 10 | challenge 3 to 3 after 10 | " +
@@ -202,7 +202,7 @@ func TestExchanges(t *testing.T) {
 		{"reply for all, one asked for", "0 >V | 10 <X", "ask 1 | answer 1 to 1 after 10"},
 
 		{"request between the parts of the reply", "0 >V | 20 >V=7 | 40 <E=5", "ask 1 | again 1 | answer 1"},
-		{"parts in front of the request", "10 >V=9 | 40 <E=5", "ask 9 | stray"},
+		{"parts before the request", "10 >V=9 | 40 <E=5", "ask 9 | stray"},
 		{"parts that never become whole", "0 >V | 10 ~ | 5100 <?=2", "ask 1 | answer 1 to 1 after 5100"},
 		{"parts, and silence about something else", "0 >V | 10 ~ | 9000 .", "ask 1"},
 		{"a part that is given up for long", "0 >V | 4000 . | 34000 . | 20 <E=2", "ask 1 | silence 1 at 1 | extra 1 to 1 after 20"},
@@ -247,12 +247,12 @@ func TestChallengeFindings(t *testing.T) {
 		{"ignored by a poll", "0 >T | 10 <A:7 | 5000 . | 10000 >T", "ask 3 A2S-C01"},
 		{"ignored, too long ago to tell", "0 >T | 10 <A:7 | 15300 . | 15400 >T", "ask 3"},
 		{"a poll that knows the challenge", "0 >T | 10 <A:7 | 5000 >T:7", "ask 3"},
-		{"a poll behind the right one", "0 >T | 10 <A:7 | 20 >T:7 | 30 <I | 5000 >T", "ask 5"},
-		{"a poll behind the right one, unanswered", "0 >T | 10 <A:7 | 20 >T:7 | 5000 >T", "ask 4"},
-		{"a poll behind a gap in the capture", "0 >T | 10 <A:7 | 20 ! | 5000 >T", "ask 3"},
-		{"a poll behind a challenge that was asked for", "0 >W | 10 <A:7 | 5000 >W", "ask 3"},
+		{"a poll after the right one", "0 >T | 10 <A:7 | 20 >T:7 | 30 <I | 5000 >T", "ask 5"},
+		{"a poll after the right one, unanswered", "0 >T | 10 <A:7 | 20 >T:7 | 5000 >T", "ask 4"},
+		{"a poll after a gap in the capture", "0 >T | 10 <A:7 | 20 ! | 5000 >T", "ask 3"},
+		{"a poll after a challenge that was asked for", "0 >W | 10 <A:7 | 5000 >W", "ask 3"},
 		{"sent before the challenge came", "0 >T | 10 <A:7 | 300 >T", "again 1"},
-		{"started again behind the right one", "0 >T | 10 <A:7 | 20 >T:7 | 1020 >T", "again 1"},
+		{"started again after the right one", "0 >T | 10 <A:7 | 20 >T:7 | 1020 >T", "again 1"},
 		{"the server was silent", "0 >T | 1000 >T", "again 1"},
 		{"foreign", "0 >T | 10 <A:7 | 20 >T:8", "again 1 A2S-C03"},
 		{"of another exchange", "0 >U | 10 <A:8 | 11 >T | 20 <A:7 | 30 >T:8", "echo 3"},
@@ -262,7 +262,7 @@ func TestChallengeFindings(t *testing.T) {
 		{"swapped", "0 >T | 10 <A:7 | 20 >T:" + swapped, "again 1 A2S-C04"},
 		{"right", "0 >T | 10 <A:7 | 20 >T:7", "echo 1"},
 		{"rotates", "0 >T | 10 <A:7 | 20 >T:7 | 30 <A:9", "challenge 1 to 3 after 10 A2S-S03"},
-		{"new one for a plain request behind the right one", "0 >T | 10 <A:7 | 20 >T:7 | 1020 >T | 1030 <A:9", "challenge 1 to 4 after 10"},
+		{"new one for a plain request after the right one", "0 >T | 10 <A:7 | 20 >T:7 | 1020 >T | 1030 <A:9", "challenge 1 to 4 after 10"},
 		{"the same again", "0 >T | 10 <A:7 | 20 >T:7 | 30 <A:7", "challenge 1 to 3 after 10"},
 		{"new one for a plain request", "0 >T | 10 <A:7 | 20 >T | 30 <A:9", "challenge 1 to 3 after 10"},
 	} {
@@ -308,7 +308,7 @@ func TestCalls(t *testing.T) {
 	x.Silent = func(f *Fact) { t.Errorf("silence\ngot  %+v", *f) }
 	run, output := testKinds['R'], testKinds['l']
 	place(1, 1, login, 1, 0)
-	place(1, 1, output, 2, 5) // stands in front of the answer
+	place(1, 1, output, 2, 5) // stands before the answer
 	place(1, 1, welcome, 3, 6)
 	place(1, 2, run, 4, 10)
 	place(1, 3, run, 5, 11)

@@ -138,7 +138,7 @@ func (h *Hosts) silence(f *Fact) {
 	}
 }
 
-// unsure tells whether the capture may lack packets since age.
+// unsure reports whether the capture may lack packets since age.
 func (h *Hosts) unsure(age int64) bool { return h.lossy || h.gap >= age }
 
 // raise raises a finding at f, one severity lower if it is not sure, and nothing if

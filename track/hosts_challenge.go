@@ -68,7 +68,7 @@ type dead struct {
 	n     uint8
 }
 
-// gave tells whether the request, or silence, f has a challenge that its client was
+// gave reports whether the request, or silence, f has a challenge that its client was
 // given not long ago.
 func (p *pair) gave(f *Fact, fresh int64) bool {
 	key := uint32(f.Key)

@@ -16,5 +16,5 @@ var Elsewhere = finding.Code{ID: "NET-01", Severity: finding.Error, Fault: findi
 		dst = e.Addr.AppendTo(append(dst, "a reply came from "...))
 		dst = append(dst, ", which this client did not ask, "...)
 		dst = strconv.AppendUint(dst, e.A/1e6, 10)
-		return finding.AppendUnsure(append(dst, " ms behind the request"...), e)
+		return finding.AppendUnsure(append(dst, " ms after the request"...), e)
 	}}

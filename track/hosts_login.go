@@ -123,7 +123,7 @@ func (s *source) passwords(age int64) (n int) {
 	return n
 }
 
-// unknown tells whether the capture does not have all passwords.
+// unknown reports whether the capture does not have all passwords.
 func (s *source) unknown() bool {
 	for _, r := range s.last[:s.n] {
 		if r.secret == 0 {

@@ -22,7 +22,7 @@ var hostKinds = map[string]*dissect.Type{
 }
 
 // endNamed is the end of a name: a small letter is a client, a capital one a server,
-// and a digit behind it another port.
+// and a digit after it another port.
 func endNamed(t *testing.T, s string) netip.AddrPort {
 	t.Helper()
 	port := uint16(0)
@@ -246,11 +246,11 @@ func TestGuessing(t *testing.T) {
 
 func TestHostsTexts(t *testing.T) {
 	for _, tc := range []struct{ name, in, want string }{
-		{"elsewhere", "0 z>Z T ask | 9 a>A T ask | 9.1 a<B I stray", "a reply came from 198.18.0.66:27015, which this client did not ask, 100 ms behind the request"},
-		{"unsure", "9 a>A T ask | 9.1 a<B I stray", "a reply came from 198.18.0.66:27015, which this client did not ask, 100 ms behind the request, unless packets that the capture lacks say otherwise"},
+		{"elsewhere", "0 z>Z T ask | 9 a>A T ask | 9.1 a<B I stray", "a reply came from 198.18.0.66:27015, which this client did not ask, 100 ms after the request"},
+		{"unsure", "9 a>A T ask | 9.1 a<B I stray", "a reply came from 198.18.0.66:27015, which this client did not ask, 100 ms after the request, unless packets that the capture lacks say otherwise"},
 		{"shared", repeat(16, "% @>A T ask | % @<A A challenge 7"), "challenge 7 is given to all: 16 of 16 challenges"},
 		{"guessing", repeat(5, "% a>A G ask 1% | % a<A g refused"), "5 refused logins from this address, with at least 5 different passwords"},
-		{"guessed", repeat(5, "% a>A G ask 1% | % a<A g refused") + " | 9 a>A G ask 99 | 9 a<A g answer", "login accepted behind 5 refused logins from this address, with at least 5 different passwords"},
+		{"guessed", repeat(5, "% a>A G ask 1% | % a<A g refused") + " | 9 a>A G ask 99 | 9 a<A g answer", "login accepted after 5 refused logins from this address, with at least 5 different passwords"},
 		{"guessing what", repeat(5, "% a>A G ask | % a<A g refused"), "5 refused logins from this address, perhaps with one password: the capture does not have all"},
 		{"stale", repeat(5, "% a>A G ask 7 | % a<A g refused"), "5 refused logins from this address, all with the same password"},
 	} {

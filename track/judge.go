@@ -52,7 +52,7 @@ func (x *Exchanges) judgeAnew(m *Message, past *exchange) {
 	}
 }
 
-// gave tells whether the capture shows that the server gave the challenge of m to
+// gave reports whether the capture shows that the server gave the challenge of m to
 // the client in any exchange between these ends. Servers give one to an address, so
 // it is as good as the exchange's own.
 func (x *Exchanges) gave(m *Message) bool {
@@ -78,7 +78,7 @@ func (x *Exchanges) judgeChallenge(m *Message, e *exchange) {
 	e.state |= rotated
 }
 
-// judgeExtra raises what a reply behind the answer shows.
+// judgeExtra raises what a reply after the answer shows.
 func (x *Exchanges) judgeExtra(m *Message, e *exchange) {
 	if !m.Type.Asks.Has(dissect.AskInfo) || isChallenge(m) || e.asked == 0 || e.answered == 0 || m.Age-e.age > int64(answerWait) {
 		return

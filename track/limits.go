@@ -43,14 +43,14 @@ const (
 	// jump is more than stamps of packets and the time that passes come apart by
 	// themselves between two messages.
 	jump = time.Second
-	// keptFor is how long behind an exchange that is over something is taken for its: a
+	// keptFor is how long after an exchange that is over something is taken for its: a
 	// late reply, or a further one.
 	keptFor = 15 * time.Second
 	// rememberedFor is how long an exchange that is over is known: IP fragments are
 	// given up 30 s after the first, and what there is of their message is placed by
 	// its own time.
 	rememberedFor = 35 * time.Second
-	// crossing is how long behind a challenge a repeated request may have left before
+	// crossing is how long after a challenge a repeated request may have left before
 	// the challenge came: a round trip around the world.
 	crossing = 300 * time.Millisecond
 )
@@ -137,7 +137,7 @@ const (
 
 	// pageBudget is how many requests a minute, which is pageMinute, the public
 	// master servers are said to answer one address; unserved is how many in a row one
-	// must leave unanswered behind more than those.
+	// must leave unanswered after more than those.
 	pageBudget = 30
 	pageMinute = time.Minute
 	unserved   = 2

@@ -58,8 +58,8 @@ func (w *world) run() {
 
 func (w *world) chance(percent int) bool { return w.r.IntN(100) < percent }
 
-// send takes p past the capture to its receiver. It may be lost in front of the
-// capture or behind it, be missed by it, and come twice.
+// send takes p past the capture to its receiver. It may be lost before the
+// capture or after it, be missed by it, and come twice.
 func (w *world) send(at int64, p packet, receive func(at int64, p *packet)) {
 	copies := 1
 	if w.chance(3) {
@@ -161,7 +161,7 @@ type seen struct {
 
 // round is what the capture shows of what a client asked at one time. The capture
 // determines its messages up to the first that could have been caused by another
-// request than it was, or by one that the capture does not show. What comes behind
+// request than it was, or by one that the capture does not show. What comes after
 // that is not compared, because the tables may have taken it for something else.
 type round struct {
 	of        map[byte]*seen

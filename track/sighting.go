@@ -17,7 +17,7 @@ func HostOf(a netip.AddrPort) Host { return a.Addr().As16() }
 // Addr is the address as others write it.
 func (h Host) Addr() netip.Addr { return netip.AddrFrom16(h).Unmap() }
 
-// Is4 tells whether the address is IPv4.
+// Is4 reports whether the address is IPv4.
 func (h *Host) Is4() bool {
 	return *(*[12]byte)(h[:12]) == [12]byte{10: 0xff, 11: 0xff}
 }
@@ -67,7 +67,7 @@ const (
 	IsListed
 	IsOpened // SYN
 	IsAgreed // SYN with ACK: Key is the sender's first number
-	IsAcked  // any other segment with ACK: Key is the number in front of the one acknowledged
+	IsAcked  // any other segment with ACK: Key is the number before the one acknowledged
 	// IsLogin is a password for remote console over TCP, IsWelcome and IsRejected are what
 	// the server says to it.
 	IsLogin

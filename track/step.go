@@ -37,7 +37,7 @@ type Part struct {
 	// Took is the time from that request to the first packet of a reply: the
 	// service response time of an Answer, the round trip of a Challenge.
 	Took int64
-	// Trip is, of an Answer, the round trip of the challenge in front of it.
+	// Trip is, of an Answer, the round trip of the challenge before it.
 	Trip int64
 	// Keyed says that a request of the exchange brought a challenge: one of its own,
 	// or in the first request one from before.

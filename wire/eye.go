@@ -15,7 +15,7 @@ import "bytes"
 const (
 	// EyeHeaderLen is the length of "EYE" and the number.
 	EyeHeaderLen = 4
-	// EyeIDLen is the length of the id behind a fragment.
+	// EyeIDLen is the length of the id after a fragment.
 	EyeIDLen = 4
 	// EyeFragmentLen is the length of every fragment but the last: what qstat, the
 	// client whose sources document the form, takes as the sign of more.
@@ -41,13 +41,13 @@ func EyeNumber(b []byte) int {
 	return int(b[3] - '0')
 }
 
-// BeginsEye tells whether b starts with "EYE", as far as it goes.
+// BeginsEye reports whether b starts with "EYE", as far as it goes.
 func BeginsEye(b []byte) bool {
 	n := min(len(b), len(mark))
 	return n > 0 && bytes.Equal(b[:n], mark[:n])
 }
 
-// IsMTA tells whether the first string of b says "mta", as far as it goes.
+// IsMTA reports whether the first string of b says "mta", as far as it goes.
 func IsMTA(b []byte) bool {
 	if len(b) < EyeHeaderLen {
 		return false
@@ -56,7 +56,7 @@ func IsMTA(b []byte) bool {
 	return bytes.Equal(b[EyeHeaderLen:EyeHeaderLen+n], mta[:n])
 }
 
-// EyeText returns the string whose length byte is at off and the offset behind it.
+// EyeText returns the string whose length byte is at off and the offset after it.
 // That is -1 if the length, which counts itself, is 0 or beyond the end.
 func EyeText(b []byte, off int) (s []byte, next int) {
 	if off >= len(b) || b[off] == 0 || off+int(b[off]) > len(b) {
@@ -66,7 +66,7 @@ func EyeText(b []byte, off int) (s []byte, next int) {
 	return b[off+1 : next], next
 }
 
-// WholeEye tells whether b reads as EYE1 to its very end. A first fragment hardly
+// WholeEye reports whether b reads as EYE1 to its very end. A first fragment hardly
 // ever does: it breaks off in a string, and its id is none.
 func WholeEye(b []byte) bool {
 	off, ok := texts(b, EyeHeaderLen, EyeLeading)

@@ -16,7 +16,7 @@ func TestWhole(t *testing.T) {
 		{"a player of six strings", leading + "\x01\x3f\x04Ann\x01\x01\x01\x0341\x01", true},
 		{"a player of two", leading + "\x01\x09\x04Ann\x0341", true},
 		{"a player, end mark", leading + "\x01\x01\x04Ann\x00", true},
-		{"bytes behind the end mark", leading + "\x01\x00abc", false},
+		{"bytes after the end mark", leading + "\x01\x00abc", false},
 		{"a string is missing", leading + "\x01\x03\x04Ann", false},
 		{"a string overruns", leading + "\x01\x01\x09Ann", false},
 		{"length 0", leading + "\x01\x01\x00", false},
@@ -62,7 +62,7 @@ func FuzzWhole(f *testing.F) {
 		}
 		// a player with the longest string cannot fit into what follows a whole one
 		if WholeEye(append(b[:len(b):len(b)], 2, 0xff)) {
-			t.Errorf("whole, and whole with a broken player behind it: % x", b)
+			t.Errorf("whole, and whole with a broken player after it: % x", b)
 		}
 	})
 }

@@ -70,12 +70,12 @@ type SplitHeader struct {
 // SplitMark is what every part of a split message begins with.
 var SplitMark = []byte{0xfe, 0xff, 0xff, 0xff}
 
-// IsSplit tells whether b starts like a part of a split message.
+// IsSplit reports whether b starts like a part of a split message.
 func IsSplit(b []byte) bool {
 	return len(b) >= 4 && b[0] == 0xfe && b[1] == 0xff && b[2] == 0xff && b[3] == 0xff
 }
 
-// IsSingle tells whether b starts like a message in one datagram, or like the
+// IsSingle reports whether b starts like a message in one datagram, or like the
 // message that parts make up.
 func IsSingle(b []byte) bool { return ones(b, 0) }
 

@@ -3,7 +3,7 @@ package wire
 import "encoding/binary"
 
 // streamOffsets are the places of a bzip2 stream in part 0, in the order in
-// which they are tried: behind size and CRC in the 10-byte form (every recorded
+// which they are tried: after size and CRC in the 10-byte form (every recorded
 // server) and in the 12-byte form, then without size and CRC.
 var streamOffsets = [...]struct {
 	off  int
@@ -41,22 +41,22 @@ func SplitProof(b []byte) Engine {
 	return None
 }
 
-// ones tells whether the four bytes at off are FF FF FF FF.
+// ones reports whether the four bytes at off are FF FF FF FF.
 func ones(b []byte, off int) bool {
 	return len(b) >= off+4 && binary.LittleEndian.Uint32(b[off:]) == 0xffff_ffff
 }
 
-// IsPlain tells whether b, read as part 0 of form e, starts with the FF FF FF FF
+// IsPlain reports whether b, read as part 0 of form e, starts with the FF FF FF FF
 // of a message that is not compressed, whatever the id says.
 //
-// A declared size of FF FF FF FF in front of a stream is a lie, not a message.
+// A declared size of FF FF FF FF before a stream is a lie, not a message.
 func IsPlain(b []byte, e Engine) bool {
 	const prefix = 8 // decompressed size and CRC-32
 	h := e.HeaderLen()
 	return ones(b, h) && (len(b) < h+prefix || !IsStream(b[h+prefix:]))
 }
 
-// IsStream tells whether b starts like a bzip2 stream: "BZh", a level, and the
+// IsStream reports whether b starts like a bzip2 stream: "BZh", a level, and the
 // magic of a block or of an empty stream's end.
 func IsStream(b []byte) bool {
 	if len(b) < 10 || string(b[:3]) != "BZh" || b[3] < '1' || b[3] > '9' {
@@ -82,7 +82,7 @@ func GuessSplit(b []byte, wire int) Engine {
 	return SourceOld
 }
 
-// LooksSized tells whether the bytes where newer Source engines have the part
+// LooksSized reports whether the bytes where newer Source engines have the part
 // size could be one: a usual value, or one that a payload of this length and a
 // sane packet size allow. wire is the datagram's length on the wire.
 func LooksSized(b []byte, wire int) bool {

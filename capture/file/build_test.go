@@ -103,7 +103,7 @@ func drainGaps(t testing.TB, src capture.Source) (all []packet, gaps []capture.G
 		pos := 0
 		for _, p := range b.Packets {
 			if pos = behind(b.Buf, pos, p.Data); pos < 0 {
-				t.Fatalf("packet %d is not in the buffer of its batch, behind the one before", p.No)
+				t.Fatalf("packet %d is not in the buffer of its batch, after the one before", p.No)
 			}
 			if int(p.Wire) < len(p.Data) {
 				t.Fatalf("packet %d: got length on the wire %d\nwant at least %d", p.No, p.Wire, len(p.Data))
@@ -125,7 +125,7 @@ func drainGaps(t testing.TB, src capture.Source) (all []packet, gaps []capture.G
 	}
 }
 
-// behind returns the position in buf behind data, which has to be a piece of
+// behind returns the position in buf after data, which has to be a piece of
 // buf's memory at pos or later, and -1 if it is not.
 func behind(buf []byte, pos int, data []byte) int {
 	if len(data) == 0 {

@@ -20,7 +20,7 @@ type clock struct {
 func (c clock) near(sec uint32) bool { return sec-c.sec+maxTimeStep <= 2*maxTimeStep }
 
 // cutRecords appends the complete records of b.Buf from position pos on to
-// b.Packets and returns the position behind the last of them, where the damage
+// b.Packets and returns the position after the last of them, where the damage
 // is if there is any.
 func (r *Reader) cutRecords(b *capture.Batch, pos int) (int, *Error) {
 	buf, f := b.Buf, r.format
@@ -131,7 +131,7 @@ func (r *Reader) judge(buf []byte, pos int, h recordHeader, c clock) (verdict, *
 	return unsound, r.damage(pos, "no record where one of "+digits.Counted(uint64(h.captured), "byte")+" ends")
 }
 
-// follows says whether records follow at end, behind the odd one with header h:
+// follows says whether records follow at end, after the odd one with header h:
 // one that is odd in no other way than h, or else chainLength of them, or as
 // many as there are up to the end of the file.
 func (r *Reader) follows(buf []byte, end int, h recordHeader, c clock) verdict {
@@ -212,7 +212,7 @@ func (r *Reader) chain(buf []byte, pos int) verdict {
 	return sound
 }
 
-// plausible is what is asked of a record behind damage.
+// plausible is what is asked of a record after damage.
 func (f *format) plausible(h recordHeader, c clock) bool {
 	return c.set && c.near(h.sec) && h.frac < f.second &&
 		h.captured > 0 && h.captured <= h.wire && h.wire <= maxWire &&

@@ -50,7 +50,7 @@ func (r *Reader) cut(offset int64, what string, header int, rest []byte, want in
 	return e
 }
 
-// search looks for the next sound record behind the damage, from pos on. It
+// search looks for the next sound record after the damage, from pos on. It
 // returns where that is, or how far it has looked.
 func (r *Reader) search(buf []byte, pos int) (int, bool) {
 	if r.offset+int64(pos) == r.lost.Offset {
@@ -63,7 +63,7 @@ func (r *Reader) search(buf []byte, pos int) (int, bool) {
 	return r.searchRecords(buf, pos)
 }
 
-// addGap reports that skipped bytes from e.Offset on are missing in front of the
+// addGap reports that skipped bytes from e.Offset on are missing before the
 // next packet of b. Gaps without a packet between them are one, so that there
 // are never more gaps than packets in a batch, and one more.
 func (r *Reader) addGap(b *capture.Batch, skipped int64, e *Error) {
@@ -79,7 +79,7 @@ func (r *Reader) addGap(b *capture.Batch, skipped int64, e *Error) {
 	}
 }
 
-// extendGap adds skipped bytes to the gap in front of the next packet of b, if
+// extendGap adds skipped bytes to the gap before the next packet of b, if
 // there is one.
 func (r *Reader) extendGap(b *capture.Batch, skipped int64) bool {
 	last := len(b.Gaps) - 1

@@ -137,7 +137,7 @@ func appendOption[T string | []byte](b []byte, code uint16, value T) []byte {
 
 var padding [3]byte
 
-// appendEnhanced appends a packet to pcapng, behind the description of its
+// appendEnhanced appends a packet to pcapng, after the description of its
 // interface if that is new.
 func (w *Writer) appendEnhanced(p *capture.Packet, comments [][]byte) {
 	id := w.id(ifaceKey{p.File, p.Iface, p.Link})

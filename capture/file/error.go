@@ -20,7 +20,7 @@ type Error struct {
 	Hint   string // what to do, one line; may be empty
 
 	// Err is for errors.Is: io.ErrUnexpectedEOF if the file was cut, ErrGap if
-	// reading went on behind damage, ErrFormat, an error of the system or of a
+	// reading went on after damage, ErrFormat, an error of the system or of a
 	// decompressor, or nil.
 	Err error
 
@@ -48,7 +48,7 @@ func (e *Error) Unwrap() error { return e.Err }
 const (
 	hintCut    = "the capture was interrupted, or copied while it was written; everything before this byte was read"
 	hintDamage = "the file was changed after it was written, or its disk was full; everything before this byte was read"
-	hintGap    = "the file was changed after it was written, or its disk was full; what is sound behind the damage was read"
+	hintGap    = "the file was changed after it was written, or its disk was full; what is sound after the damage was read"
 )
 
 // inputError is about an input that failed at offset.

@@ -74,7 +74,7 @@ func NewReader(in io.Reader, name string, opts ...Option) (*Reader, error) {
 }
 
 // start reads the beginning of the input, unpacks it if it is compressed, and
-// decodes the file header. What arrived behind that waits in r.spare for the
+// decodes the file header. What arrived after that waits in r.spare for the
 // first batch.
 func (r *Reader) start(o options) error {
 	buf, err := r.readStart()
@@ -157,7 +157,7 @@ func (r *Reader) LinkType() uint16 {
 func (r *Reader) SnapLen() uint32 { return r.format.snapLen }
 
 // Stats counts what has been delivered so far. Bytes is the position in the
-// input behind the last packet delivered, or of a compressed input what has
+// input after the last packet delivered, or of a compressed input what has
 // been read of it.
 func (r *Reader) Stats() capture.Stats {
 	s := r.stats

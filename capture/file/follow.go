@@ -232,7 +232,7 @@ func (t *tail) Read(b []byte) (int, error) {
 	}
 }
 
-// isPacked tells whether a file is compressed.
+// isPacked reports whether a file is compressed.
 func isPacked(f *os.File) bool {
 	var b [16]byte
 	n, _ := f.ReadAt(b[:], 0)

@@ -310,7 +310,7 @@ func TestOpenAll(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	if !errors.Is(err, ErrFormat) {
-		t.Errorf("behind the last packet\ngot  %v\nwant %v", err, ErrFormat)
+		t.Errorf("after the last packet\ngot  %v\nwant %v", err, ErrFormat)
 	}
 	if _, err := OpenAll(append(names, g.path("missing"))); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("got  %v\nwant %v", err, fs.ErrNotExist)

@@ -70,7 +70,7 @@ func checkSum(t *testing.T, r *Reader, all []packet, file []byte, err error) {
 	switch {
 	case err == io.EOF, errors.Is(err, ErrGap):
 		if sum != int64(len(file)) || stats.Bytes != sum || (stats.Gaps > 0) != (err != io.EOF) {
-			t.Errorf("got  %v behind byte %d, %+v\nwant %d", err, sum, stats, len(file))
+			t.Errorf("got  %v after byte %d, %+v\nwant %d", err, sum, stats, len(file))
 		}
 	case !errors.As(err, &e) || e.Offset != sum || e.Hint == "":
 		t.Errorf("got  %#v\nwant damage at byte %d with a hint", err, sum)
@@ -133,13 +133,13 @@ func FuzzPcapng(f *testing.F) {
 	})
 }
 
-// checkGapsInFile checks that gaps lie within the file, one behind the other.
+// checkGapsInFile checks that gaps lie within the file, one after the other.
 func checkGapsInFile(t *testing.T, gaps []capture.Gap, stats capture.Stats, size int) {
 	t.Helper()
 	var sum, end int64
 	for _, g := range gaps {
 		if g.Offset < end || g.Offset+g.Skipped > int64(size) {
-			t.Errorf("got  %+v behind byte %d in a file of %d bytes", g, end, size)
+			t.Errorf("got  %+v after byte %d in a file of %d bytes", g, end, size)
 		}
 		end = g.Offset + g.Skipped
 		sum += g.Skipped
@@ -150,7 +150,7 @@ func checkGapsInFile(t *testing.T, gaps []capture.Gap, stats capture.Stats, size
 }
 
 // FuzzResync damages a sound file in one place and checks that no packet is made
-// up, that all in front of the damage come, and that the file is accounted for.
+// up, that all before the damage come, and that the file is accounted for.
 func FuzzResync(f *testing.F) {
 	f.Add(uint64(1), 500, 20, []byte{0}, true)
 	f.Add(uint64(2), 30, 0, []byte("junk that was not there"), true)
@@ -173,7 +173,7 @@ func FuzzResync(f *testing.F) {
 		got, gaps, err := drainGaps(t, r)
 		checkSum(t, r, got, damaged, err)
 		checkGapsInFile(t, gaps, r.Stats(), len(damaged))
-		before := 0 // records in front of the damage, but for the last, which may be in doubt
+		before := 0 // records before the damage, but for the last, which may be in doubt
 		for before+2 < len(bounds) && bounds[before+2] <= at {
 			before++
 		}
@@ -181,7 +181,7 @@ func FuzzResync(f *testing.F) {
 			t.Fatalf("got  %d packets, %v\nwant at least %d", len(got), err, before)
 		}
 		if diff := cmp.Diff(want[:before], got[:before], cmpopts.EquateEmpty()); diff != "" {
-			t.Errorf("in front of the damage (-want +got):\n%s", diff)
+			t.Errorf("before the damage (-want +got):\n%s", diff)
 		}
 	})
 }

@@ -21,9 +21,9 @@ import (
 //	20  link type and FCS length
 //
 // Two relatives differ in little: libpcap with Alexey Kuznetsov's patches has
-// the interface, the Ethernet type and the packet type behind each record
+// the interface, the Ethernet type and the packet type after each record
 // header, 8 bytes with padding (libpcap, sf-pcap.c); the lcap files of Ixia
-// testers have the length of all records behind the file header (Wireshark,
+// testers have the length of all records after the file header (Wireshark,
 // wiretap/libpcap.c).
 const (
 	fileHeaderLen   = 24

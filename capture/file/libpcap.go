@@ -26,7 +26,7 @@ type libpcapSource struct {
 	stats   capture.Stats
 	err     error // what Read returns from now on
 
-	closers   []io.Closer // behind the handle, in this order
+	closers   []io.Closer // after the handle, in this order
 	packed    *packed     // nil unless the input is compressed
 	expanding *errorKeeper
 
@@ -37,7 +37,7 @@ type libpcapSource struct {
 	info    gopacket.CaptureInfo
 }
 
-// HasLibpcap tells whether this build can read through libpcap.
+// HasLibpcap reports whether this build can read through libpcap.
 const HasLibpcap = true
 
 // LibpcapVersion is what the libpcap that is loaded says of itself.

@@ -4,7 +4,7 @@ package file
 
 import "qsniff/capture"
 
-// HasLibpcap tells whether this build can read through libpcap.
+// HasLibpcap reports whether this build can read through libpcap.
 const HasLibpcap = false
 
 // LibpcapVersion is empty: this build has none.

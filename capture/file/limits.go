@@ -45,7 +45,7 @@ const (
 	maxSectionInterfaces = 4096
 
 	// maxDescribed and maxSections are how many interfaces and sections of a
-	// file are described; captures put behind one another by hand have one
+	// file are described; captures put after one another by hand have one
 	// section each. The first ones stay. Packets of further interfaces are
 	// delivered, with interface numbers that have no description.
 	maxDescribed = 256
@@ -59,7 +59,7 @@ const (
 	// first ones: people write one or two, and each costs a slice.
 	maxPacketComments = 16
 
-	// maxSearch is how far behind damage the next sound record is looked for,
+	// maxSearch is how far after damage the next sound record is looked for,
 	// in bytes: the holes that power cuts and full disks leave are a few
 	// megabytes of what had not been written yet. Beyond, the file is given
 	// up, which also bounds what a bomb of zeros in a compressed file costs.
@@ -71,12 +71,12 @@ const (
 	chainLength = 3
 
 	// maxTimeStep is how far apart in seconds the times of neighbouring
-	// records may be without a second look, and behind damage at all: a day,
+	// records may be without a second look, and after damage at all: a day,
 	// because servers that are polled are polled daily. The time is what tells
 	// a record of this file from one of another file inside a packet.
 	maxTimeStep = 24 * 60 * 60
 
-	// maxWire is the longest length on the wire that a record found behind
+	// maxWire is the longest length on the wire that a record found after
 	// damage may state: twice the 512 KiB of the longest segments that
 	// Linux hands to a network card (GSO_MAX_SIZE).
 	maxWire = 1 << 20

@@ -90,7 +90,7 @@ func TestNgPackets(t *testing.T) {
 	}
 }
 
-// Sections in different byte orders, one behind the other.
+// Sections in different byte orders, one after the other.
 func TestNgByteOrderChanges(t *testing.T) {
 	var file []byte
 	var want []packet

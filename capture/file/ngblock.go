@@ -26,7 +26,7 @@ const (
 	byteOrderMagic = 0x1a2b3c4d
 )
 
-// Block types. Those without use here are known because behind damage only
+// Block types. Those without use here are known because after damage only
 // known ones are believed.
 const (
 	blockInterface  = 1
@@ -115,7 +115,7 @@ func (s *section) u64(b []byte) uint64 {
 }
 
 // cutBlocks walks over the complete blocks of b.Buf from position pos on and
-// appends their packets to b.Packets. It returns the position behind the last
+// appends their packets to b.Packets. It returns the position after the last
 // block, where the damage is if there is any.
 func (r *Reader) cutBlocks(b *capture.Batch, pos int) (int, *Error) {
 	buf, s := b.Buf, &r.section

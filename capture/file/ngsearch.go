@@ -50,7 +50,7 @@ func (r *Reader) twoBlocks(buf []byte, pos int) verdict {
 
 // soundBlock says whether a block at pos, in a section of that byte order, is of
 // a known type, agrees with itself about its length, and holds what such a block
-// has to hold. It returns the position behind the block and the byte order
+// has to hold. It returns the position after the block and the byte order
 // there.
 func (r *Reader) soundBlock(buf []byte, pos int, big bool) (end int, order bool, v verdict) {
 	missing := undecided
@@ -98,7 +98,7 @@ func leastLength(kind uint32) uint32 {
 	return minBlock
 }
 
-// plausiblePacket is what is asked of an enhanced packet block behind damage:
+// plausiblePacket is what is asked of an enhanced packet block after damage:
 // that its packet fits, and comes within maxTimeStep of the last packet.
 func (r *Reader) plausiblePacket(block []byte, big bool) bool {
 	s := &r.section

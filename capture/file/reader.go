@@ -30,7 +30,7 @@ type Reader struct {
 	inErr  error  // what the input returned when it ended
 	err    error  // what Read returns from now on
 
-	lost  *Error // the damage behind which a sound record is searched; nil: reading
+	lost  *Error // the damage after which a sound record is searched; nil: reading
 	first *Error // the first damage that was passed over
 
 	single singleReader
@@ -113,7 +113,7 @@ func (r *Reader) fillBatch(b *capture.Batch) (used int, err error) {
 }
 
 // advance cuts packets out of b.Buf from pos on, and passes over damage. It
-// returns the position behind what it used, and the damage when it gives up.
+// returns the position after what it used, and the damage when it gives up.
 func (r *Reader) advance(b *capture.Batch, pos int) (int, error) {
 	for {
 		if r.lost == nil {

@@ -13,7 +13,7 @@ import (
 	"qsniff/internal/test/race"
 )
 
-// endless repeats a run of records for ever behind the file header.
+// endless repeats a run of records for ever after the file header.
 type endless struct {
 	header, records []byte
 	pos             int

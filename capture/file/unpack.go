@@ -24,7 +24,7 @@ type packing struct {
 
 // packings are the compressions that are read. All expand a stream a block at a
 // time into memory whose size is fixed or limited (zstd), whatever it expands
-// to, and go on in streams put behind one another.
+// to, and go on in streams put after one another.
 var packings = [...]packing{
 	{"gzip", []string{"\x1f\x8b"}, "zcat", func(in io.Reader) (io.Reader, error) {
 		return gzip.NewReader(in)

@@ -21,7 +21,7 @@ type Writer struct {
 	name   string
 	opt    WriteOptions
 	stats  WriteStats
-	buf    []byte // behind stats.Bytes
+	buf    []byte // after stats.Bytes
 	err    error  // of the output, for ever
 
 	begun   bool   // there is a file header
@@ -94,7 +94,7 @@ func (w *Writer) Stats() WriteStats { return w.stats }
 
 // Write writes a packet. An error is of type *Error: one whose Err is ErrRefused
 // is about this packet alone, any other is about the output. After that the
-// Writer is done: the file ends behind the last packet that was written whole,
+// Writer is done: the file ends after the last packet that was written whole,
 // and every Write counts a lost packet and returns the same error.
 func (w *Writer) Write(p *capture.Packet) error { return w.WriteCommented(p, nil) }
 

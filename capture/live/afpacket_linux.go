@@ -13,7 +13,7 @@ import (
 	"qsniff/capture"
 )
 
-// HasAFPacket tells whether this build has the backend AFPacket.
+// HasAFPacket reports whether this build has the backend AFPacket.
 const HasAFPacket = true
 
 // packetSocket is a packet socket with a ring of blocks that the kernel fills
@@ -195,7 +195,7 @@ func (s *packetSocket) advance() bool {
 	}
 }
 
-// again tells whether the packet at hand is one that the loopback interface delivers
+// again reports whether the packet at hand is one that the loopback interface delivers
 // a second time.
 func (s *packetSocket) again() bool {
 	return s.next.kind == packetOutgoing && (s.at.loop || s.next.arp == arpLoopback)

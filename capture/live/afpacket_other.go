@@ -2,7 +2,7 @@
 
 package live
 
-// HasAFPacket tells whether this build has the backend AFPacket.
+// HasAFPacket reports whether this build has the backend AFPacket.
 const HasAFPacket = false
 
 // openAFPacket is not reached: Open says that there is no such backend.

@@ -48,7 +48,7 @@ func (p *assembly) jumpAlways(label string) {
 	p.add(bpf.Jump{})
 }
 
-// label is where jumps to it go that stand in front of it.
+// label is where jumps to it go that stand before it.
 func (p *assembly) label(name string) {
 	rest := p.open[:0]
 	for _, j := range p.open {

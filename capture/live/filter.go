@@ -16,7 +16,7 @@ import (
 //   - all UDP from and to the ports of UDP, all TCP from and to those of TCP
 //   - every IP fragment: all but the first of a datagram have no ports
 //   - ICMP and ICMPv6 errors
-//   - IPv6 with extension headers in front of UDP or TCP, which the kernel's filter
+//   - IPv6 with extension headers before UDP or TCP, which the kernel's filter
 //     language cannot step over
 //   - tunnels (IP in IP, GRE, VXLAN, Geneve, MPLS, PPPoE), unseen: hosts that are
 //     protected against floods get their traffic through one, and would be left with
@@ -133,7 +133,7 @@ const (
 	viewRaw           // begins with the IP header
 	viewSLL
 	viewSLL2
-	viewBehindLink // begins behind the link header, the kernel knows the EtherType
+	viewBehindLink // begins after the link header, the kernel knows the EtherType
 	viewUnknown    // passes everything
 )
 
@@ -219,7 +219,7 @@ func (f *AutoFilter) program(v view, snap uint32) ([]bpf.Instruction, error) {
 	return p.assemble()
 }
 
-// linked finds the IP header behind an EtherType and VLAN tags: X is its offset.
+// linked finds the IP header after an EtherType and VLAN tags: X is its offset.
 func (p *assembly) linked(etherType bpf.Instruction, behind uint32) {
 	p.add(bpf.LoadConstant{Dst: bpf.RegX, Val: behind}, etherType)
 	for range maxVLANDepth {
@@ -227,7 +227,7 @@ func (p *assembly) linked(etherType bpf.Instruction, behind uint32) {
 		p.jumpAlways("typed")
 		p.label("tag")
 		p.add(
-			bpf.LoadIndirect{Off: 2, Size: 2}, // behind the tag's number
+			bpf.LoadIndirect{Off: 2, Size: 2}, // after the tag's number
 			bpf.StoreScratch{Src: bpf.RegA, N: 0},
 			bpf.TXA{},
 			bpf.ALUOpConstant{Op: bpf.ALUOpAdd, Val: tagLen},
@@ -253,7 +253,7 @@ func (p *assembly) raw() {
 	p.drop()
 }
 
-// ipv4 passes fragments and goes on with X behind the header and its options.
+// ipv4 passes fragments and goes on with X after the header and its options.
 func (p *assembly) ipv4() {
 	const fragment = 0x3fff // more to come, or not the first
 	p.label("ipv4")

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hasAny tells whether the system can capture on all interfaces at once.
+// hasAny reports whether the system can capture on all interfaces at once.
 const hasAny = true
 
 // permitted is nil if this program may open packet sockets.
@@ -33,7 +33,7 @@ func deviceType(f *net.Interface) uint16 {
 	return request.Uint16() // the family of the address
 }
 
-// state tells whether an interface is still there, and up. It asks through a socket
+// state reports whether an interface is still there, and up. It asks through a socket
 // that is open, which works whatever rights the program has given up.
 func state(fd, index int) (there, up bool) {
 	request, err := unix.NewIfreq("-")

@@ -4,7 +4,7 @@ package live
 
 import "net"
 
-// hasAny tells whether the system can capture on all interfaces at once.
+// hasAny reports whether the system can capture on all interfaces at once.
 const hasAny = false
 
 // permitted is nil: what a program may open is told when it does.
@@ -21,7 +21,7 @@ func deviceType(f *net.Interface) uint16 {
 	return arpNone
 }
 
-// state tells whether an interface is still there, and up.
+// state reports whether an interface is still there, and up.
 func state(_, index int) (there, up bool) {
 	f, err := net.InterfaceByIndex(index)
 	return err == nil, err == nil && f.Flags&net.FlagUp != 0

@@ -32,7 +32,7 @@ static struct live_reader *live_open(void *pcap) {
 	return r;
 }
 
-// live_read copies packets behind one another into buf until most are there, the next
+// live_read copies packets after one another into buf until most are there, the next
 // does not fit, or none is waiting. It returns how many.
 static int live_read(struct live_reader *r, void *buf, uint32_t room, int most) {
 	int n = 0;
@@ -77,7 +77,7 @@ import (
 	"qsniff/capture"
 )
 
-// HasLibpcap tells whether this build has the backend Libpcap.
+// HasLibpcap reports whether this build has the backend Libpcap.
 const HasLibpcap = true
 
 // libpcapHandle is an interface that gopacket has opened with libpcap. gopacket also

@@ -2,7 +2,7 @@
 
 package live
 
-// HasLibpcap tells whether this build has the backend Libpcap.
+// HasLibpcap reports whether this build has the backend Libpcap.
 const HasLibpcap = false
 
 // openLibpcap is not reached: Open says that there is no such backend.

@@ -39,7 +39,7 @@ const (
 	minBlocks = 2
 
 	// batchBytes is how many bytes of packets one batch holds: a full batch of ordinary
-	// packets, and the longest one with the headers that are put in front of it.
+	// packets, and the longest one with the headers that are put before it.
 	batchBytes = 2 * capture.MaxCaptured
 
 	// maxInterfaces is how many interfaces can be captured on at once, each with a ring

@@ -12,9 +12,9 @@ const (
 const (
 	sll2Len = 20 // bytes of the cooked header
 	tagLen  = 4  // bytes of a VLAN tag
-	macsLen = 12 // what is in front of a tag in an Ethernet frame
+	macsLen = 12 // what is before a tag in an Ethernet frame
 
-	// putFront is the most that is put in front of or into what the kernel captured.
+	// putFront is the most that is put before or into what the kernel captured.
 	putFront = sll2Len + tagLen
 )
 
@@ -27,7 +27,7 @@ const (
 )
 
 // linkOf is the link type that a kind of device is captured with. Devices whose
-// header is none of these, or differs between kernels, are captured behind it, with a
+// header is none of these, or differs between kernels, are captured after it, with a
 // cooked header in its place.
 func linkOf(t target) uint16 {
 	switch {

@@ -49,7 +49,7 @@ func ParseBackend(s string) (Backend, error) {
 // good one.
 type Options struct {
 	// Interfaces are names as Interfaces lists them, or Any alone. With Any the name
-	// of the interface is in no place but the header in front of each packet, and of a
+	// of the interface is in no place but the header before each packet, and of a
 	// packet with two VLAN tags Linux keeps the inner one's type to itself, so that it
 	// cannot be decoded: capture on the interface then. libpcap leaves the tags out.
 	Interfaces []string
@@ -63,7 +63,7 @@ type Options struct {
 	AutoFilter *AutoFilter
 
 	// Snap is the most bytes kept of a packet, 0 for whole packets. The header that
-	// Any puts in front of them counts.
+	// Any puts before them counts.
 	Snap int
 
 	// Buffer is how many bytes of captured packets wait in the kernel for each
@@ -82,7 +82,7 @@ type Options struct {
 }
 
 // Open begins to capture. It takes the right to open packet sockets; nothing that
-// happens afterwards does, so privileges can be dropped behind it. Errors about an
+// happens afterwards does, so privileges can be dropped after it. Errors about an
 // interface, a filter or a missing right are of type *Error.
 //
 // Packets of several interfaces are ordered by time within what one Read delivers;

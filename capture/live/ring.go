@@ -140,7 +140,7 @@ func (w *walker) next(f *frame) bool {
 	return true
 }
 
-// owned tells whether a block is the program's to read. What the kernel wrote into
+// owned reports whether a block is the program's to read. What the kernel wrote into
 // it before it gave it away is visible then.
 func owned(block []byte) bool {
 	return atomic.LoadUint32(blockStatus(block))&statusUser != 0

@@ -135,7 +135,7 @@ func FuzzWalker(f *testing.F) {
 			}
 		}
 		if w.next(&p) {
-			t.Fatal("a packet behind the last one")
+			t.Fatal("a packet after the last one")
 		}
 	})
 }

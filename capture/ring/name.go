@@ -15,7 +15,7 @@ import (
 //
 // with the time of the first packet and a number that goes up by one with each
 // file, over all runs: the order of the files, which times are not when a clock
-// is set back. While a file is written, it has partSuffix behind that. While the
+// is set back. While a file is written, it has partSuffix after that. While the
 // ring is, there is a file .PREFIX.pcapng.lock.
 const (
 	partSuffix   = ".part"

@@ -35,7 +35,7 @@ type Trigger struct {
 	lost   int64 // by clock: the newest that made room
 	arena  []byte
 	head   int // of the oldest packet
-	tail   int // behind the newest
+	tail   int // after the newest
 	n      int // packets
 	wraps  bool
 	clock  clock
@@ -60,7 +60,7 @@ type TriggerStats struct {
 }
 
 // NewTrigger returns a Trigger that keeps packets in memory of so many bytes, and
-// writes to sink those of the time around before incidents begin and behind their end.
+// writes to sink those of the time around before incidents begin and after their end.
 // An incident may have begun up to Notice before Fire says so.
 // Memory below MinTrigger is an error of type *file.Error.
 func NewTrigger(sink Sink, around time.Duration, memory int) (*Trigger, error) {

@@ -62,7 +62,7 @@ func give(t *testing.T, tr *Trigger, from, end int) {
 func between(from, end int) []int { return upTo(end)[from:] }
 
 // TestTrigger: three seconds before the incident is known, itself, and three
-// seconds behind, then silence; ten packets a second.
+// seconds after, then silence; ten packets a second.
 func TestTrigger(t *testing.T) {
 	s := &sink{t: t}
 	tr := newTrigger(t, s, 3*time.Second, MinTrigger)
@@ -96,7 +96,7 @@ func TestTrigger(t *testing.T) {
 }
 
 // TestTriggerLate: what precedes an incident counts from its begin, not from when it was
-// noticed; one that was over by then does not write what came long behind it.
+// noticed; one that was over by then does not write what came long after it.
 func TestTriggerLate(t *testing.T) {
 	s := &sink{t: t}
 	tr := newTrigger(t, s, 3*time.Second, MinTrigger)

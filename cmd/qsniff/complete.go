@@ -48,7 +48,7 @@ func propose(cmd *cobra.Command, flag string, f cobra.CompletionFunc) {
 	}
 }
 
-// completeDecodeAs proposes protocols behind udp.port==27015, and before that a
+// completeDecodeAs proposes protocols after udp.port==27015, and before that a
 // port where each protocol is usually met.
 func completeDecodeAs(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	reg, err := registry()

@@ -134,7 +134,7 @@ func (p *plan) choose(all []reading) *reading {
 	return nil
 }
 
-// isReply tells whether a server sent a payload: what --dir says or the message;
+// isReply reports whether a server sent a payload: what --dir says or the message;
 // parts of split messages are a server's.
 func (p *plan) isReply(m *made) bool {
 	switch b := m.app(); {
@@ -170,7 +170,7 @@ func (p *plan) datagram(no uint64, m *made) {
 	p.source.Datagram(no, client, server, m.Data)
 }
 
-// needsRule tells whether the chosen reading is not believed by itself.
+// needsRule reports whether the chosen reading is not believed by itself.
 func (m *made) needsRule(p *plan) bool {
 	return m.chosen.conf == dissect.Maybe || m.chosen.proto == p.as || p.dir != ""
 }

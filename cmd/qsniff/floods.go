@@ -199,7 +199,7 @@ func findFloods(ctx context.Context, opts *floodsOptions, args []string, io stre
 	return err
 }
 
-// reached tells whether there is an incident that --fail-on names.
+// reached reports whether there is an incident that --fail-on names.
 func (o *floodsOptions) reached(f *render.Floods) bool {
 	if o.failOn == "" {
 		return false
@@ -258,7 +258,7 @@ func (o *floodOutput) report(run tally.Run, d *flood.Detector) *render.Floods {
 		Unnamed: o.keep.Unnamed(d), Full: d.Full(), Limits: o.opts.limits}
 }
 
-// print writes the page, or tells whether incidents could be written.
+// print writes the page, or reports whether incidents could be written.
 func (o *floodOutput) print(f *render.Floods) error {
 	if o.opts.output == "json" {
 		return cmp.Or(o.err, write(o.w, jsonl.AppendInterrupted(nil, &f.Run)))

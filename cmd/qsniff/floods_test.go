@@ -133,7 +133,7 @@ func TestReadIncidents(t *testing.T) {
 			x.check(t, name)
 			events = append(events, x.Event)
 			if x.Time.Before(last) || x.Level == "info" || x.Event == "open" && x.End != nil {
-				t.Errorf("%s: behind a message of %v: %+v", name, last, x)
+				t.Errorf("%s: after a message of %v: %+v", name, last, x)
 			}
 		}
 		n := len(events)

@@ -117,7 +117,7 @@ func (h *habitual) apply(args []string) error {
 
 func (h *habitual) answer(what, hint string) error { return &usageError{fmt.Errorf("%s", what), hint} }
 
-// piped is the command behind another one that chooses packets.
+// piped is the command after another one that chooses packets.
 func (h *habitual) piped(chooser string) string {
 	if h.cmd.HasParent() && h.cmd.Name() != "read" {
 		return chooser + " | qsniff " + h.cmd.Name() + " -"

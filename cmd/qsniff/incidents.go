@@ -39,7 +39,7 @@ func (i *incidents) ours(found func(*flood.Incident, flood.Event)) func(*flood.I
 	}
 }
 
-// concerns tells whether an incident is at one of those that --servers names. A scan
+// concerns reports whether an incident is at one of those that --servers names. A scan
 // has many targets, and any may be among them.
 func concerns(own *hostset.Set, in *flood.Incident) bool {
 	switch t := &in.Target; {

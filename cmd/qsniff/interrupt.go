@@ -8,7 +8,7 @@ import (
 // stdin is the file name that means standard input.
 const stdin = "-"
 
-// grace is how long a run goes on behind an interrupt while it reads a pipe:
+// grace is how long a run goes on after an interrupt while it reads a pipe:
 // Ctrl-C reaches both ends, and the program that captures writes what it has
 // buffered when it ends.
 const grace = 300 * time.Millisecond
@@ -33,7 +33,7 @@ func graceful(ctx context.Context, later bool) (context.Context, context.CancelF
 	}
 }
 
-// interrupted tells whether the user asked to stop, though the run may have ended
+// interrupted reports whether the user asked to stop, though the run may have ended
 // by itself since.
 func interrupted(ctx context.Context) bool {
 	outer, ok := ctx.Value(interruptKey{}).(context.Context)

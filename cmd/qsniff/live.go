@@ -74,7 +74,7 @@ vanished, packets could not be written, the output was not read; 2 wrong usage.`
 			if len(args) == 0 {
 				return nil
 			}
-			hint := "interfaces stand behind -i, a filter behind -f"
+			hint := "interfaces stand after -i, a filter after -f"
 			if _, is := dedups[args[0]]; is {
 				hint = "--dedup=" + args[0] + " takes its value with a ="
 			}
@@ -126,7 +126,7 @@ func (o *liveOptions) register(cmd *cobra.Command) {
 func (o *liveOptions) check() error {
 	switch {
 	case len(o.interfaces) == 0:
-		return &usageError{errors.New("live: no interface given"), "name one behind -i, or any; qsniff interfaces lists them"}
+		return &usageError{errors.New("live: no interface given"), "name one after -i, or any; qsniff interfaces lists them"}
 	case o.filter != "" && o.autoFilter:
 		return &usageError{errors.New("-f and --auto-filter do not go together"), "only one filter can be in the kernel"}
 	case o.snap < 0 || o.snap > capture.MaxCaptured:
@@ -140,7 +140,7 @@ func (o *liveOptions) check() error {
 	return o.readOptions.check()
 }
 
-// watches tells whether nobody wants messages: then packets are read only as far as
+// watches reports whether nobody wants messages: then packets are read only as far as
 // the detection of floods needs, which takes half of the time.
 func (o *liveOptions) watches() bool { return o.output == "none" && o.count == 0 }
 

@@ -97,7 +97,7 @@ func (o *readOptions) csvColumns(protos []*dissect.Proto) ([]csv.Column, error) 
 	return columns, nil
 }
 
-// header writes what stands in front of the first message, if r has anything.
+// header writes what stands before the first message, if r has anything.
 func header(out io.Writer, r render.Renderer) error {
 	h, ok := r.(interface{ Header([]byte) []byte })
 	if !ok {

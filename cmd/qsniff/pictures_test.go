@@ -16,7 +16,7 @@ var pictures = []struct {
 	name, title string
 	columns     string
 	args        string
-	until       string // the first line that is left out, and all behind it; empty: none
+	until       string // the first line that is left out, and all after it; empty: none
 }{
 	{"tree", "every byte of an information reply, with its field", "96",
 		"-o tree --utc -c 1 pcapfiles/a2s/reply-only.pcap", ""},

@@ -171,7 +171,7 @@ func spans(list string) ([]span, error) {
 	return all, nil
 }
 
-// within tells whether one of the spans has the frame, which is digits.
+// within reports whether one of the spans has the frame, which is digits.
 func within(all []span, frame string) bool {
 	n, err := strconv.Atoi(frame)
 	for i := range all {

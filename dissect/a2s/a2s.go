@@ -8,7 +8,7 @@ import (
 	"qsniff/wire"
 )
 
-// The opcodes: the byte behind FF FF FF FF.
+// The opcodes: the byte after FF FF FF FF.
 const (
 	opChallenge    = 'A'
 	opPlayers      = 'D'
@@ -24,8 +24,8 @@ const (
 	opLogSecret    = 'S'
 )
 
-// Where bodies begin: behind header and opcode, behind two headers and the opcode,
-// or behind the opcode alone.
+// Where bodies begin: after header and opcode, after two headers and the opcode,
+// or after the opcode alone.
 const (
 	headerLen  = 4
 	bodyOff    = headerLen + 1
@@ -134,7 +134,7 @@ func (*Dissector) Probe(c *dissect.Context, b []byte) (dissect.Confidence, *diss
 	return p.judge(b[off-1]), t
 }
 
-// body returns the offset behind the opcode. A message joined from parts may
+// body returns the offset after the opcode. A message joined from parts may
 // lack the FF FF FF FF; only the replies with enough structure to be told
 // without it are taken then. A reply may have it twice.
 func body(c *dissect.Context, b []byte) (int, bool) {

@@ -33,7 +33,7 @@ func TestDissect(t *testing.T) {
 		{"info of The Ship", infoShip, "S2A_INFO_SRC", dissect.Complete, ""},
 		{"info, terminator of the version missing", infoShip[:len(infoShip)-2], "S2A_INFO_SRC", dissect.Complete, ""},
 		{"info, EDF one byte short", infoAll[:len(infoAll)-2], "S2A_INFO_SRC", dissect.Malformed, "A2S-S13"},
-		{"info, byte behind EDF", infoAll + "00", "S2A_INFO_SRC", dissect.Complete, "A2S-S13"},
+		{"info, byte after EDF", infoAll + "00", "S2A_INFO_SRC", dissect.Complete, "A2S-S13"},
 		{"info, slots wrapped", `ffffffff 49 11 00 00 00 00 0000 50 20 00 "dl" 00 00 "1" 00`, "S2A_INFO_SRC", dissect.Complete, "A2S-S12"},
 		{"request of 24 bytes", `ffffffff 54 "Source Engine Query"`, "A2S_INFO", dissect.Complete, ""},
 		{"request with challenge", `ffffffff 54 "Source Engine Query" 00 4ba1d522`, "A2S_INFO", dissect.Complete, ""},
@@ -56,7 +56,7 @@ func TestDissect(t *testing.T) {
 		{"rules, cut in a name", `ffffffff 45 0300 "coop" 00 "0" 00 "mp_timelimit" 00 "20" 00 "sv_gravi"`, "S2A_RULES", dissect.Malformed, "A2S-S07"},
 		{"rules, cut on a border", `ffffffff 45 0300 "coop" 00 "0" 00`, "S2A_RULES", dissect.Complete, "A2S-S07"},
 		{"rules, binary page", `ffffffff 45 0100 0101 00 020103 00`, "S2A_RULES", dissect.Complete, "A2S-S11"},
-		{"nothing behind the opcode", `ffffffff 49`, "S2A_INFO_SRC", dissect.Malformed, ""},
+		{"nothing after the opcode", `ffffffff 49`, "S2A_INFO_SRC", dissect.Malformed, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			b := hextest.Bytes(t, tc.in)

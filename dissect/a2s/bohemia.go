@@ -64,7 +64,7 @@ func isArma3(c *dissect.Context, in dissect.Inner) bool {
 	return !fits(in, false) && fits(in, true)
 }
 
-// fits walks over the pages and tells whether they end with the last value.
+// fits walks over the pages and reports whether they end with the last value.
 func fits(in dissect.Inner, arma bool) bool {
 	const settings, hash = 2, 4
 	in.Skip(1 + 1) // version, flags
@@ -148,7 +148,7 @@ func dlcs(in *dissect.Inner, mask uint16) {
 	in.Pop()
 }
 
-// The byte in front of a mod's id.
+// The byte before a mod's id.
 const (
 	idLenMask = 0x0f
 	idCreator = 0x10

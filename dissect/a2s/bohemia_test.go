@@ -126,7 +126,7 @@ func TestBohemia(t *testing.T) {
 		{"a page twice", binaryReply(arma, 12, 0, 1, 1, 2), appArma3, wantArma, "A2S-S14 note"},
 		{"counts of pages differ", append(binaryReply(arma, 127)[:0:0], hextest.Bytes(t, `ffffffff 45 0200 0101 00 03 00 0102 00 05 00`)...), appArma3, "version=3", "A2S-S14 note A2S-S15"},
 		{"unknown version", binaryReply([]byte{9, 8, 7}, 127), appArma3, "version=9 trailing=0807", ""},
-		{"bytes behind the end", binaryReply(append(bytes.Clone(arma), 0xff, 0x01), 127), 0, wantArma + " trailing=ff01", ""},
+		{"bytes after the end", binaryReply(append(bytes.Clone(arma), 0xff, 0x01), 127), 0, wantArma + " trailing=ff01", ""},
 		{"name leads beyond the end", binaryReply(bytes.Replace(arma, []byte("\x03CBA"), []byte("\x30CBA"), 1), 127), appArma3,
 			strings.Split(wantArma, "name=")[0] + `name="CBA\x01\x02a3" cut`, "A2S-S15"},
 		{"the same, game unknown", binaryReply(bytes.Replace(arma, []byte("\x03CBA"), []byte("\x30CBA"), 1), 127), 0,

@@ -44,7 +44,7 @@ var (
 	defSignature   = dissect.Def{Name: "a2s.rules.bohemia.signatures.signature", Label: "signature", Kind: dissect.Text, Doc: "name of one key"}
 	defDescription = dissect.Def{Name: "a2s.rules.bohemia.description", Label: "description", Kind: dissect.Text, Doc: "DayZ: text about the server"}
 	defBohTrailing = dissect.Def{Name: "a2s.rules.bohemia.trailing", Label: "trailing", Kind: dissect.Bytes,
-		Doc: "decoded bytes behind the last field that the format defines"}
+		Doc: "decoded bytes after the last field that the format defines"}
 )
 
 var bohemiaDefs = []*dissect.Def{

@@ -31,7 +31,7 @@ func infoRequest(c *dissect.Context, cur *dissect.Cursor) {
 		return
 	case cur.LeftOnWire() == len(infoText)+challengeLen && bytes.IndexByte(cur.Peek(cur.Left()), 0) != len(infoText):
 		cur.Take(&defPayload, len(infoText))
-		cur.Note("terminator missing in front of the challenge")
+		cur.Note("terminator missing before the challenge")
 		cur.Expert(&codeRetryPayload, 0, 0)
 		cur.I32(&defChallenge)
 		return
@@ -40,7 +40,7 @@ func infoRequest(c *dissect.Context, cur *dissect.Cursor) {
 	trailer(cur)
 }
 
-// challengeFirst tells whether the text stands behind a challenge, or in a cut
+// challengeFirst reports whether the text stands after a challenge, or in a cut
 // capture the part of it that is there.
 func challengeFirst(b []byte, cut bool) bool {
 	if len(b) < challengeLen+len(infoText) && !cut || len(b) <= challengeLen {

@@ -10,11 +10,11 @@ import (
 var (
 	codeRetryPayload = finding.Code{ID: "A2S-C02", Severity: finding.Error, Fault: finding.Client,
 		Seen:  "A2S_INFO with a challenge but without the text \"Source Engine Query\"",
-		Means: "the retry lost its payload: A2S_INFO wants the text and the challenge behind it; only A2S_PLAYER and A2S_RULES carry the challenge alone",
+		Means: "the retry lost its payload: A2S_INFO wants the text and the challenge after it; only A2S_PLAYER and A2S_RULES carry the challenge alone",
 		Do:    "append the four challenge bytes to the first request and send that",
 		Ref:   "Valve developer wiki, Server queries",
 		Text: func(dst []byte, _ *finding.Expert) []byte {
-			return append(dst, "A2S_INFO without its text \"Source Engine Query\", or with the challenge in the wrong place: it belongs behind the text's NUL"...)
+			return append(dst, "A2S_INFO without its text \"Source Engine Query\", or with the challenge in the wrong place: it belongs after the text's NUL"...)
 		}}
 	codeBadChallenge = finding.Code{ID: "A2S-C05", Severity: finding.Error, Fault: finding.Client,
 		Seen:  "a request whose challenge is not 4 bytes",
@@ -140,7 +140,7 @@ var (
 		Text: func(dst []byte, e *finding.Expert) []byte {
 			if e.B > 0 {
 				dst = strconv.AppendUint(dst, e.B, 10)
-				return append(append(dst, digits.Noun(e.B, " byte", " bytes")...), " behind the fields that the extra data flags announce"...)
+				return append(append(dst, digits.Noun(e.B, " byte", " bytes")...), " after the fields that the extra data flags announce"...)
 			}
 			return append(dst, "the extra data flags announce a field that is not there"...)
 		}}
@@ -153,7 +153,7 @@ const (
 )
 
 // keywordCount is what the keywords count where that is more than a byte holds: it
-// stands behind the byte in a value of codeLimit. Otherwise it is the byte.
+// stands after the byte in a value of codeLimit. Otherwise it is the byte.
 func keywordCount(v uint64) uint64 {
 	if v>>8 != 0 {
 		return v >> 8

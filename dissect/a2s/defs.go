@@ -15,11 +15,11 @@ var (
 	defPayload = dissect.Def{Name: "a2s.payload", Label: "payload", Kind: dissect.Text, Flags: dissect.Framing,
 		Doc: "fixed text of an A2S_INFO request"}
 	defPadding = dissect.Def{Name: "a2s.padding", Label: "padding", Kind: dissect.Bytes, Flags: dissect.Size,
-		Unit: "bytes", Doc: "zeros behind a request, counted in bytes"}
+		Unit: "bytes", Doc: "zeros after a request, counted in bytes"}
 	defZeros = dissect.Def{Name: "a2s.zeros", Label: "zeros", Kind: dissect.Bytes, Flags: dissect.Size,
 		Unit: "bytes", Doc: "zeros in place of a message, counted in bytes"}
 	defTerminator = dissect.Def{Name: "a2s.terminator", Label: "terminator", Kind: dissect.Bytes, Flags: dissect.Framing,
-		Doc: "optional NUL or line feed behind a ping"}
+		Doc: "optional NUL or line feed after a ping"}
 	defBody = dissect.Def{Name: "a2s.ack.body", Label: "body", Kind: dissect.Text,
 		Doc: "text of a ping's answer: fourteen zeros from Source, empty from GoldSource"}
 )
@@ -104,9 +104,9 @@ var (
 	defLineSecret = dissect.Def{Name: "a2s.log.line_secret", Label: "secret", Kind: dissect.Text, Flags: dissect.Secret, PartOf: &defLine,
 		Doc: "password that the line quotes"}
 	defLogBehind = dissect.Def{Name: "a2s.log.behind", Label: "behind", Kind: dissect.Bytes, Flags: dissect.Secret,
-		Doc: "bytes behind the end of the line, with a password in them"}
+		Doc: "bytes after the end of the line, with a password in them"}
 	defLogEnd = dissect.Def{Name: "a2s.log.end", Label: "end", Kind: dissect.Bytes, Flags: dissect.Framing,
-		Doc: "line feeds and NULs that some servers add behind a line"}
+		Doc: "line feeds and NULs that some servers add after a line"}
 )
 
 var defs = []*dissect.Def{

@@ -58,7 +58,7 @@
 // Creator DLC has an id of three bytes and an empty name; who takes the name's
 // length for a fourth byte of the id reads the same.
 //
-// The rules stay as sent. The fields of what they hold stand behind them; each
+// The rules stay as sent. The fields of what they hold stand after them; each
 // names the bytes on the wire that it was decoded from, escapes and the name of a
 // next page between them included.
 //
@@ -76,7 +76,7 @@
 //
 // A switch is 0 or 1. A number that is none, an element that comes again, and all
 // others are words. The name of an Unreal session is free text with commas in it:
-// it ends in front of the next element that looks like a key.
+// it ends before the next element that looks like a key.
 //
 // # Variants
 //
@@ -84,7 +84,7 @@
 // beta clients of that autumn padded requests with zeros to 1,200 bytes.
 // The app_id field is 0 where the real one needs more than 16 bits; game_id has
 // it. The Ship (2400) puts three bytes before the version and one block of deaths
-// and money behind the last player, not between players: remaining bytes are 8 for
+// and money after the last player, not between players: remaining bytes are 8 for
 // each player in recorded replies. Counts lie: engines count joining players and
 // bots that the list does not hold, cut the list at the datagram's end, and
 // wrap at 256. The secret of S2A_LOGSTRING2 has no length and no end: the date
@@ -92,7 +92,7 @@
 // answers requests by their first letter, whatever follows it.
 //
 // Plugins and caches that answer in place of the engine write replies wrongly: a
-// buffer of zeros, the header twice, a challenge behind the letter of rules. They
+// buffer of zeros, the header twice, a challenge after the letter of rules. They
 // are taken for answers only where the flow asked.
 //
 // Frontlines: Fuel of War uses the same opcodes with another

@@ -14,7 +14,7 @@ import (
 
 var frontlinesAsks = []byte("FLSQ")
 
-// Foreign tells whether b is one of those messages.
+// Foreign reports whether b is one of those messages.
 func (*Dissector) Foreign(c *dissect.Context, b []byte) (reply, ok bool) {
 	if len(b) < bodyOff || !wire.IsSingle(b) {
 		return false, false

@@ -10,7 +10,7 @@ import (
 // connection alive.
 const minZeros = bodyOff + challengeLen
 
-// emptyAnswer tells whether a datagram is nothing but zeros: what a server sends
+// emptyAnswer reports whether a datagram is nothing but zeros: what a server sends
 // that forgot to write its answer into the buffer.
 func emptyAnswer(c *dissect.Context, b []byte) bool {
 	return len(b) >= minZeros && c.Wire <= len(b) && c.FromSplit == wire.None && zeros(b)
@@ -26,7 +26,7 @@ func readZeros(cur *dissect.Cursor, m *dissect.Message) {
 	}
 }
 
-// doubled tells whether b, which has its header, is a reply that has it once more.
+// doubled reports whether b, which has its header, is a reply that has it once more.
 func doubled(b []byte) bool {
 	if len(b) < doubledOff || !wire.IsSingle(b[headerLen:]) {
 		return false
@@ -35,8 +35,8 @@ func doubled(b []byte) bool {
 	return t != nil && t.Reply
 }
 
-// misnamed tells whether a message with the letter of S2A_RULES and length bytes
-// behind it is as long as a challenge, and holds no rule: behind the count there is
+// misnamed reports whether a message with the letter of S2A_RULES and length bytes
+// behind it is as long as a challenge, and holds no rule: after the count there is
 // room for an empty one only. Servers send it to clients that asked for a challenge.
 func misnamed(body []byte, length int, asked dissect.Asked) bool {
 	const countLen = 2

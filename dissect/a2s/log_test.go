@@ -28,7 +28,7 @@ func TestLog(t *testing.T) {
 		{"secret and password", logRcon, dissect.Certain, &typeLogSecret, []*dissect.Def{&defLogSecret, &defLine, &defLineSecret}, nil},
 		{"end twice", logPlain + `0a00`, dissect.Certain, &typeLog, []*dissect.Def{&defLogEnd}, []*dissect.Def{&dissect.Trailing}},
 		{"no end", `ffffffff "RL 07/05/2008 - 19:13:44: x"`, dissect.Certain, &typeLog, []*dissect.Def{&defLine}, []*dissect.Def{&defLogEnd}},
-		{"password behind the end", logPlain + `"rcon_password x"`, dissect.Certain, &typeLog, []*dissect.Def{&defLogBehind}, []*dissect.Def{&dissect.Trailing}},
+		{"password after the end", logPlain + `"rcon_password x"`, dissect.Certain, &typeLog, []*dissect.Def{&defLogBehind}, []*dissect.Def{&dissect.Trailing}},
 		{"no date", `ffffffff "RL some text" 00`, dissect.No, &typeLog, nil, []*dissect.Def{&defLogSecret}},
 		{"secret, no date: all may be it", `ffffffff "S12345L 07/05"`, dissect.No, &typeLogSecret, []*dissect.Def{&defLogSecret}, []*dissect.Def{&defLine}},
 	} {

@@ -32,7 +32,7 @@ type pages struct {
 }
 
 // add takes note of a rule with its value at at, if it is a page, and reports
-// whether it is: also where the page contradicts others. whole tells whether the
+// whether it is: also where the page contradicts others. whole reports whether the
 // value ends with a NUL.
 //
 // A page and its count may look like two letters: only where others count as many
@@ -77,10 +77,10 @@ func (s *pages) run() []dissect.Extent {
 	return s.at[:n]
 }
 
-// whole tells whether every page is there.
+// whole reports whether every page is there.
 func (s *pages) whole() bool { return s.cut == 0 && s.total > 0 && len(s.run()) == int(s.total) }
 
-// believed tells whether the pages are binary rules: the game is one that sends
+// believed reports whether the pages are binary rules: the game is one that sends
 // them, or they are complete, nothing contradicts that they are pages, and what
 // they hold begins as binary rules do.
 func (s *pages) believed(c *dissect.Context, cur *dissect.Cursor) bool {
@@ -97,7 +97,7 @@ func (s *pages) believed(c *dissect.Context, cur *dissect.Cursor) bool {
 	return bytes.IndexByte([]byte{versionDayZ, versionArma3}, in.Peek()) >= 0
 }
 
-// knownGame tells whether the server runs a game that sends binary rules. Only then
+// knownGame reports whether the server runs a game that sends binary rules. Only then
 // are they called damaged: in another game two bytes of a name may be anything.
 func knownGame(c *dissect.Context) bool {
 	flow := &c.FromServer

@@ -28,7 +28,7 @@ var codeIgnored = finding.Code{ID: "A2S-C01", Severity: finding.Error, Fault: fi
 	Text: func(dst []byte, e *finding.Expert) []byte {
 		dst = appendChallenge(append(dst, "challenge "...), e.A)
 		dst = strconv.AppendUint(append(dst, " ignored: plain request "...), e.B/1e6, 10)
-		return append(dst, " ms behind it"...)
+		return append(dst, " ms after it"...)
 	}}
 
 // codeForeign is raised by a request with a challenge that the server did not give to

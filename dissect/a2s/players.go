@@ -50,7 +50,7 @@ func players(c *dissect.Context, cur *dissect.Cursor) {
 }
 
 // shipTail returns how many bytes at the end are The Ship's block of deaths and
-// money: 8 for each player behind exactly count players, or whatever is behind
+// money: 8 for each player after exactly count players, or whatever is after
 // them when the game is known to be The Ship.
 func shipTail(c *dissect.Context, cur *dissect.Cursor, count int) int {
 	b := cur.Peek(cur.Left())
@@ -83,7 +83,7 @@ func playerLen(b []byte) int {
 	return before + i + 1 + behind
 }
 
-// morePlayers tells whether b, behind the last counted entry, is whole entries
+// morePlayers reports whether b, after the last counted entry, is whole entries
 // to its end: the count is one byte and wraps.
 func morePlayers(b []byte) bool {
 	for len(b) > 0 {

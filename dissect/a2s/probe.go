@@ -8,7 +8,7 @@ import (
 	"qsniff/dissect"
 )
 
-// probe looks at the body of a message, behind the opcode.
+// probe looks at the body of a message, after the opcode.
 type probe struct {
 	b      []byte // what was captured of it
 	length int    // its length as sent
@@ -16,7 +16,7 @@ type probe struct {
 	asked  dissect.Asked
 }
 
-// exact tells whether the structure ends where the bytes do: what is asked of a
+// exact reports whether the structure ends where the bytes do: what is asked of a
 // message without FF FF FF FF, because any packet of a game can begin with one of
 // the letters.
 func (p *probe) exact(op byte) bool {
@@ -113,7 +113,7 @@ func (p *probe) ack() dissect.Confidence {
 	return p.short(dissect.Maybe, 0, 1)
 }
 
-// text steps over n strings from offset off and returns the offset behind the
+// text steps over n strings from offset off and returns the offset after the
 // last NUL, or -1 if one does not end.
 func (p *probe) text(off, n int) int {
 	for range n {
@@ -151,7 +151,7 @@ func (p *probe) info() dissect.Confidence {
 	return dissect.Certain
 }
 
-// printable tells whether most of a piece of a message is text.
+// printable reports whether most of a piece of a message is text.
 func (p *probe) printable(b []byte) bool {
 	n := 0
 	for _, x := range b {
@@ -162,7 +162,7 @@ func (p *probe) printable(b []byte) bool {
 	return n*4 >= len(b)*3
 }
 
-// walkPlayers steps over as many entries as are counted and there. ok tells whether
+// walkPlayers steps over as many entries as are counted and there. ok reports whether
 // the times are possible: finite and at least -1 in all replies that were recorded.
 func (p *probe) walkPlayers() (n, off int, ok bool) {
 	const never = 1e9 // seconds: 30 years
@@ -234,7 +234,7 @@ func (p *probe) rules() dissect.Confidence {
 	return dissect.Maybe
 }
 
-// ruleName tells whether the first rule's name looks like one: printable, or the
+// ruleName reports whether the first rule's name looks like one: printable, or the
 // two bytes of a binary page.
 func (p *probe) ruleName() bool {
 	name := p.b[2:]

@@ -67,11 +67,11 @@ func ruleValue(name, b []byte) *dissect.Def {
 	return &defRuleValue
 }
 
-// anotherRule tells whether b is one more whole pair.
+// anotherRule reports whether b is one more whole pair.
 func anotherRule(b []byte) bool {
 	i := bytes.IndexByte(b, 0)
 	return i > 0 && bytes.IndexByte(b[i+1:], 0) >= 0
 }
 
-// notText tells whether a rule is not text.
+// notText reports whether a rule is not text.
 func notText(name, value []byte) bool { return !utf8.Valid(name) || !utf8.Valid(value) }

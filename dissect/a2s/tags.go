@@ -9,7 +9,7 @@ import (
 // tag is an element that a game writes into the keywords.
 type tag struct {
 	lead string // what it begins with
-	form form   // what is behind that
+	form form   // what is after that
 	def  *dissect.Def
 	also *dissect.Def // second of two numbers
 }
@@ -18,7 +18,7 @@ type tag struct {
 type dialect struct {
 	tags []tag
 	seps string // bytes between elements
-	// free is the lead of a text that may hold separators: it ends in front of the
+	// free is the lead of a text that may hold separators: it ends before the
 	// next element that begins with a key.
 	free string
 }
@@ -58,7 +58,7 @@ func (e *elements) end(from int) int {
 	return len(e.b)
 }
 
-// startsWithKey tells whether an element begins with a key as Unreal Engine writes
+// startsWithKey reports whether an element begins with a key as Unreal Engine writes
 // them: capitals, or a name that ends in _ and the letter of its type.
 func startsWithKey(element []byte) bool {
 	i := bytes.IndexByte(element, ':')

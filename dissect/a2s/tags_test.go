@@ -149,7 +149,7 @@ func TestManyTags(t *testing.T) {
 		m := dissecttest.Run(New(), dissecttest.Context(len(b)), b)
 		dissecttest.Invariants(t, m)
 		got := strings.Count(said(m), "word=")
-		if short := tc.words - got; short < 0 || short > 30 { // the fields in front of them
+		if short := tc.words - got; short < 0 || short > 30 { // the fields before them
 			t.Errorf("%s: got %d words, want %d or a few less", tc.name, got, tc.words)
 		}
 		if got := dissecttest.Findings(m); got != tc.findings {

@@ -53,7 +53,7 @@ func TestDissect(t *testing.T) {
 		{"light", light, "EYE2", dissect.Complete, "", []*dissect.Def{&defOnline, &defHTTPPort, &defSerials, &defNick}, []*dissect.Def{&defExtras}},
 		{"light, nobody", short + items + `04 "1.6" 00 01 00 20`, "EYE2", dissect.Complete, "", []*dissect.Def{&defNames}, []*dissect.Def{&defNick}},
 		{"light, map alone", short + `05 "None" 04 "1.0" 00 00 02 20`, "EYE2", dissect.Complete, "", []*dissect.Def{&defMap, &defMax}, []*dissect.Def{&defOnline}},
-		{"light, NUL behind the last item", short + `0b "None" 00 "2/32" 00 04 "1.0" 00 00 02 20`, "EYE2", dissect.Complete, "",
+		{"light, NUL after the last item", short + `0b "None" 00 "2/32" 00 04 "1.0" 00 00 02 20`, "EYE2", dissect.Complete, "",
 			[]*dissect.Def{&defOnline, &defMax}, []*dissect.Def{&defBuildType}},
 		{"light, more items", short + `15 "m" 00 "1" 00 "2" 00 "3" 00 "4" 00 "5" 00 "6" 00 "7" 00 "8" 00 00 "a" 04 "1.0" 00 00 02 20`, "EYE2", dissect.Complete, "",
 			[]*dissect.Def{&defExtras, &defMax}, []*dissect.Def{&dissect.Trailing}},
@@ -64,7 +64,7 @@ func TestDissect(t *testing.T) {
 		{"light, name too long", light + `09 "x"`, "EYE2", dissect.Malformed, "ASE-02", nil, nil},
 		{"light, length 0 among names", light + `00 "xyz"`, "EYE2", dissect.Complete, "ASE-02", []*dissect.Def{&dissect.Trailing}, nil},
 		{"xfire", xfire, "EYE3", dissect.Complete, "", []*dissect.Def{&defOnline, &defMax}, []*dissect.Def{&defPort, &defSerials, &defNames}},
-		{"xfire, players behind it", xfire + `04 "Ann"`, "EYE3", dissect.Complete, "", []*dissect.Def{&dissect.Trailing}, nil},
+		{"xfire, players after it", xfire + `04 "Ann"`, "EYE3", dissect.Complete, "", []*dissect.Def{&dissect.Trailing}, nil},
 		{"fragment", later, "EYE1", dissect.Fragment, "", []*dissect.Def{&defPiece}, []*dissect.Def{&defGame}},
 		{"version", `"1.6n"`, "ASE_VERSION", dissect.Complete, "", []*dissect.Def{&defVersion}, nil},
 	} {

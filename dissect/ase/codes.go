@@ -10,7 +10,7 @@ import (
 var (
 	codeLength = finding.Code{ID: "ASE-02", Severity: finding.Error, Fault: finding.Server,
 		Seen:  "a string whose length byte is 0 or leads beyond the end of the reply",
-		Means: "the length counts itself: a server that leaves that out is one off for every string, and one that sends a name of 255 bytes or more wraps it; nothing behind the place can be read",
+		Means: "the length counts itself: a server that leaves that out is one off for every string, and one that sends a name of 255 bytes or more wraps it; nothing after the place can be read",
 		Do:    "write the length of the text plus one, and cut texts at 254 bytes",
 		Ref:   "MTA ASEQuerySDK.h",
 		Text: func(dst []byte, e *finding.Expert) []byte {

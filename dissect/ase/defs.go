@@ -70,7 +70,7 @@ var (
 	defUptime   = dissect.Def{Name: "ase.light.uptime", Label: "uptime", Kind: dissect.Text, Doc: "seconds since the server started"}
 	defHTTPPort = dissect.Def{Name: "ase.light.http_port", Label: "http_port", Kind: dissect.Text, Doc: "port of the server's downloads"}
 	defExtras   = dissect.Def{Name: "ase.light.extras", Label: "extras", Kind: dissect.List,
-		Doc: "items behind the map that are not known"}
+		Doc: "items after the map that are not known"}
 	defExtra = dissect.Def{Name: "ase.light.extras.extra", Label: "extra", Kind: dissect.Text, Doc: "one of them"}
 
 	defPassword = dissect.Def{Name: "ase.light.password", Label: "password", Kind: dissect.Uint, Values: passwordName,

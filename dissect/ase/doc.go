@@ -3,7 +3,7 @@
 // does not join the fragments of long replies (reassembly/eye does, before), and
 // it knows nothing of the lists of servers, which MTA fetches over HTTP.
 //
-// A text is a string behind a length byte that counts itself: 01 is empty, 00 is
+// A text is a string after a length byte that counts itself: 01 is empty, 00 is
 // impossible. Servers look at the first byte of a request and ignore the rest.
 //
 //	requests
@@ -35,7 +35,7 @@
 // # Variants
 //
 // Numbers in EYE1 are texts, in EYE2 and EYE3 bytes, capped at 255: the true
-// count of players is in online. The list behind the map grew over the years, so
+// count of players is in online. The list after the map grew over the years, so
 // fewer and more items than seven are read. EYE2 lists players as long as about
 // 1,340 bytes allow and sends empty names for the rest. MTA sends EYE1 in one
 // datagram of up to 4.7 KB; it never uses fragments, and no other game is known to

@@ -6,7 +6,7 @@ import (
 	"qsniff/dissect"
 )
 
-// The items behind the map, by what kind of reply they are in.
+// The items after the map, by what kind of reply they are in.
 var (
 	lightItems = []*dissect.Def{&defMap, &defOnline, &defBuildType, &defBuildNumber, &defPingStatus,
 		&defNetRoute, &defUptime, &defHTTPPort}
@@ -38,7 +38,7 @@ func (r *reader) light(eye2 bool) {
 	}
 }
 
-// mapField reads the map and the items behind it. They share one length byte and
+// mapField reads the map and the items after it. They share one length byte and
 // are divided by NULs; clients that do not know the items show the map alone,
 // because their strings end at the first NUL.
 func (r *reader) mapField(known []*dissect.Def) {
@@ -65,7 +65,7 @@ func (r *reader) mapField(known []*dissect.Def) {
 	}
 }
 
-// item reads one item of the map field, which ends at offset end. Behind the last
+// item reads one item of the map field, which ends at offset end. After the last
 // one there is no NUL.
 func (r *reader) item(d *dissect.Def, end int) {
 	n := end - r.Offset()

@@ -46,7 +46,7 @@ type probe struct {
 	wire int    // its length as sent
 }
 
-// query: the letter alone, or with something behind it that does not make it a
+// query: the letter alone, or with something after it that does not make it a
 // word. One byte proves nothing: that is for the port, the flow or the reply.
 func (p *probe) query() dissect.Confidence {
 	if p.wire > maxQuery || len(p.b) > 1 && isWord(p.b[1]) {
@@ -79,8 +79,8 @@ func (p *probe) version() dissect.Confidence {
 	return dissect.Maybe
 }
 
-// texts steps over up to n texts behind the header. It returns how many there
-// are, and the offset behind them.
+// texts steps over up to n texts after the header. It returns how many there
+// are, and the offset after them.
 func (p *probe) texts(n int) (got, off int) {
 	for off = wire.EyeHeaderLen; got < n; got++ {
 		_, next := wire.EyeText(p.b, off)

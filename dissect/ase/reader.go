@@ -11,7 +11,7 @@ type reader struct {
 	c *dissect.Context
 }
 
-// text reads a string behind its length byte.
+// text reads a string after its length byte.
 func (r *reader) text(d *dissect.Def) []byte {
 	left := r.LeftOnWire()
 	length := r.Peek(1)
@@ -72,7 +72,7 @@ func (r *reader) endOfPlayers(right bool) {
 	}
 }
 
-// at0 tells whether the next byte is 0.
+// at0 reports whether the next byte is 0.
 func (r *reader) at0() bool {
 	b := r.Peek(1)
 	return len(b) == 1 && b[0] == 0

@@ -20,7 +20,7 @@ var messages = map[string]struct {
 	"challenge":   {`"XRc" 4ba1d522`, &typeChallenge, []*dissect.Def{&defHead, &defToken}, ""},
 	"information": {`"XRi" "Test" 00 "dm1" 00 0310`, &typeInfo, []*dissect.Def{&defHead, &defName, &defMap, &defPlayers, &defMax}, ""},
 	"crowded":     {`"XRi" "Test" 00 "dm1" 00 1110`, &typeInfo, []*dissect.Def{&defHead, &defName, &defMap, &defPlayers, &defMax}, "XMP-01"},
-	"more behind": {`"XRi" "Test" 00 "dm1" 00 0310 aa`, &typeInfo, []*dissect.Def{&defMax, &dissect.Trailing}, ""},
+	"more after":  {`"XRi" "Test" 00 "dm1" 00 0310 aa`, &typeInfo, []*dissect.Def{&defMax, &dissect.Trailing}, ""},
 }
 
 func TestMessages(t *testing.T) {

@@ -36,7 +36,7 @@
 //	  challenge rcon <challenge> LF NUL
 //	  print LF text                     from Xash3D: output of rcon
 //
-// and answers in text behind a letter:
+// and answers in text after a letter:
 //
 //	FF FF FF FF | 41 'A' CONNECT_CHALLENGE  "00000000 " challenge " "
 //	                     auth_protocol [" " steam_id " " secure] LF NUL
@@ -55,7 +55,7 @@
 // The password of rcon is a field of its own. Where an answer, a command or a log
 // line has a password in it, the text is cut into pieces around it, and renderers
 // that hide secrets join them again; so it is with the passwords that the client of
-// the flow sent before. The number in front of a password without
+// the flow sent before. The number before a password without
 // quotes is hidden until a challenge was seen: Xash3D and the oldest servers have
 // no challenges, and passwords of digits exist.
 //

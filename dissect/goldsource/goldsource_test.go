@@ -40,7 +40,7 @@ func TestDissect(t *testing.T) {
 		{"HLTV", hltv, dissect.Complete, []*dissect.Def{&defVAC, &defSpectators, &defSpecSlots}, []*dissect.Def{&defBots}},
 		{"bots and HLTV's pair", `ffffffff 6d` + texts5 + `ff ff 30 "pl" 00 00 00 02 9c010000 e8030000`, dissect.Complete,
 			[]*dissect.Def{&defBots, &defSpectators}, []*dissect.Def{&dissect.Trailing}},
-		{"bytes behind bots", noMod + `0102`, dissect.Complete, []*dissect.Def{&defBots, &dissect.Trailing}, nil},
+		{"bytes after bots", noMod + `0102`, dissect.Complete, []*dissect.Def{&defBots, &dissect.Trailing}, nil},
 		{"mod block cut by the sender", withMod[:len(withMod)-len(`00 01 01 00`)], dissect.Malformed, []*dissect.Def{&defModSize}, []*dissect.Def{&defVAC}},
 		{"old info", short, dissect.Complete, []*dissect.Def{&defProtocol}, []*dissect.Def{&defServerType}},
 		{"old info from HLTV", short + `9c010000 e8030000`, dissect.Complete, []*dissect.Def{&defSpectators}, nil},

@@ -101,7 +101,7 @@ func identify(c *dissect.Context, b []byte) (dissect.Confidence, *dissect.Type) 
 	return k, typ
 }
 
-// opcode returns the opcode and the offset behind it. A joined message may lack
+// opcode returns the opcode and the offset after it. A joined message may lack
 // the FF FF FF FF.
 func opcode(c *dissect.Context, b []byte) (op byte, off int, ok bool) {
 	if len(b) >= bodyOff && wire.IsSingle(b) {

@@ -52,7 +52,7 @@ func probeText(c *dissect.Context, b []byte, fixed int) dissect.Confidence {
 	return dissect.No
 }
 
-// looksLikeAddress tells whether b starts with the text "ip:port" or LOOPBACK.
+// looksLikeAddress reports whether b starts with the text "ip:port" or LOOPBACK.
 func looksLikeAddress(b []byte) bool {
 	if i := bytes.IndexByte(b, 0); i >= 0 {
 		b = b[:i]
@@ -72,7 +72,7 @@ func looksLikeAddress(b []byte) bool {
 	return dots > 0 && len(b) >= len("0.0.0.0")
 }
 
-// skipText returns the offset behind n texts, or -1.
+// skipText returns the offset after n texts, or -1.
 func skipText(b []byte, n int) int {
 	off := 0
 	for range n {
@@ -113,7 +113,7 @@ func detailed(cur *dissect.Cursor) {
 	tail(cur)
 }
 
-// hasModBlock tells whether what is left starts with a mod block, whole or cut.
+// hasModBlock reports whether what is left starts with a mod block, whole or cut.
 // What is as long as the tail alone is the tail of a server that left it out.
 func hasModBlock(cur *dissect.Cursor) bool {
 	n, b := cur.LeftOnWire(), cur.Peek(cur.Left())

@@ -6,7 +6,7 @@ import (
 	"qsniff/dissect"
 )
 
-// The opcodes in front of text.
+// The opcodes before text.
 const (
 	opPrint            = 'l'
 	opProxyListen      = 'G'
@@ -17,7 +17,7 @@ const (
 // connectZeros follow the opcode of a challenge for joining.
 var connectZeros = []byte("00000000")
 
-// judgeLetter looks at a message of text behind an opcode.
+// judgeLetter looks at a message of text after an opcode.
 func (t text) judgeLetter() (dissect.Confidence, *dissect.Type) {
 	if len(t.b) == 0 {
 		return dissect.No, nil
@@ -77,7 +77,7 @@ func (t text) judgeAddress(body []byte) dissect.Confidence {
 }
 
 // judgeConnectChallenge: eight zeros in ASCII and a number. A2S has its challenge
-// of four bytes behind the same letter.
+// of four bytes after the same letter.
 func (t text) judgeConnectChallenge(body []byte) dissect.Confidence {
 	const a2sLen = 5
 	switch {

@@ -7,7 +7,7 @@ import (
 	"qsniff/internal/console"
 )
 
-// separator stands in front of every key and every value.
+// separator stands before every key and every value.
 const separator = '\\'
 
 // readInfo reads an answer that is a word and keys and values:

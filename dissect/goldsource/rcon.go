@@ -7,7 +7,7 @@ import (
 	"qsniff/internal/console"
 )
 
-// readRcon reads the arguments of rcon. The number in front of the password is
+// readRcon reads the arguments of rcon. The number before the password is
 // shown as a challenge if quotes around the password or an earlier challenge of
 // this server say that it is one; else it can be the password of a dialect
 // without challenges, and the command stands where the password would.
@@ -46,7 +46,7 @@ func readRcon(c *dissect.Context, cur *dissect.Cursor) {
 	}
 }
 
-// known tells whether the server gave out this challenge.
+// known reports whether the server gave out this challenge.
 func known(c *dissect.Context, digits []byte) bool {
 	v := uint64(0)
 	for _, x := range digits {

@@ -7,7 +7,7 @@ import (
 	"qsniff/internal/console"
 )
 
-// readText reads the message of type t behind its FF FF FF FF.
+// readText reads the message of type t after its FF FF FF FF.
 func readText(c *dissect.Context, cur *dissect.Cursor, m *dissect.Message) {
 	switch m.Type {
 	case &typePing, &typeInfostring, &typeDetails, &typePlayers, &typeRules:
@@ -77,7 +77,7 @@ func readHeadword(cur *dissect.Cursor) {
 	cur.Run(&defWord, 0, n, min(1, cur.Left()-n))
 }
 
-// readNumber reads a decimal number behind blanks, if there is one.
+// readNumber reads a decimal number after blanks, if there is one.
 func readNumber(cur *dissect.Cursor, d *dissect.Def) (v uint64, ok bool) {
 	b := cur.Peek(cur.Left())
 	if skipNumber(b) == nil {
@@ -86,7 +86,7 @@ func readNumber(cur *dissect.Cursor, d *dissect.Def) (v uint64, ok bool) {
 	return cur.Digits(d, len(b)-len(skipBlanks(b))), true
 }
 
-// readToken reads text behind blanks up to the next of them, if there is any.
+// readToken reads text after blanks up to the next of them, if there is any.
 func readToken(cur *dissect.Cursor, d *dissect.Def) {
 	b := cur.Peek(cur.Left())
 	rest := skipBlanks(b)

@@ -36,7 +36,7 @@ var wordTexts = []string{infostring, xashInfo, connect2, connect3, rconAsk, rcon
 	printBad, printEcho, logLine, logRcon, proxyListen, proxyOther, netinfoAsk, netinfoOld,
 	`ffffffff "details" 00`, `ffffffff "info 49"`, `ffffffff "getchallenge steam" 0a`, `ffffffff "listen" 0a`, `ffffffff "ping" 0a00`}
 
-// show writes a message's leaves behind its opcode: secrets as stars.
+// show writes a message's leaves after its opcode: secrets as stars.
 func show(m *dissect.Message) string {
 	var out []string
 	for i := range m.Fields {
@@ -101,7 +101,7 @@ func TestText(t *testing.T) {
 		{"log", logLine, dissect.Certain, "LOG", dissect.Complete, `line="L 07/05/2008 - 19:13:44: World triggered\n"`},
 		{"log quotes rcon", logRcon, dissect.Certain, "LOG", dissect.Complete,
 			`line="L 07/05/2008 - 19:13:44: Rcon: \"rcon 584425803 \"" line_secret=*** line="\" status\" from \"10.64.0.1:27005\"\n"`},
-		{"log, more behind the end", logLine + `"rcon_password geheim" 00`, dissect.Certain, "LOG", dissect.Complete,
+		{"log, more after the end", logLine + `"rcon_password geheim" 00`, dissect.Certain, "LOG", dissect.Complete,
 			`line="L 07/05/2008 - 19:13:44: World triggered\n" behind=***`},
 		{"proxy, multicast", proxyListen, dissect.Likely, "S2A_PROXY_LISTEN", dissect.Complete, `address="0.0.0.0"`},
 		{"proxy, other", proxyOther, dissect.Likely, "S2A_PROXY_REDIRECT", dissect.Complete, `address="198.18.0.1:27020"`},
@@ -116,7 +116,7 @@ func TestText(t *testing.T) {
 			`name="password" value="1"`},
 		{"infostring answer, a password", `ffffffff "infostringresponse" 00 "\password\geheim\os\l" 00`, dissect.Certain, "INFOSTRING_RESPONSE", dissect.Complete,
 			`name="password" value=*** name="os" value="l"`},
-		{"infostring answer, bytes behind", infostring + `0102`, dissect.Certain, "INFOSTRING_RESPONSE", dissect.Complete,
+		{"infostring answer, bytes after", infostring + `0102`, dissect.Certain, "INFOSTRING_RESPONSE", dissect.Complete,
 			`name="protocol" value="48" name="map" value="crossfire" name="hostname" value="" trailing="\x01\x02"`},
 		{"Xash3D", xashInfo, dissect.Likely, "XASH_INFO", dissect.Complete, `name="p" value="49" name="map" value="crossfire" name="host" value="Xash server"`},
 		{"old Xash3D, question", netinfoAsk, dissect.Likely, "NETINFO", dissect.Complete, "version=48 context=7 type=4"},
@@ -227,7 +227,7 @@ func TestTextRefused(t *testing.T) {
 		"log, wrong date":          `ffffffff "log L 07.05.2008 - 19:13:44: x" 00`,
 		"ack of QuakeWorld":        `ffffffff "l" 0a00`,
 		"print of binary":          `ffffffff "l" 0102030405060708 00`,
-		"print with bytes behind":  `ffffffff "labc" 00 "def"`,
+		"print with bytes after":   `ffffffff "labc" 00 "def"`,
 		"motd":                     `ffffffff "motd" 00`,
 		"redirect to no address":   `ffffffff "L 07/05/2008" 00`,
 		"redirect to a version":    `ffffffff "L1.2.3" 00`,

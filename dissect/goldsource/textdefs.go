@@ -7,7 +7,7 @@ var (
 	defWord = dissect.Def{Name: "goldsource.word", Label: "word", Kind: dissect.Text, Flags: dissect.Framing,
 		Doc: "what kind of message this is, in a word"}
 	defTerminator = dissect.Def{Name: "goldsource.terminator", Label: "terminator", Kind: dissect.Bytes, Flags: dissect.Framing,
-		Doc: "NUL, line feed or blanks behind text"}
+		Doc: "NUL, line feed or blanks after text"}
 	defVersion = dissect.Def{Name: "goldsource.request.version", Label: "version", Kind: dissect.Uint,
 		Doc: "Xash3D: network protocol of the client"}
 	defAuth = dissect.Def{Name: "goldsource.getchallenge.auth", Label: "auth", Kind: dissect.Text,
@@ -31,7 +31,7 @@ var (
 	defSecure = dissect.Def{Name: "goldsource.connect.secure", Label: "secure", Kind: dissect.Uint, Values: dissect.SecuredName,
 		Doc: "Valve Anti-Cheat"}
 	defMaybeChallenge = dissect.Def{Name: "goldsource.rcon.doubtful.challenge", Label: "challenge", Kind: dissect.Uint, Flags: dissect.Secret,
-		Doc: "number in front of the password: the challenge, or where there are none the password itself"}
+		Doc: "number before the password: the challenge, or where there are none the password itself"}
 	defPassword = dissect.Def{Name: "goldsource.rcon.password", Label: "password", Kind: dissect.Text, Flags: dissect.Secret,
 		Doc: "password for the server's console"}
 	defCommand = dissect.Def{Name: "goldsource.rcon.command", Label: "command", Kind: dissect.Text,
@@ -50,7 +50,7 @@ var (
 	defLineSecret = dissect.Def{Name: "goldsource.log.line_secret", Label: "secret", Kind: dissect.Text, Flags: dissect.Secret,
 		PartOf: &defLine, Doc: "password that the line quotes"}
 	defHidden = dissect.Def{Name: "goldsource.behind", Label: "behind", Kind: dissect.Bytes, Flags: dissect.Secret,
-		Doc: "bytes behind the end of the text, with a password in them"}
+		Doc: "bytes after the end of the text, with a password in them"}
 	defProxyAddress = dissect.Def{Name: "goldsource.proxy.address", Label: "address", Kind: dissect.Text,
 		Doc: "address of a proxy; 0.0.0.0 from those without multicast"}
 	defPairs      = dissect.Def{Name: "goldsource.pairs", Label: "pairs", Kind: dissect.List, Doc: "keys and values"}

@@ -7,7 +7,7 @@ import (
 	"qsniff/internal/console"
 )
 
-// text is a message behind its FF FF FF FF, as a probe looks at it.
+// text is a message after its FF FF FF FF, as a probe looks at it.
 type text struct {
 	b    []byte
 	wire int // its length as sent
@@ -76,8 +76,8 @@ func request(w string, typ *dissect.Type, k dissect.Confidence) word {
 	}}
 }
 
-// judge looks for a word at the start of t. ok tells whether there is one; then
-// the message is no opcode with letters behind it.
+// judge looks for a word at the start of t. ok reports whether there is one; then
+// the message is no opcode with letters after it.
 func (t text) judge() (k dissect.Confidence, typ *dissect.Type, ok bool) {
 	if len(t.b) == 0 || !wordStarts[t.b[0]] { // nearly all messages are none
 		return dissect.No, nil, false
@@ -207,7 +207,7 @@ func judgeRconChallenge(t text, rest []byte) (dissect.Confidence, *dissect.Type)
 	return dissect.Certain, &typeRconChallengeReq
 }
 
-// judgeRcon: a challenge in front of the password is GoldSource's. Quake's family
+// judgeRcon: a challenge before the password is GoldSource's. Quake's family
 // has the word without it, and a password that is a number is shorter than nearly
 // all challenges, which are random numbers of 31 bits.
 func judgeRcon(t text, rest []byte) (dissect.Confidence, *dissect.Type) {
@@ -245,12 +245,12 @@ func judgePrintWord(t text, rest []byte) (dissect.Confidence, *dissect.Type) {
 	return dissect.Maybe, &typePrint
 }
 
-// hasPrefixFold tells whether b starts with prefix; engines accept any case.
+// hasPrefixFold reports whether b starts with prefix; engines accept any case.
 func hasPrefixFold(b, prefix []byte) bool {
 	return len(b) >= len(prefix) && bytes.EqualFold(b[:len(prefix)], prefix)
 }
 
-// isTerminator tells whether b is nothing but what ends text.
+// isTerminator reports whether b is nothing but what ends text.
 func isTerminator(b []byte) bool {
 	for _, x := range b {
 		if x != 0 && x != '\n' && x != '\r' && x != ' ' && x != '\t' {
@@ -267,7 +267,7 @@ func skipBlanks(b []byte) []byte {
 	return b
 }
 
-// skipNumber returns what is behind a blank and a decimal number, or nil.
+// skipNumber returns what is after a blank and a decimal number, or nil.
 func skipNumber(b []byte) []byte {
 	after := skipBlanks(b)
 	n := 0
@@ -280,7 +280,7 @@ func skipNumber(b []byte) []byte {
 	return after[n:]
 }
 
-// isText tells whether the start of b is text: no control characters but blanks,
+// isText reports whether the start of b is text: no control characters but blanks,
 // and a few that games write colours with.
 func isText(b []byte) bool {
 	const enough, rare = 256, 16

@@ -9,7 +9,7 @@ var (
 	defOpcode = dissect.Def{Name: "master.opcode", Label: "opcode", Kind: dissect.Char, Flags: dissect.Framing,
 		Doc: "what kind of message follows"}
 	defForm = dissect.Def{Name: "master.form", Label: "form", Kind: dissect.Uint, Flags: dissect.Framing | dissect.Hex,
-		Values: formName, Doc: "the byte behind the opcode: which form of the message this is"}
+		Values: formName, Doc: "the byte after the opcode: which form of the message this is"}
 	defTerminator = dissect.Def{Name: "master.terminator", Label: "terminator", Kind: dissect.Bytes, Flags: dissect.Framing,
 		Doc: "line feed or NUL at the end of a message"}
 )
@@ -37,11 +37,11 @@ var (
 	defNext = dissect.Def{Name: "master.list.next", Label: "next", Kind: dissect.Uint, Flags: dissect.Hex,
 		Doc: "older lists: tag that asks for the next page; 0 begins and ends a list"}
 	defKeyMark = dissect.Def{Name: "master.list.key_mark", Label: "key follows", Kind: dissect.Uint,
-		Flags: dissect.Framing | dissect.Hex, Doc: "Xash3D: 0x7f in front of the key"}
+		Flags: dissect.Framing | dissect.Hex, Doc: "Xash3D: 0x7f before the key"}
 	defListKey = dissect.Def{Name: "master.list.key", Label: "key", Kind: dissect.Uint, Flags: dissect.Hex,
 		Doc: "Xash3D: number from the filter's key, sent back"}
 	defReserved = dissect.Def{Name: "master.list.reserved", Label: "reserved", Kind: dissect.Uint, Flags: dissect.Framing,
-		Doc: "Xash3D: a byte behind the key, without a meaning"}
+		Doc: "Xash3D: a byte after the key, without a meaning"}
 	defServers = dissect.Def{Name: "master.list.servers", Label: "servers", Kind: dissect.List,
 		Doc: "addresses of servers, and the end mark 0.0.0.0:0 if this page has it"}
 	defServer = dissect.Def{Name: "master.list.servers.server", Label: "server", Kind: dissect.Addr,

@@ -38,18 +38,18 @@
 // # The filter
 //
 // \key\value pairs, all of which must hold. \nand\N and \nor\N (old spellings
-// \and\N and \or\N) negate the N pairs behind them as a group. The text stays a
-// field as it was sent; its conditions are listed behind it, each with the word
+// \and\N and \or\N) negate the N pairs after them as a group. The text stays a
+// field as it was sent; its conditions are listed after it, each with the word
 // that negates it. A group within a group has not been seen: the inner one is
 // taken to end the outer.
 //
 // # Variants
 //
-// Some clients put FF FF FF FF in front of the query, some leave the last NUL out,
+// Some clients put FF FF FF FF before the query, some leave the last NUL out,
 // and one client library writes "nand2" in place of "\nand\2". A Xash3D master
-// echoes the filter's key behind 7F, so that a client can tell that it was asked;
+// echoes the filter's key after 7F, so that a client can tell that it was asked;
 // a list that begins with the loopback address 127.0.x.x has no key. Its
-// documentation has FF behind 'f', its program 0A. Xash3D servers join with a
+// documentation has FF after 'f', its program 0A. Xash3D servers join with a
 // number of their own, and the challenge brings it back.
 //
 // # Sources
@@ -61,7 +61,7 @@
 // # Open questions
 //
 // The layout of the old heartbeat is nowhere written down: its lines are kept as
-// text. The byte behind 'N' has no known meaning. The tag of the older lists is
+// text. The byte after 'N' has no known meaning. The tag of the older lists is
 // opaque; that it is a number is an assumption that makes 0, which ends a list,
 // look like it.
 package master

@@ -8,13 +8,13 @@ type scanner struct {
 	key, value []byte
 	group      []byte // word of the group that this pair is negated by; nil: none
 	note       string // what is odd about the value; a constant
-	glued      bool   // the separator in front of the key is missing
+	glued      bool   // the separator before the key is missing
 
 	word []byte // of the open group
 	left int    // pairs that still belong to it
 }
 
-// next steps to the next pair, and reports false behind the last.
+// next steps to the next pair, and reports false after the last.
 func (s *scanner) next() bool {
 	if len(s.rest) == 0 {
 		return false
@@ -91,7 +91,7 @@ func (s *scanner) open() {
 func (s *scanner) meaning() string {
 	switch {
 	case s.glued:
-		return "separator in front of it missing"
+		return "separator before it missing"
 	case groupWord(s.key) != len(s.key):
 		return keyMeaning(s.key)
 	case bytes.HasSuffix(s.key, []byte("and")):
@@ -112,7 +112,7 @@ func groupWord(b []byte) int {
 }
 
 // gluedWord returns where in value a group word stands whose separator is
-// missing, 0 if none does: "240nand" in front of "\2", or "240nand2". rest is
+// missing, 0 if none does: "240nand" before "\2", or "240nand2". rest is
 // what follows value. Old spellings were never seen like this, and "or" ends
 // too many honest words.
 func gluedWord(value, rest []byte) int {
@@ -147,7 +147,7 @@ func gluedWord(value, rest []byte) int {
 
 func isDigit(x byte) bool { return x >= '0' && x <= '9' }
 
-// allDigits tells whether b is a decimal number.
+// allDigits reports whether b is a decimal number.
 func allDigits(b []byte) bool {
 	for _, x := range b {
 		if !isDigit(x) {

@@ -7,7 +7,7 @@ import (
 	"qsniff/internal/console"
 )
 
-// separator stands in front of every name and value of an infostring.
+// separator stands before every name and value of an infostring.
 const separator = '\\'
 
 // challengeLen is the length of a challenge: an opaque 32-bit number.

@@ -57,7 +57,7 @@ func page(c *dissect.Context, cur *dissect.Cursor) {
 	}
 }
 
-// hasKey tells whether a list begins with Xash3D's key. 7F also begins the
+// hasKey reports whether a list begins with Xash3D's key. 7F also begins the
 // loopback addresses that a master on one machine lists: 127.0.x.x is taken for
 // one of these.
 func hasKey(b []byte) bool {

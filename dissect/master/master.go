@@ -7,11 +7,11 @@ import (
 	"qsniff/wire"
 )
 
-// The opcodes: the first byte, or the byte behind FF FF FF FF.
+// The opcodes: the first byte, or the byte after FF FF FF FF.
 const (
 	opQuery      = '1'
 	opBatch      = 'e'
-	opServers    = 'c' // also M2S_NAT_CONNECT, with a space behind it
+	opServers    = 'c' // also M2S_NAT_CONNECT, with a space after it
 	opCheckMD5   = 'M'
 	opPage       = 'f'
 	opOldPage    = 'd'
@@ -150,7 +150,7 @@ func (*Dissector) Probe(c *dissect.Context, b []byte) (dissect.Confidence, *diss
 	return p.judge(t), t
 }
 
-// isV6 tells whether the message comes from an IPv6 master, whose lists have
+// isV6 reports whether the message comes from an IPv6 master, whose lists have
 // IPv6 addresses.
 func isV6(c *dissect.Context) bool {
 	a := c.Src.Addr()

@@ -6,7 +6,7 @@ import (
 	"qsniff/finding"
 )
 
-// codeOverBudget is raised when a master server falls silent behind A requests of one
+// codeOverBudget is raised when a master server falls silent after A requests of one
 // address within B nanoseconds.
 var codeOverBudget = finding.Code{ID: "MST-01", Severity: finding.Warn, Fault: finding.Client,
 	Seen:  "more than 30 requests to a master server in a minute from one address, then silence",

@@ -151,7 +151,7 @@ func (p *probe) oldQuery() dissect.Confidence {
 	return dissect.Likely
 }
 
-// isFilter tells whether b can be a filter: empty, or pairs in printable bytes. It
+// isFilter reports whether b can be a filter: empty, or pairs in printable bytes. It
 // ends with its NUL.
 func isFilter(b []byte) bool {
 	if i := bytes.IndexByte(b, 0); i >= 0 && i < len(b)-1 {
@@ -163,7 +163,7 @@ func isFilter(b []byte) bool {
 	return (b[0] == separator || groupWord(b) > 0) && printable(b)
 }
 
-// printable tells whether b is text up to its NUL. Bytes above 7F are some
+// printable reports whether b is text up to its NUL. Bytes above 7F are some
 // encoding's letters.
 func printable(b []byte) bool {
 	for _, x := range b {
@@ -177,7 +177,7 @@ func printable(b []byte) bool {
 	return true
 }
 
-// isAddress tells whether b is "a.b.c.d", with ":port" or without, or
+// isAddress reports whether b is "a.b.c.d", with ":port" or without, or
 // "[IPv6]:port".
 func isAddress(b []byte) bool {
 	if len(b) > 0 && b[0] == '[' {
@@ -201,13 +201,13 @@ func isAddress(b []byte) bool {
 	return dots == 3 && digits > 0 && digits <= 3
 }
 
-// isPort tells whether b is a colon and a port.
+// isPort reports whether b is a colon and a port.
 func isPort(b []byte) bool {
 	const most = len(":65535")
 	return len(b) > 1 && len(b) <= most && b[0] == ':' && allDigits(b[1:])
 }
 
-// page: the byte behind 'f' is 0A, 0D or FF, the rest entries.
+// page: the byte after 'f' is 0A, 0D or FF, the rest entries.
 func (p *probe) page() dissect.Confidence {
 	if len(p.b) == 0 {
 		return dissect.No
@@ -249,7 +249,7 @@ func (p *probe) entries(off, size int) dissect.Confidence {
 	return dissect.Certain
 }
 
-// isEntry tells whether b is the address of a server, or the end mark.
+// isEntry reports whether b is the address of a server, or the end mark.
 func isEntry(b []byte) bool {
 	const reserved, multicast = 1024, 224
 	port := binary.BigEndian.Uint16(b[len(b)-2:])
@@ -259,7 +259,7 @@ func isEntry(b []byte) bool {
 	return port >= reserved && (len(b) == entryV6 || b[0] > 0 && b[0] < multicast)
 }
 
-// heartbeat: an infostring behind a line feed.
+// heartbeat: an infostring after a line feed.
 func (p *probe) heartbeat() dissect.Confidence {
 	start := []byte{formPlain, separator}
 	switch {
@@ -287,7 +287,7 @@ func (p *probe) oldHeartbeat() dissect.Confidence {
 	return dissect.Maybe
 }
 
-// natConnect: an address as text behind a space.
+// natConnect: an address as text after a space.
 func (p *probe) natConnect() dissect.Confidence {
 	b := bytes.TrimRight(p.b[1:], "\n\x00")
 	switch {

@@ -33,9 +33,9 @@ func query(cur *dissect.Cursor) {
 	conditions(cur, filter)
 }
 
-// isOldQuery tells the form with a start number: behind four bytes stands the
+// isOldQuery tells the form with a start number: after four bytes stands the
 // filter, or nothing. A seed begins with a digit; an empty one has the filter
-// right behind its NUL.
+// right after its NUL.
 func isOldQuery(b []byte) bool {
 	switch {
 	case len(b) < startLen, b[1] == 0 && b[2] == separator:

@@ -1,6 +1,6 @@
 package master
 
-// The byte behind an opcode.
+// The byte after an opcode.
 const (
 	formPlain = 0x0A // line feed
 	formTag   = 0x0D // carriage return: the tag of the next page follows
@@ -100,7 +100,7 @@ func xashMeaning(key []byte) string {
 	case "lan":
 		return "Xash3D: servers on a local network"
 	case "nat":
-		return "Xash3D: servers behind address translation"
+		return "Xash3D: servers after address translation"
 	case "bots":
 		return "Xash3D: servers with bots"
 	case "clver":

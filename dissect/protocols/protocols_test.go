@@ -94,7 +94,7 @@ func TestTruncations(t *testing.T) {
 		seen[typ.Name]++
 		// The Ship's tail, the end of GoldSource's information, the start
 		// number of an old master query and a list that begins with 127.0 are
-		// told by what is behind them, so a cut one may read otherwise.
+		// told by what is after them, so a cut one may read otherwise.
 		m := dissecttest.Run(dis, c, d.Payload)
 		var free []*dissect.Def
 		for i := range m.Fields {

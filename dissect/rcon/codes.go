@@ -19,7 +19,7 @@ var (
 		}}
 	codeAuthOrder = finding.Code{ID: "RCN-02", Severity: finding.Note, Fault: finding.Server,
 		Seen:  "which packets answer a login",
-		Means: "the Source engine sends an empty RESPONSE_VALUE in front of AUTH_RESPONSE, most others do not",
+		Means: "the Source engine sends an empty RESPONSE_VALUE before AUTH_RESPONSE, most others do not",
 		Do:    "clients must accept both: skip packets of type 0 until one of type 2 comes",
 		Text: func(dst []byte, e *finding.Expert) []byte {
 			if e.A == 1 {
@@ -30,12 +30,12 @@ var (
 	codeContinues = finding.Code{ID: "RCN-03", Severity: finding.Warn, Fault: finding.Client,
 		Seen:  "the next command, while the reply to the last one was not over",
 		Means: "the end of a reply is not marked: the client took its first packets for all of it, and what follows is lost or taken for the next reply",
-		Do:    "send an empty packet of type 0, or a second command, behind each command and read up to its answer",
+		Do:    "send an empty packet of type 0, or a second command, after each command and read up to its answer",
 		Text: func(dst []byte, e *finding.Expert) []byte {
 			if e.B > 0 {
 				dst = append(dst, "the reply continues with part "...)
 				dst = strconv.AppendUint(dst, e.A, 10)
-				return append(dst, " behind the client's next command"...)
+				return append(dst, " after the client's next command"...)
 			}
 			dst = append(dst, "next command, but the last packet of the open reply was full: "...)
 			return append(strconv.AppendUint(dst, e.A, 10), " bytes"...)
@@ -95,11 +95,11 @@ var (
 			return strconv.AppendUint(dst, e.B, 10)
 		}}
 	codeStray = finding.Code{ID: "RCN-12", Severity: finding.Note, Fault: finding.Server,
-		Seen:  "seven bytes without a header behind the answer to an end probe",
+		Seen:  "seven bytes without a header after the answer to an end probe",
 		Means: "Squad's server ends the answer so: clients that read them as a size of 256 wait for ever",
-		Do:    "skip bytes 00 01 00 00 00 and the two behind them after an empty packet of type 0",
+		Do:    "after an empty packet of type 0, skip bytes 00 01 00 00 00 and the two that follow",
 		Text: func(dst []byte, _ *finding.Expert) []byte {
-			return append(dst, "seven bytes without a header behind an empty packet"...)
+			return append(dst, "seven bytes without a header after an empty packet"...)
 		}}
 	codeTerminators = finding.Code{ID: "RCN-13", Severity: finding.Note, Fault: finding.Server,
 		Seen:  "a packet that does not end with exactly two NULs",

@@ -5,7 +5,7 @@ import "qsniff/dissect"
 // A packet.
 var (
 	defSize = dissect.Def{Name: "rcon.size", Label: "size", Kind: dissect.Int, Unit: "bytes",
-		Doc: "bytes behind this number: id, type, body and two NULs"}
+		Doc: "bytes after this number: id, type, body and two NULs"}
 	defID = dissect.Def{Name: "rcon.id", Label: "id", Kind: dissect.Int, Values: idName,
 		Doc: "number that the client chose; the reply repeats it, -1 refuses a password"}
 	defType = dissect.Def{Name: "rcon.type", Label: "type", Kind: dissect.Int,
@@ -17,7 +17,7 @@ var (
 	defPassword = dissect.Def{Name: "rcon.auth.body", Label: "body", Kind: dissect.Text, Flags: dissect.Secret,
 		Doc: "password for the server's console, or what may be one"}
 	defTerminators = dissect.Def{Name: "rcon.terminators", Label: "terminators", Kind: dissect.Bytes, Flags: dissect.Framing,
-		Doc: "the NUL behind the body and the empty text behind that"}
+		Doc: "the NUL after the body and the empty text after that"}
 	defHidden = dissect.Def{Name: "rcon.unread", Label: "not decoded", Kind: dissect.Bytes, Flags: dissect.Secret,
 		Doc: "bytes where a packet should begin, with what may be a password in them"}
 	defRole = dissect.Def{Name: "rcon.role", Label: "role", Kind: dissect.Text,

@@ -31,7 +31,7 @@
 //	                           <-   RESPONSE_VALUE 3 ""     its mirror
 //	                           <-   RESPONSE_VALUE 3 00 01 00 00    the trailer
 //
-// Nothing marks the end of a reply: clients send a probe behind the command and read
+// Nothing marks the end of a reply: clients send a probe after the command and read
 // up to its mirror, or send a second command, or wait. A reply of several packets
 // makes a record of its own, with the joined text, when something shows that it is
 // over.
@@ -48,7 +48,7 @@
 //
 // # Dialects
 //
-//	Counter-Strike 2  nothing in front of AUTH_RESPONSE, no mirror, long answers in
+//	Counter-Strike 2  nothing before AUTH_RESPONSE, no mirror, long answers in
 //	                  one packet of up to 64 KiB
 //	Minecraft         types other than 2 and 3 are answered "Unknown request N":
 //	                  that is the mirror
@@ -68,7 +68,7 @@
 // The body of AUTH is a secret, whole or cut. So is every body of a client that has
 // not logged in yet, except that of a command: some send the password with a wrong
 // type. Where the bytes of such a client make no packet they are hidden too, and so
-// are those behind a command or output that a wrong size cut. Commands and output are
+// are those after a command or output that a wrong size cut. Commands and output are
 // searched for the values of variables that hold a password, and for the last passwords
 // that the connection showed: servers repeat them, in a refusal first of all. A value
 // that begins in one packet is hidden in the next. After bytes that are missing the

@@ -56,7 +56,7 @@ func (v *view) frame(b []byte, dir dissect.Direction) dissect.Record {
 	return r
 }
 
-// most is the largest size that is believed in a known connection. Behind a command
+// most is the largest size that is believed in a known connection. After a command
 // that a wrong size cut two letters and two NULs are a size below 64 KiB too.
 func (v *view) most(dir dissect.Direction) uint32 {
 	if dir == dissect.ToServer && v.s.tornAsked {
@@ -124,7 +124,7 @@ func wideEnd(b []byte, h header) (end, need int) {
 	return at + endLen, 0
 }
 
-// Squad's server sends seven bytes without a header behind the empty packet that
+// Squad's server sends seven bytes without a header after the empty packet that
 // answers an end probe. As a size their first four say 256.
 const (
 	strayLen  = 7
@@ -134,7 +134,7 @@ const (
 
 var strayBegin = []byte{0x00, 0x01, 0x00, 0x00, 0x00}
 
-// beginsStray tells whether b begins as the seven bytes do, as far as it goes.
+// beginsStray reports whether b begins as the seven bytes do, as far as it goes.
 func beginsStray(b []byte) bool {
 	return bytes.HasPrefix(b, strayBegin[:min(len(b), len(strayBegin))])
 }

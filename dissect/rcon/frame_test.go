@@ -167,7 +167,7 @@ func TestStray(t *testing.T) {
 			}
 			v.Send(dissect.ToClient, packetBytes(3, numValue, "x"))
 			if r := New().Frame(c, tc.in); r.Len == strayLen {
-				t.Error("found behind a packet with text")
+				t.Error("found after a packet with text")
 			}
 		})
 	}

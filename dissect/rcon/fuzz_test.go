@@ -65,7 +65,7 @@ func FuzzFrame(f *testing.F) {
 				t.Errorf("last %v: skips %d of %d, needs %d", last, skip, len(b), need)
 			}
 			if again, _ := d.Resync(c, b[skip:], last); again != 0 {
-				t.Errorf("last %v: %d more are skipped behind %d", last, again, skip)
+				t.Errorf("last %v: %d more are skipped after %d", last, again, skip)
 			}
 		}
 		for _, wire := range []int{len(b), len(b) + 1, strayLen, r.Len} {

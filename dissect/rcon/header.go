@@ -42,19 +42,19 @@ func parse(b []byte) header {
 		id: int32(binary.LittleEndian.Uint32(x[4:])), num: int32(binary.LittleEndian.Uint32(x[8:]))}
 }
 
-// fits tells whether the size can be one of at most so many bytes, as far as it
+// fits reports whether the size can be one of at most so many bytes, as far as it
 // is there.
 func (h header) fits(most uint32) bool {
 	return h.size <= most && (h.n < sizeLen || h.size >= minSize)
 }
 
-// whole tells whether all of the header is there.
+// whole reports whether all of the header is there.
 func (h header) whole() bool { return h.n == headerLen }
 
 // length is that of the packet, where its size counts bytes.
 func (h header) length() int { return sizeLen + int(h.size) }
 
-// usual tells whether packets in this direction have the type, as far as it is
+// usual reports whether packets in this direction have the type, as far as it is
 // there: the standard ones, and for servers those of dialects.
 func (h header) usual(dir dissect.Direction) bool {
 	if !h.whole() { // the bytes that are missing can make the number larger
@@ -71,7 +71,7 @@ func (h header) usual(dir dissect.Direction) bool {
 	return false
 }
 
-// typeOf is the type of the message behind a whole header.
+// typeOf is the type of the message after a whole header.
 func (h header) typeOf(dir dissect.Direction) *dissect.Type {
 	if !h.whole() {
 		return nil
@@ -96,5 +96,5 @@ func (h header) typeOf(dir dissect.Direction) *dissect.Type {
 	return &typeOtherReply
 }
 
-// ended tells whether the packet of n bytes at the start of b ends with its two NULs.
+// ended reports whether the packet of n bytes at the start of b ends with its two NULs.
 func ended(b []byte, n int) bool { return b[n-2] == 0 && b[n-1] == 0 }

@@ -66,7 +66,7 @@ func judgeReply(h header, n int) dissect.Confidence {
 	return dissect.Maybe
 }
 
-// printable tells whether b is text: no control characters, apart from those of a
+// printable reports whether b is text: no control characters, apart from those of a
 // console's output.
 func printable(b []byte, output bool) bool {
 	const escape = 0x1b // of colours

@@ -15,7 +15,7 @@ var codeGuessing = finding.Code{ID: "RCN-07", Severity: finding.Error, Fault: fi
 	Do:    "let only known addresses reach the port, and change the password; it was right if this says that a login was accepted",
 	Text: func(dst []byte, e *finding.Expert) []byte {
 		if e.B&dissect.GuessedRight != 0 {
-			dst = append(dst, "login accepted behind "...)
+			dst = append(dst, "login accepted after "...)
 		}
 		dst = strconv.AppendUint(dst, e.A, 10)
 		dst = append(dst, " refused logins from this address, "...)

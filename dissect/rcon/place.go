@@ -39,7 +39,7 @@ type place struct {
 	// fixed tells that the request was not found by its id: Palworld's and Conan
 	// Exiles' servers put the same one into all replies.
 	fixed bool
-	// preamble marks the empty packet in front of the answer to a login.
+	// preamble marks the empty packet before the answer to a login.
 	preamble bool
 }
 
@@ -114,7 +114,7 @@ func (s *session) answer(pl *place, p *packet, sure bool) {
 	}
 }
 
-// isMirror tells whether p can be the answer to an end probe.
+// isMirror reports whether p can be the answer to an end probe.
 func isMirror(p *packet) bool { return p.n == 0 || bytes.HasPrefix(p.body, unknownBody) }
 
 // find returns the index of the oldest waiting request with this id, or -1.
@@ -128,7 +128,7 @@ func (s *session) find(id int32) int {
 }
 
 // next returns the index of the request that p answers by its order, or -1: the
-// oldest command, or a probe in front of all commands that p can be the mirror of.
+// oldest command, or a probe before all commands that p can be the mirror of.
 func (s *session) next(p *packet) int {
 	if len(s.asked) > 0 && s.asked[0].probe && isMirror(p) {
 		return 0
@@ -141,7 +141,7 @@ func (s *session) next(p *packet) int {
 	return len(s.asked) - 1
 }
 
-// probed tells whether an end probe for the open reply waits for its answer.
+// probed reports whether an end probe for the open reply waits for its answer.
 func (s *session) probed() bool {
 	for i := range s.asked {
 		if s.asked[i].probe && s.asked[i].seq > s.cur.seq {

@@ -95,5 +95,5 @@ func look(c *dissect.Context) view {
 	return v
 }
 
-// sure tells whether what is missing in the connection was not sent.
+// sure reports whether what is missing in the connection was not sent.
 func (v *view) sure() bool { return v.opened && !v.gap && !v.s.gapped }

@@ -123,7 +123,7 @@ func TestDissect(t *testing.T) {
 		{"unknown type to the client", `0c000000 02000000 04000000 "ab" 0000`, dissect.ToClient, `< OTHER id=2 body="ab" role="push"`},
 		{"login, the ends taken for each other", auth, dissect.ToClient, `< OTHER id=1 body=*** role="push"`},
 		{"a NUL too much", `0b000000 ffffffff 02000000 000000`, dissect.ToClient, `< AUTH_RESPONSE id=-1 body="" RCN-13 RCN-01`},
-		{"a NUL too much behind text", `0d000000 02000000 00000000 "ab" 000000`, dissect.ToClient, `< RESPONSE_VALUE id=2 body="ab" RCN-13`},
+		{"a NUL too much after text", `0d000000 02000000 00000000 "ab" 000000`, dissect.ToClient, `< RESPONSE_VALUE id=2 body="ab" RCN-13`},
 		{"one NUL", `0c000000 02000000 00000000 "abc" 00`, dissect.ToClient, `< RESPONSE_VALUE id=2 body="abc" RCN-13`},
 		{"no NUL", `0c000000 02000000 03000000 "abcd"`, dissect.ToServer, `> AUTH id=2 body=*** RCN-13 RCN-08`},
 		{"size counts characters", `0d000000 00000000 00000000 "a" c3a9 c3a9 0000`, dissect.ToClient, `< RESPONSE_VALUE id=0 body="aéé" role="push" RCN-11`},

@@ -46,8 +46,8 @@ func (*Dissector) Dissect(c *dissect.Context, _ *dissect.Type, b []byte, m *diss
 	r.Done()
 }
 
-// mayLeak tells whether bytes that are not where they should be can be part of a
-// password: those of a client that has not logged in, and those behind a command or
+// mayLeak reports whether bytes that are not where they should be can be part of a
+// password: those of a client that has not logged in, and those after a command or
 // output that a wrong size cut.
 func (r *reader) mayLeak() bool {
 	if r.dir == dissect.ToServer {
@@ -124,15 +124,15 @@ func (r *reader) packet(h header) {
 	}
 }
 
-// extent is what the bytes behind the header consist of.
+// extent is what the bytes after the header consist of.
 type extent struct {
-	body, end int  // lengths of the body and of the NULs behind it
+	body, end int  // lengths of the body and of the NULs after it
 	whole     bool // all is there
 	wide      bool // the size counts characters
 }
 
 // extent finds the end of the body. The size says where two NULs stand. A third one
-// in front of them belongs to them, as after a login that failed on some servers;
+// before them belongs to them, as after a login that failed on some servers;
 // where the two are not there, all that is no NUL belongs to the body.
 func (r *reader) extent(h header) extent {
 	rest := r.Peek(r.Left())
@@ -281,7 +281,7 @@ func number(b bool) uint64 {
 // shared is the range of addresses that providers share among customers, RFC 6598.
 var shared = netip.MustParsePrefix("100.64.0.0/10")
 
-// public tells whether packets from or to a pass networks of others.
+// public reports whether packets from or to a pass networks of others.
 func public(a netip.Addr) bool {
 	a = a.Unmap()
 	return a.IsValid() && !a.IsUnspecified() && !a.IsPrivate() && !a.IsLoopback() && !a.IsLinkLocalUnicast() && !shared.Contains(a)

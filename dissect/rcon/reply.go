@@ -40,7 +40,7 @@ var (
 	endClosed  = []byte("connection end")
 )
 
-// full tells whether more is likely to follow the last packet.
+// full reports whether more is likely to follow the last packet.
 func (r *reply) full() bool { return r.last >= fullBody && !r.gap }
 
 // add adds a packet to the open reply.
@@ -70,7 +70,7 @@ func (s *session) add(frame uint64, m *dissect.Message, p *packet) {
 	}
 }
 
-// keep copies text behind what is kept, as far as there is room.
+// keep copies text after what is kept, as far as there is room.
 func (s *session) keep(r *reply, text []byte) {
 	n := min(len(text), maxBody-len(r.body))
 	if want := len(r.body) + n; want > cap(r.body) {

@@ -86,7 +86,7 @@ func believable(dir dissect.Direction, b []byte) (n, want int) {
 	return wideEnd(b, h)
 }
 
-// isTrailerStart tells whether body is that of the packet with which servers of the
+// isTrailerStart reports whether body is that of the packet with which servers of the
 // Source engine end their answer to an end probe, as far as it goes.
 func isTrailerStart(h header, body []byte) bool {
 	return h.size == trailerSize && h.num == numValue && bytes.HasPrefix(trailerBody, body)

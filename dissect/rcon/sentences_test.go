@@ -26,7 +26,7 @@ func TestSentences(t *testing.T) {
 		{"command too early", []say{c(5, numAuth, "x"), c(5, numExec, "x")}, "command before the login was answered"},
 		{"command too late", []say{c(5, numAuth, "x"), s(-1, numAuthResponse, ""), c(5, numExec, "x")}, "command after a refused login"},
 		{"goes on", append(login[:2:2], c(5, numExec, "x"), s(5, numValue, "1"), c(6, numExec, "y"), s(5, numValue, "2")),
-			"the reply continues with part 2 behind the client's next command"},
+			"the reply continues with part 2 after the client's next command"},
 		{"full", append(login[:2:2], c(5, numExec, "x"), s(5, numValue, fullText), c(6, numExec, "y")),
 			"next command, but the last packet of the open reply was full: 4086 bytes"},
 		{"not mirrored", append(login[:2:2], c(5, numExec, "x"), c(-7, numValue, ""), s(5, numValue, "1"), c(6, numExec, "y"), s(6, numValue, "2")),

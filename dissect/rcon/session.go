@@ -144,7 +144,7 @@ func bodyOf(m *dissect.Message) []byte {
 	return nil
 }
 
-// isTorn tells whether m ends without its NULs, as where its size is too small.
+// isTorn reports whether m ends without its NULs, as where its size is too small.
 func isTorn(m *dissect.Message) bool {
 	x := raised(m, &codeTerminators)
 	return x != nil && x.A < endLen

@@ -57,7 +57,7 @@ func talk(t *testing.T, steps ...say) *dissecttest.Conversation {
 func TestSession(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
-		steps []say // behind login
+		steps []say // after login
 		want  string
 	}{
 		{"Source: probe, mirror, trailer",
@@ -179,7 +179,7 @@ func TestSession(t *testing.T) {
 			> EXECCOMMAND id=2 body="" role="probe"
 			< RESPONSE_VALUE id=2 body="" role="mirror"
 			< OTHER trailing=00010000000a0b role="trailer" RCN-12`},
-		{"a packet of size 256 behind an empty one",
+		{"a packet of size 256 after an empty one",
 			[]say{c(2, numExec, "a"), s(2, numValue, ""), c(0x0a000000, numExec, "b"), s(0x0a000000, numValue, strings.Repeat("y", 246))}, `
 			> EXECCOMMAND id=2 body="a"
 			< RESPONSE_VALUE id=2 body=""
@@ -212,7 +212,7 @@ func TestSession(t *testing.T) {
 			< RESPONSE_VALUE id=2 body="3" part=3
 			< RESPONSE_VALUE id=3 body="4"
 			< RESPONSE_VALUE id=2 command="a" parts=3 length=3 ended_by="next reply" body="123"`},
-		{"the client goes on behind a full packet",
+		{"the client goes on after a full packet",
 			[]say{c(2, numExec, "a"), s(2, numValue, fullText), c(3, numExec, "b"), s(2, numValue, "2"), c(4, numExec, "c")}, `
 			> EXECCOMMAND id=2 body="a"
 			< RESPONSE_VALUE id=2 body=4086 bytes
@@ -220,7 +220,7 @@ func TestSession(t *testing.T) {
 			< RESPONSE_VALUE id=2 body="2" part=2
 			> EXECCOMMAND id=4 body="c"
 			< RESPONSE_VALUE id=2 command="a" parts=2 length=4087 ended_by="connection end" body=4087 bytes`},
-		{"the client goes on with no command behind a full packet, then with one",
+		{"the client goes on with no command after a full packet, then with one",
 			[]say{c(1, numAuth, "no"), s(failedID, numAuthResponse, ""), c(2, numExec, "a"), s(2, numValue, fullText), c(3, numValue, "hello"), c(4, numExec, "b")}, `
 			> AUTH id=1 body=***
 			< AUTH_RESPONSE id=-1 body="" RCN-01 RCN-02
@@ -228,7 +228,7 @@ func TestSession(t *testing.T) {
 			< RESPONSE_VALUE id=2 body=4086 bytes
 			> RESPONSE_VALUE id=3 body=***
 			> EXECCOMMAND id=4 body="b" RCN-04 RCN-03`},
-		{"a probe waits behind a full packet",
+		{"a probe waits after a full packet",
 			[]say{c(2, numExec, "a"), c(3, numValue, ""), s(2, numValue, fullText), c(4, numExec, "b"), s(2, numValue, "2")}, `
 			> EXECCOMMAND id=2 body="a"
 			> RESPONSE_VALUE id=3 body="" role="probe"

@@ -114,7 +114,7 @@ func (t *hashes) forget(now int64, idle time.Duration) {
 	t.swept = now
 	mask := len(t.slots) - 1
 	first := 0
-	for t.slots[first].key != 0 { // behind a free slot nothing is pushed on from in front
+	for t.slots[first].key != 0 { // after a free slot nothing is pushed on from in front
 		first++
 	}
 	for i := 1; i <= mask; {
@@ -127,7 +127,7 @@ func (t *hashes) forget(now int64, idle time.Duration) {
 	}
 }
 
-// remove frees slot i and moves up those behind it that were pushed on.
+// remove frees slot i and moves up those after it that were pushed on.
 func (t *hashes) remove(i int) {
 	mask := len(t.slots) - 1
 	t.n--

@@ -252,7 +252,7 @@ func TestCap(t *testing.T) {
 	}
 }
 
-// TestOrder: what the first line drops costs the cap behind it nothing.
+// TestOrder: what the first line drops costs the cap after it nothing.
 func TestOrder(t *testing.T) {
 	tr := newTrial(adviceIncident("flood_distributed")) // 30 at once each, 1000 at once for all
 	for range 5000 {

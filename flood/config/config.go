@@ -53,12 +53,12 @@ func plain(err error) error {
 	return fmt.Errorf("line %d: %s", parse.Position.Line, words)
 }
 
-// Append appends a file with all thresholds, each behind a comment that says what it
+// Append appends a file with all thresholds, each after a comment that says what it
 // is. Those at their defaults are comments themselves.
 func Append(dst []byte, t flood.Thresholds) []byte {
 	b := bytes.NewBuffer(dst)
 	b.WriteString("# Thresholds of qsniff floods: qsniff floods --thresholds FILE capture.pcap\n")
-	b.WriteString("# Behind # stands the default. Rates are per second; a window is 10 to 20 s.\n")
+	b.WriteString("# After # stands the default. Rates are per second; a window is 10 to 20 s.\n")
 	for _, s := range t.Settings() {
 		b.WriteByte('\n')
 		for line := range wrapped(s.Doc) {

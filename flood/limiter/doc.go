@@ -23,7 +23,7 @@
 //     window seconds have passed since the window began, a new one begins at 1.
 //     Else the counter rises, also by what is refused, and if it is then above per
 //     times window, the packet is refused. So the limit is an average: all of a
-//     window's packets may come at once, and behind them nothing gets through until
+//     window's packets may come at once, and after them nothing gets through until
 //     the window is over.
 //   - Then of all, in the same way, with global times window. What was refused for
 //     its address is not counted there; what is refused here is.
@@ -57,7 +57,7 @@
 //
 // Refusals of clients that proved their address (flood/proof) are told apart: those
 // are the people for whom the server is there. A proof at any time in the capture
-// counts, also one behind the refusal. Who comes in the middle of a flood is refused
+// counts, also one after the refusal. Who comes in the middle of a flood is refused
 // on the first packet in the replay, and proves itself a moment later because the
 // server of the capture did answer; to count only proofs that came before would leave
 // out just those that a flood keeps away.

@@ -98,7 +98,7 @@ func (m *Model) set(key, value string) error {
 	return nil
 }
 
-// over tells whether n packets in a window are above a limit.
+// over reports whether n packets in a window are above a limit.
 func (m *Model) over(n uint64, rate float64) bool { return float64(n) > rate*float64(m.Window) }
 
 // verdict is what the limiter does with a packet.

@@ -153,7 +153,7 @@ func (r *Replay) counts(s *track.Sighting) *server {
 	return st
 }
 
-// connectionless tells whether a message is one that the engines' limiters count.
+// connectionless reports whether a message is one that the engines' limiters count.
 func connectionless(s *track.Sighting) bool { return s.Proto != nil && s.Proto.Limited }
 
 // source returns the counter of an address, which moves where it cannot be pushed

@@ -87,7 +87,7 @@ func flood(r *Replay, n, first int, to string, at time.Duration) {
 }
 
 // TestClients: a client that proves itself is told apart, whether that was before
-// its packets were refused or behind, and though a flood fills the table between.
+// its packets were refused or after, and though a flood fills the table between.
 func TestClients(t *testing.T) {
 	const s = time.Second
 	ask := func(r *Replay, at time.Duration) {
@@ -105,7 +105,7 @@ func TestClients(t *testing.T) {
 		{"got through", func(r *Replay) { ask(r, 0); prove(r, 0) }, Server{Clients: 1, ClientRequests: 2}},
 		{"refused in part", func(r *Replay) { ask(r, 0); prove(r, 0); ask(r, s) },
 			Server{Clients: 1, ClientsRefused: 1, ClientRequests: 3, ClientRefusals: 1}},
-		{"shut out, proven behind it", func(r *Replay) { flood(r, 6, 0, server1, 0); ask(r, s); prove(r, s) },
+		{"shut out, proven after it", func(r *Replay) { flood(r, 6, 0, server1, 0); ask(r, s); prove(r, s) },
 			Server{Clients: 1, ClientsRefused: 1, ShutOut: 1, ClientRequests: 2, ClientRefusals: 2}},
 		{"refused, flooded, proven", func(r *Replay) {
 			flood(r, 6, 0, server1, 0)

@@ -183,12 +183,12 @@ func (c *Collector) offer(s *track.Sighting) {
 	}
 }
 
-// open tells whether a challenge can still be brought back.
+// open reports whether a challenge can still be brought back.
 func (o *offer) open(age int64) bool {
 	return !o[0].used && age-o[0].age <= freshFor.Nanoseconds()
 }
 
-// gave notes what a server gives and tells whether it gives that to everybody.
+// gave notes what a server gives and reports whether it gives that to everybody.
 func (c *Collector) gave(server end, s *track.Sighting) (shared bool) {
 	g, _ := c.servers.Put(server)
 	switch {
@@ -285,13 +285,13 @@ func (x *source) add(to end) {
 	x.n++
 }
 
-// Proven tells whether an address has proved itself so far.
+// Proven reports whether an address has proved itself so far.
 func (c *Collector) Proven(h track.Host) bool {
 	x := c.proven.Peek(h)
 	return x != nil && !c.hollow(x)
 }
 
-// hollow tells whether all proofs of a source were given to servers that give one
+// hollow reports whether all proofs of a source were given to servers that give one
 // challenge to everybody, which may have turned out later.
 func (c *Collector) hollow(x *source) bool {
 	if x.how&Handshake != 0 || x.more {

@@ -19,7 +19,7 @@ func bitsOf(h uint64) uint64 { return 1<<(h>>58) | 1<<(h>>52&63) }
 // Add takes a hash.
 func (r *Recent) Add(h uint64) { r.now[h&r.mask] |= bitsOf(h) }
 
-// Has tells whether h was given in this turn or the one before.
+// Has reports whether h was given in this turn or the one before.
 func (r *Recent) Has(h uint64) bool {
 	b := bitsOf(h)
 	return r.now[h&r.mask]&b == b || r.before[h&r.mask]&b == b

@@ -12,7 +12,7 @@ func TestFew(t *testing.T) {
 	tests := []struct {
 		name  string
 		first []repeat // in this order
-		noise int      // values that come once, behind each value in turn
+		noise int      // values that come once, after each value in turn
 		want  uint32
 	}{
 		{"one", []repeat{{7, 1}}, 0, 7},

@@ -14,7 +14,7 @@ const logPattern = "L 00/00/0000 - 00:00:00: "
 // LogLineLen is how many bytes IsLogLine wants to see.
 const LogLineLen = len(logPattern)
 
-// IsLogLine tells whether b starts as a log line does. A b that is shorter than
+// IsLogLine reports whether b starts as a log line does. A b that is shorter than
 // LogLineLen is judged as far as it goes.
 func IsLogLine(b []byte) bool {
 	for i := range min(len(b), len(logPattern)) {
@@ -42,7 +42,7 @@ func FindLogLine(b []byte) int {
 // Span is a range of bytes; Lo is -1 if there is none.
 type Span struct{ Lo, Hi int }
 
-// Any tells whether the range exists.
+// Any reports whether the range exists.
 func (s Span) Any() bool { return s.Lo >= 0 }
 
 // Rcon is what follows the word rcon, as offsets.
@@ -51,10 +51,10 @@ type Rcon struct {
 	// the password of a dialect that has no challenges.
 	Challenge Span
 	Sure      bool
-	// Password is without its quotes. Quoted tells whether there are any.
+	// Password is without its quotes. Quoted reports whether there are any.
 	Password Span
 	Quoted   bool
-	// End is the offset behind the password and its quote.
+	// End is the offset after the password and its quote.
 	End int
 }
 
@@ -63,9 +63,9 @@ type Rcon struct {
 //	rcon <challenge> "<password>" <command>    GoldSource
 //	rcon <password> <command>                  Xash3D, WON servers, Quake's family
 //
-// where a password without spaces needs no quotes. A number in front of a
+// where a password without spaces needs no quotes. A number before a
 // password that has none can be a password itself, followed by its command; so
-// can a short number in front of anything in quotes. Where the arguments are not
+// can a short number before anything in quotes. Where the arguments are not
 // written as clients write them, all of them are the password: nobody can say how
 // a server reads them.
 func ParseRcon(b []byte) Rcon {
@@ -94,12 +94,12 @@ func ParseRcon(b []byte) Rcon {
 	return r
 }
 
-// sureDigits is from how many digits on a number in front of quotes is taken for a
+// sureDigits is from how many digits on a number before quotes is taken for a
 // challenge: of those, which are 31-bit numbers by chance, one in 2,000 is shorter,
 // and no numeric password is likely to be so long.
 const sureDigits = 7
 
-// odd tells whether the arguments of rcon hold what no client writes: control
+// odd reports whether the arguments of rcon hold what no client writes: control
 // characters, quotes that do not stand around a word, other marks of quotation in
 // front of one. A quote without its end is a request that was cut.
 func odd(b []byte) bool {
@@ -124,12 +124,12 @@ func odd(b []byte) bool {
 	return false
 }
 
-// isSigned tells whether a word is a number with a sign, which no challenge has.
+// isSigned reports whether a word is a number with a sign, which no challenge has.
 func isSigned(b []byte) bool {
 	return len(b) > 1 && (b[0] == '-' || b[0] == '+') && IsChallenge(b[1:])
 }
 
-// IsChallenge tells whether b is a number that an rcon challenge can be: an
+// IsChallenge reports whether b is a number that an rcon challenge can be: an
 // unsigned one of 32 bits, in decimal.
 func IsChallenge(b []byte) bool {
 	if len(b) == 0 || len(b) > len("4294967295") {
@@ -145,8 +145,8 @@ func IsChallenge(b []byte) bool {
 	return v>>32 == 0
 }
 
-// token returns the word or quoted text at or behind offset at, without its
-// quotes, and the offset behind it. The line ends all, quoted text too.
+// token returns the word or quoted text at or after offset at, without its
+// quotes, and the offset after it. The line ends all, quoted text too.
 func token(b []byte, at int) (t Span, quoted bool, end int) {
 	for at < len(b) && isBlank(b[at]) {
 		at++

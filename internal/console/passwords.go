@@ -124,7 +124,7 @@ const mayStand = -1
 
 // plainByte returns the byte that b starts with, in lower case, and how many bytes it
 // is written with. JSON, C, URLs and XML write some as others: \" and \u0022 and \x22,
-// %22, &quot; and &#34;. A backslash in front of anything else is skipped, in texts as
+// %22, &quot; and &#34;. A backslash before anything else is skipped, in texts as
 // in passwords, so that one finds the other either way.
 func plainByte(b []byte) (x, n int) {
 	switch {

@@ -127,14 +127,14 @@ func isMember(b []byte, at int) bool {
 	return at > 1 && (b[at-1] == '.' || b[at-1] == '-') && wordBytes[b[at-2]]
 }
 
-// hasArguments tells whether the word rcon at [lo,end) stands in front of its
+// hasArguments reports whether the word rcon at [lo,end) stands before its
 // arguments: in the quotes of a log line even where a line feed follows it.
 func hasArguments(b []byte, lo, end int) bool {
 	return end < len(b) && (isBlank(b[end]) || isEnd(b[end]) && lo > 0 && b[lo-1] == '"')
 }
 
 // quotedRcon returns the secret of the rcon request whose arguments start at
-// offset at: the password, and the number in front of it that may be one.
+// offset at: the password, and the number before it that may be one.
 func quotedRcon(b []byte, at int) Span {
 	args := b[at:]
 	if isLogged(args) {
@@ -159,14 +159,14 @@ func quotedRcon(b []byte, at int) Span {
 		s.Lo = r.Challenge.Lo
 	}
 	s = Span{at + s.Lo, at + s.Hi}
-	// The quote behind a word closes the one in front of rcon.
+	// The quote after a word closes the one before rcon.
 	if s.Hi > s.Lo && bytes.HasPrefix(b[s.Hi-1:], quoteFrom) {
 		s.Hi--
 	}
 	return s
 }
 
-// isLogged tells whether args go on as a log line of Source does, which has no
+// isLogged reports whether args go on as a log line of Source does, which has no
 // password: rcon from "192.0.2.1:27005": command "status". Nothing is looked for
 // behind the quotes: in hostile text the word rcon stands thousands of times.
 func isLogged(args []byte) bool {

@@ -73,7 +73,7 @@ type opening struct {
 	lo        int
 	marks     int  // after the marks that are attached to the name
 	separated bool // by more than blanks
-	quote     byte // in front of the value; 0 for none
+	quote     byte // before the value; 0 for none
 }
 
 // start steps over what stands between a name that ends at offset at and its value

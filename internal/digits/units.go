@@ -15,7 +15,7 @@ func Bytes(n float64) string {
 	return Short(n) + units[i]
 }
 
-// Short writes a number that is not negative with three digits, or all in front of
+// Short writes a number that is not negative with three digits, or all before
 // the point, in groups: 0.012, 4.92, 31.4, 1,234.
 func Short(v float64) string {
 	switch {

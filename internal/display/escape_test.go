@@ -34,7 +34,7 @@ func TestAppendEscaped(t *testing.T) {
 		{"private and unassigned", "\ue000\U0010fffd\u0378", `\ue000\U0010fffd\u0378`},
 		{"accent stays", "e\u0301", "e\u0301"},
 		{"accent with nothing to sit on", "\u0301e", `\u0301e`},
-		{"accent behind an escape", "\x01\u0301", `\x01\u0301`},
+		{"accent after an escape", "\x01\u0301", `\x01\u0301`},
 		{"stack of marks", "e" + strings.Repeat("\u0301", 6), "e" + strings.Repeat("\u0301", 4) + `\u0301\u0301`},
 	}
 	for _, tt := range tests {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// mappedBits are those in front of an IPv4 address in an IPv6 one.
+// mappedBits are those before an IPv4 address in an IPv6 one.
 const mappedBits = 96
 
 // Set is what --servers names. A nil set has everything.
@@ -32,9 +32,9 @@ func Parse(list string) (*Set, error) {
 func (s *Set) add(word string) error {
 	if p, err := netip.ParsePrefix(word); err == nil {
 		if p != p.Masked() {
-			return fmt.Errorf("%s: bits behind the first %d are set, the network is %s", word, p.Bits(), p.Masked())
+			return fmt.Errorf("%s: bits after the first %d are set, the network is %s", word, p.Bits(), p.Masked())
 		}
-		if p.Addr().Is4In6() { // a shorter one has bits behind it
+		if p.Addr().Is4In6() { // a shorter one has bits after it
 			p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-mappedBits)
 		}
 		s.nets = append(s.nets, p)
@@ -52,7 +52,7 @@ func (s *Set) add(word string) error {
 	return fmt.Errorf("%q: not a network, an address, or an address with a port", word)
 }
 
-// HasHost tells whether any port of a host belongs to the set.
+// HasHost reports whether any port of a host belongs to the set.
 func (s *Set) HasHost(host netip.Addr) bool {
 	if s.Has(netip.AddrPortFrom(host, 0)) {
 		return true
@@ -65,7 +65,7 @@ func (s *Set) HasHost(host netip.Addr) bool {
 	return false
 }
 
-// Has tells whether an end belongs to the set.
+// Has reports whether an end belongs to the set.
 func (s *Set) Has(end netip.AddrPort) bool {
 	if s == nil {
 		return true

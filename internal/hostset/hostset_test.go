@@ -64,8 +64,8 @@ func TestParseErrors(t *testing.T) {
 		{"port too large", "198.18.0.1:65536", `"198.18.0.1:65536": not a network, an address, or an address with a port`},
 		{"IPv6 without brackets", "2001:db8::1:2:3:4:5:27015:9", `"2001:db8::1:2:3:4:5:27015:9": not a network, an address, or an address with a port`},
 		{"zone", "fe80::1%eth0", `"fe80::1%eth0": not a network, an address, or an address with a port`},
-		{"IPv4 in IPv6, and more", "::ffff:0.0.0.0/95", "::ffff:0.0.0.0/95: bits behind the first 95 are set, the network is ::fffe:0:0/95"},
-		{"host bits", "198.18.0.1/15", "198.18.0.1/15: bits behind the first 15 are set, the network is 198.18.0.0/15"},
+		{"IPv4 in IPv6, and more", "::ffff:0.0.0.0/95", "::ffff:0.0.0.0/95: bits after the first 95 are set, the network is ::fffe:0:0/95"},
+		{"host bits", "198.18.0.1/15", "198.18.0.1/15: bits after the first 15 are set, the network is 198.18.0.0/15"},
 	} {
 		if _, err := Parse(tc.in); err == nil || err.Error() != tc.want {
 			t.Errorf("%s:\ngot  %v\nwant %s", tc.name, err, tc.want)

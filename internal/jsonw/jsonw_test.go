@@ -151,7 +151,7 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// TestPlainNeighbours: what a byte does to the ones behind it changes nothing.
+// TestPlainNeighbours: what a byte does to the ones after it changes nothing.
 func TestPlainNeighbours(t *testing.T) {
 	for first := range 256 {
 		for second := range 256 {

@@ -26,7 +26,7 @@ func TestAll(t *testing.T) {
 	}
 	for k := range tab.All() {
 		if k != 4 {
-			t.Errorf("%d comes behind the end", k)
+			t.Errorf("%d comes after the end", k)
 		}
 		break
 	}

@@ -195,7 +195,7 @@ func (t *Table[K, V]) find(k K, hash uint32) (at uint32, ok bool) {
 	return at, ok
 }
 
-// vacate empties a slot and moves back the entries behind it that would no
+// vacate empties a slot and moves back the entries after it that would no
 // longer be found across the gap. There are no tombstones, so a table that
 // lives for years is as fast as a new one.
 func (t *Table[K, V]) vacate(gap uint32) {

@@ -44,7 +44,7 @@ var common = []Field{
 	member("exchange.id", dissect.Uint, "", "frame of its first request"),
 	member("exchange.request_frame", dissect.Uint, "", "of a reply: frame of the request that it replies to"),
 	member("exchange.rtt_ms", dissect.Float, "ms", "of a reply: time from that request to its first packet"),
-	member("exchange.challenge_ms", dissect.Float, "ms", "of an answer: round trip of the challenge in front of it"),
+	member("exchange.challenge_ms", dissect.Float, "ms", "of an answer: round trip of the challenge before it"),
 	member("via", dissect.List, "", "tags, labels and tunnels around the packet, outermost first"),
 	member("via.kind", dissect.Text, "", "kind of tag, label or tunnel"),
 	member("via.id", dissect.Uint, "", "its number, where it has one"),

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Match tells whether name is what pattern asks for: a part of it or, where the
+// Match reports whether name is what pattern asks for: a part of it or, where the
 // pattern has one of *?[, a pattern for all of it. A dot is a character like any
 // other. Case does not matter.
 func Match(pattern, name string) bool {

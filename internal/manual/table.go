@@ -45,7 +45,7 @@ func (t *table) append(dst []byte, width int) []byte {
 	return dst
 }
 
-// columns returns where the columns in front of the prose start, 0 for an empty
+// columns returns where the columns before the prose start, 0 for an empty
 // one, and where the prose does.
 func (t *table) columns() (starts []int, prose int) {
 	starts = make([]int, len(t.head)-1)
@@ -63,7 +63,7 @@ func (t *table) columns() (starts []int, prose int) {
 	return starts, at
 }
 
-// appendRow appends a line, and more where the prose, the cell behind those of
+// appendRow appends a line, and more where the prose, the cell after those of
 // starts, takes more.
 func appendRow(dst []byte, cells []string, starts []int, at, width int) []byte {
 	col := 0

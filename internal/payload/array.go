@@ -54,7 +54,7 @@ func parseArray(lines []line) (ps []Payload, ok bool, err error) {
 	return ps, len(ps) > 0, nil
 }
 
-// isIndex tells whether the brackets from lo to hi belong to a name or type: pkt[67],
+// isIndex reports whether the brackets from lo to hi belong to a name or type: pkt[67],
 // [67]byte.
 func isIndex(text string, lo, hi int) bool {
 	return text[lo] == '[' && (lo > 0 && isName(text[lo-1]) || hi < len(text) && isName(text[hi]))

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// isDump tells whether lines have rows of a dump. One without a colon behind its
+// isDump reports whether lines have rows of a dump. One without a colon after its
 // offset needs a word for it: it is the first, or the next follows on it.
 func isDump(lines []line) bool {
 	var last row
@@ -30,13 +30,13 @@ func isDump(lines []line) bool {
 	return false
 }
 
-// pairs tells whether the first byte stands alone, as in all dumps without colons.
+// pairs reports whether the first byte stands alone, as in all dumps without colons.
 func pairs(s string) bool {
 	_, all := cuts(s)
 	return len(all) > 0 && all[0].n == 1
 }
 
-// isWords tells whether r is a row of what hexdump and od -x print: two bytes in
+// isWords reports whether r is a row of what hexdump and od -x print: two bytes in
 // the order of the machine.
 func isWords(r *row) bool {
 	const digits = 7 // of their offsets
@@ -134,7 +134,7 @@ func endsRepeating(line int) error {
 		Hint: "copy the last line, which is an offset alone, too"}
 }
 
-// begins tells whether a payload begins with l.
+// begins reports whether a payload begins with l.
 func (d *dump) begins(l line) bool {
 	r, ok := readRow(l)
 	return !ok || strings.Trim(r.offset, "0") == ""
@@ -168,7 +168,7 @@ func (d *dump) row(r *row, at uint64, want int) error {
 			return err
 		}
 	}
-	if strings.TrimSpace(r.rest) == "" && d.open && at == d.next { // the offset behind the last byte
+	if strings.TrimSpace(r.rest) == "" && d.open && at == d.next { // the offset after the last byte
 		d.end()
 		return nil
 	}

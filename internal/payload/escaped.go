@@ -43,7 +43,7 @@ func parseEscaped(lines []line, marks Marks) ([]Payload, error) {
 	return out, nil
 }
 
-// quoted tells whether s has its bytes between quotes.
+// quoted reports whether s has its bytes between quotes.
 func quoted(s string) bool { return s[0] != '\\' && strings.ContainsAny(s, `"'`) }
 
 // literals reads the quoted strings in a line. Those with nothing, or an operator
@@ -80,7 +80,7 @@ func literals(l line) ([]line, error) {
 	}
 }
 
-// prefixChars are what stands in front of a string: an assignment, a call.
+// prefixChars are what stands before a string: an assignment, a call.
 const prefixChars = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$.:=([{*] \t"
 
 func between(l line, at int) *Error {
@@ -89,7 +89,7 @@ func between(l line, at int) *Error {
 }
 
 // unescape reads s from offset at on, up to the quote or, where that is 0, to the
-// end. It returns the offset behind it.
+// end. It returns the offset after it.
 func unescape(l line, s string, at int, quote byte) (b []byte, end int, err error) {
 	for at < len(s) {
 		c := s[at]

@@ -47,7 +47,7 @@ func group(lines []line, marks Marks, begin func(s string, n int) []byte, wraps 
 	return out
 }
 
-// wrapped tells whether all lines are equally long, except that the last may be
+// wrapped reports whether all lines are equally long, except that the last may be
 // shorter.
 func wrapped(lines []line) bool {
 	width := len(lines[0].text)

@@ -13,7 +13,7 @@ type Packet struct {
 	netlayer.Packet
 }
 
-// links are the headers in front of IP that dumps have, and where they name what
+// links are the headers before IP that dumps have, and where they name what
 // follows.
 var links = [...]struct {
 	link      uint16
@@ -30,7 +30,7 @@ var links = [...]struct {
 // sessions, which netlayer follows.
 var etherTypes = map[uint16]byte{0x0800: 4, 0x86dd: 6, 0x8100: 0, 0x88a8: 0, 0x8847: 0, 0x8864: 0}
 
-// AsPacket tells whether b is a packet and not its payload: the lengths in its IP
+// AsPacket reports whether b is a packet and not its payload: the lengths in its IP
 // and UDP headers fit, or the checksum of its IP header does. The result points
 // into b.
 func AsPacket(b []byte) (p Packet, ok bool) {
@@ -63,7 +63,7 @@ func AsPacket(b []byte) (p Packet, ok bool) {
 const (
 	ipv4Len     = 20
 	ipv6Len     = 40
-	minEthernet = 46 // bytes behind the header: shorter packets are padded
+	minEthernet = 46 // bytes after the header: shorter packets are padded
 )
 
 // fitsIPv4 returns the total length of the packet at the start of b.
@@ -88,12 +88,12 @@ func fitsIPv6(b []byte) (total int, ok bool) {
 	return ipv6Len + n, known && n == len(b)-ipv6Len
 }
 
-// fitsUDP tells whether b starts with the header of a UDP datagram of n bytes.
+// fitsUDP reports whether b starts with the header of a UDP datagram of n bytes.
 func fitsUDP(proto byte, b []byte, n int) bool {
 	return proto == netlayer.ProtoUDP && len(b) >= 8 && int(binary.BigEndian.Uint16(b[4:])) == n
 }
 
-// checksum tells whether that of an IPv4 header is right (RFC 1071).
+// checksum reports whether that of an IPv4 header is right (RFC 1071).
 func checksum(b []byte) bool {
 	sum := uint32(0)
 	for i := 0; i+1 < len(b); i += 2 {

@@ -76,7 +76,7 @@ const Forms = `hexadecimal (xxd -p FILE | qsniff decode), base64, a dump with of
 // line is one line of the text, without white space at its ends.
 type line struct {
 	text   string
-	indent int // white space in front of it
+	indent int // white space before it
 	no     int // from 1
 }
 

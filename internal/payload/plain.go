@@ -35,7 +35,7 @@ func parsePlain(lines []line, marks Marks) ([]Payload, error) {
 }
 
 // hexDigits returns the digits in s, and false if there is anything besides them,
-// 0x in front of a group, and separators.
+// 0x before a group, and separators.
 func hexDigits(s string) (string, bool) {
 	var b strings.Builder
 	b.Grow(len(s))
@@ -84,7 +84,7 @@ func parseBase64(lines []line, marks Marks) ([]Payload, error) {
 		all := join(g)
 		body := strings.TrimRight(all, "=")
 		if at := strings.IndexByte(body, '='); at >= 0 || len(all)-len(body) > 2 {
-			return nil, &Error{Line: g[0].no, What: "base64 that goes on behind its padding", Hint: "put a blank line between two payloads"}
+			return nil, &Error{Line: g[0].no, What: "base64 that goes on after its padding", Hint: "put a blank line between two payloads"}
 		}
 		b, err := base64.RawStdEncoding.Strict().DecodeString(body)
 		if err != nil {

@@ -23,7 +23,7 @@ func TestRead(t *testing.T) {
 		{"white space", "\xff\n\n", Raw, "\xff\n\n"},
 		{"escape sequence", "\x1b[1mff", Raw, "\x1b[1mff"},
 		{"dump with text in Latin-1", "0000  e4 61 ff  \xe4a\xff\n", Dump, "\xe4a\xff"},
-		{"dump in front of bytes", "0000  e4 61\n\n\xff", Raw, "0000  e4 61\n\n\xff"},
+		{"dump before bytes", "0000  e4 61\n\n\xff", Raw, "0000  e4 61\n\n\xff"},
 		{"the longest", long, Raw, long},
 	}
 	for _, tt := range tests {

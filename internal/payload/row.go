@@ -5,13 +5,13 @@ import (
 	"unicode/utf8"
 )
 
-// row is a line of a dump as far as its own text tells: the offset, and behind it
+// row is a line of a dump as far as its own text tells: the offset, and after it
 // bytes and perhaps text.
 type row struct {
 	line
 	offset string
 	rest   string
-	sure   bool // a colon behind the offset leaves no doubt
+	sure   bool // a colon after the offset leaves no doubt
 }
 
 // minOffset is how many digits offsets have at least.
@@ -43,7 +43,7 @@ type cut struct {
 	end int // offset in the row where they end
 }
 
-// cuts lists where the bytes of a row may end, behind each of its groups of
+// cuts lists where the bytes of a row may end, after each of its groups of
 // digits, and the bytes.
 func cuts(s string) (b []byte, all []cut) {
 	at := 0
@@ -83,8 +83,8 @@ func (r *row) bytes(want int) (b []byte, ok bool) {
 	return b, fits(last) && strings.TrimSpace(r.rest[last.end:]) == ""
 }
 
-// agrees tells whether s, which stands behind the bytes b in a row, is a text
-// column that says the same: behind white space, perhaps in bars.
+// agrees reports whether s, which stands after the bytes b in a row, is a text
+// column that says the same: after white space, perhaps in bars.
 func agrees(b []byte, s string) bool {
 	if t := strings.TrimSpace(s); len(t) > 2 && (t[0] == '|' && t[len(t)-1] == '|' || t[0] == '>' && t[len(t)-1] == '<') {
 		if shows(t[1:len(t)-1], b) {
@@ -103,7 +103,7 @@ func agrees(b []byte, s string) bool {
 	return false
 }
 
-// shows tells whether text shows b: a character each, a dot or another sign for
+// shows reports whether text shows b: a character each, a dot or another sign for
 // what cannot be shown. Spaces at the end may be missing.
 func shows(text string, b []byte) bool {
 	for len(b) > 0 && text != "" {

@@ -14,7 +14,7 @@ func packetSocket() (int, error) {
 	return unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, allTypes)
 }
 
-// captures connects to address and tells whether the socket sees it.
+// captures connects to address and reports whether the socket sees it.
 func captures(socket int, address string) string {
 	unix.SetsockoptTimeval(socket, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: 5})
 	if c, err := net.DialTimeout("tcp", address, 5*time.Second); err == nil {

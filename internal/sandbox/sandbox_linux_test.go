@@ -142,7 +142,7 @@ func TestRead(t *testing.T) {
 	check(t, "remove a named file", f.RemoveForeign, refused)
 }
 
-// TestReadStatistics: the counters of interfaces are behind symbolic links.
+// TestReadStatistics: the counters of interfaces are after symbolic links.
 func TestReadStatistics(t *testing.T) {
 	abi(t, 1)
 	const counters = "/sys/class/net/lo/statistics"

@@ -52,7 +52,7 @@ type Set struct {
 	// follow without theirs, and all without id. The reply's own head is missing
 	// if Data does not start with EYE1. Alone: the datagram as it came.
 	Data   []byte
-	Run    int                // bytes of Data in front of the first gap
+	Run    int                // bytes of Data before the first gap
 	Parts  []reassembly.Piece // what each fragment brought, in the order of Data
 	Frames []uint64           // in order of arrival
 	First  int64              // packet time of the first fragment that came
@@ -90,7 +90,7 @@ func New() *Assembler {
 	return a
 }
 
-// Add takes one datagram and tells whether it was a fragment. If it was not, it
+// Add takes one datagram and reports whether it was a fragment. If it was not, it
 // is a message of its own and nothing was kept. Sets that it completes, pushes
 // out or outlives are delivered before Add returns.
 func (a *Assembler) Add(f *Fragment) bool {
@@ -109,7 +109,7 @@ func (a *Assembler) Add(f *Fragment) bool {
 	return true
 }
 
-// possible tells whether fragment n can have length l: the first one is full,
+// possible reports whether fragment n can have length l: the first one is full,
 // because a reply that fits one datagram is not cut.
 func possible(n, l int) bool {
 	if n == 1 {
@@ -118,7 +118,7 @@ func possible(n, l int) bool {
 	return l > wire.EyeHeaderLen+wire.EyeIDLen && l <= wire.EyeFragmentLen
 }
 
-// begins tells whether a datagram that no waiting set expects is a fragment.
+// begins reports whether a datagram that no waiting set expects is a fragment.
 func begins(f *Fragment, n int) bool {
 	return !wire.IsMTA(f.Data) && (n == 1 || !f.Short)
 }

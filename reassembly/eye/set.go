@@ -112,7 +112,7 @@ func (s *set) note(f *Fragment) {
 	}
 }
 
-// whole tells whether the fragments are 1 to the first one that is shorter than
+// whole reports whether the fragments are 1 to the first one that is shorter than
 // FragmentLen, or to 9.
 func (s *set) whole() bool {
 	for n := range s.have {

@@ -100,7 +100,7 @@ func (t *Table) link(i, before, after, n uint32, p *netlayer.Packet, frame uint6
 	s.have += f.wire
 }
 
-// fits tells whether a fragment up to end agrees with what the set knows of its
+// fits reports whether a fragment up to end agrees with what the set knows of its
 // length: one end, which only a last fragment reaches, and nothing beyond it.
 func (s *set) fits(t *Table, more bool, end uint32) bool {
 	switch {

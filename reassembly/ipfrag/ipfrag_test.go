@@ -213,7 +213,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// TestDecodeKeepsWays joins fragments behind a VLAN tag.
+// TestDecodeKeepsWays joins fragments after a VLAN tag.
 func TestDecodeKeepsWays(t *testing.T) {
 	udp := append([]byte{0x69, 0x7d, 0x69, 0x87, 0, 24, 0, 0}, pattern(1, 16)...)
 	tag := []byte{2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x81, 0, 0, 7, 8, 0}

@@ -95,7 +95,7 @@ func (m *model) place(s *modelSet, part modelPart, nanos int64) {
 	s.last = max(s.last, nanos)
 }
 
-// contradicts tells whether the two disagree about where the datagram ends.
+// contradicts reports whether the two disagree about where the datagram ends.
 func (p modelPart) contradicts(o modelPart) bool {
 	switch {
 	case p.more && o.more:

@@ -146,7 +146,7 @@ var (
 		},
 	}
 
-	// BadHeader: A is the byte behind the id, B the one behind that or 0.
+	// BadHeader: A is the byte after the id, B the one after that or 0.
 	BadHeader = &finding.Code{
 		ID: "SPL-10", Severity: finding.Error, Fault: finding.Server,
 		Seen:  "A datagram that starts like a split part, with numbers that make sense in no form of the header.",
@@ -157,7 +157,7 @@ var (
 			dst = append(dst, "split header fits no form: no parts, or a number beyond the last (bytes "...)
 			dst = appendHexByte(dst, e.A)
 			dst = appendHexByte(append(dst, ' '), e.B)
-			return append(dst, " behind the id)"...)
+			return append(dst, " after the id)"...)
 		},
 	}
 )

@@ -8,7 +8,7 @@ import (
 	"qsniff/wire"
 )
 
-// layout is where the payloads of a set begin: behind headers of head0 bytes in
+// layout is where the payloads of a set begin: after headers of head0 bytes in
 // part 0 and of headN in the others. prefix is 8 if size and CRC precede the
 // compressed stream.
 type layout struct {
@@ -95,7 +95,7 @@ func (a *Assembler) count(s *set, o Outcome) {
 	*[...]*uint64{&n.Complete, &n.Incomplete, &n.Truncated, &n.BadBzip2, &n.TooLarge, &n.Refused, &n.Malformed}[o]++
 }
 
-// plausible tells whether a bzip2 stream starts where layout l says.
+// plausible reports whether a bzip2 stream starts where layout l says.
 func (a *Assembler) plausible(s *set, l *layout) bool {
 	if a.order[0] == 0 || s.total == 1 && l.head0 != l.headN {
 		return false
@@ -163,7 +163,7 @@ func (a *Assembler) headOf(pt *part, l layout) int {
 	return l.headN
 }
 
-// appendPayload appends what a part has behind its header to joined.
+// appendPayload appends what a part has after its header to joined.
 func (a *Assembler) appendPayload(pt *part, skip int) {
 	left := int(pt.len)
 	for block := pt.blocks; left > 0; block = a.blocks.next[block] {
@@ -176,7 +176,7 @@ func (a *Assembler) appendPayload(pt *part, skip int) {
 }
 
 // appendPieces says which frames brought the n bytes at off in joined, which
-// are those behind skip in the datagram.
+// are those after skip in the datagram.
 func (a *Assembler) appendPieces(pt *part, skip, off, n int) {
 	o := &a.out
 	if n == 0 {

@@ -69,7 +69,7 @@ func (a *Assembler) closeEmpty(h, i uint32) {
 }
 
 // drain moves from held set h to set i the parts that fit at least so well, and
-// tells whether there were any. Parts that i has already are settled on the way,
+// reports whether there were any. Parts that i has already are settled on the way,
 // unless their fit is doubtful.
 func (a *Assembler) drain(h, i uint32, least fit) (moved bool) {
 	hs, s := &a.sets.items[h], &a.sets.items[i]
@@ -142,7 +142,7 @@ func (a *Assembler) resolve(h uint32, why reason) {
 }
 
 // give moves what it can from held set h to one set that waits for it, and
-// tells whether there was one.
+// reports whether there was one.
 func (a *Assembler) give(h uint32) bool {
 	hs := &a.sets.items[h]
 	for i := a.setsOf(hs.key); i != 0; i = a.sets.next[i] {
@@ -205,7 +205,7 @@ func (a *Assembler) cover(s *set, rest uint32, e wire.Engine) int {
 	return probe.n
 }
 
-// agrees tells whether a header of the same form and id belongs to set s. The
+// agrees reports whether a header of the same form and id belongs to set s. The
 // parts of a compressed set may differ in the size field: some have none.
 func agrees(s *set, h wire.SplitHeader) bool {
 	return h.Total == s.total && (s.packed || h.Size == s.size)

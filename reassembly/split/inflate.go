@@ -41,7 +41,7 @@ type inflater struct {
 }
 
 // run decompresses stream, which it changes for a moment, up to most bytes:
-// the declared size with its CRC-32, or the limit. The memory behind the stream
+// the declared size with its CRC-32, or the limit. The memory after the stream
 // is overwritten if there is enough of it. The result is valid until the next
 // run.
 func (z *inflater) run(stream []byte, most int, declared bool, crc uint32) ([]byte, flaw) {
@@ -67,7 +67,7 @@ func (z *inflater) run(stream []byte, most int, declared bool, crc uint32) ([]by
 	return z.judge(out, most, declared, crc)
 }
 
-// endMark is a bzip2 stream of one byte, endByte. Put behind another stream, it
+// endMark is a bzip2 stream of one byte, endByte. Put after another stream, it
 // tells that this one has ended: at the end of its input the decoder would
 // allocate an error for every message.
 const (

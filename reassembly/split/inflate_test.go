@@ -43,7 +43,7 @@ func TestCompressed(t *testing.T) {
 		{"sound", packed(1, prefixOf(msg), stream), split.Complete, nil},
 		{"without size and CRC", packed(1, nil, stream), split.Complete, nil},
 		{"empty", packed(1, prefixOf(nil), pack(t, nil, 9)), split.Complete, nil},
-		{"bytes behind the stream", packed(1, prefixOf(msg), append(stream[:len(stream):len(stream)], "rubbish"...)), split.Complete,
+		{"bytes after the stream", packed(1, prefixOf(msg), append(stream[:len(stream):len(stream)], "rubbish"...)), split.Complete,
 			[]string{"SPL-06 note: length and CRC-32 are right, but the bzip2 stream ends badly or bytes follow it"}},
 		{"wrong CRC", packed(1, prefix(2000, 0x1234), stream), split.BadBzip2,
 			[]string{"SPL-06 error: decompressed bytes have CRC-32 " + hex8(crc32.ChecksumIEEE(msg)) + ", the header says 00001234"}},

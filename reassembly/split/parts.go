@@ -64,7 +64,7 @@ func (a *Assembler) sumChain(block uint32, n int) uint64 {
 	return lru.Mix(h, uint64(n))
 }
 
-// same tells whether b, of which wire bytes were sent, says the same as a kept
+// same reports whether b, of which wire bytes were sent, says the same as a kept
 // part. What the capture cut off either cannot tell them apart.
 func (a *Assembler) same(pt *part, b []byte, wire int) bool {
 	if int(pt.wire) != wire {

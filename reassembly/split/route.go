@@ -51,7 +51,7 @@ func (a *Assembler) route(c *candidate) {
 	}
 }
 
-// wanted tells whether a part that proves itself a part 0 of Source is what a
+// wanted reports whether a part that proves itself a part 0 of Source is what a
 // GoldSource set of the same id waits for: payload that begins with 00 FF FF FF
 // FF looks like that, and the numbers say it is less of a coincidence.
 func (a *Assembler) wanted(c *candidate, proved wire.Engine) bool {
@@ -120,7 +120,7 @@ func fitOf(s *set, b []byte, sent int) (fit, wire.SplitHeader) {
 	return good, h
 }
 
-// otherFamily tells whether b makes sense as a part n > 0 of GoldSource if e is
+// otherFamily reports whether b makes sense as a part n > 0 of GoldSource if e is
 // a Source form, and the other way round.
 func otherFamily(b []byte, e wire.Engine) bool {
 	other := wire.GoldSource
@@ -153,7 +153,7 @@ func (a *Assembler) addFirst(c *candidate, h wire.SplitHeader) {
 	}
 }
 
-// reused tells whether part 0 begins another message than set s is.
+// reused reports whether part 0 begins another message than set s is.
 func (a *Assembler) reused(s *set, c *candidate, h wire.SplitHeader) bool {
 	if !s.has(0) {
 		return h.Total != s.total
@@ -218,7 +218,7 @@ func (a *Assembler) came(s *set, equal bool, first, second uint64) {
 	s.clashFrames = [2]uint64{first, second}
 }
 
-// remembered tells whether a delivered set had the same part. When it is
+// remembered reports whether a delivered set had the same part. When it is
 // forgotten the answer is yes: nothing speaks against it.
 func (a *Assembler) remembered(s *set, number uint8, sum uint64) bool {
 	i := a.find(s.key, s.id, memo, s.engine)

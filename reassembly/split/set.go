@@ -55,7 +55,7 @@ type Set struct {
 	Run  int
 	Wire int // what len(Data) would be, had the capture cut nothing
 
-	// Joined are the payloads behind the split headers in number order. With
+	// Joined are the payloads after the split headers in number order. With
 	// Prefix 8 it starts with the decompressed size and the CRC-32 that are in
 	// Declared and CRC; copies of them in later parts are left out. Of a
 	// Malformed datagram it is what follows the id.

@@ -116,10 +116,10 @@ func (a *Assembler) Flush(nanos int64) {
 	a.now = 0
 }
 
-// overdue tells whether the wait of something that began at nanos is over.
+// overdue reports whether the wait of something that began at nanos is over.
 func (a *Assembler) overdue(nanos int64) bool { return a.now-nanos >= int64(a.lim.Wait) }
 
-// readable tells whether the header makes sense in any form.
+// readable reports whether the header makes sense in any form.
 func readable(b []byte) bool {
 	for _, e := range forms {
 		if _, ok := wire.ParseSplit(b, e); ok {

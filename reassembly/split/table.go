@@ -61,7 +61,7 @@ const (
 	memo              // delivered; remembered to recognise late duplicates
 )
 
-// set is a message on its way. The members behind the first group belong to
+// set is a message on its way. The members after the first group belong to
 // the form and are rewritten when it is decided.
 type set struct {
 	key         flowKey
@@ -112,7 +112,7 @@ func (s *set) done() bool { return s.total > 0 && s.n == int(s.total) }
 // queue is a list of sets by time, oldest first.
 type queue struct{ oldest, newest uint32 }
 
-// enqueue puts set i behind all that are not younger. Almost always that is the
+// enqueue puts set i after all that are not younger. Almost always that is the
 // end of the queue.
 func (a *Assembler) enqueue(q *queue, i uint32, nanos func(*set) int64) {
 	sets := a.sets.items

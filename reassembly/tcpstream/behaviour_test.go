@@ -135,7 +135,7 @@ func TestBehaviour(t *testing.T) {
 			b.cut(111, "", 5)
 			b.cut(101, "", 5)
 		}, []string{"client cut 5", "client cut 10"}},
-		{"cut behind a hole", func(b *bench) {
+		{"cut after a hole", func(b *bench) {
 			b.open()
 			b.cut(103, "cd", 5)
 			b.c(ack, 108, 501, "h")
@@ -156,12 +156,12 @@ func TestBehaviour(t *testing.T) {
 			b.s(ack|fin, 503, 104, "")
 			b.later(31 * time.Second)
 		}, []string{`client "ab" 4:0+2`, "client finished", `server "xy" 5:0+2`, "server finished", "close"}},
-		{"FIN behind a hole", func(b *bench) {
+		{"FIN after a hole", func(b *bench) {
 			b.open()
 			b.c(ack|fin, 103, 501, "cd")
 			b.c(ack, 101, 501, "ab")
 		}, []string{`client "ab" 5:0+2`, `client "cd" 4:0+2`, "client finished"}},
-		{"FIN behind a hole that stays", func(b *bench) {
+		{"FIN after a hole that stays", func(b *bench) {
 			b.open()
 			b.c(ack|fin, 103, 501, "")
 			b.s(ack, 501, 104, "")
@@ -206,7 +206,7 @@ func TestBehaviour(t *testing.T) {
 			b.s(rst|ack, 0, 101, "")
 			b.later(30 * time.Second)
 		}, []string{"server reset", "client reset", "close"}},
-		{"the stream goes on behind a forged RST", func(b *bench) {
+		{"the stream goes on after a forged RST", func(b *bench) {
 			b.open()
 			b.c(ack, 101, 501, "ab")
 			b.s(rst, 700, 0, "")

@@ -24,8 +24,8 @@ var (
 		}}
 	Skipped = finding.Code{ID: "NET-08", Severity: finding.Note, Fault: finding.Capture,
 		Seen:  "bytes of a TCP connection that belong to no message that could be read",
-		Means: "behind a gap, an impossible length, or at the start of a capture that began in the middle, the next message has to be found by its form",
-		Do:    "nothing, if it stands behind a gap; otherwise see what was reported in front of it",
+		Means: "after a gap, an impossible length, or at the start of a capture that began in the middle, the next message has to be found by its form",
+		Do:    "nothing, if it stands after a gap; otherwise see what was reported before it",
 		Text: func(dst []byte, e *finding.Expert) []byte {
 			return append(appendBytes(dst, e.A), " of the connection could not be read, up to the next message"...)
 		}}
@@ -41,7 +41,7 @@ var (
 // Codes lists the findings of this package.
 var Codes = []*finding.Code{&Missing, &Conflict, &Skipped, &Dropped}
 
-// Gap tells whether the stream goes on behind bytes that are missing.
+// Gap reports whether the stream goes on after bytes that are missing.
 func (r Reason) Gap() bool { return r <= GivenUp }
 
 func appendBytes(dst []byte, n uint64) []byte {

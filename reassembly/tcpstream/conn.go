@@ -41,18 +41,18 @@ func (c *Conn) dir(side uint8) int { return int(side ^ c.flip) }
 // sides are the sides of directions 0 and 1.
 func (c *Conn) sides() [2]uint8 { return [2]uint8{c.flip, c.flip ^ 1} }
 
-// Begun tells whether the capture has the SYNs of both ends: then nothing of the
+// Begun reports whether the capture has the SYNs of both ends: then nothing of the
 // connection is older than the capture.
 func (c *Conn) Begun() bool { return c.halves[0].syn && c.halves[1].syn }
 
-// Behind tells whether bytes of direction dir were sent that were not delivered
-// yet: they wait behind a hole, or the other end has acknowledged them.
+// Behind reports whether bytes of direction dir were sent that were not delivered
+// yet: they wait after a hole, or the other end has acknowledged them.
 func (c *Conn) Behind(dir int) bool {
 	h := &c.halves[c.sides()[dir]]
 	return h.runs != 0 || h.hasAck && int32(h.acked-h.next) > 0
 }
 
-// over tells whether both directions have ended.
+// over reports whether both directions have ended.
 func (c *Conn) over() bool { return c.halves[0].over && c.halves[1].over }
 
 // half is what one end sends.
@@ -62,14 +62,14 @@ type half struct {
 	fin   bool // a FIN came, and finSeq was not reached yet
 	over  bool
 
-	isn    uint32 // number in front of the first byte
+	isn    uint32 // number before the first byte
 	next   uint32 // number of the next byte in order
 	acked  uint32 // highest acknowledgement by the other end, if hasAck
 	hasAck bool
 
 	nruns  uint8
 	waits  uint32 // span of the bytes in order that the sink left; 0 if none
-	runs   uint32 // spans behind holes, by number
+	runs   uint32 // spans after holes, by number
 	kept   int    // bytes in all of these
 	need   int    // bytes in order that the sink wants to see before it is asked again
 	filled int64  // when bytes last came in order
@@ -79,7 +79,7 @@ type half struct {
 	finAcked int64
 }
 
-// begin sets the number in front of the first byte.
+// begin sets the number before the first byte.
 func (h *half) begin(isn uint32, syn bool) {
 	h.known, h.syn = true, syn
 	h.isn, h.next = isn, isn+1
@@ -238,7 +238,7 @@ func (a *Assembler) settle(c *Conn) {
 	}
 }
 
-// holds tells whether something of h is kept or waited for.
+// holds reports whether something of h is kept or waited for.
 func (h *half) holds() bool { return h.waits|h.runs != 0 || h.fin }
 
 // create enters a connection without ends, for which another may have to go.

@@ -37,7 +37,7 @@ func (a *Assembler) pieceOf(b []byte, frame uint64, nanos int64) []Piece {
 	return a.one[:]
 }
 
-// keep begins the bytes that wait in h with b. It tells whether there is room.
+// keep begins the bytes that wait in h with b. It reports whether there is room.
 func (a *Assembler) keep(c *Conn, h *half, b []byte, frame uint64, nanos int64) bool {
 	if h.kept+len(b) > a.lim.DirBytes {
 		return false
@@ -54,7 +54,7 @@ func (a *Assembler) keep(c *Conn, h *half, b []byte, frame uint64, nanos int64) 
 	return true
 }
 
-// keepMore adds b to the bytes that wait in h, and tells whether there is room.
+// keepMore adds b to the bytes that wait in h, and reports whether there is room.
 func (a *Assembler) keepMore(c *Conn, h *half, b []byte, frame uint64, nanos int64) bool {
 	if h.kept+len(b) > a.lim.DirBytes || !a.roomBehind(c, h.waits, len(b)) {
 		return false
@@ -99,7 +99,7 @@ func (a *Assembler) tell(c *Conn, side uint8, br Break, b []byte, pieces []Piece
 	a.sink.Break(c, c.dir(side), &a.chunk, br)
 }
 
-// interrupt tells the sink of a break behind the bytes that wait, and drops those.
+// interrupt tells the sink of a break after the bytes that wait, and drops those.
 func (a *Assembler) interrupt(c *Conn, side uint8, br Break) {
 	if c.ignored {
 		return
@@ -126,7 +126,7 @@ func (a *Assembler) forget(c *Conn, side uint8) {
 	a.interrupt(c, side, Break{Why: GivenUp})
 }
 
-// skip declares n bytes missing and goes on behind them.
+// skip declares n bytes missing and goes on after them.
 func (a *Assembler) skip(c *Conn, side uint8, why Reason, n uint32) {
 	if why == Cut {
 		a.Counters.Cut++
@@ -140,7 +140,7 @@ func (a *Assembler) skip(c *Conn, side uint8, why Reason, n uint32) {
 	a.absorb(c, side)
 }
 
-// end delivers what is behind holes and ends a direction. A FIN that is reached in
+// end delivers what is after holes and ends a direction. A FIN that is reached in
 // doing so is the better reason.
 func (a *Assembler) end(c *Conn, side uint8, why Reason) {
 	h := &c.halves[side]

@@ -81,7 +81,7 @@ func (a *Assembler) checkHalf(h *half) (spans, bytes int, problem string) {
 	at := h.next
 	for i := h.runs; i != 0; i = a.mem.items[i].next {
 		if int32(a.mem.items[i].seq-at) < 0 || runs == 0 && a.mem.items[i].seq == at {
-			problem = "a run is not behind a hole"
+			problem = "a run is not after a hole"
 		}
 		at = a.mem.items[i].end()
 		runs++

@@ -79,14 +79,14 @@ func (u *auditor) Break(c *tcpstream.Conn, dir int, ch *tcpstream.Chunk, b tcpst
 	d := u.dir(c, dir)
 	u.chunk(ch)
 	if len(ch.Data) < d.shown {
-		u.t.Fatalf("%d bytes in front of a break after %d", len(ch.Data), d.shown)
+		u.t.Fatalf("%d bytes before a break after %d", len(ch.Data), d.shown)
 	}
 	switch b.Why {
 	case tcpstream.Lost, tcpstream.Cut:
 		if b.Len == 0 {
 			u.t.Fatalf("a hole of no bytes")
 		}
-		d.ended = false // a segment without captured bytes goes on behind a forged end
+		d.ended = false // a segment without captured bytes goes on after a forged end
 	case tcpstream.GivenUp:
 	default:
 		if d.ended || b.Len != 0 {

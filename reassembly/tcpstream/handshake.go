@@ -104,7 +104,7 @@ func (a *Assembler) again(c *Conn, k key, side uint8, s *Segment) *Conn {
 	return nil
 }
 
-// provesRival tells whether s carries the first bytes of the connection that the
+// provesRival reports whether s carries the first bytes of the connection that the
 // rival announced.
 func (c *Conn) provesRival(side uint8, s *Segment) bool {
 	h := &c.halves[side]

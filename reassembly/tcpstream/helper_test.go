@@ -75,7 +75,7 @@ func (r *recorder) Break(c *tcpstream.Conn, dir int, ch *tcpstream.Chunk, b tcps
 		s += fmt.Sprintf(" %d", b.Len)
 	}
 	if len(ch.Data) > 0 {
-		s += fmt.Sprintf(" behind %q%s", ch.Data, pieces(ch))
+		s += fmt.Sprintf(" after %q%s", ch.Data, pieces(ch))
 	}
 	r.note("%s", s)
 	if r.onBreak != nil {

@@ -1,6 +1,6 @@
 package tcpstream
 
-// hold keeps the bytes of p, which lie behind a hole. It returns false if the
+// hold keeps the bytes of p, which lie after a hole. It returns false if the
 // direction has no room for all of them; some may be kept then.
 func (a *Assembler) hold(c *Conn, h *half, p *part) bool {
 	if h.kept+len(p.data) > a.lim.DirBytes {
@@ -32,7 +32,7 @@ func (a *Assembler) hold(c *Conn, h *half, p *part) bool {
 	}
 }
 
-// around returns the last run that begins at seq or in front, and the one behind
+// around returns the last run that begins at seq or in front, and the one after
 // it.
 func (a *Assembler) around(h *half, seq uint32) (before, after uint32) {
 	after = h.runs
@@ -42,8 +42,8 @@ func (a *Assembler) around(h *half, seq uint32) (before, after uint32) {
 	return before, after
 }
 
-// insert keeps the first n bytes of p, which fit between two runs or in front of
-// one or behind one.
+// insert keeps the first n bytes of p, which fit between two runs or before
+// one or after one.
 func (a *Assembler) insert(c *Conn, h *half, before, after uint32, p *part, n uint32) bool {
 	b := p.data[:n]
 	switch {

@@ -57,7 +57,7 @@ const holes = 4 * time.Second
 // TestIgnore: from any call of the sink on, an ignored connection is silent until
 // it is closed, and keeps nothing.
 func TestIgnore(t *testing.T) {
-	busy := func(b *bench) { // something waits in both directions, behind a hole in one
+	busy := func(b *bench) { // something waits in both directions, after a hole in one
 		b.data = func(*tcpstream.Conn, int, *tcpstream.Chunk) (int, int) { return 0, 100 }
 		b.open()
 		b.c(ack, 101, 501, "ab")
@@ -81,12 +81,12 @@ func TestIgnore(t *testing.T) {
 			busy(b)
 			b.onBreak = func(c *tcpstream.Conn) { b.Ignore(c); b.Ignore(c) }
 			b.c(rst, 101, 0, "")
-		}, []string{`client lost 2 behind "ab" 4:0+2`, "close"}},
+		}, []string{`client lost 2 after "ab" 4:0+2`, "close"}},
 		{"in Break, when a hole is given up", func(b *bench) {
 			busy(b)
 			b.onBreak = func(c *tcpstream.Conn) { b.Ignore(c) }
 			b.later(holes)
-		}, []string{`client lost 2 behind "ab" 4:0+2`, "close"}},
+		}, []string{`client lost 2 after "ab" 4:0+2`, "close"}},
 		{"in Conflict", func(b *bench) {
 			busy(b)
 			b.onConflict = func(c *tcpstream.Conn) { b.Ignore(c) }
@@ -138,7 +138,7 @@ func TestFullDirection(t *testing.T) {
 	l := strings.Repeat("l", 600)
 	b.c(ack, 1001, 501, k)
 	b.c(ack, 101, 501, l)
-	want := []string{fmt.Sprintf("client %q 5:0+600", l), fmt.Sprintf("client given up behind %q 5:0+600", l)}
+	want := []string{fmt.Sprintf("client %q 5:0+600", l), fmt.Sprintf("client given up after %q 5:0+600", l)}
 	if diff := cmp.Diff(want, b.log); diff != "" {
 		t.Errorf("calls (-want +got)\n%s", diff)
 	}

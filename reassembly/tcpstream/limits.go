@@ -28,7 +28,7 @@ const (
 	DefaultBytes = 512 << 10
 
 	// DefaultDirBytes is one message of 65,540 bytes, the longest that a remote
-	// console sends, and about as much behind a hole.
+	// console sends, and about as much after a hole.
 	DefaultDirBytes = maxBuffer
 
 	// DefaultIdle is longer than consoles stay silent that poll a server, which
@@ -57,7 +57,7 @@ const (
 	// segments of 128 bytes and more. The last piece stands for all further ones.
 	piecesPerUnit = 8
 
-	// maxRuns is how many stretches behind different holes a direction keeps.
+	// maxRuns is how many stretches after different holes a direction keeps.
 	// The selective acknowledgements of one segment name four (RFC 2018), and
 	// the first hole is lost when there are more than these.
 	maxRuns = 16

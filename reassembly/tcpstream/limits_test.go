@@ -121,7 +121,7 @@ func TestVictims(t *testing.T) {
 	}
 }
 
-// TestDirectionLimit: a direction that has all it may have goes on behind its first
+// TestDirectionLimit: a direction that has all it may have goes on after its first
 // hole.
 func TestDirectionLimit(t *testing.T) {
 	b := newBench(tcpstream.Limits{DirBytes: 4096})
@@ -149,7 +149,7 @@ func TestHungrySink(t *testing.T) {
 	}
 	want := []string{
 		fmt.Sprintf("client %q 4:0+1000", k),
-		fmt.Sprintf("client given up behind %q 4:0+1000 5:1000+1000", k+k),
+		fmt.Sprintf("client given up after %q 4:0+1000 5:1000+1000", k+k),
 		fmt.Sprintf("client %q 6:0+1000", k),
 	}
 	if diff := cmp.Diff(want, b.log); diff != "" {
@@ -189,7 +189,7 @@ func TestMemoryLimit(t *testing.T) {
 	}
 	b.send(flood(1), server, ack, 105, 1, "goes on", 7)
 	if got, want := b.log[len(b.log)-1], flood(1).String()+` "goes on" 516:0+7`; got != want {
-		t.Errorf("behind what was given up\n got %s\nwant %s", got, want)
+		t.Errorf("after what was given up\n got %s\nwant %s", got, want)
 	}
 }
 

@@ -32,7 +32,7 @@ func (a *Assembler) buffer(c *Conn, order uint8) (unit uint32, ok bool) {
 	}
 }
 
-// roomBehind sees to it that n bytes fit behind those of span i, which together are
+// roomBehind sees to it that n bytes fit after those of span i, which together are
 // at most maxBuffer. Bytes are moved only when as many were consumed or the buffer
 // doubles, so that the cost of a byte does not depend on how many wait.
 func (a *Assembler) roomBehind(c *Conn, i uint32, n int) bool {
@@ -102,7 +102,7 @@ func (a *Assembler) makeRoom(c *Conn) bool {
 	return true
 }
 
-// giveUp drops what a direction keeps and goes on behind it.
+// giveUp drops what a direction keeps and goes on after it.
 func (a *Assembler) giveUp(c *Conn, side uint8) {
 	h := &c.halves[side]
 	if !h.holds() {

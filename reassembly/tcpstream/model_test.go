@@ -17,11 +17,11 @@ type stream struct {
 	isn      uint32
 	data     []byte
 	had      []bool // captured by now
-	last     int    // behind the last one that was captured
+	last     int    // after the last one that was captured
 	late     int    // bytes that came first when they had been declared missing
 
 	at     int // where the unconsumed bytes begin
-	next   int // behind the last byte that was offered
+	next   int // after the last byte that was offered
 	need   int // offered must be at least this, from at on
 	gaps   int // bytes that were declared missing
 	breaks int

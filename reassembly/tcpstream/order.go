@@ -5,7 +5,7 @@ import "qsniff/netlayer"
 // part is what is still to be used of a segment.
 type part struct {
 	seq   uint32 // number of data[0]
-	sent  uint32 // number behind the last byte as sent
+	sent  uint32 // number after the last byte as sent
 	data  []byte
 	frame uint64
 	nanos int64
@@ -13,7 +13,7 @@ type part struct {
 
 func (p *part) empty() bool { return p.seq == p.sent }
 
-// trim takes away what is in front of number seq.
+// trim takes away what is before number seq.
 func (p *part) trim(seq uint32) {
 	n := int32(seq - p.seq)
 	if n <= 0 {
@@ -127,7 +127,7 @@ func (a *Assembler) place(c *Conn, side uint8, p *part) {
 	}
 }
 
-// upToRun returns n, or less if a run begins earlier behind next.
+// upToRun returns n, or less if a run begins earlier after next.
 func (a *Assembler) upToRun(h *half, n uint32) uint32 {
 	if h.runs == 0 {
 		return n

@@ -10,11 +10,11 @@ import (
 const never = math.MinInt64
 
 // span is a stretch of a direction that is kept: the bytes in order that the sink
-// left, or a run behind a hole. A run may lack bytes altogether, if the capture
+// left, or a run after a hole. A run may lack bytes altogether, if the capture
 // cut all of them.
 type span struct {
 	seq    uint32 // number of the first byte
-	sent   uint32 // number behind the last byte as sent: beyond end if the capture cut it
+	sent   uint32 // number after the last byte as sent: beyond end if the capture cut it
 	unit   uint32 // its buffer
 	off, n uint32 // where the bytes are in it
 	pieces uint32 // how many
@@ -25,7 +25,7 @@ type span struct {
 	acked  int64  // when the other end had acknowledged what is in front; of runs
 }
 
-// end is the number behind the last byte.
+// end is the number after the last byte.
 func (s *span) end() uint32 { return s.seq + s.n }
 
 // spans is a fixed supply of spans and of memory for their bytes. Number 0 is "no
@@ -147,7 +147,7 @@ func (m *spans) addFirstPiece(i uint32, frame uint64, nanos int64, n uint32) {
 	list[0] = Piece{reassembly.Piece{Frame: frame, Len: n}, nanos}
 }
 
-// append adds bytes behind those of span i, which has room for them.
+// append adds bytes after those of span i, which has room for them.
 func (m *spans) append(i uint32, b []byte, frame uint64, nanos int64) {
 	s := &m.items[i]
 	s.n += uint32(len(b))
@@ -158,7 +158,7 @@ func (m *spans) append(i uint32, b []byte, frame uint64, nanos int64) {
 	m.addPiece(i, frame, nanos, uint32(len(b)))
 }
 
-// prepend adds bytes in front of those of span i, which has room for them there.
+// prepend adds bytes before those of span i, which has room for them there.
 func (m *spans) prepend(i uint32, b []byte, frame uint64, nanos int64) {
 	s := &m.items[i]
 	n := uint32(len(b))
@@ -169,7 +169,7 @@ func (m *spans) prepend(i uint32, b []byte, frame uint64, nanos int64) {
 	m.addFirstPiece(i, frame, nanos, n)
 }
 
-// appendSpan adds the bytes of span j behind those of span i, which has room for
+// appendSpan adds the bytes of span j after those of span i, which has room for
 // them, and releases j.
 func (m *spans) appendSpan(i, j uint32) {
 	s, t := &m.items[i], &m.items[j]

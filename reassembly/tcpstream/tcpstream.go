@@ -77,12 +77,12 @@ type Break struct {
 type Sink interface {
 	// Data offers all unconsumed bytes of direction dir, the index of their sender
 	// in Ends. It returns how many of them the sink is through with, and how many
-	// bytes it wants to see, counted behind those, before it is asked again; with
+	// bytes it wants to see, counted after those, before it is asked again; with
 	// 0 any.
 	Data(c *Conn, dir int, ch *Chunk) (done, need int)
 	// Break says that direction dir is interrupted or over. The unconsumed bytes in
 	// front, if any, are dropped afterwards. After Lost, Cut and GivenUp bytes may
-	// follow that lie behind the hole. So may after Finished and Reset, without a
+	// follow that lie after the hole. So may after Finished and Reset, without a
 	// hole, when those turn out to be forged.
 	Break(c *Conn, dir int, ch *Chunk, b Break)
 	// Conflict says that the segment in frame has n bytes of direction dir that
@@ -103,7 +103,7 @@ type Counters struct {
 	Ignored       uint64 // connections that the sink wanted no more of
 	Bytes         uint64 // delivered, in order
 	Retransmitted uint64 // segments whose bytes had all been delivered, declared missing or kept
-	OutOfOrder    uint64 // segments kept behind a hole
+	OutOfOrder    uint64 // segments kept after a hole
 	Outside       uint64 // segments whose number is too far from the expected one
 	Conflicts     uint64 // segments that contradict bytes that are kept
 	Gaps          uint64 // holes that the capture left

@@ -1,6 +1,6 @@
 package tcpstream
 
-// hole is the first one of a direction: bytes that are missing in front of a run or
+// hole is the first one of a direction: bytes that are missing before a run or
 // a FIN.
 type hole struct {
 	len   uint32
@@ -20,8 +20,8 @@ func (a *Assembler) hole(h *half) (f hole, ok bool) {
 	return hole{}, false
 }
 
-// due tells whether a hole has waited long enough. As long as its start is being
-// filled, the sender is at work, and what lies behind may be forged.
+// due reports whether a hole has waited long enough. As long as its start is being
+// filled, the sender is at work, and what lies after may be forged.
 func (a *Assembler) due(h *half, f hole) bool {
 	if f.acked != never && a.now-f.acked >= ackWait {
 		return true

@@ -5,7 +5,7 @@
 // track does), knows no protocol, and does no I/O.
 //
 // Exchanges are written in the order of their first requests, each when it and all
-// those in front of it are over. A connection is written when it was closed and no
+// those before it are over. A connection is written when it was closed and no
 // exchange that began before it is still open.
 package dialogue
 
@@ -60,13 +60,13 @@ type Collector struct {
 	seq       uint64
 
 	found bool
-	near  [2]uint64 // ids in front of Options.Frame and behind it
+	near  [2]uint64 // ids before Options.Frame and after it
 	early uint64
 }
 
 // key is an exchange by its id, a connection by its first frame, or a record that
 // stands alone by its frame. An exchange may begin with that same frame: a gap has
-// the frame of the packet behind it.
+// the frame of the packet after it.
 type key struct {
 	stream, record bool
 	id             uint64
@@ -105,11 +105,11 @@ func (c *Collector) Frame() uint64 { return c.opt.Frame }
 // Renderer makes the turns.
 func (c *Collector) Renderer() render.Renderer { return c.opt.Renderer }
 
-// Found tells whether the one dialogue that is wanted was written.
+// Found reports whether the one dialogue that is wanted was written.
 func (c *Collector) Found() bool { return c.found }
 
-// Near returns the ids of the dialogues that come next in front of the wanted frame
-// and behind it, 0 where there is none.
+// Near returns the ids of the dialogues that come next before the wanted frame
+// and after it, 0 where there is none.
 func (c *Collector) Near() (before, behind uint64) { return c.near[0], c.near[1] }
 
 // Early is how many dialogues were written before they were over to make room.

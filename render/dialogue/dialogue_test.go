@@ -163,8 +163,8 @@ func TestDialogues(t *testing.T) {
 		{"two records about one packet", "3 0 refused\n3 0 refused", "3 one_way refused3\n3 one_way refused3\n"},
 		{"connection", "4 0 tcp of 4\n5 1 ask\n6 2 tcp of 4\n7 3 gap of 4\n8 4 tcp of 4", "4 stream tcp4 tcp6 gap7 tcp8\n5 undecided ask5\n"},
 		{"a message that was found late", "4 0 tcp of 4\n8 1 tcp of 4\n9 2 gap of 4\n6 3 tcp of 4\n9 4 tcp of 4", "4 stream tcp4 gap9 tcp6 tcp8 tcp9\n"},
-		{"closed behind an exchange", "3 0 ask\n4 1 tcp of 4\n6 2 close of 4\n7 3 oneway", "3 undecided ask3\n4 stream tcp4\n7 one_way oneway7\n"},
-		{"closed in front of an exchange", "3 0 tcp of 3\n4 1 ask\n5 2 close of 3\n6 3 tick", "3 stream tcp3\n4 undecided ask4\n"},
+		{"closed after an exchange", "3 0 ask\n4 1 tcp of 4\n6 2 close of 4\n7 3 oneway", "3 undecided ask3\n4 stream tcp4\n7 one_way oneway7\n"},
+		{"closed before an exchange", "3 0 tcp of 3\n4 1 ask\n5 2 close of 3\n6 3 tick", "3 stream tcp3\n4 undecided ask4\n"},
 		{"an open connection holds nothing up", "3 0 tcp of 3\n4 1 ask\n5 2 answer of 4\n6 3000 tick\n7 3001 tcp of 3", "4 answered took 5 trip 3 ask4 answer5\n3 stream tcp3 tcp7\n"},
 		{"closed and nothing said", "5 2 close of 3", ""},
 	} {
@@ -300,11 +300,11 @@ func (namer) AppendDialogue(dst []byte, d *render.Dialogue) []byte {
 }
 
 // A record says neither what a dialogue is about nor, for the most part, between
-// whom. A gap bears the frame of the packet behind it, with which an exchange may
+// whom. A gap bears the frame of the packet after it, with which an exchange may
 // begin.
 func TestRecordInFront(t *testing.T) {
 	for _, tc := range []struct{ name, script, want string }{
-		{"a gap in front of an exchange", "1 0 ask\n5 1 damage\n5 1 ask\n6 2 answer of 5",
+		{"a gap before an exchange", "1 0 ask\n5 1 damage\n5 1 ask\n6 2 answer of 5",
 			"1 a2s 198.18.0.1:27015 ask1\n5 nothing invalid AddrPort damage5\n5 a2s 198.18.0.1:27015 ask5 answer6\n"},
 		{"two gaps at one packet", "1 0 ask\n5 1 damage\n5 1 damage", "1 a2s 198.18.0.1:27015 ask1\n5 nothing invalid AddrPort damage5 damage5\n"},
 		{"a connection that a record opens", "1 0 tcp of 1\n2 1 ask\n3 2 ask\n4 3 gap of 1\n5 4 tcp of 1",

@@ -4,7 +4,7 @@ import "time"
 
 const (
 	// DefaultOpen is how many dialogues are kept at a time. An exchange is over a few
-	// seconds behind its last message, so that a server with a hundred queries a
+	// seconds after its last message, so that a server with a hundred queries a
 	// second has some hundred open; under a flood the oldest makes room.
 	DefaultOpen = 4096
 

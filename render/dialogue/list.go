@@ -15,7 +15,7 @@ func (l *list) insert(d *dialogue) {
 	l.place(d, at)
 }
 
-// place puts d behind at, or in front of all where that is nil.
+// place puts d after at, or before all where that is nil.
 func (l *list) place(d, at *dialogue) {
 	d.in, d.prev = l, at
 	if at == nil {

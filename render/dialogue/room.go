@@ -84,7 +84,7 @@ func order(turns []turn) {
 	slices.SortStableFunc(turns, func(a, b turn) int { return cmp.Compare(a.at, b.at) })
 }
 
-// wants tells whether d is to be written, and else remembers which ids are near.
+// wants reports whether d is to be written, and else remembers which ids are near.
 func (c *Collector) wants(d *dialogue) bool {
 	f, id := c.opt.Frame, d.key.id
 	switch {

@@ -40,7 +40,7 @@ func (r *Renderer) members(dst []byte, m *dissect.Message, i int, depth uint8) (
 	return dst, i
 }
 
-// skip returns the index behind field i and all below it.
+// skip returns the index after field i and all below it.
 func skip(m *dissect.Message, i int) int {
 	depth := m.Fields[i].Depth
 	for i++; i < len(m.Fields) && m.Fields[i].Depth > depth; i++ {
@@ -155,7 +155,7 @@ func (r *Renderer) hidden(f *dissect.Field) bool {
 	return f.Def.Flags&dissect.Secret != 0 && !r.opt.ShowSecrets
 }
 
-// value appends f's value. whole tells whether it says the bytes.
+// value appends f's value. whole reports whether it says the bytes.
 func (r *Renderer) value(dst []byte, m *dissect.Message, f *dissect.Field) (out []byte, whole bool) {
 	d := f.Def
 	switch {

@@ -251,7 +251,7 @@ func appendFindings(dst []byte, m *dissect.Message) []byte {
 }
 
 // appendText appends the finding's sentence and detail as a string. The sentence
-// is built behind dst first and its escaped form moved over it, so that no buffer
+// is built after dst first and its escaped form moved over it, so that no buffer
 // is needed.
 func appendText(dst []byte, e *finding.Expert, detail []byte) []byte {
 	start := len(dst)

@@ -269,7 +269,7 @@ func TestExchange(t *testing.T) {
 		{"request", render.Exchange{ID: 5, Took: -1, Trip: -1}, false, 0, false, `"exchange":{"id":5},`},
 		{"reply", render.Exchange{ID: 5, Request: 5, Took: 1_240_000, Trip: -1}, true, 0, false,
 			`"exchange":{"id":5,"request_frame":5,"rtt_ms":1.24},`},
-		{"behind a challenge", render.Exchange{ID: 5, Request: 7, Took: 1, Trip: 20_000_000}, true, 0, false,
+		{"after a challenge", render.Exchange{ID: 5, Request: 7, Took: 1, Trip: 20_000_000}, true, 0, false,
 			`"exchange":{"id":5,"request_frame":7,"rtt_ms":0.000001,"challenge_ms":20},`},
 		{"clock set back", render.Exchange{ID: 5, Request: 7, Took: -1, Trip: -1}, true, 0, false, `"exchange":{"id":5,"request_frame":7},`},
 		{"cause not in the capture", render.Exchange{ID: 5, Took: -1, Trip: -1}, true, 0, false, `"exchange":{"id":5},`},

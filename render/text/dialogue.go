@@ -259,7 +259,7 @@ func (d *dump) plainRow(at, n int) {
 	d.newline()
 }
 
-// hidden tells whether the byte at offset at is of a secret; offsets rise.
+// hidden reports whether the byte at offset at is of a secret; offsets rise.
 func (d *dump) hidden(at int) bool {
 	f := d.leaf(at)
 	return f != nil && d.opt.hides(f.Def)

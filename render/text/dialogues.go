@@ -50,7 +50,7 @@ func (d *Dialogue) AppendDialogue(dst []byte, x *render.Dialogue) []byte {
 	return p.dst
 }
 
-// continued writes the turns behind the one at index i that go on with its text,
+// continued writes the turns after the one at index i that go on with its text,
 // and returns the index of the last of them.
 func (p *page) continued(turns []render.Turn, i int) int {
 	first, last := i, i

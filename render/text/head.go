@@ -66,7 +66,7 @@ func (p *page) origin(e *render.Event) {
 // piece moves the text from lo to the end of dst into the headline.
 func (p *page) piece(s style, lo int) { p.place(s, lo, gap, indentStep) }
 
-// place moves the text from lo to the end of dst behind what is in the line, apart
+// place moves the text from lo to the end of dst after what is in the line, apart
 // from it, or where it does not fit into the next one, indented by hang.
 func (p *page) place(s style, lo, apart, hang int) {
 	x := span{lo, len(p.dst)}
@@ -166,7 +166,7 @@ func (p *page) joined(e *render.Event) {
 	p.paragraph(style{}, lo, p.indent+2*indentStep)
 }
 
-// appendPacked appends what stands in front of a compressed message.
+// appendPacked appends what stands before a compressed message.
 func appendPacked(dst []byte, s *render.Split) []byte {
 	if s.Packed == 0 {
 		return dst

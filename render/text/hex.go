@@ -9,10 +9,10 @@ import (
 )
 
 // Hex shows the bytes of a message in rows, each row with the fields that begin in
-// it: a bar stands in front of the first byte of every field, and the names beside
+// it: a bar stands before the first byte of every field, and the names beside
 // the row are those of its bars, in order. Bytes and name of a field have one
 // colour. Where a message came in several frames, the frame stands in front, and no
-// row has bytes of two. Fields that were decoded further follow behind the rows.
+// row has bytes of two. Fields that were decoded further follow after the rows.
 //
 // As in Tree, no line is wider than Options.Width, bytes of secrets are stars, and
 // every byte of the message is shown.
@@ -55,13 +55,13 @@ type dump struct {
 
 	walk
 	piece int    // of e.Pieces, that the next byte belongs to
-	shown uint64 // frame that stands in front of the rows above
+	shown uint64 // frame that stands before the rows above
 }
 
 // walk is a place in the leaves of a message.
 type walk struct {
 	leafNo int    // index of the leaf that the next byte belongs to
-	color  int    // leaves in front of it
+	color  int    // leaves before it
 	index  uint64 // of the group around it, where that is in a list
 	list   bool
 }
@@ -147,7 +147,7 @@ func (d *dump) row(at, n int) {
 	d.newline()
 }
 
-// frame writes the frame of the row in front of it, where it is another one.
+// frame writes the frame of the row before it, where it is another one.
 func (d *dump) frame() {
 	if d.frameW == 0 || d.piece >= len(d.e.Pieces) {
 		return
@@ -191,7 +191,7 @@ func (d *dump) nextLeaf() {
 	}
 }
 
-// digits writes n bytes from offset at on in hexadecimal, each behind a bar or a
+// digits writes n bytes from offset at on in hexadecimal, each after a bar or a
 // space. The bytes of one field share its colour.
 func (d *dump) digits(at, n int) {
 	var s style
@@ -245,7 +245,7 @@ func (d *dump) chars(at, n int) {
 // style is the colour of the leaf at hand.
 func (d *dump) style() style { return d.opt.Palette.fields[d.color%fieldStyles] }
 
-// name writes what the field f, which begins in the row, is: behind the names in
+// name writes what the field f, which begins in the row, is: after the names in
 // front of it, or in a line of its own where they leave no room.
 func (d *dump) name(f *dissect.Field) {
 	lo := len(d.dst)
@@ -299,7 +299,7 @@ func (d *dump) fits(x *span) {
 	}
 }
 
-// room goes to where w cells can stand: behind what is in the line, apart from it,
+// room goes to where w cells can stand: after what is in the line, apart from it,
 // or in a new line at column at.
 func (p *page) room(w, apart, at int) {
 	switch {

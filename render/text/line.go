@@ -73,7 +73,7 @@ func (l *Line) appendWay(dst []byte, e *render.Event) []byte {
 	return appendSpaces(dst, w-(len(dst)-lo))
 }
 
-// appendFindings appends what was found, in front of anything the sender
+// appendFindings appends what was found, before anything the sender
 // chooses: no server name can push a finding off the screen.
 func (l *Line) appendFindings(dst []byte, m *dissect.Message) []byte {
 	for i := range m.Expert {

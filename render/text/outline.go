@@ -24,7 +24,7 @@ type level struct {
 }
 
 // outline walks the fields of a message and places each. A group in a list needs
-// no line of its own if a value follows: its index goes in front of that.
+// no line of its own if a value follows: its index goes before that.
 type outline struct {
 	m      *dissect.Message
 	levels [maxLevels + 1]level
@@ -65,7 +65,7 @@ func (o *outline) next(i int) (entry, bool) {
 	return e, true
 }
 
-// plain tells whether the group at index i has nothing to show but its index,
+// plain reports whether the group at index i has nothing to show but its index,
 // and a value to show it with.
 func (o *outline) plain(i int) bool {
 	f := &o.m.Fields[i]
@@ -139,7 +139,7 @@ func appendEntries(dst []byte, m *dissect.Message, i int) []byte {
 	return dst
 }
 
-// stoppedIn tells whether the message ended inside an entry of list f: its
+// stoppedIn reports whether the message ended inside an entry of list f: its
 // definitions nest under the list's by name.
 func stoppedIn(m *dissect.Message, f *dissect.Field) bool {
 	list := f.Def.Name

@@ -6,7 +6,7 @@ import (
 )
 
 // page lays out one message. All text passes through the end of dst: what is to
-// be laid out is appended there, its lines are appended behind it, and slide
+// be laid out is appended there, its lines are appended after it, and slide
 // moves them down over it. So nothing is allocated and nothing is kept, and one
 // renderer can serve several goroutines.
 type page struct {

@@ -103,7 +103,7 @@ func (p *page) came(e *render.Event) {
 	}
 }
 
-// note writes text of the input behind a label.
+// note writes text of the input after a label.
 func note[T string | []byte](p *page, label string, text T) {
 	p.to(p.indent + indentStep)
 	lo := len(p.dst)

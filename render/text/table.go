@@ -12,7 +12,7 @@ import (
 type table struct {
 	columns []column
 	rows    []tableRow
-	// prose says that what goes behind the cells is prose, which is wrapped there.
+	// prose says that what goes after the cells is prose, which is wrapped there.
 	prose bool
 }
 
@@ -24,7 +24,7 @@ type column struct {
 	rank int
 }
 
-// tableRow has a cell for each column, and a last one, which goes behind them if
+// tableRow has a cell for each column, and a last one, which goes after them if
 // the widest of its kind fits there, else on a line below.
 type tableRow struct {
 	cells []string
@@ -35,7 +35,7 @@ type tableRow struct {
 // leastProse is the narrowest column of prose that is still pleasant to read.
 const leastProse = 28
 
-// tableIndent and belowIndent are in front of rows, and of the lines below them.
+// tableIndent and belowIndent are before rows, and of the lines below them.
 const (
 	tableIndent = 2
 	belowIndent = 4
@@ -104,7 +104,7 @@ func (t *table) fit(width int) (shown []int, widths []int, used int) {
 	return shown, widths, used
 }
 
-// saysFits tells whether room cells hold what any row says.
+// saysFits reports whether room cells hold what any row says.
 func (t *table) saysFits(room int) bool {
 	for _, r := range t.rows {
 		if display.Cells([]byte(r.says)) > room {

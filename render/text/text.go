@@ -27,7 +27,7 @@ type Options struct {
 	// Micros cuts times to microseconds: an interface gives nanoseconds, and a column
 	// that is shorter for one time in a thousand is no column.
 	Micros      bool
-	Date        bool // Line: the day in front of the time; Tree always has it
+	Date        bool // Line: the day before the time; Tree always has it
 	Palette     Palette
 	ShowSecrets bool // print the values and bytes of secret fields
 	// Bare is for payloads that came without packets: frames are called payloads,
@@ -52,7 +52,7 @@ func (o Options) normal() Options {
 	return o
 }
 
-// hides tells whether values of d must not be shown.
+// hides reports whether values of d must not be shown.
 func (o *Options) hides(d *dissect.Def) bool { return d.Flags&dissect.Secret != 0 && !o.ShowSecrets }
 
 // clockW is the width of times that are seconds: up to 9,999 of them.

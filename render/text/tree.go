@@ -85,7 +85,7 @@ func (p *page) field(i int, at entry) {
 // roomForWords is how many cells prose needs to begin in a line.
 const roomForWords = 20
 
-// value writes a line of the value column. A meaning that does not fit behind
+// value writes a line of the value column. A meaning that does not fit after
 // the value starts the next line, unless it is too long for that too.
 func (p *page) value(k dissect.Kind, value, meaning *span) {
 	c := &p.opt.Palette
@@ -166,7 +166,7 @@ func (p *page) elided(b []byte) {
 	p.col += 3*n + tail
 }
 
-// dumps tells whether f's bytes need rows of their own: there are more of them
+// dumps reports whether f's bytes need rows of their own: there are more of them
 // than the column holds, and nothing else says them.
 func (p *page) dumps(f *dissect.Field) bool {
 	return !isTree(f) && int(f.Len) > p.rawN && !p.opt.hides(f.Def) && !says(p.m, f)
@@ -200,7 +200,7 @@ func (p *page) findings(i int) {
 	}
 }
 
-// placed tells whether x stands below a field.
+// placed reports whether x stands below a field.
 func (p *page) placed(x *finding.Expert) bool {
 	i := int(x.Field)
 	return i >= 0 && i < len(p.m.Fields) && p.m.Fields[i].Flags&dissect.HasExpert != 0
@@ -213,7 +213,7 @@ func (p *page) finding(x *finding.Expert, indent int) {
 	p.verdict(x, nil, indent+indentStep)
 }
 
-// verdict writes severity, id and sentence of x, and the detail behind it. Further
+// verdict writes severity, id and sentence of x, and the detail after it. Further
 // lines are indented by hang.
 func (p *page) verdict(x *finding.Expert, detail []byte, hang int) {
 	s := p.opt.Palette.severity[x.Severity]

@@ -13,10 +13,10 @@ const (
 	hexDigits = "0123456789abcdef"
 )
 
-// isTree tells whether f holds other fields instead of a value.
+// isTree reports whether f holds other fields instead of a value.
 func isTree(f *dissect.Field) bool { return f.Def.Kind == dissect.Group || f.Def.Kind == dissect.List }
 
-// isNumber tells whether f.Num is the value and can have a name.
+// isNumber reports whether f.Num is the value and can have a name.
 func isNumber(f *dissect.Field) bool {
 	switch f.Def.Kind {
 	case dissect.Uint, dissect.Int, dissect.Char:
@@ -162,7 +162,7 @@ func appendHex(dst, b []byte) []byte {
 	return dst
 }
 
-// uniform tells whether all bytes are the same.
+// uniform reports whether all bytes are the same.
 func uniform(b []byte) bool {
 	for _, c := range b {
 		if c != b[0] {
@@ -221,7 +221,7 @@ func appendClock(dst []byte, f *dissect.Field) []byte {
 	return dst
 }
 
-// says tells whether the value that Tree prints for f tells f's bytes, or that of
+// says reports whether the value that Tree prints for f tells f's bytes, or that of
 // another field does, so that they can be abbreviated.
 func says(m *dissect.Message, f *dissect.Field) bool {
 	const terminator = 1 // or the length byte of a counted text

@@ -205,7 +205,7 @@ func prefix(t *testing.T, whole, m *dissect.Message, free []*dissect.Def) {
 }
 
 // inOrder returns m with those fields only that stand in the order of the wire: what
-// is decoded from bytes of others comes behind all of them.
+// is decoded from bytes of others comes after all of them.
 func inOrder(m *dissect.Message) *dissect.Message {
 	ordered := *m
 	ordered.Fields = nil

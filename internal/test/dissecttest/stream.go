@@ -25,7 +25,7 @@ type Conversation struct {
 type half struct {
 	buf  []byte
 	lost bool // buf starts somewhere within a message
-	gap  bool // bytes in front of buf are missing
+	gap  bool // bytes before buf are missing
 }
 
 // Talk begins a conversation whose begin was captured. Every message of it is

@@ -9,7 +9,7 @@ import (
 // loopback is where every server listens, on a port that the system chooses.
 var loopback = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), 0)
 
-// Server is a listening socket and what answers behind it.
+// Server is a listening socket and what answers after it.
 type Server struct {
 	addr  netip.AddrPort
 	close func() error
@@ -91,7 +91,7 @@ type connections struct {
 	closed bool
 }
 
-// add tells whether c may be served; a c that comes too late is closed.
+// add reports whether c may be served; a c that comes too late is closed.
 func (o *connections) add(c net.Conn) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

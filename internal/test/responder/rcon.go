@@ -16,7 +16,7 @@ const (
 )
 
 // frame is what the size of a packet counts beside the body: id, type, and a NUL
-// for the body and for the empty string behind it.
+// for the body and for the empty string after it.
 const frame = 10
 
 // refused is the id in the answer to a wrong password.

@@ -8,7 +8,7 @@ import (
 // single stands before every message of the Source family in one datagram.
 const single = "\xff\xff\xff\xff"
 
-// Requests of A2S, by the byte behind single.
+// Requests of A2S, by the byte after single.
 const (
 	askInfo      = 'T'
 	askPlayers   = 'U'
@@ -61,7 +61,7 @@ func (w Words) Answer(request []byte) [][]byte {
 	return w[strings.TrimRight(string(request), "\x00\n")]
 }
 
-// Master answers like the Steam master server: with the page that begins behind
+// Master answers like the Steam master server: with the page that begins after
 // the address in the question. The first page is that of "0.0.0.0:0".
 type Master map[string][]byte
 

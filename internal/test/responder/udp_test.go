@@ -74,7 +74,7 @@ func TestMaster(t *testing.T) {
 	}{
 		{"first page", `31 ff "0.0.0.0:0" 00 00`, [][]byte{[]byte("first")}},
 		{"second page, filter", `31 03 "192.0.2.1:27015" 00 "\appid\240" 00`, [][]byte{[]byte("second")}},
-		{"a byte behind the address", `31 ff "192.0.2.1:27015r" 00`, [][]byte{[]byte("second")}},
+		{"a byte after the address", `31 ff "192.0.2.1:27015r" 00`, [][]byte{[]byte("second")}},
 		{"the longest address counts", `31 ff "192.0.2.1:2701" 00`, [][]byte{[]byte("short")}},
 		{"not ended", `31 ff "0.0.0.0:0"`, nil},
 		{"no page", `31 ff "192.0.2.2:27015" 00 00`, nil},

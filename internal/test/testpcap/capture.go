@@ -87,7 +87,7 @@ func inOrder[T any](list []T, order []int, what string) ([]T, error) {
 	return out, nil
 }
 
-// covers tells whether order names each of n elements.
+// covers reports whether order names each of n elements.
 func covers(order []int, n int) bool {
 	if order == nil {
 		return true

@@ -53,7 +53,7 @@ func (d Datagram) IP(mtu int) ([][]byte, error) {
 	return d.fragments6(segment, mtu)
 }
 
-// Frame returns d as one unfragmented packet behind link's header. It is the
+// Frame returns d as one unfragmented packet after link's header. It is the
 // short form for tests with well-formed arguments and panics on others.
 func (d Datagram) Frame(link Link) []byte {
 	packets, err := d.IP(0)

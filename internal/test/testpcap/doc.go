@@ -62,7 +62,7 @@
 //	@ split source-old id=N size=N [compressed]
 //	@ segments N,N     which segments of this write are captured, in this order
 //	@ seek N           where this write begins: -N, on bytes that were sent before,
-//	                   perhaps others; +N, behind bytes that nobody captured
+//	                   perhaps others; +N, after bytes that nobody captured
 //	@ isn client=N server=N
 //	                   initial sequence numbers, of the next connection
 //

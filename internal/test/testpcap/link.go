@@ -40,7 +40,7 @@ const (
 
 const hardwareEthernet = 1 // ARPHRD_ETHER
 
-// Frame puts the link header in front of an IP packet. toServer is the
+// Frame puts the link header before an IP packet. toServer is the
 // direction: the capture is taken on the server. It panics where a tunnel's
 // packet would be too long, or a link cannot say what it carries.
 func (l Link) Frame(ip []byte, toServer bool) []byte {

@@ -176,7 +176,7 @@ func (p *parser) splitPayload(b []byte) ([][]byte, error) {
 	return s.parts(b)
 }
 
-// packet adds one IP packet behind the capture's link header.
+// packet adds one IP packet after the capture's link header.
 func (p *parser) packet(ip []byte, toServer bool, sent int) error {
 	frame, err := p.capture.Link.frame(ip, toServer)
 	if err == nil {

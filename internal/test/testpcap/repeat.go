@@ -37,7 +37,7 @@ func parseRepeat(at int, args []string) (*block, error) {
 	return &block{at: at, turns: int(n), clients: p}, nil
 }
 
-// repeat takes a line of an open block; done tells whether it was the last one.
+// repeat takes a line of an open block; done reports whether it was the last one.
 func (p *parser) repeat(line string) (done bool, err error) {
 	words := strings.Fields(strings.TrimPrefix(line, "@"))
 	if strings.HasPrefix(line, "@") && len(words) > 0 {

@@ -31,7 +31,7 @@ func TestRepeat(t *testing.T) {
 		seen[nonce] = true
 	}
 	if got := c.Whole[100].Src.String(); got != "10.0.0.1:1" {
-		t.Errorf("behind the block the client is %s", got)
+		t.Errorf("after the block the client is %s", got)
 	}
 	again, err := Parse("test.hex", []byte(source))
 	if err != nil || again.Whole[7].Src != c.Whole[7].Src {

@@ -68,7 +68,7 @@ func (p *parser) setTransport(arg string) error {
 	return nil
 }
 
-// pending tells whether something was said about a write or a connection that
+// pending reports whether something was said about a write or a connection that
 // did not come.
 func (t *tcp) pending() bool { return t.isn != nil || t.segments != nil || t.seek != 0 }
 

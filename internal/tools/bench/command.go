@@ -17,7 +17,7 @@ import (
 type command struct {
 	tool    string   // qsniff, tcpdump or tshark
 	program string   // the file to run
-	before  []string // arguments in front of the capture
+	before  []string // arguments before the capture
 	capture *capture
 	after   []string
 
@@ -61,7 +61,7 @@ func (c *command) run() (sample, error) {
 // oneWay is what qsniff remarks about a flood that nobody answers.
 const oneWay = "qsniff: only requests were captured"
 
-// readAll tells whether qsniff's remark is about n packets. It makes none where
+// readAll reports whether qsniff's remark is about n packets. It makes none where
 // each packet was a message.
 func readAll(remark string, n int) bool {
 	return remark == "" || strings.HasPrefix(remark, oneWay) || strings.Contains(remark, fmt.Sprintf(" in %d packets", n))

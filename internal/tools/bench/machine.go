@@ -29,7 +29,7 @@ func thisMachine() machine {
 	return m
 }
 
-// field returns what stands behind the first "key :" in text.
+// field returns what stands after the first "key :" in text.
 func field(text, key string) string {
 	for line := range strings.Lines(text) {
 		if k, v, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(k) == key {

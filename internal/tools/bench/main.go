@@ -47,7 +47,7 @@ func parse(args []string, log io.Writer) (options, error) {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(log)
 	flags.IntVar(&o.packets, "n", 1_000_000, "packets in a capture")
-	flags.IntVar(&o.rounds, "rounds", 5, "rounds that count, behind one that does not")
+	flags.IntVar(&o.rounds, "rounds", 5, "rounds that count, after one that does not")
 	flags.BoolVar(&o.quick, "quick", false, "one round over 100,000 packets, to see that it works")
 	flags.StringVar(&o.qsniff, "qsniff", "./qsniff", "the program to measure")
 	flags.StringVar(&o.cache, "cache", "", "folder for the captures (default: qsniff-bench in the user's cache folder)")

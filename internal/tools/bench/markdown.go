@@ -85,7 +85,7 @@ func (b bar) verdict(v float64) string {
 	return "**missed**"
 }
 
-// number writes three digits, or all in front of the point.
+// number writes three digits, or all before the point.
 func number(v float64) string {
 	switch {
 	case v >= 100:
@@ -149,7 +149,7 @@ func (r *result) appendMeanings(b []byte) []byte {
 func (r *result) appendMachine(b []byte) []byte {
 	m := &r.machine
 	b = append(b, "\n## Where and when\n\n"...)
-	b = fmt.Appendf(b, "- %s; rounds: %d, behind one that warmed up; packets in a capture: %d\n", r.date.UTC().Format(time.DateOnly), r.rounds, r.packets)
+	b = fmt.Appendf(b, "- %s; rounds: %d, after one that warmed up; packets in a capture: %d\n", r.date.UTC().Format(time.DateOnly), r.rounds, r.packets)
 	b = fmt.Appendf(b, "- %d cores", m.cores)
 	if m.processor != "" {
 		b = append(b, " of "+m.processor...)

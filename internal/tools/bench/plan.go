@@ -36,7 +36,7 @@ const (
 	atMost
 )
 
-// met tells whether v reaches the bar.
+// met reports whether v reaches the bar.
 func (b bar) met(v float64) bool {
 	return b.kind == atLeast && v >= b.limit || b.kind == atMost && v <= b.limit
 }

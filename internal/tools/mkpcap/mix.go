@@ -196,7 +196,7 @@ func (x *exchange) ends(reply bool) (src, dst endpoint, ttl byte) {
 	return x.client, x.server.endpoint, byte(44 + x.client.addr*2654435761>>28) // distance is the client's
 }
 
-// goesOn tells whether x's present step follows the one before it at once.
+// goesOn reports whether x's present step follows the one before it at once.
 func (x *exchange) goesOn() bool {
 	switch x.kind {
 	case game:

@@ -68,7 +68,7 @@ func aseScript(rng *rand.Rand, i, room int) []step {
 // aseHead is room for what stands before the players of an EYE1.
 const aseHead = 90
 
-// pstr appends a text behind its length, which counts itself.
+// pstr appends a text after its length, which counts itself.
 func pstr(b []byte, format string, args ...any) []byte {
 	at := len(b)
 	b = fmt.Appendf(append(b, 0), format, args...)
