@@ -8,10 +8,10 @@ const (
 	// second has some hundred open; under a flood the oldest makes room.
 	DefaultOpen = 4096
 
-	// DefaultBytes bounds what the turns of all dialogues take: 1.75 KiB each, or some
+	// DefaultBytes bounds what the turns of all dialogues take: 1.5 KiB each, or some
 	// long transcripts. Where there are more the oldest dialogue is written as far
 	// as it got.
-	DefaultBytes = 7 << 20
+	DefaultBytes = 6 << 20
 
 	// turnBytes is what a turn takes besides its text: itself, and half a block.
 	turnBytes = 192
