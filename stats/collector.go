@@ -199,6 +199,9 @@ func (c *Collector) reply(f *track.Fact, k *kind, post *track.Post) {
 		}
 	case track.Answer, track.Late:
 		c.answer(s, k, f)
+		if givesToken(f) { // asked for by itself
+			c.challenged.Put(pairOf(f))
+		}
 	case track.Extra:
 		c.bring(k, f)
 	}

@@ -145,6 +145,25 @@ func TestKinds(t *testing.T) {
 	}
 }
 
+// TestKindsAfterHandshake: a challenge that was asked for by itself is one. It needs none
+// itself, whoever asks again.
+func TestKindsAfterHandshake(t *testing.T) {
+	shake := dissect.Type{Name: "SHAKE", Asks: dissect.AskChallenge}
+	given := challenge(2, 1e6)
+	given.Step = track.Answer
+	s := collect(Options{}, fact(1, &shake, track.Ask), given, echo(3), keyed(answer(4, 1e6)), fact(5, &shake, track.Ask), given)
+	want := []Kind{
+		{"toy", "SHAKE", Gain{2, 9.0 / 100, 37.0 / 128}, Gain{}},
+		{"toy", "ASK", Gain{}, Gain{1, 100.0 / 29, 128.0 / 57}},
+	}
+	if diff := cmp.Diff(want, s.Kinds); diff != "" {
+		t.Errorf("want -, got +\n%s", diff)
+	}
+	if got := s.Servers[0].Challenges(); got != "always" {
+		t.Errorf("got %q, want always", got)
+	}
+}
+
 // TestKindsOfStreams: nobody forges the source of a connection.
 func TestKindsOfStreams(t *testing.T) {
 	q, r := ask(1), answer(2, 1e6)

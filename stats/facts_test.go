@@ -11,7 +11,7 @@ import (
 var (
 	typeAsk       = dissect.Type{Name: "ASK", Asks: dissect.AskInfo}
 	typeRules     = dissect.Type{Name: "ASK_RULES", Asks: dissect.AskRules}
-	typeChallenge = dissect.Type{Name: "CHALLENGE", Reply: true, Asks: dissect.AskInfo | dissect.AskRules | dissect.AskChallenge}
+	typeChallenge = dissect.Type{Name: "CHALLENGE", Reply: true, Asks: dissect.AskInfo | dissect.AskRules | dissect.AskChallenge, Token: &dissect.Token{}}
 	typeAnswer    = dissect.Type{Name: "ANSWER", Reply: true, Asks: dissect.AskInfo}
 	typeLog       = dissect.Type{Name: "LOG", Notice: true}
 	toy           = dissect.Proto{Name: "toy", Types: []*dissect.Type{&typeAsk, &typeRules, &typeChallenge, &typeAnswer, &typeLog}}

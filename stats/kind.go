@@ -67,13 +67,16 @@ func pairOf(f *track.Fact) pairKey {
 // challenged: in this exchange, or in an earlier one whose number it may have
 // sent again.
 func (c *Collector) bring(k *kind, f *track.Fact) (challenged bool) {
-	if f.Trip >= 0 || c.challenged.Get(pairOf(f)) != nil {
+	if !givesToken(f) && (f.Trip >= 0 || c.challenged.Get(pairOf(f)) != nil) {
 		k.after.add(f)
 		return true
 	}
 	k.open.add(f)
 	return false
 }
+
+// givesToken reports whether a reply is a challenge, which nobody needs one for.
+func givesToken(f *track.Fact) bool { return f.Type != nil && f.Type.GivesToken() }
 
 // gain compares answers with requests, by their means.
 func gain(requests, answers *tally) Gain {
