@@ -70,9 +70,13 @@ func (p *plan) botWords() []string {
 }
 
 func (p *plan) spoofedWords() []string {
-	return []string{"The source addresses are forged. Do not block single ones: they belong to people who have nothing to do" +
-		" with it, and there are always more. What a forger cannot do is bring back a challenge, because it is sent to" +
-		" somebody else. So cap the queries that bring none."}
+	s := "The source addresses are forged. Do not block single ones: they belong to people who have nothing to do" +
+		" with it, and there are always more."
+	if p.proto == nil || p.proves() {
+		s += " What a forger cannot do is bring back a challenge, because it is sent to somebody else. So cap the queries" +
+			" that bring none."
+	}
+	return []string{s}
 }
 
 // capWords explains the number of a cap.
