@@ -3,6 +3,7 @@ package flood
 import (
 	"math"
 
+	"qsniff/dissect"
 	"qsniff/flood/measure"
 	"qsniff/internal/digits"
 )
@@ -17,7 +18,7 @@ func writeEvidence(in *Incident, family family, t *measure.Server, f *measure.Fe
 	default:
 		in.Completion, in.Challenged = orNone(f[measure.Completion]), int(f[measure.Challenged])
 		in.Answered = orNone(f[measure.Answered])
-		in.Missing = listMissing(in.Missing[:0], f)
+		in.Missing = listMissing(in.Missing[:0], f, in.Proto)
 		if t.LastCut > 0 {
 			in.Missing = append(in.Missing, "challenge values (snap length)")
 		}
@@ -125,12 +126,15 @@ func writeJunk(in *Incident, t *measure.Server, now int32) {
 	in.Evidence = s
 }
 
-// listMissing lists what the capture could not give.
-func listMissing(dst []string, f *measure.Features) []string {
-	if f[measure.OneWay] > 0 {
-		dst = append(dst, "C", "ans", "amp", "icmp", "bad")
-	} else if math.IsNaN(f[measure.Completion]) {
+// listMissing lists what the capture could not give. Where the protocol has no challenge no
+// capture gives how many brought it back.
+func listMissing(dst []string, f *measure.Features, p *dissect.Proto) []string {
+	oneWay, proves := f[measure.OneWay] > 0, p == nil || p.Proof() == dissect.TokenProof
+	if proves && (oneWay || math.IsNaN(f[measure.Completion])) {
 		dst = append(dst, "C")
+	}
+	if oneWay {
+		dst = append(dst, "ans", "amp", "icmp", "bad")
 	}
 	if math.IsNaN(f[measure.Pace]) {
 		dst = append(dst, "iod")
