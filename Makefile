@@ -40,8 +40,9 @@ demo: build ## decode captures of this repository
 	./qsniff floods --utc pcapfiles/floods/spoofed.pcap
 
 # Four packages at a time: where others use the cores too, two would get too small a share.
+# make lint vets, which takes ten seconds of a first run.
 test: deps ## all tests in a minute or two; needs no network once modules are there, no root
-	$(TESTLOG) -short -p 4 -timeout 10m ./...
+	$(TESTLOG) -short -p 4 -vet=off -timeout 10m ./...
 
 test-all: deps ## all tests with everything they can combine: captures x forms x goroutines, links x containers x compressions
 	$(TESTLOG) -timeout 1h ./...
