@@ -37,19 +37,9 @@ func (c *collector) Finding(uint64, int64, netip.AddrPort, netip.AddrPort, track
 // written.
 func exchanges(t *testing.T, jobs int, all []sent) (facts []string, out string) {
 	t.Helper()
-	var file, b bytes.Buffer
-	w, err := testpcap.NewWriter(&file, testpcap.Format{Link: testpcap.LinkRaw, SnapLen: capture.MaxCaptured})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range all {
-		d := testpcap.Datagram{Src: netip.MustParseAddrPort(s.src), Dst: netip.MustParseAddrPort(s.dst), TTL: 64, Payload: []byte(s.payload)}
-		if err := w.Packet(testpcap.Start+s.at*ms, d.Frame(testpcap.Link{Type: testpcap.LinkRaw})); err != nil {
-			t.Fatal(err)
-		}
-	}
+	var b bytes.Buffer
 	var c collector
-	run, err := Run(context.Background(), Config{Source: open(t, file.Bytes()), Registry: registry(t), Out: &b, Jobs: jobs,
+	run, err := Run(context.Background(), Config{Source: capturedOf(t, all), Registry: registry(t), Out: &b, Jobs: jobs,
 		Listener: &c, Renderer: jsonl.New(jsonl.Options{})})
 	if err != nil {
 		t.Fatal(err)

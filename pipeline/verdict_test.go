@@ -22,11 +22,10 @@ type sent struct {
 	payload  string
 }
 
-// verdicts returns what becomes of datagrams: a line for each message, with its
-// verdict.
-func verdicts(t *testing.T, cfg Config, all ...sent) []string {
+// capturedOf returns a capture of datagrams.
+func capturedOf(t *testing.T, all []sent) capture.Source {
 	t.Helper()
-	var file, out bytes.Buffer
+	var file bytes.Buffer
 	w, err := testpcap.NewWriter(&file, testpcap.Format{Link: testpcap.LinkRaw, SnapLen: capture.MaxCaptured})
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +36,15 @@ func verdicts(t *testing.T, cfg Config, all ...sent) []string {
 			t.Fatal(err)
 		}
 	}
-	cfg.Source, cfg.Registry, cfg.Out, cfg.Jobs = open(t, file.Bytes()), registry(t), &out, 2
+	return open(t, file.Bytes())
+}
+
+// verdicts returns what becomes of datagrams: a line for each message, with its
+// verdict.
+func verdicts(t *testing.T, cfg Config, all ...sent) []string {
+	t.Helper()
+	var out bytes.Buffer
+	cfg.Source, cfg.Registry, cfg.Out, cfg.Jobs = capturedOf(t, all), registry(t), &out, 2
 	cfg.Renderer = text.NewTree(text.Options{Width: 200, UTC: true})
 	if _, err := Run(context.Background(), cfg); err != nil {
 		t.Fatal(err)
