@@ -57,7 +57,7 @@ type Stats struct {
 // Read fills b and returns early when the input would block (standard input,
 // live). It returns io.EOF after the last packet. A damaged input delivers
 // what precedes the damage, then an error that says where. If it could go on
-// behind the damage, it does, says in Batch.Gaps at which packet, and the error
+// after the damage, it does, says in Batch.Gaps at which packet, and the error
 // comes at the end instead of io.EOF. Read may return packets and an error
 // together, and gaps without packets.
 type Source interface {

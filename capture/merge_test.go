@@ -172,7 +172,7 @@ func checkGaps(t *testing.T, fakes []*fake, got []seen) {
 			if before, ok := position[fmt.Sprint(f.name, at-1)]; ok && before > where {
 				t.Fatalf("gap before %s%d comes before the packet that precedes it", f.name, at)
 			}
-			if behind, ok := position[fmt.Sprint(f.name, at)]; ok && behind < where {
+			if after, ok := position[fmt.Sprint(f.name, at)]; ok && after < where {
 				t.Fatalf("gap before %s%d comes after it", f.name, at)
 			}
 		}

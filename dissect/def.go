@@ -63,8 +63,8 @@ type Def struct {
 	// Joins, on a List, is the earlier list whose groups these groups continue,
 	// by index: The Ship sends deaths and money of all players after the list.
 	Joins *Def
-	// PartOf, on a secret Text, is the text that it is a piece of: the pieces in
-	// front and after are fields of that definition, all are one value.
+	// PartOf, on a secret Text, is the text that it is a piece of: the pieces
+	// before and after it are fields of that definition, all are one value.
 	PartOf *Def
 }
 

@@ -1,7 +1,7 @@
 package dissect
 
 // Escape is a code that keeps certain bytes out of a text: Lead and the byte
-// behind it stand for another one. A Lead before any other byte, or of
+// after it stand for another one. A Lead before any other byte, or of
 // nothing, stands for itself.
 type Escape struct {
 	Lead  byte
@@ -9,7 +9,7 @@ type Escape struct {
 }
 
 // Pair says what a Lead and the byte after it stand for.
-type Pair struct{ Behind, Means byte }
+type Pair struct{ After, Means byte }
 
 // Inner reads little-endian values, in order, from pieces of a message that are
 // one string of escaped bytes when joined. An escape may begin in one piece and
@@ -81,9 +81,9 @@ func (in *Inner) step() (b byte, first, last uint32) {
 	}
 	here := in.place
 	if in.has() {
-		behind, at := in.wire()
+		after, at := in.wire()
 		for _, p := range in.code.Pairs {
-			if p.Behind == behind {
+			if p.After == after {
 				return p.Means, first, at
 			}
 		}

@@ -43,19 +43,19 @@ func (p *Parts) stop(left int) {
 	p.m.expert(&TooManyFields, TooManyFields.Severity, n-1, uint64(n), uint64(max(left, 0)))
 }
 
-// behind is how many of the bytes are not before at.
-func (p *Parts) behind(at Extent) int { return int(p.end) - int(at.Off) }
+// bytesFrom returns how many bytes there are from at on.
+func (p *Parts) bytesFrom(at Extent) int { return int(p.end) - int(at.Off) }
 
 // Num adds a number, of which num is the value.
-func (p *Parts) Num(d *Def, at Extent, num uint64) { p.add(d, at, num, p.behind(at)) }
+func (p *Parts) Num(d *Def, at Extent, num uint64) { p.add(d, at, num, p.bytesFrom(at)) }
 
 // Text adds a text. value is copied.
 func (p *Parts) Text(d *Def, at Extent, value []byte) {
 	m := p.m
 	if !p.ended && len(m.Aux)+len(value) > maxAux {
-		p.stop(p.behind(at))
+		p.stop(p.bytesFrom(at))
 	}
-	if p.add(d, at, uint64(len(m.Aux))<<32|uint64(len(value)), p.behind(at)) != nil {
+	if p.add(d, at, uint64(len(m.Aux))<<32|uint64(len(value)), p.bytesFrom(at)) != nil {
 		m.Aux = append(m.Aux, value...)
 	}
 }
@@ -71,7 +71,7 @@ func (p *Parts) Bits(d *Def, num uint64) {
 // Push opens a Group or a List as Cursor.Push does. at is what it has on the wire
 // besides its members: a count, or nothing at the place where they begin.
 func (p *Parts) Push(d *Def, num int, at Extent) {
-	if p.add(d, at, uint64(num), p.behind(at)) == nil {
+	if p.add(d, at, uint64(num), p.bytesFrom(at)) == nil {
 		p.lost++
 		return
 	}

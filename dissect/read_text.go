@@ -113,7 +113,7 @@ func (c *Cursor) Run(d *Def, skip, n, tail int) []byte {
 
 // Digits reads a decimal number after skip bytes, which belong to its extent.
 // One without digits, with more than 64 bits, or with its last digits maybe
-// behind the end of the capture fails.
+// past the end of the capture fails.
 func (c *Cursor) Digits(d *Def, skip int) uint64 {
 	const longest = 20 // of 64 bits
 	b := c.Peek(skip + longest + 1)

@@ -20,7 +20,7 @@ import (
 // seed keys the hashes of sightings.
 const seed = 1
 
-// world is a small network before a detector: servers that answer as theirs do,
+// world is a small network that a detector watches: servers that answer as theirs do,
 // and people, tools and attackers that ask them. What happens is drawn from a seed,
 // and seen packet by packet as a capture beside the servers would.
 type world struct {

@@ -8,7 +8,7 @@ import (
 )
 
 // TestGoldenTunnels decodes the captures that show a way in: the conversation
-// arrives as it was sent, each packet after the same ways.
+// arrives as it was sent, each packet within the same tunnels.
 func TestGoldenTunnels(t *testing.T) {
 	tests := []struct {
 		name string

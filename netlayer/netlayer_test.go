@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Headers as hex, to be put before each other.
+// Headers as hex, to be put one before the other.
 const (
 	macs     = "020000000001 020000000002 "
 	ethIPv4  = macs + "0800 "
@@ -96,7 +96,7 @@ func fragment(p Packet, proto uint8, off, id uint32, more bool) Packet {
 	return p
 }
 
-// deep is p after so many ways.
+// deep is p within so many tunnels.
 func deep(p Packet, ways uint8) Packet {
 	p.Depth = ways
 	return p

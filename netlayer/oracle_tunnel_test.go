@@ -46,7 +46,7 @@ func (g generator) datagram(port uint16, header, body []byte) []byte {
 }
 
 // wrap puts an IP packet into a random tunnel, which is an IP packet again, or
-// behind something that makes it the rest of an Ethernet frame.
+// after something that makes it the rest of an Ethernet frame.
 func (g generator) wrap(ip []byte) []byte {
 	typ, proto := uint16(etherIPv4), uint8(protoIPv4)
 	if ip[0]>>4 == 6 {

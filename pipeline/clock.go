@@ -4,13 +4,13 @@ import "time"
 
 // clock makes of time stamps a time that never goes back, for everything that
 // waits and expires. Packets a little out of order do not move it; one stamp in
-// the far future moves it once, and when the stamps stay after it goes on with
+// the far future moves it once, and when the stamps stay older than that it goes on with
 // them, as after a clock was set back or with captures put one after the other.
 type clock struct {
 	age       int64 // what tables age by
 	high      int64 // the time stamp that age stands for
 	isStarted bool
-	behind    int   // packets in a row that are far after
+	older     int   // packets in a row that are far older
 	ceiling   int64 // the age that time stamps may move it to; 0: any
 }
 
@@ -20,9 +20,9 @@ const (
 	// longStep is the most that one packet moves the clock: longer than anything
 	// waits, and short enough that no number of absurd stamps makes it overflow.
 	longStep = time.Hour
-	// stayBehind is how many packets in a row must be far after before the
+	// stayOlder is how many packets in a row must be far older before the
 	// clock believes them: two captures that were merged badly alternate.
-	stayBehind = 16
+	stayOlder = 16
 )
 
 // stampLag is how much more time may lie between the stamps of packets than between
@@ -37,15 +37,15 @@ func (c *clock) at(nanos int64) (back bool) {
 	}
 	if nanos >= c.high {
 		c.advance(min(nanos-c.high, int64(longStep)))
-		c.high, c.behind = nanos, 0
+		c.high, c.older = nanos, 0
 		return false
 	}
 	if c.high-nanos < c.disorder() {
-		c.behind = 0
+		c.older = 0
 		return c.ceiling == 0 // live, processors take turns
 	}
-	if c.behind++; c.behind >= stayBehind {
-		c.high, c.behind = nanos, 0
+	if c.older++; c.older >= stayOlder {
+		c.high, c.older = nanos, 0
 	}
 	return true
 }
@@ -58,7 +58,7 @@ func (c *clock) advance(span int64) {
 	c.age += span
 }
 
-// disorder is how far after a stamp is that belongs to a clock which was set back. On
+// disorder is how much older a stamp is that belongs to a clock which was set back. On
 // live traffic, whose packets come in order, that is little: until it is believed, time
 // stands still, and seconds of traffic look like one.
 func (c *clock) disorder() int64 {

@@ -22,12 +22,12 @@ func TestClock(t *testing.T) {
 		age    int64
 		backs  int
 	}{
-		{"set back a little", append(append([]int64{100 * sec}, many(stayBehind, 91*sec)...), 92*sec), 100 * sec, stayBehind + 1},
+		{"set back a little", append(append([]int64{100 * sec}, many(stayOlder, 91*sec)...), 92*sec), 100 * sec, stayOlder + 1},
 		{"forward", []int64{100 * sec, 101 * sec, 105 * sec}, 105 * sec, 0},
 		{"a little out of order", []int64{100 * sec, 99 * sec, 101 * sec}, 101 * sec, 1},
-		{"one stamp from the future, then as before", append(append([]int64{100 * sec, 9000 * sec}, many(stayBehind, 101*sec)...), 103*sec),
-			100*sec + hour + 2*sec, stayBehind},
-		{"set back for good", append(append([]int64{9000 * sec}, many(stayBehind, 100*sec)...), 107*sec), 9007 * sec, stayBehind},
+		{"one stamp from the future, then as before", append(append([]int64{100 * sec, 9000 * sec}, many(stayOlder, 101*sec)...), 103*sec),
+			100*sec + hour + 2*sec, stayOlder},
+		{"set back for good", append(append([]int64{9000 * sec}, many(stayOlder, 100*sec)...), 107*sec), 9007 * sec, stayOlder},
 		{"two captures that alternate", []int64{100 * sec, 9000 * sec, 101 * sec, 9001 * sec, 102 * sec, 9002 * sec}, 100*sec + hour + 2*sec, 2},
 		{"absurd stamps, again and again", absurd(many), 0, -1},
 	} {
@@ -62,7 +62,7 @@ func TestClockLive(t *testing.T) {
 		t.Errorf("set forward\ngot  %d\nwant the ceiling", c.age)
 	}
 	c.ceiling = 120 * sec
-	for range stayBehind {
+	for range stayOlder {
 		c.at(3691 * sec)
 	}
 	if c.at(3692 * sec); c.age != 111*sec {
@@ -76,7 +76,7 @@ func TestClockLive(t *testing.T) {
 // absurd jumps between the ends of time until a sum of the steps would overflow.
 func absurd(many func(int, int64) []int64) (s []int64) {
 	for range 4 {
-		s = append(append(s, 1<<62), many(stayBehind, 0)...)
+		s = append(append(s, 1<<62), many(stayOlder, 0)...)
 	}
 	return s
 }

@@ -2,7 +2,7 @@ package pipeline
 
 import "time"
 
-// idleLag is how far idle time stays after: a packet that was captured before its
+// idleLag is how far idle time lags: a packet that was captured before its
 // source said that there is nothing may come yet. Kernels hold packets back for
 // 20 ms, and the program may be late itself.
 const idleLag = 250 * time.Millisecond

@@ -61,7 +61,7 @@ func TestReadAheadHoldsNothingBack(t *testing.T) {
 	}
 }
 
-// Close ends the goroutine before an input that never does.
+// Close ends the goroutine that reads an input which never ends.
 func TestReadAheadClose(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for range 20 {

@@ -21,7 +21,7 @@ var uncounted = map[string]bool{
 }
 
 // TestSummaryHasEveryCounter: whatever the reader or a partition counts is in what the
-// run came to, so that one that is added cannot stay after.
+// run came to, so that one that is added cannot be left out.
 func TestSummaryHasEveryCounter(t *testing.T) {
 	f := &fold{}
 	before := f.summary()

@@ -3,7 +3,7 @@ package pipeline
 import "context"
 
 // worker serves the partitions that fall to it, item by item in packet order, and
-// hands its output over in segments. It waits while the fold is after.
+// hands its output over in segments. It waits while the fold is busy with earlier ones.
 type worker struct {
 	index, jobs int
 	parts       []*partition // all of them; it touches its own

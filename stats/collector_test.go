@@ -22,7 +22,7 @@ func TestServers(t *testing.T) {
 	late.Step = track.Late
 	stray := answer(1, -1)
 	stray.Step = track.Stray
-	extra := behind(answer(5, 30e6), -1)
+	extra := afterChallenge(answer(5, 30e6), -1)
 	extra.Step = track.Extra
 	one := Times{Count: 1, P50: 10 * time.Millisecond, P95: 10 * time.Millisecond, P99: 10 * time.Millisecond, Max: 10 * time.Millisecond}
 	train := answer(2, 10e6)
@@ -34,10 +34,10 @@ func TestServers(t *testing.T) {
 	}{
 		{"answered", []track.Fact{ask(1), answer(2, 10e6)},
 			Server{Requests: 1, Replies: 1, Answered: 1, BytesIn: 25, BytesOut: 100, WireIn: 53, WireOut: 128, Open: 1, Response: one, Challenge: -1, Train: -1}},
-		{"challenged first", []track.Fact{ask(1), challenge(2, 20e6), echo(3), behind(answer(4, 10e6), 20e6)},
+		{"challenged first", []track.Fact{ask(1), challenge(2, 20e6), echo(3), afterChallenge(answer(4, 10e6), 20e6)},
 			Server{Requests: 2, Replies: 2, Answered: 1, BytesIn: 54, BytesOut: 109, WireIn: 110, WireOut: 165, Challenged: 1, Response: one,
 				Challenge: 20 * time.Millisecond, Train: -1}},
-		{"challenge of an earlier exchange", []track.Fact{ask(1), challenge(2, 20e6), echo(3), behind(answer(4, 10e6), 20e6), echo(5), keyed(answer(6, 10e6))},
+		{"challenge of an earlier exchange", []track.Fact{ask(1), challenge(2, 20e6), echo(3), afterChallenge(answer(4, 10e6), 20e6), echo(5), keyed(answer(6, 10e6))},
 			Server{Requests: 3, Replies: 3, Answered: 2, BytesIn: 83, BytesOut: 209, WireIn: 167, WireOut: 293, Challenged: 2,
 				Response:  Times{Count: 2, P50: one.P50, P95: one.P50, P99: one.P50, Max: one.Max},
 				Challenge: 20 * time.Millisecond, Train: -1}},
@@ -109,7 +109,7 @@ func TestUnpaired(t *testing.T) {
 }
 
 func TestChallenges(t *testing.T) {
-	through := []track.Fact{ask(1), challenge(2, 1e6), echo(3), behind(answer(4, 1e6), 1e6)}
+	through := []track.Fact{ask(1), challenge(2, 1e6), echo(3), afterChallenge(answer(4, 1e6), 1e6)}
 	straight := func(frame uint64) track.Fact { // to a client that was never challenged
 		f := answer(frame, 1e6)
 		f.Client = client2
@@ -138,7 +138,7 @@ func TestChallenges(t *testing.T) {
 func TestKinds(t *testing.T) {
 	open := answer(6, 1e6)
 	open.Client, open.Bytes, open.Wire = client2, 250, 278
-	s := collect(Options{}, ask(1), challenge(2, 1e6), echo(3), behind(answer(4, 1e6), 1e6), ask(5), open)
+	s := collect(Options{}, ask(1), challenge(2, 1e6), echo(3), afterChallenge(answer(4, 1e6), 1e6), ask(5), open)
 	want := []Kind{{"toy", "ASK", Gain{1, 250.0 / 25, 278.0 / 53}, Gain{1, 100.0 / 29, 128.0 / 57}}}
 	if diff := cmp.Diff(want, s.Kinds); diff != "" {
 		t.Errorf("want -, got +\n%s", diff)
@@ -254,7 +254,7 @@ func TestOneWay(t *testing.T) {
 
 // TestTimes: what clients wait for, and its parts.
 func TestTimes(t *testing.T) {
-	r := behind(answer(4, 10e6), 20e6)
+	r := afterChallenge(answer(4, 10e6), 20e6)
 	r.Packets, r.Train = 2, 5e6
 	s := collect(Options{}, ask(1), challenge(2, 20e6), echo(3), r)
 	for _, tc := range []struct {
@@ -278,7 +278,7 @@ func TestAllocations(t *testing.T) {
 		t.Skip("the race detector allocates")
 	}
 	c := New(Options{Scale: 0.05})
-	facts := []track.Fact{ask(1), challenge(2, 1e6), echo(3), behind(answer(4, 1e6), 1e6), silence(5)}
+	facts := []track.Fact{ask(1), challenge(2, 1e6), echo(3), afterChallenge(answer(4, 1e6), 1e6), silence(5)}
 	found := []track.Found{{Code: &track.Refused, Severity: finding.Error}}
 	post := &track.Post{Players: 1, Max: 2}
 	n := uint32(0)

@@ -61,8 +61,8 @@ func answer(frame uint64, took int64) track.Fact {
 	return f
 }
 
-// behind makes an answer follow a challenge.
-func behind(f track.Fact, trip int64) track.Fact {
+// afterChallenge makes an answer follow a challenge.
+func afterChallenge(f track.Fact, trip int64) track.Fact {
 	f.Trip = trip
 	return f
 }

@@ -9,11 +9,11 @@ func (x *Exchanges) reply(m *Message) Part {
 	}
 	in, k, e := x.oldest(m, m.Type.Asks, nil)
 	if e == nil {
-		return x.behind(m)
+		return x.placeExtra(m)
 	}
 	if m.Age-e.age > int64(answerWait) {
 		x.end(in, k, e)
-		return x.behind(m)
+		return x.placeExtra(m)
 	}
 	return x.answer(m, in, k, e)
 }
@@ -92,7 +92,7 @@ func (x *Exchanges) challenge(m *Message) Part {
 		return x.again(m)
 	case m.Age-e.age > int64(answerWait):
 		x.end(in, k, e)
-		return x.behind(m)
+		return x.placeExtra(m)
 	case k.asks == dissect.AskChallenge:
 		return x.answer(m, in, k, e)
 	}
@@ -115,7 +115,7 @@ func (x *Exchanges) again(m *Message) Part {
 	if _, _, e := x.oldest(m, m.Type.Asks, same); e != nil {
 		return e.answeredBy(m, Extra)
 	}
-	return x.behind(m)
+	return x.placeExtra(m)
 }
 
 // promote moves e to the exchanges in which the server has said something.
@@ -139,9 +139,9 @@ func (x *Exchanges) promote(k exchangeKey, e *exchange) {
 	*p = was
 }
 
-// behind places a reply to no exchange that is under way: it is a further reply to
+// placeExtra places a reply to no exchange that is under way: it is a further reply to
 // one that is over, late, or nobody's.
-func (x *Exchanges) behind(m *Message) Part {
+func (x *Exchanges) placeExtra(m *Message) Part {
 	var e *exchange
 	for asks := m.Type.Asks; asks != 0; asks &= asks - 1 {
 		p := x.past.Peek(m.key(asks))

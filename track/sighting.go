@@ -23,7 +23,7 @@ func (h *Host) Is4() bool {
 }
 
 // Hash mixes the address with the seed. The third round makes random what is even
-// behind two: hashes of addresses in a row, of which sketches count too few or too
+// after two: hashes of addresses in a row, of which sketches count too few or too
 // many.
 func (h Host) Hash(seed uint64) uint64 {
 	a, b := binary.LittleEndian.Uint64(h[:8]), binary.LittleEndian.Uint64(h[8:])

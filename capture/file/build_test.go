@@ -102,7 +102,7 @@ func drainGaps(t testing.TB, src capture.Source) (all []packet, gaps []capture.G
 		}
 		pos := 0
 		for _, p := range b.Packets {
-			if pos = behind(b.Buf, pos, p.Data); pos < 0 {
+			if pos = endOf(b.Buf, pos, p.Data); pos < 0 {
 				t.Fatalf("packet %d is not in the buffer of its batch, after the one before", p.No)
 			}
 			if int(p.Wire) < len(p.Data) {
@@ -125,9 +125,9 @@ func drainGaps(t testing.TB, src capture.Source) (all []packet, gaps []capture.G
 	}
 }
 
-// behind returns the position in buf after data, which has to be a piece of
+// endOf returns the position in buf after data, which has to be a piece of
 // buf's memory at pos or later, and -1 if it is not.
-func behind(buf []byte, pos int, data []byte) int {
+func endOf(buf []byte, pos int, data []byte) int {
 	if len(data) == 0 {
 		return pos
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 // growing writes captures step by step: each call of wait is one step, and
-// behind the last one the capture ends.
+// after the last one the capture ends.
 type growing struct {
 	t     *testing.T
 	dir   string

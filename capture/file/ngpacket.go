@@ -107,13 +107,13 @@ func (r *Reader) packet(b *capture.Batch, pos, end int, number uint32) {
 	}
 	i := &s.ifaces[number]
 	start := pos + packetStart
-	behind := start + int(captured)
+	dataEnd := start + int(captured)
 	n := len(b.Packets)
 	b.Packets = b.Packets[:n+1]
 	p := &b.Packets[n]
 	p.No = r.stats.Received + uint64(n) + 1
 	p.Nanos = i.time.nanos(stamp)
-	p.Data = buf[start:behind:behind]
+	p.Data = buf[start:dataEnd:dataEnd]
 	p.Wire = max(wire, captured)
 	p.Link = i.link
 	p.Iface = i.number
@@ -148,11 +148,11 @@ func (r *Reader) simple(b *capture.Batch, pos, end int) {
 		return
 	}
 	start := pos + simplePacketStart
-	behind := start + int(captured)
+	dataEnd := start + int(captured)
 	b.Packets = append(b.Packets, capture.Packet{
 		No:    r.stats.Received + uint64(len(b.Packets)) + 1,
 		Nanos: s.nanos,
-		Data:  buf[start:behind:behind],
+		Data:  buf[start:dataEnd:dataEnd],
 		Wire:  wire,
 		Link:  i.link,
 		Iface: i.number,

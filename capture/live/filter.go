@@ -220,8 +220,8 @@ func (f *AutoFilter) program(v view, snap uint32) ([]bpf.Instruction, error) {
 }
 
 // linked finds the IP header after an EtherType and VLAN tags: X is its offset.
-func (p *assembly) linked(etherType bpf.Instruction, behind uint32) {
-	p.add(bpf.LoadConstant{Dst: bpf.RegX, Val: behind}, etherType)
+func (p *assembly) linked(etherType bpf.Instruction, next uint32) {
+	p.add(bpf.LoadConstant{Dst: bpf.RegX, Val: next}, etherType)
 	for range maxVLANDepth {
 		p.jump("tag", etherVLAN, etherQinQ, etherOldQinQ)
 		p.jumpAlways("typed")

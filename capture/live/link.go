@@ -27,7 +27,7 @@ const (
 )
 
 // linkOf is the link type that a kind of device is captured with. Devices whose
-// header is none of these, or differs between kernels, are captured after it, with a
+// header is none of these, or differs between kernels, are captured without it, with a
 // cooked header in its place.
 func linkOf(t target) uint16 {
 	switch {

@@ -202,7 +202,7 @@ func TestByNumber(t *testing.T) {
 }
 
 // TestRestart: the files of an earlier run count, their numbers go on, even if the
-// clock is after.
+// clock was set back.
 func TestRestart(t *testing.T) {
 	dir := t.TempDir()
 	o := Options{Path: filepath.Join(dir, "a.pcapng"), Time: time.Second, Files: 3}

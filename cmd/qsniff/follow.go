@@ -125,13 +125,13 @@ func follow(ctx context.Context, opts *followOptions, args []string, s streams) 
 // noExchange is the error that no dialogue has a frame, with the ids that are near.
 func noExchange(frame uint64, talks *dialogue.Collector) error {
 	hint := "qsniff follow lists all"
-	switch before, behind := talks.Near(); {
-	case before != 0 && behind != 0:
-		hint = fmt.Sprintf("those next to it are %d and %d", before, behind)
+	switch before, after := talks.Near(); {
+	case before != 0 && after != 0:
+		hint = fmt.Sprintf("those next to it are %d and %d", before, after)
 	case before != 0:
 		hint = fmt.Sprintf("the last one is %d", before)
-	case behind != 0:
-		hint = fmt.Sprintf("the first one is %d", behind)
+	case after != 0:
+		hint = fmt.Sprintf("the first one is %d", after)
 	}
 	return &hintedError{fmt.Errorf("no exchange has frame %d", frame), hint}
 }
@@ -148,8 +148,8 @@ func (o *followOptions) check() error {
 	return plain.check()
 }
 
-// dialogues makes the renderer that was asked for, and writes what stands in front
-// of all dialogues.
+// dialogues makes the renderer that was asked for, and writes what precedes
+// all dialogues.
 func (o *followOptions) dialogues(out io.Writer, protos []*dissect.Proto) (render.DialogueRenderer, error) {
 	if err := o.check(); err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 )
 
 // TestProgressLine: the line never reaches the end of the terminal, where it would wrap
-// and leave a part of itself after.
+// and leave remains.
 func TestProgressLine(t *testing.T) {
 	p := progressLine{size: 1 << 30}
 	s := capture.Stats{Bytes: 1 << 28, Received: 1_000_000}

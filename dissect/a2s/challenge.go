@@ -25,7 +25,7 @@ func infoRequest(c *dissect.Context, cur *dissect.Cursor) {
 			cur.I32(&defChallenge)
 		}
 		cur.Expert(&codeRetryPayload, 0, 0)
-		if behind := cur.Peek(len(infoText)); len(behind) > 0 && bytes.HasPrefix(infoText, behind) {
+		if rest := cur.Peek(len(infoText)); len(rest) > 0 && bytes.HasPrefix(infoText, rest) {
 			cur.LastCString(&defPayload)
 		}
 		return
@@ -46,8 +46,8 @@ func challengeFirst(b []byte, cut bool) bool {
 	if len(b) < challengeLen+len(infoText) && !cut || len(b) <= challengeLen {
 		return false
 	}
-	behind := b[challengeLen:]
-	return bytes.HasPrefix(behind, infoText) || cut && bytes.HasPrefix(infoText, behind)
+	rest := b[challengeLen:]
+	return bytes.HasPrefix(rest, infoText) || cut && bytes.HasPrefix(infoText, rest)
 }
 
 // trailer reads what may follow a request: nothing, a challenge, zeros.

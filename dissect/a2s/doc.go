@@ -88,7 +88,7 @@
 // each player in recorded replies. Counts lie: engines count joining players and
 // bots that the list does not hold, cut the list at the datagram's end, and
 // wrap at 256. The secret of S2A_LOGSTRING2 has no length and no end: the date
-// behind it shows where it ends, and without a date all of it may be secret. HLTV
+// after it shows where it ends, and without a date all of it may be secret. HLTV
 // answers requests by their first letter, whatever follows it.
 //
 // Plugins and caches that answer in place of the engine write replies wrongly: a

@@ -36,7 +36,7 @@ func doubled(b []byte) bool {
 }
 
 // misnamed reports whether a message with the letter of S2A_RULES and length bytes
-// behind it is as long as a challenge, and holds no rule: after the count there is
+// after it is as long as a challenge, and holds no rule: after the count there is
 // room for an empty one only. Servers send it to clients that asked for a challenge.
 func misnamed(body []byte, length int, asked dissect.Asked) bool {
 	const countLen = 2

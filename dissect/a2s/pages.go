@@ -20,7 +20,7 @@ const (
 
 // escape keeps 00, which ends a rule's value, and FF out of the pages.
 var escape = dissect.Escape{Lead: 0x01, Pairs: []dissect.Pair{
-	{Behind: 0x01, Means: 0x01}, {Behind: 0x02, Means: 0x00}, {Behind: 0x03, Means: 0xff}}}
+	{After: 0x01, Means: 0x01}, {After: 0x02, Means: 0x00}, {After: 0x03, Means: 0xff}}}
 
 // pages are the rules whose names are a page and the count of pages.
 type pages struct {

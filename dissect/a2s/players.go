@@ -72,15 +72,15 @@ func shipTail(c *dissect.Context, cur *dissect.Cursor, count int) int {
 
 // playerLen returns the length of the entry at the start of b, 0 if it is not whole.
 func playerLen(b []byte) int {
-	const before, behind = 1, 8 // index; score and duration
+	const before, after = 1, 8 // index; score and duration
 	if len(b) < before {
 		return 0
 	}
 	i := bytes.IndexByte(b[before:], 0)
-	if i < 0 || len(b) < before+i+1+behind {
+	if i < 0 || len(b) < before+i+1+after {
 		return 0
 	}
-	return before + i + 1 + behind
+	return before + i + 1 + after
 }
 
 // morePlayers reports whether b, after the last counted entry, is whole entries

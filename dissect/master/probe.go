@@ -120,8 +120,8 @@ func (p *probe) knownRegion() bool { return regionName(uint64(p.b[0])) != "" }
 // longSeed judges a query with something between the address and its NUL: qstat 2.17
 // leaves a byte of its buffer there when it asks for the second page.
 func (p *probe) longSeed(seed []byte) dissect.Confidence {
-	behind := bytes.TrimLeft(seed, "0123456789.:")
-	if p.knownRegion() && isAddress(seed[:len(seed)-len(behind)]) {
+	rest := bytes.TrimLeft(seed, "0123456789.:")
+	if p.knownRegion() && isAddress(seed[:len(seed)-len(rest)]) {
 		return dissect.Maybe
 	}
 	return dissect.No

@@ -72,7 +72,7 @@ var (
 	codeSize = finding.Code{ID: "RCN-09", Severity: finding.Error, Fault: finding.Server,
 		Seen:  "a size that cannot be, or a packet larger than the engine sends",
 		Means: "below 10 or above 65,536 the sender lost its place in the stream or speaks another protocol; from 4,107 on many clients give up",
-		Do:    "look at the packet in front: its size may be wrong; clients should take sizes of up to 64 KiB",
+		Do:    "look at the packet before: its size may be wrong; clients should take sizes of up to 64 KiB",
 		Text: func(dst []byte, e *finding.Expert) []byte {
 			if e.B == sizeHidden {
 				return append(dst, "impossible size: 10 to 65,536 are allowed"...)

@@ -9,7 +9,7 @@ import (
 
 // judge says how much a packet in this direction looks like one of ours, by itself.
 // b is what came from its start on, n its length. Types are the standard ones and
-// those of dialects, text is text: a length in front is what many protocols have.
+// those of dialects, text is text: a length before it is what many protocols have.
 func judge(dir dissect.Direction, b []byte, n int) dissect.Confidence {
 	h := parse(b)
 	most := uint32(usualSize)

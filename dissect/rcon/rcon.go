@@ -75,7 +75,7 @@ type view struct {
 	dir   dissect.Direction
 
 	opened, last bool
-	gap          bool // bytes are missing in front, of either direction
+	gap          bool // bytes are missing before it, of either direction
 	torn         bool // of the message's own
 }
 

@@ -50,7 +50,7 @@ const (
 	BiggestPorts     // its different source ports
 	BiggestPortsEach // the same for each of its queries, as far as ports are counted
 	BiggestProven    // 1: it proved its address
-	BiggestNAT       // 1: many clients seem to be after it
+	BiggestNAT       // 1: many clients seem to share it
 	TopProven        // share of proven sources in what the 16 busiest sent
 	Lead             // queries/s of the busiest source that proved nothing
 	LeadProven       // and of the busiest one that did, unless it is a network behind one address

@@ -78,7 +78,7 @@ func ParseRcon(b []byte) Rcon {
 		}
 		return r
 	}
-	second, quoted, behind := token(b, end)
+	second, quoted, secondEnd := token(b, end)
 	number := IsChallenge(b[first.Lo:first.Hi])
 	if odd(b) || quoted && !number || isSigned(b[first.Lo:first.Hi]) {
 		hi := len(bytes.TrimRight(b, "\r\n\x00"))
@@ -87,7 +87,7 @@ func ParseRcon(b []byte) Rcon {
 	}
 	if number && second.Any() {
 		r.Challenge, r.Sure = first, quoted && !firstQuoted && first.Hi-first.Lo >= sureDigits
-		r.Password, r.Quoted, r.End = second, quoted, behind
+		r.Password, r.Quoted, r.End = second, quoted, secondEnd
 		return r
 	}
 	r.Password, r.Quoted, r.End = first, firstQuoted, end

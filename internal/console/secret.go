@@ -168,7 +168,7 @@ func quotedRcon(b []byte, at int) Span {
 
 // isLogged reports whether args go on as a log line of Source does, which has no
 // password: rcon from "192.0.2.1:27005": command "status". Nothing is looked for
-// behind the quotes: in hostile text the word rcon stands thousands of times.
+// after the quotes: in hostile text the word rcon stands thousands of times.
 func isLogged(args []byte) bool {
 	if !bytes.HasPrefix(args, fromQuote) {
 		return false

@@ -5,7 +5,7 @@ import "qsniff/dissect"
 // common are the members that a line of JSON has whatever the protocol. They are
 // the renderer's, not a dissector's, so there is no definition to take them from;
 // a test compares them with what the renderer writes. Members of objects stand
-// behind a dot.
+// after a dot.
 var common = []Field{
 	member("schema", dissect.Uint, "", "version of the output format: 1"),
 	member("record", dissect.Text, "", "what kind of line it is; a line without it is a message"),

@@ -15,7 +15,7 @@ func isInferred(e finding.Expert) bool { return e.Code == split.FormInferred }
 func isConflict(e finding.Expert) bool { return e.Code == split.ConflictingPart }
 
 // fuzzStep is one datagram of the fuzz input: control, length, id, then bytes
-// behind the id. Control: 2 bits flow, 2 bits time step, cut, pieces, 2 bits hint.
+// after the id. Control: 2 bits flow, 2 bits time step, cut, pieces, 2 bits hint.
 func fuzzSteps(in []byte, do func(f *split.Fragment)) {
 	now, frame := 1000*second, uint64(0)
 	steps := [4]int64{0, second / 1000, second, 6 * second}

@@ -32,7 +32,7 @@ func (a *Assembler) hold(c *Conn, h *half, p *part) bool {
 	}
 }
 
-// around returns the last run that begins at seq or in front, and the one after
+// around returns the last run that begins at seq or before, and the one after
 // it.
 func (a *Assembler) around(h *half, seq uint32) (before, after uint32) {
 	after = h.runs

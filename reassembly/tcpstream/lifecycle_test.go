@@ -129,7 +129,7 @@ func TestIgnore(t *testing.T) {
 }
 
 // TestFullDirection: bytes in order that the sink leaves find no room beside what is
-// behind a hole.
+// after a hole.
 func TestFullDirection(t *testing.T) {
 	b := newBench(tcpstream.Limits{DirBytes: 2048})
 	b.data = func(_ *tcpstream.Conn, _ int, ch *tcpstream.Chunk) (int, int) { return 0, 0 }

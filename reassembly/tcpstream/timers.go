@@ -21,7 +21,7 @@ func (a *Assembler) hole(h *half) (f hole, ok bool) {
 }
 
 // due reports whether a hole has waited long enough. As long as its start is being
-// filled, the sender is at work, and what lies after may be forged.
+// filled, the sender is at work, and what follows it may be forged.
 func (a *Assembler) due(h *half, f hole) bool {
 	if f.acked != never && a.now-f.acked >= ackWait {
 		return true

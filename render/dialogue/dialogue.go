@@ -110,7 +110,7 @@ func (c *Collector) Found() bool { return c.found }
 
 // Near returns the ids of the dialogues that come next before the wanted frame
 // and after it, 0 where there is none.
-func (c *Collector) Near() (before, behind uint64) { return c.near[0], c.near[1] }
+func (c *Collector) Near() (before, after uint64) { return c.near[0], c.near[1] }
 
 // Early is how many dialogues were written before they were over to make room.
 func (c *Collector) Early() uint64 { return c.early }

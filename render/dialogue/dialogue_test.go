@@ -178,8 +178,8 @@ func TestDialogues(t *testing.T) {
 func TestOneDialogue(t *testing.T) {
 	const script = "1 0 ask\n2 1 answer of 1\n5 2000 ask\n6 2001 answer of 5\n9 4000 ask\n"
 	for _, tc := range []struct {
-		frame, before, behind uint64
-		want                  string
+		frame, before, after uint64
+		want                 string
 	}{
 		{5, 1, 9, "5 answered took 6 trip 3 ask5 answer6\n"},
 		{6, 1, 9, "5 answered took 6 trip 3 ask5 answer6\n"},
@@ -188,10 +188,10 @@ func TestOneDialogue(t *testing.T) {
 	} {
 		c := New(Options{Renderer: scribe{}, Frame: tc.frame})
 		got := play(c, script)
-		before, behind := c.Near()
-		if got != tc.want || before != tc.before || behind != tc.behind || c.Found() != (tc.want != "") {
+		before, after := c.Near()
+		if got != tc.want || before != tc.before || after != tc.after || c.Found() != (tc.want != "") {
 			t.Errorf("frame %d\ngot  %q, found %t, near %d and %d\nwant %q, near %d and %d", tc.frame,
-				got, c.Found(), before, behind, tc.want, tc.before, tc.behind)
+				got, c.Found(), before, after, tc.want, tc.before, tc.after)
 		}
 	}
 }

@@ -51,7 +51,7 @@ func (p *statsPage) line(indent int, format string, args ...any) {
 	p.dst = append(p.dst, '\n')
 }
 
-// title begins a section; about is after it, in the same line.
+// title begins a section; about follows it, in the same line.
 func (p *statsPage) title(name, about string) {
 	c := &p.opt.Palette
 	p.dst = append(append(append(append(p.dst, '\n'), c.head.on...), name...), c.head.off...)

@@ -9,7 +9,7 @@ import (
 // loopback is where every server listens, on a port that the system chooses.
 var loopback = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), 0)
 
-// Server is a listening socket and what answers after it.
+// Server is a listening socket and what answers there.
 type Server struct {
 	addr  netip.AddrPort
 	close func() error

@@ -43,7 +43,7 @@
 //	@ transport KIND   udp at first; tcp: payloads are writes to the connection
 //	                   between the ends, which a handshake opens if there is none
 //	@ mss N            most bytes of a write in one segment; at first, and at most,
-//	                   what the MTU leaves behind headers without options
+//	                   what the MTU leaves after headers without options
 //	@ acks on|off      whether each write is acknowledged, on at first
 //
 // Directives that send packets of a TCP connection:

@@ -61,7 +61,7 @@ type mix struct {
 	queries []exchange
 	games   []exchange // none without game traffic
 	current *exchange  // the one that goes on with a burst, or nil
-	behind  int        // how many packets of queries there were more than of games
+	surplus int        // how many packets of queries there were more than of games
 	payload []byte
 	splitID uint32
 }
@@ -148,16 +148,16 @@ func (m *mix) next() (int64, []byte) {
 // turn picks the exchange whose packet is next, and its time.
 func (m *mix) turn() (*exchange, int64) {
 	if m.current != nil {
-		m.behind++
+		m.surplus++
 		m.clock.now += burst
 		return m.current, m.clock.now
 	}
 	nanos := m.clock.tick(m.rng)
-	if len(m.games) > 0 && m.behind > 0 {
-		m.behind--
+	if len(m.games) > 0 && m.surplus > 0 {
+		m.surplus--
 		return &m.games[m.rng.IntN(open)], nanos
 	}
-	m.behind++
+	m.surplus++
 	return &m.queries[m.rng.IntN(open)], nanos
 }
 
