@@ -6,9 +6,9 @@ import (
 	"qsniff/capture"
 	"qsniff/dissect"
 	"qsniff/flood"
-	"qsniff/pipeline/tally"
 	"qsniff/render"
 	"qsniff/render/dialogue"
+	"qsniff/render/tally"
 	"qsniff/track"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"qsniff/pipeline/tally"
+	"qsniff/render/tally"
 )
 
 func capturedASE(t testing.TB, name string) []byte {

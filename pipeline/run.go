@@ -5,8 +5,8 @@ import (
 	"io"
 	"slices"
 
-	"qsniff/pipeline/tally"
 	"qsniff/render"
+	"qsniff/render/tally"
 )
 
 // Run reads the source to its end and returns what it came to. The error is that

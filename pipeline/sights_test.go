@@ -14,9 +14,9 @@ import (
 
 	"qsniff/internal/test/race"
 	"qsniff/internal/test/testpcap"
-	"qsniff/pipeline/tally"
 	"qsniff/render"
 	"qsniff/render/jsonl"
+	"qsniff/render/tally"
 	"qsniff/track"
 )
 

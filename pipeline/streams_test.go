@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"qsniff/internal/test/testpcap"
-	"qsniff/pipeline/tally"
+	"qsniff/render/tally"
 )
 
 // Packets of RCON, in the language of captures' sources.

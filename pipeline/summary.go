@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"qsniff/netlayer"
-	"qsniff/pipeline/tally"
+	"qsniff/render/tally"
 )
 
 // Why a UDP datagram held no message, in the words of the summary.

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"qsniff/netlayer"
-	"qsniff/pipeline/tally"
 	"qsniff/reassembly/tcpstream"
+	"qsniff/render/tally"
 )
 
 // uncounted are numbers of the totals that are no counters of the run.

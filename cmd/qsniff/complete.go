@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"qsniff/internal/manual"
+	"qsniff/render/manual"
 )
 
 // captureExtensions are what names of captures end in. A file of another name is

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"qsniff/internal/manual"
+	"qsniff/render/manual"
 )
 
 func newFields(io streams) *cobra.Command {

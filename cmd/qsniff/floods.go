@@ -13,11 +13,11 @@ import (
 	"qsniff/flood"
 	"qsniff/flood/config"
 	"qsniff/internal/hostset"
-	"qsniff/pipeline/tally"
 	"qsniff/render"
 	"qsniff/render/counters"
 	"qsniff/render/jsonl"
 	"qsniff/render/nft"
+	"qsniff/render/tally"
 	"qsniff/render/text"
 	"qsniff/track"
 )

@@ -8,11 +8,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"qsniff/dissect"
-	"qsniff/pipeline/tally"
 	"qsniff/render"
 	"qsniff/render/csv"
 	"qsniff/render/dialogue"
 	"qsniff/render/jsonl"
+	"qsniff/render/tally"
 	"qsniff/render/text"
 )
 

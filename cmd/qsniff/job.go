@@ -13,7 +13,7 @@ import (
 	"qsniff/internal/digits"
 	"qsniff/internal/lru"
 	"qsniff/pipeline"
-	"qsniff/pipeline/tally"
+	"qsniff/render/tally"
 )
 
 // job is a run over captures that are open: what the commands have in common that

@@ -24,9 +24,9 @@ import (
 	"qsniff/internal/lru"
 	"qsniff/internal/sandbox"
 	"qsniff/pipeline"
-	"qsniff/pipeline/tally"
 	"qsniff/render"
 	"qsniff/render/counters"
+	"qsniff/render/tally"
 	"qsniff/render/text"
 	"qsniff/track"
 )

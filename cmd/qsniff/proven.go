@@ -8,11 +8,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"qsniff/flood/proof"
-	"qsniff/pipeline/tally"
 	"qsniff/render"
 	"qsniff/render/counters"
 	"qsniff/render/jsonl"
 	"qsniff/render/nft"
+	"qsniff/render/tally"
 	"qsniff/render/text"
 	"qsniff/track"
 )

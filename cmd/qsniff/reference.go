@@ -11,9 +11,9 @@ import (
 	"qsniff/dissect"
 	"qsniff/dissect/protocols"
 	"qsniff/finding"
-	"qsniff/internal/manual"
 	"qsniff/reassembly/split"
 	"qsniff/reassembly/tcpstream"
+	"qsniff/render/manual"
 	"qsniff/track"
 )
 

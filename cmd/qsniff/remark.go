@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"qsniff/internal/digits"
-	"qsniff/pipeline/tally"
 	"qsniff/render/counters"
+	"qsniff/render/tally"
 )
 
 // remark says on standard error what a reader of the output could not guess: what

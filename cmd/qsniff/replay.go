@@ -11,10 +11,10 @@ import (
 	"qsniff/flood/limiter"
 	"qsniff/flood/proof"
 	"qsniff/internal/hostset"
-	"qsniff/pipeline/tally"
 	"qsniff/render"
 	"qsniff/render/counters"
 	"qsniff/render/jsonl"
+	"qsniff/render/tally"
 	"qsniff/render/text"
 	"qsniff/track"
 )

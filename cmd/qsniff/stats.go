@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"qsniff/pipeline/tally"
 	"qsniff/render"
 	"qsniff/render/jsonl"
+	"qsniff/render/tally"
 	"qsniff/render/text"
 	"qsniff/stats"
 )

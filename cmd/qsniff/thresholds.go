@@ -10,7 +10,7 @@ import (
 
 	"qsniff/flood"
 	"qsniff/flood/config"
-	"qsniff/internal/manual"
+	"qsniff/render/manual"
 )
 
 // longestThresholds is far more than all of them take, with long comments: who names

@@ -12,7 +12,7 @@ import (
 
 	"qsniff/capture/file"
 	"qsniff/capture/live"
-	"qsniff/internal/manual"
+	"qsniff/render/manual"
 )
 
 // build is what is known of this program.

@@ -11,7 +11,7 @@ import (
 	"qsniff/flood"
 	"qsniff/flood/limiter"
 	"qsniff/flood/proof"
-	"qsniff/pipeline/tally"
+	"qsniff/render/tally"
 	"qsniff/stats"
 )
 

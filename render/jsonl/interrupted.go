@@ -1,6 +1,6 @@
 package jsonl
 
-import "qsniff/pipeline/tally"
+import "qsniff/render/tally"
 
 // AppendInterrupted appends a line that says how far a run came that somebody ended, and
 // nothing after any other: for output whose lines were written before that was known.

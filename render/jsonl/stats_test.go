@@ -9,12 +9,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"qsniff/finding"
-	"qsniff/pipeline/tally"
 	"qsniff/reassembly"
 	"qsniff/reassembly/ipfrag"
 	"qsniff/reassembly/split"
 	"qsniff/reassembly/tcpstream"
 	"qsniff/render"
+	"qsniff/render/tally"
 	"qsniff/stats"
 )
 

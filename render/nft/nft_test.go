@@ -12,8 +12,8 @@ import (
 
 	"qsniff/flood"
 	"qsniff/flood/proof"
-	"qsniff/pipeline/tally"
 	"qsniff/render"
+	"qsniff/render/tally"
 )
 
 func sources(addrs ...string) *render.Proven {

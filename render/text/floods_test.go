@@ -10,8 +10,8 @@ import (
 	"qsniff/dissect"
 	"qsniff/flood"
 	"qsniff/internal/display"
-	"qsniff/pipeline/tally"
 	"qsniff/render"
+	"qsniff/render/tally"
 	"qsniff/track"
 )
 

@@ -3,7 +3,7 @@ package text
 import (
 	"qsniff/finding"
 	"qsniff/internal/digits"
-	"qsniff/pipeline/tally"
+	"qsniff/render/tally"
 )
 
 // interrupted is the first line where somebody ended the run: nothing below it is about

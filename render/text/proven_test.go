@@ -8,8 +8,8 @@ import (
 
 	"qsniff/flood/proof"
 	"qsniff/internal/display"
-	"qsniff/pipeline/tally"
 	"qsniff/render"
+	"qsniff/render/tally"
 )
 
 func provenExample() *render.Proven {

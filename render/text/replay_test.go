@@ -7,8 +7,8 @@ import (
 
 	"qsniff/flood/limiter"
 	"qsniff/internal/display"
-	"qsniff/pipeline/tally"
 	"qsniff/render"
+	"qsniff/render/tally"
 )
 
 func limitsExample() *render.Limits {

@@ -9,9 +9,9 @@ import (
 	"qsniff/finding"
 	"qsniff/internal/digits"
 	"qsniff/internal/display"
-	"qsniff/pipeline/tally"
 	"qsniff/render"
 	"qsniff/render/counters"
+	"qsniff/render/tally"
 	"qsniff/stats"
 )
 

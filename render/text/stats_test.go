@@ -11,12 +11,12 @@ import (
 
 	"qsniff/finding"
 	"qsniff/internal/display"
-	"qsniff/pipeline/tally"
 	"qsniff/reassembly"
 	"qsniff/reassembly/ipfrag"
 	"qsniff/reassembly/split"
 	"qsniff/reassembly/tcpstream"
 	"qsniff/render"
+	"qsniff/render/tally"
 	"qsniff/stats"
 )
 

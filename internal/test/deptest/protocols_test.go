@@ -27,7 +27,7 @@ var named = map[string]string{
 	"internal/tools/mkpcap":   "makes captures",
 	"internal/test/testpcap":  "makes captures",
 	"internal/test/responder": "a server for tests",
-	"internal/manual":         "values of a field that all messages have",
+	"render/manual":           "values of a field that all messages have",
 }
 
 // TestNobodyNamesAProtocol: a new protocol is its folder and a line in a list, so no

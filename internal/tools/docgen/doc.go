@@ -37,13 +37,13 @@ func Files(in Input) (map[string][]byte, error) {
 		return nil, err
 	}
 	files := map[string][]byte{
-		"docs/README.md":              index(&in),
-		"docs/commands.md":            commands(&in),
-		"docs/counters.md":            countersPage(),
-		"docs/fields.md":              fields(&in),
-		"docs/findings.md":            findings(in.Codes),
-		"docs/limits.md":              limitsPage(limits),
-		"internal/manual/limits.json": limitsData(limits),
+		"docs/README.md":            index(&in),
+		"docs/commands.md":          commands(&in),
+		"docs/counters.md":          countersPage(),
+		"docs/fields.md":            fields(&in),
+		"docs/findings.md":          findings(in.Codes),
+		"docs/limits.md":            limitsPage(limits),
+		"render/manual/limits.json": limitsData(limits),
 	}
 	for _, p := range in.Protocols {
 		page, err := protocol(&in, p)

@@ -18,7 +18,7 @@ import (
 	"strings"
 	"time"
 
-	"qsniff/internal/manual"
+	"qsniff/render/manual"
 )
 
 // Limits reads the constants of every limits.go of the program, with the comments

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"qsniff/finding"
-	"qsniff/internal/manual"
+	"qsniff/render/manual"
 )
 
 // notice stands at the top of every page.

@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"qsniff/dissect"
-	"qsniff/internal/manual"
+	"qsniff/render/manual"
 )
 
 // protocol makes the page of one protocol.
