@@ -93,6 +93,7 @@ func watchRun(t testing.TB, data []byte, jobs int, r render.Renderer) *log {
 
 const (
 	infoAsked = "FF FF FF FF 54 \"Source Engine Query\\0\""
+	eyeReply  = `"EYE1\x07bf1942\x0614567\x07Desert\x09conquest\x0bel alamein\x041.6\x020\x0380\x0364\x01"`
 	c2s       = "10.64.0.1:40001 > 198.18.0.1:27015"
 	s2c       = "198.18.0.1:27015 > 10.64.0.1:40001"
 )
@@ -116,7 +117,11 @@ func TestSightings(t *testing.T) {
 		{"junk", "> FF FF FF FF \"~~~ what is this\"", []string{"1 junk " + c2s}},
 		{"nothing after the header", "> FF FF FF FF", []string{"1 other " + c2s}},
 		{"the game", "> 01 00 00 80 01 00 00 80 02 A4 81", []string{"1 other " + c2s}},
-		{"one byte", "> \"s\"", []string{"1 request " + c2s + " ASE_QUERY weak"}},
+		{"one byte", "> \"s\"", []string{"1 other " + c2s}},
+		{"one byte, answered", "> \"s\"\n< " + eyeReply + "\n> \"s\"", []string{"1 other " + c2s, "2 reply " + s2c + " EYE1", "3 request " + c2s + " ASE_QUERY weak"}},
+		{"one byte, and another protocol's reply", "> \"s\"\n< FF FF FF FF 45 00 00\n> \"s\"",
+			[]string{"1 other " + c2s, "2 reply " + s2c + " S2A_RULES", "3 other " + c2s}},
+		{"one byte at a port of the protocol", "@ server 198.18.0.1:22126\n> \"s\"", []string{"1 request 10.64.0.1:40001 > 198.18.0.1:22126 ASE_QUERY"}},
 		{"cut in the challenge", "@ snaplen 69\n> " + infoAsked + " 01 02 03 04", []string{"1 request " + c2s + " A2S_INFO cut"}},
 		{"cut in the text", "@ snaplen 60\n> " + infoAsked + " 01 02 03 04", []string{"1 request " + c2s + " A2S_INFO cut"}},
 		{"IPv6", "@ client [2001:db8::7]:40001\n@ server [2001:db8::1]:27015\n> " + infoAsked + " 01 02 03 04",

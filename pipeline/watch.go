@@ -12,6 +12,7 @@ type watching struct {
 	watchers  []track.Watcher
 	announcer render.IncidentRenderer // nil: nobody shows incidents
 	mirror    mirror
+	doubt     doubt
 	last      sight  // when watchers were told something last
 	dropped   uint64 // packets that they know the capturing program lost
 	event     render.Incident
@@ -37,6 +38,7 @@ func (w *watching) tell(x *sight) {
 		if w.mirror.isCopy(&x.Sighting) {
 			return
 		}
+		w.doubt.resolve(&x.Sighting)
 		for _, to := range w.watchers {
 			to.Sight(&x.Sighting)
 		}

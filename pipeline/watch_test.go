@@ -186,7 +186,7 @@ func TestMirrorAllocations(t *testing.T) {
 	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
-	w := &watching{watchers: []track.Watcher{&counter{}}}
+	w := &watching{watchers: []track.Watcher{&counter{}}, doubt: newDoubt()}
 	x := sight{}
 	if n := testing.AllocsPerRun(10_000, func() {
 		x.Age += 1e8

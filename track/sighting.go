@@ -116,7 +116,8 @@ const (
 	HasKey SightFlags = 1 << iota
 	// Cut: the capture does not have all of the payload. A challenge may be missing.
 	Cut
-	// Weak: the bytes could be a query or anything else.
+	// Weak: the bytes could be a query or anything else. Watchers get such a packet only
+	// where its server has shown that it speaks the protocol.
 	Weak
 	// First: of an IsPart, the one that stands for its message.
 	First

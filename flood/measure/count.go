@@ -31,9 +31,19 @@ func (t *Server) CountRequest(s *track.Sighting, c Clock) *Second {
 	return b
 }
 
+// maxVotes bounds how long the majority of before outvotes a flood of another protocol.
+const maxVotes = 250
+
+// learnProto keeps which protocol most packets have (Boyer and Moore 1981).
 func (t *Server) learnProto(s *track.Sighting) {
-	if t.Proto == nil {
-		t.Proto = s.Proto
+	switch {
+	case s.Proto == nil:
+	case s.Proto == t.Proto:
+		t.votes = min(t.votes+1, maxVotes)
+	case t.votes > 0:
+		t.votes--
+	default:
+		t.Proto, t.votes = s.Proto, 1
 	}
 }
 

@@ -11,7 +11,8 @@ import (
 type Server struct {
 	End   track.End
 	Hash  uint64
-	Proto *dissect.Proto // of the first packet that had one
+	Proto *dissect.Proto // of most packets that have one
+	votes uint8          // by how many these lead
 	Born  int32          // when it came to be watched, or was counted first
 
 	LastAsked      int32

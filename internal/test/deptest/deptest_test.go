@@ -67,7 +67,7 @@ var allowed = map[string][]string{
 	"render/nft":           {"flood", "flood/...", "render"},
 	"render/dialogue":      {"track", "render"},
 	"render/manual":        {"dissect"},
-	"pipeline":             {"capture/...", "netlayer", "reassembly/...", "dissect", "track", "flood", "render/..."},
+	"pipeline":             {"capture/...", "netlayer", "reassembly/...", "dissect", "track", "flood", "flood/sketch", "render/..."},
 	"cmd/qsniff":           {"..."},
 
 	"internal/*":                {},
