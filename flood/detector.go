@@ -192,11 +192,11 @@ func (d *Detector) tick() {
 	d.claims.Tick()
 	b.Now++
 	if b.Now%askedTurn == 0 {
-		d.asked.Turn()
-		d.played.Turn()
+		d.asked.Rotate()
+		d.played.Rotate()
 	}
 	if b.Now%namedTurn == 0 {
-		d.scans.named.Turn()
+		d.scans.named.Rotate()
 		d.claims.Turn()
 	}
 	if b.Now%scanTurn == 0 {

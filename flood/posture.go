@@ -11,7 +11,7 @@ type posture struct {
 	answers     uint32 // replies with data to a request without a challenge
 	bytesIn     uint64
 	bytesOut    uint64
-	clients     sketch.Linear
+	clients     sketch.Linear256
 	isAnnounced bool
 }
 

@@ -26,9 +26,9 @@ type asker struct{ source, target uint32 }
 
 // scanner is a source that asked several servers. In IPv6 it is a /64.
 type scanner struct {
-	asked     [scanPanes]sketch.Wide // by time, newest first
-	settled   sketch.Wide            // asked so long ago that an answer would have come
-	answered  sketch.Wide
+	asked     [scanPanes]sketch.Linear1024 // by time, newest first
+	settled   sketch.Linear1024            // asked so long ago that an answer would have come
+	answered  sketch.Linear1024
 	turn      int32
 	begun     int32
 	last      int32
@@ -137,7 +137,7 @@ func (s *scanner) advance(now int32) {
 	for n := min(now-s.turn, scanPanes); n > 0; n-- {
 		s.settled.Merge(&s.asked[scanPanes-1])
 		copy(s.asked[1:], s.asked[:scanPanes-1])
-		s.asked[0] = sketch.Wide{}
+		s.asked[0] = sketch.Linear1024{}
 	}
 	s.turn = now
 }
@@ -189,7 +189,7 @@ func (x *scans) judgeScanner(src track.Host, s *scanner) {
 	if all < x.lim.ScanTargets {
 		return
 	}
-	dead := s.settled.Without(&s.answered)
+	dead := s.settled.CountWithout(&s.answered)
 	switch kind := x.kindOf(s, all, dead); {
 	case kind == NoKind || s.in != nil && kind == Survey:
 	case s.in != nil: // what was a survey finds nothing any more
@@ -260,7 +260,7 @@ func (s *scanner) describe(b *book, all, dead int) {
 
 // close ends the incident of a source.
 func (x *scans) close(s *scanner) {
-	s.describe(x.book, s.settled.Count(), s.settled.Without(&s.answered))
+	s.describe(x.book, s.settled.Count(), s.settled.CountWithout(&s.answered))
 	s.in.End = s.lastAt
 	x.closeIncident(s.in, ofScans)
 	s.in = nil
@@ -276,7 +276,7 @@ func (x *scans) end() {
 			x.close(s)
 			continue
 		}
-		s.describe(x.book, s.settled.Count(), s.settled.Without(&s.answered))
+		s.describe(x.book, s.settled.Count(), s.settled.CountWithout(&s.answered))
 		x.found(s.in, Ends)
 		s.in = nil
 	}

@@ -11,7 +11,7 @@ import (
 
 // Seen is what is kept of a busy host.
 type Seen struct {
-	Ports  sketch.Linear
+	Ports  sketch.Linear256
 	First  int32
 	last   int32
 	TTL    uint8

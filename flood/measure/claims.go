@@ -129,4 +129,4 @@ func claimKey(target, source uint64) uint64 { return lru.Mix(target, source) | 1
 func (x *claim) proven(now int32) bool { return x.proved > 0 && now-x.proved < ProvenFor }
 
 // Turn lets go of proofs that nobody asked for in ten to twenty minutes.
-func (c *Claims) Turn() { c.shown.Turn() }
+func (c *Claims) Turn() { c.shown.Rotate() }

@@ -77,7 +77,7 @@ func (t *Server) lookAtCrowd(f *Features, now int32, limits Limits, memory *[]Bu
 	t.lookAtPrefixes(f, queries)
 }
 
-// portsCounted is how far sketch.Linear counts ports.
+// portsCounted is how far sketch.Linear256 counts ports.
 const portsCounted = 256
 
 // addLeading fills in what the source in place i of the busiest shows.

@@ -137,10 +137,10 @@ func isUsualTTL(ttl int) bool {
 
 // leader returns the commonest value of two panes, how often it came at least, and of
 // how many.
-func leader(a, b *sketch.Few) (value, count, all uint32) {
-	x, n, i := a.Most()
-	y, m, j := b.Most()
-	n, m = n+b.Of(x), m+a.Of(y)
+func leader(a, b *sketch.Dominant) (value, count, all uint32) {
+	x, n, i := a.Leader()
+	y, m, j := b.Leader()
+	n, m = n+b.CountOf(x), m+a.CountOf(y)
 	if m > n {
 		return y, m, i + j
 	}

@@ -28,8 +28,8 @@ type pane struct {
 	sites    sketch.Distinct // larger networks
 	prefixes *sketch.Top[track.Host, Neighbours]
 	ttl      [256]uint32
-	ports    sketch.Few
-	prints   sketch.Few
+	ports    sketch.Dominant
+	prints   sketch.Dominant
 	low      uint32 // from ports below 1,024
 	alien    uint32 // from impossible addresses
 	inside   uint32 // from local ones
@@ -40,7 +40,7 @@ type Top = sketch.Top[track.Host, Seen]
 
 // Neighbours is what is kept of a busy prefix.
 type Neighbours struct {
-	hosts  sketch.Linear
+	hosts  sketch.Linear256
 	proven uint32 // queries of proven sources
 }
 

@@ -8,7 +8,7 @@ type repeat struct {
 	n     int
 }
 
-func TestFew(t *testing.T) {
+func TestDominant(t *testing.T) {
 	tests := []struct {
 		name  string
 		first []repeat // in this order
@@ -24,7 +24,7 @@ func TestFew(t *testing.T) {
 	}
 	for _, tt := range tests {
 		for _, mixed := range []bool{true, false} {
-			var f Few
+			var f Dominant
 			truth, all, noise := map[uint32]uint32{}, 0, 0
 			add := func(v uint32) {
 				f.Add(v)
@@ -47,13 +47,13 @@ func TestFew(t *testing.T) {
 			for ; noise < tt.noise; noise++ {
 				add(uint32(1000 + noise))
 			}
-			value, count, n := f.Most()
+			value, count, n := f.Leader()
 			want := truth[tt.want]
-			if value != tt.want || count > want || want-count > uint32(all/(fewSlots+1)) || int(n) != all {
+			if value != tt.want || count > want || want-count > uint32(all/(dominantSlots+1)) || int(n) != all {
 				t.Errorf("%s, mixed %v: got  %d, %d times of %d\nwant %d, %d times of %d, a ninth of all fewer at worst", tt.name, mixed, value, count, n, tt.want, want, all)
 			}
-			if got := f.Of(tt.want); got != count {
-				t.Errorf("%s, mixed %v: Of(%d)\ngot  %d\nwant %d, as Most says", tt.name, mixed, tt.want, got, count)
+			if got := f.CountOf(tt.want); got != count {
+				t.Errorf("%s, mixed %v: CountOf(%d)\ngot  %d\nwant %d, as Leader returns", tt.name, mixed, tt.want, got, count)
 			}
 		}
 	}
@@ -61,39 +61,39 @@ func TestFew(t *testing.T) {
 
 // A value that was driven out leaves its name in a slot without a count; another
 // slot may have it again.
-func TestFewAgain(t *testing.T) {
-	var f Few
+func TestDominantReset(t *testing.T) {
+	var f Dominant
 	for _, v := range []uint32{101, 102, 103, 5, 104, 105, 106, 107, 108} { // the last one takes one from all others
 		f.Add(v)
 	}
 	for range 3 {
 		f.Add(5)
 	}
-	if got := f.Of(5); got != 3 {
+	if got := f.CountOf(5); got != 3 {
 		t.Errorf("got  %d\nwant 3", got)
 	}
-	if value, count, _ := f.Most(); value != 5 || count != 3 {
+	if value, count, _ := f.Leader(); value != 5 || count != 3 {
 		t.Errorf("got  %d, %d times\nwant 5, 3 times", value, count)
 	}
 	f.Reset()
-	if got := f.Of(5); got != 0 {
+	if got := f.CountOf(5); got != 0 {
 		t.Errorf("after Reset\ngot  %d\nwant 0", got)
 	}
 }
 
 // Values above a ninth of all are never lost, and no count is too high.
-func FuzzFew(f *testing.F) {
+func FuzzDominant(f *testing.F) {
 	f.Add([]byte("abcdefghiaaaabbbb"))
 	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0})
 	f.Fuzz(func(t *testing.T, in []byte) {
-		var x Few
+		var x Dominant
 		truth := map[uint32]uint32{}
 		for _, b := range in {
 			x.Add(uint32(b))
 			truth[uint32(b)]++
 		}
 		for v, n := range truth {
-			if got := x.Of(v); got > n || n-got > uint32(len(in)/(fewSlots+1)) {
+			if got := x.CountOf(v); got > n || n-got > uint32(len(in)/(dominantSlots+1)) {
 				t.Errorf("value %d: got  %d\nwant %d, a ninth of %d fewer at worst", v, got, n, len(in))
 			}
 		}
