@@ -17,18 +17,18 @@ type Trial interface {
 	// Restart tries the rules for the incident as it is now, which another verdict made
 	// another one, from here on.
 	Restart(in *Incident)
-	// Show charges a packet to or from the target. proven reports whether its source (of
+	// Apply charges a packet to or from the target. proven reports whether its source (of
 	// a reflection: its receiver) proved its address; of replies at a victim, whether the
 	// victim had asked this server; of attempts to log in, whether the source is no
 	// guesser.
-	Show(s *track.Sighting, proven bool)
+	Apply(s *track.Sighting, proven bool)
 	// Conclude sets Advice and Rules with what was measured, and ends the trial. blind is
 	// set where nobody could prove anything.
 	Conclude(in *Incident, blind bool)
 }
 
-// silent advises nothing: tests of the detector need no words.
-type silent struct{}
+// noAdvice advises nothing: tests of the detector need no words.
+type noAdvice struct{}
 
-func (silent) Advise(*Incident)    {}
-func (silent) Try(*Incident) Trial { return nil }
+func (noAdvice) Advise(*Incident)    {}
+func (noAdvice) Try(*Incident) Trial { return nil }

@@ -15,27 +15,27 @@ type book struct {
 	epoch int64 // time stamp of second 0, by the packet at hand
 	frame uint64
 
-	lim     Thresholds
-	key     measure.Key
-	advisor Advisor
-	found   func(in *Incident, e Event)
+	lim      Thresholds
+	key      measure.Key
+	advisor  Advisor
+	announce func(in *Incident, e Event)
 
 	requests, lost uint64 // packets so far
 
-	next   uint64
-	past   []past // the last ones that closed
-	open   int    // incidents
+	lastID uint64
+	closed []closedIncident // the last ones that closed
+	open   int              // incidents
 	minute int32
 	opened [NumKinds]int // in this minute
-	// uncounted is how many incidents were not opened, because too many were.
-	uncounted uint64
+	// unopened is how many incidents were not opened, because too many were.
+	unopened uint64
 
 	busiest  []measure.Busy // memory of whoever lists sources
 	prefixes []Prefix       // and networks
 }
 
-// past is an incident that closed.
-type past struct {
+// closedIncident is an incident that closed.
+type closedIncident struct {
 	target   Target
 	family   family
 	campaign uint64
@@ -47,19 +47,19 @@ type past struct {
 type family uint8
 
 const (
-	ofQueries family = iota // flood_few to reflection
-	ofGuesses               // challenge_bypass
-	ofJunk                  // junk_flood
-	ofLoad                  // crowd, poller: queries, too, but no attack
-	families                // counts those of a server
+	ofQueries      family = iota // flood_few to reflection
+	ofGuesses                    // challenge_bypass
+	ofJunk                       // junk_flood
+	ofLoad                       // crowd, poller: queries, too, but no attack
+	serverFamilies               // counts those of a server
 )
 
 // Families of incidents that are not about queries to a server.
 const (
-	ofReplies = families + iota
+	ofReplies = serverFamilies + iota
 	ofScans
 	ofLogins
-	ofPosture
+	ofAmplifier
 )
 
 // secondEnd returns the time stamp at the end of the second at hand.
@@ -74,15 +74,15 @@ func (b *book) openIncident(target Target, kind Kind, family family, start int64
 	}
 	b.opened[kind]++
 	if b.opened[kind] > maxPerMinute || b.open == openIncidents {
-		b.uncounted++
+		b.unopened++
 		return nil
 	}
 	b.open++
-	b.next++
-	in := &Incident{ID: b.next, Campaign: b.next, Kind: kind, Level: kind.Level(), Target: target, Pulses: 1,
+	b.lastID++
+	in := &Incident{ID: b.lastID, Campaign: b.lastID, Kind: kind, Level: kind.Level(), Target: target, Pulses: 1,
 		Start: start, Detected: max(b.secondEnd(), start), Completion: -1, Answered: -1, Frame: b.frame, Dropped: b.lost}
-	for i := range b.past {
-		p := &b.past[i]
+	for i := range b.closed {
+		p := &b.closed[i]
 		if p.target == target && p.family == family && start-p.end <= int64(b.lim.Campaign) {
 			in.Campaign = p.campaign
 		}
@@ -103,12 +103,12 @@ func (b *book) closeIncident(in *Incident, family family) {
 	if family != ofScans {
 		in.End = max(in.End, in.Detected)
 	}
-	if len(b.past) == keptIncidents {
-		b.past = slices.Delete(b.past, 0, 1)
+	if len(b.closed) == keptIncidents {
+		b.closed = slices.Delete(b.closed, 0, 1)
 	}
-	b.past = append(b.past, past{in.Target, family, in.Campaign, in.End})
+	b.closed = append(b.closed, closedIncident{in.Target, family, in.Campaign, in.End})
 	b.open--
-	b.found(in, Ends)
+	b.announce(in, Ends)
 }
 
 // isQuiet reports whether a second is so long ago that an incident whose last one it was
@@ -117,34 +117,34 @@ func (b *book) isQuiet(last int32) bool { return float64(b.Now-last) >= b.lim.Qu
 
 // How sure a verdict is, and can be at most.
 const (
-	sureLeast   = 0.5
-	surePoint   = 0.07
-	sureMost    = 0.99
-	sureOneWay  = 0.60
-	sureVictim  = 0.75 // of replies, when its own requests were not captured
-	sureLossy   = 0.70
-	lossyShare  = 0.2 // of the requests, from which on a capture is lossy
-	sureWarming = 0.70
-	warmUp      = 30 // seconds
+	confidenceBase     = 0.5
+	confidencePerPoint = 0.07
+	confidenceMost     = 0.99
+	confidenceOneWay   = 0.60
+	confidenceVictim   = 0.75 // of replies, when its own requests were not captured
+	confidenceLossy    = 0.70
+	lossyShare         = 0.2 // of the requests, from which on a capture is lossy
+	confidenceWarmUp   = 0.70
+	warmUp             = 30 // seconds
 )
 
 // confidence returns how sure a score makes.
 func (b *book) confidence(score float64, oneWay bool) float64 {
-	c := min(sureMost, sureLeast+surePoint*score)
+	c := min(confidenceMost, confidenceBase+confidencePerPoint*score)
 	if oneWay {
-		c = min(c, sureOneWay)
+		c = min(c, confidenceOneWay)
 	}
 	if b.lost > 0 && float64(b.lost) > lossyShare*float64(b.requests) {
-		c = min(c, sureLossy)
+		c = min(c, confidenceLossy)
 	}
 	if b.Now < warmUp {
-		c = min(c, sureWarming)
+		c = min(c, confidenceWarmUp)
 	}
 	return max(c, 0)
 }
 
-// retry tries the rules anew where another verdict asks for others.
-func (b *book) retry(in *Incident, t Trial) Trial {
+// restartTrial tries the rules anew where another verdict asks for others.
+func (b *book) restartTrial(in *Incident, t Trial) Trial {
 	if t == nil {
 		return b.advisor.Try(in)
 	}
@@ -152,8 +152,8 @@ func (b *book) retry(in *Incident, t Trial) Trial {
 	return t
 }
 
-// conclude writes the advice with what was measured, if anything was.
-func (b *book) conclude(in *Incident, t Trial, blind bool) {
+// concludeTrial writes the advice with what was measured, if anything was.
+func (b *book) concludeTrial(in *Incident, t Trial, blind bool) {
 	if t == nil {
 		b.advisor.Advise(in)
 		return

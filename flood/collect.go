@@ -8,19 +8,19 @@ import (
 // Collector keeps the incidents of a run for a report: as many as a reader can
 // take in. Those that do not fit are counted.
 type Collector struct {
-	// Least is the level from which on incidents are kept.
-	Least Level
-	// Ours reports whether an incident is to be kept; nil: all are.
-	Ours func(*Incident) bool
+	// MinLevel is the level from which on incidents are kept.
+	MinLevel Level
+	// IsOurs reports whether an incident is to be kept; nil: all are.
+	IsOurs func(*Incident) bool
 
-	counts [Alert + 1]uint64
-	kept   []Incident
-	left   uint64
-	others uint64
+	counts    [Alert + 1]uint64
+	kept      []Incident
+	unlisted  uint64
+	elsewhere uint64
 }
 
-// Unnamed counts incidents that are not told of one by one.
-type Unnamed struct {
+// Omitted counts incidents that are not told of one by one.
+type Omitted struct {
 	Unlisted  uint64 // the list had no room for them
 	Elsewhere uint64 // at targets that are not ours
 	Unopened  uint64 // too many of their kind began within a minute
@@ -31,16 +31,16 @@ func (c *Collector) Found(in *Incident, e Event) {
 	if e != Ends {
 		return
 	}
-	if c.Ours != nil && !c.Ours(in) {
-		c.others++
+	if c.IsOurs != nil && !c.IsOurs(in) {
+		c.elsewhere++
 		return
 	}
 	c.counts[in.Level]++
-	if in.Level < c.Least {
+	if in.Level < c.MinLevel {
 		return
 	}
 	if len(c.kept) == collected && !c.makeRoom(in.Level) {
-		c.left++
+		c.unlisted++
 		return
 	}
 	c.kept = append(c.kept, in.clone())
@@ -49,18 +49,18 @@ func (c *Collector) Found(in *Incident, e Event) {
 // makeRoom drops the last incident of a level below, or a scan, if there is one: scans
 // are cheap to forge, and may be made to hide something.
 func (c *Collector) makeRoom(level Level) bool {
-	for l := c.Least; l < level; l++ {
+	for l := c.MinLevel; l < level; l++ {
 		for i := len(c.kept) - 1; i >= 0; i-- {
 			if c.kept[i].Level == l {
 				c.kept = slices.Delete(c.kept, i, i+1)
-				c.left++
+				c.unlisted++
 				return true
 			}
 		}
 	}
 	if i := slices.IndexFunc(c.kept, func(in Incident) bool { return in.Kind == Scan }); i >= 0 {
 		c.kept = slices.Delete(c.kept, i, i+1)
-		c.left++
+		c.unlisted++
 		return true
 	}
 	return false
@@ -83,9 +83,9 @@ func (c *Collector) Incidents() []Incident {
 	return c.kept
 }
 
-// Unnamed counts the incidents of d that are not among those that were kept.
-func (c *Collector) Unnamed(d *Detector) Unnamed {
-	return Unnamed{Unlisted: c.left, Elsewhere: c.others, Unopened: d.book.uncounted}
+// Omitted counts the incidents of d that are not among those that were kept.
+func (c *Collector) Omitted(d *Detector) Omitted {
+	return Omitted{Unlisted: c.unlisted, Elsewhere: c.elsewhere, Unopened: d.book.unopened}
 }
 
 // clone copies what the detector goes on to use.

@@ -25,8 +25,8 @@ type Detector struct {
 	asked    *sketch.Recent // who asked whom, where the server is not watched closely
 	played   *sketch.Recent // sessions of the game
 
-	begun bool
-	first int64 // age of the first sighting
+	hasBegun bool
+	firstAge int64 // age of the first sighting
 }
 
 // New returns a detector with tables of size times the usual size. A nil advisor leaves
@@ -34,30 +34,30 @@ type Detector struct {
 func New(lim Thresholds, size float64, advisor Advisor) *Detector {
 	n := func(n int) int { return max(int(float64(n)*size), 16) }
 	if advisor == nil {
-		advisor = silent{}
+		advisor = noAdvice{}
 	}
 	d := &Detector{rules: newRulebook(&lim), claims: measure.NewClaims(),
 		asked: sketch.NewRecent(askedBytes), played: sketch.NewRecent(sessionBytes)}
 	b := &d.book
 	*b = book{lim: lim, advisor: advisor,
-		found: d.tell}
-	d.servers = servers{book: b, most: min(max(int(heavyTargets*size), leastTargets), heavyTargets),
-		light: lru.New[track.End, light](n(lightTargets))}
+		announce: d.announce}
+	d.servers = servers{book: b, maxHeavy: min(max(int(heavyTargets*size), leastTargets), heavyTargets),
+		light: lru.New[track.End, lightServer](n(lightTargets))}
 	d.victims = newVictims(b)
 	d.scans = newScans(b, n(scanners))
 	d.consoles = newConsoles(b, n(rconTargets), n(rconLogins))
 	return d
 }
 
-// Observe adds who is called with each event of an incident, which is valid during the
+// AddObserver adds who is called with each event of an incident, which is valid during the
 // call, after those that were added before. Call it before the first sighting.
-func (d *Detector) Observe(found func(in *Incident, e Event)) {
-	d.observers = append(d.observers, found)
+func (d *Detector) AddObserver(observe func(in *Incident, e Event)) {
+	d.observers = append(d.observers, observe)
 }
 
-func (d *Detector) tell(in *Incident, e Event) {
-	for _, found := range d.observers {
-		found(in, e)
+func (d *Detector) announce(in *Incident, e Event) {
+	for _, observe := range d.observers {
+		observe(in, e)
 	}
 }
 
@@ -71,14 +71,14 @@ func (d *Detector) Sight(s *track.Sighting) {
 	switch s.What {
 	case track.IsRequest:
 		if s.Asks != 0 {
-			d.sightRequest(s)
+			d.handleRequest(s)
 		}
 	case track.IsReply, track.IsChallenge, track.IsPart:
-		d.sightReply(s)
+		d.handleReply(s)
 	case track.IsJunk:
-		d.sightJunk(s)
+		d.handleJunk(s)
 	case track.IsOther:
-		d.sightOther(s)
+		d.handleOther(s)
 	case track.IsUnreachable:
 		if w := d.servers.find(s.From()); w != nil {
 			w.CountUnreachable(d.book.Clock)
@@ -94,7 +94,7 @@ func (d *Detector) Sight(s *track.Sighting) {
 
 // Tick takes note that time has passed.
 func (d *Detector) Tick(age, nanos int64) {
-	if d.begun {
+	if d.hasBegun {
 		d.advance(age, nanos)
 	}
 }
@@ -104,20 +104,20 @@ func (d *Detector) Lost(packets uint64) { d.book.lost += packets }
 
 // End takes note that no packet follows: what is open stays open, for nobody saw it end.
 func (d *Detector) End(age, nanos int64) {
-	if !d.begun {
+	if !d.hasBegun {
 		return
 	}
 	d.advance(age+int64(time.Second), nanos+int64(time.Second))
-	d.servers.end()
-	d.victims.end()
-	d.scans.end()
-	d.consoles.end()
+	d.servers.finish()
+	d.victims.finish()
+	d.scans.finish()
+	d.consoles.finish()
 }
 
-// Announced is an observer that calls found with the events of incidents that ask for
+// WarningsOnly is an observer that calls found with the events of incidents that ask for
 // something, warnings and alerts. One that was a note at first begins when it becomes
 // more; of one that turns out to be a note the end is announced.
-func Announced(found func(in *Incident, e Event)) func(in *Incident, e Event) {
+func WarningsOnly(observe func(in *Incident, e Event)) func(in *Incident, e Event) {
 	announced := map[uint64]bool{} // no more than are open
 	return func(in *Incident, e Event) {
 		isKnown := announced[in.ID]
@@ -135,12 +135,12 @@ func Announced(found func(in *Incident, e Event)) func(in *Incident, e Event) {
 				e = Begins
 			}
 		}
-		found(in, e)
+		observe(in, e)
 	}
 }
 
-// Full names the tables that are full, so that something may have been evicted.
-func (d *Detector) Full() []string {
+// FullTables names the tables that are full, so that something may have been evicted.
+func (d *Detector) FullTables() []string {
 	var full []string
 	add := func(name string, yes bool) {
 		if yes {
@@ -148,7 +148,7 @@ func (d *Detector) Full() []string {
 		}
 	}
 	add("servers", d.servers.light.Len() == d.servers.light.Cap())
-	add("servers watched closely", len(d.servers.heavy) == d.servers.most)
+	add("servers watched closely", len(d.servers.heavy) == d.servers.maxHeavy)
 	add("hosts that get replies nobody asked for", len(d.victims.heavy) == heavyVictims)
 	add("sources of scans", d.scans.table.Len() == d.scans.table.Cap())
 	add("consoles", d.consoles.table.Len() == d.consoles.table.Cap())
@@ -160,53 +160,53 @@ const longGap = 2 * measure.BinSeconds
 
 // lastSecond is where time stops, 68 years after the first packet: stamps that say so
 // are wrong.
-const lastSecond = 1<<31 - 1 - 4*namedTurn
+const lastSecond = 1<<31 - 1 - 4*listedPeriod
 
 // advance does what is due up to age.
 func (d *Detector) advance(age, nanos int64) {
 	b := &d.book
-	if !d.begun {
-		d.begun, d.first, b.Now = true, age, 1
+	if !d.hasBegun {
+		d.hasBegun, d.firstAge, b.Now = true, age, 1
 	}
-	sec := int32(min(max((age-d.first)/int64(time.Second), 0), lastSecond)) + 1
+	sec := int32(min(max((age-d.firstAge)/int64(time.Second), 0), lastSecond)) + 1
 	if sec > b.Now {
 		if sec-b.Now > longGap { // as if the last seconds only had passed
 			for n := longGap; n > 0 && b.open > 0; n-- { // what is open ends
-				d.tick()
+				d.closeSecond()
 			}
 			b.Now = max(b.Now, sec-2*measure.PaneSeconds)
 		}
 		for b.Now < sec {
-			d.tick()
+			d.closeSecond()
 		}
 	}
-	b.Nanos, b.epoch = nanos, d.first+nanos-age
+	b.Nanos, b.epoch = nanos, d.firstAge+nanos-age
 }
 
-// tick closes the second at hand.
-func (d *Detector) tick() {
+// closeSecond closes the second at hand.
+func (d *Detector) closeSecond() {
 	b := &d.book
-	d.servers.tick(&d.rules)
-	d.victims.tick()
-	d.consoles.tick()
+	d.servers.judgeSecond(&d.rules)
+	d.victims.closeSecond()
+	d.consoles.closeQuiet()
 	d.claims.Tick()
 	b.Now++
-	if b.Now%askedTurn == 0 {
+	if b.Now%askedPeriod == 0 {
 		d.asked.Rotate()
 		d.played.Rotate()
 	}
-	if b.Now%namedTurn == 0 {
-		d.scans.named.Rotate()
+	if b.Now%listedPeriod == 0 {
+		d.scans.listed.Rotate()
 		d.claims.Turn()
 	}
-	if b.Now%scanTurn == 0 {
-		d.scans.tick()
+	if b.Now%scanPane == 0 {
+		d.scans.closeSecond()
 	}
-	d.servers.roll()
+	d.servers.rollPanes()
 }
 
 // How often filters let go of what is old, in seconds.
 const (
-	askedTurn = 5
-	namedTurn = 600
+	askedPeriod  = 5
+	listedPeriod = 600
 )

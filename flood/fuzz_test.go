@@ -134,7 +134,7 @@ type promises struct {
 
 func newPromises(t *testing.T, size float64) *promises {
 	v := &promises{t: t, d: New(Defaults(), size, nil), open: map[uint64]*Incident{}}
-	v.d.Observe(v.found)
+	v.d.AddObserver(v.found)
 	return v
 }
 

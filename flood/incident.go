@@ -140,9 +140,9 @@ type Incident struct {
 	Missing    []string // features that the capture could not give
 	Advice     string
 	Rules      FilterRules
-	Features   []Feature // what the verdict rests on, by name, for --explain
-	Succeeded  bool      // a guesser got in, a bypass got data
-	Dropped    uint64    // packets that the capturing program lost until then
+	Features   []FeatureValue // what the verdict rests on, by name, for --explain
+	Succeeded  bool           // a guesser got in, a bypass got data
+	Dropped    uint64         // packets that the capturing program lost until then
 }
 
 // setSources sets Sources to an estimate, which is above Requests at times: no source
@@ -191,8 +191,8 @@ type Prefix struct {
 	Hosts     int // different ones, at least
 }
 
-// Feature is a named value that a verdict rests on.
-type Feature struct {
+// FeatureValue is a named value that a verdict rests on.
+type FeatureValue struct {
 	Name  string
 	Value float64 // NaN: the capture could not give it
 }

@@ -26,9 +26,9 @@ const (
 	heavyVictims = 16
 	// scanners are sources that asked at least two servers that never answered.
 	scanners = 1024
-	// firstPlaces is how many sources are remembered with the one silent server that they
+	// firstRequests is how many sources are remembered with the one silent server that they
 	// asked; a newer one takes the place of an older one.
-	firstPlaces = 1 << 12
+	firstRequests = 1 << 12
 	// sitesBytes is the size of each of two filters that hold networks which were seen to
 	// answer.
 	sitesBytes = 4 << 10

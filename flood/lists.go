@@ -16,11 +16,11 @@ const (
 
 // appendTop appends the first of the busiest. provable is set where being proven says
 // something.
-func appendTop(dst []Source, list []measure.Busy, provable bool) []Source {
+func appendTop(dst []Source, list []measure.Busy, hasProofs bool) []Source {
 	for i := range list[:min(len(list), listedSources)] {
 		x := &list[i]
 		dst = append(dst, Source{Addr: x.Addr.Addr(), Low: uint64(x.Low), High: uint64(x.High),
-			Verified: provable && x.Seen.Proven, Ports: x.Seen.Ports.Count(), TTL: int(x.Seen.TTL)})
+			Verified: hasProofs && x.Seen.Proven, Ports: x.Seen.Ports.Count(), TTL: int(x.Seen.TTL)})
 	}
 	return dst
 }

@@ -37,12 +37,12 @@ func victimSize() int { return sizeOf[victim]() + 2*topSize[measure.Seen](measur
 
 // fixedSize is what a detector takes once it has seen some packets.
 func fixedSize() int {
-	return tableSize[track.End, light](lightTargets) +
+	return tableSize[track.End, lightServer](lightTargets) +
 		measure.ClaimsBytes +
 		2*(askedBytes+sessionBytes+listedBytes+sitesBytes) +
-		tableSize[track.Host, unasked](lightVictims) +
+		tableSize[track.Host, lightVictim](lightVictims) +
 		tableSize[track.Host, scanner](scanners) +
-		tableSize[track.End, console](rconTargets) + tableSize[login, waiting](rconLogins) +
+		tableSize[track.End, console](rconTargets) + tableSize[loginKey, pendingLogin](rconLogins) +
 		sizeOf[Detector]()
 }
 
@@ -58,7 +58,7 @@ func TestMemory(t *testing.T) {
 		{"a victim", victimSize(), 108 << 10},
 		{"what is there from the first packets on", fixedSize(), 7700 << 10},
 		{"all", fixedSize() + list + heavyTargets*targetSize() + heavyVictims*victimSize(), 23 << 20},
-		{"an incident", sizeOf[Incident]() + listedSources*sizeOf[Source]() + measure.TopPrefixes*sizeOf[Prefix]() + 32*sizeOf[Feature](), 16 << 10},
+		{"an incident", sizeOf[Incident]() + listedSources*sizeOf[Source]() + measure.TopPrefixes*sizeOf[Prefix]() + 32*sizeOf[FeatureValue](), 16 << 10},
 	}
 	for _, tt := range tests {
 		if tt.got > tt.want || tt.got < tt.want/10*9 {
@@ -84,7 +84,7 @@ func TestMemoryMeasured(t *testing.T) {
 			d.victims.light.Put(track.Host{})
 			d.scans.table.Put(track.Host{})
 			d.consoles.table.Put(track.End{})
-			d.consoles.logins.Put(login{})
+			d.consoles.pending.Put(loginKey{})
 			return d
 		}, fixedSize()},
 	} {

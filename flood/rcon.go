@@ -14,38 +14,38 @@ import (
 // It keeps hashes of passwords and never a password.
 type consoles struct {
 	*book
-	table  *lru.Table[track.End, console]
-	logins *lru.Table[login, waiting]
+	table   *lru.Table[track.End, console]
+	pending *lru.Table[loginKey, pendingLogin]
 }
 
-// login names the two ends of a connection.
-type login struct{ server, client track.End }
+// loginKey names the two ends of a connection.
+type loginKey struct{ server, client track.End }
 
 // Hash mixes the key.
-func (k login) Hash(seed uint64) uint64 {
+func (k loginKey) Hash(seed uint64) uint64 {
 	return lru.Mix(lru.MixBytes(k.server.Hash(seed), k.client.Host[:]), uint64(k.client.Port))
 }
 
-// waiting is a login whose answer is to come.
-type waiting struct{ secret uint32 }
+// pendingLogin is a login whose answer is to come.
+type pendingLogin struct{ secret uint32 }
 
 // console is a server that refused logins.
 type console struct {
-	kept     [rconKept]refusal
-	n, next  int
-	failures uint64
-	in       *Incident
-	trial    Trial
-	begun    int64 // time of the first refusal of this run
-	frame    uint64
-	last     int32
-	lastAt   int64
-	sec      int32
-	count    uint32
-	peak     uint32
-	isBroken bool // by a source that had been refused
-	proto    *dissect.Proto
-	sources  sketch.Distinct
+	refusals     [rconKept]refusal
+	n, next      int
+	failures     uint64
+	in           *Incident
+	trial        Trial
+	runStart     int64 // time of the first refusal of this run
+	frame        uint64
+	lastSec      int32
+	lastEnd      int64
+	sec          int32
+	count        uint32
+	peak         uint32
+	hasSucceeded bool // by a source that had been refused
+	proto        *dissect.Proto
+	sources      sketch.Distinct
 }
 
 // refusal is a login that was refused.
@@ -64,24 +64,24 @@ const (
 )
 
 func newConsoles(b *book, servers, logins int) consoles {
-	return consoles{book: b, table: lru.New[track.End, console](servers), logins: lru.New[login, waiting](logins)}
+	return consoles{book: b, table: lru.New[track.End, console](servers), pending: lru.New[loginKey, pendingLogin](logins)}
 }
 
 // countLogin takes a login, or the answer to one.
 func (x *consoles) countLogin(s *track.Sighting) {
 	if s.What == track.IsLogin {
-		w, _ := x.logins.Put(login{s.To(), s.From()})
+		w, _ := x.pending.Put(loginKey{s.To(), s.From()})
 		w.secret = s.Secret
 		return
 	}
 	server, client := s.From(), s.To()
-	k := login{server, client}
-	w := x.logins.Peek(k)
+	k := loginKey{server, client}
+	w := x.pending.Peek(k)
 	if w == nil { // it refuses a command, or the login was not captured
 		return
 	}
 	secret := w.secret
-	x.logins.Delete(k)
+	x.pending.Delete(k)
 	if s.What == track.IsWelcome {
 		x.recordWelcome(server, client.Host)
 		return
@@ -91,7 +91,7 @@ func (x *consoles) countLogin(s *track.Sighting) {
 		var gone *lru.Evicted[track.End, console]
 		c, gone = x.table.Put(server)
 		if gone != nil && gone.Val.in != nil {
-			gone.Val.close(x.book)
+			gone.Val.closeIncident(x.book)
 		}
 		*c = console{}
 	}
@@ -110,30 +110,30 @@ func (x *consoles) countConnection(s *track.Sighting) {
 	}
 	isGuesser := false
 	h := uint32(x.key.Host(s.Src))
-	for i := range c.kept[:c.n] {
-		isGuesser = isGuesser || c.kept[i].source == h
+	for i := range c.refusals[:c.n] {
+		isGuesser = isGuesser || c.refusals[i].source == h
 	}
-	c.trial.Show(s, !isGuesser)
+	c.trial.Apply(s, !isGuesser)
 }
 
 // recordRefusal counts a refused login, whose source is hashed here.
 func (c *console) recordRefusal(b *book, s *track.Sighting, x refusal) {
-	if c.in == nil && c.n > 0 && b.Now-c.last > rconAll {
+	if c.in == nil && c.n > 0 && b.Now-c.lastSec > rconAll {
 		*c = console{}
 	}
-	if c.in == nil && (c.n == 0 || b.Now-c.last > rconPause) { // what was long before is another story
-		c.begun, c.frame = b.Nanos, s.Frame
+	if c.in == nil && (c.n == 0 || b.Now-c.lastSec > rconPause) { // what was long before is another story
+		c.runStart, c.frame = b.Nanos, s.Frame
 	}
 	if c.proto == nil {
 		c.proto = s.Proto
 	}
 	h := b.key.Host(x.host)
 	x.source = uint32(h)
-	c.kept[c.next] = x
+	c.refusals[c.next] = x
 	c.next = (c.next + 1) % rconKept
 	c.n = min(c.n+1, rconKept)
 	c.failures++
-	c.last, c.lastAt = b.Now, b.Nanos
+	c.lastSec, c.lastEnd = b.Now, b.Nanos
 	c.sources.Add(h)
 	if c.sec != b.Now {
 		c.sec, c.count = b.Now, 0
@@ -157,7 +157,7 @@ func (c *console) kindOf(b *book, source uint32) Kind {
 	all, minute := c.tally(b.Now-rconAll, nil), c.tally(b.Now-rconMinute, nil)
 	switch {
 	case one.failures >= lim.RconFailures && one.passwords >= lim.RconPasswords,
-		all.failures >= lim.RconAllFailures && all.passwords >= lim.RconAllPassword,
+		all.failures >= lim.RconAllFailures && all.passwords >= lim.RconAllPasswords,
 		minute.failures >= rconMinuteFailures*lim.RconFailures && minute.passwords >= rconMinutePasswords*lim.RconPasswords:
 		return RconBruteforce
 	case one.failures >= lim.RconFailures:
@@ -175,11 +175,11 @@ func (c *console) judgeRefusals(b *book, server track.End, source uint32) {
 	case c.in != nil:
 		b.changeKind(c.in, kind, b.Nanos)
 		c.describe(b)
-		c.trial = b.retry(c.in, c.trial)
-		b.found(c.in, Changes)
+		c.trial = b.restartTrial(c.in, c.trial)
+		b.announce(c.in, Changes)
 		return
 	}
-	in := b.openIncident(Target{End: server.AddrPort(), TCP: true}, kind, ofLogins, c.begun)
+	in := b.openIncident(Target{End: server.AddrPort(), TCP: true}, kind, ofLogins, c.runStart)
 	if in == nil {
 		return
 	}
@@ -188,18 +188,18 @@ func (c *console) judgeRefusals(b *book, server track.End, source uint32) {
 	in.Proto, in.Frame = c.proto, c.frame
 	c.describe(b)
 	c.trial = b.advisor.Try(in)
-	b.found(in, Begins)
+	b.announce(in, Begins)
 }
 
-// tallied is what a stretch of time shows.
-type tallied struct{ failures, passwords, sources int }
+// refusalTally is what a stretch of time shows.
+type refusalTally struct{ failures, passwords, sources int }
 
 // tally counts the refusals kept since a second, of one source or of all.
-func (c *console) tally(since int32, source *uint32) tallied {
-	var t tallied
+func (c *console) tally(since int32, source *uint32) refusalTally {
+	var t refusalTally
 	var secrets, sources [rconKept]uint32
-	for i := range c.kept[:c.n] {
-		r := &c.kept[i]
+	for i := range c.refusals[:c.n] {
+		r := &c.refusals[i]
 		if r.sec < since || source != nil && r.source != *source {
 			continue
 		}
@@ -225,27 +225,27 @@ func (x *consoles) recordWelcome(server track.End, client track.Host) {
 	}
 	source := uint32(x.key.Host(client))
 	if one := c.tally(x.Now-rconAll, &source); one.failures > 0 {
-		c.isBroken, c.last, c.lastAt = true, x.Now, x.Nanos
+		c.hasSucceeded, c.lastSec, c.lastEnd = true, x.Now, x.Nanos
 		c.in.Succeeded = true
 		c.describe(x.book)
-		x.found(c.in, Changes)
+		x.announce(c.in, Changes)
 	}
 }
 
 // Points of guesses, and of guesses of which one was right.
 const (
 	guesserScore = 5
-	brokenScore  = 7
+	successScore = 7
 )
 
 func (c *console) describe(b *book) {
 	in := c.in
 	in.Requests, in.Peak = c.failures, float64(c.peak)
-	in.Mean = float64(c.failures) / max(float64(c.lastAt-in.Start)/1e9, 1)
+	in.Mean = float64(c.failures) / max(float64(c.lastEnd-in.Start)/1e9, 1)
 	in.setSources(c.sources.Count())
 	in.Confidence = b.confidence(guesserScore, false)
-	if c.isBroken {
-		in.Confidence = b.confidence(brokenScore, false)
+	if c.hasSucceeded {
+		in.Confidence = b.confidence(successScore, false)
 	}
 	in.Top = c.appendTop(in.Top[:0])
 	c.writeEvidence()
@@ -253,8 +253,8 @@ func (c *console) describe(b *book) {
 
 // appendTop appends sources of the refusals that are kept.
 func (c *console) appendTop(dst []Source) []Source {
-	for i := range c.kept[:c.n] {
-		a := c.kept[i].host.Addr()
+	for i := range c.refusals[:c.n] {
+		a := c.refusals[i].host.Addr()
 		k := slices.IndexFunc(dst, func(s Source) bool { return s.Addr == a })
 		switch {
 		case k >= 0:
@@ -268,9 +268,9 @@ func (c *console) appendTop(dst []Source) []Source {
 }
 
 func (c *console) writeEvidence() {
-	all := c.tally(c.last-rconAll, nil)
+	all := c.tally(c.lastSec-rconAll, nil)
 	s := sentences(c.in.Evidence[:0])
-	if c.isBroken {
+	if c.hasSucceeded {
 		s.add("A LOGIN SUCCEEDED after refusals: change the password")
 	}
 	s.add("%s, %s among the last %d, %s", digits.Counted(uint64(c.failures), "refused login"),
@@ -278,46 +278,46 @@ func (c *console) writeEvidence() {
 	switch {
 	case c.in.Kind == RconMisconfig:
 		s.add("the same %s again and again: a tool with an old one", digits.Noun(uint64(all.passwords), "password", "few passwords"))
-	case !c.isBroken:
+	case !c.hasSucceeded:
 		s.add("no success")
 	}
 	c.in.Evidence = s
 }
 
-// close ends the incident.
-func (c *console) close(b *book) {
+// closeIncident ends the incident.
+func (c *console) closeIncident(b *book) {
 	c.describe(b)
-	c.in.End = c.lastAt
-	b.conclude(c.in, c.trial, false)
+	c.in.End = c.lastEnd
+	b.concludeTrial(c.in, c.trial, false)
 	c.trial = nil
 	b.closeIncident(c.in, ofLogins)
 	c.in = nil
 }
 
-// tick closes what is over.
-func (x *consoles) tick() {
+// closeQuiet closes what is over.
+func (x *consoles) closeQuiet() {
 	for _, c := range x.table.All() {
-		if c.in != nil && x.isQuiet(c.last) {
-			c.close(x.book)
+		if c.in != nil && x.isQuiet(c.lastSec) {
+			c.closeIncident(x.book)
 			*c = console{}
 		}
 	}
 }
 
-// end announces the incidents that the capture leaves open.
-func (x *consoles) end() {
+// finish announces the incidents that the capture leaves open.
+func (x *consoles) finish() {
 	for _, c := range x.table.All() {
 		if c.in == nil {
 			continue
 		}
-		if x.Now-c.last > endsAfter {
-			c.close(x.book)
+		if x.Now-c.lastSec > endsAfter {
+			c.closeIncident(x.book)
 			continue
 		}
 		c.describe(x.book)
-		x.conclude(c.in, c.trial, false)
+		x.concludeTrial(c.in, c.trial, false)
 		c.trial = nil
-		x.found(c.in, Ends)
+		x.announce(c.in, Ends)
 		c.in = nil
 	}
 }

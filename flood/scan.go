@@ -13,43 +13,43 @@ import (
 // scans finds sources that ask many servers of which most never answer.
 type scans struct {
 	*book
-	named *sketch.Recent // servers that master servers named, and whom they named some to
-	table *lru.Table[track.Host, scanner]
+	listed *sketch.Recent // servers that master servers named, and whom they named some to
+	table  *lru.Table[track.Host, scanner]
 	// first is the one silent server that a source asked: nearly all ask no second
 	// one, and invented sources must not fill the table.
-	first [firstPlaces]asker
-	sites sketch.Recent // networks that were seen to answer
-	ready bool          // one was
+	first     [firstRequests]firstRequest
+	answering sketch.Recent // networks that were seen to answer
+	hasSites  bool          // one was
 }
 
-type asker struct{ source, target uint32 }
+type firstRequest struct{ source, target uint32 }
 
 // scanner is a source that asked several servers. In IPv6 it is a /64.
 type scanner struct {
-	asked     [scanPanes]sketch.Linear1024 // by time, newest first
-	settled   sketch.Linear1024            // asked so long ago that an answer would have come
-	answered  sketch.Linear1024
-	turn      int32
-	begun     int32
-	last      int32
-	lastAt    int64
-	nanos     int64
-	frame     uint64
-	touches   uint64
-	peak      uint32
-	sec       int32
-	perSecond uint32
-	site      uint64 // network of the last server
-	port      uint16
-	ttl       uint8
-	proto     *dissect.Proto
-	in        *Incident
+	asked      [scanPanes]sketch.Linear1024 // by time, newest first
+	settled    sketch.Linear1024            // asked so long ago that an answer would have come
+	answered   sketch.Linear1024
+	paneNumber int32
+	firstSec   int32
+	lastSec    int32
+	lastNanos  int64
+	firstNanos int64
+	frame      uint64
+	requests   uint64
+	peak       uint32
+	sec        int32
+	perSecond  uint32
+	site       uint64 // network of the last server
+	port       uint16
+	ttl        uint8
+	proto      *dissect.Proto
+	in         *Incident
 }
 
 const (
-	// scanTurn seconds are a pane; what was asked is judged two to three panes later:
+	// scanPane seconds are a pane; what was asked is judged two to three panes later:
 	// answers take less than a second, and clients wait for three.
-	scanTurn  = 1
+	scanPane  = 1
 	scanPanes = 3
 	// scanIdle is how long a source may pause before it is forgotten, in seconds, and
 	// scanFor how long it is watched in all.
@@ -57,8 +57,8 @@ const (
 )
 
 func newScans(b *book, n int) scans {
-	return scans{book: b, table: lru.New[track.Host, scanner](n), sites: *sketch.NewRecent(sitesBytes),
-		named: sketch.NewRecent(listedBytes)}
+	return scans{book: b, table: lru.New[track.Host, scanner](n), answering: *sketch.NewRecent(sitesBytes),
+		listed: sketch.NewRecent(listedBytes)}
 }
 
 // isWatching reports whether any source is watched.
@@ -79,39 +79,39 @@ func (x *scans) countRequest(s *track.Sighting) {
 	sc := x.table.Peek(src)
 	if sc == nil {
 		h := x.key.Host(src)
-		a := &x.first[h%firstPlaces]
+		a := &x.first[h%firstRequests]
 		if a.source != uint32(h>>32) || a.target == uint32(s.ServerHash) {
-			*a = asker{uint32(h >> 32), uint32(s.ServerHash)}
+			*a = firstRequest{uint32(h >> 32), uint32(s.ServerHash)}
 			return
 		}
 	}
-	if x.named.Has(s.ServerHash) || x.named.Has(s.ClientHash) { // whoever asks it refreshes a list
+	if x.listed.Has(s.ServerHash) || x.listed.Has(s.ClientHash) { // whoever asks it refreshes a list
 		return
 	}
 	if sc == nil {
-		sc = x.add(src, s.Frame)
+		sc = x.watch(src, s.Frame)
 	} else {
 		x.table.Get(src)
 	}
-	sc.count(s, x.Clock)
+	sc.countRequest(s, x.Clock)
 	sc.site = x.key.Site(&s.Dst)
 }
 
-// add begins to watch a source.
-func (x *scans) add(src track.Host, frame uint64) *scanner {
+// watch begins to watch a source.
+func (x *scans) watch(src track.Host, frame uint64) *scanner {
 	sc, gone := x.table.Put(src)
 	if gone != nil && gone.Val.in != nil {
-		x.close(&gone.Val)
+		x.closeIncidentOf(&gone.Val)
 	}
-	*sc = scanner{begun: x.Now, turn: x.Now, nanos: x.Nanos, frame: frame}
+	*sc = scanner{firstSec: x.Now, paneNumber: x.Now, firstNanos: x.Nanos, frame: frame}
 	return sc
 }
 
-func (s *scanner) count(p *track.Sighting, at measure.Clock) {
+func (s *scanner) countRequest(p *track.Sighting, at measure.Clock) {
 	s.advance(at.Now)
 	s.asked[0].Add(p.ServerHash)
-	s.last, s.lastAt, s.port, s.ttl = at.Now, at.Nanos, p.DstPort, p.TTL
-	s.touches++
+	s.lastSec, s.lastNanos, s.port, s.ttl = at.Now, at.Nanos, p.DstPort, p.TTL
+	s.requests++
 	if s.sec != at.Now {
 		s.sec, s.perSecond = at.Now, 0
 	}
@@ -126,26 +126,26 @@ func (s *scanner) count(p *track.Sighting, at measure.Clock) {
 // cut the list, all that the client asks may be on it, if wasAsked reports that it asked for the list.
 func (x *scans) recordListed(s *track.Sighting, wasAsked func(*track.Sighting) bool) {
 	if s.Flags&track.Cut == 0 {
-		x.named.Add(s.ServerHash)
+		x.listed.Add(s.ServerHash)
 	} else if wasAsked(s) {
-		x.named.Add(s.ClientHash)
+		x.listed.Add(s.ClientHash)
 	}
 }
 
 // advance moves what was asked on in time.
 func (s *scanner) advance(now int32) {
-	for n := min(now-s.turn, scanPanes); n > 0; n-- {
+	for n := min(now-s.paneNumber, scanPanes); n > 0; n-- {
 		s.settled.Merge(&s.asked[scanPanes-1])
 		copy(s.asked[1:], s.asked[:scanPanes-1])
 		s.asked[0] = sketch.Linear1024{}
 	}
-	s.turn = now
+	s.paneNumber = now
 }
 
 // countReply takes a reply that was asked for.
 func (x *scans) countReply(s *track.Sighting) {
-	x.sites.Add(x.key.Site(&s.Src))
-	x.ready = true
+	x.answering.Add(x.key.Site(&s.Src))
+	x.hasSites = true
 	if x.table.Len() == 0 {
 		return
 	}
@@ -154,14 +154,14 @@ func (x *scans) countReply(s *track.Sighting) {
 	}
 }
 
-// tick looks at all sources that are watched.
-func (x *scans) tick() {
+// closeSecond looks at all sources that are watched.
+func (x *scans) closeSecond() {
 	var gone track.Host
 	drop := false
 	for src, s := range x.table.All() {
-		idle := x.Now - s.last
+		idle := x.Now - s.lastSec
 		if idle >= 2*scanPanes && s.in == nil {
-			if idle > scanIdle || x.Now-s.begun > scanFor {
+			if idle > scanIdle || x.Now-s.firstSec > scanFor {
 				gone, drop = src, true
 			}
 			continue
@@ -177,9 +177,9 @@ func (x *scans) tick() {
 // judgeScanner looks at one of them.
 func (x *scans) judgeScanner(src track.Host, s *scanner) {
 	if s.in != nil {
-		if x.isQuiet(s.last) {
-			x.close(s)
-			*s = scanner{begun: x.Now, turn: x.Now, last: s.last}
+		if x.isQuiet(s.lastSec) {
+			x.closeIncidentOf(s)
+			*s = scanner{firstSec: x.Now, paneNumber: x.Now, lastSec: s.lastSec}
 		}
 		if s.in == nil || s.in.Kind == Scan {
 			return
@@ -196,9 +196,9 @@ func (x *scans) judgeScanner(src track.Host, s *scanner) {
 		x.changeKind(s.in, kind, x.secondEnd())
 		s.describe(x.book, all, dead)
 		x.advisor.Advise(s.in)
-		x.found(s.in, Changes)
+		x.announce(s.in, Changes)
 	default:
-		x.begin(src, s, kind, all, dead)
+		x.openIncidentOf(src, s, kind, all, dead)
 	}
 }
 
@@ -207,7 +207,7 @@ func (x *scans) kindOf(s *scanner, all, dead int) Kind {
 	lim := &x.lim
 	switch {
 	case dead >= lim.ScanDead && float64(dead) >= lim.ScanShare*float64(all):
-		if x.ready && x.sites.Has(s.site) { // else answers of that network may not be captured
+		if x.hasSites && x.answering.Has(s.site) { // else answers of that network may not be captured
 			return Scan
 		}
 	case all >= lim.SurveyTargets:
@@ -216,12 +216,12 @@ func (x *scans) kindOf(s *scanner, all, dead int) Kind {
 	return NoKind
 }
 
-func (x *scans) begin(src track.Host, s *scanner, kind Kind, all, dead int) {
+func (x *scans) openIncidentOf(src track.Host, s *scanner, kind Kind, all, dead int) {
 	target := Target{End: netip.AddrPortFrom(src.Addr(), 0)}
 	if !src.Is4() {
 		target = Target{Prefix: measure.Network(src)}
 	}
-	in := x.openIncident(target, kind, ofScans, s.nanos)
+	in := x.openIncident(target, kind, ofScans, s.firstNanos)
 	if in == nil {
 		return
 	}
@@ -229,7 +229,7 @@ func (x *scans) begin(src track.Host, s *scanner, kind Kind, all, dead int) {
 	in.Frame, in.Proto = s.frame, s.proto
 	s.describe(x.book, all, dead)
 	x.advisor.Advise(in)
-	x.found(in, Begins)
+	x.announce(in, Begins)
 }
 
 // Points of a survey, and of a scan that asks for nothing but silence: a share of silent
@@ -241,15 +241,15 @@ const (
 
 func (s *scanner) describe(b *book, all, dead int) {
 	in := s.in
-	in.Requests, in.Peak = s.touches, float64(s.peak)
-	in.Mean = float64(s.touches) / float64(s.last-s.begun+1)
+	in.Requests, in.Peak = s.requests, float64(s.peak)
+	in.Mean = float64(s.requests) / float64(s.lastSec-s.firstSec+1)
 	in.Sources = 1
 	score := surveyScore + deadScore*measure.Share(float64(dead), float64(all))
 	if in.Kind == Survey {
 		score = surveyScore
 	}
 	in.Confidence = b.confidence(score, false)
-	most := int(min(s.touches, 1<<30)) // estimates can be too high
+	most := int(min(s.requests, 1<<30)) // estimates can be too high
 	all, dead = min(all, most), min(dead, most)
 	e := sentences(in.Evidence[:0])
 	e.add("%s asked, %d of them without an answer", plural("server", float64(all)), dead)
@@ -258,26 +258,26 @@ func (s *scanner) describe(b *book, all, dead int) {
 	in.Evidence = e
 }
 
-// close ends the incident of a source.
-func (x *scans) close(s *scanner) {
+// closeIncidentOf ends the incident of a source.
+func (x *scans) closeIncidentOf(s *scanner) {
 	s.describe(x.book, s.settled.Count(), s.settled.CountWithout(&s.answered))
-	s.in.End = s.lastAt
+	s.in.End = s.lastNanos
 	x.closeIncident(s.in, ofScans)
 	s.in = nil
 }
 
-// end announces the incidents that the capture leaves open.
-func (x *scans) end() {
+// finish announces the incidents that the capture leaves open.
+func (x *scans) finish() {
 	for _, s := range x.table.All() {
 		if s.in == nil {
 			continue
 		}
-		if x.Now-s.last > scanPanes {
-			x.close(s)
+		if x.Now-s.lastSec > scanPanes {
+			x.closeIncidentOf(s)
 			continue
 		}
 		s.describe(x.book, s.settled.Count(), s.settled.CountWithout(&s.answered))
-		x.found(s.in, Ends)
+		x.announce(s.in, Ends)
 		s.in = nil
 	}
 }

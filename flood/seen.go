@@ -27,25 +27,25 @@ func (x *Seen) Sight(s *track.Sighting) {
 			return
 		}
 		x.Queries++
-		x.server(s.To(), s.ServerHash)
+		x.countServer(s.To(), s.ServerHash)
 	case track.IsReply, track.IsChallenge:
 		x.Replies++
-		x.server(s.From(), s.ServerHash)
+		x.countServer(s.From(), s.ServerHash)
 	case track.IsPart:
 		if s.Flags&track.First != 0 {
 			x.Replies++
-			x.server(s.From(), s.ServerHash)
+			x.countServer(s.From(), s.ServerHash)
 		}
 	case track.IsJunk:
 		x.Junk++
 	case track.IsLogin:
 		x.Logins++
-		x.server(s.To(), s.ServerHash)
+		x.countServer(s.To(), s.ServerHash)
 	}
 }
 
-// server counts a server, once.
-func (x *Seen) server(e track.End, hash uint64) {
+// countServer counts a server, once.
+func (x *Seen) countServer(e track.End, hash uint64) {
 	if e == x.last {
 		return
 	}
@@ -60,7 +60,7 @@ func (x *Seen) server(e track.End, hash uint64) {
 }
 
 // Servers is how many servers there were, and whether that is an estimate.
-func (x *Seen) Servers() (n uint64, rough bool) {
+func (x *Seen) Servers() (n uint64, isEstimate bool) {
 	if n := len(x.exact); n <= seenExact {
 		return uint64(n), false
 	}

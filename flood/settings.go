@@ -24,17 +24,17 @@ func (t Thresholds) Settings() []Setting {
 	var all []Setting
 	for i := range now.NumField() {
 		f := now.Type().Field(i)
-		all = append(all, Setting{Name: f.Tag.Get("toml"), Doc: windows.Replace(f.Tag.Get("doc")),
+		all = append(all, Setting{Name: f.Tag.Get("toml"), Doc: docWindows.Replace(f.Tag.Get("doc")),
 			Value: formatValue(now.Field(i)), Default: formatValue(usual.Field(i))})
 	}
 	return all
 }
 
-// windows fills in what thresholds are counted over.
-var windows = strings.NewReplacer("{quick}", strconv.Itoa(quickRate), "{window}", within(rconWindow), "{all}", within(rconAll))
+// docWindows fills in what thresholds are counted over.
+var docWindows = strings.NewReplacer("{quick}", strconv.Itoa(urgentRate), "{window}", formatSpan(rconWindow), "{all}", formatSpan(rconAll))
 
-// within is a length of time in words.
-func within(seconds int) string {
+// formatSpan is a length of time in words.
+func formatSpan(seconds int) string {
 	d := time.Duration(seconds) * time.Second
 	switch {
 	case d%time.Hour == 0:
@@ -128,11 +128,11 @@ func assign(field reflect.Value, name string, value any) error {
 	return nil
 }
 
-// shares are the thresholds that are parts of a whole.
-var shares = map[string]bool{"junk_share": true, "bypass_share": true, "few_share": true, "victim_share": true, "scan_share": true}
+// shareSettings are the thresholds that are parts of a whole.
+var shareSettings = map[string]bool{"junk_share": true, "bypass_share": true, "few_share": true, "victim_share": true, "scan_share": true}
 
-// zeros are those for which 0 says something: no campaigns, and no answers needed.
-var zeros = map[string]bool{"campaign": true, "ans": true}
+// zeroSettings are those for which 0 says something: no campaigns, and no answers needed.
+var zeroSettings = map[string]bool{"campaign": true, "ans": true}
 
 // Check returns what is wrong with thresholds: values of no sense, and pairs that
 // contradict each other.
@@ -144,9 +144,9 @@ func (t Thresholds) Check() error {
 			return fmt.Errorf("%s = %s: not a number", s.Name, s.Value)
 		case v < 0:
 			return fmt.Errorf("%s = %s: below 0", s.Name, s.Value)
-		case v == 0 && !zeros[s.Name]:
+		case v == 0 && !zeroSettings[s.Name]:
 			return fmt.Errorf("%s = %s: must be above 0", s.Name, s.Value)
-		case v > 1 && shares[s.Name]:
+		case v > 1 && shareSettings[s.Name]:
 			return fmt.Errorf("%s = %s: a share is 1 at most", s.Name, s.Value)
 		}
 	}

@@ -8,7 +8,7 @@ type verdict struct {
 	score      float64
 	confidence float64
 	rate       float64 // packets that count, in this second
-	quick      bool    // it needs to hold for a short time only
+	isUrgent   bool    // it needs to hold for a short time only
 }
 
 // rulebook is the rules with the limits that thresholds give.
@@ -24,12 +24,12 @@ func newRulebook(lim *Thresholds) rulebook {
 
 // judgeQueries returns the verdict on queries: of the first rule that fits.
 func (r *rulebook) judgeQueries(f *measure.Features) verdict {
-	v := verdict{rate: f[measure.RateNow], quick: f[measure.RateNow] >= quickRate}
+	v := verdict{rate: f[measure.RateNow], isUrgent: f[measure.RateNow] >= urgentRate}
 	for i := range r.queries {
 		x := &r.queries[i]
-		points, proof := x.score(f)
-		if x.fits(f, points, proof) {
-			v.kind, v.score = x.kind, points+x.surer
+		points, hasAddressSign := x.score(f)
+		if x.fits(f, points, hasAddressSign) {
+			v.kind, v.score = x.kind, points+x.bonus
 			break
 		}
 	}
@@ -44,13 +44,13 @@ func (r *rulebook) judgeGuesses(f *measure.Features) verdict {
 // judgeJunk returns the verdict on what is nothing known.
 func (r *rulebook) judgeJunk(f *measure.Features) verdict {
 	now := f[measure.JunkNow]
-	return r.junk.judgeFeatures(f, now, now >= quickRate)
+	return r.junk.judgeFeatures(f, now, now >= urgentRate)
 }
 
-func (r *rule) judgeFeatures(f *measure.Features, rate float64, quick bool) verdict {
-	v := verdict{rate: rate, quick: quick}
-	points, proof := r.score(f)
-	if v.score = points; r.fits(f, points, proof) {
+func (r *rule) judgeFeatures(f *measure.Features, rate float64, isUrgent bool) verdict {
+	v := verdict{rate: rate, isUrgent: isUrgent}
+	points, hasAddressSign := r.score(f)
+	if v.score = points; r.fits(f, points, hasAddressSign) {
 		v.kind = r.kind
 	}
 	return v

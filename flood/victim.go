@@ -13,43 +13,43 @@ import (
 // victims finds hosts that get replies which they did not ask for.
 type victims struct {
 	*book
-	light *lru.Table[track.Host, unasked]
-	heavy []*victim
-	last  *victim // the one before
+	light     *lru.Table[track.Host, lightVictim]
+	heavy     []*victim
+	lastFound *victim // the one before
 }
 
-// unasked counts replies to a host that is not watched closely.
-type unasked struct {
-	sec, since int32
-	count, ten uint32
+// lightVictim counts replies to a host that is not watched closely.
+type lightVictim struct {
+	sec, paneStart int32
+	count, inPane  uint32
 }
 
 // victim is a host that is watched closely, and the incident there.
 type victim struct {
 	measure.Host
-	in        *Incident
-	trial     Trial
-	streak    int   // seconds in a row that are those of a flood
-	since     int32 // the first of these
-	ended     int32 // last second that qualified
-	endedAt   int64 // and the time stamp of its end
-	active    bool  // the last second qualified
-	rest      int32 // first second of a pause
-	total     float64
-	seconds   float64
-	announced float64 // the peak when it was last announced
-	servers   sketch.Distinct
+	in            *Incident
+	trial         Trial
+	floodStreak   int   // seconds in a row that are those of a flood
+	streakStart   int32 // the first of these
+	lastSec       int32 // last second that qualified
+	lastEnd       int64 // and the time stamp of its end
+	isActive      bool  // the last second qualified
+	pauseStart    int32 // first second of a pause
+	packets       float64
+	seconds       float64
+	announcedPeak float64 // the peak when it was last announced
+	servers       sketch.Distinct
 }
 
 func newVictims(b *book) victims {
-	return victims{book: b, light: lru.New[track.Host, unasked](lightVictims)}
+	return victims{book: b, light: lru.New[track.Host, lightVictim](lightVictims)}
 }
 
 // countReply counts a reply to a host. wanted is set where the host asked for it.
-func (v *victims) countReply(s *track.Sighting, wanted bool) {
+func (v *victims) countReply(s *track.Sighting, isWanted bool) {
 	x := v.find(s.Dst)
 	if x == nil {
-		if wanted {
+		if isWanted {
 			return
 		}
 		if x = v.countLight(s.Dst); x == nil {
@@ -57,18 +57,18 @@ func (v *victims) countReply(s *track.Sighting, wanted bool) {
 		}
 	}
 	if x.trial != nil {
-		x.trial.Show(s, wanted)
+		x.trial.Apply(s, isWanted)
 	}
-	x.Count(s, v.Clock, wanted)
+	x.Count(s, v.Clock, isWanted)
 }
 
 func (v *victims) find(h track.Host) *victim {
-	if v.last != nil && v.last.Addr == h {
-		return v.last
+	if v.lastFound != nil && v.lastFound.Addr == h {
+		return v.lastFound
 	}
 	for _, x := range v.heavy {
 		if x.Addr == h {
-			v.last = x
+			v.lastFound = x
 			return x
 		}
 	}
@@ -81,17 +81,17 @@ func (v *victims) countLight(h track.Host) *victim {
 	l := v.light.Get(h)
 	if l == nil {
 		l, _ = v.light.Put(h)
-		*l = unasked{sec: v.Now, since: v.Now}
+		*l = lightVictim{sec: v.Now, paneStart: v.Now}
 	}
 	if l.sec != v.Now {
 		l.sec, l.count = v.Now, 0
 	}
-	if v.Now-l.since >= measure.PaneSeconds {
-		l.since, l.ten = v.Now, 0
+	if v.Now-l.paneStart >= measure.PaneSeconds {
+		l.paneStart, l.inPane = v.Now, 0
 	}
 	l.count++
-	l.ten++
-	if l.count < promoteSecond && l.ten < promoteTen {
+	l.inPane++
+	if l.count < promoteSecond && l.inPane < promoteTen {
 		return nil
 	}
 	x := v.makeRoom()
@@ -101,7 +101,7 @@ func (v *victims) countLight(h track.Host) *victim {
 	x.Reset(h, v.Now)
 	*x = victim{Host: x.Host}
 	v.light.Delete(h)
-	v.last = x
+	v.lastFound = x
 	return x
 }
 
@@ -123,13 +123,13 @@ func (v *victims) makeRoom() *victim {
 	return x
 }
 
-// tick takes the second that ends.
-func (v *victims) tick() {
+// closeSecond takes the second that ends.
+func (v *victims) closeSecond() {
 	for _, x := range v.heavy {
 		if x.in != nil {
-			x.live(v.book)
-		} else if x.isRipe(v.book) {
-			x.begin(v.book)
+			x.updateIncident(v.book)
+		} else if x.isLongEnough(v.book) {
+			x.openIncident(v.book)
 		}
 		x.Roll(v.Now + 1)
 	}
@@ -168,29 +168,29 @@ const (
 	exchangesMost = 0.25
 )
 
-// isRipe reports whether the flood has lasted for long enough.
-func (x *victim) isRipe(b *book) bool {
+// isLongEnough reports whether the flood has lasted for long enough.
+func (x *victim) isLongEnough(b *book) bool {
 	if !x.isFlooded(b) {
-		x.streak = 0
+		x.floodStreak = 0
 		return false
 	}
-	if x.streak == 0 {
-		x.since = b.Now
+	if x.floodStreak == 0 {
+		x.streakStart = b.Now
 	}
-	x.streak++
+	x.floodStreak++
 	need := b.lim.SlowTicks
 	if float64(x.Sum(b.Now, 1).Wild) >= b.lim.VictimBurst {
 		need = b.lim.FastTicks
 	}
-	return x.streak >= need
+	return x.floodStreak >= need
 }
 
-func (x *victim) begin(b *book) {
+func (x *victim) openIncident(b *book) {
 	first := measure.Unasked{Sec: b.Now, Nanos: b.secondEnd()}
 	now := x.Sum(b.Now, 1).Wild
 	for sec := b.Now; sec > 0 && sec > b.Now-measure.BinSeconds; sec-- {
 		y := x.At(sec)
-		if y == nil || y.Wild < now/4 && sec < x.since {
+		if y == nil || y.Wild < now/4 && sec < x.streakStart {
 			break
 		}
 		first = *y
@@ -199,17 +199,17 @@ func (x *victim) begin(b *book) {
 	if in == nil {
 		return
 	}
-	x.in, x.active, x.ended, x.endedAt, x.rest = in, true, b.Now, b.secondEnd(), 0
-	x.total, x.seconds, x.announced = 0, 0, 0
+	x.in, x.isActive, x.lastSec, x.lastEnd, x.pauseStart = in, true, b.Now, b.secondEnd(), 0
+	x.packets, x.seconds, x.announcedPeak = 0, 0, 0
 	x.servers.Reset()
 	in.Frame = first.Frame
 	for sec := first.Sec; sec <= b.Now; sec++ {
 		x.addSecond(x.At(sec))
 	}
 	x.describe(b)
-	x.announced = in.Peak
+	x.announcedPeak = in.Peak
 	x.trial = b.advisor.Try(in)
-	b.found(in, Begins)
+	b.announce(in, Begins)
 }
 
 // addSecond adds a second to the sums; nil is an empty one.
@@ -221,44 +221,44 @@ func (x *victim) addSecond(b *measure.Unasked) {
 	in.Replies += uint64(b.Wild)
 	in.BytesIn += b.Bytes
 	in.Peak = max(in.Peak, float64(b.Wild))
-	x.total += float64(b.Wild)
+	x.packets += float64(b.Wild)
 	x.seconds++
 }
 
-// live goes on with an open incident for one second.
-func (x *victim) live(b *book) {
+// updateIncident goes on with an open incident for one second.
+func (x *victim) updateIncident(b *book) {
 	in := x.in
-	mean := measure.Share(x.total, x.seconds)
-	if rate := float64(x.Sum(b.Now, 3).Wild) / 3; rate < lowShare*max(b.lim.VictimRate, mean) {
-		if x.active {
-			x.active, x.rest = false, b.Now
+	mean := measure.Share(x.packets, x.seconds)
+	if rate := float64(x.Sum(b.Now, 3).Wild) / 3; rate < liveShare*max(b.lim.VictimRate, mean) {
+		if x.isActive {
+			x.isActive, x.pauseStart = false, b.Now
 		}
-		if b.isQuiet(x.ended) {
-			x.close(b)
+		if b.isQuiet(x.lastSec) {
+			x.closeIncident(b)
 		}
 		return
 	}
-	if !x.active && b.Now-x.rest >= pulseGap {
+	if !x.isActive && b.Now-x.pauseStart >= pulseGap {
 		in.Pulses++
 	}
-	x.active, x.ended, x.endedAt = true, b.Now, b.secondEnd()
+	x.isActive, x.lastSec, x.lastEnd = true, b.Now, b.secondEnd()
 	x.addSecond(x.At(b.Now))
-	if in.Peak < 2*x.announced {
+	if in.Peak < 2*x.announcedPeak {
 		x.MergeServers(&x.servers)
 		return
 	}
-	x.announced = in.Peak
+	x.announcedPeak = in.Peak
 	x.describe(b)
-	b.found(in, Changes)
+	b.announce(in, Changes)
 }
 
 func (x *victim) describe(b *book) {
 	in := x.in
 	x.MergeServers(&x.servers)
-	x.sumUp()
+	x.updateTotals()
 	in.Confidence = b.confidence(victimScore, false)
 	if !x.Asked {
-		in.Confidence = min(in.Confidence, sureVictim)
+		in.Confidence = min(in.Confidence, confidenceVictim)
 	}
 	b.busiest = x.Busiest(b.busiest)
 	in.Top = appendTop(in.Top[:0], b.busiest, false)
@@ -277,36 +277,36 @@ func (x *victim) describe(b *book) {
 // victimScore is what the conditions count together.
 const victimScore = 5
 
-// sumUp fills in the figures of the whole incident so far.
-func (x *victim) sumUp() {
-	x.in.Mean = measure.Share(x.total, x.seconds)
+// updateTotals fills in the figures of the whole incident so far.
+func (x *victim) updateTotals() {
+	x.in.Mean = measure.Share(x.packets, x.seconds)
 	x.in.Sources, x.in.SourcesError = x.servers.Count(), sketch.DistinctError
 }
 
-func (x *victim) close(b *book) {
-	x.in.End = x.endedAt
-	x.conclude(b)
+func (x *victim) closeIncident(b *book) {
+	x.in.End = x.lastEnd
+	x.concludeTrial(b)
 	b.closeIncident(x.in, ofReplies)
-	x.in, x.streak = nil, 0
+	x.in, x.floodStreak = nil, 0
 }
 
-// conclude writes the advice of an incident that is announced for the last time.
-func (x *victim) conclude(b *book) {
-	x.sumUp()
-	b.conclude(x.in, x.trial, !x.Asked)
+// concludeTrial writes the advice of an incident that is announced for the last time.
+func (x *victim) concludeTrial(b *book) {
+	x.updateTotals()
+	b.concludeTrial(x.in, x.trial, !x.Asked)
 	x.trial = nil
 }
 
-// end announces the incidents that the capture leaves open.
-func (v *victims) end() {
+// finish announces the incidents that the capture leaves open.
+func (v *victims) finish() {
 	for _, x := range v.heavy {
 		switch {
 		case x.in == nil:
-		case !x.active:
-			x.close(v.book)
+		case !x.isActive:
+			x.closeIncident(v.book)
 		default:
-			x.conclude(v.book)
-			v.found(x.in, Ends)
+			x.concludeTrial(v.book)
+			v.announce(x.in, Ends)
 			x.in = nil
 		}
 	}

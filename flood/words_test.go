@@ -80,7 +80,7 @@ func TestMaxPerMinute(t *testing.T) {
 	if got := len(w.incidents); got != maxPerMinute {
 		t.Errorf("got  %d incidents\nwant %d", got, maxPerMinute)
 	}
-	if got := w.d.book.uncounted; got < maxPerMinute {
+	if got := w.d.book.unopened; got < maxPerMinute {
 		t.Errorf("got  %d counted only\nwant %d at least", got, maxPerMinute)
 	}
 	for _, x := range w.incidents {

@@ -20,7 +20,7 @@ type Floods struct {
 	Seen      *flood.Seen
 	Incidents []flood.Incident
 	Counts    [flood.Alert + 1]uint64 // by level, listed or not
-	Unnamed   flood.Unnamed
+	Unnamed   flood.Omitted
 	Full      []string // tables that were full in the end
 	Limits    flood.Thresholds
 }

@@ -155,9 +155,9 @@ func (o *floodsOptions) rules(out io.Writer) error {
 	case formTOML:
 		b = config.Append(nil, o.limits)
 	case "json":
-		b = jsonl.AppendRules(nil, flood.RulesOf(o.limits))
+		b = jsonl.AppendRules(nil, flood.Explain(o.limits))
 	default:
-		b = text.AppendRules(nil, flood.RulesOf(o.limits), o.textOptions(out))
+		b = text.AppendRules(nil, flood.Explain(o.limits), o.textOptions(out))
 	}
 	return write(out, b)
 }
@@ -180,7 +180,7 @@ func findFloods(ctx context.Context, opts *floodsOptions, args []string, io stre
 	defer j.release()
 	out := newFloodOutput(opts, io.out)
 	d := newDetector(j.cfg.Registry, opts.limits, opts.scale())
-	d.Observe(out.found)
+	d.AddObserver(out.found)
 	j.cfg.Watchers = []track.Watcher{&out.seen, d}
 	j.tells = opts.output == "text"
 	j.scrolls = opts.output == "json"
@@ -234,10 +234,10 @@ type floodOutput struct {
 
 func newFloodOutput(opts *floodsOptions, w io.Writer) *floodOutput {
 	o := &floodOutput{opts: opts, w: w, least: levelNamed(opts.level)}
-	o.keep.Least = o.least
-	o.keep.Ours = o.ours
+	o.keep.MinLevel = o.least
+	o.keep.IsOurs = o.ours
 	if opts.output == "json" {
-		o.keep.Least = flood.Alert + 1 // counted only
+		o.keep.MinLevel = flood.Alert + 1 // counted only
 	}
 	return o
 }
@@ -255,7 +255,7 @@ func (o *floodOutput) found(in *flood.Incident, e flood.Event) {
 
 func (o *floodOutput) report(run tally.Run, d *flood.Detector) *render.Floods {
 	return &render.Floods{Run: run, Seen: &o.seen, Incidents: o.keep.Incidents(), Counts: o.keep.Counts(),
-		Unnamed: o.keep.Unnamed(d), Full: d.Full(), Limits: o.opts.limits}
+		Unnamed: o.keep.Omitted(d), Full: d.FullTables(), Limits: o.opts.limits}
 }
 
 // print writes the page, or reports whether incidents could be written.

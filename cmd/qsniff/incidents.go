@@ -27,7 +27,7 @@ type incidents struct {
 
 // Observe calls found with what is announced of incidents at these targets.
 func (i *incidents) Observe(found func(*flood.Incident, flood.Event)) {
-	i.Detector.Observe(flood.Announced(i.ours(found)))
+	i.Detector.AddObserver(flood.WarningsOnly(i.ours(found)))
 }
 
 // ours is an observer that calls found with the incidents at these targets.

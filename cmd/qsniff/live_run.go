@@ -123,7 +123,7 @@ func (s *session) observe(reg *dissect.Registry, own *hostset.Set, r render.Rend
 		scale *= besides
 	}
 	found := &incidents{newDetector(reg, flood.Defaults(), scale), own}
-	found.Detector.Observe(found.ours(func(in *flood.Incident, e flood.Event) {
+	found.Detector.AddObserver(found.ours(func(in *flood.Incident, e flood.Event) {
 		s.alarms.Note(in.ID, in.Start, e != flood.Ends && in.Level >= flood.Warn)
 	}))
 	if _, shows := r.(render.IncidentRenderer); !shows {

@@ -11,7 +11,7 @@ import (
 type Advisor struct {
 	reg      *dissect.Registry
 	catalogs map[*dissect.Proto]*catalog // those made so far, nil's for what is not known
-	free     []*trial
+	idle     []*trial
 	running  int
 }
 
@@ -31,7 +31,7 @@ func (a *Advisor) catalogOf(p *dissect.Proto) *catalog {
 }
 
 // Advise writes the advice for in as it is now, without having tried it.
-func (a *Advisor) Advise(in *flood.Incident) { in.Advice, in.Rules = a.advise(in, nil) }
+func (a *Advisor) Advise(in *flood.Incident) { in.Advice, in.Rules = a.write(in, nil) }
 
 // Try writes the advice and begins to try its rules; it returns nil where too many are
 // tried already, and for notes, which have none.
@@ -40,11 +40,11 @@ func (a *Advisor) Try(in *flood.Incident) flood.Trial {
 	if in.Level == flood.Info || a.running == maxTrials {
 		return nil
 	}
-	if len(a.free) == 0 {
-		a.free = append(a.free, &trial{seed: rand.Uint64(), advisor: a})
+	if len(a.idle) == 0 {
+		a.idle = append(a.idle, &trial{seed: rand.Uint64(), advisor: a})
 	}
-	t := a.free[len(a.free)-1]
-	a.free = a.free[:len(a.free)-1]
+	t := a.idle[len(a.idle)-1]
+	a.idle = a.idle[:len(a.idle)-1]
 	a.running++
 	t.reset(in)
 	return t
@@ -58,9 +58,9 @@ func (t *trial) Restart(in *flood.Incident) {
 
 // Conclude writes the advice with what was measured and ends the trial.
 func (t *trial) Conclude(in *flood.Incident, blind bool) {
-	c := t.result()
-	c.Blind = blind
-	in.Advice, in.Rules = t.advisor.advise(in, &c)
-	t.advisor.free = append(t.advisor.free, t)
+	c := t.currentOutcome()
+	c.IsBlind = blind
+	in.Advice, in.Rules = t.advisor.write(in, &c)
+	t.advisor.idle = append(t.advisor.idle, t)
 	t.advisor.running--
 }

@@ -46,9 +46,9 @@ func (w *word) spans() (list []span) {
 // isWhole reports whether all bits of a word count.
 func (w *word) isWhole() bool { return w.mask == ^uint64(0)>>(64-8*w.size) }
 
-// bounds are the lengths that have to be tested: a packet that ends before a word fails
+// lengthTest are the lengths that have to be tested: a packet that ends before a word fails
 // without a test.
-func (m *match) bounds() (lo, hi int) {
+func (m *match) lengthTest() (lo, hi int) {
 	end := 0
 	if n := len(m.words); n > 0 {
 		end = m.words[n-1].off + m.words[n-1].size
@@ -91,8 +91,8 @@ func covers(p, q *dissect.Pattern) bool {
 	return hasBits(p, q) && p.MinLen <= q.MinLen && (p.MaxLen == 0 || q.MaxLen > 0 && q.MaxLen <= p.MaxLen)
 }
 
-// needed lists the patterns that no other one covers.
-func needed(all []dissect.Pattern) (kept []dissect.Pattern) {
+// withoutCovered lists the patterns that no other one covers.
+func withoutCovered(all []dissect.Pattern) (kept []dissect.Pattern) {
 	for i := range all {
 		p := &all[i]
 		if slices.ContainsFunc(kept, func(q dissect.Pattern) bool { return covers(&q, p) }) {
@@ -106,17 +106,17 @@ func needed(all []dissect.Pattern) (kept []dissect.Pattern) {
 
 // matchesOf makes the tests for patterns, with words of at most so many bytes. Those
 // that differ in the values of one word become one.
-func matchesOf(patterns []dissect.Pattern, most int) (list []match) {
+func matchesOf(patterns []dissect.Pattern, maxLen int) (list []match) {
 	for i := range patterns {
 		p := &patterns[i]
 		list = append(list, match{min: max(p.MinLen, p.Offset+len(p.Value)), max: p.MaxLen,
-			words: wordsOf(p, sharedLen(p, patterns), most)})
+			words: wordsOf(p, sharedLen(p, patterns), maxLen)})
 	}
 	for merged := true; merged; {
 		merged = false
 		for i := range list {
 			rest := list[i+1:]
-			if j := slices.IndexFunc(rest, list[i].join); j >= 0 {
+			if j := slices.IndexFunc(rest, list[i].merge); j >= 0 {
 				list = slices.Delete(list, i+1+j, i+2+j)
 				merged = true
 				break
@@ -148,14 +148,14 @@ func sharedLen(p *dissect.Pattern, all []dissect.Pattern) int {
 
 // wordsOf cuts a pattern into words: the first bytes from their start, the rest from the
 // end of the pattern.
-func wordsOf(p *dissect.Pattern, shared, most int) (words []word) {
+func wordsOf(p *dissect.Pattern, shared, maxLen int) (words []word) {
 	var sizes []int
-	for n := shared; n > 0; n -= most {
-		sizes = append(sizes, min(n, most))
+	for n := shared; n > 0; n -= maxLen {
+		sizes = append(sizes, min(n, maxLen))
 	}
 	at := len(sizes)
-	for n := len(p.Value) - shared; n > 0; n -= most {
-		sizes = slices.Insert(sizes, at, min(n, most))
+	for n := len(p.Value) - shared; n > 0; n -= maxLen {
+		sizes = slices.Insert(sizes, at, min(n, maxLen))
 	}
 	off := p.Offset
 	for _, size := range sizes {
@@ -172,9 +172,9 @@ func wordsOf(p *dissect.Pattern, shared, most int) (words []word) {
 	return words
 }
 
-// join makes m match what n does as well, and reports whether that is possible: where
+// merge makes m match what n does as well, and reports whether that is possible: where
 // they differ in the values of one word, or in lengths that follow each other.
-func (m *match) join(n match) bool {
+func (m *match) merge(n match) bool {
 	if len(m.words) != len(n.words) {
 		return false
 	}

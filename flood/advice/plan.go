@@ -12,7 +12,7 @@ import (
 )
 
 // idle is how long the kernel is to remember such a source.
-func (l line) idle() time.Duration {
+func (l lineKind) idle() time.Duration {
 	if l == lineLogins {
 		return loginIdle
 	}
@@ -22,31 +22,31 @@ func (l line) idle() time.Duration {
 // plan is the lines for one incident. It is a value: what a trial tried can be
 // written after the incident has changed.
 type plan struct {
-	id   uint64
-	kind flood.Kind
-	end  netip.AddrPort // of the target, without a zone
+	id     uint64
+	kind   flood.Kind
+	target netip.AddrPort // of the target, without a zone
 	// What the lines look at; tcp and six say of what packets.
 	*catalog
-	tcp, six bool
-	named    [planNames]netip.Prefix // networks, then single sources, in IPv6 their /64
-	networks int
-	names    int
-	rules    [planRules]planRule
-	n        int
+	isTCP, isIPv6 bool
+	named         [planNames]netip.Prefix // networks, then single sources, in IPv6 their /64
+	numNetworks   int
+	numNames      int
+	rules         [planRules]planRule
+	numRules      int
 }
 
 // planRule is one kind of lines with its limit; without one it drops everything.
 type planRule struct {
-	line  line
-	limit allowance
+	kind  lineKind
+	limit rateLimit
 }
 
-// planOf chooses the lines for an incident from what is known of it now.
-func (a *Advisor) planOf(in *flood.Incident) plan {
+// newPlan chooses the lines for an incident from what is known of it now.
+func (a *Advisor) newPlan(in *flood.Incident) plan {
 	end := in.Target.End.Addr().Unmap().WithZone("")
-	p := plan{id: in.ID, kind: in.Kind, end: netip.AddrPortFrom(end, in.Target.End.Port()),
-		catalog: a.catalogOf(in.Proto), tcp: in.Target.TCP, six: end.Is6()}
-	if !end.IsValid() || p.tcp && in.Kind != flood.RconBruteforce || p.end.Port() == 0 && in.Kind != flood.ReplyFloodVictim {
+	p := plan{id: in.ID, kind: in.Kind, target: netip.AddrPortFrom(end, in.Target.End.Port()),
+		catalog: a.catalogOf(in.Proto), isTCP: in.Target.TCP, isIPv6: end.Is6()}
+	if !end.IsValid() || p.isTCP && in.Kind != flood.RconBruteforce || p.target.Port() == 0 && in.Kind != flood.ReplyFloodVictim {
 		return p
 	}
 	switch in.Kind {
@@ -70,7 +70,7 @@ func (a *Advisor) planOf(in *flood.Incident) plan {
 	case flood.ReplyFloodVictim:
 		p.addRule(lineUnasked, p.capRate(in))
 	case flood.JunkFlood:
-		p.addRule(lineJunk, allowance{capJunk, time.Second, 2 * capJunk})
+		p.addRule(lineJunk, rateLimit{capJunk, time.Second, 2 * capJunk})
 	case flood.RconBruteforce:
 		p.addSources(in)
 		p.addRule(lineLogins, p.loginRate())
@@ -78,24 +78,24 @@ func (a *Advisor) planOf(in *flood.Incident) plan {
 	return p
 }
 
-// proves reports whether clients can prove their address in the protocol.
-func (p *plan) proves() bool { return p.proto != nil && p.proto.Proof() == dissect.TokenProof }
+// hasProof reports whether clients can prove their address in the protocol.
+func (p *plan) hasProof() bool { return p.proto != nil && p.proto.Proof() == dissect.TokenProof }
 
 // matches reports whether the lines of a rule look at a packet: what their text says of
 // its bytes, said of a sighting.
-func (p *plan) matches(l line, s *track.Sighting, named bool) bool {
+func (p *plan) matches(l lineKind, s *track.Sighting, isNamed bool) bool {
 	tcp := s.Flags&track.Connection != 0
 	switch {
-	case tcp != p.tcp:
+	case tcp != p.isTCP:
 		return false
 	case l == lineVictims:
-		return named
+		return isNamed
 	case l == lineSources: // over TCP the lines look at what opens a connection
-		return named && (!tcp || s.What == track.IsOpened)
+		return isNamed && (!tcp || s.What == track.IsOpened)
 	case tcp:
 		return s.What == track.IsOpened
 	}
-	return p.sets[l].hasMessage(s)
+	return p.sets[l].hasSighting(s)
 }
 
 // isAbout reports whether a packet is of the sort that the incident is about.
@@ -106,26 +106,26 @@ func (p *plan) isAbout(s *track.Sighting) bool {
 	case flood.Reflection, flood.ReplyFloodVictim:
 		return s.What == track.IsReply || s.What == track.IsPart || s.What == track.IsChallenge
 	case flood.RconBruteforce:
-		return s.What == track.IsOpened || p.sets[lineLogins].hasMessage(s)
+		return s.What == track.IsOpened || p.sets[lineLogins].hasSighting(s)
 	}
-	return s.What == track.IsRequest || p.sets[lineQueries].hasMessage(s)
+	return s.What == track.IsRequest || p.sets[lineQueries].hasSighting(s)
 }
 
 // namedFew is the detector's bound of a flood from few.
 const namedFew = 64
 
 // addRule adds a kind of lines, if there is anything that they would look at.
-func (p *plan) addRule(l line, a allowance) {
-	if l != lineSources && l != lineVictims && !p.tcp && len(p.sets[l].patterns) == 0 {
+func (p *plan) addRule(l lineKind, a rateLimit) {
+	if l != lineSources && l != lineVictims && !p.isTCP && len(p.sets[l].patterns) == 0 {
 		return
 	}
-	p.rules[p.n] = planRule{l, a}
-	p.n++
+	p.rules[p.numRules] = planRule{l, a}
+	p.numRules++
 }
 
 func (p *plan) addSources(in *flood.Incident) {
-	if p.nameSources(in); p.names > 0 {
-		p.addRule(lineSources, allowance{})
+	if p.nameSources(in); p.numNames > 0 {
+		p.addRule(lineSources, rateLimit{})
 	}
 }
 
@@ -135,11 +135,11 @@ func (p *plan) addSources(in *flood.Incident) {
 // queries and their replies, rules in ten parts the longest of them, which pass
 // uncounted.
 func (p *plan) addVictims(in *flood.Incident) {
-	if p.nameSources(in); p.names > 0 {
-		p.addRule(lineVictims, allowance{1, time.Second, 5})
+	if p.nameSources(in); p.numNames > 0 {
+		p.addRule(lineVictims, rateLimit{1, time.Second, 5})
 	}
-	if p.names == 0 || p.networks == 0 && in.Sources > 2*float64(p.names) {
-		p.addRule(lineOthers, allowance{5, time.Second, 30})
+	if p.numNames == 0 || p.numNetworks == 0 && in.Sources > 2*float64(p.numNames) {
+		p.addRule(lineOthers, rateLimit{5, time.Second, 30})
 	}
 }
 
@@ -168,7 +168,7 @@ func (p *plan) nameSources(in *flood.Incident) {
 			p.addName(x.Prefix)
 		}
 	}
-	p.networks = p.names
+	p.numNetworks = p.numNames
 	for i := range in.Top {
 		s := &in.Top[i]
 		if s.Low == 0 || s.Low < most/namedShare || s.Verified && s.Ports >= namedPorts {
@@ -186,38 +186,38 @@ func (p *plan) nameSources(in *flood.Incident) {
 // addName adds a network, if it is of the target's family, new, and not the target's own:
 // blocking that would block the neighbours.
 func (p *plan) addName(x netip.Prefix) {
-	if !x.IsValid() || x.Addr().Is4() != p.end.Addr().Is4() || x.Bits() < 16 || p.names == planNames {
+	if !x.IsValid() || x.Addr().Is4() != p.target.Addr().Is4() || x.Bits() < 16 || p.numNames == planNames {
 		return
 	}
 	x = x.Masked()
-	if x.Contains(p.end.Addr()) || slices.ContainsFunc(p.named[:p.names], x.Overlaps) {
+	if x.Contains(p.target.Addr()) || slices.ContainsFunc(p.named[:p.numNames], x.Overlaps) {
 		return
 	}
-	p.named[p.names] = x
-	p.names++
+	p.named[p.numNames] = x
+	p.numNames++
 }
 
 // eachRate is what one source may ask: 10 a second is over three times what the
 // engines allow by default (sv_max_queries_sec 3) and what monitors need, and the
 // burst is a refresh of several browsers behind one address. Bots that stay near
 // that get the engines' own limit. Protocols whose servers stand less say so.
-func (p *plan) eachRate(in *flood.Incident) allowance {
+func (p *plan) eachRate(in *flood.Incident) rateLimit {
 	switch {
 	case p.operator.Each > 0:
-		return allowance{int64(p.operator.Each), time.Second, int64(max(p.operator.Burst, p.operator.Each))}
+		return rateLimit{int64(p.operator.Each), time.Second, int64(max(p.operator.Burst, p.operator.Each))}
 	case in.Sources > 0 && in.Peak > 0 && in.Peak/in.Sources < 20:
-		return allowance{3, time.Second, 30}
+		return rateLimit{3, time.Second, 30}
 	}
-	return allowance{10, time.Second, 30}
+	return rateLimit{10, time.Second, 30}
 }
 
 // loginRate leaves an administrator who mistypes a try every quarter of a minute.
 // In datagrams every command carries the password.
-func (p *plan) loginRate() allowance {
-	if p.tcp {
-		return allowance{4, time.Minute, 4}
+func (p *plan) loginRate() rateLimit {
+	if p.isTCP {
+		return rateLimit{4, time.Minute, 4}
 	}
-	return allowance{10, time.Minute, 10}
+	return rateLimit{10, time.Minute, 10}
 }
 
 const (
@@ -238,7 +238,7 @@ const (
 // capRate returns how much of everybody's traffic together passes: what the server stands,
 // or ten times the traffic of before if that is more. Of a flood that is hardly
 // more itself it lets a quarter pass.
-func (p *plan) capRate(in *flood.Incident) allowance {
+func (p *plan) capRate(in *flood.Incident) rateLimit {
 	base := float64(capUnknown)
 	switch {
 	case p.kind == flood.ReplyFloodVictim:
@@ -252,7 +252,7 @@ func (p *plan) capRate(in *flood.Incident) allowance {
 		n = max(peak/4, 4*usual, 10)
 	}
 	packets := int64(roundUp(min(n, capMost)))
-	return allowance{packets, time.Second, 2 * packets}
+	return rateLimit{packets, time.Second, 2 * packets}
 }
 
 // orZero returns a figure, or 0 where the capture could not give it.

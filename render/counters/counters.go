@@ -19,7 +19,7 @@ import (
 type Result struct {
 	Run    tally.Run
 	Stats  stats.Summary
-	Floods flood.Unnamed
+	Floods flood.Omitted
 	Seen   flood.Seen
 	Proofs proof.Summary
 	Limits limiter.Summary

@@ -3,7 +3,7 @@ package jsonl
 import "qsniff/flood"
 
 // AppendRules appends when what is found as one object on a line.
-func AppendRules(dst []byte, r *flood.Rules) []byte {
+func AppendRules(dst []byte, r *flood.Explanation) []byte {
 	w := writer{dst: dst}
 	w.open('{')
 	w.uint("schema", schema)
@@ -23,27 +23,27 @@ func AppendRules(dst []byte, r *flood.Rules) []byte {
 	return append(w.dst, '\n')
 }
 
-func (w *writer) rule(r *flood.Rule) {
+func (w *writer) rule(r *flood.RuleDoc) {
 	w.text("name", r.Name)
 	if r.Kind != 0 {
 		w.text("level", r.Level.String())
 	}
-	w.text("doc", r.Means)
+	w.text("doc", r.Meaning)
 	w.list("needs", len(r.Needs), func(i int) {
 		n := &r.Needs[i]
 		if n.Feature != "" {
 			w.text("feature", n.Feature)
 		}
-		w.text("is", n.Sign)
+		w.text("is", n.Comparison)
 		w.float("value", n.Value)
 		if n.Setting != "" {
 			w.text("threshold", n.Setting)
 		}
-		w.text("doc", n.Says)
+		w.text("doc", n.Text)
 	})
 	w.list("signs", len(r.Signs), func(i int) {
 		w.float("points", r.Signs[i].Points)
-		w.text("doc", r.Signs[i].Says)
+		w.text("doc", r.Signs[i].Text)
 	})
 }
 

@@ -35,7 +35,7 @@ func flooded() *render.Floods {
 		History:  []flood.Change{{Kind: flood.FloodSuspect, Nanos: at(110)}},
 		Top:      []flood.Source{{Addr: netip.MustParseAddr("2001:db8::1"), Low: 100, High: 120, Verified: true, Ports: 3, TTL: 52}, {Addr: netip.MustParseAddr("203.0.113.9"), Low: 9, High: 9, TTL: -1}},
 		Prefixes: []flood.Prefix{{Prefix: netip.MustParsePrefix("2001:db8::/64"), Low: 100, High: 130, Hosts: 4}},
-		Features: []flood.Feature{{Name: "D", Value: 300}, {Name: "q", Value: 2}, {Name: "C", Value: math.NaN()}}}
+		Features: []flood.FeatureValue{{Name: "D", Value: 300}, {Name: "q", Value: 2}, {Name: "C", Value: math.NaN()}}}
 	open := flood.Incident{ID: 3, Campaign: 1, Kind: flood.FloodSuspect, Level: flood.Warn, Target: target, Start: at(500), Detected: at(501), Evidence: []string{"perhaps"}}
 	note := flood.Incident{ID: 1, Campaign: 1, Kind: flood.Crowd, Level: flood.Info, Target: target, Start: at(50), Detected: at(60), End: at(70), Evidence: []string{"a crowd"}}
 	return &render.Floods{Run: tally.Run{Packets: 1000, First: floodStart, Last: at(600)}, Seen: seen,

@@ -242,7 +242,7 @@ func (p *floodsPage) explain(in *flood.Incident) {
 	if rule == nil {
 		return
 	}
-	p.line(tableIndent, "Rule %s: %s", rule.Name, rule.Means)
+	p.line(tableIndent, "Rule %s: %s", rule.Name, rule.Meaning)
 	p.table(needsTable(rule, in))
 	if len(in.Features) == 0 {
 		return
@@ -257,13 +257,13 @@ func (p *floodsPage) explain(in *flood.Incident) {
 
 // needsTable lists the conditions of a rule, beside what an incident shows of each
 // if there is one.
-func needsTable(rule *flood.Rule, in *flood.Incident) *table {
+func needsTable(rule *flood.RuleDoc, in *flood.Incident) *table {
 	t := &table{columns: []column{{"NEEDS", false, 0}, {"SETTING", true, 0}}, prose: true}
 	if in != nil {
 		t.columns = append(t.columns, column{"HERE", false, 0})
 	}
 	for _, n := range rule.Needs {
-		cells := []string{n.Sign + " " + value(n.Value), n.Setting}
+		cells := []string{n.Comparison + " " + value(n.Value), n.Setting}
 		if in != nil {
 			here := "-"
 			if v := in.Feature(n.Feature); n.Feature != "" && !math.IsNaN(v) {
@@ -271,7 +271,7 @@ func needsTable(rule *flood.Rule, in *flood.Incident) *table {
 			}
 			cells = append(cells, here)
 		}
-		t.rows = append(t.rows, tableRow{cells: cells, says: n.Says})
+		t.rows = append(t.rows, tableRow{cells: cells, says: n.Text})
 	}
 	return t
 }

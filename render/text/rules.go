@@ -8,7 +8,7 @@ import (
 
 // AppendRules appends when what kind of flood is found, all thresholds, and what is
 // measured.
-func AppendRules(dst []byte, r *flood.Rules, opt Options) []byte {
+func AppendRules(dst []byte, r *flood.Explanation, opt Options) []byte {
 	p := statsPage{dst: dst, opt: opt.normal()}
 	p.line(0, "Each second, the queries to each server that is asked much are measured and held against these rules; the first that fits is the kind of the incident. "+
 		"Thresholds are set in a file: qsniff floods --explain -o toml prints one, qsniff floods --thresholds FILE reads it.")
@@ -18,7 +18,7 @@ func AppendRules(dst []byte, r *flood.Rules, opt Options) []byte {
 		if rule.Kind != 0 {
 			name = fmt.Sprintf("%s (%s)", rule.Name, rule.Level)
 		}
-		p.title(name, rule.Means)
+		p.title(name, rule.Meaning)
 		p.table(needsTable(rule, nil))
 		p.signs(rule)
 	}
@@ -33,14 +33,14 @@ func AppendRules(dst []byte, r *flood.Rules, opt Options) []byte {
 }
 
 // signs lists evidence that adds up.
-func (p *statsPage) signs(rule *flood.Rule) {
+func (p *statsPage) signs(rule *flood.RuleDoc) {
 	if len(rule.Signs) == 0 {
 		return
 	}
 	p.line(tableIndent, "Points:")
 	t := table{columns: []column{{"", false, 0}}, prose: true}
 	for _, s := range rule.Signs {
-		t.rows = append(t.rows, tableRow{cells: []string{fmt.Sprintf("%+g", s.Points)}, says: s.Says})
+		t.rows = append(t.rows, tableRow{cells: []string{fmt.Sprintf("%+g", s.Points)}, says: s.Text})
 	}
 	p.table(&t)
 }

@@ -21,16 +21,16 @@ const (
 
 // condition is one comparison of a feature with a limit.
 type condition struct {
-	feature measure.Feature
-	is      comparison
-	limit   float64 // or how many times the threshold that setting names
-	setting string
-	says    string // what is measured, where a rule lists it
+	feature    measure.Feature
+	comparison comparison
+	limit      float64 // or how many times the threshold that setting names
+	setting    string
+	text       string // what is measured, where a rule lists it
 }
 
 // holds reports whether the condition holds: of what is unknown, none does.
 func (c *condition) holds(f *measure.Features) bool {
-	switch v := f[c.feature]; c.is {
+	switch v := f[c.feature]; c.comparison {
 	case atLeast:
 		return v >= c.limit
 	case above:
@@ -79,25 +79,25 @@ func anyHolds(ways []way, f *measure.Features) bool {
 // sign is a piece of evidence that counts points where one of its ways holds.
 type sign struct {
 	points float64
-	// says has the place of a limit in braces: {0} is the one of the first condition,
+	// template has the place of a limit in braces: {0} is the one of the first condition,
 	// {0w} the same as a word. After those of the conditions come also, and those of unless.
-	says string
-	ways []way
-	also []float64
-	// proof is set where the sign is about addresses: these are not their senders' own
+	template    string
+	ways        []way
+	extraLimits []float64
+	// isAboutAddresses is set where the sign is about addresses: these are not their senders' own
 	// where unless does not hold as well.
-	proof  bool
-	unless clause
+	isAboutAddresses bool
+	unless           clause
 }
 
 func (s *sign) holds(f *measure.Features) bool { return anyHolds(s.ways, f) }
 
 // text returns what the sign says, with its limits.
 func (s *sign) text() string {
-	text := s.says
+	text := s.template
 	n := 0
 	put := func(limit float64) {
-		text = strings.NewReplacer(fmt.Sprintf("{%d}", n), number(limit), fmt.Sprintf("{%dw}", n), word(limit)).Replace(text)
+		text = strings.NewReplacer(fmt.Sprintf("{%d}", n), formatLimit(limit), fmt.Sprintf("{%dw}", n), limitWord(limit)).Replace(text)
 		n++
 	}
 	for _, w := range s.ways {
@@ -107,7 +107,7 @@ func (s *sign) text() string {
 			}
 		}
 	}
-	for _, x := range s.also {
+	for _, x := range s.extraLimits {
 		put(x)
 	}
 	for i := range s.unless {
@@ -116,22 +116,22 @@ func (s *sign) text() string {
 	return text
 }
 
-// number writes a limit.
-func number(x float64) string {
+// formatLimit writes a limit.
+func formatLimit(x float64) string {
 	if x >= 1000 {
 		return digits.Grouped(int64(x))
 	}
 	return strconv.FormatFloat(x, 'g', -1, 64)
 }
 
-// words are limits as a sentence has them.
-var words = map[float64]string{0.5: "half", 3: "three", 8: "eight"}
+// limitWords are limits as a sentence has them.
+var limitWords = map[float64]string{0.5: "half", 3: "three", 8: "eight"}
 
-func word(x float64) string {
-	if w, ok := words[x]; ok {
+func limitWord(x float64) string {
+	if w, ok := limitWords[x]; ok {
 		return w
 	}
-	return number(x)
+	return formatLimit(x)
 }
 
 // toBegin is what points are for that a kind has without any sign.
@@ -140,33 +140,33 @@ const toBegin = "to begin with"
 // rule gives a kind to traffic whose features meet its needs and one of its ways, and
 // whose signs count enough points.
 type rule struct {
-	kind   Kind
-	means  string
-	needs  way
-	ways   []way
-	start  float64 // points without any sign
-	starts string  // what these are for
-	signs  []sign
-	enough condition // points; without a setting: any will do
-	proof  bool      // one of the signs must be about addresses
-	surer  float64   // points that the score has besides
+	kind             Kind
+	meaning          string
+	needs            way
+	ways             []way
+	start            float64 // points without any sign
+	startText        string  // what these are for
+	signs            []sign
+	minPoints        condition // points; without a setting: any will do
+	needsAddressSign bool      // one of the signs must be about addresses
+	bonus            float64   // points that the score has besides
 }
 
 // score returns the points of the signs, and whether one of them is about addresses.
-func (r *rule) score(f *measure.Features) (points float64, proof bool) {
+func (r *rule) score(f *measure.Features) (points float64, hasAddressSign bool) {
 	points = r.start
 	for i := range r.signs {
 		if s := &r.signs[i]; s.holds(f) {
 			points += s.points
-			proof = proof || s.proof && !s.unless.holds(f)
+			hasAddressSign = hasAddressSign || s.isAboutAddresses && !s.unless.holds(f)
 		}
 	}
-	return points, proof
+	return points, hasAddressSign
 }
 
 // fits reports whether the rule holds, given the points of its signs.
-func (r *rule) fits(f *measure.Features, points float64, proof bool) bool {
-	return (r.enough.setting == "" || points >= r.enough.limit) && (proof || !r.proof) && r.needs.holds(f) && anyHolds(r.ways, f)
+func (r *rule) fits(f *measure.Features, points float64, hasAddressSign bool) bool {
+	return (r.minPoints.setting == "" || points >= r.minPoints.limit) && (hasAddressSign || !r.needsAddressSign) && r.needs.holds(f) && anyHolds(r.ways, f)
 }
 
 // resolve returns the rules with the limits that thresholds give.
@@ -174,7 +174,7 @@ func (t *Thresholds) resolve(rules []rule) []rule {
 	all := make([]rule, len(rules))
 	for i, r := range rules {
 		r.needs, r.ways = t.resolveWay(r.needs), t.resolveWays(r.ways)
-		t.resolveCondition(&r.enough)
+		t.resolveCondition(&r.minPoints)
 		signs := make([]sign, len(r.signs))
 		for j, s := range r.signs {
 			s.ways = t.resolveWays(s.ways)

@@ -6,15 +6,15 @@ import (
 	"qsniff/track"
 )
 
-// sightRequest takes a request.
-func (d *Detector) sightRequest(s *track.Sighting) {
+// handleRequest takes a request.
+func (d *Detector) handleRequest(s *track.Sighting) {
 	b := &d.book
 	b.requests++
 	w := d.servers.find(s.To())
 	if w == nil {
 		d.asked.Add(lru.Mix(s.ClientHash, s.ServerHash))
 		d.scans.countRequest(s)
-		if w = d.servers.count(s.To(), s.ServerHash); w == nil {
+		if w = d.servers.countPacket(s.To(), s.ServerHash); w == nil {
 			d.claims.ReadRequest(nil, nil, s, b.Now)
 			return
 		}
@@ -23,8 +23,8 @@ func (d *Detector) sightRequest(s *track.Sighting) {
 	}
 	second := w.CountRequest(s, b.Clock)
 	r := d.claims.ReadRequest(&w.Server, second, s, b.Now)
-	if w.trying {
-		w.showTrials(s, r.Proven || d.isProven(s))
+	if w.hasTrial {
+		w.applyTrials(s, r.Proven || d.isProven(s))
 	}
 	switch {
 	case r.Guess:
@@ -46,15 +46,15 @@ func (d *Detector) wasAsked(s *track.Sighting) bool {
 	return d.asked.Has(lru.Mix(s.ClientHash, s.ServerHash))
 }
 
-// sightReply takes what a server sends.
-func (d *Detector) sightReply(s *track.Sighting) {
+// handleReply takes what a server sends.
+func (d *Detector) handleReply(s *track.Sighting) {
 	b := &d.book
 	w := d.servers.find(s.From())
 	// Who is asked as much as w answers those who ask.
-	wanted := w != nil && b.Now-w.LastAsked < 2*askedTurn || d.wasAsked(s)
+	isWanted := w != nil && b.Now-w.LastAsked < 2*askedPeriod || d.wasAsked(s)
 	isWhole := s.What != track.IsPart || s.Flags&track.First != 0
-	d.victims.countReply(s, wanted)
-	if wanted {
+	d.victims.countReply(s, isWanted)
+	if isWanted {
 		d.scans.countReply(s)
 	}
 	var server *m.Server
@@ -63,41 +63,41 @@ func (d *Detector) sightReply(s *track.Sighting) {
 	} else {
 		server = &w.Server
 		w.CountReply(s, b.Clock, isWhole)
-		if w.trying {
-			w.showTrials(s, d.isProven(s))
+		if w.hasTrial {
+			w.applyTrials(s, d.isProven(s))
 		}
 	}
 	switch {
-	case !wanted:
+	case !isWanted:
 	case s.What == track.IsChallenge && s.Flags&track.HasKey != 0:
 		d.claims.ReadChallenge(server, s, b.Clock)
 	case w != nil && isWhole && s.What == track.IsReply:
 		if requested, ok := d.claims.TakePlain(w.Hash, s.ClientHash, b.Now); ok {
-			w.posture.countAnswer(b, server, s, requested)
+			w.amplifier.countAnswer(b, server, s, requested)
 		}
 	}
 }
 
-// sightJunk takes a datagram that begins like a query and is nothing known.
-func (d *Detector) sightJunk(s *track.Sighting) {
+// handleJunk takes a datagram that begins like a query and is nothing known.
+func (d *Detector) handleJunk(s *track.Sighting) {
 	w := d.servers.find(s.To())
 	if w == nil {
 		if d.servers.find(s.From()) != nil { // a server says something to somebody
 			return
 		}
-		if w = d.servers.count(s.To(), s.ServerHash); w == nil {
+		if w = d.servers.countPacket(s.To(), s.ServerHash); w == nil {
 			return
 		}
 	}
 	w.CountJunk(s, d.book.Clock)
-	if w.trying {
-		w.showTrials(s, d.claims.IsProven(w.Hash, s.ClientHash, d.book.Now))
+	if w.hasTrial {
+		w.applyTrials(s, d.claims.IsProven(w.Hash, s.ClientHash, d.book.Now))
 	}
 }
 
-// sightOther takes a datagram of no protocol of ours: to a server it is the game's, if
+// handleOther takes a datagram of no protocol of ours: to a server it is the game's, if
 // the server speaks to that client in the same way.
-func (d *Detector) sightOther(s *track.Sighting) {
+func (d *Detector) handleOther(s *track.Sighting) {
 	b := &d.book
 	if w := d.servers.find(s.From()); w != nil {
 		w.LastSent = b.Now
