@@ -6,7 +6,8 @@ import (
 	"qsniff/track"
 )
 
-// amplifier is what a server answers to sources that proved nothing.
+// amplifier counts what a server answers to sources that proved nothing, and reports once
+// that the server can be used against others.
 type amplifier struct {
 	answers     uint32 // replies with data to a request without a challenge
 	bytesIn     uint64
@@ -15,15 +16,17 @@ type amplifier struct {
 	hasIncident bool
 }
 
-// A server is an amplifier where openClients got what openGain times their
-// requests.
+// A server is an open amplifier where openClients sources got openGain times the bytes of
+// their requests. Chosen: more clients than one network's tests, and a gain at which an
+// attack is worth its cost.
 const (
 	openClients = 20
 	openGain    = 2
 )
 
-// countAnswer counts a reply to a request of so many bytes that brought no challenge: the
-// server would answer anybody in anybody's name.
+// countAnswer counts a reply to a request of requested bytes that brought no challenge: the
+// server would have sent it to a forged address as well. It opens and closes the incident
+// when there is enough of that.
 func (p *amplifier) countAnswer(b *book, t *measure.Server, s *track.Sighting, requested uint16) {
 	if p.hasIncident {
 		return

@@ -5,12 +5,13 @@ import (
 	"slices"
 )
 
-// Collector keeps the incidents of a run for a report: as many as a reader can
-// take in. Those that do not fit are counted.
+// Collector keeps copies of the incidents of a run for a report, at most collected of them.
+// Those beyond are counted.
 type Collector struct {
-	// MinLevel is the level from which on incidents are kept.
+	// MinLevel is the lowest level of incidents that are kept.
 	MinLevel Level
-	// IsOurs reports whether an incident is to be kept; nil: all are.
+	// IsOurs reports whether an incident is at a target that the report is about; nil:
+	// all are.
 	IsOurs func(*Incident) bool
 
 	counts    [Alert + 1]uint64
@@ -19,15 +20,15 @@ type Collector struct {
 	elsewhere uint64
 }
 
-// Omitted counts incidents that are not told of one by one.
+// Omitted counts the incidents that a report does not list.
 type Omitted struct {
 	Unlisted  uint64 // the list had no room for them
 	Elsewhere uint64 // at targets that are not ours
 	Unopened  uint64 // too many of their kind began within a minute
 }
 
-// Found takes an event of an incident. It is an observer of a Detector.
-func (c *Collector) Found(in *Incident, e Event) {
+// Observe keeps an incident that ends. It is an observer of a Detector.
+func (c *Collector) Observe(in *Incident, e Event) {
 	if e != Ends {
 		return
 	}
@@ -46,8 +47,9 @@ func (c *Collector) Found(in *Incident, e Event) {
 	c.kept = append(c.kept, in.clone())
 }
 
-// makeRoom drops the last incident of a level below, or a scan, if there is one: scans
-// are cheap to forge, and may be made to hide something.
+// makeRoom drops the last kept incident of the lowest level below level, else the first
+// scan, and reports whether there was one. Scans are cheap to forge, and may be made to hide
+// something.
 func (c *Collector) makeRoom(level Level) bool {
 	for l := c.MinLevel; l < level; l++ {
 		for i := len(c.kept) - 1; i >= 0; i-- {
@@ -66,10 +68,10 @@ func (c *Collector) makeRoom(level Level) bool {
 	return false
 }
 
-// Counts is how many incidents of each level there were, kept or not.
+// Counts returns how many incidents of each level there were, kept or not.
 func (c *Collector) Counts() [Alert + 1]uint64 { return c.counts }
 
-// Incidents is what was kept, in the order of detection, scans after the others.
+// Incidents returns the kept incidents in the order of detection, scans after the others.
 func (c *Collector) Incidents() []Incident {
 	slices.SortFunc(c.kept, func(a, b Incident) int {
 		if (a.Kind == Scan) != (b.Kind == Scan) {
@@ -83,12 +85,13 @@ func (c *Collector) Incidents() []Incident {
 	return c.kept
 }
 
-// Omitted counts the incidents of d that are not among those that were kept.
+// Omitted returns how many incidents of d are not among those that were kept.
 func (c *Collector) Omitted(d *Detector) Omitted {
 	return Omitted{Unlisted: c.unlisted, Elsewhere: c.elsewhere, Unopened: d.book.unopened}
 }
 
-// clone copies what the detector goes on to use.
+// clone returns a copy that shares no memory with the incident, which the detector goes on
+// to change.
 func (i *Incident) clone() Incident {
 	x := *i
 	x.Top, x.Prefixes, x.History = slices.Clone(i.Top), slices.Clone(i.Prefixes), slices.Clone(i.History)

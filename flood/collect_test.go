@@ -10,8 +10,8 @@ func TestCollector(t *testing.T) {
 	add := func(level Level, n int) {
 		for range n {
 			in := &Incident{ID: c.counts[0] + c.counts[1] + c.counts[2] + 1, Level: level, Missing: []string{"C"}}
-			c.Found(in, Begins)
-			c.Found(in, Ends)
+			c.Observe(in, Begins)
+			c.Observe(in, Ends)
 			in.Missing[0] = "" // the detector uses it again
 		}
 	}

@@ -7,38 +7,39 @@ import (
 	"qsniff/flood/sketch"
 )
 
-// course is how one family of traffic of a server goes: how long a verdict has held, and
-// the incident that came of it.
+// course follows one family of traffic at a server from second to second: for how long a
+// verdict has held, and the incident that was opened for it.
 type course struct {
 	family           family
-	in               *Incident // open; nil: none is
-	alertStreak      int       // seconds in a row with an alert
-	warnStreak       int       // with a warning or better
-	noteStreak       int       // with a note or better
+	in               *Incident // nil: none is open
+	alertStreak      int       // seconds in a row with a verdict that is an alert
+	warnStreak       int       // that is at least a warning
+	noteStreak       int       // that is at least a note
 	streakStart      int32     // first second of the streak
 	firstSec         int32     // of the incident
 	lastSec          int32     // last second that qualified
 	lastEnd          int64     // and the time stamp of its end
-	betterStreak     int       // seconds for which another kind was the better one
-	isActive         bool      // the last second qualified
+	betterStreak     int       // seconds in a row in which another kind was the better one
+	isActive         bool      // the second before qualified
 	pauseStart       int32     // first second of a pause
-	trial            Trial     // of the rules advised; nil: none is
-	packets          float64   // packets that counted, and the seconds in which they came
+	trial            Trial     // of the rules advised; nil: none runs
+	packets          float64   // of the family, and the seconds in which they came
 	seconds          float64
 	announcedPeak    float64 // the peak when it was last announced
-	isDescribedAlone bool    // it was described when sketches showed it alone
+	isDescribedAlone bool    // it was described again after aloneAfter
 	sources          sketch.Distinct
 }
 
-// serverSecond is what a second of a course is about.
+// serverSecond is the second that ends at one server, as its courses see it.
 type serverSecond struct {
 	*book
 	server   *measure.Server
 	features *measure.Features
 }
 
-// applyVerdict takes one second of a course: the verdict, and the rate that an incident
-// lives by.
+// applyVerdict applies the verdict on the second that ends: it opens an incident, or
+// changes, continues or closes the open one. rate is what the open one is continued by, in
+// packets a second.
 func (c *course) applyVerdict(s *serverSecond, v verdict, rate float64) {
 	if c.in != nil {
 		c.considerKind(s, v)
@@ -48,7 +49,8 @@ func (c *course) applyVerdict(s *serverSecond, v verdict, rate float64) {
 	}
 }
 
-// countStreak counts seconds in a row, and reports whether v is anything.
+// countStreak counts the seconds in a row with a verdict of each level, and reports whether
+// v has a kind.
 func (c *course) countStreak(v verdict, now int32) bool {
 	if v.kind == NoKind {
 		c.alertStreak, c.warnStreak, c.noteStreak = 0, 0, 0
@@ -71,7 +73,7 @@ func (c *course) countStreak(v verdict, now int32) bool {
 	return true
 }
 
-// isLongEnough reports whether the verdict has held for long enough.
+// isLongEnough reports whether the verdict has held for long enough to open an incident.
 func (c *course) isLongEnough(lim *Thresholds, v verdict) bool {
 	switch need := lim.SlowTicks; v.kind.Level() {
 	case Alert:
@@ -88,9 +90,8 @@ func (c *course) isLongEnough(lim *Thresholds, v verdict) bool {
 	return c.noteStreak >= lim.WarnTicks
 }
 
-// openIncident opens an incident with all that led to it, if there is room for one. The second at
-// hand is part of that: were it added later, an incident would go on at the moment it is
-// opened.
+// openIncident opens an incident that starts with the first second of what led to the
+// verdict and holds the counts from there to the second that ends, if there is room for one.
 func (c *course) openIncident(s *serverSecond, v verdict) {
 	start := c.findStart(s, v)
 	in := s.openIncident(Target{End: s.server.End.AddrPort()}, v.kind, c.family, start.Nanos)
@@ -115,8 +116,9 @@ func (c *course) openIncident(s *serverSecond, v verdict) {
 	s.announce(in, Begins)
 }
 
-// findStart returns the first second of what led to the verdict: where the rate began to
-// be at least half of what it is now. In the second at hand nothing need have come.
+// findStart returns the first second of what led to the verdict. It goes back from now as
+// long as a second is part of the streak, or its rate is at least half of the present one
+// and twice the baseline. The second that ends counts even if it is empty.
 func (c *course) findStart(s *serverSecond, v verdict) measure.Second {
 	first := measure.Second{Sec: s.Now, Nanos: s.secondEnd() - int64(time.Second)}
 	for sec := s.Now; sec > s.Now-measure.BinSeconds && sec > 0; sec-- {
@@ -129,7 +131,7 @@ func (c *course) findStart(s *serverSecond, v verdict) measure.Second {
 	return first
 }
 
-// packetsIn returns what counts in a second.
+// packetsIn returns how many packets of the family came in a second.
 func (c *course) packetsIn(b *measure.Second) float64 {
 	switch c.family {
 	case ofGuesses:
@@ -151,7 +153,7 @@ func (c *course) packetSort() measure.Sort {
 	return measure.Queries
 }
 
-// addSecond adds a second to the sums of the incident; nil is an empty one.
+// addSecond adds a second to the sums of the incident; nil is one without packets.
 func (c *course) addSecond(b *measure.Second) {
 	if b == nil {
 		return
@@ -170,7 +172,7 @@ func (c *course) addSecond(b *measure.Second) {
 // meanRate returns the rate of the incident so far.
 func (c *course) meanRate() float64 { return measure.Share(c.packets, c.seconds) }
 
-// minRate returns the rate below which a second does not qualify any more.
+// minRate returns the rate below which a second does not continue the incident.
 func (c *course) minRate() float64 {
 	switch c.family {
 	case ofGuesses:
@@ -181,8 +183,9 @@ func (c *course) minRate() float64 {
 	return max(2*c.in.Baseline+minLiveQueries, liveShare*c.meanRate())
 }
 
-// What an incident lives by: a share of its mean rate, and packets a second that are not
-// left over from a calm day.
+// An open incident continues while its rate is at least liveShare of its mean rate and at
+// least so many packets a second, of queries besides twice the baseline. Chosen: more than a
+// calm day has of each.
 const (
 	liveShare      = 0.25
 	minLiveGuesses = 1
@@ -190,7 +193,8 @@ const (
 	minLiveQueries = 3
 )
 
-// updateIncident goes on with an open incident for one second.
+// updateIncident adds the second that ends to the open incident if it qualifies, and closes
+// the incident when none has for the quiet time.
 func (c *course) updateIncident(s *serverSecond, v verdict, rate float64) {
 	in := c.in
 	if rate < c.minRate() {
@@ -211,7 +215,7 @@ func (c *course) updateIncident(s *serverSecond, v verdict, rate float64) {
 		c.lastEnd = s.secondEnd()
 	}
 	s.server.MergeSources(&c.sources, c.packetSort())
-	if !c.isDescribedAlone && s.Now-c.firstSec >= aloneAfter && 2*v.rate >= c.meanRate() { // nothing from before is in the sketches
+	if !c.isDescribedAlone && s.Now-c.firstSec >= aloneAfter && 2*v.rate >= c.meanRate() { // the sketches hold nothing from before it any more
 		c.isDescribedAlone = true
 		c.describe(s, v)
 	}
@@ -222,17 +226,21 @@ func (c *course) updateIncident(s *serverSecond, v verdict, rate float64) {
 	}
 }
 
-// aloneAfter is when sketches show an incident alone, in seconds.
+// aloneAfter is how many seconds after its start the sketches hold nothing but the incident:
+// two panes.
 const aloneAfter = 2 * measure.PaneSeconds
 
-// pulseGap is how long a pause between two pulses lasts at least, in seconds.
+// pulseGap is how long a pause between two pulses lasts at least, in seconds. Chosen: one
+// more than the three seconds that the rate is a mean of.
 const pulseGap = 4
 
-// considerKind lets a better verdict take the place of the one that is given.
+// considerKind lets a verdict of another kind replace that of the incident: one of a higher
+// level, or a surer one of the same level, after betterFor seconds. A surer verdict of the
+// same kind refreshes the description.
 func (c *course) considerKind(s *serverSecond, v verdict) {
 	in := c.in
 	if v.kind == in.Kind && c.isActive {
-		if v.confidence > in.Confidence && 2*v.rate >= c.meanRate() { // not in its dying tail
+		if v.confidence > in.Confidence && 2*v.rate >= c.meanRate() { // not in its tail
 			c.describe(s, v)
 		}
 		c.betterStreak = 0
@@ -252,14 +260,15 @@ func (c *course) considerKind(s *serverSecond, v verdict) {
 	s.announce(in, Changes)
 }
 
-// A verdict takes the place of another one if it is surer by betterBy for
-// betterFor seconds.
+// A verdict replaces another one of the same level if its confidence is higher by betterBy
+// for betterFor seconds. Chosen: less than one point of evidence, and long enough that a
+// single second does not rename an attack.
 const (
 	betterBy  = 0.05
 	betterFor = 3
 )
 
-// describe fills in what the incident shows now.
+// describe fills in confidence, sources, networks and evidence as they are now.
 func (c *course) describe(s *serverSecond, v verdict) {
 	in, t := c.in, s.server
 	in.Confidence = max(in.Confidence, v.confidence)
@@ -278,14 +287,14 @@ func (c *course) describe(s *serverSecond, v verdict) {
 	writeEvidence(in, c.family, t, s.features, &s.lim, s.Now)
 }
 
-// updateTotals fills in the figures of the whole incident so far.
+// updateTotals fills in the mean rate and the number of sources of the incident so far.
 func (c *course) updateTotals() {
 	c.in.Mean = c.meanRate()
 	c.in.setSources(c.sources.Count())
 	c.in.SourcesError = sketch.DistinctError
 }
 
-// closeIncident ends an incident at the last second that qualified.
+// closeIncident ends the incident at the last second that qualified.
 func (c *course) closeIncident(s *serverSecond) {
 	in := c.in
 	in.End = c.lastEnd
@@ -294,7 +303,7 @@ func (c *course) closeIncident(s *serverSecond) {
 	c.in, c.alertStreak, c.warnStreak, c.noteStreak = nil, 0, 0, 0
 }
 
-// concludeTrial writes the advice of an incident that is announced for the last time.
+// concludeTrial fills in the final figures and writes the final advice.
 func (c *course) concludeTrial(s *serverSecond) {
 	c.updateTotals()
 	if in := c.in; in.Answered >= 0 && in.Requests > 0 {
@@ -304,7 +313,7 @@ func (c *course) concludeTrial(s *serverSecond) {
 	c.trial = nil
 }
 
-// finish announces an incident that the capture leaves open.
+// finish announces the incident that is open when the capture ends.
 func (c *course) finish(s *serverSecond) {
 	switch {
 	case c.in == nil:

@@ -9,9 +9,9 @@ import (
 	"qsniff/track"
 )
 
-// Detector finds incidents in sightings, which it takes in packet order: it is a
-// track.Watcher. It has no clock, grows nothing and asks nobody; the same sightings
-// give the same incidents. It is not safe for concurrent use.
+// Detector finds incidents in sightings, which must come in packet order. It is a
+// track.Watcher. Its time is that of the packets and its memory is fixed. It is not safe for
+// concurrent use.
 type Detector struct {
 	observers []func(in *Incident, e Event)
 
@@ -22,15 +22,15 @@ type Detector struct {
 	scans    scans
 	consoles consoles
 	claims   *measure.Claims
-	asked    *sketch.Recent // who asked whom, where the server is not watched closely
-	played   *sketch.Recent // sessions of the game
+	asked    *sketch.Recent // pairs of client and server, of requests to servers that are not watched closely
+	played   *sketch.Recent // pairs of server and client that the game itself was spoken with
 
 	hasBegun bool
 	firstAge int64 // age of the first sighting
 }
 
-// New returns a detector with tables of size times the usual size. A nil advisor leaves
-// incidents without advice.
+// New returns a detector whose tables have size times their usual size. With a nil advisor
+// incidents have no advice.
 func New(lim Thresholds, size float64, advisor Advisor) *Detector {
 	n := func(n int) int { return max(int(float64(n)*size), 16) }
 	if advisor == nil {
@@ -49,8 +49,9 @@ func New(lim Thresholds, size float64, advisor Advisor) *Detector {
 	return d
 }
 
-// AddObserver adds who is called with each event of an incident, which is valid during the
-// call, after those that were added before. Call it before the first sighting.
+// AddObserver adds a function that is called with each event of an incident, after those
+// added before. The incident is valid during the call. Observers are added before the first
+// sighting.
 func (d *Detector) AddObserver(observe func(in *Incident, e Event)) {
 	d.observers = append(d.observers, observe)
 }
@@ -61,7 +62,7 @@ func (d *Detector) announce(in *Incident, e Event) {
 	}
 }
 
-// Sight takes a packet.
+// Sight handles the sighting of a packet.
 func (d *Detector) Sight(s *track.Sighting) {
 	d.advance(s.Age, s.Nanos)
 	if d.book.key == 0 {
@@ -92,17 +93,18 @@ func (d *Detector) Sight(s *track.Sighting) {
 	}
 }
 
-// Tick takes note that time has passed.
+// Tick closes the seconds before a time without a packet, once a packet was seen.
 func (d *Detector) Tick(age, nanos int64) {
 	if d.hasBegun {
 		d.advance(age, nanos)
 	}
 }
 
-// Lost takes note that packets are missing from the capture.
+// Lost counts packets that are missing from the capture.
 func (d *Detector) Lost(packets uint64) { d.book.lost += packets }
 
-// End takes note that no packet follows: what is open stays open, for nobody saw it end.
+// End ends the capture: observers are called with Ends for each open incident. One that was
+// active to the last has no end time, as the capture does not show its end.
 func (d *Detector) End(age, nanos int64) {
 	if !d.hasBegun {
 		return
@@ -114,9 +116,9 @@ func (d *Detector) End(age, nanos int64) {
 	d.consoles.finish()
 }
 
-// WarningsOnly is an observer that calls found with the events of incidents that ask for
-// something, warnings and alerts. One that was a note at first begins when it becomes
-// more; of one that turns out to be a note the end is announced.
+// WarningsOnly returns an observer that calls observe with the events of warnings and alerts
+// only. An incident that was a note at first begins for observe when it becomes more; one
+// that becomes a note later still ends for it.
 func WarningsOnly(observe func(in *Incident, e Event)) func(in *Incident, e Event) {
 	announced := map[uint64]bool{} // no more than are open
 	return func(in *Incident, e Event) {
@@ -139,7 +141,8 @@ func WarningsOnly(observe func(in *Incident, e Event)) func(in *Incident, e Even
 	}
 }
 
-// FullTables names the tables that are full, so that something may have been evicted.
+// FullTables returns the names of the tables that are full: something may have been evicted
+// from them, or refused.
 func (d *Detector) FullTables() []string {
 	var full []string
 	add := func(name string, yes bool) {
@@ -155,14 +158,16 @@ func (d *Detector) FullTables() []string {
 	return full
 }
 
-// longGap is a stretch without packets after which nothing is left to go on with.
+// longGap is how many seconds without packets end every incident and empty every sum.
 const longGap = 2 * measure.BinSeconds
 
-// lastSecond is where time stops, 68 years after the first packet: stamps that say so
-// are wrong.
+// lastSecond is where time stops, 68 years after the first packet, so that seconds fit in 32
+// bits. Later time stamps are wrong.
 const lastSecond = 1<<31 - 1 - 4*listedPeriod
 
-// advance does what is due up to age.
+// advance closes all seconds before age, the nanoseconds of a clock that is never set back;
+// nanos is the time stamp at that moment. Of a long gap it closes no more seconds than it
+// takes to end all incidents.
 func (d *Detector) advance(age, nanos int64) {
 	b := &d.book
 	if !d.hasBegun {
@@ -170,7 +175,7 @@ func (d *Detector) advance(age, nanos int64) {
 	}
 	sec := int32(min(max((age-d.firstAge)/int64(time.Second), 0), lastSecond)) + 1
 	if sec > b.Now {
-		if sec-b.Now > longGap { // as if the last seconds only had passed
+		if sec-b.Now > longGap { // close as few as have an effect
 			for n := longGap; n > 0 && b.open > 0; n-- { // what is open ends
 				d.closeSecond()
 			}
@@ -183,7 +188,7 @@ func (d *Detector) advance(age, nanos int64) {
 	b.Nanos, b.epoch = nanos, d.firstAge+nanos-age
 }
 
-// closeSecond closes the second at hand.
+// closeSecond closes the second at hand: the watchers judge it, and the next one begins.
 func (d *Detector) closeSecond() {
 	b := &d.book
 	d.servers.judgeSecond(&d.rules)
@@ -205,7 +210,8 @@ func (d *Detector) closeSecond() {
 	d.servers.rollPanes()
 }
 
-// How often filters let go of what is old, in seconds.
+// How long a period of a filter is, in seconds: what was added expires one to two of them
+// later. Chosen: answers come within five seconds, and a server list is used for minutes.
 const (
 	askedPeriod  = 5
 	listedPeriod = 600

@@ -8,7 +8,8 @@ import (
 	"qsniff/internal/digits"
 )
 
-// writeEvidence says in words and numbers what a verdict on a server rests on.
+// writeEvidence fills in the evidence of a verdict on a server, in sentences, and the figures
+// that go with it.
 func writeEvidence(in *Incident, family family, t *measure.Server, f *measure.Features, lim *Thresholds, now int32) {
 	switch family {
 	case ofGuesses:
@@ -27,7 +28,7 @@ func writeEvidence(in *Incident, family family, t *measure.Server, f *measure.Fe
 	}
 }
 
-// orUnknown returns a figure as incidents have it: -1 where it is unknown.
+// orUnknown returns x, or -1 for NaN: incidents hold an unknown figure as -1.
 func orUnknown(x float64) float64 {
 	if math.IsNaN(x) {
 		return -1
@@ -35,7 +36,7 @@ func orUnknown(x float64) float64 {
 	return x
 }
 
-// writeQueryEvidence is for floods and reflections.
+// writeQueryEvidence writes the evidence of floods, reflections, crowds and pollers.
 func writeQueryEvidence(in *Incident, t *measure.Server, f *measure.Features, lim *Thresholds, now int32) {
 	s := sentences(in.Evidence[:0])
 	rate, usual := count(f[measure.RateNow]), count(in.Baseline)
@@ -73,7 +74,7 @@ func writeQueryEvidence(in *Incident, t *measure.Server, f *measure.Features, li
 	in.Evidence = s
 }
 
-// addSourceOddities says what is odd about the sources.
+// addSourceOddities adds a sentence for each feature of the sources that clients do not have.
 func (s *sentences) addSourceOddities(f *measure.Features, lim *Thresholds) {
 	sources := f[measure.Sources]
 	if f[measure.Alien] >= 0.005 && sources >= 20 {
@@ -99,7 +100,7 @@ func (s *sentences) addSourceOddities(f *measure.Features, lim *Thresholds) {
 	}
 }
 
-// writeGuessEvidence is for challenges that were never issued.
+// writeGuessEvidence writes the evidence of challenges that were never issued.
 func writeGuessEvidence(in *Incident, t *measure.Server, now int32) {
 	one, ten := t.Sum(now, 1), t.Sum(now, 10)
 	s := sentences(in.Evidence[:0])
@@ -112,7 +113,7 @@ func writeGuessEvidence(in *Incident, t *measure.Server, now int32) {
 	in.Evidence = s
 }
 
-// writeJunkEvidence is for what is nothing known.
+// writeJunkEvidence writes the evidence of datagrams that are nothing known.
 func writeJunkEvidence(in *Incident, t *measure.Server, now int32) {
 	one, ten := t.Sum(now, 1), t.Sum(now, 10)
 	s := sentences(in.Evidence[:0])
@@ -126,8 +127,8 @@ func writeJunkEvidence(in *Incident, t *measure.Server, now int32) {
 	in.Evidence = s
 }
 
-// listMissing lists what the capture could not give. Where the protocol has no challenge no
-// capture gives how many brought it back.
+// listMissing appends the names of the features that the capture could not give. The
+// completion of a protocol without a challenge is none of them: no capture can give it.
 func listMissing(dst []string, f *measure.Features, p *dissect.Proto) []string {
 	oneWay, proves := f[measure.OneWay] > 0, p == nil || p.Proof() == dissect.TokenProof
 	if proves && (oneWay || math.IsNaN(f[measure.Completion])) {
@@ -142,7 +143,7 @@ func listMissing(dst []string, f *measure.Features, p *dissect.Proto) []string {
 	return append(dst, "known")
 }
 
-// listFeatures lists the published features by their names.
+// listFeatures appends the published features with their names.
 func listFeatures(dst []FeatureValue, f *measure.Features) []FeatureValue {
 	for i, v := range f[:measure.Published] {
 		dst = append(dst, FeatureValue{measure.Meanings[i].Name, v})

@@ -7,55 +7,57 @@ import (
 	"qsniff/flood/measure"
 )
 
-// Explanation is when what is found, with the thresholds in use.
+// Explanation is what --explain prints: the thresholds in use, the rules that rest on them,
+// and the features.
 type Explanation struct {
 	Settings []Setting
 	Rules    []RuleDoc
 	Meanings []Meaning
 }
 
-// Explain lists when what is found with these thresholds.
+// Explain returns the explanation of verdicts with these thresholds.
 func Explain(t Thresholds) *Explanation {
 	return &Explanation{Settings: t.Settings(), Rules: t.Rules(), Meanings: Meanings}
 }
 
-// RuleDoc is a rule for people: what must hold for a kind, with the thresholds in use. Where
-// more than one holds of the same traffic, the first counts.
+// RuleDoc documents a rule: what must hold for a kind, with the thresholds in use. Where
+// more than one holds for the same traffic, the first counts.
 type RuleDoc struct {
 	Kind    Kind
-	Name    string // of the kind, or of what is no kind
+	Name    string // of the kind; of a rule without one, what it is about
 	Level   Level
 	Meaning string
 	Needs   []NeedDoc
 	Signs   []SignDoc // evidence that adds up
 }
 
-// NeedDoc is one condition of a rule.
+// NeedDoc documents one condition of a rule.
 type NeedDoc struct {
-	Feature    string // what is measured, by its name; empty where an incident has no such value
+	Feature    string // name of the feature; empty where incidents do not list it
 	Text       string
 	Comparison string // ">=", or another comparison
 	Setting    string // the threshold that Value depends on, by its name in files; empty: none
 	Value      float64
 }
 
-// SignDoc is a piece of evidence and what it counts for.
+// SignDoc documents a sign: the points that it counts where its text is true.
 type SignDoc struct {
 	Points float64
 	Text   string
 }
 
-// Meaning says what a feature is.
+// Meaning documents a feature.
 type Meaning = measure.Meaning
 
-// Meanings lists the features, and what else a capture may not give.
+// Meanings documents the features that incidents list, and what else Incident.Missing may
+// name.
 var Meanings = slices.Concat(measure.Meanings[:], []Meaning{
 	{Name: "bad", Says: "challenges that were never given to who brings them"},
 	{Name: "unsol", Says: "share of replies to a host that had not asked"},
 	{Name: "known", Says: "networks that were seen on earlier days: a capture has no earlier days"},
 })
 
-// MeaningOf says what the feature of that name is; empty if there is none.
+// MeaningOf returns what the feature of that name means; empty if there is none.
 func MeaningOf(name string) string {
 	i := slices.IndexFunc(Meanings, func(m Meaning) bool { return m.Name == name })
 	if i < 0 {
@@ -64,7 +66,9 @@ func MeaningOf(name string) string {
 	return Meanings[i].Says
 }
 
-// Rules lists when what is given with these thresholds.
+// Rules documents all rules with these thresholds: of alarms, of queries, guesses and junk in
+// the order in which they are tried, and of the other watchers. Signs that the rule before
+// has as well are not repeated.
 func (t Thresholds) Rules() []RuleDoc {
 	all := t.resolveWatcherRules(alarmRules)
 	var listed []SignDoc // of the rules before
@@ -98,8 +102,8 @@ func (t Thresholds) RuleOf(k Kind) *RuleDoc {
 	return nil
 }
 
-// resolveWatcherRules returns rules of watchers, whose needs that name a setting have so many times its
-// value; 0 is once.
+// resolveWatcherRules returns rules with the values that the thresholds give them: a need
+// with a setting has Value times that setting, for 0 once.
 func (t *Thresholds) resolveWatcherRules(rules []RuleDoc) []RuleDoc {
 	all := slices.Clone(rules)
 	for i := range all {
@@ -114,7 +118,7 @@ func (t *Thresholds) resolveWatcherRules(rules []RuleDoc) []RuleDoc {
 	return all
 }
 
-// addAlternative adds what another rule for the same kind needs besides, and its signs.
+// addAlternative adds the needs and signs that another rule for the same kind has besides.
 func (r *RuleDoc) addAlternative(other *rule) {
 	word := "or, " + other.meaning + ": "
 	for _, n := range other.listNeeds() {
@@ -131,8 +135,8 @@ func (r *RuleDoc) addAlternative(other *rule) {
 	}
 }
 
-// listNeeds returns the conditions of a rule, in words that show which of them belong
-// together.
+// listNeeds returns the conditions of a rule. Words before their texts, as "either: " and
+// "with: ", show which of them belong together.
 func (r *rule) listNeeds() []NeedDoc {
 	var all []NeedDoc
 	for _, c := range r.needs {
@@ -188,7 +192,7 @@ const (
 	needsBelow   = string(below)
 )
 
-// alarmRules are what makes a server worth measuring.
+// alarmRules documents watched.checkAlarm.
 var alarmRules = []RuleDoc{
 	{Name: "alarm", Meaning: "what makes a server worth a verdict on its queries, any of these; crowds do, too", Needs: []NeedDoc{
 		{"R1", "queries/s, for two seconds running", needsAtLeast, "burst_rate", 0},
@@ -203,8 +207,8 @@ var alarmRules = []RuleDoc{
 	}},
 }
 
-// watcherRules are the rules that hold of something else than queries to a server, and
-// what is common to all incidents. The code beside the constants applies them.
+// watcherRules documents the rules on other traffic than queries to a server, and what all
+// incidents have in common. The code beside the constants applies them.
 var watcherRules = []RuleDoc{
 	{Kind: ReplyFloodVictim, Meaning: "a host gets replies that it did not ask for: others are used against it", Needs: []NeedDoc{
 		{"", "such replies a second, over ten seconds", needsAtLeast, "victim_rate", 0},

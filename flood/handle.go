@@ -6,7 +6,8 @@ import (
 	"qsniff/track"
 )
 
-// handleRequest takes a request.
+// handleRequest counts a request at its server, and as part of a scan if the server sent
+// nothing for a while.
 func (d *Detector) handleRequest(s *track.Sighting) {
 	b := &d.book
 	b.requests++
@@ -34,23 +35,24 @@ func (d *Detector) handleRequest(s *track.Sighting) {
 	}
 }
 
-// isProven reports whether the client of a packet proved its address to the server not
-// long ago.
+// isProven reports whether the client of a packet proved its address to the server in the
+// last measure.ProvenFor seconds.
 func (d *Detector) isProven(s *track.Sighting) bool {
 	return d.claims.IsProven(s.ServerHash, s.ClientHash, d.book.Now)
 }
 
-// wasAsked reports whether the server of a packet was asked by its client in the last
-// seconds.
+// wasAsked reports whether the client of a packet sent its server a request in the last five
+// to ten seconds, while the server was not watched closely.
 func (d *Detector) wasAsked(s *track.Sighting) bool {
 	return d.asked.Has(lru.Mix(s.ClientHash, s.ServerHash))
 }
 
-// handleReply takes what a server sends.
+// handleReply counts a reply, a challenge or a part of a split reply.
 func (d *Detector) handleReply(s *track.Sighting) {
 	b := &d.book
 	w := d.servers.find(s.From())
-	// Who is asked as much as w answers those who ask.
+	// A server that is watched closely gets so many requests that its replies count as
+	// asked for: pairs are not kept for it.
 	isWanted := w != nil && b.Now-w.LastAsked < 2*askedPeriod || d.wasAsked(s)
 	isWhole := s.What != track.IsPart || s.Flags&track.First != 0
 	d.victims.countReply(s, isWanted)
@@ -78,11 +80,12 @@ func (d *Detector) handleReply(s *track.Sighting) {
 	}
 }
 
-// handleJunk takes a datagram that begins like a query and is nothing known.
+// handleJunk counts a datagram that begins like a query and is nothing known at its receiver,
+// unless a server that is watched closely sent it.
 func (d *Detector) handleJunk(s *track.Sighting) {
 	w := d.servers.find(s.To())
 	if w == nil {
-		if d.servers.find(s.From()) != nil { // a server says something to somebody
+		if d.servers.find(s.From()) != nil { // a server's own notice
 			return
 		}
 		if w = d.servers.countPacket(s.To(), s.ServerHash); w == nil {
@@ -95,8 +98,8 @@ func (d *Detector) handleJunk(s *track.Sighting) {
 	}
 }
 
-// handleOther takes a datagram of no protocol of ours: to a server it is the game's, if
-// the server speaks to that client in the same way.
+// handleOther handles a datagram that is of no known protocol. Those that a server sends
+// show with whom it speaks the game; one to a server from anybody else counts as strange.
 func (d *Detector) handleOther(s *track.Sighting) {
 	b := &d.book
 	if w := d.servers.find(s.From()); w != nil {

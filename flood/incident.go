@@ -11,24 +11,24 @@ import (
 // Kind is a kind of incident.
 type Kind uint8
 
-// The kinds, see doc.go.
+// The kinds.
 const (
-	NoKind Kind = iota
-	FloodFew
-	FloodDistributed
-	FloodSpoofed
-	FloodSuspect
-	Reflection
-	ReplyFloodVictim
-	ChallengeBypass
-	JunkFlood
-	RconBruteforce
-	RconMisconfig
-	Scan
-	Survey
-	Crowd
-	Poller
-	OpenAmplifier
+	NoKind           Kind = iota
+	FloodFew              // few sources, or one network, send more queries than clients do
+	FloodDistributed      // many sources, whose addresses may be their own
+	FloodSpoofed          // many sources, whose addresses are forged
+	FloodSuspect          // many sources, which may be a crowd
+	Reflection            // the server is used against others
+	ReplyFloodVictim      // a host gets replies that it did not ask for
+	ChallengeBypass       // requests bring challenges that the server never issued
+	JunkFlood             // datagrams that begin like queries and are nothing known
+	RconBruteforce        // passwords of the remote console are guessed
+	RconMisconfig         // a tool logs in with an old password again and again
+	Scan                  // a source asks addresses where nothing answers
+	Survey                // a source asks many servers, most of which answer
+	Crowd                 // many clients at once
+	Poller                // few clients that ask often
+	OpenAmplifier         // the server answers anybody, without a challenge, with more than it gets
 	NumKinds
 )
 
@@ -40,11 +40,11 @@ var kindNames = [NumKinds]string{
 	OpenAmplifier: "open_amplifier",
 }
 
-// String is the kind's name in output.
+// String returns the kind's name in output.
 func (k Kind) String() string { return kindNames[k] }
 
-// Level is how much an incident asks for: Alert is an attack, Warn may be one, Info
-// is good to know.
+// Level is how urgent an incident is: Alert is an attack, Warn may be one, Info is worth
+// knowing.
 type Level uint8
 
 // The levels.
@@ -54,10 +54,10 @@ const (
 	Alert
 )
 
-// String is the level's name in output.
+// String returns the level's name in output.
 func (l Level) String() string { return [...]string{"info", "warn", "alert"}[l] }
 
-// Level returns how much a kind asks for.
+// Level returns how urgent incidents of a kind are.
 func (k Kind) Level() Level {
 	switch k {
 	case FloodSuspect:
@@ -74,11 +74,11 @@ type Event uint8
 // The events.
 const (
 	Begins  Event = iota // it was detected
-	Changes              // another kind fits better, or it grew to twice its size
+	Changes              // another kind fits better, or the peak doubled
 	Ends
 )
 
-// String is the event's name in output.
+// String returns the event's name in output.
 func (e Event) String() string { return [...]string{"open", "update", "close"}[e] }
 
 // Target is what an incident is about: an address and port, a host alone (the
@@ -89,7 +89,7 @@ type Target struct {
 	TCP    bool
 }
 
-// String is the target as output writes it: "udp/198.51.100.17:27015".
+// String returns the target as output writes it: "udp/198.51.100.17:27015".
 func (t Target) String() string {
 	switch {
 	case t.Prefix.IsValid():
@@ -102,16 +102,16 @@ func (t Target) String() string {
 	return "udp/" + t.End.String()
 }
 
-// Incident is something that happened over a stretch of time: what opened it, how
-// it went, and what it rests on. Times are Unix nanoseconds of packets. A figure
-// that the capture cannot give is -1 and named in Missing.
+// Incident is what the detector reports: one kind of abuse, or of unusual load, at one
+// target over a stretch of time. Times are Unix nanoseconds of packets. A figure that the
+// capture cannot give is -1 and named in Missing.
 type Incident struct {
 	ID       uint64 // from 1, in the order of detection
 	Campaign uint64 // the ID of the first of those that belong together
 	Kind     Kind
 	Level    Level
 	Target   Target
-	Proto    *dissect.Proto // of what was sent; nil where it is none
+	Proto    *dissect.Proto // of the packets; nil if unknown
 	Start    int64          // of the first second that qualified
 	Detected int64
 	End      int64  // of the last second that qualified; 0: not over
@@ -145,8 +145,8 @@ type Incident struct {
 	Dropped    uint64         // packets that the capturing program lost until then
 }
 
-// setSources sets Sources to an estimate, which is above Requests at times: no source
-// sent less than one.
+// setSources sets Sources to an estimate, but to no more than Requests: each source sent at
+// least one.
 func (in *Incident) setSources(estimate float64) {
 	in.Sources = estimate
 	if in.Requests > 0 {
@@ -154,7 +154,7 @@ func (in *Incident) setSources(estimate float64) {
 	}
 }
 
-// Protocol names what was sent; empty where it is none.
+// Protocol returns the name of the packets' protocol; empty if unknown.
 func (i *Incident) Protocol() string {
 	if i.Proto == nil {
 		return ""
@@ -162,7 +162,7 @@ func (i *Incident) Protocol() string {
 	return i.Proto.Name
 }
 
-// FilterRules are the lines of an advice alone: a file for nft -f, and one for
+// FilterRules are the rules of an advice without its words: a file for nft -f, and one for
 // iptables-restore -n (ip6tables-restore where the target has an IPv6 address). Both are
 // empty where no filter helps.
 type FilterRules struct {
@@ -191,7 +191,7 @@ type Prefix struct {
 	Hosts     int // different ones, at least
 }
 
-// FeatureValue is a named value that a verdict rests on.
+// FeatureValue is the value of a feature that a verdict rests on.
 type FeatureValue struct {
 	Name  string
 	Value float64 // NaN: the capture could not give it
@@ -207,8 +207,8 @@ func (i *Incident) Feature(name string) float64 {
 	return math.NaN()
 }
 
-// Share returns the part of all queries in the window that n of them are; below 0 where
-// the incident does not say how many there were.
+// Share returns which part of all queries in the window n of them are, or -1 where the
+// number of queries is unknown.
 func (i *Incident) Share(n uint64) float64 {
 	all := i.Feature("D") * i.Feature("q")
 	if !(all > 0) {
@@ -217,7 +217,7 @@ func (i *Incident) Share(n uint64) float64 {
 	return min(float64(n)/all, 1)
 }
 
-// Amplification returns payload sent for payload received; 0 where nothing was.
+// Amplification returns payload bytes sent for each byte received; 0 where none was received.
 func (i *Incident) Amplification() float64 {
 	if i.BytesIn == 0 {
 		return 0
@@ -225,7 +225,8 @@ func (i *Incident) Amplification() float64 {
 	return float64(i.BytesOut) / float64(i.BytesIn)
 }
 
-// ConfidenceWord returns how sure a confidence is.
+// ConfidenceWord returns a confidence as a word: high from five points of evidence on, medium
+// from three, else low.
 func ConfidenceWord(confidence float64) string {
 	switch {
 	case confidence >= 0.85:
@@ -236,5 +237,5 @@ func ConfidenceWord(confidence float64) string {
 	return "low"
 }
 
-// Name is the incident in one word: kind and number.
+// Name returns the kind and the number of the incident.
 func (i *Incident) Name() string { return i.Kind.String() + " " + strconv.FormatUint(i.ID, 10) }

@@ -8,14 +8,14 @@ import (
 	"qsniff/track"
 )
 
-// How many sources and prefixes an incident names.
+// How many sources and networks an incident lists.
 const (
 	listedSources  = 8
 	listedPrefixes = 4
 )
 
-// appendTop appends the first of the busiest. provable is set where being proven says
-// something.
+// appendTop appends the first listedSources of list. hasProofs reports whether the server
+// gives challenges that the capture shows whole, so that Verified may be set.
 func appendTop(dst []Source, list []measure.Busy, hasProofs bool) []Source {
 	for i := range list[:min(len(list), listedSources)] {
 		x := &list[i]

@@ -10,15 +10,15 @@ import (
 	"qsniff/track"
 )
 
-// consoles finds who guesses passwords for remote console, and who has a wrong one.
-// It keeps hashes of passwords and never a password.
+// consoles finds sources that guess passwords of remote consoles over TCP, and tools that
+// use an old one. It keeps hashes of passwords and never a password.
 type consoles struct {
 	*book
 	table   *lru.Table[track.End, console]
 	pending *lru.Table[loginKey, pendingLogin]
 }
 
-// loginKey names the two ends of a connection.
+// loginKey is the two ends of a connection.
 type loginKey struct{ server, client track.End }
 
 // Hash mixes the key.
@@ -26,24 +26,24 @@ func (k loginKey) Hash(seed uint64) uint64 {
 	return lru.Mix(lru.MixBytes(k.server.Hash(seed), k.client.Host[:]), uint64(k.client.Port))
 }
 
-// pendingLogin is a login whose answer is to come.
+// pendingLogin is a login that waits for its answer.
 type pendingLogin struct{ secret uint32 }
 
-// console is a server that refused logins.
+// console is a server that refused at least one login, and the incident there.
 type console struct {
 	refusals     [rconKept]refusal
-	n, next      int
+	n, next      int // how many refusals are kept, and where the next one goes
 	failures     uint64
-	in           *Incident
+	in           *Incident // nil: none is open
 	trial        Trial
 	runStart     int64 // time of the first refusal of this run
 	frame        uint64
-	lastSec      int32
-	lastEnd      int64
+	lastSec      int32 // of the last refusal, or success
+	lastEnd      int64 // and its time stamp
 	sec          int32
-	count        uint32
-	peak         uint32
-	hasSucceeded bool // by a source that had been refused
+	count        uint32 // refusals in second sec
+	peak         uint32 // the largest count
+	hasSucceeded bool   // a source that had been refused logged in
 	proto        *dissect.Proto
 	sources      sketch.Distinct
 }
@@ -56,18 +56,20 @@ type refusal struct {
 	host   track.Host
 }
 
-// How long refusals count, in seconds.
+// How long refusals count, in seconds; rconWindow and rconAll are with the thresholds.
+// Chosen: a person who mistypes needs longer for as many passwords, and a run of guesses
+// pauses for less.
 const (
 	rconMinute = 60
-	rconPause  = 120 // between one run of guesses and the next
-	endsAfter  = 10  // what was silent for so long when the capture ended is over
+	rconPause  = 120 // a longer pause begins another run of guesses
+	endsAfter  = 10  // an incident that was silent for longer when the capture ended is over
 )
 
 func newConsoles(b *book, servers, logins int) consoles {
 	return consoles{book: b, table: lru.New[track.End, console](servers), pending: lru.New[loginKey, pendingLogin](logins)}
 }
 
-// countLogin takes a login, or the answer to one.
+// countLogin keeps a login until its answer arrives, and counts the answer.
 func (x *consoles) countLogin(s *track.Sighting) {
 	if s.What == track.IsLogin {
 		w, _ := x.pending.Put(loginKey{s.To(), s.From()})
@@ -77,7 +79,7 @@ func (x *consoles) countLogin(s *track.Sighting) {
 	server, client := s.From(), s.To()
 	k := loginKey{server, client}
 	w := x.pending.Peek(k)
-	if w == nil { // it refuses a command, or the login was not captured
+	if w == nil { // the answer refuses a command, or the login was not captured
 		return
 	}
 	secret := w.secret
@@ -98,8 +100,8 @@ func (x *consoles) countLogin(s *track.Sighting) {
 	c.recordRefusal(x.book, s, refusal{x.Now, 0, secret, client.Host})
 }
 
-// countConnection takes a new connection to a server: the rules that are tried count
-// them.
+// countConnection applies the rules that are tried to a new connection to a server, because
+// they count connections.
 func (x *consoles) countConnection(s *track.Sighting) {
 	if x.table.Len() == 0 {
 		return
@@ -116,12 +118,14 @@ func (x *consoles) countConnection(s *track.Sighting) {
 	c.trial.Apply(s, !isGuesser)
 }
 
-// recordRefusal counts a refused login, whose source is hashed here.
+// recordRefusal keeps a refused login and judges the refusals up to it. It fills in the hash
+// of the source. The console begins anew after rconAll seconds without a refusal, a run after
+// rconPause.
 func (c *console) recordRefusal(b *book, s *track.Sighting, x refusal) {
 	if c.in == nil && c.n > 0 && b.Now-c.lastSec > rconAll {
 		*c = console{}
 	}
-	if c.in == nil && (c.n == 0 || b.Now-c.lastSec > rconPause) { // what was long before is another story
+	if c.in == nil && (c.n == 0 || b.Now-c.lastSec > rconPause) { // another run
 		c.runStart, c.frame = b.Nanos, s.Frame
 	}
 	if c.proto == nil {
@@ -143,14 +147,14 @@ func (c *console) recordRefusal(b *book, s *track.Sighting, x refusal) {
 	c.judgeRefusals(b, s.From(), x.source)
 }
 
-// In a minute people do not mistype so many different passwords: these times the
-// thresholds for ten minutes.
+// In a minute people do not mistype as many different passwords: the thresholds for ten
+// minutes, times these. Chosen: 20 refused logins and 15 passwords by default.
 const (
 	rconMinuteFailures  = 2
 	rconMinutePasswords = 3
 )
 
-// kindOf returns what the refusals up to one of a source are.
+// kindOf returns the kind of the refusals up to now, of source and of all sources together.
 func (c *console) kindOf(b *book, source uint32) Kind {
 	lim := &b.lim
 	one := c.tally(b.Now-rconWindow, &source)
@@ -166,7 +170,8 @@ func (c *console) kindOf(b *book, source uint32) Kind {
 	return NoKind
 }
 
-// judgeRefusals looks at the refusals after one of source.
+// judgeRefusals opens an incident after a refusal of source if there were enough, or turns
+// an open misconfiguration into guessing.
 func (c *console) judgeRefusals(b *book, server track.End, source uint32) {
 	kind := c.kindOf(b, source)
 	switch {
@@ -191,10 +196,11 @@ func (c *console) judgeRefusals(b *book, server track.End, source uint32) {
 	b.announce(in, Begins)
 }
 
-// refusalTally is what a stretch of time shows.
+// refusalTally is how many refusals there were, with how many different passwords and from
+// how many sources.
 type refusalTally struct{ failures, passwords, sources int }
 
-// tally counts the refusals kept since a second, of one source or of all.
+// tally counts the kept refusals from second since on, of one source or, with nil, of all.
 func (c *console) tally(since int32, source *uint32) refusalTally {
 	var t refusalTally
 	var secrets, sources [rconKept]uint32
@@ -216,8 +222,8 @@ func (c *console) tally(since int32, source *uint32) refusalTally {
 	return t
 }
 
-// recordWelcome takes a login that succeeded: after refusals of the same source it is
-// what a guesser wants.
+// recordWelcome notes a login that succeeded after refusals of the same source, where
+// passwords are guessed: the guesser got in.
 func (x *consoles) recordWelcome(server track.End, client track.Host) {
 	c := x.table.Get(server)
 	if c == nil || c.in == nil || c.in.Kind != RconBruteforce {
@@ -232,7 +238,8 @@ func (x *consoles) recordWelcome(server track.End, client track.Host) {
 	}
 }
 
-// Points of guesses, and of guesses of which one was right.
+// Scores of guesses, and of guesses of which one was right. Chosen: as of a flood with
+// proof, and the most.
 const (
 	guesserScore = 5
 	successScore = 7
@@ -251,7 +258,7 @@ func (c *console) describe(b *book) {
 	c.writeEvidence()
 }
 
-// appendTop appends sources of the refusals that are kept.
+// appendTop appends the first listedSources sources of the kept refusals.
 func (c *console) appendTop(dst []Source) []Source {
 	for i := range c.refusals[:c.n] {
 		a := c.refusals[i].host.Addr()
@@ -284,7 +291,7 @@ func (c *console) writeEvidence() {
 	c.in.Evidence = s
 }
 
-// closeIncident ends the incident.
+// closeIncident ends the incident at the last refusal or success.
 func (c *console) closeIncident(b *book) {
 	c.describe(b)
 	c.in.End = c.lastEnd
@@ -294,7 +301,7 @@ func (c *console) closeIncident(b *book) {
 	c.in = nil
 }
 
-// closeQuiet closes what is over.
+// closeQuiet closes the incidents without a login for the quiet time.
 func (x *consoles) closeQuiet() {
 	for _, c := range x.table.All() {
 		if c.in != nil && x.isQuiet(c.lastSec) {
@@ -304,7 +311,7 @@ func (x *consoles) closeQuiet() {
 	}
 }
 
-// finish announces the incidents that the capture leaves open.
+// finish announces the incidents that are open when the capture ends.
 func (x *consoles) finish() {
 	for _, c := range x.table.All() {
 		if c.in == nil {

@@ -9,7 +9,7 @@ import (
 	"qsniff/internal/digits"
 )
 
-// comparison is how a feature is held against a limit.
+// comparison is how a feature is compared with a limit.
 type comparison string
 
 const (
@@ -23,12 +23,13 @@ const (
 type condition struct {
 	feature    measure.Feature
 	comparison comparison
-	limit      float64 // or how many times the threshold that setting names
+	limit      float64 // before resolve: times the threshold that setting names, if any
 	setting    string
 	text       string // what is measured, where a rule lists it
 }
 
-// holds reports whether the condition holds: of what is unknown, none does.
+// holds reports whether the condition holds. No comparison with an unknown feature, NaN,
+// does.
 func (c *condition) holds(f *measure.Features) bool {
 	switch v := f[c.feature]; c.comparison {
 	case atLeast:
@@ -42,7 +43,7 @@ func (c *condition) holds(f *measure.Features) bool {
 	}
 }
 
-// clause holds where one of its conditions does, a way where all of its clauses do.
+// A clause holds where at least one of its conditions does, a way where all of its clauses do.
 type (
 	clause []condition
 	way    []clause
@@ -66,7 +67,7 @@ func (c clause) holds(f *measure.Features) bool {
 	return false
 }
 
-// anyHolds reports whether one of the ways does, or there is none to hold.
+// anyHolds reports whether at least one of the ways holds, or there are none.
 func anyHolds(ways []way, f *measure.Features) bool {
 	for _, w := range ways {
 		if w.holds(f) {
@@ -76,23 +77,24 @@ func anyHolds(ways []way, f *measure.Features) bool {
 	return len(ways) == 0
 }
 
-// sign is a piece of evidence that counts points where one of its ways holds.
+// sign is one weighted hint: it counts points where at least one of its ways holds.
 type sign struct {
 	points float64
-	// template has the place of a limit in braces: {0} is the one of the first condition,
-	// {0w} the same as a word. After those of the conditions come also, and those of unless.
+	// template is the text with limits in braces: {0} is the limit of the first condition,
+	// {0w} the same as a word. After those of the conditions come extraLimits, and those of
+	// unless.
 	template    string
 	ways        []way
 	extraLimits []float64
-	// isAboutAddresses is set where the sign is about addresses: these are not their senders' own
-	// where unless does not hold as well.
+	// isAboutAddresses is set where the sign shows that source addresses are forged, but
+	// where unless holds as well.
 	isAboutAddresses bool
 	unless           clause
 }
 
 func (s *sign) holds(f *measure.Features) bool { return anyHolds(s.ways, f) }
 
-// text returns what the sign says, with its limits.
+// text returns the template with the limits filled in.
 func (s *sign) text() string {
 	text := s.template
 	n := 0
@@ -116,7 +118,7 @@ func (s *sign) text() string {
 	return text
 }
 
-// formatLimit writes a limit.
+// formatLimit returns a limit as sentences have it.
 func formatLimit(x float64) string {
 	if x >= 1000 {
 		return digits.Grouped(int64(x))
@@ -124,7 +126,7 @@ func formatLimit(x float64) string {
 	return strconv.FormatFloat(x, 'g', -1, 64)
 }
 
-// limitWords are limits as a sentence has them.
+// limitWords are the limits that templates may have as words.
 var limitWords = map[float64]string{0.5: "half", 3: "three", 8: "eight"}
 
 func limitWord(x float64) string {
@@ -134,25 +136,26 @@ func limitWord(x float64) string {
 	return formatLimit(x)
 }
 
-// toBegin is what points are for that a kind has without any sign.
+// toBegin is the text for points that a rule has without any sign.
 const toBegin = "to begin with"
 
-// rule gives a kind to traffic whose features meet its needs and one of its ways, and
-// whose signs count enough points.
+// rule gives a kind to traffic whose features meet its needs and at least one of its ways,
+// and whose signs count at least minPoints.
 type rule struct {
 	kind             Kind
 	meaning          string
 	needs            way
 	ways             []way
 	start            float64 // points without any sign
-	startText        string  // what these are for
+	startText        string  // why these
 	signs            []sign
-	minPoints        condition // points; without a setting: any will do
-	needsAddressSign bool      // one of the signs must be about addresses
-	bonus            float64   // points that the score has besides
+	minPoints        condition // without a setting any score is enough
+	needsAddressSign bool      // a sign that is about addresses must hold
+	bonus            float64   // points for the score of a verdict, beyond those of signs
 }
 
-// score returns the points of the signs, and whether one of them is about addresses.
+// score returns the points of the signs that hold, and whether one of them shows that
+// addresses are forged.
 func (r *rule) score(f *measure.Features) (points float64, hasAddressSign bool) {
 	points = r.start
 	for i := range r.signs {
@@ -164,12 +167,12 @@ func (r *rule) score(f *measure.Features) (points float64, hasAddressSign bool) 
 	return points, hasAddressSign
 }
 
-// fits reports whether the rule holds, given the points of its signs.
+// fits reports whether the rule holds, given what score returned.
 func (r *rule) fits(f *measure.Features, points float64, hasAddressSign bool) bool {
 	return (r.minPoints.setting == "" || points >= r.minPoints.limit) && (hasAddressSign || !r.needsAddressSign) && r.needs.holds(f) && anyHolds(r.ways, f)
 }
 
-// resolve returns the rules with the limits that thresholds give.
+// resolve returns the rules with the limits that t gives them.
 func (t *Thresholds) resolve(rules []rule) []rule {
 	all := make([]rule, len(rules))
 	for i, r := range rules {

@@ -10,26 +10,27 @@ import (
 	"qsniff/track"
 )
 
-// scans finds sources that ask many servers of which most never answer.
+// scans finds sources that ask many servers: scans, where most of these never answer, and
+// surveys.
 type scans struct {
 	*book
-	listed *sketch.Recent // servers that master servers named, and whom they named some to
+	listed *sketch.Recent // servers that a master server listed; where a list was cut, the clients that got it
 	table  *lru.Table[track.Host, scanner]
-	// first is the one silent server that a source asked: nearly all ask no second
-	// one, and invented sources must not fill the table.
-	first     [firstRequests]firstRequest
-	answering sketch.Recent // networks that were seen to answer
-	hasSites  bool          // one was
+	// first holds the one silent server that a source asked, at the source's hash. Most
+	// sources ask no second one, and forged ones must not fill the table.
+	first      [firstRequestPlaces]firstRequest
+	answering  sketch.Recent // networks from which answers came
+	hasAnswers bool          // one was
 }
 
 type firstRequest struct{ source, target uint32 }
 
-// scanner is a source that asked several servers. In IPv6 it is a /64.
+// scanner is a source that asked at least two servers. In IPv6 it is a /64.
 type scanner struct {
 	asked      [scanPanes]sketch.Linear1024 // by time, newest first
-	settled    sketch.Linear1024            // asked so long ago that an answer would have come
+	settled    sketch.Linear1024            // servers asked so long ago that an answer would have come
 	answered   sketch.Linear1024
-	paneNumber int32
+	paneSec    int32
 	firstSec   int32
 	lastSec    int32
 	lastNanos  int64
@@ -41,18 +42,19 @@ type scanner struct {
 	perSecond  uint32
 	site       uint64 // network of the last server
 	port       uint16
-	ttl        uint8
 	proto      *dissect.Proto
 	in         *Incident
 }
 
 const (
-	// scanPane seconds are a pane; what was asked is judged two to three panes later:
-	// answers take less than a second, and clients wait for three.
+	// scanPane is the length of a pane in seconds. A server counts as asked two to three
+	// panes after the request: answers take less than a second, and clients wait for
+	// three.
 	scanPane  = 1
 	scanPanes = 3
-	// scanIdle is how long a source may pause before it is forgotten, in seconds, and
-	// scanFor how long it is watched in all.
+	// scanIdle is after how many seconds without a request a source is dropped, and
+	// scanFor for how many seconds it is watched at most. Chosen: slow scans pause for
+	// minutes, and in an hour anybody asks many servers.
 	scanIdle, scanFor = 600, 3600
 )
 
@@ -61,10 +63,10 @@ func newScans(b *book, n int) scans {
 		listed: sketch.NewRecent(listedBytes)}
 }
 
-// isWatching reports whether any source is watched.
+// isWatching reports whether at least one source is watched.
 func (x *scans) isWatching() bool { return x.table.Len() > 0 }
 
-// sourceOf returns what counts as one source: the address, in IPv6 the /64.
+// sourceOf returns the source that an address belongs to: itself, in IPv6 its /64.
 func sourceOf(h *track.Host) track.Host {
 	if h.Is4() {
 		return *h
@@ -72,20 +74,21 @@ func sourceOf(h *track.Host) track.Host {
 	return measure.PrefixOf(h)
 }
 
-// countRequest counts a request to a server that never answered, as far as is known, or
-// of a source that is watched.
+// countRequest counts a request to a server that did not answer so far, or of a source that
+// is watched. From a source's second such server on, the source is watched. Servers on a
+// master server's list do not count.
 func (x *scans) countRequest(s *track.Sighting) {
 	src := sourceOf(&s.Src)
 	sc := x.table.Peek(src)
 	if sc == nil {
 		h := x.key.Host(src)
-		a := &x.first[h%firstRequests]
+		a := &x.first[h%firstRequestPlaces]
 		if a.source != uint32(h>>32) || a.target == uint32(s.ServerHash) {
 			*a = firstRequest{uint32(h >> 32), uint32(s.ServerHash)}
 			return
 		}
 	}
-	if x.listed.Has(s.ServerHash) || x.listed.Has(s.ClientHash) { // whoever asks it refreshes a list
+	if x.listed.Has(s.ServerHash) || x.listed.Has(s.ClientHash) { // the client refreshes a list
 		return
 	}
 	if sc == nil {
@@ -97,20 +100,21 @@ func (x *scans) countRequest(s *track.Sighting) {
 	sc.site = x.key.Site(&s.Dst)
 }
 
-// watch begins to watch a source.
+// watch begins to watch a source; where the table is full, the one that was used longest ago
+// is evicted, and its incident closed.
 func (x *scans) watch(src track.Host, frame uint64) *scanner {
 	sc, gone := x.table.Put(src)
 	if gone != nil && gone.Val.in != nil {
 		x.closeIncidentOf(&gone.Val)
 	}
-	*sc = scanner{firstSec: x.Now, paneNumber: x.Now, firstNanos: x.Nanos, frame: frame}
+	*sc = scanner{firstSec: x.Now, paneSec: x.Now, firstNanos: x.Nanos, frame: frame}
 	return sc
 }
 
 func (s *scanner) countRequest(p *track.Sighting, at measure.Clock) {
 	s.advance(at.Now)
 	s.asked[0].Add(p.ServerHash)
-	s.lastSec, s.lastNanos, s.port, s.ttl = at.Now, at.Nanos, p.DstPort, p.TTL
+	s.lastSec, s.lastNanos, s.port = at.Now, at.Nanos, p.DstPort
 	s.requests++
 	if s.sec != at.Now {
 		s.sec, s.perSecond = at.Now, 0
@@ -122,8 +126,9 @@ func (s *scanner) countRequest(p *track.Sighting, at measure.Clock) {
 	}
 }
 
-// recordListed takes a server that a master server named to a client. Where the capture
-// cut the list, all that the client asks may be on it, if wasAsked reports that it asked for the list.
+// recordListed keeps a server that a master server listed. Where the capture cut the list,
+// it keeps the client, which may ask any server on it, if wasAsked reports that it had
+// asked for the list.
 func (x *scans) recordListed(s *track.Sighting, wasAsked func(*track.Sighting) bool) {
 	if s.Flags&track.Cut == 0 {
 		x.listed.Add(s.ServerHash)
@@ -132,20 +137,21 @@ func (x *scans) recordListed(s *track.Sighting, wasAsked func(*track.Sighting) b
 	}
 }
 
-// advance moves what was asked on in time.
+// advance moves the panes of asked servers on to the second now; those that leave the last
+// pane are settled.
 func (s *scanner) advance(now int32) {
-	for n := min(now-s.paneNumber, scanPanes); n > 0; n-- {
+	for n := min(now-s.paneSec, scanPanes); n > 0; n-- {
 		s.settled.Merge(&s.asked[scanPanes-1])
 		copy(s.asked[1:], s.asked[:scanPanes-1])
 		s.asked[0] = sketch.Linear1024{}
 	}
-	s.paneNumber = now
+	s.paneSec = now
 }
 
-// countReply takes a reply that was asked for.
+// countReply notes that a server answered, for its client and its network.
 func (x *scans) countReply(s *track.Sighting) {
 	x.answering.Add(x.key.Site(&s.Src))
-	x.hasSites = true
+	x.hasAnswers = true
 	if x.table.Len() == 0 {
 		return
 	}
@@ -154,7 +160,8 @@ func (x *scans) countReply(s *track.Sighting) {
 	}
 }
 
-// closeSecond looks at all sources that are watched.
+// closeSecond judges the sources that are watched, and drops one that is idle or was watched
+// for long enough.
 func (x *scans) closeSecond() {
 	var gone track.Host
 	drop := false
@@ -174,12 +181,12 @@ func (x *scans) closeSecond() {
 	}
 }
 
-// judgeScanner looks at one of them.
+// judgeScanner opens, changes or closes the incident of a source.
 func (x *scans) judgeScanner(src track.Host, s *scanner) {
 	if s.in != nil {
 		if x.isQuiet(s.lastSec) {
 			x.closeIncidentOf(s)
-			*s = scanner{firstSec: x.Now, paneNumber: x.Now, lastSec: s.lastSec}
+			*s = scanner{firstSec: x.Now, paneSec: x.Now, lastSec: s.lastSec}
 		}
 		if s.in == nil || s.in.Kind == Scan {
 			return
@@ -192,7 +199,7 @@ func (x *scans) judgeScanner(src track.Host, s *scanner) {
 	dead := s.settled.CountWithout(&s.answered)
 	switch kind := x.kindOf(s, all, dead); {
 	case kind == NoKind || s.in != nil && kind == Survey:
-	case s.in != nil: // what was a survey finds nothing any more
+	case s.in != nil: // a survey becomes a scan
 		x.changeKind(s.in, kind, x.secondEnd())
 		s.describe(x.book, all, dead)
 		x.advisor.Advise(s.in)
@@ -202,12 +209,12 @@ func (x *scans) judgeScanner(src track.Host, s *scanner) {
 	}
 }
 
-// kindOf returns what a source is that asked so many servers.
+// kindOf returns the kind of a source that asked all servers, dead of which did not answer.
 func (x *scans) kindOf(s *scanner, all, dead int) Kind {
 	lim := &x.lim
 	switch {
 	case dead >= lim.ScanDead && float64(dead) >= lim.ScanShare*float64(all):
-		if x.hasSites && x.answering.Has(s.site) { // else answers of that network may not be captured
+		if x.hasAnswers && x.answering.Has(s.site) { // otherwise the capture may lack that network's answers
 			return Scan
 		}
 	case all >= lim.SurveyTargets:
@@ -232,8 +239,8 @@ func (x *scans) openIncidentOf(src track.Host, s *scanner, kind Kind, all, dead 
 	x.announce(in, Begins)
 }
 
-// Points of a survey, and of a scan that asks for nothing but silence: a share of silent
-// servers gives that share of the difference.
+// surveyScore is the score of a survey; a scan has that and its share of silent servers of
+// deadScore.
 const (
 	surveyScore = 3
 	deadScore   = 4
@@ -258,7 +265,7 @@ func (s *scanner) describe(b *book, all, dead int) {
 	in.Evidence = e
 }
 
-// closeIncidentOf ends the incident of a source.
+// closeIncidentOf ends the incident of a source at its last request.
 func (x *scans) closeIncidentOf(s *scanner) {
 	s.describe(x.book, s.settled.Count(), s.settled.CountWithout(&s.answered))
 	s.in.End = s.lastNanos
@@ -266,7 +273,7 @@ func (x *scans) closeIncidentOf(s *scanner) {
 	s.in = nil
 }
 
-// finish announces the incidents that the capture leaves open.
+// finish announces the incidents that are open when the capture ends.
 func (x *scans) finish() {
 	for _, s := range x.table.All() {
 		if s.in == nil {

@@ -6,19 +6,20 @@ import (
 	"qsniff/track"
 )
 
-// servers holds every server that is asked: nearly all are counted coarsely, those that
-// are asked much are watched closely.
+// servers holds the servers that get requests. All are counted coarsely first; one with many
+// requests is watched closely.
 type servers struct {
 	*book
 	lastFound *watched // the one before
-	fullSince int32    // second in which there was no room for one more
+	fullSince int32    // the last second in which there was no room for one more
 	heavy     []*watched
-	ports     [heavyTargets]uint16 // of these, side by side
-	maxHeavy  int                  // how many of these there may be
+	ports     [heavyTargets]uint16 // of heavy, side by side for find
+	maxHeavy  int                  // how many of heavy there may be
 	light     *lru.Table[track.End, lightServer]
 }
 
-// lightServer is a server that is counted coarsely.
+// lightServer counts the requests to a server that is not watched closely. Times are in
+// seconds of the clock.
 type lightServer struct {
 	sec           int32
 	count         uint32 // in that second
@@ -26,18 +27,19 @@ type lightServer struct {
 	inPane        uint32 // in these ten seconds
 	paneStart     int32
 	rateBefore    float64 // rate of the ten seconds before
-	lastSent      int32   // it answered; 0: never
-	lastChallenge int32   // it gave a challenge
+	lastSent      int32   // when it answered; 0: never
+	lastChallenge int32   // when it gave a challenge; 0: never
 }
 
-// What makes a server, or a host that gets replies, worth watching closely: rates that no
-// monitor comes to, and that GoldSource itself does not answer.
+// A server, or a host that gets replies, is watched closely from these rates on. No monitor
+// reaches them; 30 in ten seconds is the most that engines answer to one source by default
+// (sv_max_queries_sec 3).
 const (
 	promoteSecond = 10 // packets in a second
 	promoteTen    = 30 // in ten
 )
 
-// find returns the server at e if it is watched closely.
+// find returns the server at e if it is watched closely, else nil.
 func (x *servers) find(e track.End) *watched {
 	if w := x.lastFound; w != nil && w.End == e {
 		return w
@@ -51,8 +53,8 @@ func (x *servers) find(e track.End) *watched {
 	return nil
 }
 
-// countPacket counts a packet to a server that is not watched closely, and begins to
-// watch it where it is asked much.
+// countPacket counts a packet to a server that is not watched closely. If that makes it
+// worth watching closely and there is room, it returns the server, else nil.
 func (x *servers) countPacket(e track.End, hash uint64) *watched {
 	l := x.light.Get(e)
 	if l == nil {
@@ -77,7 +79,7 @@ func (x *servers) countPacket(e track.End, hash uint64) *watched {
 	return x.promote(e, hash, l)
 }
 
-// recordReply keeps when a server that is not watched closely sent something.
+// recordReply notes when a server that is not watched closely sent a reply or a challenge.
 func (x *servers) recordReply(e track.End, isChallenge bool) {
 	l := x.light.Peek(e)
 	if l == nil {
@@ -89,13 +91,14 @@ func (x *servers) recordReply(e track.End, isChallenge bool) {
 	}
 }
 
-// promote begins to watch a server closely, if there is room.
+// promote begins to watch a server closely, with the baseline and the times that were counted
+// coarsely. It returns nil if there is no room; that is tried once a second.
 func (x *servers) promote(e track.End, hash uint64, l *lightServer) *watched {
 	i := len(x.heavy)
 	switch {
 	case i < x.maxHeavy:
 		x.heavy = append(x.heavy, newWatched(x.key))
-	case x.fullSince == x.Now: // it was tried in this second
+	case x.fullSince == x.Now: // there was no room in this second
 		return nil
 	default:
 		if i = x.findLeastBusy(l.inPane); i < 0 {
@@ -112,9 +115,9 @@ func (x *servers) promote(e track.End, hash uint64, l *lightServer) *watched {
 	return w
 }
 
-// findLeastBusy returns the number of the server that makes room for one that was asked count
-// times in ten seconds: one with less than half of that and without an open
-// incident; -1 if there is none.
+// findLeastBusy returns the index of the server to evict for one with count packets in ten
+// seconds: the least busy one without an open incident, if it has less than half of count;
+// else -1.
 func (x *servers) findLeastBusy(count uint32) int {
 	least, number := count/2, -1
 	for i, w := range x.heavy {
@@ -129,10 +132,10 @@ func (x *servers) findLeastBusy(count uint32) int {
 	return number
 }
 
-// judgeSecond judges the second that ends.
+// judgeSecond judges the second that ends at each server that is watched closely.
 func (x *servers) judgeSecond(rules *rulebook) {
 	for _, w := range x.heavy {
-		if x.Now-w.LastAsked <= m.BinSeconds || w.hasIncident() { // else it is as it was
+		if x.Now-w.LastAsked <= m.BinSeconds || w.hasIncident() { // otherwise nothing changes
 			w.judgeSecond(x.book, rules)
 		}
 	}
@@ -145,7 +148,7 @@ func (x *servers) rollPanes() {
 	}
 }
 
-// finish announces the incidents that the capture leaves open.
+// finish announces the incidents that are open when the capture ends.
 func (x *servers) finish() {
 	for _, w := range x.heavy {
 		w.finish(x.book)

@@ -6,16 +6,16 @@ import (
 	m "qsniff/flood/measure"
 )
 
-// The rules on queries, junk and guesses, once: verdicts follow from them, --explain
-// prints them, and docs/floods.md holds what it prints. Limits that depend on a
-// threshold are so many times it; where each threshold comes from stands at its default.
+// The rules on queries, guesses and junk stand here only: verdicts follow from them, and
+// --explain and docs/floods.md print them. A limit with a setting is a multiple of that
+// threshold, whose origin is at its default.
 //
 // The other limits and all points were chosen together on synthetic attacks, crowds and
-// calm days (scenario_*_test.go, and a second set that was not looked at meanwhile), so
-// that no calm day is an attack at a quarter to four times its rate. Where one has an
-// origin of its own, it stands beside it.
+// calm days (scenario_*_test.go, and a second set kept apart for the check), so that no calm
+// day is an attack at a quarter to four times its rate. A number with an origin of its own
+// has it beside it.
 
-// queryRules are tried in this order.
+// queryRules are tried in this order; the first that fits gives the verdict.
 var queryRules = []rule{
 	{kind: Reflection, meaning: "the server is used against others: it sends them much more than it gets in their name",
 		needs: reflectionNeeds,
@@ -99,18 +99,18 @@ var queryRules = []rule{
 		needs: way{{{m.Sources, below, crowdSources, "", "different sources"}}}},
 }
 
-// crowdSources is how many clients make a crowd.
+// crowdSources is how many different sources make a crowd, fewer being pollers.
 const crowdSources = 50
 
-// fromOnePrefix is where one network sends most.
+// fromOnePrefix holds where one network sends most, without proof.
 var fromOnePrefix = way{
 	{{m.Prefix, atLeast, 1, "few_share", "share of the busiest /24 (IPv6: /64)"}},
 	{{m.PrefixRate, atLeast, 1, "few_prefix", "queries/s from it"}},
 	{{m.PrefixProven, below, 0.5, "", "share of what proven sources in it sent"}},
 }
 
-// reflectionNeeds: the server sends much more than it is asked for, to sources that never
-// show that they are there.
+// reflectionNeeds are the needs of both rules on reflection: the server sends much more than
+// it gets, to sources that never prove their address.
 var reflectionNeeds = way{
 	{{m.OneWay, below, 1, "", "1 where the capture has one direction only"}},
 	{{m.GainTop, atLeast, 1, "amp", "bytes sent for each byte received, with sources that keep asking"}},
@@ -122,13 +122,14 @@ var reflectionNeeds = way{
 var reflectionSigns = []sign{
 	{points: 2, template: "icmp >= {0}: receivers say that they did not ask",
 		ways: []way{{{{m.Unreach, atLeast, 0.02, "", ""}}}}},
-	{points: 1, template: "low > {0}, or port1 >= {1} with {2w} sources that keep asking", // that one client has one port says nothing
+	{points: 1, template: "low > {0}, or port1 >= {1} with {2w} sources that keep asking", // one client may well have one port
 		ways: []way{{{{m.Low, above, 0.01, "", ""}}}, {{{m.Port1, atLeast, 0.5, "", ""}}, {{m.RepeatCount, atLeast, 3, "", ""}}}}},
 	{points: 1, template: "C < {1} of {0} challenged sources and more",
 		ways: []way{{{{m.Challenged, atLeast, 30, "", ""}}, {{m.Completion, below, 0.2, "", ""}}}}},
 }
 
-// manySigns is evidence that many sources are an attack.
+// manySigns are the signs that many sources are an attack, and those with negative points
+// that they are a crowd.
 var manySigns = []sign{
 	// Spoofed or blind bots cannot bring a challenge back; real clients do, and old tools
 	// and loss leave room below 1.
@@ -138,21 +139,21 @@ var manySigns = []sign{
 	{points: 2, template: "C > {1} and <= {2} of {0}, likewise (* with q < {3} and rep < {4})",
 		ways:             []way{{{{m.Challenged, atLeast, 30, "", ""}}, {{m.Echoed, above, 0.1, "", ""}}, {{m.Echoed, atMost, 0.3, "", ""}}}},
 		isAboutAddresses: true, unless: realSources},
-	// What few did says nothing of the others: a server that is overrun challenges nobody,
-	// and of a crowd it challenges most.
+	// Echoes of few sources prove nothing about the others: an overrun server challenges
+	// nearly nobody, but most of a crowd.
 	{points: -4, template: "C >= {1} of {0}, likewise, where {2} of all sources were challenged, or verified >= {3}",
 		ways: []way{{{{m.Challenged, atLeast, 30, "", ""}}, {{m.Echoed, atLeast, 0.6, "", ""}},
 			{{m.ChallengedShare, atLeast, 0.05, "", ""}, {m.Proven, atLeast, 0.3, "", ""}}}}},
 	{points: -4, template: "one direction only, and what looks like challenges brought back for {1w} of the queries",
 		ways: []way{{{{m.OneWay, atLeast, 1, "", ""}}, {{m.EchoLike, atLeast, 0.5, "", ""}}}}},
-	// Random IPv4 addresses are impossible ones in 13.8 % of cases, clients' never.
+	// Of random IPv4 addresses 13.8 % are impossible, of clients' none.
 	{points: 3, template: "M >= {0} with {1} sources (*)", isAboutAddresses: true,
 		ways: []way{{{{m.Alien, atLeast, 0.01, "", ""}}, {{m.Sources, atLeast, 100, "", ""}}}}},
 	{points: 2, template: "ttl1 >= {0} with {1} sources (*)", isAboutAddresses: true, // one machine behind many addresses
 		ways: []way{{{{m.TTL1, atLeast, 0.7, "", ""}}, {{m.Sources, atLeast, 200, "", ""}}}}},
 	{points: 2, template: "ttlX >= {0} with {1} sources (*)", isAboutAddresses: true, // drawn at random
 		ways: []way{{{{m.TTLX, atLeast, 0.1, "", ""}}, {{m.Sources, atLeast, 100, "", ""}}}}},
-	// Real machines that do complete: each is at or over the 3/s that engines allow.
+	// Real machines that bring challenges back, each at or above the 3/s that engines allow.
 	{points: 7, template: "heavy >= {0} from {1w} sources with R10 >= {2}, or {3}/s of each of {4} sources at a server that challenges, " +
 		"or {7}/s of each of {6} sources without proof that keep asking, which send {5w} of all",
 		ways: []way{
@@ -176,15 +177,15 @@ var manySigns = []sign{
 		ways: []way{{{{m.Low, atLeast, 0.5, "", ""}}}}},
 	{points: 1.5, template: "port1 >= {0} with {1} sources", // a tool with a fixed port
 		ways: []way{{{{m.Port1, atLeast, 0.5, "", ""}}, {{m.Sources, atLeast, 50, "", ""}}}}},
-	// Of 2,000 random addresses 0.98 have a /16 of their own; clients live together.
+	// Of 2,000 random addresses 98 % have a /16 of their own; clients share networks.
 	{points: 1, template: "D16 >= {1} D with {0} sources",
 		ways: []way{{{{m.Sources, atLeast, 2000, "", ""}}, {{m.SiteShare, atLeast, 0.7, "", ""}}}}},
 	{points: 1, template: "the server answers less than half, and goes on answering",
 		ways: []way{{{{m.Refusing, atLeast, 1, "", ""}}}}},
 	{points: 1, template: "icmp >= {0}",
 		ways: []way{{{{m.Unreach, atLeast, 0.02, "", ""}}}}},
-	// Who does not know of each other comes as a Poisson stream (measured at two game
-	// servers: Armitage 2007), for which it is 1.
+	// Independent clients arrive as a Poisson stream, whose iod is 1 (measured at two game
+	// servers: Armitage 2007).
 	{points: 1, template: "iod < {1} or > {2} at R1 >= {0}",
 		ways: []way{{{{m.RateNow, atLeast, 200, "", ""}}, {{m.Pace, below, 0.4, "", ""}, {m.Pace, above, 6, "", ""}}}}},
 	{points: 1, template: "{0} queries/s and more", // what later Source branches answer at most
@@ -193,11 +194,11 @@ var manySigns = []sign{
 		ways: []way{{{{m.Rate3, atLeast, 20000, "", ""}}}}},
 }
 
-// pushLeast is what no client asks all the time, queries/s: monitors come to three.
+// pushLeast is more than any client asks for long, in queries/s: monitors reach three.
 const pushLeast = 4
 
-// realSources is where sources that bring no challenge back are slow to understand, or
-// bots that do not listen, and not invented: they ask again and again.
+// realSources holds where sources that bring no challenge back ask again and again. They are
+// old clients, or bots that ignore the challenge, and no forged addresses.
 var realSources = clause{{m.Each, atLeast, 5, "", ""}, {m.Repeat, atLeast, 0.5, "", ""}}
 
 var guessRule = rule{kind: ChallengeBypass, meaning: "requests with challenges that the server never gave", start: 5, startText: toBegin,

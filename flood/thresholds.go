@@ -2,13 +2,13 @@ package flood
 
 import "time"
 
-// Thresholds are the numbers that verdicts rest on. The zero value is of no use;
-// Defaults returns those in use. Names in files are those of the toml tags.
+// Thresholds are the numbers in verdicts that users can set. The zero value is not usable;
+// start from Defaults. The toml tags are the names in files.
 //
-// Rates are per second. A window is the 10 to 20 seconds that sketches look back.
+// Rates are per second. A window is the last 10 to 20 seconds, which sketches cover.
 type Thresholds struct {
-	// Alarm: cheap tests each second, for each server. An alarm asks for a verdict
-	// and is none itself: crowds raise it, too.
+	// Alarms: cheap tests each second, for each server. An alarm only asks for a
+	// verdict: crowds raise it as well as attacks.
 	BurstRate     float64 `toml:"burst_rate" doc:"queries/s for two seconds running, at least burst_factor times the baseline"`
 	BurstFactor   float64 `toml:"burst_factor" doc:"times the baseline"`
 	SurgeRate     float64 `toml:"surge_rate" doc:"queries/s in one second, at least surge_factor times the baseline (CS:GO's own ceiling is 500)"`
@@ -56,8 +56,8 @@ type Thresholds struct {
 	Campaign  time.Duration `toml:"campaign" doc:"incidents of one family and target this close are one campaign"`
 }
 
-// Defaults returns the thresholds in use. "Scenarios" are those of the tests, by which a
-// number was chosen that no measurement and no specification gives.
+// Defaults returns the default thresholds, with the origin of each. "Scenarios" are those of
+// the tests: a number without a measurement or a specification was chosen on them.
 func Defaults() Thresholds {
 	return Thresholds{
 		BurstRate: 100, BurstFactor: 8, // 100 queries made an Unturned server vanish from lists; scenarios
@@ -90,9 +90,10 @@ func Defaults() Thresholds {
 	}
 }
 
-// What thresholds are counted over.
+// The rates and times that docs of thresholds mention.
 const (
-	// urgentRate is the rate from which on a verdict needs less time, that of surge_rate.
+	// urgentRate is the rate in packets/s from which on a verdict needs to hold for a
+	// shorter time. It is the default of surge_rate.
 	urgentRate = 500
 	// How long refused logins count, in seconds: rconWindow those of a source (chosen: longer
 	// than a guesser can afford to pause), rconAll those of all sources, see

@@ -10,7 +10,8 @@ import (
 	"qsniff/track"
 )
 
-// victims finds hosts that get replies which they did not ask for.
+// victims finds hosts that get replies which they did not ask for: the targets of
+// reflections, seen from their side.
 type victims struct {
 	*book
 	light     *lru.Table[track.Host, lightVictim]
@@ -18,7 +19,7 @@ type victims struct {
 	lastFound *victim // the one before
 }
 
-// lightVictim counts replies to a host that is not watched closely.
+// lightVictim counts the replies to a host that is not watched closely.
 type lightVictim struct {
 	sec, paneStart int32
 	count, inPane  uint32
@@ -45,7 +46,7 @@ func newVictims(b *book) victims {
 	return victims{book: b, light: lru.New[track.Host, lightVictim](lightVictims)}
 }
 
-// countReply counts a reply to a host. wanted is set where the host asked for it.
+// countReply counts a reply to a host. isWanted reports whether the host asked for it.
 func (v *victims) countReply(s *track.Sighting, isWanted bool) {
 	x := v.find(s.Dst)
 	if x == nil {
@@ -75,8 +76,8 @@ func (v *victims) find(h track.Host) *victim {
 	return nil
 }
 
-// countLight counts a reply that was not asked for, and begins to watch the host where
-// there are many.
+// countLight counts a reply that was not asked for. If that makes the host worth watching
+// closely and there is room, it returns the host, else nil.
 func (v *victims) countLight(h track.Host) *victim {
 	l := v.light.Get(h)
 	if l == nil {
@@ -105,8 +106,8 @@ func (v *victims) countLight(h track.Host) *victim {
 	return x
 }
 
-// makeRoom returns a place for one more: a new one, that of the host that was silent
-// longest, or nil if none was silent for a pane or all have incidents.
+// makeRoom returns a place for one more victim: a new one, else that of the one without an
+// incident that got no reply for longest, at least a pane. It returns nil if there is none.
 func (v *victims) makeRoom() *victim {
 	if len(v.heavy) < heavyVictims {
 		x := &victim{}
@@ -123,7 +124,7 @@ func (v *victims) makeRoom() *victim {
 	return x
 }
 
-// closeSecond takes the second that ends.
+// closeSecond judges the second that ends at each host that is watched closely.
 func (v *victims) closeSecond() {
 	for _, x := range v.heavy {
 		if x.in != nil {
@@ -148,8 +149,9 @@ func (x *victim) isFlooded(b *book) bool {
 	if x.Asked {
 		return true
 	}
-	// Its own requests were not captured. Who refreshes a list gets a few replies of
-	// each server, and data after challenges; a victim gets one thing again and again.
+	// Its own requests were not captured. A client that refreshes a list gets about
+	// three replies from each server, data after challenges; a victim gets many of the
+	// same from each.
 	replies, servers, exchanges := x.Senders()
 	if exchanges > exchangesMost {
 		return false
@@ -158,17 +160,17 @@ func (x *victim) isFlooded(b *book) bool {
 }
 
 const (
-	// fewReflectors is fewer than anybody refreshes.
+	// fewReflectors is fewer servers than a list that is refreshed has.
 	fewReflectors = 10
-	// repliesEach is more of a server than a client gets in the window without a
-	// challenge before it.
+	// repliesEach is more replies from one server than a client gets in the window: one
+	// for each of its three questions.
 	repliesEach = 4
-	// exchangesMost is the share of servers that may have sent a challenge first: of a
-	// client's nearly all do.
+	// exchangesMost is the largest share of servers that sent a challenge first. Nearly
+	// all servers of a client do.
 	exchangesMost = 0.25
 )
 
-// isLongEnough reports whether the flood has lasted for long enough.
+// isLongEnough reports whether the flood has lasted for long enough to open an incident.
 func (x *victim) isLongEnough(b *book) bool {
 	if !x.isFlooded(b) {
 		x.floodStreak = 0
@@ -212,7 +214,7 @@ func (x *victim) openIncident(b *book) {
 	b.announce(in, Begins)
 }
 
-// addSecond adds a second to the sums; nil is an empty one.
+// addSecond adds a second to the sums; nil is one without replies.
 func (x *victim) addSecond(b *measure.Unasked) {
 	if b == nil {
 		return
@@ -225,7 +227,8 @@ func (x *victim) addSecond(b *measure.Unasked) {
 	x.seconds++
 }
 
-// updateIncident goes on with an open incident for one second.
+// updateIncident adds the second that ends to the open incident if it qualifies, and closes
+// the incident when none has for the quiet time.
 func (x *victim) updateIncident(b *book) {
 	in := x.in
 	mean := measure.Share(x.packets, x.seconds)
@@ -274,10 +277,10 @@ func (x *victim) describe(b *book) {
 	in.Evidence = s
 }
 
-// victimScore is what the conditions count together.
+// victimScore is the score of a verdict whose conditions all hold.
 const victimScore = 5
 
-// updateTotals fills in the figures of the whole incident so far.
+// updateTotals fills in the mean rate and the number of servers of the incident so far.
 func (x *victim) updateTotals() {
 	x.in.Mean = measure.Share(x.packets, x.seconds)
 	x.in.Sources, x.in.SourcesError = x.servers.Count(), sketch.DistinctError
@@ -290,14 +293,14 @@ func (x *victim) closeIncident(b *book) {
 	x.in, x.floodStreak = nil, 0
 }
 
-// concludeTrial writes the advice of an incident that is announced for the last time.
+// concludeTrial fills in the final figures and writes the final advice.
 func (x *victim) concludeTrial(b *book) {
 	x.updateTotals()
 	b.concludeTrial(x.in, x.trial, !x.Asked)
 	x.trial = nil
 }
 
-// finish announces the incidents that the capture leaves open.
+// finish announces the incidents that are open when the capture ends.
 func (v *victims) finish() {
 	for _, x := range v.heavy {
 		switch {

@@ -5,13 +5,13 @@ import (
 	"qsniff/track"
 )
 
-// watched is a server that is watched closely: what is measured of it, and what goes on
-// there.
+// watched is a server that is watched closely: its measurements, and the course of each
+// family of its traffic.
 type watched struct {
 	m.Server
 	features    m.Features
 	burstStreak uint8   // seconds in a row above the burst rate
-	drift       float64 // what the rate was above the usual one, added up
+	drift       float64 // queries above a slowly raised baseline, added up
 	courses     [serverFamilies]course
 	amplifier   amplifier
 	hasTrial    bool // one of the courses has a trial
@@ -23,7 +23,7 @@ func newWatched(k m.Key) *watched {
 	return w
 }
 
-// reset makes another server of w, keeping its memory.
+// reset makes w the watch of another server, and keeps its memory.
 func (w *watched) reset(e track.End, hash uint64, now int32) {
 	w.Reset(e, hash, now)
 	*w = watched{Server: w.Server}
@@ -42,8 +42,8 @@ func (w *watched) hasIncident() bool {
 	return false
 }
 
-// judgeSecond takes the second that ends: verdicts on each family of its traffic, and what they
-// make of incidents.
+// judgeSecond judges the second that ends: it applies a verdict to each family of traffic,
+// and lets the baseline follow the rate where nothing but a crowd is going on.
 func (w *watched) judgeSecond(b *book, rules *rulebook) {
 	f := &w.features
 	s := serverSecond{b, &w.Server, f}
@@ -66,8 +66,9 @@ func (w *watched) judgeSecond(b *book, rules *rulebook) {
 	}
 }
 
-// judgeQueries judges the queries, if an alarm or what goes on asks for it, and reports
-// whether there was an alarm, and whether the queries were no attack.
+// judgeQueries applies the verdict on queries to the courses of attacks and of load. It
+// computes features only for an alarm, a streak or an open incident. It reports whether
+// there was an alarm, and whether the verdict was a note or none.
 func (w *watched) judgeQueries(s *serverSecond, rules *rulebook) (hasAlarm, isCalm bool) {
 	hasAlarm, isLoud := w.checkAlarm(s.book)
 	attacks, load := &w.courses[ofQueries], &w.courses[ofLoad]
@@ -97,13 +98,13 @@ func (w *watched) judgeQueries(s *serverSecond, rules *rulebook) (hasAlarm, isCa
 	return hasAlarm, isCalm
 }
 
-// tailShare is the share of the mean of ten seconds below which what comes is the tail
-// of something that is over.
+// tailShare is the share of the mean rate of ten seconds below which a second is the tail of
+// something that is over.
 const tailShare = 0.3
 
-// checkAlarm reports whether the second that ends asks for a verdict on the queries. It
-// is cheap, and crowds raise it as well as attacks. isLoud reports whether it rests on
-// the rate of now and not on what has added up.
+// checkAlarm reports whether the second that ends asks for a verdict on the queries. It is
+// cheap, and crowds raise an alarm as well as attacks. isLoud reports whether the alarm is
+// about the present rate, and not about queries added up, or one source.
 func (w *watched) checkAlarm(b *book) (hasAlarm, isLoud bool) {
 	lim := &b.lim
 	one, ten := float64(w.Sum(b.Now, 1).Queries), float64(w.Sum(b.Now, 10).Queries)/10
@@ -112,7 +113,7 @@ func (w *watched) checkAlarm(b *book) (hasAlarm, isLoud bool) {
 	} else {
 		w.burstStreak = 0
 	}
-	if w.courses[ofQueries].in != nil { // it knows already
+	if w.courses[ofQueries].in != nil { // there is no need for an alarm
 		w.drift = 0
 	} else if b.Now%10 == 0 {
 		w.drift = min(max(0, w.drift+10*(ten-w.Base-max(2, w.Base/2))), 2*lim.DriftSum)
@@ -122,7 +123,8 @@ func (w *watched) checkAlarm(b *book) (hasAlarm, isLoud bool) {
 	return isLoud || w.drift > lim.DriftSum || most >= lim.LonePackets && 2*most >= all && ten >= lim.ReflectRate, isLoud
 }
 
-// applyTrials shows a packet to or from the server to the trials of its incidents.
+// applyTrials applies the rules that are tried for the server's incidents to a packet to or
+// from it.
 func (w *watched) applyTrials(s *track.Sighting, proven bool) {
 	isReply := s.What == track.IsReply || s.What == track.IsChallenge || s.What == track.IsPart
 	for i := range w.courses {
@@ -132,7 +134,7 @@ func (w *watched) applyTrials(s *track.Sighting, proven bool) {
 	}
 }
 
-// finish announces the incidents that the capture leaves open.
+// finish announces the incidents that are open when the capture ends.
 func (w *watched) finish(b *book) {
 	s := serverSecond{b, &w.Server, &w.features}
 	for i := range w.courses {

@@ -245,7 +245,7 @@ func newFloodOutput(opts *floodsOptions, w io.Writer) *floodOutput {
 func (o *floodOutput) ours(in *flood.Incident) bool { return concerns(o.opts.own, in) }
 
 func (o *floodOutput) found(in *flood.Incident, e flood.Event) {
-	o.keep.Found(in, e)
+	o.keep.Observe(in, e)
 	if o.opts.output != "json" || e != flood.Ends || o.err != nil || in.Level < o.least || !o.ours(in) {
 		return
 	}
