@@ -37,7 +37,7 @@ func (d *doubt) resolve(s *track.Sighting) {
 		return
 	}
 	if s.Age-d.turned >= int64(speakersTurn) {
-		d.speakers.Turn()
+		d.speakers.Rotate()
 		d.turned = s.Age
 	}
 	speaker := lru.MixBytes(s.ServerHash, []byte(s.Proto.Name))
