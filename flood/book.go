@@ -31,8 +31,8 @@ type book struct {
 	// maxPerMinute was reached.
 	unopened uint64
 
-	busiest  []measure.Busy // memory of whoever lists sources
-	prefixes []Prefix       // and networks
+	busiest  []measure.BusyHost // memory of whoever lists sources
+	prefixes []Prefix           // and networks
 }
 
 // closedIncident is what is kept of an incident that closed, so that the next one at its

@@ -28,12 +28,12 @@ func TestClaimWeight(t *testing.T) {
 		if target == nil {
 			t.Fatal("the target is not watched")
 		}
-		*target.Second(1, 0) = measure.Second{Sec: 1}
-		w.d.claims.Level = tt.before
+		*target.OpenSecond(1, 0) = measure.Second{Sec: 1}
+		w.d.claims.SampleLevel = tt.before
 		q := request{from: c.host, port: 2, ttl: c.ttl, asks: 1}
 		s.take(q, nil)
 		s.reply(q, true)
-		w.d.claims.Level = tt.after
+		w.d.claims.SampleLevel = tt.after
 		q.key = s.key(c.host)
 		s.take(q, nil)
 		b := target.At(1)
@@ -57,12 +57,12 @@ func TestClaimLevel(t *testing.T) {
 			w.d.Sight(&x)
 		}
 	}
-	level = w.d.claims.Level
+	level = w.d.claims.SampleLevel
 	if got := 100_000 >> level; got > measure.ClaimsEach || got < measure.ClaimsEach/3 {
 		t.Errorf("at 100,000 sources a second\ngot  %d followed\nwant %d at most, a third of that at least", got, measure.ClaimsEach)
 	}
 	w.d.Tick(60e9, 60e9)
-	if got := w.d.claims.Level; got != 0 {
+	if got := w.d.claims.SampleLevel; got != 0 {
 		t.Errorf("after the attack one source in 2^n is followed\ngot  n = %d\nwant 0", got)
 	}
 }

@@ -104,7 +104,7 @@ func (c *course) openIncident(s *serverSecond, v verdict) {
 	c.packets, c.seconds, c.isActive, c.announcedPeak, c.isDescribedAlone = 0, 0, true, 0, false
 	c.sources.Reset()
 	if start.Sec < s.server.PaneStart() {
-		s.server.MergeSourcesBefore(&c.sources, c.packetSort())
+		s.server.MergePreviousSources(&c.sources, c.packetSort())
 	}
 	s.server.MergeSources(&c.sources, c.packetSort())
 	for sec := start.Sec; sec <= s.Now; sec++ {

@@ -194,7 +194,7 @@ func (d *Detector) closeSecond() {
 	d.servers.judgeSecond(&d.rules)
 	d.victims.closeSecond()
 	d.consoles.closeQuiet()
-	d.claims.Tick()
+	d.claims.AdaptSample()
 	b.Now++
 	if b.Now%askedPeriod == 0 {
 		d.asked.Rotate()
@@ -202,7 +202,7 @@ func (d *Detector) closeSecond() {
 	}
 	if b.Now%listedPeriod == 0 {
 		d.scans.listed.Rotate()
-		d.claims.Turn()
+		d.claims.TurnProofs()
 	}
 	if b.Now%scanPane == 0 {
 		d.scans.closeSecond()

@@ -21,7 +21,7 @@
 // # The way of a second
 //
 // When a second is over, Detector.closeSecond judges each server that is watched closely
-// (watched.go): an alarm on its rate asks for features (measure.Server.Look), the rules
+// (watched.go): an alarm on its rate asks for features (measure.Server.Measure), the rules
 // (table.go, rule.go) make a verdict of them (verdict.go), and the verdict is applied to
 // the course of that family of traffic (course.go), which may open, change or close an
 // incident. Then come hosts that get replies (victim.go), consoles (rcon.go), the sample of

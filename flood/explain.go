@@ -52,9 +52,9 @@ type Meaning = measure.Meaning
 // Meanings documents the features that incidents list, and what else Incident.Missing may
 // name.
 var Meanings = slices.Concat(measure.Meanings[:], []Meaning{
-	{Name: "bad", Says: "challenges that were never given to who brings them"},
-	{Name: "unsol", Says: "share of replies to a host that had not asked"},
-	{Name: "known", Says: "networks that were seen on earlier days: a capture has no earlier days"},
+	{Name: "bad", Text: "challenges that were never given to who brings them"},
+	{Name: "unsol", Text: "share of replies to a host that had not asked"},
+	{Name: "known", Text: "networks that were seen on earlier days: a capture has no earlier days"},
 })
 
 // MeaningOf returns what the feature of that name means; empty if there is none.
@@ -63,7 +63,7 @@ func MeaningOf(name string) string {
 	if i < 0 {
 		return ""
 	}
-	return Meanings[i].Says
+	return Meanings[i].Text
 }
 
 // Rules documents all rules with these thresholds: of alarms, of queries, guesses and junk in

@@ -16,22 +16,22 @@ func (d *Detector) handleRequest(s *track.Sighting) {
 		d.asked.Add(lru.Mix(s.ClientHash, s.ServerHash))
 		d.scans.countRequest(s)
 		if w = d.servers.countPacket(s.To(), s.ServerHash); w == nil {
-			d.claims.ReadRequest(nil, nil, s, b.Now)
+			d.claims.CheckRequest(nil, nil, s, b.Now)
 			return
 		}
 	} else if w.LastSent == 0 || b.Now-w.LastSent > m.BinSeconds || d.scans.isWatching() {
 		d.scans.countRequest(s)
 	}
 	second := w.CountRequest(s, b.Clock)
-	r := d.claims.ReadRequest(&w.Server, second, s, b.Now)
+	r := d.claims.CheckRequest(&w.Server, second, s, b.Now)
 	if w.hasTrial {
-		w.applyTrials(s, r.Proven || d.isProven(s))
+		w.applyTrials(s, r.IsProven || d.isProven(s))
 	}
 	switch {
-	case r.Guess:
+	case r.IsGuess:
 		w.CountGuess(s, b.Clock, second)
-	case r.Query:
-		w.CountQuery(s, b.Clock, second, r.Proven)
+	case r.IsQuery:
+		w.CountQuery(s, b.Clock, second, r.IsProven)
 	}
 }
 
@@ -72,9 +72,9 @@ func (d *Detector) handleReply(s *track.Sighting) {
 	switch {
 	case !isWanted:
 	case s.What == track.IsChallenge && s.Flags&track.HasKey != 0:
-		d.claims.ReadChallenge(server, s, b.Clock)
+		d.claims.RecordChallenge(server, s, b.Clock)
 	case w != nil && isWhole && s.What == track.IsReply:
-		if requested, ok := d.claims.TakePlain(w.Hash, s.ClientHash, b.Now); ok {
+		if requested, ok := d.claims.TakePlainRequest(w.Hash, s.ClientHash, b.Now); ok {
 			w.amplifier.countAnswer(b, server, s, requested)
 		}
 	}
@@ -104,14 +104,14 @@ func (d *Detector) handleOther(s *track.Sighting) {
 	b := &d.book
 	if w := d.servers.find(s.From()); w != nil {
 		w.LastSent = b.Now
-		d.played.Add(lru.Mix(b.key.Host(s.Dst), w.Hash^uint64(s.DstPort)))
+		d.played.Add(lru.Mix(b.key.HashHost(s.Dst), w.Hash^uint64(s.DstPort)))
 		return
 	}
 	w := d.servers.find(s.To())
 	if w == nil || w.LastSent == 0 {
 		return
 	}
-	if !d.played.Has(lru.Mix(b.key.Host(s.Src), w.Hash^uint64(s.SrcPort))) {
+	if !d.played.Has(lru.Mix(b.key.HashHost(s.Src), w.Hash^uint64(s.SrcPort))) {
 		w.CountStrange(s, b.Clock)
 	}
 }

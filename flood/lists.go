@@ -16,11 +16,11 @@ const (
 
 // appendTop appends the first listedSources of list. hasProofs reports whether the server
 // gives challenges that the capture shows whole, so that Verified may be set.
-func appendTop(dst []Source, list []measure.Busy, hasProofs bool) []Source {
+func appendTop(dst []Source, list []measure.BusyHost, hasProofs bool) []Source {
 	for i := range list[:min(len(list), listedSources)] {
 		x := &list[i]
 		dst = append(dst, Source{Addr: x.Addr.Addr(), Low: uint64(x.Low), High: uint64(x.High),
-			Verified: hasProofs && x.Seen.Proven, Ports: x.Seen.Ports.Count(), TTL: int(x.Seen.TTL)})
+			Verified: hasProofs && x.Activity.Proven, Ports: x.Activity.Ports.Count(), TTL: int(x.Activity.TTL)})
 	}
 	return dst
 }

@@ -30,10 +30,10 @@ func tableSize[K lru.Key, V any](n int) int {
 }
 
 func targetSize() int {
-	return sizeOf[watched]() + 2*(topSize[measure.Seen](measure.TopSources)+topSize[measure.Neighbours](measure.TopPrefixes)+2*topSize[measure.Seen](measure.TopSources/4))
+	return sizeOf[watched]() + 2*(topSize[measure.Activity](measure.TopSources)+topSize[measure.Neighbours](measure.TopPrefixes)+2*topSize[measure.Activity](measure.TopSources/4))
 }
 
-func victimSize() int { return sizeOf[victim]() + 2*topSize[measure.Seen](measure.TopSources) }
+func victimSize() int { return sizeOf[victim]() + 2*topSize[measure.Activity](measure.TopSources) }
 
 // fixedSize is what a detector takes once it has seen some packets.
 func fixedSize() int {
@@ -49,7 +49,7 @@ func fixedSize() int {
 // What the detector keeps is what limits.go says, and no less than nine tenths of it:
 // numbers that grow old in a comment are of no use.
 func TestMemory(t *testing.T) {
-	list := 2 * measure.TopSources * sizeOf[measure.Busy]()
+	list := 2 * measure.TopSources * sizeOf[measure.BusyHost]()
 	tests := []struct {
 		name      string
 		got, want int // bytes

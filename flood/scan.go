@@ -81,7 +81,7 @@ func (x *scans) countRequest(s *track.Sighting) {
 	src := sourceOf(&s.Src)
 	sc := x.table.Peek(src)
 	if sc == nil {
-		h := x.key.Host(src)
+		h := x.key.HashHost(src)
 		a := &x.first[h%firstRequestPlaces]
 		if a.source != uint32(h>>32) || a.target == uint32(s.ServerHash) {
 			*a = firstRequest{uint32(h >> 32), uint32(s.ServerHash)}
@@ -97,7 +97,7 @@ func (x *scans) countRequest(s *track.Sighting) {
 		x.table.Get(src)
 	}
 	sc.countRequest(s, x.Clock)
-	sc.site = x.key.Site(&s.Dst)
+	sc.site = x.key.HashSite(&s.Dst)
 }
 
 // watch begins to watch a source; where the table is full, the one that was used longest ago
@@ -150,7 +150,7 @@ func (s *scanner) advance(now int32) {
 
 // countReply notes that a server answered, for its client and its network.
 func (x *scans) countReply(s *track.Sighting) {
-	x.answering.Add(x.key.Site(&s.Src))
+	x.answering.Add(x.key.HashSite(&s.Src))
 	x.hasAnswers = true
 	if x.table.Len() == 0 {
 		return

@@ -144,7 +144,7 @@ func (x *servers) judgeSecond(rules *rulebook) {
 // rollPanes begins new panes in the second that begins.
 func (x *servers) rollPanes() {
 	for _, w := range x.heavy {
-		w.Roll(x.Now)
+		w.TurnPane(x.Now)
 	}
 }
 

@@ -97,8 +97,8 @@ func TestStartOfNothing(t *testing.T) {
 	if got := c.findStart(s, verdict{rate: 5}); got.Nanos != at || got.Sec != 100 {
 		t.Errorf("got  second %d at %d\nwant second 100 at %d", got.Sec, got.Nanos, at)
 	}
-	x.Second(99, at-5e8).Queries = 7
-	x.Second(100, at+1).Queries = 7
+	x.OpenSecond(99, at-5e8).Queries = 7
+	x.OpenSecond(100, at+1).Queries = 7
 	if got := c.findStart(s, verdict{rate: 7}); got.Nanos != at-5e8 || got.Sec != 99 {
 		t.Errorf("got  second %d at %d\nwant second 99 at %d", got.Sec, got.Nanos, int64(at-5e8))
 	}
@@ -133,7 +133,7 @@ func TestManyBytes(t *testing.T) {
 	x := newWatched(seed)
 	x.reset(track.End{}, 0, 1)
 	for i := range int32(60) {
-		b := x.Second(i+1, 0)
+		b := x.OpenSecond(i+1, 0)
 		b.BytesIn, b.BytesOut, b.JunkBytes = each, 2*each, 3*each
 	}
 	got := x.Sum(60, 60)

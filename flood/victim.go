@@ -27,7 +27,7 @@ type lightVictim struct {
 
 // victim is a host that is watched closely, and the incident there.
 type victim struct {
-	measure.Host
+	measure.Receiver
 	in            *Incident
 	trial         Trial
 	floodStreak   int   // seconds in a row that are those of a flood
@@ -100,7 +100,7 @@ func (v *victims) countLight(h track.Host) *victim {
 		return nil
 	}
 	x.Reset(h, v.Now)
-	*x = victim{Host: x.Host}
+	*x = victim{Receiver: x.Receiver}
 	v.light.Delete(h)
 	v.lastFound = x
 	return x
@@ -117,7 +117,7 @@ func (v *victims) makeRoom() *victim {
 	}
 	var x *victim
 	for _, y := range v.heavy {
-		if y.in == nil && v.Now-y.Last >= measure.PaneSeconds && (x == nil || y.Last < x.Last) {
+		if y.in == nil && v.Now-y.LastReply >= measure.PaneSeconds && (x == nil || y.LastReply < x.LastReply) {
 			x = y
 		}
 	}
@@ -132,7 +132,7 @@ func (v *victims) closeSecond() {
 		} else if x.isLongEnough(v.book) {
 			x.openIncident(v.book)
 		}
-		x.Roll(v.Now + 1)
+		x.TurnPane(v.Now + 1)
 	}
 }
 
@@ -140,13 +140,13 @@ func (v *victims) closeSecond() {
 func (x *victim) isFlooded(b *book) bool {
 	lim := &b.lim
 	one, ten := x.Sum(b.Now, 1), x.Sum(b.Now, 10)
-	if one.Wild == 0 || float64(ten.Wild) < lim.VictimRate*10 && float64(one.Wild) < lim.VictimBurst {
+	if one.Unrequested == 0 || float64(ten.Unrequested) < lim.VictimRate*10 && float64(one.Unrequested) < lim.VictimBurst {
 		return false
 	}
-	if measure.Share(float64(one.Wild), float64(one.Wild+one.Wanted)) < lim.VictimShare {
+	if measure.Share(float64(one.Unrequested), float64(one.Unrequested+one.Requested)) < lim.VictimShare {
 		return false
 	}
-	if x.Asked {
+	if x.HasAsked {
 		return true
 	}
 	// Its own requests were not captured. A client that refreshes a list gets about
@@ -156,7 +156,7 @@ func (x *victim) isFlooded(b *book) bool {
 	if exchanges > exchangesMost {
 		return false
 	}
-	return servers < fewReflectors && float64(one.Wild) >= lim.VictimRate || replies >= repliesEach*servers
+	return servers < fewReflectors && float64(one.Unrequested) >= lim.VictimRate || replies >= repliesEach*servers
 }
 
 const (
@@ -181,18 +181,18 @@ func (x *victim) isLongEnough(b *book) bool {
 	}
 	x.floodStreak++
 	need := b.lim.SlowTicks
-	if float64(x.Sum(b.Now, 1).Wild) >= b.lim.VictimBurst {
+	if float64(x.Sum(b.Now, 1).Unrequested) >= b.lim.VictimBurst {
 		need = b.lim.FastTicks
 	}
 	return x.floodStreak >= need
 }
 
 func (x *victim) openIncident(b *book) {
-	first := measure.Unasked{Sec: b.Now, Nanos: b.secondEnd()}
-	now := x.Sum(b.Now, 1).Wild
+	first := measure.ReceiverSecond{Sec: b.Now, Nanos: b.secondEnd()}
+	now := x.Sum(b.Now, 1).Unrequested
 	for sec := b.Now; sec > 0 && sec > b.Now-measure.BinSeconds; sec-- {
 		y := x.At(sec)
-		if y == nil || y.Wild < now/4 && sec < x.streakStart {
+		if y == nil || y.Unrequested < now/4 && sec < x.streakStart {
 			break
 		}
 		first = *y
@@ -215,15 +215,15 @@ func (x *victim) openIncident(b *book) {
 }
 
 // addSecond adds a second to the sums; nil is one without replies.
-func (x *victim) addSecond(b *measure.Unasked) {
+func (x *victim) addSecond(b *measure.ReceiverSecond) {
 	if b == nil {
 		return
 	}
 	in := x.in
-	in.Replies += uint64(b.Wild)
+	in.Replies += uint64(b.Unrequested)
 	in.BytesIn += b.Bytes
-	in.Peak = max(in.Peak, float64(b.Wild))
-	x.packets += float64(b.Wild)
+	in.Peak = max(in.Peak, float64(b.Unrequested))
+	x.packets += float64(b.Unrequested)
 	x.seconds++
 }
 
@@ -232,7 +232,7 @@ func (x *victim) addSecond(b *measure.Unasked) {
 func (x *victim) updateIncident(b *book) {
 	in := x.in
 	mean := measure.Share(x.packets, x.seconds)
-	if rate := float64(x.Sum(b.Now, 3).Wild) / 3; rate < liveShare*max(b.lim.VictimRate, mean) {
+	if rate := float64(x.Sum(b.Now, 3).Unrequested) / 3; rate < liveShare*max(b.lim.VictimRate, mean) {
 		if x.isActive {
 			x.isActive, x.pauseStart = false, b.Now
 		}
@@ -260,16 +260,16 @@ func (x *victim) describe(b *book) {
 	x.MergeServers(&x.servers)
 	x.updateTotals()
 	in.Confidence = b.confidence(victimScore, false)
-	if !x.Asked {
+	if !x.HasAsked {
 		in.Confidence = min(in.Confidence, confidenceVictim)
 	}
 	b.busiest = x.Busiest(b.busiest)
 	in.Top = appendTop(in.Top[:0], b.busiest, false)
 	one := x.Sum(b.Now, 1)
 	s := sentences(in.Evidence[:0])
-	s.add("%s/s, %s/s, from %s to %s", digits.Counted(uint64(one.Wild), "reply", "replies"), bytesOf(one.Bytes), plural("server", in.Sources), x.Addr.Addr())
-	if x.Asked {
-		s.add("%s of them answer no request of this host", percent(measure.Share(float64(one.Wild), float64(one.Wild+one.Wanted))))
+	s.add("%s/s, %s/s, from %s to %s", digits.Counted(uint64(one.Unrequested), "reply", "replies"), bytesOf(one.Bytes), plural("server", in.Sources), x.Addr.Addr())
+	if x.HasAsked {
+		s.add("%s of them answer no request of this host", percent(measure.Share(float64(one.Unrequested), float64(one.Unrequested+one.Requested))))
 	} else {
 		s.add("the capture has no request of this host at all")
 		in.Missing = append(in.Missing[:0], "unsol")
@@ -296,7 +296,7 @@ func (x *victim) closeIncident(b *book) {
 // concludeTrial fills in the final figures and writes the final advice.
 func (x *victim) concludeTrial(b *book) {
 	x.updateTotals()
-	b.concludeTrial(x.in, x.trial, !x.Asked)
+	b.concludeTrial(x.in, x.trial, !x.HasAsked)
 	x.trial = nil
 }
 

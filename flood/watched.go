@@ -49,11 +49,11 @@ func (w *watched) judgeSecond(b *book, rules *rulebook) {
 	s := serverSecond{b, &w.Server, f}
 	hasAlarm, isLearning := w.judgeQueries(&s, rules)
 	oneWay := w.IsOneWay(b.Now)
-	w.LookAtJunk(f, b.Now)
+	w.MeasureJunk(f, b.Now)
 	junk := rules.judgeJunk(f)
 	junk.confidence = b.confidence(junk.score, oneWay)
 	w.courses[ofJunk].applyVerdict(&s, junk, junk.rate)
-	w.LookAtGuesses(f, b.Now)
+	w.MeasureGuesses(f, b.Now)
 	guesses := rules.judgeGuesses(f)
 	guesses.confidence = b.confidence(guesses.score, oneWay)
 	w.courses[ofGuesses].applyVerdict(&s, guesses, guesses.rate)
@@ -76,7 +76,7 @@ func (w *watched) judgeQueries(s *serverSecond, rules *rulebook) (hasAlarm, isCa
 	v := verdict{rate: float64(w.Sum(s.Now, 1).Queries)}
 	if hasAlarm || attacks.in != nil || load.in != nil || attacks.warnStreak > 0 || load.noteStreak > 0 {
 		f := s.features
-		w.Look(f, s.Now, m.Limits{Unproven: s.lim.FewUnproven, Proven: s.lim.FewProven}, &s.busiest)
+		w.Measure(f, s.Now, m.Limits{Unproven: s.lim.FewUnproven, Proven: s.lim.FewProven}, &s.busiest)
 		if hasAlarm || attacks.in != nil {
 			v = rules.judgeQueries(f)
 			v.confidence = s.confidence(v.score, f[m.OneWay] > 0)
@@ -118,7 +118,7 @@ func (w *watched) checkAlarm(b *book) (hasAlarm, isLoud bool) {
 	} else if b.Now%10 == 0 {
 		w.drift = min(max(0, w.drift+10*(ten-w.Base-max(2, w.Base/2))), 2*lim.DriftSum)
 	}
-	most, all := w.Most()
+	most, all := w.BusiestCount()
 	isLoud = w.burstStreak >= 2 || one >= max(lim.SurgeRate, lim.SurgeFactor*w.Base) || ten >= max(lim.SlowRate, lim.SlowFactor*w.Base)
 	return isLoud || w.drift > lim.DriftSum || most >= lim.LonePackets && 2*most >= all && ten >= lim.ReflectRate, isLoud
 }

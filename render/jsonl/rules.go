@@ -17,7 +17,7 @@ func AppendRules(dst []byte, r *flood.Explanation) []byte {
 	w.list("rules", len(r.Rules), func(i int) { w.rule(&r.Rules[i]) })
 	w.list("features", len(r.Meanings), func(i int) {
 		w.text("name", r.Meanings[i].Name)
-		w.text("doc", r.Meanings[i].Says)
+		w.text("doc", r.Meanings[i].Text)
 	})
 	w.close('}')
 	return append(w.dst, '\n')

@@ -25,7 +25,7 @@ func AppendRules(dst []byte, r *flood.Explanation, opt Options) []byte {
 	p.settings(r.Settings)
 	t := table{columns: []column{{"FEATURE", true, 0}}, prose: true}
 	for _, m := range r.Meanings {
-		t.rows = append(t.rows, tableRow{cells: []string{m.Name}, says: m.Says})
+		t.rows = append(t.rows, tableRow{cells: []string{m.Name}, says: m.Text})
 	}
 	p.title("Features", "what is measured; a window is the last 10 to 20 s, shares are parts of 1")
 	p.table(&t)

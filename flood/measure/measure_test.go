@@ -8,10 +8,10 @@ import (
 )
 
 // busyOf returns a source with so many queries from so many ports.
-func busyOf(queries uint32, ports int) *Busy {
-	x := &Busy{Low: queries}
-	for i := uint64(0); x.Seen.Ports.Count() < ports; i++ { // an estimate: some numbers never come
-		x.Seen.Ports.Add(i << 56) // each a bit of its own, so that the estimate is near
+func busyOf(queries uint32, ports int) *BusyHost {
+	x := &BusyHost{Low: queries}
+	for i := uint64(0); x.Activity.Ports.Count() < ports; i++ { // an estimate: some numbers never come
+		x.Activity.Ports.Add(i << 56) // each a bit of its own, so that the estimate is near
 	}
 	return x
 }
@@ -27,9 +27,9 @@ func TestManyClientsBehindOneAddress(t *testing.T) {
 		{20, 17, 1, true, false}, {20, 17, 2, true, true}, // a tenth of them on another path
 	} {
 		x := busyOf(tt.queries, tt.ports)
-		x.Seen.mixed = uint32(tt.mixed)
-		if x.Seen.Ports.Count() != tt.ports || x.isNAT() != tt.nat || x.looksShared() != tt.shared {
-			t.Errorf("%+v\ngot  %d ports, NAT %v, shared %v", tt, x.Seen.Ports.Count(), x.isNAT(), x.looksShared())
+		x.Activity.ttlChanges = uint32(tt.mixed)
+		if x.Activity.Ports.Count() != tt.ports || x.isNAT() != tt.nat || x.looksShared() != tt.shared {
+			t.Errorf("%+v\ngot  %d ports, NAT %v, shared %v", tt, x.Activity.Ports.Count(), x.isNAT(), x.looksShared())
 		}
 	}
 }
@@ -39,20 +39,20 @@ func TestCrowdAtLimits(t *testing.T) {
 	const now = 100
 	limits := Limits{Unproven: 10, Proven: 20}
 	// since is how many seconds the source has been there.
-	source := func(queries uint32, since int32, change func(*Busy)) *Busy {
+	source := func(queries uint32, since int32, change func(*BusyHost)) *BusyHost {
 		x := busyOf(queries, 1)
-		x.Seen.First, x.Seen.last = now-since+1, now
+		x.Activity.First, x.Activity.last = now-since+1, now
 		if change != nil {
 			change(x)
 		}
 		return x
 	}
-	proven := func(x *Busy) { x.Seen.Proven = true }
-	given := func(x *Busy) { x.Seen.given = true }
-	shared := func(x *Busy) { x.Seen.Ports = busyOf(1, 240).Seen.Ports }
+	proven := func(x *BusyHost) { x.Activity.Proven = true }
+	given := func(x *BusyHost) { x.Activity.challenged = true }
+	shared := func(x *BusyHost) { x.Activity.Ports = busyOf(1, 240).Activity.Ports }
 	for _, tt := range []struct {
 		name    string
-		x       *Busy
+		x       *BusyHost
 		feature Feature
 		want    float64
 	}{
@@ -74,7 +74,7 @@ func TestCrowdAtLimits(t *testing.T) {
 	} {
 		var f Features
 		y := crowd{limits: limits, now: now}
-		y.add(&f, tt.x)
+		y.addSource(&f, tt.x)
 		if math.Abs(f[tt.feature]-tt.want) > 1e-9 {
 			t.Errorf("%s\ngot  %g\nwant %g", tt.name, f[tt.feature], tt.want)
 		}
@@ -98,9 +98,9 @@ func TestJunkOfStrangers(t *testing.T) {
 	}{{100, 91, 100}, {99, 91, 0}, {100, 90, 0}, {100, 0, 0}} {
 		x := newServer(1)
 		x.LastSent = tt.sent
-		x.Second(100, 0).Strange = tt.strange
+		x.OpenSecond(100, 0).Strange = tt.strange
 		var f Features
-		x.LookAtJunk(&f, 100)
+		x.MeasureJunk(&f, 100)
 		if f[JunkNow] != tt.want {
 			t.Errorf("%+v\ngot  %g", tt, f[JunkNow])
 		}
@@ -118,9 +118,9 @@ func TestGuessesOfNewSources(t *testing.T) {
 	}{{20, 0, 40, 20}, {19, 0, 40, 0}, {20, 0, 41, 0}, {24, 6, 40, 24}, {23, 6, 40, 0}} {
 		x := newServer(1)
 		x.FirstChallenge, x.LastChallenge, x.habit.orphans = tt.first, tt.first, tt.usual
-		x.Second(100, 0).Orphans = tt.orphans
+		x.OpenSecond(100, 0).Orphans = tt.orphans
 		var f Features
-		x.LookAtGuesses(&f, 100)
+		x.MeasureGuesses(&f, 100)
 		if f[GuessesNow] != tt.want {
 			t.Errorf("%+v\ngot  %g", tt, f[GuessesNow])
 		}
@@ -153,10 +153,10 @@ func TestCompletionWindow(t *testing.T) {
 		x := newServer(1)
 		x.Born, x.LastChallenge = tt.born, 1
 		x.habit.challenged, x.habit.echoed = tt.usual, tt.usual
-		b := x.Second(now-tt.ago, 0)
+		b := x.OpenSecond(now-tt.ago, 0)
 		b.Challenged, b.Echoed = tt.challenged, tt.challenged/2
 		f := Features{Rate10: tt.rate}
-		x.lookAtCompletion(&f, now)
+		x.measureCompletion(&f, now)
 		echoed := f[Echoed]
 		if math.IsNaN(echoed) {
 			echoed = -1
@@ -173,10 +173,10 @@ func TestCompletionWindow(t *testing.T) {
 	}{{3, 150, 150}, {3, 149, 249}, {4, 150, 250}} {
 		x := newServer(1)
 		x.LastChallenge = 1
-		x.Second(now-10, 0).Challenged = 100
-		x.Second(now-tt.ago, 0).Challenged = tt.many
+		x.OpenSecond(now-10, 0).Challenged = 100
+		x.OpenSecond(now-tt.ago, 0).Challenged = tt.many
 		f := Features{Rate10: 50}
-		if x.lookAtCompletion(&f, now); f[Challenged] != tt.want {
+		if x.measureCompletion(&f, now); f[Challenged] != tt.want {
 			t.Errorf("%+v\ngot  %g challenged", tt, f[Challenged])
 		}
 	}
@@ -195,7 +195,7 @@ func TestLearn(t *testing.T) {
 	} {
 		x := newServer(1)
 		x.Born, x.Base = 200-tt.age, tt.base
-		x.Second(200, 0).Queries = tt.queries
+		x.OpenSecond(200, 0).Queries = tt.queries
 		if x.Learn(200); math.Abs(x.Base-tt.want) > 1e-9 {
 			t.Errorf("%+v\ngot  %g", tt, x.Base)
 		}
@@ -210,11 +210,11 @@ func TestPortsEach(t *testing.T) {
 	}{{200, 200}, {256, 256}, {400, 256}} {
 		var f Features
 		x := busyOf(tt.queries, 100)
-		y := crowd{sum: float64(tt.queries)}
+		y := crowd{listed: float64(tt.queries)}
 		y.addLeading(&f, x, 0, 1000)
 		y.addRepeater(x)
-		if want := f[BiggestPorts] / tt.of; f[BiggestPortsEach] != want || y.each != tt.of {
-			t.Errorf("%d queries\ngot  %g ports for each, of %g\nwant %g, of %g", tt.queries, f[BiggestPortsEach], y.each, want, tt.of)
+		if want := f[BiggestPorts] / tt.of; f[BiggestPortsEach] != want || y.portQueries != tt.of {
+			t.Errorf("%d queries\ngot  %g ports for each, of %g\nwant %g, of %g", tt.queries, f[BiggestPortsEach], y.portQueries, want, tt.of)
 		}
 	}
 }
