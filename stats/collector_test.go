@@ -305,7 +305,7 @@ func numbered(n uint32) netip.AddrPort {
 }
 
 // TestICMPErrors: errors about queries count for the server that was asked, if it is
-// ours; one that says that a client has gone does not.
+// ours; one that says that a client has evicted does not.
 func TestICMPErrors(t *testing.T) {
 	ours, err := hostset.Parse("198.18.0.1")
 	if err != nil {

@@ -109,8 +109,8 @@ func (t *servers) asked(end netip.AddrPort) *server {
 	}
 	s := t.answering.Get(k)
 	if s == nil {
-		var gone *lru.Evicted[endKey, server]
-		if s, gone = t.others.Put(k); gone != nil {
+		var evicted *lru.Evicted[endKey, server]
+		if s, evicted = t.others.Put(k); evicted != nil {
 			t.forgotten++
 		}
 	}
@@ -131,8 +131,8 @@ func (t *servers) heard(end netip.AddrPort, wanted bool) *server {
 		return s
 	}
 	t.at = nil // it moves
-	moved, gone := t.answering.Put(k)
-	if gone != nil {
+	moved, evicted := t.answering.Put(k)
+	if evicted != nil {
 		t.forgotten++
 	}
 	*moved = *s

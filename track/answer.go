@@ -132,8 +132,8 @@ func (x *Exchanges) promote(k exchangeKey, e *exchange) {
 		}
 		x.challenged.Get(old)
 	}
-	p, gone := x.challenged.Put(k)
-	if gone != nil {
+	p, evicted := x.challenged.Put(k)
+	if evicted != nil {
 		x.evicted++
 	}
 	*p = was

@@ -28,8 +28,8 @@ func (x *Exchanges) placeCall(m *Message) Part {
 	}
 	k := callKey{m.Conn, m.Key}
 	if !m.Reply {
-		c, gone := x.calls.Put(k)
-		if gone != nil && !gone.Val.replied {
+		c, evicted := x.calls.Put(k)
+		if evicted != nil && !evicted.Val.replied {
 			x.evicted++
 		}
 		*c = call{frame: m.Frame, nanos: m.Nanos, asks: asksOf(m)}

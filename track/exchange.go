@@ -186,8 +186,8 @@ func (x *Exchanges) request(m *Message) Part {
 // begin returns the exchange of k that waits for its first word of the server, a
 // zero one if there is none.
 func (x *Exchanges) begin(k exchangeKey) *exchange {
-	e, gone := x.open.Put(k)
-	if gone != nil {
+	e, evicted := x.open.Put(k)
+	if evicted != nil {
 		x.evicted++
 	}
 	return e

@@ -88,8 +88,8 @@ func (f *Flows) RecallSender(c *dissect.Context) { c.FromServer = f.Get(c.Src, c
 
 // Learn adds what a message taught.
 func (f *Flows) Learn(server netip.AddrPort, client netip.Addr, l dissect.FlowFacts) {
-	v, gone := f.table.Put(keyOf(server, client))
-	if gone != nil {
+	v, evicted := f.table.Put(keyOf(server, client))
+	if evicted != nil {
 		f.evicted++
 	}
 	v.asked |= l.Asked
@@ -125,8 +125,8 @@ func (f *Flows) Listen(server netip.AddrPort, client netip.Addr) *console.Passwo
 	if f.said == nil {
 		f.said = lru.New[flowKey, console.Passwords](saidFlows)
 	}
-	p, gone := f.said.Put(keyOf(server, client))
-	if gone != nil {
+	p, evicted := f.said.Put(keyOf(server, client))
+	if evicted != nil {
 		f.evicted++
 	}
 	return p

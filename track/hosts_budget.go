@@ -18,8 +18,8 @@ type budget struct {
 
 // page takes a request for a page of servers.
 func (h *Hosts) page(f *Fact) {
-	b, gone := h.budgets.Put(pairOf(f))
-	if gone != nil {
+	b, evicted := h.budgets.Put(pairOf(f))
+	if evicted != nil {
 		h.evicted++
 	}
 	if !b.full && b.at == 0 {

@@ -81,8 +81,8 @@ func (h *Hosts) server(f *Fact) *host {
 	if s := h.servers.Get(k); s != nil {
 		return s
 	}
-	s, gone := h.servers.Put(k)
-	if gone != nil {
+	s, evicted := h.servers.Put(k)
+	if evicted != nil {
 		h.evicted++
 	}
 	*s = host{answered: never, served: [queryKinds]int64{never, never, never}}
@@ -141,8 +141,8 @@ func (h *Hosts) query(f *Fact) {
 		}
 		was := *o
 		h.offered.Delete(k)
-		var gone *lru.Evicted[pairKey, pair]
-		if p, gone = h.proven.Put(k); gone != nil {
+		var evicted *lru.Evicted[pairKey, pair]
+		if p, evicted = h.proven.Put(k); evicted != nil {
 			h.evicted++
 		}
 		*p = was

@@ -47,8 +47,8 @@ func (h *Hosts) ask(f *Fact) {
 	if f.Type.Asks == 0 {
 		return
 	}
-	s, gone := h.sockets.Put(socketKey{EndOf(f.Client), f.Type.Asks & -f.Type.Asks})
-	if gone != nil {
+	s, evicted := h.sockets.Put(socketKey{EndOf(f.Client), f.Type.Asks & -f.Type.Asks})
+	if evicted != nil {
 		h.evicted++
 	}
 	if s.n == 0 && s.crowded == 0 {

@@ -61,8 +61,8 @@ func (h *Hosts) login(f *Fact) {
 
 // refused counts a login that was refused.
 func (h *Hosts) refused(f *Fact, from Host, secret uint32) {
-	s, gone := h.sources.Put(from)
-	if gone != nil {
+	s, evicted := h.sources.Put(from)
+	if evicted != nil {
 		h.evicted++
 	}
 	if s.failures == 0 {

@@ -105,7 +105,7 @@ func prove(ctx context.Context, opts *provenOptions, args []string, io streams) 
 }
 
 // nobody says why nobody is proven, and what to do about it.
-var nobody = map[proof.Why]string{
+var nobody = map[proof.Reason]string{
 	proof.NoTraffic:    "nobody is proven: there are no queries and no TCP connections in the capture",
 	proof.OnlyToServer: "nobody is proven: the capture has only what goes to servers; a proof takes their challenges as well: capture both directions, on the server's own interface",
 	proof.OnlyToClient: "nobody is proven: the capture has only what comes from servers; a proof takes what is sent back as well: capture both directions, on the server's own interface",
@@ -126,7 +126,7 @@ func doubt(w io.Writer, p *render.Proven, filtered bool) {
 	}
 	doubled(w, &p.Run)
 	unproving(w, &p.Summary)
-	if p.Seen.Lost > 0 || p.Run.Dropped > 0 {
+	if p.Counts.Lost > 0 || p.Run.Dropped > 0 {
 		fmt.Fprintln(w, "qsniff: packets are missing from the capture: some proofs may be among them")
 	}
 }

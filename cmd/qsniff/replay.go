@@ -77,7 +77,7 @@ func qualify(w io.Writer, l *render.Limits, filtered bool) {
 	doubled(w, &l.Run)
 	unproving(w, l.Proofs)
 	hint(w, &counters.Result{Limits: l.Summary}, counters.Limits)
-	if l.Proofs.Seen.Lost > 0 || l.Run.Dropped > 0 {
+	if l.Proofs.Counts.Lost > 0 || l.Run.Dropped > 0 {
 		fmt.Fprintln(w, "qsniff: packets are missing from the capture: more would have been refused")
 	}
 }

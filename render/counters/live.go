@@ -24,16 +24,16 @@ var live = []Entry{
 		Get: func(r *Result) uint64 { return r.Floods.Unlisted }},
 
 	{Name: "evicted", Group: Proofs, Hint: "{: proven address|proven addresses} made room for newer ones (--memory)", Doc: "Proven addresses that made room for newer ones.",
-		Get: func(r *Result) uint64 { return r.Proofs.Forgotten }},
+		Get: func(r *Result) uint64 { return r.Proofs.Evicted }},
 	{Name: "overlooked", Group: Proofs, Hint: "{: challenge or handshake|challenges and handshakes} made room for newer ones before a minute was over: who brought one back later is not in the list (--memory)",
 		Doc: "Challenges and handshakes that made room before a minute was over: proofs of them would have gone unnoticed.",
-		Get: func(r *Result) uint64 { return r.Proofs.Overlooked }},
+		Get: func(r *Result) uint64 { return r.Proofs.EvictedPending }},
 
 	{Name: "servers_evicted", Group: Limits, Hint: "{: server} made room for newer ones and are not in the list (--memory, --servers)", Doc: "Servers that made room for others, with all that they would have refused.",
-		Get: func(r *Result) uint64 { return r.Limits.ServersForgotten }},
+		Get: func(r *Result) uint64 { return r.Limits.EvictedServers }},
 	{Name: "sources_evicted", Group: Limits, Hint: "{: source} made room for newer ones within their window: who came back is refused less here than by a server (--memory)",
 		Doc: "Sources whose counter made room within their window: they begin at zero when they come back.",
-		Get: func(r *Result) uint64 { return r.Limits.ClientsForgotten + r.Limits.SourcesForgotten }},
+		Get: func(r *Result) uint64 { return r.Limits.EvictedClients + r.Limits.EvictedSources }},
 
 	{Name: "written", Group: Files, Doc: "Packets that are in the files.",
 		Get: func(r *Result) uint64 { return r.Files.Ring.Packets + r.Files.File.Packets }},

@@ -19,7 +19,7 @@ func AppendProven(dst []byte, p *render.Proven) []byte {
 		w.text("address", s.Addr.String())
 		w.time("first", s.First)
 		w.time("last", s.Last)
-		w.texts("how", s.How.Words())
+		w.texts("how", s.Methods.Names())
 		w.uint("proofs", s.Proofs)
 		w.key("servers")
 		w.open('[')
@@ -32,7 +32,7 @@ func AppendProven(dst []byte, p *render.Proven) []byte {
 			w.dst, _ = jsonw.String(w.dst, transport+to.End.String())
 		}
 		w.close(']')
-		w.flag("more_servers", s.More)
+		w.flag("more_servers", s.HasMore)
 		w.close('}')
 		w.dst = append(w.dst, '\n')
 	}

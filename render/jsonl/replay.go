@@ -44,7 +44,7 @@ func (w *writer) limits(l *render.Limits, s *limiter.Server) {
 		w.uint("seconds", s.Seconds)
 		w.close('}')
 	}
-	if m.Tracked > 0 {
+	if m.MaxTracked > 0 {
 		w.uint("overruns", s.Overruns)
 	}
 	w.object("clients")

@@ -28,7 +28,7 @@ func AppendProven(dst []byte, x *render.Proven, opt Options) []byte {
 	for i := range list {
 		s := &list[i]
 		t.rows = append(t.rows, tableRow{cells: []string{s.Addr.String(), grouped(s.Proofs), p.second(s.First), p.second(s.Last),
-			strings.Join(s.How.Words(), " "), serverOf(s)}})
+			strings.Join(s.Methods.Names(), " "), serverOf(s)}})
 	}
 	p.table(&t)
 	p.dst = append(p.dst, '\n')
@@ -44,7 +44,7 @@ func serverOf(s *proof.Source) string {
 	}
 	out := s.Servers[0].End.String()
 	switch n := len(s.Servers) - 1; {
-	case s.More:
+	case s.HasMore:
 		return out + " and more"
 	case n > 0:
 		return out + " +" + grouped(uint64(n))

@@ -104,7 +104,7 @@ func (p *limitsPage) particulars(s *limiter.Server) {
 	}
 	if s.Overruns > 0 {
 		p.line(tableIndent, "refused everybody for a window: %s, more than %s sources had one",
-			digits.Counted(s.Overruns, "time"), grouped(uint64(p.x.Model.Tracked)))
+			digits.Counted(s.Overruns, "time"), grouped(uint64(p.x.Model.MaxTracked)))
 	}
 	if s.ClientsRefused > 0 {
 		out := ""
