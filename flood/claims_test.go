@@ -53,7 +53,7 @@ func TestClaimLevel(t *testing.T) {
 	for second := range int64(20) {
 		for range 100_000 {
 			x := track.Sighting{What: track.IsRequest, Age: second * 1e9, Src: w.anywhere(), Dst: s.host, DstPort: s.port, Asks: 1, Bytes: 25}
-			x.Mix(seed)
+			x.FillHashes(seed)
 			w.d.Sight(&x)
 		}
 	}

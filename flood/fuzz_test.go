@@ -96,11 +96,11 @@ func (z *fuzzed) one(what track.What, who, how byte, i int) {
 	if how&8 != 0 {
 		s.Proto = a2s
 	}
-	s.Mix(seed)
+	s.FillHashes(seed)
 	z.d.Sight(&s)
 	if what == track.IsLogin && how&2 == 0 { // no byte would guess the ports of an answer
 		s.What, s.Src, s.SrcPort, s.Dst, s.DstPort = track.IsRejected, s.Dst, s.DstPort, s.Src, s.SrcPort
-		s.Mix(seed)
+		s.FillHashes(seed)
 		z.d.Sight(&s)
 	}
 }

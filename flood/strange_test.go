@@ -14,7 +14,7 @@ import (
 func TestStrange(t *testing.T) {
 	s := func(what track.What) track.Sighting {
 		x := track.Sighting{What: what, Asks: dissect.AskInfo, Src: track.Host{10: 0xff, 11: 0xff, 12: 1}, Dst: track.Host{10: 0xff, 11: 0xff, 12: 2}, SrcPort: 1, DstPort: 2}
-		x.Mix(seed)
+		x.FillHashes(seed)
 		return x
 	}
 	tests := []struct {
@@ -26,7 +26,7 @@ func TestStrange(t *testing.T) {
 			x, y := s(track.IsLogin), s(track.IsRejected)
 			x.Nanos, y.Nanos = 1, 1
 			y.Src, y.SrcPort, y.Dst, y.DstPort = x.Dst, x.DstPort, x.Src, x.SrcPort
-			y.Mix(seed)
+			y.FillHashes(seed)
 			for range 20 {
 				d.Sight(&x)
 				d.Sight(&y)
@@ -36,7 +36,7 @@ func TestStrange(t *testing.T) {
 			for what := range track.NumWhats {
 				for range 50 {
 					x := track.Sighting{What: what, Asks: dissect.AskInfo}
-					x.Mix(seed)
+					x.FillHashes(seed)
 					d.Sight(&x)
 				}
 			}

@@ -40,7 +40,7 @@ func TestRoomForTargets(t *testing.T) {
 				s.Age = second*1e9 + int64(i)
 				ask(&s, v4(20, 0, byte(i), 1), uint16(i+1), 64)
 				s.DstPort = uint16(port)
-				s.Mix(seed)
+				s.FillHashes(seed)
 				d.Sight(&s)
 			}
 		}

@@ -170,7 +170,7 @@ func (w *world) nanos() int64 {
 func (w *world) see(s track.Sighting) {
 	w.frame++
 	s.Frame, s.Age, s.Nanos = w.frame, w.age(), w.nanos()
-	s.Mix(seed)
+	s.FillHashes(seed)
 	w.d.Sight(&s)
 }
 

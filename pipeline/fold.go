@@ -45,7 +45,7 @@ type typeKey struct {
 func (f *fold) merge(ctx context.Context, b *batch) (enough bool, err error) {
 	f.out.start = b.totals.first
 	if b.totals.source.Dropped > 0 && f.findings != nil {
-		f.findings.hosts.Lossy()
+		f.findings.hosts.SetLossy()
 	}
 	f.watching.tellDropped(b.totals.source.Dropped)
 	for i := range f.heads {
@@ -199,13 +199,13 @@ func (f *fold) tellListener(seg *segment, s *span) {
 	found := seg.found[s.found[0]:s.found[1]]
 	if s.fact.Proto == nil { // a record
 		for _, x := range found {
-			f.listener.Finding(s.key, s.nanos, s.fact.Server, s.fact.Client, x)
+			f.listener.AddFinding(s.key, s.nanos, s.fact.Server, s.fact.Client, x)
 		}
 		return
 	}
-	var post *track.Post
+	var post *track.ServerInfo
 	if s.post >= 0 {
 		post = &seg.posts[s.post]
 	}
-	f.listener.Fact(&s.fact, found, post)
+	f.listener.AddFact(&s.fact, found, post)
 }

@@ -32,7 +32,7 @@ func (h *hostFindings) addSpan(seg *segment, s *span) {
 	if s.fact.Proto == nil {
 		for _, x := range seg.found[s.found[0]:s.found[1]] {
 			if x.Code == &track.CaptureDamaged {
-				h.hosts.Gap(s.fact.Age)
+				h.hosts.RecordGap(s.fact.Age)
 			}
 		}
 		return
@@ -41,7 +41,7 @@ func (h *hostFindings) addSpan(seg *segment, s *span) {
 	if s.turn > 0 {
 		h.at.conn = seg.turns[s.turn-1].conn
 	}
-	h.hosts.Fact(&s.fact)
+	h.hosts.AddFact(&s.fact)
 }
 
 // raise writes a finding of the hosts after the line of the message that decided
@@ -49,7 +49,7 @@ func (h *hostFindings) addSpan(seg *segment, s *span) {
 func (h *hostFindings) raise(x *track.Raised) {
 	last := x.Frames[len(x.Frames)-1]
 	if h.listener != nil {
-		h.listener.Finding(last, x.Nanos, x.Server, x.Client, track.Found{Code: x.Expert.Code, Severity: x.Expert.Severity})
+		h.listener.AddFinding(last, x.Nanos, x.Server, x.Client, track.Found{Code: x.Expert.Code, Severity: x.Expert.Severity})
 	}
 	if h.renderer == nil {
 		return

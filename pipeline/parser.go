@@ -26,12 +26,12 @@ func (p *parser) parseMessage(s *source, c *dissect.Context, v *dissect.Verdict)
 	if v.Type.FromServer() {
 		server, client = client, server
 	}
-	c.Said, c.Unread = p.flows.Said(server, client.Addr()), p.skipsTexts
+	c.Said, c.Unread = p.flows.Passwords(server, client.Addr()), p.skipsTexts
 	m.Reset(v.Dissector.Proto(), b)
 	v.Dissector.Dissect(c, v.Type, b, m)
 	m.Conf, m.Why = v.Conf, v.Why
 	if v.Type.Asks&dissect.AskRcon != 0 && !v.Type.FromServer() {
-		m.Overhear(p.flows.Listen(server, client.Addr()))
+		m.Overhear(p.flows.OpenPasswords(server, client.Addr()))
 	}
 	m.Learn.Proto = p.reg.FlowProto(v.Dissector)
 	if s.set != nil {
@@ -61,7 +61,7 @@ func (p *parser) parseUnread(s *source, status dissect.Status) {
 	if !s.isReply {
 		server, client = client, server
 	}
-	said := p.flows.Said(server, client.Addr())
+	said := p.flows.Passwords(server, client.Addr())
 	p.addParts(set, said, uint32(set.Prefix), "")
 	p.finish(s, said)
 }

@@ -7,8 +7,8 @@ import (
 
 // postOf returns what a server says of itself in m, by the roles of the fields, and
 // whether it says anything.
-func postOf(m *dissect.Message) (post track.Post, ok bool) {
-	post = track.Post{Players: -1, Max: -1}
+func postOf(m *dissect.Message) (post track.ServerInfo, ok bool) {
+	post = track.ServerInfo{Players: -1, Max: -1}
 	for i := range m.Fields {
 		f := &m.Fields[i]
 		if f.Def.Role == dissect.NoRole || f.Flags&dissect.Cut != 0 {

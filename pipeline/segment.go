@@ -95,7 +95,7 @@ type segment struct {
 	buf    []byte
 	spans  []span
 	found  []track.Found
-	posts  []track.Post
+	posts  []track.ServerInfo
 	turns  []turn
 	sights []sight
 	isLast bool // of its batch

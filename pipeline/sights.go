@@ -39,7 +39,7 @@ func (w *sights) watch(it *item) *look {
 		w.readDatagram(s, it)
 	case kindQuoted:
 		s.What = track.IsUnreachable
-		s.Mix(w.now.seed)
+		s.FillHashes(w.now.seed)
 	case kindSegment:
 		w.readSegment(s, it)
 	case kindTick, kindEnd, kindGap:
@@ -88,7 +88,7 @@ func (w *sights) addListed(it *item) {
 		x := from
 		x.What, x.Src, x.SrcPort = track.IsListed, track.HostOf(a), a.Port()
 		x.Flags &^= track.Cut
-		x.Mix(w.now.seed)
+		x.FillHashes(w.now.seed)
 		seg.sights = append(seg.sights, x)
 	}
 }
@@ -126,7 +126,7 @@ func (w *sights) login(s *source, m *dissect.Message) {
 	default:
 		x.What = track.IsWelcome
 	}
-	x.Mix(w.now.seed)
+	x.FillHashes(w.now.seed)
 	w.now.seg.sights = append(w.now.seg.sights, x)
 }
 
@@ -176,7 +176,7 @@ func printOf(s *track.Sighting, b []byte) uint64 {
 // seal fills in the hashes.
 func (w *sights) seal(s *track.Sighting, it *item, sum uint64) {
 	s.Print = uint32(sum >> 32)
-	s.Mix(w.now.seed)
+	s.FillHashes(w.now.seed)
 	w.copies.findCopy(s, it, sum)
 }
 
@@ -264,6 +264,6 @@ func (w *sights) readSegment(s *track.Sighting, it *item) {
 	case ack && it.TCP.Flags&netlayer.FlagRST == 0:
 		s.What, s.Key = track.IsAcked, it.TCP.Ack-1
 	}
-	s.Mix(w.now.seed)
+	s.FillHashes(w.now.seed)
 	w.copies.findCopy(s, it, lru.Mix(uint64(it.TCP.Seq), uint64(it.TCP.Ack)<<32|uint64(it.TCP.Flags)<<16|uint64(s.Bytes)))
 }

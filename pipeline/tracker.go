@@ -17,7 +17,7 @@ type tracker struct {
 func newTracker(now *current, size int, e *emitter) *tracker {
 	t := &tracker{now: now, exchanges: track.NewExchanges(size), emitter: e, isOn: e.wantsFacts}
 	if t.isOn {
-		t.exchanges.Silent = e.emitSilence
+		t.exchanges.ReportSilence = e.emitSilence
 	}
 	return t
 }
@@ -42,7 +42,7 @@ func (t *tracker) findPart(s *source, m *dissect.Message) track.Part {
 	}
 	x.Age = x.Nanos - t.now.shift
 	if s.record != "" {
-		return t.exchanges.Joined(&x)
+		return t.exchanges.PlaceJoined(&x)
 	}
 	part := t.exchanges.Place(&x)
 	m.Expert = x.Expert
@@ -52,12 +52,12 @@ func (t *tracker) findPart(s *source, m *dissect.Message) track.Part {
 // notePart notes that a part of a reply came, whose others may take long.
 func (t *tracker) notePart(it *item) {
 	if t.isOn {
-		t.exchanges.Heard(&track.Message{Src: it.Src, Dst: it.Dst, Frame: it.frame, Age: it.age, Reply: true})
+		t.exchanges.RecordPart(&track.Message{Src: it.Src, Dst: it.Dst, Frame: it.frame, Age: it.age, Reply: true})
 	}
 }
 
 // noteGap notes that a stretch of the capture is missing, where answers may have been.
-func (t *tracker) noteGap(age int64) { t.exchanges.Gap(age) }
+func (t *tracker) noteGap(age int64) { t.exchanges.RecordGap(age) }
 
 // tick gives up what waited for an answer too long.
 func (t *tracker) tick(age int64) { t.exchanges.Tick(age) }

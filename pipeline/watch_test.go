@@ -125,7 +125,7 @@ func TestMirrorStops(t *testing.T) {
 	m := &mirror{}
 	see := func(at int64, source int, copy bool) bool {
 		s := &track.Sighting{Age: at * 1e9, Src: track.Host(netip.AddrFrom4([4]byte{10, 0, byte(source >> 8), byte(source)}).As16())}
-		s.Mix(1)
+		s.FillHashes(1)
 		if copy {
 			s.Flags = track.Copy
 		}
@@ -154,7 +154,7 @@ func TestMirrorList(t *testing.T) {
 	for frame := range uint64(3) {
 		for range 200 {
 			s := &track.Sighting{Frame: frame + 1, What: track.IsListed, Flags: track.Copy}
-			s.Mix(1)
+			s.FillHashes(1)
 			if !m.isCopy(s) {
 				t.Fatal("a copy is not left out")
 			}

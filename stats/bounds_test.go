@@ -14,15 +14,15 @@ import (
 func TestForgedDestinations(t *testing.T) {
 	c := New(Options{})
 	for _, f := range []track.Fact{ask(1), answer(2, 1e6)} {
-		c.Fact(&f, nil, nil)
+		c.AddFact(&f, nil, nil)
 	}
 	f := ask(3)
 	stray := answer(3, -1)
 	stray.Step = track.Stray
 	for n := range uint32(500_000) {
 		f.Server, stray.Server = numbered(n), numbered(n+1<<24)
-		c.Fact(&f, nil, nil)
-		c.Fact(&stray, nil, nil)
+		c.AddFact(&f, nil, nil)
+		c.AddFact(&stray, nil, nil)
 	}
 	if n := c.servers.others.Len(); n != maxSilent {
 		t.Errorf("%d silent servers are kept, want %d", n, maxSilent)
@@ -43,8 +43,8 @@ func TestForgedAnswers(t *testing.T) {
 	for n := range uint32(1_000_000) {
 		q.Server = numbered(n)
 		r.Server = q.Server
-		c.Fact(&q, nil, nil)
-		c.Fact(&r, nil, nil)
+		c.AddFact(&q, nil, nil)
+		c.AddFact(&r, nil, nil)
 	}
 	if a, o := c.servers.answering.Len(), c.servers.others.Len(); a != maxAnswering || o != 0 {
 		t.Errorf("%d answering and %d others are kept", a, o)
@@ -64,10 +64,10 @@ func TestForgedSources(t *testing.T) {
 	var busy uint64
 	for n := range uint32(clients) {
 		f.Client = numbered(n)
-		c.Fact(&f, nil, nil)
+		c.AddFact(&f, nil, nil)
 		if n%200 == 0 {
 			f.Client = client1
-			c.Fact(&f, nil, nil)
+			c.AddFact(&f, nil, nil)
 			busy++
 		}
 	}
@@ -94,7 +94,7 @@ func TestDistinct(t *testing.T) {
 	next := 1
 	for n := 1; n <= 2_000_000; n++ {
 		f.Client = netip.AddrPortFrom(netip.AddrFrom4([4]byte{byte(n >> 16), byte(n), byte(n >> 8), 7}), 1)
-		c.Fact(&f, nil, nil)
+		c.AddFact(&f, nil, nil)
 		if n != next {
 			continue
 		}

@@ -94,8 +94,8 @@ func New(opt Options) *Collector {
 	}
 }
 
-// Fact takes a message, or an answer that did not come.
-func (c *Collector) Fact(f *track.Fact, found []track.Found, post *track.Post) {
+// AddFact takes a message, or an answer that did not come.
+func (c *Collector) AddFact(f *track.Fact, found []track.Found, post *track.ServerInfo) {
 	if !c.opt.Ours.Has(f.Server) {
 		if f.Step != track.Silence {
 			c.sum.Others++
@@ -119,9 +119,9 @@ func (c *Collector) Fact(f *track.Fact, found []track.Found, post *track.Post) {
 	}
 }
 
-// Finding takes a finding that belongs to no message. One about a server that is not
+// AddFinding takes a finding that belongs to no message. One about a server that is not
 // ours is left out.
-func (c *Collector) Finding(frame uint64, _ int64, server, _ netip.AddrPort, found track.Found) {
+func (c *Collector) AddFinding(frame uint64, _ int64, server, _ netip.AddrPort, found track.Found) {
 	if server.IsValid() && !c.opt.Ours.Has(server) {
 		return
 	}
@@ -177,7 +177,7 @@ func (c *Collector) request(f *track.Fact, k *kind) {
 	}
 }
 
-func (c *Collector) reply(f *track.Fact, k *kind, post *track.Post) {
+func (c *Collector) reply(f *track.Fact, k *kind, post *track.ServerInfo) {
 	c.sum.Replies++
 	p := c.series.at(f.Nanos)
 	p.Replies++

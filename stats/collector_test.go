@@ -175,8 +175,8 @@ func TestKindsOfStreams(t *testing.T) {
 
 // TestPosts: each reply tells a part; what it does not tell stays.
 func TestPosts(t *testing.T) {
-	post := func(name, where string, players, most int32) *track.Post {
-		p := &track.Post{Players: players, Max: most}
+	post := func(name, where string, players, most int32) *track.ServerInfo {
+		p := &track.ServerInfo{Players: players, Max: most}
 		p.Name.Set([]byte(name))
 		p.Map.Set([]byte(where))
 		return p
@@ -184,19 +184,19 @@ func TestPosts(t *testing.T) {
 	long := strings.Repeat("a", 63) // what is kept ends in the middle of the next character
 	for _, tc := range []struct {
 		name  string
-		posts []*track.Post
+		posts []*track.ServerInfo
 		want  Server
 	}{
-		{"one", []*track.Post{post("a", "de_dust2", 3, 16)}, Server{Name: []byte("a"), Map: []byte("de_dust2"), Players: 3, Max: 16}},
-		{"the last counts", []*track.Post{post("a", "m", 3, 16), post("b", "n", 4, 8)}, Server{Name: []byte("b"), Map: []byte("n"), Players: 4, Max: 8}},
-		{"a count of players only", []*track.Post{post("a", "m", 3, 16), post("", "", 5, -1)}, Server{Name: []byte("a"), Map: []byte("m"), Players: 5, Max: 16}},
-		{"no half characters", []*track.Post{post(long+"ü", "m", 3, 16)}, Server{Name: []byte(long), Map: []byte("m"), Players: 3, Max: 16}},
-		{"bytes that are no text stay", []*track.Post{post("\xff\xfe", "m", 3, 16)}, Server{Name: []byte("\xff\xfe"), Map: []byte("m"), Players: 3, Max: 16}},
+		{"one", []*track.ServerInfo{post("a", "de_dust2", 3, 16)}, Server{Name: []byte("a"), Map: []byte("de_dust2"), Players: 3, Max: 16}},
+		{"the last counts", []*track.ServerInfo{post("a", "m", 3, 16), post("b", "n", 4, 8)}, Server{Name: []byte("b"), Map: []byte("n"), Players: 4, Max: 8}},
+		{"a count of players only", []*track.ServerInfo{post("a", "m", 3, 16), post("", "", 5, -1)}, Server{Name: []byte("a"), Map: []byte("m"), Players: 5, Max: 16}},
+		{"no half characters", []*track.ServerInfo{post(long+"ü", "m", 3, 16)}, Server{Name: []byte(long), Map: []byte("m"), Players: 3, Max: 16}},
+		{"bytes that are no text stay", []*track.ServerInfo{post("\xff\xfe", "m", 3, 16)}, Server{Name: []byte("\xff\xfe"), Map: []byte("m"), Players: 3, Max: 16}},
 	} {
 		c := New(Options{})
 		for i, p := range tc.posts {
 			f := answer(uint64(i+1), 1)
-			c.Fact(&f, nil, p)
+			c.AddFact(&f, nil, p)
 		}
 		s := c.Summary(start).Servers[0]
 		got := Server{Name: s.Name, Map: s.Map, Players: s.Players, Max: s.Max}
@@ -211,9 +211,9 @@ func TestFindings(t *testing.T) {
 	bad := &finding.Code{ID: "TOY-02", Severity: finding.Error}
 	c := New(Options{})
 	f := ask(9)
-	c.Fact(&f, []track.Found{{Code: mild, Severity: finding.Chat}, {Code: bad, Severity: finding.Error}}, nil)
-	c.Finding(7, start, netip.AddrPort{}, netip.AddrPort{}, track.Found{Code: mild, Severity: finding.Note})
-	c.Finding(8, start, netip.AddrPort{}, netip.AddrPort{}, track.Found{Code: mild, Severity: finding.Chat})
+	c.AddFact(&f, []track.Found{{Code: mild, Severity: finding.Chat}, {Code: bad, Severity: finding.Error}}, nil)
+	c.AddFinding(7, start, netip.AddrPort{}, netip.AddrPort{}, track.Found{Code: mild, Severity: finding.Note})
+	c.AddFinding(8, start, netip.AddrPort{}, netip.AddrPort{}, track.Found{Code: mild, Severity: finding.Chat})
 	want := []Finding{{bad, finding.Error, 1, 9}, {mild, finding.Note, 3, 7}}
 	got := c.Summary(start).Findings
 	if !slices.Equal(got, want) {
@@ -280,15 +280,15 @@ func TestAllocations(t *testing.T) {
 	c := New(Options{Scale: 0.05})
 	facts := []track.Fact{ask(1), challenge(2, 1e6), echo(3), afterChallenge(answer(4, 1e6), 1e6), silence(5)}
 	found := []track.Found{{Code: &track.Refused, Severity: finding.Error}}
-	post := &track.Post{Players: 1, Max: 2}
+	post := &track.ServerInfo{Players: 1, Max: 2}
 	n := uint32(0)
 	step := func() {
 		for i := range facts {
 			f := facts[i]
-			c.Fact(&f, found, post)
+			c.AddFact(&f, found, post)
 			n++
 			f.Client, f.Server = numbered(n), numbered(n)
-			c.Fact(&f, found, post)
+			c.AddFact(&f, found, post)
 		}
 	}
 	for range 2000 { // until the tables are full
@@ -314,11 +314,11 @@ func TestICMPErrors(t *testing.T) {
 	c := New(Options{Ours: ours})
 	client, server, other := netip.MustParseAddrPort("10.64.0.1:40001"), netip.MustParseAddrPort("198.18.0.1:27015"), netip.MustParseAddrPort("198.18.0.2:27015")
 	refused := track.Found{Code: &track.Refused, Severity: finding.Error}
-	c.Finding(1, start, server, client, refused)
-	c.Finding(2, start, server, client, refused)
-	c.Finding(3, start, other, client, refused)
-	c.Finding(4, start, server, client, track.Found{Code: &track.Refused, Severity: finding.Note})
-	c.Finding(5, start, server, client, track.Found{Code: &track.Elsewhere, Severity: finding.Error})
+	c.AddFinding(1, start, server, client, refused)
+	c.AddFinding(2, start, server, client, refused)
+	c.AddFinding(3, start, other, client, refused)
+	c.AddFinding(4, start, server, client, track.Found{Code: &track.Refused, Severity: finding.Note})
+	c.AddFinding(5, start, server, client, track.Found{Code: &track.Elsewhere, Severity: finding.Error})
 	s := c.Summary(start)
 	if len(s.Servers) != 1 || s.Servers[0].Addr != server || s.Servers[0].ICMPErrors != 2 {
 		t.Errorf("got  %+v\nwant %v alone, with 2 errors", s.Servers, server)

@@ -69,7 +69,7 @@ func afterChallenge(f track.Fact, trip int64) track.Fact {
 
 // keyed makes an answer that of a request with a challenge.
 func keyed(f track.Fact) track.Fact {
-	f.Keyed = true
+	f.BroughtChallenge = true
 	return f
 }
 
@@ -84,7 +84,7 @@ func collect(opt Options, facts ...track.Fact) *Summary {
 	c := New(opt)
 	end := int64(start)
 	for i := range facts {
-		c.Fact(&facts[i], nil, nil)
+		c.AddFact(&facts[i], nil, nil)
 		end = max(end, facts[i].Nanos)
 	}
 	return c.Summary(end)

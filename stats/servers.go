@@ -16,12 +16,12 @@ type server struct {
 	refused                    uint64 // ICMP errors about queries to it
 	response                   latency
 	challenge, train           mean
-	post                       track.Post
+	post                       track.ServerInfo
 	posted                     bool
 }
 
 // says takes what the server says of itself: each reply tells a part of it.
-func (s *server) says(post *track.Post) {
+func (s *server) says(post *track.ServerInfo) {
 	if !s.posted {
 		s.post, s.posted = *post, true
 		return
@@ -45,9 +45,9 @@ func (s *server) says(post *track.Post) {
 // one; else what it sent can be anything.
 func (s *server) habit(f *track.Fact, known bool) {
 	switch {
-	case f.Trip >= 0 || f.Keyed && known:
+	case f.Trip >= 0 || f.BroughtChallenge && known:
 		s.challenged++
-	case !f.Keyed:
+	case !f.BroughtChallenge:
 		s.open++
 	}
 }

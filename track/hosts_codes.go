@@ -7,7 +7,7 @@ import (
 )
 
 // Elsewhere is raised by a reply from another address or port than the one that the
-// client asked: Addr is where it came from, A the time since the request in nanoseconds.
+// client asked: Addr is its source, A the time since the request in nanoseconds.
 var Elsewhere = finding.Code{ID: "NET-01", Severity: finding.Error, Fault: finding.Server,
 	Seen:  "a reply to what a client asked, from another address or port than the one it asked",
 	Means: "the server has several addresses and answers from the wrong one, or NAT changes the port; most clients drop such a reply, and firewalls do",

@@ -11,10 +11,10 @@ import (
 // Host is an IP address; IPv4 is mapped.
 type Host [16]byte
 
-// HostOf is the address of an end.
+// HostOf returns the address of an end.
 func HostOf(a netip.AddrPort) Host { return a.Addr().As16() }
 
-// Addr is the address as others write it.
+// Addr returns the address as a netip.Addr; IPv4 is unmapped.
 func (h Host) Addr() netip.Addr { return netip.AddrFrom16(h).Unmap() }
 
 // Is4 reports whether the address is IPv4.
@@ -22,9 +22,8 @@ func (h *Host) Is4() bool {
 	return *(*[12]byte)(h[:12]) == [12]byte{10: 0xff, 11: 0xff}
 }
 
-// Hash mixes the address with the seed. The third round makes random what is even
-// after two: hashes of addresses in a row, of which sketches count too few or too
-// many.
+// Hash mixes the address with the seed. It takes a third round because after two, the hashes
+// of consecutive addresses are spread too evenly: sketches count too few or too many of them.
 func (h Host) Hash(seed uint64) uint64 {
 	a, b := binary.LittleEndian.Uint64(h[:8]), binary.LittleEndian.Uint64(h[8:])
 	return lru.Mix(lru.Mix(lru.Mix(seed, a), b), 0)
@@ -36,56 +35,56 @@ type End struct {
 	Port uint16
 }
 
-// EndOf is the end at an address and a port.
+// EndOf returns the end at an address and a port.
 func EndOf(a netip.AddrPort) End { return End{HostOf(a), a.Port()} }
 
-// AddrPort is the end as others write it.
+// AddrPort returns the end as a netip.AddrPort.
 func (e End) AddrPort() netip.AddrPort { return netip.AddrPortFrom(e.Host.Addr(), e.Port) }
 
 // Hash mixes the end with the seed.
 func (e End) Hash(seed uint64) uint64 { return lru.Mix(e.Host.Hash(seed), uint64(e.Port)) }
 
-// What says what a packet is, as far as its own bytes tell: nothing is paired,
-// joined or remembered to say so.
+// What is what a packet is, as far as its own bytes show: it is decided without pairing,
+// joining or looking anything up.
 type What uint8
 
 // What packets are.
 const (
-	// IsOther is a datagram that no protocol of ours has sent: the game's, mostly.
+	// IsOther is a datagram of no protocol that qsniff reads: the game's, mostly.
 	IsOther What = iota
 	IsRequest
 	IsReply
 	IsChallenge // a reply that gives a challenge in place of an answer
 	IsPart      // of a split reply
-	// IsJunk begins like a connectionless packet of the engines and is nothing known.
+	// IsJunk begins like a connectionless packet of the engines, but no protocol recognizes it.
 	IsJunk
 	// IsUnreachable is an ICMP error about a datagram that Src sent to Dst.
 	IsUnreachable
-	// IsListed is a server that a master server's reply names: Src is the server, Dst
-	// who asked. Where the capture cut the reply there is one with Cut and the master
-	// server itself.
+	// IsListed is a server that a master server's reply lists: Src is the server, Dst the client
+	// that asked. If the capture cut the reply, one more IsListed precedes, with Cut and the
+	// master server itself as Src.
 	IsListed
 	IsOpened // SYN
-	IsAgreed // SYN with ACK: Key is the sender's first number
+	IsAgreed // SYN with ACK: Key is the sender's first sequence number
 	IsAcked  // any other segment with ACK: Key is the number before the one acknowledged
-	// IsLogin is a password for remote console over TCP, IsWelcome and IsRejected are what
-	// the server says to it.
+	// IsLogin is a password for a remote console over TCP, IsWelcome and IsRejected are the
+	// server's answers to it.
 	IsLogin
 	IsWelcome
 	IsRejected
 	NumWhats
 )
 
-// Sighting is one packet, or what was joined from IP fragments, as the watchers of
-// a whole network see it: small, flat, and made for every packet without looking
-// anything up. It has no field that the packet itself does not tell.
+// Sighting is one packet, or what was joined from IP fragments, as the watchers of a whole
+// network get it: a small flat record, made for every packet without a table lookup. It
+// holds nothing but what the packet itself shows.
 type Sighting struct {
 	Frame    uint64
-	Age      int64 // the time that tables age by: never goes back
-	Nanos    int64 // Unix time of the packet, which may
+	Age      int64 // the time that tables age by: it never goes back
+	Nanos    int64 // Unix time of the packet, which may go back
 	Src, Dst Host
-	// ClientHash is a hash of the client's address, ServerHash one of the server's and its
-	// port, with the seed of the run; see Sighting.Server for who is which.
+	// ClientHash is a hash of the client's address, ServerHash one of the server's address and
+	// port, both with the seed of the run. Sighting.Server defines which end is which.
 	ClientHash, ServerHash uint64
 	SrcPort                uint16
 	DstPort                uint16
@@ -93,12 +92,12 @@ type Sighting struct {
 	TTL                    uint8 // or hop limit
 	Flags                  SightFlags
 	Asks                   dissect.Asked  // what a request asks for, or a reply gives
-	Proto                  *dissect.Proto // nil if it is nobody's
+	Proto                  *dissect.Proto // nil if no protocol recognizes it
 	Type                   *dissect.Type
 	// Key is the challenge that a request brings back or that an IsChallenge gives; see
 	// What for segments. It is valid where HasKey is set.
 	Key uint32
-	// Secret tells passwords of an IsLogin apart, see dissect.Message. It is never shown.
+	// Secret is equal for equal passwords of an IsLogin, see dissect.Message. It is never shown.
 	Secret uint32
 	Bytes  uint32 // of the payload, as sent
 	Wire   uint32 // with the headers of IP and of UDP or TCP
@@ -107,60 +106,61 @@ type Sighting struct {
 	Print uint32
 }
 
-// SightFlags are what else there is to say of a packet.
+// SightFlags are further properties of a packet.
 type SightFlags uint8
 
 // The flags.
 const (
-	// HasKey: the packet has a challenge, which is no placeholder.
+	// HasKey: the packet has a challenge that is not a placeholder.
 	HasKey SightFlags = 1 << iota
 	// Cut: the capture does not have all of the payload. A challenge may be missing.
 	Cut
 	// Weak: the bytes could be a query or anything else. Watchers get such a packet only
 	// where its server has shown that it speaks the protocol.
 	Weak
-	// First: of an IsPart, the one that stands for its message.
+	// First: of the IsParts of a split reply, the one that counts as the message.
 	First
-	// Copy: a packet with the same content went the same way not five milliseconds
-	// before, which a mirror that doubles packets does, and so may a sender.
+	// Copy: a packet with the same content went the same way less than five milliseconds
+	// before. A mirror that doubles packets does that, and so may a sender.
 	Copy
 	// Connection: over TCP.
 	Connection
 )
 
-// From is the end that sent the packet, To the one it went to.
+// From returns the end that sent the packet.
 func (s *Sighting) From() End { return End{s.Src, s.SrcPort} }
 
-// To is the other end.
+// To returns the end to which the packet went.
 func (s *Sighting) To() End { return End{s.Dst, s.DstPort} }
 
-// Server and Client are the ends of a packet by what it is. Of what does not tell,
-// the receiver counts as the server.
+// Server returns the server's end of a packet. Where What does not show which end that is,
+// it is the receiver.
 func (s *Sighting) Server() (Host, uint16) {
-	if s.fromServer() {
+	if s.isFromServer() {
 		return s.Src, s.SrcPort
 	}
 	return s.Dst, s.DstPort
 }
 
-// Client is the other end.
+// Client returns the other end.
 func (s *Sighting) Client() (Host, uint16) {
-	if s.fromServer() {
+	if s.isFromServer() {
 		return s.Dst, s.DstPort
 	}
 	return s.Src, s.SrcPort
 }
 
-// Mix fills in the hashes, which depend on What.
-func (s *Sighting) Mix(seed uint64) {
-	if s.fromServer() {
+// FillHashes sets ClientHash and ServerHash. What must be set before.
+func (s *Sighting) FillHashes(seed uint64) {
+	if s.isFromServer() {
 		s.ClientHash, s.ServerHash = s.Dst.Hash(seed), lru.Mix(s.Src.Hash(seed), uint64(s.SrcPort))
 		return
 	}
 	s.ClientHash, s.ServerHash = s.Src.Hash(seed), lru.Mix(s.Dst.Hash(seed), uint64(s.DstPort))
 }
 
-func (s *Sighting) fromServer() bool {
+// isFromServer reports whether the server sent the packet.
+func (s *Sighting) isFromServer() bool {
 	switch s.What {
 	case IsReply, IsChallenge, IsPart, IsAgreed, IsWelcome, IsRejected, IsUnreachable, IsListed:
 		return true
@@ -168,14 +168,14 @@ func (s *Sighting) fromServer() bool {
 	return false
 }
 
-// Watcher takes sightings in packet order. Arguments are valid during the call.
+// Watcher receives sightings in packet order. Arguments are valid during the call.
 type Watcher interface {
 	Sight(s *Sighting)
-	// Tick says that time has passed: the time that tables age by, and the time stamp
+	// Tick reports that time has passed: the time that tables age by, and the time stamp
 	// of the packet that shows it.
 	Tick(age, nanos int64)
-	// Lost says that packets are missing from the capture, as far as it tells.
+	// Lost reports how many packets are missing from the capture, as far as the capture shows.
 	Lost(packets uint64)
-	// End says that no packet follows.
+	// End reports that no packet follows.
 	End(age, nanos int64)
 }

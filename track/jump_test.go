@@ -41,7 +41,7 @@ func TestClockSetInConnection(t *testing.T) {
 	reply := ask
 	reply.Src, reply.Dst, reply.Reply, reply.Frame, reply.Age, reply.Nanos = server, testClient, true, 2, 2e9, 3600e9
 	p := x.Place(&reply)
-	if joined := x.Joined(&reply); p.Took != -1 || joined.Took != -1 || p.Request != 1 {
+	if joined := x.PlaceJoined(&reply); p.Took != -1 || joined.Took != -1 || p.Request != 1 {
 		t.Errorf("got  %+v, joined %+v\nwant request 1, and not how long it took", p, joined)
 	}
 }
