@@ -30,7 +30,7 @@ const (
 )
 
 // everyone is the partition of ticks and the end.
-const everyone = Partitions
+const allPartitions = Partitions
 
 // item is one thing for partitions to do.
 type item struct {
@@ -92,10 +92,10 @@ func (b *batch) reset() {
 // around it.
 func (b *batch) give(it *item) {
 	it.part = it.Partition()
-	b.keep(it)
+	b.appendItem(it)
 }
 
-func (b *batch) keep(it *item) {
+func (b *batch) appendItem(it *item) {
 	b.items = append(b.items, *it)
 	x := &b.items[len(b.items)-1]
 	if ways := it.Ways(); len(ways) > 0 {
@@ -108,6 +108,6 @@ func (b *batch) keep(it *item) {
 
 // giveAll hands it to every partition.
 func (b *batch) giveAll(it item) {
-	it.part = everyone
+	it.part = allPartitions
 	b.items = append(b.items, it)
 }

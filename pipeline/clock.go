@@ -11,18 +11,18 @@ type clock struct {
 	high      int64 // the time stamp that age stands for
 	isStarted bool
 	older     int   // packets in a row that are far older
-	ceiling   int64 // the age that time stamps may move it to; 0: any
+	maxAge    int64 // the age that time stamps may move it to; 0: any
 }
 
 const (
 	// farBehind is more than packets are ever reordered by.
-	farBehind = 10 * time.Second
+	maxReorder = 10 * time.Second
 	// longStep is the most that one packet moves the clock: longer than anything
 	// waits, and short enough that no number of absurd stamps makes it overflow.
-	longStep = time.Hour
+	maxStep = time.Hour
 	// stayOlder is how many packets in a row must be far older before the
 	// clock believes them: two captures that were merged badly alternate.
-	stayOlder = 16
+	believeAfter = 16
 )
 
 // stampLag is how much more time may lie between the stamps of packets than between
@@ -30,30 +30,30 @@ const (
 const stampLag = time.Second
 
 // at takes a packet's time stamp. It reports a step back.
-func (c *clock) at(nanos int64) (back bool) {
+func (c *clock) observe(nanos int64) (back bool) {
 	if !c.isStarted {
 		*c = clock{age: nanos, high: nanos, isStarted: true}
 		return false
 	}
 	if nanos >= c.high {
-		c.advance(min(nanos-c.high, int64(longStep)))
+		c.advanceBy(min(nanos-c.high, int64(maxStep)))
 		c.high, c.older = nanos, 0
 		return false
 	}
-	if c.high-nanos < c.disorder() {
+	if c.high-nanos < c.maxDisorder() {
 		c.older = 0
-		return c.ceiling == 0 // live, processors take turns
+		return c.maxAge == 0 // live, processors take turns
 	}
-	if c.older++; c.older >= stayOlder {
+	if c.older++; c.older >= believeAfter {
 		c.high, c.older = nanos, 0
 	}
 	return true
 }
 
 // advance moves the clock by a span of time stamps, as far as that can be true.
-func (c *clock) advance(span int64) {
-	if c.ceiling != 0 {
-		span = min(span, max(c.ceiling-c.age, 0))
+func (c *clock) advanceBy(span int64) {
+	if c.maxAge != 0 {
+		span = min(span, max(c.maxAge-c.age, 0))
 	}
 	c.age += span
 }
@@ -61,11 +61,11 @@ func (c *clock) advance(span int64) {
 // disorder is how much older a stamp is that belongs to a clock which was set back. On
 // live traffic, whose packets come in order, that is little: until it is believed, time
 // stands still, and seconds of traffic look like one.
-func (c *clock) disorder() int64 {
-	if c.ceiling != 0 {
+func (c *clock) maxDisorder() int64 {
+	if c.maxAge != 0 {
 		return int64(stampLag)
 	}
-	return int64(farBehind)
+	return int64(maxReorder)
 }
 
 // pass lets time go on without a packet.

@@ -17,25 +17,25 @@ const DefaultMemory = 64 << 20
 
 // Config says what to run.
 type Config struct {
-	Source    capture.Source
-	Registry  *dissect.Registry
-	Renderer  render.Renderer // nil: messages are counted only
-	Out       io.Writer       // gets one Write for each batch that has output
-	Many      bool            // several inputs: messages name theirs
-	Jobs      int             // goroutines that serve the partitions, at least 1
-	Max       int             // messages to write before the run ends, 0 for all
-	Memory    int64           // budget of all tables in bytes; 0 is DefaultMemory
-	DecodeAs  []DecodeAs
-	Dedup     Dedup
-	Listener  track.Listener      // gets facts and findings in packet order; may be nil
-	Watchers  []track.Watcher     // get sightings in packet order; where nobody else wants messages, those in datagrams are not read
-	Incidents Incidents           // a watcher whose word is written at its place, if the renderer has a form for it; may be nil
-	Dialogues *dialogue.Collector // renders in place of Renderer; may be nil
+	Source        capture.Source
+	Registry      *dissect.Registry
+	Renderer      render.Renderer // nil: messages are counted only
+	Out           io.Writer       // gets one Write for each batch that has output
+	HasManyInputs bool            // several inputs: messages name theirs
+	Jobs          int             // goroutines that serve the partitions, at least 1
+	MaxMessages   int             // messages to write before the run ends, 0 for all
+	Memory        int64           // budget of all tables in bytes; 0 is DefaultMemory
+	DecodeAs      []DecodeAs
+	Dedup         Dedup
+	Listener      track.Listener      // gets facts and findings in packet order; may be nil
+	Watchers      []track.Watcher     // get sightings in packet order; where nobody else wants messages, those in datagrams are not read
+	Incidents     IncidentFinder      // a watcher whose word is written at its place, if the renderer has a form for it; may be nil
+	Dialogues     *dialogue.Collector // renders in place of Renderer; may be nil
 	// Ending appends what is to precede the dialogues that the end of the run leaves open;
 	// may be nil.
-	Ending   func(dst []byte, run tally.Run) []byte
-	Progress func(capture.Stats) // called with the source's totals after each batch; may be nil
-	Count    bool                // messages are read though nobody gets more than their number
+	AppendEnding   func(dst []byte, run tally.Run) []byte
+	Progress       func(capture.Stats) // called with the source's totals after each batch; may be nil
+	CountsMessages bool                // messages are read though nobody gets more than their number
 
 	// Clock is asked where the source brings nothing, which a live one says with empty
 	// batches, so that what waits goes on: nanoseconds that never go back, from any
@@ -44,7 +44,7 @@ type Config struct {
 
 	// Micros says that the renderer cuts times to microseconds: those since the line
 	// before are cut alike.
-	Micros bool
+	CutsToMicros bool
 
 	// Seed keys the hashes from which estimates are made and copies recognised; tables
 	// have seeds of their own. It must be random on live traffic; 0 is the seed of the
@@ -54,7 +54,7 @@ type Config struct {
 
 // Incidents finds incidents in sightings, and calls its observers with those events
 // that are to be written.
-type Incidents interface {
+type IncidentFinder interface {
 	track.Watcher
 	Observe(found func(in *flood.Incident, e flood.Event))
 }
@@ -65,4 +65,6 @@ func (c *Config) wantsFacts() bool {
 }
 
 // onlyWatched reports whether watchers are all that wants anything.
-func (c *Config) onlyWatched() bool { return len(c.Watchers) > 0 && !c.wantsFacts() && !c.Count }
+func (c *Config) wantsOnlySightings() bool {
+	return len(c.Watchers) > 0 && !c.wantsFacts() && !c.CountsMessages
+}

@@ -7,24 +7,24 @@ import (
 
 // connection is what is known of one connection.
 type connection struct {
-	dis    dissect.StreamDissector // nil: nobody's yet
-	sess   dissect.Session
-	server int    // index of the server's end
-	why    string // what the belief in dis rests on; a constant
-	conn   *tcpstream.Conn
-	number uint64 // from 1, in the order in which connections were identified
-	used   uint64 // frame at which it last had a message
-	first  uint64 // first frame of its first message
-	key    uint64 // first frame of what was reported last
-	frame  uint64 // its last frame
-	nanos  int64  // and the time of that
-	way    [2]direction
+	dissector dissect.StreamDissector // nil: nobody's yet
+	sess      dissect.Session
+	server    int    // index of the server's end
+	why       string // what the belief in dis rests on; a constant
+	conn      *tcpstream.Conn
+	number    uint64 // from 1, in the order in which connections were identified
+	used      uint64 // frame at which it last had a message
+	first     uint64 // first frame of its first message
+	key       uint64 // first frame of what was reported last
+	frame     uint64 // its last frame
+	nanos     int64  // and the time of that
+	dirs      [2]direction
 
-	madeRoom bool // it was ours, and its session made room
+	isEvicted bool // it was ours, and its session made room
 }
 
 // isOver reports whether both ends have closed their direction.
-func (k *connection) isOver() bool { return k.way[0].isClosed && k.way[1].isClosed }
+func (k *connection) isOver() bool { return k.dirs[0].isClosed && k.dirs[1].isClosed }
 
 // worth orders connections by what is lost with them: one that both ends have
 // closed, one in which a single end has spoken, whose address can be forged, one
@@ -33,7 +33,7 @@ func (k *connection) worth() int {
 	switch {
 	case k.isOver():
 		return 0
-	case k.way[0].hasSpoken != k.way[1].hasSpoken:
+	case k.dirs[0].hasSpoken != k.dirs[1].hasSpoken:
 		return 1
 	}
 	return 2

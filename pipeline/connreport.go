@@ -33,24 +33,24 @@ type connReport struct {
 	now        *current
 	tracker    *tracker
 	emitter    *emitter
-	sights     *sights // nil: nobody watches
-	skipsTexts bool    // nobody reads the messages
+	sights     *sightMaker // nil: nobody watches
+	skipsTexts bool        // nobody reads the messages
 	ctx        dissect.Context
-	know       dissect.Stream   // of ctx
+	stream     dissect.Stream   // of ctx
 	msg        *dissect.Message // shared with who parses datagrams
 	reply      dissect.Message  // that was joined
 	frames     []uint64
 }
 
 // context returns that of the bytes that end dir sent.
-func (r *connReport) context(c *tcpstream.Conn, k *connection, dir int) *dissect.Context {
+func (r *connReport) makeContext(c *tcpstream.Conn, k *connection, dir int) *dissect.Context {
 	ctx := &r.ctx
-	r.know = dissect.Stream{Dir: dissect.ToServer, Session: k.sess, Opened: c.Begun(),
-		Gap: k.way[dir].followsGap, Behind: k.way[dir].mayMissOther || c.Behind(1-dir)}
+	r.stream = dissect.Stream{Dir: dissect.ToServer, Session: k.sess, Opened: c.HasBothSYNs(),
+		Gap: k.dirs[dir].followsGap, Behind: k.dirs[dir].mayMissOther || c.HasUndelivered(1-dir)}
 	if dir == k.server {
-		r.know.Dir = dissect.ToClient
+		r.stream.Dir = dissect.ToClient
 	}
-	*ctx = dissect.Context{Src: c.Ends[dir], Dst: c.Ends[1-dir], Stream: &r.know, Unread: r.skipsTexts}
+	*ctx = dissect.Context{Src: c.Ends[dir], Dst: c.Ends[1-dir], Stream: &r.stream, Unread: r.skipsTexts}
 	return ctx
 }
 
@@ -62,8 +62,8 @@ func (r *connReport) reportWhole(c *tcpstream.Conn, k *connection, dir int, ch *
 // reportTorn reports the start of a message that a break ends, at offset off of ch, and
 // returns how many bytes of it are missing, 0 if that is not known.
 func (r *connReport) reportTorn(c *tcpstream.Conn, k *connection, dir int, ch *tcpstream.Chunk, off int, why tcpstream.Reason) (left uint64) {
-	rest, w := ch.Data[off:], &k.way[dir]
-	x := k.dis.Frame(r.context(c, k, dir), rest)
+	rest, w := ch.Data[off:], &k.dirs[dir]
+	x := k.dissector.Frame(r.makeContext(c, k, dir), rest)
 	if w.isLost || x.Conf == dissect.No {
 		w.passed += uint64(len(rest))
 		w.isLost = true
@@ -93,21 +93,21 @@ type reading struct {
 
 // reportMessage dissects x, in ch, and reports it and the reply that it ends.
 func (r *connReport) reportMessage(c *tcpstream.Conn, k *connection, dir int, ch *tcpstream.Chunk, x *reading) {
-	s := source{src: c.Ends[dir], dst: c.Ends[1-dir], data: x.data, run: len(x.data), wire: x.wire, isTCP: true, conn: k.number, why: x.why}
+	s := payload{src: c.Ends[dir], dst: c.Ends[1-dir], data: x.data, run: len(x.data), wire: x.wire, isTCP: true, conn: k.number, why: x.why}
 	r.addOrigin(&s, ch, x.off)
-	ctx := r.context(c, k, dir)
+	ctx := r.makeContext(c, k, dir)
 	ctx.Wire = x.wire
-	r.know.Frame = s.frame
+	r.stream.Frame = s.frame
 	m := r.msg
-	m.Reset(k.dis.Proto(), x.data)
-	k.dis.Dissect(ctx, x.typ, x.data, m)
+	m.Reset(k.dissector.Proto(), x.data)
+	k.dissector.Dissect(ctx, x.typ, x.data, m)
 	m.Conf, m.Why = dissect.Likely, k.why
 	if m.Type != nil {
 		s.isReply = m.Type.Reply
 	}
-	k.way[dir].followsGap, k.way[dir].mayMissOther = false, false
-	k.way[dir].hasSpoken, k.used = true, r.now.item.frame
-	k.dis.Learn(ctx, m)
+	k.dirs[dir].followsGap, k.dirs[dir].mayMissOther = false, false
+	k.dirs[dir].hasSpoken, k.used = true, r.now.item.frame
+	k.dissector.Learn(ctx, m)
 	if x.why != "" && m.Status == dissect.Complete {
 		m.Status = dissect.Truncated
 	}
@@ -121,14 +121,14 @@ func (r *connReport) reportMessage(c *tcpstream.Conn, k *connection, dir int, ch
 	s.stream = k.first
 	r.tracker.trackMessage(&s, m)
 	if r.sights != nil {
-		r.sights.login(&s, m)
+		r.sights.addLogin(&s, m)
 	}
 	r.reportJoined(ctx, k)
 }
 
 // addOrigin fills in which packets brought the bytes of s, from offset off of ch on. The
 // one that came last completed them.
-func (r *connReport) addOrigin(s *source, ch *tcpstream.Chunk, off int) {
+func (r *connReport) addOrigin(s *payload, ch *tcpstream.Chunk, off int) {
 	shift := r.now.shift
 	r.frames = r.frames[:0]
 	for i := range ch.Pieces {
@@ -153,16 +153,16 @@ func (r *connReport) addOrigin(s *source, ch *tcpstream.Chunk, off int) {
 // reportJoined reports a reply that came in several messages, if the one at hand ended
 // one. Those who do not read it have seen its messages.
 func (r *connReport) reportJoined(ctx *dissect.Context, k *connection) {
-	r.know.Frames = r.know.Frames[:0]
-	if r.skipsTexts || !k.dis.Joined(ctx, &r.reply) {
+	r.stream.Frames = r.stream.Frames[:0]
+	if r.skipsTexts || !k.dissector.Joined(ctx, &r.reply) {
 		return
 	}
 	server, client := ctx.Src, ctx.Dst
-	if r.know.Dir == dissect.ToServer {
+	if r.stream.Dir == dissect.ToServer {
 		server, client = client, server
 	}
-	s := source{src: server, dst: client, isTCP: true, conn: k.number, stream: k.first, isReply: true, record: "reply", cut: cutIntoMessages,
-		frames: r.know.Frames, frame: k.frame, nanos: k.nanos, key: k.key}
+	s := payload{src: server, dst: client, isTCP: true, conn: k.number, stream: k.first, isReply: true, record: "reply", cut: cutIntoMessages,
+		frames: r.stream.Frames, frame: k.frame, nanos: k.nanos, key: k.key}
 	r.tracker.trackMessage(&s, &r.reply)
 }
 
@@ -195,8 +195,8 @@ func (r *connReport) reportFinding(c *tcpstream.Conn, k *connection, code *findi
 // reportEnd says that no message follows in a connection, and reports the reply that this
 // ends.
 func (r *connReport) reportEnd(c *tcpstream.Conn, k *connection) {
-	ctx := r.context(c, k, k.server)
-	k.dis.Finish(ctx)
+	ctx := r.makeContext(c, k, k.server)
+	k.dissector.Finish(ctx)
 	r.reportJoined(ctx, k)
 	r.emitter.emitEnd(k.first, k.key)
 }

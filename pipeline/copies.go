@@ -17,24 +17,24 @@ const (
 )
 
 // copyTable holds the packets of the last milliseconds, to recognise one that comes twice.
-type copyTable [copyPlaces]doubled
+type copyTable [copyPlaces]seenPacket
 
 // findCopy notes whether a packet with the same content went the same way just now. Of
 // three in a row the third is none: mirrors double, senders repeat.
-func (c *copyTable) findCopy(s *track.Sighting, it *item, h uint64) {
+func (c *copyTable) markCopy(s *track.Sighting, it *item, h uint64) {
 	h = lru.Mix(h, uint64(s.SrcPort)<<48|uint64(s.DstPort)<<32|uint64(it.IPID)<<16|uint64(s.What))
 	h = lru.Mix(h^uint64(s.Key)<<32, s.ClientHash^bits.RotateLeft64(s.ServerHash, 32))
 	x := &c[h%copyPlaces]
 	if x.sum == uint32(h>>32) && s.Age-x.age <= int64(copyWindow) {
 		s.Flags |= track.Copy
-		*x = doubled{}
+		*x = seenPacket{}
 		return
 	}
-	*x = doubled{sum: uint32(h >> 32), age: s.Age}
+	*x = seenPacket{sum: uint32(h >> 32), age: s.Age}
 }
 
 // doubled is a packet that may come again.
-type doubled struct {
+type seenPacket struct {
 	age int64
 	sum uint32
 }

@@ -15,7 +15,7 @@ type current struct {
 
 // takeItem makes it the one at work. An abandoned datagram does not move the shift: its time
 // stamp is older than its age, because it waited for the rest.
-func (c *current) takeItem(index int32, it *item, seg *segment) {
+func (c *current) setItem(index int32, it *item, seg *segment) {
 	c.index, c.item, c.seg = index, it, seg
 	if it.kind != kindAbandoned {
 		c.shift = it.nanos - it.age
@@ -24,7 +24,7 @@ func (c *current) takeItem(index int32, it *item, seg *segment) {
 
 // span returns what one thing at the item becomes, whose text follows what the segment
 // has and whose first frame is key.
-func (c *current) span(key uint64, nanos int64) span {
+func (c *current) newSpan(key uint64, nanos int64) span {
 	at := len(c.seg.buf)
 	return span{index: c.index, part: c.part, key: key, start: at, end: at, nanos: nanos, post: -1}
 }

@@ -22,8 +22,8 @@ func (d *DecodeAs) isFor(src, dst netip.AddrPort) bool {
 // look is what the bytes of a datagram alone say of it: the first thing that those
 // who watch for floods and those who read messages want to know, found out once.
 type look struct {
-	verdict dissect.Verdict
-	isTold  bool // somebody gave the protocol, with decode as
+	verdict  dissect.Verdict
+	isForced bool // somebody gave the protocol, with decode as
 }
 
 // lookAt asks for the protocol that somebody gave with decode as, or else all.

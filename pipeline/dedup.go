@@ -30,11 +30,11 @@ const (
 // dedup recognises packets that were captured before.
 type dedup struct {
 	mode   Dedup
-	places []copied // nil until the first packet that is looked up
+	places []capturedPacket // nil until the first packet that is looked up
 }
 
 // copied is a packet that was captured.
-type copied struct {
+type capturedPacket struct {
 	sum   uint64 // of its ends, its number and its content
 	where uint64 // it was captured
 	age   int64
@@ -49,9 +49,9 @@ func (d *dedup) isCopy(it *item, p *capture.Packet, seed uint64, severalPlaces b
 		return false
 	}
 	if d.places == nil {
-		d.places = make([]copied, dedupPlaces)
+		d.places = make([]capturedPacket, dedupPlaces)
 	}
-	x := copied{sum: sumOf(seed, &it.Packet), where: whereOf(seed, p), age: it.age}
+	x := capturedPacket{sum: sumOf(seed, &it.Packet), where: whereOf(seed, p), age: it.age}
 	old := &d.places[x.sum%dedupPlaces]
 	same := old.sum == x.sum && x.age-old.age <= int64(dedupWindow) && (it.IPID != 0 || old.where != x.where)
 	*old = x

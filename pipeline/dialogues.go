@@ -74,7 +74,7 @@ func (d *dialogues) addRecord(r *render.Record, text []byte, at place) {
 }
 
 // tick lets time pass to nanos.
-func (d *dialogues) tick(nanos int64) { d.out.buf = d.collector.Tick(d.out.buf, nanos) }
+func (d *dialogues) passTime(nanos int64) { d.out.buf = d.collector.Tick(d.out.buf, nanos) }
 
 // hasWanted reports whether the one dialogue that is wanted was written.
 func (d *dialogues) hasWanted() bool {

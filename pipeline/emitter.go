@@ -22,7 +22,7 @@ type emitter struct {
 
 func newEmitter(now *current, cfg *Config) *emitter {
 	e := &emitter{now: now, renderer: cfg.Renderer, wantsFacts: cfg.wantsFacts(), hasListener: cfg.Listener != nil}
-	e.event.hasManyInputs = cfg.Many
+	e.event.hasManyInputs = cfg.HasManyInputs
 	if d := cfg.Dialogues; d != nil {
 		e.renderer, e.turns = d.Renderer(), turnMaker{isWanted: true, frame: d.Frame()}
 	}
@@ -30,26 +30,26 @@ func newEmitter(now *current, cfg *Config) *emitter {
 }
 
 // emitMessage writes m, which was made of s and has a part in an exchange.
-func (e *emitter) emitMessage(s *source, m *dissect.Message, part track.Part) {
-	x := e.now.span(s.firstFrame(), s.nanos)
+func (e *emitter) emitMessage(s *payload, m *dissect.Message, part track.Part) {
+	x := e.now.newSpan(s.firstFrame(), s.nanos)
 	if e.renderer != nil {
 		seg := e.now.seg
 		ev := e.event.makeEvent(s, m, &part, e.now.start)
 		seg.buf = e.renderer.Append(seg.buf, ev)
 		x.end = len(seg.buf)
-		x.dig(&ev.Hole)
+		x.noteHole(&ev.Hole)
 	}
 	x.isMessage = s.record == ""
 	if x.isMessage {
 		x.fact.Part = part
-		e.state(s, m, &x)
+		e.fillFact(s, m, &x)
 	}
 	e.turns.addMessage(e.now.seg, &x, s, e.event.event.Said)
 	e.now.seg.spans = append(e.now.seg.spans, x)
 }
 
 // state fills in what the fold learns of the message.
-func (e *emitter) state(s *source, m *dissect.Message, x *span) {
+func (e *emitter) fillFact(s *payload, m *dissect.Message, x *span) {
 	server, client := s.dst, s.src
 	if s.isReply || m.Type != nil && m.Type.Notice {
 		server, client = client, server
@@ -62,7 +62,7 @@ func (e *emitter) state(s *source, m *dissect.Message, x *span) {
 	}
 	f, seg := &x.fact, e.now.seg
 	f.Packets = uint32(max(len(s.frames), 1))
-	f.Wire = f.Bytes + f.Packets*headers(s)
+	f.Wire = f.Bytes + f.Packets*headerBytes(s)
 	f.Train = s.train()
 	x.found[0] = int32(len(seg.found))
 	for i := range m.Expert {
@@ -93,12 +93,12 @@ func (e *emitter) newNote(code *finding.Code, a, b uint64) *render.Record {
 // about, or 0.
 func (e *emitter) emitNote(key, conn uint64) {
 	seg, r := e.now.seg, &e.note
-	x := e.now.span(key, r.Nanos)
+	x := e.now.newSpan(key, r.Nanos)
 	if e.renderer != nil {
 		seg.buf = e.renderer.AppendRecord(seg.buf, r)
 		x.end = len(seg.buf)
 	}
-	x.dig(&r.Hole)
+	x.noteHole(&r.Hole)
 	x.fact = track.Fact{Server: r.Server, Client: r.Client, Age: r.Nanos - e.now.shift}
 	x.found = [2]int32{int32(len(seg.found)), int32(len(seg.found) + 1)}
 	e.turns.addNote(seg, &x, r, conn)
@@ -108,7 +108,7 @@ func (e *emitter) emitNote(key, conn uint64) {
 
 // emitSilence states that an answer did not come, which is written nowhere.
 func (e *emitter) emitSilence(f *track.Fact) {
-	x := e.now.span(f.Frame, f.Nanos)
+	x := e.now.newSpan(f.Frame, f.Nanos)
 	x.fact = *f
 	e.now.seg.spans = append(e.now.seg.spans, x)
 }
@@ -119,7 +119,7 @@ func (e *emitter) emitEnd(first, key uint64) {
 	if !e.turns.isWanted || first == 0 {
 		return
 	}
-	x := e.now.span(key, e.now.item.nanos)
+	x := e.now.newSpan(key, e.now.item.nanos)
 	e.turns.addEnd(e.now.seg, &x, first)
 	e.now.seg.spans = append(e.now.seg.spans, x)
 }

@@ -21,7 +21,7 @@ type eventMaker struct {
 
 // makeEvent fills in the event of m, which was made of s. start is the time stamp of the
 // first packet of the capture.
-func (e *eventMaker) makeEvent(s *source, m *dissect.Message, part *track.Part, start int64) *render.Event {
+func (e *eventMaker) makeEvent(s *payload, m *dissect.Message, part *track.Part, start int64) *render.Event {
 	ev := &e.event
 	*ev = render.Event{Frame: s.frame, Frames: s.frames, Nanos: s.nanos, Start: start, File: -1, Iface: -1,
 		Src: s.src, Dst: s.dst, TCP: s.isTCP, Reply: s.isReply, Msg: m, Why: s.why, Record: s.record, Cut: s.cut}
@@ -93,7 +93,7 @@ var steps = [...]string{
 }
 
 // exchangeOf is what renderers get of a message's part in its exchange.
-func exchangeOf(s *source, part *track.Part) render.Exchange {
+func exchangeOf(s *payload, part *track.Part) render.Exchange {
 	x := render.Exchange{ID: part.ID, Says: steps[part.Step], Request: part.Request, Took: part.Took, Trip: part.Trip}
 	if s.record != "" {
 		x.Says = steps[track.Answer]

@@ -50,29 +50,29 @@ func (f *fold) merge(ctx context.Context, b *batch) (enough bool, err error) {
 	f.watching.tellDropped(b.totals.source.Dropped)
 	for i := range f.heads {
 		f.heads[i] = head{}
-		if err := f.advance(ctx, i); err != nil {
+		if err := f.fillHead(ctx, i); err != nil {
 			return false, err
 		}
 	}
 	for err == nil && !enough {
-		i, watched := f.first()
+		i, watched := f.findNext()
 		if i < 0 {
 			break
 		}
 		h := &f.heads[i]
 		if watched {
-			h.sight = f.watching.show(h.seg.sights, h.sight, f.rivalOf(h))
+			h.sight = f.watching.showSights(h.seg.sights, h.sight, f.sightLimit(h))
 		} else {
-			enough, err = f.write(h.seg, &h.seg.spans[h.next])
+			enough, err = f.writeSpan(h.seg, &h.seg.spans[h.next])
 			h.next++
 		}
 		if err == nil && !enough && h.isDone() {
-			err = f.advance(ctx, i)
+			err = f.fillHead(ctx, i)
 		}
 	}
 	f.reader = b.totals
 	if n := len(b.items); f.dialogues != nil && n > 0 && err == nil && !enough {
-		f.dialogues.tick(b.items[n-1].nanos)
+		f.dialogues.passTime(b.items[n-1].nanos)
 		enough = f.dialogues.hasWanted()
 	}
 	if err == nil {
@@ -80,7 +80,7 @@ func (f *fold) merge(ctx context.Context, b *batch) (enough bool, err error) {
 	}
 	for i := range f.heads {
 		if h := &f.heads[i]; h.seg != nil {
-			f.release(i)
+			f.releaseSegment(i)
 		}
 	}
 	if f.progress != nil {
@@ -91,14 +91,14 @@ func (f *fold) merge(ctx context.Context, b *batch) (enough bool, err error) {
 
 // advance makes sure that worker i's head has a span, taking its next segments
 // where the one at hand is used up, or that the batch has none left from it.
-func (f *fold) advance(ctx context.Context, i int) error {
+func (f *fold) fillHead(ctx context.Context, i int) error {
 	h := &f.heads[i]
 	for h.seg == nil || h.isDone() {
 		if h.seg != nil {
 			if h.seg.isLast {
 				return nil
 			}
-			f.release(i)
+			f.releaseSegment(i)
 		}
 		select {
 		case h.seg = <-f.workers[i].out:
@@ -111,7 +111,7 @@ func (f *fold) advance(ctx context.Context, i int) error {
 }
 
 // release gives a worker its segment back.
-func (f *fold) release(i int) {
+func (f *fold) releaseSegment(i int) {
 	h := &f.heads[i]
 	for p := i; p < Partitions; p += len(f.workers) {
 		f.parts[p] = h.seg.totals[p]
@@ -122,7 +122,7 @@ func (f *fold) release(i int) {
 
 // first returns the worker whose next span, or sight, comes first, or -1. What is
 // written of a packet precedes what watchers say of it.
-func (f *fold) first() (best int, watched bool) {
+func (f *fold) findNext() (best int, watched bool) {
 	best = -1
 	var bs *span
 	for i := range f.heads {
@@ -130,7 +130,7 @@ func (f *fold) first() (best int, watched bool) {
 		if h.next == len(h.seg.spans) {
 			continue
 		}
-		if s := &h.seg.spans[h.next]; best < 0 || s.before(bs) {
+		if s := &h.seg.spans[h.next]; best < 0 || s.precedes(bs) {
 			best, bs = i, s
 		}
 	}
@@ -141,7 +141,7 @@ func (f *fold) first() (best int, watched bool) {
 			continue
 		}
 		x := &h.seg.sights[h.sight]
-		if seen == nil && (bs == nil || x.index < bs.index) || seen != nil && x.before(seen) {
+		if seen == nil && (bs == nil || x.index < bs.index) || seen != nil && x.precedes(seen) {
 			best, watched, seen = i, true, x
 		}
 	}
@@ -149,7 +149,7 @@ func (f *fold) first() (best int, watched bool) {
 }
 
 // rivalOf is the index up to which nothing but the sights of h is to be had.
-func (f *fold) rivalOf(h *head) int32 {
+func (f *fold) sightLimit(h *head) int32 {
 	limit := int32(1<<31 - 1)
 	for i := range f.heads {
 		o := &f.heads[i]
@@ -164,7 +164,7 @@ func (f *fold) rivalOf(h *head) int32 {
 }
 
 // write takes one span.
-func (f *fold) write(seg *segment, s *span) (enough bool, err error) {
+func (f *fold) writeSpan(seg *segment, s *span) (enough bool, err error) {
 	silent := s.fact.Step == track.Silence
 	if silent { // what follows from it belongs to the dialogue that it ends
 		f.findings.addSpan(seg, s)

@@ -12,15 +12,15 @@ const (
 )
 
 // headers is the length of the headers around a payload in each of its packets.
-func headers(s *source) uint32 {
+func headerBytes(s *payload) uint32 {
 	if s.isTCP {
-		return tcpHeaders + ipHeaders(s.src)
+		return tcpHeaders + ipHeaderBytes(s.src)
 	}
-	return udpHeaders + ipHeaders(s.src)
+	return udpHeaders + ipHeaderBytes(s.src)
 }
 
 // ipHeaders is the length of the IP header of a packet from a.
-func ipHeaders(a netip.AddrPort) uint32 {
+func ipHeaderBytes(a netip.AddrPort) uint32 {
 	if a.Addr().Is4() {
 		return ipv4Headers
 	}

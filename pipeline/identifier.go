@@ -24,7 +24,7 @@ type identifier struct {
 }
 
 // identify passes s on if it is a message.
-func (d *identifier) identify(s *source) outcome {
+func (d *identifier) identify(s *payload) outcome {
 	c := &d.ctx
 	*c = dissect.Context{Src: s.src, Dst: s.dst, Wire: s.wire}
 	if s.set != nil {
@@ -51,7 +51,7 @@ func (d *identifier) identify(s *source) outcome {
 }
 
 // identifyOrCount passes s on if it is a message, and counts it if not.
-func (d *identifier) identifyOrCount(s *source) {
+func (d *identifier) identifyOrCount(s *payload) {
 	switch d.identify(s) {
 	case unclaimed:
 		d.now.n.unknown++
@@ -85,7 +85,7 @@ func (d *identifier) look(c *dissect.Context, b []byte, first *look) look {
 // with what is known of the flow, where the bytes alone are not enough.
 func (d *identifier) pick(c *dissect.Context, b []byte, l *look) dissect.Verdict {
 	v := l.verdict
-	isEnough := v.Conf >= dissect.Likely && !l.isTold
+	isEnough := v.Conf >= dissect.Likely && !l.isForced
 	if !isEnough || !v.Type.FromServer() {
 		d.flows.RecallReceiver(c)
 	}
@@ -95,12 +95,12 @@ func (d *identifier) pick(c *dissect.Context, b []byte, l *look) dissect.Verdict
 	switch {
 	case isEnough:
 		return v
-	case l.isTold:
+	case l.isForced:
 		c.ToServer.Foreign, c.FromServer.Foreign = false, false
 	}
 	c.Waiting = d.parked.asked(c.Src, c.Dst, d.now.item.nanos)
 	isNew := c.ToServer == (dissect.FlowFacts{}) && c.FromServer == (dissect.FlowFacts{}) && c.Waiting == 0
-	if l.isTold || isNew {
+	if l.isForced || isNew {
 		return v
 	}
 	return d.reg.Pick(c, b)
@@ -137,7 +137,7 @@ func (d *identifier) releaseRequest(src, dst netip.AddrPort, nanos int64, t *dis
 	if v := w.verdict; w.isFresh(nanos) && v.Dissector != nil && !v.Type.Reply && v.Type.Asks&t.Asks != 0 {
 		v.Conf, v.Why = dissect.Likely, "its reply came"
 		d.now.n.unbelieved-- // it was counted when it came
-		s := source{src: dst, dst: src, data: w.bytes(), run: w.n, wire: w.wire, frame: w.frame, nanos: w.nanos}
+		s := payload{src: dst, dst: src, data: w.bytes(), run: w.n, wire: w.wire, frame: w.frame, nanos: w.nanos}
 		d.waited = dissect.Context{Src: s.src, Dst: s.dst, Wire: s.wire}
 		d.parser.parseMessage(&s, &d.waited, &v)
 	}
@@ -158,7 +158,7 @@ func (d *identifier) identifyFragment(it *item, first *look) {
 // identifyUnread passes on a split set, of which s was made, whose message cannot be
 // read, if anything but its first four bytes says that it is one of ours: anybody's
 // datagrams may begin like that.
-func (d *identifier) identifyUnread(s *source, status dissect.Status) {
+func (d *identifier) identifyUnread(s *payload, status dissect.Status) {
 	if !d.isWitnessed(s.set) {
 		d.now.n.unbelieved++
 		return
@@ -170,7 +170,7 @@ func (d *identifier) isWitnessed(set *split.Set) bool {
 	if wire.IsSingle(set.Data[:set.Run]) {
 		return true
 	}
-	if set.Compressed && wire.IsStream(set.Joined[min(set.Prefix, len(set.Joined)):]) {
+	if set.Compressed && wire.IsBzip2(set.Joined[min(set.Prefix, len(set.Joined)):]) {
 		return true
 	}
 	src, dst := set.Src, set.Dst

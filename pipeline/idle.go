@@ -20,7 +20,7 @@ type idle struct {
 }
 
 // ceiling is the most that age can be now.
-func (i *idle) ceiling(age, now int64) int64 {
+func (i *idle) maxAge(age, now int64) int64 {
 	if i.base == 0 {
 		i.begun, i.base = i.since, age-i.passed
 	}
@@ -28,7 +28,7 @@ func (i *idle) ceiling(age, now int64) int64 {
 }
 
 // span is how much of the silence the clock has yet to go on with.
-func (i *idle) span() int64 {
+func (i *idle) takeSpan() int64 {
 	span := max(i.now()-i.since-int64(idleLag)-i.passed, 0)
 	i.passed += span
 	return span

@@ -17,7 +17,7 @@ type joiner struct {
 	tracker    *tracker
 	split      *split.Assembler
 	protocols  []dissect.Assembler // of those that cut replies in a way of their own
-	part       split.Fragment
+	part       split.Datagram
 	piece      dissect.Datagram
 	ctx        dissect.Context
 	frames     []uint64
@@ -39,7 +39,7 @@ func newJoiner(now *current, size float64, d *identifier, t *tracker) *joiner {
 func (j *joiner) join(it *item, first *look) {
 	if wire.IsSplit(it.Payload) && len(it.Payload) >= wire.MinSplitLen {
 		j.recall(it)
-		j.part = split.Fragment{Src: it.Src, Dst: it.Dst, Data: it.Payload, Wire: it.Wire,
+		j.part = split.Datagram{Src: it.Src, Dst: it.Dst, Data: it.Payload, Wire: it.Wire,
 			Pieces: it.pieces, Frame: it.frame, Nanos: it.age, Hint: j.ctx.FromServer.Engine}
 		j.split.Add(&j.part)
 		j.tracker.notePart(it)
@@ -48,7 +48,7 @@ func (j *joiner) join(it *item, first *look) {
 	if it.kind == kindDatagram && j.joinFragment(it, first) {
 		return
 	}
-	s := source{src: it.Src, dst: it.Dst, data: it.Payload, run: len(it.Payload), wire: it.Wire,
+	s := payload{src: it.Src, dst: it.Dst, data: it.Payload, run: len(it.Payload), wire: it.Wire,
 		frame: it.frame, nanos: it.nanos, pieces: it.pieces, ipPieces: len(it.pieces),
 		isIncomplete: it.kind == kindAbandoned, why: it.why, ways: it.ways, from: &it.from, first: first}
 	s.frames = j.framesOf(it.pieces)
@@ -95,7 +95,7 @@ func (j *joiner) recall(it *item) {
 
 // deliverJoined passes on a set of a protocol's fragments.
 func (j *joiner) deliverJoined(set *dissect.Joined) {
-	s := source{src: set.Src, dst: set.Dst, data: set.Data, run: set.Run, wire: set.Run,
+	s := payload{src: set.Src, dst: set.Dst, data: set.Data, run: set.Run, wire: set.Run,
 		frame: set.Frames[len(set.Frames)-1], nanos: set.Last + j.now.shift, joined: set, pieces: set.Parts, why: set.Lost, cut: set.Cut}
 	if len(set.Frames) > 1 {
 		s.frames, s.began = set.Frames, set.First+j.now.shift
@@ -109,7 +109,7 @@ func (j *joiner) deliverJoined(set *dissect.Joined) {
 
 // deliverSet passes on a set of parts of a split message.
 func (j *joiner) deliverSet(set *split.Set) {
-	s := source{src: set.Src, dst: set.Dst, data: set.Data, run: set.Run, wire: set.Wire,
+	s := payload{src: set.Src, dst: set.Dst, data: set.Data, run: set.Run, wire: set.Wire,
 		frame: set.Frames[len(set.Frames)-1], nanos: set.Last + j.now.shift, set: set}
 	if len(set.Frames) > 1 {
 		s.frames, s.began = set.Frames, set.First+j.now.shift
@@ -137,7 +137,7 @@ func (j *joiner) deliverSet(set *split.Set) {
 
 // deliverPartial passes on a set of which something is missing, because parts did not
 // come or because the capture cut them.
-func (j *joiner) deliverPartial(s *source) {
+func (j *joiner) deliverPartial(s *payload) {
 	status := dissect.Truncated
 	if s.set.Outcome == split.Incomplete {
 		status, s.isIncomplete = dissect.Fragment, true
@@ -162,7 +162,7 @@ func isGame(set *split.Set) bool {
 }
 
 // tick gives up what waited for its other parts too long.
-func (j *joiner) tick(age int64) {
+func (j *joiner) expire(age int64) {
 	j.split.Tick(age)
 	for _, p := range j.protocols {
 		p.Tick(age)

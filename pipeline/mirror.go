@@ -6,12 +6,12 @@ import "qsniff/track"
 // ports and bridges write it, and leaves out the copies if so. A sender that
 // repeats itself is no sign of that: nearly all senders must.
 type mirror struct {
-	seen, twice [mirrorBits / 64]uint64 // sources of this stretch of time, by hash
-	nSeen, nTwo int
-	since       int64
-	isDouble    bool
-	skipped     uint64 // packets
-	last        uint64 // frame of the last one
+	seen, twice   [mirrorBits / 64]uint64 // sources of this stretch of time, by hash
+	nSeen, nTwice int
+	since         int64
+	isDouble      bool
+	skipped       uint64 // packets
+	last          uint64 // frame of the last one
 }
 
 const (
@@ -20,7 +20,7 @@ const (
 	// mirrorEvery is how long a stretch is, in nanoseconds: some clients ask in it.
 	mirrorEvery = 10e9
 	// mirrorLeast is how many sources a judgement takes.
-	mirrorLeast = 6
+	mirrorMinSources = 6
 	// A capture is double where doubledShare percent of the sources have copies, and
 	// until less than singleShare have.
 	doubledShare, singleShare = 80, 40
@@ -42,8 +42,8 @@ func (m *mirror) isCopy(s *track.Sighting) bool {
 	}
 	if m.twice[h/64]&bit == 0 {
 		m.twice[h/64] |= bit
-		m.nTwo++
-		if !m.isDouble && m.nSeen >= mirrorLeast && m.nTwo*100 >= m.nSeen*doubledShare {
+		m.nTwice++
+		if !m.isDouble && m.nSeen >= mirrorMinSources && m.nTwice*100 >= m.nSeen*doubledShare {
 			m.isDouble = true
 		}
 	}
@@ -55,10 +55,10 @@ func (m *mirror) isCopy(s *track.Sighting) bool {
 
 // beginStretch begins a new stretch of time.
 func (m *mirror) beginStretch(age int64) {
-	if m.nSeen >= mirrorLeast {
-		m.isDouble = m.nTwo*100 >= m.nSeen*singleShare && (m.isDouble || m.nTwo*100 >= m.nSeen*doubledShare)
+	if m.nSeen >= mirrorMinSources {
+		m.isDouble = m.nTwice*100 >= m.nSeen*singleShare && (m.isDouble || m.nTwice*100 >= m.nSeen*doubledShare)
 	}
 	clear(m.seen[:])
 	clear(m.twice[:])
-	m.nSeen, m.nTwo, m.since = 0, 0, age
+	m.nSeen, m.nTwice, m.since = 0, 0, age
 }

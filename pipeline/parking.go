@@ -58,7 +58,7 @@ func (k *parking) isEmpty() bool { return k.table.Len() == 0 }
 
 // keepRequest stores s, which asks for that, until a reply comes. v is what its bytes alone are
 // taken for. A newer request replaces an older one.
-func (k *parking) keepRequest(s *source, asks dissect.Asked, v *dissect.Verdict) {
+func (k *parking) keepRequest(s *payload, asks dissect.Asked, v *dissect.Verdict) {
 	if len(s.data) > parkedMax {
 		return
 	}

@@ -20,7 +20,7 @@ type parser struct {
 }
 
 // parseMessage makes the message of s that v says. c is the context in which it was identified.
-func (p *parser) parseMessage(s *source, c *dissect.Context, v *dissect.Verdict) {
+func (p *parser) parseMessage(s *payload, c *dissect.Context, v *dissect.Verdict) {
 	m, b := &p.msg, s.data[:s.run]
 	server, client := s.dst, s.src
 	if v.Type.FromServer() {
@@ -44,7 +44,7 @@ func (p *parser) parseMessage(s *source, c *dissect.Context, v *dissect.Verdict)
 
 // parseUnread makes a message of a split set, of which s was made, that cannot be read:
 // its header, and its bytes.
-func (p *parser) parseUnread(s *source, status dissect.Status) {
+func (p *parser) parseUnread(s *payload, status dissect.Status) {
 	m, set := &p.msg, s.set
 	m.Reset(p.reg.SplitProto(set.Engine), set.Joined)
 	m.Wire = max(m.Wire, set.Wire)
@@ -74,7 +74,7 @@ func (p *parser) addParts(set *split.Set, said *console.Passwords, from uint32, 
 
 // finish adds what the way of the message shows, and passes it on. said are the
 // passwords of its flow.
-func (p *parser) finish(s *source, said *console.Passwords) {
+func (p *parser) finish(s *payload, said *console.Passwords) {
 	m := &p.msg
 	switch {
 	case s.set != nil:
@@ -92,7 +92,7 @@ func (p *parser) finish(s *source, said *console.Passwords) {
 }
 
 // finishSet adds the findings of a split set, and the parts after a gap as fields.
-func (p *parser) finishSet(s *source, said *console.Passwords) {
+func (p *parser) finishSet(s *payload, said *console.Passwords) {
 	m, set := &p.msg, s.set
 	if s.isIncomplete { // how long the whole is, nobody knows
 		m.Wire = len(s.data)
@@ -115,7 +115,7 @@ func (p *parser) finishSet(s *source, said *console.Passwords) {
 }
 
 // finishJoined adds the fragments after a gap as fields.
-func (p *parser) finishJoined(s *source) {
+func (p *parser) finishJoined(s *payload) {
 	m := &p.msg
 	if s.isIncomplete { // how long the whole is, nobody knows
 		m.Wire = len(s.data)

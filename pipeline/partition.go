@@ -7,8 +7,8 @@ import "qsniff/track"
 // them; see the comment of the package.
 type partition struct {
 	now            current
-	sights         *sights // nil: nobody watches
-	skipsDatagrams bool    // nobody wants messages in them, only what watchers see
+	sights         *sightMaker // nil: nobody watches
+	skipsDatagrams bool        // nobody wants messages in them, only what watchers see
 	joiner         *joiner
 	streams        *streams // nil before the first segment: most captures have none
 	identifier     *identifier
@@ -27,8 +27,8 @@ func newPartition(number int, cfg *Config, size float64) *partition {
 	p.identifier = &identifier{now: now, reg: cfg.Registry, decodeAs: cfg.DecodeAs, flows: flows, parked: newParking(), parser: p.parser}
 	p.joiner = newJoiner(now, size, p.identifier, p.tracker)
 	if len(cfg.Watchers) > 0 {
-		p.sights = &sights{now: now, reg: cfg.Registry, decodeAs: cfg.DecodeAs}
-		p.skipsDatagrams = cfg.onlyWatched()
+		p.sights = &sightMaker{now: now, reg: cfg.Registry, decodeAs: cfg.DecodeAs}
+		p.skipsDatagrams = cfg.wantsOnlySightings()
 	}
 	return p
 }
@@ -44,24 +44,24 @@ func (p *partition) newStreams() *streams {
 func (p *partition) begin(b *batch) { p.now.start, p.now.seed = b.totals.first, b.seed }
 
 // do does one item; what it makes of it goes to seg.
-func (p *partition) do(index int32, it *item, seg *segment) {
-	p.now.takeItem(index, it, seg)
+func (p *partition) process(index int32, it *item, seg *segment) {
+	p.now.setItem(index, it, seg)
 	var first *look
 	if p.sights != nil {
-		first = p.sights.watch(it)
+		first = p.sights.addSightings(it)
 		if p.skipsDatagrams && it.kind != kindSegment && it.kind != kindTick && it.kind != kindEnd {
 			return
 		}
 	}
 	switch it.kind {
 	case kindTick:
-		p.tick(it.age)
+		p.expire(it.age)
 	case kindEnd:
 		p.flush(it.age)
 	case kindBegun:
 		p.tracker.notePart(it)
 	case kindQuoted:
-		p.report(it)
+		p.reportICMP(it)
 	case kindGap:
 		p.tracker.noteGap(it.age)
 		if p.now.part == 0 { // one has to say it
@@ -71,7 +71,7 @@ func (p *partition) do(index int32, it *item, seg *segment) {
 		if p.streams == nil {
 			p.streams = p.newStreams()
 		}
-		p.streams.add(it)
+		p.streams.addSegment(it)
 	default:
 		p.joiner.join(it, first)
 	}
@@ -79,7 +79,7 @@ func (p *partition) do(index int32, it *item, seg *segment) {
 
 // report reports an ICMP error if it is about a message. What is quoted of other traffic
 // is nobody's.
-func (p *partition) report(it *item) {
+func (p *partition) reportICMP(it *item) {
 	t := p.identifier.typeOf(it, nil)
 	if t == nil {
 		p.now.n.icmp++
@@ -89,12 +89,12 @@ func (p *partition) report(it *item) {
 }
 
 // tick gives up what waited too long at age.
-func (p *partition) tick(age int64) {
-	p.joiner.tick(age)
+func (p *partition) expire(age int64) {
+	p.joiner.expire(age)
 	if p.streams != nil {
-		p.streams.tick(age)
+		p.streams.expire(age)
 	}
-	p.tracker.tick(age)
+	p.tracker.expire(age)
 }
 
 // flush gives up what waits when the capture ends at age.
@@ -103,7 +103,7 @@ func (p *partition) flush(age int64) {
 	if p.streams != nil {
 		p.streams.flush(age)
 	}
-	p.tracker.tick(age)
+	p.tracker.expire(age)
 }
 
 // totals are the counters so far.

@@ -38,7 +38,7 @@ type reader struct {
 
 func newReader(src capture.Source, fragBytes int) *reader {
 	r := &reader{src: src, frags: ipfrag.New(fragBytes)}
-	r.frags.Abandoned = r.abandon
+	r.frags.DeliverIncomplete = r.giveAbandoned
 	r.decoder, _ = src.(decoder)
 	r.inputs.source, _ = src.(capture.Describer)
 	r.inputs.found = -1
@@ -59,11 +59,11 @@ func (r *reader) fill(ctx context.Context, b *batch) bool {
 	for i := range b.raw.Packets {
 		r.giveGaps(i)
 		b.notes = r.inputs.collectComments(&b.raw, i, b.notes)
-		r.packet(&b.raw.Packets[i])
+		r.readPacket(&b.raw.Packets[i])
 	}
 	r.giveGaps(len(b.raw.Packets))
 	if b.err == nil {
-		r.snapshot(b)
+		r.copyTotals(b)
 		return true
 	}
 	if errors.Is(b.err, io.EOF) {
@@ -71,11 +71,11 @@ func (r *reader) fill(ctx context.Context, b *batch) bool {
 	}
 	r.frags.Flush()
 	b.giveAll(item{kind: kindEnd, frame: r.last.frame, nanos: r.last.nanos, age: r.clock.age})
-	r.snapshot(b)
+	r.copyTotals(b)
 	return false
 }
 
-func (r *reader) snapshot(b *batch) {
+func (r *reader) copyTotals(b *batch) {
 	r.n.frags, r.n.source = r.frags.Counters(), r.src.Stats()
 	b.totals = r.n
 }
@@ -97,15 +97,15 @@ func (r *reader) passTime(packets int) {
 	case packets > 0:
 		now := r.idle.now()
 		if r.clock.isStarted {
-			r.clock.ceiling = r.idle.ceiling(r.clock.age, now)
+			r.clock.maxAge = r.idle.maxAge(r.clock.age, now)
 		}
 		r.idle.since, r.idle.passed = now, 0
 	case r.clock.isStarted:
-		span := r.idle.span()
+		span := r.idle.takeSpan()
 		r.clock.pass(span)
 		r.last.nanos += span
 		r.last.age = r.clock.age
-		r.tick()
+		r.giveTickIfDue()
 	}
 }
 
@@ -123,10 +123,10 @@ func (r *reader) giveGaps(i int) {
 }
 
 // packet decodes one packet and gives it to its partition.
-func (r *reader) packet(p *capture.Packet) {
+func (r *reader) readPacket(p *capture.Packet) {
 	r.n.packets++
 	r.n.bytes += uint64(len(p.Data))
-	r.time(p)
+	r.advanceTime(p)
 	it := &r.last
 	it.Outer, it.ways = &r.ways, nil
 	if r.decoder != nil {
@@ -142,16 +142,16 @@ func (r *reader) packet(p *capture.Packet) {
 	case it.Stop == netlayer.TCP:
 		it.kind = kindSegment
 		r.b.give(it)
-	case it.Stop == netlayer.ICMP && r.quote(it):
+	case it.Stop == netlayer.ICMP && r.giveQuoted(it):
 	case it.Stop != netlayer.OK:
 		r.n.stops[it.Stop]++
 		if it.Stop == netlayer.UnknownLink {
 			r.n.link = p.Link
 		}
 	case it.Frag.Set:
-		r.beginning(it)
+		r.giveBegun(it)
 		if d := r.frags.Add(&it.Packet, p.No, r.clock.age); d != nil {
-			r.join(d, kindDatagram)
+			r.giveJoined(d, kindDatagram)
 		}
 	default:
 		r.b.give(it)
@@ -160,7 +160,7 @@ func (r *reader) packet(p *capture.Packet) {
 
 // quote gives what an ICMP error quotes of a UDP datagram to the partition of that
 // datagram's ends.
-func (r *reader) quote(it *item) bool {
+func (r *reader) giveQuoted(it *item) bool {
 	q := it.Quote()
 	if !q.Set || q.Proto != netlayer.ProtoUDP || len(q.Payload) == 0 && q.Src.Port() == 0 {
 		return false
@@ -170,13 +170,13 @@ func (r *reader) quote(it *item) bool {
 	x.kind = kindQuoted
 	x.icmp = icmp{from: it.Src.Addr(), reason: q.Reason, kind: q.Type, code: q.Code}
 	x.Src, x.Dst, x.Payload, x.Wire = q.Src, q.Dst, q.Payload, q.Wire
-	r.b.keep(&x)
+	r.b.appendItem(&x)
 	return true
 }
 
 // beginning tells a partition that a datagram is on its way, whose first fragment
 // names its ends: the others can take long, or never come.
-func (r *reader) beginning(it *item) {
+func (r *reader) giveBegun(it *item) {
 	const ports = 4
 	if it.Frag.Off != 0 || it.Proto != netlayer.ProtoUDP || len(it.Payload) < ports {
 		return
@@ -186,28 +186,28 @@ func (r *reader) beginning(it *item) {
 	x.Src = netip.AddrPortFrom(it.Src.Addr(), binary.BigEndian.Uint16(it.Payload))
 	x.Dst = netip.AddrPortFrom(it.Dst.Addr(), binary.BigEndian.Uint16(it.Payload[2:]))
 	x.part = x.Partition()
-	r.b.keep(&x)
+	r.b.appendItem(&x)
 }
 
 // time advances the clock and the item at hand to a packet, with a tick if it is
 // time for one.
-func (r *reader) time(p *capture.Packet) {
+func (r *reader) advanceTime(p *capture.Packet) {
 	if r.n.packets == 1 {
 		r.n.first, r.n.last = p.Nanos, p.Nanos
 	}
 	r.n.first, r.n.last = min(r.n.first, p.Nanos), max(r.n.last, p.Nanos)
-	if r.clock.at(p.Nanos) {
+	if r.clock.observe(p.Nanos) {
 		r.n.backwards++
 	}
 	it := &r.last
 	it.kind, it.frame, it.nanos, it.age = kindDatagram, p.No, p.Nanos, r.clock.age
 	it.pieces, it.why = nil, ""
 	it.from = r.inputs.originOf(p)
-	r.tick()
+	r.giveTickIfDue()
 }
 
 // tick puts a tick before the packet at hand if it is time for one.
-func (r *reader) tick() {
+func (r *reader) giveTickIfDue() {
 	it := &r.last
 	if it.age < r.nextTick {
 		return
@@ -221,9 +221,9 @@ func (r *reader) tick() {
 
 // abandon takes what there is of a set whose other fragments are missing: its
 // start may tell the message.
-func (r *reader) abandon(d *ipfrag.Datagram) {
+func (r *reader) giveAbandoned(d *ipfrag.Datagram) {
 	r.n.abandoned++
-	r.join(d, kindAbandoned)
+	r.giveJoined(d, kindAbandoned)
 }
 
 // fragmentsLost says what became of the rest of an abandoned datagram.
@@ -236,7 +236,7 @@ var fragmentsLost = [...]string{
 }
 
 // join gives a datagram made of fragments to its partition, or counts why not.
-func (r *reader) join(d *ipfrag.Datagram, k kind) {
+func (r *reader) giveJoined(d *ipfrag.Datagram, k kind) {
 	it := item{kind: k, frame: r.last.frame, nanos: r.last.nanos, age: r.last.age, from: r.last.from}
 	if k == kindDatagram {
 		it.Outer, it.Depth = r.last.Outer, r.last.Depth
@@ -249,7 +249,7 @@ func (r *reader) join(d *ipfrag.Datagram, k kind) {
 		return
 	}
 	if k == kindAbandoned { // the last fragment that came stands for the set
-		it.nanos, it.frame, it.why = d.Last+r.last.nanos-r.last.age, 0, fragmentsLost[d.Why]
+		it.nanos, it.frame, it.why = d.Last+r.last.nanos-r.last.age, 0, fragmentsLost[d.Outcome]
 		for _, p := range d.Pieces {
 			it.frame = max(it.frame, p.Frame)
 		}

@@ -30,18 +30,18 @@ func Run(ctx context.Context, cfg Config) (tally.Run, error) {
 		parts[i] = newPartition(i, &cfg, size)
 	}
 	jobs := min(max(cfg.Jobs, 1), Partitions)
-	if cfg.onlyWatched() && jobs > 1 { // the fold, with the watchers, has as much to do as a worker
+	if cfg.wantsOnlySightings() && jobs > 1 { // the fold, with the watchers, has as much to do as a worker
 		jobs--
 	}
 	f := newFold(&cfg, jobs, size)
 	for j := range jobs {
 		f.workers = append(f.workers, newWorker(j, jobs, parts))
 	}
-	err := f.drain(ctx, startStages(ctx, r, f.workers))
+	err := f.foldBatches(ctx, startStages(ctx, r, f.workers))
 	if f.dialogues != nil {
-		err = f.conclude(err, cfg.Ending)
+		err = f.finishDialogues(err, cfg.AppendEnding)
 	}
-	if end := f.watching.cutShort(err); end != nil {
+	if end := f.watching.endEarly(err); end != nil {
 		err = end
 	}
 	return f.summary(), err
@@ -49,8 +49,8 @@ func Run(ctx context.Context, cfg Config) (tally.Run, error) {
 
 // newFold returns the fold of a run with so many workers, which the caller adds.
 func newFold(cfg *Config, jobs int, size float64) *fold {
-	o := &textOutput{w: cfg.Out, cutsToMicros: cfg.Micros}
-	f := &fold{out: o, max: uint64(max(cfg.Max, 0)), types: map[typeKey]uint64{}, progress: cfg.Progress,
+	o := &textOutput{w: cfg.Out, cutsToMicros: cfg.CutsToMicros}
+	f := &fold{out: o, max: uint64(max(cfg.MaxMessages, 0)), types: map[typeKey]uint64{}, progress: cfg.Progress,
 		listener: cfg.Listener, watching: watching{out: o, watchers: cfg.Watchers, doubt: newDoubt()}, heads: make([]head, jobs)}
 	renderer := cfg.Renderer
 	if cfg.Dialogues != nil {
@@ -105,7 +105,7 @@ func startStages(ctx context.Context, r *reader, workers []*worker) queue {
 }
 
 // drain folds batches until the last one, the limit or an error.
-func (f *fold) drain(ctx context.Context, q queue) error {
+func (f *fold) foldBatches(ctx context.Context, q queue) error {
 	for {
 		var b *batch
 		select {
@@ -131,7 +131,7 @@ func (f *fold) drain(ctx context.Context, q queue) error {
 
 // conclude writes the dialogues that the end of the run leaves open, unless the
 // writer failed, and returns err or what became of that.
-func (f *fold) conclude(err error, ending func([]byte, tally.Run) []byte) error {
+func (f *fold) finishDialogues(err error, ending func([]byte, tally.Run) []byte) error {
 	if f.out.failed != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ type span struct {
 }
 
 // dig notes the hole in the text of the span, if there is one.
-func (s *span) dig(h *render.Hole) {
+func (s *span) noteHole(h *render.Hole) {
 	if h.Open {
 		s.hole, s.width = int32(h.At-s.start+1), int32(h.Width)
 	}
@@ -66,28 +66,28 @@ type turn struct {
 type sight struct {
 	index int32
 	part  uint8
-	event event
+	kind  sightKind
 	track.Sighting
 }
 
 // lastly is the partition of what follows all that partitions have to show.
-const lastly = Partitions
+const afterPartitions = Partitions
 
 // before reports whether watchers get s before t.
-func (s *sight) before(t *sight) bool { return s.compare(t) < 0 }
+func (s *sight) precedes(t *sight) bool { return s.compare(t) < 0 }
 
 func (s *sight) compare(t *sight) int {
 	return cmp.Or(cmp.Compare(s.index, t.index), cmp.Compare(s.part, t.part))
 }
 
 // event is what a sight stands for besides a packet.
-type event uint8
+type sightKind uint8
 
 const (
-	sawPacket event = iota
-	sawTick         // time
-	sawLoss         // packets
-	sawEnd          // the capture
+	sawPacket sightKind = iota
+	sawTick             // time
+	sawLoss             // packets
+	sawEnd              // the capture
 )
 
 // segment is what a worker made of a part of a batch, in the order of its items.
@@ -103,7 +103,7 @@ type segment struct {
 }
 
 // full reports whether the segment has as much as is handed over at a time.
-func (s *segment) full() bool { return len(s.buf) >= segmentSize || len(s.sights) > segmentSights }
+func (s *segment) isFull() bool { return len(s.buf) >= segmentSize || len(s.sights) > segmentSights }
 
 func (s *segment) reset() {
 	if cap(s.buf) > 4*segmentSize { // a long message grew it
@@ -123,7 +123,7 @@ func (s *segment) addTurn(x *span, t turn) {
 }
 
 // before reports whether s precedes t in the output.
-func (s *span) before(t *span) bool { return s.compare(t) < 0 }
+func (s *span) precedes(t *span) bool { return s.compare(t) < 0 }
 
 func (s *span) compare(t *span) int {
 	return cmp.Or(cmp.Compare(s.index, t.index), cmp.Compare(s.key, t.key), cmp.Compare(s.part, t.part))

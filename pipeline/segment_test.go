@@ -87,7 +87,7 @@ func heldSights(t *testing.T, data []byte) (most int) {
 		}
 	}()
 	for _, b := range prepare(t, data) {
-		w.batch(t.Context(), b)
+		w.processBatch(t.Context(), b)
 	}
 	close(w.out)
 	<-done

@@ -23,7 +23,7 @@ func newTracker(now *current, size int, e *emitter) *tracker {
 }
 
 // trackMessage takes m, which was made of s.
-func (t *tracker) trackMessage(s *source, m *dissect.Message) {
+func (t *tracker) trackMessage(s *payload, m *dissect.Message) {
 	var part track.Part
 	if t.isOn {
 		part = t.findPart(s, m)
@@ -34,7 +34,7 @@ func (t *tracker) trackMessage(s *source, m *dissect.Message) {
 // findPart finds the part that m has in its exchange, and adds what that shows to its
 // findings. Of a reply the first packet counts: it is the server's answer, and the rest
 // is the way's.
-func (t *tracker) findPart(s *source, m *dissect.Message) track.Part {
+func (t *tracker) findPart(s *payload, m *dissect.Message) track.Part {
 	x := track.Message{Src: s.src, Dst: s.dst, Proto: m.Proto, Type: m.Type, Key: m.Key,
 		Frame: s.frame, Nanos: s.nanos, Conn: s.conn, Reply: s.isReply, Expert: m.Expert}
 	if s.isReply && s.train() > 0 {
@@ -60,4 +60,4 @@ func (t *tracker) notePart(it *item) {
 func (t *tracker) noteGap(age int64) { t.exchanges.RecordGap(age) }
 
 // tick gives up what waited for an answer too long.
-func (t *tracker) tick(age int64) { t.exchanges.Tick(age) }
+func (t *tracker) expire(age int64) { t.exchanges.Tick(age) }

@@ -20,20 +20,20 @@ type watching struct {
 
 // show gives the watchers the sightings of list from next on, up to the index limit, but
 // one in any case. It returns where the next one is.
-func (w *watching) show(list []sight, next int, limit int32) int {
+func (w *watching) showSights(list []sight, next int, limit int32) int {
 	for first := next; next < len(list); next++ {
 		x := &list[next]
 		if next > first && x.index > limit {
 			break
 		}
-		w.tell(x)
+		w.tellWatchers(x)
 	}
 	return next
 }
 
-func (w *watching) tell(x *sight) {
-	w.last.event, w.last.Age, w.last.Nanos = x.event, x.Age, x.Nanos
-	switch x.event {
+func (w *watching) tellWatchers(x *sight) {
+	w.last.kind, w.last.Age, w.last.Nanos = x.kind, x.Age, x.Nanos
+	switch x.kind {
 	case sawPacket:
 		if w.mirror.isCopy(&x.Sighting) {
 			return
@@ -72,13 +72,13 @@ func (w *watching) tellDropped(dropped uint64) {
 // cutShort tells the watchers that no packet follows where the run was interrupted or
 // failed: what is open then is told of as well. It returns err, or that of writing
 // what they say.
-func (w *watching) cutShort(err error) error {
-	if err == nil || w.out.failed != nil || w.last.event == sawEnd || w.last.Age == 0 {
+func (w *watching) endEarly(err error) error {
+	if err == nil || w.out.failed != nil || w.last.kind == sawEnd || w.last.Age == 0 {
 		return err
 	}
 	x := w.last
-	x.event = sawEnd
-	w.tell(&x)
+	x.kind = sawEnd
+	w.tellWatchers(&x)
 	if wrong := w.out.flush(); wrong != nil {
 		return wrong
 	}

@@ -133,7 +133,7 @@ func TestMirrorStops(t *testing.T) {
 	}
 	for i := range 20 {
 		see(1, i, false)
-		if left := see(1, i, true); left != (i >= mirrorLeast-1) {
+		if left := see(1, i, true); left != (i >= mirrorMinSources-1) {
 			t.Errorf("source %d: copy left out: %v", i, left)
 		}
 	}
@@ -192,7 +192,7 @@ func TestMirrorAllocations(t *testing.T) {
 		x.Age += 1e8
 		x.Src[15]++
 		x.Flags ^= track.Copy
-		w.tell(&x)
+		w.tellWatchers(&x)
 	}); n != 0 {
 		t.Errorf("%v allocations for each sighting", n)
 	}

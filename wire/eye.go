@@ -29,13 +29,13 @@ const (
 )
 
 var (
-	mark = []byte("EYE")
-	mta  = []byte("\x04mta")
+	eyeMark = []byte("EYE")
+	mtaName = []byte("\x04mta")
 )
 
 // EyeNumber returns the number in the header of b, 0 if b has none.
 func EyeNumber(b []byte) int {
-	if len(b) < EyeHeaderLen || !bytes.HasPrefix(b, mark) || b[3] < '1' || b[3] > '9' {
+	if len(b) < EyeHeaderLen || !bytes.HasPrefix(b, eyeMark) || b[3] < '1' || b[3] > '9' {
 		return 0
 	}
 	return int(b[3] - '0')
@@ -43,8 +43,8 @@ func EyeNumber(b []byte) int {
 
 // BeginsEye reports whether b starts with "EYE", as far as it goes.
 func BeginsEye(b []byte) bool {
-	n := min(len(b), len(mark))
-	return n > 0 && bytes.Equal(b[:n], mark[:n])
+	n := min(len(b), len(eyeMark))
+	return n > 0 && bytes.Equal(b[:n], eyeMark[:n])
 }
 
 // IsMTA reports whether the first string of b says "mta", as far as it goes.
@@ -52,8 +52,8 @@ func IsMTA(b []byte) bool {
 	if len(b) < EyeHeaderLen {
 		return false
 	}
-	n := min(len(b)-EyeHeaderLen, len(mta))
-	return bytes.Equal(b[EyeHeaderLen:EyeHeaderLen+n], mta[:n])
+	n := min(len(b)-EyeHeaderLen, len(mtaName))
+	return bytes.Equal(b[EyeHeaderLen:EyeHeaderLen+n], mtaName[:n])
 }
 
 // EyeText returns the string whose length byte is at off and the offset after it.
@@ -68,10 +68,10 @@ func EyeText(b []byte, off int) (s []byte, next int) {
 
 // WholeEye reports whether b reads as EYE1 to its very end. A first fragment hardly
 // ever does: it breaks off in a string, and its id is none.
-func WholeEye(b []byte) bool {
-	off, ok := texts(b, EyeHeaderLen, EyeLeading)
+func IsWholeEye(b []byte) bool {
+	off, ok := skipTexts(b, EyeHeaderLen, EyeLeading)
 	for ok && off < len(b) && b[off] != 1 {
-		off, ok = texts(b, off, 2)
+		off, ok = skipTexts(b, off, 2)
 	}
 	if !ok || off == len(b) {
 		return ok
@@ -85,13 +85,13 @@ func WholeEye(b []byte) bool {
 		for ; flags != 0; flags &= flags - 1 {
 			n++
 		}
-		off, ok = texts(b, off+1, n)
+		off, ok = skipTexts(b, off+1, n)
 	}
 	return ok && (off == len(b) || off == len(b)-1)
 }
 
 // texts steps over n strings.
-func texts(b []byte, off, n int) (int, bool) {
+func skipTexts(b []byte, off, n int) (int, bool) {
 	for range n {
 		if _, off = EyeText(b, off); off < 0 {
 			return 0, false

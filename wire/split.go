@@ -26,17 +26,17 @@ const (
 	SourceOld         // 10-byte header without it
 )
 
-var names = [...]string{"", "goldsource", "source", "source"}
+var engineNames = [...]string{"", "goldsource", "source", "source"}
 
 // formats are for people, who need to know about the missing size field:
 // libraries disagree about it.
-var formats = [...]string{"", "GoldSource split", "Source split", "Source split without size field"}
+var formNames = [...]string{"", "GoldSource split", "Source split", "Source split without size field"}
 
 // Format is the form in words, "" for None.
-func (e Engine) Format() string { return formats[e] }
+func (e Engine) Format() string { return formNames[e] }
 
 // String is the name of the engine family: "goldsource", "source" or "".
-func (e Engine) String() string { return names[e] }
+func (e Engine) String() string { return engineNames[e] }
 
 // HeaderLen is the length of the form's header in bytes.
 func (e Engine) HeaderLen() int {
@@ -77,7 +77,7 @@ func IsSplit(b []byte) bool {
 
 // IsSingle reports whether b starts like a message in one datagram, or like the
 // message that parts make up.
-func IsSingle(b []byte) bool { return ones(b, 0) }
+func IsSingle(b []byte) bool { return hasOnes(b, 0) }
 
 // SplitID is the id field, which all forms keep at the same place. b has MinSplitLen bytes.
 func SplitID(b []byte) uint32 { return binary.LittleEndian.Uint32(b[4:]) }

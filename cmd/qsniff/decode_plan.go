@@ -34,7 +34,7 @@ type plan struct {
 	dir      string             // likewise of --dir
 	payloads []made
 	weakTCP  bool // they are a connection's, and only because nothing else reads them
-	source   pipeline.Payloads
+	source   pipeline.PayloadSource
 	rules    []pipeline.DecodeAs
 }
 
@@ -79,7 +79,7 @@ func (p *plan) make(ps []payload.Payload) {
 		m.reply = p.isReply(m)
 		switch no := uint64(i + 1); {
 		case m.isPacket:
-			p.source.Packet(no, m.packet.Link, m.Data, m.packet.Wire)
+			p.source.AddPacket(no, m.packet.Link, m.Data, m.packet.Wire)
 			p.rulePacket(m)
 		case tcp != nil:
 			p.segment(no, m, tcp)
@@ -167,7 +167,7 @@ func (p *plan) datagram(no uint64, m *made) {
 	if m.reply {
 		client, server = server, client
 	}
-	p.source.Datagram(no, client, server, m.Data)
+	p.source.AddDatagram(no, client, server, m.Data)
 }
 
 // needsRule reports whether the chosen reading is not believed by itself.
@@ -253,5 +253,5 @@ func (p *plan) segment(no uint64, m *made, d dissect.StreamDissector) {
 	}
 	r := pipeline.DecodeAs{TCP: true, Port: serverPort, Proto: d.Proto()}
 	p.rule(r)
-	p.source.Segment(no, netip.AddrPortFrom(clientAddr, clientPort), netip.AddrPortFrom(serverAddr, serverPort), !m.reply, m.Data)
+	p.source.AddSegment(no, netip.AddrPortFrom(clientAddr, clientPort), netip.AddrPortFrom(serverAddr, serverPort), !m.reply, m.Data)
 }

@@ -99,7 +99,7 @@ func follow(ctx context.Context, opts *followOptions, args []string, s streams) 
 	defer j.release()
 	talks := dialogue.New(dialogue.Options{Renderer: r, Frame: opts.exchange, Size: opts.scale()})
 	j.cfg.Dialogues, j.scrolls, j.tells = talks, true, opts.output != "json" && opts.output != "csv"
-	j.cfg.Ending = func(dst []byte, run tally.Run) []byte {
+	j.cfg.AppendEnding = func(dst []byte, run tally.Run) []byte {
 		run.Interrupted = interrupted(j.ctx)
 		return opts.appendInterrupted(dst, &run, s.out)
 	}

@@ -62,7 +62,7 @@ func (o *readOptions) prepare(ctx context.Context, reg *dissect.Registry, args [
 		return nil, err
 	}
 	return &job{ctx: ctx, release: release, io: io, src: src, cfg: pipeline.Config{
-		Source: src.Source, Many: src.many, Out: io.out, Registry: reg, Jobs: o.jobs, Max: o.count, Memory: int64(o.memory),
+		Source: src.Source, HasManyInputs: src.many, Out: io.out, Registry: reg, Jobs: o.jobs, MaxMessages: o.count, Memory: int64(o.memory),
 		DecodeAs: as, Dedup: dedups[o.dedup], Seed: o.seed(),
 	}}, nil
 }

@@ -105,9 +105,9 @@ func openLive(opts *liveOptions, io streams) (*session, error) {
 		signal.Ignore(syscall.SIGPIPE) // whoever reads the output may go; the files are finished then
 	}
 	s.tap = keep.NewTap(src, kept, &s.alarms, func(err error) { explain(io.err, err) })
-	s.cfg = pipeline.Config{Source: s.tap, Registry: reg, Jobs: opts.jobs, Max: opts.count, Memory: int64(opts.memory),
-		DecodeAs: as, Dedup: dedups[opts.dedup], Renderer: r, Out: io.out, Incidents: found, Count: !opts.watches(),
-		Clock: monotonic, Micros: opts.micros, Seed: rand.Uint64() | 1}
+	s.cfg = pipeline.Config{Source: s.tap, Registry: reg, Jobs: opts.jobs, MaxMessages: opts.count, Memory: int64(opts.memory),
+		DecodeAs: as, Dedup: dedups[opts.dedup], Renderer: r, Out: io.out, Incidents: found, CountsMessages: !opts.watches(),
+		Clock: monotonic, CutsToMicros: opts.micros, Seed: rand.Uint64() | 1}
 	if opts.watches() {
 		s.seen = new(flood.Seen)
 		s.cfg.Watchers = []track.Watcher{s.seen}

@@ -19,7 +19,7 @@ import (
 
 // Fragment is one datagram that may be a fragment. The Assembler copies what it
 // keeps.
-type Fragment struct {
+type Datagram struct {
 	Src, Dst netip.AddrPort
 	Data     []byte
 	Wire     int // length as sent
@@ -28,7 +28,7 @@ type Fragment struct {
 	Nanos    int64
 	// Short says that the client asked for short replies and never for the long
 	// one, so that "EYE2" and "EYE3" are replies of their own.
-	Short bool
+	WantsShort bool
 }
 
 // Outcome is what became of a set.
@@ -71,7 +71,7 @@ type Assembler struct {
 	seed   uint64 // of the sums by which repeated fragments are recognised
 	now    int64
 	live   int // sets that are not unused
-	sets   [MaxSets]set
+	sets   [MaxSets]fragmentSet
 	blocks [maxBlocks + 1][wire.EyeFragmentLen]byte // 0 is "no block"
 	free   [maxBlocks]uint8
 	nfree  int
@@ -93,15 +93,15 @@ func New() *Assembler {
 // Add takes one datagram and reports whether it was a fragment. If it was not, it
 // is a message of its own and nothing was kept. Sets that it completes, pushes
 // out or outlives are delivered before Add returns.
-func (a *Assembler) Add(f *Fragment) bool {
+func (a *Assembler) Add(f *Datagram) bool {
 	a.Tick(f.Nanos)
 	n := wire.EyeNumber(f.Data)
-	if n == 0 || f.Wire > len(f.Data) || !possible(n, len(f.Data)) {
+	if n == 0 || f.Wire > len(f.Data) || !isPossibleLen(n, len(f.Data)) {
 		return false
 	}
 	k := key{f.Src, f.Dst, binary.LittleEndian.Uint32(f.Data[len(f.Data)-wire.EyeIDLen:])}
 	i := a.find(k, waiting)
-	if i < 0 && !begins(f, n) {
+	if i < 0 && !mayBegin(f, n) {
 		return false
 	}
 	a.Counters.Fragments++
@@ -111,7 +111,7 @@ func (a *Assembler) Add(f *Fragment) bool {
 
 // possible reports whether fragment n can have length l: the first one is full,
 // because a reply that fits one datagram is not cut.
-func possible(n, l int) bool {
+func isPossibleLen(n, l int) bool {
 	if n == 1 {
 		return l == wire.EyeFragmentLen
 	}
@@ -119,8 +119,8 @@ func possible(n, l int) bool {
 }
 
 // begins reports whether a datagram that no waiting set expects is a fragment.
-func begins(f *Fragment, n int) bool {
-	return !wire.IsMTA(f.Data) && (n == 1 || !f.Short)
+func mayBegin(f *Datagram, n int) bool {
+	return !wire.IsMTA(f.Data) && (n == 1 || !f.WantsShort)
 }
 
 // Tick says that packet time has come to nanos, and gives up the sets that have
@@ -128,18 +128,18 @@ func begins(f *Fragment, n int) bool {
 func (a *Assembler) Tick(nanos int64) {
 	a.now = max(a.now, nanos)
 	for a.live > 0 {
-		i := a.oldest(waiting)
+		i := a.oldestIn(waiting)
 		if i < 0 || a.now-a.sets[i].first < int64(Wait) {
 			break
 		}
-		a.finish(i, Expired)
+		a.finishSet(i, Expired)
 	}
 	for a.live > 0 {
-		i := a.oldest(memo)
+		i := a.oldestIn(memo)
 		if i < 0 || a.now-a.sets[i].last < int64(Wait) {
 			break
 		}
-		a.drop(i)
+		a.freeSet(i)
 	}
 }
 
@@ -147,11 +147,11 @@ func (a *Assembler) Tick(nanos int64) {
 // Ended. The Assembler is empty afterwards and can be used again.
 func (a *Assembler) Flush(nanos int64) {
 	a.Tick(nanos)
-	for i := a.oldest(waiting); i >= 0; i = a.oldest(waiting) {
-		a.finish(i, Ended)
+	for i := a.oldestIn(waiting); i >= 0; i = a.oldestIn(waiting) {
+		a.finishSet(i, Ended)
 	}
-	for i := a.oldest(memo); i >= 0; i = a.oldest(memo) {
-		a.drop(i)
+	for i := a.oldestIn(memo); i >= 0; i = a.oldestIn(memo) {
+		a.freeSet(i)
 	}
 	a.now = 0
 }

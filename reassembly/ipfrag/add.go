@@ -9,26 +9,26 @@ import "qsniff/netlayer"
 func (t *Table) Add(p *netlayer.Packet, frame uint64, nanos int64) *Datagram {
 	t.Expire(nanos)
 	t.n.Fragments++
-	if !t.plausible(p) {
+	if !t.isPlausible(p) {
 		return nil
 	}
 	k := keyOf(p)
 	if p.Frag.Off == 0 && !p.Frag.More {
 		// An atomic fragment is whole, whatever else has its id (RFC 6946).
-		return t.single(p, &k, frame, nanos)
+		return t.joinAtomic(p, &k, frame, nanos)
 	}
 	s := t.find(&k)
 	if s == none {
 		s = t.insert(&k, nanos)
 	}
-	if t.place(s, p, frame) {
+	if t.placeFragment(s, p, frame) {
 		t.sets[s].last = max(t.sets[s].last, nanos)
 	}
-	if set := &t.sets[s]; set.dead || set.total == 0 || set.have != set.total {
+	if set := &t.sets[s]; set.isGivenUp || set.total == 0 || set.have != set.total {
 		return nil
 	}
 	t.n.Joined++
-	t.assemble(s, Joined)
+	t.joinFragments(s, Joined)
 	t.remove(s)
 	return &t.out
 }
@@ -36,7 +36,7 @@ func (t *Table) Add(p *netlayer.Packet, frame uint64, nanos int64) *Datagram {
 // plausible checks what a fragment shows by itself. Empty fragments say nothing
 // and could be sent for ever; all but the last end on a border of 8 bytes (RFC
 // 791 section 3.2, RFC 8200 section 4.5).
-func (t *Table) plausible(p *netlayer.Packet) bool {
+func (t *Table) isPlausible(p *netlayer.Packet) bool {
 	switch {
 	case p.Wire <= 0 || p.Frag.More && p.Wire%8 != 0:
 		t.n.Bad++
@@ -50,16 +50,16 @@ func (t *Table) plausible(p *netlayer.Packet) bool {
 
 // place puts the fragment into set i, or gives the set up if it cannot belong.
 // It reports whether the fragment was taken.
-func (t *Table) place(i uint32, p *netlayer.Packet, frame uint64) bool {
+func (t *Table) placeFragment(i uint32, p *netlayer.Packet, frame uint64) bool {
 	s := &t.sets[i]
 	off, end := p.Frag.Off, p.Frag.Off+uint32(p.Wire)
-	if s.dead || !s.fits(t, p.Frag.More, end) {
+	if s.isGivenUp || !s.fits(t, p.Frag.More, end) {
 		t.n.Bad++
 		return false
 	}
-	before, after := t.neighbours(s, off)
+	before, after := t.findNeighbours(s, off)
 	if after != none && t.frags[after].off == off && t.frags[after].end() == end {
-		if t.equal(after, p.Payload) {
+		if t.equalBytes(after, p.Payload) {
 			t.n.Duplicates++
 			return false
 		}
@@ -114,7 +114,7 @@ func (s *set) fits(t *Table, more bool, end uint32) bool {
 
 // neighbours are the last fragment that starts before off and the first that
 // does not. Fragments mostly come in order, so the end is tried first.
-func (t *Table) neighbours(s *set, off uint32) (before, after uint32) {
+func (t *Table) findNeighbours(s *set, off uint32) (before, after uint32) {
 	if s.tail != none && t.frags[s.tail].off < off {
 		return s.tail, none
 	}
@@ -127,7 +127,7 @@ func (t *Table) neighbours(s *set, off uint32) (before, after uint32) {
 
 // equal compares what was captured of both: another interface may have had
 // another snap length.
-func (t *Table) equal(n uint32, b []byte) bool {
+func (t *Table) equalBytes(n uint32, b []byte) bool {
 	f := &t.frags[n]
 	left := min(int(f.got), len(b))
 	for block := f.block; left > 0; block = t.next[block] {
@@ -142,11 +142,11 @@ func (t *Table) equal(n uint32, b []byte) bool {
 
 // giveUp abandons a set whose fragments contradict each other. It stays, empty,
 // until it expires.
-func (t *Table) giveUp(i uint32, why Why, count *uint64) {
+func (t *Table) giveUp(i uint32, why Outcome, count *uint64) {
 	*count++
-	t.abandon(i, why)
-	t.release(i)
-	t.sets[i].dead = true
+	t.deliverIncomplete(i, why)
+	t.releaseFragments(i)
+	t.sets[i].isGivenUp = true
 }
 
 func keyOf(p *netlayer.Packet) key {

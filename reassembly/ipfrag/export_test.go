@@ -4,4 +4,4 @@ var whyNames = [...]string{
 	"joined", "expired", "evicted", "capture ended", "overlapping fragments", "too many fragments",
 }
 
-func (w Why) String() string { return whyNames[w] }
+func (w Outcome) String() string { return whyNames[w] }

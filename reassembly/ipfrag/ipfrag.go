@@ -14,16 +14,16 @@ import (
 )
 
 // Why says how a set of fragments ended.
-type Why uint8
+type Outcome uint8
 
 // The ends. Only Joined is a complete one.
 const (
-	Joined  Why = iota
-	Expired     // a fragment was missing for too long
-	Evicted     // memory was needed for newer sets
-	Ended       // the capture ended first
-	Overlap     // two fragments claimed the same bytes
-	TooMany     // more fragments than the limit
+	Joined  Outcome = iota
+	Expired         // a fragment was missing for too long
+	Evicted         // memory was needed for newer sets
+	Ended           // the capture ended first
+	Overlap         // two fragments claimed the same bytes
+	TooMany         // more fragments than the limit
 )
 
 // Datagram is a joined IP payload, or what there is of one. It and all it
@@ -33,7 +33,7 @@ type Datagram struct {
 	ID       uint32         // 16 bits in IPv4
 	Proto    uint8          // of the first fragment; in IPv6 it may be an extension header
 	TTL      uint8          // or hop limit, of the first fragment
-	Why      Why
+	Outcome  Outcome
 	Complete bool // every byte was sent: Why is Joined
 	// Data is what was captured without a gap from the start on: less than
 	// Wire if the set is incomplete or the snap length cut a fragment.
@@ -86,7 +86,7 @@ type Table struct {
 	// Abandoned, if not nil, is called with every incomplete set whose
 	// start is there, when it is given up, from inside Add, Expire or Flush.
 	// It must not call the Table.
-	Abandoned func(*Datagram)
+	DeliverIncomplete func(*Datagram)
 
 	n    Counters
 	seed maphash.Seed
@@ -117,7 +117,7 @@ func New(maxBytes int) *Table {
 	}
 	t.index = make([]uint32, indexSize(len(t.sets)))
 	t.out.Pieces = make([]reassembly.Piece, 0, maxFragments)
-	t.clear()
+	t.freeAll()
 	return t
 }
 
@@ -129,9 +129,9 @@ func (t *Table) Counters() Counters { return t.n }
 func (t *Table) Expire(nanos int64) {
 	for t.oldest != none && nanos-t.sets[t.oldest].first >= expiry {
 		s := t.oldest
-		if !t.sets[s].dead {
+		if !t.sets[s].isGivenUp {
 			t.n.Expired++
-			t.abandon(s, Expired)
+			t.deliverIncomplete(s, Expired)
 		}
 		t.remove(s)
 	}
@@ -141,9 +141,9 @@ func (t *Table) Expire(nanos int64) {
 func (t *Table) Flush() {
 	for t.oldest != none {
 		s := t.oldest
-		if !t.sets[s].dead {
+		if !t.sets[s].isGivenUp {
 			t.n.Ended++
-			t.abandon(s, Ended)
+			t.deliverIncomplete(s, Ended)
 		}
 		t.remove(s)
 	}

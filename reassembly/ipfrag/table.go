@@ -30,7 +30,7 @@ type set struct {
 	older, newer uint32
 	count        uint16 // of frags
 	proto, ttl   uint8
-	dead         bool // given up; stays so that what still comes is refused (RFC 5722 section 4)
+	isGivenUp    bool // given up; stays so that what still comes is refused (RFC 5722 section 4)
 }
 
 // fragment is one of them. The snap length may have cut it: got <= wire.
@@ -48,7 +48,7 @@ func (f *fragment) end() uint32 { return f.off + f.wire }
 func indexSize(sets int) int { return 1 << bits.Len(uint(sets)) }
 
 // clear makes everything free.
-func (t *Table) clear() {
+func (t *Table) freeAll() {
 	for i := range t.index {
 		t.index[i] = none
 	}
@@ -110,16 +110,16 @@ func (t *Table) evict(keep uint32) {
 	if s == keep {
 		s = t.sets[s].newer
 	}
-	if !t.sets[s].dead {
+	if !t.sets[s].isGivenUp {
 		t.n.Evicted++
-		t.abandon(s, Evicted)
+		t.deliverIncomplete(s, Evicted)
 	}
 	t.remove(s)
 }
 
 // remove takes the set out of the table and frees all it holds.
 func (t *Table) remove(i uint32) {
-	t.release(i)
+	t.releaseFragments(i)
 	s := &t.sets[i]
 	link := t.bucket(&s.key)
 	for *link != i {
@@ -140,7 +140,7 @@ func (t *Table) remove(i uint32) {
 }
 
 // release frees the fragments of a set.
-func (t *Table) release(i uint32) {
+func (t *Table) releaseFragments(i uint32) {
 	s := &t.sets[i]
 	for s.frags != none {
 		n := s.frags

@@ -33,11 +33,11 @@ func newBudget(lim Limits) budget {
 
 // allows reports whether anything is left at a time. The try that uses up the
 // rest may exceed it: what it costs is known afterwards, and bounded.
-func (b *budget) allows(src sourceKey, nanos int64) bool {
+func (b *budget) hasLeft(src sourceKey, nanos int64) bool {
 	second := nanos / nanosPerSecond
 	w, _ := b.sources.Put(src)
-	w.roll(second)
-	b.all.roll(second)
+	w.startSecond(second)
+	b.all.startSecond(second)
 	return b.all.units < b.total && w.units < b.each
 }
 
@@ -47,7 +47,7 @@ func (b *budget) spend(src sourceKey, units int) {
 	b.sources.Peek(src).units += units
 }
 
-func (w *work) roll(second int64) {
+func (w *work) startSecond(second int64) {
 	if w.second != second {
 		*w = work{second: second}
 	}

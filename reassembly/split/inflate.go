@@ -15,16 +15,16 @@ import (
 type flaw uint8
 
 const (
-	sound     flaw = iota
-	noStream       // nothing in part 0 looks like bzip2
-	broken         // it cannot be decoded to its end
-	badLength      // its length is not the declared one
-	badCRC         // its CRC-32 is not the declared one
-	trailing       // length and CRC-32 are right, but its end is broken or bytes follow
-	notPacked      // announced as compressed, and plain
-	tooLarge       // declared above the limit
-	endless        // nothing declared, and more comes out than the limit
-	refused        // this second's work is spent
+	sound            flaw = iota
+	noStream              // nothing in part 0 looks like bzip2
+	undecodable           // it cannot be decoded to its end
+	badLength             // its length is not the declared one
+	badCRC                // its CRC-32 is not the declared one
+	trailing              // length and CRC-32 are right, but its end is broken or bytes follow
+	notPacked             // announced as compressed, and plain
+	declaredTooLarge      // declared above the limit
+	outputTooLarge        // nothing declared, and more comes out than the limit
+	overBudget            // this second's work is spent
 )
 
 // inflater decompresses into memory that it keeps. It never reads more than
@@ -44,7 +44,7 @@ type inflater struct {
 // the declared size with its CRC-32, or the limit. The memory after the stream
 // is overwritten if there is enough of it. The result is valid until the next
 // run.
-func (z *inflater) run(stream []byte, most int, declared bool, crc uint32) ([]byte, flaw) {
+func (z *inflater) decompress(stream []byte, most int, declared bool, crc uint32) ([]byte, flaw) {
 	if z.zr == nil {
 		z.zr = new(bzip2.Reader)
 		z.buf = make([]byte, z.limit+1)
@@ -60,11 +60,11 @@ func (z *inflater) run(stream []byte, most int, declared bool, crc uint32) ([]by
 		n, err = io.ReadFull(z.zr, z.buf[:most+1])
 	}
 	stream[3] = level
-	out := output{n: n, more: err == nil}
+	out := output{n: n, hasMore: err == nil}
 	if z.zr.InputOffset > int64(len(stream)) && n > 0 && z.buf[n-1] == endByte {
-		out = output{n: n - 1, clean: err == nil || z.zr.Close() == nil}
+		out = output{n: n - 1, endsClean: err == nil || z.zr.Close() == nil}
 	}
-	return z.judge(out, most, declared, crc)
+	return z.compareOutput(out, most, declared, crc)
 }
 
 // endMark is a bzip2 stream of one byte, endByte. Put after another stream, it
@@ -79,29 +79,29 @@ const (
 // output is what came out of a stream: n bytes, more of them than asked for, or
 // an end as it should be.
 type output struct {
-	n           int
-	more, clean bool
+	n                  int
+	hasMore, endsClean bool
 }
 
 // judge compares the output with what was declared.
-func (z *inflater) judge(o output, most int, declared bool, crc uint32) ([]byte, flaw) {
+func (z *inflater) compareOutput(o output, most int, declared bool, crc uint32) ([]byte, flaw) {
 	out := z.buf[:o.n]
 	switch {
-	case !declared && o.more:
-		return out, endless
-	case !declared && !o.clean:
-		return out, broken
+	case !declared && o.hasMore:
+		return out, outputTooLarge
+	case !declared && !o.endsClean:
+		return out, undecodable
 	case !declared:
 		return out, sound
-	case o.more || o.clean && o.n != most:
+	case o.hasMore || o.endsClean && o.n != most:
 		return out, badLength
 	case o.n != most:
-		return out, broken
+		return out, undecodable
 	}
 	if z.sum = crc32.ChecksumIEEE(out); z.sum != crc {
 		return out, badCRC
 	}
-	if !o.clean {
+	if !o.endsClean {
 		return out, trailing
 	}
 	return out, sound
@@ -110,59 +110,59 @@ func (z *inflater) judge(o output, most int, declared bool, crc uint32) ([]byte,
 // unpack decompresses a set that has all its parts, under the first layout that
 // proves right. If none does, the set is left as the first plausible one joins
 // it.
-func (a *Assembler) unpack(s *set) Outcome {
+func (a *Assembler) decompressSet(s *partSet) Outcome {
 	o := &a.out
 	s.flaw = noStream
 	for i := range layouts {
 		l := &layouts[i]
-		if !a.plausible(s, l) {
+		if !a.hasStreamAt(s, l) {
 			continue
 		}
-		a.concat(s, *l)
-		out, fl := a.inflate(s, l)
+		a.joinPayloads(s, *l)
+		out, fl := a.tryLayout(s, l)
 		if fl == sound || fl == trailing {
 			s.flaw = fl
 			o.Engine, o.Size = l.engine, a.sizeField(s, l)
 			o.Data, o.Run, o.Wire = out, len(out), len(out)
 			return Complete
 		}
-		if s.flaw == noStream || fl >= tooLarge {
+		if s.flaw == noStream || fl >= declaredTooLarge {
 			s.flaw, s.flawSize, s.flawSum = fl, uint32(len(out)), a.bz.sum
-			if fl == tooLarge {
+			if fl == declaredTooLarge {
 				s.flawSize = o.Declared
 			}
 		}
 	}
-	a.concat(s, a.firstLayout(s))
+	a.joinPayloads(s, a.guessLayout(s))
 	o.Run = 0
 	switch s.flaw {
-	case tooLarge, endless:
+	case declaredTooLarge, outputTooLarge:
 		return TooLarge
-	case refused:
+	case overBudget:
 		return Refused
 	}
 	return BadBzip2
 }
 
 // inflate tries one layout within the budget.
-func (a *Assembler) inflate(s *set, l *layout) ([]byte, flaw) {
+func (a *Assembler) tryLayout(s *partSet, l *layout) ([]byte, flaw) {
 	o := &a.out
 	most := a.lim.Inflated
 	if l.prefix > 0 {
 		if uint64(o.Declared) > uint64(most) {
-			return nil, tooLarge
+			return nil, declaredTooLarge
 		}
 		most = int(o.Declared)
 	}
 	src := sourceKey(s.key.src)
-	if !a.budget.allows(src, a.now) {
-		return nil, refused
+	if !a.budget.hasLeft(src, a.now) {
+		return nil, overBudget
 	}
 	a.Counters.Inflations++
 	a.joined = slices.Grow(a.joined, len(endMark))
 	o.Joined, o.Data = a.joined, a.joined
 	stream := a.joined[l.prefix:]
-	out, fl := a.bz.run(stream, most, l.prefix > 0, o.CRC)
+	out, fl := a.bz.decompress(stream, most, l.prefix > 0, o.CRC)
 	if fl == sound || fl == trailing {
 		a.budget.spend(src, costTry+(len(stream)+len(out))/bytesPerUnit)
 	} else {
@@ -173,7 +173,7 @@ func (a *Assembler) inflate(s *set, l *layout) ([]byte, flaw) {
 
 // sizeField is the part size of a compressed set's header, which one layout has
 // in the parts n > 0 only. 0 if the form has none.
-func (a *Assembler) sizeField(s *set, l *layout) uint16 {
+func (a *Assembler) sizeField(s *partSet, l *layout) uint16 {
 	if l.engine != wire.Source {
 		return 0
 	}
@@ -181,6 +181,6 @@ func (a *Assembler) sizeField(s *set, l *layout) uint16 {
 	if l.head0 != wire.Source.HeaderLen() {
 		p = a.order[1]
 	}
-	h, _ := wire.ParseSplit(a.start(&a.parts.items[p]), wire.Source)
+	h, _ := wire.ParseSplit(a.startOf(&a.parts.items[p]), wire.Source)
 	return h.Size
 }

@@ -12,17 +12,17 @@ func (a *Assembler) makeRoom(c *candidate) {
 
 // keep copies a datagram into the memory that makeRoom left. It returns 0 if the
 // set may not grow by it.
-func (a *Assembler) keep(i uint32, c *candidate) uint32 {
+func (a *Assembler) keepPart(i uint32, c *candidate) uint32 {
 	s := &a.sets.items[i]
 	if s.n >= maxParts || (s.blocks+blocksFor(len(c.b)))*blockSize > a.lim.SetBytes {
 		a.Counters.OverSet++
-		s.over++
+		s.refused++
 		return 0
 	}
 	p := a.parts.take()
-	a.parts.items[p] = part{
+	a.parts.items[p] = keptPart{
 		frame: c.Frame, nanos: a.now, len: uint32(len(c.b)), wire: uint32(c.wire),
-		blocks: a.copyIn(c.b), pieces: a.notePieces(c),
+		blocks: a.copyToBlocks(c.b), pieces: a.keepPieces(c),
 	}
 	return p
 }
@@ -31,7 +31,7 @@ func (a *Assembler) keep(i uint32, c *candidate) uint32 {
 // set that waits longest. Sets that datagram c may belong to go last.
 func (a *Assembler) evict(c *candidate) {
 	if i := a.memos.oldest; i != 0 {
-		a.Counters.Forgotten++
+		a.Counters.MemosEvicted++
 		a.closeSet(i)
 		return
 	}
@@ -43,13 +43,13 @@ func (a *Assembler) evict(c *candidate) {
 		i = a.waiting.oldest
 	}
 	a.Counters.Evicted++
-	a.finish(i, evicted)
+	a.finishSet(i, evicted)
 }
 
 // evictOf is evict among the sets of one flow.
-func (a *Assembler) evictOf(k flowKey) {
+func (a *Assembler) evictFromFlow(k flowKey) {
 	var oldest uint32
-	for i := a.setsOf(k); i != 0; i = a.sets.next[i] {
+	for i := a.firstSetOf(k); i != 0; i = a.sets.next[i] {
 		s := &a.sets.items[i]
 		if oldest == 0 {
 			oldest = i
@@ -65,15 +65,15 @@ func (a *Assembler) evictOf(k flowKey) {
 		}
 	}
 	if a.sets.items[oldest].state == memo {
-		a.Counters.Forgotten++
+		a.Counters.MemosEvicted++
 		a.closeSet(oldest)
 		return
 	}
 	a.Counters.Evicted++
-	a.finish(oldest, evicted)
+	a.finishSet(oldest, evicted)
 }
 
-func (a *Assembler) copyIn(b []byte) (first uint32) {
+func (a *Assembler) copyToBlocks(b []byte) (first uint32) {
 	var last uint32
 	for ; len(b) > 0; b = b[min(len(b), blockSize):] {
 		i := a.blocks.take()
@@ -90,9 +90,9 @@ func (a *Assembler) copyIn(b []byte) (first uint32) {
 
 // notePieces keeps who brought a datagram's bytes. Where that would take more
 // than is left, the frame that completed the datagram stands for all.
-func (a *Assembler) notePieces(c *candidate) (first uint32) {
+func (a *Assembler) keepPieces(c *candidate) (first uint32) {
 	if len(c.Pieces) > a.pieces.left() {
-		a.Counters.PiecesLost++
+		a.Counters.PiecesDropped++
 		return 0
 	}
 	var last uint32

@@ -3,7 +3,7 @@ package split
 import "qsniff/internal/lru"
 
 // partNumbered returns a set's part of that number, or 0.
-func (a *Assembler) partNumbered(s *set, number uint8) uint32 {
+func (a *Assembler) findPart(s *partSet, number uint8) uint32 {
 	p := s.head
 	for p != 0 && a.parts.items[p].number != number {
 		p = a.parts.next[p]
@@ -12,7 +12,7 @@ func (a *Assembler) partNumbered(s *set, number uint8) uint32 {
 }
 
 // link appends part p to set s under a number that it lacks.
-func (a *Assembler) link(s *set, p uint32, number uint8) {
+func (a *Assembler) linkPart(s *partSet, p uint32, number uint8) {
 	pt := &a.parts.items[p]
 	pt.number = number
 	a.parts.next[p] = 0
@@ -29,14 +29,14 @@ func (a *Assembler) link(s *set, p uint32, number uint8) {
 	s.last = max(s.last, pt.nanos)
 }
 
-func (a *Assembler) dropParts(head uint32) {
+func (a *Assembler) releaseParts(head uint32) {
 	for p := head; p != 0; p = a.parts.next[p] {
-		a.dropBytes(&a.parts.items[p])
+		a.releaseBytes(&a.parts.items[p])
 	}
 	a.parts.release(head)
 }
 
-func (a *Assembler) dropBytes(pt *part) {
+func (a *Assembler) releaseBytes(pt *keptPart) {
 	a.blocks.release(pt.blocks)
 	a.pieces.release(pt.pieces)
 	pt.blocks, pt.pieces = 0, 0
@@ -44,18 +44,18 @@ func (a *Assembler) dropBytes(pt *part) {
 
 // start is the first bytes of a kept datagram: at least its header and, in a
 // part 0, the start of a compressed stream.
-func (a *Assembler) start(pt *part) []byte {
+func (a *Assembler) startOf(pt *keptPart) []byte {
 	return a.blocks.items[pt.blocks][:min(pt.len, blockSize)]
 }
 
 // sum is a keyed digest of a datagram, so that nobody can make a part that
 // passes for the duplicate of another.
-func (a *Assembler) sum(b []byte) uint64 {
+func (a *Assembler) digestOf(b []byte) uint64 {
 	return lru.Mix(lru.MixBytes(a.seed, b), uint64(len(b)))
 }
 
 // sumChain is sum of bytes that lie in blocks.
-func (a *Assembler) sumChain(block uint32, n int) uint64 {
+func (a *Assembler) digestBlocks(block uint32, n int) uint64 {
 	h := a.seed
 	for left := n; left > 0; left -= blockSize {
 		h = lru.MixBytes(h, a.blocks.items[block][:min(left, blockSize)])
@@ -66,7 +66,7 @@ func (a *Assembler) sumChain(block uint32, n int) uint64 {
 
 // same reports whether b, of which wire bytes were sent, says the same as a kept
 // part. What the capture cut off either cannot tell them apart.
-func (a *Assembler) same(pt *part, b []byte, wire int) bool {
+func (a *Assembler) isSame(pt *keptPart, b []byte, wire int) bool {
 	if int(pt.wire) != wire {
 		return false
 	}
@@ -82,7 +82,7 @@ func (a *Assembler) same(pt *part, b []byte, wire int) bool {
 }
 
 // sameParts is same for two kept parts.
-func (a *Assembler) sameParts(p, q *part) bool {
+func (a *Assembler) areSame(p, q *keptPart) bool {
 	if p.wire != q.wire {
 		return false
 	}

@@ -10,7 +10,7 @@ import (
 
 // Fragment is one datagram that starts with FE FF FF FF. Nothing of it is kept
 // by reference.
-type Fragment struct {
+type Datagram struct {
 	Src, Dst netip.AddrPort     // zones are not told apart
 	Data     []byte             // the UDP payload as captured, header included
 	Wire     int                // its length on the wire, at least len(Data)
@@ -102,9 +102,9 @@ type Counters struct {
 	Inferred      uint64 // sets whose form was chosen by fit
 	IDReused      uint64
 	Evicted       uint64 // waiting sets that had to make room
-	Forgotten     uint64 // delivered sets that had to make room before the wait was over
+	MemosEvicted  uint64 // delivered sets that had to make room before the wait was over
 	OverSet       uint64 // parts refused because their set would grow too large
-	PiecesLost    uint64 // parts whose IP fragments could not be noted
+	PiecesDropped uint64 // parts whose IP fragments could not be noted
 	Inflations    uint64 // streams tried
 	BackwardsTime uint64 // fragments or ticks older than one before
 }

@@ -31,8 +31,8 @@ type Assembler struct {
 	now   int64
 	flows *lru.Table[flowKey, flow]
 
-	sets   slab[set]
-	parts  slab[part]
+	sets   slab[partSet]
+	parts  slab[keptPart]
 	blocks slab[[blockSize]byte]
 	pieces slab[reassembly.Piece]
 
@@ -58,25 +58,25 @@ func New(lim Limits) *Assembler {
 }
 
 // begin takes the memory for sets: most captures have none.
-func (a *Assembler) begin() {
-	a.sets = newSlab[set](a.lim.Sets)
-	a.parts = newSlab[part](a.lim.Parts)
+func (a *Assembler) allocate() {
+	a.sets = newSlab[partSet](a.lim.Sets)
+	a.parts = newSlab[keptPart](a.lim.Parts)
 	a.blocks = newSlab[[blockSize]byte](a.lim.Bytes / blockSize)
 	a.pieces = newSlab[reassembly.Piece](a.lim.Pieces)
 }
 
 // Add takes one datagram that starts with FE FF FF FF. Sets that it completes,
 // pushes out or outlives are delivered before Add returns.
-func (a *Assembler) Add(f *Fragment) {
+func (a *Assembler) Add(f *Datagram) {
 	if a.sets.items == nil {
-		a.begin()
+		a.allocate()
 	}
 	a.Tick(f.Nanos)
 	a.Counters.Parts++
-	c := candidate{Fragment: f, b: f.Data[:min(len(f.Data), maxDatagram)]}
+	c := candidate{Datagram: f, b: f.Data[:min(len(f.Data), maxDatagram)]}
 	c.wire = max(f.Wire, len(f.Data))
-	c.cut = c.wire > len(c.b)
-	if len(c.b) < wire.MinSplitLen || !wire.IsSplit(c.b) || !readable(c.b) {
+	c.isCut = c.wire > len(c.b)
+	if len(c.b) < wire.MinSplitLen || !wire.IsSplit(c.b) || !hasReadableHeader(c.b) {
 		a.reject(&c)
 		return
 	}
@@ -94,10 +94,10 @@ func (a *Assembler) Tick(nanos int64) {
 	} else {
 		a.now = nanos
 	}
-	for i := a.waiting.oldest; i != 0 && a.overdue(a.sets.items[i].first); i = a.waiting.oldest {
-		a.finish(i, timeout)
+	for i := a.waiting.oldest; i != 0 && a.isOverdue(a.sets.items[i].first); i = a.waiting.oldest {
+		a.finishSet(i, expired)
 	}
-	for i := a.memos.oldest; i != 0 && a.overdue(a.sets.items[i].last); i = a.memos.oldest {
+	for i := a.memos.oldest; i != 0 && a.isOverdue(a.sets.items[i].last); i = a.memos.oldest {
 		a.closeSet(i)
 	}
 }
@@ -108,7 +108,7 @@ func (a *Assembler) Tick(nanos int64) {
 func (a *Assembler) Flush(nanos int64) {
 	a.Tick(nanos)
 	for a.waiting.oldest != 0 {
-		a.finish(a.waiting.oldest, ended)
+		a.finishSet(a.waiting.oldest, ended)
 	}
 	for a.memos.oldest != 0 {
 		a.closeSet(a.memos.oldest)
@@ -117,10 +117,10 @@ func (a *Assembler) Flush(nanos int64) {
 }
 
 // overdue reports whether the wait of something that began at nanos is over.
-func (a *Assembler) overdue(nanos int64) bool { return a.now-nanos >= int64(a.lim.Wait) }
+func (a *Assembler) isOverdue(nanos int64) bool { return a.now-nanos >= int64(a.lim.Wait) }
 
 // readable reports whether the header makes sense in any form.
-func readable(b []byte) bool {
+func hasReadableHeader(b []byte) bool {
 	for _, e := range forms {
 		if _, ok := wire.ParseSplit(b, e); ok {
 			return true
@@ -135,7 +135,7 @@ var forms = [...]wire.Engine{wire.Source, wire.GoldSource, wire.SourceOld}
 // reject delivers a datagram that cannot be part of anything.
 func (a *Assembler) reject(c *candidate) {
 	o := a.newOut(keyOf(c.Src, c.Dst))
-	if c.cut && len(c.b) < wire.Source.HeaderLen() {
+	if c.isCut && len(c.b) < wire.Source.HeaderLen() {
 		a.Counters.Short++
 		o.Outcome = Truncated
 	} else {
@@ -161,12 +161,12 @@ func (a *Assembler) reject(c *candidate) {
 	o.Frames = append(o.Frames, c.Frame)
 	o.Joined, o.Data, o.Run = a.joined, a.joined, len(a.joined)
 	o.Wire = c.wire - head
-	if !c.cut && n > 0 {
+	if !c.isCut && n > 0 {
 		second := uint64(0)
 		if n > 1 {
 			second = uint64(a.joined[1])
 		}
-		o.raise(BadHeader, BadHeader.Severity, uint64(a.joined[0]), second)
+		o.addFinding(BadHeader, BadHeader.Severity, uint64(a.joined[0]), second)
 	}
 	a.send()
 }

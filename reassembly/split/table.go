@@ -63,7 +63,7 @@ const (
 
 // set is a message on its way. The members after the first group belong to
 // the form and are rewritten when it is decided.
-type set struct {
+type partSet struct {
 	key         flowKey
 	id          uint32 // as on the wire
 	state       state
@@ -73,29 +73,29 @@ type set struct {
 	head, tail  uint32 // chain of parts in arrival order
 	prev, after uint32 // neighbours in the queue of its state
 
-	engine wire.Engine
-	total  uint8
-	again  bool // so far equal to a delivered set, part by part
-	infer  bool // form chosen by fit, if only of some parts
-	packed bool // compressed: verified by trial, the header length is open
-	plain  bool // announced as compressed, and is not
-	size   uint16
-	n      int // parts
-	got    [4]uint64
+	engine        wire.Engine
+	total         uint8
+	isRepeat      bool // so far equal to a delivered set, part by part
+	isInferred    bool // form chosen by fit, if only of some parts
+	isCompressed  bool // compressed: verified by trial, the header length is open
+	isMislabelled bool // announced as compressed, and is not
+	size          uint16
+	n             int // parts
+	got           [4]uint64
 
-	dups, clashes, odd uint64 // duplicates, conflicts, disagreeing totals
-	over               uint64 // refused parts
-	flaw               flaw   // of the compressed stream
-	flawSize, flawSum  uint32 // what came out of it
-	dupFrames          [2]uint64
-	clashFrames        [2]uint64
+	duplicates, conflicts, otherTotals uint64 // duplicates, conflicts, disagreeing totals
+	refused                            uint64 // refused parts
+	flaw                               flaw   // of the compressed stream
+	flawSize, flawSum                  uint32 // what came out of it
+	duplicateFrames                    [2]uint64
+	conflictFrames                     [2]uint64
 }
 
 // part is one datagram of a set. A remembered one has no blocks.
-type part struct {
+type keptPart struct {
 	frame  uint64
 	nanos  int64
-	sum    uint64 // of the whole datagram; set when only that is remembered
+	digest uint64 // of the whole datagram; set when only that is remembered
 	len    uint32 // bytes kept
 	wire   uint32
 	blocks uint32
@@ -103,18 +103,18 @@ type part struct {
 	number uint8
 }
 
-func (p *part) cut() bool { return p.wire > p.len }
+func (p *keptPart) isCut() bool { return p.wire > p.len }
 
-func (s *set) has(number uint8) bool { return s.got[number>>6]>>(number&63)&1 != 0 }
+func (s *partSet) has(number uint8) bool { return s.got[number>>6]>>(number&63)&1 != 0 }
 
-func (s *set) done() bool { return s.total > 0 && s.n == int(s.total) }
+func (s *partSet) isWhole() bool { return s.total > 0 && s.n == int(s.total) }
 
 // queue is a list of sets by time, oldest first.
 type queue struct{ oldest, newest uint32 }
 
 // enqueue puts set i after all that are not younger. Almost always that is the
 // end of the queue.
-func (a *Assembler) enqueue(q *queue, i uint32, nanos func(*set) int64) {
+func (a *Assembler) enqueue(q *queue, i uint32, nanos func(*partSet) int64) {
 	sets := a.sets.items
 	at := q.newest
 	for at != 0 && nanos(&sets[at]) > nanos(&sets[i]) {
@@ -152,20 +152,20 @@ func (a *Assembler) dequeue(q *queue, i uint32) {
 }
 
 // firstTime orders sets that wait, lastTime those that are remembered.
-func firstTime(s *set) int64 { return s.first }
-func lastTime(s *set) int64  { return s.last }
+func firstTime(s *partSet) int64 { return s.first }
+func lastTime(s *partSet) int64  { return s.last }
 
 // newSet opens a set, and makes room for it if need be: nothing that the caller
 // found out about other sets holds afterwards.
 func (a *Assembler) newSet(k flowKey, id uint32, st state, nanos int64) uint32 {
 	for f := a.flows.Peek(k); f != nil && f.n >= a.lim.FlowSets; f = a.flows.Peek(k) {
-		a.evictOf(k)
+		a.evictFromFlow(k)
 	}
 	for a.sets.left() == 0 {
 		a.evict(nil)
 	}
 	i := a.sets.take()
-	a.sets.items[i] = set{key: k, id: id, state: st, first: nanos, last: nanos}
+	a.sets.items[i] = partSet{key: k, id: id, state: st, first: nanos, last: nanos}
 	f, _ := a.flows.Put(k)
 	a.sets.next[i] = f.sets
 	f.sets = i
@@ -177,7 +177,7 @@ func (a *Assembler) newSet(k flowKey, id uint32, st state, nanos int64) uint32 {
 // closeSet forgets a set and all it has.
 func (a *Assembler) closeSet(i uint32) {
 	s := &a.sets.items[i]
-	a.dropParts(s.head)
+	a.releaseParts(s.head)
 	if s.state == memo {
 		a.dequeue(&a.memos, i)
 	} else {
@@ -203,8 +203,8 @@ func (a *Assembler) retire(i uint32) {
 	s := &a.sets.items[i]
 	for p := s.head; p != 0; p = a.parts.next[p] {
 		pt := &a.parts.items[p]
-		pt.sum = a.sumChain(pt.blocks, int(pt.len))
-		a.dropBytes(pt)
+		pt.digest = a.digestBlocks(pt.blocks, int(pt.len))
+		a.releaseBytes(pt)
 	}
 	s.blocks = 0
 	a.dequeue(&a.waiting, i)
@@ -214,7 +214,7 @@ func (a *Assembler) retire(i uint32) {
 }
 
 // setsOf is the first set of a flow; the others follow by sets.next.
-func (a *Assembler) setsOf(k flowKey) uint32 {
+func (a *Assembler) firstSetOf(k flowKey) uint32 {
 	if f := a.flows.Peek(k); f != nil {
 		return f.sets
 	}
@@ -222,8 +222,8 @@ func (a *Assembler) setsOf(k flowKey) uint32 {
 }
 
 // find returns the set of a message in one state and form, or 0.
-func (a *Assembler) find(k flowKey, id uint32, st state, e wire.Engine) uint32 {
-	for i := a.setsOf(k); i != 0; i = a.sets.next[i] {
+func (a *Assembler) findSet(k flowKey, id uint32, st state, e wire.Engine) uint32 {
+	for i := a.firstSetOf(k); i != 0; i = a.sets.next[i] {
 		s := &a.sets.items[i]
 		if s.id == id && s.state == st && s.engine == e {
 			return i

@@ -20,7 +20,7 @@ type arena struct {
 // block is the memory of unitsPerBlock units. It is empty until one is needed.
 type block struct {
 	data   []byte
-	pieces []Piece
+	pieces []TimedPiece
 }
 
 const unitsPerBlock = 1 << maxOrder
@@ -50,7 +50,7 @@ func orderFor(n int) uint8 {
 }
 
 // take returns a buffer, if there is one.
-func (a *arena) take(order uint8) (unit uint32, ok bool) {
+func (a *arena) takeBuffer(order uint8) (unit uint32, ok bool) {
 	o := order
 	for o <= maxOrder && a.free[o] == 0 {
 		o++
@@ -67,7 +67,7 @@ func (a *arena) take(order uint8) (unit uint32, ok bool) {
 	a.used += minBuffer << order
 	if b := &a.blocks[unit/unitsPerBlock]; b.data == nil {
 		b.data = make([]byte, maxBuffer)
-		b.pieces = make([]Piece, unitsPerBlock*piecesPerUnit)
+		b.pieces = make([]TimedPiece, unitsPerBlock*piecesPerUnit)
 	}
 	return unit, true
 }
@@ -78,12 +78,12 @@ func (a *arena) dataAt(unit uint32) []byte {
 }
 
 // piecesAt is the room for pieces that it brings.
-func (a *arena) piecesAt(unit uint32) []Piece {
+func (a *arena) piecesAt(unit uint32) []TimedPiece {
 	return a.blocks[unit/unitsPerBlock].pieces[unit%unitsPerBlock*piecesPerUnit:]
 }
 
 // give takes a buffer back.
-func (a *arena) give(unit uint32, order uint8) {
+func (a *arena) returnBuffer(unit uint32, order uint8) {
 	a.used -= minBuffer << order
 	for order < maxOrder {
 		buddy := unit ^ 1<<order
@@ -98,7 +98,7 @@ func (a *arena) give(unit uint32, order uint8) {
 }
 
 // halve takes the upper half of a buffer back.
-func (a *arena) halve(unit uint32, order uint8) { a.give(unit+1<<(order-1), order-1) }
+func (a *arena) returnUpperHalf(unit uint32, order uint8) { a.returnBuffer(unit+1<<(order-1), order-1) }
 
 func (a *arena) link(unit uint32, order uint8) {
 	first := a.free[order]

@@ -42,7 +42,7 @@ var (
 var Codes = []*finding.Code{&Missing, &Conflict, &Skipped, &Dropped}
 
 // Gap reports whether the stream goes on after bytes that are missing.
-func (r Reason) Gap() bool { return r <= GivenUp }
+func (r Reason) IsGap() bool { return r <= GivenUp }
 
 func appendBytes(dst []byte, n uint64) []byte {
 	dst = strconv.AppendUint(dst, n, 10)

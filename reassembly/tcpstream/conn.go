@@ -15,7 +15,7 @@ type Conn struct {
 	// Opened says that the capture has a SYN or SYN-ACK. It may become true later:
 	// when one shows that Ends[0] opened the connection, since ends that the Sink
 	// has seen are not exchanged.
-	Opened bool
+	OpenerKnown bool
 	// Slot is below Limits.Conns and unique among the connections that are not
 	// closed, for arrays of the user.
 	Slot int
@@ -23,15 +23,15 @@ type Conn struct {
 	// have data.
 	Segments, DataSegments uint32
 
-	flip        uint8 // the side of Ends[0]
-	class       class
-	ignored     bool
-	delivered   bool // the sink was offered a byte
-	established bool // something else than SYNs and resets came
-	last        int64
-	halves      [2]half // by side
-	rival       rival
-	links       [2]links
+	flip          uint8 // the side of Ends[0]
+	class         class
+	isIgnored     bool
+	wasOffered    bool // the sink was offered a byte
+	isEstablished bool // something else than SYNs and resets came
+	last          int64
+	halves        [2]half // by side
+	rival         rivalSYN
+	links         [2]links
 }
 
 // A side is an end's place in the key, which never changes; a direction is its
@@ -43,24 +43,24 @@ func (c *Conn) sides() [2]uint8 { return [2]uint8{c.flip, c.flip ^ 1} }
 
 // Begun reports whether the capture has the SYNs of both ends: then nothing of the
 // connection is older than the capture.
-func (c *Conn) Begun() bool { return c.halves[0].syn && c.halves[1].syn }
+func (c *Conn) HasBothSYNs() bool { return c.halves[0].hasSYN && c.halves[1].hasSYN }
 
 // Behind reports whether bytes of direction dir were sent that were not delivered
 // yet: they wait after a hole, or the other end has acknowledged them.
-func (c *Conn) Behind(dir int) bool {
+func (c *Conn) HasUndelivered(dir int) bool {
 	h := &c.halves[c.sides()[dir]]
 	return h.runs != 0 || h.hasAck && int32(h.acked-h.next) > 0
 }
 
 // over reports whether both directions have ended.
-func (c *Conn) over() bool { return c.halves[0].over && c.halves[1].over }
+func (c *Conn) isOver() bool { return c.halves[0].isOver && c.halves[1].isOver }
 
 // half is what one end sends.
 type half struct {
-	known bool // the numbers are
-	syn   bool // a SYN told isn; otherwise the first segment did
-	fin   bool // a FIN came, and finSeq was not reached yet
-	over  bool
+	hasNumbers bool // the numbers are
+	hasSYN     bool // a SYN told isn; otherwise the first segment did
+	hasFIN     bool // a FIN came, and finSeq was not reached yet
+	isOver     bool
 
 	isn    uint32 // number before the first byte
 	next   uint32 // number of the next byte in order
@@ -80,8 +80,8 @@ type half struct {
 }
 
 // begin sets the number before the first byte.
-func (h *half) begin(isn uint32, syn bool) {
-	h.known, h.syn = true, syn
+func (h *half) setNumbers(isn uint32, syn bool) {
+	h.hasNumbers, h.hasSYN = true, syn
 	h.isn, h.next = isn, isn+1
 }
 
@@ -138,20 +138,20 @@ const (
 
 func (c *Conn) classify() class {
 	switch {
-	case c.ignored:
+	case c.isIgnored:
 		return ignored
-	case c.over() && c.delivered:
+	case c.isOver() && c.wasOffered:
 		return ended
-	case c.delivered:
+	case c.wasOffered:
 		return active
-	case c.established && !c.over():
+	case c.isEstablished && !c.isOver():
 		return silent
 	}
 	return opening
 }
 
 // patience is how long a connection of a class may be silent.
-func (a *Assembler) patience(cl class) int64 {
+func (a *Assembler) maxSilence(cl class) int64 {
 	switch cl {
 	case opening:
 		return int64(a.lim.HalfOpen)
@@ -164,7 +164,7 @@ func (a *Assembler) patience(cl class) int64 {
 // links are a connection's neighbours in a list.
 type links struct {
 	prev, next *Conn // towards the oldest, towards the newest
-	in         bool
+	inList     bool
 }
 
 // What lists are for.
@@ -181,7 +181,7 @@ type list struct {
 
 func (l *list) append(c *Conn) {
 	k := &c.links[l.which]
-	*k = links{prev: l.newest, in: true}
+	*k = links{prev: l.newest, inList: true}
 	if l.newest == nil {
 		l.oldest = c
 	} else {
@@ -214,23 +214,23 @@ func (l *list) renew(c *Conn) {
 }
 
 // touch notes that c was used.
-func (a *Assembler) touch(c *Conn) {
+func (a *Assembler) markUsed(c *Conn) {
 	c.last = a.now
 	a.classes[c.class].renew(c)
-	if c.links[byHolding].in {
+	if c.links[byHolding].inList {
 		a.holding.renew(c)
 	}
 }
 
 // settle puts c where it belongs after something happened to it.
-func (a *Assembler) settle(c *Conn) {
+func (a *Assembler) updateLists(c *Conn) {
 	if cl := c.classify(); cl != c.class {
 		a.classes[c.class].remove(c)
 		c.class = cl
 		a.classes[cl].append(c)
 	}
-	holds := c.halves[0].holds() || c.halves[1].holds()
-	switch in := c.links[byHolding].in; {
+	holds := c.halves[0].isHolding() || c.halves[1].isHolding()
+	switch in := c.links[byHolding].inList; {
 	case holds && !in:
 		a.holding.append(c)
 	case !holds && in:
@@ -239,10 +239,10 @@ func (a *Assembler) settle(c *Conn) {
 }
 
 // holds reports whether something of h is kept or waited for.
-func (h *half) holds() bool { return h.waits|h.runs != 0 || h.fin }
+func (h *half) isHolding() bool { return h.waits|h.runs != 0 || h.hasFIN }
 
 // create enters a connection without ends, for which another may have to go.
-func (a *Assembler) create(k key) *Conn {
+func (a *Assembler) newConn(k key) *Conn {
 	if a.index.Len() == a.lim.Conns {
 		for i := range a.classes {
 			if victim := a.classes[i].oldest; victim != nil {
@@ -270,13 +270,13 @@ func (a *Assembler) create(k key) *Conn {
 // close ends what has not ended of c, and forgets it.
 func (a *Assembler) close(c *Conn, why Reason) {
 	for _, side := range c.sides() {
-		a.end(c, side, why)
+		a.endDirection(c, side, why)
 	}
 	a.sink.Close(c)
 	k, _ := keyOf(c.Ends[0], c.Ends[1])
 	a.index.Delete(k)
 	a.classes[c.class].remove(c)
-	if c.links[byHolding].in {
+	if c.links[byHolding].inList {
 		a.holding.remove(c)
 	}
 	c.links[byClass].next = a.unused

@@ -8,16 +8,16 @@ import (
 
 // rival is a SYN or SYN-ACK that would replace a connection which lives, for all
 // that is known. It does when more than one end's word stands for it.
-type rival struct {
-	set    bool
-	answer bool // a SYN-ACK
-	side   uint8
-	isn    uint32
-	ack    uint32 // of a SYN-ACK
+type rivalSYN struct {
+	isSet    bool
+	isSYNACK bool // a SYN-ACK
+	side     uint8
+	isn      uint32
+	ack      uint32 // of a SYN-ACK
 }
 
-func rivalOf(side uint8, t *netlayer.TCPHeader) rival {
-	return rival{set: true, answer: t.Flags&netlayer.FlagACK != 0, side: side, isn: t.Seq, ack: t.Ack}
+func rivalOf(side uint8, t *netlayer.TCPHeader) rivalSYN {
+	return rivalSYN{isSet: true, isSYNACK: t.Flags&netlayer.FlagACK != 0, side: side, isn: t.Seq, ack: t.Ack}
 }
 
 // ends of a connection by side.
@@ -27,33 +27,33 @@ func (c *Conn) ends() ends { return ends{c.Ends[c.flip], c.Ends[c.flip^1]} }
 
 // connection finds or begins the one that s belongs to; nil if s is not to be
 // used. Only SYNs and bytes begin one: a flood of anything else costs no memory.
-func (a *Assembler) connection(k key, side uint8, s *Segment) *Conn {
+func (a *Assembler) findOrBegin(k key, side uint8, s *Segment) *Conn {
 	syn := s.TCP.Flags&netlayer.FlagSYN != 0
 	slot := a.index.Peek(k)
 	if slot == nil {
-		return a.first(k, side, s)
+		return a.beginConn(k, side, s)
 	}
 	c := a.conns[*slot]
 	switch {
 	case syn:
-		return a.again(c, k, side, s)
-	case c.rival.set && c.provesRival(side, s):
+		return a.handleSYN(c, k, side, s)
+	case c.rival.isSet && c.confirmsRival(side, s):
 		return a.replace(c, k, c.rival)
 	}
 	return c
 }
 
 // first begins a connection with the first segment that is seen of it.
-func (a *Assembler) first(k key, side uint8, s *Segment) *Conn {
+func (a *Assembler) beginConn(k key, side uint8, s *Segment) *Conn {
 	e := ends{s.Src, s.Dst}
 	if side == 1 {
 		e = ends{s.Dst, s.Src}
 	}
 	switch {
 	case s.TCP.Flags&netlayer.FlagSYN != 0:
-		return a.start(k, e, rivalOf(side, &s.TCP))
+		return a.beginWithSYN(k, e, rivalOf(side, &s.TCP))
 	case s.TCP.Flags&netlayer.FlagRST == 0 && max(s.Wire, len(s.Data)) > 0:
-		c := a.create(k)
+		c := a.newConn(k)
 		c.flip = side
 		c.Ends = e
 		if side == 1 {
@@ -66,37 +66,37 @@ func (a *Assembler) first(k key, side uint8, s *Segment) *Conn {
 }
 
 // start begins a connection with a SYN or SYN-ACK.
-func (a *Assembler) start(k key, e ends, r rival) *Conn {
-	c := a.create(k)
+func (a *Assembler) beginWithSYN(k key, e ends, r rivalSYN) *Conn {
+	c := a.newConn(k)
 	opener := r.side
-	if r.answer {
+	if r.isSYNACK {
 		opener ^= 1
-		c.halves[opener].begin(r.ack-1, true)
+		c.halves[opener].setNumbers(r.ack-1, true)
 	}
-	c.halves[r.side].begin(r.isn, true)
-	c.flip, c.Opened = opener, true
+	c.halves[r.side].setNumbers(r.isn, true)
+	c.flip, c.OpenerKnown = opener, true
 	c.Ends = ends{e[opener], e[opener^1]}
 	return c
 }
 
 // again judges a SYN or SYN-ACK between the ends of c.
-func (a *Assembler) again(c *Conn, k key, side uint8, s *Segment) *Conn {
+func (a *Assembler) handleSYN(c *Conn, k key, side uint8, s *Segment) *Conn {
 	h := &c.halves[side]
 	r := rivalOf(side, &s.TCP)
 	switch {
-	case h.known && (r.isn == h.isn || !h.syn && h.isn-r.isn <= lateSYN):
-		h.syn = true
-		c.opened(&r)
+	case h.hasNumbers && (r.isn == h.isn || !h.hasSYN && h.isn-r.isn <= lateSYN):
+		h.hasSYN = true
+		c.noteOpener(&r)
 		return c
-	case !h.known && !c.over() && (r.answer || !c.ignored):
-		h.begin(r.isn, true)
-		c.opened(&r)
+	case !h.hasNumbers && !c.isOver() && (r.isSYNACK || !c.isIgnored):
+		h.setNumbers(r.isn, true)
+		c.noteOpener(&r)
 		return c
-	case r.answer && c.rival.set && !c.rival.answer && c.rival.side != side && r.ack == c.rival.isn+1:
+	case r.isSYNACK && c.rival.isSet && !c.rival.isSYNACK && c.rival.side != side && r.ack == c.rival.isn+1:
 		c = a.replace(c, k, c.rival)
-		c.halves[side].begin(r.isn, true)
+		c.halves[side].setNumbers(r.isn, true)
 		return c
-	case c.ignored, c.over(), a.now-c.last >= reuseIdle:
+	case c.isIgnored, c.isOver(), a.now-c.last >= reuseIdle:
 		return a.replace(c, k, r)
 	}
 	a.Counters.RivalSYNs++
@@ -106,25 +106,25 @@ func (a *Assembler) again(c *Conn, k key, side uint8, s *Segment) *Conn {
 
 // provesRival reports whether s carries the first bytes of the connection that the
 // rival announced.
-func (c *Conn) provesRival(side uint8, s *Segment) bool {
+func (c *Conn) confirmsRival(side uint8, s *Segment) bool {
 	h := &c.halves[side]
 	return side == c.rival.side && s.TCP.Seq == c.rival.isn+1 && max(s.Wire, len(s.Data)) > 0 &&
-		!(h.known && h.next == s.TCP.Seq)
+		!(h.hasNumbers && h.next == s.TCP.Seq)
 }
 
 // replace closes c for a new connection with the same ends.
-func (a *Assembler) replace(c *Conn, k key, r rival) *Conn {
+func (a *Assembler) replace(c *Conn, k key, r rivalSYN) *Conn {
 	e := c.ends()
 	a.Counters.Reused++
 	a.close(c, Reused)
-	return a.start(k, e, r)
+	return a.beginWithSYN(k, e, r)
 }
 
 // opened notes that a SYN or SYN-ACK was captured late. A connection that did not
 // begin with it has delivered bytes, so that its directions stay as they are.
-func (c *Conn) opened(r *rival) {
-	if (r.side == c.flip) != r.answer {
-		c.Opened = true
+func (c *Conn) noteOpener(r *rivalSYN) {
+	if (r.side == c.flip) != r.isSYNACK {
+		c.OpenerKnown = true
 	}
 }
 
@@ -133,7 +133,7 @@ func (a *Assembler) acknowledge(h *half, ack uint32) {
 	if h.hasAck && int32(ack-h.acked) <= 0 {
 		return
 	}
-	if d := int32(ack - h.next); !h.known || d > window || d < -window {
+	if d := int32(ack - h.next); !h.hasNumbers || d > window || d < -window {
 		return
 	}
 	h.acked, h.hasAck = ack, true
@@ -142,7 +142,7 @@ func (a *Assembler) acknowledge(h *half, ack uint32) {
 			r.acked = a.now
 		}
 	}
-	if h.fin && h.finAcked == never && int32(ack-h.finSeq) >= 0 {
+	if h.hasFIN && h.finAcked == never && int32(ack-h.finSeq) >= 0 {
 		h.finAcked = a.now
 	}
 }
@@ -153,25 +153,25 @@ func (a *Assembler) acknowledge(h *half, ack uint32) {
 func (a *Assembler) reset(c *Conn, side uint8, s *Segment) {
 	h, other := &c.halves[side], &c.halves[1-side]
 	switch {
-	case h.known:
-		if !near(s.TCP.Seq, h.next) {
+	case h.hasNumbers:
+		if !inResetWindow(s.TCP.Seq, h.next) {
 			a.Counters.Outside++
 			return
 		}
-	case other.known && s.TCP.Flags&netlayer.FlagACK == 0:
+	case other.hasNumbers && s.TCP.Flags&netlayer.FlagACK == 0:
 		a.Counters.Stray++
 		return
-	case other.known:
-		if !near(s.TCP.Ack, other.next) {
+	case other.hasNumbers:
+		if !inResetWindow(s.TCP.Ack, other.next) {
 			a.Counters.Outside++
 			return
 		}
 	}
-	a.end(c, side, Reset)
-	a.end(c, 1-side, Reset)
+	a.endDirection(c, side, Reset)
+	a.endDirection(c, 1-side, Reset)
 }
 
-func near(seq, next uint32) bool {
+func inResetWindow(seq, next uint32) bool {
 	d := int32(seq - next)
 	return d >= -resetWindow && d <= resetWindow
 }

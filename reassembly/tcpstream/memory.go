@@ -2,7 +2,7 @@ package tcpstream
 
 // newSpan returns a span with a buffer for n bytes, for which other connections may
 // have to give up theirs; 0 if c alone has all of the memory.
-func (a *Assembler) newSpan(c *Conn, n int) uint32 {
+func (a *Assembler) allocSpan(c *Conn, n int) uint32 {
 	i := a.mem.newSpan()
 	for i == 0 {
 		if !a.makeRoom(c) {
@@ -14,7 +14,7 @@ func (a *Assembler) newSpan(c *Conn, n int) uint32 {
 		return i
 	}
 	order := orderFor(n)
-	unit, ok := a.buffer(c, order)
+	unit, ok := a.allocBuffer(c, order)
 	if !ok {
 		a.mem.release(i)
 		return 0
@@ -24,9 +24,9 @@ func (a *Assembler) newSpan(c *Conn, n int) uint32 {
 }
 
 // buffer returns a buffer of the order, in the same way.
-func (a *Assembler) buffer(c *Conn, order uint8) (unit uint32, ok bool) {
+func (a *Assembler) allocBuffer(c *Conn, order uint8) (unit uint32, ok bool) {
 	for {
-		if unit, ok = a.mem.take(order); ok || !a.makeRoom(c) {
+		if unit, ok = a.mem.takeBuffer(order); ok || !a.makeRoom(c) {
 			return unit, ok
 		}
 	}
@@ -35,13 +35,13 @@ func (a *Assembler) buffer(c *Conn, order uint8) (unit uint32, ok bool) {
 // roomBehind sees to it that n bytes fit after those of span i, which together are
 // at most maxBuffer. Bytes are moved only when as many were consumed or the buffer
 // doubles, so that the cost of a byte does not depend on how many wait.
-func (a *Assembler) roomBehind(c *Conn, i uint32, n int) bool {
+func (a *Assembler) ensureRoomAfter(c *Conn, i uint32, n int) bool {
 	s := &a.mem.items[i]
 	total := int(s.n) + n
-	if s.buffer && int(s.off)+total <= s.room() {
+	if s.hasBuffer && int(s.off)+total <= s.room() {
 		return true
 	}
-	if s.buffer && total <= s.room() && (s.off >= s.n || s.order == maxOrder) {
+	if s.hasBuffer && total <= s.room() && (s.off >= s.n || s.order == maxOrder) {
 		a.mem.shiftTo(i, false)
 		return true
 	}
@@ -49,7 +49,7 @@ func (a *Assembler) roomBehind(c *Conn, i uint32, n int) bool {
 }
 
 // roomInFront does the same for n bytes in front.
-func (a *Assembler) roomInFront(c *Conn, i uint32, n int) bool {
+func (a *Assembler) ensureRoomBefore(c *Conn, i uint32, n int) bool {
 	s := &a.mem.items[i]
 	total := int(s.n) + n
 	if int(s.off) >= n {
@@ -67,18 +67,18 @@ func (a *Assembler) roomInFront(c *Conn, i uint32, n int) bool {
 func (a *Assembler) grow(c *Conn, i uint32, total int, back bool) bool {
 	s := &a.mem.items[i]
 	order := orderFor(total)
-	if s.buffer && order <= s.order {
+	if s.hasBuffer && order <= s.order {
 		order = s.order + 1
 	}
-	if s.buffer && total <= s.room() { // nobody has to give up bytes for this
-		if unit, ok := a.mem.take(order); ok {
+	if s.hasBuffer && total <= s.room() { // nobody has to give up bytes for this
+		if unit, ok := a.mem.takeBuffer(order); ok {
 			a.mem.moveTo(i, unit, order, back)
 		} else {
 			a.mem.shiftTo(i, back)
 		}
 		return true
 	}
-	unit, ok := a.buffer(c, order)
+	unit, ok := a.allocBuffer(c, order)
 	if ok {
 		a.mem.moveTo(i, unit, order, back)
 	}
@@ -96,23 +96,23 @@ func (a *Assembler) makeRoom(c *Conn) bool {
 		return false
 	}
 	for _, side := range victim.sides() {
-		a.giveUp(victim, side)
+		a.giveUpDirection(victim, side)
 	}
-	a.settle(victim)
+	a.updateLists(victim)
 	return true
 }
 
 // giveUp drops what a direction keeps and goes on after it.
-func (a *Assembler) giveUp(c *Conn, side uint8) {
+func (a *Assembler) giveUpDirection(c *Conn, side uint8) {
 	h := &c.halves[side]
-	if !h.holds() {
+	if !h.isHolding() {
 		return
 	}
 	end := h.next
 	for i := h.runs; i != 0; i = a.mem.items[i].next {
 		end = a.mem.items[i].sent
 	}
-	fin, finSeq := h.fin && int32(h.finSeq-end) >= 0, h.finSeq
+	fin, finSeq := h.hasFIN && int32(h.finSeq-end) >= 0, h.finSeq
 	if fin {
 		end = finSeq
 	}
@@ -120,8 +120,8 @@ func (a *Assembler) giveUp(c *Conn, side uint8) {
 	missing := end - h.next
 	h.next = end
 	a.interrupt(c, side, Break{Why: GivenUp, Len: uint64(missing)})
-	a.drop(h)
+	a.releaseAll(h)
 	if fin {
-		a.end(c, side, Finished)
+		a.endDirection(c, side, Finished)
 	}
 }

@@ -13,16 +13,16 @@ const never = math.MinInt64
 // left, or a run after a hole. A run may lack bytes altogether, if the capture
 // cut all of them.
 type span struct {
-	seq    uint32 // number of the first byte
-	sent   uint32 // number after the last byte as sent: beyond end if the capture cut it
-	unit   uint32 // its buffer
-	off, n uint32 // where the bytes are in it
-	pieces uint32 // how many
-	next   uint32 // the following run, or the next unused span
-	order  uint8  // of the buffer
-	buffer bool   // it has one
-	since  int64  // when the first of the bytes came
-	acked  int64  // when the other end had acknowledged what is in front; of runs
+	seq       uint32 // number of the first byte
+	sent      uint32 // number after the last byte as sent: beyond end if the capture cut it
+	unit      uint32 // its buffer
+	off, n    uint32 // where the bytes are in it
+	pieces    uint32 // how many
+	next      uint32 // the following run, or the next unused span
+	order     uint8  // of the buffer
+	hasBuffer bool   // it has one
+	since     int64  // when the first of the bytes came
+	acked     int64  // when the other end had acknowledged what is in front; of runs
 }
 
 // end is the number after the last byte.
@@ -63,8 +63,8 @@ func (m *spans) newSpan() uint32 {
 // release gives span i and its buffer back.
 func (m *spans) release(i uint32) {
 	s := &m.items[i]
-	if s.buffer {
-		m.give(s.unit, s.order)
+	if s.hasBuffer {
+		m.returnBuffer(s.unit, s.order)
 	}
 	*s = span{next: m.unused}
 	m.unused = i
@@ -78,7 +78,7 @@ func (m *spans) bytes(i uint32) []byte {
 }
 
 // piecesOf are those of span i, valid until it changes.
-func (m *spans) piecesOf(i uint32) []Piece {
+func (m *spans) piecesOf(i uint32) []TimedPiece {
 	s := &m.items[i]
 	return m.piecesAt(s.unit)[:s.pieces]
 }
@@ -94,10 +94,10 @@ func (m *spans) moveTo(i, unit uint32, order uint8, back bool) {
 	}
 	copy(m.dataAt(unit)[off:], m.bytes(i))
 	copy(m.piecesAt(unit), m.piecesOf(i))
-	if s.buffer {
-		m.give(s.unit, s.order)
+	if s.hasBuffer {
+		m.returnBuffer(s.unit, s.order)
 	}
-	s.unit, s.order, s.buffer, s.off = unit, order, true, off
+	s.unit, s.order, s.hasBuffer, s.off = unit, order, true, off
 }
 
 // shiftTo puts the bytes of span i at the front or the back of their buffer.
@@ -119,12 +119,12 @@ func (m *spans) addPiece(i uint32, frame uint64, nanos int64, n uint32) {
 		last := &list[k-1]
 		if last.Frame == frame || k == piecesPerUnit<<s.order {
 			last.Len += n
-			last.join(frame, nanos)
+			last.addFrame(frame, nanos)
 			return
 		}
 	}
 	s.pieces++
-	m.piecesOf(i)[len(list)] = Piece{reassembly.Piece{Frame: frame, Off: s.n - n, Len: n}, nanos}
+	m.piecesOf(i)[len(list)] = TimedPiece{reassembly.Piece{Frame: frame, Off: s.n - n, Len: n}, nanos}
 }
 
 // addFirstPiece notes that the first n bytes of span i, counted already, came with
@@ -138,13 +138,13 @@ func (m *spans) addFirstPiece(i uint32, frame uint64, nanos int64, n uint32) {
 	if list[0].Frame == frame || len(list) == piecesPerUnit<<s.order {
 		list[0].Off = 0
 		list[0].Len += n
-		list[0].join(frame, nanos)
+		list[0].addFrame(frame, nanos)
 		return
 	}
 	s.pieces++
 	list = m.piecesOf(i)
 	copy(list[1:], list)
-	list[0] = Piece{reassembly.Piece{Frame: frame, Len: n}, nanos}
+	list[0] = TimedPiece{reassembly.Piece{Frame: frame, Len: n}, nanos}
 }
 
 // append adds bytes after those of span i, which has room for them.
@@ -204,7 +204,7 @@ func (m *spans) consume(i uint32, n int) {
 	}
 	for s.order > 0 && int(s.n) <= s.room()/4 && s.pieces <= piecesPerUnit<<(s.order-1) {
 		m.shiftTo(i, false)
-		m.halve(s.unit, s.order)
+		m.returnUpperHalf(s.unit, s.order)
 		s.order--
 	}
 }

@@ -34,17 +34,17 @@ type Chunk struct {
 	// Pieces tell which frame brought which bytes of Data; they lie side by side.
 	// Where segments are many and short, one piece stands for several: then Frame
 	// is the latest of theirs.
-	Pieces []Piece
+	Pieces []TimedPiece
 }
 
 // Piece says which frame brought which bytes of a Chunk, and when.
-type Piece struct {
+type TimedPiece struct {
 	reassembly.Piece
 	Nanos int64
 }
 
 // join makes p stand for a frame more.
-func (p *Piece) join(frame uint64, nanos int64) {
+func (p *TimedPiece) addFrame(frame uint64, nanos int64) {
 	if frame >= p.Frame {
 		p.Frame, p.Nanos = frame, nanos
 	}
@@ -98,7 +98,7 @@ type Sink interface {
 type Counters struct {
 	Segments      uint64 // given to Add
 	Stray         uint64 // of no known connection, and beginning none
-	Odd           uint64 // a SYN that would end the connection too; not used
+	BadFlags      uint64 // a SYN that would end the connection too; not used
 	Conns         uint64 // connections begun
 	Ignored       uint64 // connections that the sink wanted no more of
 	Bytes         uint64 // delivered, in order
@@ -123,10 +123,10 @@ type Counters struct {
 type Assembler struct {
 	Counters Counters
 
-	sink   Sink
-	lim    Limits
-	now    int64
-	looked int64 // when timers was called last
+	sink      Sink
+	lim       Limits
+	now       int64
+	timersRan int64 // when timers was called last
 
 	index   *lru.Table[key, uint32] // slots
 	conns   []*Conn                 // by slot; each is used again
@@ -137,7 +137,7 @@ type Assembler struct {
 
 	mem   spans
 	chunk Chunk
-	one   [1]Piece // of a chunk that was not kept
+	one   [1]TimedPiece // of a chunk that was not kept
 }
 
 // New returns an Assembler. Memory for connections and for bytes that wait is taken
@@ -163,25 +163,25 @@ func New(l Limits, s Sink) *Assembler {
 func (a *Assembler) Add(s *Segment) {
 	a.Counters.Segments++
 	a.advance(s.Nanos)
-	if a.now-a.looked >= timersEvery {
-		a.timers()
+	if a.now-a.timersRan >= timersEvery {
+		a.runTimers()
 	}
 	f := s.TCP.Flags
 	if f&netlayer.FlagSYN != 0 && f&(netlayer.FlagRST|netlayer.FlagFIN) != 0 {
-		a.Counters.Odd++
+		a.Counters.BadFlags++
 		return
 	}
 	k, side := keyOf(s.Src, s.Dst)
-	c := a.connection(k, side, s)
+	c := a.findOrBegin(k, side, s)
 	if c == nil {
 		return
 	}
-	a.touch(c)
+	a.markUsed(c)
 	c.Segments++
 	if len(s.Data) > 0 {
 		c.DataSegments++
 	}
-	if c.ignored {
+	if c.isIgnored {
 		return
 	}
 	switch {
@@ -189,14 +189,14 @@ func (a *Assembler) Add(s *Segment) {
 		a.reset(c, side, s)
 	default:
 		if f&netlayer.FlagSYN == 0 {
-			c.established = true
+			c.isEstablished = true
 		}
 		if f&netlayer.FlagACK != 0 {
 			a.acknowledge(&c.halves[1-side], s.TCP.Ack)
 		}
-		a.arrive(c, side, s)
+		a.receiveData(c, side, s)
 	}
-	a.settle(c)
+	a.updateLists(c)
 }
 
 // Tick says that packet time has come to nanos, and gives up the holes and the
@@ -204,7 +204,7 @@ func (a *Assembler) Add(s *Segment) {
 // instead.
 func (a *Assembler) Tick(nanos int64) {
 	a.advance(nanos)
-	a.timers()
+	a.runTimers()
 }
 
 // Flush says that the capture ends at nanos: everything is delivered as Ended, in
@@ -219,7 +219,7 @@ func (a *Assembler) Flush(nanos int64) {
 			}
 		}
 	}
-	a.now, a.looked = 0, 0
+	a.now, a.timersRan = 0, 0
 }
 
 // Offer shows the Sink what direction dir of c keeps, however little that is: the
@@ -228,7 +228,7 @@ func (a *Assembler) Flush(nanos int64) {
 func (a *Assembler) Offer(c *Conn, dir int) {
 	side := c.sides()[dir]
 	h := &c.halves[side]
-	if h.waits == 0 || c.ignored {
+	if h.waits == 0 || c.isIgnored {
 		return
 	}
 	was := a.chunk // of the call that this one is within
@@ -240,15 +240,15 @@ func (a *Assembler) Offer(c *Conn, dir int) {
 // Ignore says that c is of no interest: nothing of it is kept or delivered any
 // more except Close. It stays in the table, so that its segments cost a look-up.
 func (a *Assembler) Ignore(c *Conn) {
-	if c.ignored {
+	if c.isIgnored {
 		return
 	}
 	a.Counters.Ignored++
-	c.ignored = true
+	c.isIgnored = true
 	for side := range c.halves {
-		a.drop(&c.halves[side])
+		a.releaseAll(&c.halves[side])
 	}
-	a.settle(c)
+	a.updateLists(c)
 }
 
 func (a *Assembler) advance(nanos int64) {

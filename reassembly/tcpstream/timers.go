@@ -9,12 +9,12 @@ type hole struct {
 }
 
 // hole returns it; ok is false if nothing is missing.
-func (a *Assembler) hole(h *half) (f hole, ok bool) {
+func (a *Assembler) firstHole(h *half) (f hole, ok bool) {
 	if h.runs != 0 {
 		r := &a.mem.items[h.runs]
 		return hole{r.seq - h.next, r.since, r.acked}, true
 	}
-	if h.fin && int32(h.finSeq-h.next) > 0 {
+	if h.hasFIN && int32(h.finSeq-h.next) > 0 {
 		return hole{h.finSeq - h.next, h.finSince, h.finAcked}, true
 	}
 	return hole{}, false
@@ -22,7 +22,7 @@ func (a *Assembler) hole(h *half) (f hole, ok bool) {
 
 // due reports whether a hole has waited long enough. As long as its start is being
 // filled, the sender is at work, and what follows it may be forged.
-func (a *Assembler) due(h *half, f hole) bool {
+func (a *Assembler) isDue(h *half, f hole) bool {
 	if f.acked != never && a.now-f.acked >= ackWait {
 		return true
 	}
@@ -30,19 +30,19 @@ func (a *Assembler) due(h *half, f hole) bool {
 }
 
 // timers gives up the holes and connections whose time is over.
-func (a *Assembler) timers() {
-	a.looked = a.now
+func (a *Assembler) runTimers() {
+	a.timersRan = a.now
 	a.walk = a.walk[:0]
 	for c := a.holding.oldest; c != nil; c = c.links[byHolding].next {
 		a.walk = append(a.walk, c)
 	}
 	for _, c := range a.walk { // none is closed here, and which ones hold may change
-		a.overdue(c)
+		a.skipOverdueHoles(c)
 	}
 	for cl := range a.classes {
 		l := &a.classes[cl]
-		for l.oldest != nil && a.now-l.oldest.last >= a.patience(class(cl)) {
-			if !l.oldest.over() {
+		for l.oldest != nil && a.now-l.oldest.last >= a.maxSilence(class(cl)) {
+			if !l.oldest.isOver() {
 				a.Counters.Expired++
 			}
 			a.close(l.oldest, Expired)
@@ -51,17 +51,17 @@ func (a *Assembler) timers() {
 }
 
 // overdue gives up the holes of c whose time is over.
-func (a *Assembler) overdue(c *Conn) {
+func (a *Assembler) skipOverdueHoles(c *Conn) {
 	for _, side := range c.sides() {
 		h := &c.halves[side]
-		for !c.ignored {
-			f, ok := a.hole(h)
-			if !ok || !a.due(h, f) {
+		for !c.isIgnored {
+			f, ok := a.firstHole(h)
+			if !ok || !a.isDue(h, f) {
 				break
 			}
 			a.skip(c, side, Lost, f.len)
-			a.reach(c, side)
+			a.endAtFIN(c, side)
 		}
 	}
-	a.settle(c)
+	a.updateLists(c)
 }

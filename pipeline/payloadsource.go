@@ -11,7 +11,7 @@ import (
 // Payloads is a source of what no packet brought: payloads of datagrams and of TCP
 // connections, whose ends the caller chooses, and whole packets among them. Its times
 // say nothing. The zero value is ready to use.
-type Payloads struct {
+type PayloadSource struct {
 	packets []capture.Packet
 	layers  []netlayer.Packet // of each packet; not of UDP or TCP: it has to be decoded
 	decoded int
@@ -32,20 +32,20 @@ type decoder interface {
 
 // Packet adds a whole packet of link type link, wire bytes long, of which data was
 // captured. no is its number.
-func (s *Payloads) Packet(no uint64, link uint16, data []byte, wire int) {
+func (s *PayloadSource) AddPacket(no uint64, link uint16, data []byte, wire int) {
 	s.packets = append(s.packets, capture.Packet{No: no, Nanos: int64(len(s.packets)+1) * payloadStep,
 		Data: data, Wire: uint32(max(wire, len(data))), Link: link})
 	s.layers = append(s.layers, netlayer.Packet{})
 }
 
 // Datagram adds the payload of a UDP datagram.
-func (s *Payloads) Datagram(no uint64, src, dst netip.AddrPort, payload []byte) {
+func (s *PayloadSource) AddDatagram(no uint64, src, dst netip.AddrPort, payload []byte) {
 	s.add(no, &netlayer.Packet{Src: src, Dst: dst, Proto: netlayer.ProtoUDP}, payload)
 }
 
 // Segment adds what one end of a TCP connection says. The handshake, which client
 // begins, precedes the first one, under the same number.
-func (s *Payloads) Segment(no uint64, client, server netip.AddrPort, toServer bool, payload []byte) {
+func (s *PayloadSource) AddSegment(no uint64, client, server netip.AddrPort, toServer bool, payload []byte) {
 	if s.conns == nil {
 		s.conns = map[[2]netip.AddrPort]*sequence{}
 	}
@@ -53,31 +53,31 @@ func (s *Payloads) Segment(no uint64, client, server netip.AddrPort, toServer bo
 	if q == nil {
 		q = &sequence{client: 1, server: 1} // after both SYNs, which are 0
 		s.conns[[2]netip.AddrPort{client, server}] = q
-		s.tcp(no, client, server, netlayer.TCPHeader{Flags: netlayer.FlagSYN}, nil)
-		s.tcp(no, server, client, netlayer.TCPHeader{Ack: q.client, Flags: netlayer.FlagSYN | netlayer.FlagACK}, nil)
+		s.addSegment(no, client, server, netlayer.TCPHeader{Flags: netlayer.FlagSYN}, nil)
+		s.addSegment(no, server, client, netlayer.TCPHeader{Ack: q.client, Flags: netlayer.FlagSYN | netlayer.FlagACK}, nil)
 	}
 	if toServer {
-		s.tcp(no, client, server, netlayer.TCPHeader{Seq: q.client, Ack: q.server, Flags: netlayer.FlagACK}, payload)
+		s.addSegment(no, client, server, netlayer.TCPHeader{Seq: q.client, Ack: q.server, Flags: netlayer.FlagACK}, payload)
 		q.client += uint32(len(payload))
 		return
 	}
-	s.tcp(no, server, client, netlayer.TCPHeader{Seq: q.server, Ack: q.client, Flags: netlayer.FlagACK}, payload)
+	s.addSegment(no, server, client, netlayer.TCPHeader{Seq: q.server, Ack: q.client, Flags: netlayer.FlagACK}, payload)
 	q.server += uint32(len(payload))
 }
 
-func (s *Payloads) tcp(no uint64, src, dst netip.AddrPort, header netlayer.TCPHeader, payload []byte) {
+func (s *PayloadSource) addSegment(no uint64, src, dst netip.AddrPort, header netlayer.TCPHeader, payload []byte) {
 	s.add(no, &netlayer.Packet{Src: src, Dst: dst, Proto: netlayer.ProtoTCP, Stop: netlayer.TCP, TCP: header}, payload)
 }
 
 // add adds a payload with the layers that a packet would have around it.
-func (s *Payloads) add(no uint64, layers *netlayer.Packet, payload []byte) {
-	s.Packet(no, 0, payload, 0)
+func (s *PayloadSource) add(no uint64, layers *netlayer.Packet, payload []byte) {
+	s.AddPacket(no, 0, payload, 0)
 	layers.Payload, layers.Wire = payload, len(payload)
 	s.layers[len(s.layers)-1] = *layers
 }
 
 // Decode writes the layers of the next packet, which is raw, to p. It keeps p.Outer.
-func (s *Payloads) Decode(p *netlayer.Packet, raw *capture.Packet) {
+func (s *PayloadSource) Decode(p *netlayer.Packet, raw *capture.Packet) {
 	layers := &s.layers[s.decoded]
 	if s.decoded++; layers.Proto == 0 {
 		p.Decode(raw.Link, raw.Data, int(raw.Wire))
@@ -89,14 +89,14 @@ func (s *Payloads) Decode(p *netlayer.Packet, raw *capture.Packet) {
 }
 
 // Read delivers all packets. Their Data is the caller's own and stays valid.
-func (s *Payloads) Read(b *capture.Batch) error {
+func (s *PayloadSource) Read(b *capture.Batch) error {
 	b.Reset()
 	b.Packets = append(b.Packets, s.packets...)
 	return io.EOF
 }
 
 // Stats counts packets.
-func (s *Payloads) Stats() capture.Stats { return capture.Stats{Received: uint64(len(s.packets))} }
+func (s *PayloadSource) Stats() capture.Stats { return capture.Stats{Received: uint64(len(s.packets))} }
 
 // Close does nothing.
-func (s *Payloads) Close() error { return nil }
+func (s *PayloadSource) Close() error { return nil }

@@ -10,7 +10,7 @@ import (
 )
 
 // source is a payload to make a message of, and where it came from.
-type source struct {
+type payload struct {
 	src, dst     netip.AddrPort
 	data         []byte
 	run          int // how much of data can be read; the rest is parts after a gap
@@ -47,7 +47,7 @@ const (
 )
 
 // train is the time from the first packet of s to the last, in nanoseconds.
-func (s *source) train() int64 {
+func (s *payload) train() int64 {
 	if s.began == 0 || len(s.frames) < 2 {
 		return 0
 	}
@@ -55,7 +55,7 @@ func (s *source) train() int64 {
 }
 
 // firstFrame is the place of s among what is written at the same packet.
-func (s *source) firstFrame() uint64 {
+func (s *payload) firstFrame() uint64 {
 	if s.key > 0 {
 		return s.key
 	}

@@ -16,12 +16,12 @@ import (
 // segment ended, and whole packets are decoded.
 func TestPayloads(t *testing.T) {
 	client, server := netip.MustParseAddrPort("192.0.2.2:40000"), netip.MustParseAddrPort("192.0.2.1:27015")
-	var s Payloads
-	s.Datagram(1, client, server, []byte("ask"))
-	s.Segment(2, client, server, false, make([]byte, 65_507))
-	s.Segment(3, client, server, true, []byte("more"))
-	s.Segment(4, client, server, false, []byte("end"))
-	s.Packet(5, netlayer.LinkRaw, []byte{0x45}, 40)
+	var s PayloadSource
+	s.AddDatagram(1, client, server, []byte("ask"))
+	s.AddSegment(2, client, server, false, make([]byte, 65_507))
+	s.AddSegment(3, client, server, true, []byte("more"))
+	s.AddSegment(4, client, server, false, []byte("end"))
+	s.AddPacket(5, netlayer.LinkRaw, []byte{0x45}, 40)
 	type layers struct {
 		no       uint64
 		src      netip.AddrPort

@@ -5,7 +5,7 @@ import "encoding/binary"
 // streamOffsets are the places of a bzip2 stream in part 0, in the order in
 // which they are tried: after size and CRC in the 10-byte form (every recorded
 // server) and in the 12-byte form, then without size and CRC.
-var streamOffsets = [...]struct {
+var bzip2Offsets = [...]struct {
 	off  int
 	form Engine
 }{{18, SourceOld}, {20, Source}, {10, SourceOld}, {12, Source}}
@@ -18,22 +18,22 @@ const (
 )
 
 // goldSourceFull is the length of every GoldSource part but the last.
-const goldSourceFull = 1400
+const goldSourcePartLen = 1400
 
 // SplitProof tells the form of a part 0 by what its payload starts with: the FF FF
 // FF FF of the message, or a bzip2 stream. None means that b is another part,
 // or proves nothing: then the parts around it have to tell.
-func SplitProof(b []byte) Engine {
+func ProveSplitForm(b []byte) Engine {
 	switch {
-	case ones(b, 9) && b[8]&0x0f >= 2 && b[8]>>4 == 0:
+	case hasOnes(b, 9) && b[8]&0x0f >= 2 && b[8]>>4 == 0:
 		return GoldSource
-	case ones(b, 10) && b[9] == 0:
+	case hasOnes(b, 10) && b[9] == 0:
 		return SourceOld
-	case ones(b, 12) && b[9] == 0:
+	case hasOnes(b, 12) && b[9] == 0:
 		return Source
 	case len(b) >= MinSplitLen+1 && b[9] == 0 && SplitID(b)&Compressed != 0:
-		for _, o := range streamOffsets {
-			if len(b) > o.off && IsStream(b[o.off:]) {
+		for _, o := range bzip2Offsets {
+			if len(b) > o.off && IsBzip2(b[o.off:]) {
 				return o.form
 			}
 		}
@@ -42,7 +42,7 @@ func SplitProof(b []byte) Engine {
 }
 
 // ones reports whether the four bytes at off are FF FF FF FF.
-func ones(b []byte, off int) bool {
+func hasOnes(b []byte, off int) bool {
 	return len(b) >= off+4 && binary.LittleEndian.Uint32(b[off:]) == 0xffff_ffff
 }
 
@@ -53,12 +53,12 @@ func ones(b []byte, off int) bool {
 func IsPlain(b []byte, e Engine) bool {
 	const prefix = 8 // decompressed size and CRC-32
 	h := e.HeaderLen()
-	return ones(b, h) && (len(b) < h+prefix || !IsStream(b[h+prefix:]))
+	return hasOnes(b, h) && (len(b) < h+prefix || !IsBzip2(b[h+prefix:]))
 }
 
 // IsStream reports whether b starts like a bzip2 stream: "BZh", a level, and the
 // magic of a block or of an empty stream's end.
-func IsStream(b []byte) bool {
+func IsBzip2(b []byte) bool {
 	if len(b) < 10 || string(b[:3]) != "BZh" || b[3] < '1' || b[3] > '9' {
 		return false
 	}
@@ -70,13 +70,13 @@ func IsStream(b []byte) bool {
 // the datagram's length on the wire. The order of its tests was right for every
 // part of the recorded servers, but it proves nothing: ParseSplit may refuse b under
 // the form it names. b has MinSplitLen bytes.
-func GuessSplit(b []byte, wire int) Engine {
+func GuessSplitForm(b []byte, wire int) Engine {
 	switch {
-	case LooksSized(b, wire):
+	case HasPlausibleSize(b, wire):
 		return Source
 	case b[8]>>4 == 0 && len(b) > 9 && b[9] > 0 && b[9] < b[8]: // a part 0 of GoldSource would have proved itself
 		return SourceOld
-	case wire == goldSourceFull || b[8]>>4 < b[8]&0x0f:
+	case wire == goldSourcePartLen || b[8]>>4 < b[8]&0x0f:
 		return GoldSource
 	}
 	return SourceOld
@@ -85,7 +85,7 @@ func GuessSplit(b []byte, wire int) Engine {
 // LooksSized reports whether the bytes where newer Source engines have the part
 // size could be one: a usual value, or one that a payload of this length and a
 // sane packet size allow. wire is the datagram's length on the wire.
-func LooksSized(b []byte, wire int) bool {
+func HasPlausibleSize(b []byte, wire int) bool {
 	if len(b) < Source.HeaderLen() || b[9] >= b[8] {
 		return false
 	}
