@@ -29,7 +29,7 @@ const (
 	kindEnd                   // no packet follows
 )
 
-// everyone is the partition of ticks and the end.
+// allPartitions is the partition of ticks and the end.
 const allPartitions = Partitions
 
 // item is one thing for partitions to do.

@@ -13,7 +13,7 @@ type claims struct {
 	stream   dissect.Stream // of ctx
 }
 
-// findTold returns the protocol that -d gives to a port of c, and takes that port's
+// findForced returns the protocol that -d gives to a port of c, and takes that port's
 // end for the server's.
 func (q *claims) findForced(c *tcpstream.Conn, k *connection) dissect.StreamDissector {
 	for _, as := range q.decodeAs {
@@ -37,7 +37,7 @@ func (q *claims) seek(c *tcpstream.Conn, b []byte) (skip, need int) {
 	return q.reg.Seek(&q.ctx, b)
 }
 
-// claim asks the protocols about b, which end dir sent. Who opened the connection
+// pickProtocol asks the protocols about b, which end dir sent. Who opened the connection
 // is its client; where that was not seen, the better of both readings counts, and
 // of two that are equal the one that the ports speak for.
 func (q *claims) pickProtocol(c *tcpstream.Conn, dir int, b []byte) (v dissect.Claim, toServer bool) {
@@ -81,7 +81,7 @@ func (q *claims) startsWithMessage(c *tcpstream.Conn, dir int, b []byte) bool {
 	return next.Conf != dissect.No && !next.Bad
 }
 
-// whyBelieve returns what the belief in a whole message at the start of b rests on,
+// findReason returns what the belief in a whole message at the start of b rests on,
 // and nothing if it is too weak. A message that is certain speaks for itself; another
 // needs the protocol's port, or a second one in either direction.
 func (q *claims) findReason(c *tcpstream.Conn, k *connection, dir int, v *dissect.Claim, toServer bool, b []byte) string {

@@ -15,12 +15,12 @@ type clock struct {
 }
 
 const (
-	// farBehind is more than packets are ever reordered by.
+	// maxReorder is more than packets are ever reordered by.
 	maxReorder = 10 * time.Second
-	// longStep is the most that one packet moves the clock: longer than anything
+	// maxStep is the most that one packet moves the clock: longer than anything
 	// waits, and short enough that no number of absurd stamps makes it overflow.
 	maxStep = time.Hour
-	// stayOlder is how many packets in a row must be far older before the
+	// believeAfter is how many packets in a row must be far older before the
 	// clock believes them: two captures that were merged badly alternate.
 	believeAfter = 16
 )
@@ -29,7 +29,7 @@ const (
 // reading them: those at the beginning may have been read late.
 const stampLag = time.Second
 
-// at takes a packet's time stamp. It reports a step back.
+// observe takes a packet's time stamp. It reports a step back.
 func (c *clock) observe(nanos int64) (back bool) {
 	if !c.isStarted {
 		*c = clock{age: nanos, high: nanos, isStarted: true}
@@ -50,7 +50,7 @@ func (c *clock) observe(nanos int64) (back bool) {
 	return true
 }
 
-// advance moves the clock by a span of time stamps, as far as that can be true.
+// advanceBy moves the clock by a span of time stamps, as far as that can be true.
 func (c *clock) advanceBy(span int64) {
 	if c.maxAge != 0 {
 		span = min(span, max(c.maxAge-c.age, 0))
@@ -58,7 +58,7 @@ func (c *clock) advanceBy(span int64) {
 	c.age += span
 }
 
-// disorder is how much older a stamp is that belongs to a clock which was set back. On
+// maxDisorder is how much older a stamp is that belongs to a clock which was set back. On
 // live traffic, whose packets come in order, that is little: until it is believed, time
 // stands still, and seconds of traffic look like one.
 func (c *clock) maxDisorder() int64 {

@@ -31,7 +31,7 @@ type Config struct {
 	Watchers      []track.Watcher     // get sightings in packet order; where nobody else wants messages, those in datagrams are not read
 	Incidents     IncidentFinder      // a watcher whose word is written at its place, if the renderer has a form for it; may be nil
 	Dialogues     *dialogue.Collector // renders in place of Renderer; may be nil
-	// Ending appends what is to precede the dialogues that the end of the run leaves open;
+	// AppendEnding appends what is to precede the dialogues that the end of the run leaves open;
 	// may be nil.
 	AppendEnding   func(dst []byte, run tally.Run) []byte
 	Progress       func(capture.Stats) // called with the source's totals after each batch; may be nil
@@ -42,7 +42,7 @@ type Config struct {
 	// moment on. nil: only packets make time pass.
 	Clock func() int64
 
-	// Micros says that the renderer cuts times to microseconds: those since the line
+	// CutsToMicros says that the renderer cuts times to microseconds: those since the line
 	// before are cut alike.
 	CutsToMicros bool
 
@@ -52,7 +52,7 @@ type Config struct {
 	Seed uint64
 }
 
-// Incidents finds incidents in sightings, and calls its observers with those events
+// IncidentFinder finds incidents in sightings, and calls its observers with those events
 // that are to be written.
 type IncidentFinder interface {
 	track.Watcher
@@ -64,7 +64,7 @@ func (c *Config) wantsFacts() bool {
 	return c.Renderer != nil || c.Listener != nil || c.Dialogues != nil
 }
 
-// onlyWatched reports whether watchers are all that wants anything.
+// wantsOnlySightings reports whether watchers are all that wants anything.
 func (c *Config) wantsOnlySightings() bool {
 	return len(c.Watchers) > 0 && !c.wantsFacts() && !c.CountsMessages
 }

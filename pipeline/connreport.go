@@ -42,7 +42,7 @@ type connReport struct {
 	frames     []uint64
 }
 
-// context returns that of the bytes that end dir sent.
+// makeContext returns that of the bytes that end dir sent.
 func (r *connReport) makeContext(c *tcpstream.Conn, k *connection, dir int) *dissect.Context {
 	ctx := &r.ctx
 	r.stream = dissect.Stream{Dir: dissect.ToServer, Session: k.sess, Opened: c.HasBothSYNs(),

@@ -19,7 +19,7 @@ const (
 // copyTable holds the packets of the last milliseconds, to recognise one that comes twice.
 type copyTable [copyPlaces]seenPacket
 
-// findCopy notes whether a packet with the same content went the same way just now. Of
+// markCopy notes whether a packet with the same content went the same way just now. Of
 // three in a row the third is none: mirrors double, senders repeat.
 func (c *copyTable) markCopy(s *track.Sighting, it *item, h uint64) {
 	h = lru.Mix(h, uint64(s.SrcPort)<<48|uint64(s.DstPort)<<32|uint64(it.IPID)<<16|uint64(s.What))
@@ -33,7 +33,7 @@ func (c *copyTable) markCopy(s *track.Sighting, it *item, h uint64) {
 	*x = seenPacket{sum: uint32(h >> 32), age: s.Age}
 }
 
-// doubled is a packet that may come again.
+// seenPacket is a packet that may come again.
 type seenPacket struct {
 	age int64
 	sum uint32

@@ -13,7 +13,7 @@ type current struct {
 	n     totals
 }
 
-// takeItem makes it the one at work. An abandoned datagram does not move the shift: its time
+// setItem makes it the one at work. An abandoned datagram does not move the shift: its time
 // stamp is older than its age, because it waited for the rest.
 func (c *current) setItem(index int32, it *item, seg *segment) {
 	c.index, c.item, c.seg = index, it, seg
@@ -22,7 +22,7 @@ func (c *current) setItem(index int32, it *item, seg *segment) {
 	}
 }
 
-// span returns what one thing at the item becomes, whose text follows what the segment
+// newSpan returns what one thing at the item becomes, whose text follows what the segment
 // has and whose first frame is key.
 func (c *current) newSpan(key uint64, nanos int64) span {
 	at := len(c.seg.buf)

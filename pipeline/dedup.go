@@ -33,7 +33,7 @@ type dedup struct {
 	places []capturedPacket // nil until the first packet that is looked up
 }
 
-// copied is a packet that was captured.
+// capturedPacket is a packet that was captured.
 type capturedPacket struct {
 	sum   uint64 // of its ends, its number and its content
 	where uint64 // it was captured

@@ -73,7 +73,7 @@ func (d *dialogues) addRecord(r *render.Record, text []byte, at place) {
 	d.out.buf = c.Record(d.out.buf, &t)
 }
 
-// tick lets time pass to nanos.
+// passTime lets time pass to nanos.
 func (d *dialogues) passTime(nanos int64) { d.out.buf = d.collector.Tick(d.out.buf, nanos) }
 
 // hasWanted reports whether the one dialogue that is wanted was written.

@@ -48,7 +48,7 @@ func (e *emitter) emitMessage(s *payload, m *dissect.Message, part track.Part) {
 	e.now.seg.spans = append(e.now.seg.spans, x)
 }
 
-// state fills in what the fold learns of the message.
+// fillFact fills in what the fold learns of the message.
 func (e *emitter) fillFact(s *payload, m *dissect.Message, x *span) {
 	server, client := s.dst, s.src
 	if s.isReply || m.Type != nil && m.Type.Notice {

@@ -89,7 +89,7 @@ func (f *fold) merge(ctx context.Context, b *batch) (enough bool, err error) {
 	return enough, err
 }
 
-// advance makes sure that worker i's head has a span, taking its next segments
+// fillHead makes sure that worker i's head has a span, taking its next segments
 // where the one at hand is used up, or that the batch has none left from it.
 func (f *fold) fillHead(ctx context.Context, i int) error {
 	h := &f.heads[i]
@@ -110,7 +110,7 @@ func (f *fold) fillHead(ctx context.Context, i int) error {
 	return nil
 }
 
-// release gives a worker its segment back.
+// releaseSegment gives a worker its segment back.
 func (f *fold) releaseSegment(i int) {
 	h := &f.heads[i]
 	for p := i; p < Partitions; p += len(f.workers) {
@@ -120,7 +120,7 @@ func (f *fold) releaseSegment(i int) {
 	h.seg = nil
 }
 
-// first returns the worker whose next span, or sight, comes first, or -1. What is
+// findNext returns the worker whose next span, or sight, comes first, or -1. What is
 // written of a packet precedes what watchers say of it.
 func (f *fold) findNext() (best int, watched bool) {
 	best = -1
@@ -148,7 +148,7 @@ func (f *fold) findNext() (best int, watched bool) {
 	return best, watched
 }
 
-// rivalOf is the index up to which nothing but the sights of h is to be had.
+// sightLimit is the index up to which nothing but the sights of h is to be had.
 func (f *fold) sightLimit(h *head) int32 {
 	limit := int32(1<<31 - 1)
 	for i := range f.heads {
@@ -163,7 +163,7 @@ func (f *fold) sightLimit(h *head) int32 {
 	return limit
 }
 
-// write takes one span.
+// writeSpan takes one span.
 func (f *fold) writeSpan(seg *segment, s *span) (enough bool, err error) {
 	silent := s.fact.Step == track.Silence
 	if silent { // what follows from it belongs to the dialogue that it ends

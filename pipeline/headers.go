@@ -11,7 +11,7 @@ const (
 	ipv6Headers = 40
 )
 
-// headers is the length of the headers around a payload in each of its packets.
+// headerBytes is the length of the headers around a payload in each of its packets.
 func headerBytes(s *payload) uint32 {
 	if s.isTCP {
 		return tcpHeaders + ipHeaderBytes(s.src)
@@ -19,7 +19,7 @@ func headerBytes(s *payload) uint32 {
 	return udpHeaders + ipHeaderBytes(s.src)
 }
 
-// ipHeaders is the length of the IP header of a packet from a.
+// ipHeaderBytes is the length of the IP header of a packet from a.
 func ipHeaderBytes(a netip.AddrPort) uint32 {
 	if a.Addr().Is4() {
 		return ipv4Headers

@@ -19,7 +19,7 @@ type idle struct {
 	begun, base int64 // when the first packets came, and the age after them
 }
 
-// ceiling is the most that age can be now.
+// maxAge is the most that age can be now.
 func (i *idle) maxAge(age, now int64) int64 {
 	if i.base == 0 {
 		i.begun, i.base = i.since, age-i.passed
@@ -27,7 +27,7 @@ func (i *idle) maxAge(age, now int64) int64 {
 	return i.base + now - i.begun + int64(stampLag)
 }
 
-// span is how much of the silence the clock has yet to go on with.
+// takeSpan is how much of the silence the clock has yet to go on with.
 func (i *idle) takeSpan() int64 {
 	span := max(i.now()-i.since-int64(idleLag)-i.passed, 0)
 	i.passed += span

@@ -161,7 +161,7 @@ func isGame(set *split.Set) bool {
 	return !set.Compressed && set.Run >= 4 && !wire.IsSingle(set.Data)
 }
 
-// tick gives up what waited for its other parts too long.
+// expire gives up what waited for its other parts too long.
 func (j *joiner) expire(age int64) {
 	j.split.Tick(age)
 	for _, p := range j.protocols {

@@ -6,7 +6,7 @@ import (
 	"qsniff/track"
 )
 
-// alike is the last payload that was sure to be a message, and what it is: most
+// lastPayload is the last payload that was sure to be a message, and what it is: most
 // packets of a flood are the same one.
 type lastPayload struct {
 	n, wire int
@@ -17,7 +17,7 @@ type lastPayload struct {
 	first   look
 }
 
-// alikeBytes is as long as the payload of requests with a challenge, and some more.
+// lastPayloadBytes is as long as the payload of requests with a challenge, and some more.
 const lastPayloadBytes = 64
 
 func (a *lastPayload) matches(b []byte, it *item) bool {
@@ -34,7 +34,7 @@ func (a *lastPayload) store(s *track.Sighting, first *look, it *item, sum uint64
 	a.known = track.Sighting{What: s.What, Flags: s.Flags, Asks: s.Asks, Proto: s.Proto, Type: s.Type, Key: s.Key}
 }
 
-// tell fills in what is known.
+// fillIn fills in what is known.
 func (a *lastPayload) fillIn(s *track.Sighting) {
 	k := &a.known
 	s.What, s.Flags, s.Asks, s.Proto, s.Type, s.Key = k.What, k.Flags, k.Asks, k.Proto, k.Type, k.Key

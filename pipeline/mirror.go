@@ -19,7 +19,7 @@ const (
 	mirrorBits = 1 << 12
 	// mirrorEvery is how long a stretch is, in nanoseconds: some clients ask in it.
 	mirrorEvery = 10e9
-	// mirrorLeast is how many sources a judgement takes.
+	// mirrorMinSources is how many sources a judgement takes.
 	mirrorMinSources = 6
 	// A capture is double where doubledShare percent of the sources have copies, and
 	// until less than singleShare have.

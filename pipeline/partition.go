@@ -43,7 +43,7 @@ func (p *partition) newStreams() *streams {
 // begin prepares for the items of a batch.
 func (p *partition) begin(b *batch) { p.now.start, p.now.seed = b.totals.first, b.seed }
 
-// do does one item; what it makes of it goes to seg.
+// process does one item; what it makes of it goes to seg.
 func (p *partition) process(index int32, it *item, seg *segment) {
 	p.now.setItem(index, it, seg)
 	var first *look
@@ -77,7 +77,7 @@ func (p *partition) process(index int32, it *item, seg *segment) {
 	}
 }
 
-// report reports an ICMP error if it is about a message. What is quoted of other traffic
+// reportICMP reports an ICMP error if it is about a message. What is quoted of other traffic
 // is nobody's.
 func (p *partition) reportICMP(it *item) {
 	t := p.identifier.typeOf(it, nil)
@@ -88,7 +88,7 @@ func (p *partition) reportICMP(it *item) {
 	reportQuoted(p.emitter, it, t)
 }
 
-// tick gives up what waited too long at age.
+// expire gives up what waited too long at age.
 func (p *partition) expire(age int64) {
 	p.joiner.expire(age)
 	if p.streams != nil {

@@ -9,7 +9,7 @@ import (
 	"qsniff/reassembly/split"
 )
 
-// source is a payload to make a message of, and where it came from.
+// payload is a payload to make a message of, and where it came from.
 type payload struct {
 	src, dst     netip.AddrPort
 	data         []byte

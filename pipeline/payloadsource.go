@@ -8,7 +8,7 @@ import (
 	"qsniff/netlayer"
 )
 
-// Payloads is a source of what no packet brought: payloads of datagrams and of TCP
+// PayloadSource is a source of what no packet brought: payloads of datagrams and of TCP
 // connections, whose ends the caller chooses, and whole packets among them. Its times
 // say nothing. The zero value is ready to use.
 type PayloadSource struct {
@@ -30,7 +30,7 @@ type decoder interface {
 	Decode(p *netlayer.Packet, raw *capture.Packet)
 }
 
-// Packet adds a whole packet of link type link, wire bytes long, of which data was
+// AddPacket adds a whole packet of link type link, wire bytes long, of which data was
 // captured. no is its number.
 func (s *PayloadSource) AddPacket(no uint64, link uint16, data []byte, wire int) {
 	s.packets = append(s.packets, capture.Packet{No: no, Nanos: int64(len(s.packets)+1) * payloadStep,
@@ -38,12 +38,12 @@ func (s *PayloadSource) AddPacket(no uint64, link uint16, data []byte, wire int)
 	s.layers = append(s.layers, netlayer.Packet{})
 }
 
-// Datagram adds the payload of a UDP datagram.
+// AddDatagram adds the payload of a UDP datagram.
 func (s *PayloadSource) AddDatagram(no uint64, src, dst netip.AddrPort, payload []byte) {
 	s.add(no, &netlayer.Packet{Src: src, Dst: dst, Proto: netlayer.ProtoUDP}, payload)
 }
 
-// Segment adds what one end of a TCP connection says. The handshake, which client
+// AddSegment adds what one end of a TCP connection says. The handshake, which client
 // begins, precedes the first one, under the same number.
 func (s *PayloadSource) AddSegment(no uint64, client, server netip.AddrPort, toServer bool, payload []byte) {
 	if s.conns == nil {

@@ -42,7 +42,7 @@ func ReadAhead(in io.Reader) io.ReadCloser {
 	return a
 }
 
-// ahead is the reader that ReadAhead returns.
+// aheadReader is the reader that ReadAhead returns.
 type aheadReader struct {
 	full  chan chunk
 	empty chan []byte
@@ -60,7 +60,7 @@ type chunk struct {
 	err error
 }
 
-// run reads in until its end or Close.
+// fillBuffers reads in until its end or Close.
 func (a *aheadReader) fillBuffers(in io.Reader) {
 	for {
 		var c chunk

@@ -122,7 +122,7 @@ func (r *reader) giveGaps(i int) {
 	}
 }
 
-// packet decodes one packet and gives it to its partition.
+// readPacket decodes one packet and gives it to its partition.
 func (r *reader) readPacket(p *capture.Packet) {
 	r.n.packets++
 	r.n.bytes += uint64(len(p.Data))
@@ -158,7 +158,7 @@ func (r *reader) readPacket(p *capture.Packet) {
 	}
 }
 
-// quote gives what an ICMP error quotes of a UDP datagram to the partition of that
+// giveQuoted gives what an ICMP error quotes of a UDP datagram to the partition of that
 // datagram's ends.
 func (r *reader) giveQuoted(it *item) bool {
 	q := it.Quote()
@@ -174,7 +174,7 @@ func (r *reader) giveQuoted(it *item) bool {
 	return true
 }
 
-// beginning tells a partition that a datagram is on its way, whose first fragment
+// giveBegun tells a partition that a datagram is on its way, whose first fragment
 // names its ends: the others can take long, or never come.
 func (r *reader) giveBegun(it *item) {
 	const ports = 4
@@ -189,7 +189,7 @@ func (r *reader) giveBegun(it *item) {
 	r.b.appendItem(&x)
 }
 
-// time advances the clock and the item at hand to a packet, with a tick if it is
+// advanceTime advances the clock and the item at hand to a packet, with a tick if it is
 // time for one.
 func (r *reader) advanceTime(p *capture.Packet) {
 	if r.n.packets == 1 {
@@ -206,7 +206,7 @@ func (r *reader) advanceTime(p *capture.Packet) {
 	r.giveTickIfDue()
 }
 
-// tick puts a tick before the packet at hand if it is time for one.
+// giveTickIfDue puts a tick before the packet at hand if it is time for one.
 func (r *reader) giveTickIfDue() {
 	it := &r.last
 	if it.age < r.nextTick {
@@ -219,7 +219,7 @@ func (r *reader) giveTickIfDue() {
 	r.nextTick = it.age + tickEvery
 }
 
-// abandon takes what there is of a set whose other fragments are missing: its
+// giveAbandoned takes what there is of a set whose other fragments are missing: its
 // start may tell the message.
 func (r *reader) giveAbandoned(d *ipfrag.Datagram) {
 	r.n.abandoned++
@@ -235,7 +235,7 @@ var fragmentsLost = [...]string{
 	ipfrag.TooMany: "too many IP fragments",
 }
 
-// join gives a datagram made of fragments to its partition, or counts why not.
+// giveJoined gives a datagram made of fragments to its partition, or counts why not.
 func (r *reader) giveJoined(d *ipfrag.Datagram, k kind) {
 	it := item{kind: k, frame: r.last.frame, nanos: r.last.nanos, age: r.last.age, from: r.last.from}
 	if k == kindDatagram {

@@ -104,7 +104,7 @@ func startStages(ctx context.Context, r *reader, workers []*worker) queue {
 	return q
 }
 
-// drain folds batches until the last one, the limit or an error.
+// foldBatches folds batches until the last one, the limit or an error.
 func (f *fold) foldBatches(ctx context.Context, q queue) error {
 	for {
 		var b *batch
@@ -129,7 +129,7 @@ func (f *fold) foldBatches(ctx context.Context, q queue) error {
 	}
 }
 
-// conclude writes the dialogues that the end of the run leaves open, unless the
+// finishDialogues writes the dialogues that the end of the run leaves open, unless the
 // writer failed, and returns err or what became of that.
 func (f *fold) finishDialogues(err error, ending func([]byte, tally.Run) []byte) error {
 	if f.out.failed != nil {

@@ -42,7 +42,7 @@ type span struct {
 	turn  int32    // what a dialogue has to know, likewise, + 1; 0: nothing
 }
 
-// dig notes the hole in the text of the span, if there is one.
+// noteHole notes the hole in the text of the span, if there is one.
 func (s *span) noteHole(h *render.Hole) {
 	if h.Open {
 		s.hole, s.width = int32(h.At-s.start+1), int32(h.Width)
@@ -70,17 +70,17 @@ type sight struct {
 	track.Sighting
 }
 
-// lastly is the partition of what follows all that partitions have to show.
+// afterPartitions is the partition of what follows all that partitions have to show.
 const afterPartitions = Partitions
 
-// before reports whether watchers get s before t.
+// precedes reports whether watchers get s before t.
 func (s *sight) precedes(t *sight) bool { return s.compare(t) < 0 }
 
 func (s *sight) compare(t *sight) int {
 	return cmp.Or(cmp.Compare(s.index, t.index), cmp.Compare(s.part, t.part))
 }
 
-// event is what a sight stands for besides a packet.
+// sightKind is what a sight stands for besides a packet.
 type sightKind uint8
 
 const (
@@ -102,7 +102,7 @@ type segment struct {
 	totals [Partitions]totals
 }
 
-// full reports whether the segment has as much as is handed over at a time.
+// isFull reports whether the segment has as much as is handed over at a time.
 func (s *segment) isFull() bool { return len(s.buf) >= segmentSize || len(s.sights) > segmentSights }
 
 func (s *segment) reset() {
@@ -122,7 +122,7 @@ func (s *segment) addTurn(x *span, t turn) {
 	x.turn = int32(len(s.turns))
 }
 
-// before reports whether s precedes t in the output.
+// precedes reports whether s precedes t in the output.
 func (s *span) precedes(t *span) bool { return s.compare(t) < 0 }
 
 func (s *span) compare(t *span) int {

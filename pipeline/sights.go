@@ -11,7 +11,7 @@ import (
 	"qsniff/wire"
 )
 
-// sights makes sightings of one partition. It decides by each packet alone, and
+// sightMaker makes sightings of one partition. It decides by each packet alone, and
 // so makes the same of it whatever else is done with the packet; only the table of
 // copies remembers, and that only for five milliseconds.
 type sightMaker struct {
@@ -26,10 +26,10 @@ type sightMaker struct {
 	copies   copyTable
 }
 
-// printed is how much of a payload makes its print, and its copies.
+// printedBytes is how much of a payload makes its print, and its copies.
 const printedBytes = 128
 
-// watch notes what is to be seen of an item. Of a datagram it returns what the bytes
+// addSightings notes what is to be seen of an item. Of a datagram it returns what the bytes
 // alone say, nil if nobody looked at them.
 func (w *sightMaker) addSightings(it *item) *look {
 	s := w.newSighting(it)
@@ -56,7 +56,7 @@ func (w *sightMaker) addSightings(it *item) *look {
 	return w.first
 }
 
-// spot fills in a sighting after the last one of the segment, where it stays if
+// newSighting fills in a sighting after the last one of the segment, where it stays if
 // the caller makes the list longer.
 func (w *sightMaker) newSighting(it *item) *track.Sighting {
 	seg := w.now.seg
@@ -93,7 +93,7 @@ func (w *sightMaker) addListed(it *item) {
 	}
 }
 
-// mark notes what happens to all partitions once.
+// addMark notes what happens to all partitions once.
 func (w *sightMaker) addMark(it *item) {
 	x := sight{index: w.now.index, part: w.now.part, kind: sawTick}
 	switch it.kind {
@@ -108,7 +108,7 @@ func (w *sightMaker) addMark(it *item) {
 	}
 }
 
-// login notes what m, a message over TCP that was made of s, says about a password.
+// addLogin notes what m, a message over TCP that was made of s, says about a password.
 func (w *sightMaker) addLogin(s *payload, m *dissect.Message) {
 	if m.Type == nil || !m.Type.Asks.Has(dissect.AskLogin) {
 		return
@@ -130,7 +130,7 @@ func (w *sightMaker) addLogin(s *payload, m *dissect.Message) {
 	w.now.seg.sights = append(w.now.seg.sights, x)
 }
 
-// readDatagram says what a UDP datagram is.
+// classifyDatagram says what a UDP datagram is.
 func (w *sightMaker) classifyDatagram(s *track.Sighting, it *item) {
 	b := it.Payload
 	s.Wire = s.Bytes + udpHeaders + ipHeaderBytes(it.Src)*uint32(max(len(it.pieces), 1))
@@ -173,7 +173,7 @@ func printOf(s *track.Sighting, b []byte) uint64 {
 	return h
 }
 
-// seal fills in the hashes.
+// addHashes fills in the hashes.
 func (w *sightMaker) addHashes(s *track.Sighting, it *item, sum uint64) {
 	s.Print = uint32(sum >> 32)
 	s.FillHashes(w.now.seed)
@@ -219,7 +219,7 @@ func (w *sightMaker) identifyPayload(s *track.Sighting, b []byte) (sure bool) {
 	return sure
 }
 
-// key is the challenge in a message, 0 if it has none.
+// challengeIn is the challenge in a message, 0 if it has none.
 func (w *sightMaker) challengeIn(c *dissect.Context, v *dissect.Verdict, b []byte) uint64 {
 	if k, ok := v.Dissector.(dissect.Keyer); ok {
 		if key, ok := k.Key(c, v.Type, b); ok {
@@ -232,7 +232,7 @@ func (w *sightMaker) challengeIn(c *dissect.Context, v *dissect.Verdict, b []byt
 	return m.Key
 }
 
-// addresses are those that the message of it, of type t, names.
+// listedAddrs are those that the message of it, of type t, names.
 func (w *sightMaker) listedAddrs(it *item, t *dissect.Type) iter.Seq[netip.AddrPort] {
 	return func(yield func(netip.AddrPort) bool) {
 		m := &w.msg
@@ -251,7 +251,7 @@ func (w *sightMaker) listedAddrs(it *item, t *dissect.Type) iter.Seq[netip.AddrP
 	}
 }
 
-// readSegment says what a TCP segment does for its connection.
+// classifySegment says what a TCP segment does for its connection.
 func (w *sightMaker) classifySegment(s *track.Sighting, it *item) {
 	s.Flags |= track.Connection
 	s.Wire = s.Bytes + tcpHeaders + ipHeaderBytes(it.Src)

@@ -25,7 +25,7 @@ func newStreams(size float64, q claims, r connReport) *streams {
 	return s
 }
 
-// of is what is known of c. The first connection of a slot brings the memory for it:
+// connectionOf is what is known of c. The first connection of a slot brings the memory for it:
 // few captures have as many connections as there are slots.
 func (s *streams) connectionOf(c *tcpstream.Conn) *connection {
 	for len(s.conns) <= c.Slot {
@@ -34,13 +34,13 @@ func (s *streams) connectionOf(c *tcpstream.Conn) *connection {
 	return s.conns[c.Slot]
 }
 
-// add takes a segment.
+// addSegment takes a segment.
 func (s *streams) addSegment(it *item) {
 	s.asm.Add(&tcpstream.Segment{Src: it.Src, Dst: it.Dst, TCP: it.TCP, Data: it.Payload, Wire: it.Wire,
 		Frame: it.frame, Nanos: it.age})
 }
 
-// tick gives up what was silent too long.
+// expire gives up what was silent too long.
 func (s *streams) expire(age int64) { s.asm.Tick(age) }
 
 // flush gives up the rest at the end of the capture.
@@ -59,7 +59,7 @@ func (s *streams) Data(c *tcpstream.Conn, dir int, ch *tcpstream.Chunk) (done, n
 	return s.readMessages(c, k, dir, ch, done, false)
 }
 
-// read reads the messages from offset done on. last tells that nothing follows ch
+// readMessages reads the messages from offset done on. last tells that nothing follows ch
 // without a break.
 func (s *streams) readMessages(c *tcpstream.Conn, k *connection, dir int, ch *tcpstream.Chunk, done int, last bool) (int, int) {
 	w := &k.dirs[dir]
@@ -151,7 +151,7 @@ func (s *streams) Close(c *tcpstream.Conn) {
 	*k = connection{}
 }
 
-// end reports what the end of a connection shows, and gives its session back.
+// endConnection reports what the end of a connection shows, and gives its session back.
 func (s *streams) endConnection(c *tcpstream.Conn, k *connection) {
 	s.report.reportEnd(c, k)
 	s.sessions.giveBack(k.sess)
@@ -249,7 +249,7 @@ func (s *streams) adopt(c *tcpstream.Conn, k *connection, dir int, d dissect.Str
 	s.report.reportSkipped(c, k, &k.dirs[dir], dir)
 }
 
-// giveUp ends the connection that is worth the least, of equals the one that was
+// evictConnection ends the connection that is worth the least, of equals the one that was
 // silent longest.
 func (s *streams) evictConnection() {
 	var least *connection

@@ -59,5 +59,5 @@ func (t *tracker) notePart(it *item) {
 // noteGap notes that a stretch of the capture is missing, where answers may have been.
 func (t *tracker) noteGap(age int64) { t.exchanges.RecordGap(age) }
 
-// tick gives up what waited for an answer too long.
+// expire gives up what waited for an answer too long.
 func (t *tracker) expire(age int64) { t.exchanges.Tick(age) }

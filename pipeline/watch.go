@@ -18,7 +18,7 @@ type watching struct {
 	event     render.Incident
 }
 
-// show gives the watchers the sightings of list from next on, up to the index limit, but
+// showSights gives the watchers the sightings of list from next on, up to the index limit, but
 // one in any case. It returns where the next one is.
 func (w *watching) showSights(list []sight, next int, limit int32) int {
 	for first := next; next < len(list); next++ {
@@ -69,7 +69,7 @@ func (w *watching) tellDropped(dropped uint64) {
 	w.dropped = dropped
 }
 
-// cutShort tells the watchers that no packet follows where the run was interrupted or
+// endEarly tells the watchers that no packet follows where the run was interrupted or
 // failed: what is open then is told of as well. It returns err, or that of writing
 // what they say.
 func (w *watching) endEarly(err error) error {

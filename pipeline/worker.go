@@ -30,7 +30,7 @@ func (w *worker) run(ctx context.Context) {
 	}
 }
 
-// batch makes one batch's segments. It returns false when ctx ended.
+// processBatch makes one batch's segments. It returns false when ctx ended.
 func (w *worker) processBatch(ctx context.Context, b *batch) bool {
 	if !w.takeSegment(ctx) {
 		return false
@@ -56,7 +56,7 @@ func (w *worker) processBatch(ctx context.Context, b *batch) bool {
 	return w.handOver(ctx, true)
 }
 
-// next takes an empty segment.
+// takeSegment takes an empty segment.
 func (w *worker) takeSegment(ctx context.Context) bool {
 	select {
 	case w.seg = <-w.free:
@@ -67,7 +67,7 @@ func (w *worker) takeSegment(ctx context.Context) bool {
 	}
 }
 
-// hand gives the segment to the fold. There is room for all segments, so it does
+// handOver gives the segment to the fold. There is room for all segments, so it does
 // not block.
 func (w *worker) handOver(ctx context.Context, last bool) bool {
 	w.seg.isLast = last

@@ -2,8 +2,8 @@ package wire
 
 import "encoding/binary"
 
-// streamOffsets are the places of a bzip2 stream in part 0, in the order in
-// which they are tried: after size and CRC in the 10-byte form (every recorded
+// bzip2Offsets are the offsets at which a bzip2 stream can begin in part 0, in the order
+// in which they are tried: after size and CRC in the 10-byte form (every recorded
 // server) and in the 12-byte form, then without size and CRC.
 var bzip2Offsets = [...]struct {
 	off  int
@@ -17,12 +17,14 @@ const (
 	sizeValve2  = 1188
 )
 
-// goldSourceFull is the length of every GoldSource part but the last.
+// goldSourcePartLen is the length in bytes of every GoldSource part but the last, header
+// included.
 const goldSourcePartLen = 1400
 
-// SplitProof tells the form of a part 0 by what its payload starts with: the FF FF
-// FF FF of the message, or a bzip2 stream. None means that b is another part,
-// or proves nothing: then the parts around it have to tell.
+// ProveSplitForm returns the form of a part 0 if the start of its payload proves it: the
+// FF FF FF FF of the message, or a bzip2 stream, lies at the right offset for one form
+// only. It returns None for another part and for a part 0 that proves nothing; then the
+// other parts of the message have to show the form.
 func ProveSplitForm(b []byte) Engine {
 	switch {
 	case hasOnes(b, 9) && b[8]&0x0f >= 2 && b[8]>>4 == 0:
@@ -41,22 +43,21 @@ func ProveSplitForm(b []byte) Engine {
 	return None
 }
 
-// ones reports whether the four bytes at off are FF FF FF FF.
+// hasOnes reports whether the four bytes at off are FF FF FF FF.
 func hasOnes(b []byte, off int) bool {
 	return len(b) >= off+4 && binary.LittleEndian.Uint32(b[off:]) == 0xffff_ffff
 }
 
 // IsPlain reports whether b, read as part 0 of form e, starts with the FF FF FF FF
-// of a message that is not compressed, whatever the id says.
-//
-// A declared size of FF FF FF FF before a stream is a lie, not a message.
+// of a message that is not compressed, even if the id has the bit of a compressed one.
+// FF FF FF FF before a bzip2 stream is no message but a declared size, a false one.
 func IsPlain(b []byte, e Engine) bool {
 	const prefix = 8 // decompressed size and CRC-32
 	h := e.HeaderLen()
 	return hasOnes(b, h) && (len(b) < h+prefix || !IsBzip2(b[h+prefix:]))
 }
 
-// IsStream reports whether b starts like a bzip2 stream: "BZh", a level, and the
+// IsBzip2 reports whether b starts like a bzip2 stream: "BZh", a level, and the
 // magic of a block or of an empty stream's end.
 func IsBzip2(b []byte) bool {
 	if len(b) < 10 || string(b[:3]) != "BZh" || b[3] < '1' || b[3] > '9' {
@@ -66,15 +67,15 @@ func IsBzip2(b []byte) bool {
 	return magic == "1AY&SY" || magic == "\x17\x72\x45\x38\x50\x90"
 }
 
-// GuessSplit is the form that fits a part best when nothing else is known. wire is
-// the datagram's length on the wire. The order of its tests was right for every
+// GuessSplitForm returns the form that fits a part best when nothing else is known. wire
+// is the datagram's length on the wire. The order of its tests was right for every
 // part of the recorded servers, but it proves nothing: ParseSplit may refuse b under
-// the form it names. b has MinSplitLen bytes.
+// the returned form. b has at least MinSplitLen bytes.
 func GuessSplitForm(b []byte, wire int) Engine {
 	switch {
 	case HasPlausibleSize(b, wire):
 		return Source
-	case b[8]>>4 == 0 && len(b) > 9 && b[9] > 0 && b[9] < b[8]: // a part 0 of GoldSource would have proved itself
+	case b[8]>>4 == 0 && len(b) > 9 && b[9] > 0 && b[9] < b[8]: // not a part 0 of GoldSource: ProveSplitForm recognises those
 		return SourceOld
 	case wire == goldSourcePartLen || b[8]>>4 < b[8]&0x0f:
 		return GoldSource
@@ -82,9 +83,10 @@ func GuessSplitForm(b []byte, wire int) Engine {
 	return SourceOld
 }
 
-// LooksSized reports whether the bytes where newer Source engines have the part
-// size could be one: a usual value, or one that a payload of this length and a
-// sane packet size allow. wire is the datagram's length on the wire.
+// HasPlausibleSize reports whether the bytes where newer Source engines have the part
+// size could be one: a value that servers ship with, or one from 256 to 4,096
+// (chosen: sane packet sizes) that is not less than the payload. wire is the datagram's length
+// on the wire.
 func HasPlausibleSize(b []byte, wire int) bool {
 	if len(b) < Source.HeaderLen() || b[9] >= b[8] {
 		return false

@@ -8,22 +8,22 @@ import (
 	"qsniff/wire"
 )
 
-// key names a reply: a directed pair of ends, and the id.
+// key identifies a reply: the ends, by direction, and the id.
 type key struct {
 	src, dst netip.AddrPort
 	id       uint32
 }
 
-// state is what a set is there for.
+// state is what a set is kept for.
 type state uint8
 
 const (
 	unused  state = iota
 	waiting       // fragments missing
-	memo          // delivered; remembered to recognise late duplicates
+	memo          // delivered; its checksums are kept to recognise late duplicates
 )
 
-// set is a reply on its way. The arrays are indexed by a fragment's number - 1.
+// fragmentSet holds the fragments of one reply that came. Fragment number n is have[n-1].
 type fragmentSet struct {
 	key         key
 	state       state
@@ -35,7 +35,7 @@ type fragmentSet struct {
 	nframes     int
 }
 
-// fragment is one datagram of a set; len is 0 if it is not there.
+// fragment is one datagram of a set; len is 0 if it did not come.
 type fragment struct {
 	sum   uint64
 	frame uint64
@@ -53,7 +53,7 @@ func (a *Assembler) find(k key, st state) int {
 	return -1
 }
 
-// oldest returns the set in state st that began first, or -1.
+// oldestIn returns the set in state st that was opened first, or -1.
 func (a *Assembler) oldestIn(st state) int {
 	best := -1
 	for i := range a.sets {
@@ -64,7 +64,8 @@ func (a *Assembler) oldestIn(st state) int {
 	return best
 }
 
-// insert adds fragment number n to set i, or to a new one where that is -1.
+// insert adds fragment number n to set i, or to a new set if i is -1. A fragment that
+// contradicts the one that set i has ends that set and opens a new one.
 func (a *Assembler) insert(i int, k key, n int, f *Datagram) {
 	sum := lru.MixBytes(lru.Mix(a.seed, uint64(len(f.Data))), f.Data)
 	if i >= 0 {
@@ -95,7 +96,7 @@ func (a *Assembler) insert(i int, k key, n int, f *Datagram) {
 	}
 }
 
-// note remembers the frames of a fragment.
+// noteFrames adds the frames that brought f to those of the set.
 func (s *fragmentSet) noteFrames(f *Datagram) {
 	add := func(frame uint64) {
 		if s.nframes < len(s.frames) {
@@ -112,8 +113,8 @@ func (s *fragmentSet) noteFrames(f *Datagram) {
 	}
 }
 
-// whole reports whether the fragments are 1 to the first one that is shorter than
-// FragmentLen, or to 9.
+// isWhole reports whether s has the fragments from number 1 to the first one that is
+// shorter than wire.EyeFragmentLen, or to number 9, and no others.
 func (s *fragmentSet) isWhole() bool {
 	for n := range s.have {
 		switch l := s.have[n].len; {
@@ -126,7 +127,7 @@ func (s *fragmentSet) isWhole() bool {
 	return false
 }
 
-// open returns a new set of k, for which an older one may have to go.
+// openSet returns a new set for k. If all are in use, it frees or evicts the oldest one.
 func (a *Assembler) openSet(k key) int {
 	i := a.find(key{}, unused)
 	if i < 0 {
@@ -143,11 +144,11 @@ func (a *Assembler) openSet(k key) int {
 	return i
 }
 
-// block takes a block for set i; when there is none, the oldest other set goes.
-// There is one, because a set has fewer blocks than there are.
+// takeBlock returns a block for set i. If none is free, it evicts the oldest other set;
+// there is one, because a set has fewer blocks than there are.
 func (a *Assembler) takeBlock(i int) uint8 {
 	if a.nfree == 0 {
-		a.sets[i].state = unused // out of the way of oldest
+		a.sets[i].state = unused // so that oldestIn finds another
 		old := a.oldestIn(waiting)
 		a.sets[i].state = waiting
 		a.finishSet(old, Evicted)
@@ -156,7 +157,8 @@ func (a *Assembler) takeBlock(i int) uint8 {
 	return a.free[a.nfree]
 }
 
-// finish delivers set i. A whole one leaves a memory of its fragments.
+// finishSet delivers set i with outcome o, and frees it. Of a complete set the checksums
+// stay, as a memo. An incomplete set that only repeats a delivered one is dropped.
 func (a *Assembler) finishSet(i int, o Outcome) {
 	s := &a.sets[i]
 	if o == Evicted {
@@ -184,7 +186,7 @@ func (a *Assembler) finishSet(i int, o Outcome) {
 
 func (a *Assembler) bytesOf(f *fragment) []byte { return a.blocks[f.block][:f.len] }
 
-// deliver joins what set s has.
+// deliver joins the fragments of s and passes them to Deliver with outcome o.
 func (a *Assembler) deliver(s *fragmentSet, o Outcome) {
 	out := &a.out
 	*out = Set{Src: s.key.src, Dst: s.key.dst, Outcome: o, Parts: a.parts[:0], Frames: s.frames[:s.nframes], First: s.first, Last: s.last}
@@ -221,7 +223,7 @@ func (a *Assembler) deliver(s *fragmentSet, o Outcome) {
 	a.Deliver(out)
 }
 
-// release gives back the blocks of s.
+// releaseBlocks frees the blocks of s.
 func (a *Assembler) releaseBlocks(s *fragmentSet) {
 	for n := range s.have {
 		if f := &s.have[n]; f.block != 0 {
@@ -232,7 +234,7 @@ func (a *Assembler) releaseBlocks(s *fragmentSet) {
 	}
 }
 
-// drop forgets set i.
+// freeSet frees set i and its blocks.
 func (a *Assembler) freeSet(i int) {
 	a.releaseBlocks(&a.sets[i])
 	a.sets[i] = fragmentSet{}

@@ -2,10 +2,9 @@ package ipfrag
 
 import "qsniff/netlayer"
 
-// Add takes the fragment p (p.Frag.Set) that came with the given frame number
+// Add adds the fragment p (p.Frag.Set) that came with the given frame number
 // at nanos, and returns the datagram if that completes it, else nil. It copies
-// what it needs. Sets that expire, are evicted or turn out bad on the way go to
-// Abandoned before it returns.
+// what it keeps. Sets that it gives up go to DeliverIncomplete before it returns.
 func (t *Table) Add(p *netlayer.Packet, frame uint64, nanos int64) *Datagram {
 	t.Expire(nanos)
 	t.n.Fragments++
@@ -33,9 +32,10 @@ func (t *Table) Add(p *netlayer.Packet, frame uint64, nanos int64) *Datagram {
 	return &t.out
 }
 
-// plausible checks what a fragment shows by itself. Empty fragments say nothing
-// and could be sent for ever; all but the last end on a border of 8 bytes (RFC
-// 791 section 3.2, RFC 8200 section 4.5).
+// isPlausible reports whether p alone can be a fragment, and counts it if not. Empty
+// fragments are refused, because any number of them could be added to a set; all
+// fragments but the last end at a multiple of 8 bytes (RFC 791 section 3.2, RFC 8200
+// section 4.5).
 func (t *Table) isPlausible(p *netlayer.Packet) bool {
 	switch {
 	case p.Wire <= 0 || p.Frag.More && p.Wire%8 != 0:
@@ -48,8 +48,9 @@ func (t *Table) isPlausible(p *netlayer.Packet) bool {
 	return false
 }
 
-// place puts the fragment into set i, or gives the set up if it cannot belong.
-// It reports whether the fragment was taken.
+// placeFragment adds the fragment to set i and reports whether it did. It refuses a
+// fragment that repeats another one or does not fit the length of the datagram, and
+// gives the set up if the fragment overlaps another one or is one too many.
 func (t *Table) placeFragment(i uint32, p *netlayer.Packet, frame uint64) bool {
 	s := &t.sets[i]
 	off, end := p.Frag.Off, p.Frag.Off+uint32(p.Wire)
@@ -100,8 +101,9 @@ func (t *Table) link(i, before, after, n uint32, p *netlayer.Packet, frame uint6
 	s.have += f.wire
 }
 
-// fits reports whether a fragment up to end agrees with what the set knows of its
-// length: one end, which only a last fragment reaches, and nothing beyond it.
+// fits reports whether a fragment that ends at end agrees with the length of the
+// datagram as far as the fragments of s show it: only the last fragment reaches its
+// end, and none lies beyond it.
 func (s *set) fits(t *Table, more bool, end uint32) bool {
 	switch {
 	case s.total != 0 && more:
@@ -112,8 +114,8 @@ func (s *set) fits(t *Table, more bool, end uint32) bool {
 	return more || s.tail == none || t.frags[s.tail].end() < end
 }
 
-// neighbours are the last fragment that starts before off and the first that
-// does not. Fragments mostly come in order, so the end is tried first.
+// findNeighbours returns the last fragment that starts before off and the first that
+// does not, or none. Fragments mostly come in order, so the end is tried first.
 func (t *Table) findNeighbours(s *set, off uint32) (before, after uint32) {
 	if s.tail != none && t.frags[s.tail].off < off {
 		return s.tail, none
@@ -125,8 +127,8 @@ func (t *Table) findNeighbours(s *set, off uint32) (before, after uint32) {
 	return before, after
 }
 
-// equal compares what was captured of both: another interface may have had
-// another snap length.
+// equalBytes reports whether fragment n starts with b or b with it: the two may come
+// from interfaces with different snap lengths, so only what was captured of both counts.
 func (t *Table) equalBytes(n uint32, b []byte) bool {
 	f := &t.frags[n]
 	left := min(int(f.got), len(b))
@@ -140,11 +142,11 @@ func (t *Table) equalBytes(n uint32, b []byte) bool {
 	return true
 }
 
-// giveUp abandons a set whose fragments contradict each other. It stays, empty,
-// until it expires.
-func (t *Table) giveUp(i uint32, why Outcome, count *uint64) {
+// giveUp delivers set i, whose fragments contradict each other or are too many, as it
+// is and counts it in count. The set stays, empty, until it expires or is evicted.
+func (t *Table) giveUp(i uint32, outcome Outcome, count *uint64) {
 	*count++
-	t.deliverIncomplete(i, why)
+	t.deliverIncomplete(i, outcome)
 	t.releaseFragments(i)
 	t.sets[i].isGivenUp = true
 }

@@ -7,20 +7,21 @@ import (
 	"qsniff/reassembly"
 )
 
-// abandon hands an incomplete set to the caller if its start is there.
-func (t *Table) deliverIncomplete(i uint32, why Outcome) {
+// deliverIncomplete passes set i, which is given up, to DeliverIncomplete if its first
+// bytes were captured.
+func (t *Table) deliverIncomplete(i uint32, outcome Outcome) {
 	f := t.sets[i].frags
 	if t.DeliverIncomplete == nil || f == none || t.frags[f].off != 0 || t.frags[f].got == 0 {
 		return
 	}
-	t.joinFragments(i, why)
+	t.joinFragments(i, outcome)
 	t.DeliverIncomplete(&t.out)
 }
 
-// assemble fills t.out from the set.
-func (t *Table) joinFragments(i uint32, why Outcome) {
+// joinFragments makes t.out of what set i has.
+func (t *Table) joinFragments(i uint32, outcome Outcome) {
 	s := &t.sets[i]
-	t.resetOut(&s.key, why)
+	t.resetOut(&s.key, outcome)
 	d := &t.out
 	d.Proto, d.TTL, d.First, d.Last = s.proto, s.ttl, s.first, s.last
 	if s.total != 0 {
@@ -35,7 +36,7 @@ func (t *Table) joinFragments(i uint32, why Outcome) {
 	}
 }
 
-// single makes t.out of a datagram that came as one fragment.
+// joinAtomic makes t.out of an atomic fragment, which is a whole datagram.
 func (t *Table) joinAtomic(p *netlayer.Packet, k *key, frame uint64, nanos int64) *Datagram {
 	t.n.Joined++
 	t.resetOut(k, Joined)
@@ -46,15 +47,15 @@ func (t *Table) joinAtomic(p *netlayer.Packet, k *key, frame uint64, nanos int64
 	return d
 }
 
-// begin empties t.out and fills in what the key says.
-func (t *Table) resetOut(k *key, why Outcome) {
+// resetOut empties t.out and fills in its ends, id and outcome.
+func (t *Table) resetOut(k *key, outcome Outcome) {
 	src, dst := netip.AddrFrom16(k.src), netip.AddrFrom16(k.dst)
 	if k.version == 4 {
 		src, dst = src.Unmap(), dst.Unmap()
 	}
 	t.out = Datagram{
 		Src: netip.AddrPortFrom(src, 0), Dst: netip.AddrPortFrom(dst, 0), ID: k.id,
-		Outcome: why, Complete: why == Joined,
+		Outcome: outcome, Complete: outcome == Joined,
 		Data: t.buf[:0], Wire: maxLength, Pieces: t.out.Pieces[:0],
 	}
 }

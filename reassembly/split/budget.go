@@ -31,7 +31,7 @@ func newBudget(lim Limits) budget {
 	}
 }
 
-// allows reports whether anything is left at a time. The try that uses up the
+// hasLeft reports whether anything is left at a time. The try that uses up the
 // rest may exceed it: what it costs is known afterwards, and bounded.
 func (b *budget) hasLeft(src sourceKey, nanos int64) bool {
 	second := nanos / nanosPerSecond

@@ -95,7 +95,7 @@ func (a *Assembler) countOutcome(s *partSet, o Outcome) {
 	*[...]*uint64{&n.Complete, &n.Incomplete, &n.Truncated, &n.BadBzip2, &n.TooLarge, &n.Refused, &n.Malformed}[o]++
 }
 
-// plausible reports whether a bzip2 stream starts where layout l says.
+// hasStreamAt reports whether a bzip2 stream starts where layout l says.
 func (a *Assembler) hasStreamAt(s *partSet, l *layout) bool {
 	if a.order[0] == 0 || s.total == 1 && l.head0 != l.headN {
 		return false
@@ -105,7 +105,7 @@ func (a *Assembler) hasStreamAt(s *partSet, l *layout) bool {
 	return len(b) > off && wire.IsBzip2(b[off:])
 }
 
-// firstLayout is the layout by which a compressed set is shown when none is
+// guessLayout is the layout by which a compressed set is shown when none is
 // proved.
 func (a *Assembler) guessLayout(s *partSet) layout {
 	for i := range layouts {
@@ -117,7 +117,7 @@ func (a *Assembler) guessLayout(s *partSet) layout {
 	return layout{head0: n, headN: n, engine: s.engine}
 }
 
-// concat joins the payloads of a set's parts under one layout.
+// joinPayloads joins the payloads of a set's parts under one layout.
 func (a *Assembler) joinPayloads(s *partSet, l layout) {
 	o := &a.out
 	a.joined, o.Parts, o.Pieces = a.joined[:0], o.Parts[:0], o.Pieces[:0]
@@ -152,7 +152,7 @@ func (a *Assembler) joinPayloads(s *partSet, l layout) {
 	}
 }
 
-// headOf is where the payload of a part n > 0 begins: some libraries expect
+// headLen is where the payload of a part n > 0 begins: some libraries expect
 // size and CRC again in every part.
 func (a *Assembler) headLen(pt *keptPart, l layout) int {
 	b := a.startOf(pt)
@@ -201,7 +201,7 @@ func (a *Assembler) appendPieces(pt *keptPart, skip, off, n int) {
 	}
 }
 
-// frames lists all frames that brought a set's parts.
+// listFrames lists all frames that brought a set's parts.
 func (a *Assembler) listFrames(s *partSet) {
 	o := &a.out
 	for p := s.head; p != 0; p = a.parts.next[p] {

@@ -17,7 +17,7 @@ const (
 	reused                // its id came again for another message
 )
 
-// finish delivers a set and forgets it, or all of it but what tells late
+// finishSet delivers a set and forgets it, or all of it but what tells late
 // duplicates.
 func (a *Assembler) finishSet(i uint32, why reason) {
 	s := &a.sets.items[i]
@@ -46,7 +46,7 @@ func (a *Assembler) finishSet(i uint32, why reason) {
 	a.retire(i)
 }
 
-// adopt moves held parts into a set that has just learned its form.
+// adoptHeld moves held parts into a set that has just learned its form.
 func (a *Assembler) adoptHeld(i uint32) {
 	s := &a.sets.items[i]
 	if h := a.findSet(s.key, s.id, held, wire.None); h != 0 {
@@ -55,7 +55,7 @@ func (a *Assembler) adoptHeld(i uint32) {
 	}
 }
 
-// closeEmpty closes held set h if set i took its last part.
+// closeIfEmpty closes held set h if set i took its last part.
 func (a *Assembler) closeIfEmpty(h, i uint32) {
 	hs, s := &a.sets.items[h], &a.sets.items[i]
 	if hs.n > 0 {
@@ -68,7 +68,7 @@ func (a *Assembler) closeIfEmpty(h, i uint32) {
 	a.closeSet(h)
 }
 
-// drain moves from held set h to set i the parts that fit at least so well, and
+// moveFitting moves from held set h to set i the parts that fit at least so well, and
 // reports whether there were any. Parts that i has already are settled on the way,
 // unless their fit is doubtful.
 func (a *Assembler) moveFitting(h, i uint32, least fit) (moved bool) {
@@ -106,7 +106,7 @@ func (a *Assembler) moveFitting(h, i uint32, least fit) (moved bool) {
 	return moved
 }
 
-// take links a part that was held into set s, which lacks it.
+// linkHeld links a part that was held into set s, which lacks it.
 func (a *Assembler) linkHeld(s *partSet, p uint32, h wire.SplitHeader) {
 	pt := &a.parts.items[p]
 	if h.Total != s.total {
@@ -119,7 +119,7 @@ func (a *Assembler) linkHeld(s *partSet, p uint32, h wire.SplitHeader) {
 	a.linkPart(s, p, h.Number)
 }
 
-// resolve ends the wait of parts whose form nothing proved. What the sets of
+// deliverHeld ends the wait of parts whose form nothing proved. What the sets of
 // the same id can use goes to them; the rest is delivered in the forms that fit
 // best, as many sets as it takes.
 func (a *Assembler) deliverHeld(h uint32, why reason) {
@@ -141,7 +141,7 @@ func (a *Assembler) deliverHeld(h uint32, why reason) {
 	a.closeSet(h)
 }
 
-// give moves what it can from held set h to one set that waits for it, and
+// moveToWaiting moves what it can from held set h to one set that waits for it, and
 // reports whether there was one.
 func (a *Assembler) moveToWaiting(h uint32) bool {
 	hs := &a.sets.items[h]
@@ -157,7 +157,7 @@ func (a *Assembler) moveToWaiting(h uint32) bool {
 	return false
 }
 
-// choose finds the form for parts that prove none: the one that an earlier
+// chooseForm finds the form for parts that prove none: the one that an earlier
 // message of the flow had, else the one under which most of them make one set,
 // else the one that fits most of them one by one.
 func (a *Assembler) chooseForm(s *partSet, rest uint32) wire.Engine {
@@ -188,7 +188,7 @@ func (a *Assembler) chooseForm(s *partSet, rest uint32) wire.Engine {
 	return best
 }
 
-// cover is how many of the parts make one set under form e: the first that
+// countCovered is how many of the parts make one set under form e: the first that
 // parses, and those that agree with it.
 func (a *Assembler) countCovered(s *partSet, rest uint32, e wire.Engine) int {
 	var probe partSet
@@ -211,7 +211,7 @@ func agrees(s *partSet, h wire.SplitHeader) bool {
 	return h.Total == s.total && (s.isCompressed || h.Size == s.size)
 }
 
-// gather makes s the set of those parts that cover counts, and returns the
+// gatherCovered makes s the set of those parts that cover counts, and returns the
 // chain of the others.
 func (a *Assembler) gatherCovered(s *partSet, rest uint32, e wire.Engine) (others uint32) {
 	s.isInferred = true

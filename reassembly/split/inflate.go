@@ -40,7 +40,7 @@ type inflater struct {
 	sum   uint32 // CRC-32 of the last output, if its length was right
 }
 
-// run decompresses stream, which it changes for a moment, up to most bytes:
+// decompress decompresses stream, which it changes for a moment, up to most bytes:
 // the declared size with its CRC-32, or the limit. The memory after the stream
 // is overwritten if there is enough of it. The result is valid until the next
 // run.
@@ -83,7 +83,7 @@ type output struct {
 	hasMore, endsClean bool
 }
 
-// judge compares the output with what was declared.
+// compareOutput compares the output with what was declared.
 func (z *inflater) compareOutput(o output, most int, declared bool, crc uint32) ([]byte, flaw) {
 	out := z.buf[:o.n]
 	switch {
@@ -107,7 +107,7 @@ func (z *inflater) compareOutput(o output, most int, declared bool, crc uint32) 
 	return out, sound
 }
 
-// unpack decompresses a set that has all its parts, under the first layout that
+// decompressSet decompresses a set that has all its parts, under the first layout that
 // proves right. If none does, the set is left as the first plausible one joins
 // it.
 func (a *Assembler) decompressSet(s *partSet) Outcome {
@@ -144,7 +144,7 @@ func (a *Assembler) decompressSet(s *partSet) Outcome {
 	return BadBzip2
 }
 
-// inflate tries one layout within the budget.
+// tryLayout tries one layout within the budget.
 func (a *Assembler) tryLayout(s *partSet, l *layout) ([]byte, flaw) {
 	o := &a.out
 	most := a.lim.Inflated

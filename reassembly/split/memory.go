@@ -10,7 +10,7 @@ func (a *Assembler) makeRoom(c *candidate) {
 	}
 }
 
-// keep copies a datagram into the memory that makeRoom left. It returns 0 if the
+// keepPart copies a datagram into the memory that makeRoom left. It returns 0 if the
 // set may not grow by it.
 func (a *Assembler) keepPart(i uint32, c *candidate) uint32 {
 	s := &a.sets.items[i]
@@ -46,7 +46,7 @@ func (a *Assembler) evict(c *candidate) {
 	a.finishSet(i, evicted)
 }
 
-// evictOf is evict among the sets of one flow.
+// evictFromFlow is evict among the sets of one flow.
 func (a *Assembler) evictFromFlow(k flowKey) {
 	var oldest uint32
 	for i := a.firstSetOf(k); i != 0; i = a.sets.next[i] {
@@ -88,7 +88,7 @@ func (a *Assembler) copyToBlocks(b []byte) (first uint32) {
 	return first
 }
 
-// notePieces keeps who brought a datagram's bytes. Where that would take more
+// keepPieces keeps who brought a datagram's bytes. Where that would take more
 // than is left, the frame that completed the datagram stands for all.
 func (a *Assembler) keepPieces(c *candidate) (first uint32) {
 	if len(c.Pieces) > a.pieces.left() {

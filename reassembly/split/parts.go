@@ -2,7 +2,7 @@ package split
 
 import "qsniff/internal/lru"
 
-// partNumbered returns a set's part of that number, or 0.
+// findPart returns a set's part of that number, or 0.
 func (a *Assembler) findPart(s *partSet, number uint8) uint32 {
 	p := s.head
 	for p != 0 && a.parts.items[p].number != number {
@@ -11,7 +11,7 @@ func (a *Assembler) findPart(s *partSet, number uint8) uint32 {
 	return p
 }
 
-// link appends part p to set s under a number that it lacks.
+// linkPart appends part p to set s under a number that it lacks.
 func (a *Assembler) linkPart(s *partSet, p uint32, number uint8) {
 	pt := &a.parts.items[p]
 	pt.number = number
@@ -42,19 +42,19 @@ func (a *Assembler) releaseBytes(pt *keptPart) {
 	pt.blocks, pt.pieces = 0, 0
 }
 
-// start is the first bytes of a kept datagram: at least its header and, in a
+// startOf is the first bytes of a kept datagram: at least its header and, in a
 // part 0, the start of a compressed stream.
 func (a *Assembler) startOf(pt *keptPart) []byte {
 	return a.blocks.items[pt.blocks][:min(pt.len, blockSize)]
 }
 
-// sum is a keyed digest of a datagram, so that nobody can make a part that
+// digestOf is a keyed digest of a datagram, so that nobody can make a part that
 // passes for the duplicate of another.
 func (a *Assembler) digestOf(b []byte) uint64 {
 	return lru.Mix(lru.MixBytes(a.seed, b), uint64(len(b)))
 }
 
-// sumChain is sum of bytes that lie in blocks.
+// digestBlocks is sum of bytes that lie in blocks.
 func (a *Assembler) digestBlocks(block uint32, n int) uint64 {
 	h := a.seed
 	for left := n; left > 0; left -= blockSize {
@@ -64,7 +64,7 @@ func (a *Assembler) digestBlocks(block uint32, n int) uint64 {
 	return lru.Mix(h, uint64(n))
 }
 
-// same reports whether b, of which wire bytes were sent, says the same as a kept
+// isSame reports whether b, of which wire bytes were sent, says the same as a kept
 // part. What the capture cut off either cannot tell them apart.
 func (a *Assembler) isSame(pt *keptPart, b []byte, wire int) bool {
 	if int(pt.wire) != wire {
@@ -81,7 +81,7 @@ func (a *Assembler) isSame(pt *keptPart, b []byte, wire int) bool {
 	return true
 }
 
-// sameParts is same for two kept parts.
+// areSame is same for two kept parts.
 func (a *Assembler) areSame(p, q *keptPart) bool {
 	if p.wire != q.wire {
 		return false

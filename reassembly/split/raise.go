@@ -2,7 +2,7 @@ package split
 
 import "qsniff/finding"
 
-// raise adds a finding about the whole set, with its first and last frame.
+// addFinding adds a finding about the whole set, with its first and last frame.
 func (o *Set) addFinding(code *finding.Code, sev finding.Severity, x, y uint64) *finding.Expert {
 	e := finding.Expert{Code: code, Severity: sev, Field: -1, A: x, B: y, Addr: o.Src}
 	if n := len(o.Frames); n > 0 {
@@ -12,7 +12,7 @@ func (o *Set) addFinding(code *finding.Code, sev finding.Severity, x, y uint64) 
 	return &o.Expert[len(o.Expert)-1]
 }
 
-// raise notes what there is to say about a set.
+// raiseFindings notes what there is to say about a set.
 func (a *Assembler) raiseFindings(s *partSet, why reason) {
 	o := &a.out
 	if !s.isWhole() {

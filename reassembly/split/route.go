@@ -51,7 +51,7 @@ func (a *Assembler) route(c *candidate) {
 	}
 }
 
-// wanted reports whether a part that proves itself a part 0 of Source is what a
+// isAwaited reports whether a part that proves itself a part 0 of Source is what a
 // GoldSource set of the same id waits for: payload that begins with 00 FF FF FF
 // FF looks like that, and the numbers say it is less of a coincidence.
 func (a *Assembler) isAwaited(c *candidate, proved wire.Engine) bool {
@@ -67,7 +67,7 @@ func (a *Assembler) isAwaited(c *candidate, proved wire.Engine) bool {
 	return ok && h.Number > 0 && h.Total == s.total && !s.has(h.Number)
 }
 
-// bestFit finds the set with known form that a part n > 0 belongs to. Among
+// findBestFit finds the set with known form that a part n > 0 belongs to. Among
 // equals a set that lacks the part comes first, then one that waits.
 func (a *Assembler) findBestFit(c *candidate) (best fit, to uint32) {
 	rank := -1
@@ -120,7 +120,7 @@ func fitOf(s *partSet, b []byte, sent int) (fit, wire.SplitHeader) {
 	return goodFit, h
 }
 
-// otherFamily reports whether b makes sense as a part n > 0 of GoldSource if e is
+// fitsOtherFamily reports whether b makes sense as a part n > 0 of GoldSource if e is
 // a Source form, and the other way round.
 func fitsOtherFamily(b []byte, e wire.Engine) bool {
 	other := wire.GoldSource
@@ -153,7 +153,7 @@ func (a *Assembler) addFirst(c *candidate, h wire.SplitHeader) {
 	}
 }
 
-// reused reports whether part 0 begins another message than set s is.
+// startsNewMessage reports whether part 0 begins another message than set s is.
 func (a *Assembler) startsNewMessage(s *partSet, c *candidate, h wire.SplitHeader) bool {
 	if !s.has(0) {
 		return h.Total != s.total
@@ -161,7 +161,7 @@ func (a *Assembler) startsNewMessage(s *partSet, c *candidate, h wire.SplitHeade
 	return !a.isSame(&a.parts.items[a.findPart(s, 0)], c.b, c.wire)
 }
 
-// decide gives a set the form and the numbers of header h, which b has. The bit
+// setForm gives a set the form and the numbers of header h, which b has. The bit
 // for compression is a claim: a part 0 that starts like a plain message is one.
 func (s *partSet) setForm(h wire.SplitHeader, b []byte) {
 	s.state = open
@@ -172,7 +172,7 @@ func (s *partSet) setForm(h wire.SplitHeader, b []byte) {
 	}
 }
 
-// copyOf opens a set for parts of a message that was delivered already.
+// openRepeat opens a set for parts of a message that was delivered already.
 func (a *Assembler) openRepeat(i uint32) uint32 {
 	like := a.sets.items[i]
 	j := a.newSet(like.key, like.id, open, a.now)
@@ -183,7 +183,7 @@ func (a *Assembler) openRepeat(i uint32) uint32 {
 	return j
 }
 
-// insert puts a part into a set of known form.
+// insertPart puts a part into a set of known form.
 func (a *Assembler) insertPart(i uint32, c *candidate, h wire.SplitHeader) {
 	s := &a.sets.items[i]
 	if h.Total != s.total {
@@ -205,7 +205,7 @@ func (a *Assembler) insertPart(i uint32, c *candidate, h wire.SplitHeader) {
 	}
 }
 
-// came counts a part that a set has already.
+// countRepeated counts a part that a set has already.
 func (a *Assembler) countRepeated(s *partSet, equal bool, first, second uint64) {
 	if equal {
 		a.Counters.Duplicates++
@@ -218,7 +218,7 @@ func (a *Assembler) countRepeated(s *partSet, equal bool, first, second uint64) 
 	s.conflictFrames = [2]uint64{first, second}
 }
 
-// remembered reports whether a delivered set had the same part. When it is
+// matchesMemo reports whether a delivered set had the same part. When it is
 // forgotten the answer is yes: nothing speaks against it.
 func (a *Assembler) matchesMemo(s *partSet, number uint8, sum uint64) bool {
 	i := a.findSet(s.key, s.id, memo, s.engine)
@@ -230,7 +230,7 @@ func (a *Assembler) matchesMemo(s *partSet, number uint8, sum uint64) bool {
 	return p != 0 && a.parts.items[p].digest == sum
 }
 
-// hold keeps a part whose form is not known yet.
+// holdPart keeps a part whose form is not known yet.
 func (a *Assembler) holdPart(c *candidate) {
 	i := a.findSet(c.key, c.id, held, wire.None)
 	if i == 0 {

@@ -8,7 +8,7 @@ import (
 	"qsniff/wire"
 )
 
-// Fragment is one datagram that starts with FE FF FF FF. Nothing of it is kept
+// Datagram is one datagram that starts with FE FF FF FF. Nothing of it is kept
 // by reference.
 type Datagram struct {
 	Src, Dst netip.AddrPort     // zones are not told apart

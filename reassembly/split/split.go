@@ -57,7 +57,7 @@ func New(lim Limits) *Assembler {
 	}
 }
 
-// begin takes the memory for sets: most captures have none.
+// allocate takes the memory for sets: most captures have none.
 func (a *Assembler) allocate() {
 	a.sets = newSlab[partSet](a.lim.Sets)
 	a.parts = newSlab[keptPart](a.lim.Parts)
@@ -116,10 +116,10 @@ func (a *Assembler) Flush(nanos int64) {
 	a.now = 0
 }
 
-// overdue reports whether the wait of something that began at nanos is over.
+// isOverdue reports whether the wait of something that began at nanos is over.
 func (a *Assembler) isOverdue(nanos int64) bool { return a.now-nanos >= int64(a.lim.Wait) }
 
-// readable reports whether the header makes sense in any form.
+// hasReadableHeader reports whether the header makes sense in any form.
 func hasReadableHeader(b []byte) bool {
 	for _, e := range forms {
 		if _, ok := wire.ParseSplit(b, e); ok {

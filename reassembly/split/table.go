@@ -61,7 +61,7 @@ const (
 	memo              // delivered; remembered to recognise late duplicates
 )
 
-// set is a message on its way. The members after the first group belong to
+// partSet is a message on its way. The members after the first group belong to
 // the form and are rewritten when it is decided.
 type partSet struct {
 	key         flowKey
@@ -91,7 +91,7 @@ type partSet struct {
 	conflictFrames                     [2]uint64
 }
 
-// part is one datagram of a set. A remembered one has no blocks.
+// keptPart is one datagram of a set. A remembered one has no blocks.
 type keptPart struct {
 	frame  uint64
 	nanos  int64
@@ -213,7 +213,7 @@ func (a *Assembler) retire(i uint32) {
 	a.enqueue(&a.memos, i, lastTime)
 }
 
-// setsOf is the first set of a flow; the others follow by sets.next.
+// firstSetOf is the first set of a flow; the others follow by sets.next.
 func (a *Assembler) firstSetOf(k flowKey) uint32 {
 	if f := a.flows.Peek(k); f != nil {
 		return f.sets
@@ -221,7 +221,7 @@ func (a *Assembler) firstSetOf(k flowKey) uint32 {
 	return 0
 }
 
-// find returns the set of a message in one state and form, or 0.
+// findSet returns the set of a message in one state and form, or 0.
 func (a *Assembler) findSet(k flowKey, id uint32, st state, e wire.Engine) uint32 {
 	for i := a.firstSetOf(k); i != 0; i = a.sets.next[i] {
 		s := &a.sets.items[i]

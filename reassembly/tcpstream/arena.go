@@ -49,7 +49,7 @@ func orderFor(n int) uint8 {
 	return o
 }
 
-// take returns a buffer, if there is one.
+// takeBuffer returns a buffer, if there is one.
 func (a *arena) takeBuffer(order uint8) (unit uint32, ok bool) {
 	o := order
 	for o <= maxOrder && a.free[o] == 0 {
@@ -82,7 +82,7 @@ func (a *arena) piecesAt(unit uint32) []TimedPiece {
 	return a.blocks[unit/unitsPerBlock].pieces[unit%unitsPerBlock*piecesPerUnit:]
 }
 
-// give takes a buffer back.
+// returnBuffer takes a buffer back.
 func (a *arena) returnBuffer(unit uint32, order uint8) {
 	a.used -= minBuffer << order
 	for order < maxOrder {
@@ -97,7 +97,7 @@ func (a *arena) returnBuffer(unit uint32, order uint8) {
 	a.link(unit, order)
 }
 
-// halve takes the upper half of a buffer back.
+// returnUpperHalf takes the upper half of a buffer back.
 func (a *arena) returnUpperHalf(unit uint32, order uint8) { a.returnBuffer(unit+1<<(order-1), order-1) }
 
 func (a *arena) link(unit uint32, order uint8) {

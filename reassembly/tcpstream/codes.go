@@ -41,7 +41,7 @@ var (
 // Codes lists the findings of this package.
 var Codes = []*finding.Code{&Missing, &Conflict, &Skipped, &Dropped}
 
-// Gap reports whether the stream goes on after bytes that are missing.
+// IsGap reports whether the stream goes on after bytes that are missing.
 func (r Reason) IsGap() bool { return r <= GivenUp }
 
 func appendBytes(dst []byte, n uint64) []byte {

@@ -12,7 +12,7 @@ type Conn struct {
 	// Ends are the two ends. Ends[0] opened the connection if Opened is set;
 	// otherwise it sent the first segment that was seen.
 	Ends [2]netip.AddrPort
-	// Opened says that the capture has a SYN or SYN-ACK. It may become true later:
+	// OpenerKnown says that the capture has a SYN or SYN-ACK. It may become true later:
 	// when one shows that Ends[0] opened the connection, since ends that the Sink
 	// has seen are not exchanged.
 	OpenerKnown bool
@@ -41,18 +41,18 @@ func (c *Conn) dir(side uint8) int { return int(side ^ c.flip) }
 // sides are the sides of directions 0 and 1.
 func (c *Conn) sides() [2]uint8 { return [2]uint8{c.flip, c.flip ^ 1} }
 
-// Begun reports whether the capture has the SYNs of both ends: then nothing of the
+// HasBothSYNs reports whether the capture has the SYNs of both ends: then nothing of the
 // connection is older than the capture.
 func (c *Conn) HasBothSYNs() bool { return c.halves[0].hasSYN && c.halves[1].hasSYN }
 
-// Behind reports whether bytes of direction dir were sent that were not delivered
+// HasUndelivered reports whether bytes of direction dir were sent that were not delivered
 // yet: they wait after a hole, or the other end has acknowledged them.
 func (c *Conn) HasUndelivered(dir int) bool {
 	h := &c.halves[c.sides()[dir]]
 	return h.runs != 0 || h.hasAck && int32(h.acked-h.next) > 0
 }
 
-// over reports whether both directions have ended.
+// isOver reports whether both directions have ended.
 func (c *Conn) isOver() bool { return c.halves[0].isOver && c.halves[1].isOver }
 
 // half is what one end sends.
@@ -79,7 +79,7 @@ type half struct {
 	finAcked int64
 }
 
-// begin sets the number before the first byte.
+// setNumbers sets the number before the first byte.
 func (h *half) setNumbers(isn uint32, syn bool) {
 	h.hasNumbers, h.hasSYN = true, syn
 	h.isn, h.next = isn, isn+1
@@ -150,7 +150,7 @@ func (c *Conn) classify() class {
 	return opening
 }
 
-// patience is how long a connection of a class may be silent.
+// maxSilence is how long a connection of a class may be silent.
 func (a *Assembler) maxSilence(cl class) int64 {
 	switch cl {
 	case opening:
@@ -213,7 +213,7 @@ func (l *list) renew(c *Conn) {
 	}
 }
 
-// touch notes that c was used.
+// markUsed notes that c was used.
 func (a *Assembler) markUsed(c *Conn) {
 	c.last = a.now
 	a.classes[c.class].renew(c)
@@ -222,7 +222,7 @@ func (a *Assembler) markUsed(c *Conn) {
 	}
 }
 
-// settle puts c where it belongs after something happened to it.
+// updateLists puts c where it belongs after something happened to it.
 func (a *Assembler) updateLists(c *Conn) {
 	if cl := c.classify(); cl != c.class {
 		a.classes[c.class].remove(c)
@@ -238,10 +238,10 @@ func (a *Assembler) updateLists(c *Conn) {
 	}
 }
 
-// holds reports whether something of h is kept or waited for.
+// isHolding reports whether something of h is kept or waited for.
 func (h *half) isHolding() bool { return h.waits|h.runs != 0 || h.hasFIN }
 
-// create enters a connection without ends, for which another may have to go.
+// newConn enters a connection without ends, for which another may have to go.
 func (a *Assembler) newConn(k key) *Conn {
 	if a.index.Len() == a.lim.Conns {
 		for i := range a.classes {

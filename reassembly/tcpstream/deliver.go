@@ -37,7 +37,7 @@ func (a *Assembler) pieceOf(b []byte, frame uint64, nanos int64) []TimedPiece {
 	return a.one[:]
 }
 
-// keep begins the bytes that wait in h with b. It reports whether there is room.
+// startWaiting begins the bytes that wait in h with b. It reports whether there is room.
 func (a *Assembler) startWaiting(c *Conn, h *half, b []byte, frame uint64, nanos int64) bool {
 	if h.kept+len(b) > a.lim.DirBytes {
 		return false
@@ -54,7 +54,7 @@ func (a *Assembler) startWaiting(c *Conn, h *half, b []byte, frame uint64, nanos
 	return true
 }
 
-// keepMore adds b to the bytes that wait in h, and reports whether there is room.
+// appendWaiting adds b to the bytes that wait in h, and reports whether there is room.
 func (a *Assembler) appendWaiting(c *Conn, h *half, b []byte, frame uint64, nanos int64) bool {
 	if h.kept+len(b) > a.lim.DirBytes || !a.ensureRoomAfter(c, h.waits, len(b)) {
 		return false
@@ -84,7 +84,7 @@ func (a *Assembler) offer(c *Conn, side uint8) {
 	a.mem.consume(i, done)
 }
 
-// ask calls Data and returns how many bytes the sink is through with.
+// callData calls Data and returns how many bytes the sink is through with.
 func (a *Assembler) callData(c *Conn, side uint8, b []byte, pieces []TimedPiece) int {
 	c.wasOffered = true
 	a.chunk = Chunk{Data: b, Pieces: pieces}
@@ -93,7 +93,7 @@ func (a *Assembler) callData(c *Conn, side uint8, b []byte, pieces []TimedPiece)
 	return min(max(done, 0), len(b))
 }
 
-// tell calls Break.
+// callBreak calls Break.
 func (a *Assembler) callBreak(c *Conn, side uint8, br Break, b []byte, pieces []TimedPiece) {
 	a.chunk = Chunk{Data: b, Pieces: pieces}
 	a.sink.Break(c, c.dir(side), &a.chunk, br)
@@ -120,7 +120,7 @@ func (a *Assembler) interrupt(c *Conn, side uint8, br Break) {
 	h.waits = 0
 }
 
-// forget drops the bytes that wait, because the direction has no room for more.
+// giveUpWaiting drops the bytes that wait, because the direction has no room for more.
 func (a *Assembler) giveUpWaiting(c *Conn, side uint8) {
 	a.Counters.GivenUp += uint64(a.mem.items[c.halves[side].waits].n)
 	a.interrupt(c, side, Break{Why: GivenUp})
@@ -140,7 +140,7 @@ func (a *Assembler) skip(c *Conn, side uint8, why Reason, n uint32) {
 	a.deliverRuns(c, side)
 }
 
-// end delivers what is after holes and ends a direction. A FIN that is reached in
+// endDirection delivers what is after holes and ends a direction. A FIN that is reached in
 // doing so is the better reason.
 func (a *Assembler) endDirection(c *Conn, side uint8, why Reason) {
 	h := &c.halves[side]
@@ -161,7 +161,7 @@ func (a *Assembler) endDirection(c *Conn, side uint8, why Reason) {
 	a.interrupt(c, side, Break{Why: why})
 }
 
-// drop releases all that h keeps.
+// releaseAll releases all that h keeps.
 func (a *Assembler) releaseAll(h *half) {
 	if h.waits != 0 {
 		a.mem.release(h.waits)

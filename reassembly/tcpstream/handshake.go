@@ -6,7 +6,7 @@ import (
 	"qsniff/netlayer"
 )
 
-// rival is a SYN or SYN-ACK that would replace a connection which lives, for all
+// rivalSYN is a SYN or SYN-ACK that would replace a connection which lives, for all
 // that is known. It does when more than one end's word stands for it.
 type rivalSYN struct {
 	isSet    bool
@@ -25,7 +25,7 @@ type ends [2]netip.AddrPort
 
 func (c *Conn) ends() ends { return ends{c.Ends[c.flip], c.Ends[c.flip^1]} }
 
-// connection finds or begins the one that s belongs to; nil if s is not to be
+// findOrBegin finds or begins the one that s belongs to; nil if s is not to be
 // used. Only SYNs and bytes begin one: a flood of anything else costs no memory.
 func (a *Assembler) findOrBegin(k key, side uint8, s *Segment) *Conn {
 	syn := s.TCP.Flags&netlayer.FlagSYN != 0
@@ -43,7 +43,7 @@ func (a *Assembler) findOrBegin(k key, side uint8, s *Segment) *Conn {
 	return c
 }
 
-// first begins a connection with the first segment that is seen of it.
+// beginConn begins a connection with the first segment that is seen of it.
 func (a *Assembler) beginConn(k key, side uint8, s *Segment) *Conn {
 	e := ends{s.Src, s.Dst}
 	if side == 1 {
@@ -65,7 +65,7 @@ func (a *Assembler) beginConn(k key, side uint8, s *Segment) *Conn {
 	return nil
 }
 
-// start begins a connection with a SYN or SYN-ACK.
+// beginWithSYN begins a connection with a SYN or SYN-ACK.
 func (a *Assembler) beginWithSYN(k key, e ends, r rivalSYN) *Conn {
 	c := a.newConn(k)
 	opener := r.side
@@ -79,7 +79,7 @@ func (a *Assembler) beginWithSYN(k key, e ends, r rivalSYN) *Conn {
 	return c
 }
 
-// again judges a SYN or SYN-ACK between the ends of c.
+// handleSYN judges a SYN or SYN-ACK between the ends of c.
 func (a *Assembler) handleSYN(c *Conn, k key, side uint8, s *Segment) *Conn {
 	h := &c.halves[side]
 	r := rivalOf(side, &s.TCP)
@@ -104,7 +104,7 @@ func (a *Assembler) handleSYN(c *Conn, k key, side uint8, s *Segment) *Conn {
 	return nil
 }
 
-// provesRival reports whether s carries the first bytes of the connection that the
+// confirmsRival reports whether s carries the first bytes of the connection that the
 // rival announced.
 func (c *Conn) confirmsRival(side uint8, s *Segment) bool {
 	h := &c.halves[side]
@@ -120,7 +120,7 @@ func (a *Assembler) replace(c *Conn, k key, r rivalSYN) *Conn {
 	return a.beginWithSYN(k, e, r)
 }
 
-// opened notes that a SYN or SYN-ACK was captured late. A connection that did not
+// noteOpener notes that a SYN or SYN-ACK was captured late. A connection that did not
 // begin with it has delivered bytes, so that its directions stay as they are.
 func (c *Conn) noteOpener(r *rivalSYN) {
 	if (r.side == c.flip) != r.isSYNACK {

@@ -1,6 +1,6 @@
 package tcpstream
 
-// hold keeps the bytes of p, which lie after a hole. It returns false if the
+// keepAfterHole keeps the bytes of p, which lie after a hole. It returns false if the
 // direction has no room for all of them; some may be kept then.
 func (a *Assembler) keepAfterHole(c *Conn, h *half, p *segmentRest) bool {
 	if h.kept+len(p.data) > a.lim.DirBytes {
@@ -32,7 +32,7 @@ func (a *Assembler) keepAfterHole(c *Conn, h *half, p *segmentRest) bool {
 	}
 }
 
-// around returns the last run that begins at seq or before, and the one after
+// findRuns returns the last run that begins at seq or before, and the one after
 // it.
 func (a *Assembler) findRuns(h *half, seq uint32) (before, after uint32) {
 	after = h.runs
@@ -42,7 +42,7 @@ func (a *Assembler) findRuns(h *half, seq uint32) (before, after uint32) {
 	return before, after
 }
 
-// insert keeps the first n bytes of p, which fit between two runs or before
+// keepBetweenRuns keeps the first n bytes of p, which fit between two runs or before
 // one or after one.
 func (a *Assembler) keepBetweenRuns(c *Conn, h *half, before, after uint32, p *segmentRest, n uint32) bool {
 	b := p.data[:n]
@@ -87,7 +87,7 @@ func (a *Assembler) joinRuns(c *Conn, h *half, i, j uint32) {
 	a.mem.appendSpan(i, j)
 }
 
-// newRun enters a run with a buffer for n bytes; 0 if there is no room for it.
+// insertRun enters a run with a buffer for n bytes; 0 if there is no room for it.
 func (a *Assembler) insertRun(c *Conn, h *half, before uint32, seq uint32, n int) uint32 {
 	if h.nruns == maxRuns {
 		return 0
@@ -112,7 +112,7 @@ func (a *Assembler) insertRun(c *Conn, h *half, before uint32, seq uint32, n int
 	return i
 }
 
-// holdCut notes that bytes were sent at p that the capture does not have.
+// noteCut notes that bytes were sent at p that the capture does not have.
 func (a *Assembler) noteCut(c *Conn, h *half, before uint32, p *segmentRest) bool {
 	if before == 0 || int32(p.seq-a.mem.items[before].sent) > 0 {
 		before = a.insertRun(c, h, before, p.seq, 0)

@@ -1,6 +1,6 @@
 package tcpstream
 
-// newSpan returns a span with a buffer for n bytes, for which other connections may
+// allocSpan returns a span with a buffer for n bytes, for which other connections may
 // have to give up theirs; 0 if c alone has all of the memory.
 func (a *Assembler) allocSpan(c *Conn, n int) uint32 {
 	i := a.mem.newSpan()
@@ -23,7 +23,7 @@ func (a *Assembler) allocSpan(c *Conn, n int) uint32 {
 	return i
 }
 
-// buffer returns a buffer of the order, in the same way.
+// allocBuffer returns a buffer of the order, in the same way.
 func (a *Assembler) allocBuffer(c *Conn, order uint8) (unit uint32, ok bool) {
 	for {
 		if unit, ok = a.mem.takeBuffer(order); ok || !a.makeRoom(c) {
@@ -32,7 +32,7 @@ func (a *Assembler) allocBuffer(c *Conn, order uint8) (unit uint32, ok bool) {
 	}
 }
 
-// roomBehind sees to it that n bytes fit after those of span i, which together are
+// ensureRoomAfter sees to it that n bytes fit after those of span i, which together are
 // at most maxBuffer. Bytes are moved only when as many were consumed or the buffer
 // doubles, so that the cost of a byte does not depend on how many wait.
 func (a *Assembler) ensureRoomAfter(c *Conn, i uint32, n int) bool {
@@ -48,7 +48,7 @@ func (a *Assembler) ensureRoomAfter(c *Conn, i uint32, n int) bool {
 	return a.grow(c, i, total, false)
 }
 
-// roomInFront does the same for n bytes in front.
+// ensureRoomBefore does the same for n bytes in front.
 func (a *Assembler) ensureRoomBefore(c *Conn, i uint32, n int) bool {
 	s := &a.mem.items[i]
 	total := int(s.n) + n
@@ -102,7 +102,7 @@ func (a *Assembler) makeRoom(c *Conn) bool {
 	return true
 }
 
-// giveUp drops what a direction keeps and goes on after it.
+// giveUpDirection drops what a direction keeps and goes on after it.
 func (a *Assembler) giveUpDirection(c *Conn, side uint8) {
 	h := &c.halves[side]
 	if !h.isHolding() {

@@ -2,7 +2,7 @@ package tcpstream
 
 import "qsniff/netlayer"
 
-// part is what is still to be used of a segment.
+// segmentRest is what is still to be used of a segment.
 type segmentRest struct {
 	seq   uint32 // number of data[0]
 	sent  uint32 // number after the last byte as sent
@@ -27,7 +27,7 @@ func (p *segmentRest) trim(seq uint32) {
 	p.data = p.data[min(int(n), len(p.data)):]
 }
 
-// arrive uses the bytes and the FIN of a segment.
+// receiveData uses the bytes and the FIN of a segment.
 func (a *Assembler) receiveData(c *Conn, side uint8, s *Segment) {
 	h := &c.halves[side]
 	wire := max(s.Wire, len(s.Data))
@@ -67,7 +67,7 @@ func (a *Assembler) receiveData(c *Conn, side uint8, s *Segment) {
 	a.endAtFIN(c, side)
 }
 
-// reach ends a direction whose FIN is next. Bytes where the FIN should be show
+// endAtFIN ends a direction whose FIN is next. Bytes where the FIN should be show
 // that it was forged.
 func (a *Assembler) endAtFIN(c *Conn, side uint8) {
 	h := &c.halves[side]
@@ -82,7 +82,7 @@ func (a *Assembler) endAtFIN(c *Conn, side uint8) {
 	}
 }
 
-// place puts the bytes of a segment where they belong.
+// placeData puts the bytes of a segment where they belong.
 func (a *Assembler) placeData(c *Conn, side uint8, p *segmentRest) {
 	h := &c.halves[side]
 	a.findConflicts(c, side, p)
@@ -127,7 +127,7 @@ func (a *Assembler) placeData(c *Conn, side uint8, p *segmentRest) {
 	}
 }
 
-// upToRun returns n, or less if a run begins earlier after next.
+// limitToRun returns n, or less if a run begins earlier after next.
 func (a *Assembler) limitToRun(h *half, n uint32) uint32 {
 	if h.runs == 0 {
 		return n
@@ -135,7 +135,7 @@ func (a *Assembler) limitToRun(h *half, n uint32) uint32 {
 	return min(n, a.mem.items[h.runs].seq-h.next)
 }
 
-// absorb delivers the runs that are next in order now.
+// deliverRuns delivers the runs that are next in order now.
 func (a *Assembler) deliverRuns(c *Conn, side uint8) {
 	h := &c.halves[side]
 	for !c.isIgnored && h.runs != 0 && a.mem.items[h.runs].seq == h.next {
@@ -175,7 +175,7 @@ func (a *Assembler) replaceWaiting(c *Conn, side uint8, i uint32) {
 	c.halves[side].waits = i
 }
 
-// compare looks for bytes that contradict those that are kept.
+// findConflicts looks for bytes that contradict those that are kept.
 func (a *Assembler) findConflicts(c *Conn, side uint8, p *segmentRest) {
 	h := &c.halves[side]
 	n := 0
@@ -191,7 +191,7 @@ func (a *Assembler) findConflicts(c *Conn, side uint8, p *segmentRest) {
 	}
 }
 
-// differing counts the bytes that p and span i have different.
+// countDiffering counts the bytes that p and span i have different.
 func (a *Assembler) countDiffering(i uint32, p *segmentRest) int {
 	ours, theirs := a.mem.bytes(i), p.data
 	if d := int32(a.mem.items[i].seq - p.seq); d >= 0 {

@@ -37,13 +37,13 @@ type Chunk struct {
 	Pieces []TimedPiece
 }
 
-// Piece says which frame brought which bytes of a Chunk, and when.
+// TimedPiece says which frame brought which bytes of a Chunk, and when.
 type TimedPiece struct {
 	reassembly.Piece
 	Nanos int64
 }
 
-// join makes p stand for a frame more.
+// addFrame makes p stand for a frame more.
 func (p *TimedPiece) addFrame(frame uint64, nanos int64) {
 	if frame >= p.Frame {
 		p.Frame, p.Nanos = frame, nanos

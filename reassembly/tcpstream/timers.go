@@ -8,7 +8,7 @@ type hole struct {
 	acked int64 // never if the other end did not acknowledge all of it
 }
 
-// hole returns it; ok is false if nothing is missing.
+// firstHole returns it; ok is false if nothing is missing.
 func (a *Assembler) firstHole(h *half) (f hole, ok bool) {
 	if h.runs != 0 {
 		r := &a.mem.items[h.runs]
@@ -20,7 +20,7 @@ func (a *Assembler) firstHole(h *half) (f hole, ok bool) {
 	return hole{}, false
 }
 
-// due reports whether a hole has waited long enough. As long as its start is being
+// isDue reports whether a hole has waited long enough. As long as its start is being
 // filled, the sender is at work, and what follows it may be forged.
 func (a *Assembler) isDue(h *half, f hole) bool {
 	if f.acked != never && a.now-f.acked >= ackWait {
@@ -29,7 +29,7 @@ func (a *Assembler) isDue(h *half, f hole) bool {
 	return a.now-max(f.since, h.filled) >= holeWait
 }
 
-// timers gives up the holes and connections whose time is over.
+// runTimers gives up the holes and connections whose time is over.
 func (a *Assembler) runTimers() {
 	a.timersRan = a.now
 	a.walk = a.walk[:0]
@@ -50,7 +50,7 @@ func (a *Assembler) runTimers() {
 	}
 }
 
-// overdue gives up the holes of c whose time is over.
+// skipOverdueHoles gives up the holes of c whose time is over.
 func (a *Assembler) skipOverdueHoles(c *Conn) {
 	for _, side := range c.sides() {
 		h := &c.halves[side]
