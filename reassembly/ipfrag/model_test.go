@@ -110,13 +110,13 @@ func (p modelPart) contradicts(o modelPart) bool {
 
 func (m *model) kill(s *modelSet, outcome Outcome, n *uint64) {
 	*n++
-	m.abandon(s, why)
+	m.abandon(s, outcome)
 	s.dead, s.parts = true, nil
 }
 
 func (m *model) abandon(s *modelSet, outcome Outcome) {
 	if slices.ContainsFunc(s.parts, func(p modelPart) bool { return p.off == 0 && len(p.data) > 0 }) {
-		m.emit(s, why)
+		m.emit(s, outcome)
 	}
 }
 
@@ -174,7 +174,7 @@ func (m *model) flush() {
 func (m *model) end(outcome Outcome, n *uint64) {
 	if s := m.sets[0]; !s.dead {
 		*n++
-		m.abandon(s, why)
+		m.abandon(s, outcome)
 	}
 	m.sets = m.sets[1:]
 }

@@ -2,7 +2,7 @@ package split
 
 import "qsniff/wire"
 
-// candidate is a datagram that looks for its set.
+// candidate is a part of which the set is not found yet.
 type candidate struct {
 	*Datagram
 	key   flowKey
@@ -12,7 +12,7 @@ type candidate struct {
 	isCut bool
 }
 
-// fit is how well a part n > 0 goes with a set whose form is known.
+// fit is how well a part n > 0 matches a set whose form is known, the worst first.
 type fit uint8
 
 const (
@@ -23,8 +23,8 @@ const (
 	goodFit
 )
 
-// route finds the set of a part: by what the bytes prove, then by what is known
-// about the same id between the same ends, and else the part is held.
+// route adds a part to its set: a part 0 that proves its form opens or joins a set of
+// that form; another part joins the set of its id that it fits best; the rest is held.
 func (a *Assembler) route(c *candidate) {
 	if e := wire.ProveSplitForm(c.b); e != wire.None {
 		if h, ok := wire.ParseSplit(c.b, e); ok && !a.isAwaited(c, e) {
@@ -51,9 +51,10 @@ func (a *Assembler) route(c *candidate) {
 	}
 }
 
-// isAwaited reports whether a part that proves itself a part 0 of Source is what a
-// GoldSource set of the same id waits for: payload that begins with 00 FF FF FF
-// FF looks like that, and the numbers say it is less of a coincidence.
+// isAwaited reports whether a part that looks like a proven part 0 of Source is rather
+// one that an open GoldSource set of the same id lacks. A GoldSource part whose payload
+// begins with 00 FF FF FF FF looks like that, and that its id, number and total all match
+// an open set is the less likely coincidence.
 func (a *Assembler) isAwaited(c *candidate, proved wire.Engine) bool {
 	if proved == wire.GoldSource {
 		return false
@@ -67,8 +68,9 @@ func (a *Assembler) isAwaited(c *candidate, proved wire.Engine) bool {
 	return ok && h.Number > 0 && h.Total == s.total && !s.has(h.Number)
 }
 
-// findBestFit finds the set with known form that a part n > 0 belongs to. Among
-// equals a set that lacks the part comes first, then one that waits.
+// findBestFit returns the set with known form that a part n > 0 fits best, and how well.
+// Among sets that it fits equally well it prefers an open one that lacks the part, then
+// an open one. Of a memo only a good fit counts.
 func (a *Assembler) findBestFit(c *candidate) (best fit, to uint32) {
 	rank := -1
 	for i := a.firstSetOf(c.key); i != 0; i = a.sets.next[i] {
@@ -93,8 +95,9 @@ func (a *Assembler) findBestFit(c *candidate) (best fit, to uint32) {
 	return best, to
 }
 
-// fitOf judges the part b, of sent bytes, against set s, whose form is known. No part 0 fits:
-// one that does not prove itself is not what began this set.
+// fitOf returns how well part b, of which sent bytes were sent, matches set s, whose form
+// is known, and its header in that form. A part 0 never fits: those that prove their form
+// go to addFirst, and the others did not open this set.
 func fitOf(s *partSet, b []byte, sent int) (fit, wire.SplitHeader) {
 	h, ok := wire.ParseSplit(b, s.engine)
 	if !ok || h.Number == 0 {
@@ -102,7 +105,7 @@ func fitOf(s *partSet, b []byte, sent int) (fit, wire.SplitHeader) {
 	}
 	doubtful := fitsOtherFamily(b, s.engine) && h.Total != s.total
 	switch {
-	case s.isCompressed: // the two Source forms are told apart by decompressing
+	case s.isCompressed: // decompressing shows which of the two Source forms it is
 	case s.engine == wire.Source && h.Size != s.size,
 		s.engine == wire.SourceOld && wire.HasPlausibleSize(b, sent):
 		doubtful = true
@@ -131,8 +134,9 @@ func fitsOtherFamily(b []byte, e wire.Engine) bool {
 	return ok && h.Number > 0
 }
 
-// addFirst puts a part 0 that proves its form into its set, which it opens or
-// decides.
+// addFirst adds a part 0 that proves its form to the open set with its id and form. If
+// there is none, or that set is another message, it opens a set. Held parts that fit it
+// are moved to it.
 func (a *Assembler) addFirst(c *candidate, h wire.SplitHeader) {
 	i := a.findSet(c.key, c.id, open, h.Engine)
 	if i != 0 && a.startsNewMessage(&a.sets.items[i], c, h) {
@@ -153,7 +157,8 @@ func (a *Assembler) addFirst(c *candidate, h wire.SplitHeader) {
 	}
 }
 
-// startsNewMessage reports whether part 0 begins another message than set s is.
+// startsNewMessage reports whether the part 0 in c, with header h, belongs to another
+// message than the parts of set s.
 func (a *Assembler) startsNewMessage(s *partSet, c *candidate, h wire.SplitHeader) bool {
 	if !s.has(0) {
 		return h.Total != s.total
@@ -161,8 +166,9 @@ func (a *Assembler) startsNewMessage(s *partSet, c *candidate, h wire.SplitHeade
 	return !a.isSame(&a.parts.items[a.findPart(s, 0)], c.b, c.wire)
 }
 
-// setForm gives a set the form and the numbers of header h, which b has. The bit
-// for compression is a claim: a part 0 that starts like a plain message is one.
+// setForm gives set s the form, total and size of header h, which is that of b. If the
+// id has the bit for compression but b is a part 0 that starts like a plain message, the
+// bit is wrong.
 func (s *partSet) setForm(h wire.SplitHeader, b []byte) {
 	s.state = open
 	s.engine, s.total, s.size = h.Engine, h.Total, h.Size
@@ -172,7 +178,7 @@ func (s *partSet) setForm(h wire.SplitHeader, b []byte) {
 	}
 }
 
-// openRepeat opens a set for parts of a message that was delivered already.
+// openRepeat opens a set for late parts of the message of which memo i is left.
 func (a *Assembler) openRepeat(i uint32) uint32 {
 	like := a.sets.items[i]
 	j := a.newSet(like.key, like.id, open, a.now)
@@ -183,7 +189,8 @@ func (a *Assembler) openRepeat(i uint32) uint32 {
 	return j
 }
 
-// insertPart puts a part into a set of known form.
+// insertPart adds a part with header h to set i, whose form is known, or counts it if
+// the set has one with its number.
 func (a *Assembler) insertPart(i uint32, c *candidate, h wire.SplitHeader) {
 	s := &a.sets.items[i]
 	if h.Total != s.total {
@@ -205,7 +212,8 @@ func (a *Assembler) insertPart(i uint32, c *candidate, h wire.SplitHeader) {
 	}
 }
 
-// countRepeated counts a part that a set has already.
+// countRepeated counts a part, in frame second, whose number set s has from frame first:
+// as a duplicate if equal, else as a conflict.
 func (a *Assembler) countRepeated(s *partSet, equal bool, first, second uint64) {
 	if equal {
 		a.Counters.Duplicates++
@@ -218,8 +226,8 @@ func (a *Assembler) countRepeated(s *partSet, equal bool, first, second uint64) 
 	s.conflictFrames = [2]uint64{first, second}
 }
 
-// matchesMemo reports whether a delivered set had the same part. When it is
-// forgotten the answer is yes: nothing speaks against it.
+// matchesMemo reports whether the memo of the message of s has a part with this number
+// and digest. If the memo is gone, it returns true: nothing shows a difference.
 func (a *Assembler) matchesMemo(s *partSet, number uint8, sum uint64) bool {
 	i := a.findSet(s.key, s.id, memo, s.engine)
 	if i == 0 {
@@ -230,7 +238,7 @@ func (a *Assembler) matchesMemo(s *partSet, number uint8, sum uint64) bool {
 	return p != 0 && a.parts.items[p].digest == sum
 }
 
-// holdPart keeps a part whose form is not known yet.
+// holdPart keeps a part whose form is not known yet in the held set of its id.
 func (a *Assembler) holdPart(c *candidate) {
 	i := a.findSet(c.key, c.id, held, wire.None)
 	if i == 0 {

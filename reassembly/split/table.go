@@ -7,7 +7,7 @@ import (
 	"qsniff/wire"
 )
 
-// flowKey is a directed pair of ends.
+// flowKey is a pair of ends, by direction.
 type flowKey struct {
 	src, dst         [16]byte
 	srcPort, dstPort uint16
@@ -46,23 +46,23 @@ func endOf(a [16]byte, port uint16, v4 bool) netip.AddrPort {
 	return netip.AddrPortFrom(addr, port)
 }
 
-// flow is the chain of sets between two ends, newest first.
+// flow is the chain of sets from one end to another, newest first.
 type flow struct {
 	sets uint32
 	n    int
 }
 
-// state is what a set is there for.
+// state is what a set is kept for.
 type state uint8
 
 const (
-	held state = iota // form not known yet: parts lie side by side, unnumbered
+	held state = iota // form not known yet: its parts have no numbers
 	open              // form known, parts missing
-	memo              // delivered; remembered to recognise late duplicates
+	memo              // delivered; the digests of its parts are kept to recognise late duplicates
 )
 
-// partSet is a message on its way. The members after the first group belong to
-// the form and are rewritten when it is decided.
+// partSet holds the parts of one message that came. The second group of fields depends
+// on the form: setForm fills it in.
 type partSet struct {
 	key         flowKey
 	id          uint32 // as on the wire
@@ -91,7 +91,7 @@ type partSet struct {
 	conflictFrames                     [2]uint64
 }
 
-// keptPart is one datagram of a set. A remembered one has no blocks.
+// keptPart is one datagram of a set. In a memo it has no blocks.
 type keptPart struct {
 	frame  uint64
 	nanos  int64
@@ -112,8 +112,8 @@ func (s *partSet) isWhole() bool { return s.total > 0 && s.n == int(s.total) }
 // queue is a list of sets by time, oldest first.
 type queue struct{ oldest, newest uint32 }
 
-// enqueue puts set i after all that are not younger. Almost always that is the
-// end of the queue.
+// enqueue inserts set i into q after all sets that are not younger. Almost always that
+// is the end of the queue.
 func (a *Assembler) enqueue(q *queue, i uint32, nanos func(*partSet) int64) {
 	sets := a.sets.items
 	at := q.newest
@@ -151,12 +151,12 @@ func (a *Assembler) dequeue(q *queue, i uint32) {
 	s.prev, s.after = 0, 0
 }
 
-// firstTime orders sets that wait, lastTime those that are remembered.
+// firstTime orders the queue of sets that wait, lastTime that of memos.
 func firstTime(s *partSet) int64 { return s.first }
 func lastTime(s *partSet) int64  { return s.last }
 
-// newSet opens a set, and makes room for it if need be: nothing that the caller
-// found out about other sets holds afterwards.
+// newSet opens a set, and evicts others if there is no room. Indexes of other sets that
+// the caller has may be stale afterwards.
 func (a *Assembler) newSet(k flowKey, id uint32, st state, nanos int64) uint32 {
 	for f := a.flows.Peek(k); f != nil && f.n >= a.lim.FlowSets; f = a.flows.Peek(k) {
 		a.evictFromFlow(k)
@@ -174,7 +174,7 @@ func (a *Assembler) newSet(k flowKey, id uint32, st state, nanos int64) uint32 {
 	return i
 }
 
-// closeSet forgets a set and all it has.
+// closeSet frees set i and all it has.
 func (a *Assembler) closeSet(i uint32) {
 	s := &a.sets.items[i]
 	a.releaseParts(s.head)
@@ -198,7 +198,8 @@ func (a *Assembler) closeSet(i uint32) {
 	a.sets.release(i)
 }
 
-// retire turns a delivered set into the memory of its parts.
+// retire turns the delivered set i into a memo: the bytes of its parts are freed, and
+// their digests kept.
 func (a *Assembler) retire(i uint32) {
 	s := &a.sets.items[i]
 	for p := s.head; p != 0; p = a.parts.next[p] {
@@ -213,7 +214,8 @@ func (a *Assembler) retire(i uint32) {
 	a.enqueue(&a.memos, i, lastTime)
 }
 
-// firstSetOf is the first set of a flow; the others follow by sets.next.
+// firstSetOf returns the first set of a flow, 0 if there is none; the others follow by
+// sets.next.
 func (a *Assembler) firstSetOf(k flowKey) uint32 {
 	if f := a.flows.Peek(k); f != nil {
 		return f.sets
@@ -221,7 +223,7 @@ func (a *Assembler) firstSetOf(k flowKey) uint32 {
 	return 0
 }
 
-// findSet returns the set of a message in one state and form, or 0.
+// findSet returns the set with id in state st and form e, or 0.
 func (a *Assembler) findSet(k flowKey, id uint32, st state, e wire.Engine) uint32 {
 	for i := a.firstSetOf(k); i != 0; i = a.sets.next[i] {
 		s := &a.sets.items[i]
@@ -232,7 +234,7 @@ func (a *Assembler) findSet(k flowKey, id uint32, st state, e wire.Engine) uint3
 	return 0
 }
 
-// idOf is a message's id without the bit that is none of it.
+// idOf returns a message's id without the compression bit that Source has in it.
 func idOf(id uint32, e wire.Engine) uint32 {
 	if e == wire.GoldSource {
 		return id
