@@ -8,17 +8,16 @@ import (
 	"qsniff/wire"
 )
 
-// layout is where the payloads of a set begin: after headers of head0 bytes in
-// part 0 and of headN in the others. prefix is 8 if size and CRC precede the
-// compressed stream.
+// layout is one arrangement of headers in a compressed set: head0 bytes in part 0 and
+// headN in the others. prefix is 8 if size and CRC precede the compressed stream, else 0.
 type layout struct {
 	head0, prefix, headN int
 	engine               wire.Engine
 }
 
-// layouts of compressed sets in the order in which they are tried. Servers on
-// record use the first; the others stand in the documents and libraries for
-// newer engines. That a layout is wrong shows by size and CRC.
+// layouts are those of compressed sets in the order in which they are tried. Servers on
+// record use the first; documents and libraries have the others for newer engines.
+// Under a wrong layout the size or the CRC does not match.
 var layouts = [...]layout{
 	{10, 8, 10, wire.SourceOld},
 	{10, 8, 12, wire.Source}, // size and CRC in the place of part 0's size field
@@ -46,7 +45,7 @@ func (a *Assembler) send() {
 	}
 }
 
-// deliver builds the Set of s and hands it out.
+// deliver makes the Set of s and passes it to Deliver.
 func (a *Assembler) deliver(s *partSet, why reason) {
 	o := a.newOut(s.key)
 	o.Engine, o.Size = s.engine, s.size
@@ -95,7 +94,7 @@ func (a *Assembler) countOutcome(s *partSet, o Outcome) {
 	*[...]*uint64{&n.Complete, &n.Incomplete, &n.Truncated, &n.BadBzip2, &n.TooLarge, &n.Refused, &n.Malformed}[o]++
 }
 
-// hasStreamAt reports whether a bzip2 stream starts where layout l says.
+// hasStreamAt reports whether a bzip2 stream starts where it would under layout l.
 func (a *Assembler) hasStreamAt(s *partSet, l *layout) bool {
 	if a.order[0] == 0 || s.total == 1 && l.head0 != l.headN {
 		return false
@@ -105,8 +104,8 @@ func (a *Assembler) hasStreamAt(s *partSet, l *layout) bool {
 	return len(b) > off && wire.IsBzip2(b[off:])
 }
 
-// guessLayout is the layout by which a compressed set is shown when none is
-// proved.
+// guessLayout returns the layout by which the bytes of a compressed set are shown when
+// no layout gives the declared size and CRC: the first with a stream in its place.
 func (a *Assembler) guessLayout(s *partSet) layout {
 	for i := range layouts {
 		if a.hasStreamAt(s, &layouts[i]) {
@@ -117,7 +116,8 @@ func (a *Assembler) guessLayout(s *partSet) layout {
 	return layout{head0: n, headN: n, engine: s.engine}
 }
 
-// joinPayloads joins the payloads of a set's parts under one layout.
+// joinPayloads joins the payloads of the parts of s in a.joined, as layout l arranges
+// them, and fills in what a.out has of that.
 func (a *Assembler) joinPayloads(s *partSet, l layout) {
 	o := &a.out
 	a.joined, o.Parts, o.Pieces = a.joined[:0], o.Parts[:0], o.Pieces[:0]
@@ -152,8 +152,8 @@ func (a *Assembler) joinPayloads(s *partSet, l layout) {
 	}
 }
 
-// headLen is where the payload of a part n > 0 begins: some libraries expect
-// size and CRC again in every part.
+// headLen returns the length of what precedes the payload of a part n > 0: its header
+// and, if they are there again as some libraries expect, copies of size and CRC.
 func (a *Assembler) headLen(pt *keptPart, l layout) int {
 	b := a.startOf(pt)
 	if l.prefix > 0 && a.order[0] != 0 && len(b) >= l.headN+l.prefix && len(a.joined) >= l.prefix &&
@@ -163,7 +163,7 @@ func (a *Assembler) headLen(pt *keptPart, l layout) int {
 	return l.headN
 }
 
-// appendPayload appends what a part has after its header to joined.
+// appendPayload appends the bytes of a part after the first skip to joined.
 func (a *Assembler) appendPayload(pt *keptPart, skip int) {
 	left := int(pt.len)
 	for block := pt.blocks; left > 0; block = a.blocks.next[block] {
@@ -175,8 +175,8 @@ func (a *Assembler) appendPayload(pt *keptPart, skip int) {
 	}
 }
 
-// appendPieces says which frames brought the n bytes at off in joined, which
-// are those after skip in the datagram.
+// appendPieces adds to the Pieces of a.out which frames brought the n bytes at off in
+// joined: those after the first skip bytes of the datagram.
 func (a *Assembler) appendPieces(pt *keptPart, skip, off, n int) {
 	o := &a.out
 	if n == 0 {
@@ -186,7 +186,7 @@ func (a *Assembler) appendPieces(pt *keptPart, skip, off, n int) {
 		o.Pieces = append(o.Pieces, reassembly.Piece{Frame: pt.frame, Off: uint32(off), Len: uint32(n)})
 		return
 	}
-	at := uint64(skip) // in the datagram; 64 bits, because nobody checked the pieces
+	at := uint64(skip) // in the datagram; 64 bits, because offsets of pieces are not checked
 	end := at + uint64(n)
 	for i := pt.pieces; i != 0; i = a.pieces.next[i] {
 		pc := &a.pieces.items[i]
@@ -201,7 +201,7 @@ func (a *Assembler) appendPieces(pt *keptPart, skip, off, n int) {
 	}
 }
 
-// listFrames lists all frames that brought a set's parts.
+// listFrames fills in Frames of a.out: all that brought parts of s, ascending.
 func (a *Assembler) listFrames(s *partSet) {
 	o := &a.out
 	for p := s.head; p != 0; p = a.parts.next[p] {

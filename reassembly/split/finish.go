@@ -12,13 +12,14 @@ type reason uint8
 const (
 	whole   reason = iota // nothing is missing
 	expired               // the wait is over
-	ended                 // the capture is
+	ended                 // the capture is over
 	evicted               // others needed the memory
 	reused                // its id came again for another message
 )
 
-// finishSet delivers a set and forgets it, or all of it but what tells late
-// duplicates.
+// finishSet delivers set i and frees it; of a whole set it keeps a memo. An open set
+// takes the held parts of its id first, if they fit at all. An incomplete set that only
+// repeats a delivered one is counted and not delivered.
 func (a *Assembler) finishSet(i uint32, why reason) {
 	s := &a.sets.items[i]
 	if s.state == held {
@@ -46,7 +47,7 @@ func (a *Assembler) finishSet(i uint32, why reason) {
 	a.retire(i)
 }
 
-// adoptHeld moves held parts into a set that has just learned its form.
+// adoptHeld moves the held parts that fit set i, of which the form was just proved, to it.
 func (a *Assembler) adoptHeld(i uint32) {
 	s := &a.sets.items[i]
 	if h := a.findSet(s.key, s.id, held, wire.None); h != 0 {
@@ -55,7 +56,8 @@ func (a *Assembler) adoptHeld(i uint32) {
 	}
 }
 
-// closeIfEmpty closes held set h if set i took its last part.
+// closeIfEmpty closes held set h if its last part was moved to set i, which then has its
+// duplicates too.
 func (a *Assembler) closeIfEmpty(h, i uint32) {
 	hs, s := &a.sets.items[h], &a.sets.items[i]
 	if hs.n > 0 {
@@ -68,9 +70,9 @@ func (a *Assembler) closeIfEmpty(h, i uint32) {
 	a.closeSet(h)
 }
 
-// moveFitting moves from held set h to set i the parts that fit at least so well, and
-// reports whether there were any. Parts that i has already are settled on the way,
-// unless their fit is doubtful.
+// moveFitting moves the parts whose fit to set i is least or better from held set h to
+// it, and reports whether there were any. Fitting parts whose number i has already are
+// counted as duplicates or conflicts and freed, unless their fit is doubtful.
 func (a *Assembler) moveFitting(h, i uint32, least fit) (moved bool) {
 	hs, s := &a.sets.items[h], &a.sets.items[i]
 	p := hs.head
@@ -99,14 +101,14 @@ func (a *Assembler) moveFitting(h, i uint32, least fit) (moved bool) {
 		}
 		p = next
 	}
-	if s.first != first { // it has waited longer than it knew
+	if s.first != first { // it has a part that came before its first one
 		a.dequeue(&a.waiting, i)
 		a.enqueue(&a.waiting, i, firstTime)
 	}
 	return moved
 }
 
-// linkHeld links a part that was held into set s, which lacks it.
+// linkHeld appends part p with header h, which was held, to set s, which lacks it.
 func (a *Assembler) linkHeld(s *partSet, p uint32, h wire.SplitHeader) {
 	pt := &a.parts.items[p]
 	if h.Total != s.total {
@@ -119,9 +121,9 @@ func (a *Assembler) linkHeld(s *partSet, p uint32, h wire.SplitHeader) {
 	a.linkPart(s, p, h.Number)
 }
 
-// deliverHeld ends the wait of parts whose form nothing proved. What the sets of
-// the same id can use goes to them; the rest is delivered in the forms that fit
-// best, as many sets as it takes.
+// deliverHeld ends the wait of held set h, whose form no part proved. The open sets of
+// the same id take what fits them; the rest is delivered in the forms that fit best, in
+// as many sets as that takes.
 func (a *Assembler) deliverHeld(h uint32, why reason) {
 	for a.moveToWaiting(h) {
 	}
@@ -141,8 +143,8 @@ func (a *Assembler) deliverHeld(h uint32, why reason) {
 	a.closeSet(h)
 }
 
-// moveToWaiting moves what it can from held set h to one set that waits for it, and
-// reports whether there was one.
+// moveToWaiting moves the parts of held set h that fit an open set of the same id to the
+// first such set, and reports whether there was one.
 func (a *Assembler) moveToWaiting(h uint32) bool {
 	hs := &a.sets.items[h]
 	for i := a.firstSetOf(hs.key); i != 0; i = a.sets.next[i] {
@@ -157,9 +159,10 @@ func (a *Assembler) moveToWaiting(h uint32) bool {
 	return false
 }
 
-// chooseForm finds the form for parts that prove none: the one that an earlier
-// message of the flow had, else the one under which most of them make one set,
-// else the one that fits most of them one by one.
+// chooseForm returns the form for the parts from rest on, which prove none: that of
+// earlier messages of the flow if it parses any of them, else the form under which most
+// of them make one set. Of two such forms the one that more parts look like one by one
+// is chosen.
 func (a *Assembler) chooseForm(s *partSet, rest uint32) wire.Engine {
 	if s.hint != wire.None && a.countCovered(s, rest, s.hint) > 0 {
 		return s.hint
@@ -188,8 +191,8 @@ func (a *Assembler) chooseForm(s *partSet, rest uint32) wire.Engine {
 	return best
 }
 
-// countCovered is how many of the parts make one set under form e: the first that
-// parses, and those that agree with it.
+// countCovered returns how many of the parts from rest on make one set under form e: the
+// first that parses, and those that agree with it.
 func (a *Assembler) countCovered(s *partSet, rest uint32, e wire.Engine) int {
 	var probe partSet
 	for p := rest; p != 0; p = a.parts.next[p] {
@@ -211,8 +214,8 @@ func agrees(s *partSet, h wire.SplitHeader) bool {
 	return h.Total == s.total && (s.isCompressed || h.Size == s.size)
 }
 
-// gatherCovered makes s the set of those parts that cover counts, and returns the
-// chain of the others.
+// gatherCovered gives s the parts that countCovered counts, and returns the chain of the
+// others.
 func (a *Assembler) gatherCovered(s *partSet, rest uint32, e wire.Engine) (others uint32) {
 	s.isInferred = true
 	s.head, s.tail, s.n, s.blocks, s.got = 0, 0, 0, 0, [4]uint64{}

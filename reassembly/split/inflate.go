@@ -18,20 +18,19 @@ const (
 	sound            flaw = iota
 	noStream              // nothing in part 0 looks like bzip2
 	undecodable           // it cannot be decoded to its end
-	badLength             // its length is not the declared one
-	badCRC                // its CRC-32 is not the declared one
-	trailing              // length and CRC-32 are right, but its end is broken or bytes follow
+	badLength             // what comes out has not the declared length
+	badCRC                // what comes out has not the declared CRC-32
+	trailing              // length and CRC-32 are right, but the stream ends badly or bytes follow it
 	notPacked             // announced as compressed, and plain
 	declaredTooLarge      // declared above the limit
 	outputTooLarge        // nothing declared, and more comes out than the limit
 	overBudget            // this second's work is spent
 )
 
-// inflater decompresses into memory that it keeps. It never reads more than
-// one byte beyond the size it was told, and never a block of more than 100,000
-// bytes unless the limit is above that: a block is decoded before its first
-// byte comes out, so that a stream of 400 bytes costs 10 MB otherwise. With
-// blocks of that size it keeps less than 1 MB.
+// inflater decompresses into memory that it keeps. It stops one byte after the size that
+// it was asked for, and decodes no block of more than 100,000 bytes unless the limit is
+// above that: bzip2 decodes a block before its first byte comes out, so that a stream of
+// 400 bytes would cost 10 MB otherwise. With blocks of that size it keeps less than 1 MB.
 type inflater struct {
 	limit int
 	rd    bytes.Reader
@@ -40,10 +39,10 @@ type inflater struct {
 	sum   uint32 // CRC-32 of the last output, if its length was right
 }
 
-// decompress decompresses stream, which it changes for a moment, up to most bytes:
-// the declared size with its CRC-32, or the limit. The memory after the stream
-// is overwritten if there is enough of it. The result is valid until the next
-// run.
+// decompress decompresses stream up to most bytes: the declared size, if there is one, or
+// the limit. crc is the declared CRC-32. It changes stream and restores it, and may
+// overwrite the memory between its length and its capacity. The result is valid until the
+// next call.
 func (z *inflater) decompress(stream []byte, most int, declared bool, crc uint32) ([]byte, flaw) {
 	if z.zr == nil {
 		z.zr = new(bzip2.Reader)
@@ -67,23 +66,23 @@ func (z *inflater) decompress(stream []byte, most int, declared bool, crc uint32
 	return z.compareOutput(out, most, declared, crc)
 }
 
-// endMark is a bzip2 stream of one byte, endByte. Put after another stream, it
-// tells that this one has ended: at the end of its input the decoder would
-// allocate an error for every message.
+// endMark is a bzip2 stream of one byte, endByte. It is put after the stream that is
+// decompressed: when endByte comes out, that stream has ended. Without it the decoder
+// would meet the end of its input and allocate an error for every message.
 const (
 	endByte = 'x'
 	endMark = "BZh11AY&SY\x77\x4b\xb0\x14\x00\x00\x00\x00\x80\x00\x40\x20\x00\x21" +
 		"\x18\x46\x82\xee\x48\xa7\x0a\x12\x0e\xe9\x76\x02\x80"
 )
 
-// output is what came out of a stream: n bytes, more of them than asked for, or
-// an end as it should be.
+// output is what came out of a stream: n bytes. hasMore is set if they are more than was
+// asked for, endsClean if the stream ended as it should.
 type output struct {
 	n                  int
 	hasMore, endsClean bool
 }
 
-// compareOutput compares the output with what was declared.
+// compareOutput returns the output, and how it differs from what was declared.
 func (z *inflater) compareOutput(o output, most int, declared bool, crc uint32) ([]byte, flaw) {
 	out := z.buf[:o.n]
 	switch {
@@ -107,9 +106,9 @@ func (z *inflater) compareOutput(o output, most int, declared bool, crc uint32) 
 	return out, sound
 }
 
-// decompressSet decompresses a set that has all its parts, under the first layout that
-// proves right. If none does, the set is left as the first plausible one joins
-// it.
+// decompressSet decompresses set s, which has all its parts, into a.out, and returns the
+// outcome. It tries the layouts in turn until size and CRC match. If they never do, a.out
+// has the compressed bytes as the guessed layout joins them.
 func (a *Assembler) decompressSet(s *partSet) Outcome {
 	o := &a.out
 	s.flaw = noStream
@@ -144,7 +143,8 @@ func (a *Assembler) decompressSet(s *partSet) Outcome {
 	return BadBzip2
 }
 
-// tryLayout tries one layout within the budget.
+// tryLayout decompresses a.joined, which was joined under layout l, if the budget has work
+// left.
 func (a *Assembler) tryLayout(s *partSet, l *layout) ([]byte, flaw) {
 	o := &a.out
 	most := a.lim.Inflated
@@ -171,8 +171,8 @@ func (a *Assembler) tryLayout(s *partSet, l *layout) ([]byte, flaw) {
 	return out, fl
 }
 
-// sizeField is the part size of a compressed set's header, which one layout has
-// in the parts n > 0 only. 0 if the form has none.
+// sizeField returns the part size in the headers of a compressed set, 0 if the form has
+// none. One layout has it in the parts n > 0 only.
 func (a *Assembler) sizeField(s *partSet, l *layout) uint16 {
 	if l.engine != wire.Source {
 		return 0

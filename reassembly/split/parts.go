@@ -2,7 +2,7 @@ package split
 
 import "qsniff/internal/lru"
 
-// findPart returns a set's part of that number, or 0.
+// findPart returns the part of s with a number, or 0.
 func (a *Assembler) findPart(s *partSet, number uint8) uint32 {
 	p := s.head
 	for p != 0 && a.parts.items[p].number != number {
@@ -11,7 +11,7 @@ func (a *Assembler) findPart(s *partSet, number uint8) uint32 {
 	return p
 }
 
-// linkPart appends part p to set s under a number that it lacks.
+// linkPart appends part p to set s, which lacks a part with this number.
 func (a *Assembler) linkPart(s *partSet, p uint32, number uint8) {
 	pt := &a.parts.items[p]
 	pt.number = number
@@ -42,19 +42,19 @@ func (a *Assembler) releaseBytes(pt *keptPart) {
 	pt.blocks, pt.pieces = 0, 0
 }
 
-// startOf is the first bytes of a kept datagram: at least its header and, in a
+// startOf returns the first bytes of a kept datagram: at least its header and, in a
 // part 0, the start of a compressed stream.
 func (a *Assembler) startOf(pt *keptPart) []byte {
 	return a.blocks.items[pt.blocks][:min(pt.len, blockSize)]
 }
 
-// digestOf is a keyed digest of a datagram, so that nobody can make a part that
-// passes for the duplicate of another.
+// digestOf returns a digest of a datagram. It is keyed with a secret, so that an attacker
+// cannot make a part that passes for the duplicate of another.
 func (a *Assembler) digestOf(b []byte) uint64 {
 	return lru.Mix(lru.MixBytes(a.seed, b), uint64(len(b)))
 }
 
-// digestBlocks is sum of bytes that lie in blocks.
+// digestBlocks returns the digestOf the first n bytes in the chain of blocks from block on.
 func (a *Assembler) digestBlocks(block uint32, n int) uint64 {
 	h := a.seed
 	for left := n; left > 0; left -= blockSize {
@@ -64,8 +64,8 @@ func (a *Assembler) digestBlocks(block uint32, n int) uint64 {
 	return lru.Mix(h, uint64(n))
 }
 
-// isSame reports whether b, of which wire bytes were sent, says the same as a kept
-// part. What the capture cut off either cannot tell them apart.
+// isSame reports whether b, of which wire bytes were sent, equals a kept part, as far as
+// the capture has bytes of both.
 func (a *Assembler) isSame(pt *keptPart, b []byte, wire int) bool {
 	if int(pt.wire) != wire {
 		return false
@@ -81,7 +81,7 @@ func (a *Assembler) isSame(pt *keptPart, b []byte, wire int) bool {
 	return true
 }
 
-// areSame is same for two kept parts.
+// areSame is isSame for two kept parts.
 func (a *Assembler) areSame(p, q *keptPart) bool {
 	if p.wire != q.wire {
 		return false

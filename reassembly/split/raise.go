@@ -12,7 +12,7 @@ func (o *Set) addFinding(code *finding.Code, sev finding.Severity, x, y uint64) 
 	return &o.Expert[len(o.Expert)-1]
 }
 
-// raiseFindings notes what there is to say about a set.
+// raiseFindings adds the findings about s, which is delivered for reason why, to a.out.
 func (a *Assembler) raiseFindings(s *partSet, why reason) {
 	o := &a.out
 	if !s.isWhole() {
@@ -54,7 +54,7 @@ func (a *Assembler) raiseMissing(s *partSet, why reason) {
 		first++
 	}
 	sev := PartMissing.Severity
-	if why != expired { // nothing is known about the rest of the wait
+	if why != expired { // the missing parts may have come within the rest of the wait
 		sev = finding.Note
 	}
 	if s.refused > 0 { // they came, and were refused

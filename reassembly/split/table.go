@@ -76,19 +76,20 @@ type partSet struct {
 	engine        wire.Engine
 	total         uint8
 	isRepeat      bool // so far equal to a delivered set, part by part
-	isInferred    bool // form chosen by fit, if only of some parts
-	isCompressed  bool // compressed: verified by trial, the header length is open
+	isInferred    bool // the form of at least one part was chosen by fit
+	isCompressed  bool // announced as compressed; only decompressing shows the header length
 	isMislabelled bool // announced as compressed, and is not
 	size          uint16
-	n             int // parts
-	got           [4]uint64
+	n             int       // parts
+	got           [4]uint64 // bit set of their numbers
 
-	duplicates, conflicts, otherTotals uint64 // duplicates, conflicts, disagreeing totals
-	refused                            uint64 // refused parts
-	flaw                               flaw   // of the compressed stream
-	flawSize, flawSum                  uint32 // what came out of it
-	duplicateFrames                    [2]uint64
-	conflictFrames                     [2]uint64
+	duplicates, conflicts uint64    // parts that came again, equal and different
+	otherTotals           uint64    // parts with another total
+	refused               uint64    // parts refused because the set would grow too large
+	flaw                  flaw      // of the compressed stream
+	flawSize, flawSum     uint32    // length and CRC-32 of what came out of it
+	duplicateFrames       [2]uint64 // of the last duplicate and what it repeats
+	conflictFrames        [2]uint64 // likewise
 }
 
 // keptPart is one datagram of a set. In a memo it has no blocks.
