@@ -15,8 +15,8 @@ const (
 
 	// maxExtensions is how many IPv6 extension headers one packet may carry.
 	// The order recommended by RFC 8200 section 4.1 has six that can be read,
-	// so more than eight is a sender who wants the walk to be long. The limit
-	// holds for the extension headers of GTP-U too.
+	// so more than eight are sent to make the walk long. The limit holds for the
+	// extension headers of GTP-U too.
 	maxExtensions = 8
 
 	// maxAttributes is how many attributes the header of one NFLOG packet may
