@@ -49,7 +49,7 @@ func (o *keepOptions) check() error {
 		return &usageError{errors.New("-w -: packets are written to files"), "tcpdump -w - writes them to standard output"}
 	case o.ringTime < 0 || o.ringFiles < 0 || o.onIncident < 0:
 		return &usageError{errors.New("--ring-time, --ring-files, --on-incident: less than nothing"), "leave out what is not to be bounded"}
-	case o.force && (o.write == "" || o.options().HasSeveral()):
+	case o.force && (o.write == "" || o.options().HasSeveralFiles()):
 		return &usageError{errors.New("--force goes with -w FILE, without --ring-size, --ring-time, --ring-files and --on-incident"), "several files get new names, and overwrite none"}
 	case o.write == "":
 		return nil
@@ -65,7 +65,7 @@ func (o *keepOptions) check() error {
 // options is what the flags mean.
 func (o *keepOptions) options() *keep.Options {
 	return &keep.Options{Path: o.write, Size: int64(o.ringSize), Time: o.ringTime, Files: o.ringFiles,
-		Around: time.Duration(o.onIncident) * time.Second, Bounded: o.bounded, Replace: o.force}
+		Around: time.Duration(o.onIncident) * time.Second, LimitsSet: o.bounded, Replace: o.force}
 }
 
 // open opens what the flags name; nil if nothing is to be kept.
@@ -106,7 +106,7 @@ func (o *keepOptions) gets() string {
 	switch name := strings.TrimSuffix(o.write, path.Ext(o.write)); {
 	case o.onIncident > 0:
 		said := fmt.Sprintf("%s_*%s get packets from %d s before each incident to %d s after it", name, path.Ext(o.write), o.onIncident, o.onIncident)
-		if o.options().IsLimited() {
+		if o.options().HasDefaultLimits() {
 			said += fmt.Sprintf(", of each %s at most, and the %d newest files of this run are kept (--ring-files 0: all of it; --ring-size, --ring-files: other limits),",
 				digits.Bytes(keep.MostOfIncident), keep.MostOfIncidents)
 		}

@@ -258,7 +258,7 @@ func (s *session) files() error {
 		return nil
 	}
 	kept := s.keep.Stats()
-	printKept(s.errs, &kept, s.opts.options().HasSeveral())
+	printKept(s.errs, &kept, s.opts.options().HasSeveralFiles())
 	if n := kept.Lost(); n > 0 {
 		return fmt.Errorf("-w: %s could not be written", count(n, "packet"))
 	}

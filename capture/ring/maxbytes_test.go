@@ -8,13 +8,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestTriggerMost: of an incident so much is written, the file is finished then, and the
+// TestTriggerMaxBytes: of an incident so much is written, the file is finished then, and the
 // rest counted; a new incident, though the first goes on, is written again.
-func TestTriggerMost(t *testing.T) {
+func TestTriggerMaxBytes(t *testing.T) {
 	s := &sink{t: t}
 	tr := newTrigger(t, s, 3*time.Second, MinTrigger)
 	for i := range 40 {
-		tr.Most += int64(len(packetAt(70 + i).Data))
+		tr.MaxBytes += int64(len(packetAt(70 + i).Data))
 	}
 	give(t, tr, 0, 101)
 	tr.Fire(packetAt(100).Nanos, packetAt(150).Nanos)
@@ -42,7 +42,7 @@ func TestOwn(t *testing.T) {
 	dir := t.TempDir()
 	o := Options{Path: filepath.Join(dir, "a.pcapng"), Time: time.Second}
 	kept := func(files int, own bool) int {
-		o.Files, o.Own = files, own
+		o.Files, o.OwnOnly = files, own
 		w := open(t, o)
 		give := func(i int) {
 			p := packetAt(i)
