@@ -9,22 +9,22 @@ import (
 // Interface is what can be captured on.
 type Interface struct {
 	Name      string
-	Addresses []netip.Prefix // of the host there, with the length of their network
+	Addresses []netip.Prefix // of the host on it, with the prefix length of the network
 	MTU       int            // bytes; 0 for Any
 	Link      uint16         // LINKTYPE_ value that packets are captured with
-	Up        bool           // only then it can be captured on
+	Up        bool           // it can be captured on only then
 	Loopback  bool
 	Permitted bool // this program may capture
 }
 
-// Interfaces lists the interfaces of this host in the order of the system, and Any at
-// the end where there is such a thing.
+// Interfaces lists the interfaces of this host in the order of the system, with Any at
+// the end where the system has it.
 func Interfaces() ([]Interface, error) {
 	found, err := net.Interfaces()
 	if err != nil {
 		return nil, fmt.Errorf("interfaces: %w", err)
 	}
-	permitted := permitted() == nil
+	permitted := checkPermission() == nil
 	var all []Interface
 	for _, f := range found {
 		t := targetOf(&f)
@@ -55,14 +55,15 @@ func prefixOf(n *net.IPNet) netip.Prefix {
 	return netip.PrefixFrom(a.Unmap(), ones)
 }
 
-// find looks a name up.
-func find(name string) (target, error) {
+// findTarget returns the interface of that name, or an error if it does not exist or is
+// down.
+func findTarget(name string) (target, error) {
 	if name == Any && hasAny {
 		return target{name: Any}, nil
 	}
 	f, err := net.InterfaceByName(name)
 	if err != nil {
-		return target{}, unknown(name, names())
+		return target{}, unknownError(name, captureNames())
 	}
 	if f.Flags&net.FlagUp == 0 {
 		return target{}, downError(name)
@@ -70,8 +71,8 @@ func find(name string) (target, error) {
 	return targetOf(f), nil
 }
 
-// names are those that can be captured on, for a hint.
-func names() (all []string) {
+// captureNames lists the interfaces that can be captured on, for a hint.
+func captureNames() (all []string) {
 	found, _ := net.Interfaces()
 	for _, f := range found {
 		if f.Flags&net.FlagUp != 0 {

@@ -15,7 +15,7 @@ func has(p *Pattern, b []byte) bool {
 		return false
 	}
 	for i := range p.Value {
-		if want, mask := p.bits(i); b[p.Offset+i]&mask != want {
+		if want, mask := p.byteAt(i); b[p.Offset+i]&mask != want {
 			return false
 		}
 	}
@@ -25,7 +25,7 @@ func has(p *Pattern, b []byte) bool {
 // agree holds the program for patterns against what they mean.
 func agree(t *testing.T, patterns []Pattern, payloads ...[]byte) {
 	t.Helper()
-	program, err := (&AutoFilter{Payloads: patterns}).program(viewEthernet, 1)
+	program, err := (&AutoFilter{Payloads: patterns}).build(viewEthernet, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func TestPatternsInTheProgram(t *testing.T) {
 		b := make([]byte, r.IntN(12))
 		for i := range b {
 			if b[i] = byte(r.Uint32()); i < len(p.Value) && r.IntN(8) > 0 {
-				value, mask := p.bits(i)
+				value, mask := p.byteAt(i)
 				b[i] = value | b[i]&^mask
 			}
 		}
@@ -79,7 +79,7 @@ func TestNeeded(t *testing.T) {
 		{"fewer bits", []Pattern{a, bits}, 2}, {"at an offset", []Pattern{a, later}, 1}, {"at an offset, of some lengths", []Pattern{later, sized}, 1},
 		{"none", nil, 0},
 	} {
-		if got := needed(tc.in); len(got) != tc.want {
+		if got := withoutCovered(tc.in); len(got) != tc.want {
 			t.Errorf("%s\ngot  %+v\nwant %d", tc.name, got, tc.want)
 		}
 	}
@@ -94,7 +94,7 @@ func FuzzPatterns(f *testing.F) {
 		if len(mask) == 0 {
 			p.Mask = nil
 		}
-		if !p.valid() || !q.valid() || len(payload) > 1400 {
+		if !p.isValid() || !q.isValid() || len(payload) > 1400 {
 			return
 		}
 		agree(t, []Pattern{p, q}, payload)

@@ -50,7 +50,7 @@ func TestWithoutRights(t *testing.T) {
 		var err error
 		path := t.TempDir() + "/live test" // where others may read
 		ns.Do(func() {
-			if out, err = exec.Command("cp", program(), path).CombinedOutput(); err != nil {
+			if out, err = exec.Command("cp", programPath(), path).CombinedOutput(); err != nil {
 				return
 			}
 			for dir := path; dir != "/tmp" && len(dir) > 5; dir = dir[:strings.LastIndex(dir, "/")] {

@@ -112,7 +112,7 @@ func TestAutoFilterPassesWhatYieldsMessages(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	lost := strings.Join(auto.Lost(), "\n")
+	lost := strings.Join(auto.Unseen(), "\n")
 	asked, dropped := 0, map[string]bool{}
 	for _, name := range captures(t) {
 		messages := yielding(t, name)

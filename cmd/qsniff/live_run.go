@@ -139,7 +139,7 @@ func (s *session) shutIn() error {
 	fmt.Fprintf(s.errs, "qsniff: capturing on %s (%s)\n", strings.Join(o.interfaces, ", "), s.tap.Backend())
 	if s.auto != nil {
 		fmt.Fprintln(s.errs, "qsniff: the automatic filter leaves out:")
-		for _, what := range s.auto.Lost() {
+		for _, what := range s.auto.Unseen() {
 			fmt.Fprintf(s.errs, "  %s\n", what)
 		}
 	}
