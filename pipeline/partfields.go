@@ -49,9 +49,9 @@ func (f *partFields) addParts(set *split.Set, proto *dissect.Proto, said *consol
 // followsGap: parts before the run are missing.
 func (f *partFields) hide(run stretch, said *console.Passwords, followsGap bool) {
 	text := f.m.Data[run.lo:run.hi]
-	k := console.Finder{Said: said, Cut: true}
+	k := console.Finder{Passwords: said, Cut: true}
 	if followsGap {
-		k.First = console.Torn(text)
+		k.First = console.FindTorn(text)
 	}
 	for at := 0; at < len(text); {
 		lo, hi := k.Next(text[at:])

@@ -33,7 +33,7 @@ type Hole struct {
 func (c Clock) Seconds(dst []byte, nanos, start int64, width int, h *Hole) []byte {
 	switch c {
 	case Relative:
-		return digits.Seconds(dst, nanos-start, width)
+		return digits.AppendSeconds(dst, nanos-start, width)
 	case Delta, Offset:
 		*h = Hole{Open: true, At: len(dst), Width: width}
 		for range width {
@@ -41,14 +41,14 @@ func (c Clock) Seconds(dst []byte, nanos, start int64, width int, h *Hole) []byt
 		}
 		return dst
 	}
-	return digits.Seconds(dst, nanos, width)
+	return digits.AppendSeconds(dst, nanos, width)
 }
 
 // Fill writes a number of nanoseconds into the hole at offset at of dst, with as
 // much room made for it as it needs.
 func Fill(dst []byte, at, width int, nanos int64) []byte {
 	lo := len(dst)
-	dst = digits.Seconds(dst, nanos, width)
+	dst = digits.AppendSeconds(dst, nanos, width)
 	n := len(dst) - lo
 	if n == width {
 		copy(dst[at:], dst[lo:])

@@ -33,7 +33,7 @@ func Create(name string, o WriteOptions) (*Writer, error) {
 	if err != nil {
 		return nil, WriteError(name, err)
 	}
-	flock.Take(f) // says that it is being written
+	flock.TryLock(f) // says that it is being written
 	w := NewWriter(f, name, o)
 	w.closer = f
 	w.introduce()
@@ -71,7 +71,7 @@ func makeRoom(name string, replace bool) error {
 	}
 	if err == nil {
 		defer old.Close()
-		if !flock.Take(old) {
+		if !flock.TryLock(old) {
 			return refuse("another capture is writing this file", "end it, or choose another name")
 		}
 	}

@@ -83,7 +83,7 @@ func (w *Writer) adopt(p ringFile) error {
 		return file.WriteError(w.names.pathOf(p.name), err)
 	}
 	defer f.Close()
-	if !flock.Take(f) {
+	if !flock.TryLock(f) {
 		return busyError(w.names.pathOf(p.name))
 	}
 	if isEmpty(f) {
@@ -152,7 +152,7 @@ func (w *Writer) beginFile(nanos int64) error {
 		w.part = f
 		break
 	}
-	flock.Take(w.part) // so that no other run adopts it
+	flock.TryLock(w.part) // so that no other run adopts it
 	if w.out == nil {
 		w.out = file.NewWriter(w.part, w.names.pathOf(w.name), w.opt.Write)
 	} else {

@@ -27,7 +27,7 @@ func (w *Writer) lock() error {
 		if err != nil {
 			return file.WriteError(w.names.pathOf("."), err)
 		}
-		if !flock.Take(f) {
+		if !flock.TryLock(f) {
 			f.Close()
 			return busyError(w.names.pathOf(w.names.prefix + w.names.ext))
 		}

@@ -41,11 +41,11 @@ func logLine(cur *dissect.Cursor, secret bool) {
 	if n < 0 {
 		n, tail = len(b), 0
 	}
-	cur.Pieces(&defLine, &defLineSecret, n, tail, console.Secret)
+	cur.Pieces(&defLine, &defLineSecret, n, tail, console.FindSecret)
 	rest := cur.Peek(cur.Left())
 	if len(bytes.Trim(rest, "\n\x00")) == 0 {
 		cur.Rest(&defLogEnd)
-	} else if lo, _ := console.Secret(rest); lo >= 0 {
+	} else if lo, _ := console.FindSecret(rest); lo >= 0 {
 		cur.Rest(&defLogBehind)
 	}
 }

@@ -197,7 +197,7 @@ func (r *reader) mask(p *packet, pl *place, e extent) console.Finder {
 	switch {
 	case r.dir != dissect.ToClient, pl.role == trailer:
 	case r.torn, output && r.s.lost, output && pl.asked < 0 && pl.part <= 1 && !r.opened && !r.s.heard:
-		k.First = console.Torn(p.body)
+		k.First = console.FindTorn(p.body)
 	case pl.part > 1:
 		var room []byte
 		k, room = r.s.maskRest(k, p.body, r.m.Aux) // nothing is in there yet

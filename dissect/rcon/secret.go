@@ -8,7 +8,7 @@ import (
 
 // mask prepares to hide the secrets of a text of this connection. cut says that its end
 // is missing.
-func (s *session) mask(cut bool) console.Finder { return console.Finder{Said: &s.said, Cut: cut} }
+func (s *session) mask(cut bool) console.Finder { return console.Finder{Passwords: &s.said, Cut: cut} }
 
 // maskRest completes k for a body that continues the text of the open reply: what precedes
 // the body can be the name of a variable whose value it begins with. room is memory to
@@ -20,7 +20,7 @@ func (s *session) maskRest(k console.Finder, body, room []byte) (console.Finder,
 		for at < len(body) && (body[at] == '\r' || body[at] == '\n') { // the value may stand in the next line
 			at++
 		}
-		k.First = console.Span{Lo: 0, Hi: max(lineEnd(body, at), console.Torn(body).Hi)}
+		k.First = console.Span{Lo: 0, Hi: max(lineEnd(body, at), console.FindTorn(body).Hi)}
 	}
 	window := min(len(body), maxWindow)
 	room = append(append(room[:0], r.tail[:r.ntail]...), body[:window]...)

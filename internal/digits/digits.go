@@ -4,9 +4,9 @@ package digits
 
 import "strconv"
 
-// Seconds appends nanoseconds as seconds, with six decimals, or nine where six do
-// not say all, right-aligned in width places.
-func Seconds(dst []byte, nanos int64, width int) []byte {
+// AppendSeconds appends nanoseconds as seconds, with six decimals, or with nine where
+// six would lose digits, right-aligned in width places.
+func AppendSeconds(dst []byte, nanos int64, width int) []byte {
 	var buf [32]byte
 	b := buf[:0]
 	u := uint64(nanos)

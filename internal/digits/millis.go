@@ -2,9 +2,9 @@ package digits
 
 import "strconv"
 
-// Millis appends a time of nanos, which is not negative, in milliseconds: exact,
-// with as many decimals as it has.
-func Millis(dst []byte, nanos int64) []byte {
+// AppendMillis appends a duration in nanoseconds, which is not negative, in
+// milliseconds, exactly: with as many decimals as that takes.
+func AppendMillis(dst []byte, nanos int64) []byte {
 	dst = strconv.AppendInt(dst, nanos/1e6, 10)
 	rest := nanos % 1e6
 	if rest == 0 {

@@ -134,7 +134,7 @@ func (r *Renderer) cell(dst []byte, e *render.Event, c *Column) []byte {
 		if e.Exchange.Request == 0 || e.Exchange.Took < 0 {
 			return dst
 		}
-		return digits.Millis(dst, e.Exchange.Took)
+		return digits.AppendMillis(dst, e.Exchange.Took)
 	case metaFindings:
 		return appendIDs(dst, m.Expert)
 	}

@@ -86,7 +86,7 @@ func appendMillis(dst []byte, key string, nanos int64) []byte {
 	if nanos < 0 {
 		return dst
 	}
-	return digits.Millis(append(dst, key...), nanos)
+	return digits.AppendMillis(append(dst, key...), nanos)
 }
 
 // appendTurns appends the turns that are records, or those that are not.

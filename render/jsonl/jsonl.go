@@ -89,7 +89,7 @@ func (r *Renderer) appendOrigin(dst []byte, e *render.Event) []byte {
 		dst = appendFrames(append(dst, `,"frames":[`...), e.Frames)
 	}
 	if e.Train > 0 && !r.opt.Bare {
-		dst = digits.Millis(append(dst, `,"frames_ms":`...), e.Train)
+		dst = digits.AppendMillis(append(dst, `,"frames_ms":`...), e.Train)
 	}
 	if !r.opt.Bare {
 		dst = appendPlace(dst, e)
@@ -218,10 +218,10 @@ func appendExchange(dst []byte, e *render.Event) []byte {
 	if e.Reply && x.Request != 0 {
 		dst = strconv.AppendUint(append(dst, `,"request_frame":`...), x.Request, 10)
 		if x.Took >= 0 {
-			dst = digits.Millis(append(dst, `,"rtt_ms":`...), x.Took)
+			dst = digits.AppendMillis(append(dst, `,"rtt_ms":`...), x.Took)
 		}
 		if x.Trip >= 0 {
-			dst = digits.Millis(append(dst, `,"challenge_ms":`...), x.Trip)
+			dst = digits.AppendMillis(append(dst, `,"challenge_ms":`...), x.Trip)
 		}
 	}
 	return append(dst, '}')

@@ -119,9 +119,9 @@ func (p *page) outcome(x *render.Dialogue) {
 	p.dst = appendOutcome(p.dst, x)
 	switch answered := x.Outcome == render.Answered || x.Outcome == render.LateAnswer; {
 	case x.Trip >= 0 && answered:
-		p.dst = digits.Elapsed(append(p.dst, ", challenge before that "...), x.Trip, " ")
+		p.dst = digits.AppendElapsed(append(p.dst, ", challenge before that "...), x.Trip, " ")
 	case x.Trip >= 0 && x.Outcome != render.Challenged:
-		p.dst = digits.Elapsed(append(p.dst, ", challenged after "...), x.Trip, " ")
+		p.dst = digits.AppendElapsed(append(p.dst, ", challenged after "...), x.Trip, " ")
 	}
 	p.amount(uint64(x.Requests), " request", " requests", x.Requests > 1 || x.Stream)
 	p.amount(uint64(x.Challenges), " challenge", " challenges", x.Challenges > 1)
@@ -155,12 +155,12 @@ func appendTook(dst []byte, lead string, nanos int64) []byte {
 	if nanos < 0 {
 		return bytes.TrimRight(dst, ",")
 	}
-	return digits.Elapsed(append(dst, lead...), nanos, " ")
+	return digits.AppendElapsed(append(dst, lead...), nanos, " ")
 }
 
 func appendOutcome(dst []byte, x *render.Dialogue) []byte {
 	if x.Stream {
-		return digits.Elapsed(append(dst, "over "...), x.Last-x.First, " ")
+		return digits.AppendElapsed(append(dst, "over "...), x.Last-x.First, " ")
 	}
 	switch x.Outcome {
 	case render.Answered:
@@ -189,7 +189,7 @@ func appendOutcome(dst []byte, x *render.Dialogue) []byte {
 func appendChallenged(dst []byte, x *render.Dialogue) []byte {
 	dst = append(dst, "challenged"...)
 	if x.Trip >= 0 {
-		dst = digits.Elapsed(append(dst, " after "...), x.Trip, " ")
+		dst = digits.AppendElapsed(append(dst, " after "...), x.Trip, " ")
 	}
 	dst = append(dst, ", not asked again with the "...)
 	if x.Challenges > 1 {

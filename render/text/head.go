@@ -161,7 +161,7 @@ func (p *page) joined(e *render.Event) {
 		p.dst = p.opt.appendFrames(append(p.dst, ", "...), e.Frames)
 	}
 	if e.Train > 0 && !p.opt.Bare {
-		p.dst = digits.Elapsed(append(p.dst, " within "...), e.Train, " ")
+		p.dst = digits.AppendElapsed(append(p.dst, " within "...), e.Train, " ")
 	}
 	p.paragraph(style{}, lo, p.indent+2*indentStep)
 }

@@ -39,7 +39,7 @@ func (l *Line) Append(dst []byte, e *render.Event) []byte {
 	dst = appendTitle(dst, e)
 	dst = append(dst, c.head.off...)
 	if x := &e.Exchange; !l.opt.Bare && x.Request != 0 && x.Took >= 0 {
-		dst = digits.Elapsed(append(dst, ' '), x.Took, "")
+		dst = digits.AppendElapsed(append(dst, ' '), x.Took, "")
 	}
 	if m.Conf == dissect.Maybe {
 		dst = append(dst, " weak"...)

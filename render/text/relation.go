@@ -25,7 +25,7 @@ func (p *page) relation(e *render.Event) {
 	}
 	p.dst = strconv.AppendUint(append(p.dst, " frame "...), frame, 10)
 	if x.Request != 0 && x.Took >= 0 {
-		p.dst = digits.Elapsed(append(p.dst, " after "...), x.Took, " ")
+		p.dst = digits.AppendElapsed(append(p.dst, " after "...), x.Took, " ")
 	}
 	p.piece(style{}, lo)
 }
