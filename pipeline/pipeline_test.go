@@ -44,7 +44,7 @@ func mixed(t testing.TB, rounds int, without ...string) []byte {
 				continue
 			}
 			for _, p := range c.Packets {
-				if err := w.Packet(p.Nanos+shift, p.Frame); err != nil {
+				if err := w.WritePacket(p.Nanos+shift, p.Frame); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -29,7 +29,7 @@ func lists(t *testing.T, n, named int) []byte {
 	for i := range n {
 		d := testpcap.Datagram{Src: netip.AddrPortFrom(netip.AddrFrom4([4]byte{172, 16, byte(i >> 8), byte(i)}), 27011),
 			Dst: netip.MustParseAddrPort("10.64.0.1:30000"), TTL: 64, Payload: payload}
-		if err := w.Packet(testpcap.Start+int64(i)*1000, d.Frame(link)); err != nil {
+		if err := w.WritePacket(testpcap.Start+int64(i)*1000, d.Frame(link)); err != nil {
 			t.Fatal(err)
 		}
 	}

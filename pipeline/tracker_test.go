@@ -117,7 +117,7 @@ func TestHostFindings(t *testing.T) {
 		}
 		for _, s := range []sent{{0, "10.64.0.9:40001", server, info}, {9000, client, server, info}, {9020, other, client, reply}, {9040, client, other, info}} {
 			d := testpcap.Datagram{Src: netip.MustParseAddrPort(s.src), Dst: netip.MustParseAddrPort(s.dst), TTL: 64, Payload: []byte(s.payload)}
-			if err := w.Packet(testpcap.Start+s.at*ms, d.Frame(testpcap.Link{Type: testpcap.LinkRaw})); err != nil {
+			if err := w.WritePacket(testpcap.Start+s.at*ms, d.Frame(testpcap.Link{Type: testpcap.LinkRaw})); err != nil {
 				t.Fatal(err)
 			}
 		}

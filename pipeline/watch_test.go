@@ -50,7 +50,7 @@ func (a asked) write(t *testing.T) []byte {
 					id++
 				}
 				d.ID = id
-				if err := w.Packet(now+int64(again)*int64(a.gap), d.Frame(link)); err != nil {
+				if err := w.WritePacket(now+int64(again)*int64(a.gap), d.Frame(link)); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -44,7 +44,7 @@ func TestWithoutRights(t *testing.T) {
 		t.Skip("only root can start a program as somebody else")
 	}
 	ns := netns.New(t)
-	ns.IP(t, "link set lo up")
+	ns.RunIP(t, "link set lo up")
 	each(t, func(t *testing.T, backend Backend) {
 		var out []byte
 		var err error

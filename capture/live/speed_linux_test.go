@@ -26,7 +26,7 @@ func TestAllocations(t *testing.T) {
 			each(t, func(t *testing.T, backend Backend) {
 				const n = 200
 				here, there := cable(t)
-				here.IP(t, "link set lo up")
+				here.RunIP(t, "link set lo up")
 				here.Listen(t, hereIP+":27015")
 				s := open(t, here, Options{Interfaces: names, Backend: backend, Delay: time.Millisecond, AutoFilter: usual})
 				conn := there.Dial(t, hereIP+":27015")

@@ -42,7 +42,7 @@ func obey(o orders) error {
 	}
 	if o.Wait {
 		fmt.Println("written")
-		child.Stay()
+		child.AwaitParent()
 	}
 	if err := w.Close(); err != nil {
 		return err

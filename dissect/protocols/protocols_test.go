@@ -109,7 +109,7 @@ func TestTruncations(t *testing.T) {
 		if strings.HasPrefix(string(d.Payload), "\xff\xff\xff\xfff\n\x7f\x00") || typ.Name == "A2M_GET_SERVERS_BATCH2" && m.Fields[1].Def.Key() == "next" {
 			free = m.Proto.Defs
 		}
-		dissecttest.Truncations(t, dis, c, d.Payload, free...)
+		dissecttest.CheckTruncations(t, dis, c, d.Payload, free...)
 	}
 	for _, d := range overUDP() {
 		for _, typ := range d.Proto().Types {
