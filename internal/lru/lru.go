@@ -13,7 +13,10 @@
 // seed; see rekey.go.
 package lru
 
-import "math/rand/v2"
+import (
+	"iter"
+	"math/rand/v2"
+)
 
 // Key is what a table is keyed with: a plain struct without pointers. Hash must
 // depend on every member and on the seed; Mix helps.
@@ -158,6 +161,18 @@ func (t *Table[K, V]) Put(k K) (*V, *Evicted[K, V]) {
 	t.appendNewest(i)
 	t.n++
 	return &it.val, gone
+}
+
+// All returns the entries, oldest first. It does not count as a use; the table
+// must not be changed meanwhile.
+func (t *Table[K, V]) All() iter.Seq2[K, *V] {
+	return func(yield func(K, *V) bool) {
+		for i := t.oldest; i != none; i = t.items[i].next {
+			if !yield(t.items[i].key, &t.items[i].val) {
+				return
+			}
+		}
+	}
 }
 
 // Delete removes k and reports whether it was there.

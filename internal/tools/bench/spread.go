@@ -5,7 +5,7 @@ import "slices"
 // spread is the median of several values, with the least and the greatest.
 type spread struct{ min, median, max float64 }
 
-// spreadOf is that of the values of n rounds, at least one.
+// spreadOf returns the spread of the values of n rounds, at least one.
 func spreadOf(n int, value func(round int) float64) spread {
 	all := make([]float64, n)
 	for i := range all {
