@@ -119,8 +119,10 @@ func (t *Type) FromServer() bool { return t.Reply || t.Notice }
 
 // Proto is everything static about a protocol.
 type Proto struct {
-	Name  string // "a2s"
-	Doc   string
+	Name string // "a2s"
+	Doc  string
+	// Reads lists what is decoded, for the table in README.md.
+	Reads string
 	Ports []uint16 // where it is usually met: a hint, never a condition
 	// ClientPorts are those that clients bind if they can: many at one port is no sign
 	// of one sender there.

@@ -235,7 +235,7 @@ func TestNeighbours(t *testing.T) {
 func TestDefinitions(t *testing.T) {
 	for _, d := range All() {
 		p := d.Proto()
-		if p.Doc == "" || len(p.Types) == 0 {
+		if p.Doc == "" || p.Reads == "" || len(p.Types) == 0 {
 			t.Errorf("%s is not described", p.Name)
 		}
 		for _, def := range p.Defs {

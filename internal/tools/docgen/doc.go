@@ -1,6 +1,6 @@
 // Package docgen makes the files of the manual from the program: man pages and a
 // reference from the tree of commands, a page for each protocol from its
-// definitions and its package comment, the limits from the comments of their
+// definitions and its package comment, the rows of the protocols in README.md, the limits from the comments of their
 // constants. A test calls it and compares its files with those of the repository; it
 // is not linked into qsniff. Cobra's own generator is not used, because it brings
 // a Markdown parser and does not know groups of flags.
@@ -44,6 +44,9 @@ func Files(in Input) (map[string][]byte, error) {
 		"docs/findings.md":          findingsPage(in.Codes),
 		"docs/limits.md":            limitsPage(limits),
 		"render/manual/limits.json": limitsData(limits),
+	}
+	if files["README.md"], err = withProtocolRows(in.Module, in.Registry); err != nil {
+		return nil, err
 	}
 	for _, p := range in.Protocols {
 		page, err := protocolPage(&in, p)
