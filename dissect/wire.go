@@ -195,6 +195,7 @@ type Operator struct {
 	Logins    string // what to set against guessers of the console's password
 	Crowded   string // what helps a server that real clients ask too much
 	Polled    string // what spares a server one that asks too often
+	Challenge string // what makes servers demand a challenge, as part of a sentence
 	// Cap is how many queries a second of all clients together a server stands; 0 if
 	// nothing is known.
 	Cap int

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"qsniff/dissect"
 	"qsniff/flood/proof"
 	"qsniff/render"
 	"qsniff/render/counters"
@@ -109,8 +110,25 @@ var nobody = map[proof.Reason]string{
 	proof.NoTraffic:    "nobody is proven: there are no queries and no TCP connections in the capture",
 	proof.OnlyToServer: "nobody is proven: the capture has only what goes to servers; a proof takes their challenges as well: capture both directions, on the server's own interface",
 	proof.OnlyToClient: "nobody is proven: the capture has only what comes from servers; a proof takes what is sent back as well: capture both directions, on the server's own interface",
-	proof.Unchallenged: "nobody is proven: no server demanded a challenge; STEAM_GAMESERVER_A2S_INFO_REQUIRE_CHALLENGE=1 makes Source servers do it",
+	proof.Unchallenged: "nobody is proven: no server demanded a challenge",
 	proof.NoneReturned: "nobody is proven: challenges were given, and none came back from whom it was given to",
+}
+
+// demanding is the part of the sentence about why nobody is proven that says how servers
+// of the protocols asked come to demand a challenge, or that a protocol has none.
+func demanding(asked []*dissect.Proto, why proof.Why) (rest string) {
+	if why != proof.Unchallenged {
+		return ""
+	}
+	for _, p := range asked {
+		switch {
+		case p.Proof() == dissect.NoProof:
+			rest += "; " + p.Name + " has none"
+		case p.Operator.Challenge != "":
+			rest += "; " + p.Operator.Challenge
+		}
+	}
+	return rest
 }
 
 // doubt says on standard error what a reader of the list could not guess.
@@ -122,7 +140,7 @@ func doubt(w io.Writer, p *render.Proven, filtered bool) {
 	case why == proof.NoTraffic && filtered:
 		fmt.Fprintln(w, "qsniff: nobody is proven: no query and no TCP connection is of the servers that --servers names")
 	case len(p.Shared) == 0 && why != proof.NoReason:
-		fmt.Fprintln(w, "qsniff:", nobody[why])
+		fmt.Fprintln(w, "qsniff:", nobody[why]+demanding(p.Asked, why))
 	}
 	doubled(w, &p.Run)
 	unproving(w, &p.Summary)

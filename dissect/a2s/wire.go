@@ -43,10 +43,13 @@ func pageToken(op byte) *dissect.Token {
 	return t
 }
 
-// settings: the challenge is off by default in some games, the limit in all; Valve
-// suggested 25 to 75 for it.
-const settings = "In the server itself: STEAM_GAMESERVER_A2S_INFO_REQUIRE_CHALLENGE=1 and STEAM_GAMESERVER_RATE_LIMIT_200MS=25" +
-	" in its environment, and sv_max_queries_sec 3."
+// What to set in servers. The challenge is off by default in some games, the limit in
+// all; Valve suggested 25 to 75 for it.
+const (
+	requireChallenge = "STEAM_GAMESERVER_A2S_INFO_REQUIRE_CHALLENGE=1"
+	settings         = "In the server itself: " + requireChallenge + " and STEAM_GAMESERVER_RATE_LIMIT_200MS=25" +
+		" in its environment, and sv_max_queries_sec 3."
+)
 
 // joins are what Source's clients send to join: they ask for a challenge of another
 // kind, and connect.
@@ -59,7 +62,8 @@ var operator = dissect.Operator{
 	Settings: settings,
 	Reflected: "The cure is the challenge, with which the answer to a forged query is smaller than the query. " + settings +
 		" If these are set and answers still go out, something in front of the server answers from a cache.",
-	Crowded: "If the server has trouble answering, raise sv_max_queries_sec_global, or let a cache that checks challenges answer A2S_INFO.",
-	Polled:  "If the server should have rest, sv_max_queries_sec 3 gives it.",
-	Cap:     300,
+	Crowded:   "If the server has trouble answering, raise sv_max_queries_sec_global, or let a cache that checks challenges answer A2S_INFO.",
+	Polled:    "If the server should have rest, sv_max_queries_sec 3 gives it.",
+	Challenge: requireChallenge + " makes Source servers do it",
+	Cap:       300,
 }

@@ -2,7 +2,9 @@ package proof
 
 import (
 	"net/netip"
+	"slices"
 
+	"qsniff/dissect"
 	"qsniff/internal/hostset"
 	"qsniff/internal/lru"
 	"qsniff/track"
@@ -31,6 +33,7 @@ type Collector struct {
 	handshakes *lru.Table[connKey, handshake]
 	servers    *lru.Table[socket, serverState]
 	counts     Counts
+	asked   []*dissect.Proto // as in Summary
 
 	evicted        uint64 // proven sources that made room
 	evictedPending uint64 // challenges and handshakes that could still have been completed
@@ -121,6 +124,9 @@ func (c *Collector) Sight(s *track.Sighting) {
 	case track.IsRequest:
 		if c.isOurs(s.Dst, s.DstPort) {
 			c.counts.Requests++
+			if s.Proto != nil && !slices.Contains(c.asked, s.Proto) {
+				c.asked = append(c.asked, s.Proto)
+			}
 			c.checkEcho(s)
 		}
 	case track.IsReply, track.IsPart:

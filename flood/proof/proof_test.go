@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"qsniff/dissect"
 	"qsniff/internal/hostset"
 	"qsniff/internal/test/race"
 	"qsniff/track"
@@ -179,6 +180,27 @@ func TestWhy(t *testing.T) {
 		if got := c.Summary().Why(); got != tt.want {
 			t.Errorf("%s: got %d, want %d", tt.name, got, tt.want)
 		}
+	}
+}
+
+// TestAsked: the summary has the protocols that servers were asked in, each once.
+func TestAsked(t *testing.T) {
+	one, two := &dissect.Proto{Name: "one"}, &dissect.Proto{Name: "two"}
+	ours, err := hostset.Parse(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := New(Options{Ours: ours})
+	for _, x := range []struct {
+		to    string
+		proto *dissect.Proto
+	}{{server, two}, {server, one}, {server, two}, {server, nil}, {other, &dissect.Proto{Name: "elsewhere"}}} {
+		s := sighting(track.IsRequest, player, x.to, 0, 0)
+		s.Proto = x.proto
+		c.Sight(s)
+	}
+	if diff := cmp.Diff([]*dissect.Proto{two, one}, c.Summary().Asked); diff != "" {
+		t.Errorf("want -, got +\n%s", diff)
 	}
 }
 

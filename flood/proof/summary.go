@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"qsniff/dissect"
 	"qsniff/track"
 )
 
@@ -12,8 +13,10 @@ import (
 type Summary struct {
 	Sources []Source // by address, IPv4 first
 	Counts  Counts
+	// Asked lists the protocols of the counted requests, in the order of the first ones.
+	Asked []*dissect.Proto
 	// Evicted counts proven addresses that were evicted, and EvictedPending challenges and
-	// handshakes that were evicted before a minute was over: their proofs would have evicted
+	// handshakes that were evicted before a minute was over: their proofs would have gone
 	// unnoticed.
 	Evicted, EvictedPending uint64
 	// Shared are the servers that give the same challenge to everybody. Addresses that
@@ -79,7 +82,7 @@ func (s *Summary) Why() Reason {
 
 // Summary returns what was collected so far.
 func (c *Collector) Summary() *Summary {
-	s := &Summary{Counts: c.counts, Evicted: c.evicted, EvictedPending: c.evictedPending}
+	s := &Summary{Counts: c.counts, Asked: slices.Clone(c.asked), Evicted: c.evicted, EvictedPending: c.evictedPending}
 	for h, x := range c.proven.All() {
 		if !c.isHollow(x) {
 			s.Sources = append(s.Sources, x.report(h))

@@ -56,7 +56,7 @@ var allowed = map[string][]string{
 	"flood/config":         {"flood"},
 	"flood/measure":        {"track", "dissect", "flood/sketch"},
 	"flood/sketch":         {},
-	"flood/proof":          {"track"},
+	"flood/proof":          {"track", "dissect"},
 	"flood/limiter":        {"track", "flood/proof"},
 	"render/tally":         {"reassembly/..."},
 	"render":               {"dissect", "stats", "flood", "flood/...", "render/tally"},
