@@ -169,6 +169,7 @@ func (c *Collector) request(f *track.Fact, k *kind) {
 	c.clients.add(client)
 	s := c.servers.asked(f.Server)
 	s.in.add(f)
+	s.canChallenge = s.canChallenge || asks(f) == dissect.AskInfo && f.Type.BringsToken()
 	switch f.Step {
 	case track.Ask, track.Again:
 		k.asks.add(f)
@@ -229,7 +230,7 @@ func (c *Collector) answer(s *server, k *kind, f *track.Fact) {
 		}
 	}
 	known := c.bring(k, f)
-	if asks(f) == dissect.AskInfo {
+	if asks(f) == dissect.AskInfo && s.canChallenge {
 		s.habit(f, known)
 	}
 	if f.Took < 0 {

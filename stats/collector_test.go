@@ -126,6 +126,7 @@ func TestChallenges(t *testing.T) {
 		{"never", []track.Fact{ask(1), answer(2, 1e6)}, "never", 0},
 		{"sometimes", append(slices.Clone(through), ask(5), straight(6)), "sometimes", 0.5},
 		{"only others", rules, "", 0},
+		{"a question without a challenge", []track.Fact{fact(1, &typePlain, track.Ask), answer(2, 1e6)}, "", 0},
 	} {
 		s := collect(Options{}, tc.in...).Servers[0]
 		if got := s.Challenges(); got != tc.want || s.ChallengedShare() != tc.share {

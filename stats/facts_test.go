@@ -9,12 +9,13 @@ import (
 
 // A protocol with a question, a challenge and an answer.
 var (
-	typeAsk       = dissect.Type{Name: "ASK", Asks: dissect.AskInfo}
+	typeAsk       = dissect.Type{Name: "ASK", Asks: dissect.AskInfo, Token: &dissect.Token{}}
+	typePlain     = dissect.Type{Name: "PLAIN", Asks: dissect.AskInfo}
 	typeRules     = dissect.Type{Name: "ASK_RULES", Asks: dissect.AskRules}
 	typeChallenge = dissect.Type{Name: "CHALLENGE", Reply: true, Asks: dissect.AskInfo | dissect.AskRules | dissect.AskChallenge, Token: &dissect.Token{}}
 	typeAnswer    = dissect.Type{Name: "ANSWER", Reply: true, Asks: dissect.AskInfo}
 	typeLog       = dissect.Type{Name: "LOG", Notice: true}
-	toy           = dissect.Proto{Name: "toy", Types: []*dissect.Type{&typeAsk, &typeRules, &typeChallenge, &typeAnswer, &typeLog}}
+	toy           = dissect.Proto{Name: "toy", Types: []*dissect.Type{&typeAsk, &typePlain, &typeRules, &typeChallenge, &typeAnswer, &typeLog}}
 
 	server1 = netip.MustParseAddrPort("198.18.0.1:27015")
 	server2 = netip.MustParseAddrPort("198.18.0.2:27015")

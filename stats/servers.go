@@ -13,6 +13,7 @@ type server struct {
 	in, out                    tally
 	answered, unanswered, late uint64
 	challenged, open           uint64
+	canChallenge               bool   // it was asked for information in a form that can bring a challenge back
 	refused                    uint64 // ICMP errors about queries to it
 	response                   latency
 	challenge, train           mean

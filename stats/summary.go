@@ -144,7 +144,7 @@ type Point struct {
 
 // Challenges says how often the server challenges who asks for information, as
 // far as its answers show: "always", "sometimes", "never", or nothing where it
-// answered none.
+// answered none, or was asked in protocols without a challenge for that only.
 func (s *Server) Challenges() string {
 	switch {
 	case s.Challenged+s.Open == 0:
