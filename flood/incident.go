@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"qsniff/dissect"
+	"qsniff/internal/hostset"
 )
 
 // Kind is a kind of incident.
@@ -239,3 +240,16 @@ func ConfidenceWord(confidence float64) string {
 
 // Name returns the kind and the number of the incident.
 func (i *Incident) Name() string { return i.Kind.String() + " " + strconv.FormatUint(i.ID, 10) }
+
+// IsAt reports whether the target of the incident can be one of servers. A scan has many
+// targets, and any of them may be.
+func (i *Incident) IsAt(servers *hostset.Set) bool {
+	switch t := &i.Target; {
+	case i.Kind == Scan:
+		return true
+	case t.End.Port() == 0: // the victim of replies is a host
+		return servers.HasHost(t.End.Addr())
+	default:
+		return servers.Has(t.End)
+	}
+}

@@ -242,7 +242,7 @@ func newFloodOutput(opts *floodsOptions, w io.Writer) *floodOutput {
 	return o
 }
 
-func (o *floodOutput) ours(in *flood.Incident) bool { return concerns(o.opts.own, in) }
+func (o *floodOutput) ours(in *flood.Incident) bool { return in.IsAt(o.opts.own) }
 
 func (o *floodOutput) found(in *flood.Incident, e flood.Event) {
 	o.keep.Observe(in, e)

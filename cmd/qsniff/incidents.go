@@ -33,21 +33,8 @@ func (i *incidents) Observe(found func(*flood.Incident, flood.Event)) {
 // ours is an observer that calls found with the incidents at these targets.
 func (i *incidents) ours(found func(*flood.Incident, flood.Event)) func(*flood.Incident, flood.Event) {
 	return func(in *flood.Incident, e flood.Event) {
-		if concerns(i.own, in) {
+		if in.IsAt(i.own) {
 			found(in, e)
 		}
-	}
-}
-
-// concerns reports whether an incident is at one of those that --servers names. A scan
-// has many targets, and any may be among them.
-func concerns(own *hostset.Set, in *flood.Incident) bool {
-	switch t := &in.Target; {
-	case in.Kind == flood.Scan:
-		return true
-	case t.End.Port() == 0: // who gets replies is a host
-		return own.HasHost(t.End.Addr())
-	default:
-		return own.Has(t.End)
 	}
 }

@@ -88,7 +88,7 @@ func openLive(opts *liveOptions, io streams) (*session, error) {
 	}
 	var auto *live.AutoFilter
 	if opts.autoFilter {
-		auto = automatic(reg, as)
+		auto = pipeline.AutoFilter(reg, as)
 	}
 	src, err := opts.source(auto)
 	if err != nil {

@@ -1,16 +1,16 @@
-package main
+package pipeline
 
 import (
 	"slices"
 
 	"qsniff/capture/live"
 	"qsniff/dissect"
-	"qsniff/pipeline"
 )
 
-// automatic is the filter of --auto-filter: what the protocols say of their messages,
-// and the ports of those that say too little. Ports of -d pass, too.
-func automatic(reg *dissect.Registry, as []pipeline.DecodeAs) *live.AutoFilter {
+// AutoFilter returns the filter for a capture that keeps what may belong to a message of
+// the protocols: by the patterns that they declare, and at their ports where a pattern is
+// not enough. Packets at the ports of as pass, too.
+func AutoFilter(reg *dissect.Registry, as []DecodeAs) *live.AutoFilter {
 	f := &live.AutoFilter{}
 	for _, m := range reg.Marks() {
 		f.Payloads = append(f.Payloads, live.Pattern{Value: m})

@@ -1,4 +1,4 @@
-package main
+package pipeline
 
 import (
 	"bufio"
@@ -16,6 +16,10 @@ import (
 	"qsniff/capture"
 	"qsniff/capture/file"
 	"qsniff/capture/live"
+	"qsniff/dissect"
+	"qsniff/dissect/example"
+	"qsniff/dissect/protocols"
+	"qsniff/internal/test/dissecttest"
 	"qsniff/internal/test/testpcap"
 	"qsniff/netlayer"
 )
@@ -41,11 +45,7 @@ func packets(t *testing.T, name string) (all []capture.Packet) {
 // autoFilter is the filter of --auto-filter.
 func autoFilter(t *testing.T) *live.AutoFilter {
 	t.Helper()
-	reg, err := registry()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return automatic(reg, nil)
+	return AutoFilter(registry(t), nil)
 }
 
 // yielding lists the packets of a capture that a message was read from.
@@ -114,9 +114,13 @@ func TestAutoFilterPassesWhatYieldsMessages(t *testing.T) {
 	}
 	lost := strings.Join(auto.Unseen(), "\n")
 	asked, dropped := 0, map[string]bool{}
-	for _, name := range captures(t) {
+	names, err := filepath.Glob("../pcapfiles/*/*.pcap")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
 		messages := yielding(t, name)
-		short := strings.TrimPrefix(filepath.ToSlash(name), pcapfiles+"/")
+		short := strings.TrimPrefix(filepath.ToSlash(name), "../pcapfiles/")
 		for _, p := range packets(t, name) {
 			vm := machines[p.Link]
 			if messages[p.No] == "" {
@@ -176,6 +180,48 @@ func TestAutoFilterDropsGameTraffic(t *testing.T) {
 		binary.LittleEndian.PutUint32(begin, sequence)
 		if n, _ := vm.Run(frame); n > 0 && sequence != '1' { // that one could be a request for a list
 			t.Fatalf("the packet with the sequence number %d passes", sequence)
+		}
+	}
+}
+
+// TestAutoFilterOfTheTemplate: what a protocol says of its messages is all that the
+// filter takes: those of the template pass once it is in the registry, and not before.
+func TestAutoFilterOfTheTemplate(t *testing.T) {
+	machine := func(ps ...dissect.Protocol) *bpf.VM {
+		reg, err := dissect.NewRegistry(ps...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		program, err := AutoFilter(reg, nil).Program(netlayer.LinkEthernet, capture.MaxCaptured)
+		if err != nil {
+			t.Fatal(err)
+		}
+		vm, err := bpf.NewVM(program)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return vm
+	}
+	without, with := machine(protocols.All()...), machine(append(protocols.All(), example.New())...)
+	for _, tc := range []struct {
+		payload string
+		ours    bool
+	}{
+		{"XQi", true}, {"XQi\x4b\xa1\xd5\x22", true}, {"XRc\x4b\xa1\xd5\x22", true}, {"XRiTest\x00dm1\x00\x03\x10", true},
+		{"XQi\x4b", false}, {"XQj", false}, {"XQ", false}, {"XRc\x4b\xa1\xd5\x22\x00", false},
+	} {
+		d := testpcap.Datagram{Src: dissecttest.Client, Dst: dissecttest.Server, TTL: 64, Payload: []byte(tc.payload)}
+		frame := d.Frame(testpcap.Link{Type: netlayer.LinkEthernet})
+		before, err := without.Run(frame)
+		if err != nil {
+			t.Fatal(err)
+		}
+		after, err := with.Run(frame)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if before != 0 || after != 0 != tc.ours {
+			t.Errorf("%q: got %d bytes without the template and %d with it, want it to pass: %v", tc.payload, before, after, tc.ours)
 		}
 	}
 }
