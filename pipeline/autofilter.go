@@ -12,8 +12,9 @@ import (
 // not enough. Packets at the ports of as pass, too.
 func AutoFilter(reg *dissect.Registry, as []DecodeAs) *live.AutoFilter {
 	f := &live.AutoFilter{}
+	var patterns []dissect.Pattern
 	for _, m := range reg.Marks() {
-		f.Payloads = append(f.Payloads, live.Pattern{Value: m})
+		patterns = append(patterns, dissect.Begins(string(m)))
 	}
 	for _, p := range reg.Protos() {
 		missed := live.Missed{Protocol: p.Name}
@@ -21,7 +22,7 @@ func AutoFilter(reg *dissect.Registry, as []DecodeAs) *live.AutoFilter {
 			for _, w := range t.Wire {
 				switch {
 				case w.AtPort == "":
-					f.Payloads = append(f.Payloads, live.Pattern{Offset: w.Offset, Value: w.Value, Mask: w.Mask, MinLen: w.MinLen, MaxLen: w.MaxLen})
+					patterns = append(patterns, w)
 				case !slices.Contains(missed.Forms, w.AtPort):
 					missed.Forms = append(missed.Forms, w.AtPort)
 				}
@@ -33,6 +34,9 @@ func AutoFilter(reg *dissect.Registry, as []DecodeAs) *live.AutoFilter {
 		if reg.StreamOf(p) != nil {
 			f.TCP, f.Missed = append(f.TCP, p.Ports...), append(f.Missed, live.Missed{Protocol: p.Name, TCP: true})
 		}
+	}
+	for _, w := range dissect.Needed(patterns) {
+		f.Payloads = append(f.Payloads, live.Pattern{Offset: w.Offset, Value: w.Value, Mask: w.Mask, MinLen: w.MinLen, MaxLen: w.MaxLen})
 	}
 	for _, rule := range as {
 		if rule.TCP {

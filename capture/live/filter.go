@@ -24,7 +24,7 @@ import (
 // VLAN tags are stepped over, those of the network card and those in the frame. On
 // links other than Ethernet, raw IP and the cooked ones of Linux everything passes.
 type AutoFilter struct {
-	Payloads []Pattern
+	Payloads []Pattern // of two that cover each other one is enough
 	// UDP and TCP are ports of servers some of whose messages no pattern matches.
 	UDP, TCP []uint16
 	// Missed is what the filter drops at other ports.

@@ -74,42 +74,7 @@ func (p *Pattern) words() (all []word) {
 	return all
 }
 
-// covers reports whether every payload that has the pattern q has p, too.
-func (p *Pattern) covers(q *Pattern) bool {
-	shortest := max(q.MinLen, q.Offset+len(q.Value))
-	if max(p.MinLen, p.Offset+len(p.Value)) > shortest || p.MaxLen > 0 && (q.MaxLen == 0 || q.MaxLen > p.MaxLen) {
-		return false
-	}
-	for i := range p.Value {
-		want, mask := p.byteAt(i)
-		at := p.Offset + i - q.Offset
-		if mask == 0 {
-			continue
-		}
-		if at < 0 || at >= len(q.Value) {
-			return false
-		}
-		if have, known := q.byteAt(at); mask&^known != 0 || have&mask != want {
-			return false
-		}
-	}
-	return true
-}
-
-// withoutCovered returns the patterns that no other one covers.
-func withoutCovered(all []Pattern) (kept []Pattern) {
-	for i := range all {
-		p := &all[i]
-		if slices.ContainsFunc(kept, func(q Pattern) bool { return q.covers(p) }) {
-			continue
-		}
-		kept = slices.DeleteFunc(kept, func(q Pattern) bool { return p.covers(&q) })
-		kept = append(kept, *p)
-	}
-	return kept
-}
-
-// groupOf returns the group of p, whose first comparison is first.
+// groupOf is what p, of which first is the first comparison, may share with others.
 func groupOf(p *Pattern, first word) group {
 	return group{max(p.MinLen, p.Offset+len(p.Value)), p.MaxLen, first.off, first.size, first.mask}
 }
@@ -120,7 +85,7 @@ func groupOf(p *Pattern, first word) group {
 // (segmentation offload), which is long enough for every pattern.
 func (p *assembly) passPayloads(patterns []Pattern) {
 	groups := map[group][][]word{}
-	for _, x := range withoutCovered(patterns) {
+	for _, x := range patterns {
 		words := x.words()
 		g := groupOf(&x, words[0])
 		groups[g] = append(groups[g], words)

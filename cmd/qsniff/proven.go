@@ -116,7 +116,7 @@ var nobody = map[proof.Reason]string{
 
 // demanding is the part of the sentence about why nobody is proven that says how servers
 // of the protocols asked come to demand a challenge, or that a protocol has none.
-func demanding(asked []*dissect.Proto, why proof.Why) (rest string) {
+func demanding(asked []*dissect.Proto, why proof.Reason) (rest string) {
 	if why != proof.Unchallenged {
 		return ""
 	}

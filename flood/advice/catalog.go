@@ -129,10 +129,10 @@ func newCatalog(reg *dissect.Registry, p *dissect.Proto) *catalog {
 	for l, patterns := range map[lineKind][]dissect.Pattern{lineQueries: queries, lineFirst: first,
 		lineOthers: others, lineUnasked: append(unasked, parts...),
 		lineJunk: marks, lineLogins: patternsOf(own, isLogin, allForms)} {
-		c.sets[l].patterns = withoutCovered(patterns)
+		c.sets[l].patterns = dissect.Needed(patterns)
 	}
-	for _, w := range withoutCovered(append(patternsOf(all, isRequest, allForms), neighboursOf(all)...)) {
-		if slices.ContainsFunc(marks, func(m dissect.Pattern) bool { return hasBits(&m, &w) }) {
+	for _, w := range dissect.Needed(append(patternsOf(all, isRequest, allForms), neighboursOf(all)...)) {
+		if slices.ContainsFunc(marks, func(m dissect.Pattern) bool { return w.HasBytesOf(&m) }) {
 			c.sets[lineJunk].exempt = append(c.sets[lineJunk].exempt, w)
 		}
 	}
@@ -174,7 +174,7 @@ func marksOf(all []*dissect.Proto) (marks []dissect.Pattern) {
 			marks = append(marks, dissect.Begins(string(p.Mark)))
 		}
 	}
-	return withoutCovered(marks)
+	return dissect.Needed(marks)
 }
 
 func neighboursOf(all []*dissect.Proto) (list []dissect.Pattern) {
@@ -224,11 +224,11 @@ func (x *packetSet) indexForms(all []*dissect.Proto) {
 		}
 		if len(p.Mark) > 0 {
 			junk := dissect.Begins(string(p.Mark))
-			x.hasJunk = x.hasJunk || slices.ContainsFunc(x.patterns, func(w dissect.Pattern) bool { return hasBits(&w, &junk) })
+			x.hasJunk = x.hasJunk || slices.ContainsFunc(x.patterns, func(w dissect.Pattern) bool { return junk.HasBytesOf(&w) })
 		}
 	}
 	part := dissect.Begins(string(wire.SplitMark))
-	x.hasParts = slices.ContainsFunc(x.patterns, func(w dissect.Pattern) bool { return hasBits(&w, &part) })
+	x.hasParts = slices.ContainsFunc(x.patterns, func(w dissect.Pattern) bool { return part.HasBytesOf(&w) })
 }
 
 // formsOf lists the forms that patterns of a type stand for, but for mistakes of servers.
@@ -239,9 +239,9 @@ func (x *packetSet) formsOf(wire []dissect.Pattern, isPlain bool) (list []form) 
 		}
 		q := lowerCase(&wire[i])
 		f := form{lengths: lengths{q.MinLen, q.MaxLen}, isPlain: isPlain}
-		passes := slices.ContainsFunc(x.exempt, func(p dissect.Pattern) bool { return hasBits(&p, &q) })
+		passes := slices.ContainsFunc(x.exempt, func(p dissect.Pattern) bool { return q.HasBytesOf(&p) })
 		for j := range x.patterns {
-			if p := &x.patterns[j]; !passes && hasBits(p, &q) {
+			if p := &x.patterns[j]; !passes && q.HasBytesOf(p) {
 				f.matched = append(f.matched, lengths{max(p.MinLen, q.MinLen), stricterMax(p.MaxLen, q.MaxLen)})
 			}
 		}

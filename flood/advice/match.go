@@ -63,47 +63,6 @@ func (m *match) lengthTest() (lo, hi int) {
 	return lo, hi
 }
 
-// bitsAt returns byte i of a payload with the pattern, and which of its bits are known.
-func bitsAt(p *dissect.Pattern, i int) (value, mask byte) {
-	if i -= p.Offset; i < 0 || i >= len(p.Value) {
-		return 0, 0
-	}
-	mask = 0xff
-	if p.Mask != nil {
-		mask = p.Mask[i]
-	}
-	return p.Value[i] & mask, mask
-}
-
-// hasBits reports whether every payload with q has the bytes of p.
-func hasBits(p, q *dissect.Pattern) bool {
-	for i := p.Offset; i < p.Offset+len(p.Value); i++ {
-		want, mask := bitsAt(p, i)
-		if have, known := bitsAt(q, i); mask&^known != 0 || have&mask != want {
-			return false
-		}
-	}
-	return true
-}
-
-// covers reports whether every payload with q has p.
-func covers(p, q *dissect.Pattern) bool {
-	return hasBits(p, q) && p.MinLen <= q.MinLen && (p.MaxLen == 0 || q.MaxLen > 0 && q.MaxLen <= p.MaxLen)
-}
-
-// withoutCovered lists the patterns that no other one covers.
-func withoutCovered(all []dissect.Pattern) (kept []dissect.Pattern) {
-	for i := range all {
-		p := &all[i]
-		if slices.ContainsFunc(kept, func(q dissect.Pattern) bool { return covers(&q, p) }) {
-			continue
-		}
-		kept = slices.DeleteFunc(kept, func(q dissect.Pattern) bool { return covers(p, &q) })
-		kept = append(kept, *p)
-	}
-	return kept
-}
-
 // matchesOf makes the tests for patterns, with words of at most so many bytes. Those
 // that differ in the values of one word become one.
 func matchesOf(patterns []dissect.Pattern, maxLen int) (list []match) {
@@ -133,8 +92,8 @@ func sharedLen(p *dissect.Pattern, all []dissect.Pattern) int {
 	for i := range all {
 		q, n := &all[i], 0
 		for n < min(len(p.Value), len(q.Value)) && q.Offset == p.Offset {
-			a, am := bitsAt(p, p.Offset+n)
-			if b, bm := bitsAt(q, q.Offset+n); a != b || am != bm {
+			a, am := p.BitsAt(p.Offset + n)
+			if b, bm := q.BitsAt(q.Offset + n); a != b || am != bm {
 				break
 			}
 			n++
@@ -161,7 +120,7 @@ func wordsOf(p *dissect.Pattern, shared, maxLen int) (words []word) {
 	for _, size := range sizes {
 		w := word{off: off, size: size, values: []uint64{0}}
 		for range size {
-			value, mask := bitsAt(p, off)
+			value, mask := p.BitsAt(off)
 			w.values[0], w.mask = w.values[0]<<8|uint64(value), w.mask<<8|uint64(mask)
 			off++
 		}

@@ -71,7 +71,7 @@ func TestMatchesArePatterns(t *testing.T) {
 			patterns = append(patterns, p)
 		}
 		for _, most := range []int{4, 8} {
-			list := matchesOf(withoutCovered(patterns), most)
+			list := matchesOf(dissect.Needed(patterns), most)
 			var small []match
 			for _, m := range list {
 				small = append(small, m.split(2)...)

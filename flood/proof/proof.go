@@ -33,7 +33,7 @@ type Collector struct {
 	handshakes *lru.Table[connKey, handshake]
 	servers    *lru.Table[socket, serverState]
 	counts     Counts
-	asked   []*dissect.Proto // as in Summary
+	asked      []*dissect.Proto // as in Summary
 
 	evicted        uint64 // proven sources that made room
 	evictedPending uint64 // challenges and handshakes that could still have been completed
