@@ -32,30 +32,30 @@ func (d *dialogues) flush(dst []byte) []byte {
 func (d *dialogues) addSpan(seg *segment, s *span) {
 	c, o := d.collector, d.out
 	if s.fact.Step == track.Silence {
-		o.buf = c.Silence(o.buf, &s.fact, s.nanos)
+		o.buf = c.MarkUnanswered(o.buf, &s.fact, s.nanos)
 	}
 	if s.turn == 0 {
 		return
 	}
 	t := &seg.turns[s.turn-1]
 	if t.isEnd {
-		o.buf = c.Close(o.buf, t.conn, s.nanos)
+		o.buf = c.CloseConnection(o.buf, t.conn, s.nanos)
 		return
 	}
 	if s.start == s.end { // nothing is shown of it
 		return
 	}
-	x := dialogue.Turn{First: s.key, Conn: t.conn, About: t.about, Server: t.server, Client: t.client, Wanted: t.isWanted}
-	x.Turn = render.Turn{Text: seg.buf[s.start:s.end], Frame: s.fact.Frame, Nanos: s.nanos, Record: !s.isMessage, Said: t.said}
+	x := dialogue.Turn{First: s.key, Conn: t.conn, About: t.about, Server: t.server, Client: t.client, HasWantedFrame: t.isWanted}
+	x.Turn = render.Turn{Text: seg.buf[s.start:s.end], Frame: s.fact.Frame, Nanos: s.nanos, IsRecord: !s.isMessage, Quote: t.said}
 	if s.hole > 0 {
-		x.Hole = render.Hole{Open: true, At: int(s.hole) - 1, Width: int(s.width)}
+		x.Hole = render.Hole{IsSet: true, At: int(s.hole) - 1, Width: int(s.width)}
 	}
 	if s.isMessage {
-		o.buf = c.Message(o.buf, &x, &s.fact)
+		o.buf = c.AddMessage(o.buf, &x, &s.fact)
 		return
 	}
 	x.Frame = s.key
-	o.buf = c.Record(o.buf, &x)
+	o.buf = c.AddRecord(o.buf, &x)
 }
 
 // place is where the span at hand belongs.
@@ -68,13 +68,13 @@ type place struct {
 func (d *dialogues) addRecord(r *render.Record, text []byte, at place) {
 	c := d.collector
 	t := dialogue.Turn{First: at.key, Conn: at.conn, About: r.Frames[len(r.Frames)-1], Server: r.Server, Client: r.Client,
-		Wanted: c.Frame() != 0 && slices.Contains(r.Frames, c.Frame())}
-	t.Turn = render.Turn{Text: text, Frame: at.key, Nanos: r.Nanos, Record: true, Hole: r.Hole}
-	d.out.buf = c.Record(d.out.buf, &t)
+		HasWantedFrame: c.Frame() != 0 && slices.Contains(r.Frames, c.Frame())}
+	t.Turn = render.Turn{Text: text, Frame: at.key, Nanos: r.Nanos, IsRecord: true, Hole: r.Hole}
+	d.out.buf = c.AddRecord(d.out.buf, &t)
 }
 
 // passTime lets time pass to nanos.
-func (d *dialogues) passTime(nanos int64) { d.out.buf = d.collector.Tick(d.out.buf, nanos) }
+func (d *dialogues) passTime(nanos int64) { d.out.buf = d.collector.AdvanceTime(d.out.buf, nanos) }
 
 // hasWanted reports whether the one dialogue that is wanted was written.
 func (d *dialogues) hasWanted() bool {

@@ -44,7 +44,7 @@ func (e *emitter) emitMessage(s *payload, m *dissect.Message, part track.Part) {
 		x.fact.Part = part
 		e.fillFact(s, m, &x)
 	}
-	e.turns.addMessage(e.now.seg, &x, s, e.event.event.Said)
+	e.turns.addMessage(e.now.seg, &x, s, e.event.event.Quote)
 	e.now.seg.spans = append(e.now.seg.spans, x)
 }
 

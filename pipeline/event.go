@@ -24,7 +24,7 @@ type eventMaker struct {
 func (e *eventMaker) makeEvent(s *payload, m *dissect.Message, part *track.Part, start int64) *render.Event {
 	ev := &e.event
 	*ev = render.Event{Frame: s.frame, Frames: s.frames, Nanos: s.nanos, Start: start, File: -1, Iface: -1,
-		Src: s.src, Dst: s.dst, TCP: s.isTCP, Reply: s.isReply, Msg: m, Why: s.why, Record: s.record, Cut: s.cut}
+		Src: s.src, Dst: s.dst, TCP: s.isTCP, Reply: s.isReply, Msg: m, WhyIncomplete: s.why, Record: s.record, JoinedFrom: s.cut}
 	ev.Exchange, ev.Train = exchangeOf(s, part), s.train()
 	if s.from != nil {
 		e.addOrigin(s.from)
@@ -94,9 +94,9 @@ var steps = [...]string{
 
 // exchangeOf is what renderers get of a message's part in its exchange.
 func exchangeOf(s *payload, part *track.Part) render.Exchange {
-	x := render.Exchange{ID: part.ID, Says: steps[part.Step], Request: part.Request, Took: part.Took, Trip: part.Trip}
+	x := render.Exchange{ID: part.ID, Verb: steps[part.Step], Request: part.Request, RTT: part.Took, ChallengeRTT: part.Trip}
 	if s.record != "" {
-		x.Says = steps[track.Answer]
+		x.Verb = steps[track.Answer]
 	}
 	return x
 }

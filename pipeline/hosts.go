@@ -73,7 +73,7 @@ func (h *hostFindings) raise(x *track.Raised) {
 		return
 	}
 	o.buf = h.renderer.AppendRecord(o.buf, r)
-	if r.Hole.Open {
+	if r.Hole.IsSet {
 		o.fillHole(r.Hole.At, r.Hole.Width, r.Nanos)
 	}
 }

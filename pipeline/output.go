@@ -32,12 +32,12 @@ func (o *textOutput) addSpan(seg *segment, s *span) {
 // fillHole writes the time from the line before to nanos into a hole of buf.
 func (o *textOutput) fillHole(at, width int, nanos int64) {
 	if o.cutsToMicros {
-		nanos = render.Micros(nanos)
+		nanos = render.TruncateMicros(nanos)
 	}
 	if o.before == 0 {
 		o.before = nanos
 	}
-	o.buf = render.Fill(o.buf, at, width, nanos-o.before)
+	o.buf = render.FillHole(o.buf, at, width, nanos-o.before)
 	o.before = nanos
 }
 

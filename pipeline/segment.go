@@ -44,7 +44,7 @@ type span struct {
 
 // noteHole notes the hole in the text of the span, if there is one.
 func (s *span) noteHole(h *render.Hole) {
-	if h.Open {
+	if h.IsSet {
 		s.hole, s.width = int32(h.At-s.start+1), int32(h.Width)
 	}
 }
@@ -53,7 +53,7 @@ func (s *span) noteHole(h *render.Hole) {
 // record.
 type turn struct {
 	conn           uint64 // first frame of the connection, 0 over UDP
-	said           render.Said
+	said           render.Quote
 	server, client netip.AddrPort // of a record
 	about          uint64         // frame that it is about
 	isWanted       bool           // it has the frame that is wanted

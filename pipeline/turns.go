@@ -14,7 +14,7 @@ type turnMaker struct {
 
 // addMessage adds the turn of a message made of s to its span. said is where in its text
 // the bytes of the message stand.
-func (t *turnMaker) addMessage(seg *segment, x *span, s *payload, said render.Said) {
+func (t *turnMaker) addMessage(seg *segment, x *span, s *payload, said render.Quote) {
 	if t.isWanted {
 		seg.addTurn(x, turn{conn: s.stream, said: said, isWanted: t.frame != 0 && s.frame == t.frame || t.hasFrame(s.frames)})
 	}

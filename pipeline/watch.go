@@ -15,7 +15,7 @@ type watching struct {
 	doubt     doubt
 	last      sight  // when watchers were told something last
 	dropped   uint64 // packets that they know the capturing program lost
-	event     render.Incident
+	event     render.IncidentEvent
 }
 
 // showSights gives the watchers the sightings of list from next on, up to the index limit, but
@@ -92,9 +92,9 @@ func (w *watching) announce(in *flood.Incident, e flood.Event) {
 		return
 	}
 	x, o := &w.event, w.out
-	*x = render.Incident{Nanos: w.last.Nanos, First: o.start, Event: e, Incident: in}
+	*x = render.IncidentEvent{Nanos: w.last.Nanos, First: o.start, Event: e, Incident: in}
 	o.buf = w.announcer.AppendIncident(o.buf, x)
-	if x.Hole.Open {
+	if x.Hole.IsSet {
 		o.fillHole(x.Hole.At, x.Hole.Width, x.Nanos)
 	}
 }

@@ -16,26 +16,26 @@ const (
 	Offset                // seconds since the first message of the dialogue
 )
 
-// Micros cuts a time in nanoseconds to microseconds.
-func Micros(nanos int64) int64 { return nanos - nanos%1000 }
+// TruncateMicros cuts a time in nanoseconds to microseconds.
+func TruncateMicros(nanos int64) int64 { return nanos - nanos%1000 }
 
 // Hole is room for a time that only the writer of the output knows: the time since
 // the line before, which another partition may have rendered, or since the start of
 // a dialogue.
 type Hole struct {
-	Open  bool
+	IsSet bool
 	At    int // offset in what was appended to
 	Width int // places that are free there, and blank
 }
 
-// Seconds appends a time of any clock but Absolute in seconds, right-aligned in
+// AppendSeconds appends a time of any clock but Absolute in seconds, right-aligned in
 // width places. Under Delta and Offset it leaves a hole for it.
-func (c Clock) Seconds(dst []byte, nanos, start int64, width int, h *Hole) []byte {
+func (c Clock) AppendSeconds(dst []byte, nanos, start int64, width int, h *Hole) []byte {
 	switch c {
 	case Relative:
 		return digits.AppendSeconds(dst, nanos-start, width)
 	case Delta, Offset:
-		*h = Hole{Open: true, At: len(dst), Width: width}
+		*h = Hole{IsSet: true, At: len(dst), Width: width}
 		for range width {
 			dst = append(dst, ' ')
 		}
@@ -44,9 +44,9 @@ func (c Clock) Seconds(dst []byte, nanos, start int64, width int, h *Hole) []byt
 	return digits.AppendSeconds(dst, nanos, width)
 }
 
-// Fill writes a number of nanoseconds into the hole at offset at of dst, with as
+// FillHole writes a number of nanoseconds into the hole at offset at of dst, with as
 // much room made for it as it needs.
-func Fill(dst []byte, at, width int, nanos int64) []byte {
+func FillHole(dst []byte, at, width int, nanos int64) []byte {
 	lo := len(dst)
 	dst = digits.AppendSeconds(dst, nanos, width)
 	n := len(dst) - lo

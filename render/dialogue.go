@@ -17,18 +17,18 @@ type DialogueRenderer interface {
 // Dialogue is an exchange or a connection that is over. All of it is valid during
 // the call only.
 type Dialogue struct {
-	ID     uint64 // frame of its first request
-	Stream bool   // a connection: what both ends sent over TCP, in order
-	Server netip.AddrPort
-	Client netip.AddrPort
-	Proto  *dissect.Proto
-	Type   *dissect.Type // of the first message; nil if unknown
-	First  int64         // Unix time of the first message, of the last one
-	Last   int64
+	ID       uint64 // frame of its first request
+	IsStream bool   // a connection: what both ends sent over TCP, in order
+	Server   netip.AddrPort
+	Client   netip.AddrPort
+	Proto    *dissect.Proto
+	Type     *dissect.Type // of the first message; nil if unknown
+	First    int64         // Unix time of the first message, of the last one
+	Last     int64
 
-	Outcome Outcome // of an exchange
-	Took    int64   // nanoseconds from the request to its answer, -1 if there is none
-	Trip    int64   // and to the challenge before it, -1 if there is none
+	Outcome      Outcome // of an exchange
+	RTT          int64   // nanoseconds from the request to its answer, -1 if there is none
+	ChallengeRTT int64   // and to the challenge before it, -1 if there is none
 	// Answer is how far the answer could be read, where there is one.
 	Answer dissect.Status
 
@@ -37,32 +37,32 @@ type Dialogue struct {
 	Replies    uint32 // without challenges
 	Packets    uint32
 
-	// Continues says that there were turns before these; they were written
+	// HasEarlier says that there were turns before these; they were written
 	// earlier, or lie before the capture.
-	Continues bool
-	// Open says that it was not over when it had to make room.
-	Open bool
-	// Stopped says that the run ended before it was over, and before the capture.
-	Stopped bool
-	Turns   []Turn
+	HasEarlier bool
+	// IsUnfinished says that it was not over when it had to make room.
+	IsUnfinished bool
+	// IsStopped says that the run ended before it was over, and before the capture.
+	IsStopped bool
+	Turns     []Turn
 }
 
 // Turn is one message of a dialogue, or a record about it, as a renderer made it.
 type Turn struct {
-	Text   []byte
-	Frame  uint64
-	Nanos  int64
-	Record bool // see Renderer.AppendRecord, and Event.Record
-	Hole   Hole // in Text
-	Said   Said // likewise
+	Text     []byte
+	Frame    uint64
+	Nanos    int64
+	IsRecord bool  // see Renderer.AppendRecord, and Event.Record
+	Hole     Hole  // in Text
+	Quote    Quote // likewise
 }
 
-// Said is the part of a turn that is what one end said, in lines. The last one has
+// Quote is the part of a turn that is what one end said, in lines. The last one has
 // no line break where the sender's has none.
-type Said struct {
+type Quote struct {
 	From, To int // offsets in what was appended to; To is 0 where there is no such part
-	// GoesOn says that it goes on where the same end stopped before.
-	GoesOn bool
+	// Continues says that it goes on where the same end stopped before.
+	Continues bool
 }
 
 // Outcome is how an exchange ended.
@@ -79,25 +79,25 @@ const (
 	Challenged                 // and the client did not ask again with the challenge
 )
 
-var outcomes = [...]string{"undecided", "answered", "unanswered", "late", "unsolicited", "one_way", "challenged"}
+var outcomeNames = [...]string{"undecided", "answered", "unanswered", "late", "unsolicited", "one_way", "challenged"}
 
 // String is the outcome's name in output.
-func (o Outcome) String() string { return outcomes[o] }
+func (o Outcome) String() string { return outcomeNames[o] }
 
-// InOrder makes a DialogueRenderer of r that puts nothing around turns: tables have
+// TurnsOnly makes a DialogueRenderer of r that puts nothing around turns: tables have
 // no room for more.
-func InOrder(r Renderer) DialogueRenderer { return inOrder{r} }
+func TurnsOnly(r Renderer) DialogueRenderer { return turnsOnly{r} }
 
-type inOrder struct{ Renderer }
+type turnsOnly struct{ Renderer }
 
-func (inOrder) AppendDialogue(dst []byte, d *Dialogue) []byte {
+func (turnsOnly) AppendDialogue(dst []byte, d *Dialogue) []byte {
 	before := d.First
 	for i := range d.Turns {
 		t := &d.Turns[i]
 		at := len(dst)
 		dst = append(dst, t.Text...)
-		if t.Hole.Open {
-			dst = Fill(dst, at+t.Hole.At, t.Hole.Width, t.Nanos-before)
+		if t.Hole.IsSet {
+			dst = FillHole(dst, at+t.Hole.At, t.Hole.Width, t.Nanos-before)
 			before = t.Nanos
 		}
 	}

@@ -18,17 +18,17 @@ type Event struct {
 	Nanos  int64    // Unix time of Frame
 	Start  int64    // Unix time of the first packet
 	Hole   Hole     // set by the renderer
-	Said   Said     // likewise
+	Quote  Quote    // likewise
 	File   int      // input, or -1 where there is only one
 	Iface  int      // interface, or -1 where the input names none
 
-	Src, Dst netip.AddrPort
-	Reply    bool // sent by the server; where the type is unknown, by its ports
-	Msg      *dissect.Message
-	Why      string // of a fragment: what became of the rest; a constant, or empty
-	Split    *Split // nil if the message was not split
-	Exchange Exchange
-	Train    int64 // nanoseconds from the first packet of Frames to the last; 0 if that is not known
+	Src, Dst      netip.AddrPort
+	Reply         bool // sent by the server; where the type is unknown, by its ports
+	Msg           *dissect.Message
+	WhyIncomplete string // of a fragment: what became of the rest; a constant, or empty
+	Split         *Split // nil if the message was not split
+	Exchange      Exchange
+	Train         int64 // nanoseconds from the first packet of Frames to the last; 0 if that is not known
 
 	TCP      bool     // the message came over TCP, else over UDP
 	Ways     []Way    // how the packet came in, outermost first; nil for none
@@ -40,20 +40,20 @@ type Event struct {
 	// Pieces says which frame brought which bytes of Msg.Data, in the order of
 	// the bytes. It is nil where all came in one frame, and where the data was
 	// decompressed, so that no byte is any frame's.
-	Pieces []Piece
-	Cut    string // what Frames brought where it was neither parts of a split nor fragments of IP; a constant, or empty
+	Pieces     []Piece
+	JoinedFrom string // what Frames brought where it was neither parts of a split nor fragments of IP; a constant, or empty
 }
 
 // Exchange says to which request and replies a message belongs. The zero value is
 // none. Times are in nanoseconds, and -1 where they are not known.
 type Exchange struct {
 	ID uint64 // frame of its first request
-	// Says is what the message is in it, as a verb whose object is a request:
+	// Verb is what the message is in it, as a verb whose object is a request:
 	// "answers"; empty for the first request. A constant.
-	Says    string
-	Request uint64 // of a reply, the frame of the request that it replies to; 0 if that is not known
-	Took    int64  // from that request to the reply
-	Trip    int64  // of an answer, the round trip of the challenge before it
+	Verb         string
+	Request      uint64 // of a reply, the frame of the request that it replies to; 0 if that is not known
+	RTT          int64  // from that request to the reply
+	ChallengeRTT int64  // of an answer, the round trip of the challenge before it
 }
 
 // Piece says that one frame brought the bytes [Off, Off+Len) of a message.

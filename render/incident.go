@@ -2,9 +2,9 @@ package render
 
 import "qsniff/flood"
 
-// Incident is an event of an incident, among the messages: it was detected, changed,
+// IncidentEvent is an event of an incident, among the messages: it was detected, changed,
 // or is over. All of it is valid during the call only.
-type Incident struct {
+type IncidentEvent struct {
 	Nanos int64 // time stamp of the packet, or of the passing of time, that decided
 	First int64 // of the first packet
 	Hole  Hole  // set by the renderer
@@ -14,5 +14,5 @@ type Incident struct {
 
 // IncidentRenderer is a renderer that has a form for incidents.
 type IncidentRenderer interface {
-	AppendIncident(dst []byte, x *Incident) []byte
+	AppendIncident(dst []byte, x *IncidentEvent) []byte
 }

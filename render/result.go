@@ -16,13 +16,13 @@ type Stats struct {
 
 // Floods is what a run came to and the incidents in it.
 type Floods struct {
-	Run       tally.Run
-	Seen      *flood.Seen
-	Incidents []flood.Incident
-	Counts    [flood.Alert + 1]uint64 // by level, listed or not
-	Unnamed   flood.Omitted
-	Full      []string // tables that were full in the end
-	Limits    flood.Thresholds
+	Run        tally.Run
+	Seen       *flood.Seen
+	Incidents  []flood.Incident
+	Counts     [flood.Alert + 1]uint64 // by level, listed or not
+	Unnamed    flood.Omitted
+	FullTables []string // tables that were full in the end
+	Limits     flood.Thresholds
 }
 
 // Proven is what a run came to and who proved its address in it.

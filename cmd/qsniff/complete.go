@@ -51,7 +51,7 @@ func propose(cmd *cobra.Command, flag string, f cobra.CompletionFunc) {
 // completeDecodeAs proposes protocols after udp.port==27015, and before that a
 // port where each protocol is usually met.
 func completeDecodeAs(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	reg, err := registry()
+	reg, err := newRegistry()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
@@ -79,7 +79,7 @@ func completeDecodeAs(_ *cobra.Command, _ []string, word string) ([]cobra.Comple
 }
 
 func completeFields(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	reg, err := registry()
+	reg, err := newRegistry()
 	if err != nil || len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -102,7 +102,7 @@ func completeFields(cmd *cobra.Command, args []string, word string) ([]cobra.Com
 }
 
 func completeFindings(_ *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	all, err := findings()
+	all, err := listFindings()
 	if err != nil || len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -28,25 +28,25 @@ const (
 
 // plan says who sent which payload, and of which protocol it is.
 type plan struct {
-	reg      *dissect.Registry
-	all      []dissect.Protocol // in it
-	as       *dissect.Proto     // what --as says, or nil
-	dir      string             // likewise of --dir
-	payloads []made
-	weakTCP  bool // they are a connection's, and only because nothing else reads them
-	source   pipeline.PayloadSource
-	rules    []pipeline.DecodeAs
+	reg       *dissect.Registry
+	all       []dissect.Protocol // in it
+	as        *dissect.Proto     // what --as says, or nil
+	dir       string             // likewise of --dir
+	payloads  []plannedPayload
+	isWeakTCP bool // they are a connection's, and only because nothing else reads them
+	source    pipeline.PayloadSource
+	rules     []pipeline.DecodeAs
 }
 
-// made is a payload and what its bytes say.
-type made struct {
+// plannedPayload is a payload and what its bytes say.
+type plannedPayload struct {
 	payload.Payload
 	packet   payload.Packet // of a whole packet
 	isPacket bool
 	readings []reading // all that there are, the best first
 	chosen   *reading  // nil if there is none, or none that stands out
-	reply    bool
-	tcp      bool
+	isReply  bool
+	isTCP    bool
 }
 
 // reading is what one protocol makes of a payload.
@@ -56,41 +56,41 @@ type reading struct {
 	conf  dissect.Confidence
 }
 
-// app is what the packet carries, or the payload itself.
-func (m *made) app() []byte {
+// content is what the packet carries, or the payload itself.
+func (m *plannedPayload) content() []byte {
 	if m.isPacket {
 		return m.packet.Payload
 	}
 	return m.Data
 }
 
-// make chooses a reading and ends for each payload, and hands it to the source.
-func (p *plan) make(ps []payload.Payload) {
+// addPayloads chooses a reading and ends for each payload, and hands it to the source.
+func (p *plan) addPayloads(ps []payload.Payload) {
 	for _, x := range ps {
-		m := made{Payload: x}
+		m := plannedPayload{Payload: x}
 		m.packet, m.isPacket = payload.AsPacket(x.Data)
-		m.readings = p.read(m.app())
+		m.readings = p.probe(m.content())
 		m.chosen = p.choose(m.readings)
 		p.payloads = append(p.payloads, m)
 	}
-	tcp := p.overTCP()
+	tcp := p.pickStream()
 	for i := range p.payloads {
 		m := &p.payloads[i]
-		m.reply = p.isReply(m)
+		m.isReply = p.isReply(m)
 		switch no := uint64(i + 1); {
 		case m.isPacket:
 			p.source.AddPacket(no, m.packet.Link, m.Data, m.packet.Wire)
-			p.rulePacket(m)
+			p.addPacketRule(m)
 		case tcp != nil:
-			p.segment(no, m, tcp)
+			p.addSegment(no, m, tcp)
 		default:
-			p.datagram(no, m)
+			p.addDatagram(no, m)
 		}
 	}
 }
 
-// read asks all protocols about a datagram's payload.
-func (p *plan) read(b []byte) []reading {
+// probe asks all protocols about a datagram's payload.
+func (p *plan) probe(b []byte) []reading {
 	var out []reading
 	for _, x := range p.all {
 		d, ok := x.(dissect.Dissector)
@@ -136,8 +136,8 @@ func (p *plan) choose(all []reading) *reading {
 
 // isReply reports whether a server sent a payload: what --dir says or the message;
 // parts of split messages are a server's.
-func (p *plan) isReply(m *made) bool {
-	switch b := m.app(); {
+func (p *plan) isReply(m *plannedPayload) bool {
+	switch b := m.content(); {
 	case m.chosen != nil && !wire.IsSplit(b):
 		return m.chosen.typ.FromServer()
 	case p.dir != "":
@@ -147,31 +147,31 @@ func (p *plan) isReply(m *made) bool {
 	}
 }
 
-// datagram adds a payload as a UDP datagram.
-func (p *plan) datagram(no uint64, m *made) {
+// addDatagram adds a payload as a UDP datagram.
+func (p *plan) addDatagram(no uint64, m *plannedPayload) {
 	port := uint16(clientPort)
 	switch {
 	case m.chosen != nil:
 		port = p.portOf(m.chosen.proto)
 		if m.needsRule(p) {
-			p.rule(pipeline.DecodeAs{Port: port, Proto: m.chosen.proto})
+			p.addRule(pipeline.DecodeAs{Port: port, Proto: m.chosen.proto})
 		}
 	case p.as != nil:
 		port = p.portOf(p.as)
-		p.rule(pipeline.DecodeAs{Port: port, Proto: p.as})
+		p.addRule(pipeline.DecodeAs{Port: port, Proto: p.as})
 	case wire.IsSplit(m.Data):
 		port = partsPort
-		p.rule(pipeline.DecodeAs{Port: port})
+		p.addRule(pipeline.DecodeAs{Port: port})
 	}
 	client, server := netip.AddrPortFrom(clientAddr, port), netip.AddrPortFrom(serverAddr, serverPort)
-	if m.reply {
+	if m.isReply {
 		client, server = server, client
 	}
 	p.source.AddDatagram(no, client, server, m.Data)
 }
 
 // needsRule reports whether the chosen reading is not believed by itself.
-func (m *made) needsRule(p *plan) bool {
+func (m *plannedPayload) needsRule(p *plan) bool {
 	return m.chosen.conf == dissect.Maybe || m.chosen.proto == p.as || p.dir != ""
 }
 
@@ -180,34 +180,34 @@ func (p *plan) portOf(proto *dissect.Proto) uint16 {
 	return protoPort + uint16(slices.Index(p.reg.Protos(), proto))
 }
 
-// rule adds r unless it is there.
-func (p *plan) rule(r pipeline.DecodeAs) {
+// addRule adds r unless it is there.
+func (p *plan) addRule(r pipeline.DecodeAs) {
 	if !slices.Contains(p.rules, r) {
 		p.rules = append(p.rules, r)
 	}
 }
 
-// rulePacket says what is spoken on the ports of a packet.
-func (p *plan) rulePacket(m *made) {
+// addPacketRule says what is spoken on the ports of a packet.
+func (p *plan) addPacketRule(m *plannedPayload) {
 	server := m.packet.Dst.Port()
-	if m.reply {
+	if m.isReply {
 		server = m.packet.Src.Port()
 	}
 	switch {
 	case server == 0:
 	case m.packet.Stop == netlayer.TCP && p.as != nil && p.reg.StreamOf(p.as) != nil:
-		p.rule(pipeline.DecodeAs{TCP: true, Port: server, Proto: p.as})
+		p.addRule(pipeline.DecodeAs{TCP: true, Port: server, Proto: p.as})
 	case m.packet.Stop != netlayer.OK:
 	case m.chosen != nil && m.needsRule(p):
-		p.rule(pipeline.DecodeAs{Port: server, Proto: m.chosen.proto})
+		p.addRule(pipeline.DecodeAs{Port: server, Proto: m.chosen.proto})
 	case p.as != nil || wire.IsSplit(m.packet.Payload):
-		p.rule(pipeline.DecodeAs{Port: server, Proto: p.as})
+		p.addRule(pipeline.DecodeAs{Port: server, Proto: p.as})
 	}
 }
 
-// overTCP returns the protocol whose connection the payloads are, or nil: --as
+// pickStream returns the protocol whose connection the payloads are, or nil: --as
 // says so, or no payload is a datagram's and the first begins a message.
-func (p *plan) overTCP() dissect.StreamDissector {
+func (p *plan) pickStream() dissect.StreamDissector {
 	if p.as != nil {
 		return p.reg.StreamOf(p.as)
 	}
@@ -216,17 +216,17 @@ func (p *plan) overTCP() dissect.StreamDissector {
 			return nil
 		}
 	}
-	best, _ := p.claim(nil, p.payloads[0].Data)
+	best, _ := p.claimStream(nil, p.payloads[0].Data)
 	if best.Conf == dissect.Maybe && best.Need > 0 { // half of something weak
 		return nil
 	}
-	p.weakTCP = best.Conf == dissect.Maybe
+	p.isWeakTCP = best.Conf == dissect.Maybe
 	return best.Dissector
 }
 
-// claim asks d about the start of a message from either end, or all protocols over
+// claimStream asks d about the start of a message from either end, or all protocols over
 // TCP where it is nil. Of two claims that are equal the client's is taken.
-func (p *plan) claim(d dissect.StreamDissector, b []byte) (best dissect.Claim, reply bool) {
+func (p *plan) claimStream(d dissect.StreamDissector, b []byte) (best dissect.Claim, reply bool) {
 	for _, dir := range []dissect.Direction{dissect.ToServer, dissect.ToClient} {
 		c := dissect.Context{Wire: len(b), Stream: &dissect.Stream{Dir: dir, Opened: true}}
 		v := dissect.Claim{Dissector: d}
@@ -242,16 +242,16 @@ func (p *plan) claim(d dissect.StreamDissector, b []byte) (best dissect.Claim, r
 	return best, reply
 }
 
-// segment adds a payload as what one end of a connection said.
-func (p *plan) segment(no uint64, m *made, d dissect.StreamDissector) {
-	v, reply := p.claim(d, m.Data)
-	if m.tcp, m.reply = true, reply; v.Conf == dissect.No && no > 1 {
-		m.reply = p.payloads[no-2].reply // it goes on with the message before it
+// addSegment adds a payload as what one end of a connection said.
+func (p *plan) addSegment(no uint64, m *plannedPayload, d dissect.StreamDissector) {
+	v, reply := p.claimStream(d, m.Data)
+	if m.isTCP, m.isReply = true, reply; v.Conf == dissect.No && no > 1 {
+		m.isReply = p.payloads[no-2].isReply // it goes on with the message before it
 	}
 	if p.dir != "" {
-		m.reply = p.dir == "reply"
+		m.isReply = p.dir == "reply"
 	}
 	r := pipeline.DecodeAs{TCP: true, Port: serverPort, Proto: d.Proto()}
-	p.rule(r)
-	p.source.AddSegment(no, netip.AddrPortFrom(clientAddr, clientPort), netip.AddrPortFrom(serverAddr, serverPort), !m.reply, m.Data)
+	p.addRule(r)
+	p.source.AddSegment(no, netip.AddrPortFrom(clientAddr, clientPort), netip.AddrPortFrom(serverAddr, serverPort), !m.isReply, m.Data)
 }

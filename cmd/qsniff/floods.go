@@ -89,16 +89,16 @@ interrupted.`,
 			}
 			switch {
 			case opts.replay != "":
-				return opts.replayed(cmd.Context(), args, io)
+				return opts.replayLimiter(cmd.Context(), args, io)
 			case len(args) == 0:
-				return opts.rules(io.out)
+				return opts.printRules(io.out)
 			}
 			return findFloods(cmd.Context(), opts, args, io)
 		},
 	}
 	cmd.ValidArgsFunction = completeCaptures
 	opts.register(cmd)
-	takeHabits(cmd, &opts.readOptions)
+	addHabits(cmd, &opts.readOptions)
 	return cmd
 }
 
@@ -123,7 +123,7 @@ func (o *floodsOptions) register(cmd *cobra.Command) {
 func (o *floodsOptions) check(cmd *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0 && (!o.explain || o.replay != ""):
-		return captureNeeded(cmd, args)
+		return requireCapture(cmd, args)
 	case o.output == formTOML && (!o.explain || len(args) > 0):
 		return &usageError{errors.New("-o toml goes with --explain and without a capture"), "it prints all thresholds: qsniff floods --explain -o toml"}
 	case o.output == "nft" && o.explain:
@@ -139,7 +139,7 @@ func (o *floodsOptions) check(cmd *cobra.Command, args []string) error {
 		}
 	}
 	var err error
-	if o.own, err = o.ours(); err != nil {
+	if o.own, err = o.parseServers(); err != nil {
 		return err
 	}
 	if err := o.loadThresholds(); err != nil {
@@ -148,8 +148,8 @@ func (o *floodsOptions) check(cmd *cobra.Command, args []string) error {
 	return o.readOptions.check()
 }
 
-// rules prints when what is found.
-func (o *floodsOptions) rules(out io.Writer) error {
+// printRules prints when what is found.
+func (o *floodsOptions) printRules(out io.Writer) error {
 	var b []byte
 	switch o.output {
 	case formTOML:
@@ -162,9 +162,9 @@ func (o *floodsOptions) rules(out io.Writer) error {
 	return write(out, b)
 }
 
-// replayed replays the limiter of a server.
-func (o *floodsOptions) replayed(ctx context.Context, args []string, io streams) error {
-	model, err := limitsOf(o.replay)
+// replayLimiter replays the limiter of a server.
+func (o *floodsOptions) replayLimiter(ctx context.Context, args []string, io streams) error {
+	model, err := parseLimits(o.replay)
 	if err != nil {
 		return err
 	}
@@ -173,34 +173,34 @@ func (o *floodsOptions) replayed(ctx context.Context, args []string, io streams)
 
 // findFloods reads captures and prints the incidents in them.
 func findFloods(ctx context.Context, opts *floodsOptions, args []string, io streams) error {
-	j, err := opts.opened(ctx, args, io)
+	j, err := opts.prepareAll(ctx, args, io)
 	if err != nil {
 		return err
 	}
 	defer j.release()
 	out := newFloodOutput(opts, io.out)
 	d := newDetector(j.cfg.Registry, opts.limits, opts.scale())
-	d.AddObserver(out.found)
+	d.AddObserver(out.observe)
 	j.cfg.Watchers = []track.Watcher{&out.seen, d}
-	j.tells = opts.output == "text"
-	j.scrolls = opts.output == "json"
+	j.showsInterrupt = opts.output == "text"
+	j.streamsOutput = opts.output == "json"
 	var f *render.Floods
-	err = j.addUp(func(run tally.Run) error {
-		f = out.report(run, d)
+	err = j.runToEnd(func(run tally.Run) error {
+		f = out.makeReport(run, d)
 		if err := out.print(f); err != nil {
 			return err
 		}
-		floodRemark(io.err, f, opts.output)
+		printFloodRemarks(io.err, f, opts.output)
 		return nil
 	})
-	if err == nil && opts.reached(f) {
+	if err == nil && opts.isFailOnReached(f) {
 		return errReached
 	}
 	return err
 }
 
-// reached reports whether there is an incident that --fail-on names.
-func (o *floodsOptions) reached(f *render.Floods) bool {
+// isFailOnReached reports whether there is an incident that --fail-on names.
+func (o *floodsOptions) isFailOnReached(f *render.Floods) bool {
 	if o.failOn == "" {
 		return false
 	}
@@ -226,7 +226,7 @@ type floodOutput struct {
 	opts  *floodsOptions
 	w     io.Writer
 	seen  flood.Seen
-	keep  flood.Collector
+	kept  flood.Collector
 	least flood.Level
 	buf   []byte
 	err   error
@@ -234,28 +234,28 @@ type floodOutput struct {
 
 func newFloodOutput(opts *floodsOptions, w io.Writer) *floodOutput {
 	o := &floodOutput{opts: opts, w: w, least: levelNamed(opts.level)}
-	o.keep.MinLevel = o.least
-	o.keep.IsOurs = o.ours
+	o.kept.MinLevel = o.least
+	o.kept.IsOurs = o.isOurs
 	if opts.output == "json" {
-		o.keep.MinLevel = flood.Alert + 1 // counted only
+		o.kept.MinLevel = flood.Alert + 1 // counted only
 	}
 	return o
 }
 
-func (o *floodOutput) ours(in *flood.Incident) bool { return in.IsAt(o.opts.own) }
+func (o *floodOutput) isOurs(in *flood.Incident) bool { return in.IsAt(o.opts.own) }
 
-func (o *floodOutput) found(in *flood.Incident, e flood.Event) {
-	o.keep.Observe(in, e)
-	if o.opts.output != "json" || e != flood.Ends || o.err != nil || in.Level < o.least || !o.ours(in) {
+func (o *floodOutput) observe(in *flood.Incident, e flood.Event) {
+	o.kept.Observe(in, e)
+	if o.opts.output != "json" || e != flood.Ends || o.err != nil || in.Level < o.least || !o.isOurs(in) {
 		return
 	}
 	o.buf = jsonl.AppendIncident(o.buf[:0], in, o.opts.explain)
 	_, o.err = o.w.Write(o.buf)
 }
 
-func (o *floodOutput) report(run tally.Run, d *flood.Detector) *render.Floods {
-	return &render.Floods{Run: run, Seen: &o.seen, Incidents: o.keep.Incidents(), Counts: o.keep.Counts(),
-		Unnamed: o.keep.Omitted(d), Full: d.FullTables(), Limits: o.opts.limits}
+func (o *floodOutput) makeReport(run tally.Run, d *flood.Detector) *render.Floods {
+	return &render.Floods{Run: run, Seen: &o.seen, Incidents: o.kept.Incidents(), Counts: o.kept.Counts(),
+		Unnamed: o.kept.Omitted(d), FullTables: d.FullTables(), Limits: o.opts.limits}
 }
 
 // print writes the page, or reports whether incidents could be written.
@@ -270,9 +270,9 @@ func (o *floodOutput) print(f *render.Floods) error {
 	return write(o.w, text.AppendFloods(nil, f, o.opts.textOptions(o.w), how))
 }
 
-// floodRemark says on standard error what a reader of the output could not guess. A
+// printFloodRemarks says on standard error what a reader of the output could not guess. A
 // page says most of it itself.
-func floodRemark(w io.Writer, f *render.Floods, output string) {
+func printFloodRemarks(w io.Writer, f *render.Floods, output string) {
 	if output == "json" {
 		switch seen := f.Seen; {
 		case f.Run.Packets == 0:
@@ -282,13 +282,13 @@ func floodRemark(w io.Writer, f *render.Floods, output string) {
 		case seen.OneWay() != "":
 			fmt.Fprintf(w, "qsniff: only %s were captured: who proves an address is not to be seen\n", seen.OneWay())
 		}
-		doubled(w, &f.Run)
+		printDoubled(w, &f.Run)
 		if f.Run.Dropped > 0 {
 			fmt.Fprintf(w, "qsniff: the capturing program lost %s: rates were higher\n", count(f.Run.Dropped, "packet"))
 		}
 	}
-	hint(w, &counters.Result{Floods: f.Unnamed}, counters.Incidents)
-	if len(f.Full) > 0 {
-		fmt.Fprintf(w, "qsniff: no room for more %s: incidents there may be missing (--memory)\n", strings.Join(f.Full, ", "))
+	printHints(w, &counters.Result{Floods: f.Unnamed}, counters.Incidents)
+	if len(f.FullTables) > 0 {
+		fmt.Fprintf(w, "qsniff: no room for more %s: incidents there may be missing (--memory)\n", strings.Join(f.FullTables, ", "))
 	}
 }

@@ -59,14 +59,14 @@ interrupted.`,
   qsniff follow -o tree capture.pcap          with every field
   qsniff follow -o json capture.pcap          for programs
   qsniff follow rcon.pcap                     what was typed, and what came back`,
-		Args: captureNeeded,
+		Args: requireCapture,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return follow(cmd.Context(), opts, args, s)
 		},
 	}
 	cmd.ValidArgsFunction = completeCaptures
 	opts.register(cmd)
-	takeHabits(cmd, &opts.readOptions)
+	addHabits(cmd, &opts.readOptions)
 	return cmd
 }
 
@@ -84,11 +84,11 @@ func (o *followOptions) register(cmd *cobra.Command) {
 
 // follow prints the dialogues in captures to io.
 func follow(ctx context.Context, opts *followOptions, args []string, s streams) error {
-	reg, err := registry()
+	reg, err := newRegistry()
 	if err != nil {
 		return err
 	}
-	r, err := opts.dialogues(s.out, reg.Protos())
+	r, err := opts.newDialogueRenderer(s.out, reg.Protos())
 	if err != nil {
 		return err
 	}
@@ -98,9 +98,9 @@ func follow(ctx context.Context, opts *followOptions, args []string, s streams) 
 	}
 	defer j.release()
 	talks := dialogue.New(dialogue.Options{Renderer: r, Frame: opts.exchange, Size: opts.scale()})
-	j.cfg.Dialogues, j.scrolls, j.tells = talks, true, opts.output != "json" && opts.output != "csv"
+	j.cfg.Dialogues, j.streamsOutput, j.showsInterrupt = talks, true, opts.output != "json" && opts.output != "csv"
 	j.cfg.AppendEnding = func(dst []byte, run tally.Run) []byte {
-		run.Interrupted = interrupted(j.ctx)
+		run.Interrupted = isInterrupted(j.ctx)
 		return opts.appendInterrupted(dst, &run, s.out)
 	}
 	result, err := j.run()
@@ -111,21 +111,21 @@ func follow(ctx context.Context, opts *followOptions, args []string, s streams) 
 		}
 	}
 	if whole || err != nil && result.Packets > 0 {
-		remark(s.err, &result)
+		printRemarks(s.err, &result)
 	}
-	if n := talks.Early(); n > 0 {
+	if n := talks.WrittenEarly(); n > 0 {
 		fmt.Fprintf(s.err, "qsniff: %s to stay within memory\n", count(n, "dialogue was written before it was over,", "dialogues were written before they were over,"))
 	}
-	if err = j.outcome(err); err == nil && opts.exchange != 0 && !talks.Found() {
-		return noExchange(opts.exchange, talks)
+	if err = j.exitError(err); err == nil && opts.exchange != 0 && !talks.Found() {
+		return noExchangeError(opts.exchange, talks)
 	}
 	return err
 }
 
-// noExchange is the error that no dialogue has a frame, with the ids that are near.
-func noExchange(frame uint64, talks *dialogue.Collector) error {
+// noExchangeError is the error that no dialogue has a frame, with the ids that are near.
+func noExchangeError(frame uint64, talks *dialogue.Collector) error {
 	hint := "qsniff follow lists all"
-	switch before, after := talks.Near(); {
+	switch before, after := talks.Nearest(); {
 	case before != 0 && after != 0:
 		hint = fmt.Sprintf("those next to it are %d and %d", before, after)
 	case before != 0:
@@ -148,22 +148,22 @@ func (o *followOptions) check() error {
 	return plain.check()
 }
 
-// dialogues makes the renderer that was asked for, and writes what precedes
+// newDialogueRenderer makes the renderer that was asked for, and writes what precedes
 // all dialogues.
-func (o *followOptions) dialogues(out io.Writer, protos []*dissect.Proto) (render.DialogueRenderer, error) {
+func (o *followOptions) newDialogueRenderer(out io.Writer, protos []*dissect.Proto) (render.DialogueRenderer, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
 	switch o.output {
 	case "json":
-		return jsonl.New(jsonl.Options{Layout: o.layout, ShowSecrets: o.secrets}), nil
+		return jsonl.New(jsonl.Options{Layout: o.layout, ShowSecrets: o.showsSecrets}), nil
 	case "csv":
-		columns, err := o.csvColumns(protos)
+		columns, err := o.parseColumns(protos)
 		if err != nil {
 			return nil, err
 		}
-		r := csv.New(csv.Options{Columns: columns, Clock: clocks[o.clock], ShowSecrets: o.secrets})
-		return render.InOrder(r), header(out, r)
+		r := csv.New(csv.Options{Columns: columns, Clock: clocks[o.clock], ShowSecrets: o.showsSecrets})
+		return render.TurnsOnly(r), writeHeader(out, r)
 	}
 	opt := o.textOptions(out)
 	if o.clock == sinceBegin {

@@ -7,12 +7,12 @@ import (
 	"qsniff/internal/hostset"
 )
 
-// tellOnly is what --servers does where messages are printed.
-const tellOnly = "tell of floods at these targets, and of scans, only"
+// serversHelp is what --servers does where messages are printed.
+const serversHelp = "tell of floods at these targets, and of scans, only"
 
-// besides is the share of the detector's tables where it works beside messages: floods
+// detectorShare is the share of the detector's tables where it works beside messages: floods
 // has them all.
-const besides = 1. / 4
+const detectorShare = 1. / 4
 
 // newDetector returns a detector whose incidents have advice.
 func newDetector(reg *dissect.Registry, limits flood.Thresholds, size float64) *flood.Detector {
@@ -27,11 +27,11 @@ type incidents struct {
 
 // Observe calls found with what is announced of incidents at these targets.
 func (i *incidents) Observe(found func(*flood.Incident, flood.Event)) {
-	i.Detector.AddObserver(flood.WarningsOnly(i.ours(found)))
+	i.Detector.AddObserver(flood.WarningsOnly(i.filter(found)))
 }
 
-// ours is an observer that calls found with the incidents at these targets.
-func (i *incidents) ours(found func(*flood.Incident, flood.Event)) func(*flood.Incident, flood.Event) {
+// filter is an observer that calls found with the incidents at these targets.
+func (i *incidents) filter(found func(*flood.Incident, flood.Event)) func(*flood.Incident, flood.Event) {
 	return func(in *flood.Incident, e flood.Event) {
 		if in.IsAt(i.own) {
 			found(in, e)

@@ -43,7 +43,7 @@ Exit status: 0 fine, 1 the system does not tell, 2 wrong usage.`,
 		Args:              noArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
-	output := outputFlag(cmd)
+	output := addOutputFlag(cmd)
 	cmd.RunE = func(*cobra.Command, []string) error {
 		all, err := live.Interfaces()
 		if err != nil {
@@ -52,21 +52,21 @@ Exit status: 0 fine, 1 the system does not tell, 2 wrong usage.`,
 		permitted := true
 		rows := make([]interfaceRow, len(all))
 		for i := range all {
-			rows[i] = rowOf(&all[i])
+			rows[i] = newInterfaceRow(&all[i])
 			permitted = permitted && all[i].Permitted
 		}
 		if err := listInterfaces(s.out, *output, rows); err != nil {
 			return err
 		}
 		if !permitted {
-			complain(s.err, errors.New("no right to capture"), live.RightsHint())
+			printError(s.err, errors.New("no right to capture"), live.RightsHint())
 		}
 		return nil
 	}
 	return cmd
 }
 
-func rowOf(in *live.Interface) interfaceRow {
+func newInterfaceRow(in *live.Interface) interfaceRow {
 	state := "down"
 	if in.Up {
 		state = "up"

@@ -15,9 +15,9 @@ const grace = 300 * time.Millisecond
 
 type interruptKey struct{}
 
-// graceful returns a context that ends with ctx, or a moment later where the input
+// withGrace returns a context that ends with ctx, or a moment later where the input
 // may still bring something.
-func graceful(ctx context.Context, later bool) (context.Context, context.CancelFunc) {
+func withGrace(ctx context.Context, later bool) (context.Context, context.CancelFunc) {
 	inner := context.WithoutCancel(ctx)
 	inner = context.WithValue(inner, interruptKey{}, ctx)
 	run, cancel := context.WithCancel(inner)
@@ -33,9 +33,9 @@ func graceful(ctx context.Context, later bool) (context.Context, context.CancelF
 	}
 }
 
-// interrupted reports whether the user asked to stop, though the run may have ended
+// isInterrupted reports whether the user asked to stop, though the run may have ended
 // by itself since.
-func interrupted(ctx context.Context) bool {
+func isInterrupted(ctx context.Context) bool {
 	outer, ok := ctx.Value(interruptKey{}).(context.Context)
 	return ok && outer.Err() != nil
 }

@@ -19,17 +19,17 @@ import (
 // job is a run over captures that are open: what the commands have in common that
 // read them. They complete cfg with what they want to know.
 type job struct {
-	ctx     context.Context // ends with the signal that ends the run
-	release func()          // gives the signals back
-	tells   bool            // the output itself says where it was interrupted
-	scrolls bool            // the output comes while packets are read
-	io      streams
-	src     input
-	cfg     pipeline.Config
+	ctx            context.Context // ends with the signal that ends the run
+	release        func()          // gives the signals back
+	showsInterrupt bool            // the output itself says where it was interrupted
+	streamsOutput  bool            // the output comes while packets are read
+	io             streams
+	src            input
+	cfg            pipeline.Config
 }
 
-// captureNeeded is what commands take that read captures.
-func captureNeeded(cmd *cobra.Command, args []string) error {
+// requireCapture is what commands take that read captures.
+func requireCapture(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		what := "no capture given"
 		if cmd.HasParent() {
@@ -40,9 +40,9 @@ func captureNeeded(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// opened is prepare for commands that do not need the protocols before.
-func (o *readOptions) opened(ctx context.Context, args []string, io streams) (*job, error) {
-	reg, err := registry()
+// prepareAll is prepare for commands that do not need the protocols before.
+func (o *readOptions) prepareAll(ctx context.Context, args []string, io streams) (*job, error) {
+	reg, err := newRegistry()
 	if err != nil {
 		return nil, err
 	}
@@ -51,18 +51,18 @@ func (o *readOptions) opened(ctx context.Context, args []string, io streams) (*j
 
 // prepare opens the captures of args. The caller releases the job.
 func (o *readOptions) prepare(ctx context.Context, reg *dissect.Registry, args []string, io streams) (*job, error) {
-	as, err := decodeAs(o.as, reg)
+	as, err := parseDecodeAs(o.as, reg)
 	if err != nil {
 		return nil, err
 	}
-	ctx, release := graceful(ctx, o.follow || slices.Contains(args, stdin))
+	ctx, release := withGrace(ctx, o.follow || slices.Contains(args, stdin))
 	src, err := o.open(ctx, args)
 	if err != nil {
 		release()
 		return nil, err
 	}
 	return &job{ctx: ctx, release: release, io: io, src: src, cfg: pipeline.Config{
-		Source: src.Source, HasManyInputs: src.many, Out: io.out, Registry: reg, Jobs: o.jobs, MaxMessages: o.count, Memory: int64(o.memory),
+		Source: src.Source, HasManyInputs: src.isMerged, Out: io.out, Registry: reg, Jobs: o.jobs, MaxMessages: o.count, Memory: int64(o.memory),
 		DecodeAs: as, Dedup: dedups[o.dedup], Seed: o.seed(),
 	}}, nil
 }
@@ -80,24 +80,24 @@ func (o *readOptions) seed() uint64 {
 // run reads the captures, with a line of progress. Where the user ends it, the output
 // says how far it came, and standard error does if nobody would see it there.
 func (j *job) run() (tally.Run, error) {
-	tell, done := j.progress()
+	tell, done := j.startProgress()
 	j.cfg.Progress = tell
 	result, err := pipeline.Run(j.ctx, j.cfg)
 	done()
-	aimed(j.io.err, lru.Rekeyed()) // after done, which clears the line of progress
-	switch result.Interrupted = interrupted(j.ctx); {
+	printRekeyed(j.io.err, lru.Rekeyed()) // after done, which clears the line of progress
+	switch result.Interrupted = isInterrupted(j.ctx); {
 	case !result.Interrupted:
 	case result.Packets == 0:
 		fmt.Fprintln(j.io.err, "qsniff: interrupted before the first packet")
-	case !j.tells || !isTerminal(j.io.out):
+	case !j.showsInterrupt || !isTerminal(j.io.out):
 		fmt.Fprintf(j.io.err, "qsniff: interrupted after %s\n", digits.Extent(result.Packets, result.Read, result.Size))
 	}
 	return result, err
 }
 
-// addUp reads the captures to their end and has tell print what they come to. What
+// runToEnd reads the captures to their end and has tell print what they come to. What
 // precedes damage is printed, then the damage told.
-func (j *job) addUp(tell func(tally.Run) error) error {
+func (j *job) runToEnd(tell func(tally.Run) error) error {
 	result, err := j.run()
 	if err == nil {
 		err = j.src.Close()
@@ -107,12 +107,12 @@ func (j *job) addUp(tell func(tally.Run) error) error {
 			return err
 		}
 	}
-	return j.outcome(err)
+	return j.exitError(err)
 }
 
-// outcome is err, unless it is nil though the user asked to stop.
-func (j *job) outcome(err error) error {
-	if err == nil && interrupted(j.ctx) {
+// exitError is err, unless it is nil though the user asked to stop.
+func (j *job) exitError(err error) error {
+	if err == nil && isInterrupted(j.ctx) {
 		return context.Canceled
 	}
 	return err

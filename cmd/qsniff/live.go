@@ -21,10 +21,10 @@ type liveOptions struct {
 	filter      string
 	autoFilter  bool
 	snap        int
-	buffer      amount
+	buffer      byteSize
 	promiscuous bool
 	backend     string
-	bare        bool // --no-sandbox
+	noSandbox   bool // --no-sandbox
 }
 
 func newLive(io streams) *cobra.Command {
@@ -87,16 +87,16 @@ vanished, packets could not be written, the output was not read; 2 wrong usage.`
 					return &usageError{fmt.Errorf("--%s %q: nothing", name, f.Value), "leave the flag out, or say what it is to do"}
 				}
 			}
-			opts.bounded = cmd.Flags().Changed("ring-size") || cmd.Flags().Changed("ring-files")
+			opts.isBounded = cmd.Flags().Changed("ring-size") || cmd.Flags().Changed("ring-files")
 			if err := opts.check(); err != nil {
 				return err
 			}
 			return watchLive(cmd.Context(), opts, io)
 		},
 	}
-	opts.micros = true
+	opts.cutsToMicros = true
 	opts.register(cmd)
-	takeHabits(cmd, &opts.readOptions)
+	addHabits(cmd, &opts.readOptions)
 	return cmd
 }
 
@@ -110,12 +110,12 @@ func (o *liveOptions) register(cmd *cobra.Command) {
 	f.VarP(&o.buffer, "buffer", "B", "what the kernel holds while this program is busy (default 32M an interface)")
 	f.BoolVar(&o.promiscuous, "promiscuous", false, "capture what is meant for other hosts, too")
 	f.Var(&choice{&o.backend, []string{"auto", "libpcap", "afpacket"}}, "backend", "auto takes libpcap where the build has it")
-	f.BoolVar(&o.bare, "no-sandbox", false, "keep all rights while decoding")
+	f.BoolVar(&o.noSandbox, "no-sandbox", false, "keep all rights while decoding")
 	o.keepOptions.register(cmd)
 	o.registerForm(cmd)
 	o.registerMessages(cmd)
 	o.registerPackets(cmd)
-	o.registerServers(cmd, tellOnly)
+	o.registerServers(cmd, serversHelp)
 	propose(cmd, "interface", completeInterfaces)
 	for _, name := range []string{"filter", "snaplen", "buffer"} {
 		propose(cmd, name, cobra.NoFileCompletions)
@@ -140,12 +140,12 @@ func (o *liveOptions) check() error {
 	return o.readOptions.check()
 }
 
-// watches reports whether nobody wants messages: then packets are read only as far as
+// isWatchOnly reports whether nobody wants messages: then packets are read only as far as
 // the detection of floods needs, which takes half of the time.
-func (o *liveOptions) watches() bool { return o.output == "none" && o.count == 0 }
+func (o *liveOptions) isWatchOnly() bool { return o.output == "none" && o.count == 0 }
 
-// source begins to capture. auto is the filter of --auto-filter, or nil.
-func (o *liveOptions) source(auto *live.AutoFilter) (*live.Source, error) {
+// openSource begins to capture. auto is the filter of --auto-filter, or nil.
+func (o *liveOptions) openSource(auto *live.AutoFilter) (*live.Source, error) {
 	backend, err := live.ParseBackend(o.backend)
 	if err != nil {
 		return nil, err
@@ -175,8 +175,8 @@ func completeInterfaces(_ *cobra.Command, _ []string, word string) ([]cobra.Comp
 	return found, cobra.ShellCompDirectiveNoFileComp
 }
 
-// began is when the program started: idle time counts from some moment on.
-var began = time.Now()
+// processStart is when the program started: idle time counts from some moment on.
+var processStart = time.Now()
 
 // monotonic is a clock that is never set.
-func monotonic() int64 { return int64(time.Since(began)) }
+func monotonic() int64 { return int64(time.Since(processStart)) }

@@ -20,12 +20,12 @@ import (
 // keepOptions are the flags about files of packets.
 type keepOptions struct {
 	write      string
-	ringSize   amount
+	ringSize   byteSize
 	ringTime   time.Duration
 	ringFiles  int
 	onIncident int // seconds
 	force      bool
-	bounded    bool // --ring-size or --ring-files was given, be it to lift the limits
+	isBounded  bool // --ring-size or --ring-files was given, be it to lift the limits
 }
 
 func (o *keepOptions) register(cmd *cobra.Command) {
@@ -65,7 +65,7 @@ func (o *keepOptions) check() error {
 // options is what the flags mean.
 func (o *keepOptions) options() *keep.Options {
 	return &keep.Options{Path: o.write, Size: int64(o.ringSize), Time: o.ringTime, Files: o.ringFiles,
-		Around: time.Duration(o.onIncident) * time.Second, LimitsSet: o.bounded, Replace: o.force}
+		Around: time.Duration(o.onIncident) * time.Second, LimitsSet: o.isBounded, Replace: o.force}
 }
 
 // open opens what the flags name; nil if nothing is to be kept.
@@ -98,11 +98,11 @@ func printKept(w io.Writer, s *keep.Stats, several bool) {
 		fmt.Fprintf(w, "qsniff: %s not written: beyond %s of an incident (--ring-files 0 writes all)\n",
 			count(n, "packet was", "packets were"), digits.Bytes(keep.MostOfIncident))
 	}
-	hint(w, &counters.Result{Files: *s}, counters.Files)
+	printHints(w, &counters.Result{Files: *s}, counters.Files)
 }
 
-// gets says what the files will have in them.
-func (o *keepOptions) gets() string {
+// describe says what the files will have in them.
+func (o *keepOptions) describe() string {
 	switch name := strings.TrimSuffix(o.write, path.Ext(o.write)); {
 	case o.onIncident > 0:
 		said := fmt.Sprintf("%s_*%s get packets from %d s before each incident to %d s after it", name, path.Ext(o.write), o.onIncident, o.onIncident)

@@ -35,12 +35,12 @@ import (
 // patience: the summary is still to come.
 const lingering = time.Second
 
-// session is a live capture that is open.
-type session struct {
+// liveRun is a live capture that is open.
+type liveRun struct {
 	opts   *liveOptions
 	auto   *live.AutoFilter // nil: none
 	tap    *keep.Tap
-	keep   *keep.Keeper // nil: packets are only decoded
+	keeper *keep.Keeper // nil: packets are only decoded
 	alarms keep.Alarms
 	cfg    pipeline.Config
 	seen   *flood.Seen // where nobody wants messages; else nil
@@ -55,12 +55,12 @@ func watchLive(ctx context.Context, opts *liveOptions, io streams) error {
 	if err != nil {
 		return err
 	}
-	if err := s.shutIn(); err != nil {
+	if err := s.enterSandbox(); err != nil {
 		s.tap.Finish()
 		return err
 	}
 	if h := s.cfg.Renderer; h != nil {
-		if err := header(io.out, h); err != nil {
+		if err := writeHeader(io.out, h); err != nil {
 			s.tap.Finish()
 			return err
 		}
@@ -69,20 +69,20 @@ func watchLive(ctx context.Context, opts *liveOptions, io streams) error {
 }
 
 // openLive opens everything that takes rights.
-func openLive(opts *liveOptions, io streams) (*session, error) {
-	reg, err := registry()
+func openLive(opts *liveOptions, io streams) (*liveRun, error) {
+	reg, err := newRegistry()
 	if err != nil {
 		return nil, err
 	}
-	as, err := decodeAs(opts.as, reg)
+	as, err := parseDecodeAs(opts.as, reg)
 	if err != nil {
 		return nil, err
 	}
-	own, err := opts.ours()
+	own, err := opts.parseServers()
 	if err != nil {
 		return nil, err
 	}
-	r, err := opts.renderer(io.out, reg.Protos())
+	r, err := opts.newRenderer(io.out, reg.Protos())
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func openLive(opts *liveOptions, io streams) (*session, error) {
 	if opts.autoFilter {
 		auto = pipeline.AutoFilter(reg, as)
 	}
-	src, err := opts.source(auto)
+	src, err := opts.openSource(auto)
 	if err != nil {
 		return nil, err
 	}
@@ -99,31 +99,31 @@ func openLive(opts *liveOptions, io streams) (*session, error) {
 		src.Close()
 		return nil, err
 	}
-	s := &session{opts: opts, auto: auto, keep: kept, errs: io.err, start: time.Now()}
-	found := s.observe(reg, own, r)
+	s := &liveRun{opts: opts, auto: auto, keeper: kept, errs: io.err, start: time.Now()}
+	found := s.newDetector(reg, own, r)
 	if kept != nil {
 		signal.Ignore(syscall.SIGPIPE) // whoever reads the output may go; the files are finished then
 	}
-	s.tap = keep.NewTap(src, kept, &s.alarms, func(err error) { explain(io.err, err) })
+	s.tap = keep.NewTap(src, kept, &s.alarms, func(err error) { reportError(io.err, err) })
 	s.cfg = pipeline.Config{Source: s.tap, Registry: reg, Jobs: opts.jobs, MaxMessages: opts.count, Memory: int64(opts.memory),
-		DecodeAs: as, Dedup: dedups[opts.dedup], Renderer: r, Out: io.out, Incidents: found, CountsMessages: !opts.watches(),
-		Clock: monotonic, CutsToMicros: opts.micros, Seed: rand.Uint64() | 1}
-	if opts.watches() {
+		DecodeAs: as, Dedup: dedups[opts.dedup], Renderer: r, Out: io.out, Incidents: found, CountsMessages: !opts.isWatchOnly(),
+		Clock: monotonic, CutsToMicros: opts.cutsToMicros, Seed: rand.Uint64() | 1}
+	if opts.isWatchOnly() {
 		s.seen = new(flood.Seen)
 		s.cfg.Watchers = []track.Watcher{s.seen}
 	}
 	return s, nil
 }
 
-// observe makes the detector, and has incidents counted for whoever keeps packets. Those
+// newDetector makes the detector, and has incidents counted for whoever keeps packets. Those
 // that r has no form for are told of on standard error.
-func (s *session) observe(reg *dissect.Registry, own *hostset.Set, r render.Renderer) *incidents {
+func (s *liveRun) newDetector(reg *dissect.Registry, own *hostset.Set, r render.Renderer) *incidents {
 	scale := s.opts.scale()
-	if !s.opts.watches() {
-		scale *= besides
+	if !s.opts.isWatchOnly() {
+		scale *= detectorShare
 	}
 	found := &incidents{newDetector(reg, flood.Defaults(), scale), own}
-	found.Detector.AddObserver(found.ours(func(in *flood.Incident, e flood.Event) {
+	found.Detector.AddObserver(found.filter(func(in *flood.Incident, e flood.Event) {
 		s.alarms.Note(in.ID, in.Start, e != flood.Ends && in.Level >= flood.Warn)
 	}))
 	if _, shows := r.(render.IncidentRenderer); !shows {
@@ -132,8 +132,8 @@ func (s *session) observe(reg *dissect.Registry, own *hostset.Set, r render.Rend
 	return found
 }
 
-// shutIn gives up what is not needed any more, and says what runs.
-func (s *session) shutIn() error {
+// enterSandbox gives up what is not needed any more, and says what runs.
+func (s *liveRun) enterSandbox() error {
 	_ = time.Local.String() // loads the time zone, which is a file
 	o := s.opts
 	fmt.Fprintf(s.errs, "qsniff: capturing on %s (%s)\n", strings.Join(o.interfaces, ", "), s.tap.Backend())
@@ -143,14 +143,14 @@ func (s *session) shutIn() error {
 			fmt.Fprintf(s.errs, "  %s\n", what)
 		}
 	}
-	if s.keep != nil {
-		fmt.Fprintf(s.errs, "qsniff: %s as they are captured, passwords included\n", o.keepOptions.gets())
+	if s.keeper != nil {
+		fmt.Fprintf(s.errs, "qsniff: %s as they are captured, passwords included\n", o.keepOptions.describe())
 	}
-	if o.bare {
+	if o.noSandbox {
 		fmt.Fprintln(s.errs, "qsniff: sandbox: none (--no-sandbox)")
 		return nil
 	}
-	p, err := s.policy()
+	p, err := s.sandboxPolicy()
 	if err != nil {
 		return err
 	}
@@ -161,12 +161,12 @@ func (s *session) shutIn() error {
 	return err
 }
 
-// policy is what the run still needs: the folder of a ring, and what libpcap reads of
+// sandboxPolicy is what the run still needs: the folder of a ring, and what libpcap reads of
 // an interface in promiscuous mode.
-func (s *session) policy() (p sandbox.Policy, err error) {
-	if s.keep != nil && s.keep.Folder() != "" {
-		p.Write = []string{s.keep.Folder()}
-		if p.User, err = sandbox.OwnerOf(s.keep.Folder()); err != nil {
+func (s *liveRun) sandboxPolicy() (p sandbox.Policy, err error) {
+	if s.keeper != nil && s.keeper.Folder() != "" {
+		p.Write = []string{s.keeper.Folder()}
+		if p.User, err = sandbox.OwnerOf(s.keeper.Folder()); err != nil {
 			return p, err
 		}
 	}
@@ -182,7 +182,7 @@ func (s *session) policy() (p sandbox.Policy, err error) {
 }
 
 // run captures until ctx ends, then tells what became of it.
-func (s *session) run(ctx context.Context) error {
+func (s *liveRun) run(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, s.tap.Stop)
 	defer stop()
 	ended := make(chan error, 1)
@@ -205,59 +205,59 @@ func (s *session) run(ctx context.Context) error {
 }
 
 // conclude ends a run whose output was written.
-func (s *session) conclude(err error) error {
+func (s *liveRun) conclude(err error) error {
 	closed := s.tap.Finish()
 	kernel, card := s.tap.Drops()
 	fmt.Fprintln(s.errs) // after the ^C of a terminal
 	fmt.Fprintf(s.errs, "qsniff: %s captured in %s: %s%s; %s\n", count(s.tap.Stats().Received, "packet"), s.elapsed(),
-		s.found(), s.incidents(), dropped(kernel, card))
-	s.undecoded()
-	unwritten := s.files()
-	s.remark()
+		s.describeFound(), s.describeIncidents(), describeDrops(kernel, card))
+	s.printUndecoded()
+	unwritten := s.printFiles()
+	s.printRemarks()
 	if errors.Is(err, syscall.EPIPE) { // whoever read the output has enough
 		err = nil
 	}
 	return cmp.Or(err, closed, unwritten)
 }
 
-// remark says what is missing from what was found.
-func (s *session) remark() {
+// printRemarks says what is missing from what was found.
+func (s *liveRun) printRemarks() {
 	run := s.result
 	run.Dropped = 0 // the summary says it
 	switch {
 	case run.Packets == 0:
 		return
 	case s.seen == nil:
-		leftOut(s.errs, &run)
+		printLeftOut(s.errs, &run)
 	case s.seen.Queries+s.seen.Replies+s.seen.Junk+s.seen.Logins == 0:
-		fmt.Fprintf(s.errs, "qsniff: no query traffic in %s%s\n", count(run.Packets, "packet"), reasons(": ", run.Skipped))
+		fmt.Fprintf(s.errs, "qsniff: no query traffic in %s%s\n", count(run.Packets, "packet"), formatReasons(": ", run.Skipped))
 	case len(run.Skipped) > 0: // other protocols are not told apart where nobody wants messages
-		fmt.Fprintln(s.errs, "qsniff:"+reasons(" left out: ", run.Skipped))
+		fmt.Fprintln(s.errs, "qsniff:"+formatReasons(" left out: ", run.Skipped))
 	}
-	trouble(s.errs, &run)
-	aimed(s.errs, lru.Rekeyed())
+	printTrouble(s.errs, &run)
+	printRekeyed(s.errs, lru.Rekeyed())
 }
 
 // abandon ends a run whose output nobody reads: what the decoder cannot take is
 // counted and kept all the same.
-func (s *session) abandon() error {
+func (s *liveRun) abandon() error {
 	s.tap.Drain()
 	s.tap.Finish()
 	kernel, card := s.tap.Drops()
 	fmt.Fprintln(s.errs)
-	fmt.Fprintf(s.errs, "qsniff: %s captured in %s; %s\n", count(s.tap.Stats().Received, "packet"), s.elapsed(), dropped(kernel, card))
-	s.undecoded()
-	_ = s.files() // the other error is to be told
+	fmt.Fprintf(s.errs, "qsniff: %s captured in %s; %s\n", count(s.tap.Stats().Received, "packet"), s.elapsed(), describeDrops(kernel, card))
+	s.printUndecoded()
+	_ = s.printFiles() // the other error is to be told
 	return &hintedError{errors.New("the output was not read: its last messages are missing, and incidents among them"),
 		"a slow reader costs messages; -o none needs no reader, -w keeps packets"}
 }
 
-// files says what became of them. It returns an error if they lack packets.
-func (s *session) files() error {
-	if s.keep == nil {
+// printFiles says what became of them. It returns an error if they lack packets.
+func (s *liveRun) printFiles() error {
+	if s.keeper == nil {
 		return nil
 	}
-	kept := s.keep.Stats()
+	kept := s.keeper.Stats()
 	printKept(s.errs, &kept, s.opts.options().HasSeveralFiles())
 	if n := kept.Lost(); n > 0 {
 		return fmt.Errorf("-w: %s could not be written", count(n, "packet"))
@@ -265,23 +265,23 @@ func (s *session) files() error {
 	return nil
 }
 
-func (s *session) undecoded() {
-	hint(s.errs, &counters.Result{Live: counters.Live{Undecoded: s.tap.Undecoded()}}, counters.Capture)
+func (s *liveRun) printUndecoded() {
+	printHints(s.errs, &counters.Result{Live: counters.Live{Undecoded: s.tap.Undecoded()}}, counters.Capture)
 }
 
 // announce tells of an incident where the output has no form for one.
-func (s *session) announce(in *flood.Incident, e flood.Event) {
+func (s *liveRun) announce(in *flood.Incident, e flood.Event) {
 	line := text.NewLine(text.Options{UTC: s.opts.utc, Micros: true, Palette: text.NewPalette(false)})
-	x := render.Incident{Nanos: time.Now().UnixNano(), Event: e, Incident: in}
+	x := render.IncidentEvent{Nanos: time.Now().UnixNano(), Event: e, Incident: in}
 	fmt.Fprintf(s.errs, "qsniff: %s\n", bytes.TrimSpace(line.AppendIncident(nil, &x)))
 }
 
-func (s *session) elapsed() string {
+func (s *liveRun) elapsed() string {
 	return digits.Span(time.Since(s.start))
 }
 
-// found is what was in the packets.
-func (s *session) found() string {
+// describeFound is what was in the packets.
+func (s *liveRun) describeFound() string {
 	if s.seen == nil {
 		return count(s.result.Messages, "message")
 	}
@@ -295,10 +295,10 @@ func (s *session) found() string {
 	return all
 }
 
-func (s *session) incidents() string {
+func (s *liveRun) describeIncidents() string {
 	return ", " + count(s.alarms.Begun(), "incident")
 }
 
-func dropped(kernel, card uint64) string {
+func describeDrops(kernel, card uint64) string {
 	return fmt.Sprintf("dropped: %d by the kernel, %d by network cards", kernel, card)
 }

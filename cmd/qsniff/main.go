@@ -64,7 +64,7 @@ type streams struct {
 	out, err io.Writer
 }
 
-func main() { os.Exit(program()) }
+func main() { os.Exit(runProgram()) }
 
 // heapGrowth is by how many percent the heap may grow before the collector runs. Go's own
 // 100 would let garbage take as much memory as the tables, which are most of the heap. A
@@ -80,8 +80,8 @@ const heapGrowth = 20
 // for no garbage: half of the time that a small capture took.
 const firstCollection = 40 << 20
 
-// collectLate sets the collector.
-func collectLate() {
+// delayCollector sets the collector.
+func delayCollector() {
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(firstCollection)
 	first := new([1]*byte) // collected at once
@@ -91,9 +91,9 @@ func collectLate() {
 	}, heapGrowth)
 }
 
-// program runs what the command line says until a signal comes.
-func program() int {
-	collectLate()
+// runProgram runs what the command line says until a signal comes.
+func runProgram() int {
+	delayCollector()
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
 		signals = append(signals, syscall.SIGHUP)
@@ -113,11 +113,11 @@ func run(ctx context.Context, args []string, io streams) int {
 	io.err = errLines{io.err}
 	cmd := newRoot(io)
 	cmd.SetArgs(args)
-	return explain(io.err, cmd.ExecuteContext(ctx))
+	return reportError(io.err, cmd.ExecuteContext(ctx))
 }
 
-// explain prints err as one line, and a hint if there is one.
-func explain(w io.Writer, err error) int {
+// reportError prints err as one line, and a hint if there is one.
+func reportError(w io.Writer, err error) int {
 	var usage *usageError
 	var hinted *hintedError
 	var damage *file.Error
@@ -132,31 +132,31 @@ func explain(w io.Writer, err error) int {
 	case errors.Is(err, errReached):
 		return exitReached
 	case errors.As(err, &usage):
-		complain(w, err, usage.hint)
+		printError(w, err, usage.hint)
 		return exitUsage
 	case errors.As(err, &hinted):
-		complain(w, err, hinted.hint)
+		printError(w, err, hinted.hint)
 	case errors.As(err, &wire):
-		complain(w, err, wire.Hint)
+		printError(w, err, wire.Hint)
 	case errors.As(err, &shut):
-		complain(w, err, cmp.Or(shut.Hint, "--no-sandbox does without"))
+		printError(w, err, cmp.Or(shut.Hint, "--no-sandbox does without"))
 	case errors.As(err, &several):
 		for _, err := range several.Unwrap() {
-			explain(w, err)
+			reportError(w, err)
 		}
 	case errors.As(err, &damage):
 		hint := damage.Hint
 		if hint == "" && errors.Is(err, fs.ErrNotExist) {
 			hint = "qsniff takes a capture file or a command; qsniff --help lists the commands"
 		}
-		complain(w, err, hint)
+		printError(w, err, hint)
 	default:
-		complain(w, err, "")
+		printError(w, err, "")
 	}
 	return exitFailed
 }
 
-func complain(w io.Writer, err error, hint string) {
+func printError(w io.Writer, err error, hint string) {
 	fmt.Fprintf(w, "qsniff: %v\n", err)
 	if hint != "" {
 		fmt.Fprintf(w, "  hint: %s\n", hint)

@@ -20,22 +20,22 @@ const (
 
 // readOptions are the flags of read.
 type readOptions struct {
-	output  string
-	color   string
-	reader  string
-	layout  bool
-	follow  bool
-	dedup   string
-	utc     bool
-	secrets bool
-	count   int
-	as      []string
-	clock   string
-	columns string
-	servers string
-	micros  bool // times for people are cut to microseconds
-	jobs    int
-	memory  size
+	output       string
+	color        string
+	reader       string
+	layout       bool
+	follow       bool
+	dedup        string
+	utc          bool
+	showsSecrets bool
+	count        int
+	as           []string
+	clock        string
+	columns      string
+	servers      string
+	cutsToMicros bool // times for people are cut to microseconds
+	jobs         int
+	memory       memorySize
 }
 
 func readDefaults() *readOptions {
@@ -46,7 +46,7 @@ func readDefaults() *readOptions {
 func (o *readOptions) register(cmd *cobra.Command) {
 	o.registerForm(cmd)
 	o.registerCommon(cmd)
-	o.registerServers(cmd, tellOnly)
+	o.registerServers(cmd, serversHelp)
 }
 
 // registerForm adds the flags that say how messages are printed.
@@ -70,11 +70,11 @@ func (o *readOptions) registerCommon(cmd *cobra.Command) {
 func (o *readOptions) registerMessages(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.IntVarP(&o.count, "count", "c", 0, "stop after `N` messages (0: all)")
-	f.VarP(&word{&o.columns, "NAME,...", true}, "fields", "e", "csv: these columns, as in frame,src,a2s.info.name; qsniff fields lists them")
+	f.VarP(&textValue{&o.columns, "NAME,...", true}, "fields", "e", "csv: these columns, as in frame,src,a2s.info.name; qsniff fields lists them")
 	f.BoolVar(&o.layout, "layout", false, "json: list every byte with its field")
 	f.BoolVar(&o.utc, "utc", false, "text, tree, hex: times in UTC instead of local time")
 	f.Var(&choice{&o.color, []string{"auto", "always", "never"}}, "color", "text, tree, hex: auto colours terminals only")
-	f.BoolVar(&o.secrets, "show-secrets", false, "print passwords and log secrets instead of <redacted>")
+	f.BoolVar(&o.showsSecrets, "show-secrets", false, "print passwords and log secrets instead of <redacted>")
 	propose(cmd, "count", cobra.NoFileCompletions)
 }
 
@@ -111,12 +111,12 @@ func (o *readOptions) scale() float64 { return float64(o.memory) / pipeline.Defa
 
 // registerServers adds --servers, with what it does in that command.
 func (o *readOptions) registerServers(cmd *cobra.Command, does string) {
-	cmd.Flags().Var(&word{&o.servers, "CIDR|ADDR:PORT,...", false}, "servers", does)
+	cmd.Flags().Var(&textValue{&o.servers, "CIDR|ADDR:PORT,...", false}, "servers", does)
 	propose(cmd, "servers", cobra.NoFileCompletions)
 }
 
-// ours is what --servers names; nil is all.
-func (o *readOptions) ours() (*hostset.Set, error) {
+// parseServers is what --servers names; nil is all.
+func (o *readOptions) parseServers() (*hostset.Set, error) {
 	list := o.servers
 	if list == "" {
 		return nil, nil
@@ -146,12 +146,12 @@ func (c *choice) Set(s string) error {
 	return fmt.Errorf("one of %s", strings.Join(c.allowed, ", "))
 }
 
-// size is a number of bytes with an optional K, M or G.
-type size int64
+// memorySize is a number of bytes with an optional K, M or G.
+type memorySize int64
 
-func (s *size) String() string { return strconv.FormatInt(int64(*s)>>20, 10) + "M" }
-func (s *size) Type() string   { return "SIZE" }
-func (s *size) Set(text string) error {
+func (s *memorySize) String() string { return strconv.FormatInt(int64(*s)>>20, 10) + "M" }
+func (s *memorySize) Type() string   { return "SIZE" }
+func (s *memorySize) Set(text string) error {
 	const least = 16 << 20
 	n, err := parseSize(text)
 	if err != nil {
@@ -160,26 +160,26 @@ func (s *size) Set(text string) error {
 	if n < least {
 		return fmt.Errorf("at least 16M")
 	}
-	*s = size(n)
+	*s = memorySize(n)
 	return nil
 }
 
-// amount is a number of bytes as size, of any length; 0 is one that is not given.
-type amount int64
+// byteSize is a number of bytes as size, of any length; 0 is one that is not given.
+type byteSize int64
 
-func (a *amount) Type() string { return "SIZE" }
-func (a *amount) String() string {
+func (a *byteSize) Type() string { return "SIZE" }
+func (a *byteSize) String() string {
 	if *a == 0 {
 		return ""
 	}
 	return strconv.FormatInt(int64(*a), 10)
 }
-func (a *amount) Set(text string) error {
+func (a *byteSize) Set(text string) error {
 	n, err := parseSize(text)
 	if err == nil && n == 0 {
 		err = fmt.Errorf("more than nothing")
 	}
-	*a = amount(n)
+	*a = byteSize(n)
 	return err
 }
 

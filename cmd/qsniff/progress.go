@@ -10,42 +10,42 @@ import (
 )
 
 const (
-	// progressFrom is the size of input from which it is worth telling how far the
+	// minProgressSize is the size of input from which it is worth telling how far the
 	// run is, in bytes: smaller ones are read before anybody wonders.
-	progressFrom = 64 << 20
+	minProgressSize = 64 << 20
 
-	// progressEvery is how often the line is written: fast enough to look alive, and
+	// progressInterval is how often the line is written: fast enough to look alive, and
 	// nothing that a slow connection notices.
-	progressEvery = 200 * time.Millisecond
+	progressInterval = 200 * time.Millisecond
 
-	// echoed is how many cells of the line stay free, for the ^C that a terminal
+	// echoCells is how many cells of the line stay free, for the ^C that a terminal
 	// writes at its end: a line that wraps is not erased whole.
-	echoed = 3
+	echoCells = 3
 )
 
 // eraseLine goes to the start of the line and clears what is there.
 const eraseLine = "\r\x1b[K"
 
-// progress returns a function to call with the source's totals as it is read, and one to
+// startProgress returns a function to call with the source's totals as it is read, and one to
 // call at the end, which leaves the line empty. Nothing is shown unless standard error
 // is a terminal and the input is large, nor where output scrolls through the same
 // terminal, which shows by itself how far the run is.
-func (j *job) progress() (tell func(capture.Stats), done func()) {
+func (j *job) startProgress() (tell func(capture.Stats), done func()) {
 	w := j.io.err
 	if e, ok := w.(errLines); ok {
 		w = e.to
 	}
 	size := j.src.Stats().Size
-	if size < progressFrom || !isTerminal(w) || j.scrolls && isTerminal(j.io.out) {
+	if size < minProgressSize || !isTerminal(w) || j.streamsOutput && isTerminal(j.io.out) {
 		return nil, func() {}
 	}
 	p := progressLine{size: size}
 	start := time.Now()
 	var last time.Time
 	tell = func(s capture.Stats) {
-		if now := time.Now(); now.Sub(last) >= progressEvery {
+		if now := time.Now(); now.Sub(last) >= progressInterval {
 			last = now
-			_, _ = io.WriteString(w, eraseLine+p.text(s, now.Sub(start), width(w)-echoed)) // no reason to stop
+			_, _ = io.WriteString(w, eraseLine+p.text(s, now.Sub(start), width(w)-echoCells)) // no reason to stop
 		}
 	}
 	return tell, func() { _, _ = io.WriteString(w, eraseLine) }

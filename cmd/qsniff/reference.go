@@ -23,11 +23,11 @@ const (
 	groupReference = "reference"
 )
 
-// registry makes the set of all protocols.
-func registry() (*dissect.Registry, error) { return dissect.NewRegistry(protocols.All()...) }
+// newRegistry makes the set of all protocols.
+func newRegistry() (*dissect.Registry, error) { return dissect.NewRegistry(protocols.All()...) }
 
-// codes lists every finding that a run can raise, by the stages that declare them.
-func codes(reg *dissect.Registry) []*finding.Code {
+// listCodes lists every finding that a run can raise, by the stages that declare them.
+func listCodes(reg *dissect.Registry) []*finding.Code {
 	all := slices.Concat(dissect.Codes, split.Codes, tcpstream.Codes, track.Codes)
 	for _, p := range reg.Protos() {
 		all = append(all, p.Codes...)
@@ -35,15 +35,15 @@ func codes(reg *dissect.Registry) []*finding.Code {
 	return all
 }
 
-// outputFlag adds -o text|json.
-func outputFlag(cmd *cobra.Command) *string {
+// addOutputFlag adds -o text|json.
+func addOutputFlag(cmd *cobra.Command) *string {
 	output := "text"
 	cmd.Flags().VarP(&choice{&output, []string{"text", "json"}}, "output", "o", "text: for people; json: an object a line")
 	return &output
 }
 
-// list prints rows as JSON, or what text makes of them for the terminal.
-func list[T any](w io.Writer, output string, rows []T, text func(dst []byte, width int) []byte) error {
+// printList prints rows as JSON, or what text makes of them for the terminal.
+func printList[T any](w io.Writer, output string, rows []T, text func(dst []byte, width int) []byte) error {
 	var out []byte
 	var err error
 	if output == "json" {
@@ -57,11 +57,11 @@ func list[T any](w io.Writer, output string, rows []T, text func(dst []byte, wid
 	return err
 }
 
-// unknown is the error that nothing is called word, with the names that are near,
+// unknownNameError is the error that nothing is called word, with the names that are near,
 // or else with what lists them.
-func unknown(what, word string, names []string, lister string) error {
+func unknownNameError(what, word string, names []string, lister string) error {
 	hint := lister + " lists all"
-	if near := manual.Near(word, names); len(near) > 0 {
+	if near := manual.Nearest(word, names); len(near) > 0 {
 		hint = "did you mean " + strings.Join(near, ", ") + "?"
 	}
 	return &hintedError{fmt.Errorf("%s %q", what, word), hint}

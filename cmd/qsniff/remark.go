@@ -10,52 +10,52 @@ import (
 	"qsniff/render/tally"
 )
 
-// remark says on standard error what a reader of the output could not guess: what
+// printRemarks says on standard error what a reader of the output could not guess: what
 // was left out and why, and what was lost.
-func remark(w io.Writer, run *tally.Run) {
-	leftOut(w, run)
-	trouble(w, run)
+func printRemarks(w io.Writer, run *tally.Run) {
+	printLeftOut(w, run)
+	printTrouble(w, run)
 }
 
-// leftOut says what of the packets is no message.
-func leftOut(w io.Writer, run *tally.Run) {
+// printLeftOut says what of the packets is no message.
+func printLeftOut(w io.Writer, run *tally.Run) {
 	switch {
 	case run.Packets == 0:
 		fmt.Fprintln(w, "qsniff: the capture has no packets")
 	case run.Messages == 0:
-		fmt.Fprintf(w, "qsniff: no query traffic in %s%s\n", count(run.Packets, "packet"), reasons(": ", run.Skipped))
+		fmt.Fprintf(w, "qsniff: no query traffic in %s%s\n", count(run.Packets, "packet"), formatReasons(": ", run.Skipped))
 	case len(run.Skipped) > 0:
 		fmt.Fprintf(w, "qsniff: %s in %s%s\n", count(run.Messages, "message"), count(run.Packets, "packet"),
-			reasons("; left out: ", run.Skipped))
+			formatReasons("; left out: ", run.Skipped))
 	}
 }
 
-// trouble says what may be missing from what was found, and why.
-func trouble(w io.Writer, run *tally.Run) {
-	hint(w, &counters.Result{Run: *run}, counters.Input, counters.Reassembly)
+// printTrouble says what may be missing from what was found, and why.
+func printTrouble(w io.Writer, run *tally.Run) {
+	printHints(w, &counters.Result{Run: *run}, counters.Input, counters.Reassembly)
 }
 
-// hint writes a line for each counter of the groups that is not zero and asks for one.
-func hint(w io.Writer, r *counters.Result, groups ...counters.Group) {
+// printHints writes a line for each counter of the groups that is not zero and asks for one.
+func printHints(w io.Writer, r *counters.Result, groups ...counters.Group) {
 	for _, said := range r.Hints(groups...) {
 		fmt.Fprintln(w, "qsniff:", said)
 	}
 }
 
-// aimed says that somebody found out the seeds of tables, n times; see lru.Rekeyed.
-func aimed(w io.Writer, n uint64) {
+// printRekeyed says that somebody found out the seeds of tables, n times; see lru.Rekeyed.
+func printRekeyed(w io.Writer, n uint64) {
 	if n > 0 {
 		fmt.Fprintf(w, "qsniff: addresses in the traffic were chosen to collide in tables, which changed their seeds %s: nothing is missing, it took longer\n",
 			count(n, "time"))
 	}
 }
 
-// doubled says what detection left out.
-func doubled(w io.Writer, run *tally.Run) {
-	hint(w, &counters.Result{Run: tally.Run{Doubled: run.Doubled}}, counters.Input)
+// printDoubled says what detection left out.
+func printDoubled(w io.Writer, run *tally.Run) {
+	printHints(w, &counters.Result{Run: tally.Run{Doubled: run.Doubled}}, counters.Input)
 }
 
-func reasons(lead string, rs []tally.Reason) string {
+func formatReasons(lead string, rs []tally.Reason) string {
 	parts := make([]string, len(rs))
 	for i, r := range rs {
 		parts[i] = fmt.Sprintf("%d %s", r.Count, r.Why)

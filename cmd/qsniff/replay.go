@@ -19,8 +19,8 @@ import (
 	"qsniff/track"
 )
 
-// limitsOf reads the value of --limits.
-func limitsOf(value string) (limiter.Model, error) {
+// parseLimits reads the value of --limits.
+func parseLimits(value string) (limiter.Model, error) {
 	m, err := limiter.ParseModel(value)
 	if err != nil {
 		return m, &usageError{fmt.Errorf("--limits %w", err), limitsHint}
@@ -44,17 +44,17 @@ const limitsHint = "one of " + limiter.Usage
 // replayLimits reads captures and prints whom the limits would have refused. Of opts
 // it uses what all commands have which read packets, and output, utc and color.
 func replayLimits(ctx context.Context, opts *readOptions, model limiter.Model, ours *hostset.Set, args []string, io streams) error {
-	j, err := opts.opened(ctx, args, io)
+	j, err := opts.prepareAll(ctx, args, io)
 	if err != nil {
 		return err
 	}
 	defer j.release()
 	r := limiter.New(limiter.Options{Model: model, Ours: ours, Scale: opts.scale()})
 	j.cfg.Watchers = []track.Watcher{r}
-	j.tells = opts.output == "text"
-	return j.addUp(func(run tally.Run) error {
+	j.showsInterrupt = opts.output == "text"
+	return j.runToEnd(func(run tally.Run) error {
 		l := &render.Limits{Run: run, Summary: *r.Summary()}
-		qualify(io.err, l, ours != nil)
+		printLimitsRemarks(io.err, l, ours != nil)
 		if opts.output == "json" {
 			return write(io.out, jsonl.AppendLimits(nil, l))
 		}
@@ -62,8 +62,8 @@ func replayLimits(ctx context.Context, opts *readOptions, model limiter.Model, o
 	})
 }
 
-// qualify says on standard error what a reader of the replay could not guess.
-func qualify(w io.Writer, l *render.Limits, filtered bool) {
+// printLimitsRemarks says on standard error what a reader of the replay could not guess.
+func printLimitsRemarks(w io.Writer, l *render.Limits, filtered bool) {
 	switch {
 	case l.Run.Packets == 0:
 		fmt.Fprintln(w, "qsniff: the capture has no packets")
@@ -74,9 +74,9 @@ func qualify(w io.Writer, l *render.Limits, filtered bool) {
 	case l.Proofs.Why() == proof.OnlyToServer:
 		fmt.Fprintln(w, "qsniff: the capture has only what goes to servers: players cannot be told from forged sources; capture both directions")
 	}
-	doubled(w, &l.Run)
-	unproving(w, l.Proofs)
-	hint(w, &counters.Result{Limits: l.Summary}, counters.Limits)
+	printDoubled(w, &l.Run)
+	printUnproving(w, l.Proofs)
+	printHints(w, &counters.Result{Limits: l.Summary}, counters.Limits)
 	if l.Proofs.Counts.Lost > 0 || l.Run.Dropped > 0 {
 		fmt.Fprintln(w, "qsniff: packets are missing from the capture: more would have been refused")
 	}

@@ -38,39 +38,39 @@ others are answered with the command that does it.`,
 				return cmd.Help()
 			}
 			if len(args) == 0 {
-				return cmp.Or(opts.check(), captureNeeded(cmd, args))
+				return cmp.Or(opts.check(), requireCapture(cmd, args))
 			}
-			if err := misspelt(cmd, args[0]); err != nil {
+			if err := checkSpelling(cmd, args[0]); err != nil {
 				return err
 			}
-			return read(cmd.Context(), opts, args, io)
+			return readCaptures(cmd.Context(), opts, args, io)
 		},
 	}
 	opts.register(root)
-	takeHabits(root, opts)
+	addHabits(root, opts)
 	root.SetOut(io.out)
 	root.SetErr(io.err)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if words := cmd.Flags().Args(); cmd == root && len(words) > 0 {
-			if err := misspelt(root, words[0]); err != nil {
+			if err := checkSpelling(root, words[0]); err != nil {
 				return err
 			}
 		}
-		return &usageError{plain(err), fmt.Sprintf("see %s --help", cmd.CommandPath())}
+		return &usageError{trimStrconv(err), fmt.Sprintf("see %s --help", cmd.CommandPath())}
 	})
-	b := thisBuild()
+	b := readBuild()
 	root.Version = b.short()
 	root.ValidArgsFunction = completeCommandOrCapture
-	root.SetUsageFunc(usage(io))
-	root.SetHelpFunc(help(io))
+	root.SetUsageFunc(newUsage(io))
+	root.SetHelpFunc(newHelpPage(io))
 	root.AddGroup(&cobra.Group{ID: groupTraffic, Title: "Commands"}, &cobra.Group{ID: groupReference, Title: "Reference"})
 	root.AddCommand(newRead(io), newLive(io), newFollow(io), newStats(io), newFloods(io), newProven(io), newDecode(io), newInterfaces(io), newFields(io), newExplain(io), newVersion(io), newCompletion(io), newHelp())
 	completeChoices(root)
 	return root
 }
 
-// misspelt tells a command that is not quite right from a capture.
-func misspelt(root *cobra.Command, word string) error {
+// checkSpelling tells a command that is not quite right from a capture.
+func checkSpelling(root *cobra.Command, word string) error {
 	root.SuggestionsMinimumDistance = 2
 	meant := root.SuggestionsFor(word)
 	if _, err := os.Stat(word); err == nil || len(meant) == 0 {
@@ -79,8 +79,8 @@ func misspelt(root *cobra.Command, word string) error {
 	return &usageError{fmt.Errorf("%s: no such command, and no such file", word), "did you mean qsniff " + strings.Join(meant, ", qsniff ") + "?"}
 }
 
-// plain drops what the library for numbers adds: the flag and its value say it.
-func plain(err error) error {
+// trimStrconv drops what the library for numbers adds: the flag and its value say it.
+func trimStrconv(err error) error {
 	text, _, _ := strings.Cut(err.Error(), ": strconv.")
 	return errors.New(text)
 }

@@ -34,20 +34,20 @@ func (o *floodsOptions) loadThresholds() error {
 	var unknown *config.UnknownError
 	switch {
 	case errors.As(err, &unknown):
-		return &hintedError{fmt.Errorf("%s: %w", o.thresholds, err), nearest(unknown.Key)}
+		return &hintedError{fmt.Errorf("%s: %w", o.thresholds, err), suggestThreshold(unknown.Key)}
 	case err != nil:
 		return &hintedError{fmt.Errorf("%s: %w", o.thresholds, err), "qsniff floods --explain lists all thresholds with their defaults"}
 	}
 	return nil
 }
 
-// nearest proposes thresholds whose names are like word.
-func nearest(word string) string {
+// suggestThreshold proposes thresholds whose names are like word.
+func suggestThreshold(word string) string {
 	var names []string
 	for _, s := range flood.Defaults().Settings() {
 		names = append(names, s.Name)
 	}
-	if near := manual.Near(word, names); len(near) > 0 {
+	if near := manual.Nearest(word, names); len(near) > 0 {
 		return "did you mean " + strings.Join(near, ", ") + "?"
 	}
 	return "qsniff floods --explain lists all thresholds"

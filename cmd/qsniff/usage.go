@@ -23,9 +23,9 @@ var flagGroups = []struct {
 	{"Resource", []string{"jobs", "memory"}},
 }
 
-// usage returns what prints the usage of a command: how to call it, commands by
+// newUsage returns what prints the usage of a command: how to call it, commands by
 // group, examples, flags by group. Help has the long description in front.
-func usage(io streams) func(*cobra.Command) error {
+func newUsage(io streams) func(*cobra.Command) error {
 	return func(cmd *cobra.Command) error {
 		var b strings.Builder
 		fmt.Fprintf(&b, "Usage:\n  %s\n", cmd.UseLine())
@@ -43,7 +43,7 @@ func usage(io streams) func(*cobra.Command) error {
 		if cmd.HasExample() {
 			fmt.Fprintf(&b, "\nExamples:\n%s\n", cmd.Example)
 		}
-		for _, g := range grouped(cmd) {
+		for _, g := range groupFlags(cmd) {
 			fmt.Fprintf(&b, "\n%s:\n%s", g.title, g.flags.FlagUsagesWrapped(width(io.out)))
 		}
 		if cmd.HasAvailableSubCommands() {
@@ -54,8 +54,8 @@ func usage(io streams) func(*cobra.Command) error {
 	}
 }
 
-// help prints the long description, as wide as the terminal is at most, and the usage.
-func help(io streams) func(*cobra.Command, []string) {
+// newHelpPage prints the long description, as wide as the terminal is at most, and the usage.
+func newHelpPage(io streams) func(*cobra.Command, []string) {
 	return func(cmd *cobra.Command, _ []string) {
 		fmt.Fprintf(cmd.OutOrStdout(), "%s\n\n", reflow(cmp.Or(cmd.Long, cmd.Short), min(width(io.out), widest)))
 		_ = cmd.Usage() // what cannot be written cannot be told either
@@ -99,8 +99,8 @@ type flagGroup struct {
 	flags *pflag.FlagSet
 }
 
-// grouped returns the flags of cmd by heading.
-func grouped(cmd *cobra.Command) []flagGroup {
+// groupFlags returns the flags of cmd by heading.
+func groupFlags(cmd *cobra.Command) []flagGroup {
 	cmd.InitDefaultHelpFlag()
 	cmd.InitDefaultVersionFlag()
 	left := pflag.NewFlagSet("", pflag.ContinueOnError)

@@ -48,10 +48,10 @@ Exit status: 0 fine, 2 wrong usage.`,
 		Args:              noArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
-	output := outputFlag(cmd)
+	output := addOutputFlag(cmd)
 	limits := cmd.Flags().Bool("limits", false, "list the limits, with reasons")
 	cmd.RunE = func(*cobra.Command, []string) error {
-		b := thisBuild()
+		b := readBuild()
 		if *limits {
 			var err error
 			if b.Limits, err = manual.Limits(); err != nil {
@@ -69,7 +69,7 @@ Exit status: 0 fine, 2 wrong usage.`,
 	return cmd
 }
 
-func thisBuild() build {
+func readBuild() build {
 	b := build{Version: "(unknown)", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, Readers: []string{readerNative}}
 	if file.HasLibpcap {
 		b.Readers, b.Libpcap = append(b.Readers, readerLibpcap), file.LibpcapVersion()

@@ -37,11 +37,11 @@ type Live struct {
 type Entry struct {
 	Name string // in JSON, unique in its group
 	Group
-	Always bool   // JSON has it even if it is zero
-	Label  string // a phrase for the page of stats, see Expand; empty: only stats -v and JSON have it
-	Hint   string // a sentence for standard error, see Expand; empty: it takes nothing from what was found
-	Doc    string // a sentence for the manual
-	Get    func(*Result) uint64
+	IsAlwaysInJSON bool   // JSON has it even if it is zero
+	Label          string // a phrase for the page of stats, see Expand; empty: only stats -v and JSON have it
+	Hint           string // a sentence for standard error, see Expand; empty: it takes nothing from what was found
+	Doc            string // a sentence for the manual
+	Get            func(*Result) uint64
 }
 
 // Group is where a counter stands in the output, and what it is about.
@@ -65,8 +65,8 @@ const (
 	NumGroups
 )
 
-// names are the titles of the groups in the manual, and the names of objects in JSON.
-var names = [NumGroups]struct{ object, title string }{
+// groupNames are the titles of the groups in the manual, and the names of objects in JSON.
+var groupNames = [NumGroups]struct{ object, title string }{
 	Totals:     {"", "What was read"},
 	Requests:   {"", "Requests and replies"},
 	Servers:    {"", "Servers"},
@@ -81,16 +81,16 @@ var names = [NumGroups]struct{ object, title string }{
 }
 
 // Object is the name of the group's object in the JSON of stats; empty where it has none.
-func (g Group) Object() string { return names[g].object }
+func (g Group) Object() string { return groupNames[g].object }
 
 // Title is the group's title in the manual.
-func (g Group) Title() string { return names[g].title }
+func (g Group) Title() string { return groupNames[g].title }
 
-// Printed reports whether stats -o json and stats -v print the counters of the group.
-func (g Group) Printed() bool { return g <= Tables }
+// IsPrinted reports whether stats -o json and stats -v print the counters of the group.
+func (g Group) IsPrinted() bool { return g <= Tables }
 
 // All lists every counter by group, in the order of the output.
-var All = slices.Concat(totals, joined, input, live)
+var All = slices.Concat(totals, reassembly, input, others)
 
 // Of lists the counters of a group.
 func Of(g Group) []Entry {
@@ -99,13 +99,13 @@ func Of(g Group) []Entry {
 
 // Labels are the phrases about the counters of a group that are not zero.
 func (r *Result) Labels(g Group) []string {
-	return r.phrases(func(e *Entry) string { return e.Label }, grouped, g)
+	return r.phrases(func(e *Entry) string { return e.Label }, formatGrouped, g)
 }
 
 // Hints are the sentences about what may be missing from what was found, for those
 // counters of the groups that are not zero.
 func (r *Result) Hints(groups ...Group) []string {
-	return r.phrases(func(e *Entry) string { return e.Hint }, plain, groups...)
+	return r.phrases(func(e *Entry) string { return e.Hint }, formatPlain, groups...)
 }
 
 func (r *Result) phrases(of func(*Entry) string, write func(uint64) string, groups ...Group) (said []string) {

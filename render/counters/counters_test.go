@@ -96,7 +96,7 @@ func TestEntries(t *testing.T) {
 			t.Errorf("%s: %q is not a sentence", e.Name, e.Doc)
 		}
 		for _, text := range []string{e.Label, e.Hint} {
-			if got := (&Result{}).Expand(e, text, plain); strings.ContainsAny(got, "{}|") {
+			if got := (&Result{}).Expand(e, text, formatPlain); strings.ContainsAny(got, "{}|") {
 				t.Errorf("%s: %q", e.Name, got)
 			}
 		}

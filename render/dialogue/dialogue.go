@@ -25,8 +25,8 @@ type Turn struct {
 	// About is a frame of the dialogue that a record is about; 0 if it names none.
 	About          uint64
 	Server, Client netip.AddrPort // of a record; not valid where it is about neither
-	// Wanted says that the frame of Options.Frame is one of its frames.
-	Wanted bool
+	// HasWantedFrame says that the frame of Options.Frame is one of its frames.
+	HasWantedFrame bool
 }
 
 // Options choose which dialogues are written, and how.
@@ -54,22 +54,22 @@ type Collector struct {
 	ends      map[pair]*dialogue   // the one that began last between two ends
 	free      []*dialogue
 	store     store
-	view      render.Dialogue
-	n         int // dialogues in all lists
+	shown     render.Dialogue
+	count     int // dialogues in all lists
 	bytes     int // that their turns take
 	seq       uint64
 
-	found bool
-	near  [2]uint64 // ids before Options.Frame and after it
-	early uint64
+	isFound      bool
+	nearest      [2]uint64 // ids before Options.Frame and after it
+	writtenEarly uint64
 }
 
 // key is an exchange by its id, a connection by its first frame, or a record that
 // stands alone by its frame. An exchange may begin with that same frame: a gap has
 // the frame of the packet after it.
 type key struct {
-	stream, record bool
-	id             uint64
+	isStream, isRecord bool
+	id                 uint64
 }
 
 // pair is the two ends of a flow.
@@ -80,14 +80,14 @@ type dialogue struct {
 	prev, next *dialogue
 	in         *list
 
-	key     key
-	ends    pair
-	seq     uint64
-	wanted  bool
-	over    bool
-	until   int64 // it is over when this time has passed; 0: that is not known yet
-	turns   chain
-	summary render.Dialogue // but for Turns
+	key      key
+	ends     pair
+	seq      uint64
+	isWanted bool
+	isOver   bool
+	deadline int64 // it is over when this time has passed; 0: that is not known yet
+	turns    chain
+	summary  render.Dialogue // but for Turns
 }
 
 // New returns an empty collector.
@@ -106,37 +106,37 @@ func (c *Collector) Frame() uint64 { return c.opt.Frame }
 func (c *Collector) Renderer() render.Renderer { return c.opt.Renderer }
 
 // Found reports whether the one dialogue that is wanted was written.
-func (c *Collector) Found() bool { return c.found }
+func (c *Collector) Found() bool { return c.isFound }
 
-// Near returns the ids of the dialogues that come next before the wanted frame
+// Nearest returns the ids of the dialogues that come next before the wanted frame
 // and after it, 0 where there is none.
-func (c *Collector) Near() (before, after uint64) { return c.near[0], c.near[1] }
+func (c *Collector) Nearest() (before, after uint64) { return c.nearest[0], c.nearest[1] }
 
-// Early is how many dialogues were written before they were over to make room.
-func (c *Collector) Early() uint64 { return c.early }
+// WrittenEarly is how many dialogues were written before they were over to make room.
+func (c *Collector) WrittenEarly() uint64 { return c.writtenEarly }
 
-// Message takes a message and what is known of it.
-func (c *Collector) Message(dst []byte, t *Turn, f *track.Fact) []byte {
-	dst = c.pass(dst, f.Nanos)
+// AddMessage takes a message and what is known of it.
+func (c *Collector) AddMessage(dst []byte, t *Turn, f *track.Fact) []byte {
+	dst = c.writeEnded(dst, f.Nanos)
 	k := key{id: f.ID}
 	switch {
 	case t.Conn != 0:
-		k = key{stream: true, id: t.Conn}
+		k = key{isStream: true, id: t.Conn}
 	case f.ID == 0:
 		k.id = t.First
 	}
 	d := c.index[k]
 	if d == nil {
-		dst, d = c.open(dst, k, pair{f.Server, f.Client})
+		dst, d = c.openDialogue(dst, k, pair{f.Server, f.Client})
 		d.summary.First = f.Nanos
-		d.summary.Continues = k.stream && k.id != t.First || f.ID != 0 && f.ID != f.Frame
+		d.summary.HasEarlier = k.isStream && k.id != t.First || f.ID != 0 && f.ID != f.Frame
 	}
-	c.add(d, t)
+	c.addTurn(d, t)
 	c.frames[f.Frame] = d
 	s := &d.summary
 	if s.Proto == nil { // it is new, or a record opened the connection
 		s.Proto, s.Type = f.Proto, f.Type
-		c.between(d, pair{f.Server, f.Client})
+		c.setEnds(d, pair{f.Server, f.Client})
 	}
 	s.First, s.Last = min(s.First, f.Nanos), max(s.Last, f.Nanos)
 	s.Packets += f.Packets
@@ -148,90 +148,90 @@ func (c *Collector) Message(dst []byte, t *Turn, f *track.Fact) []byte {
 	default:
 		s.Requests++
 	}
-	if !k.stream {
-		d.step(f)
+	if !k.isStream {
+		d.recordStep(f)
 	}
-	return c.shrink(dst)
+	return c.writeOverBudget(dst)
 }
 
-// step notes how far a message brings its exchange.
-func (d *dialogue) step(f *track.Fact) {
+// recordStep notes how far a message brings its exchange.
+func (d *dialogue) recordStep(f *track.Fact) {
 	s := &d.summary
 	switch f.Step {
 	case track.NoStep:
-		s.Outcome, d.over = render.OneWay, true
+		s.Outcome, d.isOver = render.OneWay, true
 	case track.Stray:
-		s.Outcome, d.over = render.Unsolicited, f.ID == 0
-		d.until = f.Nanos + extraWait
+		s.Outcome, d.isOver = render.Unsolicited, f.ID == 0
+		d.deadline = f.Nanos + extraWait
 	case track.Answer:
-		s.Outcome, s.Took, s.Trip, s.Answer = render.Answered, f.Took, f.Trip, f.Status
-		d.until = f.Nanos + extraWait
+		s.Outcome, s.RTT, s.ChallengeRTT, s.Answer = render.Answered, f.Took, f.Trip, f.Status
+		d.deadline = f.Nanos + extraWait
 	case track.Late:
-		s.Outcome, s.Took, s.Answer = render.LateAnswer, f.Took, f.Status
-		d.until = f.Nanos + extraWait
+		s.Outcome, s.RTT, s.Answer = render.LateAnswer, f.Took, f.Status
+		d.deadline = f.Nanos + extraWait
 	case track.Extra:
-		d.until = f.Nanos + extraWait
+		d.deadline = f.Nanos + extraWait
 	case track.Challenge:
-		s.Outcome, s.Trip = render.Challenged, f.Took
-		d.until = f.Nanos + patience
+		s.Outcome, s.ChallengeRTT = render.Challenged, f.Took
+		d.deadline = f.Nanos + patience
 	default:
-		s.Outcome, d.until = render.Undecided, f.Nanos+patience
+		s.Outcome, d.deadline = render.Undecided, f.Nanos+patience
 	}
 }
 
-// Silence takes the word that nobody answered an exchange in time, at a Unix time.
-func (c *Collector) Silence(dst []byte, f *track.Fact, nanos int64) []byte {
-	dst = c.pass(dst, nanos)
+// MarkUnanswered takes the word that nobody answered an exchange in time, at a Unix time.
+func (c *Collector) MarkUnanswered(dst []byte, f *track.Fact, nanos int64) []byte {
+	dst = c.writeEnded(dst, nanos)
 	if d := c.index[key{id: f.ID}]; d != nil {
-		d.summary.Outcome, d.until = render.Unanswered, max(nanos, f.Nanos)+lateWait
+		d.summary.Outcome, d.deadline = render.Unanswered, max(nanos, f.Nanos)+lateWait
 	}
 	return dst
 }
 
-// Record takes a record. It becomes a turn of the connection it is of, else of the
+// AddRecord takes a record. It becomes a turn of the connection it is of, else of the
 // dialogue with the frame that it is about, else of the last one between its ends.
 // Where none of these is open it stands alone.
-func (c *Collector) Record(dst []byte, t *Turn) []byte {
-	dst = c.pass(dst, t.Nanos)
+func (c *Collector) AddRecord(dst []byte, t *Turn) []byte {
+	dst = c.writeEnded(dst, t.Nanos)
 	ends := pair{t.Server, t.Client}
 	d := c.frames[t.About]
 	if t.Conn != 0 {
-		d = c.index[key{stream: true, id: t.Conn}]
+		d = c.index[key{isStream: true, id: t.Conn}]
 	} else if d == nil && ends.server.IsValid() {
 		d = c.ends[ends]
 	}
 	if d == nil {
-		k := key{record: true, id: t.Frame}
+		k := key{isRecord: true, id: t.Frame}
 		if t.Conn != 0 {
-			k = key{stream: true, id: t.Conn}
+			k = key{isStream: true, id: t.Conn}
 		}
 		d = c.index[k] // two about one packet
 		if d == nil {
-			dst, d = c.open(dst, k, ends)
-			d.summary.First, d.over = t.Nanos, !k.stream
-			d.summary.Continues, d.summary.Outcome = k.stream, render.OneWay
+			dst, d = c.openDialogue(dst, k, ends)
+			d.summary.First, d.isOver = t.Nanos, !k.isStream
+			d.summary.HasEarlier, d.summary.Outcome = k.isStream, render.OneWay
 		}
 	}
-	c.add(d, t)
+	c.addTurn(d, t)
 	d.summary.Last = max(d.summary.Last, t.Nanos)
-	return c.shrink(dst)
+	return c.writeOverBudget(dst)
 }
 
-// Close takes the word that a connection is over, at a Unix time.
-func (c *Collector) Close(dst []byte, conn uint64, nanos int64) []byte {
-	dst = c.pass(dst, nanos)
-	d := c.index[key{stream: true, id: conn}]
+// CloseConnection takes the word that a connection is over, at a Unix time.
+func (c *Collector) CloseConnection(dst []byte, conn uint64, nanos int64) []byte {
+	dst = c.writeEnded(dst, nanos)
+	d := c.index[key{isStream: true, id: conn}]
 	if d == nil {
 		return dst
 	}
 	d.in.remove(d)
 	delete(c.index, d.key)
 	c.closed.insert(d)
-	return c.pass(dst, nanos)
+	return c.writeEnded(dst, nanos)
 }
 
-// Tick takes the time of the last packet, in Unix nanoseconds.
-func (c *Collector) Tick(dst []byte, nanos int64) []byte { return c.pass(dst, nanos) }
+// AdvanceTime takes the time of the last packet, in Unix nanoseconds.
+func (c *Collector) AdvanceTime(dst []byte, nanos int64) []byte { return c.writeEnded(dst, nanos) }
 
 // Finish appends all that is left: the run is over. Where that was stopped before
 // the end of the capture, what did not come yet may be in the rest.
@@ -243,19 +243,19 @@ func (c *Collector) Finish(dst []byte, stopped bool) []byte {
 		}
 	}
 	for d := c.exchanges.first; d != nil; d = c.exchanges.first {
-		if s := &d.summary; stopped && !s.Stream && (s.Outcome == render.Undecided || s.Outcome == render.Challenged) {
-			s.Outcome, s.Stopped = render.Undecided, true
+		if s := &d.summary; stopped && !s.IsStream && (s.Outcome == render.Undecided || s.Outcome == render.Challenged) {
+			s.Outcome, s.IsStopped = render.Undecided, true
 		}
 		dst = c.write(dst, d)
-		c.drop(d)
+		c.remove(d)
 	}
 	return dst
 }
 
-// open makes a dialogue, and room for it.
-func (c *Collector) open(dst []byte, k key, ends pair) ([]byte, *dialogue) {
-	if c.n == c.maxOpen {
-		dst = c.giveUp(dst, true)
+// openDialogue makes a dialogue, and room for it.
+func (c *Collector) openDialogue(dst []byte, k key, ends pair) ([]byte, *dialogue) {
+	if c.count == c.maxOpen {
+		dst = c.writeOldest(dst, true)
 	}
 	var d *dialogue
 	if n := len(c.free); n > 0 {
@@ -265,20 +265,20 @@ func (c *Collector) open(dst []byte, k key, ends pair) ([]byte, *dialogue) {
 	}
 	c.seq++
 	*d = dialogue{key: k, seq: c.seq,
-		summary: render.Dialogue{ID: k.id, Stream: k.stream, Took: -1, Trip: -1}}
-	c.n++
+		summary: render.Dialogue{ID: k.id, IsStream: k.isStream, RTT: -1, ChallengeRTT: -1}}
+	c.count++
 	c.index[k] = d
-	c.between(d, ends)
-	if k.stream {
-		c.streams.push(d)
+	c.setEnds(d, ends)
+	if k.isStream {
+		c.streams.append(d)
 	} else {
-		c.exchanges.push(d)
+		c.exchanges.append(d)
 	}
 	return dst, d
 }
 
-// between notes whose dialogue d is.
-func (c *Collector) between(d *dialogue, ends pair) {
+// setEnds notes whose dialogue d is.
+func (c *Collector) setEnds(d *dialogue, ends pair) {
 	if c.ends[d.ends] == d {
 		delete(c.ends, d.ends)
 	}
@@ -288,26 +288,26 @@ func (c *Collector) between(d *dialogue, ends pair) {
 	}
 }
 
-// add appends a turn.
-func (c *Collector) add(d *dialogue, t *Turn) {
+// addTurn appends a turn.
+func (c *Collector) addTurn(d *dialogue, t *Turn) {
 	c.store.add(&d.turns, t.Turn)
 	c.bytes += len(t.Text) + turnBytes
-	d.wanted = d.wanted || t.Wanted
+	d.isWanted = d.isWanted || t.HasWantedFrame
 }
 
-// pass writes what is over at a time. Clocks of captures step, so that no earlier
+// writeEnded writes what is over at a time. Clocks of captures step, so that no earlier
 // one is remembered.
-func (c *Collector) pass(dst []byte, nanos int64) []byte {
+func (c *Collector) writeEnded(dst []byte, nanos int64) []byte {
 	for {
 		x, s := c.exchanges.first, c.closed.first
 		d := x
 		switch {
 		case s != nil && (x == nil || s.seq < x.seq):
 			d = s
-		case x == nil || !x.over && (x.until == 0 || x.until >= nanos):
+		case x == nil || !x.isOver && (x.deadline == 0 || x.deadline >= nanos):
 			return dst
 		}
 		dst = c.write(dst, d)
-		c.drop(d)
+		c.remove(d)
 	}
 }

@@ -3,8 +3,8 @@ package dialogue
 // list is a list of dialogues in the order in which they began.
 type list struct{ first, last *dialogue }
 
-// push appends d, which began last.
-func (l *list) push(d *dialogue) { l.place(d, l.last) }
+// append appends d, which began last.
+func (l *list) append(d *dialogue) { l.insertAfter(d, l.last) }
 
 // insert puts d where it belongs.
 func (l *list) insert(d *dialogue) {
@@ -12,11 +12,11 @@ func (l *list) insert(d *dialogue) {
 	for at != nil && at.seq > d.seq {
 		at = at.prev
 	}
-	l.place(d, at)
+	l.insertAfter(d, at)
 }
 
-// place puts d after at, or before all where that is nil.
-func (l *list) place(d, at *dialogue) {
+// insertAfter puts d after at, or before all where that is nil.
+func (l *list) insertAfter(d, at *dialogue) {
 	d.in, d.prev = l, at
 	if at == nil {
 		d.next, l.first = l.first, d

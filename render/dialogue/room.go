@@ -7,17 +7,17 @@ import (
 	"qsniff/render"
 )
 
-// shrink makes room where turns take too much memory.
-func (c *Collector) shrink(dst []byte) []byte {
+// writeOverBudget makes room where turns take too much memory.
+func (c *Collector) writeOverBudget(dst []byte) []byte {
 	for c.bytes > c.maxBytes {
-		dst = c.giveUp(dst, false)
+		dst = c.writeOldest(dst, false)
 	}
 	return dst
 }
 
-// giveUp writes the oldest dialogue as far as it got. A connection stays open unless
+// writeOldest writes the oldest dialogue as far as it got. A connection stays open unless
 // its place is needed.
-func (c *Collector) giveUp(dst []byte, place bool) []byte {
+func (c *Collector) writeOldest(dst []byte, place bool) []byte {
 	var d *dialogue
 	for _, x := range [...]*dialogue{c.exchanges.first, c.closed.first, c.streams.first} {
 		if x != nil && (d == nil || x.seq < d.seq) {
@@ -25,43 +25,43 @@ func (c *Collector) giveUp(dst []byte, place bool) []byte {
 		}
 	}
 	s := &d.summary
-	s.Open = d.in == &c.streams || d.in == &c.exchanges && (s.Outcome == render.Undecided || s.Outcome == render.Challenged) && !d.over
-	if s.Open {
-		c.early++
+	s.IsUnfinished = d.in == &c.streams || d.in == &c.exchanges && (s.Outcome == render.Undecided || s.Outcome == render.Challenged) && !d.isOver
+	if s.IsUnfinished {
+		c.writtenEarly++
 	}
 	dst = c.write(dst, d)
 	if place || d.in != &c.streams {
-		c.drop(d)
+		c.remove(d)
 		return dst
 	}
-	c.forget(d)
+	c.releaseTurns(d)
 	d.in.remove(d)
 	c.seq++
 	d.seq = c.seq
-	*s = render.Dialogue{ID: s.ID, Stream: true, Server: s.Server, Client: s.Client, Proto: s.Proto, Type: s.Type,
-		First: s.Last, Last: s.Last, Took: -1, Trip: -1, Continues: true}
-	c.streams.push(d)
+	*s = render.Dialogue{ID: s.ID, IsStream: true, Server: s.Server, Client: s.Client, Proto: s.Proto, Type: s.Type,
+		First: s.Last, Last: s.Last, RTT: -1, ChallengeRTT: -1, HasEarlier: true}
+	c.streams.append(d)
 	return dst
 }
 
 // write appends d, if it is wanted.
 func (c *Collector) write(dst []byte, d *dialogue) []byte {
-	if !c.wants(d) || d.turns.turns == 0 { // nothing came of a connection since it had to make room
+	if !c.isWanted(d) || d.turns.count == 0 { // nothing came of a connection since it had to make room
 		return dst
 	}
-	c.found = true
-	turns := c.store.all(&d.turns)
-	if d.key.stream {
-		order(turns)
+	c.isFound = true
+	turns := c.store.collect(&d.turns)
+	if d.key.isStream {
+		sortTurns(turns)
 	}
-	c.view, c.view.Turns = d.summary, c.view.Turns[:0]
+	c.shown, c.shown.Turns = d.summary, c.shown.Turns[:0]
 	for i := range turns {
-		c.view.Turns = append(c.view.Turns, turns[i].Turn)
+		c.shown.Turns = append(c.shown.Turns, turns[i].Turn)
 	}
-	dst = c.opt.Renderer.AppendDialogue(dst, &c.view)
-	clear(c.view.Turns) // they refer to texts
-	if c.store.shown(); cap(c.view.Turns) > keepBytes/turnBytes {
-		c.view.Turns = nil
+	dst = c.opt.Renderer.AppendDialogue(dst, &c.shown)
+	clear(c.shown.Turns) // they refer to texts
+	if c.store.trim(); cap(c.shown.Turns) > keepBytes/turnBytes {
+		c.shown.Turns = nil
 	}
 	if c.Flush != nil && len(dst) >= flushBytes {
 		dst = c.Flush(dst)
@@ -69,40 +69,40 @@ func (c *Collector) write(dst []byte, d *dialogue) []byte {
 	return dst
 }
 
-// order puts the turns of a connection in the order of their packets: a message is
+// sortTurns puts the turns of a connection in the order of their packets: a message is
 // known late where others had to come for its borders to be found. A record stays in
 // front of the message that followed it.
-func order(turns []turn) {
+func sortTurns(turns []turn) {
 	at := ^uint64(0)
 	for i := len(turns) - 1; i >= 0; i-- {
 		t := &turns[i]
-		if !t.Record {
+		if !t.IsRecord {
 			at = t.Frame
 		}
-		t.at = at
+		t.orderFrame = at
 	}
-	slices.SortStableFunc(turns, func(a, b turn) int { return cmp.Compare(a.at, b.at) })
+	slices.SortStableFunc(turns, func(a, b turn) int { return cmp.Compare(a.orderFrame, b.orderFrame) })
 }
 
-// wants reports whether d is to be written, and else remembers which ids are near.
-func (c *Collector) wants(d *dialogue) bool {
+// isWanted reports whether d is to be written, and else remembers which ids are near.
+func (c *Collector) isWanted(d *dialogue) bool {
 	f, id := c.opt.Frame, d.key.id
 	switch {
-	case f == 0 || id == f || d.wanted:
+	case f == 0 || id == f || d.isWanted:
 		return true
 	case id < f:
-		c.near[0] = max(c.near[0], id)
-	case c.near[1] == 0 || id < c.near[1]:
-		c.near[1] = id
+		c.nearest[0] = max(c.nearest[0], id)
+	case c.nearest[1] == 0 || id < c.nearest[1]:
+		c.nearest[1] = id
 	}
 	return false
 }
 
-// drop removes d.
-func (c *Collector) drop(d *dialogue) {
-	c.forget(d)
+// remove removes d.
+func (c *Collector) remove(d *dialogue) {
+	c.releaseTurns(d)
 	d.in.remove(d)
-	c.n--
+	c.count--
 	if c.index[d.key] == d {
 		delete(c.index, d.key)
 	}
@@ -112,10 +112,10 @@ func (c *Collector) drop(d *dialogue) {
 	c.free = append(c.free, d)
 }
 
-// forget takes the turns of d out of the books.
-func (c *Collector) forget(d *dialogue) {
-	c.bytes -= d.turns.bytes + turnBytes*d.turns.turns
-	c.store.drop(&d.turns, func(frame uint64) {
+// releaseTurns takes the turns of d out of the books.
+func (c *Collector) releaseTurns(d *dialogue) {
+	c.bytes -= d.turns.bytes + turnBytes*d.turns.count
+	c.store.release(&d.turns, func(frame uint64) {
 		if c.frames[frame] == d {
 			delete(c.frames, frame)
 		}

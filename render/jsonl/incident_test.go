@@ -41,7 +41,7 @@ func TestIncident(t *testing.T) {
 	if diff := cmp.Diff([]any{map[string]any{"address": "203.0.113.9", "count_low": 1.0, "count_high": 2.0, "verified": false, "ports": 0.0}}, whole["top_sources"]); diff != "" {
 		t.Errorf("top_sources: want -, got +\n%s", diff)
 	}
-	event := members(New(Options{}).AppendIncident(nil, &render.Incident{Nanos: 1_700_000_006e9, Event: flood.Changes, Incident: in}))
+	event := members(New(Options{}).AppendIncident(nil, &render.IncidentEvent{Nanos: 1_700_000_006e9, Event: flood.Changes, Incident: in}))
 	if event["event"] != "update" || event["time"] != "2023-11-14T22:13:26.000000Z" || event["start"] != "2023-11-14T22:13:20.000000Z" {
 		t.Errorf("event %v, time %v, start %v", event["event"], event["time"], event["start"])
 	}

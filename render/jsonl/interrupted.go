@@ -12,22 +12,22 @@ func AppendInterrupted(dst []byte, run *tally.Run) []byte {
 	w.open('{')
 	w.uint("schema", schema)
 	w.text("record", "interrupted")
-	w.extent(run)
+	w.writeExtent(run)
 	w.close('}')
 	return append(w.dst, '\n')
 }
 
-// interrupted writes the same as a member of what was added up.
-func (w *writer) interrupted(run *tally.Run) {
+// writeInterrupted writes the same as a member of what was added up.
+func (w *writer) writeInterrupted(run *tally.Run) {
 	if !run.Interrupted {
 		return
 	}
 	w.object("interrupted")
-	w.extent(run)
+	w.writeExtent(run)
 	w.close('}')
 }
 
-func (w *writer) extent(run *tally.Run) {
+func (w *writer) writeExtent(run *tally.Run) {
 	w.uint("packets", run.Packets)
 	w.uint("bytes_read", uint64(run.Read))
 	if run.Size > 0 {

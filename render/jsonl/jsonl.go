@@ -61,10 +61,10 @@ func (r *Renderer) Append(dst []byte, e *render.Event) []byte {
 		dst = append(dst, `,"captured":`...)
 		dst = strconv.AppendInt(dst, int64(len(m.Data)), 10)
 	}
-	dst = appendStopped(dst, m)
-	if e.Why != "" {
+	dst = appendStop(dst, m)
+	if e.WhyIncomplete != "" {
 		dst = append(dst, `,"incomplete":"`...)
-		dst = append(dst, e.Why...)
+		dst = append(dst, e.WhyIncomplete...)
 		dst = append(dst, '"')
 	}
 	dst = appendSplit(dst, e.Split)
@@ -74,7 +74,7 @@ func (r *Renderer) Append(dst []byte, e *render.Event) []byte {
 	dst = appendWays(dst, e.Ways)
 	dst = appendComments(dst, e.Comments)
 	dst = append(dst, `,"fields":{`...)
-	dst, _ = r.members(dst, m, 0, 0)
+	dst, _ = r.appendMembers(dst, m, 0, 0)
 	dst = append(dst, '}')
 	dst = appendFindings(dst, m)
 	if r.opt.Layout {
@@ -107,7 +107,7 @@ func (r *Renderer) appendOrigin(dst []byte, e *render.Event) []byte {
 	dst = append(dst, `","dst":"`...)
 	dst = e.Dst.AppendTo(dst)
 	dst = append(dst, `","community_id":"`...)
-	dst = communityid.Append(dst, e.Src, e.Dst, ipProto(e))
+	dst = communityid.Append(dst, e.Src, e.Dst, ipProtoOf(e))
 	return append(dst, '"')
 }
 
@@ -146,7 +146,7 @@ func appendEnd(dst []byte, a netip.AddrPort) []byte {
 	return a.AppendTo(dst)
 }
 
-func ipProto(e *render.Event) uint8 {
+func ipProtoOf(e *render.Event) uint8 {
 	if e.TCP {
 		return protoTCP
 	}
@@ -171,7 +171,7 @@ func appendType(dst []byte, e *render.Event) []byte {
 	return append(append(dst, e.Direction()...), '"')
 }
 
-func appendStopped(dst []byte, m *dissect.Message) []byte {
+func appendStop(dst []byte, m *dissect.Message) []byte {
 	if m.Stopped == nil {
 		return dst
 	}
@@ -217,11 +217,11 @@ func appendExchange(dst []byte, e *render.Event) []byte {
 	dst = strconv.AppendUint(append(dst, `,"exchange":{"id":`...), x.ID, 10)
 	if e.Reply && x.Request != 0 {
 		dst = strconv.AppendUint(append(dst, `,"request_frame":`...), x.Request, 10)
-		if x.Took >= 0 {
-			dst = digits.AppendMillis(append(dst, `,"rtt_ms":`...), x.Took)
+		if x.RTT >= 0 {
+			dst = digits.AppendMillis(append(dst, `,"rtt_ms":`...), x.RTT)
 		}
-		if x.Trip >= 0 {
-			dst = digits.AppendMillis(append(dst, `,"challenge_ms":`...), x.Trip)
+		if x.ChallengeRTT >= 0 {
+			dst = digits.AppendMillis(append(dst, `,"challenge_ms":`...), x.ChallengeRTT)
 		}
 	}
 	return append(dst, '}')

@@ -28,9 +28,9 @@ func (r *Renderer) appendLayout(dst []byte, m *dissect.Message) []byte {
 		dst = append(dst, `,"length":`...)
 		dst = strconv.AppendUint(dst, uint64(f.Len), 10)
 		dst = append(dst, `,"hex":`...)
-		dst = r.raw(dst, f, m.Raw(f))
+		dst = r.appendRaw(dst, f, m.Raw(f))
 		dst = append(dst, `,"value":`...)
-		dst, _ = r.value(dst, m, f)
+		dst, _ = r.appendValue(dst, m, f)
 		if note := f.Meaning(); note != "" {
 			dst = append(dst, `,"note":`...)
 			dst, _ = jsonw.String(dst, note)

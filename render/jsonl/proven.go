@@ -15,7 +15,7 @@ func AppendProven(dst []byte, p *render.Proven) []byte {
 		w.open('{')
 		w.uint("schema", schema)
 		w.text("record", "proven")
-		w.interrupted(&p.Run)
+		w.writeInterrupted(&p.Run)
 		w.text("address", s.Addr.String())
 		w.time("first", s.First)
 		w.time("last", s.Last)
@@ -32,7 +32,7 @@ func AppendProven(dst []byte, p *render.Proven) []byte {
 			w.dst, _ = jsonw.String(w.dst, transport+to.End.String())
 		}
 		w.close(']')
-		w.flag("more_servers", s.HasMore)
+		w.bool("more_servers", s.HasMore)
 		w.close('}')
 		w.dst = append(w.dst, '\n')
 	}

@@ -10,11 +10,11 @@ func AppendRules(dst []byte, r *flood.Explanation) []byte {
 	w.list("thresholds", len(r.Settings), func(i int) {
 		s := &r.Settings[i]
 		w.text("name", s.Name)
-		w.text("value", unquoted(s.Value))
-		w.text("default", unquoted(s.Default))
+		w.text("value", unquoteSetting(s.Value))
+		w.text("default", unquoteSetting(s.Default))
 		w.text("doc", s.Doc)
 	})
-	w.list("rules", len(r.Rules), func(i int) { w.rule(&r.Rules[i]) })
+	w.list("rules", len(r.Rules), func(i int) { w.writeRule(&r.Rules[i]) })
 	w.list("features", len(r.Meanings), func(i int) {
 		w.text("name", r.Meanings[i].Name)
 		w.text("doc", r.Meanings[i].Text)
@@ -23,7 +23,7 @@ func AppendRules(dst []byte, r *flood.Explanation) []byte {
 	return append(w.dst, '\n')
 }
 
-func (w *writer) rule(r *flood.RuleDoc) {
+func (w *writer) writeRule(r *flood.RuleDoc) {
 	w.text("name", r.Name)
 	if r.Kind != 0 {
 		w.text("level", r.Level.String())
@@ -47,9 +47,9 @@ func (w *writer) rule(r *flood.RuleDoc) {
 	})
 }
 
-// unquoted is a value as people write it; files have lengths of time between
+// unquoteSetting is a value as people write it; files have lengths of time between
 // quotation marks.
-func unquoted(s string) string {
+func unquoteSetting(s string) string {
 	if n := len(s); n > 1 && s[0] == '"' {
 		return s[1 : n-1]
 	}

@@ -86,7 +86,7 @@ func valuesOf(d *dissect.Def) []Value {
 		if name == "" || len(vs) > maxValues {
 			return
 		}
-		vs = append(vs, Value{spell(d.Kind, v), name})
+		vs = append(vs, Value{formatValue(d.Kind, v), name})
 	}
 	if d.Kind == dissect.Int {
 		try(^uint64(0))
@@ -104,7 +104,7 @@ func valuesOf(d *dissect.Def) []Value {
 	return vs
 }
 
-func spell(k dissect.Kind, v uint64) string {
+func formatValue(k dissect.Kind, v uint64) string {
 	switch k {
 	case dissect.Char:
 		return strconv.QuoteRuneToASCII(rune(v))

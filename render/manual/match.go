@@ -41,12 +41,12 @@ func Filter[T any](sections []Section[T], pattern string, name func(T) string) [
 	return kept
 }
 
-// maxNear is how many names are proposed.
-const maxNear = 3
+// maxNearest is how many names are proposed.
+const maxNearest = 3
 
-// Near returns the names that are most like word, best first. The last part of a
+// Nearest returns the names that are most like word, best first. The last part of a
 // name counts as the name: who types players.scor means a2s.player.players.score.
-func Near(word string, names []string) []string {
+func Nearest(word string, names []string) []string {
 	type candidate struct {
 		name string
 		away int
@@ -55,10 +55,10 @@ func Near(word string, names []string) []string {
 	word = strings.ToLower(strings.Trim(word, "*?"))
 	for _, name := range names {
 		low := strings.ToLower(name)
-		away := distance(word, low)
+		away := editDistance(word, low)
 		for rest, ok := low, true; ok; {
 			if _, rest, ok = strings.Cut(rest, "."); ok {
-				away = min(away, distance(word, rest))
+				away = min(away, editDistance(word, rest))
 			}
 		}
 		if away <= max(2, len(word)/3) {
@@ -67,14 +67,14 @@ func Near(word string, names []string) []string {
 	}
 	slices.SortStableFunc(found, func(a, b candidate) int { return a.away - b.away })
 	var near []string
-	for _, c := range found[:min(len(found), maxNear)] {
+	for _, c := range found[:min(len(found), maxNearest)] {
 		near = append(near, c.name)
 	}
 	return near
 }
 
-// distance is how many bytes have to be changed, added or left out to make b of a.
-func distance(a, b string) int {
+// editDistance is how many bytes have to be changed, added or left out to make b of a.
+func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j

@@ -69,7 +69,7 @@ func appendRow(dst []byte, cells []string, starts []int, at, width int) []byte {
 	col := 0
 	for i, cell := range cells[:min(len(cells), len(starts))] {
 		if cell != "" && starts[i] > 0 {
-			dst = append(spaces(dst, starts[i]-col), cell...)
+			dst = append(appendSpaces(dst, starts[i]-col), cell...)
 			col = starts[i] + utf8.RuneCountInString(cell)
 		}
 	}
@@ -78,13 +78,13 @@ func appendRow(dst []byte, cells []string, starts []int, at, width int) []byte {
 			if i > 0 {
 				dst, col = append(dst, '\n'), 0
 			}
-			dst = append(spaces(dst, at-col), line...)
+			dst = append(appendSpaces(dst, at-col), line...)
 		}
 	}
 	return append(dst, '\n')
 }
 
-func spaces(dst []byte, n int) []byte { return append(dst, strings.Repeat(" ", max(n, 0))...) }
+func appendSpaces(dst []byte, n int) []byte { return append(dst, strings.Repeat(" ", max(n, 0))...) }
 
 // wrap breaks prose at spaces into lines of at most width characters. A word that
 // is longer has a line of its own.

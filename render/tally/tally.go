@@ -69,13 +69,13 @@ type Reason struct {
 // are numbers without a sign, or such structs. A counter that is new is added like the
 // others. It is for the end of a run: reflection is too slow for every batch.
 func Add[T any](to, from *T) {
-	add(reflect.ValueOf(to).Elem(), reflect.ValueOf(from).Elem())
+	addFields(reflect.ValueOf(to).Elem(), reflect.ValueOf(from).Elem())
 }
 
-func add(to, from reflect.Value) {
+func addFields(to, from reflect.Value) {
 	for i := range to.NumField() {
 		if f := to.Field(i); f.Kind() == reflect.Struct {
-			add(f, from.Field(i))
+			addFields(f, from.Field(i))
 		} else {
 			f.SetUint(f.Uint() + from.Field(i).Uint())
 		}

@@ -16,9 +16,9 @@ import (
 // As in Hex, no line but those of a transcript's text is wider than Options.Width,
 // and bytes of secrets are stars.
 type Dialogue struct {
-	opt  Options
-	form Form
-	full bool
+	opt    Options
+	form   Form
+	isFull bool
 }
 
 // Form is what stands below the first line of a turn.
@@ -34,7 +34,7 @@ const (
 // NewDialogue returns a renderer that may be shared. Where full is not set, dumps
 // show the start of long messages.
 func NewDialogue(o Options, form Form, full bool) *Dialogue {
-	return &Dialogue{opt: o.normal(), form: form, full: full}
+	return &Dialogue{opt: o.withDefaults(), form: form, isFull: full}
 }
 
 const (
@@ -50,57 +50,57 @@ func (d *Dialogue) Append(dst []byte, e *render.Event) []byte {
 		return dst
 	}
 	p := page{dst: dst, opt: &d.opt, m: e.Msg, indent: bodyIndent - indentStep}
-	p.lead(e.Nanos, e.Start, &e.Hole)
-	p.arrow(e)
+	p.writeTime(e.Nanos, e.Start, &e.Hole)
+	p.writeArrow(e)
 	said := -1
 	if d.form == Dump {
-		said = spoken(e.Msg)
+		said = speechIndex(e.Msg)
 	}
 	if said >= 0 {
-		p.speech(e, said)
+		p.writeSpeech(e, said)
 	} else {
-		p.turn(e)
+		p.writeTurn(e)
 	}
 	if said < 0 || e.Msg.Status != dissect.Complete {
-		d.below(&p, e)
+		d.writeBody(&p, e)
 	}
-	p.stop(e)
+	p.writeStop(e)
 	for i := range p.m.Expert {
-		if x := &p.m.Expert[i]; d.form != Fields || !p.placed(x) {
-			p.finding(x, turnHang)
+		if x := &p.m.Expert[i]; d.form != Fields || !p.isPlaced(x) {
+			p.writeFinding(x, turnHang)
 		}
 	}
 	return p.dst
 }
 
-// below writes the message below the first line of its turn.
-func (d *Dialogue) below(p *page, e *render.Event) {
+// writeBody writes the message below the first line of its turn.
+func (d *Dialogue) writeBody(p *page, e *render.Event) {
 	switch d.form {
 	case Fields:
-		p.measure()
-		p.fields()
+		p.measureColumns()
+		p.writeFields()
 	case Annotated:
-		p.measure()
-		rows := dump{page: p, e: e}
-		rows.measure()
-		rows.rows()
-		p.further()
+		p.measureColumns()
+		rows := hexDump{page: p, e: e}
+		rows.measureRows()
+		rows.writeRows()
+		p.writeComputed()
 	default:
-		rows := dump{page: p, e: e}
-		rows.plain(d.full)
+		rows := hexDump{page: p, e: e}
+		rows.writePlainRows(d.isFull)
 	}
 }
 
-// lead writes the time of a turn.
-func (p *page) lead(nanos, start int64, h *render.Hole) {
-	p.to(turnIndent)
+// writeTime writes the time of a turn.
+func (p *page) writeTime(nanos, start int64, h *render.Hole) {
+	p.padTo(turnIndent)
 	lo := len(p.dst)
 	p.dst = append(p.dst, p.opt.Palette.dim.on...)
 	from := len(p.dst)
 	switch p.opt.Clock {
 	case render.Offset, render.Delta:
 		const width = len("0.000000")
-		p.dst = p.opt.Clock.Seconds(append(p.dst, '+'), nanos, start, width, h)
+		p.dst = p.opt.Clock.AppendSeconds(append(p.dst, '+'), nanos, start, width, h)
 	default:
 		p.dst = p.opt.appendClockTime(p.dst, nanos, start, false, h)
 	}
@@ -110,19 +110,19 @@ func (p *page) lead(nanos, start int64, h *render.Hole) {
 	}
 }
 
-// arrow writes which way the message went: > to the server.
-func (p *page) arrow(e *render.Event) {
-	p.to(p.col + gap)
+// writeArrow writes which way the message went: > to the server.
+func (p *page) writeArrow(e *render.Event) {
+	p.padTo(p.col + gap)
 	if e.Reply || p.m.Type != nil && p.m.Type.Notice {
-		p.string(p.opt.Palette.meaning, "<")
+		p.writeString(p.opt.Palette.meaning, "<")
 		return
 	}
-	p.string(p.opt.Palette.name, ">")
+	p.writeString(p.opt.Palette.name, ">")
 }
 
-// turn writes the first line of a message: what it is and how it came, then the
+// writeTurn writes the first line of a message: what it is and how it came, then the
 // values that its sender chose.
-func (p *page) turn(e *render.Event) {
+func (p *page) writeTurn(e *render.Event) {
 	c := &p.opt.Palette
 	lo := len(p.dst)
 	if p.m.Type == nil {
@@ -135,21 +135,21 @@ func (p *page) turn(e *render.Event) {
 	lo = len(p.dst)
 	p.dst = appendSize(p.dst, p.m, plural(p.m.Wire, " byte", " bytes"))
 	p.place(style{}, lo, 1, turnHang)
-	p.frames(e)
+	p.writeFrames(e)
 	if p.m.Conf == dissect.Maybe {
 		lo = len(p.dst)
 		p.dst = append(p.dst, "weak"...)
 		p.place(c.dim, lo, 1, turnHang)
 	}
-	p.status()
-	p.values(nil)
+	p.writeStatus()
+	p.writeSummary(nil)
 	p.newline()
-	p.joined(e)
-	p.came(e)
+	p.writeJoined(e)
+	p.writeArrival(e)
 }
 
-// frames writes where the message is in the capture.
-func (p *page) frames(e *render.Event) {
+// writeFrames writes where the message is in the capture.
+func (p *page) writeFrames(e *render.Event) {
 	lo := len(p.dst)
 	p.dst = append(p.dst, '(')
 	if e.Split == nil && len(e.Frames) > 1 && e.TCP {
@@ -161,7 +161,7 @@ func (p *page) frames(e *render.Event) {
 	p.place(p.opt.Palette.dim, lo, 1, turnHang)
 }
 
-func (p *page) status() {
+func (p *page) writeStatus() {
 	if s := p.m.Status; s != dissect.Complete {
 		lo := len(p.dst)
 		p.dst = append(p.dst, s.String()...)
@@ -169,8 +169,8 @@ func (p *page) status() {
 	}
 }
 
-// values writes the values that the message's type names, but that of one field.
-func (p *page) values(but *dissect.Def) {
+// writeSummary writes the values that the message's type names, but that of one field.
+func (p *page) writeSummary(but *dissect.Def) {
 	if p.m.Type == nil {
 		return
 	}
@@ -196,39 +196,39 @@ func (p *page) values(but *dissect.Def) {
 // of replies the part in which wrong ones differ.
 const briefDump = 64
 
-// plain writes rows of bytes and the characters of them, without names.
-func (d *dump) plain(full bool) {
-	d.n = 16
-	if bodyIndent+3*d.n+gap+d.n > d.opt.Width {
-		d.n = 8
+// writePlainRows writes rows of bytes and the characters of them, without names.
+func (d *hexDump) writePlainRows(full bool) {
+	d.rowLen = 16
+	if bodyIndent+3*d.rowLen+gap+d.rowLen > d.opt.Width {
+		d.rowLen = 8
 	}
 	d.hexAt = bodyIndent
-	d.textAt = d.hexAt + 3*d.n + gap
-	if d.n == 8 {
+	d.textAt = d.hexAt + 3*d.rowLen + gap
+	if d.rowLen == 8 {
 		d.textAt--
 	}
 	n := len(d.m.Data)
-	if !full && n > briefDump+d.n { // to say that a row is left out takes a row
+	if !full && n > briefDump+d.rowLen { // to say that a row is left out takes a row
 		n = briefDump
 	}
 	d.leafNo = -1
 	d.nextLeaf()
-	for at := 0; at < n; at += d.n {
-		d.plainRow(at, min(d.n, n-at))
+	for at := 0; at < n; at += d.rowLen {
+		d.writePlainRow(at, min(d.rowLen, n-at))
 	}
 	if n < len(d.m.Data) {
-		d.to(bodyIndent)
+		d.padTo(bodyIndent)
 		lo := len(d.dst)
 		d.dst = digits.AppendGrouped(append(d.dst, "… "...), int64(len(d.m.Data)-n))
 		d.dst = append(d.dst, " more bytes; --full shows them"...)
-		d.paragraph(d.opt.Palette.dim, lo, bodyIndent)
+		d.writeParagraph(d.opt.Palette.dim, lo, bodyIndent)
 	}
 }
 
-// plainRow writes n bytes from offset at on.
-func (d *dump) plainRow(at, n int) {
+// writePlainRow writes n bytes from offset at on.
+func (d *hexDump) writePlainRow(at, n int) {
 	const half = 8
-	d.to(d.hexAt)
+	d.padTo(d.hexAt)
 	mark := d.leafNo
 	for i := range n {
 		if i == half {
@@ -237,19 +237,19 @@ func (d *dump) plainRow(at, n int) {
 		if i > 0 {
 			d.dst, d.col = append(d.dst, ' '), d.col+1
 		}
-		if b := d.m.Data[at+i]; d.hidden(at + i) {
+		if b := d.m.Data[at+i]; d.isHidden(at + i) {
 			d.dst = append(d.dst, "**"...)
 		} else {
 			d.dst = append(d.dst, hexDigits[b>>4], hexDigits[b&0xf])
 		}
 		d.col += 2
 	}
-	d.to(d.textAt)
+	d.padTo(d.textAt)
 	d.leafNo = mark // the same leaves once more
 	for i := range n {
 		b := d.m.Data[at+i]
 		switch {
-		case d.hidden(at + i):
+		case d.isHidden(at + i):
 			b = '*'
 		case b < ' ' || b > '~':
 			b = '.'
@@ -259,8 +259,8 @@ func (d *dump) plainRow(at, n int) {
 	d.newline()
 }
 
-// hidden reports whether the byte at offset at is of a secret; offsets rise.
-func (d *dump) hidden(at int) bool {
-	f := d.leaf(at)
+// isHidden reports whether the byte at offset at is of a secret; offsets rise.
+func (d *hexDump) isHidden(at int) bool {
+	f := d.leafAt(at)
 	return f != nil && d.opt.hides(f.Def)
 }

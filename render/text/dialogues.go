@@ -12,54 +12,54 @@ import (
 // AppendRecord appends a finding as a turn.
 func (d *Dialogue) AppendRecord(dst []byte, r *render.Record) []byte {
 	p := page{dst: dst, opt: &d.opt}
-	p.lead(r.Nanos, r.Start, &r.Hole)
-	p.to(p.col + gap)
-	p.verdict(r.Expert, r.Detail, turnHang+indentStep)
+	p.writeTime(r.Nanos, r.Start, &r.Hole)
+	p.padTo(p.col + gap)
+	p.writeFindingText(r.Expert, r.Detail, turnHang+indentStep)
 	return p.dst
 }
 
 // AppendDialogue appends a dialogue and an empty line.
 func (d *Dialogue) AppendDialogue(dst []byte, x *render.Dialogue) []byte {
 	p := page{dst: dst, opt: &d.opt}
-	p.title(x)
-	p.outcome(x)
+	p.writeTitle(x)
+	p.writeOutcome(x)
 	before := x.First
 	for i := 0; i < len(x.Turns); i++ {
 		t := &x.Turns[i]
 		p.endLine()
 		at := len(p.dst)
 		p.dst = append(p.dst, t.Text...)
-		if t.Hole.Open {
+		if t.Hole.IsSet {
 			since := x.First
 			if d.opt.Clock == render.Delta {
 				since = before
 			}
-			p.dst = render.Fill(p.dst, at+t.Hole.At, t.Hole.Width, t.Nanos-since)
+			p.dst = render.FillHole(p.dst, at+t.Hole.At, t.Hole.Width, t.Nanos-since)
 			before = t.Nanos
 		}
-		i = p.continued(x.Turns, i)
+		i = p.writeContinuations(x.Turns, i)
 	}
 	p.endLine()
-	if x.Open {
-		p.to(indentStep)
+	if x.IsUnfinished {
+		p.padTo(indentStep)
 		lo := len(p.dst)
 		p.dst = append(p.dst, "written before it was over: too many dialogues were open, or they took too much memory"...)
-		p.paragraph(p.opt.Palette.status[dissect.Fragment], lo, 2*indentStep)
+		p.writeParagraph(p.opt.Palette.status[dissect.Fragment], lo, 2*indentStep)
 	}
 	p.newline()
 	return p.dst
 }
 
-// continued writes the turns after the one at index i that go on with its text,
+// writeContinuations writes the turns after the one at index i that go on with its text,
 // and returns the index of the last of them.
-func (p *page) continued(turns []render.Turn, i int) int {
+func (p *page) writeContinuations(turns []render.Turn, i int) int {
 	first, last := i, i
 	for last+1 < len(turns) {
 		t, next := &turns[last], &turns[last+1]
-		if open := t.Said.To > 0 && t.Said.To == len(t.Text); !open || !next.Said.GoesOn {
+		if open := t.Quote.To > 0 && t.Quote.To == len(t.Text); !open || !next.Quote.Continues {
 			break
 		}
-		text := next.Text[next.Said.From:]
+		text := next.Text[next.Quote.From:]
 		if n := len(p.dst); p.dst[n-1] != '\n' && len(text) > 0 && text[0] != '\n' {
 			text = text[bodyIndent:]
 		}
@@ -70,23 +70,23 @@ func (p *page) continued(turns []render.Turn, i int) int {
 		return last
 	}
 	p.endLine()
-	p.to(bodyIndent)
+	p.padTo(bodyIndent)
 	lo := len(p.dst)
 	p.dst = strconv.AppendInt(append(p.dst, "(joined from "...), int64(last-first+1), 10)
 	p.dst = append(p.dst, " messages: frames "...)
 	p.dst = strconv.AppendUint(p.dst, turns[first].Frame, 10)
 	p.dst = strconv.AppendUint(append(p.dst, " to "...), turns[last].Frame, 10)
 	p.dst = append(p.dst, ')')
-	p.paragraph(p.opt.Palette.dim, lo, bodyIndent)
+	p.writeParagraph(p.opt.Palette.dim, lo, bodyIndent)
 	return last
 }
 
-// title writes what the dialogue is, whose, and when it began.
-func (p *page) title(x *render.Dialogue) {
+// writeTitle writes what the dialogue is, whose, and when it began.
+func (p *page) writeTitle(x *render.Dialogue) {
 	c := &p.opt.Palette
 	lo := len(p.dst)
 	switch {
-	case x.Stream:
+	case x.IsStream:
 		p.dst = append(p.dst, "connection "...)
 	case x.Outcome == render.OneWay:
 		p.dst = append(p.dst, "message "...)
@@ -98,13 +98,13 @@ func (p *page) title(x *render.Dialogue) {
 	if x.Proto != nil {
 		lo = len(p.dst)
 		p.dst = append(p.dst, x.Proto.Name...)
-		if x.Type != nil && !x.Stream {
+		if x.Type != nil && !x.IsStream {
 			p.dst = append(append(p.dst, ' '), x.Type.Name...)
 		}
 		p.place(c.head, lo, gap, indentStep)
 	}
 	if x.Client.IsValid() {
-		p.between(x.Client, x.Server)
+		p.writeEnds(x.Client, x.Server)
 	}
 	lo = len(p.dst)
 	p.dst = p.opt.appendTime(p.dst, x.First, true)
@@ -112,28 +112,28 @@ func (p *page) title(x *render.Dialogue) {
 	p.newline()
 }
 
-// outcome writes how the dialogue ended, and what it came to.
-func (p *page) outcome(x *render.Dialogue) {
-	p.to(indentStep)
+// writeOutcome writes how the dialogue ended, and what it came to.
+func (p *page) writeOutcome(x *render.Dialogue) {
+	p.padTo(indentStep)
 	lo := len(p.dst)
 	p.dst = appendOutcome(p.dst, x)
 	switch answered := x.Outcome == render.Answered || x.Outcome == render.LateAnswer; {
-	case x.Trip >= 0 && answered:
-		p.dst = digits.AppendElapsed(append(p.dst, ", challenge before that "...), x.Trip, " ")
-	case x.Trip >= 0 && x.Outcome != render.Challenged:
-		p.dst = digits.AppendElapsed(append(p.dst, ", challenged after "...), x.Trip, " ")
+	case x.ChallengeRTT >= 0 && answered:
+		p.dst = digits.AppendElapsed(append(p.dst, ", challenge before that "...), x.ChallengeRTT, " ")
+	case x.ChallengeRTT >= 0 && x.Outcome != render.Challenged:
+		p.dst = digits.AppendElapsed(append(p.dst, ", challenged after "...), x.ChallengeRTT, " ")
 	}
-	p.amount(uint64(x.Requests), " request", " requests", x.Requests > 1 || x.Stream)
-	p.amount(uint64(x.Challenges), " challenge", " challenges", x.Challenges > 1)
-	p.amount(uint64(x.Replies), " reply", " replies", x.Replies > 1 || x.Stream)
-	p.amount(uint64(x.Packets), " packet", " packets", true)
-	if x.Continues {
+	p.writeAmount(uint64(x.Requests), " request", " requests", x.Requests > 1 || x.IsStream)
+	p.writeAmount(uint64(x.Challenges), " challenge", " challenges", x.Challenges > 1)
+	p.writeAmount(uint64(x.Replies), " reply", " replies", x.Replies > 1 || x.IsStream)
+	p.writeAmount(uint64(x.Packets), " packet", " packets", true)
+	if x.HasEarlier {
 		p.dst = append(p.dst, "; earlier turns are further up, or before the capture"...)
 	}
-	p.paragraph(p.opt.Palette.outcome(x), lo, 2*indentStep)
+	p.writeParagraph(p.opt.Palette.outcomeStyle(x), lo, 2*indentStep)
 }
 
-func (p *page) amount(n uint64, one, more string, show bool) {
+func (p *page) writeAmount(n uint64, one, more string, show bool) {
 	if !show {
 		return
 	}
@@ -141,8 +141,8 @@ func (p *page) amount(n uint64, one, more string, show bool) {
 	p.dst = append(p.dst, plural(int(n), one, more)...)
 }
 
-// answers says that an answer came, and what is wrong with it.
-var answers = [...]string{
+// answerWords says that an answer came, and what is wrong with it.
+var answerWords = [...]string{
 	dissect.Complete:  "answered",
 	dissect.Truncated: "answered",
 	dissect.Malformed: "answered with a malformed reply",
@@ -159,14 +159,14 @@ func appendTook(dst []byte, lead string, nanos int64) []byte {
 }
 
 func appendOutcome(dst []byte, x *render.Dialogue) []byte {
-	if x.Stream {
+	if x.IsStream {
 		return digits.AppendElapsed(append(dst, "over "...), x.Last-x.First, " ")
 	}
 	switch x.Outcome {
 	case render.Answered:
-		return appendTook(append(dst, answers[x.Answer]...), " after ", x.Took)
+		return appendTook(append(dst, answerWords[x.Answer]...), " after ", x.RTT)
 	case render.LateAnswer:
-		return appendTook(append(dst, "answered too late"...), ", after ", x.Took)
+		return appendTook(append(dst, "answered too late"...), ", after ", x.RTT)
 	case render.Unanswered:
 		return append(dst, "not answered"...)
 	case render.Unsolicited:
@@ -177,9 +177,9 @@ func appendOutcome(dst []byte, x *render.Dialogue) []byte {
 		return appendChallenged(dst, x)
 	}
 	switch {
-	case x.Continues && x.Requests == 0:
+	case x.HasEarlier && x.Requests == 0:
 		return append(dst, "a further reply"...)
-	case x.Open, x.Stopped:
+	case x.IsUnfinished, x.IsStopped:
 		return append(dst, "no answer so far"...)
 	}
 	return append(dst, "no answer in the capture"...)
@@ -188,23 +188,23 @@ func appendOutcome(dst []byte, x *render.Dialogue) []byte {
 // appendChallenged appends that a challenge was the last word.
 func appendChallenged(dst []byte, x *render.Dialogue) []byte {
 	dst = append(dst, "challenged"...)
-	if x.Trip >= 0 {
-		dst = digits.AppendElapsed(append(dst, " after "...), x.Trip, " ")
+	if x.ChallengeRTT >= 0 {
+		dst = digits.AppendElapsed(append(dst, " after "...), x.ChallengeRTT, " ")
 	}
 	dst = append(dst, ", not asked again with the "...)
 	if x.Challenges > 1 {
 		dst = append(dst, "last "...)
 	}
 	dst = append(dst, "challenge"...)
-	if x.Open {
+	if x.IsUnfinished {
 		dst = append(dst, " so far"...)
 	}
 	return dst
 }
 
-// outcome is the style of how a dialogue ended.
-func (c *Palette) outcome(x *render.Dialogue) style {
-	if !x.Stream && (x.Outcome == render.Unanswered || x.Outcome == render.LateAnswer) {
+// outcomeStyle is the style of how a dialogue ended.
+func (c *Palette) outcomeStyle(x *render.Dialogue) style {
+	if !x.IsStream && (x.Outcome == render.Unanswered || x.Outcome == render.LateAnswer) {
 		return c.status[dissect.Truncated]
 	}
 	return style{}

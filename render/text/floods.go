@@ -23,23 +23,23 @@ type FloodOptions struct {
 // options it uses width, colour and the zone of times. Lines of advice are never
 // wrapped, so that they can be copied.
 func AppendFloods(dst []byte, f *render.Floods, opt Options, how FloodOptions) []byte {
-	p := floodsPage{statsPage{dst: dst, opt: opt.normal(), s: &render.Stats{Run: f.Run}}, f, how}
-	p.interrupted()
+	p := floodsPage{statsPage{dst: dst, opt: opt.withDefaults(), s: &render.Stats{Run: f.Run}}, f, how}
+	p.writeInterrupted()
 	if f.Run.Packets == 0 {
-		p.line(0, "The capture has no packets.")
+		p.writeLine(0, "The capture has no packets.")
 		return p.dst
 	}
-	p.verdict()
-	p.looked()
-	p.caveats()
-	p.incidents()
+	p.writeHeadline()
+	p.writeScope()
+	p.writeCaveats()
+	p.writeTableOfIncidents()
 	for i := range f.Incidents {
 		if in := &f.Incidents[i]; in.Level >= flood.Warn || how.Verbose || how.Explain {
-			p.block(in)
+			p.writeIncident(in)
 		}
 	}
 	if !how.Verbose && !how.Explain {
-		p.notes()
+		p.writeNotes()
 	}
 	return p.dst
 }
@@ -57,8 +57,8 @@ func (p *floodsPage) levelStyle(l flood.Level) style {
 	return p.opt.Palette.severity[severity[l]]
 }
 
-// verdict is the first line: what somebody wants to know at night.
-func (p *floodsPage) verdict() {
+// writeHeadline is the first line: what somebody wants to know at night.
+func (p *floodsPage) writeHeadline() {
 	run, n := &p.f.Run, &p.f.Counts
 	where := fmt.Sprintf("in %s of capture, %s", digits.Span(time.Duration(run.Last-run.First)), digits.Counted(run.Packets, "packet"))
 	var parts []string
@@ -87,12 +87,12 @@ func (p *floodsPage) verdict() {
 	p.dst = append(append(p.dst, s.off...), '\n')
 }
 
-// looked says in what nothing else was found.
-func (p *floodsPage) looked() {
+// writeScope says in what nothing else was found.
+func (p *floodsPage) writeScope() {
 	run, seen := &p.f.Run, p.f.Seen
-	times := fmt.Sprintf("%s to %s", p.clock(run.First, true), p.clock(run.Last, !p.sameDay()))
+	times := fmt.Sprintf("%s to %s", p.formatTime(run.First, true), p.formatTime(run.Last, !p.sameDay()))
 	if seen.Queries+seen.Replies+seen.Junk+seen.Logins == 0 {
-		p.line(0, "%s: no query traffic. qsniff looks for it on all ports; -d udp.port==N,PROTOCOL names one to try harder on.", times)
+		p.writeLine(0, "%s: no query traffic. qsniff looks for it on all ports; -d udp.port==N,PROTOCOL names one to try harder on.", times)
 		return
 	}
 	servers, rough := seen.Servers()
@@ -111,43 +111,43 @@ func (p *floodsPage) looked() {
 	if seen.OneWay() == "" && seen.Queries > 0 {
 		said += "; both directions were captured"
 	}
-	p.line(0, "%s", said)
+	p.writeLine(0, "%s", said)
 }
 
 // shortest capture for which the detector knows what is usual.
 const warmUp = 30 * time.Second
 
-// caveats is what a reader has to know before believing the rest.
-func (p *floodsPage) caveats() {
+// writeCaveats is what a reader has to know before believing the rest.
+func (p *floodsPage) writeCaveats() {
 	f, run := p.f, &p.f.Run
 	switch f.Seen.OneWay() {
 	case "requests":
-		p.line(0, "Only what goes to servers was captured: reflection cannot be told, and nothing is sure, because nobody is seen to prove an address. Capture both directions.")
+		p.writeLine(0, "Only what goes to servers was captured: reflection cannot be told, and nothing is sure, because nobody is seen to prove an address. Capture both directions.")
 	case "replies":
-		p.line(0, "Only what servers send was captured: queries and who proves an address are not there. Capture both directions.")
+		p.writeLine(0, "Only what servers send was captured: queries and who proves an address are not there. Capture both directions.")
 	}
 	if span := time.Duration(run.Last - run.First); span < warmUp && f.Seen.Queries > 0 {
-		p.line(0, "The capture is shorter than %s: what is usual here is not known, which makes verdicts less sure, and short attacks may be missing.", digits.Span(warmUp))
+		p.writeLine(0, "The capture is shorter than %s: what is usual here is not known, which makes verdicts less sure, and short attacks may be missing.", digits.Span(warmUp))
 	}
 	if run.Dropped > 0 {
-		p.line(0, "The capturing program lost %s: rates were higher, and who did not prove an address may have.", digits.Counted(run.Dropped, "packet"))
+		p.writeLine(0, "The capturing program lost %s: rates were higher, and who did not prove an address may have.", digits.Counted(run.Dropped, "packet"))
 	}
 	if run.Doubled > 0 {
-		p.line(0, "The capture has packets twice, as mirror ports make it: %s left out.", digits.Counted(run.Doubled, "copy was", "copies were"))
+		p.writeLine(0, "The capture has packets twice, as mirror ports make it: %s left out.", digits.Counted(run.Doubled, "copy was", "copies were"))
 	}
 	if run.Backwards > 0 {
-		p.line(0, "Time went backwards in the capture: %s older than one before.", digits.Counted(run.Backwards, "packet was", "packets were"))
+		p.writeLine(0, "Time went backwards in the capture: %s older than one before.", digits.Counted(run.Backwards, "packet was", "packets were"))
 	}
-	if len(f.Full) > 0 {
-		p.line(0, "No room was left for more %s: the oldest made room, and incidents there may be missing (--memory, or fewer servers in the capture).", strings.Join(f.Full, ", "))
+	if len(f.FullTables) > 0 {
+		p.writeLine(0, "No room was left for more %s: the oldest made room, and incidents there may be missing (--memory, or fewer servers in the capture).", strings.Join(f.FullTables, ", "))
 	}
 	for _, said := range (&counters.Result{Floods: f.Unnamed}).Labels(counters.Incidents) {
-		p.line(0, "%s.", said)
+		p.writeLine(0, "%s.", said)
 	}
 }
 
-// incidents is the table of all, worst first.
-func (p *floodsPage) incidents() {
+// writeTableOfIncidents is the table of all, worst first.
+func (p *floodsPage) writeTableOfIncidents() {
 	if len(p.f.Incidents) == 0 {
 		return
 	}
@@ -164,21 +164,21 @@ func (p *floodsPage) incidents() {
 			break
 		}
 	}
-	if _, _, used := t.fit(p.opt.Width); used > p.opt.Width {
-		t.below(2)
+	if _, _, used := t.fitColumns(p.opt.Width); used > p.opt.Width {
+		t.moveBelow(2)
 	}
 	p.dst = append(p.dst, '\n')
-	p.table(&t)
+	p.writeTable(&t)
 }
 
-// below moves a column of all rows to the line below.
-func (t *table) below(column int) {
+// moveBelow moves a column of all rows to the line below.
+func (t *table) moveBelow(column int) {
 	cut := func(list []string) []string {
 		return append(append([]string{}, list[:column]...), list[column+1:]...)
 	}
 	for i := range t.rows {
 		r := &t.rows[i]
-		r.says, r.cells = r.cells[column], cut(r.cells)
+		r.note, r.cells = r.cells[column], cut(r.cells)
 	}
 	t.columns = append(append(t.columns[:0:0], t.columns[:column]...), t.columns[column+1:]...)
 }
@@ -190,7 +190,7 @@ func (p *floodsPage) cells(in *flood.Incident) []string {
 		}
 		return short(v)
 	}
-	return []string{in.Level.String(), in.Kind.String(), in.Target.String(), p.clock(in.Start, !p.sameDay()), p.length(in),
+	return []string{in.Level.String(), in.Kind.String(), in.Target.String(), p.formatTime(in.Start, !p.sameDay()), p.length(in),
 		rate(in.Peak), p.sources(in), flood.ConfidenceWord(in.Confidence), rate(in.Mean), rate(in.Baseline),
 		grouped(in.Requests), grouped(in.Replies), size(in.BytesIn), size(in.BytesOut), fmt.Sprint(in.Campaign)}
 }
@@ -215,8 +215,8 @@ func (p *floodsPage) length(in *flood.Incident) string {
 	return digits.Span(max(time.Duration(end-in.Start), 0).Round(100*time.Millisecond)) + open
 }
 
-// clock is a time to the second: nobody is flooded for less.
-func (p *floodsPage) clock(nanos int64, date bool) string {
+// formatTime is a time to the second: nobody is flooded for less.
+func (p *floodsPage) formatTime(nanos int64, date bool) string {
 	layout := time.TimeOnly
 	if date {
 		layout = time.DateTime
@@ -235,8 +235,8 @@ func short(v float64) string {
 	return digits.Short(v)
 }
 
-// notes is what is good to know and no attack.
-func (p *floodsPage) notes() {
+// writeNotes is what is good to know and no attack.
+func (p *floodsPage) writeNotes() {
 	first := true
 	for i := range p.f.Incidents {
 		in := &p.f.Incidents[i]
@@ -244,9 +244,9 @@ func (p *floodsPage) notes() {
 			continue
 		}
 		if first {
-			p.title("Notes", "no attacks; -v tells all about them")
+			p.writeTitle("Notes", "no attacks; -v tells all about them")
 			first = false
 		}
-		p.line(tableIndent, "%s %s: %s", in.Kind, in.Target, strings.Join(in.Evidence, "; "))
+		p.writeLine(tableIndent, "%s %s: %s", in.Kind, in.Target, strings.Join(in.Evidence, "; "))
 	}
 }

@@ -98,7 +98,7 @@ func TestFloodCaveats(t *testing.T) {
 		want string
 	}{
 		{"uncounted", func(f *render.Floods) { f.Unnamed.Unopened = 3 }, "3 further incidents were not told apart"},
-		{"full", func(f *render.Floods) { f.Full = []string{"servers", "consoles"} }, "No room was left for more servers, consoles"},
+		{"full", func(f *render.Floods) { f.FullTables = []string{"servers", "consoles"} }, "No room was left for more servers, consoles"},
 		{"left", func(f *render.Floods) { f.Unnamed.Unlisted = 1 }, "1 incident is not listed for room: -o json has all."},
 		{"others", func(f *render.Floods) { f.Unnamed.Elsewhere = 2 }, "2 incidents are at targets that --servers leaves out."},
 		{"lost", func(f *render.Floods) { f.Run.Dropped = 5 }, "The capturing program lost 5 packets"},
@@ -141,14 +141,14 @@ func TestIncidentLine(t *testing.T) {
 	in := &f.Incidents[1]
 	for _, tc := range []struct {
 		name string
-		x    render.Incident
+		x    render.IncidentEvent
 		want string
 	}{
-		{"open", render.Incident{Event: flood.Begins, Incident: in}, "! alert FLOOD  flood_distributed at " + in.Target.String() + ", from frame 4711 on: many queries"},
-		{"another kind", render.Incident{Event: flood.Changes, Incident: in}, "! alert FLOOD  flood_distributed at " + in.Target.String() + ", taken for flood_suspect before: many queries"},
-		{"close", render.Incident{Event: flood.Ends, Incident: in}, "was over after 1m40s; peak 123,456/s, 1,000,000 requests"},
-		{"update", render.Incident{Event: flood.Changes, Incident: &f.Incidents[2]}, "! warn FLOOD  flood_suspect at " + in.Target.String() + " goes on: perhaps"},
-		{"cut off", render.Incident{Event: flood.Ends, Incident: &f.Incidents[2]}, "is not over where the capture ends"},
+		{"open", render.IncidentEvent{Event: flood.Begins, Incident: in}, "! alert FLOOD  flood_distributed at " + in.Target.String() + ", from frame 4711 on: many queries"},
+		{"another kind", render.IncidentEvent{Event: flood.Changes, Incident: in}, "! alert FLOOD  flood_distributed at " + in.Target.String() + ", taken for flood_suspect before: many queries"},
+		{"close", render.IncidentEvent{Event: flood.Ends, Incident: in}, "was over after 1m40s; peak 123,456/s, 1,000,000 requests"},
+		{"update", render.IncidentEvent{Event: flood.Changes, Incident: &f.Incidents[2]}, "! warn FLOOD  flood_suspect at " + in.Target.String() + " goes on: perhaps"},
+		{"cut off", render.IncidentEvent{Event: flood.Ends, Incident: &f.Incidents[2]}, "is not over where the capture ends"},
 	} {
 		tc.x.Nanos, tc.x.First = floodStart, floodStart
 		line := string(NewLine(Options{UTC: true}).AppendIncident(nil, &tc.x))

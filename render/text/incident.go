@@ -10,8 +10,8 @@ import (
 	"qsniff/internal/digits"
 )
 
-// block tells all of one incident.
-func (p *floodsPage) block(in *flood.Incident) {
+// writeIncident tells all of one incident.
+func (p *floodsPage) writeIncident(in *flood.Incident) {
 	c := &p.opt.Palette
 	s := p.levelStyle(in.Level)
 	p.dst = append(append(append(p.dst, '\n'), s.on...), in.Kind.String()...)
@@ -25,28 +25,28 @@ func (p *floodsPage) block(in *flood.Incident) {
 		p.dst = append(append(appendSpaces(p.dst, gap), about...), '\n')
 	} else {
 		p.dst = append(p.dst, '\n')
-		p.line(tableIndent, "%s", about)
+		p.writeLine(tableIndent, "%s", about)
 	}
-	p.line(tableIndent, "%s", p.course(in))
+	p.writeLine(tableIndent, "%s", p.course(in))
 	if amounts := p.amounts(in); amounts != "" {
-		p.line(tableIndent, "%s", amounts)
+		p.writeLine(tableIndent, "%s", amounts)
 	}
 	for _, s := range in.Evidence {
-		p.item(s)
+		p.writeItem(s)
 	}
-	p.doubts(in)
-	p.relations(in)
-	p.busiest(in)
-	p.networks(in)
+	p.writeDoubts(in)
+	p.writeRelations(in)
+	p.writeBusiest(in)
+	p.writeNetworks(in)
 	if p.how.Explain {
-		p.explain(in)
+		p.writeRule(in)
 	}
-	p.look(in)
-	p.advice(in)
+	p.writeWhere(in)
+	p.writeAdvice(in)
 }
 
-// item writes a sentence of a list.
-func (p *floodsPage) item(text string) {
+// writeItem writes a sentence of a list.
+func (p *floodsPage) writeItem(text string) {
 	at := len(p.dst)
 	p.dst = appendWrapped(p.dst, []byte(text), tableIndent+2, p.opt.Width)
 	p.dst[at+tableIndent] = '-'
@@ -59,13 +59,13 @@ func (p *floodsPage) sureness(in *flood.Incident) string {
 
 // course says when it was and how it went.
 func (p *floodsPage) course(in *flood.Incident) string {
-	said := fmt.Sprintf("%s to ", p.clock(in.Start, true))
+	said := fmt.Sprintf("%s to ", p.formatTime(in.Start, true))
 	day := func(nanos int64) string { return time.Unix(0, nanos).In(p.opt.Location).Format(time.DateOnly) }
 	switch {
 	case in.End == in.Start:
-		said = p.clock(in.Start, true)
+		said = p.formatTime(in.Start, true)
 	case in.End != 0:
-		said += fmt.Sprintf("%s, %s", p.clock(in.End, day(in.End) != day(in.Start)), p.length(in))
+		said += fmt.Sprintf("%s, %s", p.formatTime(in.End, day(in.End) != day(in.Start)), p.length(in))
 	default:
 		said += "the end of the capture and on, " + strings.TrimSuffix(p.length(in), "+")
 	}
@@ -113,8 +113,8 @@ func (p *floodsPage) amounts(in *flood.Incident) string {
 	return strings.Join(said, ", ")
 }
 
-// doubts says why it is not surer.
-func (p *floodsPage) doubts(in *flood.Incident) {
+// writeDoubts says why it is not surer.
+func (p *floodsPage) writeDoubts(in *flood.Incident) {
 	var why []string
 	for _, name := range in.Missing {
 		if name == "known" { // no capture can give it
@@ -129,23 +129,23 @@ func (p *floodsPage) doubts(in *flood.Incident) {
 		why = append(why, says)
 	}
 	if len(why) > 0 {
-		p.item("not to be told from this capture: " + strings.Join(why, ", "))
+		p.writeItem("not to be told from this capture: " + strings.Join(why, ", "))
 	}
 	if time.Duration(in.Detected-p.f.Run.First) < warmUp {
-		p.item("it was there within 30 s of the begin of the capture: what is usual is not known")
+		p.writeItem("it was there within 30 s of the begin of the capture: what is usual is not known")
 	}
 	if in.Dropped > 0 {
-		p.item("until then the capture had lost " + digits.Counted(in.Dropped, "packet") + ", or stretches of them")
+		p.writeItem("until then the capture had lost " + digits.Counted(in.Dropped, "packet") + ", or stretches of them")
 	}
 	if in.Completion >= 0 && in.Challenged < 30 && in.Level >= flood.Warn && in.Challenged > 0 {
-		p.item("only " + digits.Counted(uint64(in.Challenged), "source was", "sources were") + " challenged: their share says little")
+		p.writeItem("only " + digits.Counted(uint64(in.Challenged), "source was", "sources were") + " challenged: their share says little")
 	}
 }
 
-// relations says what it was taken for before, and what it belongs to.
-func (p *floodsPage) relations(in *flood.Incident) {
+// writeRelations says what it was taken for before, and what it belongs to.
+func (p *floodsPage) writeRelations(in *flood.Incident) {
 	for _, h := range in.History {
-		p.item(fmt.Sprintf("taken for %s until %s", h.Kind, p.clock(h.Nanos, !p.sameDay())))
+		p.writeItem(fmt.Sprintf("taken for %s until %s", h.Kind, p.formatTime(h.Nanos, !p.sameDay())))
 	}
 	others := 0
 	for i := range p.f.Incidents {
@@ -154,20 +154,20 @@ func (p *floodsPage) relations(in *flood.Incident) {
 		}
 	}
 	if others > 0 {
-		p.item(fmt.Sprintf("campaign %d: %s at this target belong with it", in.Campaign, digits.Counted(uint64(others), "other incident")))
+		p.writeItem(fmt.Sprintf("campaign %d: %s at this target belong with it", in.Campaign, digits.Counted(uint64(others), "other incident")))
 	}
 }
 
-// outstanding is the share from which on a source is worth naming.
-const outstanding = 0.005
+// leastShare is the share from which on a source is worth naming.
+const leastShare = 0.005
 
-// busiest lists the sources that sent most.
-func (p *floodsPage) busiest(in *flood.Incident) {
+// writeBusiest lists the sources that sent most.
+func (p *floodsPage) writeBusiest(in *flood.Incident) {
 	if len(in.Top) == 0 {
 		return
 	}
-	if v := in.Share(in.Top[0].Low); v >= 0 && v < outstanding {
-		p.item("no source stands out: addresses are as good as useless to block it")
+	if v := in.Share(in.Top[0].Low); v >= 0 && v < leastShare {
+		p.writeItem("no source stands out: addresses are as good as useless to block it")
 		return
 	}
 	t := table{columns: []column{{"ADDRESS", true, 0}, {"AT LEAST", false, 0}, {"AT MOST", false, 0}, {"SHARE", false, 1},
@@ -192,73 +192,73 @@ func (p *floodsPage) busiest(in *flood.Incident) {
 		t.rows = append(t.rows, tableRow{cells: []string{s.Addr.String(), grouped(s.Low), grouped(s.High), share, proved, ports, ttl}})
 	}
 	if !shares {
-		t.drop(3)
+		t.dropColumn(3)
 	}
 	about := "in the 10 to 20 s that the verdict rests on; proved: it brought a challenge back"
 	switch {
 	case strings.HasPrefix(in.Target.String(), "tcp/"):
 		about = "of the last refused logins; a connection proves the address"
-		t.drop(len(t.columns) - 1)
-		t.drop(len(t.columns) - 1)
+		t.dropColumn(len(t.columns) - 1)
+		t.dropColumn(len(t.columns) - 1)
 	case in.Target.End.Port() == 0:
 		about = "servers, in the 10 to 20 s that the verdict rests on"
 	}
-	p.subtitle("Busiest sources", about)
-	p.table(&t)
+	p.writeSubtitle("Busiest sources", about)
+	p.writeTable(&t)
 }
 
-// drop leaves out a column.
-func (t *table) drop(column int) {
-	t.below(column)
+// dropColumn leaves out a column.
+func (t *table) dropColumn(column int) {
+	t.moveBelow(column)
 	for i := range t.rows {
-		t.rows[i].says = ""
+		t.rows[i].note = ""
 	}
 }
 
-// networks lists the networks that sent most, where any stands out.
-func (p *floodsPage) networks(in *flood.Incident) {
+// writeNetworks lists the networks that sent most, where any stands out.
+func (p *floodsPage) writeNetworks(in *flood.Incident) {
 	t := table{columns: []column{{"NETWORK", true, 0}, {"AT LEAST", false, 0}, {"AT MOST", false, 0}, {"HOSTS", false, 0}}}
 	for i := range in.Prefixes {
 		x := &in.Prefixes[i]
-		if x.Hosts < 2 || in.Share(x.Low) < 10*outstanding {
+		if x.Hosts < 2 || in.Share(x.Low) < 10*leastShare {
 			continue
 		}
 		t.rows = append(t.rows, tableRow{cells: []string{x.Prefix.String(), grouped(x.Low), grouped(x.High), fmt.Sprint(x.Hosts)}})
 	}
 	if len(t.rows) > 0 {
-		p.subtitle("Busiest networks", "in the last 10 s of these; hosts: those seen, at least")
-		p.table(&t)
+		p.writeSubtitle("Busiest networks", "in the last 10 s of these; hosts: those seen, at least")
+		p.writeTable(&t)
 	}
 }
 
-// subtitle begins a table of a block.
-func (p *floodsPage) subtitle(name, about string) {
-	p.line(tableIndent, "%s: %s", name, about)
+// writeSubtitle begins a table of a block.
+func (p *floodsPage) writeSubtitle(name, about string) {
+	p.writeLine(tableIndent, "%s: %s", name, about)
 }
 
-// explain tells the rule, what it needs and what there was.
-func (p *floodsPage) explain(in *flood.Incident) {
+// writeRule tells the rule, what it needs and what there was.
+func (p *floodsPage) writeRule(in *flood.Incident) {
 	rule := p.f.Limits.RuleOf(in.Kind)
 	if rule == nil {
 		return
 	}
-	p.line(tableIndent, "Rule %s: %s", rule.Name, rule.Meaning)
-	p.table(needsTable(rule, in))
+	p.writeLine(tableIndent, "Rule %s: %s", rule.Name, rule.Meaning)
+	p.writeTable(needsTable(rule, in))
 	if len(in.Features) == 0 {
 		return
 	}
-	t := table{columns: []column{{"FEATURE", true, 0}, {"VALUE", false, 0}}, prose: true}
+	t := table{columns: []column{{"FEATURE", true, 0}, {"VALUE", false, 0}}, hasProse: true}
 	for _, f := range in.Features {
-		t.rows = append(t.rows, tableRow{cells: []string{f.Name, value(f.Value)}, says: flood.MeaningOf(f.Name)})
+		t.rows = append(t.rows, tableRow{cells: []string{f.Name, value(f.Value)}, note: flood.MeaningOf(f.Name)})
 	}
-	p.subtitle("Values", "when the figures were taken; shares are parts of 1")
-	p.table(&t)
+	p.writeSubtitle("Values", "when the figures were taken; shares are parts of 1")
+	p.writeTable(&t)
 }
 
 // needsTable lists the conditions of a rule, beside what an incident shows of each
 // if there is one.
 func needsTable(rule *flood.RuleDoc, in *flood.Incident) *table {
-	t := &table{columns: []column{{"NEEDS", false, 0}, {"SETTING", true, 0}}, prose: true}
+	t := &table{columns: []column{{"NEEDS", false, 0}, {"SETTING", true, 0}}, hasProse: true}
 	if in != nil {
 		t.columns = append(t.columns, column{"HERE", false, 0})
 	}
@@ -271,7 +271,7 @@ func needsTable(rule *flood.RuleDoc, in *flood.Incident) *table {
 			}
 			cells = append(cells, here)
 		}
-		t.rows = append(t.rows, tableRow{cells: cells, says: n.Text})
+		t.rows = append(t.rows, tableRow{cells: cells, note: n.Text})
 	}
 	return t
 }
@@ -287,21 +287,21 @@ func value(v float64) string {
 	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.3f", v), "0"), ".")
 }
 
-// look says where in the capture it is.
-func (p *floodsPage) look(in *flood.Incident) {
+// writeWhere says where in the capture it is.
+func (p *floodsPage) writeWhere(in *flood.Incident) {
 	if in.Frame > 0 {
-		p.line(tableIndent, "In the capture from frame %s on:", grouped(in.Frame))
+		p.writeLine(tableIndent, "In the capture from frame %s on:", grouped(in.Frame))
 		p.dst = appendSpaces(p.dst, belowIndent) // whole, to be copied
 		p.dst = fmt.Appendf(p.dst, "qsniff -o json FILE | jq -c 'select(.frame >= %d)'\n", in.Frame)
 	}
 }
 
-// advice is what can be done. Its lines are copied into terminals: they stay whole.
-func (p *floodsPage) advice(in *flood.Incident) {
+// writeAdvice is what can be done. Its lines are copied into terminals: they stay whole.
+func (p *floodsPage) writeAdvice(in *flood.Incident) {
 	if in.Advice == "" {
 		return
 	}
-	p.line(tableIndent, "What to do (without the indent: qsniff floods -o json FILE | jq -r .advice):")
+	p.writeLine(tableIndent, "What to do (without the indent: qsniff floods -o json FILE | jq -r .advice):")
 	for line := range strings.Lines(in.Advice) {
 		if line = strings.TrimRight(line, "\n"); line != "" {
 			p.dst = append(appendSpaces(p.dst, belowIndent), line...)

@@ -16,7 +16,7 @@ import (
 type Line struct{ opt Options }
 
 // NewLine returns a renderer that may be shared.
-func NewLine(o Options) *Line { return &Line{o.normal()} }
+func NewLine(o Options) *Line { return &Line{o.withDefaults()} }
 
 // The columns that are cheap to align: frames up to 99,999, and most pairs of
 // IPv4 addresses. Longer ones push the rest to the right.
@@ -33,13 +33,13 @@ func (l *Line) Append(dst []byte, e *render.Event) []byte {
 	dst = strconv.AppendUint(dst, e.Frame, 10)
 	dst = append(dst, c.dim.off...)
 	dst = append(dst, ' ')
-	dst = l.appendWay(dst, e)
+	dst = l.appendTimeAndEnds(dst, e)
 	dst = append(dst, ' ')
 	dst = append(dst, c.head.on...)
 	dst = appendTitle(dst, e)
 	dst = append(dst, c.head.off...)
-	if x := &e.Exchange; !l.opt.Bare && x.Request != 0 && x.Took >= 0 {
-		dst = digits.AppendElapsed(append(dst, ' '), x.Took, "")
+	if x := &e.Exchange; !l.opt.Bare && x.Request != 0 && x.RTT >= 0 {
+		dst = digits.AppendElapsed(append(dst, ' '), x.RTT, "")
 	}
 	if m.Conf == dissect.Maybe {
 		dst = append(dst, " weak"...)
@@ -56,9 +56,9 @@ func (l *Line) Append(dst []byte, e *render.Event) []byte {
 	return append(append(dst, c.dim.off...), '\n')
 }
 
-// appendWay appends when and between whom the message was sent; of one that came
+// appendTimeAndEnds appends when and between whom the message was sent; of one that came
 // without a packet, the direction.
-func (l *Line) appendWay(dst []byte, e *render.Event) []byte {
+func (l *Line) appendTimeAndEnds(dst []byte, e *render.Event) []byte {
 	lo, w := len(dst), len("request")
 	if l.opt.Bare {
 		dst = append(dst, e.Direction()...)

@@ -41,11 +41,11 @@ const (
 // when it grows.
 type span struct{ lo, hi int }
 
-func (x *span) any() bool { return x.lo < x.hi }
+func (x *span) hasText() bool { return x.lo < x.hi }
 
-// measure sets the columns for p's message. The name column is as wide as the
+// measureColumns sets the columns for p's message. The name column is as wide as the
 // longest name, up to a quarter of the page.
-func (p *page) measure() {
+func (p *page) measureColumns() {
 	w := p.opt.Width
 	p.offsetW = max(minOffsetW, decimals(uint64(len(p.m.Data))))
 	switch {
@@ -97,23 +97,23 @@ func (p *page) newline() {
 	p.dst, p.col = append(p.dst, '\n'), 0
 }
 
-// to pads the line up to a column.
-func (p *page) to(col int) {
+// padTo pads the line up to a column.
+func (p *page) padTo(col int) {
 	if col > p.col {
 		p.dst, p.col = appendSpaces(p.dst, col-p.col), col
 	}
 }
 
-// string writes an ASCII constant.
-func (p *page) string(s style, text string) {
+// writeString writes an ASCII constant.
+func (p *page) writeString(s style, text string) {
 	p.dst = append(p.dst, s.on...)
 	p.dst = append(p.dst, text...)
 	p.dst = append(p.dst, s.off...)
 	p.col += len(text)
 }
 
-// part writes n bytes, w cells wide, from the start of x.
-func (p *page) part(s style, x *span, n, w int) {
+// writePart writes n bytes, w cells wide, from the start of x.
+func (p *page) writePart(s style, x *span, n, w int) {
 	p.dst = append(p.dst, s.on...)
 	p.dst = append(p.dst, p.dst[x.lo:x.lo+n]...)
 	p.dst = append(p.dst, s.off...)
@@ -121,33 +121,33 @@ func (p *page) part(s style, x *span, n, w int) {
 	x.lo += n
 }
 
-// take writes as much of x as fits into width, and leaves the rest in x. It
+// writeFitting writes as much of x as fits into width, and leaves the rest in x. It
 // breaks anywhere: of a value, joining the lines gives exactly the value.
-func (p *page) take(s style, x *span, width int) {
-	if !x.any() {
+func (p *page) writeFitting(s style, x *span, width int) {
+	if !x.hasText() {
 		return
 	}
 	n, w := display.Fit(p.dst[x.lo:x.hi], width)
-	p.part(s, x, n, w)
+	p.writePart(s, x, n, w)
 }
 
-// takeWords is take for prose: it breaks at spaces and drops them.
-func (p *page) takeWords(s style, x *span, width int) {
+// writeFittingWords is take for prose: it breaks at spaces and drops them.
+func (p *page) writeFittingWords(s style, x *span, width int) {
 	n, w := display.FitWords(p.dst[x.lo:x.hi], width)
-	p.part(s, x, n, w)
-	for x.any() && p.dst[x.lo] == ' ' {
+	p.writePart(s, x, n, w)
+	for x.hasText() && p.dst[x.lo] == ' ' {
 		x.lo++
 	}
 }
 
-// paragraph writes the prose from lo to the end of dst, and ends the line.
+// writeParagraph writes the prose from lo to the end of dst, and ends the line.
 // Further lines are indented by hang.
-func (p *page) paragraph(s style, lo, hang int) {
+func (p *page) writeParagraph(s style, lo, hang int) {
 	x := span{lo, len(p.dst)}
 	end := x.hi
-	for p.takeWords(s, &x, p.opt.Width-p.col); x.any(); p.takeWords(s, &x, p.opt.Width-p.col) {
+	for p.writeFittingWords(s, &x, p.opt.Width-p.col); x.hasText(); p.writeFittingWords(s, &x, p.opt.Width-p.col) {
 		p.newline()
-		p.to(hang)
+		p.padTo(hang)
 	}
 	p.newline()
 	p.slide(lo, end)

@@ -7,10 +7,10 @@ import (
 	"qsniff/render"
 )
 
-// relation writes what the message is to the requests and replies around it.
-func (p *page) relation(e *render.Event) {
+// writeRelation writes what the message is to the requests and replies around it.
+func (p *page) writeRelation(e *render.Event) {
 	x := &e.Exchange
-	if p.opt.Bare || x.ID == 0 || x.Says == "" {
+	if p.opt.Bare || x.ID == 0 || x.Verb == "" {
 		return
 	}
 	lo := len(p.dst)
@@ -21,11 +21,11 @@ func (p *page) relation(e *render.Event) {
 	if e.Reply && x.Request == 0 {
 		p.dst = append(p.dst, "belongs to"...)
 	} else {
-		p.dst = append(p.dst, x.Says...)
+		p.dst = append(p.dst, x.Verb...)
 	}
 	p.dst = strconv.AppendUint(append(p.dst, " frame "...), frame, 10)
-	if x.Request != 0 && x.Took >= 0 {
-		p.dst = digits.AppendElapsed(append(p.dst, " after "...), x.Took, " ")
+	if x.Request != 0 && x.RTT >= 0 {
+		p.dst = digits.AppendElapsed(append(p.dst, " after "...), x.RTT, " ")
 	}
-	p.piece(style{}, lo)
+	p.placeInHead(style{}, lo)
 }

@@ -18,14 +18,14 @@ func TestRelation(t *testing.T) {
 		bare       bool
 		head, line string
 	}{
-		{"none", render.Exchange{Took: -1}, false, false, "reply  1 byte", "PONG 1 B"},
-		{"first request", render.Exchange{ID: 5, Took: -1}, true, false, "request  1 byte", "PONG 1 B"},
-		{"repetition", render.Exchange{ID: 5, Says: "follows unanswered", Took: -1}, true, false, "request  follows unanswered frame 5", "PONG 1 B"},
-		{"answer", render.Exchange{ID: 5, Says: "answers", Request: 7, Took: 1_240_000}, false, false,
+		{"none", render.Exchange{RTT: -1}, false, false, "reply  1 byte", "PONG 1 B"},
+		{"first request", render.Exchange{ID: 5, RTT: -1}, true, false, "request  1 byte", "PONG 1 B"},
+		{"repetition", render.Exchange{ID: 5, Verb: "follows unanswered", RTT: -1}, true, false, "request  follows unanswered frame 5", "PONG 1 B"},
+		{"answer", render.Exchange{ID: 5, Verb: "answers", Request: 7, RTT: 1_240_000}, false, false,
 			"reply  answers frame 7 after 1.24 ms", "PONG 1.24ms 1 B"},
-		{"clock set back", render.Exchange{ID: 5, Says: "answers", Request: 7, Took: -1}, false, false, "reply  answers frame 7  1 byte", "PONG 1 B"},
-		{"cause not in the capture", render.Exchange{ID: 5, Says: "answers", Took: -1}, false, false, "reply  belongs to frame 5  1 byte", "PONG 1 B"},
-		{"payloads have no times", render.Exchange{ID: 5, Says: "answers", Request: 7, Took: 5}, false, true, "reply  1 byte", "PONG 1 B"},
+		{"clock set back", render.Exchange{ID: 5, Verb: "answers", Request: 7, RTT: -1}, false, false, "reply  answers frame 7  1 byte", "PONG 1 B"},
+		{"cause not in the capture", render.Exchange{ID: 5, Verb: "answers", RTT: -1}, false, false, "reply  belongs to frame 5  1 byte", "PONG 1 B"},
+		{"payloads have no times", render.Exchange{ID: 5, Verb: "answers", Request: 7, RTT: 5}, false, true, "reply  1 byte", "PONG 1 B"},
 	} {
 		e := render.Event{Frame: 9, File: -1, Iface: -1, Msg: m, Reply: !tt.request, Exchange: tt.in}
 		o := Options{UTC: true, Width: 200, Bare: tt.bare}

@@ -11,8 +11,8 @@ import (
 	"qsniff/stats"
 )
 
-// servers lists the busiest servers, with what they say of themselves.
-func (p *statsPage) servers() {
+// writeServers lists the busiest servers, with what they say of themselves.
+func (p *statsPage) writeServers() {
 	t := table{columns: []column{{"SERVER", true, 0}, {"REQUESTS", false, 0}, {"REPLIES", false, 5}, {"ANSWERED", false, 1},
 		{"GAIN", false, 3}, {"P50 MS", false, 2}, {"P95 MS", false, 4}, {"P99 MS", false, 7}, {"MAX MS", false, 7},
 		{"IN", false, 6}, {"OUT", false, 6}}}
@@ -20,13 +20,13 @@ func (p *statsPage) servers() {
 	for i := range p.s.Servers {
 		s := &p.s.Servers[i]
 		rough = rough || s.Response.Error > 0
-		t.rows = append(t.rows, tableRow{cells: p.serverCells(s), says: saysOf(s)})
+		t.rows = append(t.rows, tableRow{cells: p.serverCells(s), note: serverNote(s)})
 	}
 	if len(t.rows) == 0 {
 		return
 	}
-	p.title("Servers", p.aboutServers(rough))
-	p.table(&t)
+	p.writeTitle("Servers", p.aboutServers(rough))
+	p.writeTable(&t)
 }
 
 // aboutServers says what the table leaves out and what its numbers are.
@@ -64,8 +64,8 @@ func (p *statsPage) serverCells(s *stats.Server) []string {
 	return append(cells, size(s.BytesIn), size(s.BytesOut))
 }
 
-// saysOf is what a server says of itself, and whether it challenges.
-func saysOf(s *stats.Server) string {
+// serverNote is what a server says of itself, and whether it challenges.
+func serverNote(s *stats.Server) string {
 	var said []string
 	if len(s.Name) > 0 {
 		said = append(said, `"`+string(display.AppendEscaped(nil, s.Name, '"'))+`"`)

@@ -12,23 +12,23 @@ import (
 type table struct {
 	columns []column
 	rows    []tableRow
-	// prose says that what goes after the cells is prose, which is wrapped there.
-	prose bool
+	// hasProse says that what goes after the cells is prose, which is wrapped there.
+	hasProse bool
 }
 
 // column is one of a table. Where all do not fit, those with the highest rank are
 // left out first, all of one rank together.
 type column struct {
-	head string
-	left bool // text; numbers stand at the right
-	rank int
+	head   string
+	isText bool // text; numbers stand at the right
+	rank   int
 }
 
 // tableRow has a cell for each column, and a last one, which goes after them if
 // the widest of its kind fits there, else on a line below.
 type tableRow struct {
 	cells []string
-	says  string
+	note  string
 	style style // of the first cell
 }
 
@@ -46,9 +46,9 @@ func (t *table) append(dst []byte, c *Palette, width int) []byte {
 	if len(t.rows) == 0 {
 		return dst
 	}
-	shown, widths, used := t.fit(width)
-	beside := t.saysFits(width - used - gap)
-	wrapped := t.prose && width-used-gap >= leastProse
+	shown, widths, used := t.fitColumns(width)
+	beside := t.notesFit(width - used - gap)
+	wrapped := t.hasProse && width-used-gap >= leastProse
 	if len(t.columns) > 1 { // else the title says what it is
 		var head []string
 		for i := range t.columns {
@@ -61,22 +61,22 @@ func (t *table) append(dst []byte, c *Palette, width int) []byte {
 	for _, r := range t.rows {
 		dst = t.appendRow(dst, r.cells, shown, widths, r.style)
 		switch {
-		case r.says == "":
+		case r.note == "":
 		case beside:
-			dst = append(appendSpaces(dst, gap), r.says...)
+			dst = append(appendSpaces(dst, gap), r.note...)
 		case wrapped: // in as many lines as it takes, each below the one before
-			said := appendWrapped(nil, []byte(r.says), used+gap, width)
+			said := appendWrapped(nil, []byte(r.note), used+gap, width)
 			dst = append(appendSpaces(dst, gap), said[used+gap:]...)
 		default:
-			dst = appendWrapped(append(dst, '\n'), []byte(r.says), belowIndent, width)
+			dst = appendWrapped(append(dst, '\n'), []byte(r.note), belowIndent, width)
 		}
 		dst = append(dst, '\n')
 	}
 	return dst
 }
 
-// fit returns the columns that are shown, the width of each and of all.
-func (t *table) fit(width int) (shown []int, widths []int, used int) {
+// fitColumns returns the columns that are shown, the width of each and of all.
+func (t *table) fitColumns(width int) (shown []int, widths []int, used int) {
 	used = tableIndent - gap
 	for i := range t.columns {
 		w := len(t.columns[i].head)
@@ -104,10 +104,10 @@ func (t *table) fit(width int) (shown []int, widths []int, used int) {
 	return shown, widths, used
 }
 
-// saysFits reports whether room cells hold what any row says.
-func (t *table) saysFits(room int) bool {
+// notesFit reports whether room cells hold what any row says.
+func (t *table) notesFit(room int) bool {
 	for _, r := range t.rows {
-		if display.Cells([]byte(r.says)) > room {
+		if display.Cells([]byte(r.note)) > room {
 			return false
 		}
 	}
@@ -122,7 +122,7 @@ func (t *table) appendRow(dst []byte, cells []string, shown, widths []int, s sty
 			dst = appendSpaces(dst, gap)
 		}
 		pad := widths[j] - display.Cells([]byte(cells[i]))
-		if !t.columns[i].left {
+		if !t.columns[i].isText {
 			dst = appendSpaces(dst, pad)
 		}
 		if j == 0 {
@@ -132,7 +132,7 @@ func (t *table) appendRow(dst []byte, cells []string, shown, widths []int, s sty
 		if j == 0 {
 			dst = append(dst, s.off...)
 		}
-		if t.columns[i].left && (j < len(shown)-1 || t.prose) {
+		if t.columns[i].isText && (j < len(shown)-1 || t.hasProse) {
 			dst = appendSpaces(dst, pad)
 		}
 	}

@@ -35,7 +35,7 @@ type Options struct {
 	Bare bool
 }
 
-func (o Options) normal() Options {
+func (o Options) withDefaults() Options {
 	if o.Width == 0 {
 		o.Width = defaultWidth
 	}
@@ -61,12 +61,12 @@ const clockW = 11
 // appendClockTime appends a time as the clock of o has it.
 func (o *Options) appendClockTime(dst []byte, nanos, start int64, date bool, h *render.Hole) []byte {
 	if o.Micros {
-		nanos, start = render.Micros(nanos), render.Micros(start)
+		nanos, start = render.TruncateMicros(nanos), render.TruncateMicros(start)
 	}
 	if o.Clock == render.Absolute {
 		return o.appendTime(dst, nanos, date)
 	}
-	return o.Clock.Seconds(dst, nanos, start, clockW, h)
+	return o.Clock.AppendSeconds(dst, nanos, start, clockW, h)
 }
 
 // unit is what frame numbers count.

@@ -145,7 +145,7 @@ func appendBytes(dst []byte, m *dissect.Message, f *dissect.Field) []byte {
 		return appendHex(dst, b)
 	}
 	dst = appendCount(dst, uint64(len(b)))
-	if len(b) > 1 && uniform(b) {
+	if len(b) > 1 && isUniform(b) {
 		dst = append(dst, ", all "...)
 		dst = appendHex(dst, b[:1])
 	}
@@ -162,8 +162,8 @@ func appendHex(dst, b []byte) []byte {
 	return dst
 }
 
-// uniform reports whether all bytes are the same.
-func uniform(b []byte) bool {
+// isUniform reports whether all bytes are the same.
+func isUniform(b []byte) bool {
 	for _, c := range b {
 		if c != b[0] {
 			return false
@@ -221,9 +221,9 @@ func appendClock(dst []byte, f *dissect.Field) []byte {
 	return dst
 }
 
-// says reports whether the value that Tree prints for f tells f's bytes, or that of
+// valueShowsBytes reports whether the value that Tree prints for f tells f's bytes, or that of
 // another field does, so that they can be abbreviated.
-func says(m *dissect.Message, f *dissect.Field) bool {
+func valueShowsBytes(m *dissect.Message, f *dissect.Field) bool {
 	const terminator = 1 // or the length byte of a counted text
 	switch {
 	case f.Flags&dissect.Aux != 0:
@@ -233,7 +233,7 @@ func says(m *dissect.Message, f *dissect.Field) bool {
 	case f.Def.Kind == dissect.Text:
 		return len(m.Bytes(f))+terminator >= int(f.Len)
 	case f.Def.Kind == dissect.Bytes:
-		return uniform(m.Raw(f)) && len(m.Bytes(f)) == int(f.Len)
+		return isUniform(m.Raw(f)) && len(m.Bytes(f)) == int(f.Len)
 	case isNumber(f): // one of more than eight bytes is written in digits
 		return true
 	}

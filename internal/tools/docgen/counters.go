@@ -16,7 +16,7 @@ func countersPage() []byte {
 		if g.Object() != "" {
 			fmt.Fprintf(&b, "Members of %s.\n\n", code(g.Object()))
 		}
-		if !g.Printed() {
+		if !g.IsPrinted() {
 			writeHead(&b, "counter", "meaning")
 		} else {
 			writeHead(&b, "counter", "in JSON", "meaning")
@@ -32,9 +32,9 @@ func countersPage() []byte {
 // never has it, and the table no such column.
 func presenceCell(e *counters.Entry) string {
 	switch {
-	case !e.Printed():
+	case !e.IsPrinted():
 		return ""
-	case e.Always:
+	case e.IsAlwaysInJSON:
 		return "always | "
 	}
 	return "unless 0 | "

@@ -1,8 +1,8 @@
 package counters
 
-// live are the counters of what has no object in the JSON of stats: the detector of
+// others are the counters of what has no object in the JSON of stats: the detector of
 // floods, proofs, the replay of limits, files of packets and live captures.
-var live = []Entry{
+var others = []Entry{
 	{Name: "queries", Group: Incidents, Doc: "Queries to servers.",
 		Get: func(r *Result) uint64 { return r.Seen.Queries }},
 	{Name: "replies", Group: Incidents, Doc: "Replies, challenges among them.",

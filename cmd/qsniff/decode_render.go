@@ -16,47 +16,47 @@ import (
 	"qsniff/wire"
 )
 
-// told is a renderer that remembers which payloads led to output, and corrects
+// payloadRenderer is a renderer that remembers which payloads led to output, and corrects
 // what the pipeline cannot know of payloads without packets.
-type told struct {
+type payloadRenderer struct {
 	render.Renderer
 	plan     *plan
 	messages int
-	seen     [payload.MaxPayloads + 1]bool
+	isShown  [payload.MaxPayloads + 1]bool
 	missing  []string // what would complete a message
 }
 
-// elsewhere is what became of the rest of a message.
-const elsewhere = "the rest is not among the payloads"
+// whyNoRest is what became of the rest of a message.
+const whyNoRest = "the rest is not among the payloads"
 
 // Append takes a message.
-func (t *told) Append(dst []byte, e *render.Event) []byte {
+func (t *payloadRenderer) Append(dst []byte, e *render.Event) []byte {
 	t.messages++
-	t.seen[e.Frame] = true
+	t.isShown[e.Frame] = true
 	for _, f := range e.Frames {
-		t.seen[f] = true
+		t.isShown[f] = true
 	}
 	m := &t.plan.payloads[e.Frame-1]
 	x := *e
-	if x.Why != "" {
-		x.Why = elsewhere
+	if x.WhyIncomplete != "" {
+		x.WhyIncomplete = whyNoRest
 	}
 	if x.Msg.Type == nil && !m.isPacket {
-		x.Reply = m.reply
+		x.Reply = m.isReply
 	}
-	t.belief(&x, m)
+	t.correctConfidence(&x, m)
 	for i := range e.Msg.Expert {
-		t.duplicates(&e.Msg.Expert[i])
+		t.markShown(&e.Msg.Expert[i])
 	}
-	t.gaps(&x)
+	t.noteMissingParts(&x)
 	return t.Renderer.Append(dst, &x)
 }
 
-// belief says what the protocol was told by, where nobody said --as.
-func (t *told) belief(e *render.Event, m *made) {
+// correctConfidence says what the protocol was told by, where nobody said --as.
+func (t *payloadRenderer) correctConfidence(e *render.Event, m *plannedPayload) {
 	switch {
 	case e.Msg.Why == "" || t.plan.as == e.Msg.Proto:
-	case e.TCP && t.plan.weakTCP, m.chosen != nil && m.chosen.conf == dissect.Maybe:
+	case e.TCP && t.plan.isWeakTCP, m.chosen != nil && m.chosen.conf == dissect.Maybe:
 		e.Msg.Conf, e.Msg.Why = dissect.Maybe, "nothing else reads it"
 	case e.Msg.Why == dissect.WhyTold:
 		e.Msg.Why = "structure"
@@ -64,24 +64,24 @@ func (t *told) belief(e *render.Event, m *made) {
 }
 
 // AppendRecord takes a finding about no message.
-func (t *told) AppendRecord(dst []byte, r *render.Record) []byte {
+func (t *payloadRenderer) AppendRecord(dst []byte, r *render.Record) []byte {
 	for _, f := range r.Frames {
-		t.seen[f] = true
+		t.isShown[f] = true
 	}
 	return t.Renderer.AppendRecord(dst, r)
 }
 
-// duplicates remembers the payloads that a finding names: it tells what they are.
-func (t *told) duplicates(x *finding.Expert) {
+// markShown remembers the payloads that a finding names: it tells what they are.
+func (t *payloadRenderer) markShown(x *finding.Expert) {
 	for _, f := range x.Frames {
-		if f < uint64(len(t.seen)) {
-			t.seen[f] = true
+		if f < uint64(len(t.isShown)) {
+			t.isShown[f] = true
 		}
 	}
 }
 
-// gaps remembers which parts of a split message did not come.
-func (t *told) gaps(e *render.Event) {
+// noteMissingParts remembers which parts of a split message did not come.
+func (t *payloadRenderer) noteMissingParts(e *render.Event) {
 	s := e.Split
 	if s == nil || s.Received >= s.Total {
 		return
@@ -92,7 +92,7 @@ func (t *told) gaps(e *render.Event) {
 	}
 	have := make([]bool, s.Total)
 	for _, f := range frames {
-		if h, ok := wire.ParseSplit(t.plan.payloads[f-1].app(), s.Engine); ok && int(h.Number) < s.Total {
+		if h, ok := wire.ParseSplit(t.plan.payloads[f-1].content(), s.Engine); ok && int(h.Number) < s.Total {
 			have[h.Number] = true
 		}
 	}
@@ -102,23 +102,23 @@ func (t *told) gaps(e *render.Event) {
 			absent = append(absent, i+1)
 		}
 	}
-	what := fmt.Sprintf("parts %s of %d are missing: give them as further arguments", ranges(absent), s.Total)
+	what := fmt.Sprintf("parts %s of %d are missing: give them as further arguments", formatRanges(absent), s.Total)
 	if len(absent) == 1 {
 		what = fmt.Sprintf("part %d of %d is missing: give it as a further argument", absent[0], s.Total)
 	}
-	t.missing = append(t.missing, payloads(frames)+": "+what)
+	t.missing = append(t.missing, namePayloads(frames)+": "+what)
 }
 
-// payloads names payloads.
-func payloads(numbers []uint64) string {
+// namePayloads names payloads.
+func namePayloads(numbers []uint64) string {
 	if len(numbers) == 1 {
-		return "payload " + ranges(numbers)
+		return "payload " + formatRanges(numbers)
 	}
-	return "payloads " + ranges(numbers)
+	return "payloads " + formatRanges(numbers)
 }
 
-// ranges writes rising numbers with runs joined: 1-3, 5.
-func ranges[T int | uint64](ns []T) string {
+// formatRanges writes rising numbers with runs joined: 1-3, 5.
+func formatRanges[T int | uint64](ns []T) string {
 	var out []string
 	for i := 0; i < len(ns); {
 		j := i
@@ -135,33 +135,33 @@ func ranges[T int | uint64](ns []T) string {
 	return strings.Join(out, ", ")
 }
 
-// remark says what cannot be seen in the output: which payloads were packets, what
+// printRemarks says what cannot be seen in the output: which payloads were packets, what
 // is missing, and why there is nothing of the others.
-func (t *told) remark(w io.Writer) {
+func (t *payloadRenderer) printRemarks(w io.Writer) {
 	var packets []uint64
 	for i := range t.plan.payloads {
 		m := &t.plan.payloads[i]
-		if m.isPacket && t.seen[i+1] {
+		if m.isPacket && t.isShown[i+1] {
 			packets = append(packets, uint64(i+1))
 		}
-		if t.seen[i+1] && m.chosen != nil && t.plan.dir != "" && m.chosen.typ.FromServer() != (t.plan.dir == "reply") {
+		if t.isShown[i+1] && m.chosen != nil && t.plan.dir != "" && m.chosen.typ.FromServer() != (t.plan.dir == "reply") {
 			fmt.Fprintf(w, "qsniff: payload %d: no %s reads like this: it is %s\n", i+1, t.plan.dir, m.chosen.typ.Name)
 		}
 	}
 	switch len(packets) {
 	case 0:
 	case 1:
-		fmt.Fprintf(w, "qsniff: %s is a whole packet: what it carries is decoded\n", payloads(packets))
+		fmt.Fprintf(w, "qsniff: %s is a whole packet: what it carries is decoded\n", namePayloads(packets))
 	default:
-		fmt.Fprintf(w, "qsniff: %s are whole packets: what they carry is decoded\n", payloads(packets))
+		fmt.Fprintf(w, "qsniff: %s are whole packets: what they carry is decoded\n", namePayloads(packets))
 	}
 	for _, s := range t.missing {
 		fmt.Fprintf(w, "qsniff: %s\n", s)
 	}
 	for i := range t.plan.payloads {
-		if !t.seen[i+1] {
-			why, hint := t.plan.why(&t.plan.payloads[i])
-			complain(w, fmt.Errorf("payload %d: %s", i+1, why), hint)
+		if !t.isShown[i+1] {
+			why, hint := t.plan.explainUnread(&t.plan.payloads[i])
+			printError(w, fmt.Errorf("payload %d: %s", i+1, why), hint)
 		}
 	}
 }
@@ -170,9 +170,9 @@ func (t *told) remark(w io.Writer) {
 // it. More could be somebody's password.
 const quoteLen = 5
 
-// why says why nothing was made of a payload.
-func (p *plan) why(m *made) (why, hint string) {
-	b := m.app()
+// explainUnread says why nothing was made of a payload.
+func (p *plan) explainUnread(m *plannedPayload) (why, hint string) {
+	b := m.content()
 	switch {
 	case m.isPacket && m.packet.Stop != netlayer.OK && m.packet.Stop != netlayer.TCP:
 		return "a whole packet with nothing to decode: " + m.packet.Stop.String(), ""
@@ -185,18 +185,18 @@ func (p *plan) why(m *made) (why, hint string) {
 	case wire.IsSplit(b):
 		return "a part of a split message: it repeats another one, or what the parts make is no query", ""
 	case m.chosen == nil && len(m.readings) > 1:
-		return "could be " + readings(m.readings), "choose with --as"
+		return "could be " + nameReadings(m.readings), "choose with --as"
 	case m.chosen != nil:
 		return fmt.Sprintf("could be %s of %s, but what is around it says otherwise", m.chosen.typ.Name, m.chosen.proto.Name),
 			"give it alone, or with --as " + m.chosen.proto.Name
 	case p.as != nil:
 		return fmt.Sprintf("%s has no message like this, nor has another protocol: it begins with % x", p.as.Name, b[:min(len(b), quoteLen)]),
-			p.nearest(m)
+			p.suggestFix(m)
 	}
-	return fmt.Sprintf("no protocol claims it: it begins with % x", b[:min(len(b), quoteLen)]), p.nearest(m)
+	return fmt.Sprintf("no protocol claims it: it begins with % x", b[:min(len(b), quoteLen)]), p.suggestFix(m)
 }
 
-func readings(rs []reading) string {
+func nameReadings(rs []reading) string {
 	names := make([]string, len(rs))
 	for i, r := range rs {
 		names[i] = fmt.Sprintf("%s of %s", r.typ.Name, r.proto.Name)
@@ -204,13 +204,13 @@ func readings(rs []reading) string {
 	return strings.Join(names, ", or ")
 }
 
-// nearest names the protocols that b comes closest to: those that read its start,
+// suggestFix names the protocols that b comes closest to: those that read its start,
 // cut somewhere.
-func (p *plan) nearest(m *made) string {
-	b := m.app()
+func (p *plan) suggestFix(m *plannedPayload) string {
+	b := m.content()
 	var names []string
 	for n := min(len(b)-1, 64); n > 0 && len(names) == 0; n-- {
-		for _, r := range p.read(b[:n]) {
+		for _, r := range p.probe(b[:n]) {
 			names = append(names, r.proto.Name)
 		}
 	}
