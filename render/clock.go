@@ -4,7 +4,7 @@ import (
 	"qsniff/internal/digits"
 )
 
-// Clock says how a renderer writes the time of a message.
+// Clock chooses how a renderer writes the time of a message.
 type Clock uint8
 
 // The clocks.
@@ -16,20 +16,20 @@ const (
 	Offset                // seconds since the first message of the dialogue
 )
 
-// TruncateMicros cuts a time in nanoseconds to microseconds.
+// TruncateMicros returns a time in nanoseconds, cut to whole microseconds.
 func TruncateMicros(nanos int64) int64 { return nanos - nanos%1000 }
 
-// Hole is room for a time that only the writer of the output knows: the time since
-// the line before, which another partition may have rendered, or since the start of
-// a dialogue.
+// Hole is blank space for a time that a renderer cannot know: the time since the line
+// before, which another partition may have rendered, or since the start of a dialogue.
+// Whoever writes the output fills it, with FillHole.
 type Hole struct {
 	IsSet bool
-	At    int // offset in what was appended to
-	Width int // places that are free there, and blank
+	At    int // offset in the slice that the renderer appended to
+	Width int // blank cells there
 }
 
-// AppendSeconds appends a time of any clock but Absolute in seconds, right-aligned in
-// width places. Under Delta and Offset it leaves a hole for it.
+// AppendSeconds appends a time in seconds by any clock but Absolute, right-aligned in
+// width cells. Under Delta and Offset it appends blanks and sets h.
 func (c Clock) AppendSeconds(dst []byte, nanos, start int64, width int, h *Hole) []byte {
 	switch c {
 	case Relative:
@@ -44,8 +44,8 @@ func (c Clock) AppendSeconds(dst []byte, nanos, start int64, width int, h *Hole)
 	return digits.AppendSeconds(dst, nanos, width)
 }
 
-// FillHole writes a number of nanoseconds into the hole at offset at of dst, with as
-// much room made for it as it needs.
+// FillHole writes nanos, as seconds, over the width blanks at offset at of dst. Where it
+// needs more than width cells, the rest of dst moves.
 func FillHole(dst []byte, at, width int, nanos int64) []byte {
 	lo := len(dst)
 	dst = digits.AppendSeconds(dst, nanos, width)

@@ -6,9 +6,9 @@ import (
 	"qsniff/dissect"
 )
 
-// DialogueRenderer shows messages together that belong together. Append and
-// AppendRecord make turns of them; the dialogue is made when it is known how it
-// ended. An event that a renderer appends nothing for is no turn.
+// DialogueRenderer renders an exchange or a connection as one. Append and AppendRecord
+// render its turns as they come, and AppendDialogue puts them together once it is over.
+// An event for which Append appends nothing is no turn.
 type DialogueRenderer interface {
 	Renderer
 	AppendDialogue(dst []byte, d *Dialogue) []byte
@@ -23,26 +23,26 @@ type Dialogue struct {
 	Client   netip.AddrPort
 	Proto    *dissect.Proto
 	Type     *dissect.Type // of the first message; nil if unknown
-	First    int64         // Unix time of the first message, of the last one
-	Last     int64
+	First    int64         // Unix nanoseconds of the first message
+	Last     int64         // and of the last one
 
-	Outcome      Outcome // of an exchange
-	RTT          int64   // nanoseconds from the request to its answer, -1 if there is none
-	ChallengeRTT int64   // and to the challenge before it, -1 if there is none
-	// Answer is how far the answer could be read, where there is one.
-	Answer dissect.Status
+	Outcome      Outcome        // of an exchange
+	RTT          int64          // nanoseconds from the request to its answer, -1 if there is none
+	ChallengeRTT int64          // and to the challenge before it, -1 if there is none
+	Answer       dissect.Status // of the answer: whether it is complete
 
 	Requests   uint32
 	Challenges uint32
 	Replies    uint32 // without challenges
 	Packets    uint32
 
-	// HasEarlier says that there were turns before these; they were written
-	// earlier, or lie before the capture.
+	// HasEarlier reports whether there were turns before these: written earlier, to make
+	// room, or sent before the capture began.
 	HasEarlier bool
-	// IsUnfinished says that it was not over when it had to make room.
+	// IsUnfinished reports whether it was written before it was over, to make room.
 	IsUnfinished bool
-	// IsStopped says that the run ended before it was over, and before the capture.
+	// IsStopped reports whether it was not over when the run was ended before the end of
+	// the capture: an answer may be in the rest.
 	IsStopped bool
 	Turns     []Turn
 }
@@ -54,14 +54,15 @@ type Turn struct {
 	Nanos    int64
 	IsRecord bool  // see Renderer.AppendRecord, and Event.Record
 	Hole     Hole  // in Text
-	Quote    Quote // likewise
+	Quote    Quote // in Text
 }
 
-// Quote is the part of a turn that is what one end said, in lines. The last one has
-// no line break where the sender's has none.
+// Quote is the part of a turn that quotes the text which one end sent, in lines. The last
+// line has no line break where the sent text has none.
 type Quote struct {
-	From, To int // offsets in what was appended to; To is 0 where there is no such part
-	// Continues says that it goes on where the same end stopped before.
+	From, To int // offsets in the slice that the renderer appended to; To is 0 where nothing is quoted
+	// Continues reports whether the text goes on in the middle of what the same end sent
+	// in its message before.
 	Continues bool
 }
 
@@ -72,10 +73,10 @@ type Outcome uint8
 const (
 	Undecided   Outcome = iota // the run, or the room for it, ended before
 	Answered                   // in time
-	Unanswered                 // the whole wait lies in the capture
-	LateAnswer                 // when the wait was over
-	Unsolicited                // a reply that nobody asked for
-	OneWay                     // a message that nobody answers
+	Unanswered                 // though the whole wait lies in the capture
+	LateAnswer                 // answered after the wait
+	Unsolicited                // a reply to no known request
+	OneWay                     // a message of a type that has no answer
 	Challenged                 // and the client did not ask again with the challenge
 )
 
@@ -84,8 +85,8 @@ var outcomeNames = [...]string{"undecided", "answered", "unanswered", "late", "u
 // String is the outcome's name in output.
 func (o Outcome) String() string { return outcomeNames[o] }
 
-// TurnsOnly makes a DialogueRenderer of r that puts nothing around turns: tables have
-// no room for more.
+// TurnsOnly returns a DialogueRenderer that writes the turns which r renders and nothing
+// around them: rows of a table have no place for headings.
 func TurnsOnly(r Renderer) DialogueRenderer { return turnsOnly{r} }
 
 type turnsOnly struct{ Renderer }

@@ -1,7 +1,7 @@
 package counters
 
-// others are the counters of what has no object in the JSON of stats: the detector of
-// floods, proofs, the replay of limits, files of packets and live captures.
+// others lists the counters that the JSON of stats does not have: of the flood detector,
+// proofs, the replay of limits, files of packets and live captures.
 var others = []Entry{
 	{Name: "queries", Group: Incidents, Doc: "Queries to servers.",
 		Get: func(r *Result) uint64 { return r.Seen.Queries }},

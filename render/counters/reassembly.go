@@ -1,7 +1,7 @@
 package counters
 
-// reassembly are the counters of reassembly: those that stats always prints, then split
-// messages, fragments of IP, replies in fragments, and TCP.
+// reassembly lists the counters of reassembly: first those that stats always prints, then
+// those of split messages, IP fragments, replies in fragments, and TCP.
 var reassembly = []Entry{
 	{Name: "split_sets", Group: Reassembly, IsAlwaysInJSON: true, Label: "{split_complete} of {: split message} whole", Doc: "Split messages that are over, whole or not.",
 		Get: func(r *Result) uint64 { return r.Run.Split.Sets }},

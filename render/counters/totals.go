@@ -1,6 +1,6 @@
 package counters
 
-// totals are the counters that stats prints in tables and sentences of its own.
+// totals lists the counters that stats prints in tables and sentences of its own.
 var totals = []Entry{
 	{Name: "packets", Group: Totals, IsAlwaysInJSON: true, Doc: "Packets that were read.",
 		Get: func(r *Result) uint64 { return r.Run.Packets }},
@@ -24,8 +24,7 @@ var totals = []Entry{
 		Get: func(r *Result) uint64 { return r.Stats.ServersForgotten }},
 }
 
-// input are the counters of what was wrong with the input, and of what tables had no
-// room for.
+// input lists the counters of faults of the input, and of evictions from tables.
 var input = []Entry{
 	{Name: "packets_lost", Group: Input, Hint: "the capturing program lost {: packet}: what looks unanswered may not have been",
 		Doc: "Packets that the capturing program says it lost.",

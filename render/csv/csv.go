@@ -1,11 +1,11 @@
 // Package csv renders one message as one line of comma-separated values (RFC
-// 4180), for spreadsheets and simple scripts. It knows definitions of fields, not
-// protocols. What a message has more than once stands in one cell, with semicolons
-// between. It is not a lossless form: package jsonl is.
+// 4180), for spreadsheets and simple scripts. Columns come from the definitions of
+// fields; it names no protocol. Values that a message has more than once are in one cell,
+// with semicolons between. It is not a lossless form: package jsonl is.
 //
 // Text from the network is harmless to a terminal and to a spreadsheet: control
 // and invisible characters are written as escapes, and a cell that a spreadsheet
-// would run as a formula gets an apostrophe in front.
+// would run as a formula begins with an apostrophe.
 package csv
 
 import (
@@ -45,8 +45,8 @@ func (r *Renderer) AppendHeader(dst []byte) []byte {
 	return append(dst, "\r\n"...)
 }
 
-// Append appends e as a line. What is no message is left out: a reply that was
-// joined from messages repeats them.
+// Append appends e as a line. It appends nothing for a reply that was joined from several
+// messages: these have lines of their own.
 func (r *Renderer) Append(dst []byte, e *render.Event) []byte {
 	if e.Record != "" {
 		return dst
@@ -158,7 +158,7 @@ func appendEnd(dst []byte, end netip.AddrPort) []byte {
 	return end.AppendTo(dst)
 }
 
-// appendFields appends all values of d.
+// appendFields appends all values that m has of d.
 func (r *Renderer) appendFields(dst []byte, m *dissect.Message, d *dissect.Def) []byte {
 	first := true
 	for i := 0; i < len(m.Fields); i++ {

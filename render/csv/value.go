@@ -14,8 +14,8 @@ import (
 
 const redacted = "<redacted>"
 
-// appendValue appends the value that starts with field i: several fields where there
-// are secrets in a text.
+// appendValue appends the value that begins with field i. A text with secrets in it is
+// several fields.
 func (r *Renderer) appendValue(dst []byte, m *dissect.Message, i int) []byte {
 	for j := i; j < i+m.Pieces(i); j++ {
 		dst = r.appendPiece(dst, m, &m.Fields[j])
@@ -54,10 +54,9 @@ func appendFloat(dst []byte, f *dissect.Field) []byte {
 	return strconv.AppendFloat(dst, v, 'g', -1, bits)
 }
 
-// appendText appends text with an apostrophe in front where a spreadsheet would
-// take it for a formula, and with escapes in place of what cannot be seen. The
-// backslash stays single: a cell is for people and for spreadsheets, and names
-// have backslashes.
+// appendText appends text with escapes in place of characters that cannot be seen, after
+// an apostrophe where a spreadsheet would take it for a formula. A backslash stays single:
+// a cell is for people and for spreadsheets, and names have backslashes.
 func appendText(dst, b []byte) []byte {
 	if len(b) > 0 && bytes.IndexByte([]byte("=+-@\t\r\n"), b[0]) >= 0 {
 		dst = append(dst, '\'')
@@ -65,7 +64,7 @@ func appendText(dst, b []byte) []byte {
 	return display.AppendVisible(dst, b)
 }
 
-// quoteCell puts quotes around the cell that starts at offset lo and ends dst, if it
+// quoteCell puts quotes around the cell that starts at offset lo and ends dst, if the cell
 // needs them.
 func quoteCell(dst []byte, lo int) []byte {
 	if !bytes.ContainsAny(dst[lo:], ",\"\r\n") && (lo == len(dst) || dst[lo] != '\'') {
@@ -90,7 +89,8 @@ func quoteCell(dst []byte, lo int) []byte {
 	return dst
 }
 
-// appendTime appends a time; the absolute one in the form of the JSON output.
+// appendTime appends a time by the clock of the options; the absolute one is in UTC, as in
+// JSON.
 func (r *Renderer) appendTime(dst []byte, nanos, start int64, h *render.Hole) []byte {
 	if r.opt.Clock != render.Absolute {
 		return r.opt.Clock.AppendSeconds(dst, nanos, start, 0, h)

@@ -1,12 +1,13 @@
-// Package dialogue puts messages together that belong together: the requests and
-// replies of an exchange, all messages of a TCP connection. It takes rendered
-// messages in packet order, with what is known of them, and hands each dialogue to
-// the renderer when it is over. It does not pair requests with replies (package
-// track does), knows no protocol, and does no I/O.
+// Package dialogue collects the messages of each exchange, and those of each TCP
+// connection, so that they can be printed together. It does not pair requests with
+// replies (package track does), names no protocol, and does no I/O.
 //
-// Exchanges are written in the order of their first requests, each when it and all
-// those before it are over. A connection is written when it was closed and no
-// exchange that began before it is still open.
+// Messages come in packet order, rendered, each with the track.Fact about it, and become
+// turns of the dialogue with their id. Once a dialogue is over, it is handed to the
+// renderer. Exchanges are written in the order of their first requests, each once it and
+// all those before it are over. A connection is written once it was closed and no exchange
+// that began before it is still open. Where too many dialogues are open, or their turns
+// take too much memory, the oldest is written as far as it got.
 package dialogue
 
 import (
@@ -19,13 +20,13 @@ import (
 // Turn is one message, or a record. Text is valid during the call only.
 type Turn struct {
 	render.Turn
-	First uint64 // first frame that it came in
+	First uint64 // first frame of the message
 	// Conn is the first frame of the connection's first message; 0 over UDP.
 	Conn uint64
 	// About is a frame of the dialogue that a record is about; 0 if it names none.
 	About          uint64
 	Server, Client netip.AddrPort // of a record; not valid where it is about neither
-	// HasWantedFrame says that the frame of Options.Frame is one of its frames.
+	// HasWantedFrame reports whether Options.Frame is one of its frames.
 	HasWantedFrame bool
 }
 
@@ -36,37 +37,37 @@ type Options struct {
 	Size     float64 // of the tables, as a multiple of the usual; 0 is 1
 }
 
-// Collector keeps the dialogues that are open. Its methods append to dst those that
-// are over.
+// Collector holds the dialogues that are open. Each of its methods with a dst appends to
+// it the dialogues that are over by then.
 type Collector struct {
-	// Flush is called with dst where many dialogues are over at once, and returns an empty
-	// one: thousands can be. nil: they are all appended.
+	// Flush, if not nil, is called with dst when it has flushBytes, and returns it empty:
+	// thousands of dialogues can be over at once.
 	Flush func(dst []byte) []byte
 
 	opt       Options
 	maxOpen   int
 	maxBytes  int
 	exchanges list                 // in the order of their first requests
-	streams   list                 // likewise
-	closed    list                 // streams that are over
-	index     map[key]*dialogue    // of those that are open, and of exchanges that may still get a message
+	streams   list                 // open connections, in the order of their first messages
+	closed    list                 // connections that are over
+	index     map[key]*dialogue    // of all but those in closed
 	frames    map[uint64]*dialogue // by frames of their messages
 	ends      map[pair]*dialogue   // the one that began last between two ends
 	free      []*dialogue
 	store     store
 	shown     render.Dialogue
-	count     int // dialogues in all lists
-	bytes     int // that their turns take
-	seq       uint64
+	count     int    // of dialogues in all lists
+	bytes     int    // that their turns take
+	seq       uint64 // of the dialogue that began last
 
 	isFound      bool
 	nearest      [2]uint64 // ids before Options.Frame and after it
 	writtenEarly uint64
 }
 
-// key is an exchange by its id, a connection by its first frame, or a record that
-// stands alone by its frame. An exchange may begin with that same frame: a gap has
-// the frame of the packet after it.
+// key identifies an exchange by its id, a connection by its first frame, or a record that
+// stands alone by its frame. isRecord keeps such a record apart from an exchange that
+// begins with the same frame: a record about a gap has the frame of the packet after it.
 type key struct {
 	isStream, isRecord bool
 	id                 uint64
@@ -99,10 +100,10 @@ func New(opt Options) *Collector {
 		index: map[key]*dialogue{}, frames: map[uint64]*dialogue{}, ends: map[pair]*dialogue{}}
 }
 
-// Frame is the frame of the dialogue that is wanted; 0 if all are.
+// Frame returns Options.Frame: a frame of the only dialogue that is wanted; 0 if all are.
 func (c *Collector) Frame() uint64 { return c.opt.Frame }
 
-// Renderer makes the turns.
+// Renderer returns the renderer for the turns.
 func (c *Collector) Renderer() render.Renderer { return c.opt.Renderer }
 
 // Found reports whether the one dialogue that is wanted was written.
@@ -112,10 +113,12 @@ func (c *Collector) Found() bool { return c.isFound }
 // and after it, 0 where there is none.
 func (c *Collector) Nearest() (before, after uint64) { return c.nearest[0], c.nearest[1] }
 
-// WrittenEarly is how many dialogues were written before they were over to make room.
+// WrittenEarly returns how many dialogues were written before they were over, to make
+// room.
 func (c *Collector) WrittenEarly() uint64 { return c.writtenEarly }
 
-// AddMessage takes a message and what is known of it.
+// AddMessage adds a message as a turn of the connection t.Conn or else of the exchange
+// f.ID. A message that belongs to neither is a dialogue by itself.
 func (c *Collector) AddMessage(dst []byte, t *Turn, f *track.Fact) []byte {
 	dst = c.writeEnded(dst, f.Nanos)
 	k := key{id: f.ID}
@@ -154,7 +157,8 @@ func (c *Collector) AddMessage(dst []byte, t *Turn, f *track.Fact) []byte {
 	return c.writeOverBudget(dst)
 }
 
-// recordStep notes how far a message brings its exchange.
+// recordStep sets the outcome of an exchange, and its deadline, by the step that a message
+// is in it.
 func (d *dialogue) recordStep(f *track.Fact) {
 	s := &d.summary
 	switch f.Step {
@@ -179,7 +183,8 @@ func (d *dialogue) recordStep(f *track.Fact) {
 	}
 }
 
-// MarkUnanswered takes the word that nobody answered an exchange in time, at a Unix time.
+// MarkUnanswered sets the outcome of the exchange f.ID, whose wait for an answer ended at
+// nanos.
 func (c *Collector) MarkUnanswered(dst []byte, f *track.Fact, nanos int64) []byte {
 	dst = c.writeEnded(dst, nanos)
 	if d := c.index[key{id: f.ID}]; d != nil {
@@ -188,9 +193,9 @@ func (c *Collector) MarkUnanswered(dst []byte, f *track.Fact, nanos int64) []byt
 	return dst
 }
 
-// AddRecord takes a record. It becomes a turn of the connection it is of, else of the
-// dialogue with the frame that it is about, else of the last one between its ends.
-// Where none of these is open it stands alone.
+// AddRecord adds a record as a turn of the connection t.Conn, else of the dialogue with
+// the frame t.About, else of the dialogue that began last between t.Server and t.Client.
+// Where none of these is open, the record stands alone.
 func (c *Collector) AddRecord(dst []byte, t *Turn) []byte {
 	dst = c.writeEnded(dst, t.Nanos)
 	ends := pair{t.Server, t.Client}
@@ -205,7 +210,7 @@ func (c *Collector) AddRecord(dst []byte, t *Turn) []byte {
 		if t.Conn != 0 {
 			k = key{isStream: true, id: t.Conn}
 		}
-		d = c.index[k] // two about one packet
+		d = c.index[k] // another record may be about the same packet
 		if d == nil {
 			dst, d = c.openDialogue(dst, k, ends)
 			d.summary.First, d.isOver = t.Nanos, !k.isStream
@@ -217,7 +222,7 @@ func (c *Collector) AddRecord(dst []byte, t *Turn) []byte {
 	return c.writeOverBudget(dst)
 }
 
-// CloseConnection takes the word that a connection is over, at a Unix time.
+// CloseConnection ends the connection whose first frame is conn, at nanos.
 func (c *Collector) CloseConnection(dst []byte, conn uint64, nanos int64) []byte {
 	dst = c.writeEnded(dst, nanos)
 	d := c.index[key{isStream: true, id: conn}]
@@ -230,12 +235,13 @@ func (c *Collector) CloseConnection(dst []byte, conn uint64, nanos int64) []byte
 	return c.writeEnded(dst, nanos)
 }
 
-// AdvanceTime takes the time of the last packet, in Unix nanoseconds.
+// AdvanceTime appends the dialogues that are over at nanos, the time of the last packet.
 func (c *Collector) AdvanceTime(dst []byte, nanos int64) []byte { return c.writeEnded(dst, nanos) }
 
-// Finish appends all that is left: the run is over. Where that was stopped before
-// the end of the capture, what did not come yet may be in the rest.
-func (c *Collector) Finish(dst []byte, stopped bool) []byte {
+// Finish appends all dialogues that are left at the end of the run. isStopped reports
+// whether the run was ended before the end of the capture: an answer that did not come
+// may be in the rest.
+func (c *Collector) Finish(dst []byte, isStopped bool) []byte {
 	for _, l := range []*list{&c.streams, &c.closed} {
 		for d := l.first; d != nil; d = l.first {
 			l.remove(d)
@@ -243,7 +249,7 @@ func (c *Collector) Finish(dst []byte, stopped bool) []byte {
 		}
 	}
 	for d := c.exchanges.first; d != nil; d = c.exchanges.first {
-		if s := &d.summary; stopped && !s.IsStream && (s.Outcome == render.Undecided || s.Outcome == render.Challenged) {
+		if s := &d.summary; isStopped && !s.IsStream && (s.Outcome == render.Undecided || s.Outcome == render.Challenged) {
 			s.Outcome, s.IsStopped = render.Undecided, true
 		}
 		dst = c.write(dst, d)
@@ -252,7 +258,8 @@ func (c *Collector) Finish(dst []byte, stopped bool) []byte {
 	return dst
 }
 
-// openDialogue makes a dialogue, and room for it.
+// openDialogue returns a new dialogue. Where maxOpen are open, it writes and removes the
+// oldest first.
 func (c *Collector) openDialogue(dst []byte, k key, ends pair) ([]byte, *dialogue) {
 	if c.count == c.maxOpen {
 		dst = c.writeOldest(dst, true)
@@ -277,7 +284,7 @@ func (c *Collector) openDialogue(dst []byte, k key, ends pair) ([]byte, *dialogu
 	return dst, d
 }
 
-// setEnds notes whose dialogue d is.
+// setEnds sets the two ends of d, and makes d the dialogue between them that began last.
 func (c *Collector) setEnds(d *dialogue, ends pair) {
 	if c.ends[d.ends] == d {
 		delete(c.ends, d.ends)
@@ -288,15 +295,16 @@ func (c *Collector) setEnds(d *dialogue, ends pair) {
 	}
 }
 
-// addTurn appends a turn.
+// addTurn appends t to the turns of d.
 func (c *Collector) addTurn(d *dialogue, t *Turn) {
 	c.store.add(&d.turns, t.Turn)
 	c.bytes += len(t.Text) + turnBytes
 	d.isWanted = d.isWanted || t.HasWantedFrame
 }
 
-// writeEnded writes what is over at a time. Clocks of captures step, so that no earlier
-// one is remembered.
+// writeEnded writes the dialogues that are over at nanos, oldest first, and stops at the
+// first exchange that is not. It compares with nanos as it is, and not with the latest
+// time seen: the clock of a capture may step back.
 func (c *Collector) writeEnded(dst []byte, nanos int64) []byte {
 	for {
 		x, s := c.exchanges.first, c.closed.first

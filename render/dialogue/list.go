@@ -3,10 +3,10 @@ package dialogue
 // list is a list of dialogues in the order in which they began.
 type list struct{ first, last *dialogue }
 
-// append appends d, which began last.
+// append adds d, which began last, at the end.
 func (l *list) append(d *dialogue) { l.insertAfter(d, l.last) }
 
-// insert puts d where it belongs.
+// insert puts d where it belongs by the order in which dialogues began.
 func (l *list) insert(d *dialogue) {
 	at := l.last
 	for at != nil && at.seq > d.seq {
@@ -30,7 +30,7 @@ func (l *list) insertAfter(d, at *dialogue) {
 	}
 }
 
-// remove takes d out.
+// remove takes d out of the list.
 func (l *list) remove(d *dialogue) {
 	if d.prev == nil {
 		l.first = d.next

@@ -7,7 +7,7 @@ import (
 	"qsniff/render"
 )
 
-// writeOverBudget makes room where turns take too much memory.
+// writeOverBudget writes the oldest dialogues until turns take at most maxBytes.
 func (c *Collector) writeOverBudget(dst []byte) []byte {
 	for c.bytes > c.maxBytes {
 		dst = c.writeOldest(dst, false)
@@ -15,9 +15,9 @@ func (c *Collector) writeOverBudget(dst []byte) []byte {
 	return dst
 }
 
-// writeOldest writes the oldest dialogue as far as it got. A connection stays open unless
-// its place is needed.
-func (c *Collector) writeOldest(dst []byte, place bool) []byte {
+// writeOldest writes the oldest dialogue as far as it got, and removes it. A connection
+// stays open, without the turns that were written, unless needsPlace is set.
+func (c *Collector) writeOldest(dst []byte, needsPlace bool) []byte {
 	var d *dialogue
 	for _, x := range [...]*dialogue{c.exchanges.first, c.closed.first, c.streams.first} {
 		if x != nil && (d == nil || x.seq < d.seq) {
@@ -30,7 +30,7 @@ func (c *Collector) writeOldest(dst []byte, place bool) []byte {
 		c.writtenEarly++
 	}
 	dst = c.write(dst, d)
-	if place || d.in != &c.streams {
+	if needsPlace || d.in != &c.streams {
 		c.remove(d)
 		return dst
 	}
@@ -46,7 +46,7 @@ func (c *Collector) writeOldest(dst []byte, place bool) []byte {
 
 // write appends d, if it is wanted.
 func (c *Collector) write(dst []byte, d *dialogue) []byte {
-	if !c.isWanted(d) || d.turns.count == 0 { // nothing came of a connection since it had to make room
+	if !c.isWanted(d) || d.turns.count == 0 { // a connection has none after writeOldest
 		return dst
 	}
 	c.isFound = true
@@ -69,9 +69,9 @@ func (c *Collector) write(dst []byte, d *dialogue) []byte {
 	return dst
 }
 
-// sortTurns puts the turns of a connection in the order of their packets: a message is
-// known late where others had to come for its borders to be found. A record stays in
-// front of the message that followed it.
+// sortTurns sorts the turns of a connection by frame: a message comes late where others
+// had to arrive before its borders could be found. A record stays before the message
+// that followed it.
 func sortTurns(turns []turn) {
 	at := ^uint64(0)
 	for i := len(turns) - 1; i >= 0; i-- {
@@ -84,7 +84,8 @@ func sortTurns(turns []turn) {
 	slices.SortStableFunc(turns, func(a, b turn) int { return cmp.Compare(a.orderFrame, b.orderFrame) })
 }
 
-// isWanted reports whether d is to be written, and else remembers which ids are near.
+// isWanted reports whether d is to be written. Where it is not, its id may become one of
+// those that Nearest returns.
 func (c *Collector) isWanted(d *dialogue) bool {
 	f, id := c.opt.Frame, d.key.id
 	switch {
@@ -98,7 +99,7 @@ func (c *Collector) isWanted(d *dialogue) bool {
 	return false
 }
 
-// remove removes d.
+// remove releases d and its turns.
 func (c *Collector) remove(d *dialogue) {
 	c.releaseTurns(d)
 	d.in.remove(d)
@@ -112,7 +113,7 @@ func (c *Collector) remove(d *dialogue) {
 	c.free = append(c.free, d)
 }
 
-// releaseTurns takes the turns of d out of the books.
+// releaseTurns releases the turns of d, and the entries of their frames.
 func (c *Collector) releaseTurns(d *dialogue) {
 	c.bytes -= d.turns.bytes + turnBytes*d.turns.count
 	c.store.release(&d.turns, func(frame uint64) {

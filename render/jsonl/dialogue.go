@@ -9,8 +9,8 @@ import (
 	"qsniff/render"
 )
 
-// AppendDialogue appends an exchange or a connection as a line, with the messages
-// and records that belong to it as the objects that Append and AppendRecord make.
+// AppendDialogue appends an exchange or a connection as a line. Its messages and records
+// are in it, as the objects that Append and AppendRecord make.
 func (r *Renderer) AppendDialogue(dst []byte, d *render.Dialogue) []byte {
 	dst = append(dst, `{"schema":`...)
 	dst = strconv.AppendInt(dst, schema, 10)
@@ -46,7 +46,7 @@ func (r *Renderer) AppendDialogue(dst []byte, d *render.Dialogue) []byte {
 	return append(dst, '}', '\n')
 }
 
-// appendSubject appends what the dialogue is about.
+// appendSubject appends the protocol, and the message type of an exchange.
 func appendSubject(dst []byte, d *render.Dialogue) []byte {
 	if d.Proto == nil {
 		return dst
@@ -81,7 +81,7 @@ func appendResult(dst []byte, d *render.Dialogue) []byte {
 	return dst
 }
 
-// appendMillis appends a member of nanoseconds in milliseconds, if there are any.
+// appendMillis appends a time as a member in milliseconds; nothing if nanos is negative.
 func appendMillis(dst []byte, key string, nanos int64) []byte {
 	if nanos < 0 {
 		return dst
@@ -89,7 +89,7 @@ func appendMillis(dst []byte, key string, nanos int64) []byte {
 	return digits.AppendMillis(append(dst, key...), nanos)
 }
 
-// appendTurns appends the turns that are records, or those that are not.
+// appendTurns appends the turns that are records, or else those that are messages.
 func appendTurns(dst []byte, d *render.Dialogue, records bool) []byte {
 	first := true
 	for i := range d.Turns {

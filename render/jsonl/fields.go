@@ -40,7 +40,7 @@ func (r *Renderer) appendMembers(dst []byte, m *dissect.Message, i int, depth ui
 	return dst, i
 }
 
-// indexAfter returns the index after field i and all below it.
+// indexAfter returns the index after field i and all fields nested in it.
 func indexAfter(m *dissect.Message, i int) int {
 	depth := m.Fields[i].Depth
 	for i++; i < len(m.Fields) && m.Fields[i].Depth > depth; i++ {
@@ -48,8 +48,9 @@ func indexAfter(m *dissect.Message, i int) int {
 	return i
 }
 
-// appendList appends the array whose List is field i. A later list that joins it gives
-// its groups' members to the groups of the same index.
+// appendList appends the list at index i as an array, and returns the index after it. The
+// groups of a later list that joins this one (Def.Joins) add their members to the groups
+// with the same number.
 func (r *Renderer) appendList(dst []byte, m *dissect.Message, i int) ([]byte, int) {
 	depth := m.Fields[i].Depth
 	join := findJoined(m, indexAfter(m, i), m.Fields[i].Def)
@@ -77,8 +78,8 @@ func (r *Renderer) appendList(dst []byte, m *dissect.Message, i int) ([]byte, in
 	return append(dst, ']'), i
 }
 
-// findJoined returns the index of the first group of the list that joins d, or the
-// number of fields.
+// findJoined returns the index of the first group in the list that joins d, or the
+// number of fields if there is no such list.
 func findJoined(m *dissect.Message, from int, d *dissect.Def) int {
 	for i := from; i < len(m.Fields); i++ {
 		if m.Fields[i].Def.Joins == d {
@@ -95,8 +96,8 @@ func appendKey(dst []byte, d *dissect.Def, suffix string) []byte {
 	return append(dst, '"', ':')
 }
 
-// appendMember appends the value of field i, which is n fields, and the bytes beside it
-// where the value does not say them.
+// appendMember appends the value that the n fields from index i on have together, and a
+// second member with their bytes where these cannot be told from the value.
 func (r *Renderer) appendMember(dst []byte, m *dissect.Message, i, n int) []byte {
 	f, whole := &m.Fields[i], true
 	if n > 1 {
@@ -117,7 +118,8 @@ func (r *Renderer) appendMember(dst []byte, m *dissect.Message, i, n int) []byte
 	return append(dst, '"')
 }
 
-// appendPieces appends the string that n fields from index i on make together.
+// appendPieces appends the string that the n fields from index i on make together. whole
+// reports whether their bytes can be told from it.
 func (r *Renderer) appendPieces(dst []byte, m *dissect.Message, i, n int) (out []byte, whole bool) {
 	if r.opt.ShowSecrets { // a character may lie across two pieces
 		return jsonw.String(dst, m.Joined(i, n))
@@ -133,13 +135,13 @@ func (r *Renderer) appendPieces(dst []byte, m *dissect.Message, i, n int) (out [
 	return append(dst, '"'), whole
 }
 
-// unquote takes the quotes off the string that starts at offset at and ends dst.
+// unquote removes the quotes of the string that starts at offset at and ends dst.
 func unquote(dst []byte, at int) []byte {
 	copy(dst[at:], dst[at+1:])
 	return dst[:len(dst)-2]
 }
 
-// appendRaw appends bytes in hexadecimal, or stars for a secret's.
+// appendRaw appends bytes of f in hexadecimal, or stars where f is a hidden secret.
 func (r *Renderer) appendRaw(dst []byte, f *dissect.Field, b []byte) []byte {
 	if !r.isHidden(f) {
 		return jsonw.Hex(dst, b)
@@ -155,7 +157,7 @@ func (r *Renderer) isHidden(f *dissect.Field) bool {
 	return f.Def.Flags&dissect.Secret != 0 && !r.opt.ShowSecrets
 }
 
-// appendValue appends f's value. whole reports whether it says the bytes.
+// appendValue appends f's value. whole reports whether f's bytes can be told from it.
 func (r *Renderer) appendValue(dst []byte, m *dissect.Message, f *dissect.Field) (out []byte, whole bool) {
 	d := f.Def
 	switch {

@@ -10,7 +10,8 @@ import (
 	"qsniff/render"
 )
 
-// AppendIncident appends an incident as a line: all that came of it.
+// AppendIncident appends an incident that is over as a line, with its features if these
+// are wanted.
 func AppendIncident(dst []byte, in *flood.Incident, features bool) []byte {
 	w := writer{dst: dst}
 	w.open('{')
@@ -28,8 +29,8 @@ func AppendIncident(dst []byte, in *flood.Incident, features bool) []byte {
 	return append(w.dst, '\n')
 }
 
-// AppendIncident appends an event of an incident as a line: what is known of it
-// then.
+// AppendIncident appends an event of an incident as a line, with what is known of the
+// incident at that time.
 func (r *Renderer) AppendIncident(dst []byte, x *render.IncidentEvent) []byte {
 	w := writer{dst: dst}
 	w.open('{')

@@ -2,8 +2,9 @@ package jsonl
 
 import "qsniff/render/tally"
 
-// AppendInterrupted appends a line that says how far a run came that somebody ended, and
-// nothing after any other: for output whose lines were written before that was known.
+// AppendInterrupted appends a line with how far a run came that the user ended, for output
+// whose lines were written before that. It appends nothing after a run that came to its
+// end.
 func AppendInterrupted(dst []byte, run *tally.Run) []byte {
 	if !run.Interrupted {
 		return dst
@@ -17,7 +18,7 @@ func AppendInterrupted(dst []byte, run *tally.Run) []byte {
 	return append(w.dst, '\n')
 }
 
-// writeInterrupted writes the same as a member of what was added up.
+// writeInterrupted writes the same as a member, for output that is written after the run.
 func (w *writer) writeInterrupted(run *tally.Run) {
 	if !run.Interrupted {
 		return

@@ -1,6 +1,6 @@
-// Package jsonl renders for programs: a message, a finding or a dialogue as one line
-// of JSON, what a capture comes to as one object. It knows definitions of fields, not
-// protocols.
+// Package jsonl renders for programs: each message, finding, dialogue and incident is one
+// line of JSON, and the statistics of a capture are one object. Members and their names
+// come from the definitions of fields; it names no protocol.
 package jsonl
 
 import (
@@ -25,8 +25,7 @@ const (
 type Options struct {
 	Layout      bool // every byte with its field
 	ShowSecrets bool
-	// Bare is for payloads that came without packets: what packets tell, time and
-	// ends, is left out.
+	// Bare is for payloads that came without packets: lines have no time and no addresses.
 	Bare bool
 }
 
@@ -83,7 +82,7 @@ func (r *Renderer) Append(dst []byte, e *render.Event) []byte {
 	return append(dst, '}', '\n')
 }
 
-// appendOrigin appends what says where the message came from besides its frame.
+// appendOrigin appends frames, input, time, transport and ends.
 func (r *Renderer) appendOrigin(dst []byte, e *render.Event) []byte {
 	if len(e.Frames) > 0 {
 		dst = appendFrames(append(dst, `,"frames":[`...), e.Frames)
@@ -153,8 +152,8 @@ func ipProtoOf(e *render.Event) uint8 {
 	return protoUDP
 }
 
-// appendType appends the message type, which a record that is no message does not
-// have, and the direction.
+// appendType ends the string of the protocol, and appends the message type, unless e is a
+// record, and the direction.
 func appendType(dst []byte, e *render.Event) []byte {
 	t := e.Msg.Type
 	switch {
@@ -207,8 +206,8 @@ func appendSplit(dst []byte, s *render.Split) []byte {
 	return append(dst, '}')
 }
 
-// appendExchange appends what the message belongs to. Of a reply whose request is
-// not known the times are not either.
+// appendExchange appends the exchange that the message belongs to. Of a reply the request
+// and the times are appended where they are known.
 func appendExchange(dst []byte, e *render.Event) []byte {
 	x := &e.Exchange
 	if x.ID == 0 {
@@ -250,9 +249,9 @@ func appendFindings(dst []byte, m *dissect.Message) []byte {
 	return append(dst, ']')
 }
 
-// appendText appends the finding's sentence and detail as a string. The sentence
-// is built after dst first and its escaped form moved over it, so that no buffer
-// is needed.
+// appendText appends the finding's sentence and detail as a string. It builds the
+// sentence at the end of dst, escapes it after that, and moves the escaped form over the
+// sentence: this needs no other buffer.
 func appendText(dst []byte, e *finding.Expert, detail []byte) []byte {
 	start := len(dst)
 	dst = append(e.AppendText(dst), detail...)

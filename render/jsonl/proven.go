@@ -5,9 +5,9 @@ import (
 	"qsniff/render"
 )
 
-// AppendProven appends a line for each address that proved itself: with which of
-// the ways, how often, and to which servers, the first few. A proof is of its
-// moment, between first and last; the address can be forged at any other.
+// AppendProven appends a line for each proven address: how it was proven, how often, from
+// when to when, and to which servers, of which the first few are listed. A proof is of its
+// moment; anybody can forge the address at any other.
 func AppendProven(dst []byte, p *render.Proven) []byte {
 	w := writer{dst: dst}
 	for i := range p.Sources {

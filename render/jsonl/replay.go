@@ -5,9 +5,9 @@ import (
 	"qsniff/render"
 )
 
-// AppendLimits appends a line for each server whose limiter was replayed. Requests
-// are all packets that it counts, junk and replies to it among them. Refusals
-// for the limit of a source and for that of all sources are counted apart; clients
+// AppendLimits appends a line for each server whose limiter was replayed. Requests are
+// all packets that the limiter counts, junk and replies to the server among them.
+// Refusals by the limit of a source and by that of all sources are counted apart. Clients
 // are the sources that proved their address at any time in the capture.
 func AppendLimits(dst []byte, l *render.Limits) []byte {
 	w := writer{dst: dst}
@@ -59,7 +59,7 @@ func (w *writer) writeLimits(l *render.Limits, s *limiter.Server) {
 	w.close('}')
 }
 
-// writeRefused writes those that were refused most.
+// writeRefused writes the sources that were refused most.
 func (w *writer) writeRefused(name string, list []limiter.Source) {
 	w.list(name, len(list), func(i int) {
 		s := &list[i]

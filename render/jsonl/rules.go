@@ -2,7 +2,7 @@ package jsonl
 
 import "qsniff/flood"
 
-// AppendRules appends when what is found as one object on a line.
+// AppendRules appends all thresholds, rules and features as one object on a line.
 func AppendRules(dst []byte, r *flood.Explanation) []byte {
 	w := writer{dst: dst}
 	w.open('{')
@@ -47,8 +47,7 @@ func (w *writer) writeRule(r *flood.RuleDoc) {
 	})
 }
 
-// unquoteSetting is a value as people write it; files have lengths of time between
-// quotation marks.
+// unquoteSetting returns a value without the quotation marks that durations have in files.
 func unquoteSetting(s string) string {
 	if n := len(s); n > 1 && s[0] == '"' {
 		return s[1 : n-1]

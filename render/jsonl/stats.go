@@ -51,10 +51,11 @@ func AppendStats(dst []byte, s *render.Stats) []byte {
 	return append(w.dst, '\n')
 }
 
-// writer appends the members of objects. Commas are its business.
+// writer appends members and elements, with the commas between them. Methods named after a
+// kind of value write a member of that kind; write... write the members of what they name.
 type writer struct {
 	dst     []byte
-	isFirst bool // no member was written yet
+	isFirst bool // nothing was written since the last bracket was opened
 }
 
 func (w *writer) comma() {
@@ -101,7 +102,7 @@ func (w *writer) float(name string, v float64) {
 	w.dst, _ = jsonw.Float(w.dst, v, 64)
 }
 
-// ratio writes a number of which four digits say enough.
+// ratio writes a number with four digits, which is as much as a ratio means.
 func (w *writer) ratio(name string, v float64) {
 	w.key(name)
 	short, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64)
@@ -119,8 +120,8 @@ func (w *writer) text(name, value string) {
 	w.dst, _ = jsonw.String(w.dst, value)
 }
 
-// wireText writes text from the network, with its bytes where the text does not say
-// them.
+// wireText writes text from the network, and a second member with its bytes where these
+// cannot be told from the text.
 func (w *writer) wireText(name string, value []byte) {
 	w.key(name)
 	var whole bool
@@ -174,7 +175,7 @@ func (w *writer) writeAmplification(kinds []stats.Kind) {
 	})
 }
 
-// writeTimes writes a distribution; nothing where there were no times.
+// writeTimes writes a distribution of times, if there were any.
 func (w *writer) writeTimes(name string, t *stats.Times) {
 	if t.Count == 0 {
 		return
@@ -236,7 +237,7 @@ func (w *writer) writeServer(s *stats.Server) {
 	}
 }
 
-// writePosted writes what a server said of itself.
+// writePosted writes what the server's own replies contain: name, map and players.
 func (w *writer) writePosted(s *stats.Server) {
 	if len(s.Name) > 0 {
 		w.wireText("name", s.Name)
@@ -267,8 +268,7 @@ func (w *writer) writeClients(s *render.Stats) {
 	w.close('}')
 }
 
-// writeCounters writes those of a group as members: what is not always there only where it
-// is not zero.
+// writeCounters writes the counters of a group that are not zero or always in JSON.
 func (w *writer) writeCounters(r *counters.Result, g counters.Group) {
 	for _, e := range counters.Of(g) {
 		if n := e.Get(r); n > 0 || e.IsAlwaysInJSON {
@@ -277,7 +277,7 @@ func (w *writer) writeCounters(r *counters.Result, g counters.Group) {
 	}
 }
 
-// writeCounterObject writes them as an object, unless it would be empty.
+// writeCounterObject writes the counters of a group as an object, unless it would be empty.
 func (w *writer) writeCounterObject(r *counters.Result, g counters.Group) {
 	before := *w
 	w.object(g.Object())

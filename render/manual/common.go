@@ -2,10 +2,10 @@ package manual
 
 import "qsniff/dissect"
 
-// common are the members that a line of JSON has whatever the protocol. They are
-// the renderer's, not a dissector's, so there is no definition to take them from;
-// a test compares them with what the renderer writes. Members of objects stand
-// after a dot.
+// common lists the members that a line of JSON has whatever the protocol. The renderer
+// writes them and no dissector declares them, so there is no definition to take them
+// from; a test compares them with what the renderer writes. The name of an object's
+// member comes after that of the object and a dot.
 var common = []Field{
 	newMember("schema", dissect.Uint, "", "version of the output format: 1"),
 	newMember("record", dissect.Text, "", "what kind of line it is; a line without it is a message"),

@@ -20,8 +20,8 @@ type Finding struct {
 	Reference string `json:"reference,omitempty"`
 }
 
-// Findings lists codes by id. Each code is listed once, however many stages
-// declare that they raise it.
+// Findings returns codes in the order of their ids. Each code is listed once, however many
+// stages declare that they raise it.
 func Findings(codes []*finding.Code) []Finding {
 	var fs []Finding
 	for _, c := range codes {
@@ -32,7 +32,7 @@ func Findings(codes []*finding.Code) []Finding {
 	return slices.CompactFunc(fs, func(a, b Finding) bool { return a.ID == b.ID })
 }
 
-// toSentence gives declared prose a capital and a full stop.
+// toSentence returns s with a capital at the beginning and a full stop at the end.
 func toSentence(s string) string {
 	if s == "" {
 		return ""

@@ -10,8 +10,9 @@ import (
 )
 
 // AppendFloods appends the rules against the incidents in f, as one file for nft -f. Each
-// incident has a table of its own, which its rules name in how to remove it. An incident
-// that no rule helps against is a comment, so that nobody takes its absence for calm.
+// incident has a table of its own, and a comment with the command that removes it. An
+// incident that no rule helps against is a comment, so that nobody takes its absence for
+// calm.
 func AppendFloods(dst []byte, f *render.Floods) []byte {
 	if run := &f.Run; run.Interrupted {
 		dst = append(dst, "# Interrupted after "+digits.Extent(run.Packets, run.Read, run.Size)+": more may have come.\n\n"...)

@@ -1,6 +1,6 @@
-// Package nft writes files for nft -f: addresses that proved themselves, as sets, and the
-// rules that package flood advises. Addresses and ports are all that it writes of what
-// came from the network. It decides no rule, and loads none.
+// Package nft renders files for nft -f: sets of proven addresses, and the rules that
+// package flood/advice made for incidents. Of what came from the network, it writes
+// nothing but addresses and ports. It decides on no rule, and loads none.
 package nft
 
 import (
@@ -11,8 +11,8 @@ import (
 	"qsniff/render"
 )
 
-// Timeout is how long nftables keeps an address: a proof is of its moment, and an
-// evening's players prove themselves again within it.
+// Timeout is how long nftables keeps an address. Chosen: a proof is of its moment, and the
+// players of an evening prove themselves again within an hour.
 const Timeout = "1h"
 
 // AppendProven appends a table with a set for addresses of each family. Loading it
