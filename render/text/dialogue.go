@@ -8,10 +8,9 @@ import (
 	"qsniff/render"
 )
 
-// Dialogue shows an exchange as a dialogue: who asked whom and what came of it, then
-// each message with its time and direction, and its bytes in the layout of hexdump
-// -C, which people paste into reports. Of connections whose ends say text to each
-// other it makes a transcript.
+// Dialogue shows an exchange as a dialogue: client, server and outcome, then each message
+// with its time and direction, and its bytes in the layout of hexdump -C, which people
+// paste into reports. Connections whose messages are text are shown as a transcript.
 //
 // As in Hex, no line but those of a transcript's text is wider than Options.Width,
 // and bytes of secrets are stars.
@@ -21,7 +20,7 @@ type Dialogue struct {
 	isFull bool
 }
 
-// Form is what stands below the first line of a turn.
+// Form chooses what is written below the first line of a turn.
 type Form uint8
 
 // The forms.
@@ -31,20 +30,20 @@ const (
 	Annotated             // annotated bytes, as in Hex
 )
 
-// NewDialogue returns a renderer that may be shared. Where full is not set, dumps
-// show the start of long messages.
-func NewDialogue(o Options, form Form, full bool) *Dialogue {
-	return &Dialogue{opt: o.withDefaults(), form: form, isFull: full}
+// NewDialogue returns a renderer that may be shared. Unless isFull is set, dumps show only
+// the beginning of long messages.
+func NewDialogue(o Options, form Form, isFull bool) *Dialogue {
+	return &Dialogue{opt: o.withDefaults(), form: form, isFull: isFull}
 }
 
 const (
 	turnIndent = 2                       // of a turn's first line
-	bodyIndent = turnIndent + 2*gap      // of what stands below it
-	turnHang   = turnIndent + indentStep // of lines that go on
+	bodyIndent = turnIndent + 2*gap      // of the lines below it
+	turnHang   = turnIndent + indentStep // of what did not fit into the first line
 )
 
-// Append appends a turn. A reply that was joined from several messages is none:
-// they were.
+// Append appends e as a turn. It appends nothing for a reply that was joined from several
+// messages: these are turns.
 func (d *Dialogue) Append(dst []byte, e *render.Event) []byte {
 	if e.Record != "" {
 		return dst
@@ -73,7 +72,7 @@ func (d *Dialogue) Append(dst []byte, e *render.Event) []byte {
 	return p.dst
 }
 
-// writeBody writes the message below the first line of its turn.
+// writeBody writes what is below the first line of a turn.
 func (d *Dialogue) writeBody(p *page, e *render.Event) {
 	switch d.form {
 	case Fields:
@@ -110,7 +109,7 @@ func (p *page) writeTime(nanos, start int64, h *render.Hole) {
 	}
 }
 
-// writeArrow writes which way the message went: > to the server.
+// writeArrow writes the direction: > to the server, < to the client.
 func (p *page) writeArrow(e *render.Event) {
 	p.padTo(p.col + gap)
 	if e.Reply || p.m.Type != nil && p.m.Type.Notice {
@@ -120,8 +119,8 @@ func (p *page) writeArrow(e *render.Event) {
 	p.writeString(p.opt.Palette.name, ">")
 }
 
-// writeTurn writes the first line of a message: what it is and how it came, then the
-// values that its sender chose.
+// writeTurn writes the first line of a message: type, size, frames and status, then the
+// values that its sender chose. Lines on how the message arrived follow.
 func (p *page) writeTurn(e *render.Event) {
 	c := &p.opt.Palette
 	lo := len(p.dst)
@@ -148,7 +147,7 @@ func (p *page) writeTurn(e *render.Event) {
 	p.writeArrival(e)
 }
 
-// writeFrames writes where the message is in the capture.
+// writeFrames writes the frames that the message came in.
 func (p *page) writeFrames(e *render.Event) {
 	lo := len(p.dst)
 	p.dst = append(p.dst, '(')
@@ -169,15 +168,16 @@ func (p *page) writeStatus() {
 	}
 }
 
-// writeSummary writes the values that the message's type names, but that of one field.
-func (p *page) writeSummary(but *dissect.Def) {
+// writeSummary writes the values that the message's type declares as its summary, except
+// that of one field.
+func (p *page) writeSummary(except *dissect.Def) {
 	if p.m.Type == nil {
 		return
 	}
 	apart := gap
 	for _, d := range p.m.Type.Summary {
 		i := p.m.Index(d)
-		if i < 0 || d == but {
+		if i < 0 || d == except {
 			continue
 		}
 		lo := len(p.dst)
@@ -192,11 +192,11 @@ func (p *page) writeSummary(but *dissect.Def) {
 	}
 }
 
-// briefDump is how many bytes of a message a dump shows: all of most requests, and
-// of replies the part in which wrong ones differ.
+// briefDump is how many bytes of a message a dump shows unless all are wanted. Chosen:
+// these are all of most requests, and of replies the part in which wrong ones differ.
 const briefDump = 64
 
-// writePlainRows writes rows of bytes and the characters of them, without names.
+// writePlainRows writes rows of bytes with their characters, and without names.
 func (d *hexDump) writePlainRows(full bool) {
 	d.rowLen = 16
 	if bodyIndent+3*d.rowLen+gap+d.rowLen > d.opt.Width {
@@ -208,7 +208,7 @@ func (d *hexDump) writePlainRows(full bool) {
 		d.textAt--
 	}
 	n := len(d.m.Data)
-	if !full && n > briefDump+d.rowLen { // to say that a row is left out takes a row
+	if !full && n > briefDump+d.rowLen { // the line on what is not shown takes a row itself
 		n = briefDump
 	}
 	d.leafNo = -1
@@ -245,7 +245,7 @@ func (d *hexDump) writePlainRow(at, n int) {
 		d.col += 2
 	}
 	d.padTo(d.textAt)
-	d.leafNo = mark // the same leaves once more
+	d.leafNo = mark // back to the first leaf of the row
 	for i := range n {
 		b := d.m.Data[at+i]
 		switch {
@@ -259,7 +259,8 @@ func (d *hexDump) writePlainRow(at, n int) {
 	d.newline()
 }
 
-// isHidden reports whether the byte at offset at is of a secret; offsets rise.
+// isHidden reports whether the byte at offset at belongs to a hidden secret. As for leafAt,
+// offsets rise.
 func (d *hexDump) isHidden(at int) bool {
 	f := d.leafAt(at)
 	return f != nil && d.opt.hides(f.Def)

@@ -50,7 +50,7 @@ func (d *Dialogue) AppendDialogue(dst []byte, x *render.Dialogue) []byte {
 	return p.dst
 }
 
-// writeContinuations writes the turns after the one at index i that go on with its text,
+// writeContinuations writes the turns after index i whose text continues that of turn i,
 // and returns the index of the last of them.
 func (p *page) writeContinuations(turns []render.Turn, i int) int {
 	first, last := i, i
@@ -81,7 +81,7 @@ func (p *page) writeContinuations(turns []render.Turn, i int) int {
 	return last
 }
 
-// writeTitle writes what the dialogue is, whose, and when it began.
+// writeTitle writes what the dialogue is, between whom, and when it began.
 func (p *page) writeTitle(x *render.Dialogue) {
 	c := &p.opt.Palette
 	lo := len(p.dst)
@@ -112,7 +112,7 @@ func (p *page) writeTitle(x *render.Dialogue) {
 	p.newline()
 }
 
-// writeOutcome writes how the dialogue ended, and what it came to.
+// writeOutcome writes how the dialogue ended, and how many messages and packets it had.
 func (p *page) writeOutcome(x *render.Dialogue) {
 	p.padTo(indentStep)
 	lo := len(p.dst)
@@ -141,7 +141,7 @@ func (p *page) writeAmount(n uint64, one, more string, show bool) {
 	p.dst = append(p.dst, plural(int(n), one, more)...)
 }
 
-// answerWords says that an answer came, and what is wrong with it.
+// answerWords are the words for an answer, by its status.
 var answerWords = [...]string{
 	dissect.Complete:  "answered",
 	dissect.Truncated: "answered",
@@ -149,8 +149,8 @@ var answerWords = [...]string{
 	dissect.Fragment:  "answered in part, which clients cannot read,",
 }
 
-// appendTook appends how long an answer took, where the request that caused it was
-// captured.
+// appendTook appends how long an answer took, after lead. Where that is unknown, because
+// the request was not captured, it removes the comma that ends dst.
 func appendTook(dst []byte, lead string, nanos int64) []byte {
 	if nanos < 0 {
 		return bytes.TrimRight(dst, ",")
@@ -185,7 +185,7 @@ func appendOutcome(dst []byte, x *render.Dialogue) []byte {
 	return append(dst, "no answer in the capture"...)
 }
 
-// appendChallenged appends that a challenge was the last word.
+// appendChallenged appends that the exchange ended with a challenge.
 func appendChallenged(dst []byte, x *render.Dialogue) []byte {
 	dst = append(dst, "challenged"...)
 	if x.ChallengeRTT >= 0 {
@@ -202,7 +202,7 @@ func appendChallenged(dst []byte, x *render.Dialogue) []byte {
 	return dst
 }
 
-// outcomeStyle is the style of how a dialogue ended.
+// outcomeStyle returns the style for the outcome of a dialogue.
 func (c *Palette) outcomeStyle(x *render.Dialogue) style {
 	if !x.IsStream && (x.Outcome == render.Unanswered || x.Outcome == render.LateAnswer) {
 		return c.status[dissect.Truncated]

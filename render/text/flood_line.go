@@ -62,8 +62,8 @@ func (o *Options) incidentStyle(x *render.IncidentEvent) style {
 
 func incidentMark(x *render.IncidentEvent) string { return "! " + x.Level.String() + " FLOOD" }
 
-// incidentWords says what happened: of what begins or changes the first sentence of
-// the evidence, of what is over how it was.
+// incidentWords returns what happened: with the first sentence of the evidence where an
+// incident begins or changes, with its length and size where it is over.
 func incidentWords(x *render.IncidentEvent) string {
 	what := fmt.Sprintf("%s at %s", x.Kind, x.Target)
 	first := ""
@@ -83,7 +83,8 @@ func incidentWords(x *render.IncidentEvent) string {
 	return fmt.Sprintf("%s was over after %s; peak %s/s, %s", what, digits.Span(time.Duration(x.End-x.Start).Round(100*time.Millisecond)), short(x.Peak), incidentAmount(x.Incident))
 }
 
-// incidentAmount is how many packets it was: requests, or replies at a victim of these.
+// incidentAmount returns how many requests there were; of an incident whose target only
+// gets replies, how many of these.
 func incidentAmount(in *flood.Incident) string {
 	if in.Requests == 0 {
 		return digits.Counted(in.Replies, "reply", "replies")

@@ -12,16 +12,16 @@ import (
 	"qsniff/render/counters"
 )
 
-// FloodOptions choose what AppendFloods tells besides what it always does.
+// FloodOptions choose what AppendFloods prints besides the verdict, the table, and the
+// warnings and alerts.
 type FloodOptions struct {
-	Verbose bool // everything about notes, too
-	Explain bool // the rule of each incident, and the values it rests on
+	Verbose bool // incidents of level info are printed in full, too
+	Explain bool // as Verbose, and each with its rule and the values that it rests on
 }
 
-// AppendFloods appends the incidents of a run for people to read: the verdict, a
-// table, and what there is to know of each one that asks for something. Of the
-// options it uses width, colour and the zone of times. Lines of advice are never
-// wrapped, so that they can be copied.
+// AppendFloods appends the incidents of a run for people to read: the verdict, a table,
+// and a block for each warning and alert. Of the options, width, colours and the zone of
+// times are used. Lines of advice are never wrapped, so that they can be copied.
 func AppendFloods(dst []byte, f *render.Floods, opt Options, how FloodOptions) []byte {
 	p := floodsPage{statsPage{dst: dst, opt: opt.withDefaults(), s: &render.Stats{Run: f.Run}}, f, how}
 	p.writeInterrupted()
@@ -44,20 +44,20 @@ func AppendFloods(dst []byte, f *render.Floods, opt Options, how FloodOptions) [
 	return p.dst
 }
 
-// floodsPage is what AppendFloods writes on.
+// floodsPage is the page of AppendFloods.
 type floodsPage struct {
 	statsPage
 	f   *render.Floods
 	how FloodOptions
 }
 
-// levelStyle is the colour of a level.
+// levelStyle returns the colour of a level.
 func (p *floodsPage) levelStyle(l flood.Level) style {
 	severity := [...]finding.Severity{flood.Info: finding.Note, flood.Warn: finding.Warn, flood.Alert: finding.Error}
 	return p.opt.Palette.severity[severity[l]]
 }
 
-// writeHeadline is the first line: what somebody wants to know at night.
+// writeHeadline writes the first line: whether there was an attack.
 func (p *floodsPage) writeHeadline() {
 	run, n := &p.f.Run, &p.f.Counts
 	where := fmt.Sprintf("in %s of capture, %s", digits.Span(time.Duration(run.Last-run.First)), digits.Counted(run.Packets, "packet"))
@@ -87,7 +87,7 @@ func (p *floodsPage) writeHeadline() {
 	p.dst = append(append(p.dst, s.off...), '\n')
 }
 
-// writeScope says in what nothing else was found.
+// writeScope writes what was examined: the time, and the traffic in it.
 func (p *floodsPage) writeScope() {
 	run, seen := &p.f.Run, p.f.Seen
 	times := fmt.Sprintf("%s to %s", p.formatTime(run.First, true), p.formatTime(run.Last, !p.sameDay()))
@@ -114,10 +114,11 @@ func (p *floodsPage) writeScope() {
 	p.writeLine(0, "%s", said)
 }
 
-// shortest capture for which the detector knows what is usual.
+// warmUp is the length of capture below which package flood limits its confidence, because
+// it does not know yet what is usual.
 const warmUp = 30 * time.Second
 
-// writeCaveats is what a reader has to know before believing the rest.
+// writeCaveats writes what makes the verdict less sure: missing directions, packets or time.
 func (p *floodsPage) writeCaveats() {
 	f, run := p.f, &p.f.Run
 	switch f.Seen.OneWay() {
@@ -146,7 +147,7 @@ func (p *floodsPage) writeCaveats() {
 	}
 }
 
-// writeTableOfIncidents is the table of all, worst first.
+// writeTableOfIncidents writes the table of all incidents, worst first.
 func (p *floodsPage) writeTableOfIncidents() {
 	if len(p.f.Incidents) == 0 {
 		return
@@ -171,7 +172,7 @@ func (p *floodsPage) writeTableOfIncidents() {
 	p.writeTable(&t)
 }
 
-// moveBelow moves a column of all rows to the line below.
+// moveBelow removes a column, and makes its cells the notes of their rows.
 func (t *table) moveBelow(column int) {
 	cut := func(list []string) []string {
 		return append(append([]string{}, list[:column]...), list[column+1:]...)
@@ -195,7 +196,7 @@ func (p *floodsPage) cells(in *flood.Incident) []string {
 		grouped(in.Requests), grouped(in.Replies), size(in.BytesIn), size(in.BytesOut), fmt.Sprint(in.Campaign)}
 }
 
-// sources is how many there were.
+// sources returns how many sources there were.
 func (p *floodsPage) sources(in *flood.Incident) string {
 	if in.Sources < 0.5 {
 		return "-"
@@ -203,7 +204,8 @@ func (p *floodsPage) sources(in *flood.Incident) string {
 	return grouped(uint64(in.Sources + 0.5))
 }
 
-// length is how long the incident went on; the end of the capture ends it, too.
+// length returns how long the incident lasted, with a + if it was not over at the end of
+// the capture.
 func (p *floodsPage) length(in *flood.Incident) string {
 	end, open := in.End, ""
 	if end == in.Start {
@@ -215,7 +217,7 @@ func (p *floodsPage) length(in *flood.Incident) string {
 	return digits.Span(max(time.Duration(end-in.Start), 0).Round(100*time.Millisecond)) + open
 }
 
-// formatTime is a time to the second: nobody is flooded for less.
+// formatTime formats a time to the second, which is what incidents are measured in.
 func (p *floodsPage) formatTime(nanos int64, date bool) string {
 	layout := time.TimeOnly
 	if date {
@@ -227,7 +229,7 @@ func (p *floodsPage) formatTime(nanos int64, date bool) string {
 	return time.Unix(0, nanos).In(p.opt.Location).Format(layout)
 }
 
-// short writes a rate.
+// short formats a rate.
 func short(v float64) string {
 	if v >= 10 {
 		return grouped(uint64(v + 0.5))
@@ -235,7 +237,7 @@ func short(v float64) string {
 	return digits.Short(v)
 }
 
-// writeNotes is what is good to know and no attack.
+// writeNotes writes the incidents of level info, each in a sentence.
 func (p *floodsPage) writeNotes() {
 	first := true
 	for i := range p.f.Incidents {

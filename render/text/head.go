@@ -12,8 +12,8 @@ import (
 	"qsniff/render"
 )
 
-// writeHead writes the headline: pieces that move to an indented line where they do
-// not fit.
+// writeHead writes the headline. Those of its parts that do not fit go to further lines,
+// which are indented.
 func (p *page) writeHead(e *render.Event) {
 	c := &p.opt.Palette
 	lo := len(p.dst)
@@ -48,7 +48,7 @@ func (p *page) writeHead(e *render.Event) {
 	p.writeArrival(e)
 }
 
-// writeOrigin writes where and when the message was captured, and its ends.
+// writeOrigin writes the input, the interface, the time, source and destination.
 func (p *page) writeOrigin(e *render.Event) {
 	if e.File >= 0 {
 		p.writeNumbered(p.opt.Palette.dim, "input ", int64(e.File))
@@ -63,11 +63,11 @@ func (p *page) writeOrigin(e *render.Event) {
 	p.writeEnds(e.Src, e.Dst)
 }
 
-// placeInHead moves the text from lo to the end of dst into the headline.
+// placeInHead places the text from lo to the end of dst in the headline.
 func (p *page) placeInHead(s style, lo int) { p.place(s, lo, gap, indentStep) }
 
-// place moves the text from lo to the end of dst after what is in the line, apart
-// from it, or where it does not fit into the next one, indented by hang.
+// place lays out the text from lo to the end of dst: apart cells after what is in the line,
+// or in a new line, indented by hang, if it does not fit.
 func (p *page) place(s style, lo, apart, hang int) {
 	x := span{lo, len(p.dst)}
 	end := x.hi
@@ -92,7 +92,7 @@ func (p *page) writeNumbered(s style, label string, n int64) {
 	p.placeInHead(s, lo)
 }
 
-// writeEnds writes both addresses: together, unless a line cannot hold two of IPv6.
+// writeEnds writes source and destination: together, unless a line cannot hold two of IPv6.
 func (p *page) writeEnds(src, dst netip.AddrPort) {
 	lo := len(p.dst)
 	p.dst = src.AppendTo(p.dst)
@@ -109,7 +109,8 @@ func (p *page) writeEnds(src, dst netip.AddrPort) {
 	p.placeInHead(style{}, lo)
 }
 
-// writeFindingCounts writes how many findings follow, worst first: a long message hides them.
+// writeFindingCounts writes how many findings of each severity the message has, worst
+// first: those themselves may be many lines below.
 func (p *page) writeFindingCounts() {
 	var n [finding.Error + 1]int
 	for i := range p.m.Expert {
@@ -128,7 +129,7 @@ func (p *page) writeFindingCounts() {
 	}
 }
 
-// writeJoined writes what the message was joined from.
+// writeJoined writes the parts or fragments that the message was joined from, if any.
 func (p *page) writeJoined(e *render.Event) {
 	s := e.Split
 	if s == nil && len(e.Frames) < 2 {
@@ -166,7 +167,7 @@ func (p *page) writeJoined(e *render.Event) {
 	p.writeParagraph(style{}, lo, p.indent+2*indentStep)
 }
 
-// appendPacked appends what stands before a compressed message.
+// appendPacked appends what the header of a compressed message declares.
 func appendPacked(dst []byte, s *render.Split) []byte {
 	if s.Packed == 0 {
 		return dst
@@ -176,7 +177,7 @@ func appendPacked(dst []byte, s *render.Split) []byte {
 	return appendHexNumber(append(dst, ", CRC-32 0x"...), uint64(s.CRC), 4)
 }
 
-// appendFrames appends rising frame numbers with runs joined: "frames 7-9, 12".
+// appendFrames appends rising frame numbers with runs as ranges: "frames 7-9, 12".
 func (o *Options) appendFrames(dst []byte, frames []uint64) []byte {
 	dst = append(dst, o.unit()...)
 	if len(frames) == 1 {
@@ -200,7 +201,7 @@ func (o *Options) appendFrames(dst []byte, frames []uint64) []byte {
 	return dst
 }
 
-// writeStop writes why the message is not complete, and where it ends.
+// writeStop writes where a message that is not complete ends, and why.
 func (p *page) writeStop(e *render.Event) {
 	m := p.m
 	if m.Status == dissect.Complete || m.Status == dissect.Malformed && m.Stopped == nil {
@@ -226,8 +227,8 @@ func (p *page) writeStop(e *render.Event) {
 	p.writeParagraph(p.opt.Palette.status[m.Status], lo, p.indent+2*indentStep)
 }
 
-// appendWhere appends the offset of the first byte that is not there, and in
-// which value that is.
+// appendWhere appends the offset of the first byte that is missing, and the field that it
+// belongs to.
 func appendWhere(dst []byte, m *dissect.Message, at, why string) []byte {
 	end := uint64(len(m.Data))
 	if m.Stopped != nil {
@@ -245,7 +246,8 @@ func appendWhere(dst []byte, m *dissect.Message, at, why string) []byte {
 	return append(append(dst, where...), shortName(m.Stopped.Name)...)
 }
 
-// appendMissing appends what never came, or why.
+// appendMissing appends why an incomplete message is incomplete, or else how much is
+// missing.
 func appendMissing(dst []byte, e *render.Event) []byte {
 	s := e.Split
 	switch {

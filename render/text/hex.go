@@ -11,8 +11,9 @@ import (
 // Hex shows the bytes of a message in rows, each row with the fields that begin in
 // it: a bar stands before the first byte of every field, and the names beside
 // the row are those of its bars, in order. Bytes and name of a field have one
-// colour. Where a message came in several frames, the frame stands in front, and no
-// row has bytes of two. Fields that were decoded further follow after the rows.
+// colour. Where a message came in several frames, a row begins with the number of its
+// frame, and has bytes of that one only. After the rows follow the fields that were
+// computed, or decoded from bytes of other fields.
 //
 // As in Tree, no line is wider than Options.Width, bytes of secrets are stars, and
 // every byte of the message is shown.
@@ -54,20 +55,20 @@ type hexDump struct {
 	nameAt int
 
 	leafCursor
-	piece int    // of e.Pieces, that the next byte belongs to
-	shown uint64 // frame that stands before the rows above
+	piece int    // index in e.Pieces of the piece that the next byte belongs to
+	shown uint64 // frame that was written last
 }
 
-// leafCursor is a place in the leaves of a message.
+// leafCursor is a position among the leaves of a message: the fields that have bytes.
 type leafCursor struct {
 	leafNo   int    // index of the leaf that the next byte belongs to
-	color    int    // leaves before it
+	color    int    // number of leaves up to it
 	index    uint64 // of the group around it, where that is in a list
 	isInList bool
 }
 
-// Widths from which a row has 16 bytes, and eight: below, the names have no room
-// beside them.
+// Widths from which a row has 16 bytes, and eight: in narrower ones the names would have no
+// room beside them.
 const (
 	wideRow = 110
 	fairRow = 72
@@ -113,8 +114,7 @@ func (d *hexDump) writeRows() {
 	}
 }
 
-// pieceEnd returns where the bytes of the frame end that brought the one at offset
-// at.
+// pieceEnd returns the offset where the piece ends that has the byte at offset at.
 func (d *hexDump) pieceEnd(at int) int {
 	for d.piece < len(d.e.Pieces) {
 		if x := &d.e.Pieces[d.piece]; int(x.Off+x.Len) > at {
@@ -125,7 +125,7 @@ func (d *hexDump) pieceEnd(at int) int {
 	return len(d.m.Data)
 }
 
-// writeRow writes n bytes from offset at on, and the fields that begin there.
+// writeRow writes n bytes from offset at on, and the fields that begin in them.
 func (d *hexDump) writeRow(at, n int) {
 	d.writeFrame()
 	d.padTo(d.frameW + d.offsetW - decimals(uint64(at)))
@@ -147,7 +147,8 @@ func (d *hexDump) writeRow(at, n int) {
 	d.newline()
 }
 
-// writeFrame writes the frame of the row before it, where it is another one.
+// writeFrame writes the number of the frame that the row is from, unless the row above is
+// from the same.
 func (d *hexDump) writeFrame() {
 	if d.frameW == 0 || d.piece >= len(d.e.Pieces) {
 		return
@@ -163,7 +164,8 @@ func (d *hexDump) writeFrame() {
 	d.col = d.frameW - 1
 }
 
-// leafAt returns the field that the byte at offset at belongs to; offsets rise.
+// leafAt returns the field that the byte at offset at belongs to. It only moves forward:
+// calls have rising offsets.
 func (d *hexDump) leafAt(at int) *dissect.Field {
 	for d.leafNo < len(d.m.Fields) {
 		if f := &d.m.Fields[d.leafNo]; at < int(f.Off+f.Len) {
@@ -242,11 +244,11 @@ func (d *hexDump) writeChars(at, n int) {
 	d.col += n
 }
 
-// leafStyle is the colour of the leaf at hand.
+// leafStyle returns the colour of the leaf that the cursor is at.
 func (d *hexDump) leafStyle() style { return d.opt.Palette.fields[d.color%fieldStyles] }
 
-// writeName writes what the field f, which begins in the row, is: after the names in
-// front of it, or in a line of its own where they leave no room.
+// writeName writes name, value and meaning of a field that begins in the row: after those
+// of the fields before it, or in a new line where they leave no room.
 func (d *hexDump) writeName(f *dissect.Field) {
 	lo := len(d.dst)
 	if d.isInList {
@@ -256,7 +258,7 @@ func (d *hexDump) writeName(f *dissect.Field) {
 	d.dst = append(d.dst, f.Def.Label...)
 	label := span{lo, len(d.dst)}
 	d.dst = append(d.dst, ' ')
-	if f.Def.Kind == dissect.Bytes && !d.opt.hides(f.Def) { // the row says them
+	if f.Def.Kind == dissect.Bytes && !d.opt.hides(f.Def) { // the bytes are in the row
 		d.dst = appendCount(d.dst, uint64(f.Len))
 	} else {
 		d.dst = appendBrief(d.dst, d.opt, d.m, f)
@@ -281,14 +283,14 @@ func (d *hexDump) writeName(f *dissect.Field) {
 	d.slide(lo, end)
 }
 
-// writeWrapped writes all of x, in several lines where it has to be.
+// writeWrapped writes all of x, in as many lines as it takes.
 func (d *hexDump) writeWrapped(s style, x *span) {
 	for d.breakUnlessFits(x); x.hasText(); d.breakUnlessFits(x) {
 		d.writeFitting(s, x, d.opt.Width-d.col)
 	}
 }
 
-// breakUnlessFits goes to the next line where nothing of x fits into this one.
+// breakUnlessFits starts a new line if nothing of x fits into this one.
 func (d *hexDump) breakUnlessFits(x *span) {
 	if !x.hasText() {
 		return
@@ -299,8 +301,8 @@ func (d *hexDump) breakUnlessFits(x *span) {
 	}
 }
 
-// makeRoom goes to where w cells can stand: after what is in the line, apart from it,
-// or in a new line at column at.
+// makeRoom moves to where w cells fit: to column at if the line does not reach it yet,
+// else apart cells after the end of the line, else to column at of a new line.
 func (p *page) makeRoom(w, apart, at int) {
 	switch {
 	case p.col <= at:
@@ -312,8 +314,8 @@ func (p *page) makeRoom(w, apart, at int) {
 	p.padTo(at)
 }
 
-// writeComputed writes the fields that were computed, or decoded from bytes that other
-// fields own, as the tree does.
+// writeComputed writes the fields that were computed, or decoded from bytes of other
+// fields, as Tree does.
 func (p *page) writeComputed() {
 	o := outline{m: p.m}
 	for i := range p.m.Fields {

@@ -10,7 +10,7 @@ import (
 	"qsniff/internal/digits"
 )
 
-// writeIncident tells all of one incident.
+// writeIncident writes all that is known of one incident.
 func (p *floodsPage) writeIncident(in *flood.Incident) {
 	c := &p.opt.Palette
 	s := p.levelStyle(in.Level)
@@ -45,7 +45,7 @@ func (p *floodsPage) writeIncident(in *flood.Incident) {
 	p.writeAdvice(in)
 }
 
-// writeItem writes a sentence of a list.
+// writeItem writes a sentence as an item of a list.
 func (p *floodsPage) writeItem(text string) {
 	at := len(p.dst)
 	p.dst = appendWrapped(p.dst, []byte(text), tableIndent+2, p.opt.Width)
@@ -57,7 +57,7 @@ func (p *floodsPage) sureness(in *flood.Incident) string {
 	return fmt.Sprintf("sure: %s (%.2f)", flood.ConfidenceWord(in.Confidence), in.Confidence)
 }
 
-// course says when it was and how it went.
+// course returns when the incident was, in how many pulses, and when it was detected.
 func (p *floodsPage) course(in *flood.Incident) string {
 	said := fmt.Sprintf("%s to ", p.formatTime(in.Start, true))
 	day := func(nanos int64) string { return time.Unix(0, nanos).In(p.opt.Location).Format(time.DateOnly) }
@@ -78,7 +78,7 @@ func (p *floodsPage) course(in *flood.Incident) string {
 	return said
 }
 
-// amounts says how much it was.
+// amounts returns rates, packets, bytes and sources of the incident.
 func (p *floodsPage) amounts(in *flood.Incident) string {
 	var said []string
 	add := func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
@@ -113,7 +113,7 @@ func (p *floodsPage) amounts(in *flood.Incident) string {
 	return strings.Join(said, ", ")
 }
 
-// writeDoubts says why it is not surer.
+// writeDoubts writes what makes the verdict less sure.
 func (p *floodsPage) writeDoubts(in *flood.Incident) {
 	var why []string
 	for _, name := range in.Missing {
@@ -142,7 +142,7 @@ func (p *floodsPage) writeDoubts(in *flood.Incident) {
 	}
 }
 
-// writeRelations says what it was taken for before, and what it belongs to.
+// writeRelations writes the kinds that the incident had before, and its campaign.
 func (p *floodsPage) writeRelations(in *flood.Incident) {
 	for _, h := range in.History {
 		p.writeItem(fmt.Sprintf("taken for %s until %s", h.Kind, p.formatTime(h.Nanos, !p.sameDay())))
@@ -158,10 +158,11 @@ func (p *floodsPage) writeRelations(in *flood.Incident) {
 	}
 }
 
-// leastShare is the share from which on a source is worth naming.
+// leastShare is the least share of the packets with which a source is worth naming. Chosen:
+// who blocks a source with less than 1 in 200 notices no difference.
 const leastShare = 0.005
 
-// writeBusiest lists the sources that sent most.
+// writeBusiest writes the sources that sent most.
 func (p *floodsPage) writeBusiest(in *flood.Incident) {
 	if len(in.Top) == 0 {
 		return
@@ -207,7 +208,7 @@ func (p *floodsPage) writeBusiest(in *flood.Incident) {
 	p.writeTable(&t)
 }
 
-// dropColumn leaves out a column.
+// dropColumn removes a column.
 func (t *table) dropColumn(column int) {
 	t.moveBelow(column)
 	for i := range t.rows {
@@ -215,7 +216,8 @@ func (t *table) dropColumn(column int) {
 	}
 }
 
-// writeNetworks lists the networks that sent most, where any stands out.
+// writeNetworks writes the networks that sent at least ten times leastShare from at least
+// two hosts.
 func (p *floodsPage) writeNetworks(in *flood.Incident) {
 	t := table{columns: []column{{"NETWORK", true, 0}, {"AT LEAST", false, 0}, {"AT MOST", false, 0}, {"HOSTS", false, 0}}}
 	for i := range in.Prefixes {
@@ -231,12 +233,12 @@ func (p *floodsPage) writeNetworks(in *flood.Incident) {
 	}
 }
 
-// writeSubtitle begins a table of a block.
+// writeSubtitle writes the line before a table of an incident.
 func (p *floodsPage) writeSubtitle(name, about string) {
 	p.writeLine(tableIndent, "%s: %s", name, about)
 }
 
-// writeRule tells the rule, what it needs and what there was.
+// writeRule writes the rule of the incident's kind, its conditions, and the values measured.
 func (p *floodsPage) writeRule(in *flood.Incident) {
 	rule := p.f.Limits.RuleOf(in.Kind)
 	if rule == nil {
@@ -255,8 +257,8 @@ func (p *floodsPage) writeRule(in *flood.Incident) {
 	p.writeTable(&t)
 }
 
-// needsTable lists the conditions of a rule, beside what an incident shows of each
-// if there is one.
+// needsTable returns the conditions of a rule. If in is not nil, the value that it has for
+// each is beside it.
 func needsTable(rule *flood.RuleDoc, in *flood.Incident) *table {
 	t := &table{columns: []column{{"NEEDS", false, 0}, {"SETTING", true, 0}}, hasProse: true}
 	if in != nil {
@@ -276,7 +278,7 @@ func needsTable(rule *flood.RuleDoc, in *flood.Incident) *table {
 	return t
 }
 
-// value writes a number of any size.
+// value formats a number of any size.
 func value(v float64) string {
 	switch {
 	case math.IsNaN(v):
@@ -287,7 +289,7 @@ func value(v float64) string {
 	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.3f", v), "0"), ".")
 }
 
-// writeWhere says where in the capture it is.
+// writeWhere writes from which frame on the incident is in the capture.
 func (p *floodsPage) writeWhere(in *flood.Incident) {
 	if in.Frame > 0 {
 		p.writeLine(tableIndent, "In the capture from frame %s on:", grouped(in.Frame))
@@ -296,7 +298,8 @@ func (p *floodsPage) writeWhere(in *flood.Incident) {
 	}
 }
 
-// writeAdvice is what can be done. Its lines are copied into terminals: they stay whole.
+// writeAdvice writes what can be done. Its lines are never wrapped: people copy them into
+// terminals.
 func (p *floodsPage) writeAdvice(in *flood.Incident) {
 	if in.Advice == "" {
 		return

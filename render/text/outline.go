@@ -8,14 +8,14 @@ import (
 
 const indentStep = 2
 
-// entry is where a field stands in the tree.
+// entry is the place of a field in the tree.
 type entry struct {
 	indent int
 	digits int    // width of the index; 0 for what has none
 	index  uint64 // position in the list around it
 }
 
-// level is what the fields at one depth share.
+// level is what the fields at one depth have in common.
 type level struct {
 	indent int
 	isList bool
@@ -23,8 +23,8 @@ type level struct {
 	seen   uint64
 }
 
-// outline walks the fields of a message and places each. A group in a list needs
-// no line of its own if a value follows: its index goes before that.
+// outline walks the fields of a message and returns the place of each. A group in a list
+// has no line of its own if a value follows: its index is written before that value.
 type outline struct {
 	m         *dissect.Message
 	levels    [maxLevels + 1]level
@@ -32,8 +32,8 @@ type outline struct {
 	isHolding bool
 }
 
-// next places field i; fields come in order. It reports false for a group that
-// needs no line.
+// next returns the place of field i, and false for a group that needs no line. It is
+// called for all fields in order.
 func (o *outline) next(i int) (entry, bool) {
 	f := &o.m.Fields[i]
 	d := min(int(f.Depth), maxLevels-1)
@@ -65,8 +65,8 @@ func (o *outline) next(i int) (entry, bool) {
 	return e, true
 }
 
-// needsNoLine reports whether the group at index i has nothing to show but its index,
-// and a value to show it with.
+// needsNoLine reports whether the group at index i has nothing to show but its index, and
+// a value follows in whose line that can be shown.
 func (o *outline) needsNoLine(i int) bool {
 	f := &o.m.Fields[i]
 	if f.Note != "" || f.Flags&dissect.HasExpert != 0 || i+1 == len(o.m.Fields) {
@@ -76,7 +76,7 @@ func (o *outline) needsNoLine(i int) bool {
 	return first.Depth == f.Depth+1 && !isTree(first) && first.Off == f.Off
 }
 
-// countEntries counts what the list at index i holds.
+// countEntries returns how many entries the list at index i has.
 func countEntries(m *dissect.Message, i int) int {
 	n, depth := 0, m.Fields[i].Depth
 	for j := i + 1; j < len(m.Fields) && m.Fields[j].Depth > depth; j++ {
@@ -114,8 +114,8 @@ func appendSpaces(dst []byte, n int) []byte {
 	return dst
 }
 
-// appendEntries appends what the list at index i holds, and what its count
-// promised if that is something else.
+// appendEntries appends how many entries the list at index i has, and how many its count
+// field declares if that is another number.
 func appendEntries(dst []byte, m *dissect.Message, i int) []byte {
 	f := &m.Fields[i]
 	n := countEntries(m, i)

@@ -11,9 +11,8 @@ import (
 	"qsniff/render"
 )
 
-// AppendProven appends the addresses that proved themselves for people to read: who
-// did so last stands first, because its proof is worth most. Of the options it uses
-// width, colour and the zone of times.
+// AppendProven appends the proven addresses for people to read. The latest proof is first,
+// because it is worth most. Of the options, width, colours and the zone of times are used.
 func AppendProven(dst []byte, x *render.Proven, opt Options) []byte {
 	p := statsPage{dst: dst, opt: opt.withDefaults(), s: &render.Stats{Run: x.Run}}
 	p.writeInterrupted()
@@ -37,7 +36,8 @@ func AppendProven(dst []byte, x *render.Proven, opt Options) []byte {
 	return p.dst
 }
 
-// serverOf is where a source proved itself.
+// serverOf returns the first server to which a source proved its address, and how many
+// others there are.
 func serverOf(s *proof.Source) string {
 	if len(s.Servers) == 0 {
 		return "-"
@@ -52,7 +52,8 @@ func serverOf(s *proof.Source) string {
 	return out
 }
 
-// formatSecond writes a time to the second, with its day where the capture has several.
+// formatSecond formats a time to the second, with its date where the capture has more than
+// one day.
 func (p *statsPage) formatSecond(nanos int64) string {
 	layout := time.TimeOnly
 	if !p.sameDay() {
@@ -61,7 +62,7 @@ func (p *statsPage) formatSecond(nanos int64) string {
 	return time.Unix(0, nanos).In(p.opt.Location).Format(layout)
 }
 
-// formatSpan says from when to when something was.
+// formatSpan formats the time from first to last.
 func (p *statsPage) formatSpan(first, last int64) string {
 	from := time.Unix(0, first).In(p.opt.Location).Format(time.DateTime)
 	to := p.formatSecond(last)

@@ -17,7 +17,8 @@ func (t *Tree) AppendRecord(dst []byte, r *render.Record) []byte {
 	return appendWrappedRecord(dst, &t.opt, r)
 }
 
-// appendWrappedRecord is appendRecord for the views that keep to a width.
+// appendWrappedRecord appends a finding like appendRecord, but in lines of at most
+// Options.Width and with the date, for Tree and Hex.
 func appendWrappedRecord(dst []byte, o *Options, r *render.Record) []byte {
 	const hang = frameW + 1 + indentStep
 	p := page{dst: dst, opt: o}
@@ -80,8 +81,8 @@ func appendRecord(dst []byte, o *Options, r *render.Record, date bool) []byte {
 	return append(dst[:lo+n], '\n')
 }
 
-// writeArrival writes how the packet came in, the name of its interface and what somebody
-// wrote about it.
+// writeArrival writes the name of the interface, the tags, labels and tunnels around the
+// packet, and the packet's comments in the capture file.
 func (p *page) writeArrival(e *render.Event) {
 	if len(e.IfName) > 0 {
 		writeNote(p, "captured on ", e.IfName)
@@ -103,7 +104,7 @@ func (p *page) writeArrival(e *render.Event) {
 	}
 }
 
-// writeNote writes text of the input after a label.
+// writeNote writes a label and text from the input, which it escapes.
 func writeNote[T string | []byte](p *page, label string, text T) {
 	p.padTo(p.indent + indentStep)
 	lo := len(p.dst)

@@ -7,7 +7,8 @@ import (
 	"qsniff/render"
 )
 
-// writeRelation writes what the message is to the requests and replies around it.
+// writeRelation writes what the message does to a request of its exchange: "answers frame
+// 7 after 12 ms".
 func (p *page) writeRelation(e *render.Event) {
 	x := &e.Exchange
 	if p.opt.Bare || x.ID == 0 || x.Verb == "" {

@@ -12,7 +12,7 @@ import (
 )
 
 // AppendLimits appends whom an engine's limiter would have refused, for people to
-// read. Of the options it uses width, colour and the zone of times.
+// read. Of the options, width, colours and the zone of times are used.
 func AppendLimits(dst []byte, x *render.Limits, opt Options) []byte {
 	p := limitsPage{statsPage{dst: dst, opt: opt.withDefaults(), s: &render.Stats{Run: x.Run}}, x}
 	p.writeInterrupted()
@@ -29,7 +29,7 @@ func AppendLimits(dst []byte, x *render.Limits, opt Options) []byte {
 	return p.dst
 }
 
-// limitsPage is what AppendLimits writes on.
+// limitsPage is the page of AppendLimits.
 type limitsPage struct {
 	statsPage
 	x *render.Limits
@@ -45,7 +45,7 @@ func (p *limitsPage) headline() string {
 	return fmt.Sprintf("Limits%s: %s/s from one source, %s/s from all, averaged over %d s", of, number(m.Per), number(m.Global), m.Window)
 }
 
-// verdict says whether players would have got through.
+// verdict returns whether players would have been refused, as a sentence.
 func (p *limitsPage) verdict() string {
 	all, refused, out := p.x.Clients, p.x.ClientsRefused, p.x.ShutOut
 	var packets uint64
@@ -65,7 +65,8 @@ func (p *limitsPage) verdict() string {
 	return fmt.Sprintf("%s of %s would have been refused, %s each time.", grouped(refused), digits.Counted(all, "proven client"), grouped(out))
 }
 
-// writeRefusals lists those that would have refused somebody, and the particulars of each.
+// writeRefusals writes the servers that would have refused somebody, as a table and then
+// with the particulars of each.
 func (p *limitsPage) writeRefusals() {
 	t := table{columns: []column{{"SERVER", true, 0}, {"REQUESTS", false, 2}, {"REFUSED", false, 0}, {"PER SOURCE", false, 1}, {"OF ALL", false, 1},
 		{"CLIENTS REFUSED", false, 0}}}
@@ -81,8 +82,8 @@ func (p *limitsPage) writeRefusals() {
 		}
 		t.rows = append(t.rows, row)
 	}
-	if silent := len(p.x.Servers) - len(t.rows); silent > 0 && len(t.rows) > 0 {
-		p.writeLine(0, "%s would have refused nobody.", digits.Counted(uint64(silent), "other server"))
+	if others := len(p.x.Servers) - len(t.rows); others > 0 && len(t.rows) > 0 {
+		p.writeLine(0, "%s would have refused nobody.", digits.Counted(uint64(others), "other server"))
 	}
 	if len(t.rows) == 0 {
 		return
@@ -96,7 +97,7 @@ func (p *limitsPage) writeRefusals() {
 	}
 }
 
-// writeServer says when a server was at its limits, and who was refused.
+// writeServer writes when a server was at its limits, and who was refused most.
 func (p *limitsPage) writeServer(s *limiter.Server) {
 	p.writeTitle(s.Addr.String(), "")
 	if s.ByAll > 0 {
@@ -117,8 +118,10 @@ func (p *limitsPage) writeServer(s *limiter.Server) {
 	p.writeRefused("others refused most", s.TopSources, 0)
 }
 
-// shownSources is how many are named for people.
+// shownSources is how many sources of a list are named. Chosen: JSON has the rest.
 const shownSources = 3
+
+// writeRefused writes the first sources of list, and how many more of all there are.
 
 func (p *limitsPage) writeRefused(what string, list []limiter.Source, all uint64) {
 	if len(list) == 0 {

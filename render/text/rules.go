@@ -6,8 +6,8 @@ import (
 	"qsniff/flood"
 )
 
-// AppendRules appends when what kind of flood is found, all thresholds, and what is
-// measured.
+// AppendRules appends all rules with their conditions, all thresholds, and the features
+// that are measured.
 func AppendRules(dst []byte, r *flood.Explanation, opt Options) []byte {
 	p := statsPage{dst: dst, opt: opt.withDefaults()}
 	p.writeLine(0, "Each second, the queries to each server that is asked much are measured and held against these rules; the first that fits is the kind of the incident. "+
@@ -32,7 +32,7 @@ func AppendRules(dst []byte, r *flood.Explanation, opt Options) []byte {
 	return p.dst
 }
 
-// writeSigns lists evidence that adds up.
+// writeSigns writes the signs of a rule, whose points are added up.
 func (p *statsPage) writeSigns(rule *flood.RuleDoc) {
 	if len(rule.Signs) == 0 {
 		return
@@ -45,7 +45,7 @@ func (p *statsPage) writeSigns(rule *flood.RuleDoc) {
 	p.writeTable(&t)
 }
 
-// writeThresholds lists the thresholds.
+// writeThresholds writes the thresholds, with the defaults beside them if any is changed.
 func (p *statsPage) writeThresholds(all []flood.Setting) {
 	t := table{columns: []column{{"THRESHOLD", true, 0}, {"VALUE", false, 0}, {"DEFAULT", false, 0}}, hasProse: true}
 	changed := false

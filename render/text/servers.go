@@ -11,7 +11,7 @@ import (
 	"qsniff/stats"
 )
 
-// writeServers lists the busiest servers, with what they say of themselves.
+// writeServers writes the busiest servers, with name, map and players from their replies.
 func (p *statsPage) writeServers() {
 	t := table{columns: []column{{"SERVER", true, 0}, {"REQUESTS", false, 0}, {"REPLIES", false, 5}, {"ANSWERED", false, 1},
 		{"GAIN", false, 3}, {"P50 MS", false, 2}, {"P95 MS", false, 4}, {"P99 MS", false, 7}, {"MAX MS", false, 7},
@@ -29,7 +29,8 @@ func (p *statsPage) writeServers() {
 	p.writeTable(&t)
 }
 
-// aboutServers says what the table leaves out and what its numbers are.
+// aboutServers returns the title's words on what the numbers are and which servers are not
+// in the table.
 func (p *statsPage) aboutServers(rough bool) string {
 	about := "gain is bytes out for each byte in, of payloads"
 	if rough {
@@ -64,7 +65,8 @@ func (p *statsPage) serverCells(s *stats.Server) []string {
 	return append(cells, size(s.BytesIn), size(s.BytesOut))
 }
 
-// serverNote is what a server says of itself, and whether it challenges.
+// serverNote returns name, map and players from a server's replies, and what is noteworthy
+// about it: late answers, ICMP errors, and whether it challenges.
 func serverNote(s *stats.Server) string {
 	var said []string
 	if len(s.Name) > 0 {
@@ -93,14 +95,14 @@ func serverNote(s *stats.Server) string {
 	return strings.Join(said, "  ")
 }
 
-// grouped writes a number with its digits in groups.
+// grouped formats a number with its digits in groups.
 func grouped(n uint64) string { return digits.Grouped(int64(min(n, 1<<63-1))) }
 
-// size writes a number of bytes.
+// size formats a number of bytes.
 func size(n uint64) string { return digits.Bytes(float64(n)) }
 
-// percent writes a share; a dash where there is nothing to have a share of. What
-// is less than all is never written as all, nor more than none as none.
+// percent formats part as a share of of, or a dash if of is 0. Only 0 is written as 0%, and
+// only all as 100%: what is between is at least 0.1% and at most 99.9%.
 func percent(part, of uint64) string {
 	switch {
 	case of == 0:
@@ -112,5 +114,5 @@ func percent(part, of uint64) string {
 	return strconv.FormatFloat(share, 'f', 1, 64) + "%"
 }
 
-// millis writes a time in milliseconds, without its unit.
+// millis formats a time in milliseconds, without its unit.
 func millis(d time.Duration) string { return digits.Short(float64(d.Microseconds()) / 1e3) }

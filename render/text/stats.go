@@ -15,9 +15,8 @@ import (
 	"qsniff/stats"
 )
 
-// AppendStats appends the results of a run for people to read: sections with a
-// title each, those without content left out. Of the options it uses width, colour
-// and the zone of times.
+// AppendStats appends the results of a run for people to read: a section for each subject
+// that has any content. Of the options, width, colours and the zone of times are used.
 func AppendStats(dst []byte, s *render.Stats, opt Options) []byte {
 	p := statsPage{dst: dst, opt: opt.withDefaults(), s: s}
 	p.writeInterrupted()
@@ -38,20 +37,21 @@ func AppendStats(dst []byte, s *render.Stats, opt Options) []byte {
 	return p.dst
 }
 
-// statsPage is what AppendStats writes on.
+// statsPage is a page of results. The pages of other commands than stats are made with its
+// methods, too; s then has nothing but Run.
 type statsPage struct {
 	dst []byte
 	opt Options
 	s   *render.Stats
 }
 
-// writeLine writes one line, or more where the terminal is narrow.
+// writeLine writes a line, or more than one if the terminal is narrow.
 func (p *statsPage) writeLine(indent int, format string, args ...any) {
 	p.dst = appendWrapped(p.dst, fmt.Appendf(nil, format, args...), indent, p.opt.Width)
 	p.dst = append(p.dst, '\n')
 }
 
-// writeTitle begins a section; about follows it, in the same line.
+// writeTitle begins a section. about follows the name in the same line.
 func (p *statsPage) writeTitle(name, about string) {
 	c := &p.opt.Palette
 	p.dst = append(append(append(append(p.dst, '\n'), c.head.on...), name...), c.head.off...)
@@ -64,7 +64,7 @@ func (p *statsPage) writeTitle(name, about string) {
 
 func (p *statsPage) writeTable(t *table) { p.dst = t.append(p.dst, &p.opt.Palette, p.opt.Width) }
 
-// writeOverview says what was read.
+// writeOverview writes what was read, from when to when, and what is missing from it.
 func (p *statsPage) writeOverview() {
 	run := &p.s.Run
 	if run.Packets == 0 {
@@ -100,7 +100,7 @@ func (p *statsPage) sameDay() bool {
 	return day(p.s.Run.First) == day(p.s.Run.Last)
 }
 
-// writeRate draws the time series.
+// writeRate draws the time series as sparklines.
 func (p *statsPage) writeRate() {
 	if len(p.s.Points) < 2 {
 		return
@@ -148,18 +148,19 @@ func (p *statsPage) writeRate() {
 	}
 }
 
-// shortestRate is the interval from which it makes sense to speak of a rate: of less, a
-// single packet would be a thousand a second.
+// shortestRate is the shortest interval for which rates are printed. Chosen: in an interval
+// of 1 ms, a single packet would be a thousand a second.
 const shortestRate = 100 * time.Millisecond
 
-// peakAndMean says how fast something came.
+// peakAndMean returns the highest and the mean rate of a series with a sum and a highest
+// value.
 func (p *statsPage) peakAndMean(write func(float64) string, sum, most uint64) string {
 	each := p.s.Interval.Seconds()
 	return fmt.Sprintf("peak %s/s, mean %s/s", write(float64(most)/each), write(float64(sum)/(each*float64(len(p.s.Points)))))
 }
 
-// seriesColumns says in how many columns of at most room the series is drawn, and how
-// long each is.
+// seriesColumns returns in how many columns, of at most room, the series is drawn, and
+// how much time each of them is.
 func (p *statsPage) seriesColumns(room int) (n int, each time.Duration) {
 	n = len(p.s.Points)
 	per := (n + room - 1) / room
@@ -186,7 +187,7 @@ func (p *statsPage) writeMessages() {
 	p.writeTable(&t)
 }
 
-// writeTimes splits what clients wait for.
+// writeTimes writes how long clients wait, and of what that time is made up.
 func (p *statsPage) writeTimes() {
 	t := table{columns: []column{{"MS", true, 0}, {"COUNT", false, 1}, {"P50", false, 0}, {"P95", false, 0}, {"P99", false, 1}, {"MAX", false, 0}}}
 	for _, x := range []struct {
@@ -205,8 +206,8 @@ func (p *statsPage) writeTimes() {
 	}
 }
 
-// writeAmplification compares answers with requests, where a challenge is demanded and
-// where not.
+// writeAmplification writes how much larger answers are than requests, to clients with and
+// without a challenge.
 func (p *statsPage) writeAmplification() {
 	t := table{columns: []column{{"REQUEST", true, 0}, {"OPEN", false, 1}, {"PAYLOAD", false, 0}, {"WIRE", false, 0},
 		{"BEHIND", false, 1}, {"PAYLOAD", false, 0}, {"WIRE", false, 0}}}
@@ -274,7 +275,7 @@ func (p *statsPage) writeFindings() {
 	}
 }
 
-// writeCounters says what a group of counters came to.
+// writeCounters writes the counters of a group that are not zero as a section.
 func (p *statsPage) writeCounters(title, about string, g counters.Group) {
 	if said := p.result().Labels(g); len(said) > 0 {
 		p.writeTitle(title, about)
@@ -303,7 +304,7 @@ func AppendCounters(dst []byte, s *render.Stats, opt Options) []byte {
 	return p.dst
 }
 
-// writeLeftOut says what is in no count, and why.
+// writeLeftOut writes how many packets are in none of the counts above, by reason.
 func (p *statsPage) writeLeftOut() {
 	reasons := slices.Clone(p.s.Run.Skipped)
 	if p.s.Others > 0 {

@@ -12,36 +12,38 @@ import (
 type table struct {
 	columns []column
 	rows    []tableRow
-	// hasProse says that what goes after the cells is prose, which is wrapped there.
+	// hasProse is set where the notes are prose, which is wrapped in a column of its own
+	// after the cells.
 	hasProse bool
 }
 
-// column is one of a table. Where all do not fit, those with the highest rank are
-// left out first, all of one rank together.
+// column is one column of a table. Where not all fit, those with the highest rank are
+// hidden first, all of one rank together; those of rank 0 never are.
 type column struct {
 	head   string
-	isText bool // text; numbers stand at the right
+	isText bool // aligned left; numbers are aligned right
 	rank   int
 }
 
-// tableRow has a cell for each column, and a last one, which goes after them if
-// the widest of its kind fits there, else on a line below.
+// tableRow has a cell for each column, and a note. Notes go after the cells if all of them
+// fit there, else each into a line below its row.
 type tableRow struct {
 	cells []string
 	note  string
 	style style // of the first cell
 }
 
-// leastProse is the narrowest column of prose that is still pleasant to read.
+// leastProse is the least width of a column of prose. Chosen: four or five words are
+// pleasant to read.
 const leastProse = 28
 
-// tableIndent and belowIndent are before rows, and of the lines below them.
+// tableIndent is the indent of rows, belowIndent that of the lines below them.
 const (
 	tableIndent = 2
 	belowIndent = 4
 )
 
-// append lays the table out for width columns.
+// append appends the table, laid out for a terminal of width cells.
 func (t *table) append(dst []byte, c *Palette, width int) []byte {
 	if len(t.rows) == 0 {
 		return dst
@@ -49,7 +51,7 @@ func (t *table) append(dst []byte, c *Palette, width int) []byte {
 	shown, widths, used := t.fitColumns(width)
 	beside := t.notesFit(width - used - gap)
 	wrapped := t.hasProse && width-used-gap >= leastProse
-	if len(t.columns) > 1 { // else the title says what it is
+	if len(t.columns) > 1 { // a single column has its heading in the title
 		var head []string
 		for i := range t.columns {
 			head = append(head, t.columns[i].head)
@@ -75,7 +77,8 @@ func (t *table) append(dst []byte, c *Palette, width int) []byte {
 	return dst
 }
 
-// fitColumns returns the columns that are shown, the width of each and of all.
+// fitColumns returns the indices of the columns that are shown, the width of each, and the
+// width of all together.
 func (t *table) fitColumns(width int) (shown []int, widths []int, used int) {
 	used = tableIndent - gap
 	for i := range t.columns {
@@ -104,7 +107,7 @@ func (t *table) fitColumns(width int) (shown []int, widths []int, used int) {
 	return shown, widths, used
 }
 
-// notesFit reports whether room cells hold what any row says.
+// notesFit reports whether each note fits into room cells.
 func (t *table) notesFit(room int) bool {
 	for _, r := range t.rows {
 		if display.Cells([]byte(r.note)) > room {
@@ -114,7 +117,8 @@ func (t *table) notesFit(room int) bool {
 	return true
 }
 
-// appendRow appends a row without its end. Nothing pads the last cell of text.
+// appendRow appends a row without its line break. A last cell of text is not padded,
+// unless prose follows.
 func (t *table) appendRow(dst []byte, cells []string, shown, widths []int, s style) []byte {
 	dst = appendSpaces(dst, tableIndent)
 	for j, i := range shown {
@@ -139,8 +143,8 @@ func (t *table) appendRow(dst []byte, cells []string, shown, widths []int, s sty
 	return dst
 }
 
-// appendWrapped appends prose in lines of width columns, without the end of the
-// last one.
+// appendWrapped appends prose in lines of at most width cells, without the break of the
+// last line.
 func appendWrapped(dst, text []byte, indent, width int) []byte {
 	for i := 0; len(text) > 0; i++ {
 		if i > 0 {
@@ -153,11 +157,11 @@ func appendWrapped(dst, text []byte, indent, width int) []byte {
 	return dst
 }
 
-// bars are the heights of a sparkline.
+// bars are the characters of a sparkline, lowest first.
 const bars = "▁▂▃▄▅▆▇█"
 
-// sparkline draws values as a line of bars; the largest is the highest. A value
-// above 0 is never as low as 0, which is a blank.
+// sparkline returns values as a line of bars. The largest value has the highest bar, any
+// value above 0 has one, and 0 is a blank.
 func sparkline(values []uint64) string {
 	most := slices.Max(values)
 	heights := []rune(bars)

@@ -9,8 +9,8 @@ import (
 	"qsniff/render"
 )
 
-// speechIndex returns the index of the text that a transcript shows of m, or -1 where m
-// is shown as any other message.
+// speechIndex returns the index of the field whose text a transcript shows, or -1 where m
+// is shown like any other message.
 func speechIndex(m *dissect.Message) int {
 	if m.Type == nil || m.Type.Speech == nil {
 		return -1
@@ -18,9 +18,8 @@ func speechIndex(m *dissect.Message) int {
 	return m.Index(m.Type.Speech.Text)
 }
 
-// writeSpeech writes a message of a transcript, whose text is the field at index i. What
-// the client says stands in the first line, what the server says in lines of its
-// own.
+// writeSpeech writes a message of a transcript, whose text is the field at index i. The
+// text of a client is written into the first line, that of a server into further lines.
 func (p *page) writeSpeech(e *render.Event, i int) {
 	says := p.m.Type.Speech
 	n := p.m.Pieces(i)
@@ -49,8 +48,8 @@ func (p *page) writeSpeech(e *render.Event, i int) {
 	p.slide(text.lo, text.hi)
 }
 
-// appendSpeech appends the text of the n fields from index i on as it was sent, but for
-// the secrets in it.
+// appendSpeech appends the text of the n fields from index i on as it was sent, with hidden
+// secrets redacted.
 func (p *page) appendSpeech(i, n int) span {
 	lo := len(p.dst)
 	for j := i; j < i+n; j++ {
@@ -63,7 +62,7 @@ func (p *page) appendSpeech(i, n int) span {
 	return span{lo, len(p.dst)}
 }
 
-// writeGist writes what the message is besides its text of size bytes.
+// writeGist writes what the message is besides its text, which has size bytes.
 func (p *page) writeGist(size int) {
 	c, t := &p.opt.Palette, p.m.Type
 	lo := len(p.dst)
@@ -80,8 +79,8 @@ func (p *page) writeGist(size int) {
 	}
 }
 
-// writeLines writes x in lines: broken where the sender breaks them, with all else that
-// is not text escaped. The last line is open where x does not end with a break.
+// writeLines writes x in lines, with the sender's line breaks, and escapes everything else
+// that is not text. The last line is left open where x does not end with a break.
 func (p *page) writeLines(x span) {
 	for x.hasText() {
 		end, next := x.hi, x.hi
@@ -103,7 +102,7 @@ func (p *page) writeLines(x span) {
 	}
 }
 
-// endLine ends a line that is open.
+// endLine ends the line, if one is open.
 func (p *page) endLine() {
 	if n := len(p.dst); n > 0 && p.dst[n-1] != '\n' {
 		p.newline()

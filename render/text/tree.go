@@ -9,11 +9,10 @@ import (
 	"qsniff/render"
 )
 
-// Tree shows a message with every field: offset, bytes, name, value and meaning,
-// findings below the fields they point at, an empty line at the end. No line is
-// wider than Options.Width, and nothing is dropped to achieve that: values go on
-// in the next line. Bytes are abbreviated where the value says them; all others
-// are shown.
+// Tree shows every field of a message: offset, bytes, name, value and meaning. Findings
+// are below the fields they point at, and an empty line is at the end. No line is wider
+// than Options.Width, and nothing is omitted to achieve that: values continue in the next
+// line. Bytes are abbreviated where they can be told from the value; all others are shown.
 type Tree struct{ opt Options }
 
 // NewTree returns a renderer that may be shared.
@@ -82,11 +81,13 @@ func (p *page) writeField(i int, at entry) {
 	}
 }
 
-// roomForWords is how many cells prose needs to begin in a line.
+// roomForWords is how many cells must be free for prose to begin in a line. Chosen: three
+// words; with less, the next line is easier to read.
 const roomForWords = 20
 
-// writeValueLine writes a line of the value column. A meaning that does not fit after
-// the value starts the next line, unless it is too long for that too.
+// writeValueLine writes what fits of value and meaning into a line of the value column.
+// A meaning that does not fit after the value starts the next line, unless it is too long
+// for one line anyway.
 func (p *page) writeValueLine(k dissect.Kind, value, meaning *span) {
 	c := &p.opt.Palette
 	if value.hasText() {
@@ -111,8 +112,8 @@ func (p *page) writeValueLine(k dissect.Kind, value, meaning *span) {
 	}
 }
 
-// writeRaw writes offset and bytes. What was not read from the message itself has
-// neither.
+// writeRaw writes offset and bytes of f. A field that was computed, or decoded from bytes
+// of other fields, has neither.
 func (p *page) writeRaw(f *dissect.Field) {
 	dim := p.opt.Palette.dim
 	if f.Len == 0 && f.Flags&(dissect.Aux|dissect.Generated) != 0 {
@@ -167,7 +168,7 @@ func (p *page) writeElided(b []byte) {
 }
 
 // needsDump reports whether f's bytes need rows of their own: there are more of them
-// than the column holds, and nothing else says them.
+// than fit into their column, and they cannot be told from the value.
 func (p *page) needsDump(f *dissect.Field) bool {
 	return !isTree(f) && int(f.Len) > p.rawN && !p.opt.hides(f.Def) && !valueShowsBytes(p.m, f)
 }
@@ -191,7 +192,7 @@ func (p *page) writeDump(f *dissect.Field) {
 	}
 }
 
-// writeFindings writes what was found about the field at index i.
+// writeFindings writes the findings about the field at index i.
 func (p *page) writeFindings(i int) {
 	for j := range p.m.Expert {
 		if x := &p.m.Expert[j]; int(x.Field) == i {
@@ -200,21 +201,21 @@ func (p *page) writeFindings(i int) {
 	}
 }
 
-// isPlaced reports whether x stands below a field.
+// isPlaced reports whether x is written below a field, and not at the end of the message.
 func (p *page) isPlaced(x *finding.Expert) bool {
 	i := int(x.Field)
 	return i >= 0 && i < len(p.m.Fields) && p.m.Fields[i].Flags&dissect.HasExpert != 0
 }
 
-// writeFinding writes one finding. Its sentence may quote the wire, so it is escaped
-// like anything else.
+// writeFinding writes one finding, indented by indent.
 func (p *page) writeFinding(x *finding.Expert, indent int) {
 	p.padTo(indent)
 	p.writeFindingText(x, nil, indent+indentStep)
 }
 
-// writeFindingText writes severity, id and sentence of x, and the detail after it. Further
-// lines are indented by hang.
+// writeFindingText writes severity, id and sentence of x, and detail after these. Both
+// sentence and detail may quote the network, and are escaped. Further lines are indented
+// by hang.
 func (p *page) writeFindingText(x *finding.Expert, detail []byte, hang int) {
 	s := p.opt.Palette.severity[x.Severity]
 	lo := len(p.dst)
@@ -240,7 +241,7 @@ func (p *page) writeFindingText(x *finding.Expert, detail []byte, hang int) {
 	p.writeParagraph(style{}, lo, hang)
 }
 
-// distinctFrames drops the second frame where there is none, or where it is the first.
+// distinctFrames returns the frames without the second one where that is 0 or equal.
 func distinctFrames(frames *[2]uint64) []uint64 {
 	if frames[1] == 0 || frames[1] == frames[0] {
 		return frames[:1]
