@@ -76,7 +76,7 @@ Exit status: 0 something was decoded, 1 nothing was, 2 wrong usage, 130 interrup
 	return cmd
 }
 
-// decode decodes the payloads in args to io.
+// decode decodes the payloads in args, or those of in, and prints their messages to io.
 func decode(ctx context.Context, opts *decodeOptions, args []string, in io.Reader, io streams) error {
 	if err := opts.check(); err != nil {
 		return err
@@ -111,11 +111,11 @@ func decode(ctx context.Context, opts *decodeOptions, args []string, in io.Reade
 	return ctx.Err()
 }
 
-// errNothing ends a run that decoded nothing; what was said of each payload is its
-// reason.
+// errNothing ends a run that decoded nothing. The reason was printed for each payload.
 var errNothing = errors.New("nothing was decoded")
 
-// newBareRenderer makes the renderer for n payloads, without what only packets tell.
+// newBareRenderer returns the renderer for n payloads: without time and ends, which only
+// packets have.
 func (o *decodeOptions) newBareRenderer(out io.Writer, n int) render.Renderer {
 	form := *o
 	if n == 1 && !o.isOutputChosen {

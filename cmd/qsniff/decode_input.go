@@ -14,11 +14,11 @@ import (
 	"qsniff/internal/payload"
 )
 
-// payloadInput is where decode finds its payloads.
+// payloadInput is what decode reads its payloads from.
 type payloadInput struct {
 	args  []string // none: standard input
 	stdin io.Reader
-	marks payload.Marks // of datagrams: a line that begins with one is a payload of its own
+	marks payload.Marks // first bytes of messages: a line that begins with one is a payload of its own
 	isRaw bool          // files and standard input hold bytes, whatever they look like
 	err   io.Writer
 }
@@ -89,7 +89,7 @@ func (in *payloadInput) readArg(no int, arg string) ([]payload.Payload, error) {
 	return ps, nil
 }
 
-// readFile reads a file, and says so where its name could be a payload.
+// readFile reads a file, and prints a remark where its name could be a payload.
 func (in *payloadInput) readFile(arg string) ([]payload.Payload, error) {
 	name := string(display.AppendEscaped(nil, []byte(arg), 0))
 	f, err := os.Open(arg)
@@ -103,7 +103,7 @@ func (in *payloadInput) readFile(arg string) ([]payload.Payload, error) {
 	return in.readContent(name, f)
 }
 
-// readContent reads the payloads that an input of that name holds.
+// readContent reads the payloads in r, which errors call name.
 func (in *payloadInput) readContent(name string, r io.Reader) ([]payload.Payload, error) {
 	b, err := io.ReadAll(io.LimitReader(r, payload.MaxText+1))
 	if err != nil {
@@ -124,8 +124,8 @@ func (in *payloadInput) readContent(name string, r io.Reader) ([]payload.Payload
 	return ps, nil
 }
 
-// unreadError is the error of an input that holds no payload. also is said where it has none of
-// the forms.
+// unreadError is the error of an input that holds no payload. Its hint begins with also if
+// err has none.
 func unreadError(name, also string, err error) error {
 	hint := also + "give it as " + payload.Forms
 	if why := (*payload.Error)(nil); errors.As(err, &why) && why.Hint != "" {
@@ -134,7 +134,7 @@ func unreadError(name, also string, err error) error {
 	return &usageError{fmt.Errorf("%s: %w", name, err), hint}
 }
 
-// systemReason is what the system said about a file, without its name.
+// systemReason returns the system's error about a file without operation and name.
 func systemReason(err error) error {
 	if path := (*fs.PathError)(nil); errors.As(err, &path) {
 		return path.Err

@@ -11,9 +11,9 @@ import (
 	"qsniff/wire"
 )
 
-// The two ends that payloads get, of a private network, so that no finding says
-// anything about the path between them. The client has a port for each protocol, which a
-// rule names, and the server one that no protocol has.
+// The two ends that payloads are given. They are of a private network, so that no finding
+// is about the path between them. The client has a port for each protocol, which a rule
+// names, and the server one that no protocol has.
 var (
 	serverAddr = netip.AddrFrom4([4]byte{10, 0, 0, 1})
 	clientAddr = netip.AddrFrom4([4]byte{10, 0, 0, 2})
@@ -21,24 +21,25 @@ var (
 
 const (
 	serverPort = 9
-	clientPort = 50_000 // of no protocol in particular
-	partsPort  = clientPort + 1
-	protoPort  = clientPort + 2 // of the first protocol; the next one has the next
+	clientPort = 50_000         // of no protocol in particular
+	partsPort  = clientPort + 1 // of parts of split messages
+	protoPort  = clientPort + 2 // of the first protocol; the others have the ports after it
 )
 
-// plan says who sent which payload, and of which protocol it is.
+// plan decides which end sent each payload and of which protocol it is, and makes the
+// packets and rules of it that the pipeline is given.
 type plan struct {
 	reg       *dissect.Registry
-	all       []dissect.Protocol // in it
-	as        *dissect.Proto     // what --as says, or nil
-	dir       string             // likewise of --dir
+	all       []dissect.Protocol // of reg
+	as        *dissect.Proto     // that --as names, or nil
+	dir       string             // that --dir names, or ""
 	payloads  []plannedPayload
 	isWeakTCP bool // they are a connection's, and only because nothing else reads them
 	source    pipeline.PayloadSource
 	rules     []pipeline.DecodeAs
 }
 
-// plannedPayload is a payload and what its bytes say.
+// plannedPayload is a payload with what was decided about it.
 type plannedPayload struct {
 	payload.Payload
 	packet   payload.Packet // of a whole packet
@@ -49,14 +50,14 @@ type plannedPayload struct {
 	isTCP    bool
 }
 
-// reading is what one protocol makes of a payload.
+// reading is what a payload is to one protocol.
 type reading struct {
 	proto *dissect.Proto
 	typ   *dissect.Type
 	conf  dissect.Confidence
 }
 
-// content is what the packet carries, or the payload itself.
+// content returns what the packet carries, or the payload itself if it is no packet.
 func (m *plannedPayload) content() []byte {
 	if m.isPacket {
 		return m.packet.Payload
@@ -64,7 +65,7 @@ func (m *plannedPayload) content() []byte {
 	return m.Data
 }
 
-// addPayloads chooses a reading and ends for each payload, and hands it to the source.
+// addPayloads chooses a reading and a sender for each payload, and adds it to the source.
 func (p *plan) addPayloads(ps []payload.Payload) {
 	for _, x := range ps {
 		m := plannedPayload{Payload: x}
@@ -89,7 +90,7 @@ func (p *plan) addPayloads(ps []payload.Payload) {
 	}
 }
 
-// probe asks all protocols about a datagram's payload.
+// probe returns the readings of a datagram's payload, in the order of the protocols.
 func (p *plan) probe(b []byte) []reading {
 	var out []reading
 	for _, x := range p.all {
@@ -105,8 +106,9 @@ func (p *plan) probe(b []byte) []reading {
 	return out
 }
 
-// choose takes the reading that --as names, else one that is believed, else the
-// only one, of those that --dir allows if there are any.
+// choose returns the reading of the protocol that --as names, else the most confident one
+// if that is more than weak, else the only one, else nil. If --dir allows any of the
+// readings, only those count.
 func (p *plan) choose(all []reading) *reading {
 	var fits []*reading
 	for i := range all {
@@ -134,8 +136,8 @@ func (p *plan) choose(all []reading) *reading {
 	return nil
 }
 
-// isReply reports whether a server sent a payload: what --dir says or the message;
-// parts of split messages are a server's.
+// isReply reports whether a server sent a payload. The chosen reading decides, else --dir;
+// without both, parts of split messages and fragments of All-Seeing Eye are a server's.
 func (p *plan) isReply(m *plannedPayload) bool {
 	switch b := m.content(); {
 	case m.chosen != nil && !wire.IsSplit(b):
@@ -147,7 +149,7 @@ func (p *plan) isReply(m *plannedPayload) bool {
 	}
 }
 
-// addDatagram adds a payload as a UDP datagram.
+// addDatagram adds a payload as a UDP datagram, and the rule that its protocol needs.
 func (p *plan) addDatagram(no uint64, m *plannedPayload) {
 	port := uint16(clientPort)
 	switch {
@@ -170,24 +172,25 @@ func (p *plan) addDatagram(no uint64, m *plannedPayload) {
 	p.source.AddDatagram(no, client, server, m.Data)
 }
 
-// needsRule reports whether the chosen reading is not believed by itself.
+// needsRule reports whether the pipeline would not choose the same reading by itself.
 func (m *plannedPayload) needsRule(p *plan) bool {
 	return m.chosen.conf == dissect.Maybe || m.chosen.proto == p.as || p.dir != ""
 }
 
-// portOf is the client's port where a protocol is spoken.
+// portOf returns the client's port for a protocol.
 func (p *plan) portOf(proto *dissect.Proto) uint16 {
 	return protoPort + uint16(slices.Index(p.reg.Protos(), proto))
 }
 
-// addRule adds r unless it is there.
+// addRule adds r, unless the plan has it.
 func (p *plan) addRule(r pipeline.DecodeAs) {
 	if !slices.Contains(p.rules, r) {
 		p.rules = append(p.rules, r)
 	}
 }
 
-// addPacketRule says what is spoken on the ports of a packet.
+// addPacketRule adds the rule that the protocol of a whole packet needs at its server's
+// port.
 func (p *plan) addPacketRule(m *plannedPayload) {
 	server := m.packet.Dst.Port()
 	if m.isReply {
@@ -205,8 +208,9 @@ func (p *plan) addPacketRule(m *plannedPayload) {
 	}
 }
 
-// pickStream returns the protocol whose connection the payloads are, or nil: --as
-// says so, or no payload is a datagram's and the first begins a message.
+// pickStream returns the protocol over TCP whose connection the payloads are, or nil: that
+// of --as, or, if no payload has a reading as a datagram, the one that claims the first
+// payload.
 func (p *plan) pickStream() dissect.StreamDissector {
 	if p.as != nil {
 		return p.reg.StreamOf(p.as)
@@ -217,15 +221,16 @@ func (p *plan) pickStream() dissect.StreamDissector {
 		}
 	}
 	best, _ := p.claimStream(nil, p.payloads[0].Data)
-	if best.Conf == dissect.Maybe && best.Need > 0 { // half of something weak
+	if best.Conf == dissect.Maybe && best.Need > 0 { // weak, and the message is not complete
 		return nil
 	}
 	p.isWeakTCP = best.Conf == dissect.Maybe
 	return best.Dissector
 }
 
-// claimStream asks d about the start of a message from either end, or all protocols over
-// TCP where it is nil. Of two claims that are equal the client's is taken.
+// claimStream returns the claim of d, or the best of all protocols over TCP if d is nil, on
+// b as the beginning of a message, and whether that is a reply. Of two equal claims it
+// returns the one as a request.
 func (p *plan) claimStream(d dissect.StreamDissector, b []byte) (best dissect.Claim, reply bool) {
 	for _, dir := range []dissect.Direction{dissect.ToServer, dissect.ToClient} {
 		c := dissect.Context{Wire: len(b), Stream: &dissect.Stream{Dir: dir, Opened: true}}
@@ -242,7 +247,8 @@ func (p *plan) claimStream(d dissect.StreamDissector, b []byte) (best dissect.Cl
 	return best, reply
 }
 
-// addSegment adds a payload as what one end of a connection said.
+// addSegment adds a payload as a segment of a connection. A payload that d does not claim
+// continues the message in the one before it.
 func (p *plan) addSegment(no uint64, m *plannedPayload, d dissect.StreamDissector) {
 	v, reply := p.claimStream(d, m.Data)
 	if m.isTCP, m.isReply = true, reply; v.Conf == dissect.No && no > 1 {

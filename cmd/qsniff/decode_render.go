@@ -16,20 +16,21 @@ import (
 	"qsniff/wire"
 )
 
-// payloadRenderer is a renderer that remembers which payloads led to output, and corrects
-// what the pipeline cannot know of payloads without packets.
+// payloadRenderer is the renderer of decode. It corrects in messages what the pipeline
+// cannot know, which sees packets that a plan made up, and it records which payloads are
+// in the output, so that the others can be explained after the run.
 type payloadRenderer struct {
 	render.Renderer
 	plan     *plan
 	messages int
 	isShown  [payload.MaxPayloads + 1]bool
-	missing  []string // what would complete a message
+	missing  []string // sentences about missing parts of split messages
 }
 
-// whyNoRest is what became of the rest of a message.
+// whyNoRest is the reason of messages that are incomplete.
 const whyNoRest = "the rest is not among the payloads"
 
-// Append takes a message.
+// Append corrects and renders a message.
 func (t *payloadRenderer) Append(dst []byte, e *render.Event) []byte {
 	t.messages++
 	t.isShown[e.Frame] = true
@@ -52,7 +53,8 @@ func (t *payloadRenderer) Append(dst []byte, e *render.Event) []byte {
 	return t.Renderer.Append(dst, &x)
 }
 
-// correctConfidence says what the protocol was told by, where nobody said --as.
+// correctConfidence replaces confidence and reason of a message, unless --as names its
+// protocol: those of the pipeline are about the plan's rules.
 func (t *payloadRenderer) correctConfidence(e *render.Event, m *plannedPayload) {
 	switch {
 	case e.Msg.Why == "" || t.plan.as == e.Msg.Proto:
@@ -63,7 +65,7 @@ func (t *payloadRenderer) correctConfidence(e *render.Event, m *plannedPayload) 
 	}
 }
 
-// AppendRecord takes a finding about no message.
+// AppendRecord renders a finding about no message.
 func (t *payloadRenderer) AppendRecord(dst []byte, r *render.Record) []byte {
 	for _, f := range r.Frames {
 		t.isShown[f] = true
@@ -71,7 +73,7 @@ func (t *payloadRenderer) AppendRecord(dst []byte, r *render.Record) []byte {
 	return t.Renderer.AppendRecord(dst, r)
 }
 
-// markShown remembers the payloads that a finding names: it tells what they are.
+// markShown records that a finding is about payloads: no other explanation is needed.
 func (t *payloadRenderer) markShown(x *finding.Expert) {
 	for _, f := range x.Frames {
 		if f < uint64(len(t.isShown)) {
@@ -80,7 +82,8 @@ func (t *payloadRenderer) markShown(x *finding.Expert) {
 	}
 }
 
-// noteMissingParts remembers which parts of a split message did not come.
+// noteMissingParts adds a sentence about the parts of a split message that are not among
+// the payloads.
 func (t *payloadRenderer) noteMissingParts(e *render.Event) {
 	s := e.Split
 	if s == nil || s.Received >= s.Total {
@@ -109,7 +112,7 @@ func (t *payloadRenderer) noteMissingParts(e *render.Event) {
 	t.missing = append(t.missing, namePayloads(frames)+": "+what)
 }
 
-// namePayloads names payloads.
+// namePayloads returns "payload 3", or "payloads 1-3, 5".
 func namePayloads(numbers []uint64) string {
 	if len(numbers) == 1 {
 		return "payload " + formatRanges(numbers)
@@ -117,7 +120,7 @@ func namePayloads(numbers []uint64) string {
 	return "payloads " + formatRanges(numbers)
 }
 
-// formatRanges writes rising numbers with runs joined: 1-3, 5.
+// formatRanges formats rising numbers with runs as ranges: 1-3, 5.
 func formatRanges[T int | uint64](ns []T) string {
 	var out []string
 	for i := 0; i < len(ns); {
@@ -135,8 +138,8 @@ func formatRanges[T int | uint64](ns []T) string {
 	return strings.Join(out, ", ")
 }
 
-// printRemarks says what cannot be seen in the output: which payloads were packets, what
-// is missing, and why there is nothing of the others.
+// printRemarks prints what cannot be seen in the output: which payloads are whole packets,
+// which parts are missing, and why other payloads are not decoded.
 func (t *payloadRenderer) printRemarks(w io.Writer) {
 	var packets []uint64
 	for i := range t.plan.payloads {
@@ -166,11 +169,11 @@ func (t *payloadRenderer) printRemarks(w io.Writer) {
 	}
 }
 
-// quoteLen is how many bytes of a payload are quoted: a marker and what follows
-// it. More could be somebody's password.
+// quoteLen is how many bytes of a payload are quoted. Chosen: the engines' mark of four and
+// the byte after it identify a message; more could be somebody's password.
 const quoteLen = 5
 
-// explainUnread says why nothing was made of a payload.
+// explainUnread returns why a payload was not decoded, and a hint on what to do.
 func (p *plan) explainUnread(m *plannedPayload) (why, hint string) {
 	b := m.content()
 	switch {
@@ -196,6 +199,7 @@ func (p *plan) explainUnread(m *plannedPayload) (why, hint string) {
 	return fmt.Sprintf("no protocol claims it: it begins with % x", b[:min(len(b), quoteLen)]), p.suggestFix(m)
 }
 
+// nameReadings lists the message types and protocols of readings.
 func nameReadings(rs []reading) string {
 	names := make([]string, len(rs))
 	for i, r := range rs {
@@ -204,8 +208,8 @@ func nameReadings(rs []reading) string {
 	return strings.Join(names, ", or ")
 }
 
-// suggestFix names the protocols that b comes closest to: those that read its start,
-// cut somewhere.
+// suggestFix returns a hint on what may be wrong with a payload that no protocol reads: how
+// its bytes were changed before, or which protocol reads the longest beginning of it.
 func (p *plan) suggestFix(m *plannedPayload) string {
 	b := m.content()
 	var names []string

@@ -9,7 +9,7 @@ import (
 	"qsniff/pipeline"
 )
 
-// parseDecodeAs reads the values of -d: udp.port==22126,ase or tcp.port==27016,rcon.
+// parseDecodeAs parses the values of -d: udp.port==22126,ase or tcp.port==27016,rcon.
 func parseDecodeAs(values []string, reg *dissect.Registry) ([]pipeline.DecodeAs, error) {
 	var out []pipeline.DecodeAs
 	for _, v := range values {
@@ -31,7 +31,7 @@ func parseDecodeAs(values []string, reg *dissect.Registry) ([]pipeline.DecodeAs,
 	return out, nil
 }
 
-// unknownProtoError is the error of a flag that names no protocol.
+// unknownProtoError is the error of a flag whose value names no protocol.
 func unknownProtoError(flag, name string, reg *dissect.Registry) error {
 	return &usageError{fmt.Errorf("%s: no protocol is called %q", flag, name), "one of " + strings.Join(protoNames(reg), ", ")}
 }

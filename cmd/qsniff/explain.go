@@ -53,7 +53,7 @@ Exit status: 0 fine, 1 no finding has that id, 2 wrong usage.`,
 	return cmd
 }
 
-// listFindings lists every finding that a run can raise.
+// listFindings returns every finding that a run can raise.
 func listFindings() ([]manual.Finding, error) {
 	reg, err := newRegistry()
 	if err != nil {

@@ -86,7 +86,7 @@ func listMessages(io streams, output, pattern string) error {
 	})
 }
 
-// atMostOne is for commands with one optional argument.
+// atMostOne returns the check of arguments for commands with one optional argument.
 func atMostOne(hint string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) > 1 {

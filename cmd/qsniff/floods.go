@@ -22,8 +22,7 @@ import (
 	"qsniff/track"
 )
 
-// floodsOptions are the flags of floods. Those that it shares with read are in the
-// options of read.
+// floodsOptions are the flags of floods. Those that read has, too, are in readOptions.
 type floodsOptions struct {
 	readOptions
 	explain    bool
@@ -33,7 +32,7 @@ type floodsOptions struct {
 	failOn     string
 	replay     string
 	limits     flood.Thresholds
-	own        *hostset.Set // what --servers names; nil: all
+	ownServers *hostset.Set // what --servers names; nil: all
 }
 
 // levels are the values of --level and --fail-on, in the order of flood.Level.
@@ -119,7 +118,7 @@ func (o *floodsOptions) register(cmd *cobra.Command) {
 	propose(cmd, "thresholds", cobra.FixedCompletions([]cobra.Completion{formTOML}, cobra.ShellCompDirectiveFilterFileExt))
 }
 
-// check reports what does not go together, and reads what flags name.
+// check returns an error for flags that do not go together, and loads what flags name.
 func (o *floodsOptions) check(cmd *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0 && (!o.explain || o.replay != ""):
@@ -139,7 +138,7 @@ func (o *floodsOptions) check(cmd *cobra.Command, args []string) error {
 		}
 	}
 	var err error
-	if o.own, err = o.parseServers(); err != nil {
+	if o.ownServers, err = o.parseServers(); err != nil {
 		return err
 	}
 	if err := o.loadThresholds(); err != nil {
@@ -148,7 +147,7 @@ func (o *floodsOptions) check(cmd *cobra.Command, args []string) error {
 	return o.readOptions.check()
 }
 
-// printRules prints when what is found.
+// printRules prints all rules and thresholds.
 func (o *floodsOptions) printRules(out io.Writer) error {
 	var b []byte
 	switch o.output {
@@ -162,13 +161,13 @@ func (o *floodsOptions) printRules(out io.Writer) error {
 	return write(out, b)
 }
 
-// replayLimiter replays the limiter of a server.
+// replayLimiter runs qsniff floods --limits.
 func (o *floodsOptions) replayLimiter(ctx context.Context, args []string, io streams) error {
 	model, err := parseLimits(o.replay)
 	if err != nil {
 		return err
 	}
-	return replayLimits(ctx, &o.readOptions, model, o.own, args, io)
+	return replayLimits(ctx, &o.readOptions, model, o.ownServers, args, io)
 }
 
 // findFloods reads captures and prints the incidents in them.
@@ -194,12 +193,12 @@ func findFloods(ctx context.Context, opts *floodsOptions, args []string, io stre
 		return nil
 	})
 	if err == nil && opts.isFailOnReached(f) {
-		return errReached
+		return errFailOnReached
 	}
 	return err
 }
 
-// isFailOnReached reports whether there is an incident that --fail-on names.
+// isFailOnReached reports whether there is an incident of the level of --fail-on or above.
 func (o *floodsOptions) isFailOnReached(f *render.Floods) bool {
 	if o.failOn == "" {
 		return false
@@ -221,7 +220,8 @@ func levelNamed(name string) flood.Level {
 	return flood.Info
 }
 
-// floodOutput is where incidents go: in JSON each at once, else into a page.
+// floodOutput observes incidents. In JSON it writes each when it is over, else it collects
+// them for a page.
 type floodOutput struct {
 	opts  *floodsOptions
 	w     io.Writer
@@ -237,12 +237,12 @@ func newFloodOutput(opts *floodsOptions, w io.Writer) *floodOutput {
 	o.kept.MinLevel = o.least
 	o.kept.IsOurs = o.isOurs
 	if opts.output == "json" {
-		o.kept.MinLevel = flood.Alert + 1 // counted only
+		o.kept.MinLevel = flood.Alert + 1 // none is kept, all are counted
 	}
 	return o
 }
 
-func (o *floodOutput) isOurs(in *flood.Incident) bool { return in.IsAt(o.opts.own) }
+func (o *floodOutput) isOurs(in *flood.Incident) bool { return in.IsAt(o.opts.ownServers) }
 
 func (o *floodOutput) observe(in *flood.Incident, e flood.Event) {
 	o.kept.Observe(in, e)
@@ -258,7 +258,8 @@ func (o *floodOutput) makeReport(run tally.Run, d *flood.Detector) *render.Flood
 		Unnamed: o.kept.Omitted(d), FullTables: d.FullTables(), Limits: o.opts.limits}
 }
 
-// print writes the page, or reports whether incidents could be written.
+// print writes the page. In JSON, where incidents were written before, it writes the last
+// line of an interrupted run, and returns the first error of all writes.
 func (o *floodOutput) print(f *render.Floods) error {
 	if o.opts.output == "json" {
 		return cmp.Or(o.err, write(o.w, jsonl.AppendInterrupted(nil, &f.Run)))
@@ -270,8 +271,8 @@ func (o *floodOutput) print(f *render.Floods) error {
 	return write(o.w, text.AppendFloods(nil, f, o.opts.textOptions(o.w), how))
 }
 
-// printFloodRemarks says on standard error what a reader of the output could not guess. A
-// page says most of it itself.
+// printFloodRemarks prints on standard error what is missing from the results, unless it is
+// on the page.
 func printFloodRemarks(w io.Writer, f *render.Floods, output string) {
 	if output == "json" {
 		switch seen := f.Seen; {

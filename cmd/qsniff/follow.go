@@ -16,8 +16,8 @@ import (
 	"qsniff/render/text"
 )
 
-// sinceBegin is the value of -t for times since a dialogue began. Tables have no
-// dialogues around their lines, and take it for the time of day.
+// sinceBegin is the value of -t for times since a dialogue began. For tables, which do not
+// show where a dialogue begins, it means the time of day.
 const sinceBegin = "x"
 
 // followOptions are the flags of follow.
@@ -82,7 +82,7 @@ func (o *followOptions) register(cmd *cobra.Command) {
 	o.registerCommon(cmd)
 }
 
-// follow prints the dialogues in captures to io.
+// follow decodes captures and prints their dialogues.
 func follow(ctx context.Context, opts *followOptions, args []string, s streams) error {
 	reg, err := newRegistry()
 	if err != nil {
@@ -97,15 +97,15 @@ func follow(ctx context.Context, opts *followOptions, args []string, s streams) 
 		return err
 	}
 	defer j.release()
-	talks := dialogue.New(dialogue.Options{Renderer: r, Frame: opts.exchange, Size: opts.scale()})
-	j.cfg.Dialogues, j.streamsOutput, j.showsInterrupt = talks, true, opts.output != "json" && opts.output != "csv"
+	dialogues := dialogue.New(dialogue.Options{Renderer: r, Frame: opts.exchange, Size: opts.scale()})
+	j.cfg.Dialogues, j.streamsOutput, j.showsInterrupt = dialogues, true, opts.output != "json" && opts.output != "csv"
 	j.cfg.AppendEnding = func(dst []byte, run tally.Run) []byte {
 		run.Interrupted = isInterrupted(j.ctx)
 		return opts.appendInterrupted(dst, &run, s.out)
 	}
 	result, err := j.run()
-	whole := err == nil && opts.count == 0 && !(opts.exchange != 0 && talks.Found())
-	if whole { // else the reader may still be at it; it ends with the program
+	whole := err == nil && opts.count == 0 && !(opts.exchange != 0 && dialogues.Found())
+	if whole { // else a read may still be in progress; it ends with the program
 		if err := j.src.Close(); err != nil {
 			return err
 		}
@@ -113,19 +113,20 @@ func follow(ctx context.Context, opts *followOptions, args []string, s streams) 
 	if whole || err != nil && result.Packets > 0 {
 		printRemarks(s.err, &result)
 	}
-	if n := talks.WrittenEarly(); n > 0 {
+	if n := dialogues.WrittenEarly(); n > 0 {
 		fmt.Fprintf(s.err, "qsniff: %s to stay within memory\n", count(n, "dialogue was written before it was over,", "dialogues were written before they were over,"))
 	}
-	if err = j.exitError(err); err == nil && opts.exchange != 0 && !talks.Found() {
-		return noExchangeError(opts.exchange, talks)
+	if err = j.exitError(err); err == nil && opts.exchange != 0 && !dialogues.Found() {
+		return noExchangeError(opts.exchange, dialogues)
 	}
 	return err
 }
 
-// noExchangeError is the error that no dialogue has a frame, with the ids that are near.
-func noExchangeError(frame uint64, talks *dialogue.Collector) error {
+// noExchangeError is the error that no dialogue has a frame. Its hint names the dialogues
+// before and after that.
+func noExchangeError(frame uint64, dialogues *dialogue.Collector) error {
 	hint := "qsniff follow lists all"
-	switch before, after := talks.Nearest(); {
+	switch before, after := dialogues.Nearest(); {
 	case before != 0 && after != 0:
 		hint = fmt.Sprintf("those next to it are %d and %d", before, after)
 	case before != 0:
@@ -148,8 +149,7 @@ func (o *followOptions) check() error {
 	return plain.check()
 }
 
-// newDialogueRenderer makes the renderer that was asked for, and writes what precedes
-// all dialogues.
+// newDialogueRenderer returns the renderer that -o names, after it has written its header.
 func (o *followOptions) newDialogueRenderer(out io.Writer, protos []*dissect.Proto) (render.DialogueRenderer, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -173,8 +173,8 @@ func (o *followOptions) newDialogueRenderer(out io.Writer, protos []*dissect.Pro
 	return text.NewDialogue(opt, form, o.full), nil
 }
 
-// appendInterrupted says, before the dialogues that were not over, that the user ended the
-// run. Tables have no form for it.
+// appendInterrupted appends how far a run came that the user ended, before the dialogues
+// that were not over. Tables have no form for it.
 func (o *followOptions) appendInterrupted(dst []byte, run *tally.Run, out io.Writer) []byte {
 	switch o.output {
 	case "csv":

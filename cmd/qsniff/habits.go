@@ -11,15 +11,15 @@ import (
 )
 
 // habit is a flag that people type because tcpdump or tshark have it. It does the same
-// here, or is answered with the command that does it. Commands that have a flag of
-// that letter themselves keep their own.
+// here, or is refused with a hint on the command that does it. A command that has a flag
+// with the same letter keeps its own.
 type habit struct {
 	letter, name string
-	value        string // what it takes; empty: nothing
+	value        string // name of its value in the help; empty: it has none
 	apply        func(h *habitState, value string) error
 }
 
-// habits are all that are known. None is in the help: it has the flags that are ours.
+// habits lists all habits. They are hidden in the help, which lists qsniff's own flags.
 var habits = []habit{
 	{"r", "read-file", "FILE", (*habitState).addFile},
 	{"n", "no-names", "", ignoreHabit}, // no name is ever looked up
@@ -41,7 +41,7 @@ var habits = []habit{
 	{"w", "write", "FILE", (*habitState).refuseWrite},
 }
 
-// habitState is a command, and what habits made of its command line.
+// habitState is a command, and what the habits on its command line ask for.
 type habitState struct {
 	cmd     *cobra.Command
 	opts    *readOptions
@@ -52,7 +52,7 @@ type habitState struct {
 	instead *cobra.Command       // runs in place of cmd
 }
 
-// addHabits adds the flags of habits to a command, and has it do what they say.
+// addHabits adds the flags of habits to a command, and makes it apply them before it runs.
 func addHabits(cmd *cobra.Command, opts *readOptions) {
 	h := &habitState{cmd: cmd, opts: opts, counts: map[string]*int{}, values: map[string]*[]string{}}
 	f := cmd.Flags()
@@ -82,9 +82,9 @@ func addHabits(cmd *cobra.Command, opts *readOptions) {
 	}
 }
 
-// apply does what the habits on the command line say.
+// apply applies the habits on the command line.
 func (h *habitState) apply(args []string) error {
-	if !h.cmd.HasParent() && len(args) > 0 { // -i is right where the command was meant to be live
+	if !h.cmd.HasParent() && len(args) > 0 { // before -i is refused: "qsniff lvie -i eth0" is a misspelt live
 		if err := checkSpelling(h.cmd, args[0]); err != nil {
 			return err
 		}
@@ -119,7 +119,7 @@ func (h *habitState) refuse(what, hint string) error {
 	return &usageError{fmt.Errorf("%s", what), hint}
 }
 
-// piped is the command after another one that chooses packets.
+// piped returns a command line that pipes the packets which chooser selects into qsniff.
 func (h *habitState) piped(chooser string) string {
 	if h.cmd.HasParent() && h.cmd.Name() != "read" {
 		return chooser + " | qsniff " + h.cmd.Name() + " -"
@@ -146,7 +146,7 @@ func (h *habitState) addFile(name string) error {
 	return nil
 }
 
-// setVerbose is the version where nothing is to be read: qsniff -v.
+// setVerbose chooses the tree, or the version if there is nothing to read: qsniff -v.
 func (h *habitState) setVerbose(string) error {
 	output := h.cmd.Flags().Lookup("output").Value.(*choice)
 	switch {
@@ -207,7 +207,8 @@ func (h *habitState) refuseWrite(name string) error {
 	return h.refuse("-w "+name+": only live writes packets", "tcpdump -r FILE -w OUT 'FILTER' writes those of a capture")
 }
 
-// checkPromiscuous is what live does without it.
+// checkPromiscuous accepts -p, which is what live does anyway, unless --promiscuous is
+// given.
 func (h *habitState) checkPromiscuous(string) error {
 	if f := h.cmd.Flags().Lookup("promiscuous"); f != nil && f.Changed {
 		return h.refuse("-p is the opposite of --promiscuous", "leave one of them out")
@@ -215,11 +216,11 @@ func (h *habitState) checkPromiscuous(string) error {
 	return nil
 }
 
-// textValue is a flag with a text, and what the help calls it.
+// textValue is a flag whose value is a text.
 type textValue struct {
 	value  *string
-	kind   string
-	isList bool // given again it is one more of a list
+	kind   string // name of the value in the help
+	isList bool   // if the flag is given again, its values are joined with commas
 }
 
 func (w *textValue) String() string { return *w.value }

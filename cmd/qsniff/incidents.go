@@ -7,11 +7,11 @@ import (
 	"qsniff/internal/hostset"
 )
 
-// serversHelp is what --servers does where messages are printed.
+// serversHelp is the help of --servers in commands that print messages.
 const serversHelp = "tell of floods at these targets, and of scans, only"
 
-// detectorShare is the share of the detector's tables where it works beside messages: floods
-// has them all.
+// detectorShare is the size of the detector's tables in commands that print messages, as a
+// share of their size in floods. Chosen: the tables for messages need memory there, too.
 const detectorShare = 1. / 4
 
 // newDetector returns a detector whose incidents have advice.
@@ -19,21 +19,22 @@ func newDetector(reg *dissect.Registry, limits flood.Thresholds, size float64) *
 	return flood.New(limits, size, advice.New(reg))
 }
 
-// incidents finds incidents at those targets that --servers names.
+// incidents is a detector that reports incidents only at the targets that --servers names.
 type incidents struct {
 	*flood.Detector
-	own *hostset.Set // nil: all
+	ownServers *hostset.Set // nil: all
 }
 
-// Observe calls found with what is announced of incidents at these targets.
+// Observe makes the detector call found with announced events of incidents at these
+// targets.
 func (i *incidents) Observe(found func(*flood.Incident, flood.Event)) {
 	i.Detector.AddObserver(flood.WarningsOnly(i.filter(found)))
 }
 
-// filter is an observer that calls found with the incidents at these targets.
+// filter returns an observer that calls found with the incidents at these targets.
 func (i *incidents) filter(found func(*flood.Incident, flood.Event)) func(*flood.Incident, flood.Event) {
 	return func(in *flood.Incident, e flood.Event) {
-		if in.IsAt(i.own) {
+		if in.IsAt(i.ownServers) {
 			found(in, e)
 		}
 	}

@@ -13,18 +13,18 @@ import (
 	"qsniff/pipeline"
 )
 
-// pollEvery is how long --follow sleeps when there is nothing to read: short
-// against what people notice.
+// pollEvery is how long --follow sleeps when there is nothing to read. Chosen: less than
+// people notice.
 const pollEvery = 100 * time.Millisecond
 
-// input is what a run reads: one capture, or several as one.
+// input is what a run reads: one capture, or several that are merged by time.
 type input struct {
 	capture.Source
 	isMerged bool
 }
 
-// open opens the captures that were named. The start of standard input or of a
-// named pipe may never come, so it is waited for beside ctx.
+// open opens captures, or returns when ctx ends: the first bytes of standard input or of a
+// named pipe may never come.
 func (o *readOptions) open(ctx context.Context, names []string) (input, error) {
 	if slices.Contains(names, stdin) && isTerminal(os.Stdin) {
 		return input{}, &usageError{errors.New("standard input is a terminal"), "pipe a capture in: tcpdump -U -w - udp | qsniff -"}
@@ -98,7 +98,7 @@ func openLibpcap(names []string, opts []file.Option) (input, error) {
 	return input{Source: capture.Merge(all...), isMerged: true}, nil
 }
 
-// wait lets a moment pass, or ends the capture when the user asks for it.
+// wait sleeps for pollEvery. It returns io.EOF, which ends the capture, when ctx ends.
 func wait(ctx context.Context) error {
 	select {
 	case <-ctx.Done():

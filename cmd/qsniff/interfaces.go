@@ -107,7 +107,7 @@ func listInterfaces(w io.Writer, output string, rows []interfaceRow) error {
 		if r.Name == live.Any {
 			where = "all interfaces, also later ones"
 		}
-		name := display.AppendVisible(nil, []byte(r.Name)) // whoever made a container chose it
+		name := display.AppendVisible(nil, []byte(r.Name)) // anyone who starts a container can choose it
 		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\n", name, r.State, mtu, r.Link, where)
 	}
 	return t.Flush()

@@ -122,7 +122,7 @@ func (o *liveOptions) register(cmd *cobra.Command) {
 	}
 }
 
-// check reports what does not go together.
+// check returns an error for flags that do not go together.
 func (o *liveOptions) check() error {
 	switch {
 	case len(o.interfaces) == 0:
@@ -140,7 +140,7 @@ func (o *liveOptions) check() error {
 	return o.readOptions.check()
 }
 
-// isWatchOnly reports whether nobody wants messages: then packets are read only as far as
+// isWatchOnly reports whether no messages are wanted. Packets are then read only as far as
 // the detection of floods needs, which takes half of the time.
 func (o *liveOptions) isWatchOnly() bool { return o.output == "none" && o.count == 0 }
 
@@ -175,8 +175,8 @@ func completeInterfaces(_ *cobra.Command, _ []string, word string) ([]cobra.Comp
 	return found, cobra.ShellCompDirectiveNoFileComp
 }
 
-// processStart is when the program started: idle time counts from some moment on.
+// processStart is the moment from which monotonic counts.
 var processStart = time.Now()
 
-// monotonic is a clock that is never set.
+// monotonic returns nanoseconds of a clock that is never set.
 func monotonic() int64 { return int64(time.Since(processStart)) }

@@ -25,7 +25,7 @@ type keepOptions struct {
 	ringFiles  int
 	onIncident int // seconds
 	force      bool
-	isBounded  bool // --ring-size or --ring-files was given, be it to lift the limits
+	isBounded  bool // --ring-size or --ring-files was given, if only to lift the limits
 }
 
 func (o *keepOptions) register(cmd *cobra.Command) {
@@ -62,13 +62,13 @@ func (o *keepOptions) check() error {
 	return nil
 }
 
-// options is what the flags mean.
+// options returns the options of package keep by the flags.
 func (o *keepOptions) options() *keep.Options {
 	return &keep.Options{Path: o.write, Size: int64(o.ringSize), Time: o.ringTime, Files: o.ringFiles,
 		Around: time.Duration(o.onIncident) * time.Second, LimitsSet: o.isBounded, Replace: o.force}
 }
 
-// open opens what the flags name; nil if nothing is to be kept.
+// open opens the files of -w. It returns nil if nothing is to be written.
 func (o *keepOptions) open(described capture.Describer, memory int) (*keep.Keeper, error) {
 	if o.write == "" {
 		return nil, nil
@@ -76,7 +76,7 @@ func (o *keepOptions) open(described capture.Describer, memory int) (*keep.Keepe
 	return keep.Open(o.options(), described, memory)
 }
 
-// printKept says what became of the packets.
+// printKept prints how many packets were written, and how many could not be.
 func printKept(w io.Writer, s *keep.Stats, several bool) {
 	missing := ""
 	if n := s.Lost(); n > 0 {
@@ -101,16 +101,16 @@ func printKept(w io.Writer, s *keep.Stats, several bool) {
 	printHints(w, &counters.Result{Files: *s}, counters.Files)
 }
 
-// describe says what the files will have in them.
+// describe returns which files get which packets.
 func (o *keepOptions) describe() string {
 	switch name := strings.TrimSuffix(o.write, path.Ext(o.write)); {
 	case o.onIncident > 0:
-		said := fmt.Sprintf("%s_*%s get packets from %d s before each incident to %d s after it", name, path.Ext(o.write), o.onIncident, o.onIncident)
+		words := fmt.Sprintf("%s_*%s get packets from %d s before each incident to %d s after it", name, path.Ext(o.write), o.onIncident, o.onIncident)
 		if o.options().HasDefaultLimits() {
-			said += fmt.Sprintf(", of each %s at most, and the %d newest files of this run are kept (--ring-files 0: all of it; --ring-size, --ring-files: other limits),",
+			words += fmt.Sprintf(", of each %s at most, and the %d newest files of this run are kept (--ring-files 0: all of it; --ring-size, --ring-files: other limits),",
 				digits.Bytes(keep.MostOfIncident), keep.MostOfIncidents)
 		}
-		return said
+		return words
 	case o.options().HasRing():
 		return fmt.Sprintf("%s_*%s get packets", name, path.Ext(o.write))
 	}

@@ -31,11 +31,11 @@ import (
 	"qsniff/track"
 )
 
-// lingering is how long an ended capture waits for whoever reads the output, less than
-// patience: the summary is still to come.
+// lingering is how long an ended capture waits for the reader of the output. Chosen: less
+// than patience, as the summary has to be printed after that.
 const lingering = time.Second
 
-// liveRun is a live capture that is open.
+// liveRun is an open live capture and its decoding.
 type liveRun struct {
 	opts   *liveOptions
 	auto   *live.AutoFilter // nil: none
@@ -49,7 +49,7 @@ type liveRun struct {
 	result tally.Run
 }
 
-// watchLive captures and decodes until it is told to stop.
+// watchLive captures and decodes until ctx ends.
 func watchLive(ctx context.Context, opts *liveOptions, io streams) error {
 	s, err := openLive(opts, io)
 	if err != nil {
@@ -68,7 +68,7 @@ func watchLive(ctx context.Context, opts *liveOptions, io streams) error {
 	return s.run(ctx)
 }
 
-// openLive opens everything that takes rights.
+// openLive opens everything that needs rights: interfaces and files.
 func openLive(opts *liveOptions, io streams) (*liveRun, error) {
 	reg, err := newRegistry()
 	if err != nil {
@@ -102,7 +102,7 @@ func openLive(opts *liveOptions, io streams) (*liveRun, error) {
 	s := &liveRun{opts: opts, auto: auto, keeper: kept, errs: io.err, start: time.Now()}
 	found := s.newDetector(reg, own, r)
 	if kept != nil {
-		signal.Ignore(syscall.SIGPIPE) // whoever reads the output may go; the files are finished then
+		signal.Ignore(syscall.SIGPIPE) // if the reader of the output ends, files are still to be finished
 	}
 	s.tap = keep.NewTap(src, kept, &s.alarms, func(err error) { reportError(io.err, err) })
 	s.cfg = pipeline.Config{Source: s.tap, Registry: reg, Jobs: opts.jobs, MaxMessages: opts.count, Memory: int64(opts.memory),
@@ -115,8 +115,8 @@ func openLive(opts *liveOptions, io streams) (*liveRun, error) {
 	return s, nil
 }
 
-// newDetector makes the detector, and has incidents counted for whoever keeps packets. Those
-// that r has no form for are told of on standard error.
+// newDetector returns the detector of the run. Its incidents start the writing of packets
+// with --on-incident. If r has no form for incidents, they are printed on standard error.
 func (s *liveRun) newDetector(reg *dissect.Registry, own *hostset.Set, r render.Renderer) *incidents {
 	scale := s.opts.scale()
 	if !s.opts.isWatchOnly() {
@@ -126,13 +126,14 @@ func (s *liveRun) newDetector(reg *dissect.Registry, own *hostset.Set, r render.
 	found.Detector.AddObserver(found.filter(func(in *flood.Incident, e flood.Event) {
 		s.alarms.Note(in.ID, in.Start, e != flood.Ends && in.Level >= flood.Warn)
 	}))
-	if _, shows := r.(render.IncidentRenderer); !shows {
+	if _, ok := r.(render.IncidentRenderer); !ok {
 		found.Observe(s.announce)
 	}
 	return found
 }
 
-// enterSandbox gives up what is not needed any more, and says what runs.
+// enterSandbox prints what the run captures, writes and omits, and then gives up the rights
+// that it does not need any more.
 func (s *liveRun) enterSandbox() error {
 	_ = time.Local.String() // loads the time zone, which is a file
 	o := s.opts
@@ -161,8 +162,8 @@ func (s *liveRun) enterSandbox() error {
 	return err
 }
 
-// sandboxPolicy is what the run still needs: the folder of a ring, and what libpcap reads of
-// an interface in promiscuous mode.
+// sandboxPolicy returns what the run still needs: the folder of its files, and the counters
+// that libpcap reads of an interface in promiscuous mode.
 func (s *liveRun) sandboxPolicy() (p sandbox.Policy, err error) {
 	if s.keeper != nil && s.keeper.Folder() != "" {
 		p.Write = []string{s.keeper.Folder()}
@@ -181,7 +182,7 @@ func (s *liveRun) sandboxPolicy() (p sandbox.Policy, err error) {
 	return p, nil
 }
 
-// run captures until ctx ends, then tells what became of it.
+// run captures until ctx ends, then prints the summary.
 func (s *liveRun) run(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, s.tap.Stop)
 	defer stop()
@@ -204,7 +205,7 @@ func (s *liveRun) run(ctx context.Context) error {
 	return s.abandon()
 }
 
-// conclude ends a run whose output was written.
+// conclude prints the summary of a run whose output was written.
 func (s *liveRun) conclude(err error) error {
 	closed := s.tap.Finish()
 	kernel, card := s.tap.Drops()
@@ -214,16 +215,16 @@ func (s *liveRun) conclude(err error) error {
 	s.printUndecoded()
 	unwritten := s.printFiles()
 	s.printRemarks()
-	if errors.Is(err, syscall.EPIPE) { // whoever read the output has enough
+	if errors.Is(err, syscall.EPIPE) { // the reader of the output wants no more
 		err = nil
 	}
 	return cmp.Or(err, closed, unwritten)
 }
 
-// printRemarks says what is missing from what was found.
+// printRemarks prints what is missing from the output, and why.
 func (s *liveRun) printRemarks() {
 	run := s.result
-	run.Dropped = 0 // the summary says it
+	run.Dropped = 0 // it is in the summary
 	switch {
 	case run.Packets == 0:
 		return
@@ -231,15 +232,15 @@ func (s *liveRun) printRemarks() {
 		printLeftOut(s.errs, &run)
 	case s.seen.Queries+s.seen.Replies+s.seen.Junk+s.seen.Logins == 0:
 		fmt.Fprintf(s.errs, "qsniff: no query traffic in %s%s\n", count(run.Packets, "packet"), formatReasons(": ", run.Skipped))
-	case len(run.Skipped) > 0: // other protocols are not told apart where nobody wants messages
+	case len(run.Skipped) > 0: // without messages, packets of other protocols are not recognised
 		fmt.Fprintln(s.errs, "qsniff:"+formatReasons(" left out: ", run.Skipped))
 	}
 	printTrouble(s.errs, &run)
 	printRekeyed(s.errs, lru.Rekeyed())
 }
 
-// abandon ends a run whose output nobody reads: what the decoder cannot take is
-// counted and kept all the same.
+// abandon prints the summary of a run whose output nobody reads. Packets that were captured
+// and cannot be decoded any more are counted, and written to the files of -w.
 func (s *liveRun) abandon() error {
 	s.tap.Drain()
 	s.tap.Finish()
@@ -247,12 +248,13 @@ func (s *liveRun) abandon() error {
 	fmt.Fprintln(s.errs)
 	fmt.Fprintf(s.errs, "qsniff: %s captured in %s; %s\n", count(s.tap.Stats().Received, "packet"), s.elapsed(), describeDrops(kernel, card))
 	s.printUndecoded()
-	_ = s.printFiles() // the other error is to be told
+	_ = s.printFiles() // the error below is the cause
 	return &hintedError{errors.New("the output was not read: its last messages are missing, and incidents among them"),
 		"a slow reader costs messages; -o none needs no reader, -w keeps packets"}
 }
 
-// printFiles says what became of them. It returns an error if they lack packets.
+// printFiles prints what is in the files of -w. It returns an error if packets are missing
+// from them.
 func (s *liveRun) printFiles() error {
 	if s.keeper == nil {
 		return nil
@@ -269,7 +271,7 @@ func (s *liveRun) printUndecoded() {
 	printHints(s.errs, &counters.Result{Live: counters.Live{Undecoded: s.tap.Undecoded()}}, counters.Capture)
 }
 
-// announce tells of an incident where the output has no form for one.
+// announce prints an event of an incident on standard error.
 func (s *liveRun) announce(in *flood.Incident, e flood.Event) {
 	line := text.NewLine(text.Options{UTC: s.opts.utc, Micros: true, Palette: text.NewPalette(false)})
 	x := render.IncidentEvent{Nanos: time.Now().UnixNano(), Event: e, Incident: in}
@@ -280,7 +282,8 @@ func (s *liveRun) elapsed() string {
 	return digits.Span(time.Since(s.start))
 }
 
-// describeFound is what was in the packets.
+// describeFound returns how many messages were found, or how many queries and replies if no
+// messages are wanted.
 func (s *liveRun) describeFound() string {
 	if s.seen == nil {
 		return count(s.result.Messages, "message")

@@ -47,7 +47,7 @@ func (o *readOptions) check() error {
 	return nil
 }
 
-// newRenderer makes the renderer that was asked for; nil for none.
+// newRenderer returns the renderer that -o names, or nil for none.
 func (o *readOptions) newRenderer(out io.Writer, protos []*dissect.Proto) (render.Renderer, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -64,13 +64,13 @@ func (o *readOptions) newRenderer(out io.Writer, protos []*dissect.Proto) (rende
 	return o.newTextRenderer(o.textOptions(out)), nil
 }
 
-// textOptions are those of what is printed for people.
+// textOptions returns the options for what is printed for people.
 func (o *readOptions) textOptions(out io.Writer) text.Options {
 	return text.Options{UTC: o.utc, Micros: o.cutsToMicros, Clock: clocks[o.clock], Width: width(out),
 		Palette: text.NewPalette(o.wantsColor(out)), ShowSecrets: o.showsSecrets}
 }
 
-// newTextRenderer makes a renderer for people.
+// newTextRenderer returns the renderer for people that -o names.
 func (o *readOptions) newTextRenderer(opt text.Options) render.Renderer {
 	switch o.output {
 	case "tree":
@@ -81,7 +81,7 @@ func (o *readOptions) newTextRenderer(opt text.Options) render.Renderer {
 	return text.NewLine(opt)
 }
 
-// parseColumns finds the columns of -e; none for the usual ones.
+// parseColumns returns the columns that -e names, or nil for the usual ones.
 func (o *readOptions) parseColumns(protos []*dissect.Proto) ([]csv.Column, error) {
 	if o.columns == "" {
 		return nil, nil
@@ -97,7 +97,7 @@ func (o *readOptions) parseColumns(protos []*dissect.Proto) ([]csv.Column, error
 	return columns, nil
 }
 
-// writeHeader writes what stands before the first message, if r has anything.
+// writeHeader writes what comes before the first message, if r has a header.
 func writeHeader(out io.Writer, r render.Renderer) error {
 	h, ok := r.(interface{ AppendHeader([]byte) []byte })
 	if !ok {
@@ -126,7 +126,7 @@ func isTerminal(f any) bool {
 	return ok && term.IsTerminal(int(x.Fd()))
 }
 
-// width is how many columns out has: the terminal's, else COLUMNS, else 80.
+// width returns how many columns out has: those of the terminal, else COLUMNS, else 80.
 func width(out io.Writer) int {
 	const usual = 80
 	if f, ok := out.(*os.File); ok {

@@ -18,8 +18,7 @@ import (
 	"qsniff/track"
 )
 
-// provenOptions are the flags of proven. Those that it shares with read are in the
-// options of read.
+// provenOptions are the flags of proven. Those that read has, too, are in readOptions.
 type provenOptions struct {
 	readOptions
 }
@@ -75,7 +74,7 @@ func (o *provenOptions) register(cmd *cobra.Command) {
 	o.registerInput(cmd)
 }
 
-// listProven reads captures and prints who proved its address.
+// listProven reads captures and prints the proven addresses in them.
 func listProven(ctx context.Context, opts *provenOptions, args []string, io streams) error {
 	ours, err := opts.parseServers()
 	if err != nil {
@@ -105,7 +104,7 @@ func listProven(ctx context.Context, opts *provenOptions, args []string, io stre
 	})
 }
 
-// whyNobody says why nobody is proven, and what to do about it.
+// whyNobody has the sentences on why nobody is proven and what to do about it.
 var whyNobody = map[proof.Reason]string{
 	proof.NoTraffic:    "nobody is proven: there are no queries and no TCP connections in the capture",
 	proof.OnlyToServer: "nobody is proven: the capture has only what goes to servers; a proof takes their challenges as well: capture both directions, on the server's own interface",
@@ -131,7 +130,8 @@ func challengeAdvice(asked []*dissect.Proto, why proof.Reason) (rest string) {
 	return rest
 }
 
-// printProvenRemarks says on standard error what a reader of the list could not guess.
+// printProvenRemarks prints on standard error why the list is empty, or what may be missing
+// from it.
 func printProvenRemarks(w io.Writer, p *render.Proven, filtered bool) {
 	why := p.Why()
 	switch {
@@ -149,7 +149,8 @@ func printProvenRemarks(w io.Writer, p *render.Proven, filtered bool) {
 	}
 }
 
-// printUnproving says what stands in the way of proofs.
+// printUnproving prints which servers give the same challenge to everybody, and which
+// proofs were evicted.
 func printUnproving(w io.Writer, p *proof.Summary) {
 	if n := len(p.Shared); n > 0 {
 		fmt.Fprintf(w, "qsniff: %v%s the same challenge to everybody: who brings that back proves nothing and is left out\n", p.Shared[0], describeGivers(n-1))

@@ -45,7 +45,7 @@ usage, 130 interrupted.`,
 	return cmd
 }
 
-// readCaptures decodes captures to io.
+// readCaptures decodes captures and prints their messages to io.
 func readCaptures(ctx context.Context, opts *readOptions, args []string, io streams) error {
 	reg, err := newRegistry()
 	if err != nil {
@@ -58,7 +58,7 @@ func readCaptures(ctx context.Context, opts *readOptions, args []string, io stre
 	return opts.printMessages(ctx, reg, r, args, io)
 }
 
-// printMessages decodes captures to io in the form of r, nil for none.
+// printMessages decodes captures and prints their messages with r, or nothing if r is nil.
 func (o *readOptions) printMessages(ctx context.Context, reg *dissect.Registry, r render.Renderer, args []string, io streams) error {
 	own, err := o.parseServers()
 	if err != nil {
@@ -73,16 +73,16 @@ func (o *readOptions) printMessages(ctx context.Context, reg *dissect.Registry, 
 		return err
 	}
 	j.cfg.Renderer, j.streamsOutput = r, r != nil
-	if _, shows := r.(render.IncidentRenderer); shows {
+	if _, ok := r.(render.IncidentRenderer); ok {
 		j.cfg.Incidents = &incidents{newDetector(reg, flood.Defaults(), o.scale()*detectorShare), own}
 	}
 	result, err := j.run()
-	if err == nil && o.count == 0 { // else the reader may still be at it; it ends with the program
+	if err == nil && o.count == 0 { // else a read may still be in progress; it ends with the program
 		if err := j.src.Close(); err != nil {
 			return err
 		}
 	}
-	if o.count == 0 && (err == nil || result.Packets > 0) { // the error says why there are none
+	if o.count == 0 && (err == nil || result.Packets > 0) { // without packets, the error is enough
 		printRemarks(io.err, &result)
 	}
 	return j.exitError(err)

@@ -23,10 +23,11 @@ const (
 	groupReference = "reference"
 )
 
-// newRegistry makes the set of all protocols.
+// newRegistry returns a registry of all protocols.
 func newRegistry() (*dissect.Registry, error) { return dissect.NewRegistry(protocols.All()...) }
 
-// listCodes lists every finding that a run can raise, by the stages that declare them.
+// listCodes returns the code of every finding that a run can raise, by the stages that
+// declare them.
 func listCodes(reg *dissect.Registry) []*finding.Code {
 	all := slices.Concat(dissect.Codes, split.Codes, tcpstream.Codes, track.Codes)
 	for _, p := range reg.Protos() {
@@ -42,7 +43,7 @@ func addOutputFlag(cmd *cobra.Command) *string {
 	return &output
 }
 
-// printList prints rows as JSON, or what text makes of them for the terminal.
+// printList prints rows as JSON, or what text appends of them for a terminal.
 func printList[T any](w io.Writer, output string, rows []T, text func(dst []byte, width int) []byte) error {
 	var out []byte
 	var err error
@@ -57,8 +58,8 @@ func printList[T any](w io.Writer, output string, rows []T, text func(dst []byte
 	return err
 }
 
-// unknownNameError is the error that nothing is called word, with the names that are near,
-// or else with what lists them.
+// unknownNameError is the error that nothing is called word. Its hint has the names that are
+// most like it, or the command that lists all names.
 func unknownNameError(what, word string, names []string, lister string) error {
 	hint := lister + " lists all"
 	if near := manual.Nearest(word, names); len(near) > 0 {

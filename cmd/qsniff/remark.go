@@ -10,14 +10,14 @@ import (
 	"qsniff/render/tally"
 )
 
-// printRemarks says on standard error what a reader of the output could not guess: what
-// was left out and why, and what was lost.
+// printRemarks prints on standard error what cannot be seen in the output: how many packets
+// hold no message and why, and what was lost.
 func printRemarks(w io.Writer, run *tally.Run) {
 	printLeftOut(w, run)
 	printTrouble(w, run)
 }
 
-// printLeftOut says what of the packets is no message.
+// printLeftOut prints how many packets hold no message, and why.
 func printLeftOut(w io.Writer, run *tally.Run) {
 	switch {
 	case run.Packets == 0:
@@ -30,19 +30,20 @@ func printLeftOut(w io.Writer, run *tally.Run) {
 	}
 }
 
-// printTrouble says what may be missing from what was found, and why.
+// printTrouble prints what may be missing from the output, and why.
 func printTrouble(w io.Writer, run *tally.Run) {
 	printHints(w, &counters.Result{Run: *run}, counters.Input, counters.Reassembly)
 }
 
-// printHints writes a line for each counter of the groups that is not zero and asks for one.
+// printHints prints the hint of each counter of the groups that is not zero and has one.
 func printHints(w io.Writer, r *counters.Result, groups ...counters.Group) {
-	for _, said := range r.Hints(groups...) {
-		fmt.Fprintln(w, "qsniff:", said)
+	for _, sentence := range r.Hints(groups...) {
+		fmt.Fprintln(w, "qsniff:", sentence)
 	}
 }
 
-// printRekeyed says that somebody found out the seeds of tables, n times; see lru.Rekeyed.
+// printRekeyed prints that tables changed their seeds n times, because somebody chose
+// addresses that collide in them; see lru.Rekeyed.
 func printRekeyed(w io.Writer, n uint64) {
 	if n > 0 {
 		fmt.Fprintf(w, "qsniff: addresses in the traffic were chosen to collide in tables, which changed their seeds %s: nothing is missing, it took longer\n",
@@ -50,7 +51,7 @@ func printRekeyed(w io.Writer, n uint64) {
 	}
 }
 
-// printDoubled says what detection left out.
+// printDoubled prints how many copies of packets detection ignored.
 func printDoubled(w io.Writer, run *tally.Run) {
 	printHints(w, &counters.Result{Run: tally.Run{Doubled: run.Doubled}}, counters.Input)
 }
@@ -66,8 +67,8 @@ func formatReasons(lead string, rs []tally.Reason) string {
 	return lead + strings.Join(parts, ", ")
 }
 
-// count writes a number of things; words are the singular and, where an s does
-// not make it, the plural.
+// count formats a number of things. words are the singular and, where that does not end in
+// just another s, the plural.
 func count(n uint64, words ...string) string {
 	return fmt.Sprintf("%d %s", n, digits.Noun(n, words...))
 }

@@ -19,7 +19,7 @@ import (
 	"qsniff/track"
 )
 
-// parseLimits reads the value of --limits.
+// parseLimits parses the value of --limits.
 func parseLimits(value string) (limiter.Model, error) {
 	m, err := limiter.ParseModel(value)
 	if err != nil {
@@ -28,7 +28,7 @@ func parseLimits(value string) (limiter.Model, error) {
 	return m, nil
 }
 
-// limitsHelp is what the help of floods says about --limits.
+// limitsHelp is the part on --limits of the help of floods.
 const limitsHelp = `--limits runs the limiter that a game server has itself over the queries of a capture
 and says whom it would have refused, when, and whether those were clients that are
 proven to be at their address (qsniff proven), at any time in the capture: rehlds,
@@ -42,7 +42,7 @@ is an object for each server, with "record":"limits".`
 const limitsHint = "one of " + limiter.Usage
 
 // replayLimits reads captures and prints whom the limits would have refused. Of opts
-// it uses what all commands have which read packets, and output, utc and color.
+// it uses the flags of all commands that read packets, and output, utc and color.
 func replayLimits(ctx context.Context, opts *readOptions, model limiter.Model, ours *hostset.Set, args []string, io streams) error {
 	j, err := opts.prepareAll(ctx, args, io)
 	if err != nil {
@@ -62,7 +62,8 @@ func replayLimits(ctx context.Context, opts *readOptions, model limiter.Model, o
 	})
 }
 
-// printLimitsRemarks says on standard error what a reader of the replay could not guess.
+// printLimitsRemarks prints on standard error why there is nothing to replay, or what makes
+// the replay less exact.
 func printLimitsRemarks(w io.Writer, l *render.Limits, filtered bool) {
 	switch {
 	case l.Run.Packets == 0:
@@ -82,7 +83,7 @@ func printLimitsRemarks(w io.Writer, l *render.Limits, filtered bool) {
 	}
 }
 
-// completeLimits lists the engines.
+// completeLimits proposes the engines whose limits are known.
 func completeLimits(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var found []cobra.Completion
 	for _, m := range limiter.Models {

@@ -69,7 +69,7 @@ others are answered with the command that does it.`,
 	return root
 }
 
-// checkSpelling tells a command that is not quite right from a capture.
+// checkSpelling returns an error if word is no file and is similar to the name of a command.
 func checkSpelling(root *cobra.Command, word string) error {
 	root.SuggestionsMinimumDistance = 2
 	meant := root.SuggestionsFor(word)
@@ -79,7 +79,8 @@ func checkSpelling(root *cobra.Command, word string) error {
 	return &usageError{fmt.Errorf("%s: no such command, and no such file", word), "did you mean qsniff " + strings.Join(meant, ", qsniff ") + "?"}
 }
 
-// trimStrconv drops what the library for numbers adds: the flag and its value say it.
+// trimStrconv returns err without what package strconv adds: the flag and its value before
+// that are enough.
 func trimStrconv(err error) error {
 	text, _, _ := strings.Cut(err.Error(), ": strconv.")
 	return errors.New(text)

@@ -16,8 +16,7 @@ import (
 	"qsniff/stats"
 )
 
-// statsOptions are the flags of stats. Those that it shares with read are in the
-// options of read.
+// statsOptions are the flags of stats. Those that read has, too, are in readOptions.
 type statsOptions struct {
 	readOptions
 	interval time.Duration
@@ -77,7 +76,7 @@ func (o *statsOptions) register(cmd *cobra.Command) {
 	}
 }
 
-// check reports values that mean nothing.
+// check returns an error for values that are out of range.
 func (o *statsOptions) check() error {
 	const least = time.Millisecond
 	switch {
@@ -89,7 +88,7 @@ func (o *statsOptions) check() error {
 	return o.readOptions.check()
 }
 
-// newCollector makes what adds up.
+// newCollector returns the collector of statistics that the flags ask for.
 func (o *statsOptions) newCollector() (*stats.Collector, error) {
 	ours, err := o.parseServers()
 	if err != nil {
@@ -102,7 +101,7 @@ func (o *statsOptions) newCollector() (*stats.Collector, error) {
 	return stats.New(opt), nil
 }
 
-// summarize reads captures and prints what they come to.
+// summarize reads captures and prints their statistics.
 func summarize(ctx context.Context, opts *statsOptions, args []string, io streams) error {
 	if err := opts.check(); err != nil {
 		return err

@@ -13,11 +13,12 @@ import (
 	"qsniff/render/manual"
 )
 
-// longestThresholds is far more than all of them take, with long comments: who names
-// a capture by mistake is told at once.
+// longestThresholds is the greatest size of a file of thresholds, in bytes. Chosen: far more
+// than all thresholds take with long comments, so that a capture that is named by mistake
+// is refused at once.
 const longestThresholds = 256 << 10
 
-// loadThresholds reads the file of --thresholds, if there is one.
+// loadThresholds reads the file that --thresholds names, if any.
 func (o *floodsOptions) loadThresholds() error {
 	if o.thresholds == "" {
 		return nil
@@ -41,7 +42,7 @@ func (o *floodsOptions) loadThresholds() error {
 	return nil
 }
 
-// suggestThreshold proposes thresholds whose names are like word.
+// suggestThreshold returns a hint with the thresholds whose names are most like word.
 func suggestThreshold(word string) string {
 	var names []string
 	for _, s := range flood.Defaults().Settings() {
@@ -53,13 +54,13 @@ func suggestThreshold(word string) string {
 	return "qsniff floods --explain lists all thresholds"
 }
 
-// readShort reads a file that is not long.
+// readShort reads a file of at most longestThresholds bytes.
 func readShort(name string) (string, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		var path *fs.PathError
 		if errors.As(err, &path) {
-			err = path.Err // the name is said anyway
+			err = path.Err // the caller's message has the name
 		}
 		return "", err
 	}

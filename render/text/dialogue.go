@@ -51,16 +51,16 @@ func (d *Dialogue) Append(dst []byte, e *render.Event) []byte {
 	p := page{dst: dst, opt: &d.opt, m: e.Msg, indent: bodyIndent - indentStep}
 	p.writeTime(e.Nanos, e.Start, &e.Hole)
 	p.writeArrow(e)
-	said := -1
+	speech := -1
 	if d.form == Dump {
-		said = speechIndex(e.Msg)
+		speech = speechIndex(e.Msg)
 	}
-	if said >= 0 {
-		p.writeSpeech(e, said)
+	if speech >= 0 {
+		p.writeSpeech(e, speech)
 	} else {
 		p.writeTurn(e)
 	}
-	if said < 0 || e.Msg.Status != dissect.Complete {
+	if speech < 0 || e.Msg.Status != dissect.Complete {
 		d.writeBody(&p, e)
 	}
 	p.writeStop(e)

@@ -100,18 +100,18 @@ func (p *floodsPage) writeScope() {
 	if rough {
 		about = "about "
 	}
-	said := fmt.Sprintf("%s: %s to %s%s, %s", times, digits.Counted(seen.Queries, "query", "queries"), about,
+	words := fmt.Sprintf("%s: %s to %s%s, %s", times, digits.Counted(seen.Queries, "query", "queries"), about,
 		digits.Counted(servers, "server"), digits.Counted(seen.Replies, "reply", "replies"))
 	if seen.Junk > 0 {
-		said += fmt.Sprintf(", %s known", digits.Counted(seen.Junk, "datagram that is nothing", "datagrams that are nothing"))
+		words += fmt.Sprintf(", %s known", digits.Counted(seen.Junk, "datagram that is nothing", "datagrams that are nothing"))
 	}
 	if seen.Logins > 0 {
-		said += ", " + digits.Counted(seen.Logins, "login of RCON", "logins of RCON")
+		words += ", " + digits.Counted(seen.Logins, "login of RCON", "logins of RCON")
 	}
 	if seen.OneWay() == "" && seen.Queries > 0 {
-		said += "; both directions were captured"
+		words += "; both directions were captured"
 	}
-	p.writeLine(0, "%s", said)
+	p.writeLine(0, "%s", words)
 }
 
 // warmUp is the length of capture below which package flood limits its confidence, because
@@ -142,8 +142,8 @@ func (p *floodsPage) writeCaveats() {
 	if len(f.FullTables) > 0 {
 		p.writeLine(0, "No room was left for more %s: the oldest made room, and incidents there may be missing (--memory, or fewer servers in the capture).", strings.Join(f.FullTables, ", "))
 	}
-	for _, said := range (&counters.Result{Floods: f.Unnamed}).Labels(counters.Incidents) {
-		p.writeLine(0, "%s.", said)
+	for _, label := range (&counters.Result{Floods: f.Unnamed}).Labels(counters.Incidents) {
+		p.writeLine(0, "%s.", label)
 	}
 }
 

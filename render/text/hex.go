@@ -264,8 +264,8 @@ func (d *hexDump) writeName(f *dissect.Field) {
 		d.dst = appendBrief(d.dst, d.opt, d.m, f)
 	}
 	value := span{label.hi, len(d.dst)}
-	if says := f.Meaning(); says != "" && !d.opt.hides(f.Def) {
-		d.dst = append(append(append(d.dst, " ("...), says...), ')')
+	if note := f.Meaning(); note != "" && !d.opt.hides(f.Def) {
+		d.dst = append(append(append(d.dst, " ("...), note...), ')')
 	}
 	meaning := span{value.hi, len(d.dst)}
 	end := len(d.dst)

@@ -59,29 +59,29 @@ func (p *floodsPage) sureness(in *flood.Incident) string {
 
 // course returns when the incident was, in how many pulses, and when it was detected.
 func (p *floodsPage) course(in *flood.Incident) string {
-	said := fmt.Sprintf("%s to ", p.formatTime(in.Start, true))
+	words := fmt.Sprintf("%s to ", p.formatTime(in.Start, true))
 	day := func(nanos int64) string { return time.Unix(0, nanos).In(p.opt.Location).Format(time.DateOnly) }
 	switch {
 	case in.End == in.Start:
-		said = p.formatTime(in.Start, true)
+		words = p.formatTime(in.Start, true)
 	case in.End != 0:
-		said += fmt.Sprintf("%s, %s", p.formatTime(in.End, day(in.End) != day(in.Start)), p.length(in))
+		words += fmt.Sprintf("%s, %s", p.formatTime(in.End, day(in.End) != day(in.Start)), p.length(in))
 	default:
-		said += "the end of the capture and on, " + strings.TrimSuffix(p.length(in), "+")
+		words += "the end of the capture and on, " + strings.TrimSuffix(p.length(in), "+")
 	}
 	if in.Pulses > 1 {
-		said += fmt.Sprintf(", in %d pulses", in.Pulses)
+		words += fmt.Sprintf(", in %d pulses", in.Pulses)
 	}
 	if after := time.Duration(in.Detected - in.Start); after > 0 {
-		said += fmt.Sprintf("; known after %s", digits.Span(after.Round(100*time.Millisecond)))
+		words += fmt.Sprintf("; known after %s", digits.Span(after.Round(100*time.Millisecond)))
 	}
-	return said
+	return words
 }
 
 // amounts returns rates, packets, bytes and sources of the incident.
 func (p *floodsPage) amounts(in *flood.Incident) string {
-	var said []string
-	add := func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
+	var words []string
+	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
 	if in.Peak > 0 {
 		add("peak %s/s", short(in.Peak))
 	}
@@ -110,7 +110,7 @@ func (p *floodsPage) amounts(in *flood.Incident) string {
 			add("%s", digits.Counted(uint64(in.Sources+0.5), "source"))
 		}
 	}
-	return strings.Join(said, ", ")
+	return strings.Join(words, ", ")
 }
 
 // writeDoubts writes what makes the verdict less sure.
@@ -120,13 +120,13 @@ func (p *floodsPage) writeDoubts(in *flood.Incident) {
 		if name == "known" { // no capture can give it
 			continue
 		}
-		says := flood.MeaningOf(name)
-		if says == "" {
-			says = name
+		meaning := flood.MeaningOf(name)
+		if meaning == "" {
+			meaning = name
 		} else {
-			says += " (" + name + ")"
+			meaning += " (" + name + ")"
 		}
-		why = append(why, says)
+		why = append(why, meaning)
 	}
 	if len(why) > 0 {
 		p.writeItem("not to be told from this capture: " + strings.Join(why, ", "))

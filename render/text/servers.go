@@ -68,31 +68,31 @@ func (p *statsPage) serverCells(s *stats.Server) []string {
 // serverNote returns name, map and players from a server's replies, and what is noteworthy
 // about it: late answers, ICMP errors, and whether it challenges.
 func serverNote(s *stats.Server) string {
-	var said []string
+	var words []string
 	if len(s.Name) > 0 {
-		said = append(said, `"`+string(display.AppendEscaped(nil, s.Name, '"'))+`"`)
+		words = append(words, `"`+string(display.AppendEscaped(nil, s.Name, '"'))+`"`)
 	}
 	if len(s.Map) > 0 {
-		said = append(said, string(display.AppendEscaped(nil, s.Map, 0)))
+		words = append(words, string(display.AppendEscaped(nil, s.Map, 0)))
 	}
 	switch {
 	case s.Players >= 0 && s.Max >= 0 && s.Posted:
-		said = append(said, fmt.Sprintf("%d/%d players", s.Players, s.Max))
+		words = append(words, fmt.Sprintf("%d/%d players", s.Players, s.Max))
 	case s.Players >= 0 && s.Posted:
-		said = append(said, fmt.Sprintf("%d players", s.Players))
+		words = append(words, fmt.Sprintf("%d players", s.Players))
 	}
 	if s.Late > 0 {
-		said = append(said, grouped(s.Late)+" late")
+		words = append(words, grouped(s.Late)+" late")
 	}
 	if s.ICMPErrors > 0 {
-		said = append(said, digits.Counted(s.ICMPErrors, "ICMP error"))
+		words = append(words, digits.Counted(s.ICMPErrors, "ICMP error"))
 	}
 	if habit := s.Challenges(); habit == "sometimes" {
-		said = append(said, "challenges INFO: "+percent(s.Challenged, s.Challenged+s.Open)+" of the time")
+		words = append(words, "challenges INFO: "+percent(s.Challenged, s.Challenged+s.Open)+" of the time")
 	} else if habit != "" {
-		said = append(said, "challenges INFO: "+habit)
+		words = append(words, "challenges INFO: "+habit)
 	}
-	return strings.Join(said, "  ")
+	return strings.Join(words, "  ")
 }
 
 // grouped formats a number with its digits in groups.

@@ -277,9 +277,9 @@ func (p *statsPage) writeFindings() {
 
 // writeCounters writes the counters of a group that are not zero as a section.
 func (p *statsPage) writeCounters(title, about string, g counters.Group) {
-	if said := p.result().Labels(g); len(said) > 0 {
+	if labels := p.result().Labels(g); len(labels) > 0 {
 		p.writeTitle(title, about)
-		p.writeLine(tableIndent, "%s", strings.Join(said, "; "))
+		p.writeLine(tableIndent, "%s", strings.Join(labels, "; "))
 	}
 }
 

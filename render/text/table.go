@@ -67,8 +67,8 @@ func (t *table) append(dst []byte, c *Palette, width int) []byte {
 		case beside:
 			dst = append(appendSpaces(dst, gap), r.note...)
 		case wrapped: // in as many lines as it takes, each below the one before
-			said := appendWrapped(nil, []byte(r.note), used+gap, width)
-			dst = append(appendSpaces(dst, gap), said[used+gap:]...)
+			note := appendWrapped(nil, []byte(r.note), used+gap, width)
+			dst = append(appendSpaces(dst, gap), note[used+gap:]...)
 		default:
 			dst = appendWrapped(append(dst, '\n'), []byte(r.note), belowIndent, width)
 		}
