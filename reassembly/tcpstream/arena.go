@@ -2,8 +2,8 @@ package tcpstream
 
 // arena is the memory for bytes that wait. It is cut into buffers of 1, 2, 4 ...
 // 128 units by halving, and halves that are free again are joined (the buddy
-// system), so that no mixture of sizes wears it out. Buffers are named by their first
-// unit. Each unit brings room for pieces.
+// system), so that no mixture of sizes leaves it fragmented for good. A buffer is
+// identified by its first unit. Each unit has room for piecesPerUnit pieces.
 //
 // Memory is allocated in blocks of the largest buffer, each when a part of it is first
 // needed, and stays: the usual capture has a few commands under way, and never needs
@@ -40,7 +40,8 @@ func newArena(bytes int) arena {
 	return a
 }
 
-// orderFor is the order of the smallest buffer for n bytes, at most maxBuffer.
+// orderFor returns the order of the smallest buffer for n bytes, at most maxBuffer: it
+// has 1<<order units.
 func orderFor(n int) uint8 {
 	o := uint8(0)
 	for n > minBuffer<<o {
@@ -49,7 +50,7 @@ func orderFor(n int) uint8 {
 	return o
 }
 
-// takeBuffer returns a buffer, if there is one.
+// takeBuffer returns a buffer of the order, if one is free.
 func (a *arena) takeBuffer(order uint8) (unit uint32, ok bool) {
 	o := order
 	for o <= maxOrder && a.free[o] == 0 {
@@ -72,17 +73,17 @@ func (a *arena) takeBuffer(order uint8) (unit uint32, ok bool) {
 	return unit, true
 }
 
-// dataAt is the memory from a unit in a buffer on.
+// dataAt returns the memory of a block from a unit on.
 func (a *arena) dataAt(unit uint32) []byte {
 	return a.blocks[unit/unitsPerBlock].data[unit%unitsPerBlock*minBuffer:]
 }
 
-// piecesAt is the room for pieces that it brings.
+// piecesAt returns the room for pieces from a unit on.
 func (a *arena) piecesAt(unit uint32) []TimedPiece {
 	return a.blocks[unit/unitsPerBlock].pieces[unit%unitsPerBlock*piecesPerUnit:]
 }
 
-// returnBuffer takes a buffer back.
+// returnBuffer frees a buffer and joins it with its free buddies.
 func (a *arena) returnBuffer(unit uint32, order uint8) {
 	a.used -= minBuffer << order
 	for order < maxOrder {
@@ -97,7 +98,7 @@ func (a *arena) returnBuffer(unit uint32, order uint8) {
 	a.link(unit, order)
 }
 
-// returnUpperHalf takes the upper half of a buffer back.
+// returnUpperHalf frees the upper half of a buffer.
 func (a *arena) returnUpperHalf(unit uint32, order uint8) { a.returnBuffer(unit+1<<(order-1), order-1) }
 
 func (a *arena) link(unit uint32, order uint8) {

@@ -2,7 +2,8 @@ package tcpstream
 
 import "qsniff/reassembly"
 
-// deliver offers bytes that are next in order, and keeps what the sink leaves.
+// deliver offers b, which is next in order and came with frame, to the sink after the
+// bytes that wait, and keeps what the sink leaves.
 func (a *Assembler) deliver(c *Conn, side uint8, b []byte, frame uint64, nanos int64) {
 	h := &c.halves[side]
 	if h.waits != 0 {
@@ -28,7 +29,7 @@ func (a *Assembler) deliver(c *Conn, side uint8, b []byte, frame uint64, nanos i
 	}
 }
 
-// pieceOf is the list for bytes that came with one frame.
+// pieceOf returns the pieces of bytes that came with one frame.
 func (a *Assembler) pieceOf(b []byte, frame uint64, nanos int64) []TimedPiece {
 	if len(b) == 0 {
 		return nil
@@ -37,7 +38,8 @@ func (a *Assembler) pieceOf(b []byte, frame uint64, nanos int64) []TimedPiece {
 	return a.one[:]
 }
 
-// startWaiting begins the bytes that wait in h with b. It reports whether there is room.
+// startWaiting lets b wait in h, where nothing waits yet. It reports whether there was
+// room.
 func (a *Assembler) startWaiting(c *Conn, h *half, b []byte, frame uint64, nanos int64) bool {
 	if h.kept+len(b) > a.lim.DirBytes {
 		return false
@@ -54,7 +56,7 @@ func (a *Assembler) startWaiting(c *Conn, h *half, b []byte, frame uint64, nanos
 	return true
 }
 
-// appendWaiting adds b to the bytes that wait in h, and reports whether there is room.
+// appendWaiting appends b to the bytes that wait in h. It reports whether there was room.
 func (a *Assembler) appendWaiting(c *Conn, h *half, b []byte, frame uint64, nanos int64) bool {
 	if h.kept+len(b) > a.lim.DirBytes || !a.ensureRoomAfter(c, h.waits, len(b)) {
 		return false
@@ -64,7 +66,8 @@ func (a *Assembler) appendWaiting(c *Conn, h *half, b []byte, frame uint64, nano
 	return true
 }
 
-// offer shows the sink the bytes that wait, if there are as many as it wants.
+// offer passes the bytes that wait to the sink, if there are as many as it needs, and
+// drops those that it consumes.
 func (a *Assembler) offer(c *Conn, side uint8) {
 	h := &c.halves[side]
 	i := h.waits
@@ -84,7 +87,7 @@ func (a *Assembler) offer(c *Conn, side uint8) {
 	a.mem.consume(i, done)
 }
 
-// callData calls Data and returns how many bytes the sink is through with.
+// callData calls Data and returns how many bytes the sink consumed.
 func (a *Assembler) callData(c *Conn, side uint8, b []byte, pieces []TimedPiece) int {
 	c.wasOffered = true
 	a.chunk = Chunk{Data: b, Pieces: pieces}
@@ -99,7 +102,7 @@ func (a *Assembler) callBreak(c *Conn, side uint8, br Break, b []byte, pieces []
 	a.sink.Break(c, c.dir(side), &a.chunk, br)
 }
 
-// interrupt tells the sink of a break after the bytes that wait, and drops those.
+// interrupt reports a break after the bytes that wait to the sink, and drops them.
 func (a *Assembler) interrupt(c *Conn, side uint8, br Break) {
 	if c.isIgnored {
 		return
@@ -120,7 +123,7 @@ func (a *Assembler) interrupt(c *Conn, side uint8, br Break) {
 	h.waits = 0
 }
 
-// giveUpWaiting drops the bytes that wait, because the direction has no room for more.
+// giveUpWaiting drops the bytes that wait, because there is no room for more.
 func (a *Assembler) giveUpWaiting(c *Conn, side uint8) {
 	a.Counters.GivenUp += uint64(a.mem.items[c.halves[side].waits].n)
 	a.interrupt(c, side, Break{Why: GivenUp})
@@ -140,8 +143,8 @@ func (a *Assembler) skip(c *Conn, side uint8, why Reason, n uint32) {
 	a.deliverRuns(c, side)
 }
 
-// endDirection delivers what is after holes and ends a direction. A FIN that is reached in
-// doing so is the better reason.
+// endDirection skips all holes of a direction, delivers the bytes after them and ends it
+// for reason why, or as Finished if that reaches its FIN.
 func (a *Assembler) endDirection(c *Conn, side uint8, why Reason) {
 	h := &c.halves[side]
 	if h.isOver {
@@ -161,7 +164,7 @@ func (a *Assembler) endDirection(c *Conn, side uint8, why Reason) {
 	a.interrupt(c, side, Break{Why: why})
 }
 
-// releaseAll releases all that h keeps.
+// releaseAll frees all that h keeps.
 func (a *Assembler) releaseAll(h *half) {
 	if h.waits != 0 {
 		a.mem.release(h.waits)

@@ -6,8 +6,9 @@ import (
 	"qsniff/netlayer"
 )
 
-// rivalSYN is a SYN or SYN-ACK that would replace a connection which lives, for all
-// that is known. It does when more than one end's word stands for it.
+// rivalSYN is a SYN or SYN-ACK of another connection between the ends of one that has not
+// ended as far as the capture shows. It may be forged, so the old connection is replaced
+// only when the other end agrees to it or the same end sends data with its numbers.
 type rivalSYN struct {
 	isSet    bool
 	isSYNACK bool // a SYN-ACK
@@ -20,13 +21,14 @@ func rivalOf(side uint8, t *netlayer.TCPHeader) rivalSYN {
 	return rivalSYN{isSet: true, isSYNACK: t.Flags&netlayer.FlagACK != 0, side: side, isn: t.Seq, ack: t.Ack}
 }
 
-// ends of a connection by side.
+// ends are the two ends of a connection by side.
 type ends [2]netip.AddrPort
 
 func (c *Conn) ends() ends { return ends{c.Ends[c.flip], c.Ends[c.flip^1]} }
 
-// findOrBegin finds or begins the one that s belongs to; nil if s is not to be
-// used. Only SYNs and bytes begin one: a flood of anything else costs no memory.
+// findOrBegin returns the connection that s belongs to, nil if s is not to be used. If
+// there is none, a SYN or a segment with data begins one: a flood of anything else costs
+// no memory.
 func (a *Assembler) findOrBegin(k key, side uint8, s *Segment) *Conn {
 	syn := s.TCP.Flags&netlayer.FlagSYN != 0
 	slot := a.index.Peek(k)
@@ -43,7 +45,8 @@ func (a *Assembler) findOrBegin(k key, side uint8, s *Segment) *Conn {
 	return c
 }
 
-// beginConn begins a connection with the first segment that is seen of it.
+// beginConn begins a connection with the first segment that the capture has of it. It
+// returns nil if s cannot begin one.
 func (a *Assembler) beginConn(k key, side uint8, s *Segment) *Conn {
 	e := ends{s.Src, s.Dst}
 	if side == 1 {
@@ -65,7 +68,7 @@ func (a *Assembler) beginConn(k key, side uint8, s *Segment) *Conn {
 	return nil
 }
 
-// beginWithSYN begins a connection with a SYN or SYN-ACK.
+// beginWithSYN begins a connection between e with a SYN or SYN-ACK.
 func (a *Assembler) beginWithSYN(k key, e ends, r rivalSYN) *Conn {
 	c := a.newConn(k)
 	opener := r.side
@@ -79,7 +82,10 @@ func (a *Assembler) beginWithSYN(k key, e ends, r rivalSYN) *Conn {
 	return c
 }
 
-// handleSYN judges a SYN or SYN-ACK between the ends of c.
+// handleSYN returns the connection that a SYN or SYN-ACK between the ends of c belongs
+// to: c, if its number fits; a new one, if c has ended, is ignored or was silent for
+// reuseIdle, or if the SYN-ACK answers the rival of c. Otherwise the SYN becomes the
+// rival of c, and handleSYN returns nil.
 func (a *Assembler) handleSYN(c *Conn, k key, side uint8, s *Segment) *Conn {
 	h := &c.halves[side]
 	r := rivalOf(side, &s.TCP)
@@ -105,14 +111,14 @@ func (a *Assembler) handleSYN(c *Conn, k key, side uint8, s *Segment) *Conn {
 }
 
 // confirmsRival reports whether s carries the first bytes of the connection that the
-// rival announced.
+// rival of c would begin.
 func (c *Conn) confirmsRival(side uint8, s *Segment) bool {
 	h := &c.halves[side]
 	return side == c.rival.side && s.TCP.Seq == c.rival.isn+1 && max(s.Wire, len(s.Data)) > 0 &&
 		!(h.hasNumbers && h.next == s.TCP.Seq)
 }
 
-// replace closes c for a new connection with the same ends.
+// replace closes c and begins a new connection between the same ends with r.
 func (a *Assembler) replace(c *Conn, k key, r rivalSYN) *Conn {
 	e := c.ends()
 	a.Counters.Reused++
@@ -120,15 +126,16 @@ func (a *Assembler) replace(c *Conn, k key, r rivalSYN) *Conn {
 	return a.beginWithSYN(k, e, r)
 }
 
-// noteOpener notes that a SYN or SYN-ACK was captured late. A connection that did not
-// begin with it has delivered bytes, so that its directions stay as they are.
+// noteOpener sets OpenerKnown if r, which did not begin c, shows that Ends[0] opened the
+// connection. If it shows the opposite, Ends stay as they are, because the sink has them.
 func (c *Conn) noteOpener(r *rivalSYN) {
 	if (r.side == c.flip) != r.isSYNACK {
 		c.OpenerKnown = true
 	}
 }
 
-// acknowledge notes what the other end has of h.
+// acknowledge notes that the other end has the bytes of h before number ack. Holes that
+// it has are skipped after ackWait from now on.
 func (a *Assembler) acknowledge(h *half, ack uint32) {
 	if h.hasAck && int32(ack-h.acked) <= 0 {
 		return
@@ -147,9 +154,11 @@ func (a *Assembler) acknowledge(h *half, ack uint32) {
 	}
 }
 
-// reset ends c if the number of the RST can be the sender's. An end that knows of
-// no connection answers with what it was sent: then only Ack can be checked. With
-// neither to check anybody may have sent it.
+// reset ends both directions of c if the RST in s can be from one of its ends: if its
+// number is near the sender's next one. Where no segment of the sender was captured, its
+// Ack must be near the other end's next number, since an end without such a connection
+// answers a segment with a RST that acknowledges it. If neither number is there to check,
+// anybody can have sent the RST, and it is not used.
 func (a *Assembler) reset(c *Conn, side uint8, s *Segment) {
 	h, other := &c.halves[side], &c.halves[1-side]
 	switch {
@@ -171,6 +180,7 @@ func (a *Assembler) reset(c *Conn, side uint8, s *Segment) {
 	a.endDirection(c, 1-side, Reset)
 }
 
+// inResetWindow reports whether seq is within resetWindow of next.
 func inResetWindow(seq, next uint32) bool {
 	d := int32(seq - next)
 	return d >= -resetWindow && d <= resetWindow

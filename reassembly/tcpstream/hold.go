@@ -1,7 +1,7 @@
 package tcpstream
 
-// keepAfterHole keeps the bytes of p, which lie after a hole. It returns false if the
-// direction has no room for all of them; some may be kept then.
+// keepAfterHole keeps the bytes of p, which lie after a hole, in runs. It returns false if
+// there is no room for all of them; the first ones may be kept then.
 func (a *Assembler) keepAfterHole(c *Conn, h *half, p *segmentRest) bool {
 	if h.kept+len(p.data) > a.lim.DirBytes {
 		return false
@@ -32,8 +32,8 @@ func (a *Assembler) keepAfterHole(c *Conn, h *half, p *segmentRest) bool {
 	}
 }
 
-// findRuns returns the last run that begins at seq or before, and the one after
-// it.
+// findRuns returns the last run that begins at seq or before, and the run after it; 0 is
+// none.
 func (a *Assembler) findRuns(h *half, seq uint32) (before, after uint32) {
 	after = h.runs
 	for after != 0 && int32(a.mem.items[after].seq-seq) <= 0 {
@@ -42,8 +42,9 @@ func (a *Assembler) findRuns(h *half, seq uint32) (before, after uint32) {
 	return before, after
 }
 
-// keepBetweenRuns keeps the first n bytes of p, which fit between two runs or before
-// one or after one.
+// keepBetweenRuns keeps the first n bytes of p, which lie between the runs before and
+// after, each of which may be 0: it extends one of them, or inserts a run. It returns
+// false if there is no room.
 func (a *Assembler) keepBetweenRuns(c *Conn, h *half, before, after uint32, p *segmentRest, n uint32) bool {
 	b := p.data[:n]
 	switch {
@@ -71,8 +72,8 @@ func (a *Assembler) keepBetweenRuns(c *Conn, h *half, before, after uint32, p *s
 	return true
 }
 
-// joinRuns makes one of two runs if they touch. Without memory for that they stay
-// two.
+// joinRuns appends run j to run i if they touch. They stay two if there is no memory to
+// join them.
 func (a *Assembler) joinRuns(c *Conn, h *half, i, j uint32) {
 	if j == 0 || a.mem.items[i].end() != a.mem.items[j].seq || !a.ensureRoomAfter(c, i, int(a.mem.items[j].n)) {
 		return
@@ -87,7 +88,8 @@ func (a *Assembler) joinRuns(c *Conn, h *half, i, j uint32) {
 	a.mem.appendSpan(i, j)
 }
 
-// insertRun enters a run with a buffer for n bytes; 0 if there is no room for it.
+// insertRun inserts an empty run, with a buffer for n bytes, after the run before and
+// returns it; 0 if there is no room for it.
 func (a *Assembler) insertRun(c *Conn, h *half, before uint32, seq uint32, n int) uint32 {
 	if h.nruns == maxRuns {
 		return 0
@@ -112,7 +114,8 @@ func (a *Assembler) insertRun(c *Conn, h *half, before uint32, seq uint32, n int
 	return i
 }
 
-// noteCut notes that bytes were sent at p that the capture does not have.
+// noteCut records the bytes of p that the snap length cut, in the run before them or in
+// one without bytes. It returns false if there is no room for that.
 func (a *Assembler) noteCut(c *Conn, h *half, before uint32, p *segmentRest) bool {
 	if before == 0 || int32(p.seq-a.mem.items[before].sent) > 0 {
 		before = a.insertRun(c, h, before, p.seq, 0)

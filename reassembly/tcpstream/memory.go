@@ -1,7 +1,7 @@
 package tcpstream
 
-// allocSpan returns a span with a buffer for n bytes, for which other connections may
-// have to give up theirs; 0 if c alone has all of the memory.
+// allocSpan returns a span for c with a buffer for n bytes. If there is no memory, other
+// connections give up their bytes; allocSpan returns 0 if no other has any.
 func (a *Assembler) allocSpan(c *Conn, n int) uint32 {
 	i := a.mem.newSpan()
 	for i == 0 {
@@ -23,7 +23,7 @@ func (a *Assembler) allocSpan(c *Conn, n int) uint32 {
 	return i
 }
 
-// allocBuffer returns a buffer of the order, in the same way.
+// allocBuffer returns a buffer of the order, in the same way; ok is false if there is none.
 func (a *Assembler) allocBuffer(c *Conn, order uint8) (unit uint32, ok bool) {
 	for {
 		if unit, ok = a.mem.takeBuffer(order); ok || !a.makeRoom(c) {
@@ -32,9 +32,9 @@ func (a *Assembler) allocBuffer(c *Conn, order uint8) (unit uint32, ok bool) {
 	}
 }
 
-// ensureRoomAfter sees to it that n bytes fit after those of span i, which together are
-// at most maxBuffer. Bytes are moved only when as many were consumed or the buffer
-// doubles, so that the cost of a byte does not depend on how many wait.
+// ensureRoomAfter makes room for n bytes after those of span i, together at most
+// maxBuffer, and reports whether it could. Bytes are moved only when as many were consumed
+// or the buffer doubles, so that the cost of a byte does not depend on how many wait.
 func (a *Assembler) ensureRoomAfter(c *Conn, i uint32, n int) bool {
 	s := &a.mem.items[i]
 	total := int(s.n) + n
@@ -48,7 +48,7 @@ func (a *Assembler) ensureRoomAfter(c *Conn, i uint32, n int) bool {
 	return a.grow(c, i, total, false)
 }
 
-// ensureRoomBefore does the same for n bytes in front.
+// ensureRoomBefore does the same for n bytes before those of span i.
 func (a *Assembler) ensureRoomBefore(c *Conn, i uint32, n int) bool {
 	s := &a.mem.items[i]
 	total := int(s.n) + n
@@ -62,15 +62,15 @@ func (a *Assembler) ensureRoomBefore(c *Conn, i uint32, n int) bool {
 	return a.grow(c, i, total, true)
 }
 
-// grow gives span i a buffer for total bytes that is larger than what it has, with
-// its bytes at the front or at the back.
+// grow moves span i to a larger buffer, for total bytes, with its bytes at the front or at
+// the back. It reports whether they have the room then.
 func (a *Assembler) grow(c *Conn, i uint32, total int, back bool) bool {
 	s := &a.mem.items[i]
 	order := orderFor(total)
 	if s.hasBuffer && order <= s.order {
 		order = s.order + 1
 	}
-	if s.hasBuffer && total <= s.room() { // nobody has to give up bytes for this
+	if s.hasBuffer && total <= s.room() { // a larger one saves moves only: no other gives up bytes for it
 		if unit, ok := a.mem.takeBuffer(order); ok {
 			a.mem.moveTo(i, unit, order, back)
 		} else {
@@ -85,8 +85,8 @@ func (a *Assembler) grow(c *Conn, i uint32, total int, back bool) bool {
 	return ok
 }
 
-// makeRoom lets the connection give up its bytes that was silent longest of those
-// that keep some, but for c. It returns false if there is no other.
+// makeRoom gives up all bytes of the connection that has been silent longest of those
+// that keep bytes, other than c. It returns false if there is none.
 func (a *Assembler) makeRoom(c *Conn) bool {
 	victim := a.holding.oldest
 	if victim == c && victim != nil {
@@ -102,7 +102,8 @@ func (a *Assembler) makeRoom(c *Conn) bool {
 	return true
 }
 
-// giveUpDirection drops what a direction keeps and goes on after it.
+// giveUpDirection drops the bytes that a direction keeps. The direction goes on after the
+// last of them.
 func (a *Assembler) giveUpDirection(c *Conn, side uint8) {
 	h := &c.halves[side]
 	if !h.isHolding() {

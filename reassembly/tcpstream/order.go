@@ -2,7 +2,7 @@ package tcpstream
 
 import "qsniff/netlayer"
 
-// segmentRest is what is still to be used of a segment.
+// segmentRest is the bytes of a segment that were not used yet.
 type segmentRest struct {
 	seq   uint32 // number of data[0]
 	sent  uint32 // number after the last byte as sent
@@ -13,7 +13,7 @@ type segmentRest struct {
 
 func (p *segmentRest) isEmpty() bool { return p.seq == p.sent }
 
-// trim takes away what is before number seq.
+// trim drops the bytes before number seq.
 func (p *segmentRest) trim(seq uint32) {
 	n := int32(seq - p.seq)
 	if n <= 0 {
@@ -27,7 +27,8 @@ func (p *segmentRest) trim(seq uint32) {
 	p.data = p.data[min(int(n), len(p.data)):]
 }
 
-// receiveData uses the bytes and the FIN of a segment.
+// receiveData delivers or keeps the bytes of a segment, and notes its FIN. Bytes that
+// come next in order revive a direction that had ended: its FIN or RST was forged.
 func (a *Assembler) receiveData(c *Conn, side uint8, s *Segment) {
 	h := &c.halves[side]
 	wire := max(s.Wire, len(s.Data))
@@ -67,8 +68,8 @@ func (a *Assembler) receiveData(c *Conn, side uint8, s *Segment) {
 	a.endAtFIN(c, side)
 }
 
-// endAtFIN ends a direction whose FIN is next. Bytes where the FIN should be show
-// that it was forged.
+// endAtFIN ends a direction whose FIN is next in order. If bytes came in its place, the
+// FIN was forged and is dropped.
 func (a *Assembler) endAtFIN(c *Conn, side uint8) {
 	h := &c.halves[side]
 	if !h.hasFIN {
@@ -82,7 +83,8 @@ func (a *Assembler) endAtFIN(c *Conn, side uint8) {
 	}
 }
 
-// placeData puts the bytes of a segment where they belong.
+// placeData delivers the bytes of a segment that are next in order, keeps those after a
+// hole, and drops those that came before.
 func (a *Assembler) placeData(c *Conn, side uint8, p *segmentRest) {
 	h := &c.halves[side]
 	a.findConflicts(c, side, p)
@@ -110,7 +112,7 @@ func (a *Assembler) placeData(c *Conn, side uint8, p *segmentRest) {
 		n := a.limitToRun(h, p.sent-p.seq)
 		if rest := *p; n < p.sent-p.seq {
 			rest.trim(h.next + n)
-			if a.keepAfterHole(c, h, &rest) { // it may bring what is cut of the run
+			if a.keepAfterHole(c, h, &rest) { // it may have bytes that the snap length cut in the run
 				p.sent = p.seq + n
 				p.data = p.data[:min(int(n), len(p.data))]
 			}
@@ -127,7 +129,8 @@ func (a *Assembler) placeData(c *Conn, side uint8, p *segmentRest) {
 	}
 }
 
-// limitToRun returns n, or less if a run begins earlier after next.
+// limitToRun returns n, or the distance from the next number to the first run if that is
+// less.
 func (a *Assembler) limitToRun(h *half, n uint32) uint32 {
 	if h.runs == 0 {
 		return n
@@ -135,7 +138,7 @@ func (a *Assembler) limitToRun(h *half, n uint32) uint32 {
 	return min(n, a.mem.items[h.runs].seq-h.next)
 }
 
-// deliverRuns delivers the runs that are next in order now.
+// deliverRuns delivers the runs that have become next in order.
 func (a *Assembler) deliverRuns(c *Conn, side uint8) {
 	h := &c.halves[side]
 	for !c.isIgnored && h.runs != 0 && a.mem.items[h.runs].seq == h.next {
@@ -165,7 +168,7 @@ func (a *Assembler) deliverRuns(c *Conn, side uint8) {
 	}
 }
 
-// replaceWaiting drops the bytes that wait for those of run i.
+// replaceWaiting gives up the bytes that wait; those of run i wait instead.
 func (a *Assembler) replaceWaiting(c *Conn, side uint8, i uint32) {
 	a.giveUpWaiting(c, side)
 	if c.isIgnored {
@@ -175,7 +178,7 @@ func (a *Assembler) replaceWaiting(c *Conn, side uint8, i uint32) {
 	c.halves[side].waits = i
 }
 
-// findConflicts looks for bytes that contradict those that are kept.
+// findConflicts reports the bytes of p that differ from those that are kept to the sink.
 func (a *Assembler) findConflicts(c *Conn, side uint8, p *segmentRest) {
 	h := &c.halves[side]
 	n := 0
@@ -191,7 +194,7 @@ func (a *Assembler) findConflicts(c *Conn, side uint8, p *segmentRest) {
 	}
 }
 
-// countDiffering counts the bytes that p and span i have different.
+// countDiffering returns how many bytes of p and span i with the same number differ.
 func (a *Assembler) countDiffering(i uint32, p *segmentRest) int {
 	ours, theirs := a.mem.bytes(i), p.data
 	if d := int32(a.mem.items[i].seq - p.seq); d >= 0 {

@@ -1,14 +1,13 @@
 package tcpstream
 
-// hole is the first one of a direction: bytes that are missing before a run or
-// a FIN.
+// hole is a stretch of missing bytes before a run or a FIN of a direction.
 type hole struct {
 	len   uint32
-	since int64
-	acked int64 // never if the other end did not acknowledge all of it
+	since int64 // when the first segment after it came
+	acked int64 // when the other end had acknowledged all of it, or never
 }
 
-// firstHole returns it; ok is false if nothing is missing.
+// firstHole returns the first hole of a direction; ok is false if there is none.
 func (a *Assembler) firstHole(h *half) (f hole, ok bool) {
 	if h.runs != 0 {
 		r := &a.mem.items[h.runs]
@@ -20,8 +19,9 @@ func (a *Assembler) firstHole(h *half) (f hole, ok bool) {
 	return hole{}, false
 }
 
-// isDue reports whether a hole has waited long enough. As long as its start is being
-// filled, the sender is at work, and what follows it may be forged.
+// isDue reports whether a hole has waited long enough to be skipped. As long as bytes
+// arrive at its start, it waits on: the sender still sends them, and what lies after the
+// hole may be forged.
 func (a *Assembler) isDue(h *half, f hole) bool {
 	if f.acked != never && a.now-f.acked >= ackWait {
 		return true
@@ -29,14 +29,14 @@ func (a *Assembler) isDue(h *half, f hole) bool {
 	return a.now-max(f.since, h.filled) >= holeWait
 }
 
-// runTimers gives up the holes and connections whose time is over.
+// runTimers skips the holes that are due and closes the connections that have expired.
 func (a *Assembler) runTimers() {
 	a.timersRan = a.now
 	a.walk = a.walk[:0]
 	for c := a.holding.oldest; c != nil; c = c.links[byHolding].next {
 		a.walk = append(a.walk, c)
 	}
-	for _, c := range a.walk { // none is closed here, and which ones hold may change
+	for _, c := range a.walk { // a copy of the list, which skipOverdueHoles changes
 		a.skipOverdueHoles(c)
 	}
 	for cl := range a.classes {
@@ -50,7 +50,7 @@ func (a *Assembler) runTimers() {
 	}
 }
 
-// skipOverdueHoles gives up the holes of c whose time is over.
+// skipOverdueHoles skips the holes of c that are due.
 func (a *Assembler) skipOverdueHoles(c *Conn) {
 	for _, side := range c.sides() {
 		h := &c.halves[side]
