@@ -16,11 +16,13 @@ const (
 	copyWindow = 5 * time.Millisecond
 )
 
-// copyTable holds the packets of the last milliseconds, to recognise one that comes twice.
+// copyTable holds hashes of the packets of the last milliseconds, by which it recognises
+// copies.
 type copyTable [copyPlaces]seenPacket
 
-// markCopy notes whether a packet with the same content went the same way just now. Of
-// three in a row the third is none: mirrors double, senders repeat.
+// markCopy sets the Copy flag of s if a packet with the same ends and content came within
+// copyWindow. h is a hash of its content. Of three such packets the third is no copy:
+// mirror ports double packets, senders repeat them more often.
 func (c *copyTable) markCopy(s *track.Sighting, it *item, h uint64) {
 	h = lru.Mix(h, uint64(s.SrcPort)<<48|uint64(s.DstPort)<<32|uint64(it.IPID)<<16|uint64(s.What))
 	h = lru.Mix(h^uint64(s.Key)<<32, s.ClientHash^bits.RotateLeft64(s.ServerHash, 32))

@@ -2,13 +2,13 @@ package pipeline
 
 import "qsniff/track"
 
-// partition is one sixteenth of the world: what the address pairs that fall to it send.
-// It is a row of stages, which stand here in the order in which an item goes through
-// them; see the comment of the package.
+// partition processes the items of one sixteenth of all address pairs, and keeps all
+// state about them. It is a row of stages, listed here in the order in which an item
+// passes through them; see the comment of the package.
 type partition struct {
 	now            current
-	sights         *sightMaker // nil: nobody watches
-	skipsDatagrams bool        // nobody wants messages in them, only what watchers see
+	sights         *sightMaker // nil: there are no watchers
+	skipsDatagrams bool        // datagrams are for watchers only
 	joiner         *joiner
 	streams        *streams // nil before the first segment: most captures have none
 	identifier     *identifier
@@ -33,7 +33,7 @@ func newPartition(number int, cfg *Config, size float64) *partition {
 	return p
 }
 
-// newStreams returns streams that go on to the later stages of the partition.
+// newStreams returns streams that pass messages to the later stages of the partition.
 func (p *partition) newStreams() *streams {
 	q := claims{reg: p.identifier.reg, decodeAs: p.identifier.decodeAs}
 	return newStreams(p.size, q, connReport{now: &p.now, tracker: p.tracker, emitter: p.emitter, sights: p.sights,
@@ -43,7 +43,7 @@ func (p *partition) newStreams() *streams {
 // begin prepares for the items of a batch.
 func (p *partition) begin(b *batch) { p.now.start, p.now.seed = b.totals.first, b.seed }
 
-// process does one item; what it makes of it goes to seg.
+// process passes one item through the stages; what becomes of it is added to seg.
 func (p *partition) process(index int32, it *item, seg *segment) {
 	p.now.setItem(index, it, seg)
 	var first *look
@@ -64,7 +64,7 @@ func (p *partition) process(index int32, it *item, seg *segment) {
 		p.reportICMP(it)
 	case kindGap:
 		p.tracker.noteGap(it.age)
-		if p.now.part == 0 { // one has to say it
+		if p.now.part == 0 { // all partitions get the gap, one reports it
 			reportDamage(p.emitter, it)
 		}
 	case kindSegment:
@@ -88,7 +88,7 @@ func (p *partition) reportICMP(it *item) {
 	reportQuoted(p.emitter, it, t)
 }
 
-// expire gives up what waited too long at age.
+// expire delivers or drops what has waited too long at age.
 func (p *partition) expire(age int64) {
 	p.joiner.expire(age)
 	if p.streams != nil {
@@ -97,7 +97,7 @@ func (p *partition) expire(age int64) {
 	p.tracker.expire(age)
 }
 
-// flush gives up what waits when the capture ends at age.
+// flush delivers what still waits when the capture ends at age.
 func (p *partition) flush(age int64) {
 	p.joiner.flush(age)
 	if p.streams != nil {
@@ -106,7 +106,7 @@ func (p *partition) flush(age int64) {
 	p.tracker.expire(age)
 }
 
-// totals are the counters so far.
+// totals returns the counters so far.
 func (p *partition) totals() totals {
 	n := p.now.n
 	n.flowsEvicted, n.exchangesEvicted = p.identifier.flows.Evicted(), p.tracker.exchanges.Evicted()

@@ -9,32 +9,33 @@ import (
 	"qsniff/reassembly/split"
 )
 
-// payload is a payload to make a message of, and where it came from.
+// payload is the bytes that a message is made of, from one datagram, from several that
+// were joined, or from a connection, and where they came from.
 type payload struct {
 	src, dst     netip.AddrPort
 	data         []byte
-	run          int // how much of data can be read; the rest is parts after a gap
-	wire         int
+	run          int // length of data before the first gap: only that much is dissected
+	wire         int // length as sent
 	frame        uint64
 	frames       []uint64
 	nanos        int64
 	began        int64              // time stamp of its first packet; 0 if only nanos is known
 	conn         uint64             // of TCP, the number of the connection from 1
 	pieces       []reassembly.Piece // which frame brought which bytes; nil if one brought all, or if they were compressed
-	ipPieces     int                // fragments of IP it came in
+	ipPieces     int                // number of IP fragments that it came in; 0: not fragmented
 	set          *split.Set
 	ways         []netlayer.Way // around the packet that completed it
 	from         *origin        // of that packet; nil if it is not at hand
 	joined       *dissect.Joined
 	isReply      bool
 	isIncomplete bool   // what is missing will not come
-	why          string // and what became of it
+	why          string // what became of the missing bytes; empty if none are missing
 	isTCP        bool
 	stream       uint64 // first frame of its connection's first message
 	key          uint64 // its place among what is written at the same packet; 0: its first frame
 	record       string // see render.Event
 	cut          string // likewise
-	first        *look  // nil: nobody looked at it
+	first        *look  // what sightMaker found out about it; nil if it did not look
 }
 
 // outcome is what became of a payload.
@@ -54,7 +55,7 @@ func (s *payload) train() int64 {
 	return s.nanos - s.began
 }
 
-// firstFrame is the place of s among what is written at the same packet.
+// firstFrame returns the key by which s is ordered among what is written at one packet.
 func (s *payload) firstFrame() uint64 {
 	if s.key > 0 {
 		return s.key

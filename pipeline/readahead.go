@@ -49,11 +49,11 @@ type aheadReader struct {
 	done  chan struct{}
 	close sync.Once
 
-	now  chunk  // handed over and not yet read
-	left []byte // of now
+	now  chunk  // the one that is being read
+	left []byte // bytes of now that were not read yet
 }
 
-// chunk is what one read brought, and its error.
+// chunk is the result of one read: n bytes in buf, and its error.
 type chunk struct {
 	buf []byte
 	n   int

@@ -13,11 +13,12 @@ import (
 	"qsniff/reassembly/ipfrag"
 )
 
-// tickEvery is the packet time between two ticks: fine enough that what expires
-// is written near its place, coarse enough to cost nothing.
+// tickEvery is the packet time between two ticks, in nanoseconds. Chosen: short enough
+// that what expires is written near its place, long enough to cost nothing.
 const tickEvery = 250_000_000
 
-// reader fills batches. It is the only worker that sees all packets.
+// reader reads packets, makes items of them and fills batches. No other stage sees all
+// packets.
 type reader struct {
 	src     capture.Source
 	decoder decoder // src, if it is one
@@ -30,7 +31,7 @@ type reader struct {
 	nextTick int64 // by the clock's age
 	inputs   inputs
 	dedup    dedup
-	last     item // of the packet at hand, for sets that are abandoned at it
+	last     item // of the packet at hand; it gives time and frame to what is given up then
 	ways     netlayer.Ways
 
 	n readerTotals
@@ -45,7 +46,7 @@ func newReader(src capture.Source, fragBytes int) *reader {
 	return r
 }
 
-// fill reads one batch. It returns false after the last one.
+// fill reads one batch into b and reports whether another follows.
 func (r *reader) fill(ctx context.Context, b *batch) bool {
 	b.reset()
 	r.b = b
@@ -80,8 +81,8 @@ func (r *reader) copyTotals(b *batch) {
 	b.totals = r.n
 }
 
-// setSeed gives the batch the seed of its hashes: the one that was chosen, else that of
-// the first packet.
+// setSeed gives the batch the seed of its hashes: that of the configuration, else the one
+// made of the first packet.
 func (r *reader) setSeed(b *batch) {
 	if r.seed == 0 && len(b.raw.Packets) > 0 {
 		r.seed = seedOf(&b.raw.Packets[0])
@@ -89,8 +90,9 @@ func (r *reader) setSeed(b *batch) {
 	b.seed = r.seed
 }
 
-// passTime notes that a batch of so many packets came, and lets time go on if there are
-// none. Before the first packet nothing waits.
+// passTime limits the clock, at a batch with packets, to the time that has passed since
+// the first packets, and advances it at an empty batch by the time since the last
+// packets. Without Config.Clock, and before the first packet, it does nothing.
 func (r *reader) passTime(packets int) {
 	switch {
 	case r.idle.now == nil:
@@ -109,7 +111,7 @@ func (r *reader) passTime(packets int) {
 	}
 }
 
-// giveGaps gives the damage that precedes packet i to all partitions: answers of any flow
+// giveGaps gives the gaps that precede packet i to all partitions: answers of any flow
 // may be missing there.
 func (r *reader) giveGaps(i int) {
 	raw := &r.b.raw
@@ -174,8 +176,9 @@ func (r *reader) giveQuoted(it *item) bool {
 	return true
 }
 
-// giveBegun tells a partition that a datagram is on its way, whose first fragment
-// names its ends: the others can take long, or never come.
+// giveBegun gives the first fragment of a datagram, which names its ports, to the
+// partition of its ends: a reply has begun, even if its other fragments take long or do
+// not come.
 func (r *reader) giveBegun(it *item) {
 	const ports = 4
 	if it.Frag.Off != 0 || it.Proto != netlayer.ProtoUDP || len(it.Payload) < ports {
@@ -189,8 +192,8 @@ func (r *reader) giveBegun(it *item) {
 	r.b.appendItem(&x)
 }
 
-// advanceTime advances the clock and the item at hand to a packet, with a tick if it is
-// time for one.
+// advanceTime advances the clock to a packet, begins its item and gives a tick if one is
+// due.
 func (r *reader) advanceTime(p *capture.Packet) {
 	if r.n.packets == 1 {
 		r.n.first, r.n.last = p.Nanos, p.Nanos
@@ -206,7 +209,7 @@ func (r *reader) advanceTime(p *capture.Packet) {
 	r.giveTickIfDue()
 }
 
-// giveTickIfDue puts a tick before the packet at hand if it is time for one.
+// giveTickIfDue gives a tick, before the packet at hand, to all partitions if one is due.
 func (r *reader) giveTickIfDue() {
 	it := &r.last
 	if it.age < r.nextTick {
@@ -219,14 +222,14 @@ func (r *reader) giveTickIfDue() {
 	r.nextTick = it.age + tickEvery
 }
 
-// giveAbandoned takes what there is of a set whose other fragments are missing: its
-// start may tell the message.
+// giveAbandoned gives what there is of a datagram whose other fragments are missing to its
+// partition: its start may be enough to identify the message.
 func (r *reader) giveAbandoned(d *ipfrag.Datagram) {
 	r.n.abandoned++
 	r.giveJoined(d, kindAbandoned)
 }
 
-// fragmentsLost says what became of the rest of an abandoned datagram.
+// fragmentsLost is what became of the rest of an abandoned datagram, in words.
 var fragmentsLost = [...]string{
 	ipfrag.Expired: "IP fragments did not come in time",
 	ipfrag.Evicted: "IP fragments given up to stay within memory",
@@ -235,7 +238,8 @@ var fragmentsLost = [...]string{
 	ipfrag.TooMany: "too many IP fragments",
 }
 
-// giveJoined gives a datagram made of fragments to its partition, or counts why not.
+// giveJoined gives a datagram that was joined from fragments to its partition, or counts
+// why it cannot be decoded.
 func (r *reader) giveJoined(d *ipfrag.Datagram, k kind) {
 	it := item{kind: k, frame: r.last.frame, nanos: r.last.nanos, age: r.last.age, from: r.last.from}
 	if k == kindDatagram {
@@ -261,7 +265,8 @@ func (r *reader) giveJoined(d *ipfrag.Datagram, k kind) {
 	r.b.give(&it)
 }
 
-// countFromPayload makes offsets count from the payload on, header bytes into the datagram.
+// countFromPayload makes the offsets of pieces, which count from the start of the
+// datagram, count from its payload, which begins header bytes later.
 func countFromPayload(pieces []reassembly.Piece, header uint32) {
 	for i := range pieces {
 		p := &pieces[i]

@@ -9,10 +9,10 @@ import (
 	"qsniff/render/tally"
 )
 
-// Run reads the source to its end and returns what it came to. The error is that
-// of the source, of the writer or of ctx; the result is valid in any case, and
-// what preceded the error is written. A source that blocks is left behind: Run
-// returns without waiting for it, and the caller closes it.
+// Run reads the source to its end and returns the counters of the run. The error is that
+// of the source, of the writer or of ctx; the counters are valid in any case, and
+// what preceded the error is written. If ctx ends while the source blocks, Run returns
+// without waiting for it. The caller closes the source.
 func Run(ctx context.Context, cfg Config) (tally.Run, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -66,13 +66,14 @@ func newFold(cfg *Config, jobs int, size float64) *fold {
 	return f
 }
 
-// queue is the way of batches: free to the reader, full to the fold. Both hold
-// all that there are, so sending never blocks.
+// queue passes batches around: the free ones to the reader, the full ones to the fold.
+// Each channel has room for all batches, so sending never blocks.
 type queue struct {
 	free, full chan *batch
 }
 
-// startStages sets the reader and the workers going. They end with the source or ctx.
+// startStages starts the goroutines of the reader and the workers. They end with the
+// source or ctx.
 func startStages(ctx context.Context, r *reader, workers []*worker) queue {
 	q := queue{free: make(chan *batch, inFlight), full: make(chan *batch, inFlight)}
 	for range inFlight {

@@ -2,11 +2,12 @@ package pipeline
 
 import "context"
 
-// worker serves the partitions that fall to it, item by item in packet order, and
-// hands its output over in segments. It waits while the fold is busy with earlier ones.
+// worker passes items to the partitions that it serves, every jobs-th one from index on,
+// in packet order, and hands what they make of them to the fold in segments. It waits
+// while the fold has all segments.
 type worker struct {
 	index, jobs int
-	parts       []*partition // all of them; it touches its own
+	parts       []*partition // all of them; it uses only its own
 	in          chan *batch
 	out, free   chan *segment
 	seg         *segment
@@ -30,7 +31,7 @@ func (w *worker) run(ctx context.Context) {
 	}
 }
 
-// processBatch makes one batch's segments. It returns false when ctx ended.
+// processBatch makes the segments of one batch. It returns false if ctx ended.
 func (w *worker) processBatch(ctx context.Context, b *batch) bool {
 	if !w.takeSegment(ctx) {
 		return false
@@ -56,7 +57,7 @@ func (w *worker) processBatch(ctx context.Context, b *batch) bool {
 	return w.handOver(ctx, true)
 }
 
-// takeSegment takes an empty segment.
+// takeSegment waits for an empty segment. It returns false if ctx ended.
 func (w *worker) takeSegment(ctx context.Context) bool {
 	select {
 	case w.seg = <-w.free:
@@ -67,8 +68,8 @@ func (w *worker) takeSegment(ctx context.Context) bool {
 	}
 }
 
-// handOver gives the segment to the fold. There is room for all segments, so it does
-// not block.
+// handOver gives the segment to the fold; last: it is the last of its batch. The channel
+// has room for all segments, so it does not block. It returns false if ctx ended.
 func (w *worker) handOver(ctx context.Context, last bool) bool {
 	w.seg.isLast = last
 	for p := w.index; p < Partitions; p += w.jobs {
