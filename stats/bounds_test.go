@@ -31,8 +31,8 @@ func TestForgedDestinations(t *testing.T) {
 	if got == nil || got.in.n != 1 || got.out.n != 1 {
 		t.Fatalf("the server that answers: %+v", got)
 	}
-	if s := c.Summary(f.Nanos); s.ServersForgotten != 1_000_000-maxSilent || len(s.Servers) != defaultTop || s.ServersLeft != maxSilent+1-defaultTop {
-		t.Errorf("%d forgotten, %d listed, %d not", s.ServersForgotten, len(s.Servers), s.ServersLeft)
+	if s := c.Summary(f.Nanos); s.ServersEvicted != 1_000_000-maxSilent || len(s.Servers) != defaultTop || s.ServersUnlisted != maxSilent+1-defaultTop {
+		t.Errorf("%d forgotten, %d listed, %d not", s.ServersEvicted, len(s.Servers), s.ServersUnlisted)
 	}
 }
 
@@ -49,8 +49,8 @@ func TestForgedAnswers(t *testing.T) {
 	if a, o := c.servers.answering.Len(), c.servers.others.Len(); a != maxAnswering || o != 0 {
 		t.Errorf("%d answering and %d others are kept", a, o)
 	}
-	if c.servers.forgotten != 1_000_000-maxAnswering {
-		t.Errorf("%d forgotten", c.servers.forgotten)
+	if c.servers.evicted != 1_000_000-maxAnswering {
+		t.Errorf("%d forgotten", c.servers.evicted)
 	}
 }
 
@@ -99,7 +99,7 @@ func TestDistinct(t *testing.T) {
 			continue
 		}
 		next += 1 + next/2
-		got := c.distinctClients()
+		got := c.estimateClients()
 		if off := math.Abs(float64(got.Estimate) - float64(n)); off > got.Error*float64(n) {
 			t.Errorf("got  %+v\nwant %d", got, n)
 		}

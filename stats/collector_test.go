@@ -33,7 +33,7 @@ func TestServers(t *testing.T) {
 		want Server
 	}{
 		{"answered", []track.Fact{ask(1), answer(2, 10e6)},
-			Server{Requests: 1, Replies: 1, Answered: 1, BytesIn: 25, BytesOut: 100, WireIn: 53, WireOut: 128, Open: 1, Response: one, Challenge: -1, Train: -1}},
+			Server{Requests: 1, Replies: 1, Answered: 1, BytesIn: 25, BytesOut: 100, WireIn: 53, WireOut: 128, Unchallenged: 1, Response: one, Challenge: -1, Train: -1}},
 		{"challenged first", []track.Fact{ask(1), challenge(2, 20e6), echo(3), afterChallenge(answer(4, 10e6), 20e6)},
 			Server{Requests: 2, Replies: 2, Answered: 1, BytesIn: 54, BytesOut: 109, WireIn: 110, WireOut: 165, Challenged: 1, Response: one,
 				Challenge: 20 * time.Millisecond, Train: -1}},
@@ -42,25 +42,25 @@ func TestServers(t *testing.T) {
 				Response:  Times{Count: 2, P50: one.P50, P95: one.P50, P99: one.P50, Max: one.Max},
 				Challenge: 20 * time.Millisecond, Train: -1}},
 		{"challenge for another question", []track.Fact{challenge(1, 20e6), ask(2), answer(3, 10e6)},
-			Server{Requests: 1, Replies: 2, Answered: 1, BytesIn: 25, BytesOut: 109, WireIn: 53, WireOut: 165, Open: 1, Response: one,
+			Server{Requests: 1, Replies: 2, Answered: 1, BytesIn: 25, BytesOut: 109, WireIn: 53, WireOut: 165, Unchallenged: 1, Response: one,
 				Challenge: 20 * time.Millisecond, Train: -1}},
 		{"challenge that the capture does not show", []track.Fact{echo(1), keyed(answer(2, 10e6))},
 			Server{Requests: 1, Replies: 1, Answered: 1, BytesIn: 29, BytesOut: 100, WireIn: 57, WireOut: 128, Response: one, Challenge: -1, Train: -1}},
 		{"in several packets", []track.Fact{ask(1), train},
-			Server{Requests: 1, Replies: 1, Answered: 1, BytesIn: 25, BytesOut: 100, WireIn: 53, WireOut: 128, Open: 1, Response: one,
+			Server{Requests: 1, Replies: 1, Answered: 1, BytesIn: 25, BytesOut: 100, WireIn: 53, WireOut: 128, Unchallenged: 1, Response: one,
 				Challenge: -1, Train: 4 * time.Millisecond}},
 		{"silent", []track.Fact{ask(1), silence(1)},
 			Server{Requests: 1, Unanswered: 1, BytesIn: 25, WireIn: 53, Challenge: -1, Train: -1}},
 		{"the wait is not over", []track.Fact{ask(1)},
 			Server{Requests: 1, BytesIn: 25, WireIn: 53, Challenge: -1, Train: -1}},
 		{"late takes its silence back", []track.Fact{ask(1), silence(1), late},
-			Server{Requests: 1, Replies: 1, Answered: 1, Late: 1, BytesIn: 25, BytesOut: 100, WireIn: 53, WireOut: 128, Open: 1,
+			Server{Requests: 1, Replies: 1, Answered: 1, Late: 1, BytesIn: 25, BytesOut: 100, WireIn: 53, WireOut: 128, Unchallenged: 1,
 				Response:  Times{Count: 1, P50: 4 * time.Second, P95: 4 * time.Second, P99: 4 * time.Second, Max: 4 * time.Second},
 				Challenge: -1, Train: -1}},
 		{"nobody asked", []track.Fact{stray},
 			Server{Replies: 1, BytesOut: 100, WireOut: 128, Challenge: -1, Train: -1}},
 		{"two answers", []track.Fact{ask(1), answer(2, 10e6), extra},
-			Server{Requests: 1, Replies: 2, Answered: 1, BytesIn: 25, BytesOut: 200, WireIn: 53, WireOut: 256, Open: 1, Response: one, Challenge: -1, Train: -1}},
+			Server{Requests: 1, Replies: 2, Answered: 1, BytesIn: 25, BytesOut: 200, WireIn: 53, WireOut: 256, Unchallenged: 1, Response: one, Challenge: -1, Train: -1}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := collect(Options{}, tc.in...)
@@ -140,8 +140,8 @@ func TestKinds(t *testing.T) {
 	open := answer(6, 1e6)
 	open.Client, open.Bytes, open.Wire = client2, 250, 278
 	s := collect(Options{}, ask(1), challenge(2, 1e6), echo(3), afterChallenge(answer(4, 1e6), 1e6), ask(5), open)
-	want := []Kind{{"toy", "ASK", Gain{1, 250.0 / 25, 278.0 / 53}, Gain{1, 100.0 / 29, 128.0 / 57}}}
-	if diff := cmp.Diff(want, s.Kinds); diff != "" {
+	want := []Question{{"toy", "ASK", Gain{1, 250.0 / 25, 278.0 / 53}, Gain{1, 100.0 / 29, 128.0 / 57}}}
+	if diff := cmp.Diff(want, s.Questions); diff != "" {
 		t.Errorf("want -, got +\n%s", diff)
 	}
 }
@@ -153,11 +153,11 @@ func TestKindsAfterHandshake(t *testing.T) {
 	given := challenge(2, 1e6)
 	given.Step = track.Answer
 	s := collect(Options{}, fact(1, &shake, track.Ask), given, echo(3), keyed(answer(4, 1e6)), fact(5, &shake, track.Ask), given)
-	want := []Kind{
+	want := []Question{
 		{"toy", "SHAKE", Gain{2, 9.0 / 100, 37.0 / 128}, Gain{}},
 		{"toy", "ASK", Gain{}, Gain{1, 100.0 / 29, 128.0 / 57}},
 	}
-	if diff := cmp.Diff(want, s.Kinds); diff != "" {
+	if diff := cmp.Diff(want, s.Questions); diff != "" {
 		t.Errorf("want -, got +\n%s", diff)
 	}
 	if got := s.Servers[0].Challenges(); got != "always" {
@@ -169,7 +169,7 @@ func TestKindsAfterHandshake(t *testing.T) {
 func TestKindsOfStreams(t *testing.T) {
 	q, r := ask(1), answer(2, 1e6)
 	q.TCP, r.TCP = true, true
-	if got := collect(Options{}, q, r).Kinds; len(got) != 0 {
+	if got := collect(Options{}, q, r).Questions; len(got) != 0 {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -336,8 +336,8 @@ func TestKindsOfOneName(t *testing.T) {
 	players := dissect.Type{Name: "PLAYERS", Reply: true, Asks: dissect.AskPlayers}
 	for range 20 { // maps have none
 		s := collect(Options{}, fact(1, &twin, track.Ask), fact(2, &players, track.Answer), ask(3), answer(4, 1))
-		if len(s.Kinds) != 2 || s.Kinds[0].Before.Payload != 4 || s.Kinds[1].Before.Payload != 1 {
-			t.Fatalf("%+v, want the one of the first role first", s.Kinds)
+		if len(s.Questions) != 2 || s.Questions[0].Before.Payload != 4 || s.Questions[1].Before.Payload != 1 {
+			t.Fatalf("%+v, want the one of the first role first", s.Questions)
 		}
 	}
 }

@@ -112,7 +112,7 @@ const (
 
 // admit counts a packet of source x at server st, in second now, and returns whether the
 // limiter lets it through.
-func (m *Model) admit(st *server, x *source, now int64) outcome {
+func (m *Model) admit(st *serverLimiter, x *sourceCounter, now int64) outcome {
 	if m.MaxTracked > 0 {
 		m.expireTracked(st, now)
 	}
@@ -145,7 +145,7 @@ func (m *Model) admit(st *server, x *source, now int64) outcome {
 
 // expireTracked drops the addresses whose window is over from the ring. If more than
 // MaxTracked are left, it drops all of them and refuses every packet for a window.
-func (m *Model) expireTracked(st *server, now int64) {
+func (m *Model) expireTracked(st *serverLimiter, now int64) {
 	if now-st.ringEnd >= int64(len(st.ring)) {
 		clear(st.ring[:])
 		st.tracked = 0
@@ -168,7 +168,7 @@ func (m *Model) expireTracked(st *server, now int64) {
 }
 
 // addTracked counts an address whose window begins now.
-func (m *Model) addTracked(st *server, now int64) {
+func (m *Model) addTracked(st *serverLimiter, now int64) {
 	if m.MaxTracked > 0 {
 		st.ring[ringIndex(now)]++
 		st.tracked++

@@ -86,13 +86,13 @@ func TestJudge(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		st, list := &server{era: 1}, map[int64]*source{}
+		st, list := &serverLimiter{era: 1}, map[int64]*sourceCounter{}
 		var got [3]int
 		for _, b := range tt.in {
 			for i := range b.n {
 				who := i % b.sources
 				if list[who] == nil {
-					list[who] = &source{}
+					list[who] = &sourceCounter{}
 				}
 				got[m.admit(st, list[who], b.at)]++
 			}
@@ -162,7 +162,7 @@ func TestReference(t *testing.T) {
 		{Per: 0.5, Global: 8, Window: 10, MaxTracked: 30}, {Per: 2, Global: 1000, Window: 60, MaxTracked: 20}} {
 		rng := rand.New(rand.NewPCG(7, uint64(m.Window)))
 		ref := &reference{m: m, start: map[int]int64{}, count: map[int]uint64{}}
-		st, list := &server{era: 1}, map[int]*source{}
+		st, list := &serverLimiter{era: 1}, map[int]*sourceCounter{}
 		seen := map[outcome]int{}
 		now := int64(1000)
 		st.ringEnd = now
@@ -180,7 +180,7 @@ func TestReference(t *testing.T) {
 				who = rng.IntN(3)
 			}
 			if list[who] == nil {
-				list[who] = &source{}
+				list[who] = &sourceCounter{}
 			}
 			// The very second in which a window ends is not modelled where addresses
 			// are tracked: whether another packet came first in it decides there.

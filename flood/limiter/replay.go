@@ -22,10 +22,10 @@ type Replay struct {
 	model      Model
 	ours       *hostset.Set
 	proofs     *proof.Collector
-	servers    *lru.Table[track.End, server]
-	others     *lru.Table[sourceKey, source] // sources that were not proven when they were counted last
-	clients    *lru.Table[sourceKey, source] // sources that were
-	lastNumber uint32                        // of the newest server
+	servers    *lru.Table[track.End, serverLimiter]
+	others     *lru.Table[sourceKey, sourceCounter] // sources that were not proven when they were counted last
+	clients    *lru.Table[sourceKey, sourceCounter] // sources that were
+	lastNumber uint32                               // of the newest server
 
 	evictedServers, evictedClients, evictedOthers uint64
 }
@@ -38,8 +38,8 @@ type sourceKey struct {
 
 func (k sourceKey) Hash(seed uint64) uint64 { return lru.Mix(k.host.Hash(seed), uint64(k.server)) }
 
-// server is the limiter of a server and what it did.
-type server struct {
+// serverLimiter is the limiter of a server and what it did.
+type serverLimiter struct {
 	number    uint32 // from 1
 	era       uint32 // from 1: addresses of an earlier one are unknown again
 	hasWindow bool   // the window of all began once
@@ -56,8 +56,8 @@ type server struct {
 	lastSecond              int64  // the last of these
 }
 
-// source is the counter of an address at a server, and what became of its packets.
-type source struct {
+// sourceCounter is the counter of an address at a server, and what became of its packets.
+type sourceCounter struct {
 	start                   int64
 	count                   uint32
 	era                     uint32 // of the server when the address was counted; 0: unknown to the engine
@@ -74,9 +74,9 @@ func New(opt Options) *Replay {
 	return &Replay{
 		model: opt.Model, ours: opt.Ours,
 		proofs:  proof.New(proof.Options{Ours: opt.Ours, Scale: opt.Scale}),
-		servers: lru.New[track.End, server](size(maxServers)),
-		others:  lru.New[sourceKey, source](size(maxSources)),
-		clients: lru.New[sourceKey, source](size(maxClients)),
+		servers: lru.New[track.End, serverLimiter](size(maxServers)),
+		others:  lru.New[sourceKey, sourceCounter](size(maxSources)),
+		clients: lru.New[sourceKey, sourceCounter](size(maxClients)),
 	}
 }
 
@@ -109,7 +109,7 @@ func (r *Replay) Sight(s *track.Sighting) {
 }
 
 // recordRefusal records a refusal for the limit of all.
-func (st *server) recordRefusal(nanos, now int64) {
+func (st *serverLimiter) recordRefusal(nanos, now int64) {
 	if st.byAll == 0 {
 		st.firstByAll = nanos
 	}
@@ -132,7 +132,7 @@ func (r *Replay) End(age, nanos int64) { r.proofs.End(age, nanos) }
 
 // findServer returns the server whose limiter counts a packet, or nil if none does. A
 // request adds its destination.
-func (r *Replay) findServer(s *track.Sighting) *server {
+func (r *Replay) findServer(s *track.Sighting) *serverLimiter {
 	k := s.To()
 	switch {
 	case s.Flags&track.Connection != 0:
@@ -160,7 +160,7 @@ func isConnectionless(s *track.Sighting) bool { return s.Proto != nil && s.Proto
 
 // findSource returns the counter of an address. Once the address is proven, its counter
 // moves to r.clients, from which forged addresses cannot evict it.
-func (r *Replay) findSource(st *server, host track.Host, now int64) *source {
+func (r *Replay) findSource(st *serverLimiter, host track.Host, now int64) *sourceCounter {
 	k := sourceKey{st.number, host}
 	if x := r.clients.Get(k); x != nil {
 		return x
@@ -181,7 +181,7 @@ func (r *Replay) findSource(st *server, host track.Host, now int64) *source {
 }
 
 // addClient adds the counter of a proven client and evicts the oldest if there is no room.
-func (r *Replay) addClient(k sourceKey) *source {
+func (r *Replay) addClient(k sourceKey) *sourceCounter {
 	x, evicted := r.clients.Put(k)
 	if evicted != nil {
 		r.evictedClients++
@@ -192,7 +192,7 @@ func (r *Replay) addClient(k sourceKey) *source {
 // keepEvicted handles an evicted counter: if its address has been proven since, it moves to
 // r.clients. Otherwise it counts as evicted if its window is not over, as only then its
 // absence changes outcomes.
-func (r *Replay) keepEvicted(evicted *lru.Evicted[sourceKey, source], now int64) {
+func (r *Replay) keepEvicted(evicted *lru.Evicted[sourceKey, sourceCounter], now int64) {
 	if r.proofs.IsProven(evicted.Key.host) {
 		*r.addClient(evicted.Key) = evicted.Val
 		return

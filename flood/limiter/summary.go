@@ -93,7 +93,7 @@ func (r *Replay) Summary() *Summary {
 	return s
 }
 
-func (st *server) report(addr netip.AddrPort) *Server {
+func (st *serverLimiter) report(addr netip.AddrPort) *Server {
 	return &Server{Addr: addr, Requests: st.requests, ByRate: st.byRate, ByAll: st.byAll,
 		First: st.firstByAll, Last: st.lastByAll, Seconds: st.seconds, Overruns: st.overruns}
 }
@@ -110,7 +110,7 @@ const (
 // addSource adds the outcomes of one address's packets to the summary of its server; to
 // is nil if that server was evicted. It returns the fate of the address if that is
 // proven, else 0.
-func (r *Replay) addSource(to *Server, k sourceKey, x *source) (f fate) {
+func (r *Replay) addSource(to *Server, k sourceKey, x *sourceCounter) (f fate) {
 	if to == nil {
 		return 0
 	}

@@ -28,7 +28,7 @@ type Options struct {
 // Collector collects proofs. It implements track.Watcher.
 type Collector struct {
 	ours       *hostset.Set
-	proven     *lru.Table[track.Host, source]
+	proven     *lru.Table[track.Host, provenSource]
 	offered    *lru.Table[offerKey, offer]
 	handshakes *lru.Table[connKey, handshake]
 	servers    *lru.Table[socket, serverState]
@@ -93,8 +93,8 @@ type serverState struct {
 	lastClient    track.Host
 }
 
-// source is an address that proved itself.
-type source struct {
+// provenSource is an address that proved itself.
+type provenSource struct {
 	first, last int64
 	proofs      uint64
 	methods     Method
@@ -111,7 +111,7 @@ func New(opt Options) *Collector {
 	size := func(n int) int { return int(float64(n) * opt.Scale) }
 	return &Collector{
 		ours:       opt.Ours,
-		proven:     lru.New[track.Host, source](size(maxProven)),
+		proven:     lru.New[track.Host, provenSource](size(maxProven)),
 		offered:    lru.New[offerKey, offer](size(maxOffered)),
 		handshakes: lru.New[connKey, handshake](size(maxPending)),
 		servers:    lru.New[socket, serverState](size(maxServers)),
@@ -281,7 +281,7 @@ func (c *Collector) recordProof(s *track.Sighting, to socket, method Method, isN
 }
 
 // addServer adds a server to the list of the source, or sets hasMore if the list is full.
-func (x *source) addServer(to socket) {
+func (x *provenSource) addServer(to socket) {
 	for i := range x.servers[:x.kept] {
 		if x.servers[i] == to {
 			return
@@ -303,7 +303,7 @@ func (c *Collector) IsProven(h track.Host) bool {
 
 // isHollow reports whether all proofs of a source are echoes of challenges that their
 // servers give to everybody. A server may turn out to do that after the proof.
-func (c *Collector) isHollow(x *source) bool {
+func (c *Collector) isHollow(x *provenSource) bool {
 	if x.methods&Handshake != 0 || x.hasMore {
 		return false
 	}

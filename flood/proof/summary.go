@@ -100,7 +100,7 @@ func (c *Collector) Summary() *Summary {
 	return s
 }
 
-func (x *source) report(h track.Host) Source {
+func (x *provenSource) report(h track.Host) Source {
 	out := Source{Addr: h.Addr(), First: min(x.first, x.last), Last: x.last, Methods: x.methods, Proofs: x.proofs, HasMore: x.hasMore}
 	for _, e := range x.servers[:x.kept] {
 		out.Servers = append(out.Servers, Server{e.AddrPort(), e.isTCP})

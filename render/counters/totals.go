@@ -19,9 +19,9 @@ var totals = []Entry{
 		Get: func(r *Result) uint64 { return r.Stats.Late }},
 
 	{Name: "servers_not_listed", Group: Servers, IsAlwaysInJSON: true, Doc: "Servers that are not in the list, because it is full.",
-		Get: func(r *Result) uint64 { return r.Stats.ServersLeft }},
+		Get: func(r *Result) uint64 { return r.Stats.ServersUnlisted }},
 	{Name: "servers_forgotten", Group: Servers, IsAlwaysInJSON: true, Doc: "Times that a server was evicted from the table for another one.",
-		Get: func(r *Result) uint64 { return r.Stats.ServersForgotten }},
+		Get: func(r *Result) uint64 { return r.Stats.ServersEvicted }},
 }
 
 // input lists the counters of faults of the input, and of evictions from tables.

@@ -36,7 +36,7 @@ func AppendStats(dst []byte, s *render.Stats) []byte {
 	w.writeTimes("rtt_ms", &s.Response)
 	w.writeTimes("train_ms", &s.Train)
 	w.writeTimes("total_ms", &s.Total)
-	w.writeAmplification(s.Kinds)
+	w.writeAmplification(s.Questions)
 	w.list("servers", len(s.Servers), func(i int) { w.writeServer(&s.Servers[i]) })
 	w.writeCounters(r, counters.Servers)
 	w.writeClients(s)
@@ -165,7 +165,7 @@ func directionOf(reply bool) string {
 	return "request"
 }
 
-func (w *writer) writeAmplification(kinds []stats.Kind) {
+func (w *writer) writeAmplification(kinds []stats.Question) {
 	w.list("amplification", len(kinds), func(i int) {
 		k := &kinds[i]
 		w.text("protocol", k.Protocol)
@@ -203,7 +203,7 @@ func (w *writer) writeGain(name string, g *stats.Gain) {
 
 func (w *writer) writeServer(s *stats.Server) {
 	w.text("server", s.Addr.String())
-	if s.Posted {
+	if s.HasInfo {
 		w.writePosted(s)
 	}
 	w.uint("requests", s.Requests)

@@ -20,7 +20,7 @@ func provenExample() *render.Proven {
 			Methods: proof.Challenge, Proofs: 1_234_567, Servers: []proof.Server{{End: netip.MustParseAddrPort("198.51.100.17:27015")}}, HasMore: i == 2})
 	}
 	p.Sources = append(p.Sources, proof.Source{Addr: netip.MustParseAddr("2001:db8:1234:5678:9abc:def0:1234:5678"), First: start, Last: start, Proofs: 1,
-		Methods:     proof.Challenge | proof.Handshake,
+		Methods: proof.Challenge | proof.Handshake,
 		Servers: []proof.Server{{End: netip.MustParseAddrPort("[2001:db8:1234:5678:9abc:def0:1234:5679]:27016")}, {}}})
 	return p
 }

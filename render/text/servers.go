@@ -36,11 +36,11 @@ func (p *statsPage) aboutServers(rough bool) string {
 	if rough {
 		about += "; times of the busiest are rounded, by an eighth at most"
 	}
-	if p.s.ServersLeft > 0 {
-		about = fmt.Sprintf("%s more are not listed (--top); %s", grouped(p.s.ServersLeft), about)
+	if p.s.ServersUnlisted > 0 {
+		about = fmt.Sprintf("%s more are not listed (--top); %s", grouped(p.s.ServersUnlisted), about)
 	}
-	if p.s.ServersForgotten > 0 {
-		about = fmt.Sprintf("%s forgotten for room; %s", digits.Counted(p.s.ServersForgotten, "was", "were"), about)
+	if p.s.ServersEvicted > 0 {
+		about = fmt.Sprintf("%s forgotten for room; %s", digits.Counted(p.s.ServersEvicted, "was", "were"), about)
 	}
 	return about
 }
@@ -76,9 +76,9 @@ func serverNote(s *stats.Server) string {
 		words = append(words, string(display.AppendEscaped(nil, s.Map, 0)))
 	}
 	switch {
-	case s.Players >= 0 && s.Max >= 0 && s.Posted:
+	case s.Players >= 0 && s.Max >= 0 && s.HasInfo:
 		words = append(words, fmt.Sprintf("%d/%d players", s.Players, s.Max))
-	case s.Players >= 0 && s.Posted:
+	case s.Players >= 0 && s.HasInfo:
 		words = append(words, fmt.Sprintf("%d players", s.Players))
 	}
 	if s.Late > 0 {
@@ -88,7 +88,7 @@ func serverNote(s *stats.Server) string {
 		words = append(words, digits.Counted(s.ICMPErrors, "ICMP error"))
 	}
 	if habit := s.Challenges(); habit == "sometimes" {
-		words = append(words, "challenges INFO: "+percent(s.Challenged, s.Challenged+s.Open)+" of the time")
+		words = append(words, "challenges INFO: "+percent(s.Challenged, s.Challenged+s.Unchallenged)+" of the time")
 	} else if habit != "" {
 		words = append(words, "challenges INFO: "+habit)
 	}

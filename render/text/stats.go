@@ -211,8 +211,8 @@ func (p *statsPage) writeTimes() {
 func (p *statsPage) writeAmplification() {
 	t := table{columns: []column{{"REQUEST", true, 0}, {"OPEN", false, 1}, {"PAYLOAD", false, 0}, {"WIRE", false, 0},
 		{"BEHIND", false, 1}, {"PAYLOAD", false, 0}, {"WIRE", false, 0}}}
-	for i := range p.s.Kinds {
-		k := &p.s.Kinds[i]
+	for i := range p.s.Questions {
+		k := &p.s.Questions[i]
 		cells := append([]string{k.Request}, gainCells(&k.Before)...)
 		row := tableRow{cells: append(cells, gainCells(&k.After)...)}
 		if k.Before.Wire > 1 {
