@@ -62,7 +62,7 @@ type Expert struct {
 	Field    int32    // index into the message's fields, or -1 for the whole message
 	A, B     uint64   // numbers for Code.Text, whose meaning the code defines
 	Addr     netip.AddrPort
-	Frames   [2]uint64
+	Frames   [2]uint64 // first and last packet of the evidence; 0 if there are none
 }
 
 // AppendText appends the finding's sentence to dst.
