@@ -89,11 +89,11 @@ func (c *Collector) listServers(sum *Summary) {
 	listed := min(len(all), c.opt.Top)
 	sum.ServersUnlisted, sum.ServersEvicted = uint64(len(all)-listed), t.evicted
 	for _, r := range all[:listed] {
-		sum.Servers = append(sum.Servers, r.row())
+		sum.Servers = append(sum.Servers, r.summarize())
 	}
 }
 
-func (r *rankedServer) row() Server {
+func (r *rankedServer) summarize() Server {
 	s := r.s
 	row := Server{
 		Addr: r.end, Requests: s.in.n, Replies: s.out.n,

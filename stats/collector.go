@@ -88,7 +88,7 @@ func New(opt Options) *Collector {
 	}
 	return &Collector{
 		opt: opt, messages: map[messageKey]*messageTally{}, questions: map[questionKey]*questionTally{}, findings: map[*finding.Code]*Finding{},
-		servers: newServers(size(maxAnswering), size(maxSilent)), clients: newTopList(size(topClients)), distinct: distinct,
+		servers: newServerTables(size(maxAnswering), size(maxSilent)), clients: newTopList(size(topClients)), distinct: distinct,
 		challenged: lru.New[pairKey, struct{}](size(maxChallenged)),
 		series:     newSeries(opt.Interval.Nanoseconds()),
 		challenge:  times(), response: times(), train: times(), total: times(),
@@ -171,7 +171,7 @@ func (c *Collector) addRequest(f *track.Fact, k *questionTally) {
 	c.clients.add(client)
 	s := c.servers.findAsked(f.Server)
 	s.in.add(f)
-	s.canChallenge = s.canChallenge || asks(f) == dissect.AskInfo && f.Type.BringsToken()
+	s.canChallenge = s.canChallenge || questionOf(f) == dissect.AskInfo && f.Type.BringsToken()
 	switch f.Step {
 	case track.Ask, track.Again:
 		k.requests.add(f)

@@ -8,7 +8,7 @@ import (
 	"qsniff/track"
 )
 
-// serverState is what is kept of one server: about 650 bytes.
+// serverState is the counts of one server: about 650 bytes.
 type serverState struct {
 	in, out                    tally
 	answered, unanswered, late uint64
@@ -98,7 +98,7 @@ type serverTables struct {
 	lastServer *serverState
 }
 
-func newServers(answering, others int) serverTables {
+func newServerTables(answering, others int) serverTables {
 	return serverTables{answering: lru.New[endKey, serverState](answering), others: lru.New[endKey, serverState](others)}
 }
 

@@ -27,6 +27,7 @@ type topList struct {
 	hasOverflowed bool
 }
 
+// counter is the count of one address.
 type counter struct {
 	key      hostKey
 	count    uint64

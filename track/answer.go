@@ -123,8 +123,8 @@ func (x *Exchanges) placeRepeatedChallenge(m *Message) Part {
 }
 
 // moveToChallenged moves e from the open exchanges to those in which the server gave a
-// challenge. If an old one must be evicted there, up to maxSpared that were brought back
-// are spared.
+// challenge. If that table is full, the oldest exchange whose challenge was not brought back
+// is evicted; if the maxSpared oldest all were, the next one is.
 func (x *Exchanges) moveToChallenged(k exchangeKey, e *exchange) {
 	was := *e
 	x.open.Delete(k)
@@ -192,8 +192,8 @@ func (x *Exchanges) placeUnreadable(m *Message) Part {
 	return x.placeAnswer(m, in, k, e)
 }
 
-// placeUnreadableLate does the same among the ended exchanges of which parts of the answer
-// had come.
+// placeUnreadableLate places such a reply among the ended exchanges of which parts of the
+// answer had come.
 func (x *Exchanges) placeUnreadableLate(m *Message) Part {
 	var e *exchange
 	for asks := dissect.LongAnswers; asks != 0; asks &= asks - 1 {

@@ -38,10 +38,10 @@ type Message struct {
 // to the oldest exchange that waits and has none. Messages of connections are
 // paired by the number that their protocol gives them.
 //
-// A capture leaves three things open. An answer after two equal requests is taken
-// for that of the second, so its time may be too short. Challenges for several
-// kinds, of which one is lost, may be taken for each other's. A copy of a request
-// that the network makes after the answer counts as a new question.
+// A capture leaves three things open. An answer after two equal requests is paired with
+// the second, so its time may be too short. If one of several challenges for different
+// kinds is missing, the others may be paired with each other's exchanges. A copy of a
+// request that the network makes after the answer counts as a new question.
 //
 // It is not safe for concurrent use.
 type Exchanges struct {

@@ -159,8 +159,8 @@ func (h *Hosts) raise(f *Fact, first uint64, x finding.Expert, isUnsure bool) {
 	h.Raise(&h.out)
 }
 
-// pairKey is a server and the address of a client, without its port: what a server
-// remembers of a client seldom depends on that.
+// pairKey is a server and the address of a client, without its port: servers issue challenges
+// and count requests by address.
 type pairKey struct {
 	server End
 	client Host

@@ -2,12 +2,12 @@ package track
 
 import "qsniff/finding"
 
-// budget is what is kept of a client of a master server.
+// budget is the recent requests of one client to a master server.
 type budget struct {
 	ages        [pageBudget]int64 // of its last requests, a ring
 	frames      [pageBudget]uint64
 	next        uint8  // place of the oldest request, or of the next if the ring is not full
-	isFull      bool   // the ring is
+	isFull      bool   // ages and frames are
 	wasAnswered bool   // at least one request was
 	isReported  bool   // the finding was raised since the last answer
 	silent      uint8  // requests in a row without an answer

@@ -22,7 +22,7 @@ var queryRoles = [queryKinds]dissect.Asked{dissect.AskInfo, dissect.AskPlayers, 
 // queryKind returns the index of the one query in asks, or -1.
 func queryKind(asks dissect.Asked) int { return slices.Index(queryRoles[:], asks&dissect.Queries) }
 
-// hostState is what is kept of a server that answers.
+// hostState is the state of a server that answers.
 type hostState struct {
 	answered int64             // age of its last answer to anybody; a challenge is none
 	served   [queryKinds]int64 // the same for each kind of query; never if it was not answered
@@ -35,7 +35,7 @@ type hostState struct {
 type mutedCount struct {
 	queries    uint32
 	clients    uint32 // different addresses, up to 2
-	first      Host
+	first      Host   // the first of them
 	isReported bool
 }
 

@@ -1,7 +1,7 @@
 // Package limiter replays the limiter of connectionless packets that game servers
 // of Valve's engines have, over the packets of a capture: whom would it have refused,
-// and when? It is a track.Watcher and takes a fixed amount of memory. It does not show what the server of the
-// capture did: its replies do.
+// and when? It is a track.Watcher and takes a fixed amount of memory. What the server of the
+// capture did, its replies show.
 //
 // # What is counted
 //
@@ -33,7 +33,7 @@
 // the lists of variables that the games print (source: 3, 60, window 30;
 // source-late: 3, 3000, window 30, of later branches; csgo: 10, 500, window 30).
 //
-// csgo differs in two ways. It remembers an address only when its packet got past
+// csgo differs in two ways. It stores an address only when its packet got past
 // both limits. And where more than 50,000 addresses have a window, it drops all of
 // them and refuses everybody for a window: that is what a flood of forged sources
 // brings about, and the replay counts it as an overrun.

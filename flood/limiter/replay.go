@@ -127,7 +127,7 @@ func (r *Replay) Tick(age, nanos int64) { r.proofs.Tick(age, nanos) }
 // Lost counts packets that the capture lacks.
 func (r *Replay) Lost(packets uint64) { r.proofs.Lost(packets) }
 
-// End says that no packet follows.
+// End ends the proofs: no packet follows.
 func (r *Replay) End(age, nanos int64) { r.proofs.End(age, nanos) }
 
 // findServer returns the server whose limiter counts a packet, or nil if none does. A

@@ -95,7 +95,7 @@ func (x *BusyHost) rateToNow(now int32) float64 {
 }
 
 // A source with at least natPorts ports and at most natPerPort queries from each looks like
-// many clients behind one address: each of these asks two or three things from a port,
+// many clients that share one address: each of these asks two or three things from a port,
 // again and again. Chosen: a window holds at most three or so rounds of such questions.
 const (
 	natPorts   = 16

@@ -8,9 +8,9 @@ type Clock struct {
 	Nanos int64 // its time stamp
 }
 
-// openSecond returns the counts of the current second. frame becomes its first packet if it has
-// none.
-func (t *Server) openSecond(c Clock, frame uint64) *Second {
+// recordAsked records that the server was asked something in frame, and returns the counts
+// of that second.
+func (t *Server) recordAsked(c Clock, frame uint64) *Second {
 	t.LastAsked = c.Now
 	b := t.OpenSecond(c.Now, c.Nanos)
 	if b.Frame == 0 {
@@ -19,9 +19,9 @@ func (t *Server) openSecond(c Clock, frame uint64) *Second {
 	return b
 }
 
-// CountRequest counts a request of any kind.
+// CountRequest counts a request of any kind and returns the counts of its second.
 func (t *Server) CountRequest(s *track.Sighting, c Clock) *Second {
-	b := t.openSecond(c, s.Frame)
+	b := t.recordAsked(c, s.Frame)
 	t.learnProto(s)
 	b.Packets++
 	b.BytesIn += uint64(s.Bytes)
@@ -34,7 +34,7 @@ func (t *Server) CountRequest(s *track.Sighting, c Clock) *Second {
 // maxVotes bounds how long the majority of before outvotes a flood of another protocol.
 const maxVotes = 250
 
-// learnProto keeps which protocol most packets have (Boyer and Moore 1981).
+// learnProto sets Proto to the protocol that most packets have (Boyer and Moore 1981).
 func (t *Server) learnProto(s *track.Sighting) {
 	switch {
 	case s.Proto == nil:
@@ -49,15 +49,15 @@ func (t *Server) learnProto(s *track.Sighting) {
 
 // CountQuery counts a request that is a query, in its second b and in the sketches of the
 // pane.
-func (t *Server) CountQuery(s *track.Sighting, c Clock, b *Second, proven bool) {
+func (t *Server) CountQuery(s *track.Sighting, c Clock, b *Second, isProven bool) {
 	b.Queries++
 	if f := &b.bins[uint64(c.Nanos)/10e6%100]; *f < 255 {
 		*f++
 	}
-	if proven {
+	if isProven {
 		b.Proven++
 	}
-	t.currentPane().addQuery(t.key, s, s.ClientHash, c.Now, proven)
+	t.currentPane().addQuery(t.key, s, s.ClientHash, c.Now, isProven)
 }
 
 // CountGuess counts a request with a challenge that was never issued to its source.
@@ -82,7 +82,7 @@ func (t *Server) countRefusedGuess(s *track.Sighting, b *Second, now int32, weig
 
 // CountJunk counts a datagram that no protocol recognizes.
 func (t *Server) CountJunk(s *track.Sighting, c Clock) {
-	b := t.openSecond(c, s.Frame)
+	b := t.recordAsked(c, s.Frame)
 	b.Junk++
 	b.JunkBytes += uint64(s.Bytes)
 	t.currentPane().addOther(Junk, t.key, s, s.ClientHash, c.Now)
@@ -115,7 +115,7 @@ func (t *Server) CountUnreachable(c Clock) { t.OpenSecond(c.Now, c.Nanos).Unreac
 
 // The baseline moves towards the rate by 1/60 of the difference a second in the first
 // learnUntil seconds, later by 1/600. Chosen: a start in mid-traffic settles in two
-// minutes, and a flood of a minute moves the baseline by a tenth.
+// minutes, and a flood of a minute moves the baseline by a tenth of the difference.
 const (
 	learnFast  = 1.0 / 60
 	learnSlow  = 1.0 / 600

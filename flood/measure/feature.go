@@ -70,7 +70,7 @@ const (
 	Echoed          // Completion, or that of the sources beyond the usual ones if that is lower
 	ChallengedShare // sources that were challenged, as a part of Sources
 	EchoLike        // share of queries that were followed by what looks like a challenge brought back
-	EachRate        // queries/s of a source, at a server that challenges; else 0: nobody can prove anything there, and pollers ask several questions a second
+	EachRate        // queries/s of a source at a server that challenges; else 0, as nobody can prove anything there
 	SiteShare       // Sites as a part of Sources
 	Refusing        // 1: the server goes on answering, but less than half
 	GainTop         // bytes sent for each byte received, with those that keep asking

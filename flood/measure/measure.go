@@ -113,7 +113,8 @@ func (t *Server) measureWindow(f *Features, now int32) {
 	f[Each] = Share(queries, f[Sources])
 	f[Low] = Share(float64(a.lowPorts+b.lowPorts), queries)
 	f[Alien] = Share(float64(a.impossible+b.impossible), queries)
-	if scopeOf(&t.End.Host) == public && a.local+b.local > 0 && f[Alien] > 0 { // the sources are invented, so local addresses are too
+	// Where sources are invented, local addresses at a public server are, too.
+	if scopeOf(&t.End.Host) == public && a.local+b.local > 0 && f[Alien] > 0 {
 		f[Alien] = Share(float64(a.impossible+b.impossible+a.local+b.local), queries)
 	}
 	odd, most := uint32(0), uint32(0)

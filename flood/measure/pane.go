@@ -77,17 +77,17 @@ const (
 )
 
 // addQuery counts a query in the sketches.
-func (p *pane) addQuery(key Key, s *track.Sighting, source uint64, now int32, proven bool) {
+func (p *pane) addQuery(key Key, s *track.Sighting, source uint64, now int32, isProven bool) {
 	p.queries++
 	p.sources[Queries].Add(source)
 	p.sites.Add(key.HashSite(&s.Src))
 	if v := p.top[Queries].Add(s.Src, source); v != nil {
-		p.busiest = max(p.busiest, v.addQuery(s, key.HashPort(s.SrcPort), now, proven))
+		p.busiest = max(p.busiest, v.addQuery(s, key.HashPort(s.SrcPort), now, isProven))
 	}
 	net := PrefixOf(&s.Src)
 	if x := p.prefixes.Add(net, key.HashPrefix(&net)); x != nil {
 		x.hosts.Add(source)
-		if proven {
+		if isProven {
 			x.proven++
 		}
 	}

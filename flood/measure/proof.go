@@ -90,7 +90,8 @@ func (c *Claims) recordUnissued(t *Server, s *track.Sighting, x *claim, now int3
 	r := Request{IsQuery: x.pending == 0}
 	switch {
 	case t == nil || t.LastChallenge == 0 || now-t.FirstChallenge < FreshFor:
-		if t != nil && t.LastChallenge == 0 && x.pending > 0 { // the capture has one direction only: what looks like an echo is the best proof it can show
+		// A capture of one direction shows no better proof than what looks like an echo.
+		if t != nil && t.LastChallenge == 0 && x.pending > 0 {
 			x.provedAt, r.IsProven = now, true
 			c.recentlyProven.Add(x.key)
 		}
@@ -140,7 +141,8 @@ func (c *Claims) RecordChallenge(t *Server, s *track.Sighting, clock Clock) {
 	case x.pending > 0 && !x.awaitsEcho:
 		x.awaitsEcho, x.issuedAt = true, clock.Now
 		b.Challenged += x.weight()
-	case x.unissued != 0 && x.unissued != s.Key && !x.lastWasPlain && clock.Now-t.FirstChallenge >= FreshFor: // the server refuses the challenge that the source brought
+	case x.unissued != 0 && x.unissued != s.Key && !x.lastWasPlain && clock.Now-t.FirstChallenge >= FreshFor:
+		// The server refuses the challenge that the source brought.
 		x.unissued = 0
 		t.countRefusedGuess(s, b, clock.Now, c.weight())
 	}

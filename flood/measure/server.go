@@ -15,7 +15,7 @@ type Server struct {
 	votes uint8          // by how many these lead
 	Born  int32          // when it became watched, or was counted first
 
-	LastAsked      int32
+	LastAsked      int32 // second of the last request or junk
 	LastSent       int32 // any packet
 	LastChallenge  int32 // the server gave one
 	FirstChallenge int32 // the first that it gave

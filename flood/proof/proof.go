@@ -35,7 +35,7 @@ type Collector struct {
 	counts     Counts
 	asked      []*dissect.Proto // as in Summary
 
-	evicted        uint64 // proven sources that made room
+	evicted        uint64 // proven sources
 	evictedPending uint64 // challenges and handshakes that could still have been completed
 }
 
