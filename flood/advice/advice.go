@@ -8,24 +8,23 @@ import (
 	"qsniff/internal/digits"
 )
 
-// textWidth is what words and most lines fit in.
+// textWidth is the width in columns of words and of most lines.
 const textWidth = 78
 
-// write is what to do about an incident: in words, as lines for nft and iptables
-// where there are such lines, and what these would have done to the packets of the
-// capture. They are the lines that c tried, or, where c is nil, those for in as it
-// is now. The text has addresses, ports and numbers from packets, and nothing else
-// of theirs. Nothing here runs a line.
+// write returns what to do about an incident: a text of words and lines for nft and iptables,
+// with what these would have done to the packets of the capture, and the lines without the
+// text. They are the lines of c's trial, or, where c is nil or about another verdict, those
+// for in as it is now. Of packets the text has addresses, ports and numbers only.
 func (a *Advisor) write(in *flood.Incident, c *outcome) (string, flood.FilterRules) {
 	p := a.newPlan(in)
 	if c != nil && c.plan.kind == in.Kind && c.plan.id == in.ID {
 		p = c.plan
 	} else {
-		c = nil // it is about another verdict
+		c = nil // its trial was about another verdict
 	}
 	var b strings.Builder
 	for _, s := range p.paragraphs(in) {
-		if s == "" { // what nobody declares
+		if s == "" { // a sentence that the protocol does not declare
 			continue
 		}
 		if b.Len() > 0 {
@@ -53,7 +52,7 @@ func (a *Advisor) write(in *flood.Incident, c *outcome) (string, flood.FilterRul
 	return b.String(), rules
 }
 
-// writeWrapped writes words in lines.
+// writeWrapped writes a paragraph in lines of at most textWidth columns.
 func writeWrapped(b *strings.Builder, s string) {
 	col := 0
 	for w := range strings.FieldsSeq(s) {
@@ -72,7 +71,7 @@ func writeWrapped(b *strings.Builder, s string) {
 	b.WriteByte('\n')
 }
 
-// describe is what the lines for nftables would have done.
+// describe returns what the lines for nftables would have done, in sentences.
 func (c *outcome) describe() string {
 	if c == nil {
 		return "What these lines would have done to the packets of this capture was not measured."
@@ -100,7 +99,7 @@ func (c *outcome) describe() string {
 	return s + c.explainUnknown()
 }
 
-// describeClients is what proven clients would have lost.
+// describeClients returns what proven clients would have lost.
 func (c *outcome) describeClients() string {
 	who := c.clientNoun(uint64(c.Clients))
 	if c.HasMoreClients {
@@ -119,6 +118,7 @@ func (c *outcome) describeClients() string {
 		who, thousands(c.ClientLost), digits.Counted(c.ClientPackets, "packet"), shareOf(c.ClientLost, c.ClientPackets))
 }
 
+// clientNoun returns what the proven clients of a plan are called.
 func (c *outcome) clientNoun(n uint64) string {
 	switch c.plan.kind {
 	case flood.ReplyFloodVictim:
@@ -129,7 +129,7 @@ func (c *outcome) clientNoun(n uint64) string {
 	return digits.Noun(n, "client that had proved its address", "clients that had proved their address")
 }
 
-// explainUnknown returns why there is no number of clients.
+// explainUnknown returns why the number of clients is unknown.
 func (c *outcome) explainUnknown() string {
 	if c.IsBlind {
 		return "What they would have cost real clients cannot be told: this capture does not show who proved an address, " +
@@ -138,8 +138,8 @@ func (c *outcome) explainUnknown() string {
 	return "What they would have cost real clients cannot be told: none that had proved its address sent anything meanwhile."
 }
 
-// shareOf is a share in tenths of a percent, rounded towards what claims less: all
-// and nothing are said only where it is so.
+// shareOf returns the share that n is of of as text: percent with one decimal, rounded down.
+// Only none is "0 %", and only all is "100 %".
 func shareOf(n, of uint64) string {
 	if of == 0 {
 		return "0 %"

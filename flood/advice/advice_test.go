@@ -157,7 +157,7 @@ func TestSaid(t *testing.T) {
 // TestAdviceOfAnotherVerdict: what was tried for one kind says nothing of another.
 func TestAdviceOfAnotherVerdict(t *testing.T) {
 	in := adviceExamples()[0].in
-	c := newTrial(&in).currentOutcome()
+	c := newTrial(&in).outcomeSoFar()
 	c.Flood, c.FloodDropped = 10, 10
 	in.Kind = flood.FloodSpoofed
 	if got, _ := advisor.write(&in, &c); !strings.Contains(got, "was not\nmeasured") && !strings.Contains(got, "was not measured") {
@@ -169,7 +169,7 @@ func TestAdviceOfAnotherVerdict(t *testing.T) {
 // incident became.
 func TestAdviceKeepsWhatWasTried(t *testing.T) {
 	in := adviceExamples()[0].in
-	c := newTrial(&in).currentOutcome()
+	c := newTrial(&in).outcomeSoFar()
 	before, _ := advisor.write(&in, &c)
 	in.Top, in.Peak, in.Sources = nil, 9, 100
 	after, _ := advisor.write(&in, &c)
@@ -187,7 +187,7 @@ func TestAdvicePlain(t *testing.T) {
 	}
 	for range n {
 		in := adviceRandom(r)
-		c := newTrial(&in).currentOutcome()
+		c := newTrial(&in).outcomeSoFar()
 		c.Flood, c.FloodDropped, c.ClientLost = r.Uint64(), r.Uint64(), r.Uint64()
 		c.Clients, c.ClientsHit = int(r.Uint32()), int(r.Uint32())
 		got, _ := advisor.write(&in, &c)

@@ -9,7 +9,7 @@ import (
 	"qsniff/wire"
 )
 
-// lineKind is a kind of line.
+// lineKind is a kind of line in a filter.
 type lineKind uint8
 
 const (
@@ -27,26 +27,26 @@ const (
 // isPerSource reports whether every source has a bucket of its own.
 func (l lineKind) isPerSource() bool { return l == lineQueries || l == lineOthers || l == lineLogins }
 
-// catalog is what the lines look at where one protocol is spoken, made of what the
-// protocols declare.
+// catalog holds which packets each kind of line matches at a server of one protocol, made of
+// what the protocols declare.
 type catalog struct {
-	proto    *dissect.Proto // nil: not known, it may be any
+	proto    *dissect.Proto // nil: unknown, it may be any
 	operator dissect.Operator
 	sets     [numLineKinds]packetSet
 }
 
-// packetSet is the datagrams that the lines of one kind look at: those that have one of its
-// patterns and none of what passes.
+// packetSet is the datagrams that the lines of one kind match: those with at least one of its
+// patterns, and none of the exempt ones.
 type packetSet struct {
-	patterns []dissect.Pattern // none covers another
+	patterns []dissect.Pattern // none of which covers another
 	exempt   []dissect.Pattern
 	forms    map[*dissect.Type][]form // of messages
-	hasJunk  bool                     // what is nobody's and has a mark is among them
-	hasParts bool                     // parts of split messages are
+	hasJunk  bool                     // datagrams with a protocol's mark and of no known type are in the set
+	hasParts bool                     // parts of split messages are in the set
 }
 
-// form is one of the forms that messages of a type have, and which of them the lines look
-// at.
+// form is one of the forms that messages of a type have, and the lengths at which the lines
+// match it.
 type form struct {
 	lengths
 	isPlain bool // without a token
@@ -58,9 +58,9 @@ type lengths struct{ min, max int }
 
 func (b lengths) has(n int) bool { return n >= b.min && (b.max == 0 || n <= b.max) }
 
-// hasSighting reports whether what the text says of a packet's bytes is so, as far as a
-// sighting shows. Where the capture cut a message that may have a token, it has one. Of
-// forms that the sighting does not tell apart all must be looked at.
+// hasSighting reports whether the set has a packet, as far as its sighting, which has no
+// bytes, shows. A message that the capture cut and that may have a token counts as having
+// one. Where the packet may have more than one form, the lines must match all of them.
 func (x *packetSet) hasSighting(s *track.Sighting) bool {
 	switch s.What {
 	case track.IsJunk:
@@ -78,8 +78,8 @@ func (x *packetSet) hasSighting(s *track.Sighting) bool {
 	return all && some
 }
 
-// matchesForms reports whether the lines look at every form that messages of n bytes can have,
-// and whether there is one.
+// matchesForms reports whether the lines match every form that messages of n bytes can have,
+// and whether there is such a form.
 func matchesForms(forms []form, n int, isPlain bool) (all, some bool) {
 	all = true
 	for i := range forms {
@@ -95,20 +95,21 @@ func matchesForms(forms []form, n int, isPlain bool) (all, some bool) {
 // isQuery reports whether a type is a question that every client may ask.
 func isQuery(t *dissect.Type) bool { return !t.FromServer() && t.Asks.Has(dissect.Public) }
 
-// isRequest is isQuery and the questions of who joins or administers.
+// isRequest reports whether a type is any question to a server: a query, or one of those who
+// join or administer.
 func isRequest(t *dissect.Type) bool { return !t.FromServer() && t.Asks != 0 }
 
 func isLogin(t *dissect.Type) bool { return !t.FromServer() && t.Asks.Has(dissect.Remote) }
 
 func isReply(t *dissect.Type) bool { return t.Reply }
 
-// isAnswer leaves out the replies that are of no use to who forged the question:
-// challenges and signs of life.
+// isAnswer reports whether a type is a reply of use to somebody who forged the question: one
+// with data, and neither a challenge nor a sign of life.
 func isAnswer(t *dissect.Type) bool {
 	return t.Reply && !t.GivesToken() && t.Asks.Has(dissect.Informing) && !t.Asks.Has(dissect.AskChallenge)
 }
 
-// newCatalog makes the catalog of a protocol, or with nil that of all in the registry.
+// newCatalog returns the catalog of a protocol, for nil that of all in the registry.
 func newCatalog(reg *dissect.Registry, p *dissect.Proto) *catalog {
 	all := reg.Protos()
 	c := &catalog{proto: p, operator: unknownOperator}
@@ -142,7 +143,7 @@ func newCatalog(reg *dissect.Registry, p *dissect.Proto) *catalog {
 	return c
 }
 
-// unknownOperator is for a server whose protocol is not known.
+// unknownOperator is the advice to operators of a server whose protocol is unknown.
 var unknownOperator = dissect.Operator{
 	Reflected: "The cure is the challenge, with which the answer to a forged query is smaller than the query.",
 }
@@ -155,8 +156,8 @@ func withoutPortBound(list []dissect.Pattern) []dissect.Pattern {
 
 func hasSplits(p *dissect.Proto) bool { return len(p.Splits) > 0 }
 
-// kinOf lists the protocols that servers of p speak as well: those of engines with the
-// same mark and the same way to split. A server answers in the forms of all of them.
+// kinOf returns p and the protocols that servers of p may speak as well: those of engines
+// with the same mark, which split messages, too. A server answers in the forms of all of them.
 func kinOf(all []*dissect.Proto, p *dissect.Proto) []*dissect.Proto {
 	kin := []*dissect.Proto{p}
 	for _, q := range all {
@@ -167,7 +168,7 @@ func kinOf(all []*dissect.Proto, p *dissect.Proto) []*dissect.Proto {
 	return kin
 }
 
-// marksOf lists the marks of protocols, as patterns.
+// marksOf returns the marks of protocols as patterns.
 func marksOf(all []*dissect.Proto) (marks []dissect.Pattern) {
 	for _, p := range all {
 		if len(p.Mark) > 0 {
@@ -177,6 +178,8 @@ func marksOf(all []*dissect.Proto) (marks []dissect.Pattern) {
 	return dissect.Needed(marks)
 }
 
+// neighboursOf returns the patterns of the protocols' neighbours, as packets of players who
+// join.
 func neighboursOf(all []*dissect.Proto) (list []dissect.Pattern) {
 	for _, p := range all {
 		list = append(list, p.Neighbours...)
@@ -195,8 +198,8 @@ func plainForms(t *dissect.Type) []dissect.Pattern {
 	return t.Wire
 }
 
-// patternsOf lists the patterns of those types that are wanted, but for what servers send
-// by mistake.
+// patternsOf returns the patterns, of the forms asked for, of the types that wants accepts,
+// but for those that servers send by mistake.
 func patternsOf(protos []*dissect.Proto, wants func(*dissect.Type) bool, forms func(*dissect.Type) []dissect.Pattern) (list []dissect.Pattern) {
 	for _, p := range protos {
 		for _, t := range p.Types {
@@ -208,8 +211,8 @@ func patternsOf(protos []*dissect.Proto, wants func(*dissect.Type) bool, forms f
 	return slices.DeleteFunc(list, func(w dissect.Pattern) bool { return w.Mistake })
 }
 
-// indexForms notes which forms of all protocols' messages have the patterns, so that a
-// sighting, which has a type and no bytes, can be held against them.
+// indexForms finds the forms of all protocols' messages that the patterns match, so that a
+// sighting, which has a type and no bytes, can be compared with them.
 func (x *packetSet) indexForms(all []*dissect.Proto) {
 	x.forms = map[*dissect.Type][]form{}
 	for _, p := range all {
@@ -231,7 +234,7 @@ func (x *packetSet) indexForms(all []*dissect.Proto) {
 	x.hasParts = slices.ContainsFunc(x.patterns, func(w dissect.Pattern) bool { return part.HasBytesOf(&w) })
 }
 
-// formsOf lists the forms that patterns of a type stand for, but for mistakes of servers.
+// formsOf returns the forms that the patterns of a type stand for, but for mistakes of servers.
 func (x *packetSet) formsOf(wire []dissect.Pattern, isPlain bool) (list []form) {
 	for i := range wire {
 		if wire[i].Mistake {
@@ -250,7 +253,7 @@ func (x *packetSet) formsOf(wire []dissect.Pattern, isPlain bool) (list []form) 
 	return list
 }
 
-// stricterMax is the stricter one of two bounds, of which 0 is none.
+// stricterMax returns the smaller one of two upper bounds, where 0 stands for none.
 func stricterMax(a, b int) int {
 	if a == 0 || b != 0 && b < a {
 		return b
@@ -258,7 +261,8 @@ func stricterMax(a, b int) int {
 	return a
 }
 
-// lowerCase is w for text as clients write it where either case is taken.
+// lowerCase returns w with letters of either case replaced by small ones, as clients write
+// them.
 func lowerCase(w *dissect.Pattern) dissect.Pattern {
 	const anyCase, small = 0xdf, 0x20
 	q := *w

@@ -5,16 +5,15 @@ import (
 	"time"
 )
 
-// hashTable maps hashes of addresses to a number. It grows to its limit and then takes no
-// more; a slot in two is free. It is no lru.Table, which takes all its memory at once
-// and evicts, as the kernel's sets do not. Likewise the seed of the hashes must be
-// secret, so that nobody can choose addresses that collide; what the table does does
-// not depend on it.
+// hashTable maps hashes of addresses to numbers, with open addressing and at least half of
+// the slots free. It grows to maxKeys and then refuses new keys, as the kernel's sets do;
+// lru.Table would evict old ones, and take all of its memory at once. The seed of the hashes
+// must be secret, so that nobody can choose addresses that collide.
 type hashTable struct {
 	slots     []hashSlot
 	numKeys   int
 	maxKeys   int
-	lastSweep int64 // when forget last looked
+	lastSweep int64 // when removeIdle last searched the table; math.MinInt64: never
 }
 
 type hashSlot struct {
@@ -23,19 +22,20 @@ type hashSlot struct {
 }
 
 const (
-	hashSlots = 1 << 6
-	// sweepPause keeps a full table from being swept for every packet, see forget.
+	minHashSlots = 1 << 6
+	// sweepPause is the least time between two searches by removeIdle: without it, a full
+	// table is searched for every packet.
 	sweepPause = int64(time.Second)
 )
 
-// reset empties the table, which keeps its memory.
+// reset empties the table, keeps its memory, and limits it to most keys.
 func (t *hashTable) reset(most int) {
 	clear(t.slots)
 	t.numKeys, t.maxKeys, t.lastSweep = 0, most, math.MinInt64
 }
 
-// findOrAdd is the number of a key, of a new one math.MinInt64; nil if there is no room.
-// It is valid until the next call.
+// findOrAdd returns the number of a key, which it adds with math.MinInt64 if it is new; nil
+// if there is no room for it. The pointer is valid until the next call.
 func (t *hashTable) findOrAdd(key uint64) *int64 {
 	if key == 0 {
 		key = 1
@@ -71,7 +71,7 @@ func (t *hashTable) find(key uint64) int {
 
 func (t *hashTable) grow() {
 	old := t.slots
-	t.slots = make([]hashSlot, max(2*len(old), hashSlots))
+	t.slots = make([]hashSlot, max(2*len(old), minHashSlots))
 	for _, s := range old {
 		if s.key != 0 {
 			t.slots[t.find(s.key)] = s
@@ -79,8 +79,8 @@ func (t *hashTable) grow() {
 	}
 }
 
-// removeIdle makes room of buckets that have been full for so long. It looks once a
-// second: the kernel's sets are swept no more often.
+// removeIdle removes from a full table the buckets that have been full for idle. It searches
+// at most once a second, as the kernel sweeps its sets.
 func (t *hashTable) removeIdle(now int64, idle time.Duration) {
 	if t.numKeys < t.maxKeys || t.lastSweep != math.MinInt64 && now-t.lastSweep < sweepPause {
 		return
@@ -88,20 +88,21 @@ func (t *hashTable) removeIdle(now int64, idle time.Duration) {
 	t.lastSweep = now
 	mask := len(t.slots) - 1
 	first := 0
-	for t.slots[first].key != 0 { // after a free slot nothing is pushed on from in front
+	for t.slots[first].key != 0 { // no key after a free slot belongs before it
 		first++
 	}
 	for i := 1; i <= mask; {
 		at := (first + i) & mask
 		if t.slots[at].key != 0 && t.slots[at].val <= now-int64(idle) {
-			t.remove(at) // another may have come into its place
+			t.remove(at) // the next key may have moved to this slot
 		} else {
 			i++
 		}
 	}
 }
 
-// remove frees slot i and moves up those after it that were pushed on.
+// remove frees slot i, and moves keys after it that found their own slot taken back towards
+// it.
 func (t *hashTable) remove(i int) {
 	mask := len(t.slots) - 1
 	t.numKeys--

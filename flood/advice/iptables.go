@@ -8,7 +8,8 @@ import (
 	"qsniff/flood"
 )
 
-// formatIPTables is the same lines for iptables-restore, or ip6tables-restore.
+// formatIPTables returns the lines of the plan as a file for iptables-restore, or
+// ip6tables-restore.
 func (p *plan) formatIPTables() string {
 	w := &iptWriter{plan: p, table: "raw", chain: fmt.Sprintf("QSNIFF%d", p.id)}
 	hook := "PREROUTING"
@@ -70,11 +71,11 @@ func (w *iptWriter) endMatch() string {
 	return fmt.Sprintf("-d %s -p udp --dport %d", a, port)
 }
 
-// iptChainSuffixes end the names of the chains that share a limit.
+// iptChainSuffixes end the names of the chains whose lines share a limit.
 var iptChainSuffixes = [...]string{lineQueries: "Q", lineFirst: "F", lineVictims: "V", lineOthers: "O", lineUnasked: "U",
 	lineJunk: "J", lineLogins: "L"}
 
-// chainNames are the chain of the target and those of its rules.
+// chainNames returns the chain of the target and those of its rules.
 func (w *iptWriter) chainNames() []string {
 	all := []string{w.chain}
 	for _, r := range w.rules[:w.numRules] {
@@ -121,12 +122,12 @@ func (w *iptWriter) writeRule(r *planRule) {
 	if r.kind.isPerSource() {
 		// Its table is larger than nft's set: hashlimit drops all that does not fit.
 		line += w.hashlimitMode(r.kind) + fmt.Sprintf(" --hashlimit-htable-max %d --hashlimit-htable-expire %d", 8*trialSources,
-			r.kind.idle().Milliseconds())
+			r.kind.idleTime().Milliseconds())
 	}
 	w.writeLine("%s --hashlimit-name qs%d%s -j DROP", line, w.id, strings.ToLower(iptChainSuffixes[r.kind]))
 }
 
-// hashlimitMode is what has a bucket of its own: each host, in IPv6 each /64.
+// hashlimitMode returns the options that give a bucket to each host, in IPv6 to each /64.
 func (w *iptWriter) hashlimitMode(l lineKind) string {
 	end := "src"
 	if l == lineOthers {

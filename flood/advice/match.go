@@ -6,28 +6,28 @@ import (
 	"qsniff/dissect"
 )
 
-// This file makes tests of patterns, in a form that both tools can write: nft's raw
-// payload expressions and iptables' u32 compare words at fixed places with numbers.
+// This file turns patterns into tests that both tools can write: nft's raw payload
+// expressions and iptables' u32 compare words at fixed offsets with numbers.
 
-// match is a test of a payload: how long it is, and what it has where. A packet that has
-// two of a line's matches is charged twice, which patterns that overlap make possible;
-// those that cover each other are merged before.
+// match is a test of a payload: of its length, and of words at offsets. A packet that passes
+// two tests of a line is charged twice; that can happen where patterns overlap, but not where
+// one covers another, because those are merged before.
 type match struct {
 	min, max int // bytes of payload; a max of 0 is no bound
 	words    []word
 }
 
-// word is some bytes of a payload that have one of some values in the bits of a mask.
+// word is a test of up to 8 bytes of a payload: the bits of the mask have one of the values.
 type word struct {
-	off, size int // at most 8 bytes
+	off, size int // in bytes
 	mask      uint64
 	values    []uint64 // in order
 }
 
-// span is the values from lo to hi.
+// span is the values from lo to hi, both included.
 type span struct{ lo, hi uint64 }
 
-// spans lists the values of a word, runs of three or more as one.
+// spans returns the values of a word as spans: three or more in a row are one.
 func (w *word) spans() (list []span) {
 	for i := 0; i < len(w.values); {
 		j := i + 1
@@ -43,11 +43,11 @@ func (w *word) spans() (list []span) {
 	return list
 }
 
-// isWhole reports whether all bits of a word count.
+// isWhole reports whether the mask has all bits of the word.
 func (w *word) isWhole() bool { return w.mask == ^uint64(0)>>(64-8*w.size) }
 
-// lengthTest are the lengths that have to be tested: a packet that ends before a word fails
-// without a test.
+// lengthTest returns the bounds of the length that have to be tested, 0 for none. A packet
+// that ends before the last word fails anyway.
 func (m *match) lengthTest() (lo, hi int) {
 	end := 0
 	if n := len(m.words); n > 0 {
@@ -85,8 +85,9 @@ func matchesOf(patterns []dissect.Pattern, maxLen int) (list []match) {
 	return list
 }
 
-// sharedLen returns how many bytes a pattern begins with that others begin with, too: the
-// fewest of those that are any. Words are cut there, so that the rest can be merged.
+// sharedLen returns the length of the shortest beginning that a pattern shares with another
+// one, at least a byte; its whole length if it shares none. Words are cut there, so that the
+// tests of what follows can be merged.
 func sharedLen(p *dissect.Pattern, all []dissect.Pattern) int {
 	shared := len(p.Value)
 	for i := range all {
@@ -131,8 +132,8 @@ func wordsOf(p *dissect.Pattern, shared, maxLen int) (words []word) {
 	return words
 }
 
-// merge makes m match what n does as well, and reports whether that is possible: where
-// they differ in the values of one word, or in lengths that follow each other.
+// merge makes m match what n matches as well, and reports whether it could: where the two
+// differ in the values of one word only, or in ranges of lengths that adjoin.
 func (m *match) merge(n match) bool {
 	if len(m.words) != len(n.words) {
 		return false

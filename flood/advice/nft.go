@@ -10,9 +10,8 @@ import (
 	"qsniff/flood"
 )
 
-// Names of chains and sets carry the incident's number.
-
-// formatNFT is the lines as a file for nft.
+// formatNFT returns the lines of the plan as a file for nft. Names of chains and sets have the
+// incident's number.
 func (p *plan) formatNFT() string {
 	w := &nftWriter{plan: p, ip: "ip", typ: "ipv4_addr"}
 	if p.isIPv6 {
@@ -41,8 +40,8 @@ func (p *plan) formatNFT() string {
 	return w.String()
 }
 
-// tableName is the name of the table: one for each target and kind of attack, so that rules
-// of two incidents do not replace each other, and those of one can be loaded again and
+// tableName returns the name of the table: one for each target and kind of attack, so that
+// rules of two incidents do not replace each other, and those of one can be loaded again and
 // removed alone.
 func (p *plan) tableName() string {
 	name := p.target.Addr().String()
@@ -68,8 +67,8 @@ func (w *nftWriter) writeLine(format string, args ...any) {
 	w.WriteByte('\n')
 }
 
-// writeSets writes the sets: addresses that are named are let go after an hour, because
-// the next one to have them may be anybody.
+// writeSets writes the sets. Named addresses expire after an hour, because anybody may have
+// them next.
 func (w *nftWriter) writeSets() {
 	for i := range w.rules[:w.numRules] {
 		r := &w.rules[i]
@@ -81,7 +80,7 @@ func (w *nftWriter) writeSets() {
 			w.writeLine("  }")
 		case r.kind.isPerSource():
 			idle := "60s"
-			if r.kind.idle() == loginIdle {
+			if r.kind.idleTime() == loginIdle {
 				idle = "10m"
 			}
 			w.writeLine("  set each%d {", w.id)
@@ -115,7 +114,7 @@ func (w *nftWriter) writeElements() {
 	w.writeLine("%s }", text)
 }
 
-// filterAddress is a network as filters take it, a host without its length.
+// filterAddress returns a network as filters take it, a host without a prefix length.
 func filterAddress(p netip.Prefix) string {
 	if p.IsSingleIP() {
 		return p.Addr().String()
@@ -147,11 +146,11 @@ func (w *nftWriter) writeHook() {
 	w.writeLine("  }")
 }
 
-// nftChainNames are what the lines of a rule jump to.
+// nftChainNames are the names of the chains that the lines of a rule jump to.
 var nftChainNames = [...]string{lineQueries: "queries", lineFirst: "first", lineVictims: "victims", lineOthers: "others",
 	lineUnasked: "unasked", lineJunk: "junk", lineLogins: "logins"}
 
-// writeRule writes the lines that choose the packets of a rule.
+// writeRule writes the lines of the target's chain that match the packets of a rule.
 func (w *nftWriter) writeRule(r *planRule) {
 	w.writeLine("    # %s", w.comment(r.kind))
 	switch r.kind {
@@ -172,7 +171,7 @@ func (w *nftWriter) writeRule(r *planRule) {
 	}
 }
 
-// comment returns what the lines of a rule do.
+// comment returns the comment above the lines of a rule.
 func (p *plan) comment(l lineKind) string {
 	switch l {
 	case lineSources:
@@ -196,7 +195,7 @@ func (p *plan) comment(l lineKind) string {
 	return "attempts to log in"
 }
 
-// writeChain writes where the lines of a rule jump to: they share one limit.
+// writeChain writes the chain that the lines of a rule jump to, with their common limit.
 func (w *nftWriter) writeChain(r *planRule) {
 	if r.kind == lineSources {
 		return

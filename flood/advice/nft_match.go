@@ -7,12 +7,12 @@ import (
 	"qsniff/dissect"
 )
 
-// formatNFTMatches writes patterns as nft's raw payload expressions, each for a line of its
-// own, in pieces between which the line can be broken. @th counts bits from the UDP
-// header, which has 64.
+// formatNFTMatches returns the tests for patterns as nft's raw payload expressions. Each is
+// for a line of its own, in pieces between which that line can be broken. @th counts bits from
+// the start of the UDP header, which has 64.
 func formatNFTMatches(patterns []dissect.Pattern) (list [][]string) {
-	const most = 8 // bytes of a word: it holds 16
-	for _, m := range matchesOf(patterns, most) {
+	const maxLen = 8 // bytes of a word; an expression holds up to 16
+	for _, m := range matchesOf(patterns, maxLen) {
 		var tests []string
 		switch lo, hi := m.lengthTest(); {
 		case hi > 0 && lo == hi:
@@ -52,8 +52,8 @@ func (w *word) formatNFT() []string {
 	return strings.SplitAfter(s+"{ "+strings.Join(list, ", ")+" }", ", ")
 }
 
-// writeMatch writes a line that does something with what matches, over as many lines of
-// the file as that takes.
+// writeMatch writes a line with a match and the verb do, over as many lines of the file as
+// that takes.
 func (w *nftWriter) writeMatch(match []string, do string) {
 	const indent, more = "    ", "      "
 	text, col := indent, len(indent)

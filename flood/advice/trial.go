@@ -9,32 +9,32 @@ import (
 	"qsniff/track"
 )
 
-// outcome is what the lines of advice would have done to the packets of one
-// capture that followed the detection.
+// outcome counts what the lines of an advice would have done to the packets of the capture
+// that followed the detection.
 type outcome struct {
-	// Flood counts the packets of the sort that the incident is about whose source had
-	// not proved its address, or which the lines name. The first packet of a new client
-	// is one of them: nothing tells it from the flood.
+	// Flood counts the packets that the incident is about and whose source had not proved
+	// its address, or is named alone by the lines. The first packet of a new client is
+	// one of them: it cannot be distinguished from the flood.
 	Flood        uint64
 	FloodDropped uint64
-	// Clients that had proved their address, those that lost a packet, what they sent,
-	// and how much of that they lost.
+	// Clients counts the clients that had proved their address, ClientsHit those of them
+	// that lost a packet, ClientPackets what they sent, ClientLost what of it was dropped.
 	Clients        int
 	ClientsHit     int
 	ClientPackets  uint64
 	ClientLost     uint64
-	HasMoreClients bool // than trialClients: Clients and ClientsHit are lower bounds
-	// IsBlind is set by the caller where nobody can prove anything, as where the capture
-	// has one direction.
+	HasMoreClients bool // more than trialClients: Clients and ClientsHit are lower bounds
+	// IsBlind is set by the caller where the capture shows no proof of any address, as
+	// where it has one direction only.
 	IsBlind bool
 
 	plan plan // what was tried
 }
 
-// trial replays the lines of advice for one incident on the packets that follow
-// its detection, to say what they would have done. It does what the kernel does,
-// see allowance; what it cannot know is what clients would have done in turn: one that
-// lost a packet asks again, and so proves its address later than in the capture.
+// trial applies the lines of the advice for one incident to the packets that follow its
+// detection, and counts what they would have done. Its limits work as the kernel's, see
+// rateLimit. How clients would have reacted is unknown: one that lost a packet asks again, and
+// proves its address later than in the capture.
 type trial struct {
 	advisor       *Advisor // whose memory it has
 	seed          uint64   // of the tables; secret
@@ -46,7 +46,7 @@ type trial struct {
 	outcome       outcome
 }
 
-// reset begins anew with the lines for in, and with the memory there is.
+// reset begins anew with the lines for in, and keeps the memory of the tables.
 func (t *trial) reset(in *flood.Incident) {
 	t.plan = t.advisor.newPlan(in)
 	for i, p := range t.plan.named[:t.plan.numNames] {
@@ -60,12 +60,9 @@ func (t *trial) reset(in *flood.Incident) {
 	t.outcome = outcome{}
 }
 
-// Apply takes a packet that the lines may match: to the target, of a reflection
-// from it, to the victim of replies. proven tells that its source (of a reflection:
-// its receiver) proved its address; of replies at a victim, that the victim had
-// asked this server; of attempts to log in, that the source is no guesser. Where a
-// mirror doubles packets, the caller leaves the copies out: the kernel has one of
-// each.
+// Apply applies the lines to a packet: one to the target, of a reflection one from it, or one
+// to the victim of replies. For proven see flood.Trial. Where a mirror doubles packets, the
+// caller must not pass the copies: the kernel gets one of each.
 func (t *trial) Apply(s *track.Sighting, proven bool) {
 	if t.plan.numRules == 0 || !isPacket(s) {
 		return
@@ -84,7 +81,7 @@ func (t *trial) Apply(s *track.Sighting, proven bool) {
 	}
 }
 
-// remoteEnd is the end of a packet that is not the target.
+// remoteEnd returns the end of a packet that is not the target.
 func (t *trial) remoteEnd(s *track.Sighting) *track.Host {
 	if t.plan.kind == flood.Reflection {
 		return &s.Dst
@@ -92,7 +89,8 @@ func (t *trial) remoteEnd(s *track.Sighting) *track.Host {
 	return &s.Src
 }
 
-// isDropped reports whether one of the lines drops a packet, and charges their limits.
+// isDropped reports whether one of the lines drops a packet of who, and charges the limits of
+// those that match.
 func (t *trial) isDropped(s *track.Sighting, who *track.Host, named bool) bool {
 	for i := range t.plan.rules[:t.plan.numRules] {
 		r := &t.plan.rules[i]
@@ -103,8 +101,8 @@ func (t *trial) isDropped(s *track.Sighting, who *track.Host, named bool) bool {
 	return false
 }
 
-// isPacket reports whether a sighting is a datagram or a segment, and not what one of
-// them says, or an error about one.
+// isPacket reports whether a sighting is of a datagram or a segment, and not of a message in
+// one, or of an ICMP error about one.
 func isPacket(s *track.Sighting) bool {
 	switch s.What {
 	case track.IsUnreachable, track.IsListed, track.IsLogin, track.IsWelcome, track.IsRejected:
@@ -113,9 +111,9 @@ func isPacket(s *track.Sighting) bool {
 	return true
 }
 
-// findNamed reports whether the lines name an address, and whether they name it alone: a
-// proven address in a network that is blocked is collateral, one blocked for what
-// it did is not.
+// findNamed reports whether the lines name an address, and whether they name it alone and not
+// its network. A proven client in a blocked network is a loss; one that is blocked for what
+// it sent is none.
 func (t *trial) findNamed(who *track.Host) (named, alone bool) {
 	for i := range t.named[:t.plan.numNames] {
 		if t.named[i].contains(who) {
@@ -125,7 +123,8 @@ func (t *trial) findNamed(who *track.Host) (named, alone bool) {
 	return false, false
 }
 
-// isOver reports whether the limit of a rule drops a packet of who.
+// isOver charges a packet of who at the time now to the limit of rule i, and reports whether
+// the packet is over it.
 func (t *trial) isOver(i int, r *planRule, who *track.Host, now int64) bool {
 	switch {
 	case r.limit.packets == 0:
@@ -139,7 +138,7 @@ func (t *trial) isOver(i int, r *planRule, who *track.Host, now int64) bool {
 	}
 	full := t.sourceBuckets.findOrAdd(key.Hash(t.seed))
 	if full == nil {
-		t.sourceBuckets.removeIdle(now, r.kind.idle())
+		t.sourceBuckets.removeIdle(now, r.kind.idleTime())
 		if full = t.sourceBuckets.findOrAdd(key.Hash(t.seed)); full == nil {
 			return false
 		}
@@ -147,31 +146,32 @@ func (t *trial) isOver(i int, r *planRule, who *track.Host, now int64) bool {
 	return r.limit.charge(full, now)
 }
 
-// countClient counts a packet of a client that proved its address.
-func (t *trial) countClient(who *track.Host, lost bool) {
+// countClient counts a packet of a client that proved its address; isLost reports whether the
+// lines drop it.
+func (t *trial) countClient(who *track.Host, isLost bool) {
 	t.outcome.ClientPackets++
-	if lost {
+	if isLost {
 		t.outcome.ClientLost++
 	}
 	hit := t.clients.findOrAdd(who.Hash(t.seed))
 	switch {
 	case hit == nil:
 		t.outcome.HasMoreClients = true
-	case lost && *hit != 1:
+	case isLost && *hit != 1:
 		*hit = 1
 		t.outcome.ClientsHit++
 	}
 }
 
-// currentOutcome is what the lines would have done so far.
-func (t *trial) currentOutcome() outcome {
+// outcomeSoFar returns what the lines would have done so far.
+func (t *trial) outcomeSoFar() outcome {
 	c := t.outcome
 	c.Clients = t.clients.numKeys
 	c.plan = t.plan
 	return c
 }
 
-// network is a network in two words, IPv4 mapped.
+// network is a network prefix in two words, IPv4 mapped to IPv6.
 type network struct{ hi, lo, hiMask, loMask uint64 }
 
 func newNetwork(p netip.Prefix) network {

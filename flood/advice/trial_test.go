@@ -132,7 +132,7 @@ func TestLinesMatch(t *testing.T) {
 				s = pktTo(p.s, "192.0.2.99", 0)
 			}
 			tr.Apply(s, true)
-			if tr.currentOutcome().ClientLost > 0 {
+			if tr.outcomeSoFar().ClientLost > 0 {
 				got = append(got, p.name)
 			}
 		}
@@ -179,7 +179,7 @@ func TestNamedSources(t *testing.T) {
 func checkTrial(t *testing.T, name string, tr *trial, want outcome) {
 	t.Helper()
 	want.plan = tr.plan
-	if got := tr.currentOutcome(); got != want {
+	if got := tr.outcomeSoFar(); got != want {
 		got.plan, want.plan = plan{}, plan{}
 		t.Errorf("%s:\ngot  %+v\nwant %+v", name, got, want)
 	}
@@ -297,7 +297,7 @@ func TestTablesFull(t *testing.T) {
 	for i := range trialClients + 100 {
 		tr.Apply(pktFrom(pktGame, host(i), 63*time.Second), true)
 	}
-	if c := tr.currentOutcome(); c.Clients != trialClients || !c.HasMoreClients {
+	if c := tr.outcomeSoFar(); c.Clients != trialClients || !c.HasMoreClients {
 		t.Errorf("%d clients, more %v", c.Clients, c.HasMoreClients)
 	}
 	if got := len(tr.sourceBuckets.slots)*16 + len(tr.clients.slots)*16; got > 640<<10 {

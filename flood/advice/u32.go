@@ -7,16 +7,17 @@ import (
 	"qsniff/dissect"
 )
 
-// u32 writes patterns as matches of iptables, each for a line of its own. What the
-// lines of TCP look at is in the hook's line.
+// u32 writes patterns as matches of iptables, each for a line of its own. Lines on TCP need
+// none: the hook's line has the match.
 type u32 struct{ isIPv6 bool }
 
 // u32Values is how many values, or runs of them, the match takes in one test.
 const u32Values = 10
 
+// formatMatches returns the tests for patterns as options of iptables.
 func (u u32) formatMatches(patterns []dissect.Pattern) (list []string) {
-	const most = 4 // bytes that it compares
-	for _, m := range matchesOf(patterns, most) {
+	const maxLen = 4 // bytes that a test compares
+	for _, m := range matchesOf(patterns, maxLen) {
 		for _, m := range m.split(u32Values) {
 			var tests []string
 			for i := range m.words {
@@ -28,7 +29,8 @@ func (u u32) formatMatches(patterns []dissect.Pattern) (list []string) {
 	return list
 }
 
-// split cuts m into matches whose words have at most so many runs of values.
+// split returns matches that together are m, whose words have at most so many spans of values
+// each.
 func (m match) split(most int) []match {
 	for i := range m.words {
 		spans := m.words[i].spans()
@@ -41,7 +43,7 @@ func (m match) split(most int) []match {
 	return []match{m}
 }
 
-// withValues is m with other values of a word.
+// withValues returns m with other values for word at.
 func (m match) withValues(at int, spans []span) match {
 	m.words = append([]word(nil), m.words...)
 	var values []uint64
@@ -57,8 +59,8 @@ func (m match) withValues(at int, spans []span) match {
 	return m
 }
 
-// formatWord is the test of a word. The match loads four bytes: of less they are the last, so
-// that a message may end with them.
+// formatWord returns the test of a word. The match loads four bytes; a shorter word is the
+// last of these, so that a message may end with it.
 func (u u32) formatWord(w *word) string {
 	s := u.formatOffset(udpHeader + w.off + w.size - 4)
 	if mask := w.mask; mask != 0xffffffff {
@@ -75,8 +77,8 @@ func (u u32) formatWord(w *word) string {
 	return s + "=" + strings.Join(list, ",")
 }
 
-// formatOffset is where four bytes are, by their offset from the UDP header: after the header of
-// IPv4, however long, or of IPv6 without extensions.
+// formatOffset returns the place of four bytes at an offset from the UDP header, which follows
+// the IPv4 header, however long, or an IPv6 header without extensions.
 func (u u32) formatOffset(offset int) string {
 	if u.isIPv6 {
 		return fmt.Sprint(40 + offset)
@@ -84,8 +86,8 @@ func (u u32) formatOffset(offset int) string {
 	return fmt.Sprintf("0>>22&0x3C@%d", offset)
 }
 
-// formatLength is the test of a payload's length. The match counts the IP header, taken to be
-// without options.
+// formatLength returns the test of a payload's length, empty if there is none. The match
+// counts the IP header, taken to be without options.
 func (u u32) formatLength(m *match) string {
 	headers, most := 20+udpHeader, 65535
 	if u.isIPv6 {

@@ -9,7 +9,7 @@ import (
 	"qsniff/internal/digits"
 )
 
-// paragraphs is what to do, in paragraphs.
+// paragraphs returns what to do about the incident, in words.
 func (p *plan) paragraphs(in *flood.Incident) []string {
 	switch p.kind {
 	case flood.FloodFew:
@@ -79,7 +79,7 @@ func (p *plan) spoofedWords() []string {
 	return []string{s}
 }
 
-// capWords explains the number of a cap.
+// capWords returns why a cap has its number.
 func (p *plan) capWords(in *flood.Incident) []string {
 	r := p.findRule(lineFirst)
 	if r == nil {
@@ -171,7 +171,7 @@ func (p *plan) guesserWords(in *flood.Incident) []string {
 	return []string{s, p.operator.Logins}
 }
 
-// quietWords is for what asks for no lines.
+// quietWords returns what to do about kinds without lines.
 func (p *plan) quietWords() []string {
 	switch p.kind {
 	case flood.RconMisconfig:
@@ -212,7 +212,7 @@ func (p *plan) findRule(l lineKind) *planRule {
 
 func (p *plan) hasRule(l lineKind) bool { return p.findRule(l) != nil }
 
-// formatRough is a number as precise as it has to be.
+// formatRough returns a number with one decimal below 10, else without.
 func formatRough(x float64) string {
 	if x < 10 {
 		return strconv.FormatFloat(math.Round(10*x)/10, 'f', -1, 64)
