@@ -92,9 +92,9 @@ func (c *Collector) Omitted(d *Detector) Omitted {
 
 // clone returns a copy that shares no memory with the incident, which the detector goes on
 // to change.
-func (i *Incident) clone() Incident {
-	x := *i
-	x.Top, x.Prefixes, x.History = slices.Clone(i.Top), slices.Clone(i.Prefixes), slices.Clone(i.History)
-	x.Evidence, x.Missing, x.Features = slices.Clone(i.Evidence), slices.Clone(i.Missing), slices.Clone(i.Features)
+func (in *Incident) clone() Incident {
+	x := *in
+	x.Top, x.Prefixes, x.History = slices.Clone(in.Top), slices.Clone(in.Prefixes), slices.Clone(in.History)
+	x.Evidence, x.Missing, x.Features = slices.Clone(in.Evidence), slices.Clone(in.Missing), slices.Clone(in.Features)
 	return x
 }

@@ -34,9 +34,9 @@ func TestCollector(t *testing.T) {
 	}
 }
 
-// TestAnnounced: notes are not told of, and one that becomes more begins then;
-// whoever was told of a begin is told of the end.
-func TestAnnounced(t *testing.T) {
+// TestWarningsOnly: notes are not passed on, one that becomes more begins then, and
+// each begin that was passed on is followed by an end.
+func TestWarningsOnly(t *testing.T) {
 	d := New(Defaults(), 0.01, nil)
 	var got []string
 	calls := 0

@@ -108,19 +108,21 @@ func (t Target) String() string {
 // capture cannot give is -1 and named in Missing.
 type Incident struct {
 	ID       uint64 // from 1, in the order of detection
-	Campaign uint64 // the ID of the first of those that belong together
+	Campaign uint64 // ID of the first incident of the campaign
 	Kind     Kind
 	Level    Level
 	Target   Target
 	Proto    *dissect.Proto // of the packets; nil if unknown
 	Start    int64          // of the first second that qualified
-	Detected int64
-	End      int64  // of the last second that qualified; 0: not over
-	Frame    uint64 // a packet at or after Start: where to look
-	Pulses   int
-	Peak     float64 // packets a second that count: queries, replies at a victim, logins
+	Detected int64          // when a verdict had held long enough
+	End      int64          // of the last second that qualified; 0: not over
+	Frame    uint64         // a packet at or after Start: where to look
+	Pulses   int            // stretches between pauses of pulseGap seconds and more
+	// Peak, Mean and Baseline, the usual rate, are in packets a second of those that
+	// count: queries, guesses or junk, replies at a victim, refused logins.
+	Peak     float64
 	Mean     float64
-	Baseline float64 // before the incident
+	Baseline float64
 	Requests uint64
 	Replies  uint64
 	BytesIn  uint64 // of payload, to the target
@@ -130,8 +132,7 @@ type Incident struct {
 	SourcesError float64
 	Top          []Source
 	Prefixes     []Prefix
-	// Completion is the share of the sources challenged that brought the challenge
-	// back, of Challenged sources; -1 where that is unknown.
+	// Completion is the share of the Challenged sources that brought the challenge back.
 	Completion float64
 	Challenged int
 	Answered   float64 // replies for each request; -1: only one direction was captured
@@ -143,7 +144,7 @@ type Incident struct {
 	Rules      FilterRules
 	Features   []FeatureValue // what the verdict rests on, by name, for --explain
 	Succeeded  bool           // a guesser got in, a bypass got data
-	Dropped    uint64         // packets that the capturing program lost until then
+	Dropped    uint64         // packets that the capturing program lost before it was opened
 }
 
 // setSources sets Sources to an estimate, but to no more than Requests: each source sent at
@@ -156,11 +157,11 @@ func (in *Incident) setSources(estimate float64) {
 }
 
 // Protocol returns the name of the packets' protocol; empty if unknown.
-func (i *Incident) Protocol() string {
-	if i.Proto == nil {
+func (in *Incident) Protocol() string {
+	if in.Proto == nil {
 		return ""
 	}
-	return i.Proto.Name
+	return in.Proto.Name
 }
 
 // FilterRules are the rules of an advice without its words: a file for nft -f, and one for
@@ -173,7 +174,7 @@ type FilterRules struct {
 // Change is a verdict that a later one replaced.
 type Change struct {
 	Kind  Kind
-	Nanos int64 // when it was given
+	Nanos int64 // when it was replaced
 }
 
 // Source is one of the busiest sources. The true count lies between Low and High.
@@ -181,8 +182,8 @@ type Source struct {
 	Addr      netip.Addr
 	Low, High uint64
 	Verified  bool // it brought a challenge back
-	Ports     int  // different ones, at least; exact while few
-	TTL       int  // -1 if not known
+	Ports     int  // different source ports, at least; exact while few
+	TTL       int  // -1 if unknown
 }
 
 // Prefix is one of the busiest networks: a /24, in IPv6 a /64.
@@ -199,8 +200,8 @@ type FeatureValue struct {
 }
 
 // Feature returns the value of a feature; NaN where the incident has none.
-func (i *Incident) Feature(name string) float64 {
-	for _, f := range i.Features {
+func (in *Incident) Feature(name string) float64 {
+	for _, f := range in.Features {
 		if f.Name == name {
 			return f.Value
 		}
@@ -210,8 +211,8 @@ func (i *Incident) Feature(name string) float64 {
 
 // Share returns which part of all queries in the window n of them are, or -1 where the
 // number of queries is unknown.
-func (i *Incident) Share(n uint64) float64 {
-	all := i.Feature("D") * i.Feature("q")
+func (in *Incident) Share(n uint64) float64 {
+	all := in.Feature("D") * in.Feature("q")
 	if !(all > 0) {
 		return -1
 	}
@@ -219,11 +220,11 @@ func (i *Incident) Share(n uint64) float64 {
 }
 
 // Amplification returns payload bytes sent for each byte received; 0 where none was received.
-func (i *Incident) Amplification() float64 {
-	if i.BytesIn == 0 {
+func (in *Incident) Amplification() float64 {
+	if in.BytesIn == 0 {
 		return 0
 	}
-	return float64(i.BytesOut) / float64(i.BytesIn)
+	return float64(in.BytesOut) / float64(in.BytesIn)
 }
 
 // ConfidenceWord returns a confidence as a word: high from five points of evidence on, medium
@@ -239,7 +240,7 @@ func ConfidenceWord(confidence float64) string {
 }
 
 // Name returns the kind and the number of the incident.
-func (i *Incident) Name() string { return i.Kind.String() + " " + strconv.FormatUint(i.ID, 10) }
+func (in *Incident) Name() string { return in.Kind.String() + " " + strconv.FormatUint(in.ID, 10) }
 
 // IsAt reports whether the target of the incident can be one of servers. A scan has many
 // targets, and any of them may be.

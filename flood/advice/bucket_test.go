@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestAllowance follows one bucket.
-func TestAllowance(t *testing.T) {
+// TestRateLimit follows one bucket.
+func TestRateLimit(t *testing.T) {
 	a := rateLimit{10, time.Second, 3} // one more each 100 ms, three at once
 	full := int64(math.MinInt64)
 	const start = int64(1e18)
@@ -27,8 +27,8 @@ func TestAllowance(t *testing.T) {
 	}
 }
 
-// TestAllowanceIsTheKernels compares with nft_limit_eval of Linux, as it counts.
-func TestAllowanceIsTheKernels(t *testing.T) {
+// TestRateLimitIsTheKernels compares with nft_limit_eval of Linux, as it counts.
+func TestRateLimitIsTheKernels(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 200 {
 		a := rateLimit{1 + r.Int64N(1000), [...]time.Duration{time.Second, time.Minute}[r.IntN(2)], 1 + r.Int64N(50)}
@@ -51,8 +51,8 @@ func TestAllowanceIsTheKernels(t *testing.T) {
 	}
 }
 
-// TestHashes compares with a map, over growing, removing and all.
-func TestHashes(t *testing.T) {
+// TestHashTable compares with a map, over growing, removing and all.
+func TestHashTable(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	var tab hashTable
 	tab.reset(1000)

@@ -148,8 +148,8 @@ var unknownOperator = dissect.Operator{
 	Reflected: "The cure is the challenge, with which the answer to a forged query is smaller than the query.",
 }
 
-// withoutPortBound leaves out the patterns that only a port tells from other traffic: whose port
-// it is must be known.
+// withoutPortBound returns list without the patterns that match other traffic, too, on ports
+// that are not the protocol's: the port must be known for these.
 func withoutPortBound(list []dissect.Pattern) []dissect.Pattern {
 	return slices.DeleteFunc(list, func(w dissect.Pattern) bool { return w.AtPort != "" })
 }

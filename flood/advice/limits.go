@@ -8,9 +8,9 @@ const (
 	// is more than the botnets that reach one server with queries above such a limit, and
 	// takes 512 KiB of slots in a trial. Sources beyond it pass, here as there.
 	trialSources = 1 << 14
-	// trialClients is how many proven clients a trial tells apart: four times what a
+	// trialClients is how many proven clients a trial counts one by one: four times what a
 	// server's browser traffic shows in a minute (2 visits a second and some monitors),
-	// 128 KiB. Further ones set HasMoreClients.
+	// 128 KiB. Of further ones only the packets are counted.
 	trialClients = 1 << 12
 	// planNames is how many sources the lines of one incident name: the eight sources and
 	// four networks that an Incident lists.

@@ -40,9 +40,9 @@ type trial struct {
 	seed          uint64   // of the tables; secret
 	plan          plan
 	named         [planNames]network
-	sharedFull    [planRules]int64 // of the buckets that all sources share
-	sourceBuckets hashTable        // of the buckets that each source has for itself
-	clients       hashTable        // 1: lost a packet
+	sharedFull    [planRules]int64 // when the buckets that all sources share are full
+	sourceBuckets hashTable        // when the bucket of each source is full
+	clients       hashTable        // proven ones; 1: it lost a packet
 	outcome       outcome
 }
 
