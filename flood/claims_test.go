@@ -37,9 +37,9 @@ func TestClaimWeight(t *testing.T) {
 		q.key = s.key(c.host)
 		s.take(q, nil)
 		b := target.At(1)
-		if want := uint32(1) << tt.before; b.Challenged != want || b.Echoed != want || b.Unproven != want || b.Credited != want {
+		if want := uint32(1) << tt.before; b.Challenged != want || b.Echoed != want || b.Unproven != want || b.ProvenLater != want {
 			t.Errorf("level %d, then %d\ngot  %d challenged, %d echoed, %d unproven, %d credited\nwant %d of each",
-				tt.before, tt.after, b.Challenged, b.Echoed, b.Unproven, b.Credited, want)
+				tt.before, tt.after, b.Challenged, b.Echoed, b.Unproven, b.ProvenLater, want)
 		}
 	}
 }

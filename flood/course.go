@@ -135,7 +135,7 @@ func (c *course) findStart(s *serverSecond, v verdict) measure.Second {
 func (c *course) packetsIn(b *measure.Second) float64 {
 	switch c.family {
 	case ofGuesses:
-		return float64(b.Bad)
+		return float64(b.Guesses)
 	case ofJunk:
 		return float64(b.Junk + b.Strange)
 	}

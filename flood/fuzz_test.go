@@ -47,8 +47,8 @@ type fuzzed struct {
 // play takes five bytes: what, how much later, by whom, what is in it, and how
 // often.
 func (z *fuzzed) play(b []byte) {
-	what := track.What(b[0]) % (track.NumWhats + 3)
-	switch what - track.NumWhats {
+	what := track.PacketType(b[0]) % (track.NumPacketTypes + 3)
+	switch what - track.NumPacketTypes {
 	case 0: // a leap, of seconds to centuries
 		n := int64(b[1])*int64(time.Minute) + int64(b[2])*int64(time.Second)
 		if b[3] == 0xff {
@@ -79,7 +79,7 @@ func (z *fuzzed) play(b []byte) {
 	}
 }
 
-func (z *fuzzed) one(what track.What, who, how byte, i int) {
+func (z *fuzzed) one(what track.PacketType, who, how byte, i int) {
 	z.frame++
 	z.sights++
 	z.rand = z.rand*6364136223846793005 + 1442695040888963407

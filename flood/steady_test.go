@@ -24,7 +24,7 @@ func ask(s *track.Sighting, host track.Host, port uint16, ttl uint8) {
 }
 
 // answer turns a request into what the server says to it.
-func answer(s *track.Sighting, what track.What, key uint32) {
+func answer(s *track.Sighting, what track.PacketType, key uint32) {
 	s.What, s.Src, s.SrcPort, s.Dst, s.DstPort, s.TTL = what, s.Dst, s.DstPort, s.Src, s.SrcPort, 64
 	s.Asks, s.Bytes, s.Flags, s.Key = dissect.AskInfo, 170, 0, 0
 	if what == track.IsChallenge {

@@ -12,7 +12,7 @@ import (
 
 // What no capture of ours shows, but some capture may: the detector goes on.
 func TestStrange(t *testing.T) {
-	s := func(what track.What) track.Sighting {
+	s := func(what track.PacketType) track.Sighting {
 		x := track.Sighting{What: what, Asks: dissect.AskInfo, Src: track.Host{10: 0xff, 11: 0xff, 12: 1}, Dst: track.Host{10: 0xff, 11: 0xff, 12: 2}, SrcPort: 1, DstPort: 2}
 		x.FillHashes(seed)
 		return x
@@ -33,7 +33,7 @@ func TestStrange(t *testing.T) {
 			}
 		}},
 		{"nothing of a packet but what it is", func(d *Detector) {
-			for what := range track.NumWhats {
+			for what := range track.NumPacketTypes {
 				for range 50 {
 					x := track.Sighting{What: what, Asks: dissect.AskInfo}
 					x.FillHashes(seed)

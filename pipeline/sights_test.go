@@ -30,7 +30,7 @@ type log struct {
 	seen  []track.Sighting
 }
 
-var whats = [track.NumWhats]string{"other", "request", "reply", "challenge", "part", "junk", "unreachable", "listed",
+var whats = [track.NumPacketTypes]string{"other", "request", "reply", "challenge", "part", "junk", "unreachable", "listed",
 	"opened", "agreed", "acked", "login", "welcome", "rejected"}
 
 var flagNames = []struct {

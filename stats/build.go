@@ -93,6 +93,7 @@ func (c *Collector) listServers(sum *Summary) {
 	}
 }
 
+// summarize returns the server as the summary lists it.
 func (r *rankedServer) summarize() Server {
 	s := r.s
 	row := Server{
@@ -166,6 +167,7 @@ func (c *Collector) maxClientError() uint64 {
 	return 0
 }
 
+// estimateClients returns the number of different clients.
 func (c *Collector) estimateClients() Distinct {
 	if !c.clients.hasOverflowed {
 		return Distinct{Estimate: uint64(len(c.clients.entries))}

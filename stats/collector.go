@@ -161,6 +161,7 @@ func (c *Collector) findMessage(f *track.Fact) *messageTally {
 	return m
 }
 
+// addRequest counts a request, or a one-way message to a server.
 func (c *Collector) addRequest(f *track.Fact, k *questionTally) {
 	c.sum.Requests++
 	p := c.series.pointAt(f.Nanos)
@@ -180,6 +181,7 @@ func (c *Collector) addRequest(f *track.Fact, k *questionTally) {
 	}
 }
 
+// addReply counts a message of a server to a client, and what it answers.
 func (c *Collector) addReply(f *track.Fact, k *questionTally, info *track.ServerInfo) {
 	c.sum.Replies++
 	p := c.series.pointAt(f.Nanos)

@@ -16,6 +16,7 @@ const (
 	autoFactor   = 10
 )
 
+// newSeries returns a series with an interval in nanoseconds; 0: one that is chosen later.
 func newSeries(interval int64) series {
 	if interval > 0 {
 		return series{interval: interval, factor: 2}

@@ -28,6 +28,7 @@ func (k flowKey) Hash(seed uint64) uint64 {
 	return lru.Mix(h, uint64(k.port))
 }
 
+// keyOf returns the flow of a server and a client.
 func keyOf(server netip.AddrPort, client netip.Addr) flowKey {
 	return flowKey{server: server.Addr().As16(), client: client.As16(), port: server.Port()}
 }

@@ -44,14 +44,14 @@ func (e End) AddrPort() netip.AddrPort { return netip.AddrPortFrom(e.Host.Addr()
 // Hash mixes the end with the seed.
 func (e End) Hash(seed uint64) uint64 { return lru.Mix(e.Host.Hash(seed), uint64(e.Port)) }
 
-// What is what a packet is, as far as its own bytes show: it is decided without pairing,
-// joining or looking anything up.
-type What uint8
+// PacketType is what a packet is, as far as its own bytes show: it is decided without
+// pairing, joining or looking anything up.
+type PacketType uint8
 
-// What packets are.
+// The types of packets.
 const (
 	// IsOther is a datagram of no protocol that qsniff reads: the game's, mostly.
-	IsOther What = iota
+	IsOther PacketType = iota
 	IsRequest
 	IsReply
 	IsChallenge // a reply that gives a challenge in place of an answer
@@ -72,7 +72,8 @@ const (
 	IsLogin
 	IsWelcome
 	IsRejected
-	NumWhats
+	// NumPacketTypes is the number of types.
+	NumPacketTypes
 )
 
 // Sighting is one packet, or what was joined from IP fragments, as the watchers of a whole
@@ -88,7 +89,7 @@ type Sighting struct {
 	ClientHash, ServerHash uint64
 	SrcPort                uint16
 	DstPort                uint16
-	What                   What
+	What                   PacketType
 	TTL                    uint8 // or hop limit
 	Flags                  SightFlags
 	Asks                   dissect.Asked  // what a request asks for, or a reply gives

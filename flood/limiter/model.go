@@ -65,7 +65,8 @@ func ParseModel(text string) (Model, error) {
 	return m, nil
 }
 
-func findModel(name string) (Model, bool) {
+// findModel returns the model of an engine; ok is false if the name is none of an engine.
+func findModel(name string) (m Model, ok bool) {
 	for _, m := range Models {
 		if m.Name == name {
 			return m, true
@@ -74,6 +75,7 @@ func findModel(name string) (Model, bool) {
 	return Model{}, false
 }
 
+// set parses one number of a model: key is per, global or window.
 func (m *Model) set(key, value string) error {
 	switch key {
 	case "per", "global":

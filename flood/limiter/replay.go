@@ -36,6 +36,7 @@ type sourceKey struct {
 	host   track.Host
 }
 
+// Hash mixes the key with the seed.
 func (k sourceKey) Hash(seed uint64) uint64 { return lru.Mix(k.host.Hash(seed), uint64(k.server)) }
 
 // serverLimiter is the limiter of a server and what it did.

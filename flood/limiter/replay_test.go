@@ -19,7 +19,7 @@ const (
 
 var a2s, ase, master = &dissect.Proto{Name: "a2s", Limited: true}, &dissect.Proto{Name: "ase"}, &dissect.Proto{Name: "master"}
 
-func sighting(what track.What, src, dst string, at time.Duration, key uint32) *track.Sighting {
+func sighting(what track.PacketType, src, dst string, at time.Duration, key uint32) *track.Sighting {
 	a, b := netip.MustParseAddrPort(src), netip.MustParseAddrPort(dst)
 	s := &track.Sighting{What: what, Src: track.HostOf(a), SrcPort: a.Port(), Dst: track.HostOf(b), DstPort: b.Port(),
 		Age: int64(at), Nanos: int64(at), Key: key, Proto: a2s}

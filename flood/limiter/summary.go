@@ -93,6 +93,7 @@ func (r *Replay) Summary() *Summary {
 	return s
 }
 
+// report returns the server as the summary lists it, without its clients and sources.
 func (st *serverLimiter) report(addr netip.AddrPort) *Server {
 	return &Server{Addr: addr, Requests: st.requests, ByRate: st.byRate, ByAll: st.byAll,
 		First: st.firstByAll, Last: st.lastByAll, Seconds: st.seconds, Overruns: st.overruns}

@@ -103,6 +103,7 @@ func (c *Claims) find(key uint64) *claim {
 	return nil
 }
 
+// tagOf returns what claimTags holds of a key: never 0.
 func tagOf(key uint64) uint32 { return uint32(key>>32) | 1 }
 
 // AdaptSample halves the sample if more than ClaimsEach claims were added in the second
@@ -124,7 +125,8 @@ func (c *Claims) weight() uint32 { return 1 << c.SampleLevel }
 // does later is compared with that request.
 func (x *claim) weight() uint32 { return 1 << x.level }
 
-func claimKey(target, source uint64) uint64 { return lru.Mix(target, source) | 1 }
+// claimKey returns the key of a source at a server: never 0.
+func claimKey(server, source uint64) uint64 { return lru.Mix(server, source) | 1 }
 
 // isProven reports whether the source proved its address in the last ProvenFor seconds.
 func (x *claim) isProven(now int32) bool { return x.provedAt > 0 && now-x.provedAt < ProvenFor }

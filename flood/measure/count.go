@@ -26,7 +26,7 @@ func (t *Server) CountRequest(s *track.Sighting, c Clock) *Second {
 	b.Packets++
 	b.BytesIn += uint64(s.Bytes)
 	if s.Flags&track.HasKey != 0 {
-		b.Keyed++
+		b.WithChallenge++
 	}
 	return b
 }
@@ -62,14 +62,14 @@ func (t *Server) CountQuery(s *track.Sighting, c Clock, b *Second, isProven bool
 
 // CountGuess counts a request with a challenge that was never issued to its source.
 func (t *Server) CountGuess(s *track.Sighting, c Clock, b *Second) {
-	b.Bad++
+	b.Guesses++
 	t.currentPane().addOther(Guesses, t.key, s, s.ClientHash, c.Now)
 }
 
 // countRefusedGuess counts weight sources whose challenge was refused. s is the refusal: the
 // server's new challenge.
 func (t *Server) countRefusedGuess(s *track.Sighting, b *Second, now int32, weight uint32) {
-	b.Bad += weight
+	b.Guesses += weight
 	p := t.currentPane()
 	p.sources[Guesses].Add(s.ClientHash)
 	if v := p.top[Guesses].Add(s.Dst, s.ClientHash); v != nil {
@@ -111,7 +111,7 @@ func (t *Server) CountReply(s *track.Sighting, c Clock, isFirst bool) {
 }
 
 // CountUnreachable counts an ICMP error about a reply.
-func (t *Server) CountUnreachable(c Clock) { t.OpenSecond(c.Now, c.Nanos).Unreach++ }
+func (t *Server) CountUnreachable(c Clock) { t.OpenSecond(c.Now, c.Nanos).Unreachable++ }
 
 // The baseline moves towards the rate by 1/60 of the difference a second in the first
 // learnUntil seconds, later by 1/600. Chosen: a start in mid-traffic settles in two

@@ -84,6 +84,7 @@ func scopeOf(h *track.Host) scope {
 	return public
 }
 
+// scope6 returns the scope of an IPv6 source.
 func scope6(h *track.Host) scope {
 	switch {
 	case h[0]>>5 == 1: // 2000::/3

@@ -46,13 +46,13 @@ func (t *Server) Measure(f *Features, now int32, limits Limits, list *[]BusyHost
 	} else {
 		f[Answered] = Share(float64(ten.Replies), float64(ten.Packets))
 		f[Gain] = Share(float64(ten.BytesOut), float64(ten.BytesIn))
-		f[Unreach] = Share(float64(ten.Unreach), float64(ten.Replies))
+		f[Unreach] = Share(float64(ten.Unreachable), float64(ten.Replies))
 		if one.Replies > 0 && t.Sum(now-1, 1).Replies > 0 && t.Sum(now-2, 1).Replies > 0 && 2*three.Replies < three.Packets {
 			f[Refusing] = 1
 		}
 	}
 	echoed := t.Sum(now-echoDelay, 10)
-	f[EchoLike] = min(1, Share(float64(echoed.Credited+echoed.Proven), float64(echoed.Unproven+echoed.Proven)))
+	f[EchoLike] = min(1, Share(float64(echoed.ProvenLater+echoed.Proven), float64(echoed.Unproven+echoed.Proven)))
 	f[Proven] = Share(float64(ten.Proven), float64(ten.Queries))
 	t.measureWindow(f, now)
 	t.measureCompletion(f, now)
@@ -188,11 +188,11 @@ func (t *Server) MeasureGuesses(f *Features, now int32) {
 		if t.LastChallenge == 0 || now-t.FirstChallenge < FreshFor || float64(orphans) < max(minOrphans, orphansFactor*t.habit.orphans)*seconds {
 			orphans = 0
 		}
-		return float64(b.Bad + orphans)
+		return float64(b.Guesses + orphans)
 	}
 	one, three, ten := t.Sum(now, 1), t.Sum(now, 3), t.Sum(now, 10)
 	n3, n10 := countGuesses(&three, 3), countGuesses(&ten, 10)
 	f[GuessesNow] = countGuesses(&one, 1)
 	f[Guesses3], f[Guesses10] = n3, n10/10
-	f[GuessShare3], f[GuessShare10] = Share(n3, max(float64(three.Keyed), n3)), Share(n10, max(float64(ten.Keyed), n10))
+	f[GuessShare3], f[GuessShare10] = Share(n3, max(float64(three.WithChallenge), n3)), Share(n10, max(float64(ten.WithChallenge), n10))
 }

@@ -72,7 +72,7 @@ func (c *Claims) recordEcho(t *Server, x *claim, now int32, isWhole bool) Reques
 	}
 	w := x.weight()
 	if b := t.At(x.askedAt); b != nil {
-		b.Credited += w * uint32(x.unproven)
+		b.ProvenLater += w * uint32(x.unproven)
 	}
 	if x.awaitsEcho {
 		if b := t.At(x.issuedAt); b != nil {
@@ -98,7 +98,7 @@ func (c *Claims) recordUnissued(t *Server, s *track.Sighting, x *claim, now int3
 		if x.pending > 0 {
 			x.pending--
 			if b := t.At(x.askedAt); b != nil {
-				b.Credited += x.weight() * uint32(x.unproven)
+				b.ProvenLater += x.weight() * uint32(x.unproven)
 			}
 			x.unproven = 0
 		}

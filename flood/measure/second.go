@@ -7,24 +7,24 @@ type Second struct {
 	Nanos int64  // Unix time of its begin
 	Frame uint64 // of its first packet
 
-	Queries    uint32 // requests that are no echo of a challenge, no junk and no guess
-	Packets    uint32 // requests of all kinds
-	BytesIn    uint64
-	Replies    uint32
-	BytesOut   uint64
-	Junk       uint32 // datagrams that no protocol recognizes
-	JunkBytes  uint64
-	Strange    uint32     // datagrams that are no query and belong to no session
-	Bad        uint32     // requests with a challenge that was never issued
-	Keyed      uint32     // requests with any challenge
-	Unreach    uint32     // ICMP errors about replies
-	Proven     uint32     // queries of sources that had proved their address
-	Unproven   uint32     // queries of those that had not, estimated from the sample
-	Credited   uint32     // those of them whose source proved its address within PendingFor seconds
-	Challenged uint32     // sources that were challenged
-	Echoed     uint32     // those of them that brought the challenge back
-	Orphans    uint32     // sources whose first challenge is one that the capture did not show
-	bins       [100]uint8 // queries in each 10 ms, up to 255
+	Queries       uint32 // requests that are no echo of a challenge, no junk and no guess
+	Packets       uint32 // requests of all kinds
+	BytesIn       uint64
+	Replies       uint32
+	BytesOut      uint64
+	Junk          uint32 // datagrams that no protocol recognizes
+	JunkBytes     uint64
+	Strange       uint32     // datagrams that are no query and belong to no session
+	Guesses       uint32     // requests with a challenge that was never issued
+	WithChallenge uint32     // requests with any challenge
+	Unreachable   uint32     // ICMP errors about replies
+	Proven        uint32     // queries of sources that had proved their address
+	Unproven      uint32     // queries of those that had not, estimated from the sample
+	ProvenLater   uint32     // those of them whose source proved its address within PendingFor seconds
+	Challenged    uint32     // sources that were challenged
+	Echoed        uint32     // those of them that brought the challenge back
+	Orphans       uint32     // sources whose first challenge is one that the capture did not show
+	bins          [100]uint8 // queries in each 10 ms, up to 255
 }
 
 // add adds the counts of another second.
@@ -37,12 +37,12 @@ func (s *Second) add(b *Second) {
 	s.Junk += b.Junk
 	s.JunkBytes += b.JunkBytes
 	s.Strange += b.Strange
-	s.Bad += b.Bad
-	s.Keyed += b.Keyed
-	s.Unreach += b.Unreach
+	s.Guesses += b.Guesses
+	s.WithChallenge += b.WithChallenge
+	s.Unreachable += b.Unreachable
 	s.Proven += b.Proven
 	s.Unproven += b.Unproven
-	s.Credited += b.Credited
+	s.ProvenLater += b.ProvenLater
 	s.Challenged += b.Challenged
 	s.Echoed += b.Echoed
 	s.Orphans += b.Orphans

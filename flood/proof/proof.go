@@ -59,6 +59,7 @@ type offerKey struct {
 	client track.Host
 }
 
+// Hash mixes the key with the seed.
 func (k offerKey) Hash(seed uint64) uint64 { return k.client.Hash(k.server.Hash(seed)) }
 
 // offer is the last two challenges that the server gave to the address, the newer one first.
@@ -77,6 +78,7 @@ type connKey struct {
 	server, client socket
 }
 
+// Hash mixes the key with the seed.
 func (k connKey) Hash(seed uint64) uint64 { return k.client.Hash(k.server.Hash(seed)) }
 
 // handshake is a connection to which the server agreed.

@@ -20,7 +20,7 @@ const (
 	player = "203.0.113.7:40001"
 )
 
-func sighting(what track.What, src, dst string, at time.Duration, key uint32) *track.Sighting {
+func sighting(what track.PacketType, src, dst string, at time.Duration, key uint32) *track.Sighting {
 	a, b := netip.MustParseAddrPort(src), netip.MustParseAddrPort(dst)
 	s := &track.Sighting{What: what, Src: track.HostOf(a), SrcPort: a.Port(), Dst: track.HostOf(b), DstPort: b.Port(),
 		Age: int64(at), Nanos: int64(at), Key: key}

@@ -100,6 +100,7 @@ func (c *Collector) Summary() *Summary {
 	return s
 }
 
+// report returns the source as the summary lists it.
 func (x *provenSource) report(h track.Host) Source {
 	out := Source{Addr: h.Addr(), First: min(x.first, x.last), Last: x.last, Methods: x.methods, Proofs: x.proofs, HasMore: x.hasMore}
 	for _, e := range x.servers[:x.kept] {

@@ -22,7 +22,7 @@ const floodStart = int64(1_700_000_000e9)
 func flooded() *render.Floods {
 	at := func(s int) int64 { return floodStart + int64(s)*1e9 }
 	seen := &flood.Seen{}
-	for _, what := range []track.What{track.IsRequest, track.IsReply} {
+	for _, what := range []track.PacketType{track.IsRequest, track.IsReply} {
 		s := track.Sighting{What: what, Asks: 1, SrcPort: 2, DstPort: 2}
 		seen.Sight(&s)
 	}
