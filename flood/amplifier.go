@@ -40,7 +40,7 @@ func (p *amplifier) countAnswer(b *book, t *measure.Server, s *track.Sighting, r
 	}
 	in := b.openIncident(Target{End: t.End.AddrPort()}, OpenAmplifier, ofAmplifier, b.Nanos)
 	if in == nil {
-		p.answers = 0 // another time
+		p.answers = 0 // try again after as many answers
 		return
 	}
 	p.hasIncident = true

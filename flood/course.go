@@ -38,8 +38,8 @@ type serverSecond struct {
 }
 
 // applyVerdict applies the verdict on the second that ends: it opens an incident, or
-// changes, continues or closes the open one. rate is what the open one is continued by, in
-// packets a second.
+// changes, continues or closes the open one. rate, in packets a second, decides whether the
+// open one continues.
 func (c *course) applyVerdict(s *serverSecond, v verdict, rate float64) {
 	if c.in != nil {
 		c.considerKind(s, v)

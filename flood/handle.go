@@ -6,8 +6,8 @@ import (
 	"qsniff/track"
 )
 
-// handleRequest counts a request at its server, and as part of a scan if the server sent
-// nothing for a while.
+// handleRequest counts a request at its server, and for its source's scan unless the server
+// is known to have answered lately.
 func (d *Detector) handleRequest(s *track.Sighting) {
 	b := &d.book
 	b.requests++

@@ -238,8 +238,8 @@ func (x *consoles) recordWelcome(server track.End, client track.Host) {
 	}
 }
 
-// Scores of guesses, and of guesses of which one was right. Chosen: as of a flood with
-// proof, and the most.
+// Scores of guesses, and of guesses of which one was right. Chosen: the least with a high
+// confidence, and the least with confidenceMost.
 const (
 	guesserScore = 5
 	successScore = 7

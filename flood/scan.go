@@ -20,7 +20,7 @@ type scans struct {
 	// sources ask no second one, and forged ones must not fill the table.
 	first      [firstRequestPlaces]firstRequest
 	answering  sketch.Recent // networks from which answers came
-	hasAnswers bool          // one was
+	hasAnswers bool          // answering is not empty
 }
 
 type firstRequest struct{ source, target uint32 }

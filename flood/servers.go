@@ -10,7 +10,7 @@ import (
 // requests is watched closely.
 type servers struct {
 	*book
-	lastFound *watched // the one before
+	lastFound *watched // by find, which looks here first
 	fullSince int32    // the last second in which there was no room for one more
 	heavy     []*watched
 	ports     [heavyTargets]uint16 // of heavy, side by side for find

@@ -16,7 +16,7 @@ type victims struct {
 	*book
 	light     *lru.Table[track.Host, lightVictim]
 	heavy     []*victim
-	lastFound *victim // the one before
+	lastFound *victim // by find, which looks here first
 }
 
 // lightVictim counts the replies to a host that is not watched closely.

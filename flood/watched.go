@@ -47,7 +47,7 @@ func (w *watched) hasIncident() bool {
 func (w *watched) judgeSecond(b *book, rules *rulebook) {
 	f := &w.features
 	s := serverSecond{b, &w.Server, f}
-	hasAlarm, isLearning := w.judgeQueries(&s, rules)
+	hasAlarm, isCalm := w.judgeQueries(&s, rules)
 	oneWay := w.IsOneWay(b.Now)
 	w.MeasureJunk(f, b.Now)
 	junk := rules.judgeJunk(f)
@@ -57,7 +57,7 @@ func (w *watched) judgeSecond(b *book, rules *rulebook) {
 	guesses := rules.judgeGuesses(f)
 	guesses.confidence = b.confidence(guesses.score, oneWay)
 	w.courses[ofGuesses].applyVerdict(&s, guesses, guesses.rate)
-	if w.courses[ofQueries].in == nil && (!hasAlarm || isLearning) {
+	if w.courses[ofQueries].in == nil && (!hasAlarm || isCalm) {
 		w.Learn(b.Now)
 	}
 	w.hasTrial = false
