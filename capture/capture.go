@@ -23,7 +23,7 @@ type Packet struct {
 }
 
 // Batch is a run of packets in capture order together with the memory that
-// their Data points into. Whoever owns a Batch may have it filled again.
+// their Data points into. The owner of a Batch may have it filled again.
 //
 // What few packets have is not part of Packet, so that the others take no memory
 // for it: Gaps and Comments are in the order of their At.

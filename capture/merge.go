@@ -233,7 +233,7 @@ func (m *merger) finalError() error {
 	return errors.Join(m.errs...)
 }
 
-// Stats adds up those of the sources. Size is 0 unless all sources know theirs.
+// Stats adds up those of the sources. Size is 0 unless it is known of all sources.
 func (m *merger) Stats() Stats {
 	var sum Stats
 	known := true

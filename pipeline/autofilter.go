@@ -36,7 +36,7 @@ func AutoFilter(reg *dissect.Registry, as []DecodeAs) *live.AutoFilter {
 		}
 	}
 	for _, w := range dissect.Needed(patterns) {
-		f.Payloads = append(f.Payloads, live.Pattern{Offset: w.Offset, Value: w.Value, Mask: w.Mask, MinLen: w.MinLen, MaxLen: w.MaxLen})
+		f.Payloads = append(f.Payloads, live.PayloadPattern{Offset: w.Offset, Value: w.Value, Mask: w.Mask, MinLen: w.MinLen, MaxLen: w.MaxLen})
 	}
 	for _, rule := range as {
 		if rule.TCP {

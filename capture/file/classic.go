@@ -73,7 +73,7 @@ type recordHeader struct {
 }
 
 // parseRecordHeader decodes a record header.
-func (f *format) parseRecordHeader(b []byte) recordHeader { return f.adapt(loadRecordHeader(b)) }
+func (f *recordFormat) parseRecordHeader(b []byte) recordHeader { return f.adapt(loadRecordHeader(b)) }
 
 // loadRecordHeader decodes a record header as one of the usual format: little-endian,
 // captured length first.
@@ -83,7 +83,7 @@ func loadRecordHeader(b []byte) recordHeader {
 }
 
 // adapt converts a header that was decoded as one of the usual format into that of f.
-func (f *format) adapt(h recordHeader) recordHeader {
+func (f *recordFormat) adapt(h recordHeader) recordHeader {
 	if f.bigEndian {
 		h.sec, h.frac = bits.ReverseBytes32(h.sec), bits.ReverseBytes32(h.frac)
 		h.captured, h.wire = bits.ReverseBytes32(h.captured), bits.ReverseBytes32(h.wire)
@@ -161,7 +161,7 @@ func (r *Reader) checkFollowing(buf []byte, end int, h recordHeader, c clock) so
 
 // isAlike reports whether the record next is odd in no way in which h, the one before
 // it, is not.
-func (f *format) isAlike(next, h recordHeader, c clock) bool {
+func (f *recordFormat) isAlike(next, h recordHeader, c clock) bool {
 	return (next.captured <= next.wire || h.captured > h.wire) &&
 		(next.frac < f.second || h.frac >= f.second) &&
 		(c.isNear(next.sec) || clock{sec: h.sec}.isNear(next.sec))
@@ -216,7 +216,7 @@ func (r *Reader) checkChain(buf []byte, pos int) soundness {
 
 // isPlausible reports whether h may be a record after damage; c is the time of the one
 // before it.
-func (f *format) isPlausible(h recordHeader, c clock) bool {
+func (f *recordFormat) isPlausible(h recordHeader, c clock) bool {
 	return c.hasTime && c.isNear(h.sec) && h.frac < f.second &&
 		h.captured > 0 && h.captured <= h.wire && h.wire <= maxWire &&
 		h.captured <= capture.MaxCaptured && (f.snapLen == 0 || h.captured <= f.snapLen)

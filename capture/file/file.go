@@ -115,7 +115,7 @@ func (r *Reader) readStart() (buf []byte, err error) {
 
 // headerLenOf returns the length of the header of a file that starts with b.
 func headerLenOf(b []byte) int {
-	var f format
+	var f recordFormat
 	switch {
 	case isSection(b):
 		return minSection

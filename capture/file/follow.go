@@ -51,7 +51,7 @@ type follower struct {
 	ring *ringFinder // nil: one file
 
 	reader      *Reader // nil: the next file is to be opened
-	tail        *tail   // its input
+	tail        *tail   // input of reader
 	next        string  // file to read next, "" if that is to be found
 	hasPackets  bool    // packets of the file have been read
 	pastStats   capture.Stats
@@ -201,11 +201,11 @@ type tail struct {
 	path      string
 	file      *os.File
 	follower  *follower
-	bytesRead int64  // bytes
+	bytesRead int64
 	isOver    bool   // nothing will be appended any more
 	isWhole   bool   // the file is compressed: it is read to its end only
-	next      string // the file that follows
-	stopped   error  // what wait returned
+	next      string // the file that follows, once isOver; "" if that is to be found
+	stopped   error  // error by which wait ended the capture
 }
 
 // Read reads what has been written, or waits for more.

@@ -12,7 +12,7 @@ import (
 // signature identifies a kind of file by bytes at its start.
 type signature struct {
 	magic       string
-	offset      int    // where
+	offset      int    // of magic in the file
 	kind        string // what the file is
 	unzip       string // the program that decompresses it to standard output
 	convertible bool   // a capture in a format that editcap converts
@@ -88,7 +88,7 @@ func NotPayload(name string, start []byte) *Error {
 	if name == stdinName {
 		e.Hint = "COMMAND | qsniff read -"
 	}
-	var f format
+	var f recordFormat
 	switch p := packingOf(start); {
 	case isSection(start), len(start) >= 4 && f.parseMagic(start):
 		e.Reason = "is a capture, not a payload"

@@ -70,8 +70,8 @@ const (
 	smallerIsCaptured
 )
 
-// format is what the file header states about the records.
-type format struct {
+// recordFormat is what the file header states about the records.
+type recordFormat struct {
 	bigEndian bool
 	lengths   lengths
 	isUnusual bool // big-endian, or another order of lengths
@@ -85,7 +85,7 @@ type format struct {
 
 // parse decodes the file header at the start of b and returns its length. It takes a b
 // that is shorter than a header for the whole file.
-func (f *format) parse(name string, b []byte) (int, error) {
+func (f *recordFormat) parse(name string, b []byte) (int, error) {
 	switch {
 	case !f.parseMagic(b):
 		return 0, foreignError(name, b)
@@ -116,7 +116,7 @@ func (f *format) parse(name string, b []byte) (int, error) {
 
 // parseMagic reports whether b starts with a magic number, or is the beginning of one,
 // and fills in what it determines.
-func (f *format) parseMagic(b []byte) bool {
+func (f *recordFormat) parseMagic(b []byte) bool {
 	b = b[:min(len(b), 4)]
 	for _, v := range magics {
 		for _, big := range [...]bool{false, true} {

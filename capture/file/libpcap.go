@@ -84,7 +84,7 @@ func (s *libpcapSource) open(name string, o options) error {
 	if s.handle, err = pcap.OpenOffline(name); err != nil { // "-" is standard input there, too
 		return s.libpcapError(err)
 	}
-	var f format
+	var f recordFormat
 	if len(start) > 0 && !isSection(start) {
 		if _, err := f.parse(s.name, start); err == nil {
 			s.link = f.link

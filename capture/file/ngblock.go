@@ -42,16 +42,16 @@ const (
 	blockSection    = 0x0a0d_0d0a // the same in both byte orders
 )
 
-// section is the state of a section, to which its blocks refer, with what goes on over
+// sectionState is the state of a section, to which its blocks refer, with what goes on over
 // all sections.
-type section struct {
+type sectionState struct {
 	bigEndian  bool
-	isUnknown  bool // of a version that is not known: none of its blocks is read
+	isUnknown  bool // its version is unknown: none of its blocks is read
 	ifaces     []iface
 	firstLink  uint16 // of the first interface of the file
 	nextNumber int    // number that the file's next interface gets
 	lastNanos  int64  // time of the last packet
-	hasTime    bool   // there was one
+	hasTime    bool   // there was such a packet
 
 	// A block above maxHeldBlock that is being skipped: the bytes that are left of it,
 	// where it began, and its length.
@@ -91,14 +91,14 @@ func (r *Reader) parseFirstSection(b []byte) error {
 }
 
 // u16 and u32 read a number in the section's byte order.
-func (s *section) u16(b []byte) uint16 {
+func (s *sectionState) u16(b []byte) uint16 {
 	if s.bigEndian {
 		return binary.BigEndian.Uint16(b)
 	}
 	return binary.LittleEndian.Uint16(b)
 }
 
-func (s *section) u32(b []byte) uint32 { return u32(b, s.bigEndian) }
+func (s *sectionState) u32(b []byte) uint32 { return u32(b, s.bigEndian) }
 
 // u32 reads a number in the given byte order.
 func u32(b []byte, bigEndian bool) uint32 {
@@ -109,7 +109,7 @@ func u32(b []byte, bigEndian bool) uint32 {
 	return n
 }
 
-func (s *section) u64(b []byte) uint64 {
+func (s *sectionState) u64(b []byte) uint64 {
 	if s.bigEndian {
 		return binary.BigEndian.Uint64(b)
 	}

@@ -11,12 +11,12 @@ import (
 
 // iface is an interface of the current section.
 type iface struct {
-	link           uint16
-	number         uint16 // over all sections
-	snapLen        uint32
-	time           resolution
-	reported       uint64 // packets lost, as the last statistics block says
-	betweenPackets uint64 // packets lost, as packets say
+	link         uint16
+	number       uint16 // over all sections
+	snapLen      uint32
+	time         resolution
+	lostReported uint64 // packets lost, of the last statistics block
+	lostBetween  uint64 // packets lost between packets, of their options
 }
 
 // description is what pcapng has besides packets.
@@ -178,15 +178,15 @@ func (r *Reader) readStatistics(block []byte) {
 		}
 	}
 	i := &s.ifaces[number]
-	r.setDropped(i, dropped, i.betweenPackets)
+	r.setDropped(i, dropped, i.lostBetween)
 }
 
 // setDropped sets the counters of an interface: packets lost as a statistics block
 // reports, and as packets report of the time between them. Both count the same losses,
 // so the larger one is taken.
 func (r *Reader) setDropped(i *iface, counted, between uint64) {
-	before := max(i.reported, i.betweenPackets)
-	i.reported, i.betweenPackets = counted, between
+	before := max(i.lostReported, i.lostBetween)
+	i.lostReported, i.lostBetween = counted, between
 	now := max(counted, between)
 	r.stats.Dropped += now - before
 	if int(i.number) < len(r.described.interfaces) {

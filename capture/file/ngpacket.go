@@ -80,10 +80,10 @@ func (r *Reader) readObsolete(b *capture.Batch, pos, end int) {
 	r.readPacket(b, pos, end, uint32(number))
 }
 
-// addLost counts what an obsolete packet block says was lost before it.
+// addLost counts the packets that an obsolete packet block reports as lost before it.
 func (r *Reader) addLost(number, lost uint16) {
 	i := &r.section.ifaces[number]
-	r.setDropped(i, i.reported, i.betweenPackets+uint64(lost))
+	r.setDropped(i, i.lostReported, i.lostBetween+uint64(lost))
 }
 
 // readPacket appends the packet of a block with the layout of an enhanced packet
@@ -170,7 +170,7 @@ func (r *Reader) readPacketOptions(b *capture.Batch, n int, i *iface, opts []byt
 			comments++
 			b.Comments = append(b.Comments, capture.Comment{At: n, Text: value})
 		case code == optDropCount && len(value) == 8:
-			r.setDropped(i, i.reported, i.betweenPackets+r.section.u64(value))
+			r.setDropped(i, i.lostReported, i.lostBetween+r.section.u64(value))
 		}
 	}
 }
@@ -183,7 +183,7 @@ func (r *Reader) skipTooShort(b *capture.Batch, pos, end int, what string, least
 
 // noInterfaceReason returns the reason for a packet of an interface that the section
 // has not described.
-func (s *section) noInterfaceReason(number uint32) string {
+func (s *sectionState) noInterfaceReason(number uint32) string {
 	if number >= maxSectionInterfaces {
 		return "interface " + digits.Grouped(int64(number)) + " above the limit of " + digits.Grouped(maxSectionInterfaces)
 	}

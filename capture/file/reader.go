@@ -18,11 +18,11 @@ type Reader struct {
 	packed  *packed     // nil unless the input is compressed
 	stats   capture.Stats
 
-	isPcapng  bool        // pcapng; otherwise classic pcap
-	format    format      // of classic pcap
-	clock     clock       // of its records
-	section   section     // of pcapng
-	described description // what pcapng says besides packets
+	isPcapng  bool         // otherwise classic pcap
+	format    recordFormat // of classic pcap
+	clock     clock        // of its records
+	section   sectionState // of pcapng
+	described description  // what pcapng has besides packets
 
 	offset int64  // in the expanded input, of the first byte that is in no batch yet
 	chunk  int    // bytes that a batch is filled with

@@ -28,10 +28,10 @@ type Writer struct {
 	ids       map[ifaceKey]uint32
 	lastKey   ifaceKey // of the packet before
 	lastID    uint32
-	nextKey   ifaceKey // interface that newInterface describes
-	nextIDB   []byte
-	lastNanos int64 // time of the last packet
-	flushedAt int64 // packet time of the last flush
+	nextKey   ifaceKey // interface that nextIDB describes
+	nextIDB   []byte   // description that SizeWith counted and no packet needed yet
+	lastNanos int64    // time of the last packet
+	flushedAt int64    // packet time of the last flush
 }
 
 // WriteOptions are how a capture is written. Every one may be zero.

@@ -25,8 +25,8 @@ type packetSocket struct {
 	snapLen  int
 
 	ring        []byte
-	block       int // the one to be read next, or being read
-	blockIsOpen bool
+	block       int  // index of the block that is being read, or is read next
+	blockIsOpen bool // walk is in that block
 	walk        blockWalker
 	next        frame
 	hasNext     bool // next is a packet that has not been delivered
@@ -35,7 +35,7 @@ type packetSocket struct {
 	stats   statsV3
 }
 
-// statsV3 is struct tpacket_stats_v3. The kernel counts from 0 again once asked.
+// statsV3 is struct tpacket_stats_v3. The kernel counts from 0 again after each query.
 type statsV3 struct{ packets, drops, freezes uint32 }
 
 // openAFPacket opens a packet socket. It attaches the filter before bind, from which on
@@ -105,7 +105,7 @@ func (s *packetSocket) mapRing(o *Options) error {
 	if err := unix.SetsockoptInt(s.fd, unix.SOL_PACKET, unix.PACKET_VERSION, unix.TPACKET_V3); err != nil {
 		return fmt.Errorf("TPACKET_V3: %w", err)
 	}
-	const frameSize = 2048 // the kernel wants one; blocks are not cut into them
+	const frameSize = 2048 // the kernel requires a size; TPACKET_V3 does not use it
 	blocks := uint32(max(o.Buffer/blockSize, minBlocks))
 	req := unix.TpacketReq3{
 		Block_size: blockSize, Block_nr: blocks,

@@ -16,7 +16,7 @@ var (
 	ErrFilter      = errors.New("filter cannot be used")
 )
 
-// Error says what is wrong with an interface or a filter, and what to do about it.
+// Error is what is wrong with an interface or a filter, and what to do about it.
 type Error struct {
 	Interface string // "" if it is about the whole capture
 	Reason    string // lower case, one line
@@ -46,7 +46,7 @@ func downError(name string) *Error {
 	return &Error{Interface: name, Reason: ErrDown.Error(), Hint: "sudo ip link set " + shellWord(name) + " up", Err: ErrDown}
 }
 
-// goneError is about an interface that was captured on.
+// goneError is about an interface that went down, or vanished, while it was captured on.
 func goneError(name string, there bool) *Error {
 	if there {
 		return &Error{Interface: name, Reason: "interface went down", Hint: "start again when it is up", Err: ErrDown}
@@ -88,7 +88,7 @@ func shellWord(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// programPath is the path of this program, as setcap wants it.
+// programPath returns the path of this program for a command.
 func programPath() string {
 	path, err := os.Executable()
 	if err != nil {

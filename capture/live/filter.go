@@ -24,17 +24,17 @@ import (
 // VLAN tags are stepped over, those of the network card and those in the frame. On
 // links other than Ethernet, raw IP and the cooked ones of Linux everything passes.
 type AutoFilter struct {
-	Payloads []Pattern // of two that cover each other one is enough
+	Payloads []PayloadPattern // of two that cover each other one is enough
 	// UDP and TCP are ports of servers some of whose messages no pattern matches.
 	UDP, TCP []uint16
 	// Missed is what the filter drops at other ports.
 	Missed []Missed
 }
 
-// Pattern is what the payloads of some UDP datagrams have in common. A payload has it
+// PayloadPattern is what the payloads of UDP datagrams have in common. A payload has it
 // if it is MinLen to MaxLen bytes long (0: any) and has Value at Offset in the bits
 // that are set in Mask, or in all if that is nil.
-type Pattern struct {
+type PayloadPattern struct {
 	Offset         int
 	Value, Mask    []byte
 	MinLen, MaxLen int

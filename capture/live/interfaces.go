@@ -6,8 +6,8 @@ import (
 	"net/netip"
 )
 
-// Interface is what can be captured on.
-type Interface struct {
+// Device is an interface of this host, or Any, that can be captured on.
+type Device struct {
 	Name      string
 	Addresses []netip.Prefix // of the host on it, with the prefix length of the network
 	MTU       int            // bytes; 0 for Any
@@ -17,18 +17,18 @@ type Interface struct {
 	Permitted bool // this program may capture
 }
 
-// Interfaces lists the interfaces of this host in the order of the system, with Any at
+// Devices lists the interfaces of this host in the order of the system, with Any at
 // the end where the system has it.
-func Interfaces() ([]Interface, error) {
+func Devices() ([]Device, error) {
 	found, err := net.Interfaces()
 	if err != nil {
 		return nil, fmt.Errorf("interfaces: %w", err)
 	}
 	permitted := checkPermission() == nil
-	var all []Interface
+	var all []Device
 	for _, f := range found {
 		t := targetOf(&f)
-		in := Interface{
+		in := Device{
 			Name: f.Name, MTU: f.MTU, Link: linkOf(t), Permitted: permitted,
 			Up: f.Flags&net.FlagUp != 0, Loopback: f.Flags&net.FlagLoopback != 0,
 		}
@@ -44,7 +44,7 @@ func Interfaces() ([]Interface, error) {
 		all = append(all, in)
 	}
 	if hasAny {
-		all = append(all, Interface{Name: Any, Link: linkSLL2, Up: true, Permitted: permitted})
+		all = append(all, Device{Name: Any, Link: linkSLL2, Up: true, Permitted: permitted})
 	}
 	return all, nil
 }

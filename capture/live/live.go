@@ -52,7 +52,7 @@ func ParseBackend(s string) (Backend, error) {
 // Options are what to capture, and how. Every option but Interfaces may be zero, which
 // stands for its default.
 type Options struct {
-	// Interfaces are names as Interfaces lists them, or Any alone. With Any only the
+	// Interfaces are names as Devices lists them, or Any alone. With Any only the
 	// cooked header of each packet identifies its interface, and packets with two VLAN
 	// tags cannot be decoded, because Linux does not deliver the type of the inner one:
 	// capture on the interface itself then. libpcap drops the tags.

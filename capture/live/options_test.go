@@ -39,22 +39,22 @@ func TestOptions(t *testing.T) {
 	}
 	most := &AutoFilter{UDP: many[:maxFilterPorts], TCP: many[:maxFilterPorts], Payloads: usual.Payloads}
 	for i := range 100 { // none of which another covers
-		most.Payloads = append(most.Payloads, Pattern{Value: []byte{byte(i), 1, 2, 3, byte(i)}})
+		most.Payloads = append(most.Payloads, PayloadPattern{Value: []byte{byte(i), 1, 2, 3, byte(i)}})
 	}
 	program, err := most.build(viewEthernet, 1)
 	if n := len(program); n < maxInstructions/2 || err != nil {
 		t.Errorf("the longest filter has %d instructions, %v", n, err)
 	}
 	for i := range 1000 {
-		most.Payloads = append(most.Payloads, Pattern{Value: []byte{2, byte(i), byte(i >> 8)}})
+		most.Payloads = append(most.Payloads, PayloadPattern{Value: []byte{2, byte(i), byte(i >> 8)}})
 	}
 	if _, err = most.build(viewEthernet, 1); err == nil || !strings.Contains(err.Error(), "instructions: the kernel takes 4096") {
 		t.Errorf("too many patterns: %v", err)
 	}
-	for _, p := range []Pattern{{}, {Value: []byte("a"), Mask: []byte{0}}, {Value: []byte("a"), Mask: []byte{1, 1}},
+	for _, p := range []PayloadPattern{{}, {Value: []byte("a"), Mask: []byte{0}}, {Value: []byte("a"), Mask: []byte{1, 1}},
 		{Offset: -1, Value: []byte("a")}, {Value: []byte("abc"), MaxLen: 2}, {Offset: maxPatternEnd, Value: []byte("a")},
 		{Value: []byte("a"), MinLen: 70_000}, {Value: []byte("a"), MinLen: 9, MaxLen: 8}} {
-		if err := (&AutoFilter{Payloads: []Pattern{p}}).validate(); err == nil || !strings.Contains(err.Error(), "cannot be looked for") {
+		if err := (&AutoFilter{Payloads: []PayloadPattern{p}}).validate(); err == nil || !strings.Contains(err.Error(), "cannot be looked for") {
 			t.Errorf("%+v: %v", p, err)
 		}
 	}

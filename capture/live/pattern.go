@@ -29,7 +29,7 @@ type group struct {
 
 // isValid reports whether p can be looked for: it has bytes to look for, in payloads that
 // have room for them.
-func (p *Pattern) isValid() bool {
+func (p *PayloadPattern) isValid() bool {
 	end := p.Offset + len(p.Value)
 	switch {
 	case p.Offset < 0 || end > maxPatternEnd || p.Mask != nil && len(p.Mask) != len(p.Value):
@@ -41,7 +41,7 @@ func (p *Pattern) isValid() bool {
 }
 
 // byteAt returns byte i of the pattern and the mask for it.
-func (p *Pattern) byteAt(i int) (value, mask byte) {
+func (p *PayloadPattern) byteAt(i int) (value, mask byte) {
 	mask = 0xff
 	if p.Mask != nil {
 		mask = p.Mask[i]
@@ -51,7 +51,7 @@ func (p *Pattern) byteAt(i int) (value, mask byte) {
 
 // words divides the pattern into comparisons: each is as long as possible without
 // reading beyond the shortest payload, and bytes that do not matter are not compared.
-func (p *Pattern) words() (all []word) {
+func (p *PayloadPattern) words() (all []word) {
 	end := max(p.MinLen, p.Offset+len(p.Value))
 	for at := 0; at < len(p.Value); {
 		size := 4
@@ -75,7 +75,7 @@ func (p *Pattern) words() (all []word) {
 }
 
 // groupOf is what p, of which first is the first comparison, may share with others.
-func groupOf(p *Pattern, first word) group {
+func groupOf(p *PayloadPattern, first word) group {
 	return group{max(p.MinLen, p.Offset+len(p.Value)), p.MaxLen, first.off, first.size, first.mask}
 }
 
@@ -83,7 +83,7 @@ func groupOf(p *Pattern, first word) group {
 // patterns, and drops the others. A load beyond the end of a packet would drop it, so
 // the UDP length is compared first. It is 0 before the network card divides a datagram
 // (segmentation offload), which is long enough for every pattern.
-func (p *assembly) passPayloads(patterns []Pattern) {
+func (p *assembly) passPayloads(patterns []PayloadPattern) {
 	groups := map[group][][]word{}
 	for _, x := range patterns {
 		words := x.words()

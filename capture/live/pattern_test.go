@@ -10,7 +10,7 @@ import (
 )
 
 // has is what a pattern means, byte by byte.
-func has(p *Pattern, b []byte) bool {
+func has(p *PayloadPattern, b []byte) bool {
 	if len(b) < p.MinLen || p.MaxLen > 0 && len(b) > p.MaxLen || len(b) < p.Offset+len(p.Value) {
 		return false
 	}
@@ -23,7 +23,7 @@ func has(p *Pattern, b []byte) bool {
 }
 
 // agree holds the program for patterns against what they mean.
-func agree(t *testing.T, patterns []Pattern, payloads ...[]byte) {
+func agree(t *testing.T, patterns []PayloadPattern, payloads ...[]byte) {
 	t.Helper()
 	program, err := (&AutoFilter{Payloads: patterns}).build(viewEthernet, 1)
 	if err != nil {
@@ -70,14 +70,14 @@ func FuzzPatterns(f *testing.F) {
 	f.Add([]byte("EYE1"), []byte("\xff\xff\xff\xf0"), 0, 4, 0, []byte("s"), 1, []byte("EYE3 and so on"))
 	f.Add([]byte("1\x00\x00\x00\x00\\"), []byte("\xff\x00\x00\x00\x00\xff"), 0, 0, 0, []byte("1"), 3, []byte("1abcd\\"))
 	f.Fuzz(func(t *testing.T, value, mask []byte, off, lo, hi int, other []byte, at int, payload []byte) {
-		p, q := Pattern{off, value, mask, lo, hi}, Pattern{Offset: at, Value: other}
+		p, q := PayloadPattern{off, value, mask, lo, hi}, PayloadPattern{Offset: at, Value: other}
 		if len(mask) == 0 {
 			p.Mask = nil
 		}
 		if !p.isValid() || !q.isValid() || len(payload) > 1400 {
 			return
 		}
-		agree(t, []Pattern{p, q}, payload)
-		agree(t, []Pattern{q, p}, payload)
+		agree(t, []PayloadPattern{p, q}, payload)
+		agree(t, []PayloadPattern{q, p}, payload)
 	})
 }

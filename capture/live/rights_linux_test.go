@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	fmt.Printf("%v\n%v\n%v\n", err, e.Hint, errors.Is(err, fs.ErrPermission))
-	list, err := Interfaces()
+	list, err := Devices()
 	for _, in := range list {
 		fmt.Println(in.Name, in.Permitted, err)
 	}

@@ -110,7 +110,7 @@ func TestWalkerSeveral(t *testing.T) {
 	}
 }
 
-// FuzzWalker: whatever a block says, packets lie inside it, their number is bounded,
+// FuzzWalker: whatever a block holds, packets lie inside it, their number is bounded,
 // and what is delivered has the size that was asked for.
 func FuzzWalker(f *testing.F) {
 	f.Add(block(512, put{data: []byte("abc")}, put{data: []byte("defg"), status: statusVLAN}))

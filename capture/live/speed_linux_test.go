@@ -111,7 +111,7 @@ func flood(b *testing.B, from *netns.Namespace) {
 	b.StopTimer()
 }
 
-// share tells how much was captured, and what time a processor took for it.
+// share logs how much was captured, and what time a processor took for it.
 func share(b *testing.B, captured uint64, used time.Duration) {
 	b.ReportMetric(float64(used)/float64(max(captured, 1)), "ns-used/packet")
 	b.ReportMetric(float64(captured)/float64(b.N)*100, "%captured")

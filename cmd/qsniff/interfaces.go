@@ -45,7 +45,7 @@ Exit status: 0 fine, 1 the system does not tell, 2 wrong usage.`,
 	}
 	output := addOutputFlag(cmd)
 	cmd.RunE = func(*cobra.Command, []string) error {
-		all, err := live.Interfaces()
+		all, err := live.Devices()
 		if err != nil {
 			return err
 		}
@@ -66,7 +66,7 @@ Exit status: 0 fine, 1 the system does not tell, 2 wrong usage.`,
 	return cmd
 }
 
-func newInterfaceRow(in *live.Interface) interfaceRow {
+func newInterfaceRow(in *live.Device) interfaceRow {
 	state := "down"
 	if in.Up {
 		state = "up"
@@ -75,7 +75,7 @@ func newInterfaceRow(in *live.Interface) interfaceRow {
 		LinkType: in.Link, MTU: in.MTU, Loopback: in.Loopback, Permitted: in.Permitted}
 }
 
-func interfaceAddresses(in *live.Interface) []string {
+func interfaceAddresses(in *live.Device) []string {
 	all := make([]string, len(in.Addresses))
 	for i, a := range in.Addresses {
 		all[i] = a.String()

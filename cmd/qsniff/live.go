@@ -162,7 +162,7 @@ func (o *liveOptions) openSource(auto *live.AutoFilter) (*live.Source, error) {
 
 // completeInterfaces proposes what can be captured on.
 func completeInterfaces(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	all, err := live.Interfaces()
+	all, err := live.Devices()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
