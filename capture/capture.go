@@ -85,7 +85,7 @@ type Stats struct {
 // return packets and an error together, and gaps without packets.
 type Source interface {
 	Read(b *Batch) error
-	Stats() Stats // received, dropped by kernel, bytes
+	Stats() Stats
 	io.Closer
 }
 
@@ -95,7 +95,7 @@ type Interface struct {
 	Index uint16 // within its input, as in Packet.Iface
 
 	// Bytes of the input, cut to a bounded length, not meant for a terminal as
-	// they are. Filter is what the capturing program was asked to keep.
+	// they are. Filter is that of the capturing program.
 	Name, Description, Filter string
 
 	Link    uint16 // LINKTYPE_ value

@@ -1,6 +1,6 @@
 package netlayer
 
-// What goes beyond these limits ends the walk with TooDeep, which is counted
+// A packet beyond one of these limits ends the walk with TooDeep, which is counted
 // like every other Stop.
 const (
 	// maxWays is how many tags, label stacks, sessions and tunnels may lie
@@ -20,7 +20,7 @@ const (
 	maxExtensions = 8
 
 	// maxAttributes is how many attributes the header of one NFLOG packet may
-	// have. Linux defines about twenty.
+	// have. Linux defines about twenty; chosen: three times as many, for later ones.
 	maxAttributes = 64
 )
 

@@ -19,7 +19,7 @@ import "net/netip"
 //   - TCP: Src, Dst, Payload and Wire are a segment's, and TCP is its header.
 //   - ICMP, OtherProto: Payload is the IP payload, the ports are zero. Quote
 //     reads what an ICMP error is about.
-//   - Otherwise there is no payload; addresses are there if the walk got to them.
+//   - Otherwise there is no payload; addresses are valid if the walk got to them.
 //
 // Inside a tunnel all of this is the inner packet's; Outer has what lies around
 // it. The length of Payload is what was captured and Wire what was sent: they

@@ -14,7 +14,7 @@ const (
 type TCPHeader struct {
 	Seq    uint32 // of the first byte of the data, or of the SYN before it
 	Ack    uint32 // only with FlagACK
-	Window uint16 // as sent: a scale was agreed on, if at all, with the SYN
+	Window uint16 // as sent, not scaled: only the SYN has the scale
 	Flags  uint8
 }
 
@@ -81,8 +81,8 @@ func (p *Packet) decodeTransport(b []byte, wire int) {
 
 // decodeUDP reads a UDP datagram (RFC 768) and returns the port it went to, or 0 if
 // it set Stop. The shorter of the two lengths that UDP and IP claim is believed.
-// A UDP length of 0 leaves it to IP: jumbograms (RFC 2675) and segmentation
-// offload send it.
+// A UDP length of 0 stands for that of IP: jumbograms (RFC 2675) and packets
+// captured before segmentation offload have it.
 func (p *Packet) decodeUDP(b []byte, wire int) (dst uint16) {
 	if len(b) < udpLen {
 		p.Stop = cutOrBad(ShortUDP, BadUDP, wire, udpLen)

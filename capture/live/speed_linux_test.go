@@ -52,7 +52,7 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// BenchmarkFlood sends queries through a cable as fast as one core does, and tells
+// BenchmarkFlood sends queries through a cable as fast as one core does, and reports
 // which share of them is captured, beside tcpdump.
 func BenchmarkFlood(b *testing.B) {
 	for _, backend := range backends() {
@@ -111,7 +111,7 @@ func flood(b *testing.B, from *netns.Namespace) {
 	b.StopTimer()
 }
 
-// share logs how much was captured, and what time a processor took for it.
+// share reports how much was captured, and what time a processor took for it.
 func share(b *testing.B, captured uint64, used time.Duration) {
 	b.ReportMetric(float64(used)/float64(max(captured, 1)), "ns-used/packet")
 	b.ReportMetric(float64(captured)/float64(b.N)*100, "%captured")

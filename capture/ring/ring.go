@@ -45,7 +45,7 @@ type Options struct {
 	// nobody asked for, which must not remove what earlier runs wrote.
 	OwnOnly bool
 
-	// Write is how files are written; Format is overruled by Path, and FlushEvery
+	// Write is how files are written. Path selects the Format, and FlushEvery
 	// is DefaultFlush if it is zero.
 	Write file.WriteOptions
 }
