@@ -31,7 +31,7 @@ const (
 	OtherError        Reason = iota
 	NetUnreachable           // no route, network unknown
 	HostUnreachable          // or address unreachable, host unknown
-	ProtoUnreachable         // or next header unrecognized
+	ProtoUnreachable         // or next header unrecognised
 	PortUnreachable          // nobody listens, or a firewall answers so
 	TooBig                   // fragmentation needed; in IPv6 packet too big
 	SourceRouteFailed        // a hop that the sender named cannot be reached
@@ -99,7 +99,7 @@ var (
 )
 
 // Quote reads the packet that an ICMP or ICMPv6 error quotes. Set is false if p
-// is no error (Stop is not ICMP, or it is an echo or neighbor discovery) or if the
+// is no error (Stop is not ICMP, or it is an echo or Neighbor Discovery) or if the
 // quoted IP header is cut or impossible. Tunnels in the quote are not followed:
 // rarely more than their header is quoted.
 func (p *Packet) Quote() Quote {
@@ -189,7 +189,7 @@ func (q *Quote) readError6(b []byte) (words uint8, ok bool) {
 		return b[4], true
 	case icmp6BadHeader:
 		q.Reason = BadHeader
-		if q.Code == 1 { // unrecognized next header: all that RFC 4443 has for it
+		if q.Code == 1 { // unrecognised next header: all that RFC 4443 has for it
 			q.Reason = ProtoUnreachable
 		}
 		return 0, true

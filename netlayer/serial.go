@@ -146,7 +146,7 @@ func (p *Packet) decodeNLPID(b []byte, wire int) {
 		switch {
 		case len(b) < snapLen:
 			p.Stop = ShortLink
-		case b[1]|b[2]|b[3] != 0: // not an EtherType: the code of an organization
+		case b[1]|b[2]|b[3] != 0: // not an EtherType: the code of an organisation
 			p.Stop = NotIP
 		default:
 			p.decodeEtherType(binary.BigEndian.Uint16(b[4:]), b[snapLen:], wire-snapLen)

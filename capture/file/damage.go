@@ -32,6 +32,7 @@ func (r *Reader) lengthError(pos int, captured uint32) *Error {
 	return r.damageAt(pos, lengthReason(captured))
 }
 
+// lengthReason returns the reason for a captured length above capture.MaxCaptured.
 func lengthReason(captured uint32) string {
 	return "captured length " + digits.Grouped(int64(captured)) + " above the limit of " + digits.Grouped(capture.MaxCaptured)
 }

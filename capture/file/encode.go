@@ -70,6 +70,7 @@ func (w *Writer) writeEarlyHeader() {
 	_ = w.Flush() // the error is w.err
 }
 
+// interfaces returns those of WriteOptions.Interfaces, none if that is nil.
 func (w *Writer) interfaces() []capture.Interface {
 	if w.opt.Interfaces == nil {
 		return nil
@@ -115,10 +116,12 @@ func (w *Writer) appendSection() {
 	w.buf = little.AppendUint32(b, uint32(w.sectionLen()))
 }
 
+// application returns WriteOptions.Application, cut to maxText.
 func (w *Writer) application() string {
 	return w.opt.Application[:min(len(w.opt.Application), maxText)]
 }
 
+// sectionLen returns the length of a section header in bytes.
 func (w *Writer) sectionLen() int {
 	if w.opt.Application == "" {
 		return minSection

@@ -2,7 +2,7 @@
 // byte orders, with microsecond or nanosecond time stamps and in two modified
 // forms, and pcapng; plain or compressed with gzip, zstd, lz4 or bzip2; from a
 // file, a pipe, standard input, or a file or ring that is still being written.
-// It recognizes formats by content, not by name. It writes both formats, plain.
+// It recognises formats by content, not by name. It writes both formats, plain.
 //
 // Reader reads a chunk of the input, expands it if it is compressed, and cuts records
 // out of it, which become the packets of a capture.Batch. It does not decode them:
@@ -125,7 +125,7 @@ func headerLenOf(b []byte) int {
 	return fileHeaderLen
 }
 
-// parseHeader recognizes the format by the first bytes of the file and returns where its
+// parseHeader recognises the format by the first bytes of the file and returns where its
 // records or blocks begin: the section header of pcapng is a block itself.
 func (r *Reader) parseHeader(b []byte) (int, error) {
 	if len(b) == 0 {

@@ -59,7 +59,7 @@ func foreignError(name string, b []byte) error {
 		}
 	}
 	// The low half of a modified magic number varies, so a little-endian one is
-	// recognized by its last two bytes.
+	// recognised by its last two bytes.
 	if len(b) >= 4 && b[2] == 0xb2 && b[3] == 0xa1 {
 		e.Reason, e.Hint = "pcap of a modified libpcap, not read", editHint(name)
 		return e
@@ -101,6 +101,7 @@ func NotPayload(name string, start []byte) *Error {
 	return e
 }
 
+// hint returns what to do with a file of that kind, "" if there is nothing.
 func (s *signature) hint(name string) string {
 	switch {
 	case s.convertible:

@@ -63,6 +63,8 @@ func OpenLibpcap(name string, opts ...Option) (capture.Source, error) {
 	return s, nil
 }
 
+// open opens the handle, over a pipe where the input is compressed, or standard input
+// that has been looked at, and determines the link type.
 func (s *libpcapSource) open(name string, o options) error {
 	in, start, err := s.inspect(name, o)
 	if err != nil {

@@ -26,8 +26,8 @@ const (
 	byteOrderMagic = 0x1a2b3c4d
 )
 
-// Block types. Those without use here are known because after damage only
-// known ones are believed.
+// Block types. Those that are not read are listed too, because after damage only
+// blocks of these types are believed.
 const (
 	blockInterface  = 1
 	blockObsolete   = 2

@@ -175,6 +175,7 @@ func (r *Reader) readPacketOptions(b *capture.Batch, n int, i *iface, opts []byt
 	}
 }
 
+// skipTooShort skips a block that is shorter than its type allows.
 func (r *Reader) skipTooShort(b *capture.Batch, pos, end int, what string, least int) {
 	r.skipBlock(b, pos, end, func() string {
 		return what + " of " + digits.Grouped(int64(end-pos)) + " bytes, below the minimum of " + digits.Grouped(int64(least))

@@ -158,6 +158,7 @@ func (s *packetSocket) pendingError() error {
 	return err
 }
 
+// read implements handle.
 func (s *packetSocket) read(b *capture.Batch, iface uint16, most int) error {
 	for len(b.Packets) < most {
 		if !s.hasNext && !s.advance() {

@@ -14,7 +14,7 @@ type card struct {
 	request [netlinkHeader + linkMessage]byte
 	answer  []byte
 	base    uint64 // the count when the capture began
-	last    uint64
+	last    uint64 // the highest count so far
 }
 
 // Messages of rtnetlink, in the host's byte order (linux/rtnetlink.h, linux/if_link.h):
@@ -30,6 +30,8 @@ const (
 	fifoAt        = 14 * counterBytes // rx_fifo_errors: the driver's was
 )
 
+// open prepares the query about an interface and reads the counters for the first time.
+// If that is not possible, countMissed returns 0.
 func (c *card) open(t target) {
 	if t.index == 0 {
 		return
@@ -60,6 +62,8 @@ func (c *card) countMissed() uint64 {
 	return c.last - c.base
 }
 
+// readCounters returns how many packets the card has lost, 0 if the kernel does not
+// answer.
 func (c *card) readCounters() uint64 {
 	if _, err := unix.Write(c.fd, c.request[:]); err != nil {
 		return 0

@@ -44,6 +44,6 @@ func interfaceState(fd, index int) (there, up bool) {
 	if unix.IoctlIfreq(fd, unix.SIOCGIFNAME, request) != nil {
 		return false, false
 	}
-	err = unix.IoctlIfreq(fd, unix.SIOCGIFFLAGS, request) // of the name that came back
+	err = unix.IoctlIfreq(fd, unix.SIOCGIFFLAGS, request) // by the name that SIOCGIFNAME wrote
 	return err == nil, err == nil && request.Uint16()&unix.IFF_UP != 0
 }

@@ -211,6 +211,7 @@ func (h *libpcapHandle) setFilter(o *Options) error {
 	return nil
 }
 
+// read implements handle, by live_read.
 func (h *libpcapHandle) read(b *capture.Batch, iface uint16, most int) error {
 	start, room := len(b.Buf), cap(b.Buf)-len(b.Buf)
 	most -= len(b.Packets)
@@ -253,6 +254,7 @@ func (h *libpcapHandle) checkInterface() error {
 	return nil
 }
 
+// drops adds what libpcap has counted since the last call.
 func (h *libpcapHandle) drops() uint64 {
 	if C.pcap_stats(h.pcap, &h.stats) == 0 {
 		now := uint32(h.stats.ps_drop)

@@ -12,8 +12,10 @@ type merger struct {
 // run is the packets of one interface in a batch, from index next up to end.
 type run struct{ next, end int }
 
+// reset begins a batch without runs.
 func (m *merger) reset() { m.runs = m.runs[:0] }
 
+// addRun adds the packets of an interface, if there are any.
 func (m *merger) addRun(start, end int) {
 	if start < end {
 		m.runs = append(m.runs, run{start, end})

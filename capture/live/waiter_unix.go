@@ -50,7 +50,7 @@ func (w *waiter) wait(d time.Duration) {
 func (w *waiter) sleep(d time.Duration) {
 	const (
 		slack = 10 * time.Millisecond // of the kernel's timers, which count jiffies
-		again = 3                     // signals, such as the one that ends the program
+		again = 3                     // attempts: signals interrupt, such as the one that ends the program
 	)
 	for range again {
 		if _, err := unix.Poll(nil, int((2*d + slack).Milliseconds())); err != unix.EINTR {
@@ -59,7 +59,7 @@ func (w *waiter) sleep(d time.Duration) {
 	}
 }
 
-// wake ends wait, also one that has not begun.
+// wake ends the present wait, and every later one at once.
 func (w *waiter) wake() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -143,10 +143,10 @@ func (w *Writer) beginFile(nanos int64) error {
 		w.name = w.names.fileName(w.number, nanos)
 		f, err := w.root.OpenFile(w.name+partSuffix, os.O_CREATE|os.O_EXCL|os.O_WRONLY, fileMode)
 		if errors.Is(err, fs.ErrExist) {
-			continue // somebody else's; numbers go on
+			continue // not of this run: take the next number
 		}
 		if err != nil {
-			w.number-- // numbers have no holes
+			w.number-- // the next attempt takes the same number
 			return w.pauseAfter(file.WriteError(w.names.pathOf(w.name), err))
 		}
 		w.part = f

@@ -33,7 +33,8 @@ const (
 	MinTrigger = 1 << 20
 
 	// Notice is how much longer packets wait in a Trigger than the time before an
-	// incident: most are noticed within 10 s, and those that add up slowly in 30.
+	// incident: most incidents are detected within 10 s of their beginning, those
+	// that add up slowly within 30.
 	Notice = 30 * time.Second
 
 	// drainPackets and drainTick are how many packets of an incident are written from

@@ -25,7 +25,7 @@ const (
 	defaultExt   = ".pcapng"
 )
 
-// names makes and recognises the names of one ring.
+// names makes and parses the names of one ring's files.
 type names struct {
 	folder, prefix, ext string
 }
