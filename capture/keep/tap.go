@@ -11,9 +11,9 @@ import (
 )
 
 // Tap is a live source whose packets are kept on their way to the decoder. Packets are
-// written no earlier than the decoder fetches them, unless it takes none for standstill:
-// then Tap reads and writes them without it, and counts them as undecoded. Read is for
-// one goroutine; the other methods may be called from any.
+// written no earlier than the decoder fetches them, unless it takes none for a second
+// (standstill): then Tap reads and writes them without it, and counts them as undecoded.
+// Read is for one goroutine; the other methods may be called from any.
 type Tap struct {
 	*live.Source
 	keep       *Keeper // nil: packets are only decoded

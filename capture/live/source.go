@@ -70,9 +70,10 @@ var (
 	_ capture.Describer = (*Source)(nil)
 )
 
-// Read fills b with what has been captured. It waits pollTimeout for the first packet
-// and then returns without any, so that the caller's time goes on. After Stop or Close
-// it returns io.EOF; when an interface went down or vanished, an *Error with its name.
+// Read fills b with what has been captured. It waits up to 100 ms (pollTimeout) for the
+// first packet, then returns without any, so that the caller's time goes on. After Stop
+// or Close it returns io.EOF; when an interface went down or vanished, an *Error with
+// its name.
 func (s *Source) Read(b *capture.Batch) error {
 	b.Reset()
 	s.mu.Lock()

@@ -8,8 +8,8 @@
 // removed, and the packet is written.
 //
 // A ring goes on whatever happens to its disk: an error is returned once, packets
-// that cannot be written are counted, and after at most retryAfter the next file
-// is tried. Its time is packet time, it starts no goroutines, and allocates only
+// that cannot be written are counted, and after 10 s at most (retryAfter) the next
+// file is tried. Its time is packet time, it starts no goroutines, and allocates only
 // when a file begins. After Open it works in its folder through a handle, so that
 // a sandbox may close everything else.
 package ring
