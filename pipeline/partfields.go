@@ -50,7 +50,7 @@ func (f *partFields) addParts(set *split.Set, proto *dissect.Proto, said *consol
 // followsGap is set if parts before the run are missing.
 func (f *partFields) hide(run stretch, said *console.Passwords, followsGap bool) {
 	text := f.m.Data[run.lo:run.hi]
-	k := console.Finder{Passwords: said, Cut: true}
+	k := console.Finder{Passwords: said, IsCut: true}
 	if followsGap {
 		k.First = console.FindTorn(text)
 	}

@@ -17,7 +17,7 @@ func readRcon(c *dissect.Context, cur *dissect.Cursor) {
 	at := 0
 	if r.Challenge.IsFound() {
 		d := &defMaybeChallenge
-		if r.Sure || known(c, b[r.Challenge.Lo:r.Challenge.Hi]) {
+		if r.IsCertain || known(c, b[r.Challenge.Lo:r.Challenge.Hi]) {
 			d = &defChallenge
 		}
 		cur.Digits(d, r.Challenge.Lo)
@@ -38,7 +38,7 @@ func readRcon(c *dissect.Context, cur *dissect.Cursor) {
 		command = command[:i]
 	}
 	if n := len(bytes.TrimRight(command, "\r\n")); n > 0 && r.Password.IsFound() {
-		k := console.Finder{Passwords: &said, Cut: cur.Cut()}
+		k := console.Finder{Passwords: &said, IsCut: cur.Cut()}
 		cur.Pieces(&defCommand, &defCommandSecret, n, 0, k.Next)
 	}
 	if rest := cur.Peek(cur.Left()); len(bytes.Trim(rest, "\r\n\x00")) > 0 { // part of the password, for all we know

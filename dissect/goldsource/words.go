@@ -216,7 +216,7 @@ func judgeRcon(t text, rest []byte) (dissect.Confidence, *dissect.Type) {
 		return dissect.No, nil
 	}
 	r := console.ParseRcon(rest)
-	if r.Challenge.IsFound() && (r.Quoted || t.challenged || r.Challenge.Hi-r.Challenge.Lo >= longNumber) {
+	if r.Challenge.IsFound() && (r.IsQuoted || t.challenged || r.Challenge.Hi-r.Challenge.Lo >= longNumber) {
 		return dissect.Likely, &typeRcon
 	}
 	return dissect.Maybe, &typeRcon

@@ -192,7 +192,7 @@ func (r *reader) body(p *packet, pl *place, e extent) {
 // mask finds what to hide in a command or in output.
 func (r *reader) mask(p *packet, pl *place, e extent) console.Finder {
 	k := r.s.mask(!e.whole)
-	k.Continued = p.n >= fullBody
+	k.IsContinued = p.n >= fullBody
 	output := p.num == numValue
 	switch {
 	case r.dir != dissect.ToClient, pl.role == trailer:

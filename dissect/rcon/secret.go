@@ -8,7 +8,9 @@ import (
 
 // mask prepares to hide the secrets of a text of this connection. cut says that its end
 // is missing.
-func (s *session) mask(cut bool) console.Finder { return console.Finder{Passwords: &s.said, Cut: cut} }
+func (s *session) mask(cut bool) console.Finder {
+	return console.Finder{Passwords: &s.said, IsCut: cut}
+}
 
 // maskRest completes k for a body that continues the text of the open reply: what precedes
 // the body can be the name of a variable whose value it begins with. room is memory to

@@ -46,13 +46,13 @@ func (s Span) IsFound() bool { return s.Lo >= 0 }
 
 // Rcon holds the arguments of rcon, as offsets into the text after that word.
 type Rcon struct {
-	// Challenge is a decimal number. Sure is false where the number can also be the
+	// Challenge is a decimal number. IsCertain is false where the number can also be the
 	// password, in a dialect that has no challenges.
 	Challenge Span
-	Sure      bool
-	// Password is without its quotes. Quoted reports whether there are any.
+	IsCertain bool
+	// Password is without its quotes. IsQuoted reports whether there are any.
 	Password Span
-	Quoted   bool
+	IsQuoted bool
 	// End is the offset after the password and its quote.
 	End int
 }
@@ -85,11 +85,11 @@ func ParseRcon(b []byte) Rcon {
 		return r
 	}
 	if number && second.IsFound() {
-		r.Challenge, r.Sure = first, quoted && !firstQuoted && first.Hi-first.Lo >= sureDigits
-		r.Password, r.Quoted, r.End = second, quoted, secondEnd
+		r.Challenge, r.IsCertain = first, quoted && !firstQuoted && first.Hi-first.Lo >= sureDigits
+		r.Password, r.IsQuoted, r.End = second, quoted, secondEnd
 		return r
 	}
-	r.Password, r.Quoted, r.End = first, firstQuoted, end
+	r.Password, r.IsQuoted, r.End = first, firstQuoted, end
 	return r
 }
 

@@ -134,8 +134,8 @@ func TestParseRcon(t *testing.T) {
 		if r.Password.IsFound() {
 			rest = tc.in[r.End:]
 		}
-		if c, p := cut(r.Challenge), cut(r.Password); c != tc.challenge || p != tc.password || r.Sure != tc.sure || rest != tc.rest {
-			t.Errorf("%s\ngot  %q %q %v %q\nwant %q %q %v %q", tc.name, c, p, r.Sure, rest, tc.challenge, tc.password, tc.sure, tc.rest)
+		if c, p := cut(r.Challenge), cut(r.Password); c != tc.challenge || p != tc.password || r.IsCertain != tc.sure || rest != tc.rest {
+			t.Errorf("%s\ngot  %q %q %v %q\nwant %q %q %v %q", tc.name, c, p, r.IsCertain, rest, tc.challenge, tc.password, tc.sure, tc.rest)
 		}
 	}
 }

@@ -6,12 +6,12 @@ package console
 type Finder struct {
 	// Passwords are those that the connection showed so far, or nil.
 	Passwords *Passwords
-	// Cut is set where the end of the text is missing: a password that begins there is
+	// IsCut is set where the end of the text is missing: a password that begins there is
 	// hidden as far as it goes.
-	Cut bool
-	// Continued is set where the text goes on in a later message: likewise, for a start
+	IsCut bool
+	// IsContinued is set where the text goes on in a later message: likewise, for a start
 	// of leastStart bytes or more.
-	Continued bool
+	IsContinued bool
 	// First is hidden besides what is found, unless it is empty: the caller may have
 	// learned from what precedes the text that it begins with a secret. See FindTorn.
 	First Span
@@ -71,9 +71,9 @@ const leastStart = 3
 // the end of the text; 0 hides none.
 func (f *Finder) leastHidden() int {
 	switch {
-	case f.Cut:
+	case f.IsCut:
 		return 1
-	case f.Continued:
+	case f.IsContinued:
 		return leastStart
 	}
 	return 0
@@ -101,7 +101,7 @@ func (f *Finder) firstRange(at int) (lo, hi int) {
 	return s.Lo - at, s.Hi - at
 }
 
-// FindTorn returns the range at the start of b that is to be hidden because bytes are
+// FindTorn returns the range at the start of b that has to be hidden because bytes are
 // missing before b: it can be the rest of a secret, or the rest of a name and its value.
 // That is a line, and the next one where the first is unfinished. Where strings end with
 // NULs, as in the list of rules, every second one is a name: two are hidden, or three

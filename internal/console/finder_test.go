@@ -74,10 +74,10 @@ func TestFinderCut(t *testing.T) {
 		k        Finder
 		in, want string
 	}{
-		{Finder{Passwords: &said, Cut: true}, "x Zq-8", "x ***"},
-		{Finder{Passwords: &said, Cut: true}, "x Z", "x ***"},
-		{Finder{Passwords: &said, Continued: true}, "x Zq-", "x ***"},
-		{Finder{Passwords: &said, Continued: true}, "x Zq", "x Zq"},
+		{Finder{Passwords: &said, IsCut: true}, "x Zq-8", "x ***"},
+		{Finder{Passwords: &said, IsCut: true}, "x Z", "x ***"},
+		{Finder{Passwords: &said, IsContinued: true}, "x Zq-", "x ***"},
+		{Finder{Passwords: &said, IsContinued: true}, "x Zq", "x Zq"},
 		{Finder{Passwords: &said}, "x Zq-8", "x Zq-8"},
 		{Finder{Passwords: &cut}, "x Zq-8Zq y\nz", "x ***\nz"},
 		{Finder{First: Span{0, 3}}, "abcdef", "***def"},
@@ -161,7 +161,7 @@ func FuzzFinder(f *testing.F) {
 	f.Fuzz(func(t *testing.T, password, text []byte, first uint8, cut bool) {
 		var said Passwords
 		said.Add(password, false)
-		k := Finder{Passwords: &said, Cut: cut, First: Span{0, min(int(first), len(text))}}
+		k := Finder{Passwords: &said, IsCut: cut, First: Span{0, min(int(first), len(text))}}
 		var shown []string
 		b := text
 		for {

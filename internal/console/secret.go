@@ -155,7 +155,7 @@ func findPassword(b []byte, at int) Span {
 		return r.Password
 	}
 	s := r.Password
-	if r.Challenge.IsFound() && !r.Sure {
+	if r.Challenge.IsFound() && !r.IsCertain {
 		s.Lo = r.Challenge.Lo
 	}
 	s = Span{at + s.Lo, at + s.Hi}

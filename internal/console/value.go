@@ -44,11 +44,11 @@ func findValue(b []byte, at int, expectsNext bool) Span {
 		return none
 	case len(line) == 0 || attached && hasOnlyMarks(line): // a sentence ends: Bad rcon_password.
 		s = none
-		expectsNext = expectsNext || first.separated || isUnfinished(line) || continuesBelow(b, hi) || hi < len(b) && b[hi] == 0
+		expectsNext = expectsNext || first.isSeparated || isUnfinished(line) || continuesBelow(b, hi) || hi < len(b) && b[hi] == 0
 	case hi < len(b) && !isEnd(b[hi]): // another command follows, or who sent this
 		expectsNext = false
 	default:
-		expectsNext = !closed || isUnfinished(line) || first.separated && hasOnlyMarks(line)
+		expectsNext = !closed || isUnfinished(line) || first.isSeparated && hasOnlyMarks(line)
 	}
 	for next := hi; expectsNext && next < len(b); {
 		l := lineAfter(b, next)
@@ -70,10 +70,10 @@ func findValue(b []byte, at int, expectsNext bool) Span {
 
 // opening is the start of a value.
 type opening struct {
-	lo        int  // offset of the value
-	marks     int  // offset after the marks that are attached to the name
-	separated bool // by more than blanks from the name
-	quote     byte // before the value; 0 for none
+	lo          int  // offset of the value
+	marks       int  // offset after the marks that are attached to the name
+	isSeparated bool // by more than blanks from the name
+	quote       byte // before the value; 0 for none
 }
 
 // findOpening skips what stands between a name that ends at offset at and its value
@@ -95,7 +95,7 @@ func findOpening(b []byte, at int) opening {
 		if x > ' ' && !sep || x == escape {
 			break
 		}
-		o.separated = o.separated || sep
+		o.isSeparated = o.isSeparated || sep
 	}
 	if o.lo+1 < len(b) && b[o.lo] == '\\' && isQuote(b[o.lo+1]) {
 		o.lo++

@@ -1,5 +1,5 @@
-// Package digits writes numbers for people. It does not parse them, and knows
-// no language but the one of this program's messages.
+// Package digits writes numbers for people. It does not parse them, and has
+// no language but English.
 package digits
 
 import "strconv"

@@ -1,6 +1,7 @@
 // Package display makes text from the network fit for a terminal: nothing
 // invisible, nothing that acts on the terminal or on the text around it, and its
-// width in cells. It knows no colours and no layout.
+// width in cells. Colours and layout are the
+// business of packages that use it.
 package display
 
 import (

@@ -7,8 +7,8 @@ import (
 )
 
 // widths measures characters in terminal cells. go-runewidth rather than
-// golang.org/x/text/width, which knows East Asian classes only: to it, combining
-// marks are as wide as letters. The condition is fixed, because the package's
+// golang.org/x/text/width, which has East Asian classes only, and combining marks as
+// wide as letters. The condition is fixed, because the package's
 // own depends on the locale and output must not.
 var widths = runewidth.Condition{StrictEmojiNeutral: true}
 

@@ -31,7 +31,7 @@ const maxCapacity = 1 << 30
 // none ends a list. Entry numbers are below maxCapacity.
 const none = ^uint32(0)
 
-// Table maps keys to values and remembers the order of their last use. Pointers
+// Table maps keys to values, in the order of their last use. Pointers
 // to values stay valid until their entry is deleted or evicted.
 type Table[K Key, V any] struct {
 	seed     uint64

@@ -88,7 +88,7 @@ type dump struct {
 	base    int
 	out     []Payload
 	cur     Payload // being read, if open
-	open    bool
+	isOpen  bool
 	next    uint64 // offset of the row that follows
 	last    []byte // of the row above
 	repeats bool   // a * stands above: the row above it repeats
@@ -103,13 +103,13 @@ func (d *dump) read(lines []line) error {
 		if len(d.out) > MaxPayloads { // Parse refuses so many
 			return nil
 		}
-		if l.text == "*" && d.open {
+		if l.text == "*" && d.isOpen {
 			d.repeats = true
 			continue
 		}
 		r, ok := readRow(l)
 		if !ok {
-			if d.open && i+1 < len(lines) && !d.beginsPayload(lines[i+1]) || i+1 == len(lines) {
+			if d.isOpen && i+1 < len(lines) && !d.beginsPayload(lines[i+1]) || i+1 == len(lines) {
 				return &Error{Line: l.no, What: "not a row of the dump", Hint: "put a blank line between two payloads"}
 			}
 			if d.repeats {
@@ -156,7 +156,7 @@ func (d *dump) rowLen(below []line, at uint64) int {
 		return -1
 	}
 	next, err := strconv.ParseUint(r.offset, d.base, 32)
-	if err != nil || next <= at || next-at > widestRow || r.indent != d.indent && d.open {
+	if err != nil || next <= at || next-at > widestRow || r.indent != d.indent && d.isOpen {
 		return -1
 	}
 	return int(next - at)
@@ -173,14 +173,14 @@ func (d *dump) addRow(r *row, at uint64, want int) error {
 			return err
 		}
 	}
-	if strings.TrimSpace(r.rest) == "" && d.open && at == d.next { // the offset after the last byte
+	if strings.TrimSpace(r.rest) == "" && d.isOpen && at == d.next { // the offset after the last byte
 		d.endPayload()
 		return nil
 	}
 	if end, ok := d.ends[r.indent]; r.indent != d.indent && ok && at == end || at != d.next && (at == 0 || r.indent != d.indent) {
 		d.endPayload()
 	}
-	if d.open && at != d.next {
+	if d.isOpen && at != d.next {
 		return &Error{Line: r.no, What: fmt.Sprintf("offset %s does not follow: the row above ends at %s", r.offset, strconv.FormatUint(d.next, d.base)),
 			Hint: "a row is missing, or two dumps need a blank line between them"}
 	}
@@ -191,8 +191,8 @@ func (d *dump) addRow(r *row, at uint64, want int) error {
 	if !ok {
 		return &Error{Line: r.no, What: "the bytes and the text beside them do not agree", Hint: "copy the rows whole, or without the text"}
 	}
-	if !d.open {
-		d.cur, d.open = Payload{Form: Dump, Line: r.no}, true
+	if !d.isOpen {
+		d.cur, d.isOpen = Payload{Form: Dump, Line: r.no}, true
 	}
 	d.cur.Data = append(d.cur.Data, b...)
 	d.next, d.last, d.indent = at+uint64(len(b)), b, r.indent
@@ -215,8 +215,8 @@ func (d *dump) repeatLast(r *row, at uint64) error {
 }
 
 func (d *dump) endPayload() {
-	if d.open {
+	if d.isOpen {
 		d.out = append(d.out, d.cur)
 	}
-	d.open, d.last = false, nil
+	d.isOpen, d.last = false, nil
 }

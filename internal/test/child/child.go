@@ -24,10 +24,10 @@ const variable = "QSNIFF_TEST_ORDERS"
 // for its first line. Chosen: longer than any child takes on a busy machine.
 const patience = time.Minute
 
-// Main is to be all of a TestMain. In a process that Start started it calls obey with
+// Main is the whole body of a TestMain. In a process that Start started it calls serve with
 // the orders, anywhere else it runs the tests of m; then it ends the process. An error
-// of obey goes to standard error and makes the child fail.
-func Main[Orders any](m *testing.M, obey func(Orders) error) {
+// of serve goes to standard error and makes the child fail.
+func Main[Orders any](m *testing.M, serve func(Orders) error) {
 	text, ordered := os.LookupEnv(variable)
 	if !ordered {
 		os.Exit(m.Run())
@@ -35,7 +35,7 @@ func Main[Orders any](m *testing.M, obey func(Orders) error) {
 	var o Orders
 	err := json.Unmarshal([]byte(text), &o)
 	if err == nil {
-		err = obey(o)
+		err = serve(o)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "child:", err)

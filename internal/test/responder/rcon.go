@@ -28,7 +28,7 @@ type RCON struct {
 	// Bodies are what commands are answered with, each body a packet of its own.
 	// Other commands get one empty packet.
 	Bodies map[string][]string
-	// Terse leaves out the empty packet with which the Source engine precedes the
+	// Terse omits the empty packet with which the Source engine precedes the
 	// answer to a login, as Counter-Strike 2, Minecraft and others do.
 	Terse bool
 }

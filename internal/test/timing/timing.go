@@ -1,6 +1,6 @@
 // Package timing compares the times that tests measure with limits, so that the result
 // does not depend on what else the machine has to do. CPU time is compared everywhere; time of
-// the clock only where QSNIFF_QUIET says that nothing else runs, as in make test-live
+// the clock only where QSNIFF_QUIET is set because nothing else runs, as in make test-live
 // QUIET=1. The package is not part of the program and is imported by tests only.
 package timing
 

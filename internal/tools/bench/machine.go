@@ -10,10 +10,10 @@ import (
 // machine is the machine of the measurements, without its name and user.
 type machine struct {
 	cores     int
-	processor string // empty where the system does not tell
+	processor string // empty where the system does not have it
 	kernel    string
 	golang    string
-	load      string // of the last minute; empty where the system does not tell
+	load      string // of the last minute; empty where the system does not have it
 }
 
 // describeMachine describes the machine before anything is measured.

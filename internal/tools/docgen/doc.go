@@ -3,7 +3,7 @@
 // definitions and its package comment, the rows of the protocols in README.md, the limits from the comments of their
 // constants. A test calls it and compares its files with those of the repository; it
 // is not linked into qsniff. Cobra's own generator is not used, because it brings
-// a Markdown parser and does not know groups of flags.
+// a Markdown parser and has no groups of flags.
 package docgen
 
 import (

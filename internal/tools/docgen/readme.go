@@ -27,7 +27,7 @@ func withProtocolRows(module string, reg *dissect.Registry) ([]byte, error) {
 }
 
 // protocolRows returns a row for each protocol, by name: the order in which they are
-// probed says nothing to readers.
+// probed means nothing to readers.
 func protocolRows(all []*dissect.Proto) []byte {
 	var b bytes.Buffer
 	for _, p := range slices.SortedFunc(slices.Values(all), func(p, q *dissect.Proto) int { return strings.Compare(p.Name, q.Name) }) {

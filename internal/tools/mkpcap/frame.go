@@ -48,7 +48,7 @@ func (a *assembler) buildUDP(src, dst endpoint, ttl byte, payload []byte) []byte
 	binary.BigEndian.PutUint16(udp[4:], uint16(len(udp)))
 	check := a.fillHeaders(b, src, dst, ttl, protoUDP)
 	if check == 0 {
-		check = 0xffff // 0 would say that there is none (RFC 768)
+		check = 0xffff // 0 would mean that there is none (RFC 768)
 	}
 	binary.BigEndian.PutUint16(udp[6:], check)
 	return pad(b)
