@@ -29,25 +29,7 @@ func newDecode(io streams) *cobra.Command {
 		Use:     "decode [flags] [PAYLOAD|FILE|-]...",
 		GroupID: groupTraffic,
 		Short:   "decode payloads without a capture",
-		Long: `decode reads payloads as programs print them and people paste them, and decodes
-them like captured ones: hexadecimal, base64, strings with \xff escapes as C, Go,
-Python, JavaScript and PHP write them, arrays of numbers, and dumps of tcpdump -X,
-xxd, hexdump -C, od -tx1 and Wireshark. Dumps of whole packets are recognised, and
-what they carry is decoded.
-
-An argument is a file if one of that name exists, and a payload otherwise; "-", or
-no argument, is standard input. Files and standard input hold payloads in these
-forms, with blank lines between them, or the bytes of one payload: what is no text
-is taken as it is, and with --raw everything is. Captures are for qsniff read.
-
-Give all parts of a split reply together, in any order. A request may precede its
-reply: it tells what the reply is where its bytes do not. One payload is shown as a
-tree, several as a line a message.
-
-Of a message so short that it could be anything, the only reading that there is
-counts, and is called weak; --as and --dir choose where there are several.
-
-Exit status: 0 something was decoded, 1 nothing was, 2 wrong usage, 130 interrupted.`,
+		Long:    decodeHelp,
 		Example: `  qsniff decode ffffffff54536f7572636520456e67696e6520517565727900
   qsniff decode '\xff\xff\xff\xffA\x4b\xa1\xd5\x22' -o json
   qsniff decode /////0FLodUi                     base64
@@ -75,6 +57,27 @@ Exit status: 0 something was decoded, 1 nothing was, 2 wrong usage, 130 interrup
 	f.BoolVar(&opts.showsSecrets, "show-secrets", false, "print passwords and log secrets instead of <redacted>")
 	return cmd
 }
+
+// decodeHelp is the long description in the help of qsniff decode.
+const decodeHelp = `decode reads payloads as programs print them and people paste them, and decodes
+them like captured ones: hexadecimal, base64, strings with \xff escapes as C, Go,
+Python, JavaScript and PHP write them, arrays of numbers, and dumps of tcpdump -X,
+xxd, hexdump -C, od -tx1 and Wireshark. Dumps of whole packets are recognised, and
+what they carry is decoded.
+
+An argument is a file if one of that name exists, and a payload otherwise; "-", or
+no argument, is standard input. Files and standard input hold payloads in these
+forms, with blank lines between them, or the bytes of one payload: what is no text
+is taken as it is, and with --raw everything is. Captures are for qsniff read.
+
+Give all parts of a split reply together, in any order. A request may precede its
+reply: it tells what the reply is where its bytes do not. One payload is shown as a
+tree, several as a line a message.
+
+Of a message so short that it could be anything, the only reading that there is
+counts, and is called weak; --as and --dir choose where there are several.
+
+Exit status: 0 something was decoded, 1 nothing was, 2 wrong usage, 130 interrupted.`
 
 // decode decodes the payloads in args, or those of in, and prints their messages to io.
 func decode(ctx context.Context, opts *decodeOptions, args []string, in io.Reader, io streams) error {

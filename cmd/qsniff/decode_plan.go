@@ -44,8 +44,8 @@ type plannedPayload struct {
 	payload.Payload
 	packet   payload.Packet // of a whole packet
 	isPacket bool
-	readings []reading // all that there are, the best first
-	chosen   *reading  // nil if there is none, or none that stands out
+	readings []reading // of all protocols that read it, in their order
+	chosen   *reading  // nil if there is none, or if none is better than the others
 	isReply  bool
 	isTCP    bool
 }

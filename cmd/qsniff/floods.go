@@ -46,32 +46,7 @@ func newFloods(io streams) *cobra.Command {
 		Use:     "floods [flags] FILE...",
 		GroupID: groupTraffic,
 		Short:   "find query floods",
-		Long: `floods reads captures and says whether servers in them were flooded with queries,
-used against others, or searched for: what kind of attack, on which server, from when
-to when, how much, from whom, how sure that is and why not surer, and what can be done.
-It tells floods from crowds, monitors and busy hours by what the protocol proves:
-whether sources bring back the challenge that they were given.
-
-Levels: "alert" is an attack, "warn" may be one, "info" is good to know: a crowd, a
-busy monitor, a server that answers anybody. What cannot be told is said: an attack of
-real clients that each ask little looks like a crowd, and a capture of one direction
-does not show who proved an address.
-
---explain adds the rule of each incident with its thresholds and the values measured;
-without FILE it prints all rules and thresholds. Each threshold can be set in a file
-that --thresholds names: qsniff floods --explain -o toml prints one with all of them.
-
-` + limitsHelp + `
-
-Ctrl-C prints what was found so far; the first line then says how far the run came. With
--o json each incident is a line, written when it is over, and the last line has
-"record":"interrupted" then. With -o nft the rules that are advised against warnings
-and alerts are one file for nft -f, with a table for each; comments say how to remove
-it. Nothing is loaded by qsniff itself. FILE is as in qsniff read, whose output has
-warnings and alerts too, where they were detected.
-
-Exit status: 0 fine, 1 the run failed, 2 wrong usage, 3 --fail-on was reached, 130
-interrupted.`,
+		Long:    floodsHelp,
 		Example: `  qsniff floods capture.pcap                        is this an attack?
   qsniff floods --explain capture.pcap              and why?
   qsniff floods --servers 198.18.0.0/15 --level warn capture.pcap
@@ -100,6 +75,34 @@ interrupted.`,
 	addHabits(cmd, &opts.readOptions)
 	return cmd
 }
+
+// floodsHelp is the long description in the help of qsniff floods.
+const floodsHelp = `floods reads captures and says whether servers in them were flooded with queries,
+used against others, or searched for: what kind of attack, on which server, from when
+to when, how much, from whom, how sure that is and why not surer, and what can be done.
+It tells floods from crowds, monitors and busy hours by what the protocol proves:
+whether sources bring back the challenge that they were given.
+
+Levels: "alert" is an attack, "warn" may be one, "info" is good to know: a crowd, a
+busy monitor, a server that answers anybody. What cannot be told is said: an attack of
+real clients that each ask little looks like a crowd, and a capture of one direction
+does not show who proved an address.
+
+--explain adds the rule of each incident with its thresholds and the values measured;
+without FILE it prints all rules and thresholds. Each threshold can be set in a file
+that --thresholds names: qsniff floods --explain -o toml prints one with all of them.
+
+` + limitsHelp + `
+
+Ctrl-C prints what was found so far; the first line then says how far the run came. With
+-o json each incident is a line, written when it is over, and the last line has
+"record":"interrupted" then. With -o nft the rules that are advised against warnings
+and alerts are one file for nft -f, with a table for each; comments say how to remove
+it. Nothing is loaded by qsniff itself. FILE is as in qsniff read, whose output has
+warnings and alerts too, where they were detected.
+
+Exit status: 0 fine, 1 the run failed, 2 wrong usage, 3 --fail-on was reached, 130
+interrupted.`
 
 func (o *floodsOptions) register(cmd *cobra.Command) {
 	f := cmd.Flags()

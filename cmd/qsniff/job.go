@@ -20,9 +20,9 @@ import (
 // command sets the parts of cfg that it needs before it calls run or runToEnd.
 type job struct {
 	ctx            context.Context // ends with the signal that ends the run
-	release        func()          // gives the signals back
-	showsInterrupt bool            // the output itself says where it was interrupted
-	streamsOutput  bool            // the output comes while packets are read
+	release        func()          // ends ctx, and stops waiting for the signal
+	showsInterrupt bool            // the output itself has how far an interrupted run came
+	streamsOutput  bool            // the output is printed while packets are read
 	io             streams
 	src            input
 	cfg            pipeline.Config

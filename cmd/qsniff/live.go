@@ -33,38 +33,7 @@ func newLive(io streams) *cobra.Command {
 		Use:     "live -i IFACE [flags]",
 		GroupID: groupTraffic,
 		Short:   "decode what an interface sees",
-		Long: `live captures on network interfaces and prints messages as read does, a moment after
-they were seen, with floods and what else asks for something among them. It never sends.
--o none prints nothing but the summary; packets are then only watched for floods, not
-decoded further, which takes half of the time.
-
-Ctrl-C ends it with a summary on standard error: what was captured, decoded and lost,
-and by whom. A second one ends it at once. Incidents for which the output has no form
-(-o none, -o csv) are told there, too. Where the reader of the output is slower
-than the traffic, the kernel drops packets, or with -w they are written but not
-decoded; both are counted. Nothing is queued without bound.
-
--w writes all packets that were captured, -w with --on-incident only those around
-incidents, which are found where packets are decoded: read the output, or use -o none.
-The seconds count from an incident's begin, which is known some seconds later. A FILE
-that is there is overwritten with --force only; a symbolic link, a pipe or a device
-never is. Of an incident 128 MiB are written, and the 16 newest files of the run stay,
-unless --ring-size or --ring-files say otherwise: --ring-files 0 keeps all.
-With --ring-size, --ring-time, --ring-files or --on-incident the name is a beginning:
-DIR/PREFIX.pcapng makes DIR/PREFIX_20261121T201500Z_00001.pcapng and so on. Packets are
-kept as they are, passwords included. When a file cannot be written that is said once,
-and the capture goes on.
-
-Once everything is open, the program gives up what it does not need any more:
-capabilities, all files but the folder of -w, and the network as far as the kernel can
-take it away. The first lines on standard error say what. --no-sandbox does without.
-
-The right to capture is cap_net_raw, for promiscuous mode too; nobody has to be root:
-sudo setcap cap_net_raw+ep qsniff, or a systemd unit with
-AmbientCapabilities=CAP_NET_RAW.
-
-Exit status: 0 ended by Ctrl-C, SIGTERM, SIGHUP or -c, 1 the run failed: an interface
-vanished, packets could not be written, the output was not read; 2 wrong usage.`,
+		Long:    liveHelp,
 		Example: `  qsniff live -i eth0                          a line a message
   qsniff live -i eth0 -f 'udp port 27015'      the kernel keeps the rest away
   qsniff live -i any --auto-filter -o json     for programs
@@ -99,6 +68,40 @@ vanished, packets could not be written, the output was not read; 2 wrong usage.`
 	addHabits(cmd, &opts.readOptions)
 	return cmd
 }
+
+// liveHelp is the long description in the help of qsniff live.
+const liveHelp = `live captures on network interfaces and prints messages as read does, a moment after
+they were seen, with floods and what else asks for something among them. It never sends.
+-o none prints nothing but the summary; packets are then only watched for floods, not
+decoded further, which takes half of the time.
+
+Ctrl-C ends it with a summary on standard error: what was captured, decoded and lost,
+and by whom. A second one ends it at once. Incidents for which the output has no form
+(-o none, -o csv) are told there, too. Where the reader of the output is slower
+than the traffic, the kernel drops packets, or with -w they are written but not
+decoded; both are counted. Nothing is queued without bound.
+
+-w writes all packets that were captured, -w with --on-incident only those around
+incidents, which are found where packets are decoded: read the output, or use -o none.
+The seconds count from an incident's begin, which is known some seconds later. A FILE
+that is there is overwritten with --force only; a symbolic link, a pipe or a device
+never is. Of an incident 128 MiB are written, and the 16 newest files of the run stay,
+unless --ring-size or --ring-files say otherwise: --ring-files 0 keeps all.
+With --ring-size, --ring-time, --ring-files or --on-incident the name is a beginning:
+DIR/PREFIX.pcapng makes DIR/PREFIX_20261121T201500Z_00001.pcapng and so on. Packets are
+kept as they are, passwords included. When a file cannot be written that is said once,
+and the capture goes on.
+
+Once everything is open, the program gives up what it does not need any more:
+capabilities, all files but the folder of -w, and the network as far as the kernel can
+take it away. The first lines on standard error say what. --no-sandbox does without.
+
+The right to capture is cap_net_raw, for promiscuous mode too; nobody has to be root:
+sudo setcap cap_net_raw+ep qsniff, or a systemd unit with
+AmbientCapabilities=CAP_NET_RAW.
+
+Exit status: 0 ended by Ctrl-C, SIGTERM, SIGHUP or -c, 1 the run failed: an interface
+vanished, packets could not be written, the output was not read; 2 wrong usage.`
 
 func (o *liveOptions) register(cmd *cobra.Command) {
 	f := cmd.Flags()

@@ -15,15 +15,7 @@ func newRoot(io streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "qsniff [flags] FILE...",
 		Short: "decode game-server query traffic",
-		Long: `qsniff decodes the query traffic of game servers: Valve's A2S, as spoken by every
-game that answers through Steam, GoldSource, the All-Seeing Eye, the Steam master
-server and RCON. It joins what networks and engines cut up and says what every byte
-is. It reads packet captures, watches network interfaces live (qsniff live), and
-finds query floods (qsniff floods).
-
-"qsniff FILE" is short for "qsniff read FILE". Flags of tcpdump and tshark work where
-they mean something here (-r FILE, -n, -q, -V, -x, -T json, -T fields -e NAME, -D);
-others are answered with the command that does it.`,
+		Long:  rootHelp,
 		Example: `  qsniff capture.pcap                   one line a message
   qsniff -o tree capture.pcap           every byte, annotated
   qsniff -o json capture.pcap | jq .    one JSON object a line
@@ -68,6 +60,17 @@ others are answered with the command that does it.`,
 	completeChoices(root)
 	return root
 }
+
+// rootHelp is the long description in the help of qsniff.
+const rootHelp = `qsniff decodes the query traffic of game servers: Valve's A2S, as spoken by every
+game that answers through Steam, GoldSource, the All-Seeing Eye, the Steam master
+server and RCON. It joins what networks and engines cut up and says what every byte
+is. It reads packet captures, watches network interfaces live (qsniff live), and
+finds query floods (qsniff floods).
+
+"qsniff FILE" is short for "qsniff read FILE". Flags of tcpdump and tshark work where
+they mean something here (-r FILE, -n, -q, -V, -x, -T json, -T fields -e NAME, -D);
+others are answered with the command that does it.`
 
 // checkSpelling returns an error if word is no file and is similar to the name of a command.
 func checkSpelling(root *cobra.Command, word string) error {
