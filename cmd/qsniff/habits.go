@@ -15,7 +15,7 @@ import (
 // with the same letter keeps its own.
 type habit struct {
 	letter, name string
-	value        string // name of its value in the help; empty: it has none
+	value        string // name of its value; empty: it has none
 	apply        func(h *habitState, value string) error
 }
 

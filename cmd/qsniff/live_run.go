@@ -43,7 +43,7 @@ type liveRun struct {
 	keeper *keep.Keeper // nil: packets are only decoded
 	alarms keep.Alarms
 	cfg    pipeline.Config
-	seen   *flood.Seen // where nobody wants messages; else nil
+	seen   *flood.Seen // counts queries if no messages are wanted; else nil
 	errs   io.Writer
 	start  time.Time
 	result tally.Run
@@ -51,21 +51,21 @@ type liveRun struct {
 
 // watchLive captures and decodes until ctx ends.
 func watchLive(ctx context.Context, opts *liveOptions, io streams) error {
-	s, err := openLive(opts, io)
+	l, err := openLive(opts, io)
 	if err != nil {
 		return err
 	}
-	if err := s.enterSandbox(); err != nil {
-		s.tap.Finish()
+	if err := l.enterSandbox(); err != nil {
+		l.tap.Finish()
 		return err
 	}
-	if h := s.cfg.Renderer; h != nil {
+	if h := l.cfg.Renderer; h != nil {
 		if err := writeHeader(io.out, h); err != nil {
-			s.tap.Finish()
+			l.tap.Finish()
 			return err
 		}
 	}
-	return s.run(ctx)
+	return l.run(ctx)
 }
 
 // openLive opens everything that needs rights: interfaces and files.
@@ -99,80 +99,80 @@ func openLive(opts *liveOptions, io streams) (*liveRun, error) {
 		src.Close()
 		return nil, err
 	}
-	s := &liveRun{opts: opts, auto: auto, keeper: kept, errs: io.err, start: time.Now()}
-	found := s.newDetector(reg, own, r)
+	l := &liveRun{opts: opts, auto: auto, keeper: kept, errs: io.err, start: time.Now()}
+	found := l.newDetector(reg, own, r)
 	if kept != nil {
 		signal.Ignore(syscall.SIGPIPE) // if the reader of the output ends, files are still to be finished
 	}
-	s.tap = keep.NewTap(src, kept, &s.alarms, func(err error) { reportError(io.err, err) })
-	s.cfg = pipeline.Config{Source: s.tap, Registry: reg, Jobs: opts.jobs, MaxMessages: opts.count, Memory: int64(opts.memory),
+	l.tap = keep.NewTap(src, kept, &l.alarms, func(err error) { reportError(io.err, err) })
+	l.cfg = pipeline.Config{Source: l.tap, Registry: reg, Jobs: opts.jobs, MaxMessages: opts.count, Memory: int64(opts.memory),
 		DecodeAs: as, Dedup: dedups[opts.dedup], Renderer: r, Out: io.out, Incidents: found, CountsMessages: !opts.isWatchOnly(),
 		Clock: monotonic, CutsToMicros: opts.cutsToMicros, Seed: rand.Uint64() | 1}
 	if opts.isWatchOnly() {
-		s.seen = new(flood.Seen)
-		s.cfg.Watchers = []track.Watcher{s.seen}
+		l.seen = new(flood.Seen)
+		l.cfg.Watchers = []track.Watcher{l.seen}
 	}
-	return s, nil
+	return l, nil
 }
 
 // newDetector returns the detector of the run. Its incidents start the writing of packets
 // with --on-incident. If r has no form for incidents, they are printed on standard error.
-func (s *liveRun) newDetector(reg *dissect.Registry, own *hostset.Set, r render.Renderer) *incidents {
-	scale := s.opts.scale()
-	if !s.opts.isWatchOnly() {
+func (l *liveRun) newDetector(reg *dissect.Registry, own *hostset.Set, r render.Renderer) *incidents {
+	scale := l.opts.scale()
+	if !l.opts.isWatchOnly() {
 		scale *= detectorShare
 	}
 	found := &incidents{newDetector(reg, flood.Defaults(), scale), own}
 	found.Detector.AddObserver(found.filter(func(in *flood.Incident, e flood.Event) {
-		s.alarms.Note(in.ID, in.Start, e != flood.Ends && in.Level >= flood.Warn)
+		l.alarms.Note(in.ID, in.Start, e != flood.Ends && in.Level >= flood.Warn)
 	}))
 	if _, ok := r.(render.IncidentRenderer); !ok {
-		found.Observe(s.announce)
+		found.Observe(l.announce)
 	}
 	return found
 }
 
 // enterSandbox prints what the run captures, writes and omits, and then gives up the rights
 // that it does not need any more.
-func (s *liveRun) enterSandbox() error {
+func (l *liveRun) enterSandbox() error {
 	_ = time.Local.String() // loads the time zone, which is a file
-	o := s.opts
-	fmt.Fprintf(s.errs, "qsniff: capturing on %s (%s)\n", strings.Join(o.interfaces, ", "), s.tap.Backend())
-	if s.auto != nil {
-		fmt.Fprintln(s.errs, "qsniff: the automatic filter leaves out:")
-		for _, what := range s.auto.Unseen() {
-			fmt.Fprintf(s.errs, "  %s\n", what)
+	o := l.opts
+	fmt.Fprintf(l.errs, "qsniff: capturing on %s (%s)\n", strings.Join(o.interfaces, ", "), l.tap.Backend())
+	if l.auto != nil {
+		fmt.Fprintln(l.errs, "qsniff: the automatic filter leaves out:")
+		for _, what := range l.auto.Unseen() {
+			fmt.Fprintf(l.errs, "  %s\n", what)
 		}
 	}
-	if s.keeper != nil {
-		fmt.Fprintf(s.errs, "qsniff: %s as they are captured, passwords included\n", o.keepOptions.describe())
+	if l.keeper != nil {
+		fmt.Fprintf(l.errs, "qsniff: %s as they are captured, passwords included\n", o.keepOptions.describe())
 	}
 	if o.noSandbox {
-		fmt.Fprintln(s.errs, "qsniff: sandbox: none (--no-sandbox)")
+		fmt.Fprintln(l.errs, "qsniff: sandbox: none (--no-sandbox)")
 		return nil
 	}
-	p, err := s.sandboxPolicy()
+	p, err := l.sandboxPolicy()
 	if err != nil {
 		return err
 	}
 	status, err := sandbox.Enter(p)
 	if err == nil {
-		fmt.Fprintf(s.errs, "qsniff: sandbox: %v\n", status)
+		fmt.Fprintf(l.errs, "qsniff: sandbox: %v\n", status)
 	}
 	return err
 }
 
 // sandboxPolicy returns what the run still needs: the folder of its files, and the counters
 // that libpcap reads of an interface in promiscuous mode.
-func (s *liveRun) sandboxPolicy() (p sandbox.Policy, err error) {
-	if s.keeper != nil && s.keeper.Folder() != "" {
-		p.Write = []string{s.keeper.Folder()}
-		if p.User, err = sandbox.OwnerOf(s.keeper.Folder()); err != nil {
+func (l *liveRun) sandboxPolicy() (p sandbox.Policy, err error) {
+	if l.keeper != nil && l.keeper.Folder() != "" {
+		p.Write = []string{l.keeper.Folder()}
+		if p.User, err = sandbox.OwnerOf(l.keeper.Folder()); err != nil {
 			return p, err
 		}
 	}
-	if s.opts.promiscuous && s.tap.Backend() == live.Libpcap {
-		for _, name := range s.opts.interfaces {
+	if l.opts.promiscuous && l.tap.Backend() == live.Libpcap {
+		for _, name := range l.opts.interfaces {
 			counters := filepath.Join("/sys/class/net", name, "statistics")
 			if _, err := os.Stat(counters); err == nil {
 				p.Read = append(p.Read, counters)
@@ -183,38 +183,38 @@ func (s *liveRun) sandboxPolicy() (p sandbox.Policy, err error) {
 }
 
 // run captures until ctx ends, then prints the summary.
-func (s *liveRun) run(ctx context.Context) error {
-	stop := context.AfterFunc(ctx, s.tap.Stop)
+func (l *liveRun) run(ctx context.Context) error {
+	stop := context.AfterFunc(ctx, l.tap.Stop)
 	defer stop()
 	ended := make(chan error, 1)
 	go func() {
 		var err error
-		s.result, err = pipeline.Run(context.WithoutCancel(ctx), s.cfg)
+		l.result, err = pipeline.Run(context.WithoutCancel(ctx), l.cfg)
 		ended <- err
 	}()
 	select {
 	case err := <-ended:
-		return s.conclude(err)
+		return l.conclude(err)
 	case <-ctx.Done():
 	}
 	select {
 	case err := <-ended:
-		return s.conclude(err)
+		return l.conclude(err)
 	case <-time.After(lingering):
 	}
-	return s.abandon()
+	return l.abandon()
 }
 
 // conclude prints the summary of a run whose output was written.
-func (s *liveRun) conclude(err error) error {
-	closed := s.tap.Finish()
-	kernel, card := s.tap.Drops()
-	fmt.Fprintln(s.errs) // after the ^C of a terminal
-	fmt.Fprintf(s.errs, "qsniff: %s captured in %s: %s%s; %s\n", count(s.tap.Stats().Received, "packet"), s.elapsed(),
-		s.describeFound(), s.describeIncidents(), describeDrops(kernel, card))
-	s.printUndecoded()
-	unwritten := s.printFiles()
-	s.printRemarks()
+func (l *liveRun) conclude(err error) error {
+	closed := l.tap.Finish()
+	kernel, card := l.tap.Drops()
+	fmt.Fprintln(l.errs) // after the ^C of a terminal
+	fmt.Fprintf(l.errs, "qsniff: %s captured in %s: %s%s; %s\n", count(l.tap.Stats().Received, "packet"), l.elapsed(),
+		l.describeFound(), l.describeIncidents(), describeDrops(kernel, card))
+	l.printUndecoded()
+	unwritten := l.printFiles()
+	l.printRemarks()
 	if errors.Is(err, syscall.EPIPE) { // the reader of the output wants no more
 		err = nil
 	}
@@ -222,84 +222,84 @@ func (s *liveRun) conclude(err error) error {
 }
 
 // printRemarks prints what is missing from the output, and why.
-func (s *liveRun) printRemarks() {
-	run := s.result
+func (l *liveRun) printRemarks() {
+	run := l.result
 	run.Dropped = 0 // it is in the summary
 	switch {
 	case run.Packets == 0:
 		return
-	case s.seen == nil:
-		printLeftOut(s.errs, &run)
-	case s.seen.Queries+s.seen.Replies+s.seen.Junk+s.seen.Logins == 0:
-		fmt.Fprintf(s.errs, "qsniff: no query traffic in %s%s\n", count(run.Packets, "packet"), formatReasons(": ", run.Skipped))
+	case l.seen == nil:
+		printLeftOut(l.errs, &run)
+	case l.seen.Queries+l.seen.Replies+l.seen.Junk+l.seen.Logins == 0:
+		fmt.Fprintf(l.errs, "qsniff: no query traffic in %s%s\n", count(run.Packets, "packet"), formatReasons(": ", run.Skipped))
 	case len(run.Skipped) > 0: // without messages, packets of other protocols are not recognised
-		fmt.Fprintln(s.errs, "qsniff:"+formatReasons(" left out: ", run.Skipped))
+		fmt.Fprintln(l.errs, "qsniff:"+formatReasons(" left out: ", run.Skipped))
 	}
-	printTrouble(s.errs, &run)
-	printRekeyed(s.errs, lru.Rekeyed())
+	printTrouble(l.errs, &run)
+	printRekeyed(l.errs, lru.Rekeyed())
 }
 
 // abandon prints the summary of a run whose output nobody reads. Packets that were captured
 // and cannot be decoded any more are counted, and written to the files of -w.
-func (s *liveRun) abandon() error {
-	s.tap.Drain()
-	s.tap.Finish()
-	kernel, card := s.tap.Drops()
-	fmt.Fprintln(s.errs)
-	fmt.Fprintf(s.errs, "qsniff: %s captured in %s; %s\n", count(s.tap.Stats().Received, "packet"), s.elapsed(), describeDrops(kernel, card))
-	s.printUndecoded()
-	_ = s.printFiles() // the error below is the cause
+func (l *liveRun) abandon() error {
+	l.tap.Drain()
+	l.tap.Finish()
+	kernel, card := l.tap.Drops()
+	fmt.Fprintln(l.errs)
+	fmt.Fprintf(l.errs, "qsniff: %s captured in %s; %s\n", count(l.tap.Stats().Received, "packet"), l.elapsed(), describeDrops(kernel, card))
+	l.printUndecoded()
+	_ = l.printFiles() // the error below is the cause
 	return &hintedError{errors.New("the output was not read: its last messages are missing, and incidents among them"),
 		"a slow reader costs messages; -o none needs no reader, -w keeps packets"}
 }
 
 // printFiles prints what is in the files of -w. It returns an error if packets are missing
 // from them.
-func (s *liveRun) printFiles() error {
-	if s.keeper == nil {
+func (l *liveRun) printFiles() error {
+	if l.keeper == nil {
 		return nil
 	}
-	kept := s.keeper.Stats()
-	printKept(s.errs, &kept, s.opts.options().HasSeveralFiles())
+	kept := l.keeper.Stats()
+	printKept(l.errs, &kept, l.opts.options().HasSeveralFiles())
 	if n := kept.Lost(); n > 0 {
 		return fmt.Errorf("-w: %s could not be written", count(n, "packet"))
 	}
 	return nil
 }
 
-func (s *liveRun) printUndecoded() {
-	printHints(s.errs, &counters.Result{Live: counters.Live{Undecoded: s.tap.Undecoded()}}, counters.Capture)
+func (l *liveRun) printUndecoded() {
+	printHints(l.errs, &counters.Result{Live: counters.Live{Undecoded: l.tap.Undecoded()}}, counters.Capture)
 }
 
 // announce prints an event of an incident on standard error.
-func (s *liveRun) announce(in *flood.Incident, e flood.Event) {
-	line := text.NewLine(text.Options{UTC: s.opts.utc, Micros: true, Palette: text.NewPalette(false)})
+func (l *liveRun) announce(in *flood.Incident, e flood.Event) {
+	line := text.NewLine(text.Options{UTC: l.opts.utc, Micros: true, Palette: text.NewPalette(false)})
 	x := render.IncidentEvent{Nanos: time.Now().UnixNano(), Event: e, Incident: in}
-	fmt.Fprintf(s.errs, "qsniff: %s\n", bytes.TrimSpace(line.AppendIncident(nil, &x)))
+	fmt.Fprintf(l.errs, "qsniff: %s\n", bytes.TrimSpace(line.AppendIncident(nil, &x)))
 }
 
-func (s *liveRun) elapsed() string {
-	return digits.Span(time.Since(s.start))
+func (l *liveRun) elapsed() string {
+	return digits.Span(time.Since(l.start))
 }
 
 // describeFound returns how many messages were found, or how many queries and replies if no
 // messages are wanted.
-func (s *liveRun) describeFound() string {
-	if s.seen == nil {
-		return count(s.result.Messages, "message")
+func (l *liveRun) describeFound() string {
+	if l.seen == nil {
+		return count(l.result.Messages, "message")
 	}
-	all := count(s.seen.Queries, "query", "queries") + ", " + count(s.seen.Replies, "reply", "replies")
-	if s.seen.Junk > 0 {
-		all += fmt.Sprintf(", %d unknown", s.seen.Junk)
+	all := count(l.seen.Queries, "query", "queries") + ", " + count(l.seen.Replies, "reply", "replies")
+	if l.seen.Junk > 0 {
+		all += fmt.Sprintf(", %d unknown", l.seen.Junk)
 	}
-	if s.seen.Logins > 0 {
-		all += ", " + count(s.seen.Logins, "RCON login")
+	if l.seen.Logins > 0 {
+		all += ", " + count(l.seen.Logins, "RCON login")
 	}
 	return all
 }
 
-func (s *liveRun) describeIncidents() string {
-	return ", " + count(s.alarms.Begun(), "incident")
+func (l *liveRun) describeIncidents() string {
+	return ", " + count(l.alarms.Begun(), "incident")
 }
 
 func describeDrops(kernel, card uint64) string {

@@ -53,14 +53,14 @@ type Collector struct {
 	index     map[key]*dialogue    // of all but those in closed
 	frames    map[uint64]*dialogue // by frames of their messages
 	ends      map[pair]*dialogue   // the one that began last between two ends
-	free      []*dialogue
+	free      []*dialogue          // to use again
 	store     store
-	shown     render.Dialogue
-	count     int    // of dialogues in all lists
-	bytes     int    // that their turns take
-	seq       uint64 // of the dialogue that began last
+	shown     render.Dialogue // what the renderer is given, reused
+	count     int             // of dialogues in all lists
+	bytes     int             // that their turns take
+	seq       uint64          // of the dialogue that began last
 
-	isFound      bool
+	isFound      bool      // a dialogue that is wanted was written
 	nearest      [2]uint64 // ids before Options.Frame and after it
 	writtenEarly uint64
 }
@@ -76,17 +76,17 @@ type key struct {
 // pair is the two ends of a flow.
 type pair struct{ server, client netip.AddrPort }
 
-// dialogue is one that is open.
+// dialogue is an exchange, a connection or a lone record that was not written yet.
 type dialogue struct {
 	prev, next *dialogue
 	in         *list
 
 	key      key
 	ends     pair
-	seq      uint64
-	isWanted bool
-	isOver   bool
-	deadline int64 // it is over when this time has passed; 0: that is not known yet
+	seq      uint64 // position in the order in which dialogues began
+	isWanted bool   // one of its turns has Options.Frame
+	isOver   bool   // whatever the deadline
+	deadline int64  // Unix time after which it is over; 0 if that is unknown
 	turns    chain
 	summary  render.Dialogue // but for Turns
 }
