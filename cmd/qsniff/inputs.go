@@ -49,6 +49,7 @@ func (o *readOptions) open(ctx context.Context, names []string) (input, error) {
 	}
 }
 
+// openSources opens captures with the reader that --reader names, and merges several.
 func (o *readOptions) openSources(ctx context.Context, names []string) (input, error) {
 	opts := []file.Option{file.ReadAhead(pipeline.ReadAhead), file.Pipe(pipeline.Pipe)}
 	if o.follow {

@@ -37,10 +37,11 @@ func AppendProven(dst []byte, p *render.Proven) []byte {
 	return append(dst, "}\n"...)
 }
 
-func appendSet(dst []byte, name, kind string, sources []proof.Source, member func(netip.Addr) bool) []byte {
+// appendSet appends a set of those sources for which isMember returns true.
+func appendSet(dst []byte, name, kind string, sources []proof.Source, isMember func(netip.Addr) bool) []byte {
 	n := 0
 	for i := range sources {
-		if member(sources[i].Addr) {
+		if isMember(sources[i].Addr) {
 			n++
 		}
 	}
@@ -50,7 +51,7 @@ func appendSet(dst []byte, name, kind string, sources []proof.Source, member fun
 	}
 	dst = append(dst, "\t\telements = {\n"...)
 	for i := range sources {
-		if !member(sources[i].Addr) {
+		if !isMember(sources[i].Addr) {
 			continue
 		}
 		dst = append(dst, "\t\t\t"...)

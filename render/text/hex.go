@@ -74,6 +74,7 @@ const (
 	fairRow = 72
 )
 
+// measureRows sets the columns of the rows.
 func (d *hexDump) measureRows() {
 	switch w := d.opt.Width; {
 	case w >= wideRow:

@@ -113,6 +113,10 @@ func (p *floodsPage) amounts(in *flood.Incident) string {
 	return strings.Join(words, ", ")
 }
 
+// leastChallenged is how many challenged sources it takes for their share to mean something:
+// as many as the rules of package flood demand.
+const leastChallenged = 30
+
 // writeDoubts writes what makes the verdict less sure.
 func (p *floodsPage) writeDoubts(in *flood.Incident) {
 	var why []string
@@ -137,7 +141,7 @@ func (p *floodsPage) writeDoubts(in *flood.Incident) {
 	if in.Dropped > 0 {
 		p.writeItem("until then the capture had lost " + digits.Counted(in.Dropped, "packet") + ", or stretches of them")
 	}
-	if in.Completion >= 0 && in.Challenged < 30 && in.Level >= flood.Warn && in.Challenged > 0 {
+	if in.Completion >= 0 && in.Challenged < leastChallenged && in.Level >= flood.Warn && in.Challenged > 0 {
 		p.writeItem("only " + digits.Counted(uint64(in.Challenged), "source was", "sources were") + " challenged: their share says little")
 	}
 }

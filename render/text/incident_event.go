@@ -31,6 +31,7 @@ func (h *Hex) AppendIncident(dst []byte, x *render.IncidentEvent) []byte {
 	return appendWrappedIncident(dst, &h.opt, x)
 }
 
+// appendWrappedIncident appends an event in lines of at most Options.Width, for Tree and Hex.
 func appendWrappedIncident(dst []byte, o *Options, x *render.IncidentEvent) []byte {
 	const hang = frameW + 1 + indentStep
 	p := page{dst: dst, opt: o}

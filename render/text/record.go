@@ -51,6 +51,7 @@ func appendWrappedRecord(dst []byte, o *Options, r *render.Record) []byte {
 	return p.dst
 }
 
+// appendRecord appends a finding as one line.
 func appendRecord(dst []byte, o *Options, r *render.Record, date bool) []byte {
 	c := &o.Palette
 	if len(r.Frames) > 0 {
