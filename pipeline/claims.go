@@ -5,7 +5,7 @@ import (
 	"qsniff/reassembly/tcpstream"
 )
 
-// claims asks the protocols what stands in a connection that is nobody's yet.
+// claims finds the protocol of a connection by asking all of them.
 type claims struct {
 	reg      *dissect.Registry
 	decodeAs []DecodeAs
@@ -13,8 +13,8 @@ type claims struct {
 	stream   dissect.Stream // of ctx
 }
 
-// findForced returns the protocol that -d gives to a port of c, and takes that port's
-// end for the server's.
+// findForced returns the protocol that a rule of -d gives to a port of c, nil if none
+// does, and sets k.server to the end with that port.
 func (q *claims) findForced(c *tcpstream.Conn, k *connection) dissect.StreamDissector {
 	for _, as := range q.decodeAs {
 		for i, end := range c.Ends {
@@ -30,16 +30,18 @@ func (q *claims) findForced(c *tcpstream.Conn, k *connection) dissect.StreamDiss
 	return nil
 }
 
-// seek looks for a place where a message may begin.
+// seek looks for the start of a message in b. It returns how many bytes before it to
+// skip, and how many bytes it needs to go on, 0 if it found one.
 func (q *claims) seek(c *tcpstream.Conn, b []byte) (skip, need int) {
 	q.stream = dissect.Stream{Dir: dissect.Unsure}
 	q.ctx = dissect.Context{Src: c.Ends[0], Dst: c.Ends[1], Stream: &q.stream}
 	return q.reg.Seek(&q.ctx, b)
 }
 
-// pickProtocol asks the protocols about b, which end dir sent. Who opened the connection
-// is its client; where that was not seen, the better of both readings counts, and
-// of two that are equal the one that the ports speak for.
+// pickProtocol asks the protocols about b, which end dir sent, and returns the best claim
+// and whether dir speaks to the server. The end that opened the connection is the client.
+// If that is unknown, b is read in both directions and the more certain claim counts; of
+// two equal ones the one that the ports suggest.
 func (q *claims) pickProtocol(c *tcpstream.Conn, dir int, b []byte) (v dissect.Claim, toServer bool) {
 	ask := func(d dissect.Direction) dissect.Claim {
 		q.stream = dissect.Stream{Dir: d, Opened: c.HasBothSYNs()}
@@ -66,9 +68,10 @@ func (q *claims) pickProtocol(c *tcpstream.Conn, dir int, b []byte) (v dissect.C
 	return reply, false
 }
 
-// startsWithMessage reports whether messages begin where the capture of a connection does: a
-// whole one stands there, and either nothing follows it or another one does. Who
-// writes a message sends it at once, so that this is the usual case.
+// startsWithMessage reports whether b, the first captured bytes of end dir, starts with a
+// message: with a whole one, and nothing or another message follows it. Programs send
+// each message at once, so this is usual even if the start of the connection was not
+// captured.
 func (q *claims) startsWithMessage(c *tcpstream.Conn, dir int, b []byte) bool {
 	v, _ := q.pickProtocol(c, dir, b)
 	if v.Conf == dissect.No || v.Need > 0 || v.Bad {
@@ -81,9 +84,9 @@ func (q *claims) startsWithMessage(c *tcpstream.Conn, dir int, b []byte) bool {
 	return next.Conf != dissect.No && !next.Bad
 }
 
-// findReason returns what the belief in a whole message at the start of b rests on,
-// and nothing if it is too weak. A message that is certain speaks for itself; another
-// needs the protocol's port, or a second one in either direction.
+// findReason returns why the whole message at the start of b is believed to be one, ""
+// if it is not. A claim that is certain is believed; a weaker one needs the protocol's
+// port, or a second message in either direction.
 func (q *claims) findReason(c *tcpstream.Conn, k *connection, dir int, v *dissect.Claim, toServer bool, b []byte) string {
 	server := c.Ends[serverEnd(dir, toServer)]
 	switch {

@@ -8,13 +8,13 @@ import (
 	"qsniff/reassembly/tcpstream"
 )
 
-// What a TCP message was joined from, and what an end of a stream within one says.
+// What a message over TCP was joined from, in words.
 const (
 	cutIntoSegments = "TCP segments"
 	cutIntoMessages = "messages"
 )
 
-// tornBy says what became of the rest of a message that a break cut.
+// tornBy is what became of the rest of a message that a break cut, in words.
 var tornBy = [...]string{
 	tcpstream.Lost:     "segments of the connection are missing in the capture",
 	tcpstream.Cut:      "the capture cut the segments of the connection",
@@ -27,22 +27,22 @@ var tornBy = [...]string{
 	tcpstream.Evicted:  "the connection was given up to stay within memory",
 }
 
-// connReport makes messages, and notes, of what is read in connections. A note
-// stands at the packet at work, after what was reported of its connection last.
+// connReport makes messages and notes of what is read in connections. A note is written
+// at the packet at work, after what was last reported of its connection.
 type connReport struct {
 	now        *current
 	tracker    *tracker
 	emitter    *emitter
-	sights     *sightMaker // nil: nobody watches
-	skipsTexts bool        // nobody reads the messages
+	sights     *sightMaker // nil: there are no watchers
+	skipsTexts bool        // no renderer shows the messages
 	ctx        dissect.Context
-	stream     dissect.Stream   // of ctx
+	stream     dissect.Stream   // ctx points to it
 	msg        *dissect.Message // shared with who parses datagrams
 	reply      dissect.Message  // that was joined
 	frames     []uint64
 }
 
-// makeContext returns that of the bytes that end dir sent.
+// makeContext fills in r.ctx for bytes that end dir sent, and returns it.
 func (r *connReport) makeContext(c *tcpstream.Conn, k *connection, dir int) *dissect.Context {
 	ctx := &r.ctx
 	r.stream = dissect.Stream{Dir: dissect.ToServer, Session: k.sess, Opened: c.HasBothSYNs(),
@@ -59,8 +59,8 @@ func (r *connReport) reportWhole(c *tcpstream.Conn, k *connection, dir int, ch *
 	r.reportMessage(c, k, dir, ch, &reading{data: ch.Data[off : off+x.Len], off: off, typ: x.Type, wire: x.Len, isLenKnown: true})
 }
 
-// reportTorn reports the start of a message that a break ends, at offset off of ch, and
-// returns how many bytes of it are missing, 0 if that is not known.
+// reportTorn reports the start of a message that a break cuts, at offset off of ch, and
+// returns how many bytes of the message are missing, 0 if that is unknown.
 func (r *connReport) reportTorn(c *tcpstream.Conn, k *connection, dir int, ch *tcpstream.Chunk, off int, why tcpstream.Reason) (left uint64) {
 	rest, w := ch.Data[off:], &k.dirs[dir]
 	x := k.dissector.Frame(r.makeContext(c, k, dir), rest)
@@ -86,12 +86,13 @@ type reading struct {
 	data       []byte
 	off        int // in the chunk
 	typ        *dissect.Type
-	wire       int    // bytes that were sent, or any number above those of data
-	isLenKnown bool   // wire is it
-	why        string // what became of the rest; empty if there is none
+	wire       int    // length as sent, or any number above len(data) if that is unknown
+	isLenKnown bool   // wire is the length as sent
+	why        string // what became of the rest; empty if nothing is missing
 }
 
-// reportMessage dissects x, in ch, and reports it and the reply that it ends.
+// reportMessage dissects x, in ch, and reports it, and the reply in several messages that
+// it completes.
 func (r *connReport) reportMessage(c *tcpstream.Conn, k *connection, dir int, ch *tcpstream.Chunk, x *reading) {
 	s := payload{src: c.Ends[dir], dst: c.Ends[1-dir], data: x.data, run: len(x.data), wire: x.wire, isTCP: true, conn: k.number, why: x.why}
 	r.addOrigin(&s, ch, x.off)
@@ -126,8 +127,8 @@ func (r *connReport) reportMessage(c *tcpstream.Conn, k *connection, dir int, ch
 	r.reportJoined(ctx, k)
 }
 
-// addOrigin fills in which packets brought the bytes of s, from offset off of ch on. The
-// one that came last completed them.
+// addOrigin fills in the frames and times of the packets that brought s, at offset off of
+// ch. The frame of s is the one that came last.
 func (r *connReport) addOrigin(s *payload, ch *tcpstream.Chunk, off int) {
 	shift := r.now.shift
 	r.frames = r.frames[:0]
@@ -150,8 +151,8 @@ func (r *connReport) addOrigin(s *payload, ch *tcpstream.Chunk, off int) {
 	}
 }
 
-// reportJoined reports a reply that came in several messages, if the one at hand ended
-// one. Those who do not read it have seen its messages.
+// reportJoined reports a reply that came in several messages, if the one at hand completed
+// it. If nobody reads messages, it does nothing: the single messages were counted.
 func (r *connReport) reportJoined(ctx *dissect.Context, k *connection) {
 	r.stream.Frames = r.stream.Frames[:0]
 	if r.skipsTexts || !k.dissector.Joined(ctx, &r.reply) {
@@ -166,7 +167,8 @@ func (r *connReport) reportJoined(ctx *dissect.Context, k *connection) {
 	r.tracker.trackMessage(&s, &r.reply)
 }
 
-// reportGap reports a gap in what end dir sent, after left bytes that were there.
+// reportGap reports a gap in what end dir sent. The left bytes before it belong to no
+// whole message.
 func (r *connReport) reportGap(c *tcpstream.Conn, k *connection, dir int, b tcpstream.Break, left int) {
 	if b.Why == tcpstream.GivenUp {
 		r.reportFinding(c, k, &tcpstream.Dropped, b.Len+uint64(left), dir)
@@ -192,8 +194,8 @@ func (r *connReport) reportFinding(c *tcpstream.Conn, k *connection, code *findi
 	r.emitter.emitNote(k.key, k.first)
 }
 
-// reportEnd says that no message follows in a connection, and reports the reply that this
-// ends.
+// reportEnd reports the end of a connection, and the reply in several messages that it
+// completes.
 func (r *connReport) reportEnd(c *tcpstream.Conn, k *connection) {
 	ctx := r.makeContext(c, k, k.server)
 	k.dissector.Finish(ctx)

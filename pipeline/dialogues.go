@@ -8,7 +8,8 @@ import (
 	"qsniff/track"
 )
 
-// dialogues gives the spans of a run to the collector, and writes what is over.
+// dialogues passes the spans of a run to the collector, and writes the dialogues that are
+// over.
 type dialogues struct {
 	out       *textOutput
 	collector *dialogue.Collector
@@ -20,8 +21,8 @@ func newDialogues(o *textOutput, c *dialogue.Collector) *dialogues {
 	return d
 }
 
-// flush writes dst and returns an empty one. What became of that is known at the next
-// flush.
+// flush writes dst and returns it emptied. textOutput keeps the error, which its next flush
+// returns.
 func (d *dialogues) flush(dst []byte) []byte {
 	d.out.buf = dst
 	_ = d.out.flush()
@@ -42,7 +43,7 @@ func (d *dialogues) addSpan(seg *segment, s *span) {
 		o.buf = c.CloseConnection(o.buf, t.conn, s.nanos)
 		return
 	}
-	if s.start == s.end { // nothing is shown of it
+	if s.start == s.end { // it has no text
 		return
 	}
 	x := dialogue.Turn{First: s.key, Conn: t.conn, About: t.about, Server: t.server, Client: t.client, HasWantedFrame: t.isWanted}
@@ -58,7 +59,7 @@ func (d *dialogues) addSpan(seg *segment, s *span) {
 	o.buf = c.AddRecord(o.buf, &x)
 }
 
-// place is where the span at hand belongs.
+// place is where a record belongs: the key of its span, and its connection.
 type place struct {
 	key  uint64
 	conn uint64 // of TCP, the first frame of the connection's first message
@@ -73,7 +74,7 @@ func (d *dialogues) addRecord(r *render.Record, text []byte, at place) {
 	d.out.buf = c.AddRecord(d.out.buf, &t)
 }
 
-// passTime lets time pass to nanos.
+// passTime advances time to nanos: dialogues that have been silent too long are written.
 func (d *dialogues) passTime(nanos int64) { d.out.buf = d.collector.AdvanceTime(d.out.buf, nanos) }
 
 // hasWanted reports whether the one dialogue that is wanted was written.

@@ -11,9 +11,9 @@ import (
 // ends of connections to the segment, as text and as facts.
 type emitter struct {
 	now         *current
-	renderer    render.Renderer // nil: nobody reads the messages
-	wantsFacts  bool            // and not only the number of messages
-	hasListener bool            // somebody wants what servers say of themselves, too
+	renderer    render.Renderer // nil: messages are not shown
+	wantsFacts  bool            // see Config.wantsFacts
+	hasListener bool            // what servers report of themselves is wanted
 	event       eventMaker
 	turns       turnMaker
 	expert      finding.Expert // of note
@@ -29,7 +29,7 @@ func newEmitter(now *current, cfg *Config) *emitter {
 	return e
 }
 
-// emitMessage writes m, which was made of s and has a part in an exchange.
+// emitMessage writes m, which was made of s; part is its part in an exchange.
 func (e *emitter) emitMessage(s *payload, m *dissect.Message, part track.Part) {
 	x := e.now.newSpan(s.firstFrame(), s.nanos)
 	if e.renderer != nil {
@@ -48,7 +48,8 @@ func (e *emitter) emitMessage(s *payload, m *dissect.Message, part track.Part) {
 	e.now.seg.spans = append(e.now.seg.spans, x)
 }
 
-// fillFact fills in what the fold learns of the message.
+// fillFact fills in the fact about m in its span, with its findings and what the server
+// reports of itself.
 func (e *emitter) fillFact(s *payload, m *dissect.Message, x *span) {
 	server, client := s.dst, s.src
 	if s.isReply || m.Type != nil && m.Type.Notice {
@@ -78,8 +79,8 @@ func (e *emitter) fillFact(s *payload, m *dissect.Message, x *span) {
 	}
 }
 
-// newNote begins a note: a finding at the packet at work that no message carries. The
-// caller fills in its ends and adds to its detail before emitNote.
+// newNote begins a note: a finding at the packet at work that is about no message. The
+// caller fills in its ends and adds to its detail, then calls emitNote.
 func (e *emitter) newNote(code *finding.Code, a, b uint64) *render.Record {
 	it := e.now.item
 	e.expert = finding.Expert{Code: code, Severity: code.Severity, Field: -1, A: a, B: b}
@@ -106,15 +107,15 @@ func (e *emitter) emitNote(key, conn uint64) {
 	seg.found = append(seg.found, track.Found{Code: r.Expert.Code, Severity: r.Expert.Severity})
 }
 
-// emitSilence states that an answer did not come, which is written nowhere.
+// emitSilence adds the fact that an answer did not come. It has no text.
 func (e *emitter) emitSilence(f *track.Fact) {
 	x := e.now.newSpan(f.Frame, f.Nanos)
 	x.fact = *f
 	e.now.seg.spans = append(e.now.seg.spans, x)
 }
 
-// emitEnd says that the connection whose first message began at frame first is over.
-// key is its place among what is written at the same packet.
+// emitEnd reports to dialogues that the connection whose first message began at frame
+// first is over. key orders it among what is written at the same packet.
 func (e *emitter) emitEnd(first, key uint64) {
 	if !e.turns.isWanted || first == 0 {
 		return

@@ -9,8 +9,8 @@ import (
 	"qsniff/track"
 )
 
-// eventMaker makes of a message what renderers get of it. Its memory is used again for
-// the next one.
+// eventMaker makes the events of messages, which renderers get. Its memory is used again
+// for the next one.
 type eventMaker struct {
 	hasManyInputs bool // messages name theirs
 	event         render.Event
@@ -39,7 +39,7 @@ func (e *eventMaker) makeEvent(s *payload, m *dissect.Message, part *track.Part,
 	return ev
 }
 
-// addOrigin adds where the message came from.
+// addOrigin adds the file, the interface and the comments of the message's packet.
 func (e *eventMaker) addOrigin(from *origin) {
 	ev := &e.event
 	if e.hasManyInputs {
@@ -81,7 +81,7 @@ func (e *eventMaker) addPieces(pieces []reassembly.Piece) {
 	e.event.Pieces = e.pieces
 }
 
-// steps are what a message does to a request, in words.
+// steps is what a message does to a request, in words.
 var steps = [...]string{
 	track.Again:     "follows unanswered",
 	track.Echo:      "brings the challenge for",
@@ -92,7 +92,7 @@ var steps = [...]string{
 	track.Silence:   "",
 }
 
-// exchangeOf is what renderers get of a message's part in its exchange.
+// exchangeOf returns what renderers show of a message's part in its exchange.
 func exchangeOf(s *payload, part *track.Part) render.Exchange {
 	x := render.Exchange{ID: part.ID, Verb: steps[part.Step], Request: part.Request, RTT: part.Took, ChallengeRTT: part.Trip}
 	if s.record != "" {

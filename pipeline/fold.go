@@ -8,8 +8,8 @@ import (
 	"qsniff/track"
 )
 
-// fold merges what the workers made of a batch, in packet order, and hands it to who
-// watches, writes or listens.
+// fold merges what the workers made of a batch, in packet order, and passes it to the
+// writers, the listener and the watchers.
 type fold struct {
 	out       *textOutput
 	max       uint64 // messages to write, 0 for all
@@ -26,14 +26,14 @@ type fold struct {
 	parts     [Partitions]totals
 }
 
-// head is where the fold is in a worker's segments of the batch.
+// head is how far the fold is in a worker's segments of the batch.
 type head struct {
 	seg   *segment
-	next  int // span
-	sight int
+	next  int // index of the next span
+	sight int // index of the next sight
 }
 
-// isDone reports whether nothing is left of the segment.
+// isDone reports whether all of the segment is merged.
 func (h *head) isDone() bool { return h.next == len(h.seg.spans) && h.sight == len(h.seg.sights) }
 
 type typeKey struct {
@@ -41,7 +41,8 @@ type typeKey struct {
 	typ   *dissect.Type
 }
 
-// merge writes a batch. It returns true when enough messages are written.
+// merge merges and writes one batch. enough is true if as many messages are written as
+// were wanted, or the one dialogue that was wanted.
 func (f *fold) merge(ctx context.Context, b *batch) (enough bool, err error) {
 	f.out.start = b.totals.first
 	if b.totals.source.Dropped > 0 && f.findings != nil {
@@ -89,8 +90,8 @@ func (f *fold) merge(ctx context.Context, b *batch) (enough bool, err error) {
 	return enough, err
 }
 
-// fillHead makes sure that worker i's head has a span, taking its next segments
-// where the one at hand is used up, or that the batch has none left from it.
+// fillHead makes sure that worker i's head has something to merge: it takes the worker's
+// next segment when the one at hand is done, until the last one of the batch.
 func (f *fold) fillHead(ctx context.Context, i int) error {
 	h := &f.heads[i]
 	for h.seg == nil || h.isDone() {
@@ -120,8 +121,9 @@ func (f *fold) releaseSegment(i int) {
 	h.seg = nil
 }
 
-// findNext returns the worker whose next span, or sight, comes first, or -1. What is
-// written of a packet precedes what watchers say of it.
+// findNext returns the worker whose next span or, if watched, whose next sight comes
+// first, or -1 if nothing is left. The spans of a packet precede its sights, so that
+// messages are written before the incidents that they decide.
 func (f *fold) findNext() (best int, watched bool) {
 	best = -1
 	var bs *span
@@ -148,7 +150,7 @@ func (f *fold) findNext() (best int, watched bool) {
 	return best, watched
 }
 
-// sightLimit is the index up to which nothing but the sights of h is to be had.
+// sightLimit returns the index up to which only h has sights and no worker has spans.
 func (f *fold) sightLimit(h *head) int32 {
 	limit := int32(1<<31 - 1)
 	for i := range f.heads {
@@ -166,7 +168,7 @@ func (f *fold) sightLimit(h *head) int32 {
 // writeSpan takes one span.
 func (f *fold) writeSpan(seg *segment, s *span) (enough bool, err error) {
 	silent := s.fact.Step == track.Silence
-	if silent { // what follows from it belongs to the dialogue that it ends
+	if silent { // findings that follow from it belong to the dialogue that it ends
 		f.findings.addSpan(seg, s)
 	}
 	if f.dialogues != nil {
@@ -191,7 +193,7 @@ func (f *fold) writeSpan(seg *segment, s *span) (enough bool, err error) {
 // isFull reports whether as many messages are written as were wanted.
 func (f *fold) isFull() bool { return f.max > 0 && f.messages == f.max }
 
-// tellListener hands what a span says to the listener.
+// tellListener passes the fact and the findings of a span to the listener.
 func (f *fold) tellListener(seg *segment, s *span) {
 	if f.listener == nil {
 		return

@@ -34,8 +34,8 @@ func newJoiner(now *current, size float64, d *identifier, t *tracker) *joiner {
 	return j
 }
 
-// join takes a datagram, or what there is of one. first is what its bytes alone say, if
-// somebody looked at them, or nil.
+// join passes on a datagram, or keeps it if it is a part or a fragment of a message.
+// first is what sightMaker found out about it, or nil.
 func (j *joiner) join(it *item, first *look) {
 	if wire.IsSplit(it.Payload) && len(it.Payload) >= wire.MinSplitLen {
 		j.recall(it)
@@ -68,8 +68,8 @@ func (j *joiner) framesOf(pieces []reassembly.Piece) []uint64 {
 	return slices.Compact(j.frames)
 }
 
-// joinFragment asks the protocols that cut replies in a way of their own whether a
-// datagram is a fragment, which they keep then.
+// joinFragment offers a datagram to the protocols that cut replies in a way of their own.
+// It reports whether one took it as a fragment.
 func (j *joiner) joinFragment(it *item, first *look) bool {
 	for _, p := range j.protocols {
 		if !p.MayTake(it.Payload) {
@@ -87,7 +87,8 @@ func (j *joiner) joinFragment(it *item, first *look) bool {
 	return false
 }
 
-// recall fills in what is known of a datagram that may be a part of a reply.
+// recall fills j.ctx with what is known of the flow of a datagram that may be a part of a
+// reply.
 func (j *joiner) recall(it *item) {
 	j.ctx = dissect.Context{Src: it.Src, Dst: it.Dst, Wire: it.Wire}
 	j.identifier.recallServer(&j.ctx)
@@ -102,7 +103,7 @@ func (j *joiner) deliverJoined(set *dissect.Joined) {
 	}
 	if s.why != "" {
 		s.isIncomplete = true
-		s.wire++ // the leading run is not the whole
+		s.wire++ // what precedes the first gap is not the whole
 	}
 	j.identifier.identifyOrCount(&s)
 }
@@ -128,7 +129,7 @@ func (j *joiner) deliverSet(set *split.Set) {
 		}
 	case split.Truncated, split.Incomplete:
 		j.deliverPartial(&s)
-	case split.Refused: // nothing is known to be wrong with it
+	case split.Refused: // not decompressed, so no fault is known
 		j.identifier.identifyUnread(&s, dissect.Complete)
 	default:
 		j.identifier.identifyUnread(&s, dissect.Malformed)
@@ -147,7 +148,7 @@ func (j *joiner) deliverPartial(s *payload) {
 		return
 	}
 	if s.run > 0 {
-		s.wire = max(s.wire, s.run+1) // the leading run is not the whole
+		s.wire = max(s.wire, s.run+1) // what precedes the first gap is not the whole
 		if j.identifier.identify(s) == reported {
 			return
 		}
@@ -155,13 +156,13 @@ func (j *joiner) deliverPartial(s *payload) {
 	j.identifier.identifyUnread(s, status)
 }
 
-// isGame reports whether a set that is not compressed starts with something other
-// than a message: engines split large packets of the running game alike.
+// isGame reports whether a set is game traffic: not compressed, and its start is no
+// message. Engines split large packets of the running game in the same way.
 func isGame(set *split.Set) bool {
 	return !set.Compressed && set.Run >= 4 && !wire.IsSingle(set.Data)
 }
 
-// expire gives up what waited for its other parts too long.
+// expire delivers the sets that have waited for their other parts too long.
 func (j *joiner) expire(age int64) {
 	j.split.Tick(age)
 	for _, p := range j.protocols {
@@ -169,7 +170,7 @@ func (j *joiner) expire(age int64) {
 	}
 }
 
-// flush gives up the rest at the end of the capture.
+// flush delivers the other sets at the end of the capture.
 func (j *joiner) flush(age int64) {
 	j.split.Flush(age)
 	for _, p := range j.protocols {
@@ -177,7 +178,7 @@ func (j *joiner) flush(age int64) {
 	}
 }
 
-// counters returns those of split sets, and of the protocols' own fragments.
+// counters returns the counters of split sets, and of the protocols' own fragments.
 func (j *joiner) counters() (sets split.Counters, joined reassembly.JoinCounters) {
 	for _, p := range j.protocols {
 		c := p.Counters()

@@ -3,8 +3,9 @@ package pipeline
 import "qsniff/track"
 
 // mirror finds out whether the capture has every packet twice, as some mirror
-// ports and bridges write it, and leaves out the copies if so. A sender that
-// repeats itself is no sign of that: nearly all senders must.
+// ports and bridges write it, so that watchers do not get the copies. Copies from one
+// sender are no sign of that, because it may repeat itself: nearly all senders must have
+// copies.
 type mirror struct {
 	seen, twice   [mirrorBits / 64]uint64 // sources of this stretch of time, by hash
 	nSeen, nTwice int
@@ -15,23 +16,25 @@ type mirror struct {
 }
 
 const (
-	// mirrorBits is how many sources are told apart; beyond that they share bits.
+	// mirrorBits is how many clients can be counted (chosen); more share bits.
 	mirrorBits = 1 << 12
-	// mirrorEvery is how long a stretch is, in nanoseconds: some clients ask in it.
+	// mirrorEvery is how long a stretch is, in nanoseconds of packet time. Chosen:
+	// several clients ask a server in it.
 	mirrorEvery = 10e9
-	// mirrorMinSources is how many sources a judgement takes.
+	// mirrorMinSources is how many clients a decision takes (chosen).
 	mirrorMinSources = 6
-	// A capture is double where doubledShare percent of the sources have copies, and
-	// until less than singleShare have.
+	// A capture is taken as doubled if doubledShare percent of the clients have copies,
+	// and until less than singleShare have (chosen).
 	doubledShare, singleShare = 80, 40
 )
 
-// isCopy reports whether s is to be left out.
+// isCopy counts the client of s, and reports whether s is of a doubled capture, so that
+// watchers do not get it.
 func (m *mirror) isCopy(s *track.Sighting) bool {
 	if s.Age-m.since >= mirrorEvery {
 		m.beginStretch(s.Age)
 	}
-	h := s.ClientHash % mirrorBits // replies count with those who get them
+	h := s.ClientHash % mirrorBits // replies count for the client that gets them
 	bit := uint64(1) << (h % 64)
 	if m.seen[h/64]&bit == 0 {
 		m.seen[h/64] |= bit
@@ -53,7 +56,8 @@ func (m *mirror) isCopy(s *track.Sighting) bool {
 	return m.isDouble
 }
 
-// beginStretch begins a new stretch of time.
+// beginStretch decides by the stretch of time that is over whether the capture is doubled,
+// and begins a new one at age.
 func (m *mirror) beginStretch(age int64) {
 	if m.nSeen >= mirrorMinSources {
 		m.isDouble = m.nTwice*100 >= m.nSeen*singleShare && (m.isDouble || m.nTwice*100 >= m.nSeen*doubledShare)

@@ -8,18 +8,19 @@ import (
 	"qsniff/track"
 )
 
-// parser makes messages of what was identified, remembers what they teach about their
+// parser makes messages of identified payloads, records what they show about their
 // flows, and passes them to the tracker.
 type parser struct {
 	reg        *dissect.Registry
 	flows      *track.Flows
 	tracker    *tracker
-	skipsTexts bool // nobody reads the messages
+	skipsTexts bool // no renderer shows the messages
 	msg        dissect.Message
 	parts      partFields
 }
 
-// parseMessage makes the message of s that v says. c is the context in which it was identified.
+// parseMessage makes a message of s, of the type in v. c is the context in which it was
+// identified.
 func (p *parser) parseMessage(s *payload, c *dissect.Context, v *dissect.Verdict) {
 	m, b := &p.msg, s.data[:s.run]
 	server, client := s.dst, s.src
@@ -72,8 +73,8 @@ func (p *parser) addParts(set *split.Set, said *console.Passwords, from uint32, 
 	p.parts.addParts(set, p.reg.SplitProto(set.Engine), said, from, note)
 }
 
-// finish adds what the way of the message shows, and passes it on. said are the
-// passwords of its flow.
+// finish adds findings about how the message was cut into datagrams, and passes it on.
+// said are the passwords of its flow.
 func (p *parser) finish(s *payload, said *console.Passwords) {
 	m := &p.msg
 	switch {
@@ -94,7 +95,7 @@ func (p *parser) finish(s *payload, said *console.Passwords) {
 // finishSet adds the findings of a split set, and the parts after a gap as fields.
 func (p *parser) finishSet(s *payload, said *console.Passwords) {
 	m, set := &p.msg, s.set
-	if s.isIncomplete { // how long the whole is, nobody knows
+	if s.isIncomplete { // the length of the whole is unknown
 		m.Wire = len(s.data)
 	}
 	m.Expert = append(m.Expert, set.Expert...)
@@ -117,7 +118,7 @@ func (p *parser) finishSet(s *payload, said *console.Passwords) {
 // finishJoined adds the fragments after a gap as fields.
 func (p *parser) finishJoined(s *payload) {
 	m := &p.msg
-	if s.isIncomplete { // how long the whole is, nobody knows
+	if s.isIncomplete { // the length of the whole is unknown
 		m.Wire = len(s.data)
 	}
 	if s.run == len(s.data) {

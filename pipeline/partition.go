@@ -77,8 +77,7 @@ func (p *partition) process(index int32, it *item, seg *segment) {
 	}
 }
 
-// reportICMP reports an ICMP error if it is about a message. What is quoted of other traffic
-// is nobody's.
+// reportICMP reports an ICMP error if it quotes a message, and counts it if not.
 func (p *partition) reportICMP(it *item) {
 	t := p.identifier.typeOf(it, nil)
 	if t == nil {

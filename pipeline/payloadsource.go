@@ -13,19 +13,19 @@ import (
 // say nothing. The zero value is ready to use.
 type PayloadSource struct {
 	packets []capture.Packet
-	layers  []netlayer.Packet // of each packet; not of UDP or TCP: it has to be decoded
-	decoded int
+	layers  []netlayer.Packet // of each packet; those of a whole packet are empty: it has to be decoded
+	decoded int               // number of packets that were decoded
 	conns   map[[2]netip.AddrPort]*sequence
 }
 
-// sequence is where a connection is: the next sequence number of either end.
+// sequence is the next sequence number of either end of a connection.
 type sequence struct{ client, server uint32 }
 
-// payloadStep is the packet time between two payloads in nanoseconds: so short that
-// 512 of them come within the time for which parts of a message wait.
+// payloadStep is the packet time between two payloads in nanoseconds. Chosen: so short
+// that 512 of them come within the time for which parts of a message wait.
 const payloadStep = 5_000_000
 
-// decoder is implemented by sources that know the layers of their packets.
+// decoder is implemented by sources that have the network layers of their packets.
 type decoder interface {
 	Decode(p *netlayer.Packet, raw *capture.Packet)
 }
@@ -76,7 +76,7 @@ func (s *PayloadSource) add(no uint64, layers *netlayer.Packet, payload []byte) 
 	s.layers[len(s.layers)-1] = *layers
 }
 
-// Decode writes the layers of the next packet, which is raw, to p. It keeps p.Outer.
+// Decode decodes the next packet, which is raw, into p. It keeps p.Outer.
 func (s *PayloadSource) Decode(p *netlayer.Packet, raw *capture.Packet) {
 	layers := &s.layers[s.decoded]
 	if s.decoded++; layers.Proto == 0 {
@@ -88,14 +88,14 @@ func (s *PayloadSource) Decode(p *netlayer.Packet, raw *capture.Packet) {
 	p.Outer = outer
 }
 
-// Read delivers all packets. Their Data is the caller's own and stays valid.
+// Read returns all packets at once. Their Data is that of the calls that added them.
 func (s *PayloadSource) Read(b *capture.Batch) error {
 	b.Reset()
 	b.Packets = append(b.Packets, s.packets...)
 	return io.EOF
 }
 
-// Stats counts packets.
+// Stats returns the number of packets.
 func (s *PayloadSource) Stats() capture.Stats { return capture.Stats{Received: uint64(len(s.packets))} }
 
 // Close does nothing.

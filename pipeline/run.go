@@ -131,7 +131,7 @@ func (f *fold) foldBatches(ctx context.Context, q queue) error {
 }
 
 // finishDialogues writes the dialogues that the end of the run leaves open, unless the
-// writer failed, and returns err or what became of that.
+// writer failed. It returns err or, if that is nil, the error of writing them.
 func (f *fold) finishDialogues(err error, ending func([]byte, tally.Run) []byte) error {
 	if f.out.failed != nil {
 		return err

@@ -81,14 +81,14 @@ func (s *sight) compare(t *sight) int {
 	return cmp.Or(cmp.Compare(s.index, t.index), cmp.Compare(s.part, t.part))
 }
 
-// sightKind is what a sight stands for besides a packet.
+// sightKind is what a sight stands for.
 type sightKind uint8
 
 const (
 	sawPacket sightKind = iota
-	sawTick             // time
-	sawLoss             // packets
-	sawEnd              // the capture
+	sawTick             // time passed
+	sawLoss             // a stretch of the capture could not be read
+	sawEnd              // the capture ended
 )
 
 // segment is what a worker made of some items of a batch, in their order. It has nothing

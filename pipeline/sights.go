@@ -11,9 +11,9 @@ import (
 	"qsniff/wire"
 )
 
-// sightMaker makes sightings of one partition. It decides by each packet alone, and
-// so makes the same of it whatever else is done with the packet; only the table of
-// copies remembers, and that only for five milliseconds.
+// sightMaker makes the sightings of one partition. It goes by each packet alone, and
+// so makes the same sighting of it whatever else is done with the packet; only copies
+// has a state, which is at most copyWindow old.
 type sightMaker struct {
 	now      *current
 	reg      *dissect.Registry
@@ -22,15 +22,16 @@ type sightMaker struct {
 	msg      dissect.Message
 	last     lastPayload
 	first    *look // at the datagram at hand; nil if it was not looked at
-	own      look  // that of identifyPayload
+	own      look  // by identifyPayload
 	copies   copyTable
 }
 
-// printedBytes is how much of a payload makes its print, and its copies.
+// printedBytes is how many bytes of a payload its print depends on. Chosen: they include
+// the first fields of any request.
 const printedBytes = 128
 
-// addSightings notes what is to be seen of an item. Of a datagram it returns what the bytes
-// alone say, nil if nobody looked at them.
+// addSightings adds the sightings of an item to the segment. Of a datagram it returns the
+// verdict on its bytes alone, nil if there is none.
 func (w *sightMaker) addSightings(it *item) *look {
 	s := w.newSighting(it)
 	w.first = nil
@@ -45,7 +46,7 @@ func (w *sightMaker) addSightings(it *item) *look {
 	case kindTick, kindEnd, kindGap:
 		w.addMark(it)
 		return nil
-	default: // the rest of what began or was given up came as something else
+	default: // kindBegun and kindAbandoned: no whole datagram
 		return nil
 	}
 	seg := w.now.seg
@@ -56,8 +57,8 @@ func (w *sightMaker) addSightings(it *item) *look {
 	return w.first
 }
 
-// newSighting fills in a sighting after the last one of the segment, where it stays if
-// the caller makes the list longer.
+// newSighting fills in a sighting in the memory after the segment's last one. The caller
+// extends the list by one to keep it, or drops it by not doing so.
 func (w *sightMaker) newSighting(it *item) *track.Sighting {
 	seg := w.now.seg
 	n := len(seg.sights)
@@ -73,11 +74,11 @@ func (w *sightMaker) newSighting(it *item) *track.Sighting {
 	return s
 }
 
-// addListed adds the servers that a reply names.
+// addListed adds a sighting for each server that a reply, the last sighting, names.
 func (w *sightMaker) addListed(it *item) {
 	seg := w.now.seg
 	from := seg.sights[len(seg.sights)-1]
-	if from.Flags&track.Cut != 0 { // others are named that nobody knows
+	if from.Flags&track.Cut != 0 { // the cut bytes name servers, too
 		from.What = track.IsListed
 		seg.sights = append(seg.sights, from)
 	}
@@ -93,7 +94,8 @@ func (w *sightMaker) addListed(it *item) {
 	}
 }
 
-// addMark notes what happens to all partitions once.
+// addMark adds a sight for a tick, a gap or the end. All partitions get these items, and
+// partition 0 adds the sight.
 func (w *sightMaker) addMark(it *item) {
 	x := sight{index: w.now.index, part: w.now.part, kind: sawTick}
 	switch it.kind {
@@ -108,7 +110,8 @@ func (w *sightMaker) addMark(it *item) {
 	}
 }
 
-// addLogin notes what m, a message over TCP that was made of s, says about a password.
+// addLogin adds a sighting if m, a message over TCP that was made of s, has a password or
+// the answer to one.
 func (w *sightMaker) addLogin(s *payload, m *dissect.Message) {
 	if m.Type == nil || !m.Type.Asks.Has(dissect.AskLogin) {
 		return
@@ -130,7 +133,7 @@ func (w *sightMaker) addLogin(s *payload, m *dissect.Message) {
 	w.now.seg.sights = append(w.now.seg.sights, x)
 }
 
-// classifyDatagram says what a UDP datagram is.
+// classifyDatagram fills in what a UDP datagram is.
 func (w *sightMaker) classifyDatagram(s *track.Sighting, it *item) {
 	b := it.Payload
 	s.Wire = s.Bytes + udpHeaders + ipHeaderBytes(it.Src)*uint32(max(len(it.pieces), 1))
@@ -145,7 +148,7 @@ func (w *sightMaker) classifyDatagram(s *track.Sighting, it *item) {
 		w.addHashes(s, it, printOf(s, b))
 		return
 	}
-	w.ctx.Src, w.ctx.Dst, w.ctx.Wire = it.Src, it.Dst, it.Wire // nothing else of it is ever known here
+	w.ctx.Src, w.ctx.Dst, w.ctx.Wire = it.Src, it.Dst, it.Wire // the other fields stay empty: nothing else is known here
 	if w.last.matches(b, it) {
 		w.last.fillIn(s)
 		w.first = &w.last.first
@@ -160,7 +163,7 @@ func (w *sightMaker) classifyDatagram(s *track.Sighting, it *item) {
 	w.addHashes(s, it, sum)
 }
 
-// printOf is a hash of the start of a payload without its token.
+// printOf returns a hash of the start of a payload without its token.
 func printOf(s *track.Sighting, b []byte) uint64 {
 	var after []byte
 	if s.Flags&track.HasKey != 0 {
@@ -173,15 +176,15 @@ func printOf(s *track.Sighting, b []byte) uint64 {
 	return h
 }
 
-// addHashes fills in the hashes.
+// addHashes fills in the hashes of s and its Copy flag; sum is that of its payload.
 func (w *sightMaker) addHashes(s *track.Sighting, it *item, sum uint64) {
 	s.Print = uint32(sum >> 32)
 	s.FillHashes(w.now.seed)
 	w.copies.markCopy(s, it, sum)
 }
 
-// identifyPayload asks the protocols. Only what has a challenge is read: requests and
-// challenges. It reports whether the payload alone says what it is.
+// identifyPayload fills in protocol and type of a payload and, of requests and challenges,
+// the challenge in it. sure is true if the same bytes from other ends are the same.
 func (w *sightMaker) identifyPayload(s *track.Sighting, b []byte) (sure bool) {
 	c := &w.ctx
 	if len(b) == 0 {
@@ -219,7 +222,7 @@ func (w *sightMaker) identifyPayload(s *track.Sighting, b []byte) (sure bool) {
 	return sure
 }
 
-// challengeIn is the challenge in a message, 0 if it has none.
+// challengeIn returns the challenge in a message, 0 if it has none.
 func (w *sightMaker) challengeIn(c *dissect.Context, v *dissect.Verdict, b []byte) uint64 {
 	if k, ok := v.Dissector.(dissect.Keyer); ok {
 		if key, ok := k.Key(c, v.Type, b); ok {
@@ -232,7 +235,7 @@ func (w *sightMaker) challengeIn(c *dissect.Context, v *dissect.Verdict, b []byt
 	return m.Key
 }
 
-// listedAddrs are those that the message of it, of type t, names.
+// listedAddrs iterates over the addresses that the message in it, of type t, names.
 func (w *sightMaker) listedAddrs(it *item, t *dissect.Type) iter.Seq[netip.AddrPort] {
 	return func(yield func(netip.AddrPort) bool) {
 		m := &w.msg
@@ -251,7 +254,7 @@ func (w *sightMaker) listedAddrs(it *item, t *dissect.Type) iter.Seq[netip.AddrP
 	}
 }
 
-// classifySegment says what a TCP segment does for its connection.
+// classifySegment fills in what a TCP segment does for its connection.
 func (w *sightMaker) classifySegment(s *track.Sighting, it *item) {
 	s.Flags |= track.Connection
 	s.Wire = s.Bytes + tcpHeaders + ipHeaderBytes(it.Src)

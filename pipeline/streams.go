@@ -5,8 +5,8 @@ import (
 	"qsniff/reassembly/tcpstream"
 )
 
-// streams makes messages of the connections of one partition: it is the sink of
-// their reassembly. What it knows of a connection lies in an array by slot.
+// streams makes messages of the connections of one partition. It is the sink of
+// their reassembly, and keeps the state of each connection in an array by slot.
 type streams struct {
 	now        *current
 	asm        *tcpstream.Assembler
@@ -25,8 +25,8 @@ func newStreams(size float64, q claims, r connReport) *streams {
 	return s
 }
 
-// connectionOf is what is known of c. The first connection of a slot brings the memory for it:
-// few captures have as many connections as there are slots.
+// connectionOf returns the state of c. Its memory is allocated with the first connection
+// of its slot: few captures have as many connections as there are slots.
 func (s *streams) connectionOf(c *tcpstream.Conn) *connection {
 	for len(s.conns) <= c.Slot {
 		s.conns = append(s.conns, new(connection))
@@ -34,19 +34,21 @@ func (s *streams) connectionOf(c *tcpstream.Conn) *connection {
 	return s.conns[c.Slot]
 }
 
-// addSegment takes a segment.
+// addSegment adds a TCP segment.
 func (s *streams) addSegment(it *item) {
 	s.asm.Add(&tcpstream.Segment{Src: it.Src, Dst: it.Dst, TCP: it.TCP, Data: it.Payload, Wire: it.Wire,
 		Frame: it.frame, Nanos: it.age})
 }
 
-// expire gives up what was silent too long.
+// expire closes the connections that were silent too long, and skips what is missing too
+// long.
 func (s *streams) expire(age int64) { s.asm.Tick(age) }
 
-// flush gives up the rest at the end of the capture.
+// flush closes all connections at the end of the capture.
 func (s *streams) flush(age int64) { s.asm.Flush(age) }
 
-// Data reads the messages in what one end sent.
+// Data implements tcpstream.Sink: it reads the messages in what one end sent, and first
+// finds the protocol of the connection if that is unknown.
 func (s *streams) Data(c *tcpstream.Conn, dir int, ch *tcpstream.Chunk) (done, need int) {
 	k := s.connectionOf(c)
 	k.dirs[dir].isClosed = false
@@ -55,12 +57,13 @@ func (s *streams) Data(c *tcpstream.Conn, dir int, ch *tcpstream.Chunk) (done, n
 			return done, need
 		}
 	}
-	s.lookAtBegin(c, dir, &k.dirs[dir], ch) // the other end's bytes may have told whose it is
+	s.lookAtBegin(c, dir, &k.dirs[dir], ch) // the other end's bytes may have shown the protocol
 	return s.readMessages(c, k, dir, ch, done, false)
 }
 
-// readMessages reads the messages from offset done on. last tells that nothing follows ch
-// without a break.
+// readMessages reports the messages of ch from offset done on. last is set if nothing
+// follows ch without a break. It returns the offset after the last message, and how many
+// bytes the next one needs, as Data does.
 func (s *streams) readMessages(c *tcpstream.Conn, k *connection, dir int, ch *tcpstream.Chunk, done int, last bool) (int, int) {
 	w := &k.dirs[dir]
 	for done < len(ch.Data) {
@@ -97,11 +100,11 @@ func (s *streams) readMessages(c *tcpstream.Conn, k *connection, dir int, ch *tc
 	return done, 0
 }
 
-// Break reads what there is before a gap or the end.
+// Break implements tcpstream.Sink: it reads what there is before a gap or the end.
 func (s *streams) Break(c *tcpstream.Conn, dir int, ch *tcpstream.Chunk, b tcpstream.Break) {
 	k := s.connectionOf(c)
 	w := &k.dirs[dir]
-	w.isBegun = w.isBegun || b.Why.IsGap() // what follows a gap is no begin
+	w.isBegun = w.isBegun || b.Why.IsGap() // what follows a gap is not the start of the connection
 	if k.dissector == nil && !s.adoptCut(c, k, dir, ch) {
 		w.isLost, w.hasWeakMessage = true, false
 		w.missed += b.Len
@@ -127,14 +130,16 @@ func (s *streams) Break(c *tcpstream.Conn, dir int, ch *tcpstream.Chunk, b tcpst
 	w.isLost = true
 }
 
-// Conflict reports bytes that came twice with different content.
+// Conflict implements tcpstream.Sink: it reports bytes that came twice with different
+// content.
 func (s *streams) Conflict(c *tcpstream.Conn, dir int, frame uint64, n int) {
 	if k := s.connectionOf(c); k.dissector != nil {
 		s.report.reportFinding(c, k, &tcpstream.Conflict, uint64(n), dir)
 	}
 }
 
-// Close ends a connection.
+// Close implements tcpstream.Sink: it ends a connection, and counts its segments if no
+// protocol claimed it.
 func (s *streams) Close(c *tcpstream.Conn) {
 	k := s.connectionOf(c)
 	switch {
@@ -151,15 +156,15 @@ func (s *streams) Close(c *tcpstream.Conn) {
 	*k = connection{}
 }
 
-// endConnection reports what the end of a connection shows, and gives its session back.
+// endConnection reports the end of a connection, and frees its session.
 func (s *streams) endConnection(c *tcpstream.Conn, k *connection) {
 	s.report.reportEnd(c, k)
 	s.sessions.giveBack(k.sess)
 }
 
-// findProtocol finds out whose a connection is. It returns how many bytes cannot be
-// the start of anything, and how many are needed to go on. One that is nobody's
-// is ignored from then on.
+// findProtocol finds the protocol of a connection and adopts the connection for it. It
+// returns how many bytes cannot be the start of a message, and how many are needed to go
+// on. A connection of no known protocol is ignored from then on.
 func (s *streams) findProtocol(c *tcpstream.Conn, k *connection, dir int, ch *tcpstream.Chunk) (done, need int) {
 	if d := s.claims.findForced(c, k); d != nil {
 		s.adopt(c, k, dir, d, dissect.WhyTold)
@@ -205,8 +210,8 @@ func (s *streams) findProtocol(c *tcpstream.Conn, k *connection, dir int, ch *tc
 	}
 }
 
-// lookAtBegin is for the first bytes of what end dir sends: where a message begins has
-// to be found unless one does there.
+// lookAtBegin looks at the first bytes that end dir sent. Unless a message begins with
+// them, the direction is lost: the start of a message has to be searched for.
 func (s *streams) lookAtBegin(c *tcpstream.Conn, dir int, w *direction, ch *tcpstream.Chunk) {
 	if !w.isBegun {
 		w.isBegun = true
@@ -214,8 +219,9 @@ func (s *streams) lookAtBegin(c *tcpstream.Conn, dir int, w *direction, ch *tcps
 	}
 }
 
-// adoptCut adopts a connection whose first message a break cuts, if that stands at
-// its begin and on its protocol's port: no more of it will come.
+// adoptCut adopts a connection whose first message a break cuts, so that no more of it
+// will come, if the message is at the start of the connection and the port is that of
+// its protocol. It reports whether it did.
 func (s *streams) adoptCut(c *tcpstream.Conn, k *connection, dir int, ch *tcpstream.Chunk) bool {
 	w := &k.dirs[dir]
 	if !c.OpenerKnown || w.isSearched || len(ch.Data) == 0 {
@@ -231,7 +237,8 @@ func (s *streams) adoptCut(c *tcpstream.Conn, k *connection, dir int, ch *tcpstr
 	return true
 }
 
-// adopt gives a connection to d, and reads what waits in the other direction.
+// adopt makes d the protocol of a connection, for reason why, and reads what waits in the
+// other direction.
 func (s *streams) adopt(c *tcpstream.Conn, k *connection, dir int, d dissect.StreamDissector, why string) {
 	s.identified++
 	k.dissector, k.why, k.conn, k.number, k.used = d, why, c, s.identified, s.now.item.frame
@@ -249,8 +256,8 @@ func (s *streams) adopt(c *tcpstream.Conn, k *connection, dir int, d dissect.Str
 	s.report.reportSkipped(c, k, &k.dirs[dir], dir)
 }
 
-// evictConnection ends the connection that is worth the least, of equals the one that was
-// silent longest.
+// evictConnection ends the connection that is worth the least, of equals the one that has
+// been silent longest, and ignores it from then on.
 func (s *streams) evictConnection() {
 	var least *connection
 	for _, k := range s.conns {

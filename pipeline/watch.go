@@ -6,20 +6,21 @@ import (
 	"qsniff/track"
 )
 
-// watching gives the sightings of a run to the watchers, and writes what they say.
+// watching passes the sightings of a run to the watchers, and writes the incidents that
+// they find.
 type watching struct {
 	out       *textOutput
 	watchers  []track.Watcher
-	announcer render.IncidentRenderer // nil: nobody shows incidents
+	announcer render.IncidentRenderer // nil: incidents are not shown
 	mirror    mirror
 	doubt     doubt
-	last      sight  // when watchers were told something last
-	dropped   uint64 // packets that they know the capturing program lost
+	last      sight  // kind and time of the last sight that watchers got
+	dropped   uint64 // packets that the capturing program dropped, as reported to watchers
 	event     render.IncidentEvent
 }
 
-// showSights gives the watchers the sightings of list from next on, up to the index limit, but
-// one in any case. It returns where the next one is.
+// showSights passes the sights of list from next on, at least one, to the watchers, up
+// to those of the item with index limit. It returns the position of the next one.
 func (w *watching) showSights(list []sight, next int, limit int32) int {
 	for first := next; next < len(list); next++ {
 		x := &list[next]
@@ -31,6 +32,7 @@ func (w *watching) showSights(list []sight, next int, limit int32) int {
 	return next
 }
 
+// tellWatchers calls the method of the watchers for a sight.
 func (w *watching) tellWatchers(x *sight) {
 	w.last.kind, w.last.Age, w.last.Nanos = x.kind, x.Age, x.Nanos
 	switch x.kind {
@@ -57,8 +59,8 @@ func (w *watching) tellWatchers(x *sight) {
 	}
 }
 
-// tellDropped tells the watchers how many packets the capturing program lost besides
-// those that they know of.
+// tellDropped reports to the watchers how many packets the capturing program has dropped
+// since the last call; dropped is the number in all.
 func (w *watching) tellDropped(dropped uint64) {
 	if dropped <= w.dropped {
 		return
@@ -69,9 +71,9 @@ func (w *watching) tellDropped(dropped uint64) {
 	w.dropped = dropped
 }
 
-// endEarly tells the watchers that no packet follows where the run was interrupted or
-// failed: what is open then is told of as well. It returns err, or that of writing
-// what they say.
+// endEarly reports the end to the watchers if the run was interrupted or failed, with
+// error err, before the end of the capture, so that they report the open incidents. It
+// returns err, or the error of writing these.
 func (w *watching) endEarly(err error) error {
 	if err == nil || w.out.failed != nil || w.last.kind == sawEnd || w.last.Age == 0 {
 		return err
