@@ -14,7 +14,8 @@ type claims struct {
 }
 
 // findForced returns the protocol that a rule of -d gives to a port of c, nil if none
-// does, and sets k.server to the end with that port.
+// does, and sets k.server: the end that did not open the connection, or the one with that
+// port if the opener is unknown.
 func (q *claims) findForced(c *tcpstream.Conn, k *connection) dissect.StreamDissector {
 	for _, as := range q.decodeAs {
 		for i, end := range c.Ends {

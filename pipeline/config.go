@@ -15,7 +15,7 @@ import (
 // DefaultMemory is the budget of a run in bytes: what --memory scales.
 const DefaultMemory = 64 << 20
 
-// Config says what to run.
+// Config is what Run reads, how, and who gets the results.
 type Config struct {
 	Source        capture.Source
 	Registry      *dissect.Registry

@@ -152,7 +152,7 @@ func (r *connReport) addOrigin(s *payload, ch *tcpstream.Chunk, off int) {
 }
 
 // reportJoined reports a reply that came in several messages, if the one at hand completed
-// it. If nobody reads messages, it does nothing: the single messages were counted.
+// it. If messages are not shown, it does nothing: the single messages were counted.
 func (r *connReport) reportJoined(ctx *dissect.Context, k *connection) {
 	r.stream.Frames = r.stream.Frames[:0]
 	if r.skipsTexts || !k.dissector.Joined(ctx, &r.reply) {

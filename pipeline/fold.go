@@ -111,7 +111,7 @@ func (f *fold) fillHead(ctx context.Context, i int) error {
 	return nil
 }
 
-// releaseSegment gives a worker its segment back.
+// releaseSegment gives worker i its segment back, and takes over the totals in it.
 func (f *fold) releaseSegment(i int) {
 	h := &f.heads[i]
 	for p := i; p < Partitions; p += len(f.workers) {
@@ -165,7 +165,7 @@ func (f *fold) sightLimit(h *head) int32 {
 	return limit
 }
 
-// writeSpan takes one span.
+// writeSpan writes one span, and passes it to the listener and to hostFindings.
 func (f *fold) writeSpan(seg *segment, s *span) (enough bool, err error) {
 	silent := s.fact.Step == track.Silence
 	if silent { // findings that follow from it belong to the dialogue that it ends

@@ -114,7 +114,7 @@ func (d *identifier) recallServer(c *dissect.Context) {
 	c.Waiting = d.parked.asked(c.Src, c.Dst, d.now.item.nanos)
 }
 
-// noteForeign records that the flow in c is one of a game that has no dissector, if b
+// noteForeign records that the flow in c belongs to a game of no known protocol, if b
 // shows that. What a client asks counts only if no message was identified in the flow:
 // scanners send the queries of all games.
 func (d *identifier) noteForeign(c *dissect.Context, b []byte) {

@@ -7,11 +7,11 @@ import "qsniff/track"
 // sender are no sign of that, because it may repeat itself: nearly all senders must have
 // copies.
 type mirror struct {
-	seen, twice   [mirrorBits / 64]uint64 // sources of this stretch of time, by hash
+	seen, twice   [mirrorBits / 64]uint64 // bit sets of clients in this stretch of time, by hash: all, and those with copies
 	nSeen, nTwice int
 	since         int64
 	isDouble      bool
-	skipped       uint64 // packets
+	skipped       uint64 // packets that watchers did not get
 	last          uint64 // frame of the last one
 }
 

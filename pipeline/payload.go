@@ -43,7 +43,7 @@ type outcome uint8
 
 const (
 	reported  outcome = iota
-	unclaimed         // no protocol knows it
+	unclaimed         // no protocol claims it
 	doubtful          // it could be a message, and nothing confirms that
 )
 

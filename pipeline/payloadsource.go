@@ -8,9 +8,9 @@ import (
 	"qsniff/netlayer"
 )
 
-// PayloadSource is a source of what no packet brought: payloads of datagrams and of TCP
-// connections, whose ends the caller chooses, and whole packets among them. Its times
-// say nothing. The zero value is ready to use.
+// PayloadSource is a capture.Source of payloads that were not captured: of datagrams and
+// of TCP connections, whose ends the caller chooses, and whole packets among them. Its
+// time stamps have no meaning. The zero value is ready to use.
 type PayloadSource struct {
 	packets []capture.Packet
 	layers  []netlayer.Packet // of each packet; those of a whole packet are empty: it has to be decoded
@@ -31,7 +31,7 @@ type decoder interface {
 }
 
 // AddPacket adds a whole packet of link type link, wire bytes long, of which data was
-// captured. no is its number.
+// captured. no is its frame number.
 func (s *PayloadSource) AddPacket(no uint64, link uint16, data []byte, wire int) {
 	s.packets = append(s.packets, capture.Packet{No: no, Nanos: int64(len(s.packets)+1) * payloadStep,
 		Data: data, Wire: uint32(max(wire, len(data))), Link: link})
@@ -43,8 +43,8 @@ func (s *PayloadSource) AddDatagram(no uint64, src, dst netip.AddrPort, payload 
 	s.add(no, &netlayer.Packet{Src: src, Dst: dst, Proto: netlayer.ProtoUDP}, payload)
 }
 
-// AddSegment adds what one end of a TCP connection says. The handshake, which client
-// begins, precedes the first one, under the same number.
+// AddSegment adds bytes that one end of a TCP connection sends. Before the first ones it
+// adds the SYNs of both ends, with the same frame number.
 func (s *PayloadSource) AddSegment(no uint64, client, server netip.AddrPort, toServer bool, payload []byte) {
 	if s.conns == nil {
 		s.conns = map[[2]netip.AddrPort]*sequence{}

@@ -122,8 +122,8 @@ func Pipe(in io.Reader) (*os.File, error) {
 		return nil, err
 	}
 	go func() {
-		// An error of in ends the pipe, as its end would; whoever gave in
-		// learns of it there.
+		// An error of in ends the pipe, as its end would; the caller
+		// gets it from in.
 		io.Copy(feed, in)
 		feed.Close()
 	}()

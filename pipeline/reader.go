@@ -31,7 +31,7 @@ type reader struct {
 	nextTick int64 // by the clock's age
 	inputs   inputs
 	dedup    dedup
-	last     item // of the packet at hand; it gives time and frame to what is given up then
+	last     item // of the packet at hand; sets that are given up at it get its time and frame
 	ways     netlayer.Ways
 
 	n readerTotals

@@ -184,7 +184,7 @@ func (w *sightMaker) addHashes(s *track.Sighting, it *item, sum uint64) {
 }
 
 // identifyPayload fills in protocol and type of a payload and, of requests and challenges,
-// the challenge in it. sure is true if the same bytes from other ends are the same.
+// the challenge in it. sure is true if its bytes alone show what it is.
 func (w *sightMaker) identifyPayload(s *track.Sighting, b []byte) (sure bool) {
 	c := &w.ctx
 	if len(b) == 0 {

@@ -211,7 +211,7 @@ func (s *streams) findProtocol(c *tcpstream.Conn, k *connection, dir int, ch *tc
 }
 
 // lookAtBegin looks at the first bytes that end dir sent. Unless a message begins with
-// them, the direction is lost: the start of a message has to be searched for.
+// them, the start of a message has to be searched for.
 func (s *streams) lookAtBegin(c *tcpstream.Conn, dir int, w *direction, ch *tcpstream.Chunk) {
 	if !w.isBegun {
 		w.isBegun = true

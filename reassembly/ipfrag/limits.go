@@ -35,7 +35,7 @@ const (
 
 	// blocksPerSet is how many blocks there are for each set: the smallest
 	// datagram that a 1,500-byte MTU cuts takes four, so sets do not run out before
-	// blocks do, unless somebody sends shorter fragments.
+	// blocks do, unless an attacker sends shorter fragments.
 	blocksPerSet = 4
 
 	// blockCost is what a block takes of a Table's memory: itself, its link,

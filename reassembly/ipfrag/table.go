@@ -30,7 +30,7 @@ type set struct {
 	older, newer uint32
 	count        uint16 // of frags
 	proto, ttl   uint8
-	isGivenUp    bool // given up; stays so that what still comes is refused (RFC 5722 section 4)
+	isGivenUp    bool // stays in the table, so that fragments that still come are refused (RFC 5722 section 4)
 }
 
 // fragment is one fragment of a set. The snap length may have cut it: got <= wire.

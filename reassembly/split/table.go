@@ -96,7 +96,7 @@ type partSet struct {
 type keptPart struct {
 	frame  uint64
 	nanos  int64
-	digest uint64 // of the whole datagram; set when only that is remembered
+	digest uint64 // of the whole datagram; set in a memo only
 	len    uint32 // bytes kept
 	wire   uint32
 	blocks uint32

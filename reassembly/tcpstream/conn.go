@@ -57,7 +57,7 @@ func (c *Conn) isOver() bool { return c.halves[0].isOver && c.halves[1].isOver }
 // half is one half of a connection: what one end sends.
 type half struct {
 	hasNumbers bool // the numbers are
-	hasSYN     bool // a SYN told isn; otherwise the first segment did
+	hasSYN     bool // isn is from a SYN; otherwise from the first segment
 	hasFIN     bool // a FIN came, and finSeq was not reached yet
 	isOver     bool
 

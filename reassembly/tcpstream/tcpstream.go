@@ -67,7 +67,7 @@ type Reason uint8
 
 // The reasons. After the first three the stream goes on.
 const (
-	Lost     Reason = iota // the capture lost segments
+	Lost     Reason = iota // segments are missing in the capture
 	Cut                    // the snap length cut a segment
 	GivenUp                // other connections needed the memory, or Limits.DirBytes was reached
 	Finished               // its sender closed it, with a FIN
@@ -81,7 +81,7 @@ const (
 // Break is an interruption of a direction, or its end.
 type Break struct {
 	Why Reason
-	Len uint64 // Lost, Cut, GivenUp: bytes that are missing before what comes next
+	Len uint64 // Lost, Cut, GivenUp: number of missing bytes
 }
 
 // Sink receives the streams. Of the Assembler's methods it may call Ignore
