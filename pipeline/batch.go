@@ -9,8 +9,8 @@ import (
 )
 
 // Partitions is how many partitions the traffic is divided into, by address pair. It
-// does not depend on the number of goroutines, or the output would. Chosen: as many
-// workers as --jobs can start.
+// does not depend on the number of goroutines, or the output would. ARCHITECTURE.md has
+// the reason for 16.
 const Partitions = 16
 
 // inFlight is how many batches there are. Chosen: more than two for each of reader, workers

@@ -1,7 +1,7 @@
 // Package pipeline runs a capture through all stages, from the packets of a source to the
-// text and the findings about them. It has no stage of its own that parses or decides;
-// it connects those of netlayer, reassembly, dissect, track and render, and starts all
-// goroutines outside of cmd:
+// text and the findings about them. It reads no format and no protocol itself: its stages
+// call netlayer, reassembly, dissect, track and render in turn. It starts all goroutines
+// below cmd:
 //
 //	          +-> partitions 0, 2, 4 ... (goroutine 0) -+
 //	reader ---+                                         +--> fold --> writer

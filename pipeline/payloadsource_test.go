@@ -11,10 +11,10 @@ import (
 	"qsniff/netlayer"
 )
 
-// TestPayloads: payloads have the layers that packets of theirs would have, the handshake
+// TestPayloadSource: payloads have the layers that packets of theirs would have, the handshake
 // precedes what a connection says, the numbers of both directions go on where the last
 // segment ended, and whole packets are decoded.
-func TestPayloads(t *testing.T) {
+func TestPayloadSource(t *testing.T) {
 	client, server := netip.MustParseAddrPort("192.0.2.2:40000"), netip.MustParseAddrPort("192.0.2.1:27015")
 	var s PayloadSource
 	s.AddDatagram(1, client, server, []byte("ask"))
