@@ -7,9 +7,9 @@ import (
 	"qsniff/internal/console"
 )
 
-// log: the date that every line of a log begins with. What is between the opcode
+// rateLog: the date that every line of a log begins with. What is between the opcode
 // and it is the secret, of any length and without an end of its own.
-func (p *probe) log(op byte) dissect.Confidence {
+func (p *probe) rateLog(op byte) dissect.Confidence {
 	const enough = len("L 07/") // of the date, where the capture ends within it
 	switch {
 	case op == opLog && len(p.b) >= console.LogLineLen && console.IsLogLine(p.b):
@@ -22,9 +22,9 @@ func (p *probe) log(op byte) dissect.Confidence {
 	return dissect.No
 }
 
-// logLine reads the body of S2A_LOGSTRING, or of S2A_LOGSTRING2, which has a secret.
+// readLogLine reads the body of S2A_LOGSTRING, or of S2A_LOGSTRING2, which has a secret.
 // As long as no line was seen, all of it can be the secret.
-func logLine(cur *dissect.Cursor, secret bool) {
+func readLogLine(cur *dissect.Cursor, secret bool) {
 	b := cur.Peek(cur.Left())
 	if secret {
 		n := console.FindLogLine(b)

@@ -5,16 +5,16 @@ import "qsniff/dissect"
 // mark is what every connectionless packet of the engines begins with.
 var mark = []byte{0xff, 0xff, 0xff, 0xff}
 
-// begins is the pattern of a message in one datagram.
-func begins(op byte) []dissect.Pattern {
+// patterns is the pattern of a message in one datagram.
+func patterns(op byte) []dissect.Pattern {
 	return []dissect.Pattern{dissect.Begins(string(mark) + string(rune(op)))}
 }
 
-// reply is the pattern of a reply, and that of one whose server wrote the mark twice.
-func reply(op byte) []dissect.Pattern {
+// replyPatterns is the pattern of a reply, and that of one whose server wrote the mark twice.
+func replyPatterns(op byte) []dissect.Pattern {
 	twice := dissect.Begins(string(mark) + string(mark) + string(rune(op)))
 	twice.Mistake = true
-	return append(begins(op), twice)
+	return append(patterns(op), twice)
 }
 
 // wireZeros is that of an answer which is nothing but zeros.
@@ -53,7 +53,7 @@ const (
 
 // joins are what Source's clients send to join: they ask for a challenge of another
 // kind, and connect.
-var joins = append(begins('q'), begins('k')...)
+var joins = append(patterns('q'), patterns('k')...)
 
 // operator is for those who run Source servers. A challenge costs a server next to
 // nothing: later branches of the engine answer 3000 queries a second.
