@@ -10,14 +10,14 @@ import (
 // separator stands before every key and every value.
 const separator = '\\'
 
-// readInfo reads an answer that is a word and keys and values:
+// readPairsReply reads an answer that is a word and keys and values:
 //
 //	infostringresponse NUL \key\value... NUL
 //	info LF \key\value...                           Xash3D
 //	netinfo <context> <type> \key\value...          older Xash3D
 //
 // Xash3D complains in a sentence where the pairs would be.
-func readInfo(c *dissect.Context, cur *dissect.Cursor) {
+func readPairsReply(c *dissect.Context, cur *dissect.Cursor) {
 	numbers := wordLen(cur) == len("netinfo")
 	if numbers {
 		readWord(cur)

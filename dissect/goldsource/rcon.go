@@ -17,7 +17,7 @@ func readRcon(c *dissect.Context, cur *dissect.Cursor) {
 	at := 0
 	if r.Challenge.IsFound() {
 		d := &defMaybeChallenge
-		if r.IsCertain || known(c, b[r.Challenge.Lo:r.Challenge.Hi]) {
+		if r.IsCertain || isGivenChallenge(c, b[r.Challenge.Lo:r.Challenge.Hi]) {
 			d = &defChallenge
 		}
 		cur.Digits(d, r.Challenge.Lo)
@@ -46,8 +46,8 @@ func readRcon(c *dissect.Context, cur *dissect.Cursor) {
 	}
 }
 
-// known reports whether the server gave out this challenge.
-func known(c *dissect.Context, digits []byte) bool {
+// isGivenChallenge reports whether the server gave out this challenge.
+func isGivenChallenge(c *dissect.Context, digits []byte) bool {
 	v := uint64(0)
 	for _, x := range digits {
 		v = v*10 + uint64(x-'0')

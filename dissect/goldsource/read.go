@@ -40,7 +40,7 @@ func readText(c *dissect.Context, cur *dissect.Cursor, m *dissect.Message) {
 		readHeadword(cur)
 		readConsole(c, cur, &defLine, &defLineSecret)
 	case &typeInfostringReply, &typeXashInfo:
-		readInfo(c, cur)
+		readPairsReply(c, cur)
 	case &typePrint:
 		if b := cur.Peek(2); len(b) > 0 && b[0] == opPrint {
 			cur.U8(&defOpcode)
@@ -105,7 +105,7 @@ func readTerminator(c *dissect.Context, cur *dissect.Cursor) {
 	b := cur.Peek(cur.Left())
 	if isTerminator(b) {
 		cur.Rest(&defTerminator)
-	} else if k := (console.Finder{Passwords: c.Said, IsCut: cur.Cut()}); hides(&k, b) {
+	} else if k := (console.Finder{Passwords: c.Said, IsCut: cur.Cut()}); holdsSecret(&k, b) {
 		cur.Rest(&defHidden)
 	}
 }
@@ -121,8 +121,8 @@ func readConsole(c *dissect.Context, cur *dissect.Cursor, d, secret *dissect.Def
 	cur.Pieces(d, secret, n, tail, k.Next)
 }
 
-// hides reports whether b has something that must not be shown.
-func hides(k *console.Finder, b []byte) bool {
+// holdsSecret reports whether b has something that must not be shown.
+func holdsSecret(k *console.Finder, b []byte) bool {
 	lo, _ := k.Next(b)
 	return lo >= 0
 }
