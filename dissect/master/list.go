@@ -20,9 +20,9 @@ const (
 	keyMark = 0x7F
 )
 
-// batch reads the body of A2M_GET_SERVERS_BATCH: a tag of three bytes, of which
+// readBatch reads the body of A2M_GET_SERVERS_BATCH: a tag of three bytes, of which
 // replies have four.
-func batch(cur *dissect.Cursor) {
+func readBatch(cur *dissect.Cursor) {
 	if cur.LeftOnWire() == tagLen {
 		cur.U32(&defNext)
 		return
@@ -30,15 +30,15 @@ func batch(cur *dissect.Cursor) {
 	cur.U24(&defNext)
 }
 
-// page reads the body of M2A_SERVER_BATCH.
-func page(c *dissect.Context, cur *dissect.Cursor) {
+// readPage reads the body of M2A_SERVER_BATCH.
+func readPage(c *dissect.Context, cur *dissect.Cursor) {
 	if cur.U8(&defForm) == formTag {
 		if next := cur.U32(&defNext); next == 0 {
 			cur.Note("the list ends here")
 		} else {
 			cur.Note("tag of the next page")
 		}
-		servers(cur, entryV4)
+		readServers(cur, entryV4)
 		return
 	}
 	if cur.Cut() && cur.Left() == 0 {
@@ -51,7 +51,7 @@ func page(c *dissect.Context, cur *dissect.Cursor) {
 	}
 	size := entryLen(isV6(c), cur.LeftOnWire())
 	at := cur.Fields()
-	n, ended := servers(cur, size)
+	n, ended := readServers(cur, size)
 	if cur.OK() && !cur.Cut() && !ended && n < fullPage {
 		cur.ExpertAt(&codeChain, finding.Chat, at, uint64(n), 0)
 	}
@@ -73,11 +73,11 @@ func entryLen(v6 bool, n int) int {
 	return entryV4
 }
 
-// servers reads entries of size bytes to the end of the message, and tells how
+// readServers reads entries of size bytes to the end of the message, and tells how
 // many there were and whether the end mark was among them. Port 0 is the mark;
 // masters send it with an address of zeros. Clients stop there, so what follows
 // is not seen by them.
-func servers(cur *dissect.Cursor, size int) (n int, ended bool) {
+func readServers(cur *dissect.Cursor, size int) (n int, ended bool) {
 	cur.Push(&defServers, cur.LeftOnWire()/size)
 	for ; cur.OK() && cur.Left() > 0; n++ {
 		b := cur.Addr(&defServer, size)
