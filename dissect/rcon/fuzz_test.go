@@ -17,7 +17,7 @@ import (
 func check(t *testing.T, v *dissecttest.Conversation) {
 	t.Helper()
 	s := v.Stream.Session.(*session)
-	held := cap(s.cur.body) + cap(s.done.body)
+	held := cap(s.cur.body) + cap(s.ended.body)
 	if held != v.Budget.Used || held > v.Budget.Limit {
 		t.Fatalf("%d bytes held, %d of %d taken", held, v.Budget.Used, v.Budget.Limit)
 	}
@@ -187,14 +187,14 @@ func TestSessionReused(t *testing.T) {
 			s.asked = append(s.asked, request{})
 		}
 		for i := range uint64(maxFrames) {
-			s.cur.frames, s.done.frames = append(s.cur.frames, i), append(s.done.frames, i)
+			s.cur.frames, s.ended.frames = append(s.cur.frames, i), append(s.ended.frames, i)
 		}
 		s.Reset()
 	}
 	if n := testing.AllocsPerRun(10, fill); n > 0 && !race.Enabled {
 		t.Errorf("%v allocations for a connection", n)
 	}
-	if len(s.asked)+len(s.cur.frames)+len(s.done.frames) > 0 {
+	if len(s.asked)+len(s.cur.frames)+len(s.ended.frames) > 0 {
 		t.Error("something is left of the connection before")
 	}
 }
@@ -206,7 +206,7 @@ func TestAsked(t *testing.T) {
 		v.Send(dissect.ToServer, packetBytes(id+2, numExec, "a"))
 	}
 	s := v.Stream.Session.(*session)
-	if len(s.asked) != maxAsked || s.find(3) >= 0 || s.find(4) != 0 {
+	if len(s.asked) != maxAsked || s.findRequest(3) >= 0 || s.findRequest(4) != 0 {
 		t.Errorf("%d requests, the first has id %d", len(s.asked), s.asked[0].id)
 	}
 }

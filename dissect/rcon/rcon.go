@@ -85,7 +85,7 @@ type view struct {
 // learned for it, so that it stays empty.
 var unknown session
 
-func look(c *dissect.Context) view {
+func viewOf(c *dissect.Context) view {
 	v := view{s: &unknown}
 	if st := c.Stream; st != nil {
 		v.dir, v.opened, v.last = st.Dir, st.Opened, st.Last

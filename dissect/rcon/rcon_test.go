@@ -281,7 +281,7 @@ func TestPublic(t *testing.T) {
 		{"100.64.0.1", false}, {"100.127.255.255", false}, {"100.128.0.1", true}, {"8.8.8.8", true}, {"::1", false},
 		{"fe80::1", false}, {"fd00::1", false}, {"2606:4700::1", true}, {"::ffff:10.0.0.1", false}, {"::ffff:8.8.8.8", true},
 	} {
-		if got := public(netip.MustParseAddr(tc.in)); got != tc.want {
+		if got := isPublic(netip.MustParseAddr(tc.in)); got != tc.want {
 			t.Errorf("%s\ngot  %v\nwant %v", tc.in, got, tc.want)
 		}
 	}

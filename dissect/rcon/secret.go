@@ -6,16 +6,16 @@ import (
 	"qsniff/internal/console"
 )
 
-// mask prepares to hide the secrets of a text of this connection. cut says that its end
+// secretFinder prepares to hide the secrets of a text of this connection. cut says that its end
 // is missing.
-func (s *session) mask(cut bool) console.Finder {
-	return console.Finder{Passwords: &s.said, IsCut: cut}
+func (s *session) secretFinder(cut bool) console.Finder {
+	return console.Finder{Passwords: &s.passwords, IsCut: cut}
 }
 
-// maskRest completes k for a body that continues the text of the open reply: what precedes
+// findAcross completes k for a body that continues the text of the open reply: what precedes
 // the body can be the name of a variable whose value it begins with. room is memory to
 // work in; it is returned, because it may have grown.
-func (s *session) maskRest(k console.Finder, body, room []byte) (console.Finder, []byte) {
+func (s *session) findAcross(k console.Finder, body, room []byte) (console.Finder, []byte) {
 	r := &s.cur
 	if r.secret {
 		at := 0
@@ -26,7 +26,7 @@ func (s *session) maskRest(k console.Finder, body, room []byte) (console.Finder,
 	}
 	window := min(len(body), maxWindow)
 	room = append(append(room[:0], r.tail[:r.ntail]...), body[:window]...)
-	across := s.mask(false)
+	across := s.secretFinder(false)
 	for at := 0; ; {
 		lo, hi := across.Next(room[at:])
 		if lo < 0 {
