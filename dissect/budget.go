@@ -27,7 +27,7 @@ func (m *Budget) Grow(b []byte, want int) ([]byte, bool) {
 	if k >= sizes || m.Used-cap(b)+smallBuffer<<k > m.Limit {
 		return b, false
 	}
-	bigger := append(m.take(k), b...)
+	bigger := append(m.takeBuffer(k), b...)
 	m.Release(b)
 	m.trim()
 	return bigger, true
@@ -44,8 +44,8 @@ func (m *Budget) Release(b []byte) {
 	m.free[k] = append(m.free[k], b[:0])
 }
 
-// take returns an empty buffer of size k.
-func (m *Budget) take(k int) []byte {
+// takeBuffer returns an empty buffer of size k.
+func (m *Budget) takeBuffer(k int) []byte {
 	size := smallBuffer << k
 	m.Used += size
 	if n := len(m.free[k]); n > 0 {

@@ -39,7 +39,7 @@ func NewRegistry(ps ...Protocol) (*Registry, error) {
 	}
 	for _, p := range ps {
 		proto := p.Proto()
-		if err := claim(seen, proto); err != nil {
+		if err := claimNames(seen, proto); err != nil {
 			return nil, err
 		}
 		if err := r.add(p); err != nil {
@@ -78,8 +78,8 @@ func (r *Registry) add(p Protocol) error {
 	return nil
 }
 
-// claim reports a name of p that was seen before.
-func claim(seen map[string]bool, p *Proto) error {
+// claimNames reports a name of p that was seen before.
+func claimNames(seen map[string]bool, p *Proto) error {
 	names := []string{"protocol " + p.Name}
 	for _, d := range p.Defs {
 		names = append(names, "field "+d.Name)
