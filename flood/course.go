@@ -94,6 +94,9 @@ func (c *course) isLongEnough(lim *Thresholds, v verdict) bool {
 // verdict and holds the counts from there to the second that ends, if there is room for one.
 func (c *course) openIncident(s *serverSecond, v verdict) {
 	start := c.findStart(s, v)
+	if c.packetsSince(s, start.Sec) == 0 {
+		return
+	}
 	in := s.openIncident(Target{End: s.server.End.AddrPort()}, v.kind, c.family, start.Nanos)
 	if in == nil {
 		c.alertStreak, c.warnStreak, c.noteStreak = 0, 0, 0 // it has to qualify again
@@ -114,6 +117,18 @@ func (c *course) openIncident(s *serverSecond, v verdict) {
 	c.announcedPeak = in.Peak
 	c.trial = s.advisor.Try(in)
 	s.announce(in, Begins)
+}
+
+// packetsSince returns how many packets of the family came from second sec to the one that
+// ends. An incident without any is none.
+func (c *course) packetsSince(s *serverSecond, sec int32) float64 {
+	n := 0.0
+	for ; sec <= s.Now; sec++ {
+		if b := s.server.At(sec); b != nil {
+			n += c.packetsIn(b)
+		}
+	}
+	return n
 }
 
 // findStart returns the first second of what led to the verdict. It goes back from now as

@@ -104,6 +104,24 @@ func TestStartOfNothing(t *testing.T) {
 	}
 }
 
+// A flood that stayed below every rate, and is over when it has added up, is no incident any
+// more.
+func TestNothingBeginsAfterItsEnd(t *testing.T) {
+	const from = 130 * sec // the server's usual rate is known
+	for n := time.Duration(66); n < 72; n++ {
+		w := newWorld(1)
+		s := w.server(usual, 27015)
+		w.poisson(.05, 0, 300*sec, func() { w.visit(w.someone(), s, 1, 0, true) })
+		invent(w, s, 10, from, from+n*sec)
+		w.run(300 * sec)
+		for _, x := range w.incidents {
+			if x.Detected > dawn.Add(from+(n+1)*sec).UnixNano() || x.Requests == 0 {
+				t.Errorf("of %d s\ngot  %s", n, x.line())
+			}
+		}
+	}
+}
+
 // A clock that is set back in the middle of an attack does not turn times round.
 func TestClockBackInAttack(t *testing.T) {
 	for _, by := range []time.Duration{-30 * sec, -2 * time.Hour, 2 * time.Hour} {

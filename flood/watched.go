@@ -81,7 +81,7 @@ func (w *watched) judgeQueries(s *serverSecond, rules *rulebook) (hasAlarm, isCa
 			v = rules.judgeQueries(f)
 			v.confidence = s.confidence(v.score, f[m.OneWay] > 0)
 		}
-		if f[m.RateNow] < tailShare*f[m.Rate10] && attacks.in == nil {
+		if f[m.RateNow] <= tailShare*f[m.Rate10] && attacks.in == nil {
 			v.kind = NoKind
 		}
 	}
@@ -99,7 +99,7 @@ func (w *watched) judgeQueries(s *serverSecond, rules *rulebook) (hasAlarm, isCa
 }
 
 // tailShare is the share of the mean rate of ten seconds below which a second is the tail of
-// something that is over.
+// something that is over, as is one without queries after ten without.
 const tailShare = 0.3
 
 // checkAlarm reports whether the second that ends asks for a verdict on the queries. It is
