@@ -95,6 +95,7 @@ func (c *Collector) Omitted(d *Detector) Omitted {
 func (in *Incident) clone() Incident {
 	x := *in
 	x.Top, x.Prefixes, x.History = slices.Clone(in.Top), slices.Clone(in.Prefixes), slices.Clone(in.History)
+	x.Targets = slices.Clone(in.Targets)
 	x.Evidence, x.Missing, x.Features = slices.Clone(in.Evidence), slices.Clone(in.Missing), slices.Clone(in.Features)
 	return x
 }

@@ -27,6 +27,7 @@ type course struct {
 	seconds          float64
 	announcedPeak    float64 // the peak when it was last announced
 	isDescribedAlone bool    // it was described again after aloneAfter
+	hasWaited        bool    // a note waited for those of other servers of the network
 	sources          sketch.Distinct
 }
 
@@ -35,6 +36,7 @@ type serverSecond struct {
 	*book
 	server   *measure.Server
 	features *measure.Features
+	watched  *watched
 }
 
 // applyVerdict applies the verdict on the second that ends: it opens an incident, or
@@ -44,7 +46,7 @@ func (c *course) applyVerdict(s *serverSecond, v verdict, rate float64) {
 	if c.in != nil {
 		c.considerKind(s, v)
 		c.updateIncident(s, v, rate)
-	} else if c.countStreak(v, s.Now) && c.isLongEnough(&s.lim, v) {
+	} else if c.countStreak(v, s.Now) && c.isLongEnough(&s.lim, v) && !s.isJoined(c, v) {
 		c.openIncident(s, v)
 	}
 }
@@ -53,7 +55,7 @@ func (c *course) applyVerdict(s *serverSecond, v verdict, rate float64) {
 // v has a kind.
 func (c *course) countStreak(v verdict, now int32) bool {
 	if v.kind == NoKind {
-		c.alertStreak, c.warnStreak, c.noteStreak = 0, 0, 0
+		c.alertStreak, c.warnStreak, c.noteStreak, c.hasWaited = 0, 0, 0, false
 		return false
 	}
 	if c.noteStreak == 0 {
@@ -97,7 +99,7 @@ func (c *course) openIncident(s *serverSecond, v verdict) {
 	if c.packetsSince(s, start.Sec) == 0 {
 		return
 	}
-	in := s.openIncident(Target{End: s.server.End.AddrPort()}, v.kind, c.family, start.Nanos)
+	in := s.openIncident(s.watched.target(), v.kind, c.family, start.Nanos)
 	if in == nil {
 		c.alertStreak, c.warnStreak, c.noteStreak = 0, 0, 0 // it has to qualify again
 		return
@@ -106,6 +108,9 @@ func (c *course) openIncident(s *serverSecond, v verdict) {
 	c.in, c.firstSec, c.lastSec, c.lastEnd, c.pauseStart, c.betterStreak = in, start.Sec, s.Now, s.secondEnd(), 0, 0
 	c.packets, c.seconds, c.isActive, c.announcedPeak, c.isDescribedAlone = 0, 0, true, 0, false
 	c.sources.Reset()
+	if x := s.watched.members; x != nil && !s.watched.hasOther(c) {
+		x.restart(s.Now)
+	}
 	if start.Sec < s.server.PaneStart() {
 		s.server.MergePreviousSources(&c.sources, c.packetSort())
 	}
@@ -116,6 +121,9 @@ func (c *course) openIncident(s *serverSecond, v verdict) {
 	c.describe(s, v)
 	c.announcedPeak = in.Peak
 	c.trial = s.advisor.Try(in)
+	if c.family != ofLoad {
+		s.watched.leaveNetwork(s.Now)
+	}
 	s.announce(in, Begins)
 }
 
@@ -300,6 +308,7 @@ func (c *course) describe(s *serverSecond, v verdict) {
 		in.Prefixes = append(in.Prefixes, s.prefixes[:min(len(s.prefixes), listedPrefixes)]...)
 	}
 	writeEvidence(in, c.family, t, s.features, &s.lim, s.Now)
+	c.describeServers(s)
 }
 
 // updateTotals fills in the mean rate and the number of sources of the incident so far.
@@ -321,6 +330,9 @@ func (c *course) closeIncident(s *serverSecond) {
 // concludeTrial fills in the final figures and writes the final advice.
 func (c *course) concludeTrial(s *serverSecond) {
 	c.updateTotals()
+	if x := s.watched.members; x != nil {
+		x.list(c.in)
+	}
 	if in := c.in; in.Answered >= 0 && in.Requests > 0 {
 		in.Answered = min(1, float64(in.Replies)/float64(in.Requests))
 	}

@@ -12,6 +12,7 @@ func (d *Detector) handleRequest(s *track.Sighting) {
 	b := &d.book
 	b.requests++
 	w := d.servers.find(s.To())
+	d.networks.handleRequest(s, w)
 	if w == nil {
 		d.asked.Add(lru.Mix(s.ClientHash, s.ServerHash))
 		d.scans.countRequest(s)
@@ -55,6 +56,7 @@ func (d *Detector) handleReply(s *track.Sighting) {
 	// asked for: pairs are not kept for it.
 	isWanted := w != nil && b.Now-w.LastAsked < 2*askedPeriod || d.wasAsked(s)
 	isWhole := s.What != track.IsPart || s.Flags&track.First != 0
+	d.networks.handleReply(s, w, isWhole)
 	d.victims.countReply(s, isWanted)
 	if isWanted {
 		d.scans.countReply(s)
@@ -84,10 +86,11 @@ func (d *Detector) handleReply(s *track.Sighting) {
 // unless a server that is watched closely sent it.
 func (d *Detector) handleJunk(s *track.Sighting) {
 	w := d.servers.find(s.To())
+	if w == nil && d.servers.find(s.From()) != nil { // a server's own notice
+		return
+	}
+	d.networks.handleJunk(s, w)
 	if w == nil {
-		if d.servers.find(s.From()) != nil { // a server's own notice
-			return
-		}
 		if w = d.servers.countPacket(s.To(), s.ServerHash); w == nil {
 			return
 		}

@@ -61,22 +61,28 @@ func (x *servers) countPacket(e track.End, hash uint64) *watched {
 		l, _ = x.light.Put(e)
 		*l = lightServer{sec: x.Now, paneStart: x.Now, firstAsked: x.Now}
 	}
-	if l.sec != x.Now {
-		l.sec, l.count = x.Now, 0
-	}
-	if x.Now-l.paneStart >= m.PaneSeconds {
-		l.rateBefore = 0
-		if x.Now-l.paneStart < 2*m.PaneSeconds {
-			l.rateBefore = float64(l.inPane) / m.PaneSeconds
-		}
-		l.inPane, l.paneStart = 0, x.Now
-	}
-	l.count++
-	l.inPane++
-	if l.count < promoteSecond && l.inPane < promoteTen {
+	if !l.countPackets(1, x.Now) {
 		return nil
 	}
 	return x.promote(e, hash, l)
+}
+
+// countPackets counts n packets in the second at hand, and reports whether there are enough
+// to watch closely.
+func (l *lightServer) countPackets(n uint32, now int32) (isBusy bool) {
+	if l.sec != now {
+		l.sec, l.count = now, 0
+	}
+	if now-l.paneStart >= m.PaneSeconds {
+		l.rateBefore = 0
+		if now-l.paneStart < 2*m.PaneSeconds {
+			l.rateBefore = float64(l.inPane) / m.PaneSeconds
+		}
+		l.inPane, l.paneStart = 0, now
+	}
+	l.count += n
+	l.inPane += n
+	return l.count >= promoteSecond || l.inPane >= promoteTen
 }
 
 // recordReply notes when a server that is not watched closely sent a reply or a challenge.

@@ -92,7 +92,7 @@ func TestStartOfNothing(t *testing.T) {
 	x.reset(track.End{}, 0, 100)
 	at := dawn.UnixNano()
 	b := &book{Clock: measure.Clock{Now: 100}, epoch: at - 99e9}
-	s := &serverSecond{b, &x.Server, &x.features}
+	s := &serverSecond{b, &x.Server, &x.features, x}
 	c := &x.courses[ofQueries]
 	if got := c.findStart(s, verdict{rate: 5}); got.Nanos != at || got.Sec != 100 {
 		t.Errorf("got  second %d at %d\nwant second 100 at %d", got.Sec, got.Nanos, at)

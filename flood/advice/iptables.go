@@ -59,7 +59,7 @@ func (w *iptWriter) writeLine(format string, args ...any) {
 }
 
 func (w *iptWriter) endMatch() string {
-	a, port := w.plan.target.Addr(), w.plan.target.Port()
+	a, port := w.plan.targetText(), w.plan.target.Port()
 	switch {
 	case w.kind == flood.Reflection:
 		return fmt.Sprintf("-s %s -p udp --sport %d", a, port)

@@ -44,12 +44,12 @@ func (p *plan) formatNFT() string {
 // rules of two incidents do not replace each other, and those of one can be loaded again and
 // removed alone.
 func (p *plan) tableName() string {
-	name := p.target.Addr().String()
+	name := p.targetText()
 	if port := p.target.Port(); port != 0 {
 		name += "_" + strconv.Itoa(int(port))
 	}
 	return "qsniff_" + strings.Map(func(r rune) rune {
-		if r == '.' || r == ':' || r == '%' {
+		if r == '.' || r == ':' || r == '%' || r == '/' {
 			return '_'
 		}
 		return r
@@ -131,7 +131,7 @@ func (w *nftWriter) writeHook() {
 	}
 	w.writeLine("  chain %s {", name)
 	w.writeLine("    type filter hook %s priority raw; policy accept", hook)
-	a, port := w.target.Addr(), w.target.Port()
+	a, port := w.targetText(), w.target.Port()
 	switch {
 	case w.kind == flood.Reflection:
 		w.writeLine("    %s saddr %s udp sport %d jump target%d", w.ip, a, port, w.id)

@@ -25,6 +25,7 @@ type plan struct {
 	id            uint64
 	kind          flood.Kind
 	target        netip.AddrPort // without a zone
+	network       netip.Prefix   // valid: the target is this network, and not the address in target
 	*catalog                     // which packets the lines match
 	isTCP, isIPv6 bool
 	named         [planNames]netip.Prefix // networks, then single sources, in IPv6 their /64
@@ -46,6 +47,9 @@ func (a *Advisor) newPlan(in *flood.Incident) plan {
 	end := in.Target.End.Addr().Unmap().WithZone("")
 	p := plan{id: in.ID, kind: in.Kind, target: netip.AddrPortFrom(end, in.Target.End.Port()),
 		catalog: a.catalogOf(in.Proto), isTCP: in.Target.TCP, isIPv6: end.Is6()}
+	if in.Target.IsNetwork() {
+		p.network = in.Target.Prefix
+	}
 	if !end.IsValid() || p.isTCP && in.Kind != flood.RconBruteforce || p.target.Port() == 0 && in.Kind != flood.ReplyFloodVictim {
 		return p
 	}
@@ -76,6 +80,14 @@ func (a *Advisor) newPlan(in *flood.Incident) plan {
 		p.addRule(lineLogins, p.loginRate())
 	}
 	return p
+}
+
+// targetText returns the address or the network of the target, as both tools take it.
+func (p *plan) targetText() string {
+	if p.network.IsValid() {
+		return p.network.String()
+	}
+	return p.target.Addr().String()
 }
 
 // hasProof reports whether clients can prove their address in the plan's protocol.
@@ -192,7 +204,7 @@ func (p *plan) addName(x netip.Prefix) {
 		return
 	}
 	x = x.Masked()
-	if x.Contains(p.target.Addr()) || slices.ContainsFunc(p.named[:p.numNames], x.Overlaps) {
+	if x.Contains(p.target.Addr()) || p.network.IsValid() && x.Overlaps(p.network) || slices.ContainsFunc(p.named[:p.numNames], x.Overlaps) {
 		return
 	}
 	p.named[p.numNames] = x

@@ -50,6 +50,7 @@ func (w *writer) writeIncident(in *flood.Incident) {
 	w.text("kind", in.Kind.String())
 	w.text("level", in.Level.String())
 	w.text("target", in.Target.String())
+	w.writeTargets(in)
 	w.text("protocol", in.Protocol())
 	w.time("start", in.Start)
 	w.time("detected", in.Detected)
@@ -93,6 +94,19 @@ func (w *writer) writeIncident(in *flood.Incident) {
 		w.text("iptables", r.IPTables)
 		w.close('}')
 	}
+}
+
+// writeTargets appends the servers of a network.
+func (w *writer) writeTargets(in *flood.Incident) {
+	if in.Servers == 0 {
+		return
+	}
+	var all []string
+	for _, t := range in.Targets {
+		all = append(all, flood.Target{End: t}.String())
+	}
+	w.texts("targets", all)
+	w.uint("target_count", uint64(in.Servers))
 }
 
 // writeSources appends the busiest sources and networks.
