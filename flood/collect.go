@@ -24,7 +24,7 @@ type Collector struct {
 type Omitted struct {
 	Unlisted  uint64 // the list had no room for them
 	Elsewhere uint64 // at targets that are not ours
-	Unopened  uint64 // too many of their kind began within a minute
+	Unopened  uint64 // they were not opened: too many were open, or began within a minute
 }
 
 // Observe keeps an incident that ends. It is an observer of a Detector.

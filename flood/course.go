@@ -27,6 +27,7 @@ type course struct {
 	seconds          float64
 	announcedPeak    float64 // the peak when it was last announced
 	isDescribedAlone bool    // it was described again after aloneAfter
+	wasRefused       bool    // there was no room for its incident, and the verdict holds
 	hasWaited        bool    // a note waited for those of other servers of the network
 	sources          sketch.Distinct
 }
@@ -55,7 +56,7 @@ func (c *course) applyVerdict(s *serverSecond, v verdict, rate float64) {
 // v has a kind.
 func (c *course) countStreak(v verdict, now int32) bool {
 	if v.kind == NoKind {
-		c.alertStreak, c.warnStreak, c.noteStreak, c.hasWaited = 0, 0, 0, false
+		c.alertStreak, c.warnStreak, c.noteStreak, c.hasWaited, c.wasRefused = 0, 0, 0, false, false
 		return false
 	}
 	if c.noteStreak == 0 {
@@ -101,6 +102,10 @@ func (c *course) openIncident(s *serverSecond, v verdict) {
 	}
 	in := s.openIncident(s.watched.target(), v.kind, c.family, start.Nanos)
 	if in == nil {
+		if c.wasRefused {
+			s.unopened-- // it is counted
+		}
+		c.wasRefused = true
 		c.alertStreak, c.warnStreak, c.noteStreak = 0, 0, 0 // it has to qualify again
 		return
 	}
@@ -324,7 +329,7 @@ func (c *course) closeIncident(s *serverSecond) {
 	in.End = c.lastEnd
 	c.concludeTrial(s)
 	s.closeIncident(in, c.family)
-	c.in, c.alertStreak, c.warnStreak, c.noteStreak = nil, 0, 0, 0
+	c.in, c.alertStreak, c.warnStreak, c.noteStreak, c.wasRefused = nil, 0, 0, 0, false
 }
 
 // concludeTrial fills in the final figures and writes the final advice.
