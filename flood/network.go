@@ -35,13 +35,6 @@ func (n *network) reset(k netKey, now int32) {
 	n.members.clear()
 }
 
-// applyTrial applies the rules that are tried for the network's incidents to a packet.
-func (n *network) applyTrial(s *track.Sighting, proven bool) {
-	if n.hasTrial {
-		n.applyTrials(s, proven)
-	}
-}
-
 // members counts what each server of a network got. It is part of the watched of a network,
 // and nil in that of a server.
 type members struct {

@@ -192,18 +192,25 @@ func (x *networks) handleRequest(s *track.Sighting, w *watched) {
 		}
 		return
 	case w != nil && w.isAttacked():
-		n.applyTrial(s, x.claims.IsProven(s.ServerHash, s.ClientHash, x.Now))
+		x.applyTrial(n, s)
 		return
 	}
 	n.members.count(s.Dst, x.Now)
 	second := n.CountRequest(s, x.Clock)
 	r := x.claims.CheckRequest(&n.Server, second, s, x.Now)
-	n.applyTrial(s, r.IsProven || x.claims.IsProven(s.ServerHash, s.ClientHash, x.Now))
+	x.applyTrial(n, s)
 	switch {
 	case r.IsGuess:
 		n.CountGuess(s, x.Clock, second)
 	case r.IsQuery:
 		n.CountQuery(s, x.Clock, second, r.IsProven)
+	}
+}
+
+// applyTrial applies the rules that are tried for the network's incidents to a packet.
+func (x *networks) applyTrial(n *network, s *track.Sighting) {
+	if n.hasTrial {
+		n.applyTrials(s, x.claims.IsProven(s.ServerHash, s.ClientHash, x.Now))
 	}
 }
 
@@ -213,7 +220,7 @@ func (x *networks) handleReply(s *track.Sighting, w *watched, isWhole bool) {
 	if n == nil {
 		return
 	}
-	n.applyTrial(s, x.claims.IsProven(s.ServerHash, s.ClientHash, x.Now))
+	x.applyTrial(n, s)
 	if w != nil && w.isAttacked() {
 		return
 	}
@@ -236,7 +243,7 @@ func (x *networks) handleJunk(s *track.Sighting, w *watched) {
 		n.members.count(s.Dst, x.Now)
 		n.CountJunk(s, x.Clock)
 	}
-	n.applyTrial(s, x.claims.IsProven(s.ServerHash, s.ClientHash, x.Now))
+	x.applyTrial(n, s)
 }
 
 // handleUnreachable counts an ICMP error about a reply.
