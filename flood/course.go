@@ -30,6 +30,12 @@ type course struct {
 	wasRefused       bool    // there was no room for its incident, and the verdict holds
 	hasWaited        bool    // a note waited for those of other servers of the network
 	sources          sketch.Distinct
+
+	leader     *course // that has the note that this one joined; nil: none
+	leaderID   uint64
+	joinedBase float64 // the usual rates of servers that joined this one
+	rateSec    int32   // a second, and what came in it, with servers that joined
+	rate       float64
 }
 
 // serverSecond is the second that ends at one server, as its courses see it.
@@ -47,7 +53,9 @@ func (c *course) applyVerdict(s *serverSecond, v verdict, rate float64) {
 	if c.in != nil {
 		c.considerKind(s, v)
 		c.updateIncident(s, v, rate)
-	} else if c.countStreak(v, s.Now) && c.isLongEnough(&s.lim, v) && !s.isJoined(c, v) {
+	} else if c.leader != nil && c.followNote(s) {
+		return
+	} else if c.countStreak(v, s.Now) && c.isLongEnough(&s.lim, v) && !s.isJoined(c, v) && !s.joinNote(c, v) {
 		c.openIncident(s, v)
 	}
 }
@@ -112,6 +120,7 @@ func (c *course) openIncident(s *serverSecond, v verdict) {
 	in.Proto, in.Frame, in.Baseline = s.server.Proto, start.Frame, s.server.Base
 	c.in, c.firstSec, c.lastSec, c.lastEnd, c.pauseStart, c.betterStreak = in, start.Sec, s.Now, s.secondEnd(), 0, 0
 	c.packets, c.seconds, c.isActive, c.announcedPeak, c.isDescribedAlone = 0, 0, true, 0, false
+	c.joinedBase, c.rateSec = 0, 0
 	c.sources.Reset()
 	if x := s.watched.members; x != nil && !s.watched.hasOther(c) {
 		x.restart(s.Now)
@@ -129,6 +138,7 @@ func (c *course) openIncident(s *serverSecond, v verdict) {
 	if c.family != ofLoad {
 		s.watched.leaveNetwork(s.Now)
 	}
+	s.keepNote(c)
 	s.announce(in, Begins)
 }
 
@@ -192,7 +202,7 @@ func (c *course) addSecond(b *measure.Second) {
 	in.Replies += uint64(b.Replies)
 	in.BytesIn += b.BytesIn + b.JunkBytes
 	in.BytesOut += b.BytesOut
-	in.Peak = max(in.Peak, n)
+	in.Peak = max(in.Peak, c.addToRate(b.Sec, n))
 	c.packets += n
 	c.seconds++
 }
@@ -208,7 +218,7 @@ func (c *course) minRate() float64 {
 	case ofJunk:
 		return max(minLiveJunk, liveShare*c.meanRate())
 	}
-	return max(2*c.in.Baseline+minLiveQueries, liveShare*c.meanRate())
+	return max(2*(c.in.Baseline-c.joinedBase)+minLiveQueries, liveShare*c.meanRate())
 }
 
 // An open incident continues while its rate is at least liveShare of its mean rate and at
@@ -319,6 +329,9 @@ func (c *course) describe(s *serverSecond, v verdict) {
 // updateTotals fills in the mean rate and the number of sources of the incident so far.
 func (c *course) updateTotals() {
 	c.in.Mean = c.meanRate()
+	if c.in.Servers > 0 && !c.in.Target.IsNetwork() { // servers joined
+		c.in.Mean = measure.Share(float64(c.in.Requests), float64(c.lastSec-c.firstSec+1))
+	}
 	c.in.setSources(c.sources.Count())
 	c.in.SourcesError = sketch.DistinctError
 }

@@ -65,6 +65,7 @@
 //	detector.go handle.go                    the clock, and where a packet goes
 //	servers.go watched.go                    servers, coarsely and closely
 //	networks.go network.go                   networks of many servers, likewise
+//	notes.go                                 one note for servers that the same sources ask
 //	victim.go scan.go rcon.go amplifier.go   the other watchers
 //	course.go evidence.go lists.go words.go  how an incident goes and what it reports
 //	table.go rule.go verdict.go              rules on queries, guesses and junk

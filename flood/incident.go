@@ -3,6 +3,7 @@ package flood
 import (
 	"math"
 	"net/netip"
+	"slices"
 	"strconv"
 
 	"qsniff/dissect"
@@ -120,9 +121,9 @@ type Incident struct {
 	Kind     Kind
 	Level    Level
 	Target   Target
-	// Servers is how many servers of a network the incident is spread over, Targets lists
-	// the busiest of them, at most 64. MoreServers: there were others besides. All are empty
-	// where the target is no network.
+	// Servers is how many servers of a network the incident is spread over, or how many a
+	// note is about that the same sources ask; 0: one. Targets lists them, at most 64, of a
+	// network the busiest first. MoreServers: there were others besides.
 	Servers     int
 	Targets     []netip.AddrPort
 	MoreServers bool
@@ -264,6 +265,8 @@ func (i *Incident) IsAt(servers *hostset.Set) bool {
 		return true
 	case t.IsNetwork():
 		return servers.Overlaps(t.Prefix, t.End.Port())
+	case slices.ContainsFunc(i.Targets, servers.Has):
+		return true
 	case t.End.Port() == 0: // the victim of replies is a host
 		return servers.HasHost(t.End.Addr())
 	default:

@@ -26,6 +26,11 @@ const (
 	networkServers = 512
 	// listedServers is how many servers an incident of a network lists.
 	listedServers = 64
+	// sharedNotes is how many open notes further servers may join, the last ones, and
+	// noteSources how many of the busiest sources are compared. Chosen: services that poll
+	// have fewer probes, and a handful of them poll at the same time.
+	sharedNotes = 16
+	noteSources = 64
 	// askedBytes is the size of each of the two filters of who asked whom in the last five
 	// to ten seconds.
 	askedBytes = 512 << 10

@@ -105,8 +105,8 @@ var carpets = []scenario{
 			{kinds: kinds(FloodSpoofed), target: networkOf(others[0]), from: t0, to: t0 + 20*sec, within: 5 * sec},
 		}
 	}},
-	{name: "a hoster on a usual day", last: 200 * sec, play: func(w *world) []attack {
-		w.hoster(80, 2, 200*sec)
+	{name: "a hoster on a usual day", last: 150 * sec, play: func(w *world) []attack {
+		w.hoster(50, 1, 150*sec)
 		return nil
 	}},
 	{name: "a hoster with a service that polls", last: 150 * sec, play: func(w *world) []attack {
@@ -197,9 +197,9 @@ func TestNetworkLimits(t *testing.T) {
 // One service that polls many servers is one note, which names them.
 func TestPollerOfManyServers(t *testing.T) {
 	w := newWorld(1)
-	all := w.hoster(80, .1, 120*sec)
-	poll(w, all, 40, 1, true, t0, 120*sec)
-	w.run(120 * sec)
+	all := w.hoster(80, .1, 85*sec)
+	poll(w, all, 40, 1, true, t0, 85*sec)
+	w.run(85 * sec)
 	if len(w.incidents) != 1 || w.incidents[0].level != Info || w.incidents[0].Servers != 80 || !w.incidents[0].Target.IsNetwork() {
 		w.logIncidents(t)
 		t.Errorf("got  %d incidents\nwant one note, of a network, with 80 servers", len(w.incidents))

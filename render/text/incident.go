@@ -114,10 +114,10 @@ func (p *floodsPage) amounts(in *flood.Incident) string {
 	return strings.Join(words, ", ")
 }
 
-// namedServers is how many servers of a network are named before the others are counted.
+// namedServers is how many servers of an incident are named before the others are counted.
 const namedServers = 8
 
-// writeServers writes which servers of a network an incident is about.
+// writeServers writes which servers an incident of several is about.
 func (p *floodsPage) writeServers(in *flood.Incident) {
 	if in.Servers == 0 {
 		return
@@ -130,7 +130,11 @@ func (p *floodsPage) writeServers(in *flood.Incident) {
 			names = append(names, t.String())
 		}
 	}
-	text := digits.Counted(uint64(in.Servers), "server") + ", the busiest first: " + strings.Join(names, ", ")
+	order := ", the busiest first: "
+	if !in.Target.IsNetwork() {
+		order = " that the same sources ask: "
+	}
+	text := digits.Counted(uint64(in.Servers), "server") + order + strings.Join(names, ", ")
 	if in.MoreServers {
 		text = "at least " + text
 	}
