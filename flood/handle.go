@@ -12,11 +12,11 @@ func (d *Detector) handleRequest(s *track.Sighting) {
 	b := &d.book
 	b.requests++
 	w := d.servers.find(s.To())
-	d.networks.handleRequest(s, w)
+	isSummed := d.networks.handleRequest(s, w)
 	if w == nil {
 		d.asked.Add(lru.Mix(s.ClientHash, s.ServerHash))
 		d.scans.countRequest(s)
-		if w = d.servers.countPacket(s.To(), s.ServerHash); w == nil {
+		if w = d.countPacket(s, isSummed); w == nil {
 			d.claims.CheckRequest(nil, nil, s, b.Now)
 			return
 		}
@@ -34,6 +34,22 @@ func (d *Detector) handleRequest(s *track.Sighting) {
 	case r.IsQuery:
 		w.CountQuery(s, b.Clock, second, r.IsProven)
 	}
+}
+
+// countPacket counts a packet to a server that is not watched closely, and returns the server
+// if it is from now on. isSummed reports whether the packet is counted at a network that is
+// watched closely. Else it is counted coarsely there, from the server's second packet in ten
+// seconds on: whoever sprays random addresses asks each of them once.
+func (d *Detector) countPacket(s *track.Sighting, isSummed bool) *watched {
+	w, n := d.servers.countPacket(s.To(), s.ServerHash)
+	switch {
+	case isSummed || n < 2:
+	case n == 2: // with the first
+		d.networks.countCoarsely(s.To(), s.ServerHash, 2)
+	default:
+		d.networks.countCoarsely(s.To(), s.ServerHash, 1)
+	}
+	return w
 }
 
 // isProven reports whether the client of a packet proved its address to the server in the
@@ -89,9 +105,9 @@ func (d *Detector) handleJunk(s *track.Sighting) {
 	if w == nil && d.servers.find(s.From()) != nil { // a server's own notice
 		return
 	}
-	d.networks.handleJunk(s, w)
+	isSummed := d.networks.handleJunk(s, w)
 	if w == nil {
-		if w = d.servers.countPacket(s.To(), s.ServerHash); w == nil {
+		if w = d.countPacket(s, isSummed); w == nil {
 			return
 		}
 	}

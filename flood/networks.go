@@ -180,31 +180,26 @@ func (x *networks) findLeastBusy(count uint32) int {
 	return number
 }
 
-// handleRequest counts a request at the network of its server. w is the server if it is
-// watched closely. A server with an attack of its own is left out: what it gets is counted
-// there.
-func (x *networks) handleRequest(s *track.Sighting, w *watched) {
+// handleRequest counts a request at the network of its server, if that is watched closely; it
+// reports whether it is. w is the server if that is watched closely. A server with an attack
+// of its own is left out: what it gets is counted there.
+func (x *networks) handleRequest(s *track.Sighting, w *watched) bool {
 	n := x.find(w, s.To())
-	switch {
-	case n == nil:
-		if w == nil { // of the others, closeSecond counts a second at a time
-			x.countCoarsely(s.To(), s.ServerHash, 1)
+	if n == nil {
+		return false
+	}
+	if w == nil || !w.isAttacked() {
+		n.members.count(s.Dst, x.Now)
+		second := n.CountRequest(s, x.Clock)
+		switch r := x.claims.CheckRequest(&n.Server, second, s, x.Now); {
+		case r.IsGuess:
+			n.CountGuess(s, x.Clock, second)
+		case r.IsQuery:
+			n.CountQuery(s, x.Clock, second, r.IsProven)
 		}
-		return
-	case w != nil && w.isAttacked():
-		x.applyTrial(n, s)
-		return
 	}
-	n.members.count(s.Dst, x.Now)
-	second := n.CountRequest(s, x.Clock)
-	r := x.claims.CheckRequest(&n.Server, second, s, x.Now)
 	x.applyTrial(n, s)
-	switch {
-	case r.IsGuess:
-		n.CountGuess(s, x.Clock, second)
-	case r.IsQuery:
-		n.CountQuery(s, x.Clock, second, r.IsProven)
-	}
+	return true
 }
 
 // applyTrial applies the rules that are tried for the network's incidents to a packet.
@@ -230,20 +225,19 @@ func (x *networks) handleReply(s *track.Sighting, w *watched, isWhole bool) {
 	}
 }
 
-// handleJunk counts a datagram that begins like a query and is nothing known.
-func (x *networks) handleJunk(s *track.Sighting, w *watched) {
+// handleJunk counts a datagram that begins like a query and is nothing known, as handleRequest
+// does.
+func (x *networks) handleJunk(s *track.Sighting, w *watched) bool {
 	n := x.find(w, s.To())
-	switch {
-	case n == nil:
-		if w == nil {
-			x.countCoarsely(s.To(), s.ServerHash, 1)
-		}
-		return
-	case w == nil || !w.isAttacked():
+	if n == nil {
+		return false
+	}
+	if w == nil || !w.isAttacked() {
 		n.members.count(s.Dst, x.Now)
 		n.CountJunk(s, x.Clock)
 	}
 	x.applyTrial(n, s)
+	return true
 }
 
 // handleUnreachable counts an ICMP error about a reply.

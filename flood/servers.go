@@ -53,18 +53,21 @@ func (x *servers) find(e track.End) *watched {
 	return nil
 }
 
-// countPacket counts a packet to a server that is not watched closely. If that makes it
-// worth watching closely and there is room, it returns the server, else nil.
-func (x *servers) countPacket(e track.End, hash uint64) *watched {
+// countPacket counts a packet to a server that is not watched closely, and returns how many
+// came in these ten seconds. If that makes it worth watching closely and there is room, it
+// returns the server, else nil.
+func (x *servers) countPacket(e track.End, hash uint64) (w *watched, inPane uint32) {
 	l := x.light.Get(e)
 	if l == nil {
 		l, _ = x.light.Put(e)
 		*l = lightServer{sec: x.Now, paneStart: x.Now, firstAsked: x.Now}
 	}
-	if !l.countPackets(1, x.Now) {
-		return nil
+	isBusy := l.countPackets(1, x.Now)
+	inPane = l.inPane
+	if !isBusy {
+		return nil, inPane
 	}
-	return x.promote(e, hash, l)
+	return x.promote(e, hash, l), inPane
 }
 
 // countPackets counts n packets in the second at hand, and reports whether there are enough
