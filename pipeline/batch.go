@@ -24,6 +24,7 @@ const (
 	kindBegun                 // the first fragment of an IP datagram came; its ends are all that counts
 	kindQuoted                // a datagram that an ICMP error quotes; the error is in icmp
 	kindSegment               // a TCP segment
+	kindStray                 // what no message can be made of by itself, for watchers: a fragment, ICMP, another protocol
 	kindGap                   // a stretch of the capture could not be read
 	kindTick                  // time passed
 	kindEnd                   // no packet follows
@@ -62,6 +63,7 @@ type icmp struct {
 	from       netip.Addr
 	reason     netlayer.Reason
 	kind, code uint8
+	wire       uint32 // its length with the IP header
 }
 
 // batch carries packets from the reader to the workers, which read it only.

@@ -32,6 +32,7 @@ type reader struct {
 	dedup    dedup
 	last     item // of the packet at hand, for sets that are abandoned at it
 	ways     netlayer.Ways
+	watched  bool // somebody wants to see what no message can be made of
 
 	n readerTotals
 }
@@ -148,7 +149,11 @@ func (r *reader) packet(p *capture.Packet) {
 		if it.Stop == netlayer.UnknownLink {
 			r.n.link = p.Link
 		}
+		if isStray(it) {
+			r.stray(it)
+		}
 	case it.Frag.Set:
+		r.stray(it)
 		r.beginning(it)
 		if d := r.frags.Add(&it.Packet, p.No, r.clock.age); d != nil {
 			r.join(d, kindDatagram)
@@ -156,6 +161,27 @@ func (r *reader) packet(p *capture.Packet) {
 	default:
 		r.b.give(it)
 	}
+}
+
+// isStray reports whether a packet that has no datagram or segment is one that watchers
+// see. What the capture cut is none: its ends, or what it is, are not known.
+func isStray(it *item) bool {
+	switch it.Stop {
+	case netlayer.ICMP, netlayer.OtherProto, netlayer.BadTCP, netlayer.BadUDP:
+		return true
+	}
+	return false
+}
+
+// stray gives a packet that no message can be made of to the partition of its ends, if
+// anybody watches.
+func (r *reader) stray(it *item) {
+	if !r.watched {
+		return
+	}
+	it.kind = kindStray
+	r.b.give(it)
+	it.kind = kindDatagram
 }
 
 // quote gives what an ICMP error quotes of a UDP datagram to the partition of that
@@ -168,7 +194,7 @@ func (r *reader) quote(it *item) bool {
 	x := *it
 	x.part = it.Partition()
 	x.kind = kindQuoted
-	x.icmp = icmp{from: it.Src.Addr(), reason: q.Reason, kind: q.Type, code: q.Code}
+	x.icmp = icmp{from: it.Src.Addr(), reason: q.Reason, kind: q.Type, code: q.Code, wire: uint32(it.Wire) + ipHeaders(it.Src)}
 	x.Src, x.Dst, x.Payload, x.Wire = q.Src, q.Dst, q.Payload, q.Wire
 	r.b.keep(&x)
 	return true

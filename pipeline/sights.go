@@ -38,10 +38,13 @@ func (w *sights) watch(it *item) *look {
 	case kindDatagram:
 		w.readDatagram(s, it)
 	case kindQuoted:
-		s.What = track.IsUnreachable
+		s.What, s.Detail, s.Wire = track.IsUnreachable, it.icmp.kind, it.icmp.wire
 		s.Mix(w.now.seed)
+		w.copies.findCopy(s, it, uint64(s.Wire))
 	case kindSegment:
 		w.readSegment(s, it)
+	case kindStray:
+		w.readStray(s, it)
 	case kindTick, kindEnd, kindGap:
 		w.mark(it)
 		return nil
@@ -52,6 +55,9 @@ func (w *sights) watch(it *item) *look {
 	seg.sights = seg.sights[:len(seg.sights)+1]
 	if s.Type != nil && s.Type.Lists != nil {
 		w.addListed(it)
+	}
+	if len(it.ways) > 0 {
+		w.addTunnel(it)
 	}
 	return w.first
 }
@@ -70,6 +76,9 @@ func (w *sights) spot(it *item) *track.Sighting {
 	s.Frame, s.Age, s.Nanos, s.TTL = it.frame, it.age, it.nanos, it.TTL
 	s.Src, s.SrcPort, s.Dst, s.DstPort = track.HostOf(it.Src), it.Src.Port(), track.HostOf(it.Dst), it.Dst.Port()
 	s.Bytes = uint32(it.Wire)
+	if len(it.pieces) > 0 {
+		s.Flags = track.Joined
+	}
 	return s
 }
 
@@ -194,11 +203,13 @@ func (w *sights) identifyPayload(s *track.Sighting, b []byte) (sure bool) {
 		if w.reg.IsJunk(b) {
 			s.What = track.IsJunk
 		}
+		s.Foreign = w.reg.ForeignType(b, c.Wire)
 		return false
 	}
 	sure = v.Conf > dissect.Maybe && len(w.decodeAs) == 0
 	if !w.own.isTold && !w.reg.Believe(c, &v) {
 		s.Flags |= track.Weak
+		s.Foreign = w.reg.ForeignType(b, c.Wire)
 	}
 	t := v.Type
 	s.Proto, s.Type, s.Asks, s.What = v.Dissector.Proto(), t, t.Asks, track.IsRequest
@@ -254,7 +265,7 @@ func (w *sights) addresses(it *item, t *dissect.Type) iter.Seq[netip.AddrPort] {
 // readSegment says what a TCP segment does for its connection.
 func (w *sights) readSegment(s *track.Sighting, it *item) {
 	s.Flags |= track.Connection
-	s.Wire = s.Bytes + tcpHeaders + ipHeaders(it.Src)
+	s.Wire = s.Bytes + uint32(it.TCP.Len) + ipHeaders(it.Src)
 	syn, ack := it.TCP.Flags&netlayer.FlagSYN != 0, it.TCP.Flags&netlayer.FlagACK != 0
 	switch {
 	case syn && ack:

@@ -73,6 +73,15 @@ const (
 	IsLogin
 	IsWelcome
 	IsRejected
+	// IsFragment is a fragment of an IP datagram, whether or not the others come: Key is the
+	// number that they share, Detail the protocol. What is joined from them is a sighting
+	// of its own, with Joined.
+	IsFragment
+	IsControl // an ICMP message that quotes none of our datagrams: Detail is its type
+	// IsCarried is a packet of another protocol on top of IP, or of one whose header is
+	// impossible: Detail is the protocol. A packet inside of a GRE tunnel is a sighting of
+	// its own, beside that of the tunnel's.
+	IsCarried
 	NumWhats
 )
 
@@ -92,6 +101,8 @@ type Sighting struct {
 	What                   What
 	TTL                    uint8 // or hop limit
 	Flags                  SightFlags
+	Detail                 uint8          // see What
+	Foreign                uint8          // which message of another game it is, see dissect.Registry.ForeignType; 0: none
 	Asks                   dissect.Asked  // what a request asks for, or a reply gives
 	Proto                  *dissect.Proto // nil if it is nobody's
 	Type                   *dissect.Type
@@ -125,6 +136,8 @@ const (
 	Copy
 	// Connection: over TCP.
 	Connection
+	// Joined: made of fragments that are sightings of their own.
+	Joined
 )
 
 // From is the end that sent the packet, To the one it went to.
@@ -148,6 +161,24 @@ func (s *Sighting) Client() (Host, uint16) {
 		return s.Dst, s.DstPort
 	}
 	return s.Src, s.SrcPort
+}
+
+// FromHash and ToHash return hashes of the ends that sent the packet and that it went to,
+// of hashes that have been filled in: what one direction of a flow has as its sender, the
+// other one has as its receiver.
+func (s *Sighting) FromHash() uint64 {
+	if s.fromServer() {
+		return s.ServerHash
+	}
+	return lru.Mix(s.ClientHash, uint64(s.SrcPort))
+}
+
+// ToHash: see FromHash.
+func (s *Sighting) ToHash() uint64 {
+	if s.fromServer() {
+		return lru.Mix(s.ClientHash, uint64(s.DstPort))
+	}
+	return s.ServerHash
 }
 
 // Mix fills in the hashes, which depend on What.

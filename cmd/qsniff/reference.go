@@ -24,7 +24,13 @@ const (
 )
 
 // registry makes the set of all protocols.
-func registry() (*dissect.Registry, error) { return dissect.NewRegistry(protocols.All()...) }
+func registry() (*dissect.Registry, error) {
+	reg, err := dissect.NewRegistry(protocols.All()...)
+	if err == nil {
+		reg.KnowForeign(protocols.Foreign())
+	}
+	return reg, err
+}
 
 // codes lists every finding that a run can raise, by the stages that declare them.
 func codes(reg *dissect.Registry) []*finding.Code {
