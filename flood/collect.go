@@ -14,6 +14,7 @@ type Collector struct {
 	Ours func(*Incident) bool
 
 	counts [Alert + 1]uint64
+	other  [Alert + 1]uint64 // of these, floods of what is no query
 	kept   []Incident
 	left   uint64
 	others uint64
@@ -36,6 +37,9 @@ func (c *Collector) Found(in *Incident, e Event) {
 		return
 	}
 	c.counts[in.Level]++
+	if in.Kind == OtherFlood {
+		c.other[in.Level]++
+	}
 	if in.Level < c.Least {
 		return
 	}
@@ -68,6 +72,9 @@ func (c *Collector) makeRoom(level Level) bool {
 
 // Counts is how many incidents of each level there were, kept or not.
 func (c *Collector) Counts() [Alert + 1]uint64 { return c.counts }
+
+// Others is how many of these are floods of what is no query.
+func (c *Collector) Others() [Alert + 1]uint64 { return c.other }
 
 // Incidents is what was kept, in the order of detection, scans after the others.
 func (c *Collector) Incidents() []Incident {

@@ -21,6 +21,7 @@ type Detector struct {
 	victims  victims
 	scans    scans
 	consoles consoles
+	others   *others
 	claims   *measure.Claims
 	asked    *sketch.Recent // who asked whom, where the server is not watched closely
 	played   *sketch.Recent // sessions of the game
@@ -46,6 +47,7 @@ func New(lim Thresholds, size float64, advisor Advisor) *Detector {
 	d.victims = newVictims(b)
 	d.scans = newScans(b, n(scanners))
 	d.consoles = newConsoles(b, n(rconTargets), n(rconLogins))
+	d.others = newOthers(b, &d.servers, size)
 	return d
 }
 
@@ -68,6 +70,9 @@ func (d *Detector) Sight(s *track.Sighting) {
 		d.book.key = measure.KeyOf(s)
 	}
 	d.book.frame = s.Frame
+	if d.others.Sight(s, d.book.key) { // it has a name, and is no query
+		return
+	}
 	switch s.What {
 	case track.IsRequest:
 		if s.Asks != 0 {
@@ -112,6 +117,7 @@ func (d *Detector) End(age, nanos int64) {
 	d.victims.end()
 	d.scans.end()
 	d.consoles.end()
+	d.others.end()
 }
 
 // Announced is an observer that calls found with the events of incidents that ask for
@@ -151,6 +157,7 @@ func (d *Detector) Full() []string {
 	add("servers watched closely", len(d.servers.heavy) == d.servers.most)
 	add("hosts that get replies nobody asked for", len(d.victims.heavy) == heavyVictims)
 	add("sources of scans", d.scans.table.Len() == d.scans.table.Cap())
+	add("hosts that get more than queries", d.others.IsFull())
 	add("consoles", d.consoles.table.Len() == d.consoles.table.Cap())
 	return full
 }
@@ -189,6 +196,7 @@ func (d *Detector) tick() {
 	d.servers.tick(&d.rules)
 	d.victims.tick()
 	d.consoles.tick()
+	d.others.tick()
 	d.claims.Tick()
 	b.Now++
 	if b.Now%askedTurn == 0 {

@@ -5,8 +5,9 @@
 //
 // # The way of a sighting
 //
-// Detector.Sight (detector.go) first closes the seconds that are over, then takes the
-// packet (sight.go):
+// Detector.Sight (detector.go) first closes the seconds that are over. Then others.go and
+// package other count what is no query; what has a name there, the replies of amplifiers
+// and the messages of other games, is nobody else's. The rest goes on (sight.go):
 //
 //	request   servers.go finds its server: asked much, it is watched closely, else counted
 //	          coarsely. measure.Claims reads whether it brings a challenge back, and
@@ -24,7 +25,7 @@
 // look gives features, the rules (table.go, condition.go) make a verdict of them
 // (verdict.go), and the verdict moves the course of that family of traffic (course.go), with
 // or without an incident. Then come hosts that get replies (victim.go), consoles (rcon.go),
-// the sample of claims, the turn of filters, and sources that scan (scan.go).
+// what else came than queries (others.go), the sample of claims, the turn of filters, and sources that scan (scan.go).
 //
 // # The way of an incident
 //
@@ -56,6 +57,7 @@
 //	detector.go sight.go          the clock, and where a packet goes
 //	servers.go watched.go         servers, coarsely and closely
 //	victim.go scan.go rcon.go posture.go   the other watchers
+//	others.go others_rule.go      floods of what is no query
 //	course.go evidence.go lists.go words.go   how an incident goes and what it says
 //	table.go condition.go verdict.go   rules on queries, guesses and junk
 //	thresholds.go settings.go explain.go   what users set, and what they are told

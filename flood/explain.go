@@ -230,6 +230,7 @@ var watcherRules = []Rule{
 		{"", "different sources that got one", needLeast, "", openClients},
 		{"", "bytes sent for each byte received", needLeast, "", openGain},
 	}},
+	otherRule(),
 	{Name: "watch", Means: "what makes a server, or a host that gets replies, worth watching closely: either", Needs: []Need{
 		{"", "queries in a second", needLeast, "", promoteSecond},
 		{"", fmt.Sprintf("or in %d s", measure.PaneSeconds), needLeast, "", promoteTen},

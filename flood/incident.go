@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"qsniff/dissect"
+	"qsniff/flood/other"
 )
 
 // Kind is a kind of incident.
@@ -29,6 +30,7 @@ const (
 	Crowd
 	Poller
 	OpenAmplifier
+	OtherFlood
 	NumKinds
 )
 
@@ -37,7 +39,7 @@ var kindNames = [NumKinds]string{
 	FloodSuspect: "flood_suspect", Reflection: "reflection", ReplyFloodVictim: "reply_flood_victim",
 	ChallengeBypass: "challenge_bypass", JunkFlood: "junk_flood", RconBruteforce: "rcon_bruteforce",
 	RconMisconfig: "rcon_misconfig", Scan: "scan", Survey: "survey", Crowd: "crowd", Poller: "poller",
-	OpenAmplifier: "open_amplifier",
+	OpenAmplifier: "open_amplifier", OtherFlood: "other_flood",
 }
 
 // String is the kind's name in output.
@@ -112,6 +114,7 @@ type Incident struct {
 	Level    Level
 	Target   Target
 	Proto    *dissect.Proto // of what was sent; nil where it is none
+	Class    *other.Class   // of what an OtherFlood is made of; else nil
 	Start    int64          // of the first second that qualified
 	Detected int64
 	End      int64  // of the last second that qualified; 0: not over
@@ -122,8 +125,13 @@ type Incident struct {
 	Baseline float64 // before the incident
 	Requests uint64
 	Replies  uint64
-	BytesIn  uint64 // of payload, to the target
-	BytesOut uint64 // and from it
+	// Packets and PeakBytes are of an OtherFlood: all that it counts, and the bytes of the
+	// second with most.
+	Packets   uint64
+	PeakBytes uint64
+	Viewed    uint64 // of how many of its packets the sources were looked at
+	BytesIn   uint64 // of payload, to the target; of an OtherFlood with all headers from IP's on
+	BytesOut  uint64 // and from it
 	// Sources is an estimate, SourcesError its standard error as a share of it.
 	Sources      float64
 	SourcesError float64
@@ -207,10 +215,14 @@ func (i *Incident) Feature(name string) float64 {
 	return math.NaN()
 }
 
-// Share returns the part of all queries in the window that n of them are; below 0 where
+// Share returns the part of all queries in the window, or of all packets of an OtherFlood
+// whose sources were looked at, that n of them are; below 0 where
 // the incident does not say how many there were.
 func (i *Incident) Share(n uint64) float64 {
 	all := i.Feature("D") * i.Feature("q")
+	if i.Class != nil {
+		all = float64(i.Viewed)
+	}
 	if !(all > 0) {
 		return -1
 	}

@@ -254,14 +254,16 @@ func (o *floodOutput) found(in *flood.Incident, e flood.Event) {
 }
 
 func (o *floodOutput) report(run tally.Run, d *flood.Detector) *render.Floods {
-	return &render.Floods{Run: run, Seen: &o.seen, Incidents: o.keep.Incidents(), Counts: o.keep.Counts(),
+	f := &render.Floods{Run: run, Seen: &o.seen, Incidents: o.keep.Incidents(), Counts: o.keep.Counts(), Others: o.keep.Others(),
 		Unnamed: o.keep.Unnamed(d), Full: d.Full(), Limits: o.opts.limits}
+	f.Other, f.OtherPeak = d.Others()
+	return f
 }
 
 // print writes the page, or reports whether incidents could be written.
 func (o *floodOutput) print(f *render.Floods) error {
 	if o.opts.output == "json" {
-		return cmp.Or(o.err, write(o.w, jsonl.AppendInterrupted(nil, &f.Run)))
+		return cmp.Or(o.err, write(o.w, jsonl.AppendInterrupted(jsonl.AppendOther(nil, f), &f.Run)))
 	}
 	if o.opts.output == "nft" {
 		return write(o.w, nft.AppendFloods(nil, f))

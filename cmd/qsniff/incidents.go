@@ -16,7 +16,9 @@ const besides = 1. / 4
 
 // newDetector returns a detector whose incidents have advice.
 func newDetector(reg *dissect.Registry, limits flood.Thresholds, size float64) *flood.Detector {
-	return flood.New(limits, size, advice.New(reg))
+	d := flood.New(limits, size, advice.New(reg))
+	d.Know(reg.ServerPorts(), reg.ForeignTypes())
+	return d
 }
 
 // incidents finds incidents at those targets that --servers names.

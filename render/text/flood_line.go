@@ -83,8 +83,12 @@ func incidentWords(x *render.Incident) string {
 	return fmt.Sprintf("%s was over after %s; peak %s/s, %s", what, digits.Span(time.Duration(x.End-x.Start).Round(100*time.Millisecond)), short(x.Peak), amount(x.Incident))
 }
 
-// amount is how many packets it was: requests, or replies at a victim of these.
+// amount is how many packets it was: requests, replies at a victim of these, or anything
+// else.
 func amount(in *flood.Incident) string {
+	if in.Class != nil {
+		return digits.Counted(in.Packets, "packet")
+	}
 	if in.Requests == 0 {
 		return digits.Counted(in.Replies, "reply", "replies")
 	}
