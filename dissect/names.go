@@ -10,7 +10,7 @@ func HeaderName(v uint64) string {
 	return ""
 }
 
-// ServerTypeName names the letter that says what kind of server answers.
+// ServerTypeName names the letter for the kind of server that answers.
 func ServerTypeName(v uint64) string {
 	switch v | 0x20 {
 	case 'd':
@@ -23,7 +23,7 @@ func ServerTypeName(v uint64) string {
 	return ""
 }
 
-// EnvironmentName names the letter that says what the server runs on.
+// EnvironmentName names the letter for the operating system of the server.
 func EnvironmentName(v uint64) string {
 	switch v | 0x20 {
 	case 'l':

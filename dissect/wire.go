@@ -22,8 +22,8 @@ type Pattern struct {
 	// bound.
 	MinLen, MaxLen int
 	// AtPort is set where too much other traffic looks the same: such a datagram is a
-	// message at a port of the protocol, or after others of its flow. It says, in the
-	// plural, what is missed elsewhere.
+	// message at a port of the protocol, or after others of its flow. Its text names, in
+	// the plural, what is missed elsewhere.
 	AtPort string
 	// Mistake is set for a form that some servers send by mistake, and no client: a
 	// filter that has little room can do without it.
@@ -107,7 +107,7 @@ type Token struct {
 	Plain []Pattern
 }
 
-// Proof says whether a protocol can prove that a client is where it says.
+// Proof is how a protocol proves that a client receives what is sent to its address.
 type Proof uint8
 
 // The proofs.
@@ -186,8 +186,8 @@ type PairCodes struct {
 // last ones, 0 if the capture does not have all.
 const GuessedRight = 1 << 63
 
-// Operator is what there is to tell those who run servers of a protocol, in whole
-// sentences, and what such servers stand: advice against floods is made of it.
+// Operator holds sentences for those who run servers of a protocol, and the rates that
+// such servers withstand. The advice against floods is made of it.
 type Operator struct {
 	Limits    string // what servers answer at most by themselves
 	Settings  string // what to set in the server
@@ -196,8 +196,8 @@ type Operator struct {
 	Crowded   string // what helps a server that real clients ask too much
 	Polled    string // what spares a server one that asks too often
 	Challenge string // what makes servers demand a challenge, as part of a sentence
-	// Cap is how many queries a second of all clients together a server stands; 0 if
-	// nothing is known.
+	// Cap is how many queries a second of all clients together a server withstands; 0 if
+	// that is unknown.
 	Cap int
 	// Each is how many queries a second one client may ask, Burst how many at once; 0
 	// where the protocol needs no other figures than all.

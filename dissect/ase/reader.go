@@ -5,7 +5,7 @@ import (
 	"qsniff/internal/console"
 )
 
-// reader is a Cursor that says what is wrong with a text.
+// reader is a Cursor that raises a finding for a text whose length is impossible.
 type reader struct {
 	*dissect.Cursor
 	c *dissect.Context

@@ -83,7 +83,7 @@ func (d *Dissector) Probe(c *dissect.Context, b []byte) (dissect.Confidence, *di
 	return dissect.No, nil
 }
 
-// rateText judges messages of text.
+// rateText rates messages of text.
 func rateText(c *dissect.Context, b []byte) (dissect.Confidence, *dissect.Type) {
 	if _, off, ok := opcode(c, b); !ok || off != bodyOff {
 		return dissect.No, nil
@@ -96,7 +96,7 @@ func rateText(c *dissect.Context, b []byte) (dissect.Confidence, *dissect.Type) 
 	switch {
 	case k == dissect.No:
 		return k, nil
-	case k == dissect.Maybe && c.FromSplit == wire.GoldSource: // the other witness
+	case k == dissect.Maybe && c.FromSplit == wire.GoldSource: // the split format is the second witness
 		k = dissect.Likely
 	}
 	return k, typ

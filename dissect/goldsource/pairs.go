@@ -78,8 +78,8 @@ func hidesValue(name, b []byte, cut bool) bool {
 	return console.HidesPair(name, value)
 }
 
-// readPart reads a key or a value of at most n bytes, with the separator in
-// front of it, and returns how many bytes of n that was, and its value. The last
+// readPart reads a key or a value of at most n bytes, with the separator
+// before it, and returns how many bytes of n that was, and its value. The last
 // one takes the tail.
 func readPart(cur *dissect.Cursor, d *dissect.Def, n, tail int) (int, []byte) {
 	b := cur.Peek(n)

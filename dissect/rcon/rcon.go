@@ -97,5 +97,6 @@ func viewOf(c *dissect.Context) view {
 	return v
 }
 
-// sure reports whether what is missing in the connection was not sent.
+// sure reports whether the capture has all of the connection so far: a packet that was
+// not seen was not sent.
 func (v *view) sure() bool { return v.opened && !v.gap && !v.s.gapped }

@@ -57,12 +57,12 @@ type session struct {
 
 	cur   reply
 	ended reply // the one that ended is, where endedBy is set
-	// endedBy is what showed that done is over; nil if the last message ended no
+	// endedBy is what showed that ended is over; nil if the last message ended no
 	// reply of several packets.
 	endedBy []byte
 }
 
-// Reset forgets everything, and gives back what was taken from the Budget. The lists
+// Reset empties the session and releases what it took from the Budget. The lists
 // keep their memory for the next connection.
 func (s *session) Reset() {
 	s.releaseBody(&s.cur, 0)
@@ -71,7 +71,7 @@ func (s *session) Reset() {
 		cur: reply{frames: s.cur.frames[:0]}, ended: reply{frames: s.ended.frames[:0]}}
 }
 
-// Learn adds what the message says about its connection.
+// Learn adds what the message shows of its connection.
 func (d *Dissector) Learn(c *dissect.Context, m *dissect.Message) {
 	v := viewOf(c)
 	if !v.known {
@@ -114,7 +114,7 @@ func (d *Dissector) Learn(c *dissect.Context, m *dissect.Message) {
 	}
 }
 
-// packetOf reads back what m says; it reports false where that has no header.
+// packetOf returns the packet whose fields m has; ok is false where m has no whole header.
 func packetOf(m *dissect.Message) (p packet, ok bool) {
 	size, id, num := m.Find(&defSize), m.Find(&defID), m.Find(&defType)
 	if num == nil || num.Flags&dissect.Cut != 0 || !(header{n: headerLen, size: uint32(size.Num)}).fits(maxSize) {
@@ -160,7 +160,8 @@ func findRaised(m *dissect.Message, code *finding.Code) *finding.Expert {
 	return nil
 }
 
-// markMissing marks that bytes are missing: nothing that was not seen was not sent.
+// markMissing records that bytes are missing from the capture: from here on a packet
+// that was not seen may have been sent all the same.
 func (s *session) markMissing(fromServer bool) {
 	s.gapped, s.authWhole = true, false
 	for i := range s.asked {
