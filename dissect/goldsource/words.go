@@ -24,7 +24,7 @@ func newText(c *dissect.Context, b []byte) text {
 
 func (t text) cut() bool { return t.wire > len(t.b) }
 
-// word is a message that begins with a word. judge looks at what follows it.
+// word is a message that begins with a word. rate rates it by what follows the word.
 type word struct {
 	text     []byte
 	typ      *dissect.Type // of a message that the capture cut within the word

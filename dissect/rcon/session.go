@@ -41,22 +41,22 @@ type session struct {
 	clearTextRaised bool // RCN-08 was raised
 
 	gapped        bool // bytes were missing, now or before
-	serverSpoke   bool // the server said something
-	afterEmpty    bool // the last thing it said was an empty packet of type 0
-	serverTorn    bool // the last thing it said did not end with NULs
-	clientTorn    bool // the last thing the client said did not
-	echoesIDs     bool // it repeats ids
-	hasFixedID    bool // it puts one id into all its packets
+	serverSpoke   bool // the server sent a packet
+	afterEmpty    bool // the server's last packet was empty and of type 0
+	serverTorn    bool // the server's last packet did not end with its NULs
+	clientTorn    bool // the client's last packet did not
+	echoesIDs     bool // the server repeats ids
+	hasFixedID    bool // the server puts one id into all its packets
 	neverMirrors  bool // an end probe was not answered
 	outputMissing bool // bytes of the server are missing, and no output followed
 
 	passwords console.Passwords
 
 	seq   uint64    // requests so far
-	asked []request // that wait, at most maxAsked
+	asked []request // those without an answer, at most maxAsked
 
 	cur   reply
-	ended reply // the one that ended is, where endedBy is set
+	ended reply // the reply that ended last; valid where endedBy is set
 	// endedBy is what showed that ended is over; nil if the last message ended no
 	// reply of several packets.
 	endedBy []byte
