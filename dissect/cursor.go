@@ -119,7 +119,7 @@ func (c *Cursor) next(d *Def, n int) []byte {
 	return c.m.Data[c.off : c.off+n : c.off+n]
 }
 
-// Undeclared is the declared count of a List whose length no field says.
+// Undeclared is the declared count of a List whose length no field holds.
 const Undeclared = -1
 
 // Push opens a Group (num is its index) or a List (num is the declared count, or

@@ -8,7 +8,7 @@ type Escape struct {
 	Pairs []Pair
 }
 
-// Pair says what a Lead and the byte after it stand for.
+// Pair is one escape: a Lead and the byte After it stand for the byte Means.
 type Pair struct{ After, Means byte }
 
 // Inner reads little-endian values, in order, from pieces of a message that are

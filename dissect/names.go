@@ -36,7 +36,7 @@ func EnvironmentName(v uint64) string {
 	return ""
 }
 
-// VisibilityName names the byte that says whether a password is needed.
+// VisibilityName names the byte for whether a password is needed.
 func VisibilityName(v uint64) string {
 	switch v {
 	case 0:
@@ -47,7 +47,7 @@ func VisibilityName(v uint64) string {
 	return ""
 }
 
-// SecuredName names the byte that says whether Valve Anti-Cheat is on.
+// SecuredName names the byte for whether Valve Anti-Cheat is on.
 func SecuredName(v uint64) string {
 	switch v {
 	case 0:

@@ -9,8 +9,8 @@ import (
 // Pattern is what the payloads of some UDP datagrams have in common: bytes at a
 // fixed place, and lengths. A type lists one for each of its forms; a datagram of
 // the type matches at least one of them, if the capture did not cut it. A pattern is
-// necessary and not sufficient: whether a datagram that matches is a message, Probe
-// says.
+// necessary and not sufficient: Probe decides
+// whether a datagram that matches is a message.
 //
 // Packet filters are made of patterns: what has to be looked at in a kernel, a
 // firewall or a capture filter is declared here and nowhere else.
@@ -181,7 +181,7 @@ type PairCodes struct {
 	Stale    *finding.Code // A refused logins from one address, all with one password
 }
 
-// GuessedRight in B of a finding that is PairCodes.Guessing says that a login was
+// GuessedRight in B of a finding that is PairCodes.Guessing is set where a login was
 // accepted in the end. The other bits are how many different passwords are among the
 // last ones, 0 if the capture does not have all.
 const GuessedRight = 1 << 63

@@ -138,7 +138,7 @@ func readModBlock(cur *dissect.Cursor) {
 	cur.U8(&defModDLL)
 }
 
-// readTail reads what follows the mod block; its length says what it is.
+// readTail reads what follows the mod block; its length decides what it is.
 func readTail(cur *dissect.Cursor) {
 	n := cur.LeftOnWire()
 	if n == 0 {

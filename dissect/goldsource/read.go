@@ -68,7 +68,7 @@ func wordLen(cur *dissect.Cursor) int {
 	return n
 }
 
-// readWord reads the word that says what a message is.
+// readWord reads the word that names the kind of message.
 func readWord(cur *dissect.Cursor) { cur.Run(&defWord, 0, wordLen(cur), 0) }
 
 // readHeadword reads a word and the one byte that parts it from what follows.

@@ -73,7 +73,7 @@ func entryLen(v6 bool, n int) int {
 	return entryV4
 }
 
-// readServers reads entries of size bytes to the end of the message, and tells how
+// readServers reads entries of size bytes to the end of the message, and returns how
 // many there were and whether the end mark was among them. Port 0 is the mark;
 // masters send it with an address of zeros. Clients stop there, so what follows
 // is not seen by them.

@@ -291,7 +291,8 @@ func isPublic(a netip.Addr) bool {
 // same findings; the numbers never leave the program.
 const secretKey = 0x7173_6e69_6666_0003
 
-// secretOf tells passwords apart: a hash of 32 bits, of which 0 stands for none.
+// secretOf returns a hash of a password, by which passwords are compared; never 0, which
+// stands for none.
 func secretOf(password []byte) uint32 {
 	h := lru.MixBytes(lru.Mix(secretKey, uint64(len(password))), password)
 	return max(uint32(h>>32), 1)
