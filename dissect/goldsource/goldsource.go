@@ -74,9 +74,9 @@ func (d *Dissector) Probe(c *dissect.Context, b []byte) (dissect.Confidence, *di
 	op, off, ok := opcode(c, b)
 	switch {
 	case ok && op == opDetailed:
-		return rateInformation(c, b[off:], fixedDetailed), &typeDetailed
+		return rateInformation(b[off:], c.Wire-off, fixedDetailed), &typeDetailed
 	case ok && op == opInfo && off == bodyOff:
-		return rateInformation(c, b[off:], fixedInfo), &typeInfo
+		return rateInformation(b[off:], c.Wire-off, fixedInfo), &typeInfo
 	case c.FromSplit == wire.GoldSource:
 		return d.shared.Probe(c, b)
 	}
