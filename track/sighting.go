@@ -116,8 +116,8 @@ const (
 	HasKey SightFlags = 1 << iota
 	// Cut: the capture does not have all of the payload. A challenge may be missing.
 	Cut
-	// Weak: the bytes could be a query or anything else. Watchers get such a packet only
-	// where its server has shown that it speaks the protocol.
+	// Weak: the bytes could be a query or anything else. Watchers get such a packet as a
+	// request only where its server gets nothing else, or has spoken the protocol.
 	Weak
 	// First: of the IsParts of a split reply, the one that counts as the message.
 	First
