@@ -64,7 +64,7 @@ golden: deps ## write the captures from their sources, and what qsniff makes of 
 	$(GO) run ./internal/tools/mkpcap golden pcapfiles/$(GROUP)
 	$(CGO) $(GO) test ./cmd/qsniff -run 'TestGolden$(if $(GROUP),/^$(GROUP)$$)' -update
 
-docs: deps pictures ## write the manual and the pictures of the README: man/, docs/
+docs: deps pictures ## write the manual (man/, docs/), and the pictures and rows of protocols of the README
 	$(CGO) $(GO) test ./cmd/qsniff -run TestDocs -update
 
 pictures: deps ## write docs/img from what qsniff prints

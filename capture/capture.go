@@ -1,9 +1,14 @@
-// Package capture says what a captured packet is, how a source of packets is
-// read, and how several sources are read as one. It knows neither file formats
-// nor interfaces: those are in capture/file and capture/live.
+// Package capture defines what a captured packet is, how a source of packets is
+// read, and how several sources are read as one. It reads neither files nor
+// interfaces itself: capture/file and capture/live are the sources. A source fills
+// a Batch, the reader of the Batch uses its packets, and has it filled again.
 package capture
 
-import "io"
+import (
+	"io"
+
+	"qsniff/internal/digits"
+)
 
 // Packet is one captured frame. Data points into the Batch it came in and is
 // valid until that Batch is filled again.
@@ -18,10 +23,10 @@ type Packet struct {
 }
 
 // Batch is a run of packets in capture order together with the memory that
-// their Data points into. Whoever owns a Batch may have it filled again.
+// their Data points into. The owner of a Batch may have it filled again.
 //
-// What few packets have is beside them, so that all the others do not pay for
-// it: Gaps and Comments are in the order of their At.
+// What few packets have is not part of Packet, so that the others take no memory
+// for it: Gaps and Comments are in the order of their At.
 type Batch struct {
 	Packets  []Packet
 	Gaps     []Gap
@@ -42,46 +47,64 @@ type Comment struct {
 	Text []byte // bytes of the input, meant to be UTF-8; valid as long as the packet
 }
 
+// Gap is a stretch of an input that could not be read, with packets after it
+// that could. It is reported in place, because messages, exchanges and connections
+// with packets before and after it may be incomplete.
+type Gap struct {
+	At      int    // index in Batch.Packets of the packet after it; len(Packets) if that is not in this batch
+	File    string // name of the input
+	Offset  int64  // of the first byte that was not read, after expansion
+	Skipped int64  // bytes that were not read; sound ones between damaged places may not be counted
+	Reason  string // lower case, one line
+	Hint    string // what to do, one line; may be empty
+}
+
+// String returns one line, without the hint.
+func (g *Gap) String() string {
+	return g.File + ": byte " + digits.Grouped(g.Offset) + ": " + g.Reason +
+		"; " + digits.Counted(uint64(g.Skipped), "byte") + " skipped"
+}
+
 // Stats are running totals of a Source.
 type Stats struct {
 	Received uint64 // packets delivered
 	Dropped  uint64 // packets lost before they reached the source
 	Bytes    int64  // bytes of input consumed; of a compressed input: before expansion
 	Size     int64  // bytes of input in all, 0 if unknown
-	Gaps     uint64 // damaged places that were passed over
+	Gaps     uint64 // damaged places that were skipped
 	Skipped  int64  // bytes of input in these places, after expansion
 }
 
 // Source delivers packets in capture order.
 //
 // Read fills b and returns early when the input would block (standard input,
-// live). It returns io.EOF after the last packet. A damaged input delivers
-// what precedes the damage, then an error that says where. If it could go on
-// after the damage, it does, says in Batch.Gaps at which packet, and the error
-// comes at the end instead of io.EOF. Read may return packets and an error
-// together, and gaps without packets.
+// live). It returns io.EOF after the last packet. Of a damaged input it delivers
+// what precedes the damage, then returns an error with its place. If packets can be
+// read after the damage, they are: Batch.Gaps then reports before which packet
+// some are missing, and the error comes at the end instead of io.EOF. Read may
+// return packets and an error together, and gaps without packets.
 type Source interface {
 	Read(b *Batch) error
-	Stats() Stats // received, dropped by kernel, bytes
+	Stats() Stats
 	io.Closer
 }
 
-// Interface is where packets were captured, as far as the input tells.
+// Interface is where packets were captured, as far as the input states it.
 type Interface struct {
 	File  uint16 // the input, as in Packet.File
 	Index uint16 // within its input, as in Packet.Iface
 
 	// Bytes of the input, cut to a bounded length, not meant for a terminal as
-	// they are. Filter is what the capturing program was asked to keep.
+	// they are. Filter is that of the capturing program.
 	Name, Description, Filter string
 
 	Link    uint16 // LINKTYPE_ value
 	SnapLen uint32 // most bytes kept of a packet; 0: no limit
-	Dropped uint64 // packets that the capturing program says it lost here
+	Dropped uint64 // packets that the capturing program reports as lost here
 }
 
-// Describer is implemented by sources that know about the interfaces of their
-// packets. Inputs may name interfaces at any place, so the list grows while
+// Describer is implemented by sources that can describe the interfaces of their
+// packets. Inputs may describe interfaces at any place, so the list grows while
 // packets are read; what was returned stays as it is. It is bounded: packets
 // may have an Iface that is not in it.
 type Describer interface {

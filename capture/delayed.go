@@ -2,11 +2,11 @@ package capture
 
 import "io/fs"
 
-// Delayed returns a Source that is opened by its first Read. Merge reads it no
-// earlier than at start, the time of its first packet in nanoseconds: of the
-// files of a ring one or two are open at a time, however many there are. A start
-// after the first packet's time delays that packet. size is Stats.Size until
-// then.
+// Delayed returns a Source that its first Read opens by calling open. start is the
+// time of its first packet in nanoseconds: Merge reads the source once its other
+// packets have come to that time, so that of the files of a ring one or two are
+// open at a time, however many there are. A start later than the first packet
+// delays that packet. Until the source is open, Stats.Size is size.
 func Delayed(start, size int64, open func() (Source, error)) Source {
 	return &delayed{start: start, size: size, open: open}
 }
@@ -14,8 +14,8 @@ func Delayed(start, size int64, open func() (Source, error)) Source {
 // delayed is the Source that Delayed returns.
 type delayed struct {
 	start, size int64
-	open        func() (Source, error) // nil once called
-	source      Source                 // nil before, and if opening failed
+	open        func() (Source, error) // nil once called, or closed
+	source      Source                 // nil until then, and if opening failed
 	err         error                  // why source is nil
 }
 
@@ -43,10 +43,10 @@ func (d *delayed) Stats() Stats {
 	return d.source.Stats()
 }
 
-// Interfaces lists those of the source, if it is open and knows.
+// Interfaces lists those of the source, none if it is not open or no Describer.
 func (d *delayed) Interfaces() []Interface {
-	if known, ok := d.source.(Describer); ok {
-		return known.Interfaces()
+	if describer, ok := d.source.(Describer); ok {
+		return describer.Interfaces()
 	}
 	return nil
 }

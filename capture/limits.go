@@ -2,8 +2,8 @@ package capture
 
 const (
 	// MaxPackets is how many packets a Batch holds at most: enough to make the
-	// hand-over between goroutines cheap, few enough to stay in the cache. Over a
-	// mix of protocols and over a flood 1,024 took 4 MiB more and were no faster.
+	// hand-over between goroutines cheap, few enough to stay in the cache. Measured
+	// on a mix of protocols and on a flood, 1,024 took 4 MiB more and were no faster.
 	MaxPackets = 256
 
 	// MaxCaptured is the largest captured length that is believed, in bytes. It
@@ -16,7 +16,7 @@ const (
 	// ordinary ones; a batch is handed over when the next does not fit.
 	mergeBytes = 2 * MaxCaptured
 
-	// maxInputs is how many inputs a Packet can tell apart. Those above it all
-	// have the last number.
+	// maxInputs is how many inputs the 16 bits of Packet.File can number. Further
+	// ones all have the last number.
 	maxInputs = 1 << 16
 )

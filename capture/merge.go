@@ -3,17 +3,18 @@ package capture
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"math"
 )
 
 // Merge returns a Source that delivers the packets of all sources by time. The
-// order within a source stays, also where its time goes backwards: of the
-// packets that come next in each source the earliest is taken, and of equal
-// ones that of the first source. Packets are numbered from 1 over all, and
+// order within a source stays, also where its time goes backwards: of the next
+// packets of all sources the earliest is taken, and of packets with the same time
+// that of the first source in the list. Packets are numbered from 1 over all, and
 // Packet.File is the position of the source in the list.
 //
 // At most one batch of each source is held. Packets are copied where sources
-// alternate; where one has a whole batch before the others' next packet, as
+// alternate; where a whole batch of one precedes the next packet of the others, as
 // with the files of a ring, the batch is passed on as it is.
 //
 // A source that ends in an error does not stop the others: the errors come
@@ -29,26 +30,26 @@ func Merge(sources ...Source) Source {
 		}
 		m.heap = append(m.heap, &m.inputs[i])
 	}
-	m.order()
+	m.buildHeap()
 	return m
 }
 
 // merger is the Source that Merge returns.
 type merger struct {
 	inputs   []input
-	heap     []*input // by input.before; those with packets to come
+	heap     []*input // by input.before; sources that have not ended
 	received uint64
 	errs     []error
 	err      error // what Read returns from now on
 }
 
-// input is a source and the batch of it that is being taken apart.
+// input is a source and the batch of it that is being delivered.
 type input struct {
 	source  Source
 	batch   Batch
 	index   int // in the list of sources
 	file    uint16
-	open    bool  // the source is read; before, head is when it starts, or the least time
+	started bool  // the source was read; until then head is when it begins, if known, else the least time
 	err     error // what the source returned with its last packets
 	head    int64 // time of the next packet
 	next    int   // index of that packet in batch
@@ -56,22 +57,22 @@ type input struct {
 	comment int   // index of the next comment in batch
 }
 
-// before says that a's next packet comes before b's.
+// before reports whether a's next packet comes before b's.
 func (a *input) before(b *input) bool {
 	return a.head < b.head || a.head == b.head && a.index < b.index
 }
 
-// Read fills b. It returns packets, gaps or an error.
+// Read fills b. It returns either packets and gaps, or an error.
 func (m *merger) Read(b *Batch) error {
 	b.Reset()
 	for m.err == nil {
 		if len(m.heap) == 0 {
-			m.err = m.result()
+			m.err = m.finalError()
 			break
 		}
 		in := m.heap[0]
 		if in.next == len(in.batch.Packets) {
-			if len(b.Packets) > 0 && in.open {
+			if len(b.Packets) > 0 && in.started {
 				return nil // filling the next batch may take long
 			}
 			m.refill(in, b)
@@ -80,8 +81,8 @@ func (m *merger) Read(b *Batch) error {
 			}
 			continue
 		}
-		if in.next == 0 && len(b.Packets) == 0 && len(b.Gaps) == 0 && m.ahead(in) {
-			m.pass(in, b)
+		if in.next == 0 && len(b.Packets) == 0 && len(b.Gaps) == 0 && m.batchPrecedesAll(in) {
+			m.passBatch(in, b)
 			return nil
 		}
 		if !m.copyRun(in, b) {
@@ -94,21 +95,22 @@ func (m *merger) Read(b *Batch) error {
 	return m.err
 }
 
-// refill reads the next batch of an input that has no packet left, and takes
-// it out of the heap at its end. Gaps after its last packet go to b.
+// refill reads the next batch of in, the first input of the heap, which has no
+// packet left. Gaps after its last packet are moved to b. If the source has ended,
+// it is closed and the input removed from the heap.
 func (m *merger) refill(in *input, b *Batch) {
-	in.gapsUpTo(in.next, b)
+	in.moveGaps(in.next, b)
 	if in.err == nil {
-		in.open = true
+		in.started = true
 		in.err = in.source.Read(&in.batch)
 		in.next, in.gap, in.comment = 0, 0, 0
 	}
 	if len(in.batch.Packets) > 0 && in.next == 0 {
 		in.head = in.batch.Packets[0].Nanos
-		m.down(0)
+		m.siftDown(0)
 		return
 	}
-	in.gapsUpTo(0, b)
+	in.moveGaps(0, b)
 	if in.err == nil {
 		return
 	}
@@ -122,13 +124,13 @@ func (m *merger) refill(in *input, b *Batch) {
 	last := len(m.heap) - 1
 	m.heap[0] = m.heap[last]
 	m.heap = m.heap[:last]
-	m.down(0)
+	m.siftDown(0)
 }
 
-// ahead says whether all packets of in's batch come before the next of every
-// other input.
-func (m *merger) ahead(in *input) bool {
-	other := m.second()
+// batchPrecedesAll reports whether all packets of in's batch, of which in is the
+// first input of the heap, come before the next packet of every other input.
+func (m *merger) batchPrecedesAll(in *input) bool {
+	other := m.secondInput()
 	if other == nil {
 		return true
 	}
@@ -139,8 +141,8 @@ func (m *merger) ahead(in *input) bool {
 	return latest < other.head || latest == other.head && in.index < other.index
 }
 
-// pass exchanges in's batch for b, which is empty.
-func (m *merger) pass(in *input, b *Batch) {
+// passBatch exchanges in's batch for b, which is empty, and numbers its packets.
+func (m *merger) passBatch(in *input, b *Batch) {
 	*b, in.batch = in.batch, *b
 	in.batch.Reset()
 	in.next, in.gap, in.comment = 0, 0, 0
@@ -158,23 +160,23 @@ func (m *merger) copyRun(in *input, b *Batch) bool {
 		b.Packets = make([]Packet, 0, MaxPackets)
 	}
 	if len(b.Packets) == 0 {
-		if want := max(mergeBytes, in.size()); cap(b.Buf) < want {
+		if want := max(mergeBytes, in.nextSize()); cap(b.Buf) < want {
 			b.Buf = make([]byte, 0, want)
 		}
 		b.Buf = b.Buf[:0]
 	}
-	other := m.second()
+	other := m.secondInput()
 	for in.next < len(in.batch.Packets) {
 		p := in.batch.Packets[in.next]
 		in.head = p.Nanos
 		if other != nil && other.before(in) {
 			break
 		}
-		if len(b.Packets) == MaxPackets || cap(b.Buf)-len(b.Buf) < in.size() {
+		if len(b.Packets) == MaxPackets || cap(b.Buf)-len(b.Buf) < in.nextSize() {
 			return false
 		}
-		in.gapsUpTo(in.next, b)
-		in.commentsOf(in.next, b)
+		in.moveGaps(in.next, b)
+		in.copyComments(in.next, b)
 		start := len(b.Buf)
 		b.Buf = append(b.Buf, p.Data...)
 		end := len(b.Buf)
@@ -183,12 +185,13 @@ func (m *merger) copyRun(in *input, b *Batch) bool {
 		b.Packets = append(b.Packets, p)
 		in.next++
 	}
-	m.down(0)
+	m.siftDown(0)
 	return true
 }
 
-// gapsUpTo moves the gaps before packet n of in's batch to the end of b.
-func (in *input) gapsUpTo(n int, b *Batch) {
+// moveGaps appends the gaps before packet n of in's batch to b, whose next packet
+// they will precede.
+func (in *input) moveGaps(n int, b *Batch) {
 	for ; in.gap < len(in.batch.Gaps) && in.batch.Gaps[in.gap].At <= n; in.gap++ {
 		g := in.batch.Gaps[in.gap]
 		g.At = len(b.Packets)
@@ -196,8 +199,8 @@ func (in *input) gapsUpTo(n int, b *Batch) {
 	}
 }
 
-// size is what the next packet and its comments take.
-func (in *input) size() int {
+// nextSize returns how many bytes the next packet and its comments take.
+func (in *input) nextSize() int {
 	sum := len(in.batch.Packets[in.next].Data)
 	for _, c := range in.batch.Comments[in.comment:] {
 		if c.At != in.next {
@@ -208,9 +211,9 @@ func (in *input) size() int {
 	return sum
 }
 
-// commentsOf copies the comments of packet n of in's batch, which becomes the
-// next packet of b.
-func (in *input) commentsOf(n int, b *Batch) {
+// copyComments appends the comments of packet n of in's batch to b, of which that
+// packet becomes the next.
+func (in *input) copyComments(n int, b *Batch) {
 	for ; in.comment < len(in.batch.Comments) && in.batch.Comments[in.comment].At == n; in.comment++ {
 		start := len(b.Buf)
 		b.Buf = append(b.Buf, in.batch.Comments[in.comment].Text...)
@@ -219,8 +222,8 @@ func (in *input) commentsOf(n int, b *Batch) {
 	}
 }
 
-// result is what Read returns after the last packet.
-func (m *merger) result() error {
+// finalError returns what Read returns after the last packet.
+func (m *merger) finalError() error {
 	switch len(m.errs) {
 	case 0:
 		return io.EOF
@@ -228,4 +231,55 @@ func (m *merger) result() error {
 		return m.errs[0]
 	}
 	return errors.Join(m.errs...)
+}
+
+// Stats adds up those of the sources. Size is 0 unless it is known of all sources.
+func (m *merger) Stats() Stats {
+	var sum Stats
+	known := true
+	for i := range m.inputs {
+		s := m.inputs[i].source.Stats()
+		sum.Dropped += s.Dropped
+		sum.Bytes += s.Bytes
+		sum.Size += s.Size
+		sum.Gaps += s.Gaps
+		sum.Skipped += s.Skipped
+		known = known && s.Size > 0
+	}
+	if !known {
+		sum.Size = 0
+	}
+	sum.Received = m.received
+	return sum
+}
+
+// Interfaces lists the interfaces of all sources that are Describers.
+func (m *merger) Interfaces() []Interface {
+	var all []Interface
+	for i := range m.inputs {
+		d, ok := m.inputs[i].source.(Describer)
+		if !ok {
+			continue
+		}
+		for _, one := range d.Interfaces() {
+			one.File = m.inputs[i].file
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+// Close closes all sources and returns the first error.
+func (m *merger) Close() error {
+	var first error
+	for _, in := range m.heap {
+		if err := in.source.Close(); err != nil && first == nil {
+			first = err
+		}
+	}
+	m.heap = nil
+	if m.err == nil {
+		m.err = fs.ErrClosed
+	}
+	return first
 }

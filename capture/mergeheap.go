@@ -1,17 +1,17 @@
 package capture
 
-// The heap of a merger: the input whose packet comes next is at 0, and each
-// comes before those at 2i+1 and 2i+2.
+// The heap of a merger: the input whose packet comes next is at 0, and the one at
+// i comes before those at 2i+1 and 2i+2.
 
-// order makes a heap of inputs in any order.
-func (m *merger) order() {
+// buildHeap makes a heap of the inputs, which are in any order.
+func (m *merger) buildHeap() {
 	for i := len(m.heap)/2 - 1; i >= 0; i-- {
-		m.down(i)
+		m.siftDown(i)
 	}
 }
 
-// down puts input i where it belongs after its next packet has changed.
-func (m *merger) down(i int) {
+// siftDown moves the input at i to its place after its next packet has changed.
+func (m *merger) siftDown(i int) {
 	for {
 		least := i
 		for child := 2*i + 1; child <= 2*i+2 && child < len(m.heap); child++ {
@@ -27,9 +27,9 @@ func (m *merger) down(i int) {
 	}
 }
 
-// second returns the input that comes next but for the first, nil if there is
-// only one.
-func (m *merger) second() *input {
+// secondInput returns the input that comes next after the first, or nil if there
+// is none.
+func (m *merger) secondInput() *input {
 	switch len(m.heap) {
 	case 0, 1:
 		return nil

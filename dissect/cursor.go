@@ -69,8 +69,9 @@ func (c *Cursor) add(d *Def, n int, num uint64) *Field {
 	return f
 }
 
-// full reports a message that reached MaxFields: the rest becomes one field.
-func (c *Cursor) full() bool {
+// stopIfFull reports whether the message has MaxFields fields. The first time that it
+// has, the rest of its bytes becomes one field and the cursor fails.
+func (c *Cursor) stopIfFull() bool {
 	m := c.m
 	if len(m.Fields) < MaxFields-1 {
 		return false
@@ -88,7 +89,7 @@ func (c *Cursor) full() bool {
 }
 
 // fail records that d wanted bytes that are not there. What is left becomes d's
-// cut value: num says how much of it is a value.
+// cut value.
 func (c *Cursor) fail(d *Def) {
 	m := c.m
 	c.failed = true
@@ -108,7 +109,7 @@ func (c *Cursor) fail(d *Def) {
 
 // next returns the next n bytes, or nil after a failure.
 func (c *Cursor) next(d *Def, n int) []byte {
-	if c.failed || c.full() {
+	if c.failed || c.stopIfFull() {
 		return nil
 	}
 	if c.Left() < n {
@@ -118,13 +119,13 @@ func (c *Cursor) next(d *Def, n int) []byte {
 	return c.m.Data[c.off : c.off+n : c.off+n]
 }
 
-// Undeclared is the declared count of a List whose length no field says.
+// Undeclared is the declared count of a List whose length no field holds.
 const Undeclared = -1
 
 // Push opens a Group (num is its index) or a List (num is the declared count, or
 // Undeclared).
 func (c *Cursor) Push(d *Def, num int) {
-	if c.failed || c.full() {
+	if c.failed || c.stopIfFull() {
 		return
 	}
 	c.stack[c.depth] = int32(len(c.m.Fields))
@@ -173,7 +174,7 @@ func (m *Message) expert(code *finding.Code, s finding.Severity, field int, a, b
 // Generated adds a number that was computed, not read, or a Text without a byte: the
 // first piece of one that begins with a secret. It has no extent.
 func (c *Cursor) Generated(d *Def, num uint64) {
-	if c.failed || c.full() {
+	if c.failed || c.stopIfFull() {
 		return
 	}
 	c.add(d, 0, num).Flags |= Generated

@@ -8,7 +8,7 @@ type Escape struct {
 	Pairs []Pair
 }
 
-// Pair says what a Lead and the byte after it stand for.
+// Pair is one escape: a Lead and the byte After it stand for the byte Means.
 type Pair struct{ After, Means byte }
 
 // Inner reads little-endian values, in order, from pieces of a message that are
@@ -17,19 +17,19 @@ type Pair struct{ After, Means byte }
 // decoded as they are read; texts are kept in Message.Aux.
 //
 // The first failure sticks, as a Cursor's does. It changes no status: the message
-// around the pieces is whole, and what this damage means the protocol says.
+// around the pieces is whole, and the protocol's own finding names the fault.
 type Inner struct {
 	Parts
 	pieces []Extent
-	code   *Escape
+	escape *Escape
 	place
-	size    int // decoded bytes in all
-	left    int // of them, not read yet
-	stopped int // decoded bytes before the value that failed
-	failed  bool
+	size     int // decoded bytes in all
+	left     int // of them, not read yet
+	failedAt int // decoded bytes before the value that failed
+	failed   bool
 }
 
-// place is that of a wire byte among the pieces.
+// place is where the next wire byte lies: off bytes into a piece.
 type place struct {
 	piece int
 	off   uint32
@@ -37,9 +37,9 @@ type place struct {
 
 // Inner returns a reader. pieces must stay as they are while it is in use.
 func (c *Cursor) Inner(pieces []Extent, code *Escape) Inner {
-	in := Inner{Parts: c.Parts(Extent{}), pieces: pieces, code: code}
-	for in.has() {
-		in.step()
+	in := Inner{Parts: c.Parts(Extent{}), pieces: pieces, escape: code}
+	for in.skipEnds() {
+		in.decodeByte()
 		in.size++
 	}
 	in.place, in.left = place{}, in.size
@@ -52,12 +52,12 @@ func (in *Inner) OK() bool { return !in.failed && !in.ended }
 // Left is how many decoded bytes are not read yet.
 func (in *Inner) Left() int { return in.left }
 
-// Stopped returns where the value begins that was not all there, and how many
-// bytes there are, both counted in decoded bytes; ok is false if none failed.
-func (in *Inner) Stopped() (at, size int, ok bool) { return in.stopped, in.size, in.failed }
+// Stopped returns the offset of the value that was incomplete, and how many bytes
+// there are in all, both counted in decoded bytes; ok is false if no read failed.
+func (in *Inner) Stopped() (at, size int, ok bool) { return in.failedAt, in.size, in.failed }
 
-// has steps over the ends of pieces and reports whether a wire byte follows.
-func (in *Inner) has() bool {
+// skipEnds steps over the ends of pieces and reports whether a wire byte follows.
+func (in *Inner) skipEnds() bool {
 	for in.piece < len(in.pieces) && in.off == in.pieces[in.piece].Len {
 		in.piece++
 		in.off = 0
@@ -65,24 +65,24 @@ func (in *Inner) has() bool {
 	return in.piece < len(in.pieces)
 }
 
-// wire takes one wire byte, which is there.
-func (in *Inner) wire() (b byte, at uint32) {
+// wireByte takes one wire byte, which is there.
+func (in *Inner) wireByte() (b byte, at uint32) {
 	at = in.pieces[in.piece].Off + in.off
 	in.off++
 	return in.m.Data[at], at
 }
 
-// step decodes the next byte, which is there. It is made of the wire bytes first
+// decodeByte decodes the next byte, which is there. It is made of the wire bytes first
 // and last.
-func (in *Inner) step() (b byte, first, last uint32) {
-	b, first = in.wire()
-	if in.code == nil || b != in.code.Lead {
+func (in *Inner) decodeByte() (b byte, first, last uint32) {
+	b, first = in.wireByte()
+	if in.escape == nil || b != in.escape.Lead {
 		return b, first, first
 	}
 	here := in.place
-	if in.has() {
-		after, at := in.wire()
-		for _, p := range in.code.Pairs {
+	if in.skipEnds() {
+		after, at := in.wireByte()
+		for _, p := range in.escape.Pairs {
 			if p.After == after {
 				return p.Means, first, at
 			}
@@ -94,18 +94,18 @@ func (in *Inner) step() (b byte, first, last uint32) {
 
 // Peek returns the next decoded byte without reading it; 0 if there is none.
 func (in *Inner) Peek() byte {
-	if !in.has() {
+	if !in.skipEnds() {
 		return 0
 	}
 	here := in.place
-	b, _, _ := in.step()
+	b, _, _ := in.decodeByte()
 	in.place = here
 	return b
 }
 
-// here is the wire offset of the next byte, or where the last piece ends.
-func (in *Inner) here() uint32 {
-	if in.has() {
+// wireOffset is the wire offset of the next byte, or where the last piece ends.
+func (in *Inner) wireOffset() uint32 {
+	if in.skipEnds() {
 		return in.pieces[in.piece].Off + in.off
 	}
 	if n := len(in.pieces); n > 0 {
@@ -120,11 +120,11 @@ const elsewhere = "goes on in a page further up"
 // from the first to the last, or to the end of the piece if the next one stands
 // before it on the wire; then back is true.
 func (in *Inner) decode(n int) (at Extent, back bool) {
-	at.Off = in.here()
+	at.Off = in.wireOffset()
 	end := at.Off
 	for range n {
-		in.has()
-		b, first, last := in.step()
+		in.skipEnds()
+		b, first, last := in.decodeByte()
 		in.m.Aux = append(in.m.Aux, b)
 		switch {
 		case back:
@@ -141,9 +141,9 @@ func (in *Inner) decode(n int) (at Extent, back bool) {
 	return at, back
 }
 
-// value reads n bytes as a field of d and leaves them at the end of Aux, from
+// readValue reads n bytes as a field of d and leaves them at the end of Aux, from
 // start on; nil if they are not there. What is left then becomes d's cut value.
-func (in *Inner) value(d *Def, n int) (f *Field, start int) {
+func (in *Inner) readValue(d *Def, n int) (f *Field, start int) {
 	start = len(in.m.Aux)
 	if !in.OK() {
 		return nil, start
@@ -154,7 +154,7 @@ func (in *Inner) value(d *Def, n int) (f *Field, start int) {
 		return nil, start
 	}
 	if n > left {
-		in.failed, in.stopped = true, in.size-left
+		in.failed, in.failedAt = true, in.size-left
 		if left == 0 {
 			return nil, start
 		}
@@ -175,7 +175,7 @@ func (in *Inner) value(d *Def, n int) (f *Field, start int) {
 
 // Uint reads a number of n bytes, at most 8.
 func (in *Inner) Uint(d *Def, n int) (v uint64) {
-	f, start := in.value(d, n)
+	f, start := in.readValue(d, n)
 	b := in.m.Aux[start:]
 	in.m.Aux = in.m.Aux[:start]
 	if f == nil || in.failed {
@@ -198,18 +198,18 @@ func (in *Inner) U16(d *Def) uint16 { return uint16(in.Uint(d, 2)) }
 func (in *Inner) U32(d *Def) uint32 { return uint32(in.Uint(d, 4)) }
 
 // Counted reads a text after a byte that holds its length.
-func (in *Inner) Counted(d *Def) { in.text(d, 1, 1+int(in.Peek())) }
+func (in *Inner) Counted(d *Def) { in.readText(d, 1, 1+int(in.Peek())) }
 
 // Rest makes what is left a field of d; nothing left makes none.
 func (in *Inner) Rest(d *Def) {
 	if in.OK() && in.left > 0 {
-		in.text(d, 0, in.left)
+		in.readText(d, 0, in.left)
 	}
 }
 
-// text reads n bytes of which the first skip are not the value.
-func (in *Inner) text(d *Def, skip, n int) {
-	if f, start := in.value(d, n); f != nil {
+// readText reads n bytes of which the first skip are not the value.
+func (in *Inner) readText(d *Def, skip, n int) {
+	if f, start := in.readValue(d, n); f != nil {
 		f.Num = uint64(start+skip)<<32 | uint64(len(in.m.Aux)-start-skip)
 	}
 }
@@ -220,8 +220,8 @@ func (in *Inner) Skip(n int) {
 	if n > in.left {
 		in.Fail()
 	}
-	for ; n > 0 && in.OK() && in.has(); n-- {
-		in.step()
+	for ; n > 0 && in.OK() && in.skipEnds(); n-- {
+		in.decodeByte()
 		in.left--
 	}
 }
@@ -229,10 +229,10 @@ func (in *Inner) Skip(n int) {
 // Open is Push for a group whose first member comes next.
 func (in *Inner) Open(d *Def, num int) {
 	if !in.OK() {
-		in.lost++
+		in.unopened++
 		return
 	}
-	in.Push(d, num, Extent{Off: in.here()})
+	in.Push(d, num, Extent{Off: in.wireOffset()})
 }
 
 // List opens a List after a byte that holds its count, and returns that.
@@ -241,7 +241,7 @@ func (in *Inner) List(d *Def) int {
 		in.Fail()
 	}
 	if !in.OK() {
-		in.lost++
+		in.unopened++
 		return 0
 	}
 	n := in.Peek()
@@ -251,9 +251,10 @@ func (in *Inner) List(d *Def) int {
 	return int(n)
 }
 
-// Fail ends reading at a value that cannot be what it says.
+// Fail makes the reader fail at its next byte: the caller found a value that is
+// impossible.
 func (in *Inner) Fail() {
 	if in.OK() {
-		in.failed, in.stopped = true, in.size-in.left
+		in.failed, in.failedAt = true, in.size-in.left
 	}
 }

@@ -148,7 +148,7 @@ func TestInnerFails(t *testing.T) {
 		if !failed || in.OK() || at != tc.at || size != len(tc.data) {
 			t.Errorf("%s: stopped at %d of %d, %v\nwant %d of %d", tc.name, at, size, failed, tc.at, len(tc.data))
 		}
-		if in.depth != 0 || in.lost != 0 {
+		if in.depth != 0 || in.unopened != 0 {
 			t.Errorf("%s: groups are open", tc.name)
 		}
 		if len(m.Fields) != tc.fields {

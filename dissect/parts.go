@@ -9,13 +9,13 @@ type Extent struct{ Off, Len uint32 }
 // byte has one field. Parts may be used where the cursor failed: it reads
 // nothing itself.
 type Parts struct {
-	m     *Message
-	stack [maxDepth]int32 // indices of the open groups
-	depth uint8
-	base  uint8 // depth of the cursor
-	end   uint32
-	ended bool // a limit was reached
-	lost  int  // groups that were opened after it
+	m        *Message
+	stack    [maxDepth]int32 // indices of the open groups
+	depth    uint8
+	base     uint8 // depth of the cursor
+	end      uint32
+	ended    bool // a limit was reached
+	unopened int  // groups that were opened after it
 }
 
 // Parts returns an adder for values in the bytes within, which were read before.
@@ -72,7 +72,7 @@ func (p *Parts) Bits(d *Def, num uint64) {
 // besides its members: a count, or nothing at the place where they begin.
 func (p *Parts) Push(d *Def, num int, at Extent) {
 	if p.add(d, at, uint64(num), p.bytesFrom(at)) == nil {
-		p.lost++
+		p.unopened++
 		return
 	}
 	p.stack[p.depth] = int32(len(p.m.Fields) - 1)
@@ -81,8 +81,8 @@ func (p *Parts) Push(d *Def, num int, at Extent) {
 
 // Pop closes what the last Push opened, around all its members.
 func (p *Parts) Pop() {
-	if p.lost > 0 {
-		p.lost--
+	if p.unopened > 0 {
+		p.unopened--
 		return
 	}
 	p.depth--

@@ -10,7 +10,7 @@ import (
 // CString reads text up to and with its NUL. The result is without it and valid
 // as long as the message's data.
 func (c *Cursor) CString(d *Def) []byte {
-	if c.failed || c.full() {
+	if c.failed || c.stopIfFull() {
 		return nil
 	}
 	b := c.m.Data[c.off:]
@@ -38,7 +38,7 @@ func (c *Cursor) LastCString(d *Def) []byte {
 // of 0 is impossible: it fails like a string that is cut. The cut value is what
 // stands after the length byte.
 func (c *Cursor) PString(d *Def) []byte {
-	if c.failed || c.full() {
+	if c.failed || c.stopIfFull() {
 		return nil
 	}
 	b := c.m.Data[c.off:]
@@ -56,7 +56,7 @@ func (c *Cursor) PString(d *Def) []byte {
 // first of the bytes in stops, which does not, or to the end of the message. It
 // fails where lead is missing, and where the capture ends before the text does.
 func (c *Cursor) Word(d *Def, lead byte, stops string) []byte {
-	if c.failed || c.full() {
+	if c.failed || c.stopIfFull() {
 		return nil
 	}
 	b := c.m.Data[c.off:]
@@ -79,7 +79,7 @@ func (c *Cursor) Word(d *Def, lead byte, stops string) []byte {
 // Derived adds a Text or Bytes that was decoded from bytes read before. It has no
 // extent of its own. value is copied.
 func (c *Cursor) Derived(d *Def, value []byte) {
-	if c.failed || c.full() {
+	if c.failed || c.stopIfFull() {
 		return
 	}
 	m := c.m
@@ -88,8 +88,8 @@ func (c *Cursor) Derived(d *Def, value []byte) {
 	m.Aux = append(m.Aux, value...)
 }
 
-// Span reads a Text or Bytes of n bytes that stands between skip bytes in front
-// and tail bytes after, which belong to its extent and not to its value: quotes,
+// Span reads a Text or Bytes of n bytes that stands between skip bytes before it
+// and tail bytes after it, which belong to its extent and not to its value: quotes,
 // separators. The caller has seen with Peek that they are there.
 func (c *Cursor) Span(d *Def, skip, n, tail int) []byte {
 	b := c.next(d, skip+n+tail)
@@ -126,7 +126,7 @@ func (c *Cursor) Digits(d *Def, skip int) uint64 {
 		v = v*10 + digit
 	}
 	switch {
-	case c.failed || c.full():
+	case c.failed || c.stopIfFull():
 		return 0
 	case n == skip, n-skip > longest, n < len(b) && b[n] >= '0' && b[n] <= '9', n == c.Left() && c.Cut():
 		c.fail(d)
@@ -139,7 +139,7 @@ func (c *Cursor) Digits(d *Def, skip int) uint64 {
 // Pieces is Run for a Text that may have secrets in it. next returns the first
 // secret in what is left of it, or a negative lo; those become fields of secret,
 // whose PartOf is d. A text with more than maxSecrets of them hides its rest. Where
-// nobody reads the text, next is not asked.
+// Context.Unread is set, next is not called.
 func (c *Cursor) Pieces(d, secret *Def, n, tail int, next func([]byte) (lo, hi int)) {
 	for i := 0; c.OK(); i++ {
 		lo, hi := -1, -1

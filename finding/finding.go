@@ -1,6 +1,7 @@
-// Package finding says what a finding ("expert info") is. It is a leaf: every
-// stage declares the findings it can raise in a table of its own, and no
-// finding is known here.
+// Package finding defines findings, known to users of Wireshark as "expert info": what is
+// wrong or notable in the traffic, how bad it is and whose fault. It contains no finding
+// itself: every stage declares those that it can raise, as Codes, and raises one as an
+// Expert. It is a leaf of the import graph.
 package finding
 
 import "net/netip"
@@ -18,9 +19,10 @@ const (
 
 var severities = [...]string{"chat", "note", "warn", "error"}
 
+// String returns the name of the severity in outputs.
 func (s Severity) String() string { return severities[s] }
 
-// Fault is the party that a finding points at.
+// Fault is the party at which a finding points.
 type Fault uint8
 
 // The parties.
@@ -34,10 +36,11 @@ const (
 
 var faults = [...]string{"client", "server", "path", "middlebox", "capture"}
 
+// String returns the name of the party in outputs.
 func (f Fault) String() string { return faults[f] }
 
-// Code is a kind of finding, declared once in a package-level table of the
-// stage that raises it. IDs are output format: never reused, never renamed.
+// Code is a kind of finding. The stage that raises it declares it once, as a package-level
+// variable. IDs are part of the output format: they are never reused and never renamed.
 type Code struct {
 	ID       string // "A2S-S07"
 	Severity Severity
@@ -45,27 +48,28 @@ type Code struct {
 	Seen     string // what was seen on the wire
 	Means    string // what it means for the author or the administrator
 	Do       string // what to do about it
-	Ref      string // where to read more
-	// Text appends the sentence with its numbers. It is called only when the
+	Ref      string // where to read more, or empty
+	// Text appends the sentence with the numbers of e. It is called only when the
 	// finding is shown.
 	Text func(dst []byte, e *Expert) []byte
 }
 
-// Expert is one finding, raised. Evidence that does not fit two numbers is a
+// Expert is one raised finding. Evidence that does not fit into two numbers is a
 // field of the message or an address.
 type Expert struct {
 	Code     *Code
 	Severity Severity // as raised: lower than the code's where it rests on absence in a lossy capture
 	Field    int32    // index into the message's fields, or -1 for the whole message
-	A, B     uint64   // what they count is the code's own business
+	A, B     uint64   // numbers for Code.Text, whose meaning the code defines
 	Addr     netip.AddrPort
-	Frames   [2]uint64
+	Frames   [2]uint64 // first and last packet of the evidence; 0 if there are none
 }
 
-// AppendText appends the finding's sentence.
+// AppendText appends the finding's sentence to dst.
 func (e *Expert) AppendText(dst []byte) []byte { return e.Code.Text(dst, e) }
 
-// AppendUnsure appends why a finding is less severe than its kind, if it is.
+// AppendUnsure appends why the finding is less severe than its code, if it is: packets that
+// the capture lacks may refute it.
 func AppendUnsure(dst []byte, e *Expert) []byte {
 	if e.Severity == e.Code.Severity {
 		return dst

@@ -7,67 +7,71 @@ import (
 	"qsniff/flood/measure"
 )
 
-// book is what every watcher works with: the clock, the thresholds, and the incidents.
-// Watchers open and close their incidents in it; it numbers them, joins them to campaigns
-// and passes each event on.
+// book is what all watchers of a detector share: the clock, the thresholds, and the book of
+// incidents. Watchers open and close their incidents through it; it numbers them, joins them
+// to campaigns and announces each event.
 type book struct {
 	measure.Clock
 	epoch int64 // time stamp of second 0, by the packet at hand
 	frame uint64
 
-	lim     Thresholds
-	key     measure.Key
-	advisor Advisor
-	found   func(in *Incident, e Event)
+	lim      Thresholds
+	key      measure.Key
+	advisor  Advisor
+	announce func(in *Incident, e Event)
 
 	requests, lost uint64 // packets so far
 
-	next   uint64
-	past   []past // the last ones that closed
-	open   int    // incidents
+	lastID uint64
+	closed []closedIncident // the last ones that closed
+	open   int              // incidents
 	minute int32
 	opened [NumKinds]int // in this minute
-	// uncounted is how many incidents were not opened, because too many were.
-	uncounted uint64
+	// unopened counts incidents that were not opened, because openIncidents or
+	// maxPerMinute was reached.
+	unopened uint64
 
-	busiest  []measure.Busy // memory of whoever lists sources
-	prefixes []Prefix       // and networks
+	busiest  []measure.BusyHost // memory of whoever lists sources
+	prefixes []Prefix           // and networks
 }
 
-// past is an incident that closed.
-type past struct {
+// closedIncident is what is kept of an incident that closed, so that the next one at its
+// target joins its campaign.
+type closedIncident struct {
 	target   Target
 	family   family
 	campaign uint64
 	end      int64
 }
 
-// family is what can be wrong with a target at the same time: it has one open incident of
-// each, because each looks at packets of its own.
+// family groups the kinds that exclude each other. A target has at most one open incident
+// of each family; those of different families count different packets and may be open at
+// the same time.
 type family uint8
 
 const (
-	ofQueries family = iota // flood_few to reflection
-	ofGuesses               // challenge_bypass
-	ofJunk                  // junk_flood
-	ofLoad                  // crowd, poller: queries, too, but no attack
-	families                // counts those of a server
+	ofQueries      family = iota // flood_few to reflection
+	ofGuesses                    // challenge_bypass
+	ofJunk                       // junk_flood
+	ofLoad                       // crowd, poller: queries, too, but no attack
+	serverFamilies               // how many families a server has
 )
 
-// Families of incidents that are not about queries to a server.
+// Families of the other watchers.
 const (
-	ofReplies = families + iota
+	ofReplies = serverFamilies + iota
 	ofScans
 	ofLogins
-	ofPosture
+	ofAmplifier
 	ofOthers // what is no query: one incident for each class at a host
 )
 
 // secondEnd returns the time stamp at the end of the second at hand.
 func (b *book) secondEnd() int64 { return b.epoch + int64(b.Now)*int64(time.Second) }
 
-// openIncident makes an incident that started at a time; it returns nil where too many are
-// open already, or of its kind in this minute. The caller describes it and announces it.
+// openIncident returns a new incident that started at start, in Unix nanoseconds. It returns
+// nil and counts the incident as unopened where openIncidents are open, or maxPerMinute of
+// its kind were opened in this minute. The caller fills it in and announces it.
 func (b *book) openIncident(target Target, kind Kind, family family, start int64) *Incident {
 	if b.Now/60 != b.minute {
 		b.minute = b.Now / 60
@@ -75,15 +79,15 @@ func (b *book) openIncident(target Target, kind Kind, family family, start int64
 	}
 	b.opened[kind]++
 	if b.opened[kind] > maxPerMinute || b.open == openIncidents {
-		b.uncounted++
+		b.unopened++
 		return nil
 	}
 	b.open++
-	b.next++
-	in := &Incident{ID: b.next, Campaign: b.next, Kind: kind, Level: kind.Level(), Target: target, Pulses: 1,
+	b.lastID++
+	in := &Incident{ID: b.lastID, Campaign: b.lastID, Kind: kind, Level: kind.Level(), Target: target, Pulses: 1,
 		Start: start, Detected: max(b.secondEnd(), start), Completion: -1, Answered: -1, Frame: b.frame, Dropped: b.lost}
-	for i := range b.past {
-		p := &b.past[i]
+	for i := range b.closed {
+		p := &b.closed[i]
 		if p.target == target && p.family == family && start-p.end <= int64(b.lim.Campaign) {
 			in.Campaign = p.campaign
 		}
@@ -91,61 +95,64 @@ func (b *book) openIncident(target Target, kind Kind, family family, start int64
 	return in
 }
 
-// changeKind gives an open incident another kind.
+// changeKind gives an open incident another kind; the one before goes to its History.
 func (b *book) changeKind(in *Incident, kind Kind, nanos int64) {
 	in.History = append(in.History, Change{in.Kind, nanos})
 	in.Kind, in.Level = kind, kind.Level()
 }
 
-// closeIncident announces that an incident is over. Clocks that were set back do not make
-// it end before it was there; scans are over before answers have failed to come.
+// closeIncident announces that an incident is over, and keeps it for campaigns. Where the
+// capture's clock was set back, the end is moved to the start, or to the detection. A scan
+// may end before its detection, which waits for answers.
 func (b *book) closeIncident(in *Incident, family family) {
 	in.End = max(in.End, in.Start)
 	if family != ofScans {
 		in.End = max(in.End, in.Detected)
 	}
-	if len(b.past) == keptIncidents {
-		b.past = slices.Delete(b.past, 0, 1)
+	if len(b.closed) == keptIncidents {
+		b.closed = slices.Delete(b.closed, 0, 1)
 	}
-	b.past = append(b.past, past{in.Target, family, in.Campaign, in.End})
+	b.closed = append(b.closed, closedIncident{in.Target, family, in.Campaign, in.End})
 	b.open--
-	b.found(in, Ends)
+	b.announce(in, Ends)
 }
 
-// isQuiet reports whether a second is so long ago that an incident whose last one it was
-// is over.
+// isQuiet reports whether the quiet time has passed since last, the last second in which an
+// incident qualified.
 func (b *book) isQuiet(last int32) bool { return float64(b.Now-last) >= b.lim.Quiet.Seconds() }
 
-// How sure a verdict is, and can be at most.
+// The confidence of a verdict is confidenceBase and confidencePerPoint for each point of its
+// score. The others are the most that it can be: always, and where something limits what the
+// capture can show. Chosen: seven points, those of the strongest sign, reach the most.
 const (
-	sureLeast   = 0.5
-	surePoint   = 0.07
-	sureMost    = 0.99
-	sureOneWay  = 0.60
-	sureVictim  = 0.75 // of replies, when its own requests were not captured
-	sureLossy   = 0.70
-	lossyShare  = 0.2 // of the requests, from which on a capture is lossy
-	sureWarming = 0.70
-	warmUp      = 30 // seconds
+	confidenceBase     = 0.5
+	confidencePerPoint = 0.07
+	confidenceMost     = 0.99
+	confidenceOneWay   = 0.60
+	confidenceVictim   = 0.75 // of a victim of replies whose own requests were not captured
+	confidenceLossy    = 0.70
+	lossyShare         = 0.2 // lost packets for each request: above it a capture is lossy
+	confidenceWarmUp   = 0.70
+	warmUp             = 30 // seconds
 )
 
-// confidence returns how sure a score makes.
+// confidence returns the confidence in a verdict with that score.
 func (b *book) confidence(score float64, oneWay bool) float64 {
-	c := min(sureMost, sureLeast+surePoint*score)
+	c := min(confidenceMost, confidenceBase+confidencePerPoint*score)
 	if oneWay {
-		c = min(c, sureOneWay)
+		c = min(c, confidenceOneWay)
 	}
 	if b.lost > 0 && float64(b.lost) > lossyShare*float64(b.requests) {
-		c = min(c, sureLossy)
+		c = min(c, confidenceLossy)
 	}
 	if b.Now < warmUp {
-		c = min(c, sureWarming)
+		c = min(c, confidenceWarmUp)
 	}
 	return max(c, 0)
 }
 
-// retry tries the rules anew where another verdict asks for others.
-func (b *book) retry(in *Incident, t Trial) Trial {
+// restartTrial restarts the trial of an incident whose kind changed, or begins one.
+func (b *book) restartTrial(in *Incident, t Trial) Trial {
 	if t == nil {
 		return b.advisor.Try(in)
 	}
@@ -153,8 +160,9 @@ func (b *book) retry(in *Incident, t Trial) Trial {
 	return t
 }
 
-// conclude writes the advice with what was measured, if anything was.
-func (b *book) conclude(in *Incident, t Trial, blind bool) {
+// concludeTrial writes the final advice, with what the trial measured if there was one. blind
+// is set where no source could prove its address.
+func (b *book) concludeTrial(in *Incident, t Trial, blind bool) {
 	if t == nil {
 		b.advisor.Advise(in)
 		return

@@ -28,18 +28,18 @@ func TestClaimWeight(t *testing.T) {
 		if target == nil {
 			t.Fatal("the target is not watched")
 		}
-		*target.Second(1, 0) = measure.Second{Sec: 1}
-		w.d.claims.Level = tt.before
+		*target.OpenSecond(1, 0) = measure.Second{Sec: 1}
+		w.d.claims.SampleLevel = tt.before
 		q := request{from: c.host, port: 2, ttl: c.ttl, asks: 1}
 		s.take(q, nil)
 		s.reply(q, true)
-		w.d.claims.Level = tt.after
+		w.d.claims.SampleLevel = tt.after
 		q.key = s.key(c.host)
 		s.take(q, nil)
 		b := target.At(1)
-		if want := uint32(1) << tt.before; b.Challenged != want || b.Echoed != want || b.Unproven != want || b.Credited != want {
+		if want := uint32(1) << tt.before; b.Challenged != want || b.Echoed != want || b.Unproven != want || b.ProvenLater != want {
 			t.Errorf("level %d, then %d\ngot  %d challenged, %d echoed, %d unproven, %d credited\nwant %d of each",
-				tt.before, tt.after, b.Challenged, b.Echoed, b.Unproven, b.Credited, want)
+				tt.before, tt.after, b.Challenged, b.Echoed, b.Unproven, b.ProvenLater, want)
 		}
 	}
 }
@@ -53,16 +53,16 @@ func TestClaimLevel(t *testing.T) {
 	for second := range int64(20) {
 		for range 100_000 {
 			x := track.Sighting{What: track.IsRequest, Age: second * 1e9, Src: w.anywhere(), Dst: s.host, DstPort: s.port, Asks: 1, Bytes: 25}
-			x.Mix(seed)
+			x.FillHashes(seed)
 			w.d.Sight(&x)
 		}
 	}
-	level = w.d.claims.Level
+	level = w.d.claims.SampleLevel
 	if got := 100_000 >> level; got > measure.ClaimsEach || got < measure.ClaimsEach/3 {
 		t.Errorf("at 100,000 sources a second\ngot  %d followed\nwant %d at most, a third of that at least", got, measure.ClaimsEach)
 	}
 	w.d.Tick(60e9, 60e9)
-	if got := w.d.claims.Level; got != 0 {
+	if got := w.d.claims.SampleLevel; got != 0 {
 		t.Errorf("after the attack one source in 2^n is followed\ngot  n = %d\nwant 0", got)
 	}
 }

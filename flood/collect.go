@@ -5,78 +5,80 @@ import (
 	"slices"
 )
 
-// Collector keeps the incidents of a run for a report: as many as a reader can
-// take in. Those that do not fit are counted.
+// Collector keeps copies of the incidents of a run for a report, at most collected of them.
+// Those beyond are counted.
 type Collector struct {
-	// Least is the level from which on incidents are kept.
-	Least Level
-	// Ours reports whether an incident is to be kept; nil: all are.
-	Ours func(*Incident) bool
+	// MinLevel is the lowest level of incidents that are kept.
+	MinLevel Level
+	// IsOurs reports whether an incident is at a target that the report is about; nil:
+	// all are.
+	IsOurs func(*Incident) bool
 
-	counts [Alert + 1]uint64
-	other  [Alert + 1]uint64 // of these, floods of what is no query
-	kept   []Incident
-	left   uint64
-	others uint64
+	counts    [Alert + 1]uint64
+	other     [Alert + 1]uint64 // of these, floods of what is no query
+	kept      []Incident
+	unlisted  uint64
+	elsewhere uint64
 }
 
-// Unnamed counts incidents that are not told of one by one.
-type Unnamed struct {
+// Omitted counts the incidents that a report does not list.
+type Omitted struct {
 	Unlisted  uint64 // the list had no room for them
 	Elsewhere uint64 // at targets that are not ours
 	Unopened  uint64 // too many of their kind began within a minute
 }
 
-// Found takes an event of an incident. It is an observer of a Detector.
-func (c *Collector) Found(in *Incident, e Event) {
+// Observe keeps an incident that ends. It is an observer of a Detector.
+func (c *Collector) Observe(in *Incident, e Event) {
 	if e != Ends {
 		return
 	}
-	if c.Ours != nil && !c.Ours(in) {
-		c.others++
+	if c.IsOurs != nil && !c.IsOurs(in) {
+		c.elsewhere++
 		return
 	}
 	c.counts[in.Level]++
 	if in.Kind == OtherFlood {
 		c.other[in.Level]++
 	}
-	if in.Level < c.Least {
+	if in.Level < c.MinLevel {
 		return
 	}
 	if len(c.kept) == collected && !c.makeRoom(in.Level) {
-		c.left++
+		c.unlisted++
 		return
 	}
 	c.kept = append(c.kept, in.clone())
 }
 
-// makeRoom drops the last incident of a level below, or a scan, if there is one: scans
-// are cheap to forge, and may be made to hide something.
+// makeRoom drops the last kept incident of the lowest level below level, else the first
+// scan, and reports whether there was one. Scans are cheap to forge, and may be made to hide
+// something.
 func (c *Collector) makeRoom(level Level) bool {
-	for l := c.Least; l < level; l++ {
+	for l := c.MinLevel; l < level; l++ {
 		for i := len(c.kept) - 1; i >= 0; i-- {
 			if c.kept[i].Level == l {
 				c.kept = slices.Delete(c.kept, i, i+1)
-				c.left++
+				c.unlisted++
 				return true
 			}
 		}
 	}
 	if i := slices.IndexFunc(c.kept, func(in Incident) bool { return in.Kind == Scan }); i >= 0 {
 		c.kept = slices.Delete(c.kept, i, i+1)
-		c.left++
+		c.unlisted++
 		return true
 	}
 	return false
 }
 
-// Counts is how many incidents of each level there were, kept or not.
+// Counts returns how many incidents of each level there were, kept or not.
 func (c *Collector) Counts() [Alert + 1]uint64 { return c.counts }
 
-// Others is how many of these are floods of what is no query.
+// Others returns how many of these are floods of what is no query.
 func (c *Collector) Others() [Alert + 1]uint64 { return c.other }
 
-// Incidents is what was kept, in the order of detection, scans after the others.
+// Incidents returns the kept incidents in the order of detection, scans after the others.
 func (c *Collector) Incidents() []Incident {
 	slices.SortFunc(c.kept, func(a, b Incident) int {
 		if (a.Kind == Scan) != (b.Kind == Scan) {
@@ -90,15 +92,16 @@ func (c *Collector) Incidents() []Incident {
 	return c.kept
 }
 
-// Unnamed counts the incidents of d that are not among those that were kept.
-func (c *Collector) Unnamed(d *Detector) Unnamed {
-	return Unnamed{Unlisted: c.left, Elsewhere: c.others, Unopened: d.book.uncounted}
+// Omitted returns how many incidents of d are not among those that were kept.
+func (c *Collector) Omitted(d *Detector) Omitted {
+	return Omitted{Unlisted: c.unlisted, Elsewhere: c.elsewhere, Unopened: d.book.unopened}
 }
 
-// clone copies what the detector goes on to use.
-func (i *Incident) clone() Incident {
-	x := *i
-	x.Top, x.Prefixes, x.History = slices.Clone(i.Top), slices.Clone(i.Prefixes), slices.Clone(i.History)
-	x.Evidence, x.Missing, x.Features = slices.Clone(i.Evidence), slices.Clone(i.Missing), slices.Clone(i.Features)
+// clone returns a copy that shares no memory with the incident, which the detector goes on
+// to change.
+func (in *Incident) clone() Incident {
+	x := *in
+	x.Top, x.Prefixes, x.History = slices.Clone(in.Top), slices.Clone(in.Prefixes), slices.Clone(in.History)
+	x.Evidence, x.Missing, x.Features = slices.Clone(in.Evidence), slices.Clone(in.Missing), slices.Clone(in.Features)
 	return x
 }

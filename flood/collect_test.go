@@ -10,8 +10,8 @@ func TestCollector(t *testing.T) {
 	add := func(level Level, n int) {
 		for range n {
 			in := &Incident{ID: c.counts[0] + c.counts[1] + c.counts[2] + 1, Level: level, Missing: []string{"C"}}
-			c.Found(in, Begins)
-			c.Found(in, Ends)
+			c.Observe(in, Begins)
+			c.Observe(in, Ends)
 			in.Missing[0] = "" // the detector uses it again
 		}
 	}
@@ -21,7 +21,7 @@ func TestCollector(t *testing.T) {
 	if got, want := len(c.Incidents()), collected; got != want {
 		t.Errorf("kept: got %d, want %d", got, want)
 	}
-	if got, want := c.left, uint64(5); got != want {
+	if got, want := c.unlisted, uint64(5); got != want {
 		t.Errorf("left: got %d, want %d", got, want)
 	}
 	if got, want := c.Counts(), [3]uint64{collected + 2, 0, 3}; got != want {
@@ -34,27 +34,27 @@ func TestCollector(t *testing.T) {
 	}
 }
 
-// TestAnnounced: notes are not told of, and one that becomes more begins then;
-// whoever was told of a begin is told of the end.
-func TestAnnounced(t *testing.T) {
+// TestWarningsOnly: notes are not passed on, one that becomes more begins then, and
+// each begin that was passed on is followed by an end.
+func TestWarningsOnly(t *testing.T) {
 	d := New(Defaults(), 0.01, nil)
 	var got []string
 	calls := 0
-	d.Observe(func(*Incident, Event) { calls++ })
-	d.Observe(Announced(func(in *Incident, e Event) { got = append(got, in.Level.String()+" "+e.String()) }))
+	d.AddObserver(func(*Incident, Event) { calls++ })
+	d.AddObserver(WarningsOnly(func(in *Incident, e Event) { got = append(got, in.Level.String()+" "+e.String()) }))
 	in := &Incident{ID: 1, Level: Info}
-	d.tell(in, Begins)
-	d.tell(in, Changes)
+	d.announce(in, Begins)
+	d.announce(in, Changes)
 	in.Level = Alert
-	d.tell(in, Changes)
-	d.tell(in, Changes)
-	d.tell(in, Ends)
-	d.tell(&Incident{ID: 2, Level: Info}, Ends)
+	d.announce(in, Changes)
+	d.announce(in, Changes)
+	d.announce(in, Ends)
+	d.announce(&Incident{ID: 2, Level: Info}, Ends)
 	in = &Incident{ID: 3, Level: Warn}
-	d.tell(in, Begins)
+	d.announce(in, Begins)
 	in.Level = Info
-	d.tell(in, Changes)
-	d.tell(in, Ends)
+	d.announce(in, Changes)
+	d.announce(in, Ends)
 	want := []string{"alert open", "alert update", "alert close", "warn open", "info close"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %v\nwant %v", got, want)

@@ -7,121 +7,123 @@ import (
 	"qsniff/flood/sketch"
 )
 
-// course is how one family of traffic of a server goes: how long a verdict has held, and
-// the incident that came of it.
+// course follows one family of traffic at a server from second to second: for how long a
+// verdict has held, and the incident that was opened for it.
 type course struct {
-	family    family
-	in        *Incident // open; nil: none is
-	streak    int       // seconds in a row with an alert
-	weak      int       // with a warning or better
-	calm      int       // with a note or better
-	since     int32     // first second of the streak
-	started   int32     // of the incident
-	last      int32     // last second that qualified
-	lastAt    int64     // and the time stamp of its end
-	better    int       // seconds for which another kind was the better one
-	active    bool      // the last second qualified
-	rest      int32     // first second of a pause
-	trial     Trial     // of the rules advised; nil: none is
-	sum       float64   // packets that counted, and the seconds in which they came
-	seconds   float64
-	announced float64 // the peak when it was last announced
-	alone     bool    // it was described when sketches showed it alone
-	sources   sketch.Distinct
+	family           family
+	in               *Incident // nil: none is open
+	alertStreak      int       // seconds in a row with a verdict that is an alert
+	warnStreak       int       // that is at least a warning
+	noteStreak       int       // that is at least a note
+	streakStart      int32     // first second of the streak
+	firstSec         int32     // of the incident
+	lastSec          int32     // last second that qualified
+	lastEnd          int64     // and the time stamp of its end
+	betterStreak     int       // seconds in a row in which another kind was the better one
+	isActive         bool      // the second before qualified
+	pauseStart       int32     // first second of a pause
+	trial            Trial     // of the rules advised; nil: none runs
+	packets          float64   // of the family, and the seconds in which they came
+	seconds          float64
+	announcedPeak    float64 // the peak when it was last announced
+	isDescribedAlone bool    // it was described again after aloneAfter
+	sources          sketch.Distinct
 }
 
-// scene is what a second of a course is about.
-type scene struct {
+// serverSecond is the second that ends at one server, as its courses see it.
+type serverSecond struct {
 	*book
 	server   *measure.Server
 	features *measure.Features
 }
 
-// step takes one second of a course: the verdict, and the rate that an incident
-// lives by.
-func (c *course) step(s *scene, v verdict, rate float64) {
+// applyVerdict applies the verdict on the second that ends: it opens an incident, or
+// changes, continues or closes the open one. rate, in packets a second, decides whether the
+// open one continues.
+func (c *course) applyVerdict(s *serverSecond, v verdict, rate float64) {
 	if c.in != nil {
-		c.follow(s, v)
-		c.live(s, v, rate)
-	} else if c.countStreak(v, s.Now) && c.isRipe(&s.lim, v) {
-		c.begin(s, v)
+		c.considerKind(s, v)
+		c.updateIncident(s, v, rate)
+	} else if c.countStreak(v, s.Now) && c.isLongEnough(&s.lim, v) {
+		c.openIncident(s, v)
 	}
 }
 
-// countStreak counts seconds in a row, and reports whether v is anything.
+// countStreak counts the seconds in a row with a verdict of each level, and reports whether
+// v has a kind.
 func (c *course) countStreak(v verdict, now int32) bool {
 	if v.kind == NoKind {
-		c.streak, c.weak, c.calm = 0, 0, 0
+		c.alertStreak, c.warnStreak, c.noteStreak = 0, 0, 0
 		return false
 	}
-	if c.calm == 0 {
-		c.since = now
+	if c.noteStreak == 0 {
+		c.streakStart = now
 	}
-	c.calm++
+	c.noteStreak++
 	if v.kind.Level() >= Warn {
-		c.weak++
+		c.warnStreak++
 	} else {
-		c.weak = 0
+		c.warnStreak = 0
 	}
 	if v.kind.Level() == Alert {
-		c.streak++
+		c.alertStreak++
 	} else {
-		c.streak = 0
+		c.alertStreak = 0
 	}
 	return true
 }
 
-// isRipe reports whether the verdict has held for long enough.
-func (c *course) isRipe(lim *Thresholds, v verdict) bool {
+// isLongEnough reports whether the verdict has held for long enough to open an incident.
+func (c *course) isLongEnough(lim *Thresholds, v verdict) bool {
 	switch need := lim.SlowTicks; v.kind.Level() {
 	case Alert:
-		if v.quick {
+		if v.isUrgent {
 			need = lim.FastTicks
 		}
-		return c.streak >= need || c.weak >= lim.WarnTicks
+		return c.alertStreak >= need || c.warnStreak >= lim.WarnTicks
 	case Warn:
-		if v.quick {
-			return c.weak >= (lim.WarnTicks+1)/2
+		if v.isUrgent {
+			return c.warnStreak >= (lim.WarnTicks+1)/2
 		}
-		return c.weak >= lim.WarnTicks
+		return c.warnStreak >= lim.WarnTicks
 	}
-	return c.calm >= lim.WarnTicks
+	return c.noteStreak >= lim.WarnTicks
 }
 
-// begin opens an incident with all that led to it, if there is room for one. The second at
-// hand is part of that: were it added later, an incident would go on at the moment it is
-// opened.
-func (c *course) begin(s *scene, v verdict) {
+// openIncident opens an incident that starts with the first second of what led to the
+// verdict and holds the counts from there to the second that ends, if there is room for one.
+func (c *course) openIncident(s *serverSecond, v verdict) {
 	start := c.findStart(s, v)
 	in := s.openIncident(Target{End: s.server.End.AddrPort()}, v.kind, c.family, start.Nanos)
 	if in == nil {
-		c.streak, c.weak, c.calm = 0, 0, 0 // it has to qualify again
+		c.alertStreak, c.warnStreak, c.noteStreak = 0, 0, 0 // it has to qualify again
 		return
 	}
 	in.Proto, in.Frame, in.Baseline = s.server.Proto, start.Frame, s.server.Base
-	c.in, c.started, c.last, c.lastAt, c.rest, c.better = in, start.Sec, s.Now, s.secondEnd(), 0, 0
-	c.sum, c.seconds, c.active, c.announced, c.alone = 0, 0, true, 0, false
+	c.in, c.firstSec, c.lastSec, c.lastEnd, c.pauseStart, c.betterStreak = in, start.Sec, s.Now, s.secondEnd(), 0, 0
+	c.packets, c.seconds, c.isActive, c.announcedPeak, c.isDescribedAlone = 0, 0, true, 0, false
 	c.sources.Reset()
 	if start.Sec < s.server.PaneStart() {
-		s.server.MergeSourcesBefore(&c.sources, c.sort())
+		s.server.MergePreviousSources(&c.sources, c.packetSort())
 	}
-	s.server.MergeSources(&c.sources, c.sort())
+	s.server.MergeSources(&c.sources, c.packetSort())
 	for sec := start.Sec; sec <= s.Now; sec++ {
 		c.addSecond(s.server.At(sec))
 	}
 	c.describe(s, v)
-	c.announced = in.Peak
+	c.announcedPeak = in.Peak
 	c.trial = s.advisor.Try(in)
-	s.found(in, Begins)
+	s.announce(in, Begins)
 }
 
-// findStart returns the first second of what led to the verdict: where the rate began to
-// be at least half of what it is now. In the second at hand nothing need have come.
-func (c *course) findStart(s *scene, v verdict) measure.Second {
+// findStart returns the first second of what led to the verdict. It goes back from now as
+// long as a second is part of the streak, or its rate is at least half of the present one
+// and twice the baseline. The second that ends counts even if it is empty.
+func (c *course) findStart(s *serverSecond, v verdict) measure.Second {
 	first := measure.Second{Sec: s.Now, Nanos: s.secondEnd() - int64(time.Second)}
 	for sec := s.Now; sec > s.Now-measure.BinSeconds && sec > 0; sec-- {
 		b := s.server.At(sec)
-		if b == nil || c.countIn(b) < max(v.rate/2, 2*s.server.Base) && sec < c.since {
+		if b == nil || c.packetsIn(b) < max(v.rate/2, 2*s.server.Base) && sec < c.streakStart {
 			break
 		}
 		first = *b
@@ -129,19 +131,19 @@ func (c *course) findStart(s *scene, v verdict) measure.Second {
 	return first
 }
 
-// countIn returns what counts in a second.
-func (c *course) countIn(b *measure.Second) float64 {
+// packetsIn returns how many packets of the family came in a second.
+func (c *course) packetsIn(b *measure.Second) float64 {
 	switch c.family {
 	case ofGuesses:
-		return float64(b.Bad)
+		return float64(b.Guesses)
 	case ofJunk:
 		return float64(b.Junk + b.Strange)
 	}
 	return float64(b.Queries)
 }
 
-// sort returns the sort of packets that the course is about.
-func (c *course) sort() measure.Sort {
+// packetSort returns the sort of packets that the course is about.
+func (c *course) packetSort() measure.Sort {
 	switch c.family {
 	case ofGuesses:
 		return measure.Guesses
@@ -151,168 +153,175 @@ func (c *course) sort() measure.Sort {
 	return measure.Queries
 }
 
-// addSecond adds a second to the sums of the incident; nil is an empty one.
+// addSecond adds a second to the sums of the incident; nil is one without packets.
 func (c *course) addSecond(b *measure.Second) {
 	if b == nil {
 		return
 	}
 	in := c.in
-	n := c.countIn(b)
+	n := c.packetsIn(b)
 	in.Requests += uint64(n)
 	in.Replies += uint64(b.Replies)
 	in.BytesIn += b.BytesIn + b.JunkBytes
 	in.BytesOut += b.BytesOut
 	in.Peak = max(in.Peak, n)
-	c.sum += n
+	c.packets += n
 	c.seconds++
 }
 
-// mean returns the rate of the incident so far.
-func (c *course) mean() float64 { return measure.Share(c.sum, c.seconds) }
+// meanRate returns the rate of the incident so far.
+func (c *course) meanRate() float64 { return measure.Share(c.packets, c.seconds) }
 
-// floor returns the rate below which a second does not qualify any more.
-func (c *course) floor() float64 {
+// minRate returns the rate below which a second does not continue the incident.
+func (c *course) minRate() float64 {
 	switch c.family {
 	case ofGuesses:
-		return max(leastGuesses, lowShare*c.mean())
+		return max(minLiveGuesses, liveShare*c.meanRate())
 	case ofJunk:
-		return max(leastJunk, lowShare*c.mean())
+		return max(minLiveJunk, liveShare*c.meanRate())
 	}
-	return max(2*c.in.Baseline+leastQueries, lowShare*c.mean())
+	return max(2*c.in.Baseline+minLiveQueries, liveShare*c.meanRate())
 }
 
-// What an incident lives by: a share of its mean rate, and packets a second that are not
-// left over from a calm day.
+// An open incident continues while its rate is at least liveShare of its mean rate and at
+// least so many packets a second, of queries besides twice the baseline. Chosen: more than a
+// calm day has of each.
 const (
-	lowShare     = 0.25
-	leastGuesses = 1
-	leastJunk    = 5
-	leastQueries = 3
+	liveShare      = 0.25
+	minLiveGuesses = 1
+	minLiveJunk    = 5
+	minLiveQueries = 3
 )
 
-// live goes on with an open incident for one second.
-func (c *course) live(s *scene, v verdict, rate float64) {
+// updateIncident adds the second that ends to the open incident if it qualifies, and closes
+// the incident when none has for the quiet time.
+func (c *course) updateIncident(s *serverSecond, v verdict, rate float64) {
 	in := c.in
-	if rate < c.floor() {
-		if c.active {
-			c.active, c.rest = false, s.Now
+	if rate < c.minRate() {
+		if c.isActive {
+			c.isActive, c.pauseStart = false, s.Now
 		}
-		if s.isQuiet(c.last) {
-			c.close(s)
+		if s.isQuiet(c.lastSec) {
+			c.closeIncident(s)
 		}
 		return
 	}
-	if !c.active && c.rest > 0 && s.Now-c.rest >= pulseGap {
+	if !c.isActive && c.pauseStart > 0 && s.Now-c.pauseStart >= pulseGap {
 		in.Pulses++
 	}
 	c.addSecond(s.server.At(s.Now))
-	c.last, c.active, c.rest = s.Now, true, 0
-	if one := s.server.At(s.Now); one != nil && c.countIn(one) >= c.floor() {
-		c.lastAt = s.secondEnd()
+	c.lastSec, c.isActive, c.pauseStart = s.Now, true, 0
+	if one := s.server.At(s.Now); one != nil && c.packetsIn(one) >= c.minRate() {
+		c.lastEnd = s.secondEnd()
 	}
-	s.server.MergeSources(&c.sources, c.sort())
-	if !c.alone && s.Now-c.started >= aloneAfter && 2*v.rate >= c.mean() { // nothing from before is in the sketches
-		c.alone = true
+	s.server.MergeSources(&c.sources, c.packetSort())
+	if !c.isDescribedAlone && s.Now-c.firstSec >= aloneAfter && 2*v.rate >= c.meanRate() { // the sketches hold nothing from before it any more
+		c.isDescribedAlone = true
 		c.describe(s, v)
 	}
-	if in.Peak >= 2*c.announced {
-		c.announced = in.Peak
+	if in.Peak >= 2*c.announcedPeak {
+		c.announcedPeak = in.Peak
 		c.describe(s, v)
-		s.found(in, Changes)
+		s.announce(in, Changes)
 	}
 }
 
-// aloneAfter is when sketches show an incident alone, in seconds.
+// aloneAfter is how many seconds after its start the sketches hold nothing but the incident:
+// two panes.
 const aloneAfter = 2 * measure.PaneSeconds
 
-// pulseGap is how long a pause between two pulses lasts at least, in seconds.
+// pulseGap is how long a pause between two pulses lasts at least, in seconds. Chosen: one
+// more than the three seconds that the rate is a mean of.
 const pulseGap = 4
 
-// follow lets a better verdict take the place of the one that is given.
-func (c *course) follow(s *scene, v verdict) {
+// considerKind lets a verdict of another kind replace that of the incident: one of a higher
+// level, or a surer one of the same level, after betterFor seconds. A surer verdict of the
+// same kind refreshes the description.
+func (c *course) considerKind(s *serverSecond, v verdict) {
 	in := c.in
-	if v.kind == in.Kind && c.active {
-		if v.confidence > in.Confidence && 2*v.rate >= c.mean() { // not in its dying tail
+	if v.kind == in.Kind && c.isActive {
+		if v.confidence > in.Confidence && 2*v.rate >= c.meanRate() { // not in its tail
 			c.describe(s, v)
 		}
-		c.better = 0
+		c.betterStreak = 0
 		return
 	}
 	if v.kind == NoKind || v.kind.Level() < in.Level || v.confidence < in.Confidence+betterBy && v.kind.Level() == in.Level {
-		c.better = 0
+		c.betterStreak = 0
 		return
 	}
-	if c.better++; c.better < betterFor {
+	if c.betterStreak++; c.betterStreak < betterFor {
 		return
 	}
-	c.better = 0
+	c.betterStreak = 0
 	s.changeKind(in, v.kind, s.secondEnd())
 	c.describe(s, v)
-	c.trial = s.retry(in, c.trial)
-	s.found(in, Changes)
+	c.trial = s.restartTrial(in, c.trial)
+	s.announce(in, Changes)
 }
 
-// A verdict takes the place of another one if it is surer by betterBy for
-// betterFor seconds.
+// A verdict replaces another one of the same level if its confidence is higher by betterBy
+// for betterFor seconds. Chosen: less than one point of evidence, and long enough that a
+// single second does not rename an attack.
 const (
 	betterBy  = 0.05
 	betterFor = 3
 )
 
-// describe fills in what the incident shows now.
-func (c *course) describe(s *scene, v verdict) {
+// describe fills in confidence, sources, networks and evidence as they are now.
+func (c *course) describe(s *serverSecond, v verdict) {
 	in, t := c.in, s.server
 	in.Confidence = max(in.Confidence, v.confidence)
 	if n := len(in.History); n > 0 && v.kind == in.Kind {
 		in.Confidence = v.confidence
 	}
-	t.MergeSources(&c.sources, c.sort())
-	c.sumUp()
-	s.busiest = t.Busiest(s.busiest, c.sort())
+	t.MergeSources(&c.sources, c.packetSort())
+	c.updateTotals()
+	s.busiest = t.Busiest(s.busiest, c.packetSort())
 	in.Top = appendTop(in.Top[:0], s.busiest, t.LastChallenge > 0 && t.LastCut == 0)
 	in.Prefixes = in.Prefixes[:0]
-	if c.sort() == measure.Queries {
+	if c.packetSort() == measure.Queries {
 		s.prefixes = appendPrefixes(s.prefixes[:0], t)
 		in.Prefixes = append(in.Prefixes, s.prefixes[:min(len(s.prefixes), listedPrefixes)]...)
 	}
 	writeEvidence(in, c.family, t, s.features, &s.lim, s.Now)
 }
 
-// sumUp fills in the figures of the whole incident so far.
-func (c *course) sumUp() {
-	c.in.Mean = c.mean()
+// updateTotals fills in the mean rate and the number of sources of the incident so far.
+func (c *course) updateTotals() {
+	c.in.Mean = c.meanRate()
 	c.in.setSources(c.sources.Count())
 	c.in.SourcesError = sketch.DistinctError
 }
 
-// close ends an incident at the last second that qualified.
-func (c *course) close(s *scene) {
+// closeIncident ends the incident at the last second that qualified.
+func (c *course) closeIncident(s *serverSecond) {
 	in := c.in
-	in.End = c.lastAt
-	c.conclude(s)
+	in.End = c.lastEnd
+	c.concludeTrial(s)
 	s.closeIncident(in, c.family)
-	c.in, c.streak, c.weak, c.calm = nil, 0, 0, 0
+	c.in, c.alertStreak, c.warnStreak, c.noteStreak = nil, 0, 0, 0
 }
 
-// conclude writes the advice of an incident that is announced for the last time.
-func (c *course) conclude(s *scene) {
-	c.sumUp()
+// concludeTrial fills in the final figures and writes the final advice.
+func (c *course) concludeTrial(s *serverSecond) {
+	c.updateTotals()
 	if in := c.in; in.Answered >= 0 && in.Requests > 0 {
 		in.Answered = min(1, float64(in.Replies)/float64(in.Requests))
 	}
-	s.conclude(c.in, c.trial, s.features[measure.OneWay] > 0)
+	s.concludeTrial(c.in, c.trial, s.features[measure.OneWay] > 0)
 	c.trial = nil
 }
 
-// end announces an incident that the capture leaves open.
-func (c *course) end(s *scene) {
+// finish announces the incident that is open when the capture ends.
+func (c *course) finish(s *serverSecond) {
 	switch {
 	case c.in == nil:
-	case !c.active: // its last second lies inside the capture
-		c.close(s)
+	case !c.isActive: // its last second lies inside the capture
+		c.closeIncident(s)
 	default:
-		c.conclude(s)
-		s.found(c.in, Ends)
+		c.concludeTrial(s)
+		s.announce(c.in, Ends)
 		c.in = nil
 	}
 }

@@ -9,9 +9,9 @@ import (
 	"qsniff/track"
 )
 
-// Detector finds incidents in sightings, which it takes in packet order: it is a
-// track.Watcher. It has no clock, grows nothing and asks nobody; the same sightings
-// give the same incidents. It is not safe for concurrent use.
+// Detector finds incidents in sightings, which must come in packet order. It is a
+// track.Watcher. Its time is that of the packets and its memory is fixed. It is not safe for
+// concurrent use.
 type Detector struct {
 	observers []func(in *Incident, e Event)
 
@@ -23,27 +23,27 @@ type Detector struct {
 	consoles consoles
 	others   *others
 	claims   *measure.Claims
-	asked    *sketch.Recent // who asked whom, where the server is not watched closely
-	played   *sketch.Recent // sessions of the game
+	asked    *sketch.Recent // pairs of client and server, of requests to servers that are not watched closely
+	played   *sketch.Recent // pairs of server and client that the game itself was spoken with
 
-	begun bool
-	first int64 // age of the first sighting
+	hasBegun bool
+	firstAge int64 // age of the first sighting
 }
 
-// New returns a detector with tables of size times the usual size. A nil advisor leaves
-// incidents without advice.
+// New returns a detector whose tables have size times their usual size. With a nil advisor
+// incidents have no advice.
 func New(lim Thresholds, size float64, advisor Advisor) *Detector {
 	n := func(n int) int { return max(int(float64(n)*size), 16) }
 	if advisor == nil {
-		advisor = silent{}
+		advisor = noAdvice{}
 	}
 	d := &Detector{rules: newRulebook(&lim), claims: measure.NewClaims(),
 		asked: sketch.NewRecent(askedBytes), played: sketch.NewRecent(sessionBytes)}
 	b := &d.book
 	*b = book{lim: lim, advisor: advisor,
-		found: d.tell}
-	d.servers = servers{book: b, most: min(max(int(heavyTargets*size), leastTargets), heavyTargets),
-		light: lru.New[track.End, light](n(lightTargets))}
+		announce: d.announce}
+	d.servers = servers{book: b, maxHeavy: min(max(int(heavyTargets*size), leastTargets), heavyTargets),
+		light: lru.New[track.End, lightServer](n(lightTargets))}
 	d.victims = newVictims(b)
 	d.scans = newScans(b, n(scanners))
 	d.consoles = newConsoles(b, n(rconTargets), n(rconLogins))
@@ -51,19 +51,20 @@ func New(lim Thresholds, size float64, advisor Advisor) *Detector {
 	return d
 }
 
-// Observe adds who is called with each event of an incident, which is valid during the
-// call, after those that were added before. Call it before the first sighting.
-func (d *Detector) Observe(found func(in *Incident, e Event)) {
-	d.observers = append(d.observers, found)
+// AddObserver adds a function that is called with each event of an incident, after those
+// added before. The incident is valid during the call. Observers are added before the first
+// sighting.
+func (d *Detector) AddObserver(observe func(in *Incident, e Event)) {
+	d.observers = append(d.observers, observe)
 }
 
-func (d *Detector) tell(in *Incident, e Event) {
-	for _, found := range d.observers {
-		found(in, e)
+func (d *Detector) announce(in *Incident, e Event) {
+	for _, observe := range d.observers {
+		observe(in, e)
 	}
 }
 
-// Sight takes a packet.
+// Sight handles the sighting of a packet.
 func (d *Detector) Sight(s *track.Sighting) {
 	d.advance(s.Age, s.Nanos)
 	if d.book.key == 0 {
@@ -76,14 +77,14 @@ func (d *Detector) Sight(s *track.Sighting) {
 	switch s.What {
 	case track.IsRequest:
 		if s.Asks != 0 {
-			d.sightRequest(s)
+			d.handleRequest(s)
 		}
 	case track.IsReply, track.IsChallenge, track.IsPart:
-		d.sightReply(s)
+		d.handleReply(s)
 	case track.IsJunk:
-		d.sightJunk(s)
+		d.handleJunk(s)
 	case track.IsOther:
-		d.sightOther(s)
+		d.handleOther(s)
 	case track.IsUnreachable:
 		if w := d.servers.find(s.From()); w != nil {
 			w.CountUnreachable(d.book.Clock)
@@ -97,33 +98,34 @@ func (d *Detector) Sight(s *track.Sighting) {
 	}
 }
 
-// Tick takes note that time has passed.
+// Tick closes the seconds before a time without a packet, once a packet was seen.
 func (d *Detector) Tick(age, nanos int64) {
-	if d.begun {
+	if d.hasBegun {
 		d.advance(age, nanos)
 	}
 }
 
-// Lost takes note that packets are missing from the capture.
+// Lost counts packets that are missing from the capture.
 func (d *Detector) Lost(packets uint64) { d.book.lost += packets }
 
-// End takes note that no packet follows: what is open stays open, for nobody saw it end.
+// End ends the capture: observers are called with Ends for each open incident. One that was
+// active to the last has no end time, as the capture does not show its end.
 func (d *Detector) End(age, nanos int64) {
-	if !d.begun {
+	if !d.hasBegun {
 		return
 	}
 	d.advance(age+int64(time.Second), nanos+int64(time.Second))
-	d.servers.end()
-	d.victims.end()
-	d.scans.end()
-	d.consoles.end()
+	d.servers.finish()
+	d.victims.finish()
+	d.scans.finish()
+	d.consoles.finish()
 	d.others.end()
 }
 
-// Announced is an observer that calls found with the events of incidents that ask for
-// something, warnings and alerts. One that was a note at first begins when it becomes
-// more; of one that turns out to be a note the end is announced.
-func Announced(found func(in *Incident, e Event)) func(in *Incident, e Event) {
+// WarningsOnly returns an observer that calls observe with the events of warnings and alerts
+// only. An incident that was a note at first begins for observe when it becomes more; one
+// that becomes a note later still ends for it.
+func WarningsOnly(observe func(in *Incident, e Event)) func(in *Incident, e Event) {
 	announced := map[uint64]bool{} // no more than are open
 	return func(in *Incident, e Event) {
 		isKnown := announced[in.ID]
@@ -141,12 +143,13 @@ func Announced(found func(in *Incident, e Event)) func(in *Incident, e Event) {
 				e = Begins
 			}
 		}
-		found(in, e)
+		observe(in, e)
 	}
 }
 
-// Full names the tables that are full, so that something may have been evicted.
-func (d *Detector) Full() []string {
+// FullTables returns the names of the tables that are full: something may have been evicted
+// from them, or refused.
+func (d *Detector) FullTables() []string {
 	var full []string
 	add := func(name string, yes bool) {
 		if yes {
@@ -154,7 +157,7 @@ func (d *Detector) Full() []string {
 		}
 	}
 	add("servers", d.servers.light.Len() == d.servers.light.Cap())
-	add("servers watched closely", len(d.servers.heavy) == d.servers.most)
+	add("servers watched closely", len(d.servers.heavy) == d.servers.maxHeavy)
 	add("hosts that get replies nobody asked for", len(d.victims.heavy) == heavyVictims)
 	add("sources of scans", d.scans.table.Len() == d.scans.table.Cap())
 	add("hosts that get more than queries", d.others.IsFull())
@@ -162,59 +165,62 @@ func (d *Detector) Full() []string {
 	return full
 }
 
-// longGap is a stretch without packets after which nothing is left to go on with.
+// longGap is how many seconds without packets end every incident and empty every sum.
 const longGap = 2 * measure.BinSeconds
 
-// lastSecond is where time stops, 68 years after the first packet: stamps that say so
-// are wrong.
-const lastSecond = 1<<31 - 1 - 4*namedTurn
+// lastSecond is where time stops, 68 years after the first packet, so that seconds fit in 32
+// bits. Later time stamps are wrong.
+const lastSecond = 1<<31 - 1 - 4*listedPeriod
 
-// advance does what is due up to age.
+// advance closes all seconds before age, the nanoseconds of a clock that is never set back;
+// nanos is the time stamp at that moment. Of a long gap it closes no more seconds than it
+// takes to end all incidents.
 func (d *Detector) advance(age, nanos int64) {
 	b := &d.book
-	if !d.begun {
-		d.begun, d.first, b.Now = true, age, 1
+	if !d.hasBegun {
+		d.hasBegun, d.firstAge, b.Now = true, age, 1
 	}
-	sec := int32(min(max((age-d.first)/int64(time.Second), 0), lastSecond)) + 1
+	sec := int32(min(max((age-d.firstAge)/int64(time.Second), 0), lastSecond)) + 1
 	if sec > b.Now {
-		if sec-b.Now > longGap { // as if the last seconds only had passed
+		if sec-b.Now > longGap { // close as few as have an effect
 			for n := longGap; n > 0 && b.open > 0; n-- { // what is open ends
-				d.tick()
+				d.closeSecond()
 			}
 			b.Now = max(b.Now, sec-2*measure.PaneSeconds)
 		}
 		for b.Now < sec {
-			d.tick()
+			d.closeSecond()
 		}
 	}
-	b.Nanos, b.epoch = nanos, d.first+nanos-age
+	b.Nanos, b.epoch = nanos, d.firstAge+nanos-age
 }
 
-// tick closes the second at hand.
-func (d *Detector) tick() {
+// closeSecond closes the second at hand: the watchers judge it, and the next one begins.
+func (d *Detector) closeSecond() {
 	b := &d.book
-	d.servers.tick(&d.rules)
-	d.victims.tick()
-	d.consoles.tick()
+	d.servers.judgeSecond(&d.rules)
+	d.victims.closeSecond()
+	d.consoles.closeQuiet()
 	d.others.tick()
-	d.claims.Tick()
+	d.claims.AdaptSample()
 	b.Now++
-	if b.Now%askedTurn == 0 {
-		d.asked.Turn()
-		d.played.Turn()
+	if b.Now%askedPeriod == 0 {
+		d.asked.Rotate()
+		d.played.Rotate()
 	}
-	if b.Now%namedTurn == 0 {
-		d.scans.named.Turn()
-		d.claims.Turn()
+	if b.Now%listedPeriod == 0 {
+		d.scans.listed.Rotate()
+		d.claims.TurnProofs()
 	}
-	if b.Now%scanTurn == 0 {
-		d.scans.tick()
+	if b.Now%scanPane == 0 {
+		d.scans.closeSecond()
 	}
-	d.servers.roll()
+	d.servers.rollPanes()
 }
 
-// How often filters let go of what is old, in seconds.
+// How long a period of a filter is, in seconds: what was added expires one to two of them
+// later. Chosen: answers come within five seconds, and a server list is used for minutes.
 const (
-	askedTurn = 5
-	namedTurn = 600
+	askedPeriod  = 5
+	listedPeriod = 600
 )

@@ -8,35 +8,36 @@ import (
 	"qsniff/internal/digits"
 )
 
-// writeEvidence says in words and numbers what a verdict on a server rests on.
+// writeEvidence fills in the evidence of a verdict on a server, in sentences, and the figures
+// that go with it.
 func writeEvidence(in *Incident, family family, t *measure.Server, f *measure.Features, lim *Thresholds, now int32) {
 	switch family {
 	case ofGuesses:
-		writeGuesses(in, t, now)
+		writeGuessEvidence(in, t, now)
 	case ofJunk:
-		writeJunk(in, t, now)
+		writeJunkEvidence(in, t, now)
 	default:
-		in.Completion, in.Challenged = orNone(f[measure.Completion]), int(f[measure.Challenged])
-		in.Answered = orNone(f[measure.Answered])
+		in.Completion, in.Challenged = orUnknown(f[measure.Completion]), int(f[measure.Challenged])
+		in.Answered = orUnknown(f[measure.Answered])
 		in.Missing = listMissing(in.Missing[:0], f, in.Proto)
 		if t.LastCut > 0 {
 			in.Missing = append(in.Missing, "challenge values (snap length)")
 		}
 		in.Features = listFeatures(in.Features[:0], f)
-		writeQueries(in, t, f, lim, now)
+		writeQueryEvidence(in, t, f, lim, now)
 	}
 }
 
-// orNone returns a figure as incidents have it: -1 where it is unknown.
-func orNone(x float64) float64 {
+// orUnknown returns x, or -1 for NaN: incidents hold an unknown figure as -1.
+func orUnknown(x float64) float64 {
 	if math.IsNaN(x) {
 		return -1
 	}
 	return x
 }
 
-// writeQueries is for floods and reflections.
-func writeQueries(in *Incident, t *measure.Server, f *measure.Features, lim *Thresholds, now int32) {
+// writeQueryEvidence writes the evidence of floods, reflections, crowds and pollers.
+func writeQueryEvidence(in *Incident, t *measure.Server, f *measure.Features, lim *Thresholds, now int32) {
 	s := sentences(in.Evidence[:0])
 	rate, usual := count(f[measure.RateNow]), count(in.Baseline)
 	switch {
@@ -60,7 +61,7 @@ func writeQueries(in *Incident, t *measure.Server, f *measure.Features, lim *Thr
 	case !oneWay && t.LastChallenge == 0:
 		s.add("the server asks for no challenge, so that no address is proved")
 	}
-	s.addOrigin(f, lim)
+	s.addSourceOddities(f, lim)
 	if f[measure.Answered] >= 0 {
 		s.add("%s of the requests were answered, %s as large", percent(min(f[measure.Answered], 1)), times(f[measure.Gain]))
 	}
@@ -73,8 +74,8 @@ func writeQueries(in *Incident, t *measure.Server, f *measure.Features, lim *Thr
 	in.Evidence = s
 }
 
-// addOrigin says what is odd about the sources.
-func (s *sentences) addOrigin(f *measure.Features, lim *Thresholds) {
+// addSourceOddities adds a sentence for each feature of the sources that clients do not have.
+func (s *sentences) addSourceOddities(f *measure.Features, lim *Thresholds) {
 	sources := f[measure.Sources]
 	if f[measure.Alien] >= 0.005 && sources >= 20 {
 		s.add("%s of the source addresses are impossible (random ones: 14 %%)", percent(f[measure.Alien]))
@@ -99,11 +100,11 @@ func (s *sentences) addOrigin(f *measure.Features, lim *Thresholds) {
 	}
 }
 
-// writeGuesses is for challenges that were never issued.
-func writeGuesses(in *Incident, t *measure.Server, now int32) {
+// writeGuessEvidence writes the evidence of challenges that were never issued.
+func writeGuessEvidence(in *Incident, t *measure.Server, now int32) {
 	one, ten := t.Sum(now, 1), t.Sum(now, 10)
 	s := sentences(in.Evidence[:0])
-	s.add("%d/s challenges that the server never gave, %s of all that were brought", one.Bad, percent(measure.Share(float64(ten.Bad), float64(max(ten.Keyed, ten.Bad)))))
+	s.add("%d/s challenges that the server never gave, %s of all that were brought", one.Guesses, percent(measure.Share(float64(ten.Guesses), float64(max(ten.WithChallenge, ten.Guesses)))))
 	if len(in.Top) > 0 {
 		s.add("most from %s", in.Top[0].Addr)
 	}
@@ -112,8 +113,8 @@ func writeGuesses(in *Incident, t *measure.Server, now int32) {
 	in.Evidence = s
 }
 
-// writeJunk is for what is nothing known.
-func writeJunk(in *Incident, t *measure.Server, now int32) {
+// writeJunkEvidence writes the evidence of datagrams that are nothing known.
+func writeJunkEvidence(in *Incident, t *measure.Server, now int32) {
 	one, ten := t.Sum(now, 1), t.Sum(now, 10)
 	s := sentences(in.Evidence[:0])
 	if one.Junk >= one.Strange {
@@ -126,8 +127,8 @@ func writeJunk(in *Incident, t *measure.Server, now int32) {
 	in.Evidence = s
 }
 
-// listMissing lists what the capture could not give. Where the protocol has no challenge no
-// capture gives how many brought it back.
+// listMissing appends the names of the features that the capture could not give. The
+// completion of a protocol without a challenge is none of them: no capture can give it.
 func listMissing(dst []string, f *measure.Features, p *dissect.Proto) []string {
 	oneWay, proves := f[measure.OneWay] > 0, p == nil || p.Proof() == dissect.TokenProof
 	if proves && (oneWay || math.IsNaN(f[measure.Completion])) {
@@ -142,10 +143,10 @@ func listMissing(dst []string, f *measure.Features, p *dissect.Proto) []string {
 	return append(dst, "known")
 }
 
-// listFeatures lists the published features by their names.
-func listFeatures(dst []Feature, f *measure.Features) []Feature {
+// listFeatures appends the published features with their names.
+func listFeatures(dst []FeatureValue, f *measure.Features) []FeatureValue {
 	for i, v := range f[:measure.Published] {
-		dst = append(dst, Feature{measure.Meanings[i].Name, v})
+		dst = append(dst, FeatureValue{measure.Meanings[i].Name, v})
 	}
 	return dst
 }

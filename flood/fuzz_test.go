@@ -47,8 +47,8 @@ type fuzzed struct {
 // play takes five bytes: what, how much later, by whom, what is in it, and how
 // often.
 func (z *fuzzed) play(b []byte) {
-	what := track.What(b[0]) % (track.NumWhats + 3)
-	switch what - track.NumWhats {
+	what := track.PacketType(b[0]) % (track.NumPacketTypes + 3)
+	switch what - track.NumPacketTypes {
 	case 0: // a leap, of seconds to centuries
 		n := int64(b[1])*int64(time.Minute) + int64(b[2])*int64(time.Second)
 		if b[3] == 0xff {
@@ -79,7 +79,7 @@ func (z *fuzzed) play(b []byte) {
 	}
 }
 
-func (z *fuzzed) one(what track.What, who, how byte, i int) {
+func (z *fuzzed) one(what track.PacketType, who, how byte, i int) {
 	z.frame++
 	z.sights++
 	z.rand = z.rand*6364136223846793005 + 1442695040888963407
@@ -96,11 +96,11 @@ func (z *fuzzed) one(what track.What, who, how byte, i int) {
 	if how&8 != 0 {
 		s.Proto = a2s
 	}
-	s.Mix(seed)
+	s.FillHashes(seed)
 	z.d.Sight(&s)
 	if what == track.IsLogin && how&2 == 0 { // no byte would guess the ports of an answer
 		s.What, s.Src, s.SrcPort, s.Dst, s.DstPort = track.IsRejected, s.Dst, s.DstPort, s.Src, s.SrcPort
-		s.Mix(seed)
+		s.FillHashes(seed)
 		z.d.Sight(&s)
 	}
 }
@@ -134,7 +134,7 @@ type promises struct {
 
 func newPromises(t *testing.T, size float64) *promises {
 	v := &promises{t: t, d: New(Defaults(), size, nil), open: map[uint64]*Incident{}}
-	v.d.Observe(v.found)
+	v.d.AddObserver(v.found)
 	return v
 }
 

@@ -7,30 +7,31 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/flood/other"
+	"qsniff/internal/hostset"
 )
 
 // Kind is a kind of incident.
 type Kind uint8
 
-// The kinds, see doc.go.
+// The kinds.
 const (
-	NoKind Kind = iota
-	FloodFew
-	FloodDistributed
-	FloodSpoofed
-	FloodSuspect
-	Reflection
-	ReplyFloodVictim
-	ChallengeBypass
-	JunkFlood
-	RconBruteforce
-	RconMisconfig
-	Scan
-	Survey
-	Crowd
-	Poller
-	OpenAmplifier
-	OtherFlood
+	NoKind           Kind = iota
+	FloodFew              // few sources, or one network, send more queries than clients do
+	FloodDistributed      // many sources, whose addresses may be their own
+	FloodSpoofed          // many sources, whose addresses are forged
+	FloodSuspect          // many sources, which may be a crowd
+	Reflection            // the server is used against others
+	ReplyFloodVictim      // a host gets replies that it did not ask for
+	ChallengeBypass       // requests bring challenges that the server never issued
+	JunkFlood             // datagrams that begin like queries and are nothing known
+	RconBruteforce        // passwords of the remote console are guessed
+	RconMisconfig         // a tool logs in with an old password again and again
+	Scan                  // a source asks addresses where nothing answers
+	Survey                // a source asks many servers, most of which answer
+	Crowd                 // many clients at once
+	Poller                // few clients that ask often
+	OpenAmplifier         // the server answers anybody, without a challenge, with more than it gets
+	OtherFlood            // a host with servers gets too much of something that is no query
 	NumKinds
 )
 
@@ -42,11 +43,11 @@ var kindNames = [NumKinds]string{
 	OpenAmplifier: "open_amplifier", OtherFlood: "other_flood",
 }
 
-// String is the kind's name in output.
+// String returns the kind's name in output.
 func (k Kind) String() string { return kindNames[k] }
 
-// Level is how much an incident asks for: Alert is an attack, Warn may be one, Info
-// is good to know.
+// Level is how urgent an incident is: Alert is an attack, Warn may be one, Info is worth
+// knowing.
 type Level uint8
 
 // The levels.
@@ -56,10 +57,10 @@ const (
 	Alert
 )
 
-// String is the level's name in output.
+// String returns the level's name in output.
 func (l Level) String() string { return [...]string{"info", "warn", "alert"}[l] }
 
-// Level returns how much a kind asks for.
+// Level returns how urgent incidents of a kind are.
 func (k Kind) Level() Level {
 	switch k {
 	case FloodSuspect:
@@ -76,11 +77,11 @@ type Event uint8
 // The events.
 const (
 	Begins  Event = iota // it was detected
-	Changes              // another kind fits better, or it grew to twice its size
+	Changes              // another kind fits better, or the peak doubled
 	Ends
 )
 
-// String is the event's name in output.
+// String returns the event's name in output.
 func (e Event) String() string { return [...]string{"open", "update", "close"}[e] }
 
 // Target is what an incident is about: an address and port, a host alone (the
@@ -91,7 +92,7 @@ type Target struct {
 	TCP    bool
 }
 
-// String is the target as output writes it: "udp/198.51.100.17:27015".
+// String returns the target as output writes it: "udp/198.51.100.17:27015".
 func (t Target) String() string {
 	switch {
 	case t.Prefix.IsValid():
@@ -104,25 +105,27 @@ func (t Target) String() string {
 	return "udp/" + t.End.String()
 }
 
-// Incident is something that happened over a stretch of time: what opened it, how
-// it went, and what it rests on. Times are Unix nanoseconds of packets. A figure
-// that the capture cannot give is -1 and named in Missing.
+// Incident is what the detector reports: one kind of abuse, or of unusual load, at one
+// target over a stretch of time. Times are Unix nanoseconds of packets. A figure that the
+// capture cannot give is -1 and named in Missing.
 type Incident struct {
 	ID       uint64 // from 1, in the order of detection
-	Campaign uint64 // the ID of the first of those that belong together
+	Campaign uint64 // ID of the first incident of the campaign
 	Kind     Kind
 	Level    Level
 	Target   Target
-	Proto    *dissect.Proto // of what was sent; nil where it is none
-	Class    *other.Class   // of what an OtherFlood is made of; else nil
+	Proto    *dissect.Proto // of the packets; nil if unknown
+	Class    *other.Class   // of the packets of an OtherFlood; else nil
 	Start    int64          // of the first second that qualified
-	Detected int64
-	End      int64  // of the last second that qualified; 0: not over
-	Frame    uint64 // a packet at or after Start: where to look
-	Pulses   int
-	Peak     float64 // packets a second that count: queries, replies at a victim, logins
+	Detected int64          // when a verdict had held long enough
+	End      int64          // of the last second that qualified; 0: not over
+	Frame    uint64         // a packet at or after Start: where to look
+	Pulses   int            // stretches between pauses of pulseGap seconds and more
+	// Peak, Mean and Baseline, the usual rate, are in packets a second of those that
+	// count: queries, guesses or junk, replies at a victim, refused logins.
+	Peak     float64
 	Mean     float64
-	Baseline float64 // before the incident
+	Baseline float64
 	Requests uint64
 	Replies  uint64
 	// Packets and PeakBytes are of an OtherFlood: all that it counts, and the bytes of the
@@ -137,8 +140,7 @@ type Incident struct {
 	SourcesError float64
 	Top          []Source
 	Prefixes     []Prefix
-	// Completion is the share of the sources challenged that brought the challenge
-	// back, of Challenged sources; -1 where that is unknown.
+	// Completion is the share of the Challenged sources that brought the challenge back.
 	Completion float64
 	Challenged int
 	Answered   float64 // replies for each request; -1: only one direction was captured
@@ -148,13 +150,13 @@ type Incident struct {
 	Missing    []string // features that the capture could not give
 	Advice     string
 	Rules      FilterRules
-	Features   []Feature // what the verdict rests on, by name, for --explain
-	Succeeded  bool      // a guesser got in, a bypass got data
-	Dropped    uint64    // packets that the capturing program lost until then
+	Features   []FeatureValue // what the verdict rests on, by name, for --explain
+	Succeeded  bool           // a guesser got in, a bypass got data
+	Dropped    uint64         // packets that the capturing program lost before it was opened
 }
 
-// setSources sets Sources to an estimate, which is above Requests at times: no source
-// sent less than one.
+// setSources sets Sources to an estimate, but to no more than Requests: each source sent at
+// least one.
 func (in *Incident) setSources(estimate float64) {
 	in.Sources = estimate
 	if in.Requests > 0 {
@@ -162,15 +164,15 @@ func (in *Incident) setSources(estimate float64) {
 	}
 }
 
-// Protocol names what was sent; empty where it is none.
-func (i *Incident) Protocol() string {
-	if i.Proto == nil {
+// Protocol returns the name of the packets' protocol; empty if unknown.
+func (in *Incident) Protocol() string {
+	if in.Proto == nil {
 		return ""
 	}
-	return i.Proto.Name
+	return in.Proto.Name
 }
 
-// FilterRules are the lines of an advice alone: a file for nft -f, and one for
+// FilterRules are the rules of an advice without its words: a file for nft -f, and one for
 // iptables-restore -n (ip6tables-restore where the target has an IPv6 address). Both are
 // empty where no filter helps.
 type FilterRules struct {
@@ -180,7 +182,7 @@ type FilterRules struct {
 // Change is a verdict that a later one replaced.
 type Change struct {
 	Kind  Kind
-	Nanos int64 // when it was given
+	Nanos int64 // when it was replaced
 }
 
 // Source is one of the busiest sources. The true count lies between Low and High.
@@ -188,8 +190,8 @@ type Source struct {
 	Addr      netip.Addr
 	Low, High uint64
 	Verified  bool // it brought a challenge back
-	Ports     int  // different ones, at least; exact while few
-	TTL       int  // -1 if not known
+	Ports     int  // different source ports, at least; exact while few
+	TTL       int  // -1 if unknown
 }
 
 // Prefix is one of the busiest networks: a /24, in IPv6 a /64.
@@ -199,15 +201,15 @@ type Prefix struct {
 	Hosts     int // different ones, at least
 }
 
-// Feature is a named value that a verdict rests on.
-type Feature struct {
+// FeatureValue is the value of a feature that a verdict rests on.
+type FeatureValue struct {
 	Name  string
 	Value float64 // NaN: the capture could not give it
 }
 
 // Feature returns the value of a feature; NaN where the incident has none.
-func (i *Incident) Feature(name string) float64 {
-	for _, f := range i.Features {
+func (in *Incident) Feature(name string) float64 {
+	for _, f := range in.Features {
 		if f.Name == name {
 			return f.Value
 		}
@@ -215,13 +217,12 @@ func (i *Incident) Feature(name string) float64 {
 	return math.NaN()
 }
 
-// Share returns the part of all queries in the window, or of all packets of an OtherFlood
-// whose sources were looked at, that n of them are; below 0 where
-// the incident does not say how many there were.
-func (i *Incident) Share(n uint64) float64 {
-	all := i.Feature("D") * i.Feature("q")
-	if i.Class != nil {
-		all = float64(i.Viewed)
+// Share returns which part of all queries in the window n of them are, or -1 where the
+// number of queries is unknown; of an OtherFlood, of all packets whose sources were counted.
+func (in *Incident) Share(n uint64) float64 {
+	all := in.Feature("D") * in.Feature("q")
+	if in.Class != nil {
+		all = float64(in.Viewed)
 	}
 	if !(all > 0) {
 		return -1
@@ -229,15 +230,16 @@ func (i *Incident) Share(n uint64) float64 {
 	return min(float64(n)/all, 1)
 }
 
-// Amplification returns payload sent for payload received; 0 where nothing was.
-func (i *Incident) Amplification() float64 {
-	if i.BytesIn == 0 {
+// Amplification returns payload bytes sent for each byte received; 0 where none was received.
+func (in *Incident) Amplification() float64 {
+	if in.BytesIn == 0 {
 		return 0
 	}
-	return float64(i.BytesOut) / float64(i.BytesIn)
+	return float64(in.BytesOut) / float64(in.BytesIn)
 }
 
-// ConfidenceWord returns how sure a confidence is.
+// ConfidenceWord returns a confidence as a word: high from five points of evidence on, medium
+// from three, else low.
 func ConfidenceWord(confidence float64) string {
 	switch {
 	case confidence >= 0.85:
@@ -248,5 +250,18 @@ func ConfidenceWord(confidence float64) string {
 	return "low"
 }
 
-// Name is the incident in one word: kind and number.
-func (i *Incident) Name() string { return i.Kind.String() + " " + strconv.FormatUint(i.ID, 10) }
+// Name returns the kind and the number of the incident.
+func (in *Incident) Name() string { return in.Kind.String() + " " + strconv.FormatUint(in.ID, 10) }
+
+// IsAt reports whether the target of the incident can be one of servers. A scan has many
+// targets, and any of them may be.
+func (i *Incident) IsAt(servers *hostset.Set) bool {
+	switch t := &i.Target; {
+	case i.Kind == Scan:
+		return true
+	case t.End.Port() == 0: // the victim of replies is a host
+		return servers.HasHost(t.End.Addr())
+	default:
+		return servers.Has(t.End)
+	}
+}

@@ -8,5 +8,5 @@ import (
 
 // TestChosenKeys: nobody can choose keys that collide in the tables.
 func TestChosenKeys(t *testing.T) {
-	lrutest.Check[login](t)
+	lrutest.Check[loginKey](t)
 }

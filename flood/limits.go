@@ -1,56 +1,56 @@
 package flood
 
-// What the detector keeps at most is fixed when it is made: no number of addresses makes it
-// grow. Sizes at the usual budget: 9.7 MiB from the first packets on, of which 2.4 MiB are those
-// of package other, 26.3 MiB with all targets, victims and hosts that there is room for, and
-// up to 16 KiB for each open incident.
+// The size of every table is fixed when the detector is made: no number of addresses makes it
+// grow. At the usual size it takes 9.7 MiB from the first packets on, of which package other
+// takes 2.4 MiB, 26.3 MiB with all servers, victims and hosts that there is room for, and up
+// to 16 KiB for each open incident.
 const (
-	// lightTargets is how many servers are counted coarsely: a spray over random
-	// addresses drives out the oldest.
+	// lightTargets is how many servers are counted coarsely. An attacker who sends to
+	// random addresses evicts the oldest.
 	lightTargets = 8192
-	// heavyTargets is how many are watched closely, 225 KiB each. The one that was
-	// silent longest makes room, never one with an open incident.
-	// A smaller budget has fewer, but leastTargets.
+	// heavyTargets is how many servers are watched closely, 225 KiB each. A busier server
+	// evicts the least busy one without an open incident. Smaller sizes have fewer, but
+	// at least leastTargets.
 	heavyTargets = 64
 	leastTargets = 8
-	// askedBytes of each of two filters hold who asked whom in the last five to ten
-	// seconds.
+	// askedBytes is the size of each of the two filters of who asked whom in the last five
+	// to ten seconds.
 	askedBytes = 512 << 10
-	// sessionBytes, likewise, with whom the game was spoken.
+	// sessionBytes is the same for who spoke the game with which server.
 	sessionBytes = 128 << 10
-	// listedBytes, likewise, which servers a master server named in ten to twenty
-	// minutes.
+	// listedBytes is the same for servers that a master server listed in the last ten to
+	// twenty minutes.
 	listedBytes = 64 << 10
-	// lightVictims are hosts that get replies they did not ask for, heavyVictims
-	// those that are watched closely, 108 KiB each.
+	// lightVictims is how many hosts that get replies without a request are counted
+	// coarsely, heavyVictims how many are watched closely, 108 KiB each.
 	lightVictims = 1024
 	heavyVictims = 16
-	// scanners are sources that asked at least two servers that never answered.
+	// scanners is how many sources are watched that asked at least two servers that never
+	// answered.
 	scanners = 1024
-	// firstPlaces is how many sources are remembered with the one silent server that they
-	// asked; a newer one takes the place of an older one.
-	firstPlaces = 1 << 12
-	// sitesBytes is the size of each of two filters that hold networks which were seen to
-	// answer.
+	// firstRequestPlaces is how many sources are kept with the one silent server that they
+	// asked; a newer source replaces an older one.
+	firstRequestPlaces = 1 << 12
+	// sitesBytes is the size of each of the two filters of networks from which answers
+	// came.
 	sitesBytes = 4 << 10
-	// rconTargets are consoles that refused a login, with the last rconKept refusals
-	// of each; rconLogins are passwords that wait for the answer.
+	// rconTargets is how many consoles that refused a login are kept, with the last
+	// rconKept refusals of each; rconLogins is how many logins wait for their answer.
 	rconTargets = 256
 	rconKept    = 64
 	rconLogins  = 1024
-	// openIncidents is how many incidents are open at a time; beyond that the rest is
-	// counted only.
+	// openIncidents is how many incidents are open at a time. Further ones are counted,
+	// and not opened.
 	openIncidents = 256
-	// keptIncidents is how many closed ones are remembered, for campaigns.
+	// keptIncidents is how many closed incidents are kept, for campaigns.
 	keptIncidents = 256
-	// maxPerMinute is how many incidents of a kind may open in a minute before the
-	// rest is counted only: somebody may want to fill the table.
+	// maxPerMinute is how many incidents of a kind open in a minute, so that nobody can
+	// fill openIncidents with them. Further ones are counted, and not opened.
 	maxPerMinute = 50
 	// collected is how many incidents a report for people holds, of about 2 KiB each;
 	// notes make room for warnings, and both for alerts.
 	collected = 500
-	// seenExact is up to how many servers are counted one by one, to say in what
-	// nothing was found; beyond that the number is an estimate. seenPlaces is the room
-	// for them.
-	seenExact, seenPlaces = 256, 512
+	// seenExact is the largest number of servers that Seen counts exactly; above it the
+	// number is an estimate.
+	seenExact = 256
 )

@@ -8,19 +8,19 @@ import (
 	"qsniff/track"
 )
 
-// How many sources and prefixes an incident names.
+// How many sources and networks an incident lists.
 const (
 	listedSources  = 8
 	listedPrefixes = 4
 )
 
-// appendTop appends the first of the busiest. provable is set where being proven says
-// something.
-func appendTop(dst []Source, list []measure.Busy, provable bool) []Source {
+// appendTop appends the first listedSources of list. hasProofs reports whether the server
+// gives challenges that the capture shows whole, so that Verified may be set.
+func appendTop(dst []Source, list []measure.BusyHost, hasProofs bool) []Source {
 	for i := range list[:min(len(list), listedSources)] {
 		x := &list[i]
 		dst = append(dst, Source{Addr: x.Addr.Addr(), Low: uint64(x.Low), High: uint64(x.High),
-			Verified: provable && x.Seen.Proven, Ports: x.Seen.Ports.Count(), TTL: int(x.Seen.TTL)})
+			Verified: hasProofs && x.Activity.Proven, Ports: x.Activity.Ports.Count(), TTL: int(x.Activity.TTL)})
 	}
 	return dst
 }

@@ -31,19 +31,19 @@ func tableSize[K lru.Key, V any](n int) int {
 }
 
 func targetSize() int {
-	return sizeOf[watched]() + 2*(topSize[measure.Seen](measure.TopSources)+topSize[measure.Neighbours](measure.TopPrefixes)+2*topSize[measure.Seen](measure.TopSources/4))
+	return sizeOf[watched]() + 2*(topSize[measure.Activity](measure.TopSources)+topSize[measure.Neighbours](measure.TopPrefixes)+2*topSize[measure.Activity](measure.TopSources/4))
 }
 
-func victimSize() int { return sizeOf[victim]() + 2*topSize[measure.Seen](measure.TopSources) }
+func victimSize() int { return sizeOf[victim]() + 2*topSize[measure.Activity](measure.TopSources) }
 
 // fixedSize is what a detector takes once it has seen some packets.
 func fixedSize() int {
-	return tableSize[track.End, light](lightTargets) +
+	return tableSize[track.End, lightServer](lightTargets) +
 		measure.ClaimsBytes +
 		2*(askedBytes+sessionBytes+listedBytes+sitesBytes) +
-		tableSize[track.Host, unasked](lightVictims) +
+		tableSize[track.Host, lightVictim](lightVictims) +
 		tableSize[track.Host, scanner](scanners) +
-		tableSize[track.End, console](rconTargets) + tableSize[login, waiting](rconLogins) +
+		tableSize[track.End, console](rconTargets) + tableSize[loginKey, pendingLogin](rconLogins) +
 		other.FixedBytes + other.KnownBytes +
 		sizeOf[Detector]()
 }
@@ -51,7 +51,7 @@ func fixedSize() int {
 // What the detector keeps is what limits.go says, and no less than nine tenths of it:
 // numbers that grow old in a comment are of no use.
 func TestMemory(t *testing.T) {
-	list := 2 * measure.TopSources * sizeOf[measure.Busy]()
+	list := 2 * measure.TopSources * sizeOf[measure.BusyHost]()
 	tests := []struct {
 		name      string
 		got, want int // bytes
@@ -60,7 +60,7 @@ func TestMemory(t *testing.T) {
 		{"a victim", victimSize(), 108 << 10},
 		{"what is there from the first packets on", fixedSize(), 9930 << 10},
 		{"all", fixedSize() + list + heavyTargets*targetSize() + heavyVictims*victimSize() + other.MostBytes, 27 << 20},
-		{"an incident", sizeOf[Incident]() + listedSources*sizeOf[Source]() + measure.TopPrefixes*sizeOf[Prefix]() + 32*sizeOf[Feature](), 16 << 10},
+		{"an incident", sizeOf[Incident]() + listedSources*sizeOf[Source]() + measure.TopPrefixes*sizeOf[Prefix]() + 32*sizeOf[FeatureValue](), 16 << 10},
 	}
 	for _, tt := range tests {
 		if tt.got > tt.want || tt.got < tt.want/10*9 {
@@ -87,7 +87,7 @@ func TestMemoryMeasured(t *testing.T) {
 			d.victims.light.Put(track.Host{})
 			d.scans.table.Put(track.Host{})
 			d.consoles.table.Put(track.End{})
-			d.consoles.logins.Put(login{})
+			d.consoles.pending.Put(loginKey{})
 			return d
 		}, fixedSize()},
 	} {

@@ -16,7 +16,7 @@ func TestNoNewsAtOnce(t *testing.T) {
 		for _, into := range []time.Duration{0, 700 * time.Millisecond, 950 * time.Millisecond} {
 			w := newWorld(uint64(rate))
 			at := map[uint64]int32{} // second in which each was opened
-			w.d.Observe(func(in *Incident, e Event) {
+			w.d.AddObserver(func(in *Incident, e Event) {
 				switch e {
 				case Begins:
 					opened++

@@ -25,7 +25,7 @@ func newOthers(b *book, servers *servers, size float64) *others {
 	lim := &b.lim
 	x := &others{book: b, Table: other.New(size), servers: servers, open: map[*other.Spell]*Incident{},
 		limits: other.Limits{Scale: lim.OtherScale, Factor: lim.OtherFactor, Fast: lim.FastTicks, Slow: lim.SlowTicks,
-			Quiet: lim.Quiet.Seconds(), Share: lowShare}}
+			Quiet: lim.Quiet.Seconds(), Share: liveShare}}
 	x.Judged, x.Decide = x.isJudged, x.decide
 	return x
 }
@@ -66,7 +66,7 @@ func (x *others) decide(h *other.Host, class int, s *other.Spell, e other.Event)
 		return x.begin(h, c, s)
 	case other.Doubles:
 		x.describe(in, c, s)
-		x.found(in, Changes)
+		x.announce(in, Changes)
 	case other.Ends:
 		x.close(in, c, s)
 	}
@@ -97,7 +97,7 @@ func (x *others) begin(h *other.Host, c *other.Class, s *other.Spell) bool {
 	x.open[s] = in
 	x.describe(in, c, s)
 	x.advisor.Advise(in)
-	x.found(in, Begins)
+	x.announce(in, Begins)
 	return true
 }
 
@@ -122,7 +122,7 @@ func (x *others) close(in *Incident, c *other.Class, s *other.Spell) {
 	x.advisor.Advise(in)
 	delete(x.open, s)
 	if s.IsActive() {
-		x.found(in, Ends)
+		x.announce(in, Ends)
 		return
 	}
 	in.End = s.LastEnd

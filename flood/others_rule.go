@@ -6,13 +6,13 @@ import (
 	"qsniff/flood/other"
 )
 
-// otherRule is the rule for floods of what is no query.
-func otherRule() Rule {
-	r := Rule{Kind: OtherFlood, Means: "a host with servers gets too much of something that is no query", Needs: []Need{
-		{"", "times the usual rate, and one of these", needLeast, "other_factor", 0},
+// otherRule documents when there are floods of what is no query.
+func otherRule() RuleDoc {
+	r := RuleDoc{Kind: OtherFlood, Meaning: "a host with servers gets too much of something that is no query", Needs: []NeedDoc{
+		{"", "times the usual rate, and one of these", needsAtLeast, "other_factor", 0},
 	}}
 	add := func(c *other.Class, says string) {
-		r.Needs = append(r.Needs, Need{"", "packets/s: " + says, needLeast, "other_scale", c.Least})
+		r.Needs = append(r.Needs, NeedDoc{"", "packets/s: " + says, needsAtLeast, "other_scale", c.Least})
 	}
 	for i := range other.Own() {
 		add(&other.Own()[i], other.Own()[i].Says)
@@ -20,10 +20,10 @@ func otherRule() Rule {
 	add(other.Amplified(), "replies of an amplifier, by the port they come from")
 	add(other.Foreign(), "of one message that clients of another game send")
 	r.Needs = append(r.Needs,
-		Need{"", "times as many, where nothing that the host sends was captured and what it answers would not count", needLeast, "", other.BlindFactor},
-		Need{"", "seconds, at ten times that", needLeast, "fast_ticks", 0},
-		Need{"", "seconds, below", needLeast, "slow_ticks", 0},
-		Need{"", "seconds without, after which it begins anew", needOver, "", other.ColdAfter})
-	r.Signs = []Sign{{otherScore, toBegin}, {otherMore, fmt.Sprintf("%d times as much as it takes", otherMuch)}}
+		NeedDoc{"", "times as many, where nothing that the host sends was captured and what it answers would not count", needsAtLeast, "", other.BlindFactor},
+		NeedDoc{"", "seconds, at ten times that", needsAtLeast, "fast_ticks", 0},
+		NeedDoc{"", "seconds, below", needsAtLeast, "slow_ticks", 0},
+		NeedDoc{"", "seconds without, after which it begins anew", needsAbove, "", other.ColdAfter})
+	r.Signs = []SignDoc{{otherScore, toBegin}, {otherMore, fmt.Sprintf("%d times as much as it takes", otherMuch)}}
 	return r
 }

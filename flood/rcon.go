@@ -10,42 +10,42 @@ import (
 	"qsniff/track"
 )
 
-// consoles finds who guesses passwords for remote console, and who has a wrong one.
-// It keeps hashes of passwords and never a password.
+// consoles finds sources that guess passwords of remote consoles over TCP, and tools that
+// use an old one. It keeps hashes of passwords and never a password.
 type consoles struct {
 	*book
-	table  *lru.Table[track.End, console]
-	logins *lru.Table[login, waiting]
+	table   *lru.Table[track.End, console]
+	pending *lru.Table[loginKey, pendingLogin]
 }
 
-// login names the two ends of a connection.
-type login struct{ server, client track.End }
+// loginKey is the two ends of a connection.
+type loginKey struct{ server, client track.End }
 
 // Hash mixes the key.
-func (k login) Hash(seed uint64) uint64 {
+func (k loginKey) Hash(seed uint64) uint64 {
 	return lru.Mix(lru.MixBytes(k.server.Hash(seed), k.client.Host[:]), uint64(k.client.Port))
 }
 
-// waiting is a login whose answer is to come.
-type waiting struct{ secret uint32 }
+// pendingLogin is a login that waits for its answer.
+type pendingLogin struct{ secret uint32 }
 
-// console is a server that refused logins.
+// console is a server that refused at least one login, and the incident there.
 type console struct {
-	kept     [rconKept]refusal
-	n, next  int
-	failures uint64
-	in       *Incident
-	trial    Trial
-	begun    int64 // time of the first refusal of this run
-	frame    uint64
-	last     int32
-	lastAt   int64
-	sec      int32
-	count    uint32
-	peak     uint32
-	isBroken bool // by a source that had been refused
-	proto    *dissect.Proto
-	sources  sketch.Distinct
+	refusals     [rconKept]refusal
+	n, next      int // how many refusals are kept, and where the next one goes
+	failures     uint64
+	in           *Incident // nil: none is open
+	trial        Trial
+	runStart     int64 // time of the first refusal of this run
+	frame        uint64
+	lastSec      int32 // of the last refusal, or success
+	lastEnd      int64 // and its time stamp
+	sec          int32
+	count        uint32 // refusals in second sec
+	peak         uint32 // the largest count
+	hasSucceeded bool   // a source that had been refused logged in
+	proto        *dissect.Proto
+	sources      sketch.Distinct
 }
 
 // refusal is a login that was refused.
@@ -56,32 +56,34 @@ type refusal struct {
 	host   track.Host
 }
 
-// How long refusals count, in seconds.
+// How long refusals count, in seconds; rconWindow and rconAll are with the thresholds.
+// Chosen: a person who mistypes needs longer for as many passwords, and a run of guesses
+// pauses for less.
 const (
 	rconMinute = 60
-	rconPause  = 120 // between one run of guesses and the next
-	endsAfter  = 10  // what was silent for so long when the capture ended is over
+	rconPause  = 120 // a longer pause begins another run of guesses
+	endsAfter  = 10  // an incident that was silent for longer when the capture ended is over
 )
 
 func newConsoles(b *book, servers, logins int) consoles {
-	return consoles{book: b, table: lru.New[track.End, console](servers), logins: lru.New[login, waiting](logins)}
+	return consoles{book: b, table: lru.New[track.End, console](servers), pending: lru.New[loginKey, pendingLogin](logins)}
 }
 
-// countLogin takes a login, or the answer to one.
+// countLogin keeps a login until its answer arrives, and counts the answer.
 func (x *consoles) countLogin(s *track.Sighting) {
 	if s.What == track.IsLogin {
-		w, _ := x.logins.Put(login{s.To(), s.From()})
+		w, _ := x.pending.Put(loginKey{s.To(), s.From()})
 		w.secret = s.Secret
 		return
 	}
 	server, client := s.From(), s.To()
-	k := login{server, client}
-	w := x.logins.Peek(k)
-	if w == nil { // it refuses a command, or the login was not captured
+	k := loginKey{server, client}
+	w := x.pending.Peek(k)
+	if w == nil { // the answer refuses a command, or the login was not captured
 		return
 	}
 	secret := w.secret
-	x.logins.Delete(k)
+	x.pending.Delete(k)
 	if s.What == track.IsWelcome {
 		x.recordWelcome(server, client.Host)
 		return
@@ -91,15 +93,15 @@ func (x *consoles) countLogin(s *track.Sighting) {
 		var gone *lru.Evicted[track.End, console]
 		c, gone = x.table.Put(server)
 		if gone != nil && gone.Val.in != nil {
-			gone.Val.close(x.book)
+			gone.Val.closeIncident(x.book)
 		}
 		*c = console{}
 	}
 	c.recordRefusal(x.book, s, refusal{x.Now, 0, secret, client.Host})
 }
 
-// countConnection takes a new connection to a server: the rules that are tried count
-// them.
+// countConnection applies the rules that are tried to a new connection to a server, because
+// they count connections.
 func (x *consoles) countConnection(s *track.Sighting) {
 	if x.table.Len() == 0 {
 		return
@@ -109,31 +111,33 @@ func (x *consoles) countConnection(s *track.Sighting) {
 		return
 	}
 	isGuesser := false
-	h := uint32(x.key.Host(s.Src))
-	for i := range c.kept[:c.n] {
-		isGuesser = isGuesser || c.kept[i].source == h
+	h := uint32(x.key.HashHost(s.Src))
+	for i := range c.refusals[:c.n] {
+		isGuesser = isGuesser || c.refusals[i].source == h
 	}
-	c.trial.Show(s, !isGuesser)
+	c.trial.Apply(s, !isGuesser)
 }
 
-// recordRefusal counts a refused login, whose source is hashed here.
+// recordRefusal keeps a refused login and judges the refusals up to it. It fills in the hash
+// of the source. The console begins anew after rconAll seconds without a refusal, a run after
+// rconPause.
 func (c *console) recordRefusal(b *book, s *track.Sighting, x refusal) {
-	if c.in == nil && c.n > 0 && b.Now-c.last > rconAll {
+	if c.in == nil && c.n > 0 && b.Now-c.lastSec > rconAll {
 		*c = console{}
 	}
-	if c.in == nil && (c.n == 0 || b.Now-c.last > rconPause) { // what was long before is another story
-		c.begun, c.frame = b.Nanos, s.Frame
+	if c.in == nil && (c.n == 0 || b.Now-c.lastSec > rconPause) { // another run
+		c.runStart, c.frame = b.Nanos, s.Frame
 	}
 	if c.proto == nil {
 		c.proto = s.Proto
 	}
-	h := b.key.Host(x.host)
+	h := b.key.HashHost(x.host)
 	x.source = uint32(h)
-	c.kept[c.next] = x
+	c.refusals[c.next] = x
 	c.next = (c.next + 1) % rconKept
 	c.n = min(c.n+1, rconKept)
 	c.failures++
-	c.last, c.lastAt = b.Now, b.Nanos
+	c.lastSec, c.lastEnd = b.Now, b.Nanos
 	c.sources.Add(h)
 	if c.sec != b.Now {
 		c.sec, c.count = b.Now, 0
@@ -143,21 +147,21 @@ func (c *console) recordRefusal(b *book, s *track.Sighting, x refusal) {
 	c.judgeRefusals(b, s.From(), x.source)
 }
 
-// In a minute people do not mistype so many different passwords: these times the
-// thresholds for ten minutes.
+// In a minute people do not mistype as many different passwords: the thresholds for ten
+// minutes, times these. Chosen: 20 refused logins and 15 passwords by default.
 const (
 	rconMinuteFailures  = 2
 	rconMinutePasswords = 3
 )
 
-// kindOf returns what the refusals up to one of a source are.
+// kindOf returns the kind of the refusals up to now, of source and of all sources together.
 func (c *console) kindOf(b *book, source uint32) Kind {
 	lim := &b.lim
 	one := c.tally(b.Now-rconWindow, &source)
 	all, minute := c.tally(b.Now-rconAll, nil), c.tally(b.Now-rconMinute, nil)
 	switch {
 	case one.failures >= lim.RconFailures && one.passwords >= lim.RconPasswords,
-		all.failures >= lim.RconAllFailures && all.passwords >= lim.RconAllPassword,
+		all.failures >= lim.RconAllFailures && all.passwords >= lim.RconAllPasswords,
 		minute.failures >= rconMinuteFailures*lim.RconFailures && minute.passwords >= rconMinutePasswords*lim.RconPasswords:
 		return RconBruteforce
 	case one.failures >= lim.RconFailures:
@@ -166,7 +170,8 @@ func (c *console) kindOf(b *book, source uint32) Kind {
 	return NoKind
 }
 
-// judgeRefusals looks at the refusals after one of source.
+// judgeRefusals opens an incident after a refusal of source if there were enough, or turns
+// an open misconfiguration into guessing.
 func (c *console) judgeRefusals(b *book, server track.End, source uint32) {
 	kind := c.kindOf(b, source)
 	switch {
@@ -175,11 +180,11 @@ func (c *console) judgeRefusals(b *book, server track.End, source uint32) {
 	case c.in != nil:
 		b.changeKind(c.in, kind, b.Nanos)
 		c.describe(b)
-		c.trial = b.retry(c.in, c.trial)
-		b.found(c.in, Changes)
+		c.trial = b.restartTrial(c.in, c.trial)
+		b.announce(c.in, Changes)
 		return
 	}
-	in := b.openIncident(Target{End: server.AddrPort(), TCP: true}, kind, ofLogins, c.begun)
+	in := b.openIncident(Target{End: server.AddrPort(), TCP: true}, kind, ofLogins, c.runStart)
 	if in == nil {
 		return
 	}
@@ -188,18 +193,19 @@ func (c *console) judgeRefusals(b *book, server track.End, source uint32) {
 	in.Proto, in.Frame = c.proto, c.frame
 	c.describe(b)
 	c.trial = b.advisor.Try(in)
-	b.found(in, Begins)
+	b.announce(in, Begins)
 }
 
-// tallied is what a stretch of time shows.
-type tallied struct{ failures, passwords, sources int }
+// refusalTally is how many refusals there were, with how many different passwords and from
+// how many sources.
+type refusalTally struct{ failures, passwords, sources int }
 
-// tally counts the refusals kept since a second, of one source or of all.
-func (c *console) tally(since int32, source *uint32) tallied {
-	var t tallied
+// tally counts the kept refusals from second since on, of one source or, with nil, of all.
+func (c *console) tally(since int32, source *uint32) refusalTally {
+	var t refusalTally
 	var secrets, sources [rconKept]uint32
-	for i := range c.kept[:c.n] {
-		r := &c.kept[i]
+	for i := range c.refusals[:c.n] {
+		r := &c.refusals[i]
 		if r.sec < since || source != nil && r.source != *source {
 			continue
 		}
@@ -216,45 +222,46 @@ func (c *console) tally(since int32, source *uint32) tallied {
 	return t
 }
 
-// recordWelcome takes a login that succeeded: after refusals of the same source it is
-// what a guesser wants.
+// recordWelcome notes a login that succeeded after refusals of the same source, where
+// passwords are guessed: the guesser got in.
 func (x *consoles) recordWelcome(server track.End, client track.Host) {
 	c := x.table.Get(server)
 	if c == nil || c.in == nil || c.in.Kind != RconBruteforce {
 		return
 	}
-	source := uint32(x.key.Host(client))
+	source := uint32(x.key.HashHost(client))
 	if one := c.tally(x.Now-rconAll, &source); one.failures > 0 {
-		c.isBroken, c.last, c.lastAt = true, x.Now, x.Nanos
+		c.hasSucceeded, c.lastSec, c.lastEnd = true, x.Now, x.Nanos
 		c.in.Succeeded = true
 		c.describe(x.book)
-		x.found(c.in, Changes)
+		x.announce(c.in, Changes)
 	}
 }
 
-// Points of guesses, and of guesses of which one was right.
+// Scores of guesses, and of guesses of which one was right. Chosen: the least with a high
+// confidence, and the least with confidenceMost.
 const (
 	guesserScore = 5
-	brokenScore  = 7
+	successScore = 7
 )
 
 func (c *console) describe(b *book) {
 	in := c.in
 	in.Requests, in.Peak = c.failures, float64(c.peak)
-	in.Mean = float64(c.failures) / max(float64(c.lastAt-in.Start)/1e9, 1)
+	in.Mean = float64(c.failures) / max(float64(c.lastEnd-in.Start)/1e9, 1)
 	in.setSources(c.sources.Count())
 	in.Confidence = b.confidence(guesserScore, false)
-	if c.isBroken {
-		in.Confidence = b.confidence(brokenScore, false)
+	if c.hasSucceeded {
+		in.Confidence = b.confidence(successScore, false)
 	}
 	in.Top = c.appendTop(in.Top[:0])
 	c.writeEvidence()
 }
 
-// appendTop appends sources of the refusals that are kept.
+// appendTop appends the first listedSources sources of the kept refusals.
 func (c *console) appendTop(dst []Source) []Source {
-	for i := range c.kept[:c.n] {
-		a := c.kept[i].host.Addr()
+	for i := range c.refusals[:c.n] {
+		a := c.refusals[i].host.Addr()
 		k := slices.IndexFunc(dst, func(s Source) bool { return s.Addr == a })
 		switch {
 		case k >= 0:
@@ -268,9 +275,9 @@ func (c *console) appendTop(dst []Source) []Source {
 }
 
 func (c *console) writeEvidence() {
-	all := c.tally(c.last-rconAll, nil)
+	all := c.tally(c.lastSec-rconAll, nil)
 	s := sentences(c.in.Evidence[:0])
-	if c.isBroken {
+	if c.hasSucceeded {
 		s.add("A LOGIN SUCCEEDED after refusals: change the password")
 	}
 	s.add("%s, %s among the last %d, %s", digits.Counted(uint64(c.failures), "refused login"),
@@ -278,46 +285,46 @@ func (c *console) writeEvidence() {
 	switch {
 	case c.in.Kind == RconMisconfig:
 		s.add("the same %s again and again: a tool with an old one", digits.Noun(uint64(all.passwords), "password", "few passwords"))
-	case !c.isBroken:
+	case !c.hasSucceeded:
 		s.add("no success")
 	}
 	c.in.Evidence = s
 }
 
-// close ends the incident.
-func (c *console) close(b *book) {
+// closeIncident ends the incident at the last refusal or success.
+func (c *console) closeIncident(b *book) {
 	c.describe(b)
-	c.in.End = c.lastAt
-	b.conclude(c.in, c.trial, false)
+	c.in.End = c.lastEnd
+	b.concludeTrial(c.in, c.trial, false)
 	c.trial = nil
 	b.closeIncident(c.in, ofLogins)
 	c.in = nil
 }
 
-// tick closes what is over.
-func (x *consoles) tick() {
+// closeQuiet closes the incidents without a login for the quiet time.
+func (x *consoles) closeQuiet() {
 	for _, c := range x.table.All() {
-		if c.in != nil && x.isQuiet(c.last) {
-			c.close(x.book)
+		if c.in != nil && x.isQuiet(c.lastSec) {
+			c.closeIncident(x.book)
 			*c = console{}
 		}
 	}
 }
 
-// end announces the incidents that the capture leaves open.
-func (x *consoles) end() {
+// finish announces the incidents that are open when the capture ends.
+func (x *consoles) finish() {
 	for _, c := range x.table.All() {
 		if c.in == nil {
 			continue
 		}
-		if x.Now-c.last > endsAfter {
-			c.close(x.book)
+		if x.Now-c.lastSec > endsAfter {
+			c.closeIncident(x.book)
 			continue
 		}
 		c.describe(x.book)
-		x.conclude(c.in, c.trial, false)
+		x.concludeTrial(c.in, c.trial, false)
 		c.trial = nil
-		x.found(c.in, Ends)
+		x.announce(c.in, Ends)
 		c.in = nil
 	}
 }

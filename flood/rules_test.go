@@ -69,7 +69,7 @@ func allUnknown() (f measure.Features) {
 // atLimit is the value nearest to the limit for which the condition holds, beyondLimit
 // the nearest for which it does not.
 func (c *condition) atLimit() float64 {
-	switch c.is {
+	switch c.comparison {
 	case above:
 		return math.Nextafter(c.limit, math.Inf(1))
 	case below:
@@ -79,7 +79,7 @@ func (c *condition) atLimit() float64 {
 }
 
 func (c *condition) beyondLimit() float64 {
-	switch c.is {
+	switch c.comparison {
 	case atLeast:
 		return math.Nextafter(c.limit, math.Inf(-1))
 	case atMost:
@@ -88,7 +88,7 @@ func (c *condition) beyondLimit() float64 {
 	return c.limit
 }
 
-func (c *condition) isLower() bool { return c.is == atLeast || c.is == above }
+func (c *condition) isLower() bool { return c.comparison == atLeast || c.comparison == above }
 
 // implies reports whether o holds wherever c does.
 func (c *condition) implies(o *condition) bool {
@@ -153,13 +153,13 @@ func TestLimitsOfRules(t *testing.T) {
 					t.Errorf("%s, way %d: %+v\nat the limit %v, beyond %v\nwant true, false", r.kind, k, *c, r.fits(&at, 99, true), r.fits(&beyond, 99, true))
 				}
 			})
-			if r.enough.setting == "" {
+			if r.minPoints.setting == "" {
 				continue
 			}
 			f := slices.Concat(r.needs, w).at(nil)
-			less := math.Nextafter(r.enough.limit, math.Inf(-1))
-			if !r.fits(&f, r.enough.limit, r.proof) || r.fits(&f, less, true) || r.fits(&f, 99, false) == r.proof {
-				t.Errorf("%s: %g points: %v, just less: %v, without a proof: %v", r.kind, r.enough.limit, r.fits(&f, r.enough.limit, r.proof), r.fits(&f, less, true), r.fits(&f, 99, false))
+			less := math.Nextafter(r.minPoints.limit, math.Inf(-1))
+			if !r.fits(&f, r.minPoints.limit, r.needsAddressSign) || r.fits(&f, less, true) || r.fits(&f, 99, false) == r.needsAddressSign {
+				t.Errorf("%s: %g points: %v, just less: %v, without a proof: %v", r.kind, r.minPoints.limit, r.fits(&f, r.minPoints.limit, r.needsAddressSign), r.fits(&f, less, true), r.fits(&f, 99, false))
 			}
 		}
 	}
@@ -181,7 +181,7 @@ func TestLimitsOfSigns(t *testing.T) {
 					if !s.holds(&at) || s.holds(&beyond) {
 						t.Errorf("%s: %s: %+v\nat the limit %v, beyond %v\nwant true, false", r.kind, s.text(), *c, s.holds(&at), s.holds(&beyond))
 					}
-					r.checkScore(t, &at, s.proof)
+					r.checkScore(t, &at, s.isAboutAddresses)
 					r.checkScore(t, &beyond, false)
 					for k := range s.unless {
 						u := &s.unless[k]
@@ -207,7 +207,7 @@ func (r *rule) checkScore(t *testing.T, f *measure.Features, wantProof bool) {
 	for i := range r.signs {
 		if r.signs[i].holds(f) {
 			want += r.signs[i].points
-			wantProof = wantProof || r.signs[i].proof && len(r.signs[i].unless) == 0
+			wantProof = wantProof || r.signs[i].isAboutAddresses && len(r.signs[i].unless) == 0
 		}
 	}
 	// Beyond the limit of one sign about challenges the next one holds.
@@ -228,7 +228,7 @@ func TestTextsHaveLimits(t *testing.T) {
 			}
 			for _, c := range limits {
 				told := c.setting != "" && strings.Contains(text, c.setting) || c.feature == measure.OneWay || c.feature == measure.Refusing
-				if !told && !strings.Contains(text, number(c.limit)) && !strings.Contains(text, word(c.limit)) {
+				if !told && !strings.Contains(text, formatLimit(c.limit)) && !strings.Contains(text, limitWord(c.limit)) {
 					t.Errorf("%q\ndoes not tell of %+v", text, c)
 				}
 			}
@@ -248,12 +248,12 @@ func TestRulesAreThose(t *testing.T) {
 		fmt.Fprintf(&b, "%s = %s\n", s.Name, s.Value)
 	}
 	for _, r := range lim.Rules() {
-		fmt.Fprintf(&b, "\n%s: %s\n", r.Name, r.Means)
+		fmt.Fprintf(&b, "\n%s: %s\n", r.Name, r.Meaning)
 		for _, n := range r.Needs {
-			fmt.Fprintf(&b, "  %s %g %s (%s %s)\n", n.Sign, n.Value, n.Says, n.Feature, n.Setting)
+			fmt.Fprintf(&b, "  %s %g %s (%s %s)\n", n.Comparison, n.Value, n.Text, n.Feature, n.Setting)
 		}
 		for _, s := range r.Signs {
-			fmt.Fprintf(&b, "  %+g %s\n", s.Points, s.Says)
+			fmt.Fprintf(&b, "  %+g %s\n", s.Points, s.Text)
 		}
 	}
 	path := filepath.Join("testdata", "rules.txt")
@@ -292,13 +292,13 @@ func TestRules(t *testing.T) {
 	}
 	for _, r := range lim.Rules() {
 		kinds[r.Kind] = true
-		if r.Name == "" || r.Means == "" {
+		if r.Name == "" || r.Meaning == "" {
 			t.Errorf("%+v", r)
 		}
 		for _, n := range r.Needs {
 			delete(unused, n.Setting)
-			if math.IsNaN(n.Value) || n.Value == 0 && n.Sign != needOver {
-				t.Errorf("%s: %q has no value", r.Name, n.Says)
+			if math.IsNaN(n.Value) || n.Value == 0 && n.Comparison != needsAbove {
+				t.Errorf("%s: %q has no value", r.Name, n.Text)
 			}
 			if n.Feature != "" && !named[n.Feature] {
 				t.Errorf("%s: no feature is called %s", r.Name, n.Feature)

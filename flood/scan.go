@@ -10,61 +10,63 @@ import (
 	"qsniff/track"
 )
 
-// scans finds sources that ask many servers of which most never answer.
+// scans finds sources that ask many servers: scans, where most of these never answer, and
+// surveys.
 type scans struct {
 	*book
-	named *sketch.Recent // servers that master servers named, and whom they named some to
-	table *lru.Table[track.Host, scanner]
-	// first is the one silent server that a source asked: nearly all ask no second
-	// one, and invented sources must not fill the table.
-	first [firstPlaces]asker
-	sites sketch.Recent // networks that were seen to answer
-	ready bool          // one was
+	listed *sketch.Recent // servers that a master server listed; where a list was cut, the clients that got it
+	table  *lru.Table[track.Host, scanner]
+	// first holds the one silent server that a source asked, at the source's hash. Most
+	// sources ask no second one, and forged ones must not fill the table.
+	first      [firstRequestPlaces]firstRequest
+	answering  sketch.Recent // networks from which answers came
+	hasAnswers bool          // answering is not empty
 }
 
-type asker struct{ source, target uint32 }
+type firstRequest struct{ source, target uint32 }
 
-// scanner is a source that asked several servers. In IPv6 it is a /64.
+// scanner is a source that asked at least two servers. In IPv6 it is a /64.
 type scanner struct {
-	asked     [scanPanes]sketch.Wide // by time, newest first
-	settled   sketch.Wide            // asked so long ago that an answer would have come
-	answered  sketch.Wide
-	turn      int32
-	begun     int32
-	last      int32
-	lastAt    int64
-	nanos     int64
-	frame     uint64
-	touches   uint64
-	peak      uint32
-	sec       int32
-	perSecond uint32
-	site      uint64 // network of the last server
-	port      uint16
-	ttl       uint8
-	proto     *dissect.Proto
-	in        *Incident
+	asked      [scanPanes]sketch.Linear1024 // by time, newest first
+	settled    sketch.Linear1024            // servers asked so long ago that an answer would have come
+	answered   sketch.Linear1024
+	paneSec    int32
+	firstSec   int32
+	lastSec    int32
+	lastNanos  int64
+	firstNanos int64
+	frame      uint64
+	requests   uint64
+	peak       uint32
+	sec        int32
+	perSecond  uint32
+	site       uint64 // network of the last server
+	port       uint16
+	proto      *dissect.Proto
+	in         *Incident
 }
 
 const (
-	// scanTurn seconds are a pane; what was asked is judged two to three panes later:
-	// answers take less than a second, and clients wait for three.
-	scanTurn  = 1
+	// scanPane is the length of a pane in seconds. A server counts as asked two to three
+	// panes after the request: answers take less than a second, and clients wait for
+	// three.
+	scanPane  = 1
 	scanPanes = 3
-	// scanIdle is how long a source may pause before it is forgotten, in seconds, and
-	// scanFor how long it is watched in all.
+	// scanIdle is after how many seconds without a request a source is dropped, and
+	// scanFor for how many seconds it is watched at most. Chosen: slow scans pause for
+	// minutes, and in an hour anybody asks many servers.
 	scanIdle, scanFor = 600, 3600
 )
 
 func newScans(b *book, n int) scans {
-	return scans{book: b, table: lru.New[track.Host, scanner](n), sites: *sketch.NewRecent(sitesBytes),
-		named: sketch.NewRecent(listedBytes)}
+	return scans{book: b, table: lru.New[track.Host, scanner](n), answering: *sketch.NewRecent(sitesBytes),
+		listed: sketch.NewRecent(listedBytes)}
 }
 
-// isWatching reports whether any source is watched.
+// isWatching reports whether at least one source is watched.
 func (x *scans) isWatching() bool { return x.table.Len() > 0 }
 
-// sourceOf returns what counts as one source: the address, in IPv6 the /64.
+// sourceOf returns the source that an address belongs to: itself, in IPv6 its /64.
 func sourceOf(h *track.Host) track.Host {
 	if h.Is4() {
 		return *h
@@ -72,46 +74,48 @@ func sourceOf(h *track.Host) track.Host {
 	return measure.PrefixOf(h)
 }
 
-// countRequest counts a request to a server that never answered, as far as is known, or
-// of a source that is watched.
+// countRequest counts a request to a server that did not answer so far, or of a source that
+// is watched. From a source's second such server on, the source is watched. Servers on a
+// master server's list do not count.
 func (x *scans) countRequest(s *track.Sighting) {
 	src := sourceOf(&s.Src)
 	sc := x.table.Peek(src)
 	if sc == nil {
-		h := x.key.Host(src)
-		a := &x.first[h%firstPlaces]
+		h := x.key.HashHost(src)
+		a := &x.first[h%firstRequestPlaces]
 		if a.source != uint32(h>>32) || a.target == uint32(s.ServerHash) {
-			*a = asker{uint32(h >> 32), uint32(s.ServerHash)}
+			*a = firstRequest{uint32(h >> 32), uint32(s.ServerHash)}
 			return
 		}
 	}
-	if x.named.Has(s.ServerHash) || x.named.Has(s.ClientHash) { // whoever asks it refreshes a list
+	if x.listed.Has(s.ServerHash) || x.listed.Has(s.ClientHash) { // the client refreshes a list
 		return
 	}
 	if sc == nil {
-		sc = x.add(src, s.Frame)
+		sc = x.watch(src, s.Frame)
 	} else {
 		x.table.Get(src)
 	}
-	sc.count(s, x.Clock)
-	sc.site = x.key.Site(&s.Dst)
+	sc.countRequest(s, x.Clock)
+	sc.site = x.key.HashSite(&s.Dst)
 }
 
-// add begins to watch a source.
-func (x *scans) add(src track.Host, frame uint64) *scanner {
+// watch begins to watch a source; where the table is full, the one that was used longest ago
+// is evicted, and its incident closed.
+func (x *scans) watch(src track.Host, frame uint64) *scanner {
 	sc, gone := x.table.Put(src)
 	if gone != nil && gone.Val.in != nil {
-		x.close(&gone.Val)
+		x.closeIncidentOf(&gone.Val)
 	}
-	*sc = scanner{begun: x.Now, turn: x.Now, nanos: x.Nanos, frame: frame}
+	*sc = scanner{firstSec: x.Now, paneSec: x.Now, firstNanos: x.Nanos, frame: frame}
 	return sc
 }
 
-func (s *scanner) count(p *track.Sighting, at measure.Clock) {
+func (s *scanner) countRequest(p *track.Sighting, at measure.Clock) {
 	s.advance(at.Now)
 	s.asked[0].Add(p.ServerHash)
-	s.last, s.lastAt, s.port, s.ttl = at.Now, at.Nanos, p.DstPort, p.TTL
-	s.touches++
+	s.lastSec, s.lastNanos, s.port = at.Now, at.Nanos, p.DstPort
+	s.requests++
 	if s.sec != at.Now {
 		s.sec, s.perSecond = at.Now, 0
 	}
@@ -122,30 +126,32 @@ func (s *scanner) count(p *track.Sighting, at measure.Clock) {
 	}
 }
 
-// recordListed takes a server that a master server named to a client. Where the capture
-// cut the list, all that the client asks may be on it, if wasAsked reports that it asked for the list.
+// recordListed keeps a server that a master server listed. Where the capture cut the list,
+// it keeps the client, which may ask any server on it, if wasAsked reports that it had
+// asked for the list.
 func (x *scans) recordListed(s *track.Sighting, wasAsked func(*track.Sighting) bool) {
 	if s.Flags&track.Cut == 0 {
-		x.named.Add(s.ServerHash)
+		x.listed.Add(s.ServerHash)
 	} else if wasAsked(s) {
-		x.named.Add(s.ClientHash)
+		x.listed.Add(s.ClientHash)
 	}
 }
 
-// advance moves what was asked on in time.
+// advance moves the panes of asked servers on to the second now; those that leave the last
+// pane are settled.
 func (s *scanner) advance(now int32) {
-	for n := min(now-s.turn, scanPanes); n > 0; n-- {
+	for n := min(now-s.paneSec, scanPanes); n > 0; n-- {
 		s.settled.Merge(&s.asked[scanPanes-1])
 		copy(s.asked[1:], s.asked[:scanPanes-1])
-		s.asked[0] = sketch.Wide{}
+		s.asked[0] = sketch.Linear1024{}
 	}
-	s.turn = now
+	s.paneSec = now
 }
 
-// countReply takes a reply that was asked for.
+// countReply notes that a server answered, for its client and its network.
 func (x *scans) countReply(s *track.Sighting) {
-	x.sites.Add(x.key.Site(&s.Src))
-	x.ready = true
+	x.answering.Add(x.key.HashSite(&s.Src))
+	x.hasAnswers = true
 	if x.table.Len() == 0 {
 		return
 	}
@@ -154,14 +160,15 @@ func (x *scans) countReply(s *track.Sighting) {
 	}
 }
 
-// tick looks at all sources that are watched.
-func (x *scans) tick() {
+// closeSecond judges the sources that are watched, and drops one that is idle or was watched
+// for long enough.
+func (x *scans) closeSecond() {
 	var gone track.Host
 	drop := false
 	for src, s := range x.table.All() {
-		idle := x.Now - s.last
+		idle := x.Now - s.lastSec
 		if idle >= 2*scanPanes && s.in == nil {
-			if idle > scanIdle || x.Now-s.begun > scanFor {
+			if idle > scanIdle || x.Now-s.firstSec > scanFor {
 				gone, drop = src, true
 			}
 			continue
@@ -174,12 +181,12 @@ func (x *scans) tick() {
 	}
 }
 
-// judgeScanner looks at one of them.
+// judgeScanner opens, changes or closes the incident of a source.
 func (x *scans) judgeScanner(src track.Host, s *scanner) {
 	if s.in != nil {
-		if x.isQuiet(s.last) {
-			x.close(s)
-			*s = scanner{begun: x.Now, turn: x.Now, last: s.last}
+		if x.isQuiet(s.lastSec) {
+			x.closeIncidentOf(s)
+			*s = scanner{firstSec: x.Now, paneSec: x.Now, lastSec: s.lastSec}
 		}
 		if s.in == nil || s.in.Kind == Scan {
 			return
@@ -189,25 +196,25 @@ func (x *scans) judgeScanner(src track.Host, s *scanner) {
 	if all < x.lim.ScanTargets {
 		return
 	}
-	dead := s.settled.Without(&s.answered)
+	dead := s.settled.CountWithout(&s.answered)
 	switch kind := x.kindOf(s, all, dead); {
 	case kind == NoKind || s.in != nil && kind == Survey:
-	case s.in != nil: // what was a survey finds nothing any more
+	case s.in != nil: // a survey becomes a scan
 		x.changeKind(s.in, kind, x.secondEnd())
 		s.describe(x.book, all, dead)
 		x.advisor.Advise(s.in)
-		x.found(s.in, Changes)
+		x.announce(s.in, Changes)
 	default:
-		x.begin(src, s, kind, all, dead)
+		x.openIncidentOf(src, s, kind, all, dead)
 	}
 }
 
-// kindOf returns what a source is that asked so many servers.
+// kindOf returns the kind of a source that asked all servers, dead of which did not answer.
 func (x *scans) kindOf(s *scanner, all, dead int) Kind {
 	lim := &x.lim
 	switch {
 	case dead >= lim.ScanDead && float64(dead) >= lim.ScanShare*float64(all):
-		if x.ready && x.sites.Has(s.site) { // else answers of that network may not be captured
+		if x.hasAnswers && x.answering.Has(s.site) { // otherwise the capture may lack that network's answers
 			return Scan
 		}
 	case all >= lim.SurveyTargets:
@@ -216,12 +223,12 @@ func (x *scans) kindOf(s *scanner, all, dead int) Kind {
 	return NoKind
 }
 
-func (x *scans) begin(src track.Host, s *scanner, kind Kind, all, dead int) {
+func (x *scans) openIncidentOf(src track.Host, s *scanner, kind Kind, all, dead int) {
 	target := Target{End: netip.AddrPortFrom(src.Addr(), 0)}
 	if !src.Is4() {
 		target = Target{Prefix: measure.Network(src)}
 	}
-	in := x.openIncident(target, kind, ofScans, s.nanos)
+	in := x.openIncident(target, kind, ofScans, s.firstNanos)
 	if in == nil {
 		return
 	}
@@ -229,11 +236,11 @@ func (x *scans) begin(src track.Host, s *scanner, kind Kind, all, dead int) {
 	in.Frame, in.Proto = s.frame, s.proto
 	s.describe(x.book, all, dead)
 	x.advisor.Advise(in)
-	x.found(in, Begins)
+	x.announce(in, Begins)
 }
 
-// Points of a survey, and of a scan that asks for nothing but silence: a share of silent
-// servers gives that share of the difference.
+// surveyScore is the score of a survey; a scan has that and its share of silent servers of
+// deadScore.
 const (
 	surveyScore = 3
 	deadScore   = 4
@@ -241,15 +248,15 @@ const (
 
 func (s *scanner) describe(b *book, all, dead int) {
 	in := s.in
-	in.Requests, in.Peak = s.touches, float64(s.peak)
-	in.Mean = float64(s.touches) / float64(s.last-s.begun+1)
+	in.Requests, in.Peak = s.requests, float64(s.peak)
+	in.Mean = float64(s.requests) / float64(s.lastSec-s.firstSec+1)
 	in.Sources = 1
 	score := surveyScore + deadScore*measure.Share(float64(dead), float64(all))
 	if in.Kind == Survey {
 		score = surveyScore
 	}
 	in.Confidence = b.confidence(score, false)
-	most := int(min(s.touches, 1<<30)) // estimates can be too high
+	most := int(min(s.requests, 1<<30)) // estimates can be too high
 	all, dead = min(all, most), min(dead, most)
 	e := sentences(in.Evidence[:0])
 	e.add("%s asked, %d of them without an answer", plural("server", float64(all)), dead)
@@ -258,26 +265,26 @@ func (s *scanner) describe(b *book, all, dead int) {
 	in.Evidence = e
 }
 
-// close ends the incident of a source.
-func (x *scans) close(s *scanner) {
-	s.describe(x.book, s.settled.Count(), s.settled.Without(&s.answered))
-	s.in.End = s.lastAt
+// closeIncidentOf ends the incident of a source at its last request.
+func (x *scans) closeIncidentOf(s *scanner) {
+	s.describe(x.book, s.settled.Count(), s.settled.CountWithout(&s.answered))
+	s.in.End = s.lastNanos
 	x.closeIncident(s.in, ofScans)
 	s.in = nil
 }
 
-// end announces the incidents that the capture leaves open.
-func (x *scans) end() {
+// finish announces the incidents that are open when the capture ends.
+func (x *scans) finish() {
 	for _, s := range x.table.All() {
 		if s.in == nil {
 			continue
 		}
-		if x.Now-s.last > scanPanes {
-			x.close(s)
+		if x.Now-s.lastSec > scanPanes {
+			x.closeIncidentOf(s)
 			continue
 		}
-		s.describe(x.book, s.settled.Count(), s.settled.Without(&s.answered))
-		x.found(s.in, Ends)
+		s.describe(x.book, s.settled.Count(), s.settled.CountWithout(&s.answered))
+		x.announce(s.in, Ends)
 		s.in = nil
 	}
 }

@@ -5,21 +5,21 @@ import (
 	"qsniff/track"
 )
 
-// Seen counts what there was to judge: a report that nothing was found has to
-// name in what. It is a track.Watcher.
+// Seen counts the packets that a detector judged, so that a report without incidents can
+// state in what none was found. It is a track.Watcher.
 type Seen struct {
 	Queries uint64
 	Replies uint64 // challenges among them
 	Junk    uint64 // begins like a query and is nothing known
 	Logins  uint64 // of remote console over TCP
-	Gaps    uint64 // stretches that are missing from the capture
+	Gaps    uint64 // how often packets were missing from the capture
 
 	last    track.End              // server of the packet before
-	exact   map[track.End]struct{} // the first of them
+	exact   map[track.End]struct{} // servers, up to one more than seenExact
 	servers sketch.Distinct
 }
 
-// Sight takes a packet.
+// Sight counts a packet.
 func (x *Seen) Sight(s *track.Sighting) {
 	switch s.What {
 	case track.IsRequest:
@@ -27,14 +27,14 @@ func (x *Seen) Sight(s *track.Sighting) {
 			return
 		}
 		x.Queries++
-		x.server(s.To(), s.ServerHash)
+		x.countServer(s.To(), s.ServerHash)
 	case track.IsReply, track.IsChallenge:
 		x.Replies++
-		x.server(s.From(), s.ServerHash)
+		x.countServer(s.From(), s.ServerHash)
 	case track.IsPart:
 		if s.Flags&track.First != 0 {
 			x.Replies++
-			x.server(s.From(), s.ServerHash)
+			x.countServer(s.From(), s.ServerHash)
 		}
 	case track.IsJunk:
 		if s.Foreign == 0 {
@@ -42,12 +42,12 @@ func (x *Seen) Sight(s *track.Sighting) {
 		}
 	case track.IsLogin:
 		x.Logins++
-		x.server(s.To(), s.ServerHash)
+		x.countServer(s.To(), s.ServerHash)
 	}
 }
 
-// server counts a server, once.
-func (x *Seen) server(e track.End, hash uint64) {
+// countServer counts a server, once.
+func (x *Seen) countServer(e track.End, hash uint64) {
 	if e == x.last {
 		return
 	}
@@ -61,15 +61,15 @@ func (x *Seen) server(e track.End, hash uint64) {
 	}
 }
 
-// Servers is how many servers there were, and whether that is an estimate.
-func (x *Seen) Servers() (n uint64, rough bool) {
+// Servers returns how many servers there were, and reports whether that is an estimate.
+func (x *Seen) Servers() (n uint64, isEstimate bool) {
 	if n := len(x.exact); n <= seenExact {
 		return uint64(n), false
 	}
 	return uint64(x.servers.Count() + 0.5), true
 }
 
-// OneWay is "requests" or "replies" where only those were captured, else empty.
+// OneWay returns "requests" or "replies" where only those were captured, else "".
 func (x *Seen) OneWay() string {
 	switch {
 	case x.Queries > 0 && x.Replies == 0:
@@ -80,11 +80,11 @@ func (x *Seen) OneWay() string {
 	return ""
 }
 
-// Tick takes note that time has passed.
+// Tick does nothing: Seen depends on no time.
 func (x *Seen) Tick(int64, int64) {}
 
-// Lost takes note that packets are missing from the capture.
+// Lost counts a gap in the capture.
 func (x *Seen) Lost(uint64) { x.Gaps++ }
 
-// End takes note that no packet follows.
+// End does nothing.
 func (x *Seen) End(int64, int64) {}

@@ -14,7 +14,7 @@ func TestSeenServers(t *testing.T) {
 	var x Seen
 	ask := func(n int) {
 		s := track.Sighting{What: track.IsRequest, Asks: 1, Dst: track.Host{10: 0xff, 11: 0xff, 12: 198, 14: byte(n >> 8), 15: byte(n)}, DstPort: 27015}
-		s.Mix(seed)
+		s.FillHashes(seed)
 		x.Sight(&s)
 	}
 	for _, tt := range []struct {

@@ -6,116 +6,119 @@ import (
 	"qsniff/track"
 )
 
-// servers holds every server that is asked: nearly all are counted coarsely, those that
-// are asked much are watched closely.
+// servers holds the servers that get requests. All are counted coarsely first; one with many
+// requests is watched closely.
 type servers struct {
 	*book
-	last  *watched // the one before
-	full  int32    // second in which there was no room for one more
-	heavy []*watched
-	ports [heavyTargets]uint16 // of these, side by side
-	most  int                  // how many of these there may be
-	light *lru.Table[track.End, light]
+	lastFound *watched // by find, which looks here first
+	fullSince int32    // the last second in which there was no room for one more
+	heavy     []*watched
+	ports     [heavyTargets]uint16 // of heavy, side by side for find
+	maxHeavy  int                  // how many of heavy there may be
+	light     *lru.Table[track.End, lightServer]
 }
 
-// light is a server that is counted coarsely.
-type light struct {
-	sec       int32
-	count     uint32 // in that second
-	first     int32  // second in which it was asked first
-	ten       uint32 // in these ten seconds
-	tenSince  int32
-	before    float64 // rate of the ten seconds before
-	sent      int32   // it answered; 0: never
-	challenge int32   // it gave a challenge
+// lightServer counts the requests to a server that is not watched closely. Times are in
+// seconds of the clock.
+type lightServer struct {
+	sec           int32
+	count         uint32 // in that second
+	firstAsked    int32  // second in which it was asked first
+	inPane        uint32 // in these ten seconds
+	paneStart     int32
+	rateBefore    float64 // rate of the ten seconds before
+	lastSent      int32   // when it answered; 0: never
+	lastChallenge int32   // when it gave a challenge; 0: never
 }
 
-// What makes a server, or a host that gets replies, worth watching closely: rates that no
-// monitor comes to, and that GoldSource itself does not answer.
+// A server, or a host that gets replies, is watched closely from these rates on. No monitor
+// reaches them; 30 in ten seconds is the most that engines answer to one source by default
+// (sv_max_queries_sec 3).
 const (
 	promoteSecond = 10 // packets in a second
 	promoteTen    = 30 // in ten
 )
 
-// find returns the server at e if it is watched closely.
+// find returns the server at e if it is watched closely, else nil.
 func (x *servers) find(e track.End) *watched {
-	if w := x.last; w != nil && w.End == e {
+	if w := x.lastFound; w != nil && w.End == e {
 		return w
 	}
 	for i, port := range x.ports[:len(x.heavy)] {
 		if port == e.Port && x.heavy[i].End == e {
-			x.last = x.heavy[i]
-			return x.last
+			x.lastFound = x.heavy[i]
+			return x.lastFound
 		}
 	}
 	return nil
 }
 
-// count counts a packet to a server that is not watched closely, and begins to
-// watch it where it is asked much.
-func (x *servers) count(e track.End, hash uint64) *watched {
+// countPacket counts a packet to a server that is not watched closely. If that makes it
+// worth watching closely and there is room, it returns the server, else nil.
+func (x *servers) countPacket(e track.End, hash uint64) *watched {
 	l := x.light.Get(e)
 	if l == nil {
 		l, _ = x.light.Put(e)
-		*l = light{sec: x.Now, tenSince: x.Now, first: x.Now}
+		*l = lightServer{sec: x.Now, paneStart: x.Now, firstAsked: x.Now}
 	}
 	if l.sec != x.Now {
 		l.sec, l.count = x.Now, 0
 	}
-	if x.Now-l.tenSince >= m.PaneSeconds {
-		l.before = 0
-		if x.Now-l.tenSince < 2*m.PaneSeconds {
-			l.before = float64(l.ten) / m.PaneSeconds
+	if x.Now-l.paneStart >= m.PaneSeconds {
+		l.rateBefore = 0
+		if x.Now-l.paneStart < 2*m.PaneSeconds {
+			l.rateBefore = float64(l.inPane) / m.PaneSeconds
 		}
-		l.ten, l.tenSince = 0, x.Now
+		l.inPane, l.paneStart = 0, x.Now
 	}
 	l.count++
-	l.ten++
-	if l.count < promoteSecond && l.ten < promoteTen {
+	l.inPane++
+	if l.count < promoteSecond && l.inPane < promoteTen {
 		return nil
 	}
 	return x.promote(e, hash, l)
 }
 
-// recordReply keeps when a server that is not watched closely sent something.
+// recordReply notes when a server that is not watched closely sent a reply or a challenge.
 func (x *servers) recordReply(e track.End, isChallenge bool) {
 	l := x.light.Peek(e)
 	if l == nil {
 		return
 	}
-	l.sent = x.Now
+	l.lastSent = x.Now
 	if isChallenge {
-		l.challenge = x.Now
+		l.lastChallenge = x.Now
 	}
 }
 
-// promote begins to watch a server closely, if there is room.
-func (x *servers) promote(e track.End, hash uint64, l *light) *watched {
+// promote begins to watch a server closely, with the baseline and the times that were counted
+// coarsely. It returns nil if there is no room; that is tried once a second.
+func (x *servers) promote(e track.End, hash uint64, l *lightServer) *watched {
 	i := len(x.heavy)
 	switch {
-	case i < x.most:
+	case i < x.maxHeavy:
 		x.heavy = append(x.heavy, newWatched(x.key))
-	case x.full == x.Now: // it was tried in this second
+	case x.fullSince == x.Now: // there was no room in this second
 		return nil
 	default:
-		if i = x.leastBusy(l.ten); i < 0 {
-			x.full = x.Now
+		if i = x.findLeastBusy(l.inPane); i < 0 {
+			x.fullSince = x.Now
 			return nil
 		}
 	}
 	w := x.heavy[i]
 	w.reset(e, hash, x.Now)
 	x.ports[i] = e.Port
-	w.Base, w.Born, w.LastSent, w.LastChallenge = l.before, l.first, l.sent, l.challenge
+	w.Base, w.Born, w.LastSent, w.LastChallenge = l.rateBefore, l.firstAsked, l.lastSent, l.lastChallenge
 	x.light.Delete(e)
-	x.last = w
+	x.lastFound = w
 	return w
 }
 
-// leastBusy returns the number of the server that makes room for one that was asked count
-// times in ten seconds: one with less than half of that and without an open
-// incident; -1 if there is none.
-func (x *servers) leastBusy(count uint32) int {
+// findLeastBusy returns the index of the server to evict for one with count packets in ten
+// seconds: the least busy one without an open incident, if it has less than half of count;
+// else -1.
+func (x *servers) findLeastBusy(count uint32) int {
 	least, number := count/2, -1
 	for i, w := range x.heavy {
 		if w.hasIncident() {
@@ -129,25 +132,25 @@ func (x *servers) leastBusy(count uint32) int {
 	return number
 }
 
-// tick judges the second that ends.
-func (x *servers) tick(rules *rulebook) {
+// judgeSecond judges the second that ends at each server that is watched closely.
+func (x *servers) judgeSecond(rules *rulebook) {
 	for _, w := range x.heavy {
-		if x.Now-w.LastAsked <= m.BinSeconds || w.hasIncident() { // else it is as it was
+		if x.Now-w.LastAsked <= m.BinSeconds || w.hasIncident() { // otherwise nothing changes
 			w.judgeSecond(x.book, rules)
 		}
 	}
 }
 
-// roll begins new panes in the second that begins.
-func (x *servers) roll() {
+// rollPanes begins new panes in the second that begins.
+func (x *servers) rollPanes() {
 	for _, w := range x.heavy {
-		w.Roll(x.Now)
+		w.TurnPane(x.Now)
 	}
 }
 
-// end announces the incidents that the capture leaves open.
-func (x *servers) end() {
+// finish announces the incidents that are open when the capture ends.
+func (x *servers) finish() {
 	for _, w := range x.heavy {
-		w.end(x.book)
+		w.finish(x.book)
 	}
 }

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// Setting is one of the thresholds, for people and for files.
+// Setting is a threshold as files and reports have it.
 type Setting struct {
 	Name    string // in files
-	Value   string // as a file has it
+	Value   string // in the syntax of a file
 	Default string
 	Doc     string
 }
@@ -24,17 +24,17 @@ func (t Thresholds) Settings() []Setting {
 	var all []Setting
 	for i := range now.NumField() {
 		f := now.Type().Field(i)
-		all = append(all, Setting{Name: f.Tag.Get("toml"), Doc: windows.Replace(f.Tag.Get("doc")),
+		all = append(all, Setting{Name: f.Tag.Get("toml"), Doc: docWindows.Replace(f.Tag.Get("doc")),
 			Value: formatValue(now.Field(i)), Default: formatValue(usual.Field(i))})
 	}
 	return all
 }
 
-// windows fills in what thresholds are counted over.
-var windows = strings.NewReplacer("{quick}", strconv.Itoa(quickRate), "{window}", within(rconWindow), "{all}", within(rconAll))
+// docWindows fills in the rates and times that the docs of thresholds mention.
+var docWindows = strings.NewReplacer("{quick}", strconv.Itoa(urgentRate), "{window}", formatSpan(rconWindow), "{all}", formatSpan(rconAll))
 
-// within is a length of time in words.
-func within(seconds int) string {
+// formatSpan returns a length of time in hours, minutes or seconds: "10 minutes".
+func formatSpan(seconds int) string {
 	d := time.Duration(seconds) * time.Second
 	switch {
 	case d%time.Hour == 0:
@@ -57,8 +57,8 @@ func formatValue(v reflect.Value) string {
 	}
 }
 
-// setting returns the value of the threshold with that name in files; of durations in
-// seconds.
+// setting returns the value of the threshold with that name in files, of a duration in
+// seconds; NaN if there is none.
 func (t Thresholds) setting(name string) float64 {
 	v := reflect.ValueOf(t)
 	for i := range v.NumField() {
@@ -78,7 +78,8 @@ func (t Thresholds) setting(name string) float64 {
 	return math.NaN()
 }
 
-// Set sets the threshold with that name in files; known reports whether there is one.
+// Set sets the threshold with that name in files. known reports whether there is one; the
+// error is about the type of value.
 func (t *Thresholds) Set(name string, value any) (known bool, err error) {
 	v := reflect.ValueOf(t).Elem()
 	for i := range v.NumField() {
@@ -89,7 +90,7 @@ func (t *Thresholds) Set(name string, value any) (known bool, err error) {
 	return false, nil
 }
 
-// assign gives a field a value as files have it: a whole number, a number, or text.
+// assign sets a field to a value as TOML decodes it: an int64, a float64 or a string.
 func assign(field reflect.Value, name string, value any) error {
 	wrong := func(want string) error {
 		if text, ok := value.(string); ok {
@@ -128,14 +129,14 @@ func assign(field reflect.Value, name string, value any) error {
 	return nil
 }
 
-// shares are the thresholds that are parts of a whole.
-var shares = map[string]bool{"junk_share": true, "bypass_share": true, "few_share": true, "victim_share": true, "scan_share": true}
+// shareSettings are the thresholds that are shares, 1 at most.
+var shareSettings = map[string]bool{"junk_share": true, "bypass_share": true, "few_share": true, "victim_share": true, "scan_share": true}
 
-// zeros are those for which 0 says something: no campaigns, and no answers needed.
-var zeros = map[string]bool{"campaign": true, "ans": true}
+// zeroSettings are the thresholds that may be 0: no campaigns, and no answers needed.
+var zeroSettings = map[string]bool{"campaign": true, "ans": true}
 
-// Check returns what is wrong with thresholds: values of no sense, and pairs that
-// contradict each other.
+// Check returns an error for the first threshold whose value is not allowed, or pair of
+// thresholds that contradict each other.
 func (t Thresholds) Check() error {
 	for _, s := range t.Settings() {
 		v := t.setting(s.Name)
@@ -144,9 +145,9 @@ func (t Thresholds) Check() error {
 			return fmt.Errorf("%s = %s: not a number", s.Name, s.Value)
 		case v < 0:
 			return fmt.Errorf("%s = %s: below 0", s.Name, s.Value)
-		case v == 0 && !zeros[s.Name]:
+		case v == 0 && !zeroSettings[s.Name]:
 			return fmt.Errorf("%s = %s: must be above 0", s.Name, s.Value)
-		case v > 1 && shares[s.Name]:
+		case v > 1 && shareSettings[s.Name]:
 			return fmt.Errorf("%s = %s: a share is 1 at most", s.Name, s.Value)
 		}
 	}

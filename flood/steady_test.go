@@ -24,7 +24,7 @@ func ask(s *track.Sighting, host track.Host, port uint16, ttl uint8) {
 }
 
 // answer turns a request into what the server says to it.
-func answer(s *track.Sighting, what track.What, key uint32) {
+func answer(s *track.Sighting, what track.PacketType, key uint32) {
 	s.What, s.Src, s.SrcPort, s.Dst, s.DstPort, s.TTL = what, s.Dst, s.DstPort, s.Src, s.SrcPort, 64
 	s.Asks, s.Bytes, s.Flags, s.Key = dissect.AskInfo, 170, 0, 0
 	if what == track.IsChallenge {
@@ -44,13 +44,13 @@ func anyHost(r *rand.Rand) track.Host {
 var loads = []load{
 	{"Spoofed", 100_000, func(d *Detector, n int64, s *track.Sighting, r *rand.Rand) {
 		ask(s, anyHost(r), uint16(n), 243)
-		s.Mix(seed)
+		s.FillHashes(seed)
 		d.Sight(s)
 	}},
 	{"Botnet", 6000, func(d *Detector, n int64, s *track.Sighting, r *rand.Rand) {
 		bot := n % 300
 		ask(s, v4(91, byte(bot*7), byte(bot), byte(bot*13)), uint16(r.Uint32()), uint8(40+bot%20))
-		s.Mix(seed)
+		s.FillHashes(seed)
 		d.Sight(s)
 	}},
 	{"Challenged", 100_000, func(d *Detector, n int64, s *track.Sighting, r *rand.Rand) {
@@ -59,7 +59,7 @@ var loads = []load{
 		} else {
 			answer(s, track.IsChallenge, uint32(n)|1)
 		}
-		s.Mix(seed)
+		s.FillHashes(seed)
 		d.Sight(s)
 	}},
 	// Clients that ask, are challenged, complete and get an answer, in turn.
@@ -75,7 +75,7 @@ var loads = []load{
 		case 3:
 			answer(s, track.IsReply, 0)
 		}
-		s.Mix(seed)
+		s.FillHashes(seed)
 		d.Sight(s)
 	}},
 }
@@ -147,7 +147,7 @@ func TestMemoryOfManySources(t *testing.T) {
 		if n%3 == 0 {
 			answer(s, track.IsReply, 0)
 		}
-		s.Mix(seed)
+		s.FillHashes(seed)
 		d.Sight(s)
 	}
 	p.packets(packets / 2)
@@ -211,7 +211,7 @@ func BenchmarkTick(b *testing.B) {
 			s.Age = second*1e9 + int64(i)
 			ask(&s, anyHost(r), uint16(i), 243)
 			s.DstPort = uint16(27000 + i%64)
-			s.Mix(seed)
+			s.FillHashes(seed)
 			d.Sight(&s)
 		}
 	}

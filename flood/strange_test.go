@@ -12,9 +12,9 @@ import (
 
 // What no capture of ours shows, but some capture may: the detector goes on.
 func TestStrange(t *testing.T) {
-	s := func(what track.What) track.Sighting {
+	s := func(what track.PacketType) track.Sighting {
 		x := track.Sighting{What: what, Asks: dissect.AskInfo, Src: track.Host{10: 0xff, 11: 0xff, 12: 1}, Dst: track.Host{10: 0xff, 11: 0xff, 12: 2}, SrcPort: 1, DstPort: 2}
-		x.Mix(seed)
+		x.FillHashes(seed)
 		return x
 	}
 	tests := []struct {
@@ -26,17 +26,17 @@ func TestStrange(t *testing.T) {
 			x, y := s(track.IsLogin), s(track.IsRejected)
 			x.Nanos, y.Nanos = 1, 1
 			y.Src, y.SrcPort, y.Dst, y.DstPort = x.Dst, x.DstPort, x.Src, x.SrcPort
-			y.Mix(seed)
+			y.FillHashes(seed)
 			for range 20 {
 				d.Sight(&x)
 				d.Sight(&y)
 			}
 		}},
 		{"nothing of a packet but what it is", func(d *Detector) {
-			for what := range track.NumWhats {
+			for what := range track.NumPacketTypes {
 				for range 50 {
 					x := track.Sighting{What: what, Asks: dissect.AskInfo}
-					x.Mix(seed)
+					x.FillHashes(seed)
 					d.Sight(&x)
 				}
 			}
@@ -92,13 +92,13 @@ func TestStartOfNothing(t *testing.T) {
 	x.reset(track.End{}, 0, 100)
 	at := dawn.UnixNano()
 	b := &book{Clock: measure.Clock{Now: 100}, epoch: at - 99e9}
-	s := &scene{b, &x.Server, &x.features}
+	s := &serverSecond{b, &x.Server, &x.features}
 	c := &x.courses[ofQueries]
 	if got := c.findStart(s, verdict{rate: 5}); got.Nanos != at || got.Sec != 100 {
 		t.Errorf("got  second %d at %d\nwant second 100 at %d", got.Sec, got.Nanos, at)
 	}
-	x.Second(99, at-5e8).Queries = 7
-	x.Second(100, at+1).Queries = 7
+	x.OpenSecond(99, at-5e8).Queries = 7
+	x.OpenSecond(100, at+1).Queries = 7
 	if got := c.findStart(s, verdict{rate: 7}); got.Nanos != at-5e8 || got.Sec != 99 {
 		t.Errorf("got  second %d at %d\nwant second 99 at %d", got.Sec, got.Nanos, int64(at-5e8))
 	}
@@ -133,7 +133,7 @@ func TestManyBytes(t *testing.T) {
 	x := newWatched(seed)
 	x.reset(track.End{}, 0, 1)
 	for i := range int32(60) {
-		b := x.Second(i+1, 0)
+		b := x.OpenSecond(i+1, 0)
 		b.BytesIn, b.BytesOut, b.JunkBytes = each, 2*each, 3*each
 	}
 	got := x.Sum(60, 60)

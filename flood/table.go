@@ -6,18 +6,18 @@ import (
 	m "qsniff/flood/measure"
 )
 
-// The rules on queries, junk and guesses, once: verdicts follow from them, --explain
-// prints them, and docs/floods.md holds what it prints. Limits that depend on a
-// threshold are so many times it; where each threshold comes from stands at its default.
+// The rules on queries, guesses and junk stand here only: verdicts follow from them, and
+// --explain and docs/floods.md print them. A limit with a setting is a multiple of that
+// threshold, whose origin is at its default.
 //
 // The other limits and all points were chosen together on synthetic attacks, crowds and
-// calm days (scenario_*_test.go, and a second set that was not looked at meanwhile), so
-// that no calm day is an attack at a quarter to four times its rate. Where one has an
-// origin of its own, it stands beside it.
+// calm days (scenario_*_test.go, and a second set kept apart for the check), so that no calm
+// day is an attack at a quarter to four times its rate. A number with an origin of its own
+// has it beside it.
 
-// queryRules are tried in this order.
+// queryRules are tried in this order; the first that fits gives the verdict.
 var queryRules = []rule{
-	{kind: Reflection, means: "the server is used against others: it sends them much more than it gets in their name",
+	{kind: Reflection, meaning: "the server is used against others: it sends them much more than it gets in their name",
 		needs: reflectionNeeds,
 		ways: []way{
 			{
@@ -37,24 +37,24 @@ var queryRules = []rule{
 				{{m.PrefixProven, below, 0.3, "", "share of what proven sources in it sent"}},
 			},
 		},
-		start: 2, starts: "few sources, or one network, get most of the answers",
+		start: 2, startText: "few sources, or one network, get most of the answers",
 		signs: slices.Concat(reflectionSigns, []sign{{points: 1,
-			says: "the busiest source has {0} ports, one for {1} of its queries and more, or all that keep asking one for {2}",
+			template: "the busiest source has {0} ports, one for {1} of its queries and more, or all that keep asking one for {2}",
 			ways: []way{{{{m.BiggestPorts, atLeast, 16, "", ""}}, {{m.BiggestPortsEach, atLeast, 0.6, "", ""}}},
 				{{{m.PortsEach, atLeast, 0.8, "", ""}}}}}}),
-		enough: condition{limit: 1, setting: "reflect_score", says: "points of evidence"}, surer: 1},
-	{kind: Reflection, means: "the same, against many slow victims",
+		minPoints: condition{limit: 1, setting: "reflect_score", text: "points of evidence"}, bonus: 1},
+	{kind: Reflection, meaning: "the same, against many slow victims",
 		needs: slices.Concat(reflectionNeeds, way{
 			{{m.Repeat, atLeast, 0.4, "", "share of sources without proof that keep asking"}},
 			{{m.RepeatCount, atLeast, 3, "", "and how many these are"}},
 			{{m.Rate10, atLeast, 2, "reflect_rate", "queries/s over ten seconds"}}}),
 		signs: slices.Concat(reflectionSigns, []sign{
-			{points: 2, says: "a time to live on {0} of at least {1} that keep asking: networks apart do not share a path's length",
+			{points: 2, template: "a time to live on {0} of at least {1} that keep asking: networks apart do not share a path's length",
 				ways: []way{{{{m.RepeatTTL, atLeast, 0.6, "", ""}}, {{m.RepeatCount, atLeast, 8, "", ""}}}}},
-			{points: 1, says: "all that keep asking have a source port for {0} of their queries and more",
+			{points: 1, template: "all that keep asking have a source port for {0} of their queries and more",
 				ways: []way{{{{m.PortsEach, atLeast, 0.8, "", ""}}}}}}),
-		enough: condition{limit: 1, setting: "reflect_score", says: "points of evidence"}, surer: 1},
-	{kind: FloodFew, means: "few sources, or one network, send more than clients do",
+		minPoints: condition{limit: 1, setting: "reflect_score", text: "points of evidence"}, bonus: 1},
+	{kind: FloodFew, meaning: "few sources, or one network, send more than clients do",
 		ways: []way{
 			{
 				{{m.Rate3, atLeast, 1, "few_unproven", "queries/s over three seconds: less is a burst that is over"}},
@@ -77,40 +77,40 @@ var queryRules = []rule{
 				{{m.Rate10, atLeast, 1, "slow_rate", "queries/s over ten seconds"}},
 			},
 		},
-		start: 4, starts: toBegin,
+		start: 4, startText: toBegin,
 		signs: []sign{
-			{points: 1, says: "{0} queries/s of one of them, or of a network",
+			{points: 1, template: "{0} queries/s of one of them, or of a network",
 				ways: []way{{{{m.Lead, atLeast, 5, "few_unproven", ""}, {m.LeadProven, atLeast, 5, "few_unproven", ""},
 					{m.PrefixRate, atLeast, 5, "few_unproven", ""}}}}},
-			{points: 1, says: "top8 >= {0}, or few_prefix and few_share of one network, verified < {3} in it",
+			{points: 1, template: "top8 >= {0}, or few_prefix and few_share of one network, verified < {3} in it",
 				ways: []way{{{{m.Top8, atLeast, 0.9, "", ""}}}, fromOnePrefix}},
-			{points: 1, says: "ans < {0} or C < {1}",
+			{points: 1, template: "ans < {0} or C < {1}",
 				ways: []way{{{{m.Answered, below, 0.5, "", ""}, {m.Completion, below, 0.2, "", ""}}}}},
 		}},
-	{kind: FloodSpoofed, means: "many sources, whose addresses are not their own", signs: manySigns, proof: true,
-		enough: condition{limit: 1, setting: "many_score", says: "points of evidence, some of which is about addresses (*)"}},
-	{kind: FloodDistributed, means: "many sources, whose addresses may be their own", signs: manySigns,
-		enough: condition{limit: 1, setting: "many_score", says: "points of evidence, as for flood_spoofed"}},
-	{kind: FloodSuspect, means: "many sources, too little evidence to tell from a crowd", signs: manySigns,
-		enough: condition{limit: 1, setting: "suspect_score", says: "points of evidence, as for flood_spoofed"}},
-	{kind: Crowd, means: "many clients at once, with the habits of clients", signs: manySigns,
+	{kind: FloodSpoofed, meaning: "many sources, whose addresses are not their own", signs: manySigns, needsAddressSign: true,
+		minPoints: condition{limit: 1, setting: "many_score", text: "points of evidence, some of which is about addresses (*)"}},
+	{kind: FloodDistributed, meaning: "many sources, whose addresses may be their own", signs: manySigns,
+		minPoints: condition{limit: 1, setting: "many_score", text: "points of evidence, as for flood_spoofed"}},
+	{kind: FloodSuspect, meaning: "many sources, too little evidence to tell from a crowd", signs: manySigns,
+		minPoints: condition{limit: 1, setting: "suspect_score", text: "points of evidence, as for flood_spoofed"}},
+	{kind: Crowd, meaning: "many clients at once, with the habits of clients", signs: manySigns,
 		needs: way{{{m.Sources, atLeast, crowdSources, "", "different sources"}}}},
-	{kind: Poller, means: "few clients that ask often", signs: manySigns,
+	{kind: Poller, meaning: "few clients that ask often", signs: manySigns,
 		needs: way{{{m.Sources, below, crowdSources, "", "different sources"}}}},
 }
 
-// crowdSources is how many clients make a crowd.
+// crowdSources is how many different sources make a crowd, fewer being pollers.
 const crowdSources = 50
 
-// fromOnePrefix is where one network sends most.
+// fromOnePrefix holds where one network sends most, without proof.
 var fromOnePrefix = way{
 	{{m.Prefix, atLeast, 1, "few_share", "share of the busiest /24 (IPv6: /64)"}},
 	{{m.PrefixRate, atLeast, 1, "few_prefix", "queries/s from it"}},
 	{{m.PrefixProven, below, 0.5, "", "share of what proven sources in it sent"}},
 }
 
-// reflectionNeeds: the server sends much more than it is asked for, to sources that never
-// show that they are there.
+// reflectionNeeds are the needs of both rules on reflection: the server sends much more than
+// it gets, to sources that never prove their address.
 var reflectionNeeds = way{
 	{{m.OneWay, below, 1, "", "1 where the capture has one direction only"}},
 	{{m.GainTop, atLeast, 1, "amp", "bytes sent for each byte received, with sources that keep asking"}},
@@ -120,87 +120,88 @@ var reflectionNeeds = way{
 }
 
 var reflectionSigns = []sign{
-	{points: 2, says: "icmp >= {0}: receivers say that they did not ask",
+	{points: 2, template: "icmp >= {0}: receivers say that they did not ask",
 		ways: []way{{{{m.Unreach, atLeast, 0.02, "", ""}}}}},
-	{points: 1, says: "low > {0}, or port1 >= {1} with {2w} sources that keep asking", // that one client has one port says nothing
+	{points: 1, template: "low > {0}, or port1 >= {1} with {2w} sources that keep asking", // one client may well have one port
 		ways: []way{{{{m.Low, above, 0.01, "", ""}}}, {{{m.Port1, atLeast, 0.5, "", ""}}, {{m.RepeatCount, atLeast, 3, "", ""}}}}},
-	{points: 1, says: "C < {1} of {0} challenged sources and more",
+	{points: 1, template: "C < {1} of {0} challenged sources and more",
 		ways: []way{{{{m.Challenged, atLeast, 30, "", ""}}, {{m.Completion, below, 0.2, "", ""}}}}},
 }
 
-// manySigns is evidence that many sources are an attack.
+// manySigns are the signs that many sources are an attack, and those with negative points
+// that they are a crowd.
 var manySigns = []sign{
 	// Spoofed or blind bots cannot bring a challenge back; real clients do, and old tools
 	// and loss leave room below 1.
-	{points: 3, says: "C <= {1} of {0} challenged sources and more, or of those beyond the usual ones (* with q < {2} and rep < {3})",
-		ways:  []way{{{{m.Challenged, atLeast, 30, "", ""}}, {{m.Echoed, atMost, 0.1, "", ""}}}},
-		proof: true, unless: realSources},
-	{points: 2, says: "C > {1} and <= {2} of {0}, likewise (* with q < {3} and rep < {4})",
-		ways:  []way{{{{m.Challenged, atLeast, 30, "", ""}}, {{m.Echoed, above, 0.1, "", ""}}, {{m.Echoed, atMost, 0.3, "", ""}}}},
-		proof: true, unless: realSources},
-	// What few did says nothing of the others: a server that is overrun challenges nobody,
-	// and of a crowd it challenges most.
-	{points: -4, says: "C >= {1} of {0}, likewise, where {2} of all sources were challenged, or verified >= {3}",
+	{points: 3, template: "C <= {1} of {0} challenged sources and more, or of those beyond the usual ones (* with q < {2} and rep < {3})",
+		ways:             []way{{{{m.Challenged, atLeast, 30, "", ""}}, {{m.Echoed, atMost, 0.1, "", ""}}}},
+		isAboutAddresses: true, unless: realSources},
+	{points: 2, template: "C > {1} and <= {2} of {0}, likewise (* with q < {3} and rep < {4})",
+		ways:             []way{{{{m.Challenged, atLeast, 30, "", ""}}, {{m.Echoed, above, 0.1, "", ""}}, {{m.Echoed, atMost, 0.3, "", ""}}}},
+		isAboutAddresses: true, unless: realSources},
+	// Echoes of few sources prove nothing about the others: an overrun server challenges
+	// nearly nobody, but most of a crowd.
+	{points: -4, template: "C >= {1} of {0}, likewise, where {2} of all sources were challenged, or verified >= {3}",
 		ways: []way{{{{m.Challenged, atLeast, 30, "", ""}}, {{m.Echoed, atLeast, 0.6, "", ""}},
 			{{m.ChallengedShare, atLeast, 0.05, "", ""}, {m.Proven, atLeast, 0.3, "", ""}}}}},
-	{points: -4, says: "one direction only, and what looks like challenges brought back for {1w} of the queries",
+	{points: -4, template: "one direction only, and what looks like challenges brought back for {1w} of the queries",
 		ways: []way{{{{m.OneWay, atLeast, 1, "", ""}}, {{m.EchoLike, atLeast, 0.5, "", ""}}}}},
-	// Random IPv4 addresses are impossible ones in 13.8 % of cases, clients' never.
-	{points: 3, says: "M >= {0} with {1} sources (*)", proof: true,
+	// Of random IPv4 addresses 13.8 % are impossible, of clients' none.
+	{points: 3, template: "M >= {0} with {1} sources (*)", isAboutAddresses: true,
 		ways: []way{{{{m.Alien, atLeast, 0.01, "", ""}}, {{m.Sources, atLeast, 100, "", ""}}}}},
-	{points: 2, says: "ttl1 >= {0} with {1} sources (*)", proof: true, // one machine behind many addresses
+	{points: 2, template: "ttl1 >= {0} with {1} sources (*)", isAboutAddresses: true, // one machine behind many addresses
 		ways: []way{{{{m.TTL1, atLeast, 0.7, "", ""}}, {{m.Sources, atLeast, 200, "", ""}}}}},
-	{points: 2, says: "ttlX >= {0} with {1} sources (*)", proof: true, // drawn at random
+	{points: 2, template: "ttlX >= {0} with {1} sources (*)", isAboutAddresses: true, // drawn at random
 		ways: []way{{{{m.TTLX, atLeast, 0.1, "", ""}}, {{m.Sources, atLeast, 100, "", ""}}}}},
-	// Real machines that do complete: each is at or over the 3/s that engines allow.
-	{points: 7, says: "heavy >= {0} from {1w} sources with R10 >= {2}, or {3}/s of each of {4} sources at a server that challenges, " +
+	// Real machines that bring challenges back, each at or above the 3/s that engines allow.
+	{points: 7, template: "heavy >= {0} from {1w} sources with R10 >= {2}, or {3}/s of each of {4} sources at a server that challenges, " +
 		"or {7}/s of each of {6} sources without proof that keep asking, which send {5w} of all",
 		ways: []way{
 			{{{m.Heavy, atLeast, 0.6, "", ""}}, {{m.HeavyCount, atLeast, 8, "", ""}}, {{m.Rate10, atLeast, 100, "", ""}}},
 			{{{m.EachRate, atLeast, 3, "", ""}}, {{m.Sources, atLeast, 100, "", ""}}},
 			{{{m.Repeat, atLeast, 0.5, "", ""}}, {{m.RepeatCount, atLeast, 40, "", ""}}, {{m.Push, atLeast, 2 * pushLeast, "", ""}}},
 		}},
-	{points: 2, says: "{0}/s of each of {1} sources at a server that challenges, verified < {2}; " +
+	{points: 2, template: "{0}/s of each of {1} sources at a server that challenges, verified < {2}; " +
 		"or {5}/s and less than {6}/s of each of {4} without proof that keep asking, which send {3w} of all",
 		ways: []way{
 			{{{m.EachRate, atLeast, 1.5, "", ""}}, {{m.Sources, atLeast, 40, "", ""}}, {{m.Proven, below, 0.3, "", ""}}},
 			{{{m.Repeat, atLeast, 0.5, "", ""}}, {{m.RepeatCount, atLeast, 40, "", ""}}, {{m.Push, atLeast, pushLeast, "", ""}}, {{m.Push, below, 2 * pushLeast, "", ""}}},
 		}},
-	{points: 3, says: "{0w} from sources that ask on for {2} s and more without the challenge they were given, {3}/s each, R10 >= slow_rate",
-		ways: []way{{{{m.Stubborn, atLeast, 0.5, "", ""}}, {{m.Rate10, atLeast, 1, "slow_rate", ""}}}},
-		also: []float64{m.StubbornFor, m.StubbornRate}},
+	{points: 3, template: "{0w} from sources that ask on for {2} s and more without the challenge they were given, {3}/s each, R10 >= slow_rate",
+		ways:        []way{{{{m.Stubborn, atLeast, 0.5, "", ""}}, {{m.Rate10, atLeast, 1, "slow_rate", ""}}}},
+		extraLimits: []float64{m.StubbornFor, m.StubbornRate}},
 	// A random 16-bit port is one of these in 1.6 % of cases.
-	{points: 1, says: "low >= {0} with {1} sources",
+	{points: 1, template: "low >= {0} with {1} sources",
 		ways: []way{{{{m.Low, atLeast, 0.008, "", ""}}, {{m.Sources, atLeast, 200, "", ""}}}}},
-	{points: 2, says: "low >= {0}: clients cannot have such ports",
+	{points: 2, template: "low >= {0}: clients cannot have such ports",
 		ways: []way{{{{m.Low, atLeast, 0.5, "", ""}}}}},
-	{points: 1.5, says: "port1 >= {0} with {1} sources", // a tool with a fixed port
+	{points: 1.5, template: "port1 >= {0} with {1} sources", // a tool with a fixed port
 		ways: []way{{{{m.Port1, atLeast, 0.5, "", ""}}, {{m.Sources, atLeast, 50, "", ""}}}}},
-	// Of 2,000 random addresses 0.98 have a /16 of their own; clients live together.
-	{points: 1, says: "D16 >= {1} D with {0} sources",
+	// Of 2,000 random addresses 98 % have a /16 of their own; clients share networks.
+	{points: 1, template: "D16 >= {1} D with {0} sources",
 		ways: []way{{{{m.Sources, atLeast, 2000, "", ""}}, {{m.SiteShare, atLeast, 0.7, "", ""}}}}},
-	{points: 1, says: "the server answers less than half, and goes on answering",
+	{points: 1, template: "the server answers less than half, and goes on answering",
 		ways: []way{{{{m.Refusing, atLeast, 1, "", ""}}}}},
-	{points: 1, says: "icmp >= {0}",
+	{points: 1, template: "icmp >= {0}",
 		ways: []way{{{{m.Unreach, atLeast, 0.02, "", ""}}}}},
-	// Who does not know of each other comes as a Poisson stream (measured at two game
-	// servers: Armitage 2007), for which it is 1.
-	{points: 1, says: "iod < {1} or > {2} at R1 >= {0}",
+	// Independent clients arrive as a Poisson stream, whose iod is 1 (measured at two game
+	// servers: Armitage 2007).
+	{points: 1, template: "iod < {1} or > {2} at R1 >= {0}",
 		ways: []way{{{{m.RateNow, atLeast, 200, "", ""}}, {{m.Pace, below, 0.4, "", ""}, {m.Pace, above, 6, "", ""}}}}},
-	{points: 1, says: "{0} queries/s and more", // what later Source branches answer at most
+	{points: 1, template: "{0} queries/s and more", // what later Source branches answer at most
 		ways: []way{{{{m.Rate3, atLeast, 3000, "", ""}}}}},
-	{points: 2, says: "{0} queries/s and more, besides",
+	{points: 2, template: "{0} queries/s and more, besides",
 		ways: []way{{{{m.Rate3, atLeast, 20000, "", ""}}}}},
 }
 
-// pushLeast is what no client asks all the time, queries/s: monitors come to three.
+// pushLeast is more than any client asks for long, in queries/s: monitors reach three.
 const pushLeast = 4
 
-// realSources is where sources that bring no challenge back are slow to understand, or
-// bots that do not listen, and not invented: they ask again and again.
+// realSources holds where sources that bring no challenge back ask again and again. They are
+// old clients, or bots that ignore the challenge, and no forged addresses.
 var realSources = clause{{m.Each, atLeast, 5, "", ""}, {m.Repeat, atLeast, 0.5, "", ""}}
 
-var guessRule = rule{kind: ChallengeBypass, means: "requests with challenges that the server never gave", start: 5, starts: toBegin,
+var guessRule = rule{kind: ChallengeBypass, meaning: "requests with challenges that the server never gave", start: 5, startText: toBegin,
 	ways: []way{
 		{
 			{{m.Guesses10, atLeast, 1, "bypass_rate", "such requests a second, over ten seconds"}},
@@ -219,7 +220,7 @@ var guessRule = rule{kind: ChallengeBypass, means: "requests with challenges tha
 		},
 	}}
 
-var junkRule = rule{kind: JunkFlood, means: "datagrams that begin like queries and are nothing known", start: 4, starts: toBegin,
+var junkRule = rule{kind: JunkFlood, meaning: "datagrams that begin like queries and are nothing known", start: 4, startText: toBegin,
 	ways: []way{
 		{
 			{{m.JunkNow, atLeast, 1, "junk_rate", "such datagrams in the last second"}},
@@ -231,5 +232,5 @@ var junkRule = rule{kind: JunkFlood, means: "datagrams that begin like queries a
 			{{m.JunkNow, above, 0, "", "such datagrams in the last second"}},
 		},
 	},
-	signs: []sign{{points: 2, says: "{0} such datagrams a second and more", ways: []way{{{{m.JunkNow, atLeast, 100, "", ""}}}}}},
+	signs: []sign{{points: 2, template: "{0} such datagrams a second and more", ways: []way{{{{m.JunkNow, atLeast, 100, "", ""}}}}}},
 }

@@ -2,16 +2,16 @@ package flood
 
 import "qsniff/flood/measure"
 
-// verdict is what one second of a family of traffic at a target looks like.
+// verdict is what the rules conclude about one second of a family of traffic at a server.
 type verdict struct {
 	kind       Kind
 	score      float64
 	confidence float64
 	rate       float64 // packets that count, in this second
-	quick      bool    // it needs to hold for a short time only
+	isUrgent   bool    // it opens an incident after a shorter time
 }
 
-// rulebook is the rules with the limits that thresholds give.
+// rulebook holds the rules with the limits that the thresholds of a detector give them.
 type rulebook struct {
 	queries       []rule
 	guesses, junk rule
@@ -22,14 +22,14 @@ func newRulebook(lim *Thresholds) rulebook {
 	return rulebook{queries: lim.resolve(queryRules), guesses: rest[0], junk: rest[1]}
 }
 
-// judgeQueries returns the verdict on queries: of the first rule that fits.
+// judgeQueries returns the verdict on queries: that of the first rule that fits.
 func (r *rulebook) judgeQueries(f *measure.Features) verdict {
-	v := verdict{rate: f[measure.RateNow], quick: f[measure.RateNow] >= quickRate}
+	v := verdict{rate: f[measure.RateNow], isUrgent: f[measure.RateNow] >= urgentRate}
 	for i := range r.queries {
 		x := &r.queries[i]
-		points, proof := x.score(f)
-		if x.fits(f, points, proof) {
-			v.kind, v.score = x.kind, points+x.surer
+		points, hasAddressSign := x.score(f)
+		if x.fits(f, points, hasAddressSign) {
+			v.kind, v.score = x.kind, points+x.bonus
 			break
 		}
 	}
@@ -41,16 +41,16 @@ func (r *rulebook) judgeGuesses(f *measure.Features) verdict {
 	return r.guesses.judgeFeatures(f, f[measure.GuessesNow], true)
 }
 
-// judgeJunk returns the verdict on what is nothing known.
+// judgeJunk returns the verdict on datagrams that are nothing known.
 func (r *rulebook) judgeJunk(f *measure.Features) verdict {
 	now := f[measure.JunkNow]
-	return r.junk.judgeFeatures(f, now, now >= quickRate)
+	return r.junk.judgeFeatures(f, now, now >= urgentRate)
 }
 
-func (r *rule) judgeFeatures(f *measure.Features, rate float64, quick bool) verdict {
-	v := verdict{rate: rate, quick: quick}
-	points, proof := r.score(f)
-	if v.score = points; r.fits(f, points, proof) {
+func (r *rule) judgeFeatures(f *measure.Features, rate float64, isUrgent bool) verdict {
+	v := verdict{rate: rate, isUrgent: isUrgent}
+	points, hasAddressSign := r.score(f)
+	if v.score = points; r.fits(f, points, hasAddressSign) {
 		v.kind = r.kind
 	}
 	return v

@@ -10,46 +10,47 @@ import (
 	"qsniff/track"
 )
 
-// victims finds hosts that get replies which they did not ask for.
+// victims finds hosts that get replies which they did not ask for: the targets of
+// reflections, seen from their side.
 type victims struct {
 	*book
-	light *lru.Table[track.Host, unasked]
-	heavy []*victim
-	last  *victim // the one before
+	light     *lru.Table[track.Host, lightVictim]
+	heavy     []*victim
+	lastFound *victim // by find, which looks here first
 }
 
-// unasked counts replies to a host that is not watched closely.
-type unasked struct {
-	sec, since int32
-	count, ten uint32
+// lightVictim counts the replies to a host that is not watched closely.
+type lightVictim struct {
+	sec, paneStart int32
+	count, inPane  uint32
 }
 
 // victim is a host that is watched closely, and the incident there.
 type victim struct {
-	measure.Host
-	in        *Incident
-	trial     Trial
-	streak    int   // seconds in a row that are those of a flood
-	since     int32 // the first of these
-	ended     int32 // last second that qualified
-	endedAt   int64 // and the time stamp of its end
-	active    bool  // the last second qualified
-	rest      int32 // first second of a pause
-	total     float64
-	seconds   float64
-	announced float64 // the peak when it was last announced
-	servers   sketch.Distinct
+	measure.Receiver
+	in            *Incident
+	trial         Trial
+	floodStreak   int   // seconds in a row that are those of a flood
+	streakStart   int32 // the first of these
+	lastSec       int32 // last second that qualified
+	lastEnd       int64 // and the time stamp of its end
+	isActive      bool  // the last second qualified
+	pauseStart    int32 // first second of a pause
+	packets       float64
+	seconds       float64
+	announcedPeak float64 // the peak when it was last announced
+	servers       sketch.Distinct
 }
 
 func newVictims(b *book) victims {
-	return victims{book: b, light: lru.New[track.Host, unasked](lightVictims)}
+	return victims{book: b, light: lru.New[track.Host, lightVictim](lightVictims)}
 }
 
-// countReply counts a reply to a host. wanted is set where the host asked for it.
-func (v *victims) countReply(s *track.Sighting, wanted bool) {
+// countReply counts a reply to a host. isWanted reports whether the host asked for it.
+func (v *victims) countReply(s *track.Sighting, isWanted bool) {
 	x := v.find(s.Dst)
 	if x == nil {
-		if wanted {
+		if isWanted {
 			return
 		}
 		if x = v.countLight(s.Dst); x == nil {
@@ -57,41 +58,41 @@ func (v *victims) countReply(s *track.Sighting, wanted bool) {
 		}
 	}
 	if x.trial != nil {
-		x.trial.Show(s, wanted)
+		x.trial.Apply(s, isWanted)
 	}
-	x.Count(s, v.Clock, wanted)
+	x.Count(s, v.Clock, isWanted)
 }
 
 func (v *victims) find(h track.Host) *victim {
-	if v.last != nil && v.last.Addr == h {
-		return v.last
+	if v.lastFound != nil && v.lastFound.Addr == h {
+		return v.lastFound
 	}
 	for _, x := range v.heavy {
 		if x.Addr == h {
-			v.last = x
+			v.lastFound = x
 			return x
 		}
 	}
 	return nil
 }
 
-// countLight counts a reply that was not asked for, and begins to watch the host where
-// there are many.
+// countLight counts a reply that was not asked for. If that makes the host worth watching
+// closely and there is room, it returns the host, else nil.
 func (v *victims) countLight(h track.Host) *victim {
 	l := v.light.Get(h)
 	if l == nil {
 		l, _ = v.light.Put(h)
-		*l = unasked{sec: v.Now, since: v.Now}
+		*l = lightVictim{sec: v.Now, paneStart: v.Now}
 	}
 	if l.sec != v.Now {
 		l.sec, l.count = v.Now, 0
 	}
-	if v.Now-l.since >= measure.PaneSeconds {
-		l.since, l.ten = v.Now, 0
+	if v.Now-l.paneStart >= measure.PaneSeconds {
+		l.paneStart, l.inPane = v.Now, 0
 	}
 	l.count++
-	l.ten++
-	if l.count < promoteSecond && l.ten < promoteTen {
+	l.inPane++
+	if l.count < promoteSecond && l.inPane < promoteTen {
 		return nil
 	}
 	x := v.makeRoom()
@@ -99,14 +100,14 @@ func (v *victims) countLight(h track.Host) *victim {
 		return nil
 	}
 	x.Reset(h, v.Now)
-	*x = victim{Host: x.Host}
+	*x = victim{Receiver: x.Receiver}
 	v.light.Delete(h)
-	v.last = x
+	v.lastFound = x
 	return x
 }
 
-// makeRoom returns a place for one more: a new one, that of the host that was silent
-// longest, or nil if none was silent for a pane or all have incidents.
+// makeRoom returns a place for one more victim: a new one, else that of the one without an
+// incident that got no reply for longest, at least a pane. It returns nil if there is none.
 func (v *victims) makeRoom() *victim {
 	if len(v.heavy) < heavyVictims {
 		x := &victim{}
@@ -116,22 +117,22 @@ func (v *victims) makeRoom() *victim {
 	}
 	var x *victim
 	for _, y := range v.heavy {
-		if y.in == nil && v.Now-y.Last >= measure.PaneSeconds && (x == nil || y.Last < x.Last) {
+		if y.in == nil && v.Now-y.LastReply >= measure.PaneSeconds && (x == nil || y.LastReply < x.LastReply) {
 			x = y
 		}
 	}
 	return x
 }
 
-// tick takes the second that ends.
-func (v *victims) tick() {
+// closeSecond judges the second that ends at each host that is watched closely.
+func (v *victims) closeSecond() {
 	for _, x := range v.heavy {
 		if x.in != nil {
-			x.live(v.book)
-		} else if x.isRipe(v.book) {
-			x.begin(v.book)
+			x.updateIncident(v.book)
+		} else if x.isLongEnough(v.book) {
+			x.openIncident(v.book)
 		}
-		x.Roll(v.Now + 1)
+		x.TurnPane(v.Now + 1)
 	}
 }
 
@@ -139,58 +140,59 @@ func (v *victims) tick() {
 func (x *victim) isFlooded(b *book) bool {
 	lim := &b.lim
 	one, ten := x.Sum(b.Now, 1), x.Sum(b.Now, 10)
-	if one.Wild == 0 || float64(ten.Wild) < lim.VictimRate*10 && float64(one.Wild) < lim.VictimBurst {
+	if one.Unrequested == 0 || float64(ten.Unrequested) < lim.VictimRate*10 && float64(one.Unrequested) < lim.VictimBurst {
 		return false
 	}
-	if measure.Share(float64(one.Wild), float64(one.Wild+one.Wanted)) < lim.VictimShare {
+	if measure.Share(float64(one.Unrequested), float64(one.Unrequested+one.Requested)) < lim.VictimShare {
 		return false
 	}
-	if x.Asked {
+	if x.HasAsked {
 		return true
 	}
-	// Its own requests were not captured. Who refreshes a list gets a few replies of
-	// each server, and data after challenges; a victim gets one thing again and again.
+	// Its own requests were not captured. A client that refreshes a list gets about
+	// three replies from each server, data after challenges; a victim gets many of the
+	// same from each.
 	replies, servers, exchanges := x.Senders()
 	if exchanges > exchangesMost {
 		return false
 	}
-	return servers < fewReflectors && float64(one.Wild) >= lim.VictimRate || replies >= repliesEach*servers
+	return servers < fewReflectors && float64(one.Unrequested) >= lim.VictimRate || replies >= repliesEach*servers
 }
 
 const (
-	// fewReflectors is fewer than anybody refreshes.
+	// fewReflectors is fewer servers than a list that is refreshed has.
 	fewReflectors = 10
-	// repliesEach is more of a server than a client gets in the window without a
-	// challenge before it.
+	// repliesEach is more replies from one server than a client gets in the window: one
+	// for each of its three questions.
 	repliesEach = 4
-	// exchangesMost is the share of servers that may have sent a challenge first: of a
-	// client's nearly all do.
+	// exchangesMost is the largest share of servers that sent a challenge first. Nearly
+	// all servers of a client do.
 	exchangesMost = 0.25
 )
 
-// isRipe reports whether the flood has lasted for long enough.
-func (x *victim) isRipe(b *book) bool {
+// isLongEnough reports whether the flood has lasted for long enough to open an incident.
+func (x *victim) isLongEnough(b *book) bool {
 	if !x.isFlooded(b) {
-		x.streak = 0
+		x.floodStreak = 0
 		return false
 	}
-	if x.streak == 0 {
-		x.since = b.Now
+	if x.floodStreak == 0 {
+		x.streakStart = b.Now
 	}
-	x.streak++
+	x.floodStreak++
 	need := b.lim.SlowTicks
-	if float64(x.Sum(b.Now, 1).Wild) >= b.lim.VictimBurst {
+	if float64(x.Sum(b.Now, 1).Unrequested) >= b.lim.VictimBurst {
 		need = b.lim.FastTicks
 	}
-	return x.streak >= need
+	return x.floodStreak >= need
 }
 
-func (x *victim) begin(b *book) {
-	first := measure.Unasked{Sec: b.Now, Nanos: b.secondEnd()}
-	now := x.Sum(b.Now, 1).Wild
+func (x *victim) openIncident(b *book) {
+	first := measure.ReceiverSecond{Sec: b.Now, Nanos: b.secondEnd()}
+	now := x.Sum(b.Now, 1).Unrequested
 	for sec := b.Now; sec > 0 && sec > b.Now-measure.BinSeconds; sec-- {
 		y := x.At(sec)
-		if y == nil || y.Wild < now/4 && sec < x.since {
+		if y == nil || y.Unrequested < now/4 && sec < x.streakStart {
 			break
 		}
 		first = *y
@@ -199,74 +201,75 @@ func (x *victim) begin(b *book) {
 	if in == nil {
 		return
 	}
-	x.in, x.active, x.ended, x.endedAt, x.rest = in, true, b.Now, b.secondEnd(), 0
-	x.total, x.seconds, x.announced = 0, 0, 0
+	x.in, x.isActive, x.lastSec, x.lastEnd, x.pauseStart = in, true, b.Now, b.secondEnd(), 0
+	x.packets, x.seconds, x.announcedPeak = 0, 0, 0
 	x.servers.Reset()
 	in.Frame = first.Frame
 	for sec := first.Sec; sec <= b.Now; sec++ {
 		x.addSecond(x.At(sec))
 	}
 	x.describe(b)
-	x.announced = in.Peak
+	x.announcedPeak = in.Peak
 	x.trial = b.advisor.Try(in)
-	b.found(in, Begins)
+	b.announce(in, Begins)
 }
 
-// addSecond adds a second to the sums; nil is an empty one.
-func (x *victim) addSecond(b *measure.Unasked) {
+// addSecond adds a second to the sums; nil is one without replies.
+func (x *victim) addSecond(b *measure.ReceiverSecond) {
 	if b == nil {
 		return
 	}
 	in := x.in
-	in.Replies += uint64(b.Wild)
+	in.Replies += uint64(b.Unrequested)
 	in.BytesIn += b.Bytes
-	in.Peak = max(in.Peak, float64(b.Wild))
-	x.total += float64(b.Wild)
+	in.Peak = max(in.Peak, float64(b.Unrequested))
+	x.packets += float64(b.Unrequested)
 	x.seconds++
 }
 
-// live goes on with an open incident for one second.
-func (x *victim) live(b *book) {
+// updateIncident adds the second that ends to the open incident if it qualifies, and closes
+// the incident when none has for the quiet time.
+func (x *victim) updateIncident(b *book) {
 	in := x.in
-	mean := measure.Share(x.total, x.seconds)
-	if rate := float64(x.Sum(b.Now, 3).Wild) / 3; rate < lowShare*max(b.lim.VictimRate, mean) {
-		if x.active {
-			x.active, x.rest = false, b.Now
+	mean := measure.Share(x.packets, x.seconds)
+	if rate := float64(x.Sum(b.Now, 3).Unrequested) / 3; rate < liveShare*max(b.lim.VictimRate, mean) {
+		if x.isActive {
+			x.isActive, x.pauseStart = false, b.Now
 		}
-		if b.isQuiet(x.ended) {
-			x.close(b)
+		if b.isQuiet(x.lastSec) {
+			x.closeIncident(b)
 		}
 		return
 	}
-	if !x.active && b.Now-x.rest >= pulseGap {
+	if !x.isActive && b.Now-x.pauseStart >= pulseGap {
 		in.Pulses++
 	}
-	x.active, x.ended, x.endedAt = true, b.Now, b.secondEnd()
+	x.isActive, x.lastSec, x.lastEnd = true, b.Now, b.secondEnd()
 	x.addSecond(x.At(b.Now))
-	if in.Peak < 2*x.announced {
+	if in.Peak < 2*x.announcedPeak {
 		x.MergeServers(&x.servers)
 		return
 	}
-	x.announced = in.Peak
+	x.announcedPeak = in.Peak
 	x.describe(b)
-	b.found(in, Changes)
+	b.announce(in, Changes)
 }
 
 func (x *victim) describe(b *book) {
 	in := x.in
 	x.MergeServers(&x.servers)
-	x.sumUp()
+	x.updateTotals()
 	in.Confidence = b.confidence(victimScore, false)
-	if !x.Asked {
-		in.Confidence = min(in.Confidence, sureVictim)
+	if !x.HasAsked {
+		in.Confidence = min(in.Confidence, confidenceVictim)
 	}
 	b.busiest = x.Busiest(b.busiest)
 	in.Top = appendTop(in.Top[:0], b.busiest, false)
 	one := x.Sum(b.Now, 1)
 	s := sentences(in.Evidence[:0])
-	s.add("%s/s, %s/s, from %s to %s", digits.Counted(uint64(one.Wild), "reply", "replies"), bytesOf(one.Bytes), plural("server", in.Sources), x.Addr.Addr())
-	if x.Asked {
-		s.add("%s of them answer no request of this host", percent(measure.Share(float64(one.Wild), float64(one.Wild+one.Wanted))))
+	s.add("%s/s, %s/s, from %s to %s", digits.Counted(uint64(one.Unrequested), "reply", "replies"), bytesOf(one.Bytes), plural("server", in.Sources), x.Addr.Addr())
+	if x.HasAsked {
+		s.add("%s of them answer no request of this host", percent(measure.Share(float64(one.Unrequested), float64(one.Unrequested+one.Requested))))
 	} else {
 		s.add("the capture has no request of this host at all")
 		in.Missing = append(in.Missing[:0], "unsol")
@@ -274,39 +277,39 @@ func (x *victim) describe(b *book) {
 	in.Evidence = s
 }
 
-// victimScore is what the conditions count together.
+// victimScore is the score of a verdict whose conditions all hold.
 const victimScore = 5
 
-// sumUp fills in the figures of the whole incident so far.
-func (x *victim) sumUp() {
-	x.in.Mean = measure.Share(x.total, x.seconds)
+// updateTotals fills in the mean rate and the number of servers of the incident so far.
+func (x *victim) updateTotals() {
+	x.in.Mean = measure.Share(x.packets, x.seconds)
 	x.in.Sources, x.in.SourcesError = x.servers.Count(), sketch.DistinctError
 }
 
-func (x *victim) close(b *book) {
-	x.in.End = x.endedAt
-	x.conclude(b)
+func (x *victim) closeIncident(b *book) {
+	x.in.End = x.lastEnd
+	x.concludeTrial(b)
 	b.closeIncident(x.in, ofReplies)
-	x.in, x.streak = nil, 0
+	x.in, x.floodStreak = nil, 0
 }
 
-// conclude writes the advice of an incident that is announced for the last time.
-func (x *victim) conclude(b *book) {
-	x.sumUp()
-	b.conclude(x.in, x.trial, !x.Asked)
+// concludeTrial fills in the final figures and writes the final advice.
+func (x *victim) concludeTrial(b *book) {
+	x.updateTotals()
+	b.concludeTrial(x.in, x.trial, !x.HasAsked)
 	x.trial = nil
 }
 
-// end announces the incidents that the capture leaves open.
-func (v *victims) end() {
+// finish announces the incidents that are open when the capture ends.
+func (v *victims) finish() {
 	for _, x := range v.heavy {
 		switch {
 		case x.in == nil:
-		case !x.active:
-			x.close(v.book)
+		case !x.isActive:
+			x.closeIncident(v.book)
 		default:
-			x.conclude(v.book)
-			v.found(x.in, Ends)
+			x.concludeTrial(v.book)
+			v.announce(x.in, Ends)
 			x.in = nil
 		}
 	}

@@ -5,16 +5,16 @@ import (
 	"qsniff/track"
 )
 
-// watched is a server that is watched closely: what is measured of it, and what goes on
-// there.
+// watched is a server that is watched closely: its measurements, and the course of each
+// family of its traffic.
 type watched struct {
 	m.Server
-	features m.Features
-	fast     uint8   // seconds in a row above the burst rate
-	drift    float64 // what the rate was above the usual one, added up
-	courses  [families]course
-	posture  posture
-	trying   bool // one of the courses has a trial
+	features    m.Features
+	burstStreak uint8   // seconds in a row above the burst rate
+	drift       float64 // queries above a slowly raised baseline, added up
+	courses     [serverFamilies]course
+	amplifier   amplifier
+	hasTrial    bool // one of the courses has a trial
 }
 
 func newWatched(k m.Key) *watched {
@@ -23,7 +23,7 @@ func newWatched(k m.Key) *watched {
 	return w
 }
 
-// reset makes another server of w, keeping its memory.
+// reset makes w the watch of another server, and keeps its memory.
 func (w *watched) reset(e track.End, hash uint64, now int32) {
 	w.Reset(e, hash, now)
 	*w = watched{Server: w.Server}
@@ -42,100 +42,102 @@ func (w *watched) hasIncident() bool {
 	return false
 }
 
-// judgeSecond takes the second that ends: verdicts on each family of its traffic, and what they
-// make of incidents.
+// judgeSecond judges the second that ends: it applies a verdict to each family of traffic,
+// and lets the baseline follow the rate where nothing but a crowd is going on.
 func (w *watched) judgeSecond(b *book, rules *rulebook) {
 	f := &w.features
-	s := scene{b, &w.Server, f}
-	alarm, isLearning := w.judgeQueries(&s, rules)
+	s := serverSecond{b, &w.Server, f}
+	hasAlarm, isCalm := w.judgeQueries(&s, rules)
 	oneWay := w.IsOneWay(b.Now)
-	w.LookAtJunk(f, b.Now)
+	w.MeasureJunk(f, b.Now)
 	junk := rules.judgeJunk(f)
 	junk.confidence = b.confidence(junk.score, oneWay)
-	w.courses[ofJunk].step(&s, junk, junk.rate)
-	w.LookAtGuesses(f, b.Now)
+	w.courses[ofJunk].applyVerdict(&s, junk, junk.rate)
+	w.MeasureGuesses(f, b.Now)
 	guesses := rules.judgeGuesses(f)
 	guesses.confidence = b.confidence(guesses.score, oneWay)
-	w.courses[ofGuesses].step(&s, guesses, guesses.rate)
-	if w.courses[ofQueries].in == nil && (!alarm || isLearning) {
+	w.courses[ofGuesses].applyVerdict(&s, guesses, guesses.rate)
+	if w.courses[ofQueries].in == nil && (!hasAlarm || isCalm) {
 		w.Learn(b.Now)
 	}
-	w.trying = false
+	w.hasTrial = false
 	for i := range w.courses {
-		w.trying = w.trying || w.courses[i].trial != nil
+		w.hasTrial = w.hasTrial || w.courses[i].trial != nil
 	}
 }
 
-// judgeQueries judges the queries, if an alarm or what goes on asks for it, and reports
-// whether there was an alarm, and whether the queries were no attack.
-func (w *watched) judgeQueries(s *scene, rules *rulebook) (alarm, isCalm bool) {
-	alarm, isLoud := w.checkAlarm(s.book)
+// judgeQueries applies the verdict on queries to the courses of attacks and of load. It
+// computes features only for an alarm, a streak or an open incident. It reports whether
+// there was an alarm, and whether the verdict was a note or none.
+func (w *watched) judgeQueries(s *serverSecond, rules *rulebook) (hasAlarm, isCalm bool) {
+	hasAlarm, isLoud := w.checkAlarm(s.book)
 	attacks, load := &w.courses[ofQueries], &w.courses[ofLoad]
 	three := float64(w.Sum(s.Now, 3).Queries) / 3
 	v := verdict{rate: float64(w.Sum(s.Now, 1).Queries)}
-	if alarm || attacks.in != nil || load.in != nil || attacks.weak > 0 || load.calm > 0 {
+	if hasAlarm || attacks.in != nil || load.in != nil || attacks.warnStreak > 0 || load.noteStreak > 0 {
 		f := s.features
-		w.Look(f, s.Now, m.Limits{Unproven: s.lim.FewUnproven, Proven: s.lim.FewProven}, &s.busiest)
-		if alarm || attacks.in != nil {
+		w.Measure(f, s.Now, m.Limits{Unproven: s.lim.FewUnproven, Proven: s.lim.FewProven}, &s.busiest)
+		if hasAlarm || attacks.in != nil {
 			v = rules.judgeQueries(f)
 			v.confidence = s.confidence(v.score, f[m.OneWay] > 0)
 		}
-		if f[m.RateNow] < dyingShare*f[m.Rate10] && attacks.in == nil {
+		if f[m.RateNow] < tailShare*f[m.Rate10] && attacks.in == nil {
 			v.kind = NoKind
 		}
 	}
 	attack, note := v, v
 	isCalm = v.kind.Level() == Info
-	if isCalm || !alarm && attacks.in == nil {
+	if isCalm || !hasAlarm && attacks.in == nil {
 		attack.kind = NoKind
 	}
 	if !isCalm || !isLoud || three < s.lim.SlowRate {
 		note.kind = NoKind
 	}
-	attacks.step(s, attack, three)
-	load.step(s, note, three)
-	return alarm, isCalm
+	attacks.applyVerdict(s, attack, three)
+	load.applyVerdict(s, note, three)
+	return hasAlarm, isCalm
 }
 
-// dyingShare is the share of the mean of ten seconds below which what comes is the tail
-// of something that is over.
-const dyingShare = 0.3
+// tailShare is the share of the mean rate of ten seconds below which a second is the tail of
+// something that is over.
+const tailShare = 0.3
 
-// checkAlarm reports whether the second that ends asks for a verdict on the queries. It
-// is cheap, and crowds raise it as well as attacks. isLoud reports whether it rests on
-// the rate of now and not on what has added up.
-func (w *watched) checkAlarm(b *book) (alarm, isLoud bool) {
+// checkAlarm reports whether the second that ends asks for a verdict on the queries. It is
+// cheap, and crowds raise an alarm as well as attacks. isLoud reports whether the alarm is
+// about the present rate, and not about queries added up, or one source.
+func (w *watched) checkAlarm(b *book) (hasAlarm, isLoud bool) {
 	lim := &b.lim
 	one, ten := float64(w.Sum(b.Now, 1).Queries), float64(w.Sum(b.Now, 10).Queries)/10
 	if one >= max(lim.BurstRate, lim.BurstFactor*w.Base) {
-		w.fast = min(w.fast, 250) + 1
+		w.burstStreak = min(w.burstStreak, 250) + 1
 	} else {
-		w.fast = 0
+		w.burstStreak = 0
 	}
-	if w.courses[ofQueries].in != nil { // it knows already
+	if w.courses[ofQueries].in != nil { // there is no need for an alarm
 		w.drift = 0
 	} else if b.Now%10 == 0 {
 		w.drift = min(max(0, w.drift+10*(ten-w.Base-max(2, w.Base/2))), 2*lim.DriftSum)
 	}
-	most, all := w.Most()
-	isLoud = w.fast >= 2 || one >= max(lim.SurgeRate, lim.SurgeFactor*w.Base) || ten >= max(lim.SlowRate, lim.SlowFactor*w.Base)
+	most, all := w.BusiestCount()
+	isLoud = w.burstStreak >= 2 || one >= max(lim.SurgeRate, lim.SurgeFactor*w.Base) || ten >= max(lim.SlowRate, lim.SlowFactor*w.Base)
 	return isLoud || w.drift > lim.DriftSum || most >= lim.LonePackets && 2*most >= all && ten >= lim.ReflectRate, isLoud
 }
 
-// showTrials shows a packet to or from the server to the trials of its incidents.
-func (w *watched) showTrials(s *track.Sighting, proven bool) {
+// applyTrials applies the rules that are tried for the server's incidents to a packet to or
+// from it.
+func (w *watched) applyTrials(s *track.Sighting, proven bool) {
 	isReply := s.What == track.IsReply || s.What == track.IsChallenge || s.What == track.IsPart
 	for i := range w.courses {
 		if c := &w.courses[i]; c.trial != nil && (c.in.Kind == Reflection) == isReply {
-			c.trial.Show(s, proven)
+			c.trial.Apply(s, proven)
 		}
 	}
 }
 
-// end announces the incidents that the capture leaves open.
-func (w *watched) end(b *book) {
-	s := scene{b, &w.Server, &w.features}
+// finish announces the incidents that are open when the capture ends.
+func (w *watched) finish(b *book) {
+	s := serverSecond{b, &w.Server, &w.features}
 	for i := range w.courses {
-		w.courses[i].end(&s)
+		w.courses[i].finish(&s)
 	}
 }

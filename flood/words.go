@@ -10,7 +10,7 @@ type sentences []string
 
 func (s *sentences) add(format string, args ...any) { *s = append(*s, fmt.Sprintf(format, args...)) }
 
-// percent, count, times and bytesOf write numbers for people.
+// percent, count, times and bytesOf return numbers as sentences have them.
 func percent(share float64) string {
 	switch p := 100 * share; {
 	case p > 0 && p < 1:
@@ -50,6 +50,7 @@ func bytesOf(n uint64) string {
 	return fmt.Sprintf("%d B", n)
 }
 
+// plural returns an estimated number with its noun: "one source", "about 12 sources".
 func plural(what string, estimate float64) string {
 	if estimate < 1.5 {
 		return "one " + what

@@ -40,7 +40,7 @@ func TestRoomForTargets(t *testing.T) {
 				s.Age = second*1e9 + int64(i)
 				ask(&s, v4(20, 0, byte(i), 1), uint16(i+1), 64)
 				s.DstPort = uint16(port)
-				s.Mix(seed)
+				s.FillHashes(seed)
 				d.Sight(&s)
 			}
 		}
@@ -80,7 +80,7 @@ func TestMaxPerMinute(t *testing.T) {
 	if got := len(w.incidents); got != maxPerMinute {
 		t.Errorf("got  %d incidents\nwant %d", got, maxPerMinute)
 	}
-	if got := w.d.book.uncounted; got < maxPerMinute {
+	if got := w.d.book.unopened; got < maxPerMinute {
 		t.Errorf("got  %d counted only\nwant %d at least", got, maxPerMinute)
 	}
 	for _, x := range w.incidents {

@@ -55,7 +55,7 @@ var dawn = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func newWorld(draw uint64) *world {
 	w := &world{r: rand.New(rand.NewPCG(draw, 1)), d: New(Defaults(), 1, nil)}
-	w.d.Observe(w.found)
+	w.d.AddObserver(w.found)
 	return w
 }
 
@@ -170,7 +170,7 @@ func (w *world) nanos() int64 {
 func (w *world) see(s track.Sighting) {
 	w.frame++
 	s.Frame, s.Age, s.Nanos = w.frame, w.age(), w.nanos()
-	s.Mix(seed)
+	s.FillHashes(seed)
 	w.d.Sight(&s)
 }
 

@@ -77,7 +77,7 @@ func checkInvariants(t *testing.T, p *Packet, b []byte, wire int) {
 	}
 	longest := max(wire, len(b), 65_535) // an IP length is believed beyond the frame
 	if slices.ContainsFunc(p.Ways(), func(w Way) bool { return w.Kind == WayERSPAN }) {
-		longest = max(longest, uncutLen) // a mirror may say that it cut the frame
+		longest = max(longest, maxUncutLen) // a mirror may say that it cut the frame
 	}
 	if len(p.Payload) > p.Wire || p.Wire > longest {
 		t.Errorf("got  %d bytes captured of %d\nwant no more than %d", len(p.Payload), p.Wire, longest)

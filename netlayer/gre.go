@@ -16,9 +16,9 @@ const (
 	greERSPAN  = 0x88be // types I and II
 	greERSPAN3 = 0x22eb // type III
 
-	erspan2Len     = 8
-	erspan3Len     = 12
-	erspanPlatform = 8 // an optional part of type III
+	erspan2Len        = 8
+	erspan3Len        = 12
+	erspanPlatformLen = 8 // an optional part of type III
 
 	erspan2Version = 1
 	erspan3Version = 2
@@ -31,20 +31,20 @@ const (
 	erspan3Frame    = 0x00
 	erspan3IP       = 0x08
 
-	// uncutLen is the most that a mirrored frame can have been: the longest
-	// IP packet after the longest header of Ethernet.
-	uncutLen = 65_535 + ethernetLen + maxWays*tagLen
+	// maxUncutLen is the longest that a frame which the mirror cut can have been:
+	// the longest IP packet after the longest header of Ethernet.
+	maxUncutLen = 65_535 + ethernetLen + maxWays*tagLen
 )
 
-// gre reads a GRE header, the payload of an IP packet. Version 1 (PPTP) and
-// what else is not followed stays another protocol on top of IP.
-func (p *Packet) gre(b []byte, wire int) {
+// decodeGRE reads a GRE header, the payload of an IP packet. Version 1 (PPTP) and
+// whatever else is not followed is OtherProto.
+func (p *Packet) decodeGRE(b []byte, wire int) {
 	if len(b) < greWord {
-		p.Stop = endsIn(ShortTunnel, BadTunnel, wire, greWord)
+		p.Stop = cutOrBad(ShortTunnel, BadTunnel, wire, greWord)
 		return
 	}
 	flags, typ := binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:])
-	if flags&greOther != 0 || !greCarries(typ) {
+	if flags&greOther != 0 || !isFollowedInGRE(typ) {
 		p.Stop, p.Payload, p.Wire = OtherProto, b, wire
 		return
 	}
@@ -59,7 +59,7 @@ func (p *Packet) gre(b []byte, wire int) {
 		n += greWord
 	}
 	if len(b) < n {
-		p.Stop = endsIn(ShortTunnel, BadTunnel, wire, n)
+		p.Stop = cutOrBad(ShortTunnel, BadTunnel, wire, n)
 		return
 	}
 	var key uint32
@@ -70,19 +70,19 @@ func (p *Packet) gre(b []byte, wire int) {
 	switch {
 	case typ == greERSPAN && flags&greSequence == 0: // type I has no header of its own
 		if p.enter(WayERSPAN, 0) {
-			p.ethernet(b, wire)
+			p.decodeEthernet(b, wire)
 		}
 	case typ == greERSPAN:
-		p.erspan2(b, wire)
+		p.decodeERSPAN2(b, wire)
 	case typ == greERSPAN3:
-		p.erspan3(b, wire)
+		p.decodeERSPAN3(b, wire)
 	case p.enter(WayGRE, key):
-		p.carried(typ, b, wire)
+		p.decodeCarried(typ, b, wire)
 	}
 }
 
-// greCarries reports whether what a GRE header announces is followed.
-func greCarries(typ uint16) bool {
+// isFollowedInGRE reports whether the walk goes on into GRE's protocol type typ.
+func isFollowedInGRE(typ uint16) bool {
 	switch typ {
 	case etherIPv4, etherIPv6, etherMPLS, etherMPLSUp, etherBridging, greERSPAN, greERSPAN3:
 		return true
@@ -90,45 +90,46 @@ func greCarries(typ uint16) bool {
 	return false
 }
 
-// carried goes on inside a tunnel that names its content by EtherType.
-func (p *Packet) carried(typ uint16, b []byte, wire int) {
+// decodeCarried reads what a tunnel carries that names its content by EtherType.
+func (p *Packet) decodeCarried(typ uint16, b []byte, wire int) {
 	if typ == etherBridging {
-		p.ethernet(b, wire)
+		p.decodeEthernet(b, wire)
 		return
 	}
-	p.etherType(typ, b, wire)
+	p.decodeEtherType(typ, b, wire)
 }
 
-// erspan2 reads a type II header.
-func (p *Packet) erspan2(b []byte, wire int) {
-	if !p.erspan(b, wire, erspan2Len, erspan2Version) {
+// decodeERSPAN2 reads a type II header.
+func (p *Packet) decodeERSPAN2(b []byte, wire int) {
+	if !p.enterERSPAN(b, wire, erspan2Len, erspan2Version) {
 		return
 	}
-	p.mirrored(b, wire, erspan2Len, false)
+	p.decodeMirrored(b, wire, erspan2Len, false)
 }
 
-// erspan3 reads a type III header: like type II, and time, frame type and an
-// optional part that nobody but its vendor can read.
-func (p *Packet) erspan3(b []byte, wire int) {
-	if !p.erspan(b, wire, erspan3Len, erspan3Version) {
+// decodeERSPAN3 reads a type III header: that of type II, then time, frame type and
+// an optional part that only its vendor can read, which is stepped over.
+func (p *Packet) decodeERSPAN3(b []byte, wire int) {
+	if !p.enterERSPAN(b, wire, erspan3Len, erspan3Version) {
 		return
 	}
 	n := erspan3Len
 	if b[erspan3Len-1]&erspan3Optional != 0 {
-		n += erspanPlatform
+		n += erspanPlatformLen
 	}
 	typ := b[erspan3Len-2] & erspan3Type
 	if typ != erspan3Frame && typ != erspan3IP {
 		p.Stop = NotIP
 		return
 	}
-	p.mirrored(b, wire, n, typ == erspan3IP)
+	p.decodeMirrored(b, wire, n, typ == erspan3IP)
 }
 
-// erspan checks what both headers have in common and enters.
-func (p *Packet) erspan(b []byte, wire, n int, version uint8) bool {
+// enterERSPAN checks the length n and the version, which both types have at the
+// same place, and enters the session. It returns false if it set Stop.
+func (p *Packet) enterERSPAN(b []byte, wire, n int, version uint8) bool {
 	if len(b) < n {
-		p.Stop = endsIn(ShortTunnel, BadTunnel, wire, n)
+		p.Stop = cutOrBad(ShortTunnel, BadTunnel, wire, n)
 		return false
 	}
 	if b[0]>>4 != version {
@@ -138,21 +139,22 @@ func (p *Packet) erspan(b []byte, wire, n int, version uint8) bool {
 	return p.enter(WayERSPAN, uint32(binary.BigEndian.Uint16(b[2:])&erspanSession))
 }
 
-// mirrored goes on after the n bytes of an ERSPAN header. If the mirror says
-// that it cut the frame, the IP header in it knows how long it was.
-func (p *Packet) mirrored(b []byte, wire, n int, ip bool) {
+// decodeMirrored reads the frame, or the IP packet, that follows the n bytes of an
+// ERSPAN header. If the mirror marked the frame as cut, its length on the wire is
+// taken from the IP header in it.
+func (p *Packet) decodeMirrored(b []byte, wire, n int, ip bool) {
 	if len(b) < n {
-		p.Stop = endsIn(ShortTunnel, BadTunnel, wire, n)
+		p.Stop = cutOrBad(ShortTunnel, BadTunnel, wire, n)
 		return
 	}
 	cut := binary.BigEndian.Uint16(b[2:])&erspanTruncated != 0
 	b, wire = b[n:], wire-n
 	if cut {
-		wire = max(wire, uncutLen)
+		wire = max(wire, maxUncutLen)
 	}
 	if ip {
-		p.raw(b, wire)
+		p.decodeIP(b, wire)
 		return
 	}
-	p.ethernet(b, wire)
+	p.decodeEthernet(b, wire)
 }

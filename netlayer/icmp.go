@@ -5,20 +5,20 @@ import (
 	"net/netip"
 )
 
-// Quote is what an ICMP error says, and the packet it says it about: the one
-// that Src sent to Dst and that did not arrive, or not well.
+// Quote is an ICMP error and the packet that it is about: the one that Src sent to
+// Dst and that was not delivered, or not as it was sent.
 type Quote struct {
 	Set        bool // the packet is an error and quotes an IP header at least
 	Type, Code uint8
 	Reason     Reason
-	MTU        uint32         // of the link that TooBig is about, bytes; 0 if not said
+	MTU        uint32         // of the link that TooBig is about, bytes; 0 if not stated
 	Src, Dst   netip.AddrPort // the ports are 0 if they were not quoted
 	Proto      uint8
 	TTL        uint8  // left at the router, or hop limit
 	IPID       uint16 // IPv4 only
-	// Payload is what is quoted and captured of a UDP datagram's payload, and
-	// Wire how long that was when it was sent. Payload points where
-	// Packet.Payload does.
+	// Payload is the part of a UDP datagram's payload that is quoted and was
+	// captured, Wire the length of the whole payload when it was sent, in bytes.
+	// Payload points into the frame, as Packet.Payload does.
 	Payload []byte
 	Wire    int
 }
@@ -31,8 +31,8 @@ const (
 	OtherError        Reason = iota
 	NetUnreachable           // no route, network unknown
 	HostUnreachable          // or address unreachable, host unknown
-	ProtoUnreachable         // or next header unrecognized
-	PortUnreachable          // nobody listens, or a firewall says so
+	ProtoUnreachable         // or next header unrecognised
+	PortUnreachable          // nobody listens, or a firewall answers so
 	TooBig                   // fragmentation needed; in IPv6 packet too big
 	SourceRouteFailed        // a hop that the sender named cannot be reached
 	Prohibited               // a firewall or policy
@@ -41,7 +41,7 @@ const (
 	BadHeader                // parameter problem
 	SourceQuench             // slow down; obsolete (RFC 6633)
 	Redirect                 // there is a better way; the packet was forwarded
-	NumReasons               // how many there are
+	NumReasons               // number of reasons
 )
 
 var reasonNames = [NumReasons]string{
@@ -77,8 +77,8 @@ const (
 
 	icmpLen = 8
 
-	// quotedWire stands for the length of a quoted packet, of which the error
-	// has the start only: its own IP header is believed.
+	// quotedWire is given for the length on the wire of a quoted packet, of which
+	// the error has only the start: it is so long that its IP header decides.
 	quotedWire = 65_535 + ipv6Len
 )
 
@@ -99,9 +99,9 @@ var (
 )
 
 // Quote reads the packet that an ICMP or ICMPv6 error quotes. Set is false if p
-// is no error (Stop is not ICMP, an echo, a neighbour) or if the quoted IP
-// header is cut or impossible. Tunnels are not followed into the quote: what is
-// quoted of their content is rarely more than a few bytes.
+// is no error (Stop is not ICMP, or it is an echo or Neighbor Discovery) or if the
+// quoted IP header is cut or impossible. Tunnels in the quote are not followed:
+// rarely more than their header is quoted.
 func (p *Packet) Quote() Quote {
 	if p.Stop != ICMP || len(p.Payload) < icmpLen {
 		return Quote{}
@@ -110,23 +110,23 @@ func (p *Packet) Quote() Quote {
 	q := Quote{Type: b[0], Code: b[1]}
 	in := Packet{Depth: maxWays} // no more ways in
 	if p.Proto == ProtoICMP {
-		words, ok := q.error4(b)
+		words, ok := q.readError4(b)
 		if !ok {
 			return Quote{}
 		}
-		in.ipv4(quoted(b, int(words)*4), quotedWire)
+		in.decodeIPv4(quotedPacket(b, int(words)*4), quotedWire)
 	} else {
-		words, ok := q.error6(b)
+		words, ok := q.readError6(b)
 		if !ok {
 			return Quote{}
 		}
-		in.ipv6(quoted(b, int(words)*8), quotedWire)
+		in.decodeIPv6(quotedPacket(b, int(words)*8), quotedWire)
 	}
 	if !in.Src.IsValid() {
 		return Quote{}
 	}
 	if in.Frag.Set && in.Frag.Off == 0 {
-		in.transport(in.Payload, in.Wire)
+		in.decodeTransport(in.Payload, in.Wire)
 	}
 	q.Set, q.Src, q.Dst, q.Proto, q.TTL, q.IPID = true, in.Src, in.Dst, in.Proto, in.TTL, in.IPID
 	if in.Proto == ProtoUDP && in.Stop == OK && in.Frag.Off == 0 {
@@ -135,9 +135,9 @@ func (p *Packet) Quote() Quote {
 	return q
 }
 
-// quoted is what an ICMP error b has after its header. A length that is not 0
-// says where extensions follow (RFC 4884).
-func quoted(b []byte, length int) []byte {
+// quotedPacket returns what follows the header of the ICMP error b, up to length
+// bytes: there the extensions of RFC 4884 begin. A length of 0 is all of it.
+func quotedPacket(b []byte, length int) []byte {
 	b = b[icmpLen:]
 	if length != 0 {
 		b = b[:min(len(b), length)]
@@ -145,9 +145,9 @@ func quoted(b []byte, length int) []byte {
 	return b
 }
 
-// error4 reads the header of an ICMP error: its reason, and the length of the
-// quote in words of 4 bytes if it says one.
-func (q *Quote) error4(b []byte) (words uint8, ok bool) {
+// readError4 reads the header of an ICMP error: its reason, and the length of the
+// quote in words of 4 bytes, 0 if it states none. ok is false if it is no error.
+func (q *Quote) readError4(b []byte) (words uint8, ok bool) {
 	switch q.Type {
 	case icmpUnreachable:
 		if int(q.Code) < len(unreachable4) {
@@ -158,7 +158,7 @@ func (q *Quote) error4(b []byte) (words uint8, ok bool) {
 		}
 		return b[5], true
 	case icmpTimeExceeded:
-		q.Reason = expired(q.Code)
+		q.Reason = timeExceededReason(q.Code)
 		return b[5], true
 	case icmpBadHeader:
 		q.Reason = BadHeader
@@ -173,8 +173,8 @@ func (q *Quote) error4(b []byte) (words uint8, ok bool) {
 	return 0, false
 }
 
-// error6 is error4 for ICMPv6, with words of 8 bytes.
-func (q *Quote) error6(b []byte) (words uint8, ok bool) {
+// readError6 is readError4 for ICMPv6, with words of 8 bytes.
+func (q *Quote) readError6(b []byte) (words uint8, ok bool) {
 	switch q.Type {
 	case icmp6Unreachable:
 		if int(q.Code) < len(unreachable6) {
@@ -185,11 +185,11 @@ func (q *Quote) error6(b []byte) (words uint8, ok bool) {
 		q.Reason, q.MTU = TooBig, binary.BigEndian.Uint32(b[4:])
 		return 0, true
 	case icmp6TimeExceeded:
-		q.Reason = expired(q.Code)
+		q.Reason = timeExceededReason(q.Code)
 		return b[4], true
 	case icmp6BadHeader:
 		q.Reason = BadHeader
-		if q.Code == 1 { // unrecognized next header: all that RFC 4443 has for it
+		if q.Code == 1 { // unrecognised next header: all that RFC 4443 has for it
 			q.Reason = ProtoUnreachable
 		}
 		return 0, true
@@ -197,9 +197,9 @@ func (q *Quote) error6(b []byte) (words uint8, ok bool) {
 	return 0, false
 }
 
-// expired is the meaning of a code of "time exceeded", the same in both
-// versions.
-func expired(code uint8) Reason {
+// timeExceededReason returns the meaning of a code of "time exceeded", which is the
+// same in both versions.
+func timeExceededReason(code uint8) Reason {
 	switch code {
 	case 0:
 		return TimeExceeded

@@ -30,14 +30,14 @@ const (
 	extDstOptions = 60
 )
 
-// ipv4 reads an IPv4 packet (RFC 791). What follows the total length is padding
-// of the link. A total length of 0 is what the capture of a packet shows that
-// the network card was to cut up (segmentation offload): the frame decides. A
-// total length beyond the frame is believed: no network carries such a packet, but
+// decodeIPv4 reads an IPv4 packet (RFC 791). What follows the total length is padding
+// of the link. A total length of 0 is that of a packet captured before the network
+// card divided it (segmentation offload): the length of the frame is taken. A total
+// length beyond the frame is believed: no network carries such a packet, but
 // programs that cut captures write the captured length for the original one.
-func (p *Packet) ipv4(b []byte, wire int) {
+func (p *Packet) decodeIPv4(b []byte, wire int) {
 	if len(b) < ipv4MinLen {
-		p.Stop = endsIn(ShortIP, BadIP, wire, ipv4MinLen)
+		p.Stop = cutOrBad(ShortIP, BadIP, wire, ipv4MinLen)
 		return
 	}
 	header := int(b[0]&0x0f) * 4
@@ -70,14 +70,14 @@ func (p *Packet) ipv4(b []byte, wire int) {
 		p.Payload, p.Wire = b, wire
 		return
 	}
-	p.transport(b, wire)
+	p.decodeTransport(b, wire)
 }
 
-// ipv6 reads an IPv6 packet (RFC 8200). A payload length of 0 is a jumbogram or
-// segmentation offload: the frame decides.
-func (p *Packet) ipv6(b []byte, wire int) {
+// decodeIPv6 reads an IPv6 packet (RFC 8200). A payload length of 0 is a jumbogram or
+// segmentation offload: the length of the frame is taken.
+func (p *Packet) decodeIPv6(b []byte, wire int) {
 	if len(b) < ipv6Len {
-		p.Stop = endsIn(ShortIP, BadIP, wire, ipv6Len)
+		p.Stop = cutOrBad(ShortIP, BadIP, wire, ipv6Len)
 		return
 	}
 	if b[0]>>4 != 6 {
@@ -94,15 +94,15 @@ func (p *Packet) ipv6(b []byte, wire int) {
 		wire = length
 		b = b[:min(len(b), wire)]
 	}
-	p.extensions(b, wire)
+	p.decodeExtensions(b, wire)
 }
 
-// extensions walks the IPv6 extension headers before b, of which p.Proto
-// names the first, up to a fragment header or the transport.
-func (p *Packet) extensions(b []byte, wire int) {
+// decodeExtensions walks the IPv6 extension headers at the start of b, of which
+// p.Proto names the first, up to a fragment header or the transport.
+func (p *Packet) decodeExtensions(b []byte, wire int) {
 	for count := 0; ; count++ {
 		if !isExtension(p.Proto) {
-			p.transport(b, wire)
+			p.decodeTransport(b, wire)
 			return
 		}
 		if count == maxExtensions {
@@ -116,21 +116,21 @@ func (p *Packet) extensions(b []byte, wire int) {
 			n = extensionLen(p.Proto, b[1])
 		}
 		if len(b) < n || wire < n {
-			p.Stop = endsIn(ShortIP, BadIP, wire, n)
+			p.Stop = cutOrBad(ShortIP, BadIP, wire, n)
 			return
 		}
 		fragment := p.Proto == extFragment
 		p.Proto = b[0]
 		if fragment {
-			p.fragment(b, wire)
+			p.decodeFragment(b, wire)
 			return
 		}
 		b, wire = b[n:], wire-n
 	}
 }
 
-// fragment reads the fragment header at the start of b (RFC 8200 section 4.5).
-func (p *Packet) fragment(b []byte, wire int) {
+// decodeFragment reads the fragment header at the start of b (RFC 8200 section 4.5).
+func (p *Packet) decodeFragment(b []byte, wire int) {
 	field := binary.BigEndian.Uint16(b[2:])
 	p.Frag = Frag{
 		Set:  true,
@@ -141,6 +141,7 @@ func (p *Packet) fragment(b []byte, wire int) {
 	p.Payload, p.Wire = b[8:], wire-8
 }
 
+// isExtension reports whether proto is an IPv6 extension header that can be read.
 func isExtension(proto uint8) bool {
 	switch proto {
 	case extHopByHop, extRouting, extFragment, extAuth, extDstOptions:
@@ -149,8 +150,9 @@ func isExtension(proto uint8) bool {
 	return false
 }
 
-// extensionLen is the length in bytes of a header whose second byte is n. The
-// authentication header counts words (RFC 4302), the fragment header is fixed.
+// extensionLen returns the length in bytes of an extension header whose second byte
+// is n. That of the authentication header counts words (RFC 4302), a fragment
+// header has a fixed length.
 func extensionLen(proto, n uint8) int {
 	switch proto {
 	case extFragment:

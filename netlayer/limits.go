@@ -1,6 +1,6 @@
 package netlayer
 
-// What goes beyond these limits ends the walk with TooDeep, which is counted
+// A packet beyond one of these limits ends the walk with TooDeep, which is counted
 // like every other Stop.
 const (
 	// maxWays is how many tags, label stacks, sessions and tunnels may lie
@@ -15,12 +15,12 @@ const (
 
 	// maxExtensions is how many IPv6 extension headers one packet may carry.
 	// The order recommended by RFC 8200 section 4.1 has six that can be read,
-	// so more than eight is a sender who wants the walk to be long. The limit
-	// holds for the extension headers of GTP-U too.
+	// so more than eight are sent to make the walk long. The limit holds for the
+	// extension headers of GTP-U too.
 	maxExtensions = 8
 
 	// maxAttributes is how many attributes the header of one NFLOG packet may
-	// have. Linux defines about twenty.
+	// have. Linux defines about twenty; chosen: three times as many, for later ones.
 	maxAttributes = 64
 )
 

@@ -12,19 +12,19 @@ const (
 	LinkRawOpenBSD uint16 = 14  // LinkRaw, the same on OpenBSD
 	LinkPPPHDLC    uint16 = 50  // PPP with address and control, or Cisco HDLC
 	LinkPPPoE      uint16 = 51  // PPPoE session packets without Ethernet
-	LinkRaw        uint16 = 101 // IPv4 or IPv6, told by the version field
+	LinkRaw        uint16 = 101 // IPv4 or IPv6, by the version field
 	LinkCiscoHDLC  uint16 = 104 // Cisco HDLC
 	LinkFrameRelay uint16 = 107 // Frame Relay, RFC 2427 or Cisco's form
 	LinkLoop       uint16 = 108 // OpenBSD loopback, family in network byte order
 	LinkLinuxSLL   uint16 = 113 // Linux "any" interface
-	LinkMPLS       uint16 = 219 // an MPLS label stack first
+	LinkMPLS       uint16 = 219 // begins with an MPLS label stack
 	LinkIPv4       uint16 = 228 // IPv4 only
 	LinkIPv6       uint16 = 229 // IPv6 only
 	LinkNFLOG      uint16 = 239 // Linux netfilter log
 	LinkLinuxSLL2  uint16 = 276 // Linux "any" interface, with its index
 )
 
-// Header lengths and where the protocol is in the cooked ones, in bytes.
+// Header lengths, and offsets of the protocol in the cooked headers, in bytes.
 const (
 	ethernetLen     = 14
 	loopbackLen     = 4
@@ -46,10 +46,10 @@ const (
 	etherPPPoE    = 0x8864 // session; discovery is 0x8863
 	etherBridging = 0x6558 // transparent Ethernet bridging, a frame inside a tunnel
 	tagLen        = 4
-	tagVLAN       = 0x0fff // the identifier's bits of a tag
+	tagVLAN       = 0x0fff // bits of a tag that are the VLAN identifier
 )
 
-// Address families in a loopback header. IPv6 never got one number.
+// Address families in a loopback header. Systems gave IPv6 different numbers.
 const (
 	afInet         = 2
 	afInet6Linux   = 10
@@ -58,80 +58,81 @@ const (
 	afInet6Darwin  = 30
 )
 
-// Decode fills p from the frame b of the given LINKTYPE_ value, whose length
-// on the wire was wire bytes. Everything p held but Outer is overwritten;
-// p.Payload points into b. A wire below len(b) is taken for len(b).
+// Decode fills p from the frame b of the given LINKTYPE_ value, which was wire
+// bytes long before the capture cut it. Everything p held but Outer is
+// overwritten; p.Payload points into b. A wire below len(b) is taken for len(b).
 func (p *Packet) Decode(link uint16, b []byte, wire int) {
 	*p = Packet{Outer: p.Outer}
 	wire = max(wire, len(b))
 	switch link {
 	case LinkEthernet:
-		p.ethernet(b, wire)
+		p.decodeEthernet(b, wire)
 	case LinkLinuxSLL:
-		p.cooked(b, wire, sllLen, sllProtocolOff)
+		p.decodeCooked(b, wire, sllLen, sllProtocolOff)
 	case LinkLinuxSLL2:
-		p.cooked(b, wire, sll2Len, sll2ProtocolOff)
+		p.decodeCooked(b, wire, sll2Len, sll2ProtocolOff)
 	case LinkNull, LinkLoop:
-		p.loopback(b, wire)
+		p.decodeLoopback(b, wire)
 	case LinkRaw, LinkRawDLT, LinkRawOpenBSD:
-		p.raw(b, wire)
+		p.decodeIP(b, wire)
 	case LinkIPv4:
-		p.ipv4(b, wire)
+		p.decodeIPv4(b, wire)
 	case LinkIPv6:
-		p.ipv6(b, wire)
+		p.decodeIPv6(b, wire)
 	default:
-		p.rareLink(link, b, wire)
+		p.decodeRareLink(link, b, wire)
 	}
 }
 
-// rareLink goes on for the link types that are seldom met.
-func (p *Packet) rareLink(link uint16, b []byte, wire int) {
+// decodeRareLink reads the link types that are seldom captured.
+func (p *Packet) decodeRareLink(link uint16, b []byte, wire int) {
 	switch link {
 	case LinkPPP:
-		p.ppp(b, wire)
+		p.decodePPP(b, wire)
 	case LinkPPPHDLC:
-		p.pppHDLC(b, wire)
+		p.decodePPPHDLC(b, wire)
 	case LinkPPPoE:
-		p.pppoe(b, wire)
+		p.decodePPPoE(b, wire)
 	case LinkCiscoHDLC:
-		p.ciscoHDLC(b, wire)
+		p.decodeCiscoHDLC(b, wire)
 	case LinkFrameRelay:
-		p.frameRelay(b, wire)
+		p.decodeFrameRelay(b, wire)
 	case LinkMPLS:
-		p.mpls(b, wire)
+		p.decodeMPLS(b, wire)
 	case LinkNFLOG:
-		p.nflog(b, wire)
+		p.decodeNFLOG(b, wire)
 	default:
 		p.Stop = UnknownLink
 	}
 }
 
-// ethernet reads an Ethernet header, on the wire or in a tunnel.
-func (p *Packet) ethernet(b []byte, wire int) {
+// decodeEthernet reads an Ethernet header, on the wire or in a tunnel.
+func (p *Packet) decodeEthernet(b []byte, wire int) {
 	if len(b) < ethernetLen {
 		p.Stop = ShortLink
 		return
 	}
-	p.etherType(binary.BigEndian.Uint16(b[12:]), b[ethernetLen:], wire-ethernetLen)
+	p.decodeEtherType(binary.BigEndian.Uint16(b[12:]), b[ethernetLen:], wire-ethernetLen)
 }
 
-// etherType goes on after a header that ended with an EtherType.
-func (p *Packet) etherType(typ uint16, b []byte, wire int) {
+// decodeEtherType reads what follows a header that ended with an EtherType: tags,
+// then the packet.
+func (p *Packet) decodeEtherType(typ uint16, b []byte, wire int) {
 	for {
-		if typ == etherIPv4 { // apart: a switch would find it after four comparisons
-			p.ipv4(b, wire)
+		if typ == etherIPv4 { // first, as most are: the switch would take four comparisons
+			p.decodeIPv4(b, wire)
 			return
 		}
 		switch typ {
 		case etherIPv6:
-			p.ipv6(b, wire)
+			p.decodeIPv6(b, wire)
 			return
 		case etherTag, etherQinQ, etherOld:
 		case etherMPLS, etherMPLSUp:
-			p.mpls(b, wire)
+			p.decodeMPLS(b, wire)
 			return
 		case etherPPPoE:
-			p.pppoe(b, wire)
+			p.decodePPPoE(b, wire)
 			return
 		default:
 			p.Stop = NotIP
@@ -149,19 +150,20 @@ func (p *Packet) etherType(typ uint16, b []byte, wire int) {
 	}
 }
 
-// cooked reads a Linux cooked header of n bytes with its protocol at off. The
+// decodeCooked reads a Linux cooked header of n bytes with its protocol at off. The
 // protocol may be a VLAN tag: libpcap puts back the one that the kernel took off.
-func (p *Packet) cooked(b []byte, wire, n, off int) {
+func (p *Packet) decodeCooked(b []byte, wire, n, off int) {
 	if len(b) < n {
 		p.Stop = ShortLink
 		return
 	}
-	p.etherType(binary.BigEndian.Uint16(b[off:]), b[n:], wire-n)
+	p.decodeEtherType(binary.BigEndian.Uint16(b[off:]), b[n:], wire-n)
 }
 
-// loopback accepts both byte orders for both link types: files are read on
-// other hosts than they were written on, and no family reaches 256.
-func (p *Packet) loopback(b []byte, wire int) {
+// decodeLoopback reads the family of a loopback header in either byte order, for
+// both link types: files are read on other hosts than they were written on. No
+// family reaches 256, so the order is known by which half is zero.
+func (p *Packet) decodeLoopback(b []byte, wire int) {
 	if len(b) < loopbackLen {
 		p.Stop = ShortLink
 		return
@@ -173,33 +175,33 @@ func (p *Packet) loopback(b []byte, wire int) {
 	b, wire = b[loopbackLen:], wire-loopbackLen
 	switch family {
 	case afInet:
-		p.ipv4(b, wire)
+		p.decodeIPv4(b, wire)
 	case afInet6Linux, afInet6BSD, afInet6FreeBSD, afInet6Darwin:
-		p.ipv6(b, wire)
+		p.decodeIPv6(b, wire)
 	default:
 		p.Stop = NotIP
 	}
 }
 
-// raw tells IPv4 from IPv6 by the version field.
-func (p *Packet) raw(b []byte, wire int) {
+// decodeIP reads an IPv4 or IPv6 packet, whichever its version field names.
+func (p *Packet) decodeIP(b []byte, wire int) {
 	switch {
 	case len(b) == 0:
-		p.Stop = endsIn(ShortIP, BadIP, wire, 1)
+		p.Stop = cutOrBad(ShortIP, BadIP, wire, 1)
 	case b[0]>>4 == 4:
-		p.ipv4(b, wire)
+		p.decodeIPv4(b, wire)
 	case b[0]>>4 == 6:
-		p.ipv6(b, wire)
+		p.decodeIPv6(b, wire)
 	default:
 		p.Stop = BadIP
 	}
 }
 
-// endsIn says who is to blame for a header of n bytes that is not all there:
-// the capture if the wire had it, the sender otherwise.
-func endsIn(capture, sender Stop, wire, n int) Stop {
+// cutOrBad returns the reason for a header of n bytes that is incomplete: short if
+// the capture cut it, because it was on the wire, and bad if the sender did.
+func cutOrBad(short, bad Stop, wire, n int) Stop {
 	if wire < n {
-		return sender
+		return bad
 	}
-	return capture
+	return short
 }

@@ -2,7 +2,7 @@ package netlayer
 
 import "strconv"
 
-// LinkName is the name of a LINKTYPE_ value with its number, for messages:
+// LinkName returns the name of a LINKTYPE_ value with its number, for messages:
 // "IEEE 802.11 (105)". A value without a name is "link type 999".
 func LinkName(link uint16) string {
 	number := strconv.Itoa(int(link))
@@ -21,7 +21,7 @@ const (
 	lastPrivate  = 162
 )
 
-// linkNames are the link types that are decoded and those that a capture of
+// linkNames has the link types that are decoded, and those that a capture of
 // another kind of network is likely to have (https://www.tcpdump.org/linktypes.html).
 var linkNames = map[uint16]string{
 	LinkNull:       "BSD loopback",

@@ -12,11 +12,11 @@ const (
 	controlWordLen = 4
 )
 
-// mpls reads a label stack. Nothing in it says what follows: the label means
-// something to the routers alone. Like them, the walk looks at the first four
-// bits (RFC 4928), and believes in an Ethernet frame only where its EtherType
-// and what follows agree.
-func (p *Packet) mpls(b []byte, wire int) {
+// decodeMPLS reads a label stack. Nothing in it names what follows: labels have a
+// meaning for the routers alone. Like them, decodeUnlabelled looks at the first
+// four bits (RFC 4928), and takes the rest for an Ethernet frame only where its
+// EtherType and what follows agree.
+func (p *Packet) decodeMPLS(b []byte, wire int) {
 	var label uint32
 	for n := 0; label&labelBottom == 0; n++ {
 		if n == maxLabels {
@@ -33,30 +33,30 @@ func (p *Packet) mpls(b []byte, wire int) {
 	if !p.enter(WayMPLS, label>>labelShift) {
 		return
 	}
-	p.unlabelled(b, wire)
+	p.decodeUnlabelled(b, wire)
 }
 
-// unlabelled tells by its content what a label stack carries.
-func (p *Packet) unlabelled(b []byte, wire int) {
+// decodeUnlabelled reads what follows a label stack, identified by its content.
+func (p *Packet) decodeUnlabelled(b []byte, wire int) {
 	switch {
 	case len(b) == 0:
 		p.Stop = ShortLink
-	case plausibleIP(b, wire):
-		p.raw(b, wire)
-	case b[0]>>4 == 0 && len(b) > controlWordLen && looksEthernet(b[controlWordLen:]):
-		p.ethernet(b[controlWordLen:], wire-controlWordLen)
-	case looksEthernet(b):
-		p.ethernet(b, wire)
-	case b[0]>>4 == 4, b[0]>>4 == 6: // let the IP header say what is wrong
-		p.raw(b, wire)
+	case isPlausibleIP(b, wire):
+		p.decodeIP(b, wire)
+	case b[0]>>4 == 0 && len(b) > controlWordLen && looksLikeEthernet(b[controlWordLen:]):
+		p.decodeEthernet(b[controlWordLen:], wire-controlWordLen)
+	case looksLikeEthernet(b):
+		p.decodeEthernet(b, wire)
+	case b[0]>>4 == 4, b[0]>>4 == 6: // not plausible: sets the Stop that fits
+		p.decodeIP(b, wire)
 	default:
 		p.Stop = NotIP
 	}
 }
 
-// plausibleIP reports whether b begins with an IP header whose lengths fit into
+// isPlausibleIP reports whether b begins with an IP header whose lengths fit into
 // wire bytes. Hardware addresses may begin with a 4 or a 6 as well.
-func plausibleIP(b []byte, wire int) bool {
+func isPlausibleIP(b []byte, wire int) bool {
 	if len(b) >= ipv4MinLen && b[0]>>4 == 4 {
 		header, total := int(b[0]&0x0f)*4, int(binary.BigEndian.Uint16(b[2:]))
 		return header >= ipv4MinLen && header <= total && total <= wire
@@ -64,9 +64,9 @@ func plausibleIP(b []byte, wire int) bool {
 	return len(b) >= ipv6Len && b[0]>>4 == 6 && ipv6Len+int(binary.BigEndian.Uint16(b[4:])) <= wire
 }
 
-// looksEthernet reports whether b is an Ethernet frame that carries IP, tagged or
-// not: EtherType and version must agree.
-func looksEthernet(b []byte) bool {
+// looksLikeEthernet reports whether b may be an Ethernet frame that carries IP,
+// tagged or not: EtherType and IP version must agree.
+func looksLikeEthernet(b []byte) bool {
 	const last = ethernetLen - 2 + maxWays*tagLen
 	for off := ethernetLen - 2; off <= last && off+2 < len(b); off += tagLen {
 		switch binary.BigEndian.Uint16(b[off:]) {

@@ -1,9 +1,9 @@
 // Package netlayer walks a captured frame from its link header through tags,
 // labels and tunnels to the innermost UDP datagram or TCP segment. It keeps no
-// state, allocates nothing and judges no checksum; what it cannot read it names
-// in Stop. It follows ports for three tunnels over UDP alone, and those only
-// where the content agrees. Fragments of IP are delivered as such; joining them
-// is reassembly/ipfrag's work, putting TCP in order another's.
+// state, allocates nothing and verifies no checksum; Stop names what it cannot
+// read. Ports select nothing but three tunnels over UDP, and those are followed
+// only where the content agrees. Fragments of IP are delivered as such:
+// reassembly/ipfrag joins them, reassembly/tcpstream puts TCP in order.
 package netlayer
 
 import "net/netip"
@@ -12,20 +12,20 @@ import "net/netip"
 // and Frag:
 //
 //   - OK, Frag not set: Src, Dst, Payload and Wire are a UDP datagram's.
-//   - OK, Frag set: Payload is a piece of an IP payload and the ports are zero.
+//   - OK, Frag set: Payload is a fragment of an IP payload and the ports are zero.
 //     What the whole is shows after joining, so Proto is only a claim: in IPv6
 //     it may be an extension header. A fragment that is the first and the last
 //     at once (RFC 6946) is delivered in the same way.
 //   - TCP: Src, Dst, Payload and Wire are a segment's, and TCP is its header.
 //   - ICMP, OtherProto: Payload is the IP payload, the ports are zero. Quote
 //     reads what an ICMP error is about.
-//   - Otherwise there is no payload; addresses are there if the walk got to them.
+//   - Otherwise there is no payload; addresses are valid if the walk got to them.
 //
-// Inside a tunnel all of this is the inner packet's; Outer has the rest. The
-// length of Payload is what was captured and Wire what was sent: they differ
-// where the snap length, or a mirror port that says so, cut the frame. A header
-// that the capture cut is a Short reason, one that the sender's own lengths cut
-// is a Bad one.
+// Inside a tunnel all of this is the inner packet's; Outer has what lies around
+// it. The length of Payload is what was captured and Wire what was sent: they
+// differ where the snap length, or a mirror port that marks what it truncates,
+// cut the frame. A header that the capture cut is a Short reason, one that the
+// sender's own lengths cut is a Bad one.
 type Packet struct {
 	Src, Dst netip.AddrPort
 	Payload  []byte // points into the frame, or into what DecodeJoined was given
@@ -40,8 +40,8 @@ type Packet struct {
 
 	// Outer is where Decode writes the ways in, outermost first, if the caller
 	// sets it; it is the caller's, and Decode keeps the pointer. The first
-	// Depth of its elements are valid. Few packets need it and a Packet is
-	// copied often, so that 72 bytes a way are not part of it.
+	// Depth of its elements are valid. They are not part of Packet because few
+	// packets have any, each takes 72 bytes, and a Packet is copied often.
 	Outer *Ways
 }
 
@@ -53,8 +53,8 @@ type Frag struct {
 	ID   uint32 // 16 bits in IPv4
 }
 
-// Stop says why the walk ended before a UDP payload. It is a closed list, so
-// that every skipped packet can be counted and named.
+// Stop is why the walk ended before a UDP payload. It is a closed list, so
+// that every packet that is not decoded can be counted and named.
 type Stop uint8
 
 // The reasons.
@@ -76,7 +76,7 @@ const (
 	BadTCP           // TCP header length below the minimum or beyond the segment
 	BadUDP           // UDP length below its own header
 	TooDeep          // more tags, labels, tunnels or headers of one kind than the limit
-	NumStops         // how many there are
+	NumStops         // number of reasons
 )
 
 var stopNames = [NumStops]string{

@@ -10,10 +10,11 @@ const (
 	nflogPayload   = 9 // NFULA_PAYLOAD
 )
 
-// nflog looks for the attribute that is the packet. The family says what it is.
-// Attributes are in the byte order of the capturing host, which no type above
-// 255 tells.
-func (p *Packet) nflog(b []byte, wire int) {
+// decodeNFLOG looks for the attribute that holds the packet, and reads that as the
+// family of the header states. Attributes are in the byte order of the capturing
+// host. All types are below 256, so the first one shows the order by which of its
+// bytes is zero.
+func (p *Packet) decodeNFLOG(b []byte, wire int) {
 	if len(b) < nflogLen+nflogAttribute {
 		p.Stop = ShortLink
 		return
@@ -35,7 +36,7 @@ func (p *Packet) nflog(b []byte, wire int) {
 			return
 		}
 		if order.Uint16(b[2:]) == nflogPayload {
-			p.family(family, b[nflogAttribute:min(len(b), n)], n-nflogAttribute)
+			p.decodeFamily(family, b[nflogAttribute:min(len(b), n)], n-nflogAttribute)
 			return
 		}
 		n = min((n+3)&^3, wire)
@@ -44,13 +45,13 @@ func (p *Packet) nflog(b []byte, wire int) {
 	p.Stop = TooDeep
 }
 
-// family goes on for a packet of a Linux address family.
-func (p *Packet) family(f uint8, b []byte, wire int) {
+// decodeFamily reads a packet of a Linux address family.
+func (p *Packet) decodeFamily(f uint8, b []byte, wire int) {
 	switch f {
 	case afInet:
-		p.ipv4(b, wire)
+		p.decodeIPv4(b, wire)
 	case afInet6Linux:
-		p.ipv6(b, wire)
+		p.decodeIPv6(b, wire)
 	default:
 		p.Stop = NotIP
 	}

@@ -6,7 +6,7 @@ import "encoding/binary"
 const (
 	portGTPU      = 2152
 	portVXLAN     = 4789
-	portVXLANOld  = 8472 // Linux, from before there was a number
+	portVXLANOld  = 8472 // Linux, from before IANA assigned a port
 	portGeneve    = 6081
 	vxlanLen      = 8
 	geneveLen     = 8
@@ -27,34 +27,34 @@ const (
 	gtpuVersion   = 0xf0 // version 1 and bit PT: not GTP'
 	gtpuVersion1  = 0x30
 	gtpuOptional  = 0x07 // any of E, S and PN: four more bytes
-	gtpuExtension = 0x04 // bit E: the last of those is the type of a header
+	gtpuExtension = 0x04 // bit E: the last of those bytes is the type of an extension header
 	gtpuData      = 0xff // message type of a packet of a user
 )
 
-// overlay tries the tunnel whose port the datagram with payload b was sent to,
-// p being that datagram. Ports are free to use, so that the content decides: a
-// datagram in which no packet is found, by the letter of each header, stays
-// what it is. So do the few frames of a tunnel that are not IP, such as ARP.
-func (p *Packet) overlay(b []byte, wire int) {
+// decodeOverlay reads the payload b of the datagram p as the tunnel to whose port
+// it was sent. Anybody may use these ports, so the content decides: if a header
+// departs from its specification or no packet follows, p stays the datagram that
+// it was. So do the few frames of a tunnel that are not IP, such as ARP.
+func (p *Packet) decodeOverlay(b []byte, wire int) {
 	outer := *p
 	p.Payload, p.Wire = nil, 0
 	var found bool
 	switch p.Dst.Port() {
 	case portVXLAN, portVXLANOld:
-		found = p.vxlan(b, wire)
+		found = p.decodeVXLAN(b, wire)
 	case portGeneve:
-		found = p.geneve(b, wire)
+		found = p.decodeGeneve(b, wire)
 	case portGTPU:
-		found = p.gtpu(b, wire)
+		found = p.decodeGTPU(b, wire)
 	}
-	if !found || !p.believable(len(b) < wire) {
+	if !found || !p.isBelievable(len(b) < wire) {
 		*p = outer
 	}
 }
 
-// believable reports whether the walk found what a tunnel was said to hold. A
-// header that is cut is no proof against it if the capture cut the datagram.
-func (p *Packet) believable(cut bool) bool {
+// isBelievable reports whether the walk found a packet inside the supposed tunnel.
+// A header that is cut is accepted where the capture cut the datagram.
+func (p *Packet) isBelievable(cut bool) bool {
 	switch p.Stop {
 	case OK, TCP, ICMP, OtherProto, TooDeep:
 		return true
@@ -64,9 +64,9 @@ func (p *Packet) believable(cut bool) bool {
 	return false
 }
 
-// vxlan reads a VXLAN header (RFC 7348 section 5), with a group policy or not.
-// All other bits are reserved and zero.
-func (p *Packet) vxlan(b []byte, wire int) bool {
+// decodeVXLAN reads a VXLAN header (RFC 7348 section 5), with a group policy or not,
+// and reports whether b begins with one. All other bits are reserved and zero.
+func (p *Packet) decodeVXLAN(b []byte, wire int) bool {
 	if len(b) < vxlanLen || b[7] != 0 {
 		return false
 	}
@@ -80,13 +80,14 @@ func (p *Packet) vxlan(b []byte, wire int) bool {
 		return false
 	}
 	if p.enter(WayVXLAN, binary.BigEndian.Uint32(b[4:])>>8) {
-		p.ethernet(b[vxlanLen:], wire-vxlanLen)
+		p.decodeEthernet(b[vxlanLen:], wire-vxlanLen)
 	}
 	return true
 }
 
-// geneve reads a Geneve header (RFC 8926 section 3.4) and passes its options.
-func (p *Packet) geneve(b []byte, wire int) bool {
+// decodeGeneve reads a Geneve header (RFC 8926 section 3.4), steps over its options,
+// and reports whether b begins with such a header.
+func (p *Packet) decodeGeneve(b []byte, wire int) bool {
 	if len(b) < geneveLen || b[0]&geneveVersion != 0 || b[1]&(geneveControl|geneveUnused) != 0 || b[7] != 0 {
 		return false
 	}
@@ -99,15 +100,15 @@ func (p *Packet) geneve(b []byte, wire int) bool {
 		return false
 	}
 	if p.enter(WayGeneve, binary.BigEndian.Uint32(b[4:])>>8) {
-		p.carried(typ, b[n:], wire-n)
+		p.decodeCarried(typ, b[n:], wire-n)
 	}
 	return true
 }
 
-// gtpu reads a GTP-U header (3GPP TS 29.281 section 5) and passes its
-// extension headers, whose first byte is their length in words and whose last
-// is the type of the next.
-func (p *Packet) gtpu(b []byte, wire int) bool {
+// decodeGTPU reads a GTP-U header (3GPP TS 29.281 section 5), steps over its
+// extension headers, and reports whether b begins with such a header. The first
+// byte of an extension header is its length in words, the last the type of the next.
+func (p *Packet) decodeGTPU(b []byte, wire int) bool {
 	if len(b) < gtpuLen || b[0]&gtpuVersion != gtpuVersion1 || b[1] != gtpuData {
 		return false
 	}
@@ -135,7 +136,7 @@ func (p *Packet) gtpu(b []byte, wire int) bool {
 		}
 	}
 	if p.enter(WayGTPU, id) {
-		p.raw(b, wire)
+		p.decodeIP(b, wire)
 	}
 	return true
 }

@@ -14,12 +14,12 @@ const (
 	keyC = 0xbb67ae8584caa73b
 )
 
-// Partition is a number below Partitions that depends on the two addresses
-// alone, not on their order and not on the ports: both directions meet, and so
-// do the datagrams and the port-less fragments of one pair. An ICMP error goes
-// with the packet that it quotes, whoever sent the error. The hash has no
-// seed, since a file must give the same evictions and so the same output every
-// time.
+// Partition returns a number below Partitions that depends on the two addresses
+// alone, not on their order and not on the ports: both directions of a pair get
+// the same number, and so do its datagrams and its fragments, which have no
+// ports. An ICMP error gets that of the packet that it quotes, whoever sent the
+// error. The hash has no seed, since a file must give the same evictions and so
+// the same output every time.
 func (p *Packet) Partition() uint8 {
 	src, dst := p.Src.Addr(), p.Dst.Addr()
 	if p.Stop == ICMP {
@@ -27,24 +27,24 @@ func (p *Packet) Partition() uint8 {
 			src, dst = q.Src.Addr(), q.Dst.Addr()
 		}
 	}
-	sum := addrHash(src) + addrHash(dst)
-	return uint8(fold(sum^keyA, keyC) % Partitions)
+	sum := hashAddr(src) + hashAddr(dst)
+	return uint8(foldProduct(sum^keyA, keyC) % Partitions)
 }
 
-// addrHash does without As16 for IPv4: putting the 16 bytes together and
-// reading them again takes longer than the rest of the hash.
-func addrHash(a netip.Addr) uint64 {
+// hashAddr hashes one address. It does without As16 for IPv4: putting the 16
+// bytes together and reading them again takes longer than the rest of the hash.
+func hashAddr(a netip.Addr) uint64 {
 	if a.Is4() {
 		b := a.As4()
-		return fold(uint64(binary.BigEndian.Uint32(b[:]))^keyA, keyB)
+		return foldProduct(uint64(binary.BigEndian.Uint32(b[:]))^keyA, keyB)
 	}
 	b := a.As16()
-	return fold(binary.BigEndian.Uint64(b[:8])^keyA, binary.BigEndian.Uint64(b[8:])^keyB)
+	return foldProduct(binary.BigEndian.Uint64(b[:8])^keyA, binary.BigEndian.Uint64(b[8:])^keyB)
 }
 
-// fold multiplies to 128 bits and adds the halves without carry, which makes
-// every bit of the result depend on every bit of both factors.
-func fold(a, b uint64) uint64 {
+// foldProduct multiplies to 128 bits and combines the halves by exclusive or, so
+// that every bit of the result depends on every bit of both factors.
+func foldProduct(a, b uint64) uint64 {
 	hi, lo := bits.Mul64(a, b)
 	return hi ^ lo
 }

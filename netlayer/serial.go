@@ -2,7 +2,7 @@ package netlayer
 
 import "encoding/binary"
 
-// What frames PPP and its relatives on serial lines and sessions.
+// Headers of PPP and its relatives on serial lines and in PPPoE sessions.
 const (
 	pppoeLen       = 6
 	pppoeVersion   = 0x11 // version 1, type 1 (RFC 2516 section 4)
@@ -33,9 +33,9 @@ const (
 	maxDLCI = 4
 )
 
-// pppoe reads a PPPoE session header. What follows its length is padding of
+// decodePPPoE reads a PPPoE session header. Bytes after its length are padding of
 // Ethernet.
-func (p *Packet) pppoe(b []byte, wire int) {
+func (p *Packet) decodePPPoE(b []byte, wire int) {
 	if len(b) < pppoeLen {
 		p.Stop = ShortLink
 		return
@@ -49,18 +49,18 @@ func (p *Packet) pppoe(b []byte, wire int) {
 	}
 	wire = min(wire-pppoeLen, int(binary.BigEndian.Uint16(b[4:])))
 	b = b[pppoeLen:]
-	p.ppp(b[:min(len(b), wire)], wire)
+	p.decodePPP(b[:min(len(b), wire)], wire)
 }
 
-// ppp reads the address and control of a PPP frame, which both ends may have
+// decodePPP reads the address and control of a PPP frame, which both ends may have
 // agreed to leave out, and its protocol, of which they may have agreed to leave
-// out the zero in front (RFC 1661 section 6.5, RFC 1662 section 3.2).
-func (p *Packet) ppp(b []byte, wire int) {
+// out a leading zero byte (RFC 1661 section 6.5, RFC 1662 section 3.2).
+func (p *Packet) decodePPP(b []byte, wire int) {
 	if len(b) >= 2 && b[0] == hdlcAddress && b[1] == hdlcControl {
 		b, wire = b[2:], wire-2
 	}
-	if len(b) < 2 { // nothing fits after a protocol of one byte
-		p.Stop = endsIn(ShortLink, BadLink, wire, 2)
+	if len(b) < 2 { // a protocol of one byte would have nothing after it
+		p.Stop = cutOrBad(ShortLink, BadLink, wire, 2)
 		return
 	}
 	n, proto := 2, binary.BigEndian.Uint16(b)
@@ -70,28 +70,27 @@ func (p *Packet) ppp(b []byte, wire int) {
 	b, wire = b[n:], wire-n
 	switch proto {
 	case pppIPv4:
-		p.ipv4(b, wire)
+		p.decodeIPv4(b, wire)
 	case pppIPv6:
-		p.ipv6(b, wire)
+		p.decodeIPv6(b, wire)
 	case pppMPLS, pppMPLSUp:
-		p.mpls(b, wire)
+		p.decodeMPLS(b, wire)
 	default:
 		p.Stop = NotIP
 	}
 }
 
-// pppHDLC reads what a serial line carries: the address says whether it is PPP
-// or Cisco HDLC.
-func (p *Packet) pppHDLC(b []byte, wire int) {
+// decodePPPHDLC reads a frame of a serial line: PPP or Cisco HDLC, by its address.
+func (p *Packet) decodePPPHDLC(b []byte, wire int) {
 	if len(b) > 0 && (b[0] == ciscoUnicast || b[0] == ciscoMulticast) {
-		p.ciscoHDLC(b, wire)
+		p.decodeCiscoHDLC(b, wire)
 		return
 	}
-	p.ppp(b, wire)
+	p.decodePPP(b, wire)
 }
 
-// ciscoHDLC reads address, control and EtherType.
-func (p *Packet) ciscoHDLC(b []byte, wire int) {
+// decodeCiscoHDLC reads a frame of Cisco HDLC: address, control and EtherType.
+func (p *Packet) decodeCiscoHDLC(b []byte, wire int) {
 	if len(b) < ciscoHDLCLen {
 		p.Stop = ShortLink
 		return
@@ -100,12 +99,13 @@ func (p *Packet) ciscoHDLC(b []byte, wire int) {
 		p.Stop = BadLink
 		return
 	}
-	p.etherType(binary.BigEndian.Uint16(b[2:]), b[ciscoHDLCLen:], wire-ciscoHDLCLen)
+	p.decodeEtherType(binary.BigEndian.Uint16(b[2:]), b[ciscoHDLCLen:], wire-ciscoHDLCLen)
 }
 
-// frameRelay reads the address, whose last byte is odd, and then the control
-// byte and identifier of RFC 2427, or the EtherType that Cisco puts there.
-func (p *Packet) frameRelay(b []byte, wire int) {
+// decodeFrameRelay reads a Frame Relay frame: the address, whose last byte is odd,
+// then the control byte and identifier of RFC 2427, or the EtherType that Cisco
+// puts there.
+func (p *Packet) decodeFrameRelay(b []byte, wire int) {
 	n := 0
 	for n < len(b) && n < maxDLCI && b[n]&1 == 0 {
 		n++
@@ -120,14 +120,15 @@ func (p *Packet) frameRelay(b []byte, wire int) {
 		return
 	}
 	if b[n] != hdlcControl {
-		p.etherType(binary.BigEndian.Uint16(b[n:]), b[n+2:], wire-n-2)
+		p.decodeEtherType(binary.BigEndian.Uint16(b[n:]), b[n+2:], wire-n-2)
 		return
 	}
-	p.nlpid(b[n+1:], wire-n-1)
+	p.decodeNLPID(b[n+1:], wire-n-1)
 }
 
-// nlpid goes on after the control byte of RFC 2427.
-func (p *Packet) nlpid(b []byte, wire int) {
+// decodeNLPID reads what follows the control byte of RFC 2427: an identifier, which
+// a padding byte may precede, and the packet.
+func (p *Packet) decodeNLPID(b []byte, wire int) {
 	if b[0] == nlpidPad {
 		b, wire = b[1:], wire-1
 	}
@@ -137,18 +138,18 @@ func (p *Packet) nlpid(b []byte, wire int) {
 	}
 	switch b[0] {
 	case nlpidIPv4:
-		p.ipv4(b[1:], wire-1)
+		p.decodeIPv4(b[1:], wire-1)
 	case nlpidIPv6:
-		p.ipv6(b[1:], wire-1)
+		p.decodeIPv6(b[1:], wire-1)
 	case nlpidSNAP:
 		const snapLen = 6 // the identifier, an organisation, its type
 		switch {
 		case len(b) < snapLen:
 			p.Stop = ShortLink
-		case b[1]|b[2]|b[3] != 0: // another organisation than the IETF's
+		case b[1]|b[2]|b[3] != 0: // not an EtherType: the code of an organisation
 			p.Stop = NotIP
 		default:
-			p.etherType(binary.BigEndian.Uint16(b[4:]), b[snapLen:], wire-snapLen)
+			p.decodeEtherType(binary.BigEndian.Uint16(b[4:]), b[snapLen:], wire-snapLen)
 		}
 	default:
 		p.Stop = NotIP

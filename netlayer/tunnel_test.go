@@ -316,8 +316,8 @@ func TestTunnelsOverUDP(t *testing.T) {
 	})
 }
 
-// TestMirrorTruncation asks that the inner length is believed where ERSPAN says
-// that it cut the frame.
+// TestMirrorTruncation asks that the inner length is believed where ERSPAN marks
+// the frame as cut.
 func TestMirrorTruncation(t *testing.T) {
 	mirror := func(flags, typ string) string {
 		return "1000 88BE 00000001 1064 " + flags + typ + ethIPv4 + ip4(133, 17) + udp4(113) + "FFFFFFFF 55"

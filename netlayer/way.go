@@ -18,7 +18,7 @@ type Way struct {
 // Ways is room for all the ways into one packet.
 type Ways [maxWays]Way
 
-// WayKind says what a Way is.
+// WayKind is what a Way is.
 type WayKind uint8
 
 // The kinds.
@@ -32,7 +32,7 @@ const (
 	WayGeneve                  // RFC 8926
 	WayGTPU                    // 3GPP TS 29.281
 	WayIPinIP                  // RFC 2003, RFC 4213, RFC 2473: either version in either
-	NumWayKinds                // how many there are
+	NumWayKinds                // number of kinds
 )
 
 var wayNames = [NumWayKinds]string{
@@ -50,9 +50,10 @@ func (p *Packet) Ways() []Way {
 	return p.Outer[:p.Depth]
 }
 
-// enter notes one more way in and forgets the IP header around it. It says
-// TooDeep and returns false if the limit is reached. Everything that can lead
-// to a header like itself passes here, so that the walk ends.
+// enter appends one more way in and clears the addresses, Proto, TTL and IPID,
+// which from here on are the inner packet's. At maxWays it sets Stop to TooDeep
+// and returns false. Every header that can contain another of its kind is
+// entered through it, so that the walk ends.
 func (p *Packet) enter(k WayKind, id uint32) bool {
 	if p.Depth == maxWays {
 		p.Stop = TooDeep

@@ -8,49 +8,50 @@ import (
 	"qsniff/reassembly"
 )
 
-// Partitions is how many parts the world has. It does not depend on the number of
-// goroutines, or output would.
+// Partitions is how many partitions the traffic is divided into, by address pair. It
+// does not depend on the number of goroutines, or the output would. ARCHITECTURE.md has
+// the reason for 16.
 const Partitions = 16
 
-// inFlight is how many batches circulate: two for each stage, so that none waits
-// for memory while another works. Together they bound what is queued.
+// inFlight is how many batches there are. Chosen: more than two for each of reader, workers
+// and fold, so that none waits for memory while another works. Together they bound what
+// is queued.
 const inFlight = 8
 
 type kind uint8
 
 const (
 	kindDatagram  kind = iota // a whole UDP datagram, or what the capture kept of it
-	kindAbandoned             // the leading run of an IP datagram whose other fragments are missing
-	kindBegun                 // the first fragment of an IP datagram came; its ends are all that counts
+	kindAbandoned             // the start of an IP datagram of which other fragments are missing
+	kindBegun                 // the first fragment of an IP datagram came; only its ends are used
 	kindQuoted                // a datagram that an ICMP error quotes; the error is in icmp
 	kindSegment               // a TCP segment
 	kindStray                 // what no message can be made of by itself, for watchers: a fragment, ICMP, another protocol
 	kindGap                   // a stretch of the capture could not be read
-	kindTick                  // time passed
+	kindTick                  // tickEvery has passed
 	kindEnd                   // no packet follows
 )
 
-// everyone is the partition of ticks and the end.
-const everyone = Partitions
+// allPartitions is the part of an item that goes to all: a tick, a gap or the end.
+const allPartitions = Partitions
 
-// item is one thing for partitions to do.
+// item is one unit of work for a partition, or for all.
 type item struct {
 	netlayer.Packet
 	kind   kind
-	part   uint8 // the partition it is for, or everyone
+	part   uint8 // the partition it is for, or allPartitions
 	frame  uint64
 	nanos  int64              // time stamp of the packet: for people
 	age    int64              // what tables age by: never goes back
 	pieces []reassembly.Piece // of a datagram joined from fragments
-	why    string             // of an abandoned one: what became of the rest
-	ways   []netlayer.Way     // around the packet, outermost first
+	why    string             // of an abandoned one: what became of the other fragments
+	ways   []netlayer.Way     // tunnels around the packet, outermost first
 	from   origin
 	damage *capture.Gap // of a gap
 	icmp   icmp         // of a quoted one
 }
 
-// origin says where a packet came from besides its frame, and what was written
-// about it.
+// origin is where a packet was captured, and the comments that the file has about it.
 type origin struct {
 	file, iface uint16
 	known       bool     // the input describes the interface
@@ -58,7 +59,7 @@ type origin struct {
 	comments    [][]byte // valid as long as the batch
 }
 
-// icmp is an ICMP error: who sent it and what it says.
+// icmp is an ICMP error: its sender, type and code, and the reason in words.
 type icmp struct {
 	from       netip.Addr
 	reason     netlayer.Reason
@@ -66,7 +67,7 @@ type icmp struct {
 	wire       uint32 // its length with the IP header
 }
 
-// batch carries packets from the reader to the workers, which read it only.
+// batch carries packets from the reader to the workers, which only read it.
 type batch struct {
 	raw    capture.Batch
 	items  []item
@@ -74,8 +75,8 @@ type batch struct {
 	ways   []netlayer.Way
 	notes  [][]byte     // comments of packets
 	totals readerTotals // of the reader, after this batch
-	seed   uint64       // of hashes, see reader.keyed
-	err    error        // why this is the last batch: io.EOF or damage
+	seed   uint64       // of hashes, see reader.setSeed
+	err    error        // nil, or of the last batch: io.EOF, or the error of the source
 }
 
 func newBatch() *batch {
@@ -90,14 +91,13 @@ func (b *batch) reset() {
 	b.err = nil
 }
 
-// give hands a copy of it to the partition of its ends, with a copy of the ways
-// around it.
+// give adds a copy of it, for the partition of its ends, with a copy of its ways.
 func (b *batch) give(it *item) {
 	it.part = it.Partition()
-	b.keep(it)
+	b.appendItem(it)
 }
 
-func (b *batch) keep(it *item) {
+func (b *batch) appendItem(it *item) {
 	b.items = append(b.items, *it)
 	x := &b.items[len(b.items)-1]
 	if ways := it.Ways(); len(ways) > 0 {
@@ -108,8 +108,8 @@ func (b *batch) keep(it *item) {
 	x.Outer = nil // it is overwritten by the next packet
 }
 
-// giveAll hands it to every partition.
+// giveAll adds it for every partition.
 func (b *batch) giveAll(it item) {
-	it.part = everyone
+	it.part = allPartitions
 	b.items = append(b.items, it)
 }

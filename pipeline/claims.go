@@ -5,22 +5,23 @@ import (
 	"qsniff/reassembly/tcpstream"
 )
 
-// claims asks the protocols what stands in a connection that is nobody's yet.
+// claims finds the protocol of a connection by asking all of them.
 type claims struct {
 	reg      *dissect.Registry
 	decodeAs []DecodeAs
 	ctx      dissect.Context
-	know     dissect.Stream // of ctx
+	stream   dissect.Stream // of ctx
 }
 
-// findTold returns the protocol that -d gives to a port of c, and takes that port's
-// end for the server's.
-func (q *claims) findTold(c *tcpstream.Conn, k *connection) dissect.StreamDissector {
+// findForced returns the protocol that a rule of -d gives to a port of c, nil if none
+// does, and sets k.server: the end that did not open the connection, or the one with that
+// port if the opener is unknown.
+func (q *claims) findForced(c *tcpstream.Conn, k *connection) dissect.StreamDissector {
 	for _, as := range q.decodeAs {
 		for i, end := range c.Ends {
 			if as.TCP && end.Port() == as.Port {
 				k.server = i
-				if c.Opened {
+				if c.OpenerKnown {
 					k.server = 1
 				}
 				return q.reg.StreamOf(as.Proto)
@@ -30,23 +31,25 @@ func (q *claims) findTold(c *tcpstream.Conn, k *connection) dissect.StreamDissec
 	return nil
 }
 
-// seek looks for a place where a message may begin.
+// seek looks for the start of a message in b. It returns how many bytes before it to
+// skip, and how many bytes it needs to go on, 0 if it found one.
 func (q *claims) seek(c *tcpstream.Conn, b []byte) (skip, need int) {
-	q.know = dissect.Stream{Dir: dissect.Unsure}
-	q.ctx = dissect.Context{Src: c.Ends[0], Dst: c.Ends[1], Stream: &q.know}
+	q.stream = dissect.Stream{Dir: dissect.Unsure}
+	q.ctx = dissect.Context{Src: c.Ends[0], Dst: c.Ends[1], Stream: &q.stream}
 	return q.reg.Seek(&q.ctx, b)
 }
 
-// claim asks the protocols about b, which end dir sent. Who opened the connection
-// is its client; where that was not seen, the better of both readings counts, and
-// of two that are equal the one that the ports speak for.
-func (q *claims) claim(c *tcpstream.Conn, dir int, b []byte) (v dissect.Claim, toServer bool) {
+// pickProtocol asks the protocols about b, which end dir sent, and returns the best claim
+// and whether dir speaks to the server. The end that opened the connection is the client.
+// If that is unknown, b is read in both directions and the more certain claim counts; of
+// two equal ones the one that the ports suggest.
+func (q *claims) pickProtocol(c *tcpstream.Conn, dir int, b []byte) (v dissect.Claim, toServer bool) {
 	ask := func(d dissect.Direction) dissect.Claim {
-		q.know = dissect.Stream{Dir: d, Opened: c.Begun()}
-		q.ctx = dissect.Context{Src: c.Ends[dir], Dst: c.Ends[1-dir], Stream: &q.know}
+		q.stream = dissect.Stream{Dir: d, Opened: c.HasBothSYNs()}
+		q.ctx = dissect.Context{Src: c.Ends[dir], Dst: c.Ends[1-dir], Stream: &q.stream}
 		return q.reg.PickStream(&q.ctx, b)
 	}
-	if c.Opened {
+	if c.OpenerKnown {
 		toServer = dir == 0
 		if toServer {
 			return ask(dissect.ToServer), true
@@ -66,36 +69,37 @@ func (q *claims) claim(c *tcpstream.Conn, dir int, b []byte) (v dissect.Claim, t
 	return reply, false
 }
 
-// startsWithMessage reports whether messages begin where the capture of a connection does: a
-// whole one stands there, and either nothing follows it or another one does. Who
-// writes a message sends it at once, so that this is the usual case.
+// startsWithMessage reports whether b, the first captured bytes of end dir, starts with a
+// message: with a whole one, and nothing or another message follows it. Programs send
+// each message at once, so this is usual even if the start of the connection was not
+// captured.
 func (q *claims) startsWithMessage(c *tcpstream.Conn, dir int, b []byte) bool {
-	v, _ := q.claim(c, dir, b)
+	v, _ := q.pickProtocol(c, dir, b)
 	if v.Conf == dissect.No || v.Need > 0 || v.Bad {
 		return false
 	}
 	if v.Len == len(b) {
 		return true
 	}
-	next, _ := q.claim(c, dir, b[v.Len:])
+	next, _ := q.pickProtocol(c, dir, b[v.Len:])
 	return next.Conf != dissect.No && !next.Bad
 }
 
-// whyBelieve returns what the belief in a whole message at the start of b rests on,
-// and nothing if it is too weak. A message that is certain speaks for itself; another
-// needs the protocol's port, or a second one in either direction.
-func (q *claims) whyBelieve(c *tcpstream.Conn, k *connection, dir int, v *dissect.Claim, toServer bool, b []byte) string {
+// findReason returns why the whole message at the start of b is believed to be one, ""
+// if it is not. A claim that is certain is believed; a weaker one needs the protocol's
+// port, or a second message in either direction.
+func (q *claims) findReason(c *tcpstream.Conn, k *connection, dir int, v *dissect.Claim, toServer bool, b []byte) string {
 	server := c.Ends[serverEnd(dir, toServer)]
 	switch {
 	case v.Conf == dissect.Certain:
 		return "structure"
 	case q.reg.OnPort(v.Dissector, server.Port()):
 		return "port"
-	case k.way[1-dir].hasWeakMessage:
+	case k.dirs[1-dir].hasWeakMessage:
 		return "messages of both ends"
 	}
 	if v.Len < len(b) {
-		if next, _ := q.claim(c, dir, b[v.Len:]); next.Dissector == v.Dissector && next.Conf != dissect.No && next.Need == 0 {
+		if next, _ := q.pickProtocol(c, dir, b[v.Len:]); next.Dissector == v.Dissector && next.Conf != dissect.No && next.Need == 0 {
 			return "two messages in a row"
 		}
 	}

@@ -2,73 +2,77 @@ package pipeline
 
 import "time"
 
-// clock makes of time stamps a time that never goes back, for everything that
-// waits and expires. Packets a little out of order do not move it; one stamp in
-// the far future moves it once, and when the stamps stay older than that it goes on with
-// them, as after a clock was set back or with captures put one after the other.
+// clock makes a time that never goes back, the age, out of the time stamps of packets.
+// Everything that waits and expires goes by it. A stamp that is a little older than one
+// before does not move it. A stamp in the far future advances it by maxStep at most; if
+// believeAfter packets in a row are far older than that, their stamps advance it from
+// then on, as after a clock was set back or in captures put one after the other.
 type clock struct {
 	age       int64 // what tables age by
 	high      int64 // the time stamp that age stands for
 	isStarted bool
-	older     int   // packets in a row that are far older
-	ceiling   int64 // the age that time stamps may move it to; 0: any
+	older     int   // packets in a row that are far older than high
+	maxAge    int64 // the age that time stamps may advance it to; 0: any
 }
 
 const (
-	// farBehind is more than packets are ever reordered by.
-	farBehind = 10 * time.Second
-	// longStep is the most that one packet moves the clock: longer than anything
-	// waits, and short enough that no number of absurd stamps makes it overflow.
-	longStep = time.Hour
-	// stayOlder is how many packets in a row must be far older before the
-	// clock believes them: two captures that were merged badly alternate.
-	stayOlder = 16
+	// maxReorder is more than packets of a file are reordered by (chosen).
+	maxReorder = 10 * time.Second
+	// maxStep is the most that one packet advances the clock. Chosen: longer than
+	// anything waits, and so short that one absurd stamp does not make the age overflow.
+	maxStep = time.Hour
+	// believeAfter is how many packets in a row must be far older before the clock
+	// goes on with their stamps. Chosen: more than one or two, because two captures
+	// that were merged badly alternate.
+	believeAfter = 16
 )
 
-// stampLag is how much more time may lie between the stamps of packets than between
-// reading them: those at the beginning may have been read late.
+// stampLag is how much more time may lie between the stamps of packets than between the
+// times at which they were read: the first ones may have been read late (chosen).
 const stampLag = time.Second
 
-// at takes a packet's time stamp. It reports a step back.
-func (c *clock) at(nanos int64) (back bool) {
+// observe advances the clock to a packet's time stamp. It reports whether the stamp is to
+// be counted as a step back.
+func (c *clock) observe(nanos int64) (back bool) {
 	if !c.isStarted {
 		*c = clock{age: nanos, high: nanos, isStarted: true}
 		return false
 	}
 	if nanos >= c.high {
-		c.advance(min(nanos-c.high, int64(longStep)))
+		c.advanceBy(min(nanos-c.high, int64(maxStep)))
 		c.high, c.older = nanos, 0
 		return false
 	}
-	if c.high-nanos < c.disorder() {
+	if c.high-nanos < c.maxDisorder() {
 		c.older = 0
-		return c.ceiling == 0 // live, processors take turns
+		return c.maxAge == 0 // live, processors take turns
 	}
-	if c.older++; c.older >= stayOlder {
+	if c.older++; c.older >= believeAfter {
 		c.high, c.older = nanos, 0
 	}
 	return true
 }
 
-// advance moves the clock by a span of time stamps, as far as that can be true.
-func (c *clock) advance(span int64) {
-	if c.ceiling != 0 {
-		span = min(span, max(c.ceiling-c.age, 0))
+// advanceBy advances the age by a span of time stamps, but not beyond maxAge.
+func (c *clock) advanceBy(span int64) {
+	if c.maxAge != 0 {
+		span = min(span, max(c.maxAge-c.age, 0))
 	}
 	c.age += span
 }
 
-// disorder is how much older a stamp is that belongs to a clock which was set back. On
-// live traffic, whose packets come in order, that is little: until it is believed, time
-// stands still, and seconds of traffic look like one.
-func (c *clock) disorder() int64 {
-	if c.ceiling != 0 {
+// maxDisorder returns how much older than another a stamp may be without being a sign that
+// a clock was set back. On live traffic, whose packets come in order, that is little:
+// until the clock goes on with older stamps, time stands still, and seconds of traffic
+// look like one.
+func (c *clock) maxDisorder() int64 {
+	if c.maxAge != 0 {
 		return int64(stampLag)
 	}
-	return int64(farBehind)
+	return int64(maxReorder)
 }
 
-// pass lets time go on without a packet.
+// pass advances time by span without a packet.
 func (c *clock) pass(span int64) {
 	c.age += span
 	c.high += span

@@ -22,19 +22,19 @@ func TestClock(t *testing.T) {
 		age    int64
 		backs  int
 	}{
-		{"set back a little", append(append([]int64{100 * sec}, many(stayOlder, 91*sec)...), 92*sec), 100 * sec, stayOlder + 1},
+		{"set back a little", append(append([]int64{100 * sec}, many(believeAfter, 91*sec)...), 92*sec), 100 * sec, believeAfter + 1},
 		{"forward", []int64{100 * sec, 101 * sec, 105 * sec}, 105 * sec, 0},
 		{"a little out of order", []int64{100 * sec, 99 * sec, 101 * sec}, 101 * sec, 1},
-		{"one stamp from the future, then as before", append(append([]int64{100 * sec, 9000 * sec}, many(stayOlder, 101*sec)...), 103*sec),
-			100*sec + hour + 2*sec, stayOlder},
-		{"set back for good", append(append([]int64{9000 * sec}, many(stayOlder, 100*sec)...), 107*sec), 9007 * sec, stayOlder},
+		{"one stamp from the future, then as before", append(append([]int64{100 * sec, 9000 * sec}, many(believeAfter, 101*sec)...), 103*sec),
+			100*sec + hour + 2*sec, believeAfter},
+		{"set back for good", append(append([]int64{9000 * sec}, many(believeAfter, 100*sec)...), 107*sec), 9007 * sec, believeAfter},
 		{"two captures that alternate", []int64{100 * sec, 9000 * sec, 101 * sec, 9001 * sec, 102 * sec, 9002 * sec}, 100*sec + hour + 2*sec, 2},
 		{"absurd stamps, again and again", absurd(many), 0, -1},
 	} {
 		var c clock
 		backs, last := 0, int64(0)
 		for _, s := range tc.stamps {
-			if c.at(s) {
+			if c.observe(s) {
 				backs++
 			}
 			if c.age < last {
@@ -56,19 +56,19 @@ func TestClock(t *testing.T) {
 func TestClockLive(t *testing.T) {
 	const sec = int64(time.Second)
 	var c clock
-	c.at(100 * sec)
-	c.ceiling = 110 * sec
-	if c.at(3700 * sec); c.age != 110*sec {
+	c.observe(100 * sec)
+	c.maxAge = 110 * sec
+	if c.observe(3700 * sec); c.age != 110*sec {
 		t.Errorf("set forward\ngot  %d\nwant the ceiling", c.age)
 	}
-	c.ceiling = 120 * sec
-	for range stayOlder {
-		c.at(3691 * sec)
+	c.maxAge = 120 * sec
+	for range believeAfter {
+		c.observe(3691 * sec)
 	}
-	if c.at(3692 * sec); c.age != 111*sec {
+	if c.observe(3692 * sec); c.age != 111*sec {
 		t.Errorf("set back: a second later\ngot  %d\nwant %d", c.age, 111*sec)
 	}
-	if c.at(3691*sec + sec/2); c.age != 111*sec {
+	if c.observe(3691*sec + sec/2); c.age != 111*sec {
 		t.Errorf("out of order\ngot  %d\nwant %d", c.age, 111*sec)
 	}
 }
@@ -76,7 +76,7 @@ func TestClockLive(t *testing.T) {
 // absurd jumps between the ends of time until a sum of the steps would overflow.
 func absurd(many func(int, int64) []int64) (s []int64) {
 	for range 4 {
-		s = append(append(s, 1<<62), many(stayOlder, 0)...)
+		s = append(append(s, 1<<62), many(believeAfter, 0)...)
 	}
 	return s
 }

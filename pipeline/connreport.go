@@ -8,13 +8,13 @@ import (
 	"qsniff/reassembly/tcpstream"
 )
 
-// What a TCP message was joined from, and what an end of a stream within one says.
+// What a message over TCP was joined from, in words.
 const (
 	cutIntoSegments = "TCP segments"
 	cutIntoMessages = "messages"
 )
 
-// tornBy says what became of the rest of a message that a break cut.
+// tornBy is what became of the rest of a message that a break cut, in words.
 var tornBy = [...]string{
 	tcpstream.Lost:     "segments of the connection are missing in the capture",
 	tcpstream.Cut:      "the capture cut the segments of the connection",
@@ -27,30 +27,30 @@ var tornBy = [...]string{
 	tcpstream.Evicted:  "the connection was given up to stay within memory",
 }
 
-// connReport makes messages, and notes, of what is read in connections. A note
-// stands at the packet at work, after what was reported of its connection last.
+// connReport makes messages and notes of what is read in connections. A note is written
+// at the packet at work, after what was last reported of its connection.
 type connReport struct {
 	now        *current
 	tracker    *tracker
 	emitter    *emitter
-	sights     *sights // nil: nobody watches
-	skipsTexts bool    // nobody reads the messages
+	sights     *sightMaker // nil: there are no watchers
+	skipsTexts bool        // no renderer shows the messages
 	ctx        dissect.Context
-	know       dissect.Stream   // of ctx
+	stream     dissect.Stream   // ctx points to it
 	msg        *dissect.Message // shared with who parses datagrams
 	reply      dissect.Message  // that was joined
 	frames     []uint64
 }
 
-// context returns that of the bytes that end dir sent.
-func (r *connReport) context(c *tcpstream.Conn, k *connection, dir int) *dissect.Context {
+// makeContext fills in r.ctx for bytes that end dir sent, and returns it.
+func (r *connReport) makeContext(c *tcpstream.Conn, k *connection, dir int) *dissect.Context {
 	ctx := &r.ctx
-	r.know = dissect.Stream{Dir: dissect.ToServer, Session: k.sess, Opened: c.Begun(),
-		Gap: k.way[dir].followsGap, Behind: k.way[dir].mayMissOther || c.Behind(1-dir)}
+	r.stream = dissect.Stream{Dir: dissect.ToServer, Session: k.sess, Opened: c.HasBothSYNs(),
+		Gap: k.dirs[dir].followsGap, Behind: k.dirs[dir].mayMissOther || c.HasUndelivered(1-dir)}
 	if dir == k.server {
-		r.know.Dir = dissect.ToClient
+		r.stream.Dir = dissect.ToClient
 	}
-	*ctx = dissect.Context{Src: c.Ends[dir], Dst: c.Ends[1-dir], Stream: &r.know, Unread: r.skipsTexts}
+	*ctx = dissect.Context{Src: c.Ends[dir], Dst: c.Ends[1-dir], Stream: &r.stream, Unread: r.skipsTexts}
 	return ctx
 }
 
@@ -59,11 +59,11 @@ func (r *connReport) reportWhole(c *tcpstream.Conn, k *connection, dir int, ch *
 	r.reportMessage(c, k, dir, ch, &reading{data: ch.Data[off : off+x.Len], off: off, typ: x.Type, wire: x.Len, isLenKnown: true})
 }
 
-// reportTorn reports the start of a message that a break ends, at offset off of ch, and
-// returns how many bytes of it are missing, 0 if that is not known.
+// reportTorn reports the start of a message that a break cuts, at offset off of ch, and
+// returns how many bytes of the message are missing, 0 if that is unknown.
 func (r *connReport) reportTorn(c *tcpstream.Conn, k *connection, dir int, ch *tcpstream.Chunk, off int, why tcpstream.Reason) (left uint64) {
-	rest, w := ch.Data[off:], &k.way[dir]
-	x := k.dis.Frame(r.context(c, k, dir), rest)
+	rest, w := ch.Data[off:], &k.dirs[dir]
+	x := k.dissector.Frame(r.makeContext(c, k, dir), rest)
 	if w.isLost || x.Conf == dissect.No {
 		w.passed += uint64(len(rest))
 		w.isLost = true
@@ -86,28 +86,29 @@ type reading struct {
 	data       []byte
 	off        int // in the chunk
 	typ        *dissect.Type
-	wire       int    // bytes that were sent, or any number above those of data
-	isLenKnown bool   // wire is it
-	why        string // what became of the rest; empty if there is none
+	wire       int    // length as sent, or any number above len(data) if that is unknown
+	isLenKnown bool   // wire is the length as sent
+	why        string // what became of the rest; empty if nothing is missing
 }
 
-// reportMessage dissects x, in ch, and reports it and the reply that it ends.
+// reportMessage dissects x, in ch, and reports it, and the reply in several messages that
+// it completes.
 func (r *connReport) reportMessage(c *tcpstream.Conn, k *connection, dir int, ch *tcpstream.Chunk, x *reading) {
-	s := source{src: c.Ends[dir], dst: c.Ends[1-dir], data: x.data, run: len(x.data), wire: x.wire, isTCP: true, conn: k.number, why: x.why}
+	s := payload{src: c.Ends[dir], dst: c.Ends[1-dir], data: x.data, run: len(x.data), wire: x.wire, isTCP: true, conn: k.number, why: x.why}
 	r.addOrigin(&s, ch, x.off)
-	ctx := r.context(c, k, dir)
+	ctx := r.makeContext(c, k, dir)
 	ctx.Wire = x.wire
-	r.know.Frame = s.frame
+	r.stream.Frame = s.frame
 	m := r.msg
-	m.Reset(k.dis.Proto(), x.data)
-	k.dis.Dissect(ctx, x.typ, x.data, m)
+	m.Reset(k.dissector.Proto(), x.data)
+	k.dissector.Dissect(ctx, x.typ, x.data, m)
 	m.Conf, m.Why = dissect.Likely, k.why
 	if m.Type != nil {
 		s.isReply = m.Type.Reply
 	}
-	k.way[dir].followsGap, k.way[dir].mayMissOther = false, false
-	k.way[dir].hasSpoken, k.used = true, r.now.item.frame
-	k.dis.Learn(ctx, m)
+	k.dirs[dir].followsGap, k.dirs[dir].mayMissOther = false, false
+	k.dirs[dir].hasSpoken, k.used = true, r.now.item.frame
+	k.dissector.Learn(ctx, m)
 	if x.why != "" && m.Status == dissect.Complete {
 		m.Status = dissect.Truncated
 	}
@@ -121,14 +122,14 @@ func (r *connReport) reportMessage(c *tcpstream.Conn, k *connection, dir int, ch
 	s.stream = k.first
 	r.tracker.trackMessage(&s, m)
 	if r.sights != nil {
-		r.sights.login(&s, m)
+		r.sights.addLogin(&s, m)
 	}
 	r.reportJoined(ctx, k)
 }
 
-// addOrigin fills in which packets brought the bytes of s, from offset off of ch on. The
-// one that came last completed them.
-func (r *connReport) addOrigin(s *source, ch *tcpstream.Chunk, off int) {
+// addOrigin fills in the frames and times of the packets that brought s, at offset off of
+// ch. The frame of s is the one that came last.
+func (r *connReport) addOrigin(s *payload, ch *tcpstream.Chunk, off int) {
 	shift := r.now.shift
 	r.frames = r.frames[:0]
 	for i := range ch.Pieces {
@@ -150,23 +151,24 @@ func (r *connReport) addOrigin(s *source, ch *tcpstream.Chunk, off int) {
 	}
 }
 
-// reportJoined reports a reply that came in several messages, if the one at hand ended
-// one. Those who do not read it have seen its messages.
+// reportJoined reports a reply that came in several messages, if the one at hand completed
+// it. If messages are not shown, it does nothing: the single messages were counted.
 func (r *connReport) reportJoined(ctx *dissect.Context, k *connection) {
-	r.know.Frames = r.know.Frames[:0]
-	if r.skipsTexts || !k.dis.Joined(ctx, &r.reply) {
+	r.stream.Frames = r.stream.Frames[:0]
+	if r.skipsTexts || !k.dissector.Joined(ctx, &r.reply) {
 		return
 	}
 	server, client := ctx.Src, ctx.Dst
-	if r.know.Dir == dissect.ToServer {
+	if r.stream.Dir == dissect.ToServer {
 		server, client = client, server
 	}
-	s := source{src: server, dst: client, isTCP: true, conn: k.number, stream: k.first, isReply: true, record: "reply", cut: cutIntoMessages,
-		frames: r.know.Frames, frame: k.frame, nanos: k.nanos, key: k.key}
+	s := payload{src: server, dst: client, isTCP: true, conn: k.number, stream: k.first, isReply: true, record: "reply", cut: cutIntoMessages,
+		frames: r.stream.Frames, frame: k.frame, nanos: k.nanos, key: k.key}
 	r.tracker.trackMessage(&s, &r.reply)
 }
 
-// reportGap reports a gap in what end dir sent, after left bytes that were there.
+// reportGap reports a gap in what end dir sent. The left bytes before it belong to no
+// whole message.
 func (r *connReport) reportGap(c *tcpstream.Conn, k *connection, dir int, b tcpstream.Break, left int) {
 	if b.Why == tcpstream.GivenUp {
 		r.reportFinding(c, k, &tcpstream.Dropped, b.Len+uint64(left), dir)
@@ -192,11 +194,11 @@ func (r *connReport) reportFinding(c *tcpstream.Conn, k *connection, code *findi
 	r.emitter.emitNote(k.key, k.first)
 }
 
-// reportEnd says that no message follows in a connection, and reports the reply that this
-// ends.
+// reportEnd reports the end of a connection, and the reply in several messages that it
+// completes.
 func (r *connReport) reportEnd(c *tcpstream.Conn, k *connection) {
-	ctx := r.context(c, k, k.server)
-	k.dis.Finish(ctx)
+	ctx := r.makeContext(c, k, k.server)
+	k.dissector.Finish(ctx)
 	r.reportJoined(ctx, k)
 	r.emitter.emitEnd(k.first, k.key)
 }

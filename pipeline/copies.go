@@ -16,25 +16,27 @@ const (
 	copyWindow = 5 * time.Millisecond
 )
 
-// copyTable holds the packets of the last milliseconds, to recognise one that comes twice.
-type copyTable [copyPlaces]doubled
+// copyTable holds hashes of the packets of the last milliseconds, by which it recognises
+// copies.
+type copyTable [copyPlaces]seenPacket
 
-// findCopy notes whether a packet with the same content went the same way just now. Of
-// three in a row the third is none: mirrors double, senders repeat.
-func (c *copyTable) findCopy(s *track.Sighting, it *item, h uint64) {
+// markCopy sets the Copy flag of s if a packet with the same ends and content came within
+// copyWindow. h is a hash of its content. Of three such packets the third is no copy:
+// mirror ports double packets, senders repeat them more often.
+func (c *copyTable) markCopy(s *track.Sighting, it *item, h uint64) {
 	h = lru.Mix(h, uint64(s.SrcPort)<<48|uint64(s.DstPort)<<32|uint64(it.IPID)<<16|uint64(s.What))
 	h = lru.Mix(h^uint64(s.Key)<<32, s.ClientHash^bits.RotateLeft64(s.ServerHash, 32))
 	x := &c[h%copyPlaces]
 	if x.sum == uint32(h>>32) && s.Age-x.age <= int64(copyWindow) {
 		s.Flags |= track.Copy
-		*x = doubled{}
+		*x = seenPacket{}
 		return
 	}
-	*x = doubled{sum: uint32(h >> 32), age: s.Age}
+	*x = seenPacket{sum: uint32(h >> 32), age: s.Age}
 }
 
-// doubled is a packet that may come again.
-type doubled struct {
+// seenPacket is a packet that may come again.
+type seenPacket struct {
 	age int64
 	sum uint32
 }

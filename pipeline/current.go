@@ -1,30 +1,30 @@
 package pipeline
 
-// current is the item that a partition works on, and the segment that takes what
-// becomes of it. The partition sets it; all of its parts read it, and count in it.
+// current is the item that a partition works on, the segment to which its output is
+// added, and the partition's counters. The partition sets it; all of its stages read it.
 type current struct {
 	part  uint8 // number of the partition
 	item  *item
 	index int32 // of the item in its batch
 	seg   *segment
-	shift int64  // from the time that tables age by to time stamps
+	shift int64  // what to add to an age to get a time stamp
 	start int64  // time stamp of the first packet of the capture
-	seed  uint64 // of the hashes of sightings
+	seed  uint64 // of the hashes in sightings
 	n     totals
 }
 
-// takeItem makes it the one at work. An abandoned datagram does not move the shift: its time
-// stamp is older than its age, because it waited for the rest.
-func (c *current) takeItem(index int32, it *item, seg *segment) {
+// setItem makes it the item at work. An abandoned datagram does not change the shift: its
+// time stamp is older than its age, because it waited for the rest.
+func (c *current) setItem(index int32, it *item, seg *segment) {
 	c.index, c.item, c.seg = index, it, seg
 	if it.kind != kindAbandoned {
 		c.shift = it.nanos - it.age
 	}
 }
 
-// span returns what one thing at the item becomes, whose text follows what the segment
-// has and whose first frame is key.
-func (c *current) span(key uint64, nanos int64) span {
+// newSpan returns an empty span at the end of the segment's text, for something that the
+// item decided and whose first frame is key.
+func (c *current) newSpan(key uint64, nanos int64) span {
 	at := len(c.seg.buf)
 	return span{index: c.index, part: c.part, key: key, start: at, end: at, nanos: nanos, post: -1}
 }

@@ -6,8 +6,9 @@ import (
 	"qsniff/dissect"
 )
 
-// DecodeAs says that what comes from or goes to a port of UDP, or of TCP, is a
-// protocol's; where Proto is nil, which UDP allows, that it is one of ours.
+// DecodeAs is a rule of -d: what comes from or goes to a port of UDP, or of TCP, belongs
+// to a protocol. If Proto is nil, which is for UDP only, it belongs to the known protocol
+// that fits best.
 type DecodeAs struct {
 	TCP   bool
 	Port  uint16
@@ -19,14 +20,15 @@ func (d *DecodeAs) isFor(src, dst netip.AddrPort) bool {
 	return !d.TCP && (d.Port == src.Port() || d.Port == dst.Port())
 }
 
-// look is what the bytes of a datagram alone say of it: the first thing that those
-// who watch for floods and those who read messages want to know, found out once.
+// look is the verdict on the bytes of a datagram alone. Sightings and messages both begin
+// with it, so it is found out once for both.
 type look struct {
-	verdict dissect.Verdict
-	isTold  bool // somebody gave the protocol, with decode as
+	verdict  dissect.Verdict
+	isForced bool // a rule of -d gave the protocol
 }
 
-// lookAt asks for the protocol that somebody gave with decode as, or else all.
+// lookAt returns the verdict on b of the protocol that a rule of -d gives or, if there is
+// none, of all protocols.
 func lookAt(reg *dissect.Registry, decodeAs []DecodeAs, c *dissect.Context, b []byte) look {
 	for i := range decodeAs {
 		if as := &decodeAs[i]; as.isFor(c.Src, c.Dst) {

@@ -26,10 +26,10 @@ func copies(t *testing.T, link uint16, gap time.Duration, id uint32, change func
 	if frame == nil {
 		frame = second.Frame(testpcap.Link{Type: link})
 	}
-	if err := w.Packet(1e18, d.Frame(testpcap.Link{Type: link})); err != nil {
+	if err := w.WritePacket(1e18, d.Frame(testpcap.Link{Type: link})); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Packet(1e18+int64(gap), frame); err != nil {
+	if err := w.WritePacket(1e18+int64(gap), frame); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes()

@@ -8,7 +8,8 @@ import (
 	"qsniff/track"
 )
 
-// dialogues gives the spans of a run to the collector, and writes what is over.
+// dialogues passes the spans of a run to the collector, and writes the dialogues that are
+// over.
 type dialogues struct {
 	out       *textOutput
 	collector *dialogue.Collector
@@ -20,8 +21,8 @@ func newDialogues(o *textOutput, c *dialogue.Collector) *dialogues {
 	return d
 }
 
-// flush writes dst and returns an empty one. What became of that is known at the next
-// flush.
+// flush writes dst and returns it emptied. textOutput keeps the error, which its next flush
+// returns.
 func (d *dialogues) flush(dst []byte) []byte {
 	d.out.buf = dst
 	_ = d.out.flush()
@@ -32,33 +33,33 @@ func (d *dialogues) flush(dst []byte) []byte {
 func (d *dialogues) addSpan(seg *segment, s *span) {
 	c, o := d.collector, d.out
 	if s.fact.Step == track.Silence {
-		o.buf = c.Silence(o.buf, &s.fact, s.nanos)
+		o.buf = c.MarkUnanswered(o.buf, &s.fact, s.nanos)
 	}
 	if s.turn == 0 {
 		return
 	}
 	t := &seg.turns[s.turn-1]
 	if t.isEnd {
-		o.buf = c.Close(o.buf, t.conn, s.nanos)
+		o.buf = c.CloseConnection(o.buf, t.conn, s.nanos)
 		return
 	}
-	if s.start == s.end { // nothing is shown of it
+	if s.start == s.end { // it has no text
 		return
 	}
-	x := dialogue.Turn{First: s.key, Conn: t.conn, About: t.about, Server: t.server, Client: t.client, Wanted: t.isWanted}
-	x.Turn = render.Turn{Text: seg.buf[s.start:s.end], Frame: s.fact.Frame, Nanos: s.nanos, Record: !s.isMessage, Said: t.said}
+	x := dialogue.Turn{First: s.key, Conn: t.conn, About: t.about, Server: t.server, Client: t.client, HasWantedFrame: t.isWanted}
+	x.Turn = render.Turn{Text: seg.buf[s.start:s.end], Frame: s.fact.Frame, Nanos: s.nanos, IsRecord: !s.isMessage, Quote: t.said}
 	if s.hole > 0 {
-		x.Hole = render.Hole{Open: true, At: int(s.hole) - 1, Width: int(s.width)}
+		x.Hole = render.Hole{IsSet: true, At: int(s.hole) - 1, Width: int(s.width)}
 	}
 	if s.isMessage {
-		o.buf = c.Message(o.buf, &x, &s.fact)
+		o.buf = c.AddMessage(o.buf, &x, &s.fact)
 		return
 	}
 	x.Frame = s.key
-	o.buf = c.Record(o.buf, &x)
+	o.buf = c.AddRecord(o.buf, &x)
 }
 
-// place is where the span at hand belongs.
+// place is where a record belongs: the key of its span, and its connection.
 type place struct {
 	key  uint64
 	conn uint64 // of TCP, the first frame of the connection's first message
@@ -68,13 +69,13 @@ type place struct {
 func (d *dialogues) addRecord(r *render.Record, text []byte, at place) {
 	c := d.collector
 	t := dialogue.Turn{First: at.key, Conn: at.conn, About: r.Frames[len(r.Frames)-1], Server: r.Server, Client: r.Client,
-		Wanted: c.Frame() != 0 && slices.Contains(r.Frames, c.Frame())}
-	t.Turn = render.Turn{Text: text, Frame: at.key, Nanos: r.Nanos, Record: true, Hole: r.Hole}
-	d.out.buf = c.Record(d.out.buf, &t)
+		HasWantedFrame: c.Frame() != 0 && slices.Contains(r.Frames, c.Frame())}
+	t.Turn = render.Turn{Text: text, Frame: at.key, Nanos: r.Nanos, IsRecord: true, Hole: r.Hole}
+	d.out.buf = c.AddRecord(d.out.buf, &t)
 }
 
-// tick lets time pass to nanos.
-func (d *dialogues) tick(nanos int64) { d.out.buf = d.collector.Tick(d.out.buf, nanos) }
+// passTime advances time to nanos: dialogues that have been silent too long are written.
+func (d *dialogues) passTime(nanos int64) { d.out.buf = d.collector.AdvanceTime(d.out.buf, nanos) }
 
 // hasWanted reports whether the one dialogue that is wanted was written.
 func (d *dialogues) hasWanted() bool {

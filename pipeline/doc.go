@@ -1,5 +1,7 @@
-// Package pipeline wires the stages into three kinds of worker and is the home of
-// all goroutines below cmd:
+// Package pipeline runs a capture through all stages, from the packets of a source to the
+// text and the findings about them. It reads no format and no protocol itself: its stages
+// call netlayer, reassembly, dissect, track and render in turn. It starts all goroutines
+// below cmd:
 //
 //	          +-> partitions 0, 2, 4 ... (goroutine 0) -+
 //	reader ---+                                         +--> fold --> writer
@@ -7,35 +9,36 @@
 //
 // A packet arrives:
 //
-//  1. The reader cuts records into batches. Of each packet it decodes the network
-//     layers, leaves out copies (dedup), joins IP fragments, lets time pass (clock,
-//     idle), and makes an item, which goes to one of 16 partitions by its address pair.
-//     Ticks, gaps and the end go to all.
-//  2. A worker takes the items of a batch to the partitions that it serves. Each hands
-//     an item through its stages, drawn below, which know those that follow and no other.
-//  3. The fold takes the segments of all workers and merges what is in them in packet
+//  1. The reader reads a batch of packets. Of each it decodes the network layers, drops
+//     copies (dedup), joins IP fragments, advances time (clock, idle), and makes an item,
+//     which goes to one of 16 partitions by its address pair. Ticks, gaps and the end go
+//     to all.
+//  2. A worker passes the items of a batch to the partitions that it serves. Each passes
+//     an item through its stages, drawn below; a stage calls only those after it. What
+//     becomes of the items is collected in segments, which are no segments of TCP.
+//  3. The fold receives the segments of all workers and merges what is in them in packet
 //     order: messages, notes, silences (spans) and sightings. It gives them to
-//     hostFindings, which looks for what messages of many address pairs show, to
+//     hostFindings, which finds what messages of many address pairs show together, to
 //     dialogues or textOutput, which write, to the listener, and to watching.
 //
 // Within a partition, a datagram goes through joiner, identifier and so on to the
 // segment; a TCP segment takes the other way to the tracker:
 //
-//	sights       notes what watchers of floods need, by the packet alone
+//	sightMaker   makes sightings for the watchers of floods, by the packet alone
 //	joiner       joins split messages, and the fragments of protocols
 //	identifier   finds protocol and type of a payload; parks requests too weak to believe
-//	parser       makes the message, and keeps what it teaches about its flow
+//	parser       makes the message, and records what it shows about its flow
 //	    streams      joins the segments of a connection
 //	    claims       finds the protocol of a connection
-//	    connReport   makes its messages; tells sights of logins
+//	    connReport   makes its messages; gives logins to sightMaker
 //	tracker      finds the place of a message in an exchange, and what that shows
 //	emitter      writes it to the segment: text, fact, turn of a dialogue
 //
-// What travels between stages is declared apart from them: item (batch.go), source
-// (a payload and where it came from), span and sight (segment.go), totals.
-// What all stages of a partition read, the item at work, is current.
+// What passes between stages is declared apart from them: item (batch.go), payload,
+// span and sight (segment.go), totals. The item that a partition works on, which all of
+// its stages read, is in current.
 //
-// ReadAhead lets whoever reads a file work beside whoever takes it apart.
+// ReadAhead lets a goroutine decompress a file while another decodes it.
 //
 // The number of partitions is fixed and time is packet time, so the output, and
 // what the bounded tables evict, is the same for any number of goroutines.

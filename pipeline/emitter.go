@@ -11,9 +11,9 @@ import (
 // ends of connections to the segment, as text and as facts.
 type emitter struct {
 	now         *current
-	renderer    render.Renderer // nil: nobody reads the messages
-	wantsFacts  bool            // and not only the number of messages
-	hasListener bool            // somebody wants what servers say of themselves, too
+	renderer    render.Renderer // nil: messages are not shown
+	wantsFacts  bool            // see Config.wantsFacts
+	hasListener bool            // what servers report of themselves is wanted
 	event       eventMaker
 	turns       turnMaker
 	expert      finding.Expert // of note
@@ -22,34 +22,35 @@ type emitter struct {
 
 func newEmitter(now *current, cfg *Config) *emitter {
 	e := &emitter{now: now, renderer: cfg.Renderer, wantsFacts: cfg.wantsFacts(), hasListener: cfg.Listener != nil}
-	e.event.hasManyInputs = cfg.Many
+	e.event.hasManyInputs = cfg.HasManyInputs
 	if d := cfg.Dialogues; d != nil {
 		e.renderer, e.turns = d.Renderer(), turnMaker{isWanted: true, frame: d.Frame()}
 	}
 	return e
 }
 
-// emitMessage writes m, which was made of s and has a part in an exchange.
-func (e *emitter) emitMessage(s *source, m *dissect.Message, part track.Part) {
-	x := e.now.span(s.firstFrame(), s.nanos)
+// emitMessage writes m, which was made of s; part is its part in an exchange.
+func (e *emitter) emitMessage(s *payload, m *dissect.Message, part track.Part) {
+	x := e.now.newSpan(s.firstFrame(), s.nanos)
 	if e.renderer != nil {
 		seg := e.now.seg
 		ev := e.event.makeEvent(s, m, &part, e.now.start)
 		seg.buf = e.renderer.Append(seg.buf, ev)
 		x.end = len(seg.buf)
-		x.dig(&ev.Hole)
+		x.noteHole(&ev.Hole)
 	}
 	x.isMessage = s.record == ""
 	if x.isMessage {
 		x.fact.Part = part
-		e.state(s, m, &x)
+		e.fillFact(s, m, &x)
 	}
-	e.turns.addMessage(e.now.seg, &x, s, e.event.event.Said)
+	e.turns.addMessage(e.now.seg, &x, s, e.event.event.Quote)
 	e.now.seg.spans = append(e.now.seg.spans, x)
 }
 
-// state fills in what the fold learns of the message.
-func (e *emitter) state(s *source, m *dissect.Message, x *span) {
+// fillFact fills in the fact about m in its span, with its findings and what the server
+// reports of itself.
+func (e *emitter) fillFact(s *payload, m *dissect.Message, x *span) {
 	server, client := s.dst, s.src
 	if s.isReply || m.Type != nil && m.Type.Notice {
 		server, client = client, server
@@ -62,7 +63,7 @@ func (e *emitter) state(s *source, m *dissect.Message, x *span) {
 	}
 	f, seg := &x.fact, e.now.seg
 	f.Packets = uint32(max(len(s.frames), 1))
-	f.Wire = f.Bytes + f.Packets*headers(s)
+	f.Wire = f.Bytes + f.Packets*headerBytes(s)
 	f.Train = s.train()
 	x.found[0] = int32(len(seg.found))
 	for i := range m.Expert {
@@ -78,8 +79,8 @@ func (e *emitter) state(s *source, m *dissect.Message, x *span) {
 	}
 }
 
-// newNote begins a note: a finding at the packet at work that no message carries. The
-// caller fills in its ends and adds to its detail before emitNote.
+// newNote begins a note: a finding at the packet at work that is about no message. The
+// caller fills in its ends and adds to its detail, then calls emitNote.
 func (e *emitter) newNote(code *finding.Code, a, b uint64) *render.Record {
 	it := e.now.item
 	e.expert = finding.Expert{Code: code, Severity: code.Severity, Field: -1, A: a, B: b}
@@ -93,12 +94,12 @@ func (e *emitter) newNote(code *finding.Code, a, b uint64) *render.Record {
 // about, or 0.
 func (e *emitter) emitNote(key, conn uint64) {
 	seg, r := e.now.seg, &e.note
-	x := e.now.span(key, r.Nanos)
+	x := e.now.newSpan(key, r.Nanos)
 	if e.renderer != nil {
 		seg.buf = e.renderer.AppendRecord(seg.buf, r)
 		x.end = len(seg.buf)
 	}
-	x.dig(&r.Hole)
+	x.noteHole(&r.Hole)
 	x.fact = track.Fact{Server: r.Server, Client: r.Client, Age: r.Nanos - e.now.shift}
 	x.found = [2]int32{int32(len(seg.found)), int32(len(seg.found) + 1)}
 	e.turns.addNote(seg, &x, r, conn)
@@ -106,20 +107,20 @@ func (e *emitter) emitNote(key, conn uint64) {
 	seg.found = append(seg.found, track.Found{Code: r.Expert.Code, Severity: r.Expert.Severity})
 }
 
-// emitSilence states that an answer did not come, which is written nowhere.
+// emitSilence adds the fact that an answer did not come. It has no text.
 func (e *emitter) emitSilence(f *track.Fact) {
-	x := e.now.span(f.Frame, f.Nanos)
+	x := e.now.newSpan(f.Frame, f.Nanos)
 	x.fact = *f
 	e.now.seg.spans = append(e.now.seg.spans, x)
 }
 
-// emitEnd says that the connection whose first message began at frame first is over.
-// key is its place among what is written at the same packet.
+// emitEnd reports to dialogues that the connection whose first message began at frame
+// first is over. key orders it among what is written at the same packet.
 func (e *emitter) emitEnd(first, key uint64) {
 	if !e.turns.isWanted || first == 0 {
 		return
 	}
-	x := e.now.span(key, e.now.item.nanos)
+	x := e.now.newSpan(key, e.now.item.nanos)
 	e.turns.addEnd(e.now.seg, &x, first)
 	e.now.seg.spans = append(e.now.seg.spans, x)
 }

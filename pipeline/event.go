@@ -9,8 +9,8 @@ import (
 	"qsniff/track"
 )
 
-// eventMaker makes of a message what renderers get of it. Its memory is used again for
-// the next one.
+// eventMaker makes the events of messages, which renderers get. Its memory is used again
+// for the next one.
 type eventMaker struct {
 	hasManyInputs bool // messages name theirs
 	event         render.Event
@@ -21,10 +21,10 @@ type eventMaker struct {
 
 // makeEvent fills in the event of m, which was made of s. start is the time stamp of the
 // first packet of the capture.
-func (e *eventMaker) makeEvent(s *source, m *dissect.Message, part *track.Part, start int64) *render.Event {
+func (e *eventMaker) makeEvent(s *payload, m *dissect.Message, part *track.Part, start int64) *render.Event {
 	ev := &e.event
 	*ev = render.Event{Frame: s.frame, Frames: s.frames, Nanos: s.nanos, Start: start, File: -1, Iface: -1,
-		Src: s.src, Dst: s.dst, TCP: s.isTCP, Reply: s.isReply, Msg: m, Why: s.why, Record: s.record, Cut: s.cut}
+		Src: s.src, Dst: s.dst, TCP: s.isTCP, Reply: s.isReply, Msg: m, WhyIncomplete: s.why, Record: s.record, JoinedFrom: s.cut}
 	ev.Exchange, ev.Train = exchangeOf(s, part), s.train()
 	if s.from != nil {
 		e.addOrigin(s.from)
@@ -39,7 +39,7 @@ func (e *eventMaker) makeEvent(s *source, m *dissect.Message, part *track.Part, 
 	return ev
 }
 
-// addOrigin adds where the message came from.
+// addOrigin adds the file, the interface and the comments of the message's packet.
 func (e *eventMaker) addOrigin(from *origin) {
 	ev := &e.event
 	if e.hasManyInputs {
@@ -81,7 +81,7 @@ func (e *eventMaker) addPieces(pieces []reassembly.Piece) {
 	e.event.Pieces = e.pieces
 }
 
-// steps are what a message does to a request, in words.
+// steps is what a message does to a request, in words.
 var steps = [...]string{
 	track.Again:     "follows unanswered",
 	track.Echo:      "brings the challenge for",
@@ -92,11 +92,11 @@ var steps = [...]string{
 	track.Silence:   "",
 }
 
-// exchangeOf is what renderers get of a message's part in its exchange.
-func exchangeOf(s *source, part *track.Part) render.Exchange {
-	x := render.Exchange{ID: part.ID, Says: steps[part.Step], Request: part.Request, Took: part.Took, Trip: part.Trip}
+// exchangeOf returns what renderers show of a message's part in its exchange.
+func exchangeOf(s *payload, part *track.Part) render.Exchange {
+	x := render.Exchange{ID: part.ID, Verb: steps[part.Step], Request: part.Request, RTT: part.Took, ChallengeRTT: part.Trip}
 	if s.record != "" {
-		x.Says = steps[track.Answer]
+		x.Verb = steps[track.Answer]
 	}
 	return x
 }

@@ -8,8 +8,8 @@ import (
 	"qsniff/track"
 )
 
-// fold merges what the workers made of a batch, in packet order, and hands it to who
-// watches, writes or listens.
+// fold merges what the workers made of a batch, in packet order, and passes it to the
+// writers, the listener and the watchers.
 type fold struct {
 	out       *textOutput
 	max       uint64 // messages to write, 0 for all
@@ -26,14 +26,14 @@ type fold struct {
 	parts     [Partitions]totals
 }
 
-// head is where the fold is in a worker's segments of the batch.
+// head is how far the fold is in a worker's segments of the batch.
 type head struct {
 	seg   *segment
-	next  int // span
-	sight int
+	next  int // index of the next span
+	sight int // index of the next sight
 }
 
-// isDone reports whether nothing is left of the segment.
+// isDone reports whether all of the segment is merged.
 func (h *head) isDone() bool { return h.next == len(h.seg.spans) && h.sight == len(h.seg.sights) }
 
 type typeKey struct {
@@ -41,38 +41,39 @@ type typeKey struct {
 	typ   *dissect.Type
 }
 
-// merge writes a batch. It returns true when enough messages are written.
+// merge merges and writes one batch. enough is true if as many messages are written as
+// were wanted, or the one dialogue that was wanted.
 func (f *fold) merge(ctx context.Context, b *batch) (enough bool, err error) {
 	f.out.start = b.totals.first
 	if b.totals.source.Dropped > 0 && f.findings != nil {
-		f.findings.hosts.Lossy()
+		f.findings.hosts.SetLossy()
 	}
 	f.watching.tellDropped(b.totals.source.Dropped)
 	for i := range f.heads {
 		f.heads[i] = head{}
-		if err := f.advance(ctx, i); err != nil {
+		if err := f.fillHead(ctx, i); err != nil {
 			return false, err
 		}
 	}
 	for err == nil && !enough {
-		i, watched := f.first()
+		i, watched := f.findNext()
 		if i < 0 {
 			break
 		}
 		h := &f.heads[i]
 		if watched {
-			h.sight = f.watching.show(h.seg.sights, h.sight, f.rivalOf(h))
+			h.sight = f.watching.showSights(h.seg.sights, h.sight, f.sightLimit(h))
 		} else {
-			enough, err = f.write(h.seg, &h.seg.spans[h.next])
+			enough, err = f.writeSpan(h.seg, &h.seg.spans[h.next])
 			h.next++
 		}
 		if err == nil && !enough && h.isDone() {
-			err = f.advance(ctx, i)
+			err = f.fillHead(ctx, i)
 		}
 	}
 	f.reader = b.totals
 	if n := len(b.items); f.dialogues != nil && n > 0 && err == nil && !enough {
-		f.dialogues.tick(b.items[n-1].nanos)
+		f.dialogues.passTime(b.items[n-1].nanos)
 		enough = f.dialogues.hasWanted()
 	}
 	if err == nil {
@@ -80,7 +81,7 @@ func (f *fold) merge(ctx context.Context, b *batch) (enough bool, err error) {
 	}
 	for i := range f.heads {
 		if h := &f.heads[i]; h.seg != nil {
-			f.release(i)
+			f.releaseSegment(i)
 		}
 	}
 	if f.progress != nil {
@@ -89,16 +90,16 @@ func (f *fold) merge(ctx context.Context, b *batch) (enough bool, err error) {
 	return enough, err
 }
 
-// advance makes sure that worker i's head has a span, taking its next segments
-// where the one at hand is used up, or that the batch has none left from it.
-func (f *fold) advance(ctx context.Context, i int) error {
+// fillHead makes sure that worker i's head has something to merge: it takes the worker's
+// next segment when the one at hand is done, until the last one of the batch.
+func (f *fold) fillHead(ctx context.Context, i int) error {
 	h := &f.heads[i]
 	for h.seg == nil || h.isDone() {
 		if h.seg != nil {
 			if h.seg.isLast {
 				return nil
 			}
-			f.release(i)
+			f.releaseSegment(i)
 		}
 		select {
 		case h.seg = <-f.workers[i].out:
@@ -110,8 +111,8 @@ func (f *fold) advance(ctx context.Context, i int) error {
 	return nil
 }
 
-// release gives a worker its segment back.
-func (f *fold) release(i int) {
+// releaseSegment gives worker i its segment back, and takes over the totals in it.
+func (f *fold) releaseSegment(i int) {
 	h := &f.heads[i]
 	for p := i; p < Partitions; p += len(f.workers) {
 		f.parts[p] = h.seg.totals[p]
@@ -120,9 +121,10 @@ func (f *fold) release(i int) {
 	h.seg = nil
 }
 
-// first returns the worker whose next span, or sight, comes first, or -1. What is
-// written of a packet precedes what watchers say of it.
-func (f *fold) first() (best int, watched bool) {
+// findNext returns the worker whose next span or, if watched, whose next sight comes
+// first, or -1 if nothing is left. The spans of a packet precede its sights, so that
+// messages are written before the incidents that they decide.
+func (f *fold) findNext() (best int, watched bool) {
 	best = -1
 	var bs *span
 	for i := range f.heads {
@@ -130,7 +132,7 @@ func (f *fold) first() (best int, watched bool) {
 		if h.next == len(h.seg.spans) {
 			continue
 		}
-		if s := &h.seg.spans[h.next]; best < 0 || s.before(bs) {
+		if s := &h.seg.spans[h.next]; best < 0 || s.precedes(bs) {
 			best, bs = i, s
 		}
 	}
@@ -141,15 +143,15 @@ func (f *fold) first() (best int, watched bool) {
 			continue
 		}
 		x := &h.seg.sights[h.sight]
-		if seen == nil && (bs == nil || x.index < bs.index) || seen != nil && x.before(seen) {
+		if seen == nil && (bs == nil || x.index < bs.index) || seen != nil && x.precedes(seen) {
 			best, watched, seen = i, true, x
 		}
 	}
 	return best, watched
 }
 
-// rivalOf is the index up to which nothing but the sights of h is to be had.
-func (f *fold) rivalOf(h *head) int32 {
+// sightLimit returns the index up to which only h has sights and no worker has spans.
+func (f *fold) sightLimit(h *head) int32 {
 	limit := int32(1<<31 - 1)
 	for i := range f.heads {
 		o := &f.heads[i]
@@ -163,10 +165,10 @@ func (f *fold) rivalOf(h *head) int32 {
 	return limit
 }
 
-// write takes one span.
-func (f *fold) write(seg *segment, s *span) (enough bool, err error) {
+// writeSpan writes one span, and passes it to the listener and to hostFindings.
+func (f *fold) writeSpan(seg *segment, s *span) (enough bool, err error) {
 	silent := s.fact.Step == track.Silence
-	if silent { // what follows from it belongs to the dialogue that it ends
+	if silent { // findings that follow from it belong to the dialogue that it ends
 		f.findings.addSpan(seg, s)
 	}
 	if f.dialogues != nil {
@@ -191,7 +193,7 @@ func (f *fold) write(seg *segment, s *span) (enough bool, err error) {
 // isFull reports whether as many messages are written as were wanted.
 func (f *fold) isFull() bool { return f.max > 0 && f.messages == f.max }
 
-// tellListener hands what a span says to the listener.
+// tellListener passes the fact and the findings of a span to the listener.
 func (f *fold) tellListener(seg *segment, s *span) {
 	if f.listener == nil {
 		return
@@ -199,13 +201,13 @@ func (f *fold) tellListener(seg *segment, s *span) {
 	found := seg.found[s.found[0]:s.found[1]]
 	if s.fact.Proto == nil { // a record
 		for _, x := range found {
-			f.listener.Finding(s.key, s.nanos, s.fact.Server, s.fact.Client, x)
+			f.listener.AddFinding(s.key, s.nanos, s.fact.Server, s.fact.Client, x)
 		}
 		return
 	}
-	var post *track.Post
+	var post *track.ServerInfo
 	if s.post >= 0 {
 		post = &seg.posts[s.post]
 	}
-	f.listener.Fact(&s.fact, found, post)
+	f.listener.AddFact(&s.fact, found, post)
 }

@@ -2,8 +2,8 @@ package pipeline
 
 import "net/netip"
 
-// Headers around a payload on the wire, without options: what a flood or an
-// amplified reply costs a line is more than its payload.
+// Lengths in bytes of the headers around a payload, without options. A flood or an
+// amplified reply loads a line with them, too.
 const (
 	udpHeaders  = 8
 	tcpHeaders  = 20
@@ -11,16 +11,16 @@ const (
 	ipv6Headers = 40
 )
 
-// headers is the length of the headers around a payload in each of its packets.
-func headers(s *source) uint32 {
+// headerBytes returns the length of the headers around a payload in each of its packets.
+func headerBytes(s *payload) uint32 {
 	if s.isTCP {
-		return tcpHeaders + ipHeaders(s.src)
+		return tcpHeaders + ipHeaderBytes(s.src)
 	}
-	return udpHeaders + ipHeaders(s.src)
+	return udpHeaders + ipHeaderBytes(s.src)
 }
 
-// ipHeaders is the length of the IP header of a packet from a.
-func ipHeaders(a netip.AddrPort) uint32 {
+// ipHeaderBytes returns the length of the IP header of a packet from a.
+func ipHeaderBytes(a netip.AddrPort) uint32 {
 	if a.Addr().Is4() {
 		return ipv4Headers
 	}

@@ -5,26 +5,27 @@ import (
 	"qsniff/track"
 )
 
-// hostFindings gives what is said in a run to the hosts, and writes what they find.
+// hostFindings passes the facts of a run to track.Hosts, which finds what messages of many
+// address pairs show together, and writes the findings. A nil one does nothing.
 type hostFindings struct {
 	out       *textOutput
 	hosts     *track.Hosts
 	listener  track.Listener  // may be nil
-	renderer  render.Renderer // nil: nobody reads what is found
-	dialogues *dialogues      // nil: what is found is a line
+	renderer  render.Renderer // nil: findings are not shown
+	dialogues *dialogues      // nil: findings are written as lines
 	at        place           // of the span at hand
 	record    render.Record
 	text      []byte // of record, for dialogues
 }
 
-// newHostFindings returns findings with tables size times as large as usual.
+// newHostFindings returns hostFindings with tables size times as large as usual.
 func newHostFindings(o *textOutput, size float64, listener track.Listener, renderer render.Renderer, d *dialogues) *hostFindings {
 	h := &hostFindings{out: o, hosts: track.NewHosts(size), listener: listener, renderer: renderer, dialogues: d}
 	h.hosts.Raise = h.raise
 	return h
 }
 
-// addSpan gives what a span says to the hosts.
+// addSpan passes the fact of a span, or the gap that it reports, to the hosts.
 func (h *hostFindings) addSpan(seg *segment, s *span) {
 	if h == nil {
 		return
@@ -32,7 +33,7 @@ func (h *hostFindings) addSpan(seg *segment, s *span) {
 	if s.fact.Proto == nil {
 		for _, x := range seg.found[s.found[0]:s.found[1]] {
 			if x.Code == &track.CaptureDamaged {
-				h.hosts.Gap(s.fact.Age)
+				h.hosts.RecordGap(s.fact.Age)
 			}
 		}
 		return
@@ -41,15 +42,15 @@ func (h *hostFindings) addSpan(seg *segment, s *span) {
 	if s.turn > 0 {
 		h.at.conn = seg.turns[s.turn-1].conn
 	}
-	h.hosts.Fact(&s.fact)
+	h.hosts.AddFact(&s.fact)
 }
 
 // raise writes a finding of the hosts after the line of the message that decided
-// it, and tells the listener.
+// it, and passes it to the listener.
 func (h *hostFindings) raise(x *track.Raised) {
 	last := x.Frames[len(x.Frames)-1]
 	if h.listener != nil {
-		h.listener.Finding(last, x.Nanos, x.Server, x.Client, track.Found{Code: x.Expert.Code, Severity: x.Expert.Severity})
+		h.listener.AddFinding(last, x.Nanos, x.Server, x.Client, track.Found{Code: x.Expert.Code, Severity: x.Expert.Severity})
 	}
 	if h.renderer == nil {
 		return
@@ -73,7 +74,7 @@ func (h *hostFindings) raise(x *track.Raised) {
 		return
 	}
 	o.buf = h.renderer.AppendRecord(o.buf, r)
-	if r.Hole.Open {
+	if r.Hole.IsSet {
 		o.fillHole(r.Hole.At, r.Hole.Width, r.Nanos)
 	}
 }

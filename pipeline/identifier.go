@@ -9,9 +9,9 @@ import (
 	"qsniff/wire"
 )
 
-// identifier finds out what a payload is: by its bytes, by what is known of its flow,
-// and, of one too weak for both, by the reply that comes. What is a message goes to the
-// parser.
+// identifier finds the protocol and the type of a payload: by its bytes, then by what is
+// known of its flow. A request for which both are too weak is parked until its reply
+// comes. Messages go to the parser.
 type identifier struct {
 	now      *current
 	reg      *dissect.Registry
@@ -23,8 +23,9 @@ type identifier struct {
 	waited   dissect.Context // of a parked request
 }
 
-// identify passes s on if it is a message.
-func (d *identifier) identify(s *source) outcome {
+// identify passes s on if it is a message, and returns what became of it. A doubtful
+// request is parked.
+func (d *identifier) identify(s *payload) outcome {
 	c := &d.ctx
 	*c = dissect.Context{Src: s.src, Dst: s.dst, Wire: s.wire}
 	if s.set != nil {
@@ -51,7 +52,7 @@ func (d *identifier) identify(s *source) outcome {
 }
 
 // identifyOrCount passes s on if it is a message, and counts it if not.
-func (d *identifier) identifyOrCount(s *source) {
+func (d *identifier) identifyOrCount(s *payload) {
 	switch d.identify(s) {
 	case unclaimed:
 		d.now.n.unknown++
@@ -61,7 +62,7 @@ func (d *identifier) identifyOrCount(s *source) {
 }
 
 // typeOf returns the type of the message in a datagram, or nil if it is none. first is
-// what its bytes alone say, if somebody looked at them, or nil.
+// what sightMaker found out about it, or nil.
 func (d *identifier) typeOf(it *item, first *look) *dissect.Type {
 	c := &d.ctx
 	*c = dissect.Context{Src: it.Src, Dst: it.Dst, Wire: it.Wire}
@@ -73,7 +74,7 @@ func (d *identifier) typeOf(it *item, first *look) *dissect.Type {
 	return v.Type
 }
 
-// look returns first, or what the bytes alone say where nobody looked at them.
+// look returns first or, if that is nil, the verdict on the bytes of b alone.
 func (d *identifier) look(c *dissect.Context, b []byte, first *look) look {
 	if first != nil {
 		return *first
@@ -81,11 +82,11 @@ func (d *identifier) look(c *dissect.Context, b []byte, first *look) look {
 	return lookAt(d.reg, d.decodeAs, c, b)
 }
 
-// pick is the verdict on b, of which l is the first look. The registry is asked again,
-// with what is known of the flow, where the bytes alone are not enough.
+// pick returns the verdict on b, of which l is the verdict on its bytes alone. If that is
+// weak, the registry is asked again, with what is known of the flow.
 func (d *identifier) pick(c *dissect.Context, b []byte, l *look) dissect.Verdict {
 	v := l.verdict
-	isEnough := v.Conf >= dissect.Likely && !l.isTold
+	isEnough := v.Conf >= dissect.Likely && !l.isForced
 	if !isEnough || !v.Type.FromServer() {
 		d.flows.RecallReceiver(c)
 	}
@@ -95,12 +96,12 @@ func (d *identifier) pick(c *dissect.Context, b []byte, l *look) dissect.Verdict
 	switch {
 	case isEnough:
 		return v
-	case l.isTold:
+	case l.isForced:
 		c.ToServer.Foreign, c.FromServer.Foreign = false, false
 	}
 	c.Waiting = d.parked.asked(c.Src, c.Dst, d.now.item.nanos)
 	isNew := c.ToServer == (dissect.FlowFacts{}) && c.FromServer == (dissect.FlowFacts{}) && c.Waiting == 0
-	if l.isTold || isNew {
+	if l.isForced || isNew {
 		return v
 	}
 	return d.reg.Pick(c, b)
@@ -113,9 +114,9 @@ func (d *identifier) recallServer(c *dissect.Context) {
 	c.Waiting = d.parked.asked(c.Src, c.Dst, d.now.item.nanos)
 }
 
-// noteForeign notes that another game speaks between two addresses, if b shows that, of
-// whose flow all is recalled. What a client asks counts only where nothing of ours was
-// spoken: scanners ask the questions of all games.
+// noteForeign records that the flow in c belongs to a game of no known protocol, if b
+// shows that. What a client asks counts only if no message was identified in the flow:
+// scanners send the queries of all games.
 func (d *identifier) noteForeign(c *dissect.Context, b []byte) {
 	reply, ok := d.reg.Foreign(c, b)
 	switch {
@@ -127,8 +128,8 @@ func (d *identifier) noteForeign(c *dissect.Context, b []byte) {
 	}
 }
 
-// releaseRequest passes on the request that a reply of type t, from src to dst at nanos,
-// answers, if one waits.
+// releaseRequest passes on the parked request that a reply of type t, from src to dst at
+// nanos, answers, and drops any that is parked for a reply between these ends.
 func (d *identifier) releaseRequest(src, dst netip.AddrPort, nanos int64, t *dissect.Type) {
 	w := d.parked.findRequest(src, dst)
 	if w == nil {
@@ -137,15 +138,16 @@ func (d *identifier) releaseRequest(src, dst netip.AddrPort, nanos int64, t *dis
 	if v := w.verdict; w.isFresh(nanos) && v.Dissector != nil && !v.Type.Reply && v.Type.Asks&t.Asks != 0 {
 		v.Conf, v.Why = dissect.Likely, "its reply came"
 		d.now.n.unbelieved-- // it was counted when it came
-		s := source{src: dst, dst: src, data: w.bytes(), run: w.n, wire: w.wire, frame: w.frame, nanos: w.nanos}
+		s := payload{src: dst, dst: src, data: w.bytes(), run: w.n, wire: w.wire, frame: w.frame, nanos: w.nanos}
 		d.waited = dissect.Context{Src: s.src, Dst: s.dst, Wire: s.wire}
 		d.parser.parseMessage(&s, &d.waited, &v)
 	}
 	d.parked.dropRequest(src, dst)
 }
 
-// identifyFragment passes on the request that a fragment of a reply answers, at once:
-// others may come before the reply is whole or given up.
+// identifyFragment passes on the parked request that a fragment of a reply answers. It
+// does not wait for the whole reply: another request may take the place of the parked one
+// before.
 func (d *identifier) identifyFragment(it *item, first *look) {
 	if d.parked.isEmpty() {
 		return
@@ -156,9 +158,9 @@ func (d *identifier) identifyFragment(it *item, first *look) {
 }
 
 // identifyUnread passes on a split set, of which s was made, whose message cannot be
-// read, if anything but its first four bytes says that it is one of ours: anybody's
-// datagrams may begin like that.
-func (d *identifier) identifyUnread(s *source, status dissect.Status) {
+// read, if anything but its first four bytes shows that it belongs to a known protocol:
+// other datagrams may begin with these, too.
+func (d *identifier) identifyUnread(s *payload, status dissect.Status) {
 	if !d.isWitnessed(s.set) {
 		d.now.n.unbelieved++
 		return
@@ -166,11 +168,13 @@ func (d *identifier) identifyUnread(s *source, status dissect.Status) {
 	d.parser.parseUnread(s, status)
 }
 
+// isWitnessed reports whether the start of the message, a port or the flow shows that a
+// split set belongs to a known protocol.
 func (d *identifier) isWitnessed(set *split.Set) bool {
 	if wire.IsSingle(set.Data[:set.Run]) {
 		return true
 	}
-	if set.Compressed && wire.IsStream(set.Joined[min(set.Prefix, len(set.Joined)):]) {
+	if set.Compressed && wire.IsBzip2(set.Joined[min(set.Prefix, len(set.Joined)):]) {
 		return true
 	}
 	src, dst := set.Src, set.Dst

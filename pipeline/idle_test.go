@@ -67,7 +67,7 @@ type silences struct {
 	n int
 }
 
-func (s *silences) Fact(f *track.Fact, _ []track.Found, _ *track.Post) {
+func (s *silences) AddFact(f *track.Fact, _ []track.Found, _ *track.ServerInfo) {
 	if f.Step == track.Silence {
 		s.n++
 	}

@@ -2,26 +2,27 @@ package pipeline
 
 import "qsniff/capture"
 
-// inputs is what the reader knows of where packets come from.
+// inputs names the files and interfaces that packets come from, and finds the comments
+// and gaps of a batch that belong to a packet.
 type inputs struct {
-	source     capture.Describer // nil if the source cannot say
+	source     capture.Describer // nil if the source does not describe its interfaces
 	all        []capture.Interface
 	hasSeveral bool // an input has more than one interface
-	wasAsked   bool // in this batch
+	wasAsked   bool // source was asked for its interfaces in this batch
 	file       uint16
 	iface      uint16
 	found      int // index of the interface of file and iface, or -1: packets come in runs
 
-	gap      int // of the batch: the next
-	comment  int // likewise
-	comments [][]byte
+	gap      int      // index of the batch's next gap
+	comment  int      // index of its next comment
+	comments [][]byte // of the packet at hand
 }
 
-// begin begins a batch.
+// begin prepares for the packets of a new batch.
 func (in *inputs) begin() { in.gap, in.comment, in.wasAsked = 0, 0, false }
 
-// find looks for an interface. Inputs may name interfaces at any place, so the
-// source is asked again where one is not known, once in a batch.
+// find sets found to the index of an interface. Files may describe interfaces between
+// packets, so the source is asked again for one that is not known, once in a batch.
 func (in *inputs) find(file, iface uint16) {
 	if in.found >= 0 && in.file == file && in.iface == iface || in.source == nil {
 		return
@@ -58,7 +59,7 @@ func (in *inputs) originOf(p *capture.Packet) origin {
 	return from
 }
 
-// collectComments appends to notes what was written about packet i of a batch.
+// collectComments appends the comments about packet i of a batch to notes.
 func (in *inputs) collectComments(raw *capture.Batch, i int, notes [][]byte) [][]byte {
 	in.comments = nil
 	start := len(notes)
@@ -71,8 +72,7 @@ func (in *inputs) collectComments(raw *capture.Batch, i int, notes [][]byte) [][
 	return notes
 }
 
-// nextGap returns the next damage that precedes packet i of a batch, nil if there is
-// none.
+// nextGap returns the next gap that precedes packet i of a batch, nil if there is none.
 func (in *inputs) nextGap(raw *capture.Batch, i int) *capture.Gap {
 	if in.gap == len(raw.Gaps) || raw.Gaps[in.gap].At > i {
 		return nil

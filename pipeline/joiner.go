@@ -17,7 +17,7 @@ type joiner struct {
 	tracker    *tracker
 	split      *split.Assembler
 	protocols  []dissect.Assembler // of those that cut replies in a way of their own
-	part       split.Fragment
+	part       split.Datagram
 	piece      dissect.Datagram
 	ctx        dissect.Context
 	frames     []uint64
@@ -34,12 +34,12 @@ func newJoiner(now *current, size float64, d *identifier, t *tracker) *joiner {
 	return j
 }
 
-// join takes a datagram, or what there is of one. first is what its bytes alone say, if
-// somebody looked at them, or nil.
+// join passes on a datagram, or keeps it if it is a part or a fragment of a message.
+// first is what sightMaker found out about it, or nil.
 func (j *joiner) join(it *item, first *look) {
 	if wire.IsSplit(it.Payload) && len(it.Payload) >= wire.MinSplitLen {
 		j.recall(it)
-		j.part = split.Fragment{Src: it.Src, Dst: it.Dst, Data: it.Payload, Wire: it.Wire,
+		j.part = split.Datagram{Src: it.Src, Dst: it.Dst, Data: it.Payload, Wire: it.Wire,
 			Pieces: it.pieces, Frame: it.frame, Nanos: it.age, Hint: j.ctx.FromServer.Engine}
 		j.split.Add(&j.part)
 		j.tracker.notePart(it)
@@ -48,7 +48,7 @@ func (j *joiner) join(it *item, first *look) {
 	if it.kind == kindDatagram && j.joinFragment(it, first) {
 		return
 	}
-	s := source{src: it.Src, dst: it.Dst, data: it.Payload, run: len(it.Payload), wire: it.Wire,
+	s := payload{src: it.Src, dst: it.Dst, data: it.Payload, run: len(it.Payload), wire: it.Wire,
 		frame: it.frame, nanos: it.nanos, pieces: it.pieces, ipPieces: len(it.pieces),
 		isIncomplete: it.kind == kindAbandoned, why: it.why, ways: it.ways, from: &it.from, first: first}
 	s.frames = j.framesOf(it.pieces)
@@ -68,8 +68,8 @@ func (j *joiner) framesOf(pieces []reassembly.Piece) []uint64 {
 	return slices.Compact(j.frames)
 }
 
-// joinFragment asks the protocols that cut replies in a way of their own whether a
-// datagram is a fragment, which they keep then.
+// joinFragment offers a datagram to the protocols that cut replies in a way of their own.
+// It reports whether one took it as a fragment.
 func (j *joiner) joinFragment(it *item, first *look) bool {
 	for _, p := range j.protocols {
 		if !p.MayTake(it.Payload) {
@@ -87,7 +87,8 @@ func (j *joiner) joinFragment(it *item, first *look) bool {
 	return false
 }
 
-// recall fills in what is known of a datagram that may be a part of a reply.
+// recall fills j.ctx with what is known of the flow of a datagram that may be a part of a
+// reply.
 func (j *joiner) recall(it *item) {
 	j.ctx = dissect.Context{Src: it.Src, Dst: it.Dst, Wire: it.Wire}
 	j.identifier.recallServer(&j.ctx)
@@ -95,21 +96,21 @@ func (j *joiner) recall(it *item) {
 
 // deliverJoined passes on a set of a protocol's fragments.
 func (j *joiner) deliverJoined(set *dissect.Joined) {
-	s := source{src: set.Src, dst: set.Dst, data: set.Data, run: set.Run, wire: set.Run,
+	s := payload{src: set.Src, dst: set.Dst, data: set.Data, run: set.Run, wire: set.Run,
 		frame: set.Frames[len(set.Frames)-1], nanos: set.Last + j.now.shift, joined: set, pieces: set.Parts, why: set.Lost, cut: set.Cut}
 	if len(set.Frames) > 1 {
 		s.frames, s.began = set.Frames, set.First+j.now.shift
 	}
 	if s.why != "" {
 		s.isIncomplete = true
-		s.wire++ // the leading run is not the whole
+		s.wire++ // what precedes the first gap is not the whole
 	}
 	j.identifier.identifyOrCount(&s)
 }
 
 // deliverSet passes on a set of parts of a split message.
 func (j *joiner) deliverSet(set *split.Set) {
-	s := source{src: set.Src, dst: set.Dst, data: set.Data, run: set.Run, wire: set.Wire,
+	s := payload{src: set.Src, dst: set.Dst, data: set.Data, run: set.Run, wire: set.Wire,
 		frame: set.Frames[len(set.Frames)-1], nanos: set.Last + j.now.shift, set: set}
 	if len(set.Frames) > 1 {
 		s.frames, s.began = set.Frames, set.First+j.now.shift
@@ -128,7 +129,7 @@ func (j *joiner) deliverSet(set *split.Set) {
 		}
 	case split.Truncated, split.Incomplete:
 		j.deliverPartial(&s)
-	case split.Refused: // nothing is known to be wrong with it
+	case split.Refused: // not decompressed, so no fault is known
 		j.identifier.identifyUnread(&s, dissect.Complete)
 	default:
 		j.identifier.identifyUnread(&s, dissect.Malformed)
@@ -137,7 +138,7 @@ func (j *joiner) deliverSet(set *split.Set) {
 
 // deliverPartial passes on a set of which something is missing, because parts did not
 // come or because the capture cut them.
-func (j *joiner) deliverPartial(s *source) {
+func (j *joiner) deliverPartial(s *payload) {
 	status := dissect.Truncated
 	if s.set.Outcome == split.Incomplete {
 		status, s.isIncomplete = dissect.Fragment, true
@@ -147,7 +148,7 @@ func (j *joiner) deliverPartial(s *source) {
 		return
 	}
 	if s.run > 0 {
-		s.wire = max(s.wire, s.run+1) // the leading run is not the whole
+		s.wire = max(s.wire, s.run+1) // what precedes the first gap is not the whole
 		if j.identifier.identify(s) == reported {
 			return
 		}
@@ -155,21 +156,21 @@ func (j *joiner) deliverPartial(s *source) {
 	j.identifier.identifyUnread(s, status)
 }
 
-// isGame reports whether a set that is not compressed starts with something other
-// than a message: engines split large packets of the running game alike.
+// isGame reports whether a set is game traffic: not compressed, and its start is no
+// message. Engines split large packets of the running game in the same way.
 func isGame(set *split.Set) bool {
 	return !set.Compressed && set.Run >= 4 && !wire.IsSingle(set.Data)
 }
 
-// tick gives up what waited for its other parts too long.
-func (j *joiner) tick(age int64) {
+// expire delivers the sets that have waited for their other parts too long.
+func (j *joiner) expire(age int64) {
 	j.split.Tick(age)
 	for _, p := range j.protocols {
 		p.Tick(age)
 	}
 }
 
-// flush gives up the rest at the end of the capture.
+// flush delivers the other sets at the end of the capture.
 func (j *joiner) flush(age int64) {
 	j.split.Flush(age)
 	for _, p := range j.protocols {
@@ -177,7 +178,7 @@ func (j *joiner) flush(age int64) {
 	}
 }
 
-// counters returns those of split sets, and of the protocols' own fragments.
+// counters returns the counters of split sets, and of the protocols' own fragments.
 func (j *joiner) counters() (sets split.Counters, joined reassembly.JoinCounters) {
 	for _, p := range j.protocols {
 		c := p.Counters()

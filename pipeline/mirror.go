@@ -3,35 +3,38 @@ package pipeline
 import "qsniff/track"
 
 // mirror finds out whether the capture has every packet twice, as some mirror
-// ports and bridges write it, and leaves out the copies if so. A sender that
-// repeats itself is no sign of that: nearly all senders must.
+// ports and bridges write it, so that watchers do not get the copies. Copies from one
+// sender are no sign of that, because it may repeat itself: nearly all senders must have
+// copies.
 type mirror struct {
-	seen, twice [mirrorBits / 64]uint64 // sources of this stretch of time, by hash
-	nSeen, nTwo int
-	since       int64
-	isDouble    bool
-	skipped     uint64 // packets
-	last        uint64 // frame of the last one
+	seen, twice   [mirrorBits / 64]uint64 // bit sets of clients in this stretch of time, by hash: all, and those with copies
+	nSeen, nTwice int
+	since         int64
+	isDouble      bool
+	skipped       uint64 // packets that watchers did not get
+	last          uint64 // frame of the last one
 }
 
 const (
-	// mirrorBits is how many sources are told apart; beyond that they share bits.
+	// mirrorBits is how many clients can be counted (chosen); more share bits.
 	mirrorBits = 1 << 12
-	// mirrorEvery is how long a stretch is, in nanoseconds: some clients ask in it.
+	// mirrorEvery is how long a stretch is, in nanoseconds of packet time. Chosen:
+	// several clients ask a server in it.
 	mirrorEvery = 10e9
-	// mirrorLeast is how many sources a judgement takes.
-	mirrorLeast = 6
-	// A capture is double where doubledShare percent of the sources have copies, and
-	// until less than singleShare have.
+	// mirrorMinSources is how many clients a decision takes (chosen).
+	mirrorMinSources = 6
+	// A capture is taken as doubled if doubledShare percent of the clients have copies,
+	// and until less than singleShare have (chosen).
 	doubledShare, singleShare = 80, 40
 )
 
-// isCopy reports whether s is to be left out.
+// isCopy counts the client of s, and reports whether s is of a doubled capture, so that
+// watchers do not get it.
 func (m *mirror) isCopy(s *track.Sighting) bool {
 	if s.Age-m.since >= mirrorEvery {
 		m.beginStretch(s.Age)
 	}
-	h := s.ClientHash % mirrorBits // replies count with those who get them
+	h := s.ClientHash % mirrorBits // replies count for the client that gets them
 	bit := uint64(1) << (h % 64)
 	if m.seen[h/64]&bit == 0 {
 		m.seen[h/64] |= bit
@@ -42,8 +45,8 @@ func (m *mirror) isCopy(s *track.Sighting) bool {
 	}
 	if m.twice[h/64]&bit == 0 {
 		m.twice[h/64] |= bit
-		m.nTwo++
-		if !m.isDouble && m.nSeen >= mirrorLeast && m.nTwo*100 >= m.nSeen*doubledShare {
+		m.nTwice++
+		if !m.isDouble && m.nSeen >= mirrorMinSources && m.nTwice*100 >= m.nSeen*doubledShare {
 			m.isDouble = true
 		}
 	}
@@ -53,12 +56,13 @@ func (m *mirror) isCopy(s *track.Sighting) bool {
 	return m.isDouble
 }
 
-// beginStretch begins a new stretch of time.
+// beginStretch decides by the stretch of time that is over whether the capture is doubled,
+// and begins a new one at age.
 func (m *mirror) beginStretch(age int64) {
-	if m.nSeen >= mirrorLeast {
-		m.isDouble = m.nTwo*100 >= m.nSeen*singleShare && (m.isDouble || m.nTwo*100 >= m.nSeen*doubledShare)
+	if m.nSeen >= mirrorMinSources {
+		m.isDouble = m.nTwice*100 >= m.nSeen*singleShare && (m.isDouble || m.nTwice*100 >= m.nSeen*doubledShare)
 	}
 	clear(m.seen[:])
 	clear(m.twice[:])
-	m.nSeen, m.nTwo, m.since = 0, 0, age
+	m.nSeen, m.nTwice, m.since = 0, 0, age
 }

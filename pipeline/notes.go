@@ -7,8 +7,8 @@ import (
 	"qsniff/track"
 )
 
-// reportQuoted reports an ICMP error, it, that quotes a message of type t: the query
-// that it is about did not arrive.
+// reportQuoted reports an ICMP error, it, that quotes a message of type t: that message
+// did not arrive.
 func reportQuoted(e *emitter, it *item, t *dissect.Type) {
 	r := e.newNote(&track.Refused, uint64(it.icmp.kind), uint64(it.icmp.code))
 	r.Server, r.Client = it.Dst, it.Src
@@ -25,7 +25,7 @@ func reportQuoted(e *emitter, it *item, t *dissect.Type) {
 	e.emitNote(it.frame, 0)
 }
 
-// reportDamage reports a stretch of the capture that could not be read.
+// reportDamage reports a gap: a stretch of the capture that could not be read.
 func reportDamage(e *emitter, it *item) {
 	g := it.damage
 	r := e.newNote(&track.CaptureDamaged, uint64(g.Skipped), uint64(g.Offset))

@@ -9,15 +9,14 @@ import (
 // writeSize is how many bytes are written at a time, and at the end of a batch.
 const writeSize = 64 << 10
 
-// textOutput is the text of a run on its way to the writer. Whoever has something to say
-// appends it to buf.
+// textOutput collects the text of a run and writes it. Callers append to buf.
 type textOutput struct {
 	w            io.Writer
 	buf          []byte
 	start        int64 // time stamp of the first packet
 	before       int64 // time of the line before
 	cutsToMicros bool  // times since the line before are cut to microseconds
-	failed       error // of the writer; nothing is written any more
+	failed       error // of the writer; nothing is written after it
 }
 
 // addSpan appends the text of a span.
@@ -29,22 +28,22 @@ func (o *textOutput) addSpan(seg *segment, s *span) {
 	}
 }
 
-// fillHole writes the time from the line before to nanos into a hole of buf.
+// fillHole writes the time from the line before to nanos into the hole of buf at at.
 func (o *textOutput) fillHole(at, width int, nanos int64) {
 	if o.cutsToMicros {
-		nanos = render.Micros(nanos)
+		nanos = render.TruncateMicros(nanos)
 	}
 	if o.before == 0 {
 		o.before = nanos
 	}
-	o.buf = render.Fill(o.buf, at, width, nanos-o.before)
+	o.buf = render.FillHole(o.buf, at, width, nanos-o.before)
 	o.before = nanos
 }
 
-// isFull reports whether there is as much as is written at a time.
+// isFull reports whether buf has as much as is written at a time.
 func (o *textOutput) isFull() bool { return len(o.buf) >= writeSize }
 
-// flush writes what there is to write. It returns the error of the writer, again each time.
+// flush writes buf and empties it. Once the writer has failed, each call returns its error.
 func (o *textOutput) flush() error {
 	if len(o.buf) > 0 && o.failed == nil {
 		_, o.failed = o.w.Write(o.buf)

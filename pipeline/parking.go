@@ -8,15 +8,15 @@ import (
 	"qsniff/internal/lru"
 )
 
-// Requests too short to be believed wait for the reply that proves them: a single
-// byte can be a query or anything else. Old ones no longer
-// wait.
+// A request too weak to be believed by its bytes, such as a single byte, is parked until
+// the reply to it comes, which shows that it was a request.
 const (
-	parkingSpaces = 256             // in each partition; the oldest makes room
-	parkedMax     = 64              // bytes of a request that is kept: weak ones are short
+	parkingSpaces = 256             // in each partition; the oldest request is evicted (chosen)
+	parkedMax     = 64              // bytes of a request; longer ones are not parked: weak ones are short
 	parkedFor     = 5 * time.Second // packet time; as long as a set of parts waits
 )
 
+// parkKey is the ends of a request, by direction.
 type parkKey struct {
 	src, dst         [16]byte
 	srcPort, dstPort uint16
@@ -43,9 +43,10 @@ type parked struct {
 	nanos   int64
 }
 
-// bytes is the request.
+// bytes returns the request, valid until the next change.
 func (k *parked) bytes() []byte { return k.data[:k.n] }
 
+// parking holds the requests that wait, one for each pair of ends.
 type parking struct {
 	table *lru.Table[parkKey, parked]
 }
@@ -56,9 +57,9 @@ func newParking() *parking {
 
 func (k *parking) isEmpty() bool { return k.table.Len() == 0 }
 
-// keepRequest stores s, which asks for that, until a reply comes. v is what its bytes alone are
-// taken for. A newer request replaces an older one.
-func (k *parking) keepRequest(s *source, asks dissect.Asked, v *dissect.Verdict) {
+// keepRequest stores the request s until its reply comes. asks is what it asks for, and v
+// the verdict on its bytes alone. A newer request replaces an older one.
+func (k *parking) keepRequest(s *payload, asks dissect.Asked, v *dissect.Verdict) {
 	if len(s.data) > parkedMax {
 		return
 	}
@@ -79,7 +80,8 @@ func (k *parking) findRequest(src, dst netip.AddrPort) *parked {
 // isFresh reports whether a reply at nanos may still answer the request.
 func (k *parked) isFresh(nanos int64) bool { return nanos-k.nanos <= int64(parkedFor) }
 
-// asked is what waits for a reply that goes from src to dst at nanos.
+// asked returns what the request asked for that a reply from src to dst at nanos may
+// answer, 0 if none waits.
 func (k *parking) asked(src, dst netip.AddrPort, nanos int64) dissect.Asked {
 	w := k.findRequest(src, dst)
 	if w == nil || !w.isFresh(nanos) {
@@ -88,5 +90,5 @@ func (k *parking) asked(src, dst netip.AddrPort, nanos int64) dissect.Asked {
 	return w.asks
 }
 
-// dropRequest ends the wait for a reply that goes from src to dst.
+// dropRequest removes the request that waits for a reply from src to dst.
 func (k *parking) dropRequest(src, dst netip.AddrPort) { k.table.Delete(parkKeyOf(dst, src)) }

@@ -8,30 +8,31 @@ import (
 	"qsniff/track"
 )
 
-// parser makes messages of what was identified, remembers what they teach about their
+// parser makes messages of identified payloads, records what they show about their
 // flows, and passes them to the tracker.
 type parser struct {
 	reg        *dissect.Registry
 	flows      *track.Flows
 	tracker    *tracker
-	skipsTexts bool // nobody reads the messages
+	skipsTexts bool // no renderer shows the messages
 	msg        dissect.Message
 	parts      partFields
 }
 
-// parseMessage makes the message of s that v says. c is the context in which it was identified.
-func (p *parser) parseMessage(s *source, c *dissect.Context, v *dissect.Verdict) {
+// parseMessage makes a message of s, of the type in v. c is the context in which it was
+// identified.
+func (p *parser) parseMessage(s *payload, c *dissect.Context, v *dissect.Verdict) {
 	m, b := &p.msg, s.data[:s.run]
 	server, client := s.dst, s.src
 	if v.Type.FromServer() {
 		server, client = client, server
 	}
-	c.Said, c.Unread = p.flows.Said(server, client.Addr()), p.skipsTexts
+	c.Said, c.Unread = p.flows.Passwords(server, client.Addr()), p.skipsTexts
 	m.Reset(v.Dissector.Proto(), b)
 	v.Dissector.Dissect(c, v.Type, b, m)
 	m.Conf, m.Why = v.Conf, v.Why
 	if v.Type.Asks&dissect.AskRcon != 0 && !v.Type.FromServer() {
-		m.Overhear(p.flows.Listen(server, client.Addr()))
+		m.Overhear(p.flows.OpenPasswords(server, client.Addr()))
 	}
 	m.Learn.Proto = p.reg.FlowProto(v.Dissector)
 	if s.set != nil {
@@ -44,7 +45,7 @@ func (p *parser) parseMessage(s *source, c *dissect.Context, v *dissect.Verdict)
 
 // parseUnread makes a message of a split set, of which s was made, that cannot be read:
 // its header, and its bytes.
-func (p *parser) parseUnread(s *source, status dissect.Status) {
+func (p *parser) parseUnread(s *payload, status dissect.Status) {
 	m, set := &p.msg, s.set
 	m.Reset(p.reg.SplitProto(set.Engine), set.Joined)
 	m.Wire = max(m.Wire, set.Wire)
@@ -61,7 +62,7 @@ func (p *parser) parseUnread(s *source, status dissect.Status) {
 	if !s.isReply {
 		server, client = client, server
 	}
-	said := p.flows.Said(server, client.Addr())
+	said := p.flows.Passwords(server, client.Addr())
 	p.addParts(set, said, uint32(set.Prefix), "")
 	p.finish(s, said)
 }
@@ -72,9 +73,9 @@ func (p *parser) addParts(set *split.Set, said *console.Passwords, from uint32, 
 	p.parts.addParts(set, p.reg.SplitProto(set.Engine), said, from, note)
 }
 
-// finish adds what the way of the message shows, and passes it on. said are the
-// passwords of its flow.
-func (p *parser) finish(s *source, said *console.Passwords) {
+// finish adds findings about how the message was cut into datagrams, and passes it on.
+// said are the passwords of its flow.
+func (p *parser) finish(s *payload, said *console.Passwords) {
 	m := &p.msg
 	switch {
 	case s.set != nil:
@@ -92,9 +93,9 @@ func (p *parser) finish(s *source, said *console.Passwords) {
 }
 
 // finishSet adds the findings of a split set, and the parts after a gap as fields.
-func (p *parser) finishSet(s *source, said *console.Passwords) {
+func (p *parser) finishSet(s *payload, said *console.Passwords) {
 	m, set := &p.msg, s.set
-	if s.isIncomplete { // how long the whole is, nobody knows
+	if s.isIncomplete { // the length of the whole is unknown
 		m.Wire = len(s.data)
 	}
 	m.Expert = append(m.Expert, set.Expert...)
@@ -115,9 +116,9 @@ func (p *parser) finishSet(s *source, said *console.Passwords) {
 }
 
 // finishJoined adds the fragments after a gap as fields.
-func (p *parser) finishJoined(s *source) {
+func (p *parser) finishJoined(s *payload) {
 	m := &p.msg
-	if s.isIncomplete { // how long the whole is, nobody knows
+	if s.isIncomplete { // the length of the whole is unknown
 		m.Wire = len(s.data)
 	}
 	if s.run == len(s.data) {

@@ -14,16 +14,17 @@ const maxHidden = 64
 // stretch is a range of a message's bytes.
 type stretch struct{ lo, hi uint32 }
 
-// partFields adds parts that are shown and not read to a message as fields.
+// partFields adds parts that are shown and not dissected to a message, as fields.
 type partFields struct {
 	m      *dissect.Message
 	hidden []stretch // of the run at work, in order
 }
 
-// addParts adds the parts of a set from offset from on, each with the note. The protocol of
-// the split format, proto, finds the secrets in them, across the borders of parts; said
-// are the passwords of the flow. Where the form of the parts is a guess, as that without
-// a size field is, two bytes of each may be its header: each begins anew then.
+// addParts adds the parts of a set from offset from on, each with the note. If proto, the
+// protocol of the split format, has a console, secrets in the parts are hidden, also those
+// that reach across the border of two parts; said are the passwords of the flow. In the
+// form without a size field, which may be a wrong guess, two bytes of each part may belong
+// to its header: then each part is searched for secrets alone.
 func (f *partFields) addParts(set *split.Set, proto *dissect.Proto, said *console.Passwords, from uint32, note string) {
 	for i := 0; i < len(set.Parts); {
 		j := i + 1
@@ -45,13 +46,13 @@ func (f *partFields) addParts(set *split.Set, proto *dissect.Proto, said *consol
 	}
 }
 
-// hide lists the stretches of a run of parts that must not be shown, in order.
-// followsGap: parts before the run are missing.
+// hide collects the stretches of a run of parts that must not be shown, in order.
+// followsGap is set if parts before the run are missing.
 func (f *partFields) hide(run stretch, said *console.Passwords, followsGap bool) {
 	text := f.m.Data[run.lo:run.hi]
-	k := console.Finder{Said: said, Cut: true}
+	k := console.Finder{Passwords: said, IsCut: true}
 	if followsGap {
-		k.First = console.Torn(text)
+		k.First = console.FindTorn(text)
 	}
 	for at := 0; at < len(text); {
 		lo, hi := k.Next(text[at:])

@@ -2,13 +2,13 @@ package pipeline
 
 import "qsniff/track"
 
-// partition is one sixteenth of the world: what the address pairs that fall to it send.
-// It is a row of stages, which stand here in the order in which an item goes through
-// them; see the comment of the package.
+// partition processes the items of one sixteenth of all address pairs, and keeps all
+// state about them. It is a row of stages, listed here in the order in which an item
+// passes through them; see the comment of the package.
 type partition struct {
 	now            current
-	sights         *sights // nil: nobody watches
-	skipsDatagrams bool    // nobody wants messages in them, only what watchers see
+	sights         *sightMaker // nil: there are no watchers
+	skipsDatagrams bool        // datagrams are for watchers only
 	joiner         *joiner
 	streams        *streams // nil before the first segment: most captures have none
 	identifier     *identifier
@@ -27,13 +27,13 @@ func newPartition(number int, cfg *Config, size float64) *partition {
 	p.identifier = &identifier{now: now, reg: cfg.Registry, decodeAs: cfg.DecodeAs, flows: flows, parked: newParking(), parser: p.parser}
 	p.joiner = newJoiner(now, size, p.identifier, p.tracker)
 	if len(cfg.Watchers) > 0 {
-		p.sights = &sights{now: now, reg: cfg.Registry, decodeAs: cfg.DecodeAs}
-		p.skipsDatagrams = cfg.onlyWatched()
+		p.sights = &sightMaker{now: now, reg: cfg.Registry, decodeAs: cfg.DecodeAs}
+		p.skipsDatagrams = cfg.wantsOnlySightings()
 	}
 	return p
 }
 
-// newStreams returns streams that go on to the later stages of the partition.
+// newStreams returns streams that pass messages to the later stages of the partition.
 func (p *partition) newStreams() *streams {
 	q := claims{reg: p.identifier.reg, decodeAs: p.identifier.decodeAs}
 	return newStreams(p.size, q, connReport{now: &p.now, tracker: p.tracker, emitter: p.emitter, sights: p.sights,
@@ -43,44 +43,43 @@ func (p *partition) newStreams() *streams {
 // begin prepares for the items of a batch.
 func (p *partition) begin(b *batch) { p.now.start, p.now.seed = b.totals.first, b.seed }
 
-// do does one item; what it makes of it goes to seg.
-func (p *partition) do(index int32, it *item, seg *segment) {
-	p.now.takeItem(index, it, seg)
+// process passes one item through the stages; what becomes of it is added to seg.
+func (p *partition) process(index int32, it *item, seg *segment) {
+	p.now.setItem(index, it, seg)
 	var first *look
 	if p.sights != nil {
-		first = p.sights.watch(it)
+		first = p.sights.addSightings(it)
 		if p.skipsDatagrams && it.kind != kindSegment && it.kind != kindTick && it.kind != kindEnd {
 			return
 		}
 	}
 	switch it.kind {
 	case kindTick:
-		p.tick(it.age)
+		p.expire(it.age)
 	case kindEnd:
 		p.flush(it.age)
 	case kindStray: // for watchers alone
 	case kindBegun:
 		p.tracker.notePart(it)
 	case kindQuoted:
-		p.report(it)
+		p.reportICMP(it)
 	case kindGap:
 		p.tracker.noteGap(it.age)
-		if p.now.part == 0 { // one has to say it
+		if p.now.part == 0 { // all partitions get the gap, one reports it
 			reportDamage(p.emitter, it)
 		}
 	case kindSegment:
 		if p.streams == nil {
 			p.streams = p.newStreams()
 		}
-		p.streams.add(it)
+		p.streams.addSegment(it)
 	default:
 		p.joiner.join(it, first)
 	}
 }
 
-// report reports an ICMP error if it is about a message. What is quoted of other traffic
-// is nobody's.
-func (p *partition) report(it *item) {
+// reportICMP reports an ICMP error if it quotes a message, and counts it if not.
+func (p *partition) reportICMP(it *item) {
 	t := p.identifier.typeOf(it, nil)
 	if t == nil {
 		p.now.n.icmp++
@@ -89,25 +88,25 @@ func (p *partition) report(it *item) {
 	reportQuoted(p.emitter, it, t)
 }
 
-// tick gives up what waited too long at age.
-func (p *partition) tick(age int64) {
-	p.joiner.tick(age)
+// expire delivers or drops what has waited too long at age.
+func (p *partition) expire(age int64) {
+	p.joiner.expire(age)
 	if p.streams != nil {
-		p.streams.tick(age)
+		p.streams.expire(age)
 	}
-	p.tracker.tick(age)
+	p.tracker.expire(age)
 }
 
-// flush gives up what waits when the capture ends at age.
+// flush delivers what still waits when the capture ends at age.
 func (p *partition) flush(age int64) {
 	p.joiner.flush(age)
 	if p.streams != nil {
 		p.streams.flush(age)
 	}
-	p.tracker.tick(age)
+	p.tracker.expire(age)
 }
 
-// totals are the counters so far.
+// totals returns the counters so far.
 func (p *partition) totals() totals {
 	n := p.now.n
 	n.flowsEvicted, n.exchangesEvicted = p.identifier.flows.Evicted(), p.tracker.exchanges.Evicted()

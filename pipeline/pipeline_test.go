@@ -44,7 +44,7 @@ func mixed(t testing.TB, rounds int, without ...string) []byte {
 				continue
 			}
 			for _, p := range c.Packets {
-				if err := w.Packet(p.Nanos+shift, p.Frame); err != nil {
+				if err := w.WritePacket(p.Nanos+shift, p.Frame); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -174,7 +174,7 @@ func TestMax(t *testing.T) {
 	data := mixed(t, 1)
 	all := lines(t, data, Config{Jobs: 1})
 	for _, n := range []int{1, 2, 77} {
-		got := lines(t, data, Config{Jobs: 4, Max: n})
+		got := lines(t, data, Config{Jobs: 4, MaxMessages: n})
 		if strings.Join(got, "\n") != strings.Join(all[:n], "\n") {
 			t.Errorf("%d messages: got %d lines, or others", n, len(got))
 		}
@@ -277,12 +277,12 @@ func workOff(parts []*partition, batches []*batch, seg *segment) {
 	for _, b := range batches {
 		for i := range b.items {
 			it := &b.items[i]
-			if seg.reset(); it.part == everyone {
+			if seg.reset(); it.part == allPartitions {
 				for _, p := range parts {
-					p.do(int32(i), it, seg)
+					p.process(int32(i), it, seg)
 				}
 			} else {
-				parts[it.part].do(int32(i), it, seg)
+				parts[it.part].process(int32(i), it, seg)
 			}
 		}
 	}

@@ -5,10 +5,10 @@ import (
 	"qsniff/track"
 )
 
-// postOf returns what a server says of itself in m, by the roles of the fields, and
-// whether it says anything.
-func postOf(m *dissect.Message) (post track.Post, ok bool) {
-	post = track.Post{Players: -1, Max: -1}
+// postOf returns what a server reports of itself in m, by the roles of the fields, and
+// whether m has any such field.
+func postOf(m *dissect.Message) (post track.ServerInfo, ok bool) {
+	post = track.ServerInfo{Players: -1, Max: -1}
 	for i := range m.Fields {
 		f := &m.Fields[i]
 		if f.Def.Role == dissect.NoRole || f.Flags&dissect.Cut != 0 {
@@ -29,10 +29,10 @@ func postOf(m *dissect.Message) (post track.Post, ok bool) {
 	return post, ok
 }
 
-// countOf is the value of a field that counts, which some protocols write in
-// digits; -1 if it is none.
+// countOf returns the value of a field that counts, which some protocols write in
+// decimal digits; -1 if it is no number.
 func countOf(m *dissect.Message, f *dissect.Field) int32 {
-	const digits = 9 // fit
+	const digits = 9 // fit into an int32
 	if f.Def.Kind != dissect.Text {
 		return int32(min(f.Num, 1<<31-1))
 	}

@@ -30,7 +30,7 @@ const (
 // Close ends the goroutine, but does not close in and does not wait for a read
 // of it that is under way. in must not be used by anybody else until then.
 func ReadAhead(in io.Reader) io.ReadCloser {
-	a := &ahead{
+	a := &aheadReader{
 		full:  make(chan chunk, aheadBuffers),
 		empty: make(chan []byte, aheadBuffers),
 		done:  make(chan struct{}),
@@ -38,30 +38,30 @@ func ReadAhead(in io.Reader) io.ReadCloser {
 	for range aheadBuffers {
 		a.empty <- make([]byte, aheadBytes)
 	}
-	go a.run(in)
+	go a.fillBuffers(in)
 	return a
 }
 
-// ahead is the reader that ReadAhead returns.
-type ahead struct {
+// aheadReader is the reader that ReadAhead returns.
+type aheadReader struct {
 	full  chan chunk
 	empty chan []byte
 	done  chan struct{}
 	close sync.Once
 
-	now  chunk  // handed over and not yet read
-	left []byte // of now
+	now  chunk  // the one that is being read
+	left []byte // bytes of now that were not read yet
 }
 
-// chunk is what one read brought, and its error.
+// chunk is the result of one read: n bytes in buf, and its error.
 type chunk struct {
 	buf []byte
 	n   int
 	err error
 }
 
-// run reads in until its end or Close.
-func (a *ahead) run(in io.Reader) {
+// fillBuffers reads in until its end or Close.
+func (a *aheadReader) fillBuffers(in io.Reader) {
 	for {
 		var c chunk
 		select {
@@ -86,7 +86,7 @@ func (a *ahead) run(in io.Reader) {
 }
 
 // Read returns what has been read, or waits for it.
-func (a *ahead) Read(b []byte) (int, error) {
+func (a *aheadReader) Read(b []byte) (int, error) {
 	for len(a.left) == 0 {
 		if a.now.err != nil {
 			return 0, a.now.err
@@ -108,7 +108,7 @@ func (a *ahead) Read(b []byte) (int, error) {
 }
 
 // Close ends reading.
-func (a *ahead) Close() error {
+func (a *aheadReader) Close() error {
 	a.close.Do(func() { close(a.done) })
 	return nil
 }
@@ -122,8 +122,8 @@ func Pipe(in io.Reader) (*os.File, error) {
 		return nil, err
 	}
 	go func() {
-		// An error of in ends the pipe, as its end would; whoever gave in
-		// learns of it there.
+		// An error of in ends the pipe, as its end would; the caller
+		// gets it from in.
 		io.Copy(feed, in)
 		feed.Close()
 	}()

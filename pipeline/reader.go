@@ -13,11 +13,12 @@ import (
 	"qsniff/reassembly/ipfrag"
 )
 
-// tickEvery is the packet time between two ticks: fine enough that what expires
-// is written near its place, coarse enough to cost nothing.
+// tickEvery is the packet time between two ticks, in nanoseconds. Chosen: short enough
+// that what expires is written near its place, long enough to cost nothing.
 const tickEvery = 250_000_000
 
-// reader fills batches. It is the only worker that sees all packets.
+// reader reads packets, makes items of them and fills batches. No other stage sees all
+// packets.
 type reader struct {
 	src     capture.Source
 	decoder decoder // src, if it is one
@@ -30,7 +31,7 @@ type reader struct {
 	nextTick int64 // by the clock's age
 	inputs   inputs
 	dedup    dedup
-	last     item // of the packet at hand, for sets that are abandoned at it
+	last     item // of the packet at hand; sets that are given up at it get its time and frame
 	ways     netlayer.Ways
 	watched  bool // somebody wants to see what no message can be made of
 
@@ -39,14 +40,14 @@ type reader struct {
 
 func newReader(src capture.Source, fragBytes int) *reader {
 	r := &reader{src: src, frags: ipfrag.New(fragBytes)}
-	r.frags.Abandoned = r.abandon
+	r.frags.DeliverIncomplete = r.giveAbandoned
 	r.decoder, _ = src.(decoder)
 	r.inputs.source, _ = src.(capture.Describer)
 	r.inputs.found = -1
 	return r
 }
 
-// fill reads one batch. It returns false after the last one.
+// fill reads one batch into b and reports whether another follows.
 func (r *reader) fill(ctx context.Context, b *batch) bool {
 	b.reset()
 	r.b = b
@@ -60,11 +61,11 @@ func (r *reader) fill(ctx context.Context, b *batch) bool {
 	for i := range b.raw.Packets {
 		r.giveGaps(i)
 		b.notes = r.inputs.collectComments(&b.raw, i, b.notes)
-		r.packet(&b.raw.Packets[i])
+		r.readPacket(&b.raw.Packets[i])
 	}
 	r.giveGaps(len(b.raw.Packets))
 	if b.err == nil {
-		r.snapshot(b)
+		r.copyTotals(b)
 		return true
 	}
 	if errors.Is(b.err, io.EOF) {
@@ -72,17 +73,17 @@ func (r *reader) fill(ctx context.Context, b *batch) bool {
 	}
 	r.frags.Flush()
 	b.giveAll(item{kind: kindEnd, frame: r.last.frame, nanos: r.last.nanos, age: r.clock.age})
-	r.snapshot(b)
+	r.copyTotals(b)
 	return false
 }
 
-func (r *reader) snapshot(b *batch) {
+func (r *reader) copyTotals(b *batch) {
 	r.n.frags, r.n.source = r.frags.Counters(), r.src.Stats()
 	b.totals = r.n
 }
 
-// setSeed gives the batch the seed of its hashes: the one that was chosen, else that of
-// the first packet.
+// setSeed gives the batch the seed of its hashes: that of the configuration, else the one
+// made of the first packet.
 func (r *reader) setSeed(b *batch) {
 	if r.seed == 0 && len(b.raw.Packets) > 0 {
 		r.seed = seedOf(&b.raw.Packets[0])
@@ -90,27 +91,28 @@ func (r *reader) setSeed(b *batch) {
 	b.seed = r.seed
 }
 
-// passTime notes that a batch of so many packets came, and lets time go on if there are
-// none. Before the first packet nothing waits.
+// passTime limits the clock, at a batch with packets, to the time that has passed since
+// the first packets, and advances it at an empty batch by the time since the last
+// packets. Without Config.Clock, and before the first packet, it does nothing.
 func (r *reader) passTime(packets int) {
 	switch {
 	case r.idle.now == nil:
 	case packets > 0:
 		now := r.idle.now()
 		if r.clock.isStarted {
-			r.clock.ceiling = r.idle.ceiling(r.clock.age, now)
+			r.clock.maxAge = r.idle.maxAge(r.clock.age, now)
 		}
 		r.idle.since, r.idle.passed = now, 0
 	case r.clock.isStarted:
-		span := r.idle.span()
+		span := r.idle.takeSpan()
 		r.clock.pass(span)
 		r.last.nanos += span
 		r.last.age = r.clock.age
-		r.tick()
+		r.giveTickIfDue()
 	}
 }
 
-// giveGaps gives the damage that precedes packet i to all partitions: answers of any flow
+// giveGaps gives the gaps that precede packet i to all partitions: answers of any flow
 // may be missing there.
 func (r *reader) giveGaps(i int) {
 	raw := &r.b.raw
@@ -123,11 +125,11 @@ func (r *reader) giveGaps(i int) {
 	}
 }
 
-// packet decodes one packet and gives it to its partition.
-func (r *reader) packet(p *capture.Packet) {
+// readPacket decodes one packet and gives it to its partition.
+func (r *reader) readPacket(p *capture.Packet) {
 	r.n.packets++
 	r.n.bytes += uint64(len(p.Data))
-	r.time(p)
+	r.advanceTime(p)
 	it := &r.last
 	it.Outer, it.ways = &r.ways, nil
 	if r.decoder != nil {
@@ -143,20 +145,20 @@ func (r *reader) packet(p *capture.Packet) {
 	case it.Stop == netlayer.TCP:
 		it.kind = kindSegment
 		r.b.give(it)
-	case it.Stop == netlayer.ICMP && r.quote(it):
+	case it.Stop == netlayer.ICMP && r.giveQuoted(it):
 	case it.Stop != netlayer.OK:
 		r.n.stops[it.Stop]++
 		if it.Stop == netlayer.UnknownLink {
 			r.n.link = p.Link
 		}
 		if isStray(it) {
-			r.stray(it)
+			r.giveStray(it)
 		}
 	case it.Frag.Set:
-		r.stray(it)
-		r.beginning(it)
+		r.giveStray(it)
+		r.giveBegun(it)
 		if d := r.frags.Add(&it.Packet, p.No, r.clock.age); d != nil {
-			r.join(d, kindDatagram)
+			r.giveJoined(d, kindDatagram)
 		}
 	default:
 		r.b.give(it)
@@ -173,9 +175,9 @@ func isStray(it *item) bool {
 	return false
 }
 
-// stray gives a packet that no message can be made of to the partition of its ends, if
+// giveStray gives a packet that no message can be made of to the partition of its ends, if
 // anybody watches.
-func (r *reader) stray(it *item) {
+func (r *reader) giveStray(it *item) {
 	if !r.watched {
 		return
 	}
@@ -184,9 +186,9 @@ func (r *reader) stray(it *item) {
 	it.kind = kindDatagram
 }
 
-// quote gives what an ICMP error quotes of a UDP datagram to the partition of that
+// giveQuoted gives what an ICMP error quotes of a UDP datagram to the partition of that
 // datagram's ends.
-func (r *reader) quote(it *item) bool {
+func (r *reader) giveQuoted(it *item) bool {
 	q := it.Quote()
 	if !q.Set || q.Proto != netlayer.ProtoUDP || len(q.Payload) == 0 && q.Src.Port() == 0 {
 		return false
@@ -194,15 +196,16 @@ func (r *reader) quote(it *item) bool {
 	x := *it
 	x.part = it.Partition()
 	x.kind = kindQuoted
-	x.icmp = icmp{from: it.Src.Addr(), reason: q.Reason, kind: q.Type, code: q.Code, wire: uint32(it.Wire) + ipHeaders(it.Src)}
+	x.icmp = icmp{from: it.Src.Addr(), reason: q.Reason, kind: q.Type, code: q.Code, wire: uint32(it.Wire) + ipHeaderBytes(it.Src)}
 	x.Src, x.Dst, x.Payload, x.Wire = q.Src, q.Dst, q.Payload, q.Wire
-	r.b.keep(&x)
+	r.b.appendItem(&x)
 	return true
 }
 
-// beginning tells a partition that a datagram is on its way, whose first fragment
-// names its ends: the others can take long, or never come.
-func (r *reader) beginning(it *item) {
+// giveBegun gives the first fragment of a datagram, which names its ports, to the
+// partition of its ends: a reply has begun, even if its other fragments take long or do
+// not come.
+func (r *reader) giveBegun(it *item) {
 	const ports = 4
 	if it.Frag.Off != 0 || it.Proto != netlayer.ProtoUDP || len(it.Payload) < ports {
 		return
@@ -212,28 +215,28 @@ func (r *reader) beginning(it *item) {
 	x.Src = netip.AddrPortFrom(it.Src.Addr(), binary.BigEndian.Uint16(it.Payload))
 	x.Dst = netip.AddrPortFrom(it.Dst.Addr(), binary.BigEndian.Uint16(it.Payload[2:]))
 	x.part = x.Partition()
-	r.b.keep(&x)
+	r.b.appendItem(&x)
 }
 
-// time advances the clock and the item at hand to a packet, with a tick if it is
-// time for one.
-func (r *reader) time(p *capture.Packet) {
+// advanceTime advances the clock to a packet, begins its item and gives a tick if one is
+// due.
+func (r *reader) advanceTime(p *capture.Packet) {
 	if r.n.packets == 1 {
 		r.n.first, r.n.last = p.Nanos, p.Nanos
 	}
 	r.n.first, r.n.last = min(r.n.first, p.Nanos), max(r.n.last, p.Nanos)
-	if r.clock.at(p.Nanos) {
+	if r.clock.observe(p.Nanos) {
 		r.n.backwards++
 	}
 	it := &r.last
 	it.kind, it.frame, it.nanos, it.age = kindDatagram, p.No, p.Nanos, r.clock.age
 	it.pieces, it.why = nil, ""
 	it.from = r.inputs.originOf(p)
-	r.tick()
+	r.giveTickIfDue()
 }
 
-// tick puts a tick before the packet at hand if it is time for one.
-func (r *reader) tick() {
+// giveTickIfDue gives a tick, before the packet at hand, to all partitions if one is due.
+func (r *reader) giveTickIfDue() {
 	it := &r.last
 	if it.age < r.nextTick {
 		return
@@ -245,14 +248,14 @@ func (r *reader) tick() {
 	r.nextTick = it.age + tickEvery
 }
 
-// abandon takes what there is of a set whose other fragments are missing: its
-// start may tell the message.
-func (r *reader) abandon(d *ipfrag.Datagram) {
+// giveAbandoned gives what there is of a datagram whose other fragments are missing to its
+// partition: its start may be enough to identify the message.
+func (r *reader) giveAbandoned(d *ipfrag.Datagram) {
 	r.n.abandoned++
-	r.join(d, kindAbandoned)
+	r.giveJoined(d, kindAbandoned)
 }
 
-// fragmentsLost says what became of the rest of an abandoned datagram.
+// fragmentsLost is what became of the rest of an abandoned datagram, in words.
 var fragmentsLost = [...]string{
 	ipfrag.Expired: "IP fragments did not come in time",
 	ipfrag.Evicted: "IP fragments given up to stay within memory",
@@ -261,8 +264,9 @@ var fragmentsLost = [...]string{
 	ipfrag.TooMany: "too many IP fragments",
 }
 
-// join gives a datagram made of fragments to its partition, or counts why not.
-func (r *reader) join(d *ipfrag.Datagram, k kind) {
+// giveJoined gives a datagram that was joined from fragments to its partition, or counts
+// why it cannot be decoded.
+func (r *reader) giveJoined(d *ipfrag.Datagram, k kind) {
 	it := item{kind: k, frame: r.last.frame, nanos: r.last.nanos, age: r.last.age, from: r.last.from}
 	if k == kindDatagram {
 		it.Outer, it.Depth = r.last.Outer, r.last.Depth
@@ -275,7 +279,7 @@ func (r *reader) join(d *ipfrag.Datagram, k kind) {
 		return
 	}
 	if k == kindAbandoned { // the last fragment that came stands for the set
-		it.nanos, it.frame, it.why = d.Last+r.last.nanos-r.last.age, 0, fragmentsLost[d.Why]
+		it.nanos, it.frame, it.why = d.Last+r.last.nanos-r.last.age, 0, fragmentsLost[d.Outcome]
 		for _, p := range d.Pieces {
 			it.frame = max(it.frame, p.Frame)
 		}
@@ -287,7 +291,8 @@ func (r *reader) join(d *ipfrag.Datagram, k kind) {
 	r.b.give(&it)
 }
 
-// countFromPayload makes offsets count from the payload on, header bytes into the datagram.
+// countFromPayload makes the offsets of pieces, which count from the start of the
+// datagram, count from its payload, which begins header bytes later.
 func countFromPayload(pieces []reassembly.Piece, header uint32) {
 	for i := range pieces {
 		p := &pieces[i]

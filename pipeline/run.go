@@ -9,10 +9,10 @@ import (
 	"qsniff/render/tally"
 )
 
-// Run reads the source to its end and returns what it came to. The error is that
-// of the source, of the writer or of ctx; the result is valid in any case, and
-// what preceded the error is written. A source that blocks is left behind: Run
-// returns without waiting for it, and the caller closes it.
+// Run reads the source to its end and returns the counters of the run. The error is that
+// of the source, of the writer or of ctx; the counters are valid in any case, and
+// what preceded the error is written. If ctx ends while the source blocks, Run returns
+// without waiting for it. The caller closes the source.
 func Run(ctx context.Context, cfg Config) (tally.Run, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -31,18 +31,18 @@ func Run(ctx context.Context, cfg Config) (tally.Run, error) {
 		parts[i] = newPartition(i, &cfg, size)
 	}
 	jobs := min(max(cfg.Jobs, 1), Partitions)
-	if cfg.onlyWatched() && jobs > 1 { // the fold, with the watchers, has as much to do as a worker
+	if cfg.wantsOnlySightings() && jobs > 1 { // the fold, with the watchers, has as much to do as a worker
 		jobs--
 	}
 	f := newFold(&cfg, jobs, size)
 	for j := range jobs {
 		f.workers = append(f.workers, newWorker(j, jobs, parts))
 	}
-	err := f.drain(ctx, startStages(ctx, r, f.workers))
+	err := f.foldBatches(ctx, startStages(ctx, r, f.workers))
 	if f.dialogues != nil {
-		err = f.conclude(err, cfg.Ending)
+		err = f.finishDialogues(err, cfg.AppendEnding)
 	}
-	if end := f.watching.cutShort(err); end != nil {
+	if end := f.watching.endEarly(err); end != nil {
 		err = end
 	}
 	return f.summary(), err
@@ -50,9 +50,9 @@ func Run(ctx context.Context, cfg Config) (tally.Run, error) {
 
 // newFold returns the fold of a run with so many workers, which the caller adds.
 func newFold(cfg *Config, jobs int, size float64) *fold {
-	o := &textOutput{w: cfg.Out, cutsToMicros: cfg.Micros}
-	f := &fold{out: o, max: uint64(max(cfg.Max, 0)), types: map[typeKey]uint64{}, progress: cfg.Progress,
-		listener: cfg.Listener, watching: watching{out: o, watchers: cfg.Watchers}, heads: make([]head, jobs)}
+	o := &textOutput{w: cfg.Out, cutsToMicros: cfg.CutsToMicros}
+	f := &fold{out: o, max: uint64(max(cfg.MaxMessages, 0)), types: map[typeKey]uint64{}, progress: cfg.Progress,
+		listener: cfg.Listener, watching: watching{out: o, watchers: cfg.Watchers, doubt: newDoubt()}, heads: make([]head, jobs)}
 	renderer := cfg.Renderer
 	if cfg.Dialogues != nil {
 		renderer, f.dialogues = cfg.Dialogues.Renderer(), newDialogues(o, cfg.Dialogues)
@@ -67,13 +67,14 @@ func newFold(cfg *Config, jobs int, size float64) *fold {
 	return f
 }
 
-// queue is the way of batches: free to the reader, full to the fold. Both hold
-// all that there are, so sending never blocks.
+// queue passes batches around: the free ones to the reader, the full ones to the fold.
+// Each channel has room for all batches, so sending never blocks.
 type queue struct {
 	free, full chan *batch
 }
 
-// startStages sets the reader and the workers going. They end with the source or ctx.
+// startStages starts the goroutines of the reader and the workers. They end with the
+// source or ctx.
 func startStages(ctx context.Context, r *reader, workers []*worker) queue {
 	q := queue{free: make(chan *batch, inFlight), full: make(chan *batch, inFlight)}
 	for range inFlight {
@@ -105,8 +106,8 @@ func startStages(ctx context.Context, r *reader, workers []*worker) queue {
 	return q
 }
 
-// drain folds batches until the last one, the limit or an error.
-func (f *fold) drain(ctx context.Context, q queue) error {
+// foldBatches folds batches until the last one, the limit or an error.
+func (f *fold) foldBatches(ctx context.Context, q queue) error {
 	for {
 		var b *batch
 		select {
@@ -130,9 +131,9 @@ func (f *fold) drain(ctx context.Context, q queue) error {
 	}
 }
 
-// conclude writes the dialogues that the end of the run leaves open, unless the
-// writer failed, and returns err or what became of that.
-func (f *fold) conclude(err error, ending func([]byte, tally.Run) []byte) error {
+// finishDialogues writes the dialogues that the end of the run leaves open, unless the
+// writer failed. It returns err or, if that is nil, the error of writing them.
+func (f *fold) finishDialogues(err error, ending func([]byte, tally.Run) []byte) error {
 	if f.out.failed != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ func TestEndWithinBatch(t *testing.T) {
 		f := &fold{out: &textOutput{w: tc.out}, max: tc.max, workers: []*worker{w}, heads: make([]head, 1), types: map[typeKey]uint64{}}
 		q := queue{free: make(chan *batch, 1), full: make(chan *batch, 1)}
 		q.full <- newBatch()
-		if err := f.drain(t.Context(), q); err != tc.want {
+		if err := f.foldBatches(t.Context(), q); err != tc.want {
 			t.Errorf("%s: got %v, want %v", tc.name, err, tc.want)
 		}
 		if len(q.free) != 0 {

@@ -11,9 +11,9 @@ import (
 // output, whether it is a file, compressed or comes through a pipe. Later packets do
 // not count, because a pipe may bring them late.
 //
-// Estimates rest on hashes with this seed. An attacker on the wire cannot aim at them:
-// he knows neither the time stamp of the first packet nor the addresses of its link.
-// Whoever hands over a file knows both, and can make estimates wrong, but nothing slow:
+// Estimates rest on hashes with this seed. An attacker on the wire cannot choose packets
+// whose hashes collide: neither the time stamp of the first packet nor its link addresses
+// are known there. The author of a file can, and make estimates wrong, but nothing slow:
 // each hash with this seed leads to a fixed number of places, and tables that are
 // searched have secret seeds, see package lru.
 func seedOf(p *capture.Packet) uint64 {

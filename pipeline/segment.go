@@ -11,99 +11,101 @@ import (
 )
 
 // segmentSize is how many rendered bytes a worker hands over at a time, unless a
-// batch ends before. With one message more, and segmentsPerWorker of them, it
-// bounds what is rendered and not written: a reply of 1,400 bytes can become
-// 140 KB of JSON with its layout.
+// batch ends before. A segment may exceed it by one message: a reply of 1,400 bytes can
+// become 140 KB of JSON with its layout. Together with segmentsPerWorker it bounds what
+// is rendered and not written.
 const segmentSize = 128 << 10
 
-// segmentSights is how many sightings a worker hands over at a time, likewise: one for
-// each packet of a batch. A reply of a master server brings one for each server that it
-// names, 230 at a time, and a flood of such replies would fill batches with nothing else.
+// segmentSights is how many sightings a worker hands over at a time: one for each packet
+// of a batch. A reply of a master server makes one for each server that it names, 230 at
+// a time; without this limit a flood of such replies would make segments as large.
 const segmentSights = capture.MaxPackets
 
 // segmentsPerWorker: one is being filled, one waits, one is being merged.
 const segmentsPerWorker = 3
 
-// span is what one message became: a range of the rendered bytes, and a fact.
-// Spans are merged by index, then by key, then by partition.
+// span is what one message, note, silence or end of a connection became: a range of the
+// rendered bytes, and a fact. Spans are merged by index, then by key, then by partition.
 type span struct {
 	index      int32  // of the item in its batch that decided it
 	part       uint8  // the partition
 	isMessage  bool   // not a record: it counts, and fact is valid
 	key        uint64 // first frame of the message
 	start, end int
-	hole       int32 // offset from start of room for the time since the line before, + 1
+	hole       int32 // 1 + offset from start of the room for the time since the line before; 0: none
 	width      int32 // of that room
 	nanos      int64 // of the message
 	fact       track.Fact
 
-	found [2]int32 // range of what was found in the message, in the segment's list
-	post  int32    // what a server said of itself, in the segment's list; -1: nothing
-	turn  int32    // what a dialogue has to know, likewise, + 1; 0: nothing
+	found [2]int32 // range of its findings in the segment's found
+	post  int32    // index of what a server reports of itself in the segment's posts; -1: none
+	turn  int32    // 1 + index of its turn in the segment's turns; 0: none
 }
 
-// dig notes the hole in the text of the span, if there is one.
-func (s *span) dig(h *render.Hole) {
-	if h.Open {
+// noteHole records the hole in the text of the span, if there is one.
+func (s *span) noteHole(h *render.Hole) {
+	if h.IsSet {
 		s.hole, s.width = int32(h.At-s.start+1), int32(h.Width)
 	}
 }
 
-// turn is what a dialogue has to know of a message besides its fact, and all of a
+// turn is what dialogues need of a message besides its fact, and all that they need of a
 // record.
 type turn struct {
 	conn           uint64 // first frame of the connection, 0 over UDP
-	said           render.Said
+	said           render.Quote
 	server, client netip.AddrPort // of a record
 	about          uint64         // frame that it is about
 	isWanted       bool           // it has the frame that is wanted
 	isEnd          bool           // no turn: the connection is over
 }
 
-// sight is a sighting at its place in a batch, or the word that time passed. Sights
-// are shown by index, then by partition: at a tick several may have some, and which
-// of them share a worker depends on how many there are.
+// sight is a sighting at its place in a batch, or an event without a packet (see
+// sightKind). Watchers get sights by index, then by partition: at a tick several
+// partitions may have some, and which of them share a worker depends on the number of
+// workers.
 type sight struct {
 	index int32
 	part  uint8
-	event event
+	kind  sightKind
 	track.Sighting
 }
 
-// lastly is the partition of what follows all that partitions have to show.
-const lastly = Partitions
+// afterPartitions is the partition of a sight that follows those of all partitions.
+const afterPartitions = Partitions
 
-// before reports whether watchers get s before t.
-func (s *sight) before(t *sight) bool { return s.compare(t) < 0 }
+// precedes reports whether watchers get s before t.
+func (s *sight) precedes(t *sight) bool { return s.compare(t) < 0 }
 
 func (s *sight) compare(t *sight) int {
 	return cmp.Or(cmp.Compare(s.index, t.index), cmp.Compare(s.part, t.part))
 }
 
-// event is what a sight stands for besides a packet.
-type event uint8
+// sightKind is what a sight stands for.
+type sightKind uint8
 
 const (
-	sawPacket event = iota
-	sawTick         // time
-	sawLoss         // packets
-	sawEnd          // the capture
+	sawPacket sightKind = iota
+	sawTick             // time passed
+	sawLoss             // a stretch of the capture could not be read
+	sawEnd              // the capture ended
 )
 
-// segment is what a worker made of a part of a batch, in the order of its items.
+// segment is what a worker made of some items of a batch, in their order. It has nothing
+// to do with a segment of TCP.
 type segment struct {
 	buf    []byte
 	spans  []span
 	found  []track.Found
-	posts  []track.Post
+	posts  []track.ServerInfo
 	turns  []turn
 	sights []sight
 	isLast bool // of its batch
 	totals [Partitions]totals
 }
 
-// full reports whether the segment has as much as is handed over at a time.
-func (s *segment) full() bool { return len(s.buf) >= segmentSize || len(s.sights) > segmentSights }
+// isFull reports whether the segment is to be handed over.
+func (s *segment) isFull() bool { return len(s.buf) >= segmentSize || len(s.sights) > segmentSights }
 
 func (s *segment) reset() {
 	if cap(s.buf) > 4*segmentSize { // a long message grew it
@@ -114,7 +116,8 @@ func (s *segment) reset() {
 	s.sights = s.sights[:0]
 }
 
-// addTurn gives a span its turn, whose offsets then count from the start of the span.
+// addTurn adds the turn of a span. The offsets in it count from the start of the segment
+// before, and from the start of the span after.
 func (s *segment) addTurn(x *span, t turn) {
 	t.said.From -= x.start
 	t.said.To = max(t.said.To-x.start, 0)
@@ -122,15 +125,15 @@ func (s *segment) addTurn(x *span, t turn) {
 	x.turn = int32(len(s.turns))
 }
 
-// before reports whether s precedes t in the output.
-func (s *span) before(t *span) bool { return s.compare(t) < 0 }
+// precedes reports whether s precedes t in the output.
+func (s *span) precedes(t *span) bool { return s.compare(t) < 0 }
 
 func (s *span) compare(t *span) int {
 	return cmp.Or(cmp.Compare(s.index, t.index), cmp.Compare(s.key, t.key), cmp.Compare(s.part, t.part))
 }
 
-// sort puts the spans and sights from these on in order: at a tick several
-// partitions write, and each writes several.
+// sort sorts the spans from span0 on and the sights from sight0 on: at a tick several
+// partitions write, and each may write several.
 func (s *segment) sort(span0, sight0 int) {
 	if len(s.spans)-span0 > 1 {
 		slices.SortStableFunc(s.spans[span0:], func(a, b span) int { return a.compare(&b) })

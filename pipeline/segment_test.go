@@ -29,7 +29,7 @@ func lists(t *testing.T, n, named int) []byte {
 	for i := range n {
 		d := testpcap.Datagram{Src: netip.AddrPortFrom(netip.AddrFrom4([4]byte{172, 16, byte(i >> 8), byte(i)}), 27011),
 			Dst: netip.MustParseAddrPort("10.64.0.1:30000"), TTL: 64, Payload: payload}
-		if err := w.Packet(testpcap.Start+int64(i)*1000, d.Frame(link)); err != nil {
+		if err := w.WritePacket(testpcap.Start+int64(i)*1000, d.Frame(link)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -87,7 +87,7 @@ func heldSights(t *testing.T, data []byte) (most int) {
 		}
 	}()
 	for _, b := range prepare(t, data) {
-		w.batch(t.Context(), b)
+		w.processBatch(t.Context(), b)
 	}
 	close(w.out)
 	<-done

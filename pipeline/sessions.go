@@ -2,17 +2,18 @@ package pipeline
 
 import "qsniff/dissect"
 
-// sessions is the memory of protocols for connections, which is used again.
+// sessions is the supply of sessions, which protocols keep for connections. Those that
+// are given back are used again.
 type sessions struct {
 	budget dissect.Budget
-	free   []dissect.Session // of the protocol that has any
+	free   []dissect.Session // all of one protocol: only one has sessions
 	used   int
 }
 
-// areUsedUp reports whether a connection has to make room before the next take.
+// areUsedUp reports whether a connection has to be evicted before the next take.
 func (p *sessions) areUsedUp() bool { return p.used == maxSessions }
 
-// take returns memory for one more connection of d.
+// take returns a session for one more connection of d.
 func (p *sessions) take(d dissect.StreamDissector) dissect.Session {
 	p.used++
 	if n := len(p.free); n > 0 {
@@ -23,7 +24,7 @@ func (p *sessions) take(d dissect.StreamDissector) dissect.Session {
 	return d.NewSession(&p.budget)
 }
 
-// giveBack takes the memory of a connection that is over.
+// giveBack frees the session of a connection that is over.
 func (p *sessions) giveBack(x dissect.Session) {
 	x.Reset()
 	p.free = append(p.free, x)

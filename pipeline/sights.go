@@ -11,44 +11,45 @@ import (
 	"qsniff/wire"
 )
 
-// sights makes sightings of one partition. It decides by each packet alone, and
-// so makes the same of it whatever else is done with the packet; only the table of
-// copies remembers, and that only for five milliseconds.
-type sights struct {
+// sightMaker makes the sightings of one partition. It goes by each packet alone, and
+// so makes the same sighting of it whatever else is done with the packet; only copies
+// has a state, which is at most copyWindow old.
+type sightMaker struct {
 	now      *current
 	reg      *dissect.Registry
 	decodeAs []DecodeAs
 	ctx      dissect.Context
 	msg      dissect.Message
-	same     alike
+	last     lastPayload
 	first    *look // at the datagram at hand; nil if it was not looked at
-	own      look  // that of identifyPayload
+	own      look  // by identifyPayload
 	copies   copyTable
 }
 
-// printed is how much of a payload makes its print, and its copies.
-const printed = 128
+// printedBytes is how many bytes of a payload its print depends on. Chosen: they include
+// the first fields of any request.
+const printedBytes = 128
 
-// watch notes what is to be seen of an item. Of a datagram it returns what the bytes
-// alone say, nil if nobody looked at them.
-func (w *sights) watch(it *item) *look {
-	s := w.spot(it)
+// addSightings adds the sightings of an item to the segment. Of a datagram it returns the
+// verdict on its bytes alone, nil if there is none.
+func (w *sightMaker) addSightings(it *item) *look {
+	s := w.newSighting(it)
 	w.first = nil
 	switch it.kind {
 	case kindDatagram:
-		w.readDatagram(s, it)
+		w.classifyDatagram(s, it)
 	case kindQuoted:
 		s.What, s.Detail, s.Wire = track.IsUnreachable, it.icmp.kind, it.icmp.wire
-		s.Mix(w.now.seed)
-		w.copies.findCopy(s, it, uint64(s.Wire))
+		s.FillHashes(w.now.seed)
+		w.copies.markCopy(s, it, uint64(s.Wire))
 	case kindSegment:
-		w.readSegment(s, it)
+		w.classifySegment(s, it)
 	case kindStray:
-		w.readStray(s, it)
+		w.classifyStray(s, it)
 	case kindTick, kindEnd, kindGap:
-		w.mark(it)
+		w.addMark(it)
 		return nil
-	default: // the rest of what began or was given up came as something else
+	default: // kindBegun and kindAbandoned: no whole datagram
 		return nil
 	}
 	seg := w.now.seg
@@ -62,9 +63,9 @@ func (w *sights) watch(it *item) *look {
 	return w.first
 }
 
-// spot fills in a sighting after the last one of the segment, where it stays if
-// the caller makes the list longer.
-func (w *sights) spot(it *item) *track.Sighting {
+// newSighting fills in a sighting in the memory after the segment's last one. The caller
+// extends the list by one to keep it, or drops it by not doing so.
+func (w *sightMaker) newSighting(it *item) *track.Sighting {
 	seg := w.now.seg
 	n := len(seg.sights)
 	if n == cap(seg.sights) {
@@ -82,34 +83,35 @@ func (w *sights) spot(it *item) *track.Sighting {
 	return s
 }
 
-// addListed adds the servers that a reply names.
-func (w *sights) addListed(it *item) {
+// addListed adds a sighting for each server that a reply, the last sighting, names.
+func (w *sightMaker) addListed(it *item) {
 	seg := w.now.seg
 	from := seg.sights[len(seg.sights)-1]
-	if from.Flags&track.Cut != 0 { // others are named that nobody knows
+	if from.Flags&track.Cut != 0 { // the cut bytes name servers, too
 		from.What = track.IsListed
 		seg.sights = append(seg.sights, from)
 	}
-	for a := range w.addresses(it, from.Type) {
+	for a := range w.listedAddrs(it, from.Type) {
 		if a.Port() == 0 { // 0.0.0.0:0 ends a list
 			continue
 		}
 		x := from
 		x.What, x.Src, x.SrcPort = track.IsListed, track.HostOf(a), a.Port()
 		x.Flags &^= track.Cut
-		x.Mix(w.now.seed)
+		x.FillHashes(w.now.seed)
 		seg.sights = append(seg.sights, x)
 	}
 }
 
-// mark notes what happens to all partitions once.
-func (w *sights) mark(it *item) {
-	x := sight{index: w.now.index, part: w.now.part, event: sawTick}
+// addMark adds a sight for a tick, a gap or the end. All partitions get these items, and
+// partition 0 adds the sight.
+func (w *sightMaker) addMark(it *item) {
+	x := sight{index: w.now.index, part: w.now.part, kind: sawTick}
 	switch it.kind {
 	case kindEnd:
-		x.event, x.part = sawEnd, lastly
+		x.kind, x.part = sawEnd, afterPartitions
 	case kindGap:
-		x.event = sawLoss
+		x.kind = sawLoss
 	}
 	if w.now.part == 0 {
 		x.Age, x.Nanos = it.age, it.nanos
@@ -117,8 +119,9 @@ func (w *sights) mark(it *item) {
 	}
 }
 
-// login notes what m, a message over TCP that was made of s, says about a password.
-func (w *sights) login(s *source, m *dissect.Message) {
+// addLogin adds a sighting if m, a message over TCP that was made of s, has a password or
+// the answer to one.
+func (w *sightMaker) addLogin(s *payload, m *dissect.Message) {
 	if m.Type == nil || !m.Type.Asks.Has(dissect.AskLogin) {
 		return
 	}
@@ -135,63 +138,63 @@ func (w *sights) login(s *source, m *dissect.Message) {
 	default:
 		x.What = track.IsWelcome
 	}
-	x.Mix(w.now.seed)
+	x.FillHashes(w.now.seed)
 	w.now.seg.sights = append(w.now.seg.sights, x)
 }
 
-// readDatagram says what a UDP datagram is.
-func (w *sights) readDatagram(s *track.Sighting, it *item) {
+// classifyDatagram fills in what a UDP datagram is.
+func (w *sightMaker) classifyDatagram(s *track.Sighting, it *item) {
 	b := it.Payload
-	s.Wire = s.Bytes + udpHeaders + ipHeaders(it.Src)*uint32(max(len(it.pieces), 1))
+	s.Wire = s.Bytes + udpHeaders + ipHeaderBytes(it.Src)*uint32(max(len(it.pieces), 1))
 	if len(b) < it.Wire {
 		s.Flags |= track.Cut
 	}
 	if wire.IsSplit(b) && len(b) >= wire.MinSplitLen {
 		s.What = track.IsPart
-		if h, ok := wire.ParseSplit(b, wire.GuessSplit(b, it.Wire)); ok && h.Number == 0 || wire.SplitProof(b) != wire.None {
+		if h, ok := wire.ParseSplit(b, wire.GuessSplitForm(b, it.Wire)); ok && h.Number == 0 || wire.ProveSplitForm(b) != wire.None {
 			s.Flags |= track.First
 		}
-		w.seal(s, it, printOf(s, b))
+		w.addHashes(s, it, printOf(s, b))
 		return
 	}
-	w.ctx.Src, w.ctx.Dst, w.ctx.Wire = it.Src, it.Dst, it.Wire // nothing else of it is ever known here
-	if w.same.is(b, it) {
-		w.same.tell(s)
-		w.first = &w.same.first
-		w.seal(s, it, w.same.sum)
+	w.ctx.Src, w.ctx.Dst, w.ctx.Wire = it.Src, it.Dst, it.Wire // the other fields stay empty: nothing else is known here
+	if w.last.matches(b, it) {
+		w.last.fillIn(s)
+		w.first = &w.last.first
+		w.addHashes(s, it, w.last.sum)
 		return
 	}
 	sure := w.identifyPayload(s, b)
 	sum := printOf(s, b)
 	if sure {
-		w.same.keep(s, &w.own, it, sum)
+		w.last.store(s, &w.own, it, sum)
 	}
-	w.seal(s, it, sum)
+	w.addHashes(s, it, sum)
 }
 
-// printOf is a hash of the start of a payload without its token.
+// printOf returns a hash of the start of a payload without its token.
 func printOf(s *track.Sighting, b []byte) uint64 {
 	var after []byte
 	if s.Flags&track.HasKey != 0 {
 		b, after = s.Type.WithoutToken(b)
 	}
-	h := lru.MixBytes(uint64(len(b)+len(after)), b[:min(len(b), printed)])
-	if len(after) > 0 && len(b) < printed {
-		h = lru.MixBytes(h, after[:min(len(after), printed-len(b))])
+	h := lru.MixBytes(uint64(len(b)+len(after)), b[:min(len(b), printedBytes)])
+	if len(after) > 0 && len(b) < printedBytes {
+		h = lru.MixBytes(h, after[:min(len(after), printedBytes-len(b))])
 	}
 	return h
 }
 
-// seal fills in the hashes.
-func (w *sights) seal(s *track.Sighting, it *item, sum uint64) {
+// addHashes fills in the hashes of s and its Copy flag; sum is that of its payload.
+func (w *sightMaker) addHashes(s *track.Sighting, it *item, sum uint64) {
 	s.Print = uint32(sum >> 32)
-	s.Mix(w.now.seed)
-	w.copies.findCopy(s, it, sum)
+	s.FillHashes(w.now.seed)
+	w.copies.markCopy(s, it, sum)
 }
 
-// identifyPayload asks the protocols. Only what has a challenge is read: requests and
-// challenges. It reports whether the payload alone says what it is.
-func (w *sights) identifyPayload(s *track.Sighting, b []byte) (sure bool) {
+// identifyPayload fills in protocol and type of a payload and, of requests and challenges,
+// the challenge in it. sure is true if its bytes alone show what it is.
+func (w *sightMaker) identifyPayload(s *track.Sighting, b []byte) (sure bool) {
 	c := &w.ctx
 	if len(b) == 0 {
 		return false
@@ -207,7 +210,7 @@ func (w *sights) identifyPayload(s *track.Sighting, b []byte) (sure bool) {
 		return false
 	}
 	sure = v.Conf > dissect.Maybe && len(w.decodeAs) == 0
-	if !w.own.isTold && !w.reg.Believe(c, &v) {
+	if !w.own.isForced && !w.reg.Believe(c, &v) {
 		s.Flags |= track.Weak
 		s.Foreign = w.reg.ForeignType(b, c.Wire)
 	}
@@ -223,15 +226,15 @@ func (w *sights) identifyPayload(s *track.Sighting, b []byte) (sure bool) {
 		s.What = track.IsOther
 		return sure
 	}
-	if key := w.key(c, &v, b); key != 0 {
+	if key := w.challengeIn(c, &v, b); key != 0 {
 		s.Key = uint32(key)
 		s.Flags |= track.HasKey
 	}
 	return sure
 }
 
-// key is the challenge in a message, 0 if it has none.
-func (w *sights) key(c *dissect.Context, v *dissect.Verdict, b []byte) uint64 {
+// challengeIn returns the challenge in a message, 0 if it has none.
+func (w *sightMaker) challengeIn(c *dissect.Context, v *dissect.Verdict, b []byte) uint64 {
 	if k, ok := v.Dissector.(dissect.Keyer); ok {
 		if key, ok := k.Key(c, v.Type, b); ok {
 			return key
@@ -243,8 +246,8 @@ func (w *sights) key(c *dissect.Context, v *dissect.Verdict, b []byte) uint64 {
 	return m.Key
 }
 
-// addresses are those that the message of it, of type t, names.
-func (w *sights) addresses(it *item, t *dissect.Type) iter.Seq[netip.AddrPort] {
+// listedAddrs iterates over the addresses that the message in it, of type t, names.
+func (w *sightMaker) listedAddrs(it *item, t *dissect.Type) iter.Seq[netip.AddrPort] {
 	return func(yield func(netip.AddrPort) bool) {
 		m := &w.msg
 		d := w.first.verdict.Dissector
@@ -262,10 +265,10 @@ func (w *sights) addresses(it *item, t *dissect.Type) iter.Seq[netip.AddrPort] {
 	}
 }
 
-// readSegment says what a TCP segment does for its connection.
-func (w *sights) readSegment(s *track.Sighting, it *item) {
+// classifySegment fills in what a TCP segment does for its connection.
+func (w *sightMaker) classifySegment(s *track.Sighting, it *item) {
 	s.Flags |= track.Connection
-	s.Wire = s.Bytes + uint32(it.TCP.Len) + ipHeaders(it.Src)
+	s.Wire = s.Bytes + uint32(it.TCP.Len) + ipHeaderBytes(it.Src)
 	syn, ack := it.TCP.Flags&netlayer.FlagSYN != 0, it.TCP.Flags&netlayer.FlagACK != 0
 	switch {
 	case syn && ack:
@@ -275,6 +278,6 @@ func (w *sights) readSegment(s *track.Sighting, it *item) {
 	case ack && it.TCP.Flags&netlayer.FlagRST == 0:
 		s.What, s.Key = track.IsAcked, it.TCP.Ack-1
 	}
-	s.Mix(w.now.seed)
-	w.copies.findCopy(s, it, lru.Mix(uint64(it.TCP.Seq), uint64(it.TCP.Ack)<<32|uint64(it.TCP.Flags)<<16|uint64(s.Bytes)))
+	s.FillHashes(w.now.seed)
+	w.copies.markCopy(s, it, lru.Mix(uint64(it.TCP.Seq), uint64(it.TCP.Ack)<<32|uint64(it.TCP.Flags)<<16|uint64(s.Bytes)))
 }

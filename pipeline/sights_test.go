@@ -30,7 +30,7 @@ type log struct {
 	seen  []track.Sighting
 }
 
-var whats = [track.NumWhats]string{"other", "request", "reply", "challenge", "part", "junk", "unreachable", "listed",
+var whats = [track.NumPacketTypes]string{"other", "request", "reply", "challenge", "part", "junk", "unreachable", "listed",
 	"opened", "agreed", "acked", "login", "welcome", "rejected", "fragment", "control", "carried"}
 
 var flagNames = []struct {
@@ -96,6 +96,7 @@ func watchRun(t testing.TB, data []byte, jobs int, r render.Renderer) *log {
 
 const (
 	infoAsked = "FF FF FF FF 54 \"Source Engine Query\\0\""
+	eyeReply  = `"EYE1\x07bf1942\x0614567\x07Desert\x09conquest\x0bel alamein\x041.6\x020\x0380\x0364\x01"`
 	c2s       = "10.64.0.1:40001 > 198.18.0.1:27015"
 	s2c       = "198.18.0.1:27015 > 10.64.0.1:40001"
 )
@@ -120,6 +121,14 @@ func TestSightings(t *testing.T) {
 		{"nothing after the header", "> FF FF FF FF", []string{"1 other " + c2s}},
 		{"the game", "> 01 00 00 80 01 00 00 80 02 A4 81", []string{"1 other " + c2s}},
 		{"one byte", "> \"s\"", []string{"1 request " + c2s + " ASE_QUERY weak"}},
+		{"one byte beside the game", "> 01 00 00 80\n> \"s\"", []string{"1 other " + c2s, "2 other " + c2s}},
+		{"one byte beside another protocol", "> " + infoAsked + "\n> \"s\"", []string{"1 request " + c2s + " A2S_INFO", "2 other " + c2s}},
+		{"one byte beside the game, to a server that speaks it", "> 01 00 00 80\n< " + eyeReply + "\n> \"s\"",
+			[]string{"1 other " + c2s, "2 reply " + s2c + " EYE1", "3 request " + c2s + " ASE_QUERY weak"}},
+		{"one byte beside the game, to one that speaks another protocol", "> 01 00 00 80\n< FF FF FF FF 45 00 00\n> \"s\"",
+			[]string{"1 other " + c2s, "2 reply " + s2c + " S2A_RULES", "3 other " + c2s}},
+		{"one byte beside the game, at a port of the protocol", "@ server 198.18.0.1:22126\n> 01 00 00 80\n> \"s\"",
+			[]string{"1 other 10.64.0.1:40001 > 198.18.0.1:22126", "2 request 10.64.0.1:40001 > 198.18.0.1:22126 ASE_QUERY"}},
 		{"cut in the challenge", "@ snaplen 69\n> " + infoAsked + " 01 02 03 04", []string{"1 request " + c2s + " A2S_INFO cut"}},
 		{"cut in the text", "@ snaplen 60\n> " + infoAsked + " 01 02 03 04", []string{"1 request " + c2s + " A2S_INFO cut"}},
 		{"IPv6", "@ client [2001:db8::7]:40001\n@ server [2001:db8::1]:27015\n> " + infoAsked + " 01 02 03 04",

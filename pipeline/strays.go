@@ -15,11 +15,11 @@ import (
 // four bytes (RFC 2784).
 const greHeaders = ipv4Headers + 4
 
-// readStray says what a packet is that has no datagram or segment of its own.
-func (w *sights) readStray(s *track.Sighting, it *item) {
+// classifyStray fills in what a packet is that has no datagram or segment of its own.
+func (w *sightMaker) classifyStray(s *track.Sighting, it *item) {
 	b := it.Payload
 	s.Detail = it.Proto
-	s.Wire = s.Bytes + ipHeaders(it.Src)
+	s.Wire = s.Bytes + ipHeaderBytes(it.Src)
 	switch {
 	case it.Frag.Set:
 		s.What, s.Key = track.IsFragment, it.Frag.ID
@@ -35,7 +35,7 @@ func (w *sights) readStray(s *track.Sighting, it *item) {
 	default:
 		s.What = track.IsCarried
 	}
-	w.seal(s, it, lru.MixBytes(uint64(it.Frag.Off)<<32|uint64(s.Bytes), b[:min(len(b), printed)]))
+	w.addHashes(s, it, lru.MixBytes(uint64(it.Frag.Off)<<32|uint64(s.Bytes), b[:min(len(b), printedBytes)]))
 }
 
 // readPorts reads the ports at the start of the first fragment of a datagram or segment.
@@ -49,7 +49,7 @@ func readPorts(s *track.Sighting, it *item) {
 
 // addTunnel adds the outermost GRE tunnel around a packet that was shown: its receiver is
 // another host, whom the packets inside may be sent to in order to flood it.
-func (w *sights) addTunnel(it *item) {
+func (w *sightMaker) addTunnel(it *item) {
 	for i := range it.ways {
 		way := &it.ways[i]
 		if way.Kind != netlayer.WayGRE {
@@ -61,7 +61,7 @@ func (w *sights) addTunnel(it *item) {
 		x.Sighting = track.Sighting{What: track.IsCarried, Detail: netlayer.ProtoGRE, Frame: x.Frame, Age: x.Age, Nanos: x.Nanos,
 			Src: track.HostOf(netip.AddrPortFrom(way.Src.Addr(), 0)), Dst: track.HostOf(netip.AddrPortFrom(way.Dst.Addr(), 0)),
 			Flags: x.Flags & track.Copy, Bytes: inner, Wire: inner + greHeaders}
-		x.Mix(w.now.seed)
+		x.FillHashes(w.now.seed)
 		seg.sights = append(seg.sights, x)
 		return
 	}

@@ -5,16 +5,16 @@ import (
 	"qsniff/reassembly/tcpstream"
 )
 
-// streams makes messages of the connections of one partition: it is the sink of
-// their reassembly. What it knows of a connection lies in an array by slot.
+// streams makes messages of the connections of one partition. It is the sink of
+// their reassembly, and keeps the state of each connection in an array by slot.
 type streams struct {
-	now      *current
-	asm      *tcpstream.Assembler
-	claims   claims
-	report   connReport
-	conns    []*connection // each is used again
-	sessions sessions
-	begun    uint64 // connections that were identified so far
+	now        *current
+	asm        *tcpstream.Assembler
+	claims     claims
+	report     connReport
+	conns      []*connection // each is used again
+	sessions   sessions
+	identified uint64 // connections that were identified so far
 }
 
 // newStreams returns streams whose tables are size times as large as usual.
@@ -25,44 +25,47 @@ func newStreams(size float64, q claims, r connReport) *streams {
 	return s
 }
 
-// of is what is known of c. The first connection of a slot brings the memory for it:
-// few captures have as many connections as there are slots.
-func (s *streams) of(c *tcpstream.Conn) *connection {
+// connectionOf returns the state of c. Its memory is allocated with the first connection
+// of its slot: few captures have as many connections as there are slots.
+func (s *streams) connectionOf(c *tcpstream.Conn) *connection {
 	for len(s.conns) <= c.Slot {
 		s.conns = append(s.conns, new(connection))
 	}
 	return s.conns[c.Slot]
 }
 
-// add takes a segment.
-func (s *streams) add(it *item) {
+// addSegment adds a TCP segment.
+func (s *streams) addSegment(it *item) {
 	s.asm.Add(&tcpstream.Segment{Src: it.Src, Dst: it.Dst, TCP: it.TCP, Data: it.Payload, Wire: it.Wire,
 		Frame: it.frame, Nanos: it.age})
 }
 
-// tick gives up what was silent too long.
-func (s *streams) tick(age int64) { s.asm.Tick(age) }
+// expire closes the connections that were silent too long, and skips what is missing too
+// long.
+func (s *streams) expire(age int64) { s.asm.Tick(age) }
 
-// flush gives up the rest at the end of the capture.
+// flush closes all connections at the end of the capture.
 func (s *streams) flush(age int64) { s.asm.Flush(age) }
 
-// Data reads the messages in what one end sent.
+// Data implements tcpstream.Sink: it reads the messages in what one end sent, and first
+// finds the protocol of the connection if that is unknown.
 func (s *streams) Data(c *tcpstream.Conn, dir int, ch *tcpstream.Chunk) (done, need int) {
-	k := s.of(c)
-	k.way[dir].isClosed = false
-	if k.dis == nil {
-		if done, need = s.findProtocol(c, k, dir, ch); k.dis == nil {
+	k := s.connectionOf(c)
+	k.dirs[dir].isClosed = false
+	if k.dissector == nil {
+		if done, need = s.findProtocol(c, k, dir, ch); k.dissector == nil {
 			return done, need
 		}
 	}
-	s.lookAtBegin(c, dir, &k.way[dir], ch) // the other end's bytes may have told whose it is
-	return s.read(c, k, dir, ch, done, false)
+	s.lookAtBegin(c, dir, &k.dirs[dir], ch) // the other end's bytes may have shown the protocol
+	return s.readMessages(c, k, dir, ch, done, false)
 }
 
-// read reads the messages from offset done on. last tells that nothing follows ch
-// without a break.
-func (s *streams) read(c *tcpstream.Conn, k *connection, dir int, ch *tcpstream.Chunk, done int, last bool) (int, int) {
-	w := &k.way[dir]
+// readMessages reports the messages of ch from offset done on. last is set if nothing
+// follows ch without a break. It returns the offset after the last message, and how many
+// bytes the next one needs, as Data does.
+func (s *streams) readMessages(c *tcpstream.Conn, k *connection, dir int, ch *tcpstream.Chunk, done int, last bool) (int, int) {
+	w := &k.dirs[dir]
 	for done < len(ch.Data) {
 		if w.skip > 0 {
 			n := min(w.skip, uint64(len(ch.Data)-done))
@@ -70,10 +73,10 @@ func (s *streams) read(c *tcpstream.Conn, k *connection, dir int, ch *tcpstream.
 			done += int(n)
 			continue
 		}
-		ctx := s.report.context(c, k, dir)
-		s.report.know.Last = last
+		ctx := s.report.makeContext(c, k, dir)
+		s.report.stream.Last = last
 		if w.isLost {
-			n, need := k.dis.Resync(ctx, ch.Data[done:], last)
+			n, need := k.dissector.Resync(ctx, ch.Data[done:], last)
 			done, w.passed = done+n, w.passed+uint64(n)
 			if need > 0 || done == len(ch.Data) {
 				return done, need
@@ -81,7 +84,7 @@ func (s *streams) read(c *tcpstream.Conn, k *connection, dir int, ch *tcpstream.
 			w.isLost = false
 			s.report.reportSkipped(c, k, w, dir)
 		}
-		switch r := k.dis.Frame(ctx, ch.Data[done:]); {
+		switch r := k.dissector.Frame(ctx, ch.Data[done:]); {
 		case r.Conf == dissect.No:
 			w.isLost = true
 			w.passed++
@@ -97,28 +100,28 @@ func (s *streams) read(c *tcpstream.Conn, k *connection, dir int, ch *tcpstream.
 	return done, 0
 }
 
-// Break reads what there is before a gap or the end.
+// Break implements tcpstream.Sink: it reads what there is before a gap or the end.
 func (s *streams) Break(c *tcpstream.Conn, dir int, ch *tcpstream.Chunk, b tcpstream.Break) {
-	k := s.of(c)
-	w := &k.way[dir]
-	w.isBegun = w.isBegun || b.Why.Gap() // what follows a gap is no begin
-	if k.dis == nil && !s.adoptCut(c, k, dir, ch) {
+	k := s.connectionOf(c)
+	w := &k.dirs[dir]
+	w.isBegun = w.isBegun || b.Why.IsGap() // what follows a gap is not the start of the connection
+	if k.dissector == nil && !s.adoptCut(c, k, dir, ch) {
 		w.isLost, w.hasWeakMessage = true, false
 		w.missed += b.Len
 		return
 	}
-	done, _ := s.read(c, k, dir, ch, 0, true)
+	done, _ := s.readMessages(c, k, dir, ch, 0, true)
 	left := w.skip // of a message that began before the gap
 	rest := ch.Data[done:]
 	if len(rest) > 0 {
 		left = s.report.reportTorn(c, k, dir, ch, done, b.Why)
 	}
-	if !b.Why.Gap() {
+	if !b.Why.IsGap() {
 		w.isClosed = true
 		return
 	}
 	s.report.reportGap(c, k, dir, b, len(rest))
-	w.followsGap, k.way[1-dir].mayMissOther = true, true
+	w.followsGap, k.dirs[1-dir].mayMissOther = true, true
 	w.skip = 0
 	if left >= b.Len && !w.isLost {
 		w.skip = left - b.Len
@@ -127,45 +130,47 @@ func (s *streams) Break(c *tcpstream.Conn, dir int, ch *tcpstream.Chunk, b tcpst
 	w.isLost = true
 }
 
-// Conflict reports bytes that came twice with different content.
+// Conflict implements tcpstream.Sink: it reports bytes that came twice with different
+// content.
 func (s *streams) Conflict(c *tcpstream.Conn, dir int, frame uint64, n int) {
-	if k := s.of(c); k.dis != nil {
+	if k := s.connectionOf(c); k.dissector != nil {
 		s.report.reportFinding(c, k, &tcpstream.Conflict, uint64(n), dir)
 	}
 }
 
-// Close ends a connection.
+// Close implements tcpstream.Sink: it ends a connection, and counts its segments if no
+// protocol claimed it.
 func (s *streams) Close(c *tcpstream.Conn) {
-	k := s.of(c)
+	k := s.connectionOf(c)
 	switch {
-	case k.madeRoom:
-	case k.dis == nil:
+	case k.isEvicted:
+	case k.dissector == nil:
 		s.now.n.tcpOther += uint64(c.DataSegments)
 		s.now.n.tcpEmpty += uint64(c.Segments - c.DataSegments)
 	default:
-		for dir := range k.way {
-			s.report.reportSkipped(c, k, &k.way[dir], dir)
+		for dir := range k.dirs {
+			s.report.reportSkipped(c, k, &k.dirs[dir], dir)
 		}
-		s.end(c, k)
+		s.endConnection(c, k)
 	}
 	*k = connection{}
 }
 
-// end reports what the end of a connection shows, and gives its session back.
-func (s *streams) end(c *tcpstream.Conn, k *connection) {
+// endConnection reports the end of a connection, and frees its session.
+func (s *streams) endConnection(c *tcpstream.Conn, k *connection) {
 	s.report.reportEnd(c, k)
 	s.sessions.giveBack(k.sess)
 }
 
-// findProtocol finds out whose a connection is. It returns how many bytes cannot be
-// the start of anything, and how many are needed to go on. One that is nobody's
-// is ignored from then on.
+// findProtocol finds the protocol of a connection and adopts the connection for it. It
+// returns how many bytes cannot be the start of a message, and how many are needed to go
+// on. A connection of no known protocol is ignored from then on.
 func (s *streams) findProtocol(c *tcpstream.Conn, k *connection, dir int, ch *tcpstream.Chunk) (done, need int) {
-	if d := s.claims.findTold(c, k); d != nil {
+	if d := s.claims.findForced(c, k); d != nil {
 		s.adopt(c, k, dir, d, dissect.WhyTold)
 		return 0, 0
 	}
-	w := &k.way[dir]
+	w := &k.dirs[dir]
 	s.lookAtBegin(c, dir, w, ch)
 	for {
 		if w.isLost {
@@ -181,9 +186,9 @@ func (s *streams) findProtocol(c *tcpstream.Conn, k *connection, dir int, ch *tc
 			}
 			w.isLost = false
 		}
-		v, toServer := s.claims.claim(c, dir, ch.Data[done:])
+		v, toServer := s.claims.pickProtocol(c, dir, ch.Data[done:])
 		switch {
-		case v.Conf == dissect.No && c.Opened && !w.isSearched:
+		case v.Conf == dissect.No && c.OpenerKnown && !w.isSearched:
 			s.asm.Ignore(c)
 			return done, 0
 		case v.Conf == dissect.No:
@@ -193,7 +198,7 @@ func (s *streams) findProtocol(c *tcpstream.Conn, k *connection, dir int, ch *tc
 		case v.Need > 0:
 			return done, v.Need
 		default:
-			why := s.claims.whyBelieve(c, k, dir, &v, toServer, ch.Data[done:])
+			why := s.claims.findReason(c, k, dir, &v, toServer, ch.Data[done:])
 			if why == "" {
 				w.hasWeakMessage = true
 				return done, len(ch.Data) - done + 1
@@ -205,23 +210,24 @@ func (s *streams) findProtocol(c *tcpstream.Conn, k *connection, dir int, ch *tc
 	}
 }
 
-// lookAtBegin is for the first bytes of what end dir sends: where a message begins has
-// to be found unless one does there.
+// lookAtBegin looks at the first bytes that end dir sent. Unless a message begins with
+// them, the start of a message has to be searched for.
 func (s *streams) lookAtBegin(c *tcpstream.Conn, dir int, w *direction, ch *tcpstream.Chunk) {
 	if !w.isBegun {
 		w.isBegun = true
-		w.isLost = !c.Opened && !s.claims.startsWithMessage(c, dir, ch.Data)
+		w.isLost = !c.OpenerKnown && !s.claims.startsWithMessage(c, dir, ch.Data)
 	}
 }
 
-// adoptCut adopts a connection whose first message a break cuts, if that stands at
-// its begin and on its protocol's port: no more of it will come.
+// adoptCut adopts a connection whose first message a break cuts, so that no more of it
+// will come, if the message is at the start of the connection and the port is that of
+// its protocol. It reports whether it did.
 func (s *streams) adoptCut(c *tcpstream.Conn, k *connection, dir int, ch *tcpstream.Chunk) bool {
-	w := &k.way[dir]
-	if !c.Opened || w.isSearched || len(ch.Data) == 0 {
+	w := &k.dirs[dir]
+	if !c.OpenerKnown || w.isSearched || len(ch.Data) == 0 {
 		return false
 	}
-	v, toServer := s.claims.claim(c, dir, ch.Data)
+	v, toServer := s.claims.pickProtocol(c, dir, ch.Data)
 	if v.Conf == dissect.No || !s.claims.reg.OnPort(v.Dissector, c.Ends[1].Port()) {
 		return false
 	}
@@ -231,27 +237,28 @@ func (s *streams) adoptCut(c *tcpstream.Conn, k *connection, dir int, ch *tcpstr
 	return true
 }
 
-// adopt gives a connection to d, and reads what waits in the other direction.
+// adopt makes d the protocol of a connection, for reason why, and reads what waits in the
+// other direction.
 func (s *streams) adopt(c *tcpstream.Conn, k *connection, dir int, d dissect.StreamDissector, why string) {
-	s.begun++
-	k.dis, k.why, k.conn, k.number, k.used = d, why, c, s.begun, s.now.item.frame
+	s.identified++
+	k.dissector, k.why, k.conn, k.number, k.used = d, why, c, s.identified, s.now.item.frame
 	if s.sessions.areUsedUp() {
-		s.giveUp()
+		s.evictConnection()
 	}
 	k.sess = s.sessions.take(d)
 	s.asm.Offer(c, 1-dir)
-	for dir := range k.way {
-		if w := &k.way[dir]; w.missed > 0 {
+	for dir := range k.dirs {
+		if w := &k.dirs[dir]; w.missed > 0 {
 			s.report.reportFinding(c, k, &tcpstream.Missing, w.missed, dir)
 			w.missed = 0
 		}
 	}
-	s.report.reportSkipped(c, k, &k.way[dir], dir)
+	s.report.reportSkipped(c, k, &k.dirs[dir], dir)
 }
 
-// giveUp ends the connection that is worth the least, of equals the one that was
-// silent longest.
-func (s *streams) giveUp() {
+// evictConnection ends the connection that is worth the least, of equals the one that has
+// been silent longest, and ignores it from then on.
+func (s *streams) evictConnection() {
 	var least *connection
 	for _, k := range s.conns {
 		if k.sess != nil && (least == nil || k.worth() < least.worth() || k.worth() == least.worth() && k.used < least.used) {
@@ -259,10 +266,10 @@ func (s *streams) giveUp() {
 		}
 	}
 	c := least.conn
-	s.end(c, least)
+	s.endConnection(c, least)
 	if !least.isOver() {
 		s.now.n.sessionsEvicted++
 	}
-	*least = connection{madeRoom: true}
+	*least = connection{isEvicted: true}
 	s.asm.Ignore(c)
 }

@@ -37,7 +37,7 @@ func told(t *testing.T, source string, cfg Config) ([]string, tally.Run) {
 		t.Fatal(err)
 	}
 	for _, p := range c.Packets {
-		if err := w.Packet(p.Nanos, p.Frame); err != nil {
+		if err := w.WritePacket(p.Nanos, p.Frame); err != nil {
 			t.Fatal(err)
 		}
 	}

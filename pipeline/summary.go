@@ -21,7 +21,7 @@ const (
 	whyRefused    = "IP fragment that contradicts others or itself"
 )
 
-// summary says what the batches merged so far came to.
+// summary returns the counters of the batches merged so far.
 func (f *fold) summary() tally.Run {
 	r := &f.reader
 	run := tally.Run{Packets: r.packets, Bytes: r.bytes, First: r.first, Last: r.last,
@@ -62,8 +62,8 @@ func (f *fold) summary() tally.Run {
 	return run
 }
 
-// addType counts types of one name as one: protocols tell requests of one name
-// apart by what they ask for.
+// addType adds the count of a type. Types of one name count as one: some protocols have
+// several that differ in what they ask for.
 func addType(run *tally.Run, tc tally.TypeCount) {
 	for i := range run.Types {
 		if t := &run.Types[i]; t.Protocol == tc.Protocol && t.Message == tc.Message {
@@ -80,8 +80,8 @@ func addReason(run *tally.Run, why string, n uint64) {
 	}
 }
 
-// addCounters adds up what the stages of the partitions counted. It returns what they
-// left out, which the summary gives reasons for.
+// addCounters adds the counters of the partitions' stages to run. It returns the counts
+// of packets that held no message, for which the summary has reasons.
 func (f *fold) addCounters(run *tally.Run) (n totals) {
 	run.IP = f.reader.frags
 	for i := range f.parts {

@@ -12,15 +12,15 @@ import (
 // totals are a partition's running counters.
 type totals struct {
 	unknown    uint64 // datagrams that no protocol claims
-	unbelieved uint64 // weak ones without a second witness
+	unbelieved uint64 // datagrams that could be messages, which nothing confirmed
 	game       uint64 // split messages that are game traffic
-	icmp       uint64 // ICMP errors about something else
-	// sessionsEvicted counts connections of ours that made room for others.
+	icmp       uint64 // ICMP errors that quote no message
+	// sessionsEvicted counts open connections whose session was evicted for another.
 	sessionsEvicted uint64
-	tcpOther        uint64 // segments with data of connections that are nobody's
+	tcpOther        uint64 // segments with data of connections of other protocols
 	tcpEmpty        uint64 // segments without data of such connections
 	flowsEvicted    uint64
-	// exchangesEvicted counts exchanges that made room before they were over.
+	// exchangesEvicted counts exchanges that were evicted before they were over.
 	exchangesEvicted uint64
 	split            split.Counters
 	joined           reassembly.JoinCounters
@@ -30,12 +30,12 @@ type totals struct {
 // readerTotals are the reader's running counters.
 type readerTotals struct {
 	packets, bytes uint64
-	copies         uint64 // packets that were captured before
+	copies         uint64 // packets dropped because they were captured before
 	backwards      uint64 // packets older than one before
-	first, last    int64  // packet time
+	first, last    int64  // earliest and latest time stamp
 	stops          [netlayer.NumStops]uint64
 	link           uint16 // the last link type that is not decoded
 	frags          ipfrag.Counters
-	abandoned      uint64 // sets of fragments whose start could be read
+	abandoned      uint64 // sets of fragments that were given up and of which there is a start
 	source         capture.Stats
 }

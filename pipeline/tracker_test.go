@@ -20,7 +20,7 @@ type collector struct {
 	findings int
 }
 
-func (c *collector) Fact(f *track.Fact, found []track.Found, _ *track.Post) {
+func (c *collector) AddFact(f *track.Fact, found []track.Found, _ *track.ServerInfo) {
 	s := fmt.Sprint(f.Frame, " ", f.Step, " ", f.ID)
 	if f.Took >= 0 {
 		s += fmt.Sprint(" after ", f.Took/ms)
@@ -31,7 +31,9 @@ func (c *collector) Fact(f *track.Fact, found []track.Found, _ *track.Post) {
 	c.facts = append(c.facts, s)
 }
 
-func (c *collector) Finding(uint64, int64, netip.AddrPort, netip.AddrPort, track.Found) { c.findings++ }
+func (c *collector) AddFinding(uint64, int64, netip.AddrPort, netip.AddrPort, track.Found) {
+	c.findings++
+}
 
 // exchanges runs datagrams through the pipeline, and returns the facts and what is
 // written.
@@ -115,7 +117,7 @@ func TestHostFindings(t *testing.T) {
 		}
 		for _, s := range []sent{{0, "10.64.0.9:40001", server, info}, {9000, client, server, info}, {9020, other, client, reply}, {9040, client, other, info}} {
 			d := testpcap.Datagram{Src: netip.MustParseAddrPort(s.src), Dst: netip.MustParseAddrPort(s.dst), TTL: 64, Payload: []byte(s.payload)}
-			if err := w.Packet(testpcap.Start+s.at*ms, d.Frame(testpcap.Link{Type: testpcap.LinkRaw})); err != nil {
+			if err := w.WritePacket(testpcap.Start+s.at*ms, d.Frame(testpcap.Link{Type: testpcap.LinkRaw})); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -8,13 +8,13 @@ import (
 
 // turnMaker adds what dialogues need to the spans of a segment.
 type turnMaker struct {
-	isWanted bool   // somebody puts messages together to dialogues
-	frame    uint64 // of the one dialogue that is wanted, 0 for all
+	isWanted bool   // the run is for dialogues
+	frame    uint64 // a frame of the one dialogue that is wanted, 0 for all
 }
 
-// addMessage adds the turn of a message made of s to its span. said is where in its text
-// the bytes of the message stand.
-func (t *turnMaker) addMessage(seg *segment, x *span, s *source, said render.Said) {
+// addMessage adds the turn of a message made of s to its span. said is the part of its
+// text that has the bytes of the message.
+func (t *turnMaker) addMessage(seg *segment, x *span, s *payload, said render.Quote) {
 	if t.isWanted {
 		seg.addTurn(x, turn{conn: s.stream, said: said, isWanted: t.frame != 0 && s.frame == t.frame || t.hasFrame(s.frames)})
 	}

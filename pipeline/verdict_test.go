@@ -32,7 +32,7 @@ func capturedOf(t *testing.T, all []sent) capture.Source {
 	}
 	for _, s := range all {
 		d := testpcap.Datagram{Src: netip.MustParseAddrPort(s.src), Dst: netip.MustParseAddrPort(s.dst), TTL: 64, Payload: []byte(s.payload)}
-		if err := w.Packet(testpcap.Start+s.at*ms, d.Frame(testpcap.Link{Type: testpcap.LinkRaw})); err != nil {
+		if err := w.WritePacket(testpcap.Start+s.at*ms, d.Frame(testpcap.Link{Type: testpcap.LinkRaw})); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -6,37 +6,41 @@ import (
 	"qsniff/track"
 )
 
-// watching gives the sightings of a run to the watchers, and writes what they say.
+// watching passes the sightings of a run to the watchers, and writes the incidents that
+// they find.
 type watching struct {
 	out       *textOutput
 	watchers  []track.Watcher
-	announcer render.IncidentRenderer // nil: nobody shows incidents
+	announcer render.IncidentRenderer // nil: incidents are not shown
 	mirror    mirror
-	last      sight  // when watchers were told something last
-	dropped   uint64 // packets that they know the capturing program lost
-	event     render.Incident
+	doubt     doubt
+	last      sight  // kind and time of the last sight that watchers got
+	dropped   uint64 // packets that the capturing program dropped, as reported to watchers
+	event     render.IncidentEvent
 }
 
-// show gives the watchers the sightings of list from next on, up to the index limit, but
-// one in any case. It returns where the next one is.
-func (w *watching) show(list []sight, next int, limit int32) int {
+// showSights passes the sights of list from next on, at least one, to the watchers, up
+// to those of the item with index limit. It returns the position of the next one.
+func (w *watching) showSights(list []sight, next int, limit int32) int {
 	for first := next; next < len(list); next++ {
 		x := &list[next]
 		if next > first && x.index > limit {
 			break
 		}
-		w.tell(x)
+		w.tellWatchers(x)
 	}
 	return next
 }
 
-func (w *watching) tell(x *sight) {
-	w.last.event, w.last.Age, w.last.Nanos = x.event, x.Age, x.Nanos
-	switch x.event {
+// tellWatchers calls the method of the watchers for a sight.
+func (w *watching) tellWatchers(x *sight) {
+	w.last.kind, w.last.Age, w.last.Nanos = x.kind, x.Age, x.Nanos
+	switch x.kind {
 	case sawPacket:
 		if w.mirror.isCopy(&x.Sighting) {
 			return
 		}
+		w.doubt.resolve(&x.Sighting)
 		for _, to := range w.watchers {
 			to.Sight(&x.Sighting)
 		}
@@ -55,8 +59,8 @@ func (w *watching) tell(x *sight) {
 	}
 }
 
-// tellDropped tells the watchers how many packets the capturing program lost besides
-// those that they know of.
+// tellDropped reports to the watchers how many packets the capturing program has dropped
+// since the last call; dropped is the number in all.
 func (w *watching) tellDropped(dropped uint64) {
 	if dropped <= w.dropped {
 		return
@@ -67,16 +71,16 @@ func (w *watching) tellDropped(dropped uint64) {
 	w.dropped = dropped
 }
 
-// cutShort tells the watchers that no packet follows where the run was interrupted or
-// failed: what is open then is told of as well. It returns err, or that of writing
-// what they say.
-func (w *watching) cutShort(err error) error {
-	if err == nil || w.out.failed != nil || w.last.event == sawEnd || w.last.Age == 0 {
+// endEarly reports the end to the watchers if the run was interrupted or failed, with
+// error err, before the end of the capture, so that they report the open incidents. It
+// returns err, or the error of writing these.
+func (w *watching) endEarly(err error) error {
+	if err == nil || w.out.failed != nil || w.last.kind == sawEnd || w.last.Age == 0 {
 		return err
 	}
 	x := w.last
-	x.event = sawEnd
-	w.tell(&x)
+	x.kind = sawEnd
+	w.tellWatchers(&x)
 	if wrong := w.out.flush(); wrong != nil {
 		return wrong
 	}
@@ -90,9 +94,9 @@ func (w *watching) announce(in *flood.Incident, e flood.Event) {
 		return
 	}
 	x, o := &w.event, w.out
-	*x = render.Incident{Nanos: w.last.Nanos, First: o.start, Event: e, Incident: in}
+	*x = render.IncidentEvent{Nanos: w.last.Nanos, First: o.start, Event: e, Incident: in}
 	o.buf = w.announcer.AppendIncident(o.buf, x)
-	if x.Hole.Open {
+	if x.Hole.IsSet {
 		o.fillHole(x.Hole.At, x.Hole.Width, x.Nanos)
 	}
 }

@@ -50,7 +50,7 @@ func (a asked) write(t *testing.T) []byte {
 					id++
 				}
 				d.ID = id
-				if err := w.Packet(now+int64(again)*int64(a.gap), d.Frame(link)); err != nil {
+				if err := w.WritePacket(now+int64(again)*int64(a.gap), d.Frame(link)); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -125,7 +125,7 @@ func TestMirrorStops(t *testing.T) {
 	m := &mirror{}
 	see := func(at int64, source int, copy bool) bool {
 		s := &track.Sighting{Age: at * 1e9, Src: track.Host(netip.AddrFrom4([4]byte{10, 0, byte(source >> 8), byte(source)}).As16())}
-		s.Mix(1)
+		s.FillHashes(1)
 		if copy {
 			s.Flags = track.Copy
 		}
@@ -133,7 +133,7 @@ func TestMirrorStops(t *testing.T) {
 	}
 	for i := range 20 {
 		see(1, i, false)
-		if left := see(1, i, true); left != (i >= mirrorLeast-1) {
+		if left := see(1, i, true); left != (i >= mirrorMinSources-1) {
 			t.Errorf("source %d: copy left out: %v", i, left)
 		}
 	}
@@ -154,7 +154,7 @@ func TestMirrorList(t *testing.T) {
 	for frame := range uint64(3) {
 		for range 200 {
 			s := &track.Sighting{Frame: frame + 1, What: track.IsListed, Flags: track.Copy}
-			s.Mix(1)
+			s.FillHashes(1)
 			if !m.isCopy(s) {
 				t.Fatal("a copy is not left out")
 			}
@@ -186,13 +186,13 @@ func TestMirrorAllocations(t *testing.T) {
 	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
-	w := &watching{watchers: []track.Watcher{&counter{}}}
+	w := &watching{watchers: []track.Watcher{&counter{}}, doubt: newDoubt()}
 	x := sight{}
 	if n := testing.AllocsPerRun(10_000, func() {
 		x.Age += 1e8
 		x.Src[15]++
 		x.Flags ^= track.Copy
-		w.tell(&x)
+		w.tellWatchers(&x)
 	}); n != 0 {
 		t.Errorf("%v allocations for each sighting", n)
 	}

@@ -2,11 +2,12 @@ package pipeline
 
 import "context"
 
-// worker serves the partitions that fall to it, item by item in packet order, and
-// hands its output over in segments. It waits while the fold is busy with earlier ones.
+// worker passes items to the partitions that it serves, every jobs-th one from index on,
+// in packet order, and hands what they make of them to the fold in segments. It waits
+// while the fold has all segments.
 type worker struct {
 	index, jobs int
-	parts       []*partition // all of them; it touches its own
+	parts       []*partition // all of them; it uses only its own
 	in          chan *batch
 	out, free   chan *segment
 	seg         *segment
@@ -24,15 +25,15 @@ func newWorker(index, jobs int, parts []*partition) *worker {
 // run works until the batches end or ctx does.
 func (w *worker) run(ctx context.Context) {
 	for b := range w.in {
-		if !w.batch(ctx, b) {
+		if !w.processBatch(ctx, b) {
 			return
 		}
 	}
 }
 
-// batch makes one batch's segments. It returns false when ctx ended.
-func (w *worker) batch(ctx context.Context, b *batch) bool {
-	if !w.next(ctx) {
+// processBatch makes the segments of one batch. It returns false if ctx ended.
+func (w *worker) processBatch(ctx context.Context, b *batch) bool {
+	if !w.takeSegment(ctx) {
 		return false
 	}
 	for p := w.index; p < Partitions; p += w.jobs {
@@ -40,24 +41,24 @@ func (w *worker) batch(ctx context.Context, b *batch) bool {
 	}
 	for i := range b.items {
 		it := &b.items[i]
-		if it.part == everyone {
+		if it.part == allPartitions {
 			spans, sights := len(w.seg.spans), len(w.seg.sights)
 			for p := w.index; p < Partitions; p += w.jobs {
-				w.parts[p].do(int32(i), it, w.seg)
+				w.parts[p].process(int32(i), it, w.seg)
 			}
 			w.seg.sort(spans, sights)
 		} else if int(it.part)%w.jobs == w.index {
-			w.parts[it.part].do(int32(i), it, w.seg)
+			w.parts[it.part].process(int32(i), it, w.seg)
 		}
-		if w.seg.full() && !(w.hand(ctx, false) && w.next(ctx)) {
+		if w.seg.isFull() && !(w.handOver(ctx, false) && w.takeSegment(ctx)) {
 			return false
 		}
 	}
-	return w.hand(ctx, true)
+	return w.handOver(ctx, true)
 }
 
-// next takes an empty segment.
-func (w *worker) next(ctx context.Context) bool {
+// takeSegment waits for an empty segment. It returns false if ctx ended.
+func (w *worker) takeSegment(ctx context.Context) bool {
 	select {
 	case w.seg = <-w.free:
 		w.seg.reset()
@@ -67,9 +68,9 @@ func (w *worker) next(ctx context.Context) bool {
 	}
 }
 
-// hand gives the segment to the fold. There is room for all segments, so it does
-// not block.
-func (w *worker) hand(ctx context.Context, last bool) bool {
+// handOver gives the segment to the fold; last: it is the last of its batch. The channel
+// has room for all segments, so it does not block. It returns false if ctx ended.
+func (w *worker) handOver(ctx context.Context, last bool) bool {
 	w.seg.isLast = last
 	for p := w.index; p < Partitions; p += w.jobs {
 		w.seg.totals[p] = w.parts[p].totals()

@@ -1,28 +1,28 @@
-// Package reassembly holds what the three joiners below it share: how they say
-// which frame brought which bytes. They join what networks and engines cut up:
-// ipfrag the fragments of IP, split the parts of Source and GoldSource replies,
-// tcpstream the segments of TCP.
+// Package reassembly holds what the four packages below it share: the record of which
+// frame brought which bytes, and counters. They join what networks and game servers cut
+// up: ipfrag the fragments of IP, split the parts of Source and GoldSource replies, eye
+// the fragments of All-Seeing Eye replies, tcpstream the segments of TCP.
 package reassembly
 
-// Piece says that one frame brought the bytes [Off, Off+Len) of a joined whole.
+// Piece records that one frame brought the bytes [Off, Off+Len) of a joined whole.
 type Piece struct {
 	Frame    uint64
 	Off, Len uint32
 }
 
-// JoinCounters count since the start what joins replies that a protocol cuts in a way
-// of its own, or would cut if they were longer.
+// JoinCounters are the running totals of an assembler for one protocol that cuts long
+// replies in a way of its own, such as All-Seeing Eye.
 type JoinCounters struct {
-	Fragments  uint64 // datagrams taken
-	Sets       uint64 // replies delivered
-	Complete   uint64 // of them: whole
-	Incomplete uint64 // of them: given up
-	Evicted    uint64 // of those: to make room
+	Fragments  uint64 // datagrams taken as fragments
+	Sets       uint64 // sets delivered
+	Complete   uint64 // sets delivered whole
+	Incomplete uint64 // sets delivered with fragments missing
+	Evicted    uint64 // waiting sets that had to make room; delivered unless they repeat
 	Duplicates uint64 // fragments that a set had already
-	Repeats    uint64 // sets dropped because they only repeat a delivered one
+	Repeats    uint64 // incomplete sets dropped because they only repeat a delivered one
 }
 
-// Add adds what another assembler counted.
+// Add adds the counters of another assembler.
 func (c *JoinCounters) Add(n *JoinCounters) {
 	c.Fragments += n.Fragments
 	c.Sets += n.Sets

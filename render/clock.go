@@ -4,7 +4,7 @@ import (
 	"qsniff/internal/digits"
 )
 
-// Clock says how a renderer writes the time of a message.
+// Clock chooses how a renderer writes the time of a message.
 type Clock uint8
 
 // The clocks.
@@ -16,39 +16,39 @@ const (
 	Offset                // seconds since the first message of the dialogue
 )
 
-// Micros cuts a time in nanoseconds to microseconds.
-func Micros(nanos int64) int64 { return nanos - nanos%1000 }
+// TruncateMicros returns a time in nanoseconds, cut to whole microseconds.
+func TruncateMicros(nanos int64) int64 { return nanos - nanos%1000 }
 
-// Hole is room for a time that only the writer of the output knows: the time since
-// the line before, which another partition may have rendered, or since the start of
-// a dialogue.
+// Hole is blank space for a time that a renderer cannot know: the time since the line
+// before, which another partition may have rendered, or since the start of a dialogue.
+// Whoever writes the output fills it, with FillHole.
 type Hole struct {
-	Open  bool
-	At    int // offset in what was appended to
-	Width int // places that are free there, and blank
+	IsSet bool
+	At    int // offset in the slice that the renderer appended to
+	Width int // blank cells there
 }
 
-// Seconds appends a time of any clock but Absolute in seconds, right-aligned in
-// width places. Under Delta and Offset it leaves a hole for it.
-func (c Clock) Seconds(dst []byte, nanos, start int64, width int, h *Hole) []byte {
+// AppendSeconds appends a time in seconds by any clock but Absolute, right-aligned in
+// width cells. Under Delta and Offset it appends blanks and sets h.
+func (c Clock) AppendSeconds(dst []byte, nanos, start int64, width int, h *Hole) []byte {
 	switch c {
 	case Relative:
-		return digits.Seconds(dst, nanos-start, width)
+		return digits.AppendSeconds(dst, nanos-start, width)
 	case Delta, Offset:
-		*h = Hole{Open: true, At: len(dst), Width: width}
+		*h = Hole{IsSet: true, At: len(dst), Width: width}
 		for range width {
 			dst = append(dst, ' ')
 		}
 		return dst
 	}
-	return digits.Seconds(dst, nanos, width)
+	return digits.AppendSeconds(dst, nanos, width)
 }
 
-// Fill writes a number of nanoseconds into the hole at offset at of dst, with as
-// much room made for it as it needs.
-func Fill(dst []byte, at, width int, nanos int64) []byte {
+// FillHole writes nanos, as seconds, over the width blanks at offset at of dst. Where it
+// needs more than width cells, the rest of dst moves.
+func FillHole(dst []byte, at, width int, nanos int64) []byte {
 	lo := len(dst)
-	dst = digits.Seconds(dst, nanos, width)
+	dst = digits.AppendSeconds(dst, nanos, width)
 	n := len(dst) - lo
 	if n == width {
 		copy(dst[at:], dst[lo:])

@@ -1,6 +1,8 @@
-// Package render says what a renderer is given. Renderers append to a byte
-// slice; they do no I/O, keep nothing between events and never look at which
-// protocol or message type they print: the definitions of the fields tell all.
+// Package render defines what renderers are given: decoded messages, findings, dialogues,
+// incidents and the results of a run. The packages below it are the renderers, one for
+// each output format. They append to a byte slice. They do no I/O, keep nothing between
+// events and never look at which protocol or message type they print: all that they need
+// is in the definitions of the fields.
 package render
 
 import (
@@ -15,54 +17,56 @@ import (
 type Event struct {
 	Frame  uint64   // the packet that completed the message, from 1
 	Frames []uint64 // all packets it came in, in order; nil if that is Frame alone
-	Nanos  int64    // Unix time of Frame
-	Start  int64    // Unix time of the first packet
+	Nanos  int64    // Unix nanoseconds of Frame
+	Start  int64    // Unix nanoseconds of the first packet of the run
 	Hole   Hole     // set by the renderer
-	Said   Said     // likewise
+	Quote  Quote    // set by the renderer
 	File   int      // input, or -1 where there is only one
 	Iface  int      // interface, or -1 where the input names none
 
-	Src, Dst netip.AddrPort
-	Reply    bool // sent by the server; where the type is unknown, by its ports
-	Msg      *dissect.Message
-	Why      string // of a fragment: what became of the rest; a constant, or empty
-	Split    *Split // nil if the message was not split
-	Exchange Exchange
-	Train    int64 // nanoseconds from the first packet of Frames to the last; 0 if that is not known
+	Src, Dst      netip.AddrPort
+	Reply         bool // sent by the server; where the type is unknown, the ports decide
+	Msg           *dissect.Message
+	WhyIncomplete string // of an incomplete message: what became of the rest; a constant, or empty
+	Split         *Split // nil if the message was not split
+	Exchange      Exchange
+	Train         int64 // nanoseconds from the first packet of Frames to the last; 0 if unknown
 
 	TCP      bool     // the message came over TCP, else over UDP
 	Ways     []Way    // how the packet came in, outermost first; nil for none
 	IfName   string   // of the interface; from the input, so escape it
-	Comments [][]byte // what somebody wrote about the packet; escape them too
-	// Record is "reply" where the event is no message but what several messages
-	// came to: a reply joined from them. Empty for messages.
+	Comments [][]byte // of the packet, in the capture file; escape them too
+	// Record is "reply" where the event is not a message but a reply that was joined from
+	// several messages. It is empty for messages.
 	Record string
-	// Pieces says which frame brought which bytes of Msg.Data, in the order of
+	// Pieces lists which frame brought which bytes of Msg.Data, in the order of
 	// the bytes. It is nil where all came in one frame, and where the data was
-	// decompressed, so that no byte is any frame's.
+	// decompressed, so that no byte belongs to one frame.
 	Pieces []Piece
-	Cut    string // what Frames brought where it was neither parts of a split nor fragments of IP; a constant, or empty
+	// JoinedFrom names what Frames hold where that is neither parts of a split message
+	// nor fragments of IP. It is a constant, or empty.
+	JoinedFrom string
 }
 
-// Exchange says to which request and replies a message belongs. The zero value is
-// none. Times are in nanoseconds, and -1 where they are not known.
+// Exchange is the place of a message among the request and the replies that it belongs
+// to. The zero value is none. Times are in nanoseconds, and -1 where they are unknown.
 type Exchange struct {
-	ID uint64 // frame of its first request
-	// Says is what the message is in it, as a verb whose object is a request:
-	// "answers"; empty for the first request. A constant.
-	Says    string
-	Request uint64 // of a reply, the frame of the request that it replies to; 0 if that is not known
-	Took    int64  // from that request to the reply
-	Trip    int64  // of an answer, the round trip of the challenge before it
+	ID uint64 // frame of the exchange's first request
+	// Verb is what the message does to a request of the exchange: "answers", "challenges".
+	// It is a constant, and empty for the first request.
+	Verb         string
+	Request      uint64 // of a reply, the frame of the request that it replies to; 0 if unknown
+	RTT          int64  // from that request to the reply
+	ChallengeRTT int64  // of an answer, the round trip of the challenge before it
 }
 
-// Piece says that one frame brought the bytes [Off, Off+Len) of a message.
+// Piece is the bytes [Off, Off+Len) of a message, which one frame brought.
 type Piece struct {
 	Frame    uint64
 	Off, Len uint32
 }
 
-// Split says how a message was split.
+// Split describes how an engine split a message.
 type Split struct {
 	Engine     wire.Engine
 	ID         uint32 // without the compression bit
@@ -70,13 +74,13 @@ type Split struct {
 	Received   int
 	Size       int // the size field; 0 if the header has none
 	Compressed bool
-	// Declared and CRC stand before a compressed message: its length and
-	// CRC-32; Packed is the length of the stream. All 0 where there are none.
+	// Declared and CRC are the length and the CRC-32 that stand before a compressed
+	// message; Packed is the length of the stream. All are 0 where there are none.
 	Declared, CRC uint32
 	Packed        int
 }
 
-// Transport is the transport protocol's name.
+// Transport returns the transport protocol's name, "udp" or "tcp".
 func (e *Event) Transport() string {
 	if e.TCP {
 		return "tcp"
@@ -84,7 +88,7 @@ func (e *Event) Transport() string {
 	return "udp"
 }
 
-// Direction is "reply" or "request"; one-way messages are requests.
+// Direction returns "reply" or "request"; one-way messages to the server are requests.
 func (e *Event) Direction() string {
 	if e.Reply {
 		return "reply"
@@ -92,8 +96,8 @@ func (e *Event) Direction() string {
 	return "request"
 }
 
-// Renderer appends what it makes of an event. It allocates nothing once dst has
-// grown.
+// Renderer appends the form that it has for an event or a finding. It allocates nothing
+// once dst has grown.
 type Renderer interface {
 	Append(dst []byte, e *Event) []byte
 	AppendRecord(dst []byte, r *Record) []byte

@@ -2,17 +2,17 @@ package render
 
 import "qsniff/flood"
 
-// Incident is an event of an incident, among the messages: it was detected, changed,
-// or is over. All of it is valid during the call only.
-type Incident struct {
-	Nanos int64 // time stamp of the packet, or of the passing of time, that decided
-	First int64 // of the first packet
+// IncidentEvent is what happened to an incident, for a line among the messages: it was
+// detected, changed, or is over. All of it is valid during the call only.
+type IncidentEvent struct {
+	Nanos int64 // Unix time of the packet, or of the clock, that decided it
+	First int64 // Unix nanoseconds of the first packet of the run
 	Hole  Hole  // set by the renderer
 	Event flood.Event
 	*flood.Incident
 }
 
-// IncidentRenderer is a renderer that has a form for incidents.
+// IncidentRenderer is implemented by renderers that have a form for incidents.
 type IncidentRenderer interface {
-	AppendIncident(dst []byte, x *Incident) []byte
+	AppendIncident(dst []byte, x *IncidentEvent) []byte
 }

@@ -60,7 +60,7 @@ func packet(id, kind uint32, body string) []byte {
 // messages are those in which a text can come: a command, an answer in one packet and
 // in two, with the joined one, and as an answer over UDP.
 func messages(tb testing.TB, s string) []*dissect.Message {
-	v := dissecttest.Talk(tb, rcon.New(), 1<<20)
+	v := dissecttest.NewConversation(tb, rcon.New(), 1<<20)
 	v.Send(dissect.ToServer, packet(1, 3, "hunter2"))
 	v.Send(dissect.ToClient, packet(1, 2, ""))
 	v.Send(dissect.ToServer, packet(2, 2, s))
@@ -140,7 +140,7 @@ func TestRepeatedRendered(t *testing.T) {
 		var known console.Passwords
 		known.Add([]byte(said), false)
 		for _, s := range []string{said, "Invalid login " + said + "!", strings.ToUpper("x" + said), strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(said)} {
-			v := dissecttest.Talk(t, rcon.New(), 1<<20)
+			v := dissecttest.NewConversation(t, rcon.New(), 1<<20)
 			v.Send(dissect.ToServer, packet(1, 3, said))
 			v.Send(dissect.ToClient, packet(1, 0, s))
 			v.Send(dissect.ToClient, packet(0xffffffff, 2, s))

@@ -19,7 +19,7 @@ func BenchmarkFlood(b *testing.B) {
 		binary.BigEndian.PutUint32(a[:], n)
 		f.Client = netip.AddrPortFrom(netip.AddrFrom4(a), 4000)
 		f.Nanos += 20_000
-		c.Fact(&f, nil, nil)
+		c.AddFact(&f, nil, nil)
 	}
 }
 
@@ -30,7 +30,7 @@ func BenchmarkExchange(b *testing.B) {
 	for b.Loop() {
 		q.Nanos += 1e6
 		r.Nanos += 1e6
-		c.Fact(&q, nil, nil)
-		c.Fact(&r, nil, &track.Post{Players: 3, Max: 16})
+		c.AddFact(&q, nil, nil)
+		c.AddFact(&r, nil, &track.ServerInfo{Players: 3, Max: 16})
 	}
 }

@@ -14,15 +14,15 @@ import (
 func TestForgedDestinations(t *testing.T) {
 	c := New(Options{})
 	for _, f := range []track.Fact{ask(1), answer(2, 1e6)} {
-		c.Fact(&f, nil, nil)
+		c.AddFact(&f, nil, nil)
 	}
 	f := ask(3)
 	stray := answer(3, -1)
 	stray.Step = track.Stray
 	for n := range uint32(500_000) {
 		f.Server, stray.Server = numbered(n), numbered(n+1<<24)
-		c.Fact(&f, nil, nil)
-		c.Fact(&stray, nil, nil)
+		c.AddFact(&f, nil, nil)
+		c.AddFact(&stray, nil, nil)
 	}
 	if n := c.servers.others.Len(); n != maxSilent {
 		t.Errorf("%d silent servers are kept, want %d", n, maxSilent)
@@ -31,8 +31,8 @@ func TestForgedDestinations(t *testing.T) {
 	if got == nil || got.in.n != 1 || got.out.n != 1 {
 		t.Fatalf("the server that answers: %+v", got)
 	}
-	if s := c.Summary(f.Nanos); s.ServersForgotten != 1_000_000-maxSilent || len(s.Servers) != defaultTop || s.ServersLeft != maxSilent+1-defaultTop {
-		t.Errorf("%d forgotten, %d listed, %d not", s.ServersForgotten, len(s.Servers), s.ServersLeft)
+	if s := c.Summary(f.Nanos); s.ServersEvicted != 1_000_000-maxSilent || len(s.Servers) != defaultTop || s.ServersUnlisted != maxSilent+1-defaultTop {
+		t.Errorf("%d forgotten, %d listed, %d not", s.ServersEvicted, len(s.Servers), s.ServersUnlisted)
 	}
 }
 
@@ -43,14 +43,14 @@ func TestForgedAnswers(t *testing.T) {
 	for n := range uint32(1_000_000) {
 		q.Server = numbered(n)
 		r.Server = q.Server
-		c.Fact(&q, nil, nil)
-		c.Fact(&r, nil, nil)
+		c.AddFact(&q, nil, nil)
+		c.AddFact(&r, nil, nil)
 	}
 	if a, o := c.servers.answering.Len(), c.servers.others.Len(); a != maxAnswering || o != 0 {
 		t.Errorf("%d answering and %d others are kept", a, o)
 	}
-	if c.servers.forgotten != 1_000_000-maxAnswering {
-		t.Errorf("%d forgotten", c.servers.forgotten)
+	if c.servers.evicted != 1_000_000-maxAnswering {
+		t.Errorf("%d forgotten", c.servers.evicted)
 	}
 }
 
@@ -64,10 +64,10 @@ func TestForgedSources(t *testing.T) {
 	var busy uint64
 	for n := range uint32(clients) {
 		f.Client = numbered(n)
-		c.Fact(&f, nil, nil)
+		c.AddFact(&f, nil, nil)
 		if n%200 == 0 {
 			f.Client = client1
-			c.Fact(&f, nil, nil)
+			c.AddFact(&f, nil, nil)
 			busy++
 		}
 	}
@@ -94,12 +94,12 @@ func TestDistinct(t *testing.T) {
 	next := 1
 	for n := 1; n <= 2_000_000; n++ {
 		f.Client = netip.AddrPortFrom(netip.AddrFrom4([4]byte{byte(n >> 16), byte(n), byte(n >> 8), 7}), 1)
-		c.Fact(&f, nil, nil)
+		c.AddFact(&f, nil, nil)
 		if n != next {
 			continue
 		}
 		next += 1 + next/2
-		got := c.distinctClients()
+		got := c.estimateClients()
 		if off := math.Abs(float64(got.Estimate) - float64(n)); off > got.Error*float64(n) {
 			t.Errorf("got  %+v\nwant %d", got, n)
 		}

@@ -14,30 +14,30 @@ import (
 	"qsniff/internal/lru"
 )
 
-// Summary says what the facts so far came to. The series goes on to end, the time
-// of the last packet. The collector is not to be used afterwards.
+// Summary returns the result of the facts so far. The series extends to end, the time
+// of the last packet. The collector must not be used afterwards.
 func (c *Collector) Summary(end int64) *Summary {
 	s := c.sum
-	s.Messages = c.messageRows()
-	c.serverRows(&s)
-	s.Clients = c.clientRows()
-	s.Distinct = c.distinctClients()
-	s.ClientError = c.clientError()
-	s.Challenge, s.Response, s.Train, s.Total = timesOf(c.challenge), timesOf(c.response), timesOf(c.train), timesOf(c.total)
-	s.Kinds = c.kindRows()
-	for _, f := range c.found {
+	s.Messages = c.listMessages()
+	c.listServers(&s)
+	s.Clients = c.listClients()
+	s.Distinct = c.estimateClients()
+	s.ClientError = c.maxClientError()
+	s.Challenge, s.Response, s.Train, s.Total = summarize(c.challenge), summarize(c.response), summarize(c.train), summarize(c.total)
+	s.Questions = c.listQuestions()
+	for _, f := range c.findings {
 		s.Findings = append(s.Findings, *f)
 	}
 	slices.SortFunc(s.Findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(b.Severity, a.Severity), cmp.Compare(b.Count, a.Count), cmp.Compare(a.Code.ID, b.Code.ID))
 	})
-	c.seriesRows(&s, end)
+	c.finishSeries(&s, end)
 	return &s
 }
 
-// messageRows joins types of one name: protocols tell requests of one name apart
-// by what they ask for.
-func (c *Collector) messageRows() []Message {
+// listMessages joins types of one name: protocols have several types of one name for requests
+// that ask for different things.
+func (c *Collector) listMessages() []Message {
 	type name struct {
 		protocol, message string
 		reply             bool
@@ -53,11 +53,12 @@ func (c *Collector) messageRows() []Message {
 	}
 	return slices.SortedFunc(maps.Values(sums), func(a, b Message) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Protocol, b.Protocol), cmp.Compare(a.Name, b.Name),
-			requestsFirst(a.Reply, b.Reply))
+			compareRequestsFirst(a.Reply, b.Reply))
 	})
 }
 
-func requestsFirst(a, b bool) int {
+// compareRequestsFirst orders requests before replies.
+func compareRequestsFirst(a, b bool) int {
 	switch {
 	case a == b:
 		return 0
@@ -67,48 +68,49 @@ func requestsFirst(a, b bool) int {
 	return 1
 }
 
-// ranked is a server that may get into the list.
-type ranked struct {
+// rankedServer is a server that may get into the list.
+type rankedServer struct {
 	end netip.AddrPort
-	s   *server
+	s   *serverState
 }
 
-// serverRows lists the busiest servers.
-func (c *Collector) serverRows(sum *Summary) {
+// listServers sets the servers of sum: the Options.Top with the most requests.
+func (c *Collector) listServers(sum *Summary) {
 	t := &c.servers
-	var all []ranked
-	for _, table := range []*lru.Table[endKey, server]{t.answering, t.others} {
+	var all []rankedServer
+	for _, table := range []*lru.Table[endKey, serverState]{t.answering, t.others} {
 		for k, s := range table.All() {
-			all = append(all, ranked{k.end(), s})
+			all = append(all, rankedServer{k.end(), s})
 		}
 	}
-	slices.SortFunc(all, func(a, b ranked) int {
+	slices.SortFunc(all, func(a, b rankedServer) int {
 		return cmp.Or(cmp.Compare(b.s.in.n, a.s.in.n), cmp.Compare(b.s.out.n, a.s.out.n), a.end.Compare(b.end))
 	})
 	listed := min(len(all), c.opt.Top)
-	sum.ServersLeft, sum.ServersForgotten = uint64(len(all)-listed), t.forgotten
+	sum.ServersUnlisted, sum.ServersEvicted = uint64(len(all)-listed), t.evicted
 	for _, r := range all[:listed] {
-		sum.Servers = append(sum.Servers, r.row())
+		sum.Servers = append(sum.Servers, r.summarize())
 	}
 }
 
-func (r *ranked) row() Server {
+// summarize returns the server as the summary lists it.
+func (r *rankedServer) summarize() Server {
 	s := r.s
 	row := Server{
 		Addr: r.end, Requests: s.in.n, Replies: s.out.n,
 		Answered: s.answered, Unanswered: s.unanswered, Late: s.late,
 		BytesIn: s.in.bytes, BytesOut: s.out.bytes, WireIn: s.in.wire, WireOut: s.out.wire,
-		Posted: s.posted, Players: s.post.Players, Max: s.post.Max, Challenged: s.challenged, Open: s.open, ICMPErrors: s.refused,
-		Response: s.response.times(), Challenge: s.challenge.value(), Train: s.train.value(),
+		HasInfo: s.hasInfo, Players: s.info.Players, Max: s.info.Max, Challenged: s.challenged, Unchallenged: s.unchallenged, ICMPErrors: s.icmpErrors,
+		Response: s.response.summarize(), Challenge: s.challenge.mean(), Train: s.train.mean(),
 	}
-	if s.posted {
-		row.Name, row.Map = whole(s.post.Name.Bytes()), whole(s.post.Map.Bytes())
+	if s.hasInfo {
+		row.Name, row.Map = trimHalfRune(s.info.Name.Bytes()), trimHalfRune(s.info.Map.Bytes())
 	}
 	return row
 }
 
-// whole returns the start of a text without a character that the cut halved.
-func whole(b []byte) []byte {
+// trimHalfRune returns a copy of the start of a text, without a last character that is cut.
+func trimHalfRune(b []byte) []byte {
 	for i := 1; i < utf8.UTFMax && i <= len(b); i++ {
 		if last := b[len(b)-i:]; utf8.RuneStart(last[0]) {
 			if !utf8.FullRune(last) {
@@ -120,17 +122,18 @@ func whole(b []byte) []byte {
 	return slices.Clone(b)
 }
 
-// times are the percentiles of one server.
-func (l *latency) times() Times {
+// summarize returns the percentiles of one server.
+func (l *latency) summarize() Times {
 	us := func(n uint32) time.Duration { return time.Duration(n) * time.Microsecond }
 	t := Times{Count: l.n, P50: us(l.percentile(0.5)), P95: us(l.percentile(0.95)), P99: us(l.percentile(0.99)), Max: us(l.max)}
-	if !l.exact() {
+	if !l.isExact() {
 		t.Error = latencyError
 	}
 	return t
 }
 
-func timesOf(h *hdr.Histogram) Times {
+// summarize returns the percentiles of all servers.
+func summarize(h *hdr.Histogram) Times {
 	p := h.ValueAtPercentilesSlice([]float64{50, 95, 99})
 	us := func(n int64) time.Duration { return time.Duration(min(n, h.Max())) * time.Microsecond }
 	if h.TotalCount() == 0 {
@@ -140,13 +143,13 @@ func timesOf(h *hdr.Histogram) Times {
 		Error: math.Pow10(-timeDigits)}
 }
 
-// clientRows lists the clients that stand out. One of whose count more than half
-// may be somebody else's does not.
-func (c *Collector) clientRows() []Client {
+// listClients lists the clients that stand out: those of whose count at most half may be of
+// other addresses.
+func (c *Collector) listClients() []Client {
 	var rows []Client
 	for _, e := range c.clients.entries {
-		if e.count > 2*e.over {
-			rows = append(rows, Client{e.key.addr(), e.count, e.over})
+		if e.count > 2*e.maxError {
+			rows = append(rows, Client{e.key.addr(), e.count, e.maxError})
 		}
 	}
 	slices.SortFunc(rows, func(a, b Client) int {
@@ -155,56 +158,57 @@ func (c *Collector) clientRows() []Client {
 	return rows[:min(len(rows), c.opt.Top)]
 }
 
-// clientError is the most that a client can have asked without being listed, and
-// that a count can be too high: the smallest counter.
-func (c *Collector) clientError() uint64 {
-	if n := len(c.clients.order); n > 0 && c.clients.lost {
+// maxClientError returns the smallest counter: the most that a client which is not listed can
+// have asked, and by which a count can be too high.
+func (c *Collector) maxClientError() uint64 {
+	if n := len(c.clients.order); n > 0 && c.clients.hasOverflowed {
 		return c.clients.entries[c.clients.order[n-1]].count
 	}
 	return 0
 }
 
-func (c *Collector) distinctClients() Distinct {
-	if !c.clients.lost {
+// estimateClients returns the number of different clients.
+func (c *Collector) estimateClients() Distinct {
+	if !c.clients.hasOverflowed {
 		return Distinct{Estimate: uint64(len(c.clients.entries))}
 	}
-	// The sketch cannot say less than there are counters.
+	// There are at least as many clients as counters.
 	standard := 1.04 / math.Sqrt(1<<distinctBits) // Flajolet et al. 2007
 	return Distinct{Estimate: max(c.distinct.Estimate(), uint64(len(c.clients.entries))),
 		Error: distinctSigmas * standard, Standard: standard}
 }
 
-// kindRows lists the questions in datagrams that had answers.
-func (c *Collector) kindRows() []Kind {
-	byRole := slices.SortedFunc(maps.Keys(c.kinds), func(a, b kindKey) int { return cmp.Compare(a.asks, b.asks) })
-	var rows []Kind
+// listQuestions lists the questions in datagrams that had answers.
+func (c *Collector) listQuestions() []Question {
+	byRole := slices.SortedFunc(maps.Keys(c.questions), func(a, b questionKey) int { return cmp.Compare(a.asks, b.asks) })
+	var rows []Question
 	for _, k := range byRole {
-		x := c.kinds[k]
-		if x.tcp || x.name == "" || x.open.n+x.after.n == 0 {
-			continue // or only answers were captured, or only requests
+		x := c.questions[k]
+		if x.isTCP || x.name == "" || x.plainAnswers.n+x.challengedAnswers.n == 0 {
+			continue // TCP, or the capture has only answers or only requests
 		}
 		echoes := &x.echoes
-		if echoes.n == 0 { // the challenge was known from before
-			echoes = &x.asks
+		if echoes.n == 0 { // the clients brought challenges from before the capture
+			echoes = &x.requests
 		}
-		rows = append(rows, Kind{k.proto.Name, x.name, gain(&x.asks, &x.open), gain(echoes, &x.after)})
+		rows = append(rows, Question{k.proto.Name, x.name, gainOf(&x.requests, &x.plainAnswers), gainOf(echoes, &x.challengedAnswers)})
 	}
-	slices.SortStableFunc(rows, func(a, b Kind) int { // requests may have one name for several questions
+	slices.SortStableFunc(rows, func(a, b Question) int { // stable: requests may have one name for several questions
 		return cmp.Or(cmp.Compare(b.Before.Answers+b.After.Answers, a.Before.Answers+a.After.Answers),
 			cmp.Compare(a.Protocol, b.Protocol), cmp.Compare(a.Request, b.Request))
 	})
 	return rows
 }
 
-// seriesRows completes the time series.
-func (c *Collector) seriesRows(s *Summary, end int64) {
+// finishSeries sets the time series of s, up to end.
+func (c *Collector) finishSeries(s *Summary, end int64) {
 	if c.series.points == nil {
 		s.Interval = c.opt.Interval
 		return
 	}
-	c.series.at(end)
+	c.series.pointAt(end)
 	if c.opt.Interval == 0 {
-		c.series.auto()
+		c.series.narrow()
 	}
 	s.Interval, s.SeriesStart, s.Points = time.Duration(c.series.interval), c.series.start, c.series.points
 	s.Widened = c.opt.Interval != 0 && s.Interval != c.opt.Interval

@@ -33,7 +33,7 @@ func TestServers(t *testing.T) {
 		want Server
 	}{
 		{"answered", []track.Fact{ask(1), answer(2, 10e6)},
-			Server{Requests: 1, Replies: 1, Answered: 1, BytesIn: 25, BytesOut: 100, WireIn: 53, WireOut: 128, Open: 1, Response: one, Challenge: -1, Train: -1}},
+			Server{Requests: 1, Replies: 1, Answered: 1, BytesIn: 25, BytesOut: 100, WireIn: 53, WireOut: 128, Unchallenged: 1, Response: one, Challenge: -1, Train: -1}},
 		{"challenged first", []track.Fact{ask(1), challenge(2, 20e6), echo(3), afterChallenge(answer(4, 10e6), 20e6)},
 			Server{Requests: 2, Replies: 2, Answered: 1, BytesIn: 54, BytesOut: 109, WireIn: 110, WireOut: 165, Challenged: 1, Response: one,
 				Challenge: 20 * time.Millisecond, Train: -1}},
@@ -42,25 +42,25 @@ func TestServers(t *testing.T) {
 				Response:  Times{Count: 2, P50: one.P50, P95: one.P50, P99: one.P50, Max: one.Max},
 				Challenge: 20 * time.Millisecond, Train: -1}},
 		{"challenge for another question", []track.Fact{challenge(1, 20e6), ask(2), answer(3, 10e6)},
-			Server{Requests: 1, Replies: 2, Answered: 1, BytesIn: 25, BytesOut: 109, WireIn: 53, WireOut: 165, Open: 1, Response: one,
+			Server{Requests: 1, Replies: 2, Answered: 1, BytesIn: 25, BytesOut: 109, WireIn: 53, WireOut: 165, Unchallenged: 1, Response: one,
 				Challenge: 20 * time.Millisecond, Train: -1}},
 		{"challenge that the capture does not show", []track.Fact{echo(1), keyed(answer(2, 10e6))},
 			Server{Requests: 1, Replies: 1, Answered: 1, BytesIn: 29, BytesOut: 100, WireIn: 57, WireOut: 128, Response: one, Challenge: -1, Train: -1}},
 		{"in several packets", []track.Fact{ask(1), train},
-			Server{Requests: 1, Replies: 1, Answered: 1, BytesIn: 25, BytesOut: 100, WireIn: 53, WireOut: 128, Open: 1, Response: one,
+			Server{Requests: 1, Replies: 1, Answered: 1, BytesIn: 25, BytesOut: 100, WireIn: 53, WireOut: 128, Unchallenged: 1, Response: one,
 				Challenge: -1, Train: 4 * time.Millisecond}},
 		{"silent", []track.Fact{ask(1), silence(1)},
 			Server{Requests: 1, Unanswered: 1, BytesIn: 25, WireIn: 53, Challenge: -1, Train: -1}},
 		{"the wait is not over", []track.Fact{ask(1)},
 			Server{Requests: 1, BytesIn: 25, WireIn: 53, Challenge: -1, Train: -1}},
 		{"late takes its silence back", []track.Fact{ask(1), silence(1), late},
-			Server{Requests: 1, Replies: 1, Answered: 1, Late: 1, BytesIn: 25, BytesOut: 100, WireIn: 53, WireOut: 128, Open: 1,
+			Server{Requests: 1, Replies: 1, Answered: 1, Late: 1, BytesIn: 25, BytesOut: 100, WireIn: 53, WireOut: 128, Unchallenged: 1,
 				Response:  Times{Count: 1, P50: 4 * time.Second, P95: 4 * time.Second, P99: 4 * time.Second, Max: 4 * time.Second},
 				Challenge: -1, Train: -1}},
 		{"nobody asked", []track.Fact{stray},
 			Server{Replies: 1, BytesOut: 100, WireOut: 128, Challenge: -1, Train: -1}},
 		{"two answers", []track.Fact{ask(1), answer(2, 10e6), extra},
-			Server{Requests: 1, Replies: 2, Answered: 1, BytesIn: 25, BytesOut: 200, WireIn: 53, WireOut: 256, Open: 1, Response: one, Challenge: -1, Train: -1}},
+			Server{Requests: 1, Replies: 2, Answered: 1, BytesIn: 25, BytesOut: 200, WireIn: 53, WireOut: 256, Unchallenged: 1, Response: one, Challenge: -1, Train: -1}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := collect(Options{}, tc.in...)
@@ -126,6 +126,7 @@ func TestChallenges(t *testing.T) {
 		{"never", []track.Fact{ask(1), answer(2, 1e6)}, "never", 0},
 		{"sometimes", append(slices.Clone(through), ask(5), straight(6)), "sometimes", 0.5},
 		{"only others", rules, "", 0},
+		{"a question without a challenge", []track.Fact{fact(1, &typePlain, track.Ask), answer(2, 1e6)}, "", 0},
 	} {
 		s := collect(Options{}, tc.in...).Servers[0]
 		if got := s.Challenges(); got != tc.want || s.ChallengedShare() != tc.share {
@@ -139,8 +140,8 @@ func TestKinds(t *testing.T) {
 	open := answer(6, 1e6)
 	open.Client, open.Bytes, open.Wire = client2, 250, 278
 	s := collect(Options{}, ask(1), challenge(2, 1e6), echo(3), afterChallenge(answer(4, 1e6), 1e6), ask(5), open)
-	want := []Kind{{"toy", "ASK", Gain{1, 250.0 / 25, 278.0 / 53}, Gain{1, 100.0 / 29, 128.0 / 57}}}
-	if diff := cmp.Diff(want, s.Kinds); diff != "" {
+	want := []Question{{"toy", "ASK", Gain{1, 250.0 / 25, 278.0 / 53}, Gain{1, 100.0 / 29, 128.0 / 57}}}
+	if diff := cmp.Diff(want, s.Questions); diff != "" {
 		t.Errorf("want -, got +\n%s", diff)
 	}
 }
@@ -152,11 +153,11 @@ func TestKindsAfterHandshake(t *testing.T) {
 	given := challenge(2, 1e6)
 	given.Step = track.Answer
 	s := collect(Options{}, fact(1, &shake, track.Ask), given, echo(3), keyed(answer(4, 1e6)), fact(5, &shake, track.Ask), given)
-	want := []Kind{
+	want := []Question{
 		{"toy", "SHAKE", Gain{2, 9.0 / 100, 37.0 / 128}, Gain{}},
 		{"toy", "ASK", Gain{}, Gain{1, 100.0 / 29, 128.0 / 57}},
 	}
-	if diff := cmp.Diff(want, s.Kinds); diff != "" {
+	if diff := cmp.Diff(want, s.Questions); diff != "" {
 		t.Errorf("want -, got +\n%s", diff)
 	}
 	if got := s.Servers[0].Challenges(); got != "always" {
@@ -168,15 +169,15 @@ func TestKindsAfterHandshake(t *testing.T) {
 func TestKindsOfStreams(t *testing.T) {
 	q, r := ask(1), answer(2, 1e6)
 	q.TCP, r.TCP = true, true
-	if got := collect(Options{}, q, r).Kinds; len(got) != 0 {
+	if got := collect(Options{}, q, r).Questions; len(got) != 0 {
 		t.Errorf("got %+v", got)
 	}
 }
 
 // TestPosts: each reply tells a part; what it does not tell stays.
 func TestPosts(t *testing.T) {
-	post := func(name, where string, players, most int32) *track.Post {
-		p := &track.Post{Players: players, Max: most}
+	post := func(name, where string, players, most int32) *track.ServerInfo {
+		p := &track.ServerInfo{Players: players, Max: most}
 		p.Name.Set([]byte(name))
 		p.Map.Set([]byte(where))
 		return p
@@ -184,19 +185,19 @@ func TestPosts(t *testing.T) {
 	long := strings.Repeat("a", 63) // what is kept ends in the middle of the next character
 	for _, tc := range []struct {
 		name  string
-		posts []*track.Post
+		posts []*track.ServerInfo
 		want  Server
 	}{
-		{"one", []*track.Post{post("a", "de_dust2", 3, 16)}, Server{Name: []byte("a"), Map: []byte("de_dust2"), Players: 3, Max: 16}},
-		{"the last counts", []*track.Post{post("a", "m", 3, 16), post("b", "n", 4, 8)}, Server{Name: []byte("b"), Map: []byte("n"), Players: 4, Max: 8}},
-		{"a count of players only", []*track.Post{post("a", "m", 3, 16), post("", "", 5, -1)}, Server{Name: []byte("a"), Map: []byte("m"), Players: 5, Max: 16}},
-		{"no half characters", []*track.Post{post(long+"ü", "m", 3, 16)}, Server{Name: []byte(long), Map: []byte("m"), Players: 3, Max: 16}},
-		{"bytes that are no text stay", []*track.Post{post("\xff\xfe", "m", 3, 16)}, Server{Name: []byte("\xff\xfe"), Map: []byte("m"), Players: 3, Max: 16}},
+		{"one", []*track.ServerInfo{post("a", "de_dust2", 3, 16)}, Server{Name: []byte("a"), Map: []byte("de_dust2"), Players: 3, Max: 16}},
+		{"the last counts", []*track.ServerInfo{post("a", "m", 3, 16), post("b", "n", 4, 8)}, Server{Name: []byte("b"), Map: []byte("n"), Players: 4, Max: 8}},
+		{"a count of players only", []*track.ServerInfo{post("a", "m", 3, 16), post("", "", 5, -1)}, Server{Name: []byte("a"), Map: []byte("m"), Players: 5, Max: 16}},
+		{"no half characters", []*track.ServerInfo{post(long+"ü", "m", 3, 16)}, Server{Name: []byte(long), Map: []byte("m"), Players: 3, Max: 16}},
+		{"bytes that are no text stay", []*track.ServerInfo{post("\xff\xfe", "m", 3, 16)}, Server{Name: []byte("\xff\xfe"), Map: []byte("m"), Players: 3, Max: 16}},
 	} {
 		c := New(Options{})
 		for i, p := range tc.posts {
 			f := answer(uint64(i+1), 1)
-			c.Fact(&f, nil, p)
+			c.AddFact(&f, nil, p)
 		}
 		s := c.Summary(start).Servers[0]
 		got := Server{Name: s.Name, Map: s.Map, Players: s.Players, Max: s.Max}
@@ -211,9 +212,9 @@ func TestFindings(t *testing.T) {
 	bad := &finding.Code{ID: "TOY-02", Severity: finding.Error}
 	c := New(Options{})
 	f := ask(9)
-	c.Fact(&f, []track.Found{{Code: mild, Severity: finding.Chat}, {Code: bad, Severity: finding.Error}}, nil)
-	c.Finding(7, start, netip.AddrPort{}, netip.AddrPort{}, track.Found{Code: mild, Severity: finding.Note})
-	c.Finding(8, start, netip.AddrPort{}, netip.AddrPort{}, track.Found{Code: mild, Severity: finding.Chat})
+	c.AddFact(&f, []track.Found{{Code: mild, Severity: finding.Chat}, {Code: bad, Severity: finding.Error}}, nil)
+	c.AddFinding(7, start, netip.AddrPort{}, netip.AddrPort{}, track.Found{Code: mild, Severity: finding.Note})
+	c.AddFinding(8, start, netip.AddrPort{}, netip.AddrPort{}, track.Found{Code: mild, Severity: finding.Chat})
 	want := []Finding{{bad, finding.Error, 1, 9}, {mild, finding.Note, 3, 7}}
 	got := c.Summary(start).Findings
 	if !slices.Equal(got, want) {
@@ -280,15 +281,15 @@ func TestAllocations(t *testing.T) {
 	c := New(Options{Scale: 0.05})
 	facts := []track.Fact{ask(1), challenge(2, 1e6), echo(3), afterChallenge(answer(4, 1e6), 1e6), silence(5)}
 	found := []track.Found{{Code: &track.Refused, Severity: finding.Error}}
-	post := &track.Post{Players: 1, Max: 2}
+	post := &track.ServerInfo{Players: 1, Max: 2}
 	n := uint32(0)
 	step := func() {
 		for i := range facts {
 			f := facts[i]
-			c.Fact(&f, found, post)
+			c.AddFact(&f, found, post)
 			n++
 			f.Client, f.Server = numbered(n), numbered(n)
-			c.Fact(&f, found, post)
+			c.AddFact(&f, found, post)
 		}
 	}
 	for range 2000 { // until the tables are full
@@ -305,7 +306,7 @@ func numbered(n uint32) netip.AddrPort {
 }
 
 // TestICMPErrors: errors about queries count for the server that was asked, if it is
-// ours; one that says that a client has gone does not.
+// ours; one that says that a client has evicted does not.
 func TestICMPErrors(t *testing.T) {
 	ours, err := hostset.Parse("198.18.0.1")
 	if err != nil {
@@ -314,11 +315,11 @@ func TestICMPErrors(t *testing.T) {
 	c := New(Options{Ours: ours})
 	client, server, other := netip.MustParseAddrPort("10.64.0.1:40001"), netip.MustParseAddrPort("198.18.0.1:27015"), netip.MustParseAddrPort("198.18.0.2:27015")
 	refused := track.Found{Code: &track.Refused, Severity: finding.Error}
-	c.Finding(1, start, server, client, refused)
-	c.Finding(2, start, server, client, refused)
-	c.Finding(3, start, other, client, refused)
-	c.Finding(4, start, server, client, track.Found{Code: &track.Refused, Severity: finding.Note})
-	c.Finding(5, start, server, client, track.Found{Code: &track.Elsewhere, Severity: finding.Error})
+	c.AddFinding(1, start, server, client, refused)
+	c.AddFinding(2, start, server, client, refused)
+	c.AddFinding(3, start, other, client, refused)
+	c.AddFinding(4, start, server, client, track.Found{Code: &track.Refused, Severity: finding.Note})
+	c.AddFinding(5, start, server, client, track.Found{Code: &track.Elsewhere, Severity: finding.Error})
 	s := c.Summary(start)
 	if len(s.Servers) != 1 || s.Servers[0].Addr != server || s.Servers[0].ICMPErrors != 2 {
 		t.Errorf("got  %+v\nwant %v alone, with 2 errors", s.Servers, server)
@@ -335,8 +336,8 @@ func TestKindsOfOneName(t *testing.T) {
 	players := dissect.Type{Name: "PLAYERS", Reply: true, Asks: dissect.AskPlayers}
 	for range 20 { // maps have none
 		s := collect(Options{}, fact(1, &twin, track.Ask), fact(2, &players, track.Answer), ask(3), answer(4, 1))
-		if len(s.Kinds) != 2 || s.Kinds[0].Before.Payload != 4 || s.Kinds[1].Before.Payload != 1 {
-			t.Fatalf("%+v, want the one of the first role first", s.Kinds)
+		if len(s.Questions) != 2 || s.Questions[0].Before.Payload != 4 || s.Questions[1].Before.Payload != 1 {
+			t.Fatalf("%+v, want the one of the first role first", s.Questions)
 		}
 	}
 }

@@ -1,9 +1,9 @@
-// Package stats adds up what the messages of a run show: how many of which kind,
-// what each server answers and how fast, who asks, how the rate goes. It takes
-// facts in packet order (Collector is a track.Listener) and keeps a fixed amount
+// Package stats counts what the messages of a run show: how many of which type,
+// what each server answers and how fast, who asks, how the rate changes. It takes
+// facts in packet order (Collector is a track.Listener) and takes a fixed amount of memory
 // however long the capture is and however many addresses are in it: tables are
-// bounded, distinct clients and the list of the busiest are sketches that say how
-// wrong they can be. It pairs nothing, raises no findings and prints nothing.
+// bounded, distinct clients and the list of the busiest are sketches that report how
+// wrong they can be. It pairs no messages, raises no findings and prints nothing.
 //
 // What counts as what:
 //

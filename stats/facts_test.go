@@ -9,12 +9,13 @@ import (
 
 // A protocol with a question, a challenge and an answer.
 var (
-	typeAsk       = dissect.Type{Name: "ASK", Asks: dissect.AskInfo}
+	typeAsk       = dissect.Type{Name: "ASK", Asks: dissect.AskInfo, Token: &dissect.Token{}}
+	typePlain     = dissect.Type{Name: "PLAIN", Asks: dissect.AskInfo}
 	typeRules     = dissect.Type{Name: "ASK_RULES", Asks: dissect.AskRules}
 	typeChallenge = dissect.Type{Name: "CHALLENGE", Reply: true, Asks: dissect.AskInfo | dissect.AskRules | dissect.AskChallenge, Token: &dissect.Token{}}
 	typeAnswer    = dissect.Type{Name: "ANSWER", Reply: true, Asks: dissect.AskInfo}
 	typeLog       = dissect.Type{Name: "LOG", Notice: true}
-	toy           = dissect.Proto{Name: "toy", Types: []*dissect.Type{&typeAsk, &typeRules, &typeChallenge, &typeAnswer, &typeLog}}
+	toy           = dissect.Proto{Name: "toy", Types: []*dissect.Type{&typeAsk, &typePlain, &typeRules, &typeChallenge, &typeAnswer, &typeLog}}
 
 	server1 = netip.MustParseAddrPort("198.18.0.1:27015")
 	server2 = netip.MustParseAddrPort("198.18.0.2:27015")
@@ -69,7 +70,7 @@ func afterChallenge(f track.Fact, trip int64) track.Fact {
 
 // keyed makes an answer that of a request with a challenge.
 func keyed(f track.Fact) track.Fact {
-	f.Keyed = true
+	f.BroughtChallenge = true
 	return f
 }
 
@@ -84,7 +85,7 @@ func collect(opt Options, facts ...track.Fact) *Summary {
 	c := New(opt)
 	end := int64(start)
 	for i := range facts {
-		c.Fact(&facts[i], nil, nil)
+		c.AddFact(&facts[i], nil, nil)
 		end = max(end, facts[i].Nanos)
 	}
 	return c.Summary(end)

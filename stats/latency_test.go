@@ -21,8 +21,8 @@ func TestLatencyExact(t *testing.T) {
 			t.Errorf("%v:\ngot  %d\nwant %d", tc.share, got, tc.want)
 		}
 	}
-	if !l.exact() || l.max != 40_000 {
-		t.Errorf("exact %t, max %d", l.exact(), l.max)
+	if !l.isExact() || l.max != 40_000 {
+		t.Errorf("exact %t, max %d", l.isExact(), l.max)
 	}
 }
 
@@ -45,7 +45,7 @@ func TestLatencyAgainstExact(t *testing.T) {
 			want := all[nearestRank(share, uint64(n))-1]
 			got := l.percentile(share)
 			bound := latencyError * float64(want)
-			if l.exact() {
+			if l.isExact() {
 				bound = 0
 			}
 			if off := math.Abs(float64(got) - float64(want)); off > bound+1 {
@@ -72,7 +72,7 @@ func TestCells(t *testing.T) {
 		t.Errorf("the last cell used is %d", last)
 	}
 	for cell := 1; cell < latencyCells; cell++ {
-		if got := cellOf(middle(cell)); got != cell {
+		if got := cellOf(cellMiddle(cell)); got != cell {
 			t.Errorf("the middle of cell %d is in cell %d", cell, got)
 		}
 	}

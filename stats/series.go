@@ -1,37 +1,38 @@
 package stats
 
-// series is what came in each interval of time. Where the intervals exceed
-// maxPoints, several become one.
+// series counts what came in each interval of time. When there are more than
+// maxPoints intervals, several become one.
 type series struct {
 	start    int64 // Unix nanoseconds of the first message
 	interval int64
-	grow     int64 // how many intervals become one
+	factor   int64 // how many intervals become one
 	points   []Point
 }
 
-// The intervals while nobody asked for one: a multiple of ten becomes one at a
-// time, so that each of the intervals to choose from in the end is a multiple.
+// If no interval was given, the series begins with milliseconds, of which autoFactor at a
+// time become one: so each of the intervals to choose from in the end is a multiple.
 const (
 	autoInterval = 1_000_000
-	autoGrow     = 10
+	autoFactor   = 10
 )
 
+// newSeries returns a series with an interval in nanoseconds; 0: one that is chosen later.
 func newSeries(interval int64) series {
 	if interval > 0 {
-		return series{interval: interval, grow: 2}
+		return series{interval: interval, factor: 2}
 	}
-	return series{interval: autoInterval, grow: autoGrow}
+	return series{interval: autoInterval, factor: autoFactor}
 }
 
-// at returns the point of a time. What is older than the first message counts
+// pointAt returns the point of a time. A time before the first message counts
 // with it: time in a capture can go backwards.
-func (s *series) at(nanos int64) *Point {
-	if s.points == nil { // growing by doubling would leave 6 MiB for the collector
+func (s *series) pointAt(nanos int64) *Point {
+	if s.points == nil { // allocated at once: growing by doubling would leave 6 MiB of garbage
 		s.start, s.points = nanos, make([]Point, 0, maxPoints)
 	}
-	age := uint64(max(nanos, s.start)) - uint64(s.start) // fits whatever the two are
+	age := uint64(max(nanos, s.start)) - uint64(s.start) // does not overflow, whatever the two are
 	for age/uint64(s.interval) >= maxPoints {
-		s.merge(s.grow)
+		s.merge(s.factor)
 	}
 	i := int(age / uint64(s.interval))
 	for len(s.points) <= i {
@@ -40,7 +41,7 @@ func (s *series) at(nanos int64) *Point {
 	return &s.points[i]
 }
 
-// merge makes one of n points.
+// merge makes one point of each n.
 func (s *series) merge(n int64) {
 	for i := range s.points {
 		to := &s.points[int64(i)/n]
@@ -54,14 +55,14 @@ func (s *series) merge(n int64) {
 	s.interval *= n
 }
 
-// auto merges points so that at most autoPoints are left, in intervals of one, two
+// narrow merges points until at most autoPoints are left, in intervals of one, two
 // or five.
-func (s *series) auto() {
+func (s *series) narrow() {
 	for step := 0; len(s.points) > autoPoints; step++ {
-		wanted := [3]int64{2, 5, 10}[step%3]
-		if n := (int64(len(s.points)) + wanted - 1) / wanted; n <= autoPoints {
-			s.merge(wanted)
-		} else if wanted == 10 {
+		n := [3]int64{2, 5, 10}[step%3]
+		if points := (int64(len(s.points)) + n - 1) / n; points <= autoPoints {
+			s.merge(n)
+		} else if n == 10 {
 			s.merge(10)
 		}
 	}

@@ -28,10 +28,10 @@ func TestSeries(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			s := newSeries(tc.interval.Nanoseconds())
 			for _, at := range tc.at {
-				s.at(start+at.Nanoseconds()).Requests++
+				s.pointAt(start+at.Nanoseconds()).Requests++
 			}
 			if tc.interval == 0 {
-				s.auto()
+				s.narrow()
 			}
 			var got []uint64
 			for i := range s.points {
@@ -72,7 +72,7 @@ func TestSeriesBounds(t *testing.T) {
 		s := newSeries(interval)
 		times := []int64{start, start + 1, start + 1e9, start + 86_400e9, start - 1e18, start + 86_400e9*365, math.MaxInt64, math.MinInt64}
 		for _, at := range times {
-			s.at(at).Requests++
+			s.pointAt(at).Requests++
 		}
 		if len(s.points) > maxPoints {
 			t.Errorf("interval %d: %d points", interval, len(s.points))
@@ -84,14 +84,14 @@ func TestSeriesBounds(t *testing.T) {
 		if sum != uint64(len(times)) {
 			t.Errorf("interval %d:\ngot  %d\nwant %d", interval, sum, len(times))
 		}
-		s.auto()
+		s.narrow()
 		if len(s.points) > autoPoints {
 			t.Errorf("interval %d: %d points in the end", interval, len(s.points))
 		}
 	}
 	s := newSeries(1e9)
-	s.at(math.MinInt64) // then everything there is of time
-	s.at(math.MaxInt64).Requests++
+	s.pointAt(math.MinInt64) // then everything there is of time
+	s.pointAt(math.MaxInt64).Requests++
 	if len(s.points) > maxPoints {
 		t.Errorf("%d points", len(s.points))
 	}
@@ -105,7 +105,7 @@ func TestSeriesAllocations(t *testing.T) {
 	got := testing.AllocsPerRun(1, func() {
 		s := newSeries(0)
 		for i := range int64(2 * maxPoints) {
-			s.at(start+i*autoInterval).Requests++
+			s.pointAt(start+i*autoInterval).Requests++
 		}
 	})
 	if got > 1 {

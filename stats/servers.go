@@ -8,63 +8,64 @@ import (
 	"qsniff/track"
 )
 
-// server is what is kept of one server: about 650 bytes.
-type server struct {
+// serverState is the counts of one server: about 650 bytes.
+type serverState struct {
 	in, out                    tally
 	answered, unanswered, late uint64
-	challenged, open           uint64
-	refused                    uint64 // ICMP errors about queries to it
+	challenged, unchallenged   uint64 // answers to requests for information
+	canChallenge               bool   // it was asked for information in a form that can bring a challenge back
+	icmpErrors                 uint64 // that quote queries to it
 	response                   latency
-	challenge, train           mean
-	post                       track.Post
-	posted                     bool
+	challenge, train           meanTime
+	info                       track.ServerInfo
+	hasInfo                    bool // info is set
 }
 
-// says takes what the server says of itself: each reply tells a part of it.
-func (s *server) says(post *track.Post) {
-	if !s.posted {
-		s.post, s.posted = *post, true
+// addInfo merges what the server reports of itself: each reply has a part of it.
+func (s *serverState) addInfo(info *track.ServerInfo) {
+	if !s.hasInfo {
+		s.info, s.hasInfo = *info, true
 		return
 	}
-	if len(post.Name.Bytes()) > 0 {
-		s.post.Name = post.Name
+	if len(info.Name.Bytes()) > 0 {
+		s.info.Name = info.Name
 	}
-	if len(post.Map.Bytes()) > 0 {
-		s.post.Map = post.Map
+	if len(info.Map.Bytes()) > 0 {
+		s.info.Map = info.Map
 	}
-	if post.Players >= 0 {
-		s.post.Players = post.Players
+	if info.Players >= 0 {
+		s.info.Players = info.Players
 	}
-	if post.Max >= 0 {
-		s.post.Max = post.Max
+	if info.Max >= 0 {
+		s.info.Max = info.Max
 	}
 }
 
-// habit takes an answer to a request for information: whether the server demands a
-// challenge shows in what the request brought. Known reports whether the client had
-// one; else what it sent can be anything.
-func (s *server) habit(f *track.Fact, known bool) {
+// countChallenge counts an answer to a request for information: as challenged if the
+// client brought a challenge that it had been given (wasChallenged), as unchallenged if it
+// brought none. A challenge of unknown origin can be anything and does not count.
+func (s *serverState) countChallenge(f *track.Fact, wasChallenged bool) {
 	switch {
-	case f.Trip >= 0 || f.Keyed && known:
+	case f.Trip >= 0 || f.BroughtChallenge && wasChallenged:
 		s.challenged++
-	case !f.Keyed:
-		s.open++
+	case !f.BroughtChallenge:
+		s.unchallenged++
 	}
 }
 
-// mean adds up times in nanoseconds.
-type mean struct {
+// meanTime adds up times in nanoseconds.
+type meanTime struct {
 	n   uint64
 	sum float64
 }
 
-func (m *mean) add(nanos int64) {
+func (m *meanTime) add(nanos int64) {
 	m.n++
 	m.sum += float64(nanos)
 }
 
-// value is the mean, or -1.
-func (m *mean) value() time.Duration {
+// mean returns the mean, or -1 if there are no times.
+func (m *meanTime) mean() time.Duration {
 	if m.n == 0 {
 		return -1
 	}
@@ -86,54 +87,53 @@ func (k endKey) end() netip.AddrPort { return netip.AddrPortFrom(k.addr.addr(), 
 
 func keyOf(end netip.AddrPort) endKey { return endKey{end.Addr().As16(), end.Port()} }
 
-// servers keeps servers in two tables: those that answer what the capture shows
-// they were asked, and all others. See maxSilent.
-type servers struct {
-	answering, others *lru.Table[endKey, server]
-	forgotten         uint64
-	// last is the server of the message before, and at its state: floods ask one
+// serverTables keeps servers in two tables: those that answer requests in the capture, and
+// all others. See maxSilent.
+type serverTables struct {
+	answering, others *lru.Table[endKey, serverState]
+	evicted           uint64
+	// lastKey is the server of the previous message, and lastServer its state: floods ask one
 	// server again and again.
-	last endKey
-	at   *server
+	lastKey    endKey
+	lastServer *serverState
 }
 
-func newServers(answering, others int) servers {
-	return servers{answering: lru.New[endKey, server](answering), others: lru.New[endKey, server](others)}
+func newServerTables(answering, others int) serverTables {
+	return serverTables{answering: lru.New[endKey, serverState](answering), others: lru.New[endKey, serverState](others)}
 }
 
-// asked returns the state of a server that somebody asks.
-func (t *servers) asked(end netip.AddrPort) *server {
+// findAsked returns the state of a server to which a request goes.
+func (t *serverTables) findAsked(end netip.AddrPort) *serverState {
 	k := keyOf(end)
-	if t.at != nil && k == t.last {
-		return t.at
+	if t.lastServer != nil && k == t.lastKey {
+		return t.lastServer
 	}
 	s := t.answering.Get(k)
 	if s == nil {
-		var gone *lru.Evicted[endKey, server]
-		if s, gone = t.others.Put(k); gone != nil {
-			t.forgotten++
+		var evicted *lru.Evicted[endKey, serverState]
+		if s, evicted = t.others.Put(k); evicted != nil {
+			t.evicted++
 		}
 	}
-	t.last, t.at = k, s
+	t.lastKey, t.lastServer = k, s
 	return s
 }
 
-// heard returns the state of a server that sends a reply. One that was asked
-// belongs to those that answer from now on, if the reply is one that somebody
-// asked for.
-func (t *servers) heard(end netip.AddrPort, wanted bool) *server {
+// findReplying returns the state of a server that sends a reply. If it was asked, and the reply
+// was requested, it moves to those that answer.
+func (t *serverTables) findReplying(end netip.AddrPort, isRequested bool) *serverState {
 	k := keyOf(end)
 	if s := t.answering.Get(k); s != nil {
 		return s
 	}
-	s := t.asked(end)
-	if !wanted || s.in.n == 0 {
+	s := t.findAsked(end)
+	if !isRequested || s.in.n == 0 {
 		return s
 	}
-	t.at = nil // it moves
-	moved, gone := t.answering.Put(k)
-	if gone != nil {
-		t.forgotten++
+	t.lastServer = nil // its state moves
+	moved, evicted := t.answering.Put(k)
+	if evicted != nil {
+		t.evicted++
 	}
 	*moved = *s
 	t.others.Delete(k)

@@ -6,13 +6,13 @@ import (
 	"qsniff/internal/lru"
 )
 
-// topList counts who comes most often with a fixed number of counters, by the
+// topList counts the most frequent addresses with a fixed number of counters, by the
 // Space-Saving algorithm of Metwally, Agrawal and El Abbadi (2005): an address
-// without a counter takes over the smallest one, with its count, which is then
-// the most that it can be too high. While no counter was taken over all counts
+// without a counter takes over the smallest one with its count, which is then
+// at most that much too high. As long as no counter was taken over all counts
 // are exact.
 //
-//	order    entries by count, largest first; those of one count are a run
+//	order    entries by count, largest first; entries of one count are a run
 //	runs     the position of the first entry of each run
 //
 // Counts rise by one, so an entry only ever swaps with the first of its run and
@@ -22,17 +22,18 @@ type topList struct {
 	entries []counter
 	order   []uint32
 	runs    []uint32
-	free    []uint32 // runs that are nobody's
-	// lost tells that an address came for which there was no counter.
-	lost bool
+	free    []uint32 // unused elements of runs
+	// hasOverflowed is set once an address came for which there was no counter.
+	hasOverflowed bool
 }
 
+// counter is the count of one address.
 type counter struct {
-	key   hostKey
-	count uint64
-	over  uint64 // at most so much of count is somebody else's
-	pos   uint32 // in order
-	run   uint32
+	key      hostKey
+	count    uint64
+	maxError uint64 // how much of count may be of other addresses
+	pos      uint32 // in order
+	run      uint32
 }
 
 // hostKey is an address.
@@ -56,23 +57,23 @@ func newTopList(size int) *topList {
 
 // add counts k once.
 func (t *topList) add(k hostKey) {
-	i, ok := t.entry(k)
+	i, ok := t.findOrAdd(k)
 	if !ok {
-		t.lost = true
+		t.hasOverflowed = true
 		i = t.takeOver(k)
 	}
-	t.raise(i)
+	t.increment(i)
 }
 
-// see makes room for k without counting it, if there is any.
-func (t *topList) see(k hostKey) {
-	if _, ok := t.entry(k); !ok {
-		t.lost = true
+// reserve gives k a counter without counting it, if one is free.
+func (t *topList) reserve(k hostKey) {
+	if _, ok := t.findOrAdd(k); !ok {
+		t.hasOverflowed = true
 	}
 }
 
-// entry returns the counter of k, a new one if there is room.
-func (t *topList) entry(k hostKey) (i uint32, ok bool) {
+// findOrAdd returns the counter of k, a new one if there is room; ok is false if there is none.
+func (t *topList) findOrAdd(k hostKey) (i uint32, ok bool) {
 	if p := t.index.Get(k); p != nil {
 		return *p, true
 	}
@@ -100,12 +101,12 @@ func (t *topList) takeOver(k hostKey) uint32 {
 	t.index.Delete(e.key)
 	p, _ := t.index.Put(k)
 	*p = i
-	e.key, e.over = k, e.count
+	e.key, e.maxError = k, e.count
 	return i
 }
 
-// raise adds one to entry i.
-func (t *topList) raise(i uint32) {
+// increment adds one to the count of entry i.
+func (t *topList) increment(i uint32) {
 	e := &t.entries[i]
 	old := e.run
 	first := t.runs[old]

@@ -19,20 +19,20 @@ func TestTopListExact(t *testing.T) {
 	for _, n := range []uint64{1, 2, 2, 3, 3, 3, 1, 2, 2} {
 		top.add(host(n))
 	}
-	top.see(host(4))
-	top.see(host(1))
+	top.reserve(host(4))
+	top.reserve(host(1))
 	want := []counter{{key: host(2), count: 4}, {key: host(3), count: 3}, {key: host(1), count: 2}, {key: host(4)}}
 	for i, w := range want {
 		got := top.entries[top.order[i]]
-		if got.key != w.key || got.count != w.count || got.over != 0 {
+		if got.key != w.key || got.count != w.count || got.maxError != 0 {
 			t.Errorf("place %d:\ngot  %+v\nwant %+v", i, got, w)
 		}
 	}
-	if top.lost {
+	if top.hasOverflowed {
 		t.Error("says that an address had no counter")
 	}
-	top.see(host(5))
-	if !top.lost {
+	top.reserve(host(5))
+	if !top.hasOverflowed {
 		t.Error("does not say that an address had no counter")
 	}
 }
@@ -58,11 +58,11 @@ func TestTopListAgainstExact(t *testing.T) {
 		held := map[hostKey]bool{}
 		for _, e := range top.entries {
 			held[e.key] = true
-			if want := exact[e.key]; e.count < want || e.count-e.over > want {
-				t.Errorf("round %d: %v\ngot  %d, at most %d too high\nwant %d", round, e.key, e.count, e.over, want)
+			if want := exact[e.key]; e.count < want || e.count-e.maxError > want {
+				t.Errorf("round %d: %v\ngot  %d, at most %d too high\nwant %d", round, e.key, e.count, e.maxError, want)
 			}
-			if e.over > n/uint64(size) {
-				t.Errorf("round %d: error %d above %d", round, e.over, n/size)
+			if e.maxError > n/uint64(size) {
+				t.Errorf("round %d: error %d above %d", round, e.maxError, n/size)
 			}
 		}
 		for k, c := range exact {
@@ -121,7 +121,7 @@ func FuzzTopList(f *testing.F) {
 		total, seen := uint64(0), uint64(0)
 		for _, b := range in {
 			if b >= 200 {
-				top.see(host(uint64(b % 16)))
+				top.reserve(host(uint64(b % 16)))
 			} else {
 				top.add(host(uint64(b % 16)))
 				total++

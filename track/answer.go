@@ -2,67 +2,67 @@ package track
 
 import "qsniff/dissect"
 
-// reply places a reply.
-func (x *Exchanges) reply(m *Message) Part {
+// placeReply returns the part of a reply: the answer of the oldest exchange that waits for
+// it, if the wait is not over.
+func (x *Exchanges) placeReply(m *Message) Part {
 	if isChallenge(m) {
-		return x.challenge(m)
+		return x.placeChallenge(m)
 	}
-	in, k, e := x.oldest(m, m.Type.Asks, nil)
+	in, k, e := x.findOldest(m, m.Type.Asks, nil)
 	if e == nil {
 		return x.placeExtra(m)
 	}
-	if m.Age-e.age > int64(answerWait) {
-		x.end(in, k, e)
+	if m.Age-e.lastAge > int64(answerWait) {
+		x.endExchange(in, k, e)
 		return x.placeExtra(m)
 	}
-	return x.answer(m, in, k, e)
+	return x.placeAnswer(m, in, k, e)
 }
 
-// answer places the reply that ends e.
-func (x *Exchanges) answer(m *Message, in table, k exchangeKey, e *exchange) Part {
-	e.age = max(e.age, m.Age)
-	e.answered = x.kindOf(m)
-	e.state = e.state&^(owes|heard) | replied
-	return x.retire(in, k, e).answeredBy(m, Answer)
+// placeAnswer ends e with its answer m.
+func (x *Exchanges) placeAnswer(m *Message, in table, k exchangeKey, e *exchange) Part {
+	e.lastAge = max(e.lastAge, m.Age)
+	e.answerKind = x.kindNumber(m)
+	e.state = e.state&^(replyDue|partsCame) | answerCame
+	return x.retire(in, k, e).replyPart(m, Answer)
 }
 
-// answeredBy is the part of m, which replies to e. Where the server demanded a
-// challenge, nothing but a request that brings it back causes an answer; if the
-// capture shows none, or only one after the first part of the reply, what caused
-// it is not known.
-func (e *exchange) answeredBy(m *Message, s Step) Part {
-	p := e.part(s)
-	if s == Answer {
-		p.Trip = e.trip
+// replyPart returns the part of m, which replies to e. Where the server demanded a
+// challenge, only a request that brings it back causes an answer; if the
+// capture shows none, or only one after the first part of the reply, Request stays 0.
+func (e *exchange) replyPart(m *Message, step Step) Part {
+	p := e.requestPart(step)
+	if step == Answer {
+		p.Trip = e.challengeTrip
 	}
-	frame, nanos := e.last()
-	if !isChallenge(m) && e.state&given != 0 {
-		if e.state&echoed == 0 {
+	frame, nanos := e.lastRequest()
+	if !isChallenge(m) && e.state&challengeGiven != 0 {
+		if e.state&challengeEchoed == 0 {
 			return p
 		}
-		frame, nanos = e.first+uint64(e.echoAt), e.echo
+		frame, nanos = e.first+uint64(e.echoOffset), e.echoNanos
 	}
 	if frame >= m.Frame {
 		return p
 	}
 	p.Request = frame
-	p.Took = m.since(frame, nanos)
+	p.Took = m.timeSince(frame, nanos)
 	return p
 }
 
-// isChallenge reports whether a reply is a challenge: it gives that, and may stand
-// for the answers that the server holds back.
+// isChallenge reports whether a reply gives a challenge, which may come in place of the
+// answers to any question.
 func isChallenge(m *Message) bool { return m.Type != nil && m.Type.Asks.Has(dissect.AskChallenge) }
 
-// oldest returns, of the exchanges between the ends of m that are not over, about
-// something in asks, and began before m, the one that waits longest; of those
-// that want, if that is given.
-func (x *Exchanges) oldest(m *Message, asks dissect.Asked, want func(*exchange) bool) (in table, k exchangeKey, best *exchange) {
+// findOldest returns, of the exchanges between the ends of m that are under way, began before m
+// and ask for something in asks, the one that began first; if accepts is not nil, of those
+// that it accepts.
+func (x *Exchanges) findOldest(m *Message, asks dissect.Asked, accepts func(*exchange) bool) (in table, k exchangeKey, best *exchange) {
 	for ; asks != 0; asks &= asks - 1 {
 		ak := m.key(asks)
 		for _, t := range [...]table{x.challenged, x.open} {
 			e := t.Peek(ak)
-			if e == nil || e.first >= m.Frame || want != nil && !want(e) {
+			if e == nil || e.first >= m.Frame || accepts != nil && !accepts(e) {
 				continue
 			}
 			if best == nil || e.first < best.first {
@@ -73,153 +73,159 @@ func (x *Exchanges) oldest(m *Message, asks dissect.Asked, want func(*exchange) 
 	return in, k, best
 }
 
-// unchallenged reports whether e waits for its first word of the server.
-func unchallenged(e *exchange) bool { return e.state&(owes|given) == owes }
+// awaitsFirstReply reports whether the server has sent nothing in e yet.
+func awaitsFirstReply(e *exchange) bool { return e.state&(replyDue|challengeGiven) == replyDue }
 
-// waiting reports whether the server has not replied to the last request of e.
-func waiting(e *exchange) bool { return e.state&owes != 0 }
+// awaitsReply reports whether the server has not replied to the last request of e.
+func awaitsReply(e *exchange) bool { return e.state&replyDue != 0 }
 
-// challenge places a challenge. Where the client asked for nothing else it is the
-// answer. It belongs to the exchange that waits and has none yet; else, where the
-// challenge changes or the client does not bring it back, to one that waits.
-func (x *Exchanges) challenge(m *Message) Part {
-	in, k, e := x.oldest(m, m.Type.Asks, unchallenged)
+// placeChallenge returns the part of a challenge. If the client asked for nothing else, the
+// challenge is the answer. Otherwise it goes to the oldest exchange that waits and has none;
+// if there is none, to the oldest that waits: the server changed the challenge, or the
+// client did not bring it back.
+func (x *Exchanges) placeChallenge(m *Message) Part {
+	in, k, e := x.findOldest(m, m.Type.Asks, awaitsFirstReply)
 	if e == nil {
-		in, k, e = x.oldest(m, m.Type.Asks, waiting)
+		in, k, e = x.findOldest(m, m.Type.Asks, awaitsReply)
 	}
 	switch {
 	case e == nil:
-		return x.again(m)
-	case m.Age-e.age > int64(answerWait):
-		x.end(in, k, e)
+		return x.placeRepeatedChallenge(m)
+	case m.Age-e.lastAge > int64(answerWait):
+		x.endExchange(in, k, e)
 		return x.placeExtra(m)
 	case k.asks == dissect.AskChallenge:
-		return x.answer(m, in, k, e)
+		return x.placeAnswer(m, in, k, e)
 	}
-	p := e.answeredBy(m, Challenge)
-	x.judgeChallenge(m, e)
-	e.trip, e.age = p.Took, max(e.age, m.Age)
+	p := e.replyPart(m, Challenge)
+	x.checkChallenge(m, e)
+	e.challengeTrip, e.lastAge = p.Took, max(e.lastAge, m.Age)
 	e.challenge = uint32(m.Key)
-	e.state = e.state&^(owes|echoed|heard) | given
+	e.state = e.state&^(replyDue|challengeEchoed|partsCame) | challengeGiven
 	if in == x.open {
-		x.promote(k, e)
+		x.moveToChallenged(k, e)
 	} else {
 		in.Get(k)
 	}
 	return p
 }
 
-// again places a challenge for which no exchange waits: a copy of one.
-func (x *Exchanges) again(m *Message) Part {
-	same := func(e *exchange) bool { return e.state&given != 0 && m.Key != 0 && e.challenge == uint32(m.Key) }
-	if _, _, e := x.oldest(m, m.Type.Asks, same); e != nil {
-		return e.answeredBy(m, Extra)
+// placeRepeatedChallenge returns the part of a challenge for which no exchange waits: that of
+// a copy, if an exchange was given the same.
+func (x *Exchanges) placeRepeatedChallenge(m *Message) Part {
+	same := func(e *exchange) bool {
+		return e.state&challengeGiven != 0 && m.Key != 0 && e.challenge == uint32(m.Key)
+	}
+	if _, _, e := x.findOldest(m, m.Type.Asks, same); e != nil {
+		return e.replyPart(m, Extra)
 	}
 	return x.placeExtra(m)
 }
 
-// promote moves e to the exchanges in which the server has said something.
-func (x *Exchanges) promote(k exchangeKey, e *exchange) {
+// moveToChallenged moves e from the open exchanges to those in which the server gave a
+// challenge. If that table is full, the oldest exchange whose challenge was not brought back
+// is evicted; if the maxSpared oldest all were, the next one is.
+func (x *Exchanges) moveToChallenged(k exchangeKey, e *exchange) {
 	was := *e
 	x.open.Delete(k)
-	for range spared {
+	for range maxSpared {
 		if x.challenged.Len() < x.challenged.Cap() {
 			break
 		}
 		old, v, _ := x.challenged.Oldest()
-		if v.state&echoed == 0 {
+		if v.state&challengeEchoed == 0 {
 			break
 		}
 		x.challenged.Get(old)
 	}
-	p, gone := x.challenged.Put(k)
-	if gone != nil {
+	p, evicted := x.challenged.Put(k)
+	if evicted != nil {
 		x.evicted++
 	}
 	*p = was
 }
 
-// placeExtra places a reply to no exchange that is under way: it is a further reply to
-// one that is over, late, or nobody's.
+// placeExtra returns the part of a reply for which no exchange under way waits: a further or
+// late reply to the latest that ended, or one that nobody asked for.
 func (x *Exchanges) placeExtra(m *Message) Part {
 	var e *exchange
 	for asks := m.Type.Asks; asks != 0; asks &= asks - 1 {
-		p := x.past.Peek(m.key(asks))
-		if p != nil && p.first < m.Frame && m.Age-p.age <= int64(keptFor) && (e == nil || p.first > e.first) {
+		p := x.ended.Peek(m.key(asks))
+		if p != nil && p.first < m.Frame && m.Age-p.lastAge <= int64(extraFor) && (e == nil || p.first > e.first) {
 			e = p
 		}
 	}
 	switch {
 	case e == nil:
 		return Part{Step: Stray, Took: -1, Trip: -1}
-	case e.state&replied != 0:
-		x.judgeExtra(m, e)
-		return e.answeredBy(m, Extra)
+	case e.state&answerCame != 0:
+		x.checkExtra(m, e)
+		return e.replyPart(m, Extra)
 	}
 	step := Answer
 	switch {
-	case m.Age-e.age > int64(answerWait):
+	case m.Age-e.lastAge > int64(answerWait):
 		step = Late
-		x.judgeLate(m, e)
-	case e.state&silent != 0:
-		return e.answeredBy(m, Extra)
+		x.checkLate(m, e)
+	case e.state&silenceReported != 0:
+		return e.replyPart(m, Extra)
 	}
 	if !isChallenge(m) {
-		e.state |= replied
-		e.answered = x.kindOf(m)
+		e.state |= answerCame
+		e.answerKind = x.kindNumber(m)
 	}
-	return e.answeredBy(m, step)
+	return e.replyPart(m, step)
 }
 
-// unknown places a reply that cannot be read, as a set of which the first part is
-// missing: where the client waits for one answer only, it is that.
-func (x *Exchanges) unknown(m *Message) Part {
-	in, k, e := x.oldest(m, dissect.LongAnswers, waiting)
+// placeUnreadable returns the part of a reply whose type is unknown, such as a split one
+// without its first part: it is the answer if the client waits for one long answer only.
+func (x *Exchanges) placeUnreadable(m *Message) Part {
+	in, k, e := x.findOldest(m, dissect.LongAnswers, awaitsReply)
 	if e == nil {
-		return x.unknownPast(m)
+		return x.placeUnreadableLate(m)
 	}
 	for asks := dissect.LongAnswers &^ k.asks; asks != 0; asks &= asks - 1 {
-		if _, _, other := x.oldest(m, asks.First(), waiting); other != nil {
-			return nothing
+		if _, _, other := x.findOldest(m, asks.First(), awaitsReply); other != nil {
+			return noPart
 		}
 	}
-	return x.answer(m, in, k, e)
+	return x.placeAnswer(m, in, k, e)
 }
 
-// unknownPast looks for the exchange of such a reply among those that are over
-// because parts of it were the last that came.
-func (x *Exchanges) unknownPast(m *Message) Part {
+// placeUnreadableLate places such a reply among the ended exchanges of which parts of the
+// answer had come.
+func (x *Exchanges) placeUnreadableLate(m *Message) Part {
 	var e *exchange
 	for asks := dissect.LongAnswers; asks != 0; asks &= asks - 1 {
-		p := x.past.Peek(m.key(asks))
-		if p == nil || p.first >= m.Frame || p.state&(heard|replied) != heard {
+		p := x.ended.Peek(m.key(asks))
+		if p == nil || p.first >= m.Frame || p.state&(partsCame|answerCame) != partsCame {
 			continue
 		}
 		if e != nil {
-			return nothing
+			return noPart
 		}
 		e = p
 	}
 	if e == nil {
-		return nothing
+		return noPart
 	}
-	e.state |= replied
-	return e.answeredBy(m, Answer)
+	e.state |= answerCame
+	return e.replyPart(m, Answer)
 }
 
-// Heard says that a part of a reply to something in asks came at age: nobody can
-// say any more that the server is silent.
-func (x *Exchanges) Heard(m *Message) {
+// RecordPart records that m, a part of a reply, came: the exchanges for which it may be wait
+// on, and their servers are not reported as silent.
+func (x *Exchanges) RecordPart(m *Message) {
 	for asks := dissect.LongAnswers; asks != 0; asks &= asks - 1 {
 		k := m.key(asks)
 		for _, t := range [...]table{x.challenged, x.open} {
 			e := t.Peek(k)
-			if e == nil || e.first >= m.Frame || !waiting(e) {
+			if e == nil || e.first >= m.Frame || !awaitsReply(e) {
 				continue
 			}
 			t.Get(k)
-			e.state |= heard
-			e.age = max(e.age, m.Age)
+			e.state |= partsCame
+			e.lastAge = max(e.lastAge, m.Age)
 		}
 	}
 }

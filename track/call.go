@@ -5,31 +5,31 @@ import (
 	"qsniff/internal/lru"
 )
 
-// callKey names a request in a connection.
+// callKey is a connection and the number of a request in it.
 type callKey struct{ conn, number uint64 }
 
 // Hash mixes the key with the seed.
 func (k callKey) Hash(seed uint64) uint64 { return lru.Mix(lru.Mix(seed, k.conn), k.number) }
 
-// call is what is known of a request in a connection. It waits until its protocol
-// says that a reply is its: in a connection nothing is lost, and a command may run
-// for long.
+// call is a request in a connection. It waits for its reply without a time limit: in a
+// connection nothing is lost, and a command may run for long.
 type call struct {
-	frame   uint64
-	nanos   int64
-	asks    dissect.Asked
-	replied bool
+	frame      uint64
+	nanos      int64
+	asks       dissect.Asked
+	isAnswered bool
 }
 
-// placeCall places a message of a connection, which its protocol has numbered.
+// placeCall returns the part of a message of a connection, whose Key is its protocol's number
+// of the request.
 func (x *Exchanges) placeCall(m *Message) Part {
 	if m.Key == 0 {
-		return nothing
+		return noPart
 	}
 	k := callKey{m.Conn, m.Key}
 	if !m.Reply {
-		c, gone := x.calls.Put(k)
-		if gone != nil && !gone.Val.replied {
+		c, evicted := x.calls.Put(k)
+		if evicted != nil && !evicted.Val.isAnswered {
 			x.evicted++
 		}
 		*c = call{frame: m.Frame, nanos: m.Nanos, asks: asksOf(m)}
@@ -40,29 +40,30 @@ func (x *Exchanges) placeCall(m *Message) Part {
 		return Part{Step: Stray, Took: -1, Trip: -1}
 	}
 	step := Answer
-	if c.replied || c.asks != asksOf(m) && asksOf(m) != 0 && c.asks != 0 { // what stands before the answer to a login
+	if c.isAnswered || c.asks != asksOf(m) && asksOf(m) != 0 && c.asks != 0 { // the empty reply that precedes the answer to a login
 		step = Extra
 	} else {
-		c.replied = true
+		c.isAnswered = true
 	}
-	return c.answeredBy(m, step)
+	return c.replyPart(m, step)
 }
 
-// answeredBy is the part of m, which replies to c.
-func (c *call) answeredBy(m *Message, s Step) Part {
-	return Part{Step: s, ID: c.frame, Request: c.frame, Took: m.since(c.frame, c.nanos), Trip: -1}
+// replyPart returns the part of m, which replies to c.
+func (c *call) replyPart(m *Message, s Step) Part {
+	return Part{Step: s, ID: c.frame, Request: c.frame, Took: m.timeSince(c.frame, c.nanos), Trip: -1}
 }
 
-// Joined is the part of a reply that was joined from messages of a connection,
-// which Place has seen.
-func (x *Exchanges) Joined(m *Message) Part {
+// PlaceJoined returns the part of a reply that was joined from messages of a connection,
+// each of which went through Place.
+func (x *Exchanges) PlaceJoined(m *Message) Part {
 	if c := x.calls.Peek(callKey{m.Conn, m.Key}); c != nil {
-		m.set = x.clock.set
-		return c.answeredBy(m, NoStep)
+		m.jumpFrame = x.jumps.jumpFrame
+		return c.replyPart(m, NoStep)
 	}
-	return nothing
+	return noPart
 }
 
+// asksOf returns what m asks for or gives; 0 if that is unknown.
 func asksOf(m *Message) dissect.Asked {
 	if m.Type == nil {
 		return 0

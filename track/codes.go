@@ -7,8 +7,8 @@ import (
 	"qsniff/internal/digits"
 )
 
-// CaptureDamaged is raised where a capture could not be read for a stretch: A is
-// how many bytes were skipped. The detail says where and why.
+// CaptureDamaged is raised where a stretch of a capture could not be read: A is the number of
+// bytes that were skipped. The detail is where and why.
 var CaptureDamaged = finding.Code{ID: "CAP-01", Severity: finding.Warn, Fault: finding.Capture,
 	Seen:  "a part of the capture file could not be read",
 	Means: "packets are missing: what looks like loss or silence after this place may be the file's fault",
@@ -20,7 +20,7 @@ var CaptureDamaged = finding.Code{ID: "CAP-01", Severity: finding.Warn, Fault: f
 	}}
 
 // Refused is raised by an ICMP error that quotes a query or a reply: A is its
-// type and B its code. The detail says which and what it quotes.
+// type and B its code. The detail is their meaning and the quoted packet.
 var Refused = finding.Code{ID: "NET-04", Severity: finding.Error, Fault: finding.Server,
 	Seen:  "an ICMP error that quotes a query",
 	Means: "nothing listens on that port, or a firewall says no; the query did not arrive",
@@ -29,7 +29,7 @@ var Refused = finding.Code{ID: "NET-04", Severity: finding.Error, Fault: finding
 		return append(dst, "ICMP error: "...)
 	}}
 
-// LateReply is raised by a reply when the wait for it was over: A is the time since
+// LateReply is raised by a reply that came after the wait for it was over: A is the time since
 // the last request, in nanoseconds.
 var LateReply = finding.Code{ID: "NET-05", Severity: finding.Note, Fault: finding.Path,
 	Seen:  "a reply more than 3 s after the last request that it can answer",
@@ -40,6 +40,19 @@ var LateReply = finding.Code{ID: "NET-05", Severity: finding.Note, Fault: findin
 		return append(dst, " ms after the last request"...)
 	}}
 
-// Codes lists the findings of this package. Those that belong to a protocol the
-// protocol declares, see dissect.PairCodes.
+// Elsewhere is raised by a reply from another address or port than the one that the
+// client asked: Addr is its source, A the time since the request in nanoseconds.
+var Elsewhere = finding.Code{ID: "NET-01", Severity: finding.Error, Fault: finding.Server,
+	Seen:  "a reply to what a client asked, from another address or port than the one it asked",
+	Means: "the server has several addresses and answers from the wrong one, or NAT changes the port; most clients drop such a reply, and firewalls do",
+	Do:    "bind the server to the address that clients ask, or let the router translate replies back",
+	Text: func(dst []byte, e *finding.Expert) []byte {
+		dst = e.Addr.AppendTo(append(dst, "a reply came from "...))
+		dst = append(dst, ", which this client did not ask, "...)
+		dst = strconv.AppendUint(dst, e.A/1e6, 10)
+		return finding.AppendUnsure(append(dst, " ms after the request"...), e)
+	}}
+
+// Codes lists the findings of this package. Findings that belong to a protocol are declared
+// by the protocol, see dissect.PairCodes.
 var Codes = []*finding.Code{&CaptureDamaged, &Refused, &LateReply, &Elsewhere}

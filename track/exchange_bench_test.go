@@ -14,7 +14,7 @@ func TestExchangeMemory(t *testing.T) {
 	entry := unsafe.Sizeof(lru.Evicted[exchangeKey, exchange]{}) + links + 2*4
 	request := unsafe.Sizeof(lru.Evicted[callKey, call]{}) + links + 2*4
 	x := NewExchanges(DefaultExchanges)
-	n := uintptr(x.open.Cap() + x.challenged.Cap() + x.past.Cap())
+	n := uintptr(x.open.Cap() + x.challenged.Cap() + x.ended.Cap())
 	if got := partitions * (n*entry + uintptr(x.calls.Cap())*request); got > most {
 		t.Errorf("got  %d bytes\nwant %d at most", got, most)
 	}

@@ -16,12 +16,12 @@ func FuzzExchanges(f *testing.F) {
 		const size = 4
 		x := NewExchanges(size)
 		v := &invariants{t: t, requests: map[uint64]netip.AddrPort{}, silent: map[uint64]bool{}}
-		x.Silent = v.silence
+		x.ReportSilence = v.silence
 		at := int64(0)
 		for len(in) >= 3 {
 			v.step(x, in[:3], &at)
 			in = in[3:]
-			for _, tab := range []table{x.open, x.challenged, x.past} {
+			for _, tab := range []table{x.open, x.challenged, x.ended} {
 				if tab.Len() > size {
 					t.Fatalf("%d entries in a table for %d", tab.Len(), size)
 				}
@@ -57,11 +57,11 @@ func (v *invariants) step(x *Exchanges, b []byte, at *int64) {
 	m := Message{Src: client, Dst: server, Proto: &testProto, Frame: v.frame, Nanos: nanos, Age: age}
 	switch {
 	case what == len(letters):
-		x.Gap(age)
+		x.RecordGap(age)
 		return
 	case what > len(letters):
 		m.Src, m.Dst, m.Reply = server, client, true
-		x.Heard(&m)
+		x.RecordPart(&m)
 		return
 	}
 	m.Type = testKinds[letters[what]]

@@ -65,7 +65,7 @@ func testCodes() dissect.PairCodes {
 func play(t *testing.T, x *Exchanges, script string) string {
 	t.Helper()
 	var out []string
-	x.Silent = func(f *Fact) {
+	x.ReportSilence = func(f *Fact) {
 		out = append(out, fmt.Sprintf("silence %d at %d", f.ID, f.Frame))
 		if f.Step != Silence || f.Server != server || f.Client != testClient || f.Proto != &testProto || f.Type == nil {
 			t.Errorf("silence\ngot  %+v", *f)
@@ -84,7 +84,7 @@ func play(t *testing.T, x *Exchanges, script string) string {
 		case ".":
 			continue
 		case "!":
-			x.Gap(n * ms)
+			x.RecordGap(n * ms)
 			continue
 		}
 		frame++
@@ -95,7 +95,7 @@ func play(t *testing.T, x *Exchanges, script string) string {
 		}
 		if what == "~" {
 			m.Reply, m.Src, m.Dst = true, server, testClient
-			x.Heard(&m)
+			x.RecordPart(&m)
 			continue
 		}
 		out = append(out, said(x.Place(&m), m.Expert))
@@ -231,7 +231,7 @@ func TestSilenceOfManyKinds(t *testing.T) {
 		{maxKinds, "ask 1 | answer 1 to 1 after 1000"},
 	} {
 		x := NewExchanges(100)
-		x.kinds = make([]kind, tc.kinds)
+		x.kinds = make([]messageKind, tc.kinds)
 		if got := play(t, x, "0 >T | 3500 . | 1000 <I"); got != tc.want {
 			t.Errorf("%d kinds before\ngot  %s\nwant %s", tc.kinds, got, tc.want)
 		}
@@ -288,8 +288,8 @@ func TestKeyed(t *testing.T) {
 		play(t, x, tc.in)
 		m := message(t, "<I")
 		m.Frame, m.Nanos, m.Age = 100, 100*ms, 100*ms
-		if p := x.Place(&m); p.Step != Answer || p.Keyed != tc.want {
-			t.Errorf("%s: %s\ngot  %s, keyed %t\nwant answer, keyed %t", tc.name, tc.in, p.Step, p.Keyed, tc.want)
+		if p := x.Place(&m); p.Step != Answer || p.BroughtChallenge != tc.want {
+			t.Errorf("%s: %s\ngot  %s, keyed %t\nwant answer, keyed %t", tc.name, tc.in, p.Step, p.BroughtChallenge, tc.want)
 		}
 	}
 }
@@ -305,7 +305,7 @@ func TestCalls(t *testing.T) {
 		m := Message{Src: testClient, Dst: server, Proto: &testProto, Type: typ, Conn: conn, Key: key, Frame: frame, Nanos: at * ms, Age: at * ms, Reply: typ.Reply}
 		got += said(x.Place(&m), m.Expert) + " | "
 	}
-	x.Silent = func(f *Fact) { t.Errorf("silence\ngot  %+v", *f) }
+	x.ReportSilence = func(f *Fact) { t.Errorf("silence\ngot  %+v", *f) }
 	run, output := testKinds['R'], testKinds['l']
 	place(1, 1, login, 1, 0)
 	place(1, 1, output, 2, 5) // stands before the answer
@@ -324,7 +324,7 @@ func TestCalls(t *testing.T) {
 		t.Errorf("\ngot  %s\nwant %s", got, want)
 	}
 	joined := Message{Conn: 1, Key: 2, Nanos: 60_020 * ms, Frame: 9, Reply: true}
-	if p := x.Joined(&joined); p.ID != 4 || p.Took != 60_010*ms {
+	if p := x.PlaceJoined(&joined); p.ID != 4 || p.Took != 60_010*ms {
 		t.Errorf("joined\ngot  %+v\nwant exchange 4 after 60010 ms", p)
 	}
 }
@@ -379,8 +379,8 @@ func TestFlood(t *testing.T) {
 		if got = strings.TrimPrefix(got, " | "); got != want {
 			t.Errorf("%s\ngot  %s\nwant %s", tc.name, got, want)
 		}
-		n := x.open.Len() + x.challenged.Len() + x.past.Len()
-		if most := x.open.Cap() + x.challenged.Cap() + x.past.Cap(); n > most || tc.reply == 0 && x.Evicted() < many-DefaultExchanges {
+		n := x.open.Len() + x.challenged.Len() + x.ended.Len()
+		if most := x.open.Cap() + x.challenged.Cap() + x.ended.Cap(); n > most || tc.reply == 0 && x.Evicted() < many-DefaultExchanges {
 			t.Errorf("%s: %d of %d entries, %d forgotten", tc.name, n, most, x.Evicted())
 		}
 	}
@@ -391,7 +391,7 @@ func TestExchangeAllocations(t *testing.T) {
 		t.Skip("the race detector allocates")
 	}
 	x := NewExchanges(64)
-	x.Silent = func(*Fact) {}
+	x.ReportSilence = func(*Fact) {}
 	flood(x, 1, 1, 0, 'A') // the kinds are known
 	flood(x, 1, 1, 0, 'I')
 	at, frame := int64(0), uint64(10)

@@ -9,12 +9,12 @@ import (
 	"qsniff/wire"
 )
 
-// DefaultFlows is how many flows one partition remembers: 65,536 in all, about
-// 7 MiB. The oldest is forgotten first; what that costs is a weak message that is
-// no longer believed, or a guess at flush time.
+// DefaultFlows is how many flows one partition holds: 65,536 in all, about
+// 7 MiB. The oldest is evicted first. Then a weak message of its flow is no longer
+// recognized, or its engine must be guessed when an incomplete split message is given out.
 const DefaultFlows = 4096
 
-// flowKey names a server and a client's address. The client's port is left out:
+// flowKey is a server and a client's address, without the client's port:
 // query tools ask each question from a socket of its own.
 type flowKey struct {
 	server, client [16]byte
@@ -28,18 +28,19 @@ func (k flowKey) Hash(seed uint64) uint64 {
 	return lru.Mix(h, uint64(k.port))
 }
 
+// keyOf returns the flow of a server and a client.
 func keyOf(server netip.AddrPort, client netip.Addr) flowKey {
 	return flowKey{server: server.Addr().As16(), client: client.As16(), port: server.Port()}
 }
 
-// Flows is a bounded memory of what servers and clients showed each other.
+// Flows holds what servers and clients showed of each other, in bounded memory.
 type Flows struct {
-	table   *lru.Table[flowKey, flow]
-	said    *lru.Table[flowKey, console.Passwords] // nil before the first
-	evicted uint64
+	table     *lru.Table[flowKey, flow]
+	passwords *lru.Table[flowKey, console.Passwords] // nil until the first OpenPasswords
+	evicted   uint64
 }
 
-// NewFlows returns a memory for size flows.
+// NewFlows returns empty tables for size flows.
 func NewFlows(size int) *Flows {
 	return &Flows{table: lru.New[flowKey, flow](size)}
 }
@@ -57,9 +58,9 @@ type flow struct {
 type flowFlags uint8
 
 const (
-	hasApp flowFlags = 1 << iota
-	proven
-	foreign
+	hasAppID flowFlags = 1 << iota
+	engineProven
+	isForeign
 )
 
 // set sets or clears a flag.
@@ -70,36 +71,36 @@ func (f *flowFlags) set(flag flowFlags, on bool) {
 	}
 }
 
-// Get returns what is known; zero if nothing is.
+// Get returns what is known of a flow; the zero value if nothing is.
 func (f *Flows) Get(server netip.AddrPort, client netip.Addr) dissect.FlowFacts {
 	v := f.table.Get(keyOf(server, client))
 	if v == nil {
 		return dissect.FlowFacts{}
 	}
-	return dissect.FlowFacts{AppID: v.appID, HasApp: v.flags&hasApp != 0, Engine: v.engine, Proven: v.flags&proven != 0,
-		Asked: v.asked, Proto: v.proto, Foreign: v.flags&foreign != 0, RconChallenge: v.rconChallenge}
+	return dissect.FlowFacts{AppID: v.appID, HasApp: v.flags&hasAppID != 0, Engine: v.engine, Proven: v.flags&engineProven != 0,
+		Asked: v.asked, Proto: v.proto, Foreign: v.flags&isForeign != 0, RconChallenge: v.rconChallenge}
 }
 
-// RecallReceiver fills in what is known if the receiver of a datagram is the server.
+// RecallReceiver sets c.ToServer: what is known if the receiver of the datagram is the server.
 func (f *Flows) RecallReceiver(c *dissect.Context) { c.ToServer = f.Get(c.Dst, c.Src.Addr()) }
 
-// RecallSender fills in what is known if its sender is.
+// RecallSender sets c.FromServer: what is known if the sender of the datagram is the server.
 func (f *Flows) RecallSender(c *dissect.Context) { c.FromServer = f.Get(c.Src, c.Dst.Addr()) }
 
-// Learn adds what a message taught.
+// Learn adds what a message showed of its flow.
 func (f *Flows) Learn(server netip.AddrPort, client netip.Addr, l dissect.FlowFacts) {
-	v, gone := f.table.Put(keyOf(server, client))
-	if gone != nil {
+	v, evicted := f.table.Put(keyOf(server, client))
+	if evicted != nil {
 		f.evicted++
 	}
 	v.asked |= l.Asked
 	if l.HasApp {
 		v.appID = l.AppID
-		v.flags |= hasApp
+		v.flags |= hasAppID
 	}
-	if l.Engine != wire.None && (l.Proven || v.flags&proven == 0) {
+	if l.Engine != wire.None && (l.Proven || v.flags&engineProven == 0) {
 		v.engine = l.Engine
-		v.flags.set(proven, l.Proven)
+		v.flags.set(engineProven, l.Proven)
 	}
 	if l.Proto != 0 {
 		v.proto = l.Proto
@@ -107,30 +108,30 @@ func (f *Flows) Learn(server netip.AddrPort, client netip.Addr, l dissect.FlowFa
 	if l.RconChallenge != 0 {
 		v.rconChallenge = l.RconChallenge
 	}
-	v.flags.set(foreign, l.Foreign) // the last sign counts
+	v.flags.set(isForeign, l.Foreign) // the latest message decides
 }
 
-// Said returns the passwords that the client sent the server, nil if there are none.
-// It is valid until the next call of Listen.
-func (f *Flows) Said(server netip.AddrPort, client netip.Addr) *console.Passwords {
-	if f.said == nil {
+// Passwords returns the passwords that the client sent to the server, nil if there are none.
+// They are valid until the next call of OpenPasswords.
+func (f *Flows) Passwords(server netip.AddrPort, client netip.Addr) *console.Passwords {
+	if f.passwords == nil {
 		return nil
 	}
-	return f.said.Get(keyOf(server, client))
+	return f.passwords.Get(keyOf(server, client))
 }
 
-// Listen is Said for a flow that sends one now. Flows whose last password is longest
-// ago make room.
-func (f *Flows) Listen(server netip.AddrPort, client netip.Addr) *console.Passwords {
-	if f.said == nil {
-		f.said = lru.New[flowKey, console.Passwords](saidFlows)
+// OpenPasswords returns the passwords of a flow and adds the flow if it has none. The flow
+// whose last call is longest ago is evicted.
+func (f *Flows) OpenPasswords(server netip.AddrPort, client netip.Addr) *console.Passwords {
+	if f.passwords == nil {
+		f.passwords = lru.New[flowKey, console.Passwords](passwordFlows)
 	}
-	p, gone := f.said.Put(keyOf(server, client))
-	if gone != nil {
+	p, evicted := f.passwords.Put(keyOf(server, client))
+	if evicted != nil {
 		f.evicted++
 	}
 	return p
 }
 
-// Evicted is how many flows were forgotten to make room.
+// Evicted returns how many flows were evicted.
 func (f *Flows) Evicted() uint64 { return f.evicted }

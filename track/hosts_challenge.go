@@ -9,7 +9,7 @@ import (
 	"qsniff/internal/lru"
 )
 
-// The numbers of the roles in dissect.Queries.
+// The indices of the roles in dissect.Queries.
 const (
 	queryInfo = iota
 	queryPlayers
@@ -19,83 +19,84 @@ const (
 
 var queryRoles = [queryKinds]dissect.Asked{dissect.AskInfo, dissect.AskPlayers, dissect.AskRules}
 
-// kindOf is the number of the one query in asks, or -1.
-func kindOf(asks dissect.Asked) int { return slices.Index(queryRoles[:], asks&dissect.Queries) }
+// queryKind returns the index of the one query in asks, or -1.
+func queryKind(asks dissect.Asked) int { return slices.Index(queryRoles[:], asks&dissect.Queries) }
 
-// host is what is kept of a server that answers.
-type host struct {
-	answered int64             // age of its last answer to anybody, a challenge is none
-	served   [queryKinds]int64 // likewise, by what was asked; never if it was not
-	muted    [queryKinds]muted
-	shared   shared
+// hostState is the state of a server that answers.
+type hostState struct {
+	answered int64             // age of its last answer to anybody; a challenge is none
+	served   [queryKinds]int64 // the same for each kind of query; never if it was not answered
+	muted    [queryKinds]mutedCount
+	shared   sharedChallenge
 }
 
-// muted counts valid requests that nobody answered, since the last answer of their
-// kind.
-type muted struct {
-	queries uint32
-	clients uint32 // up to 2
-	first   Host
-	told    bool
+// mutedCount counts the valid requests of one kind that nobody answered since the last
+// answer of that kind.
+type mutedCount struct {
+	queries    uint32
+	clients    uint32 // different addresses, up to 2
+	first      Host   // the first of them
+	isReported bool
 }
 
-// shared is the challenge that a server gives most: a majority vote over those it
-// gave since that became the candidate.
-type shared struct {
+// sharedChallenge is the challenge that a server gives most, by Boyer and Moore's majority
+// vote: each gift of the candidate is a vote for it, each gift of another challenge a vote
+// against it, and at a negative count the other one becomes the candidate.
+type sharedChallenge struct {
 	challenge  uint32
 	votes      int32
-	given, all uint32
-	to         [sharedAddresses]Host
-	n          uint8
-	first      uint64 // frame
-	told       bool
+	given, all uint32                // times that the candidate, and any challenge, was given since it became that
+	to         [sharedAddresses]Host // addresses that were given it
+	addresses  uint8                 // in use of to
+	first      uint64                // frame of its first gift
+	isReported bool
 }
 
-// pair is what is kept of a server and a client.
-type pair struct {
-	challenge, before uint32 // the last two that were given
-	age               int64  // of the last
-	tries             [queryKinds]uint32
-	dead              [queryKinds]dead
-	told              bool
+// challengedClient is a client at a server that gave it a challenge.
+type challengedClient struct {
+	challenge, previous uint32             // the last two that it was given
+	age                 int64              // of the last gift
+	tries               [queryKinds]uint32 // valid requests since the last answer
+	unheeded            [queryKinds]unheededCount
+	isReported          bool
 }
 
-// dead counts exchanges with one valid challenge that ended without an answer.
-type dead struct {
+// unheededCount counts exchanges with one valid challenge that ended without an answer.
+type unheededCount struct {
 	first uint64 // frame
 	age   int64  // of the first
-	key   uint32
+	key   uint32 // the challenge
 	n     uint8
 }
 
-// gave reports whether the request, or silence, f has a challenge that its client was
-// given not long ago.
-func (p *pair) gave(f *Fact, fresh int64) bool {
+// hasChallenge reports whether the challenge of the request, or silence, f was given to its
+// client at most fresh nanoseconds ago.
+func (p *challengedClient) hasChallenge(f *Fact, fresh int64) bool {
 	key := uint32(f.Key)
-	return key != 0 && (key == p.challenge || key == p.before) && f.Age-p.age <= fresh
+	return key != 0 && (key == p.challenge || key == p.previous) && f.Age-p.age <= fresh
 }
 
-// server returns what is kept of the server of f.
-func (h *Hosts) server(f *Fact) *host {
+// findServer returns the state of the server of f, a new one if there is none.
+func (h *Hosts) findServer(f *Fact) *hostState {
 	k := EndOf(f.Server)
 	if s := h.servers.Get(k); s != nil {
 		return s
 	}
-	s, gone := h.servers.Put(k)
-	if gone != nil {
+	s, evicted := h.servers.Put(k)
+	if evicted != nil {
 		h.evicted++
 	}
-	*s = host{answered: never, served: [queryKinds]int64{never, never, never}}
+	*s = hostState{answered: never, served: [queryKinds]int64{never, never, never}}
 	return s
 }
 
-// serves takes a reply to a query, or a challenge.
-func (h *Hosts) serves(f *Fact) {
-	s := h.server(f)
+// addServerReply adds a reply to a query, or a challenge, to the state of its server.
+func (h *Hosts) addServerReply(f *Fact) {
+	s := h.findServer(f)
 	if f.Type.Asks.Has(dissect.AskChallenge) {
 		if f.Key != 0 {
-			h.offer(f)
-			h.share(f, &s.shared)
+			h.recordChallenge(f)
+			h.countShared(f, &s.shared)
 		}
 		return
 	}
@@ -106,29 +107,30 @@ func (h *Hosts) serves(f *Fact) {
 			continue
 		}
 		s.served[kind] = max(s.served[kind], f.Age)
-		s.muted[kind] = muted{told: s.muted[kind].told}
+		s.muted[kind] = mutedCount{isReported: s.muted[kind].isReported}
 		if p != nil {
-			p.tries[kind], p.dead[kind] = 0, dead{}
+			p.tries[kind], p.unheeded[kind] = 0, unheededCount{}
 		}
 	}
 }
 
-// offer remembers the challenge that a client was given.
-func (h *Hosts) offer(f *Fact) {
+// recordChallenge stores the challenge that a client was given.
+func (h *Hosts) recordChallenge(f *Fact) {
 	k := pairOf(f)
 	p := h.proven.Get(k)
 	if p == nil {
-		p, _ = h.offered.Put(k) // floods from invented addresses fill it
+		p, _ = h.offered.Put(k) // evictions are not counted: floods from invented addresses fill the table
 	}
 	if key := uint32(f.Key); key != p.challenge {
-		p.challenge, p.before = key, p.challenge
+		p.challenge, p.previous = key, p.challenge
 	}
 	p.age = f.Age
 }
 
-// query takes a request. Who brings a challenge back is at its address.
-func (h *Hosts) query(f *Fact) {
-	kind := kindOf(f.Type.Asks)
+// addQuery adds a request. If it brings back a challenge, its client is at its address and
+// moves to the proven ones.
+func (h *Hosts) addQuery(f *Fact) {
+	kind := queryKind(f.Type.Asks)
 	if kind < 0 || f.Key == 0 {
 		return
 	}
@@ -136,51 +138,51 @@ func (h *Hosts) query(f *Fact) {
 	p := h.proven.Get(k)
 	if p == nil {
 		o := h.offered.Peek(k)
-		if o == nil || !o.gave(f, int64(freshFor)) {
+		if o == nil || !o.hasChallenge(f, int64(freshFor)) {
 			return
 		}
 		was := *o
 		h.offered.Delete(k)
-		var gone *lru.Evicted[pairKey, pair]
-		if p, gone = h.proven.Put(k); gone != nil {
+		var evicted *lru.Evicted[pairKey, challengedClient]
+		if p, evicted = h.proven.Put(k); evicted != nil {
 			h.evicted++
 		}
 		*p = was
 	}
-	if p.gave(f, int64(freshFor)) {
+	if p.hasChallenge(f, int64(freshFor)) {
 		p.tries[kind]++
 	}
 }
 
-// unanswered takes an exchange that ended without an answer. It counts where the
+// addUnansweredQuery adds an exchange that ended without an answer. It counts only if its
 // last request had a valid challenge.
-func (h *Hosts) unanswered(f *Fact) {
-	kind := kindOf(f.Type.Asks)
+func (h *Hosts) addUnansweredQuery(f *Fact) {
+	kind := queryKind(f.Type.Asks)
 	p, s := h.proven.Peek(pairOf(f)), h.servers.Peek(EndOf(f.Server))
-	if kind < 0 || p == nil || s == nil || !p.gave(f, int64(freshFor)) {
+	if kind < 0 || p == nil || s == nil || !p.hasChallenge(f, int64(freshFor)) {
 		return
 	}
-	d := &p.dead[kind]
+	d := &p.unheeded[kind]
 	if d.key != uint32(f.Key) {
-		*d = dead{first: f.ID, age: f.Age, key: uint32(f.Key)}
+		*d = unheededCount{first: f.ID, age: f.Age, key: uint32(f.Key)}
 	}
 	d.n = min(d.n, 254) + 1
 	alive := s.served[kind]
 	if kind == queryInfo {
 		alive = s.answered
 	}
-	if d.n >= deadEchoes && !p.told && alive > d.age && alive >= f.Age-int64(aliveFor) {
-		p.told = true
-		h.raise(f, d.first, finding.Expert{Code: pairCodes(f.Proto).Unheeded, A: uint64(d.n)}, h.unsure(d.age))
+	if d.n >= deadEchoes && !p.isReported && alive > d.age && alive >= f.Age-int64(aliveFor) {
+		p.isReported = true
+		h.raise(f, d.first, finding.Expert{Code: pairCodes(f.Proto).Unheeded, A: uint64(d.n)}, h.isUnsure(d.age))
 	}
 	if kind != queryInfo {
-		h.mute(f, s, kind, p.tries[kind])
+		h.countMuted(f, s, kind, p.tries[kind])
 	}
 	p.tries[kind] = 0
 }
 
-// mute counts requests for players or rules that nobody answered.
-func (h *Hosts) mute(f *Fact, s *host, kind int, tries uint32) {
+// countMuted counts requests for players or rules that nobody answered.
+func (h *Hosts) countMuted(f *Fact, s *hostState, kind int, tries uint32) {
 	m := &s.muted[kind]
 	client := Host(f.Client.Addr().As16())
 	switch {
@@ -190,11 +192,11 @@ func (h *Hosts) mute(f *Fact, s *host, kind int, tries uint32) {
 		m.clients = 2
 	}
 	m.queries += max(tries, 1)
-	if m.told || m.queries < mutedQueries || m.clients < mutedClients ||
+	if m.isReported || m.queries < mutedQueries || m.clients < mutedClients ||
 		s.served[queryInfo] < f.Age-int64(servedFor) {
 		return
 	}
-	m.told = true
+	m.isReported = true
 	x := finding.Expert{Code: pairCodes(f.Proto).Partial, A: uint64(m.queries)}
 	if kind == queryRules {
 		x.B = 1
@@ -204,31 +206,31 @@ func (h *Hosts) mute(f *Fact, s *host, kind int, tries uint32) {
 	}
 	at := *f
 	at.Client = netip.AddrPort{}
-	h.raise(&at, f.Frame, x, h.unsure(f.Age-int64(servedFor)))
+	h.raise(&at, f.Frame, x, h.isUnsure(f.Age-int64(servedFor)))
 }
 
-// share counts a challenge by whom it is given to.
-func (h *Hosts) share(f *Fact, x *shared) {
+// countShared counts a challenge and the address to which it is given.
+func (h *Hosts) countShared(f *Fact, x *sharedChallenge) {
 	key := uint32(f.Key)
 	x.all++
 	if key == x.challenge {
 		x.votes++
 	} else if x.votes--; x.votes < 0 {
-		*x = shared{challenge: key, all: 1, first: f.Frame, told: x.told}
+		*x = sharedChallenge{challenge: key, all: 1, first: f.Frame, isReported: x.isReported}
 	}
 	if key != x.challenge {
 		return
 	}
 	x.given++
 	client := Host(f.Client.Addr().As16())
-	if int(x.n) < len(x.to) && !slices.Contains(x.to[:x.n], client) {
-		x.to[x.n] = client
-		x.n++
+	if int(x.addresses) < len(x.to) && !slices.Contains(x.to[:x.addresses], client) {
+		x.to[x.addresses] = client
+		x.addresses++
 	}
-	if x.told || uint32(x.n) < sharedWith || x.all < sharedOf || 100*uint64(x.given) < uint64(sharedShare)*uint64(x.all) {
+	if x.isReported || uint32(x.addresses) < sharedWith || x.all < sharedOf || 100*uint64(x.given) < uint64(sharedShare)*uint64(x.all) {
 		return
 	}
-	x.told = true
+	x.isReported = true
 	at := *f
 	at.Client = netip.AddrPort{}
 	h.raise(&at, x.first, finding.Expert{Code: pairCodes(f.Proto).Shared, A: uint64(key), B: uint64(x.given)<<32 | uint64(x.all)}, false)

@@ -15,23 +15,23 @@ type socketKey struct {
 // Hash mixes the key.
 func (k socketKey) Hash(seed uint64) uint64 { return lru.Mix(k.client.Hash(seed), uint64(k.asks)) }
 
-// sockets is what a client's socket asked, and whom.
-type sockets struct {
-	open [maxAsked]asked
+// askedServers are the servers that a client's socket asked one kind of question.
+type askedServers struct {
+	open [maxAsked]question
 	n    uint8
-	// crowded is the age of the last question for which there was no room: who
-	// answers it cannot be told from who answers another.
-	crowded int64
+	// overflowAge is the age of the last question for which there was no room: a reply since
+	// then may be the answer to that.
+	overflowAge int64
 }
 
-// asked is a question that the asked server has not replied to.
-type asked struct {
+// question is a question to which the server has not replied.
+type question struct {
 	server End
 	frame  uint64
 	age    int64
 }
 
-// elsewhereKey names what is told once.
+// elsewhereKey is an asked server, its client and the end that replied: each is reported once.
 type elsewhereKey struct {
 	pair  pairKey
 	other End
@@ -42,30 +42,30 @@ func (k elsewhereKey) Hash(seed uint64) uint64 {
 	return lru.Mix(lru.MixBytes(k.pair.Hash(seed), k.other.Host[:]), uint64(k.other.Port))
 }
 
-// ask remembers whom a client's socket asked.
-func (h *Hosts) ask(f *Fact) {
+// addQuestion records which server a client's socket asked.
+func (h *Hosts) addQuestion(f *Fact) {
 	if f.Type.Asks == 0 {
 		return
 	}
-	s, gone := h.sockets.Put(socketKey{EndOf(f.Client), f.Type.Asks & -f.Type.Asks})
-	if gone != nil {
+	s, evicted := h.sockets.Put(socketKey{EndOf(f.Client), f.Type.Asks & -f.Type.Asks})
+	if evicted != nil {
 		h.evicted++
 	}
-	if s.n == 0 && s.crowded == 0 {
-		s.crowded = never
+	if s.n == 0 && s.overflowAge == 0 {
+		s.overflowAge = never
 	}
 	server := EndOf(f.Server)
-	s.forget(server, f.Age-int64(elsewhereFor))
+	s.dropQuestions(server, f.Age-int64(elsewhereFor))
 	if int(s.n) == len(s.open) {
-		s.crowded = f.Age
+		s.overflowAge = f.Age
 		return
 	}
-	s.open[s.n] = asked{server, f.Frame, f.Age}
+	s.open[s.n] = question{server, f.Frame, f.Age}
 	s.n++
 }
 
-// forget removes what server was asked, and what was asked before age.
-func (s *sockets) forget(server End, age int64) {
+// dropQuestions removes the questions to server, and those before age.
+func (s *askedServers) dropQuestions(server End, age int64) {
 	n := uint8(0)
 	for _, a := range s.open[:s.n] {
 		if a.server != server && a.age >= age {
@@ -76,53 +76,54 @@ func (s *sockets) forget(server End, age int64) {
 	s.n = n
 }
 
-// settle takes the word of a server that was asked.
-func (h *Hosts) settle(f *Fact) {
+// dropAnswered removes the questions to the server that sends f: it has replied.
+func (h *Hosts) dropAnswered(f *Fact) {
 	client, server := EndOf(f.Client), EndOf(f.Server)
 	for asks := f.Type.Asks; asks != 0; asks &= asks - 1 {
 		if s := h.sockets.Peek(socketKey{client, asks.First()}); s != nil {
-			s.forget(server, f.Age-int64(elsewhereFor))
+			s.dropQuestions(server, f.Age-int64(elsewhereFor))
 		}
 	}
 }
 
-// elsewhere takes a reply from somebody that the client did not ask.
-func (h *Hosts) elsewhere(f *Fact) {
-	a, ok := h.meant(f)
+// checkElsewhere raises that a reply came from an end that the client did not ask, if it is
+// clear which server it asked.
+func (h *Hosts) checkElsewhere(f *Fact) {
+	a, ok := h.findQuestion(f)
 	if !ok {
 		return
 	}
 	k := elsewhereKey{pairKey{a.server, f.Client.Addr().As16()}, EndOf(f.Server)}
-	if h.told.Get(k) != nil {
+	if h.reportedElsewhere.Get(k) != nil {
 		return
 	}
-	h.told.Put(k)
+	h.reportedElsewhere.Put(k)
 	at := *f
 	at.Server = a.server.AddrPort()
-	// What the client asked before the capture began is not known either.
+	// What the client asked before the capture began is unknown, too.
 	since := f.Age - int64(elsewhereFor)
 	h.raise(&at, a.frame, finding.Expert{Code: &Elsewhere, Addr: f.Server, A: uint64(f.Age - a.age)},
-		h.unsure(since) || h.began > since)
+		h.isUnsure(since) || h.firstAge > since)
 }
 
-// meant returns the question that a reply from elsewhere answers: the only one that
-// is open, or the only one to a server with the same address or port.
-func (h *Hosts) meant(f *Fact) (best asked, ok bool) {
+// findQuestion returns the question that a reply from another end answers: the only open
+// one, or the only one to a server with the same address or port.
+func (h *Hosts) findQuestion(f *Fact) (best question, ok bool) {
 	client, other := EndOf(f.Client), EndOf(f.Server)
 	since := f.Age - int64(elsewhereFor)
-	open, near, nearest := 0, 0, asked{}
+	open, near, nearest := 0, 0, question{}
 	for asks := f.Type.Asks; asks != 0; asks &= asks - 1 {
 		s := h.sockets.Peek(socketKey{client, asks.First()})
 		if s == nil {
 			continue
 		}
-		if s.crowded >= since {
-			return asked{}, false
+		if s.overflowAge >= since {
+			return question{}, false
 		}
 		for _, a := range s.open[:s.n] {
 			switch {
 			case a.server == other:
-				return asked{}, false
+				return question{}, false
 			case a.age < since || a.frame >= f.Frame || open > 0 && a.server == best.server:
 				continue
 			}

@@ -59,7 +59,7 @@ func tell(t *testing.T, h *Hosts, script string) (out []string, texts []string) 
 		}
 		age := 1e9*1e9 + int64(seconds*1e9)
 		if w[1] == "!" {
-			h.Gap(age)
+			h.RecordGap(age)
 			continue
 		}
 		f := Fact{Nanos: age, Age: age, Proto: &testProto, Type: hostKinds[w[2]], Part: Part{Took: -1, Trip: -1}}
@@ -95,7 +95,7 @@ func tell(t *testing.T, h *Hosts, script string) (out []string, texts []string) 
 			f.Frame, f.ID = frame, frame
 			asked[about] = f
 		}
-		h.Fact(&f)
+		h.AddFact(&f)
 	}
 	return out, texts
 }
@@ -280,10 +280,10 @@ func TestHostsFlood(t *testing.T) {
 			if f.Reply {
 				f.Step = Answer
 			}
-			h.Fact(&f)
+			h.AddFact(&f)
 			if !f.Reply {
 				f.Step = Silence
-				h.Fact(&f)
+				h.AddFact(&f)
 			}
 		}
 	}
@@ -303,13 +303,13 @@ func TestHostsMemory(t *testing.T) {
 	const most = 4 << 20
 	const links = 3*4 + 2*4 // hash and order of an entry, and its share of the index
 	h := NewHosts(1)
-	got := uintptr(h.sockets.Cap())*(unsafe.Sizeof(lru.Evicted[socketKey, sockets]{})+links) +
-		uintptr(h.told.Cap())*(unsafe.Sizeof(lru.Evicted[elsewhereKey, struct{}]{})+links) +
-		uintptr(h.servers.Cap())*(unsafe.Sizeof(lru.Evicted[End, host]{})+links) +
-		uintptr(h.offered.Cap()+h.proven.Cap())*(unsafe.Sizeof(lru.Evicted[pairKey, pair]{})+links) +
+	got := uintptr(h.sockets.Cap())*(unsafe.Sizeof(lru.Evicted[socketKey, askedServers]{})+links) +
+		uintptr(h.reportedElsewhere.Cap())*(unsafe.Sizeof(lru.Evicted[elsewhereKey, struct{}]{})+links) +
+		uintptr(h.servers.Cap())*(unsafe.Sizeof(lru.Evicted[End, hostState]{})+links) +
+		uintptr(h.offered.Cap()+h.proven.Cap())*(unsafe.Sizeof(lru.Evicted[pairKey, challengedClient]{})+links) +
 		uintptr(h.budgets.Cap())*(unsafe.Sizeof(lru.Evicted[pairKey, budget]{})+links) +
 		uintptr(h.logins.Cap())*(unsafe.Sizeof(lru.Evicted[loginKey, uint32]{})+links) +
-		uintptr(h.sources.Cap())*(unsafe.Sizeof(lru.Evicted[Host, source]{})+links)
+		uintptr(h.sources.Cap())*(unsafe.Sizeof(lru.Evicted[Host, loginSource]{})+links)
 	if got > most {
 		t.Errorf("got  %d bytes\nwant %d at most", got, most)
 	}
@@ -319,7 +319,7 @@ func TestHostsMemory(t *testing.T) {
 // what is not there.
 func TestLossy(t *testing.T) {
 	h := NewHosts(1)
-	h.Lossy()
+	h.SetLossy()
 	got, _ := tell(t, h, "0 z>Z T ask | 0 z<Z I answer | 9 a>A T ask | 9.1 a<B I stray")
 	if want := "NET-01 warn [3 4]"; strings.Join(got, ", ") != want {
 		t.Errorf("got  %s\nwant %s", strings.Join(got, ", "), want)

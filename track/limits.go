@@ -2,143 +2,137 @@ package track
 
 import "time"
 
-// What the exchanges of one partition may take: 1,792 entries of 120 bytes, and
-// requests in connections: 3.7 MiB in all 16 partitions. Exchanges under way and
-// those that are over lie in tables of their own, and so do those in which a server
-// demanded a challenge. A flood of requests from invented addresses fills the table
-// of requests that nobody answered; answers to it fill that of what is over.
+// The tables of Exchanges. One partition has 1,792 entries of 120 bytes, and requests in
+// connections: 3.7 MiB in all 16 partitions. Open exchanges, challenged ones and ended ones
+// have tables of their own: a flood of requests from invented addresses fills only the
+// table of open exchanges, and answers to it only that of the ended ones.
 const (
 	// DefaultExchanges is how many requests of one partition can wait for the first
-	// word of their server: 16,384 in all. A server that is up answers within
-	// 100 ms or so, so they last for 160,000 requests in a second.
+	// reply of their server: 16,384 in all. A server that is up answers within
+	// 100 ms or so, so that is enough for 160,000 requests in a second.
 	DefaultExchanges = 1024
-	// challengedShare, pastShare and callShare are the sizes of the other tables,
-	// as a divisor of that: for exchanges whose client was given a challenge and
-	// has a round trip to bring it back, for those that are over, and for requests
-	// in connections, of which consoles have few.
+	// challengedShare, endedShare and callShare are divisors of that for the other tables:
+	// exchanges whose client was given a challenge and has a round trip to bring it back,
+	// exchanges that ended, and requests in connections, of which consoles have few.
 	challengedShare = 4
-	pastShare       = 2
+	endedShare      = 2
 	callShare       = 4
 
-	// spared is how many challenges in a row that were brought back are passed over
-	// when one has to make room: who brings one back is at its address, and a flood
+	// maxSpared is how many exchanges in a row whose challenge was brought back are spared when
+	// one must be evicted: who brings one back is at its address, which a flood
 	// from invented addresses never does.
-	spared = 8
+	maxSpared = 8
 )
 
-// saidFlows is of how many flows one partition remembers the passwords of rcon: 1,024
-// in all, 600 KiB, taken with the first. Few addresses administer a server. Those that
-// make room count as flows that do.
-const saidFlows = 64
+// passwordFlows is how many flows of one partition keep passwords of rcon: 1,024
+// in all, 600 KiB, allocated with the first. Few addresses administer a server. Evicted
+// ones count in Flows.Evicted.
+const passwordFlows = 64
 
-// Times, by packets.
+// Times, on the packets' clock.
 const (
 	// answerWait is how long a request can be answered: query clients give up after
 	// 1 to 3 s.
 	answerWait = 3 * time.Second
-	// retryFor is how long after the first request the same one is its repetition:
-	// three tries of the most patient client. Who still asks then is polling, and
+	// retryFor is how long after the first request an equal one is its repetition:
+	// three tries of the most patient client. A client that still asks then is polling, and
 	// each poll that nobody answers counts.
 	retryFor = 10 * time.Second
-	// jump is more than stamps of packets and the time that passes come apart by
-	// themselves between two messages.
-	jump = time.Second
-	// keptFor is how long after an exchange that is over something is taken for its: a
-	// late reply, or a further one.
-	keptFor = 15 * time.Second
-	// rememberedFor is how long an exchange that is over is known: IP fragments are
-	// given up 30 s after the first, and what there is of their message is placed by
-	// its own time.
-	rememberedFor = 35 * time.Second
-	// crossing is how long after a challenge a repeated request may have left before
-	// the challenge came: a round trip around the world.
-	crossing = 300 * time.Millisecond
+	// maxDrift is how far the stamps and the age of packets may drift apart between two messages
+	// before the clock counts as set forward. Chosen: far above what they drift by themselves.
+	maxDrift = time.Second
+	// extraFor is how long after its end an exchange still takes replies: a late one, or a
+	// further one.
+	extraFor = 15 * time.Second
+	// endedFor is how long an ended exchange is kept: an incomplete message of IP fragments is
+	// given out 30 s after its first fragment, and is placed by that fragment's time.
+	endedFor = 35 * time.Second
+	// crossingFor is how long after a challenge a repeated request may arrive that its client
+	// sent before the challenge came: a round trip around the world.
+	crossingFor = 300 * time.Millisecond
 )
 
-// maxKinds bounds the kinds of message that exchanges name by a number of eight
-// bits; protocols have a few dozen.
+// maxKinds is how many kinds of message exchanges can number in eight bits; protocols have a
+// few dozen.
 const maxKinds = 255
 
-// What the hosts of the fold may take, 3.3 MiB in all. Where a table is full the entry
-// that was not used for longest makes room; Hosts.Evicted counts those whose loss can
-// hide a finding.
+// The tables of Hosts, 3.3 MiB in all. In a full table the entry that was not used for
+// longest is evicted; Hosts.Evicted counts the evictions that can hide a finding.
 const (
-	// maxSockets is how many sockets of clients are known with what they asked: a
+	// maxSockets is how many sockets of clients are kept with what they asked: a
 	// server with a hundred queries a second has some hundred within the five seconds
-	// that count. A flood from invented addresses fills it, and an answer from
+	// that count. A flood from invented addresses fills the table, and an answer from
 	// another address goes unnoticed meanwhile.
 	maxSockets = 4096
-	// maxAsked is how many servers one socket can have asked the same. Server
-	// browsers ask more: who answers them cannot be told from who was not asked.
+	// maxAsked is how many servers one socket can have asked the same question. Server
+	// browsers ask more: then it cannot be determined which one a reply answers.
 	maxAsked = 4
-	// maxTold is how many answers from other addresses are remembered to have been
-	// told.
-	maxTold = 1024
-	// maxHosts is how many servers are known that answer: hosts have some hundred on
-	// one address, and who only replies unasked is not among them.
+	// maxElsewhere is how many reported answers from other addresses are kept, so as not to report
+	// them again.
+	maxElsewhere = 1024
+	// maxHosts is how many answering servers are kept: hosts have some hundred on
+	// one address. Servers that only send replies nobody requested do not enter the table.
 	maxHosts = 2048
-	// maxOffered and maxProven are how many clients are known that servers gave a
+	// maxOffered and maxProven are how many clients are kept that were given a
 	// challenge, and that brought it back: only the first can be invented.
 	maxOffered = 2048
 	maxProven  = 4096
-	// maxBudgets is how many clients of master servers are known: few ask them.
+	// maxBudgets is how many clients of master servers are kept: few ask them.
 	maxBudgets = 512
 	// maxLogins is how many logins can wait for their answers, and maxSources how
-	// many addresses are known that were refused one: a TCP connection takes a real
+	// many addresses are kept that were refused one: a TCP connection takes a real
 	// address, of which botnets have thousands.
 	maxLogins  = 1024
 	maxSources = 1024
-	// sharedAddresses is how many addresses with one challenge are told apart: those
-	// that a finding takes.
+	// sharedAddresses is how many addresses with one challenge are counted: as many as the
+	// finding needs (sharedWith).
 	sharedAddresses = 8
-	// lastRefusals is how many refused logins of an address are kept: more than those
-	// that a finding takes.
+	// lastRefusals is how many refused logins of an address are kept: more than the finding
+	// needs (guessInAll).
 	lastRefusals = 16
 )
 
-// What findings of Hosts rest on.
+// The thresholds of Hosts' findings.
 const (
-	// elsewhereFor is how long an answer from another address is taken for the answer
+	// elsewhereFor is how long a reply from another address can be the answer
 	// to what the client asked: as long as the most patient clients wait.
 	elsewhereFor = 5 * time.Second
 
-	// freshFor is how old a challenge may be that counts as valid: no server is known
-	// whose challenges live shorter and outlast a round trip.
+	// freshFor is how old a challenge may be that counts as valid: no server is known whose
+	// challenges outlast a round trip and expire sooner.
 	freshFor = 30 * time.Second
 	// deadEchoes is how many valid requests in a row must stay without an answer: one
 	// is lost now and then.
 	deadEchoes = 2
-	// aliveFor is how long ago a server may have answered somebody that is taken to be
-	// up.
+	// aliveFor is how long ago a server may have answered anybody to count as up.
 	aliveFor = 10 * time.Second
 
-	// mutedQueries and mutedClients are how many requests for players or rules from how
-	// many addresses must stay without an answer: the path of one client can be broken.
+	// mutedQueries is how many requests for players or rules must stay without an answer, and
+	// mutedClients from how many addresses: the path of a single client can be broken.
 	mutedQueries = 5
 	mutedClients = 2
-	// servedFor is how long ago the server of these may have told its information.
+	// servedFor is how long ago the server of these may have answered a request for information.
 	servedFor = time.Minute
 
-	// sharedWith, sharedOf and sharedShare are to how many addresses a server must give
-	// one challenge, of how many in all, and how many percent of them must be that one:
-	// behind one NAT or proxy a single address gets the same one for ever.
+	// A server shares a challenge if it gives it to sharedWith addresses or more, and if it makes
+	// up sharedShare percent of sharedOf challenges or more: a single address behind NAT or a
+	// proxy gets the same challenge for ever.
 	sharedWith  = 8
 	sharedOf    = 16
 	sharedShare = 90
 
-	// guessRefusals and guessInAll are how many refused logins make a guesser, the first
-	// of them within guessFor or with other passwords in between, and guessPasswords how
-	// many must differ: engines ban after 5, 10 and 30, and people rarely mistype more
-	// than twice.
+	// guessRefusals refused logins within guessFor, or guessInAll at any time, make a guesser if
+	// guessPasswords different ones are among them: engines ban after 5, 10 and 30 failures, and
+	// people rarely mistype more than twice.
 	guessRefusals  = 5
 	guessInAll     = 10
 	guessPasswords = 5
 	guessFor       = 30 * time.Second
 
-	// pageBudget is how many requests a minute, which is pageMinute, the public
-	// master servers are said to answer one address; unserved is how many in a row one
-	// must leave unanswered after more than those.
-	pageBudget = 30
-	pageMinute = time.Minute
-	unserved   = 2
+	// pageBudget is how many requests in a pageMinute the public master servers are said to answer
+	// one address; minUnserved is how many in a row one must leave unanswered after more than
+	// those.
+	pageBudget  = 30
+	pageMinute  = time.Minute
+	minUnserved = 2
 )

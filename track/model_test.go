@@ -312,7 +312,7 @@ func (m *modelRun) replay(w *world) {
 		p.frame = uint64(i + 1)
 	}
 	x := NewExchanges(DefaultExchanges)
-	x.Silent = func(f *Fact) { m.silent[f.ID]++ }
+	x.ReportSilence = func(f *Fact) { m.silent[f.ID]++ }
 	for _, p := range w.packets {
 		x.Tick(p.at / (250 * ms) * (250 * ms))
 		k := [2]int{p.socket, p.round}

@@ -1,7 +1,6 @@
 package track
 
-// Step is a message's part in an exchange: a request, the challenge and the
-// request that brings it back, repeats, and all that answers them.
+// Step is the role of a message in an exchange.
 type Step uint8
 
 // The steps.
@@ -12,34 +11,33 @@ const (
 	Echo                  // the request with the challenge that this exchange was given
 	Challenge             // a challenge in place of an answer
 	Answer                // the reply
-	Extra                 // a further reply to a request that was replied to, or that was given up
+	Extra                 // a further reply to a request that was replied to, or that the client gave up
 	Late                  // the reply, when the wait for it was over
-	Stray                 // a reply that nobody asked for, as far as the capture shows
+	Stray                 // a reply that no request in the capture caused
 	Silence               // no message: the wait for any reply to the last request ended
 )
 
 var steps = [...]string{"", "ask", "again", "echo", "challenge", "answer", "extra", "late", "stray", "silence"}
 
-// String is the step's name in tests.
+// String returns the step's name in tests.
 func (s Step) String() string { return steps[s] }
 
-// Part is what a message is in its exchange. Times are in nanoseconds, and -1
+// Part is the place of a message in its exchange. Times are in nanoseconds, and -1
 // where there is none.
 type Part struct {
 	Step Step
-	// ID is the frame of the exchange's first request; 0 where the message is of
-	// no exchange.
+	// ID is the frame of the exchange's first request; 0 if the message belongs to no
+	// exchange.
 	ID uint64
-	// Request is the frame of the request that a reply answers: the last one in
-	// front of it that asks for it. 0 for requests, and where the capture does not
-	// show which one that is.
+	// Request is the frame of the request that a reply answers: the last one before it that
+	// asks for it. It is 0 for requests, and where the capture does not show which one that is.
 	Request uint64
 	// Took is the time from that request to the first packet of a reply: the
 	// service response time of an Answer, the round trip of a Challenge.
 	Took int64
 	// Trip is, of an Answer, the round trip of the challenge before it.
 	Trip int64
-	// Keyed says that a request of the exchange brought a challenge: one of its own,
-	// or in the first request one from before.
-	Keyed bool
+	// BroughtChallenge is set if a request of the exchange brought a challenge: the one of this
+	// exchange or, in its first request, one given before.
+	BroughtChallenge bool
 }

@@ -24,7 +24,7 @@ func TestWhole(t *testing.T) {
 		{"leading strings end", "EYE1\x04mta\x0622003", false},
 		{"header alone", "EYE1", false},
 	} {
-		if got := WholeEye([]byte(tc.in)); got != tc.want {
+		if got := IsWholeEye([]byte(tc.in)); got != tc.want {
 			t.Errorf("%s\ngot  %v\nwant %v", tc.name, got, tc.want)
 		}
 	}
@@ -57,11 +57,11 @@ func TestHeader(t *testing.T) {
 func FuzzWhole(f *testing.F) {
 	f.Add([]byte(leading + "\x01\x3f\x04Ann\x01\x01\x01\x0341\x01"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if !WholeEye(b) {
+		if !IsWholeEye(b) {
 			return
 		}
 		// a player with the longest string cannot fit into what follows a whole one
-		if WholeEye(append(b[:len(b):len(b)], 2, 0xff)) {
+		if IsWholeEye(append(b[:len(b):len(b)], 2, 0xff)) {
 			t.Errorf("whole, and whole with a broken player after it: % x", b)
 		}
 	})

@@ -1,6 +1,6 @@
-// Package wire parses headers that protocols put before the parts of a message they
-// cut. It judges one datagram by its bytes and keeps nothing; joining is the work of
-// reassembly/split and reassembly/eye.
+// Package wire parses the headers with which game servers mark the parts of a reply that
+// they cut into several datagrams. Each function looks at one datagram and keeps nothing:
+// reassembly/split and reassembly/eye join the parts.
 package wire
 
 import "encoding/binary"
@@ -15,7 +15,7 @@ import "encoding/binary"
 // In a compressed Source message (top bit of id) the payload of part 0 starts
 // with u32 decompressed size and u32 CRC-32, then the bzip2 stream.
 //
-// None means a message that was not split.
+// None stands for a message that was not split, and for a form that is not known.
 type Engine uint8
 
 // The forms.
@@ -26,19 +26,19 @@ const (
 	SourceOld         // 10-byte header without it
 )
 
-var names = [...]string{"", "goldsource", "source", "source"}
+var engineNames = [...]string{"", "goldsource", "source", "source"}
 
-// formats are for people, who need to know about the missing size field:
+// formNames are shown to people. They name the missing size field, because client
 // libraries disagree about it.
-var formats = [...]string{"", "GoldSource split", "Source split", "Source split without size field"}
+var formNames = [...]string{"", "GoldSource split", "Source split", "Source split without size field"}
 
-// Format is the form in words, "" for None.
-func (e Engine) Format() string { return formats[e] }
+// Format returns the form in words, "" for None.
+func (e Engine) Format() string { return formNames[e] }
 
-// String is the name of the engine family: "goldsource", "source" or "".
-func (e Engine) String() string { return names[e] }
+// String returns the name of the engine family: "goldsource", "source" or "".
+func (e Engine) String() string { return engineNames[e] }
 
-// HeaderLen is the length of the form's header in bytes.
+// HeaderLen returns the length of the form's header in bytes, 0 for None.
 func (e Engine) HeaderLen() int {
 	switch e {
 	case GoldSource:
@@ -58,7 +58,7 @@ const Compressed = 0x8000_0000
 // MinSplitLen is the shortest datagram that has a whole header of any form.
 const MinSplitLen = 9
 
-// SplitHeader is a parsed header under one assumed form.
+// SplitHeader is a header parsed under the assumption that it has the form Engine.
 type SplitHeader struct {
 	Engine Engine
 	ID     uint32 // as on the wire, compression bit included
@@ -67,7 +67,7 @@ type SplitHeader struct {
 	Size   uint16 // Source only: the declared maximum payload of a part
 }
 
-// SplitMark is what every part of a split message begins with.
+// SplitMark is the first four bytes of every part of a split message.
 var SplitMark = []byte{0xfe, 0xff, 0xff, 0xff}
 
 // IsSplit reports whether b starts like a part of a split message.
@@ -75,15 +75,16 @@ func IsSplit(b []byte) bool {
 	return len(b) >= 4 && b[0] == 0xfe && b[1] == 0xff && b[2] == 0xff && b[3] == 0xff
 }
 
-// IsSingle reports whether b starts like a message in one datagram, or like the
-// message that parts make up.
-func IsSingle(b []byte) bool { return ones(b, 0) }
+// IsSingle reports whether b starts with FF FF FF FF: like a message that was not split,
+// or like one that was joined from parts.
+func IsSingle(b []byte) bool { return hasOnes(b, 0) }
 
-// SplitID is the id field, which all forms keep at the same place. b has MinSplitLen bytes.
+// SplitID returns the id field, which is at the same place in all forms. b has at least
+// MinSplitLen bytes.
 func SplitID(b []byte) uint32 { return binary.LittleEndian.Uint32(b[4:]) }
 
-// ParseSplit reads b's header as form e. It reports false if b is too short for it
-// or if the numbers contradict themselves: no parts, or a part beyond the last.
+// ParseSplit reads b's header as form e. It returns false if b is too short for it
+// or if the numbers contradict each other: no parts, or a part beyond the last.
 func ParseSplit(b []byte, e Engine) (SplitHeader, bool) {
 	h := SplitHeader{Engine: e}
 	if len(b) < e.HeaderLen() || len(b) < MinSplitLen {

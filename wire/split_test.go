@@ -67,7 +67,7 @@ func TestProof(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := wire.SplitProof(hextest.Bytes(t, tt.in)); got != tt.want {
+			if got := wire.ProveSplitForm(hextest.Bytes(t, tt.in)); got != tt.want {
 				t.Errorf("Proof\n got %d\nwant %d", got, tt.want)
 			}
 		})
@@ -93,7 +93,7 @@ func TestGuess(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := wire.GuessSplit(hextest.Bytes(t, tt.in), tt.wire); got != tt.want {
+			if got := wire.GuessSplitForm(hextest.Bytes(t, tt.in), tt.wire); got != tt.want {
 				t.Errorf("Guess\n got %d\nwant %d", got, tt.want)
 			}
 		})

@@ -9,23 +9,23 @@ import (
 	"qsniff/internal/digits"
 )
 
-// clock is the time of the records read so far.
+// clock is the time of the last record that was read.
 type clock struct {
-	sec uint32 // of the last record
-	set bool   // there was one
+	sec     uint32 // seconds since 1970, modulo 2^32
+	hasTime bool   // a record was read
 }
 
-// near says whether sec is within maxTimeStep of the last record's time. Times
-// are compared around the corner of 2106.
-func (c clock) near(sec uint32) bool { return sec-c.sec+maxTimeStep <= 2*maxTimeStep }
+// isNear reports whether sec is within maxTimeStep of the last record's time. Times
+// wrap around in 2106, and so does the comparison.
+func (c clock) isNear(sec uint32) bool { return sec-c.sec+maxTimeStep <= 2*maxTimeStep }
 
-// cutRecords appends the complete records of b.Buf from position pos on to
-// b.Packets and returns the position after the last of them, where the damage
-// is if there is any.
+// cutRecords appends the packets of the complete records of b.Buf from position pos on
+// to b.Packets. It returns the position after the last of them, and the damage there if
+// there is any.
 func (r *Reader) cutRecords(b *capture.Batch, pos int) (int, *Error) {
 	buf, f := b.Buf, r.format
-	if !r.clock.set && len(buf)-pos >= f.recordLen {
-		r.clock = clock{f.record(buf[pos:]).sec, true}
+	if !r.clock.hasTime && len(buf)-pos >= f.recordLen {
+		r.clock = clock{f.parseRecordHeader(buf[pos:]).sec, true}
 	}
 	last := r.clock.sec
 	packets := b.Packets[:capture.MaxPackets]
@@ -33,15 +33,15 @@ func (r *Reader) cutRecords(b *capture.Batch, pos int) (int, *Error) {
 	no := r.stats.Received
 	var damage *Error
 	for n < len(packets) && len(buf)-pos >= f.recordLen {
-		h := load(buf[pos : pos+recordHeaderLen])
-		if f.unusual {
+		h := loadRecordHeader(buf[pos : pos+recordHeaderLen])
+		if f.isUnusual {
 			h = f.adapt(h)
 		}
 		start := pos + f.recordLen
 		if h.captured != h.wire || h.captured-1 >= capture.MaxCaptured || h.frac >= f.second ||
 			h.sec-last+maxTimeStep > 2*maxTimeStep {
-			var v verdict
-			if v, damage = r.judge(buf, pos, h, clock{last, true}); v != sound {
+			var v soundness
+			if v, damage = r.checkOdd(buf, pos, h, clock{last, true}); v != sound {
 				break
 			}
 		}
@@ -50,8 +50,8 @@ func (r *Reader) cutRecords(b *capture.Batch, pos int) (int, *Error) {
 			break
 		}
 		last = h.sec
-		// Member by member: a composite literal is built aside and copied,
-		// which took more time than all the rest.
+		// Member by member: a composite literal is built elsewhere and copied,
+		// which took more time than the rest of the loop.
 		p := &packets[n]
 		n++
 		p.No = no + uint64(n)
@@ -72,18 +72,18 @@ type recordHeader struct {
 	sec, frac, captured, wire uint32
 }
 
-// record decodes a record header.
-func (f *format) record(b []byte) recordHeader { return f.adapt(load(b)) }
+// parseRecordHeader decodes a record header.
+func (f *recordFormat) parseRecordHeader(b []byte) recordHeader { return f.adapt(loadRecordHeader(b)) }
 
-// load reads a record header of the usual format.
-func load(b []byte) recordHeader {
+// loadRecordHeader decodes a record header as one of the usual format: little-endian,
+// captured length first.
+func loadRecordHeader(b []byte) recordHeader {
 	lo, hi := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
 	return recordHeader{sec: uint32(lo), frac: uint32(lo >> 32), captured: uint32(hi), wire: uint32(hi >> 32)}
 }
 
-// adapt turns a header that was read as one of the usual format into what it
-// says.
-func (f *format) adapt(h recordHeader) recordHeader {
+// adapt converts a header that was decoded as one of the usual format into that of f.
+func (f *recordFormat) adapt(h recordHeader) recordHeader {
 	if f.bigEndian {
 		h.sec, h.frac = bits.ReverseBytes32(h.sec), bits.ReverseBytes32(h.frac)
 		h.captured, h.wire = bits.ReverseBytes32(h.captured), bits.ReverseBytes32(h.wire)
@@ -94,47 +94,48 @@ func (f *format) adapt(h recordHeader) recordHeader {
 	return h
 }
 
-// judge decides about a record at pos that looks odd. Odd records are found in
-// sound files: writers that do not carry a full second, clocks that were set,
-// packets cut shorter than the snap length. They are believed if a record
-// follows them where they end; a damaged length points somewhere else.
-func (r *Reader) judge(buf []byte, pos int, h recordHeader, c clock) (verdict, *Error) {
+// checkOdd decides whether a record at pos that looks odd is sound; if it is not, it
+// returns the damage. Sound files have odd records, too: of writers that do not carry a
+// full second, of clocks that were set, of packets cut shorter than the snap length. An
+// odd record is believed if another record begins where it ends, since a damaged length
+// leads to some other place.
+func (r *Reader) checkOdd(buf []byte, pos int, h recordHeader, c clock) (soundness, *Error) {
 	if h == (recordHeader{}) {
-		return unsound, r.damage(pos, "record header of zeros")
+		return unsound, r.damageAt(pos, "record header of zeros")
 	}
 	if h.captured > capture.MaxCaptured {
-		return unsound, r.lengthDamage(pos, h.captured)
+		return unsound, r.lengthError(pos, h.captured)
 	}
 	f := &r.format
-	if h.captured == f.snapLen && h.captured < h.wire && h.frac < f.second && c.near(h.sec) {
+	if h.captured == f.snapLen && h.captured < h.wire && h.frac < f.second && c.isNear(h.sec) {
 		return sound, nil // cut as the file header announces
 	}
 	start := pos + f.recordLen
 	end := start + int(h.captured)
 	if h.captured > h.wire && len(buf)-start-int(h.wire) >= f.recordLen {
-		// Where the other length ends a record may begin too: then this one is
-		// the damaged one, even if it happens to point at a record.
-		if next := f.record(buf[start+int(h.wire):]); f.plausible(next, c) {
-			return unsound, r.damage(pos, "captured length "+digits.Grouped(int64(h.captured))+
+		// If a record begins where the length on the wire leads, that one is right
+		// and the captured length damaged, even if it happens to lead to a record.
+		if next := f.parseRecordHeader(buf[start+int(h.wire):]); f.isPlausible(next, c) {
+			return unsound, r.damageAt(pos, "captured length "+digits.Grouped(int64(h.captured))+
 				" above the length on the wire of "+digits.Grouped(int64(h.wire)))
 		}
 	}
-	switch r.follows(buf, end, h, c) {
+	switch r.checkFollowing(buf, end, h, c) {
 	case undecided:
 		return undecided, nil
 	case sound:
 		return sound, nil
 	}
 	if end > len(buf) {
-		return unsound, r.cut(r.offset+int64(pos), "record", f.recordLen, buf[pos:], int64(f.recordLen)+int64(h.captured))
+		return unsound, r.cutError(r.offset+int64(pos), "record", f.recordLen, buf[pos:], int64(f.recordLen)+int64(h.captured))
 	}
-	return unsound, r.damage(pos, "no record where one of "+digits.Counted(uint64(h.captured), "byte")+" ends")
+	return unsound, r.damageAt(pos, "no record where one of "+digits.Counted(uint64(h.captured), "byte")+" ends")
 }
 
-// follows says whether records follow at end, after the odd one with header h:
+// checkFollowing decides whether records begin at end, after the odd one with header h:
 // one that is odd in no other way than h, or else chainLength of them, or as
 // many as there are up to the end of the file.
-func (r *Reader) follows(buf []byte, end int, h recordHeader, c clock) verdict {
+func (r *Reader) checkFollowing(buf []byte, end int, h recordHeader, c clock) soundness {
 	f := &r.format
 	for link := range chainLength {
 		if len(buf)-end < f.recordLen {
@@ -146,11 +147,11 @@ func (r *Reader) follows(buf []byte, end int, h recordHeader, c clock) verdict {
 			}
 			return sound
 		}
-		next := f.record(buf[end:])
+		next := f.parseRecordHeader(buf[end:])
 		if next.captured > capture.MaxCaptured || next == (recordHeader{}) {
 			return unsound
 		}
-		if link == 0 && f.alike(next, h, c) {
+		if link == 0 && f.isAlike(next, h, c) {
 			return sound
 		}
 		end += f.recordLen + int(next.captured)
@@ -158,23 +159,24 @@ func (r *Reader) follows(buf []byte, end int, h recordHeader, c clock) verdict {
 	return sound
 }
 
-// alike says whether a record is odd in no way in which the one before is not.
-func (f *format) alike(next, h recordHeader, c clock) bool {
+// isAlike reports whether the record next is odd in no way in which h, the one before
+// it, is not.
+func (f *recordFormat) isAlike(next, h recordHeader, c clock) bool {
 	return (next.captured <= next.wire || h.captured > h.wire) &&
 		(next.frac < f.second || h.frac >= f.second) &&
-		(c.near(next.sec) || clock{sec: h.sec}.near(next.sec))
+		(c.isNear(next.sec) || clock{sec: h.sec}.isNear(next.sec))
 }
 
-// searchRecords looks for the next chain of sound records from pos on. It
-// returns where the chain begins, or how far nothing can begin.
+// searchRecords searches for a chain of sound records from pos on. It returns where the
+// chain begins and true, or else the first position at which one may still begin.
 func (r *Reader) searchRecords(buf []byte, pos int) (int, bool) {
 	f := &r.format
 	for ; len(buf)-pos >= f.recordLen; pos++ {
-		h := f.record(buf[pos:])
+		h := f.parseRecordHeader(buf[pos:])
 		if h.captured-1 >= capture.MaxCaptured {
 			continue
 		}
-		switch r.chain(buf, pos) {
+		switch r.checkChain(buf, pos) {
 		case sound:
 			return pos, true
 		case undecided:
@@ -184,9 +186,9 @@ func (r *Reader) searchRecords(buf []byte, pos int) (int, bool) {
 	return pos, false
 }
 
-// chain says whether records begin at pos: chainLength of them, or fewer that
+// checkChain decides whether records begin at pos: chainLength of them, or fewer that
 // end where the file ends.
-func (r *Reader) chain(buf []byte, pos int) verdict {
+func (r *Reader) checkChain(buf []byte, pos int) soundness {
 	f, c := &r.format, r.clock
 	eof := r.inErr == io.EOF
 	for range chainLength {
@@ -199,11 +201,11 @@ func (r *Reader) chain(buf []byte, pos int) verdict {
 		default:
 			return unsound
 		}
-		h := f.record(buf[pos:])
-		if !c.set {
+		h := f.parseRecordHeader(buf[pos:])
+		if !c.hasTime {
 			c = clock{h.sec, h.sec != 0}
 		}
-		if !f.plausible(h, c) {
+		if !f.isPlausible(h, c) {
 			return unsound
 		}
 		c.sec = h.sec
@@ -212,9 +214,10 @@ func (r *Reader) chain(buf []byte, pos int) verdict {
 	return sound
 }
 
-// plausible is what is asked of a record after damage.
-func (f *format) plausible(h recordHeader, c clock) bool {
-	return c.set && c.near(h.sec) && h.frac < f.second &&
+// isPlausible reports whether h may be a record after damage; c is the time of the one
+// before it.
+func (f *recordFormat) isPlausible(h recordHeader, c clock) bool {
+	return c.hasTime && c.isNear(h.sec) && h.frac < f.second &&
 		h.captured > 0 && h.captured <= h.wire && h.wire <= maxWire &&
 		h.captured <= capture.MaxCaptured && (f.snapLen == 0 || h.captured <= f.snapLen)
 }

@@ -8,12 +8,12 @@ import (
 	"qsniff/internal/flock"
 )
 
-// Create creates the capture file of that name, in the format that the name tells; "-"
-// is standard output, which gets pcapng. It overwrites nothing unless o.Replace says so,
-// and then only a regular file that no other capture is writing: a new one takes its
-// place, so that links to the old one, and whoever has it open, keep what they had. Only
-// its owner can read the file: captures hold passwords. Errors are of type *Error. That
-// there is no room for the header is told by Write, as of packets.
+// Create creates the capture file of that name, in the format of FormatOf; "-" is
+// standard output, which gets pcapng. It overwrites nothing unless o.Replace is set, and
+// then only a regular file that no other capture is writing: a new one takes its place,
+// so that links to the old one, and programs that have it open, keep the old content.
+// Only its owner can read the file: captures hold passwords. Errors are of type *Error.
+// If there is no room for the header, Write returns the error, as for packets.
 func Create(name string, o WriteOptions) (*Writer, error) {
 	if name == stdinArg {
 		return NewWriter(os.Stdout, "standard output", o), nil
@@ -33,20 +33,21 @@ func Create(name string, o WriteOptions) (*Writer, error) {
 	if err != nil {
 		return nil, WriteError(name, err)
 	}
-	flock.Take(f) // says that it is being written
+	flock.TryLock(f) // so that no other capture replaces it
 	w := NewWriter(f, name, o)
 	w.closer = f
-	w.introduce()
+	w.writeEarlyHeader()
 	return w, nil
 }
 
-// createNew creates a file where there is nothing, not even a symbolic link.
+// createNew creates a file where nothing has that name, not even a symbolic link.
 func createNew(name string) (*os.File, error) {
 	return os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 }
 
-// makeRoom removes what is in the way of a new file, if it is a finished capture or any
-// other file and may be replaced, and otherwise says what it is.
+// makeRoom removes the file that has the name of a new one, if it may be replaced: a
+// regular file that no capture is writing, and replace is set. Otherwise it returns an
+// error that names what is there.
 func makeRoom(name string, replace bool) error {
 	refuse := func(reason, hint string) error {
 		return &Error{File: name, Offset: wholeFile, Err: fs.ErrExist, Reason: reason, Hint: hint}
@@ -65,13 +66,13 @@ func makeRoom(name string, replace bool) error {
 	case !mode.IsRegular():
 		return refuse("is a device or a socket, not a file", "name a file; without -w nothing is written")
 	}
-	old, err := os.OpenFile(name, os.O_RDONLY|sameFile, 0)
+	old, err := os.OpenFile(name, os.O_RDONLY|openSame, 0)
 	if err != nil && replace {
 		return WriteError(name, err)
 	}
 	if err == nil {
 		defer old.Close()
-		if !flock.Take(old) {
+		if !flock.TryLock(old) {
 			return refuse("another capture is writing this file", "end it, or choose another name")
 		}
 	}

@@ -2,5 +2,5 @@
 
 package file
 
-// sameFile needs no flags where there are no pipes among files.
-const sameFile = 0
+// openSame is no flag where there are no pipes among files.
+const openSame = 0

@@ -4,6 +4,6 @@ package file
 
 import "syscall"
 
-// sameFile opens what was looked at: no link, nor a pipe that waits for its other end,
-// that took its place since.
-const sameFile = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
+// openSame are flags with which a file is opened after it was looked at: they refuse a
+// symbolic link, and do not wait for the other end of a pipe, that took its place since.
+const openSame = syscall.O_NOFOLLOW | syscall.O_NONBLOCK

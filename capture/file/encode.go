@@ -11,7 +11,7 @@ import (
 var little = binary.LittleEndian
 
 const (
-	linkEthernet  = 1 // LINKTYPE_ETHERNET: what a capture without packets is of
+	linkEthernet  = 1 // LINKTYPE_ETHERNET: the link type of a capture without packets
 	minorVersion  = 4
 	tsresolNanos  = 9
 	optEnd        = 0
@@ -19,15 +19,15 @@ const (
 	statisticsLen = minStatistics + optionHeaderLen + 8 + optionHeaderLen
 )
 
-// begin appends the header of the file and, to pcapng, the description of an
-// interface, without which libpcap does not read it. Classic pcap gets the link
-// type of that interface. The snap length is the same for all files and
-// interfaces, and none: libpcap refuses files whose interfaces differ in it.
-func (w *Writer) begin(first ifaceKey) {
-	w.begun = true
+// beginFile appends the header of the file and, to pcapng, the description of the
+// interface first, without which libpcap does not read it. Classic pcap gets the link
+// type of that interface. All files and interfaces get the same snap length, the
+// largest: libpcap refuses files whose interfaces differ in it.
+func (w *Writer) beginFile(first ifaceKey) {
+	w.hasHeader = true
 	if w.opt.Format == Pcapng {
 		w.appendSection()
-		w.id(first)
+		w.interfaceID(first)
 		return
 	}
 	w.link = first.link
@@ -39,38 +39,38 @@ func (w *Writer) begin(first ifaceKey) {
 	w.buf = little.AppendUint32(b, uint32(first.link))
 }
 
-// beginEmpty is begin before there are packets, with all interfaces that they may
-// be of.
-func (w *Writer) beginEmpty() {
+// beginEmptyFile is beginFile before there are packets: it describes all interfaces.
+func (w *Writer) beginEmptyFile() {
 	all := w.interfaces()
 	if len(all) == 0 {
 		all = []capture.Interface{{Link: linkEthernet}}
 	}
-	w.begin(ifaceKey{all[0].File, all[0].Index, all[0].Link})
+	w.beginFile(ifaceKey{all[0].File, all[0].Index, all[0].Link})
 	if w.opt.Format == Pcap {
 		return
 	}
 	for _, i := range all[1:] {
-		w.id(ifaceKey{i.File, i.Index, i.Link})
+		w.interfaceID(ifaceKey{i.File, i.Index, i.Link})
 	}
 }
 
-// introduce writes the header of a file that has no packets yet, if the link type
-// that they will have is known, and describing all interfaces does no harm: libpcap
-// does not read pcapng with interfaces of several types, even if all packets are
-// of one, and takes a second interface of raw IP, whose number it translates, for
-// one of another type.
-func (w *Writer) introduce() {
+// writeEarlyHeader writes the header of a file that has no packets yet, so that it can
+// be read at once. It does so only if all interfaces have one link type, because libpcap
+// does not read pcapng with interfaces of several, even if all packets are of one; and
+// of raw IP only for one interface, because libpcap takes a second one, whose number it
+// translates, for one of another type.
+func (w *Writer) writeEarlyHeader() {
 	all := w.interfaces()
 	other := func(i capture.Interface) bool { return i.Link != all[0].Link }
 	if len(all) == 0 || slices.ContainsFunc(all, other) ||
 		w.opt.Format == Pcapng && len(all) > 1 && all[0].Link != linkEthernet {
 		return
 	}
-	w.beginEmpty()
+	w.beginEmptyFile()
 	_ = w.Flush() // the error is w.err
 }
 
+// interfaces returns those of WriteOptions.Interfaces, none if that is nil.
 func (w *Writer) interfaces() []capture.Interface {
 	if w.opt.Interfaces == nil {
 		return nil
@@ -87,10 +87,10 @@ func (w *Writer) appendRecord(p *capture.Packet) {
 	w.buf = w.appendData(b, p)
 }
 
-// wireLen is the length on the wire, never below what was captured.
+// wireLen returns the length on the wire, at least the captured length.
 func wireLen(p *capture.Packet) uint32 { return max(p.Wire, uint32(len(p.Data))) }
 
-// appendData appends the bytes of a packet as the mask leaves them.
+// appendData appends the bytes of a packet after WriteOptions.Mask has changed them.
 func (w *Writer) appendData(b []byte, p *capture.Packet) []byte {
 	start := len(b)
 	b = append(b, p.Data...)
@@ -100,7 +100,7 @@ func (w *Writer) appendData(b []byte, p *capture.Packet) []byte {
 	return b
 }
 
-// appendSection begins a section of pcapng: interfaces are counted anew.
+// appendSection begins a section of pcapng, in which interfaces are numbered from 0.
 func (w *Writer) appendSection() {
 	clear(w.ids)
 	b := little.AppendUint32(w.buf, blockSection)
@@ -116,10 +116,12 @@ func (w *Writer) appendSection() {
 	w.buf = little.AppendUint32(b, uint32(w.sectionLen()))
 }
 
+// application returns WriteOptions.Application, cut to maxText.
 func (w *Writer) application() string {
 	return w.opt.Application[:min(len(w.opt.Application), maxText)]
 }
 
+// sectionLen returns the length of a section header in bytes.
 func (w *Writer) sectionLen() int {
 	if w.opt.Application == "" {
 		return minSection
@@ -140,7 +142,7 @@ var padding [3]byte
 // appendEnhanced appends a packet to pcapng, after the description of its
 // interface if that is new.
 func (w *Writer) appendEnhanced(p *capture.Packet, comments [][]byte) {
-	id := w.id(ifaceKey{p.File, p.Iface, p.Link})
+	id := w.interfaceID(ifaceKey{p.File, p.Iface, p.Link})
 	start := len(w.buf)
 	b := little.AppendUint32(w.buf, blockEnhanced)
 	b = little.AppendUint32(b, 0)
@@ -162,9 +164,10 @@ func (w *Writer) appendEnhanced(p *capture.Packet, comments [][]byte) {
 	w.buf = little.AppendUint32(b, length)
 }
 
-// id returns the number of an interface, which it describes before if it is new.
-func (w *Writer) id(key ifaceKey) uint32 {
-	if key == w.last && len(w.ids) > 0 {
+// interfaceID returns the number of an interface in the section. If it has none, it
+// appends its description, after a new section if this one is full.
+func (w *Writer) interfaceID(key ifaceKey) uint32 {
+	if key == w.lastKey && len(w.ids) > 0 {
 		return w.lastID
 	}
 	id, ok := w.ids[key]
@@ -173,18 +176,18 @@ func (w *Writer) id(key ifaceKey) uint32 {
 			w.appendSection()
 		}
 		id = uint32(len(w.ids))
-		w.buf = append(w.buf, w.describe(key)...)
+		w.buf = append(w.buf, w.describeInterface(key)...)
 		w.ids[key] = id
 	}
-	w.last, w.lastID = key, id
+	w.lastKey, w.lastID = key, id
 	return id
 }
 
-// describe returns the description of an interface that has none in the file
-// yet, valid until it is called with another.
-func (w *Writer) describe(key ifaceKey) []byte {
-	if key == w.next && len(w.newIDB) > 0 {
-		return w.newIDB
+// describeInterface returns the block that describes an interface. The bytes are valid
+// until it is called with another one.
+func (w *Writer) describeInterface(key ifaceKey) []byte {
+	if key == w.nextKey && len(w.nextIDB) > 0 {
+		return w.nextIDB
 	}
 	var about capture.Interface
 	if w.opt.Interfaces != nil {
@@ -195,7 +198,7 @@ func (w *Writer) describe(key ifaceKey) []byte {
 			}
 		}
 	}
-	b := little.AppendUint32(w.newIDB[:0], blockInterface)
+	b := little.AppendUint32(w.nextIDB[:0], blockInterface)
 	b = little.AppendUint32(b, 0)
 	b = little.AppendUint16(b, key.link)
 	b = little.AppendUint16(b, 0)
@@ -215,28 +218,28 @@ func (w *Writer) describe(key ifaceKey) []byte {
 	b = little.AppendUint32(b, optEnd)
 	length := uint32(len(b) + 4)
 	little.PutUint32(b[4:], length)
-	w.next, w.newIDB = key, little.AppendUint32(b, length)
-	return w.newIDB
+	w.nextKey, w.nextIDB = key, little.AppendUint32(b, length)
+	return w.nextIDB
 }
 
-// appendStatistics says for each interface of the section how many packets were
-// lost, where that is known.
+// appendStatistics appends how many packets were lost on each interface of the section
+// that lost any.
 func (w *Writer) appendStatistics() {
 	if w.opt.Interfaces == nil {
 		return
 	}
-	said := make(map[uint32]bool)
+	appended := make(map[uint32]bool)
 	for _, i := range w.opt.Interfaces.Interfaces() {
 		id, ok := w.ids[ifaceKey{i.File, i.Index, i.Link}]
-		if !ok || i.Dropped == 0 || said[id] {
+		if !ok || i.Dropped == 0 || appended[id] {
 			continue
 		}
-		said[id] = true
+		appended[id] = true
 		b := little.AppendUint32(w.buf, blockStatistics)
 		b = little.AppendUint32(b, statisticsLen)
 		b = little.AppendUint32(b, id)
-		b = little.AppendUint32(b, uint32(uint64(w.newest)>>32))
-		b = little.AppendUint32(b, uint32(w.newest))
+		b = little.AppendUint32(b, uint32(uint64(w.lastNanos)>>32))
+		b = little.AppendUint32(b, uint32(w.lastNanos))
 		b = little.AppendUint16(b, optDropped)
 		b = little.AppendUint16(b, 8)
 		b = little.AppendUint64(b, i.Dropped)
@@ -245,9 +248,9 @@ func (w *Writer) appendStatistics() {
 	}
 }
 
-// whole returns how much of the first n bytes of the buffer are whole blocks or
-// records, and how many packets.
-func (w *Writer) whole(n int) (end int, packets uint64) {
+// measureWhole returns where the last block or record ends that is whole in the first n
+// bytes of the buffer, and how many packets are whole.
+func (w *Writer) measureWhole(n int) (end int, packets uint64) {
 	b := w.buf
 	if w.opt.Format == Pcap {
 		if w.stats.Bytes == 0 {

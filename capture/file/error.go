@@ -8,11 +8,11 @@ import (
 	"qsniff/internal/digits"
 )
 
-// ErrFormat is the Err of the error about a file that is no capture, or one of
-// a kind that is not read.
+// ErrFormat is the Err of the error about a file that is no capture, or a capture in a
+// format that is not read.
 var ErrFormat = errors.New("not a capture that is read")
 
-// Error says what is wrong with a file, where, and what to do about it.
+// Error is what is wrong with a file, where, and what to do about it.
 type Error struct {
 	File   string
 	Offset int64  // of the header or record that is damaged, in bytes; negative: the file as a whole
@@ -24,10 +24,10 @@ type Error struct {
 	// decompressor, or nil.
 	Err error
 
-	Expanded bool // Offset is in what a compressed file expands to
+	Expanded bool // Offset counts bytes of what a compressed file expands to
 }
 
-// wholeFile is the Offset of an error that has no place in the file.
+// wholeFile is the Offset of an error about the file as a whole.
 const wholeFile = -1
 
 // Error returns one line, without the hint.
@@ -51,10 +51,10 @@ const (
 	hintGap    = "the file was changed after it was written, or its disk was full; what is sound after the damage was read"
 )
 
-// inputError is about an input that failed at offset.
+// inputError is about an input that returned r.inErr at offset.
 func (r *Reader) inputError(offset int64) error {
 	if r.packed != nil {
-		return r.packed.damage(r.name, offset, r.inErr)
+		return r.packed.expandError(r.name, offset, r.inErr)
 	}
 	return readError(r.name, offset, r.inErr)
 }
@@ -66,8 +66,8 @@ func readError(name string, offset int64, err error) error {
 	return e
 }
 
-// systemError shortens what the operating system said: its own text repeats
-// the name and tells which call it was.
+// systemError is about an error of the operating system, whose own text repeats the
+// file name and names the system call.
 func systemError(name string, err error) *Error {
 	e := &Error{File: name, Offset: wholeFile, Err: err}
 	var path *fs.PathError

@@ -156,7 +156,7 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// Event traces are told by their name alone.
+// Event traces are recognised by their name alone.
 func TestForeignEventTrace(t *testing.T) {
 	_, err := NewReader(strings.NewReader("\x00\x00\x01\x00\x78\x00"), "nic.ETL")
 	if want := "nic.ETL: Windows event trace, not read"; err == nil || err.Error() != want {

@@ -29,7 +29,7 @@ func Expand(names []string) ([]string, error) {
 	for _, name := range names {
 		info, err := os.Stat(name)
 		if name == stdinArg || err != nil || !info.IsDir() {
-			all = append(all, name) // what is wrong with it, Open says
+			all = append(all, name) // Open returns what is wrong with it
 			continue
 		}
 		l, err := List(name)
@@ -48,28 +48,28 @@ func Expand(names []string) ([]string, error) {
 	return all, nil
 }
 
-// List looks at the files of a directory, not at those below it. A file that
-// cannot be read is listed as a capture, so that opening it tells why. Captures
-// without a packet come last.
+// List lists the files of a directory, not those below it. A file that cannot be
+// read is listed as a capture, so that opening it returns why. Captures without a
+// packet come last.
 func List(directory string) (Listing, error) {
 	entries, err := regularFiles(directory)
 	if err != nil {
 		return Listing{}, err
 	}
 	var l Listing
-	var found []begun
+	var found []datedCapture
 	var p peeker
 	for _, e := range entries {
 		path := filepath.Join(directory, e.Name())
-		start, err := p.start(path)
+		start, err := p.firstTime(path)
 		switch {
 		case errors.Is(err, ErrFormat), errors.Is(err, io.ErrUnexpectedEOF) && start == noStart:
 			l.Skipped = append(l.Skipped, path)
 		default:
-			found = append(found, begun{path, start})
+			found = append(found, datedCapture{path, start})
 		}
 	}
-	slices.SortFunc(found, begun.compare)
+	slices.SortFunc(found, datedCapture.compare)
 	for _, f := range found {
 		l.Captures = append(l.Captures, f.path)
 	}
@@ -92,25 +92,26 @@ func regularFiles(directory string) ([]fs.DirEntry, error) {
 	return entries, nil
 }
 
-// begun is a capture and the time of its first packet.
-type begun struct {
+// datedCapture is a capture with the time of its first packet.
+type datedCapture struct {
 	path  string
-	start int64
+	start int64 // Unix time in nanoseconds, or noStart
 }
 
 // noStart is the start of a capture without packets, or of no capture.
 const noStart = math.MaxInt64
 
-func (a begun) compare(b begun) int {
+// compare orders captures by the time of the first packet, then by path.
+func (a datedCapture) compare(b datedCapture) int {
 	return cmp.Or(cmp.Compare(a.start, b.start), strings.Compare(a.path, b.path))
 }
 
-// peeker looks at the first packets of captures, one after the other.
+// peeker reads the first packets of captures, one after the other, into one batch.
 type peeker struct{ batch capture.Batch }
 
-// start returns the time of a capture's first packet, noStart if it has none,
-// and why it cannot be opened.
-func (p *peeker) start(path string) (int64, error) {
+// firstTime returns the time of a capture's first packet, noStart if it has none. Its
+// error is that of Open.
+func (p *peeker) firstTime(path string) (int64, error) {
 	r, err := Open(path)
 	if err != nil {
 		return noStart, err
@@ -124,16 +125,16 @@ func (p *peeker) start(path string) (int64, error) {
 }
 
 // OpenAll opens several captures, such as those that Expand returns, for
-// capture.Merge. Regular files are looked at, closed, and opened again when the
-// merge has come to their first packet. A name that does not exist is a slip of
-// the hand, and an error at once. A file that cannot be read does not stop the
-// others: it is a source without packets whose Read returns why.
+// capture.Merge. Of each regular file it reads the time of the first packet, closes
+// it, and has the merge open it again when it has come to that time. A name that does
+// not exist is an error at once, because it was mistyped. A file that cannot be read
+// does not stop the others: it is a source without packets whose Read returns why.
 func OpenAll(names []string, opts ...Option) ([]capture.Source, error) {
-	const size = 1 // of a file that is not read; 0 would be unknown
+	const size = 1 // of a file that cannot be read: 0 would mean that its size is unknown
 	var p peeker
 	var all []capture.Source
 	for _, name := range names {
-		src, err := p.open(name, opts)
+		src, err := p.openDelayed(name, opts)
 		if errors.Is(err, fs.ErrNotExist) {
 			for _, s := range all {
 				s.Close()
@@ -148,12 +149,14 @@ func OpenAll(names []string, opts ...Option) ([]capture.Source, error) {
 	return all, nil
 }
 
-func (p *peeker) open(name string, opts []Option) (capture.Source, error) {
+// openDelayed opens standard input or a pipe, and prepares the opening of a regular
+// file.
+func (p *peeker) openDelayed(name string, opts []Option) (capture.Source, error) {
 	info, err := os.Stat(name)
 	if name == stdinArg || err != nil || !info.Mode().IsRegular() {
 		return Open(name, opts...)
 	}
-	start, err := p.start(name)
+	start, err := p.firstTime(name)
 	if err != nil {
 		return nil, err
 	}

@@ -2,14 +2,15 @@
 // byte orders, with microsecond or nanosecond time stamps and in two modified
 // forms, and pcapng; plain or compressed with gzip, zstd, lz4 or bzip2; from a
 // file, a pipe, standard input, or a file or ring that is still being written.
-// All of this is told by content, not by name. It writes both formats, plain.
+// It recognises formats by content, not by name. It writes both formats, plain.
 //
-// It cuts records out of the input and knows nothing of what is in them: link
-// types are passed on as numbers, and network layers are netlayer's business.
-// Behind damage it looks for the next sound record and says what is missing; it
-// never changes a file and never guesses a packet. No number in a file decides
-// how much memory is used. OpenLibpcap reads the same files with libpcap, as a
-// second opinion on this package's own reader.
+// Reader reads a chunk of the input, expands it if it is compressed, and cuts records
+// out of it, which become the packets of a capture.Batch. It does not decode them:
+// link types are passed on as numbers, network layers are read by netlayer. After
+// damage it searches for the next sound record and reports what is missing; it never
+// changes a file and never guesses a packet. No number in a file decides how much
+// memory is used. OpenLibpcap reads the same files with libpcap, to compare with this
+// package's own reader.
 package file
 
 import (
@@ -21,8 +22,7 @@ import (
 	"qsniff/capture"
 )
 
-// stdinArg is the file name that means standard input, stdinName what errors
-// call it.
+// stdinArg is the file name that means standard input, stdinName its name in errors.
 const (
 	stdinArg  = "-"
 	stdinName = "standard input"
@@ -49,10 +49,10 @@ func Open(name string, opts ...Option) (*Reader, error) {
 	return r, nil
 }
 
-// NewReader reads a capture from in and calls it name in errors. It blocks
-// until the file header has arrived. The caller keeps in: Close does not close
-// it. If in is a regular file, its size is part of Stats and batches are filled
-// from it; from anything else Read delivers what one read of the input brought.
+// NewReader reads a capture from in, which errors call name. It blocks until the file
+// header has arrived. The caller owns in: Close does not close it. If in is a regular
+// file, its size is part of Stats and Read fills its batches; from anything else Read
+// delivers what one read of the input brought.
 func NewReader(in io.Reader, name string, opts ...Option) (*Reader, error) {
 	r := &Reader{in: in, name: name, chunk: minChunk}
 	if f, ok := in.(interface{ Stat() (fs.FileInfo, error) }); ok {
@@ -66,17 +66,17 @@ func NewReader(in io.Reader, name string, opts ...Option) (*Reader, error) {
 			r.stats.Size = info.Size()
 		}
 	}
-	if err := r.start(optionsOf(opts)); err != nil {
+	if err := r.readHeader(optionsOf(opts)); err != nil {
 		r.Close()
 		return nil, err
 	}
 	return r, nil
 }
 
-// start reads the beginning of the input, unpacks it if it is compressed, and
+// readHeader reads the beginning of the input, unpacks it if it is compressed, and
 // decodes the file header. What arrived after that waits in r.spare for the
 // first batch.
-func (r *Reader) start(o options) error {
+func (r *Reader) readHeader(o options) error {
 	buf, err := r.readStart()
 	if err != nil {
 		return err
@@ -89,10 +89,10 @@ func (r *Reader) start(o options) error {
 			return err
 		}
 		if inner := packingOf(buf); inner != nil {
-			return twicePacked(r.name, p, inner)
+			return twicePackedError(r.name, p, inner)
 		}
 	}
-	n, err := r.parseStart(buf)
+	n, err := r.parseHeader(buf)
 	if err != nil {
 		return err
 	}
@@ -101,11 +101,11 @@ func (r *Reader) start(o options) error {
 	return nil
 }
 
-// readStart reads until the file header is complete, and no longer: more may
-// not come before the first packet does.
+// readStart reads until the file header is complete, and no further: the next bytes may
+// not arrive before the first packet.
 func (r *Reader) readStart() (buf []byte, err error) {
 	for len(buf) < headerLenOf(buf) && r.inErr == nil {
-		buf = r.fill(buf, minChunk)
+		buf = r.readMore(buf, minChunk)
 	}
 	if r.inErr != nil && r.inErr != io.EOF {
 		return nil, r.inputError(int64(len(buf)))
@@ -113,9 +113,9 @@ func (r *Reader) readStart() (buf []byte, err error) {
 	return buf, nil
 }
 
-// headerLenOf is how long the header is of a file that starts with b.
+// headerLenOf returns the length of the header of a file that starts with b.
 func headerLenOf(b []byte) int {
-	var f format
+	var f recordFormat
 	switch {
 	case isSection(b):
 		return minSection
@@ -125,35 +125,35 @@ func headerLenOf(b []byte) int {
 	return fileHeaderLen
 }
 
-// parseStart recognises the format by the first bytes of the file and returns
-// how many of them the walk over its records leaves out.
-func (r *Reader) parseStart(b []byte) (int, error) {
+// parseHeader recognises the format by the first bytes of the file and returns where its
+// records or blocks begin: the section header of pcapng is a block itself.
+func (r *Reader) parseHeader(b []byte) (int, error) {
 	if len(b) == 0 {
 		return 0, &Error{File: r.name, Offset: wholeFile, Reason: "empty, not even a file header",
 			Hint: "nothing was captured, or nothing was written yet: tcpdump -U writes each packet at once",
 			Err:  io.ErrUnexpectedEOF}
 	}
 	if isSection(b) {
-		r.blocks = true
+		r.isPcapng = true
 		return 0, r.parseFirstSection(b)
 	}
 	return r.format.parse(r.name, b)
 }
 
-// LinkType is the LINKTYPE_ value of all packets of a classic pcap file. The
-// upper bits of the header field (length of the frame check sequence) are not
-// part of it. The packets of pcapng each have their own; this is the link type
-// of the first interface, once packets have been read.
+// LinkType returns the LINKTYPE_ value of all packets of a classic pcap file, without
+// the upper bits of the header field (length of the frame check sequence). The packets
+// of pcapng each have their own; then it returns that of the first interface, once
+// packets have been read.
 func (r *Reader) LinkType() uint16 {
-	if r.blocks {
+	if r.isPcapng {
 		return r.section.firstLink
 	}
 	return r.format.link
 }
 
-// SnapLen is the most bytes of a packet that the capturing program kept, as
-// classic pcap states it: a statement, not a limit that records were held to. 0
-// means no limit, or pcapng, where Interfaces tells.
+// SnapLen returns the most bytes of a packet that the capturing program kept, as the
+// header of classic pcap states it; records may be longer. 0 means no limit, or pcapng,
+// of which Interfaces has it.
 func (r *Reader) SnapLen() uint32 { return r.format.snapLen }
 
 // Stats counts what has been delivered so far. Bytes is the position in the

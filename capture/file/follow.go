@@ -11,21 +11,20 @@ import (
 
 // Follow reads a capture that is still being written, and goes on when there is
 // more: at the end of the file it calls the function given with the option Wait
-// and looks again. Without that option it ends there. A record that is not
-// complete is not there yet, unless the file is over: replaced by another of
-// that name, which is read next, or made shorter, after which it is read from
-// its start.
+// and reads again. Without that option it ends there. It waits for the rest of an
+// incomplete record, unless the file is over: replaced by another of that name,
+// which is read next, or made shorter, after which it is read from its start.
 //
 // If name is a directory, its captures are read from the oldest on, by the time
-// of their first packets, and the end of one is the end once another begins
-// later; so a ring of files can be followed, whether it deletes old files or
-// overwrites them.
+// of their first packets. A capture is over once another one begins later; so a ring
+// of files can be followed, whether old files are deleted or overwritten.
 //
-// A compressed file is whole: a compressor holds back what it has, so that waiting
-// for more would hold back packets that are there.
+// A compressed file is read to its end, without waiting for more: compressors hold
+// data back, so that its last packets would not be delivered.
 //
-// Packets are numbered through. What a file lost by being cut off is a gap. That
-// a file is no capture is told by Read, since it may not have a header yet.
+// Packets are numbered over all files. An incomplete record at the end of a file is a
+// gap. If a file is no capture, Read returns the error, since the file may not have a
+// header yet.
 func Follow(name string, opts ...Option) (capture.Source, error) {
 	info, err := os.Stat(name)
 	if err != nil {
@@ -36,11 +35,11 @@ func Follow(name string, opts ...Option) (capture.Source, error) {
 		f.wait = func() error { return io.EOF }
 	}
 	if info.IsDir() {
-		f.ring = &ring{directory: name, known: make(map[string]seen)}
+		f.ring = &ringFinder{directory: name, known: make(map[string]fileState)}
 	} else if info.Mode().IsRegular() {
 		f.next = name
 	} else {
-		return Open(name, opts...) // a pipe tells its end itself
+		return Open(name, opts...) // a pipe has an end
 	}
 	return f, nil
 }
@@ -49,15 +48,15 @@ func Follow(name string, opts ...Option) (capture.Source, error) {
 type follower struct {
 	name string
 	wait func() error
-	ring *ring // nil: one file
+	ring *ringFinder // nil: one file
 
-	reader *Reader // nil: the next file is to be opened
-	tail   *tail   // its input
-	next   string  // file to read next, "" if that is to be found
-	begun  bool    // packets of the file have been read
-	past   capture.Stats
-	first  error // the first damage
-	err    error // what Read returns from now on
+	reader      *Reader // nil: the next file is to be opened
+	tail        *tail   // input of reader
+	next        string  // file to read next, "" if that is to be found
+	hasPackets  bool    // packets of the file have been read
+	pastStats   capture.Stats
+	firstDamage error // the first damage
+	err         error // what Read returns from now on
 }
 
 // Read fills b with packets of one file.
@@ -65,21 +64,21 @@ func (f *follower) Read(b *capture.Batch) error {
 	b.Reset()
 	for f.err == nil {
 		if f.reader == nil {
-			if f.err = f.open(); f.err != nil {
+			if f.err = f.openNext(); f.err != nil {
 				break
 			}
 		}
 		err := f.reader.Read(b)
 		for i := range b.Packets {
-			b.Packets[i].No += f.past.Received
+			b.Packets[i].No += f.pastStats.Received
 		}
 		if err == nil {
-			if f.ring != nil && len(b.Packets) > 0 && !f.begun {
-				f.ring.current, f.begun = begun{f.tail.path, b.Packets[0].Nanos}, true
+			if f.ring != nil && len(b.Packets) > 0 && !f.hasPackets {
+				f.ring.current, f.hasPackets = datedCapture{f.tail.path, b.Packets[0].Nanos}, true
 			}
 			return nil
 		}
-		f.close(b, err)
+		f.closeFile(b, err)
 		if len(b.Gaps) > 0 {
 			return nil
 		}
@@ -87,30 +86,30 @@ func (f *follower) Read(b *capture.Batch) error {
 	return f.err
 }
 
-// open opens the next file and waits for its header.
-func (f *follower) open() error {
+// openNext opens the next file and waits for its header.
+func (f *follower) openNext() error {
 	for {
 		if f.next == "" {
 			var err error
-			if f.next, err = f.ring.newer(""); err != nil {
+			if f.next, err = f.ring.findNext(""); err != nil {
 				return err
 			}
 		}
 		if f.next != "" {
 			file, err := os.Open(f.next)
 			if err == nil {
-				f.tail = &tail{path: f.next, file: file, follower: f, whole: isPacked(file)}
+				f.tail = &tail{path: f.next, file: file, follower: f, isWhole: isPacked(file)}
 				break
 			}
 			if !errors.Is(err, os.ErrNotExist) {
 				return systemError(f.next, err)
 			}
 			if f.ring != nil {
-				f.next = "" // finished in between, and renamed: to be found again
+				f.next = "" // it was finished and renamed meanwhile: find it again
 			}
 		}
 		if err := f.wait(); err != nil { // not there yet
-			return f.ended(err)
+			return f.endError(err)
 		}
 	}
 	r, err := NewReader(f.tail, f.next)
@@ -118,52 +117,54 @@ func (f *follower) open() error {
 	if err != nil {
 		f.tail.file.Close()
 		if f.tail.stopped != nil {
-			return f.ended(f.tail.stopped)
+			return f.endError(f.tail.stopped)
 		}
 		return err
 	}
-	f.reader, f.begun = r, false
+	f.reader, f.hasPackets = r, false
 	return nil
 }
 
-// close ends a file that ended with err: with io.EOF, in its last record, or
-// because it cannot be read on. Once wait has ended the capture, a last record
-// that is not complete is not there yet.
-func (f *follower) close(b *capture.Batch, err error) {
+// closeFile closes a file whose Read returned err: io.EOF, or damage after which nothing
+// can be read, such as an incomplete last record. Of a file that is over the damage
+// becomes a gap; but if wait ended the capture, an incomplete record is ignored, as it
+// was still being written.
+func (f *follower) closeFile(b *capture.Batch, err error) {
 	r, t := f.reader, f.tail
 	var damage *Error
-	if t.over && errors.As(err, &damage) && !errors.Is(err, ErrGap) &&
+	if t.isOver && errors.As(err, &damage) && !errors.Is(err, ErrGap) &&
 		!(t.stopped != nil && errors.Is(err, io.ErrUnexpectedEOF)) {
 		r.addGap(b, r.offset+int64(len(r.spare))-damage.Offset, damage)
 	}
-	if f.first == nil && r.first != nil {
-		f.first = r.gapsError()
+	if f.firstDamage == nil && r.firstDamage != nil {
+		f.firstDamage = r.gapsError()
 	}
 	switch {
 	case t.stopped != nil:
-		f.err = f.ended(t.stopped)
-	case !t.over, t.whole && f.ring == nil && err != io.EOF:
+		f.err = f.endError(t.stopped)
+	case !t.isOver, t.isWhole && f.ring == nil && err != io.EOF:
 		f.err = err
-	case t.whole && f.ring == nil:
-		f.err = f.ended(io.EOF)
+	case t.isWhole && f.ring == nil:
+		f.err = f.endError(io.EOF)
 	}
-	f.past = f.Stats()
+	f.pastStats = f.Stats()
 	f.next = t.next
 	f.reader = nil
 	t.file.Close()
 }
 
-// ended is what Read returns after wait has returned err.
-func (f *follower) ended(err error) error {
-	if err == io.EOF && f.first != nil {
-		return f.first
+// endError returns what Read returns after wait has returned err: at the end of the
+// capture the first damage, if there was any.
+func (f *follower) endError(err error) error {
+	if err == io.EOF && f.firstDamage != nil {
+		return f.firstDamage
 	}
 	return err
 }
 
 // Stats adds up those of all files so far. Size is not known.
 func (f *follower) Stats() capture.Stats {
-	sum := f.past
+	sum := f.pastStats
 	if f.reader != nil {
 		s := f.reader.Stats()
 		sum.Received += s.Received
@@ -197,36 +198,36 @@ func (f *follower) Close() error {
 
 // tail is a file that has no end while it may grow.
 type tail struct {
-	path     string
-	file     *os.File
-	follower *follower
-	read     int64  // bytes
-	over     bool   // there is nothing more to come
-	whole    bool   // a compressed file: it was written at once and does not grow
-	next     string // the file that follows
-	stopped  error  // what wait returned
+	path      string
+	file      *os.File
+	follower  *follower
+	bytesRead int64
+	isOver    bool   // nothing will be appended any more
+	isWhole   bool   // the file is compressed: it is read to its end only
+	next      string // the file that follows, once isOver; "" if that is to be found
+	stopped   error  // error by which wait ended the capture
 }
 
-// Read reads what there is, or waits for more.
+// Read reads what has been written, or waits for more.
 func (t *tail) Read(b []byte) (int, error) {
 	for {
 		n, err := t.file.Read(b)
-		t.read += int64(n)
-		if n > 0 || err != nil && err != io.EOF || t.over {
+		t.bytesRead += int64(n)
+		if n > 0 || err != nil && err != io.EOF || t.isOver {
 			return n, err
 		}
-		if t.whole {
-			t.over = true
+		if t.isWhole {
+			t.isOver = true
 			return 0, io.EOF
 		}
-		if t.next, t.over, err = t.successor(); err != nil {
+		if t.next, t.isOver, err = t.findSuccessor(); err != nil {
 			return 0, err
 		}
-		if t.over {
-			continue // what was written before it was replaced
+		if t.isOver {
+			continue // read what was written before it was replaced
 		}
 		if t.stopped = t.follower.wait(); t.stopped != nil {
-			t.over = true
+			t.isOver = true
 			return 0, io.EOF
 		}
 	}
@@ -239,9 +240,9 @@ func isPacked(f *os.File) bool {
 	return packingOf(b[:n]) != nil
 }
 
-// successor says whether the file is over, and which one follows; of a ring, ""
-// means that it is still to be found.
-func (t *tail) successor() (next string, over bool, err error) {
+// findSuccessor reports whether the file is over, and returns the one that follows; ""
+// means that it is to be found in the ring.
+func (t *tail) findSuccessor() (next string, over bool, err error) {
 	mine, err := t.file.Stat()
 	if err != nil {
 		return "", false, err
@@ -249,7 +250,7 @@ func (t *tail) successor() (next string, over bool, err error) {
 	now, err := os.Stat(t.path)
 	switch {
 	case err == nil && os.SameFile(mine, now):
-		if now.Size() < t.read {
+		if now.Size() < t.bytesRead {
 			return t.path, true, nil
 		}
 	case err == nil && t.follower.ring == nil:
@@ -261,9 +262,9 @@ func (t *tail) successor() (next string, over bool, err error) {
 		return "", false, nil
 	}
 	if err == nil && !os.SameFile(mine, now) {
-		next, err = t.follower.ring.newer("") // it may be this name again
+		next, err = t.follower.ring.findNext("") // it may be this name again
 	} else {
-		next, err = t.follower.ring.newer(t.path)
+		next, err = t.follower.ring.findNext(t.path)
 	}
 	return next, next != "", err
 }

@@ -9,57 +9,57 @@ import (
 	"unicode/utf8"
 )
 
-// signature tells a kind of file by its first bytes.
+// signature identifies a kind of file by bytes at its start.
 type signature struct {
-	magic string
-	at    int    // where
-	is    string // what the file is
-	unzip string // the program that decompresses it to standard output
-	edit  bool   // a capture in a format that editcap converts
+	magic       string
+	offset      int    // of magic in the file
+	kind        string // what the file is
+	unzip       string // the program that decompresses it to standard output
+	convertible bool   // a capture in a format that editcap converts
 }
 
 var signatures = []signature{
-	{magic: "\xfd7zXZ\x00", is: "compressed with xz", unzip: "xzcat"},
-	{magic: "PK\x03\x04", is: "zip archive", unzip: "unzip -p"},
-	{magic: "7z\xbc\xaf\x27\x1c", is: "7z archive", unzip: "7z x -so"},
-	{magic: "Rar!\x1a\x07", is: "RAR archive", unzip: "unrar p -inul"},
-	{magic: "ustar", at: 257, is: "tar archive", unzip: "tar -xOf"},
+	{magic: "\xfd7zXZ\x00", kind: "compressed with xz", unzip: "xzcat"},
+	{magic: "PK\x03\x04", kind: "zip archive", unzip: "unzip -p"},
+	{magic: "7z\xbc\xaf\x27\x1c", kind: "7z archive", unzip: "7z x -so"},
+	{magic: "Rar!\x1a\x07", kind: "RAR archive", unzip: "unrar p -inul"},
+	{magic: "ustar", offset: 257, kind: "tar archive", unzip: "tar -xOf"},
 
 	// Patched libpcaps wrote further magic numbers, among them a1b234cd,
-	// a1b2c30b and a12b3c4d, and other record headers, which Wireshark finds
-	// out by trial.
-	{magic: "\xa1\xb2", is: "pcap of a modified libpcap, not read", edit: true},
-	{magic: "\xa1\x2b\x3c\x4d", is: "pcap of a modified libpcap, not read", edit: true},
-	{magic: "\x4d\x3c\x2b\xa1", is: "pcap of a modified libpcap, not read", edit: true},
-	{magic: "snoop\x00\x00\x00", is: "snoop capture, not read", edit: true},
-	{magic: "GMBU", is: "Network Monitor capture, not read", edit: true},
-	{magic: "RTSS", is: "Network Monitor capture, not read", edit: true},
-	{magic: "TRSNIFF data", is: "Sniffer capture, not read", edit: true},
-	{magic: "XCP\x00", is: "Sniffer capture, not read", edit: true},
-	{magic: "btsnoop\x00", is: "Bluetooth capture, not read"},
-	{magic: "ElfFile\x00", is: "Windows event log, not a capture"},
+	// a1b2c30b and a12b3c4d, with other record headers, which Wireshark
+	// determines by trial.
+	{magic: "\xa1\xb2", kind: "pcap of a modified libpcap, not read", convertible: true},
+	{magic: "\xa1\x2b\x3c\x4d", kind: "pcap of a modified libpcap, not read", convertible: true},
+	{magic: "\x4d\x3c\x2b\xa1", kind: "pcap of a modified libpcap, not read", convertible: true},
+	{magic: "snoop\x00\x00\x00", kind: "snoop capture, not read", convertible: true},
+	{magic: "GMBU", kind: "Network Monitor capture, not read", convertible: true},
+	{magic: "RTSS", kind: "Network Monitor capture, not read", convertible: true},
+	{magic: "TRSNIFF data", kind: "Sniffer capture, not read", convertible: true},
+	{magic: "XCP\x00", kind: "Sniffer capture, not read", convertible: true},
+	{magic: "btsnoop\x00", kind: "Bluetooth capture, not read"},
+	{magic: "ElfFile\x00", kind: "Windows event log, not a capture"},
 
-	{magic: "\x7fELF", is: "program (ELF), not a capture"},
-	{magic: "MZ", is: "program (Windows), not a capture"},
-	{magic: "%PDF-", is: "PDF document, not a capture"},
-	{magic: "PAR1", is: "Parquet table, not a capture"},
-	{magic: "SQLite format 3\x00", is: "SQLite database, not a capture"},
-	{magic: "\x89PNG", is: "picture, not a capture"},
-	{magic: "\xff\xd8\xff", is: "picture, not a capture"},
+	{magic: "\x7fELF", kind: "program (ELF), not a capture"},
+	{magic: "MZ", kind: "program (Windows), not a capture"},
+	{magic: "%PDF-", kind: "PDF document, not a capture"},
+	{magic: "PAR1", kind: "Parquet table, not a capture"},
+	{magic: "SQLite format 3\x00", kind: "SQLite database, not a capture"},
+	{magic: "\x89PNG", kind: "picture, not a capture"},
+	{magic: "\xff\xd8\xff", kind: "picture, not a capture"},
 }
 
-// foreign is the error for a file that starts with b and is no capture that is
+// foreignError is the error for a file that starts with b and is in no format that is
 // read.
-func foreign(name string, b []byte) error {
+func foreignError(name string, b []byte) error {
 	e := &Error{File: name, Offset: wholeFile, Err: ErrFormat}
 	for _, s := range signatures {
-		if len(b) >= s.at && bytes.HasPrefix(b[s.at:], []byte(s.magic)) {
-			e.Reason, e.Hint = s.is, s.hint(name)
+		if len(b) >= s.offset && bytes.HasPrefix(b[s.offset:], []byte(s.magic)) {
+			e.Reason, e.Hint = s.kind, s.hint(name)
 			return e
 		}
 	}
-	// The low half of a modified magic number varies, so in little-endian
-	// order it is recognised by its end.
+	// The low half of a modified magic number varies, so a little-endian one is
+	// recognised by its last two bytes.
 	if len(b) >= 4 && b[2] == 0xb2 && b[3] == 0xa1 {
 		e.Reason, e.Hint = "pcap of a modified libpcap, not read", editHint(name)
 		return e
@@ -68,7 +68,7 @@ func foreign(name string, b []byte) error {
 		e.Reason, e.Hint = "ERF capture, not read", editHint(name)
 		return e
 	}
-	// Event traces have no magic number; the name is all that tells them.
+	// Event traces have no magic number, so their name has to identify them.
 	if strings.EqualFold(path.Ext(name), ".etl") {
 		e.Reason, e.Hint = "Windows event trace, not read", "convert it: etl2pcapng "+shellWord(name)+" OUT"
 		return e
@@ -80,9 +80,31 @@ func foreign(name string, b []byte) error {
 	return e
 }
 
+// NotPayload returns an error if a file that was given as the bytes of a message is a
+// capture, or compressed as captures may be, and nil otherwise. start is the first bytes
+// of the file.
+func NotPayload(name string, start []byte) *Error {
+	e := &Error{File: name, Offset: wholeFile, Err: ErrFormat, Hint: "qsniff read " + shellWord(name)}
+	if name == stdinName {
+		e.Hint = "COMMAND | qsniff read -"
+	}
+	var f recordFormat
+	switch p := packingOf(start); {
+	case isSection(start), len(start) >= 4 && f.parseMagic(start):
+		e.Reason = "is a capture, not a payload"
+	case p != nil:
+		e.Reason = "is compressed with " + p.name
+		e.Hint = "if it is a capture: " + e.Hint + "; if not, expand it with " + p.unzip
+	default:
+		return nil
+	}
+	return e
+}
+
+// hint returns what to do with a file of that kind, "" if there is nothing.
 func (s *signature) hint(name string) string {
 	switch {
-	case s.edit:
+	case s.convertible:
 		return editHint(name)
 	case s.unzip == "":
 		return ""
@@ -90,7 +112,8 @@ func (s *signature) hint(name string) string {
 	return unzipHint(name, s.unzip)
 }
 
-// unzipHint shows how a program that expands files to standard output is used.
+// unzipHint returns the command that reads a file through a program that expands it to
+// standard output.
 func unzipHint(name, program string) string {
 	if name == stdinName {
 		return "decompress first: COMMAND | " + program + " | qsniff -"
@@ -98,6 +121,7 @@ func unzipHint(name, program string) string {
 	return "decompress first: " + program + " " + shellWord(name) + " | qsniff -"
 }
 
+// editHint returns the command that converts a capture.
 func editHint(name string) string {
 	if name == stdinName {
 		return "save it to a file and convert that: editcap -F pcap IN OUT"
@@ -105,10 +129,10 @@ func editHint(name string) string {
 	return "convert it: editcap -F pcap " + shellWord(name) + " OUT"
 }
 
-// isERF tells Endace's format, which has no magic number, by two records in a
-// row: 8 bytes of time, type (without its extension bit 1 to 48), flags, record
-// length, two bytes, length on the wire, in network order (Wireshark,
-// wiretap/erf.c).
+// isERF reports whether b is of Endace's format. That has no magic number, so two
+// records in a row are checked: 8 bytes of time, type (without its extension bit 1 to
+// 48), flags, record length, two bytes, length on the wire, in network order
+// (Wireshark, wiretap/erf.c).
 func isERF(b []byte) bool {
 	const headerLen, lastType = 16, 48
 	record := func(b []byte) int {
@@ -126,10 +150,10 @@ func isERF(b []byte) bool {
 		bytes.Equal(b[6:8], b[first+6:first+8]) // seconds above 2^16, little-endian
 }
 
-// hexDumps is what to do with text: it may be a dump of packets.
+// hexDumps is the hint for text, which may be a dump of packets.
 const hexDumps = "of a hex dump, Wireshark's text2pcap makes a capture"
 
-// textKind says what kind of text b is, "" if it is none.
+// textKind returns what kind of text b is, with a hint, or "" if it is none.
 func textKind(b []byte) (is, hint string) {
 	b = b[:min(len(b), textProbe)]
 	if !isText(b) {
@@ -147,8 +171,7 @@ func textKind(b []byte) (is, hint string) {
 	return "text, not a capture", hexDumps
 }
 
-// isText reports whether b is printable UTF-8. A character that the end of b
-// cuts is forgiven.
+// isText reports whether b is printable UTF-8. The end of b may cut a character.
 func isText(b []byte) bool {
 	for len(b) > 0 {
 		c, n := utf8.DecodeRune(b)
@@ -175,7 +198,7 @@ func spacedHex(b []byte) string {
 	return string(out)
 }
 
-// shellWord quotes a file name where a shell would not take it for one word.
+// shellWord quotes a file name if a shell would not read it as one word.
 func shellWord(name string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/+-"
 	if name != "" && strings.Trim(name, plain) == "" {

@@ -25,8 +25,8 @@ const (
 // cannot hold.
 var ErrRefused = errors.New("packet does not fit the format")
 
-// FormatOf tells the format by the end of a file name: .pcap, .cap and .dmp are
-// classic pcap, everything else is pcapng. Names of compressed files are refused:
+// FormatOf returns the format for the end of a file name: .pcap, .cap and .dmp are
+// classic pcap, everything else is pcapng. Names of compressed files are an error:
 // captures are written plain.
 func FormatOf(name string) (Format, error) {
 	switch ext := strings.ToLower(filepath.Ext(name)); ext {
@@ -40,8 +40,7 @@ func FormatOf(name string) (Format, error) {
 	return Pcapng, nil
 }
 
-// WriteError is an error of the system about an output, in the words of this
-// package.
+// WriteError returns the error for an error of the system about an output.
 func WriteError(name string, err error) *Error {
 	e := &Error{File: name, Offset: wholeFile, Err: err}
 	var path *fs.PathError
@@ -63,21 +62,21 @@ func WriteError(name string, err error) *Error {
 	return e
 }
 
-// refuse says why the format cannot hold p.
-func (w *Writer) refuse(p *capture.Packet) error {
+// checkPacket returns an error if the format cannot hold p.
+func (w *Writer) checkPacket(p *capture.Packet) error {
 	seconds := p.Nanos / 1e9
 	switch {
 	case len(p.Data) > capture.MaxCaptured:
-		return w.refused(digits.Grouped(int64(len(p.Data)))+" bytes in one packet, above the limit of "+
+		return w.refusedError(digits.Grouped(int64(len(p.Data)))+" bytes in one packet, above the limit of "+
 			digits.Grouped(capture.MaxCaptured), "")
 	case p.Nanos < 0:
-		return w.refused("a packet from before 1970", "")
+		return w.refusedError("a packet from before 1970", "")
 	case w.opt.Format != Pcap:
 		return nil
 	case seconds > maxPcapSeconds:
-		return w.refused("a packet from after 2106, beyond classic pcap", hintPcapng)
-	case w.begun && p.Link != w.link:
-		return w.refused("a packet of link type "+strconv.Itoa(int(p.Link))+" among those of "+
+		return w.refusedError("a packet from after 2106, beyond classic pcap", hintPcapng)
+	case w.hasHeader && p.Link != w.link:
+		return w.refusedError("a packet of link type "+strconv.Itoa(int(p.Link))+" among those of "+
 			strconv.Itoa(int(w.link))+": classic pcap holds one link type", hintPcapng)
 	}
 	return nil
@@ -88,6 +87,6 @@ const (
 	hintPcapng     = "name the file .pcapng"
 )
 
-func (w *Writer) refused(reason, hint string) error {
+func (w *Writer) refusedError(reason, hint string) error {
 	return &Error{File: w.name, Offset: wholeFile, Reason: reason, Hint: hint, Err: ErrRefused}
 }

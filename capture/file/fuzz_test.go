@@ -34,7 +34,7 @@ func FuzzReader(f *testing.F) {
 				return nil, err
 			}
 			all, err := drain(t, r)
-			if !r.blocks && r.packed == nil {
+			if !r.isPcapng && r.packed == nil {
 				checkSum(t, r, all, file, err)
 			}
 			return all, err
@@ -114,8 +114,8 @@ func FuzzPcapng(f *testing.F) {
 			if took, most := after.TotalAlloc-before.TotalAlloc, uint64(8<<20+100*len(file)); took > most {
 				t.Errorf("got  %d bytes allocated for %d\nwant at most %d", took, len(file), most)
 			}
-			if len(r.about.interfaces) > maxDescribed || len(r.about.sections) > maxSections || cap(r.spare) > maxChunk {
-				t.Errorf("got  %d interfaces, %d sections, buffer of %d bytes", len(r.about.interfaces), len(r.about.sections), cap(r.spare))
+			if len(r.described.interfaces) > maxDescribed || len(r.described.sections) > maxSections || cap(r.spare) > maxChunk {
+				t.Errorf("got  %d interfaces, %d sections, buffer of %d bytes", len(r.described.interfaces), len(r.described.sections), cap(r.spare))
 			}
 			return all, gaps, r.Stats(), err
 		}

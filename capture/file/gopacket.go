@@ -19,10 +19,10 @@ type singleReader struct {
 var _ gopacket.ZeroCopyPacketDataSource = (*Reader)(nil)
 
 // ZeroCopyReadPacketData returns the next packet, for programs built on
-// gopacket. The data is valid until the next call. Damage is reported once and
-// then as io.EOF, because gopacket.PacketSource takes most errors for passing
-// and would ask for ever. The link type is that of LinkType: gopacket's own
-// type for it is too narrow.
+// gopacket. The data is valid until the next call. An error is returned once, then
+// io.EOF, because gopacket.PacketSource takes most errors for temporary and would
+// call for ever. The link type is that of LinkType: gopacket's own type for it has 8
+// bits, too few.
 func (r *Reader) ZeroCopyReadPacketData() (data []byte, ci gopacket.CaptureInfo, err error) {
 	s := &r.single
 	for s.next >= len(s.batch.Packets) {

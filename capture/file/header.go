@@ -35,7 +35,7 @@ const (
 	longestHeader = lcapHeaderLen // of any format
 )
 
-// The magic numbers, read in the order in which the rest is to be read.
+// The magic numbers, in the byte order of the rest of the file.
 const (
 	magicMicro   = 0xa1b2c3d4
 	magicNano    = 0xa1b23c4d
@@ -59,9 +59,9 @@ var magics = [...]struct {
 
 const majorVersion = 2
 
-// lengths says which of a record's two lengths comes first. Versions before 2.3
-// wrote the length on the wire first, and programs that wrote 2.3 disagree, so
-// there the smaller one is the captured length (libpcap, sf-pcap.c).
+// lengths is the order of a record's two lengths. Versions before 2.3 wrote the
+// length on the wire first, and programs that wrote 2.3 differ, so there the smaller
+// one is the captured length (libpcap, sf-pcap.c).
 type lengths uint8
 
 const (
@@ -70,11 +70,11 @@ const (
 	smallerIsCaptured
 )
 
-// format is what the file header says about the records.
-type format struct {
+// recordFormat is what the file header states about the records.
+type recordFormat struct {
 	bigEndian bool
 	lengths   lengths
-	unusual   bool // big-endian, or another order of lengths
+	isUnusual bool // big-endian, or another order of lengths
 	link      uint16
 	snapLen   uint32
 	second    uint32 // units of the second time field in a second
@@ -83,12 +83,12 @@ type format struct {
 	recordLen int    // of a record's header
 }
 
-// parse decodes the file header at the start of b, which is shorter than a
-// header only if the file is, and returns its length.
-func (f *format) parse(name string, b []byte) (int, error) {
+// parse decodes the file header at the start of b and returns its length. It takes a b
+// that is shorter than a header for the whole file.
+func (f *recordFormat) parse(name string, b []byte) (int, error) {
 	switch {
 	case !f.parseMagic(b):
-		return 0, foreign(name, b)
+		return 0, foreignError(name, b)
 	case len(b) < f.headerLen:
 		return 0, &Error{File: name, Offset: 0, Hint: hintCut, Err: io.ErrUnexpectedEOF,
 			Reason: "file header cut: " + strconv.Itoa(len(b)) + " of " + strconv.Itoa(f.headerLen) + " bytes"}
@@ -108,15 +108,15 @@ func (f *format) parse(name string, b []byte) (int, error) {
 	case minor == 3:
 		f.lengths = smallerIsCaptured
 	}
-	f.unusual = f.bigEndian || f.lengths != capturedFirst
+	f.isUnusual = f.bigEndian || f.lengths != capturedFirst
 	f.snapLen = order.Uint32(b[16:])
 	f.link = uint16(order.Uint32(b[20:]))
 	return f.headerLen, nil
 }
 
-// parseMagic recognises the magic number, also by its first bytes alone if the
-// file is shorter than that.
-func (f *format) parseMagic(b []byte) bool {
+// parseMagic reports whether b starts with a magic number, or is the beginning of one,
+// and fills in what it determines.
+func (f *recordFormat) parseMagic(b []byte) bool {
 	b = b[:min(len(b), 4)]
 	for _, v := range magics {
 		for _, big := range [...]bool{false, true} {

@@ -26,31 +26,30 @@ type libpcapSource struct {
 	stats   capture.Stats
 	err     error // what Read returns from now on
 
-	closers   []io.Closer // after the handle, in this order
+	closers   []io.Closer // closed after the handle, in this order
 	packed    *packed     // nil unless the input is compressed
 	expanding *errorKeeper
 
-	// The packet that did not fit into the last batch, if waiting. Its data is
-	// libpcap's memory, valid until the handle is read again.
-	waiting bool
-	data    []byte
-	info    gopacket.CaptureInfo
+	// The packet that has been fetched and is in no batch yet, if hasPacket. Its data
+	// is libpcap's memory, valid until the handle is read again.
+	hasPacket bool
+	data      []byte
+	info      gopacket.CaptureInfo
 }
 
 // HasLibpcap reports whether this build can read through libpcap.
 const HasLibpcap = true
 
-// LibpcapVersion is what the libpcap that is loaded says of itself.
+// LibpcapVersion returns the version text of the libpcap that is loaded.
 func LibpcapVersion() string { return pcap.Version() }
 
-// OpenLibpcap opens a capture file with libpcap; "-" is standard input. What
-// libpcap reads is what it accepts: pcapng too, if all interfaces have the same
-// link type; but it cuts packets that are longer than the file's snap length,
-// numbers no interfaces, and ends at the first damage. Compressed captures need
-// the option Pipe.
+// OpenLibpcap opens a capture file with libpcap; "-" is standard input. It reads what
+// libpcap accepts: pcapng too, if all interfaces have the same link type. But libpcap
+// cuts packets that are longer than the file's snap length, numbers no interfaces, and
+// ends at the first damage. Compressed captures need the option Pipe.
 //
-// libpcap does not tell whether it would block. To keep the promise of
-// capture.Source, a batch from anything but a regular file is one packet.
+// libpcap does not report whether it would block. As a capture.Source must return
+// packets before it blocks, a batch from anything but a regular file is one packet.
 func OpenLibpcap(name string, opts ...Option) (capture.Source, error) {
 	s := &libpcapSource{name: name}
 	if name == stdinArg {
@@ -64,6 +63,8 @@ func OpenLibpcap(name string, opts ...Option) (capture.Source, error) {
 	return s, nil
 }
 
+// open opens the handle, over a pipe where the input is compressed, or standard input
+// that has been looked at, and determines the link type.
 func (s *libpcapSource) open(name string, o options) error {
 	in, start, err := s.inspect(name, o)
 	if err != nil {
@@ -82,10 +83,10 @@ func (s *libpcapSource) open(name string, o options) error {
 			return err
 		}
 	}
-	if s.handle, err = pcap.OpenOffline(name); err != nil { // takes "-" for standard input itself
+	if s.handle, err = pcap.OpenOffline(name); err != nil { // "-" is standard input there, too
 		return s.libpcapError(err)
 	}
-	var f format
+	var f recordFormat
 	if len(start) > 0 && !isSection(start) {
 		if _, err := f.parse(s.name, start); err == nil {
 			s.link = f.link
@@ -97,7 +98,8 @@ func (s *libpcapSource) open(name string, o options) error {
 }
 
 // inspect opens a regular file, or standard input if there is a pipe to pass it
-// on, and returns how it starts. Anything else must not be opened twice.
+// on, and returns its first bytes. For anything else, which must not be opened twice,
+// in is nil.
 func (s *libpcapSource) inspect(name string, o options) (in io.Reader, start []byte, err error) {
 	f := os.Stdin
 	if name == stdinArg {
@@ -124,7 +126,7 @@ func (s *libpcapSource) inspect(name string, o options) (in io.Reader, start []b
 	return f, start, err
 }
 
-// readStart reads until any file header is complete.
+// readStart reads as many bytes as the longest file header has, or all there are.
 func (s *libpcapSource) readStart(in io.Reader) ([]byte, error) {
 	start := make([]byte, longestHeader)
 	n, err := io.ReadFull(in, start)
@@ -134,8 +136,8 @@ func (s *libpcapSource) readStart(in io.Reader) ([]byte, error) {
 	return start[:n], nil
 }
 
-// expand has a compressed input read through a pipe. It returns how what is
-// expanded starts, and the name of the pipe.
+// expand has a compressed input read through a pipe. It returns the first expanded
+// bytes, and the name of the pipe.
 func (s *libpcapSource) expand(kind *packing, in io.Reader, start []byte, o options) ([]byte, string, error) {
 	s.packed = &packed{packing: kind, in: io.MultiReader(bytes.NewReader(start), in)}
 	expanded, err := kind.open(s.packed)
@@ -144,15 +146,14 @@ func (s *libpcapSource) expand(kind *packing, in io.Reader, start []byte, o opti
 		start, err = s.readStart(s.expanding)
 	}
 	if err != nil {
-		return nil, "", s.packed.damage(s.name, 0, err)
+		return nil, "", s.packed.expandError(s.name, 0, err)
 	}
 	name, err := s.feed(io.MultiReader(bytes.NewReader(start), s.expanding), o)
 	return start, name, err
 }
 
-// feed has in read through a pipe and returns a name under which the pipe can
-// be opened: given the file itself, libpcap would close it, and it would then
-// be closed a second time.
+// feed has in read through a pipe and returns a name under which libpcap can open the
+// pipe: it would close an open file that it is given, which Close would do again.
 func (s *libpcapSource) feed(in io.Reader, o options) (string, error) {
 	pipe, err := o.pipe(in)
 	if err != nil {
@@ -162,8 +163,8 @@ func (s *libpcapSource) feed(in io.Reader, o options) (string, error) {
 	return "/dev/fd/" + strconv.Itoa(int(pipe.Fd())), nil
 }
 
-// errorKeeper keeps the error of an input that somebody else reads, maybe in
-// another goroutine.
+// errorKeeper keeps the error of an input that is read elsewhere, maybe in another
+// goroutine.
 type errorKeeper struct {
 	in  io.Reader
 	err atomic.Pointer[error]
@@ -178,8 +179,8 @@ func (k *errorKeeper) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// linkByName asks libpcap for the name of the link type and looks its number
-// up: the number that gopacket returns has 8 bits, too few for SLL2 (276).
+// linkByName returns the link type, which libpcap gives by name: the number that
+// gopacket returns has 8 bits, too few for SLL2 (276).
 func (s *libpcapSource) linkByName() (uint16, error) {
 	links, err := s.handle.ListDataLinks()
 	if err == nil && len(links) == 1 {
@@ -191,10 +192,10 @@ func (s *libpcapSource) linkByName() (uint16, error) {
 		Hint: "use --reader native"}
 }
 
-// linkOfDLT turns the number that libpcap uses in memory into the one in files.
-// The two differ where systems had given the same number to different links;
-// these are the numbers of Linux, macOS and Windows (libpcap, pcap/dlt.h and
-// pcap-common.c).
+// linkOfDLT converts a DLT_ value, which libpcap uses in memory, into a LINKTYPE_ value,
+// which is used in files. The two differ where systems had given the same number to
+// different links; these are the numbers of Linux, macOS and Windows (libpcap,
+// pcap/dlt.h and pcap-common.c).
 func linkOfDLT(dlt int) uint16 {
 	switch dlt {
 	case 11: // DLT_ATM_RFC1483
@@ -224,7 +225,7 @@ func (s *libpcapSource) Read(b *capture.Batch) error {
 		limit = 1
 	}
 	for len(b.Packets) < limit {
-		if s.err = s.next(); s.err != nil {
+		if s.err = s.fetch(); s.err != nil {
 			break
 		}
 		if len(b.Buf)+len(s.data) > cap(b.Buf) {
@@ -238,15 +239,15 @@ func (s *libpcapSource) Read(b *capture.Batch) error {
 	return s.err
 }
 
-// next fetches the next packet, unless one is waiting.
-func (s *libpcapSource) next() error {
-	if s.waiting {
+// fetch reads the next packet, unless one has been fetched already.
+func (s *libpcapSource) fetch() error {
+	if s.hasPacket {
 		return nil
 	}
 	data, info, err := s.handle.ZeroCopyReadPacketData()
 	switch {
 	case err != nil && s.expanding != nil && s.expanding.err.Load() != nil:
-		return s.packed.damage(s.name, wholeFile, *s.expanding.err.Load())
+		return s.packed.expandError(s.name, wholeFile, *s.expanding.err.Load())
 	case err == io.EOF:
 		return err
 	case err != nil:
@@ -254,11 +255,11 @@ func (s *libpcapSource) next() error {
 	case len(data) > capture.MaxCaptured:
 		return &Error{File: s.name, Offset: wholeFile, Reason: lengthReason(uint32(len(data))), Hint: "use --reader native"}
 	}
-	s.waiting, s.data, s.info = true, data, info
+	s.hasPacket, s.data, s.info = true, data, info
 	return nil
 }
 
-// deliver copies the waiting packet into b, which has room for it.
+// deliver copies the fetched packet into b, which has room for it.
 func (s *libpcapSource) deliver(b *capture.Batch) {
 	start := len(b.Buf)
 	b.Buf = append(b.Buf, s.data...)
@@ -272,7 +273,7 @@ func (s *libpcapSource) deliver(b *capture.Batch) {
 		Wire:  uint32(max(s.info.Length, len(s.data))),
 		Link:  s.link,
 	})
-	s.waiting = false
+	s.hasPacket = false
 }
 
 func (s *libpcapSource) libpcapError(err error) error {
@@ -281,7 +282,7 @@ func (s *libpcapSource) libpcapError(err error) error {
 }
 
 // Stats counts what has been delivered so far. Bytes is what the packets take
-// in classic pcap: libpcap does not tell its position.
+// in classic pcap: libpcap does not report its position.
 func (s *libpcapSource) Stats() capture.Stats {
 	stats := s.stats
 	if s.packed != nil {

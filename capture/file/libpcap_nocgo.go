@@ -7,7 +7,7 @@ import "qsniff/capture"
 // HasLibpcap reports whether this build can read through libpcap.
 const HasLibpcap = false
 
-// LibpcapVersion is empty: this build has none.
+// LibpcapVersion returns "": this build has no libpcap.
 func LibpcapVersion() string { return "" }
 
 // OpenLibpcap returns an error: libpcap is reached through cgo, and this build

@@ -5,38 +5,37 @@ import "qsniff/capture"
 const (
 	// minChunk and maxChunk bound how many bytes a batch is filled with. The
 	// size in between follows the records: capture.MaxPackets of them. Below
-	// the lower bound the system call costs more than the bytes it brings;
+	// the lower bound the system call costs more than the bytes it reads;
 	// above the upper one the bytes leave the cache before they are decoded.
-	// maxChunk is also the most memory that one buffer takes. What has to be
-	// seen in one piece makes the buffer double, but only when it is full, and
-	// sizes are rounded up to powers of two. The longest such piece is two
-	// blocks of maxHeldBlock, or chainLength records of capture.MaxCaptured;
-	// each fits.
+	// maxChunk is also the most memory that one buffer takes: a buffer that is
+	// full of records which have to be seen together doubles, and the most of
+	// those are two blocks of maxHeldBlock, or chainLength records of
+	// capture.MaxCaptured, which fit.
 	minChunk = 16 << 10
 	maxChunk = 1 << 20
 
 	// maxEmptyReads is how many times in a row the input may return neither
-	// bytes nor an error. The number is that of bufio: io.Reader discourages
-	// such reads, so a hundred of them in a row are a reader that hangs.
+	// bytes nor an error before it counts as hanging, as bufio does it: io.Reader
+	// discourages such reads.
 	maxEmptyReads = 100
 
-	// libpcapChunk is the buffer of a batch that libpcap fills. It holds the
-	// longest packet that is believed, and a full batch of short ones.
+	// libpcapChunk is the length of the buffer of a batch that libpcap fills, in
+	// bytes. It holds the longest packet that is believed, and a full batch of
+	// short ones.
 	libpcapChunk = capture.MaxCaptured
 
-	// textProbe is how many bytes of a file that is no capture are looked at
-	// to call it text: more than any binary file is likely to start with in
-	// printable bytes.
+	// textProbe is how many bytes of a file that is no capture must be printable
+	// for it to be called text. Chosen: hardly any binary file starts with so many.
 	textProbe = 512
 
 	// maxBlock is the longest pcapng block that is believed, in bytes: the
-	// limit of libpcap, far above any packet. The length of a longer one is taken for damage.
+	// limit of libpcap, far above any packet. A longer length is damage.
 	maxBlock = 16 << 20
 
-	// maxHeldBlock is the longest block that is looked into: the longest
-	// packet that is believed and as many bytes of options. Longer blocks of
-	// other kinds (name tables, secrets) are passed over unread, longer
-	// packets and descriptions are taken for damage.
+	// maxHeldBlock is the longest block that is read, in bytes: the longest packet
+	// that is believed and as many bytes of options. Longer blocks of other kinds
+	// (name tables, secrets) are skipped unread; longer packets and descriptions
+	// are damage.
 	maxHeldBlock = 2 * capture.MaxCaptured
 
 	// maxSectionInterfaces is how many interfaces one section may have. A host
@@ -45,13 +44,13 @@ const (
 	maxSectionInterfaces = 4096
 
 	// maxDescribed and maxSections are how many interfaces and sections of a
-	// file are described; captures put after one another by hand have one
-	// section each. The first ones stay. Packets of further interfaces are
-	// delivered, with interface numbers that have no description.
+	// file are described, the first ones; captures that somebody put after one
+	// another have a section each. Packets of further interfaces are delivered,
+	// with interface numbers that have no description.
 	maxDescribed = 256
 	maxSections  = 64
 
-	// maxText is what is kept of a name, description or filter, in bytes. With
+	// maxText is how many bytes are kept of a name, description or filter. With
 	// maxDescribed, all of them take less than 1 MiB.
 	maxText = 1024
 
@@ -59,21 +58,21 @@ const (
 	// first ones: people write one or two, and each costs a slice.
 	maxPacketComments = 16
 
-	// maxSearch is how far after damage the next sound record is looked for,
-	// in bytes: the holes that power cuts and full disks leave are a few
-	// megabytes of what had not been written yet. Beyond, the file is given
-	// up, which also bounds what a bomb of zeros in a compressed file costs.
+	// maxSearch is how far after damage the next sound record is searched,
+	// in bytes: power cuts and full disks leave holes of a few megabytes, which
+	// had not been written yet. Beyond it reading ends, which also bounds what a
+	// compressed file that expands to endless zeros costs.
 	maxSearch = 64 << 20
 
-	// chainLength is how many sound record headers in a row, each where the
-	// one before says, are taken for records. Three headers of pcap fix 60
-	// bits against random bytes; they also fit in a chunk whatever they say.
+	// chainLength is how many sound record headers in a row, each where the one
+	// before ends, are taken for records. Random bytes pass as three headers of
+	// pcap once in 2^60; three records also fit into a chunk, whatever their length.
 	chainLength = 3
 
-	// maxTimeStep is how far apart in seconds the times of neighbouring
-	// records may be without a second look, and after damage at all: a day,
-	// because servers that are polled are polled daily. The time is what tells
-	// a record of this file from one of another file inside a packet.
+	// maxTimeStep is how many seconds apart neighbouring records may be: in a sound
+	// stretch without further checks, after damage at all. It is a day, because
+	// servers that are polled are polled daily. The time is what distinguishes a
+	// record of this file from one of another capture that packets carry.
 	maxTimeStep = 24 * 60 * 60
 
 	// maxWire is the longest length on the wire that a record found after
@@ -81,24 +80,22 @@ const (
 	// Linux hands to a network card (GSO_MAX_SIZE).
 	maxWire = 1 << 20
 
-	// maxZstdWindow is the most memory a zstd stream may ask for, in bytes. RFC
-	// 8878 recommends that decoders support 8 MiB; levels up to 19 stay below.
-	// 32 MiB reads level 20 and --long=25 too, and leaves the rest of the
-	// memory budget alone.
+	// maxZstdWindow is the most memory a zstd stream may need, in bytes. RFC 8878
+	// recommends that decoders support 8 MiB; levels up to 19 stay below. Chosen:
+	// 32 MiB reads level 20 and --long=25 too.
 	maxZstdWindow = 32 << 20
 
-	// maxDirectory is how many entries of a directory are looked at, and so
-	// how many captures it can contribute: packets number their files with 16
-	// bits. Directories with more are refused, not cut.
+	// maxDirectory is how many files a directory may have, because packets number
+	// their files with 16 bits. A directory with more is refused as a whole.
 	maxDirectory = 1 << 16
 
-	// writeChunk is how many bytes a Writer collects before it writes them: more
-	// makes a write call no cheaper per byte. writeSlack is room for the packet
-	// that makes it full; a longer one grows the buffer once.
+	// writeChunk is how many bytes a Writer collects before it writes them: with
+	// more a write costs no less per byte. writeSlack is room for the packet that
+	// fills the buffer; a longer one makes it grow, once.
 	writeChunk = 64 << 10
 	writeSlack = 4 << 10
 
 	// maxComment is the longest comment of a packet that is written, in bytes:
-	// as much as 16 bits say, less what padding to four bytes adds.
+	// the length has 16 bits, and padding to four bytes adds up to three.
 	maxComment = 1<<16 - 4
 )

@@ -26,8 +26,8 @@ const (
 	byteOrderMagic = 0x1a2b3c4d
 )
 
-// Block types. Those without use here are known because after damage only
-// known ones are believed.
+// Block types. Those that are not read are listed too, because after damage only
+// blocks of these types are believed.
 const (
 	blockInterface  = 1
 	blockObsolete   = 2
@@ -42,24 +42,25 @@ const (
 	blockSection    = 0x0a0d_0d0a // the same in both byte orders
 )
 
-// section is what blocks refer to until the next section begins.
-type section struct {
-	bigEndian bool
-	unknown   bool // of a version that is not known: none of its blocks is read
-	ifaces    []iface
-	firstLink uint16 // of the first interface of the file
-	next      int    // number that the file's next interface gets
-	nanos     int64  // time of the last packet
-	timed     bool   // there was one
+// sectionState is the state of a section, to which its blocks refer, with what goes on over
+// all sections.
+type sectionState struct {
+	bigEndian  bool
+	isUnknown  bool // its version is unknown: none of its blocks is read
+	ifaces     []iface
+	firstLink  uint16 // of the first interface of the file
+	nextNumber int    // number that the file's next interface gets
+	lastNanos  int64  // time of the last packet
+	hasTime    bool   // there was such a packet
 
-	// A block too long to be held, of which this much is left, and where it
-	// began.
-	left    int64
-	leftAt  int64
-	leftLen uint32
+	// A block above maxHeldBlock that is being skipped: the bytes that are left of it,
+	// where it began, and its length.
+	skipLeft   int64
+	skipOffset int64
+	skipLen    uint32
 }
 
-// isSection says whether b begins like pcapng.
+// isSection reports whether b begins like pcapng.
 func isSection(b []byte) bool {
 	return len(b) >= 4 && binary.LittleEndian.Uint32(b) == blockSection
 }
@@ -75,8 +76,8 @@ func orderOf(header []byte) (bigEndian, ok bool) {
 	return false, false
 }
 
-// parseFirstSection looks at the header of the first section, which is walked
-// over like any other block later.
+// parseFirstSection checks the header of the first section, which is read later like any
+// other block.
 func (r *Reader) parseFirstSection(b []byte) error {
 	if len(b) < minSection {
 		return &Error{File: r.name, Offset: 0, Hint: hintCut, Err: io.ErrUnexpectedEOF,
@@ -90,15 +91,16 @@ func (r *Reader) parseFirstSection(b []byte) error {
 }
 
 // u16 and u32 read a number in the section's byte order.
-func (s *section) u16(b []byte) uint16 {
+func (s *sectionState) u16(b []byte) uint16 {
 	if s.bigEndian {
 		return binary.BigEndian.Uint16(b)
 	}
 	return binary.LittleEndian.Uint16(b)
 }
 
-func (s *section) u32(b []byte) uint32 { return u32(b, s.bigEndian) }
+func (s *sectionState) u32(b []byte) uint32 { return u32(b, s.bigEndian) }
 
+// u32 reads a number in the given byte order.
 func u32(b []byte, bigEndian bool) uint32 {
 	n := binary.LittleEndian.Uint32(b)
 	if bigEndian {
@@ -107,76 +109,77 @@ func u32(b []byte, bigEndian bool) uint32 {
 	return n
 }
 
-func (s *section) u64(b []byte) uint64 {
+func (s *sectionState) u64(b []byte) uint64 {
 	if s.bigEndian {
 		return binary.BigEndian.Uint64(b)
 	}
 	return binary.LittleEndian.Uint64(b)
 }
 
-// cutBlocks walks over the complete blocks of b.Buf from position pos on and
-// appends their packets to b.Packets. It returns the position after the last
-// block, where the damage is if there is any.
+// cutBlocks reads the complete blocks of b.Buf from position pos on and appends their
+// packets to b.Packets. It returns the position after the last of them, and the damage
+// there if there is any.
 func (r *Reader) cutBlocks(b *capture.Batch, pos int) (int, *Error) {
 	buf, s := b.Buf, &r.section
 	for len(b.Packets) < capture.MaxPackets {
-		if s.left > 0 {
+		if s.skipLeft > 0 {
 			var damage *Error
-			if pos, damage = r.passOver(buf, pos); damage != nil || s.left > 0 {
+			if pos, damage = r.skipLongBlock(buf, pos); damage != nil || s.skipLeft > 0 {
 				return pos, damage
 			}
 			continue
 		}
 		if len(buf)-pos < minBlock {
-			return r.incomplete(buf, pos, "header", 0)
+			return r.checkIncomplete(buf, pos, "header", 0)
 		}
 		big := s.bigEndian
 		kind := u32(buf[pos:], big)
 		if kind == blockSection {
 			var ok bool
 			if big, ok = orderOf(buf[pos:]); !ok {
-				return pos, r.damage(pos, "pcapng byte order magic "+spacedHex(buf[pos+8:pos+12])+" not known")
+				return pos, r.damageAt(pos, "pcapng byte order magic "+spacedHex(buf[pos+8:pos+12])+" not known")
 			}
 		}
 		length := u32(buf[pos+4:], big)
 		if length%4 != 0 || length < minBlock || length > maxHeldBlock {
-			if damage := r.longBlock(pos, kind, length); damage != nil {
+			if damage := r.beginLongBlock(pos, kind, length); damage != nil {
 				return pos, damage
 			}
 			continue
 		}
 		end := pos + int(length)
 		if end > len(buf) {
-			return r.incomplete(buf, pos, "", length)
+			return r.checkIncomplete(buf, pos, "", length)
 		}
 		if again := u32(buf[end-4:], big); again != length {
-			return pos, r.lengthsDiffer(pos, length, again)
+			return pos, r.lengthsError(pos, length, again)
 		}
-		if kind == blockEnhanced && !s.unknown {
-			r.enhanced(b, pos, end)
+		if kind == blockEnhanced && !s.isUnknown {
+			r.readEnhanced(b, pos, end)
 		} else {
 			s.bigEndian = big
-			r.block(b, kind, pos, end)
+			r.readBlock(b, kind, pos, end)
 		}
 		pos = end
 	}
 	return pos, nil
 }
 
-// incomplete is about a block that the input ends in, which is damage only if
-// there is no more of the input.
-func (r *Reader) incomplete(buf []byte, pos int, what string, length uint32) (int, *Error) {
+// checkIncomplete returns pos, and the damage of the block there if the input has ended
+// in it. what is "header" if the block's length is not known yet.
+func (r *Reader) checkIncomplete(buf []byte, pos int, what string, length uint32) (int, *Error) {
 	if r.inErr != io.EOF || pos == len(buf) {
 		return pos, nil
 	}
 	if what != "" {
-		return pos, r.cut(r.offset+int64(pos), "block", minBlock, buf[pos:], 0)
+		return pos, r.cutError(r.offset+int64(pos), "block", minBlock, buf[pos:], 0)
 	}
-	return pos, r.cut(r.offset+int64(pos), "block", minBlock, buf[pos:], int64(length))
+	return pos, r.cutError(r.offset+int64(pos), "block", minBlock, buf[pos:], int64(length))
 }
 
-// longBlock is about a length that is wrong, or too long to hold the block.
-func (r *Reader) longBlock(pos int, kind, length uint32) *Error {
+// beginLongBlock returns the damage if the length of a block is impossible, and
+// otherwise begins to skip the block, which is above maxHeldBlock.
+func (r *Reader) beginLongBlock(pos int, kind, length uint32) *Error {
 	text := "block length " + digits.Grouped(int64(length))
 	limit := int64(maxBlock)
 	switch kind {
@@ -185,49 +188,51 @@ func (r *Reader) longBlock(pos int, kind, length uint32) *Error {
 	}
 	switch {
 	case length < minBlock:
-		return r.damage(pos, text+" below the minimum of "+digits.Grouped(minBlock))
+		return r.damageAt(pos, text+" below the minimum of "+digits.Grouped(minBlock))
 	case length%4 != 0:
-		return r.damage(pos, text+" not a multiple of 4")
+		return r.damageAt(pos, text+" not a multiple of 4")
 	case int64(length) > limit:
-		return r.damage(pos, text+" above the limit of "+digits.Grouped(limit))
+		return r.damageAt(pos, text+" above the limit of "+digits.Grouped(limit))
 	}
 	s := &r.section
-	s.left, s.leftAt, s.leftLen = int64(length), r.offset+int64(pos), length
+	s.skipLeft, s.skipOffset, s.skipLen = int64(length), r.offset+int64(pos), length
 	return nil
 }
 
-// passOver goes on in a block too long to be held.
-func (r *Reader) passOver(buf []byte, pos int) (int, *Error) {
+// skipLongBlock skips what buf has of the long block from pos on. It returns the
+// position after that, and the damage if the block ends wrongly.
+func (r *Reader) skipLongBlock(buf []byte, pos int) (int, *Error) {
 	s := &r.section
-	n := min(s.left-4, int64(len(buf)-pos))
+	n := min(s.skipLeft-4, int64(len(buf)-pos))
 	pos += int(n)
-	s.left -= n
+	s.skipLeft -= n
 	switch {
-	case s.left == 4 && len(buf)-pos >= 4:
-		s.left = 0
-		if again := s.u32(buf[pos:]); again != s.leftLen {
-			return pos, r.lengthsDiffer(int(s.leftAt-r.offset), s.leftLen, again)
+	case s.skipLeft == 4 && len(buf)-pos >= 4:
+		s.skipLeft = 0
+		if again := s.u32(buf[pos:]); again != s.skipLen {
+			return pos, r.lengthsError(int(s.skipOffset-r.offset), s.skipLen, again)
 		}
 		return pos + 4, nil
 	case r.inErr == io.EOF:
-		left := s.left - int64(len(buf)-pos)
-		s.left = 0
-		return pos, &Error{File: r.name, Offset: s.leftAt, Expanded: r.packed != nil, Hint: hintCut, Err: io.ErrUnexpectedEOF,
-			Reason: "block cut: " + digits.Grouped(left) + " of " + digits.Counted(uint64(s.leftLen), "byte") + " missing"}
+		left := s.skipLeft - int64(len(buf)-pos)
+		s.skipLeft = 0
+		return pos, &Error{File: r.name, Offset: s.skipOffset, Expanded: r.packed != nil, Hint: hintCut, Err: io.ErrUnexpectedEOF,
+			Reason: "block cut: " + digits.Grouped(left) + " of " + digits.Counted(uint64(s.skipLen), "byte") + " missing"}
 	}
 	return pos, nil
 }
 
-func (r *Reader) lengthsDiffer(pos int, first, second uint32) *Error {
-	return r.damage(pos, "block length "+digits.Grouped(int64(first))+" at its start, "+
+// lengthsError is about a block whose two lengths differ.
+func (r *Reader) lengthsError(pos int, first, second uint32) *Error {
+	return r.damageAt(pos, "block length "+digits.Grouped(int64(first))+" at its start, "+
 		digits.Grouped(int64(second))+" at its end")
 }
 
-// unusable skips a sound block whose content is not, or is of no use: it is a
-// gap, but what follows is not in doubt. reason is called only if it is shown.
-func (r *Reader) unusable(b *capture.Batch, pos, end int, reason func() string) {
+// skipBlock skips a sound block whose content is impossible or cannot be used: it is a
+// gap, but reading goes on right after it. reason is called only if its text is shown.
+func (r *Reader) skipBlock(b *capture.Batch, pos, end int, reason func() string) {
 	if r.extendGap(b, int64(end-pos)) {
 		return
 	}
-	r.addGap(b, int64(end-pos), r.damage(pos, reason()))
+	r.addGap(b, int64(end-pos), r.damageAt(pos, reason()))
 }

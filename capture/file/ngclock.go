@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// resolution turns the time stamps of an interface into Unix nanoseconds. The
+// resolution converts the time stamps of an interface into Unix nanoseconds. The
 // option if_tsresol gives the unit as a power of ten or of two, 10^0 to 10^-127
 // and 2^0 to 2^-127 seconds, if_tsoffset what to add to all of them, in seconds.
 type resolution struct {
@@ -47,13 +47,13 @@ func (c *resolution) nanos(stamp uint64) int64 {
 	if c.scale != 0 && stamp <= c.limit {
 		return int64(stamp * c.scale)
 	}
-	return c.exact(stamp)
+	return c.exactNanos(stamp)
 }
 
-// exact is nanos for any unit and offset.
-func (c *resolution) exact(stamp uint64) int64 {
+// exactNanos does what nanos does, for any unit and offset.
+func (c *resolution) exactNanos(stamp uint64) int64 {
 	sec, nano := c.split(stamp)
-	// sec + offset in 128 bits, of which the upper half tells the sign.
+	// sec + offset in 128 bits, whose upper half has the sign.
 	lo, carry := bits.Add64(sec, uint64(c.offset), 0)
 	hi := int64(carry)
 	if c.offset < 0 {
@@ -95,7 +95,7 @@ func (c *resolution) split(stamp uint64) (sec, nano uint64) {
 	return sec, rest / pow10(c.power-9)
 }
 
-// splitBinary is split for powers of two: stamp / 2^power seconds.
+// splitBinary does what split does, for powers of two: stamp / 2^power seconds.
 func (c *resolution) splitBinary(stamp uint64) (sec, nano uint64) {
 	rest := stamp
 	if c.power < 64 {

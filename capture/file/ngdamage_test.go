@@ -177,7 +177,7 @@ func TestNgLimits(t *testing.T) {
 	}
 }
 
-// Every cut delivers the packets before it and says where it is.
+// Every cut delivers the packets before it and returns an error with its place.
 func TestNgEveryTruncation(t *testing.T) {
 	w := &ngWriter{order: orders[1].order}
 	w.section(text8(optOS, "Linux"))

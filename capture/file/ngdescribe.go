@@ -11,37 +11,37 @@ import (
 
 // iface is an interface of the current section.
 type iface struct {
-	link    uint16
-	number  uint16 // over all sections
-	snapLen uint32
-	time    resolution
-	counted uint64 // packets lost, as the last statistics block says
-	between uint64 // packets lost, as packets say
+	link         uint16
+	number       uint16 // over all sections
+	snapLen      uint32
+	time         resolution
+	lostReported uint64 // packets lost, of the last statistics block
+	lostBetween  uint64 // packets lost between packets, of their options
 }
 
-// about is what pcapng says besides packets.
-type about struct {
+// description is what pcapng has besides packets.
+type description struct {
 	sections   []Section
 	interfaces []capture.Interface // by number, the first maxDescribed
 }
 
-// Section is what a section of a pcapng file says about itself: bytes of the
-// file, cut to a bounded length, not meant for a terminal as they are.
+// Section is how a section of a pcapng file describes itself: bytes of the file, cut
+// to a bounded length, not meant for a terminal as they are.
 type Section struct {
 	Hardware, OS, Application, Comment string
 }
 
 // Sections returns the sections read so far, the first 64 at most, none of
 // classic pcap. What was returned stays as it is.
-func (r *Reader) Sections() []Section { return append([]Section(nil), r.about.sections...) }
+func (r *Reader) Sections() []Section { return append([]Section(nil), r.described.sections...) }
 
 // Interfaces returns the interfaces described so far, the first 256 at most.
 // Classic pcap has one. What was returned stays as it is.
 func (r *Reader) Interfaces() []capture.Interface {
-	if !r.blocks {
+	if !r.isPcapng {
 		return []capture.Interface{{Link: r.format.link, SnapLen: r.format.snapLen}}
 	}
-	return append([]capture.Interface(nil), r.about.interfaces...)
+	return append([]capture.Interface(nil), r.described.interfaces...)
 }
 
 // Options of section headers, interfaces and statistics.
@@ -74,67 +74,67 @@ const (
 	lastInterface = math.MaxUint16
 )
 
-// newSection begins a section: what the one before described is of no use for
-// it.
-func (r *Reader) newSection(b *capture.Batch, pos, end int) {
+// beginSection reads a section header. The interfaces of the section before do not
+// apply to the new one.
+func (r *Reader) beginSection(b *capture.Batch, pos, end int) {
 	s := &r.section
 	s.ifaces = s.ifaces[:0]
-	s.unknown = false
+	s.isUnknown = false
 	block := b.Buf[pos:end]
 	if len(block) < minSection {
-		s.unknown = true
-		r.tooShort(b, pos, end, "section header", minSection)
+		s.isUnknown = true
+		r.skipTooShort(b, pos, end, "section header", minSection)
 		return
 	}
 	if major := s.u16(block[12:]); major != sectionMajor {
-		s.unknown = true
+		s.isUnknown = true
 		minor := s.u16(block[14:])
-		r.unusable(b, pos, end, func() string {
+		r.skipBlock(b, pos, end, func() string {
 			return "pcapng version " + strconv.Itoa(int(major)) + "." + strconv.Itoa(int(minor)) + " not known, only 1.x is"
 		})
 		return
 	}
-	if len(r.about.sections) == maxSections {
+	if len(r.described.sections) == maxSections {
 		return
 	}
 	var d Section
-	for w := (optionWalk{block[optionsOfSection : len(block)-4], s.bigEndian}); w.next(); {
-		switch code, value := w.option(); code {
+	for w := (optionWalk{block[optionsOfSection : len(block)-4], s.bigEndian}); w.hasNext(); {
+		switch code, value := w.next(); code {
 		case optComment:
-			d.Comment = text(value)
+			d.Comment = textOf(value)
 		case optHardware:
-			d.Hardware = text(value)
+			d.Hardware = textOf(value)
 		case optOS:
-			d.OS = text(value)
+			d.OS = textOf(value)
 		case optApplication:
-			d.Application = text(value)
+			d.Application = textOf(value)
 		}
 	}
-	r.about.sections = append(r.about.sections, d)
+	r.described.sections = append(r.described.sections, d)
 }
 
-// newInterface adds an interface to the section. Its number in the section is
-// its position among the section's interfaces, its number in the file goes on.
-func (r *Reader) newInterface(b *capture.Batch, pos, end int) {
+// addInterface reads the description of an interface. In the section its number is its
+// position among the section's interfaces; in the file numbers go on over all sections.
+func (r *Reader) addInterface(b *capture.Batch, pos, end int) {
 	s := &r.section
 	block := b.Buf[pos:end]
 	if len(block) < minInterface {
-		r.tooShort(b, pos, end, "interface description", minInterface)
+		r.skipTooShort(b, pos, end, "interface description", minInterface)
 		return
 	}
 	if len(s.ifaces) == maxSectionInterfaces {
-		r.unusable(b, pos, end, func() string { return "more than " + digits.Grouped(maxSectionInterfaces) + " interfaces" })
+		r.skipBlock(b, pos, end, func() string { return "more than " + digits.Grouped(maxSectionInterfaces) + " interfaces" })
 		return
 	}
-	i := iface{link: s.u16(block[8:]), snapLen: s.u32(block[12:]), number: uint16(min(s.next, lastInterface))}
-	if s.next == 0 {
+	i := iface{link: s.u16(block[8:]), snapLen: s.u32(block[12:]), number: uint16(min(s.nextNumber, lastInterface))}
+	if s.nextNumber == 0 {
 		s.firstLink = i.link
 	}
 	d := capture.Interface{Index: i.number, Link: i.link, SnapLen: i.snapLen}
-	describe := len(r.about.interfaces) < maxDescribed
+	describe := len(r.described.interfaces) < maxDescribed
 	resol, offset := byte(tsresolMicro), int64(0)
-	for w := (optionWalk{block[optionsOfInterface : len(block)-4], s.bigEndian}); w.next(); {
-		code, value := w.option()
+	for w := (optionWalk{block[optionsOfInterface : len(block)-4], s.bigEndian}); w.hasNext(); {
+		code, value := w.next()
 		switch {
 		case code == optTsresol && len(value) == 1:
 			resol = value[0]
@@ -142,24 +142,24 @@ func (r *Reader) newInterface(b *capture.Batch, pos, end int) {
 			offset = int64(s.u64(value))
 		case !describe:
 		case code == optName:
-			d.Name = text(value)
+			d.Name = textOf(value)
 		case code == optDescription:
-			d.Description = text(value)
+			d.Description = textOf(value)
 		case code == optFilter && len(value) > 0 && value[0] == filterText:
-			d.Filter = text(value[1:])
+			d.Filter = textOf(value[1:])
 		}
 	}
 	i.time = newResolution(resol, offset)
 	s.ifaces = append(s.ifaces, i)
-	s.next++
+	s.nextNumber++
 	if describe {
-		r.about.interfaces = append(r.about.interfaces, d)
+		r.described.interfaces = append(r.described.interfaces, d)
 	}
 }
 
-// statistics keeps the counters of lost packets. They are totals: a later block
-// replaces an earlier one.
-func (r *Reader) statistics(block []byte) {
+// readStatistics reads the counters of lost packets. They are totals: those of a later
+// block replace those of an earlier one.
+func (r *Reader) readStatistics(block []byte) {
 	s := &r.section
 	if len(block) < minStatistics {
 		return
@@ -169,8 +169,8 @@ func (r *Reader) statistics(block []byte) {
 		return
 	}
 	var dropped uint64
-	for w := (optionWalk{block[optionsOfStatistics : len(block)-4], s.bigEndian}); w.next(); {
-		code, value := w.option()
+	for w := (optionWalk{block[optionsOfStatistics : len(block)-4], s.bigEndian}); w.hasNext(); {
+		code, value := w.next()
 		if (code == optDropped || code == optDroppedOS) && len(value) == 8 {
 			if n := s.u64(value); n != noCounter {
 				dropped += n
@@ -178,23 +178,24 @@ func (r *Reader) statistics(block []byte) {
 		}
 	}
 	i := &s.ifaces[number]
-	r.setDropped(i, dropped, i.between)
+	r.setDropped(i, dropped, i.lostBetween)
 }
 
-// setDropped changes the counters of an interface. They are two accounts of the
-// same losses, so the larger one counts.
+// setDropped sets the counters of an interface: packets lost as a statistics block
+// reports, and as packets report of the time between them. Both count the same losses,
+// so the larger one is taken.
 func (r *Reader) setDropped(i *iface, counted, between uint64) {
-	before := max(i.counted, i.between)
-	i.counted, i.between = counted, between
+	before := max(i.lostReported, i.lostBetween)
+	i.lostReported, i.lostBetween = counted, between
 	now := max(counted, between)
 	r.stats.Dropped += now - before
-	if int(i.number) < len(r.about.interfaces) {
-		r.about.interfaces[i.number].Dropped = now
+	if int(i.number) < len(r.described.interfaces) {
+		r.described.interfaces[i.number].Dropped = now
 	}
 }
 
-// text keeps a string of a block, without the NULs that some writers end it
-// with.
-func text(value []byte) string {
+// textOf copies a string of a block, up to maxText bytes of it and without the NULs that
+// some writers end it with.
+func textOf(value []byte) string {
 	return strings.TrimRight(string(value[:min(len(value), maxText)]), "\x00")
 }

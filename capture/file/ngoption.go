@@ -2,10 +2,10 @@ package file
 
 import "encoding/binary"
 
-// optionWalk walks over the options of a pcapng block: a code and a length of
+// optionWalk steps through the options of a pcapng block: a code and a length of
 // 16 bits each, the value, and padding to four bytes. It ends at the end of the
-// block, at the option that says so (code 0), or at an option that does not fit:
-// options are remarks, and one that is damaged is no reason to doubt the block.
+// block, at the option that marks the end (code 0), or at an option that does not fit:
+// a damaged option is no reason to doubt the packet.
 type optionWalk struct {
 	rest      []byte
 	bigEndian bool
@@ -13,25 +13,25 @@ type optionWalk struct {
 
 const optionHeaderLen = 4
 
-// next says whether there is another option.
-func (w *optionWalk) next() bool {
+// hasNext reports whether there is another option.
+func (w *optionWalk) hasNext() bool {
 	if len(w.rest) < optionHeaderLen {
 		return false
 	}
-	code, length := w.header()
+	code, length := w.parseHeader()
 	return code != 0 && length <= len(w.rest)-optionHeaderLen
 }
 
-// option returns the next option. The value is part of the block.
-func (w *optionWalk) option() (code uint16, value []byte) {
-	code, length := w.header()
+// next returns the next option, if hasNext. The value points into the block.
+func (w *optionWalk) next() (code uint16, value []byte) {
+	code, length := w.parseHeader()
 	end := optionHeaderLen + length
 	value = w.rest[optionHeaderLen:end:end]
 	w.rest = w.rest[min((end+3)&^3, len(w.rest)):]
 	return code, value
 }
 
-func (w *optionWalk) header() (code uint16, length int) {
+func (w *optionWalk) parseHeader() (code uint16, length int) {
 	if w.bigEndian {
 		return binary.BigEndian.Uint16(w.rest), int(binary.BigEndian.Uint16(w.rest[2:]))
 	}

@@ -32,66 +32,66 @@ const (
 	optDropCount = 4
 )
 
-// block reads a block that is not an enhanced packet block, or is of a section
-// that is not known.
-func (r *Reader) block(b *capture.Batch, kind uint32, pos, end int) {
+// readBlock reads a block of any type but enhanced packet blocks, which it is given only
+// in a section of an unknown version, to skip them.
+func (r *Reader) readBlock(b *capture.Batch, kind uint32, pos, end int) {
 	s := &r.section
 	if kind == blockSection {
-		r.newSection(b, pos, end)
+		r.beginSection(b, pos, end)
 		return
 	}
-	if s.unknown {
-		r.unusable(b, pos, end, func() string { return "block of a section that is not read" })
+	if s.isUnknown {
+		r.skipBlock(b, pos, end, func() string { return "block of a section that is not read" })
 		return
 	}
 	switch kind {
 	case blockInterface:
-		r.newInterface(b, pos, end)
+		r.addInterface(b, pos, end)
 	case blockStatistics:
-		r.statistics(b.Buf[pos:end])
+		r.readStatistics(b.Buf[pos:end])
 	case blockSimple:
-		r.simple(b, pos, end)
+		r.readSimple(b, pos, end)
 	case blockObsolete:
-		r.obsolete(b, pos, end)
+		r.readObsolete(b, pos, end)
 	}
 }
 
-// enhanced appends the packet of an enhanced packet block.
-func (r *Reader) enhanced(b *capture.Batch, pos, end int) {
+// readEnhanced appends the packet of an enhanced packet block.
+func (r *Reader) readEnhanced(b *capture.Batch, pos, end int) {
 	if end-pos < minPacketBlock {
-		r.tooShort(b, pos, end, "enhanced packet block", minPacketBlock)
+		r.skipTooShort(b, pos, end, "enhanced packet block", minPacketBlock)
 		return
 	}
-	r.packet(b, pos, end, r.section.u32(b.Buf[pos+8:]))
+	r.readPacket(b, pos, end, r.section.u32(b.Buf[pos+8:]))
 }
 
-// obsolete appends the packet of an obsolete packet block.
-func (r *Reader) obsolete(b *capture.Batch, pos, end int) {
+// readObsolete appends the packet of an obsolete packet block.
+func (r *Reader) readObsolete(b *capture.Batch, pos, end int) {
 	if end-pos < minPacketBlock {
-		r.tooShort(b, pos, end, "packet block", minPacketBlock)
+		r.skipTooShort(b, pos, end, "packet block", minPacketBlock)
 		return
 	}
 	s := &r.section
 	number := s.u16(b.Buf[pos+8:])
 	lost := s.u16(b.Buf[pos+10:])
 	if int(number) < len(s.ifaces) && lost != lostUnknown {
-		r.lost16(number, lost)
+		r.addLost(number, lost)
 	}
-	r.packet(b, pos, end, uint32(number))
+	r.readPacket(b, pos, end, uint32(number))
 }
 
-// lost16 counts what an obsolete packet block says was lost before it.
-func (r *Reader) lost16(number, lost uint16) {
+// addLost counts the packets that an obsolete packet block reports as lost before it.
+func (r *Reader) addLost(number, lost uint16) {
 	i := &r.section.ifaces[number]
-	r.setDropped(i, i.counted, i.between+uint64(lost))
+	r.setDropped(i, i.lostReported, i.lostBetween+uint64(lost))
 }
 
-// packet appends the packet of a block with the layout of an enhanced packet
+// readPacket appends the packet of a block with the layout of an enhanced packet
 // block, whose interface has that number.
-func (r *Reader) packet(b *capture.Batch, pos, end int, number uint32) {
+func (r *Reader) readPacket(b *capture.Batch, pos, end int, number uint32) {
 	buf, s := b.Buf, &r.section
 	if number >= uint32(len(s.ifaces)) {
-		r.unusable(b, pos, end, func() string { return s.noInterface(number) })
+		r.skipBlock(b, pos, end, func() string { return s.noInterfaceReason(number) })
 		return
 	}
 	h := buf[pos : pos+packetStart]
@@ -99,10 +99,10 @@ func (r *Reader) packet(b *capture.Batch, pos, end int, number uint32) {
 	captured, wire := s.u32(h[20:]), s.u32(h[24:])
 	switch {
 	case captured > uint32(end-pos-minPacketBlock) || captured > capture.MaxCaptured:
-		r.unusable(b, pos, end, func() string { return packetTooLong(captured, end-pos-minPacketBlock) })
+		r.skipBlock(b, pos, end, func() string { return tooLongReason(captured, end-pos-minPacketBlock) })
 		return
 	case wire|captured == 0 && stamp == 0: // a hole within the block
-		r.unusable(b, pos, end, func() string { return "packet header of zeros" })
+		r.skipBlock(b, pos, end, func() string { return "packet header of zeros" })
 		return
 	}
 	i := &s.ifaces[number]
@@ -118,23 +118,23 @@ func (r *Reader) packet(b *capture.Batch, pos, end int, number uint32) {
 	p.Link = i.link
 	p.Iface = i.number
 	p.File = 0
-	s.nanos, s.timed = p.Nanos, true
+	s.lastNanos, s.hasTime = p.Nanos, true
 	if opts := start + (int(captured)+3)&^3; opts < end-4 {
-		r.packetOptions(b, n, i, buf[opts:end-4])
+		r.readPacketOptions(b, n, i, buf[opts:end-4])
 	}
 }
 
-// simple appends the packet of a simple packet block. It is of the section's
+// readSimple appends the packet of a simple packet block. It is of the section's
 // first interface, cut to its snap length, and has no time: it gets that of the
 // packet before, 1970 if there is none.
-func (r *Reader) simple(b *capture.Batch, pos, end int) {
+func (r *Reader) readSimple(b *capture.Batch, pos, end int) {
 	buf, s := b.Buf, &r.section
 	if end-pos < minSimplePacketBlock {
-		r.tooShort(b, pos, end, "simple packet block", minSimplePacketBlock)
+		r.skipTooShort(b, pos, end, "simple packet block", minSimplePacketBlock)
 		return
 	}
 	if len(s.ifaces) == 0 {
-		r.unusable(b, pos, end, func() string { return s.noInterface(0) })
+		r.skipBlock(b, pos, end, func() string { return s.noInterfaceReason(0) })
 		return
 	}
 	i := &s.ifaces[0]
@@ -144,14 +144,14 @@ func (r *Reader) simple(b *capture.Batch, pos, end int) {
 		captured = min(captured, i.snapLen)
 	}
 	if captured > uint32(end-pos-minSimplePacketBlock) || captured > capture.MaxCaptured {
-		r.unusable(b, pos, end, func() string { return packetTooLong(captured, end-pos-minSimplePacketBlock) })
+		r.skipBlock(b, pos, end, func() string { return tooLongReason(captured, end-pos-minSimplePacketBlock) })
 		return
 	}
 	start := pos + simplePacketStart
 	dataEnd := start + int(captured)
 	b.Packets = append(b.Packets, capture.Packet{
 		No:    r.stats.Received + uint64(len(b.Packets)) + 1,
-		Nanos: s.nanos,
+		Nanos: s.lastNanos,
 		Data:  buf[start:dataEnd:dataEnd],
 		Wire:  wire,
 		Link:  i.link,
@@ -159,38 +159,40 @@ func (r *Reader) simple(b *capture.Batch, pos, end int) {
 	})
 }
 
-// packetOptions keeps the comments of packet n of the batch and counts what was
-// lost before it.
-func (r *Reader) packetOptions(b *capture.Batch, n int, i *iface, opts []byte) {
+// readPacketOptions appends the comments of packet n of the batch and counts the packets
+// that were lost before it.
+func (r *Reader) readPacketOptions(b *capture.Batch, n int, i *iface, opts []byte) {
 	comments := 0
-	for w := (optionWalk{opts, r.section.bigEndian}); w.next(); {
-		code, value := w.option()
+	for w := (optionWalk{opts, r.section.bigEndian}); w.hasNext(); {
+		code, value := w.next()
 		switch {
 		case code == optComment && len(value) > 0 && comments < maxPacketComments:
 			comments++
 			b.Comments = append(b.Comments, capture.Comment{At: n, Text: value})
 		case code == optDropCount && len(value) == 8:
-			r.setDropped(i, i.counted, i.between+r.section.u64(value))
+			r.setDropped(i, i.lostReported, i.lostBetween+r.section.u64(value))
 		}
 	}
 }
 
-func (r *Reader) tooShort(b *capture.Batch, pos, end int, what string, least int) {
-	r.unusable(b, pos, end, func() string {
+// skipTooShort skips a block that is shorter than its type allows.
+func (r *Reader) skipTooShort(b *capture.Batch, pos, end int, what string, least int) {
+	r.skipBlock(b, pos, end, func() string {
 		return what + " of " + digits.Grouped(int64(end-pos)) + " bytes, below the minimum of " + digits.Grouped(int64(least))
 	})
 }
 
-// noInterface is about a packet of an interface that the section has not
-// described.
-func (s *section) noInterface(number uint32) string {
+// noInterfaceReason returns the reason for a packet of an interface that the section
+// has not described.
+func (s *sectionState) noInterfaceReason(number uint32) string {
 	if number >= maxSectionInterfaces {
 		return "interface " + digits.Grouped(int64(number)) + " above the limit of " + digits.Grouped(maxSectionInterfaces)
 	}
-	return "packet of interface " + digits.Grouped(int64(number)) + ", of which there " + are(len(s.ifaces))
+	return "packet of interface " + digits.Grouped(int64(number)) + ", of which there " + isOrAre(len(s.ifaces))
 }
 
-func are(n int) string {
+// isOrAre returns the rest of the sentence "there ..." for n interfaces.
+func isOrAre(n int) string {
 	switch n {
 	case 0:
 		return "are none"
@@ -200,7 +202,9 @@ func are(n int) string {
 	return "are " + digits.Grouped(int64(n))
 }
 
-func packetTooLong(captured uint32, room int) string {
+// tooLongReason returns the reason for a packet that is longer than its block, or than
+// any can be.
+func tooLongReason(captured uint32, room int) string {
 	if captured > capture.MaxCaptured {
 		return lengthReason(captured)
 	}

@@ -6,15 +6,15 @@ import (
 	"qsniff/capture"
 )
 
-// searchBlocks looks for the next two sound blocks in a row from pos on. It
-// returns where the first begins, or how far nothing can begin. Blocks are
-// looked for at every byte: what was lost need not have been a multiple of four.
+// searchBlocks searches for two sound blocks in a row from pos on. It returns where the
+// first begins and true, or else the first position at which one may still begin. Every
+// byte is tried: the missing bytes need not be a multiple of four.
 func (r *Reader) searchBlocks(buf []byte, pos int) (int, bool) {
 	for ; len(buf)-pos >= minBlock; pos++ {
-		if !knownBlock(u32(buf[pos:], r.section.bigEndian)) {
+		if !isKnownBlock(u32(buf[pos:], r.section.bigEndian)) {
 			continue
 		}
-		switch r.twoBlocks(buf, pos) {
+		switch r.checkTwoBlocks(buf, pos) {
 		case sound:
 			return pos, true
 		case undecided:
@@ -24,7 +24,8 @@ func (r *Reader) searchBlocks(buf []byte, pos int) (int, bool) {
 	return pos, false
 }
 
-func knownBlock(kind uint32) bool {
+// isKnownBlock reports whether a block type is one of those that pcapng defines.
+func isKnownBlock(kind uint32) bool {
 	switch kind {
 	case blockInterface, blockObsolete, blockSimple, blockNames, blockStatistics, blockEnhanced,
 		blockJournal, blockSecrets, blockCustom, blockCustomNo, blockSection:
@@ -33,26 +34,25 @@ func knownBlock(kind uint32) bool {
 	return false
 }
 
-// twoBlocks says whether two sound blocks begin at pos, or one that ends where
+// checkTwoBlocks decides whether two sound blocks begin at pos, or one that ends where
 // the file ends.
-func (r *Reader) twoBlocks(buf []byte, pos int) verdict {
+func (r *Reader) checkTwoBlocks(buf []byte, pos int) soundness {
 	big := r.section.bigEndian
-	end, big, v := r.soundBlock(buf, pos, big)
+	end, big, v := r.checkBlock(buf, pos, big)
 	if v != sound {
 		return v
 	}
 	if end == len(buf) && r.inErr == io.EOF {
 		return sound
 	}
-	_, _, v = r.soundBlock(buf, end, big)
+	_, _, v = r.checkBlock(buf, end, big)
 	return v
 }
 
-// soundBlock says whether a block at pos, in a section of that byte order, is of
-// a known type, agrees with itself about its length, and holds what such a block
-// has to hold. It returns the position after the block and the byte order
-// there.
-func (r *Reader) soundBlock(buf []byte, pos int, big bool) (end int, order bool, v verdict) {
+// checkBlock decides whether a block at pos, in a section of that byte order, is sound:
+// of a known type, with two equal lengths, and with room for what such a block has to
+// hold. It returns the position after the block and the byte order there.
+func (r *Reader) checkBlock(buf []byte, pos int, big bool) (end int, order bool, v soundness) {
 	missing := undecided
 	if r.inErr == io.EOF {
 		missing = unsound
@@ -68,21 +68,21 @@ func (r *Reader) soundBlock(buf []byte, pos int, big bool) (end int, order bool,
 		}
 	}
 	length := u32(buf[pos+4:], big)
-	if !knownBlock(kind) || length%4 != 0 || length < leastLength(kind) || length > maxHeldBlock {
+	if !isKnownBlock(kind) || length%4 != 0 || length < minLength(kind) || length > maxHeldBlock {
 		return 0, big, unsound
 	}
 	end = pos + int(length)
 	if end > len(buf) {
 		return 0, big, missing
 	}
-	if u32(buf[end-4:], big) != length || kind == blockEnhanced && !r.plausiblePacket(buf[pos:end], big) {
+	if u32(buf[end-4:], big) != length || kind == blockEnhanced && !r.isPlausiblePacket(buf[pos:end], big) {
 		return 0, big, unsound
 	}
 	return end, big, sound
 }
 
-// leastLength is how long a block of that type is at least.
-func leastLength(kind uint32) uint32 {
+// minLength returns the least length of a block of that type.
+func minLength(kind uint32) uint32 {
 	switch kind {
 	case blockSection:
 		return minSection
@@ -98,20 +98,20 @@ func leastLength(kind uint32) uint32 {
 	return minBlock
 }
 
-// plausiblePacket is what is asked of an enhanced packet block after damage:
-// that its packet fits, and comes within maxTimeStep of the last packet.
-func (r *Reader) plausiblePacket(block []byte, big bool) bool {
+// isPlausiblePacket reports whether a block may be an enhanced packet block after
+// damage: its packet fits, and is within maxTimeStep of the last packet.
+func (r *Reader) isPlausiblePacket(block []byte, big bool) bool {
 	s := &r.section
 	captured := u32(block[20:], big)
 	if captured > uint32(len(block)-minPacketBlock) || captured > capture.MaxCaptured {
 		return false
 	}
 	number := u32(block[8:], big)
-	if !s.timed || number >= uint32(len(s.ifaces)) || big != s.bigEndian {
+	if !s.hasTime || number >= uint32(len(s.ifaces)) || big != s.bigEndian {
 		return true
 	}
 	stamp := uint64(u32(block[12:], big))<<32 | uint64(u32(block[16:], big))
 	const step = maxTimeStep * 1_000_000_000
 	at := s.ifaces[number].time.nanos(stamp)
-	return uint64(at-s.nanos+step) <= 2*step
+	return uint64(at-s.lastNanos+step) <= 2*step
 }

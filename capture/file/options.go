@@ -21,23 +21,23 @@ func optionsOf(opts []Option) (o options) {
 	return o
 }
 
-// ReadAhead has the expanded bytes of a compressed capture read through what
-// wrap returns, so that expanding them can go on beside decoding: this package
-// starts no goroutines. Close closes the wrapper before the file.
+// ReadAhead makes a Reader read the expanded bytes of a compressed capture from what
+// wrap returns, which may expand them in another goroutine, beside decoding: this
+// package starts none. Close closes the wrapper before the file.
 func ReadAhead(wrap func(io.Reader) io.ReadCloser) Option {
 	return func(o *options) { o.readAhead = wrap }
 }
 
-// Pipe has OpenLibpcap read compressed captures through a pipe that feed fills
-// from the expanded bytes: libpcap reads files only. Close closes the pipe's
-// end that feed returned.
+// Pipe makes OpenLibpcap read compressed captures through a pipe, because libpcap
+// reads files only: feed writes the expanded bytes to it and returns its reading end,
+// which Close closes.
 func Pipe(feed func(io.Reader) (*os.File, error)) Option {
 	return func(o *options) { o.pipe = feed }
 }
 
-// Wait has Follow call wait whenever there is nothing to read: it should sleep
+// Wait makes Follow call wait whenever there is nothing to read: it should sleep
 // for a moment, or until something has happened. An error of wait ends the
-// capture: io.EOF as its end, others as they are.
+// capture, and Read returns it; io.EOF is the regular end.
 func Wait(wait func() error) Option {
 	return func(o *options) { o.wait = wait }
 }

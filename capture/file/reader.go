@@ -13,25 +13,25 @@ import (
 type Reader struct {
 	in      io.Reader
 	name    string
-	closers []io.Closer // in this order; none if the input belongs to the caller
+	closers []io.Closer // closed in this order; none if the input belongs to the caller
 	regular bool        // reads of the input do not wait for a writer
 	packed  *packed     // nil unless the input is compressed
 	stats   capture.Stats
 
-	blocks  bool    // pcapng; otherwise classic pcap
-	format  format  // of classic pcap
-	clock   clock   // of its records
-	section section // of pcapng
-	about   about   // what pcapng says besides packets
+	isPcapng  bool         // otherwise classic pcap
+	format    recordFormat // of classic pcap
+	clock     clock        // of its records
+	section   sectionState // of pcapng
+	described description  // what pcapng has besides packets
 
 	offset int64  // in the expanded input, of the first byte that is in no batch yet
 	chunk  int    // bytes that a batch is filled with
-	spare  []byte // the next batch's buffer; starts with what the last one left
+	spare  []byte // the next batch's buffer; begins with what the last one did not use
 	inErr  error  // what the input returned when it ended
 	err    error  // what Read returns from now on
 
-	lost  *Error // the damage after which a sound record is searched; nil: reading
-	first *Error // the first damage that was passed over
+	damage      *Error // damage after which a sound record is being searched; nil: none
+	firstDamage *Error // the first damage that was skipped
 
 	single singleReader
 }
@@ -43,18 +43,18 @@ var (
 
 // Read fills b with the next packets and returns either packets or an error,
 // never both; gaps may come with either. It waits for the input only while no
-// packet is complete, and where a packet is in doubt until the next record has
-// arrived. After the last packet it returns io.EOF, or an *Error if the file is
-// damaged; either stays.
+// packet is complete, or to check by the next record one that looks odd. After the
+// last packet it returns io.EOF, or an *Error if the file is damaged; further calls
+// return the same.
 //
-// Damage does not end the file where the next sound record can be told for
-// certain: reading goes on there, Batch.Gaps says what is missing, and the error
-// at the end, whose Err is ErrGap, is about the first of the gaps. Damage that
-// nothing sound follows is returned as it is.
+// Damage does not end the file where a sound record follows for certain: reading
+// goes on there, Batch.Gaps has what is missing, and the error at the end, whose Err
+// is ErrGap, is about the first of the gaps. Damage that nothing sound follows is
+// returned as it is.
 //
-// The buffer of b is exchanged for one that already starts with the bytes that
-// the batch before left over, so that these are copied once. b.Buf then holds
-// the records of this batch and nothing else.
+// The buffer of b is exchanged for one that already begins with the bytes that the
+// batch before did not use, so that these are copied once. b.Buf then holds the
+// records of this batch and nothing else.
 func (r *Reader) Read(b *capture.Batch) error {
 	b.Reset()
 	if r.err != nil {
@@ -65,7 +65,7 @@ func (r *Reader) Read(b *capture.Batch) error {
 	}
 	b.Buf, r.spare = r.spare, b.Buf
 	used, err := r.fillBatch(b)
-	if err == io.EOF && r.first != nil {
+	if err == io.EOF && r.firstDamage != nil {
 		err = r.gapsError()
 	}
 
@@ -83,17 +83,17 @@ func (r *Reader) Read(b *capture.Batch) error {
 }
 
 // fillBatch reads into b.Buf and cuts packets out of it until the batch or the
-// buffer is full, or until waiting for more would hold back what is there. It
-// returns how many bytes of b.Buf were used up.
+// buffer is full, or until waiting for more would delay the packets in it. It returns
+// how many bytes of b.Buf were used.
 func (r *Reader) fillBatch(b *capture.Batch) (used int, err error) {
 	want := r.chunk
 	b.Buf = grow(b.Buf, want)
 	for {
-		if used, err = r.advance(b, used); err != nil || len(b.Packets) == capture.MaxPackets {
+		if used, err = r.cutPackets(b, used); err != nil || len(b.Packets) == capture.MaxPackets {
 			return used, err
 		}
 		if r.inErr != nil {
-			return used, r.end(r.offset+int64(used), b.Buf[used:])
+			return used, r.endError(r.offset+int64(used), b.Buf[used:])
 		}
 		full := len(b.Buf) >= want
 		if len(b.Packets) > 0 && (full || !r.regular) {
@@ -105,20 +105,21 @@ func (r *Reader) fillBatch(b *capture.Batch) (used int, err error) {
 			used = 0
 			full = len(b.Buf) >= want
 		}
-		if full { // with part of one piece
+		if full { // with part of one record
 			want = 2 * len(b.Buf)
 		}
-		b.Buf = r.fill(b.Buf, want)
+		b.Buf = r.readMore(b.Buf, want)
 	}
 }
 
-// advance cuts packets out of b.Buf from pos on, and passes over damage. It
-// returns the position after what it used, and the damage when it gives up.
-func (r *Reader) advance(b *capture.Batch, pos int) (int, error) {
+// cutPackets cuts packets out of b.Buf from pos on, and skips damage. It returns the
+// position after the bytes that it used, and the damage if no sound record follows
+// within maxSearch.
+func (r *Reader) cutPackets(b *capture.Batch, pos int) (int, error) {
 	for {
-		if r.lost == nil {
+		if r.damage == nil {
 			var damage *Error
-			if r.blocks {
+			if r.isPcapng {
 				pos, damage = r.cutBlocks(b, pos)
 			} else {
 				pos, damage = r.cutRecords(b, pos)
@@ -126,43 +127,43 @@ func (r *Reader) advance(b *capture.Batch, pos int) (int, error) {
 			if damage == nil {
 				return pos, nil
 			}
-			r.lost = damage
+			r.damage = damage
 		}
 		var found bool
-		if pos, found = r.search(b.Buf, pos); !found {
-			if r.offset+int64(pos)-r.lost.Offset > maxSearch {
-				return pos, r.lost
+		if pos, found = r.searchSound(b.Buf, pos); !found {
+			if r.offset+int64(pos)-r.damage.Offset > maxSearch {
+				return pos, r.damage
 			}
 			return pos, nil
 		}
-		r.addGap(b, r.offset+int64(pos)-r.lost.Offset, r.lost)
-		r.lost = nil
+		r.addGap(b, r.offset+int64(pos)-r.damage.Offset, r.damage)
+		r.damage = nil
 	}
 }
 
-// end says how the input ended: rest is what follows the last complete record,
-// at that offset.
-func (r *Reader) end(offset int64, rest []byte) error {
+// endError returns io.EOF, or what is wrong with the end of the input; rest is what
+// follows the last complete record, at that offset.
+func (r *Reader) endError(offset int64, rest []byte) error {
 	switch {
 	case r.inErr != io.EOF:
 		return r.inputError(offset + int64(len(rest)))
-	case r.lost != nil:
-		return r.lost
+	case r.damage != nil:
+		return r.damage
 	case len(rest) == 0:
 		return io.EOF
-	case r.blocks:
-		return r.cut(offset, "block", minBlock, rest, 0)
+	case r.isPcapng:
+		return r.cutError(offset, "block", minBlock, rest, 0)
 	}
 	n := r.format.recordLen
 	if len(rest) < n {
-		return r.cut(offset, "record", n, rest, 0)
+		return r.cutError(offset, "record", n, rest, 0)
 	}
-	return r.cut(offset, "record", n, rest, int64(n)+int64(r.format.record(rest).captured))
+	return r.cutError(offset, "record", n, rest, int64(n)+int64(r.format.parseRecordHeader(rest).captured))
 }
 
-// fill appends to buf what one read of the input brings, up to a length of
-// want, and keeps the input's error in r.inErr.
-func (r *Reader) fill(buf []byte, want int) []byte {
+// readMore appends the bytes of one read of the input to buf, up to a length of want,
+// and keeps the input's error in r.inErr.
+func (r *Reader) readMore(buf []byte, want int) []byte {
 	buf = grow(buf, want)
 	for range maxEmptyReads {
 		n, err := r.in.Read(buf[len(buf):want])

@@ -256,7 +256,7 @@ func TestResyncNg(t *testing.T) {
 }
 
 // checkSubsetNg checks that all packets but one are of want, in their order.
-// Damage within one block that leaves its lengths alone cannot be told, because
+// Damage within one block that leaves its lengths alone cannot be noticed, because
 // pcapng has no second copy of anything else.
 func checkSubsetNg(t *testing.T, want, got []packet) {
 	t.Helper()

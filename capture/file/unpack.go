@@ -22,9 +22,9 @@ type packing struct {
 	open   func(io.Reader) (io.Reader, error)
 }
 
-// packings are the compressions that are read. All expand a stream a block at a
-// time into memory whose size is fixed or limited (zstd), whatever it expands
-// to, and go on in streams put after one another.
+// packings are the compressions that are read. All expand a block at a time, into
+// memory whose size is fixed or limited (zstd), and read several streams that were put
+// after one another.
 var packings = [...]packing{
 	{"gzip", []string{"\x1f\x8b"}, "zcat", func(in io.Reader) (io.Reader, error) {
 		return gzip.NewReader(in)
@@ -41,7 +41,7 @@ var packings = [...]packing{
 	}},
 }
 
-// packingOf recognises a compressed file by how it begins, nil if it is none.
+// packingOf returns the compression of a file that begins with b, or nil.
 func packingOf(b []byte) *packing {
 	for i := range packings {
 		for _, magic := range packings[i].magics {
@@ -70,16 +70,16 @@ func (p *packed) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// unpack makes r.in the expanded bytes of the input, of which buf has been read.
+// unpack makes r.in deliver the expanded bytes of the input, of which buf has been read.
 func (r *Reader) unpack(kind *packing, buf []byte, o options) error {
 	in := r.in
 	if r.inErr != nil { // a small file is at its end
-		in = failed{r.inErr}
+		in = endedInput{r.inErr}
 	}
 	r.packed = &packed{packing: kind, in: io.MultiReader(bytes.NewReader(buf), in)}
 	expanded, err := kind.open(r.packed)
 	if err != nil {
-		return r.packed.damage(r.name, 0, err)
+		return r.packed.expandError(r.name, 0, err)
 	}
 	r.in, r.inErr = expanded, nil
 	if o.readAhead != nil {
@@ -90,14 +90,15 @@ func (r *Reader) unpack(kind *packing, buf []byte, o options) error {
 	return nil
 }
 
-// failed is an input that has ended.
-type failed struct{ err error }
+// endedInput is an input that has ended with err.
+type endedInput struct{ err error }
 
 // Read returns the error.
-func (f failed) Read([]byte) (int, error) { return 0, f.err }
+func (f endedInput) Read([]byte) (int, error) { return 0, f.err }
 
-// damage is about a compressed input that cannot be expanded beyond offset.
-func (p *packed) damage(name string, offset int64, err error) error {
+// expandError is about a compressed input that cannot be expanded beyond offset bytes of
+// what it expands to.
+func (p *packed) expandError(name string, offset int64, err error) error {
 	e := systemError(name, err)
 	e.Offset, e.Expanded = offset, true
 	switch {
@@ -114,8 +115,8 @@ func (p *packed) damage(name string, offset int64, err error) error {
 	return e
 }
 
-// twicePacked is about a compressed file in another.
-func twicePacked(name string, outer, inner *packing) error {
+// twicePackedError is about a compressed file in another.
+func twicePackedError(name string, outer, inner *packing) error {
 	return &Error{File: name, Offset: wholeFile, Err: ErrFormat, Hint: unzipHint(name, outer.unzip),
 		Reason: "compressed twice, with " + inner.name + " in " + outer.name}
 }

@@ -8,13 +8,12 @@ import (
 )
 
 // Writer writes a capture: pcapng, or classic pcap with nanoseconds, in
-// little-endian byte order. Packets are written as they are, with the link types
-// and in the order they come in; only pcapng keeps interfaces. It allocates
-// nothing per packet.
+// little-endian byte order. Packets are written with the link types and in the order
+// that they have; only pcapng keeps interfaces. It allocates nothing per packet.
 //
-// gopacket has writers too. They hold link types in 8 bits, so that SLL2 (276)
-// would be written as 20, know neither comments nor what the capturing program
-// was asked to keep, and do not say how many packets a full disk took.
+// gopacket's writers are not used: they hold link types in 8 bits, so that SLL2 (276)
+// would be written as 20, write neither comments nor the filter of an interface, and do
+// not report how many packets were written before the disk was full.
 type Writer struct {
 	out    io.Writer
 	closer io.Closer
@@ -22,33 +21,33 @@ type Writer struct {
 	opt    WriteOptions
 	stats  WriteStats
 	buf    []byte // after stats.Bytes
-	err    error  // of the output, for ever
+	err    error  // of the output; stays
 
-	begun   bool   // there is a file header
-	link    uint16 // of classic pcap
-	ids     map[ifaceKey]uint32
-	last    ifaceKey // of the packet before
-	lastID  uint32
-	next    ifaceKey // interface that newInterface describes
-	newIDB  []byte
-	newest  int64 // time of the last packet
-	flushed int64 // packet time of the last flush
+	hasHeader bool   // there is a file header
+	link      uint16 // of classic pcap
+	ids       map[ifaceKey]uint32
+	lastKey   ifaceKey // of the packet before
+	lastID    uint32
+	nextKey   ifaceKey // interface that nextIDB describes
+	nextIDB   []byte   // description that SizeWith counted and no packet needed yet
+	lastNanos int64    // time of the last packet
+	flushedAt int64    // packet time of the last flush
 }
 
-// WriteOptions is how a capture is written. The zero WriteOptions are good.
+// WriteOptions are how a capture is written. Every one may be zero.
 type WriteOptions struct {
 	Format Format
 
-	// Interfaces tells names, filters and losses for pcapng, or is nil. It is
-	// asked by Write when an interface appears, and by Close.
+	// Interfaces has names, filters and losses for pcapng, or is nil. Write calls it
+	// when an interface appears, and so does Close.
 	Interfaces capture.Describer
 
 	// Application is what pcapng calls the program that wrote the file.
 	Application string
 
 	// Mask, unless nil, may overwrite bytes of each packet before it is written,
-	// in b, a copy of p.Data of the same length; p itself stays as it is. It does
-	// not keep b, and is not called for packets that are not written.
+	// in b, a copy of p.Data; p itself stays as it is. It must not keep b, and is
+	// not called for packets that are refused or lost.
 	Mask func(p *capture.Packet, b []byte)
 
 	// FlushEvery is how much packet time may pass before what is in the buffer
@@ -69,13 +68,13 @@ type WriteStats struct {
 	Refused uint64 // packets that the format cannot hold
 }
 
-// ifaceKey is what one interface description of the file stands for.
+// ifaceKey identifies an interface: packets with the same key share a description.
 type ifaceKey struct {
 	file, iface, link uint16
 }
 
-// NewWriter writes a capture to out and calls it name in errors. The caller keeps
-// out: Close does not close it.
+// NewWriter writes a capture to out, which errors call name. The caller owns out: Close
+// does not close it.
 func NewWriter(out io.Writer, name string, o WriteOptions) *Writer {
 	w := &Writer{opt: o, ids: make(map[ifaceKey]uint32), buf: make([]byte, 0, writeChunk+writeSlack)}
 	w.Reset(out, name)
@@ -83,10 +82,10 @@ func NewWriter(out io.Writer, name string, o WriteOptions) *Writer {
 }
 
 // Reset begins another capture, with the same options and the memory of the
-// Writer. What was not flushed is forgotten.
+// Writer. What was not flushed is discarded.
 func (w *Writer) Reset(out io.Writer, name string) {
 	clear(w.ids)
-	*w = Writer{out: out, name: name, opt: w.opt, ids: w.ids, buf: w.buf[:0], newIDB: w.newIDB[:0]}
+	*w = Writer{out: out, name: name, opt: w.opt, ids: w.ids, buf: w.buf[:0], nextIDB: w.nextIDB[:0]}
 }
 
 // Stats counts what has been written so far.
@@ -105,26 +104,26 @@ func (w *Writer) WriteCommented(p *capture.Packet, comments [][]byte) error {
 		w.stats.Lost++
 		return w.err
 	}
-	if err := w.refuse(p); err != nil {
+	if err := w.checkPacket(p); err != nil {
 		w.stats.Refused++
 		return err
 	}
-	if !w.begun {
-		w.begin(ifaceKey{p.File, p.Iface, p.Link})
+	if !w.hasHeader {
+		w.beginFile(ifaceKey{p.File, p.Iface, p.Link})
 		if w.Flush() != nil {
 			w.stats.Lost++
 			return w.err
 		}
 	}
 	if w.stats.Packets == 0 {
-		w.flushed = p.Nanos
+		w.flushedAt = p.Nanos
 	}
 	if w.opt.Format == Pcap {
 		w.appendRecord(p)
 	} else {
 		w.appendEnhanced(p, comments)
 	}
-	w.newest = p.Nanos
+	w.lastNanos = p.Nanos
 	w.stats.Held++
 	w.stats.Packets++
 	if len(w.buf) >= writeChunk {
@@ -133,17 +132,18 @@ func (w *Writer) WriteCommented(p *capture.Packet, comments [][]byte) error {
 	return w.Tick(p.Nanos)
 }
 
-// Tick says what time it is in packet time: it flushes when that is due.
+// Tick flushes if FlushEvery has passed at a packet time since the last flush. Call it
+// when no packets arrive.
 func (w *Writer) Tick(nanos int64) error {
 	every := int64(w.opt.FlushEvery)
 	if every <= 0 || len(w.buf) == 0 || w.err != nil {
 		return w.err
 	}
 	// Time may step back; packets of several interfaces also do by a little.
-	if passed := nanos - w.flushed; passed < every && passed > -every {
+	if passed := nanos - w.flushedAt; passed < every && passed > -every {
 		return nil
 	}
-	w.flushed = nanos
+	w.flushedAt = nanos
 	return w.Flush()
 }
 
@@ -158,7 +158,7 @@ func (w *Writer) Flush() error {
 		err = io.ErrShortWrite
 	}
 	if err != nil {
-		w.fail(n, err)
+		w.endOutput(n, err)
 		return w.err
 	}
 	w.stats.Bytes += int64(n)
@@ -166,10 +166,10 @@ func (w *Writer) Flush() error {
 	return nil
 }
 
-// fail ends the output after n bytes of the buffer, of which the last packet may
-// not be whole: what can be cut is cut before it.
-func (w *Writer) fail(n int, err error) {
-	whole, packets := w.whole(n)
+// endOutput ends the output with err, after n bytes of the buffer were written. If the
+// last packet in them is not whole and the output can be truncated, it ends before it.
+func (w *Writer) endOutput(n int, err error) {
+	whole, packets := w.measureWhole(n)
 	e := WriteError(w.name, err)
 	e.Offset = w.stats.Bytes + int64(whole)
 	w.err = e
@@ -178,16 +178,16 @@ func (w *Writer) fail(n int, err error) {
 	w.stats.Lost += w.stats.Held - packets
 	w.buf, w.stats.Held = w.buf[:0], 0
 	if f, ok := w.out.(interface{ Truncate(int64) error }); ok && whole < n {
-		_ = f.Truncate(w.stats.Bytes) // else a reader says that the file was cut
+		_ = f.Truncate(w.stats.Bytes) // else readers report that the file was cut
 	}
 }
 
-// Close writes what pcapng says at the end, flushes, and closes the file if
-// Create opened it. A capture without packets is one too.
+// Close writes the header if there were no packets, and the statistics of pcapng. It
+// flushes, and closes the file if Create opened it.
 func (w *Writer) Close() error {
 	if w.err == nil {
-		if !w.begun {
-			w.beginEmpty()
+		if !w.hasHeader {
+			w.beginEmptyFile()
 		}
 		if w.opt.Format == Pcapng {
 			w.appendStatistics()
@@ -204,23 +204,23 @@ func (w *Writer) Close() error {
 	return err
 }
 
-// SizeWith is how long the file would be if p were written next and the file
-// closed then, in bytes; losses that are not known yet may add some.
+// SizeWith returns how many bytes the file would have if p were written next and the
+// file closed then, with statistics of every interface.
 func (w *Writer) SizeWith(p *capture.Packet) int64 {
 	n := w.stats.Bytes + int64(len(w.buf))
 	if w.opt.Format == Pcap {
-		if !w.begun {
+		if !w.hasHeader {
 			n += fileHeaderLen
 		}
 		return n + recordHeaderLen + int64(len(p.Data))
 	}
-	if !w.begun {
+	if !w.hasHeader {
 		n += int64(w.sectionLen())
 	}
 	key := ifaceKey{p.File, p.Iface, p.Link}
 	known := len(w.ids)
 	if _, ok := w.ids[key]; !ok {
-		n += int64(len(w.describe(key)))
+		n += int64(len(w.describeInterface(key)))
 		known++
 	}
 	if w.opt.Interfaces != nil {

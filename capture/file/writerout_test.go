@@ -229,7 +229,7 @@ func TestNoRoomForHeader(t *testing.T) {
 	}
 	w := NewWriter(full, "/dev/full", WriteOptions{Interfaces: described{{Name: "eth0", Link: 1}}})
 	w.closer = full
-	w.introduce()
+	w.writeEarlyHeader()
 	p := capture.Packet{Nanos: 1e9, Data: []byte("data"), Wire: 4, Link: 1}
 	for range 3 {
 		if err := w.Write(&p); !errors.Is(err, syscall.ENOSPC) {

@@ -2,23 +2,23 @@ package keep
 
 import "sync/atomic"
 
-// Alarms counts the incidents that ask for something. Whoever finds them calls Note from
+// Alarms counts the incidents that need attention. What detects incidents calls Note in
 // one goroutine; Tap reads the counts in another one.
 type Alarms struct {
 	open  map[uint64]bool // by ID; no more than the detector has open
 	begun atomic.Uint64
 	going atomic.Int64
-	since atomic.Int64 // when the first of those began that are going on
+	since atomic.Int64 // when the first of the open ones began, packet time in nanoseconds
 }
 
-// Begun is how many incidents have begun.
+// Begun returns how many incidents have begun.
 func (a *Alarms) Begun() uint64 { return a.begun.Load() }
 
-// Note takes note of an incident that began at start, by its id: whether it goes on and
-// asks for something. One that turns out harmless is over.
-func (a *Alarms) Note(id uint64, start int64, asks bool) {
+// Note records the state of an incident, which began at start: alarming reports whether
+// it goes on and needs attention. One that turns out harmless counts as over.
+func (a *Alarms) Note(id uint64, start int64, alarming bool) {
 	switch {
-	case asks && !a.open[id]:
+	case alarming && !a.open[id]:
 		if a.open == nil {
 			a.open = map[uint64]bool{}
 		}
@@ -26,7 +26,7 @@ func (a *Alarms) Note(id uint64, start int64, asks bool) {
 			a.since.Store(start)
 		}
 		a.begun.Add(1)
-	case !asks:
+	case !alarming:
 		delete(a.open, id)
 	}
 	a.going.Store(int64(len(a.open)))

@@ -1,10 +1,11 @@
 // Package keep writes the packets of a live capture to files on their way to the
-// decoder: all of them, the newest, or those around incidents. It detects nothing: who
-// finds incidents tells Alarms. Where the decoder stands still, files get the packets all
-// the same, so that a slow reader of the output costs messages and no packets.
+// decoder: all of them, the newest, or those around incidents. It detects no incidents:
+// the caller reports them to Alarms. While the decoder takes no packets, they are written
+// all the same, so that a reader of the output that stalls costs messages and no packets.
 //
-// A packet arrives: Tap reads it from the source, gives it to the sink of Keeper (a file,
-// a ring of files, or a trigger before a ring), then to the decoder.
+// A packet arrives: Tap reads it from the source, writes it to the sink of Keeper (a
+// file, a ring of files, or a trigger that writes to a ring), and returns it to the
+// decoder.
 package keep
 
 import (
@@ -15,45 +16,46 @@ import (
 	"qsniff/capture/ring"
 )
 
-// Options say what is kept, and where.
+// Options are which packets are kept, and where.
 type Options struct {
-	Path    string        // of the file; of several, the beginning of their names
-	Size    int64         // bytes after which another file begins; 0: no limit
-	Time    time.Duration // after which another file begins; 0: no limit
-	Files   int           // newest files that stay; 0: all
-	Around  time.Duration // only packets of so long before and after incidents; 0: all
-	Bounded bool          // somebody set Size or Files, be it to lift the limits
-	Replace bool          // a file that is there is overwritten
+	Path      string        // of the file; of several, the beginning of their names
+	Size      int64         // bytes after which another file begins; 0: no limit
+	Time      time.Duration // after which another file begins; 0: no limit
+	Files     int           // newest files that stay; 0: all
+	Around    time.Duration // only packets of so long before and after incidents; 0: all
+	LimitsSet bool          // the user set Size or Files, maybe to no limit
+	Replace   bool          // an existing file is overwritten
 }
 
-// HasRing reports whether there is a limit of a ring.
+// HasRing reports whether Size, Time or Files make packets go to a ring of files.
 func (o *Options) HasRing() bool { return o.Size != 0 || o.Time != 0 || o.Files != 0 }
 
-// HasSeveral reports whether packets go to files whose names begin with Path.
-func (o *Options) HasSeveral() bool { return o.HasRing() || o.Around != 0 }
+// HasSeveralFiles reports whether packets go to several files, whose names begin with
+// Path.
+func (o *Options) HasSeveralFiles() bool { return o.HasRing() || o.Around != 0 }
 
-// IsLimited reports whether MostOfIncident and MostOfIncidents hold.
-func (o *Options) IsLimited() bool { return o.Around != 0 && !o.Bounded }
+// HasDefaultLimits reports whether MostOfIncident and MostOfIncidents apply.
+func (o *Options) HasDefaultLimits() bool { return o.Around != 0 && !o.LimitsSet }
 
-// Keeper is where packets go that are kept.
+// Keeper writes the packets that are kept.
 type Keeper struct {
-	sink    sink // one of the others
+	sink    sink // trigger if there is one, else ring or file
 	ring    *ring.Writer
 	trigger *ring.Trigger
 	file    *file.Writer
 }
 
-// sink takes packets, and is told the time where none come.
+// sink is what packets are written to. Tick moves its time while no packets arrive.
 type sink interface {
 	Write(*capture.Packet) error
 	Tick(nanos int64) error
 }
 
-// Open opens what o names. memory is that of packets which wait for an incident, in
-// bytes.
+// Open opens the file or the ring that o names. described has the interfaces for pcapng;
+// memory, in bytes, is that of packets which wait for an incident.
 func Open(o *Options, described capture.Describer, memory int) (*Keeper, error) {
 	how := file.WriteOptions{Interfaces: described, Application: "qsniff", FlushEvery: ring.DefaultFlush, Replace: o.Replace}
-	if !o.HasSeveral() {
+	if !o.HasSeveralFiles() {
 		w, err := file.Create(o.Path, how)
 		if err != nil {
 			return nil, err
@@ -61,8 +63,8 @@ func Open(o *Options, described capture.Describer, memory int) (*Keeper, error) 
 		return &Keeper{sink: w, file: w}, nil
 	}
 	files := ring.Options{Path: o.Path, Size: o.Size, Time: o.Time, Files: o.Files, Write: how}
-	if o.IsLimited() {
-		files.Files, files.Own = MostOfIncidents, true
+	if o.HasDefaultLimits() {
+		files.Files, files.OwnOnly = MostOfIncidents, true
 	}
 	w, err := ring.Open(files)
 	if err != nil {
@@ -75,8 +77,8 @@ func Open(o *Options, described capture.Describer, memory int) (*Keeper, error) 
 			w.Close()
 			return nil, err
 		}
-		if o.IsLimited() {
-			k.trigger.Most = MostOfIncident
+		if o.HasDefaultLimits() {
+			k.trigger.MaxBytes = MostOfIncident
 		}
 		k.sink = k.trigger
 	}
@@ -101,8 +103,8 @@ func (k *Keeper) Close() error {
 	return first
 }
 
-// Folder is that of several files, in which new ones are created; empty where there is
-// one file, which is open.
+// Folder returns the folder in which a ring creates files, "" where there is one file,
+// which is open already.
 func (k *Keeper) Folder() string {
 	if k.ring == nil {
 		return ""
@@ -110,17 +112,17 @@ func (k *Keeper) Folder() string {
 	return k.ring.Folder()
 }
 
-// Stats counts what became of packets; what is not in use stays zero.
+// Stats counts what happened to packets. What is not in use stays zero.
 type Stats struct {
 	File file.WriteStats
 	Ring ring.Stats
 	Cuts ring.TriggerStats
 }
 
-// Lost is how many packets could not be written.
+// Lost returns how many packets could not be written.
 func (s *Stats) Lost() uint64 { return s.File.Lost + s.Ring.Lost }
 
-// Stats counts what has happened so far.
+// Stats returns the counts so far.
 func (k *Keeper) Stats() (s Stats) {
 	if k.file != nil {
 		s.File = k.file.Stats()

@@ -44,15 +44,15 @@ func TestIncidentLimits(t *testing.T) {
 		most int64
 	}{
 		{"no limit given", Options{Path: path, Around: 5 * time.Second}, MostOfIncident},
-		{"lifted", Options{Path: path, Around: 5 * time.Second, Bounded: true}, 0},
-		{"a size", Options{Path: path, Around: 5 * time.Second, Bounded: true, Size: 1 << 20}, 0},
+		{"lifted", Options{Path: path, Around: 5 * time.Second, LimitsSet: true}, 0},
+		{"a size", Options{Path: path, Around: 5 * time.Second, LimitsSet: true, Size: 1 << 20}, 0},
 	} {
 		k, err := Open(&tc.o, nil, ring.MinTrigger)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if k.trigger.Most != tc.most || tc.o.IsLimited() != (tc.most > 0) || !tc.o.HasSeveral() {
-			t.Errorf("%s: %d bytes of an incident, want %d", tc.name, k.trigger.Most, tc.most)
+		if k.trigger.MaxBytes != tc.most || tc.o.HasDefaultLimits() != (tc.most > 0) || !tc.o.HasSeveralFiles() {
+			t.Errorf("%s: %d bytes of an incident, want %d", tc.name, k.trigger.MaxBytes, tc.most)
 		}
 		if err := k.Close(); err != nil {
 			t.Error(err)

@@ -10,45 +10,47 @@ import (
 	"qsniff/capture/live"
 )
 
-// Tap is a live source whose packets are kept on their way. What writes them is not
-// ahead of the decoder by more than the batches in flight, unless that stands still.
+// Tap is a live source whose packets are kept on their way to the decoder. Packets are
+// written no earlier than the decoder fetches them, unless it takes none for a second
+// (standstill): then Tap reads and writes them without it, and counts them as undecoded.
 // Read is for one goroutine; the other methods may be called from any.
 type Tap struct {
 	*live.Source
-	keep   *Keeper // nil: packets are only decoded
-	alarms *Alarms
-	last   string // error that was told
-	seen   uint64 // alarms so far
-	failed func(error)
-	mu     sync.Mutex // of all but Source, and of reading it
-	ended  bool
-	idle   time.Time     // since when the decoder has taken nothing
-	passed atomic.Uint64 // packets that it was not given
+	keep       *Keeper // nil: packets are only decoded
+	alarms     *Alarms
+	lastError  string // the last one given to onError
+	seenAlarms uint64 // Alarms.Begun at the last look
+	onError    func(error)
+	mu         sync.Mutex // guards reading Source, and all other fields
+	ended      bool
+	lastRead   time.Time     // when the decoder last took packets
+	undecoded  atomic.Uint64 // packets that the decoder was not given
 }
 
-// NewTap taps src for keep, which may be nil. failed is called with each error of writing
-// that is not the one before; the capture goes on.
-func NewTap(src *live.Source, keep *Keeper, alarms *Alarms, failed func(error)) *Tap {
-	t := &Tap{Source: src, keep: keep, alarms: alarms, failed: failed, idle: time.Now()}
+// NewTap returns a Tap that writes the packets of src to keep, which may be nil. It calls
+// onError with each error of writing that differs from the one before; the capture goes on.
+func NewTap(src *live.Source, keep *Keeper, alarms *Alarms, onError func(error)) *Tap {
+	t := &Tap{Source: src, keep: keep, alarms: alarms, onError: onError, lastRead: time.Now()}
 	if keep != nil {
-		go t.watch()
+		go t.watchDecoder()
 	}
 	return t
 }
 
-// Read reads packets and keeps them.
+// Read reads packets, which it also writes. After Drain or Finish it returns io.EOF.
 func (t *Tap) Read(b *capture.Batch) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.ended {
 		return io.EOF
 	}
-	err := t.read(b)
-	t.idle = time.Now()
+	err := t.readAndKeep(b)
+	t.lastRead = time.Now()
 	return err
 }
 
-func (t *Tap) read(b *capture.Batch) error {
+// readAndKeep reads packets and writes them to the sink.
+func (t *Tap) readAndKeep(b *capture.Batch) error {
 	err := t.Source.Read(b)
 	if t.keep == nil {
 		return err
@@ -57,44 +59,45 @@ func (t *Tap) read(b *capture.Batch) error {
 	if len(b.Packets) > 0 {
 		now = b.Packets[len(b.Packets)-1].Nanos
 	}
-	t.fire(now)
+	t.fireTrigger(now)
 	for i := range b.Packets {
-		t.report(t.keep.sink.Write(&b.Packets[i]))
+		t.reportChange(t.keep.sink.Write(&b.Packets[i]))
 	}
 	if len(b.Packets) == 0 {
-		t.report(t.keep.sink.Tick(now))
+		t.reportChange(t.keep.sink.Tick(now))
 	}
 	return err
 }
 
-// report tells of an error that is not the one told before.
-func (t *Tap) report(err error) {
-	if err == nil || err.Error() == t.last {
+// reportChange calls onError with an error that differs from the one before.
+func (t *Tap) reportChange(err error) {
+	if err == nil || err.Error() == t.lastError {
 		return
 	}
-	t.last = err.Error()
-	t.failed(err)
+	t.lastError = err.Error()
+	t.onError(err)
 }
 
-// fire tells the trigger that there is an incident, if there is one.
-func (t *Tap) fire(now int64) {
+// fireTrigger announces to the trigger, if there is one, that incidents have begun or go
+// on until now.
+func (t *Tap) fireTrigger(now int64) {
 	if t.keep.trigger == nil {
 		return
 	}
-	if n := t.alarms.begun.Load(); n != t.seen || t.alarms.going.Load() > 0 {
-		if n != t.seen {
+	if n := t.alarms.begun.Load(); n != t.seenAlarms || t.alarms.going.Load() > 0 {
+		if n != t.seenAlarms {
 			t.keep.trigger.Renew()
 		}
-		t.seen = n
+		t.seenAlarms = n
 		t.keep.trigger.Fire(t.alarms.since.Load(), now)
 	}
 }
 
-// watch keeps packets while the decoder stands still, until the capture ends.
-func (t *Tap) watch() {
+// watchDecoder writes packets while the decoder takes none, until the capture ends.
+func (t *Tap) watchDecoder() {
 	var b capture.Batch
 	for {
-		over, more := t.stepIn(&b)
+		over, more := t.readIfStalled(&b)
 		switch {
 		case over:
 			return
@@ -104,55 +107,55 @@ func (t *Tap) watch() {
 	}
 }
 
-// stepIn reads once for a decoder that stands still. It reports whether the capture is
-// over, and whether more may be waiting.
-func (t *Tap) stepIn(b *capture.Batch) (over, more bool) {
+// readIfStalled reads and writes one batch if the decoder stands still. It reports whether
+// the capture is over, and whether more packets may be waiting.
+func (t *Tap) readIfStalled(b *capture.Batch) (over, more bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.ended || time.Since(t.idle) < standstill {
+	if t.ended || time.Since(t.lastRead) < standstill {
 		return t.ended, false
 	}
-	err := t.pass(b)
+	err := t.readUndecoded(b)
 	return err != nil, len(b.Packets) > 0
 }
 
-// pass reads past the decoder.
-func (t *Tap) pass(b *capture.Batch) error {
-	err := t.read(b)
-	t.passed.Add(uint64(len(b.Packets)))
+// readUndecoded reads and writes packets that the decoder is not given.
+func (t *Tap) readUndecoded(b *capture.Batch) error {
+	err := t.readAndKeep(b)
+	t.undecoded.Add(uint64(len(b.Packets)))
 	return err
 }
 
-// Stats counts what was delivered and what was lost. To the decoder, what it was not
-// given is lost.
+// Stats counts what was delivered and what was lost. Packets that the decoder was not
+// given count as dropped.
 func (t *Tap) Stats() capture.Stats {
 	s := t.Source.Stats()
-	s.Dropped += t.passed.Load()
+	s.Dropped += t.undecoded.Load()
 	return s
 }
 
-// Undecoded is how many packets the decoder was not given.
-func (t *Tap) Undecoded() uint64 { return t.passed.Load() }
+// Undecoded returns how many packets the decoder was not given.
+func (t *Tap) Undecoded() uint64 { return t.undecoded.Load() }
 
-// Drain takes what nobody decodes any more, so that it is counted and kept.
+// Drain reads and writes what is left of the capture once nobody decodes any more.
 func (t *Tap) Drain() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.ended = true
 	var b capture.Batch
-	for t.pass(&b) == nil {
+	for t.readUndecoded(&b) == nil {
 	}
 }
 
-// Finish closes source and files.
+// Finish closes the source and finishes the files.
 func (t *Tap) Finish() error {
 	err := t.Source.Close()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.ended = true
 	if t.keep != nil {
-		t.fire(time.Now().UnixNano()) // some incidents are known at the end only
-		t.report(t.keep.Close())
+		t.fireTrigger(time.Now().UnixNano()) // some incidents are found only at the end
+		t.reportChange(t.keep.Close())
 	}
 	return err
 }

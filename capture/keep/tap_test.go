@@ -10,7 +10,7 @@ import (
 // decodes.
 func TestTapLoss(t *testing.T) {
 	x := &Tap{Source: new(live.Source)}
-	x.passed.Add(7)
+	x.undecoded.Add(7)
 	if got := x.Stats().Dropped; got != 7 {
 		t.Errorf("lost\ngot  %d\nwant 7", got)
 	}

@@ -19,37 +19,37 @@ const HasAFPacket = true
 // packetSocket is a packet socket with a ring of blocks that the kernel fills
 // (packet(7), TPACKET_V3).
 type packetSocket struct {
-	fd     int
-	at     target
-	linked uint16 // LINKTYPE_ value
-	snap   int
+	fd       int
+	at       target
+	linkType uint16 // LINKTYPE_ value
+	snapLen  int
 
-	ring  []byte
-	block int // the one to be read next, or being read
-	open  bool
-	walk  walker
-	next  frame
-	ready bool // next is a packet that has not been delivered
+	ring        []byte
+	block       int  // index of the block that is being read, or is read next
+	blockIsOpen bool // walk is in that block
+	walk        blockWalker
+	next        frame
+	hasNext     bool // next is a packet that has not been delivered
 
-	lost  uint64
-	stats statsV3
+	dropped uint64
+	stats   statsV3
 }
 
-// statsV3 is struct tpacket_stats_v3. The kernel counts from 0 again once asked.
+// statsV3 is struct tpacket_stats_v3. The kernel counts from 0 again after each query.
 type statsV3 struct{ packets, drops, freezes uint32 }
 
-// openAFPacket opens a packet socket. It gets packets from bind on and has its filter
-// before: nothing unfiltered is ever in the ring.
+// openAFPacket opens a packet socket. It attaches the filter before bind, from which on
+// packets arrive: nothing unfiltered is ever in the ring.
 func openAFPacket(at target, o *Options) (handle, error) {
-	s := &packetSocket{at: at, linked: linkOf(at), snap: o.Snap}
+	s := &packetSocket{at: at, linkType: linkOf(at), snapLen: o.Snap}
 	kind := unix.SOCK_RAW
-	if s.linked == linkSLL2 {
+	if s.linkType == linkSLL2 {
 		kind = unix.SOCK_DGRAM // without the header of the device
 	}
 	var err error
 	if s.fd, err = unix.Socket(unix.AF_PACKET, kind|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0); err != nil {
 		if errors.Is(err, fs.ErrPermission) {
-			return nil, denied(at.name, err)
+			return nil, permissionError(at.name, err)
 		}
 		return nil, &Error{Interface: at.name, Reason: "packet socket: " + err.Error(), Err: err}
 	}
@@ -57,7 +57,7 @@ func openAFPacket(at target, o *Options) (handle, error) {
 		what string
 		do   func(*Options) error
 	}{
-		{"filter", s.filter}, {"ring", s.mapRing}, {"promiscuous mode", s.promiscuous}, {"bind", s.bind},
+		{"filter", s.attachFilter}, {"ring", s.mapRing}, {"promiscuous mode", s.setPromiscuous}, {"bind", s.bind},
 	} {
 		if err := step.do(o); err != nil {
 			s.close()
@@ -74,16 +74,17 @@ func openAFPacket(at target, o *Options) (handle, error) {
 	return s, nil
 }
 
-// filter puts a program into the kernel that says how much of which packet is kept.
-func (s *packetSocket) filter(o *Options) error {
+// attachFilter has the kernel run the automatic filter, or a program that cuts every
+// packet to the snap length.
+func (s *packetSocket) attachFilter(o *Options) error {
 	program := []bpf.Instruction{bpf.RetConstant{Val: uint32(o.Snap)}}
 	if o.AutoFilter != nil {
-		view := viewOf(s.linked)
-		if s.linked == linkSLL2 {
-			view = viewBehindLink
+		view := viewOf(s.linkType)
+		if s.linkType == linkSLL2 {
+			view = viewAfterLink
 		}
 		var err error
-		if program, err = o.AutoFilter.program(view, uint32(o.Snap)); err != nil {
+		if program, err = o.AutoFilter.build(view, uint32(o.Snap)); err != nil {
 			return err
 		}
 	}
@@ -99,12 +100,12 @@ func (s *packetSocket) filter(o *Options) error {
 		&unix.SockFprog{Len: uint16(len(filters)), Filter: &filters[0]})
 }
 
-// mapRing has the kernel make the ring.
+// mapRing has the kernel make the ring, and maps it into memory.
 func (s *packetSocket) mapRing(o *Options) error {
 	if err := unix.SetsockoptInt(s.fd, unix.SOL_PACKET, unix.PACKET_VERSION, unix.TPACKET_V3); err != nil {
 		return fmt.Errorf("TPACKET_V3: %w", err)
 	}
-	const frameSize = 2048 // the kernel wants one; blocks are not cut into them
+	const frameSize = 2048 // the kernel requires a size; TPACKET_V3 does not use it
 	blocks := uint32(max(o.Buffer/blockSize, minBlocks))
 	req := unix.TpacketReq3{
 		Block_size: blockSize, Block_nr: blocks,
@@ -119,9 +120,9 @@ func (s *packetSocket) mapRing(o *Options) error {
 	return err
 }
 
-// promiscuous asks for packets that are meant for others.
-func (s *packetSocket) promiscuous(o *Options) error {
-	onceOnLoopback(s.fd, s.at)
+// setPromiscuous asks for packets that are addressed to other hosts, if o wants them.
+func (s *packetSocket) setPromiscuous(o *Options) error {
+	ignoreOutgoing(s.fd, s.at)
 	if !o.Promiscuous || s.at.index == 0 {
 		return nil
 	}
@@ -129,11 +130,11 @@ func (s *packetSocket) promiscuous(o *Options) error {
 		&unix.PacketMreq{Ifindex: int32(s.at.index), Type: unix.PACKET_MR_PROMISC})
 }
 
-// onceOnLoopback tells the kernel to leave out packets on their way out where they come
-// back in: the loopback interface delivers each twice. Both backends leave the first
-// out by themselves; so it takes no place in the ring and is not counted as dropped.
-// Kernels before 4.20 do not know how.
-func onceOnLoopback(fd int, at target) {
+// ignoreOutgoing has the kernel skip outgoing packets on the loopback interface, which
+// delivers each packet twice: outgoing and incoming. Both backends skip the outgoing one
+// anyway; if the kernel does, it takes no place in the ring and is not counted as
+// dropped. Kernels before 4.20 cannot.
+func ignoreOutgoing(fd int, at target) {
 	if at.loop {
 		_ = unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 1)
 	}
@@ -145,10 +146,11 @@ func (s *packetSocket) bind(*Options) error {
 	if err := unix.Bind(s.fd, &unix.SockaddrLinklayer{Protocol: protocol, Ifindex: s.at.index}); err != nil {
 		return err
 	}
-	return s.pending() // an interface that is down can be bound to
+	return s.pendingError() // an interface that is down can be bound to
 }
 
-func (s *packetSocket) pending() error {
+// pendingError returns the error that the kernel holds for the socket, and clears it.
+func (s *packetSocket) pendingError() error {
 	n, err := unix.GetsockoptInt(s.fd, unix.SOL_SOCKET, unix.SO_ERROR)
 	if err == nil && n != 0 {
 		err = unix.Errno(n)
@@ -156,38 +158,40 @@ func (s *packetSocket) pending() error {
 	return err
 }
 
+// read implements handle.
 func (s *packetSocket) read(b *capture.Batch, iface uint16, most int) error {
 	for len(b.Packets) < most {
-		if !s.ready && !s.advance() {
-			return s.check()
+		if !s.hasNext && !s.advance() {
+			return s.checkInterface()
 		}
-		if cap(b.Buf)-len(b.Buf) < s.next.size(s.linked) {
+		if cap(b.Buf)-len(b.Buf) < s.next.size(s.linkType) {
 			return nil
 		}
 		s.deliver(b, iface)
-		s.ready = false
+		s.hasNext = false
 	}
 	return nil
 }
 
-// advance steps to the next packet. It returns false if none is waiting.
+// advance steps to the next packet, and releases blocks that have been read. It returns
+// false if no packet is waiting.
 func (s *packetSocket) advance() bool {
 	for {
 		block := s.ring[s.block*blockSize:][:blockSize]
-		if !s.open {
-			if !owned(block) {
+		if !s.blockIsOpen {
+			if !isReadable(block) {
 				return false
 			}
 			s.walk.begin(block)
-			s.open = true
+			s.blockIsOpen = true
 		}
 		for s.walk.next(&s.next) {
-			if !s.again() {
-				s.ready = true
+			if !s.isRepeated() {
+				s.hasNext = true
 				return true
 			}
 		}
-		s.open = false
+		s.blockIsOpen = false
 		release(block)
 		if s.block++; (s.block+1)*blockSize > len(s.ring) {
 			s.block = 0
@@ -195,53 +199,53 @@ func (s *packetSocket) advance() bool {
 	}
 }
 
-// again reports whether the packet at hand is one that the loopback interface delivers
-// a second time.
-func (s *packetSocket) again() bool {
+// isRepeated reports whether the loopback interface delivers the packet at hand a second
+// time, as incoming.
+func (s *packetSocket) isRepeated() bool {
 	return s.next.kind == packetOutgoing && (s.at.loop || s.next.arp == arpLoopback)
 }
 
-// deliver copies the packet at hand into b, which has room for it. Copying lets go of
-// the block: batches stay in use while the kernel needs it.
+// deliver copies the packet at hand into b, which has room for it. Without a copy the
+// block could not be released while the batch is in use.
 func (s *packetSocket) deliver(b *capture.Batch, iface uint16) {
 	start := len(b.Buf)
-	size := s.next.size(s.linked)
-	b.Buf = s.next.append(b.Buf, s.linked)
-	end := min(len(b.Buf), start+s.snap)
+	size := s.next.size(s.linkType)
+	b.Buf = s.next.append(b.Buf, s.linkType)
+	end := min(len(b.Buf), start+s.snapLen)
 	b.Packets = append(b.Packets, capture.Packet{
 		Nanos: s.next.nanos,
 		Data:  b.Buf[start:end:end],
 		Wire:  s.next.wire + uint32(size-len(s.next.data)),
-		Link:  s.linked,
+		Link:  s.linkType,
 		Iface: iface,
 	})
 }
 
-// check asks whether the interface is still there.
-func (s *packetSocket) check() error {
-	err := s.pending()
+// checkInterface returns an error if the interface went down or vanished.
+func (s *packetSocket) checkInterface() error {
+	err := s.pendingError()
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, unix.ENETDOWN):
-		there, _ := state(s.fd, s.at.index)
-		return lost(s.at.name, there)
+		there, _ := interfaceState(s.fd, s.at.index)
+		return goneError(s.at.name, there)
 	}
 	return &Error{Interface: s.at.name, Reason: err.Error(), Err: err}
 }
 
-// drops adds up what the kernel counts.
+// drops adds what the kernel has counted since the last call.
 func (s *packetSocket) drops() uint64 {
 	size := uint32(unsafe.Sizeof(s.stats))
 	_, _, errno := unix.Syscall6(unix.SYS_GETSOCKOPT, uintptr(s.fd), unix.SOL_PACKET, unix.PACKET_STATISTICS,
 		uintptr(unsafe.Pointer(&s.stats)), uintptr(unsafe.Pointer(&size)), 0)
 	if errno == 0 {
-		s.lost += uint64(s.stats.drops)
+		s.dropped += uint64(s.stats.drops)
 	}
-	return s.lost
+	return s.dropped
 }
 
-func (s *packetSocket) link() uint16    { return s.linked }
+func (s *packetSocket) link() uint16    { return s.linkType }
 func (s *packetSocket) descriptor() int { return s.fd }
 
 func (s *packetSocket) close() {

@@ -6,15 +6,16 @@ import (
 	"golang.org/x/net/bpf"
 )
 
-// assembly collects the instructions of a filter. Jumps go forward, to the next label
-// of that name, however far.
+// assembly collects the instructions of a filter: every method but assemble adds some.
+// Jumps go forward, to the next label of that name, however far. A is the accumulator
+// and X the index register of BPF.
 type assembly struct {
-	code []bpf.Instruction
-	snap uint32
-	open []pendingJump
+	code    []bpf.Instruction
+	snap    uint32
+	pending []pendingJump
 }
 
-// pendingJump is a jump whose label has not come yet.
+// pendingJump is a jump whose label has not been added yet.
 type pendingJump struct {
 	at    int
 	label string
@@ -22,8 +23,10 @@ type pendingJump struct {
 
 func (p *assembly) add(code ...bpf.Instruction) { p.code = append(p.code, code...) }
 
-// pass keeps the packet, drop does not.
+// pass keeps the packet, cut to the snap length.
 func (p *assembly) pass() { p.add(bpf.RetConstant{Val: p.snap}) }
+
+// drop does not keep the packet.
 func (p *assembly) drop() { p.add(bpf.RetConstant{Val: 0}) }
 
 // passIf keeps the packet if A is one of the values.
@@ -34,8 +37,8 @@ func (p *assembly) passIf(values ...uint32) {
 	}
 }
 
-// jump goes to a label if A is one of the values. Conditional jumps reach 255
-// instructions, so each is one over an unconditional jump.
+// jump goes to a label if A is one of the values. A conditional jump reaches 255
+// instructions only, so each skips an unconditional one, which reaches any.
 func (p *assembly) jump(label string, values ...uint32) {
 	for _, v := range values {
 		p.add(bpf.JumpIf{Cond: bpf.JumpEqual, Val: v, SkipFalse: 1})
@@ -44,28 +47,28 @@ func (p *assembly) jump(label string, values ...uint32) {
 }
 
 func (p *assembly) jumpAlways(label string) {
-	p.open = append(p.open, pendingJump{len(p.code), label})
+	p.pending = append(p.pending, pendingJump{len(p.code), label})
 	p.add(bpf.Jump{})
 }
 
-// label is where jumps to it go that stand before it.
+// label marks the place to which the jumps added so far to that name go.
 func (p *assembly) label(name string) {
-	rest := p.open[:0]
-	for _, j := range p.open {
+	rest := p.pending[:0]
+	for _, j := range p.pending {
 		if j.label == name {
 			p.code[j.at] = bpf.Jump{Skip: uint32(len(p.code) - j.at - 1)}
 		} else {
 			rest = append(rest, j)
 		}
 	}
-	p.open = rest
+	p.pending = rest
 }
 
-// assemble returns the program. A jump without a label is a mistake in this package,
-// and no program.
+// assemble returns the program. A jump without a label, which is a mistake in this
+// package, is an error.
 func (p *assembly) assemble() ([]bpf.Instruction, error) {
-	if len(p.open) > 0 {
-		return nil, fmt.Errorf("automatic filter: no label %s", p.open[0].label)
+	if len(p.pending) > 0 {
+		return nil, fmt.Errorf("automatic filter: no label %s", p.pending[0].label)
 	}
 	if len(p.code) > maxInstructions {
 		return nil, fmt.Errorf("automatic filter: %d instructions: the kernel takes %d", len(p.code), maxInstructions)

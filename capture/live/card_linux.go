@@ -6,15 +6,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// card asks the kernel how many packets a network card lost. It does so over a
-// netlink socket that is open from the start: files below /sys may be out of reach
-// once the program has shut itself in, and show the interfaces of another namespace.
+// card counts how many packets a network card lost. It asks the kernel over a netlink
+// socket that is opened with the capture: files below /sys may be out of reach once the
+// program has given up its rights, and show the interfaces of another namespace.
 type card struct {
-	fd      int // 0: there is nothing to ask
+	fd      int // 0: the card has no counters, or they cannot be read
 	request [netlinkHeader + linkMessage]byte
 	answer  []byte
 	base    uint64 // the count when the capture began
-	last    uint64
+	last    uint64 // the highest count so far
 }
 
 // Messages of rtnetlink, in the host's byte order (linux/rtnetlink.h, linux/if_link.h):
@@ -30,6 +30,8 @@ const (
 	fifoAt        = 14 * counterBytes // rx_fifo_errors: the driver's was
 )
 
+// open prepares the query about an interface and reads the counters for the first time.
+// If that is not possible, countMissed returns 0.
 func (c *card) open(t target) {
 	if t.index == 0 {
 		return
@@ -48,19 +50,21 @@ func (c *card) open(t target) {
 	order.PutUint16(c.request[4:], unix.RTM_GETLINK)
 	order.PutUint16(c.request[6:], unix.NLM_F_REQUEST)
 	order.PutUint32(c.request[netlinkHeader+4:], uint32(t.index))
-	c.base = c.count()
+	c.base = c.readCounters()
 	c.last = c.base
 }
 
-// missed is how many packets the card lost since open.
-func (c *card) missed() uint64 {
+// countMissed returns how many packets the card lost since open.
+func (c *card) countMissed() uint64 {
 	if c.fd != 0 {
-		c.last = max(c.last, c.count()) // an interface that vanished has no count
+		c.last = max(c.last, c.readCounters()) // an interface that vanished has no count
 	}
 	return c.last - c.base
 }
 
-func (c *card) count() uint64 {
+// readCounters returns how many packets the card has lost, 0 if the kernel does not
+// answer.
+func (c *card) readCounters() uint64 {
 	if _, err := unix.Write(c.fd, c.request[:]); err != nil {
 		return 0
 	}
@@ -68,11 +72,12 @@ func (c *card) count() uint64 {
 	if err != nil {
 		return 0
 	}
-	return lossesIn(c.answer[:n])
+	return parseCounters(c.answer[:n])
 }
 
-// lossesIn finds the table of counters in an answer.
-func lossesIn(b []byte) uint64 {
+// parseCounters returns the sum of the two counters of lost packets in an answer, 0 if
+// it has none.
+func parseCounters(b []byte) uint64 {
 	order := binary.NativeEndian
 	if len(b) < netlinkHeader+linkMessage || order.Uint16(b[4:]) != unix.RTM_NEWLINK {
 		return 0

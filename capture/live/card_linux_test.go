@@ -46,7 +46,7 @@ func TestLosses(t *testing.T) {
 		{"an attribute of no length", link(unix.RTM_NEWLINK, []byte{0, 0, 0, 0}), 0},
 		{"nothing", nil, 0},
 	} {
-		if got := lossesIn(tc.in); got != tc.want {
+		if got := parseCounters(tc.in); got != tc.want {
 			t.Errorf("%s\ngot  %d\nwant %d", tc.name, got, tc.want)
 		}
 	}
@@ -64,8 +64,8 @@ func TestCardAnswers(t *testing.T) {
 		}
 		c.open(targetOf(f))
 		defer c.close()
-		if c.fd == 0 || c.missed() != 0 {
-			t.Errorf("descriptor %d, %d packets missed", c.fd, c.missed())
+		if c.fd == 0 || c.countMissed() != 0 {
+			t.Errorf("descriptor %d, %d packets missed", c.fd, c.countMissed())
 		}
 		if _, err := unix.Write(c.fd, c.request[:]); err != nil {
 			t.Error(err)

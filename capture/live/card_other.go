@@ -2,9 +2,9 @@
 
 package live
 
-// card would count what a network card lost; this system is not asked.
+// card counts what a network card lost, on Linux only.
 type card struct{}
 
-func (card) open(target)    {}
-func (card) missed() uint64 { return 0 }
-func (card) close()         {}
+func (card) open(target)         {}
+func (card) countMissed() uint64 { return 0 }
+func (card) close()              {}

@@ -17,7 +17,7 @@ import (
 func TestIdle(t *testing.T) {
 	each(t, func(t *testing.T, backend Backend) {
 		ns := netns.New(t)
-		ns.IP(t, "link set lo up")
+		ns.RunIP(t, "link set lo up")
 		s := open(t, ns, Options{Interfaces: []string{"lo"}, Backend: backend})
 		var b capture.Batch
 		for range 3 {
@@ -26,7 +26,7 @@ func TestIdle(t *testing.T) {
 			if err != nil || len(b.Packets) != 0 {
 				t.Errorf("%d packets (error: %v)", len(b.Packets), err)
 			}
-			timing.Limit(t, "Read without packets", time.Since(start), 3*pollTimeout)
+			timing.CheckLimit(t, "Read without packets", time.Since(start), 3*pollTimeout)
 		}
 	})
 }
@@ -35,7 +35,7 @@ func TestIdle(t *testing.T) {
 func TestClose(t *testing.T) {
 	each(t, func(t *testing.T, backend Backend) {
 		ns := netns.New(t)
-		ns.IP(t, "link set lo up")
+		ns.RunIP(t, "link set lo up")
 		const tries = 3 // a busy machine may be late
 		best := time.Duration(math.MaxInt64)
 		for range tries {
@@ -59,7 +59,7 @@ func TestClose(t *testing.T) {
 			s.Stop()
 			s.Stats()
 		}
-		timing.Limit(t, "Read when closed", best, 40*time.Millisecond)
+		timing.CheckLimit(t, "Read when closed", best, 40*time.Millisecond)
 	})
 }
 
@@ -79,7 +79,7 @@ func TestInterfaceGoes(t *testing.T) {
 				here.Listen(t, hereIP+":27015")
 				s := open(t, here, Options{Interfaces: []string{hereName}, Backend: backend})
 				numbered(t, there.Dial(t, hereIP+":27015"), 10)
-				here.IP(t, tc.command)
+				here.RunIP(t, tc.command)
 				all, err := readAll(s)
 				inOrder(t, all, 10)
 				var e *Error
@@ -96,7 +96,7 @@ func TestDrops(t *testing.T) {
 	each(t, func(t *testing.T, backend Backend) {
 		const n = 20_000
 		ns := netns.New(t)
-		ns.IP(t, "link set lo up")
+		ns.RunIP(t, "link set lo up")
 		ns.Listen(t, "127.0.0.1:27015")
 		s := open(t, ns, Options{Interfaces: []string{"lo"}, Backend: backend, Buffer: 1, Filter: map[bool]string{true: "udp dst port 27015"}[backend == Libpcap]})
 		numbered(t, ns.Dial(t, "127.0.0.1:27015"), n)
@@ -125,7 +125,7 @@ func TestDrops(t *testing.T) {
 func TestLatency(t *testing.T) {
 	each(t, func(t *testing.T, backend Backend) {
 		ns := netns.New(t)
-		ns.IP(t, "link set lo up")
+		ns.RunIP(t, "link set lo up")
 		ns.Listen(t, "127.0.0.1:27015")
 		s := open(t, ns, Options{Interfaces: []string{"lo"}, Backend: backend})
 		conn := ns.Dial(t, "127.0.0.1:27015")
@@ -143,15 +143,15 @@ func TestLatency(t *testing.T) {
 		for _, p := range <-ended {
 			worst = max(worst, p.got.Sub(time.Unix(0, p.Nanos)))
 		}
-		timing.Limit(t, "from the wire to Read", worst, 100*time.Millisecond)
+		timing.CheckLimit(t, "from the wire to Read", worst, 100*time.Millisecond)
 	})
 }
 
 // TestErrors: what is wrong, and what to do about it.
 func TestErrors(t *testing.T) {
 	ns := netns.New(t)
-	ns.IP(t, "link set lo up")
-	ns.IP(t, "link add d0 type veth peer name d1")
+	ns.RunIP(t, "link set lo up")
+	ns.RunIP(t, "link add d0 type veth peer name d1")
 	for _, tc := range []struct {
 		name string
 		in   Options

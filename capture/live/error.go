@@ -16,7 +16,7 @@ var (
 	ErrFilter      = errors.New("filter cannot be used")
 )
 
-// Error says what is wrong with an interface or a filter, and what to do about it.
+// Error is what is wrong with an interface or a filter, and what to do about it.
 type Error struct {
 	Interface string // "" if it is about the whole capture
 	Reason    string // lower case, one line
@@ -35,9 +35,9 @@ func (e *Error) Error() string {
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// denied is the error about the right that capturing takes. One capability is
-// enough, for promiscuous mode too; nobody has to be root.
-func denied(iface string, err error) *Error {
+// permissionError is the error about a missing right to capture. One capability is
+// enough, also for promiscuous mode; nobody has to be root.
+func permissionError(iface string, err error) *Error {
 	return &Error{Interface: iface, Reason: "no right to capture", Hint: RightsHint(), Err: err}
 }
 
@@ -46,16 +46,16 @@ func downError(name string) *Error {
 	return &Error{Interface: name, Reason: ErrDown.Error(), Hint: "sudo ip link set " + shellWord(name) + " up", Err: ErrDown}
 }
 
-// lost is about an interface that was captured on.
-func lost(name string, there bool) *Error {
+// goneError is about an interface that went down, or vanished, while it was captured on.
+func goneError(name string, there bool) *Error {
 	if there {
 		return &Error{Interface: name, Reason: "interface went down", Hint: "start again when it is up", Err: ErrDown}
 	}
 	return &Error{Interface: name, Reason: ErrVanished.Error(), Hint: "start again when it is back; -i " + Any + " stays when interfaces come and go", Err: ErrVanished}
 }
 
-// unknown is about a name that no interface has. It lists those there are.
-func unknown(name string, names []string) *Error {
+// unknownError is about a name that no interface has. It lists those there are.
+func unknownError(name string, names []string) *Error {
 	e := &Error{Interface: name, Reason: ErrNoInterface.Error(), Err: ErrNoInterface}
 	if len(names) > 0 {
 		e.Hint = "there are " + strings.Join(names, ", ")
@@ -88,8 +88,8 @@ func shellWord(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// program is the path of this program, as setcap wants it.
-func program() string {
+// programPath returns the path of this program for a command.
+func programPath() string {
 	path, err := os.Executable()
 	if err != nil {
 		return os.Args[0]

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/net/bpf"
 )
 
-// AutoFilter has the kernel keep only what may belong to a query. It knows no
-// protocol: what their messages look like is given. What it keeps:
+// AutoFilter has the kernel keep only what may belong to a query. It contains no
+// protocol: the caller gives the patterns of their messages. What it keeps:
 //
 //   - UDP whose payload has one of some patterns, whatever the ports
 //   - all UDP from and to the ports of UDP, all TCP from and to those of TCP
@@ -18,38 +18,37 @@ import (
 //   - ICMP and ICMPv6 errors
 //   - IPv6 with extension headers before UDP or TCP, which the kernel's filter
 //     language cannot step over
-//   - tunnels (IP in IP, GRE, VXLAN, Geneve, MPLS, PPPoE), unseen: hosts that are
-//     protected against floods get their traffic through one, and would be left with
-//     nothing
+//   - tunnels (IP in IP, GRE, VXLAN, Geneve, MPLS, PPPoE), whatever is in them: hosts
+//     that are protected against floods get all their traffic through one
 //
 // VLAN tags are stepped over, those of the network card and those in the frame. On
 // links other than Ethernet, raw IP and the cooked ones of Linux everything passes.
 type AutoFilter struct {
-	Payloads []Pattern
-	// UDP and TCP are ports of servers whose messages are not all told by their bytes.
+	Payloads []PayloadPattern // of two that cover each other one is enough
+	// UDP and TCP are ports of servers some of whose messages no pattern matches.
 	UDP, TCP []uint16
-	// Missed says what is not seen at other ports, a line each.
+	// Missed is what the filter drops at other ports.
 	Missed []Missed
 }
 
-// Pattern is what the payloads of some UDP datagrams have in common. A payload has it
+// PayloadPattern is what the payloads of UDP datagrams have in common. A payload has it
 // if it is MinLen to MaxLen bytes long (0: any) and has Value at Offset in the bits
 // that are set in Mask, or in all if that is nil.
-type Pattern struct {
+type PayloadPattern struct {
 	Offset         int
 	Value, Mask    []byte
 	MinLen, MaxLen int
 }
 
-// Missed is what of a protocol passes at the filter's ports only.
+// Missed are messages of a protocol that pass at the filter's ports only.
 type Missed struct {
 	Protocol string
 	TCP      bool
-	Forms    []string // of messages; none: all
+	Forms    []string // kinds of messages; none: all
 }
 
-// check says whether the filter can be built.
-func (f *AutoFilter) check() error {
+// validate returns an error if the filter cannot be built. A nil filter is valid.
+func (f *AutoFilter) validate() error {
 	if f == nil {
 		return nil
 	}
@@ -62,22 +61,22 @@ func (f *AutoFilter) check() error {
 		}
 	}
 	for i := range f.Payloads {
-		if p := &f.Payloads[i]; !p.valid() {
+		if p := &f.Payloads[i]; !p.isValid() {
 			return fmt.Errorf("automatic filter: pattern %d (% x) cannot be looked for", i, p.Value)
 		}
 	}
 	return nil
 }
 
-// String names the filter and its ports.
+// String describes the filter with its ports, for people.
 func (f *AutoFilter) String() string {
-	return "automatic: queries, fragments, ICMP errors, udp port " + list(f.UDP) + ", tcp port " + list(f.TCP)
+	return "automatic: queries, fragments, ICMP errors, udp port " + formatPorts(f.UDP) + ", tcp port " + formatPorts(f.TCP)
 }
 
-// Lost says, a line each, what is not seen because the filter is in the kernel.
-func (f *AutoFilter) Lost() []string {
+// Unseen lists, a line each, what is not captured because of the filter.
+func (f *AutoFilter) Unseen() []string {
 	all := []string{
-		"floods of anything but queries: UDP that begins with other bytes, TCP to ports other than " + list(f.TCP),
+		"floods of anything but queries: UDP that begins with other bytes, TCP to ports other than " + formatPorts(f.TCP),
 		"the games' own traffic: its packets and bytes are missing in the totals",
 	}
 	for _, m := range f.Missed {
@@ -85,7 +84,7 @@ func (f *AutoFilter) Lost() []string {
 		if m.TCP {
 			transport, ports = "TCP", f.TCP
 		}
-		s := fmt.Sprintf("%s on %s ports other than %s", m.Protocol, transport, list(ports))
+		s := fmt.Sprintf("%s on %s ports other than %s", m.Protocol, transport, formatPorts(ports))
 		if len(m.Forms) > 0 {
 			s += ": " + strings.Join(m.Forms, ", ")
 		}
@@ -94,10 +93,10 @@ func (f *AutoFilter) Lost() []string {
 	return append(all, "protocols given with decode-as whose messages do not begin like any of these, on other ports")
 }
 
-// list writes ports in order, runs of them as 27015-27050.
-func list(ports []uint16) string {
+// formatPorts lists ports in order, runs of them as 27015-27050, or "none".
+func formatPorts(ports []uint16) string {
 	var words []string
-	for _, r := range runs(ports) {
+	for _, r := range portRuns(ports) {
 		w := strconv.Itoa(int(r.lo))
 		if r.lo < r.hi {
 			w += "-" + strconv.Itoa(int(r.hi))
@@ -113,8 +112,8 @@ func list(ports []uint16) string {
 // portRun is the ports from lo to hi.
 type portRun struct{ lo, hi uint16 }
 
-// runs lists ports in order, without repeats, as runs.
-func runs(ports []uint16) (all []portRun) {
+// portRuns returns ports in order, without repeats, as runs.
+func portRuns(ports []uint16) (all []portRun) {
 	for _, p := range slices.Compact(slices.Sorted(slices.Values(ports))) {
 		if n := len(all); n > 0 && all[n-1].hi+1 == p {
 			all[n-1].hi = p
@@ -125,7 +124,7 @@ func runs(ports []uint16) (all []portRun) {
 	return all
 }
 
-// view is how a filter sees packets.
+// view is where the bytes begin that a filter sees of a packet.
 type view uint8
 
 const (
@@ -133,11 +132,11 @@ const (
 	viewRaw           // begins with the IP header
 	viewSLL
 	viewSLL2
-	viewBehindLink // begins after the link header, the kernel knows the EtherType
-	viewUnknown    // passes everything
+	viewAfterLink // begins after the link header; the kernel gives the EtherType
+	viewUnknown   // passes everything
 )
 
-// viewOf is how libpcap's filters, and those of raw packet sockets, see a link type.
+// viewOf returns how filters of libpcap and of raw packet sockets see a link type.
 func viewOf(link uint16) view {
 	switch link {
 	case linkEthernet:
@@ -176,7 +175,7 @@ const (
 	protoOptions  = 60
 
 	portVXLAN  = 4789
-	portVXLAN2 = 8472 // what Linux took before one was assigned
+	portVXLAN2 = 8472 // Linux, from before IANA assigned a port
 	portGeneve = 6081
 
 	ipv6Len     = 40
@@ -184,43 +183,45 @@ const (
 	udpLengthAt = 4 // in the UDP header
 )
 
-// Program is the filter for packets of a link type, LINKTYPE_ value. What passes is
-// cut to snap bytes.
+// Program returns the filter for packets of a link type, a LINKTYPE_ value. Packets
+// that pass are cut to snap bytes.
 func (f *AutoFilter) Program(link uint16, snap uint32) ([]bpf.Instruction, error) {
-	return f.program(viewOf(link), snap)
+	return f.build(viewOf(link), snap)
 }
 
-// program is the filter for packets that are seen in a certain way. What passes is
-// cut to snap bytes.
-func (f *AutoFilter) program(v view, snap uint32) ([]bpf.Instruction, error) {
+// build returns the filter for packets that it sees as v. Packets that pass are cut to
+// snap bytes.
+func (f *AutoFilter) build(v view, snap uint32) ([]bpf.Instruction, error) {
 	p := &assembly{snap: snap}
 	switch v {
 	case viewEthernet:
-		p.linked(bpf.LoadAbsolute{Off: 12, Size: 2}, 14)
+		p.findIP(bpf.LoadAbsolute{Off: 12, Size: 2}, 14)
 	case viewSLL:
-		p.linked(bpf.LoadAbsolute{Off: 14, Size: 2}, 16)
+		p.findIP(bpf.LoadAbsolute{Off: 14, Size: 2}, 16)
 	case viewSLL2:
-		p.linked(bpf.LoadAbsolute{Off: 0, Size: 2}, 20)
-	case viewBehindLink:
-		p.linked(bpf.LoadExtension{Num: bpf.ExtProto}, 0)
+		p.findIP(bpf.LoadAbsolute{Off: 0, Size: 2}, 20)
+	case viewAfterLink:
+		p.findIP(bpf.LoadExtension{Num: bpf.ExtProto}, 0)
 	case viewRaw:
-		p.raw()
+		p.findVersion()
 	default:
 		p.pass()
 		return p.code, nil
 	}
-	p.ipv4()
-	p.ipv6()
-	p.icmp()
-	p.ports("tcp", f.TCP)
+	p.addIPv4()
+	p.addIPv6()
+	p.addICMP()
+	p.passPorts("tcp", f.TCP)
 	p.drop()
-	p.ports("udp", slices.Concat(f.UDP, []uint16{portVXLAN, portVXLAN2, portGeneve}))
-	p.payload(f.Payloads)
+	p.passPorts("udp", slices.Concat(f.UDP, []uint16{portVXLAN, portVXLAN2, portGeneve}))
+	p.passPayloads(f.Payloads)
 	return p.assemble()
 }
 
-// linked finds the IP header after an EtherType and VLAN tags: X is its offset.
-func (p *assembly) linked(etherType bpf.Instruction, next uint32) {
+// findIP adds code that steps over VLAN tags to the IP header, whose offset it leaves in
+// X, and jumps to "ipv4" or "ipv6". etherType loads the first EtherType; next is the
+// offset of what follows it.
+func (p *assembly) findIP(etherType bpf.Instruction, next uint32) {
 	p.add(bpf.LoadConstant{Dst: bpf.RegX, Val: next}, etherType)
 	for range maxVLANDepth {
 		p.jump("tag", etherVLAN, etherQinQ, etherOldQinQ)
@@ -244,8 +245,8 @@ func (p *assembly) linked(etherType bpf.Instruction, next uint32) {
 	p.pass()
 }
 
-// raw tells the versions apart by the first four bits.
-func (p *assembly) raw() {
+// findVersion adds code that jumps to "ipv4" or "ipv6" by the first four bits.
+func (p *assembly) findVersion() {
 	p.add(bpf.LoadConstant{Dst: bpf.RegX, Val: 0}, bpf.LoadAbsolute{Off: 0, Size: 1},
 		bpf.ALUOpConstant{Op: bpf.ALUOpShiftRight, Val: 4})
 	p.jump("ipv4", 4)
@@ -253,8 +254,9 @@ func (p *assembly) raw() {
 	p.drop()
 }
 
-// ipv4 passes fragments and goes on with X after the header and its options.
-func (p *assembly) ipv4() {
+// addIPv4 adds code that passes fragments and tunnels, and jumps by protocol with X after
+// the header and its options.
+func (p *assembly) addIPv4() {
 	const fragment = 0x3fff // more to come, or not the first
 	p.label("ipv4")
 	p.add(bpf.LoadIndirect{Off: 6, Size: 2})
@@ -277,8 +279,8 @@ func (p *assembly) ipv4() {
 	p.drop()
 }
 
-// ipv6 does the same; extension headers pass.
-func (p *assembly) ipv6() {
+// addIPv6 adds code that does the same for IPv6; packets with extension headers pass.
+func (p *assembly) addIPv6() {
 	p.label("ipv6")
 	p.add(
 		bpf.LoadIndirect{Off: 6, Size: 1},
@@ -295,9 +297,9 @@ func (p *assembly) ipv6() {
 	p.drop()
 }
 
-// icmp passes errors: unreachable, source quench, redirect, time exceeded, bad header;
-// in version 6 all types below 128.
-func (p *assembly) icmp() {
+// addICMP adds code that passes errors: unreachable, source quench, redirect, time
+// exceeded and bad header; of ICMPv6 all types below 128, which RFC 4443 reserves for them.
+func (p *assembly) addICMP() {
 	p.label("icmp")
 	p.add(bpf.LoadIndirect{Off: 0, Size: 1})
 	p.passIf(3, 4, 5, 11, 12)
@@ -308,12 +310,12 @@ func (p *assembly) icmp() {
 	p.drop()
 }
 
-// ports passes what comes from or goes to one of them.
-func (p *assembly) ports(label string, ports []uint16) {
+// passPorts adds code that passes packets from and to the ports.
+func (p *assembly) passPorts(label string, passPorts []uint16) {
 	p.label(label)
 	for _, off := range []uint32{0, 2} {
 		p.add(bpf.LoadIndirect{Off: off, Size: 2})
-		for _, r := range runs(ports) {
+		for _, r := range portRuns(passPorts) {
 			if r.lo == r.hi {
 				p.passIf(uint32(r.lo))
 				continue

@@ -14,7 +14,7 @@ func TestFilterSyntax(t *testing.T) {
 		t.Skip("this build has no libpcap, and so no compiler of filters")
 	}
 	ns := netns.New(t)
-	ns.IP(t, "link set lo up")
+	ns.RunIP(t, "link set lo up")
 	_, err := try(ns, Options{Interfaces: []string{"lo"}, Filter: "udp prot 5"})
 	var e *Error
 	if !errors.As(err, &e) || !errors.Is(err, ErrFilter) || e.Error() != `lo: filter "udp prot 5": can't parse filter expression: syntax error` || e.Hint == "" {

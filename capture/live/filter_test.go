@@ -32,7 +32,7 @@ func packets(t *testing.T, name string) (all []capture.Packet) {
 // usual is a filter like those that are made of protocols: patterns of every sort, and
 // some ports.
 var usual = &AutoFilter{
-	Payloads: []Pattern{
+	Payloads: []PayloadPattern{
 		{Value: []byte("\xff\xff\xff\xff")}, {Value: []byte("\xfe\xff\xff\xff")},
 		{Value: []byte("\xff\xff\xff\xffT")}, // which the first one covers
 		{Value: []byte("s"), MaxLen: 1}, {Value: []byte("b"), MaxLen: 1},

@@ -6,29 +6,29 @@ import (
 	"net/netip"
 )
 
-// Interface is what can be captured on.
-type Interface struct {
+// Device is an interface of this host, or Any, that can be captured on.
+type Device struct {
 	Name      string
-	Addresses []netip.Prefix // of the host there, with the length of their network
+	Addresses []netip.Prefix // of the host on it, with the prefix length of the network
 	MTU       int            // bytes; 0 for Any
 	Link      uint16         // LINKTYPE_ value that packets are captured with
-	Up        bool           // only then it can be captured on
+	Up        bool           // it can be captured on only then
 	Loopback  bool
 	Permitted bool // this program may capture
 }
 
-// Interfaces lists the interfaces of this host in the order of the system, and Any at
-// the end where there is such a thing.
-func Interfaces() ([]Interface, error) {
+// Devices lists the interfaces of this host in the order of the system, with Any at
+// the end where the system has it.
+func Devices() ([]Device, error) {
 	found, err := net.Interfaces()
 	if err != nil {
 		return nil, fmt.Errorf("interfaces: %w", err)
 	}
-	permitted := permitted() == nil
-	var all []Interface
+	permitted := checkPermission() == nil
+	var all []Device
 	for _, f := range found {
 		t := targetOf(&f)
-		in := Interface{
+		in := Device{
 			Name: f.Name, MTU: f.MTU, Link: linkOf(t), Permitted: permitted,
 			Up: f.Flags&net.FlagUp != 0, Loopback: f.Flags&net.FlagLoopback != 0,
 		}
@@ -44,7 +44,7 @@ func Interfaces() ([]Interface, error) {
 		all = append(all, in)
 	}
 	if hasAny {
-		all = append(all, Interface{Name: Any, Link: linkSLL2, Up: true, Permitted: permitted})
+		all = append(all, Device{Name: Any, Link: linkSLL2, Up: true, Permitted: permitted})
 	}
 	return all, nil
 }
@@ -55,14 +55,15 @@ func prefixOf(n *net.IPNet) netip.Prefix {
 	return netip.PrefixFrom(a.Unmap(), ones)
 }
 
-// find looks a name up.
-func find(name string) (target, error) {
+// findTarget returns the interface of that name, or an error if it does not exist or is
+// down.
+func findTarget(name string) (target, error) {
 	if name == Any && hasAny {
 		return target{name: Any}, nil
 	}
 	f, err := net.InterfaceByName(name)
 	if err != nil {
-		return target{}, unknown(name, names())
+		return target{}, unknownError(name, captureNames())
 	}
 	if f.Flags&net.FlagUp == 0 {
 		return target{}, downError(name)
@@ -70,8 +71,8 @@ func find(name string) (target, error) {
 	return targetOf(f), nil
 }
 
-// names are those that can be captured on, for a hint.
-func names() (all []string) {
+// captureNames lists the interfaces that can be captured on, for a hint.
+func captureNames() (all []string) {
 	found, _ := net.Interfaces()
 	for _, f := range found {
 		if f.Flags&net.FlagUp != 0 {

@@ -9,8 +9,8 @@ import (
 // hasAny reports whether the system can capture on all interfaces at once.
 const hasAny = true
 
-// permitted is nil if this program may open packet sockets.
-func permitted() error {
+// checkPermission returns nil if this program may open packet sockets.
+func checkPermission() error {
 	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
 	if err == nil {
 		unix.Close(fd)
@@ -18,8 +18,8 @@ func permitted() error {
 	return err
 }
 
-// deviceType is the kernel's ARPHRD_ value of an interface, or that of devices
-// without a header if it vanished meanwhile.
+// deviceType returns the kernel's ARPHRD_ value of an interface, or that of devices
+// without a header if the interface vanished meanwhile.
 func deviceType(f *net.Interface) uint16 {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -33,9 +33,9 @@ func deviceType(f *net.Interface) uint16 {
 	return request.Uint16() // the family of the address
 }
 
-// state reports whether an interface is still there, and up. It asks through a socket
-// that is open, which works whatever rights the program has given up.
-func state(fd, index int) (there, up bool) {
+// interfaceState reports whether an interface still exists, and is up. It asks through
+// an open socket, which works whatever rights the program has given up.
+func interfaceState(fd, index int) (there, up bool) {
 	request, err := unix.NewIfreq("-")
 	if err != nil {
 		return false, false
@@ -44,6 +44,6 @@ func state(fd, index int) (there, up bool) {
 	if unix.IoctlIfreq(fd, unix.SIOCGIFNAME, request) != nil {
 		return false, false
 	}
-	err = unix.IoctlIfreq(fd, unix.SIOCGIFFLAGS, request) // of the name that came back
+	err = unix.IoctlIfreq(fd, unix.SIOCGIFFLAGS, request) // by the name that SIOCGIFNAME wrote
 	return err == nil, err == nil && request.Uint16()&unix.IFF_UP != 0
 }

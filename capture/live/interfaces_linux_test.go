@@ -12,7 +12,7 @@ func TestInterfaces(t *testing.T) {
 	tun(t, here, "tun0")
 	var got []string
 	here.Do(func() {
-		all, err := Interfaces()
+		all, err := Devices()
 		if err != nil {
 			t.Error(err)
 		}

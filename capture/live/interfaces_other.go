@@ -7,10 +7,11 @@ import "net"
 // hasAny reports whether the system can capture on all interfaces at once.
 const hasAny = false
 
-// permitted is nil: what a program may open is told when it does.
-func permitted() error { return nil }
+// checkPermission returns nil: whether the program may capture shows when it does.
+func checkPermission() error { return nil }
 
-// deviceType tells devices with Ethernet headers from those without.
+// deviceType returns the Linux type that fits an interface: loopback, one with Ethernet
+// headers, or one without a header.
 func deviceType(f *net.Interface) uint16 {
 	switch {
 	case f.Flags&net.FlagLoopback != 0:
@@ -21,8 +22,8 @@ func deviceType(f *net.Interface) uint16 {
 	return arpNone
 }
 
-// state reports whether an interface is still there, and up.
-func state(_, index int) (there, up bool) {
+// interfaceState reports whether an interface still exists, and is up.
+func interfaceState(_, index int) (there, up bool) {
 	f, err := net.InterfaceByIndex(index)
 	return err == nil, err == nil && f.Flags&net.FlagUp != 0
 }

@@ -81,30 +81,31 @@ import (
 const HasLibpcap = true
 
 // libpcapHandle is an interface that gopacket has opened with libpcap. gopacket also
-// sets the filter and closes; packets are fetched past it, for four reasons: its read
-// waits whenever nothing is there, so that several interfaces would wait for one
-// another; Close waits for it; it takes one call of C a packet; and its type for link
-// types has 8 bits, too few for the header of "any" that names the interface (276).
+// sets the filter and closes the handle, but packets are read without it, for four
+// reasons: its read waits whenever there is no packet, so that several interfaces would
+// wait for one another; Close waits for that read; it takes one call of C per packet;
+// and its type for link types has 8 bits, too few for the header of "any" that names
+// the interface (276).
 type libpcapHandle struct {
-	at     target
-	opened *pcap.Handle
-	pcap   *C.pcap_t
-	reader *C.struct_live_reader
-	linked uint16
-	fd     int
-	unit   int64 // nanoseconds of the fraction of a second
+	at       target
+	opened   *pcap.Handle
+	pcap     *C.pcap_t
+	reader   *C.struct_live_reader
+	linkType uint16
+	fd       int
+	unit     int64 // nanoseconds of the fraction of a second
 
-	stats C.struct_pcap_stat
-	seen  uint32 // what the kernel's count was: it has 32 bits
-	lost  uint64
+	stats       C.struct_pcap_stat
+	lastDropped uint32 // what the kernel's count was: it has 32 bits
+	dropped     uint64
 }
 
 // openLibpcap opens an interface. libpcap collects packets for Delay in a ring of
-// blocks: its immediate mode takes the older ring, whose places have the size of the
-// longest packet, so that 2 MiB are full with eight of them.
+// blocks. Its immediate mode is not used: that takes the kernel's older ring, in which
+// each packet has the room of the longest one, so that eight packets fill 2 MiB.
 func openLibpcap(at target, o *Options) (handle, error) {
-	if err := permitted(); err != nil {
-		return nil, denied(at.name, err)
+	if err := checkPermission(); err != nil {
+		return nil, permissionError(at.name, err)
 	}
 	inactive, err := pcap.NewInactiveHandle(at.name)
 	if err != nil {
@@ -124,19 +125,20 @@ func openLibpcap(at target, o *Options) (handle, error) {
 		return nil, activateError(at, inactive, err)
 	}
 	h := &libpcapHandle{at: at, opened: opened}
-	if err := h.adopt(o); err != nil {
+	if err := h.takeOver(o); err != nil {
 		h.close()
 		return nil, err
 	}
 	return h, nil
 }
 
-// activateError tells the failures apart that have a way out.
+// activateError returns the error for a handle that libpcap did not activate, with a
+// hint where there is a remedy.
 func activateError(at target, inactive *pcap.InactiveHandle, err error) error {
 	reason := err.Error()
 	switch {
 	case strings.Contains(reason, "Permission"):
-		return denied(at.name, err)
+		return permissionError(at.name, err)
 	case strings.Contains(reason, "Not Up"):
 		return downError(at.name)
 	}
@@ -146,8 +148,9 @@ func activateError(at target, inactive *pcap.InactiveHandle, err error) error {
 	return &Error{Interface: at.name, Reason: "libpcap: " + reason, Err: err}
 }
 
-// adopt takes over what gopacket has opened, and sets the filter.
-func (h *libpcapHandle) adopt(o *Options) error {
+// takeOver finds libpcap's own handle in that of gopacket, prepares it for live_read, and
+// sets the filter.
+func (h *libpcapHandle) takeOver(o *Options) error {
 	field := reflect.ValueOf(h.opened).Elem().FieldByName("cptr")
 	if !field.IsValid() || field.Kind() != reflect.Pointer {
 		return errors.New("libpcap: this version of gopacket keeps its handle elsewhere")
@@ -156,9 +159,9 @@ func (h *libpcapHandle) adopt(o *Options) error {
 	if h.at.index == 0 {
 		C.pcap_set_datalink(h.pcap, C.int(linkSLL2)) // libpcap before 1.10 stays with SLL
 	}
-	h.linked = linkOfDLT(int(C.pcap_datalink(h.pcap)))
+	h.linkType = linkOfDLT(int(C.pcap_datalink(h.pcap)))
 	h.fd = int(C.pcap_get_selectable_fd(h.pcap))
-	onceOnLoopback(h.fd, h.at)
+	ignoreOutgoing(h.fd, h.at)
 	h.unit = int64(time.Microsecond)
 	if C.pcap_get_tstamp_precision(h.pcap) == C.PCAP_TSTAMP_PRECISION_NANO {
 		h.unit = 1
@@ -166,11 +169,12 @@ func (h *libpcapHandle) adopt(o *Options) error {
 	if h.reader = C.live_open(unsafe.Pointer(h.pcap)); h.reader == nil {
 		return errors.New("libpcap: out of memory")
 	}
-	return h.filter(o)
+	return h.setFilter(o)
 }
 
-// linkOfDLT turns the number that libpcap uses in memory into the one in files; of
-// the links that are captured here only the one without a header differs.
+// linkOfDLT converts a DLT_ value, which libpcap uses in memory, into a LINKTYPE_ value,
+// which is used in files. Of the links that are captured here only the one without a
+// header differs.
 func linkOfDLT(dlt int) uint16 {
 	if dlt == 12 || dlt == 14 { // DLT_RAW, on OpenBSD the second
 		return linkRaw
@@ -178,7 +182,8 @@ func linkOfDLT(dlt int) uint16 {
 	return uint16(dlt)
 }
 
-func (h *libpcapHandle) filter(o *Options) error {
+// setFilter compiles and sets the filter that o names, if any.
+func (h *libpcapHandle) setFilter(o *Options) error {
 	if o.AutoFilter == nil {
 		if o.Filter == "" {
 			return nil
@@ -188,7 +193,7 @@ func (h *libpcapHandle) filter(o *Options) error {
 		}
 		return nil
 	}
-	filter, err := o.AutoFilter.program(viewOf(h.linked), uint32(o.Snap))
+	filter, err := o.AutoFilter.build(viewOf(h.linkType), uint32(o.Snap))
 	if err != nil {
 		return fmt.Errorf("%s: %w", h.at.name, err)
 	}
@@ -206,6 +211,7 @@ func (h *libpcapHandle) filter(o *Options) error {
 	return nil
 }
 
+// read implements handle, by live_read.
 func (h *libpcapHandle) read(b *capture.Batch, iface uint16, most int) error {
 	start, room := len(b.Buf), cap(b.Buf)-len(b.Buf)
 	most -= len(b.Packets)
@@ -222,24 +228,24 @@ func (h *libpcapHandle) read(b *capture.Batch, iface uint16, most int) error {
 			Nanos: int64(r.sec)*int64(time.Second) + int64(r.frac)*h.unit,
 			Data:  b.Buf[start:end:end],
 			Wire:  uint32(max(r.wire, r.captured)),
-			Link:  h.linked,
+			Link:  h.linkType,
 			Iface: iface,
 		})
 		start = end
 	}
 	if n == 0 || h.reader.failed != 0 {
-		return h.check()
+		return h.checkInterface()
 	}
 	return nil
 }
 
-// check asks whether the interface is still there when nothing comes: libpcap keeps
-// it to itself if one goes down (since 1.10), and says it in other words every few
-// versions.
-func (h *libpcapHandle) check() error {
+// checkInterface returns an error if the interface went down or vanished, or if reading
+// failed. It asks the system about the interface: since 1.10 libpcap returns no error
+// when one goes down, and the text of its errors differs between versions.
+func (h *libpcapHandle) checkInterface() error {
 	if h.at.index != 0 {
-		if there, up := state(h.fd, h.at.index); !up {
-			return lost(h.at.name, there)
+		if there, up := interfaceState(h.fd, h.at.index); !up {
+			return goneError(h.at.name, there)
 		}
 	}
 	if h.reader.failed != 0 {
@@ -248,16 +254,17 @@ func (h *libpcapHandle) check() error {
 	return nil
 }
 
+// drops adds what libpcap has counted since the last call.
 func (h *libpcapHandle) drops() uint64 {
 	if C.pcap_stats(h.pcap, &h.stats) == 0 {
 		now := uint32(h.stats.ps_drop)
-		h.lost += uint64(now - h.seen)
-		h.seen = now
+		h.dropped += uint64(now - h.lastDropped)
+		h.lastDropped = now
 	}
-	return h.lost
+	return h.dropped
 }
 
-func (h *libpcapHandle) link() uint16    { return h.linked }
+func (h *libpcapHandle) link() uint16    { return h.linkType }
 func (h *libpcapHandle) descriptor() int { return h.fd }
 
 func (h *libpcapHandle) close() {

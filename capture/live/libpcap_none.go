@@ -5,5 +5,5 @@ package live
 // HasLibpcap reports whether this build has the backend Libpcap.
 const HasLibpcap = false
 
-// openLibpcap is not reached: Open says that there is no such backend.
-func openLibpcap(target, *Options) (handle, error) { return nil, Libpcap.available() }
+// openLibpcap is never called: Open refuses the backend before.
+func openLibpcap(target, *Options) (handle, error) { return nil, Libpcap.checkAvailable() }

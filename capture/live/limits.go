@@ -7,31 +7,32 @@ import (
 )
 
 const (
-	// DefaultBuffer is the ring of captured packets that the kernel fills for each
-	// interface, in bytes. A query of 71 bytes takes about 180 in it, with its
-	// header: a flood of a million of them a second fills 32 MiB in 190 ms, which is
-	// longer than the program is kept from running on a busy host. libpcap's own 2 MiB
-	// last 12 ms.
+	// DefaultBuffer is the length of the ring of captured packets that the kernel fills
+	// for each interface, in bytes. A query of 71 bytes takes about 180 in it, with its
+	// header: a flood of a million of them a second fills 32 MiB in 190 ms, longer than
+	// a busy host keeps the program from running. libpcap's own 2 MiB last 12 ms.
 	DefaultBuffer = 32 << 20
 
-	// maxBuffer keeps the number within what libpcap takes, 31 bits, and the memory,
-	// which the kernel cannot swap out, within what a host can spare.
+	// maxBuffer is the longest such ring. libpcap takes its length as 31 bits, and the
+	// memory cannot be swapped out.
 	maxBuffer = 1 << 30
 
 	// DefaultDelay is how long the kernel collects packets before it delivers them.
 	// Somebody who watches does not notice it; 50 deliveries a second cost nothing.
 	DefaultDelay = 20 * time.Millisecond
 
-	// maxDelay leaves, with pollTimeout, what is shown within half a second of the wire.
+	// maxDelay is the longest such time. With pollTimeout, packets are shown within half
+	// a second of being sent.
 	maxDelay = 400 * time.Millisecond
 
-	// pollTimeout is how long Read waits for packets before it returns an empty batch:
-	// what waits for time to pass, such as unanswered requests, then goes on.
+	// pollTimeout is how long Read waits for packets before it returns an empty batch,
+	// so that what depends on time, such as unanswered requests, is decided. Chosen:
+	// ten wake-ups a second are no load, and a tenth of a second is not noticed.
 	pollTimeout = 100 * time.Millisecond
 
 	// blockSize is the length of one block of the ring in bytes: the power of two that
-	// holds the longest packet with its headers. A block is delivered when it is full
-	// or Delay is over, so shorter ones would only be more of them.
+	// holds the longest packet with its headers. The kernel delivers a block when it is
+	// full or Delay is over, so shorter ones would deliver nothing earlier.
 	blockSize = 2 * capture.MaxCaptured
 
 	// minBlocks is the fewest blocks of a ring: the kernel fills one while another is
@@ -43,32 +44,33 @@ const (
 	batchBytes = 2 * capture.MaxCaptured
 
 	// maxInterfaces is how many interfaces can be captured on at once, each with a ring
-	// of its own. Whoever has more captures on all of them with one ring.
+	// of its own. Chosen: 2 GiB with DefaultBuffer; for more interfaces there is Any.
 	maxInterfaces = 64
 
 	// maxVLANDepth is how many VLAN tags inside a frame the automatic filter steps
-	// over: what double tagging has, and one that the network card did not take off.
-	// Frames with more pass unseen.
+	// over: the two of double tagging, and one that the network card did not take off.
+	// Frames with more tags pass.
 	maxVLANDepth = 3
 
 	// maxFilterPorts is how many ports the automatic filter takes of either transport.
-	// Each is two comparisons and their verdicts, and the kernel accepts programs of
+	// Each takes two comparisons and two returns, and the kernel accepts programs of
 	// 4,096 instructions.
 	maxFilterPorts = 256
 
-	// maxInstructions is how long a program the kernel takes (BPF_MAXINSNS). The most
-	// ports leave half of it to patterns, which need a dozen each.
+	// maxInstructions is how many instructions of a program the kernel takes
+	// (BPF_MAXINSNS). maxFilterPorts leave half of them to patterns, which need a dozen
+	// each.
 	maxInstructions = 4096
 
-	// maxPatternEnd is how far into a payload the automatic filter looks: every
-	// comparison is of four bytes, and no protocol is told by what comes later.
+	// maxPatternEnd is how far into a payload the automatic filter looks, in bytes: every
+	// comparison is of four, and the pattern of no protocol reaches further.
 	maxPatternEnd = 64
 
 	// maxPayload is the longest payload of a UDP datagram, in IPv6.
 	maxPayload = 65527
 
-	// cardEvery is every how many Reads the interface's own count of lost packets is
-	// looked up, a message to the kernel and back: a thousand packets apart where there
-	// is traffic, seconds where there is none.
+	// cardEvery is the number of Reads after which the interface's own count of lost
+	// packets is looked up again, by a message to the kernel and back: at most 4,096
+	// packets where there is traffic, 1.6 s where there is none.
 	cardEvery = 16
 )

@@ -12,13 +12,13 @@ const (
 const (
 	sll2Len = 20 // bytes of the cooked header
 	tagLen  = 4  // bytes of a VLAN tag
-	macsLen = 12 // what is before a tag in an Ethernet frame
+	macsLen = 12 // bytes before a tag in an Ethernet frame
 
-	// putFront is the most that is put before or into what the kernel captured.
-	putFront = sll2Len + tagLen
+	// addedLen is how many bytes at most are added to what the kernel captured.
+	addedLen = sll2Len + tagLen
 )
 
-// Types of devices that the kernel tells (linux/if_arp.h).
+// Types of devices as the kernel numbers them (linux/if_arp.h).
 const (
 	arpEthernet = 1
 	arpRawIP    = 519
@@ -26,9 +26,9 @@ const (
 	arpNone     = 0xfffe // tun devices, WireGuard
 )
 
-// linkOf is the link type that a kind of device is captured with. Devices whose
-// header is none of these, or differs between kernels, are captured without it, with a
-// cooked header in its place.
+// linkOf returns the link type that an interface is captured with. Devices whose header
+// is none of these, or differs between kernels, are captured with a cooked header in its
+// place.
 func linkOf(t target) uint16 {
 	switch {
 	case t.index == 0:

@@ -2,10 +2,14 @@
 // filter lets pass, and delivers packets as a capture.Source. It does not decode,
 // write files or drop privileges, and it never sends.
 //
-// There are two backends. libpcap, opened through gopacket, knows the filter
-// language of tcpdump; it is there in builds with cgo. AF_PACKET is the kernel's own
-// ring of blocks (TPACKET_V3), read without any library; it is there on Linux. Both
-// deliver the same packets.
+// The kernel filters a packet, puts it into a ring of blocks, and delivers a block when
+// it is full or Options.Delay is over. Source.Read copies packets of all interfaces into
+// a batch and puts them in order.
+//
+// There are two backends. libpcap, opened through gopacket, compiles the filter
+// language of tcpdump; builds with cgo have it. AF_PACKET is the kernel's own ring of
+// blocks (TPACKET_V3), read without any library; builds for Linux have it. Both deliver
+// the same packets.
 package live
 
 import (
@@ -20,7 +24,7 @@ import (
 // Any is the name that stands for all interfaces, also those that come later.
 const Any = "any"
 
-// Backend is how packets are got from the system.
+// Backend is how packets are read from the system.
 type Backend uint8
 
 // The backends.
@@ -45,58 +49,58 @@ func ParseBackend(s string) (Backend, error) {
 	return Auto, fmt.Errorf("backend %q: there are %s", s, strings.Join(backendNames[:], ", "))
 }
 
-// Options say what to capture. The zero value of every option but Interfaces is a
-// good one.
+// Options are what to capture, and how. Every option but Interfaces may be zero, which
+// stands for its default.
 type Options struct {
-	// Interfaces are names as Interfaces lists them, or Any alone. With Any the name
-	// of the interface is in no place but the header before each packet, and of a
-	// packet with two VLAN tags Linux keeps the inner one's type to itself, so that it
-	// cannot be decoded: capture on the interface then. libpcap leaves the tags out.
+	// Interfaces are names as Devices lists them, or Any alone. With Any only the
+	// cooked header of each packet identifies its interface, and packets with two VLAN
+	// tags cannot be decoded, because Linux does not deliver the type of the inner one:
+	// capture on the interface itself then. libpcap drops the tags.
 	Interfaces []string
 
 	// Filter is what to keep, in the language of tcpdump (man 7 pcap-filter); ""
-	// keeps everything. It takes libpcap.
+	// keeps everything. It needs the backend Libpcap.
 	Filter string
 
 	// AutoFilter, if set, has the kernel keep only what may be a query. It takes the
 	// place of Filter.
 	AutoFilter *AutoFilter
 
-	// Snap is the most bytes kept of a packet, 0 for whole packets. The header that
-	// Any puts before them counts.
+	// Snap is the most bytes kept of a packet, 0 for whole packets. The cooked header
+	// that packets of Any begin with counts.
 	Snap int
 
 	// Buffer is how many bytes of captured packets wait in the kernel for each
-	// interface while the program is busy, 0 for DefaultBuffer. It is rounded to blocks
-	// of 512 KiB, two at least.
+	// interface while the program is busy, 0 for DefaultBuffer. It is rounded down to
+	// blocks of 512 KiB, two at least.
 	Buffer int
 
 	// Delay is how long the kernel may hold back a packet to deliver several at once,
 	// 0 for DefaultDelay. It is rounded to milliseconds.
 	Delay time.Duration
 
-	// Promiscuous asks interfaces for packets that are meant for other hosts.
+	// Promiscuous asks interfaces for packets that are addressed to other hosts.
 	Promiscuous bool
 
 	Backend Backend
 }
 
-// Open begins to capture. It takes the right to open packet sockets; nothing that
-// happens afterwards does, so privileges can be dropped after it. Errors about an
-// interface, a filter or a missing right are of type *Error.
+// Open begins to capture. It needs the right to open packet sockets; nothing later
+// does, so privileges can be dropped after it. Errors about an interface, a filter or a
+// missing right are of type *Error.
 //
 // Packets of several interfaces are ordered by time within what one Read delivers;
-// Packet.Iface is the index of theirs in Source.Interfaces.
+// Packet.Iface is the index of their interface in Source.Interfaces.
 func Open(o Options) (*Source, error) {
-	if err := o.complete(); err != nil {
+	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	s := &Source{backend: o.Backend, chunk: chunkFor(o.Snap), settle: o.Delay}
+	s := &Source{backend: o.Backend, chunk: batchBytesFor(o.Snap), kernelDelay: o.Delay}
 	if err := s.waiter.open(); err != nil {
 		return nil, fmt.Errorf("live capture: %w", err)
 	}
 	for i, name := range o.Interfaces {
-		if err := s.add(i, name, &o); err != nil {
+		if err := s.addInterface(i, name, &o); err != nil {
 			s.Close()
 			return nil, err
 		}
@@ -104,9 +108,9 @@ func Open(o Options) (*Source, error) {
 	return s, nil
 }
 
-// add opens an interface.
-func (s *Source) add(index int, name string, o *Options) error {
-	at, err := find(name)
+// addInterface opens an interface and adds it to the inputs.
+func (s *Source) addInterface(index int, name string, o *Options) error {
+	at, err := findTarget(name)
 	if err != nil {
 		return err
 	}
@@ -124,7 +128,7 @@ func (s *Source) add(index int, name string, o *Options) error {
 	in.card.open(at)
 	s.inputs = append(s.inputs, in)
 	s.waiter.watch(h.descriptor())
-	s.left += max(o.Buffer, minBlocks*blockSize)
+	s.bytesLeft += max(o.Buffer, minBlocks*blockSize)
 	s.described = append(s.described, capture.Interface{
 		Index: uint16(index), Name: at.name, Filter: o.filterText(),
 		Link: h.link(), SnapLen: uint32(o.Snap),
@@ -132,8 +136,8 @@ func (s *Source) add(index int, name string, o *Options) error {
 	return nil
 }
 
-// complete checks the options and fills in what is not given.
-func (o *Options) complete() error {
+// validate sets the defaults and returns an error for options that cannot be used.
+func (o *Options) validate() error {
 	if len(o.Interfaces) == 0 || len(o.Interfaces) > maxInterfaces {
 		return fmt.Errorf("live capture: %d interfaces given, from 1 to %d can be captured on", len(o.Interfaces), maxInterfaces)
 	}
@@ -155,18 +159,18 @@ func (o *Options) complete() error {
 	case o.Filter != "" && o.AutoFilter != nil:
 		return errors.New("filter and automatic filter: only one can be in the kernel")
 	}
-	o.fillIn()
-	if err := o.Backend.available(); err != nil {
+	o.setDefaults()
+	if err := o.Backend.checkAvailable(); err != nil {
 		return err
 	}
 	if o.Filter != "" && o.Backend != Libpcap {
 		return filterNeedsLibpcap(o.Filter)
 	}
-	return o.AutoFilter.check()
+	return o.AutoFilter.validate()
 }
 
-// fillIn replaces zeros by what they stand for.
-func (o *Options) fillIn() {
+// setDefaults replaces zeros by the values that they stand for.
+func (o *Options) setDefaults() {
 	if o.Snap == 0 {
 		o.Snap = capture.MaxCaptured
 	}
@@ -185,8 +189,8 @@ func (o *Options) fillIn() {
 	}
 }
 
-// available says why a backend cannot be used.
-func (b Backend) available() error {
+// checkAvailable returns an error if this build does not have the backend.
+func (b Backend) checkAvailable() error {
 	switch {
 	case b == Libpcap && !HasLibpcap && !HasAFPacket:
 		return &Error{Reason: "this build cannot capture: without cgo that is possible on Linux only",
@@ -200,7 +204,7 @@ func (b Backend) available() error {
 	return nil
 }
 
-// filterText is what the description of an interface says of its filter.
+// filterText returns the filter as the description of an interface has it.
 func (o *Options) filterText() string {
 	if o.AutoFilter != nil {
 		return o.AutoFilter.String()

@@ -139,8 +139,8 @@ func TestSame(t *testing.T) {
 	}
 	for _, filter := range []*AutoFilter{nil, usual} {
 		here, there := cable(t)
-		here.IP(t, "addr flush dev "+hereName) // so that nobody answers
-		here.IP(t, "link set "+hereName+" arp off")
+		here.RunIP(t, "addr flush dev "+hereName) // so that nobody answers
+		here.RunIP(t, "link set "+hereName+" arp off")
 		var sources []*Source
 		for _, b := range backends() {
 			sources = append(sources, open(t, here, Options{Interfaces: []string{hereName}, Backend: b, AutoFilter: filter}))
@@ -174,7 +174,7 @@ func TestLoopbackOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, backend Backend) {
 				ns := netns.New(t)
-				ns.IP(t, "link set lo up")
+				ns.RunIP(t, "link set lo up")
 				ns.Listen(t, "127.0.0.1:27015")
 				s := open(t, ns, Options{Interfaces: []string{name}, Backend: backend})
 				numbered(t, ns.Dial(t, "127.0.0.1:27015"), 100)
@@ -233,8 +233,8 @@ func TestDeviceWithoutHeader(t *testing.T) {
 	each(t, func(t *testing.T, backend Backend) {
 		ns := netns.New(t)
 		device := tun(t, ns, "tun0")
-		ns.IP(t, "addr add 198.18.0.1/24 dev tun0")
-		ns.IP(t, "link set tun0 up")
+		ns.RunIP(t, "addr add 198.18.0.1/24 dev tun0")
+		ns.RunIP(t, "link set tun0 up")
 		s := open(t, ns, Options{Interfaces: []string{"tun0"}, Backend: backend, AutoFilter: usual})
 		numbered(t, ns.Dial(t, "198.18.0.9:27015"), 10)
 		unix.Close(device)
@@ -280,7 +280,7 @@ func TestSnap(t *testing.T) {
 func TestSeveral(t *testing.T) {
 	each(t, func(t *testing.T, backend Backend) {
 		here, there := cable(t)
-		here.IP(t, "link set lo up")
+		here.RunIP(t, "link set lo up")
 		here.Listen(t, "127.0.0.1:27015")
 		here.Listen(t, hereIP+":1")
 		s := open(t, here, Options{Interfaces: []string{"lo", hereName}, Backend: backend})

@@ -9,19 +9,21 @@ type merger struct {
 	scratch []capture.Packet
 }
 
-// run is what one interface brought: packets next to end of a batch.
+// run is the packets of one interface in a batch, from index next up to end.
 type run struct{ next, end int }
 
-func (m *merger) begin() { m.runs = m.runs[:0] }
+// reset begins a batch without runs.
+func (m *merger) reset() { m.runs = m.runs[:0] }
 
-func (m *merger) run(start, end int) {
+// addRun adds the packets of an interface, if there are any.
+func (m *merger) addRun(start, end int) {
 	if start < end {
 		m.runs = append(m.runs, run{start, end})
 	}
 }
 
-// sort puts the packets of the runs in b in order.
-func (m *merger) sort(b *capture.Batch) {
+// sortPackets puts the packets of b, which are those of the runs, in order.
+func (m *merger) sortPackets(b *capture.Batch) {
 	if len(m.runs) < 2 {
 		return
 	}

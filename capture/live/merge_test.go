@@ -22,15 +22,15 @@ func TestMerge(t *testing.T) {
 	} {
 		var m merger
 		var b capture.Batch
-		m.begin()
+		m.reset()
 		for _, times := range tc.in {
 			start := len(b.Packets)
 			for _, n := range times {
 				b.Packets = append(b.Packets, capture.Packet{Nanos: n})
 			}
-			m.run(start, len(b.Packets))
+			m.addRun(start, len(b.Packets))
 		}
-		m.sort(&b)
+		m.sortPackets(&b)
 		var got []int64
 		for _, p := range b.Packets {
 			got = append(got, p.Nanos)

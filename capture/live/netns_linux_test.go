@@ -18,7 +18,7 @@ const (
 // cable makes two namespaces joined by a cable.
 func cable(t testing.TB) (here, there *netns.Namespace) {
 	t.Helper()
-	return netns.Cable(t, netns.End{Name: hereName, IP: hereIP}, netns.End{Name: thereName, IP: thereIP})
+	return netns.NewCable(t, netns.End{Name: hereName, IP: hereIP}, netns.End{Name: thereName, IP: thereIP})
 }
 
 // open begins a capture in the namespace. It is closed with t.

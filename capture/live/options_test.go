@@ -31,30 +31,30 @@ func TestOptions(t *testing.T) {
 			t.Errorf("%s\ngot  %v\nwant %s", tc.name, err, tc.want)
 		}
 	}
-	if err := (&AutoFilter{TCP: many}).check(); err == nil || !strings.Contains(err.Error(), "257 ports of TCP") {
+	if err := (&AutoFilter{TCP: many}).validate(); err == nil || !strings.Contains(err.Error(), "257 ports of TCP") {
 		t.Errorf("too many ports: %v", err)
 	}
-	if err := (&AutoFilter{UDP: many[:maxFilterPorts], TCP: many[:maxFilterPorts]}).check(); err != nil {
+	if err := (&AutoFilter{UDP: many[:maxFilterPorts], TCP: many[:maxFilterPorts]}).validate(); err != nil {
 		t.Error(err)
 	}
 	most := &AutoFilter{UDP: many[:maxFilterPorts], TCP: many[:maxFilterPorts], Payloads: usual.Payloads}
 	for i := range 100 { // none of which another covers
-		most.Payloads = append(most.Payloads, Pattern{Value: []byte{byte(i), 1, 2, 3, byte(i)}})
+		most.Payloads = append(most.Payloads, PayloadPattern{Value: []byte{byte(i), 1, 2, 3, byte(i)}})
 	}
-	program, err := most.program(viewEthernet, 1)
+	program, err := most.build(viewEthernet, 1)
 	if n := len(program); n < maxInstructions/2 || err != nil {
 		t.Errorf("the longest filter has %d instructions, %v", n, err)
 	}
 	for i := range 1000 {
-		most.Payloads = append(most.Payloads, Pattern{Value: []byte{2, byte(i), byte(i >> 8)}})
+		most.Payloads = append(most.Payloads, PayloadPattern{Value: []byte{2, byte(i), byte(i >> 8)}})
 	}
-	if _, err = most.program(viewEthernet, 1); err == nil || !strings.Contains(err.Error(), "instructions: the kernel takes 4096") {
+	if _, err = most.build(viewEthernet, 1); err == nil || !strings.Contains(err.Error(), "instructions: the kernel takes 4096") {
 		t.Errorf("too many patterns: %v", err)
 	}
-	for _, p := range []Pattern{{}, {Value: []byte("a"), Mask: []byte{0}}, {Value: []byte("a"), Mask: []byte{1, 1}},
+	for _, p := range []PayloadPattern{{}, {Value: []byte("a"), Mask: []byte{0}}, {Value: []byte("a"), Mask: []byte{1, 1}},
 		{Offset: -1, Value: []byte("a")}, {Value: []byte("abc"), MaxLen: 2}, {Offset: maxPatternEnd, Value: []byte("a")},
 		{Value: []byte("a"), MinLen: 70_000}, {Value: []byte("a"), MinLen: 9, MaxLen: 8}} {
-		if err := (&AutoFilter{Payloads: []Pattern{p}}).check(); err == nil || !strings.Contains(err.Error(), "cannot be looked for") {
+		if err := (&AutoFilter{Payloads: []PayloadPattern{p}}).validate(); err == nil || !strings.Contains(err.Error(), "cannot be looked for") {
 			t.Errorf("%+v: %v", p, err)
 		}
 	}
@@ -81,7 +81,7 @@ func TestAutoFilterSays(t *testing.T) {
 	if got, want := f.String(), "automatic: queries, fragments, ICMP errors, udp port 22003,22126-22127,65535, tcp port none"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	lost := strings.Join(f.Lost(), "\n")
+	lost := strings.Join(f.Unseen(), "\n")
 	for _, want := range []string{"here on UDP ports other than 22003,22126-22127,65535: some, others\n", "there on TCP ports other than none\n"} {
 		if !strings.Contains(lost, want) {
 			t.Errorf("lost: %s\nwant %s", lost, want)

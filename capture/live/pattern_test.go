@@ -10,12 +10,12 @@ import (
 )
 
 // has is what a pattern means, byte by byte.
-func has(p *Pattern, b []byte) bool {
+func has(p *PayloadPattern, b []byte) bool {
 	if len(b) < p.MinLen || p.MaxLen > 0 && len(b) > p.MaxLen || len(b) < p.Offset+len(p.Value) {
 		return false
 	}
 	for i := range p.Value {
-		if want, mask := p.bits(i); b[p.Offset+i]&mask != want {
+		if want, mask := p.byteAt(i); b[p.Offset+i]&mask != want {
 			return false
 		}
 	}
@@ -23,9 +23,9 @@ func has(p *Pattern, b []byte) bool {
 }
 
 // agree holds the program for patterns against what they mean.
-func agree(t *testing.T, patterns []Pattern, payloads ...[]byte) {
+func agree(t *testing.T, patterns []PayloadPattern, payloads ...[]byte) {
 	t.Helper()
-	program, err := (&AutoFilter{Payloads: patterns}).program(viewEthernet, 1)
+	program, err := (&AutoFilter{Payloads: patterns}).build(viewEthernet, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func TestPatternsInTheProgram(t *testing.T) {
 		b := make([]byte, r.IntN(12))
 		for i := range b {
 			if b[i] = byte(r.Uint32()); i < len(p.Value) && r.IntN(8) > 0 {
-				value, mask := p.bits(i)
+				value, mask := p.byteAt(i)
 				b[i] = value | b[i]&^mask
 			}
 		}
@@ -65,39 +65,19 @@ func TestPatternsInTheProgram(t *testing.T) {
 	agree(t, nil, payloads[:10]...)
 }
 
-func TestNeeded(t *testing.T) {
-	a, b := Pattern{Value: []byte("ab")}, Pattern{Value: []byte("abc")}
-	sized, bits := Pattern{Value: []byte("ab"), MaxLen: 5}, Pattern{Value: []byte("ag"), Mask: []byte("\xff\xfc")}
-	later := Pattern{Offset: 1, Value: []byte("b"), MinLen: 2}
-	for _, tc := range []struct {
-		name string
-		in   []Pattern
-		want int
-	}{
-		{"the longer one", []Pattern{a, b}, 1}, {"the longer one, first", []Pattern{b, a}, 1}, {"the same", []Pattern{a, a}, 1},
-		{"of some lengths", []Pattern{a, sized}, 1}, {"of some lengths, the longer one is not", []Pattern{sized, b}, 2},
-		{"fewer bits", []Pattern{a, bits}, 2}, {"at an offset", []Pattern{a, later}, 1}, {"at an offset, of some lengths", []Pattern{later, sized}, 1},
-		{"none", nil, 0},
-	} {
-		if got := needed(tc.in); len(got) != tc.want {
-			t.Errorf("%s\ngot  %+v\nwant %d", tc.name, got, tc.want)
-		}
-	}
-}
-
 // FuzzPatterns: whatever patterns there are, the program is what they mean.
 func FuzzPatterns(f *testing.F) {
 	f.Add([]byte("EYE1"), []byte("\xff\xff\xff\xf0"), 0, 4, 0, []byte("s"), 1, []byte("EYE3 and so on"))
 	f.Add([]byte("1\x00\x00\x00\x00\\"), []byte("\xff\x00\x00\x00\x00\xff"), 0, 0, 0, []byte("1"), 3, []byte("1abcd\\"))
 	f.Fuzz(func(t *testing.T, value, mask []byte, off, lo, hi int, other []byte, at int, payload []byte) {
-		p, q := Pattern{off, value, mask, lo, hi}, Pattern{Offset: at, Value: other}
+		p, q := PayloadPattern{off, value, mask, lo, hi}, PayloadPattern{Offset: at, Value: other}
 		if len(mask) == 0 {
 			p.Mask = nil
 		}
-		if !p.valid() || !q.valid() || len(payload) > 1400 {
+		if !p.isValid() || !q.isValid() || len(payload) > 1400 {
 			return
 		}
-		agree(t, []Pattern{p, q}, payload)
-		agree(t, []Pattern{q, p}, payload)
+		agree(t, []PayloadPattern{p, q}, payload)
+		agree(t, []PayloadPattern{q, p}, payload)
 	})
 }

@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	fmt.Printf("%v\n%v\n%v\n", err, e.Hint, errors.Is(err, fs.ErrPermission))
-	list, err := Interfaces()
+	list, err := Devices()
 	for _, in := range list {
 		fmt.Println(in.Name, in.Permitted, err)
 	}
@@ -44,13 +44,13 @@ func TestWithoutRights(t *testing.T) {
 		t.Skip("only root can start a program as somebody else")
 	}
 	ns := netns.New(t)
-	ns.IP(t, "link set lo up")
+	ns.RunIP(t, "link set lo up")
 	each(t, func(t *testing.T, backend Backend) {
 		var out []byte
 		var err error
 		path := t.TempDir() + "/live test" // where others may read
 		ns.Do(func() {
-			if out, err = exec.Command("cp", program(), path).CombinedOutput(); err != nil {
+			if out, err = exec.Command("cp", programPath(), path).CombinedOutput(); err != nil {
 				return
 			}
 			for dir := path; dir != "/tmp" && len(dir) > 5; dir = dir[:strings.LastIndex(dir, "/")] {

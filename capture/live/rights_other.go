@@ -2,7 +2,7 @@
 
 package live
 
-// RightsHint says how this program gets the right to capture.
+// RightsHint returns the command that gives this program the right to capture.
 func RightsHint() string {
-	return "give your user access to the devices /dev/bpf*, or start " + shellWord(program()) + " with sudo"
+	return "give your user access to the devices /dev/bpf*, or start " + shellWord(programPath()) + " with sudo"
 }

@@ -73,9 +73,9 @@ type frame struct {
 	nanos    int64
 	data     []byte
 	wire     uint32
-	tagged   bool // the network card took a VLAN tag off:
-	tci      uint16
-	tpid     uint16
+	tagged   bool   // the network card took a VLAN tag off
+	tci      uint16 // that tag
+	tpid     uint16 // its EtherType
 	protocol uint16
 	iface    uint32
 	arp      uint16
@@ -83,17 +83,17 @@ type frame struct {
 	address  []byte // its length and 8 bytes
 }
 
-// walker steps through the packets of a block. A block that contradicts itself ends
-// where it does.
-type walker struct {
+// blockWalker steps through the packets of a block. It ends at a packet that does not
+// fit into the block.
+type blockWalker struct {
 	block []byte
 	at    uint32
 	left  uint32
 }
 
-// begin is at the first packet of a block.
-func (w *walker) begin(block []byte) {
-	*w = walker{}
+// begin moves to the first packet of a block.
+func (w *blockWalker) begin(block []byte) {
+	*w = blockWalker{}
 	if len(block) >= blockHeader {
 		w.block = block
 		w.left = binary.NativeEndian.Uint32(block[blockCountAt:])
@@ -102,7 +102,7 @@ func (w *walker) begin(block []byte) {
 }
 
 // next reads a packet into f. It returns false at the end.
-func (w *walker) next(f *frame) bool {
+func (w *blockWalker) next(f *frame) bool {
 	if w.left == 0 || uint64(w.at)+frameHeader > uint64(len(w.block)) {
 		w.left = 0
 		return false
@@ -121,7 +121,7 @@ func (w *walker) next(f *frame) bool {
 		wire:     max(order.Uint32(b[frameWireAt:]), n),
 		tagged:   status&statusVLAN != 0,
 		tci:      uint16(order.Uint32(b[frameTCIAt:])),
-		tpid:     etherVLAN, // kernels before 3.14 do not tell
+		tpid:     etherVLAN, // kernels before 3.14 do not deliver it
 		protocol: binary.BigEndian.Uint16(b[frameProtoAt:]),
 		iface:    order.Uint32(b[frameIfaceAt:]),
 		arp:      order.Uint16(b[frameARPAt:]),
@@ -134,15 +134,15 @@ func (w *walker) next(f *frame) bool {
 	w.left--
 	step := order.Uint32(b[frameNextAt:])
 	if step == 0 || uint64(w.at)+uint64(step) > uint64(len(w.block)) {
-		w.left = 0 // no more, whatever the count says
+		w.left = 0 // no more, whatever the count of packets
 	}
 	w.at += step
 	return true
 }
 
-// owned reports whether a block is the program's to read. What the kernel wrote into
-// it before it gave it away is visible then.
-func owned(block []byte) bool {
+// isReadable reports whether the kernel has handed over a block. All that the kernel
+// wrote into it before is visible then.
+func isReadable(block []byte) bool {
 	return atomic.LoadUint32(blockStatus(block))&statusUser != 0
 }
 
@@ -153,7 +153,7 @@ func blockStatus(block []byte) *uint32 {
 	return (*uint32)(unsafe.Pointer(&block[:blockHeader][blockStatusAt])) // aligned: blocks begin at pages
 }
 
-// size is how many bytes a packet takes in a batch.
+// size returns how many bytes a packet takes in a batch.
 func (f *frame) size(link uint16) int {
 	n := len(f.data)
 	if link == linkSLL2 {

@@ -72,7 +72,7 @@ func TestWalker(t *testing.T) {
 			"8100 0000 00000007 0001 00 06 0200000000010000 002a 0800 4500", 64},
 		{"too short for a tag", put{data: frameOf("0200"), status: statusVLAN, tci: 42}, linkEthernet, "0200", 6},
 	} {
-		var w walker
+		var w blockWalker
 		var f frame
 		w.begin(block(4096, tc.in))
 		if !w.next(&f) {
@@ -97,7 +97,7 @@ func TestWalkerSeveral(t *testing.T) {
 	for i := range 50 {
 		in = append(in, put{data: bytes.Repeat([]byte{byte(i)}, i)})
 	}
-	var w walker
+	var w blockWalker
 	var f frame
 	w.begin(block(1<<16, in...))
 	for i := range in {
@@ -110,14 +110,14 @@ func TestWalkerSeveral(t *testing.T) {
 	}
 }
 
-// FuzzWalker: whatever a block says, packets lie inside it, their number is bounded,
+// FuzzWalker: whatever a block holds, packets lie inside it, their number is bounded,
 // and what is delivered has the size that was asked for.
 func FuzzWalker(f *testing.F) {
 	f.Add(block(512, put{data: []byte("abc")}, put{data: []byte("defg"), status: statusVLAN}))
 	f.Add(block(256, put{data: bytes.Repeat([]byte{1}, 100), wire: 200}))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		var w walker
+		var w blockWalker
 		var p frame
 		w.begin(b)
 		count := 0

@@ -16,19 +16,19 @@ type Source struct {
 	described []capture.Interface
 	chunk     int // bytes of a batch's buffer
 
-	mu     sync.Mutex // held while Read uses what Close takes away
-	inputs []*input
-	waiter waiter
-	merge  merger
-	first  int   // the input that is asked first, in turn
-	reads  uint  // since the start
-	ending error // why the capture ends, once what was captured is delivered
-	left   int   // bytes that are still delivered then
-	err    error // what Read returns from now on
+	mu        sync.Mutex // held while Read uses what Close closes
+	inputs    []*input
+	waiter    waiter
+	merge     merger
+	nextInput int   // the input that is read first, in turn
+	reads     uint  // since the start
+	endError  error // why the capture ends, once what was captured is delivered
+	bytesLeft int   // bytes that are still delivered then
+	err       error // what Read returns from now on
 
-	settle  time.Duration // after which the kernel has delivered what it has
-	stopped atomic.Bool
-	closed  atomic.Bool
+	kernelDelay time.Duration // after which the kernel has delivered what it has
+	stopped     atomic.Bool
+	closed      atomic.Bool
 
 	received, bytes atomic.Uint64
 }
@@ -40,23 +40,24 @@ type input struct {
 	iface uint16 // Packet.Iface
 	card  card
 
-	kernel, missed atomic.Uint64 // packets lost since the start
+	kernelDrops, cardDrops atomic.Uint64 // packets lost since the start
 }
 
 // handle is an interface that a backend has opened. It is not safe for concurrent
 // use.
 type handle interface {
-	// read appends packets to b until it has max, or there is no room in its buffer,
-	// or none is waiting. It never blocks.
-	read(b *capture.Batch, iface uint16, max int) error
-	// drops is how many packets the kernel had no room for since it was opened.
+	// read appends packets to b until it has most, or there is no room in its buffer,
+	// or no packet is waiting. It never blocks.
+	read(b *capture.Batch, iface uint16, most int) error
+	// drops returns how many packets the kernel had no room for since the handle was
+	// opened.
 	drops() uint64
 	link() uint16    // LINKTYPE_ value
 	descriptor() int // readable when packets wait
 	close()
 }
 
-// target is an interface as the system knows it.
+// target is an interface of the system, or Any.
 type target struct {
 	name  string
 	index int // 0: any
@@ -69,9 +70,10 @@ var (
 	_ capture.Describer = (*Source)(nil)
 )
 
-// Read fills b with what has been captured. It waits 100 ms for the first packet and
-// then returns without any, so that the caller's time goes on. After Stop or Close it
-// returns io.EOF; when an interface went down or vanished, an *Error with its name.
+// Read fills b with what has been captured. It waits up to 100 ms (pollTimeout) for the
+// first packet, then returns without any, so that the caller's time goes on. After Stop
+// or Close it returns io.EOF; when an interface went down or vanished, an *Error with
+// its name.
 func (s *Source) Read(b *capture.Batch) error {
 	b.Reset()
 	s.mu.Lock()
@@ -82,23 +84,23 @@ func (s *Source) Read(b *capture.Batch) error {
 	if s.err != nil {
 		return s.err
 	}
-	s.prepare(b)
-	s.fill(b)
-	if len(b.Packets) == 0 && s.ending == nil {
+	s.prepareBatch(b)
+	s.fillBatch(b)
+	if len(b.Packets) == 0 && s.endError == nil {
 		s.waiter.wait(pollTimeout)
-		s.fill(b)
+		s.fillBatch(b)
 	}
-	if s.ending != nil {
-		if s.left -= len(b.Buf); len(b.Packets) == 0 || s.left <= 0 {
-			s.err = s.ending
+	if s.endError != nil {
+		if s.bytesLeft -= len(b.Buf); len(b.Packets) == 0 || s.bytesLeft <= 0 {
+			s.err = s.endError
 		}
 	}
-	s.count(b)
+	s.countBatch(b)
 	return s.err
 }
 
-// prepare gives a new batch its memory.
-func (s *Source) prepare(b *capture.Batch) {
+// prepareBatch gives a new batch its memory, and empties the buffer.
+func (s *Source) prepareBatch(b *capture.Batch) {
 	if cap(b.Packets) < capture.MaxPackets {
 		b.Packets = make([]capture.Packet, 0, capture.MaxPackets)
 	}
@@ -108,48 +110,49 @@ func (s *Source) prepare(b *capture.Batch) {
 	b.Buf = b.Buf[:0]
 }
 
-// chunkFor is the buffer of a batch of packets up to snap bytes.
-func chunkFor(snap int) int { return min(batchBytes, capture.MaxPackets*(snap+putFront)) }
+// batchBytesFor returns the length of the buffer of a batch of packets up to snap bytes.
+func batchBytesFor(snap int) int { return min(batchBytes, capture.MaxPackets*(snap+addedLen)) }
 
-// fill takes what is there, and at the end what comes until then.
-func (s *Source) fill(b *capture.Batch) {
-	if s.ending == nil && s.stopped.Load() {
-		s.end(io.EOF)
+// fillBatch collects what is waiting. When the capture ends meanwhile and nothing was
+// waiting, it collects once more, for what the kernel delivered until then.
+func (s *Source) fillBatch(b *capture.Batch) {
+	if s.endError == nil && s.stopped.Load() {
+		s.beginEnd(io.EOF)
 	}
-	going := s.ending == nil
+	going := s.endError == nil
 	s.collect(b)
-	if going && s.ending != nil && len(b.Packets) == 0 {
+	if going && s.endError != nil && len(b.Packets) == 0 {
 		s.collect(b)
 	}
 }
 
-// end begins the end: what was captured until now is still delivered. The kernel
-// hands over its last block when Delay is over.
-func (s *Source) end(err error) {
-	s.ending = err
-	s.waiter.rest(s.settle)
+// beginEnd begins the end of the capture, for err: what was captured until now is still
+// delivered. It waits until the kernel has handed over its last block.
+func (s *Source) beginEnd(err error) {
+	s.endError = err
+	s.waiter.sleep(s.kernelDelay)
 }
 
-// collect takes what waits at all interfaces. Each has its share of a batch, so that
-// a flood at one does not keep the others waiting.
+// collect reads the packets that wait at all interfaces. Each has its share of a batch,
+// so that a flood at one does not delay the others.
 func (s *Source) collect(b *capture.Batch) {
 	share := max(capture.MaxPackets/len(s.inputs), 1)
-	s.merge.begin()
+	s.merge.reset()
 	for i := range s.inputs {
-		in := s.inputs[(s.first+i)%len(s.inputs)]
+		in := s.inputs[(s.nextInput+i)%len(s.inputs)]
 		start := len(b.Packets)
 		err := in.read(b, in.iface, min(start+share, capture.MaxPackets))
-		s.merge.run(start, len(b.Packets))
-		if err != nil && s.ending == nil {
-			s.end(err)
+		s.merge.addRun(start, len(b.Packets))
+		if err != nil && s.endError == nil {
+			s.beginEnd(err)
 		}
 	}
-	s.first++
-	s.merge.sort(b)
+	s.nextInput++
+	s.merge.sortPackets(b)
 }
 
-// count numbers the packets and looks up what was lost.
-func (s *Source) count(b *capture.Batch) {
+// countBatch numbers the packets and updates the counts of lost ones.
+func (s *Source) countBatch(b *capture.Batch) {
 	n, sum := s.received.Load(), 0
 	for i := range b.Packets {
 		b.Packets[i].No = n + uint64(i) + 1
@@ -158,9 +161,9 @@ func (s *Source) count(b *capture.Batch) {
 	s.received.Add(uint64(len(b.Packets)))
 	s.bytes.Add(uint64(sum))
 	for _, in := range s.inputs {
-		in.kernel.Store(in.drops())
+		in.kernelDrops.Store(in.drops())
 		if s.reads%cardEvery == 0 || s.err != nil {
-			in.missed.Store(in.card.missed())
+			in.cardDrops.Store(in.card.countMissed())
 		}
 	}
 	s.reads++
@@ -172,14 +175,14 @@ func (s *Source) Stats() capture.Stats {
 	return capture.Stats{Received: s.received.Load(), Dropped: kernel + card, Bytes: int64(s.bytes.Load())}
 }
 
-// Drops are packets that were lost: by the kernel, because the program did not fetch
-// them in time, and by network cards and their drivers, which ran out of buffers. The
-// second are not all packets of interest: the filter has not seen them. Cards are not
-// asked where Any is captured on.
+// Drops returns how many packets were lost: by the kernel, because the program did not
+// read them in time, and by network cards and their drivers, which ran out of buffers.
+// The second count includes packets that the filter would have dropped. It is 0 where
+// Any is captured on.
 func (s *Source) Drops() (kernel, card uint64) {
 	for _, in := range s.inputs {
-		kernel += in.kernel.Load()
-		card += in.missed.Load()
+		kernel += in.kernelDrops.Load()
+		card += in.cardDrops.Load()
 	}
 	return kernel, card
 }
@@ -188,16 +191,16 @@ func (s *Source) Drops() (kernel, card uint64) {
 func (s *Source) Interfaces() []capture.Interface {
 	all := append([]capture.Interface(nil), s.described...)
 	for i, in := range s.inputs {
-		all[i].Dropped = in.kernel.Load() + in.missed.Load()
+		all[i].Dropped = in.kernelDrops.Load() + in.cardDrops.Load()
 	}
 	return all
 }
 
-// Backend is the one that was chosen.
+// Backend returns the backend that captures, which is never Auto.
 func (s *Source) Backend() Backend { return s.backend }
 
-// Stop ends the capture in order: Read delivers what was captured until now, and
-// then io.EOF. It does not wait for that.
+// Stop ends the capture without loss: Read delivers what was captured until now, then
+// returns io.EOF. Stop does not wait for that.
 func (s *Source) Stop() {
 	s.stopped.Store(true)
 	s.waiter.wake()

@@ -26,7 +26,7 @@ func TestAllocations(t *testing.T) {
 			each(t, func(t *testing.T, backend Backend) {
 				const n = 200
 				here, there := cable(t)
-				here.IP(t, "link set lo up")
+				here.RunIP(t, "link set lo up")
 				here.Listen(t, hereIP+":27015")
 				s := open(t, here, Options{Interfaces: names, Backend: backend, Delay: time.Millisecond, AutoFilter: usual})
 				conn := there.Dial(t, hereIP+":27015")
@@ -52,7 +52,7 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// BenchmarkFlood sends queries through a cable as fast as one core does, and tells
+// BenchmarkFlood sends queries through a cable as fast as one core does, and reports
 // which share of them is captured, beside tcpdump.
 func BenchmarkFlood(b *testing.B) {
 	for _, backend := range backends() {
@@ -111,7 +111,7 @@ func flood(b *testing.B, from *netns.Namespace) {
 	b.StopTimer()
 }
 
-// share tells how much was captured, and what time a processor took for it.
+// share reports how much was captured, and what time a processor took for it.
 func share(b *testing.B, captured uint64, used time.Duration) {
 	b.ReportMetric(float64(used)/float64(max(captured, 1)), "ns-used/packet")
 	b.ReportMetric(float64(captured)/float64(b.N)*100, "%captured")

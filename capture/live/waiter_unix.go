@@ -9,15 +9,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// waiter waits for packets at several descriptors, or for whoever wakes it.
+// waiter waits for packets at several descriptors, or until it is woken.
 type waiter struct {
 	fds []unix.PollFd // the first is the reading end of the pipe
 
-	mu   sync.Mutex // keeps wake and close apart
+	mu   sync.Mutex // held by wake and close
 	pipe int        // writing end; 0 once closed
 }
 
-// open makes the pipe by which wake is noticed.
+// open makes the pipe through which wake ends wait.
 func (w *waiter) open() error {
 	var p [2]int
 	if err := unix.Pipe(p[:]); err != nil {
@@ -39,18 +39,18 @@ func (w *waiter) watch(fd int) {
 	w.fds = append(w.fds, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
 }
 
-// wait returns when packets or errors wait, wake was called, or after the time. A
-// signal may end it earlier.
+// wait returns when packets or errors are there to be read, when wake is called, or
+// after d. A signal may end it earlier.
 func (w *waiter) wait(d time.Duration) {
-	_, _ = unix.Poll(w.fds, int(d.Milliseconds())) // what it says is seen by reading
+	_, _ = unix.Poll(w.fds, int(d.Milliseconds())) // reading shows what there is
 }
 
-// rest waits for the time that the kernel takes to deliver what it collects for d,
-// whatever comes.
-func (w *waiter) rest(d time.Duration) {
+// sleep waits until the kernel has delivered what it collects for d, whatever arrives:
+// twice d, because its timer delivers a block when it finds the same one a second time.
+func (w *waiter) sleep(d time.Duration) {
 	const (
 		slack = 10 * time.Millisecond // of the kernel's timers, which count jiffies
-		again = 3                     // signals, such as the one that ends the program
+		again = 3                     // attempts: signals interrupt, such as the one that ends the program
 	)
 	for range again {
 		if _, err := unix.Poll(nil, int((2*d + slack).Milliseconds())); err != unix.EINTR {
@@ -59,7 +59,7 @@ func (w *waiter) rest(d time.Duration) {
 	}
 }
 
-// wake ends wait, also one that has not begun.
+// wake ends the present wait, and every later one at once.
 func (w *waiter) wake() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -68,7 +68,7 @@ func (w *waiter) wake() {
 	}
 }
 
-// close gives the pipe back.
+// close closes the pipe.
 func (w *waiter) close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

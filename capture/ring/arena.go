@@ -4,47 +4,49 @@ import "qsniff/capture"
 
 // The memory of a Trigger is a ring of records, each in one piece:
 //
-//	 0  captured length, or wrapped: the next record is at the start
+//	 0  captured length, or wrapMark: the next record is at the start
 //	 4  length on the wire
-//	 8  time by the clock
+//	 8  time of clock
 //	16  packet time
 //	24  number
 //	32  link type, interface, input; 2 bytes unused
 //	40  captured bytes, padded to align
 //
-// Less than four bytes never remain at the end, because records and the memory
-// are multiples of align.
+// Where bytes remain after the last record, the mark fits: records and the memory are
+// multiples of align.
 const (
-	align   = 8
-	wrapped = 1<<32 - 1
+	align    = 8
+	wrapMark = 1<<32 - 1
 )
 
+// recordLen returns the length of a record of that many captured bytes.
 func recordLen(data int) int { return (headerLen + data + align - 1) &^ (align - 1) }
 
-// reserve makes room for n bytes at tail. The oldest packets make room: written if
-// there is an incident that they belong to, else dropped.
+// reserve makes room for n bytes at tail by removing the oldest packets: those that
+// belong to the incident are written, the others dropped. It returns the first error
+// of writing.
 func (t *Trigger) reserve(n int) error {
 	var first error
-	for !t.fits(n) {
-		if t.firing && t.due() {
-			if err := t.write(); err != nil && first == nil {
+	for !t.findRoom(n) {
+		if t.hasIncident && t.oldestIsDue() {
+			if err := t.writeOldest(); err != nil && first == nil {
 				first = err
 			}
 			continue
 		}
-		t.lost = t.passedAt(t.head)
-		t.drop()
+		t.newestDropped = t.timeAt(t.head)
+		t.dropOldest()
 	}
 	return first
 }
 
-// fits says whether n bytes are free at tail, which it moves to the start if they
-// are free there.
-func (t *Trigger) fits(n int) bool {
-	if t.n == 0 {
-		t.head, t.tail, t.wraps = 0, 0, false
+// findRoom reports whether n bytes are free at tail. Where there are too few before
+// the end of the memory, but enough at its start, it moves tail to the start.
+func (t *Trigger) findRoom(n int) bool {
+	if t.held == 0 {
+		t.head, t.tail, t.wrapped = 0, 0, false
 	}
-	if t.wraps {
+	if t.wrapped {
 		return t.head-t.tail >= n
 	}
 	if len(t.arena)-t.tail >= n {
@@ -54,18 +56,18 @@ func (t *Trigger) fits(n int) bool {
 		return false
 	}
 	if t.tail < len(t.arena) {
-		little.PutUint32(t.arena[t.tail:], wrapped)
+		little.PutUint32(t.arena[t.tail:], wrapMark)
 	}
-	t.tail, t.wraps = 0, true
+	t.tail, t.wrapped = 0, true
 	return true
 }
 
-// put appends a packet, for which there is room.
-func (t *Trigger) put(p *capture.Packet) {
+// appendPacket appends a packet, for which reserve has made room.
+func (t *Trigger) appendPacket(p *capture.Packet) {
 	b := t.arena[t.tail:]
 	little.PutUint32(b, uint32(len(p.Data)))
 	little.PutUint32(b[4:], p.Wire)
-	little.PutUint64(b[8:], uint64(t.clock.passed))
+	little.PutUint64(b[8:], uint64(t.clock.elapsed))
 	little.PutUint64(b[16:], uint64(p.Nanos))
 	little.PutUint64(b[24:], p.No)
 	little.PutUint16(b[32:], p.Link)
@@ -73,13 +75,13 @@ func (t *Trigger) put(p *capture.Packet) {
 	little.PutUint16(b[36:], p.File)
 	copy(b[headerLen:], p.Data)
 	t.tail += recordLen(len(p.Data))
-	t.n++
+	t.held++
 	t.stats.Held++
 	t.stats.HeldBytes += int64(len(p.Data))
 }
 
-// get returns the oldest packet, valid until put.
-func (t *Trigger) get(p *capture.Packet) {
+// readOldest sets p to the oldest packet. Its data is valid until appendPacket.
+func (t *Trigger) readOldest(p *capture.Packet) {
 	b := t.arena[t.head:]
 	end := headerLen + int(little.Uint32(b))
 	*p = capture.Packet{
@@ -93,17 +95,17 @@ func (t *Trigger) get(p *capture.Packet) {
 	}
 }
 
-// passedAt is the clock's time of the record at head.
-func (t *Trigger) passedAt(at int) int64 { return int64(little.Uint64(t.arena[at+8:])) }
+// timeAt returns the time of clock in the record at that place of the memory.
+func (t *Trigger) timeAt(at int) int64 { return int64(little.Uint64(t.arena[at+8:])) }
 
-// drop forgets the oldest packet.
-func (t *Trigger) drop() {
+// dropOldest frees the memory of the oldest packet.
+func (t *Trigger) dropOldest() {
 	data := int(little.Uint32(t.arena[t.head:]))
 	t.head += recordLen(data)
-	t.n--
+	t.held--
 	t.stats.Held--
 	t.stats.HeldBytes -= int64(data)
-	if t.wraps && (t.head == len(t.arena) || t.n > 0 && little.Uint32(t.arena[t.head:]) == wrapped) {
-		t.head, t.wraps = 0, false
+	if t.wrapped && (t.head == len(t.arena) || t.held > 0 && little.Uint32(t.arena[t.head:]) == wrapMark) {
+		t.head, t.wrapped = 0, false
 	}
 }

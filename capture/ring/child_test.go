@@ -22,7 +22,7 @@ type orders struct {
 
 func TestMain(m *testing.M) { child.Main(m, obey) }
 
-// obey writes packets to a ring, ten a second of packet time, says how it went,
+// obey writes packets to a ring, ten a second of packet time, prints how it went,
 // and waits.
 func obey(o orders) error {
 	w, err := Open(Options{Path: o.Path, Time: o.Time, Files: o.Files})
@@ -42,7 +42,7 @@ func obey(o orders) error {
 	}
 	if o.Wait {
 		fmt.Println("written")
-		child.Stay()
+		child.AwaitParent()
 	}
 	if err := w.Close(); err != nil {
 		return err

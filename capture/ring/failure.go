@@ -6,59 +6,61 @@ import (
 	"qsniff/capture/file"
 )
 
-// failed deals with an error of the file's Writer: about a packet that the format
-// cannot hold, or about the file, which ends here.
-func (w *Writer) failed(err error) error {
+// handleWriteError returns an error of the file's Writer if the caller must know of
+// it. A packet that the format cannot hold is counted as refused, and reported once;
+// after any other error the file is finished.
+func (w *Writer) handleWriteError(err error) error {
 	if errors.Is(err, file.ErrRefused) {
 		w.stats.Refused++
-		if w.refused {
+		if w.hasRefused {
 			return nil
 		}
-		w.refused = true
+		w.hasRefused = true
 		return err
 	}
-	return w.finish() // Close returns the same error
+	return w.finishFile() // Close returns the same error
 }
 
-// fail waits with the next file until the next rotation is due, or for
-// retryAfter.
-func (w *Writer) fail(err error) error {
+// pauseAfter sets the time before which no next file is tried: after retryAfter, or
+// after Options.Time if that is shorter. It returns err if it is to be reported.
+func (w *Writer) pauseAfter(err error) error {
 	wait := retryAfter
 	if w.opt.Time > 0 {
 		wait = min(wait, w.opt.Time)
 	}
-	w.retryAt = later(w.clock.passed, span(wait))
-	w.lost = 0
+	w.retryAt = addSpan(w.clock.elapsed, span(wait))
+	w.lostBytes = 0
 	w.stats.Failing = err
-	return w.report(err)
+	return w.reportOnce(err)
 }
 
-// report returns an error if it has not been returned since the ring last wrote.
-func (w *Writer) report(err error) error {
+// reportOnce counts an error, and returns it unless its reason is that of the last one
+// returned since the ring recovered.
+func (w *Writer) reportOnce(err error) error {
 	w.stats.Errors++
-	w.trouble = true
+	w.hasFailed = true
 	reason := err.Error()
 	if e := (*file.Error)(nil); errors.As(err, &e) {
 		reason = e.Reason
 	}
-	if reason == w.reported {
+	if reason == w.lastReason {
 		return nil
 	}
-	w.reported = reason
+	w.lastReason = reason
 	return err
 }
 
-// recovered notes that the disk takes packets again: more are in the file than
-// before. That it takes a header says little.
-func (w *Writer) recovered(before uint64) {
-	if w.stats.Failing != nil && w.safe() > before {
+// noteRecovery ends the state of failing once more packets are in the file than
+// before. A header alone is no recovery: a full disk may still take that.
+func (w *Writer) noteRecovery(before uint64) {
+	if w.stats.Failing != nil && w.packetsInFile() > before {
 		w.stats.Failing = nil
-		w.reported = ""
+		w.lastReason = ""
 	}
 }
 
-// safe is how many packets are in the file, not in the buffer.
-func (w *Writer) safe() uint64 {
+// packetsInFile returns how many packets are in the file, without those in the buffer.
+func (w *Writer) packetsInFile() uint64 {
 	s := w.out.Stats()
 	return s.Packets - s.Held
 }

@@ -14,18 +14,18 @@ import (
 	"qsniff/internal/flock"
 )
 
-// mode is that of new files: captures hold passwords.
-const mode = 0o600
+// fileMode lets only their owner read new files: captures hold passwords.
+const fileMode = 0o600
 
-// scan finds the files of earlier runs, finishes what they left, and makes sure
-// that the folder can be written.
+// scan finds the files of earlier runs, finishes those that they did not, and
+// checks that the folder can be written.
 func (w *Writer) scan() error {
 	folder, err := w.root.Open(".")
 	if err != nil {
-		return file.WriteError(w.names.path("."), err)
+		return file.WriteError(w.names.pathOf("."), err)
 	}
 	defer folder.Close()
-	var parts []kept
+	var parts []ringFile
 	for {
 		entries, err := folder.ReadDir(1024)
 		for _, e := range entries {
@@ -35,19 +35,19 @@ func (w *Writer) scan() error {
 			}
 			w.number = max(w.number, number)
 			if !finished {
-				parts = append(parts, kept{number, e.Name()})
-			} else if !w.opt.Own {
-				w.keep(kept{number, e.Name()})
+				parts = append(parts, ringFile{number, e.Name()})
+			} else if !w.opt.OwnOnly {
+				w.addFinished(ringFile{number, e.Name()})
 			}
-			if len(w.kept)+len(parts) > maxKept {
-				return tooMany(w.names.folder)
+			if len(w.finished)+len(parts) > maxKept {
+				return tooManyError(w.names.folder)
 			}
 		}
 		if err == io.EOF {
 			break
 		}
 		if err != nil {
-			return file.WriteError(w.names.path("."), err)
+			return file.WriteError(w.names.pathOf("."), err)
 		}
 	}
 	for _, p := range parts {
@@ -55,55 +55,56 @@ func (w *Writer) scan() error {
 			return err
 		}
 	}
-	slices.SortFunc(w.kept, func(a, b kept) int { return cmp.Compare(a.number, b.number) })
-	return w.probe()
+	slices.SortFunc(w.finished, func(a, b ringFile) int { return cmp.Compare(a.number, b.number) })
+	return w.checkWritable()
 }
 
-func tooMany(path string) error {
+func tooManyError(path string) error {
 	return &file.Error{File: path, Offset: -1, Reason: "more than " + digits.Grouped(maxKept) + " files in one ring",
 		Hint: "move some away, or make the files longer"}
 }
 
-// keep counts a finished file in. Without a bound on their number, nobody asks.
-func (w *Writer) keep(k kept) {
+// addFinished records a finished file, if the number of files is bounded.
+func (w *Writer) addFinished(k ringFile) {
 	if w.opt.Files > 0 {
-		w.kept = append(w.kept, k)
+		w.finished = append(w.finished, k)
 	}
 }
 
-// adopt gives a file its name that an earlier run did not finish, or removes it
-// if it has no packets. One that is locked belongs to a run that still lives.
-func (w *Writer) adopt(p kept) error {
+// adopt finishes a file that an earlier run did not: it gives the file its name, or
+// removes it if it has no packets. A file that is locked belongs to a run that still
+// writes, and is an error.
+func (w *Writer) adopt(p ringFile) error {
 	f, err := w.root.OpenFile(p.name, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrPermission) {
 		return nil // of another user: it stays as it is
 	}
 	if err != nil {
-		return file.WriteError(w.names.path(p.name), err)
+		return file.WriteError(w.names.pathOf(p.name), err)
 	}
 	defer f.Close()
-	if !flock.Take(f) {
-		return busy(w.names.path(p.name))
+	if !flock.TryLock(f) {
+		return busyError(w.names.pathOf(p.name))
 	}
-	if empty(f) {
+	if isEmpty(f) {
 		if err := w.root.Remove(p.name); err != nil {
-			return file.WriteError(w.names.path(p.name), err)
+			return file.WriteError(w.names.pathOf(p.name), err)
 		}
 		return nil
 	}
 	p.name = p.name[:len(p.name)-len(partSuffix)]
 	if err := w.root.Rename(p.name+partSuffix, p.name); err != nil {
-		return file.WriteError(w.names.path(p.name), err)
+		return file.WriteError(w.names.pathOf(p.name), err)
 	}
-	if !w.opt.Own {
-		w.keep(p)
+	if !w.opt.OwnOnly {
+		w.addFinished(p)
 	}
 	return nil
 }
 
-// empty says that there is nothing in a file, or nothing but the header of a
-// capture. Damage may hide packets, and what was cut is kept, too.
-func empty(f *os.File) bool {
+// isEmpty reports whether there is nothing in a file, or nothing but the header of a
+// capture. A damaged or cut one is not empty, as there may be packets in it.
+func isEmpty(f *os.File) bool {
 	if info, err := f.Stat(); err != nil || info.Size() == 0 {
 		return err == nil
 	}
@@ -116,77 +117,78 @@ func empty(f *os.File) bool {
 	return err == io.EOF && len(b.Gaps) == 0
 }
 
-// probe makes a file and removes it: a folder that cannot be written is better
-// known before the capture starts.
-func (w *Writer) probe() error {
+// checkWritable creates a file and removes it, so that a folder that cannot be
+// written is an error before the capture starts.
+func (w *Writer) checkWritable() error {
 	name := w.names.prefix + "_probe" + partSuffix
-	f, err := w.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
+	f, err := w.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, fileMode)
 	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}
 	if err != nil {
-		return file.WriteError(w.names.path("."), err)
+		return file.WriteError(w.names.pathOf("."), err)
 	}
 	f.Close()
 	if err := w.root.Remove(name); err != nil {
-		return file.WriteError(w.names.path("."), err)
+		return file.WriteError(w.names.pathOf("."), err)
 	}
 	return nil
 }
 
-// begin begins the next file. Old files are removed once it is there, so that a
-// folder that cannot be written does not lose them.
-func (w *Writer) begin(nanos int64) error {
+// beginFile begins the next file, whose first packet is of that time. Old files are
+// removed once it exists, so that none are lost where none can be created.
+func (w *Writer) beginFile(nanos int64) error {
 	for {
 		w.number++
-		w.name = w.names.name(w.number, nanos)
-		f, err := w.root.OpenFile(w.name+partSuffix, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
+		w.name = w.names.fileName(w.number, nanos)
+		f, err := w.root.OpenFile(w.name+partSuffix, os.O_CREATE|os.O_EXCL|os.O_WRONLY, fileMode)
 		if errors.Is(err, fs.ErrExist) {
-			continue // somebody else's; numbers go on
+			continue // not of this run: take the next number
 		}
 		if err != nil {
-			w.number-- // numbers have no holes
-			return w.fail(file.WriteError(w.names.path(w.name), err))
+			w.number-- // the next attempt takes the same number
+			return w.pauseAfter(file.WriteError(w.names.pathOf(w.name), err))
 		}
 		w.part = f
 		break
 	}
-	flock.Take(w.part) // says that this file is not left over
+	flock.TryLock(w.part) // so that no other run adopts it
 	if w.out == nil {
-		w.out = file.NewWriter(w.part, w.names.path(w.name), w.opt.Write)
+		w.out = file.NewWriter(w.part, w.names.pathOf(w.name), w.opt.Write)
 	} else {
-		w.out.Reset(w.part, w.names.path(w.name))
+		w.out.Reset(w.part, w.names.pathOf(w.name))
 	}
-	w.since = w.clock.passed
-	w.trouble = false
+	w.begunAt = w.clock.elapsed
+	w.hasFailed = false
 	return w.removeOld()
 }
 
-// removeOld removes as many of the oldest files as there are too many. One that
-// cannot be removed stays, and is tried again with the next file.
+// removeOld removes the oldest files until there is room for one more below
+// Options.Files. One that cannot be removed stays, and is tried again with the next
+// file.
 func (w *Writer) removeOld() error {
 	var first error
-	for w.opt.Files > 0 && len(w.kept) >= w.opt.Files {
-		err := w.root.Remove(w.kept[0].name)
+	for w.opt.Files > 0 && len(w.finished) >= w.opt.Files {
+		err := w.root.Remove(w.finished[0].name)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			first = w.report(file.WriteError(w.names.path(w.kept[0].name), err))
+			first = w.reportOnce(file.WriteError(w.names.pathOf(w.finished[0].name), err))
 			break
 		}
 		if err == nil {
 			w.stats.Removed++
 		}
-		w.kept = w.kept[1:]
+		w.finished = w.finished[1:]
 	}
 	return first
 }
 
-// finish closes the file and gives it its name, or removes it if it has no
-// packets. A file that cannot be renamed keeps its packets, and gets its name when
-// a ring is opened here again.
-func (w *Writer) finish() error {
+// finishFile closes the file and gives it its name, or removes it if it has no
+// packets. A file that cannot be renamed stays as it is, and gets its name when
+// the ring is opened again.
+func (w *Writer) finishFile() error {
 	err := w.out.Close()
 	if e := w.part.Close(); e != nil && err == nil {
-		err = file.WriteError(w.names.path(w.name), e)
+		err = file.WriteError(w.names.pathOf(w.name), e)
 	}
 	w.part = nil
 	s := w.out.Stats()
@@ -195,15 +197,16 @@ func (w *Writer) finish() error {
 	unnamed := w.nameFinished(s.Packets)
 	switch {
 	case err != nil:
-		return w.fail(err)
+		return w.pauseAfter(err)
 	case unnamed != nil:
-		return w.report(file.WriteError(w.names.path(w.name), unnamed))
-	case s.Packets > 0 && !w.trouble:
-		w.stats.Failing, w.reported = nil, ""
+		return w.reportOnce(file.WriteError(w.names.pathOf(w.name), unnamed))
+	case s.Packets > 0 && !w.hasFailed:
+		w.stats.Failing, w.lastReason = nil, ""
 	}
 	return nil
 }
 
+// nameFinished gives a closed file its name, or removes it if it has no packets.
 func (w *Writer) nameFinished(packets uint64) error {
 	if packets == 0 {
 		return w.root.Remove(w.name + partSuffix)
@@ -212,6 +215,6 @@ func (w *Writer) nameFinished(packets uint64) error {
 		return err
 	}
 	w.stats.Files++
-	w.keep(kept{w.number, w.name})
+	w.addFinished(ringFile{w.number, w.name})
 	return nil
 }

@@ -73,7 +73,7 @@ func TestLocked(t *testing.T) {
 func TestLockRemoved(t *testing.T) {
 	o := Options{Path: filepath.Join(t.TempDir(), "a.pcapng")}
 	first := open(t, o)
-	if err := os.Remove(filepath.Join(filepath.Dir(o.Path), first.names.lock())); err != nil {
+	if err := os.Remove(filepath.Join(filepath.Dir(o.Path), first.names.lockName())); err != nil {
 		t.Fatal(err)
 	}
 	open(t, o)

@@ -14,9 +14,9 @@ import (
 //	PREFIX_20261121T201500Z_00001.pcapng
 //
 // with the time of the first packet and a number that goes up by one with each
-// file, over all runs: the order of the files, which times are not when a clock
-// is set back. While a file is written, it has partSuffix after that. While the
-// ring is, there is a file .PREFIX.pcapng.lock.
+// file, over all runs. The number is the order of the files: times are not, once a
+// clock is set back. While a file is written, its name ends in partSuffix. While the
+// ring is open, there is a file .PREFIX.pcapng.lock.
 const (
 	partSuffix   = ".part"
 	lockSuffix   = ".lock"
@@ -25,12 +25,12 @@ const (
 	defaultExt   = ".pcapng"
 )
 
-// names makes and recognises the names of one ring.
+// names makes and parses the names of one ring's files.
 type names struct {
 	folder, prefix, ext string
 }
 
-// namesOf takes the file name that was given apart.
+// namesOf splits Options.Path into folder, prefix and extension.
 func namesOf(path string) (names, error) {
 	n := names{folder: filepath.Dir(path), ext: filepath.Ext(path)}
 	n.prefix = strings.TrimSuffix(filepath.Base(path), n.ext)
@@ -44,8 +44,8 @@ func namesOf(path string) (names, error) {
 	return n, nil
 }
 
-// name is that of a finished file.
-func (n names) name(number uint64, nanos int64) string {
+// fileName returns the name of a finished file whose first packet is of that time.
+func (n names) fileName(number uint64, nanos int64) string {
 	digits := strconv.FormatUint(number, 10)
 	for len(digits) < numberDigits {
 		digits = "0" + digits
@@ -53,7 +53,8 @@ func (n names) name(number uint64, nanos int64) string {
 	return n.prefix + "_" + time.Unix(0, nanos).UTC().Format(timeLayout) + "_" + digits + n.ext
 }
 
-// parse recognises a file of the ring, and whether it is finished.
+// parse returns the number of a file of the ring, and whether it is finished; ok is
+// false for any other name.
 func (n names) parse(name string) (number uint64, finished, ok bool) {
 	rest, part := strings.CutSuffix(name, partSuffix)
 	rest, ok1 := strings.CutPrefix(rest, n.prefix+"_")
@@ -69,8 +70,8 @@ func (n names) parse(name string) (number uint64, finished, ok bool) {
 	return number, !part, err == nil
 }
 
-// lock is the name of the file that is locked while the ring is written.
-func (n names) lock() string { return "." + n.prefix + n.ext + lockSuffix }
+// lockName returns the name of the file that is locked while the ring is open.
+func (n names) lockName() string { return "." + n.prefix + n.ext + lockSuffix }
 
-// path is a name with its folder, for people.
-func (n names) path(name string) string { return filepath.Join(n.folder, name) }
+// pathOf returns a name with its folder, for messages.
+func (n names) pathOf(name string) string { return filepath.Join(n.folder, name) }

@@ -3,11 +3,15 @@
 // soon as they have their name. Trigger writes to such a ring only what surrounds
 // an incident.
 //
+// A packet arrives at Writer.Write. If the file is too long or too old, it is
+// finished: closed and given its name. The next file is begun, the oldest ones are
+// removed, and the packet is written.
+//
 // A ring goes on whatever happens to its disk: an error is returned once, packets
-// that cannot be written are counted, and after a while the next file is tried.
-// It has no clock of its own, starts no goroutines, and allocates only when a
-// file begins. After Open it works in its folder through a handle, so that a
-// sandbox may close everything else.
+// that cannot be written are counted, and after 10 s at most (retryAfter) the next
+// file is tried. Its time is packet time, it starts no goroutines, and allocates only
+// when a file begins. After Open it works in its folder through a handle, so that
+// a sandbox may close everything else.
 package ring
 
 import (
@@ -22,7 +26,7 @@ import (
 type Options struct {
 	// Path is the folder and the beginning and end of the names, as in
 	// DIR/PREFIX.pcapng for files DIR/PREFIX_20261121T201500Z_00001.pcapng. The end
-	// tells the format.
+	// of the name selects the format.
 	Path string
 
 	// Size is the most bytes of a file. A single packet that is longer gets a
@@ -33,15 +37,15 @@ type Options struct {
 	// file.
 	Time time.Duration
 
-	// Files is how many files there are at most, with that being written and
-	// those of earlier runs; the oldest are removed.
+	// Files is how many files there are at most, including the one being written
+	// and those of earlier runs; the oldest are removed.
 	Files int
 
-	// Own has Files count, and remove, files of this run only: for a bound that nobody
-	// asked for, which must not remove what earlier runs kept.
-	Own bool
+	// OwnOnly makes Files count, and remove, files of this run only: for a bound that
+	// nobody asked for, which must not remove what earlier runs wrote.
+	OwnOnly bool
 
-	// Write is how files are written; Format is overruled by Path, and FlushEvery
+	// Write is how files are written. Path selects the Format, and FlushEvery
 	// is DefaultFlush if it is zero.
 	Write file.WriteOptions
 }
@@ -59,46 +63,46 @@ type Stats struct {
 
 // Writer is a ring of files that is being written.
 type Writer struct {
-	opt    Options
-	names  names
-	root   *os.Root
-	locked *os.File // nil: nothing is
-	kept   []kept   // finished files, the oldest first; none without Options.Files
-	number uint64   // of the last file
-	clock  clock
-	stats  Stats
+	opt      Options
+	names    names
+	root     *os.Root
+	lockFile *os.File   // nil: nothing is
+	finished []ringFile // the oldest first; none without Options.Files
+	number   uint64     // of the last file
+	clock    clock
+	stats    Stats
 
 	// The file that is being written.
-	part  *os.File // nil: none
-	out   *file.Writer
-	name  string // without partSuffix
-	since int64  // when it began, by clock
+	part    *os.File // nil: none
+	out     *file.Writer
+	name    string // without partSuffix
+	begunAt int64  // time of clock
 
-	retryAt  int64  // when the next file is tried after an error, by clock
-	lost     int64  // bytes lost since then
-	reported string // reason of the last error that was returned
-	trouble  bool   // there was an error since the file began
-	refused  bool   // a packet, and that was returned
+	retryAt    int64  // when the next file is tried after an error, time of clock
+	lostBytes  int64  // bytes lost since then
+	lastReason string // reason of the last error that was returned
+	hasFailed  bool   // there was an error since the file began
+	hasRefused bool   // a packet was refused, and the error returned
 }
 
-// kept is a finished file.
-type kept struct {
+// ringFile is a finished file.
+type ringFile struct {
 	number uint64
 	name   string
 }
 
-// Open opens the folder of a ring and counts in what earlier runs with the same
-// Path left there: their numbers go on, and Files bounds all of them. A file that
-// an earlier run did not finish gets its name, and its end stays as it is; it is
-// removed if it got no packets. Until Close, nobody else can open the ring. An
-// error is of type *file.Error; it is one if the folder cannot be written.
+// Open opens the folder of a ring and finds the files that earlier runs with the
+// same Path left there: numbers continue theirs, and Files bounds all of them. A
+// file that an earlier run did not finish gets its name, and its end stays as it
+// is; it is removed if it has no packets. Until Close, nobody else can open the
+// ring. A folder that cannot be written is an error. Errors are of type *file.Error.
 func Open(o Options) (*Writer, error) {
 	n, err := namesOf(o.Path)
 	if err != nil {
 		return nil, err
 	}
 	if o.Files > maxKept {
-		return nil, tooMany(o.Path)
+		return nil, tooManyError(o.Path)
 	}
 	if o.Write.Format, err = file.FormatOf(n.prefix + n.ext); err != nil {
 		return nil, err
@@ -108,7 +112,7 @@ func Open(o Options) (*Writer, error) {
 	}
 	root, err := os.OpenRoot(n.folder)
 	if err != nil {
-		return nil, file.WriteError(n.path("."), err)
+		return nil, file.WriteError(n.pathOf("."), err)
 	}
 	w := &Writer{opt: o, names: n, root: root}
 	if err = w.lock(); err == nil {
@@ -125,7 +129,7 @@ func Open(o Options) (*Writer, error) {
 // Folder is the folder of the files, for a sandbox.
 func (w *Writer) Folder() string { return w.names.folder }
 
-// Stats counts what has been written so far.
+// Stats returns the counts so far.
 func (w *Writer) Stats() Stats {
 	s := w.stats
 	if w.part != nil {
@@ -134,23 +138,23 @@ func (w *Writer) Stats() Stats {
 	return s
 }
 
-// Write writes a packet, to the next file if this one is at its end. An error, of
-// type *file.Error, is returned when it first occurs, and again only after the
-// ring had recovered or when there is another; it never means that Write should
-// not be called any more. The data of p is copied.
+// Write writes a packet, to the next file if this one has reached its Size or Time.
+// An error, of type *file.Error, is returned when it first occurs, and again only
+// after packets were written in between or when its reason changes; Write can be
+// called after any error. The data of p is copied.
 func (w *Writer) Write(p *capture.Packet) error {
-	w.clock.to(p.Nanos)
+	w.clock.advance(p.Nanos)
 	var first error
-	if w.part != nil && (w.expired() || w.opt.Size > 0 && w.out.Stats().Packets > 0 && w.out.SizeWith(p) > w.opt.Size) {
-		first = w.finish()
+	if w.part != nil && (w.fileIsOld() || w.opt.Size > 0 && w.out.Stats().Packets > 0 && w.out.SizeWith(p) > w.opt.Size) {
+		first = w.finishFile()
 	}
 	if w.part == nil {
-		if w.waiting() {
+		if w.mustWait() {
 			w.stats.Lost++
-			w.lost += int64(len(p.Data))
+			w.lostBytes += int64(len(p.Data))
 			return first
 		}
-		if err := w.begin(p.Nanos); err != nil {
+		if err := w.beginFile(p.Nanos); err != nil {
 			first = err
 		}
 		if w.part == nil {
@@ -158,29 +162,29 @@ func (w *Writer) Write(p *capture.Packet) error {
 			return first
 		}
 	}
-	written := w.safe()
+	written := w.packetsInFile()
 	if err := w.out.Write(p); err != nil {
-		return w.failed(err)
+		return w.handleWriteError(err)
 	}
-	w.recovered(written)
+	w.noteRecovery(written)
 	return first
 }
 
-// Tick says what time it is in packet time, when no packets arrive: files are
-// flushed and finished in time.
+// Tick moves the ring's time to a packet time when no packets arrive, so that files
+// are flushed and finished in time.
 func (w *Writer) Tick(nanos int64) error {
-	w.clock.to(nanos)
+	w.clock.advance(nanos)
 	if w.part == nil {
 		return nil
 	}
-	if w.expired() {
-		return w.finish()
+	if w.fileIsOld() {
+		return w.finishFile()
 	}
-	written := w.safe()
+	written := w.packetsInFile()
 	if err := w.out.Tick(nanos); err != nil {
-		return w.failed(err)
+		return w.handleWriteError(err)
 	}
-	w.recovered(written)
+	w.noteRecovery(written)
 	return nil
 }
 
@@ -189,7 +193,7 @@ func (w *Writer) Rotate() error {
 	if w.part == nil {
 		return nil
 	}
-	return w.finish()
+	return w.finishFile()
 }
 
 // Close finishes the file that is being written, and the ring.
@@ -197,18 +201,18 @@ func (w *Writer) Close() error {
 	err := w.Rotate()
 	w.unlock()
 	if e := w.root.Close(); e != nil && err == nil {
-		err = file.WriteError(w.names.path("."), e)
+		err = file.WriteError(w.names.pathOf("."), e)
 	}
 	return err
 }
 
-// expired says that the file has lasted its time.
-func (w *Writer) expired() bool {
-	return w.opt.Time > 0 && w.clock.passed-w.since >= int64(w.opt.Time)
+// fileIsOld reports whether the file has lasted Options.Time.
+func (w *Writer) fileIsOld() bool {
+	return w.opt.Time > 0 && w.clock.elapsed-w.begunAt >= int64(w.opt.Time)
 }
 
-// waiting says that it is too early to try again after an error: the next
-// rotation is not due, nor has the time to retry passed.
-func (w *Writer) waiting() bool {
-	return w.stats.Failing != nil && w.clock.passed < w.retryAt && (w.opt.Size <= 0 || w.lost < w.opt.Size)
+// mustWait reports whether it is too early to try the next file after an error:
+// retryAt is not reached, and fewer bytes were lost than a file would have held.
+func (w *Writer) mustWait() bool {
+	return w.stats.Failing != nil && w.clock.elapsed < w.retryAt && (w.opt.Size <= 0 || w.lostBytes < w.opt.Size)
 }

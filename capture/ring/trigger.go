@@ -17,114 +17,118 @@ type Sink interface {
 	Rotate() error
 }
 
-// Trigger keeps the last packets in memory and writes them only around incidents:
-// what precedes an incident, itself, and what follows. Its memory is fixed;
-// packets are copied into it, the oldest make room. It allocates nothing per
-// packet.
+// Trigger writes only the packets around incidents: those shortly before one, during
+// it, and shortly after. A packet arrives and is copied into memory, where it waits.
+// If Fire announces an incident that it belongs to, it is written to the sink; if
+// none comes in time, it is dropped. The memory is fixed: where it is full, the
+// oldest packets make room. Nothing is allocated per packet.
 //
-// It decides nothing: Fire says when there is an incident. A packet is written
-// once; what one incident wrote does not precede the next.
+// Trigger detects no incidents. A packet is written once: those written for one
+// incident are not written again before the next.
 type Trigger struct {
-	// Most is how many captured bytes of one incident are written; 0: all. What is more
-	// is counted, and the file is finished at once. Set it before the first packet.
-	Most int64
+	// MaxBytes is how many captured bytes of one incident are written; 0: all. Once they
+	// are, the file is finished, and further packets are counted in TriggerStats.Over.
+	// Set it before the first packet.
+	MaxBytes int64
 
-	sink   Sink
-	around int64
-	keep   int64 // how long packets wait, without an incident
-	lost   int64 // by clock: the newest that made room
-	arena  []byte
-	head   int // of the oldest packet
-	tail   int // after the newest
-	n      int // packets
-	wraps  bool
-	clock  clock
-	firing bool
-	until  int64 // by clock
-	spent  int64 // captured bytes written of the incident
-	stats  TriggerStats
-	packet capture.Packet
+	sink          Sink
+	around        int64 // time before and after an incident, nanoseconds
+	wait          int64 // how long packets wait for an incident, nanoseconds
+	newestDropped int64 // time of clock of the newest packet that made room
+	arena         []byte
+	head          int  // where the oldest packet begins
+	tail          int  // where the newest ends
+	held          int  // packets in memory
+	wrapped       bool // tail is before head
+	clock         clock
+	hasIncident   bool
+	until         int64 // time of clock up to which packets belong to the incident
+	spent         int64 // captured bytes written of the incident
+	stats         TriggerStats
+	packet        capture.Packet
 }
 
 // never precedes all times.
 const never = -1 << 63
 
-// TriggerStats are running totals, of Held and HeldBytes the present state.
+// TriggerStats are running totals, but for Held and HeldBytes, which are present values.
 type TriggerStats struct {
 	Held      int    // packets in memory
 	HeldBytes int64  // captured bytes of these
 	Written   uint64 // packets handed to the sink
 	Fired     uint64 // incidents, those that overlap counted once
-	Cut       uint64 // of these, those whose first packets had made room
-	Over      uint64 // packets that were beyond Most
+	Cut       uint64 // of these, those whose first packets had made room already
+	Over      uint64 // packets that were not written because of MaxBytes
 }
 
-// NewTrigger returns a Trigger that keeps packets in memory of so many bytes, and
-// writes to sink those of the time around before incidents begin and after their end.
-// An incident may have begun up to Notice before Fire says so.
+// NewTrigger returns a Trigger that holds packets in memory of so many bytes, and
+// writes to sink those from the time around before an incident begins until the time
+// around after its end. Fire may be called up to Notice after an incident began.
 // Memory below MinTrigger is an error of type *file.Error.
 func NewTrigger(sink Sink, around time.Duration, memory int) (*Trigger, error) {
 	if memory < MinTrigger {
 		return nil, &file.Error{File: "packets before an incident", Offset: -1,
 			Reason: "memory of " + strconv.Itoa(memory) + " bytes is below the minimum of " + strconv.Itoa(MinTrigger)}
 	}
-	return &Trigger{sink: sink, around: span(around), keep: later(span(around), int64(Notice)), lost: never, arena: make([]byte, memory&^(align-1))}, nil
+	return &Trigger{sink: sink, around: span(around), wait: addSpan(span(around), int64(Notice)), newestDropped: never, arena: make([]byte, memory&^(align-1))}, nil
 }
 
-// Stats counts what has happened so far.
+// Stats returns the counts so far.
 func (t *Trigger) Stats() TriggerStats { return t.stats }
 
-// Fire says that there is an incident, which began at one packet time and lasts until
-// another as far as is known: what is in memory from the time around before it is
-// written, and everything until the time around has passed after it. While an incident
-// goes on, Fire is called again with a later end; of several the latest counts. The
-// packets are written along with those that come in, so that Fire does not take longer
-// than the capture can wait.
+// Fire announces an incident, which began at packet time from and lasts until packet
+// time until, as far as is known. Packets in memory from the time around before it
+// are written, and so is everything until the time around has passed after it. While
+// an incident goes on, call Fire again with a later end; of several ends the latest
+// counts. Fire itself writes nothing: Write and Tick take a few packets out of memory
+// each, so that the capture is not held up.
 func (t *Trigger) Fire(from, until int64) {
-	if !t.clock.begun {
-		t.clock.to(until)
+	if !t.clock.started {
+		t.clock.advance(until)
 	}
-	end := t.clock.of(until)
+	end := t.clock.elapsedAt(until)
 	if end > -t.around {
-		end = later(end, t.around)
+		end = addSpan(end, t.around)
 	}
-	if !t.firing {
-		t.firing = true
+	if !t.hasIncident {
+		t.hasIncident = true
 		t.until = end
 		t.stats.Fired++
 		t.spent = 0
-		t.expire(t.clock.of(from))
+		t.dropBeforeIncident(t.clock.elapsedAt(from))
 	}
 	t.until = max(t.until, end)
 }
 
-// Renew says that one more incident began while another goes on: if that has had its
-// Most, the packets from now on are of the new one.
+// Renew announces that one more incident began while another goes on: if MaxBytes
+// of the other are written, as many are written again, of the packets from now on.
 func (t *Trigger) Renew() {
-	if t.Most > 0 && t.spent >= t.Most {
+	if t.MaxBytes > 0 && t.spent >= t.MaxBytes {
 		t.spent = 0
 	}
 }
 
-// Write takes a packet, whose data is copied. Its error is the sink's.
+// Write copies a packet into memory, and writes a few that belong to the incident.
+// Its error is the sink's.
 func (t *Trigger) Write(p *capture.Packet) error {
-	t.clock.to(p.Nanos)
-	t.age()
+	t.clock.advance(p.Nanos)
+	t.dropAged()
 	if len(p.Data) > capture.MaxCaptured {
-		return t.sink.Write(p) // which refuses it
+		return t.sink.Write(p) // to have it refused and counted
 	}
 	first := t.reserve(recordLen(len(p.Data)))
-	t.put(p)
+	t.appendPacket(p)
 	if err := t.drain(drainPackets); err != nil && first == nil {
 		first = err
 	}
 	return first
 }
 
-// Tick says what time it is in packet time, when no packets arrive.
+// Tick moves the Trigger's time, and the sink's, to a packet time when no packets
+// arrive.
 func (t *Trigger) Tick(nanos int64) error {
-	t.clock.to(nanos)
-	t.age()
+	t.clock.advance(nanos)
+	t.dropAged()
 	first := t.drain(drainTick)
 	if err := t.sink.Tick(nanos); err != nil && first == nil {
 		first = err
@@ -132,11 +136,12 @@ func (t *Trigger) Tick(nanos int64) error {
 	return first
 }
 
-// Close writes what an incident still needs. It does not close the sink.
+// Close writes the packets in memory that belong to the incident. It does not close
+// the sink.
 func (t *Trigger) Close() error {
-	first := t.drain(t.n)
-	if t.firing {
-		t.firing = false
+	first := t.drain(t.held)
+	if t.hasIncident {
+		t.hasIncident = false
 		if err := t.sink.Rotate(); err != nil && first == nil {
 			first = err
 		}
@@ -144,17 +149,17 @@ func (t *Trigger) Close() error {
 	return first
 }
 
-// drain writes up to most of the packets that belong to the incident, and ends it
-// when its time has passed.
+// drain writes up to most packets that belong to the incident, and ends it when all
+// are written and its time has passed. It returns the first error.
 func (t *Trigger) drain(most int) error {
 	var first error
-	for ; t.firing && most > 0 && t.due(); most-- {
-		if err := t.write(); err != nil && first == nil {
+	for ; t.hasIncident && most > 0 && t.oldestIsDue(); most-- {
+		if err := t.writeOldest(); err != nil && first == nil {
 			first = err
 		}
 	}
-	if t.firing && t.clock.passed > t.until && !t.due() {
-		t.firing = false
+	if t.hasIncident && t.clock.elapsed > t.until && !t.oldestIsDue() {
+		t.hasIncident = false
 		if err := t.sink.Rotate(); err != nil && first == nil {
 			first = err
 		}
@@ -162,46 +167,50 @@ func (t *Trigger) drain(most int) error {
 	return first
 }
 
-// due says that the oldest packet belongs to the incident.
-func (t *Trigger) due() bool { return t.n > 0 && t.passedAt(t.head) <= t.until }
+// oldestIsDue reports whether the oldest packet belongs to the incident, if there is
+// one.
+func (t *Trigger) oldestIsDue() bool { return t.held > 0 && t.timeAt(t.head) <= t.until }
 
-// write hands the oldest packet to the sink and forgets it.
-func (t *Trigger) write() error {
-	if t.Most > 0 && t.spent >= t.Most {
+// writeOldest writes the oldest packet to the sink and frees its memory. After
+// MaxBytes of the incident it only counts the packet.
+func (t *Trigger) writeOldest() error {
+	if t.MaxBytes > 0 && t.spent >= t.MaxBytes {
 		t.stats.Over++
-		t.drop()
+		t.dropOldest()
 		return nil
 	}
-	t.get(&t.packet)
+	t.readOldest(&t.packet)
 	err := t.sink.Write(&t.packet)
 	t.spent += int64(len(t.packet.Data))
 	t.packet.Data = nil
 	t.stats.Written++
-	t.drop()
-	if t.Most > 0 && t.spent >= t.Most {
+	t.dropOldest()
+	if t.MaxBytes > 0 && t.spent >= t.MaxBytes {
 		err = cmp.Or(err, t.sink.Rotate())
 	}
 	return err
 }
 
-// age drops packets that no incident can want any more.
-func (t *Trigger) age() {
-	for !t.firing && t.n > 0 && t.clock.passed-t.passedAt(t.head) > t.keep {
-		t.drop()
+// dropAged drops packets that are too old for any incident still to be announced.
+func (t *Trigger) dropAged() {
+	for !t.hasIncident && t.held > 0 && t.clock.elapsed-t.timeAt(t.head) > t.wait {
+		t.dropOldest()
 	}
 }
 
-// expire drops packets that are too old for an incident that began at a time by clock.
-func (t *Trigger) expire(begin int64) {
+// dropBeforeIncident drops packets that precede an incident by more than the time
+// around; begin is when it began, in time of clock. If packets that would have been
+// written have made room, it counts that.
+func (t *Trigger) dropBeforeIncident(begin int64) {
 	first := int64(never)
 	if begin >= never+t.around {
 		first = begin - t.around
 	}
-	if t.lost != never && t.lost >= first {
+	if t.newestDropped != never && t.newestDropped >= first {
 		t.stats.Cut++
 	}
-	for t.n > 0 && t.passedAt(t.head) < first {
-		t.drop()
+	for t.held > 0 && t.timeAt(t.head) < first {
+		t.dropOldest()
 	}
 }
 

@@ -14,12 +14,12 @@ import (
 // TestCodes: every finding that is declared anywhere can be explained, and is
 // declared once.
 func TestCodes(t *testing.T) {
-	reg, err := registry()
+	reg, err := newRegistry()
 	if err != nil {
 		t.Fatal(err)
 	}
 	listed := map[string]bool{}
-	for _, c := range codes(reg) {
+	for _, c := range listCodes(reg) {
 		listed[c.ID] = true
 		if c.Seen == "" || c.Means == "" || c.Do == "" {
 			t.Errorf("%s: seen, means or do is empty", c.ID)

@@ -11,8 +11,8 @@ import (
 	"qsniff/render/manual"
 )
 
-// captureExtensions are what names of captures end in. A file of another name is
-// read all the same, but not proposed.
+// captureExtensions are the extensions of names that completion proposes. Files with other
+// names are read all the same.
 var captureExtensions = []cobra.Completion{"pcap", "pcapng", "cap", "gz", "zst", "lz4", "bz2"}
 
 // completeCaptures proposes captures, and the folders on the way to them.
@@ -20,8 +20,8 @@ func completeCaptures(*cobra.Command, []string, string) ([]cobra.Completion, cob
 	return captureExtensions, cobra.ShellCompDirectiveFilterFileExt
 }
 
-// completeCommandOrCapture is for qsniff FILE. Extensions and names of commands
-// cannot be proposed together, so commands come first, as long as one fits.
+// completeCommandOrCapture completes the first word after qsniff. Shells cannot propose
+// commands and files together, so it proposes commands as long as one fits.
 func completeCommandOrCapture(root *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	fits := func(c *cobra.Command) bool { return c.IsAvailableCommand() && strings.HasPrefix(c.Name(), word) }
 	if len(args) == 0 && slices.ContainsFunc(root.Commands(), fits) {
@@ -44,14 +44,14 @@ func completeChoices(cmd *cobra.Command) {
 
 func propose(cmd *cobra.Command, flag string, f cobra.CompletionFunc) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, f); err != nil {
-		panic(err) // the flag does not exist, or has been given two: no run starts
+		panic(err) // the flag does not exist, or has a completion: a mistake that every start shows
 	}
 }
 
 // completeDecodeAs proposes protocols after udp.port==27015, and before that a
 // port where each protocol is usually met.
 func completeDecodeAs(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	reg, err := registry()
+	reg, err := newRegistry()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
@@ -79,7 +79,7 @@ func completeDecodeAs(_ *cobra.Command, _ []string, word string) ([]cobra.Comple
 }
 
 func completeFields(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	reg, err := registry()
+	reg, err := newRegistry()
 	if err != nil || len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -102,7 +102,7 @@ func completeFields(cmd *cobra.Command, args []string, word string) ([]cobra.Com
 }
 
 func completeFindings(_ *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	all, err := findings()
+	all, err := listFindings()
 	if err != nil || len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

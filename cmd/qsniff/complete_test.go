@@ -74,7 +74,7 @@ func overUDP(t *testing.T, rule, begin string) (all []string) {
 // TestCompletionOfPorts: before a port is named, each protocol is proposed at one
 // of its own.
 func TestCompletionOfPorts(t *testing.T) {
-	reg, err := registry()
+	reg, err := newRegistry()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestCompletionOfPorts(t *testing.T) {
 			t.Errorf("%s is not proposed in %v", p.Name, got)
 		}
 	}
-	if _, err := decodeAs(got, reg); err != nil {
+	if _, err := parseDecodeAs(got, reg); err != nil {
 		t.Errorf("what is proposed is not taken: %v", err)
 	}
 }

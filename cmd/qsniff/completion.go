@@ -9,8 +9,8 @@ import (
 
 var shells = []cobra.Completion{"bash", "zsh", "fish"}
 
-// newCompletion replaces cobra's own command, which has no examples that run and
-// offers a shell that is not tested here.
+// newCompletion returns the command that replaces cobra's own, whose examples do not run
+// and which offers a shell that is not tested here.
 func newCompletion(io streams) *cobra.Command {
 	return &cobra.Command{
 		Use:     "completion bash|zsh|fish",

@@ -16,11 +16,11 @@ import (
 
 // decodeOptions are the flags of decode.
 type decodeOptions struct {
-	readOptions      // output, colour, layout, secrets
-	chosen      bool // the output is
-	raw         bool
-	proto       string
-	dir         string
+	readOptions         // output, colour, layout, secrets
+	isOutputChosen bool // the output is
+	isRaw          bool
+	proto          string
+	dir            string
 }
 
 func newDecode(io streams) *cobra.Command {
@@ -29,7 +29,37 @@ func newDecode(io streams) *cobra.Command {
 		Use:     "decode [flags] [PAYLOAD|FILE|-]...",
 		GroupID: groupTraffic,
 		Short:   "decode payloads without a capture",
-		Long: `decode reads payloads as programs print them and people paste them, and decodes
+		Long:    decodeHelp,
+		Example: `  qsniff decode ffffffff54536f7572636520456e67696e6520517565727900
+  qsniff decode '\xff\xff\xff\xffA\x4b\xa1\xd5\x22' -o json
+  qsniff decode /////0FLodUi                     base64
+  qsniff decode '{0xff, 0xff, 0xff, 0xff, 0x69}'
+  qsniff decode part1.bin part2.bin              files of bytes, or of any form
+  cat part1.bin | qsniff decode                  the same from a program
+  tcpdump -nXr capture.pcap udp | qsniff decode
+  qsniff decode --as ase '"s"'                   one byte, of one protocol
+  xxd -p part1.bin | qsniff decode - part2.bin`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			opts.isOutputChosen = cmd.Flags().Changed("output")
+			return decode(cmd.Context(), opts, args, cmd.InOrStdin(), io)
+		},
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.VarP(&choice{&opts.output, []string{"text", "tree", "hex", "json"}}, "output", "o",
+		"text: a line a message; tree: annotated fields; hex: annotated bytes; json: an object a line")
+	f.Lookup("output").DefValue = "tree of one payload, text of several"
+	f.BoolVar(&opts.isRaw, "raw", false, "files and standard input hold the bytes of one payload each, even where they look like text")
+	f.StringVar(&opts.proto, "as", "", "decode as `PROTOCOL`: a2s, goldsource, ase, ...")
+	f.Var(&choice{&opts.dir, []string{"request", "reply"}}, "dir", "who sent the payloads: a client its requests, a server its replies")
+	f.BoolVar(&opts.layout, "layout", false, "json: list every byte with its field")
+	f.Var(&choice{&opts.color, []string{"auto", "always", "never"}}, "color", "text, tree, hex: auto colours terminals only")
+	f.BoolVar(&opts.showsSecrets, "show-secrets", false, "print passwords and log secrets instead of <redacted>")
+	return cmd
+}
+
+// decodeHelp is the long description in the help of qsniff decode.
+const decodeHelp = `decode reads payloads as programs print them and people paste them, and decodes
 them like captured ones: hexadecimal, base64, strings with \xff escapes as C, Go,
 Python, JavaScript and PHP write them, arrays of numbers, and dumps of tcpdump -X,
 xxd, hexdump -C, od -tx1 and Wireshark. Dumps of whole packets are recognised, and
@@ -47,36 +77,9 @@ tree, several as a line a message.
 Of a message so short that it could be anything, the only reading that there is
 counts, and is called weak; --as and --dir choose where there are several.
 
-Exit status: 0 something was decoded, 1 nothing was, 2 wrong usage, 130 interrupted.`,
-		Example: `  qsniff decode ffffffff54536f7572636520456e67696e6520517565727900
-  qsniff decode '\xff\xff\xff\xffA\x4b\xa1\xd5\x22' -o json
-  qsniff decode /////0FLodUi                     base64
-  qsniff decode '{0xff, 0xff, 0xff, 0xff, 0x69}'
-  qsniff decode part1.bin part2.bin              files of bytes, or of any form
-  cat part1.bin | qsniff decode                  the same from a program
-  tcpdump -nXr capture.pcap udp | qsniff decode
-  qsniff decode --as ase '"s"'                   one byte, of one protocol
-  xxd -p part1.bin | qsniff decode - part2.bin`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			opts.chosen = cmd.Flags().Changed("output")
-			return decode(cmd.Context(), opts, args, cmd.InOrStdin(), io)
-		},
-	}
-	f := cmd.Flags()
-	f.SortFlags = false
-	f.VarP(&choice{&opts.output, []string{"text", "tree", "hex", "json"}}, "output", "o",
-		"text: a line a message; tree: annotated fields; hex: annotated bytes; json: an object a line")
-	f.Lookup("output").DefValue = "tree of one payload, text of several"
-	f.BoolVar(&opts.raw, "raw", false, "files and standard input hold the bytes of one payload each, even where they look like text")
-	f.StringVar(&opts.proto, "as", "", "decode as `PROTOCOL`: a2s, goldsource, ase, ...")
-	f.Var(&choice{&opts.dir, []string{"request", "reply"}}, "dir", "who sent the payloads: a client its requests, a server its replies")
-	f.BoolVar(&opts.layout, "layout", false, "json: list every byte with its field")
-	f.Var(&choice{&opts.color, []string{"auto", "always", "never"}}, "color", "text, tree, hex: auto colours terminals only")
-	f.BoolVar(&opts.secrets, "show-secrets", false, "print passwords and log secrets instead of <redacted>")
-	return cmd
-}
+Exit status: 0 something was decoded, 1 nothing was, 2 wrong usage, 130 interrupted.`
 
-// decode decodes the payloads in args to io.
+// decode decodes the payloads in args, or those of in, and prints their messages to io.
 func decode(ctx context.Context, opts *decodeOptions, args []string, in io.Reader, io streams) error {
 	if err := opts.check(); err != nil {
 		return err
@@ -89,42 +92,42 @@ func decode(ctx context.Context, opts *decodeOptions, args []string, in io.Reade
 	p := plan{reg: reg, all: all, dir: opts.dir}
 	if opts.proto != "" {
 		if p.as = protoNamed(reg, opts.proto); p.as == nil {
-			return unknownProto("--as "+opts.proto, opts.proto, reg)
+			return unknownProtoError("--as "+opts.proto, opts.proto, reg)
 		}
 	}
-	from := payloadInput{args: args, stdin: in, raw: opts.raw, marks: reg.Marks(), err: io.err}
+	from := payloadInput{args: args, stdin: in, isRaw: opts.isRaw, marks: reg.Marks(), err: io.err}
 	payloads, err := from.readBefore(ctx)
 	if err != nil {
 		return err
 	}
-	p.make(payloads)
-	t := told{Renderer: opts.bare(io.out, len(payloads)), plan: &p}
+	p.addPayloads(payloads)
+	t := payloadRenderer{Renderer: opts.newBareRenderer(io.out, len(payloads)), plan: &p}
 	_, err = pipeline.Run(context.WithoutCancel(ctx), pipeline.Config{Source: &p.source, Registry: reg, Renderer: &t, Out: io.out,
 		Jobs: 1, DecodeAs: p.rules})
 	if err != nil {
 		return err
 	}
-	t.remark(io.err)
+	t.printRemarks(io.err)
 	if t.messages == 0 {
 		return errNothing
 	}
 	return ctx.Err()
 }
 
-// errNothing ends a run that decoded nothing; what was said of each payload is its
-// reason.
+// errNothing ends a run that decoded nothing. The reason was printed for each payload.
 var errNothing = errors.New("nothing was decoded")
 
-// bare makes the renderer for n payloads, without what only packets tell.
-func (o *decodeOptions) bare(out io.Writer, n int) render.Renderer {
+// newBareRenderer returns the renderer for n payloads: without time and ends, which only
+// packets have.
+func (o *decodeOptions) newBareRenderer(out io.Writer, n int) render.Renderer {
 	form := *o
-	if n == 1 && !o.chosen {
+	if n == 1 && !o.isOutputChosen {
 		form.output = "tree"
 	}
 	if form.output == "json" {
-		return jsonl.New(jsonl.Options{Layout: o.layout, ShowSecrets: o.secrets, Bare: true})
+		return jsonl.New(jsonl.Options{Layout: o.layout, ShowSecrets: o.showsSecrets, Bare: true})
 	}
 	opt := form.textOptions(out)
 	opt.Bare = true
-	return form.textual(opt)
+	return form.newTextRenderer(opt)
 }

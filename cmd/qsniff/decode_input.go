@@ -14,12 +14,12 @@ import (
 	"qsniff/internal/payload"
 )
 
-// payloadInput is where decode finds its payloads.
+// payloadInput is what decode reads its payloads from.
 type payloadInput struct {
 	args  []string // none: standard input
 	stdin io.Reader
-	marks payload.Marks // of datagrams: a line that begins with one is a payload of its own
-	raw   bool          // files and standard input hold bytes, whatever they look like
+	marks payload.Marks // first bytes of messages: a line that begins with one is a payload of its own
+	isRaw bool          // files and standard input hold bytes, whatever they look like
 	err   io.Writer
 }
 
@@ -73,44 +73,44 @@ func (in *payloadInput) read() ([]payload.Payload, error) {
 // payload. An argument that is no file is never quoted: it may hold a password.
 func (in *payloadInput) readArg(no int, arg string) ([]payload.Payload, error) {
 	if arg == stdin {
-		return in.content("standard input", in.stdin)
+		return in.readContent("standard input", in.stdin)
 	}
 	info, err := os.Stat(arg)
 	switch {
-	case err == nil && (in.raw || !info.IsDir()):
+	case err == nil && (in.isRaw || !info.IsDir()):
 		return in.readFile(arg)
-	case in.raw:
-		return nil, &usageError{fmt.Errorf("argument %d: %w", no, reason(err)), "--raw takes files, and standard input as -; leave it out to give a payload itself"}
+	case in.isRaw:
+		return nil, &usageError{fmt.Errorf("argument %d: %w", no, systemReason(err)), "--raw takes files, and standard input as -; leave it out to give a payload itself"}
 	}
 	ps, err := payload.Read([]byte(arg), in.marks)
 	if err != nil {
-		return nil, unread(fmt.Sprintf("argument %d", no), "no file has that name either; ", err)
+		return nil, unreadError(fmt.Sprintf("argument %d", no), "no file has that name either; ", err)
 	}
 	return ps, nil
 }
 
-// readFile reads a file, and says so where its name could be a payload.
+// readFile reads a file, and prints a remark where its name could be a payload.
 func (in *payloadInput) readFile(arg string) ([]payload.Payload, error) {
 	name := string(display.AppendEscaped(nil, []byte(arg), 0))
 	f, err := os.Open(arg)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, reason(err))
+		return nil, fmt.Errorf("%s: %w", name, systemReason(err))
 	}
 	defer f.Close()
-	if _, err := payload.Parse(arg, in.marks); err == nil && !in.raw {
+	if _, err := payload.Parse(arg, in.marks); err == nil && !in.isRaw {
 		fmt.Fprintf(in.err, "qsniff: %s is read as a file; to decode the name: echo %s | qsniff decode\n", name, name)
 	}
-	return in.content(name, f)
+	return in.readContent(name, f)
 }
 
-// content reads the payloads that an input of that name holds.
-func (in *payloadInput) content(name string, r io.Reader) ([]payload.Payload, error) {
+// readContent reads the payloads in r, which errors call name.
+func (in *payloadInput) readContent(name string, r io.Reader) ([]payload.Payload, error) {
 	b, err := io.ReadAll(io.LimitReader(r, payload.MaxText+1))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, reason(err))
+		return nil, fmt.Errorf("%s: %w", name, systemReason(err))
 	}
 	read := func(b []byte) ([]payload.Payload, error) { return payload.Read(b, in.marks) }
-	if in.raw {
+	if in.isRaw {
 		read = payload.AsIs
 	} else if !payload.IsText(b) {
 		if err := file.NotPayload(name, b); err != nil {
@@ -119,14 +119,14 @@ func (in *payloadInput) content(name string, r io.Reader) ([]payload.Payload, er
 	}
 	ps, err := read(b)
 	if err != nil {
-		return nil, unread(name, "", err)
+		return nil, unreadError(name, "", err)
 	}
 	return ps, nil
 }
 
-// unread is the error of an input that holds no payload. also is said where it has none of
-// the forms.
-func unread(name, also string, err error) error {
+// unreadError is the error of an input that holds no payload. Its hint begins with also if
+// err has none.
+func unreadError(name, also string, err error) error {
 	hint := also + "give it as " + payload.Forms
 	if why := (*payload.Error)(nil); errors.As(err, &why) && why.Hint != "" {
 		hint = why.Hint
@@ -134,8 +134,8 @@ func unread(name, also string, err error) error {
 	return &usageError{fmt.Errorf("%s: %w", name, err), hint}
 }
 
-// reason is what the system said about a file, without its name.
-func reason(err error) error {
+// systemReason returns the system's error about a file without operation and name.
+func systemReason(err error) error {
 	if path := (*fs.PathError)(nil); errors.As(err, &path) {
 		return path.Err
 	}

@@ -44,7 +44,7 @@ func (z *zeros) Read(b []byte) (int, error) {
 func TestDecodeEndless(t *testing.T) {
 	for _, raw := range []bool{false, true} {
 		var z zeros
-		in := payloadInput{stdin: &z, raw: raw, err: io.Discard}
+		in := payloadInput{stdin: &z, isRaw: raw, err: io.Discard}
 		_, err := in.read()
 		var usage *usageError
 		if !errors.As(err, &usage) || usage.hint == "" {

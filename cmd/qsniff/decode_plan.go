@@ -11,9 +11,9 @@ import (
 	"qsniff/wire"
 )
 
-// The two ends that payloads get, of a private network, so that no finding says
-// anything about the path between them. The client has a port for each protocol, which a
-// rule names, and the server one that no protocol has.
+// The two ends that payloads are given. They are of a private network, so that no finding
+// is about the path between them. The client has a port for each protocol, which a rule
+// names, and the server one that no protocol has.
 var (
 	serverAddr = netip.AddrFrom4([4]byte{10, 0, 0, 1})
 	clientAddr = netip.AddrFrom4([4]byte{10, 0, 0, 2})
@@ -21,76 +21,77 @@ var (
 
 const (
 	serverPort = 9
-	clientPort = 50_000 // of no protocol in particular
-	partsPort  = clientPort + 1
-	protoPort  = clientPort + 2 // of the first protocol; the next one has the next
+	clientPort = 50_000         // of no protocol in particular
+	partsPort  = clientPort + 1 // of parts of split messages
+	protoPort  = clientPort + 2 // of the first protocol; the others have the ports after it
 )
 
-// plan says who sent which payload, and of which protocol it is.
+// plan decides which end sent each payload and of which protocol it is, and makes the
+// packets and rules of it that the pipeline is given.
 type plan struct {
-	reg      *dissect.Registry
-	all      []dissect.Protocol // in it
-	as       *dissect.Proto     // what --as says, or nil
-	dir      string             // likewise of --dir
-	payloads []made
-	weakTCP  bool // they are a connection's, and only because nothing else reads them
-	source   pipeline.Payloads
-	rules    []pipeline.DecodeAs
+	reg       *dissect.Registry
+	all       []dissect.Protocol // of reg
+	as        *dissect.Proto     // that --as names, or nil
+	dir       string             // that --dir names, or ""
+	payloads  []plannedPayload
+	isWeakTCP bool // they are a connection's, and only because nothing else reads them
+	source    pipeline.PayloadSource
+	rules     []pipeline.DecodeAs
 }
 
-// made is a payload and what its bytes say.
-type made struct {
+// plannedPayload is a payload with what was decided about it.
+type plannedPayload struct {
 	payload.Payload
 	packet   payload.Packet // of a whole packet
 	isPacket bool
-	readings []reading // all that there are, the best first
-	chosen   *reading  // nil if there is none, or none that stands out
-	reply    bool
-	tcp      bool
+	readings []reading // of all protocols that read it, in their order
+	chosen   *reading  // nil if there is none, or if none is better than the others
+	isReply  bool
+	isTCP    bool
 }
 
-// reading is what one protocol makes of a payload.
+// reading is what a payload is to one protocol.
 type reading struct {
 	proto *dissect.Proto
 	typ   *dissect.Type
 	conf  dissect.Confidence
 }
 
-// app is what the packet carries, or the payload itself.
-func (m *made) app() []byte {
+// content returns what the packet carries, or the payload itself if it is no packet.
+func (m *plannedPayload) content() []byte {
 	if m.isPacket {
 		return m.packet.Payload
 	}
 	return m.Data
 }
 
-// make chooses a reading and ends for each payload, and hands it to the source.
-func (p *plan) make(ps []payload.Payload) {
+// addPayloads chooses a reading and a sender for each payload, and adds it to the source.
+func (p *plan) addPayloads(ps []payload.Payload) {
 	for _, x := range ps {
-		m := made{Payload: x}
+		m := plannedPayload{Payload: x}
 		m.packet, m.isPacket = payload.AsPacket(x.Data)
-		m.readings = p.read(m.app())
+		m.readings = p.probe(m.content())
 		m.chosen = p.choose(m.readings)
 		p.payloads = append(p.payloads, m)
 	}
-	tcp := p.overTCP()
+	tcp := p.pickStream()
 	for i := range p.payloads {
 		m := &p.payloads[i]
-		m.reply = p.isReply(m)
+		m.isReply = p.isReply(m)
 		switch no := uint64(i + 1); {
 		case m.isPacket:
-			p.source.Packet(no, m.packet.Link, m.Data, m.packet.Wire)
-			p.rulePacket(m)
+			p.source.AddPacket(no, m.packet.Link, m.Data, m.packet.Wire)
+			p.addPacketRule(m)
 		case tcp != nil:
-			p.segment(no, m, tcp)
+			p.addSegment(no, m, tcp)
 		default:
-			p.datagram(no, m)
+			p.addDatagram(no, m)
 		}
 	}
 }
 
-// read asks all protocols about a datagram's payload.
-func (p *plan) read(b []byte) []reading {
+// probe returns the readings of a datagram's payload, in the order of the protocols.
+func (p *plan) probe(b []byte) []reading {
 	var out []reading
 	for _, x := range p.all {
 		d, ok := x.(dissect.Dissector)
@@ -105,8 +106,9 @@ func (p *plan) read(b []byte) []reading {
 	return out
 }
 
-// choose takes the reading that --as names, else one that is believed, else the
-// only one, of those that --dir allows if there are any.
+// choose returns the reading of the protocol that --as names, else the most confident one
+// if that is more than weak, else the only one, else nil. If --dir allows any of the
+// readings, only those count.
 func (p *plan) choose(all []reading) *reading {
 	var fits []*reading
 	for i := range all {
@@ -134,10 +136,10 @@ func (p *plan) choose(all []reading) *reading {
 	return nil
 }
 
-// isReply reports whether a server sent a payload: what --dir says or the message;
-// parts of split messages are a server's.
-func (p *plan) isReply(m *made) bool {
-	switch b := m.app(); {
+// isReply reports whether a server sent a payload. The chosen reading decides, else --dir;
+// without both, parts of split messages and fragments of All-Seeing Eye are a server's.
+func (p *plan) isReply(m *plannedPayload) bool {
+	switch b := m.content(); {
 	case m.chosen != nil && !wire.IsSplit(b):
 		return m.chosen.typ.FromServer()
 	case p.dir != "":
@@ -147,67 +149,69 @@ func (p *plan) isReply(m *made) bool {
 	}
 }
 
-// datagram adds a payload as a UDP datagram.
-func (p *plan) datagram(no uint64, m *made) {
+// addDatagram adds a payload as a UDP datagram, and the rule that its protocol needs.
+func (p *plan) addDatagram(no uint64, m *plannedPayload) {
 	port := uint16(clientPort)
 	switch {
 	case m.chosen != nil:
 		port = p.portOf(m.chosen.proto)
 		if m.needsRule(p) {
-			p.rule(pipeline.DecodeAs{Port: port, Proto: m.chosen.proto})
+			p.addRule(pipeline.DecodeAs{Port: port, Proto: m.chosen.proto})
 		}
 	case p.as != nil:
 		port = p.portOf(p.as)
-		p.rule(pipeline.DecodeAs{Port: port, Proto: p.as})
+		p.addRule(pipeline.DecodeAs{Port: port, Proto: p.as})
 	case wire.IsSplit(m.Data):
 		port = partsPort
-		p.rule(pipeline.DecodeAs{Port: port})
+		p.addRule(pipeline.DecodeAs{Port: port})
 	}
 	client, server := netip.AddrPortFrom(clientAddr, port), netip.AddrPortFrom(serverAddr, serverPort)
-	if m.reply {
+	if m.isReply {
 		client, server = server, client
 	}
-	p.source.Datagram(no, client, server, m.Data)
+	p.source.AddDatagram(no, client, server, m.Data)
 }
 
-// needsRule reports whether the chosen reading is not believed by itself.
-func (m *made) needsRule(p *plan) bool {
+// needsRule reports whether the pipeline would not choose the same reading by itself.
+func (m *plannedPayload) needsRule(p *plan) bool {
 	return m.chosen.conf == dissect.Maybe || m.chosen.proto == p.as || p.dir != ""
 }
 
-// portOf is the client's port where a protocol is spoken.
+// portOf returns the client's port for a protocol.
 func (p *plan) portOf(proto *dissect.Proto) uint16 {
 	return protoPort + uint16(slices.Index(p.reg.Protos(), proto))
 }
 
-// rule adds r unless it is there.
-func (p *plan) rule(r pipeline.DecodeAs) {
+// addRule adds r, unless the plan has it.
+func (p *plan) addRule(r pipeline.DecodeAs) {
 	if !slices.Contains(p.rules, r) {
 		p.rules = append(p.rules, r)
 	}
 }
 
-// rulePacket says what is spoken on the ports of a packet.
-func (p *plan) rulePacket(m *made) {
+// addPacketRule adds the rule that the protocol of a whole packet needs at its server's
+// port.
+func (p *plan) addPacketRule(m *plannedPayload) {
 	server := m.packet.Dst.Port()
-	if m.reply {
+	if m.isReply {
 		server = m.packet.Src.Port()
 	}
 	switch {
 	case server == 0:
 	case m.packet.Stop == netlayer.TCP && p.as != nil && p.reg.StreamOf(p.as) != nil:
-		p.rule(pipeline.DecodeAs{TCP: true, Port: server, Proto: p.as})
+		p.addRule(pipeline.DecodeAs{TCP: true, Port: server, Proto: p.as})
 	case m.packet.Stop != netlayer.OK:
 	case m.chosen != nil && m.needsRule(p):
-		p.rule(pipeline.DecodeAs{Port: server, Proto: m.chosen.proto})
+		p.addRule(pipeline.DecodeAs{Port: server, Proto: m.chosen.proto})
 	case p.as != nil || wire.IsSplit(m.packet.Payload):
-		p.rule(pipeline.DecodeAs{Port: server, Proto: p.as})
+		p.addRule(pipeline.DecodeAs{Port: server, Proto: p.as})
 	}
 }
 
-// overTCP returns the protocol whose connection the payloads are, or nil: --as
-// says so, or no payload is a datagram's and the first begins a message.
-func (p *plan) overTCP() dissect.StreamDissector {
+// pickStream returns the protocol over TCP whose connection the payloads are, or nil: that
+// of --as, or, if no payload has a reading as a datagram, the one that claims the first
+// payload.
+func (p *plan) pickStream() dissect.StreamDissector {
 	if p.as != nil {
 		return p.reg.StreamOf(p.as)
 	}
@@ -216,17 +220,18 @@ func (p *plan) overTCP() dissect.StreamDissector {
 			return nil
 		}
 	}
-	best, _ := p.claim(nil, p.payloads[0].Data)
-	if best.Conf == dissect.Maybe && best.Need > 0 { // half of something weak
+	best, _ := p.claimStream(nil, p.payloads[0].Data)
+	if best.Conf == dissect.Maybe && best.Need > 0 { // weak, and the message is not complete
 		return nil
 	}
-	p.weakTCP = best.Conf == dissect.Maybe
+	p.isWeakTCP = best.Conf == dissect.Maybe
 	return best.Dissector
 }
 
-// claim asks d about the start of a message from either end, or all protocols over
-// TCP where it is nil. Of two claims that are equal the client's is taken.
-func (p *plan) claim(d dissect.StreamDissector, b []byte) (best dissect.Claim, reply bool) {
+// claimStream returns the claim of d, or the best of all protocols over TCP if d is nil, on
+// b as the beginning of a message, and whether that is a reply. Of two equal claims it
+// returns the one as a request.
+func (p *plan) claimStream(d dissect.StreamDissector, b []byte) (best dissect.Claim, reply bool) {
 	for _, dir := range []dissect.Direction{dissect.ToServer, dissect.ToClient} {
 		c := dissect.Context{Wire: len(b), Stream: &dissect.Stream{Dir: dir, Opened: true}}
 		v := dissect.Claim{Dissector: d}
@@ -242,16 +247,17 @@ func (p *plan) claim(d dissect.StreamDissector, b []byte) (best dissect.Claim, r
 	return best, reply
 }
 
-// segment adds a payload as what one end of a connection said.
-func (p *plan) segment(no uint64, m *made, d dissect.StreamDissector) {
-	v, reply := p.claim(d, m.Data)
-	if m.tcp, m.reply = true, reply; v.Conf == dissect.No && no > 1 {
-		m.reply = p.payloads[no-2].reply // it goes on with the message before it
+// addSegment adds a payload as a segment of a connection. A payload that d does not claim
+// continues the message in the one before it.
+func (p *plan) addSegment(no uint64, m *plannedPayload, d dissect.StreamDissector) {
+	v, reply := p.claimStream(d, m.Data)
+	if m.isTCP, m.isReply = true, reply; v.Conf == dissect.No && no > 1 {
+		m.isReply = p.payloads[no-2].isReply // it goes on with the message before it
 	}
 	if p.dir != "" {
-		m.reply = p.dir == "reply"
+		m.isReply = p.dir == "reply"
 	}
 	r := pipeline.DecodeAs{TCP: true, Port: serverPort, Proto: d.Proto()}
-	p.rule(r)
-	p.source.Segment(no, netip.AddrPortFrom(clientAddr, clientPort), netip.AddrPortFrom(serverAddr, serverPort), !m.reply, m.Data)
+	p.addRule(r)
+	p.source.AddSegment(no, netip.AddrPortFrom(clientAddr, clientPort), netip.AddrPortFrom(serverAddr, serverPort), !m.isReply, m.Data)
 }

@@ -62,7 +62,7 @@ func TestPlanTCP(t *testing.T) {
 			for _, s := range tt.in {
 				in = append(in, payload.Payload{Data: []byte(s)})
 			}
-			p.make(in)
+			p.addPayloads(in)
 			if diff := cmp.Diff(tt.want, speakers(t, &p)); diff != "" {
 				t.Errorf("want -, got +\n%s", diff)
 			}

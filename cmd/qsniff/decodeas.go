@@ -9,8 +9,8 @@ import (
 	"qsniff/pipeline"
 )
 
-// decodeAs reads the values of -d: udp.port==22126,ase or tcp.port==27016,rcon.
-func decodeAs(values []string, reg *dissect.Registry) ([]pipeline.DecodeAs, error) {
+// parseDecodeAs parses the values of -d: udp.port==22126,ase or tcp.port==27016,rcon.
+func parseDecodeAs(values []string, reg *dissect.Registry) ([]pipeline.DecodeAs, error) {
 	var out []pipeline.DecodeAs
 	for _, v := range values {
 		rule, name, ok := strings.Cut(v, ",")
@@ -21,7 +21,7 @@ func decodeAs(values []string, reg *dissect.Registry) ([]pipeline.DecodeAs, erro
 		}
 		p := protoNamed(reg, name)
 		if p == nil {
-			return nil, unknownProto("-d "+v, name, reg)
+			return nil, unknownProtoError("-d "+v, name, reg)
 		}
 		if overTCP := reg.StreamOf(p) != nil; overTCP != (transport == "tcp") {
 			return nil, &usageError{fmt.Errorf("-d %s: %s is not spoken over %s", v, name, transport), "rcon is spoken over tcp, the others over udp"}
@@ -31,8 +31,8 @@ func decodeAs(values []string, reg *dissect.Registry) ([]pipeline.DecodeAs, erro
 	return out, nil
 }
 
-// unknownProto is the error of a flag that names no protocol.
-func unknownProto(flag, name string, reg *dissect.Registry) error {
+// unknownProtoError is the error of a flag whose value names no protocol.
+func unknownProtoError(flag, name string, reg *dissect.Registry) error {
 	return &usageError{fmt.Errorf("%s: no protocol is called %q", flag, name), "one of " + strings.Join(protoNames(reg), ", ")}
 }
 

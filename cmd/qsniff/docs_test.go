@@ -22,13 +22,13 @@ const module = "../.."
 // outputs. make docs writes all of it.
 func TestDocs(t *testing.T) {
 	t.Setenv("COLUMNS", "")
-	reg, err := registry()
+	reg, err := newRegistry()
 	if err != nil {
 		t.Fatal(err)
 	}
 	files, err := docgen.Files(docgen.Input{
 		Module: module, Root: newRoot(streams{io.Discard, io.Discard}), Flags: flagGroupsOf,
-		Protocols: protocols.All(), Registry: reg, Codes: codes(reg),
+		Protocols: protocols.All(), Registry: reg, Codes: listCodes(reg),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +41,7 @@ func TestDocs(t *testing.T) {
 
 func flagGroupsOf(cmd *cobra.Command) []docgen.FlagGroup {
 	var groups []docgen.FlagGroup
-	for _, g := range grouped(cmd) {
+	for _, g := range groupFlags(cmd) {
 		groups = append(groups, docgen.FlagGroup{Title: g.title, Flags: g.flags})
 	}
 	return groups

@@ -6,13 +6,13 @@ import (
 	"qsniff/internal/display"
 )
 
-// errLines is standard error. Each Write, which is each call of fmt.Fprintf and its kin,
-// is one line: what could act on a terminal, or look like another line of ours, is
-// escaped, whoever wrote it and wherever it came from: names of files, of interfaces
-// and of fields, arguments, words of the system and of libraries.
+// errLines is a standard error that is safe for terminals. Each Write, which is each call of
+// fmt.Fprintf and its kin, is one line: it escapes what could act on a terminal or look
+// like another line of ours. Messages contain names of files, of interfaces and of fields,
+// arguments, and errors of the system and of libraries, any of which may be hostile.
 type errLines struct{ to io.Writer }
 
-// Write writes p as one line. It counts the bytes of p, as io.Writer wants it.
+// Write writes p as one line. It returns len(p), and not what the escaped line has.
 func (m errLines) Write(p []byte) (int, error) {
 	text, end := p, ""
 	if n := len(p); n > 0 && p[n-1] == '\n' {

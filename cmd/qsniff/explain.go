@@ -28,36 +28,36 @@ Exit status: 0 fine, 1 no finding has that id, 2 wrong usage.`,
 		Args:              atMostOne("explain one finding at a time, or all: qsniff explain"),
 		ValidArgsFunction: completeFindings,
 	}
-	output := outputFlag(cmd)
+	output := addOutputFlag(cmd)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		all, err := findings()
+		all, err := listFindings()
 		if err != nil {
 			return err
 		}
 		if len(args) == 0 {
-			return list(io.out, *output, all, func(dst []byte, width int) []byte {
+			return printList(io.out, *output, all, func(dst []byte, width int) []byte {
 				return manual.AppendFindings(dst, all, width)
 			})
 		}
 		var ids []string
 		for i, f := range all {
 			if strings.EqualFold(f.ID, args[0]) {
-				return list(io.out, *output, all[i:i+1], func(dst []byte, width int) []byte {
+				return printList(io.out, *output, all[i:i+1], func(dst []byte, width int) []byte {
 					return manual.AppendFinding(dst, &all[i], width)
 				})
 			}
 			ids = append(ids, f.ID)
 		}
-		return unknown("no finding has the id", args[0], ids, "qsniff explain")
+		return unknownNameError("no finding has the id", args[0], ids, "qsniff explain")
 	}
 	return cmd
 }
 
-// findings lists every finding that a run can raise.
-func findings() ([]manual.Finding, error) {
-	reg, err := registry()
+// listFindings returns every finding that a run can raise.
+func listFindings() ([]manual.Finding, error) {
+	reg, err := newRegistry()
 	if err != nil {
 		return nil, err
 	}
-	return manual.Findings(codes(reg)), nil
+	return manual.Findings(listCodes(reg)), nil
 }

@@ -33,7 +33,7 @@ Exit status: 0 fine, 1 no name matches, 2 wrong usage.`,
 		Args:              atMostOne("one pattern is enough; quote it, so that the shell leaves it alone"),
 		ValidArgsFunction: completeFields,
 	}
-	output := outputFlag(cmd)
+	output := addOutputFlag(cmd)
 	messages := cmd.Flags().Bool("messages", false, "list message types in place of fields")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		pattern := ""
@@ -52,22 +52,22 @@ Exit status: 0 fine, 1 no name matches, 2 wrong usage.`,
 }
 
 func listFields(io streams, output, pattern string) error {
-	reg, err := registry()
+	reg, err := newRegistry()
 	if err != nil {
 		return err
 	}
 	all := manual.Fields(reg)
 	found := manual.Filter(all, pattern, func(f manual.Field) string { return f.Name })
 	if len(found) == 0 {
-		return unknown("no field matches", pattern, manual.Names(all), "qsniff fields")
+		return unknownNameError("no field matches", pattern, manual.Names(all), "qsniff fields")
 	}
-	return list(io.out, output, manual.Rows(found), func(dst []byte, width int) []byte {
+	return printList(io.out, output, manual.Rows(found), func(dst []byte, width int) []byte {
 		return manual.AppendFields(dst, found, width)
 	})
 }
 
 func listMessages(io streams, output, pattern string) error {
-	reg, err := registry()
+	reg, err := newRegistry()
 	if err != nil {
 		return err
 	}
@@ -79,14 +79,14 @@ func listMessages(io streams, output, pattern string) error {
 		for _, m := range manual.Rows(all) {
 			names = append(names, m.Name)
 		}
-		return unknown("no message matches", pattern, names, "qsniff fields --messages")
+		return unknownNameError("no message matches", pattern, names, "qsniff fields --messages")
 	}
-	return list(io.out, output, manual.Rows(found), func(dst []byte, width int) []byte {
+	return printList(io.out, output, manual.Rows(found), func(dst []byte, width int) []byte {
 		return manual.AppendMessages(dst, found, width)
 	})
 }
 
-// atMostOne is for commands with one optional argument.
+// atMostOne returns the check of arguments for commands with one optional argument.
 func atMostOne(hint string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) > 1 {

@@ -22,8 +22,7 @@ import (
 	"qsniff/track"
 )
 
-// floodsOptions are the flags of floods. Those that it shares with read are in the
-// options of read.
+// floodsOptions are the flags of floods. Those that read has, too, are in readOptions.
 type floodsOptions struct {
 	readOptions
 	explain    bool
@@ -33,7 +32,7 @@ type floodsOptions struct {
 	failOn     string
 	replay     string
 	limits     flood.Thresholds
-	own        *hostset.Set // what --servers names; nil: all
+	ownServers *hostset.Set // what --servers names; nil: all
 }
 
 // levels are the values of --level and --fail-on, in the order of flood.Level.
@@ -47,7 +46,38 @@ func newFloods(io streams) *cobra.Command {
 		Use:     "floods [flags] FILE...",
 		GroupID: groupTraffic,
 		Short:   "find query floods",
-		Long: `floods reads captures and says whether servers in them were flooded with queries,
+		Long:    floodsHelp,
+		Example: `  qsniff floods capture.pcap                        is this an attack?
+  qsniff floods --explain capture.pcap              and why?
+  qsniff floods --servers 198.18.0.0/15 --level warn capture.pcap
+  qsniff floods --fail-on alert capture.pcap > report.txt; test $? -ne 3 || echo attacked
+  qsniff floods -o json capture.pcap > incidents.jsonl
+  qsniff floods -o nft capture.pcap > attack.nft    rules for nft -f attack.nft
+  qsniff floods --limits rehlds capture.pcap        whom the server itself would refuse
+  qsniff floods --explain                           all rules, all thresholds
+  qsniff floods --explain -o toml > floods.toml     a file to change them
+  tcpdump -U -w - udp | qsniff floods -             until Ctrl-C`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := opts.check(cmd, args); err != nil {
+				return err
+			}
+			switch {
+			case opts.replay != "":
+				return opts.replayLimiter(cmd.Context(), args, io)
+			case len(args) == 0:
+				return opts.printRules(io.out)
+			}
+			return findFloods(cmd.Context(), opts, args, io)
+		},
+	}
+	cmd.ValidArgsFunction = completeCaptures
+	opts.register(cmd)
+	addHabits(cmd, &opts.readOptions)
+	return cmd
+}
+
+// floodsHelp is the long description in the help of qsniff floods.
+const floodsHelp = `floods reads captures and says whether servers in them were flooded with queries,
 used against others, or searched for: what kind of attack, on which server, from when
 to when, how much, from whom, how sure that is and why not surer, and what can be done.
 It tells floods from crowds, monitors and busy hours by what the protocol proves:
@@ -72,35 +102,7 @@ it. Nothing is loaded by qsniff itself. FILE is as in qsniff read, whose output 
 warnings and alerts too, where they were detected.
 
 Exit status: 0 fine, 1 the run failed, 2 wrong usage, 3 --fail-on was reached, 130
-interrupted.`,
-		Example: `  qsniff floods capture.pcap                        is this an attack?
-  qsniff floods --explain capture.pcap              and why?
-  qsniff floods --servers 198.18.0.0/15 --level warn capture.pcap
-  qsniff floods --fail-on alert capture.pcap > report.txt; test $? -ne 3 || echo attacked
-  qsniff floods -o json capture.pcap > incidents.jsonl
-  qsniff floods -o nft capture.pcap > attack.nft    rules for nft -f attack.nft
-  qsniff floods --limits rehlds capture.pcap        whom the server itself would refuse
-  qsniff floods --explain                           all rules, all thresholds
-  qsniff floods --explain -o toml > floods.toml     a file to change them
-  tcpdump -U -w - udp | qsniff floods -             until Ctrl-C`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := opts.check(cmd, args); err != nil {
-				return err
-			}
-			switch {
-			case opts.replay != "":
-				return opts.replayed(cmd.Context(), args, io)
-			case len(args) == 0:
-				return opts.rules(io.out)
-			}
-			return findFloods(cmd.Context(), opts, args, io)
-		},
-	}
-	cmd.ValidArgsFunction = completeCaptures
-	opts.register(cmd)
-	takeHabits(cmd, &opts.readOptions)
-	return cmd
-}
+interrupted.`
 
 func (o *floodsOptions) register(cmd *cobra.Command) {
 	f := cmd.Flags()
@@ -119,11 +121,11 @@ func (o *floodsOptions) register(cmd *cobra.Command) {
 	propose(cmd, "thresholds", cobra.FixedCompletions([]cobra.Completion{formTOML}, cobra.ShellCompDirectiveFilterFileExt))
 }
 
-// check reports what does not go together, and reads what flags name.
+// check returns an error for flags that do not go together, and loads what flags name.
 func (o *floodsOptions) check(cmd *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0 && (!o.explain || o.replay != ""):
-		return captureNeeded(cmd, args)
+		return requireCapture(cmd, args)
 	case o.output == formTOML && (!o.explain || len(args) > 0):
 		return &usageError{errors.New("-o toml goes with --explain and without a capture"), "it prints all thresholds: qsniff floods --explain -o toml"}
 	case o.output == "nft" && o.explain:
@@ -139,7 +141,7 @@ func (o *floodsOptions) check(cmd *cobra.Command, args []string) error {
 		}
 	}
 	var err error
-	if o.own, err = o.ours(); err != nil {
+	if o.ownServers, err = o.parseServers(); err != nil {
 		return err
 	}
 	if err := o.loadThresholds(); err != nil {
@@ -148,59 +150,59 @@ func (o *floodsOptions) check(cmd *cobra.Command, args []string) error {
 	return o.readOptions.check()
 }
 
-// rules prints when what is found.
-func (o *floodsOptions) rules(out io.Writer) error {
+// printRules prints all rules and thresholds.
+func (o *floodsOptions) printRules(out io.Writer) error {
 	var b []byte
 	switch o.output {
 	case formTOML:
 		b = config.Append(nil, o.limits)
 	case "json":
-		b = jsonl.AppendRules(nil, flood.RulesOf(o.limits))
+		b = jsonl.AppendRules(nil, flood.Explain(o.limits))
 	default:
-		b = text.AppendRules(nil, flood.RulesOf(o.limits), o.textOptions(out))
+		b = text.AppendRules(nil, flood.Explain(o.limits), o.textOptions(out))
 	}
 	return write(out, b)
 }
 
-// replayed replays the limiter of a server.
-func (o *floodsOptions) replayed(ctx context.Context, args []string, io streams) error {
-	model, err := limitsOf(o.replay)
+// replayLimiter runs qsniff floods --limits.
+func (o *floodsOptions) replayLimiter(ctx context.Context, args []string, io streams) error {
+	model, err := parseLimits(o.replay)
 	if err != nil {
 		return err
 	}
-	return replayLimits(ctx, &o.readOptions, model, o.own, args, io)
+	return replayLimits(ctx, &o.readOptions, model, o.ownServers, args, io)
 }
 
 // findFloods reads captures and prints the incidents in them.
 func findFloods(ctx context.Context, opts *floodsOptions, args []string, io streams) error {
-	j, err := opts.opened(ctx, args, io)
+	j, err := opts.prepareAll(ctx, args, io)
 	if err != nil {
 		return err
 	}
 	defer j.release()
 	out := newFloodOutput(opts, io.out)
 	d := newDetector(j.cfg.Registry, opts.limits, opts.scale())
-	d.Observe(out.found)
+	d.AddObserver(out.observe)
 	j.cfg.Watchers = []track.Watcher{&out.seen, d}
-	j.tells = opts.output == "text"
-	j.scrolls = opts.output == "json"
+	j.showsInterrupt = opts.output == "text"
+	j.streamsOutput = opts.output == "json"
 	var f *render.Floods
-	err = j.addUp(func(run tally.Run) error {
-		f = out.report(run, d)
+	err = j.runToEnd(func(run tally.Run) error {
+		f = out.makeReport(run, d)
 		if err := out.print(f); err != nil {
 			return err
 		}
-		floodRemark(io.err, f, opts.output)
+		printFloodRemarks(io.err, f, opts.output)
 		return nil
 	})
-	if err == nil && opts.reached(f) {
-		return errReached
+	if err == nil && opts.isFailOnReached(f) {
+		return errFailOnReached
 	}
 	return err
 }
 
-// reached reports whether there is an incident that --fail-on names.
-func (o *floodsOptions) reached(f *render.Floods) bool {
+// isFailOnReached reports whether there is an incident of the level of --fail-on or above.
+func (o *floodsOptions) isFailOnReached(f *render.Floods) bool {
 	if o.failOn == "" {
 		return false
 	}
@@ -221,12 +223,13 @@ func levelNamed(name string) flood.Level {
 	return flood.Info
 }
 
-// floodOutput is where incidents go: in JSON each at once, else into a page.
+// floodOutput observes incidents. In JSON it writes each when it is over, else it collects
+// them for a page.
 type floodOutput struct {
 	opts  *floodsOptions
 	w     io.Writer
 	seen  flood.Seen
-	keep  flood.Collector
+	kept  flood.Collector
 	least flood.Level
 	buf   []byte
 	err   error
@@ -234,33 +237,35 @@ type floodOutput struct {
 
 func newFloodOutput(opts *floodsOptions, w io.Writer) *floodOutput {
 	o := &floodOutput{opts: opts, w: w, least: levelNamed(opts.level)}
-	o.keep.Least = o.least
-	o.keep.Ours = o.ours
+	o.kept.MinLevel = o.least
+	o.kept.IsOurs = o.isOurs
 	if opts.output == "json" {
-		o.keep.Least = flood.Alert + 1 // counted only
+		o.kept.MinLevel = flood.Alert + 1 // none is kept, all are counted
 	}
 	return o
 }
 
-func (o *floodOutput) ours(in *flood.Incident) bool { return concerns(o.opts.own, in) }
+func (o *floodOutput) isOurs(in *flood.Incident) bool { return in.IsAt(o.opts.ownServers) }
 
-func (o *floodOutput) found(in *flood.Incident, e flood.Event) {
-	o.keep.Found(in, e)
-	if o.opts.output != "json" || e != flood.Ends || o.err != nil || in.Level < o.least || !o.ours(in) {
+func (o *floodOutput) observe(in *flood.Incident, e flood.Event) {
+	o.kept.Observe(in, e)
+	if o.opts.output != "json" || e != flood.Ends || o.err != nil || in.Level < o.least || !o.isOurs(in) {
 		return
 	}
 	o.buf = jsonl.AppendIncident(o.buf[:0], in, o.opts.explain)
 	_, o.err = o.w.Write(o.buf)
 }
 
-func (o *floodOutput) report(run tally.Run, d *flood.Detector) *render.Floods {
-	f := &render.Floods{Run: run, Seen: &o.seen, Incidents: o.keep.Incidents(), Counts: o.keep.Counts(), Others: o.keep.Others(),
-		Unnamed: o.keep.Unnamed(d), Full: d.Full(), Limits: o.opts.limits}
+func (o *floodOutput) makeReport(run tally.Run, d *flood.Detector) *render.Floods {
+	f := &render.Floods{Run: run, Seen: &o.seen, Incidents: o.kept.Incidents(), Counts: o.kept.Counts(), Others: o.kept.Others(),
+		Unnamed: o.kept.Omitted(d), FullTables: d.FullTables(), Limits: o.opts.limits}
 	f.Other, f.OtherPeak = d.Others()
 	return f
 }
 
-// print writes the page, or reports whether incidents could be written.
+// print writes the page. In JSON, where incidents were written before, it writes what else
+// came than queries and the last line of an interrupted run, and returns the first error of
+// all writes.
 func (o *floodOutput) print(f *render.Floods) error {
 	if o.opts.output == "json" {
 		return cmp.Or(o.err, write(o.w, jsonl.AppendInterrupted(jsonl.AppendOther(nil, f), &f.Run)))
@@ -272,9 +277,9 @@ func (o *floodOutput) print(f *render.Floods) error {
 	return write(o.w, text.AppendFloods(nil, f, o.opts.textOptions(o.w), how))
 }
 
-// floodRemark says on standard error what a reader of the output could not guess. A
-// page says most of it itself.
-func floodRemark(w io.Writer, f *render.Floods, output string) {
+// printFloodRemarks prints on standard error what is missing from the results, unless it is
+// on the page.
+func printFloodRemarks(w io.Writer, f *render.Floods, output string) {
 	if output == "json" {
 		switch seen := f.Seen; {
 		case f.Run.Packets == 0:
@@ -284,13 +289,13 @@ func floodRemark(w io.Writer, f *render.Floods, output string) {
 		case seen.OneWay() != "":
 			fmt.Fprintf(w, "qsniff: only %s were captured: who proves an address is not to be seen\n", seen.OneWay())
 		}
-		doubled(w, &f.Run)
+		printDoubled(w, &f.Run)
 		if f.Run.Dropped > 0 {
 			fmt.Fprintf(w, "qsniff: the capturing program lost %s: rates were higher\n", count(f.Run.Dropped, "packet"))
 		}
 	}
-	hint(w, &counters.Result{Floods: f.Unnamed}, counters.Incidents)
-	if len(f.Full) > 0 {
-		fmt.Fprintf(w, "qsniff: no room for more %s: incidents there may be missing (--memory)\n", strings.Join(f.Full, ", "))
+	printHints(w, &counters.Result{Floods: f.Unnamed}, counters.Incidents)
+	if len(f.FullTables) > 0 {
+		fmt.Fprintf(w, "qsniff: no room for more %s: incidents there may be missing (--memory)\n", strings.Join(f.FullTables, ", "))
 	}
 }

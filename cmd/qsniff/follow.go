@@ -16,8 +16,8 @@ import (
 	"qsniff/render/text"
 )
 
-// sinceBegin is the value of -t for times since a dialogue began. Tables have no
-// dialogues around their lines, and take it for the time of day.
+// sinceBegin is the value of -t for times since a dialogue began. For tables, which do not
+// show where a dialogue begins, it means the time of day.
 const sinceBegin = "x"
 
 // followOptions are the flags of follow.
@@ -59,14 +59,14 @@ interrupted.`,
   qsniff follow -o tree capture.pcap          with every field
   qsniff follow -o json capture.pcap          for programs
   qsniff follow rcon.pcap                     what was typed, and what came back`,
-		Args: captureNeeded,
+		Args: requireCapture,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return follow(cmd.Context(), opts, args, s)
 		},
 	}
 	cmd.ValidArgsFunction = completeCaptures
 	opts.register(cmd)
-	takeHabits(cmd, &opts.readOptions)
+	addHabits(cmd, &opts.readOptions)
 	return cmd
 }
 
@@ -82,13 +82,13 @@ func (o *followOptions) register(cmd *cobra.Command) {
 	o.registerCommon(cmd)
 }
 
-// follow prints the dialogues in captures to io.
+// follow decodes captures and prints their dialogues.
 func follow(ctx context.Context, opts *followOptions, args []string, s streams) error {
-	reg, err := registry()
+	reg, err := newRegistry()
 	if err != nil {
 		return err
 	}
-	r, err := opts.dialogues(s.out, reg.Protos())
+	r, err := opts.newDialogueRenderer(s.out, reg.Protos())
 	if err != nil {
 		return err
 	}
@@ -97,35 +97,36 @@ func follow(ctx context.Context, opts *followOptions, args []string, s streams) 
 		return err
 	}
 	defer j.release()
-	talks := dialogue.New(dialogue.Options{Renderer: r, Frame: opts.exchange, Size: opts.scale()})
-	j.cfg.Dialogues, j.scrolls, j.tells = talks, true, opts.output != "json" && opts.output != "csv"
-	j.cfg.Ending = func(dst []byte, run tally.Run) []byte {
-		run.Interrupted = interrupted(j.ctx)
+	dialogues := dialogue.New(dialogue.Options{Renderer: r, Frame: opts.exchange, Size: opts.scale()})
+	j.cfg.Dialogues, j.streamsOutput, j.showsInterrupt = dialogues, true, opts.output != "json" && opts.output != "csv"
+	j.cfg.AppendEnding = func(dst []byte, run tally.Run) []byte {
+		run.Interrupted = isInterrupted(j.ctx)
 		return opts.appendInterrupted(dst, &run, s.out)
 	}
 	result, err := j.run()
-	whole := err == nil && opts.count == 0 && !(opts.exchange != 0 && talks.Found())
-	if whole { // else the reader may still be at it; it ends with the program
+	whole := err == nil && opts.count == 0 && !(opts.exchange != 0 && dialogues.Found())
+	if whole { // else a read may still be in progress; it ends with the program
 		if err := j.src.Close(); err != nil {
 			return err
 		}
 	}
 	if whole || err != nil && result.Packets > 0 {
-		remark(s.err, &result)
+		printRemarks(s.err, &result)
 	}
-	if n := talks.Early(); n > 0 {
+	if n := dialogues.WrittenEarly(); n > 0 {
 		fmt.Fprintf(s.err, "qsniff: %s to stay within memory\n", count(n, "dialogue was written before it was over,", "dialogues were written before they were over,"))
 	}
-	if err = j.outcome(err); err == nil && opts.exchange != 0 && !talks.Found() {
-		return noExchange(opts.exchange, talks)
+	if err = j.exitError(err); err == nil && opts.exchange != 0 && !dialogues.Found() {
+		return noExchangeError(opts.exchange, dialogues)
 	}
 	return err
 }
 
-// noExchange is the error that no dialogue has a frame, with the ids that are near.
-func noExchange(frame uint64, talks *dialogue.Collector) error {
+// noExchangeError is the error that no dialogue has a frame. Its hint names the dialogues
+// before and after that.
+func noExchangeError(frame uint64, dialogues *dialogue.Collector) error {
 	hint := "qsniff follow lists all"
-	switch before, after := talks.Near(); {
+	switch before, after := dialogues.Nearest(); {
 	case before != 0 && after != 0:
 		hint = fmt.Sprintf("those next to it are %d and %d", before, after)
 	case before != 0:
@@ -148,22 +149,21 @@ func (o *followOptions) check() error {
 	return plain.check()
 }
 
-// dialogues makes the renderer that was asked for, and writes what precedes
-// all dialogues.
-func (o *followOptions) dialogues(out io.Writer, protos []*dissect.Proto) (render.DialogueRenderer, error) {
+// newDialogueRenderer returns the renderer that -o names, after it has written its header.
+func (o *followOptions) newDialogueRenderer(out io.Writer, protos []*dissect.Proto) (render.DialogueRenderer, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
 	switch o.output {
 	case "json":
-		return jsonl.New(jsonl.Options{Layout: o.layout, ShowSecrets: o.secrets}), nil
+		return jsonl.New(jsonl.Options{Layout: o.layout, ShowSecrets: o.showsSecrets}), nil
 	case "csv":
-		columns, err := o.csvColumns(protos)
+		columns, err := o.parseColumns(protos)
 		if err != nil {
 			return nil, err
 		}
-		r := csv.New(csv.Options{Columns: columns, Clock: clocks[o.clock], ShowSecrets: o.secrets})
-		return render.InOrder(r), header(out, r)
+		r := csv.New(csv.Options{Columns: columns, Clock: clocks[o.clock], ShowSecrets: o.showsSecrets})
+		return render.TurnsOnly(r), writeHeader(out, r)
 	}
 	opt := o.textOptions(out)
 	if o.clock == sinceBegin {
@@ -173,8 +173,8 @@ func (o *followOptions) dialogues(out io.Writer, protos []*dissect.Proto) (rende
 	return text.NewDialogue(opt, form, o.full), nil
 }
 
-// appendInterrupted says, before the dialogues that were not over, that the user ended the
-// run. Tables have no form for it.
+// appendInterrupted appends how far a run came that the user ended, before the dialogues
+// that were not over. Tables have no form for it.
 func (o *followOptions) appendInterrupted(dst []byte, run *tally.Run, out io.Writer) []byte {
 	switch o.output {
 	case "csv":

@@ -56,7 +56,7 @@ func printedOf(t testing.TB, name string) *printed {
 // printedTogether decodes a capture once, for a renderer that has all forms.
 func printedTogether(t testing.TB, name string) *printed {
 	t.Helper()
-	reg, err := registry()
+	reg, err := newRegistry()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,19 +68,19 @@ func printedTogether(t testing.TB, name string) *printed {
 		if err := cmd.ParseFlags(f.args); err != nil {
 			t.Fatal(err)
 		}
-		r, err := o.renderer(nil, reg.Protos())
+		r, err := o.newRenderer(nil, reg.Protos())
 		if err != nil {
 			t.Fatal(err)
 		}
 		tee = append(tee, r)
 		var head bytes.Buffer
-		if err := header(&head, r); err != nil {
+		if err := writeHeader(&head, r); err != nil {
 			t.Fatal(err)
 		}
 		p.forms[f.name] = head.String()
 	}
 	var out, errs bytes.Buffer
-	p.status = explain(&errs, readDefaults().printed(context.Background(), reg, tee, []string{name}, streams{&out, &errs}))
+	p.status = reportError(&errs, readDefaults().printMessages(context.Background(), reg, tee, []string{name}, streams{&out, &errs}))
 	p.remarks = errs.String()
 	for i, text := range tee.apart(out.Bytes()) {
 		p.forms[forms[i].name] += string(text)
@@ -100,7 +100,7 @@ func (r teeRenderer) AppendRecord(dst []byte, x *render.Record) []byte {
 	return r.each(dst, func(dst []byte, f render.Renderer) []byte { return f.AppendRecord(dst, x) })
 }
 
-func (r teeRenderer) AppendIncident(dst []byte, x *render.Incident) []byte {
+func (r teeRenderer) AppendIncident(dst []byte, x *render.IncidentEvent) []byte {
 	return r.each(dst, func(dst []byte, f render.Renderer) []byte {
 		if f, ok := f.(render.IncidentRenderer); ok {
 			return f.AppendIncident(dst, x)

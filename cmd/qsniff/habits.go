@@ -11,50 +11,50 @@ import (
 )
 
 // habit is a flag that people type because tcpdump or tshark have it. It does the same
-// here, or is answered with the command that does it. Commands that have a flag of
-// that letter themselves keep their own.
+// here, or is refused with a hint on the command that does it. A command that has a flag
+// with the same letter keeps its own.
 type habit struct {
 	letter, name string
-	value        string // what it takes; empty: nothing
-	does         func(h *habitual, value string) error
+	value        string // name of its value; empty: it has none
+	apply        func(h *habitState, value string) error
 }
 
-// habits are all that are known. None is in the help: it has the flags that are ours.
+// habits lists all habits. They are hidden in the help, which lists qsniff's own flags.
 var habits = []habit{
-	{"r", "read-file", "FILE", (*habitual).readFile},
-	{"n", "no-names", "", accept}, // no name is ever looked up
-	{"q", "quiet", "", accept},    // a message is a line, without this too
-	{"l", "line-buffered", "", accept},
-	{"U", "packet-buffered", "", accept},
-	{"p", "no-promiscuous", "", (*habitual).stayQuiet},
-	{"V", "details", "", form("tree")},
-	{"v", "verbose", "", (*habitual).verbose},
-	{"x", "hex", "", form("hex")},
-	{"X", "hex-ascii", "", form("hex")},
-	{"A", "ascii", "", form("hex")},
-	{"T", "format", "FORMAT", (*habitual).format},
-	{"D", "list-interfaces", "", (*habitual).listInterfaces},
-	{"Y", "display-filter", "FILTER", (*habitual).displayFilter},
-	{"z", "statistics", "TABLE", (*habitual).statistics},
-	{"i", "interface", "IFACE", (*habitual).onInterface},
-	{"f", "filter", "BPF", (*habitual).captureFilter},
-	{"w", "write", "FILE", (*habitual).writePackets},
+	{"r", "read-file", "FILE", (*habitState).addFile},
+	{"n", "no-names", "", ignoreHabit}, // no name is ever looked up
+	{"q", "quiet", "", ignoreHabit},    // a message is a line, without this too
+	{"l", "line-buffered", "", ignoreHabit},
+	{"U", "packet-buffered", "", ignoreHabit},
+	{"p", "no-promiscuous", "", (*habitState).checkPromiscuous},
+	{"V", "details", "", setForm("tree")},
+	{"v", "verbose", "", (*habitState).setVerbose},
+	{"x", "hex", "", setForm("hex")},
+	{"X", "hex-ascii", "", setForm("hex")},
+	{"A", "ascii", "", setForm("hex")},
+	{"T", "format", "FORMAT", (*habitState).setFormat},
+	{"D", "list-interfaces", "", (*habitState).runInterfaces},
+	{"Y", "display-filter", "FILTER", (*habitState).refuseDisplayFilter},
+	{"z", "statistics", "TABLE", (*habitState).refuseStatistics},
+	{"i", "interface", "IFACE", (*habitState).refuseInterface},
+	{"f", "filter", "BPF", (*habitState).refuseCaptureFilter},
+	{"w", "write", "FILE", (*habitState).refuseWrite},
 }
 
-// habitual is a command, and what habits made of its command line.
-type habitual struct {
-	cmd    *cobra.Command
-	opts   *readOptions
-	counts map[string]*int      // by letter, of flags without a value
-	values map[string]*[]string // of the others
-	files  []string             // of -r
-	form   string               // of -o, where that is not given
-	other  *cobra.Command       // runs in place of cmd
+// habitState is a command, and what the habits on its command line ask for.
+type habitState struct {
+	cmd     *cobra.Command
+	opts    *readOptions
+	counts  map[string]*int      // by letter, of flags without a value
+	values  map[string]*[]string // of the others
+	files   []string             // of -r
+	form    string               // of -o, where that is not given
+	instead *cobra.Command       // runs in place of cmd
 }
 
-// takeHabits adds the flags of habits to a command, and has it do what they say.
-func takeHabits(cmd *cobra.Command, opts *readOptions) {
-	h := &habitual{cmd: cmd, opts: opts, counts: map[string]*int{}, values: map[string]*[]string{}}
+// addHabits adds the flags of habits to a command, and makes it apply them before it runs.
+func addHabits(cmd *cobra.Command, opts *readOptions) {
+	h := &habitState{cmd: cmd, opts: opts, counts: map[string]*int{}, values: map[string]*[]string{}}
 	f := cmd.Flags()
 	for _, x := range habits {
 		if f.ShorthandLookup(x.letter) != nil || f.Lookup(x.name) != nil {
@@ -69,23 +69,23 @@ func takeHabits(cmd *cobra.Command, opts *readOptions) {
 	}
 	valid, run := cmd.Args, cmd.RunE
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		if err := h.apply(args); err != nil || h.other != nil || valid == nil {
+		if err := h.apply(args); err != nil || h.instead != nil || valid == nil {
 			return err
 		}
 		return valid(cmd, append(h.files, args...))
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if h.other != nil {
-			return h.other.RunE(h.other, nil)
+		if h.instead != nil {
+			return h.instead.RunE(h.instead, nil)
 		}
 		return run(cmd, append(h.files, args...))
 	}
 }
 
-// apply does what the habits on the command line say.
-func (h *habitual) apply(args []string) error {
-	if !h.cmd.HasParent() && len(args) > 0 { // -i is right where the command was meant to be live
-		if err := misspelt(h.cmd, args[0]); err != nil {
+// apply applies the habits on the command line.
+func (h *habitState) apply(args []string) error {
+	if !h.cmd.HasParent() && len(args) > 0 { // before -i is refused: "qsniff lvie -i eth0" is a misspelt live
+		if err := checkSpelling(h.cmd, args[0]); err != nil {
 			return err
 		}
 	}
@@ -97,96 +97,98 @@ func (h *habitual) apply(args []string) error {
 			given = *v
 		}
 		for _, value := range given {
-			if err := x.does(h, value); err != nil {
+			if err := x.apply(h, value); err != nil {
 				return err
 			}
 		}
 	}
 	if o := h.cmd.Flags().Lookup("output"); h.form != "" && !o.Changed {
 		if o.Value.Set(h.form) != nil {
-			return h.answer(h.cmd.Name()+" shows no single messages", "qsniff -o "+h.form+" FILE does")
+			return h.refuse(h.cmd.Name()+" shows no single messages", "qsniff -o "+h.form+" FILE does")
 		}
 	}
 	if len(h.files) > 0 && len(args) > 0 {
 		if _, err := os.Stat(args[0]); err != nil && args[0] != stdin {
-			return h.answer(args[0]+": no such file, and no filter is taken here", h.piped("tcpdump -r FILE -w - 'FILTER'"))
+			return h.refuse(args[0]+": no such file, and no filter is taken here", h.piped("tcpdump -r FILE -w - 'FILTER'"))
 		}
 	}
 	return nil
 }
 
-func (h *habitual) answer(what, hint string) error { return &usageError{fmt.Errorf("%s", what), hint} }
+func (h *habitState) refuse(what, hint string) error {
+	return &usageError{fmt.Errorf("%s", what), hint}
+}
 
-// piped is the command after another one that chooses packets.
-func (h *habitual) piped(chooser string) string {
+// piped returns a command line that pipes the packets which chooser selects into qsniff.
+func (h *habitState) piped(chooser string) string {
 	if h.cmd.HasParent() && h.cmd.Name() != "read" {
 		return chooser + " | qsniff " + h.cmd.Name() + " -"
 	}
 	return chooser + " | qsniff -"
 }
 
-func (h *habitual) isLive() bool { return h.cmd.Name() == "live" }
+func (h *habitState) isLive() bool { return h.cmd.Name() == "live" }
 
-func accept(*habitual, string) error { return nil }
+func ignoreHabit(*habitState, string) error { return nil }
 
-func form(output string) func(*habitual, string) error {
-	return func(h *habitual, _ string) error {
+func setForm(output string) func(*habitState, string) error {
+	return func(h *habitState, _ string) error {
 		h.form = output
 		return nil
 	}
 }
 
-func (h *habitual) readFile(name string) error {
+func (h *habitState) addFile(name string) error {
 	if h.isLive() {
-		return h.answer("-r "+name+": live reads interfaces", "qsniff FILE reads captures")
+		return h.refuse("-r "+name+": live reads interfaces", "qsniff FILE reads captures")
 	}
 	h.files = append(h.files, name)
 	return nil
 }
 
-// verbose is the version where nothing is to be read: qsniff -v.
-func (h *habitual) verbose(string) error {
+// setVerbose chooses the tree, or the version if there is nothing to read: qsniff -v.
+func (h *habitState) setVerbose(string) error {
 	output := h.cmd.Flags().Lookup("output").Value.(*choice)
 	switch {
 	case !h.cmd.HasParent() && h.cmd.Flags().NArg() == 0 && len(h.files) == 0:
-		h.other = h.named("version")
+		h.instead = h.findCommand("version")
 	case slices.Contains(output.allowed, "tree"):
 		h.form = "tree"
 	}
 	return nil
 }
 
-func (h *habitual) format(name string) error {
+func (h *habitState) setFormat(name string) error {
 	forms := map[string]string{"text": "text", "json": "json", "jsonraw": "json", "ek": "json", "fields": "csv", "tabs": "csv"}
 	if h.form = forms[name]; h.form == "" {
-		return h.answer("-T "+name+": no such form", "-T json or -o json, -T fields -e NAME or -o csv -e NAME, -o tree")
+		return h.refuse("-T "+name+": no such form", "-T json or -o json, -T fields -e NAME or -o csv -e NAME, -o tree")
 	}
 	return nil
 }
 
-func (h *habitual) listInterfaces(string) error {
-	h.other = h.named("interfaces")
+func (h *habitState) runInterfaces(string) error {
+	h.instead = h.findCommand("interfaces")
 	return nil
 }
 
-func (h *habitual) named(command string) *cobra.Command {
+func (h *habitState) findCommand(command string) *cobra.Command {
 	found, _, _ := h.cmd.Root().Find([]string{command})
 	return found
 }
 
-func (h *habitual) displayFilter(filter string) error {
+func (h *habitState) refuseDisplayFilter(filter string) error {
 	hint := `of messages: qsniff -o json FILE | jq 'select(.message == "A2S_INFO")'; of packets: ` + h.piped("tshark -r FILE -Y 'FILTER' -w -")
 	if h.isLive() {
 		hint = `qsniff live -i IFACE -o json | jq 'select(.message == "A2S_INFO")'`
 	}
-	return h.answer("-Y "+filter+": there are no display filters yet", hint)
+	return h.refuse("-Y "+filter+": there are no display filters yet", hint)
 }
 
-func (h *habitual) statistics(table string) error {
-	return h.answer("-z "+table+": no such tables", "qsniff stats FILE has rates, servers, clients and response times")
+func (h *habitState) refuseStatistics(table string) error {
+	return h.refuse("-z "+table+": no such tables", "qsniff stats FILE has rates, servers, clients and response times")
 }
 
-func (h *habitual) onInterface(name string) error {
+func (h *habitState) refuseInterface(name string) error {
 	if strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") != "" {
 		name = "IFACE"
 	}
@@ -194,40 +196,41 @@ func (h *habitual) onInterface(name string) error {
 	if h.cmd.HasParent() && h.cmd.Name() != "read" {
 		hint = h.piped("tcpdump -i " + name + " -U -w - udp")
 	}
-	return h.answer("-i "+name+": "+h.cmd.Name()+" reads captures", hint)
+	return h.refuse("-i "+name+": "+h.cmd.Name()+" reads captures", hint)
 }
 
-func (h *habitual) captureFilter(filter string) error {
-	return h.answer("-f "+filter+": only live has a capture filter", h.piped("tcpdump -r FILE -w - 'FILTER'"))
+func (h *habitState) refuseCaptureFilter(filter string) error {
+	return h.refuse("-f "+filter+": only live has a capture filter", h.piped("tcpdump -r FILE -w - 'FILTER'"))
 }
 
-func (h *habitual) writePackets(name string) error {
-	return h.answer("-w "+name+": only live writes packets", "tcpdump -r FILE -w OUT 'FILTER' writes those of a capture")
+func (h *habitState) refuseWrite(name string) error {
+	return h.refuse("-w "+name+": only live writes packets", "tcpdump -r FILE -w OUT 'FILTER' writes those of a capture")
 }
 
-// stayQuiet is what live does without it.
-func (h *habitual) stayQuiet(string) error {
+// checkPromiscuous accepts -p, which is what live does anyway, unless --promiscuous is
+// given.
+func (h *habitState) checkPromiscuous(string) error {
 	if f := h.cmd.Flags().Lookup("promiscuous"); f != nil && f.Changed {
-		return h.answer("-p is the opposite of --promiscuous", "leave one of them out")
+		return h.refuse("-p is the opposite of --promiscuous", "leave one of them out")
 	}
 	return nil
 }
 
-// word is a flag with a text, and what the help calls it.
-type word struct {
-	value *string
-	kind  string
-	joins bool // given again it is one more of a list
+// textValue is a flag whose value is a text.
+type textValue struct {
+	value  *string
+	kind   string // name of the value in the help
+	isList bool   // if the flag is given again, its values are joined with commas
 }
 
-func (w *word) String() string { return *w.value }
-func (w *word) Type() string   { return w.kind }
-func (w *word) Set(s string) error {
-	if w.joins && *w.value != "" {
+func (w *textValue) String() string { return *w.value }
+func (w *textValue) Type() string   { return w.kind }
+func (w *textValue) Set(s string) error {
+	if w.isList && *w.value != "" {
 		s = *w.value + "," + s
 	}
 	*w.value = s
 	return nil
 }
 
-var _ pflag.Value = (*word)(nil)
+var _ pflag.Value = (*textValue)(nil)

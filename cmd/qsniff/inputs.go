@@ -13,18 +13,18 @@ import (
 	"qsniff/pipeline"
 )
 
-// pollEvery is how long --follow sleeps when there is nothing to read: short
-// against what people notice.
+// pollEvery is how long --follow sleeps when there is nothing to read. Chosen: less than
+// people notice.
 const pollEvery = 100 * time.Millisecond
 
-// input is what a run reads: one capture, or several as one.
+// input is what a run reads: one capture, or several that are merged by time.
 type input struct {
 	capture.Source
-	many bool
+	isMerged bool
 }
 
-// open opens the captures that were named. The start of standard input or of a
-// named pipe may never come, so it is waited for beside ctx.
+// open opens captures, or returns when ctx ends: the first bytes of standard input or of a
+// named pipe may never come.
 func (o *readOptions) open(ctx context.Context, names []string) (input, error) {
 	if slices.Contains(names, stdin) && isTerminal(os.Stdin) {
 		return input{}, &usageError{errors.New("standard input is a terminal"), "pipe a capture in: tcpdump -U -w - udp | qsniff -"}
@@ -35,12 +35,12 @@ func (o *readOptions) open(ctx context.Context, names []string) (input, error) {
 	}
 	got := make(chan opened, 1)
 	go func() {
-		in, err := o.sources(ctx, names)
+		in, err := o.openSources(ctx, names)
 		got <- opened{in, err}
 	}()
 	select {
 	case x := <-got:
-		if x.err != nil && interrupted(ctx) {
+		if x.err != nil && isInterrupted(ctx) {
 			return input{}, context.Canceled
 		}
 		return x.in, x.err
@@ -49,7 +49,8 @@ func (o *readOptions) open(ctx context.Context, names []string) (input, error) {
 	}
 }
 
-func (o *readOptions) sources(ctx context.Context, names []string) (input, error) {
+// openSources opens captures with the reader that --reader names, and merges several.
+func (o *readOptions) openSources(ctx context.Context, names []string) (input, error) {
 	opts := []file.Option{file.ReadAhead(pipeline.ReadAhead), file.Pipe(pipeline.Pipe)}
 	if o.follow {
 		if slices.Contains(names, stdin) {
@@ -66,7 +67,7 @@ func (o *readOptions) sources(ctx context.Context, names []string) (input, error
 		return input{}, err
 	}
 	if o.reader == readerLibpcap {
-		return withLibpcap(names, opts)
+		return openLibpcap(names, opts)
 	}
 	if len(names) == 1 {
 		src, err := file.Open(names[0], opts...)
@@ -76,11 +77,11 @@ func (o *readOptions) sources(ctx context.Context, names []string) (input, error
 	if err != nil {
 		return input{}, err
 	}
-	return input{Source: capture.Merge(all...), many: true}, nil
+	return input{Source: capture.Merge(all...), isMerged: true}, nil
 }
 
-// withLibpcap opens captures with libpcap's own reader.
-func withLibpcap(names []string, opts []file.Option) (input, error) {
+// openLibpcap opens captures with libpcap's own reader.
+func openLibpcap(names []string, opts []file.Option) (input, error) {
 	var all []capture.Source
 	for _, name := range names {
 		src, err := file.OpenLibpcap(name, opts...)
@@ -95,10 +96,10 @@ func withLibpcap(names []string, opts []file.Option) (input, error) {
 	if len(all) == 1 {
 		return input{Source: all[0]}, nil
 	}
-	return input{Source: capture.Merge(all...), many: true}, nil
+	return input{Source: capture.Merge(all...), isMerged: true}, nil
 }
 
-// wait lets a moment pass, or ends the capture when the user asks for it.
+// wait sleeps for pollEvery. It returns io.EOF, which ends the capture, when ctx ends.
 func wait(ctx context.Context) error {
 	select {
 	case <-ctx.Done():

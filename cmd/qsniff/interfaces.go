@@ -43,30 +43,30 @@ Exit status: 0 fine, 1 the system does not tell, 2 wrong usage.`,
 		Args:              noArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
-	output := outputFlag(cmd)
+	output := addOutputFlag(cmd)
 	cmd.RunE = func(*cobra.Command, []string) error {
-		all, err := live.Interfaces()
+		all, err := live.Devices()
 		if err != nil {
 			return err
 		}
 		permitted := true
 		rows := make([]interfaceRow, len(all))
 		for i := range all {
-			rows[i] = rowOf(&all[i])
+			rows[i] = newInterfaceRow(&all[i])
 			permitted = permitted && all[i].Permitted
 		}
 		if err := listInterfaces(s.out, *output, rows); err != nil {
 			return err
 		}
 		if !permitted {
-			complain(s.err, errors.New("no right to capture"), live.RightsHint())
+			printError(s.err, errors.New("no right to capture"), live.RightsHint())
 		}
 		return nil
 	}
 	return cmd
 }
 
-func rowOf(in *live.Interface) interfaceRow {
+func newInterfaceRow(in *live.Device) interfaceRow {
 	state := "down"
 	if in.Up {
 		state = "up"
@@ -75,7 +75,7 @@ func rowOf(in *live.Interface) interfaceRow {
 		LinkType: in.Link, MTU: in.MTU, Loopback: in.Loopback, Permitted: in.Permitted}
 }
 
-func interfaceAddresses(in *live.Interface) []string {
+func interfaceAddresses(in *live.Device) []string {
 	all := make([]string, len(in.Addresses))
 	for i, a := range in.Addresses {
 		all[i] = a.String()
@@ -107,7 +107,7 @@ func listInterfaces(w io.Writer, output string, rows []interfaceRow) error {
 		if r.Name == live.Any {
 			where = "all interfaces, also later ones"
 		}
-		name := display.AppendVisible(nil, []byte(r.Name)) // whoever made a container chose it
+		name := display.AppendVisible(nil, []byte(r.Name)) // anyone who starts a container can choose it
 		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\n", name, r.State, mtu, r.Link, where)
 	}
 	return t.Flush()

@@ -8,21 +8,21 @@ import (
 // stdin is the file name that means standard input.
 const stdin = "-"
 
-// grace is how long a run goes on after an interrupt while it reads a pipe:
-// Ctrl-C reaches both ends, and the program that captures writes what it has
-// buffered when it ends.
+// grace is how long a run goes on after an interrupt while it reads a pipe. Ctrl-C reaches
+// the programs at both ends, and the one that captures writes what it has buffered when it
+// ends. Chosen: enough for that, and hardly noticed.
 const grace = 300 * time.Millisecond
 
 type interruptKey struct{}
 
-// graceful returns a context that ends with ctx, or a moment later where the input
-// may still bring something.
-func graceful(ctx context.Context, later bool) (context.Context, context.CancelFunc) {
+// withGrace returns a context that ends with ctx, or grace later if mayBringMore: if packets
+// may still come in.
+func withGrace(ctx context.Context, mayBringMore bool) (context.Context, context.CancelFunc) {
 	inner := context.WithoutCancel(ctx)
 	inner = context.WithValue(inner, interruptKey{}, ctx)
 	run, cancel := context.WithCancel(inner)
 	stop := context.AfterFunc(ctx, func() {
-		if later {
+		if mayBringMore {
 			time.Sleep(grace)
 		}
 		cancel()
@@ -33,9 +33,9 @@ func graceful(ctx context.Context, later bool) (context.Context, context.CancelF
 	}
 }
 
-// interrupted reports whether the user asked to stop, though the run may have ended
-// by itself since.
-func interrupted(ctx context.Context) bool {
+// isInterrupted reports whether the user ended the run of ctx, which withGrace returned. The
+// run may have come to its end by itself since.
+func isInterrupted(ctx context.Context) bool {
 	outer, ok := ctx.Value(interruptKey{}).(context.Context)
 	return ok && outer.Err() != nil
 }

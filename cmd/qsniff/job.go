@@ -16,20 +16,20 @@ import (
 	"qsniff/render/tally"
 )
 
-// job is a run over captures that are open: what the commands have in common that
-// read them. They complete cfg with what they want to know.
+// job is a run over open captures: what all commands that read captures have in common. A
+// command sets the parts of cfg that it needs before it calls run or runToEnd.
 type job struct {
-	ctx     context.Context // ends with the signal that ends the run
-	release func()          // gives the signals back
-	tells   bool            // the output itself says where it was interrupted
-	scrolls bool            // the output comes while packets are read
-	io      streams
-	src     input
-	cfg     pipeline.Config
+	ctx            context.Context // ends with the signal that ends the run
+	release        func()          // ends ctx, and stops waiting for the signal
+	showsInterrupt bool            // the output itself has how far an interrupted run came
+	streamsOutput  bool            // the output is printed while packets are read
+	io             streams
+	src            input
+	cfg            pipeline.Config
 }
 
-// captureNeeded is what commands take that read captures.
-func captureNeeded(cmd *cobra.Command, args []string) error {
+// requireCapture returns an error if args names no capture.
+func requireCapture(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		what := "no capture given"
 		if cmd.HasParent() {
@@ -40,36 +40,37 @@ func captureNeeded(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// opened is prepare for commands that do not need the protocols before.
-func (o *readOptions) opened(ctx context.Context, args []string, io streams) (*job, error) {
-	reg, err := registry()
+// prepareAll is prepare with a registry of all protocols.
+func (o *readOptions) prepareAll(ctx context.Context, args []string, io streams) (*job, error) {
+	reg, err := newRegistry()
 	if err != nil {
 		return nil, err
 	}
 	return o.prepare(ctx, reg, args, io)
 }
 
-// prepare opens the captures of args. The caller releases the job.
+// prepare opens the captures that args names, and returns a job. The caller calls its
+// release.
 func (o *readOptions) prepare(ctx context.Context, reg *dissect.Registry, args []string, io streams) (*job, error) {
-	as, err := decodeAs(o.as, reg)
+	as, err := parseDecodeAs(o.as, reg)
 	if err != nil {
 		return nil, err
 	}
-	ctx, release := graceful(ctx, o.follow || slices.Contains(args, stdin))
+	ctx, release := withGrace(ctx, o.follow || slices.Contains(args, stdin))
 	src, err := o.open(ctx, args)
 	if err != nil {
 		release()
 		return nil, err
 	}
 	return &job{ctx: ctx, release: release, io: io, src: src, cfg: pipeline.Config{
-		Source: src.Source, Many: src.many, Out: io.out, Registry: reg, Jobs: o.jobs, Max: o.count, Memory: int64(o.memory),
+		Source: src.Source, HasManyInputs: src.isMerged, Out: io.out, Registry: reg, Jobs: o.jobs, MaxMessages: o.count, Memory: int64(o.memory),
 		DecodeAs: as, Dedup: dedups[o.dedup], Seed: o.seed(),
 	}}, nil
 }
 
-// seed is random where packets are fresh from the wire: who sends them must not know
-// where they lie in tables. A capture is to give the same output each time, also
-// through a pipe.
+// seed returns the seed of hash tables, or 0 for the usual one. It is random where packets
+// are being captured: whoever sends them must not be able to choose their places in
+// tables. A finished capture has the same output each time, also through a pipe.
 func (o *readOptions) seed() uint64 {
 	if o.follow {
 		return rand.Uint64() | 1
@@ -77,42 +78,42 @@ func (o *readOptions) seed() uint64 {
 	return 0
 }
 
-// run reads the captures, with a line of progress. Where the user ends it, the output
-// says how far it came, and standard error does if nobody would see it there.
+// run reads the captures, with a line of progress. If the user ends it, run prints how far
+// it came on standard error, unless that is seen in the output itself.
 func (j *job) run() (tally.Run, error) {
-	tell, done := j.progress()
-	j.cfg.Progress = tell
+	update, done := j.startProgress()
+	j.cfg.Progress = update
 	result, err := pipeline.Run(j.ctx, j.cfg)
 	done()
-	aimed(j.io.err, lru.Rekeyed()) // after done, which clears the line of progress
-	switch result.Interrupted = interrupted(j.ctx); {
+	printRekeyed(j.io.err, lru.Rekeyed()) // after done, which clears the line of progress
+	switch result.Interrupted = isInterrupted(j.ctx); {
 	case !result.Interrupted:
 	case result.Packets == 0:
 		fmt.Fprintln(j.io.err, "qsniff: interrupted before the first packet")
-	case !j.tells || !isTerminal(j.io.out):
+	case !j.showsInterrupt || !isTerminal(j.io.out):
 		fmt.Fprintf(j.io.err, "qsniff: interrupted after %s\n", digits.Extent(result.Packets, result.Read, result.Size))
 	}
 	return result, err
 }
 
-// addUp reads the captures to their end and has tell print what they come to. What
-// precedes damage is printed, then the damage told.
-func (j *job) addUp(tell func(tally.Run) error) error {
+// runToEnd reads the captures to their end and then calls print with the totals. If reading
+// fails after some packets, print is called for these before the error is returned.
+func (j *job) runToEnd(print func(tally.Run) error) error {
 	result, err := j.run()
 	if err == nil {
 		err = j.src.Close()
 	}
-	if err == nil || result.Packets > 0 { // the error says why there are none
-		if err := tell(result); err != nil {
+	if err == nil || result.Packets > 0 { // without packets, the error is enough
+		if err := print(result); err != nil {
 			return err
 		}
 	}
-	return j.outcome(err)
+	return j.exitError(err)
 }
 
-// outcome is err, unless it is nil though the user asked to stop.
-func (j *job) outcome(err error) error {
-	if err == nil && interrupted(j.ctx) {
+// exitError returns err, or context.Canceled if there is none and the user ended the run.
+func (j *job) exitError(err error) error {
+	if err == nil && isInterrupted(j.ctx) {
 		return context.Canceled
 	}
 	return err

@@ -21,10 +21,10 @@ type liveOptions struct {
 	filter      string
 	autoFilter  bool
 	snap        int
-	buffer      amount
+	buffer      byteSize
 	promiscuous bool
 	backend     string
-	bare        bool // --no-sandbox
+	noSandbox   bool // --no-sandbox
 }
 
 func newLive(io streams) *cobra.Command {
@@ -33,7 +33,44 @@ func newLive(io streams) *cobra.Command {
 		Use:     "live -i IFACE [flags]",
 		GroupID: groupTraffic,
 		Short:   "decode what an interface sees",
-		Long: `live captures on network interfaces and prints messages as read does, a moment after
+		Long:    liveHelp,
+		Example: `  qsniff live -i eth0                          a line a message
+  qsniff live -i eth0 -f 'udp port 27015'      the kernel keeps the rest away
+  qsniff live -i any --auto-filter -o json     for programs
+  qsniff live -i eth0 -o none -w /var/q.pcapng --ring-size 100M --ring-files 20
+  qsniff live -i eth0 -w attack.pcapng --on-incident 30`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			hint := "interfaces stand after -i, a filter after -f"
+			if _, is := dedups[args[0]]; is {
+				hint = "--dedup=" + args[0] + " takes its value with a ="
+			}
+			return &usageError{fmt.Errorf("live: %q is not a flag", args[0]), hint}
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			for _, name := range []string{"write", "ring-time", "on-incident"} {
+				if f := cmd.Flags().Lookup(name); f.Changed && (f.Value.String() == "" || f.Value.String() == f.DefValue) {
+					return &usageError{fmt.Errorf("--%s %q: nothing", name, f.Value), "leave the flag out, or say what it is to do"}
+				}
+			}
+			opts.isBounded = cmd.Flags().Changed("ring-size") || cmd.Flags().Changed("ring-files")
+			if err := opts.check(); err != nil {
+				return err
+			}
+			return watchLive(cmd.Context(), opts, io)
+		},
+	}
+	opts.cutsToMicros = true
+	opts.register(cmd)
+	addHabits(cmd, &opts.readOptions)
+	return cmd
+}
+
+// liveHelp is the long description in the help of qsniff live.
+const liveHelp = `live captures on network interfaces and prints messages as read does, a moment after
 they were seen, with floods and what else asks for something among them. It never sends.
 -o none prints nothing but the summary; packets are then only watched for floods, not
 decoded further, which takes half of the time.
@@ -64,41 +101,7 @@ sudo setcap cap_net_raw+ep qsniff, or a systemd unit with
 AmbientCapabilities=CAP_NET_RAW.
 
 Exit status: 0 ended by Ctrl-C, SIGTERM, SIGHUP or -c, 1 the run failed: an interface
-vanished, packets could not be written, the output was not read; 2 wrong usage.`,
-		Example: `  qsniff live -i eth0                          a line a message
-  qsniff live -i eth0 -f 'udp port 27015'      the kernel keeps the rest away
-  qsniff live -i any --auto-filter -o json     for programs
-  qsniff live -i eth0 -o none -w /var/q.pcapng --ring-size 100M --ring-files 20
-  qsniff live -i eth0 -w attack.pcapng --on-incident 30`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return nil
-			}
-			hint := "interfaces stand after -i, a filter after -f"
-			if _, is := dedups[args[0]]; is {
-				hint = "--dedup=" + args[0] + " takes its value with a ="
-			}
-			return &usageError{fmt.Errorf("live: %q is not a flag", args[0]), hint}
-		},
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			for _, name := range []string{"write", "ring-time", "on-incident"} {
-				if f := cmd.Flags().Lookup(name); f.Changed && (f.Value.String() == "" || f.Value.String() == f.DefValue) {
-					return &usageError{fmt.Errorf("--%s %q: nothing", name, f.Value), "leave the flag out, or say what it is to do"}
-				}
-			}
-			opts.bounded = cmd.Flags().Changed("ring-size") || cmd.Flags().Changed("ring-files")
-			if err := opts.check(); err != nil {
-				return err
-			}
-			return watchLive(cmd.Context(), opts, io)
-		},
-	}
-	opts.micros = true
-	opts.register(cmd)
-	takeHabits(cmd, &opts.readOptions)
-	return cmd
-}
+vanished, packets could not be written, the output was not read; 2 wrong usage.`
 
 func (o *liveOptions) register(cmd *cobra.Command) {
 	f := cmd.Flags()
@@ -110,19 +113,19 @@ func (o *liveOptions) register(cmd *cobra.Command) {
 	f.VarP(&o.buffer, "buffer", "B", "what the kernel holds while this program is busy (default 32M an interface)")
 	f.BoolVar(&o.promiscuous, "promiscuous", false, "capture what is meant for other hosts, too")
 	f.Var(&choice{&o.backend, []string{"auto", "libpcap", "afpacket"}}, "backend", "auto takes libpcap where the build has it")
-	f.BoolVar(&o.bare, "no-sandbox", false, "keep all rights while decoding")
+	f.BoolVar(&o.noSandbox, "no-sandbox", false, "keep all rights while decoding")
 	o.keepOptions.register(cmd)
 	o.registerForm(cmd)
 	o.registerMessages(cmd)
 	o.registerPackets(cmd)
-	o.registerServers(cmd, tellOnly)
+	o.registerServers(cmd, serversHelp)
 	propose(cmd, "interface", completeInterfaces)
 	for _, name := range []string{"filter", "snaplen", "buffer"} {
 		propose(cmd, name, cobra.NoFileCompletions)
 	}
 }
 
-// check reports what does not go together.
+// check returns an error for flags that do not go together.
 func (o *liveOptions) check() error {
 	switch {
 	case len(o.interfaces) == 0:
@@ -140,12 +143,12 @@ func (o *liveOptions) check() error {
 	return o.readOptions.check()
 }
 
-// watches reports whether nobody wants messages: then packets are read only as far as
+// isWatchOnly reports whether no messages are wanted. Packets are then read only as far as
 // the detection of floods needs, which takes half of the time.
-func (o *liveOptions) watches() bool { return o.output == "none" && o.count == 0 }
+func (o *liveOptions) isWatchOnly() bool { return o.output == "none" && o.count == 0 }
 
-// source begins to capture. auto is the filter of --auto-filter, or nil.
-func (o *liveOptions) source(auto *live.AutoFilter) (*live.Source, error) {
+// openSource begins to capture. auto is the filter of --auto-filter, or nil.
+func (o *liveOptions) openSource(auto *live.AutoFilter) (*live.Source, error) {
 	backend, err := live.ParseBackend(o.backend)
 	if err != nil {
 		return nil, err
@@ -162,7 +165,7 @@ func (o *liveOptions) source(auto *live.AutoFilter) (*live.Source, error) {
 
 // completeInterfaces proposes what can be captured on.
 func completeInterfaces(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	all, err := live.Interfaces()
+	all, err := live.Devices()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
@@ -175,8 +178,8 @@ func completeInterfaces(_ *cobra.Command, _ []string, word string) ([]cobra.Comp
 	return found, cobra.ShellCompDirectiveNoFileComp
 }
 
-// began is when the program started: idle time counts from some moment on.
-var began = time.Now()
+// processStart is the moment from which monotonic counts.
+var processStart = time.Now()
 
-// monotonic is a clock that is never set.
-func monotonic() int64 { return int64(time.Since(began)) }
+// monotonic returns nanoseconds of a clock that is never set.
+func monotonic() int64 { return int64(time.Since(processStart)) }

@@ -20,12 +20,12 @@ import (
 // keepOptions are the flags about files of packets.
 type keepOptions struct {
 	write      string
-	ringSize   amount
+	ringSize   byteSize
 	ringTime   time.Duration
 	ringFiles  int
 	onIncident int // seconds
 	force      bool
-	bounded    bool // --ring-size or --ring-files was given, be it to lift the limits
+	isBounded  bool // --ring-size or --ring-files was given, if only to lift the limits
 }
 
 func (o *keepOptions) register(cmd *cobra.Command) {
@@ -49,7 +49,7 @@ func (o *keepOptions) check() error {
 		return &usageError{errors.New("-w -: packets are written to files"), "tcpdump -w - writes them to standard output"}
 	case o.ringTime < 0 || o.ringFiles < 0 || o.onIncident < 0:
 		return &usageError{errors.New("--ring-time, --ring-files, --on-incident: less than nothing"), "leave out what is not to be bounded"}
-	case o.force && (o.write == "" || o.options().HasSeveral()):
+	case o.force && (o.write == "" || o.options().HasSeveralFiles()):
 		return &usageError{errors.New("--force goes with -w FILE, without --ring-size, --ring-time, --ring-files and --on-incident"), "several files get new names, and overwrite none"}
 	case o.write == "":
 		return nil
@@ -62,13 +62,13 @@ func (o *keepOptions) check() error {
 	return nil
 }
 
-// options is what the flags mean.
+// options returns the options of package keep by the flags.
 func (o *keepOptions) options() *keep.Options {
 	return &keep.Options{Path: o.write, Size: int64(o.ringSize), Time: o.ringTime, Files: o.ringFiles,
-		Around: time.Duration(o.onIncident) * time.Second, Bounded: o.bounded, Replace: o.force}
+		Around: time.Duration(o.onIncident) * time.Second, LimitsSet: o.isBounded, Replace: o.force}
 }
 
-// open opens what the flags name; nil if nothing is to be kept.
+// open opens the files of -w. It returns nil if nothing is to be written.
 func (o *keepOptions) open(described capture.Describer, memory int) (*keep.Keeper, error) {
 	if o.write == "" {
 		return nil, nil
@@ -76,7 +76,7 @@ func (o *keepOptions) open(described capture.Describer, memory int) (*keep.Keepe
 	return keep.Open(o.options(), described, memory)
 }
 
-// printKept says what became of the packets.
+// printKept prints how many packets were written, and how many could not be.
 func printKept(w io.Writer, s *keep.Stats, several bool) {
 	missing := ""
 	if n := s.Lost(); n > 0 {
@@ -98,19 +98,19 @@ func printKept(w io.Writer, s *keep.Stats, several bool) {
 		fmt.Fprintf(w, "qsniff: %s not written: beyond %s of an incident (--ring-files 0 writes all)\n",
 			count(n, "packet was", "packets were"), digits.Bytes(keep.MostOfIncident))
 	}
-	hint(w, &counters.Result{Files: *s}, counters.Files)
+	printHints(w, &counters.Result{Files: *s}, counters.Files)
 }
 
-// gets says what the files will have in them.
-func (o *keepOptions) gets() string {
+// describe returns which files get which packets.
+func (o *keepOptions) describe() string {
 	switch name := strings.TrimSuffix(o.write, path.Ext(o.write)); {
 	case o.onIncident > 0:
-		said := fmt.Sprintf("%s_*%s get packets from %d s before each incident to %d s after it", name, path.Ext(o.write), o.onIncident, o.onIncident)
-		if o.options().IsLimited() {
-			said += fmt.Sprintf(", of each %s at most, and the %d newest files of this run are kept (--ring-files 0: all of it; --ring-size, --ring-files: other limits),",
+		words := fmt.Sprintf("%s_*%s get packets from %d s before each incident to %d s after it", name, path.Ext(o.write), o.onIncident, o.onIncident)
+		if o.options().HasDefaultLimits() {
+			words += fmt.Sprintf(", of each %s at most, and the %d newest files of this run are kept (--ring-files 0: all of it; --ring-size, --ring-files: other limits),",
 				digits.Bytes(keep.MostOfIncident), keep.MostOfIncidents)
 		}
-		return said
+		return words
 	case o.options().HasRing():
 		return fmt.Sprintf("%s_*%s get packets", name, path.Ext(o.write))
 	}

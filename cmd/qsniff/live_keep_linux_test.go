@@ -17,7 +17,7 @@ import (
 
 // TestLiveRing: files of a ring are written inside the sandbox, and readable.
 func TestLiveRing(t *testing.T) {
-	timing.Live(t)
+	timing.SkipUnlessLive(t)
 	server, clients := cable(t)
 	server.Serve(t, gameAddr, func([]byte) [][]byte { return nil })
 	for _, b := range backends() {
@@ -86,7 +86,7 @@ func awaitPackets(t *testing.T, dir string, want int) {
 
 // TestLiveDiskFull: a file that cannot be written is reported once, and the capture goes on.
 func TestLiveDiskFull(t *testing.T) {
-	timing.Live(t)
+	timing.SkipUnlessLive(t)
 	t.Parallel()
 	server, clients := cable(t)
 	server.Serve(t, gameAddr, func([]byte) [][]byte { return nil })
@@ -140,7 +140,7 @@ func TestLiveKilled(t *testing.T) {
 // ends is written from before its begin, and told on standard error where the output
 // tells nothing.
 func TestLiveOnIncidentShort(t *testing.T) {
-	timing.Live(t)
+	timing.SkipUnlessLive(t)
 	t.Parallel()
 	server, clients := cable(t)
 	server.Serve(t, gameAddr, func([]byte) [][]byte { return nil })
@@ -166,7 +166,7 @@ func TestLiveOnIncidentShort(t *testing.T) {
 
 // TestLiveEnds: whatever ends the run, files are finished and the summary is printed.
 func TestLiveEnds(t *testing.T) {
-	timing.Live(t)
+	timing.SkipUnlessLive(t)
 	server, clients := cable(t)
 	server.Serve(t, gameAddr, func([]byte) [][]byte { return nil })
 	for _, tc := range []struct {
@@ -204,7 +204,7 @@ func TestLiveEnds(t *testing.T) {
 // TestLiveOnIncident: only what surrounds an incident is written, at servers that are
 // of interest.
 func TestLiveOnIncident(t *testing.T) {
-	timing.Live(t)
+	timing.SkipUnlessLive(t)
 	t.Parallel()
 	server, clients := cable(t)
 	server.Serve(t, gameAddr, func([]byte) [][]byte { return nil })

@@ -111,7 +111,7 @@ func TestLive(t *testing.T) {
 		for i := range messages {
 			worst = max(worst, lines[i].at.Sub(messages[i].Time))
 		}
-		timing.Limit(t, b+": from capture to output, at worst", worst, 100*time.Millisecond)
+		timing.CheckLimit(t, b+": from capture to output, at worst", worst, 100*time.Millisecond)
 		same := withoutTimes(lines)
 		if first == nil {
 			first = same
@@ -179,7 +179,7 @@ func TestLiveSilence(t *testing.T) {
 // TestLiveNothing: where packets are only watched, too, it is said that there was
 // nothing for qsniff among them.
 func TestLiveNothing(t *testing.T) {
-	timing.Live(t)
+	timing.SkipUnlessLive(t)
 	server, clients := cable(t)
 	server.Listen(t, serverIP+":9999")
 	for _, output := range []string{"none", "text"} {
@@ -250,7 +250,7 @@ func TestLiveSecondSignal(t *testing.T) {
 		time.Sleep(oneSignal + 50*time.Millisecond)
 		status, took := s.end(t, os.Interrupt)
 		if status == -1 {
-			timing.Limit(t, "the end after the second signal", took, lingering/2)
+			timing.CheckLimit(t, "the end after the second signal", took, lingering/2)
 			return
 		}
 		t.Logf("status %d: %s", status, s.said())
@@ -269,7 +269,7 @@ func TestLiveInterfaceGoes(t *testing.T) {
 			server.Serve(t, gameAddr, gameServer())
 			s := sniff(t, server, "--backend", b, "-o", "json").collect()
 			poll(t, clients.Dial(t, gameAddr))
-			server.IP(t, tc.command)
+			server.RunIP(t, tc.command)
 			status, _ := s.end(t, nil)
 			if n := len(<-s.output); n != 12 {
 				t.Errorf("%s: %d messages, want 12", b, n)
@@ -285,7 +285,7 @@ func TestLiveInterfaceGoes(t *testing.T) {
 // TestLiveErrors: what is wrong with interfaces and filters is reported before the run.
 func TestLiveErrors(t *testing.T) {
 	server, _ := cable(t)
-	server.IP(t, "link add down0 type veth peer name down1")
+	server.RunIP(t, "link add down0 type veth peer name down1")
 	for _, tc := range []struct {
 		args   []string
 		status int

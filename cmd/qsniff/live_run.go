@@ -31,66 +31,66 @@ import (
 	"qsniff/track"
 )
 
-// lingering is how long an ended capture waits for whoever reads the output, less than
-// patience: the summary is still to come.
+// lingering is how long an ended capture waits for the reader of the output. Chosen: less
+// than patience, as the summary has to be printed after that.
 const lingering = time.Second
 
-// session is a live capture that is open.
-type session struct {
+// liveRun is an open live capture and its decoding.
+type liveRun struct {
 	opts   *liveOptions
 	auto   *live.AutoFilter // nil: none
 	tap    *keep.Tap
-	keep   *keep.Keeper // nil: packets are only decoded
+	keeper *keep.Keeper // nil: packets are only decoded
 	alarms keep.Alarms
 	cfg    pipeline.Config
-	seen   *flood.Seen // where nobody wants messages; else nil
+	seen   *flood.Seen // counts queries if no messages are wanted; else nil
 	errs   io.Writer
 	start  time.Time
 	result tally.Run
 }
 
-// watchLive captures and decodes until it is told to stop.
+// watchLive captures and decodes until ctx ends.
 func watchLive(ctx context.Context, opts *liveOptions, io streams) error {
-	s, err := openLive(opts, io)
+	l, err := openLive(opts, io)
 	if err != nil {
 		return err
 	}
-	if err := s.shutIn(); err != nil {
-		s.tap.Finish()
+	if err := l.enterSandbox(); err != nil {
+		l.tap.Finish()
 		return err
 	}
-	if h := s.cfg.Renderer; h != nil {
-		if err := header(io.out, h); err != nil {
-			s.tap.Finish()
+	if h := l.cfg.Renderer; h != nil {
+		if err := writeHeader(io.out, h); err != nil {
+			l.tap.Finish()
 			return err
 		}
 	}
-	return s.run(ctx)
+	return l.run(ctx)
 }
 
-// openLive opens everything that takes rights.
-func openLive(opts *liveOptions, io streams) (*session, error) {
-	reg, err := registry()
+// openLive opens everything that needs rights: interfaces and files.
+func openLive(opts *liveOptions, io streams) (*liveRun, error) {
+	reg, err := newRegistry()
 	if err != nil {
 		return nil, err
 	}
-	as, err := decodeAs(opts.as, reg)
+	as, err := parseDecodeAs(opts.as, reg)
 	if err != nil {
 		return nil, err
 	}
-	own, err := opts.ours()
+	own, err := opts.parseServers()
 	if err != nil {
 		return nil, err
 	}
-	r, err := opts.renderer(io.out, reg.Protos())
+	r, err := opts.newRenderer(io.out, reg.Protos())
 	if err != nil {
 		return nil, err
 	}
 	var auto *live.AutoFilter
 	if opts.autoFilter {
-		auto = automatic(reg, as)
+		auto = pipeline.AutoFilter(reg, as)
 	}
-	src, err := opts.source(auto)
+	src, err := opts.openSource(auto)
 	if err != nil {
 		return nil, err
 	}
@@ -99,79 +99,80 @@ func openLive(opts *liveOptions, io streams) (*session, error) {
 		src.Close()
 		return nil, err
 	}
-	s := &session{opts: opts, auto: auto, keep: kept, errs: io.err, start: time.Now()}
-	found := s.observe(reg, own, r)
+	l := &liveRun{opts: opts, auto: auto, keeper: kept, errs: io.err, start: time.Now()}
+	found := l.newDetector(reg, own, r)
 	if kept != nil {
-		signal.Ignore(syscall.SIGPIPE) // whoever reads the output may go; the files are finished then
+		signal.Ignore(syscall.SIGPIPE) // if the reader of the output ends, files are still to be finished
 	}
-	s.tap = keep.NewTap(src, kept, &s.alarms, func(err error) { explain(io.err, err) })
-	s.cfg = pipeline.Config{Source: s.tap, Registry: reg, Jobs: opts.jobs, Max: opts.count, Memory: int64(opts.memory),
-		DecodeAs: as, Dedup: dedups[opts.dedup], Renderer: r, Out: io.out, Incidents: found, Count: !opts.watches(),
-		Clock: monotonic, Micros: opts.micros, Seed: rand.Uint64() | 1}
-	if opts.watches() {
-		s.seen = new(flood.Seen)
-		s.cfg.Watchers = []track.Watcher{s.seen}
+	l.tap = keep.NewTap(src, kept, &l.alarms, func(err error) { reportError(io.err, err) })
+	l.cfg = pipeline.Config{Source: l.tap, Registry: reg, Jobs: opts.jobs, MaxMessages: opts.count, Memory: int64(opts.memory),
+		DecodeAs: as, Dedup: dedups[opts.dedup], Renderer: r, Out: io.out, Incidents: found, CountsMessages: !opts.isWatchOnly(),
+		Clock: monotonic, CutsToMicros: opts.cutsToMicros, Seed: rand.Uint64() | 1}
+	if opts.isWatchOnly() {
+		l.seen = new(flood.Seen)
+		l.cfg.Watchers = []track.Watcher{l.seen}
 	}
-	return s, nil
+	return l, nil
 }
 
-// observe makes the detector, and has incidents counted for whoever keeps packets. Those
-// that r has no form for are told of on standard error.
-func (s *session) observe(reg *dissect.Registry, own *hostset.Set, r render.Renderer) *incidents {
-	scale := s.opts.scale()
-	if !s.opts.watches() {
-		scale *= besides
+// newDetector returns the detector of the run. Its incidents start the writing of packets
+// with --on-incident. If r has no form for incidents, they are printed on standard error.
+func (l *liveRun) newDetector(reg *dissect.Registry, own *hostset.Set, r render.Renderer) *incidents {
+	scale := l.opts.scale()
+	if !l.opts.isWatchOnly() {
+		scale *= detectorShare
 	}
 	found := &incidents{newDetector(reg, flood.Defaults(), scale), own}
-	found.Detector.Observe(found.ours(func(in *flood.Incident, e flood.Event) {
-		s.alarms.Note(in.ID, in.Start, e != flood.Ends && in.Level >= flood.Warn)
+	found.Detector.AddObserver(found.filter(func(in *flood.Incident, e flood.Event) {
+		l.alarms.Note(in.ID, in.Start, e != flood.Ends && in.Level >= flood.Warn)
 	}))
-	if _, shows := r.(render.IncidentRenderer); !shows {
-		found.Observe(s.announce)
+	if _, ok := r.(render.IncidentRenderer); !ok {
+		found.Observe(l.announce)
 	}
 	return found
 }
 
-// shutIn gives up what is not needed any more, and says what runs.
-func (s *session) shutIn() error {
+// enterSandbox prints what the run captures, writes and omits, and then gives up the rights
+// that it does not need any more.
+func (l *liveRun) enterSandbox() error {
 	_ = time.Local.String() // loads the time zone, which is a file
-	o := s.opts
-	fmt.Fprintf(s.errs, "qsniff: capturing on %s (%s)\n", strings.Join(o.interfaces, ", "), s.tap.Backend())
-	if s.auto != nil {
-		fmt.Fprintln(s.errs, "qsniff: the automatic filter leaves out:")
-		for _, what := range s.auto.Lost() {
-			fmt.Fprintf(s.errs, "  %s\n", what)
+	o := l.opts
+	fmt.Fprintf(l.errs, "qsniff: capturing on %s (%s)\n", strings.Join(o.interfaces, ", "), l.tap.Backend())
+	if l.auto != nil {
+		fmt.Fprintln(l.errs, "qsniff: the automatic filter leaves out:")
+		for _, what := range l.auto.Unseen() {
+			fmt.Fprintf(l.errs, "  %s\n", what)
 		}
 	}
-	if s.keep != nil {
-		fmt.Fprintf(s.errs, "qsniff: %s as they are captured, passwords included\n", o.keepOptions.gets())
+	if l.keeper != nil {
+		fmt.Fprintf(l.errs, "qsniff: %s as they are captured, passwords included\n", o.keepOptions.describe())
 	}
-	if o.bare {
-		fmt.Fprintln(s.errs, "qsniff: sandbox: none (--no-sandbox)")
+	if o.noSandbox {
+		fmt.Fprintln(l.errs, "qsniff: sandbox: none (--no-sandbox)")
 		return nil
 	}
-	p, err := s.policy()
+	p, err := l.sandboxPolicy()
 	if err != nil {
 		return err
 	}
 	status, err := sandbox.Enter(p)
 	if err == nil {
-		fmt.Fprintf(s.errs, "qsniff: sandbox: %v\n", status)
+		fmt.Fprintf(l.errs, "qsniff: sandbox: %v\n", status)
 	}
 	return err
 }
 
-// policy is what the run still needs: the folder of a ring, and what libpcap reads of
-// an interface in promiscuous mode.
-func (s *session) policy() (p sandbox.Policy, err error) {
-	if s.keep != nil && s.keep.Folder() != "" {
-		p.Write = []string{s.keep.Folder()}
-		if p.User, err = sandbox.OwnerOf(s.keep.Folder()); err != nil {
+// sandboxPolicy returns what the run still needs: the folder of its files, and the counters
+// that libpcap reads of an interface in promiscuous mode.
+func (l *liveRun) sandboxPolicy() (p sandbox.Policy, err error) {
+	if l.keeper != nil && l.keeper.Folder() != "" {
+		p.Write = []string{l.keeper.Folder()}
+		if p.User, err = sandbox.OwnerOf(l.keeper.Folder()); err != nil {
 			return p, err
 		}
 	}
-	if s.opts.promiscuous && s.tap.Backend() == live.Libpcap {
-		for _, name := range s.opts.interfaces {
+	if l.opts.promiscuous && l.tap.Backend() == live.Libpcap {
+		for _, name := range l.opts.interfaces {
 			counters := filepath.Join("/sys/class/net", name, "statistics")
 			if _, err := os.Stat(counters); err == nil {
 				p.Read = append(p.Read, counters)
@@ -181,124 +182,126 @@ func (s *session) policy() (p sandbox.Policy, err error) {
 	return p, nil
 }
 
-// run captures until ctx ends, then tells what became of it.
-func (s *session) run(ctx context.Context) error {
-	stop := context.AfterFunc(ctx, s.tap.Stop)
+// run captures until ctx ends, then prints the summary.
+func (l *liveRun) run(ctx context.Context) error {
+	stop := context.AfterFunc(ctx, l.tap.Stop)
 	defer stop()
 	ended := make(chan error, 1)
 	go func() {
 		var err error
-		s.result, err = pipeline.Run(context.WithoutCancel(ctx), s.cfg)
+		l.result, err = pipeline.Run(context.WithoutCancel(ctx), l.cfg)
 		ended <- err
 	}()
 	select {
 	case err := <-ended:
-		return s.conclude(err)
+		return l.conclude(err)
 	case <-ctx.Done():
 	}
 	select {
 	case err := <-ended:
-		return s.conclude(err)
+		return l.conclude(err)
 	case <-time.After(lingering):
 	}
-	return s.abandon()
+	return l.abandon()
 }
 
-// conclude ends a run whose output was written.
-func (s *session) conclude(err error) error {
-	closed := s.tap.Finish()
-	kernel, card := s.tap.Drops()
-	fmt.Fprintln(s.errs) // after the ^C of a terminal
-	fmt.Fprintf(s.errs, "qsniff: %s captured in %s: %s%s; %s\n", count(s.tap.Stats().Received, "packet"), s.elapsed(),
-		s.found(), s.incidents(), dropped(kernel, card))
-	s.undecoded()
-	unwritten := s.files()
-	s.remark()
-	if errors.Is(err, syscall.EPIPE) { // whoever read the output has enough
+// conclude prints the summary of a run whose output was written.
+func (l *liveRun) conclude(err error) error {
+	closed := l.tap.Finish()
+	kernel, card := l.tap.Drops()
+	fmt.Fprintln(l.errs) // after the ^C of a terminal
+	fmt.Fprintf(l.errs, "qsniff: %s captured in %s: %s%s; %s\n", count(l.tap.Stats().Received, "packet"), l.elapsed(),
+		l.describeFound(), l.describeIncidents(), describeDrops(kernel, card))
+	l.printUndecoded()
+	unwritten := l.printFiles()
+	l.printRemarks()
+	if errors.Is(err, syscall.EPIPE) { // the reader of the output wants no more
 		err = nil
 	}
 	return cmp.Or(err, closed, unwritten)
 }
 
-// remark says what is missing from what was found.
-func (s *session) remark() {
-	run := s.result
-	run.Dropped = 0 // the summary says it
+// printRemarks prints what is missing from the output, and why.
+func (l *liveRun) printRemarks() {
+	run := l.result
+	run.Dropped = 0 // it is in the summary
 	switch {
 	case run.Packets == 0:
 		return
-	case s.seen == nil:
-		leftOut(s.errs, &run)
-	case s.seen.Queries+s.seen.Replies+s.seen.Junk+s.seen.Logins == 0:
-		fmt.Fprintf(s.errs, "qsniff: no query traffic in %s%s\n", count(run.Packets, "packet"), reasons(": ", run.Skipped))
-	case len(run.Skipped) > 0: // other protocols are not told apart where nobody wants messages
-		fmt.Fprintln(s.errs, "qsniff:"+reasons(" left out: ", run.Skipped))
+	case l.seen == nil:
+		printLeftOut(l.errs, &run)
+	case l.seen.Queries+l.seen.Replies+l.seen.Junk+l.seen.Logins == 0:
+		fmt.Fprintf(l.errs, "qsniff: no query traffic in %s%s\n", count(run.Packets, "packet"), formatReasons(": ", run.Skipped))
+	case len(run.Skipped) > 0: // without messages, packets of other protocols are not recognised
+		fmt.Fprintln(l.errs, "qsniff:"+formatReasons(" left out: ", run.Skipped))
 	}
-	trouble(s.errs, &run)
-	aimed(s.errs, lru.Rekeyed())
+	printTrouble(l.errs, &run)
+	printRekeyed(l.errs, lru.Rekeyed())
 }
 
-// abandon ends a run whose output nobody reads: what the decoder cannot take is
-// counted and kept all the same.
-func (s *session) abandon() error {
-	s.tap.Drain()
-	s.tap.Finish()
-	kernel, card := s.tap.Drops()
-	fmt.Fprintln(s.errs)
-	fmt.Fprintf(s.errs, "qsniff: %s captured in %s; %s\n", count(s.tap.Stats().Received, "packet"), s.elapsed(), dropped(kernel, card))
-	s.undecoded()
-	_ = s.files() // the other error is to be told
+// abandon prints the summary of a run whose output nobody reads. Packets that were captured
+// and cannot be decoded any more are counted, and written to the files of -w.
+func (l *liveRun) abandon() error {
+	l.tap.Drain()
+	l.tap.Finish()
+	kernel, card := l.tap.Drops()
+	fmt.Fprintln(l.errs)
+	fmt.Fprintf(l.errs, "qsniff: %s captured in %s; %s\n", count(l.tap.Stats().Received, "packet"), l.elapsed(), describeDrops(kernel, card))
+	l.printUndecoded()
+	_ = l.printFiles() // the error below is the cause
 	return &hintedError{errors.New("the output was not read: its last messages are missing, and incidents among them"),
 		"a slow reader costs messages; -o none needs no reader, -w keeps packets"}
 }
 
-// files says what became of them. It returns an error if they lack packets.
-func (s *session) files() error {
-	if s.keep == nil {
+// printFiles prints what is in the files of -w. It returns an error if packets are missing
+// from them.
+func (l *liveRun) printFiles() error {
+	if l.keeper == nil {
 		return nil
 	}
-	kept := s.keep.Stats()
-	printKept(s.errs, &kept, s.opts.options().HasSeveral())
+	kept := l.keeper.Stats()
+	printKept(l.errs, &kept, l.opts.options().HasSeveralFiles())
 	if n := kept.Lost(); n > 0 {
 		return fmt.Errorf("-w: %s could not be written", count(n, "packet"))
 	}
 	return nil
 }
 
-func (s *session) undecoded() {
-	hint(s.errs, &counters.Result{Live: counters.Live{Undecoded: s.tap.Undecoded()}}, counters.Capture)
+func (l *liveRun) printUndecoded() {
+	printHints(l.errs, &counters.Result{Live: counters.Live{Undecoded: l.tap.Undecoded()}}, counters.Capture)
 }
 
-// announce tells of an incident where the output has no form for one.
-func (s *session) announce(in *flood.Incident, e flood.Event) {
-	line := text.NewLine(text.Options{UTC: s.opts.utc, Micros: true, Palette: text.NewPalette(false)})
-	x := render.Incident{Nanos: time.Now().UnixNano(), Event: e, Incident: in}
-	fmt.Fprintf(s.errs, "qsniff: %s\n", bytes.TrimSpace(line.AppendIncident(nil, &x)))
+// announce prints an event of an incident on standard error.
+func (l *liveRun) announce(in *flood.Incident, e flood.Event) {
+	line := text.NewLine(text.Options{UTC: l.opts.utc, Micros: true, Palette: text.NewPalette(false)})
+	x := render.IncidentEvent{Nanos: time.Now().UnixNano(), Event: e, Incident: in}
+	fmt.Fprintf(l.errs, "qsniff: %s\n", bytes.TrimSpace(line.AppendIncident(nil, &x)))
 }
 
-func (s *session) elapsed() string {
-	return digits.Span(time.Since(s.start))
+func (l *liveRun) elapsed() string {
+	return digits.Span(time.Since(l.start))
 }
 
-// found is what was in the packets.
-func (s *session) found() string {
-	if s.seen == nil {
-		return count(s.result.Messages, "message")
+// describeFound returns how many messages were found, or how many queries and replies if no
+// messages are wanted.
+func (l *liveRun) describeFound() string {
+	if l.seen == nil {
+		return count(l.result.Messages, "message")
 	}
-	all := count(s.seen.Queries, "query", "queries") + ", " + count(s.seen.Replies, "reply", "replies")
-	if s.seen.Junk > 0 {
-		all += fmt.Sprintf(", %d unknown", s.seen.Junk)
+	all := count(l.seen.Queries, "query", "queries") + ", " + count(l.seen.Replies, "reply", "replies")
+	if l.seen.Junk > 0 {
+		all += fmt.Sprintf(", %d unknown", l.seen.Junk)
 	}
-	if s.seen.Logins > 0 {
-		all += ", " + count(s.seen.Logins, "RCON login")
+	if l.seen.Logins > 0 {
+		all += ", " + count(l.seen.Logins, "RCON login")
 	}
 	return all
 }
 
-func (s *session) incidents() string {
-	return ", " + count(s.alarms.Begun(), "incident")
+func (l *liveRun) describeIncidents() string {
+	return ", " + count(l.alarms.Begun(), "incident")
 }
 
-func dropped(kernel, card uint64) string {
+func describeDrops(kernel, card uint64) string {
 	return fmt.Sprintf("dropped: %d by the kernel, %d by network cards", kernel, card)
 }

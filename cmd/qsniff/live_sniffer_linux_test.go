@@ -29,7 +29,7 @@ const (
 // clients.
 func cable(t *testing.T) (server, clients *netns.Namespace) {
 	t.Helper()
-	return netns.Cable(t, netns.End{Name: serverEnd, IP: serverIP}, netns.End{Name: "client0", IP: "198.18.0.2"})
+	return netns.NewCable(t, netns.End{Name: serverEnd, IP: serverIP}, netns.End{Name: "client0", IP: "198.18.0.2"})
 }
 
 // sniffer is qsniff live at work.

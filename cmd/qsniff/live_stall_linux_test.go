@@ -20,7 +20,7 @@ var stall = flag.Duration("stall", 10*time.Second, "how long nobody reads the ou
 // TestLiveStalled: whoever does not read the output costs packets, which are counted,
 // and nothing else. Files get them all the same.
 func TestLiveStalled(t *testing.T) {
-	timing.Live(t)
+	timing.SkipUnlessLive(t)
 	t.Parallel()
 	for _, tc := range []struct {
 		name         string
@@ -46,7 +46,7 @@ func TestLiveStalled(t *testing.T) {
 			if status != want {
 				t.Fatalf("status %d after %v: %s", status, took, s.said())
 			}
-			timing.Limit(t, "the end", took, patience)
+			timing.CheckLimit(t, "the end", took, patience)
 			captured, undecoded := s.counted(t, sent, tc.keep)
 			if tc.resume {
 				if n := countMessages(parse(t, <-s.output)); n != captured-undecoded {

@@ -1,5 +1,6 @@
 // Command qsniff decodes game-server query traffic from captures and from
-// interfaces. This folder holds flags, wiring and exit statuses, and no logic.
+// interfaces. This folder holds flags, wiring, messages on standard error and exit
+// statuses. What the commands do is in the packages that they wire together.
 package main
 
 import (
@@ -24,18 +25,19 @@ import (
 
 // The exit statuses.
 const (
-	exitOK          = 0
-	exitFailed      = 1 // file, permission, damaged capture
-	exitUsage       = 2
-	exitReached     = 3 // --fail-on
-	exitInterrupted = 130
+	exitOK            = 0
+	exitFailed        = 1 // file, permission, damaged capture
+	exitUsage         = 2
+	exitFailOnReached = 3 // there is an incident of the level of --fail-on
+	exitInterrupted   = 130
 )
 
-// patience is how long an interrupted run may take to write what it has.
+// patience is how long an interrupted run may take to write what it has. Chosen: enough for
+// a page and a summary, and less than anybody waits for.
 const patience = 2 * time.Second
 
-// oneSignal is how long further signals are taken for the first: timeout, and a terminal
-// that closes, send several.
+// oneSignal is how long further signals count as the first one: timeout(1), and a terminal
+// that closes, send more than one.
 const oneSignal = 250 * time.Millisecond
 
 // usageError is a mistake in the command line.
@@ -47,10 +49,11 @@ type usageError struct {
 func (e *usageError) Error() string { return e.err.Error() }
 func (e *usageError) Unwrap() error { return e.err }
 
-// errReached says that a run found what --fail-on names. The output tells what.
-var errReached = errors.New("--fail-on reached")
+// errFailOnReached ends a run that found an incident of the level of --fail-on. No message is
+// printed for it: the incident is in the output.
+var errFailOnReached = errors.New("--fail-on reached")
 
-// hintedError is a failure whose way out is known.
+// hintedError is a failure with a hint on what to do.
 type hintedError struct {
 	err  error
 	hint string
@@ -59,41 +62,43 @@ type hintedError struct {
 func (e *hintedError) Error() string { return e.err.Error() }
 func (e *hintedError) Unwrap() error { return e.err }
 
-// streams are what a command talks to. Of err, each Write is one line: see errLines.
+// streams are a command's standard output and standard error. Each Write to err is one
+// line: see errLines.
 type streams struct {
 	out, err io.Writer
 }
 
-func main() { os.Exit(program()) }
+func main() { os.Exit(runProgram()) }
 
-// heapGrowth is by how many percent the heap may grow before the collector runs. Go's own
-// 100 would let garbage take as much memory as the tables, which are most of the heap. A
-// run allocates them in its first moments and next to nothing afterwards, so that 10 to 20
-// collections are all. With a limit of the size of the tables there were 46 to 800 over a
-// million mixed packets, for up to half of the CPU time. What is relative goes with every
-// --memory, and needs no figure for what is no table.
+// heapGrowth is by how many percent the heap may grow before the garbage collector runs.
+// With Go's own 100, garbage would take as much memory as the tables, which are most of
+// the heap. A run allocates tables in its first moments and next to nothing afterwards, so
+// that there are 10 to 20 collections in all. A memory limit of the size of the tables, in
+// place of this, caused 46 to 800 collections over a million mixed packets, and took up to
+// half of the CPU time; a percentage fits any --memory, and whatever else is on the heap.
 const heapGrowth = 20
 
-// firstCollection is how much memory a run takes before the collector runs for the first
-// time, in bytes: the tables of the usual size, and what a small capture needs besides.
-// While the tables are made the heap grows from nothing, and would be collected ten times
-// for no garbage: half of the time that a small capture took.
+// firstCollection is how many bytes of memory a run takes before the collector runs for the
+// first time: the tables of the usual size, and what a small capture needs besides. While
+// the tables are made the heap grows from nothing, and would be collected ten times
+// without any garbage, which was half of the time of a run over a small capture.
 const firstCollection = 40 << 20
 
-// collectLate sets the collector.
-func collectLate() {
+// delayCollector turns the collector off until the heap has firstCollection bytes. The
+// first collection frees a value whose cleanup sets heapGrowth.
+func delayCollector() {
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(firstCollection)
-	first := new([1]*byte) // collected at once
+	first := new([1]*byte) // garbage from the beginning
 	runtime.AddCleanup(first, func(percent int) {
 		debug.SetGCPercent(percent)
 		debug.SetMemoryLimit(math.MaxInt64)
 	}, heapGrowth)
 }
 
-// program runs what the command line says until a signal comes.
-func program() int {
-	collectLate()
+// runProgram executes the command line, until a signal ends it.
+func runProgram() int {
+	delayCollector()
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
 		signals = append(signals, syscall.SIGHUP)
@@ -103,7 +108,7 @@ func program() int {
 		time.Sleep(oneSignal)
 		stop() // a second signal ends the program at once
 		time.Sleep(patience - oneSignal)
-		os.Exit(exitInterrupted) // whoever reads our output does not
+		os.Exit(exitInterrupted) // the run is stuck: nobody reads its output
 	})
 	return run(ctx, os.Args[1:], streams{os.Stdout, os.Stderr})
 }
@@ -113,50 +118,51 @@ func run(ctx context.Context, args []string, io streams) int {
 	io.err = errLines{io.err}
 	cmd := newRoot(io)
 	cmd.SetArgs(args)
-	return explain(io.err, cmd.ExecuteContext(ctx))
+	return reportError(io.err, cmd.ExecuteContext(ctx))
 }
 
-// explain prints err as one line, and a hint if there is one.
-func explain(w io.Writer, err error) int {
+// reportError prints err as one line, with a hint if there is one, and returns the exit
+// status.
+func reportError(w io.Writer, err error) int {
 	var usage *usageError
 	var hinted *hintedError
-	var damage *file.Error
-	var wire *live.Error
-	var shut *sandbox.Error
-	var several interface{ Unwrap() []error }
+	var fileErr *file.Error
+	var liveErr *live.Error
+	var sandboxErr *sandbox.Error
+	var joined interface{ Unwrap() []error }
 	switch {
 	case err == nil:
 		return exitOK
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
-	case errors.Is(err, errReached):
-		return exitReached
+	case errors.Is(err, errFailOnReached):
+		return exitFailOnReached
 	case errors.As(err, &usage):
-		complain(w, err, usage.hint)
+		printError(w, err, usage.hint)
 		return exitUsage
 	case errors.As(err, &hinted):
-		complain(w, err, hinted.hint)
-	case errors.As(err, &wire):
-		complain(w, err, wire.Hint)
-	case errors.As(err, &shut):
-		complain(w, err, cmp.Or(shut.Hint, "--no-sandbox does without"))
-	case errors.As(err, &several):
-		for _, err := range several.Unwrap() {
-			explain(w, err)
+		printError(w, err, hinted.hint)
+	case errors.As(err, &liveErr):
+		printError(w, err, liveErr.Hint)
+	case errors.As(err, &sandboxErr):
+		printError(w, err, cmp.Or(sandboxErr.Hint, "--no-sandbox does without"))
+	case errors.As(err, &joined):
+		for _, err := range joined.Unwrap() {
+			reportError(w, err)
 		}
-	case errors.As(err, &damage):
-		hint := damage.Hint
+	case errors.As(err, &fileErr):
+		hint := fileErr.Hint
 		if hint == "" && errors.Is(err, fs.ErrNotExist) {
 			hint = "qsniff takes a capture file or a command; qsniff --help lists the commands"
 		}
-		complain(w, err, hint)
+		printError(w, err, hint)
 	default:
-		complain(w, err, "")
+		printError(w, err, "")
 	}
 	return exitFailed
 }
 
-func complain(w io.Writer, err error, hint string) {
+func printError(w io.Writer, err error, hint string) {
 	fmt.Fprintf(w, "qsniff: %v\n", err)
 	if hint != "" {
 		fmt.Fprintf(w, "  hint: %s\n", hint)

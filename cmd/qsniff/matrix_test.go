@@ -65,7 +65,7 @@ func classic(f testpcap.Format) container {
 		f.Link, f.SnapLen = link, 262144
 		out, err := testpcap.NewWriter(w, f)
 		for i := 0; err == nil && i < len(frames); i++ {
-			err = out.Packet(nanos[i], frames[i])
+			err = out.WritePacket(nanos[i], frames[i])
 		}
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 // captures are read, one by one and together; nothing that is written is missing
 // from the list, and nothing is listed that is never written.
 func TestMembers(t *testing.T) {
-	reg, err := registry()
+	reg, err := newRegistry()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -128,7 +128,7 @@ func strangers(t *testing.T, n int) []byte {
 	now := testpcap.Start
 	write := func(packet []byte, err error) {
 		if now += 100_000; err == nil {
-			err = w.Packet(now, packet)
+			err = w.WritePacket(now, packet)
 		}
 		if err != nil {
 			t.Fatal(err)

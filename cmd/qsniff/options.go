@@ -20,22 +20,22 @@ const (
 
 // readOptions are the flags of read.
 type readOptions struct {
-	output  string
-	color   string
-	reader  string
-	layout  bool
-	follow  bool
-	dedup   string
-	utc     bool
-	secrets bool
-	count   int
-	as      []string
-	clock   string
-	columns string
-	servers string
-	micros  bool // times for people are cut to microseconds
-	jobs    int
-	memory  size
+	output       string
+	color        string
+	reader       string
+	layout       bool
+	follow       bool
+	dedup        string
+	utc          bool
+	showsSecrets bool
+	count        int
+	as           []string
+	clock        string
+	columns      string
+	servers      string
+	cutsToMicros bool // times for people are cut to microseconds
+	jobs         int
+	memory       memorySize
 }
 
 func readDefaults() *readOptions {
@@ -46,10 +46,10 @@ func readDefaults() *readOptions {
 func (o *readOptions) register(cmd *cobra.Command) {
 	o.registerForm(cmd)
 	o.registerCommon(cmd)
-	o.registerServers(cmd, tellOnly)
+	o.registerServers(cmd, serversHelp)
 }
 
-// registerForm adds the flags that say how messages are printed.
+// registerForm adds the flags that choose how messages are printed.
 func (o *readOptions) registerForm(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
@@ -59,39 +59,40 @@ func (o *readOptions) registerForm(cmd *cobra.Command) {
 		"times: a time of day, r seconds since the first packet, d since the line before, e since 1970")
 }
 
-// registerCommon adds the flags that all commands have which print messages.
+// registerCommon adds the flags of all commands that print the messages of captures.
 func (o *readOptions) registerCommon(cmd *cobra.Command) {
 	o.registerMessages(cmd)
 	cmd.Flags().BoolVar(&o.follow, "follow", false, "go on as the capture, or the ring of files in a folder, grows")
 	o.registerInput(cmd)
 }
 
-// registerMessages adds the flags about what is printed of messages.
+// registerMessages adds the flags that choose what is printed of messages.
 func (o *readOptions) registerMessages(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.IntVarP(&o.count, "count", "c", 0, "stop after `N` messages (0: all)")
-	f.VarP(&word{&o.columns, "NAME,...", true}, "fields", "e", "csv: these columns, as in frame,src,a2s.info.name; qsniff fields lists them")
+	f.VarP(&textValue{&o.columns, "NAME,...", true}, "fields", "e", "csv: these columns, as in frame,src,a2s.info.name; qsniff fields lists them")
 	f.BoolVar(&o.layout, "layout", false, "json: list every byte with its field")
 	f.BoolVar(&o.utc, "utc", false, "text, tree, hex: times in UTC instead of local time")
 	f.Var(&choice{&o.color, []string{"auto", "always", "never"}}, "color", "text, tree, hex: auto colours terminals only")
-	f.BoolVar(&o.secrets, "show-secrets", false, "print passwords and log secrets instead of <redacted>")
+	f.BoolVar(&o.showsSecrets, "show-secrets", false, "print passwords and log secrets instead of <redacted>")
 	propose(cmd, "count", cobra.NoFileCompletions)
 }
 
-// registerPage adds the flags about how a page for people looks.
+// registerPage adds the flags for times and colours of a page for people.
 func (o *readOptions) registerPage(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.BoolVar(&o.utc, "utc", false, "text: times in UTC instead of local time")
 	f.Var(&choice{&o.color, []string{"auto", "always", "never"}}, "color", "text: auto colours terminals only")
 }
 
-// registerInput adds the flags that all commands have which read captures.
+// registerInput adds the flags of all commands that read captures.
 func (o *readOptions) registerInput(cmd *cobra.Command) {
 	o.registerPackets(cmd)
 	cmd.Flags().Var(&choice{&o.reader, []string{readerNative, readerLibpcap}}, "reader", "native, or gopacket: libpcap as second opinion")
 }
 
-// registerPackets adds the flags that all commands have which take packets.
+// registerPackets adds the flags of all commands that take packets, from captures or from
+// interfaces.
 func (o *readOptions) registerPackets(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringArrayVarP(&o.as, "decode-as", "d", nil, "decode a port as a protocol, with a `RULE` such as udp.port==27015,a2s or tcp.port==27016,rcon")
@@ -106,17 +107,17 @@ func (o *readOptions) registerPackets(cmd *cobra.Command) {
 	propose(cmd, "jobs", cobra.NoFileCompletions)
 }
 
-// scale is what --memory makes of the tables, as a multiple of the usual.
+// scale returns the size of tables by --memory, as a multiple of the usual size.
 func (o *readOptions) scale() float64 { return float64(o.memory) / pipeline.DefaultMemory }
 
-// registerServers adds --servers, with what it does in that command.
-func (o *readOptions) registerServers(cmd *cobra.Command, does string) {
-	cmd.Flags().Var(&word{&o.servers, "CIDR|ADDR:PORT,...", false}, "servers", does)
+// registerServers adds --servers, with a line of help on what it does in that command.
+func (o *readOptions) registerServers(cmd *cobra.Command, help string) {
+	cmd.Flags().Var(&textValue{&o.servers, "CIDR|ADDR:PORT,...", false}, "servers", help)
 	propose(cmd, "servers", cobra.NoFileCompletions)
 }
 
-// ours is what --servers names; nil is all.
-func (o *readOptions) ours() (*hostset.Set, error) {
+// parseServers returns the servers that --servers names, or nil for all.
+func (o *readOptions) parseServers() (*hostset.Set, error) {
 	list := o.servers
 	if list == "" {
 		return nil, nil
@@ -146,12 +147,12 @@ func (c *choice) Set(s string) error {
 	return fmt.Errorf("one of %s", strings.Join(c.allowed, ", "))
 }
 
-// size is a number of bytes with an optional K, M or G.
-type size int64
+// memorySize is a flag with a number of bytes, of at least 16 MiB: 64M, 1G.
+type memorySize int64
 
-func (s *size) String() string { return strconv.FormatInt(int64(*s)>>20, 10) + "M" }
-func (s *size) Type() string   { return "SIZE" }
-func (s *size) Set(text string) error {
+func (s *memorySize) String() string { return strconv.FormatInt(int64(*s)>>20, 10) + "M" }
+func (s *memorySize) Type() string   { return "SIZE" }
+func (s *memorySize) Set(text string) error {
 	const least = 16 << 20
 	n, err := parseSize(text)
 	if err != nil {
@@ -160,31 +161,32 @@ func (s *size) Set(text string) error {
 	if n < least {
 		return fmt.Errorf("at least 16M")
 	}
-	*s = size(n)
+	*s = memorySize(n)
 	return nil
 }
 
-// amount is a number of bytes as size, of any length; 0 is one that is not given.
-type amount int64
+// byteSize is a flag with a number of bytes above 0: 64K, 100M. It is 0 if not given.
+type byteSize int64
 
-func (a *amount) Type() string { return "SIZE" }
-func (a *amount) String() string {
+func (a *byteSize) Type() string { return "SIZE" }
+func (a *byteSize) String() string {
 	if *a == 0 {
 		return ""
 	}
 	return strconv.FormatInt(int64(*a), 10)
 }
-func (a *amount) Set(text string) error {
+func (a *byteSize) Set(text string) error {
 	n, err := parseSize(text)
 	if err == nil && n == 0 {
 		err = fmt.Errorf("more than nothing")
 	}
-	*a = amount(n)
+	*a = byteSize(n)
 	return err
 }
 
+// parseSize parses a number of bytes with an optional unit: K, KB or KiB, and likewise M, G.
 func parseSize(text string) (int64, error) {
-	const most = 64 << 30 // more than any machine for this has; Go gives up on tables of that size
+	const most = 64 << 30 // chosen: more than any machine for this has, and than Go can allocate for a table
 	shift := 0
 	digits := strings.TrimSuffix(strings.TrimSuffix(strings.ToUpper(text), "B"), "I")
 	for i, unit := range "KMG" {

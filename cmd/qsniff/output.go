@@ -47,8 +47,8 @@ func (o *readOptions) check() error {
 	return nil
 }
 
-// renderer makes the renderer that was asked for; nil for none.
-func (o *readOptions) renderer(out io.Writer, protos []*dissect.Proto) (render.Renderer, error) {
+// newRenderer returns the renderer that -o names, or nil for none.
+func (o *readOptions) newRenderer(out io.Writer, protos []*dissect.Proto) (render.Renderer, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
@@ -56,22 +56,22 @@ func (o *readOptions) renderer(out io.Writer, protos []*dissect.Proto) (render.R
 	case "none":
 		return nil, nil
 	case "json":
-		return jsonl.New(jsonl.Options{Layout: o.layout, ShowSecrets: o.secrets}), nil
+		return jsonl.New(jsonl.Options{Layout: o.layout, ShowSecrets: o.showsSecrets}), nil
 	case "csv":
-		columns, err := o.csvColumns(protos)
-		return csv.New(csv.Options{Columns: columns, Clock: clocks[o.clock], ShowSecrets: o.secrets}), err
+		columns, err := o.parseColumns(protos)
+		return csv.New(csv.Options{Columns: columns, Clock: clocks[o.clock], ShowSecrets: o.showsSecrets}), err
 	}
-	return o.textual(o.textOptions(out)), nil
+	return o.newTextRenderer(o.textOptions(out)), nil
 }
 
-// textOptions are those of what is printed for people.
+// textOptions returns the options for what is printed for people.
 func (o *readOptions) textOptions(out io.Writer) text.Options {
-	return text.Options{UTC: o.utc, Micros: o.micros, Clock: clocks[o.clock], Width: width(out),
-		Palette: text.NewPalette(o.colored(out)), ShowSecrets: o.secrets}
+	return text.Options{UTC: o.utc, Micros: o.cutsToMicros, Clock: clocks[o.clock], Width: width(out),
+		Palette: text.NewPalette(o.wantsColor(out)), ShowSecrets: o.showsSecrets}
 }
 
-// textual makes a renderer for people.
-func (o *readOptions) textual(opt text.Options) render.Renderer {
+// newTextRenderer returns the renderer for people that -o names.
+func (o *readOptions) newTextRenderer(opt text.Options) render.Renderer {
 	switch o.output {
 	case "tree":
 		return text.NewTree(opt)
@@ -81,8 +81,8 @@ func (o *readOptions) textual(opt text.Options) render.Renderer {
 	return text.NewLine(opt)
 }
 
-// csvColumns finds the columns of -e; none for the usual ones.
-func (o *readOptions) csvColumns(protos []*dissect.Proto) ([]csv.Column, error) {
+// parseColumns returns the columns that -e names, or nil for the usual ones.
+func (o *readOptions) parseColumns(protos []*dissect.Proto) ([]csv.Column, error) {
 	if o.columns == "" {
 		return nil, nil
 	}
@@ -97,13 +97,13 @@ func (o *readOptions) csvColumns(protos []*dissect.Proto) ([]csv.Column, error) 
 	return columns, nil
 }
 
-// header writes what stands before the first message, if r has anything.
-func header(out io.Writer, r render.Renderer) error {
-	h, ok := r.(interface{ Header([]byte) []byte })
+// writeHeader writes what comes before the first message, if r has a header.
+func writeHeader(out io.Writer, r render.Renderer) error {
+	h, ok := r.(interface{ AppendHeader([]byte) []byte })
 	if !ok {
 		return nil
 	}
-	return write(out, h.Header(nil))
+	return write(out, h.AppendHeader(nil))
 }
 
 func write(out io.Writer, b []byte) error {
@@ -111,7 +111,7 @@ func write(out io.Writer, b []byte) error {
 	return err
 }
 
-func (o *readOptions) colored(out io.Writer) bool {
+func (o *readOptions) wantsColor(out io.Writer) bool {
 	switch o.color {
 	case "always":
 		return true
@@ -126,7 +126,7 @@ func isTerminal(f any) bool {
 	return ok && term.IsTerminal(int(x.Fd()))
 }
 
-// width is how many columns out has: the terminal's, else COLUMNS, else 80.
+// width returns how many columns out has: those of the terminal, else COLUMNS, else 80.
 func width(out io.Writer) int {
 	const usual = 80
 	if f, ok := out.(*os.File); ok {

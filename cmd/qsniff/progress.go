@@ -10,51 +10,51 @@ import (
 )
 
 const (
-	// progressFrom is the size of input from which it is worth telling how far the
-	// run is, in bytes: smaller ones are read before anybody wonders.
-	progressFrom = 64 << 20
+	// minProgressSize is the size of input, in bytes, from which progress is shown. Chosen:
+	// less is read before anybody wonders.
+	minProgressSize = 64 << 20
 
-	// progressEvery is how often the line is written: fast enough to look alive, and
-	// nothing that a slow connection notices.
-	progressEvery = 200 * time.Millisecond
+	// progressInterval is how often the line is written. Chosen: often enough to look
+	// alive, and rarely enough for a slow connection.
+	progressInterval = 200 * time.Millisecond
 
-	// echoed is how many cells of the line stay free, for the ^C that a terminal
-	// writes at its end: a line that wraps is not erased whole.
-	echoed = 3
+	// echoCells is how many cells of the line stay free for the ^C that a terminal writes
+	// after it: of a line that wraps, eraseLine would leave a part.
+	echoCells = 3
 )
 
-// eraseLine goes to the start of the line and clears what is there.
+// eraseLine moves the cursor to the start of the line and clears the line.
 const eraseLine = "\r\x1b[K"
 
-// progress returns a function to call with the source's totals as it is read, and one to
-// call at the end, which leaves the line empty. Nothing is shown unless standard error
-// is a terminal and the input is large, nor where output scrolls through the same
-// terminal, which shows by itself how far the run is.
-func (j *job) progress() (tell func(capture.Stats), done func()) {
+// startProgress returns a function to call with the source's totals as it is read, and one
+// to call at the end, which clears the line. Nothing is shown unless standard error is a
+// terminal and the input is large, nor if the output is printed to a terminal meanwhile:
+// that shows by itself how far the run is.
+func (j *job) startProgress() (update func(capture.Stats), done func()) {
 	w := j.io.err
 	if e, ok := w.(errLines); ok {
 		w = e.to
 	}
 	size := j.src.Stats().Size
-	if size < progressFrom || !isTerminal(w) || j.scrolls && isTerminal(j.io.out) {
+	if size < minProgressSize || !isTerminal(w) || j.streamsOutput && isTerminal(j.io.out) {
 		return nil, func() {}
 	}
 	p := progressLine{size: size}
 	start := time.Now()
 	var last time.Time
-	tell = func(s capture.Stats) {
-		if now := time.Now(); now.Sub(last) >= progressEvery {
+	update = func(s capture.Stats) {
+		if now := time.Now(); now.Sub(last) >= progressInterval {
 			last = now
-			_, _ = io.WriteString(w, eraseLine+p.text(s, now.Sub(start), width(w)-echoed)) // no reason to stop
+			_, _ = io.WriteString(w, eraseLine+p.text(s, now.Sub(start), width(w)-echoCells)) // no reason to stop
 		}
 	}
-	return tell, func() { _, _ = io.WriteString(w, eraseLine) }
+	return update, func() { _, _ = io.WriteString(w, eraseLine) }
 }
 
-// progressLine says how far a run is.
+// progressLine makes the line of progress for an input of size bytes.
 type progressLine struct{ size int64 }
 
-// text is as much as fits into room cells, the most wanted first.
+// text returns as much of the line as fits into room cells, the most important part first.
 func (p progressLine) text(s capture.Stats, passed time.Duration, room int) string {
 	parts := []string{fmt.Sprintf("%3.0f %%", 100*min(1, float64(s.Bytes)/float64(p.size)))}
 	if left := time.Duration(float64(passed) * float64(p.size-s.Bytes) / float64(max(s.Bytes, 1))); left >= time.Second {

@@ -24,13 +24,13 @@ func TestProgressLine(t *testing.T) {
 		{9, " 25 %"},
 		{5, ""},
 	} {
-		if got := p.text(s, 10*time.Second, tc.columns-echoed); got != tc.want {
+		if got := p.text(s, 10*time.Second, tc.columns-echoCells); got != tc.want {
 			t.Errorf("%d columns:\ngot  %q\nwant %q", tc.columns, got, tc.want)
 		}
 	}
 	for columns := range 200 {
 		for _, bytes := range []int64{0, 1, 1 << 20, 1 << 30, 1 << 40} {
-			if n := len(p.text(capture.Stats{Bytes: bytes}, time.Hour, columns-echoed)); n > max(0, columns-echoed) {
+			if n := len(p.text(capture.Stats{Bytes: bytes}, time.Hour, columns-echoCells)); n > max(0, columns-echoCells) {
 				t.Fatalf("%d cells of %d", n, columns)
 			}
 		}

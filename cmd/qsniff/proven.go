@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"qsniff/dissect"
 	"qsniff/flood/proof"
 	"qsniff/render"
 	"qsniff/render/counters"
@@ -17,8 +18,7 @@ import (
 	"qsniff/track"
 )
 
-// provenOptions are the flags of proven. Those that it shares with read are in the
-// options of read.
+// provenOptions are the flags of proven. Those that read has, too, are in readOptions.
 type provenOptions struct {
 	readOptions
 }
@@ -54,14 +54,14 @@ FILE is as in qsniff read.`,
   qsniff proven --servers 198.18.0.0/15 evening.pcap   to one's own servers only
   qsniff proven -o nft evening.pcap > proven.nft       sets for a firewall
   qsniff proven -o json evening.pcap | jq -r .address`,
-		Args: captureNeeded,
+		Args: requireCapture,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return prove(cmd.Context(), opts, args, io)
+			return listProven(cmd.Context(), opts, args, io)
 		},
 	}
 	cmd.ValidArgsFunction = completeCaptures
 	opts.register(cmd)
-	takeHabits(cmd, &opts.readOptions)
+	addHabits(cmd, &opts.readOptions)
 	return cmd
 }
 
@@ -74,26 +74,26 @@ func (o *provenOptions) register(cmd *cobra.Command) {
 	o.registerInput(cmd)
 }
 
-// prove reads captures and prints who proved its address.
-func prove(ctx context.Context, opts *provenOptions, args []string, io streams) error {
-	ours, err := opts.ours()
+// listProven reads captures and prints the proven addresses in them.
+func listProven(ctx context.Context, opts *provenOptions, args []string, io streams) error {
+	ours, err := opts.parseServers()
 	if err != nil {
 		return err
 	}
 	if err := opts.check(); err != nil {
 		return err
 	}
-	j, err := opts.opened(ctx, args, io)
+	j, err := opts.prepareAll(ctx, args, io)
 	if err != nil {
 		return err
 	}
 	defer j.release()
 	c := proof.New(proof.Options{Ours: ours, Scale: opts.scale()})
 	j.cfg.Watchers = []track.Watcher{c}
-	j.tells = opts.output == "text"
-	return j.addUp(func(run tally.Run) error {
+	j.showsInterrupt = opts.output == "text"
+	return j.runToEnd(func(run tally.Run) error {
 		p := &render.Proven{Run: run, Summary: *c.Summary()}
-		doubt(io.err, p, ours != nil)
+		printProvenRemarks(io.err, p, ours != nil)
 		switch opts.output {
 		case "json":
 			return write(io.out, jsonl.AppendProven(nil, p))
@@ -104,17 +104,35 @@ func prove(ctx context.Context, opts *provenOptions, args []string, io streams) 
 	})
 }
 
-// nobody says why nobody is proven, and what to do about it.
-var nobody = map[proof.Why]string{
+// whyNobody has the sentences on why nobody is proven and what to do about it.
+var whyNobody = map[proof.Reason]string{
 	proof.NoTraffic:    "nobody is proven: there are no queries and no TCP connections in the capture",
 	proof.OnlyToServer: "nobody is proven: the capture has only what goes to servers; a proof takes their challenges as well: capture both directions, on the server's own interface",
 	proof.OnlyToClient: "nobody is proven: the capture has only what comes from servers; a proof takes what is sent back as well: capture both directions, on the server's own interface",
-	proof.Unchallenged: "nobody is proven: no server demanded a challenge; STEAM_GAMESERVER_A2S_INFO_REQUIRE_CHALLENGE=1 makes Source servers do it",
+	proof.Unchallenged: "nobody is proven: no server demanded a challenge",
 	proof.NoneReturned: "nobody is proven: challenges were given, and none came back from whom it was given to",
 }
 
-// doubt says on standard error what a reader of the list could not guess.
-func doubt(w io.Writer, p *render.Proven, filtered bool) {
+// challengeAdvice is the part of the sentence about why nobody is proven that says how servers
+// of the protocols asked come to demand a challenge, or that a protocol has none.
+func challengeAdvice(asked []*dissect.Proto, why proof.Reason) (rest string) {
+	if why != proof.Unchallenged {
+		return ""
+	}
+	for _, p := range asked {
+		switch {
+		case p.Proof() == dissect.NoProof:
+			rest += "; " + p.Name + " has none"
+		case p.Operator.Challenge != "":
+			rest += "; " + p.Operator.Challenge
+		}
+	}
+	return rest
+}
+
+// printProvenRemarks prints on standard error why the list is empty, or what may be missing
+// from it.
+func printProvenRemarks(w io.Writer, p *render.Proven, filtered bool) {
 	why := p.Why()
 	switch {
 	case p.Run.Packets == 0:
@@ -122,24 +140,25 @@ func doubt(w io.Writer, p *render.Proven, filtered bool) {
 	case why == proof.NoTraffic && filtered:
 		fmt.Fprintln(w, "qsniff: nobody is proven: no query and no TCP connection is of the servers that --servers names")
 	case len(p.Shared) == 0 && why != proof.NoReason:
-		fmt.Fprintln(w, "qsniff:", nobody[why])
+		fmt.Fprintln(w, "qsniff:", whyNobody[why]+challengeAdvice(p.Asked, why))
 	}
-	doubled(w, &p.Run)
-	unproving(w, &p.Summary)
-	if p.Seen.Lost > 0 || p.Run.Dropped > 0 {
+	printDoubled(w, &p.Run)
+	printUnproving(w, &p.Summary)
+	if p.Counts.Lost > 0 || p.Run.Dropped > 0 {
 		fmt.Fprintln(w, "qsniff: packets are missing from the capture: some proofs may be among them")
 	}
 }
 
-// unproving says what stands in the way of proofs.
-func unproving(w io.Writer, p *proof.Summary) {
+// printUnproving prints which servers give the same challenge to everybody, and which
+// proofs were evicted.
+func printUnproving(w io.Writer, p *proof.Summary) {
 	if n := len(p.Shared); n > 0 {
-		fmt.Fprintf(w, "qsniff: %v%s the same challenge to everybody: who brings that back proves nothing and is left out\n", p.Shared[0], giving(n-1))
+		fmt.Fprintf(w, "qsniff: %v%s the same challenge to everybody: who brings that back proves nothing and is left out\n", p.Shared[0], describeGivers(n-1))
 	}
-	hint(w, &counters.Result{Proofs: *p}, counters.Proofs)
+	printHints(w, &counters.Result{Proofs: *p}, counters.Proofs)
 }
 
-func giving(others int) string {
+func describeGivers(others int) string {
 	if others == 0 {
 		return " gives"
 	}

@@ -34,33 +34,33 @@ usage, 130 interrupted.`,
   qsniff read monday.pcapng.zst tuesday/      several, merged by time
   qsniff read --follow /var/log/ring          a ring of files that still grows
   ssh host tcpdump -U -w - udp port 27015 | qsniff read -`,
-		Args: captureNeeded,
+		Args: requireCapture,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return read(cmd.Context(), opts, args, io)
+			return readCaptures(cmd.Context(), opts, args, io)
 		},
 	}
 	cmd.ValidArgsFunction = completeCaptures
 	opts.register(cmd)
-	takeHabits(cmd, opts)
+	addHabits(cmd, opts)
 	return cmd
 }
 
-// read decodes captures to io.
-func read(ctx context.Context, opts *readOptions, args []string, io streams) error {
-	reg, err := registry()
+// readCaptures decodes captures and prints their messages to io.
+func readCaptures(ctx context.Context, opts *readOptions, args []string, io streams) error {
+	reg, err := newRegistry()
 	if err != nil {
 		return err
 	}
-	r, err := opts.renderer(io.out, reg.Protos())
+	r, err := opts.newRenderer(io.out, reg.Protos())
 	if err != nil {
 		return err
 	}
-	return opts.printed(ctx, reg, r, args, io)
+	return opts.printMessages(ctx, reg, r, args, io)
 }
 
-// printed decodes captures to io in the form of r, nil for none.
-func (o *readOptions) printed(ctx context.Context, reg *dissect.Registry, r render.Renderer, args []string, io streams) error {
-	own, err := o.ours()
+// printMessages decodes captures and prints their messages with r, or nothing if r is nil.
+func (o *readOptions) printMessages(ctx context.Context, reg *dissect.Registry, r render.Renderer, args []string, io streams) error {
+	own, err := o.parseServers()
 	if err != nil {
 		return err
 	}
@@ -69,21 +69,21 @@ func (o *readOptions) printed(ctx context.Context, reg *dissect.Registry, r rend
 		return err
 	}
 	defer j.release()
-	if err := header(io.out, r); err != nil {
+	if err := writeHeader(io.out, r); err != nil {
 		return err
 	}
-	j.cfg.Renderer, j.scrolls = r, r != nil
-	if _, shows := r.(render.IncidentRenderer); shows {
-		j.cfg.Incidents = &incidents{newDetector(reg, flood.Defaults(), o.scale()*besides), own}
+	j.cfg.Renderer, j.streamsOutput = r, r != nil
+	if _, ok := r.(render.IncidentRenderer); ok {
+		j.cfg.Incidents = &incidents{newDetector(reg, flood.Defaults(), o.scale()*detectorShare), own}
 	}
 	result, err := j.run()
-	if err == nil && o.count == 0 { // else the reader may still be at it; it ends with the program
+	if err == nil && o.count == 0 { // else a read may still be in progress; it ends with the program
 		if err := j.src.Close(); err != nil {
 			return err
 		}
 	}
-	if o.count == 0 && (err == nil || result.Packets > 0) { // the error says why there are none
-		remark(io.err, &result)
+	if o.count == 0 && (err == nil || result.Packets > 0) { // without packets, the error is enough
+		printRemarks(io.err, &result)
 	}
-	return j.outcome(err)
+	return j.exitError(err)
 }

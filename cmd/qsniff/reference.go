@@ -23,8 +23,8 @@ const (
 	groupReference = "reference"
 )
 
-// registry makes the set of all protocols.
-func registry() (*dissect.Registry, error) {
+// newRegistry returns a registry of all protocols.
+func newRegistry() (*dissect.Registry, error) {
 	reg, err := dissect.NewRegistry(protocols.All()...)
 	if err == nil {
 		reg.KnowForeign(protocols.Foreign())
@@ -32,8 +32,9 @@ func registry() (*dissect.Registry, error) {
 	return reg, err
 }
 
-// codes lists every finding that a run can raise, by the stages that declare them.
-func codes(reg *dissect.Registry) []*finding.Code {
+// listCodes returns the code of every finding that a run can raise, by the stages that
+// declare them.
+func listCodes(reg *dissect.Registry) []*finding.Code {
 	all := slices.Concat(dissect.Codes, split.Codes, tcpstream.Codes, track.Codes)
 	for _, p := range reg.Protos() {
 		all = append(all, p.Codes...)
@@ -41,15 +42,15 @@ func codes(reg *dissect.Registry) []*finding.Code {
 	return all
 }
 
-// outputFlag adds -o text|json.
-func outputFlag(cmd *cobra.Command) *string {
+// addOutputFlag adds -o text|json.
+func addOutputFlag(cmd *cobra.Command) *string {
 	output := "text"
 	cmd.Flags().VarP(&choice{&output, []string{"text", "json"}}, "output", "o", "text: for people; json: an object a line")
 	return &output
 }
 
-// list prints rows as JSON, or what text makes of them for the terminal.
-func list[T any](w io.Writer, output string, rows []T, text func(dst []byte, width int) []byte) error {
+// printList prints rows as JSON, or what text appends of them for a terminal.
+func printList[T any](w io.Writer, output string, rows []T, text func(dst []byte, width int) []byte) error {
 	var out []byte
 	var err error
 	if output == "json" {
@@ -63,11 +64,11 @@ func list[T any](w io.Writer, output string, rows []T, text func(dst []byte, wid
 	return err
 }
 
-// unknown is the error that nothing is called word, with the names that are near,
-// or else with what lists them.
-func unknown(what, word string, names []string, lister string) error {
+// unknownNameError is the error that nothing is called word. Its hint has the names that are
+// most like it, or the command that lists all names.
+func unknownNameError(what, word string, names []string, lister string) error {
 	hint := lister + " lists all"
-	if near := manual.Near(word, names); len(near) > 0 {
+	if near := manual.Nearest(word, names); len(near) > 0 {
 		hint = "did you mean " + strings.Join(near, ", ") + "?"
 	}
 	return &hintedError{fmt.Errorf("%s %q", what, word), hint}

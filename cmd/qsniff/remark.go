@@ -10,52 +10,53 @@ import (
 	"qsniff/render/tally"
 )
 
-// remark says on standard error what a reader of the output could not guess: what
-// was left out and why, and what was lost.
-func remark(w io.Writer, run *tally.Run) {
-	leftOut(w, run)
-	trouble(w, run)
+// printRemarks prints on standard error what cannot be seen in the output: how many packets
+// hold no message and why, and what was lost.
+func printRemarks(w io.Writer, run *tally.Run) {
+	printLeftOut(w, run)
+	printTrouble(w, run)
 }
 
-// leftOut says what of the packets is no message.
-func leftOut(w io.Writer, run *tally.Run) {
+// printLeftOut prints how many packets hold no message, and why.
+func printLeftOut(w io.Writer, run *tally.Run) {
 	switch {
 	case run.Packets == 0:
 		fmt.Fprintln(w, "qsniff: the capture has no packets")
 	case run.Messages == 0:
-		fmt.Fprintf(w, "qsniff: no query traffic in %s%s\n", count(run.Packets, "packet"), reasons(": ", run.Skipped))
+		fmt.Fprintf(w, "qsniff: no query traffic in %s%s\n", count(run.Packets, "packet"), formatReasons(": ", run.Skipped))
 	case len(run.Skipped) > 0:
 		fmt.Fprintf(w, "qsniff: %s in %s%s\n", count(run.Messages, "message"), count(run.Packets, "packet"),
-			reasons("; left out: ", run.Skipped))
+			formatReasons("; left out: ", run.Skipped))
 	}
 }
 
-// trouble says what may be missing from what was found, and why.
-func trouble(w io.Writer, run *tally.Run) {
-	hint(w, &counters.Result{Run: *run}, counters.Input, counters.Reassembly)
+// printTrouble prints what may be missing from the output, and why.
+func printTrouble(w io.Writer, run *tally.Run) {
+	printHints(w, &counters.Result{Run: *run}, counters.Input, counters.Reassembly)
 }
 
-// hint writes a line for each counter of the groups that is not zero and asks for one.
-func hint(w io.Writer, r *counters.Result, groups ...counters.Group) {
-	for _, said := range r.Hints(groups...) {
-		fmt.Fprintln(w, "qsniff:", said)
+// printHints prints the hint of each counter of the groups that is not zero and has one.
+func printHints(w io.Writer, r *counters.Result, groups ...counters.Group) {
+	for _, sentence := range r.Hints(groups...) {
+		fmt.Fprintln(w, "qsniff:", sentence)
 	}
 }
 
-// aimed says that somebody found out the seeds of tables, n times; see lru.Rekeyed.
-func aimed(w io.Writer, n uint64) {
+// printRekeyed prints that tables changed their seeds n times, because somebody chose
+// addresses that collide in them; see lru.Rekeyed.
+func printRekeyed(w io.Writer, n uint64) {
 	if n > 0 {
 		fmt.Fprintf(w, "qsniff: addresses in the traffic were chosen to collide in tables, which changed their seeds %s: nothing is missing, it took longer\n",
 			count(n, "time"))
 	}
 }
 
-// doubled says what detection left out.
-func doubled(w io.Writer, run *tally.Run) {
-	hint(w, &counters.Result{Run: tally.Run{Doubled: run.Doubled}}, counters.Input)
+// printDoubled prints how many copies of packets detection ignored.
+func printDoubled(w io.Writer, run *tally.Run) {
+	printHints(w, &counters.Result{Run: tally.Run{Doubled: run.Doubled}}, counters.Input)
 }
 
-func reasons(lead string, rs []tally.Reason) string {
+func formatReasons(lead string, rs []tally.Reason) string {
 	parts := make([]string, len(rs))
 	for i, r := range rs {
 		parts[i] = fmt.Sprintf("%d %s", r.Count, r.Why)
@@ -66,8 +67,8 @@ func reasons(lead string, rs []tally.Reason) string {
 	return lead + strings.Join(parts, ", ")
 }
 
-// count writes a number of things; words are the singular and, where an s does
-// not make it, the plural.
+// count formats a number of things. words are the singular and, where that does not end in
+// just another s, the plural.
 func count(n uint64, words ...string) string {
 	return fmt.Sprintf("%d %s", n, digits.Noun(n, words...))
 }

@@ -12,7 +12,7 @@ func TestAimed(t *testing.T) {
 		"qsniff: addresses in the traffic were chosen to collide in tables, which changed their seeds 2 times: nothing is missing, it took longer\n",
 	} {
 		var b bytes.Buffer
-		if aimed(&b, uint64(n)); b.String() != want {
+		if printRekeyed(&b, uint64(n)); b.String() != want {
 			t.Errorf("%d\ngot  %q\nwant %q", n, b.String(), want)
 		}
 	}

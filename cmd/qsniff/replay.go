@@ -19,8 +19,8 @@ import (
 	"qsniff/track"
 )
 
-// limitsOf reads the value of --limits.
-func limitsOf(value string) (limiter.Model, error) {
+// parseLimits parses the value of --limits.
+func parseLimits(value string) (limiter.Model, error) {
 	m, err := limiter.ParseModel(value)
 	if err != nil {
 		return m, &usageError{fmt.Errorf("--limits %w", err), limitsHint}
@@ -28,7 +28,7 @@ func limitsOf(value string) (limiter.Model, error) {
 	return m, nil
 }
 
-// limitsHelp is what the help of floods says about --limits.
+// limitsHelp is the part on --limits of the help of floods.
 const limitsHelp = `--limits runs the limiter that a game server has itself over the queries of a capture
 and says whom it would have refused, when, and whether those were clients that are
 proven to be at their address (qsniff proven), at any time in the capture: rehlds,
@@ -42,19 +42,19 @@ is an object for each server, with "record":"limits".`
 const limitsHint = "one of " + limiter.Usage
 
 // replayLimits reads captures and prints whom the limits would have refused. Of opts
-// it uses what all commands have which read packets, and output, utc and color.
+// it uses the flags of all commands that read packets, and output, utc and color.
 func replayLimits(ctx context.Context, opts *readOptions, model limiter.Model, ours *hostset.Set, args []string, io streams) error {
-	j, err := opts.opened(ctx, args, io)
+	j, err := opts.prepareAll(ctx, args, io)
 	if err != nil {
 		return err
 	}
 	defer j.release()
 	r := limiter.New(limiter.Options{Model: model, Ours: ours, Scale: opts.scale()})
 	j.cfg.Watchers = []track.Watcher{r}
-	j.tells = opts.output == "text"
-	return j.addUp(func(run tally.Run) error {
+	j.showsInterrupt = opts.output == "text"
+	return j.runToEnd(func(run tally.Run) error {
 		l := &render.Limits{Run: run, Summary: *r.Summary()}
-		qualify(io.err, l, ours != nil)
+		printLimitsRemarks(io.err, l, ours != nil)
 		if opts.output == "json" {
 			return write(io.out, jsonl.AppendLimits(nil, l))
 		}
@@ -62,8 +62,9 @@ func replayLimits(ctx context.Context, opts *readOptions, model limiter.Model, o
 	})
 }
 
-// qualify says on standard error what a reader of the replay could not guess.
-func qualify(w io.Writer, l *render.Limits, filtered bool) {
+// printLimitsRemarks prints on standard error why there is nothing to replay, or what makes
+// the replay less exact.
+func printLimitsRemarks(w io.Writer, l *render.Limits, filtered bool) {
 	switch {
 	case l.Run.Packets == 0:
 		fmt.Fprintln(w, "qsniff: the capture has no packets")
@@ -74,15 +75,15 @@ func qualify(w io.Writer, l *render.Limits, filtered bool) {
 	case l.Proofs.Why() == proof.OnlyToServer:
 		fmt.Fprintln(w, "qsniff: the capture has only what goes to servers: players cannot be told from forged sources; capture both directions")
 	}
-	doubled(w, &l.Run)
-	unproving(w, l.Proofs)
-	hint(w, &counters.Result{Limits: l.Summary}, counters.Limits)
-	if l.Proofs.Seen.Lost > 0 || l.Run.Dropped > 0 {
+	printDoubled(w, &l.Run)
+	printUnproving(w, l.Proofs)
+	printHints(w, &counters.Result{Limits: l.Summary}, counters.Limits)
+	if l.Proofs.Counts.Lost > 0 || l.Run.Dropped > 0 {
 		fmt.Fprintln(w, "qsniff: packets are missing from the capture: more would have been refused")
 	}
 }
 
-// completeLimits lists the engines.
+// completeLimits proposes the engines whose limits are known.
 func completeLimits(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var found []cobra.Completion
 	for _, m := range limiter.Models {

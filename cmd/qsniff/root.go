@@ -15,15 +15,7 @@ func newRoot(io streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "qsniff [flags] FILE...",
 		Short: "decode game-server query traffic",
-		Long: `qsniff decodes the query traffic of game servers: Valve's A2S, as spoken by every
-game that answers through Steam, GoldSource, the All-Seeing Eye, the Steam master
-server and RCON. It joins what networks and engines cut up and says what every byte
-is. It reads packet captures, watches network interfaces live (qsniff live), and
-finds query floods (qsniff floods).
-
-"qsniff FILE" is short for "qsniff read FILE". Flags of tcpdump and tshark work where
-they mean something here (-r FILE, -n, -q, -V, -x, -T json, -T fields -e NAME, -D);
-others are answered with the command that does it.`,
+		Long:  rootHelp,
 		Example: `  qsniff capture.pcap                   one line a message
   qsniff -o tree capture.pcap           every byte, annotated
   qsniff -o json capture.pcap | jq .    one JSON object a line
@@ -38,39 +30,50 @@ others are answered with the command that does it.`,
 				return cmd.Help()
 			}
 			if len(args) == 0 {
-				return cmp.Or(opts.check(), captureNeeded(cmd, args))
+				return cmp.Or(opts.check(), requireCapture(cmd, args))
 			}
-			if err := misspelt(cmd, args[0]); err != nil {
+			if err := checkSpelling(cmd, args[0]); err != nil {
 				return err
 			}
-			return read(cmd.Context(), opts, args, io)
+			return readCaptures(cmd.Context(), opts, args, io)
 		},
 	}
 	opts.register(root)
-	takeHabits(root, opts)
+	addHabits(root, opts)
 	root.SetOut(io.out)
 	root.SetErr(io.err)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if words := cmd.Flags().Args(); cmd == root && len(words) > 0 {
-			if err := misspelt(root, words[0]); err != nil {
+			if err := checkSpelling(root, words[0]); err != nil {
 				return err
 			}
 		}
-		return &usageError{plain(err), fmt.Sprintf("see %s --help", cmd.CommandPath())}
+		return &usageError{trimStrconv(err), fmt.Sprintf("see %s --help", cmd.CommandPath())}
 	})
-	b := thisBuild()
+	b := readBuild()
 	root.Version = b.short()
 	root.ValidArgsFunction = completeCommandOrCapture
-	root.SetUsageFunc(usage(io))
-	root.SetHelpFunc(help(io))
+	root.SetUsageFunc(newUsage(io))
+	root.SetHelpFunc(newHelpPage(io))
 	root.AddGroup(&cobra.Group{ID: groupTraffic, Title: "Commands"}, &cobra.Group{ID: groupReference, Title: "Reference"})
 	root.AddCommand(newRead(io), newLive(io), newFollow(io), newStats(io), newFloods(io), newProven(io), newDecode(io), newInterfaces(io), newFields(io), newExplain(io), newVersion(io), newCompletion(io), newHelp())
 	completeChoices(root)
 	return root
 }
 
-// misspelt tells a command that is not quite right from a capture.
-func misspelt(root *cobra.Command, word string) error {
+// rootHelp is the long description in the help of qsniff.
+const rootHelp = `qsniff decodes the query traffic of game servers: Valve's A2S, as spoken by every
+game that answers through Steam, GoldSource, the All-Seeing Eye, the Steam master
+server and RCON. It joins what networks and engines cut up and says what every byte
+is. It reads packet captures, watches network interfaces live (qsniff live), and
+finds query floods (qsniff floods).
+
+"qsniff FILE" is short for "qsniff read FILE". Flags of tcpdump and tshark work where
+they mean something here (-r FILE, -n, -q, -V, -x, -T json, -T fields -e NAME, -D);
+others are answered with the command that does it.`
+
+// checkSpelling returns an error if word is no file and is similar to the name of a command.
+func checkSpelling(root *cobra.Command, word string) error {
 	root.SuggestionsMinimumDistance = 2
 	meant := root.SuggestionsFor(word)
 	if _, err := os.Stat(word); err == nil || len(meant) == 0 {
@@ -79,8 +82,9 @@ func misspelt(root *cobra.Command, word string) error {
 	return &usageError{fmt.Errorf("%s: no such command, and no such file", word), "did you mean qsniff " + strings.Join(meant, ", qsniff ") + "?"}
 }
 
-// plain drops what the library for numbers adds: the flag and its value say it.
-func plain(err error) error {
+// trimStrconv returns err without what package strconv adds: the flag and its value before
+// that are enough.
+func trimStrconv(err error) error {
 	text, _, _ := strings.Cut(err.Error(), ": strconv.")
 	return errors.New(text)
 }

@@ -14,7 +14,7 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(inside{m}, map[string]func(){
-		"qsniff": func() { os.Exit(program()) },
+		"qsniff": func() { os.Exit(runProgram()) },
 	})
 }
 

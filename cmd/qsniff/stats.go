@@ -16,13 +16,12 @@ import (
 	"qsniff/stats"
 )
 
-// statsOptions are the flags of stats. Those that it shares with read are in the
-// options of read.
+// statsOptions are the flags of stats. Those that read has, too, are in readOptions.
 type statsOptions struct {
 	readOptions
 	interval time.Duration
 	top      int
-	all      bool // servers and clients are listed
+	listsAll bool // servers and clients are listed
 	verbose  bool
 }
 
@@ -50,15 +49,15 @@ FILE is as in qsniff read.`,
   qsniff stats --servers 198.18.0.0/15 capture.pcap   what concerns one's own servers
   qsniff stats -o json --interval 1s capture.pcap | jq -c '.series[]'
   tcpdump -U -w - udp | qsniff stats -                 until Ctrl-C`,
-		Args: captureNeeded,
+		Args: requireCapture,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			opts.all = opts.output == "json" && !cmd.Flags().Changed("top")
+			opts.listsAll = opts.output == "json" && !cmd.Flags().Changed("top")
 			return summarize(cmd.Context(), opts, args, io)
 		},
 	}
 	cmd.ValidArgsFunction = completeCaptures
 	opts.register(cmd)
-	takeHabits(cmd, &opts.readOptions)
+	addHabits(cmd, &opts.readOptions)
 	return cmd
 }
 
@@ -77,7 +76,7 @@ func (o *statsOptions) register(cmd *cobra.Command) {
 	}
 }
 
-// check reports values that mean nothing.
+// check returns an error for values that are out of range.
 func (o *statsOptions) check() error {
 	const least = time.Millisecond
 	switch {
@@ -89,36 +88,36 @@ func (o *statsOptions) check() error {
 	return o.readOptions.check()
 }
 
-// collector makes what adds up.
-func (o *statsOptions) collector() (*stats.Collector, error) {
-	ours, err := o.ours()
+// newCollector returns the collector of statistics that the flags ask for.
+func (o *statsOptions) newCollector() (*stats.Collector, error) {
+	ours, err := o.parseServers()
 	if err != nil {
 		return nil, err
 	}
 	opt := stats.Options{Interval: o.interval, Top: o.top, Ours: ours, Scale: o.scale()}
-	if o.all {
+	if o.listsAll {
 		opt.Top = math.MaxInt
 	}
 	return stats.New(opt), nil
 }
 
-// summarize reads captures and prints what they come to.
+// summarize reads captures and prints their statistics.
 func summarize(ctx context.Context, opts *statsOptions, args []string, io streams) error {
 	if err := opts.check(); err != nil {
 		return err
 	}
-	all, err := opts.collector()
+	all, err := opts.newCollector()
 	if err != nil {
 		return err
 	}
-	j, err := opts.opened(ctx, args, io)
+	j, err := opts.prepareAll(ctx, args, io)
 	if err != nil {
 		return err
 	}
 	defer j.release()
 	j.cfg.Listener = all
-	j.tells = opts.output == "text"
-	return j.addUp(func(run tally.Run) error {
+	j.showsInterrupt = opts.output == "text"
+	return j.runToEnd(func(run tally.Run) error {
 		return opts.print(io.out, &render.Stats{Run: run, Summary: *all.Summary(run.Last)})
 	})
 }

@@ -102,7 +102,7 @@ func crowd(t *testing.T) string {
 		if i%3 == 0 {
 			d = testpcap.Datagram{Src: server, Dst: client, TTL: 64, Payload: []byte("\xff\xff\xff\xffI\x11name\x00map\x00dir\x00game\x00\x0a\x00\x01\x10\x00dl\x00\x01\x31\x00")}
 		}
-		if err := w.Packet(testpcap.Start+int64(i)*1e6, d.Frame(link)); err != nil {
+		if err := w.WritePacket(testpcap.Start+int64(i)*1e6, d.Frame(link)); err != nil {
 			t.Fatal(err)
 		}
 	}

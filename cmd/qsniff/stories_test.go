@@ -242,12 +242,12 @@ func TestStories(t *testing.T) {
 			t.Errorf("%s has no command for %s", storiesPage, rel)
 		}
 	}
-	reg, err := registry()
+	reg, err := newRegistry()
 	if err != nil {
 		t.Fatal(err)
 	}
 	known := map[string]bool{}
-	for _, c := range codes(reg) {
+	for _, c := range listCodes(reg) {
 		known[c.ID] = true
 	}
 	for _, m := range findingLink.FindAllStringSubmatch(text, -1) {

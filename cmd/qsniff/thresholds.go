@@ -13,11 +13,12 @@ import (
 	"qsniff/render/manual"
 )
 
-// longestThresholds is far more than all of them take, with long comments: who names
-// a capture by mistake is told at once.
+// longestThresholds is the greatest size of a file of thresholds, in bytes. Chosen: far more
+// than all thresholds take with long comments, so that a capture that is named by mistake
+// is refused at once.
 const longestThresholds = 256 << 10
 
-// loadThresholds reads the file of --thresholds, if there is one.
+// loadThresholds reads the file that --thresholds names, if any.
 func (o *floodsOptions) loadThresholds() error {
 	if o.thresholds == "" {
 		return nil
@@ -34,32 +35,32 @@ func (o *floodsOptions) loadThresholds() error {
 	var unknown *config.UnknownError
 	switch {
 	case errors.As(err, &unknown):
-		return &hintedError{fmt.Errorf("%s: %w", o.thresholds, err), nearest(unknown.Key)}
+		return &hintedError{fmt.Errorf("%s: %w", o.thresholds, err), suggestThreshold(unknown.Key)}
 	case err != nil:
 		return &hintedError{fmt.Errorf("%s: %w", o.thresholds, err), "qsniff floods --explain lists all thresholds with their defaults"}
 	}
 	return nil
 }
 
-// nearest proposes thresholds whose names are like word.
-func nearest(word string) string {
+// suggestThreshold returns a hint with the thresholds whose names are most like word.
+func suggestThreshold(word string) string {
 	var names []string
 	for _, s := range flood.Defaults().Settings() {
 		names = append(names, s.Name)
 	}
-	if near := manual.Near(word, names); len(near) > 0 {
+	if near := manual.Nearest(word, names); len(near) > 0 {
 		return "did you mean " + strings.Join(near, ", ") + "?"
 	}
 	return "qsniff floods --explain lists all thresholds"
 }
 
-// readShort reads a file that is not long.
+// readShort reads a file of at most longestThresholds bytes.
 func readShort(name string) (string, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		var path *fs.PathError
 		if errors.As(err, &path) {
-			err = path.Err // the name is said anyway
+			err = path.Err // the caller's message has the name
 		}
 		return "", err
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// flagGroups say under which heading flags are listed, in this order. What is in
-// none of them comes last.
+// flagGroups are the headings under which flags are listed, in this order. Flags in none of
+// them come last.
 var flagGroups = []struct {
 	title string
 	names []string
@@ -23,9 +23,9 @@ var flagGroups = []struct {
 	{"Resource", []string{"jobs", "memory"}},
 }
 
-// usage returns what prints the usage of a command: how to call it, commands by
-// group, examples, flags by group. Help has the long description in front.
-func usage(io streams) func(*cobra.Command) error {
+// newUsage returns a function that prints the usage of a command: its synopsis, commands by
+// group, examples, flags by group.
+func newUsage(io streams) func(*cobra.Command) error {
 	return func(cmd *cobra.Command) error {
 		var b strings.Builder
 		fmt.Fprintf(&b, "Usage:\n  %s\n", cmd.UseLine())
@@ -43,7 +43,7 @@ func usage(io streams) func(*cobra.Command) error {
 		if cmd.HasExample() {
 			fmt.Fprintf(&b, "\nExamples:\n%s\n", cmd.Example)
 		}
-		for _, g := range grouped(cmd) {
+		for _, g := range groupFlags(cmd) {
 			fmt.Fprintf(&b, "\n%s:\n%s", g.title, g.flags.FlagUsagesWrapped(width(io.out)))
 		}
 		if cmd.HasAvailableSubCommands() {
@@ -54,18 +54,20 @@ func usage(io streams) func(*cobra.Command) error {
 	}
 }
 
-// help prints the long description, as wide as the terminal is at most, and the usage.
-func help(io streams) func(*cobra.Command, []string) {
+// newHelpPage returns a function that prints the long description of a command, no wider
+// than the terminal, and its usage.
+func newHelpPage(io streams) func(*cobra.Command, []string) {
 	return func(cmd *cobra.Command, _ []string) {
 		fmt.Fprintf(cmd.OutOrStdout(), "%s\n\n", reflow(cmp.Or(cmd.Long, cmd.Short), min(width(io.out), widest)))
-		_ = cmd.Usage() // what cannot be written cannot be told either
+		_ = cmd.Usage() // there is nowhere to report a write error
 	}
 }
 
-// widest is how long lines of prose are read with ease.
+// widest is the greatest width of prose. Chosen: longer lines are hard to read.
 const widest = 88
 
-// reflow breaks paragraphs into lines of up to width. What is indented stays as it is.
+// reflow breaks paragraphs into lines of at most width characters. A paragraph with an
+// indented line stays as it is.
 func reflow(text string, width int) string {
 	paragraphs := strings.Split(strings.TrimSpace(text), "\n\n")
 	for i, p := range paragraphs {
@@ -99,8 +101,8 @@ type flagGroup struct {
 	flags *pflag.FlagSet
 }
 
-// grouped returns the flags of cmd by heading.
-func grouped(cmd *cobra.Command) []flagGroup {
+// groupFlags returns the flags of cmd by heading.
+func groupFlags(cmd *cobra.Command) []flagGroup {
 	cmd.InitDefaultHelpFlag()
 	cmd.InitDefaultVersionFlag()
 	left := pflag.NewFlagSet("", pflag.ContinueOnError)
@@ -129,7 +131,7 @@ func grouped(cmd *cobra.Command) []flagGroup {
 	return append(groups, flagGroup{"Other flags", rest})
 }
 
-// newHelp replaces cobra's own command, whose words differ from ours.
+// newHelp returns the command that replaces cobra's own, whose messages have another style.
 func newHelp() *cobra.Command {
 	return &cobra.Command{
 		Use:     "help [COMMAND]",

@@ -15,7 +15,7 @@ import (
 	"qsniff/render/manual"
 )
 
-// build is what is known of this program.
+// build describes how this program was built.
 type build struct {
 	Version  string         `json:"version"`
 	Revision string         `json:"revision,omitempty"`
@@ -48,10 +48,10 @@ Exit status: 0 fine, 2 wrong usage.`,
 		Args:              noArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
-	output := outputFlag(cmd)
+	output := addOutputFlag(cmd)
 	limits := cmd.Flags().Bool("limits", false, "list the limits, with reasons")
 	cmd.RunE = func(*cobra.Command, []string) error {
-		b := thisBuild()
+		b := readBuild()
 		if *limits {
 			var err error
 			if b.Limits, err = manual.Limits(); err != nil {
@@ -69,7 +69,8 @@ Exit status: 0 fine, 2 wrong usage.`,
 	return cmd
 }
 
-func thisBuild() build {
+// readBuild returns the description of this program.
+func readBuild() build {
 	b := build{Version: "(unknown)", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, Readers: []string{readerNative}}
 	if file.HasLibpcap {
 		b.Readers, b.Libpcap = append(b.Readers, readerLibpcap), file.LibpcapVersion()
@@ -93,10 +94,10 @@ func thisBuild() build {
 	return b
 }
 
-// unreleased begins the versions that Go makes up for a commit without a tag.
+// unreleased is the prefix of the versions that Go makes up for a commit without a tag.
 const unreleased = "v0.0.0-"
 
-// short is the module's version, or the commit it was built from.
+// short returns the module's version, or the commit that the program was built from.
 func (b *build) short() string {
 	switch {
 	case b.Version != "(devel)" && !strings.HasPrefix(b.Version, unreleased):
@@ -132,7 +133,7 @@ func (b *build) append(dst []byte, width int) []byte {
 	return dst
 }
 
-// backends are the ways that this build has to capture on interfaces.
+// backends returns the ways that this build has to capture on interfaces.
 func backends() []string {
 	names := []string{}
 	if live.HasLibpcap {

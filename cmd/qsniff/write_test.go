@@ -26,11 +26,11 @@ func TestIncidentLimits(t *testing.T) {
 		limited bool
 	}{
 		{"no limit given", keepOptions{write: "a", onIncident: 5}, true},
-		{"--ring-files 0", keepOptions{write: "a", onIncident: 5, bounded: true}, false},
-		{"--ring-size", keepOptions{write: "a", onIncident: 5, bounded: true, ringSize: 1 << 20}, false},
+		{"--ring-files 0", keepOptions{write: "a", onIncident: 5, isBounded: true}, false},
+		{"--ring-size", keepOptions{write: "a", onIncident: 5, isBounded: true, ringSize: 1 << 20}, false},
 	} {
-		if told := strings.Contains(tc.o.gets(), digits.Bytes(keep.MostOfIncident)+" at most"); told != tc.limited {
-			t.Errorf("%s: the start says %q", tc.name, tc.o.gets())
+		if told := strings.Contains(tc.o.describe(), digits.Bytes(keep.MostOfIncident)+" at most"); told != tc.limited {
+			t.Errorf("%s: the start says %q", tc.name, tc.o.describe())
 		}
 	}
 	if long := newLive(streams{}).Long; !strings.Contains(strings.ReplaceAll(long, "\n", " "), "Of an incident 128 MiB are written, and the 16 newest files") ||

@@ -35,34 +35,34 @@ const (
 
 // The message types.
 var (
-	typeInfoReq = dissect.Type{Name: "A2S_INFO", Asks: dissect.AskInfo, Wire: begins(opInfoReq), Token: infoToken, Unmistakable: true,
+	typeInfoReq = dissect.Type{Name: "A2S_INFO", Asks: dissect.AskInfo, Wire: patterns(opInfoReq), Token: infoToken, Unmistakable: true,
 		Doc: "asks for name, map, players, game", Summary: []*dissect.Def{&defChallenge, &defPadding}}
-	typePlayersReq = dissect.Type{Name: "A2S_PLAYER", Asks: dissect.AskPlayers, Wire: begins(opPlayersReq), Token: pageToken(opPlayersReq),
+	typePlayersReq = dissect.Type{Name: "A2S_PLAYER", Asks: dissect.AskPlayers, Wire: patterns(opPlayersReq), Token: pageToken(opPlayersReq),
 		Doc: "asks who plays", Summary: []*dissect.Def{&defChallenge, &defPadding}}
-	typeRulesReq = dissect.Type{Name: "A2S_RULES", Asks: dissect.AskRules, Wire: begins(opRulesReq), Token: pageToken(opRulesReq),
+	typeRulesReq = dissect.Type{Name: "A2S_RULES", Asks: dissect.AskRules, Wire: patterns(opRulesReq), Token: pageToken(opRulesReq),
 		Doc: "asks for the server's settings", Summary: []*dissect.Def{&defChallenge, &defPadding}}
-	typeGetChallenge = dissect.Type{Name: "A2S_SERVERQUERY_GETCHALLENGE", Asks: dissect.AskChallenge, Wire: begins(opGetChallenge),
+	typeGetChallenge = dissect.Type{Name: "A2S_SERVERQUERY_GETCHALLENGE", Asks: dissect.AskChallenge, Wire: patterns(opGetChallenge),
 		Doc: "asks for a challenge; obsolete"}
-	typePing = dissect.Type{Name: "A2A_PING", Asks: dissect.AskPing, Wire: begins(opPing), Doc: "asks for a sign of life; obsolete"}
+	typePing = dissect.Type{Name: "A2A_PING", Asks: dissect.AskPing, Wire: patterns(opPing), Doc: "asks for a sign of life; obsolete"}
 
-	typeChallenge = dissect.Type{Name: "S2C_CHALLENGE", Reply: true, Wire: reply(opChallenge), Token: &dissect.Token{FromEnd: challengeLen, Len: challengeLen},
+	typeChallenge = dissect.Type{Name: "S2C_CHALLENGE", Reply: true, Wire: replyPatterns(opChallenge), Token: &dissect.Token{FromEnd: challengeLen, Len: challengeLen},
 		Asks: dissect.AskInfo | dissect.AskPlayers | dissect.AskRules | dissect.AskChallenge,
 		Doc:  "a number to send back", Summary: []*dissect.Def{&defChallenge}}
-	typeInfo = dissect.Type{Name: "S2A_INFO_SRC", Reply: true, Asks: dissect.AskInfo, Wire: reply(opInfo), Unmistakable: true, Doc: "name, map, players, game",
+	typeInfo = dissect.Type{Name: "S2A_INFO_SRC", Reply: true, Asks: dissect.AskInfo, Wire: replyPatterns(opInfo), Unmistakable: true, Doc: "name, map, players, game",
 		Summary: []*dissect.Def{&defName, &defMap, &defPlayers, &defMaxPlayers, &defTagQueue, &defGame}}
-	typePlayers = dissect.Type{Name: "S2A_PLAYER", Reply: true, Asks: dissect.AskPlayers, Wire: reply(opPlayers), Doc: "who plays",
+	typePlayers = dissect.Type{Name: "S2A_PLAYER", Reply: true, Asks: dissect.AskPlayers, Wire: replyPatterns(opPlayers), Doc: "who plays",
 		Summary: []*dissect.Def{&defPlayerCount}}
-	typeRules = dissect.Type{Name: "S2A_RULES", Reply: true, Asks: dissect.AskRules, Wire: reply(opRules), Doc: "the server's settings",
+	typeRules = dissect.Type{Name: "S2A_RULES", Reply: true, Asks: dissect.AskRules, Wire: replyPatterns(opRules), Doc: "the server's settings",
 		Summary: []*dissect.Def{&defRuleCount}}
-	typeAck = dissect.Type{Name: "A2A_ACK", Reply: true, Asks: dissect.AskPing, Wire: reply(opAck), Doc: "a sign of life",
+	typeAck = dissect.Type{Name: "A2A_ACK", Reply: true, Asks: dissect.AskPing, Wire: replyPatterns(opAck), Doc: "a sign of life",
 		Summary: []*dissect.Def{&defBody}}
 
 	typeZeros = dissect.Type{Name: "ZEROS", Reply: true, Wire: wireZeros,
 		Asks: dissect.AskInfo | dissect.AskPlayers | dissect.AskRules,
 		Doc:  "bytes of zero in place of an answer", Summary: []*dissect.Def{&defZeros}}
 
-	typeLog       = dissect.Type{Name: "S2A_LOGSTRING", Wire: begins(opLog), Doc: "a line of the server's log", Summary: []*dissect.Def{&defLine}}
-	typeLogSecret = dissect.Type{Name: "S2A_LOGSTRING2", Wire: begins(opLogSecret), Doc: "a line of the server's log, with a secret in front",
+	typeLog       = dissect.Type{Name: "S2A_LOGSTRING", Wire: patterns(opLog), Doc: "a line of the server's log", Summary: []*dissect.Def{&defLine}}
+	typeLogSecret = dissect.Type{Name: "S2A_LOGSTRING2", Wire: patterns(opLogSecret), Doc: "a line of the server's log, with a secret in front",
 		Summary: []*dissect.Def{&defLine}}
 )
 
@@ -74,8 +74,9 @@ var byOpcode = [256]*dissect.Type{
 }
 
 var proto = dissect.Proto{
-	Name: "a2s",
-	Doc:  "Source server queries, and every game that answers them through Steam",
+	Name:  "a2s",
+	Doc:   "Source server queries, and every game that answers them through Steam",
+	Reads: "A2S_INFO, A2S_PLAYER, A2S_RULES, their challenges and replies, ping, log lines",
 	Types: []*dissect.Type{&typeInfoReq, &typePlayersReq, &typeRulesReq, &typeGetChallenge, &typePing,
 		&typeChallenge, &typeInfo, &typePlayers, &typeRules, &typeAck, &typeZeros, &typeLog, &typeLogSecret},
 	Defs:        slices.Concat(defs, tagDefs, bohemiaDefs),
@@ -111,10 +112,10 @@ func (*Dissector) Proto() *dissect.Proto { return &proto }
 
 // Probe judges b by its structure.
 func (*Dissector) Probe(c *dissect.Context, b []byte) (dissect.Confidence, *dissect.Type) {
-	off, ok := body(c, b)
+	off, ok := bodyOffset(c, b)
 	switch {
 	case ok:
-	case emptyAnswer(c, b) && c.FromServer.Asked&typeZeros.Asks != 0:
+	case isEmptyAnswer(c, b) && c.FromServer.Asked&typeZeros.Asks != 0:
 		return dissect.Maybe, &typeZeros
 	default:
 		return dissect.No, nil
@@ -126,20 +127,20 @@ func (*Dissector) Probe(c *dissect.Context, b []byte) (dissect.Confidence, *diss
 	p := probe{b: b[off:], cut: c.Wire > len(b), length: max(c.Wire, len(b)) - off,
 		asked: c.FromServer.Asked}
 	switch {
-	case off == bareOff && !p.exact(b[off-1]), off == doubledOff && p.asked&t.Asks == 0:
+	case off == bareOff && !p.fitsExactly(b[off-1]), off == doubledOff && p.asked&t.Asks == 0:
 		return dissect.No, nil
 	case off == doubledOff:
-		return min(p.judge(b[off-1]), dissect.Maybe), t
+		return min(p.rate(b[off-1]), dissect.Maybe), t
 	}
-	return p.judge(b[off-1]), t
+	return p.rate(b[off-1]), t
 }
 
-// body returns the offset after the opcode. A message joined from parts may
+// bodyOffset returns the offset after the opcode. A message joined from parts may
 // lack the FF FF FF FF; only the replies with enough structure to be told
 // without it are taken then. A reply may have it twice.
-func body(c *dissect.Context, b []byte) (int, bool) {
+func bodyOffset(c *dissect.Context, b []byte) (int, bool) {
 	if len(b) >= bodyOff && wire.IsSingle(b) {
-		if doubled(b) {
+		if hasHeaderTwice(b) {
 			return doubledOff, true
 		}
 		return bodyOff, true
@@ -158,7 +159,7 @@ func (*Dissector) Dissect(c *dissect.Context, t *dissect.Type, b []byte, m *diss
 		readZeros(cur, m)
 		return
 	}
-	off, ok := body(c, b)
+	off, ok := bodyOffset(c, b)
 	if !ok {
 		cur.I32(&defHeader)
 		cur.U8(&defOpcode)
@@ -173,7 +174,7 @@ func (*Dissector) Dissect(c *dissect.Context, t *dissect.Type, b []byte, m *diss
 		cur.Expert(&codeGarbage, garbageDoubled, 0)
 	}
 	cur.U8(&defOpcode)
-	read(c, t, cur, m)
+	readBody(c, t, cur, m)
 	cur.Done()
 	if t != nil && !t.Reply {
 		m.Learn.Asked = t.Asks
@@ -184,16 +185,16 @@ func (*Dissector) Dissect(c *dissect.Context, t *dissect.Type, b []byte, m *diss
 	}
 }
 
-// read reads what follows the opcode.
-func read(c *dissect.Context, t *dissect.Type, cur *dissect.Cursor, m *dissect.Message) {
+// readBody reads what follows the opcode.
+func readBody(c *dissect.Context, t *dissect.Type, cur *dissect.Cursor, m *dissect.Message) {
 	switch t {
 	case &typeInfoReq:
-		infoRequest(c, cur)
+		readInfoRequest(c, cur)
 	case &typePlayersReq, &typeRulesReq:
-		trailer(cur)
+		readChallenge(cur)
 	case &typeGetChallenge:
 		cur.Expert(&dissect.Deprecated, 0, 0)
-		trailer(cur)
+		readChallenge(cur)
 	case &typePing:
 		cur.Expert(&dissect.Deprecated, 0, 0)
 		if cur.Left() == 1 {
@@ -203,16 +204,16 @@ func read(c *dissect.Context, t *dissect.Type, cur *dissect.Cursor, m *dissect.M
 		cur.I32(&defChallenge)
 		m.PairBy(&defChallenge)
 	case &typeInfo:
-		info(cur, m)
+		readInfo(cur, m)
 	case &typePlayers:
-		players(c, cur)
+		readPlayers(c, cur)
 	case &typeRules:
-		rules(c, cur)
+		readRules(c, cur)
 	case &typeAck:
 		if cur.Left() > 0 {
 			cur.LastCString(&defBody)
 		}
 	case &typeLog, &typeLogSecret:
-		logLine(cur, t == &typeLogSecret)
+		readLogLine(cur, t == &typeLogSecret)
 	}
 }

@@ -61,7 +61,7 @@ func TestDissect(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			b := hextest.Bytes(t, tc.in)
 			m := dissecttest.Run(New(), dissecttest.Context(len(b)), b)
-			dissecttest.Invariants(t, m)
+			dissecttest.CheckInvariants(t, m)
 			if m.Type == nil || m.Type.Name != tc.typ || m.Status != tc.status {
 				t.Errorf("got  %v %v\nwant %s %v", m.Type, m.Status, tc.typ, tc.status)
 			}
@@ -121,7 +121,7 @@ func TestBareJoined(t *testing.T) {
 		t.Errorf("joined: got %v, want %v", k, dissect.Certain)
 	}
 	m := dissecttest.Run(New(), c, b)
-	dissecttest.Invariants(t, m)
+	dissecttest.CheckInvariants(t, m)
 	if m.Type != &typeRules || m.Status != dissect.Complete {
 		t.Errorf("got %v %v", m.Type, m.Status)
 	}
@@ -146,7 +146,7 @@ func TestShipTail(t *testing.T) {
 		c := dissecttest.Context(len(tc.b))
 		c.FromServer = tc.flow
 		m := dissecttest.Run(New(), c, tc.b)
-		dissecttest.Invariants(t, m)
+		dissecttest.CheckInvariants(t, m)
 		if got := m.Find(&defMoney) != nil; got != tc.want {
 			t.Errorf("%s: money found: got %v, want %v", tc.name, got, tc.want)
 		}
@@ -161,7 +161,7 @@ func TestManyMorePlayersThanCounted(t *testing.T) {
 		b = append(b, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0)
 	}
 	m := dissecttest.Run(New(), dissecttest.Context(len(b)), b)
-	dissecttest.Invariants(t, m)
+	dissecttest.CheckInvariants(t, m)
 	if got := dissecttest.Findings(m); got != "LIM-01" { // the limit's fault, not the server's
 		t.Errorf("findings\ngot  %q\nwant %q", got, "LIM-01")
 	}
@@ -180,7 +180,7 @@ func TestTruncations(t *testing.T) {
 			if name == "players of The Ship" {
 				c.FromServer = dissect.FlowFacts{HasApp: true, AppID: appTheShip}
 			}
-			dissecttest.Truncations(t, New(), c, b)
+			dissecttest.CheckTruncations(t, New(), c, b)
 		})
 	}
 }
@@ -191,7 +191,7 @@ func TestAllocations(t *testing.T) {
 		`000000000000000000`, logPlain, logSecret, logRcon} {
 		b := hextest.Bytes(t, in)
 		c := dissecttest.Context(len(b))
-		dissecttest.Allocations(t, d, c, b)
+		dissecttest.CheckAllocations(t, d, c, b)
 	}
 }
 
@@ -205,7 +205,7 @@ func FuzzDissect(f *testing.F) {
 		c := dissecttest.Context(len(b) + int(missing))
 		c.FromSplit = wire.Engine(engine % 4)
 		c.FromServer = dissect.FlowFacts{AppID: app, HasApp: app != 0, Asked: dissect.Asked(engine >> 2)}
-		dissecttest.Fuzz(t, New(), c, b)
+		dissecttest.CheckInput(t, New(), c, b)
 	})
 }
 

@@ -7,49 +7,49 @@ import (
 	"qsniff/finding"
 )
 
-// bohemia decodes the binary rules in s. count is the index of the field that
+// readBohemia decodes the binary rules in s. count is the index of the field that
 // counts the rules.
-func bohemia(c *dissect.Context, cur *dissect.Cursor, s *pages, count int) {
-	if !s.believed(c, cur) {
+func readBohemia(c *dissect.Context, cur *dissect.Cursor, s *pages, count int) {
+	if !s.areBinaryRules(c, cur) {
 		return
 	}
-	run := s.run()
+	run := s.leading()
 	if len(run) == 0 {
-		s.blame(cur, count)
+		s.raiseFindings(cur, count)
 		return
 	}
 	in := cur.Inner(run, &escape)
 	group := cur.Fields()
 	arma := isArma3(c, in)
 	in.Open(&defBohemia, 0)
-	binaryRules(&in, arma)
+	readBinaryRules(&in, arma)
 	last := cur.Fields() - 1
 	in.Pop()
-	s.blame(cur, group)
-	if at, size, ok := in.Stopped(); ok && knownGame(c) && s.whole() && !cur.Cut() {
+	s.raiseFindings(cur, group)
+	if at, size, ok := in.Stopped(); ok && hasBinaryRules(c) && s.isComplete() && !cur.Cut() {
 		cur.ExpertAt(&codeDamage, codeDamage.Severity, last, uint64(at), uint64(size))
 	}
 }
 
-// blame raises what is wrong with the pages, about the field at index field. What
+// raiseFindings raises what is wrong with the pages, about the field at index field. What
 // the capture cut is nobody's fault.
-func (s *pages) blame(cur *dissect.Cursor, field int) {
-	read := len(s.run())
+func (s *pages) raiseFindings(cur *dissect.Cursor, field int) {
+	read := len(s.leading())
 	if s.cut != 0 && read == int(s.cut) {
 		read--
 	}
 	switch {
 	case cur.Cut():
-	case !s.whole():
+	case !s.isComplete():
 		cur.ExpertAt(&codePages, codePages.Severity, field, uint64(read), uint64(s.total))
-	case s.clash:
+	case s.contradict:
 		cur.ExpertAt(&codePages, finding.Note, field, uint64(read), uint64(s.total))
 	}
 }
 
-// isArma3 tells in which of the two games' forms the pages are. Version 3 is
+// isArma3 reports whether the pages have Arma 3's form and not DayZ's. Version 3 is
 // Arma 3's alone; version 2 is DayZ's, and Arma 3 1.66 still sent it, with its
-// settings. Where the flow does not tell the game, the form that ends where the
+// settings. Where the flow's game is unknown, the form that ends where the
 // bytes do is right. in is a copy.
 func isArma3(c *dissect.Context, in dissect.Inner) bool {
 	flow := &c.FromServer
@@ -61,11 +61,11 @@ func isArma3(c *dissect.Context, in dissect.Inner) bool {
 	case flow.HasApp && flow.AppID == appDayZ:
 		return false
 	}
-	return !fits(in, false) && fits(in, true)
+	return !fitsForm(in, false) && fitsForm(in, true)
 }
 
-// fits walks over the pages and reports whether they end with the last value.
-func fits(in dissect.Inner, arma bool) bool {
+// fitsForm walks over the pages and reports whether they end with the last value.
+func fitsForm(in dissect.Inner, arma bool) bool {
 	const settings, hash = 2, 4
 	in.Skip(1 + 1) // version, flags
 	n := bits.OnesCount8(in.Peek())
@@ -94,8 +94,8 @@ func fits(in dissect.Inner, arma bool) bool {
 	return in.OK() && in.Left() == 0
 }
 
-// binaryRules reads what the pages hold when joined, in Arma 3's form or DayZ's.
-func binaryRules(in *dissect.Inner, arma bool) {
+// readBinaryRules reads what the pages hold when joined, in Arma 3's form or DayZ's.
+func readBinaryRules(in *dissect.Inner, arma bool) {
 	version := in.U8(&defBohVersion)
 	if version != versionDayZ && version != versionArma3 {
 		in.Rest(&defBohTrailing)
@@ -104,11 +104,11 @@ func binaryRules(in *dissect.Inner, arma bool) {
 	in.U8(&defBohFlags)
 	mask := in.U16(&defDLCMask)
 	if arma {
-		difficulty(in)
+		readDifficulty(in)
 		in.U8(&defCrosshair)
 	}
-	dlcs(in, mask)
-	mods(in)
+	readDLCs(in, mask)
+	readMods(in)
 	n := in.List(&defSignatures)
 	for i := 0; i < n && in.OK(); i++ {
 		in.Counted(&defSignature)
@@ -120,9 +120,9 @@ func binaryRules(in *dissect.Inner, arma bool) {
 	in.Rest(&defBohTrailing)
 }
 
-// difficulty reads the byte of Arma 3's settings: level in bits 0 to 2, that of
+// readDifficulty reads the byte of Arma 3's settings: level in bits 0 to 2, that of
 // the AI in 3 to 5, then one bit each.
-func difficulty(in *dissect.Inner) {
+func readDifficulty(in *dissect.Inner) {
 	v := uint64(in.U8(&defDifficulty))
 	if !in.OK() {
 		return
@@ -133,8 +133,8 @@ func difficulty(in *dissect.Inner) {
 	in.Bits(&defThirdPerson, v>>7&1)
 }
 
-// dlcs reads one hash for each bit of mask, the lowest first.
-func dlcs(in *dissect.Inner, mask uint16) {
+// readDLCs reads one hash for each bit of mask, the lowest first.
+func readDLCs(in *dissect.Inner, mask uint16) {
 	in.Open(&defDLCs, bits.OnesCount16(mask))
 	for i := 0; mask != 0 && in.OK(); i++ {
 		in.Open(&defDLC, i)
@@ -155,7 +155,7 @@ const (
 	longestID = 8
 )
 
-func mods(in *dissect.Inner) {
+func readMods(in *dissect.Inner) {
 	n := in.List(&defMods)
 	for i := 0; i < n && in.OK(); i++ {
 		in.Open(&defMod, i)

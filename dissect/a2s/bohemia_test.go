@@ -147,7 +147,7 @@ func TestBohemia(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			m := dissecttest.Run(New(), withApp(len(tc.in), tc.app), tc.in)
-			dissecttest.Invariants(t, m)
+			dissecttest.CheckInvariants(t, m)
 			if got := decoded(m); got != tc.want {
 				t.Errorf("\ngot  %s\nwant %s", got, tc.want)
 			}
@@ -179,7 +179,7 @@ func TestBohemiaExtents(t *testing.T) {
 	} {
 		b := hextest.Bytes(t, tc.in)
 		m := dissecttest.Run(New(), withApp(len(b), appArma3), b)
-		dissecttest.Invariants(t, m)
+		dissecttest.CheckInvariants(t, m)
 		f := m.Find(tc.def)
 		if f == nil {
 			t.Errorf("%s: %s is missing", tc.name, tc.def.Name)
@@ -198,7 +198,7 @@ func TestBohemiaCut(t *testing.T) {
 	for name, in := range map[string]string{"Arma 3": rulesArma, "DayZ": rulesDayZ} {
 		for _, app := range []uint32{0, appArma3, appDayZ} {
 			b := hextest.Bytes(t, in)
-			dissecttest.Truncations(t, New(), withApp(len(b), app), b)
+			dissecttest.CheckTruncations(t, New(), withApp(len(b), app), b)
 			for n := range b {
 				c := withApp(len(b), app)
 				m := dissecttest.Run(New(), c, b[:n])
@@ -220,7 +220,7 @@ func TestBohemiaCutBySender(t *testing.T) {
 	b := hextest.Bytes(t, rulesArma)
 	b = b[:len(b)-8]
 	m := dissecttest.Run(New(), withApp(len(b), appArma3), b)
-	dissecttest.Invariants(t, m)
+	dissecttest.CheckInvariants(t, m)
 	if got, want := decoded(m), strings.Split(wantArma, "name=")[0]; !strings.HasPrefix(got, want) {
 		t.Errorf("\ngot  %s\nwant %s", got, want)
 	}
@@ -263,7 +263,7 @@ func TestBohemiaLimits(t *testing.T) {
 	b := append(hextest.Bytes(t, `ffffffff 45 0200 0102 00`), binaryReply(hextest.Bytes(t, `02 00 0000 00 ff`), 127)[10:]...)
 	b = append(append(append(b[:len(b)-1], page...), 0), 2, 2, 0, 'x', 0)
 	m := dissecttest.Run(New(), withApp(len(b), appDayZ), b)
-	dissecttest.Invariants(t, m)
+	dissecttest.CheckInvariants(t, m)
 	if n := len(m.Aux); n > 64<<10 {
 		t.Errorf("%d bytes in Aux", n)
 	}
@@ -272,7 +272,7 @@ func TestBohemiaLimits(t *testing.T) {
 func TestBohemiaAllocations(t *testing.T) {
 	for _, in := range []string{rulesArma, rulesDayZ} {
 		b := hextest.Bytes(t, in)
-		dissecttest.Allocations(t, New(), dissecttest.Context(len(b)), b)
+		dissecttest.CheckAllocations(t, New(), dissecttest.Context(len(b)), b)
 	}
 }
 
@@ -285,18 +285,18 @@ func FuzzBinaryRules(f *testing.F) {
 	f.Add(hextest.Bytes(f, rulesArma)[5:], uint8(0), uint8(1), uint16(3), uint32(appArma3))
 	f.Fuzz(func(t *testing.T, b []byte, page, turn uint8, missing uint16, app uint32) {
 		raw := append([]byte{0xff, 0xff, 0xff, 0xff, opRules}, b...)
-		dissecttest.Fuzz(t, New(), withApp(len(raw)+int(missing), app), raw)
+		dissecttest.CheckInput(t, New(), withApp(len(raw)+int(missing), app), raw)
 
 		n := max(int(page), 1+len(escaped(b))/maxPages)
 		paged := binaryReply(b, n)
-		dissecttest.Fuzz(t, New(), withApp(len(paged), app), paged)
+		dissecttest.CheckInput(t, New(), withApp(len(paged), app), paged)
 		if count := int(paged[5]); count > 1 { // the same pages, turned round
 			order := make([]int, count)
 			for i := range order {
 				order[i] = (i + int(turn)) % count
 			}
 			turned := binaryReply(b, n, order...)
-			dissecttest.Fuzz(t, New(), withApp(len(turned), app), turned)
+			dissecttest.CheckInput(t, New(), withApp(len(turned), app), turned)
 			one := dissecttest.Run(New(), withApp(len(paged), app), paged)
 			two := dissecttest.Run(New(), withApp(len(turned), app), turned)
 			if got, want := decoded(two), decoded(one); got != want {

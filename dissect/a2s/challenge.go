@@ -12,16 +12,16 @@ var infoText = []byte("Source Engine Query")
 // challengeLen is the length of a challenge: an opaque 32-bit number.
 const challengeLen = 4
 
-// infoRequest reads the body of A2S_INFO. The text's NUL may be missing at the
+// readInfoRequest reads the body of A2S_INFO. The text's NUL may be missing at the
 // end of the datagram (old PHP clients send 24 bytes).
-func infoRequest(c *dissect.Context, cur *dissect.Cursor) {
+func readInfoRequest(c *dissect.Context, cur *dissect.Cursor) {
 	have := cur.Peek(len(infoText))
 	switch {
 	case !bytes.HasPrefix(infoText, have) || len(have) == 0 && !cur.Cut():
 		// A retry that sends the challenge alone, or first, or anything else: HLTV
 		// answers a letter T whatever follows it.
 		sent := cur.LeftOnWire()
-		if sent == challengeLen || cur.Cut() && sent == challengeLen+len(infoText)+1 || challengeFirst(cur.Peek(cur.Left()), cur.Cut()) {
+		if sent == challengeLen || cur.Cut() && sent == challengeLen+len(infoText)+1 || hasChallengeFirst(cur.Peek(cur.Left()), cur.Cut()) {
 			cur.I32(&defChallenge)
 		}
 		cur.Expert(&codeRetryPayload, 0, 0)
@@ -37,12 +37,12 @@ func infoRequest(c *dissect.Context, cur *dissect.Cursor) {
 		return
 	}
 	cur.LastCString(&defPayload)
-	trailer(cur)
+	readChallenge(cur)
 }
 
-// challengeFirst reports whether the text stands after a challenge, or in a cut
+// hasChallengeFirst reports whether the text stands after a challenge, or in a cut
 // capture the part of it that is there.
-func challengeFirst(b []byte, cut bool) bool {
+func hasChallengeFirst(b []byte, cut bool) bool {
 	if len(b) < challengeLen+len(infoText) && !cut || len(b) <= challengeLen {
 		return false
 	}
@@ -50,8 +50,8 @@ func challengeFirst(b []byte, cut bool) bool {
 	return bytes.HasPrefix(rest, infoText) || cut && bytes.HasPrefix(infoText, rest)
 }
 
-// trailer reads what may follow a request: nothing, a challenge, zeros.
-func trailer(cur *dissect.Cursor) {
+// readChallenge reads what may follow a request: nothing, a challenge, zeros.
+func readChallenge(cur *dissect.Cursor) {
 	n := cur.Left()
 	switch {
 	case n == 0:
@@ -65,7 +65,7 @@ func trailer(cur *dissect.Cursor) {
 		return
 	default:
 		rest := cur.Peek(n)[challengeLen:]
-		if !zeros(rest) {
+		if !isZeros(rest) {
 			text := packText(cur.Peek(n))
 			cur.Take(&dissect.Trailing, n)
 			cur.Expert(&codeBadChallenge, uint64(n), text)
@@ -73,7 +73,7 @@ func trailer(cur *dissect.Cursor) {
 		}
 		cur.I32(&defChallenge)
 	}
-	if n = cur.Left(); n > 0 && zeros(cur.Peek(n)) {
+	if n = cur.Left(); n > 0 && isZeros(cur.Peek(n)) {
 		sent := cur.LeftOnWire()
 		cur.Rest(&defPadding)
 		cur.Expert(&codePadded, uint64(sent), 0)
@@ -96,7 +96,7 @@ func packText(b []byte) uint64 {
 	return v
 }
 
-func zeros(b []byte) bool {
+func isZeros(b []byte) bool {
 	for _, x := range b {
 		if x != 0 {
 			return false

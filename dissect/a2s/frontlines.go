@@ -25,21 +25,21 @@ func (*Dissector) Foreign(c *dissect.Context, b []byte) (reply, ok bool) {
 	p := probe{b: b[bodyOff:], cut: c.Wire > len(b), length: max(c.Wire, len(b)) - bodyOff}
 	switch b[headerLen] {
 	case opInfo:
-		return true, p.frontlinesInfo()
+		return true, p.isFrontlinesInfo()
 	case opRules:
-		return true, p.frontlinesRules()
+		return true, p.isFrontlinesRules()
 	}
 	return false, false
 }
 
-// frontlinesInfo: version 2, six texts (name, map, mod, mode, description,
+// isFrontlinesInfo: version 2, six texts (name, map, mod, mode, description,
 // version), the game's port, players, slots, and the letters for kind and system.
-func (p *probe) frontlinesInfo() bool {
+func (p *probe) isFrontlinesInfo() bool {
 	const version, texts, fixed = 2, 6, 6
 	if len(p.b) < 1 || p.b[0] != version {
 		return false
 	}
-	off := p.text(1, texts)
+	off := p.skipTexts(1, texts)
 	if off < 0 || len(p.b)-off < fixed {
 		return false
 	}
@@ -47,15 +47,15 @@ func (p *probe) frontlinesInfo() bool {
 	return dissect.ServerTypeName(uint64(kind)) != "" && dissect.EnvironmentName(uint64(system)) != ""
 }
 
-// frontlinesRules: as many pairs as a big-endian count says, and not as the same
+// isFrontlinesRules: as many pairs as a big-endian count says, and not as the same
 // bytes say in A2S.
-func (p *probe) frontlinesRules() bool {
+func (p *probe) isFrontlinesRules() bool {
 	if len(p.b) < 2 || p.cut {
 		return false
 	}
 	n, off := 0, 2
 	for off < len(p.b) {
-		if off = p.text(off, 2); off < 0 {
+		if off = p.skipTexts(off, 2); off < 0 {
 			return false
 		}
 		n++

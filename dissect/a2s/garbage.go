@@ -10,10 +10,10 @@ import (
 // connection alive.
 const minZeros = bodyOff + challengeLen
 
-// emptyAnswer reports whether a datagram is nothing but zeros: what a server sends
+// isEmptyAnswer reports whether a datagram is nothing but zeros: what a server sends
 // that forgot to write its answer into the buffer.
-func emptyAnswer(c *dissect.Context, b []byte) bool {
-	return len(b) >= minZeros && c.Wire <= len(b) && c.FromSplit == wire.None && zeros(b)
+func isEmptyAnswer(c *dissect.Context, b []byte) bool {
+	return len(b) >= minZeros && c.Wire <= len(b) && c.FromSplit == wire.None && isZeros(b)
 }
 
 func readZeros(cur *dissect.Cursor, m *dissect.Message) {
@@ -26,8 +26,8 @@ func readZeros(cur *dissect.Cursor, m *dissect.Message) {
 	}
 }
 
-// doubled reports whether b, which has its header, is a reply that has it once more.
-func doubled(b []byte) bool {
+// hasHeaderTwice reports whether b, which has its header, is a reply that has it once more.
+func hasHeaderTwice(b []byte) bool {
 	if len(b) < doubledOff || !wire.IsSingle(b[headerLen:]) {
 		return false
 	}
@@ -35,10 +35,10 @@ func doubled(b []byte) bool {
 	return t != nil && t.Reply
 }
 
-// misnamed reports whether a message with the letter of S2A_RULES and length bytes
+// isMisnamed reports whether a message with the letter of S2A_RULES and length bytes
 // after it is as long as a challenge, and holds no rule: after the count there is
 // room for an empty one only. Servers send it to clients that asked for a challenge.
-func misnamed(body []byte, length int, asked dissect.Asked) bool {
+func isMisnamed(body []byte, length int, asked dissect.Asked) bool {
 	const countLen = 2
-	return length == challengeLen && len(body) == challengeLen && asked&typeChallenge.Asks != 0 && !zeros(body[countLen:])
+	return length == challengeLen && len(body) == challengeLen && asked&typeChallenge.Asks != 0 && !isZeros(body[countLen:])
 }

@@ -62,7 +62,7 @@ func TestGarbage(t *testing.T) {
 			c.FromServer = dissect.FlowFacts{Asked: tc.asked, Proto: 1}
 			c.FromSplit = tc.split
 			m := dissecttest.Run(New(), c, b)
-			dissecttest.Invariants(t, m)
+			dissecttest.CheckInvariants(t, m)
 			r, err := dissect.NewRegistry(New())
 			if err != nil {
 				t.Fatal(err)

@@ -27,8 +27,8 @@ const (
 	byteLimit  = 255
 )
 
-// info reads the body of S2A_INFO_SRC.
-func info(cur *dissect.Cursor, m *dissect.Message) {
+// readInfo reads the body of S2A_INFO_SRC.
+func readInfo(cur *dissect.Cursor, m *dissect.Message) {
 	protocol := cur.U8(&defProtocol)
 	cur.CString(&defName)
 	cur.CString(&defMap)
@@ -58,18 +58,18 @@ func info(cur *dissect.Cursor, m *dissect.Message) {
 		x.read(cur, m)
 	}
 	if cur.OK() { // else the field that decides the game may be what is missing
-		tags(cur, x.keywords, x.at, m.Learn.AppID)
+		addTags(cur, x.keywords, x.at, m.Learn.AppID)
 	}
 	if counts {
-		limit(cur, m, at, n, slots)
+		raiseLimit(cur, m, at, n, slots)
 	}
-	x.judge(cur)
+	x.raiseWrongFlags(cur)
 	if m.Learn.HasApp || protocol == protocolGold || protocol == protocolHLTV {
 		m.Learn.Engine = engineOf(protocol, m.Learn.AppID)
 	}
 }
 
-// engineOf says how a server splits, as far as its information tells: a hint for
+// engineOf returns how a server splits, by what its information shows: a hint for
 // parts whose own bytes do not prove it.
 func engineOf(protocol uint8, app uint32) wire.Engine {
 	switch {
@@ -87,9 +87,9 @@ func engineOf(protocol uint8, app uint32) wire.Engine {
 	return wire.Source
 }
 
-// limit raises what is wrong with counts of one byte, about the field at index at.
+// raiseLimit raises what is wrong with counts of one byte, about the field at index at.
 // The true ones may stand in the keywords.
-func limit(cur *dissect.Cursor, m *dissect.Message, at int, players, slots uint8) {
+func raiseLimit(cur *dissect.Cursor, m *dissect.Message, at int, players, slots uint8) {
 	a, b := uint64(players), uint64(slots)
 	trueCount := func(d *dissect.Def) uint64 {
 		if f := m.Find(d); m.Learn.AppID == appRust && f != nil && f.Num > byteLimit && f.Num <= maxCount {
@@ -106,23 +106,23 @@ func limit(cur *dissect.Cursor, m *dissect.Message, at int, players, slots uint8
 
 // extras are what the extra data flags announce.
 type extras struct {
-	edf      uint8
-	field    int // index of the flags' field; 0 if there are none
-	keywords []byte
-	at       dissect.Extent // of keywords
+	edf        uint8
+	flagsField int // index of the flags' field; 0 if there are none
+	keywords   []byte
+	at         dissect.Extent // of keywords
 }
 
 // read reads the fields that the flags announce, in wire order.
 func (x *extras) read(cur *dissect.Cursor, m *dissect.Message) {
 	x.edf = cur.U8(&defEDF)
-	x.field = cur.Fields() - 1
+	x.flagsField = cur.Fields() - 1
 	if x.edf&edfPort != 0 {
 		cur.U16(&defPort)
 	}
 	if x.edf&edfSteamID != 0 {
 		start := cur.Offset()
 		if id := cur.U64(&defSID); cur.OK() {
-			steamID3(cur, id, dissect.Extent{Off: uint32(start), Len: uint32(cur.Offset() - start)})
+			addSteamID3(cur, id, dissect.Extent{Off: uint32(start), Len: uint32(cur.Offset() - start)})
 		}
 	}
 	if x.edf&edfTV != 0 {
@@ -142,9 +142,9 @@ func (x *extras) read(cur *dissect.Cursor, m *dissect.Message) {
 	}
 }
 
-// judge raises flags that announce more or less than there is.
-func (x *extras) judge(cur *dissect.Cursor) {
-	if x.field > 0 && !cur.Cut() && (!cur.OK() || cur.Left() > 0) {
-		cur.ExpertAt(&codeEDF, codeEDF.Severity, x.field, uint64(x.edf), uint64(cur.Left()))
+// raiseWrongFlags raises flags that announce more or less than there is.
+func (x *extras) raiseWrongFlags(cur *dissect.Cursor) {
+	if x.flagsField > 0 && !cur.Cut() && (!cur.OK() || cur.Left() > 0) {
+		cur.ExpertAt(&codeEDF, codeEDF.Severity, x.flagsField, uint64(x.edf), uint64(cur.Left()))
 	}
 }

@@ -7,11 +7,11 @@ import (
 	"qsniff/dissect"
 )
 
-// Key tells the challenge of requests and challenges of the usual lengths, which
+// Key returns the challenge of requests and challenges of the usual lengths, which
 // have it at their end; every other form is for Dissect.
 func (*Dissector) Key(c *dissect.Context, t *dissect.Type, b []byte) (key uint64, ok bool) {
 	n := len(b)
-	if c.Wire > n || n < bodyOff || doubled(b) {
+	if c.Wire > n || n < bodyOff || hasHeaderTwice(b) {
 		return 0, false
 	}
 	plain := bodyOff

@@ -7,9 +7,9 @@ import (
 	"qsniff/internal/console"
 )
 
-// log: the date that every line of a log begins with. What is between the opcode
-// and it is the secret, of any length and without an end of its own.
-func (p *probe) log(op byte) dissect.Confidence {
+// rateLog looks for the date that every line of a log begins with. What is between
+// the opcode and the date is the secret, of any length and without an end of its own.
+func (p *probe) rateLog(op byte) dissect.Confidence {
 	const enough = len("L 07/") // of the date, where the capture ends within it
 	switch {
 	case op == opLog && len(p.b) >= console.LogLineLen && console.IsLogLine(p.b):
@@ -22,9 +22,9 @@ func (p *probe) log(op byte) dissect.Confidence {
 	return dissect.No
 }
 
-// logLine reads the body of S2A_LOGSTRING, or of S2A_LOGSTRING2, which has a secret.
+// readLogLine reads the body of S2A_LOGSTRING, or of S2A_LOGSTRING2, which has a secret.
 // As long as no line was seen, all of it can be the secret.
-func logLine(cur *dissect.Cursor, secret bool) {
+func readLogLine(cur *dissect.Cursor, secret bool) {
 	b := cur.Peek(cur.Left())
 	if secret {
 		n := console.FindLogLine(b)
@@ -41,11 +41,11 @@ func logLine(cur *dissect.Cursor, secret bool) {
 	if n < 0 {
 		n, tail = len(b), 0
 	}
-	cur.Pieces(&defLine, &defLineSecret, n, tail, console.Secret)
+	cur.Pieces(&defLine, &defLineSecret, n, tail, console.FindSecret)
 	rest := cur.Peek(cur.Left())
 	if len(bytes.Trim(rest, "\n\x00")) == 0 {
 		cur.Rest(&defLogEnd)
-	} else if lo, _ := console.Secret(rest); lo >= 0 {
+	} else if lo, _ := console.FindSecret(rest); lo >= 0 {
 		cur.Rest(&defLogBehind)
 	}
 }

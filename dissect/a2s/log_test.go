@@ -39,11 +39,11 @@ func TestLog(t *testing.T) {
 				t.Errorf("confidence\ngot  %v\nwant %v", k, tc.conf)
 			}
 			m := dissecttest.Run(New(), c, b)
-			dissecttest.Invariants(t, m)
+			dissecttest.CheckInvariants(t, m)
 			if m.Type != tc.typ || m.Status != dissect.Complete {
 				t.Errorf("got  %v %v\nwant %v", m.Type.Name, m.Status, tc.typ.Name)
 			}
-			dissecttest.Fields(t, m, tc.have, tc.lack)
+			dissecttest.CheckFields(t, m, tc.have, tc.lack)
 		})
 	}
 }
@@ -51,7 +51,7 @@ func TestLog(t *testing.T) {
 func TestLogCut(t *testing.T) {
 	for _, in := range []string{logPlain, logSecret, logRcon} {
 		b := hextest.Bytes(t, in)
-		dissecttest.Truncations(t, New(), dissecttest.Context(len(b)), b)
+		dissecttest.CheckTruncations(t, New(), dissecttest.Context(len(b)), b)
 	}
 	b := hextest.Bytes(t, logPlain)[:20]
 	if k, _ := New().Probe(dissecttest.Context(80), b); k != dissect.Likely {
@@ -74,7 +74,7 @@ func TestLetterAlone(t *testing.T) {
 			t.Errorf("%s\ngot  %v\nwant %v", tc.name, k, tc.want)
 		}
 		m := dissecttest.Run(New(), c, b)
-		dissecttest.Invariants(t, m)
+		dissecttest.CheckInvariants(t, m)
 		if got := dissecttest.Findings(m); got != "A2S-C02" || m.Status != dissect.Complete {
 			t.Errorf("%s: %v, findings %q", tc.name, m.Status, got)
 		}

@@ -24,11 +24,11 @@ var escape = dissect.Escape{Lead: 0x01, Pairs: []dissect.Pair{
 
 // pages are the rules whose names are a page and the count of pages.
 type pages struct {
-	at    [maxPages]dissect.Extent // values, by page minus 1; Off is 0 for a missing one
-	total uint8                    // pages that the names count
-	odd   bool                     // a name of two bytes is none of these
-	clash bool                     // a page is there twice, or the counts differ
-	cut   uint8                    // the page whose value has no end
+	at         [maxPages]dissect.Extent // values, by page minus 1; Off is 0 for a missing one
+	total      uint8                    // pages that the names count
+	hasOther   bool                     // a name of two bytes is none of these
+	contradict bool                     // a page is there twice, or the counts differ
+	cut        uint8                    // the page whose value has no end
 }
 
 // add takes note of a rule with its value at at, if it is a page, and reports
@@ -45,16 +45,16 @@ func (s *pages) add(name []byte, at dissect.Extent, whole bool) bool {
 	text := page >= ' '
 	switch {
 	case page > total, text && s.total != total:
-		s.odd = true
+		s.hasOther = true
 		return false
 	case s.total == 0:
 		s.total = total
 	case s.total != total:
-		s.clash = true
+		s.contradict = true
 		return true
 	}
 	if s.at[page-1].Off != 0 {
-		s.clash = true
+		s.contradict = true
 		return true
 	}
 	s.at[page-1] = at
@@ -64,9 +64,9 @@ func (s *pages) add(name []byte, at dissect.Extent, whole bool) bool {
 	return true
 }
 
-// run returns the values of the pages from the first on, up to one that is
+// leading returns the values of the pages from the first on, up to one that is
 // missing or cut.
-func (s *pages) run() []dissect.Extent {
+func (s *pages) leading() []dissect.Extent {
 	n := 0
 	for n < int(s.total) && s.at[n].Off != 0 {
 		n++
@@ -77,29 +77,31 @@ func (s *pages) run() []dissect.Extent {
 	return s.at[:n]
 }
 
-// whole reports whether every page is there.
-func (s *pages) whole() bool { return s.cut == 0 && s.total > 0 && len(s.run()) == int(s.total) }
+// isComplete reports whether every page is there.
+func (s *pages) isComplete() bool {
+	return s.cut == 0 && s.total > 0 && len(s.leading()) == int(s.total)
+}
 
-// believed reports whether the pages are binary rules: the game is one that sends
+// areBinaryRules reports whether the pages are binary rules: the game is one that sends
 // them, or they are complete, nothing contradicts that they are pages, and what
 // they hold begins as binary rules do.
-func (s *pages) believed(c *dissect.Context, cur *dissect.Cursor) bool {
+func (s *pages) areBinaryRules(c *dissect.Context, cur *dissect.Cursor) bool {
 	if s.total == 0 {
 		return false
 	}
-	if knownGame(c) {
+	if hasBinaryRules(c) {
 		return true
 	}
-	if s.odd || s.clash || !s.whole() {
+	if s.hasOther || s.contradict || !s.isComplete() {
 		return false
 	}
-	in := cur.Inner(s.run(), &escape)
+	in := cur.Inner(s.leading(), &escape)
 	return bytes.IndexByte([]byte{versionDayZ, versionArma3}, in.Peek()) >= 0
 }
 
-// knownGame reports whether the server runs a game that sends binary rules. Only then
+// hasBinaryRules reports whether the server runs a game that sends binary rules. Only then
 // are they called damaged: in another game two bytes of a name may be anything.
-func knownGame(c *dissect.Context) bool {
+func hasBinaryRules(c *dissect.Context) bool {
 	flow := &c.FromServer
 	return flow.HasApp && (flow.AppID == appArma3 || flow.AppID == appDayZ)
 }

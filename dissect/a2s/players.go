@@ -10,19 +10,19 @@ import (
 // shipEntry is the size of one player's deaths and money.
 const shipEntry = 8
 
-// joining is how many players may be missing from a list before that is more
+// maxJoining is how many players may be missing from a list before that is more
 // than players who were still connecting when the server wrote it.
-const joining = 2
+const maxJoining = 2
 
-// players reads the body of S2A_PLAYER.
-func players(c *dissect.Context, cur *dissect.Cursor) {
+// readPlayers reads the body of S2A_PLAYER.
+func readPlayers(c *dissect.Context, cur *dissect.Cursor) {
 	count := int(cur.U8(&defPlayerCount))
 	at := cur.Fields() - 1
 	tail := shipTail(c, cur, count)
 	cur.Push(&defPlayerList, count)
 	n := 0
 	for ; cur.OK() && cur.Left() > tail; n++ {
-		if n == count && (cur.Cut() || !morePlayers(cur.Peek(cur.Left()))) {
+		if n == count && (cur.Cut() || !isWholePlayers(cur.Peek(cur.Left()))) {
 			break
 		}
 		cur.Push(&defPlayer, n)
@@ -39,13 +39,13 @@ func players(c *dissect.Context, cur *dissect.Cursor) {
 	cur.Pop()
 	if whole != count && !cur.Cut() && !cur.Limited() {
 		s := codeCount.Severity
-		if whole < count && count-whole <= joining && cur.OK() {
+		if whole < count && count-whole <= maxJoining && cur.OK() {
 			s = finding.Note
 		}
 		cur.ExpertAt(&codeCount, s, at, uint64(count), uint64(whole))
 	}
 	if tail > 0 && cur.OK() {
-		ship(cur, count)
+		readShip(cur, count)
 	}
 }
 
@@ -83,9 +83,9 @@ func playerLen(b []byte) int {
 	return before + i + 1 + after
 }
 
-// morePlayers reports whether b, after the last counted entry, is whole entries
+// isWholePlayers reports whether b, after the last counted entry, is whole entries
 // to its end: the count is one byte and wraps.
-func morePlayers(b []byte) bool {
+func isWholePlayers(b []byte) bool {
 	for len(b) > 0 {
 		n := playerLen(b)
 		if n == 0 {
@@ -96,8 +96,8 @@ func morePlayers(b []byte) bool {
 	return true
 }
 
-// ship reads The Ship's block.
-func ship(cur *dissect.Cursor, count int) {
+// readShip reads The Ship's block.
+func readShip(cur *dissect.Cursor, count int) {
 	cur.Push(&defShipList, count)
 	for i := 0; i < count && cur.OK() && cur.Left() > 0; i++ {
 		cur.Push(&defShipPlayer, i)

@@ -16,15 +16,15 @@ type probe struct {
 	asked  dissect.Asked
 }
 
-// exact reports whether the structure ends where the bytes do: what is asked of a
+// fitsExactly reports whether the structure ends where the bytes do: what is asked of a
 // message without FF FF FF FF, because any packet of a game can begin with one of
 // the letters.
-func (p *probe) exact(op byte) bool {
+func (p *probe) fitsExactly(op byte) bool {
 	switch op {
 	case opInfo:
-		return p.info() == dissect.Certain
+		return p.rateInfo() == dissect.Certain
 	case opRules:
-		return p.rules() == dissect.Certain
+		return p.rateRules() == dissect.Certain
 	case opPlayers:
 		n, off, ok := p.walkPlayers()
 		left := len(p.b) - off
@@ -33,35 +33,35 @@ func (p *probe) exact(op byte) bool {
 	return false
 }
 
-func (p *probe) judge(op byte) dissect.Confidence {
+func (p *probe) rate(op byte) dissect.Confidence {
 	switch op {
 	case opInfoReq:
-		return p.infoRequest()
+		return p.rateInfoRequest()
 	case opPlayersReq, opRulesReq, opGetChallenge:
-		return p.challengeRequest()
+		return p.rateChallengeRequest()
 	case opPing:
-		return p.short(dissect.Maybe, 0, 1)
+		return p.rateShort(dissect.Maybe, 0, 1)
 	case opAck:
-		return p.ack()
+		return p.rateAck()
 	case opChallenge:
 		if p.length != challengeLen {
 			return dissect.No
 		}
 		return dissect.Likely
 	case opInfo:
-		return p.info()
+		return p.rateInfo()
 	case opPlayers:
-		return p.players()
+		return p.ratePlayers()
 	case opRules:
-		return p.rules()
+		return p.rateRules()
 	case opLog, opLogSecret:
-		return p.log(op)
+		return p.rateLog(op)
 	}
 	return dissect.No
 }
 
-// short accepts bodies of lo to hi bytes.
-func (p *probe) short(k dissect.Confidence, lo, hi int) dissect.Confidence {
+// rateShort accepts bodies of lo to hi bytes.
+func (p *probe) rateShort(k dissect.Confidence, lo, hi int) dissect.Confidence {
 	if p.length < lo || p.length > hi {
 		return dissect.No
 	}
@@ -73,30 +73,30 @@ func (p *probe) short(k dissect.Confidence, lo, hi int) dissect.Confidence {
 	return k
 }
 
-func (p *probe) infoRequest() dissect.Confidence {
+func (p *probe) rateInfoRequest() dissect.Confidence {
 	switch {
 	case bytes.HasPrefix(p.b, infoText):
 		return dissect.Certain
-	case p.cut && bytes.HasPrefix(infoText, p.b), challengeFirst(p.b, p.cut):
+	case p.cut && bytes.HasPrefix(infoText, p.b), hasChallengeFirst(p.b, p.cut):
 		return dissect.Likely
 	case p.length == challengeLen || p.length == 0: // a retry that lost its text
 		return dissect.Maybe
-	case p.length < len(infoText) && p.printable(p.b): // HLTV looks at the letter only
+	case p.length < len(infoText) && p.isMostlyText(p.b): // HLTV looks at the letter only
 		return dissect.Maybe
 	}
 	return dissect.No
 }
 
-// challengeRequest: 5 bytes in all, 9 with a challenge, more with zeros. The two
+// rateChallengeRequest: 5 bytes in all, 9 with a challenge, more with zeros. The two
 // placeholders are what every client starts with.
-func (p *probe) challengeRequest() dissect.Confidence {
+func (p *probe) rateChallengeRequest() dissect.Confidence {
 	switch {
 	case p.length == challengeLen && len(p.b) == challengeLen:
 		if v := int32(binary.LittleEndian.Uint32(p.b)); v == -1 || v == 0 {
 			return dissect.Certain
 		}
 		return dissect.Likely
-	case p.length > challengeLen && len(p.b) >= challengeLen && zeros(p.b[challengeLen:]):
+	case p.length > challengeLen && len(p.b) >= challengeLen && isZeros(p.b[challengeLen:]):
 		return dissect.Likely
 	case p.length <= 16: // nothing, a piece, or a number as text
 		return dissect.Maybe
@@ -104,18 +104,18 @@ func (p *probe) challengeRequest() dissect.Confidence {
 	return dissect.No
 }
 
-// ack: an empty string (GoldSource), fourteen '0' and a NUL (Source), or nothing.
-func (p *probe) ack() dissect.Confidence {
+// rateAck: an empty string (GoldSource), fourteen '0' and a NUL (Source), or nothing.
+func (p *probe) rateAck() dissect.Confidence {
 	const sourceLen = 15
 	if p.length == sourceLen && bytes.Count(p.b, []byte{'0'}) >= len(p.b)-1 {
 		return dissect.Likely
 	}
-	return p.short(dissect.Maybe, 0, 1)
+	return p.rateShort(dissect.Maybe, 0, 1)
 }
 
-// text steps over n strings from offset off and returns the offset after the
+// skipTexts steps over n strings from offset off and returns the offset after the
 // last NUL, or -1 if one does not end.
-func (p *probe) text(off, n int) int {
+func (p *probe) skipTexts(off, n int) int {
 	for range n {
 		i := bytes.IndexByte(p.b[off:], 0)
 		if i < 0 {
@@ -126,16 +126,16 @@ func (p *probe) text(off, n int) int {
 	return off
 }
 
-// info: four strings, then nine bytes of which four come from small sets.
+// rateInfo: four strings, then nine bytes of which four come from small sets.
 // Frontlines: Fuel of War has more text where these bytes should be.
-func (p *probe) info() dissect.Confidence {
+func (p *probe) rateInfo() dissect.Confidence {
 	const fixed = 9 // app_id to vac
 	if len(p.b) < 1 {
 		return dissect.Maybe
 	}
-	off := p.text(1, 4)
+	off := p.skipTexts(1, 4)
 	if off < 0 || len(p.b)-off < fixed {
-		if p.cut || p.printable(p.b[1:]) {
+		if p.cut || p.isMostlyText(p.b[1:]) {
 			return dissect.Maybe
 		}
 		return dissect.No
@@ -151,8 +151,8 @@ func (p *probe) info() dissect.Confidence {
 	return dissect.Certain
 }
 
-// printable reports whether most of a piece of a message is text.
-func (p *probe) printable(b []byte) bool {
+// isMostlyText reports whether most of a piece of a message is text.
+func (p *probe) isMostlyText(b []byte) bool {
 	n := 0
 	for _, x := range b {
 		if x >= 0x20 || x == 0 {
@@ -185,8 +185,8 @@ func (p *probe) walkPlayers() (n, off int, ok bool) {
 	return n, off, true
 }
 
-// players: impossible times do not refute, they only do not confirm.
-func (p *probe) players() dissect.Confidence {
+// ratePlayers: impossible times do not refute, they only do not confirm.
+func (p *probe) ratePlayers() dissect.Confidence {
 	n, off, ok := p.walkPlayers()
 	if !ok || n == 0 {
 		return dissect.Maybe
@@ -198,16 +198,16 @@ func (p *probe) players() dissect.Confidence {
 	return dissect.Maybe
 }
 
-// rules walks the pairs. A big-endian count that fits exactly is Frontlines:
+// rateRules walks the pairs. A big-endian count that fits exactly is Frontlines:
 // Fuel of War's.
-func (p *probe) rules() dissect.Confidence {
+func (p *probe) rateRules() dissect.Confidence {
 	if len(p.b) < 2 {
 		return dissect.Maybe
 	}
 	count, swapped := int(binary.LittleEndian.Uint16(p.b)), int(binary.BigEndian.Uint16(p.b))
 	n, off := 0, 2
 	for off < len(p.b) {
-		end := p.text(off, 2)
+		end := p.skipTexts(off, 2)
 		if end < 0 {
 			break
 		}
@@ -222,11 +222,11 @@ func (p *probe) rules() dissect.Confidence {
 		return dissect.No
 	case n == 0 && whole:
 		return dissect.Maybe
-	case misnamed(p.b, p.length, p.asked):
+	case isMisnamed(p.b, p.length, p.asked):
 		return dissect.Maybe
 	case n == 0 && !p.cut && p.asked&dissect.AskRules == 0:
 		return dissect.No // a list without one whole pair is believed if it was asked for
-	case !p.ruleName():
+	case !p.hasRuleName():
 		return dissect.No
 	case n < count:
 		return dissect.Likely
@@ -234,9 +234,9 @@ func (p *probe) rules() dissect.Confidence {
 	return dissect.Maybe
 }
 
-// ruleName reports whether the first rule's name looks like one: printable, or the
+// hasRuleName reports whether the first rule's name looks like one: printable, or the
 // two bytes of a binary page.
-func (p *probe) ruleName() bool {
+func (p *probe) hasRuleName() bool {
 	name := p.b[2:]
 	if i := bytes.IndexByte(name, 0); i >= 0 {
 		name = name[:i]

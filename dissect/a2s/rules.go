@@ -8,25 +8,25 @@ import (
 	"qsniff/internal/console"
 )
 
-// rules reads the body of S2A_RULES. Engines write into a fixed buffer and send
+// readRules reads the body of S2A_RULES. Engines write into a fixed buffer and send
 // what fits: fewer pairs than the count, or a last string without its NUL, is how
 // long lists end.
-func rules(c *dissect.Context, cur *dissect.Cursor) {
-	wrong := misnamed(cur.Peek(cur.Left()), cur.LeftOnWire(), c.FromServer.Asked)
+func readRules(c *dissect.Context, cur *dissect.Cursor) {
+	wrong := isMisnamed(cur.Peek(cur.Left()), cur.LeftOnWire(), c.FromServer.Asked)
 	count := int(cur.U16(&defRuleCount))
 	at := cur.Fields() - 1
 	var found pages
 	cur.Push(&defRuleList, count)
 	n, binary := 0, 0
 	for ; cur.OK() && cur.Left() > 0; n++ {
-		if n >= count && !cur.Cut() && !anotherRule(cur.Peek(cur.Left())) {
+		if n >= count && !cur.Cut() && !isWholeRule(cur.Peek(cur.Left())) {
 			break
 		}
 		cur.Push(&defRule, n)
 		name := cur.CString(&defRuleName)
 		start := cur.Offset()
-		value := cur.CString(ruleValue(name, cur.Peek(cur.Left())))
-		if found.add(name, extent(cur, start), cur.OK()) || notText(name, value) {
+		value := cur.CString(valueDef(name, cur.Peek(cur.Left())))
+		if found.add(name, extentFrom(cur, start), cur.OK()) || isBinary(name, value) {
 			binary++
 		}
 		cur.Pop()
@@ -45,11 +45,11 @@ func rules(c *dissect.Context, cur *dissect.Cursor) {
 	if binary > 0 {
 		cur.ExpertAt(&codeBinary, codeBinary.Severity, at, uint64(binary), 0)
 	}
-	bohemia(c, cur, &found, at)
+	readBohemia(c, cur, &found, at)
 }
 
-// extent is that of a text from offset start to what was read, without its NUL.
-func extent(cur *dissect.Cursor, start int) dissect.Extent {
+// extentFrom is that of a text from offset start to what was read, without its NUL.
+func extentFrom(cur *dissect.Cursor, start int) dissect.Extent {
 	n := cur.Offset() - start
 	if cur.OK() {
 		n-- // the NUL
@@ -57,9 +57,9 @@ func extent(cur *dissect.Cursor, start int) dissect.Extent {
 	return dissect.Extent{Off: uint32(start), Len: uint32(n)}
 }
 
-// ruleValue is the definition for the value at the start of b. Engines say of a
+// valueDef is the definition for the value at the start of b. Engines say of a
 // password only whether there is one; plugins and proxies forward what they like.
-func ruleValue(name, b []byte) *dissect.Def {
+func valueDef(name, b []byte) *dissect.Def {
 	value, _, ended := bytes.Cut(b, []byte{0})
 	if ended && console.HidesPair(name, value) || !ended && console.HoldsSecret(name) {
 		return &defRuleSecret
@@ -67,11 +67,11 @@ func ruleValue(name, b []byte) *dissect.Def {
 	return &defRuleValue
 }
 
-// anotherRule reports whether b is one more whole pair.
-func anotherRule(b []byte) bool {
+// isWholeRule reports whether b is one more whole pair.
+func isWholeRule(b []byte) bool {
 	i := bytes.IndexByte(b, 0)
 	return i > 0 && bytes.IndexByte(b[i+1:], 0) >= 0
 }
 
-// notText reports whether a rule is not text.
-func notText(name, value []byte) bool { return !utf8.Valid(name) || !utf8.Valid(value) }
+// isBinary reports whether a rule is not text.
+func isBinary(name, value []byte) bool { return !utf8.Valid(name) || !utf8.Valid(value) }

@@ -28,7 +28,7 @@ func TestRulesHidePasswords(t *testing.T) {
 	} {
 		b := hextest.Bytes(t, tc.in)
 		m := dissecttest.Run(New(), dissecttest.Context(len(b)), b)
-		dissecttest.Invariants(t, m)
+		dissecttest.CheckInvariants(t, m)
 		if hidden, shown := m.Find(&defRuleSecret) != nil, m.Find(&defRuleValue) != nil; hidden != tc.hidden || shown == tc.hidden {
 			t.Errorf("%s: hidden %v, shown %v", tc.name, hidden, shown)
 		}

@@ -45,9 +45,9 @@ func steamIDName(v uint64) string {
 	return ""
 }
 
-// steamID3 adds the SteamID just read as Steam writes it for people: [G:1:123].
-// The instance stands after where it tells two accounts apart.
-func steamID3(cur *dissect.Cursor, v uint64, at dissect.Extent) {
+// addSteamID3 adds the SteamID just read as Steam writes it for people: [G:1:123].
+// The instance follows where it distinguishes two accounts.
+func addSteamID3(cur *dissect.Cursor, v uint64, at dissect.Extent) {
 	id := steamID(v)
 	kind := id.kind()
 	if v == 0 || kind >= uint64(len(steamKinds)) || steamKinds[kind].letter == 0 {

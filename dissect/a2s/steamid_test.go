@@ -27,7 +27,7 @@ func TestSteamID(t *testing.T) {
 		b := hextest.Bytes(t, `ffffffff 49 11 "n" 00 "m" 00 "d" 00 "g" 00 da02 03 10 01 "dl" 00 01 "1" 00 10`)
 		b = binary.LittleEndian.AppendUint64(b, tc.id)
 		m := dissecttest.Run(New(), dissecttest.Context(len(b)), b)
-		dissecttest.Invariants(t, m)
+		dissecttest.CheckInvariants(t, m)
 		var text string
 		if f := m.Find(&defSID3); f != nil {
 			text = string(m.Bytes(f))

@@ -23,24 +23,24 @@ type dialect struct {
 	free string
 }
 
-// elements cuts keywords into elements and trims blanks. Empty ones are left out.
+// elements cuts keywords into elements and trims blanks. Empty ones are skipped.
 type elements struct {
-	b    []byte
-	next int
-	d    *dialect
+	b   []byte
+	off int
+	d   *dialect
 }
 
-// step returns the next element and its offset, or nil.
-func (e *elements) step() (off int, element []byte) {
-	for e.next < len(e.b) {
-		off = e.next
+// next returns the next element and its offset, or nil.
+func (e *elements) next() (off int, element []byte) {
+	for e.off < len(e.b) {
+		off = e.off
 		end := e.end(off)
 		if e.d.free != "" && bytes.HasPrefix(e.b[off:end], []byte(e.d.free)) {
 			for end < len(e.b) && !startsWithKey(e.b[end+1:e.end(end+1)]) {
 				end = e.end(end + 1)
 			}
 		}
-		e.next = end + 1
+		e.off = end + 1
 		element = bytes.TrimLeft(e.b[off:end], " ")
 		off = end - len(element)
 		if element = bytes.TrimRight(element, " "); len(element) > 0 {
@@ -75,7 +75,7 @@ func startsWithKey(element []byte) bool {
 	return true
 }
 
-// finder tells which tag an element is. Every tag counts once: a repeat is a word
+// finder finds which tag an element is. Every tag counts once: a repeat is a word
 // like any other.
 type finder struct {
 	d    *dialect
@@ -98,9 +98,9 @@ func (s *finder) find(element []byte) (t *tag, v []byte, num numbers) {
 	return nil, nil, numbers{}
 }
 
-// tags adds what the keywords at at say in the dialect of game app: one field for
+// addTags adds what the keywords at at say in the dialect of game app: one field for
 // each tag, and what is none as a list of words, so that nothing is lost.
-func tags(cur *dissect.Cursor, keywords []byte, at dissect.Extent, app uint32) {
+func addTags(cur *dissect.Cursor, keywords []byte, at dissect.Extent, app uint32) {
 	d := dialectOf(app)
 	if d == nil || len(keywords) == 0 {
 		return
@@ -109,25 +109,25 @@ func tags(cur *dissect.Cursor, keywords []byte, at dissect.Extent, app uint32) {
 	p.Push(&defTags, 0, dissect.Extent{Off: at.Off})
 	s := finder{d: d}
 	for e := (elements{b: keywords, d: d}); ; {
-		off, element := e.step()
+		off, element := e.next()
 		if element == nil {
 			break
 		}
 		if t, v, num := s.find(element); t != nil {
 			place := dissect.Extent{Off: at.Off + uint32(off), Len: uint32(len(element))}
-			t.emit(&p, place, v, num)
+			t.addField(&p, place, v, num)
 		}
 	}
-	words(&p, keywords, at, d)
+	addWords(&p, keywords, at, d)
 	p.Pop()
 }
 
-// words adds the list of the elements that are no tags.
-func words(p *dissect.Parts, keywords []byte, at dissect.Extent, d *dialect) {
+// addWords adds the list of the elements that are no tags.
+func addWords(p *dissect.Parts, keywords []byte, at dissect.Extent, d *dialect) {
 	p.Push(&defWords, dissect.Undeclared, dissect.Extent{Off: at.Off + at.Len})
 	s := finder{d: d}
 	for e := (elements{b: keywords, d: d}); ; {
-		off, element := e.step()
+		off, element := e.next()
 		if element == nil {
 			break
 		}
@@ -138,8 +138,8 @@ func words(p *dissect.Parts, keywords []byte, at dissect.Extent, d *dialect) {
 	p.Pop()
 }
 
-// emit adds the field of an element at at, with value v.
-func (t *tag) emit(p *dissect.Parts, at dissect.Extent, v []byte, num numbers) {
+// addField adds the field of an element at at, with value v.
+func (t *tag) addField(p *dissect.Parts, at dissect.Extent, v []byte, num numbers) {
 	switch {
 	case t.def.Kind == dissect.Text:
 		p.Text(t.def, at, v)

@@ -91,7 +91,7 @@ func TestTags(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			b := infoWith(1, 2, tc.keywords, tc.app)
 			m := dissecttest.Run(New(), dissecttest.Context(len(b)), b)
-			dissecttest.Invariants(t, m)
+			dissecttest.CheckInvariants(t, m)
 			if got := said(m); got != tc.want {
 				t.Errorf("\ngot  %s\nwant %s", got, tc.want)
 			}
@@ -125,7 +125,7 @@ func TestTagsByAppID(t *testing.T) {
 		t.Errorf("\ngot  %s\nwant %s", got, want)
 	}
 	rust := infoWith(1, 2, "mp5", appRust)
-	dissecttest.Truncations(t, New(), dissecttest.Context(len(rust)), rust)
+	dissecttest.CheckTruncations(t, New(), dissecttest.Context(len(rust)), rust)
 	for n := range rust {
 		m := dissecttest.Run(New(), dissecttest.Context(len(rust)), rust[:n])
 		if got := said(m); got != "none" {
@@ -147,7 +147,7 @@ func TestManyTags(t *testing.T) {
 	} {
 		b := infoWith(1, 2, tc.keywords, appRust)
 		m := dissecttest.Run(New(), dissecttest.Context(len(b)), b)
-		dissecttest.Invariants(t, m)
+		dissecttest.CheckInvariants(t, m)
 		got := strings.Count(said(m), "word=")
 		if short := tc.words - got; short < 0 || short > 30 { // the fields before them
 			t.Errorf("%s: got %d words, want %d or a few less", tc.name, got, tc.words)
@@ -189,7 +189,7 @@ func TestTagAllocations(t *testing.T) {
 		appRust: "mp575,cp547,gmrust,oxide", appDayZ: "etm4.000000,02:55", appArma3: "bt,c-1--1,pw", 440: "*grp:5i,x", 393380: "OWNINGNAME:a,b,P2PPORT:1",
 	} {
 		b := infoWith(1, 2, keywords, app)
-		dissecttest.Allocations(t, New(), dissecttest.Context(len(b)), b)
+		dissecttest.CheckAllocations(t, New(), dissecttest.Context(len(b)), b)
 	}
 }
 
@@ -204,7 +204,7 @@ func FuzzTags(f *testing.F) {
 	f.Fuzz(func(t *testing.T, keywords string, app uint8, missing uint16) {
 		for _, app := range []uint64{apps[int(app)%len(apps)], uint64(app)} {
 			b := infoWith(1, 2, keywords, app)
-			dissecttest.Fuzz(t, New(), dissecttest.Context(len(b)+int(missing)), b)
+			dissecttest.CheckInput(t, New(), dissecttest.Context(len(b)+int(missing)), b)
 		}
 		if strings.Contains(keywords, "\x00") || len(keywords) > 4<<10 {
 			return

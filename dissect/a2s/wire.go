@@ -5,16 +5,16 @@ import "qsniff/dissect"
 // mark is what every connectionless packet of the engines begins with.
 var mark = []byte{0xff, 0xff, 0xff, 0xff}
 
-// begins is the pattern of a message in one datagram.
-func begins(op byte) []dissect.Pattern {
+// patterns is the pattern of a message in one datagram.
+func patterns(op byte) []dissect.Pattern {
 	return []dissect.Pattern{dissect.Begins(string(mark) + string(rune(op)))}
 }
 
-// reply is the pattern of a reply, and that of one whose server wrote the mark twice.
-func reply(op byte) []dissect.Pattern {
+// replyPatterns is the pattern of a reply, and that of one whose server wrote the mark twice.
+func replyPatterns(op byte) []dissect.Pattern {
 	twice := dissect.Begins(string(mark) + string(mark) + string(rune(op)))
 	twice.Mistake = true
-	return append(begins(op), twice)
+	return append(patterns(op), twice)
 }
 
 // wireZeros is that of an answer which is nothing but zeros.
@@ -43,14 +43,17 @@ func pageToken(op byte) *dissect.Token {
 	return t
 }
 
-// settings: the challenge is off by default in some games, the limit in all; Valve
-// suggested 25 to 75 for it.
-const settings = "In the server itself: STEAM_GAMESERVER_A2S_INFO_REQUIRE_CHALLENGE=1 and STEAM_GAMESERVER_RATE_LIMIT_200MS=25" +
-	" in its environment, and sv_max_queries_sec 3."
+// What to set in servers. The challenge is off by default in some games, the limit in
+// all; Valve suggested 25 to 75 for it.
+const (
+	requireChallenge = "STEAM_GAMESERVER_A2S_INFO_REQUIRE_CHALLENGE=1"
+	settings         = "In the server itself: " + requireChallenge + " and STEAM_GAMESERVER_RATE_LIMIT_200MS=25" +
+		" in its environment, and sv_max_queries_sec 3."
+)
 
 // joins are what Source's clients send to join: they ask for a challenge of another
 // kind, and connect.
-var joins = append(begins('q'), begins('k')...)
+var joins = append(patterns('q'), patterns('k')...)
 
 // operator is for those who run Source servers. A challenge costs a server next to
 // nothing: later branches of the engine answer 3000 queries a second.
@@ -59,7 +62,8 @@ var operator = dissect.Operator{
 	Settings: settings,
 	Reflected: "The cure is the challenge, with which the answer to a forged query is smaller than the query. " + settings +
 		" If these are set and answers still go out, something in front of the server answers from a cache.",
-	Crowded: "If the server has trouble answering, raise sv_max_queries_sec_global, or let a cache that checks challenges answer A2S_INFO.",
-	Polled:  "If the server should have rest, sv_max_queries_sec 3 gives it.",
-	Cap:     300,
+	Crowded:   "If the server has trouble answering, raise sv_max_queries_sec_global, or let a cache that checks challenges answer A2S_INFO.",
+	Polled:    "If the server should have rest, sv_max_queries_sec 3 gives it.",
+	Challenge: requireChallenge + " makes Source servers do it",
+	Cap:       300,
 }

@@ -20,17 +20,17 @@ const (
 	numberXfire = 3 // of EYE3
 
 	byteLimit = 255
-	// portOffset is what the query port lies above the game's.
+	// portOffset is by how much the query port exceeds the game's.
 	portOffset = 123
 )
 
 // The message types. Requests have one name and differ in what they ask for.
 var (
-	typeAskFull    = query(dissect.AskStatus, "s", "asks for everything")
-	typeAskLight   = query(dissect.AskBrowse, "br", "asks for the short form for browsers")
-	typeAskXfire   = query(dissect.AskPresence, "x", "asks for the shortest form")
-	typeAskVersion = query(dissect.AskVersion, "v", "asks for the version")
-	typeAskPing    = query(dissect.AskPing, "p", "asks for a sign of life")
+	typeAskFull    = newQueryType(dissect.AskStatus, "s", "asks for everything")
+	typeAskLight   = newQueryType(dissect.AskBrowse, "br", "asks for the short form for browsers")
+	typeAskXfire   = newQueryType(dissect.AskPresence, "x", "asks for the shortest form")
+	typeAskVersion = newQueryType(dissect.AskVersion, "v", "asks for the version")
+	typeAskPing    = newQueryType(dissect.AskPing, "p", "asks for a sign of life")
 
 	typeFull = dissect.Type{Name: "EYE1", Reply: true, Asks: dissect.AskStatus, Wire: wireFull,
 		Doc:     "everything: server, settings, players",
@@ -45,8 +45,8 @@ var (
 		Doc: "version as bare text, from MTA", Summary: []*dissect.Def{&defVersion}}
 )
 
-func query(asks dissect.Asked, letters, doc string) dissect.Type {
-	return dissect.Type{Name: "ASE_QUERY", Asks: asks, Wire: wireQuery(letters), Doc: doc, Summary: []*dissect.Def{&defQuery, &defText}}
+func newQueryType(asks dissect.Asked, letters, doc string) dissect.Type {
+	return dissect.Type{Name: "ASE_QUERY", Asks: asks, Wire: queryPatterns(letters), Doc: doc, Summary: []*dissect.Def{&defQuery, &defText}}
 }
 
 var byLetter = [256]*dissect.Type{
@@ -55,8 +55,9 @@ var byLetter = [256]*dissect.Type{
 }
 
 var proto = dissect.Proto{
-	Name: "ase",
-	Doc:  "All-Seeing Eye, the queries of Multi Theft Auto, Far Cry and others",
+	Name:  "ase",
+	Doc:   "All-Seeing Eye, the queries of Multi Theft Auto, Far Cry and others",
+	Reads: "All-Seeing Eye: EYE1, MTA's EYE2 and EYE3, version, fragments joined",
 	Types: []*dissect.Type{&typeAskFull, &typeAskLight, &typeAskXfire, &typeAskVersion, &typeAskPing,
 		&typeFull, &typeLight, &typeXfire, &typeVersion},
 	Defs:  defs,
@@ -97,14 +98,14 @@ func New() *Dissector { return &Dissector{} }
 // Proto describes the protocol.
 func (*Dissector) Proto() *dissect.Proto { return &proto }
 
-// kind tells by its first bytes which message b is, if it is one.
-func kind(c *dissect.Context, b []byte) *dissect.Type {
+// identify returns the type of the message b by its first bytes, nil if it is none.
+func identify(c *dissect.Context, b []byte) *dissect.Type {
 	switch {
 	case len(b) == 0:
 		return nil
 	case wire.BeginsEye(b):
 		if n := wire.EyeNumber(b); n > 0 {
-			return reply(c, b, n)
+			return identifyReply(c, b, n)
 		}
 		return nil
 	case isDigit(b[0]):
@@ -113,9 +114,9 @@ func kind(c *dissect.Context, b []byte) *dissect.Type {
 	return byLetter[b[0]]
 }
 
-// reply tells fragments, which belong to EYE1, from EYE2 and EYE3: by the game,
-// or by a client that asked for the short forms only.
-func reply(c *dissect.Context, b []byte, number int) *dissect.Type {
+// identifyReply returns the type of a reply. EYE2 and EYE3 are messages if MTA sent
+// them or the client asked for the short forms only, else fragments of an EYE1.
+func identifyReply(c *dissect.Context, b []byte, number int) *dissect.Type {
 	const short = dissect.AskBrowse | dissect.AskPresence
 	asked := c.FromServer.Asked | c.Waiting
 	if !wire.IsMTA(b) && (asked&short == 0 || asked&dissect.AskStatus != 0) {
@@ -139,13 +140,13 @@ func (*Dissector) Dissect(c *dissect.Context, t *dissect.Type, b []byte, m *diss
 	case &typeFull:
 		cur.Take(&defHeader, wire.EyeHeaderLen)
 		if wire.EyeNumber(b) == 1 {
-			r.full()
+			r.readFull()
 		} else {
 			cur.Rest(&defPiece)
 		}
 	case &typeLight, &typeXfire:
 		cur.Take(&defHeader, wire.EyeHeaderLen)
-		r.light(m.Type == &typeLight)
+		r.readLight(m.Type == &typeLight)
 	case &typeVersion:
 		cur.Rest(&defVersion)
 	case nil:

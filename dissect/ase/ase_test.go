@@ -71,14 +71,14 @@ func TestDissect(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			b := hextest.Bytes(t, tc.in)
 			m := dissecttest.Run(New(), dissecttest.Context(len(b)), b)
-			dissecttest.Invariants(t, m)
+			dissecttest.CheckInvariants(t, m)
 			if m.Type == nil || m.Type.Name != tc.typ || m.Status != tc.status {
 				t.Errorf("\ngot  %v %v\nwant %s %v", m.Type, m.Status, tc.typ, tc.status)
 			}
 			if got := dissecttest.Findings(m); got != tc.findings {
 				t.Errorf("findings\ngot  %q\nwant %q", got, tc.findings)
 			}
-			dissecttest.Fields(t, m, tc.have, tc.lack)
+			dissecttest.CheckFields(t, m, tc.have, tc.lack)
 		})
 	}
 }
@@ -173,7 +173,7 @@ func TestManyPlayers(t *testing.T) {
 		b = append(b, 0x40)
 	}
 	m := dissecttest.Run(New(), dissecttest.Context(len(b)), b)
-	dissecttest.Invariants(t, m)
+	dissecttest.CheckInvariants(t, m)
 	if got := dissecttest.Findings(m); got != "LIM-01" {
 		t.Errorf("findings\ngot  %q\nwant %q", got, "LIM-01")
 	}
@@ -190,7 +190,7 @@ func TestTruncations(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := hextest.Bytes(t, in)
-			dissecttest.Truncations(t, New(), dissecttest.Context(len(b)), b)
+			dissecttest.CheckTruncations(t, New(), dissecttest.Context(len(b)), b)
 		})
 	}
 }
@@ -200,7 +200,7 @@ func TestAllocations(t *testing.T) {
 	for _, in := range []string{full, light, xfire, later, `73`, `"1.6"`, leading + `01 3f 09 "Ann"`} {
 		b := hextest.Bytes(t, in)
 		c := dissecttest.Context(len(b))
-		dissecttest.Allocations(t, d, c, b)
+		dissecttest.CheckAllocations(t, d, c, b)
 	}
 }
 
@@ -212,7 +212,7 @@ func FuzzDissect(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte, missing, asked uint16) {
 		c := dissecttest.Context(len(b) + int(missing))
 		c.FromServer.Asked = dissect.Asked(asked)
-		dissecttest.Fuzz(t, New(), c, b)
+		dissecttest.CheckInput(t, New(), c, b)
 	})
 }
 

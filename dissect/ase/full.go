@@ -18,36 +18,36 @@ var byFlag = [...]*dissect.Def{&defPlayerName, &defPlayerTeam, &defPlayerSkin, &
 // passwordField is the name of the field that says whether a password is needed.
 var passwordField = []byte("password")
 
-// full reads the body of EYE1.
-func (r *reader) full() {
-	r.text(&defGame)
-	r.port()
-	r.text(&defName)
-	r.text(&defGametype)
-	r.text(&defMap)
-	r.text(&defVersion)
-	switch s := r.secretText(&defFullPassword, &defFullSecret, passwordField); {
+// readFull reads the body of EYE1.
+func (r *reader) readFull() {
+	r.readText(&defGame)
+	r.readPort()
+	r.readText(&defName)
+	r.readText(&defGametype)
+	r.readText(&defMap)
+	r.readText(&defVersion)
+	switch s := r.readSecretText(&defFullPassword, &defFullSecret, passwordField); {
 	case len(s) == 1 && s[0] == '0':
 		r.Note("not needed")
 	case len(s) == 1 && s[0] == '1':
 		r.Note("needed")
 	}
-	r.text(&defFullPlayers)
-	r.text(&defFullMax)
-	if r.rules() {
-		r.players()
+	r.readText(&defFullPlayers)
+	r.readText(&defFullMax)
+	if r.readRules() {
+		r.readPlayers()
 	}
 }
 
-// rules reads pairs of texts up to the empty name that ends them. It reports
+// readRules reads pairs of texts up to the empty name that ends them. It reports
 // false where the capture ends first, so that nothing is known of players.
-func (r *reader) rules() bool {
+func (r *reader) readRules() bool {
 	const empty = 1 // length byte of an empty text
 	r.Push(&defRules, dissect.Undeclared)
 	for i := 0; r.OK() && r.Left() > 0 && r.Peek(1)[0] != empty; i++ {
 		r.Push(&defRule, i)
-		name := r.text(&defRuleName)
-		r.secretText(&defRuleValue, &defRuleSecret, name)
+		name := r.readText(&defRuleName)
+		r.readSecretText(&defRuleValue, &defRuleSecret, name)
 		r.Pop()
 	}
 	r.Pop()
@@ -58,23 +58,23 @@ func (r *reader) rules() bool {
 	return true
 }
 
-// players reads records to the end of the datagram, or to flags of 0. A length of
+// readPlayers reads records to the end of the datagram, or to flags of 0. A length of
 // 0, which no text can have, ends them too.
-func (r *reader) players() {
+func (r *reader) readPlayers() {
 	r.Push(&defList, dissect.Undeclared)
 	whole := true
-	for i := 0; whole && r.OK() && r.Left() > 0 && !r.at0(); i++ {
+	for i := 0; whole && r.OK() && r.Left() > 0 && !r.isAtZero(); i++ {
 		r.Push(&defPlayer, i)
-		whole = r.player()
+		whole = r.readPlayer()
 		r.Pop()
 	}
 	r.Pop()
-	r.endOfPlayers(whole)
+	r.readEndOfPlayers(whole)
 }
 
-// player reads the texts that the flags announce. It reports false where one of
+// readPlayer reads the texts that the flags announce. It reports false where one of
 // them has a length of 0.
-func (r *reader) player() bool {
+func (r *reader) readPlayer() bool {
 	flags := r.U8(&defFlags)
 	at := r.Fields() - 1
 	if flags&^knownFlags != 0 {
@@ -82,11 +82,11 @@ func (r *reader) player() bool {
 	}
 	n := uint64(0)
 	for f := flags & knownFlags; f != 0 && r.OK(); f &= f - 1 {
-		if r.at0() {
+		if r.isAtZero() {
 			return false
 		}
 		none := r.LeftOnWire() == 0
-		r.text(byFlag[bits.TrailingZeros8(f)])
+		r.readText(byFlag[bits.TrailingZeros8(f)])
 		if none && !r.OK() {
 			r.ExpertAt(&codeFlags, codeFlags.Severity, at, uint64(flags), n)
 		}

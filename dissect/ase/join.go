@@ -7,7 +7,7 @@ import (
 	"qsniff/wire"
 )
 
-// lost says what became of the rest of a reply that was given up.
+// lost is why a reply is incomplete, by how its joining ended.
 var lost = [...]string{
 	eye.Complete: "",
 	eye.Alone:    "",
@@ -17,10 +17,10 @@ var lost = [...]string{
 	eye.Replaced: "the id of the EYE fragments came again before all were there",
 }
 
-// joiner joins fragmented replies, and says what it is told of them.
+// joiner joins the fragments of replies and passes each reply on as a dissect.Joined.
 type joiner struct {
 	*eye.Assembler
-	fragment eye.Fragment
+	fragment eye.Datagram
 	joined   dissect.Joined
 }
 
@@ -43,8 +43,8 @@ func (*joiner) MayTake(b []byte) bool { return wire.EyeNumber(b) != 0 }
 func (j *joiner) Take(c *dissect.Context, d *dissect.Datagram) bool {
 	const short = dissect.AskBrowse | dissect.AskPresence
 	asked := c.FromServer.Asked | c.Waiting
-	j.fragment = eye.Fragment{Src: c.Src, Dst: c.Dst, Data: d.Data, Wire: c.Wire, Frame: d.Frame, Pieces: d.Pieces,
-		Nanos: d.Nanos, Short: asked.Has(short) && !asked.Has(dissect.AskStatus)}
+	j.fragment = eye.Datagram{Src: c.Src, Dst: c.Dst, Data: d.Data, Wire: c.Wire, Frame: d.Frame, Pieces: d.Pieces,
+		Nanos: d.Nanos, WantsShort: asked.Has(short) && !asked.Has(dissect.AskStatus)}
 	return j.Add(&j.fragment)
 }
 

@@ -13,20 +13,20 @@ var (
 	xfireItems = []*dissect.Def{&defMap, &defOnline}
 )
 
-// light reads the body of EYE2, or of EYE3, which lacks port, serials and players.
-func (r *reader) light(eye2 bool) {
-	r.text(&defGame)
+// readLight reads the body of EYE2, or of EYE3, which lacks port, serials and players.
+func (r *reader) readLight(eye2 bool) {
+	r.readText(&defGame)
 	if eye2 {
-		r.port()
+		r.readPort()
 	}
-	r.text(&defName)
-	r.text(&defGametype)
+	r.readText(&defName)
+	r.readText(&defGametype)
 	if eye2 {
-		r.mapField(lightItems)
+		r.readMapField(lightItems)
 	} else {
-		r.mapField(xfireItems)
+		r.readMapField(xfireItems)
 	}
-	r.text(&defVersion)
+	r.readText(&defVersion)
 	r.U8(&defPassword)
 	if eye2 {
 		r.U8(&defSerials)
@@ -34,40 +34,40 @@ func (r *reader) light(eye2 bool) {
 	r.U8(&defPlayers)
 	r.U8(&defMax)
 	if eye2 {
-		r.names()
+		r.readNames()
 	}
 }
 
-// mapField reads the map and the items after it. They share one length byte and
+// readMapField reads the map and the items after it. They share one length byte and
 // are divided by NULs; clients that do not know the items show the map alone,
 // because their strings end at the first NUL.
-func (r *reader) mapField(known []*dissect.Def) {
+func (r *reader) readMapField(known []*dissect.Def) {
 	const empty = 1
 	length := 0
 	if b := r.Peek(1); len(b) == 1 {
 		length = int(b[0])
 	}
 	if length <= empty || length > r.LeftOnWire() {
-		r.text(&defMap)
+		r.readText(&defMap)
 		return
 	}
 	r.U8(&defMapLength)
 	end := r.Offset() + length - 1
 	for _, d := range known {
-		r.item(d, end)
+		r.readItem(d, end)
 	}
 	if r.OK() && r.Offset() < end {
 		r.Push(&defExtras, dissect.Undeclared)
 		for r.OK() && r.Offset() < end {
-			r.item(&defExtra, end)
+			r.readItem(&defExtra, end)
 		}
 		r.Pop()
 	}
 }
 
-// item reads one item of the map field, which ends at offset end. After the last
+// readItem reads one item of the map field, which ends at offset end. After the last
 // one there is no NUL.
-func (r *reader) item(d *dissect.Def, end int) {
+func (r *reader) readItem(d *dissect.Def, end int) {
 	n := end - r.Offset()
 	if !r.OK() || n <= 0 {
 		return
@@ -79,15 +79,15 @@ func (r *reader) item(d *dissect.Def, end int) {
 	r.Take(d, n)
 }
 
-// names reads the players to the end of the datagram. A length of 0, which no text
+// readNames reads the players to the end of the datagram. A length of 0, which no text
 // can have, ends them too.
-func (r *reader) names() {
+func (r *reader) readNames() {
 	r.Push(&defNames, dissect.Undeclared)
-	for i := 0; r.OK() && r.Left() > 0 && !r.at0(); i++ {
+	for i := 0; r.OK() && r.Left() > 0 && !r.isAtZero(); i++ {
 		r.Push(&defNameGroup, i)
-		r.text(&defNick)
+		r.readText(&defNick)
 		r.Pop()
 	}
 	r.Pop()
-	r.endOfPlayers(false)
+	r.readEndOfPlayers(false)
 }

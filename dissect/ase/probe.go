@@ -14,7 +14,7 @@ const (
 
 // Probe judges b by its structure.
 func (*Dissector) Probe(c *dissect.Context, b []byte) (dissect.Confidence, *dissect.Type) {
-	t := kind(c, b)
+	t := identify(c, b)
 	p := probe{b: b, wire: max(c.Wire, len(b))}
 	k := dissect.No
 	switch t {
@@ -23,16 +23,16 @@ func (*Dissector) Probe(c *dissect.Context, b []byte) (dissect.Confidence, *diss
 	case &typeFull:
 		k = dissect.Maybe
 		if wire.EyeNumber(b) == 1 {
-			k = p.full()
+			k = p.rateFull()
 		}
 	case &typeLight:
-		k = p.light(3) // port, name, gametype
+		k = p.rateLight(3) // port, name, gametype
 	case &typeXfire:
-		k = p.light(2) // name, gametype
+		k = p.rateLight(2) // name, gametype
 	case &typeVersion:
-		k = p.version()
+		k = p.rateVersion()
 	default:
-		k = p.query()
+		k = p.rateQuery()
 	}
 	if k == dissect.No {
 		return k, nil
@@ -46,21 +46,21 @@ type probe struct {
 	wire int    // its length as sent
 }
 
-// query: the letter alone, or with something after it that does not make it a
+// rateQuery: the letter alone, or with something after it that does not make it a
 // word. One byte proves nothing: that is for the port, the flow or the reply.
-func (p *probe) query() dissect.Confidence {
-	if p.wire > maxQuery || len(p.b) > 1 && isWord(p.b[1]) {
+func (p *probe) rateQuery() dissect.Confidence {
+	if p.wire > maxQuery || len(p.b) > 1 && isWordByte(p.b[1]) {
 		return dissect.No
 	}
 	return dissect.Maybe
 }
 
-func isWord(x byte) bool {
+func isWordByte(x byte) bool {
 	return isDigit(x) || x|0x20 >= 'a' && x|0x20 <= 'z' || x == '_'
 }
 
-// version: digits, a dot, a digit, and then what versions are made of.
-func (p *probe) version() dissect.Confidence {
+// rateVersion: digits, a dot, a digit, and then what versions are made of.
+func (p *probe) rateVersion() dissect.Confidence {
 	if p.wire > maxVersion || p.wire > len(p.b) {
 		return dissect.No
 	}
@@ -72,16 +72,16 @@ func (p *probe) version() dissect.Confidence {
 		return dissect.No
 	}
 	for _, x := range p.b[dot+1:] {
-		if !isWord(x) && x != '.' && x != '-' && x != '+' {
+		if !isWordByte(x) && x != '.' && x != '-' && x != '+' {
 			return dissect.No
 		}
 	}
 	return dissect.Maybe
 }
 
-// texts steps over up to n texts after the header. It returns how many there
+// skipTexts steps over up to n texts after the header. It returns how many there
 // are, and the offset after them.
-func (p *probe) texts(n int) (got, off int) {
+func (p *probe) skipTexts(n int) (got, off int) {
 	for off = wire.EyeHeaderLen; got < n; got++ {
 		_, next := wire.EyeText(p.b, off)
 		if next < 0 {
@@ -92,10 +92,10 @@ func (p *probe) texts(n int) (got, off int) {
 	return got, off
 }
 
-// full: nine texts, three of which are numbers. One text is enough to believe in
+// rateFull: nine texts, three of which are numbers. One text is enough to believe in
 // a damaged reply: its four letters and a length that fits.
-func (p *probe) full() dissect.Confidence {
-	n, _ := p.texts(wire.EyeLeading)
+func (p *probe) rateFull() dissect.Confidence {
+	n, _ := p.skipTexts(wire.EyeLeading)
 	switch {
 	case n == 0:
 		return dissect.Maybe
@@ -105,7 +105,7 @@ func (p *probe) full() dissect.Confidence {
 	off := wire.EyeHeaderLen
 	for i := range wire.EyeLeading {
 		s, next := wire.EyeText(p.b, off)
-		if _, ok := decimal(s); !ok && (i == 1 || i == 7 || i == 8) {
+		if _, ok := parseDecimal(s); !ok && (i == 1 || i == 7 || i == 8) {
 			return dissect.Likely
 		}
 		off = next
@@ -113,11 +113,11 @@ func (p *probe) full() dissect.Confidence {
 	return dissect.Certain
 }
 
-// light: the name of the only game that sends it, so many texts, the map field,
+// rateLight: the name of the only game that sends it, so many texts, the map field,
 // the version, and bytes.
-func (p *probe) light(between int) dissect.Confidence {
-	const bytesBehind = 3 // password, players, max_players
-	n, off := p.texts(1 + between)
+func (p *probe) rateLight(between int) dissect.Confidence {
+	const bytesAfter = 3 // password, players, max_players
+	n, off := p.skipTexts(1 + between)
 	switch {
 	case !wire.IsMTA(p.b) || n == 0:
 		return dissect.Maybe
@@ -127,7 +127,7 @@ func (p *probe) light(between int) dissect.Confidence {
 	if _, off = wire.EyeText(p.b, off); off < 0 { // the map field
 		return dissect.Likely
 	}
-	if _, off = wire.EyeText(p.b, off); off < 0 || len(p.b)-off < bytesBehind { // the version
+	if _, off = wire.EyeText(p.b, off); off < 0 || len(p.b)-off < bytesAfter { // the version
 		return dissect.Likely
 	}
 	return dissect.Certain

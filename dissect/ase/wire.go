@@ -2,9 +2,9 @@ package ase
 
 import "qsniff/dissect"
 
-// wireQuery is what requests with one of some letters look like: the letter alone,
+// queryPatterns is what requests with one of some letters look like: the letter alone,
 // or text after it.
-func wireQuery(letters string) (all []dissect.Pattern) {
+func queryPatterns(letters string) (all []dissect.Pattern) {
 	for _, x := range letters {
 		p := dissect.Begins(string(x))
 		all = append(all, p.Sized(1, 1), p.Sized(2, maxQuery).OnlyAtPort("requests with text after their letter"))

@@ -51,7 +51,7 @@ var (
 		Summary: []*dissect.Def{&defName, &defMap, &defPlayers, &defMax}}
 )
 
-var proto = dissect.Proto{Name: "example", Doc: "the template of a protocol", Ports: []uint16{4040},
+var proto = dissect.Proto{Name: "example", Doc: "the template of a protocol", Reads: "information and its challenge", Ports: []uint16{4040},
 	Types: []*dissect.Type{&typeQuery, &typeChallenge, &typeInfo}, Defs: []*dissect.Def{&defHead, &defToken, &defName, &defMap, &defPlayers, &defMax},
 	Codes: []*finding.Code{&codeCrowded, &codeIgnored}, Pairs: dissect.PairCodes{Ignored: &codeIgnored},
 	Operator: dissect.Operator{Settings: "In the server itself: challenge = on.", Cap: 300}}

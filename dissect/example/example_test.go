@@ -30,8 +30,8 @@ func TestMessages(t *testing.T) {
 			b := hextest.Bytes(t, tc.hex)
 			c := dissecttest.Context(len(b))
 			m := dissecttest.Run(d, c, b)
-			dissecttest.Invariants(t, m)
-			dissecttest.Fields(t, m, tc.fields, nil)
+			dissecttest.CheckInvariants(t, m)
+			dissecttest.CheckFields(t, m, tc.fields, nil)
 			if m.Type != tc.typ || m.Status != dissect.Complete || dissecttest.Findings(m) != tc.finds {
 				t.Errorf("got  %v %v %q\nwant %v complete %q", m.Type.Name, m.Status, dissecttest.Findings(m), tc.typ.Name, tc.finds)
 			}
@@ -39,8 +39,8 @@ func TestMessages(t *testing.T) {
 			if hasKey := m.Key != 0; hasKey != (m.Find(&defToken) != nil) {
 				t.Errorf("key %#x, token %v", m.Key, m.Find(&defToken))
 			}
-			dissecttest.Truncations(t, d, c, b, &dissect.Trailing)
-			dissecttest.Allocations(t, d, c, b)
+			dissecttest.CheckTruncations(t, d, c, b, &dissect.Trailing)
+			dissecttest.CheckAllocations(t, d, c, b)
 		})
 	}
 }
@@ -50,6 +50,6 @@ func FuzzExample(f *testing.F) {
 		f.Add(hextest.Bytes(f, tc.hex), uint8(0))
 	}
 	f.Fuzz(func(t *testing.T, b []byte, missing uint8) {
-		dissecttest.Fuzz(t, New(), dissecttest.Context(len(b)+int(missing)), b)
+		dissecttest.CheckInput(t, New(), dissecttest.Context(len(b)+int(missing)), b)
 	})
 }

@@ -16,17 +16,18 @@ const (
 )
 
 var (
-	typeDetailed = dissect.Type{Name: "S2A_INFO_DETAILED", Reply: true, Asks: dissect.AskInfo, Wire: beginsWith(opDetailed), Unmistakable: true,
+	typeDetailed = dissect.Type{Name: "S2A_INFO_DETAILED", Reply: true, Asks: dissect.AskInfo, Wire: letterPatterns(opDetailed), Unmistakable: true,
 		Doc:     "name, map, players, mod",
 		Summary: []*dissect.Def{&defName, &defMap, &defPlayers, &defMaxPlayers, &defGame}}
-	typeInfo = dissect.Type{Name: "S2A_INFO", Reply: true, Asks: dissect.AskInfo, Wire: beginsWith(opInfo), Unmistakable: true,
+	typeInfo = dissect.Type{Name: "S2A_INFO", Reply: true, Asks: dissect.AskInfo, Wire: letterPatterns(opInfo), Unmistakable: true,
 		Doc:     "name, map, players; the oldest form",
 		Summary: []*dissect.Def{&defName, &defMap, &defPlayers, &defMaxPlayers, &defGame}}
 )
 
 var proto = dissect.Proto{
-	Name: "goldsource",
-	Doc:  "forms that only GoldSource engines, HLTV and Xash3D have, and what came in their split format",
+	Name:  "goldsource",
+	Doc:   "forms that only GoldSource engines, HLTV and Xash3D have, and what came in their split format",
+	Reads: "GoldSource's and HLTV's own information, text queries and their replies, challenges, UDP rcon, log lines",
 	Types: []*dissect.Type{&typeDetailed, &typeInfo,
 		&typePing, &typeInfoReq, &typeInfostring, &typeDetails, &typePlayers, &typeRules, &typeListen, &typeNetinfo,
 		&typeGetChallenge, &typeRconChallengeReq, &typeRcon,
@@ -67,35 +68,35 @@ func (*Dissector) Proto() *dissect.Proto { return &proto }
 
 // Probe judges b by its structure: words first, because opcodes are letters.
 func (d *Dissector) Probe(c *dissect.Context, b []byte) (dissect.Confidence, *dissect.Type) {
-	if k, t := identify(c, b); k != dissect.No {
+	if k, t := rateText(c, b); k != dissect.No {
 		return k, t
 	}
 	op, off, ok := opcode(c, b)
 	switch {
 	case ok && op == opDetailed:
-		return probeText(c, b[off:], fixedDetailed), &typeDetailed
+		return rateInformation(b[off:], c.Wire-off, fixedDetailed), &typeDetailed
 	case ok && op == opInfo && off == bodyOff:
-		return probeText(c, b[off:], fixedInfo), &typeInfo
+		return rateInformation(b[off:], c.Wire-off, fixedInfo), &typeInfo
 	case c.FromSplit == wire.GoldSource:
 		return d.shared.Probe(c, b)
 	}
 	return dissect.No, nil
 }
 
-// identify judges messages of text.
-func identify(c *dissect.Context, b []byte) (dissect.Confidence, *dissect.Type) {
+// rateText rates messages of text.
+func rateText(c *dissect.Context, b []byte) (dissect.Confidence, *dissect.Type) {
 	if _, off, ok := opcode(c, b); !ok || off != bodyOff {
 		return dissect.No, nil
 	}
 	t := newText(c, b)
-	k, typ, word := t.judge()
+	k, typ, word := t.rateWord()
 	if !word {
-		k, typ = t.judgeLetter()
+		k, typ = t.rateLetter()
 	}
 	switch {
 	case k == dissect.No:
 		return k, nil
-	case k == dissect.Maybe && c.FromSplit == wire.GoldSource: // the other witness
+	case k == dissect.Maybe && c.FromSplit == wire.GoldSource: // the split format is the second witness
 		k = dissect.Likely
 	}
 	return k, typ
@@ -145,8 +146,8 @@ func (d *Dissector) Dissect(c *dissect.Context, t *dissect.Type, b []byte, m *di
 func readInformation(cur *dissect.Cursor, t *dissect.Type) {
 	cur.U8(&defOpcode)
 	if t == &typeDetailed {
-		detailed(cur)
+		readDetailed(cur)
 		return
 	}
-	info(cur)
+	readInfo(cur)
 }

@@ -52,12 +52,25 @@ func TestDissect(t *testing.T) {
 				t.Errorf("confidence: got %v, want %v", k, dissect.Certain)
 			}
 			m := dissecttest.Run(newDissector(), c, b)
-			dissecttest.Invariants(t, m)
+			dissecttest.CheckInvariants(t, m)
 			if m.Status != tc.status {
 				t.Errorf("status\ngot  %v\nwant %v", m.Status, tc.status)
 			}
-			dissecttest.Fields(t, m, tc.have, tc.lack)
+			dissecttest.CheckFields(t, m, tc.have, tc.lack)
 		})
+	}
+}
+
+// A joined message may lack the header: what the capture cut of one is cut, however
+// little that is.
+func TestJoinedCut(t *testing.T) {
+	b := []byte("m192.0.2.1:27015\x00name\x00map\x00cstrike\x00Count")
+	for missing, want := range []dissect.Confidence{dissect.Maybe, dissect.Likely, dissect.Likely} {
+		c := dissecttest.Context(len(b) + missing)
+		c.FromSplit = wire.GoldSource
+		if k, _ := newDissector().Probe(c, b); k != want {
+			t.Errorf("%d bytes cut: got %v, want %v", missing, k, want)
+		}
 	}
 }
 
@@ -73,7 +86,7 @@ func TestJoined(t *testing.T) {
 		t.Errorf("joined: got %v, want %v", k, dissect.Certain)
 	}
 	m := dissecttest.Run(newDissector(), c, b)
-	dissecttest.Invariants(t, m)
+	dissecttest.CheckInvariants(t, m)
 	if m.Proto.Name != "goldsource" || m.Type.Name != "S2A_RULES" {
 		t.Errorf("got %s %s, want goldsource S2A_RULES", m.Proto.Name, m.Type.Name)
 	}
@@ -95,7 +108,7 @@ func TestTruncations(t *testing.T) {
 	for name, in := range map[string]string{"no mod": noMod, "mod": withMod, "HLTV": hltv, "old": short} {
 		t.Run(name, func(t *testing.T) {
 			b := hextest.Bytes(t, in)
-			dissecttest.Truncations(t, newDissector(), dissecttest.Context(len(b)), b)
+			dissecttest.CheckTruncations(t, newDissector(), dissecttest.Context(len(b)), b)
 		})
 	}
 }
@@ -106,7 +119,7 @@ func TestAllocations(t *testing.T) {
 		b := hextest.Bytes(t, in)
 		c := dissecttest.Context(len(b))
 		c.FromSplit = wire.GoldSource
-		dissecttest.Allocations(t, d, c, b)
+		dissecttest.CheckAllocations(t, d, c, b)
 	}
 }
 
@@ -119,7 +132,7 @@ func FuzzDissect(f *testing.F) {
 		c := dissecttest.Context(len(b) + int(missing))
 		c.FromSplit = wire.Engine(engine % 4)
 		c.FromServer.Asked = dissect.Asked(asked)
-		dissecttest.Fuzz(t, newDissector(), c, b)
+		dissecttest.CheckInput(t, newDissector(), c, b)
 	})
 }
 

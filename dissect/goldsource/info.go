@@ -19,15 +19,16 @@ const (
 	spectatorLen = 8
 )
 
-// probeText judges what both info forms share: five texts, the first an address,
-// then bytes from small sets.
-func probeText(c *dissect.Context, b []byte, fixed int) dissect.Confidence {
+// rateInformation judges what both info forms share: five texts, the first an address,
+// then bytes from small sets. b is what was captured of them, and wire how many bytes
+// they had as sent.
+func rateInformation(b []byte, wire, fixed int) dissect.Confidence {
 	off := skipText(b, texts)
 	if off < 0 || len(b)-off < fixed {
-		switch cut := c.Wire > len(b)+bodyOff; {
+		switch {
 		case !looksLikeAddress(b):
 			return dissect.No
-		case cut:
+		case wire > len(b): // the capture cut it
 			return dissect.Likely
 		}
 		return dissect.Maybe
@@ -45,7 +46,7 @@ func probeText(c *dissect.Context, b []byte, fixed int) dissect.Confidence {
 		}
 		return dissect.Likely
 	}
-	left := c.Wire - bodyOff - off - fixed
+	left := wire - off - fixed
 	if looksLikeAddress(b) && (left == 0 || left == spectatorLen) {
 		return dissect.Certain
 	}
@@ -85,8 +86,8 @@ func skipText(b []byte, n int) int {
 	return off
 }
 
-// common reads what 'm' and 'C' share.
-func common(cur *dissect.Cursor) {
+// readCommon reads what 'm' and 'C' share.
+func readCommon(cur *dissect.Cursor) {
 	cur.CString(&defAddress)
 	cur.CString(&defName)
 	cur.CString(&defMap)
@@ -97,20 +98,20 @@ func common(cur *dissect.Cursor) {
 	cur.U8(&defProtocol)
 }
 
-// detailed reads the body of S2A_INFO_DETAILED.
-func detailed(cur *dissect.Cursor) {
-	common(cur)
+// readDetailed reads the body of S2A_INFO_DETAILED.
+func readDetailed(cur *dissect.Cursor) {
+	readCommon(cur)
 	cur.U8(&defServerType)
 	cur.U8(&defEnvironment)
 	cur.U8(&defVisibility)
 	if cur.U8(&defMod) == 1 {
 		if hasModBlock(cur) {
-			modBlock(cur)
+			readModBlock(cur)
 		} else {
 			cur.Note("but no block about it follows")
 		}
 	}
-	tail(cur)
+	readTail(cur)
 }
 
 // hasModBlock reports whether what is left starts with a mod block, whole or cut.
@@ -128,7 +129,7 @@ func hasModBlock(cur *dissect.Cursor) bool {
 	return len(b) > 0 && b[0] > 1 // text, cut by the sender; VAC is 0 or 1
 }
 
-func modBlock(cur *dissect.Cursor) {
+func readModBlock(cur *dissect.Cursor) {
 	cur.CString(&defURL)
 	cur.CString(&defDownload)
 	cur.CString(&defHLVersion)
@@ -138,8 +139,8 @@ func modBlock(cur *dissect.Cursor) {
 	cur.U8(&defModDLL)
 }
 
-// tail reads what follows the mod block; its length says what it is.
-func tail(cur *dissect.Cursor) {
+// readTail reads what follows the mod block; its length decides what it is.
+func readTail(cur *dissect.Cursor) {
 	n := cur.LeftOnWire()
 	if n == 0 {
 		return
@@ -148,11 +149,11 @@ func tail(cur *dissect.Cursor) {
 	if n > 1 && n != 1+spectatorLen {
 		cur.U8(&defBots)
 	}
-	spectators(cur)
+	readSpectators(cur)
 }
 
-// spectators reads HLTV's pair, if exactly that is left.
-func spectators(cur *dissect.Cursor) {
+// readSpectators reads HLTV's pair, if exactly that is left.
+func readSpectators(cur *dissect.Cursor) {
 	if cur.LeftOnWire() != spectatorLen {
 		return
 	}
@@ -160,8 +161,8 @@ func spectators(cur *dissect.Cursor) {
 	cur.I32(&defSpecSlots)
 }
 
-// info reads the body of S2A_INFO.
-func info(cur *dissect.Cursor) {
-	common(cur)
-	spectators(cur)
+// readInfo reads the body of S2A_INFO.
+func readInfo(cur *dissect.Cursor) {
+	readCommon(cur)
+	readSpectators(cur)
 }

@@ -17,28 +17,28 @@ const (
 // connectZeros follow the opcode of a challenge for joining.
 var connectZeros = []byte("00000000")
 
-// judgeLetter looks at a message of text after an opcode.
-func (t text) judgeLetter() (dissect.Confidence, *dissect.Type) {
+// rateLetter looks at a message of text after an opcode.
+func (t text) rateLetter() (dissect.Confidence, *dissect.Type) {
 	if len(t.b) == 0 {
 		return dissect.No, nil
 	}
 	body := t.b[1:]
 	switch t.b[0] {
 	case opPrint:
-		return t.judgePrint(body), &typePrint
+		return t.ratePrint(body), &typePrint
 	case opProxyListen:
-		return t.judgeAddress(body), &typeProxyListen
+		return t.rateAddress(body), &typeProxyListen
 	case opProxyRedirect:
-		return t.judgeAddress(body), &typeProxyRedirect
+		return t.rateAddress(body), &typeProxyRedirect
 	case opConnectChallenge:
-		return t.judgeConnectChallenge(body), &typeConnectChallenge
+		return t.rateConnectChallenge(body), &typeConnectChallenge
 	}
 	return dissect.No, nil
 }
 
-// judgePrint: text, its NUL, and on game servers one NUL more. QuakeWorld has the
+// ratePrint: text, its NUL, and on game servers one NUL more. QuakeWorld has the
 // letter too, without text.
-func (t text) judgePrint(body []byte) dissect.Confidence {
+func (t text) ratePrint(body []byte) dissect.Confidence {
 	end := bytes.IndexByte(body, 0)
 	if end < 0 {
 		end = len(body)
@@ -53,8 +53,8 @@ func (t text) judgePrint(body []byte) dissect.Confidence {
 	return dissect.Maybe
 }
 
-// judgeAddress: digits, dots and a colon, and the end of the line.
-func (t text) judgeAddress(body []byte) dissect.Confidence {
+// rateAddress: digits, dots and a colon, and the end of the line.
+func (t text) rateAddress(body []byte) dissect.Confidence {
 	body = skipBlanks(body)
 	n, dots, colons := 0, 0, 0
 	for ; n < len(body); n++ {
@@ -76,9 +76,9 @@ func (t text) judgeAddress(body []byte) dissect.Confidence {
 	return dissect.No
 }
 
-// judgeConnectChallenge: eight zeros in ASCII and a number. A2S has its challenge
+// rateConnectChallenge: eight zeros in ASCII and a number. A2S has its challenge
 // of four bytes after the same letter.
-func (t text) judgeConnectChallenge(body []byte) dissect.Confidence {
+func (t text) rateConnectChallenge(body []byte) dissect.Confidence {
 	const a2sLen = 5
 	switch {
 	case t.cut() && t.wire != a2sLen && len(body) > 0 && len(body) <= len(connectZeros) && bytes.HasPrefix(connectZeros, body):

@@ -10,14 +10,14 @@ import (
 // separator stands before every key and every value.
 const separator = '\\'
 
-// readInfo reads an answer that is a word and keys and values:
+// readPairsReply reads an answer that is a word and keys and values:
 //
 //	infostringresponse NUL \key\value... NUL
 //	info LF \key\value...                           Xash3D
 //	netinfo <context> <type> \key\value...          older Xash3D
 //
 // Xash3D complains in a sentence where the pairs would be.
-func readInfo(c *dissect.Context, cur *dissect.Cursor) {
+func readPairsReply(c *dissect.Context, cur *dissect.Cursor) {
 	numbers := wordLen(cur) == len("netinfo")
 	if numbers {
 		readWord(cur)
@@ -35,7 +35,7 @@ func readInfo(c *dissect.Context, cur *dissect.Cursor) {
 		n, tail = len(b), 0
 	}
 	if said := skipBlanks(b[:n]); len(said) > 0 && said[0] != separator && !isTerminator(said) {
-		k := console.Finder{Said: c.Said, Cut: cur.Cut()}
+		k := console.Finder{Passwords: c.Said, IsCut: cur.Cut()}
 		cur.Pieces(&defText, &defTextSecret, n, tail, k.Next)
 		return
 	}
@@ -78,8 +78,8 @@ func hidesValue(name, b []byte, cut bool) bool {
 	return console.HidesPair(name, value)
 }
 
-// readPart reads a key or a value of at most n bytes, with the separator in
-// front of it, and returns how many bytes of n that was, and its value. The last
+// readPart reads a key or a value of at most n bytes, with the separator
+// before it, and returns how many bytes of n that was, and its value. The last
 // one takes the tail.
 func readPart(cur *dissect.Cursor, d *dissect.Def, n, tail int) (int, []byte) {
 	b := cur.Peek(n)

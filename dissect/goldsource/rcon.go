@@ -15,9 +15,9 @@ func readRcon(c *dissect.Context, cur *dissect.Cursor) {
 	b := cur.Peek(cur.Left())
 	r := console.ParseRcon(b)
 	at := 0
-	if r.Challenge.Any() {
+	if r.Challenge.IsFound() {
 		d := &defMaybeChallenge
-		if r.Sure || known(c, b[r.Challenge.Lo:r.Challenge.Hi]) {
+		if r.IsCertain || isGivenChallenge(c, b[r.Challenge.Lo:r.Challenge.Hi]) {
 			d = &defChallenge
 		}
 		cur.Digits(d, r.Challenge.Lo)
@@ -27,7 +27,7 @@ func readRcon(c *dissect.Context, cur *dissect.Cursor) {
 	if c.Said != nil {
 		said = *c.Said
 	}
-	if r.Password.Any() {
+	if r.Password.IsFound() {
 		said.Add(b[r.Password.Lo:r.Password.Hi], false) // the command may repeat it
 		blanks := len(b[r.End:]) - len(skipBlanks(b[r.End:]))
 		cur.Run(&defPassword, r.Password.Lo-at, r.Password.Hi-r.Password.Lo, r.End-r.Password.Hi+blanks)
@@ -37,8 +37,8 @@ func readRcon(c *dissect.Context, cur *dissect.Cursor) {
 	if i := bytes.IndexByte(command, 0); i >= 0 {
 		command = command[:i]
 	}
-	if n := len(bytes.TrimRight(command, "\r\n")); n > 0 && r.Password.Any() {
-		k := console.Finder{Said: &said, Cut: cur.Cut()}
+	if n := len(bytes.TrimRight(command, "\r\n")); n > 0 && r.Password.IsFound() {
+		k := console.Finder{Passwords: &said, IsCut: cur.Cut()}
 		cur.Pieces(&defCommand, &defCommandSecret, n, 0, k.Next)
 	}
 	if rest := cur.Peek(cur.Left()); len(bytes.Trim(rest, "\r\n\x00")) > 0 { // part of the password, for all we know
@@ -46,8 +46,8 @@ func readRcon(c *dissect.Context, cur *dissect.Cursor) {
 	}
 }
 
-// known reports whether the server gave out this challenge.
-func known(c *dissect.Context, digits []byte) bool {
+// isGivenChallenge reports whether the server gave out this challenge.
+func isGivenChallenge(c *dissect.Context, digits []byte) bool {
 	v := uint64(0)
 	for _, x := range digits {
 		v = v*10 + uint64(x-'0')

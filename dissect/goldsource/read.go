@@ -40,7 +40,7 @@ func readText(c *dissect.Context, cur *dissect.Cursor, m *dissect.Message) {
 		readHeadword(cur)
 		readConsole(c, cur, &defLine, &defLineSecret)
 	case &typeInfostringReply, &typeXashInfo:
-		readInfo(c, cur)
+		readPairsReply(c, cur)
 	case &typePrint:
 		if b := cur.Peek(2); len(b) > 0 && b[0] == opPrint {
 			cur.U8(&defOpcode)
@@ -68,7 +68,7 @@ func wordLen(cur *dissect.Cursor) int {
 	return n
 }
 
-// readWord reads the word that says what a message is.
+// readWord reads the word that names the kind of message.
 func readWord(cur *dissect.Cursor) { cur.Run(&defWord, 0, wordLen(cur), 0) }
 
 // readHeadword reads a word and the one byte that parts it from what follows.
@@ -105,7 +105,7 @@ func readTerminator(c *dissect.Context, cur *dissect.Cursor) {
 	b := cur.Peek(cur.Left())
 	if isTerminator(b) {
 		cur.Rest(&defTerminator)
-	} else if k := (console.Finder{Said: c.Said, Cut: cur.Cut()}); hides(&k, b) {
+	} else if k := (console.Finder{Passwords: c.Said, IsCut: cur.Cut()}); holdsSecret(&k, b) {
 		cur.Rest(&defHidden)
 	}
 }
@@ -113,7 +113,7 @@ func readTerminator(c *dissect.Context, cur *dissect.Cursor) {
 // readConsole reads text up to and with its NUL, which the end of the datagram
 // can stand for, and keeps the passwords in it apart.
 func readConsole(c *dissect.Context, cur *dissect.Cursor, d, secret *dissect.Def) {
-	k := console.Finder{Said: c.Said, Cut: cur.Cut()}
+	k := console.Finder{Passwords: c.Said, IsCut: cur.Cut()}
 	n, tail := bytes.IndexByte(cur.Peek(cur.Left()), 0), 1
 	if n < 0 {
 		n, tail = cur.Left(), 0
@@ -121,8 +121,8 @@ func readConsole(c *dissect.Context, cur *dissect.Cursor, d, secret *dissect.Def
 	cur.Pieces(d, secret, n, tail, k.Next)
 }
 
-// hides reports whether b has something that must not be shown.
-func hides(k *console.Finder, b []byte) bool {
+// holdsSecret reports whether b has something that must not be shown.
+func holdsSecret(k *console.Finder, b []byte) bool {
 	lo, _ := k.Next(b)
 	return lo >= 0
 }

@@ -130,7 +130,7 @@ func TestText(t *testing.T) {
 				t.Fatalf("probe\ngot  %v %v\nwant %v %s", k, typ, tc.conf, tc.typ)
 			}
 			m := dissecttest.Run(newDissector(), c, b)
-			dissecttest.Invariants(t, m)
+			dissecttest.CheckInvariants(t, m)
 			if m.Status != tc.status || m.Type != typ {
 				t.Errorf("got  %v %s\nwant %v %s", m.Status, m.Type.Name, tc.status, tc.typ)
 			}
@@ -177,7 +177,7 @@ func TestTextInFlow(t *testing.T) {
 		c.ToServer, c.FromServer = tc.to, tc.from
 		k, _ := newDissector().Probe(c, b)
 		m := dissecttest.Run(newDissector(), c, b)
-		dissecttest.Invariants(t, m)
+		dissecttest.CheckInvariants(t, m)
 		if got := show(m); k != tc.conf || k != dissect.No && got != tc.want {
 			t.Errorf("%s\ngot  %v %s\nwant %v %s", tc.name, k, got, tc.conf, tc.want)
 		}
@@ -274,7 +274,7 @@ func TestTextCut(t *testing.T) {
 			t.Errorf("%s\ngot  %v %v\nwant %v", tc.name, k, typ, tc.want)
 		}
 		m := dissecttest.Run(newDissector(), c, b)
-		dissecttest.Invariants(t, m)
+		dissecttest.CheckInvariants(t, m)
 		if m.Status != dissect.Truncated {
 			t.Errorf("%s: status %v", tc.name, m.Status)
 		}
@@ -285,7 +285,7 @@ func TestTextTruncations(t *testing.T) {
 	for _, in := range wordTexts {
 		b := hextest.Bytes(t, in)
 		t.Run(string(b[headerLen:min(len(b), headerLen+12)]), func(t *testing.T) {
-			dissecttest.Truncations(t, newDissector(), dissecttest.Context(len(b)), b)
+			dissecttest.CheckTruncations(t, newDissector(), dissecttest.Context(len(b)), b)
 		})
 	}
 }

@@ -5,23 +5,23 @@ import "qsniff/dissect"
 // mark is what every connectionless packet of the engines begins with.
 const mark = "\xff\xff\xff\xff"
 
-// begins is what messages that begin with one of some words look like. Engines take
+// wordPatterns is what messages that begin with one of some words look like. Engines take
 // letters of either case.
-func begins(words ...string) (all []dissect.Pattern) {
+func wordPatterns(words ...string) (all []dissect.Pattern) {
 	for _, w := range words {
 		all = append(all, dissect.BeginsFold(mark+w))
 	}
 	return all
 }
 
-// beginsWith is what messages that begin with a letter look like.
-func beginsWith(op byte) []dissect.Pattern {
+// letterPatterns is what messages that begin with a letter look like.
+func letterPatterns(op byte) []dissect.Pattern {
 	return []dissect.Pattern{dissect.Begins(mark + string(rune(op)))}
 }
 
 // joins are what clients send to join, and what browsers of the relatives of Quake
 // ask of servers.
-var joins = begins("connect", "getinfo", "getstatus")
+var joins = wordPatterns("connect", "getinfo", "getstatus")
 
 // operator is for those who run GoldSource servers, which stop at 30 answers a second
 // by themselves.

@@ -24,37 +24,37 @@ func newText(c *dissect.Context, b []byte) text {
 
 func (t text) cut() bool { return t.wire > len(t.b) }
 
-// word is a message that begins with a word. judge looks at what follows it.
+// word is a message that begins with a word. rate rates it by what follows the word.
 type word struct {
-	text  []byte
-	typ   *dissect.Type // of a message that the capture cut within the word
-	more  int           // how much can follow the word then, at most
-	judge func(t text, rest []byte) (dissect.Confidence, *dissect.Type)
+	text     []byte
+	typ      *dissect.Type // of a message that the capture cut within the word
+	maxAfter int           // how much can follow the word then, at most
+	rate     func(t text, rest []byte) (dissect.Confidence, *dissect.Type)
 }
 
 // A request's word is followed by a terminator of one or two bytes.
 const (
-	terminated = 2
-	anything   = 1 << 16
+	terminatorMax = 2
+	restMax       = 1 << 16
 )
 
 // Words that no neighbour uses are believed. Quake and its descendants have the
 // others too, so those need a second witness.
 var words = [...]word{
-	request("details", &typeDetails, dissect.Likely),
-	request("infostring", &typeInfostring, dissect.Likely),
-	request("players", &typePlayers, dissect.Likely),
-	request("rules", &typeRules, dissect.Likely),
-	request("ping", &typePing, dissect.Maybe),
-	request("listen", &typeListen, dissect.Maybe),
-	{[]byte("info"), &typeInfoReq, terminated, judgeInfo},
-	{[]byte("infostringresponse"), &typeInfostringReply, anything, judgeInfostring},
-	{[]byte("netinfo"), &typeNetinfo, anything, judgeNetinfo},
-	{[]byte("getchallenge"), &typeGetChallenge, anything, judgeGetChallenge},
-	{[]byte("challenge"), &typeRconChallengeReq, len(rconWord) + terminated, judgeRconChallenge},
-	{[]byte("rcon"), &typeRcon, anything, judgeRcon},
-	{[]byte("log"), &typeLog, anything, judgeLog},
-	{[]byte("print"), &typePrint, anything, judgePrintWord},
+	newRequestWord("details", &typeDetails, dissect.Likely),
+	newRequestWord("infostring", &typeInfostring, dissect.Likely),
+	newRequestWord("players", &typePlayers, dissect.Likely),
+	newRequestWord("rules", &typeRules, dissect.Likely),
+	newRequestWord("ping", &typePing, dissect.Maybe),
+	newRequestWord("listen", &typeListen, dissect.Maybe),
+	{[]byte("info"), &typeInfoReq, terminatorMax, rateInfo},
+	{[]byte("infostringresponse"), &typeInfostringReply, restMax, rateInfostring},
+	{[]byte("netinfo"), &typeNetinfo, restMax, rateNetinfo},
+	{[]byte("getchallenge"), &typeGetChallenge, restMax, rateGetChallenge},
+	{[]byte("challenge"), &typeRconChallengeReq, len(rconWord) + terminatorMax, rateRconChallenge},
+	{[]byte("rcon"), &typeRcon, restMax, rateRcon},
+	{[]byte("log"), &typeLog, restMax, rateLog},
+	{[]byte("print"), &typePrint, restMax, ratePrintWord},
 }
 
 // wordStarts marks the letters that words begin with, in both cases.
@@ -67,8 +67,8 @@ var wordStarts = func() (t [256]bool) {
 	return
 }()
 
-func request(w string, typ *dissect.Type, k dissect.Confidence) word {
-	return word{[]byte(w), typ, terminated, func(_ text, rest []byte) (dissect.Confidence, *dissect.Type) {
+func newRequestWord(w string, typ *dissect.Type, k dissect.Confidence) word {
+	return word{[]byte(w), typ, terminatorMax, func(_ text, rest []byte) (dissect.Confidence, *dissect.Type) {
 		if !isTerminator(rest) {
 			return dissect.No, nil
 		}
@@ -76,9 +76,9 @@ func request(w string, typ *dissect.Type, k dissect.Confidence) word {
 	}}
 }
 
-// judge looks for a word at the start of t. ok reports whether there is one; then
+// rateWord looks for a word at the start of t. ok reports whether there is one; then
 // the message is no opcode with letters after it.
-func (t text) judge() (k dissect.Confidence, typ *dissect.Type, ok bool) {
+func (t text) rateWord() (k dissect.Confidence, typ *dissect.Type, ok bool) {
 	if len(t.b) == 0 || !wordStarts[t.b[0]] { // nearly all messages are none
 		return dissect.No, nil, false
 	}
@@ -88,37 +88,37 @@ func (t text) judge() (k dissect.Confidence, typ *dissect.Type, ok bool) {
 			continue
 		}
 		if rest := t.b[len(w.text):]; len(rest) == 0 || isTerminator(rest[:1]) {
-			k, typ = w.judge(t, rest)
+			k, typ = w.rate(t, rest)
 			return k, typ, true
 		}
 	}
 	if t.cut() {
-		k, typ = t.judgeStart()
+		k, typ = t.rateCutWord()
 		return k, typ, k != dissect.No
 	}
 	return dissect.No, nil, false
 }
 
-// judgeStart looks at a message whose word the capture cut. The length as sent
+// rateCutWord looks at a message whose word the capture cut. The length as sent
 // chooses among the words that can be meant.
-func (t text) judgeStart() (dissect.Confidence, *dissect.Type) {
+func (t text) rateCutWord() (dissect.Confidence, *dissect.Type) {
 	const enough = 4 // letters; fewer may be an opcode and other bytes
 	if len(t.b) < enough {
 		return dissect.No, nil
 	}
 	for i := range words {
 		w := &words[i]
-		if len(t.b) < len(w.text) && hasPrefixFold(w.text, t.b) && t.wire >= len(w.text) && t.wire <= len(w.text)+w.more {
+		if len(t.b) < len(w.text) && hasPrefixFold(w.text, t.b) && t.wire >= len(w.text) && t.wire <= len(w.text)+w.maxAfter {
 			return dissect.Maybe, w.typ
 		}
 	}
 	return dissect.No, nil
 }
 
-// judgeInfo tells the request "info", with the protocol 47 to 49 from Xash3D, from
+// rateInfo distinguishes the request "info", with the protocol 47 to 49 from Xash3D, from
 // Xash3D's answer, a line feed and pairs or a complaint. Quake 2 has both too,
 // with protocol 34 and without pairs.
-func judgeInfo(t text, rest []byte) (dissect.Confidence, *dissect.Type) {
+func rateInfo(t text, rest []byte) (dissect.Confidence, *dissect.Type) {
 	n := len(skipBlanks(rest))
 	body, version := rest[len(rest)-n:], 0
 	for n = 0; n < len(body) && n < 2 && body[n] >= '0' && body[n] <= '9'; n++ {
@@ -141,15 +141,15 @@ func judgeInfo(t text, rest []byte) (dissect.Confidence, *dissect.Type) {
 	return dissect.No, nil
 }
 
-func judgeInfostring(_ text, rest []byte) (dissect.Confidence, *dissect.Type) {
+func rateInfostring(_ text, rest []byte) (dissect.Confidence, *dissect.Type) {
 	if len(rest) > 1 && rest[1] == '\\' {
 		return dissect.Certain, &typeInfostringReply
 	}
 	return dissect.Likely, &typeInfostringReply
 }
 
-// judgeNetinfo: three numbers are the question, two and pairs the answer.
-func judgeNetinfo(_ text, rest []byte) (dissect.Confidence, *dissect.Type) {
+// rateNetinfo: three numbers are the question, two and pairs the answer.
+func rateNetinfo(_ text, rest []byte) (dissect.Confidence, *dissect.Type) {
 	n := 0
 	for ; n < 3; n++ {
 		after := skipNumber(rest)
@@ -167,8 +167,8 @@ func judgeNetinfo(_ text, rest []byte) (dissect.Confidence, *dissect.Type) {
 	return dissect.No, nil
 }
 
-// judgeGetChallenge: Quake 3 asks with the bare word as well.
-func judgeGetChallenge(_ text, rest []byte) (dissect.Confidence, *dissect.Type) {
+// rateGetChallenge: Quake 3 asks with the bare word as well.
+func rateGetChallenge(_ text, rest []byte) (dissect.Confidence, *dissect.Type) {
 	if arg := skipBlanks(rest); hasPrefixFold(arg, steamWord) && isTerminator(arg[len(steamWord):]) {
 		return dissect.Likely, &typeGetChallenge
 	}
@@ -183,10 +183,10 @@ var (
 	steamWord = []byte("steam")
 )
 
-// judgeRconChallenge: the number is what the answer has and the question has not.
-func judgeRconChallenge(t text, rest []byte) (dissect.Confidence, *dissect.Type) {
+// rateRconChallenge: the number is what the answer has and the question has not.
+func rateRconChallenge(t text, rest []byte) (dissect.Confidence, *dissect.Type) {
 	if len(rest) <= len(rconWord) && t.cut() && hasPrefixFold(rconWord, rest) {
-		if t.wire > len("challenge rcon")+terminated {
+		if t.wire > len("challenge rcon")+terminatorMax {
 			return dissect.Maybe, &typeRconChallenge
 		}
 		return dissect.Maybe, &typeRconChallengeReq
@@ -201,28 +201,28 @@ func judgeRconChallenge(t text, rest []byte) (dissect.Confidence, *dissect.Type)
 		return dissect.Certain, &typeRconChallenge
 	case !isTerminator(rest):
 		return dissect.No, nil
-	case t.cut() && t.wire > len("challenge rcon")+terminated:
+	case t.cut() && t.wire > len("challenge rcon")+terminatorMax:
 		return dissect.Maybe, &typeRconChallenge
 	}
 	return dissect.Certain, &typeRconChallengeReq
 }
 
-// judgeRcon: a challenge before the password is GoldSource's. Quake's family
+// rateRcon: a challenge before the password is GoldSource's. Quake's family
 // has the word without it, and a password that is a number is shorter than nearly
 // all challenges, which are random numbers of 31 bits.
-func judgeRcon(t text, rest []byte) (dissect.Confidence, *dissect.Type) {
+func rateRcon(t text, rest []byte) (dissect.Confidence, *dissect.Type) {
 	const longNumber = 8 // digits
 	if !isText(rest) {
 		return dissect.No, nil
 	}
 	r := console.ParseRcon(rest)
-	if r.Challenge.Any() && (r.Quoted || t.challenged || r.Challenge.Hi-r.Challenge.Lo >= longNumber) {
+	if r.Challenge.IsFound() && (r.IsQuoted || t.challenged || r.Challenge.Hi-r.Challenge.Lo >= longNumber) {
 		return dissect.Likely, &typeRcon
 	}
 	return dissect.Maybe, &typeRcon
 }
 
-func judgeLog(t text, rest []byte) (dissect.Confidence, *dissect.Type) {
+func rateLog(t text, rest []byte) (dissect.Confidence, *dissect.Type) {
 	const enough = len("L 07/") // of the date, where the capture ends within it
 	switch {
 	case len(rest) == 0 || rest[0] != ' ' || !console.IsLogLine(rest[1:]):
@@ -237,8 +237,8 @@ func judgeLog(t text, rest []byte) (dissect.Confidence, *dissect.Type) {
 	return dissect.No, nil
 }
 
-// judgePrintWord: Xash3D answers rcon with Quake 3's word for it.
-func judgePrintWord(t text, rest []byte) (dissect.Confidence, *dissect.Type) {
+// ratePrintWord: Xash3D answers rcon with Quake 3's word for it.
+func ratePrintWord(t text, rest []byte) (dissect.Confidence, *dissect.Type) {
 	if t.asked&dissect.AskRcon == 0 || len(rest) == 0 || rest[0] != '\n' {
 		return dissect.No, nil
 	}

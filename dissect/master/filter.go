@@ -8,10 +8,10 @@ type scanner struct {
 	key, value []byte
 	group      []byte // word of the group that this pair is negated by; nil: none
 	note       string // what is odd about the value; a constant
-	glued      bool   // the separator before the key is missing
+	isGlued    bool   // the separator before the key is missing
 
-	word []byte // of the open group
-	left int    // pairs that still belong to it
+	openWord []byte // of the open group
+	left     int    // pairs that still belong to it
 }
 
 // next steps to the next pair, and reports false after the last.
@@ -19,20 +19,20 @@ func (s *scanner) next() bool {
 	if len(s.rest) == 0 {
 		return false
 	}
-	s.note, s.glued = "", s.rest[0] != separator
-	s.key = s.piece()
-	if n := groupWord(s.key); s.glued && n > 0 && n < len(s.key) && allDigits(s.key[n:]) {
+	s.note, s.isGlued = "", s.rest[0] != separator
+	s.key = s.cutPiece()
+	if n := groupWord(s.key); s.isGlued && n > 0 && n < len(s.key) && isNumber(s.key[n:]) {
 		s.key, s.value = s.key[:n], s.key[n:]
 	} else {
 		s.readValue()
 	}
 	s.group = nil
 	if s.left > 0 {
-		s.group = s.word
+		s.group = s.openWord
 		s.left--
 	}
 	if n := groupWord(s.key); n > 0 && n == len(s.key) {
-		s.open()
+		s.openGroup()
 	}
 	return true
 }
@@ -46,9 +46,9 @@ func (s scanner) count() int {
 	return n
 }
 
-// piece cuts off what stands before the next separator, without the separator in
-// front of it.
-func (s *scanner) piece() []byte {
+// cutPiece cuts off what stands before the next separator, without the separator
+// before it.
+func (s *scanner) cutPiece() []byte {
 	b := s.rest
 	if b[0] == separator {
 		b = b[1:]
@@ -68,29 +68,29 @@ func (s *scanner) readValue() {
 		return
 	}
 	text := s.rest[1:]
-	s.value = s.piece()
+	s.value = s.cutPiece()
 	if i := gluedWord(s.value, s.rest); i > 0 {
 		s.value, s.rest = text[:i], text[i:]
 	}
 }
 
-// open begins the group whose word and count are the pair at hand.
-func (s *scanner) open() {
+// openGroup begins the group whose word and count are the pair at hand.
+func (s *scanner) openGroup() {
 	const digits = 4 // more pairs than a datagram holds need five
-	if len(s.value) > digits || !allDigits(s.value) {
+	if len(s.value) > digits || !isNumber(s.value) {
 		s.note = "not a number of pairs"
 		return
 	}
-	s.word, s.left = s.key, 0
+	s.openWord, s.left = s.key, 0
 	for _, x := range s.value {
 		s.left = s.left*10 + int(x-'0')
 	}
 }
 
-// meaning says what the pair asks for.
+// meaning returns what the pair asks for; a constant.
 func (s *scanner) meaning() string {
 	switch {
-	case s.glued:
+	case s.isGlued:
 		return "separator before it missing"
 	case groupWord(s.key) != len(s.key):
 		return keyMeaning(s.key)
@@ -147,8 +147,8 @@ func gluedWord(value, rest []byte) int {
 
 func isDigit(x byte) bool { return x >= '0' && x <= '9' }
 
-// allDigits reports whether b is a decimal number.
-func allDigits(b []byte) bool {
+// isNumber reports whether b is a decimal number.
+func isNumber(b []byte) bool {
 	for _, x := range b {
 		if !isDigit(x) {
 			return false

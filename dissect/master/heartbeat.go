@@ -13,19 +13,19 @@ const separator = '\\'
 // challengeLen is the length of a challenge: an opaque 32-bit number.
 const challengeLen = 4
 
-// join reads the body of S2M_JOIN. Xash3D adds a number of its own, which the
+// readJoin reads the body of S2M_JOIN. Xash3D adds a number of its own, which the
 // master must bring back.
-func join(cur *dissect.Cursor) {
+func readJoin(cur *dissect.Cursor) {
 	if b := cur.Peek(1); len(b) == 1 && b[0] == formXash {
 		cur.U8(&defForm)
 		cur.U32(&defChallenge)
 		return
 	}
-	terminator(cur)
+	readTerminator(cur)
 }
 
-// challenge reads the body of M2A_CHALLENGE.
-func challenge(cur *dissect.Cursor) {
+// readChallenge reads the body of M2A_CHALLENGE.
+func readChallenge(cur *dissect.Cursor) {
 	cur.U8(&defForm)
 	cur.U32(&defChallenge)
 	if cur.LeftOnWire() >= challengeLen {
@@ -33,28 +33,28 @@ func challenge(cur *dissect.Cursor) {
 	}
 }
 
-// heartbeat reads the body of S2M_HEARTBEAT2: an infostring that ends with a line
+// readHeartbeat reads the body of S2M_HEARTBEAT2: an infostring that ends with a line
 // feed. A value may end with the datagram.
-func heartbeat(cur *dissect.Cursor) {
+func readHeartbeat(cur *dissect.Cursor) {
 	cur.U8(&defForm)
 	rest := cur.Peek(cur.Left())
 	cur.Push(&defPairs, (bytes.Count(rest, []byte{separator})+1)/2)
 	for i := 0; cur.OK() && startsPair(cur.Peek(1)); i++ {
 		cur.Push(&defPair, i)
 		name := cur.Word(&defName, separator, pairEnds)
-		cur.Word(pairValue(name, cur.Peek(cur.Left()), cur.Cut()), separator, pairEnds)
+		cur.Word(valueDef(name, cur.Peek(cur.Left()), cur.Cut()), separator, pairEnds)
 		cur.Pop()
 	}
 	cur.Pop()
-	terminator(cur)
+	readTerminator(cur)
 }
 
 // pairEnds are the bytes that end a name or a value.
 const pairEnds = "\\\n\x00"
 
-// pairValue is the definition for the value that b starts with, after its separator.
+// valueDef is the definition for the value that b starts with, after its separator.
 // Servers say with 0 and 1 whether they have a password.
-func pairValue(name, b []byte, cut bool) *dissect.Def {
+func valueDef(name, b []byte, cut bool) *dissect.Def {
 	b = bytes.TrimPrefix(b, []byte{separator})
 	n := bytes.IndexAny(b, pairEnds)
 	if n < 0 {

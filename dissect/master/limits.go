@@ -5,10 +5,10 @@ const (
 	// bytes. A shorter one without the end mark is worth a word.
 	fullPage = 231
 
-	// filterMost is the longest filter that masters are known to take, in bytes.
-	filterMost = 190
+	// maxFilter is the longest filter that masters are known to take, in bytes.
+	maxFilter = 190
 
-	// oldHeartbeatMost bounds what may be taken for a WON heartbeat: a few
+	// maxOldHeartbeat bounds what may be taken for a WON heartbeat: a few
 	// numbers. It has little structure else.
-	oldHeartbeatMost = 256
+	maxOldHeartbeat = 256
 )

@@ -20,9 +20,9 @@ const (
 	keyMark = 0x7F
 )
 
-// batch reads the body of A2M_GET_SERVERS_BATCH: a tag of three bytes, of which
+// readBatch reads the body of A2M_GET_SERVERS_BATCH: a tag of three bytes, of which
 // replies have four.
-func batch(cur *dissect.Cursor) {
+func readBatch(cur *dissect.Cursor) {
 	if cur.LeftOnWire() == tagLen {
 		cur.U32(&defNext)
 		return
@@ -30,19 +30,19 @@ func batch(cur *dissect.Cursor) {
 	cur.U24(&defNext)
 }
 
-// page reads the body of M2A_SERVER_BATCH.
-func page(c *dissect.Context, cur *dissect.Cursor) {
+// readPage reads the body of M2A_SERVER_BATCH.
+func readPage(c *dissect.Context, cur *dissect.Cursor) {
 	if cur.U8(&defForm) == formTag {
 		if next := cur.U32(&defNext); next == 0 {
 			cur.Note("the list ends here")
 		} else {
 			cur.Note("tag of the next page")
 		}
-		servers(cur, entryV4)
+		readServers(cur, entryV4)
 		return
 	}
 	if cur.Cut() && cur.Left() == 0 {
-		return // a key or a list: not to be told
+		return // a key or a list: unknown in this capture
 	}
 	if hasKey(cur.Peek(keyLen)) {
 		cur.U8(&defKeyMark)
@@ -51,7 +51,7 @@ func page(c *dissect.Context, cur *dissect.Cursor) {
 	}
 	size := entryLen(isV6(c), cur.LeftOnWire())
 	at := cur.Fields()
-	n, ended := servers(cur, size)
+	n, ended := readServers(cur, size)
 	if cur.OK() && !cur.Cut() && !ended && n < fullPage {
 		cur.ExpertAt(&codeChain, finding.Chat, at, uint64(n), 0)
 	}
@@ -64,8 +64,8 @@ func hasKey(b []byte) bool {
 	return len(b) > 0 && b[0] == keyMark && !bytes.HasPrefix(b, []byte{keyMark, 0})
 }
 
-// entryLen tells by the master's own address how long entries are; a list of n
-// bytes that only short ones fill has short ones.
+// entryLen returns the length of an entry: that of the master's own address family,
+// but the short one where only short ones fill a list of n bytes.
 func entryLen(v6 bool, n int) int {
 	if v6 && (n%entryV6 == 0 || n%entryV4 != 0) {
 		return entryV6
@@ -73,11 +73,11 @@ func entryLen(v6 bool, n int) int {
 	return entryV4
 }
 
-// servers reads entries of size bytes to the end of the message, and tells how
+// readServers reads entries of size bytes to the end of the message, and returns how
 // many there were and whether the end mark was among them. Port 0 is the mark;
 // masters send it with an address of zeros. Clients stop there, so what follows
 // is not seen by them.
-func servers(cur *dissect.Cursor, size int) (n int, ended bool) {
+func readServers(cur *dissect.Cursor, size int) (n int, ended bool) {
 	cur.Push(&defServers, cur.LeftOnWire()/size)
 	for ; cur.OK() && cur.Left() > 0; n++ {
 		b := cur.Addr(&defServer, size)

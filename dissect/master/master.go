@@ -43,23 +43,24 @@ var (
 		Summary: []*dissect.Def{&defText}}
 	typeShutdown = dissect.Type{Name: "S2M_SHUTDOWN", Wire: wireShutdown, Doc: "a server says that it ends"}
 
-	typePage = dissect.Type{Name: "M2A_SERVER_BATCH", Reply: true, Asks: dissect.AskServers, Wire: begins(opPage), Lists: &defServer,
+	typePage = dissect.Type{Name: "M2A_SERVER_BATCH", Reply: true, Asks: dissect.AskServers, Wire: patterns(opPage), Lists: &defServer,
 		Doc: "a page of servers", Summary: []*dissect.Def{&defServers, &defNext, &defListKey}}
-	typeOldPage = dissect.Type{Name: "M2A_SERVERS", Reply: true, Asks: dissect.AskServers, Wire: begins(opOldPage), Lists: &defServer,
+	typeOldPage = dissect.Type{Name: "M2A_SERVERS", Reply: true, Asks: dissect.AskServers, Wire: patterns(opOldPage), Lists: &defServer,
 		Doc: "all servers; obsolete, as QuakeWorld has it", Summary: []*dissect.Def{&defServers}}
-	typeValidMD5 = dissect.Type{Name: "M2C_ISVALIDMD5", Reply: true, Asks: dissect.AskChallenge, Wire: begins(opValidMD5),
+	typeValidMD5 = dissect.Type{Name: "M2C_ISVALIDMD5", Reply: true, Asks: dissect.AskChallenge, Wire: patterns(opValidMD5),
 		Doc: "whether the client is current; obsolete", Summary: []*dissect.Def{&defChallenge}}
-	typeChallenge = dissect.Type{Name: "M2A_CHALLENGE", Reply: true, Asks: dissect.AskChallenge, Wire: begins(opChallenge),
+	typeChallenge = dissect.Type{Name: "M2A_CHALLENGE", Reply: true, Asks: dissect.AskChallenge, Wire: patterns(opChallenge),
 		Doc: "the number that a heartbeat must carry", Summary: []*dissect.Def{&defChallenge, &defEcho}}
-	typeRestart = dissect.Type{Name: "M2S_REQUESTRESTART", Notice: true, Wire: begins(opRestart),
+	typeRestart = dissect.Type{Name: "M2S_REQUESTRESTART", Notice: true, Wire: patterns(opRestart),
 		Doc: "the server is out of date and should restart", Summary: []*dissect.Def{&defChallenge}}
-	typeNAT = dissect.Type{Name: "M2S_NAT_CONNECT", Notice: true, Wire: begins(opServers),
+	typeNAT = dissect.Type{Name: "M2S_NAT_CONNECT", Notice: true, Wire: patterns(opServers),
 		Doc: "a client waits at this address for a packet of the server", Summary: []*dissect.Def{&defAddr}}
 )
 
 var proto = dissect.Proto{
-	Name: "master",
-	Doc:  "lists of servers and the heartbeats that fill them: Steam, WON and Xash3D master servers",
+	Name:  "master",
+	Doc:   "lists of servers and the heartbeats that fill them: Steam, WON and Xash3D master servers",
+	Reads: "Steam master server: queries with their filter, server lists of Valve and Xash3D, heartbeats, the older lists",
 	Types: []*dissect.Type{&typeQuery, &typeBatch, &typeServers, &typeCheckMD5, &typeJoin, &typeHeartbeat2,
 		&typeHeartbeat, &typeShutdown, &typePage, &typeOldPage, &typeValidMD5, &typeChallenge, &typeRestart, &typeNAT},
 	Defs:     defs,
@@ -85,7 +86,7 @@ var oobMark = []byte{0xff, 0xff, 0xff, 0xff}
 // the offset of the opcode.
 func identify(b []byte) (t *dissect.Type, at int) {
 	if bytes.HasPrefix(b, oobMark) {
-		return fromMaster(b[len(oobMark):]), len(oobMark)
+		return identifyMarked(b[len(oobMark):]), len(oobMark)
 	}
 	if len(b) == 0 {
 		return nil, 0
@@ -111,9 +112,9 @@ func identify(b []byte) (t *dissect.Type, at int) {
 	return nil, 0
 }
 
-// fromMaster returns the type of what follows FF FF FF FF: mostly a master's,
+// identifyMarked returns the type of what follows FF FF FF FF: mostly a master's,
 // and the two questions that clients send with it.
-func fromMaster(b []byte) *dissect.Type {
+func identifyMarked(b []byte) *dissect.Type {
 	if len(b) == 0 {
 		return nil
 	}
@@ -147,7 +148,7 @@ func (*Dissector) Probe(c *dissect.Context, b []byte) (dissect.Confidence, *diss
 		return dissect.No, nil
 	}
 	p := probe{b: b[at+1:], cut: c.Wire > len(b), length: max(c.Wire, len(b)) - at - 1, v6: isV6(c)}
-	return p.judge(t), t
+	return p.rate(t), t
 }
 
 // isV6 reports whether the message comes from an IPv6 master, whose lists have
@@ -170,7 +171,7 @@ func (*Dissector) Dissect(c *dissect.Context, t *dissect.Type, b []byte, m *diss
 	if t != nil {
 		m.Type = t
 		cur.Note(t.Name)
-		body(c, cur, t)
+		readBody(c, cur, t)
 	}
 	cur.Done()
 	if t != nil && !t.FromServer() {
@@ -178,44 +179,44 @@ func (*Dissector) Dissect(c *dissect.Context, t *dissect.Type, b []byte, m *diss
 	}
 }
 
-// body reads what follows the opcode.
-func body(c *dissect.Context, cur *dissect.Cursor, t *dissect.Type) {
+// readBody reads what follows the opcode.
+func readBody(c *dissect.Context, cur *dissect.Cursor, t *dissect.Type) {
 	switch t {
 	case &typeQuery:
-		query(cur)
+		readQuery(cur)
 	case &typeBatch:
-		batch(cur)
+		readBatch(cur)
 	case &typePage:
-		page(c, cur)
+		readPage(c, cur)
 	case &typeOldPage:
 		cur.U8(&defForm)
-		servers(cur, entryV4)
+		readServers(cur, entryV4)
 	case &typeCheckMD5:
 		cur.U8(&defForm)
 	case &typeValidMD5:
 		cur.U8(&defForm)
 		cur.U32(&defChallenge)
 	case &typeJoin:
-		join(cur)
+		readJoin(cur)
 	case &typeHeartbeat2:
-		heartbeat(cur)
+		readHeartbeat(cur)
 	case &typeHeartbeat:
 		cur.Word(&defText, '\n', "\x00")
-		terminator(cur)
+		readTerminator(cur)
 	case &typeServers, &typeShutdown:
-		terminator(cur)
+		readTerminator(cur)
 	case &typeChallenge:
-		challenge(cur)
+		readChallenge(cur)
 	case &typeRestart:
 		cur.U32(&defChallenge)
 	case &typeNAT:
 		cur.Word(&defAddr, ' ', "\n\x00")
-		terminator(cur)
+		readTerminator(cur)
 	}
 }
 
-// terminator reads line feeds and NULs, if nothing else is left.
-func terminator(cur *dissect.Cursor) {
+// readTerminator reads line feeds and NULs, if nothing else is left.
+func readTerminator(cur *dissect.Cursor) {
 	for _, x := range cur.Peek(cur.Left()) {
 		if x != '\n' && x != '\r' && x != 0 {
 			return

@@ -129,7 +129,7 @@ func TestDissect(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			b := hextest.Bytes(t, tc.in)
 			m := dissecttest.Run(New(), dissecttest.Context(len(b)), b)
-			dissecttest.Invariants(t, m)
+			dissecttest.CheckInvariants(t, m)
 			if m.Type != tc.typ || m.Status != tc.status {
 				t.Errorf("got  %v %v\nwant %v %v", m.Type, m.Status, tc.typ, tc.status)
 			}
@@ -152,7 +152,7 @@ func TestV6(t *testing.T) {
 			t.Errorf("%s: confidence\ngot  %v\nwant %v", tc.name, k, dissect.Certain)
 		}
 		m := dissecttest.Run(New(), c, b)
-		dissecttest.Invariants(t, m)
+		dissecttest.CheckInvariants(t, m)
 		if got := dump(m); got != tc.want {
 			t.Errorf("%s\ngot  %s\nwant %s", tc.name, got, tc.want)
 		}
@@ -333,11 +333,11 @@ func TestTruncations(t *testing.T) {
 			if name == "old query" { // told from the newer one by its fifth byte
 				free = []*dissect.Def{&defRegion}
 			}
-			dissecttest.Truncations(t, New(), dissecttest.Context(len(b)), b, free...)
+			dissecttest.CheckTruncations(t, New(), dissecttest.Context(len(b)), b, free...)
 		})
 	}
 	b := hextest.Bytes(t, page6)
-	dissecttest.Truncations(t, New(), context6(len(b)), b)
+	dissecttest.CheckTruncations(t, New(), context6(len(b)), b)
 }
 
 // A filter of nothing but separators must neither take long nor make more fields
@@ -350,7 +350,7 @@ func TestHostileFilters(t *testing.T) {
 		}
 		b = append(b, 0)
 		m := dissecttest.Run(New(), dissecttest.Context(len(b)), b)
-		dissecttest.Invariants(t, m)
+		dissecttest.CheckInvariants(t, m)
 		if got := dissecttest.Findings(m); got != "LIM-01" {
 			t.Errorf("%s: findings\ngot  %q\nwant %q", name, got, "LIM-01")
 		}
@@ -362,7 +362,7 @@ func TestAllocations(t *testing.T) {
 	for _, in := range all {
 		b := hextest.Bytes(t, in)
 		c := dissecttest.Context(len(b))
-		dissecttest.Allocations(t, d, c, b)
+		dissecttest.CheckAllocations(t, d, c, b)
 	}
 }
 
@@ -377,6 +377,6 @@ func FuzzDissect(f *testing.F) {
 		if v6 {
 			c.Src = masterV6
 		}
-		dissecttest.Fuzz(t, New(), c, b)
+		dissecttest.CheckInput(t, New(), c, b)
 	})
 }

@@ -15,39 +15,39 @@ type probe struct {
 	v6     bool   // the sender has an IPv6 address
 }
 
-func (p *probe) judge(t *dissect.Type) dissect.Confidence {
+func (p *probe) rate(t *dissect.Type) dissect.Confidence {
 	switch t {
 	case &typeQuery:
-		return p.query()
+		return p.rateQuery()
 	case &typePage:
-		return p.page()
+		return p.ratePage()
 	case &typeOldPage:
 		// QuakeWorld's masters send the same bytes
-		return min(p.entries(1, entryV4), dissect.Maybe, p.startsWith(formPlain))
+		return min(p.rateEntries(1, entryV4), dissect.Maybe, p.requireFirst(formPlain))
 	case &typeHeartbeat2:
-		return p.heartbeat()
+		return p.rateHeartbeat()
 	case &typeHeartbeat:
-		return p.oldHeartbeat()
+		return p.rateOldHeartbeat()
 	case &typeNAT:
-		return p.natConnect()
+		return p.rateNATConnect()
 	case &typeChallenge:
-		return min(p.exactly(1+challengeLen, 1+2*challengeLen), p.startsWith(formPlain))
+		return min(p.requireLength(1+challengeLen, 1+2*challengeLen), p.requireFirst(formPlain))
 	case &typeValidMD5:
-		return p.validMD5()
+		return p.rateValidMD5()
 	}
-	return min(p.short(t), dissect.Maybe)
+	return min(p.rateShort(t), dissect.Maybe)
 }
 
-// startsWith is a condition: No where the first byte is another one.
-func (p *probe) startsWith(x byte) dissect.Confidence {
+// requireFirst returns No where the first byte is not x, else Certain: a condition for min.
+func (p *probe) requireFirst(x byte) dissect.Confidence {
 	if len(p.b) == 0 || p.b[0] != x {
 		return dissect.No
 	}
 	return dissect.Certain
 }
 
-// exactly is a condition on the length as sent.
-func (p *probe) exactly(lengths ...int) dissect.Confidence {
+// requireLength is a condition on the length as sent.
+func (p *probe) requireLength(lengths ...int) dissect.Confidence {
 	for _, n := range lengths {
 		if p.length == n {
 			return dissect.Likely
@@ -56,28 +56,28 @@ func (p *probe) exactly(lengths ...int) dissect.Confidence {
 	return dissect.No
 }
 
-// short judges the messages that have next to no structure.
-func (p *probe) short(t *dissect.Type) dissect.Confidence {
+// rateShort judges the messages that have next to no structure.
+func (p *probe) rateShort(t *dissect.Type) dissect.Confidence {
 	switch t {
 	case &typeBatch:
-		return p.exactly(tagLen-1, tagLen)
+		return p.requireLength(tagLen-1, tagLen)
 	case &typeServers, &typeShutdown:
-		return min(p.exactly(1, 2), p.startsWith(formPlain), p.blank())
+		return min(p.requireLength(1, 2), p.requireFirst(formPlain), p.requireBlank())
 	case &typeCheckMD5:
-		return min(p.exactly(1), p.startsWith(formXash))
+		return min(p.requireLength(1), p.requireFirst(formXash))
 	case &typeRestart:
-		return p.exactly(challengeLen)
+		return p.requireLength(challengeLen)
 	case &typeJoin:
-		if p.startsWith(formXash) != dissect.No {
-			return p.exactly(1 + challengeLen)
+		if p.requireFirst(formXash) != dissect.No {
+			return p.requireLength(1 + challengeLen)
 		}
-		return min(p.exactly(0, 1, 2), p.blank())
+		return min(p.requireLength(0, 1, 2), p.requireBlank())
 	}
 	return dissect.No
 }
 
-// blank is a condition: nothing but line feeds and NULs.
-func (p *probe) blank() dissect.Confidence {
+// requireBlank is a condition: nothing but line feeds and NULs.
+func (p *probe) requireBlank() dissect.Confidence {
 	for _, x := range p.b {
 		if x != '\n' && x != 0 {
 			return dissect.No
@@ -86,10 +86,10 @@ func (p *probe) blank() dissect.Confidence {
 	return dissect.Certain
 }
 
-// query: a region, an address as text, a filter. The address alone tells it.
-func (p *probe) query() dissect.Confidence {
+// rateQuery: a region, an address as text, a filter. The address alone is enough.
+func (p *probe) rateQuery() dissect.Confidence {
 	if isOldQuery(p.b) {
-		return p.oldQuery()
+		return p.rateOldQuery()
 	}
 	if len(p.b) < 2 {
 		if p.cut {
@@ -101,34 +101,34 @@ func (p *probe) query() dissect.Confidence {
 	end := bytes.IndexByte(seed, 0)
 	switch {
 	case end < 0:
-		return p.cutSeed(seed)
+		return p.rateCutSeed(seed)
 	case end == 0: // no client is known to leave it empty; the sequence number of a game looks like it
-		if p.knownRegion() && len(seed) > 1 && (len(seed) == 2 && seed[1] == 0 || seed[1] == separator && isFilter(seed[1:])) {
+		if p.hasKnownRegion() && len(seed) > 1 && (len(seed) == 2 && seed[1] == 0 || seed[1] == separator && isFilter(seed[1:])) {
 			return dissect.Maybe
 		}
 		return dissect.No
 	case !isAddress(seed[:end]):
-		return p.longSeed(seed[:end])
-	case p.knownRegion() && isFilter(seed[end+1:]):
+		return p.rateLongSeed(seed[:end])
+	case p.hasKnownRegion() && isFilter(seed[end+1:]):
 		return dissect.Certain
 	}
 	return dissect.Likely
 }
 
-func (p *probe) knownRegion() bool { return regionName(uint64(p.b[0])) != "" }
+func (p *probe) hasKnownRegion() bool { return regionName(uint64(p.b[0])) != "" }
 
-// longSeed judges a query with something between the address and its NUL: qstat 2.17
+// rateLongSeed judges a query with something between the address and its NUL: qstat 2.17
 // leaves a byte of its buffer there when it asks for the second page.
-func (p *probe) longSeed(seed []byte) dissect.Confidence {
+func (p *probe) rateLongSeed(seed []byte) dissect.Confidence {
 	rest := bytes.TrimLeft(seed, "0123456789.:")
-	if p.knownRegion() && isAddress(seed[:len(seed)-len(rest)]) {
+	if p.hasKnownRegion() && isAddress(seed[:len(seed)-len(rest)]) {
 		return dissect.Maybe
 	}
 	return dissect.No
 }
 
-// cutSeed judges a query that ends within its address.
-func (p *probe) cutSeed(seed []byte) dissect.Confidence {
+// rateCutSeed judges a query that ends within its address.
+func (p *probe) rateCutSeed(seed []byte) dissect.Confidence {
 	const telling = len("0.0.0.0")
 	if !p.cut || len(bytes.Trim(seed, "0123456789.:")) > 0 {
 		return dissect.No
@@ -139,13 +139,13 @@ func (p *probe) cutSeed(seed []byte) dissect.Confidence {
 	return dissect.Maybe
 }
 
-// oldQuery: four bytes of any kind, then a filter.
-func (p *probe) oldQuery() dissect.Confidence {
+// rateOldQuery: four bytes of any kind, then a filter.
+func (p *probe) rateOldQuery() dissect.Confidence {
 	filter := p.b[startLen:]
 	switch {
 	case len(filter) == 0:
 		return dissect.Maybe
-	case bytes.Count(filter, []byte{separator}) < 2 || !printable(filter):
+	case bytes.Count(filter, []byte{separator}) < 2 || !isPrintable(filter):
 		return dissect.No
 	}
 	return dissect.Likely
@@ -160,12 +160,12 @@ func isFilter(b []byte) bool {
 	if len(b) == 0 || b[0] == 0 {
 		return true
 	}
-	return (b[0] == separator || groupWord(b) > 0) && printable(b)
+	return (b[0] == separator || groupWord(b) > 0) && isPrintable(b)
 }
 
-// printable reports whether b is text up to its NUL. Bytes above 7F are some
+// isPrintable reports whether b is text up to its NUL. Bytes above 7F are some
 // encoding's letters.
-func printable(b []byte) bool {
+func isPrintable(b []byte) bool {
 	for _, x := range b {
 		if x == 0 {
 			return true
@@ -204,30 +204,30 @@ func isAddress(b []byte) bool {
 // isPort reports whether b is a colon and a port.
 func isPort(b []byte) bool {
 	const most = len(":65535")
-	return len(b) > 1 && len(b) <= most && b[0] == ':' && allDigits(b[1:])
+	return len(b) > 1 && len(b) <= most && b[0] == ':' && isNumber(b[1:])
 }
 
-// page: the byte after 'f' is 0A, 0D or FF, the rest entries.
-func (p *probe) page() dissect.Confidence {
+// ratePage: the byte after 'f' is 0A, 0D or FF, the rest entries.
+func (p *probe) ratePage() dissect.Confidence {
 	if len(p.b) == 0 {
 		return dissect.No
 	}
 	switch p.b[0] {
 	case formTag:
-		return p.entries(1+tagLen, entryV4)
+		return p.rateEntries(1+tagLen, entryV4)
 	case formPlain, formXash:
 		off := 1
 		if hasKey(p.b[1:]) {
 			off += keyLen
 		}
-		return p.entries(off, entryLen(p.v6, p.length-off))
+		return p.rateEntries(off, entryLen(p.v6, p.length-off))
 	}
 	return dissect.No
 }
 
-// entries judges a list of entries of size bytes at offset off: most ports are
+// rateEntries judges a list of entries of size bytes at offset off: most ports are
 // above 1023, and addresses are those of hosts. Port 0 is the end mark.
-func (p *probe) entries(off, size int) dissect.Confidence {
+func (p *probe) rateEntries(off, size int) dissect.Confidence {
 	if p.length < off || !p.cut && (p.length-off)%size > 0 && p.length-off < 2*size {
 		return dissect.No
 	}
@@ -259,8 +259,8 @@ func isEntry(b []byte) bool {
 	return port >= reserved && (len(b) == entryV6 || b[0] > 0 && b[0] < multicast)
 }
 
-// heartbeat: an infostring after a line feed.
-func (p *probe) heartbeat() dissect.Confidence {
+// rateHeartbeat: an infostring after a line feed.
+func (p *probe) rateHeartbeat() dissect.Confidence {
 	start := []byte{formPlain, separator}
 	switch {
 	case !bytes.HasPrefix(p.b, start):
@@ -274,9 +274,9 @@ func (p *probe) heartbeat() dissect.Confidence {
 	return dissect.Likely
 }
 
-// oldHeartbeat: lines of numbers.
-func (p *probe) oldHeartbeat() dissect.Confidence {
-	if p.length > oldHeartbeatMost || len(p.b) < 2 || p.b[0] != '\n' || !isDigit(p.b[1]) && p.b[1] != '-' {
+// rateOldHeartbeat: lines of numbers.
+func (p *probe) rateOldHeartbeat() dissect.Confidence {
+	if p.length > maxOldHeartbeat || len(p.b) < 2 || p.b[0] != '\n' || !isDigit(p.b[1]) && p.b[1] != '-' {
 		return dissect.No
 	}
 	for _, x := range p.b {
@@ -287,8 +287,8 @@ func (p *probe) oldHeartbeat() dissect.Confidence {
 	return dissect.Maybe
 }
 
-// natConnect: an address as text after a space.
-func (p *probe) natConnect() dissect.Confidence {
+// rateNATConnect: an address as text after a space.
+func (p *probe) rateNATConnect() dissect.Confidence {
 	b := bytes.TrimRight(p.b[1:], "\n\x00")
 	switch {
 	case isAddress(b):
@@ -299,10 +299,10 @@ func (p *probe) natConnect() dissect.Confidence {
 	return dissect.No
 }
 
-// validMD5: a byte and a challenge; the byte is a line feed as in other replies.
-func (p *probe) validMD5() dissect.Confidence {
-	if p.startsWith(formPlain) == dissect.No {
-		return min(p.exactly(1+challengeLen), dissect.Maybe)
+// rateValidMD5: a byte and a challenge; the byte is a line feed as in other replies.
+func (p *probe) rateValidMD5() dissect.Confidence {
+	if p.requireFirst(formPlain) == dissect.No {
+		return min(p.requireLength(1+challengeLen), dissect.Maybe)
 	}
-	return p.exactly(1 + challengeLen)
+	return p.requireLength(1 + challengeLen)
 }

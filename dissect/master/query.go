@@ -6,8 +6,8 @@ import "qsniff/dissect"
 // of region and seed.
 const startLen = 4
 
-// query reads the body of A2M_GET_SERVERS_BATCH2.
-func query(cur *dissect.Cursor) {
+// readQuery reads the body of A2M_GET_SERVERS_BATCH2.
+func readQuery(cur *dissect.Cursor) {
 	odd := false
 	if isOldQuery(cur.Peek(cur.Left())) {
 		cur.U32(&defNext)
@@ -27,14 +27,14 @@ func query(cur *dissect.Cursor) {
 		cur.Note("not an address")
 	}
 	filter := cur.LastCString(&defFilter)
-	if len(filter) > filterMost {
+	if len(filter) > maxFilter {
 		cur.Note("longer than masters are known to take")
 	}
-	conditions(cur, filter)
+	addConditions(cur, filter)
 }
 
-// isOldQuery tells the form with a start number: after four bytes stands the
-// filter, or nothing. A seed begins with a digit; an empty one has the filter
+// isOldQuery reports whether b has the form with a start number: four bytes, then the
+// filter or nothing. A seed begins with a digit; an empty one has the filter
 // right after its NUL.
 func isOldQuery(b []byte) bool {
 	switch {
@@ -46,9 +46,9 @@ func isOldQuery(b []byte) bool {
 	return b[startLen] == separator
 }
 
-// conditions lists the pairs of a filter. All bytes of it are in the field of the
+// addConditions lists the pairs of a filter. All bytes of it are in the field of the
 // filter, so these are derived.
-func conditions(cur *dissect.Cursor, filter []byte) {
+func addConditions(cur *dissect.Cursor, filter []byte) {
 	s := scanner{rest: filter}
 	cur.Push(&defConditions, s.count())
 	for i := 0; cur.OK() && s.next(); i++ {

@@ -5,8 +5,8 @@ import "qsniff/dissect"
 // What the messages look like on the wire. The letters of requests begin packets of
 // games too, so most forms are looked for at the ports of master servers only.
 
-// begins is the pattern of what follows FF FF FF FF.
-func begins(op byte) []dissect.Pattern {
+// patterns is the pattern of what follows FF FF FF FF.
+func patterns(op byte) []dissect.Pattern {
 	return []dissect.Pattern{dissect.Begins(string(oobMark) + string(rune(op)))}
 }
 
@@ -17,7 +17,7 @@ const (
 )
 
 var (
-	wireQuery = append(begins(opQuery),
+	wireQuery = append(patterns(opQuery),
 		dissect.BeginsMasked("1\x00\x30", "\xff\x00\xf0").Sized(4, 0), // a region, and a digit of an IPv4 address
 		dissect.BeginsMasked("1\x00[", "\xff\x00\xff").Sized(4, 0),    // the same for IPv6
 		dissect.Begins("1\x00\x00\x00"),                               // the first page of the older form, or no address
@@ -25,9 +25,9 @@ var (
 		dissect.Begins("1").OnlyAtPort(missedLists))
 
 	// A tag of three bytes, or of four as replies have it.
-	wireBatch    = append(begins(opBatch), dissect.Begins("e").Sized(4, 5).OnlyAtPort(missedLists))
-	wireServers  = append(begins(opServers), dissect.Begins("c\n").Sized(2, 3).OnlyAtPort(missedLists))
-	wireCheckMD5 = append(begins(opCheckMD5), dissect.Begins("M\xff").Sized(2, 2).OnlyAtPort(missedLists))
+	wireBatch    = append(patterns(opBatch), dissect.Begins("e").Sized(4, 5).OnlyAtPort(missedLists))
+	wireServers  = append(patterns(opServers), dissect.Begins("c\n").Sized(2, 3).OnlyAtPort(missedLists))
+	wireCheckMD5 = append(patterns(opCheckMD5), dissect.Begins("M\xff").Sized(2, 2).OnlyAtPort(missedLists))
 
 	wireJoin       = []dissect.Pattern{dissect.Begins("q").Sized(1, 6).OnlyAtPort(missedJoins)}
 	wireShutdown   = []dissect.Pattern{dissect.Begins("b\n").Sized(2, 3).OnlyAtPort(missedJoins)}

@@ -32,7 +32,7 @@ func FuzzIdentify(f *testing.F) {
 		}
 		believed(t, reg, c, v)
 		m := dissecttest.Run(v.Dissector, c, b)
-		dissecttest.Invariants(t, m)
+		dissecttest.CheckInvariants(t, m)
 		if m.Type != v.Type {
 			t.Errorf("identified as %s, dissected as %v", v.Type.Name, m.Type)
 		}

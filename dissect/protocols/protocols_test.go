@@ -109,7 +109,7 @@ func TestTruncations(t *testing.T) {
 		if strings.HasPrefix(string(d.Payload), "\xff\xff\xff\xfff\n\x7f\x00") || typ.Name == "A2M_GET_SERVERS_BATCH2" && m.Fields[1].Def.Key() == "next" {
 			free = m.Proto.Defs
 		}
-		dissecttest.Truncations(t, dis, c, d.Payload, free...)
+		dissecttest.CheckTruncations(t, dis, c, d.Payload, free...)
 	}
 	for _, d := range overUDP() {
 		for _, typ := range d.Proto().Types {
@@ -235,7 +235,7 @@ func TestNeighbours(t *testing.T) {
 func TestDefinitions(t *testing.T) {
 	for _, d := range All() {
 		p := d.Proto()
-		if p.Doc == "" || len(p.Types) == 0 {
+		if p.Doc == "" || p.Reads == "" || len(p.Types) == 0 {
 			t.Errorf("%s is not described", p.Name)
 		}
 		for _, def := range p.Defs {

@@ -11,38 +11,38 @@ import (
 // known it has to look like one of ours; later only a size that cannot be is bad:
 // that record is the 12 bytes of the header.
 func (*Dissector) Frame(c *dissect.Context, b []byte) dissect.Record {
-	v := look(c)
+	v := viewOf(c)
 	if v.dir != dissect.Unsure {
-		return v.frame(b, v.dir)
+		return v.findPacket(b, v.dir)
 	}
-	up, down := v.frame(b, dissect.ToServer), v.frame(b, dissect.ToClient)
+	up, down := v.findPacket(b, dissect.ToServer), v.findPacket(b, dissect.ToClient)
 	if down.Conf > up.Conf {
 		return down
 	}
 	return up
 }
 
-func (v *view) frame(b []byte, dir dissect.Direction) dissect.Record {
+func (v *view) findPacket(b []byte, dir dissect.Direction) dissect.Record {
 	if dir == dissect.ToClient && v.s.afterEmpty {
-		if r, ok := v.stray(b); ok {
+		if r, ok := v.findStray(b); ok {
 			return r
 		}
 	}
-	h := parse(b)
-	if v.known && !h.fits(v.most(dir)) {
-		return v.bad(h, dir)
+	h := parseHeader(b)
+	if v.known && !h.fits(v.maxBelieved(dir)) {
+		return v.badRecord(h, dir)
 	}
 	n := 0
 	if h.n >= sizeLen {
 		n = h.length()
 	}
-	r := dissect.Record{Conf: v.judge(dir, b, n), Type: h.typeOf(dir), Len: n}
-	if n > 0 && len(b) >= n && !ended(b, n) && dir == dissect.ToClient {
+	r := dissect.Record{Conf: v.ratePacket(dir, b, n), Type: h.typeOf(dir), Len: n}
+	if n > 0 && len(b) >= n && !endsWithNULs(b, n) && dir == dissect.ToClient {
 		switch end, need := wideEnd(b, h); {
 		case end > 0:
-			r.Conf, r.Len = v.judge(dir, b, end), end
+			r.Conf, r.Len = v.ratePacket(dir, b, end), end
 		case need > 0 && !v.last: // the size counts characters, or the NULs are missing
-			r.Conf, r.Len, r.Need = v.judge(dir, b, need), 0, need
+			r.Conf, r.Len, r.Need = v.ratePacket(dir, b, need), 0, need
 		}
 	}
 	if r.Conf == dissect.No {
@@ -56,29 +56,29 @@ func (v *view) frame(b []byte, dir dissect.Direction) dissect.Record {
 	return r
 }
 
-// most is the largest size that is believed in a known connection. After a command
+// maxBelieved is the largest size that is believed in a known connection. After a command
 // that a wrong size cut two letters and two NULs are a size below 64 KiB too.
-func (v *view) most(dir dissect.Direction) uint32 {
-	if dir == dissect.ToServer && v.s.tornAsked {
+func (v *view) maxBelieved(dir dissect.Direction) uint32 {
+	if dir == dissect.ToServer && v.s.clientTorn {
 		return maxFirstSize
 	}
 	return maxSize
 }
 
-// judge is the confidence in a packet. Where the connection is known all is ours,
+// ratePacket is the confidence in a packet. Where the connection is known all is ours,
 // and only the direction can be open.
-func (v *view) judge(dir dissect.Direction, b []byte, n int) dissect.Confidence {
+func (v *view) ratePacket(dir dissect.Direction, b []byte, n int) dissect.Confidence {
 	switch {
 	case !v.known:
-		return judge(dir, b, n)
+		return ratePacket(dir, b, n)
 	case v.dir == dissect.Unsure:
-		return max(judge(dir, b, n), dissect.Maybe)
+		return max(ratePacket(dir, b, n), dissect.Maybe)
 	}
 	return dissect.Likely
 }
 
-// bad is the record of a size that cannot be.
-func (v *view) bad(h header, dir dissect.Direction) dissect.Record {
+// badRecord is the record of a size that cannot be.
+func (v *view) badRecord(h header, dir dissect.Direction) dissect.Record {
 	r := dissect.Record{Conf: dissect.Maybe, Type: h.typeOf(dir), Len: headerLen, Bad: true}
 	switch {
 	case !h.whole() && v.last:
@@ -118,7 +118,7 @@ func wideEnd(b []byte, h header) (end, need int) {
 		return 0, 0
 	case at+endLen > len(b):
 		return 0, at + endLen
-	case !ended(b, at+endLen):
+	case !endsWithNULs(b, at+endLen):
 		return 0, 0
 	}
 	return at + endLen, 0
@@ -139,9 +139,9 @@ func beginsStray(b []byte) bool {
 	return bytes.HasPrefix(b, strayBegin[:min(len(b), len(strayBegin))])
 }
 
-// stray finds the seven bytes at the start of b: a believable packet follows them,
+// findStray finds the seven bytes at the start of b: a believable packet follows them,
 // or nothing, and a packet of size 256 they do not begin.
-func (v *view) stray(b []byte) (dissect.Record, bool) {
+func (v *view) findStray(b []byte) (dissect.Record, bool) {
 	const whole = sizeLen + straySize
 	if len(b) == 0 || !beginsStray(b) {
 		return dissect.Record{}, false
@@ -155,16 +155,16 @@ func (v *view) stray(b []byte) (dissect.Record, bool) {
 		wait.Need = strayNeed
 		return wait, true
 	}
-	next := parse(b[strayLen:])
-	if !next.fits(usualSize) || !next.usual(dissect.ToClient) {
+	next := parseHeader(b[strayLen:])
+	if !next.fits(usualSize) || !next.hasUsualType(dissect.ToClient) {
 		return dissect.Record{}, false
 	}
-	if h := parse(b); h.whole() && h.usual(dissect.ToClient) {
+	if h := parseHeader(b); h.whole() && h.hasUsualType(dissect.ToClient) {
 		if len(b) < whole && !v.last {
 			wait.Need = whole
 			return wait, true
 		}
-		if len(b) >= whole && ended(b, whole) {
+		if len(b) >= whole && endsWithNULs(b, whole) {
 			return dissect.Record{}, false
 		}
 	}

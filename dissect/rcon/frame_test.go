@@ -157,7 +157,7 @@ func TestStray(t *testing.T) {
 		{"both, it ends with no NULs", both, false, "7 0"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			v := dissecttest.Talk(t, New(), 1<<20)
+			v := dissecttest.NewConversation(t, New(), 1<<20)
 			v.Send(dissect.ToClient, packetBytes(3, numValue, ""))
 			c := context(dissect.ToClient, v.Stream.Session)
 			c.Stream.Last = tc.last
@@ -262,10 +262,10 @@ func TestSegments(t *testing.T) {
 		}
 		tail, _ := randomStream(r, dissect.ToClient, 4)
 		b = append(b, tail...)
-		whole := dissecttest.Talk(t, New(), 1<<20)
+		whole := dissecttest.NewConversation(t, New(), 1<<20)
 		whole.Send(dissect.ToClient, b)
 		whole.End()
-		pieces := dissecttest.Talk(t, New(), 1<<20)
+		pieces := dissecttest.NewConversation(t, New(), 1<<20)
 		for rest := b; len(rest) > 0; {
 			n := min(1+r.IntN(1+r.IntN(600)), len(rest))
 			pieces.Send(dissect.ToClient, rest[:n])

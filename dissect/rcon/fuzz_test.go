@@ -17,7 +17,7 @@ import (
 func check(t *testing.T, v *dissecttest.Conversation) {
 	t.Helper()
 	s := v.Stream.Session.(*session)
-	held := cap(s.cur.body) + cap(s.done.body)
+	held := cap(s.cur.body) + cap(s.ended.body)
 	if held != v.Budget.Used || held > v.Budget.Limit {
 		t.Fatalf("%d bytes held, %d of %d taken", held, v.Budget.Used, v.Budget.Limit)
 	}
@@ -70,7 +70,7 @@ func FuzzFrame(f *testing.F) {
 		}
 		for _, wire := range []int{len(b), len(b) + 1, strayLen, r.Len} {
 			m := dissecttest.RunStream(d, c, b, max(wire, len(b)))
-			dissecttest.Invariants(t, m)
+			dissecttest.CheckInvariants(t, m)
 			if m.Status == dissect.Truncated && wire <= len(b) {
 				t.Error("truncated, but all was captured")
 			}
@@ -84,7 +84,7 @@ func FuzzSession(f *testing.F) {
 	f.Add([]byte("\x00\x13pw\x01\x12\x00\x22status\x00\x30\x01\x20output\x01\x20more\x01\x30\x01\x3f"), uint16(1<<15))
 	f.Add([]byte("\x00\x23abc\x04\x20def\x02\x01\x20ghi\x05\x21"), uint16(0))
 	f.Fuzz(func(t *testing.T, script []byte, budget uint16) {
-		v := dissecttest.Talk(t, New(), int(budget))
+		v := dissecttest.NewConversation(t, New(), int(budget))
 		v.Stream.Opened = budget&1 == 0
 		for len(script) >= 2 {
 			who, what := script[0], script[1]
@@ -132,7 +132,7 @@ func TestLimits(t *testing.T) {
 		{"no budget", 0, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			v := dissecttest.Talk(t, New(), tc.budget)
+			v := dissecttest.NewConversation(t, New(), tc.budget)
 			v.Send(dissect.ToServer, packetBytes(2, numExec, "cvarlist"))
 			for range parts {
 				v.Send(dissect.ToClient, packetBytes(2, numValue, text))
@@ -153,7 +153,7 @@ func TestLimits(t *testing.T) {
 
 // Between replies a session gives back what a long one took.
 func TestKeepsLittle(t *testing.T) {
-	v := dissecttest.Talk(t, New(), 1<<20)
+	v := dissecttest.NewConversation(t, New(), 1<<20)
 	for id := range int32(4) {
 		v.Send(dissect.ToServer, packetBytes(id+2, numExec, "a"))
 		for range 10 {
@@ -187,26 +187,26 @@ func TestSessionReused(t *testing.T) {
 			s.asked = append(s.asked, request{})
 		}
 		for i := range uint64(maxFrames) {
-			s.cur.frames, s.done.frames = append(s.cur.frames, i), append(s.done.frames, i)
+			s.cur.frames, s.ended.frames = append(s.cur.frames, i), append(s.ended.frames, i)
 		}
 		s.Reset()
 	}
 	if n := testing.AllocsPerRun(10, fill); n > 0 && !race.Enabled {
 		t.Errorf("%v allocations for a connection", n)
 	}
-	if len(s.asked)+len(s.cur.frames)+len(s.done.frames) > 0 {
+	if len(s.asked)+len(s.cur.frames)+len(s.ended.frames) > 0 {
 		t.Error("something is left of the connection before")
 	}
 }
 
 // The oldest request is forgotten first.
 func TestAsked(t *testing.T) {
-	v := dissecttest.Talk(t, New(), 1<<20)
+	v := dissecttest.NewConversation(t, New(), 1<<20)
 	for id := range int32(maxAsked + 2) {
 		v.Send(dissect.ToServer, packetBytes(id+2, numExec, "a"))
 	}
 	s := v.Stream.Session.(*session)
-	if len(s.asked) != maxAsked || s.find(3) >= 0 || s.find(4) != 0 {
+	if len(s.asked) != maxAsked || s.findRequest(3) >= 0 || s.findRequest(4) != 0 {
 		t.Errorf("%d requests, the first has id %d", len(s.asked), s.asked[0].id)
 	}
 }
@@ -226,7 +226,7 @@ func TestPasswordIsHidden(t *testing.T) {
 		b := packetBytes(1, step.num, password)
 		binary.LittleEndian.PutUint32(b, uint32(minSize+len(password)+step.size))
 		for n := range len(b) + 1 {
-			v := dissecttest.Talk(t, New(), 1<<20)
+			v := dissecttest.NewConversation(t, New(), 1<<20)
 			v.Send(dissect.ToServer, b[:n])
 			v.Lose(dissect.ToServer)
 			v.End()
@@ -254,7 +254,7 @@ func TestPasswordBehindCommandIsHidden(t *testing.T) {
 	for short := range len(password) + 2 {
 		b := packetBytes(2, numExec, "sv_password "+password)
 		b[0] -= byte(short)
-		v := dissecttest.Talk(t, New(), 1<<20)
+		v := dissecttest.NewConversation(t, New(), 1<<20)
 		v.Send(dissect.ToServer, up(1, numAuth, "pw"))
 		v.Send(dissect.ToClient, packetBytes(1, numAuthResponse, ""))
 		v.Send(dissect.ToServer, b)

@@ -35,7 +35,7 @@ type header struct {
 	num  int32
 }
 
-func parse(b []byte) header {
+func parseHeader(b []byte) header {
 	var x [headerLen]byte
 	n := copy(x[:], b)
 	return header{n: n, size: binary.LittleEndian.Uint32(x[:]),
@@ -43,7 +43,7 @@ func parse(b []byte) header {
 }
 
 // fits reports whether the size can be one of at most so many bytes, as far as it
-// is there.
+// was received.
 func (h header) fits(most uint32) bool {
 	return h.size <= most && (h.n < sizeLen || h.size >= minSize)
 }
@@ -54,9 +54,9 @@ func (h header) whole() bool { return h.n == headerLen }
 // length is that of the packet, where its size counts bytes.
 func (h header) length() int { return sizeLen + int(h.size) }
 
-// usual reports whether packets in this direction have the type, as far as it is
+// hasUsualType reports whether packets in this direction have the type, as far as it is
 // there: the standard ones, and for servers those of dialects.
-func (h header) usual(dir dissect.Direction) bool {
+func (h header) hasUsualType(dir dissect.Direction) bool {
 	if !h.whole() { // the bytes that are missing can make the number larger
 		return uint32(h.num) <= numOutput
 	}
@@ -96,5 +96,5 @@ func (h header) typeOf(dir dissect.Direction) *dissect.Type {
 	return &typeOtherReply
 }
 
-// ended reports whether the packet of n bytes at the start of b ends with its two NULs.
-func ended(b []byte, n int) bool { return b[n-2] == 0 && b[n-1] == 0 }
+// endsWithNULs reports whether the packet of n bytes at the start of b ends with its two NULs.
+func endsWithNULs(b []byte, n int) bool { return b[n-2] == 0 && b[n-1] == 0 }

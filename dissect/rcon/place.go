@@ -6,7 +6,7 @@ import (
 	"qsniff/dissect"
 )
 
-// packet is what a message says. n is the length of its body on the wire, more than
+// packet is a message without its framing. n is the length of its body on the wire, more than
 // len(body) where the capture cut it.
 type packet struct {
 	id, num int32
@@ -36,9 +36,9 @@ type place struct {
 	asked int
 	// part is which packet of its reply it is, from 1; 0 if it is of none.
 	part int
-	// fixed tells that the request was not found by its id: Palworld's and Conan
+	// byOrder is set where the request was not found by its id: Palworld's and Conan
 	// Exiles' servers put the same one into all replies.
-	fixed bool
+	byOrder bool
 	// preamble marks the empty packet before the answer to a login.
 	preamble bool
 }
@@ -54,10 +54,10 @@ var (
 
 const trailerSize = minSize + 4
 
-// fromClient places a client's packet. An empty one can only be an end probe. One
+// placeRequest places a client's packet. An empty one can only be an end probe. One
 // with a few letters is, once the client has logged in; before that it may be
 // anything.
-func (s *session) fromClient(p *packet) place {
+func (s *session) placeRequest(p *packet) place {
 	pl := place{asked: -1}
 	empty := p.n == 0 && p.num != numAuth
 	if empty || p.num != numAuth && p.num != numExec && s.auth == authDone {
@@ -66,13 +66,13 @@ func (s *session) fromClient(p *packet) place {
 	return pl
 }
 
-// fromServer places a server's packet; sure tells that no request is unseen.
-func (s *session) fromServer(p *packet, sure bool) place {
+// placeReply places a server's packet; sure is set where the capture has every request.
+func (s *session) placeReply(p *packet, sure bool) place {
 	pl := place{asked: -1}
 	switch {
 	case p.num == numAuthResponse:
 	case p.num != numValue:
-		if s.find(p.id) < 0 && !(s.cur.open && s.cur.id == p.id) {
+		if s.findRequest(p.id) < 0 && !(s.cur.open && s.cur.id == p.id) {
 			pl.role = push
 		}
 	case bytes.Equal(p.body, trailerBody):
@@ -82,19 +82,20 @@ func (s *session) fromServer(p *packet, sure bool) place {
 	case p.id == 0 && bytes.HasPrefix(p.body, keepAliveBody):
 		pl.role = keepalive
 	default:
-		s.answer(&pl, p, sure)
+		s.placeOutput(&pl, p, sure)
 	}
 	return pl
 }
 
-// answer places output. Ids say what it belongs to, if the client gives each
-// request its own and the server repeats them; else the order does.
-func (s *session) answer(pl *place, p *packet, sure bool) {
-	k := s.find(p.id)
+// placeOutput places output. It belongs to the request with its id, if the
+// client gives each request its own and the server repeats them, else to the next one
+// in order.
+func (s *session) placeOutput(pl *place, p *packet, sure bool) {
+	k := s.findRequest(p.id)
 	switch {
 	case s.cur.open && p.id == s.cur.id:
-		if k < 0 && s.fixed {
-			k = s.next(p)
+		if k < 0 && s.hasFixedID {
+			k = s.nextByOrder(p)
 		}
 		isNext := k >= 0 && (s.asked[k].probe && isMirror(p) || !s.asked[k].probe && !s.cur.full())
 		if !isNext {
@@ -102,11 +103,11 @@ func (s *session) answer(pl *place, p *packet, sure bool) {
 			return
 		}
 	case k >= 0:
-	case p.id == failedID, p.id == 0 && (s.echoes || sure && len(s.asked) == 0):
+	case p.id == failedID, p.id == 0 && (s.echoesIDs || sure && len(s.asked) == 0):
 		pl.role = push
 		return
-	case !s.echoes && len(s.asked) > 0:
-		k, pl.fixed = s.next(p), true
+	case !s.echoesIDs && len(s.asked) > 0:
+		k, pl.byOrder = s.nextByOrder(p), true
 	}
 	pl.asked, pl.part = k, 1
 	if k >= 0 && s.asked[k].probe && isMirror(p) {
@@ -117,8 +118,8 @@ func (s *session) answer(pl *place, p *packet, sure bool) {
 // isMirror reports whether p can be the answer to an end probe.
 func isMirror(p *packet) bool { return p.n == 0 || bytes.HasPrefix(p.body, unknownBody) }
 
-// find returns the index of the oldest waiting request with this id, or -1.
-func (s *session) find(id int32) int {
+// findRequest returns the index of the oldest waiting request with this id, or -1.
+func (s *session) findRequest(id int32) int {
 	for i := range s.asked {
 		if s.asked[i].id == id {
 			return i
@@ -127,9 +128,9 @@ func (s *session) find(id int32) int {
 	return -1
 }
 
-// next returns the index of the request that p answers by its order, or -1: the
+// nextByOrder returns the index of the request that p answers by its order, or -1: the
 // oldest command, or a probe before all commands that p can be the mirror of.
-func (s *session) next(p *packet) int {
+func (s *session) nextByOrder(p *packet) int {
 	if len(s.asked) > 0 && s.asked[0].probe && isMirror(p) {
 		return 0
 	}
@@ -141,8 +142,8 @@ func (s *session) next(p *packet) int {
 	return len(s.asked) - 1
 }
 
-// probed reports whether an end probe for the open reply waits for its answer.
-func (s *session) probed() bool {
+// hasProbe reports whether an end probe for the open reply waits for its answer.
+func (s *session) hasProbe() bool {
 	for i := range s.asked {
 		if s.asked[i].probe && s.asked[i].seq > s.cur.seq {
 			return true
@@ -151,24 +152,24 @@ func (s *session) probed() bool {
 	return false
 }
 
-// place finds where a packet stands.
-func (v *view) place(p *packet) place {
+// placePacket finds where a packet stands.
+func (v *view) placePacket(p *packet) place {
 	if v.dir == dissect.ToServer {
-		return v.s.fromClient(p)
+		return v.s.placeRequest(p)
 	}
-	return v.s.fromServer(p, v.sure())
+	return v.s.placeReply(p, v.sure())
 }
 
 // unmirrored returns the oldest end probe that was sent before the request at
 // index k and has no answer, though nothing is missing from the capture since; nil
-// if there is none, or a server was found out before.
+// if there is none, or the server is known to mirror none.
 func (v *view) unmirrored(k int) *request {
 	s := v.s
-	if k < 0 || s.noMirror || v.gap {
+	if k < 0 || s.neverMirrors || v.gap {
 		return nil
 	}
 	for i := range s.asked[:k] {
-		if q := &s.asked[i]; q.probe && q.sure {
+		if q := &s.asked[i]; q.probe && q.whole {
 			return q
 		}
 	}

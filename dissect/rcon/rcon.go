@@ -30,6 +30,8 @@ var (
 var proto = dissect.Proto{
 	Name: "rcon",
 	Doc:  "remote console over TCP, of Source engines and of games that took it over",
+	Reads: "Source RCON over TCP: login, commands, answers of several packets, and how Minecraft, Rust, Factorio, ARK," +
+		" Palworld, Conan Exiles, Squad and Counter-Strike 2 differ",
 	Types: []*dissect.Type{&typeAuth, &typeExec, &typeValueRequest, &typeOtherRequest,
 		&typeAuthResponse, &typeValue, &typeOtherReply, &typeJoined},
 	Defs:  defs,
@@ -83,7 +85,7 @@ type view struct {
 // learned for it, so that it stays empty.
 var unknown session
 
-func look(c *dissect.Context) view {
+func viewOf(c *dissect.Context) view {
 	v := view{s: &unknown}
 	if st := c.Stream; st != nil {
 		v.dir, v.opened, v.last = st.Dir, st.Opened, st.Last
@@ -95,5 +97,6 @@ func look(c *dissect.Context) view {
 	return v
 }
 
-// sure reports whether what is missing in the connection was not sent.
+// sure reports whether the capture has all of the connection so far: a packet that was
+// not seen was not sent.
 func (v *view) sure() bool { return v.opened && !v.gap && !v.s.gapped }

@@ -141,11 +141,11 @@ func TestDissect(t *testing.T) {
 			budget := &dissect.Budget{}
 			c := context(tc.dir, New().NewSession(budget))
 			m := dissecttest.RunStream(New(), c, b, len(b))
-			dissecttest.Invariants(t, m)
+			dissecttest.CheckInvariants(t, m)
 			if got := show(m); got != tc.want {
 				t.Errorf("\ngot  %s\nwant %s", got, tc.want)
 			}
-			dissecttest.StreamTruncations(t, New(), c, b)
+			dissecttest.CheckStreamTruncations(t, New(), c, b)
 		})
 	}
 }
@@ -160,21 +160,21 @@ func TestTruncatedPart(t *testing.T) {
 		{"two secrets", "sv_password ", "a\nmap x\nrcon_password b\n"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			v := dissecttest.Talk(t, New(), 1<<20)
+			v := dissecttest.NewConversation(t, New(), 1<<20)
 			v.Send(dissect.ToClient, packetBytes(2, numValue, tc.first))
 			c := context(dissect.ToClient, v.Stream.Session)
 			b := packetBytes(2, numValue, tc.second)
 			if got := show(dissecttest.RunStream(New(), c, b, len(b))); strings.Contains(got, "hunter") || strings.Contains(got, "ter2") || !strings.Contains(got, "map x") {
 				t.Errorf("got %s", got)
 			}
-			dissecttest.StreamTruncations(t, New(), c, b)
+			dissecttest.CheckStreamTruncations(t, New(), c, b)
 		})
 	}
 }
 
 // The bytes of the annotated example: two packets in one segment after a login.
 func TestLogin(t *testing.T) {
-	v := dissecttest.Talk(t, New(), 1<<20)
+	v := dissecttest.NewConversation(t, New(), 1<<20)
 	v.Send(dissect.ToServer, hextest.Bytes(t, auth))
 	v.Send(dissect.ToClient, hextest.Bytes(t, `
 		0a000000 01000000 00000000 0000
@@ -220,7 +220,7 @@ func lines(t *testing.T, v *dissecttest.Conversation, want string) {
 // Passwords can be told apart, where the whole one is there; nothing else has a secret.
 func TestSecret(t *testing.T) {
 	secret := func(dir dissect.Direction, in string) uint32 {
-		v := dissecttest.Talk(t, New(), 1<<20)
+		v := dissecttest.NewConversation(t, New(), 1<<20)
 		v.Send(dir, hextest.Bytes(t, in))
 		return v.Messages[0].Secret
 	}
@@ -281,7 +281,7 @@ func TestPublic(t *testing.T) {
 		{"100.64.0.1", false}, {"100.127.255.255", false}, {"100.128.0.1", true}, {"8.8.8.8", true}, {"::1", false},
 		{"fe80::1", false}, {"fd00::1", false}, {"2606:4700::1", true}, {"::ffff:10.0.0.1", false}, {"::ffff:8.8.8.8", true},
 	} {
-		if got := public(netip.MustParseAddr(tc.in)); got != tc.want {
+		if got := isPublic(netip.MustParseAddr(tc.in)); got != tc.want {
 			t.Errorf("%s\ngot  %v\nwant %v", tc.in, got, tc.want)
 		}
 	}

@@ -18,14 +18,14 @@ type reader struct {
 }
 
 // Dissect fills m with the packet in b, or with the seven bytes that Squad's server
-// sends without a header. What Frame took it for is not asked: where the direction is
-// not known the whole packet tells more of it than its start.
+// sends without a header. The type that Frame returned is not used: where the
+// direction is unknown, the whole packet shows it better than its start.
 func (*Dissector) Dissect(c *dissect.Context, _ *dissect.Type, b []byte, m *dissect.Message) {
-	r := reader{Cursor: m.Cursor(c), c: c, m: m, view: look(c)}
+	r := reader{Cursor: m.Cursor(c), c: c, m: m, view: viewOf(c)}
 	if r.dir == dissect.Unsure {
-		r.dir = lean(b, m.Wire)
+		r.dir = guessDirection(b, m.Wire)
 	}
-	h := parse(b)
+	h := parseHeader(b)
 	m.Type = h.typeOf(r.dir)
 	switch {
 	case r.dir == dissect.ToClient && m.Wire == strayLen && beginsStray(b):
@@ -35,10 +35,10 @@ func (*Dissector) Dissect(c *dissect.Context, _ *dissect.Type, b []byte, m *diss
 		r.Derived(&defRole, roleNames[trailer])
 	case h.n < sizeLen && r.mayLeak():
 		r.Take(&defHidden, sizeLen) // fails: it is not there
-	case !h.fits(r.most(r.dir)):
-		r.bad(h)
+	case !h.fits(r.maxBelieved(r.dir)):
+		r.readBadSize(h)
 	default:
-		r.packet(h)
+		r.readPacket(h)
 	}
 	if r.dir == dissect.ToServer && r.mayLeak() {
 		r.Rest(&defHidden)
@@ -51,22 +51,22 @@ func (*Dissector) Dissect(c *dissect.Context, _ *dissect.Type, b []byte, m *diss
 // output that a wrong size cut.
 func (r *reader) mayLeak() bool {
 	if r.dir == dissect.ToServer {
-		return r.s.auth != authDone || r.s.tornAsked
+		return r.s.auth != authDone || r.s.clientTorn
 	}
-	return r.s.torn
+	return r.s.serverTorn
 }
 
-// lean guesses who sent b, of n bytes, by the bytes alone.
-func lean(b []byte, n int) dissect.Direction {
-	if judge(dissect.ToClient, b, n) > judge(dissect.ToServer, b, n) {
+// guessDirection guesses who sent b, of n bytes, by the bytes alone.
+func guessDirection(b []byte, n int) dissect.Direction {
+	if ratePacket(dissect.ToClient, b, n) > ratePacket(dissect.ToServer, b, n) {
 		return dissect.ToClient
 	}
 	return dissect.ToServer
 }
 
-// bad reads what stands where a size should be. If the client lost its place in
+// readBadSize reads what stands where a size should be. If the client lost its place in
 // the stream it can be part of the password.
-func (r *reader) bad(h header) {
+func (r *reader) readBadSize(h header) {
 	if r.mayLeak() {
 		r.Rest(&defHidden)
 		r.Expert(&codeSize, 0, sizeHidden)
@@ -81,8 +81,8 @@ func (r *reader) bad(h header) {
 	}
 }
 
-// packet reads a packet whose size can be one.
-func (r *reader) packet(h header) {
+// readPacket reads a packet whose size can be one.
+func (r *reader) readPacket(h header) {
 	r.I32(&defSize)
 	sizeField := r.Fields() - 1
 	if h.n >= sizeLen && h.size > usualSize {
@@ -93,7 +93,7 @@ func (r *reader) packet(h header) {
 	if !r.OK() {
 		return
 	}
-	e := r.extent(h)
+	e := r.findExtent(h)
 	if e.wide {
 		r.ExpertAt(&codeCharacters, codeCharacters.Severity, sizeField, uint64(h.size), uint64(r.m.Wire-sizeLen))
 	}
@@ -101,8 +101,8 @@ func (r *reader) packet(h header) {
 	if !e.whole {
 		p.n = max(p.n, int(h.size)-minSize)
 	}
-	pl := r.place(&p)
-	r.body(&p, &pl, e)
+	pl := r.placePacket(&p)
+	r.readBody(&p, &pl, e)
 	if e.whole && p.num == numAuth && r.dir == dissect.ToServer {
 		r.m.Secret = secretOf(p.body)
 	}
@@ -116,11 +116,11 @@ func (r *reader) packet(h header) {
 	} else {
 		r.Take(&defTerminators, endLen) // fails: they are not there
 	}
-	r.role(&p, &pl)
+	r.addRole(&p, &pl)
 	if r.dir == dissect.ToServer {
-		r.judgeRequest(&p, &pl)
+		r.raiseRequestFindings(&p, &pl)
 	} else {
-		r.judgeReply(&p, &pl)
+		r.raiseReplyFindings(&p, &pl)
 	}
 }
 
@@ -131,10 +131,10 @@ type extent struct {
 	wide      bool // the size counts characters
 }
 
-// extent finds the end of the body. The size says where two NULs stand. A third one
+// findExtent finds the end of the body. By the size two NULs follow it. A third one
 // before them belongs to them, as after a login that failed on some servers;
 // where the two are not there, all that is no NUL belongs to the body.
-func (r *reader) extent(h header) extent {
+func (r *reader) findExtent(h header) extent {
 	rest := r.Peek(r.Left())
 	n := int(h.size) - minSize // of the body, as the size says
 	if r.dir == dissect.ToClient && r.m.Wire > h.length() {
@@ -160,10 +160,10 @@ func (r *reader) extent(h header) extent {
 	return extent{body: n, end: endLen, whole: true}
 }
 
-// body reads the body. Of a client all of it is a secret that is, or by its type or
+// readBody reads the body. Of a client all of it is a secret that is, or by its type or
 // time may be, a password: some send it with the wrong type. That of a login is one
 // from either end, because no server sends one: the direction is wrong then.
-func (r *reader) body(p *packet, pl *place, e extent) {
+func (r *reader) readBody(p *packet, pl *place, e extent) {
 	whole := &defBody
 	if p.num == numAuth || r.dir == dissect.ToServer && p.num != numExec && p.n > 0 && r.mayLeak() {
 		whole = &defPassword
@@ -182,33 +182,33 @@ func (r *reader) body(p *packet, pl *place, e extent) {
 		r.Run(&defBody, 0, e.body, 0)
 		return
 	}
-	k := r.mask(p, pl, e)
+	k := r.secretFinder(p, pl, e)
 	if lo, _ := k.Next(p.body); lo == 0 { // a text that begins with a secret is a text all the same
 		r.Generated(&defBody, 0)
 	}
 	r.Pieces(&defBody, &defBodySecret, e.body, 0, k.Next)
 }
 
-// mask finds what to hide in a command or in output.
-func (r *reader) mask(p *packet, pl *place, e extent) console.Finder {
-	k := r.s.mask(!e.whole)
-	k.Continued = p.n >= fullBody
+// secretFinder finds what to hide in a command or in output.
+func (r *reader) secretFinder(p *packet, pl *place, e extent) console.Finder {
+	k := r.s.secretFinder(!e.whole)
+	k.IsContinued = p.n >= fullBody
 	output := p.num == numValue
 	switch {
 	case r.dir != dissect.ToClient, pl.role == trailer:
-	case r.torn, output && r.s.lost, output && pl.asked < 0 && pl.part <= 1 && !r.opened && !r.s.heard:
-		k.First = console.Torn(p.body)
+	case r.torn, output && r.s.outputMissing, output && pl.asked < 0 && pl.part <= 1 && !r.opened && !r.s.serverSpoke:
+		k.First = console.FindTorn(p.body)
 	case pl.part > 1:
 		var room []byte
-		k, room = r.s.maskRest(k, p.body, r.m.Aux) // nothing is in there yet
+		k, room = r.s.findAcross(k, p.body, r.m.Aux) // nothing is in there yet
 		r.m.Aux = room[:0]
 	}
 	return k
 }
 
-// role adds what the packet is for, which part of a reply it is, and what it belongs
+// addRole adds what the packet is for, which part of a reply it is, and what it belongs
 // to.
-func (r *reader) role(p *packet, pl *place) {
+func (r *reader) addRole(p *packet, pl *place) {
 	if pl.role != noRole {
 		r.Derived(&defRole, roleNames[pl.role])
 	}
@@ -231,26 +231,26 @@ func (r *reader) role(p *packet, pl *place) {
 // raise raises a finding about the whole message.
 func (r *reader) raise(code *finding.Code, a, b uint64) { r.ExpertAt(code, code.Severity, -1, a, b) }
 
-// judgeRequest raises what a client's packet does wrong.
-func (r *reader) judgeRequest(p *packet, pl *place) {
+// raiseRequestFindings raises what a client's packet does wrong.
+func (r *reader) raiseRequestFindings(p *packet, pl *place) {
 	s := r.s
 	switch {
 	case p.num == numAuth:
-		if !s.told08 && (public(r.c.Src.Addr()) || public(r.c.Dst.Addr())) {
+		if !s.clearTextRaised && (isPublic(r.c.Src.Addr()) || isPublic(r.c.Dst.Addr())) {
 			r.raise(&codeClearText, 0, 0)
 		}
 	case p.num == numExec:
 		if r.known && r.sure() && s.auth != authDone {
 			r.raise(&codeNoAuth, uint64(s.auth), 0)
 		}
-		if pl.role == noRole && s.cur.open && s.cur.full() && !s.cur.told && !s.probed() {
+		if pl.role == noRole && s.cur.open && s.cur.full() && !s.cur.continuesRaised && !s.hasProbe() {
 			r.raise(&codeContinues, uint64(s.cur.last), 0)
 		}
 	}
 }
 
-// judgeReply raises what a server's packet shows.
-func (r *reader) judgeReply(p *packet, pl *place) {
+// raiseReplyFindings raises what a server's packet shows.
+func (r *reader) raiseReplyFindings(p *packet, pl *place) {
 	s := r.s
 	if p.num == numAuthResponse {
 		asked := s.auth == authAsked
@@ -258,12 +258,12 @@ func (r *reader) judgeReply(p *packet, pl *place) {
 			r.m.Refused = true
 			r.raise(&codeAuthFailed, number(asked || !r.sure()), 0)
 		}
-		if asked && (s.preamble || s.authSure && !r.gap) {
+		if asked && (s.preamble || s.authWhole && !r.gap) {
 			r.raise(&codeAuthOrder, number(s.preamble), 0)
 		}
 		return
 	}
-	if pl.part > 1 && s.cur.overtaken && !s.cur.told {
+	if pl.part > 1 && s.cur.overtaken && !s.cur.continuesRaised {
 		r.raise(&codeContinues, uint64(pl.part), 1)
 	}
 	if q := r.unmirrored(pl.asked); q != nil && pl.part == 1 {
@@ -278,20 +278,21 @@ func number(b bool) uint64 {
 	return 0
 }
 
-// shared is the range of addresses that providers share among customers, RFC 6598.
-var shared = netip.MustParsePrefix("100.64.0.0/10")
+// carrierNAT is the range of addresses that providers share among customers, RFC 6598.
+var carrierNAT = netip.MustParsePrefix("100.64.0.0/10")
 
-// public reports whether packets from or to a pass networks of others.
-func public(a netip.Addr) bool {
+// isPublic reports whether packets from or to a pass networks of others.
+func isPublic(a netip.Addr) bool {
 	a = a.Unmap()
-	return a.IsValid() && !a.IsUnspecified() && !a.IsPrivate() && !a.IsLoopback() && !a.IsLinkLocalUnicast() && !shared.Contains(a)
+	return a.IsValid() && !a.IsUnspecified() && !a.IsPrivate() && !a.IsLoopback() && !a.IsLinkLocalUnicast() && !carrierNAT.Contains(a)
 }
 
 // secretKey is the key of secretOf. It is fixed, so that the same capture gives the
 // same findings; the numbers never leave the program.
 const secretKey = 0x7173_6e69_6666_0003
 
-// secretOf tells passwords apart: a hash of 32 bits, of which 0 stands for none.
+// secretOf returns a hash of a password, by which passwords are compared; never 0, which
+// stands for none.
 func secretOf(password []byte) uint32 {
 	h := lru.MixBytes(lru.Mix(secretKey, uint64(len(password))), password)
 	return max(uint32(h>>32), 1)

@@ -2,18 +2,18 @@ package rcon
 
 import "qsniff/dissect"
 
-// reply is the reply that packets belong to, one after the other.
+// reply is the answer to one command, in one or more packets.
 type reply struct {
 	open bool
 	id   int32  // in its packets
 	seq  uint64 // of the request, 0 if that is not known
-	// known tells that command is the start of the request's.
-	known bool
-	gap   bool // bytes are missing
-	short bool // bytes are not kept: its own limit, or the budget's
-	// overtaken tells that the client went on to its next command, told that a
-	// finding said so.
-	overtaken, told bool
+	// hasRequest is set where the request was seen: command is the start of it.
+	hasRequest bool
+	gap        bool // bytes are missing
+	short      bool // bytes are not kept: its own limit, or the budget's
+	// overtaken is set where the client sent its next command before the reply was over,
+	// continuesRaised where that was reported (RCN-03).
+	overtaken, continuesRaised bool
 
 	parts, last int // packets; length of the last one's body
 	length      int // of all bodies
@@ -24,7 +24,7 @@ type reply struct {
 	// hidden is how much of its start is a secret, or may be because what precedes it
 	// is missing.
 	hidden int
-	// tail is the end of the text so far; secret tells that it ends in a secret.
+	// tail is the end of the text so far; secret is set where it ends in a secret.
 	ntail  int
 	tail   [maxTail]byte
 	secret bool
@@ -43,8 +43,8 @@ var (
 // full reports whether more is likely to follow the last packet.
 func (r *reply) full() bool { return r.last >= fullBody && !r.gap }
 
-// add adds a packet to the open reply.
-func (s *session) add(frame uint64, m *dissect.Message, p *packet) {
+// addPart adds a packet to the open reply.
+func (s *session) addPart(frame uint64, m *dissect.Message, p *packet) {
 	r, before := &s.cur, s.cur.length
 	r.parts++
 	r.last = p.n
@@ -53,10 +53,10 @@ func (s *session) add(frame uint64, m *dissect.Message, p *packet) {
 		r.frames = append(r.frames, frame)
 	}
 	if !r.gap && !r.short {
-		s.keep(r, p.body)
+		s.appendBody(r, p.body)
 	}
 	r.gap = r.gap || p.n > len(p.body)
-	r.remember(p.body)
+	r.keepTail(p.body)
 	for i := range m.Fields {
 		switch f := &m.Fields[i]; {
 		case f.Def == &defBodySecret:
@@ -70,8 +70,8 @@ func (s *session) add(frame uint64, m *dissect.Message, p *packet) {
 	}
 }
 
-// keep copies text after what is kept, as far as there is room.
-func (s *session) keep(r *reply, text []byte) {
+// appendBody copies text after what is kept, as far as there is room.
+func (s *session) appendBody(r *reply, text []byte) {
 	n := min(len(text), maxBody-len(r.body))
 	if want := len(r.body) + n; want > cap(r.body) {
 		var ok bool
@@ -83,8 +83,8 @@ func (s *session) keep(r *reply, text []byte) {
 	r.body = append(r.body, text[:n]...)
 }
 
-// remember keeps the end of the text, to find secrets that lie across packets.
-func (r *reply) remember(text []byte) {
+// keepTail keeps the end of the text, to find secrets that lie across packets.
+func (r *reply) keepTail(text []byte) {
 	if len(text) >= maxTail {
 		r.ntail = copy(r.tail[:], text[len(text)-maxTail:])
 		return
@@ -95,34 +95,34 @@ func (r *reply) remember(text []byte) {
 	r.ntail += copy(r.tail[r.ntail:], text)
 }
 
-// end closes the open reply. Of several packets, it becomes done.
-func (s *session) end(by []byte) {
+// endReply closes the open reply. Of several packets, it becomes done.
+func (s *session) endReply(by []byte) {
 	switch {
 	case !s.cur.open:
 	case s.cur.parts < 2:
-		s.clear(&s.cur)
+		s.clearReply(&s.cur)
 	default:
-		s.cur, s.done = s.done, s.cur
+		s.cur, s.ended = s.ended, s.cur
 		s.endedBy = by
 	}
 }
 
-// settle forgets the reply that the last message ended.
-func (s *session) settle() {
+// dropEnded forgets the reply that the last message ended.
+func (s *session) dropEnded() {
 	if s.endedBy != nil {
 		s.endedBy = nil
-		s.clear(&s.done)
+		s.clearReply(&s.ended)
 	}
 }
 
-// clear empties r. It keeps a little memory for the next reply.
-func (s *session) clear(r *reply) {
-	s.release(r, keepBody)
+// clearReply empties r. It keeps a little memory for the next reply.
+func (s *session) clearReply(r *reply) {
+	s.releaseBody(r, keepBody)
 	*r = reply{body: r.body[:0], frames: r.frames[:0]}
 }
 
-// release gives back the memory of r if it is more than keep.
-func (s *session) release(r *reply, keep int) {
+// releaseBody gives back the memory of r if it is more than keep.
+func (s *session) releaseBody(r *reply, keep int) {
 	if cap(r.body) > keep {
 		s.budget.Release(r.body)
 		r.body = nil
@@ -131,37 +131,37 @@ func (s *session) release(r *reply, keep int) {
 
 // Finish closes the reply that was open at the end of the connection.
 func (*Dissector) Finish(c *dissect.Context) {
-	v := look(c)
+	v := viewOf(c)
 	if !v.known {
 		return
 	}
-	v.s.settle()
+	v.s.dropEnded()
 	if v.gap {
-		v.s.lose(true)
+		v.s.markMissing(true)
 	}
-	v.s.end(endClosed)
+	v.s.endReply(endClosed)
 }
 
 // Joined fills m with the reply that the last message ended.
 func (*Dissector) Joined(c *dissect.Context, m *dissect.Message) bool {
-	v := look(c)
+	v := viewOf(c)
 	if !v.known || v.s.endedBy == nil {
 		return false
 	}
-	r := &v.s.done
+	r := &v.s.ended
 	whole := *c
 	whole.Wire = r.length
 	m.Reset(&proto, r.body)
 	m.Type, m.Key = &typeJoined, r.seq
 	cur := m.Cursor(&whole)
 	cur.Generated(&defReplyID, uint64(int64(r.id)))
-	if r.known {
+	if r.hasRequest {
 		cur.Derived(&defReplyCommand, r.command[:r.ncommand])
 	}
 	cur.Generated(&defReplyParts, uint64(r.parts))
 	cur.Generated(&defReplyLength, uint64(r.length))
 	cur.Derived(&defReplyEndedBy, v.s.endedBy)
-	k := v.s.mask(r.gap || r.short)
+	k := v.s.secretFinder(r.gap || r.short)
 	k.First.Hi = min(r.hidden, len(r.body))
 	switch lo, _ := k.Next(r.body); {
 	case len(r.body) == 0:

@@ -6,19 +6,19 @@ import (
 	"qsniff/dissect"
 )
 
-// enough is how many packets in a row make an offset believable as a border: a
+// enoughInRow is how many packets in a row make an offset believable as a border: a
 // packet has no mark, and within a text chance can make a header or two.
-const enough = 3
+const enoughInRow = 3
 
 // Resync looks for three packets in a row, or for two that end with the last byte
 // that is there. At the start of b, which is mostly where a segment began, one
 // that ends with the last byte of the direction is enough.
 func (*Dissector) Resync(c *dissect.Context, b []byte, last bool) (skip, need int) {
-	dir := look(c).dir
+	dir := viewOf(c).dir
 	for i := range b {
-		found, want, exact := chain(dir, b[i:])
+		found, want, exact := countPackets(dir, b[i:])
 		switch {
-		case found >= enough, exact && (found == enough-1 || last && i == 0):
+		case found >= enoughInRow, exact && (found == enoughInRow-1 || last && i == 0):
 			return i, 0
 		case want > 0 && !last:
 			return i, want
@@ -30,21 +30,21 @@ func (*Dissector) Resync(c *dissect.Context, b []byte, last bool) (skip, need in
 	return len(b), headerLen
 }
 
-// chain counts the believable packets at the start of b, up to enough. want is how
+// countPackets counts the believable packets at the start of b, up to enough. want is how
 // many bytes it needs to judge the next one, 0 if that is refuted; exact tells that
 // b ends with a packet.
-func chain(dir dissect.Direction, b []byte) (found, want int, exact bool) {
+func countPackets(dir dissect.Direction, b []byte) (found, want int, exact bool) {
 	at, empty := 0, false
-	for found < enough {
+	for found < enoughInRow {
 		rest := b[at:]
 		if len(rest) == 0 {
 			return found, at + headerLen, found > 0
 		}
-		n, more := believable(dir, rest)
+		n, more := believablePacket(dir, rest)
 		switch {
 		case n > 0:
 			found++
-			empty = n == minLen && parse(rest).num == numValue && dir != dissect.ToServer
+			empty = n == minLen && parseHeader(rest).num == numValue && dir != dissect.ToServer
 			at += n
 		case empty && len(rest) >= strayLen && beginsStray(rest) && (more == 0 || len(rest) == strayLen):
 			empty = false
@@ -58,13 +58,13 @@ func chain(dir dissect.Direction, b []byte) (found, want int, exact bool) {
 	return found, 0, at == len(b)
 }
 
-// believable returns the length of the packet at the start of b, or 0 and how many
+// believablePacket returns the length of the packet at the start of b, or 0 and how many
 // bytes it wants to tell, or 0 twice where there is none: size and type are usual,
 // text has no NUL and two NULs end it. Bodies with a NUL exist, but in a run of
 // short packets they would make a size of any two bytes.
-func believable(dir dissect.Direction, b []byte) (n, want int) {
-	h := parse(b)
-	if !h.fits(usualSize) || !h.usual(dir) {
+func believablePacket(dir dissect.Direction, b []byte) (n, want int) {
+	h := parseHeader(b)
+	if !h.fits(usualSize) || !h.hasUsualType(dir) {
 		return 0, 0
 	}
 	if !h.whole() {
@@ -78,7 +78,7 @@ func believable(dir dissect.Direction, b []byte) (n, want int) {
 	switch {
 	case len(b) < n:
 		return 0, n
-	case ended(b, n):
+	case endsWithNULs(b, n):
 		return n, 0
 	case dir == dissect.ToServer:
 		return 0, 0

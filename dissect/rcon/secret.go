@@ -6,25 +6,27 @@ import (
 	"qsniff/internal/console"
 )
 
-// mask prepares to hide the secrets of a text of this connection. cut says that its end
-// is missing.
-func (s *session) mask(cut bool) console.Finder { return console.Finder{Said: &s.said, Cut: cut} }
+// secretFinder returns what finds the secrets in a text of this connection. cut is set
+// where the end of the text is missing.
+func (s *session) secretFinder(cut bool) console.Finder {
+	return console.Finder{Passwords: &s.passwords, IsCut: cut}
+}
 
-// maskRest completes k for a body that continues the text of the open reply: what precedes
+// findAcross completes k for a body that continues the text of the open reply: what precedes
 // the body can be the name of a variable whose value it begins with. room is memory to
 // work in; it is returned, because it may have grown.
-func (s *session) maskRest(k console.Finder, body, room []byte) (console.Finder, []byte) {
+func (s *session) findAcross(k console.Finder, body, room []byte) (console.Finder, []byte) {
 	r := &s.cur
 	if r.secret {
 		at := 0
 		for at < len(body) && (body[at] == '\r' || body[at] == '\n') { // the value may stand in the next line
 			at++
 		}
-		k.First = console.Span{Lo: 0, Hi: max(lineEnd(body, at), console.Torn(body).Hi)}
+		k.First = console.Span{Lo: 0, Hi: max(lineEnd(body, at), console.FindTorn(body).Hi)}
 	}
 	window := min(len(body), maxWindow)
 	room = append(append(room[:0], r.tail[:r.ntail]...), body[:window]...)
-	across := s.mask(false)
+	across := s.secretFinder(false)
 	for at := 0; ; {
 		lo, hi := across.Next(room[at:])
 		if lo < 0 {

@@ -23,7 +23,7 @@ const (
 type request struct {
 	id       int32
 	probe    bool
-	sure     bool // the capture is whole since
+	whole    bool // the capture is whole since
 	seq      uint64
 	ncommand uint8
 	command  [maxCommand]byte
@@ -33,52 +33,52 @@ type request struct {
 type session struct {
 	budget *dissect.Budget
 
-	auth     authState
-	authID   int32
-	authSeq  uint64
-	authSure bool // the capture is whole since the login
-	preamble bool // an empty RESPONSE_VALUE followed it
-	told08   bool // RCN-08 was raised
+	auth            authState
+	authID          int32
+	authSeq         uint64
+	authWhole       bool // the capture is whole since the login
+	preamble        bool // an empty RESPONSE_VALUE followed it
+	clearTextRaised bool // RCN-08 was raised
 
-	gapped     bool // bytes were missing, now or before
-	heard      bool // the server said something
-	afterEmpty bool // the last thing it said was an empty packet of type 0
-	torn       bool // the last thing it said did not end with NULs
-	tornAsked  bool // the last thing the client said did not
-	echoes     bool // it repeats ids
-	fixed      bool // it puts one id into all its packets
-	noMirror   bool // an end probe was not answered
-	lost       bool // bytes of the server are missing, and no output followed
+	gapped        bool // bytes were missing, now or before
+	serverSpoke   bool // the server sent a packet
+	afterEmpty    bool // the server's last packet was empty and of type 0
+	serverTorn    bool // the server's last packet did not end with its NULs
+	clientTorn    bool // the client's last packet did not
+	echoesIDs     bool // the server repeats ids
+	hasFixedID    bool // the server puts one id into all its packets
+	neverMirrors  bool // an end probe was not answered
+	outputMissing bool // bytes of the server are missing, and no output followed
 
-	said console.Passwords
+	passwords console.Passwords
 
 	seq   uint64    // requests so far
-	asked []request // that wait, at most maxAsked
+	asked []request // those without an answer, at most maxAsked
 
-	cur  reply
-	done reply // the one that ended is, where endedBy is set
-	// endedBy is what showed that done is over; nil if the last message ended no
+	cur   reply
+	ended reply // the reply that ended last; valid where endedBy is set
+	// endedBy is what showed that ended is over; nil if the last message ended no
 	// reply of several packets.
 	endedBy []byte
 }
 
-// Reset forgets everything, and gives back what was taken from the Budget. The lists
+// Reset empties the session and releases what it took from the Budget. The lists
 // keep their memory for the next connection.
 func (s *session) Reset() {
-	s.release(&s.cur, 0)
-	s.release(&s.done, 0)
+	s.releaseBody(&s.cur, 0)
+	s.releaseBody(&s.ended, 0)
 	*s = session{budget: s.budget, asked: s.asked[:0],
-		cur: reply{frames: s.cur.frames[:0]}, done: reply{frames: s.done.frames[:0]}}
+		cur: reply{frames: s.cur.frames[:0]}, ended: reply{frames: s.ended.frames[:0]}}
 }
 
-// Learn adds what the message says about its connection.
+// Learn adds what the message shows of its connection.
 func (d *Dissector) Learn(c *dissect.Context, m *dissect.Message) {
-	v := look(c)
+	v := viewOf(c)
 	if !v.known {
 		return
 	}
 	s := v.s
-	s.settle()
+	s.dropEnded()
 	if v.dir == dissect.Unsure {
 		v.dir = dissect.ToServer
 		if m.Type != nil && m.Type.Reply {
@@ -89,32 +89,32 @@ func (d *Dissector) Learn(c *dissect.Context, m *dissect.Message) {
 	p, ok := packetOf(m)
 	pl := place{asked: -1}
 	if ok {
-		pl = v.place(&p)
+		pl = v.placePacket(&p)
 	}
 	if fromServer {
-		s.heard, s.afterEmpty, s.torn = true, false, isTorn(m)
+		s.serverSpoke, s.afterEmpty, s.serverTorn = true, false, isTorn(m)
 	} else {
-		s.tornAsked = isTorn(m)
+		s.clientTorn = isTorn(m)
 	}
 	stray := m.Find(&defSize) == nil && m.Find(&dissect.Trailing) != nil
 	if v.gap || !ok && !stray {
-		s.lose(fromServer && (v.torn || !ok))
+		s.markMissing(fromServer && (v.torn || !ok))
 	}
 	if !fromServer || m.Find(&defPassword) != nil {
-		m.Overhear(&s.said)
+		m.Overhear(&s.passwords)
 	}
 	switch {
 	case stray:
-		s.end(endTrailer)
+		s.endReply(endTrailer)
 	case !ok:
 	case fromServer:
-		s.answered(&v, c.Stream.Frame, m, &p, pl)
+		s.addReply(&v, c.Stream.Frame, m, &p, pl)
 	default:
-		s.request(m, &p, pl)
+		s.addRequest(m, &p, pl)
 	}
 }
 
-// packetOf reads back what m says; it reports false where that has no header.
+// packetOf returns the packet whose fields m has; ok is false where m has no whole header.
 func packetOf(m *dissect.Message) (p packet, ok bool) {
 	size, id, num := m.Find(&defSize), m.Find(&defID), m.Find(&defType)
 	if num == nil || num.Flags&dissect.Cut != 0 || !(header{n: headerLen, size: uint32(size.Num)}).fits(maxSize) {
@@ -146,12 +146,12 @@ func bodyOf(m *dissect.Message) []byte {
 
 // isTorn reports whether m ends without its NULs, as where its size is too small.
 func isTorn(m *dissect.Message) bool {
-	x := raised(m, &codeTerminators)
+	x := findRaised(m, &codeTerminators)
 	return x != nil && x.A < endLen
 }
 
-// raised returns the finding of a code in m, or nil.
-func raised(m *dissect.Message, code *finding.Code) *finding.Expert {
+// findRaised returns the finding of a code in m, or nil.
+func findRaised(m *dissect.Message, code *finding.Code) *finding.Expert {
 	for i := range m.Expert {
 		if x := &m.Expert[i]; x.Code == code {
 			return x
@@ -160,41 +160,42 @@ func raised(m *dissect.Message, code *finding.Code) *finding.Expert {
 	return nil
 }
 
-// lose marks that bytes are missing: nothing that was not seen was not sent.
-func (s *session) lose(fromServer bool) {
-	s.gapped, s.authSure = true, false
+// markMissing records that bytes are missing from the capture: from here on a packet
+// that was not seen may have been sent all the same.
+func (s *session) markMissing(fromServer bool) {
+	s.gapped, s.authWhole = true, false
 	for i := range s.asked {
-		s.asked[i].sure = false
+		s.asked[i].whole = false
 	}
 	if fromServer {
-		s.cur.gap, s.lost = s.cur.open, true
+		s.cur.gap, s.outputMissing = s.cur.open, true
 	}
 }
 
-// request adds a client's packet.
-func (s *session) request(m *dissect.Message, p *packet, pl place) {
+// addRequest adds a client's packet.
+func (s *session) addRequest(m *dissect.Message, p *packet, pl place) {
 	s.seq++
 	if p.num == numAuth {
 		s.auth, s.authID, s.authSeq = authAsked, p.id, s.seq
-		s.authSure, s.preamble = true, false
-		s.told08 = s.told08 || raised(m, &codeClearText) != nil
+		s.authWhole, s.preamble = true, false
+		s.clearTextRaised = s.clearTextRaised || findRaised(m, &codeClearText) != nil
 		return
 	}
-	if pl.role == noRole && s.cur.open && !s.probed() {
+	if pl.role == noRole && s.cur.open && !s.hasProbe() {
 		s.cur.overtaken = true
-		s.cur.told = s.cur.told || raised(m, &codeContinues) != nil
+		s.cur.continuesRaised = s.cur.continuesRaised || findRaised(m, &codeContinues) != nil
 	}
 	if len(s.asked) == maxAsked {
-		s.forget(0)
+		s.removeRequest(0)
 	}
-	q := request{id: p.id, probe: pl.role == probe, sure: true, seq: s.seq}
-	q.ncommand = uint8(copy(q.command[:], command(m)))
+	q := request{id: p.id, probe: pl.role == probe, whole: true, seq: s.seq}
+	q.ncommand = uint8(copy(q.command[:], commandStart(m)))
 	s.asked = append(s.asked, q)
 }
 
-// command is the start of the command in m that can be kept: up to the first
+// commandStart is the start of the command in m that can be kept: up to the first
 // secret, without half a character.
-func command(m *dissect.Message) []byte {
+func commandStart(m *dissect.Message) []byte {
 	f := m.Find(&defBody)
 	if f == nil {
 		return nil
@@ -210,33 +211,33 @@ func command(m *dissect.Message) []byte {
 	return b[:n]
 }
 
-// forget removes the request at index k.
-func (s *session) forget(k int) {
+// removeRequest removes the request at index k.
+func (s *session) removeRequest(k int) {
 	s.asked = slices.Delete(s.asked, k, k+1)
 }
 
-// answered adds a server's packet.
-func (s *session) answered(v *view, frame uint64, m *dissect.Message, p *packet, pl place) {
+// addReply adds a server's packet.
+func (s *session) addReply(v *view, frame uint64, m *dissect.Message, p *packet, pl place) {
 	s.afterEmpty = p.num == numValue && p.n == 0
 	if p.num == numAuthResponse || p.num == numValue && (p.n > 0 || pl.role == mirror) {
-		s.lost = false
+		s.outputMissing = false
 	}
 	switch {
 	case p.num == numAuthResponse:
-		s.answeredAuth(p)
+		s.addLoginAnswer(p)
 		return
 	case pl.preamble:
 		s.preamble = true
 		return
 	case pl.role == trailer:
-		s.end(endTrailer)
-		if k := s.find(p.id); k >= 0 && s.asked[k].probe {
-			s.forget(k)
+		s.endReply(endTrailer)
+		if k := s.findRequest(p.id); k >= 0 && s.asked[k].probe {
+			s.removeRequest(k)
 		}
 		return
 	case pl.role == mirror:
-		s.end(endMirror)
-		s.forget(pl.asked)
+		s.endReply(endMirror)
+		s.removeRequest(pl.asked)
 		return
 	case pl.part == 0:
 		return
@@ -245,15 +246,15 @@ func (s *session) answered(v *view, frame uint64, m *dissect.Message, p *packet,
 		s.auth = authDone // servers run no commands without
 	}
 	if pl.part == 1 {
-		s.begin(v, p, pl)
+		s.beginReply(v, p, pl)
 	}
-	s.cur.told = s.cur.told || raised(m, &codeContinues) != nil
-	s.add(frame, m, p)
+	s.cur.continuesRaised = s.cur.continuesRaised || findRaised(m, &codeContinues) != nil
+	s.addPart(frame, m, p)
 }
 
-// answeredAuth adds the answer to a login. Id -1 refuses it; others are the
+// addLoginAnswer adds the answer to a login. Id -1 refuses it; others are the
 // login's own, or the one that the server puts into all its packets.
-func (s *session) answeredAuth(p *packet) {
+func (s *session) addLoginAnswer(p *packet) {
 	switch {
 	case p.id != failedID:
 		s.auth = authDone
@@ -262,26 +263,26 @@ func (s *session) answeredAuth(p *packet) {
 	}
 }
 
-// begin starts the reply to the request that pl names.
-func (s *session) begin(v *view, p *packet, pl place) {
-	s.end(endNext)
+// beginReply starts the reply to the request that pl names.
+func (s *session) beginReply(v *view, p *packet, pl place) {
+	s.endReply(endNext)
 	r := &s.cur
 	r.open, r.id = true, p.id
 	if pl.asked < 0 {
 		return
 	}
 	q := &s.asked[pl.asked]
-	r.seq, r.known, r.command, r.ncommand = q.seq, true, q.command, q.ncommand
-	s.fixed = s.fixed || pl.fixed
-	s.echoes = s.echoes || !pl.fixed && p.id == q.id && p.id != 0
+	r.seq, r.hasRequest, r.command, r.ncommand = q.seq, true, q.command, q.ncommand
+	s.hasFixedID = s.hasFixedID || pl.byOrder
+	s.echoesIDs = s.echoesIDs || !pl.byOrder && p.id == q.id && p.id != 0
 	if v.unmirrored(pl.asked) != nil {
-		s.noMirror = true
+		s.neverMirrors = true
 	}
 	seq := q.seq
-	s.forget(pl.asked)
+	s.removeRequest(pl.asked)
 	for i := len(s.asked) - 1; i >= 0; i-- { // no mirror comes any more
 		if s.asked[i].probe && s.asked[i].seq < seq {
-			s.forget(i)
+			s.removeRequest(i)
 		}
 	}
 }

@@ -42,7 +42,7 @@ func raw(t *testing.T, text string) say {
 }
 
 func talk(t *testing.T, steps ...say) *dissecttest.Conversation {
-	v := dissecttest.Talk(t, New(), 1<<20)
+	v := dissecttest.NewConversation(t, New(), 1<<20)
 	for _, step := range steps {
 		if step.lost {
 			v.Lose(step.dir)

@@ -8,53 +8,52 @@ import (
 	"qsniff/internal/digits"
 )
 
-// textWidth is what words and most lines fit in.
+// textWidth is the width in columns of words and of most lines.
 const textWidth = 78
 
-// advise is what to do about an incident: in words, as lines for nft and iptables
-// where there are such lines, and what these would have done to the packets of the
-// capture. They are the lines that c tried, or, where c is nil, those for in as it
-// is now. The text has addresses, ports and numbers from packets, and nothing else
-// of theirs. Nothing here runs a line.
-func (a *Advisor) advise(in *flood.Incident, c *Collateral) (string, flood.FilterRules) {
-	p := a.planOf(in)
+// write returns what to do about an incident: a text of words and lines for nft and iptables,
+// with what these would have done to the packets of the capture, and the lines without the
+// text. They are the lines of c's trial, or, where c is nil or about another verdict, those
+// for in as it is now. Of packets the text has addresses, ports and numbers only.
+func (a *Advisor) write(in *flood.Incident, c *outcome) (string, flood.FilterRules) {
+	p := a.newPlan(in)
 	if c != nil && c.plan.kind == in.Kind && c.plan.id == in.ID {
 		p = c.plan
 	} else {
-		c = nil // it is about another verdict
+		c = nil // its trial was about another verdict
 	}
 	var b strings.Builder
-	for _, s := range p.words(in) {
-		if s == "" { // what nobody declares
+	for _, s := range p.paragraphs(in) {
+		if s == "" { // a sentence that the protocol does not declare
 			continue
 		}
 		if b.Len() > 0 {
 			b.WriteByte('\n')
 		}
-		wrap(&b, s)
+		writeWrapped(&b, s)
 	}
-	if p.n == 0 {
+	if p.numRules == 0 {
 		if p.kind.Level() == flood.Alert && p.kind != flood.Scan && b.Len() > 0 {
 			b.WriteString("\nThere are no ready lines for this target.\n")
 		}
 		return b.String(), flood.FilterRules{}
 	}
-	rules := flood.FilterRules{NFTables: p.nft(), IPTables: p.iptables()}
+	rules := flood.FilterRules{NFTables: p.formatNFT(), IPTables: p.formatIPTables()}
 	b.WriteString("\nFor nftables:\n\n")
 	b.WriteString(rules.NFTables)
 	note := ""
-	if p.names > 0 {
+	if p.numNames > 0 {
 		note = ", which lets no address go by itself"
 	}
 	fmt.Fprintf(&b, "\nThe same for %s%s:\n\n", p.iptablesName(), note)
 	b.WriteString(rules.IPTables)
 	b.WriteByte('\n')
-	wrap(&b, c.sentence())
+	writeWrapped(&b, c.describe())
 	return b.String(), rules
 }
 
-// wrap writes words in lines.
-func wrap(b *strings.Builder, s string) {
+// writeWrapped writes a paragraph in lines of at most textWidth columns.
+func writeWrapped(b *strings.Builder, s string) {
 	col := 0
 	for w := range strings.FieldsSeq(s) {
 		switch {
@@ -72,8 +71,8 @@ func wrap(b *strings.Builder, s string) {
 	b.WriteByte('\n')
 }
 
-// sentence is what the lines for nftables would have done.
-func (c *Collateral) sentence() string {
+// describe returns what the lines for nftables would have done, in sentences.
+func (c *outcome) describe() string {
 	if c == nil {
 		return "What these lines would have done to the packets of this capture was not measured."
 	}
@@ -90,20 +89,20 @@ func (c *Collateral) sentence() string {
 			s += ", as if none began like a join"
 		}
 		s += ")"
-		if !c.Blind && c.Clients > 0 {
-			return s + " and " + c.clientsTouched()
+		if !c.IsBlind && c.Clients > 0 {
+			return s + " and " + c.describeClients()
 		}
 		s += ". "
-	} else if !c.Blind && c.Clients > 0 {
-		return s + "They would have " + c.clientsTouched()
+	} else if !c.IsBlind && c.Clients > 0 {
+		return s + "They would have " + c.describeClients()
 	}
-	return s + c.whyUnknown()
+	return s + c.explainUnknown()
 }
 
-// clientsTouched is what proven clients would have lost.
-func (c *Collateral) clientsTouched() string {
-	who := c.provenClients(uint64(c.Clients))
-	if c.MoreClients {
+// describeClients returns what proven clients would have lost.
+func (c *outcome) describeClients() string {
+	who := c.clientNoun(uint64(c.Clients))
+	if c.HasMoreClients {
 		who = fmt.Sprintf("the first %s %s", thousands(uint64(c.Clients)), who)
 	} else {
 		who = fmt.Sprintf("%s %s", thousands(uint64(c.Clients)), who)
@@ -119,7 +118,8 @@ func (c *Collateral) clientsTouched() string {
 		who, thousands(c.ClientLost), digits.Counted(c.ClientPackets, "packet"), shareOf(c.ClientLost, c.ClientPackets))
 }
 
-func (c *Collateral) provenClients(n uint64) string {
+// clientNoun returns what the proven clients of a plan are called.
+func (c *outcome) clientNoun(n uint64) string {
 	switch c.plan.kind {
 	case flood.ReplyFloodVictim:
 		return digits.Noun(n, "server that this host had asked", "servers that this host had asked")
@@ -129,17 +129,17 @@ func (c *Collateral) provenClients(n uint64) string {
 	return digits.Noun(n, "client that had proved its address", "clients that had proved their address")
 }
 
-// whyUnknown returns why there is no number of clients.
-func (c *Collateral) whyUnknown() string {
-	if c.Blind {
+// explainUnknown returns why the number of clients is unknown.
+func (c *outcome) explainUnknown() string {
+	if c.IsBlind {
 		return "What they would have cost real clients cannot be told: this capture does not show who proved an address, " +
 			"as where it has one direction only."
 	}
 	return "What they would have cost real clients cannot be told: none that had proved its address sent anything meanwhile."
 }
 
-// shareOf is a share in tenths of a percent, rounded towards what claims less: all
-// and nothing are said only where it is so.
+// shareOf returns the share that n is of of as text: percent with one decimal, rounded down.
+// Only none is "0 %", and only all is "100 %".
 func shareOf(n, of uint64) string {
 	if of == 0 {
 		return "0 %"

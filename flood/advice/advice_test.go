@@ -90,8 +90,8 @@ func adviceEnd(s string) netip.AddrPort { return netip.MustParseAddrPort(s) }
 // as well.
 func TestAdvice(t *testing.T) {
 	for _, x := range adviceExamples() {
-		c := Collateral{Flood: 60001, FloodDropped: 58301, Clients: 412, ClientPackets: 7000, plan: advisor.planOf(&x.in)}
-		got, _ := advisor.advise(&x.in, &c)
+		c := outcome{Flood: 60001, FloodDropped: 58301, Clients: 412, ClientPackets: 7000, plan: advisor.newPlan(&x.in)}
+		got, _ := advisor.write(&x.in, &c)
 		path := filepath.Join("testdata", x.name+".txt")
 		if *updateAdvice {
 			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
@@ -119,7 +119,7 @@ func TestEveryKindHasAdvice(t *testing.T) {
 	have := map[flood.Kind]bool{}
 	for _, x := range adviceExamples() {
 		have[x.in.Kind] = true
-		if text, _ := advisor.advise(&x.in, nil); text == "" {
+		if text, _ := advisor.write(&x.in, nil); text == "" {
 			t.Errorf("%s has none", x.name)
 		}
 	}
@@ -128,7 +128,7 @@ func TestEveryKindHasAdvice(t *testing.T) {
 			t.Errorf("%s has no example", k)
 		}
 	}
-	if got, _ := advisor.advise(&flood.Incident{}, nil); got != "" {
+	if got, _ := advisor.write(&flood.Incident{}, nil); got != "" {
 		t.Errorf("no incident has advice: %s", got)
 	}
 }
@@ -137,23 +137,23 @@ func TestSaid(t *testing.T) {
 	spoofed := plan{kind: flood.FloodSpoofed}
 	for _, x := range []struct {
 		name string
-		c    *Collateral
+		c    *outcome
 		want string
 	}{
 		{"nothing measured", nil, "was not measured."},
-		{"all", &Collateral{Flood: 1000, FloodDropped: 1000, Clients: 412, plan: spoofed},
+		{"all", &outcome{Flood: 1000, FloodDropped: 1000, Clients: 412, plan: spoofed},
 			"dropped 100 % of the flood (1,000 of 1,000 packets) and touched 0 of 412 clients that had proved their address."},
-		{"nearly all", &Collateral{Flood: 100000, FloodDropped: 99999, Blind: true, plan: spoofed},
+		{"nearly all", &outcome{Flood: 100000, FloodDropped: 99999, IsBlind: true, plan: spoofed},
 			"dropped 99.9 % of the flood (99,999 of 100,000 packets). What they would have cost real clients cannot be told: this"},
-		{"some", &Collateral{Flood: 10, Clients: 9, ClientsHit: 2, ClientLost: 1, ClientPackets: 5000, plan: spoofed},
+		{"some", &outcome{Flood: 10, Clients: 9, ClientsHit: 2, ClientLost: 1, ClientPackets: 5000, plan: spoofed},
 			"touched 2 of 9 clients that had proved their address, which would have lost 1 of their 5,000 packets (under 0.1 %)."},
-		{"one", &Collateral{Flood: 1, FloodDropped: 1, Clients: 1, plan: plan{kind: flood.RconBruteforce}},
+		{"one", &outcome{Flood: 1, FloodDropped: 1, Clients: 1, plan: plan{kind: flood.RconBruteforce}},
 			"(1 of 1 packet) and touched 0 of 1 source that had proved to be no guesser."},
-		{"many", &Collateral{Flood: 10, Clients: 4096, MoreClients: true, plan: spoofed}, "touched 0 of the first 4,096 clients"},
-		{"no client", &Collateral{Flood: 10, plan: spoofed}, "none that had proved its address sent"},
-		{"no flood", &Collateral{Clients: 3, plan: spoofed}, "tried on any. They would have touched 0 of 3 clients"},
+		{"many", &outcome{Flood: 10, Clients: 4096, HasMoreClients: true, plan: spoofed}, "touched 0 of the first 4,096 clients"},
+		{"no client", &outcome{Flood: 10, plan: spoofed}, "none that had proved its address sent"},
+		{"no flood", &outcome{Clients: 3, plan: spoofed}, "tried on any. They would have touched 0 of 3 clients"},
 	} {
-		if got := x.c.sentence(); !strings.Contains(got, x.want) {
+		if got := x.c.describe(); !strings.Contains(got, x.want) {
 			t.Errorf("%s:\ngot  %s\nwant %s", x.name, got, x.want)
 		}
 	}
@@ -162,10 +162,10 @@ func TestSaid(t *testing.T) {
 // TestAdviceOfAnotherVerdict: what was tried for one kind says nothing of another.
 func TestAdviceOfAnotherVerdict(t *testing.T) {
 	in := adviceExamples()[0].in
-	c := newTrial(&in).result()
+	c := newTrial(&in).outcomeSoFar()
 	c.Flood, c.FloodDropped = 10, 10
 	in.Kind = flood.FloodSpoofed
-	if got, _ := advisor.advise(&in, &c); !strings.Contains(got, "was not\nmeasured") && !strings.Contains(got, "was not measured") {
+	if got, _ := advisor.write(&in, &c); !strings.Contains(got, "was not\nmeasured") && !strings.Contains(got, "was not measured") {
 		t.Errorf("got %s", got)
 	}
 }
@@ -174,10 +174,10 @@ func TestAdviceOfAnotherVerdict(t *testing.T) {
 // incident became.
 func TestAdviceKeepsWhatWasTried(t *testing.T) {
 	in := adviceExamples()[0].in
-	c := newTrial(&in).result()
-	before, _ := advisor.advise(&in, &c)
+	c := newTrial(&in).outcomeSoFar()
+	before, _ := advisor.write(&in, &c)
 	in.Top, in.Peak, in.Sources = nil, 9, 100
-	after, _ := advisor.advise(&in, &c)
+	after, _ := advisor.write(&in, &c)
 	if diff := cmp.Diff(before, after); diff != "" {
 		t.Error(diff)
 	}
@@ -192,10 +192,10 @@ func TestAdvicePlain(t *testing.T) {
 	}
 	for range n {
 		in := adviceRandom(r)
-		c := newTrial(&in).result()
+		c := newTrial(&in).outcomeSoFar()
 		c.Flood, c.FloodDropped, c.ClientLost = r.Uint64(), r.Uint64(), r.Uint64()
 		c.Clients, c.ClientsHit = int(r.Uint32()), int(r.Uint32())
-		got, _ := advisor.advise(&in, &c)
+		got, _ := advisor.write(&in, &c)
 		if bad := strings.IndexFunc(got, func(x rune) bool { return x != '\n' && (x < ' ' || x > '~') }); bad >= 0 {
 			t.Fatalf("byte %d of the advice for %+v: %q", bad, in, got)
 		}

@@ -9,10 +9,10 @@ import (
 
 // Advisor writes the advice of one detector's incidents. It is a flood.Advisor.
 type Advisor struct {
-	reg      *dissect.Registry
-	catalogs map[*dissect.Proto]*catalog // those made so far, nil's for what is not known
-	free     []*trial
-	running  int
+	reg        *dissect.Registry
+	catalogs   map[*dissect.Proto]*catalog // those made so far; for nil, that of an unknown protocol
+	idleTrials []*trial
+	running    int
 }
 
 // New returns an advisor for incidents of a registry's protocols.
@@ -20,7 +20,7 @@ func New(reg *dissect.Registry) *Advisor {
 	return &Advisor{reg: reg, catalogs: map[*dissect.Proto]*catalog{}}
 }
 
-// catalogOf returns the catalog of a protocol, or that of all for nil.
+// catalogOf returns the catalog of a protocol, for nil that of all together.
 func (a *Advisor) catalogOf(p *dissect.Proto) *catalog {
 	c := a.catalogs[p]
 	if c == nil {
@@ -30,27 +30,27 @@ func (a *Advisor) catalogOf(p *dissect.Proto) *catalog {
 	return c
 }
 
-// Advise writes the advice for in as it is now, without having tried it.
-func (a *Advisor) Advise(in *flood.Incident) { in.Advice, in.Rules = a.advise(in, nil) }
+// Advise writes the advice for in as it is now, without figures of a trial.
+func (a *Advisor) Advise(in *flood.Incident) { in.Advice, in.Rules = a.write(in, nil) }
 
-// Try writes the advice and begins to try its rules; it returns nil where too many are
-// tried already, and for notes, which have none.
+// Try writes the advice for in as it is now and returns a trial of its rules. It returns nil
+// while maxTrials run, and for notes, which have no rules.
 func (a *Advisor) Try(in *flood.Incident) flood.Trial {
 	a.Advise(in)
 	if in.Level == flood.Info || a.running == maxTrials {
 		return nil
 	}
-	if len(a.free) == 0 {
-		a.free = append(a.free, &trial{seed: rand.Uint64(), advisor: a})
+	if len(a.idleTrials) == 0 {
+		a.idleTrials = append(a.idleTrials, &trial{seed: rand.Uint64(), advisor: a})
 	}
-	t := a.free[len(a.free)-1]
-	a.free = a.free[:len(a.free)-1]
+	t := a.idleTrials[len(a.idleTrials)-1]
+	a.idleTrials = a.idleTrials[:len(a.idleTrials)-1]
 	a.running++
 	t.reset(in)
 	return t
 }
 
-// Restart tries the rules for in as it is now, in place of those tried so far.
+// Restart writes the advice for in as it is now and tries its rules in place of those before.
 func (t *trial) Restart(in *flood.Incident) {
 	t.reset(in)
 	t.advisor.Advise(in)
@@ -58,9 +58,9 @@ func (t *trial) Restart(in *flood.Incident) {
 
 // Conclude writes the advice with what was measured and ends the trial.
 func (t *trial) Conclude(in *flood.Incident, blind bool) {
-	c := t.result()
-	c.Blind = blind
-	in.Advice, in.Rules = t.advisor.advise(in, &c)
-	t.advisor.free = append(t.advisor.free, t)
+	c := t.outcomeSoFar()
+	c.IsBlind = blind
+	in.Advice, in.Rules = t.advisor.write(in, &c)
+	t.advisor.idleTrials = append(t.advisor.idleTrials, t)
 	t.advisor.running--
 }

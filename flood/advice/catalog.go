@@ -9,59 +9,59 @@ import (
 	"qsniff/wire"
 )
 
-// line is a kind of line.
-type line uint8
+// lineKind is a kind of line in a filter.
+type lineKind uint8
 
 const (
-	lineSources line = iota // drop what named sources send
-	lineQueries             // limit the queries of each source
-	lineFirst               // cap the queries that nobody had to prove anything for
-	lineVictims             // stop feeding named victims
-	lineOthers              // limit what each other one is fed
-	lineUnasked             // cap replies
-	lineJunk                // cap what begins like a query and is none
-	lineLogins              // limit the attempts of each source to log in
-	numLines
+	lineSources lineKind = iota // drop what named sources send
+	lineQueries                 // limit the queries of each source
+	lineFirst                   // cap the queries that nobody had to prove anything for
+	lineVictims                 // stop feeding named victims
+	lineOthers                  // limit what each other one is fed
+	lineUnasked                 // cap replies
+	lineJunk                    // cap what begins like a query and is none
+	lineLogins                  // limit the attempts of each source to log in
+	numLineKinds
 )
 
 // isPerSource reports whether every source has a bucket of its own.
-func (l line) isPerSource() bool { return l == lineQueries || l == lineOthers || l == lineLogins }
+func (l lineKind) isPerSource() bool { return l == lineQueries || l == lineOthers || l == lineLogins }
 
-// catalog is what the lines look at where one protocol is spoken, made of what the
-// protocols declare.
+// catalog holds which packets each kind of line matches at a server of one protocol, made of
+// what the protocols declare.
 type catalog struct {
-	proto    *dissect.Proto // nil: not known, it may be any
+	proto    *dissect.Proto // nil: unknown, it may be any
 	operator dissect.Operator
-	sets     [numLines]set
+	sets     [numLineKinds]packetSet
 }
 
-// set is the datagrams that the lines of one kind look at: those that have one of its
-// patterns and none of what passes.
-type set struct {
-	patterns []dissect.Pattern // none covers another
-	passing  []dissect.Pattern
+// packetSet is the datagrams that the lines of one kind match: those with at least one of its
+// patterns, and none of the exempt ones.
+type packetSet struct {
+	patterns []dissect.Pattern // none of which covers another
+	exempt   []dissect.Pattern
 	forms    map[*dissect.Type][]form // of messages
-	hasJunk  bool                     // what is nobody's and has a mark is among them
-	hasParts bool                     // parts of split messages are
+	hasJunk  bool                     // datagrams with a protocol's mark and of no known type are in the set
+	hasParts bool                     // parts of split messages are in the set
 }
 
-// form is one of the forms that messages of a type have, and which of them the lines look
-// at.
+// form is one of the forms that messages of a type have, and the lengths at which the lines
+// match it.
 type form struct {
-	bounds
+	lengths
 	isPlain bool // without a token
-	seen    []bounds
+	matched []lengths
 }
 
-// bounds are lengths of payloads in bytes; a max of 0 is no bound.
-type bounds struct{ min, max int }
+// lengths are lengths of payloads in bytes; a max of 0 is no bound.
+type lengths struct{ min, max int }
 
-func (b bounds) has(n int) bool { return n >= b.min && (b.max == 0 || n <= b.max) }
+func (b lengths) has(n int) bool { return n >= b.min && (b.max == 0 || n <= b.max) }
 
-// hasMessage reports whether what the text says of a packet's bytes is so, as far as a
-// sighting shows. Where the capture cut a message that may have a token, it has one. Of
-// forms that the sighting does not tell apart all must be looked at.
-func (x *set) hasMessage(s *track.Sighting) bool {
+// hasSighting reports whether the set has a packet, as far as its sighting, which has no
+// bytes, shows. A message that the capture cut and that may have a token counts as having
+// one. Where the packet may have more than one form, the lines must match all of them.
+func (x *packetSet) hasSighting(s *track.Sighting) bool {
 	switch s.What {
 	case track.IsJunk:
 		return x.hasJunk
@@ -70,23 +70,23 @@ func (x *set) hasMessage(s *track.Sighting) bool {
 	}
 	forms, n := x.forms[s.Type], int(s.Bytes)
 	if s.Flags&(track.HasKey|track.Cut) == 0 {
-		if all, some := looksAt(forms, n, true); some {
+		if all, some := matchesForms(forms, n, true); some {
 			return all
 		}
 	}
-	all, some := looksAt(forms, n, false)
+	all, some := matchesForms(forms, n, false)
 	return all && some
 }
 
-// looksAt reports whether the lines look at every form that messages of n bytes can have,
-// and whether there is one.
-func looksAt(forms []form, n int, isPlain bool) (all, some bool) {
+// matchesForms reports whether the lines match every form that messages of n bytes can have,
+// and whether there is such a form.
+func matchesForms(forms []form, n int, isPlain bool) (all, some bool) {
 	all = true
 	for i := range forms {
 		f := &forms[i]
 		if f.isPlain == isPlain && f.has(n) {
 			some = true
-			all = all && slices.ContainsFunc(f.seen, func(b bounds) bool { return b.has(n) })
+			all = all && slices.ContainsFunc(f.matched, func(b lengths) bool { return b.has(n) })
 		}
 	}
 	return all, some
@@ -95,20 +95,21 @@ func looksAt(forms []form, n int, isPlain bool) (all, some bool) {
 // isQuery reports whether a type is a question that every client may ask.
 func isQuery(t *dissect.Type) bool { return !t.FromServer() && t.Asks.Has(dissect.Public) }
 
-// isRequest is isQuery and the questions of who joins or administers.
+// isRequest reports whether a type is any question to a server: a query, or one of those who
+// join or administer.
 func isRequest(t *dissect.Type) bool { return !t.FromServer() && t.Asks != 0 }
 
 func isLogin(t *dissect.Type) bool { return !t.FromServer() && t.Asks.Has(dissect.Remote) }
 
 func isReply(t *dissect.Type) bool { return t.Reply }
 
-// isAnswer leaves out the replies that are of no use to who forged the question:
-// challenges and signs of life.
+// isAnswer reports whether a type is a reply of use to somebody who forged the question: one
+// with data, and neither a challenge nor a sign of life.
 func isAnswer(t *dissect.Type) bool {
 	return t.Reply && !t.GivesToken() && t.Asks.Has(dissect.Informing) && !t.Asks.Has(dissect.AskChallenge)
 }
 
-// newCatalog makes the catalog of a protocol, or with nil that of all in the registry.
+// newCatalog returns the catalog of a protocol, for nil that of all in the registry.
 func newCatalog(reg *dissect.Registry, p *dissect.Proto) *catalog {
 	all := reg.Protos()
 	c := &catalog{proto: p, operator: unknownOperator}
@@ -118,85 +119,87 @@ func newCatalog(reg *dissect.Registry, p *dissect.Proto) *catalog {
 		own, kin = []*dissect.Proto{p}, kinOf(all, p)
 	}
 	marks, parts := marksOf(all), []dissect.Pattern(nil)
-	if slices.ContainsFunc(kin, splits) {
+	if slices.ContainsFunc(kin, hasSplits) {
 		parts = []dissect.Pattern{dissect.Begins(string(wire.SplitMark))}
 	}
-	queries, first := patternsOf(own, isQuery, anyForm), patternsOf(own, isQuery, plainForm)
-	others, unasked := patternsOf(kin, isAnswer, anyForm), anywhere(patternsOf(kin, isReply, anyForm)) // at a host, on any port
+	queries, first := patternsOf(own, isQuery, allForms), patternsOf(own, isQuery, plainForms)
+	others, unasked := patternsOf(kin, isAnswer, allForms), withoutPortBound(patternsOf(kin, isReply, allForms)) // at a host, on any port
 	if p == nil {
-		queries, first, others = marks, marks, anywhere(others)
+		queries, first, others = marks, marks, withoutPortBound(others)
 	}
-	for l, patterns := range map[line][]dissect.Pattern{lineQueries: queries, lineFirst: first,
+	for l, patterns := range map[lineKind][]dissect.Pattern{lineQueries: queries, lineFirst: first,
 		lineOthers: others, lineUnasked: append(unasked, parts...),
-		lineJunk: marks, lineLogins: patternsOf(own, isLogin, anyForm)} {
-		c.sets[l].patterns = needed(patterns)
+		lineJunk: marks, lineLogins: patternsOf(own, isLogin, allForms)} {
+		c.sets[l].patterns = dissect.Needed(patterns)
 	}
-	for _, w := range needed(append(patternsOf(all, isRequest, anyForm), neighbours(all)...)) {
-		if slices.ContainsFunc(marks, func(m dissect.Pattern) bool { return hasBits(&m, &w) }) {
-			c.sets[lineJunk].passing = append(c.sets[lineJunk].passing, w)
+	for _, w := range dissect.Needed(append(patternsOf(all, isRequest, allForms), neighboursOf(all)...)) {
+		if slices.ContainsFunc(marks, func(m dissect.Pattern) bool { return w.HasBytesOf(&m) }) {
+			c.sets[lineJunk].exempt = append(c.sets[lineJunk].exempt, w)
 		}
 	}
 	for l := range c.sets {
-		c.sets[l].learnForms(all)
+		c.sets[l].indexForms(all)
 	}
 	return c
 }
 
-// unknownOperator is for a server whose protocol is not known.
+// unknownOperator is the advice to operators of a server whose protocol is unknown.
 var unknownOperator = dissect.Operator{
 	Reflected: "The cure is the challenge, with which the answer to a forged query is smaller than the query.",
 }
 
-// anywhere leaves out the patterns that only a port tells from other traffic: whose port
-// it is must be known.
-func anywhere(list []dissect.Pattern) []dissect.Pattern {
+// withoutPortBound returns list without the patterns that match other traffic, too, on ports
+// that are not the protocol's: the port must be known for these.
+func withoutPortBound(list []dissect.Pattern) []dissect.Pattern {
 	return slices.DeleteFunc(list, func(w dissect.Pattern) bool { return w.AtPort != "" })
 }
 
-func splits(p *dissect.Proto) bool { return len(p.Splits) > 0 }
+func hasSplits(p *dissect.Proto) bool { return len(p.Splits) > 0 }
 
-// kinOf lists the protocols that servers of p speak as well: those of engines with the
-// same mark and the same way to split. A server answers in the forms of all of them.
+// kinOf returns p and the protocols that servers of p may speak as well: those of engines
+// with the same mark, which split messages, too. A server answers in the forms of all of them.
 func kinOf(all []*dissect.Proto, p *dissect.Proto) []*dissect.Proto {
 	kin := []*dissect.Proto{p}
 	for _, q := range all {
-		if q != p && splits(p) && splits(q) && len(p.Mark) > 0 && bytes.Equal(p.Mark, q.Mark) {
+		if q != p && hasSplits(p) && hasSplits(q) && len(p.Mark) > 0 && bytes.Equal(p.Mark, q.Mark) {
 			kin = append(kin, q)
 		}
 	}
 	return kin
 }
 
-// marksOf lists the marks of protocols, as patterns.
+// marksOf returns the marks of protocols as patterns.
 func marksOf(all []*dissect.Proto) (marks []dissect.Pattern) {
 	for _, p := range all {
 		if len(p.Mark) > 0 {
 			marks = append(marks, dissect.Begins(string(p.Mark)))
 		}
 	}
-	return needed(marks)
+	return dissect.Needed(marks)
 }
 
-func neighbours(all []*dissect.Proto) (list []dissect.Pattern) {
+// neighboursOf returns the patterns of the protocols' neighbours, as packets of players who
+// join.
+func neighboursOf(all []*dissect.Proto) (list []dissect.Pattern) {
 	for _, p := range all {
 		list = append(list, p.Neighbours...)
 	}
 	return list
 }
 
-// anyForm lists what messages of a type look like, and plainForm those of them that
+// allForms lists what messages of a type look like, and plainForm those of them that
 // bring no token back.
-func anyForm(t *dissect.Type) []dissect.Pattern { return t.Wire }
+func allForms(t *dissect.Type) []dissect.Pattern { return t.Wire }
 
-func plainForm(t *dissect.Type) []dissect.Pattern {
+func plainForms(t *dissect.Type) []dissect.Pattern {
 	if t.BringsToken() {
 		return t.Token.Plain
 	}
 	return t.Wire
 }
 
-// patternsOf lists the patterns of those types that are wanted, but for what servers send
-// by mistake.
+// patternsOf returns the patterns, of the forms asked for, of the types that wants accepts,
+// but for those that servers send by mistake.
 func patternsOf(protos []*dissect.Proto, wants func(*dissect.Type) bool, forms func(*dissect.Type) []dissect.Pattern) (list []dissect.Pattern) {
 	for _, p := range protos {
 		for _, t := range p.Types {
@@ -208,9 +211,9 @@ func patternsOf(protos []*dissect.Proto, wants func(*dissect.Type) bool, forms f
 	return slices.DeleteFunc(list, func(w dissect.Pattern) bool { return w.Mistake })
 }
 
-// learnForms notes which forms of all protocols' messages have the patterns, so that a
-// sighting, which has a type and no bytes, can be held against them.
-func (x *set) learnForms(all []*dissect.Proto) {
+// indexForms finds the forms of all protocols' messages that the patterns match, so that a
+// sighting, which has a type and no bytes, can be compared with them.
+func (x *packetSet) indexForms(all []*dissect.Proto) {
 	x.forms = map[*dissect.Type][]form{}
 	for _, p := range all {
 		for _, t := range p.Types {
@@ -218,31 +221,31 @@ func (x *set) learnForms(all []*dissect.Proto) {
 			if t.BringsToken() {
 				forms = append(forms, x.formsOf(t.Token.Plain, true)...)
 			}
-			if slices.ContainsFunc(forms, func(f form) bool { return f.seen != nil }) {
+			if slices.ContainsFunc(forms, func(f form) bool { return f.matched != nil }) {
 				x.forms[t] = forms
 			}
 		}
 		if len(p.Mark) > 0 {
 			junk := dissect.Begins(string(p.Mark))
-			x.hasJunk = x.hasJunk || slices.ContainsFunc(x.patterns, func(w dissect.Pattern) bool { return hasBits(&w, &junk) })
+			x.hasJunk = x.hasJunk || slices.ContainsFunc(x.patterns, func(w dissect.Pattern) bool { return junk.HasBytesOf(&w) })
 		}
 	}
 	part := dissect.Begins(string(wire.SplitMark))
-	x.hasParts = slices.ContainsFunc(x.patterns, func(w dissect.Pattern) bool { return hasBits(&w, &part) })
+	x.hasParts = slices.ContainsFunc(x.patterns, func(w dissect.Pattern) bool { return part.HasBytesOf(&w) })
 }
 
-// formsOf lists the forms that patterns of a type stand for, but for mistakes of servers.
-func (x *set) formsOf(wire []dissect.Pattern, isPlain bool) (list []form) {
+// formsOf returns the forms that the patterns of a type stand for, but for mistakes of servers.
+func (x *packetSet) formsOf(wire []dissect.Pattern, isPlain bool) (list []form) {
 	for i := range wire {
 		if wire[i].Mistake {
 			continue
 		}
-		q := inSmallLetters(&wire[i])
-		f := form{bounds: bounds{q.MinLen, q.MaxLen}, isPlain: isPlain}
-		passes := slices.ContainsFunc(x.passing, func(p dissect.Pattern) bool { return hasBits(&p, &q) })
+		q := lowerCase(&wire[i])
+		f := form{lengths: lengths{q.MinLen, q.MaxLen}, isPlain: isPlain}
+		passes := slices.ContainsFunc(x.exempt, func(p dissect.Pattern) bool { return q.HasBytesOf(&p) })
 		for j := range x.patterns {
-			if p := &x.patterns[j]; !passes && hasBits(p, &q) {
-				f.seen = append(f.seen, bounds{max(p.MinLen, q.MinLen), shorter(p.MaxLen, q.MaxLen)})
+			if p := &x.patterns[j]; !passes && q.HasBytesOf(p) {
+				f.matched = append(f.matched, lengths{max(p.MinLen, q.MinLen), stricterMax(p.MaxLen, q.MaxLen)})
 			}
 		}
 		list = append(list, f)
@@ -250,16 +253,17 @@ func (x *set) formsOf(wire []dissect.Pattern, isPlain bool) (list []form) {
 	return list
 }
 
-// shorter is the stricter one of two bounds, of which 0 is none.
-func shorter(a, b int) int {
+// stricterMax returns the smaller one of two upper bounds, where 0 stands for none.
+func stricterMax(a, b int) int {
 	if a == 0 || b != 0 && b < a {
 		return b
 	}
 	return a
 }
 
-// inSmallLetters is w for text as clients write it where either case is taken.
-func inSmallLetters(w *dissect.Pattern) dissect.Pattern {
+// lowerCase returns w with letters of either case replaced by small ones, as clients write
+// them.
+func lowerCase(w *dissect.Pattern) dissect.Pattern {
 	const anyCase, small = 0xdf, 0x20
 	q := *w
 	q.Value, q.Mask = slices.Clone(w.Value), slices.Clone(w.Mask)

@@ -6,28 +6,28 @@ import (
 	"qsniff/dissect"
 )
 
-// This file makes tests of patterns, in a form that both tools can write: nft's raw
-// payload expressions and iptables' u32 compare words at fixed places with numbers.
+// This file turns patterns into tests that both tools can write: nft's raw payload
+// expressions and iptables' u32 compare words at fixed offsets with numbers.
 
-// match is a test of a payload: how long it is, and what it has where. A packet that has
-// two of a line's matches is charged twice, which patterns that overlap make possible;
-// those that cover each other are merged before.
+// match is a test of a payload: of its length, and of words at offsets. A packet that passes
+// two tests of a line is charged twice; that can happen where patterns overlap, but not where
+// one covers another, because those are merged before.
 type match struct {
 	min, max int // bytes of payload; a max of 0 is no bound
 	words    []word
 }
 
-// word is some bytes of a payload that have one of some values in the bits of a mask.
+// word is a test of up to 8 bytes of a payload: the bits of the mask have one of the values.
 type word struct {
-	off, size int // at most 8 bytes
+	off, size int // in bytes
 	mask      uint64
 	values    []uint64 // in order
 }
 
-// span is the values from lo to hi.
+// span is the values from lo to hi, both included.
 type span struct{ lo, hi uint64 }
 
-// spans lists the values of a word, runs of three or more as one.
+// spans returns the values of a word as spans: three or more in a row are one.
 func (w *word) spans() (list []span) {
 	for i := 0; i < len(w.values); {
 		j := i + 1
@@ -43,12 +43,12 @@ func (w *word) spans() (list []span) {
 	return list
 }
 
-// isWhole reports whether all bits of a word count.
+// isWhole reports whether the mask has all bits of the word.
 func (w *word) isWhole() bool { return w.mask == ^uint64(0)>>(64-8*w.size) }
 
-// bounds are the lengths that have to be tested: a packet that ends before a word fails
-// without a test.
-func (m *match) bounds() (lo, hi int) {
+// lengthTest returns the bounds of the length that have to be tested, 0 for none. A packet
+// that ends before the last word fails anyway.
+func (m *match) lengthTest() (lo, hi int) {
 	end := 0
 	if n := len(m.words); n > 0 {
 		end = m.words[n-1].off + m.words[n-1].size
@@ -63,60 +63,19 @@ func (m *match) bounds() (lo, hi int) {
 	return lo, hi
 }
 
-// bitsAt returns byte i of a payload with the pattern, and which of its bits are known.
-func bitsAt(p *dissect.Pattern, i int) (value, mask byte) {
-	if i -= p.Offset; i < 0 || i >= len(p.Value) {
-		return 0, 0
-	}
-	mask = 0xff
-	if p.Mask != nil {
-		mask = p.Mask[i]
-	}
-	return p.Value[i] & mask, mask
-}
-
-// hasBits reports whether every payload with q has the bytes of p.
-func hasBits(p, q *dissect.Pattern) bool {
-	for i := p.Offset; i < p.Offset+len(p.Value); i++ {
-		want, mask := bitsAt(p, i)
-		if have, known := bitsAt(q, i); mask&^known != 0 || have&mask != want {
-			return false
-		}
-	}
-	return true
-}
-
-// covers reports whether every payload with q has p.
-func covers(p, q *dissect.Pattern) bool {
-	return hasBits(p, q) && p.MinLen <= q.MinLen && (p.MaxLen == 0 || q.MaxLen > 0 && q.MaxLen <= p.MaxLen)
-}
-
-// needed lists the patterns that no other one covers.
-func needed(all []dissect.Pattern) (kept []dissect.Pattern) {
-	for i := range all {
-		p := &all[i]
-		if slices.ContainsFunc(kept, func(q dissect.Pattern) bool { return covers(&q, p) }) {
-			continue
-		}
-		kept = slices.DeleteFunc(kept, func(q dissect.Pattern) bool { return covers(p, &q) })
-		kept = append(kept, *p)
-	}
-	return kept
-}
-
 // matchesOf makes the tests for patterns, with words of at most so many bytes. Those
 // that differ in the values of one word become one.
-func matchesOf(patterns []dissect.Pattern, most int) (list []match) {
+func matchesOf(patterns []dissect.Pattern, maxLen int) (list []match) {
 	for i := range patterns {
 		p := &patterns[i]
 		list = append(list, match{min: max(p.MinLen, p.Offset+len(p.Value)), max: p.MaxLen,
-			words: wordsOf(p, sharedLen(p, patterns), most)})
+			words: wordsOf(p, sharedLen(p, patterns), maxLen)})
 	}
 	for merged := true; merged; {
 		merged = false
 		for i := range list {
 			rest := list[i+1:]
-			if j := slices.IndexFunc(rest, list[i].join); j >= 0 {
+			if j := slices.IndexFunc(rest, list[i].merge); j >= 0 {
 				list = slices.Delete(list, i+1+j, i+2+j)
 				merged = true
 				break
@@ -126,15 +85,16 @@ func matchesOf(patterns []dissect.Pattern, most int) (list []match) {
 	return list
 }
 
-// sharedLen returns how many bytes a pattern begins with that others begin with, too: the
-// fewest of those that are any. Words are cut there, so that the rest can be merged.
+// sharedLen returns the length of the shortest beginning that a pattern shares with another
+// one, at least a byte; its whole length if it shares none. Words are cut there, so that the
+// tests of what follows can be merged.
 func sharedLen(p *dissect.Pattern, all []dissect.Pattern) int {
 	shared := len(p.Value)
 	for i := range all {
 		q, n := &all[i], 0
 		for n < min(len(p.Value), len(q.Value)) && q.Offset == p.Offset {
-			a, am := bitsAt(p, p.Offset+n)
-			if b, bm := bitsAt(q, q.Offset+n); a != b || am != bm {
+			a, am := p.BitsAt(p.Offset + n)
+			if b, bm := q.BitsAt(q.Offset + n); a != b || am != bm {
 				break
 			}
 			n++
@@ -148,20 +108,20 @@ func sharedLen(p *dissect.Pattern, all []dissect.Pattern) int {
 
 // wordsOf cuts a pattern into words: the first bytes from their start, the rest from the
 // end of the pattern.
-func wordsOf(p *dissect.Pattern, shared, most int) (words []word) {
+func wordsOf(p *dissect.Pattern, shared, maxLen int) (words []word) {
 	var sizes []int
-	for n := shared; n > 0; n -= most {
-		sizes = append(sizes, min(n, most))
+	for n := shared; n > 0; n -= maxLen {
+		sizes = append(sizes, min(n, maxLen))
 	}
 	at := len(sizes)
-	for n := len(p.Value) - shared; n > 0; n -= most {
-		sizes = slices.Insert(sizes, at, min(n, most))
+	for n := len(p.Value) - shared; n > 0; n -= maxLen {
+		sizes = slices.Insert(sizes, at, min(n, maxLen))
 	}
 	off := p.Offset
 	for _, size := range sizes {
 		w := word{off: off, size: size, values: []uint64{0}}
 		for range size {
-			value, mask := bitsAt(p, off)
+			value, mask := p.BitsAt(off)
 			w.values[0], w.mask = w.values[0]<<8|uint64(value), w.mask<<8|uint64(mask)
 			off++
 		}
@@ -172,9 +132,9 @@ func wordsOf(p *dissect.Pattern, shared, most int) (words []word) {
 	return words
 }
 
-// join makes m match what n does as well, and reports whether that is possible: where
-// they differ in the values of one word, or in lengths that follow each other.
-func (m *match) join(n match) bool {
+// merge makes m match what n matches as well, and reports whether it could: where the two
+// differ in the values of one word only, or in ranges of lengths that adjoin.
+func (m *match) merge(n match) bool {
 	if len(m.words) != len(n.words) {
 		return false
 	}

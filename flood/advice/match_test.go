@@ -15,7 +15,7 @@ import (
 
 // has reports whether a payload passes the tests of a match, as a kernel does them.
 func (m *match) has(b []byte) bool {
-	lo, hi := m.bounds()
+	lo, hi := m.lengthTest()
 	if len(b) < lo || hi > 0 && len(b) > hi {
 		return false
 	}
@@ -71,7 +71,7 @@ func TestMatchesArePatterns(t *testing.T) {
 			patterns = append(patterns, p)
 		}
 		for _, most := range []int{4, 8} {
-			list := matchesOf(needed(patterns), most)
+			list := matchesOf(dissect.Needed(patterns), most)
 			var small []match
 			for _, m := range list {
 				small = append(small, m.split(2)...)
@@ -164,11 +164,11 @@ func TestSightingsAreBytes(t *testing.T) {
 func checkSighting(t *testing.T, file string, c *catalog, s *track.Sighting, b []byte) (found int) {
 	t.Helper()
 	for l := range c.sets {
-		if isOfServers := line(l) == lineOthers || line(l) == lineUnasked; isOfServers == (s.What == track.IsRequest) {
+		if isOfServers := lineKind(l) == lineOthers || lineKind(l) == lineUnasked; isOfServers == (s.What == track.IsRequest) {
 			continue
 		}
-		want := anyPattern(c.sets[l].patterns, b) && !anyPattern(c.sets[l].passing, b)
-		got := c.sets[l].hasMessage(s)
+		want := anyPattern(c.sets[l].patterns, b) && !anyPattern(c.sets[l].exempt, b)
+		got := c.sets[l].hasSighting(s)
 		if want {
 			found++
 		}

@@ -10,43 +10,42 @@ import (
 	"qsniff/flood"
 )
 
-// Names of chains and sets carry the incident's number.
-
-// nft is the lines as a file for nft.
-func (p *plan) nft() string {
+// formatNFT returns the lines of the plan as a file for nft. Names of chains and sets have the
+// incident's number.
+func (p *plan) formatNFT() string {
 	w := &nftWriter{plan: p, ip: "ip", typ: "ipv4_addr"}
-	if p.six {
+	if p.isIPv6 {
 		w.ip, w.typ = "ip6", "ipv6_addr"
 	}
-	w.line("# load:   nft -f FILE")
-	w.line("# remove: nft delete table inet %s", p.table())
-	w.line("add table inet %s", p.table())
-	w.line("delete table inet %s", p.table())
-	w.line("table inet %s {", p.table())
+	w.writeLine("# load:   nft -f FILE")
+	w.writeLine("# remove: nft delete table inet %s", p.tableName())
+	w.writeLine("add table inet %s", p.tableName())
+	w.writeLine("delete table inet %s", p.tableName())
+	w.writeLine("table inet %s {", p.tableName())
 	w.writeSets()
 	w.writeHook()
-	w.line("  chain target%d {", p.id)
+	w.writeLine("  chain target%d {", p.id)
 	if p.kind == flood.RconBruteforce {
-		w.line("    # let in: nft add element inet TABLE admins%d { ADDRESS }", p.id)
-		w.line("    %s saddr @admins%d return", w.ip, p.id)
+		w.writeLine("    # let in: nft add element inet TABLE admins%d { ADDRESS }", p.id)
+		w.writeLine("    %s saddr @admins%d return", w.ip, p.id)
 	}
-	for i := range p.rules[:p.n] {
+	for i := range p.rules[:p.numRules] {
 		w.writeRule(&p.rules[i])
 	}
-	w.line("  }")
-	for i := range p.rules[:p.n] {
+	w.writeLine("  }")
+	for i := range p.rules[:p.numRules] {
 		w.writeChain(&p.rules[i])
 	}
-	w.line("}")
+	w.writeLine("}")
 	return w.String()
 }
 
-// table is the name of the table: one for each target and kind of attack, so that rules
-// of two incidents do not replace each other, and those of one can be loaded again and
+// tableName returns the name of the table: one for each target and kind of attack, so that
+// rules of two incidents do not replace each other, and those of one can be loaded again and
 // removed alone.
-func (p *plan) table() string {
-	name := p.end.Addr().String()
-	if port := p.end.Port(); port != 0 {
+func (p *plan) tableName() string {
+	name := p.target.Addr().String()
+	if port := p.target.Port(); port != 0 {
 		name += "_" + strconv.Itoa(int(port))
 	}
 	return "qsniff_" + strings.Map(func(r rune) rune {
@@ -63,41 +62,41 @@ type nftWriter struct {
 	ip, typ string
 }
 
-func (w *nftWriter) line(format string, args ...any) {
+func (w *nftWriter) writeLine(format string, args ...any) {
 	fmt.Fprintf(w, format, args...)
 	w.WriteByte('\n')
 }
 
-// writeSets writes the sets: addresses that are named are let go after an hour, because
-// the next one to have them may be anybody.
+// writeSets writes the sets. Named addresses expire after an hour, because anybody may have
+// them next.
 func (w *nftWriter) writeSets() {
-	for i := range w.rules[:w.n] {
+	for i := range w.rules[:w.numRules] {
 		r := &w.rules[i]
 		switch {
-		case r.line == lineSources || r.line == lineVictims:
-			w.line("  set named%d {", w.id)
-			w.line("    type %s; flags interval, timeout; timeout 1h", w.typ)
+		case r.kind == lineSources || r.kind == lineVictims:
+			w.writeLine("  set named%d {", w.id)
+			w.writeLine("    type %s; flags interval, timeout; timeout 1h", w.typ)
 			w.writeElements()
-			w.line("  }")
-		case r.line.isPerSource():
+			w.writeLine("  }")
+		case r.kind.isPerSource():
 			idle := "60s"
-			if r.line.idle() == loginIdle {
+			if r.kind.idleTime() == loginIdle {
 				idle = "10m"
 			}
-			w.line("  set each%d {", w.id)
-			w.line("    type %s; flags dynamic, timeout; timeout %s; size %d", w.typ, idle, trialSources)
-			w.line("  }")
+			w.writeLine("  set each%d {", w.id)
+			w.writeLine("    type %s; flags dynamic, timeout; timeout %s; size %d", w.typ, idle, trialSources)
+			w.writeLine("  }")
 		}
 	}
 	if w.kind == flood.RconBruteforce {
-		w.line("  set admins%d { type %s; flags interval; }", w.id, w.typ)
+		w.writeLine("  set admins%d { type %s; flags interval; }", w.id, w.typ)
 	}
 }
 
 func (w *nftWriter) writeElements() {
 	const a = "    elements = { "
 	text, col := a, len(a)
-	for i, x := range w.named[:w.names] {
+	for i, x := range w.named[:w.numNames] {
 		s := filterAddress(x)
 		if i > 0 {
 			text += ","
@@ -112,10 +111,10 @@ func (w *nftWriter) writeElements() {
 		}
 		text += s
 	}
-	w.line("%s }", text)
+	w.writeLine("%s }", text)
 }
 
-// filterAddress is a network as filters take it, a host without its length.
+// filterAddress returns a network as filters take it, a host without a prefix length.
 func filterAddress(p netip.Prefix) string {
 	if p.IsSingleIP() {
 		return p.Addr().String()
@@ -130,57 +129,57 @@ func (w *nftWriter) writeHook() {
 	if w.kind == flood.Reflection {
 		name, hook = "post", "postrouting"
 	}
-	w.line("  chain %s {", name)
-	w.line("    type filter hook %s priority raw; policy accept", hook)
-	a, port := w.end.Addr(), w.end.Port()
+	w.writeLine("  chain %s {", name)
+	w.writeLine("    type filter hook %s priority raw; policy accept", hook)
+	a, port := w.target.Addr(), w.target.Port()
 	switch {
 	case w.kind == flood.Reflection:
-		w.line("    %s saddr %s udp sport %d jump target%d", w.ip, a, port, w.id)
+		w.writeLine("    %s saddr %s udp sport %d jump target%d", w.ip, a, port, w.id)
 	case w.kind == flood.ReplyFloodVictim:
-		w.line("    %s daddr %s meta l4proto udp jump target%d", w.ip, a, w.id)
-	case w.tcp:
-		w.line("    %s daddr %s tcp dport %d tcp flags & (syn | ack) == syn \\", w.ip, a, port)
-		w.line("      jump target%d", w.id)
+		w.writeLine("    %s daddr %s meta l4proto udp jump target%d", w.ip, a, w.id)
+	case w.isTCP:
+		w.writeLine("    %s daddr %s tcp dport %d tcp flags & (syn | ack) == syn \\", w.ip, a, port)
+		w.writeLine("      jump target%d", w.id)
 	default:
-		w.line("    %s daddr %s udp dport %d jump target%d", w.ip, a, port, w.id)
+		w.writeLine("    %s daddr %s udp dport %d jump target%d", w.ip, a, port, w.id)
 	}
-	w.line("  }")
+	w.writeLine("  }")
 }
 
-// nftChains are what the lines of a rule jump to.
-var nftChains = [...]string{lineQueries: "queries", lineFirst: "first", lineVictims: "victims", lineOthers: "others",
+// nftChainNames are the names of the chains that the lines of a rule jump to.
+var nftChainNames = [...]string{lineQueries: "queries", lineFirst: "first", lineVictims: "victims", lineOthers: "others",
 	lineUnasked: "unasked", lineJunk: "junk", lineLogins: "logins"}
 
-// writeRule writes the lines that choose the packets of a rule.
+// writeRule writes the lines of the target's chain that match the packets of a rule.
 func (w *nftWriter) writeRule(r *planRule) {
-	w.line("    # %s", w.comment(r.line))
-	switch r.line {
+	w.writeLine("    # %s", w.comment(r.kind))
+	switch r.kind {
 	case lineSources:
-		w.line("    %s saddr @named%d counter drop", w.ip, w.id)
+		w.writeLine("    %s saddr @named%d counter drop", w.ip, w.id)
 		return
 	case lineVictims:
-		w.line("    %s daddr @named%d jump victims%d", w.ip, w.id, w.id)
+		w.writeLine("    %s daddr @named%d jump victims%d", w.ip, w.id, w.id)
 		return
 	}
-	jump := fmt.Sprintf("jump %s%d", nftChains[r.line], w.id)
-	if w.tcp { // the hook let nothing else through
+	jump := fmt.Sprintf("jump %s%d", nftChainNames[r.kind], w.id)
+	if w.isTCP { // the hook let nothing else through
 		w.writeMatch(nil, jump)
 		return
 	}
-	for _, m := range nftMatches(w.sets[r.line].patterns) {
+	for _, m := range formatNFTMatches(w.sets[r.kind].patterns) {
 		w.writeMatch(m, jump)
 	}
 }
 
-// comment returns what the lines of a rule do.
-func (p *plan) comment(l line) string {
+// comment returns the comment above the lines of a rule.
+func (p *plan) comment(l lineKind) string {
 	switch l {
 	case lineSources:
 		return "sources that sent the most"
 	case lineQueries:
 		return "a limit for each source; packets of the game are not looked at"
 	case lineFirst:
-		if p.proves() {
+		if p.hasProof() {
 			return "a cap for queries that bring no challenge back"
 		}
 		return "a cap for all queries together"
@@ -196,41 +195,41 @@ func (p *plan) comment(l line) string {
 	return "attempts to log in"
 }
 
-// writeChain writes where the lines of a rule jump to: they share one limit.
+// writeChain writes the chain that the lines of a rule jump to, with their common limit.
 func (w *nftWriter) writeChain(r *planRule) {
-	if r.line == lineSources {
+	if r.kind == lineSources {
 		return
 	}
-	w.line("  chain %s%d {", nftChains[r.line], w.id)
-	for _, m := range nftMatches(w.sets[r.line].passing) {
+	w.writeLine("  chain %s%d {", nftChainNames[r.kind], w.id)
+	for _, m := range formatNFTMatches(w.sets[r.kind].exempt) {
 		w.writeMatch(m, "return")
 	}
-	if r.line == lineJunk {
-		w.line("    limit rate 5/second burst 5 packets log group 5 snaplen 96")
+	if r.kind == lineJunk {
+		w.writeLine("    limit rate 5/second burst 5 packets log group 5 snaplen 96")
 	}
-	over := "limit rate over " + r.limit.nft()
+	over := "limit rate over " + r.limit.formatNFT()
 	end := "saddr"
-	if r.line == lineOthers {
+	if r.kind == lineOthers {
 		end = "daddr"
 	}
 	switch {
-	case !r.line.isPerSource():
-		w.line("    %s counter drop", over)
+	case !r.kind.isPerSource():
+		w.writeLine("    %s counter drop", over)
 	case w.ip == "ip6":
-		w.line("    update @each%d { ip6 %s and ffff:ffff:ffff:ffff:: \\", w.id, end)
-		w.line("      %s } counter drop", over)
+		w.writeLine("    update @each%d { ip6 %s and ffff:ffff:ffff:ffff:: \\", w.id, end)
+		w.writeLine("      %s } counter drop", over)
 	default:
-		w.line("    update @each%d { ip %s \\", w.id, end)
-		w.line("      %s } counter drop", over)
+		w.writeLine("    update @each%d { ip %s \\", w.id, end)
+		w.writeLine("      %s } counter drop", over)
 	}
-	w.line("  }")
+	w.writeLine("  }")
 }
 
-func (a *allowance) nft() string {
-	return fmt.Sprintf("%d/%s burst %d packets", a.packets, a.unit(), a.burst)
+func (a *rateLimit) formatNFT() string {
+	return fmt.Sprintf("%d/%s burst %d packets", a.packets, a.nftUnit(), a.burst)
 }
 
-func (a *allowance) unit() string {
+func (a *rateLimit) nftUnit() string {
 	if a.per == time.Minute {
 		return "minute"
 	}

@@ -7,14 +7,14 @@ import (
 	"qsniff/dissect"
 )
 
-// nftMatches writes patterns as nft's raw payload expressions, each for a line of its
-// own, in pieces between which the line can be broken. @th counts bits from the UDP
-// header, which has 64.
-func nftMatches(patterns []dissect.Pattern) (list [][]string) {
-	const most = 8 // bytes of a word: it holds 16
-	for _, m := range matchesOf(patterns, most) {
+// formatNFTMatches returns the tests for patterns as nft's raw payload expressions. Each is
+// for a line of its own, in pieces between which that line can be broken. @th counts bits from
+// the start of the UDP header, which has 64.
+func formatNFTMatches(patterns []dissect.Pattern) (list [][]string) {
+	const maxLen = 8 // bytes of a word; an expression holds up to 16
+	for _, m := range matchesOf(patterns, maxLen) {
 		var tests []string
-		switch lo, hi := m.bounds(); {
+		switch lo, hi := m.lengthTest(); {
 		case hi > 0 && lo == hi:
 			tests = append(tests, fmt.Sprintf("udp length %d", udpHeader+lo))
 		case hi > 0:
@@ -23,7 +23,7 @@ func nftMatches(patterns []dissect.Pattern) (list [][]string) {
 			tests = append(tests, fmt.Sprintf("udp length >= %d", udpHeader+lo))
 		}
 		for i := range m.words {
-			tests = append(tests, m.words[i].nft()...)
+			tests = append(tests, m.words[i].formatNFT()...)
 		}
 		list = append(list, tests)
 	}
@@ -32,7 +32,7 @@ func nftMatches(patterns []dissect.Pattern) (list [][]string) {
 
 const udpHeader = 8 // bytes
 
-func (w *word) nft() []string {
+func (w *word) formatNFT() []string {
 	number := func(x uint64) string { return fmt.Sprintf("0x%0*x", 2*w.size, x) }
 	s := fmt.Sprintf("@th,%d,%d ", 8*(udpHeader+w.off), 8*w.size)
 	if !w.isWhole() {
@@ -52,8 +52,8 @@ func (w *word) nft() []string {
 	return strings.SplitAfter(s+"{ "+strings.Join(list, ", ")+" }", ", ")
 }
 
-// writeMatch writes a line that does something with what matches, over as many lines of
-// the file as that takes.
+// writeMatch writes a line with a match and the verb do, over as many lines of the file as
+// that takes.
 func (w *nftWriter) writeMatch(match []string, do string) {
 	const indent, more = "    ", "      "
 	text, col := indent, len(indent)
@@ -74,5 +74,5 @@ func (w *nftWriter) writeMatch(match []string, do string) {
 		text += x
 		col += len(x)
 	}
-	w.line("%s", text)
+	w.writeLine("%s", text)
 }

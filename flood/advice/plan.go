@@ -11,42 +11,42 @@ import (
 	"qsniff/track"
 )
 
-// idle is how long the kernel is to remember such a source.
-func (l line) idle() time.Duration {
+// idleTime returns after how long without packets the kernel drops a source of such a line.
+func (l lineKind) idleTime() time.Duration {
 	if l == lineLogins {
 		return loginIdle
 	}
 	return sourceIdle
 }
 
-// plan is the lines for one incident. It is a value: what a trial tried can be
-// written after the incident has changed.
+// plan is what the lines for one incident do. It is a value, so that what a trial tried can
+// still be written after the incident has changed.
 type plan struct {
-	id   uint64
-	kind flood.Kind
-	end  netip.AddrPort // of the target, without a zone
-	// What the lines look at; tcp and six say of what packets.
-	*catalog
-	tcp, six bool
-	named    [planNames]netip.Prefix // networks, then single sources, in IPv6 their /64
-	networks int
-	names    int
-	rules    [planRules]planRule
-	n        int
+	id            uint64
+	kind          flood.Kind
+	target        netip.AddrPort // without a zone
+	*catalog                     // which packets the lines match
+	isTCP, isIPv6 bool
+	named         [planNames]netip.Prefix // networks, then single sources, in IPv6 their /64
+	numNetworks   int
+	numNames      int
+	rules         [planRules]planRule
+	numRules      int
 }
 
-// planRule is one kind of lines with its limit; without one it drops everything.
+// planRule is one kind of lines with its limit. The zero limit drops everything.
 type planRule struct {
-	line  line
-	limit allowance
+	kind  lineKind
+	limit rateLimit
 }
 
-// planOf chooses the lines for an incident from what is known of it now.
-func (a *Advisor) planOf(in *flood.Incident) plan {
+// newPlan returns the plan for an incident as it is now. It has no rules where no filter
+// helps.
+func (a *Advisor) newPlan(in *flood.Incident) plan {
 	end := in.Target.End.Addr().Unmap().WithZone("")
-	p := plan{id: in.ID, kind: in.Kind, end: netip.AddrPortFrom(end, in.Target.End.Port()),
-		catalog: a.catalogOf(in.Proto), tcp: in.Target.TCP, six: end.Is6()}
-	if !end.IsValid() || p.tcp && in.Kind != flood.RconBruteforce || p.end.Port() == 0 && in.Kind != flood.ReplyFloodVictim {
+	p := plan{id: in.ID, kind: in.Kind, target: netip.AddrPortFrom(end, in.Target.End.Port()),
+		catalog: a.catalogOf(in.Proto), isTCP: in.Target.TCP, isIPv6: end.Is6()}
+	if !end.IsValid() || p.isTCP && in.Kind != flood.RconBruteforce || p.target.Port() == 0 && in.Kind != flood.ReplyFloodVictim {
 		return p
 	}
 	switch in.Kind {
@@ -61,7 +61,7 @@ func (a *Advisor) planOf(in *flood.Incident) plan {
 	case flood.ChallengeBypass:
 		// A guess can come from a forged address. Few sources that each guess for a while
 		// are worth naming; many are left to the limit.
-		if in.Sources < namedFew {
+		if in.Sources < fewSources {
 			p.addSources(in)
 		}
 		p.addRule(lineQueries, p.eachRate(in))
@@ -70,7 +70,7 @@ func (a *Advisor) planOf(in *flood.Incident) plan {
 	case flood.ReplyFloodVictim:
 		p.addRule(lineUnasked, p.capRate(in))
 	case flood.JunkFlood:
-		p.addRule(lineJunk, allowance{capJunk, time.Second, 2 * capJunk})
+		p.addRule(lineJunk, rateLimit{capJunk, time.Second, 2 * capJunk})
 	case flood.RconBruteforce:
 		p.addSources(in)
 		p.addRule(lineLogins, p.loginRate())
@@ -78,27 +78,27 @@ func (a *Advisor) planOf(in *flood.Incident) plan {
 	return p
 }
 
-// proves reports whether clients can prove their address in the protocol.
-func (p *plan) proves() bool { return p.proto != nil && p.proto.Proof() == dissect.TokenProof }
+// hasProof reports whether clients can prove their address in the plan's protocol.
+func (p *plan) hasProof() bool { return p.proto != nil && p.proto.Proof() == dissect.TokenProof }
 
-// matches reports whether the lines of a rule look at a packet: what their text says of
-// its bytes, said of a sighting.
-func (p *plan) matches(l line, s *track.Sighting, named bool) bool {
+// matches reports whether the lines of a kind match a packet, as far as its sighting shows.
+// isNamed reports whether the plan names its end that is not the target.
+func (p *plan) matches(l lineKind, s *track.Sighting, isNamed bool) bool {
 	tcp := s.Flags&track.Connection != 0
 	switch {
-	case tcp != p.tcp:
+	case tcp != p.isTCP:
 		return false
 	case l == lineVictims:
-		return named
+		return isNamed
 	case l == lineSources: // over TCP the lines look at what opens a connection
-		return named && (!tcp || s.What == track.IsOpened)
+		return isNamed && (!tcp || s.What == track.IsOpened)
 	case tcp:
 		return s.What == track.IsOpened
 	}
-	return p.sets[l].hasMessage(s)
+	return p.sets[l].hasSighting(s)
 }
 
-// isAbout reports whether a packet is of the sort that the incident is about.
+// isAbout reports whether a packet is one of those that the incident counts.
 func (p *plan) isAbout(s *track.Sighting) bool {
 	switch p.kind {
 	case flood.JunkFlood:
@@ -106,56 +106,57 @@ func (p *plan) isAbout(s *track.Sighting) bool {
 	case flood.Reflection, flood.ReplyFloodVictim:
 		return s.What == track.IsReply || s.What == track.IsPart || s.What == track.IsChallenge
 	case flood.RconBruteforce:
-		return s.What == track.IsOpened || p.sets[lineLogins].hasMessage(s)
+		return s.What == track.IsOpened || p.sets[lineLogins].hasSighting(s)
 	}
-	return s.What == track.IsRequest || p.sets[lineQueries].hasMessage(s)
+	return s.What == track.IsRequest || p.sets[lineQueries].hasSighting(s)
 }
 
-// namedFew is the detector's bound of a flood from few.
-const namedFew = 64
+// fewSources is the limit of different sources in the detector's rule for floods from few.
+const fewSources = 64
 
-// addRule adds a kind of lines, if there is anything that they would look at.
-func (p *plan) addRule(l line, a allowance) {
-	if l != lineSources && l != lineVictims && !p.tcp && len(p.sets[l].patterns) == 0 {
+// addRule adds a kind of lines, if there are packets that they would match.
+func (p *plan) addRule(l lineKind, a rateLimit) {
+	if l != lineSources && l != lineVictims && !p.isTCP && len(p.sets[l].patterns) == 0 {
 		return
 	}
-	p.rules[p.n] = planRule{l, a}
-	p.n++
+	p.rules[p.numRules] = planRule{l, a}
+	p.numRules++
 }
 
 func (p *plan) addSources(in *flood.Incident) {
-	if p.nameSources(in); p.names > 0 {
-		p.addRule(lineSources, allowance{})
+	if p.nameSources(in); p.numNames > 0 {
+		p.addRule(lineSources, rateLimit{})
 	}
 }
 
-// addVictims limits what victims are sent: one reply a second for all that are named together keeps their entry in
-// a server browser alive, if they really ask, and is of no use to the sender. Where
-// there are more than the incident lists, each host gets what a visit needs: three
-// queries and their replies, rules in ten parts the longest of them, which pass
-// uncounted.
+// addVictims limits what victims are sent. One reply a second for all that are named together
+// keeps their entry in a server browser alive, if they really ask, and is of no use to the
+// attacker. Where there are more victims than the incident lists, each other host gets what a
+// visit needs: replies to three queries, of which rules in ten parts are the longest; parts
+// pass without being counted.
 func (p *plan) addVictims(in *flood.Incident) {
-	if p.nameSources(in); p.names > 0 {
-		p.addRule(lineVictims, allowance{1, time.Second, 5})
+	if p.nameSources(in); p.numNames > 0 {
+		p.addRule(lineVictims, rateLimit{1, time.Second, 5})
 	}
-	if p.names == 0 || p.networks == 0 && in.Sources > 2*float64(p.names) {
-		p.addRule(lineOthers, allowance{5, time.Second, 30})
+	if p.numNames == 0 || p.numNetworks == 0 && in.Sources > 2*float64(p.numNames) {
+		p.addRule(lineOthers, rateLimit{5, time.Second, 30})
 	}
 }
 
 const (
-	// namedHosts is how many of a network must have been seen for its prefix to stand
-	// in the lines, as in the rule for floods from one network.
-	namedHosts = 8
-	// namedShare is the share of the busiest source, one in so many, that another has to have to be named: a flood's
-	// sources do about the same, and the list has monitors after them.
-	namedShare = 10
-	// namedPorts is where a proven address looks like many clients behind one, see the
-	// rule for pollers: it is limited, not blocked.
-	namedPorts = 16
+	// minNamedHosts is from how many hosts of a network on the lines may name its prefix.
+	// The rule on reflection has the same number (PrefixHosts).
+	minNamedHosts = 8
+	// minNamedShare: a source is named if it sent at least one packet for minNamedShare of
+	// the busiest one. The sources of a flood send about as much as each other, and the
+	// list has monitors after them.
+	minNamedShare = 10
+	// sharedPorts is from how many source ports on a proven address looks like that of many
+	// clients: it is limited, not blocked.
+	sharedPorts = 16
 )
 
-// nameSources lists the sources to name: networks that many hosts of sent, then single
+// nameSources chooses the sources to name: networks with many hosts that sent, then single
 // sources outside of these.
 func (p *plan) nameSources(in *flood.Incident) {
 	var most uint64
@@ -164,14 +165,14 @@ func (p *plan) nameSources(in *flood.Incident) {
 	}
 	for i := range in.Prefixes {
 		x := &in.Prefixes[i]
-		if x.Hosts >= namedHosts && x.Low > 0 && x.Low >= most && x.Low >= in.Requests/namedShare {
+		if x.Hosts >= minNamedHosts && x.Low > 0 && x.Low >= most && x.Low >= in.Requests/minNamedShare {
 			p.addName(x.Prefix)
 		}
 	}
-	p.networks = p.names
+	p.numNetworks = p.numNames
 	for i := range in.Top {
 		s := &in.Top[i]
-		if s.Low == 0 || s.Low < most/namedShare || s.Verified && s.Ports >= namedPorts {
+		if s.Low == 0 || s.Low < most/minNamedShare || s.Verified && s.Ports >= sharedPorts {
 			continue
 		}
 		a := s.Addr.Unmap().WithZone("")
@@ -183,62 +184,65 @@ func (p *plan) nameSources(in *flood.Incident) {
 	}
 }
 
-// addName adds a network, if it is of the target's family, new, and not the target's own:
-// blocking that would block the neighbours.
+// addName adds a network to the named ones if there is room, it is of the target's IP
+// version, at most a /16 wide, overlaps none of them, and is not the target's own: blocking
+// that would block the neighbours.
 func (p *plan) addName(x netip.Prefix) {
-	if !x.IsValid() || x.Addr().Is4() != p.end.Addr().Is4() || x.Bits() < 16 || p.names == planNames {
+	if !x.IsValid() || x.Addr().Is4() != p.target.Addr().Is4() || x.Bits() < 16 || p.numNames == planNames {
 		return
 	}
 	x = x.Masked()
-	if x.Contains(p.end.Addr()) || slices.ContainsFunc(p.named[:p.names], x.Overlaps) {
+	if x.Contains(p.target.Addr()) || slices.ContainsFunc(p.named[:p.numNames], x.Overlaps) {
 		return
 	}
-	p.named[p.names] = x
-	p.names++
+	p.named[p.numNames] = x
+	p.numNames++
 }
 
-// eachRate is what one source may ask: 10 a second is over three times what the
-// engines allow by default (sv_max_queries_sec 3) and what monitors need, and the
-// burst is a refresh of several browsers behind one address. Bots that stay near
-// that get the engines' own limit. Protocols whose servers stand less say so.
-func (p *plan) eachRate(in *flood.Incident) allowance {
+// eachRate returns the limit for one source. 10 queries a second are over three times what
+// engines allow by default (sv_max_queries_sec 3) and what monitors need; the burst is for
+// the refresh of several browsers that share an address. Bots that send less than twice that
+// get the engines' own limit. A protocol whose servers stand less declares its own.
+func (p *plan) eachRate(in *flood.Incident) rateLimit {
 	switch {
 	case p.operator.Each > 0:
-		return allowance{int64(p.operator.Each), time.Second, int64(max(p.operator.Burst, p.operator.Each))}
+		return rateLimit{int64(p.operator.Each), time.Second, int64(max(p.operator.Burst, p.operator.Each))}
 	case in.Sources > 0 && in.Peak > 0 && in.Peak/in.Sources < 20:
-		return allowance{3, time.Second, 30}
+		return rateLimit{3, time.Second, 30}
 	}
-	return allowance{10, time.Second, 30}
+	return rateLimit{10, time.Second, 30}
 }
 
-// loginRate leaves an administrator who mistypes a try every quarter of a minute.
-// In datagrams every command carries the password.
-func (p *plan) loginRate() allowance {
-	if p.tcp {
-		return allowance{4, time.Minute, 4}
+// loginRate returns the limit for attempts to log in: over TCP one connection in 15 s, enough
+// for an administrator who mistypes. In datagrams every command carries the password, so
+// more pass.
+func (p *plan) loginRate() rateLimit {
+	if p.isTCP {
+		return rateLimit{4, time.Minute, 4}
 	}
-	return allowance{10, time.Minute, 10}
+	return rateLimit{10, time.Minute, 10}
 }
 
 const (
-	// capBaselines is how far above the traffic of before a cap stays: a map change or a
+	// capBaselines is the least cap as a multiple of the baseline: a change of the map or a
 	// crowd brings several times the usual.
 	capBaselines = 10
-	// capJunk is the detector's bound: fewer unknown packets than that are no flood.
+	// capJunk is the detector's junk_rate: fewer unknown packets a second are no flood.
 	capJunk = 20
-	// capUnknown is the cap where a protocol says nothing: what a server stands to which
-	// an answer costs no more than a challenge.
+	// capUnknown is the cap where a protocol declares none: what a server stands if an
+	// answer costs it no more than a challenge.
 	capUnknown = 300
-	// capVictim is the detector's bound for replies in one second.
+	// capVictim is the detector's victim_burst, replies in one second.
 	capVictim = 200
-	// capMost keeps the cost of a packet in nanoseconds exact enough to mean something.
+	// capMost is the largest cap: above it, rounding the cost of a packet, a whole number
+	// of nanoseconds, would change the limit by more than 0.01 %.
 	capMost = 100_000
 )
 
-// capRate returns how much of everybody's traffic together passes: what the server stands,
-// or ten times the traffic of before if that is more. Of a flood that is hardly
-// more itself it lets a quarter pass.
-func (p *plan) capRate(in *flood.Incident) allowance {
+// capRate returns the limit for all sources together: what the server stands, or capBaselines
+// times the baseline if that is more. A cap above a quarter of the flood's peak is lowered to
+// that quarter, but not below four times the baseline, or 10.
+func (p *plan) capRate(in *flood.Incident) rateLimit {
 	base := float64(capUnknown)
 	switch {
 	case p.kind == flood.ReplyFloodVictim:
@@ -252,10 +256,10 @@ func (p *plan) capRate(in *flood.Incident) allowance {
 		n = max(peak/4, 4*usual, 10)
 	}
 	packets := int64(roundUp(min(n, capMost)))
-	return allowance{packets, time.Second, 2 * packets}
+	return rateLimit{packets, time.Second, 2 * packets}
 }
 
-// orZero returns a figure, or 0 where the capture could not give it.
+// orZero returns x, or 0 where the capture could not give it.
 func orZero(x float64) float64 {
 	if x > 0 && !math.IsInf(x, 1) {
 		return x
@@ -263,7 +267,7 @@ func orZero(x float64) float64 {
 	return 0
 }
 
-// roundUp is the next of 1, 2, 3, 5, 10, 20 ...: figures that say they were chosen.
+// roundUp returns the next of 1, 2, 3, 5, 10, 20 ...: round figures, as caps are chosen.
 func roundUp(x float64) float64 {
 	for ten := 1.0; ; ten *= 10 {
 		for _, digit := range [...]float64{1, 2, 3, 5} {

@@ -13,14 +13,14 @@ import (
 // namespace of its own.
 func TestToolsTakeAdvice(t *testing.T) {
 	for _, x := range adviceExamples() {
-		p := advisor.planOf(&x.in)
-		if p.n == 0 {
+		p := advisor.newPlan(&x.in)
+		if p.numRules == 0 {
 			continue
 		}
 		t.Run(x.name, func(t *testing.T) {
-			t.Run("nft", func(t *testing.T) { toolTakes(t, p.nft(), "nft", "-c", "-f", "-") })
+			t.Run("nft", func(t *testing.T) { toolTakes(t, p.formatNFT(), "nft", "-c", "-f", "-") })
 			t.Run("iptables", func(t *testing.T) {
-				toolTakes(t, p.iptables(), p.iptablesName()+"-restore", "-n", "--test")
+				toolTakes(t, p.formatIPTables(), p.iptablesName()+"-restore", "-n", "--test")
 			})
 		})
 	}

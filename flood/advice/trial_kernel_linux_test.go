@@ -149,17 +149,17 @@ func TestInside(t *testing.T) {
 	tr := newTrial(in)
 	p := &tr.plan
 	kernelDo(t, "", "ip", "link", "set", "lo", "up")
-	kernelDo(t, "", "ip", "addr", "add", p.end.Addr().String(), "dev", "lo")
+	kernelDo(t, "", "ip", "addr", "add", p.target.Addr().String(), "dev", "lo")
 	for _, s := range x.sources {
 		kernelDo(t, "", "ip", "addr", "add", s, "dev", "lo")
 	}
 	for _, s := range x.sources {
-		awaitPath(t, adviceAddr(s), p.end.Addr())
-		awaitPath(t, p.end.Addr(), adviceAddr(s))
+		awaitPath(t, adviceAddr(s), p.target.Addr())
+		awaitPath(t, p.target.Addr(), adviceAddr(s))
 	}
-	text := p.iptables()
+	text := p.formatIPTables()
 	if tool == "nft" {
-		text = p.nft()
+		text = p.formatNFT()
 	}
 	pause, slack := 10*time.Millisecond, x.slack
 	if rate == slow {
@@ -212,7 +212,7 @@ const fill = 20
 func slowed(t *testing.T, text string, p *plan) string {
 	t.Helper()
 	limits := 0
-	for i := range p.rules[:p.n] {
+	for i := range p.rules[:p.numRules] {
 		if l := &p.rules[i].limit; l.packets > 0 {
 			l.packets, l.per = (l.burst+fill-1)/fill, time.Hour
 			limits++
@@ -234,7 +234,7 @@ func slowed(t *testing.T, text string, p *plan) string {
 // send sends the packets, shows each to the trial, and counts what that drops.
 func (x *kernelCase) send(t *testing.T, tr *trial, pause time.Duration) (drops uint64) {
 	reflects := tr.plan.kind == flood.Reflection
-	here := &net.UDPAddr{IP: tr.plan.end.Addr().AsSlice(), Port: int(max(tr.plan.end.Port(), 27015))}
+	here := &net.UDPAddr{IP: tr.plan.target.Addr().AsSlice(), Port: int(max(tr.plan.target.Port(), 27015))}
 	server, err := net.ListenUDP("udp", here)
 	if err != nil {
 		t.Fatal(err)
@@ -259,12 +259,12 @@ func (x *kernelCase) send(t *testing.T, tr *trial, pause time.Duration) (drops u
 					s.Src, s.Dst = s.Dst, s.Src
 					way, to = server, clients[i].LocalAddr()
 				}
-				named, _ := tr.named(tr.who(s))
-				if tr.drops(s, tr.who(s), named) {
+				named, _ := tr.findNamed(tr.remoteEnd(s))
+				if tr.isDropped(s, tr.remoteEnd(s), named) {
 					drops++
 				}
 				if sort == "opened" {
-					kernelOpen(x.sources[i], tr.plan.end)
+					kernelOpen(x.sources[i], tr.plan.target)
 					continue
 				}
 				way.WriteTo([]byte(p.bytes), to) // an error is a packet dropped on its way out
@@ -289,7 +289,7 @@ func kernelDropped(t *testing.T, p *plan, tool string) (n uint64) {
 	var list string
 	counter := regexp.MustCompile(`counter packets (\d+) bytes \d+ drop`)
 	if tool == "nft" {
-		list = kernelDo(t, "", "nft", "list", "table", "inet", p.table())
+		list = kernelDo(t, "", "nft", "list", "table", "inet", p.tableName())
 	} else {
 		list = kernelDo(t, "", p.iptablesName()+"-save", "-c")
 		counter = regexp.MustCompile(`(?m)^\[(\d+):\d+\] .* -j DROP$`)

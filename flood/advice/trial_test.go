@@ -131,8 +131,8 @@ func TestLinesMatch(t *testing.T) {
 			if in.Kind == flood.Reflection {
 				s = pktTo(p.s, "192.0.2.99", 0)
 			}
-			tr.Show(s, true)
-			if tr.result().ClientLost > 0 {
+			tr.Apply(s, true)
+			if tr.outcomeSoFar().ClientLost > 0 {
 				got = append(got, p.name)
 			}
 		}
@@ -154,32 +154,32 @@ func TestLinesMatch(t *testing.T) {
 func TestNamedSources(t *testing.T) {
 	tr := newTrial(adviceIncident("flood_few-carpet")) // 203.0.113.0/24
 	for range 10 {
-		tr.Show(pktFrom(pktInfo, "203.0.113.200", 0), false)
-		tr.Show(pktFrom(pktGame, "203.0.113.201", 0), true)
-		tr.Show(pktFrom(pktGame, "192.0.2.1", 0), true)
+		tr.Apply(pktFrom(pktInfo, "203.0.113.200", 0), false)
+		tr.Apply(pktFrom(pktGame, "203.0.113.201", 0), true)
+		tr.Apply(pktFrom(pktGame, "192.0.2.1", 0), true)
 	}
-	want := Collateral{Flood: 10, FloodDropped: 10, Clients: 2, ClientsHit: 1, ClientPackets: 20, ClientLost: 10}
+	want := outcome{Flood: 10, FloodDropped: 10, Clients: 2, ClientsHit: 1, ClientPackets: 20, ClientLost: 10}
 	checkTrial(t, "network", tr, want)
 
 	tr = newTrial(adviceIncident("flood_few"))
 	for range 10 {
-		tr.Show(pktFrom(pktInfo, "203.0.113.7", 0), true) // a flooder who completes
-		tr.Show(pktFrom(pktInfo, "203.0.113.8", 0), true)
+		tr.Apply(pktFrom(pktInfo, "203.0.113.7", 0), true) // a flooder who completes
+		tr.Apply(pktFrom(pktInfo, "203.0.113.8", 0), true)
 	}
-	checkTrial(t, "hosts", tr, Collateral{Flood: 10, FloodDropped: 10, Clients: 1, ClientPackets: 10})
+	checkTrial(t, "hosts", tr, outcome{Flood: 10, FloodDropped: 10, Clients: 1, ClientPackets: 10})
 
 	tr = newTrial(adviceIncident("reflection"))
 	for range 10 {
-		tr.Show(pktTo(pktAnswer, "203.0.113.7", 0), false)
-		tr.Show(pktTo(pktAnswer, "192.0.2.1", 0), true)
+		tr.Apply(pktTo(pktAnswer, "203.0.113.7", 0), false)
+		tr.Apply(pktTo(pktAnswer, "192.0.2.1", 0), true)
 	}
-	checkTrial(t, "victims", tr, Collateral{Flood: 10, FloodDropped: 5, Clients: 1, ClientPackets: 10})
+	checkTrial(t, "victims", tr, outcome{Flood: 10, FloodDropped: 5, Clients: 1, ClientPackets: 10})
 }
 
-func checkTrial(t *testing.T, name string, tr *trial, want Collateral) {
+func checkTrial(t *testing.T, name string, tr *trial, want outcome) {
 	t.Helper()
 	want.plan = tr.plan
-	if got := tr.result(); got != want {
+	if got := tr.outcomeSoFar(); got != want {
 		got.plan, want.plan = plan{}, plan{}
 		t.Errorf("%s:\ngot  %+v\nwant %+v", name, got, want)
 	}
@@ -189,18 +189,18 @@ func checkTrial(t *testing.T, name string, tr *trial, want Collateral) {
 func TestEachSource(t *testing.T) {
 	tr := newTrial(adviceIncident("flood_few")) // 30 at once
 	for range 40 {
-		tr.Show(pktFrom(pktInfo, "192.0.2.1", 0), false)
-		tr.Show(pktFrom(pktInfo, "192.0.2.2", 0), false)
+		tr.Apply(pktFrom(pktInfo, "192.0.2.1", 0), false)
+		tr.Apply(pktFrom(pktInfo, "192.0.2.2", 0), false)
 	}
-	checkTrial(t, "IPv4", tr, Collateral{Flood: 80, FloodDropped: 20})
+	checkTrial(t, "IPv4", tr, outcome{Flood: 80, FloodDropped: 20})
 
 	tr = newTrial(adviceIncident("flood_few6"))
 	for range 20 {
-		tr.Show(pktFrom(pktInfo, "2001:db8:9:9::1", 0), false)
-		tr.Show(pktFrom(pktInfo, "2001:db8:9:9:8000::2", 0), false)
-		tr.Show(pktFrom(pktInfo, "2001:db8:9:a::1", 0), true)
+		tr.Apply(pktFrom(pktInfo, "2001:db8:9:9::1", 0), false)
+		tr.Apply(pktFrom(pktInfo, "2001:db8:9:9:8000::2", 0), false)
+		tr.Apply(pktFrom(pktInfo, "2001:db8:9:a::1", 0), true)
 	}
-	checkTrial(t, "IPv6", tr, Collateral{Flood: 40, FloodDropped: 10, Clients: 1, ClientPackets: 20})
+	checkTrial(t, "IPv6", tr, outcome{Flood: 40, FloodDropped: 10, Clients: 1, ClientPackets: 20})
 }
 
 // TestNames: whom the lines name, and whom they must not.
@@ -226,8 +226,8 @@ func TestNames(t *testing.T) {
 			network(4000, 200, "198.51.100.0/24"), network(400, 200, "192.0.2.0/24")}}, "[]"},
 	} {
 		x.in.Kind, x.in.Target.End = flood.FloodFew, adviceEnd("198.51.100.17:27015")
-		p := advisor.planOf(&x.in)
-		if got := fmt.Sprint(p.named[:p.names]); got != x.want {
+		p := advisor.newPlan(&x.in)
+		if got := fmt.Sprint(p.named[:p.numNames]); got != x.want {
 			t.Errorf("%s:\ngot  %s\nwant %s", x.name, got, x.want)
 		}
 	}
@@ -244,7 +244,7 @@ func TestCap(t *testing.T) {
 		{"ase", 3000, 2, 50}, {"ase", 30, 2, 10}, {"a2s", math.NaN(), math.Inf(1), 300}, {"a2s", 1e9, 1e9, 100000},
 		{"", 120, 7, 30}, {"goldsource", 5000, 1, 100},
 	} {
-		p := advisor.planOf(&flood.Incident{Kind: flood.FloodSpoofed, Proto: protoNamed(x.protocol), Peak: x.peak, Baseline: x.baseline,
+		p := advisor.newPlan(&flood.Incident{Kind: flood.FloodSpoofed, Proto: protoNamed(x.protocol), Peak: x.peak, Baseline: x.baseline,
 			Target: flood.Target{End: adviceEnd("198.51.100.17:27015")}})
 		if got := p.rules[0].limit.packets; got != x.want {
 			t.Errorf("%s at %v, before %v: cap %d, want %d", x.protocol, x.peak, x.baseline, got, x.want)
@@ -256,14 +256,14 @@ func TestCap(t *testing.T) {
 func TestOrder(t *testing.T) {
 	tr := newTrial(adviceIncident("flood_distributed")) // 30 at once each, 1000 at once for all
 	for range 5000 {
-		tr.Show(pktFrom(pktInfo, "192.0.2.1", 0), false)
+		tr.Apply(pktFrom(pktInfo, "192.0.2.1", 0), false)
 	}
 	for i := range 970 {
-		tr.Show(pktFrom(pktInfo, netip.AddrFrom4([4]byte{198, 18, byte(i >> 8), byte(i)}).String(), 0), false)
+		tr.Apply(pktFrom(pktInfo, netip.AddrFrom4([4]byte{198, 18, byte(i >> 8), byte(i)}).String(), 0), false)
 	}
-	tr.Show(pktFrom(pktInfo, "192.0.2.2", 0), true)
-	tr.Show(pktFrom(pktInfoAgain, "192.0.2.2", 0), true)
-	checkTrial(t, "order", tr, Collateral{Flood: 5970, FloodDropped: 4970, Clients: 1, ClientsHit: 1, ClientPackets: 2,
+	tr.Apply(pktFrom(pktInfo, "192.0.2.2", 0), true)
+	tr.Apply(pktFrom(pktInfoAgain, "192.0.2.2", 0), true)
+	checkTrial(t, "order", tr, outcome{Flood: 5970, FloodDropped: 4970, Clients: 1, ClientsHit: 1, ClientPackets: 2,
 		ClientLost: 1})
 }
 
@@ -273,14 +273,14 @@ func TestTablesFull(t *testing.T) {
 	tr := newTrial(adviceIncident("flood_few"))
 	host := func(i int) string { return netip.AddrFrom4([4]byte{20, byte(i >> 16), byte(i >> 8), byte(i)}).String() }
 	for i := range trialSources {
-		tr.Show(pktFrom(pktInfo, host(i), 0), false)
+		tr.Apply(pktFrom(pktInfo, host(i), 0), false)
 	}
 	flood := func(src string, at time.Duration) uint64 {
-		before := tr.got.FloodDropped
+		before := tr.outcome.FloodDropped
 		for range 40 {
-			tr.Show(pktFrom(pktInfo, src, at), false)
+			tr.Apply(pktFrom(pktInfo, src, at), false)
 		}
-		return tr.got.FloodDropped - before
+		return tr.outcome.FloodDropped - before
 	}
 	if got := flood("30.0.0.1", time.Second); got != 0 {
 		t.Errorf("dropped %d of a source beyond the table", got)
@@ -291,16 +291,16 @@ func TestTablesFull(t *testing.T) {
 	if got := flood("30.0.0.1", 62*time.Second); got != 10 {
 		t.Errorf("dropped %d when there was room again, want 10", got)
 	}
-	if n := tr.sources.n; n != 2 {
+	if n := tr.sourceBuckets.numKeys; n != 2 {
 		t.Errorf("%d sources left, want 2", n)
 	}
 	for i := range trialClients + 100 {
-		tr.Show(pktFrom(pktGame, host(i), 63*time.Second), true)
+		tr.Apply(pktFrom(pktGame, host(i), 63*time.Second), true)
 	}
-	if c := tr.result(); c.Clients != trialClients || !c.MoreClients {
-		t.Errorf("%d clients, more %v", c.Clients, c.MoreClients)
+	if c := tr.outcomeSoFar(); c.Clients != trialClients || !c.HasMoreClients {
+		t.Errorf("%d clients, more %v", c.Clients, c.HasMoreClients)
 	}
-	if got := len(tr.sources.slots)*16 + len(tr.clients.slots)*16; got > 640<<10 {
+	if got := len(tr.sourceBuckets.slots)*16 + len(tr.clients.slots)*16; got > 640<<10 {
 		t.Errorf("%d bytes", got)
 	}
 }
@@ -322,7 +322,7 @@ func TestTrialAllocates(t *testing.T) {
 		}
 		run := func() {
 			for i, p := range packets {
-				tr.Show(p, i&8 == 0)
+				tr.Apply(p, i&8 == 0)
 			}
 		}
 		run()
@@ -348,7 +348,7 @@ func BenchmarkTrial(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for i := range b.N {
-				tr.Show(packets[i&(1<<12-1)], i&31 == 0)
+				tr.Apply(packets[i&(1<<12-1)], i&31 == 0)
 			}
 		})
 	}

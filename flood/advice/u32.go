@@ -7,42 +7,44 @@ import (
 	"qsniff/dissect"
 )
 
-// u32 writes patterns as matches of iptables, each for a line of its own. What the
-// lines of TCP look at is in the hook's line.
-type u32 struct{ six bool }
+// u32 writes patterns as matches of iptables, each for a line of its own. Lines on TCP need
+// none: the hook's line has the match.
+type u32 struct{ isIPv6 bool }
 
 // u32Values is how many values, or runs of them, the match takes in one test.
 const u32Values = 10
 
-func (u u32) matches(patterns []dissect.Pattern) (list []string) {
-	const most = 4 // bytes that it compares
-	for _, m := range matchesOf(patterns, most) {
+// formatMatches returns the tests for patterns as options of iptables.
+func (u u32) formatMatches(patterns []dissect.Pattern) (list []string) {
+	const maxLen = 4 // bytes that a test compares
+	for _, m := range matchesOf(patterns, maxLen) {
 		for _, m := range m.split(u32Values) {
 			var tests []string
 			for i := range m.words {
-				tests = append(tests, u.word(&m.words[i]))
+				tests = append(tests, u.formatWord(&m.words[i]))
 			}
-			list = append(list, u.length(&m)+fmt.Sprintf("-m u32 --u32 %q", strings.Join(tests, "&&")))
+			list = append(list, u.formatLength(&m)+fmt.Sprintf("-m u32 --u32 %q", strings.Join(tests, "&&")))
 		}
 	}
 	return list
 }
 
-// split cuts m into matches whose words have at most so many runs of values.
+// split returns matches that together are m, whose words have at most so many spans of values
+// each.
 func (m match) split(most int) []match {
 	for i := range m.words {
 		spans := m.words[i].spans()
 		if len(spans) <= most {
 			continue
 		}
-		first, rest := m.with(i, spans[:most]), m.with(i, spans[most:])
+		first, rest := m.withValues(i, spans[:most]), m.withValues(i, spans[most:])
 		return append(first.split(most), rest.split(most)...)
 	}
 	return []match{m}
 }
 
-// with is m with other values of a word.
-func (m match) with(at int, spans []span) match {
+// withValues returns m with other values for word at.
+func (m match) withValues(at int, spans []span) match {
 	m.words = append([]word(nil), m.words...)
 	var values []uint64
 	for _, x := range spans {
@@ -57,10 +59,10 @@ func (m match) with(at int, spans []span) match {
 	return m
 }
 
-// word is the test of a word. The match loads four bytes: of less they are the last, so
-// that a message may end with them.
-func (u u32) word(w *word) string {
-	s := u.at(udpHeader + w.off + w.size - 4)
+// formatWord returns the test of a word. The match loads four bytes; a shorter word is the
+// last of these, so that a message may end with it.
+func (u u32) formatWord(w *word) string {
+	s := u.formatOffset(udpHeader + w.off + w.size - 4)
 	if mask := w.mask; mask != 0xffffffff {
 		s += fmt.Sprintf("&0x%X", mask)
 	}
@@ -75,23 +77,23 @@ func (u u32) word(w *word) string {
 	return s + "=" + strings.Join(list, ",")
 }
 
-// at is where four bytes are, by their offset from the UDP header: after the header of
-// IPv4, however long, or of IPv6 without extensions.
-func (u u32) at(offset int) string {
-	if u.six {
+// formatOffset returns the place of four bytes at an offset from the UDP header, which follows
+// the IPv4 header, however long, or an IPv6 header without extensions.
+func (u u32) formatOffset(offset int) string {
+	if u.isIPv6 {
 		return fmt.Sprint(40 + offset)
 	}
 	return fmt.Sprintf("0>>22&0x3C@%d", offset)
 }
 
-// length is the test of a payload's length. The match counts the IP header, taken to be
-// without options.
-func (u u32) length(m *match) string {
+// formatLength returns the test of a payload's length, empty if there is none. The match
+// counts the IP header, taken to be without options.
+func (u u32) formatLength(m *match) string {
 	headers, most := 20+udpHeader, 65535
-	if u.six {
+	if u.isIPv6 {
 		headers += 20
 	}
-	lo, hi := m.bounds()
+	lo, hi := m.lengthTest()
 	switch {
 	case lo == 0 && hi == 0:
 		return ""

@@ -9,8 +9,8 @@ import (
 	"qsniff/internal/digits"
 )
 
-// words is what to do, in paragraphs.
-func (p *plan) words(in *flood.Incident) []string {
+// paragraphs returns what to do about the incident, in words.
+func (p *plan) paragraphs(in *flood.Incident) []string {
 	switch p.kind {
 	case flood.FloodFew:
 		return p.fewWords()
@@ -40,14 +40,14 @@ func (p *plan) words(in *flood.Incident) []string {
 
 func (p *plan) fewWords() []string {
 	s := "A few sources send more than any client needs."
-	if p.has(lineSources) {
+	if p.hasRule(lineSources) {
 		s += " Drop what the busiest send, for an hour, and limit every source, so that the next one meets the limit" +
 			" at once."
 	} else {
 		s += " Limit what every source may ask."
 	}
 	all := []string{s}
-	if p.has(lineSources) {
+	if p.hasRule(lineSources) {
 		all = append(all, "None of this proves an address: if one of them is forged, its owner is blocked instead, who"+
 			" did nothing. Where the flood moves on to other addresses, leave the limit and take the addresses out.")
 	}
@@ -55,12 +55,12 @@ func (p *plan) fewWords() []string {
 }
 
 func (p *plan) limitWords() []string {
-	r := p.find(lineQueries)
+	r := p.findRule(lineQueries)
 	if r == nil {
 		return nil
 	}
 	each := "an address"
-	if p.six {
+	if p.isIPv6 {
 		each = "a /64"
 	}
 	s := fmt.Sprintf("The limit is %s a second for %s, %d at once. ", digits.Counted(uint64(r.limit.packets), "query", "queries"), each, r.limit.burst)
@@ -76,31 +76,31 @@ func (p *plan) botWords() []string {
 func (p *plan) spoofedWords() []string {
 	s := "The source addresses are forged. Do not block single ones: they belong to people who have nothing to do" +
 		" with it, and there are always more."
-	if p.proto == nil || p.proves() {
+	if p.proto == nil || p.hasProof() {
 		s += " What a forger cannot do is bring back a challenge, because it is sent to somebody else. So cap the queries" +
 			" that bring none."
 	}
 	return []string{s}
 }
 
-// capWords explains the number of a cap.
+// capWords returns why a cap has its number.
 func (p *plan) capWords(in *flood.Incident) []string {
-	r := p.find(lineFirst)
+	r := p.findRule(lineFirst)
 	if r == nil {
 		return nil
 	}
 	n := float64(r.limit.packets)
 	s := fmt.Sprintf("The cap is %s a second", thousands(uint64(r.limit.packets)))
 	if usual := orZero(in.Baseline); usual >= 0.1 && usual < n {
-		s += fmt.Sprintf(", about %s times the %s of before the flood", roughly(n/usual), roughly(usual))
+		s += fmt.Sprintf(", about %s times the %s of before the flood", formatRough(n/usual), formatRough(usual))
 	}
 	s += "."
 	if peak := orZero(in.Peak); peak > n {
 		s += fmt.Sprintf(" At the flood's peak of %s a second it lets 1 of %s through, of real clients' first queries too:"+
-			" a server browser may need several tries.", roughly(peak), roughly(peak/n))
+			" a server browser may need several tries.", formatRough(peak), formatRough(peak/n))
 	}
 	switch {
-	case p.proves():
+	case p.hasProof():
 		s += " Queries that carry a challenge pass, and so does the game."
 		return []string{s, p.operator.Settings, "\"qsniff proven\" lists the clients that proved their address, to let them pass first."}
 	case p.proto != nil:
@@ -117,10 +117,10 @@ func (p *plan) suspectWords() []string {
 
 func (p *plan) reflectionWords() []string {
 	s := "Somebody sends queries in the name of the victim, and this server sends it the answers. Stop feeding it:"
-	if p.has(lineVictims) {
+	if p.hasRule(lineVictims) {
 		s += " what goes to the addresses below is cut to one packet a second for all of them together, for an hour."
 	}
-	if p.has(lineOthers) {
+	if p.hasRule(lineOthers) {
 		s += " Every other host gets five answers a second, thirty at once; a visitor asks three questions."
 	}
 	return []string{s, "The victim's address is not the sender's: do not report it, and drop nothing that it sends.",
@@ -130,10 +130,10 @@ func (p *plan) reflectionWords() []string {
 func (p *plan) victimWords(in *flood.Incident) []string {
 	s := "Servers are made to send answers to this host that it did not ask for. They are not the attackers, so do not block" +
 		" them one by one: cap the answers."
-	if r := p.find(lineUnasked); r != nil {
+	if r := p.findRule(lineUnasked); r != nil {
 		s += fmt.Sprintf(" The cap is %s a second.", thousands(uint64(r.limit.packets)))
 		if peak := orZero(in.Peak); peak > float64(r.limit.packets) {
-			s += fmt.Sprintf(" The peak was %s.", roughly(peak))
+			s += fmt.Sprintf(" The peak was %s.", formatRough(peak))
 		}
 	}
 	return []string{s, "While it lasts a server browser on this host finds few servers. The packets have already used the line" +
@@ -167,7 +167,7 @@ func (p *plan) guesserWords(in *flood.Incident) []string {
 		s = "Somebody tried passwords for the remote console and got in. Change rcon_password now, then look in the server's" +
 			" log for what was run."
 	}
-	if p.has(lineSources) {
+	if p.hasRule(lineSources) {
 		s += " Drop the guessers for an hour, and limit everybody else's attempts; put your own address in front."
 	} else {
 		s += " Limit everybody's attempts; put your own address in front."
@@ -175,7 +175,7 @@ func (p *plan) guesserWords(in *flood.Incident) []string {
 	return []string{s, p.operator.Logins}
 }
 
-// quietWords is for what asks for no lines.
+// quietWords returns what to do about kinds without lines.
 func (p *plan) quietWords() []string {
 	switch p.kind {
 	case flood.RconMisconfig:
@@ -194,7 +194,7 @@ func (p *plan) quietWords() []string {
 		return []string{"Nothing to block: one or a few programs ask often, as monitors do. Once in 10 seconds is enough for most:" +
 			" if it is yours, set it so. " + p.operator.Polled}
 	case flood.OpenAmplifier:
-		if p.proto != nil && !p.proves() {
+		if p.proto != nil && !p.hasProof() {
 			return []string{"This server answers anybody, with many times what it is sent, because the protocol has no challenge." +
 				" It can be used against others. A limit on its answers to each address, loaded before that happens, is" +
 				" all there is."}
@@ -205,19 +205,19 @@ func (p *plan) quietWords() []string {
 	return nil
 }
 
-func (p *plan) find(l line) *planRule {
-	for i := range p.rules[:p.n] {
-		if p.rules[i].line == l {
+func (p *plan) findRule(l lineKind) *planRule {
+	for i := range p.rules[:p.numRules] {
+		if p.rules[i].kind == l {
 			return &p.rules[i]
 		}
 	}
 	return nil
 }
 
-func (p *plan) has(l line) bool { return p.find(l) != nil }
+func (p *plan) hasRule(l lineKind) bool { return p.findRule(l) != nil }
 
-// roughly is a number as precise as it has to be.
-func roughly(x float64) string {
+// formatRough returns a number with one decimal below 10, else without.
+func formatRough(x float64) string {
 	if x < 10 {
 		return strconv.FormatFloat(math.Round(10*x)/10, 'f', -1, 64)
 	}

@@ -1,6 +1,6 @@
-// Package config reads and writes files with the thresholds of package flood, in
-// TOML. It decides nothing about floods, and what it was not told stays at its
-// default.
+// Package config reads and writes files with the thresholds of package flood, in TOML. A
+// threshold that a file does not set keeps its default. Which thresholds there are and
+// which values they may have is up to package flood.
 package config
 
 import (
@@ -14,18 +14,19 @@ import (
 	"qsniff/flood"
 )
 
-// UnknownError is the error that a file sets something that does not exist.
+// UnknownError reports a key of a file that is no threshold.
 type UnknownError struct{ Key string }
 
 func (e *UnknownError) Error() string { return fmt.Sprintf("%q is no threshold", e.Key) }
 
-// Parse reads the text of a file.
+// Parse returns the thresholds that the text of a file sets, the others at their defaults.
+// An error is an *UnknownError, a syntax error with its line, or a value that is not allowed.
 func Parse(text string) (flood.Thresholds, error) {
 	t := flood.Defaults()
 	values := map[string]any{}
 	meta, err := toml.Decode(text, &values)
 	if err != nil {
-		return t, plain(err)
+		return t, explainSyntax(err)
 	}
 	for _, key := range meta.Keys() { // in the order of the file
 		known, err := t.Set(key[0], values[key[0]])
@@ -39,8 +40,9 @@ func Parse(text string) (flood.Thresholds, error) {
 	return t, t.Check()
 }
 
-// plain says where the text is not TOML, in one line.
-func plain(err error) error {
+// explainSyntax returns an error of one line for a text that is not TOML, without the library's
+// name; other errors unchanged.
+func explainSyntax(err error) error {
 	var parse toml.ParseError
 	if !errors.As(err, &parse) {
 		return err
@@ -53,15 +55,15 @@ func plain(err error) error {
 	return fmt.Errorf("line %d: %s", parse.Position.Line, words)
 }
 
-// Append appends a file with all thresholds, each after a comment that says what it
-// is. Those at their defaults are comments themselves.
+// Append appends to dst a file with all thresholds, each after a comment with its meaning.
+// Those at their defaults are commented out.
 func Append(dst []byte, t flood.Thresholds) []byte {
 	b := bytes.NewBuffer(dst)
 	b.WriteString("# Thresholds of qsniff floods: qsniff floods --thresholds FILE capture.pcap\n")
 	b.WriteString("# After # stands the default. Rates are per second; a window is 10 to 20 s.\n")
 	for _, s := range t.Settings() {
 		b.WriteByte('\n')
-		for line := range wrapped(s.Doc) {
+		for line := range wrapLines(s.Doc) {
 			fmt.Fprintf(b, "# %s\n", line)
 		}
 		if s.Value == s.Default {
@@ -72,8 +74,8 @@ func Append(dst []byte, t flood.Thresholds) []byte {
 	return b.Bytes()
 }
 
-// wrapped breaks a comment into lines.
-func wrapped(text string) func(yield func(string) bool) {
+// wrapLines yields a comment in lines of at most 78 bytes.
+func wrapLines(text string) func(yield func(string) bool) {
 	const width = 78
 	return func(yield func(string) bool) {
 		line := ""

@@ -6,28 +6,28 @@ import (
 	"strings"
 )
 
-// Model is an engine's limits: an average per source, one over all, in packets a
-// second, and the window in seconds that they are averaged over.
+// Model is an engine's limits: Per is the average for one source and Global that for all,
+// in packets a second, both over Window seconds.
 type Model struct {
-	Name    string // empty: of the user's own
-	Per     float64
-	Global  float64
-	Window  int64
-	Tracked int // addresses with a window above which the engine refuses all; 0: no such bound
+	Name       string // empty if the user gave the numbers
+	Per        float64
+	Global     float64
+	Window     int64
+	MaxTracked int // addresses with a window above which the engine refuses all packets; 0: no such bound
 }
 
-// Models are the engines by name.
+// Models are the models of the engines. Package limiter's comment names their sources.
 var Models = []Model{
 	{Name: "rehlds", Per: 3, Global: 30, Window: 60},
 	{Name: "source", Per: 3, Global: 60, Window: 30},
 	{Name: "source-late", Per: 3, Global: 3000, Window: 30},
-	{Name: "csgo", Per: 10, Global: 500, Window: 30, Tracked: 50_000},
+	{Name: "csgo", Per: 10, Global: 500, Window: 30, MaxTracked: 50_000},
 }
 
-// Usage says in a line what ParseModel reads.
+// Usage describes what ParseModel accepts.
 const Usage = "rehlds, source, source-late or csgo, or numbers: per=3,global=30,window=60; a name and numbers change the engine's"
 
-// ParseModel reads the name of an engine, numbers of one's own, or a name and the
+// ParseModel parses the name of an engine, a model of one's own, or a name with the
 // numbers that differ: rehlds; per=3,global=30,window=60; source,global=3000.
 func ParseModel(text string) (Model, error) {
 	var m Model
@@ -46,7 +46,7 @@ func ParseModel(text string) (Model, error) {
 		case i > 0:
 			return m, fmt.Errorf("%q: neither per=, nor global=, nor window=", word)
 		default:
-			base, ok := named(word)
+			base, ok := findModel(word)
 			if !ok {
 				return m, fmt.Errorf("%q: no limits are called that", word)
 			}
@@ -56,7 +56,7 @@ func ParseModel(text string) (Model, error) {
 	switch {
 	case m.Per == 0 || m.Global == 0 || m.Window == 0:
 		return m, fmt.Errorf("%q: per=, global= and window= are needed, all three", text)
-	case m.Tracked > 0 && m.Window > maxTrackedWindow:
+	case m.MaxTracked > 0 && m.Window > maxTrackedWindow:
 		return m, fmt.Errorf("window=%d: at most %d with %s", m.Window, maxTrackedWindow, m.Name)
 	}
 	if m.Name != "" && len(given) > 0 {
@@ -65,7 +65,8 @@ func ParseModel(text string) (Model, error) {
 	return m, nil
 }
 
-func named(name string) (Model, bool) {
+// findModel returns the model of an engine; ok is false if the name is none of an engine.
+func findModel(name string) (m Model, ok bool) {
 	for _, m := range Models {
 		if m.Name == name {
 			return m, true
@@ -74,6 +75,7 @@ func named(name string) (Model, bool) {
 	return Model{}, false
 }
 
+// set parses one number of a model: key is per, global or window.
 func (m *Model) set(key, value string) error {
 	switch key {
 	case "per", "global":
@@ -98,83 +100,85 @@ func (m *Model) set(key, value string) error {
 	return nil
 }
 
-// over reports whether n packets in a window are above a limit.
-func (m *Model) over(n uint64, rate float64) bool { return float64(n) > rate*float64(m.Window) }
+// exceeds reports whether n packets in a window are above the limit of rate a second.
+func (m *Model) exceeds(n uint64, rate float64) bool { return float64(n) > rate*float64(m.Window) }
 
-// verdict is what the limiter does with a packet.
-type verdict uint8
+// outcome is what the limiter does with a packet.
+type outcome uint8
 
 const (
-	admitted verdict = iota
-	byRate           // of its source
-	byAll
+	admitted      outcome = iota
+	refusedByRate         // for the limit of its source
+	refusedByAll
 )
 
-// judge counts a packet of source x at a server, in second now.
-func (m *Model) judge(st *server, x *source, now int64) verdict {
-	if m.Tracked > 0 {
-		m.track(st, now)
+// admit counts a packet of source x at server st, in second now, and returns whether the
+// limiter lets it through.
+func (m *Model) admit(st *serverLimiter, x *sourceCounter, now int64) outcome {
+	if m.MaxTracked > 0 {
+		m.expireTracked(st, now)
 	}
-	known := x.era == st.era
+	isKnown := x.era == st.era
 	switch {
-	case known && now-x.start > m.Window:
+	case isKnown && now-x.start > m.Window:
 		x.start, x.count = now, 1
-		m.entered(st, now)
-	case known:
+		m.addTracked(st, now)
+	case isKnown:
 		x.count++
-		if m.over(uint64(x.count), m.Per) {
-			return byRate
+		if m.exceeds(uint64(x.count), m.Per) {
+			return refusedByRate
 		}
-	case m.Tracked == 0:
+	case m.MaxTracked == 0:
 		x.start, x.count, x.era = now, 1, st.era
 	}
 	st.count++
 	switch {
-	case !st.began || now-st.start > m.Window:
-		st.began, st.start, st.count = true, now, 1
-	case m.over(st.count, m.Global):
-		return byAll
+	case !st.hasWindow || now-st.start > m.Window:
+		st.hasWindow, st.start, st.count = true, now, 1
+	case m.exceeds(st.count, m.Global):
+		return refusedByAll
 	}
-	if !known && m.Tracked > 0 {
+	if !isKnown && m.MaxTracked > 0 {
 		x.start, x.count, x.era = now, 1, st.era
-		m.entered(st, now)
+		m.addTracked(st, now)
 	}
 	return admitted
 }
 
-// track forgets addresses whose window is over, and all where there are too many.
-func (m *Model) track(st *server, now int64) {
-	if now-st.turned >= int64(len(st.ring)) {
+// expireTracked drops the addresses whose window is over from the ring. If more than
+// MaxTracked are left, it drops all of them and refuses every packet for a window.
+func (m *Model) expireTracked(st *serverLimiter, now int64) {
+	if now-st.ringEnd >= int64(len(st.ring)) {
 		clear(st.ring[:])
 		st.tracked = 0
 	} else {
-		for t := st.turned + 1; t <= now; t++ {
-			old := &st.ring[place(t-m.Window)]
+		for t := st.ringEnd + 1; t <= now; t++ {
+			old := &st.ring[ringIndex(t-m.Window)]
 			st.tracked -= uint64(*old)
 			*old = 0
 		}
 	}
-	st.turned = max(st.turned, now)
-	if st.tracked > uint64(m.Tracked) {
+	st.ringEnd = max(st.ringEnd, now)
+	if st.tracked > uint64(m.MaxTracked) {
 		clear(st.ring[:])
 		st.tracked = 0
 		st.era++
 		st.overruns++
-		st.began, st.start = true, now
+		st.hasWindow, st.start = true, now
 		st.count = uint64((m.Global + 1) * float64(m.Window+1))
 	}
 }
 
-// entered counts an address whose window begins now.
-func (m *Model) entered(st *server, now int64) {
-	if m.Tracked > 0 {
-		st.ring[place(now)]++
+// addTracked counts an address whose window begins now.
+func (m *Model) addTracked(st *serverLimiter, now int64) {
+	if m.MaxTracked > 0 {
+		st.ring[ringIndex(now)]++
 		st.tracked++
 	}
 }
 
-// place is where a second is in a ring.
-func place(second int64) int64 { return second & (ringSize - 1) }
+// ringIndex returns the place of a second in server.ring.
+func ringIndex(second int64) int64 { return second & (ringSize - 1) }
 
-// ringSize is a power of two above maxTrackedWindow.
+// ringSize is the length of server.ring: a power of two above maxTrackedWindow.
 const ringSize = 64

@@ -86,15 +86,15 @@ func TestJudge(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		st, list := &server{era: 1}, map[int64]*source{}
+		st, list := &serverLimiter{era: 1}, map[int64]*sourceCounter{}
 		var got [3]int
 		for _, b := range tt.in {
 			for i := range b.n {
 				who := i % b.sources
 				if list[who] == nil {
-					list[who] = &source{}
+					list[who] = &sourceCounter{}
 				}
-				got[m.judge(st, list[who], b.at)]++
+				got[m.admit(st, list[who], b.at)]++
 			}
 		}
 		if got != tt.want {
@@ -114,8 +114,8 @@ type reference struct {
 	overruns int
 }
 
-func (r *reference) judge(who int, now int64) verdict {
-	if r.m.Tracked > 0 {
+func (r *reference) admit(who int, now int64) outcome {
+	if r.m.MaxTracked > 0 {
 		for other, s := range r.start {
 			if other != who && now-s >= r.m.Window {
 				delete(r.start, other)
@@ -128,7 +128,7 @@ func (r *reference) judge(who int, now int64) verdict {
 				live++
 			}
 		}
-		if live > r.m.Tracked {
+		if live > r.m.MaxTracked {
 			r.start, r.count = map[int]int64{}, map[int]uint64{}
 			r.allStart, r.began, r.all = now, true, uint64((r.m.Global+1)*float64(r.m.Window+1))
 			r.overruns++
@@ -136,21 +136,21 @@ func (r *reference) judge(who int, now int64) verdict {
 	}
 	s, known := r.start[who]
 	switch {
-	case known && now-s > r.m.Window, !known && r.m.Tracked == 0:
+	case known && now-s > r.m.Window, !known && r.m.MaxTracked == 0:
 		r.start[who], r.count[who] = now, 1
 	case known:
 		r.count[who]++
 		if float64(r.count[who])/float64(r.m.Window) > r.m.Per {
-			return byRate
+			return refusedByRate
 		}
 	}
 	r.all++
 	if !r.began || now-r.allStart > r.m.Window {
 		r.began, r.allStart, r.all = true, now, 1
 	} else if float64(r.all)/float64(r.m.Window) > r.m.Global {
-		return byAll
+		return refusedByAll
 	}
-	if !known && r.m.Tracked > 0 {
+	if !known && r.m.MaxTracked > 0 {
 		r.start[who], r.count[who] = now, 1
 	}
 	return admitted
@@ -159,13 +159,13 @@ func (r *reference) judge(who int, now int64) verdict {
 // TestReference: random packets, against the description.
 func TestReference(t *testing.T) {
 	for _, m := range []Model{{Per: 0.4, Global: 3, Window: 10}, {Per: 1, Global: 1000, Window: 7},
-		{Per: 0.5, Global: 8, Window: 10, Tracked: 30}, {Per: 2, Global: 1000, Window: 60, Tracked: 20}} {
+		{Per: 0.5, Global: 8, Window: 10, MaxTracked: 30}, {Per: 2, Global: 1000, Window: 60, MaxTracked: 20}} {
 		rng := rand.New(rand.NewPCG(7, uint64(m.Window)))
 		ref := &reference{m: m, start: map[int]int64{}, count: map[int]uint64{}}
-		st, list := &server{era: 1}, map[int]*source{}
-		seen := map[verdict]int{}
+		st, list := &serverLimiter{era: 1}, map[int]*sourceCounter{}
+		seen := map[outcome]int{}
 		now := int64(1000)
-		st.turned = now
+		st.ringEnd = now
 		for i := range 30_000 {
 			switch rng.IntN(40) {
 			case 0:
@@ -180,22 +180,22 @@ func TestReference(t *testing.T) {
 				who = rng.IntN(3)
 			}
 			if list[who] == nil {
-				list[who] = &source{}
+				list[who] = &sourceCounter{}
 			}
 			// The very second in which a window ends is not modelled where addresses
 			// are tracked: whether another packet came first in it decides there.
-			if s, ok := ref.start[who]; m.Tracked > 0 && ok && now-s == m.Window {
+			if s, ok := ref.start[who]; m.MaxTracked > 0 && ok && now-s == m.Window {
 				continue
 			}
-			got, want := m.judge(st, list[who], now), ref.judge(who, now)
+			got, want := m.admit(st, list[who], now), ref.admit(who, now)
 			if seen[got]++; got != want {
 				t.Fatalf("%+v, packet %d: got %d, want %d", m, i, got, want)
 			}
 		}
-		if m.Tracked > 0 && (st.overruns == 0 || st.overruns != uint64(ref.overruns)) {
+		if m.MaxTracked > 0 && (st.overruns == 0 || st.overruns != uint64(ref.overruns)) {
 			t.Errorf("%+v: got %d overruns, want %d", m, st.overruns, ref.overruns)
 		}
-		if seen[admitted] == 0 || seen[byRate]+seen[byAll] == 0 {
+		if seen[admitted] == 0 || seen[refusedByRate]+seen[refusedByAll] == 0 {
 			t.Errorf("%+v: verdicts %v", m, seen)
 		}
 	}

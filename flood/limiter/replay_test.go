@@ -19,7 +19,7 @@ const (
 
 var a2s, ase, master = &dissect.Proto{Name: "a2s", Limited: true}, &dissect.Proto{Name: "ase"}, &dissect.Proto{Name: "master"}
 
-func sighting(what track.What, src, dst string, at time.Duration, key uint32) *track.Sighting {
+func sighting(what track.PacketType, src, dst string, at time.Duration, key uint32) *track.Sighting {
 	a, b := netip.MustParseAddrPort(src), netip.MustParseAddrPort(dst)
 	s := &track.Sighting{What: what, Src: track.HostOf(a), SrcPort: a.Port(), Dst: track.HostOf(b), DstPort: b.Port(),
 		Age: int64(at), Nanos: int64(at), Key: key, Proto: a2s}
@@ -199,7 +199,7 @@ func TestHeavySourceInFlood(t *testing.T) {
 	if top := s.Servers[0].TopSources[0]; top.Requests != 12_000 || top.ByRate != 12_000-90 {
 		t.Errorf("got %+v", top)
 	}
-	if s.SourcesForgotten == 0 {
+	if s.EvictedSources == 0 {
 		t.Error("nothing is said about forged sources that made room")
 	}
 }
@@ -229,8 +229,8 @@ func TestManyServers(t *testing.T) {
 		s.Dst = host(i)
 		r.Sight(s)
 	}
-	if got := r.Summary(); len(got.Servers) != maxServers || got.ServersForgotten != 2*maxServers {
-		t.Errorf("got %d servers, %d forgotten", len(got.Servers), got.ServersForgotten)
+	if got := r.Summary(); len(got.Servers) != maxServers || got.EvictedServers != 2*maxServers {
+		t.Errorf("got %d servers, %d evicted", len(got.Servers), got.EvictedServers)
 	}
 }
 

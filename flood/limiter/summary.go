@@ -9,20 +9,20 @@ import (
 	"qsniff/track"
 )
 
-// Summary is what a replay came to. Times are Unix nanoseconds of packets.
+// Summary is the result of a replay. Times are Unix nanoseconds of packets.
 type Summary struct {
 	Model   Model
 	Servers []Server // most refused first
-	// ServersForgotten counts servers that made room for others, with all that they
-	// would have refused. ClientsForgotten and SourcesForgotten count those whose
-	// counter made room, of sources within their window: they begin at zero when
-	// they come back, and are refused less here than by a server.
-	ServersForgotten, ClientsForgotten, SourcesForgotten uint64
-	// Clients counts proven addresses, at however many servers; ClientsRefused those
-	// that some server would have refused, ShutOut those that one would have refused
+	// EvictedServers counts servers that were evicted, with all that they would have refused.
+	// EvictedClients and EvictedSources count evicted counters of sources that were still
+	// within their window: these begin at zero when they come back, and are refused less here
+	// than by a server.
+	EvictedServers, EvictedClients, EvictedSources uint64
+	// Clients counts proven addresses, each once for all servers; ClientsRefused those that at
+	// least one server would have refused, ShutOut those that one would have refused
 	// each time.
 	Clients, ClientsRefused, ShutOut uint64
-	// Proofs are those of the addresses that are called clients here.
+	// Proofs are the proofs of the addresses that are called clients here.
 	Proofs *proof.Summary
 }
 
@@ -30,12 +30,12 @@ type Summary struct {
 type Server struct {
 	Addr     netip.AddrPort
 	Requests uint64
-	ByRate   uint64 // refused for the limit of a source
+	ByRate   uint64 // refused for the limit of its source
 	ByAll    uint64 // refused for the limit of all
-	First    int64  // refusal for the limit of all; 0 if there is none
+	First    int64  // Unix time of the first refusal for the limit of all; 0 if there is none
 	Last     int64
-	Seconds  uint64 // in which there was one
-	Overruns uint64 // times that the engine gave up telling sources apart
+	Seconds  uint64 // in which a packet was refused for the limit of all
+	Overruns uint64 // times that the engine dropped all addresses, as more than MaxTracked had a window
 
 	Clients        uint64 // proven ones
 	ClientsRefused uint64 // at least once
@@ -43,11 +43,11 @@ type Server struct {
 	ClientRequests uint64
 	ClientRefusals uint64
 
-	TopClients []Source // of the proven, who was refused most
-	TopSources []Source // of the others
+	TopClients []Source // the most refused of the proven ones
+	TopSources []Source // the most refused of the others
 }
 
-// Refused is how many packets would have been refused.
+// Refused returns how many packets would have been refused.
 func (s *Server) Refused() uint64 { return s.ByRate + s.ByAll }
 
 // Source is an address that would have been refused.
@@ -58,23 +58,23 @@ type Source struct {
 	First, Last   int64 // refusal
 }
 
-// Refused is how many of its packets would have been refused.
+// Refused returns how many packets of the source would have been refused.
 func (s *Source) Refused() uint64 { return s.ByRate + s.ByAll }
 
-// Summary returns what was replayed so far.
+// Summary returns the result so far.
 func (r *Replay) Summary() *Summary {
-	s := &Summary{Model: r.model, ServersForgotten: r.serversGone, ClientsForgotten: r.clientsGone,
-		SourcesForgotten: r.othersGone, Proofs: r.proofs.Summary()}
+	s := &Summary{Model: r.model, EvictedServers: r.evictedServers, EvictedClients: r.evictedClients,
+		EvictedSources: r.evictedOthers, Proofs: r.proofs.Summary()}
 	byNumber := make(map[uint32]*Server, r.servers.Len())
 	for k, st := range r.servers.All() {
 		byNumber[st.number] = st.report(k.AddrPort())
 	}
 	fates := map[track.Host]fate{}
 	for k, x := range r.clients.All() {
-		fates[k.host] |= r.add(byNumber[k.server], k, x)
+		fates[k.host] |= r.addSource(byNumber[k.server], k, x)
 	}
 	for k, x := range r.others.All() {
-		if f := r.add(byNumber[k.server], k, x); f != 0 {
+		if f := r.addSource(byNumber[k.server], k, x); f != 0 {
 			fates[k.host] |= f
 		}
 	}
@@ -93,12 +93,13 @@ func (r *Replay) Summary() *Summary {
 	return s
 }
 
-func (st *server) report(addr netip.AddrPort) *Server {
+// report returns the server as the summary lists it, without its clients and sources.
+func (st *serverLimiter) report(addr netip.AddrPort) *Server {
 	return &Server{Addr: addr, Requests: st.requests, ByRate: st.byRate, ByAll: st.byAll,
-		First: st.first, Last: st.last, Seconds: st.seconds, Overruns: st.overruns}
+		First: st.firstByAll, Last: st.lastByAll, Seconds: st.seconds, Overruns: st.overruns}
 }
 
-// fate is what became of a proven client, at any server.
+// fate is what became of a proven client at all servers together.
 type fate uint8
 
 const (
@@ -107,16 +108,17 @@ const (
 	shutOut
 )
 
-// add adds what became of an address's packets to its server's; nil if that made
-// room. It returns what became of it if it is proven.
-func (r *Replay) add(to *Server, k sourceKey, x *source) (f fate) {
+// addSource adds the outcomes of one address's packets to the summary of its server; to
+// is nil if that server was evicted. It returns the fate of the address if that is
+// proven, else 0.
+func (r *Replay) addSource(to *Server, k sourceKey, x *sourceCounter) (f fate) {
 	if to == nil {
 		return 0
 	}
 	src := Source{Addr: k.host.Addr(), Requests: x.requests, ByRate: x.byRate, ByAll: x.byAll, First: x.first, Last: x.last}
 	n := src.Refused()
 	list := &to.TopSources
-	if r.proofs.Proven(k.host) {
+	if r.proofs.IsProven(k.host) {
 		list = &to.TopClients
 		f = asked
 		to.Clients++
@@ -132,13 +134,13 @@ func (r *Replay) add(to *Server, k sourceKey, x *source) (f fate) {
 		}
 	}
 	if n > 0 {
-		*list = insert(*list, src)
+		*list = insertMostRefused(*list, src)
 	}
 	return f
 }
 
-// insert keeps the most refused, in order.
-func insert(list []Source, src Source) []Source {
+// insertMostRefused inserts src into the list of the most refused, of topSources at most.
+func insertMostRefused(list []Source, src Source) []Source {
 	at, _ := slices.BinarySearchFunc(list, src, func(a, b Source) int {
 		return cmp.Or(cmp.Compare(b.Refused(), a.Refused()), a.Addr.Compare(b.Addr))
 	})

@@ -9,22 +9,22 @@ import (
 	"qsniff/track"
 )
 
-// Seen is what is kept of a busy host.
-type Seen struct {
-	Ports  sketch.Linear
-	First  int32
-	last   int32
-	TTL    uint8
-	Proven bool
-	Count  uint32 // since it came in
-	mixed  uint32 // queries with another time to live than the one before
-	given  bool   // it was challenged
-	in     uint32 // bytes of its queries
-	out    uint32 // and of what it was sent
+// Activity is what a pane holds of one busy host.
+type Activity struct {
+	Ports      sketch.Linear256
+	First      int32
+	last       int32
+	TTL        uint8
+	Proven     bool
+	Count      uint32 // queries since the host entered the pane
+	ttlChanges uint32 // queries with another time to live than the one before
+	challenged bool   // the server sent it a challenge
+	bytesIn    uint32 // of its queries
+	bytesOut   uint32 // of what the server sent to it
 }
 
-// Note keeps when a packet came and how.
-func (v *Seen) Note(ttl uint8, port uint64, now int32) {
+// recordPacket records the time, the time to live and the hashed port of a packet.
+func (v *Activity) recordPacket(ttl uint8, port uint64, now int32) {
 	if v.First == 0 {
 		v.First = now
 	}
@@ -32,85 +32,87 @@ func (v *Seen) Note(ttl uint8, port uint64, now int32) {
 	v.Ports.Add(port)
 }
 
-// addQuery counts a query of the source and returns how many it had since it came in.
-func (v *Seen) addQuery(s *track.Sighting, port uint64, now int32, proven bool) uint32 {
+// addQuery counts a query of the host and returns the number of its queries since it
+// entered the pane.
+func (v *Activity) addQuery(s *track.Sighting, port uint64, now int32, proven bool) uint32 {
 	if v.TTL != s.TTL && v.Count > 0 {
-		v.mixed++
+		v.ttlChanges++
 	}
-	v.Note(s.TTL, port, now)
+	v.recordPacket(s.TTL, port, now)
 	v.Proven = proven
-	v.in += s.Bytes
+	v.bytesIn += s.Bytes
 	v.Count++
 	return v.Count
 }
 
-// Busy is one of the busiest hosts with what the window shows of it. The true count lies
+// BusyHost is one of the busiest hosts in the window. The true number of its queries lies
 // between Low and High.
-type Busy struct {
+type BusyHost struct {
 	Addr      track.Host
 	Low, High uint32
-	Seen      Seen
-	rate      float64
+	Activity  Activity
+	rate      float64 // queries/s between its first packet and its last
 }
 
-// Merge lists what two panes counted, busiest first. It returns list, with other
-// elements.
-func Merge(list []Busy, cur, before *Top) []Busy {
+// mergeBusiest lists the hosts of two panes, busiest first. It overwrites list and
+// returns it.
+func mergeBusiest(list []BusyHost, current, previous *Top) []BusyHost {
 	list = list[:0]
-	cur.Each(func(it *sketch.Item[track.Host, Seen], low, high uint32) {
-		list = append(list, Busy{Addr: it.Key, Low: low, High: high, Seen: it.Value})
+	current.Each(func(it *sketch.Item[track.Host, Activity], low, high uint32) {
+		list = append(list, BusyHost{Addr: it.Key, Low: low, High: high, Activity: it.Value})
 	})
-	slices.SortFunc(list, func(a, b Busy) int { return bytes.Compare(a.Addr[:], b.Addr[:]) })
+	slices.SortFunc(list, func(a, b BusyHost) int { return bytes.Compare(a.Addr[:], b.Addr[:]) })
 	n := len(list)
-	before.Each(func(it *sketch.Item[track.Host, Seen], low, high uint32) {
-		i, ok := slices.BinarySearchFunc(list[:n], it.Key, func(a Busy, k track.Host) int { return bytes.Compare(a.Addr[:], k[:]) })
+	previous.Each(func(it *sketch.Item[track.Host, Activity], low, high uint32) {
+		i, ok := slices.BinarySearchFunc(list[:n], it.Key, func(a BusyHost, k track.Host) int { return bytes.Compare(a.Addr[:], k[:]) })
 		if !ok {
-			list = append(list, Busy{Addr: it.Key, Low: low, High: high, Seen: it.Value})
+			list = append(list, BusyHost{Addr: it.Key, Low: low, High: high, Activity: it.Value})
 			return
 		}
-		list[i].add(&it.Value, low, high)
+		list[i].addPrevious(&it.Value, low, high)
 	})
 	for i := range list {
 		x := &list[i]
-		x.rate = float64(x.Low) / float64(max(x.Seen.last-x.Seen.First+1, 1))
+		x.rate = float64(x.Low) / float64(max(x.Activity.last-x.Activity.First+1, 1))
 	}
-	slices.SortFunc(list, func(a, b Busy) int { return cmp.Or(cmp.Compare(b.Low, a.Low), bytes.Compare(a.Addr[:], b.Addr[:])) })
+	slices.SortFunc(list, func(a, b BusyHost) int { return cmp.Or(cmp.Compare(b.Low, a.Low), bytes.Compare(a.Addr[:], b.Addr[:])) })
 	return list
 }
 
-// add adds what an earlier pane counted.
-func (x *Busy) add(v *Seen, low, high uint32) {
+// addPrevious adds what the previous pane holds of the same host.
+func (x *BusyHost) addPrevious(v *Activity, low, high uint32) {
 	x.Low, x.High = x.Low+low, x.High+high
-	x.Seen.First = min(x.Seen.First, v.First)
-	x.Seen.Ports.Merge(&v.Ports)
-	x.Seen.in, x.Seen.out = x.Seen.in+v.in, x.Seen.out+v.out
-	x.Seen.given = x.Seen.given || v.given
+	x.Activity.First = min(x.Activity.First, v.First)
+	x.Activity.Ports.Merge(&v.Ports)
+	x.Activity.bytesIn, x.Activity.bytesOut = x.Activity.bytesIn+v.bytesIn, x.Activity.bytesOut+v.bytesOut
+	x.Activity.challenged = x.Activity.challenged || v.challenged
 }
 
-// rateOver returns how fast a source asks, over at least three seconds: what comes in one
-// burst is no rate.
-func (x *Busy) rateOver(now int32) float64 {
-	return float64(x.Low) / float64(max(now-x.Seen.First+1, 3))
+// rateToNow returns the queries/s from the first query until now, over at least three
+// seconds: a single burst is not a rate.
+func (x *BusyHost) rateToNow(now int32) float64 {
+	return float64(x.Low) / float64(max(now-x.Activity.First+1, 3))
 }
 
-// A source with natPorts and at most natEach queries from each looks like many clients
-// behind one address: these ask two or three things from a port, again and again.
+// A source with at least natPorts ports and at most natPerPort queries from each looks like
+// many clients that share one address: each of these asks two or three things from a port,
+// again and again. Chosen: a window holds at most three or so rounds of such questions.
 const (
-	natPorts = 16
-	natEach  = 10
+	natPorts   = 16
+	natPerPort = 10
 )
 
-// isNAT reports whether many clients stand behind the address: many ports, each with
-// few queries.
-func (x *Busy) isNAT() bool {
-	n := x.Seen.Ports.Count()
-	return n >= natPorts && float64(x.Low) <= natEach*float64(n)
+// isNAT reports whether many clients seem to share the address: it has many ports, and
+// few queries come from each.
+func (x *BusyHost) isNAT() bool {
+	n := x.Activity.Ports.Count()
+	return n >= natPorts && float64(x.Low) <= natPerPort*float64(n)
 }
 
-// looksShared reports whether the address looks like that of many clients although
-// nothing proves it: they have ports of their own, ask several things from each or come
-// over paths of their own. A sender with a new port for each query does neither.
-func (x *Busy) looksShared() bool {
-	n := float64(x.Seen.Ports.Count())
-	return x.isNAT() && (float64(x.Low) >= 1.3*n || 10*x.Seen.mixed >= x.Low)
+// looksShared reports whether many clients seem to share the address although none of
+// them proved it: besides many ports, they ask more than one thing from each or arrive
+// with different times to live. A sender with a new port for each query does neither.
+func (x *BusyHost) looksShared() bool {
+	n := float64(x.Activity.Ports.Count())
+	return x.isNAT() && (float64(x.Low) >= 1.3*n || 10*x.Activity.ttlChanges >= x.Low)
 }

@@ -8,63 +8,63 @@ import (
 )
 
 // Claims follows which sources bring back the challenge that they were given: the
-// only proof of an address that the protocol has. It keeps a sample of the sources
-// of all targets, so that shares stay right however many addresses are invented.
+// only proof of an address that the protocols have. It follows a sample of the sources
+// of all servers, so that shares stay right however many addresses are invented.
 type Claims struct {
-	sets  []claimTags
-	items []claim // claimWays of a set
-	Level uint8   // one source in 2^Level is followed
-	fresh int     // new ones in this second
-	// shown are sources that proved their address to a server in the last ten to twenty
-	// minutes, of all of which few are looked up.
-	shown *sketch.Recent
+	sets        []claimTags
+	items       []claim // claimWays of a set
+	SampleLevel uint8   // one source in 2^SampleLevel is followed
+	added       int     // claims added in this second
+	// recentlyProven holds the sources that proved their address in the last ten to twenty
+	// minutes, so that a lookup of any other source need not search the sets.
+	recentlyProven *sketch.Recent
 }
 
 const claimWays = 4
 
-// ClaimsBytes is what a book of claims takes.
+// ClaimsBytes is the memory that Claims takes.
 const ClaimsBytes = claimSets*claimWays*int(unsafe.Sizeof(claim{})+unsafe.Sizeof(claimTags{}[0])) + 2*provenBytes
 
-// claimTags is what a search in a set touches.
+// claimTags holds what a search in a set compares first.
 type claimTags [claimWays]uint32 // upper half of the key; 0: free
 
-// claim is one source at one target. Times are seconds since the first packet.
+// claim is what one source did at one server. Times are seconds since the first packet.
 type claim struct {
-	key           uint64 // of target and source; 0: free
-	value, before uint32 // the challenges that it was given last
-	cached        uint32 // one that it brought without being given it in this capture
-	asked         int32  // of the first request that waits for proof
-	issued        int32  // of the first challenge that waits for its echo
-	proved, last  int32
-	pending       uint16 // requests whose echo is still to come
-	unproven      uint16 // requests that count as unproven so far
-	plain         uint16 // length of the last request without a challenge
-	waits         bool   // it was challenged and did not echo yet
-	open          bool   // its last request had no challenge
-	level         uint8  // of the sample when the first request that waits came
+	key                 uint64 // of server and source; 0: free
+	challenge, previous uint32 // the last two challenges that it was given
+	unissued            uint32 // the last challenge that it brought without being given it in this capture
+	askedAt             int32  // of the first request that waits for proof
+	issuedAt            int32  // of the first challenge that waits for its echo
+	provedAt, lastUsed  int32
+	pending             uint16 // requests whose echo has not come yet
+	unproven            uint16 // requests counted as unproven so far
+	plainBytes          uint16 // length of the last request without a challenge
+	awaitsEcho          bool   // it was challenged and has not echoed yet
+	lastWasPlain        bool   // its last request had no challenge
+	level               uint8  // SampleLevel when the first pending request came
 }
 
-// How long things stay true, in seconds.
+// How long a fact counts, in seconds.
 const (
-	ProvenFor  = 20 * 60 // an address that was proved
-	PendingFor = 5       // a client's patience between challenge and echo
-	FreshFor   = 60      // a challenge: GoldSource's live for minutes
+	ProvenFor  = 20 * 60 // a proof of an address: the longest that recentlyProven holds it
+	PendingFor = 5       // from a request to its echo. Chosen: clients give up after 1 to 3 s
+	FreshFor   = 60      // a challenge. GoldSource's are valid for minutes
 )
 
-// NewClaims returns an empty book of claims.
+// NewClaims returns an empty Claims.
 func NewClaims() *Claims {
 	return &Claims{sets: make([]claimTags, claimSets), items: make([]claim, claimSets*claimWays),
-		shown: sketch.NewRecent(provenBytes)}
+		recentlyProven: sketch.NewRecent(provenBytes)}
 }
 
 // follows reports whether the source with that hash is in the sample.
-func (c *Claims) follows(source uint64) bool { return source>>32&(1<<c.Level-1) == 0 }
+func (c *Claims) follows(source uint64) bool { return source>>32&(1<<c.SampleLevel-1) == 0 }
 
-// add returns the claim of key, new if need be: a source that proved its address
-// makes room only for another one that did.
+// add returns the claim of key and creates it if there is none. A claim with a recent
+// proof is evicted only if all claims of its set have one.
 func (c *Claims) add(key uint64, now int32) *claim {
 	if x := c.find(key); x != nil {
-		x.last = now
+		x.lastUsed = now
 		return x
 	}
 	set := key % claimSets
@@ -72,21 +72,21 @@ func (c *Claims) add(key uint64, now int32) *claim {
 	oldest, worth := 0, int32(1<<31-1)
 	for i := range items {
 		x := &items[i]
-		w := x.last
+		w := x.lastUsed
 		if c.sets[set][i] == 0 {
 			oldest = i
 			break
 		}
-		if x.proved > 0 && now-x.proved < ProvenFor {
+		if x.provedAt > 0 && now-x.provedAt < ProvenFor {
 			w += ProvenFor
 		}
 		if w < worth {
 			oldest, worth = i, w
 		}
 	}
-	c.fresh++
+	c.added++
 	c.sets[set][oldest] = tagOf(key)
-	items[oldest] = claim{key: key, last: now}
+	items[oldest] = claim{key: key, lastUsed: now}
 	return &items[oldest]
 }
 
@@ -103,30 +103,34 @@ func (c *Claims) find(key uint64) *claim {
 	return nil
 }
 
+// tagOf returns what claimTags holds of a key: never 0.
 func tagOf(key uint64) uint32 { return uint32(key>>32) | 1 }
 
-// Tick adapts the sample to the second that ends.
-func (c *Claims) Tick() {
+// AdaptSample halves the sample if more than ClaimsEach claims were added in the second
+// that ends, and doubles it if fewer than claimsCalm were.
+func (c *Claims) AdaptSample() {
 	switch {
-	case c.fresh > ClaimsEach && c.Level < 16:
-		c.Level++
-	case c.fresh < claimsCalm && c.Level > 0:
-		c.Level--
+	case c.added > ClaimsEach && c.SampleLevel < 16:
+		c.SampleLevel++
+	case c.added < claimsCalm && c.SampleLevel > 0:
+		c.SampleLevel--
 	}
-	c.fresh = 0
+	c.added = 0
 }
 
-// weight is how many sources one that is followed stands for.
-func (c *Claims) weight() uint32 { return 1 << c.Level }
+// weight returns the number of sources for which one that is followed stands.
+func (c *Claims) weight() uint32 { return 1 << c.SampleLevel }
 
-// weight is how many sources this one stood for when it asked: what it does later is
-// set against that.
+// weight returns the number of sources for which this one stood when it asked: what it
+// does later is compared with that request.
 func (x *claim) weight() uint32 { return 1 << x.level }
 
-func claimKey(target, source uint64) uint64 { return lru.Mix(target, source) | 1 }
+// claimKey returns the key of a source at a server: never 0.
+func claimKey(server, source uint64) uint64 { return lru.Mix(server, source) | 1 }
 
-// proven reports whether the source proved its address not long ago.
-func (x *claim) proven(now int32) bool { return x.proved > 0 && now-x.proved < ProvenFor }
+// isProven reports whether the source proved its address in the last ProvenFor seconds.
+func (x *claim) isProven(now int32) bool { return x.provedAt > 0 && now-x.provedAt < ProvenFor }
 
-// Turn lets go of proofs that nobody asked for in ten to twenty minutes.
-func (c *Claims) Turn() { c.shown.Turn() }
+// TurnProofs drops from recentlyProven what was added before the previous call. It is
+// called every ten minutes.
+func (c *Claims) TurnProofs() { c.recentlyProven.Rotate() }

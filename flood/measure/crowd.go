@@ -7,156 +7,159 @@ import (
 	"qsniff/track"
 )
 
-// Limits are the rates from which on a source is too fast for a client, queries/s: one
-// that did not prove its address, and one that did.
+// Limits are the queries/s from which on a source is too fast to be a client: Unproven
+// for one that did not prove its address, Proven for one that did.
 type Limits struct{ Unproven, Proven float64 }
 
-// A source that was challenged and asks on without the challenge, faster than servers
-// answer anybody (sv_max_queries_sec is 3 by default) and for longer than clients try,
+// A source that was challenged and keeps asking without the challenge, faster than servers
+// answer one source (sv_max_queries_sec is 3 by default) and for longer than clients retry,
 // has no use for an answer.
 const (
 	StubbornRate = 3
 	StubbornFor  = 5 // seconds
 )
 
-// A source keeps asking from repeatRate queries/s and repeatLeast queries on: these are
-// four in the shortest window.
+// A source keeps asking from repeatRate queries/s and minRepeats queries on: four queries
+// in the shortest window, which is ten seconds. Chosen: a client asks twice or three times
+// per visit.
 const (
-	repeatRate  = 0.33
-	repeatLeast = 4
+	repeatRate = 0.33
+	minRepeats = 4
 )
 
-// sharedTimes is how many times the limit of a client an address may ask that looks like
-// that of many.
-const sharedTimes = 3
+// sharedFactor is how many times the limit of one client an address may ask that looks
+// like that of many. Chosen.
+const sharedFactor = 3
 
-// crowd adds up what the sources of the window send, by what they are like.
+// crowd adds up the queries of the busiest sources of the window, by how the sources behave.
 type crowd struct {
-	limits      Limits
-	now         int32
-	sum, proven float64
-	hot, heavy  float64
-	stubborn    float64
-	repeats     float64 // of sources without proof that keep asking
-	ports, each float64 // their ports, and the queries that these are held against
-	in, out     float64 // bytes they sent, and got
-	since       float64 // seconds since each of them came, added up
-	ttls        [256]uint16
+	limits             Limits
+	now                int32
+	listed, proven     float64     // queries of the sources so far; of the proven ones in the 16 busiest
+	hot, heavy         float64     // queries of sources above their own limit; above Limits.Unproven
+	stubborn           float64     // queries of sources that ignore the challenge they were given
+	repeats            float64     // queries of sources without proof that keep asking
+	ports, portQueries float64     // ports of these, and the queries that the ports are compared with
+	bytesIn, bytesOut  float64     // bytes that these sent and were sent
+	age                float64     // seconds since the first query of each of these, added up
+	ttls               [256]uint16 // how many of these have each time to live
 }
 
-// lookAtCrowd fills in who asks how much.
-func (t *Server) lookAtCrowd(f *Features, now int32, limits Limits, memory *[]Busy) {
+// measureCrowd sets the features of the busiest sources. It uses *memory for their list.
+func (t *Server) measureCrowd(f *Features, now int32, limits Limits, memory *[]BusyHost) {
 	list := t.Busiest(*memory, Queries)
 	*memory = list
 	queries := float64(t.panes[0].queries + t.panes[1].queries)
-	y := crowd{limits: limits, now: now}
+	c := crowd{limits: limits, now: now}
 	for i := range list {
 		x := &list[i]
-		y.sum += float64(x.Low)
-		y.addLeading(f, x, i, queries)
-		if i < 16 && x.Seen.Proven {
-			y.proven += float64(x.Low)
+		c.listed += float64(x.Low)
+		c.addLeading(f, x, i, queries)
+		if i < 16 && x.Activity.Proven {
+			c.proven += float64(x.Low)
 		}
-		y.add(f, x)
+		c.addSource(f, x)
 	}
 	if len(list) < 8 {
-		f[Top8] = Share(y.sum, queries)
+		f[Top8] = Share(c.listed, queries)
 	}
 	if len(list) < 16 {
-		f[Top16] = Share(y.sum, queries)
+		f[Top16] = Share(c.listed, queries)
 	}
-	f[TopProven] = Share(y.proven, min(y.sum, f[Top16]*queries))
-	f[Hot], f[Stubborn] = Share(y.hot, queries), Share(y.stubborn, queries)
+	f[TopProven] = Share(c.proven, min(c.listed, f[Top16]*queries))
+	f[Hot], f[Stubborn] = Share(c.hot, queries), Share(c.stubborn, queries)
 	f[GainTop] = f[Gain]
-	if y.in > 0 && f[OneWay] == 0 {
-		f[GainTop] = y.out / y.in
+	if c.bytesIn > 0 && f[OneWay] == 0 {
+		f[GainTop] = c.bytesOut / c.bytesIn
 	}
-	f[Heavy], f[Repeat] = Share(y.heavy, queries), Share(y.repeats, queries)
-	f[PortsEach], f[Push] = Share(y.ports, y.each), Share(y.repeats, y.since)
-	f[RepeatTTL] = Share(float64(slices.Max(y.ttls[:])), f[RepeatCount])
-	t.lookAtPrefixes(f, queries)
+	f[Heavy], f[Repeat] = Share(c.heavy, queries), Share(c.repeats, queries)
+	f[PortsEach], f[Push] = Share(c.ports, c.portQueries), Share(c.repeats, c.age)
+	f[RepeatTTL] = Share(float64(slices.Max(c.ttls[:])), f[RepeatCount])
+	t.measurePrefixes(f, queries)
 }
 
-// portsCounted is how far sketch.Linear counts ports.
+// portsCounted is the number of ports up to which sketch.Linear256 counts.
 const portsCounted = 256
 
-// addLeading fills in what the source in place i of the busiest shows.
-func (y *crowd) addLeading(f *Features, x *Busy, i int, queries float64) {
+// addLeading sets the features of the source in place i of the busiest, when c.listed includes
+// its queries and those of all busier sources.
+func (c *crowd) addLeading(f *Features, x *BusyHost, i int, queries float64) {
 	switch i {
 	case 0:
-		f[Top1], f[Biggest], f[BiggestCount] = Share(y.sum, queries), x.rate, y.sum
-		f[BiggestPorts] = float64(x.Seen.Ports.Count())
-		f[BiggestPortsEach] = Share(f[BiggestPorts], min(y.sum, portsCounted))
-		f[BiggestProven] = flag(x.Seen.Proven)
-		f[BiggestNAT] = flag(x.looksShared() && x.rate < sharedTimes*y.limits.Unproven)
+		f[Top1], f[Biggest], f[BiggestCount] = Share(c.listed, queries), x.rate, c.listed
+		f[BiggestPorts] = float64(x.Activity.Ports.Count())
+		f[BiggestPortsEach] = Share(f[BiggestPorts], min(c.listed, portsCounted))
+		f[BiggestProven] = oneIf(x.Activity.Proven)
+		f[BiggestNAT] = oneIf(x.looksShared() && x.rate < sharedFactor*c.limits.Unproven)
 	case 7:
-		f[Top8] = Share(y.sum, queries)
+		f[Top8] = Share(c.listed, queries)
 	case 15:
-		f[Top16] = Share(y.sum, queries)
+		f[Top16] = Share(c.listed, queries)
 	}
 }
 
-func flag(yes bool) float64 {
+// oneIf returns 1 if yes, else 0.
+func oneIf(yes bool) float64 {
 	if yes {
 		return 1
 	}
 	return 0
 }
 
-// add adds a source, at the rate at which it has asked since it came.
-func (y *crowd) add(f *Features, x *Busy) {
-	n, rate := float64(x.Low), x.rateOver(y.now)
-	limit := y.limits.Unproven
+// addSource adds a source, at its rate since its first query.
+func (c *crowd) addSource(f *Features, x *BusyHost) {
+	n, rate := float64(x.Low), x.rateToNow(c.now)
+	limit := c.limits.Unproven
 	switch {
-	case x.looksShared() && rate < sharedTimes*limit:
+	case x.looksShared() && rate < sharedFactor*limit:
 		return
-	case !x.Seen.Proven:
+	case !x.Activity.Proven:
 		f[Lead] = max(f[Lead], rate)
 	case x.isNAT():
 		return
 	default:
-		limit = y.limits.Proven
+		limit = c.limits.Proven
 		f[LeadProven] = max(f[LeadProven], rate)
 	}
 	if rate >= limit {
-		y.hot += n
+		c.hot += n
 		f[HotRate] += rate
 	}
-	if rate >= y.limits.Unproven {
-		y.heavy += n
+	if rate >= c.limits.Unproven {
+		c.heavy += n
 		f[HeavyCount]++
 	}
-	if x.Seen.Proven {
+	if x.Activity.Proven {
 		return
 	}
-	if x.Seen.given && rate >= StubbornRate && x.Seen.last-x.Seen.First >= StubbornFor {
-		y.stubborn += n
+	if x.Activity.challenged && rate >= StubbornRate && x.Activity.last-x.Activity.First >= StubbornFor {
+		c.stubborn += n
 		f[StubbornCount]++
 	}
-	if rate >= repeatRate && x.Low >= repeatLeast {
-		y.addRepeater(x)
+	if rate >= repeatRate && x.Low >= minRepeats {
+		c.addRepeater(x)
 		f[RepeatCount]++
 	}
 }
 
 // addRepeater adds a source without proof that keeps asking.
-func (y *crowd) addRepeater(x *Busy) {
+func (c *crowd) addRepeater(x *BusyHost) {
 	n := float64(x.Low)
-	y.repeats += n
-	y.since += float64(max(y.now-x.Seen.First+1, 3))
-	y.in, y.out = y.in+float64(x.Seen.in), y.out+float64(x.Seen.out)
-	y.ports += float64(x.Seen.Ports.Count())
-	y.each += min(n, portsCounted)
-	y.ttls[x.Seen.TTL]++
+	c.repeats += n
+	c.age += float64(max(c.now-x.Activity.First+1, 3))
+	c.bytesIn, c.bytesOut = c.bytesIn+float64(x.Activity.bytesIn), c.bytesOut+float64(x.Activity.bytesOut)
+	c.ports += float64(x.Activity.Ports.Count())
+	c.portQueries += min(n, portsCounted)
+	c.ttls[x.Activity.TTL]++
 }
 
-// lookAtPrefixes fills in the busiest prefix.
-func (t *Server) lookAtPrefixes(f *Features, queries float64) {
-	before := t.before().prefixes
+// measurePrefixes sets the features of the busiest prefix.
+func (t *Server) measurePrefixes(f *Features, queries float64) {
+	previous := t.previousPane().prefixes
 	var most uint32
-	t.pane().prefixes.Each(func(it *sketch.Item[track.Host, Neighbours], n, _ uint32) {
+	t.currentPane().prefixes.Each(func(it *sketch.Item[track.Host, Neighbours], n, _ uint32) {
 		x := it.Value
-		if v, low, _ := before.Find(it.Key, t.key.Prefix(&it.Key)); v != nil {
+		if v, low, _ := previous.Find(it.Key, t.key.HashPrefix(&it.Key)); v != nil {
 			x.hosts.Merge(&v.hosts)
 			x.proven += v.proven
 			n += low

@@ -1,11 +1,11 @@
 package measure
 
-// Feature names one of the numbers that a second of a server is measured in. Rates are
-// per second; shares are parts of the queries in the window unless the name says
-// otherwise, and the window is the 10 to 20 seconds that sketches look back.
+// Feature is the index of one number that describes a second of a server. Rates are
+// per second; shares are parts of the queries in the window unless the comment names
+// another whole, and the window is the 10 to 20 seconds that the sketches cover.
 type Feature uint8
 
-// The features. Those to Pace stand in incidents, under the names of the documentation.
+// The published features, which incidents show under the names in Meanings.
 const (
 	RateNow Feature = iota
 	Rate10
@@ -34,69 +34,69 @@ const (
 	Print1
 	Unreach
 	Pace
-	// Published counts those above. Those below are what rules read besides.
+	// Published is the number of published features.
 	Published = Pace + 1
 )
 
-// More features, for rules only.
+// The features that only rules read.
 const (
 	Rate3  = Published + iota // queries/s over three seconds
-	Window                    // seconds that the sketches look back
+	Window                    // seconds that the sketches cover
 	OneWay                    // 1: the capture has only what goes to the server
 	TTL                       // the commonest time to live
 	Port                      // the commonest source port
 
 	BiggestCount     // queries of the busiest source
 	BiggestPorts     // its different source ports
-	BiggestPortsEach // the same for each of its queries, as far as ports are counted
+	BiggestPortsEach // the same for each of its queries, of which portsCounted at most count
 	BiggestProven    // 1: it proved its address
 	BiggestNAT       // 1: many clients seem to share it
 	TopProven        // share of proven sources in what the 16 busiest sent
 	Lead             // queries/s of the busiest source that proved nothing
-	LeadProven       // and of the busiest one that did, unless it is a network behind one address
+	LeadProven       // queries/s of the busiest source that did, unless many clients seem to share it
 	Hot              // share of sources that are too fast for clients, proven or not
-	HotRate          // what they send, queries/s
+	HotRate          // queries/s that they send
 	HeavyCount       // sources that send few_unproven and more
 	RepeatCount      // sources without proof that keep asking
 	RepeatTTL        // share of the commonest time to live among these
-	PortsEach        // different ports of these for each of their queries
-	Push             // queries/s of one of these, since it came
+	PortsEach        // different ports of the sources in RepeatCount for each of their queries
+	Push             // mean queries/s of one of these, since its first
 	PrefixHosts      // hosts of the busiest /24 (IPv6: /64)
 	PrefixProven     // share of what proven sources in it sent
 	PrefixRate       // queries/s from it
 	Stubborn         // share of sources that ask on and on without the challenge they were given
-	StubbornCount    // and how many these are
+	StubbornCount    // how many sources these are
 
 	Echoed          // Completion, or that of the sources beyond the usual ones if that is lower
 	ChallengedShare // sources that were challenged, as a part of Sources
 	EchoLike        // share of queries that were followed by what looks like a challenge brought back
-	EachRate        // queries/s of a source, at a server that challenges; else 0: nobody can prove anything there, and pollers ask several questions a second
+	EachRate        // queries/s of a source at a server that challenges; else 0, as nobody can prove anything there
 	SiteShare       // Sites as a part of Sources
 	Refusing        // 1: the server goes on answering, but less than half
 	GainTop         // bytes sent for each byte received, with those that keep asking
 
-	JunkNow       // datagrams that are nothing known, in the last second
-	JunkMean      // the same, a second over ten
+	JunkNow       // datagrams that no protocol recognizes, in the last second
+	JunkMean      // the same, a second, over ten seconds
 	JunkShareNow  // share of these in what the server got in the last second
-	JunkShareMean // and over ten
-	GuessesNow    // requests with a challenge that was never given, in the last second
+	JunkShareMean // the same, over ten seconds
+	GuessesNow    // requests with a challenge that was never issued, in the last second
 	Guesses3      // the same, in the last three seconds
 	GuessShare3   // share of these in all requests with a challenge, over three seconds
-	Guesses10     // guesses a second, over ten
-	GuessShare10  // and their share
+	Guesses10     // guesses a second, over ten seconds
+	GuessShare10  // share of these in all requests with a challenge, over ten seconds
 
-	// NumFeatures counts them all.
+	// NumFeatures is the number of all features.
 	NumFeatures
 )
 
-// Features holds the value of each. What this capture cannot give is NaN, and no
-// comparison with it holds.
+// Features holds the value of each feature. One that this capture cannot give is NaN,
+// so every comparison with it is false.
 type Features [NumFeatures]float64
 
-// Meaning says what a published feature is.
-type Meaning struct{ Name, Says string }
+// Meaning is the name of a published feature in outputs, and what it measures.
+type Meaning struct{ Name, Text string }
 
-// Meanings are those of the published features.
+// Meanings has an entry for each published feature.
 var Meanings = [Published]Meaning{
 	RateNow:    {"R1", "queries in the last second"},
 	Rate10:     {"R10", "queries/s over ten seconds"},

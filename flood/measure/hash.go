@@ -8,12 +8,12 @@ import (
 	"qsniff/track"
 )
 
-// Key keys hashes of addresses and ports, and with them sketches: who does not know it
-// cannot aim at places in them.
+// Key seeds the hashes of addresses and ports, and so the sketches: a sender who cannot
+// know it cannot choose addresses that collide.
 type Key uint64
 
-// KeyOf makes a key of the first packet's hashes, which have the seed of the run: the
-// same capture gives the same incidents.
+// KeyOf derives a key from the hashes of the first packet, which have the seed of the
+// run: the same capture gives the same incidents.
 func KeyOf(s *track.Sighting) Key { return Key(lru.Mix(s.ClientHash, s.ServerHash) | 1) }
 
 // PrefixOf returns the network that a host shares with its neighbours: the /24, in IPv6
@@ -28,29 +28,29 @@ func PrefixOf(h *track.Host) track.Host {
 	return p
 }
 
-// Prefix returns a hash of what PrefixOf returned.
-func (k Key) Prefix(p *track.Host) uint64 {
+// HashPrefix returns a hash of a network that PrefixOf returned.
+func (k Key) HashPrefix(p *track.Host) uint64 {
 	if p.Is4() {
 		return lru.Mix(uint64(k), uint64(binary.BigEndian.Uint32(p[12:])))
 	}
 	return lru.Mix(uint64(k)+1, binary.BigEndian.Uint64(p[:8]))
 }
 
-// Site returns a hash of the larger network of a host: the /16, in IPv6 the /32.
-func (k Key) Site(h *track.Host) uint64 {
+// HashSite returns a hash of the larger network of a host: the /16, in IPv6 the /32.
+func (k Key) HashSite(h *track.Host) uint64 {
 	if h.Is4() {
 		return lru.Mix(lru.Mix(uint64(k), uint64(binary.BigEndian.Uint16(h[12:]))), 0)
 	}
 	return lru.Mix(lru.Mix(uint64(k)+1, uint64(binary.BigEndian.Uint32(h[:4]))), 0)
 }
 
-// Port returns a hash of a port: ports in a row are to differ in every bit.
-func (k Key) Port(port uint16) uint64 { return lru.Mix(lru.Mix(uint64(k), uint64(port)), 0) }
+// HashPort returns a hash of a port. Consecutive ports differ in every bit of it.
+func (k Key) HashPort(port uint16) uint64 { return lru.Mix(lru.Mix(uint64(k), uint64(port)), 0) }
 
-// Host returns a hash of a host.
-func (k Key) Host(h track.Host) uint64 { return h.Hash(uint64(k)) }
+// HashHost returns a hash of a host.
+func (k Key) HashHost(h track.Host) uint64 { return h.Hash(uint64(k)) }
 
-// Network returns the network of a host as others write it: its /24, in IPv6 its /64.
+// Network returns the prefix of a host as netip prints it: its /24, in IPv6 its /64.
 func Network(h track.Host) netip.Prefix {
 	bits := 64
 	if h.Is4() {
@@ -59,18 +59,17 @@ func Network(h track.Host) netip.Prefix {
 	return netip.PrefixFrom(h.Addr(), bits).Masked()
 }
 
-// scope is where an address can be a source.
+// scope classifies source addresses by where they can be used.
 type scope uint8
 
 const (
 	public     scope = iota
-	local            // private, shared or for tests: possible where the server's own is
+	local            // private, shared or for tests: possible where the server's own address is
 	impossible       // no host has it
 )
 
-// scopeOf returns the scope of a source. A thirteenth to a seventh of random IPv4
-// addresses are not public, and nearly nine tenths of random IPv6
-// ones.
+// scopeOf returns the scope of a source. Of random IPv4 addresses, one in seven to one in
+// thirteen is not public, of random IPv6 addresses nearly nine in ten.
 func scopeOf(h *track.Host) scope {
 	if !h.Is4() {
 		return scope6(h)
@@ -85,6 +84,7 @@ func scopeOf(h *track.Host) scope {
 	return public
 }
 
+// scope6 returns the scope of an IPv6 source.
 func scope6(h *track.Host) scope {
 	switch {
 	case h[0]>>5 == 1: // 2000::/3
@@ -95,7 +95,7 @@ func scope6(h *track.Host) scope {
 	return impossible
 }
 
-// Share returns n as a part of all; 0 of nothing is 0.
+// Share returns n / all, or 0 if all is 0.
 func Share(n, all float64) float64 {
 	if all <= 0 {
 		return 0

@@ -1,21 +1,22 @@
 package measure
 
 const (
-	// claimSets sets of four are the sources whose challenges are followed: one in 2^n of
-	// them where more than ClaimsEach new ones come in a second.
+	// Claims follows claimSets sets of claimWays sources, 65,536 in all; where more than
+	// ClaimsEach new ones come in a second, one source in 2^n. Chosen: ClaimsEach sources a
+	// second fill the sets in 20 s, several times PendingFor.
 	claimSets  = 1 << 14
 	ClaimsEach = 3000
-	// claimsCalm is the rate below which more sources are followed again.
+	// claimsCalm is the number of new sources a second below which more are followed again.
 	claimsCalm = 500
-	// TopSources and TopPrefixes are how many sources and networks of a server are told
-	// apart in ten seconds.
+	// TopSources and TopPrefixes are how many sources and networks of a server a pane counts
+	// one by one. Chosen: a flood from fewer sources is listed whole.
 	TopSources  = 512
 	TopPrefixes = 256
-	// provenBytes is the size of each of two filters that hold the sources that proved their address in
-	// the last ten to twenty minutes.
+	// provenBytes is the size of each of the two filters that hold the sources that proved
+	// their address in the last ten to twenty minutes.
 	provenBytes = 16 << 10
-	// BinSeconds is how far back seconds are kept.
+	// BinSeconds is how many seconds back counts are kept: a minute, for the rate over one.
 	BinSeconds = 64
-	// PaneSeconds is how long a pane is.
+	// PaneSeconds is the length of a pane.
 	PaneSeconds = 10
 )

@@ -6,33 +6,35 @@ import (
 	"qsniff/track"
 )
 
-// Server is one that is watched closely: what it was asked and answered in the last
+// Server is a server that is watched closely: what it was asked and answered in the last
 // seconds. Times are seconds of the detector; 0 is never.
 type Server struct {
 	End   track.End
 	Hash  uint64
-	Proto *dissect.Proto // of the first packet that had one
-	Born  int32          // when it came to be watched, or was counted first
+	Proto *dissect.Proto // of most packets that have one
+	votes uint8          // by how many these lead
+	Born  int32          // when it became watched, or was counted first
 
-	LastAsked      int32
-	LastSent       int32 // anything
-	LastChallenge  int32 // that it gave
-	FirstChallenge int32
-	LastCut        int32 // a challenge was brought back that the capture cut
+	LastAsked      int32 // second of the last request or junk
+	LastSent       int32 // any packet
+	LastChallenge  int32 // the server gave one
+	FirstChallenge int32 // the first that it gave
+	LastCut        int32 // a source brought back a challenge that the capture cut
 
-	Base  float64 // queries/s when nothing is wrong
+	Base  float64 // the baseline: queries/s when nothing is wrong
 	habit habit
 
 	key     Key
 	seconds [BinSeconds]Second
-	panes   [2]pane // the one at hand is panes[turn&1]
+	panes   [2]pane // the current one is panes[turn&1]
 	turn    int32
 }
 
-// habit is what a server's sources do when nothing is wrong, counts in a second.
+// habit is what the server's sources do in a second when nothing is wrong, as slow means
+// of Second's counts.
 type habit struct{ challenged, echoed, orphans float64 }
 
-// Init makes the sketches of a server. It is done once.
+// Init allocates the sketches of a server. It is called once.
 func (t *Server) Init(k Key) {
 	t.key = k
 	for i := range t.panes {
@@ -40,7 +42,7 @@ func (t *Server) Init(k Key) {
 	}
 }
 
-// Reset makes another server of t, keeping its memory.
+// Reset makes t another server. It reuses the memory.
 func (t *Server) Reset(e track.End, hash uint64, now int32) {
 	panes := t.panes
 	for i := range panes {
@@ -48,17 +50,17 @@ func (t *Server) Reset(e track.End, hash uint64, now int32) {
 	}
 	*t = Server{key: t.key, End: e, Hash: hash, Born: now, LastAsked: now, panes: panes}
 	t.turn = now / PaneSeconds
-	t.pane().start = now
+	t.currentPane().start = now
 }
 
-func (t *Server) pane() *pane   { return &t.panes[t.turn&1] }
-func (t *Server) before() *pane { return &t.panes[(t.turn+1)&1] }
+func (t *Server) currentPane() *pane  { return &t.panes[t.turn&1] }
+func (t *Server) previousPane() *pane { return &t.panes[(t.turn+1)&1] }
 
-// PaneStart returns the second in which the pane at hand began.
-func (t *Server) PaneStart() int32 { return t.pane().start }
+// PaneStart returns the second in which the current pane began.
+func (t *Server) PaneStart() int32 { return t.currentPane().start }
 
-// Second returns the counts of a second, empty if it is new.
-func (t *Server) Second(sec int32, nanos int64) *Second {
+// OpenSecond returns the counts of a second, which are zero if nothing came in it yet.
+func (t *Server) OpenSecond(sec int32, nanos int64) *Second {
 	b := &t.seconds[sec%BinSeconds]
 	if b.Sec != sec {
 		*b = Second{Sec: sec, Nanos: nanos}
@@ -66,7 +68,8 @@ func (t *Server) Second(sec int32, nanos int64) *Second {
 	return b
 }
 
-// At returns the counts of a second that is over, or nil if nothing happened in it.
+// At returns the counts of a second in the last BinSeconds, or nil if nothing happened in
+// it.
 func (t *Server) At(sec int32) *Second {
 	if t == nil || sec < 0 {
 		return nil
@@ -77,7 +80,7 @@ func (t *Server) At(sec int32) *Second {
 	return nil
 }
 
-// Sum adds up the n seconds to sec.
+// Sum adds up the n seconds that end with sec.
 func (t *Server) Sum(sec, n int32) Second {
 	var s Second
 	for i := sec - n + 1; i <= sec; i++ {
@@ -88,8 +91,8 @@ func (t *Server) Sum(sec, n int32) Second {
 	return s
 }
 
-// Roll begins a new pane where it is time.
-func (t *Server) Roll(now int32) {
+// TurnPane begins a new pane if the current one has ended.
+func (t *Server) TurnPane(now int32) {
 	turn := now / PaneSeconds
 	if turn == t.turn {
 		return
@@ -98,37 +101,40 @@ func (t *Server) Roll(now int32) {
 		t.panes[(turn+1)&1].reset(now - PaneSeconds)
 	}
 	t.turn = turn
-	t.pane().reset(now)
+	t.currentPane().reset(now)
 }
 
-// IsOneWay reports whether the capture seems to have what goes to the server only.
+// IsOneWay reports whether the capture seems to have only what goes to the server.
 func (t *Server) IsOneWay(now int32) bool {
 	return t.LastSent == 0 || now-t.LastSent > BinSeconds && t.LastSent < t.Born
 }
 
-// Most returns how many queries of the window one source sent, and all.
-func (t *Server) Most() (one, all uint32) {
-	return t.panes[0].most + t.panes[1].most, t.panes[0].queries + t.panes[1].queries
+// BusiestCount returns how many queries of the window the busiest source sent, and how
+// many there are.
+func (t *Server) BusiestCount() (one, all uint32) {
+	return t.panes[0].busiest + t.panes[1].busiest, t.panes[0].queries + t.panes[1].queries
 }
 
-// MergeSources adds the sources of a sort in the pane at hand to all.
-func (t *Server) MergeSources(all *sketch.Distinct, sort Sort) { all.Merge(&t.pane().sources[sort]) }
-
-// MergeSourcesBefore adds those of the pane before.
-func (t *Server) MergeSourcesBefore(all *sketch.Distinct, sort Sort) {
-	all.Merge(&t.before().sources[sort])
+// MergeSources adds the sources of a sort in the current pane to all.
+func (t *Server) MergeSources(all *sketch.Distinct, sort Sort) {
+	all.Merge(&t.currentPane().sources[sort])
 }
 
-// Busiest lists the sources of a sort in the window, busiest first. It returns list, with
-// other elements.
-func (t *Server) Busiest(list []Busy, sort Sort) []Busy {
-	return Merge(list, t.pane().top[sort], t.before().top[sort])
+// MergePreviousSources adds the sources of a sort in the previous pane to all.
+func (t *Server) MergePreviousSources(all *sketch.Distinct, sort Sort) {
+	all.Merge(&t.previousPane().sources[sort])
 }
 
-// EachPrefix calls f with the busiest networks of the pane at hand, in no order: the
-// bounds of their queries, and how many hosts were seen at least.
+// Busiest lists the sources of a sort in the window, busiest first. It overwrites list and
+// returns it.
+func (t *Server) Busiest(list []BusyHost, sort Sort) []BusyHost {
+	return mergeBusiest(list, t.currentPane().top[sort], t.previousPane().top[sort])
+}
+
+// EachPrefix calls f for each of the busiest networks of the current pane, in no order, with
+// bounds of the number of their queries and a lower bound of the number of their hosts.
 func (t *Server) EachPrefix(f func(prefix track.Host, low, high uint32, hosts int)) {
-	t.pane().prefixes.Each(func(it *sketch.Item[track.Host, Neighbours], low, high uint32) {
+	t.currentPane().prefixes.Each(func(it *sketch.Item[track.Host, Neighbours], low, high uint32) {
 		f(it.Key, low, high, it.Value.hosts.Count())
 	})
 }

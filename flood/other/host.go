@@ -45,10 +45,8 @@ func (n *tally) add(s *track.Sighting) {
 
 // view tells apart the sources of a class at a host, and the ports that it goes to.
 type view struct {
-	sources sketch.Distinct
-	top     *measure.Top
-	packets uint64
-	ports   sketch.Few
+	*measure.Senders
+	ports sketch.Dominant
 }
 
 // count counts a packet to the host.
@@ -61,20 +59,16 @@ func (h *Host) count(class int, s *track.Sighting, key measure.Key) {
 	if v == nil {
 		return
 	}
-	from, hash := &s.Src, s.ClientHash
+	hash := s.ClientHash
 	switch s.What {
 	case track.IsAgreed:
-		hash = key.Host(s.Src)
+		hash = key.HashHost(s.Src)
 	case track.IsUnreachable: // who sent it is not known
 		return
 	}
-	v.sources.Add(hash)
-	v.packets++
+	v.Add(key, s, hash, h.lastIn)
 	if s.DstPort != 0 { // a fragment has none
 		v.ports.Add(uint32(s.DstPort))
-	}
-	if x := v.top.Add(*from, hash); x != nil {
-		x.Note(s.TTL, key.Port(s.SrcPort), h.lastIn)
 	}
 }
 

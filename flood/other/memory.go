@@ -15,5 +15,5 @@ const (
 	FixedBytes = 2*(sessionBytes+2*handshakeBytes) + int(unsafe.Sizeof(Table{}))
 	KnownBytes = knownHosts * (int(unsafe.Sizeof(lru.Evicted[track.Host, known]{})) + 3*4 + 2*8)
 	MostBytes  = heavyHosts*int(unsafe.Sizeof(Host{})) +
-		views*(int(unsafe.Sizeof(view{}))+topSources*(int(unsafe.Sizeof(sketch.Item[track.Host, measure.Seen]{}))+2*4))
+		views*(int(unsafe.Sizeof(view{})+unsafe.Sizeof(measure.Senders{}))+topSources*(int(unsafe.Sizeof(sketch.Item[track.Host, measure.Activity]{}))+2*4))
 )

@@ -2,8 +2,6 @@ package other
 
 import (
 	"qsniff/flood/measure"
-	"qsniff/flood/sketch"
-	"qsniff/track"
 )
 
 // Spell is how a class of packets goes at a host: what is usual, and the flood that there
@@ -102,11 +100,11 @@ func (t *Table) Tick(now int32, nanos int64, lim *Limits) {
 	}
 	t.now = now + 1
 	if now%sessionTurn == 0 {
-		t.session.Turn()
+		t.session.Rotate()
 	}
 	if now%handshakeTurn == 0 {
-		t.half.Turn()
-		t.agreed.Turn()
+		t.half.Rotate()
+		t.agreed.Rotate()
 	}
 }
 
@@ -254,16 +252,14 @@ func (t *Table) takeView() *view {
 	if n := len(t.spare); n > 0 {
 		v := t.spare[n-1]
 		t.spare = t.spare[:n-1]
-		v.sources.Reset()
-		v.top.Reset()
+		v.Reset()
 		v.ports.Reset()
-		v.packets = 0
 		return v
 	}
 	if len(t.views) == views {
 		return nil
 	}
-	v := &view{top: sketch.NewTop[track.Host, measure.Seen](topSources)}
+	v := &view{Senders: measure.NewSenders(topSources)}
 	t.views = append(t.views, v)
 	return v
 }
@@ -286,7 +282,7 @@ func (s *Spell) Port() (port uint16, share float64) {
 	if s.view == nil {
 		return 0, 0
 	}
-	v, n, all := s.view.ports.Most()
+	v, n, all := s.view.ports.Leader()
 	return uint16(v), measure.Share(float64(n), float64(all))
 }
 
@@ -296,7 +292,7 @@ func (s *Spell) Sources() float64 {
 	if s.view == nil {
 		return 0
 	}
-	return s.view.sources.Count()
+	return s.view.Count()
 }
 
 // Viewed returns of how many packets the sources were looked at.
@@ -304,16 +300,13 @@ func (s *Spell) Viewed() uint64 {
 	if s.view == nil {
 		return 0
 	}
-	return s.view.packets
+	return s.view.Packets
 }
 
 // Busiest lists the busiest sources, in list.
-func (s *Spell) Busiest(list []measure.Busy) []measure.Busy {
+func (s *Spell) Busiest(list []measure.BusyHost) []measure.BusyHost {
 	if s.view == nil {
 		return list[:0]
 	}
-	return measure.Merge(list, s.view.top, nobody)
+	return s.view.Busiest(list)
 }
-
-// nobody is the sources of a pane before, which a view has not.
-var nobody = sketch.NewTop[track.Host, measure.Seen](1)

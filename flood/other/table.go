@@ -124,7 +124,7 @@ func (t *Table) learn(h *track.Host) *known {
 	if k == nil {
 		var gone *lru.Evicted[track.Host, known]
 		k, gone = t.known.Put(*h)
-		*k = known{id: t.key.Host(*h), sec: t.now}
+		*k = known{id: t.key.HashHost(*h), sec: t.now}
 		if gone != nil && gone.Val.heavy != nil {
 			gone.Val.heavy.forget(&gone.Val)
 			t.forgotten++

@@ -1,26 +1,27 @@
-// Package proof finds out which sources of packets are at the address that they
-// give. It is a track.Watcher and bounded; it has no opinion on what they send.
+// Package proof finds out which sources of packets are at the address that they give. It is
+// a track.Watcher and takes a fixed amount of memory. It does not judge what the sources
+// send.
 //
-// UDP does not say where a packet comes from: any address can stand in it. There are
-// two proofs, and both are the same idea, a number that only whoever receives the
-// server's packets can know:
+// The source address of a UDP packet proves nothing: a sender can write any. There are
+// two proofs of the same kind: a number that only somebody who receives the
+// server's packets can know comes back.
 //
 //   - challenge: the server gave the address a challenge, and a request from the
-//     address brings it back. The last two that a server gave to an address count,
-//     each for a minute. Challenges are for addresses: the port may be another.
+//     address brings it back. The last two challenges that a server gave to an address
+//     count, each for a minute (freshFor), whatever the port: challenges are for addresses.
 //   - handshake: the server agreed to a TCP connection with a first sequence number
 //     of its own, and the next segment from the address acknowledges that number.
 //
 // # What it does not prove
 //
-// A proof is of its moment. From then on others can send with the same address, and
-// who guards an allow-list with it must know that floods do (SmartlyDressedGames
-// U3-SDK#3310: with the addresses of players). A proof also says nothing of intent,
-// and of who shares an address behind a NAT.
+// A proof holds for its moment. From then on others can send with the same address: floods
+// do send with addresses of players, which defeats an allow-list (SmartlyDressedGames
+// U3-SDK#3310). A proof is also no evidence of good intent, nor of who sends among those
+// that share an address by NAT.
 //
 // A server that gives the same challenge to everybody proves nothing: an attacker
-// asks once from an address of its own. What such servers show is left out, see
-// Summary.Shared. Nor does a capture prove anything whose capturing host lets
-// packets with the server's own address come in from outside: an attacker then
-// plays both parts. Options.Ours keeps that to servers that one knows.
+// gets it once at an address of its own. Such servers are listed in Summary.Shared, and
+// echoes of their challenges do not count. Nor does a capture prove anything if the capturing
+// host lets packets with the server's own address come in from outside: an attacker then
+// plays both parts. Options.Ours restricts proofs to servers that the user named.
 package proof

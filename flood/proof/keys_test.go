@@ -8,7 +8,7 @@ import (
 
 // TestChosenKeys: nobody can choose keys that collide in the tables.
 func TestChosenKeys(t *testing.T) {
-	lrutest.Check[end](t)
+	lrutest.Check[socket](t)
 	lrutest.Check[offerKey](t)
-	lrutest.Check[pendingKey](t)
+	lrutest.Check[connKey](t)
 }

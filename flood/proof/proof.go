@@ -2,22 +2,24 @@ package proof
 
 import (
 	"net/netip"
+	"slices"
 
+	"qsniff/dissect"
 	"qsniff/internal/hostset"
 	"qsniff/internal/lru"
 	"qsniff/track"
 )
 
-// How is a way, or ways, to prove an address.
-type How uint8
+// Method is a set of ways to prove an address.
+type Method uint8
 
 // The ways.
 const (
-	Challenge How = 1 << iota
+	Challenge Method = 1 << iota
 	Handshake
 )
 
-// Options choose what is collected. The zero value is everything.
+// Options choose what is collected. The zero value collects the proofs of all servers.
 type Options struct {
 	Ours  *hostset.Set // servers whose challenges and handshakes count; nil: all
 	Scale float64      // of the tables, as a multiple of the usual; 0: the usual
@@ -25,280 +27,290 @@ type Options struct {
 
 // Collector collects proofs. It implements track.Watcher.
 type Collector struct {
-	ours    *hostset.Set
-	proven  *lru.Table[track.Host, source]
-	offered *lru.Table[offerKey, offer]
-	pending *lru.Table[pendingKey, pending]
-	servers *lru.Table[end, giver]
-	seen    Seen
+	ours       *hostset.Set
+	proven     *lru.Table[track.Host, provenSource]
+	offered    *lru.Table[offerKey, offer]
+	handshakes *lru.Table[connKey, handshake]
+	servers    *lru.Table[socket, serverState]
+	counts     Counts
+	asked      []*dissect.Proto // as in Summary
 
-	forgotten  uint64 // proven sources that made room
-	overlooked uint64 // challenges and handshakes that made room while they were fresh
+	evicted        uint64 // proven sources
+	evictedPending uint64 // challenges and handshakes that could still have been completed
 }
 
-// end is one end of UDP or TCP, and which of them.
-type end struct {
+// socket is one end of UDP or TCP.
+type socket struct {
 	track.End
-	tcp bool
+	isTCP bool
 }
 
-// Hash tells the ends of UDP and TCP apart.
-func (e end) Hash(seed uint64) uint64 {
-	if e.tcp {
+// Hash returns different values for the same end of UDP and of TCP.
+func (e socket) Hash(seed uint64) uint64 {
+	if e.isTCP {
 		seed++
 	}
 	return e.End.Hash(seed)
 }
 
-// offerKey is a server and the address that it gave a challenge.
+// offerKey is a server and the address to which it gave a challenge.
 type offerKey struct {
-	server end
+	server socket
 	client track.Host
 }
 
+// Hash mixes the key with the seed.
 func (k offerKey) Hash(seed uint64) uint64 { return k.client.Hash(k.server.Hash(seed)) }
 
-// offer is the last two challenges, the newer one first.
+// offer is the last two challenges that the server gave to the address, the newer one first.
 type offer [2]challenge
 
+// challenge is a number that a server gave.
 type challenge struct {
-	key   uint32
-	given bool
-	used  bool  // it was brought back since
-	age   int64 // when it was given
+	value   uint32
+	isGiven bool
+	isUsed  bool  // it was brought back since
+	givenAt int64 // Sighting.Age
 }
 
-// pendingKey is the ends of a TCP connection.
-type pendingKey struct {
-	server, client end
+// connKey is the ends of a TCP connection.
+type connKey struct {
+	server, client socket
 }
 
-func (k pendingKey) Hash(seed uint64) uint64 { return k.client.Hash(k.server.Hash(seed)) }
+// Hash mixes the key with the seed.
+func (k connKey) Hash(seed uint64) uint64 { return k.client.Hash(k.server.Hash(seed)) }
 
-// pending is a connection that the server agreed to.
-type pending struct {
-	isn uint32
-	age int64
+// handshake is a connection to which the server agreed.
+type handshake struct {
+	isn      uint32 // the server's first sequence number
+	agreedAt int64
 }
 
-// giver is the challenge that a server gave last.
-type giver struct {
-	key    uint32
-	again  uint8 // how many times in a row it was given to another address
-	shared bool  // to everybody
-	to     track.Host
+// serverState is the challenge that a server gave last.
+type serverState struct {
+	lastChallenge uint32
+	repeats       uint8 // how many times in a row it was given to another address than before
+	isShared      bool  // the server gives it to everybody
+	lastClient    track.Host
 }
 
-// source is an address that proved itself.
-type source struct {
+// provenSource is an address that proved itself.
+type provenSource struct {
 	first, last int64
 	proofs      uint64
-	how         How
-	n           uint8 // servers kept
-	more        bool  // than those
-	servers     [keptServers]end
+	methods     Method
+	kept        uint8 // servers in use
+	hasMore     bool  // it proved itself to further servers
+	servers     [keptServers]socket
 }
 
-// New returns a collector.
+// New returns an empty collector.
 func New(opt Options) *Collector {
 	if opt.Scale == 0 {
 		opt.Scale = 1
 	}
 	size := func(n int) int { return int(float64(n) * opt.Scale) }
 	return &Collector{
-		ours:    opt.Ours,
-		proven:  lru.New[track.Host, source](size(maxProven)),
-		offered: lru.New[offerKey, offer](size(maxOffered)),
-		pending: lru.New[pendingKey, pending](size(maxPending)),
-		servers: lru.New[end, giver](size(maxServers)),
+		ours:       opt.Ours,
+		proven:     lru.New[track.Host, provenSource](size(maxProven)),
+		offered:    lru.New[offerKey, offer](size(maxOffered)),
+		handshakes: lru.New[connKey, handshake](size(maxPending)),
+		servers:    lru.New[socket, serverState](size(maxServers)),
 	}
 }
 
-// Sight takes a packet.
+// Sight implements track.Watcher: it counts a packet and records what it proves.
 func (c *Collector) Sight(s *track.Sighting) {
 	switch s.What {
 	case track.IsRequest:
-		if c.concerns(s.Dst, s.DstPort) {
-			c.seen.Requests++
-			c.request(s)
+		if c.isOurs(s.Dst, s.DstPort) {
+			c.counts.Requests++
+			if s.Proto != nil && !slices.Contains(c.asked, s.Proto) {
+				c.asked = append(c.asked, s.Proto)
+			}
+			c.checkEcho(s)
 		}
 	case track.IsReply, track.IsPart:
-		if c.concerns(s.Src, s.SrcPort) {
-			c.seen.Replies++
+		if c.isOurs(s.Src, s.SrcPort) {
+			c.counts.Replies++
 		}
 	case track.IsChallenge:
-		if c.concerns(s.Src, s.SrcPort) {
-			c.seen.Challenges++
-			c.offer(s)
+		if c.isOurs(s.Src, s.SrcPort) {
+			c.counts.Challenges++
+			c.recordChallenge(s)
 		}
 	case track.IsOpened:
-		if c.concerns(s.Dst, s.DstPort) {
-			c.seen.Opened++
+		if c.isOurs(s.Dst, s.DstPort) {
+			c.counts.Opened++
 		}
 	case track.IsAgreed:
-		if c.concerns(s.Src, s.SrcPort) {
-			c.seen.Agreed++
-			c.agreed(s)
+		if c.isOurs(s.Src, s.SrcPort) {
+			c.counts.Agreed++
+			c.recordSYNACK(s)
 		}
 	case track.IsAcked:
-		c.acked(s)
+		c.checkACK(s)
 	}
 }
 
-// Tick does nothing: what is too old is told by its age when it is used.
+// Tick does nothing: the age of a challenge is checked when it is brought back.
 func (c *Collector) Tick(age, nanos int64) {}
 
 // Lost counts packets that the capture lacks.
-func (c *Collector) Lost(packets uint64) { c.seen.Lost += packets }
+func (c *Collector) Lost(packets uint64) { c.counts.Lost += packets }
 
 // End does nothing.
 func (c *Collector) End(age, nanos int64) {}
 
-func (c *Collector) concerns(h track.Host, port uint16) bool {
+// isOurs reports whether proofs for the server at h and port count.
+func (c *Collector) isOurs(h track.Host, port uint16) bool {
 	return c.ours == nil || c.ours.Has(netip.AddrPortFrom(h.Addr(), port))
 }
 
-// offer remembers a challenge.
-func (c *Collector) offer(s *track.Sighting) {
+// recordChallenge stores the challenge that a server gives to an address.
+func (c *Collector) recordChallenge(s *track.Sighting) {
 	if s.Flags&track.HasKey == 0 {
 		return
 	}
-	server := end{End: s.From()}
-	if c.gave(server, s) {
+	server := socket{End: s.From()}
+	if c.countGiven(server, s) {
 		return
 	}
 	k := offerKey{server, s.Dst}
 	o := c.offered.Get(k)
 	if o == nil {
-		var gone *lru.Evicted[offerKey, offer]
-		if o, gone = c.offered.Put(k); gone != nil && gone.Val.open(s.Age) {
-			c.overlooked++
+		var evicted *lru.Evicted[offerKey, offer]
+		if o, evicted = c.offered.Put(k); evicted != nil && evicted.Val.isPending(s.Age) {
+			c.evictedPending++
 		}
 	}
 	switch {
-	case !o[0].given || o[0].key != s.Key:
-		o[1], o[0] = o[0], challenge{key: s.Key, given: true, age: s.Age}
-	case s.Flags&track.Copy == 0: // the same once more, and once more to be brought back
-		o[0].age, o[0].used = s.Age, false
+	case !o[0].isGiven || o[0].value != s.Key:
+		o[1], o[0] = o[0], challenge{value: s.Key, isGiven: true, givenAt: s.Age}
+	case s.Flags&track.Copy == 0: // given again: it can be brought back again
+		o[0].givenAt, o[0].isUsed = s.Age, false
 	}
 }
 
-// open reports whether a challenge can still be brought back.
-func (o *offer) open(age int64) bool {
-	return !o[0].used && age-o[0].age <= freshFor.Nanoseconds()
+// isPending reports whether the newer challenge can still be brought back.
+func (o *offer) isPending(age int64) bool {
+	return !o[0].isUsed && age-o[0].givenAt <= freshFor.Nanoseconds()
 }
 
-// gave notes what a server gives and reports whether it gives that to everybody.
-func (c *Collector) gave(server end, s *track.Sighting) (shared bool) {
+// countGiven counts the challenge that a server gives and reports whether the server gives
+// it to everybody.
+func (c *Collector) countGiven(server socket, s *track.Sighting) (shared bool) {
 	g, _ := c.servers.Put(server)
 	switch {
-	case g.shared:
+	case g.isShared:
 		return true
-	case g.key != s.Key || g.to == (track.Host{}):
-		g.key, g.again = s.Key, 0
-	case g.to != s.Dst:
-		g.again++
-		g.shared = g.again >= sharedWith
+	case g.lastChallenge != s.Key || g.lastClient == (track.Host{}):
+		g.lastChallenge, g.repeats = s.Key, 0
+	case g.lastClient != s.Dst:
+		g.repeats++
+		g.isShared = g.repeats >= sharedWith
 	}
-	g.to = s.Dst
-	return g.shared
+	g.lastClient = s.Dst
+	return g.isShared
 }
 
-// request takes a request: one that brings a challenge back is a proof.
-func (c *Collector) request(s *track.Sighting) {
+// checkEcho records a proof if a request brings back a challenge.
+func (c *Collector) checkEcho(s *track.Sighting) {
 	if s.Flags&track.HasKey == 0 {
 		return
 	}
-	server := end{End: s.To()}
+	server := socket{End: s.To()}
 	o := c.offered.Get(offerKey{server, s.Src})
 	if o == nil {
 		return
 	}
 	for i := range o {
 		x := &o[i]
-		if !x.given || x.key != s.Key || s.Age-x.age > freshFor.Nanoseconds() {
+		if !x.isGiven || x.value != s.Key || s.Age-x.givenAt > freshFor.Nanoseconds() {
 			continue
 		}
-		if g := c.servers.Peek(server); g != nil && g.shared {
+		if g := c.servers.Peek(server); g != nil && g.isShared {
 			return
 		}
-		c.prove(s, server, Challenge, !x.used)
-		x.used = true
+		c.recordProof(s, server, Challenge, !x.isUsed)
+		x.isUsed = true
 		return
 	}
 }
 
-// agreed remembers a SYN that was answered.
-func (c *Collector) agreed(s *track.Sighting) {
-	k := pendingKey{end{s.From(), true}, end{s.To(), true}}
-	p, gone := c.pending.Put(k)
-	if gone != nil && s.Age-gone.Val.age <= freshFor.Nanoseconds() {
-		c.overlooked++
+// recordSYNACK stores a connection to which a server agrees.
+func (c *Collector) recordSYNACK(s *track.Sighting) {
+	k := connKey{socket{s.From(), true}, socket{s.To(), true}}
+	p, evicted := c.handshakes.Put(k)
+	if evicted != nil && s.Age-evicted.Val.agreedAt <= freshFor.Nanoseconds() {
+		c.evictedPending++
 	}
-	*p = pending{s.Key, s.Age}
+	*p = handshake{s.Key, s.Age}
 }
 
-// acked takes a segment that may be the third of a handshake.
-func (c *Collector) acked(s *track.Sighting) {
-	k := pendingKey{end{s.To(), true}, end{s.From(), true}}
-	p := c.pending.Peek(k)
+// checkACK records a proof if a segment is the third one of a handshake.
+func (c *Collector) checkACK(s *track.Sighting) {
+	k := connKey{socket{s.To(), true}, socket{s.From(), true}}
+	p := c.handshakes.Peek(k)
 	if p == nil || p.isn != s.Key {
 		return
 	}
-	fresh := s.Age-p.age <= freshFor.Nanoseconds()
-	c.pending.Delete(k)
+	fresh := s.Age-p.agreedAt <= freshFor.Nanoseconds()
+	c.handshakes.Delete(k)
 	if fresh {
-		c.prove(s, k.server, Handshake, true)
+		c.recordProof(s, k.server, Handshake, true)
 	}
 }
 
-// prove notes that the sender of s is where it says. A challenge that is brought
-// back with every request of a poll is one proof.
-func (c *Collector) prove(s *track.Sighting, to end, how How, anew bool) {
-	x, gone := c.proven.Put(s.Src)
-	if gone != nil {
-		c.forgotten++
+// recordProof records that the sender of s is at its address. isNew is false where it was
+// proved by the same challenge before: a challenge that comes back with every request of a
+// poll is one proof.
+func (c *Collector) recordProof(s *track.Sighting, to socket, method Method, isNew bool) {
+	x, evicted := c.proven.Put(s.Src)
+	if evicted != nil {
+		c.evicted++
 	}
 	if x.proofs == 0 {
 		x.first = s.Nanos
 	}
-	if anew || x.proofs == 0 {
+	if isNew || x.proofs == 0 {
 		x.proofs++
 	}
 	x.last = max(x.last, s.Nanos)
-	x.how |= how
-	x.add(to)
+	x.methods |= method
+	x.addServer(to)
 }
 
-// add keeps a server, or the word that there are more.
-func (x *source) add(to end) {
-	for i := range x.servers[:x.n] {
+// addServer adds a server to the list of the source, or sets hasMore if the list is full.
+func (x *provenSource) addServer(to socket) {
+	for i := range x.servers[:x.kept] {
 		if x.servers[i] == to {
 			return
 		}
 	}
-	if x.n == keptServers {
-		x.more = true
+	if x.kept == keptServers {
+		x.hasMore = true
 		return
 	}
-	x.servers[x.n] = to
-	x.n++
+	x.servers[x.kept] = to
+	x.kept++
 }
 
-// Proven reports whether an address has proved itself so far.
-func (c *Collector) Proven(h track.Host) bool {
+// IsProven reports whether an address has proved itself so far.
+func (c *Collector) IsProven(h track.Host) bool {
 	x := c.proven.Peek(h)
-	return x != nil && !c.hollow(x)
+	return x != nil && !c.isHollow(x)
 }
 
-// hollow reports whether all proofs of a source were given to servers that give one
-// challenge to everybody, which may have turned out later.
-func (c *Collector) hollow(x *source) bool {
-	if x.how&Handshake != 0 || x.more {
+// isHollow reports whether all proofs of a source are echoes of challenges that their
+// servers give to everybody. A server may turn out to do that after the proof.
+func (c *Collector) isHollow(x *provenSource) bool {
+	if x.methods&Handshake != 0 || x.hasMore {
 		return false
 	}
-	for i := range x.servers[:x.n] {
-		if g := c.servers.Peek(x.servers[i]); g == nil || !g.shared {
+	for i := range x.servers[:x.kept] {
+		if g := c.servers.Peek(x.servers[i]); g == nil || !g.isShared {
 			return false
 		}
 	}

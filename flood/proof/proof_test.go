@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"qsniff/dissect"
 	"qsniff/internal/hostset"
 	"qsniff/internal/test/race"
 	"qsniff/track"
@@ -19,7 +20,7 @@ const (
 	player = "203.0.113.7:40001"
 )
 
-func sighting(what track.What, src, dst string, at time.Duration, key uint32) *track.Sighting {
+func sighting(what track.PacketType, src, dst string, at time.Duration, key uint32) *track.Sighting {
 	a, b := netip.MustParseAddrPort(src), netip.MustParseAddrPort(dst)
 	s := &track.Sighting{What: what, Src: track.HostOf(a), SrcPort: a.Port(), Dst: track.HostOf(b), DstPort: b.Port(),
 		Age: int64(at), Nanos: int64(at), Key: key}
@@ -80,8 +81,8 @@ func TestProofs(t *testing.T) {
 		}
 		got := ""
 		for _, x := range c.Summary().Sources {
-			got += fmt.Sprint(x.Addr, " ", x.Proofs, " ", x.How.Words(), " ", len(x.Servers))
-			if !c.Proven(track.Host(x.Addr.As16())) {
+			got += fmt.Sprint(x.Addr, " ", x.Proofs, " ", x.Methods.Names(), " ", len(x.Servers))
+			if !c.IsProven(track.Host(x.Addr.As16())) {
 				t.Errorf("%s: %v is not proven", tt.name, x.Addr)
 			}
 		}
@@ -100,7 +101,7 @@ func TestTimesAndServers(t *testing.T) {
 		c.Sight(sighting(track.IsChallenge, to, player, at, 7))
 		c.Sight(sighting(track.IsRequest, player, to, at, 7))
 	}
-	want := []Source{{Addr: netip.MustParseAddr("203.0.113.7"), First: 1e9, Last: 5e9, How: Challenge, Proofs: 5, More: true, Servers: []Server{
+	want := []Source{{Addr: netip.MustParseAddr("203.0.113.7"), First: 1e9, Last: 5e9, Methods: Challenge, Proofs: 5, HasMore: true, Servers: []Server{
 		{netip.MustParseAddrPort("198.51.100.17:27015"), false}, {netip.MustParseAddrPort("198.51.100.17:27016"), false},
 		{netip.MustParseAddrPort("198.51.100.17:27017"), false}}}}
 	if diff := cmp.Diff(c.Summary().Sources, want, cmp.Comparer(func(a, b netip.Addr) bool { return a == b }),
@@ -128,7 +129,7 @@ func TestSharedChallenge(t *testing.T) {
 	if len(s.Shared) != 1 || s.Shared[0].String() != server {
 		t.Errorf("shared: got %v, want %s", s.Shared, server)
 	}
-	if c.Proven(track.HostOf(netip.MustParseAddrPort("203.0.113.1:1"))) {
+	if c.IsProven(track.HostOf(netip.MustParseAddrPort("203.0.113.1:1"))) {
 		t.Error("203.0.113.1 counts as proven")
 	}
 }
@@ -147,7 +148,7 @@ func TestOurs(t *testing.T) {
 		c.Sight(sighting(track.IsAcked, from, to, 0, 7))
 	}
 	s := c.Summary()
-	if len(s.Sources) != 1 || s.Sources[0].Addr.String() != "203.0.113.2" || s.Seen.Requests != 1 {
+	if len(s.Sources) != 1 || s.Sources[0].Addr.String() != "203.0.113.2" || s.Counts.Requests != 1 {
 		t.Errorf("got %+v", s)
 	}
 }
@@ -157,7 +158,7 @@ func TestWhy(t *testing.T) {
 	tests := []struct {
 		name string
 		in   []step
-		want Why
+		want Reason
 	}{
 		{"nothing", nil, NoTraffic},
 		{"other traffic", []step{sighting(track.IsOther, player, server, 0, 0)}, NoTraffic},
@@ -179,6 +180,27 @@ func TestWhy(t *testing.T) {
 		if got := c.Summary().Why(); got != tt.want {
 			t.Errorf("%s: got %d, want %d", tt.name, got, tt.want)
 		}
+	}
+}
+
+// TestAsked: the summary has the protocols that servers were asked in, each once.
+func TestAsked(t *testing.T) {
+	one, two := &dissect.Proto{Name: "one"}, &dissect.Proto{Name: "two"}
+	ours, err := hostset.Parse(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := New(Options{Ours: ours})
+	for _, x := range []struct {
+		to    string
+		proto *dissect.Proto
+	}{{server, two}, {server, one}, {server, two}, {server, nil}, {other, &dissect.Proto{Name: "elsewhere"}}} {
+		s := sighting(track.IsRequest, player, x.to, 0, 0)
+		s.Proto = x.proto
+		c.Sight(s)
+	}
+	if diff := cmp.Diff([]*dissect.Proto{two, one}, c.Summary().Asked); diff != "" {
+		t.Errorf("want -, got +\n%s", diff)
 	}
 }
 
@@ -207,8 +229,8 @@ func TestFlood(t *testing.T) {
 	}
 	c.Sight(echoed("203.0.113.8:5", 2*time.Second, 9))
 	s := c.Summary()
-	if len(s.Sources) != 2 || s.Forgotten != 0 || s.Overlooked == 0 {
-		t.Errorf("got %d proven, %d forgotten, %d overlooked", len(s.Sources), s.Forgotten, s.Overlooked)
+	if len(s.Sources) != 2 || s.Evicted != 0 || s.EvictedPending == 0 {
+		t.Errorf("got %d proven, %d evicted, %d pending evicted", len(s.Sources), s.Evicted, s.EvictedPending)
 	}
 }
 
@@ -223,8 +245,8 @@ func TestForgotten(t *testing.T) {
 		c.Sight(e)
 	}
 	s := c.Summary()
-	if len(s.Sources) != 65 || s.Forgotten != 1000-65 {
-		t.Errorf("got %d proven, %d forgotten", len(s.Sources), s.Forgotten)
+	if len(s.Sources) != 65 || s.Evicted != 1000-65 {
+		t.Errorf("got %d proven, %d evicted", len(s.Sources), s.Evicted)
 	}
 }
 

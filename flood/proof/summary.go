@@ -5,19 +5,22 @@ import (
 	"net/netip"
 	"slices"
 
+	"qsniff/dissect"
 	"qsniff/track"
 )
 
-// Summary is what a collector has in the end.
+// Summary is the result of a Collector.
 type Summary struct {
 	Sources []Source // by address, IPv4 first
-	Seen    Seen
-	// Forgotten counts proven addresses that made room for others, and Overlooked
-	// challenges and handshakes that made room before a minute was over: proofs of
-	// them would have gone unnoticed.
-	Forgotten, Overlooked uint64
-	// Shared are servers that give the same challenge to everybody: addresses that
-	// brought back none but those are left out.
+	Counts  Counts
+	// Asked lists the protocols of the counted requests, in the order of the first ones.
+	Asked []*dissect.Proto
+	// Evicted counts proven addresses that were evicted, and EvictedPending challenges and
+	// handshakes that were evicted before a minute was over: their proofs would have gone
+	// unnoticed.
+	Evicted, EvictedPending uint64
+	// Shared are the servers that give the same challenge to everybody. Addresses that
+	// brought back only such challenges are not in Sources.
 	Shared []netip.AddrPort
 }
 
@@ -25,42 +28,42 @@ type Summary struct {
 type Source struct {
 	Addr        netip.Addr
 	First, Last int64
-	How         How
+	Methods     Method
 	Proofs      uint64   // challenges brought back and handshakes completed
-	Servers     []Server // to which; the first few
-	More        bool     // there were others
+	Servers     []Server // to which it proved itself; the first keptServers
+	HasMore     bool     // it proved itself to further servers
 }
 
-// Server is where an address proved itself.
+// Server is a server to which an address proved itself.
 type Server struct {
 	End netip.AddrPort
 	TCP bool
 }
 
-// Seen counts what proofs are made of, at the servers that count.
-type Seen struct {
+// Counts are the packets from which proofs are made, at the servers that count.
+type Counts struct {
 	Requests, Replies uint64
 	Challenges        uint64
-	Opened, Agreed    uint64 // TCP connections that clients asked for, that servers agreed to
-	Lost              uint64 // packets that the capture lacks, as far as it tells
+	Opened, Agreed    uint64 // TCP connections that clients requested, and to which servers agreed
+	Lost              uint64 // packets known to be missing from the capture
 }
 
-// Why says why there are no proofs.
-type Why uint8
+// Reason is why there are no proofs.
+type Reason uint8
 
 // The reasons.
 const (
-	NoReason     Why = iota // there are proofs
-	NoTraffic               // no queries, no connections
-	OnlyToServer            // the servers' packets are not in the capture
-	OnlyToClient            // the clients' packets are not in it
-	Unchallenged            // the servers answer whoever asks
-	NoneReturned            // challenges were given, none came back
+	NoReason     Reason = iota // there are proofs
+	NoTraffic                  // no queries, no connections
+	OnlyToServer               // the servers' packets are not in the capture
+	OnlyToClient               // the clients' packets are not in it
+	Unchallenged               // the servers answer whoever asks
+	NoneReturned               // challenges were given, none came back
 )
 
-// Why returns the reason for an empty list.
-func (s *Summary) Why() Why {
-	x := &s.Seen
+// Why returns the reason why Sources is empty.
+func (s *Summary) Why() Reason {
+	x := &s.Counts
 	in, out := x.Requests+x.Opened, x.Replies+x.Challenges+x.Agreed
 	switch {
 	case len(s.Sources) > 0:
@@ -79,15 +82,15 @@ func (s *Summary) Why() Why {
 
 // Summary returns what was collected so far.
 func (c *Collector) Summary() *Summary {
-	s := &Summary{Seen: c.seen, Forgotten: c.forgotten, Overlooked: c.overlooked}
+	s := &Summary{Counts: c.counts, Asked: slices.Clone(c.asked), Evicted: c.evicted, EvictedPending: c.evictedPending}
 	for h, x := range c.proven.All() {
-		if !c.hollow(x) {
+		if !c.isHollow(x) {
 			s.Sources = append(s.Sources, x.report(h))
 		}
 	}
 	slices.SortFunc(s.Sources, func(a, b Source) int { return a.Addr.Compare(b.Addr) })
 	for e, g := range c.servers.All() {
-		if g.shared {
+		if g.isShared {
 			s.Shared = append(s.Shared, e.AddrPort())
 		}
 	}
@@ -97,16 +100,17 @@ func (c *Collector) Summary() *Summary {
 	return s
 }
 
-func (x *source) report(h track.Host) Source {
-	out := Source{Addr: h.Addr(), First: min(x.first, x.last), Last: x.last, How: x.how, Proofs: x.proofs, More: x.more}
-	for _, e := range x.servers[:x.n] {
-		out.Servers = append(out.Servers, Server{e.AddrPort(), e.tcp})
+// report returns the source as the summary lists it.
+func (x *provenSource) report(h track.Host) Source {
+	out := Source{Addr: h.Addr(), First: min(x.first, x.last), Last: x.last, Methods: x.methods, Proofs: x.proofs, HasMore: x.hasMore}
+	for _, e := range x.servers[:x.kept] {
+		out.Servers = append(out.Servers, Server{e.AddrPort(), e.isTCP})
 	}
 	return out
 }
 
-// Words are the ways by their names in output.
-func (h How) Words() []string {
+// Names returns the names of the methods in outputs.
+func (h Method) Names() []string {
 	var words []string
 	for i, w := range [...]string{"challenge", "handshake"} {
 		if h&(1<<i) != 0 {

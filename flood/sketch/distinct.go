@@ -12,17 +12,17 @@ const (
 	distinctCells = 1 << distinctBits
 )
 
-// DistinctError is the standard error of Distinct.Count as a share of it, for
-// counts above some thousand; below it is smaller.
+// DistinctError is the standard error of Distinct.Count as a share of the count. Below 2.5
+// times its registers, 5,120, the error is smaller.
 const DistinctError = 0.023
 
-// Distinct estimates how many different hashes it was given (HyperLogLog, Flajolet
-// et al. 2007, with linear counting below 2.5 times its registers).
+// Distinct estimates how many different hashes were added (HyperLogLog, Flajolet et al.
+// 2007, with linear counting below 2.5 times its registers).
 type Distinct struct {
 	cells [distinctCells]uint8
 }
 
-// Add takes a hash, of which all bits must be mixed.
+// Add counts a hash, all bits of which must be mixed.
 func (d *Distinct) Add(h uint64) {
 	rank := uint8(bits.LeadingZeros64(h<<distinctBits|1<<(distinctBits-1))) + 1
 	if c := &d.cells[h>>(64-distinctBits)]; *c < rank {
@@ -30,17 +30,17 @@ func (d *Distinct) Add(h uint64) {
 	}
 }
 
-// Merge adds what o was given.
+// Merge adds the hashes that were added to o.
 func (d *Distinct) Merge(o *Distinct) {
 	for i, c := range &o.cells {
 		d.cells[i] = max(d.cells[i], c)
 	}
 }
 
-// Reset forgets everything.
+// Reset empties d.
 func (d *Distinct) Reset() { clear(d.cells[:]) }
 
-// Count is the estimate.
+// Count returns the estimate.
 func (d *Distinct) Count() float64 {
 	sum, empty := 0.0, 0
 	for _, c := range &d.cells {

@@ -5,53 +5,55 @@ import (
 	"math/bits"
 )
 
-// Linear counts few different hashes (Whang et al. 1990): exact while bits do not
-// collide, about 4 % off at 100, and full above 1,000.
-type Linear [4]uint64
+// Linear256 estimates how many different hashes were added with a bitmap of 256 bits
+// (linear counting, Whang et al. 1990). The estimate is exact while no two hashes share a
+// bit and about 4 % off at 100; all bits are set from about 1,000 on.
+type Linear256 [4]uint64
 
-// Add takes a hash.
-func (l *Linear) Add(h uint64) { l[h>>62] |= 1 << (h >> 56 & 63) }
+// Add counts a hash.
+func (l *Linear256) Add(h uint64) { l[h>>62] |= 1 << (h >> 56 & 63) }
 
-// Merge adds what o was given.
-func (l *Linear) Merge(o *Linear) {
+// Merge adds the hashes that were added to o.
+func (l *Linear256) Merge(o *Linear256) {
 	for i := range l {
 		l[i] |= o[i]
 	}
 }
 
-// Count is the estimate, at least the number of bits set.
-func (l *Linear) Count() int {
+// Count returns the estimate, at least the number of bits set.
+func (l *Linear256) Count() int {
 	n := 0
 	for _, w := range l {
 		n += bits.OnesCount64(w)
 	}
-	return estimate(n, 256)
+	return linearEstimate(n, 256)
 }
 
-// Wide is Linear with 1,024 bits: about 3 % off at 1,000, and full above 7,000.
-type Wide [16]uint64
+// Linear1024 is the same with 1,024 bits: about 3 % off at 1,000, and full from about 7,000
+// on.
+type Linear1024 [16]uint64
 
-// Add takes a hash.
-func (w *Wide) Add(h uint64) { w[h>>60] |= 1 << (h >> 54 & 63) }
+// Add counts a hash.
+func (w *Linear1024) Add(h uint64) { w[h>>60] |= 1 << (h >> 54 & 63) }
 
-// Merge adds what o was given.
-func (w *Wide) Merge(o *Wide) {
+// Merge adds the hashes that were added to o.
+func (w *Linear1024) Merge(o *Linear1024) {
 	for i := range w {
 		w[i] |= o[i]
 	}
 }
 
-// Count is the estimate.
-func (w *Wide) Count() int {
+// Count returns the estimate.
+func (w *Linear1024) Count() int {
 	n := 0
 	for _, x := range w {
 		n += bits.OnesCount64(x)
 	}
-	return estimate(n, 1024)
+	return linearEstimate(n, 1024)
 }
 
-// Without estimates how many of w are not in o.
-func (w *Wide) Without(o *Wide) int {
+// CountWithout estimates how many hashes of w were not added to o.
+func (w *Linear1024) CountWithout(o *Linear1024) int {
 	both := *w
 	for i := range both {
 		both[i] |= o[i]
@@ -59,9 +61,9 @@ func (w *Wide) Without(o *Wide) int {
 	return max(both.Count()-o.Count(), 0)
 }
 
-// estimate is how many hashes set n of m bits; where all are set, what sets all
-// but one.
-func estimate(n, m int) int {
+// linearEstimate returns how many hashes set n of m bits; for m of m, how many set all but
+// one.
+func linearEstimate(n, m int) int {
 	left := max(float64(m-n), 1)
 	return int(math.Round(float64(m) * math.Log(float64(m)/left)))
 }

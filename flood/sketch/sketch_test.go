@@ -8,7 +8,7 @@ import (
 	"qsniff/internal/test/race"
 )
 
-// What was given in this turn or the one before is always known.
+// What was added in this period or the one before is always found.
 func TestRecentNeverForgetsEarly(t *testing.T) {
 	const each = 20_000
 	r := NewRecent(64 << 10)
@@ -26,7 +26,7 @@ func TestRecentNeverForgetsEarly(t *testing.T) {
 				}
 			}
 		}
-		r.Turn()
+		r.Rotate()
 	}
 }
 
@@ -36,8 +36,8 @@ func TestRecentForgets(t *testing.T) {
 	for i := range 1000 {
 		r.Add(hash(1, i))
 	}
-	r.Turn()
-	r.Turn()
+	r.Rotate()
+	r.Rotate()
 	known := 0
 	for i := range 1000 {
 		if r.Has(hash(1, i)) {
@@ -77,7 +77,7 @@ func TestRecentFalse(t *testing.T) {
 	}
 }
 
-func TestLinear(t *testing.T) {
+func TestLinear256(t *testing.T) {
 	tests := []struct {
 		n     int
 		error float64 // of the mean of runs, as a share
@@ -87,7 +87,7 @@ func TestLinear(t *testing.T) {
 			const runs = 50
 			sum := 0
 			for run := range runs {
-				var l Linear
+				var l Linear256
 				for i := range tt.n {
 					l.Add(hash(run, i))
 					l.Add(hash(run, i/2))
@@ -101,7 +101,7 @@ func TestLinear(t *testing.T) {
 	}
 }
 
-func TestWide(t *testing.T) {
+func TestLinear1024(t *testing.T) {
 	tests := []struct {
 		n     int
 		error float64
@@ -111,7 +111,7 @@ func TestWide(t *testing.T) {
 			const runs = 50
 			sum := 0
 			for run := range runs {
-				var w Wide
+				var w Linear1024
 				for i := range tt.n {
 					w.Add(hash(run, i))
 				}
@@ -127,26 +127,26 @@ func TestWide(t *testing.T) {
 // A sketch whose bits are all set says a number that is finite, and above what it
 // was made for.
 func TestFull(t *testing.T) {
-	var l Linear
-	var w Wide
+	var l Linear256
+	var w Linear1024
 	for i := range 100_000 {
 		l.Add(hash(1, i))
 		w.Add(hash(1, i))
 	}
 	if got := l.Count(); got < 1000 || got > 2000 {
-		t.Errorf("Linear\ngot  %d\nwant 1,000 to 2,000", got)
+		t.Errorf("Linear256\ngot  %d\nwant 1,000 to 2,000", got)
 	}
 	if got := w.Count(); got < 7000 || got > 8000 {
-		t.Errorf("Wide\ngot  %d\nwant 7,000 to 8,000", got)
+		t.Errorf("Linear1024\ngot  %d\nwant 7,000 to 8,000", got)
 	}
-	if got := w.Without(&w); got != 0 {
+	if got := w.CountWithout(&w); got != 0 {
 		t.Errorf("Without itself\ngot  %d\nwant 0", got)
 	}
 }
 
 func TestMerge(t *testing.T) {
-	var a, b, both Linear
-	var wa, wb, wboth Wide
+	var a, b, both Linear256
+	var wa, wb, wboth Linear1024
 	for i := range 60 {
 		a.Add(hash(1, i))
 		wa.Add(hash(1, i))
@@ -160,14 +160,14 @@ func TestMerge(t *testing.T) {
 	a.Merge(&b)
 	wa.Merge(&wb)
 	if a != both {
-		t.Errorf("Linear\ngot  %d\nwant %d", a.Count(), both.Count())
+		t.Errorf("Linear256\ngot  %d\nwant %d", a.Count(), both.Count())
 	}
 	if wa != wboth {
-		t.Errorf("Wide\ngot  %d\nwant %d", wa.Count(), wboth.Count())
+		t.Errorf("Linear1024\ngot  %d\nwant %d", wa.Count(), wboth.Count())
 	}
 }
 
-func TestWithout(t *testing.T) {
+func TestCountWithout(t *testing.T) {
 	tests := []struct{ all, answered, others, off int }{
 		{0, 0, 0, 0}, {30, 0, 0, 2}, {30, 30, 0, 0}, {260, 5, 0, 12}, {1000, 850, 0, 25}, {1000, 850, 500, 60}, {30, 10, 300, 12},
 	}
@@ -175,7 +175,7 @@ func TestWithout(t *testing.T) {
 		const runs = 20
 		sum := 0
 		for run := range runs {
-			var w, o Wide
+			var w, o Linear1024
 			for i := range tt.all {
 				w.Add(hash(run, i))
 			}
@@ -185,7 +185,7 @@ func TestWithout(t *testing.T) {
 			for i := range tt.others {
 				o.Add(hash(run+1000, i))
 			}
-			sum += w.Without(&o)
+			sum += w.CountWithout(&o)
 		}
 		if got, want := float64(sum)/runs, float64(tt.all-tt.answered); math.Abs(got-want) > float64(tt.off) {
 			t.Errorf("%+v\ngot  %.1f\nwant %.0f, %d off at most", tt, got, want, tt.off)
@@ -199,9 +199,9 @@ func TestAllocations(t *testing.T) {
 		t.Skip("the race detector allocates")
 	}
 	var d, e Distinct
-	var few Few
-	var l Linear
-	var w Wide
+	var few Dominant
+	var l Linear256
+	var w Linear1024
 	top, recent := NewTop[uint64, [4]uint64](512), NewRecent(4<<10)
 	n, sum := 0, 0.0
 	tests := []struct {
@@ -213,10 +213,10 @@ func TestAllocations(t *testing.T) {
 		{"Top.Find", func() { top.Find(uint64(n), hash(1, n)) }},
 		{"Top.Each", func() { top.Each(func(_ *Item[uint64, [4]uint64], low, _ uint32) { sum += float64(low) }) }},
 		{"Top.Reset", top.Reset},
-		{"Recent", func() { recent.Add(hash(1, n)); recent.Has(hash(2, n)); recent.Turn() }},
-		{"Few", func() { few.Add(uint32(n)); few.Most(); few.Of(3) }},
-		{"Linear", func() { l.Add(hash(1, n)); sum += float64(l.Count()) }},
-		{"Wide", func() { w.Add(hash(1, n)); sum += float64(w.Without(&w)) }},
+		{"Recent", func() { recent.Add(hash(1, n)); recent.Has(hash(2, n)); recent.Rotate() }},
+		{"Dominant", func() { few.Add(uint32(n)); few.Leader(); few.CountOf(3) }},
+		{"Linear256", func() { l.Add(hash(1, n)); sum += float64(l.Count()) }},
+		{"Linear1024", func() { w.Add(hash(1, n)); sum += float64(w.CountWithout(&w)) }},
 	}
 	for _, tt := range tests {
 		if got := testing.AllocsPerRun(200, func() { n++; tt.f() }); got != 0 {

@@ -1,6 +1,6 @@
 // Package communityid computes the Community ID of a flow: the same short text
-// for both directions, which Zeek, Suricata and Wireshark compute alike, so that
-// their records of a flow can be found from ours.
+// for both directions, which Zeek, Suricata and Wireshark compute alike. With it, the
+// records that they wrote of a flow are found.
 package communityid
 
 import (
@@ -13,8 +13,8 @@ import (
 // Append appends version 1 of the Community ID with seed 0: the base64 form of
 // the SHA-1 of seed, lower end's address, higher end's, protocol, padding, and
 // the ports in the same order (corelight/community-id-spec).
-func Append(dst []byte, src, dst2 netip.AddrPort, proto uint8) []byte {
-	lo, hi := src, dst2
+func Append(dst []byte, from, to netip.AddrPort, proto uint8) []byte {
+	lo, hi := from, to
 	if hi.Compare(lo) < 0 {
 		lo, hi = hi, lo
 	}

@@ -14,7 +14,7 @@ const (
 	rgba    = 0x08
 )
 
-// digits of rgb and rgba
+// The number of hexadecimal digits after rgb and rgba.
 const (
 	rgbDigits  = 6
 	rgbaDigits = 8
@@ -66,8 +66,8 @@ func hexLen(b []byte, n int) int {
 	return n
 }
 
-// colourTail returns how many bytes of the word at offset lo end a colour code that
-// begins before it: 1 of ^2rcon.
+// colourTail returns how many bytes at the start of the word at offset lo belong to a
+// colour code that begins before it: 1 in ^2rcon.
 func colourTail(b []byte, lo int, word []byte) int {
 	if lo == 0 {
 		return 0
@@ -91,8 +91,8 @@ func colourTail(b []byte, lo int, word []byte) int {
 	return 0
 }
 
-// onlyMarks reports whether b has neither letters nor digits outside colour codes.
-func onlyMarks(b []byte) bool {
+// hasOnlyMarks reports whether b has neither letters nor digits outside colour codes.
+func hasOnlyMarks(b []byte) bool {
 	for i := 0; i < len(b); {
 		if n := colourLen(b[i:]); n > 0 {
 			i += n

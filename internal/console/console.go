@@ -1,21 +1,20 @@
-// Package console knows the text that game consoles exchange: where a log line
-// starts, what the arguments of rcon are, and which part of a command, of its
-// output or of a log line must not be shown. It builds no fields and decides
-// nothing about packets. All functions walk their input once and allocate
-// nothing.
+// Package console reads the text that game consoles exchange: it finds where a log line
+// starts, reads the arguments of rcon, and finds the parts of a command, of its output
+// or of a log line that must not be shown. It builds no fields and decides nothing
+// about packets. All functions walk their input once and allocate nothing.
 package console
 
 import "bytes"
 
 // logPattern is how a log line starts; a 0 stands for any digit. Engines of both
-// families write it, whatever opcode is in front.
+// families write it, after whatever opcode.
 const logPattern = "L 00/00/0000 - 00:00:00: "
 
-// LogLineLen is how many bytes IsLogLine wants to see.
+// LogLineLen is how many bytes of a line IsLogLine needs for a certain answer.
 const LogLineLen = len(logPattern)
 
-// IsLogLine reports whether b starts as a log line does. A b that is shorter than
-// LogLineLen is judged as far as it goes.
+// IsLogLine reports whether b starts as a log line does. Of a b shorter than
+// LogLineLen it compares what is there.
 func IsLogLine(b []byte) bool {
 	for i := range min(len(b), len(logPattern)) {
 		if p := logPattern[i]; b[i] != p && (p != '0' || !isDigit(b[i])) {
@@ -42,18 +41,18 @@ func FindLogLine(b []byte) int {
 // Span is a range of bytes; Lo is -1 if there is none.
 type Span struct{ Lo, Hi int }
 
-// Any reports whether the range exists.
-func (s Span) Any() bool { return s.Lo >= 0 }
+// IsFound reports whether the range exists.
+func (s Span) IsFound() bool { return s.Lo >= 0 }
 
-// Rcon is what follows the word rcon, as offsets.
+// Rcon holds the arguments of rcon, as offsets into the text after that word.
 type Rcon struct {
-	// Challenge is a decimal number. Sure is false where the number may as well be
-	// the password of a dialect that has no challenges.
+	// Challenge is a decimal number. IsCertain is false where the number can also be the
+	// password, in a dialect that has no challenges.
 	Challenge Span
-	Sure      bool
-	// Password is without its quotes. Quoted reports whether there are any.
+	IsCertain bool
+	// Password is without its quotes. IsQuoted reports whether there are any.
 	Password Span
-	Quoted   bool
+	IsQuoted bool
 	// End is the offset after the password and its quote.
 	End int
 }
@@ -66,43 +65,43 @@ type Rcon struct {
 // where a password without spaces needs no quotes. A number before a
 // password that has none can be a password itself, followed by its command; so
 // can a short number before anything in quotes. Where the arguments are not
-// written as clients write them, all of them are the password: nobody can say how
-// a server reads them.
+// written as clients write them, all of them are the password: how a server reads them
+// is unknown.
 func ParseRcon(b []byte) Rcon {
 	none := Span{-1, -1}
 	r := Rcon{Challenge: none, Password: none}
-	first, firstQuoted, end := token(b, 0)
-	if !first.Any() {
+	first, firstQuoted, end := nextToken(b, 0)
+	if !first.IsFound() {
 		if rest := bytes.Trim(b, " \t\r\n\x00"); len(rest) > 0 {
 			r.Password, r.End = Span{0, len(b)}, len(b)
 		}
 		return r
 	}
-	second, quoted, secondEnd := token(b, end)
+	second, quoted, secondEnd := nextToken(b, end)
 	number := IsChallenge(b[first.Lo:first.Hi])
-	if odd(b) || quoted && !number || isSigned(b[first.Lo:first.Hi]) {
+	if isUnusual(b) || quoted && !number || isSigned(b[first.Lo:first.Hi]) {
 		hi := len(bytes.TrimRight(b, "\r\n\x00"))
 		r.Password, r.End = Span{first.Lo, hi}, hi
 		return r
 	}
-	if number && second.Any() {
-		r.Challenge, r.Sure = first, quoted && !firstQuoted && first.Hi-first.Lo >= sureDigits
-		r.Password, r.Quoted, r.End = second, quoted, secondEnd
+	if number && second.IsFound() {
+		r.Challenge, r.IsCertain = first, quoted && !firstQuoted && first.Hi-first.Lo >= sureDigits
+		r.Password, r.IsQuoted, r.End = second, quoted, secondEnd
 		return r
 	}
-	r.Password, r.Quoted, r.End = first, firstQuoted, end
+	r.Password, r.IsQuoted, r.End = first, firstQuoted, end
 	return r
 }
 
-// sureDigits is from how many digits on a number before quotes is taken for a
-// challenge: of those, which are 31-bit numbers by chance, one in 2,000 is shorter,
-// and no numeric password is likely to be so long.
+// sureDigits is the number of digits from which on a number before quotes is taken for a
+// challenge. Challenges are random 31-bit numbers, of which one in 2,000 has fewer
+// digits; a numeric password of so many is unlikely.
 const sureDigits = 7
 
-// odd reports whether the arguments of rcon hold what no client writes: control
-// characters, quotes that do not stand around a word, other marks of quotation in
-// front of one. A quote without its end is a request that was cut.
-func odd(b []byte) bool {
+// isUnusual reports whether the arguments of rcon hold what no client writes: control
+// characters, double quotes that do not enclose a word, single quotes. A quote without
+// its end is usual: the request was cut.
+func isUnusual(b []byte) bool {
 	b = bytes.TrimRight(b, "\r\n\x00")
 	open := false
 	for i, x := range b {
@@ -145,9 +144,9 @@ func IsChallenge(b []byte) bool {
 	return v>>32 == 0
 }
 
-// token returns the word or quoted text at or after offset at, without its
-// quotes, and the offset after it. The line ends all, quoted text too.
-func token(b []byte, at int) (t Span, quoted bool, end int) {
+// nextToken returns the word or quoted text at or after offset at, without its
+// quotes, and the offset after it. Either ends with the line at the latest.
+func nextToken(b []byte, at int) (t Span, quoted bool, end int) {
 	for at < len(b) && isBlank(b[at]) {
 		at++
 	}

@@ -13,7 +13,7 @@ func hide(s string) string {
 	var out strings.Builder
 	b := []byte(s)
 	for {
-		lo, hi := Secret(b)
+		lo, hi := FindSecret(b)
 		if lo < 0 {
 			out.Write(b)
 			return out.String()
@@ -97,7 +97,7 @@ func TestSecretCut(t *testing.T) {
 func TestSecretIsLinear(t *testing.T) {
 	const line = `rcon from "`
 	text := []byte(strings.Repeat(line, 1<<20/len(line)) + `": command "`)
-	if took := timing.CPU(func() { hide(string(text)) }); took > 10*time.Second {
+	if took := timing.MeasureCPU(func() { hide(string(text)) }); took > 10*time.Second {
 		t.Errorf("%d bytes took %v", len(text), took)
 	}
 }
@@ -125,17 +125,17 @@ func TestParseRcon(t *testing.T) {
 	} {
 		r := ParseRcon([]byte(tc.in))
 		cut := func(s Span) string {
-			if !s.Any() {
+			if !s.IsFound() {
 				return ""
 			}
 			return tc.in[s.Lo:s.Hi]
 		}
 		rest := ""
-		if r.Password.Any() {
+		if r.Password.IsFound() {
 			rest = tc.in[r.End:]
 		}
-		if c, p := cut(r.Challenge), cut(r.Password); c != tc.challenge || p != tc.password || r.Sure != tc.sure || rest != tc.rest {
-			t.Errorf("%s\ngot  %q %q %v %q\nwant %q %q %v %q", tc.name, c, p, r.Sure, rest, tc.challenge, tc.password, tc.sure, tc.rest)
+		if c, p := cut(r.Challenge), cut(r.Password); c != tc.challenge || p != tc.password || r.IsCertain != tc.sure || rest != tc.rest {
+			t.Errorf("%s\ngot  %q %q %v %q\nwant %q %q %v %q", tc.name, c, p, r.IsCertain, rest, tc.challenge, tc.password, tc.sure, tc.rest)
 		}
 	}
 }
@@ -166,7 +166,7 @@ func FuzzSecret(f *testing.F) {
 	f.Add([]byte("sv_password \"a;b\"; rcon 1 2 3\nlogsecret="))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for at := 0; ; {
-			lo, hi := Secret(b[at:])
+			lo, hi := FindSecret(b[at:])
 			if lo < 0 {
 				break
 			}
@@ -176,7 +176,7 @@ func FuzzSecret(f *testing.F) {
 			at += hi
 		}
 		r := ParseRcon(b)
-		if r.Password.Any() && (r.Password.Lo > r.Password.Hi || r.Password.Hi > r.End || r.End > len(b)) {
+		if r.Password.IsFound() && (r.Password.Lo > r.Password.Hi || r.Password.Hi > r.End || r.End > len(b)) {
 			t.Fatalf("%+v of %d bytes", r, len(b))
 		}
 		if i := FindLogLine(b); i >= 0 && !IsLogLine(b[i:]) {

@@ -1,31 +1,31 @@
 package console
 
-// Finder finds what must not be shown of one text, in order: its Next is for
-// Cursor.Pieces. The walk over a text of any length is one walk for each password,
-// however many ranges it has.
+// Finder finds the ranges of one text that must not be shown, in order: its Next is for
+// Cursor.Pieces. A text of any length, with any number of ranges, is walked once for its
+// secrets and once for each password of the connection.
 type Finder struct {
-	// Said are the passwords of the connection, or nil.
-	Said *Passwords
-	// Cut is set where the end of the text is missing: a password that begins there is
+	// Passwords are those that the connection showed so far, or nil.
+	Passwords *Passwords
+	// IsCut is set where the end of the text is missing: a password that begins there is
 	// hidden as far as it goes.
-	Cut bool
-	// Continued is set where the text goes on in a later message: likewise, for a start
+	IsCut bool
+	// IsContinued is set where the text goes on in a later message: likewise, for a start
 	// of leastStart bytes or more.
-	Continued bool
-	// First is hidden besides what is found, if it is not empty: what precedes the
-	// text can say that it begins with a secret. See Torn.
+	IsContinued bool
+	// First is hidden besides what is found, unless it is empty: the caller may have
+	// learned from what precedes the text that it begins with a secret. See FindTorn.
 	First Span
 
-	begun bool
-	size  int                        // of the text
-	next  [1 + 1 + maxPasswords]Span // First, of Secret and each password, from the start of the text
+	hasBegun bool
+	size     int                        // of the text
+	next     [1 + 1 + maxPasswords]Span // the next range of First, of FindSecret and of each password, as offsets into the text
 }
 
-// Next returns the first range of b that must not be shown, or -1, -1. b is the text,
-// then what follows hi in it.
+// Next returns the first range of b that must not be shown, or -1, -1. b is the whole
+// text in the first call, and what follows hi of the call before in the others.
 func (f *Finder) Next(b []byte) (lo, hi int) {
-	if !f.begun {
-		f.begun, f.size = true, len(b)
+	if !f.hasBegun {
+		f.hasBegun, f.size = true, len(b)
 		clear(f.next[:])
 		if f.next[0] = f.First; f.First.Lo >= f.First.Hi {
 			f.next[0] = Span{-1, -1}
@@ -35,25 +35,25 @@ func (f *Finder) Next(b []byte) (lo, hi int) {
 	for i := range f.next {
 		s := &f.next[i]
 		switch {
-		case !s.Any() || s.Lo >= at && s.Hi > s.Lo:
+		case !s.IsFound() || s.Lo >= at && s.Hi > s.Lo:
 		case s.Hi > at:
 			s.Lo = at
 		default:
-			*s = f.scan(i, b, at)
+			*s = f.findNext(i, b, at)
 		}
 	}
-	return f.first(at)
+	return f.firstRange(at)
 }
 
-// scan looks for the next range of source i in b, which starts at offset at of the
-// text.
-func (f *Finder) scan(i int, b []byte, at int) Span {
+// findNext returns the next range of source i, an index of f.next, in b, which starts at
+// offset at of the text.
+func (f *Finder) findNext(i int, b []byte, at int) Span {
 	lo, hi := -1, -1
 	switch k := i - 2; {
 	case i == 1:
-		lo, hi = Secret(b)
-	case k >= 0 && f.Said != nil && k < int(f.Said.n):
-		lo, hi = f.Said.list[k].find(b, f.leastStart())
+		lo, hi = FindSecret(b)
+	case k >= 0 && f.Passwords != nil && k < int(f.Passwords.n):
+		lo, hi = f.Passwords.list[k].find(b, f.leastHidden())
 	}
 	if lo < 0 {
 		return Span{-1, -1}
@@ -61,38 +61,39 @@ func (f *Finder) scan(i int, b []byte, at int) Span {
 	return Span{at + lo, at + hi}
 }
 
-// leastStart is from how many bytes on the start of a password is hidden at the end of a
-// continued text. Output that fills a packet ends anywhere: one letter is that of the
-// password in one of twenty, and hiding it would hide the next packet's first line too.
+// leastStart is how many bytes of a password the end of a continued text has to show to
+// be hidden. Output that fills a packet ends anywhere: its last letter is the first of
+// the password in one of twenty packets, and hiding it would hide the next packet's first
+// line too.
 const leastStart = 3
 
-// leastStart returns how many bytes of a password's start are hidden at the end of the
-// text at least; 0 for none.
-func (f *Finder) leastStart() int {
+// leastHidden returns the least number of bytes of a password's start that are hidden at
+// the end of the text; 0 hides none.
+func (f *Finder) leastHidden() int {
 	switch {
-	case f.Cut:
+	case f.IsCut:
 		return 1
-	case f.Continued:
+	case f.IsContinued:
 		return leastStart
 	}
 	return 0
 }
 
-// first returns the first of the ranges, together with those that overlap or touch it,
+// firstRange returns the first of the ranges, together with those that overlap or touch it,
 // from offset at on.
-func (f *Finder) first(at int) (lo, hi int) {
+func (f *Finder) firstRange(at int) (lo, hi int) {
 	s := Span{-1, -1}
 	for _, x := range f.next {
-		if x.Any() && (!s.Any() || x.Lo < s.Lo) {
+		if x.IsFound() && (!s.IsFound() || x.Lo < s.Lo) {
 			s = x
 		}
 	}
-	if !s.Any() {
+	if !s.IsFound() {
 		return -1, -1
 	}
 	for range f.next { // each pass takes in one more, or none is left
 		for _, x := range f.next {
-			if x.Any() && x.Lo <= s.Hi {
+			if x.IsFound() && x.Lo <= s.Hi {
 				s.Hi = max(s.Hi, x.Hi)
 			}
 		}
@@ -100,15 +101,15 @@ func (f *Finder) first(at int) (lo, hi int) {
 	return s.Lo - at, s.Hi - at
 }
 
-// Torn returns what at the start of b can be the rest of a secret, or the value after
-// the rest of a name, where bytes are missing before b: a line, and the next where the
-// first is unfinished. Where strings end with NULs, as in the list of rules, every
-// second one is a name: two are hidden, or three where the first is so short that it
-// may be a number of the part's header.
-func Torn(b []byte) Span {
+// FindTorn returns the range at the start of b that has to be hidden because bytes are
+// missing before b: it can be the rest of a secret, or the rest of a name and its value.
+// That is a line, and the next one where the first is unfinished. Where strings end with
+// NULs, as in the list of rules, every second one is a name: two are hidden, or three
+// where the first is so short that it may be a number of the part's header.
+func FindTorn(b []byte) Span {
 	head := b[:min(len(b), maxTorn)]
 	n := nextEnd(head, 0)
-	for (unfinished(head[:n]) || onlyMarks(head[:n])) && n < len(head) && head[n] != 0 {
+	for (isUnfinished(head[:n]) || hasOnlyMarks(head[:n])) && n < len(head) && head[n] != 0 {
 		n = nextEnd(head, n+1)
 	}
 	strings := 1

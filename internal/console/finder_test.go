@@ -42,7 +42,7 @@ func TestPasswords(t *testing.T) {
 	} {
 		var said Passwords
 		said.Add([]byte(tc.password), false)
-		if got := hideWith(Finder{Said: &said}, tc.in); got != tc.want {
+		if got := hideWith(Finder{Passwords: &said}, tc.in); got != tc.want {
 			t.Errorf("%s\ngot  %s\nwant %s", tc.name, got, tc.want)
 		}
 	}
@@ -59,7 +59,7 @@ func TestPasswordsKept(t *testing.T) {
 		text += p + " "
 	}
 	want := "pw-0" + strings.Repeat(" ***", maxPasswords) + " "
-	if got := hideWith(Finder{Said: &said}, text); got != want {
+	if got := hideWith(Finder{Passwords: &said}, text); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
@@ -74,14 +74,14 @@ func TestFinderCut(t *testing.T) {
 		k        Finder
 		in, want string
 	}{
-		{Finder{Said: &said, Cut: true}, "x Zq-8", "x ***"},
-		{Finder{Said: &said, Cut: true}, "x Z", "x ***"},
-		{Finder{Said: &said, Continued: true}, "x Zq-", "x ***"},
-		{Finder{Said: &said, Continued: true}, "x Zq", "x Zq"},
-		{Finder{Said: &said}, "x Zq-8", "x Zq-8"},
-		{Finder{Said: &cut}, "x Zq-8Zq y\nz", "x ***\nz"},
+		{Finder{Passwords: &said, IsCut: true}, "x Zq-8", "x ***"},
+		{Finder{Passwords: &said, IsCut: true}, "x Z", "x ***"},
+		{Finder{Passwords: &said, IsContinued: true}, "x Zq-", "x ***"},
+		{Finder{Passwords: &said, IsContinued: true}, "x Zq", "x Zq"},
+		{Finder{Passwords: &said}, "x Zq-8", "x Zq-8"},
+		{Finder{Passwords: &cut}, "x Zq-8Zq y\nz", "x ***\nz"},
 		{Finder{First: Span{0, 3}}, "abcdef", "***def"},
-		{Finder{First: Span{0, 3}, Said: &said}, "abZq-8Zqf", "***f"},
+		{Finder{First: Span{0, 3}, Passwords: &said}, "abZq-8Zqf", "***f"},
 		{Finder{}, "abc", "abc"},
 	} {
 		if got := hideWith(tc.k, tc.in); got != tc.want {
@@ -101,7 +101,7 @@ func TestTorn(t *testing.T) {
 		{"a long line", strings.Repeat("x", maxTorn+9), "***xxxxxxxxx"},
 		{"nothing", "", ""},
 	} {
-		if got := hideWith(Finder{First: Torn([]byte(tc.in))}, tc.in); got != tc.want {
+		if got := hideWith(Finder{First: FindTorn([]byte(tc.in))}, tc.in); got != tc.want {
 			t.Errorf("%s\ngot  %q\nwant %q", tc.name, got, tc.want)
 		}
 	}
@@ -120,7 +120,7 @@ func TestFinderIsLinear(t *testing.T) {
 		{"the password x ", ": "}, {"the password x ", "="}, {"the password x ", "\n"}, {"the password x ", ":\n"}, {"rcon_password", "."}, {"rcon_password", " ^7"}, {"the password x ", "-> "},
 	} {
 		b := []byte(tc.first + strings.Repeat(tc.again, 1<<20/len(tc.again)))
-		k := Finder{Said: &said}
+		k := Finder{Passwords: &said}
 		began := time.Now()
 		for range 64 { // as many ranges as a message has
 			_, hi := k.Next(b)
@@ -140,7 +140,7 @@ func TestFinderAllocations(t *testing.T) {
 	text := []byte("x rcon_password: y\nZq-8\nsay password is z")
 	if n := testing.AllocsPerRun(100, func() {
 		said.Add([]byte("Zq-8"), false)
-		k := Finder{Said: &said}
+		k := Finder{Passwords: &said}
 		for b := text; ; {
 			_, hi := k.Next(b)
 			if hi < 0 {
@@ -161,7 +161,7 @@ func FuzzFinder(f *testing.F) {
 	f.Fuzz(func(t *testing.T, password, text []byte, first uint8, cut bool) {
 		var said Passwords
 		said.Add(password, false)
-		k := Finder{Said: &said, Cut: cut, First: Span{0, min(int(first), len(text))}}
+		k := Finder{Passwords: &said, IsCut: cut, First: Span{0, min(int(first), len(text))}}
 		var shown []string
 		b := text
 		for {
@@ -180,7 +180,7 @@ func FuzzFinder(f *testing.F) {
 				t.Errorf("%q shows %q", text, password)
 			}
 		}
-		if s := Torn(text); s.Hi < 0 || s.Hi > len(text) {
+		if s := FindTorn(text); s.Hi < 0 || s.Hi > len(text) {
 			t.Errorf("torn: %+v of %d bytes", s, len(text))
 		}
 	})
@@ -195,7 +195,7 @@ func BenchmarkSecret(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			b.ReportAllocs()
 			for b.Loop() {
-				Secret(text)
+				FindSecret(text)
 			}
 		})
 	}

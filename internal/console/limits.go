@@ -1,18 +1,19 @@
 package console
 
-// What is remembered of the passwords of one connection: together below 600 bytes.
+// The bounds of Passwords, which is kept for each connection: below 600 bytes.
 const (
-	// maxPasswords is how many: servers ban or close after a few wrong ones, so the
-	// last are those that a server can still repeat. The oldest is dropped.
+	// maxPasswords is how many passwords are kept: servers ban or close after a few
+	// wrong ones, so the last ones are those that a server can still repeat. A new one
+	// evicts the oldest.
 	maxPasswords = 4
-	// maxPassword is how much of one. Of a longer one the start is found, and hidden
-	// with the rest of its line.
+	// maxPassword is how many bytes of a password are kept. Where the start of a longer
+	// one is found, the rest of its line is hidden with it.
 	maxPassword = 64
-	// standAlone is below how many bytes a password is found only where neither a
-	// letter nor a digit adjoins it: shorter ones are parts of many words.
+	// standAlone is the length in bytes from which on a password is found within words,
+	// too. A shorter one is part of many words, and is found only where neither a
+	// letter nor a digit adjoins it.
 	standAlone = 4
 )
 
-// maxTorn is how much of a text is hidden at most because what it continues is
-// missing: no password is longer.
+// maxTorn is how many bytes of each line FindTorn hides at most: no password is longer.
 const maxTorn = 256

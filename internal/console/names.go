@@ -1,18 +1,18 @@
 package console
 
-// class is what a word says of the text after it.
+// class is what a word means for the text after it.
 type class uint8
 
 const (
 	ordinary class = iota
 	variable       // names a variable that holds a secret: what follows is hidden
-	plain          // is a secret's name and a word of sentences: "No password set"
-	login          // logs in as an administrator where a mark precedes it: #login
-	request        // is rcon
+	plain          // names a secret, and is a word of sentences, too: "No password set"
+	login          // precedes a password where a mark precedes it: #login
+	request        // is the word rcon, which precedes a challenge and a password
 )
 
-// name is an entry of the list: what a word means that is exactly text, and a longer
-// one that ends with it.
+// name is an entry of the list: the class of a word that is text, and that of a longer
+// word that ends with it.
 type name struct {
 	text          string
 	exact, longer class
@@ -28,7 +28,7 @@ var names = [...]name{
 	{"passwd", plain, variable},
 	{"passphrase", plain, variable},
 	{"pwd", plain, variable},
-	{"pass", plain, ordinary}, // a compass is none
+	{"pass", plain, ordinary}, // longer words that end so are ordinary: compass
 	{"_pass", variable, variable},
 	{"rconpass", variable, variable},
 	{"adminpass", variable, variable},
@@ -51,25 +51,25 @@ var names = [...]name{
 	{"rcon", request, ordinary},
 }
 
-// endings marks the last two letters of names: few words of a text end like one of
-// them, and looking at those first saves half of the time.
+// endings marks the last two letters of names. Few words of a text end like one of
+// them, and looking at these letters first saves half of the time.
 var endings = func() (t [32 * 32]bool) {
 	for _, n := range names {
-		t[ending(n.text[len(n.text)-2], n.text[len(n.text)-1])] = true
+		t[endingIndex(n.text[len(n.text)-2], n.text[len(n.text)-1])] = true
 	}
 	return
 }()
 
-func ending(a, b byte) int { return int(a&31)<<5 | int(b&31) }
+func endingIndex(a, b byte) int { return int(a&31)<<5 | int(b&31) }
 
-// mayName reports whether the word [lo,hi) of b ends like a name, digits at its end
-// left out.
+// mayName reports whether the word [lo,hi) of b, without digits at its end, ends like a
+// name.
 func mayName(b []byte, lo, hi int) bool {
 	const shortest = len("_pw")
 	if isDigit(b[hi-1]) {
 		hi = lo + len(withoutNumber(b[lo:hi]))
 	}
-	return hi-lo >= shortest && endings[ending(b[hi-2], b[hi-1])]
+	return hi-lo >= shortest && endings[endingIndex(b[hi-2], b[hi-1])]
 }
 
 // withoutNumber returns word without the digits at its end and an underscore before them.
@@ -93,8 +93,8 @@ var byLast = func() (t [32][]name) {
 	return
 }()
 
-// classOf returns the class of the word [lo,hi) of b. Digits at its end do not count,
-// sv_password_2; nor does the letter of a colour code that precedes it, ^2rcon.
+// classOf returns the class of the word [lo,hi) of b. Digits at its end do not count, as
+// in sv_password_2; neither do those of a colour code before it, as in ^2rcon.
 func classOf(b []byte, lo, hi int) class {
 	word := b[lo:hi]
 	if c := lookUp(word); c != ordinary {
@@ -155,8 +155,8 @@ func isConnector(word []byte) bool {
 	return false
 }
 
-// HoldsSecret reports whether name, of a pair, is that of a variable whose value is a
-// secret: one of its words is.
+// HoldsSecret reports whether the value of a variable called name is a secret: one of
+// the words of name is in the list.
 func HoldsSecret(name []byte) bool {
 	for i := 0; i < len(name); {
 		if !wordBytes[name[i]] {
@@ -172,14 +172,13 @@ func HoldsSecret(name []byte) bool {
 	return false
 }
 
-// flags are values that say whether there is a password, and not which.
-var flags = [...]string{"0", "1", "no", "yes", "false", "true"}
+// yesOrNo lists values that mean that a password is set, or not, and do not show it.
+var yesOrNo = [...]string{"0", "1", "no", "yes", "false", "true"}
 
-// HidesPair reports whether the value of the pair is a secret. An empty one is none,
-// nor is one of flags: engines and games tell of a password in lists only whether there
-// is one.
+// HidesPair reports whether the value of a pair is a secret. An empty value is none, nor
+// is one of yesOrNo: in lists, engines and games show only whether a password is set.
 func HidesPair(name, value []byte) bool {
-	for _, s := range flags {
+	for _, s := range yesOrNo {
 		if len(value) == len(s) && equalFold(value, s) {
 			return false
 		}

@@ -1,44 +1,45 @@
 package console
 
-// Passwords are those that the ends of a connection showed so far. Servers repeat
-// them: in a refusal, in their log, in the list of a variable whose name nobody knows.
-// The zero value holds none; neither does nil, which nothing may be added to.
+// Passwords holds the passwords that the ends of a connection showed so far. Servers
+// repeat them: in a refusal, in their log, as the value of a variable that is not in the
+// list of names. The zero value is empty and ready for use. A nil *Passwords is empty,
+// too, and Add must not be called on it.
 type Passwords struct {
 	n, oldest uint8
 	list      [maxPasswords]password
 }
 
-// password is a text to find, as plainText reads it, in lower case.
+// password is a text to find, as decodeByte reads it, in lower case.
 type password struct {
-	n      uint8
-	longer bool // the text goes on
-	text   [maxPassword]byte
-	// border is the length of the longest start of the text that ends at each byte of
-	// it, too: where a comparison fails it goes on there, so that hostile texts cost
-	// no more than others (Knuth, Morris, Pratt).
+	n         uint8
+	continues bool // the password is longer than text
+	text      [maxPassword]byte
+	// border is, for each byte of text, the length of the longest proper start of text
+	// that ends there, too. A comparison that fails goes on after that start, so that
+	// hostile texts cost no more than others (Knuth, Morris, Pratt).
 	border [maxPassword]uint8
 }
 
-// Add remembers a password. more says that the capture cut it.
+// Add adds a password, of which text is the start if cut is set.
 func (p *Passwords) Add(text []byte, more bool) {
-	w := password{longer: more}
+	w := password{continues: more}
 	for at := 0; at < len(text); {
-		x, n := plainByte(text[at:])
+		x, n := decodeByte(text[at:])
 		at += n
 		switch {
 		case x == skipped:
 		case w.n == maxPassword:
-			w.longer, at = true, len(text)
+			w.continues, at = true, len(text)
 		default:
 			w.text[w.n] = byte(x)
 			w.n++
 		}
 	}
-	if w.n == 0 || w.longer && w.n < standAlone {
+	if w.n == 0 || w.continues && w.n < standAlone {
 		return
 	}
 	for i := range p.list[:p.n] {
-		if q := &p.list[i]; q.n == w.n && q.text == w.text && q.longer == w.longer {
+		if q := &p.list[i]; q.n == w.n && q.text == w.text && q.continues == w.continues {
 			return
 		}
 	}
@@ -60,8 +61,8 @@ func (p *Passwords) Add(text []byte, more bool) {
 	p.oldest = (p.oldest + 1) % maxPasswords
 }
 
-// find returns the first place of w in b, or -1, -1. A start of w at the end of b counts if
-// it has least bytes, which is 0 where none does.
+// find returns the first range of b that is w, or -1, -1. A start of w at the end of b
+// counts if it has at least least bytes; with a least of 0 no start does.
 func (w *password) find(b []byte, least int) (lo, hi int) {
 	var from [maxPassword]int // where the last bytes compared begin, as a ring
 	k, count, first := uint8(0), 0, int16(w.text[0])
@@ -74,7 +75,7 @@ func (w *password) find(b []byte, least int) (lo, hi int) {
 				break
 			}
 		}
-		x, n := plainByte(b[at:])
+		x, n := decodeByte(b[at:])
 		if x == skipped {
 			at += n
 			continue
@@ -93,7 +94,7 @@ func (w *password) find(b []byte, least int) (lo, hi int) {
 		}
 		lo = from[(count-int(w.n))%maxPassword]
 		switch {
-		case w.longer:
+		case w.continues:
 			return lo, nextEnd(b, at)
 		case w.n >= standAlone || !(lo > 0 && wordBytes[b[lo-1]] || at < len(b) && wordBytes[b[at]]):
 			return lo, at
@@ -106,11 +107,10 @@ func (w *password) find(b []byte, least int) (lo, hi int) {
 	return -1, -1
 }
 
-// skipped stands for a backslash, which escapes what follows it.
+// skipped stands for a backslash before a byte that needs none.
 const skipped = -1
 
-// folds holds each byte in lower case, or mayStand for the bytes that others may be
-// written with.
+// folds holds each byte in lower case, or mayStand for the bytes that escapes begin with.
 var folds = func() (t [256]int16) {
 	for i := range t {
 		t[i] = int16(fold(byte(i)))
@@ -119,40 +119,40 @@ var folds = func() (t [256]int16) {
 	return
 }()
 
-// mayStand stands in folds for a byte that another may begin with.
+// mayStand stands in folds for a byte that may begin the escape of another one.
 const mayStand = -1
 
-// plainByte returns the byte that b starts with, in lower case, and how many bytes it
-// is written with. JSON, C, URLs and XML write some as others: \" and \u0022 and \x22,
-// %22, &quot; and &#34;. A backslash before anything else is skipped, in texts as
-// in passwords, so that one finds the other either way.
-func plainByte(b []byte) (x, n int) {
+// decodeByte returns the byte that the start of b stands for, in lower case, and the
+// number of bytes that it is written with. JSON, C, URLs and XML escape some bytes: \" and \u0022 and \x22,
+// %22, &quot; and &#34;. A backslash before anything else is skipped, in texts and
+// in passwords, so that a password is found with and without it.
+func decodeByte(b []byte) (x, n int) {
 	switch {
 	case folds[b[0]] != mayStand:
 	case b[0] == '\\':
 		switch {
 		case len(b) > 1 && b[1] == 'u' && hexLen(b[2:], 4) == 4 && b[2] == '0' && b[3] == '0':
-			return int(fold(hexByte(b[4:]))), 6
+			return int(fold(decodeHexByte(b[4:]))), 6
 		case len(b) > 1 && b[1] == 'x' && hexLen(b[2:], 2) == 2:
-			return int(fold(hexByte(b[2:]))), 4
+			return int(fold(decodeHexByte(b[2:]))), 4
 		}
 		return skipped, 1
 	case b[0] == '%' && hexLen(b[1:], 2) == 2:
-		return int(fold(hexByte(b[1:]))), 3
+		return int(fold(decodeHexByte(b[1:]))), 3
 	case b[0] == '&':
-		return entity(b)
+		return decodeEntity(b)
 	}
 	return int(fold(b[0])), 1
 }
 
-// entities are those of XML.
+// entities are the named entities of XML.
 var entities = [...]struct {
 	text string
 	is   byte
 }{{"&amp;", '&'}, {"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'}, {"&apos;", '\''}}
 
-// entity is plainByte of an ampersand.
-func entity(b []byte) (x, n int) {
+// decodeEntity is decodeByte for a b that starts with an ampersand.
+func decodeEntity(b []byte) (x, n int) {
 	for _, e := range entities {
 		if len(b) >= len(e.text) && equalFold(b[:len(e.text)], e.text) {
 			return int(e.is), len(e.text)
@@ -178,10 +178,10 @@ func fold(x byte) byte {
 	return x
 }
 
-// hexByte returns the byte that the two hexadecimal digits at the start of b say.
-func hexByte(b []byte) byte { return digit(b[0])<<4 | digit(b[1]) }
+// decodeHexByte returns the value of the two hexadecimal digits at the start of b.
+func decodeHexByte(b []byte) byte { return digitValue(b[0])<<4 | digitValue(b[1]) }
 
-func digit(x byte) byte {
+func digitValue(x byte) byte {
 	if isDigit(x) {
 		return x - '0'
 	}

@@ -2,34 +2,33 @@ package console
 
 import "bytes"
 
-// Secret returns the first range of b that must not be shown, or -1, -1. To find
-// the next, give it what is after hi.
+// FindSecret returns the first range of b that must not be shown, or -1, -1. For the
+// next range, call it with what is after hi.
 //
 // Secrets are the password of an rcon request wherever it is quoted, and what
 // follows the name of a variable that holds one, see names. Punctuation and colour
-// codes between the two do not matter, and where the line ends before the value
-// does, the next line is hidden. Where a text can be read in two ways, more is
-// hidden rather than less.
-func Secret(b []byte) (lo, hi int) {
-	k := scan{b: b, start: true}
+// codes may stand between the two. Where the line ends before a value came, the next
+// line is hidden. Where a text can be read in two ways, more is hidden rather than less.
+func FindSecret(b []byte) (lo, hi int) {
+	k := walk{b: b, atStart: true}
 	for i := 0; i < len(b); {
 		s, end := Span{-1, -1}, i+1
 		switch x := b[i]; {
 		case wordBytes[x]:
 			end = wordEnd(b, end)
-			if !k.asked && !mayName(b, i, end) {
-				k.start = false
+			if !k.expectsValue && !mayName(b, i, end) {
+				k.atStart = false
 			} else {
-				s = k.word(i, end)
+				s = k.readWord(i, end)
 			}
 		case !marks[x]:
 		case isEnd(x):
-			k.start, k.asked = true, false
-		case k.asked && k.connects(i):
-			s = value(b, i, true)
-			k.asked = false // where there is none, nothing but marks follows
+			k.atStart, k.expectsValue = true, false
+		case k.expectsValue && k.connects(i):
+			s = findValue(b, i, true)
+			k.expectsValue = false // where there is none, nothing but marks follows
 		default: // a command in quotes, a tag
-			k.start = true
+			k.atStart = true
 		}
 		if s.Lo < s.Hi {
 			return s.Lo, s.Hi
@@ -39,21 +38,22 @@ func Secret(b []byte) (lo, hi int) {
 	return -1, -1
 }
 
-// scan is a walk over a text.
-type scan struct {
+// walk is the state of FindSecret between the words of a text.
+type walk struct {
 	b []byte
-	// start is set where only marks precede in the command or line.
-	start bool
-	// asked is set where a plain name precedes in the line, with words after it.
-	asked bool
+	// atStart is set where only marks precede in the command or line.
+	atStart bool
+	// expectsValue is set where a plain name precedes in the line, with words after it.
+	expectsValue bool
 }
 
-// marks are the bytes that end a line, or part what precedes from a command or a value.
+// marks are the bytes that end a line, or separate what precedes from a command or a
+// value.
 var marks = [256]bool{0: true, '\n': true, '\r': true, ';': true, '"': true, '\'': true, '`': true, ':': true, '=': true, '>': true}
 
 // connects reports whether the mark at offset i can stand between a name in a
 // sentence and its value: = or : or ->, but not the colon of an address or a time.
-func (k *scan) connects(i int) bool {
+func (k *walk) connects(i int) bool {
 	b := k.b
 	switch b[i] {
 	case '=':
@@ -66,49 +66,49 @@ func (k *scan) connects(i int) bool {
 	return false
 }
 
-// word takes the word [i,end), and returns the secret after it.
-func (k *scan) word(i, end int) Span {
-	start := k.start
-	k.start = false
+// readWord reads the word [i,end), and returns the secret after it, if there is one.
+func (k *walk) readWord(i, end int) Span {
+	start := k.atStart
+	k.atStart = false
 	switch classOf(k.b, i, end) {
 	case variable:
-		return value(k.b, end, start)
+		return findValue(k.b, end, start)
 	case plain:
 		s := Span{-1, -1}
-		if start || isMember(k.b, i) || separated(k.b, end) {
-			s = value(k.b, end, start)
+		if start || isMember(k.b, i) || hasSeparator(k.b, end) {
+			s = findValue(k.b, end, start)
 		}
-		k.asked = true
+		k.expectsValue = true
 		return s
 	case login:
 		if i > 0 && bytes.IndexByte(loginMarks, k.b[i-1]) >= 0 {
-			return value(k.b, end, false)
+			return findValue(k.b, end, false)
 		}
 	case request:
 		if hasArguments(k.b, i, end) {
-			return k.rcon(end)
+			return k.findAfterRcon(end)
 		}
 	case ordinary:
-		if k.asked && isConnector(k.b[i:end]) {
-			return value(k.b, end, true)
+		if k.expectsValue && isConnector(k.b[i:end]) {
+			return findValue(k.b, end, true)
 		}
 	}
 	return Span{-1, -1}
 }
 
-// rcon returns the secret after the word rcon, which ends at offset end. Where the
-// name of a secret follows, "rcon password is x" can be a sentence, or a request
+// findAfterRcon returns the secret after the word rcon, which ends at offset end. Where
+// the name of a secret follows, "rcon password is x" can be a sentence, or a request
 // with that password.
-func (k *scan) rcon(end int) Span {
+func (k *walk) findAfterRcon(end int) Span {
 	lo := skipBlanks(k.b, end)
 	if next := wordEnd(k.b, lo); next > lo {
 		if c := classOf(k.b, lo, next); (c == variable || c == plain) && !bytes.HasPrefix(k.b[next:], quoteFrom) {
-			if s := value(k.b, next, false); s.Lo < s.Hi {
+			if s := findValue(k.b, next, false); s.Lo < s.Hi {
 				return Span{lo, s.Hi}
 			}
 		}
 	}
-	return quotedRcon(k.b, end)
+	return findPassword(k.b, end)
 }
 
 // loginMarks are what commands to a game begin with: #login of BattlEye, /login.
@@ -128,19 +128,19 @@ func isMember(b []byte, at int) bool {
 }
 
 // hasArguments reports whether the word rcon at [lo,end) stands before its
-// arguments: in the quotes of a log line even where a line feed follows it.
+// arguments. After the quote of a log line the end of a line may stand between.
 func hasArguments(b []byte, lo, end int) bool {
 	return end < len(b) && (isBlank(b[end]) || isEnd(b[end]) && lo > 0 && b[lo-1] == '"')
 }
 
-// quotedRcon returns the secret of the rcon request whose arguments start at
+// findPassword returns the secret of the rcon request whose arguments start at
 // offset at: the password, and the number before it that may be one.
-func quotedRcon(b []byte, at int) Span {
+func findPassword(b []byte, at int) Span {
 	args := b[at:]
 	if isLogged(args) {
 		return Span{-1, -1}
 	}
-	if i := bytes.IndexAny(args, "\n\x00"); i > 0 && !odd(args[:i]) && bytes.Count(args[:i], quote)%2 == 0 {
+	if i := bytes.IndexAny(args, "\n\x00"); i > 0 && !isUnusual(args[:i]) && bytes.Count(args[:i], quote)%2 == 0 {
 		args = args[:i] // the line ends, and with it the request
 	}
 	// A log line puts the request in quotes and goes on with who sent it.
@@ -151,11 +151,11 @@ func quotedRcon(b []byte, at int) Span {
 		inner = args[:i]
 	}
 	r := ParseRcon(inner)
-	if !r.Password.Any() {
+	if !r.Password.IsFound() {
 		return r.Password
 	}
 	s := r.Password
-	if r.Challenge.Any() && !r.Sure {
+	if r.Challenge.IsFound() && !r.IsCertain {
 		s.Lo = r.Challenge.Lo
 	}
 	s = Span{at + s.Lo, at + s.Hi}
@@ -166,9 +166,10 @@ func quotedRcon(b []byte, at int) Span {
 	return s
 }
 
-// isLogged reports whether args go on as a log line of Source does, which has no
-// password: rcon from "192.0.2.1:27005": command "status". Nothing is looked for
-// after the quotes: in hostile text the word rcon stands thousands of times.
+// isLogged reports whether args are those of Source's log line about a command, which
+// has no password: rcon from "192.0.2.1:27005": command "status". It does not
+// search what follows the quotes: hostile text has the word rcon thousands of times, and
+// each search would walk to its end.
 func isLogged(args []byte) bool {
 	if !bytes.HasPrefix(args, fromQuote) {
 		return false

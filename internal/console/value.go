@@ -2,9 +2,9 @@ package console
 
 import "bytes"
 
-// separated reports whether a mark follows the plain name that ends at offset at, as
-// no sentence has one there: password: x, "password":"x", but not "Wrong password, ...".
-func separated(b []byte, at int) bool {
+// hasSeparator reports whether a mark follows the plain name that ends at offset at, where
+// sentences have none: password: x, "password":"x", but not "Wrong password, ...".
+func hasSeparator(b []byte, at int) bool {
 	if at == len(b) {
 		return false
 	}
@@ -16,7 +16,7 @@ func separated(b []byte, at int) bool {
 			at++
 		}
 		if at < len(b) && b[at] != ' ' {
-			return !isEnd(b[at]) || b[at] == 0 || continued(b, at)
+			return !isEnd(b[at]) || b[at] == 0 || continuesBelow(b, at)
 		}
 		at = skipBlanks(b, at)
 		return at < len(b) && isSeparator(b[at:])
@@ -28,13 +28,13 @@ func separated(b []byte, at int) bool {
 // isStop reports whether x ends a sentence or a part of one.
 func isStop(x byte) bool { return bytes.IndexByte([]byte(",.!?;)]}"), x) >= 0 }
 
-// value returns what stands after the name of a variable that ends at offset at: the
-// rest of the command or line. Output says "rcon_password" is "x", tables say
-// rcon_password : x, and no list of such words would be complete. wanted says that a
-// value has to follow: where the line has none the next one is it.
-func value(b []byte, at int, wanted bool) Span {
-	first := start(b, at)
-	hi, closed := first.end(b)
+// findValue returns the value after the name of a variable that ends at offset at: the
+// rest of the command or line. Output is like "rcon_password" is "x", tables are like
+// rcon_password : x, and no list of such words would be complete. If expectsNext is set
+// and the line has no value, the next line is the value.
+func findValue(b []byte, at int, expectsNext bool) Span {
+	first := findOpening(b, at)
+	hi, closed := first.findEnd(b)
 	line := b[first.lo:hi]
 	attached := first.lo == first.marks && first.quote == 0
 	none := Span{-1, -1}
@@ -42,44 +42,44 @@ func value(b []byte, at int, wanted bool) Span {
 	switch {
 	case first.quote != 0 && closed && len(bytes.Trim(line[1:], " \t")) == 0 && line[0] == first.quote: // ""
 		return none
-	case len(line) == 0 || attached && onlyMarks(line): // a sentence ends: Bad rcon_password.
+	case len(line) == 0 || attached && hasOnlyMarks(line): // a sentence ends: Bad rcon_password.
 		s = none
-		wanted = wanted || first.separated || unfinished(line) || continued(b, hi) || hi < len(b) && b[hi] == 0
+		expectsNext = expectsNext || first.isSeparated || isUnfinished(line) || continuesBelow(b, hi) || hi < len(b) && b[hi] == 0
 	case hi < len(b) && !isEnd(b[hi]): // another command follows, or who sent this
-		wanted = false
+		expectsNext = false
 	default:
-		wanted = !closed || unfinished(line) || first.separated && onlyMarks(line)
+		expectsNext = !closed || isUnfinished(line) || first.isSeparated && hasOnlyMarks(line)
 	}
-	for next := hi; wanted && next < len(b); {
+	for next := hi; expectsNext && next < len(b); {
 		l := lineAfter(b, next)
 		if l.lo == len(b) {
 			break
 		}
-		if !s.Any() {
+		if !s.IsFound() {
 			s.Lo = l.lo
 		}
 		next = nextEnd(b, l.lo)
 		s.Hi = next
-		wanted = unfinished(b[l.lo:next]) || onlyMarks(b[l.lo:next])
+		expectsNext = isUnfinished(b[l.lo:next]) || hasOnlyMarks(b[l.lo:next])
 	}
-	if s.Any() && s.Hi == hi && first.quote != 0 && hi > s.Lo && b[hi-1] == first.quote {
+	if s.IsFound() && s.Hi == hi && first.quote != 0 && hi > s.Lo && b[hi-1] == first.quote {
 		s.Hi--
 	}
 	return s
 }
 
-// opening is where a value starts.
+// opening is the start of a value.
 type opening struct {
-	lo        int
-	marks     int  // after the marks that are attached to the name
-	separated bool // by more than blanks
-	quote     byte // before the value; 0 for none
+	lo          int  // offset of the value
+	marks       int  // offset after the marks that are attached to the name
+	isSeparated bool // by more than blanks from the name
+	quote       byte // before the value; 0 for none
 }
 
-// start steps over what stands between a name that ends at offset at and its value
+// findOpening skips what stands between a name that ends at offset at and its value
 // in the same line: marks that close what opened before the name, blanks, separators,
 // one quote.
-func start(b []byte, at int) opening {
+func findOpening(b []byte, at int) opening {
 	o := opening{lo: at}
 	for o.lo < len(b) {
 		n := closingLen(b[o.lo:])
@@ -95,7 +95,7 @@ func start(b []byte, at int) opening {
 		if x > ' ' && !sep || x == escape {
 			break
 		}
-		o.separated = o.separated || sep
+		o.isSeparated = o.isSeparated || sep
 	}
 	if o.lo+1 < len(b) && b[o.lo] == '\\' && isQuote(b[o.lo+1]) {
 		o.lo++
@@ -107,10 +107,11 @@ func start(b []byte, at int) opening {
 	return o
 }
 
-// end returns the offset where the value ends, in its line: at a semicolon outside of
-// quotes that a blank follows, or where a log line closes its quote and says who sent
-// the command. closed tells that a quote that o opened is closed.
-func (o opening) end(b []byte) (hi int, closed bool) {
+// findEnd returns the offset where the value ends, in its line: at a semicolon outside of
+// quotes that a blank follows, or where a log line closes its quote and names the sender of
+// the command. closed reports whether the quote before the value, if there is one, is
+// closed.
+func (o opening) findEnd(b []byte) (hi int, closed bool) {
 	delim := o.quote
 	if delim == 0 {
 		delim = '"'
@@ -130,8 +131,8 @@ func (o opening) end(b []byte) (hi int, closed bool) {
 	return hi, o.quote == 0 || !quoted
 }
 
-// unfinished reports whether the value goes on in the next line: "rcon_password is:".
-func unfinished(line []byte) bool {
+// isUnfinished reports whether the value goes on in the next line: "rcon_password is:".
+func isUnfinished(line []byte) bool {
 	line = trimMarks(line)
 	if len(line) == 0 {
 		return false
@@ -146,9 +147,9 @@ func unfinished(line []byte) bool {
 	return isConnector(line[lo:])
 }
 
-// continued reports whether the line after the one that ends at offset at begins with
-// what only separates: rcon_password LF : x
-func continued(b []byte, at int) bool {
+// continuesBelow reports whether the line after the one that ends at offset at begins
+// with a separator or a quote: rcon_password LF : x
+func continuesBelow(b []byte, at int) bool {
 	at = skipBlanks(b, nextLine(b, at))
 	return at < len(b) && (isSeparator(b[at:]) || isQuote(b[at]))
 }
@@ -158,7 +159,7 @@ func lineAfter(b []byte, at int) opening {
 	for at < len(b) && b[at] <= ' ' && b[at] != escape {
 		at++
 	}
-	return start(b, at)
+	return findOpening(b, at)
 }
 
 // nextLine returns the offset after the end of line at offset at: one of LF, CR,
@@ -187,8 +188,8 @@ func skipBlanks(b []byte, at int) int {
 
 func isQuote(x byte) bool { return x == '"' || x == '\'' || x == '`' }
 
-// isSeparator reports whether b starts with a mark that parts a name from its value.
-// A minus does so before a blank or as part of an arrow: values begin with it.
+// isSeparator reports whether b starts with a mark that separates a name from its value.
+// A minus is one only before a blank or in an arrow, because values begin with it, too.
 func isSeparator(b []byte) bool {
 	switch b[0] {
 	case ':', '=', '>', ',', '|':

@@ -1,12 +1,12 @@
-// Package digits writes numbers for people. It does not parse them, and knows
-// no language but the one of this program's messages.
+// Package digits writes numbers for people. It does not parse them, and has
+// no language but English.
 package digits
 
 import "strconv"
 
-// Seconds appends nanoseconds as seconds, with six decimals, or nine where six do
-// not say all, right-aligned in width places.
-func Seconds(dst []byte, nanos int64, width int) []byte {
+// AppendSeconds appends nanoseconds as seconds, with six decimals, or with nine where
+// six would lose digits, right-aligned in width places.
+func AppendSeconds(dst []byte, nanos int64, width int) []byte {
 	var buf [32]byte
 	b := buf[:0]
 	u := uint64(nanos)

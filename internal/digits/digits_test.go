@@ -29,7 +29,7 @@ func TestElapsed(t *testing.T) {
 		{1_240_000, "1.24 ms"}, {20_000_000, "20 ms"}, {123_900_000, "123 ms"}, {3_100_000_000, "3.1 s"}, {15_000_000_000, "15 s"},
 		{999_000_000_000, "999 s"}, {4_000_000_000_000, "1h6m40s"},
 	} {
-		if got := string(Elapsed(nil, tt.in, " ")); got != tt.want {
+		if got := string(AppendElapsed(nil, tt.in, " ")); got != tt.want {
 			t.Errorf("%d\ngot  %s\nwant %s", tt.in, got, tt.want)
 		}
 	}

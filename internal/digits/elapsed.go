@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// Elapsed appends a time of nanos, which is not negative, in the unit that
-// leaves one to three digits before the point, with three digits in all and
-// no zeros after them: 850 ns, 1.24 ms, 20 ms. sep precedes the unit. From 1000 s on it
-// writes what Span does.
-func Elapsed(dst []byte, nanos int64, sep string) []byte {
+// AppendElapsed appends a duration in nanoseconds, which is not negative, in the unit
+// that leaves one to three digits before the point, with three digits in all and no
+// zeros after them: 850 ns, 1.24 ms, 20 ms. sep precedes the unit. From 1000 s on the
+// form is that of Span.
+func AppendElapsed(dst []byte, nanos int64, sep string) []byte {
 	const digits = 3
 	if nanos >= 1000*int64(time.Second) {
 		return append(dst, Span(time.Duration(nanos))...)
@@ -20,7 +20,7 @@ func Elapsed(dst []byte, nanos int64, sep string) []byte {
 		whole, rest = whole/1000, whole%1000
 	}
 	dst = strconv.AppendInt(dst, whole, 10)
-	dst = appendDecimals(dst, rest, digits-places(whole))
+	dst = appendDecimals(dst, rest, digits-countDigits(whole))
 	return append(append(dst, sep...), units[unit]...)
 }
 
@@ -41,11 +41,27 @@ func appendDecimals(dst []byte, rest int64, n int) []byte {
 	return dst[:last]
 }
 
-// places is how many digits a number that is not negative has.
-func places(v int64) int {
+// countDigits returns how many decimal digits a number that is not negative has.
+func countDigits(v int64) int {
 	n := 1
 	for ; v >= 10; v /= 10 {
 		n++
 	}
 	return n
+}
+
+// AppendMillis appends a duration in nanoseconds, which is not negative, in
+// milliseconds, exactly: with as many decimals as that takes.
+func AppendMillis(dst []byte, nanos int64) []byte {
+	dst = strconv.AppendInt(dst, nanos/1e6, 10)
+	rest := nanos % 1e6
+	if rest == 0 {
+		return dst
+	}
+	dst = append(dst, '.')
+	for unit := int64(1e5); rest > 0; unit /= 10 {
+		dst = append(dst, byte('0'+rest/unit))
+		rest %= unit
+	}
+	return dst
 }

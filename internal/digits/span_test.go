@@ -27,7 +27,7 @@ func TestSpan(t *testing.T) {
 func TestSpanHours(t *testing.T) {
 	many := regexp.MustCompile(`\d{3,}h`)
 	for d := time.Duration(1); d < 1<<61; d += d/7 + 1 {
-		if s := Span(d) + " " + string(Elapsed(nil, int64(d), " ")); many.MatchString(s) {
+		if s := Span(d) + " " + string(AppendElapsed(nil, int64(d), " ")); many.MatchString(s) {
 			t.Errorf("%d: %s", d, s)
 		}
 	}

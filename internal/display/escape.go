@@ -1,6 +1,7 @@
 // Package display makes text from the network fit for a terminal: nothing
 // invisible, nothing that acts on the terminal or on the text around it, and its
-// width in cells. It knows no colours and no layout.
+// width in cells. Colours and layout are the
+// business of packages that use it.
 package display
 
 import (
@@ -10,21 +11,21 @@ import (
 
 const digits = "0123456789abcdef"
 
-// MaxMarks is how many combining marks one character keeps; more are
-// escaped. Vietnamese and Thai use two, pointed Hebrew three; names with
-// dozens are made to smear over the lines above and below.
+// MaxMarks is how many combining marks one character keeps; the rest are escaped.
+// Vietnamese and Thai use two, pointed Hebrew three. Names with dozens of marks are
+// written to smear over the lines above and below.
 const MaxMarks = 4
 
 // AppendEscaped appends wire bytes as printable text, the way Go quotes it:
 // \n, \r, \t, \xNN for other control characters and for bytes that are not
 // UTF-8, \uNNNN and \UNNNNNNNN for what is invisible, reorders its surroundings
-// or is no character. The backslash is doubled and quote gets one in front, so
-// the bytes can be told from the text. All other characters stay.
+// or is no character. The backslash is doubled and quote gets one before it,
+// so the text can be turned back into the bytes. All other characters stay.
 func AppendEscaped(dst, b []byte, quote byte) []byte { return appendEscaped(dst, b, '\\', quote) }
 
-// AppendVisible is AppendEscaped that leaves backslashes and quotes alone, for text of
-// our own with names in it. It changes nothing in what was escaped before, and the bytes
-// cannot be told from the text.
+// AppendVisible is AppendEscaped that leaves backslashes and quotes alone, for messages
+// of this program with names in them. What was escaped before stays as it is; the result
+// cannot be turned back into the bytes.
 func AppendVisible(dst, b []byte) []byte { return appendEscaped(dst, b, 0, 0) }
 
 // appendEscaped puts a backslash before each slash and quote; a NUL is escaped in any
@@ -106,10 +107,10 @@ func Visible(r rune) bool {
 	case r >= 0xae && r < 0x300, r >= 0x400 && r < 0x530, r >= 0x4e00 && r < 0xa000, r >= 0xac00 && r < 0xd7a4:
 		return true // Latin, Cyrillic, Chinese characters, Hangul: without exception
 	}
-	return inTables(r)
+	return isVisibleInTables(r)
 }
 
-func inTables(r rune) bool {
+func isVisibleInTables(r rune) bool {
 	return unicode.IsPrint(r) && r != brailleBlank &&
 		!unicode.In(r, unicode.Bidi_Control, unicode.Join_Control, unicode.Variation_Selector,
 			unicode.Other_Default_Ignorable_Code_Point)

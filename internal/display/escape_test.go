@@ -48,7 +48,7 @@ func TestAppendEscaped(t *testing.T) {
 // format, private, surrogate or ignorable one is visible.
 func TestVisible(t *testing.T) {
 	for r := rune(0x80); r <= unicode.MaxRune; r++ {
-		if got, want := Visible(r), inTables(r); got != want {
+		if got, want := Visible(r), isVisibleInTables(r); got != want {
 			t.Fatalf("%U: got %v, want %v", r, got, want)
 		}
 		if Visible(r) && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Cs, unicode.Z, unicode.Bidi_Control) {

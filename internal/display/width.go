@@ -7,20 +7,20 @@ import (
 )
 
 // widths measures characters in terminal cells. go-runewidth rather than
-// golang.org/x/text/width, which knows East Asian classes only: to it, combining
-// marks are as wide as letters. The condition is fixed, because the package's
+// golang.org/x/text/width, which has East Asian classes only, and combining marks as
+// wide as letters. The condition is fixed, because the package's
 // own depends on the locale and output must not.
 var widths = runewidth.Condition{StrictEmojiNeutral: true}
 
-// WidestUnit is how many cells what must stay together can have: the longest
-// escape sequence.
+// WidestUnit is the width in cells of the longest escape sequence, the widest text that
+// Fit does not break.
 const WidestUnit = len(`\UNNNNNNNN`)
 
 // firstMark is the first combining character. All printable characters before
 // it have one cell, and most texts have no others.
 const firstMark = 0x300
 
-// RuneCells is how many cells a character has: 0 for one that sits on another.
+// RuneCells returns how many cells a character takes; 0 for a combining mark.
 func RuneCells(r rune) int {
 	if r < firstMark {
 		return 1
@@ -28,9 +28,9 @@ func RuneCells(r rune) int {
 	return widths.RuneWidth(r)
 }
 
-// unit returns the length and the cells of what must stay together at the start
-// of escaped text: an escape sequence, or a character with its marks.
-func unit(b []byte) (n, w int) {
+// measureUnit returns the length in bytes and in cells of the unit that escaped text
+// starts with: an escape sequence, or a character with its marks. A unit is never broken.
+func measureUnit(b []byte) (n, w int) {
 	if b[0] == '\\' && len(b) > 1 {
 		n = 2
 		switch b[1] {
@@ -57,10 +57,11 @@ func unit(b []byte) (n, w int) {
 }
 
 // Fit returns the longest start of escaped text that has at most width cells,
-// and its cells. It is never empty, so that callers get on.
+// and its cells. It holds at least one unit, even a wider one, so that callers
+// make progress.
 func Fit(b []byte, width int) (n, w int) {
 	for n < len(b) {
-		size, cells := unit(b[n:])
+		size, cells := measureUnit(b[n:])
 		if w+cells > width && n > 0 {
 			break
 		}
@@ -83,11 +84,11 @@ func FitWords(b []byte, width int) (n, w int) {
 	return n, w
 }
 
-// Cells is the width of escaped text.
+// Cells returns the width of escaped text in terminal cells.
 func Cells(b []byte) int {
 	w := 0
 	for len(b) > 0 {
-		n, c := unit(b)
+		n, c := measureUnit(b)
 		b, w = b[n:], w+c
 	}
 	return w

@@ -1,3 +1,3 @@
-// Package flock marks files as being written, for other runs of this program. It
-// does not keep anybody from writing who does not ask.
+// Package flock marks files as being written, so that two runs of this program do not
+// write the same file. The locks are advisory: other programs can write all the same.
 package flock

@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// Take marks a file as being written, until it is closed. It does not wait, and
-// returns false if somebody else was first. File systems without locks are
-// believed.
-func Take(f *os.File) bool {
+// TryLock locks a file until it is closed, and reports whether the caller may write it.
+// It does not wait: it returns false if another process holds the lock. On a file system
+// without locks it returns true.
+func TryLock(f *os.File) bool {
 	return !errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB), syscall.EWOULDBLOCK)
 }

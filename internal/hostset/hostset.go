@@ -11,14 +11,14 @@ import (
 // mappedBits are those before an IPv4 address in an IPv6 one.
 const mappedBits = 96
 
-// Set is what --servers names. A nil set has everything.
+// Set is a set of hosts and ends, as --servers names them. A nil *Set holds all.
 type Set struct {
 	nets []netip.Prefix
 	ends map[netip.AddrPort]struct{}
 }
 
-// Parse reads a list like 198.18.0.0/15,[2001:db8::1]:27015. The error names the
-// word that is none of the forms.
+// Parse reads a list like 198.18.0.0/15,[2001:db8::1]:27015. The error quotes the
+// word that has none of the forms.
 func Parse(list string) (*Set, error) {
 	s := &Set{ends: map[netip.AddrPort]struct{}{}}
 	for word := range strings.SplitSeq(list, ",") {
@@ -34,7 +34,7 @@ func (s *Set) add(word string) error {
 		if p != p.Masked() {
 			return fmt.Errorf("%s: bits after the first %d are set, the network is %s", word, p.Bits(), p.Masked())
 		}
-		if p.Addr().Is4In6() { // a shorter one has bits after it
+		if p.Addr().Is4In6() { // of 96 bits or more: a shorter prefix has the bits of ffff after it
 			p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-mappedBits)
 		}
 		s.nets = append(s.nets, p)

@@ -1,5 +1,5 @@
-// Package jsonw appends JSON tokens to a byte slice. It does not know objects:
-// commas and braces are the caller's. It allocates nothing but dst's growth.
+// Package jsonw appends JSON strings, numbers and times to a byte slice. The caller
+// writes commas and braces. Nothing is allocated but the growth of dst.
 package jsonw
 
 import (
@@ -16,8 +16,8 @@ const hexDigits = "0123456789abcdef"
 
 // String appends b as a JSON string. What display.Visible refuses is written as \u: C1
 // controls, the separators that end a line in JavaScript, and what turns or hides text.
-// To whoever parses the string it is the same. Each invalid byte of UTF-8 becomes U+FFFD,
-// and whole reports whether there was none, so that the string says b exactly.
+// A parser reads the same string. Each invalid byte of UTF-8 becomes U+FFFD; whole
+// reports whether there was none, so that the string is b exactly.
 func String[T []byte | string](dst []byte, b T) (out []byte, whole bool) {
 	dst = append(dst, '"')
 	whole = true
@@ -26,7 +26,7 @@ func String[T []byte | string](dst []byte, b T) (out []byte, whole bool) {
 		c := b[i]
 		if c < utf8.RuneSelf {
 			if safe[c] {
-				i = plain(b, i+1)
+				i = skipSafe(b, i+1)
 				continue
 			}
 			dst = append(dst, b[start:i]...)
@@ -119,23 +119,23 @@ func Time(dst []byte, nanos int64) []byte {
 	year, month, day := t.Date()
 	hour, minute, sec := t.Clock()
 	dst = append(dst, '"')
-	dst = digits(dst, year, 4)
-	dst = digits(append(dst, '-'), int(month), 2)
-	dst = digits(append(dst, '-'), day, 2)
-	dst = digits(append(dst, 'T'), hour, 2)
-	dst = digits(append(dst, ':'), minute, 2)
-	dst = digits(append(dst, ':'), sec, 2)
+	dst = appendDigits(dst, year, 4)
+	dst = appendDigits(append(dst, '-'), int(month), 2)
+	dst = appendDigits(append(dst, '-'), day, 2)
+	dst = appendDigits(append(dst, 'T'), hour, 2)
+	dst = appendDigits(append(dst, ':'), minute, 2)
+	dst = appendDigits(append(dst, ':'), sec, 2)
 	dst = append(dst, '.')
 	if ns := t.Nanosecond(); ns%1000 == 0 {
-		dst = digits(dst, ns/1000, 6)
+		dst = appendDigits(dst, ns/1000, 6)
 	} else {
-		dst = digits(dst, ns, 9)
+		dst = appendDigits(dst, ns, 9)
 	}
 	return append(dst, 'Z', '"')
 }
 
-// digits appends v with leading zeros to width places.
-func digits(dst []byte, v, width int) []byte {
+// appendDigits appends v with leading zeros to width places.
+func appendDigits(dst []byte, v, width int) []byte {
 	var buf [20]byte
 	i := len(buf)
 	for ; width > 0 || v > 0; width-- {

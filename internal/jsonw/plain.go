@@ -15,15 +15,15 @@ var safe = func() (t [256]bool) {
 	return
 }()
 
-// plain returns the offset of the first byte of b from offset i on that is not
-// safe, or the length of b. It looks at eight bytes together: most texts are safe
+// skipSafe returns the offset of the first byte from offset i on that is not safe, or
+// the length of b. It looks at eight bytes together: most texts are safe
 // from end to end.
-func plain[T []byte | string](b T, i int) int {
+func skipSafe[T []byte | string](b T, i int) int {
 	for ; len(b)-i >= 8; i += 8 {
 		c := b[i : i+8]
 		x := uint64(c[0]) | uint64(c[1])<<8 | uint64(c[2])<<16 | uint64(c[3])<<24 |
 			uint64(c[4])<<32 | uint64(c[5])<<40 | uint64(c[6])<<48 | uint64(c[7])<<56
-		if m := special(x); m != 0 {
+		if m := markUnsafe(x); m != 0 {
 			return i + bits.TrailingZeros64(m)/8
 		}
 	}
@@ -39,10 +39,10 @@ const (
 	highs = 0x80 * ones
 )
 
-// special marks the bytes of x that are not safe with their highest bit. Marks above
-// the lowest one mean nothing: subtraction borrowed. Two characters that differ in
+// markUnsafe sets the highest bit of the bytes of x that are not safe. Only the lowest
+// such bit is exact: the subtractions borrow from the bytes above it. Two characters that differ in
 // one bit are found together, with that bit set.
-func special(x uint64) uint64 {
+func markUnsafe(x uint64) uint64 {
 	control := (x - 0x20*ones) &^ x
 	quoteAmp := (x | 0x04*ones) ^ '&'*ones
 	lessMore := (x | 0x02*ones) ^ '>'*ones

@@ -14,7 +14,7 @@ const (
 )
 
 // Mix adds one word to a running hash that began as the seed. Both factors of
-// the product contain the state, so who does not know the seed cannot choose
+// the product contain the state, so nobody who does not know the seed can choose
 // words that collide.
 func Mix(h, word uint64) uint64 {
 	hi, lo := bits.Mul64(h^word^mixA, bits.RotateLeft64(h, 29)^mixB)

@@ -1,18 +1,22 @@
-// Package lru is a hash table of fixed capacity that gives up its oldest entry
-// to make room. All memory is taken with the first entry: values lie in one
-// array, the order of use is a list threaded through it, and nothing is
-// allocated afterwards. A run has a hundred tables, of which a small capture needs
-// a few. It is not a cache with a loader, it has no clock (time
-// is the caller's business) and it is not safe for concurrent use.
+// Package lru is a hash table of fixed capacity that evicts its oldest entry to make
+// room. The first entry allocates all memory, and nothing is allocated after it: values
+// lie in one array, and the order of use is a list threaded through it. A run has a
+// hundred tables, of which a small capture fills few. A Table is not a cache with a
+// loader, it has no clock (time is the caller's business) and it is not safe for
+// concurrent use.
 //
-// Whoever sends packets, or hands over a capture, chooses the keys, and can choose
-// ones that collide, so that each search passes all of them. Therefore each table has
-// a seed of its own, random in every process, which nobody who makes a capture can
-// know. Output does not depend on it: no search ends early, and entries have the
-// order of their use alone. Should somebody find a seed out, it changes; see rekey.go.
+// Senders of packets and authors of captures choose the keys. An attacker can choose
+// keys that collide under a known seed, so that each search passes all of them. Therefore
+// each table has a random seed of its own, which nobody can know when the capture is
+// made. Output does not depend on the seed: no search ends early, and the order of
+// entries is that of their use. A table whose keys collide all the same changes its
+// seed; see rekey.go.
 package lru
 
-import "math/rand/v2"
+import (
+	"iter"
+	"math/rand/v2"
+)
 
 // Key is what a table is keyed with: a plain struct without pointers. Hash must
 // depend on every member and on the seed; Mix helps.
@@ -27,25 +31,25 @@ const maxCapacity = 1 << 30
 // none ends a list. Entry numbers are below maxCapacity.
 const none = ^uint32(0)
 
-// Table maps keys to values and remembers the order of their last use. Pointers
+// Table maps keys to values, in the order of their last use. Pointers
 // to values stay valid until their entry is deleted or evicted.
 type Table[K Key, V any] struct {
-	seed   uint64
-	room   int    // capacity, in entries
-	credit int    // how many slots long runs may still cost until the seed changes
-	rekeys int    // how often it did
-	slots  []slot // open addressing with linear probing; nil before the first entry
-	items  []item[K, V]
-	oldest uint32
-	newest uint32
-	free   uint32 // list of deleted entries, through next
-	fresh  uint32 // first entry never used: untouched memory stays untouched
-	n      int
-	gone   Evicted[K, V]
+	seed     uint64
+	capacity int    // in entries
+	credit   int    // how many slots long runs may still cost until the seed changes
+	rekeys   int    // how often the seed changed
+	slots    []slot // open addressing with linear probing; nil before the first entry
+	items    []item[K, V]
+	oldest   uint32
+	newest   uint32
+	free     uint32 // list of deleted entries, through next
+	fresh    uint32 // first entry never used: untouched memory stays untouched
+	n        int
+	evicted  Evicted[K, V]
 }
 
-// slot has the hash of its entry beside its number, so that passing over an entry
-// does not touch it: entries are large and lie anywhere.
+// slot holds the hash of an entry beside its number, so that a search passes over the
+// entry without reading it: entries are large and lie anywhere.
 type slot struct {
 	hash  uint32
 	entry uint32 // its number + 1, 0 is empty
@@ -67,29 +71,29 @@ type Evicted[K Key, V any] struct {
 // New returns a table for capacity entries, at least one.
 func New[K Key, V any](capacity int) *Table[K, V] {
 	return &Table[K, V]{
-		seed:   rand.Uint64(),
-		room:   min(max(capacity, 1), maxCapacity),
-		oldest: none,
-		newest: none,
-		free:   none,
+		seed:     rand.Uint64(),
+		capacity: min(max(capacity, 1), maxCapacity),
+		oldest:   none,
+		newest:   none,
+		free:     none,
 	}
 }
 
-// begin takes the memory of the table.
-func (t *Table[K, V]) begin() {
+// allocate allocates slots and entries.
+func (t *Table[K, V]) allocate() {
 	slots := 2
-	for slots < 2*t.room { // at most half full: probe runs stay short
+	for slots < 2*t.capacity { // at most half full: probe runs stay short
 		slots *= 2
 	}
 	t.credit = slots
-	t.slots, t.items = make([]slot, slots), make([]item[K, V], t.room)
+	t.slots, t.items = make([]slot, slots), make([]item[K, V], t.capacity)
 }
 
 // Len is the number of entries.
 func (t *Table[K, V]) Len() int { return t.n }
 
 // Cap is the number of entries the table has room for.
-func (t *Table[K, V]) Cap() int { return t.room }
+func (t *Table[K, V]) Cap() int { return t.capacity }
 
 // Oldest returns the entry whose last use is longest ago; ok is false if the
 // table is empty. It does not count as a use.
@@ -128,11 +132,11 @@ func (t *Table[K, V]) Get(k K) *V {
 }
 
 // Put returns the value of k as the newest entry: the one it has, or a zero one.
-// If the table was full, the oldest entry made room and is returned, valid until
-// the next Put; otherwise that is nil.
+// If the table was full, the oldest entry is evicted and returned, valid until the next
+// Put; otherwise the second result is nil.
 func (t *Table[K, V]) Put(k K) (*V, *Evicted[K, V]) {
 	if t.slots == nil {
-		t.begin()
+		t.allocate()
 	}
 	hash := t.hash(k)
 	at, ok := t.find(k, hash)
@@ -144,19 +148,31 @@ func (t *Table[K, V]) Put(k K) (*V, *Evicted[K, V]) {
 	var gone *Evicted[K, V]
 	if t.n == len(t.items) {
 		old := &t.items[t.oldest]
-		t.gone = Evicted[K, V]{old.key, old.val}
-		gone = &t.gone
+		t.evicted = Evicted[K, V]{old.key, old.val}
+		gone = &t.evicted
 		gap, _ := t.find(old.key, old.hash)
 		t.remove(gap)
 		at, _ = t.find(k, hash) // removal moved entries about
 	}
-	i := t.take()
+	i := t.takeItem()
 	it := &t.items[i]
 	it.key, it.hash = k, hash
 	t.slots[at] = slot{hash, i + 1}
-	t.append(i)
+	t.appendNewest(i)
 	t.n++
 	return &it.val, gone
+}
+
+// All returns the entries, oldest first. It does not count as a use; the table
+// must not be changed meanwhile.
+func (t *Table[K, V]) All() iter.Seq2[K, *V] {
+	return func(yield func(K, *V) bool) {
+		for i := t.oldest; i != none; i = t.items[i].next {
+			if !yield(t.items[i].key, &t.items[i].val) {
+				return
+			}
+		}
+	}
 }
 
 // Delete removes k and reports whether it was there.
@@ -215,7 +231,7 @@ func (t *Table[K, V]) vacate(gap uint32) {
 	t.slots[gap] = slot{}
 }
 
-func (t *Table[K, V]) take() uint32 {
+func (t *Table[K, V]) takeItem() uint32 {
 	if i := t.free; i != none {
 		t.free = t.items[i].next
 		return i
@@ -227,11 +243,11 @@ func (t *Table[K, V]) take() uint32 {
 func (t *Table[K, V]) touch(i uint32) {
 	if i != t.newest {
 		t.unlink(i)
-		t.append(i)
+		t.appendNewest(i)
 	}
 }
 
-func (t *Table[K, V]) append(i uint32) {
+func (t *Table[K, V]) appendNewest(i uint32) {
 	it := &t.items[i]
 	it.prev, it.next = t.newest, none
 	if t.newest == none {

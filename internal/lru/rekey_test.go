@@ -18,7 +18,7 @@ const (
 // collide looks for keys that begin in eight slots of tab, as who knows its seed can.
 func collide(tab *Table[host, int], seed uint64, n int) []host {
 	if tab.slots == nil {
-		tab.begin()
+		tab.allocate()
 	}
 	r := rand.New(rand.NewPCG(1, 2))
 	ks := make([]host, 0, n)

@@ -9,13 +9,13 @@ import (
 
 var (
 	comments = regexp.MustCompile(`(?s)/\*.*?\*/|//[^\n]*`)
-	// brackets is a pair with numbers between them; whether it is an index shows
-	// what stands around it.
+	// brackets matches a pair with numbers between them, an index as well as a list:
+	// see isIndex.
 	brackets = regexp.MustCompile(`[\[{]([0-9a-fA-FxX,\s.…-]*)[\]}]`)
 	commas   = regexp.MustCompile(`^[0-9a-fA-FxX,\s-]*,[0-9a-fA-FxX,\s-]*$`)
 )
 
-// parseArray reads lists of numbers. ok is false if the lines hold none.
+// parseArray reads lists of numbers; ok reports whether the lines hold one.
 func parseArray(lines []line) (ps []Payload, ok bool, err error) {
 	texts := make([]string, len(lines))
 	for i, l := range lines {
@@ -44,7 +44,7 @@ func parseArray(lines []line) (ps []Payload, ok bool, err error) {
 			continue
 		}
 		no := lines[above].no
-		b, err := numbers(list)
+		b, err := parseNumbers(list)
 		if err != nil {
 			err.Line = no
 			return nil, false, err
@@ -57,16 +57,16 @@ func parseArray(lines []line) (ps []Payload, ok bool, err error) {
 // isIndex reports whether the brackets from lo to hi belong to a name or type: pkt[67],
 // [67]byte.
 func isIndex(text string, lo, hi int) bool {
-	return text[lo] == '[' && (lo > 0 && isName(text[lo-1]) || hi < len(text) && isName(text[hi]))
+	return text[lo] == '[' && (lo > 0 && isNameByte(text[lo-1]) || hi < len(text) && isNameByte(text[hi]))
 }
 
-func isName(c byte) bool {
+func isNameByte(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
 }
 
-// numbers reads a list: 0xff, 255, or -1 as Java prints it. Where a number has a
-// letter and no 0x, all are two hexadecimal digits.
-func numbers(list string) ([]byte, *Error) {
+// parseNumbers reads a list: 0xff, 255, or -1 as Java prints it. If one of them has a
+// letter and no 0x, all are hexadecimal.
+func parseNumbers(list string) ([]byte, *Error) {
 	words := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' || r == '\n' })
 	base := 10
 	for _, w := range words {

@@ -10,19 +10,19 @@ import (
 // or, where a line begins with a backslash or has no quotes, the line itself.
 func parseEscaped(lines []line, marks Marks) ([]Payload, error) {
 	var texts []line // decoded
-	joins := true
+	areJoined := true
 	for _, l := range lines {
 		s := strings.TrimSuffix(l.text, ` \`) // the string goes on in the next line
-		if quoted(s) {
-			ts, err := literals(line{s, l.indent, l.no})
+		if isQuoted(s) {
+			ts, err := readLiterals(line{s, l.indent, l.no})
 			if err != nil {
 				return nil, err
 			}
 			texts = append(texts, ts...)
-			joins = joins && len(ts) == 1 && s[0] == '"' && s[len(s)-1] != ','
+			areJoined = areJoined && len(ts) == 1 && s[0] == '"' && s[len(s)-1] != ','
 			continue
 		}
-		joins = false
+		areJoined = false
 		b, _, err := unescape(l, s, 0, 0)
 		if err != nil {
 			return nil, err
@@ -30,29 +30,29 @@ func parseEscaped(lines []line, marks Marks) ([]Payload, error) {
 		texts = append(texts, line{string(b), 0, l.no})
 	}
 	var out []Payload
-	if !joins {
+	if !areJoined {
 		for _, t := range texts {
 			out = append(out, Payload{[]byte(t.text), Escaped, t.no})
 		}
 		return out, nil
 	}
 	begin := func(s string, n int) []byte { return []byte(s[:min(len(s), n)]) }
-	for _, g := range group(texts, marks, begin, true) {
-		out = append(out, Payload{[]byte(join(g)), Escaped, g[0].no})
+	for _, g := range groupLines(texts, marks, begin, true) {
+		out = append(out, Payload{[]byte(joinText(g)), Escaped, g[0].no})
 	}
 	return out, nil
 }
 
-// quoted reports whether s has its bytes between quotes.
-func quoted(s string) bool { return s[0] != '\\' && strings.ContainsAny(s, `"'`) }
+// isQuoted reports whether s holds string literals, and is not the text of one.
+func isQuoted(s string) bool { return s[0] != '\\' && strings.ContainsAny(s, `"'`) }
 
-// literals reads the quoted strings in a line. Those with nothing, or an operator
-// that joins, between them are one.
-func literals(l line) ([]line, error) {
+// readLiterals reads the quoted strings in a line. Strings with nothing between them, or
+// an operator that joins them, are one.
+func readLiterals(l line) ([]line, error) {
 	var out []line
 	at := strings.IndexAny(l.text, `"'`)
 	if p := strings.TrimLeft(l.text[:at], prefixChars); p != "" {
-		return nil, between(l, strings.Index(l.text, p))
+		return nil, besideError(l, strings.Index(l.text, p))
 	}
 	var cur []byte
 	for {
@@ -65,7 +65,7 @@ func literals(l line) ([]line, error) {
 		next := strings.IndexAny(rest, `"'`)
 		if next < 0 {
 			if p := strings.TrimLeft(rest, " \t;,)]}"); p != "" {
-				return nil, between(l, len(l.text)-len(p))
+				return nil, besideError(l, len(l.text)-len(p))
 			}
 			return append(out, line{string(cur), 0, l.no}), nil
 		}
@@ -74,22 +74,24 @@ func literals(l line) ([]line, error) {
 		case ",":
 			out, cur = append(out, line{string(cur), 0, l.no}), nil
 		default:
-			return nil, between(l, end)
+			return nil, besideError(l, end)
 		}
 		at = end + next
 	}
 }
 
-// prefixChars are what stands before a string: an assignment, a call.
+// prefixChars are the characters that may precede a string: an assignment, a call.
 const prefixChars = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$.:=([{*] \t"
 
-func between(l line, at int) *Error {
+// besideError is the error for text beside a string, at byte at of the line.
+func besideError(l line, at int) *Error {
 	return &Error{Line: l.no, Col: utf8.RuneCountInString(l.text[:at]) + 1,
 		What: "something stands beside the string that would not be read", Hint: "give the string alone"}
 }
 
 // unescape reads s from offset at on, up to the quote or, where that is 0, to the
-// end. It returns the offset after it.
+// end. end is the offset after the
+// quote.
 func unescape(l line, s string, at int, quote byte) (b []byte, end int, err error) {
 	for at < len(s) {
 		c := s[at]
@@ -101,7 +103,7 @@ func unescape(l line, s string, at int, quote byte) (b []byte, end int, err erro
 			at++
 			continue
 		}
-		v, n := escape(s[at+1:])
+		v, n := readEscape(s[at+1:])
 		if n == 0 {
 			what := "a backslash that begins no escape"
 			if strings.HasPrefix(s[at+1:], "u") {
@@ -124,21 +126,21 @@ func unescape(l line, s string, at int, quote byte) (b []byte, end int, err erro
 var letters = map[byte]byte{'a': 7, 'b': 8, 't': '\t', 'n': '\n', 'v': 11, 'f': 12, 'r': '\r', 'e': 27,
 	'\\': '\\', '"': '"', '\'': '\'', '?': '?', '`': '`', '$': '$', '/': '/'}
 
-// escape reads what follows a backslash: a byte, and how long that is; 0 if it is
-// no escape. \x takes two digits, as everywhere but in C, where more would not
-// fit into a byte.
-func escape(s string) (v byte, n int) {
+// readEscape reads what follows a backslash, and returns the byte that it stands for and
+// its length; 0 if it is no escape. \x takes at most two digits. C takes more, which
+// would not fit into a byte.
+func readEscape(s string) (v byte, n int) {
 	if s == "" {
 		return 0, 0
 	}
 	switch c := s[0]; {
 	case c == 'x':
-		v, n = number(s[1:], 2, 16)
+		v, n = readNumber(s[1:], 2, 16)
 		return v, n + min(n, 1)
 	case c >= '0' && c <= '7':
-		return number(s, 3, 8)
+		return readNumber(s, 3, 8)
 	case strings.HasPrefix(s, "u00") && len(s) >= 5:
-		if v, n = number(s[3:], 2, 16); n == 2 {
+		if v, n = readNumber(s[3:], 2, 16); n == 2 {
 			return v, 5
 		}
 		return 0, 0
@@ -150,12 +152,12 @@ func escape(s string) (v byte, n int) {
 	}
 }
 
-// number reads up to most digits of a base; n is 0 where there are none, or where
-// they are more than a byte.
-func number(s string, most, base int) (v byte, n int) {
+// readNumber reads up to most digits of a base, and returns their value and number. n is
+// 0 if there are none, or if the value does not fit into a byte.
+func readNumber(s string, most, base int) (v byte, n int) {
 	x := 0
 	for n < min(most, len(s)) {
-		d := unhex(s[n])
+		d := hexDigit(s[n])
 		if d < 0 || d >= base {
 			break
 		}

@@ -8,22 +8,22 @@ const (
 	// many messages around them.
 	MaxPayloads = 512
 
-	// MaxText is how much text is read, in bytes: the longest dumps have five
-	// characters a byte, so that it holds 20 payloads of the longest kind, and all
-	// of the usual ones.
+	// MaxText is the longest text that is read, in bytes. The longest dumps have five
+	// characters a byte: 8 MiB hold 25 payloads of the longest kind, and MaxPayloads
+	// of up to 3,200 bytes.
 	MaxText = 8 << 20
 
-	// maxLines is how many lines stand between two blank ones: four payloads of the
-	// longest kind with a byte a line. A line costs some hundred bytes while it is
-	// read, so that MaxText of empty ones would take half a gigabyte.
+	// maxLines is the most lines between two blank ones: those of four payloads of the
+	// longest kind with a byte a line. A line costs about 100 bytes while it is read,
+	// so that MaxText of the shortest lines would take half a gigabyte.
 	maxLines = 4 * MaxPayload
 
-	// maxBrackets is how many pairs of brackets with numbers in them are looked at: an
-	// array may have three more, its type, its name and an index.
+	// maxBrackets is how many pairs of brackets with numbers in them are read: an array
+	// has one, and up to three more for its type, its name and an index.
 	maxBrackets = 4 * MaxPayloads
 
-	// widestRow is how many bytes a row of a dump has at most that shows them as text
-	// too: xxd -c takes no more. Where the text begins is found by trial, which takes
-	// the square of it.
+	// widestRow is the most bytes in a row of a dump with a text column, the limit of
+	// xxd -c. Where the text begins is found by trial, in time proportional to the
+	// square of the width.
 	widestRow = 256
 )

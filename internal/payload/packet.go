@@ -6,15 +6,15 @@ import (
 	"qsniff/netlayer"
 )
 
-// Packet is a payload that is a whole packet: tcpdump -x prints those.
+// Packet is a payload that is a whole packet, as tcpdump -x prints it.
 type Packet struct {
 	Link uint16 // LINKTYPE_ value of its first header
-	Wire int    // length as sent in bytes; more than there is if tcpdump cut it
+	Wire int    // length in bytes as sent; tcpdump may have printed fewer
 	netlayer.Packet
 }
 
-// links are the headers before IP that dumps have, and where they name what
-// follows.
+// links are the link headers that dumps can have: type, length, and the offset of the
+// EtherType, -1 if there is none.
 var links = [...]struct {
 	link      uint16
 	len, kind int
@@ -26,8 +26,8 @@ var links = [...]struct {
 	{netlayer.LinkNull, 4, -1},
 }
 
-// etherTypes is the IP version that a type stands for, 0 for tags, labels and
-// sessions, which netlayer follows.
+// etherTypes maps EtherTypes to IP versions, and those of tags, labels and sessions,
+// which netlayer decodes, to 0.
 var etherTypes = map[uint16]byte{0x0800: 4, 0x86dd: 6, 0x8100: 0, 0x88a8: 0, 0x8847: 0, 0x8864: 0}
 
 // AsPacket reports whether b is a packet and not its payload: the lengths in its IP
@@ -66,7 +66,9 @@ const (
 	minEthernet = 46 // bytes after the header: shorter packets are padded
 )
 
-// fitsIPv4 returns the total length of the packet at the start of b.
+// fitsIPv4 returns the total length in the header that b starts with, and reports
+// whether b can be that packet: the checksum of the header is right, or the lengths in
+// it and in a UDP header are.
 func fitsIPv4(b []byte) (total int, ok bool) {
 	header := int(b[0]&0x0f) * 4
 	total = int(binary.BigEndian.Uint16(b[2:]))
@@ -74,10 +76,11 @@ func fitsIPv4(b []byte) (total int, ok bool) {
 		return 0, false
 	}
 	padded := total < len(b) && len(b) <= minEthernet
-	return total, checksum(b[:header]) || fitsUDP(b[9], b[header:], total-header) && (total == len(b) || padded)
+	return total, hasValidChecksum(b[:header]) || fitsUDP(b[9], b[header:], total-header) && (total == len(b) || padded)
 }
 
-// fitsIPv6 is the same for IPv6, which has no checksum: the length has to be right.
+// fitsIPv6 is fitsIPv4 for IPv6, whose header has no checksum: the length has to be
+// right, and the next header one of those that queries travel in.
 func fitsIPv6(b []byte) (total int, ok bool) {
 	if len(b) < ipv6Len {
 		return 0, false
@@ -93,8 +96,8 @@ func fitsUDP(proto byte, b []byte, n int) bool {
 	return proto == netlayer.ProtoUDP && len(b) >= 8 && int(binary.BigEndian.Uint16(b[4:])) == n
 }
 
-// checksum reports whether that of an IPv4 header is right (RFC 1071).
-func checksum(b []byte) bool {
+// hasValidChecksum reports whether the checksum of an IPv4 header is right (RFC 1071).
+func hasValidChecksum(b []byte) bool {
 	sum := uint32(0)
 	for i := 0; i+1 < len(b); i += 2 {
 		sum += uint32(binary.BigEndian.Uint16(b[i:]))

@@ -1,6 +1,6 @@
-// Package payload reads bytes that people copy: what a program printed, a dump, a
-// line of a packet analyzer. It tells the form by the text alone and knows no
-// protocol; decoding is the pipeline's work.
+// Package payload reads the bytes of datagrams from text that people copy: what a
+// program printed, a dump, a line of a packet analyzer. It recognises the form by the
+// text alone. It decodes no protocol; that is the pipeline's work.
 //
 // The forms, in the order in which they are tried:
 //
@@ -11,16 +11,17 @@
 //	Hex      digits, in pairs or not, with spaces, colons or dashes between them
 //	Base64   of either alphabet, padded or not
 //
-// What fits two forms is the first: DEADBEEF is Hex. Offsets of a Dump rise by
-// what the rows hold, which also tells hexadecimal from octal ones, and the text
-// beside the bytes is dropped only if it says the same as they do.
+// Text that fits two forms has the first of them: DEADBEEF is Hex. Offsets of a Dump
+// rise by the number of bytes in the rows, which also distinguishes hexadecimal from
+// octal ones. The text column beside the bytes is skipped only if it shows the same
+// bytes.
 //
-// A blank line ends a payload, and so do an offset that begins again, a bracket,
-// and a comma between strings. Lines of the other forms are one payload if they
-// look wrapped, which is all equally long but the last, and none begins with one of
-// the marks of datagrams that the caller gives; otherwise each line is one.
+// A blank line ends a payload, and so do an offset that begins again, a closing
+// bracket, and a comma between strings. Lines of the other forms are one payload if they
+// look wrapped (all are equally long but the last) and none begins with one of
+// the caller's Marks; otherwise each line is a payload.
 //
-// Bytes that are no text are a payload as they are.
+// Input that is no text is one payload as it is.
 package payload
 
 import (
@@ -52,8 +53,8 @@ type Payload struct {
 	Line int // of the text, from 1, where it begins
 }
 
-// Error says what is wrong with a text, and where. It quotes one character at
-// most: the text may hold a password. Where there is no Hint, it has none of the forms.
+// Error is what is wrong with a text, and where. It quotes one character at most: the
+// text may hold a password. It has no Hint where the text has none of the forms.
 type Error struct {
 	Line, Col int // from 1; 0 if the whole text, or line, is meant
 	What      string
@@ -70,7 +71,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("line %d, character %d: %s", e.Line, e.Col, e.What)
 }
 
-// Forms names what Read reads, for hints.
+// Forms lists what Read reads, for hints.
 const Forms = `hexadecimal (xxd -p FILE | qsniff decode), base64, a dump with offsets, a "\xff" string, {0xff, ...}, or raw bytes (--raw)`
 
 // line is one line of the text, without white space at its ends.
@@ -80,8 +81,8 @@ type line struct {
 	no     int // from 1
 }
 
-// Parse reads the payloads in text, of datagrams that begin with one of marks, or with
-// anything. An error is an *Error.
+// Parse reads the payloads in text. marks separate payloads in consecutive lines; nil is
+// valid. An error is an *Error.
 func Parse(text string, marks Marks) ([]Payload, error) {
 	if len(text) > MaxText {
 		return nil, &Error{What: fmt.Sprintf("more than %d MiB of text", MaxText>>20), Hint: "is it a capture? qsniff read takes those"}
@@ -122,7 +123,7 @@ func Parse(text string, marks Marks) ([]Payload, error) {
 	if err := end(); err != nil {
 		return nil, err
 	}
-	return check(out)
+	return checkLimits(out)
 }
 
 // parseBlock reads lines without a blank one between them.
@@ -141,8 +142,9 @@ func parseBlock(lines []line, marks Marks) ([]Payload, error) {
 	return parsePlain(lines, marks)
 }
 
-// check holds the payloads against the limits.
-func check(ps []Payload) ([]Payload, error) {
+// checkLimits returns ps, or an error if there is none, are too many, or one is empty or
+// too long.
+func checkLimits(ps []Payload) ([]Payload, error) {
 	if len(ps) == 0 {
 		return nil, &Error{What: "no payload"}
 	}

@@ -19,8 +19,8 @@ func parsePlain(lines []line, marks Marks) ([]Payload, error) {
 		digits[i] = line{s, l.indent, l.no}
 	}
 	var out []Payload
-	for _, g := range group(digits, marks, beginHex, false) {
-		all := join(g)
+	for _, g := range groupLines(digits, marks, decodeHexStart, false) {
+		all := joinText(g)
 		if len(all)%2 != 0 {
 			return nil, &Error{Line: g[0].no, What: fmt.Sprintf("%d hexadecimal digits: half a byte is missing", len(all)),
 				Hint: "each byte has two digits"}
@@ -46,7 +46,7 @@ func hexDigits(s string) (string, bool) {
 	for _, group := range strings.FieldsFunc(s, isSeparator) {
 		group = strings.TrimPrefix(strings.TrimPrefix(group, "0x"), "0X")
 		for i := range len(group) {
-			if unhex(group[i]) < 0 {
+			if hexDigit(group[i]) < 0 {
 				return "", false
 			}
 		}
@@ -57,7 +57,7 @@ func hexDigits(s string) (string, bool) {
 
 func isSeparator(r rune) bool { return r == ' ' || r == '\t' || r == ':' || r == '-' }
 
-func beginHex(s string, n int) []byte {
+func decodeHexStart(s string, n int) []byte {
 	b, err := hex.DecodeString(s[:min(len(s), 2*n)])
 	if err != nil {
 		return nil
@@ -65,7 +65,7 @@ func beginHex(s string, n int) []byte {
 	return b
 }
 
-// urlToStd makes one alphabet of the two.
+// urlToStd turns the URL alphabet of base64 into the standard one, and removes blanks.
 var urlToStd = strings.NewReplacer("-", "+", "_", "/", " ", "", "\t", "")
 
 func parseBase64(lines []line, marks Marks) ([]Payload, error) {
@@ -80,8 +80,8 @@ func parseBase64(lines []line, marks Marks) ([]Payload, error) {
 		text[i] = line{urlToStd.Replace(l.text), l.indent, l.no}
 	}
 	var out []Payload
-	for _, g := range group(text, marks, beginBase64, false) {
-		all := join(g)
+	for _, g := range groupLines(text, marks, decodeBase64Start, false) {
+		all := joinText(g)
 		body := strings.TrimRight(all, "=")
 		if at := strings.IndexByte(body, '='); at >= 0 || len(all)-len(body) > 2 {
 			return nil, &Error{Line: g[0].no, What: "base64 that goes on after its padding", Hint: "put a blank line between two payloads"}
@@ -110,7 +110,7 @@ func isBase64(r rune) bool {
 	return strings.ContainsRune("+/-_= \t", r)
 }
 
-func beginBase64(s string, n int) []byte {
+func decodeBase64Start(s string, n int) []byte {
 	b, err := base64.RawStdEncoding.DecodeString(s[:min(len(s), (n+2)/3*4)&^3])
 	if err != nil {
 		return nil
@@ -118,7 +118,7 @@ func beginBase64(s string, n int) []byte {
 	return b
 }
 
-func join(lines []line) string {
+func joinText(lines []line) string {
 	var b strings.Builder
 	for _, l := range lines {
 		b.WriteString(l.text)
@@ -126,8 +126,8 @@ func join(lines []line) string {
 	return b.String()
 }
 
-// unhex is the value of a digit, -1 if it is none.
-func unhex(c byte) int {
+// hexDigit returns the value of a hexadecimal digit, -1 if c is none.
+func hexDigit(c byte) int {
 	switch {
 	case c >= '0' && c <= '9':
 		return int(c - '0')

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Read reads the payloads in b: text as Parse does, and what is no text as one payload.
-// marks are those of Parse. An error is an *Error.
+// Read reads the payloads in b: with Parse if b is text, else as one payload. An error
+// is an *Error.
 func Read(b []byte, marks Marks) ([]Payload, error) {
 	if IsText(b) {
 		return Parse(string(b), marks)
@@ -22,7 +22,7 @@ func Read(b []byte, marks Marks) ([]Payload, error) {
 func AsIs(b []byte) ([]Payload, error) {
 	switch n := len(b); {
 	case n == 0:
-		return check(nil)
+		return checkLimits(nil)
 	case n > MaxPayload:
 		return nil, &Error{What: fmt.Sprintf("more than %d raw bytes: no datagram has so many", MaxPayload),
 			Hint: fmt.Sprintf("is it a capture? qsniff read takes those; for the first bytes: head -c %d FILE | qsniff decode --raw", MaxPayload)}

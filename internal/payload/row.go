@@ -5,23 +5,23 @@ import (
 	"unicode/utf8"
 )
 
-// row is a line of a dump as far as its own text tells: the offset, and after it
-// bytes and perhaps text.
+// row is a line of a dump, cut into the offset and the rest: bytes, and perhaps a text
+// column.
 type row struct {
 	line
-	offset string
-	rest   string
-	sure   bool // a colon after the offset leaves no doubt
+	offset   string
+	rest     string
+	hasColon bool // a colon follows the offset: this is a row, and no line of digits
 }
 
-// minOffset is how many digits offsets have at least.
+// minOffset is the least number of digits in an offset, those of tcpdump.
 const minOffset = 4
 
 // readRow reads the start of a line; ok is false if it is no row.
 func readRow(l line) (r row, ok bool) {
 	s, prefixed := strings.CutPrefix(l.text, "0x")
 	n := 0
-	for n < len(s) && unhex(s[n]) >= 0 {
+	for n < len(s) && hexDigit(s[n]) >= 0 {
 		n++
 	}
 	if n < minOffset || n > 16 {
@@ -29,9 +29,9 @@ func readRow(l line) (r row, ok bool) {
 	}
 	r = row{line: l, offset: s[:n], rest: s[n:]}
 	if rest, colon := strings.CutPrefix(r.rest, ":"); colon {
-		r.rest, r.sure = rest, true
+		r.rest, r.hasColon = rest, true
 	}
-	if r.rest != "" && r.rest[0] != ' ' && r.rest[0] != '\t' || prefixed && !r.sure {
+	if r.rest != "" && r.rest[0] != ' ' && r.rest[0] != '\t' || prefixed && !r.hasColon {
 		return r, false
 	}
 	return r, true
@@ -43,16 +43,16 @@ type cut struct {
 	end int // offset in the row where they end
 }
 
-// cuts lists where the bytes of a row may end, after each of its groups of
-// digits, and the bytes.
-func cuts(s string) (b []byte, all []cut) {
+// listCuts returns the bytes that the groups of digits at the start of s stand for, and
+// the places where the bytes may end: after each group.
+func listCuts(s string) (b []byte, all []cut) {
 	at := 0
 	for {
 		for at < len(s) && (s[at] == ' ' || s[at] == '\t') {
 			at++
 		}
 		lo := at
-		for at < len(s) && unhex(s[at]) >= 0 {
+		for at < len(s) && hexDigit(s[at]) >= 0 {
 			at++
 		}
 		whole := at == len(s) || s[at] == ' ' || s[at] == '\t'
@@ -60,18 +60,18 @@ func cuts(s string) (b []byte, all []cut) {
 			return b, all
 		}
 		for i := lo; i < at; i += 2 {
-			b = append(b, byte(unhex(s[i])<<4|unhex(s[i+1])))
+			b = append(b, byte(hexDigit(s[i])<<4|hexDigit(s[i+1])))
 		}
 		all = append(all, cut{len(b), at})
 	}
 }
 
-// bytes returns the bytes of the row, want of them unless that is negative. ok is
-// false if it has none, or text beside them that says something else.
-func (r *row) bytes(want int) (b []byte, ok bool) {
-	b, all := cuts(r.rest)
+// decode returns the bytes of the row, want of them unless want is negative. ok is
+// false if it has none, or if the text beside them shows other bytes.
+func (r *row) decode(want int) (b []byte, ok bool) {
+	b, all := listCuts(r.rest)
 	fits := func(c cut) bool { return want < 0 || c.n == want }
-	for i := len(all) - 1; i >= 0; i-- { // text that agrees is no accident
+	for i := len(all) - 1; i >= 0; i-- { // the longest first: text that agrees with many bytes is no accident
 		if c := all[i]; c.n <= widestRow && fits(c) && strings.TrimSpace(r.rest[c.end:]) != "" && agrees(b[:c.n], r.rest[c.end:]) {
 			return b[:c.n], true
 		}
@@ -83,8 +83,8 @@ func (r *row) bytes(want int) (b []byte, ok bool) {
 	return b, fits(last) && strings.TrimSpace(r.rest[last.end:]) == ""
 }
 
-// agrees reports whether s, which stands after the bytes b in a row, is a text
-// column that says the same: after white space, perhaps in bars.
+// agrees reports whether s, which follows the bytes b in a row, is a text column that
+// shows them: after white space, perhaps between bars.
 func agrees(b []byte, s string) bool {
 	if t := strings.TrimSpace(s); len(t) > 2 && (t[0] == '|' && t[len(t)-1] == '|' || t[0] == '>' && t[len(t)-1] == '<') {
 		if shows(t[1:len(t)-1], b) {

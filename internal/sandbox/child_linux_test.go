@@ -121,7 +121,7 @@ func obey(o orders) error {
 	if err := json.NewEncoder(os.Stdout).Encode(f); err != nil {
 		return err
 	}
-	child.Stay()
+	child.AwaitParent()
 	return nil
 }
 

@@ -9,9 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What the versions of Landlock know (landlock(7)). Rights that a version does
-// not know cannot be asked for, those that it knows are all taken, so that a
-// newer kernel takes more.
+// The version of Landlock that added each right (landlock(7)). A ruleset may restrict
+// only rights that the kernel's version has; all of those are restricted.
 const (
 	filesOfV1 = landlock.AccessFSMakeSym<<1 - 1
 
@@ -35,22 +34,22 @@ const (
 	udp = landlock.AccessNetBindUDP | landlock.AccessNetConnectSendUDP
 )
 
-// signalsBetweenThreads is the bit of the kernel's list of mended errors that
-// says that threads restricted one by one may signal each other. Before, scoped
+// signalsBetweenThreads is the bit of the kernel's errata that is set where threads
+// restricted one by one may signal each other. In kernels without that fix, scoped
 // signals would keep the Go runtime from interrupting its own threads.
 const signalsBetweenThreads = 1 << 1
 
 // ruleset is a Landlock ruleset that is not enforced yet.
 type ruleset struct {
-	fd    int // -1: the kernel has no Landlock
-	files uint64
-	net   uint64
-	scope uint64
+	fd    int    // -1: the kernel has no Landlock
+	files uint64 // rights for files that are restricted, as AccessFS bits
+	net   uint64 // for ports, as AccessNet bits
+	scope uint64 // for other processes
 	abi   int
 }
 
-// newRuleset makes the rules of p. Only paths that can be opened now can be part
-// of them.
+// newRuleset makes the rules of p. It opens the paths, and so needs the rights for
+// that.
 func newRuleset(p Policy, s *Status) (*ruleset, error) {
 	r := &ruleset{fd: -1}
 	abi, err := landlock.LandlockGetABIVersion()
@@ -58,13 +57,13 @@ func newRuleset(p Policy, s *Status) (*ruleset, error) {
 		s.Missing = append(s.Missing, "landlock (rules for files and ports)")
 		return r, nil
 	}
-	r.handle(abi, s)
+	r.chooseRights(abi, s)
 	r.fd, err = landlock.LandlockCreateRuleset(&landlock.RulesetAttr{
 		HandledAccessFS: r.files, HandledAccessNet: r.net, Scoped: r.scope}, 0)
 	if err != nil {
 		return nil, &Error{Step: "rules for files", Err: err}
 	}
-	if err := r.fill(p); err != nil {
+	if err := r.addRules(p); err != nil {
 		r.close()
 		return nil, err
 	}
@@ -73,8 +72,9 @@ func newRuleset(p Policy, s *Status) (*ruleset, error) {
 	return r, nil
 }
 
-// handle chooses everything that this version can restrict.
-func (r *ruleset) handle(abi int, s *Status) {
+// chooseRights selects all rights that version abi of Landlock can restrict, and adds
+// those that it lacks to s.Missing.
+func (r *ruleset) chooseRights(abi int, s *Status) {
 	r.abi = abi
 	r.files = filesOfV1
 	for _, v := range [...]struct {
@@ -109,8 +109,8 @@ func (r *ruleset) handle(abi int, s *Status) {
 	}
 }
 
-// fill adds the rules.
-func (r *ruleset) fill(p Policy) error {
+// addRules adds to the ruleset what p still allows.
+func (r *ruleset) addRules(p Policy) error {
 	for _, path := range p.Read {
 		if err := r.allow(path, rightsToRead, rightsToRead|rightsToList); err != nil {
 			return err
@@ -144,7 +144,7 @@ func (r *ruleset) fill(p Policy) error {
 	return nil
 }
 
-// allow adds a path with the rights that suit what it is.
+// allow adds path: with the rights ofFolder if it is a folder, else ofFile.
 func (r *ruleset) allow(path string, ofFile, ofFolder uint64) error {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {

@@ -1,11 +1,11 @@
-// Package sandbox takes from the running process what it will not need any more,
-// so that whoever takes over the decoder of hostile packets gets nothing with it:
+// Package sandbox drops the rights that the running process does not need any more,
+// so that an attacker who takes over the decoder of hostile packets has none of them:
 // capabilities, new privileges, files, ports, other processes, core dumps.
 //
-// It is no jail for other programs, filters no system calls, and gives nothing
-// back: what has been given up is gone until the process ends. Handles that are
-// open stay usable, so packet sockets, listeners and files that must be opened
-// with privileges are opened before.
+// It is no jail for other programs and filters no system calls, and what has been
+// dropped does not come back before the process ends. Handles that are open stay
+// usable: the caller opens packet sockets, listeners and files that need privileges
+// first, then calls Enter.
 package sandbox
 
 import (
@@ -29,19 +29,19 @@ type Policy struct {
 	// Bind and Connect are TCP ports still to be listened on and connected to.
 	Bind, Connect []uint16
 
-	// User is who the process becomes, nil for no change. Only root can. Root
-	// without capabilities is still the owner of root's files, which the rules
-	// for files keep from it where the kernel has such rules, but it cannot
-	// write where another user alone may: a capture started with sudo in that
-	// user's home must become that user, as OwnerOf tells, to write its next file.
+	// User is the user that the process becomes; nil is no change. Only root can
+	// change. Root without capabilities cannot write where only another user may: a
+	// capture started with sudo in somebody's home has to become that user, whom
+	// OwnerOf returns, to write its next file. Root's own files stay open to it
+	// where the kernel has no rules for files.
 	User *User
 }
 
 // User is a user with one group and no others.
 type User struct{ UID, GID int }
 
-// Status says what Enter did. Everything is true of all threads of the process,
-// also of those that start later.
+// Status is what Enter achieved, on all threads of the process and on those that start
+// later.
 type Status struct {
 	Capabilities bool // all dropped: effective, permitted, inheritable, ambient
 	Bounding     bool // the bounding set is empty too: that needs the capability setpcap, which root has
@@ -57,7 +57,7 @@ type Status struct {
 
 	Folders, Ports int // how many of the policy remain reachable
 
-	// Missing is what the system does not offer, one short phrase each.
+	// Missing lists what the system does not offer, one short phrase each.
 	Missing []string
 }
 
@@ -76,8 +76,8 @@ func (s Status) String() string {
 	add(s.Capabilities, "capabilities dropped")
 	add(s.NoNewPrivs, "no new privileges")
 	add(s.NoDump, "no core dumps")
-	add(s.Files, "files: "+only(s.Folders, "path"))
-	add(s.TCP, "tcp: "+only(s.Ports, "port"))
+	add(s.Files, "files: "+formatRemaining(s.Folders, "path"))
+	add(s.TCP, "tcp: "+formatRemaining(s.Ports, "port"))
 	add(s.UDP, "udp: none")
 	add(s.Signals, "no signals to others")
 	line := strings.Join(done, ", ")
@@ -93,8 +93,8 @@ func (s Status) String() string {
 	return line
 }
 
-// only says that n things remain.
-func only(n int, what string) string {
+// formatRemaining writes how many things remain: none, 1 path, 2 paths.
+func formatRemaining(n int, what string) string {
 	switch n {
 	case 0:
 		return "none"
@@ -104,10 +104,10 @@ func only(n int, what string) string {
 	return strconv.Itoa(n) + " " + what + "s"
 }
 
-// Error says which step failed. The process may have given up some of its rights
-// by then, so that it should end.
+// Error is the failure of one step of Enter. Earlier steps may have dropped rights, so
+// the process should end.
 type Error struct {
-	Step string // what was to be done, or the path that it is about
+	Step string // the right or action that failed, or the path
 	Hint string // what to do, one line; may be empty
 	Err  error
 }

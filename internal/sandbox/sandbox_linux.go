@@ -12,14 +12,13 @@ import (
 	"kernel.org/pub/linux/libs/security/libcap/psx"
 )
 
-// Enter gives up everything that p does not name, on all threads. What the
-// kernel lacks is in the Status and no error; an error is of type *Error and
-// means that something it has did not work, or that a path of the policy cannot
-// be used without the rights that are gone.
+// Enter drops every right that p does not name, on all threads. What the kernel
+// lacks is listed in the Status and is no error. An error is an *Error: a step failed,
+// or a path of the policy cannot be written without the dropped rights.
 //
-// The rules for files are made first, because opening the paths may take the
-// rights that are dropped, and enforced last, because they would keep the steps
-// between from reading /proc.
+// Enter makes the rules for files first, because opening the paths may need rights
+// that it drops, then drops privileges, and enforces the rules last, because the steps
+// before that read /proc.
 func Enter(p Policy) (Status, error) {
 	var s Status
 	loadTimeZone()
@@ -31,17 +30,18 @@ func Enter(p Policy) (Status, error) {
 	if err := dropPrivileges(p.User, &s); err != nil {
 		return s, err
 	}
-	if err := noCoreDumps(&s); err != nil {
+	if err := forbidCoreDumps(&s); err != nil {
 		return s, err
 	}
 	if err := rules.enforce(&s); err != nil {
 		return s, err
 	}
-	return s, writable(p.Write)
+	return s, checkWritable(p.Write)
 }
 
-// loadTimeZone has the time package read the local time zone, which it would
-// otherwise do when the first time is written, and silently take UTC.
+// loadTimeZone makes the time package read the file of the local time zone while that
+// can be opened. Otherwise it would try when the first time is formatted, and silently
+// use UTC.
 func loadTimeZone() { _, _ = time.Unix(0, 0).Zone() }
 
 // OwnerOf returns the user that path belongs to, nil if that is root or the user
@@ -94,8 +94,7 @@ func emptyBoundingSet() error {
 	return nil
 }
 
-// become changes all user and group ids of all threads; package syscall sees to
-// the threads.
+// become changes all user and group ids; package syscall does so on all threads.
 func (u *User) become() error {
 	if os.Geteuid() == u.UID && os.Getuid() == u.UID {
 		return nil
@@ -109,14 +108,14 @@ func (u *User) become() error {
 	return syscall.Setresuid(u.UID, u.UID, u.UID)
 }
 
-// noCoreDumps keeps what was captured out of core files, and debuggers of the
+// forbidCoreDumps keeps what was captured out of core files, and debuggers of the
 // same user out of the process. It comes after the change of user, which sets
 // the attribute anew.
-func noCoreDumps(s *Status) error {
+func forbidCoreDumps(s *Status) error {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return &Error{Step: "no core dumps", Err: err}
 	}
-	// A kernel that pipes core dumps to a program asks the attribute alone.
+	// Where the kernel pipes core dumps to a program, only the attribute prevents them.
 	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
 		return &Error{Step: "no core dumps", Err: err}
 	}
@@ -124,10 +123,10 @@ func noCoreDumps(s *Status) error {
 	return nil
 }
 
-// writable finds out now, not when the next file of a ring is due, that a folder
-// could be written only with the rights that are gone. Landlock has no part in
-// what access(2) says.
-func writable(paths []string) error {
+// checkWritable returns an error for a path that only the dropped rights could write, so
+// that a capture fails at its start and not when the next file of a ring is due.
+// access(2), which it asks, does not take Landlock into account.
+func checkWritable(paths []string) error {
 	for _, path := range paths {
 		mode := uint32(unix.W_OK)
 		if info, err := os.Stat(path); err == nil && info.IsDir() {

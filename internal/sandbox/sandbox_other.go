@@ -4,7 +4,7 @@ package sandbox
 
 import "runtime"
 
-// Enter does nothing here, and the Status says so.
+// Enter does nothing here: Status.Missing names the sandbox.
 func Enter(Policy) (Status, error) {
 	return Status{Missing: []string{"a sandbox (" + runtime.GOOS + ")"}}, nil
 }

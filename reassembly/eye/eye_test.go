@@ -75,7 +75,7 @@ func newBench() *bench {
 func (b *bench) add(data []byte) bool {
 	b.frame++
 	b.nanos += second / 1000
-	return b.Add(&Fragment{Src: server, Dst: client, Data: data, Wire: len(data), Frame: b.frame, Nanos: b.nanos})
+	return b.Add(&Datagram{Src: server, Dst: client, Data: data, Wire: len(data), Frame: b.frame, Nanos: b.nanos})
 }
 
 // TestOrders sends the fragments of two replies, of 3,000 and 1,800 bytes, in an order.
@@ -159,7 +159,7 @@ func TestRefused(t *testing.T) {
 		{"empty", nil, false, 0, false},
 	} {
 		b := newBench()
-		f := Fragment{Src: server, Dst: client, Data: tc.data, Wire: max(tc.wire, len(tc.data)), Frame: 1, Nanos: 1, Short: tc.short}
+		f := Datagram{Src: server, Dst: client, Data: tc.data, Wire: max(tc.wire, len(tc.data)), Frame: 1, Nanos: 1, WantsShort: tc.short}
 		if got := b.Add(&f); got != tc.want || b.Buffered() > 0 != tc.want {
 			t.Errorf("%s\ngot  %v, %d bytes kept\nwant %v", tc.name, got, b.Buffered(), tc.want)
 		}
@@ -188,7 +188,7 @@ func TestExpired(t *testing.T) {
 	b := newBench()
 	fs := cut(reply(3000), 9)
 	b.add(fs[2])
-	b.Add(&Fragment{Src: server, Dst: client, Data: fs[0], Wire: len(fs[0]), Frame: 8, Nanos: b.nanos,
+	b.Add(&Datagram{Src: server, Dst: client, Data: fs[0], Wire: len(fs[0]), Frame: 8, Nanos: b.nanos,
 		Pieces: []reassembly.Piece{{Frame: 7}, {Frame: 8, Off: 800}}})
 	b.Tick(b.nanos + int64(Wait) - 1)
 	if len(b.sets) != 0 {

@@ -2,24 +2,25 @@ package eye
 
 import "time"
 
-// What one Assembler keeps. What has to make room, in this order: memory of
-// delivered sets, oldest first; then the set that waits longest, which is
-// delivered as it is. Counters.Evicted counts those.
+// The limits of one Assembler. When one is reached, sets make room in this order:
+// delivered sets of which checksums are kept, oldest first; then the set that has
+// waited longest, which is delivered with what it has. Counters.Evicted counts the latter.
 const (
-	// MaxSets is how many sets wait or are remembered. Servers that cut their
-	// replies are rare and the fragments of one arrive within milliseconds.
+	// MaxSets is how many sets wait or are kept to recognise duplicates. Chosen:
+	// servers that cut their replies are rare and the fragments of one arrive within
+	// milliseconds.
 	MaxSets = 16
 
-	// maxBlocks of FragmentLen bytes are 32 KiB: eleven whole replies of two
+	// maxBlocks of wire.EyeFragmentLen bytes are 32 KiB: twelve whole replies of two
 	// fragments, or two of the nine that the header can count.
 	maxBlocks = 24
 
-	// maxFrames is how many frames are remembered for a set. Fragments fit the
-	// usual MTU, so a set has nine at most; a tunnel doubles that. Later ones are
-	// joined and not listed.
+	// maxFrames is how many frames are listed for a set. Fragments fit the
+	// usual MTU, so a set has nine at most; a tunnel doubles that. Those of further
+	// fragments are not listed.
 	maxFrames = 32
 
-	// Wait is the packet time from a set's first fragment to giving up: as long as
-	// a set of split parts waits.
+	// Wait is the packet time for which a set waits after its first fragment: as long
+	// as a set of split parts waits.
 	Wait = 5 * time.Second
 )

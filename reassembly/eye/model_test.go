@@ -103,7 +103,7 @@ func TestAllocations(t *testing.T) {
 			if i == 1 && id%3 == 0 {
 				continue
 			}
-			a.Add(&Fragment{Src: server, Dst: client, Data: f, Wire: len(f), Frame: 1, Nanos: nanos})
+			a.Add(&Datagram{Src: server, Dst: client, Data: f, Wire: len(f), Frame: 1, Nanos: nanos})
 		}
 	})
 	if n != 0 {
@@ -146,7 +146,7 @@ func FuzzAdd(f *testing.F) {
 				d[4] = n / 10
 			}
 			nanos += int64(step) * second / 10
-			a.Add(&Fragment{Src: server, Dst: client, Data: d, Wire: len(d), Frame: uint64(n), Nanos: nanos, Short: n%7 == 0})
+			a.Add(&Datagram{Src: server, Dst: client, Data: d, Wire: len(d), Frame: uint64(n), Nanos: nanos, WantsShort: n%7 == 0})
 		}
 		a.Flush(nanos)
 		if a.Buffered() != 0 || a.live != 0 {

@@ -8,26 +8,26 @@ import (
 	"qsniff/wire"
 )
 
-// key names a reply: a directed pair of ends, and the id.
+// key identifies a reply: the ends, by direction, and the id.
 type key struct {
 	src, dst netip.AddrPort
 	id       uint32
 }
 
-// state is what a set is there for.
+// state is what a set is kept for.
 type state uint8
 
 const (
 	unused  state = iota
 	waiting       // fragments missing
-	memo          // delivered; remembered to recognise late duplicates
+	memo          // delivered; its checksums are kept to recognise late duplicates
 )
 
-// set is a reply on its way. The arrays are indexed by a fragment's number - 1.
-type set struct {
+// fragmentSet holds the fragments of one reply that came. Fragment number n is have[n-1].
+type fragmentSet struct {
 	key         key
 	state       state
-	again       bool // so far equal to a delivered set, fragment by fragment
+	isRepeat    bool // so far equal to a delivered set, fragment by fragment
 	first, last int64
 	n           int // fragments
 	have        [wire.MaxEyeNumber]fragment
@@ -35,7 +35,7 @@ type set struct {
 	nframes     int
 }
 
-// fragment is one datagram of a set; len is 0 if it is not there.
+// fragment is one datagram of a set; len is 0 if it did not come.
 type fragment struct {
 	sum   uint64
 	frame uint64
@@ -53,8 +53,8 @@ func (a *Assembler) find(k key, st state) int {
 	return -1
 }
 
-// oldest returns the set in state st that began first, or -1.
-func (a *Assembler) oldest(st state) int {
+// oldestIn returns the set in state st that was opened first, or -1.
+func (a *Assembler) oldestIn(st state) int {
 	best := -1
 	for i := range a.sets {
 		if a.sets[i].state == st && (best < 0 || a.sets[i].first < a.sets[best].first) {
@@ -64,8 +64,9 @@ func (a *Assembler) oldest(st state) int {
 	return best
 }
 
-// insert adds fragment number n to set i, or to a new one where that is -1.
-func (a *Assembler) insert(i int, k key, n int, f *Fragment) {
+// insert adds fragment number n to set i, or to a new set if i is -1. A fragment that
+// contradicts the one that set i has ends that set and opens a new one.
+func (a *Assembler) insert(i int, k key, n int, f *Datagram) {
 	sum := lru.MixBytes(lru.Mix(a.seed, uint64(len(f.Data))), f.Data)
 	if i >= 0 {
 		if h := &a.sets[i].have[n-1]; h.len > 0 {
@@ -73,30 +74,30 @@ func (a *Assembler) insert(i int, k key, n int, f *Fragment) {
 				a.Counters.Duplicates++
 				return
 			}
-			a.finish(i, Replaced)
+			a.finishSet(i, Replaced)
 			i = -1
 		}
 	}
 	if i < 0 {
-		i = a.open(k)
+		i = a.openSet(k)
 	}
-	b := a.block(i)
+	b := a.takeBlock(i)
 	s := &a.sets[i]
 	copy(a.blocks[b][:], f.Data)
 	s.have[n-1] = fragment{sum: sum, frame: f.Frame, len: uint16(len(f.Data)), block: b}
 	s.n++
 	s.last = a.now
-	s.note(f)
+	s.noteFrames(f)
 	if m := a.find(k, memo); m < 0 || a.sets[m].have[n-1].sum != sum {
-		s.again = false
+		s.isRepeat = false
 	}
-	if s.whole() {
-		a.finish(i, Complete)
+	if s.isWhole() {
+		a.finishSet(i, Complete)
 	}
 }
 
-// note remembers the frames of a fragment.
-func (s *set) note(f *Fragment) {
+// noteFrames adds the frames that brought f to those of the set.
+func (s *fragmentSet) noteFrames(f *Datagram) {
 	add := func(frame uint64) {
 		if s.nframes < len(s.frames) {
 			s.frames[s.nframes] = frame
@@ -112,9 +113,9 @@ func (s *set) note(f *Fragment) {
 	}
 }
 
-// whole reports whether the fragments are 1 to the first one that is shorter than
-// FragmentLen, or to 9.
-func (s *set) whole() bool {
+// isWhole reports whether s has the fragments from number 1 to the first one that is
+// shorter than wire.EyeFragmentLen, or to number 9, and no others.
+func (s *fragmentSet) isWhole() bool {
 	for n := range s.have {
 		switch l := s.have[n].len; {
 		case l == 0:
@@ -126,66 +127,67 @@ func (s *set) whole() bool {
 	return false
 }
 
-// open returns a new set of k, for which an older one may have to go.
-func (a *Assembler) open(k key) int {
+// openSet returns a new set for k. If all are in use, it frees or evicts the oldest one.
+func (a *Assembler) openSet(k key) int {
 	i := a.find(key{}, unused)
 	if i < 0 {
-		i = a.oldest(memo)
+		i = a.oldestIn(memo)
 		if i >= 0 {
-			a.drop(i)
+			a.freeSet(i)
 		} else {
-			i = a.oldest(waiting)
-			a.finish(i, Evicted)
+			i = a.oldestIn(waiting)
+			a.finishSet(i, Evicted)
 		}
 	}
-	a.sets[i] = set{key: k, state: waiting, again: true, first: a.now}
+	a.sets[i] = fragmentSet{key: k, state: waiting, isRepeat: true, first: a.now}
 	a.live++
 	return i
 }
 
-// block takes a block for set i; when there is none, the oldest other set goes.
-// There is one, because a set has fewer blocks than there are.
-func (a *Assembler) block(i int) uint8 {
+// takeBlock returns a block for set i. If none is free, it evicts the oldest other set;
+// there is one, because a set has fewer blocks than there are.
+func (a *Assembler) takeBlock(i int) uint8 {
 	if a.nfree == 0 {
-		a.sets[i].state = unused // out of the way of oldest
-		old := a.oldest(waiting)
+		a.sets[i].state = unused // so that oldestIn finds another
+		old := a.oldestIn(waiting)
 		a.sets[i].state = waiting
-		a.finish(old, Evicted)
+		a.finishSet(old, Evicted)
 	}
 	a.nfree--
 	return a.free[a.nfree]
 }
 
-// finish delivers set i. A whole one leaves a memory of its fragments.
-func (a *Assembler) finish(i int, o Outcome) {
+// finishSet delivers set i with outcome o, and frees it. Of a complete set the checksums
+// stay, as a memo. An incomplete set that only repeats a delivered one is dropped.
+func (a *Assembler) finishSet(i int, o Outcome) {
 	s := &a.sets[i]
 	if o == Evicted {
 		a.Counters.Evicted++
 	}
-	if o != Complete && s.again {
+	if o != Complete && s.isRepeat {
 		a.Counters.Repeats++
-		a.drop(i)
+		a.freeSet(i)
 		return
 	}
-	if o != Complete && s.n == 1 && s.have[0].len > 0 && wire.WholeEye(a.data(&s.have[0])) {
+	if o != Complete && s.n == 1 && s.have[0].len > 0 && wire.IsWholeEye(a.bytesOf(&s.have[0])) {
 		o = Alone
 	}
 	a.deliver(s, o)
 	if o != Complete {
-		a.drop(i)
+		a.freeSet(i)
 		return
 	}
 	if old := a.find(s.key, memo); old >= 0 {
-		a.drop(old)
+		a.freeSet(old)
 	}
-	a.release(s)
+	a.releaseBlocks(s)
 	s.state, s.first = memo, s.last
 }
 
-func (a *Assembler) data(f *fragment) []byte { return a.blocks[f.block][:f.len] }
+func (a *Assembler) bytesOf(f *fragment) []byte { return a.blocks[f.block][:f.len] }
 
-// deliver joins what set s has.
-func (a *Assembler) deliver(s *set, o Outcome) {
+// deliver joins the fragments of s and passes them to Deliver with outcome o.
+func (a *Assembler) deliver(s *fragmentSet, o Outcome) {
 	out := &a.out
 	*out = Set{Src: s.key.src, Dst: s.key.dst, Outcome: o, Parts: a.parts[:0], Frames: s.frames[:s.nframes], First: s.first, Last: s.last}
 	joined := a.joined[:0]
@@ -196,7 +198,7 @@ func (a *Assembler) deliver(s *set, o Outcome) {
 			gap = gap || len(joined) > 0
 			continue
 		}
-		b := a.data(f)
+		b := a.bytesOf(f)
 		off := len(joined)
 		switch {
 		case o == Alone:
@@ -221,8 +223,8 @@ func (a *Assembler) deliver(s *set, o Outcome) {
 	a.Deliver(out)
 }
 
-// release gives back the blocks of s.
-func (a *Assembler) release(s *set) {
+// releaseBlocks frees the blocks of s.
+func (a *Assembler) releaseBlocks(s *fragmentSet) {
 	for n := range s.have {
 		if f := &s.have[n]; f.block != 0 {
 			a.free[a.nfree] = f.block
@@ -232,9 +234,9 @@ func (a *Assembler) release(s *set) {
 	}
 }
 
-// drop forgets set i.
-func (a *Assembler) drop(i int) {
-	a.release(&a.sets[i])
-	a.sets[i] = set{}
+// freeSet frees set i and its blocks.
+func (a *Assembler) freeSet(i int) {
+	a.releaseBlocks(&a.sets[i])
+	a.sets[i] = fragmentSet{}
 	a.live--
 }

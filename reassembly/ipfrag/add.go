@@ -2,41 +2,41 @@ package ipfrag
 
 import "qsniff/netlayer"
 
-// Add takes the fragment p (p.Frag.Set) that came with the given frame number
+// Add adds the fragment p (p.Frag.Set) that came with the given frame number
 // at nanos, and returns the datagram if that completes it, else nil. It copies
-// what it needs. Sets that expire, are evicted or turn out bad on the way go to
-// Abandoned before it returns.
+// what it keeps. Sets that it gives up go to DeliverIncomplete before it returns.
 func (t *Table) Add(p *netlayer.Packet, frame uint64, nanos int64) *Datagram {
 	t.Expire(nanos)
 	t.n.Fragments++
-	if !t.plausible(p) {
+	if !t.isPlausible(p) {
 		return nil
 	}
 	k := keyOf(p)
 	if p.Frag.Off == 0 && !p.Frag.More {
 		// An atomic fragment is whole, whatever else has its id (RFC 6946).
-		return t.single(p, &k, frame, nanos)
+		return t.joinAtomic(p, &k, frame, nanos)
 	}
 	s := t.find(&k)
 	if s == none {
 		s = t.insert(&k, nanos)
 	}
-	if t.place(s, p, frame) {
+	if t.placeFragment(s, p, frame) {
 		t.sets[s].last = max(t.sets[s].last, nanos)
 	}
-	if set := &t.sets[s]; set.dead || set.total == 0 || set.have != set.total {
+	if set := &t.sets[s]; set.isGivenUp || set.total == 0 || set.have != set.total {
 		return nil
 	}
 	t.n.Joined++
-	t.assemble(s, Joined)
+	t.joinFragments(s, Joined)
 	t.remove(s)
 	return &t.out
 }
 
-// plausible checks what a fragment shows by itself. Empty fragments say nothing
-// and could be sent for ever; all but the last end on a border of 8 bytes (RFC
-// 791 section 3.2, RFC 8200 section 4.5).
-func (t *Table) plausible(p *netlayer.Packet) bool {
+// isPlausible reports whether p alone can be a fragment, and counts it if not. Empty
+// fragments are refused, because any number of them could be added to a set; all
+// fragments but the last end at a multiple of 8 bytes (RFC 791 section 3.2, RFC 8200
+// section 4.5).
+func (t *Table) isPlausible(p *netlayer.Packet) bool {
 	switch {
 	case p.Wire <= 0 || p.Frag.More && p.Wire%8 != 0:
 		t.n.Bad++
@@ -48,18 +48,19 @@ func (t *Table) plausible(p *netlayer.Packet) bool {
 	return false
 }
 
-// place puts the fragment into set i, or gives the set up if it cannot belong.
-// It reports whether the fragment was taken.
-func (t *Table) place(i uint32, p *netlayer.Packet, frame uint64) bool {
+// placeFragment adds the fragment to set i and reports whether it did. It refuses a
+// fragment that repeats another one or does not fit the length of the datagram, and
+// gives the set up if the fragment overlaps another one or is one too many.
+func (t *Table) placeFragment(i uint32, p *netlayer.Packet, frame uint64) bool {
 	s := &t.sets[i]
 	off, end := p.Frag.Off, p.Frag.Off+uint32(p.Wire)
-	if s.dead || !s.fits(t, p.Frag.More, end) {
+	if s.isGivenUp || !s.fits(t, p.Frag.More, end) {
 		t.n.Bad++
 		return false
 	}
-	before, after := t.neighbours(s, off)
+	before, after := t.findNeighbours(s, off)
 	if after != none && t.frags[after].off == off && t.frags[after].end() == end {
-		if t.equal(after, p.Payload) {
+		if t.equalBytes(after, p.Payload) {
 			t.n.Duplicates++
 			return false
 		}
@@ -100,8 +101,9 @@ func (t *Table) link(i, before, after, n uint32, p *netlayer.Packet, frame uint6
 	s.have += f.wire
 }
 
-// fits reports whether a fragment up to end agrees with what the set knows of its
-// length: one end, which only a last fragment reaches, and nothing beyond it.
+// fits reports whether a fragment that ends at end agrees with the length of the
+// datagram as far as the fragments of s show it: only the last fragment reaches its
+// end, and none lies beyond it.
 func (s *set) fits(t *Table, more bool, end uint32) bool {
 	switch {
 	case s.total != 0 && more:
@@ -112,9 +114,9 @@ func (s *set) fits(t *Table, more bool, end uint32) bool {
 	return more || s.tail == none || t.frags[s.tail].end() < end
 }
 
-// neighbours are the last fragment that starts before off and the first that
-// does not. Fragments mostly come in order, so the end is tried first.
-func (t *Table) neighbours(s *set, off uint32) (before, after uint32) {
+// findNeighbours returns the last fragment that starts before off and the first that
+// does not, or none. Fragments mostly come in order, so the end is tried first.
+func (t *Table) findNeighbours(s *set, off uint32) (before, after uint32) {
 	if s.tail != none && t.frags[s.tail].off < off {
 		return s.tail, none
 	}
@@ -125,9 +127,9 @@ func (t *Table) neighbours(s *set, off uint32) (before, after uint32) {
 	return before, after
 }
 
-// equal compares what was captured of both: another interface may have had
-// another snap length.
-func (t *Table) equal(n uint32, b []byte) bool {
+// equalBytes reports whether fragment n starts with b or b with it: the two may come
+// from interfaces with different snap lengths, so only what was captured of both counts.
+func (t *Table) equalBytes(n uint32, b []byte) bool {
 	f := &t.frags[n]
 	left := min(int(f.got), len(b))
 	for block := f.block; left > 0; block = t.next[block] {
@@ -140,13 +142,13 @@ func (t *Table) equal(n uint32, b []byte) bool {
 	return true
 }
 
-// giveUp abandons a set whose fragments contradict each other. It stays, empty,
-// until it expires.
-func (t *Table) giveUp(i uint32, why Why, count *uint64) {
+// giveUp delivers set i, whose fragments contradict each other or are too many, as it
+// is and counts it in count. The set stays, empty, until it expires or is evicted.
+func (t *Table) giveUp(i uint32, outcome Outcome, count *uint64) {
 	*count++
-	t.abandon(i, why)
-	t.release(i)
-	t.sets[i].dead = true
+	t.deliverIncomplete(i, outcome)
+	t.releaseFragments(i)
+	t.sets[i].isGivenUp = true
 }
 
 func keyOf(p *netlayer.Packet) key {

@@ -1,7 +1,7 @@
 package ipfrag
 
-var whyNames = [...]string{
+var outcomeNames = [...]string{
 	"joined", "expired", "evicted", "capture ended", "overlapping fragments", "too many fragments",
 }
 
-func (w Why) String() string { return whyNames[w] }
+func (o Outcome) String() string { return outcomeNames[o] }

@@ -73,7 +73,7 @@ func FuzzAgainstModel(f *testing.F) {
 		var want model
 		var got []*Datagram
 		tab := New(DefaultBytes)
-		tab.Abandoned = func(d *Datagram) { got = append(got, clone(d)) }
+		tab.DeliverIncomplete = func(d *Datagram) { got = append(got, clone(d)) }
 		now, frame := int64(0), uint64(0)
 		for ; len(in) >= opLen && frame < 300; in = in[opLen:] {
 			frame++
@@ -109,7 +109,7 @@ func FuzzLittleMemory(f *testing.F) {
 		before := memory(tab)
 		frame := uint64(0)
 		check := func(d *Datagram) { checkDatagram(t, d, frame) }
-		tab.Abandoned = check
+		tab.DeliverIncomplete = check
 		for round := range uint32(40) { // the same with other ids, so that memory gets short
 			for op := in; len(op) >= opLen && frame < 2000; op = op[opLen:] {
 				p, wait := fragmentOf(op[:opLen], data)
@@ -137,8 +137,8 @@ func FuzzLittleMemory(f *testing.F) {
 
 func checkDatagram(t *testing.T, d *Datagram, frame uint64) {
 	t.Helper()
-	if len(d.Data) > d.Wire || d.Wire > maxLength || d.Complete != (d.Why == Joined) || d.Why.String() == "" {
-		t.Errorf("got  %d bytes of %d, complete = %v, %v\nwant them to agree", len(d.Data), d.Wire, d.Complete, d.Why)
+	if len(d.Data) > d.Wire || d.Wire > maxLength || d.Complete != (d.Outcome == Joined) || d.Outcome.String() == "" {
+		t.Errorf("got  %d bytes of %d, complete = %v, %v\nwant them to agree", len(d.Data), d.Wire, d.Complete, d.Outcome)
 	}
 	if !d.Complete && len(d.Data) == 0 {
 		t.Errorf("got  an abandoned set without its start\nwant it dropped")

@@ -1,8 +1,16 @@
 // Package ipfrag joins the fragments of IPv4 and IPv6 datagrams in a fixed
-// amount of memory. It follows RFC 791, RFC 5722 and RFC 8200: fragments that
-// overlap lose the whole datagram. It does not look into what it joins, judges
-// no checksum, and is no model of any one host: what a receiver with other
-// rules made of the same fragments, it cannot say. One goroutine uses a Table.
+// amount of memory. It follows RFC 791, RFC 5722 and RFC 8200: if two fragments
+// overlap, the whole datagram is given up.
+//
+// It does not read what it joins and checks no checksum. It is no model of any one
+// host: a receiver with other rules may have read the same fragments differently.
+// A Table is for one goroutine.
+//
+// A fragment arrives. The sets that have expired are given up; then the fragment
+// goes to the set with its ends, protocol and id, or opens one, for which the oldest
+// set may be evicted. When a set covers all bytes of its datagram, the datagram is
+// returned and the set removed. A set whose fragments contradict each other is given
+// up, but stays without its fragments until it expires, so that later ones are refused.
 package ipfrag
 
 import (
@@ -13,43 +21,44 @@ import (
 	"qsniff/reassembly"
 )
 
-// Why says how a set of fragments ended.
-type Why uint8
+// Outcome is what became of a set of fragments.
+type Outcome uint8
 
-// The ends. Only Joined is a complete one.
+// The outcomes. A set is complete only if it was Joined.
 const (
-	Joined  Why = iota
-	Expired     // a fragment was missing for too long
-	Evicted     // memory was needed for newer sets
-	Ended       // the capture ended first
-	Overlap     // two fragments claimed the same bytes
-	TooMany     // more fragments than the limit
+	Joined  Outcome = iota
+	Expired         // a fragment was missing for too long
+	Evicted         // memory was needed for newer sets
+	Ended           // the capture ended first
+	Overlap         // two fragments claimed the same bytes
+	TooMany         // more fragments than the limit
 )
 
 // Datagram is a joined IP payload, or what there is of one. It and all it
-// points to belong to the Table and are valid until the next call of it.
+// points to belong to the Table and are valid until the next call of a method of
+// the Table.
 type Datagram struct {
 	Src, Dst netip.AddrPort // the ports are 0
 	ID       uint32         // 16 bits in IPv4
 	Proto    uint8          // of the first fragment; in IPv6 it may be an extension header
 	TTL      uint8          // or hop limit, of the first fragment
-	Why      Why
+	Outcome  Outcome
 	Complete bool // every byte was sent: Why is Joined
 	// Data is what was captured without a gap from the start on: less than
 	// Wire if the set is incomplete or the snap length cut a fragment.
 	Data []byte
-	// Wire is the length sent, in bytes. If the last fragment never came,
-	// nobody but the UDP header knows it, and Wire is the most that it can be.
+	// Wire is the length sent, in bytes. If the last fragment did not come, only
+	// the UDP header has it, and Wire is the most that it can be.
 	Wire int
-	// Pieces are the fragments in order of offset, with their extents on the
+	// Pieces are the fragments in order of offset, with their lengths on the
 	// wire: they may reach beyond Data.
 	Pieces      []reassembly.Piece
 	First, Last int64 // arrival of the earliest and the latest fragment, Unix nanoseconds
 }
 
-// Decode overwrites p with what the datagram holds, as if it had come in one
-// packet. p.Payload points into d.Data. Only the ways in stay: p is a zero
-// Packet, or the fragment whose way all of them came.
+// Decode decodes the datagram into p, as if it had come in one packet. p.Payload
+// points into d.Data. Of the old contents of p only Depth and Outer stay, the tunnels
+// around the packet: p is a zero Packet, or a fragment that came in the same tunnels.
 func (d *Datagram) Decode(p *netlayer.Packet) {
 	*p = netlayer.Packet{Src: d.Src, Dst: d.Dst, Proto: d.Proto, TTL: d.TTL, Depth: p.Depth, Outer: p.Outer}
 	if d.Src.Addr().Is4() {
@@ -64,7 +73,7 @@ type Counters struct {
 	Fragments  uint64 // added
 	Joined     uint64 // datagrams completed
 	Duplicates uint64 // fragments that repeated one that was there
-	Bad        uint64 // fragments refused: impossible length, beyond the end, second end, or of a set given up
+	Bad        uint64 // fragments refused: impossible length, beyond the end, a second end, or of a set given up
 	TooLong    uint64 // fragments refused: end beyond 65,535
 	Overlaps   uint64 // sets given up: two fragments claimed the same bytes
 	TooMany    uint64 // sets given up: more fragments than the limit
@@ -73,20 +82,21 @@ type Counters struct {
 	Ended      uint64 // sets that the end of the capture left incomplete
 }
 
-// Abandoned is how many sets were given up.
+// Abandoned returns how many sets were given up.
 func (n *Counters) Abandoned() uint64 {
 	return n.Expired + n.Evicted + n.Ended + n.Overlaps + n.TooMany
 }
 
-// Refused is how many fragments were refused though they repeat none.
+// Refused returns how many fragments were refused for another reason than being
+// duplicates.
 func (n *Counters) Refused() uint64 { return n.Bad + n.TooLong }
 
 // Table holds the sets of fragments that are not complete yet.
 type Table struct {
-	// Abandoned, if not nil, is called with every incomplete set whose
-	// start is there, when it is given up, from inside Add, Expire or Flush.
+	// DeliverIncomplete, if not nil, is called from within Add, Expire or Flush
+	// with every set that is given up and of which the first bytes were captured.
 	// It must not call the Table.
-	Abandoned func(*Datagram)
+	DeliverIncomplete func(*Datagram)
 
 	n    Counters
 	seed maphash.Seed
@@ -101,11 +111,11 @@ type Table struct {
 
 	freeSet, freeFrag, freeBlock uint32
 	blocksLeft                   int
-	oldest, newest               uint32 // the sets by age
+	oldest, newest               uint32 // ends of the list of sets by age
 }
 
-// New returns a Table that takes maxBytes of memory at once and never more,
-// except that it needs about 220 KB to join the largest datagram.
+// New returns a Table that takes maxBytes of memory at once and never more, but
+// at least the 220 KB or so that it needs to join the largest datagram.
 func New(maxBytes int) *Table {
 	blocks := (max(maxBytes, minBytes) - fixedBytes) / blockCost
 	t := &Table{
@@ -117,21 +127,21 @@ func New(maxBytes int) *Table {
 	}
 	t.index = make([]uint32, indexSize(len(t.sets)))
 	t.out.Pieces = make([]reassembly.Piece, 0, maxFragments)
-	t.clear()
+	t.freeAll()
 	return t
 }
 
 // Counters returns the totals so far.
 func (t *Table) Counters() Counters { return t.n }
 
-// Expire gives up the sets whose time is over at nanos, oldest first. Add does
+// Expire gives up the sets that have waited too long at nanos, oldest first. Add does
 // it too; Expire is for times without fragments.
 func (t *Table) Expire(nanos int64) {
 	for t.oldest != none && nanos-t.sets[t.oldest].first >= expiry {
 		s := t.oldest
-		if !t.sets[s].dead {
+		if !t.sets[s].isGivenUp {
 			t.n.Expired++
-			t.abandon(s, Expired)
+			t.deliverIncomplete(s, Expired)
 		}
 		t.remove(s)
 	}
@@ -141,9 +151,9 @@ func (t *Table) Expire(nanos int64) {
 func (t *Table) Flush() {
 	for t.oldest != none {
 		s := t.oldest
-		if !t.sets[s].dead {
+		if !t.sets[s].isGivenUp {
 			t.n.Ended++
-			t.abandon(s, Ended)
+			t.deliverIncomplete(s, Ended)
 		}
 		t.remove(s)
 	}

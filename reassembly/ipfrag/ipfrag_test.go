@@ -128,7 +128,7 @@ func TestRules(t *testing.T) {
 func play(t *testing.T, version uint8, steps []step) (out []string, counts Counters) {
 	tab := New(DefaultBytes)
 	describe := func(d *Datagram) {
-		s := fmt.Sprintf("%v: %d of %d, protocol %d, frames", d.Why, len(d.Data), d.Wire, d.Proto)
+		s := fmt.Sprintf("%v: %d of %d, protocol %d, frames", d.Outcome, len(d.Data), d.Wire, d.Proto)
 		for _, p := range d.Pieces {
 			s += fmt.Sprint(" ", p.Frame)
 		}
@@ -136,11 +136,11 @@ func play(t *testing.T, version uint8, steps []step) (out []string, counts Count
 		if string(d.Data) != string(pattern(1, len(d.Data))) {
 			t.Errorf("got  %x\nwant %x", d.Data, pattern(1, len(d.Data)))
 		}
-		if d.Complete != (d.Why == Joined) {
-			t.Errorf("got  complete = %v with %v\nwant them to agree", d.Complete, d.Why)
+		if d.Complete != (d.Outcome == Joined) {
+			t.Errorf("got  complete = %v with %v\nwant them to agree", d.Complete, d.Outcome)
 		}
 	}
-	tab.Abandoned = describe
+	tab.DeliverIncomplete = describe
 	data, other := pattern(1, 1<<17), pattern(2, 1<<17)
 	for i, s := range steps {
 		if s.flush {
@@ -174,7 +174,7 @@ func TestDatagram(t *testing.T) {
 	first.TTL = 3
 	got := *tab.Add(first, 12, 9)
 	want := Datagram{
-		Src: ends[4][0], Dst: ends[4][1], ID: 7, Proto: 17, TTL: 3, Why: Joined, Complete: true,
+		Src: ends[4][0], Dst: ends[4][1], ID: 7, Proto: 17, TTL: 3, Outcome: Joined, Complete: true,
 		Data: data, Wire: 24, First: 5, Last: 9,
 		Pieces: []reassembly.Piece{{Frame: 12, Off: 0, Len: 8}, {Frame: 11, Off: 8, Len: 16}},
 	}
@@ -259,7 +259,7 @@ func TestIncompleteDecodesAsFarAsItGoes(t *testing.T) {
 	udp := append([]byte{0x69, 0x7d, 0x69, 0x87, 0x0b, 0xc0, 0, 0}, pattern(1, 3000)...)
 	tab := New(DefaultBytes)
 	var p netlayer.Packet
-	tab.Abandoned = func(d *Datagram) { d.Decode(&p) }
+	tab.DeliverIncomplete = func(d *Datagram) { d.Decode(&p) }
 	tab.Add(packet(4, 17, 1, udp, 0, 1480, true), 1, 0)
 	tab.Flush()
 	if p.Stop != netlayer.OK || len(p.Payload) != 1472 || p.Wire != 3000 {

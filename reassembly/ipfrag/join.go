@@ -7,20 +7,21 @@ import (
 	"qsniff/reassembly"
 )
 
-// abandon hands an incomplete set to the caller if its start is there.
-func (t *Table) abandon(i uint32, why Why) {
+// deliverIncomplete passes set i, which is given up, to DeliverIncomplete if its first
+// bytes were captured.
+func (t *Table) deliverIncomplete(i uint32, outcome Outcome) {
 	f := t.sets[i].frags
-	if t.Abandoned == nil || f == none || t.frags[f].off != 0 || t.frags[f].got == 0 {
+	if t.DeliverIncomplete == nil || f == none || t.frags[f].off != 0 || t.frags[f].got == 0 {
 		return
 	}
-	t.assemble(i, why)
-	t.Abandoned(&t.out)
+	t.joinFragments(i, outcome)
+	t.DeliverIncomplete(&t.out)
 }
 
-// assemble fills t.out from the set.
-func (t *Table) assemble(i uint32, why Why) {
+// joinFragments makes t.out of what set i has.
+func (t *Table) joinFragments(i uint32, outcome Outcome) {
 	s := &t.sets[i]
-	t.begin(&s.key, why)
+	t.resetOut(&s.key, outcome)
 	d := &t.out
 	d.Proto, d.TTL, d.First, d.Last = s.proto, s.ttl, s.first, s.last
 	if s.total != 0 {
@@ -35,10 +36,10 @@ func (t *Table) assemble(i uint32, why Why) {
 	}
 }
 
-// single makes t.out of a datagram that came as one fragment.
-func (t *Table) single(p *netlayer.Packet, k *key, frame uint64, nanos int64) *Datagram {
+// joinAtomic makes t.out of an atomic fragment, which is a whole datagram.
+func (t *Table) joinAtomic(p *netlayer.Packet, k *key, frame uint64, nanos int64) *Datagram {
 	t.n.Joined++
-	t.begin(k, Joined)
+	t.resetOut(k, Joined)
 	d := &t.out
 	d.Proto, d.TTL, d.First, d.Last = p.Proto, p.TTL, nanos, nanos
 	d.Data, d.Wire = append(d.Data, p.Payload...), p.Wire
@@ -46,15 +47,15 @@ func (t *Table) single(p *netlayer.Packet, k *key, frame uint64, nanos int64) *D
 	return d
 }
 
-// begin empties t.out and fills in what the key says.
-func (t *Table) begin(k *key, why Why) {
+// resetOut empties t.out and fills in its ends, id and outcome.
+func (t *Table) resetOut(k *key, outcome Outcome) {
 	src, dst := netip.AddrFrom16(k.src), netip.AddrFrom16(k.dst)
 	if k.version == 4 {
 		src, dst = src.Unmap(), dst.Unmap()
 	}
 	t.out = Datagram{
 		Src: netip.AddrPortFrom(src, 0), Dst: netip.AddrPortFrom(dst, 0), ID: k.id,
-		Why: why, Complete: why == Joined,
+		Outcome: outcome, Complete: outcome == Joined,
 		Data: t.buf[:0], Wire: maxLength, Pieces: t.out.Pieces[:0],
 	}
 }

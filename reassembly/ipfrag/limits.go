@@ -14,14 +14,14 @@ const (
 	minBytes = fixedBytes + (maxLength/blockSize+1+maxFragments)*blockCost
 
 	// expiry is how long a set waits for its missing fragments, from the
-	// arrival of its first, in packet time. Linux gives IPv4 30 seconds
-	// (ipfrag_time) and RFC 8200 gives IPv6 60; the shorter serves both,
-	// because 16-bit ids come round again and no client waits that long.
+	// arrival of its first, in nanoseconds of packet time. Linux gives IPv4 30
+	// seconds (ipfrag_time) and RFC 8200 gives IPv6 60; the shorter serves both,
+	// because 16-bit ids are used again and no client waits that long.
 	expiry = int64(30 * time.Second)
 
-	// maxLength is the longest IP payload that is joined, in bytes: the
-	// fragment offset field cannot say more, and a longer one is the "ping of
-	// death" (CVE-1999-0128).
+	// maxLength is the longest IP payload that is joined, in bytes: the length
+	// field of an IP header holds no more, and fragments that end beyond it are the
+	// "ping of death" (CVE-1999-0128).
 	maxLength = 65_535
 
 	// maxFragments is how many fragments one set may have. 65,535 bytes over
@@ -33,17 +33,17 @@ const (
 	// fragments costs at most a block each.
 	blockSize = 512
 
-	// blocksPerSet relates the two tables: the smallest datagram that a
-	// 1,500-byte MTU cuts takes four blocks, so sets do not run out before
-	// blocks do, unless somebody sends shorter ones.
+	// blocksPerSet is how many blocks there are for each set: the smallest
+	// datagram that a 1,500-byte MTU cuts takes four, so sets do not run out before
+	// blocks do, unless an attacker sends shorter fragments.
 	blocksPerSet = 4
 
 	// blockCost is what a block takes of a Table's memory: itself, its link,
 	// one record of a fragment and its part of a set and of the index.
 	blockCost = blockSize + 4 + fragmentBytes + (setBytes+2*4+blocksPerSet-1)/blocksPerSet
 
-	// fixedBytes is what a Table takes whatever its size: the datagram that
-	// it hands out.
+	// fixedBytes is what every Table takes whatever its size: the memory of the
+	// datagram that it returns.
 	fixedBytes = maxLength + maxFragments*pieceBytes + 512
 
 	// The sizes of the records; a test compares them with the compiler's.

@@ -13,14 +13,14 @@ import (
 
 func TestTooManyFragments(t *testing.T) {
 	tab := New(DefaultBytes)
-	var got []Why
-	tab.Abandoned = func(d *Datagram) { got = append(got, d.Why) }
+	var got []Outcome
+	tab.DeliverIncomplete = func(d *Datagram) { got = append(got, d.Outcome) }
 	data := pattern(1, 8*(maxFragments+2))
 	for i := range maxFragments + 2 {
 		tab.Add(packet(4, 17, 1, data, 8*i, 8, true), 1, 0)
 		checkTable(t, tab)
 	}
-	if diff := cmp.Diff([]Why{TooMany}, got); diff != "" {
+	if diff := cmp.Diff([]Outcome{TooMany}, got); diff != "" {
 		t.Errorf("want to got:\n%s", diff)
 	}
 	want := Counters{Fragments: maxFragments + 2, TooMany: 1, Bad: 1}
@@ -42,8 +42,8 @@ func TestEvictsTheOldest(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			tab := New(0)
 			var got []uint32
-			tab.Abandoned = func(d *Datagram) {
-				if d.Why == Evicted {
+			tab.DeliverIncomplete = func(d *Datagram) {
+				if d.Outcome == Evicted {
 					got = append(got, d.ID)
 				}
 			}
@@ -113,7 +113,7 @@ func TestAddDoesNotAllocate(t *testing.T) {
 		t.Skip("the race detector allocates")
 	}
 	tab := New(minBytes)
-	tab.Abandoned = func(*Datagram) {}
+	tab.DeliverIncomplete = func(*Datagram) {}
 	data := pattern(1, 3000)
 	id := uint32(0)
 	n := testing.AllocsPerRun(2000, func() {

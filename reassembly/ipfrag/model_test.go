@@ -108,15 +108,15 @@ func (p modelPart) contradicts(o modelPart) bool {
 	return o.end >= p.end
 }
 
-func (m *model) kill(s *modelSet, why Why, n *uint64) {
+func (m *model) kill(s *modelSet, outcome Outcome, n *uint64) {
 	*n++
-	m.abandon(s, why)
+	m.abandon(s, outcome)
 	s.dead, s.parts = true, nil
 }
 
-func (m *model) abandon(s *modelSet, why Why) {
+func (m *model) abandon(s *modelSet, outcome Outcome) {
 	if slices.ContainsFunc(s.parts, func(p modelPart) bool { return p.off == 0 && len(p.data) > 0 }) {
-		m.emit(s, why)
+		m.emit(s, outcome)
 	}
 }
 
@@ -131,14 +131,14 @@ func (s *modelSet) complete() bool {
 	return sum == end
 }
 
-func (m *model) emit(s *modelSet, why Why) {
+func (m *model) emit(s *modelSet, outcome Outcome) {
 	src, dst := netip.AddrFrom16(s.key.src), netip.AddrFrom16(s.key.dst)
 	if s.key.version == 4 {
 		src, dst = src.Unmap(), dst.Unmap()
 	}
 	d := &Datagram{
 		Src: netip.AddrPortFrom(src, 0), Dst: netip.AddrPortFrom(dst, 0), ID: s.key.id,
-		Proto: s.parts[0].proto, TTL: s.parts[0].ttl, Why: why, Complete: why == Joined,
+		Proto: s.parts[0].proto, TTL: s.parts[0].ttl, Outcome: outcome, Complete: outcome == Joined,
 		Wire: 65535, First: s.first, Last: s.last,
 	}
 	parts := slices.SortedFunc(slices.Values(s.parts), func(a, b modelPart) int { return cmp.Compare(a.off, b.off) })
@@ -171,10 +171,10 @@ func (m *model) flush() {
 }
 
 // end removes the oldest set.
-func (m *model) end(why Why, n *uint64) {
+func (m *model) end(outcome Outcome, n *uint64) {
 	if s := m.sets[0]; !s.dead {
 		*n++
-		m.abandon(s, why)
+		m.abandon(s, outcome)
 	}
 	m.sets = m.sets[1:]
 }

@@ -96,7 +96,7 @@ func TestShuffledTraffic(t *testing.T) {
 						d.ID, len(d.Data), d.Wire, o.prefix, len(o.data), o.whole)
 				}
 			}
-			tab.Abandoned = check
+			tab.DeliverIncomplete = check
 			before := memory(tab)
 			for i, p := range wire {
 				if d := tab.Add(p, uint64(i), 0); d != nil {

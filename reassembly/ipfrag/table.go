@@ -8,9 +8,9 @@ import (
 // none ends every chain of indexes.
 const none = ^uint32(0)
 
-// key tells the sets of fragments apart. The protocol is part of it in IPv4
-// (RFC 791 section 3.2) and 0 in IPv6, where fragments of one datagram may name
-// different ones and the first counts (RFC 8200 section 4.5).
+// key identifies a datagram. In IPv4 the protocol is part of it (RFC 791 section
+// 3.2); in IPv6 it is 0, because fragments of one datagram may name different
+// protocols and that of the first counts (RFC 8200 section 4.5).
 type key struct {
 	src, dst [16]byte
 	id       uint32
@@ -18,37 +18,38 @@ type key struct {
 	version  uint8
 }
 
-// set is the fragments of one datagram, as far as they came.
+// set holds the fragments of one datagram that came.
 type set struct {
 	key          key
-	first, last  int64  // arrival of the earliest and the latest
-	frags        uint32 // sorted by offset
+	first, last  int64  // arrival of the earliest and the latest fragment
+	frags        uint32 // chain of fragments by offset
 	tail         uint32 // the last of them
 	have         uint32 // bytes that they cover on the wire
 	total        uint32 // length of the datagram, 0 as long as its last fragment is missing
-	chain        uint32 // next in the index, or of the free ones
+	chain        uint32 // next set in the index, or next free set
 	older, newer uint32
 	count        uint16 // of frags
 	proto, ttl   uint8
-	dead         bool // given up; stays so that what still comes is refused (RFC 5722 section 4)
+	isGivenUp    bool // stays in the table, so that fragments that still come are refused (RFC 5722 section 4)
 }
 
-// fragment is one of them. The snap length may have cut it: got <= wire.
+// fragment is one fragment of a set. The snap length may have cut it: got <= wire.
 type fragment struct {
 	frame     uint64
 	off       uint32
-	wire, got uint32 // bytes
-	block     uint32 // first of the blocks with the bytes
-	next      uint32 // in the set, or of the free ones
+	wire, got uint32 // bytes as sent, bytes as captured
+	block     uint32 // first of the blocks that hold the bytes
+	next      uint32 // next fragment of the set, or next free fragment
 }
 
 func (f *fragment) end() uint32 { return f.off + f.wire }
 
-// indexSize is a power of two that keeps chains short.
+// indexSize returns the length of the index for so many sets: a power of two above
+// their number, so that chains are short.
 func indexSize(sets int) int { return 1 << bits.Len(uint(sets)) }
 
-// clear makes everything free.
-func (t *Table) clear() {
+// freeAll puts all sets, fragments and blocks on their free lists.
+func (t *Table) freeAll() {
 	for i := range t.index {
 		t.index[i] = none
 	}
@@ -66,9 +67,10 @@ func (t *Table) clear() {
 	t.oldest, t.newest = none, none
 }
 
-// bucket is the head of k's chain. The hash has a seed of its own in each
-// Table, so that nobody can aim at a chain. What the Table does cannot depend
-// on it: chains are searched to the end and eviction goes by age.
+// bucket returns the head of the chain that k belongs to. Each Table hashes with a
+// secret seed of its own, so that an attacker cannot send keys that all fall into one
+// chain. The seed changes no result: chains are searched to the end, and sets are
+// evicted by age.
 func (t *Table) bucket(k *key) *uint32 {
 	return &t.index[maphash.Comparable(t.seed, *k)&uint64(len(t.index)-1)]
 }
@@ -81,8 +83,7 @@ func (t *Table) find(k *key) uint32 {
 	return s
 }
 
-// insert adds an empty set for k as the newest, evicting the oldest if all are
-// in use.
+// insert returns a new empty set for k. If all sets are in use, it evicts the oldest.
 func (t *Table) insert(k *key, nanos int64) uint32 {
 	if t.freeSet == none {
 		t.evict(none)
@@ -104,22 +105,22 @@ func (t *Table) insert(k *key, nanos int64) uint32 {
 	return s
 }
 
-// evict gives up the oldest set but keep, which is being added to.
+// evict gives up the oldest set other than keep, to which a fragment is being added.
 func (t *Table) evict(keep uint32) {
 	s := t.oldest
 	if s == keep {
 		s = t.sets[s].newer
 	}
-	if !t.sets[s].dead {
+	if !t.sets[s].isGivenUp {
 		t.n.Evicted++
-		t.abandon(s, Evicted)
+		t.deliverIncomplete(s, Evicted)
 	}
 	t.remove(s)
 }
 
-// remove takes the set out of the table and frees all it holds.
+// remove takes set i out of the table and frees it and all it holds.
 func (t *Table) remove(i uint32) {
-	t.release(i)
+	t.releaseFragments(i)
 	s := &t.sets[i]
 	link := t.bucket(&s.key)
 	for *link != i {
@@ -139,8 +140,8 @@ func (t *Table) remove(i uint32) {
 	s.chain, t.freeSet = t.freeSet, i
 }
 
-// release frees the fragments of a set.
-func (t *Table) release(i uint32) {
+// releaseFragments frees the fragments of set i and their blocks.
+func (t *Table) releaseFragments(i uint32) {
 	s := &t.sets[i]
 	for s.frags != none {
 		n := s.frags

@@ -33,7 +33,7 @@ func traffic(t testing.TB) (datagrams [][]byte, bytes int) {
 func round(a *split.Assembler, datagrams [][]byte, n int, now int64, pieces []reassembly.Piece) {
 	for i, p := range datagrams {
 		p[5], p[6] = byte(n), byte(n>>8)
-		a.Add(&split.Fragment{
+		a.Add(&split.Datagram{
 			Src: server, Dst: client, Data: p, Wire: len(p), Frame: uint64(n*100 + i),
 			Nanos: now, Pieces: pieces,
 		})
@@ -92,7 +92,7 @@ func BenchmarkAdd(b *testing.B) {
 					}
 				}
 				p := parts[n%len(parts)]
-				a.Add(&split.Fragment{Src: server, Dst: client, Data: p, Wire: len(p), Frame: uint64(n), Nanos: now})
+				a.Add(&split.Datagram{Src: server, Dst: client, Data: p, Wire: len(p), Frame: uint64(n), Nanos: now})
 			}
 		})
 	}
@@ -112,7 +112,7 @@ func BenchmarkInflate(b *testing.B) {
 			b.ReportAllocs()
 			for n := 0; b.Loop(); n++ {
 				tt.in[4], tt.in[5] = byte(n), byte(n>>8)
-				a.Add(&split.Fragment{Src: server, Dst: client, Data: tt.in, Wire: len(tt.in), Frame: uint64(n), Nanos: int64(n) * second})
+				a.Add(&split.Datagram{Src: server, Dst: client, Data: tt.in, Wire: len(tt.in), Frame: uint64(n), Nanos: int64(n) * second})
 			}
 		})
 	}

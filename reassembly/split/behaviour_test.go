@@ -239,7 +239,7 @@ func TestMalformed(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(split.Limits{})
 			in := hextest.Bytes(t, tt.in)
-			b.Add(&split.Fragment{Src: server, Dst: client, Data: in, Wire: max(tt.wire, len(in)), Frame: 3, Nanos: b.now})
+			b.Add(&split.Datagram{Src: server, Dst: client, Data: in, Wire: max(tt.wire, len(in)), Frame: 3, Nanos: b.now})
 			if len(b.got) != 1 {
 				t.Fatalf("sets\n got %d\nwant 1", len(b.got))
 			}
@@ -272,7 +272,7 @@ func TestCut(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(split.Limits{})
 			for n, p := range cut(wire.Source, 7, three, 20) {
-				b.Add(&split.Fragment{Src: server, Dst: client, Data: p[:tt.keep[n]], Wire: len(p), Frame: uint64(n), Nanos: b.now})
+				b.Add(&split.Datagram{Src: server, Dst: client, Data: p[:tt.keep[n]], Wire: len(p), Frame: uint64(n), Nanos: b.now})
 			}
 			if len(b.got) != 1 {
 				t.Fatalf("sets\n got %d\nwant 1", len(b.got))
@@ -295,7 +295,7 @@ func TestCutDuplicate(t *testing.T) {
 	b := newBench(split.Limits{})
 	p := cut(wire.Source, 7, three, 20)
 	b.add(p[0])
-	b.Add(&split.Fragment{Src: server, Dst: client, Data: p[0][:25], Wire: len(p[0]), Frame: 2, Nanos: b.now})
+	b.Add(&split.Datagram{Src: server, Dst: client, Data: p[0][:25], Wire: len(p[0]), Frame: 2, Nanos: b.now})
 	if b.Counters.Duplicates != 1 || b.Counters.Conflicts != 0 {
 		t.Errorf("duplicates, conflicts\n got %d, %d\nwant 1, 0", b.Counters.Duplicates, b.Counters.Conflicts)
 	}
@@ -307,7 +307,7 @@ func TestEnds(t *testing.T) {
 	p, q := cut(wire.Source, 7, three, 20), cut(wire.Source, 7, other, 20)
 	for n := range p {
 		b.add(p[n])
-		b.Add(&split.Fragment{Src: client, Dst: server, Data: q[n], Wire: len(q[n]), Frame: 1, Nanos: b.now})
+		b.Add(&split.Datagram{Src: client, Dst: server, Data: q[n], Wire: len(q[n]), Frame: 1, Nanos: b.now})
 	}
 	if len(b.got) != 2 || name(b.got[0].Data) != "three" || name(b.got[1].Data) != "other" ||
 		b.got[1].Src != client || b.got[1].Dst != server {

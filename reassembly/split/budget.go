@@ -2,16 +2,17 @@ package split
 
 import "qsniff/internal/lru"
 
-// budget limits the work of decompression per second of packet time, for each
-// source and for all. Whoever sends junk from forged addresses meets the limit
-// for all, and costs no more than that.
+// budget limits the work of decompression per second of packet time, for each source
+// address and for all. An attacker who sends junk from many forged addresses exhausts
+// the limit for all: other messages of that second stay compressed, and the attack costs
+// no more work than that.
 type budget struct {
 	total, each int
 	all         work
 	sources     *lru.Table[sourceKey, work]
 }
 
-// work is what was spent in one second.
+// work is the cost units spent in one second of packet time.
 type work struct {
 	second int64
 	units  int
@@ -31,23 +32,25 @@ func newBudget(lim Limits) budget {
 	}
 }
 
-// allows reports whether anything is left at a time. The try that uses up the
-// rest may exceed it: what it costs is known afterwards, and bounded.
-func (b *budget) allows(src sourceKey, nanos int64) bool {
+// hasLeft reports whether src, and all together, have work left at packet time nanos. The
+// cost of a try is known only afterwards, so the last one may exceed the limit; it is
+// bounded by Limits.Inflated and Limits.SetBytes.
+func (b *budget) hasLeft(src sourceKey, nanos int64) bool {
 	second := nanos / nanosPerSecond
 	w, _ := b.sources.Put(src)
-	w.roll(second)
-	b.all.roll(second)
+	w.startSecond(second)
+	b.all.startSecond(second)
 	return b.all.units < b.total && w.units < b.each
 }
 
-// spend books work at the time of the last allows.
+// spend adds the cost of a try. It follows a call of hasLeft for the same source.
 func (b *budget) spend(src sourceKey, units int) {
 	b.all.units += units
 	b.sources.Peek(src).units += units
 }
 
-func (w *work) roll(second int64) {
+// startSecond empties w if what it counts was spent in another second.
+func (w *work) startSecond(second int64) {
 	if w.second != second {
 		*w = work{second: second}
 	}

@@ -9,9 +9,9 @@ import (
 
 const wiki = "https://developer.valvesoftware.com/wiki/Server_queries#Protocol"
 
-// The findings about split messages. What A and B of an Expert mean stands with
-// each. Oversize and ToServer are raised by who sees whole datagrams and knows
-// the direction; all others are in Set.Expert.
+// The findings about split messages, each with the meaning of A and B in its Expert.
+// Package pipeline raises Oversize and ToServer, because it has whole datagrams and the
+// direction; all others are in Set.Expert.
 var (
 	// PartMissing: A is the number of missing parts, B packs the total, the
 	// first missing number and what ended the wait (see packMissing).
@@ -88,8 +88,8 @@ var (
 		},
 	}
 
-	// BadStream: A is what is wrong; B holds the declared value in its upper and
-	// the actual one in its lower half, where there is one.
+	// BadStream: A is the flaw; B holds the declared length or CRC-32 in its upper
+	// and the actual one in its lower half, or is 0.
 	BadStream = &finding.Code{
 		ID: "SPL-06", Severity: finding.Error, Fault: finding.Path,
 		Seen:  "A message marked as compressed that is no sound bzip2 stream, or one of another length or CRC-32 than its header says.",
@@ -119,8 +119,8 @@ var (
 		},
 	}
 
-	// Bomb: A is the declared size, B the limit; A is 0 if nothing was declared
-	// and the limit was passed, B is 0 if the work of this second was spent.
+	// Bomb: A is the declared size, B the limit. A is 0 if no size was declared
+	// and the output exceeded the limit; B is 0 if the work of this second was spent.
 	Bomb = &finding.Code{
 		ID: "SPL-08", Severity: finding.Error, Fault: finding.Server,
 		Seen:  "A compressed message that says it is larger than the limit or turns out to be, or more compressed messages in a second than are decompressed.",
@@ -180,7 +180,8 @@ var formNames = [...]string{
 	wire.SourceOld:  "Source without part size",
 }
 
-// packMissing packs B of PartMissing.
+// packMissing returns B of PartMissing: the total in bits 0 to 7, the first missing
+// number in bits 8 to 15, and what ended the wait above.
 func packMissing(total uint8, first int, why reason) uint64 {
 	return uint64(total) | uint64(first)<<8 | uint64(why)<<16
 }

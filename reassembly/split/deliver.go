@@ -8,17 +8,16 @@ import (
 	"qsniff/wire"
 )
 
-// layout is where the payloads of a set begin: after headers of head0 bytes in
-// part 0 and of headN in the others. prefix is 8 if size and CRC precede the
-// compressed stream.
+// layout is one arrangement of headers in a compressed set: head0 bytes in part 0 and
+// headN in the others. prefix is 8 if size and CRC precede the compressed stream, else 0.
 type layout struct {
 	head0, prefix, headN int
 	engine               wire.Engine
 }
 
-// layouts of compressed sets in the order in which they are tried. Servers on
-// record use the first; the others stand in the documents and libraries for
-// newer engines. That a layout is wrong shows by size and CRC.
+// layouts are those of compressed sets in the order in which they are tried. Servers on
+// record use the first; documents and libraries have the others for newer engines.
+// Under a wrong layout the size or the CRC does not match.
 var layouts = [...]layout{
 	{10, 8, 10, wire.SourceOld},
 	{10, 8, 12, wire.Source}, // size and CRC in the place of part 0's size field
@@ -46,13 +45,13 @@ func (a *Assembler) send() {
 	}
 }
 
-// deliver builds the Set of s and hands it out.
-func (a *Assembler) deliver(s *set, why reason) {
+// deliver makes the Set of s and passes it to Deliver.
+func (a *Assembler) deliver(s *partSet, why reason) {
 	o := a.newOut(s.key)
 	o.Engine, o.Size = s.engine, s.size
 	o.ID = idOf(s.id, s.engine)
 	o.Total, o.Received = int(s.total), s.n
-	o.Compressed = s.packed
+	o.Compressed = s.isCompressed
 	o.Ended = why == ended
 	o.First, o.Last = s.first, s.last
 	clear(a.order[:])
@@ -60,56 +59,56 @@ func (a *Assembler) deliver(s *set, why reason) {
 	for p := s.head; p != 0; p = a.parts.next[p] {
 		pt := &a.parts.items[p]
 		a.order[pt.number] = p
-		cut = cut || pt.cut()
+		cut = cut || pt.isCut()
 	}
 	switch {
-	case !s.packed:
+	case !s.isCompressed:
 		n := s.engine.HeaderLen()
-		a.concat(s, layout{head0: n, headN: n})
-	case s.done() && !cut:
-		o.Outcome = a.unpack(s)
+		a.joinPayloads(s, layout{head0: n, headN: n})
+	case s.isWhole() && !cut:
+		o.Outcome = a.decompressSet(s)
 	default:
-		a.concat(s, a.firstLayout(s))
+		a.joinPayloads(s, a.guessLayout(s))
 		o.Run = 0
 	}
-	if !s.done() {
+	if !s.isWhole() {
 		o.Outcome = Incomplete
 	} else if cut {
 		o.Outcome = Truncated
 	}
-	a.frames(s)
-	a.raise(s, why)
-	a.count(s, o.Outcome)
+	a.listFrames(s)
+	a.raiseFindings(s, why)
+	a.countOutcome(s, o.Outcome)
 	a.send()
 }
 
-func (a *Assembler) count(s *set, o Outcome) {
+func (a *Assembler) countOutcome(s *partSet, o Outcome) {
 	n := &a.Counters
 	n.Sets++
-	if s.packed {
+	if s.isCompressed {
 		n.Compressed++
 	}
-	if s.infer {
+	if s.isInferred {
 		n.Inferred++
 	}
 	*[...]*uint64{&n.Complete, &n.Incomplete, &n.Truncated, &n.BadBzip2, &n.TooLarge, &n.Refused, &n.Malformed}[o]++
 }
 
-// plausible reports whether a bzip2 stream starts where layout l says.
-func (a *Assembler) plausible(s *set, l *layout) bool {
+// hasStreamAt reports whether a bzip2 stream starts where it would under layout l.
+func (a *Assembler) hasStreamAt(s *partSet, l *layout) bool {
 	if a.order[0] == 0 || s.total == 1 && l.head0 != l.headN {
 		return false
 	}
-	b := a.start(&a.parts.items[a.order[0]])
+	b := a.startOf(&a.parts.items[a.order[0]])
 	off := l.head0 + l.prefix
-	return len(b) > off && wire.IsStream(b[off:])
+	return len(b) > off && wire.IsBzip2(b[off:])
 }
 
-// firstLayout is the layout by which a compressed set is shown when none is
-// proved.
-func (a *Assembler) firstLayout(s *set) layout {
+// guessLayout returns the layout by which the bytes of a compressed set are shown when
+// no layout gives the declared size and CRC: the first with a stream in its place.
+func (a *Assembler) guessLayout(s *partSet) layout {
 	for i := range layouts {
-		if a.plausible(s, &layouts[i]) {
+		if a.hasStreamAt(s, &layouts[i]) {
 			return layouts[i]
 		}
 	}
@@ -117,8 +116,9 @@ func (a *Assembler) firstLayout(s *set) layout {
 	return layout{head0: n, headN: n, engine: s.engine}
 }
 
-// concat joins the payloads of a set's parts under one layout.
-func (a *Assembler) concat(s *set, l layout) {
+// joinPayloads joins the payloads of the parts of s in a.joined, as layout l arranges
+// them, and fills in what a.out has of that.
+func (a *Assembler) joinPayloads(s *partSet, l layout) {
 	o := &a.out
 	a.joined, o.Parts, o.Pieces = a.joined[:0], o.Parts[:0], o.Pieces[:0]
 	o.Run, o.Wire, o.Prefix, o.Declared, o.CRC = 0, 0, l.prefix, 0, 0
@@ -132,7 +132,7 @@ func (a *Assembler) concat(s *set, l layout) {
 		pt := &a.parts.items[p]
 		skip := l.head0
 		if n > 0 {
-			skip = a.headOf(pt, l)
+			skip = a.headLen(pt, l)
 		}
 		off := len(a.joined)
 		a.appendPayload(pt, skip)
@@ -143,7 +143,7 @@ func (a *Assembler) concat(s *set, l layout) {
 		if !gap {
 			o.Run = len(a.joined)
 		}
-		gap = gap || pt.cut()
+		gap = gap || pt.isCut()
 	}
 	o.Joined, o.Data = a.joined, a.joined
 	if l.prefix > 0 && len(a.joined) >= l.prefix {
@@ -152,10 +152,10 @@ func (a *Assembler) concat(s *set, l layout) {
 	}
 }
 
-// headOf is where the payload of a part n > 0 begins: some libraries expect
-// size and CRC again in every part.
-func (a *Assembler) headOf(pt *part, l layout) int {
-	b := a.start(pt)
+// headLen returns the length of what precedes the payload of a part n > 0: its header
+// and, if they are there again as some libraries expect, copies of size and CRC.
+func (a *Assembler) headLen(pt *keptPart, l layout) int {
+	b := a.startOf(pt)
 	if l.prefix > 0 && a.order[0] != 0 && len(b) >= l.headN+l.prefix && len(a.joined) >= l.prefix &&
 		string(b[l.headN:l.headN+l.prefix]) == string(a.joined[:l.prefix]) {
 		return l.headN + l.prefix
@@ -163,8 +163,8 @@ func (a *Assembler) headOf(pt *part, l layout) int {
 	return l.headN
 }
 
-// appendPayload appends what a part has after its header to joined.
-func (a *Assembler) appendPayload(pt *part, skip int) {
+// appendPayload appends the bytes of a part after the first skip to joined.
+func (a *Assembler) appendPayload(pt *keptPart, skip int) {
 	left := int(pt.len)
 	for block := pt.blocks; left > 0; block = a.blocks.next[block] {
 		b := a.blocks.items[block][:min(left, blockSize)]
@@ -175,9 +175,9 @@ func (a *Assembler) appendPayload(pt *part, skip int) {
 	}
 }
 
-// appendPieces says which frames brought the n bytes at off in joined, which
-// are those after skip in the datagram.
-func (a *Assembler) appendPieces(pt *part, skip, off, n int) {
+// appendPieces adds to the Pieces of a.out which frames brought the n bytes at off in
+// joined: those after the first skip bytes of the datagram.
+func (a *Assembler) appendPieces(pt *keptPart, skip, off, n int) {
 	o := &a.out
 	if n == 0 {
 		return
@@ -186,7 +186,7 @@ func (a *Assembler) appendPieces(pt *part, skip, off, n int) {
 		o.Pieces = append(o.Pieces, reassembly.Piece{Frame: pt.frame, Off: uint32(off), Len: uint32(n)})
 		return
 	}
-	at := uint64(skip) // in the datagram; 64 bits, because nobody checked the pieces
+	at := uint64(skip) // in the datagram; 64 bits, because offsets of pieces are not checked
 	end := at + uint64(n)
 	for i := pt.pieces; i != 0; i = a.pieces.next[i] {
 		pc := &a.pieces.items[i]
@@ -201,8 +201,8 @@ func (a *Assembler) appendPieces(pt *part, skip, off, n int) {
 	}
 }
 
-// frames lists all frames that brought a set's parts.
-func (a *Assembler) frames(s *set) {
+// listFrames fills in Frames of a.out: all that brought parts of s, ascending.
+func (a *Assembler) listFrames(s *partSet) {
 	o := &a.out
 	for p := s.head; p != 0; p = a.parts.next[p] {
 		pt := &a.parts.items[p]

@@ -40,7 +40,7 @@ func TestMakingRoomTouchesTheSetInHand(t *testing.T) {
 			add := func(port uint16, b []byte) {
 				frame++
 				now += 1000
-				a.Add(&Fragment{Src: server, Dst: netip.AddrPortFrom(client, port), Data: b, Wire: len(b), Frame: frame, Nanos: now})
+				a.Add(&Datagram{Src: server, Dst: netip.AddrPortFrom(client, port), Data: b, Wire: len(b), Frame: frame, Nanos: now})
 			}
 			for round := range uint32(50) {
 				now += 20e9

@@ -11,26 +11,27 @@ type reason uint8
 
 const (
 	whole   reason = iota // nothing is missing
-	timeout               // the wait is over
-	ended                 // the capture is
+	expired               // the wait is over
+	ended                 // the capture is over
 	evicted               // others needed the memory
 	reused                // its id came again for another message
 )
 
-// finish delivers a set and forgets it, or all of it but what tells late
-// duplicates.
-func (a *Assembler) finish(i uint32, why reason) {
+// finishSet delivers set i and frees it; of a whole set it keeps a memo. An open set
+// takes the held parts of its id first, if they fit at all. An incomplete set that only
+// repeats a delivered one is counted and not delivered.
+func (a *Assembler) finishSet(i uint32, why reason) {
 	s := &a.sets.items[i]
 	if s.state == held {
-		a.resolve(i, why)
+		a.deliverHeld(i, why)
 		return
 	}
-	if h := a.find(s.key, s.id, held, wire.None); h != 0 && !s.done() && why != reused {
-		a.drain(h, i, late)
-		a.closeEmpty(h, i)
+	if h := a.findSet(s.key, s.id, held, wire.None); h != 0 && !s.isWhole() && why != reused {
+		a.moveFitting(h, i, doubtfulFit)
+		a.closeIfEmpty(h, i)
 	}
-	if !s.done() {
-		if s.again {
+	if !s.isWhole() {
+		if s.isRepeat {
 			a.Counters.Repeats++
 			a.Counters.Sets++
 		} else {
@@ -40,116 +41,117 @@ func (a *Assembler) finish(i uint32, why reason) {
 		return
 	}
 	a.deliver(s, whole)
-	if m := a.find(s.key, s.id, memo, s.engine); m != 0 {
+	if m := a.findSet(s.key, s.id, memo, s.engine); m != 0 {
 		a.closeSet(m)
 	}
 	a.retire(i)
 }
 
-// adopt moves held parts into a set that has just learned its form.
-func (a *Assembler) adopt(i uint32) {
+// adoptHeld moves the held parts that fit set i, of which the form was just proved, to it.
+func (a *Assembler) adoptHeld(i uint32) {
 	s := &a.sets.items[i]
-	if h := a.find(s.key, s.id, held, wire.None); h != 0 {
-		a.drain(h, i, odd)
-		a.closeEmpty(h, i)
+	if h := a.findSet(s.key, s.id, held, wire.None); h != 0 {
+		a.moveFitting(h, i, otherTotal)
+		a.closeIfEmpty(h, i)
 	}
 }
 
-// closeEmpty closes held set h if set i took its last part.
-func (a *Assembler) closeEmpty(h, i uint32) {
+// closeIfEmpty closes held set h if its last part was moved to set i, which then has its
+// duplicates too.
+func (a *Assembler) closeIfEmpty(h, i uint32) {
 	hs, s := &a.sets.items[h], &a.sets.items[i]
 	if hs.n > 0 {
 		return
 	}
-	if hs.dups > 0 {
-		s.dups += hs.dups
-		s.dupFrames = hs.dupFrames
+	if hs.duplicates > 0 {
+		s.duplicates += hs.duplicates
+		s.duplicateFrames = hs.duplicateFrames
 	}
 	a.closeSet(h)
 }
 
-// drain moves from held set h to set i the parts that fit at least so well, and
-// reports whether there were any. Parts that i has already are settled on the way,
-// unless their fit is doubtful.
-func (a *Assembler) drain(h, i uint32, least fit) (moved bool) {
+// moveFitting moves the parts whose fit to set i is least or better from held set h to
+// it, and reports whether there were any. Fitting parts whose number i has already are
+// counted as duplicates or conflicts and freed, unless their fit is doubtful.
+func (a *Assembler) moveFitting(h, i uint32, least fit) (moved bool) {
 	hs, s := &a.sets.items[h], &a.sets.items[i]
 	p := hs.head
 	hs.head, hs.tail, hs.n, hs.blocks = 0, 0, 0, 0
 	first := s.first
 	for p != 0 {
 		pt, next := &a.parts.items[p], a.parts.next[p]
-		ft, head := fitOf(s, a.start(pt), int(pt.wire))
+		ft, head := fitOf(s, a.startOf(pt), int(pt.wire))
 		switch {
-		case ft < least || ft == beyond || ft == late && s.has(head.Number):
-			a.link(hs, p, 0)
+		case ft < least || ft == numberTooHigh || ft == doubtfulFit && s.has(head.Number):
+			a.linkPart(hs, p, 0)
 		case s.has(head.Number):
-			has := &a.parts.items[a.partNumbered(s, head.Number)]
-			a.came(s, a.sameParts(has, pt), has.frame, pt.frame)
+			has := &a.parts.items[a.findPart(s, head.Number)]
+			a.countRepeated(s, a.areSame(has, pt), has.frame, pt.frame)
 			a.parts.next[p] = 0
-			a.dropParts(p)
+			a.releaseParts(p)
 		case (s.blocks+blocksFor(int(pt.len)))*blockSize > a.lim.SetBytes:
 			a.Counters.OverSet++
-			s.over++
+			s.refused++
 			a.parts.next[p] = 0
-			a.dropParts(p)
+			a.releaseParts(p)
 		default:
 			moved = true
-			s.infer = s.infer || ft == late
-			a.take(s, p, head)
+			s.isInferred = s.isInferred || ft == doubtfulFit
+			a.linkHeld(s, p, head)
 		}
 		p = next
 	}
-	if s.first != first { // it has waited longer than it knew
+	if s.first != first { // it has a part that came before its first one
 		a.dequeue(&a.waiting, i)
 		a.enqueue(&a.waiting, i, firstTime)
 	}
 	return moved
 }
 
-// take links a part that was held into set s, which lacks it.
-func (a *Assembler) take(s *set, p uint32, h wire.SplitHeader) {
+// linkHeld appends part p with header h, which was held, to set s, which lacks it.
+func (a *Assembler) linkHeld(s *partSet, p uint32, h wire.SplitHeader) {
 	pt := &a.parts.items[p]
 	if h.Total != s.total {
 		a.Counters.TotalsDiffer++
-		s.odd++
+		s.otherTotals++
 	}
-	if s.again {
-		s.again = a.remembered(s, h.Number, a.sumChain(pt.blocks, int(pt.len)))
+	if s.isRepeat {
+		s.isRepeat = a.matchesMemo(s, h.Number, a.digestBlocks(pt.blocks, int(pt.len)))
 	}
-	a.link(s, p, h.Number)
+	a.linkPart(s, p, h.Number)
 }
 
-// resolve ends the wait of parts whose form nothing proved. What the sets of
-// the same id can use goes to them; the rest is delivered in the forms that fit
-// best, as many sets as it takes.
-func (a *Assembler) resolve(h uint32, why reason) {
-	for a.give(h) {
+// deliverHeld ends the wait of held set h, whose form no part proved. The open sets of
+// the same id take what fits them; the rest is delivered in the forms that fit best, in
+// as many sets as that takes.
+func (a *Assembler) deliverHeld(h uint32, why reason) {
+	for a.moveToWaiting(h) {
 	}
 	s := &a.sets.items[h]
 	rest := s.head
 	for rest != 0 {
-		e := a.choose(s, rest)
-		rest = a.gather(s, rest, e)
-		if s.done() {
+		e := a.chooseForm(s, rest)
+		rest = a.gatherCovered(s, rest, e)
+		if s.isWhole() {
 			a.deliver(s, whole)
 		} else {
 			a.deliver(s, why)
 		}
-		a.dropParts(s.head)
-		*s = set{key: s.key, id: s.id, hint: s.hint, prev: s.prev, after: s.after}
+		a.releaseParts(s.head)
+		*s = partSet{key: s.key, id: s.id, hint: s.hint, prev: s.prev, after: s.after}
 	}
 	a.closeSet(h)
 }
 
-// give moves what it can from held set h to one set that waits for it, and
-// reports whether there was one.
-func (a *Assembler) give(h uint32) bool {
+// moveToWaiting moves the parts of held set h that fit an open set of the same id to the
+// first such set, and reports whether there was one.
+func (a *Assembler) moveToWaiting(h uint32) bool {
 	hs := &a.sets.items[h]
-	for i := a.setsOf(hs.key); i != 0; i = a.sets.next[i] {
+	for i := a.firstSetOf(hs.key); i != 0; i = a.sets.next[i] {
 		s := &a.sets.items[i]
-		if s.id == hs.id && s.state == open && a.drain(h, i, late) {
-			if s.done() {
-				a.finish(i, whole)
+		if s.id == hs.id && s.state == open && a.moveFitting(h, i, doubtfulFit) {
+			if s.isWhole() {
+				a.finishSet(i, whole)
 			}
 			return true
 		}
@@ -157,19 +159,20 @@ func (a *Assembler) give(h uint32) bool {
 	return false
 }
 
-// choose finds the form for parts that prove none: the one that an earlier
-// message of the flow had, else the one under which most of them make one set,
-// else the one that fits most of them one by one.
-func (a *Assembler) choose(s *set, rest uint32) wire.Engine {
-	if s.hint != wire.None && a.cover(s, rest, s.hint) > 0 {
+// chooseForm returns the form for the parts from rest on, which prove none: that of
+// earlier messages of the flow if it parses any of them, else the form under which most
+// of them make one set. Of two such forms the one that more parts look like one by one
+// is chosen.
+func (a *Assembler) chooseForm(s *partSet, rest uint32) wire.Engine {
+	if s.hint != wire.None && a.countCovered(s, rest, s.hint) > 0 {
 		return s.hint
 	}
 	var votes [len(forms) + 1]int
 	for p := rest; p != 0; p = a.parts.next[p] {
 		pt := &a.parts.items[p]
-		b := a.start(pt)
-		votes[wire.GuessSplit(b, int(pt.wire))] += 2
-		if wire.LooksSized(b, int(pt.wire)) {
+		b := a.startOf(pt)
+		votes[wire.GuessSplitForm(b, int(pt.wire))] += 2
+		if wire.HasPlausibleSize(b, int(pt.wire)) {
 			votes[wire.Source]++
 		} else {
 			votes[wire.SourceOld]++
@@ -180,7 +183,7 @@ func (a *Assembler) choose(s *set, rest uint32) wire.Engine {
 	}
 	best, most := wire.None, 0
 	for _, e := range forms {
-		n := a.cover(s, rest, e)
+		n := a.countCovered(s, rest, e)
 		if n > most || n == most && n > 0 && votes[e] > votes[best] {
 			best, most = e, n
 		}
@@ -188,15 +191,15 @@ func (a *Assembler) choose(s *set, rest uint32) wire.Engine {
 	return best
 }
 
-// cover is how many of the parts make one set under form e: the first that
-// parses, and those that agree with it.
-func (a *Assembler) cover(s *set, rest uint32, e wire.Engine) int {
-	var probe set
+// countCovered returns how many of the parts from rest on make one set under form e: the
+// first that parses, and those that agree with it.
+func (a *Assembler) countCovered(s *partSet, rest uint32, e wire.Engine) int {
+	var probe partSet
 	for p := rest; p != 0; p = a.parts.next[p] {
-		b := a.start(&a.parts.items[p])
+		b := a.startOf(&a.parts.items[p])
 		if h, ok := wire.ParseSplit(b, e); ok && (probe.n == 0 || agrees(&probe, h)) && !probe.has(h.Number) {
 			if probe.n == 0 {
-				probe.decide(h, b)
+				probe.setForm(h, b)
 			}
 			probe.got[h.Number>>6] |= 1 << (h.Number & 63)
 			probe.n++
@@ -207,14 +210,14 @@ func (a *Assembler) cover(s *set, rest uint32, e wire.Engine) int {
 
 // agrees reports whether a header of the same form and id belongs to set s. The
 // parts of a compressed set may differ in the size field: some have none.
-func agrees(s *set, h wire.SplitHeader) bool {
-	return h.Total == s.total && (s.packed || h.Size == s.size)
+func agrees(s *partSet, h wire.SplitHeader) bool {
+	return h.Total == s.total && (s.isCompressed || h.Size == s.size)
 }
 
-// gather makes s the set of those parts that cover counts, and returns the
-// chain of the others.
-func (a *Assembler) gather(s *set, rest uint32, e wire.Engine) (others uint32) {
-	s.infer = true
+// gatherCovered gives s the parts that countCovered counts, and returns the chain of the
+// others.
+func (a *Assembler) gatherCovered(s *partSet, rest uint32, e wire.Engine) (others uint32) {
+	s.isInferred = true
 	s.head, s.tail, s.n, s.blocks, s.got = 0, 0, 0, 0, [4]uint64{}
 	s.first, s.last = math.MaxInt64, math.MinInt64
 	link := &others
@@ -223,13 +226,13 @@ func (a *Assembler) gather(s *set, rest uint32, e wire.Engine) (others uint32) {
 		next = a.parts.next[p]
 		a.parts.next[p] = 0
 		pt := &a.parts.items[p]
-		b := a.start(pt)
+		b := a.startOf(pt)
 		h, ok := wire.ParseSplit(b, e)
 		if ok && s.n == 0 {
-			s.decide(h, b)
+			s.setForm(h, b)
 		}
 		if ok && agrees(s, h) && !s.has(h.Number) {
-			a.link(s, p, h.Number)
+			a.linkPart(s, p, h.Number)
 			continue
 		}
 		*link = p

@@ -129,7 +129,7 @@ func TestOrigin(t *testing.T) {
 	b := newBench(split.Limits{})
 	parts := cut(wire.Source, 9, message(50), 20)
 	send := func(n int, frame uint64, pieces ...reassembly.Piece) {
-		b.Add(&split.Fragment{Src: server, Dst: client, Data: parts[n], Wire: len(parts[n]),
+		b.Add(&split.Datagram{Src: server, Dst: client, Data: parts[n], Wire: len(parts[n]),
 			Frame: frame, Nanos: b.now, Pieces: pieces})
 	}
 	send(2, 5)

@@ -16,7 +16,7 @@ func isConflict(e finding.Expert) bool { return e.Code == split.ConflictingPart 
 
 // fuzzStep is one datagram of the fuzz input: control, length, id, then bytes
 // after the id. Control: 2 bits flow, 2 bits time step, cut, pieces, 2 bits hint.
-func fuzzSteps(in []byte, do func(f *split.Fragment)) {
+func fuzzSteps(in []byte, do func(f *split.Datagram)) {
 	now, frame := 1000*second, uint64(0)
 	steps := [4]int64{0, second / 1000, second, 6 * second}
 	for len(in) >= 3 {
@@ -31,7 +31,7 @@ func fuzzSteps(in []byte, do func(f *split.Fragment)) {
 		}
 		now += steps[ctl>>2&3]
 		frame++
-		f := &split.Fragment{
+		f := &split.Datagram{
 			Src: addrPort([4]byte{198, 18, 0, ctl & 3}, 27015), Dst: client,
 			Data: data, Wire: len(data), Frame: frame, Nanos: now, Hint: wire.Engine(ctl >> 6),
 		}
@@ -88,7 +88,7 @@ func runFuzz(t *testing.T, in []byte, lim split.Limits) uint64 {
 		}
 	}
 	added, last := uint64(0), int64(0)
-	fuzzSteps(in, func(f *split.Fragment) {
+	fuzzSteps(in, func(f *split.Datagram) {
 		added++
 		last = f.Nanos
 		a.Add(f)

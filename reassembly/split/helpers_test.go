@@ -69,7 +69,7 @@ func (b *bench) add(data []byte) { b.addHint(data, wire.None) }
 func (b *bench) addHint(data []byte, hint wire.Engine) {
 	b.frame++
 	b.now += second / 1000
-	b.Add(&split.Fragment{
+	b.Add(&split.Datagram{
 		Src: server, Dst: client, Data: data, Wire: len(data),
 		Frame: b.frame, Nanos: b.now, Hint: hint,
 	})

@@ -15,23 +15,22 @@ import (
 type flaw uint8
 
 const (
-	sound     flaw = iota
-	noStream       // nothing in part 0 looks like bzip2
-	broken         // it cannot be decoded to its end
-	badLength      // its length is not the declared one
-	badCRC         // its CRC-32 is not the declared one
-	trailing       // length and CRC-32 are right, but its end is broken or bytes follow
-	notPacked      // announced as compressed, and plain
-	tooLarge       // declared above the limit
-	endless        // nothing declared, and more comes out than the limit
-	refused        // this second's work is spent
+	sound            flaw = iota
+	noStream              // nothing in part 0 looks like bzip2
+	undecodable           // it cannot be decoded to its end
+	badLength             // what comes out has not the declared length
+	badCRC                // what comes out has not the declared CRC-32
+	trailing              // length and CRC-32 are right, but the stream ends badly or bytes follow it
+	notPacked             // announced as compressed, and plain
+	declaredTooLarge      // declared above the limit
+	outputTooLarge        // nothing declared, and more comes out than the limit
+	overBudget            // this second's work is spent
 )
 
-// inflater decompresses into memory that it keeps. It never reads more than
-// one byte beyond the size it was told, and never a block of more than 100,000
-// bytes unless the limit is above that: a block is decoded before its first
-// byte comes out, so that a stream of 400 bytes costs 10 MB otherwise. With
-// blocks of that size it keeps less than 1 MB.
+// inflater decompresses into memory that it keeps. It stops one byte after the size that
+// it was asked for, and decodes no block of more than 100,000 bytes unless the limit is
+// above that: bzip2 decodes a block before its first byte comes out, so that a stream of
+// 400 bytes would cost 10 MB otherwise. With blocks of that size it keeps less than 1 MB.
 type inflater struct {
 	limit int
 	rd    bytes.Reader
@@ -40,11 +39,11 @@ type inflater struct {
 	sum   uint32 // CRC-32 of the last output, if its length was right
 }
 
-// run decompresses stream, which it changes for a moment, up to most bytes:
-// the declared size with its CRC-32, or the limit. The memory after the stream
-// is overwritten if there is enough of it. The result is valid until the next
-// run.
-func (z *inflater) run(stream []byte, most int, declared bool, crc uint32) ([]byte, flaw) {
+// decompress decompresses stream up to most bytes: the declared size, if there is one, or
+// the limit. crc is the declared CRC-32. It changes stream and restores it, and may
+// overwrite the memory between its length and its capacity. The result is valid until the
+// next call.
+func (z *inflater) decompress(stream []byte, most int, declared bool, crc uint32) ([]byte, flaw) {
 	if z.zr == nil {
 		z.zr = new(bzip2.Reader)
 		z.buf = make([]byte, z.limit+1)
@@ -60,109 +59,110 @@ func (z *inflater) run(stream []byte, most int, declared bool, crc uint32) ([]by
 		n, err = io.ReadFull(z.zr, z.buf[:most+1])
 	}
 	stream[3] = level
-	out := output{n: n, more: err == nil}
+	out := output{n: n, hasMore: err == nil}
 	if z.zr.InputOffset > int64(len(stream)) && n > 0 && z.buf[n-1] == endByte {
-		out = output{n: n - 1, clean: err == nil || z.zr.Close() == nil}
+		out = output{n: n - 1, endsClean: err == nil || z.zr.Close() == nil}
 	}
-	return z.judge(out, most, declared, crc)
+	return z.compareOutput(out, most, declared, crc)
 }
 
-// endMark is a bzip2 stream of one byte, endByte. Put after another stream, it
-// tells that this one has ended: at the end of its input the decoder would
-// allocate an error for every message.
+// endMark is a bzip2 stream of one byte, endByte. It is put after the stream that is
+// decompressed: when endByte comes out, that stream has ended. Without it the decoder
+// would meet the end of its input and allocate an error for every message.
 const (
 	endByte = 'x'
 	endMark = "BZh11AY&SY\x77\x4b\xb0\x14\x00\x00\x00\x00\x80\x00\x40\x20\x00\x21" +
 		"\x18\x46\x82\xee\x48\xa7\x0a\x12\x0e\xe9\x76\x02\x80"
 )
 
-// output is what came out of a stream: n bytes, more of them than asked for, or
-// an end as it should be.
+// output is what came out of a stream: n bytes. hasMore is set if they are more than was
+// asked for, endsClean if the stream ended as it should.
 type output struct {
-	n           int
-	more, clean bool
+	n                  int
+	hasMore, endsClean bool
 }
 
-// judge compares the output with what was declared.
-func (z *inflater) judge(o output, most int, declared bool, crc uint32) ([]byte, flaw) {
+// compareOutput returns the output, and how it differs from what was declared.
+func (z *inflater) compareOutput(o output, most int, declared bool, crc uint32) ([]byte, flaw) {
 	out := z.buf[:o.n]
 	switch {
-	case !declared && o.more:
-		return out, endless
-	case !declared && !o.clean:
-		return out, broken
+	case !declared && o.hasMore:
+		return out, outputTooLarge
+	case !declared && !o.endsClean:
+		return out, undecodable
 	case !declared:
 		return out, sound
-	case o.more || o.clean && o.n != most:
+	case o.hasMore || o.endsClean && o.n != most:
 		return out, badLength
 	case o.n != most:
-		return out, broken
+		return out, undecodable
 	}
 	if z.sum = crc32.ChecksumIEEE(out); z.sum != crc {
 		return out, badCRC
 	}
-	if !o.clean {
+	if !o.endsClean {
 		return out, trailing
 	}
 	return out, sound
 }
 
-// unpack decompresses a set that has all its parts, under the first layout that
-// proves right. If none does, the set is left as the first plausible one joins
-// it.
-func (a *Assembler) unpack(s *set) Outcome {
+// decompressSet decompresses set s, which has all its parts, into a.out, and returns the
+// outcome. It tries the layouts in turn until size and CRC match. If they never do, a.out
+// has the compressed bytes as the guessed layout joins them.
+func (a *Assembler) decompressSet(s *partSet) Outcome {
 	o := &a.out
 	s.flaw = noStream
 	for i := range layouts {
 		l := &layouts[i]
-		if !a.plausible(s, l) {
+		if !a.hasStreamAt(s, l) {
 			continue
 		}
-		a.concat(s, *l)
-		out, fl := a.inflate(s, l)
+		a.joinPayloads(s, *l)
+		out, fl := a.tryLayout(s, l)
 		if fl == sound || fl == trailing {
 			s.flaw = fl
 			o.Engine, o.Size = l.engine, a.sizeField(s, l)
 			o.Data, o.Run, o.Wire = out, len(out), len(out)
 			return Complete
 		}
-		if s.flaw == noStream || fl >= tooLarge {
+		if s.flaw == noStream || fl >= declaredTooLarge {
 			s.flaw, s.flawSize, s.flawSum = fl, uint32(len(out)), a.bz.sum
-			if fl == tooLarge {
+			if fl == declaredTooLarge {
 				s.flawSize = o.Declared
 			}
 		}
 	}
-	a.concat(s, a.firstLayout(s))
+	a.joinPayloads(s, a.guessLayout(s))
 	o.Run = 0
 	switch s.flaw {
-	case tooLarge, endless:
+	case declaredTooLarge, outputTooLarge:
 		return TooLarge
-	case refused:
+	case overBudget:
 		return Refused
 	}
 	return BadBzip2
 }
 
-// inflate tries one layout within the budget.
-func (a *Assembler) inflate(s *set, l *layout) ([]byte, flaw) {
+// tryLayout decompresses a.joined, which was joined under layout l, if the budget has work
+// left.
+func (a *Assembler) tryLayout(s *partSet, l *layout) ([]byte, flaw) {
 	o := &a.out
 	most := a.lim.Inflated
 	if l.prefix > 0 {
 		if uint64(o.Declared) > uint64(most) {
-			return nil, tooLarge
+			return nil, declaredTooLarge
 		}
 		most = int(o.Declared)
 	}
 	src := sourceKey(s.key.src)
-	if !a.budget.allows(src, a.now) {
-		return nil, refused
+	if !a.budget.hasLeft(src, a.now) {
+		return nil, overBudget
 	}
 	a.Counters.Inflations++
 	a.joined = slices.Grow(a.joined, len(endMark))
 	o.Joined, o.Data = a.joined, a.joined
 	stream := a.joined[l.prefix:]
-	out, fl := a.bz.run(stream, most, l.prefix > 0, o.CRC)
+	out, fl := a.bz.decompress(stream, most, l.prefix > 0, o.CRC)
 	if fl == sound || fl == trailing {
 		a.budget.spend(src, costTry+(len(stream)+len(out))/bytesPerUnit)
 	} else {
@@ -171,9 +171,9 @@ func (a *Assembler) inflate(s *set, l *layout) ([]byte, flaw) {
 	return out, fl
 }
 
-// sizeField is the part size of a compressed set's header, which one layout has
-// in the parts n > 0 only. 0 if the form has none.
-func (a *Assembler) sizeField(s *set, l *layout) uint16 {
+// sizeField returns the part size in the headers of a compressed set, 0 if the form has
+// none. One layout has it in the parts n > 0 only.
+func (a *Assembler) sizeField(s *partSet, l *layout) uint16 {
 	if l.engine != wire.Source {
 		return 0
 	}
@@ -181,6 +181,6 @@ func (a *Assembler) sizeField(s *set, l *layout) uint16 {
 	if l.head0 != wire.Source.HeaderLen() {
 		p = a.order[1]
 	}
-	h, _ := wire.ParseSplit(a.start(&a.parts.items[p]), wire.Source)
+	h, _ := wire.ParseSplit(a.startOf(&a.parts.items[p]), wire.Source)
 	return h.Size
 }

@@ -5,21 +5,21 @@ import "time"
 // Limits bounds what one Assembler keeps and how much work it does. A member
 // that is zero takes its default; one that is too small to be of use is raised.
 //
-// What has to make room, in this order: memory of delivered sets, oldest
-// first; then the set that waits longest, which is delivered as it is. A part
+// When one is reached, sets are evicted in this order: memos of delivered sets, oldest
+// first; then the set that has waited longest, which is delivered as it is. A part
 // that would make its own set too large is refused instead.
 type Limits struct {
 	Bytes      int           // of datagrams kept, all sets together
 	SetBytes   int           // of datagrams kept for one set
-	Sets       int           // sets, waiting or remembered
-	FlowSets   int           // of them with the same two ends
-	Parts      int           // parts, kept or remembered
+	Sets       int           // sets, waiting ones and memos
+	FlowSets   int           // sets between the same two ends, in one direction
+	Parts      int           // parts, of waiting sets and of memos
 	Pieces     int           // IP fragments that brought parts
 	Inflated   int           // bytes of a decompressed message
 	Work       int           // decompression, cost units a second of packet time
-	SourceWork int           // of them for one source address
-	Sources    int           // source addresses whose work is remembered
-	Wait       time.Duration // packet time from a set's first part to giving up
+	SourceWork int           // cost units a second for one source address
+	Sources    int           // source addresses whose work is counted
+	Wait       time.Duration // packet time for which a set waits after its first part
 }
 
 const (
@@ -27,9 +27,9 @@ const (
 	// bytes that wait at the same time.
 	DefaultBytes = 256 << 10
 
-	// DefaultSetBytes is half of that, so that one sender cannot push everybody
-	// else out with one set. The largest message on record has 8 parts of 1,260
-	// bytes; GoldSource ends at 15 of 1,400.
+	// DefaultSetBytes is half of that, so that one sender cannot evict everybody
+	// else's parts with one set. The largest message on record has 8 parts of 1,260
+	// bytes; the header of GoldSource counts to 15, of 1,400.
 	DefaultSetBytes = 128 << 10
 
 	// DefaultSets allows for every waiting set being a single part, as after
@@ -37,7 +37,7 @@ const (
 	DefaultSets = 256
 
 	// DefaultFlowSets: a client asks for players and rules at once, so two sets
-	// wait; the others are memory of delivered ones, at a query a second.
+	// wait; the others are memos of delivered ones, at a query a second.
 	DefaultFlowSets = 16
 
 	// DefaultParts is one for every block of DefaultBytes.
@@ -59,13 +59,11 @@ const (
 	// second to the clients of one assembler, and leaves as much for others.
 	DefaultSourceWork = DefaultWork / 2
 
-	// DefaultSources: only servers that compress are remembered, and only for a
-	// second.
+	// DefaultSources: only servers that compress are counted, and only for a second.
 	DefaultSources = 256
 
-	// DefaultWait is the long end of the 3 to 5 s after which ids come round
-	// again when a server restarts; parts of one message arrive within
-	// milliseconds.
+	// DefaultWait is the upper end of the 3 to 5 s after which a restarted server
+	// uses the same ids again; parts of one message arrive within milliseconds.
 	DefaultWait = 5 * time.Second
 )
 
@@ -74,7 +72,7 @@ const (
 	// engine sends. A longer one is treated as cut there.
 	maxDatagram = 65_535
 
-	// maxParts is what the header's total can say.
+	// maxParts is the highest total that the one byte of the Source header holds.
 	maxParts = 255
 
 	// blockSize is the unit of memory for datagrams. The usual 1,260, 1,200 and
@@ -83,8 +81,8 @@ const (
 	blockSize = 256
 )
 
-// Cost of decompression in units of about a microsecond: 3,000 bytes of text
-// took 33, a block that is refused 75 whatever its input was, and the worst
+// Cost of decompression in units of about a microsecond, measured: 3,000 bytes of text
+// took 33, a block that the decoder refuses 75 whatever its input was, and the worst
 // input for a failure (a full block of 100,000 symbols from 12,500 bytes) 1,000.
 const (
 	costTry        = 10

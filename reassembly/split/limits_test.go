@@ -23,7 +23,7 @@ func flood(b *bench, n, payload int) {
 	for i := range n {
 		p := append(header(wire.Source, uint32(i), 2, 0, 1248), message(payload)...)
 		b.frame++
-		b.Add(&split.Fragment{
+		b.Add(&split.Datagram{
 			Src: addrPort([4]byte{198, 18, byte(i >> 8), byte(i)}, 27015), Dst: client,
 			Data: p, Wire: len(p), Frame: b.frame, Nanos: b.now,
 		})
@@ -75,14 +75,14 @@ func TestMemoryOfDeliveredGoesFirst(t *testing.T) {
 	b.add(p[0])
 	for i := range 50 {
 		msg := append(header(wire.Source, 7, 1, 0, 1248), message(100)...)
-		b.Add(&split.Fragment{Src: addrPort([4]byte{192, 0, 2, byte(i)}, 27015), Dst: client,
+		b.Add(&split.Datagram{Src: addrPort([4]byte{192, 0, 2, byte(i)}, 27015), Dst: client,
 			Data: msg, Wire: len(msg), Frame: 1, Nanos: b.now})
 	}
 	b.add(p[1])
 	b.add(p[2])
-	if b.Counters.Evicted != 0 || b.Counters.Forgotten == 0 || b.Counters.Complete != 51 {
+	if b.Counters.Evicted != 0 || b.Counters.MemosEvicted == 0 || b.Counters.Complete != 51 {
 		t.Errorf("evicted, forgotten, complete\n got %d, %d, %d\nwant 0, some, 51",
-			b.Counters.Evicted, b.Counters.Forgotten, b.Counters.Complete)
+			b.Counters.Evicted, b.Counters.MemosEvicted, b.Counters.Complete)
 	}
 }
 
@@ -116,10 +116,10 @@ func TestPiecesLimit(t *testing.T) {
 	pieces := []reassembly.Piece{{Frame: 1, Len: 16}, {Frame: 2, Off: 16, Len: 16}}
 	for n := range p {
 		b.frame = uint64(2*n + 2)
-		b.Add(&split.Fragment{Src: server, Dst: client, Data: p[n], Wire: len(p[n]), Frame: b.frame, Nanos: b.now, Pieces: pieces})
+		b.Add(&split.Datagram{Src: server, Dst: client, Data: p[n], Wire: len(p[n]), Frame: b.frame, Nanos: b.now, Pieces: pieces})
 	}
-	if len(b.got) != 1 || b.Counters.PiecesLost != 2 {
-		t.Fatalf("sets, pieces lost\n got %d, %d\nwant 1, 2", len(b.got), b.Counters.PiecesLost)
+	if len(b.got) != 1 || b.Counters.PiecesDropped != 2 {
+		t.Fatalf("sets, pieces lost\n got %d, %d\nwant 1, 2", len(b.got), b.Counters.PiecesDropped)
 	}
 	want := []reassembly.Piece{{Frame: 1, Len: 4}, {Frame: 2, Off: 4, Len: 16}, {Frame: 4, Off: 20, Len: 20}, {Frame: 6, Off: 40, Len: 10}}
 	if diff := cmp.Diff(want, b.got[0].Pieces); diff != "" {

@@ -1,8 +1,8 @@
 package split
 
-// makeRoom frees memory for a datagram. It is called before the datagram looks
-// for its set: what it delivers may take parts from any set of the same id, or
-// give parts to it, so nothing found out before would hold.
+// makeRoom evicts sets until there is memory for a datagram. Add calls it before it looks
+// for the datagram's set: delivering a set may move parts between sets of the same id, so
+// what was found before would no longer hold.
 func (a *Assembler) makeRoom(c *candidate) {
 	need := blocksFor(len(c.b))
 	for a.parts.left() == 0 || a.blocks.left() < need {
@@ -10,28 +10,28 @@ func (a *Assembler) makeRoom(c *candidate) {
 	}
 }
 
-// keep copies a datagram into the memory that makeRoom left. It returns 0 if the
-// set may not grow by it.
-func (a *Assembler) keep(i uint32, c *candidate) uint32 {
+// keepPart copies a datagram into the memory that makeRoom freed, as a part for set i.
+// It returns 0 if the set would grow too large.
+func (a *Assembler) keepPart(i uint32, c *candidate) uint32 {
 	s := &a.sets.items[i]
 	if s.n >= maxParts || (s.blocks+blocksFor(len(c.b)))*blockSize > a.lim.SetBytes {
 		a.Counters.OverSet++
-		s.over++
+		s.refused++
 		return 0
 	}
 	p := a.parts.take()
-	a.parts.items[p] = part{
+	a.parts.items[p] = keptPart{
 		frame: c.Frame, nanos: a.now, len: uint32(len(c.b)), wire: uint32(c.wire),
-		blocks: a.copyIn(c.b), pieces: a.notePieces(c),
+		blocks: a.copyToBlocks(c.b), pieces: a.keepPieces(c),
 	}
 	return p
 }
 
-// evict makes room: the oldest memory of a delivered set goes first, then the
-// set that waits longest. Sets that datagram c may belong to go last.
+// evict frees the oldest memo or, if there is none, delivers the set that has waited
+// longest and frees it. Sets that datagram c may belong to go last.
 func (a *Assembler) evict(c *candidate) {
 	if i := a.memos.oldest; i != 0 {
-		a.Counters.Forgotten++
+		a.Counters.MemosEvicted++
 		a.closeSet(i)
 		return
 	}
@@ -43,13 +43,14 @@ func (a *Assembler) evict(c *candidate) {
 		i = a.waiting.oldest
 	}
 	a.Counters.Evicted++
-	a.finish(i, evicted)
+	a.finishSet(i, evicted)
 }
 
-// evictOf is evict among the sets of one flow.
-func (a *Assembler) evictOf(k flowKey) {
+// evictFromFlow evicts a set of one flow: the oldest memo, else the set whose last part
+// is the oldest.
+func (a *Assembler) evictFromFlow(k flowKey) {
 	var oldest uint32
-	for i := a.setsOf(k); i != 0; i = a.sets.next[i] {
+	for i := a.firstSetOf(k); i != 0; i = a.sets.next[i] {
 		s := &a.sets.items[i]
 		if oldest == 0 {
 			oldest = i
@@ -65,15 +66,15 @@ func (a *Assembler) evictOf(k flowKey) {
 		}
 	}
 	if a.sets.items[oldest].state == memo {
-		a.Counters.Forgotten++
+		a.Counters.MemosEvicted++
 		a.closeSet(oldest)
 		return
 	}
 	a.Counters.Evicted++
-	a.finish(oldest, evicted)
+	a.finishSet(oldest, evicted)
 }
 
-func (a *Assembler) copyIn(b []byte) (first uint32) {
+func (a *Assembler) copyToBlocks(b []byte) (first uint32) {
 	var last uint32
 	for ; len(b) > 0; b = b[min(len(b), blockSize):] {
 		i := a.blocks.take()
@@ -88,11 +89,12 @@ func (a *Assembler) copyIn(b []byte) (first uint32) {
 	return first
 }
 
-// notePieces keeps who brought a datagram's bytes. Where that would take more
-// than is left, the frame that completed the datagram stands for all.
-func (a *Assembler) notePieces(c *candidate) (first uint32) {
+// keepPieces copies the list of IP fragments that brought a datagram, and returns its
+// first node. It returns 0 if there are none, or no room for all; then the frame that
+// completed the datagram stands for all.
+func (a *Assembler) keepPieces(c *candidate) (first uint32) {
 	if len(c.Pieces) > a.pieces.left() {
-		a.Counters.PiecesLost++
+		a.Counters.PiecesDropped++
 		return 0
 	}
 	var last uint32

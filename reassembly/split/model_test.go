@@ -142,7 +142,7 @@ func TestModel(t *testing.T) {
 				data := p.of.parts[p.n]
 				b.frame++
 				b.now += second / 1000
-				b.Add(&split.Fragment{Src: p.of.src, Dst: client, Data: data, Wire: len(data), Frame: b.frame, Nanos: b.now})
+				b.Add(&split.Datagram{Src: p.of.src, Dst: client, Data: data, Wire: len(data), Frame: b.frame, Nanos: b.now})
 			}
 			b.now += 2 * wait
 			b.Tick(b.now)
@@ -197,7 +197,7 @@ func TestModelTight(t *testing.T) {
 			for _, p := range schedule(r, all) {
 				data := p.of.parts[p.n]
 				b.frame++
-				b.Add(&split.Fragment{Src: p.of.src, Dst: client, Data: data, Wire: len(data), Frame: b.frame, Nanos: b.now})
+				b.Add(&split.Datagram{Src: p.of.src, Dst: client, Data: data, Wire: len(data), Frame: b.frame, Nanos: b.now})
 				if b.Buffered() > 256*256 {
 					t.Fatalf("seed %d: bytes kept\n got %d\nwant at most %d", seed, b.Buffered(), 256*256)
 				}

@@ -2,8 +2,8 @@ package split
 
 import "qsniff/internal/lru"
 
-// partNumbered returns a set's part of that number, or 0.
-func (a *Assembler) partNumbered(s *set, number uint8) uint32 {
+// findPart returns the part of s with a number, or 0.
+func (a *Assembler) findPart(s *partSet, number uint8) uint32 {
 	p := s.head
 	for p != 0 && a.parts.items[p].number != number {
 		p = a.parts.next[p]
@@ -11,8 +11,8 @@ func (a *Assembler) partNumbered(s *set, number uint8) uint32 {
 	return p
 }
 
-// link appends part p to set s under a number that it lacks.
-func (a *Assembler) link(s *set, p uint32, number uint8) {
+// linkPart appends part p to set s, which lacks a part with this number.
+func (a *Assembler) linkPart(s *partSet, p uint32, number uint8) {
 	pt := &a.parts.items[p]
 	pt.number = number
 	a.parts.next[p] = 0
@@ -29,33 +29,33 @@ func (a *Assembler) link(s *set, p uint32, number uint8) {
 	s.last = max(s.last, pt.nanos)
 }
 
-func (a *Assembler) dropParts(head uint32) {
+func (a *Assembler) releaseParts(head uint32) {
 	for p := head; p != 0; p = a.parts.next[p] {
-		a.dropBytes(&a.parts.items[p])
+		a.releaseBytes(&a.parts.items[p])
 	}
 	a.parts.release(head)
 }
 
-func (a *Assembler) dropBytes(pt *part) {
+func (a *Assembler) releaseBytes(pt *keptPart) {
 	a.blocks.release(pt.blocks)
 	a.pieces.release(pt.pieces)
 	pt.blocks, pt.pieces = 0, 0
 }
 
-// start is the first bytes of a kept datagram: at least its header and, in a
+// startOf returns the first bytes of a kept datagram: at least its header and, in a
 // part 0, the start of a compressed stream.
-func (a *Assembler) start(pt *part) []byte {
+func (a *Assembler) startOf(pt *keptPart) []byte {
 	return a.blocks.items[pt.blocks][:min(pt.len, blockSize)]
 }
 
-// sum is a keyed digest of a datagram, so that nobody can make a part that
-// passes for the duplicate of another.
-func (a *Assembler) sum(b []byte) uint64 {
+// digestOf returns a digest of a datagram. It is keyed with a secret, so that an attacker
+// cannot make a part that passes for the duplicate of another.
+func (a *Assembler) digestOf(b []byte) uint64 {
 	return lru.Mix(lru.MixBytes(a.seed, b), uint64(len(b)))
 }
 
-// sumChain is sum of bytes that lie in blocks.
-func (a *Assembler) sumChain(block uint32, n int) uint64 {
+// digestBlocks returns the digestOf the first n bytes in the chain of blocks from block on.
+func (a *Assembler) digestBlocks(block uint32, n int) uint64 {
 	h := a.seed
 	for left := n; left > 0; left -= blockSize {
 		h = lru.MixBytes(h, a.blocks.items[block][:min(left, blockSize)])
@@ -64,9 +64,9 @@ func (a *Assembler) sumChain(block uint32, n int) uint64 {
 	return lru.Mix(h, uint64(n))
 }
 
-// same reports whether b, of which wire bytes were sent, says the same as a kept
-// part. What the capture cut off either cannot tell them apart.
-func (a *Assembler) same(pt *part, b []byte, wire int) bool {
+// isSame reports whether b, of which wire bytes were sent, equals a kept part, as far as
+// the capture has bytes of both.
+func (a *Assembler) isSame(pt *keptPart, b []byte, wire int) bool {
 	if int(pt.wire) != wire {
 		return false
 	}
@@ -81,8 +81,8 @@ func (a *Assembler) same(pt *part, b []byte, wire int) bool {
 	return true
 }
 
-// sameParts is same for two kept parts.
-func (a *Assembler) sameParts(p, q *part) bool {
+// areSame is isSame for two kept parts.
+func (a *Assembler) areSame(p, q *keptPart) bool {
 	if p.wire != q.wire {
 		return false
 	}

@@ -2,8 +2,8 @@ package split
 
 import "qsniff/finding"
 
-// raise adds a finding about the whole set, with its first and last frame.
-func (o *Set) raise(code *finding.Code, sev finding.Severity, x, y uint64) *finding.Expert {
+// addFinding adds a finding about the whole set, with its first and last frame.
+func (o *Set) addFinding(code *finding.Code, sev finding.Severity, x, y uint64) *finding.Expert {
 	e := finding.Expert{Code: code, Severity: sev, Field: -1, A: x, B: y, Addr: o.Src}
 	if n := len(o.Frames); n > 0 {
 		e.Frames = [2]uint64{o.Frames[0], o.Frames[n-1]}
@@ -12,41 +12,41 @@ func (o *Set) raise(code *finding.Code, sev finding.Severity, x, y uint64) *find
 	return &o.Expert[len(o.Expert)-1]
 }
 
-// raise notes what there is to say about a set.
-func (a *Assembler) raise(s *set, why reason) {
+// raiseFindings adds the findings about s, which is delivered for reason why, to a.out.
+func (a *Assembler) raiseFindings(s *partSet, why reason) {
 	o := &a.out
-	if !s.done() {
+	if !s.isWhole() {
 		a.raiseMissing(s, why)
 	}
-	if s.dups > 0 {
-		o.raise(DuplicatePart, DuplicatePart.Severity, s.dups, 0).Frames = s.dupFrames
+	if s.duplicates > 0 {
+		o.addFinding(DuplicatePart, DuplicatePart.Severity, s.duplicates, 0).Frames = s.duplicateFrames
 	}
-	if s.again && s.done() {
-		o.raise(DuplicatePart, DuplicatePart.Severity, uint64(s.n), 1)
+	if s.isRepeat && s.isWhole() {
+		o.addFinding(DuplicatePart, DuplicatePart.Severity, uint64(s.n), 1)
 	}
-	if s.clashes > 0 {
-		o.raise(ConflictingPart, ConflictingPart.Severity, s.clashes, 0).Frames = s.clashFrames
+	if s.conflicts > 0 {
+		o.addFinding(ConflictingPart, ConflictingPart.Severity, s.conflicts, 0).Frames = s.conflictFrames
 	}
-	if s.odd > 0 {
-		o.raise(ConflictingPart, ConflictingPart.Severity, 0, s.odd)
+	if s.otherTotals > 0 {
+		o.addFinding(ConflictingPart, ConflictingPart.Severity, 0, s.otherTotals)
 	}
-	if s.infer {
+	if s.isInferred {
 		var hinted uint64
 		if s.hint == s.engine {
 			hinted = 1
 		}
-		o.raise(FormInferred, FormInferred.Severity, uint64(s.engine), hinted)
+		o.addFinding(FormInferred, FormInferred.Severity, uint64(s.engine), hinted)
 	}
-	if s.plain {
-		o.raise(BadStream, finding.Warn, uint64(notPacked), 0)
+	if s.isMislabelled {
+		o.addFinding(BadStream, finding.Warn, uint64(notPacked), 0)
 	}
 	a.raiseStream(s)
 }
 
-func (a *Assembler) raiseMissing(s *set, why reason) {
+func (a *Assembler) raiseMissing(s *partSet, why reason) {
 	o := &a.out
 	if why == reused {
-		o.raise(IDReused, IDReused.Severity, uint64(o.ID), uint64(s.n))
+		o.addFinding(IDReused, IDReused.Severity, uint64(o.ID), uint64(s.n))
 		return
 	}
 	first := 0
@@ -54,30 +54,30 @@ func (a *Assembler) raiseMissing(s *set, why reason) {
 		first++
 	}
 	sev := PartMissing.Severity
-	if why != timeout { // nothing is known about the rest of the wait
+	if why != expired { // the missing parts may have come within the rest of the wait
 		sev = finding.Note
 	}
-	if s.over > 0 { // they came, and were refused
+	if s.refused > 0 { // they came, and were refused
 		why, sev = evicted, finding.Note
 	}
-	o.raise(PartMissing, sev, uint64(int(s.total)-s.n), packMissing(s.total, first, why))
+	o.addFinding(PartMissing, sev, uint64(int(s.total)-s.n), packMissing(s.total, first, why))
 }
 
-func (a *Assembler) raiseStream(s *set) {
+func (a *Assembler) raiseStream(s *partSet) {
 	o := &a.out
 	switch s.flaw {
 	case sound:
-	case tooLarge:
-		o.raise(Bomb, Bomb.Severity, uint64(s.flawSize), uint64(a.lim.Inflated))
-	case endless:
-		o.raise(Bomb, Bomb.Severity, 0, uint64(a.lim.Inflated))
-	case refused:
-		o.raise(Bomb, finding.Note, 0, 0)
+	case declaredTooLarge:
+		o.addFinding(Bomb, Bomb.Severity, uint64(s.flawSize), uint64(a.lim.Inflated))
+	case outputTooLarge:
+		o.addFinding(Bomb, Bomb.Severity, 0, uint64(a.lim.Inflated))
+	case overBudget:
+		o.addFinding(Bomb, finding.Note, 0, 0)
 	case trailing:
-		o.raise(BadStream, finding.Note, uint64(trailing), 0)
+		o.addFinding(BadStream, finding.Note, uint64(trailing), 0)
 	case badCRC:
-		o.raise(BadStream, BadStream.Severity, uint64(badCRC), uint64(o.CRC)<<32|uint64(s.flawSum))
+		o.addFinding(BadStream, BadStream.Severity, uint64(badCRC), uint64(o.CRC)<<32|uint64(s.flawSum))
 	default:
-		o.raise(BadStream, BadStream.Severity, uint64(s.flaw), uint64(o.Declared)<<32|uint64(s.flawSize))
+		o.addFinding(BadStream, BadStream.Severity, uint64(s.flaw), uint64(o.Declared)<<32|uint64(s.flawSize))
 	}
 }

@@ -8,16 +8,16 @@ import (
 	"qsniff/wire"
 )
 
-// Fragment is one datagram that starts with FE FF FF FF. Nothing of it is kept
-// by reference.
-type Fragment struct {
-	Src, Dst netip.AddrPort     // zones are not told apart
+// Datagram is a datagram that starts with FE FF FF FF. The Assembler copies what it
+// keeps.
+type Datagram struct {
+	Src, Dst netip.AddrPort     // ends that differ in the zone only are the same
 	Data     []byte             // the UDP payload as captured, header included
 	Wire     int                // its length on the wire, at least len(Data)
 	Pieces   []reassembly.Piece // by IP fragment, offsets into Data ascending; nil if the datagram is one frame
 	Frame    uint64             // the frame that completed the datagram
 	Nanos    int64              // packet time
-	Hint     wire.Engine        // what earlier messages of the flow suggest; None if nothing
+	Hint     wire.Engine        // form of earlier messages of the flow; None if there were none
 }
 
 // Outcome is what became of a set.
@@ -28,13 +28,13 @@ const (
 	Complete   Outcome = iota
 	Incomplete         // parts are missing
 	Truncated          // every part came, the capture cut at least one
-	BadBzip2           // compressed, and no reading of it gives the declared size and CRC
+	BadBzip2           // compressed, and no layout gives the declared size and CRC
 	TooLarge           // compressed, and larger than Limits.Inflated
-	Refused            // compressed, and this second's work is spent
+	Refused            // compressed, and not decompressed: this second's work is spent
 	Malformed          // one datagram whose header makes sense in no form
 )
 
-// Set is one split message, as far as it came. It and all it points to are
+// Set is one split message, or what came of it. It and all it points to are
 // valid during the call of Deliver only.
 type Set struct {
 	Src, Dst   netip.AddrPort
@@ -44,20 +44,20 @@ type Set struct {
 	Ended      bool   // the capture ended before the wait was over
 	Size       uint16 // Source: the part size of the header
 	ID         uint32 // Source: without the compression bit
-	Total      int    // parts, as the first of them said; 0 if Malformed
+	Total      int    // number of parts, by the header of the first that came; 0 if Malformed
 	Received   int    // different parts that came
 
 	// Data is the message: Joined, or Joined decompressed. In an incomplete or
-	// truncated set it is the leading run of Run bytes, then the payloads of
-	// the later parts in their order. Run is 0 where compressed bytes could not
-	// be decompressed: nothing in them can be dissected.
+	// truncated set its first Run bytes are the message up to the first gap; the
+	// payloads of the later parts follow in their order. Run is 0 where compressed
+	// bytes could not be decompressed: nothing in them can be dissected.
 	Data []byte
 	Run  int
 	Wire int // what len(Data) would be, had the capture cut nothing
 
-	// Joined are the payloads after the split headers in number order. With
-	// Prefix 8 it starts with the decompressed size and the CRC-32 that are in
-	// Declared and CRC; copies of them in later parts are left out. Of a
+	// Joined is the payloads after the split headers, by number. If Prefix is 8,
+	// it starts with the decompressed size and the CRC-32 that are in
+	// Declared and CRC; copies of them in later parts are not in it. Of a
 	// Malformed datagram it is what follows the id.
 	Joined        []byte
 	Prefix        int
@@ -71,22 +71,22 @@ type Set struct {
 	Expert      []finding.Expert
 }
 
-// Part says where the payload of one part lies in Joined.
+// Part is where the payload of one part lies in Joined, and the frame that brought it.
 type Part struct {
 	Number   uint8
 	Off, Len uint32
 	Frame    uint64
 }
 
-// Counters are running totals. Sets counts those that are over: each is also
-// counted as Complete, Incomplete, Truncated, BadBzip2, TooLarge, Refused or
+// Counters are running totals. Sets counts the sets that wait no longer; each of them
+// is also counted as Complete, Incomplete, Truncated, BadBzip2, TooLarge, Refused or
 // Repeats.
 type Counters struct {
 	Parts         uint64 // datagrams given to Add
 	Duplicates    uint64 // parts that came again, equal
 	Repeats       uint64 // sets of late duplicates that never became a whole copy; not delivered
 	Conflicts     uint64 // parts that came again, different
-	Held          uint64 // parts that waited for another one to tell their form
+	Held          uint64 // parts that waited for another one to prove their form
 	TotalsDiffer  uint64 // parts that disagree about the number of parts
 	BadNumber     uint64 // parts beyond their set's total
 	Sets          uint64
@@ -102,9 +102,9 @@ type Counters struct {
 	Inferred      uint64 // sets whose form was chosen by fit
 	IDReused      uint64
 	Evicted       uint64 // waiting sets that had to make room
-	Forgotten     uint64 // delivered sets that had to make room before the wait was over
+	MemosEvicted  uint64 // memos of delivered sets that had to make room before they expired
 	OverSet       uint64 // parts refused because their set would grow too large
-	PiecesLost    uint64 // parts whose IP fragments could not be noted
+	PiecesDropped uint64 // parts whose IP fragments were not listed, for lack of room
 	Inflations    uint64 // streams tried
 	BackwardsTime uint64 // fragments or ticks older than one before
 }

@@ -1,13 +1,13 @@
 package split
 
-// slab is a fixed supply of nodes that are named by index, so that neither the
-// collector nor an append ever moves or scans them. Index 0 is "no node". Every
-// node has a link, which chains it to others of its owner.
+// slab is a fixed supply of nodes that are referred to by index instead of pointer, so
+// that the garbage collector has nothing to scan. Index 0 is "no node". Every node has a
+// link, which chains it to others of its owner.
 type slab[T any] struct {
 	items []T
 	next  []uint32
 	free  uint32
-	fresh uint32 // first node never taken: untouched memory stays untouched
+	fresh uint32 // first node never taken; memory from there on was never touched
 	used  int
 }
 
@@ -15,7 +15,7 @@ func newSlab[T any](n int) slab[T] {
 	return slab[T]{items: make([]T, n+1), next: make([]uint32, n+1), fresh: 1}
 }
 
-// left is how many nodes can still be taken.
+// left returns how many nodes can still be taken.
 func (s *slab[T]) left() int { return len(s.items) - 1 - s.used }
 
 // take returns a node with its old contents and no link; 0 if none is left.
@@ -35,7 +35,7 @@ func (s *slab[T]) take() uint32 {
 	return i
 }
 
-// release gives a whole chain back.
+// release frees node i and those chained after it.
 func (s *slab[T]) release(i uint32) {
 	for i != 0 {
 		n := s.next[i]

@@ -1,12 +1,22 @@
 // Package split joins the messages that game servers cut into several datagrams
 // (first four bytes FE FF FF FF), in the three forms of GoldSource and Source,
-// and decompresses those that were compressed. The forms cannot be told apart
-// by every single part; package wire has the tests, this package the
-// patience: parts wait until one of their set proves the form.
+// and decompresses those that were compressed.
 //
 // It is not a dissector: a joined message may be a query reply, game traffic or
-// nonsense, and that is for others to say. It is not fit for concurrent use:
-// one Assembler serves one partition. It has no clock: time is packet time.
+// nonsense. It is not fit for concurrent use: one Assembler serves one partition. It
+// has no clock: time is packet time.
+//
+// A part arrives. Not every part shows which form its header has; package wire has the
+// tests.
+//
+//  1. A part 0 that proves its form opens a set, or joins the open one with its id.
+//  2. Another part joins the set with its ends and id whose form it fits.
+//  3. A part that fits none is held, without a number, until such a set wants it.
+//  4. A set is delivered when it is whole, when it has waited too long, when others need
+//     its memory, or when the capture ends. Held parts that no set took are then read in
+//     the form that fits most of them.
+//  5. Of a whole set the digests of its parts stay for a while, as a memo, to recognise
+//     late duplicates.
 package split
 
 import (
@@ -20,7 +30,7 @@ import (
 // Assembler joins the split messages of any number of flows within fixed
 // memory. Set Deliver before the first call.
 type Assembler struct {
-	// Deliver receives every set once, when it is whole or given up. It must
+	// Deliver receives every set once, when it is whole or waits no longer. It must
 	// not call the Assembler.
 	Deliver func(*Set)
 
@@ -31,8 +41,8 @@ type Assembler struct {
 	now   int64
 	flows *lru.Table[flowKey, flow]
 
-	sets   slab[set]
-	parts  slab[part]
+	sets   slab[partSet]
+	parts  slab[keptPart]
 	blocks slab[[blockSize]byte]
 	pieces slab[reassembly.Piece]
 
@@ -57,26 +67,27 @@ func New(lim Limits) *Assembler {
 	}
 }
 
-// begin takes the memory for sets: most captures have none.
-func (a *Assembler) begin() {
-	a.sets = newSlab[set](a.lim.Sets)
-	a.parts = newSlab[part](a.lim.Parts)
+// allocate takes the memory for sets and parts. Add calls it with the first part: most
+// captures have none.
+func (a *Assembler) allocate() {
+	a.sets = newSlab[partSet](a.lim.Sets)
+	a.parts = newSlab[keptPart](a.lim.Parts)
 	a.blocks = newSlab[[blockSize]byte](a.lim.Bytes / blockSize)
 	a.pieces = newSlab[reassembly.Piece](a.lim.Pieces)
 }
 
-// Add takes one datagram that starts with FE FF FF FF. Sets that it completes,
-// pushes out or outlives are delivered before Add returns.
-func (a *Assembler) Add(f *Fragment) {
+// Add adds one datagram that starts with FE FF FF FF. Sets that it completes, that it
+// evicts or that have expired are delivered before Add returns.
+func (a *Assembler) Add(f *Datagram) {
 	if a.sets.items == nil {
-		a.begin()
+		a.allocate()
 	}
 	a.Tick(f.Nanos)
 	a.Counters.Parts++
-	c := candidate{Fragment: f, b: f.Data[:min(len(f.Data), maxDatagram)]}
+	c := candidate{Datagram: f, b: f.Data[:min(len(f.Data), maxDatagram)]}
 	c.wire = max(f.Wire, len(f.Data))
-	c.cut = c.wire > len(c.b)
-	if len(c.b) < wire.MinSplitLen || !wire.IsSplit(c.b) || !readable(c.b) {
+	c.isCut = c.wire > len(c.b)
+	if len(c.b) < wire.MinSplitLen || !wire.IsSplit(c.b) || !hasReadableHeader(c.b) {
 		a.reject(&c)
 		return
 	}
@@ -86,29 +97,29 @@ func (a *Assembler) Add(f *Fragment) {
 	a.route(&c)
 }
 
-// Tick says that packet time has come to nanos, and gives up the sets that have
-// waited long enough. Time that goes backwards stands still instead.
+// Tick advances packet time to nanos, delivers the sets that have waited too long, and
+// frees the memos that have expired. Time that goes backwards stands still instead.
 func (a *Assembler) Tick(nanos int64) {
 	if nanos < a.now {
 		a.Counters.BackwardsTime++
 	} else {
 		a.now = nanos
 	}
-	for i := a.waiting.oldest; i != 0 && a.overdue(a.sets.items[i].first); i = a.waiting.oldest {
-		a.finish(i, timeout)
+	for i := a.waiting.oldest; i != 0 && a.isOverdue(a.sets.items[i].first); i = a.waiting.oldest {
+		a.finishSet(i, expired)
 	}
-	for i := a.memos.oldest; i != 0 && a.overdue(a.sets.items[i].last); i = a.memos.oldest {
+	for i := a.memos.oldest; i != 0 && a.isOverdue(a.sets.items[i].last); i = a.memos.oldest {
 		a.closeSet(i)
 	}
 }
 
-// Flush says that the capture ends at nanos. Sets that still wait are delivered
-// as Ended: nothing can be said about the parts they lack. The Assembler is
-// empty afterwards and can be used again.
+// Flush ends the capture at nanos: it delivers the sets that still wait as Ended,
+// since their missing parts may have come after the capture. The Assembler is empty
+// afterwards and can be used again.
 func (a *Assembler) Flush(nanos int64) {
 	a.Tick(nanos)
 	for a.waiting.oldest != 0 {
-		a.finish(a.waiting.oldest, ended)
+		a.finishSet(a.waiting.oldest, ended)
 	}
 	for a.memos.oldest != 0 {
 		a.closeSet(a.memos.oldest)
@@ -116,11 +127,11 @@ func (a *Assembler) Flush(nanos int64) {
 	a.now = 0
 }
 
-// overdue reports whether the wait of something that began at nanos is over.
-func (a *Assembler) overdue(nanos int64) bool { return a.now-nanos >= int64(a.lim.Wait) }
+// isOverdue reports whether what began to wait at nanos has waited too long.
+func (a *Assembler) isOverdue(nanos int64) bool { return a.now-nanos >= int64(a.lim.Wait) }
 
-// readable reports whether the header makes sense in any form.
-func readable(b []byte) bool {
+// hasReadableHeader reports whether the header of b can be parsed in any form.
+func hasReadableHeader(b []byte) bool {
 	for _, e := range forms {
 		if _, ok := wire.ParseSplit(b, e); ok {
 			return true
@@ -129,13 +140,14 @@ func readable(b []byte) bool {
 	return false
 }
 
-// forms in the order of preference where nothing else decides.
+// forms is in the order of preference where nothing else decides.
 var forms = [...]wire.Engine{wire.Source, wire.GoldSource, wire.SourceOld}
 
-// reject delivers a datagram that cannot be part of anything.
+// reject delivers a datagram whose header makes sense in no form: as Truncated if the
+// capture cut it within the header, else as Malformed.
 func (a *Assembler) reject(c *candidate) {
 	o := a.newOut(keyOf(c.Src, c.Dst))
-	if c.cut && len(c.b) < wire.Source.HeaderLen() {
+	if c.isCut && len(c.b) < wire.Source.HeaderLen() {
 		a.Counters.Short++
 		o.Outcome = Truncated
 	} else {
@@ -161,12 +173,12 @@ func (a *Assembler) reject(c *candidate) {
 	o.Frames = append(o.Frames, c.Frame)
 	o.Joined, o.Data, o.Run = a.joined, a.joined, len(a.joined)
 	o.Wire = c.wire - head
-	if !c.cut && n > 0 {
+	if !c.isCut && n > 0 {
 		second := uint64(0)
 		if n > 1 {
 			second = uint64(a.joined[1])
 		}
-		o.raise(BadHeader, BadHeader.Severity, uint64(a.joined[0]), second)
+		o.addFinding(BadHeader, BadHeader.Severity, uint64(a.joined[0]), second)
 	}
 	a.send()
 }

@@ -7,7 +7,7 @@ import (
 	"qsniff/wire"
 )
 
-// flowKey is a directed pair of ends.
+// flowKey is a pair of ends, by direction.
 type flowKey struct {
 	src, dst         [16]byte
 	srcPort, dstPort uint16
@@ -46,24 +46,24 @@ func endOf(a [16]byte, port uint16, v4 bool) netip.AddrPort {
 	return netip.AddrPortFrom(addr, port)
 }
 
-// flow is the chain of sets between two ends, newest first.
+// flow is the chain of sets from one end to another, newest first.
 type flow struct {
 	sets uint32
 	n    int
 }
 
-// state is what a set is there for.
+// state is what a set is kept for.
 type state uint8
 
 const (
-	held state = iota // form not known yet: parts lie side by side, unnumbered
+	held state = iota // form not known yet: its parts have no numbers
 	open              // form known, parts missing
-	memo              // delivered; remembered to recognise late duplicates
+	memo              // delivered; the digests of its parts are kept to recognise late duplicates
 )
 
-// set is a message on its way. The members after the first group belong to
-// the form and are rewritten when it is decided.
-type set struct {
+// partSet holds the parts of one message that came. The second group of fields depends
+// on the form: setForm fills it in.
+type partSet struct {
 	key         flowKey
 	id          uint32 // as on the wire
 	state       state
@@ -73,29 +73,30 @@ type set struct {
 	head, tail  uint32 // chain of parts in arrival order
 	prev, after uint32 // neighbours in the queue of its state
 
-	engine wire.Engine
-	total  uint8
-	again  bool // so far equal to a delivered set, part by part
-	infer  bool // form chosen by fit, if only of some parts
-	packed bool // compressed: verified by trial, the header length is open
-	plain  bool // announced as compressed, and is not
-	size   uint16
-	n      int // parts
-	got    [4]uint64
+	engine        wire.Engine
+	total         uint8
+	isRepeat      bool // so far equal to a delivered set, part by part
+	isInferred    bool // the form of at least one part was chosen by fit
+	isCompressed  bool // announced as compressed; only decompressing shows the header length
+	isMislabelled bool // announced as compressed, and is not
+	size          uint16
+	n             int       // parts
+	got           [4]uint64 // bit set of their numbers
 
-	dups, clashes, odd uint64 // duplicates, conflicts, disagreeing totals
-	over               uint64 // refused parts
-	flaw               flaw   // of the compressed stream
-	flawSize, flawSum  uint32 // what came out of it
-	dupFrames          [2]uint64
-	clashFrames        [2]uint64
+	duplicates, conflicts uint64    // parts that came again, equal and different
+	otherTotals           uint64    // parts with another total
+	refused               uint64    // parts refused because the set would grow too large
+	flaw                  flaw      // of the compressed stream
+	flawSize, flawSum     uint32    // length and CRC-32 of what came out of it
+	duplicateFrames       [2]uint64 // of the last duplicate and what it repeats
+	conflictFrames        [2]uint64 // likewise
 }
 
-// part is one datagram of a set. A remembered one has no blocks.
-type part struct {
+// keptPart is one datagram of a set. In a memo it has no blocks.
+type keptPart struct {
 	frame  uint64
 	nanos  int64
-	sum    uint64 // of the whole datagram; set when only that is remembered
+	digest uint64 // of the whole datagram; set in a memo only
 	len    uint32 // bytes kept
 	wire   uint32
 	blocks uint32
@@ -103,18 +104,18 @@ type part struct {
 	number uint8
 }
 
-func (p *part) cut() bool { return p.wire > p.len }
+func (p *keptPart) isCut() bool { return p.wire > p.len }
 
-func (s *set) has(number uint8) bool { return s.got[number>>6]>>(number&63)&1 != 0 }
+func (s *partSet) has(number uint8) bool { return s.got[number>>6]>>(number&63)&1 != 0 }
 
-func (s *set) done() bool { return s.total > 0 && s.n == int(s.total) }
+func (s *partSet) isWhole() bool { return s.total > 0 && s.n == int(s.total) }
 
 // queue is a list of sets by time, oldest first.
 type queue struct{ oldest, newest uint32 }
 
-// enqueue puts set i after all that are not younger. Almost always that is the
-// end of the queue.
-func (a *Assembler) enqueue(q *queue, i uint32, nanos func(*set) int64) {
+// enqueue inserts set i into q after all sets that are not younger. Almost always that
+// is the end of the queue.
+func (a *Assembler) enqueue(q *queue, i uint32, nanos func(*partSet) int64) {
 	sets := a.sets.items
 	at := q.newest
 	for at != 0 && nanos(&sets[at]) > nanos(&sets[i]) {
@@ -151,21 +152,21 @@ func (a *Assembler) dequeue(q *queue, i uint32) {
 	s.prev, s.after = 0, 0
 }
 
-// firstTime orders sets that wait, lastTime those that are remembered.
-func firstTime(s *set) int64 { return s.first }
-func lastTime(s *set) int64  { return s.last }
+// firstTime orders the queue of sets that wait, lastTime that of memos.
+func firstTime(s *partSet) int64 { return s.first }
+func lastTime(s *partSet) int64  { return s.last }
 
-// newSet opens a set, and makes room for it if need be: nothing that the caller
-// found out about other sets holds afterwards.
+// newSet opens a set, and evicts others if there is no room. Indexes of other sets that
+// the caller has may be stale afterwards.
 func (a *Assembler) newSet(k flowKey, id uint32, st state, nanos int64) uint32 {
 	for f := a.flows.Peek(k); f != nil && f.n >= a.lim.FlowSets; f = a.flows.Peek(k) {
-		a.evictOf(k)
+		a.evictFromFlow(k)
 	}
 	for a.sets.left() == 0 {
 		a.evict(nil)
 	}
 	i := a.sets.take()
-	a.sets.items[i] = set{key: k, id: id, state: st, first: nanos, last: nanos}
+	a.sets.items[i] = partSet{key: k, id: id, state: st, first: nanos, last: nanos}
 	f, _ := a.flows.Put(k)
 	a.sets.next[i] = f.sets
 	f.sets = i
@@ -174,10 +175,10 @@ func (a *Assembler) newSet(k flowKey, id uint32, st state, nanos int64) uint32 {
 	return i
 }
 
-// closeSet forgets a set and all it has.
+// closeSet frees set i and all it has.
 func (a *Assembler) closeSet(i uint32) {
 	s := &a.sets.items[i]
-	a.dropParts(s.head)
+	a.releaseParts(s.head)
 	if s.state == memo {
 		a.dequeue(&a.memos, i)
 	} else {
@@ -198,13 +199,14 @@ func (a *Assembler) closeSet(i uint32) {
 	a.sets.release(i)
 }
 
-// retire turns a delivered set into the memory of its parts.
+// retire turns the delivered set i into a memo: the bytes of its parts are freed, and
+// their digests kept.
 func (a *Assembler) retire(i uint32) {
 	s := &a.sets.items[i]
 	for p := s.head; p != 0; p = a.parts.next[p] {
 		pt := &a.parts.items[p]
-		pt.sum = a.sumChain(pt.blocks, int(pt.len))
-		a.dropBytes(pt)
+		pt.digest = a.digestBlocks(pt.blocks, int(pt.len))
+		a.releaseBytes(pt)
 	}
 	s.blocks = 0
 	a.dequeue(&a.waiting, i)
@@ -213,17 +215,18 @@ func (a *Assembler) retire(i uint32) {
 	a.enqueue(&a.memos, i, lastTime)
 }
 
-// setsOf is the first set of a flow; the others follow by sets.next.
-func (a *Assembler) setsOf(k flowKey) uint32 {
+// firstSetOf returns the first set of a flow, 0 if there is none; the others follow by
+// sets.next.
+func (a *Assembler) firstSetOf(k flowKey) uint32 {
 	if f := a.flows.Peek(k); f != nil {
 		return f.sets
 	}
 	return 0
 }
 
-// find returns the set of a message in one state and form, or 0.
-func (a *Assembler) find(k flowKey, id uint32, st state, e wire.Engine) uint32 {
-	for i := a.setsOf(k); i != 0; i = a.sets.next[i] {
+// findSet returns the set with id in state st and form e, or 0.
+func (a *Assembler) findSet(k flowKey, id uint32, st state, e wire.Engine) uint32 {
+	for i := a.firstSetOf(k); i != 0; i = a.sets.next[i] {
 		s := &a.sets.items[i]
 		if s.id == id && s.state == st && s.engine == e {
 			return i
@@ -232,7 +235,7 @@ func (a *Assembler) find(k flowKey, id uint32, st state, e wire.Engine) uint32 {
 	return 0
 }
 
-// idOf is a message's id without the bit that is none of it.
+// idOf returns a message's id without the compression bit that Source has in it.
 func idOf(id uint32, e wire.Engine) uint32 {
 	if e == wire.GoldSource {
 		return id

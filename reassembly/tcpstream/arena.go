@@ -2,8 +2,8 @@ package tcpstream
 
 // arena is the memory for bytes that wait. It is cut into buffers of 1, 2, 4 ...
 // 128 units by halving, and halves that are free again are joined (the buddy
-// system), so that no mixture of sizes wears it out. Buffers are named by their first
-// unit. Each unit brings room for pieces.
+// system), so that no mixture of sizes leaves it fragmented for good. A buffer is
+// identified by its first unit. Each unit has room for piecesPerUnit pieces.
 //
 // Memory is allocated in blocks of the largest buffer, each when a part of it is first
 // needed, and stays: the usual capture has a few commands under way, and never needs
@@ -20,7 +20,7 @@ type arena struct {
 // block is the memory of unitsPerBlock units. It is empty until one is needed.
 type block struct {
 	data   []byte
-	pieces []Piece
+	pieces []TimedPiece
 }
 
 const unitsPerBlock = 1 << maxOrder
@@ -40,7 +40,8 @@ func newArena(bytes int) arena {
 	return a
 }
 
-// orderFor is the order of the smallest buffer for n bytes, at most maxBuffer.
+// orderFor returns the order of the smallest buffer for n bytes, at most maxBuffer: it
+// has 1<<order units.
 func orderFor(n int) uint8 {
 	o := uint8(0)
 	for n > minBuffer<<o {
@@ -49,8 +50,8 @@ func orderFor(n int) uint8 {
 	return o
 }
 
-// take returns a buffer, if there is one.
-func (a *arena) take(order uint8) (unit uint32, ok bool) {
+// takeBuffer returns a buffer of the order, if one is free.
+func (a *arena) takeBuffer(order uint8) (unit uint32, ok bool) {
 	o := order
 	for o <= maxOrder && a.free[o] == 0 {
 		o++
@@ -67,23 +68,23 @@ func (a *arena) take(order uint8) (unit uint32, ok bool) {
 	a.used += minBuffer << order
 	if b := &a.blocks[unit/unitsPerBlock]; b.data == nil {
 		b.data = make([]byte, maxBuffer)
-		b.pieces = make([]Piece, unitsPerBlock*piecesPerUnit)
+		b.pieces = make([]TimedPiece, unitsPerBlock*piecesPerUnit)
 	}
 	return unit, true
 }
 
-// dataAt is the memory from a unit in a buffer on.
+// dataAt returns the memory of a block from a unit on.
 func (a *arena) dataAt(unit uint32) []byte {
 	return a.blocks[unit/unitsPerBlock].data[unit%unitsPerBlock*minBuffer:]
 }
 
-// piecesAt is the room for pieces that it brings.
-func (a *arena) piecesAt(unit uint32) []Piece {
+// piecesAt returns the room for pieces from a unit on.
+func (a *arena) piecesAt(unit uint32) []TimedPiece {
 	return a.blocks[unit/unitsPerBlock].pieces[unit%unitsPerBlock*piecesPerUnit:]
 }
 
-// give takes a buffer back.
-func (a *arena) give(unit uint32, order uint8) {
+// returnBuffer frees a buffer and joins it with its free buddies.
+func (a *arena) returnBuffer(unit uint32, order uint8) {
 	a.used -= minBuffer << order
 	for order < maxOrder {
 		buddy := unit ^ 1<<order
@@ -97,8 +98,8 @@ func (a *arena) give(unit uint32, order uint8) {
 	a.link(unit, order)
 }
 
-// halve takes the upper half of a buffer back.
-func (a *arena) halve(unit uint32, order uint8) { a.give(unit+1<<(order-1), order-1) }
+// returnUpperHalf frees the upper half of a buffer.
+func (a *arena) returnUpperHalf(unit uint32, order uint8) { a.returnBuffer(unit+1<<(order-1), order-1) }
 
 func (a *arena) link(unit uint32, order uint8) {
 	first := a.free[order]

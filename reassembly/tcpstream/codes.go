@@ -41,8 +41,8 @@ var (
 // Codes lists the findings of this package.
 var Codes = []*finding.Code{&Missing, &Conflict, &Skipped, &Dropped}
 
-// Gap reports whether the stream goes on after bytes that are missing.
-func (r Reason) Gap() bool { return r <= GivenUp }
+// IsGap reports whether the stream goes on after bytes that are missing.
+func (r Reason) IsGap() bool { return r <= GivenUp }
 
 func appendBytes(dst []byte, n uint64) []byte {
 	dst = strconv.AppendUint(dst, n, 10)

@@ -9,58 +9,57 @@ import (
 
 // Conn is one connection. It is valid until Close for it has returned.
 type Conn struct {
-	// Ends are the two ends. Ends[0] opened the connection if Opened is set;
-	// otherwise it sent the first segment that was seen.
+	// Ends are the two ends. Ends[0] opened the connection if OpenerKnown is set;
+	// otherwise it sent the first segment that was captured.
 	Ends [2]netip.AddrPort
-	// Opened says that the capture has a SYN or SYN-ACK. It may become true later:
-	// when one shows that Ends[0] opened the connection, since ends that the Sink
-	// has seen are not exchanged.
-	Opened bool
+	// OpenerKnown is set if a SYN or SYN-ACK in the capture shows that Ends[0] opened
+	// the connection. It may become true later, but one that shows the opposite
+	// changes nothing: ends that the Sink has seen are not exchanged.
+	OpenerKnown bool
 	// Slot is below Limits.Conns and unique among the connections that are not
-	// closed, for arrays of the user.
+	// closed. The Sink may use it as an index.
 	Slot int
-	// Segments counts what came of the connection, DataSegments those of it that
-	// have data.
+	// Segments counts the segments of the connection, DataSegments those with data.
 	Segments, DataSegments uint32
 
-	flip        uint8 // the side of Ends[0]
-	class       class
-	ignored     bool
-	delivered   bool // the sink was offered a byte
-	established bool // something else than SYNs and resets came
-	last        int64
-	halves      [2]half // by side
-	rival       rival
-	links       [2]links
+	flip          uint8 // the side of Ends[0]
+	class         class
+	isIgnored     bool
+	wasOffered    bool // the sink was offered bytes of it
+	isEstablished bool // a segment without SYN and RST came
+	last          int64
+	halves        [2]half // by side
+	rival         rivalSYN
+	links         [2]links
 }
 
-// A side is an end's place in the key, which never changes; a direction is its
-// place in Ends, which may.
+// dir returns the direction of what the end at side sends. A side is an end's index in
+// the key, a direction its index in Ends.
 func (c *Conn) dir(side uint8) int { return int(side ^ c.flip) }
 
-// sides are the sides of directions 0 and 1.
+// sides returns the sides of directions 0 and 1.
 func (c *Conn) sides() [2]uint8 { return [2]uint8{c.flip, c.flip ^ 1} }
 
-// Begun reports whether the capture has the SYNs of both ends: then nothing of the
-// connection is older than the capture.
-func (c *Conn) Begun() bool { return c.halves[0].syn && c.halves[1].syn }
+// HasBothSYNs reports whether the capture has the SYNs of both ends: then it has the
+// connection from its start on.
+func (c *Conn) HasBothSYNs() bool { return c.halves[0].hasSYN && c.halves[1].hasSYN }
 
-// Behind reports whether bytes of direction dir were sent that were not delivered
-// yet: they wait after a hole, or the other end has acknowledged them.
-func (c *Conn) Behind(dir int) bool {
+// HasUndelivered reports whether bytes of direction dir were sent that the Sink was not
+// offered yet: they wait after a hole, or the other end has acknowledged them.
+func (c *Conn) HasUndelivered(dir int) bool {
 	h := &c.halves[c.sides()[dir]]
 	return h.runs != 0 || h.hasAck && int32(h.acked-h.next) > 0
 }
 
-// over reports whether both directions have ended.
-func (c *Conn) over() bool { return c.halves[0].over && c.halves[1].over }
+// isOver reports whether both directions have ended.
+func (c *Conn) isOver() bool { return c.halves[0].isOver && c.halves[1].isOver }
 
-// half is what one end sends.
+// half is one half of a connection: what one end sends.
 type half struct {
-	known bool // the numbers are
-	syn   bool // a SYN told isn; otherwise the first segment did
-	fin   bool // a FIN came, and finSeq was not reached yet
-	over  bool
+	hasNumbers bool // the numbers are
+	hasSYN     bool // isn is from a SYN; otherwise from the first segment
+	hasFIN     bool // a FIN came, and finSeq was not reached yet
+	isOver     bool
 
 	isn    uint32 // number before the first byte
 	next   uint32 // number of the next byte in order
@@ -79,9 +78,10 @@ type half struct {
 	finAcked int64
 }
 
-// begin sets the number before the first byte.
-func (h *half) begin(isn uint32, syn bool) {
-	h.known, h.syn = true, syn
+// setNumbers sets the number before the first byte, from a SYN or else from the first
+// segment.
+func (h *half) setNumbers(isn uint32, syn bool) {
+	h.hasNumbers, h.hasSYN = true, syn
 	h.isn, h.next = isn, isn+1
 }
 
@@ -124,7 +124,7 @@ func keyOf(src, dst netip.AddrPort) (k key, side uint8) {
 	return k, 1
 }
 
-// class is how much a connection is worth, the least first.
+// class orders connections by what is lost if one is evicted, the least first.
 type class uint8
 
 const (
@@ -138,20 +138,20 @@ const (
 
 func (c *Conn) classify() class {
 	switch {
-	case c.ignored:
+	case c.isIgnored:
 		return ignored
-	case c.over() && c.delivered:
+	case c.isOver() && c.wasOffered:
 		return ended
-	case c.delivered:
+	case c.wasOffered:
 		return active
-	case c.established && !c.over():
+	case c.isEstablished && !c.isOver():
 		return silent
 	}
 	return opening
 }
 
-// patience is how long a connection of a class may be silent.
-func (a *Assembler) patience(cl class) int64 {
+// maxSilence returns the nanoseconds after which a silent connection of a class expires.
+func (a *Assembler) maxSilence(cl class) int64 {
 	switch cl {
 	case opening:
 		return int64(a.lim.HalfOpen)
@@ -164,16 +164,17 @@ func (a *Assembler) patience(cl class) int64 {
 // links are a connection's neighbours in a list.
 type links struct {
 	prev, next *Conn // towards the oldest, towards the newest
-	in         bool
+	inList     bool
 }
 
-// What lists are for.
+// Indexes into Conn.links: each connection is in the list of its class, and may be in
+// Assembler.holding.
 const (
 	byClass = iota
 	byHolding
 )
 
-// list is a chain of connections by last use.
+// list is a chain of connections in the order of their last segments.
 type list struct {
 	oldest, newest *Conn
 	which          int
@@ -181,7 +182,7 @@ type list struct {
 
 func (l *list) append(c *Conn) {
 	k := &c.links[l.which]
-	*k = links{prev: l.newest, in: true}
+	*k = links{prev: l.newest, inList: true}
 	if l.newest == nil {
 		l.oldest = c
 	} else {
@@ -205,7 +206,7 @@ func (l *list) remove(c *Conn) {
 	*k = links{}
 }
 
-// renew makes c the newest.
+// renew makes c the newest of its list.
 func (l *list) renew(c *Conn) {
 	if l.newest != c {
 		l.remove(c)
@@ -213,24 +214,25 @@ func (l *list) renew(c *Conn) {
 	}
 }
 
-// touch notes that c was used.
-func (a *Assembler) touch(c *Conn) {
+// markUsed makes c, of which a segment came, the newest of its lists.
+func (a *Assembler) markUsed(c *Conn) {
 	c.last = a.now
 	a.classes[c.class].renew(c)
-	if c.links[byHolding].in {
+	if c.links[byHolding].inList {
 		a.holding.renew(c)
 	}
 }
 
-// settle puts c where it belongs after something happened to it.
-func (a *Assembler) settle(c *Conn) {
+// updateLists moves c to the list of its class, and into the holding list or out of it,
+// after what its class and holding depend on may have changed.
+func (a *Assembler) updateLists(c *Conn) {
 	if cl := c.classify(); cl != c.class {
 		a.classes[c.class].remove(c)
 		c.class = cl
 		a.classes[cl].append(c)
 	}
-	holds := c.halves[0].holds() || c.halves[1].holds()
-	switch in := c.links[byHolding].in; {
+	holds := c.halves[0].isHolding() || c.halves[1].isHolding()
+	switch in := c.links[byHolding].inList; {
 	case holds && !in:
 		a.holding.append(c)
 	case !holds && in:
@@ -238,11 +240,12 @@ func (a *Assembler) settle(c *Conn) {
 	}
 }
 
-// holds reports whether something of h is kept or waited for.
-func (h *half) holds() bool { return h.waits|h.runs != 0 || h.fin }
+// isHolding reports whether h keeps bytes or waits for those before a FIN.
+func (h *half) isHolding() bool { return h.waits|h.runs != 0 || h.hasFIN }
 
-// create enters a connection without ends, for which another may have to go.
-func (a *Assembler) create(k key) *Conn {
+// newConn enters a connection for k, whose Ends the caller sets. If the table is full, it
+// evicts another one.
+func (a *Assembler) newConn(k key) *Conn {
 	if a.index.Len() == a.lim.Conns {
 		for i := range a.classes {
 			if victim := a.classes[i].oldest; victim != nil {
@@ -267,16 +270,16 @@ func (a *Assembler) create(k key) *Conn {
 	return c
 }
 
-// close ends what has not ended of c, and forgets it.
+// close ends the directions of c that have not ended, for reason why, and removes c.
 func (a *Assembler) close(c *Conn, why Reason) {
 	for _, side := range c.sides() {
-		a.end(c, side, why)
+		a.endDirection(c, side, why)
 	}
 	a.sink.Close(c)
 	k, _ := keyOf(c.Ends[0], c.Ends[1])
 	a.index.Delete(k)
 	a.classes[c.class].remove(c)
-	if c.links[byHolding].in {
+	if c.links[byHolding].inList {
 		a.holding.remove(c)
 	}
 	c.links[byClass].next = a.unused

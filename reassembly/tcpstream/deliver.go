@@ -2,47 +2,49 @@ package tcpstream
 
 import "qsniff/reassembly"
 
-// deliver offers bytes that are next in order, and keeps what the sink leaves.
+// deliver offers b, which is next in order and came with frame, to the sink after the
+// bytes that wait, and keeps what the sink leaves.
 func (a *Assembler) deliver(c *Conn, side uint8, b []byte, frame uint64, nanos int64) {
 	h := &c.halves[side]
 	if h.waits != 0 {
-		if a.keepMore(c, h, b, frame, nanos) {
+		if a.appendWaiting(c, h, b, frame, nanos) {
 			a.offer(c, side)
 			return
 		}
-		a.forget(c, side)
-		if c.ignored {
+		a.giveUpWaiting(c, side)
+		if c.isIgnored {
 			return
 		}
 	}
 	if len(b) >= h.need {
-		b = b[a.ask(c, side, b, a.pieceOf(b, frame, nanos)):]
+		b = b[a.callData(c, side, b, a.pieceOf(b, frame, nanos)):]
 	}
-	if c.ignored || len(b) == 0 {
+	if c.isIgnored || len(b) == 0 {
 		return
 	}
-	if !a.keep(c, h, b, frame, nanos) {
+	if !a.startWaiting(c, h, b, frame, nanos) {
 		a.Counters.GivenUp += uint64(len(b))
 		h.need = 0
-		a.tell(c, side, Break{Why: GivenUp}, b, a.pieceOf(b, frame, nanos))
+		a.callBreak(c, side, Break{Why: GivenUp}, b, a.pieceOf(b, frame, nanos))
 	}
 }
 
-// pieceOf is the list for bytes that came with one frame.
-func (a *Assembler) pieceOf(b []byte, frame uint64, nanos int64) []Piece {
+// pieceOf returns the pieces of bytes that came with one frame.
+func (a *Assembler) pieceOf(b []byte, frame uint64, nanos int64) []TimedPiece {
 	if len(b) == 0 {
 		return nil
 	}
-	a.one[0] = Piece{reassembly.Piece{Frame: frame, Len: uint32(len(b))}, nanos}
+	a.one[0] = TimedPiece{reassembly.Piece{Frame: frame, Len: uint32(len(b))}, nanos}
 	return a.one[:]
 }
 
-// keep begins the bytes that wait in h with b. It reports whether there is room.
-func (a *Assembler) keep(c *Conn, h *half, b []byte, frame uint64, nanos int64) bool {
+// startWaiting lets b wait in h, where nothing waits yet. It reports whether there was
+// room.
+func (a *Assembler) startWaiting(c *Conn, h *half, b []byte, frame uint64, nanos int64) bool {
 	if h.kept+len(b) > a.lim.DirBytes {
 		return false
 	}
-	i := a.newSpan(c, len(b))
+	i := a.allocSpan(c, len(b))
 	if i == 0 {
 		return false
 	}
@@ -54,9 +56,9 @@ func (a *Assembler) keep(c *Conn, h *half, b []byte, frame uint64, nanos int64) 
 	return true
 }
 
-// keepMore adds b to the bytes that wait in h, and reports whether there is room.
-func (a *Assembler) keepMore(c *Conn, h *half, b []byte, frame uint64, nanos int64) bool {
-	if h.kept+len(b) > a.lim.DirBytes || !a.roomBehind(c, h.waits, len(b)) {
+// appendWaiting appends b to the bytes that wait in h. It reports whether there was room.
+func (a *Assembler) appendWaiting(c *Conn, h *half, b []byte, frame uint64, nanos int64) bool {
+	if h.kept+len(b) > a.lim.DirBytes || !a.ensureRoomAfter(c, h.waits, len(b)) {
 		return false
 	}
 	a.mem.append(h.waits, b, frame, nanos)
@@ -64,15 +66,16 @@ func (a *Assembler) keepMore(c *Conn, h *half, b []byte, frame uint64, nanos int
 	return true
 }
 
-// offer shows the sink the bytes that wait, if there are as many as it wants.
+// offer passes the bytes that wait to the sink, if there are as many as it needs, and
+// drops those that it consumes.
 func (a *Assembler) offer(c *Conn, side uint8) {
 	h := &c.halves[side]
 	i := h.waits
 	if int(a.mem.items[i].n) < h.need {
 		return
 	}
-	done := a.ask(c, side, a.mem.bytes(i), a.mem.piecesOf(i))
-	if c.ignored {
+	done := a.callData(c, side, a.mem.bytes(i), a.mem.piecesOf(i))
+	if c.isIgnored {
 		return
 	}
 	h.kept -= done
@@ -84,35 +87,35 @@ func (a *Assembler) offer(c *Conn, side uint8) {
 	a.mem.consume(i, done)
 }
 
-// ask calls Data and returns how many bytes the sink is through with.
-func (a *Assembler) ask(c *Conn, side uint8, b []byte, pieces []Piece) int {
-	c.delivered = true
+// callData calls Data and returns how many bytes the sink consumed.
+func (a *Assembler) callData(c *Conn, side uint8, b []byte, pieces []TimedPiece) int {
+	c.wasOffered = true
 	a.chunk = Chunk{Data: b, Pieces: pieces}
 	done, need := a.sink.Data(c, c.dir(side), &a.chunk)
 	c.halves[side].need = max(need, 0)
 	return min(max(done, 0), len(b))
 }
 
-// tell calls Break.
-func (a *Assembler) tell(c *Conn, side uint8, br Break, b []byte, pieces []Piece) {
+// callBreak calls Break.
+func (a *Assembler) callBreak(c *Conn, side uint8, br Break, b []byte, pieces []TimedPiece) {
 	a.chunk = Chunk{Data: b, Pieces: pieces}
 	a.sink.Break(c, c.dir(side), &a.chunk, br)
 }
 
-// interrupt tells the sink of a break after the bytes that wait, and drops those.
+// interrupt reports a break after the bytes that wait to the sink, and drops them.
 func (a *Assembler) interrupt(c *Conn, side uint8, br Break) {
-	if c.ignored {
+	if c.isIgnored {
 		return
 	}
 	h := &c.halves[side]
 	h.need = 0
 	i := h.waits
 	if i == 0 {
-		a.tell(c, side, br, nil, nil)
+		a.callBreak(c, side, br, nil, nil)
 		return
 	}
-	a.tell(c, side, br, a.mem.bytes(i), a.mem.piecesOf(i))
-	if c.ignored {
+	a.callBreak(c, side, br, a.mem.bytes(i), a.mem.piecesOf(i))
+	if c.isIgnored {
 		return
 	}
 	h.kept -= int(a.mem.items[i].n)
@@ -120,8 +123,8 @@ func (a *Assembler) interrupt(c *Conn, side uint8, br Break) {
 	h.waits = 0
 }
 
-// forget drops the bytes that wait, because the direction has no room for more.
-func (a *Assembler) forget(c *Conn, side uint8) {
+// giveUpWaiting drops the bytes that wait, because there is no room for more.
+func (a *Assembler) giveUpWaiting(c *Conn, side uint8) {
 	a.Counters.GivenUp += uint64(a.mem.items[c.halves[side].waits].n)
 	a.interrupt(c, side, Break{Why: GivenUp})
 }
@@ -137,32 +140,32 @@ func (a *Assembler) skip(c *Conn, side uint8, why Reason, n uint32) {
 	}
 	c.halves[side].next += n
 	a.interrupt(c, side, Break{Why: why, Len: uint64(n)})
-	a.absorb(c, side)
+	a.deliverRuns(c, side)
 }
 
-// end delivers what is after holes and ends a direction. A FIN that is reached in
-// doing so is the better reason.
-func (a *Assembler) end(c *Conn, side uint8, why Reason) {
+// endDirection skips all holes of a direction, delivers the bytes after them and ends it
+// for reason why, or as Finished if that reaches its FIN.
+func (a *Assembler) endDirection(c *Conn, side uint8, why Reason) {
 	h := &c.halves[side]
-	if h.over {
+	if h.isOver {
 		return
 	}
-	for !c.ignored {
-		hole, ok := a.hole(h)
+	for !c.isIgnored {
+		hole, ok := a.firstHole(h)
 		if !ok {
 			break
 		}
 		a.skip(c, side, Lost, hole.len)
 	}
-	if h.fin && h.finSeq == h.next {
+	if h.hasFIN && h.finSeq == h.next {
 		why = Finished
 	}
-	h.fin, h.over = false, true
+	h.hasFIN, h.isOver = false, true
 	a.interrupt(c, side, Break{Why: why})
 }
 
-// drop releases all that h keeps.
-func (a *Assembler) drop(h *half) {
+// releaseAll frees all that h keeps.
+func (a *Assembler) releaseAll(h *half) {
 	if h.waits != 0 {
 		a.mem.release(h.waits)
 	}
@@ -171,5 +174,5 @@ func (a *Assembler) drop(h *half) {
 		a.mem.release(i)
 		i = next
 	}
-	h.waits, h.runs, h.nruns, h.kept, h.need, h.fin = 0, 0, 0, 0, 0, false
+	h.waits, h.runs, h.nruns, h.kept, h.need, h.hasFIN = 0, 0, 0, 0, 0, false
 }

@@ -21,8 +21,8 @@ func (a *Assembler) Check() string {
 			if c.class != class(cl) || c.classify() != c.class || c.links[byClass].prev != prev {
 				return fmt.Sprintf("slot %d is in class %d, says %d, is %d", c.Slot, cl, c.class, c.classify())
 			}
-			if c.links[byHolding].in != (c.halves[0].holds() || c.halves[1].holds()) {
-				return fmt.Sprintf("slot %d: in the list of holders is %v", c.Slot, c.links[byHolding].in)
+			if c.links[byHolding].inList != (c.halves[0].isHolding() || c.halves[1].isHolding()) {
+				return fmt.Sprintf("slot %d: in the list of holders is %v", c.Slot, c.links[byHolding].inList)
 			}
 			for side := range c.halves {
 				s, b, problem := a.checkHalf(&c.halves[side])
@@ -55,11 +55,11 @@ func (a *Assembler) checkHalf(h *half) (spans, bytes int, problem string) {
 		s := &a.mem.items[i]
 		spans++
 		kept += int(s.n)
-		if s.buffer {
+		if s.hasBuffer {
 			bytes += s.room()
 		}
-		if s.buffer != (s.n > 0) {
-			problem = fmt.Sprintf("%d bytes, buffer %v", s.n, s.buffer)
+		if s.hasBuffer != (s.n > 0) {
+			problem = fmt.Sprintf("%d bytes, buffer %v", s.n, s.hasBuffer)
 		}
 		off := uint32(0)
 		for _, p := range a.mem.piecesOf(i) {

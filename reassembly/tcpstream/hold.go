@@ -1,16 +1,16 @@
 package tcpstream
 
-// hold keeps the bytes of p, which lie after a hole. It returns false if the
-// direction has no room for all of them; some may be kept then.
-func (a *Assembler) hold(c *Conn, h *half, p *part) bool {
+// keepAfterHole keeps the bytes of p, which lie after a hole, in runs. It returns false if
+// there is no room for all of them; the first ones may be kept then.
+func (a *Assembler) keepAfterHole(c *Conn, h *half, p *segmentRest) bool {
 	if h.kept+len(p.data) > a.lim.DirBytes {
 		return false
 	}
 	for {
-		before, after := a.around(h, p.seq)
+		before, after := a.findRuns(h, p.seq)
 		if before != 0 && int32(a.mem.items[before].end()-p.seq) > 0 {
 			p.trim(a.mem.items[before].end())
-			if p.empty() {
+			if p.isEmpty() {
 				return true
 			}
 			continue
@@ -20,21 +20,21 @@ func (a *Assembler) hold(c *Conn, h *half, p *part) bool {
 			n = min(n, a.mem.items[after].seq-p.seq)
 		}
 		if n == 0 {
-			return a.holdCut(c, h, before, p)
+			return a.noteCut(c, h, before, p)
 		}
-		if !a.insert(c, h, before, after, p, n) {
+		if !a.keepBetweenRuns(c, h, before, after, p, n) {
 			return false
 		}
 		p.trim(p.seq + n)
-		if p.empty() {
+		if p.isEmpty() {
 			return true
 		}
 	}
 }
 
-// around returns the last run that begins at seq or before, and the one after
-// it.
-func (a *Assembler) around(h *half, seq uint32) (before, after uint32) {
+// findRuns returns the last run that begins at seq or before, and the run after it; 0 is
+// none.
+func (a *Assembler) findRuns(h *half, seq uint32) (before, after uint32) {
 	after = h.runs
 	for after != 0 && int32(a.mem.items[after].seq-seq) <= 0 {
 		before, after = after, a.mem.items[after].next
@@ -42,24 +42,25 @@ func (a *Assembler) around(h *half, seq uint32) (before, after uint32) {
 	return before, after
 }
 
-// insert keeps the first n bytes of p, which fit between two runs or before
-// one or after one.
-func (a *Assembler) insert(c *Conn, h *half, before, after uint32, p *part, n uint32) bool {
+// keepBetweenRuns keeps the first n bytes of p, which lie between the runs before and
+// after, each of which may be 0: it extends one of them, or inserts a run. It returns
+// false if there is no room.
+func (a *Assembler) keepBetweenRuns(c *Conn, h *half, before, after uint32, p *segmentRest, n uint32) bool {
 	b := p.data[:n]
 	switch {
 	case before != 0 && a.mem.items[before].end() == p.seq:
-		if !a.roomBehind(c, before, len(b)) {
+		if !a.ensureRoomAfter(c, before, len(b)) {
 			return false
 		}
 		a.mem.append(before, b, p.frame, p.nanos)
 	case after != 0 && a.mem.items[after].seq == p.seq+n && a.mem.items[after].n > 0:
-		if !a.roomInFront(c, after, len(b)) {
+		if !a.ensureRoomBefore(c, after, len(b)) {
 			return false
 		}
 		a.mem.prepend(after, b, p.frame, p.nanos)
 		after, before = a.mem.items[after].next, after
 	default:
-		i := a.newRun(c, h, before, p.seq, len(b))
+		i := a.insertRun(c, h, before, p.seq, len(b))
 		if i == 0 {
 			return false
 		}
@@ -71,10 +72,10 @@ func (a *Assembler) insert(c *Conn, h *half, before, after uint32, p *part, n ui
 	return true
 }
 
-// joinRuns makes one of two runs if they touch. Without memory for that they stay
-// two.
+// joinRuns appends run j to run i if they touch. They stay two if there is no memory to
+// join them.
 func (a *Assembler) joinRuns(c *Conn, h *half, i, j uint32) {
-	if j == 0 || a.mem.items[i].end() != a.mem.items[j].seq || !a.roomBehind(c, i, int(a.mem.items[j].n)) {
+	if j == 0 || a.mem.items[i].end() != a.mem.items[j].seq || !a.ensureRoomAfter(c, i, int(a.mem.items[j].n)) {
 		return
 	}
 	r, s := &a.mem.items[i], &a.mem.items[j]
@@ -87,12 +88,13 @@ func (a *Assembler) joinRuns(c *Conn, h *half, i, j uint32) {
 	a.mem.appendSpan(i, j)
 }
 
-// newRun enters a run with a buffer for n bytes; 0 if there is no room for it.
-func (a *Assembler) newRun(c *Conn, h *half, before uint32, seq uint32, n int) uint32 {
+// insertRun inserts an empty run, with a buffer for n bytes, after the run before and
+// returns it; 0 if there is no room for it.
+func (a *Assembler) insertRun(c *Conn, h *half, before uint32, seq uint32, n int) uint32 {
 	if h.nruns == maxRuns {
 		return 0
 	}
-	i := a.newSpan(c, n)
+	i := a.allocSpan(c, n)
 	if i == 0 {
 		return 0
 	}
@@ -112,10 +114,11 @@ func (a *Assembler) newRun(c *Conn, h *half, before uint32, seq uint32, n int) u
 	return i
 }
 
-// holdCut notes that bytes were sent at p that the capture does not have.
-func (a *Assembler) holdCut(c *Conn, h *half, before uint32, p *part) bool {
+// noteCut records the bytes of p that the snap length cut, in the run before them or in
+// one without bytes. It returns false if there is no room for that.
+func (a *Assembler) noteCut(c *Conn, h *half, before uint32, p *segmentRest) bool {
 	if before == 0 || int32(p.seq-a.mem.items[before].sent) > 0 {
-		before = a.newRun(c, h, before, p.seq, 0)
+		before = a.insertRun(c, h, before, p.seq, 0)
 		if before == 0 {
 			return false
 		}

@@ -38,7 +38,7 @@ func TestOpener(t *testing.T) {
 			var opened bool
 			var first string
 			b.data = func(c *tcpstream.Conn, _ int, ch *tcpstream.Chunk) (int, int) {
-				opened, first = c.Opened, who(c, 0)
+				opened, first = c.OpenerKnown, who(c, 0)
 				return len(ch.Data), 0
 			}
 			tt.do(b)
@@ -202,7 +202,7 @@ func TestCounters(t *testing.T) {
 	b.c(syn, 9000, 0, "") // reused
 	b.later(time.Minute)  // expired
 	want := tcpstream.Counters{
-		Segments: 15, Stray: 1, Odd: 1, Conns: 2, Bytes: 6, Retransmitted: 2, OutOfOrder: 1, Outside: 1,
+		Segments: 15, Stray: 1, BadFlags: 1, Conns: 2, Bytes: 6, Retransmitted: 2, OutOfOrder: 1, Outside: 1,
 		Conflicts: 1, Gaps: 1, GapBytes: 2, Cut: 1, CutBytes: 3, RivalSYNs: 1, Reused: 1, Expired: 1, BackwardsTime: 1,
 	}
 	if diff := cmp.Diff(want, b.Counters); diff != "" {

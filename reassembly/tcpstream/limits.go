@@ -5,26 +5,27 @@ import "time"
 // Limits bounds what one Assembler keeps. A member that is zero takes its
 // default; one that is too small to be of use is raised.
 //
-// What has to make room: of connections the least recently used, first those that
-// never brought a byte, then those that have ended, then the ignored ones, then
-// the others; of bytes all that the connection keeps that was silent longest.
+// When Conns is reached, the least recently used connection is evicted: of those that
+// never brought a byte if there are any, else of those that have ended, then of the
+// ignored ones, then of the others. When Bytes is reached, the connection that has been
+// silent longest of those that keep bytes gives up all of them.
 type Limits struct {
 	Conns    int           // connections, ended ones included
 	Bytes    int           // memory for bytes that wait, all connections together
 	DirBytes int           // bytes that wait in one direction; at most DefaultDirBytes
-	Idle     time.Duration // packet time until a silent connection is forgotten
+	Idle     time.Duration // packet time after which a silent connection expires
 	HalfOpen time.Duration // the same of one that has only SYNs, or was refused
 }
 
 const (
 	// DefaultConns times 16 assemblers is 16,384 connections in about 6 MiB. A server
-	// has a handful of remote consoles; the rest is room for what is in the
-	// capture by the way until it is known to be of no interest.
+	// has a handful of remote consoles; the rest is room for other connections in the
+	// capture until the sink ignores them.
 	DefaultConns = 1024
 
-	// DefaultBytes times 16 assemblers is 8 MiB: four directions with all they
-	// may have, or 512 with less than a kilobyte, which is what is left of a
-	// command whose second half is under way.
+	// DefaultBytes times 16 assemblers is 8 MiB. One holds four directions with all
+	// they may have, or 512 with less than a kilobyte each, such as the first half of a
+	// command.
 	DefaultBytes = 512 << 10
 
 	// DefaultDirBytes is one message of 65,540 bytes, the longest that a remote
@@ -35,14 +36,14 @@ const (
 	// they do every few seconds to minutes.
 	DefaultIdle = 10 * time.Minute
 
-	// DefaultHalfOpen: Linux sends a SYN again after 1, 3, 7, 15 and 31 s; who
-	// has not answered by then does not want to.
+	// DefaultHalfOpen: Linux sends a SYN again after 1, 3, 7, 15 and 31 s; an end
+	// that has not answered by then will not.
 	DefaultHalfOpen = 30 * time.Second
 )
 
 const (
-	// minBuffer is the unit of memory: most segments that are kept are one
-	// command or the end of one. A one-byte segment of an attacker costs this.
+	// minBuffer is the unit of memory in bytes: most segments that are kept are one
+	// command or the end of one. An attacker's segment of one byte costs one unit.
 	minBuffer = 1 << 10
 
 	// maxOrder is how often the unit is doubled to get the largest buffer.
@@ -53,26 +54,26 @@ const (
 	// of half its size.
 	minBytes = 2 * maxBuffer
 
-	// piecesPerUnit is how many frames can be told apart in a unit of memory:
+	// piecesPerUnit is how many frames are listed for a unit of memory, enough for
 	// segments of 128 bytes and more. The last piece stands for all further ones.
 	piecesPerUnit = 8
 
-	// maxRuns is how many stretches after different holes a direction keeps.
-	// The selective acknowledgements of one segment name four (RFC 2018), and
-	// the first hole is lost when there are more than these.
+	// maxRuns is how many runs, each after a hole, a direction keeps: chosen as four
+	// times what the selective acknowledgements of one segment can name (RFC 2018).
+	// When there are more, the first hole is skipped.
 	maxRuns = 16
 
-	// window is how far from the expected number a segment may be: the largest
-	// that windows can be scaled to (RFC 7323 section 2.3).
+	// window is how far from the expected number a segment may be, in bytes: the
+	// largest that windows can be scaled to (RFC 7323 section 2.3).
 	window = 1 << 30
 
-	// resetWindow is the same for a reset, which does more harm. Receivers
-	// believe it within their window (RFC 9293 section 3.10.7.4), and Linux does
-	// not let that grow beyond 6 MiB (tcp_rmem).
+	// resetWindow is the same for a reset, which does more harm if it is forged.
+	// Receivers accept one within their window (RFC 9293 section 3.10.7.4), and
+	// Linux does not let that grow beyond 6 MiB (tcp_rmem).
 	resetWindow = 8 << 20
 
-	// lateSYN is how many bytes of a direction may be captured before its SYN: a
-	// window that was not scaled, as after a SYN it never is.
+	// lateSYN is how many bytes of a direction may be captured before its SYN: the
+	// largest window without scaling, which the window of a SYN never has.
 	lateSYN = 64 << 10
 )
 
@@ -81,20 +82,22 @@ const (
 	// again after 200 ms to about a second, and twice as late the next time.
 	holeWait = int64(3 * time.Second)
 
-	// ackWait is the same when the other end has acknowledged what is missing:
-	// then only the capture lacks it, or has the directions in the wrong order.
+	// ackWait is the same when the other end has acknowledged the missing bytes: then
+	// only the capture lacks them, or it has the directions in the wrong order.
+	// Chosen: far more than two directions that were captured apart are misplaced by.
 	ackWait = int64(250 * time.Millisecond)
 
-	// timersEvery is how often holes and ages are looked at between ticks.
+	// timersEvery is how often holes and silent connections are looked for between
+	// ticks: chosen as the shortest of the waits.
 	timersEvery = int64(250 * time.Millisecond)
 
-	// reuseIdle is how long a connection must be silent for a SYN to be believed
-	// at once: the time for which a closed one may not come back on Linux
+	// reuseIdle is how long a connection must be silent for a SYN to replace it at
+	// once: the time for which Linux does not reuse the ends of a closed one
 	// (TCP_TIMEWAIT_LEN).
 	reuseIdle = int64(time.Minute)
 
-	// linger is how long an ended connection is remembered, so that late copies
-	// of its segments begin no new one.
+	// linger is how long an ended connection stays in the table, so that late copies
+	// of its segments begin no new one. Chosen: as long as HalfOpen.
 	linger = int64(30 * time.Second)
 )
 

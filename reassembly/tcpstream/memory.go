@@ -1,8 +1,8 @@
 package tcpstream
 
-// newSpan returns a span with a buffer for n bytes, for which other connections may
-// have to give up theirs; 0 if c alone has all of the memory.
-func (a *Assembler) newSpan(c *Conn, n int) uint32 {
+// allocSpan returns a span for c with a buffer for n bytes. If there is no memory, other
+// connections give up their bytes; allocSpan returns 0 if no other has any.
+func (a *Assembler) allocSpan(c *Conn, n int) uint32 {
 	i := a.mem.newSpan()
 	for i == 0 {
 		if !a.makeRoom(c) {
@@ -14,7 +14,7 @@ func (a *Assembler) newSpan(c *Conn, n int) uint32 {
 		return i
 	}
 	order := orderFor(n)
-	unit, ok := a.buffer(c, order)
+	unit, ok := a.allocBuffer(c, order)
 	if !ok {
 		a.mem.release(i)
 		return 0
@@ -23,33 +23,33 @@ func (a *Assembler) newSpan(c *Conn, n int) uint32 {
 	return i
 }
 
-// buffer returns a buffer of the order, in the same way.
-func (a *Assembler) buffer(c *Conn, order uint8) (unit uint32, ok bool) {
+// allocBuffer returns a buffer of the order, in the same way; ok is false if there is none.
+func (a *Assembler) allocBuffer(c *Conn, order uint8) (unit uint32, ok bool) {
 	for {
-		if unit, ok = a.mem.take(order); ok || !a.makeRoom(c) {
+		if unit, ok = a.mem.takeBuffer(order); ok || !a.makeRoom(c) {
 			return unit, ok
 		}
 	}
 }
 
-// roomBehind sees to it that n bytes fit after those of span i, which together are
-// at most maxBuffer. Bytes are moved only when as many were consumed or the buffer
-// doubles, so that the cost of a byte does not depend on how many wait.
-func (a *Assembler) roomBehind(c *Conn, i uint32, n int) bool {
+// ensureRoomAfter makes room for n bytes after those of span i, together at most
+// maxBuffer, and reports whether it could. Bytes are moved only when as many were consumed
+// or the buffer doubles, so that the cost of a byte does not depend on how many wait.
+func (a *Assembler) ensureRoomAfter(c *Conn, i uint32, n int) bool {
 	s := &a.mem.items[i]
 	total := int(s.n) + n
-	if s.buffer && int(s.off)+total <= s.room() {
+	if s.hasBuffer && int(s.off)+total <= s.room() {
 		return true
 	}
-	if s.buffer && total <= s.room() && (s.off >= s.n || s.order == maxOrder) {
+	if s.hasBuffer && total <= s.room() && (s.off >= s.n || s.order == maxOrder) {
 		a.mem.shiftTo(i, false)
 		return true
 	}
 	return a.grow(c, i, total, false)
 }
 
-// roomInFront does the same for n bytes in front.
-func (a *Assembler) roomInFront(c *Conn, i uint32, n int) bool {
+// ensureRoomBefore does the same for n bytes before those of span i.
+func (a *Assembler) ensureRoomBefore(c *Conn, i uint32, n int) bool {
 	s := &a.mem.items[i]
 	total := int(s.n) + n
 	if int(s.off) >= n {
@@ -62,31 +62,31 @@ func (a *Assembler) roomInFront(c *Conn, i uint32, n int) bool {
 	return a.grow(c, i, total, true)
 }
 
-// grow gives span i a buffer for total bytes that is larger than what it has, with
-// its bytes at the front or at the back.
+// grow moves span i to a larger buffer, for total bytes, with its bytes at the front or at
+// the back. It reports whether they have the room then.
 func (a *Assembler) grow(c *Conn, i uint32, total int, back bool) bool {
 	s := &a.mem.items[i]
 	order := orderFor(total)
-	if s.buffer && order <= s.order {
+	if s.hasBuffer && order <= s.order {
 		order = s.order + 1
 	}
-	if s.buffer && total <= s.room() { // nobody has to give up bytes for this
-		if unit, ok := a.mem.take(order); ok {
+	if s.hasBuffer && total <= s.room() { // a larger one saves moves only: no other gives up bytes for it
+		if unit, ok := a.mem.takeBuffer(order); ok {
 			a.mem.moveTo(i, unit, order, back)
 		} else {
 			a.mem.shiftTo(i, back)
 		}
 		return true
 	}
-	unit, ok := a.buffer(c, order)
+	unit, ok := a.allocBuffer(c, order)
 	if ok {
 		a.mem.moveTo(i, unit, order, back)
 	}
 	return ok
 }
 
-// makeRoom lets the connection give up its bytes that was silent longest of those
-// that keep some, but for c. It returns false if there is no other.
+// makeRoom gives up all bytes of the connection that has been silent longest of those
+// that keep bytes, other than c. It returns false if there is none.
 func (a *Assembler) makeRoom(c *Conn) bool {
 	victim := a.holding.oldest
 	if victim == c && victim != nil {
@@ -96,23 +96,24 @@ func (a *Assembler) makeRoom(c *Conn) bool {
 		return false
 	}
 	for _, side := range victim.sides() {
-		a.giveUp(victim, side)
+		a.giveUpDirection(victim, side)
 	}
-	a.settle(victim)
+	a.updateLists(victim)
 	return true
 }
 
-// giveUp drops what a direction keeps and goes on after it.
-func (a *Assembler) giveUp(c *Conn, side uint8) {
+// giveUpDirection drops the bytes that a direction keeps. The direction goes on after the
+// last of them.
+func (a *Assembler) giveUpDirection(c *Conn, side uint8) {
 	h := &c.halves[side]
-	if !h.holds() {
+	if !h.isHolding() {
 		return
 	}
 	end := h.next
 	for i := h.runs; i != 0; i = a.mem.items[i].next {
 		end = a.mem.items[i].sent
 	}
-	fin, finSeq := h.fin && int32(h.finSeq-end) >= 0, h.finSeq
+	fin, finSeq := h.hasFIN && int32(h.finSeq-end) >= 0, h.finSeq
 	if fin {
 		end = finSeq
 	}
@@ -120,8 +121,8 @@ func (a *Assembler) giveUp(c *Conn, side uint8) {
 	missing := end - h.next
 	h.next = end
 	a.interrupt(c, side, Break{Why: GivenUp, Len: uint64(missing)})
-	a.drop(h)
+	a.releaseAll(h)
 	if fin {
-		a.end(c, side, Finished)
+		a.endDirection(c, side, Finished)
 	}
 }

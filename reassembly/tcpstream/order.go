@@ -2,8 +2,8 @@ package tcpstream
 
 import "qsniff/netlayer"
 
-// part is what is still to be used of a segment.
-type part struct {
+// segmentRest is the bytes of a segment that were not used yet.
+type segmentRest struct {
 	seq   uint32 // number of data[0]
 	sent  uint32 // number after the last byte as sent
 	data  []byte
@@ -11,10 +11,10 @@ type part struct {
 	nanos int64
 }
 
-func (p *part) empty() bool { return p.seq == p.sent }
+func (p *segmentRest) isEmpty() bool { return p.seq == p.sent }
 
-// trim takes away what is before number seq.
-func (p *part) trim(seq uint32) {
+// trim drops the bytes before number seq.
+func (p *segmentRest) trim(seq uint32) {
 	n := int32(seq - p.seq)
 	if n <= 0 {
 		return
@@ -27,76 +27,78 @@ func (p *part) trim(seq uint32) {
 	p.data = p.data[min(int(n), len(p.data)):]
 }
 
-// arrive uses the bytes and the FIN of a segment.
-func (a *Assembler) arrive(c *Conn, side uint8, s *Segment) {
+// receiveData delivers or keeps the bytes of a segment, and notes its FIN. Bytes that
+// come next in order revive a direction that had ended: its FIN or RST was forged.
+func (a *Assembler) receiveData(c *Conn, side uint8, s *Segment) {
 	h := &c.halves[side]
 	wire := max(s.Wire, len(s.Data))
 	fin := s.TCP.Flags&netlayer.FlagFIN != 0
 	if wire == 0 && !fin {
 		return
 	}
-	p := part{seq: s.TCP.Seq, data: s.Data, frame: s.Frame, nanos: a.now}
+	p := segmentRest{seq: s.TCP.Seq, data: s.Data, frame: s.Frame, nanos: a.now}
 	if s.TCP.Flags&netlayer.FlagSYN != 0 {
 		p.seq++
 	}
 	p.sent = p.seq + uint32(wire)
-	if !h.known {
-		h.begin(p.seq-1, false)
+	if !h.hasNumbers {
+		h.setNumbers(p.seq-1, false)
 	}
 	d := int32(p.seq - h.next)
 	if d > window || d < -window || wire > window {
 		a.Counters.Outside++
 		return
 	}
-	if h.over && (d != 0 || wire == 0) {
+	if h.isOver && (d != 0 || wire == 0) {
 		if d < 0 && wire > 0 {
 			a.Counters.Retransmitted++
 		}
 		return
 	}
-	h.over = false
-	if fin && int32(p.sent-h.next) >= 0 && (!h.fin || int32(p.sent-h.finSeq) < 0) {
-		h.fin, h.finSeq, h.finSince, h.finAcked = true, p.sent, a.now, never
+	h.isOver = false
+	if fin && int32(p.sent-h.next) >= 0 && (!h.hasFIN || int32(p.sent-h.finSeq) < 0) {
+		h.hasFIN, h.finSeq, h.finSince, h.finAcked = true, p.sent, a.now, never
 		if h.hasAck && int32(h.acked-p.sent) >= 0 {
 			h.finAcked = a.now
 		}
 	}
 	if wire > 0 {
-		a.place(c, side, &p)
+		a.placeData(c, side, &p)
 	}
-	a.reach(c, side)
+	a.endAtFIN(c, side)
 }
 
-// reach ends a direction whose FIN is next. Bytes where the FIN should be show
-// that it was forged.
-func (a *Assembler) reach(c *Conn, side uint8) {
+// endAtFIN ends a direction whose FIN is next in order. If bytes came in its place, the
+// FIN was forged and is dropped.
+func (a *Assembler) endAtFIN(c *Conn, side uint8) {
 	h := &c.halves[side]
-	if !h.fin {
+	if !h.hasFIN {
 		return
 	}
 	switch d := int32(h.finSeq - h.next); {
 	case d == 0:
-		a.end(c, side, Finished)
+		a.endDirection(c, side, Finished)
 	case d < 0:
-		h.fin = false
+		h.hasFIN = false
 	}
 }
 
-// place puts the bytes of a segment where they belong.
-func (a *Assembler) place(c *Conn, side uint8, p *part) {
+// placeData delivers the bytes of a segment that are next in order, keeps those after a
+// hole, and drops those that came before.
+func (a *Assembler) placeData(c *Conn, side uint8, p *segmentRest) {
 	h := &c.halves[side]
-	a.compare(c, side, p)
-	if !c.ignored && int32(p.sent-h.next) <= 0 {
+	a.findConflicts(c, side, p)
+	if !c.isIgnored && int32(p.sent-h.next) <= 0 {
 		a.Counters.Retransmitted++
 		return
 	}
-	for !c.ignored {
+	for !c.isIgnored {
 		p.trim(h.next)
-		if p.empty() {
+		if p.isEmpty() {
 			return
 		}
 		if p.seq != h.next {
-			if kept, some := h.kept, len(p.data) > 0; a.hold(c, h, p) {
+			if kept, some := h.kept, len(p.data) > 0; a.keepAfterHole(c, h, p) {
 				if some && h.kept == kept {
 					a.Counters.Retransmitted++
 				} else {
@@ -104,13 +106,13 @@ func (a *Assembler) place(c *Conn, side uint8, p *part) {
 				}
 				return
 			}
-			a.skip(c, side, Lost, a.upToRun(h, p.seq-h.next))
+			a.skip(c, side, Lost, a.limitToRun(h, p.seq-h.next))
 			continue
 		}
-		n := a.upToRun(h, p.sent-p.seq)
+		n := a.limitToRun(h, p.sent-p.seq)
 		if rest := *p; n < p.sent-p.seq {
 			rest.trim(h.next + n)
-			if a.hold(c, h, &rest) { // it may bring what is cut of the run
+			if a.keepAfterHole(c, h, &rest) { // it may have bytes that the snap length cut in the run
 				p.sent = p.seq + n
 				p.data = p.data[:min(int(n), len(p.data))]
 			}
@@ -120,25 +122,26 @@ func (a *Assembler) place(c *Conn, side uint8, p *part) {
 			h.filled = a.now
 			a.Counters.Bytes += uint64(k)
 			a.deliver(c, side, p.data[:k], p.frame, p.nanos)
-			a.absorb(c, side)
+			a.deliverRuns(c, side)
 			continue
 		}
 		a.skip(c, side, Cut, n)
 	}
 }
 
-// upToRun returns n, or less if a run begins earlier after next.
-func (a *Assembler) upToRun(h *half, n uint32) uint32 {
+// limitToRun returns n, or the distance from the next number to the first run if that is
+// less.
+func (a *Assembler) limitToRun(h *half, n uint32) uint32 {
 	if h.runs == 0 {
 		return n
 	}
 	return min(n, a.mem.items[h.runs].seq-h.next)
 }
 
-// absorb delivers the runs that are next in order now.
-func (a *Assembler) absorb(c *Conn, side uint8) {
+// deliverRuns delivers the runs that have become next in order.
+func (a *Assembler) deliverRuns(c *Conn, side uint8) {
 	h := &c.halves[side]
-	for !c.ignored && h.runs != 0 && a.mem.items[h.runs].seq == h.next {
+	for !c.isIgnored && h.runs != 0 && a.mem.items[h.runs].seq == h.next {
 		i := h.runs
 		r := &a.mem.items[i]
 		n, cut := r.n, r.sent-r.end()
@@ -151,7 +154,7 @@ func (a *Assembler) absorb(c *Conn, side uint8) {
 			a.mem.release(i)
 		case h.waits == 0:
 			h.waits = i
-		case a.roomBehind(c, h.waits, int(n)):
+		case a.ensureRoomAfter(c, h.waits, int(n)):
 			a.mem.appendSpan(h.waits, i)
 		default:
 			a.replaceWaiting(c, side, i)
@@ -159,31 +162,31 @@ func (a *Assembler) absorb(c *Conn, side uint8) {
 		if h.waits != 0 && n > 0 {
 			a.offer(c, side)
 		}
-		if cut = a.upToRun(h, cut); cut > 0 && !c.ignored {
+		if cut = a.limitToRun(h, cut); cut > 0 && !c.isIgnored {
 			a.skip(c, side, Cut, cut)
 		}
 	}
 }
 
-// replaceWaiting drops the bytes that wait for those of run i.
+// replaceWaiting gives up the bytes that wait; those of run i wait instead.
 func (a *Assembler) replaceWaiting(c *Conn, side uint8, i uint32) {
-	a.forget(c, side)
-	if c.ignored {
+	a.giveUpWaiting(c, side)
+	if c.isIgnored {
 		a.mem.release(i)
 		return
 	}
 	c.halves[side].waits = i
 }
 
-// compare looks for bytes that contradict those that are kept.
-func (a *Assembler) compare(c *Conn, side uint8, p *part) {
+// findConflicts reports the bytes of p that differ from those that are kept to the sink.
+func (a *Assembler) findConflicts(c *Conn, side uint8, p *segmentRest) {
 	h := &c.halves[side]
 	n := 0
 	if h.waits != 0 {
-		n = a.differing(h.waits, p)
+		n = a.countDiffering(h.waits, p)
 	}
 	for i := h.runs; i != 0; i = a.mem.items[i].next {
-		n += a.differing(i, p)
+		n += a.countDiffering(i, p)
 	}
 	if n > 0 {
 		a.Counters.Conflicts++
@@ -191,8 +194,8 @@ func (a *Assembler) compare(c *Conn, side uint8, p *part) {
 	}
 }
 
-// differing counts the bytes that p and span i have different.
-func (a *Assembler) differing(i uint32, p *part) int {
+// countDiffering returns how many bytes of p and span i with the same number differ.
+func (a *Assembler) countDiffering(i uint32, p *segmentRest) int {
 	ours, theirs := a.mem.bytes(i), p.data
 	if d := int32(a.mem.items[i].seq - p.seq); d >= 0 {
 		theirs = theirs[min(int(d), len(theirs)):]

@@ -6,26 +6,26 @@ import (
 	"qsniff/reassembly"
 )
 
-// never is the time of what did not happen.
+// never is the time of an event that did not happen.
 const never = math.MinInt64
 
 // span is a stretch of a direction that is kept: the bytes in order that the sink
 // left, or a run after a hole. A run may lack bytes altogether, if the capture
 // cut all of them.
 type span struct {
-	seq    uint32 // number of the first byte
-	sent   uint32 // number after the last byte as sent: beyond end if the capture cut it
-	unit   uint32 // its buffer
-	off, n uint32 // where the bytes are in it
-	pieces uint32 // how many
-	next   uint32 // the following run, or the next unused span
-	order  uint8  // of the buffer
-	buffer bool   // it has one
-	since  int64  // when the first of the bytes came
-	acked  int64  // when the other end had acknowledged what is in front; of runs
+	seq       uint32 // number of the first byte
+	sent      uint32 // number after the last byte as sent: beyond end if the capture cut it
+	unit      uint32 // its buffer
+	off, n    uint32 // where the bytes are in it
+	pieces    uint32 // number of pieces
+	next      uint32 // the following run, or the next unused span
+	order     uint8  // of the buffer
+	hasBuffer bool   // it has one
+	since     int64  // when the first of the bytes came
+	acked     int64  // of a run: when the other end had acknowledged all before it
 }
 
-// end is the number after the last byte.
+// end returns the number after the last byte.
 func (s *span) end() uint32 { return s.seq + s.n }
 
 // spans is a fixed supply of spans and of memory for their bytes. Number 0 is "no
@@ -60,32 +60,34 @@ func (m *spans) newSpan() uint32 {
 	return i
 }
 
-// release gives span i and its buffer back.
+// release frees span i and its buffer.
 func (m *spans) release(i uint32) {
 	s := &m.items[i]
-	if s.buffer {
-		m.give(s.unit, s.order)
+	if s.hasBuffer {
+		m.returnBuffer(s.unit, s.order)
 	}
 	*s = span{next: m.unused}
 	m.unused = i
 	m.inUse--
 }
 
-// bytes are those of span i, valid until it changes.
+// bytes returns the bytes of span i, valid until it changes.
 func (m *spans) bytes(i uint32) []byte {
 	s := &m.items[i]
 	return m.dataAt(s.unit)[s.off:][:s.n]
 }
 
-// piecesOf are those of span i, valid until it changes.
-func (m *spans) piecesOf(i uint32) []Piece {
+// piecesOf returns the pieces of span i, valid until it changes.
+func (m *spans) piecesOf(i uint32) []TimedPiece {
 	s := &m.items[i]
 	return m.piecesAt(s.unit)[:s.pieces]
 }
 
+// room returns the size of the span's buffer in bytes.
 func (s *span) room() int { return minBuffer << s.order }
 
-// moveTo puts the bytes of span i into another buffer, at its front or its back.
+// moveTo moves the bytes of span i to the front or the back of another buffer, and
+// returns its old one to the arena.
 func (m *spans) moveTo(i, unit uint32, order uint8, back bool) {
 	s := &m.items[i]
 	off := uint32(0)
@@ -94,13 +96,13 @@ func (m *spans) moveTo(i, unit uint32, order uint8, back bool) {
 	}
 	copy(m.dataAt(unit)[off:], m.bytes(i))
 	copy(m.piecesAt(unit), m.piecesOf(i))
-	if s.buffer {
-		m.give(s.unit, s.order)
+	if s.hasBuffer {
+		m.returnBuffer(s.unit, s.order)
 	}
-	s.unit, s.order, s.buffer, s.off = unit, order, true, off
+	s.unit, s.order, s.hasBuffer, s.off = unit, order, true, off
 }
 
-// shiftTo puts the bytes of span i at the front or the back of their buffer.
+// shiftTo moves the bytes of span i to the front or the back of their buffer.
 func (m *spans) shiftTo(i uint32, back bool) {
 	s := &m.items[i]
 	off := uint32(0)
@@ -111,7 +113,8 @@ func (m *spans) shiftTo(i uint32, back bool) {
 	s.off = off
 }
 
-// addPiece notes that the last n bytes of span i, counted already, came with frame.
+// addPiece records that the last n bytes of span i, already counted in span.n, came with
+// frame.
 func (m *spans) addPiece(i uint32, frame uint64, nanos int64, n uint32) {
 	s := &m.items[i]
 	list := m.piecesOf(i)
@@ -119,16 +122,16 @@ func (m *spans) addPiece(i uint32, frame uint64, nanos int64, n uint32) {
 		last := &list[k-1]
 		if last.Frame == frame || k == piecesPerUnit<<s.order {
 			last.Len += n
-			last.join(frame, nanos)
+			last.addFrame(frame, nanos)
 			return
 		}
 	}
 	s.pieces++
-	m.piecesOf(i)[len(list)] = Piece{reassembly.Piece{Frame: frame, Off: s.n - n, Len: n}, nanos}
+	m.piecesOf(i)[len(list)] = TimedPiece{reassembly.Piece{Frame: frame, Off: s.n - n, Len: n}, nanos}
 }
 
-// addFirstPiece notes that the first n bytes of span i, counted already, came with
-// frame.
+// addFirstPiece records that the first n bytes of span i, already counted in span.n, came
+// with frame.
 func (m *spans) addFirstPiece(i uint32, frame uint64, nanos int64, n uint32) {
 	s := &m.items[i]
 	list := m.piecesOf(i)
@@ -138,13 +141,13 @@ func (m *spans) addFirstPiece(i uint32, frame uint64, nanos int64, n uint32) {
 	if list[0].Frame == frame || len(list) == piecesPerUnit<<s.order {
 		list[0].Off = 0
 		list[0].Len += n
-		list[0].join(frame, nanos)
+		list[0].addFrame(frame, nanos)
 		return
 	}
 	s.pieces++
 	list = m.piecesOf(i)
 	copy(list[1:], list)
-	list[0] = Piece{reassembly.Piece{Frame: frame, Len: n}, nanos}
+	list[0] = TimedPiece{reassembly.Piece{Frame: frame, Len: n}, nanos}
 }
 
 // append adds bytes after those of span i, which has room for them.
@@ -183,8 +186,8 @@ func (m *spans) appendSpan(i, j uint32) {
 	m.release(j)
 }
 
-// consume forgets the first n bytes of span i, and half of its buffer as long as
-// a quarter would do.
+// consume drops the first n bytes of span i, and returns the upper half of its buffer as
+// often as the bytes that are left fill a quarter of it at most.
 func (m *spans) consume(i uint32, n int) {
 	s := &m.items[i]
 	s.off += uint32(n)
@@ -204,7 +207,7 @@ func (m *spans) consume(i uint32, n int) {
 	}
 	for s.order > 0 && int(s.n) <= s.room()/4 && s.pieces <= piecesPerUnit<<(s.order-1) {
 		m.shiftTo(i, false)
-		m.halve(s.unit, s.order)
+		m.returnUpperHalf(s.unit, s.order)
 		s.order--
 	}
 }

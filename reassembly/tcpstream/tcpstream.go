@@ -1,13 +1,24 @@
 // Package tcpstream puts the segments of TCP connections (RFC 9293) in order, in a
-// fixed amount of memory. It offers each direction's bytes as soon as they are in
-// order, says where bytes are missing and why, and keeps what its user has not
+// fixed amount of memory. It offers each direction's bytes to a Sink as soon as they are
+// in order, reports where bytes are missing and why, and keeps what the Sink has not
 // consumed.
 //
-// It is not a TCP: it judges no checksum, no state of an end and no option, and
-// which of two copies of the same bytes an end believed it cannot say. It is not a
-// dissector either: where messages begin and end is for its user. It is not fit
+// It is not a TCP: it checks no checksum, no state of an end and no option, and cannot
+// determine which of two copies of the same bytes an end accepted. It is not a
+// dissector either: the Sink finds where messages begin and end. It is not fit
 // for concurrent use: one Assembler serves one partition. It has no clock: time is
 // packet time.
+//
+// A segment arrives.
+//
+//  1. A SYN, or a segment with data, begins a connection if there is none between its
+//     ends. A SYN of another connection is a rival, until data confirms it.
+//  2. Bytes that are next in order are offered to the Sink at once. What it leaves waits
+//     in one span for the bytes that follow.
+//  3. Bytes after a hole are kept in runs, until the hole is filled, or until it has
+//     waited too long and is skipped.
+//  4. A direction ends with its FIN, a reset, a new connection between the same ends,
+//     silence, eviction or the end of the capture.
 package tcpstream
 
 import (
@@ -28,68 +39,68 @@ type Segment struct {
 	Nanos    int64 // packet time
 }
 
-// Chunk is what a direction has that was not consumed. It is valid during the call.
+// Chunk is the bytes of a direction that are in order and not consumed. It is valid
+// during the call.
 type Chunk struct {
 	Data []byte
-	// Pieces tell which frame brought which bytes of Data; they lie side by side.
+	// Pieces are the frames that brought Data, in order and without gaps.
 	// Where segments are many and short, one piece stands for several: then Frame
 	// is the latest of theirs.
-	Pieces []Piece
+	Pieces []TimedPiece
 }
 
-// Piece says which frame brought which bytes of a Chunk, and when.
-type Piece struct {
+// TimedPiece records which frame brought which bytes of a Chunk, and when.
+type TimedPiece struct {
 	reassembly.Piece
 	Nanos int64
 }
 
-// join makes p stand for a frame more.
-func (p *Piece) join(frame uint64, nanos int64) {
+// addFrame makes p stand for one more frame.
+func (p *TimedPiece) addFrame(frame uint64, nanos int64) {
 	if frame >= p.Frame {
 		p.Frame, p.Nanos = frame, nanos
 	}
 }
 
-// Reason says why a stream is interrupted or over.
+// Reason is why a stream is interrupted or over.
 type Reason uint8
 
 // The reasons. After the first three the stream goes on.
 const (
-	Lost     Reason = iota // the capture lost segments
+	Lost     Reason = iota // segments are missing in the capture
 	Cut                    // the snap length cut a segment
-	GivenUp                // memory was needed, or the direction had all it may have
-	Finished               // its sender had no more to say
-	Reset                  // one of the ends broke the connection off
+	GivenUp                // other connections needed the memory, or Limits.DirBytes was reached
+	Finished               // its sender closed it, with a FIN
+	Reset                  // one of the ends reset the connection
 	Reused                 // a new connection has the same ends
 	Ended                  // the capture ended
 	Expired                // nothing came for too long
 	Evicted                // there were too many connections
 )
 
-// Break says why bytes that were offered go no further.
+// Break is an interruption of a direction, or its end.
 type Break struct {
 	Why Reason
-	Len uint64 // Lost, Cut, GivenUp: bytes that are missing before what comes next
+	Len uint64 // Lost, Cut, GivenUp: number of missing bytes
 }
 
 // Sink receives the streams. Of the Assembler's methods it may call Ignore
 // and Offer, and those only for the connection that it was called for.
 type Sink interface {
 	// Data offers all unconsumed bytes of direction dir, the index of their sender
-	// in Ends. It returns how many of them the sink is through with, and how many
-	// bytes it wants to see, counted after those, before it is asked again; with
-	// 0 any.
+	// in Ends. It returns how many of them the sink has consumed, and how many
+	// bytes after those there must be before Data is called again; 0 is any number.
 	Data(c *Conn, dir int, ch *Chunk) (done, need int)
-	// Break says that direction dir is interrupted or over. The unconsumed bytes in
-	// front, if any, are dropped afterwards. After Lost, Cut and GivenUp bytes may
-	// follow that lie after the hole. So may after Finished and Reset, without a
-	// hole, when those turn out to be forged.
+	// Break reports that direction dir is interrupted or over. ch has the unconsumed
+	// bytes before that, which are dropped afterwards. After Lost, Cut and GivenUp bytes
+	// may follow that lie after the hole. They may also follow, without a hole, after
+	// a Finished or Reset that was forged.
 	Break(c *Conn, dir int, ch *Chunk, b Break)
-	// Conflict says that the segment in frame has n bytes of direction dir that
+	// Conflict reports that the segment in frame has n bytes of direction dir that
 	// differ from those that came before and are still kept. The earlier ones are
-	// used; what the receiver did, nobody knows.
+	// used; which ones the receiver used is unknown.
 	Conflict(c *Conn, dir int, frame uint64, n int)
-	// Close says that the connection is forgotten: its Slot may be used again. Both
+	// Close reports that the connection was removed: its Slot may be used again. Both
 	// directions had a last Break before, unless the connection was ignored.
 	Close(c *Conn)
 }
@@ -97,21 +108,21 @@ type Sink interface {
 // Counters are running totals.
 type Counters struct {
 	Segments      uint64 // given to Add
-	Stray         uint64 // of no known connection, and beginning none
-	Odd           uint64 // a SYN that would end the connection too; not used
+	Stray         uint64 // segments of no known connection that begin none
+	BadFlags      uint64 // segments with SYN and with FIN or RST; not used
 	Conns         uint64 // connections begun
-	Ignored       uint64 // connections that the sink wanted no more of
+	Ignored       uint64 // connections that the sink asked to ignore
 	Bytes         uint64 // delivered, in order
 	Retransmitted uint64 // segments whose bytes had all been delivered, declared missing or kept
 	OutOfOrder    uint64 // segments kept after a hole
 	Outside       uint64 // segments whose number is too far from the expected one
 	Conflicts     uint64 // segments that contradict bytes that are kept
-	Gaps          uint64 // holes that the capture left
+	Gaps          uint64 // holes of segments that the capture does not have
 	GapBytes      uint64 // bytes in them
-	Cut           uint64 // holes that the snap length left
+	Cut           uint64 // holes of bytes that the snap length cut
 	CutBytes      uint64 // bytes in them
 	GivenUp       uint64 // bytes dropped for memory
-	RivalSYNs     uint64 // SYNs that would replace a connection that lives; remembered
+	RivalSYNs     uint64 // SYNs that would replace a connection that lives; kept until data confirms them
 	Reused        uint64 // connections replaced by new ones with the same ends
 	Expired       uint64 // connections that were silent too long
 	Evicted       uint64 // connections that had to make room
@@ -123,25 +134,25 @@ type Counters struct {
 type Assembler struct {
 	Counters Counters
 
-	sink   Sink
-	lim    Limits
-	now    int64
-	looked int64 // when timers was called last
+	sink      Sink
+	lim       Limits
+	now       int64
+	timersRan int64 // when runTimers was called last
 
 	index   *lru.Table[key, uint32] // slots
 	conns   []*Conn                 // by slot; each is used again
-	unused  *Conn                   // chained by the links of their class
+	unused  *Conn                   // chained by links[byClass]
 	classes [numClasses]list
-	holding list // connections that keep bytes or wait for them
-	walk    []*Conn
+	holding list    // connections that keep bytes or wait for them
+	walk    []*Conn // scratch of runTimers
 
 	mem   spans
 	chunk Chunk
-	one   [1]Piece // of a chunk that was not kept
+	one   [1]TimedPiece // of a chunk of one segment that is not kept
 }
 
-// New returns an Assembler. Memory for connections and for bytes that wait is taken
-// when the first need it, up to the limits, and kept.
+// New returns an Assembler. It takes memory for connections and for bytes that wait when
+// they need it, up to the limits, and keeps it.
 func New(l Limits, s Sink) *Assembler {
 	l = l.withDefaults()
 	a := &Assembler{
@@ -159,29 +170,30 @@ func New(l Limits, s Sink) *Assembler {
 	return a
 }
 
-// Add takes the next segment of the capture.
+// Add adds the next segment of the capture. What it brings is passed to the Sink before
+// Add returns.
 func (a *Assembler) Add(s *Segment) {
 	a.Counters.Segments++
 	a.advance(s.Nanos)
-	if a.now-a.looked >= timersEvery {
-		a.timers()
+	if a.now-a.timersRan >= timersEvery {
+		a.runTimers()
 	}
 	f := s.TCP.Flags
 	if f&netlayer.FlagSYN != 0 && f&(netlayer.FlagRST|netlayer.FlagFIN) != 0 {
-		a.Counters.Odd++
+		a.Counters.BadFlags++
 		return
 	}
 	k, side := keyOf(s.Src, s.Dst)
-	c := a.connection(k, side, s)
+	c := a.findOrBegin(k, side, s)
 	if c == nil {
 		return
 	}
-	a.touch(c)
+	a.markUsed(c)
 	c.Segments++
 	if len(s.Data) > 0 {
 		c.DataSegments++
 	}
-	if c.ignored {
+	if c.isIgnored {
 		return
 	}
 	switch {
@@ -189,27 +201,27 @@ func (a *Assembler) Add(s *Segment) {
 		a.reset(c, side, s)
 	default:
 		if f&netlayer.FlagSYN == 0 {
-			c.established = true
+			c.isEstablished = true
 		}
 		if f&netlayer.FlagACK != 0 {
 			a.acknowledge(&c.halves[1-side], s.TCP.Ack)
 		}
-		a.arrive(c, side, s)
+		a.receiveData(c, side, s)
 	}
-	a.settle(c)
+	a.updateLists(c)
 }
 
-// Tick says that packet time has come to nanos, and gives up the holes and the
-// connections that have waited long enough. Time that goes backwards stands still
+// Tick advances packet time to nanos, skips the holes that have waited too long and
+// closes the connections that have expired. Time that goes backwards stands still
 // instead.
 func (a *Assembler) Tick(nanos int64) {
 	a.advance(nanos)
-	a.timers()
+	a.runTimers()
 }
 
-// Flush says that the capture ends at nanos: everything is delivered as Ended, in
-// the order in which connections were last heard of within their kind. The
-// Assembler is empty afterwards and can be used again.
+// Flush ends the capture at nanos: it closes all connections as Ended, by class, and
+// within one in the order of their last segments. The Assembler is empty afterwards and
+// can be used again.
 func (a *Assembler) Flush(nanos int64) {
 	a.Tick(nanos)
 	for a.index.Len() > 0 { // a class may get more while a later one is closed
@@ -219,16 +231,16 @@ func (a *Assembler) Flush(nanos int64) {
 			}
 		}
 	}
-	a.now, a.looked = 0, 0
+	a.now, a.timersRan = 0, 0
 }
 
-// Offer shows the Sink what direction dir of c keeps, however little that is: the
-// Sink has changed its mind about need. It may be called from Data for the other
-// direction.
+// Offer calls Data with the bytes of direction dir of c that wait, however few: the need
+// that the Sink returned last does not count any more. It may be called from Data for the
+// other direction.
 func (a *Assembler) Offer(c *Conn, dir int) {
 	side := c.sides()[dir]
 	h := &c.halves[side]
-	if h.waits == 0 || c.ignored {
+	if h.waits == 0 || c.isIgnored {
 		return
 	}
 	was := a.chunk // of the call that this one is within
@@ -237,18 +249,19 @@ func (a *Assembler) Offer(c *Conn, dir int) {
 	a.chunk = was
 }
 
-// Ignore says that c is of no interest: nothing of it is kept or delivered any
-// more except Close. It stays in the table, so that its segments cost a look-up.
+// Ignore drops what is kept of c and stops all calls for it except Close. The connection
+// stays in the table, so that its further segments cost a look-up only and begin no new
+// one.
 func (a *Assembler) Ignore(c *Conn) {
-	if c.ignored {
+	if c.isIgnored {
 		return
 	}
 	a.Counters.Ignored++
-	c.ignored = true
+	c.isIgnored = true
 	for side := range c.halves {
-		a.drop(&c.halves[side])
+		a.releaseAll(&c.halves[side])
 	}
-	a.settle(c)
+	a.updateLists(c)
 }
 
 func (a *Assembler) advance(nanos int64) {

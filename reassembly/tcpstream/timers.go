@@ -1,48 +1,48 @@
 package tcpstream
 
-// hole is the first one of a direction: bytes that are missing before a run or
-// a FIN.
+// hole is a stretch of missing bytes before a run or a FIN of a direction.
 type hole struct {
 	len   uint32
-	since int64
-	acked int64 // never if the other end did not acknowledge all of it
+	since int64 // when the first segment after it came
+	acked int64 // when the other end had acknowledged all of it, or never
 }
 
-// hole returns it; ok is false if nothing is missing.
-func (a *Assembler) hole(h *half) (f hole, ok bool) {
+// firstHole returns the first hole of a direction; ok is false if there is none.
+func (a *Assembler) firstHole(h *half) (f hole, ok bool) {
 	if h.runs != 0 {
 		r := &a.mem.items[h.runs]
 		return hole{r.seq - h.next, r.since, r.acked}, true
 	}
-	if h.fin && int32(h.finSeq-h.next) > 0 {
+	if h.hasFIN && int32(h.finSeq-h.next) > 0 {
 		return hole{h.finSeq - h.next, h.finSince, h.finAcked}, true
 	}
 	return hole{}, false
 }
 
-// due reports whether a hole has waited long enough. As long as its start is being
-// filled, the sender is at work, and what follows it may be forged.
-func (a *Assembler) due(h *half, f hole) bool {
+// isDue reports whether a hole has waited long enough to be skipped. As long as bytes
+// arrive at its start, it waits on: the sender still sends them, and what lies after the
+// hole may be forged.
+func (a *Assembler) isDue(h *half, f hole) bool {
 	if f.acked != never && a.now-f.acked >= ackWait {
 		return true
 	}
 	return a.now-max(f.since, h.filled) >= holeWait
 }
 
-// timers gives up the holes and connections whose time is over.
-func (a *Assembler) timers() {
-	a.looked = a.now
+// runTimers skips the holes that are due and closes the connections that have expired.
+func (a *Assembler) runTimers() {
+	a.timersRan = a.now
 	a.walk = a.walk[:0]
 	for c := a.holding.oldest; c != nil; c = c.links[byHolding].next {
 		a.walk = append(a.walk, c)
 	}
-	for _, c := range a.walk { // none is closed here, and which ones hold may change
-		a.overdue(c)
+	for _, c := range a.walk { // a copy of the list, which skipOverdueHoles changes
+		a.skipOverdueHoles(c)
 	}
 	for cl := range a.classes {
 		l := &a.classes[cl]
-		for l.oldest != nil && a.now-l.oldest.last >= a.patience(class(cl)) {
-			if !l.oldest.over() {
+		for l.oldest != nil && a.now-l.oldest.last >= a.maxSilence(class(cl)) {
+			if !l.oldest.isOver() {
 				a.Counters.Expired++
 			}
 			a.close(l.oldest, Expired)
@@ -50,18 +50,18 @@ func (a *Assembler) timers() {
 	}
 }
 
-// overdue gives up the holes of c whose time is over.
-func (a *Assembler) overdue(c *Conn) {
+// skipOverdueHoles skips the holes of c that are due.
+func (a *Assembler) skipOverdueHoles(c *Conn) {
 	for _, side := range c.sides() {
 		h := &c.halves[side]
-		for !c.ignored {
-			f, ok := a.hole(h)
-			if !ok || !a.due(h, f) {
+		for !c.isIgnored {
+			f, ok := a.firstHole(h)
+			if !ok || !a.isDue(h, f) {
 				break
 			}
 			a.skip(c, side, Lost, f.len)
-			a.reach(c, side)
+			a.endAtFIN(c, side)
 		}
 	}
-	a.settle(c)
+	a.updateLists(c)
 }

@@ -1,7 +1,8 @@
-// Package counters is the one list of what qsniff counts: of each counter its name for
-// programs, its words for people, a sentence for the manual, and where to take it from.
-// Text, JSON, standard error and docs/counters.md all read it. It counts nothing itself:
-// each stage does, and a test holds the structs of all stages against the list.
+// Package counters is the one list of what qsniff counts. Each entry has a name for
+// programs, words for people, a sentence for the manual, and a function that gets the
+// number. Text, JSON, standard error and docs/counters.md are all made from it. It counts
+// nothing itself: each stage does, and a test compares the structs of all stages with
+// the list.
 package counters
 
 import (
@@ -15,11 +16,12 @@ import (
 	"qsniff/stats"
 )
 
-// Result is what the stages of a run counted. What a command does not have stays zero.
+// Result holds what the stages of a run counted. The parts that a command does not have
+// stay zero.
 type Result struct {
 	Run    tally.Run
 	Stats  stats.Summary
-	Floods flood.Unnamed
+	Floods flood.Omitted
 	Seen   flood.Seen
 	Proofs proof.Summary
 	Limits limiter.Summary
@@ -27,7 +29,7 @@ type Result struct {
 	Live   Live
 }
 
-// Live counts packets that a live capture lost on their way.
+// Live counts packets that arrived during a live capture and were not decoded.
 type Live struct {
 	Kernel, Card uint64 // dropped by the kernel, by network cards
 	Undecoded    uint64 // because the output was not read in time
@@ -37,19 +39,19 @@ type Live struct {
 type Entry struct {
 	Name string // in JSON, unique in its group
 	Group
-	Always bool   // JSON has it even if it is zero
-	Label  string // a phrase for the page of stats, see Expand; empty: only stats -v and JSON have it
-	Hint   string // a sentence for standard error, see Expand; empty: it takes nothing from what was found
-	Doc    string // a sentence for the manual
-	Get    func(*Result) uint64
+	IsAlwaysInJSON bool   // JSON has it even if it is zero
+	Label          string // a phrase for the page of stats, see Expand; empty: only stats -v and JSON have it
+	Hint           string // a sentence for standard error, see Expand; empty: the counter means that nothing is missing
+	Doc            string // a sentence for the manual
+	Get            func(*Result) uint64
 }
 
-// Group is where a counter stands in the output, and what it is about.
+// Group is a section of the output, with the counters about one subject.
 type Group uint8
 
-// The groups, in the order of the output. Those from Totals to Servers are members of
-// the object that stats -o json writes, Input to Tables are objects in it. Those after it
-// are told in sentences only.
+// The groups, in the order of the output. The counters from Totals to Servers are members
+// of the object that stats -o json writes; Reassembly, Input and Tables are objects in it.
+// The counters of the groups after those are printed in sentences only.
 const (
 	Totals Group = iota
 	Requests
@@ -65,8 +67,8 @@ const (
 	NumGroups
 )
 
-// names are the titles of the groups in the manual, and the names of objects in JSON.
-var names = [NumGroups]struct{ object, title string }{
+// groupNames are the titles of the groups in the manual, and the names of objects in JSON.
+var groupNames = [NumGroups]struct{ object, title string }{
 	Totals:     {"", "What was read"},
 	Requests:   {"", "Requests and replies"},
 	Servers:    {"", "Servers"},
@@ -80,40 +82,41 @@ var names = [NumGroups]struct{ object, title string }{
 	Capture:    {"", "Live captures"},
 }
 
-// Object is the name of the group's object in the JSON of stats; empty where it has none.
-func (g Group) Object() string { return names[g].object }
+// Object returns the name of the group's object in the JSON of stats, or "" if it has none.
+func (g Group) Object() string { return groupNames[g].object }
 
-// Title is the group's title in the manual.
-func (g Group) Title() string { return names[g].title }
+// Title returns the group's title in the manual.
+func (g Group) Title() string { return groupNames[g].title }
 
-// Printed reports whether stats -o json and stats -v print the counters of the group.
-func (g Group) Printed() bool { return g <= Tables }
+// IsPrinted reports whether stats -o json and stats -v print the counters of the group.
+func (g Group) IsPrinted() bool { return g <= Tables }
 
 // All lists every counter by group, in the order of the output.
-var All = slices.Concat(totals, joined, input, live)
+var All = slices.Concat(totals, reassembly, input, others)
 
-// Of lists the counters of a group.
+// Of returns the counters of a group.
 func Of(g Group) []Entry {
 	return slices.DeleteFunc(slices.Clone(All), func(e Entry) bool { return e.Group != g })
 }
 
-// Labels are the phrases about the counters of a group that are not zero.
+// Labels returns the phrases about the counters of a group that are not zero.
 func (r *Result) Labels(g Group) []string {
-	return r.phrases(func(e *Entry) string { return e.Label }, grouped, g)
+	return r.phrases(func(e *Entry) string { return e.Label }, formatGrouped, g)
 }
 
-// Hints are the sentences about what may be missing from what was found, for those
+// Hints returns the sentences about what may be missing from the output, for those
 // counters of the groups that are not zero.
 func (r *Result) Hints(groups ...Group) []string {
-	return r.phrases(func(e *Entry) string { return e.Hint }, plain, groups...)
+	return r.phrases(func(e *Entry) string { return e.Hint }, formatPlain, groups...)
 }
 
-func (r *Result) phrases(of func(*Entry) string, write func(uint64) string, groups ...Group) (said []string) {
+// phrases returns the texts that textOf has for the counters of groups that are not zero.
+func (r *Result) phrases(textOf func(*Entry) string, write func(uint64) string, groups ...Group) (texts []string) {
 	for i := range All {
 		e := &All[i]
-		if text := of(e); text != "" && slices.Contains(groups, e.Group) && e.Get(r) > 0 {
-			said = append(said, r.Expand(e, text, write))
+		if text := textOf(e); text != "" && slices.Contains(groups, e.Group) && e.Get(r) > 0 {
+			texts = append(texts, r.Expand(e, text, write))
 		}
 	}
-	return said
+	return texts
 }

@@ -17,7 +17,7 @@ var uncounted = map[string]string{
 	"Stats.Others":          "a reason in the list of what is left out",
 	"Stats.SeriesStart":     "a time",
 	"Stats.Interval":        "a length of time",
-	"Proofs.Seen":           "says why nobody is proven",
+	"Proofs.Counts":         "says why nobody is proven",
 	"Limits.Clients":        "the headline of the replay",
 	"Limits.ShutOut":        "likewise",
 	"Limits.Model":          "what was asked for",
@@ -96,7 +96,7 @@ func TestEntries(t *testing.T) {
 			t.Errorf("%s: %q is not a sentence", e.Name, e.Doc)
 		}
 		for _, text := range []string{e.Label, e.Hint} {
-			if got := (&Result{}).Expand(e, text, plain); strings.ContainsAny(got, "{}|") {
+			if got := (&Result{}).Expand(e, text, formatPlain); strings.ContainsAny(got, "{}|") {
 				t.Errorf("%s: %q", e.Name, got)
 			}
 		}

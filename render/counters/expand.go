@@ -9,16 +9,17 @@ import (
 	"qsniff/internal/digits"
 )
 
-// hole is a place of a label or a hint that a number fills.
-var hole = regexp.MustCompile(`\{([a-z_]*)(: ([^}]+))?\}`)
+// placeholder matches a place in a label or a hint where Expand puts a number.
+var placeholder = regexp.MustCompile(`\{([a-z_]*)(: ([^}]+))?\}`)
 
-// Expand fills the holes of a label or a hint of e: {} is its number, as write writes it,
-// {name} that of another counter of its group, {: gap} and {: query|queries} the number
-// with its noun, the plural where an s does not make it, and {: B} a number of bytes.
+// Expand returns a label or a hint of e with numbers for its placeholders, formatted by
+// write. {} is e's number, {name} that of another counter of its group, {: gap} the number
+// with its noun, {: query|queries} the same with the plural where that is not made by an
+// s, and {: B} a number of bytes.
 func (r *Result) Expand(e *Entry, text string, write func(uint64) string) string {
-	return hole.ReplaceAllStringFunc(text, func(found string) string {
-		m := hole.FindStringSubmatch(found)
-		n := named(e, m[1]).Get(r)
+	return placeholder.ReplaceAllStringFunc(text, func(found string) string {
+		m := placeholder.FindStringSubmatch(found)
+		n := find(e, m[1]).Get(r)
 		switch m[3] {
 		case "":
 			return write(n)
@@ -29,12 +30,12 @@ func (r *Result) Expand(e *Entry, text string, write func(uint64) string) string
 	})
 }
 
-// grouped and plain write numbers on pages and on standard error.
-func grouped(n uint64) string { return digits.Grouped(int64(min(n, 1<<63-1))) }
-func plain(n uint64) string   { return strconv.FormatUint(n, 10) }
+// formatGrouped formats a number for a page, formatPlain for standard error.
+func formatGrouped(n uint64) string { return digits.Grouped(int64(min(n, 1<<63-1))) }
+func formatPlain(n uint64) string   { return strconv.FormatUint(n, 10) }
 
-// named is the counter of that name beside e; e itself if name is empty.
-func named(e *Entry, name string) *Entry {
+// find returns the counter of that name in e's group, or e itself if name is empty.
+func find(e *Entry, name string) *Entry {
 	if name == "" {
 		return e
 	}

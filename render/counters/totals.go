@@ -1,31 +1,30 @@
 package counters
 
-// totals are the counters that stats prints in tables and sentences of its own.
+// totals lists the counters that stats prints in tables and sentences of its own.
 var totals = []Entry{
-	{Name: "packets", Group: Totals, Always: true, Doc: "Packets that were read.",
+	{Name: "packets", Group: Totals, IsAlwaysInJSON: true, Doc: "Packets that were read.",
 		Get: func(r *Result) uint64 { return r.Run.Packets }},
-	{Name: "bytes", Group: Totals, Always: true, Doc: "Bytes of them that were captured.",
+	{Name: "bytes", Group: Totals, IsAlwaysInJSON: true, Doc: "Bytes of them that were captured.",
 		Get: func(r *Result) uint64 { return r.Run.Bytes }},
 
-	{Name: "requests", Group: Requests, Always: true, Doc: "Requests to servers.",
+	{Name: "requests", Group: Requests, IsAlwaysInJSON: true, Doc: "Requests to servers.",
 		Get: func(r *Result) uint64 { return r.Stats.Requests }},
-	{Name: "replies", Group: Requests, Always: true, Doc: "Replies of servers, challenges among them.",
+	{Name: "replies", Group: Requests, IsAlwaysInJSON: true, Doc: "Replies of servers, challenges among them.",
 		Get: func(r *Result) uint64 { return r.Stats.Replies }},
-	{Name: "answered", Group: Requests, Always: true, Doc: "Requests that were answered.",
+	{Name: "answered", Group: Requests, IsAlwaysInJSON: true, Doc: "Requests that were answered.",
 		Get: func(r *Result) uint64 { return r.Stats.Answered }},
-	{Name: "unanswered", Group: Requests, Always: true, Doc: "Requests that were not, though the whole wait lies inside the capture.",
+	{Name: "unanswered", Group: Requests, IsAlwaysInJSON: true, Doc: "Requests that were not, though the whole wait lies inside the capture.",
 		Get: func(r *Result) uint64 { return r.Stats.Unanswered }},
-	{Name: "late", Group: Requests, Always: true, Doc: "Answers after the end of the wait.",
+	{Name: "late", Group: Requests, IsAlwaysInJSON: true, Doc: "Answers after the end of the wait.",
 		Get: func(r *Result) uint64 { return r.Stats.Late }},
 
-	{Name: "servers_not_listed", Group: Servers, Always: true, Doc: "Servers that are not in the list, because it is full.",
-		Get: func(r *Result) uint64 { return r.Stats.ServersLeft }},
-	{Name: "servers_forgotten", Group: Servers, Always: true, Doc: "Times that a server was evicted from the table for another one.",
-		Get: func(r *Result) uint64 { return r.Stats.ServersForgotten }},
+	{Name: "servers_not_listed", Group: Servers, IsAlwaysInJSON: true, Doc: "Servers that are not in the list, because it is full.",
+		Get: func(r *Result) uint64 { return r.Stats.ServersUnlisted }},
+	{Name: "servers_forgotten", Group: Servers, IsAlwaysInJSON: true, Doc: "Times that a server was evicted from the table for another one.",
+		Get: func(r *Result) uint64 { return r.Stats.ServersEvicted }},
 }
 
-// input are the counters of what was wrong with the input, and of what tables had no
-// room for.
+// input lists the counters of faults of the input, and of evictions from tables.
 var input = []Entry{
 	{Name: "packets_lost", Group: Input, Hint: "the capturing program lost {: packet}: what looks unanswered may not have been",
 		Doc: "Packets that the capturing program says it lost.",

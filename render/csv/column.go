@@ -10,7 +10,8 @@ type Column struct {
 	def  *dissect.Def
 }
 
-// meta is what a column shows that is no field of one protocol.
+// meta selects what a column shows: a field of one protocol, the field with a role in any
+// protocol, or a property that every message has.
 type meta uint8
 
 const (
@@ -31,7 +32,7 @@ const (
 	metaFindings
 )
 
-// metas lists the columns that every message has, in the order of the default.
+// metas lists the columns that belong to no protocol, in the order of the default.
 var metas = []Column{
 	{Name: "frame", meta: metaFrame},
 	{Name: "time", meta: metaTime},
@@ -52,12 +53,12 @@ var metas = []Column{
 	{Name: "findings", meta: metaFindings},
 }
 
-// DefaultColumns are the columns where none are chosen.
+// DefaultColumns returns the columns of a table for which none were chosen.
 func DefaultColumns() []Column { return append([]Column(nil), metas...) }
 
-// ColumnNamed returns the column of a name: one of the default columns, or a field
-// of a protocol. It reports false where there is none.
-func ColumnNamed(name string, protos []*dissect.Proto) (Column, bool) {
+// ColumnNamed returns the column with a name: a default column, a field of one of protos,
+// or a field that belongs to no protocol. ok is false where there is none.
+func ColumnNamed(name string, protos []*dissect.Proto) (c Column, ok bool) {
 	for _, c := range metas {
 		if c.Name == name {
 			return c, true

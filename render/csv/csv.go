@@ -1,11 +1,11 @@
 // Package csv renders one message as one line of comma-separated values (RFC
-// 4180), for spreadsheets and simple scripts. It knows definitions of fields, not
-// protocols. What a message has more than once stands in one cell, with semicolons
-// between. It is not a lossless form: package jsonl is.
+// 4180), for spreadsheets and simple scripts. Columns come from the definitions of
+// fields; it names no protocol. Values that a message has more than once are in one cell,
+// with semicolons between. It is not a lossless form: package jsonl is.
 //
 // Text from the network is harmless to a terminal and to a spreadsheet: control
 // and invisible characters are written as escapes, and a cell that a spreadsheet
-// would run as a formula gets an apostrophe in front.
+// would run as a formula begins with an apostrophe.
 package csv
 
 import (
@@ -36,26 +36,26 @@ func New(opt Options) *Renderer {
 	return &Renderer{opt}
 }
 
-// Header appends the line of column names.
-func (r *Renderer) Header(dst []byte) []byte {
+// AppendHeader appends the line of column names.
+func (r *Renderer) AppendHeader(dst []byte) []byte {
 	for i := range r.opt.Columns {
-		dst = separate(dst, i)
+		dst = appendComma(dst, i)
 		dst = append(dst, r.opt.Columns[i].Name...)
 	}
 	return append(dst, "\r\n"...)
 }
 
-// Append appends e as a line. What is no message is left out: a reply that was
-// joined from messages repeats them.
+// Append appends e as a line. It appends nothing for a reply that was joined from several
+// messages: these have lines of their own.
 func (r *Renderer) Append(dst []byte, e *render.Event) []byte {
 	if e.Record != "" {
 		return dst
 	}
 	for i := range r.opt.Columns {
-		dst = separate(dst, i)
+		dst = appendComma(dst, i)
 		lo := len(dst)
-		dst = r.cell(dst, e, &r.opt.Columns[i])
-		dst = quote(dst, lo)
+		dst = r.appendCell(dst, e, &r.opt.Columns[i])
+		dst = quoteCell(dst, lo)
 	}
 	return append(dst, "\r\n"...)
 }
@@ -63,14 +63,14 @@ func (r *Renderer) Append(dst []byte, e *render.Event) []byte {
 // AppendRecord appends a finding as a line whose source is the server.
 func (r *Renderer) AppendRecord(dst []byte, x *render.Record) []byte {
 	for i := range r.opt.Columns {
-		dst = separate(dst, i)
+		dst = appendComma(dst, i)
 		switch r.opt.Columns[i].meta {
 		case metaFrame:
 			if n := len(x.Frames); n > 0 {
 				dst = strconv.AppendUint(dst, x.Frames[n-1], 10)
 			}
 		case metaTime:
-			dst = r.time(dst, x.Nanos, x.Start, &x.Hole)
+			dst = r.appendTime(dst, x.Nanos, x.Start, &x.Hole)
 		case metaSrc:
 			dst = appendEnd(dst, x.Server)
 		case metaDst:
@@ -82,30 +82,30 @@ func (r *Renderer) AppendRecord(dst []byte, x *render.Record) []byte {
 	return append(dst, "\r\n"...)
 }
 
-func separate(dst []byte, i int) []byte {
+func appendComma(dst []byte, i int) []byte {
 	if i > 0 {
 		return append(dst, ',')
 	}
 	return dst
 }
 
-// cell appends the value of one column.
-func (r *Renderer) cell(dst []byte, e *render.Event, c *Column) []byte {
+// appendCell appends the value of one column.
+func (r *Renderer) appendCell(dst []byte, e *render.Event, c *Column) []byte {
 	m := e.Msg
 	switch c.meta {
 	case metaField:
-		return r.fields(dst, m, c.def)
+		return r.appendFields(dst, m, c.def)
 	case metaRole:
 		for i := range m.Fields {
 			if m.Fields[i].Def.Role == c.role {
-				return r.value(dst, m, i)
+				return r.appendValue(dst, m, i)
 			}
 		}
 		return dst
 	case metaFrame:
 		return strconv.AppendUint(dst, e.Frame, 10)
 	case metaTime:
-		return r.time(dst, e.Nanos, e.Start, &e.Hole)
+		return r.appendTime(dst, e.Nanos, e.Start, &e.Hole)
 	case metaSrc:
 		return e.Src.AppendTo(dst)
 	case metaDst:
@@ -131,10 +131,10 @@ func (r *Renderer) cell(dst []byte, e *render.Event, c *Column) []byte {
 		}
 		return strconv.AppendUint(dst, e.Exchange.ID, 10)
 	case metaTook:
-		if e.Exchange.Request == 0 || e.Exchange.Took < 0 {
+		if e.Exchange.Request == 0 || e.Exchange.RTT < 0 {
 			return dst
 		}
-		return digits.Millis(dst, e.Exchange.Took)
+		return digits.AppendMillis(dst, e.Exchange.RTT)
 	case metaFindings:
 		return appendIDs(dst, m.Expert)
 	}
@@ -158,8 +158,8 @@ func appendEnd(dst []byte, end netip.AddrPort) []byte {
 	return end.AppendTo(dst)
 }
 
-// fields appends all values of d.
-func (r *Renderer) fields(dst []byte, m *dissect.Message, d *dissect.Def) []byte {
+// appendFields appends all values that m has of d.
+func (r *Renderer) appendFields(dst []byte, m *dissect.Message, d *dissect.Def) []byte {
 	first := true
 	for i := 0; i < len(m.Fields); i++ {
 		if m.Fields[i].Def != d {
@@ -169,7 +169,7 @@ func (r *Renderer) fields(dst []byte, m *dissect.Message, d *dissect.Def) []byte
 			dst = append(dst, ';')
 		}
 		first = false
-		dst = r.value(dst, m, i)
+		dst = r.appendValue(dst, m, i)
 		i += m.Pieces(i) - 1
 	}
 	return dst

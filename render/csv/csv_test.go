@@ -126,10 +126,10 @@ func TestExchange(t *testing.T) {
 		in   render.Exchange
 		want string
 	}{
-		{"none", render.Exchange{Took: -1}, ",\r\n"},
-		{"request", render.Exchange{ID: 5, Took: -1}, "5,\r\n"},
-		{"reply", render.Exchange{ID: 5, Request: 7, Took: 1_240_000}, "5,1.24\r\n"},
-		{"clock set back", render.Exchange{ID: 5, Request: 7, Took: -1}, "5,\r\n"},
+		{"none", render.Exchange{RTT: -1}, ",\r\n"},
+		{"request", render.Exchange{ID: 5, RTT: -1}, "5,\r\n"},
+		{"reply", render.Exchange{ID: 5, Request: 7, RTT: 1_240_000}, "5,1.24\r\n"},
+		{"clock set back", render.Exchange{ID: 5, Request: 7, RTT: -1}, "5,\r\n"},
 	} {
 		e := event(t, "", 0, func(*dissect.Cursor) {})
 		e.Exchange = tc.in
@@ -153,7 +153,7 @@ func TestClocks(t *testing.T) {
 		if got := string(column(t, "time", Options{Clock: tc.clock}).Append(nil, e)); got != tc.want+"\r\n" {
 			t.Errorf("clock %d\ngot  %q\nwant %q", tc.clock, got, tc.want)
 		}
-		if e.Hole.Open != (tc.clock == render.Delta) {
+		if e.Hole.IsSet != (tc.clock == render.Delta) {
 			t.Errorf("clock %d: hole %+v", tc.clock, e.Hole)
 		}
 	}
@@ -165,7 +165,7 @@ func TestLines(t *testing.T) {
 	r := New(Options{})
 	e := event(t, "x\x00\x05", 3, func(c *dissect.Cursor) { c.CString(&defName); c.U8(&defCount) })
 	e.Msg.Expert = []finding.Expert{{Code: &dissect.TooManyFields}, {Code: &dissect.Deprecated}}
-	out := r.Append(r.Header(nil), e)
+	out := r.Append(r.AppendHeader(nil), e)
 	out = r.AppendRecord(out, &render.Record{Nanos: 1, Frames: []uint64{3, 9}, Expert: &finding.Expert{Code: &dissect.TooManyFields}, Server: dissecttest.Server})
 	e.Record = "reply"
 	out = r.Append(out, e)

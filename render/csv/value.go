@@ -14,16 +14,16 @@ import (
 
 const redacted = "<redacted>"
 
-// value appends the value that starts with field i: several fields where there
-// are secrets in a text.
-func (r *Renderer) value(dst []byte, m *dissect.Message, i int) []byte {
+// appendValue appends the value that begins with field i. A text with secrets in it is
+// several fields.
+func (r *Renderer) appendValue(dst []byte, m *dissect.Message, i int) []byte {
 	for j := i; j < i+m.Pieces(i); j++ {
-		dst = r.piece(dst, m, &m.Fields[j])
+		dst = r.appendPiece(dst, m, &m.Fields[j])
 	}
 	return dst
 }
 
-func (r *Renderer) piece(dst []byte, m *dissect.Message, f *dissect.Field) []byte {
+func (r *Renderer) appendPiece(dst []byte, m *dissect.Message, f *dissect.Field) []byte {
 	d := f.Def
 	switch {
 	case d.Flags&dissect.Secret != 0 && !r.opt.ShowSecrets:
@@ -54,10 +54,9 @@ func appendFloat(dst []byte, f *dissect.Field) []byte {
 	return strconv.AppendFloat(dst, v, 'g', -1, bits)
 }
 
-// appendText appends text with an apostrophe in front where a spreadsheet would
-// take it for a formula, and with escapes in place of what cannot be seen. The
-// backslash stays single: a cell is for people and for spreadsheets, and names
-// have backslashes.
+// appendText appends text with escapes in place of characters that cannot be seen, after
+// an apostrophe where a spreadsheet would take it for a formula. A backslash stays single:
+// a cell is for people and for spreadsheets, and names have backslashes.
 func appendText(dst, b []byte) []byte {
 	if len(b) > 0 && bytes.IndexByte([]byte("=+-@\t\r\n"), b[0]) >= 0 {
 		dst = append(dst, '\'')
@@ -65,9 +64,9 @@ func appendText(dst, b []byte) []byte {
 	return display.AppendVisible(dst, b)
 }
 
-// quote puts quotes around the cell that starts at offset lo and ends dst, if it
+// quoteCell puts quotes around the cell that starts at offset lo and ends dst, if the cell
 // needs them.
-func quote(dst []byte, lo int) []byte {
+func quoteCell(dst []byte, lo int) []byte {
 	if !bytes.ContainsAny(dst[lo:], ",\"\r\n") && (lo == len(dst) || dst[lo] != '\'') {
 		return dst
 	}
@@ -90,10 +89,11 @@ func quote(dst []byte, lo int) []byte {
 	return dst
 }
 
-// time appends a time; the absolute one in the form of the JSON output.
-func (r *Renderer) time(dst []byte, nanos, start int64, h *render.Hole) []byte {
+// appendTime appends a time by the clock of the options; the absolute one is in UTC, as in
+// JSON.
+func (r *Renderer) appendTime(dst []byte, nanos, start int64, h *render.Hole) []byte {
 	if r.opt.Clock != render.Absolute {
-		return r.opt.Clock.Seconds(dst, nanos, start, 0, h)
+		return r.opt.Clock.AppendSeconds(dst, nanos, start, 0, h)
 	}
 	lo := len(dst)
 	dst = jsonw.Time(dst, nanos)

@@ -33,21 +33,21 @@ type scribe struct{ render.Renderer }
 
 func (scribe) AppendDialogue(dst []byte, d *render.Dialogue) []byte {
 	dst = strconv.AppendUint(dst, d.ID, 10)
-	if d.Stream {
+	if d.IsStream {
 		dst = append(dst, " stream"...)
 	} else {
 		dst = append(append(dst, ' '), d.Outcome.String()...)
 	}
-	if d.Took >= 0 {
-		dst = strconv.AppendInt(append(dst, " took "...), d.Took/ms, 10)
+	if d.RTT >= 0 {
+		dst = strconv.AppendInt(append(dst, " took "...), d.RTT/ms, 10)
 	}
-	if d.Trip >= 0 {
-		dst = strconv.AppendInt(append(dst, " trip "...), d.Trip/ms, 10)
+	if d.ChallengeRTT >= 0 {
+		dst = strconv.AppendInt(append(dst, " trip "...), d.ChallengeRTT/ms, 10)
 	}
-	if d.Continues {
+	if d.HasEarlier {
 		dst = append(dst, " continues"...)
 	}
-	if d.Open {
+	if d.IsUnfinished {
 		dst = append(dst, " open"...)
 	}
 	for i := range d.Turns {
@@ -93,36 +93,36 @@ func event(c *Collector, out []byte, line string) []byte {
 	if len(words) > 4 {
 		id = number(4)
 	}
-	t := Turn{Turn: render.Turn{Text: []byte(what + words[0]), Frame: frame, Nanos: nanos}, First: frame, Wanted: frame == c.Frame()}
+	t := Turn{Turn: render.Turn{Text: []byte(what + words[0]), Frame: frame, Nanos: nanos}, First: frame, HasWantedFrame: frame == c.Frame()}
 	f := track.Fact{Frame: frame, Nanos: nanos, Proto: &game, Server: server, Client: client, Packets: 1, Part: track.Part{ID: id, Took: -1, Trip: -1}}
 	switch what {
 	case "silence":
-		return c.Silence(out, &f, nanos)
+		return c.MarkUnanswered(out, &f, nanos)
 	case "close":
-		return c.Close(out, id, nanos)
+		return c.CloseConnection(out, id, nanos)
 	case "note", "refused":
-		t.Record, t.Server, t.Client = true, server, client
+		t.IsRecord, t.Server, t.Client = true, server, client
 		if what == "note" {
 			t.About = id
 		}
-		return c.Record(out, &t)
+		return c.AddRecord(out, &t)
 	case "damage":
-		t.Record = true
-		return c.Record(out, &t)
+		t.IsRecord = true
+		return c.AddRecord(out, &t)
 	case "gap":
-		t.Record, t.Conn = true, id
-		return c.Record(out, &t)
+		t.IsRecord, t.Conn = true, id
+		return c.AddRecord(out, &t)
 	case "tick":
-		return c.Tick(out, nanos)
+		return c.AdvanceTime(out, nanos)
 	case "tcp":
 		t.Conn, f.ID, f.TCP = id, 0, true
-		return c.Message(out, &t, &f)
+		return c.AddMessage(out, &t, &f)
 	case "oneway":
 		f.ID = 0
-		return c.Message(out, &t, &f)
+		return c.AddMessage(out, &t, &f)
 	case "stray":
 		f.ID, f.Step, f.Reply = 0, track.Stray, true
-		return c.Message(out, &t, &f)
+		return c.AddMessage(out, &t, &f)
 	}
 	for s := track.Ask; s <= track.Silence; s++ {
 		if s.String() == what {
@@ -136,7 +136,7 @@ func event(c *Collector, out []byte, line string) []byte {
 	if f.Step == track.Answer {
 		f.Trip = 3 * ms
 	}
-	return c.Message(out, &t, &f)
+	return c.AddMessage(out, &t, &f)
 }
 
 func TestDialogues(t *testing.T) {
@@ -188,7 +188,7 @@ func TestOneDialogue(t *testing.T) {
 	} {
 		c := New(Options{Renderer: scribe{}, Frame: tc.frame})
 		got := play(c, script)
-		before, after := c.Near()
+		before, after := c.Nearest()
 		if got != tc.want || before != tc.before || after != tc.after || c.Found() != (tc.want != "") {
 			t.Errorf("frame %d\ngot  %q, found %t, near %d and %d\nwant %q, near %d and %d", tc.frame,
 				got, c.Found(), before, after, tc.want, tc.before, tc.after)
@@ -213,8 +213,8 @@ func TestRoom(t *testing.T) {
 		c := New(Options{Renderer: scribe{}})
 		c.maxOpen, c.maxBytes = tc.open, tc.bytes
 		got := play(c, tc.script)
-		if diff := cmp.Diff(tc.want, got); diff != "" || c.Early() != tc.early {
-			t.Errorf("%s: %d early, want %d; want -, got +\n%s", tc.name, c.Early(), tc.early, diff)
+		if diff := cmp.Diff(tc.want, got); diff != "" || c.WrittenEarly() != tc.early {
+			t.Errorf("%s: %d early, want %d; want -, got +\n%s", tc.name, c.WrittenEarly(), tc.early, diff)
 		}
 	}
 }
@@ -237,13 +237,13 @@ func TestBooks(t *testing.T) {
 			turns++
 		}
 		out = event(c, out, line)
-		if c.n > c.maxOpen || c.bytes > c.maxBytes || len(c.index) > c.n || len(c.ends) > c.n {
-			t.Fatalf("%s: %d dialogues, %d bytes, %d in the index, %d pairs", line, c.n, c.bytes, len(c.index), len(c.ends))
+		if c.count > c.maxOpen || c.bytes > c.maxBytes || len(c.index) > c.count || len(c.ends) > c.count {
+			t.Fatalf("%s: %d dialogues, %d bytes, %d in the index, %d pairs", line, c.count, c.bytes, len(c.index), len(c.ends))
 		}
 	}
 	out = c.Finish(out, false)
-	if c.n != 0 || c.bytes != 0 || len(c.index) != 0 || len(c.frames) != 0 || len(c.ends) != 0 {
-		t.Errorf("left: %d dialogues, %d bytes, %d in the index, %d frames, %d pairs", c.n, c.bytes, len(c.index), len(c.frames), len(c.ends))
+	if c.count != 0 || c.bytes != 0 || len(c.index) != 0 || len(c.frames) != 0 || len(c.ends) != 0 {
+		t.Errorf("left: %d dialogues, %d bytes, %d in the index, %d frames, %d pairs", c.count, c.bytes, len(c.index), len(c.frames), len(c.ends))
 	}
 	got := 0
 	for _, word := range strings.Fields(string(out)) {
@@ -272,7 +272,7 @@ func TestAllocations(t *testing.T) {
 			nanos := start + int64(frame)*ms
 			f := track.Fact{Frame: frame, Nanos: nanos, Server: server, Client: client, Part: track.Part{Step: step, ID: id}}
 			x := Turn{Turn: render.Turn{Text: text, Frame: frame, Nanos: nanos}, First: frame}
-			out = c.Message(out[:0], &x, &f)
+			out = c.AddMessage(out[:0], &x, &f)
 			frame++
 		}
 	}

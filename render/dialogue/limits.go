@@ -8,9 +8,9 @@ const (
 	// second has some hundred open; under a flood the oldest makes room.
 	DefaultOpen = 4096
 
-	// DefaultBytes bounds what the turns of all dialogues take: 1.5 KiB each, or some
-	// long transcripts. Where there are more the oldest dialogue is written as far
-	// as it got.
+	// DefaultBytes bounds what the turns of all dialogues take: 1.5 KiB for each of
+	// DefaultOpen, or a few long transcripts. Where they take more, the oldest dialogue
+	// is written as far as it got.
 	DefaultBytes = 6 << 20
 
 	// turnBytes is what a turn takes besides its text: itself, and half a block.
@@ -21,22 +21,22 @@ const (
 	blockBytes = 128
 
 	// keepBytes is how much of the memory in which a dialogue is put together is kept
-	// for the next one: longer ones are rare.
+	// for the next one. Chosen: longer dialogues are rare.
 	keepBytes = 64 << 10
 
-	// flushBytes is from how many bytes on what is over is handed on: where nothing came
-	// for a minute, 4,096 dialogues of 5 KiB are over at the next packet.
+	// flushBytes is how many bytes of output are collected before they are written: where
+	// nothing came for a minute, 4,096 dialogues of 5 KiB are over at the next packet.
 	flushBytes = 64 << 10
 
-	// extraWait is how long an answered exchange stays open: servers that answer one
-	// request in several formats send all within it.
+	// extraWait is how long an answered exchange stays open. Chosen: servers that answer
+	// one request in several formats send all of them within it.
 	extraWait = int64(time.Second)
 
-	// lateWait is how long an exchange stays open that nobody answered in time: an
+	// lateWait is how long an exchange stays open that nobody answered in time. Chosen: an
 	// answer that comes at all comes within it.
 	lateWait = int64(10 * time.Second)
 
-	// patience is how long an exchange stays open without a message or a word that
-	// nobody answers it.
+	// patience is how long an exchange stays open after its last message while package
+	// track has not reported that it stays unanswered. Chosen: longer than any wait of track.
 	patience = int64(60 * time.Second)
 )

@@ -3,20 +3,20 @@ package dialogue
 // list is a list of dialogues in the order in which they began.
 type list struct{ first, last *dialogue }
 
-// push appends d, which began last.
-func (l *list) push(d *dialogue) { l.place(d, l.last) }
+// append adds d, which began last, at the end.
+func (l *list) append(d *dialogue) { l.insertAfter(d, l.last) }
 
-// insert puts d where it belongs.
+// insert puts d where it belongs by the order in which dialogues began.
 func (l *list) insert(d *dialogue) {
 	at := l.last
 	for at != nil && at.seq > d.seq {
 		at = at.prev
 	}
-	l.place(d, at)
+	l.insertAfter(d, at)
 }
 
-// place puts d after at, or before all where that is nil.
-func (l *list) place(d, at *dialogue) {
+// insertAfter puts d after at, or before all where that is nil.
+func (l *list) insertAfter(d, at *dialogue) {
 	d.in, d.prev = l, at
 	if at == nil {
 		d.next, l.first = l.first, d
@@ -30,7 +30,7 @@ func (l *list) place(d, at *dialogue) {
 	}
 }
 
-// remove takes d out.
+// remove takes d out of the list.
 func (l *list) remove(d *dialogue) {
 	if d.prev == nil {
 		l.first = d.next

@@ -6,69 +6,70 @@ import (
 	"qsniff/render"
 )
 
-// store holds the turns of all dialogues that are open: a chain of turns each, and for
-// the text of each turn a chain of blocks. Its memory is that of the turns that were
-// open at one time, and is used again whatever their lengths were. A slice for each
-// dialogue left a kilobyte of garbage an exchange, and thousands of slices as long as
-// the longest that each had ever been.
+// store holds the turns of all dialogues that are open: for each dialogue a chain of turns,
+// and for the text of each turn a chain of blocks. It grows to the most that was ever open
+// at one time, and uses blocks again whatever the lengths of texts. A slice for each
+// dialogue, which it replaces, left a kilobyte of garbage an exchange, and thousands of
+// slices as long as the longest dialogue that each had ever held.
 type store struct {
 	turns  pool[turn]
 	blocks pool[[blockBytes]byte]
-	list   []turn // of the dialogue that is written
-	text   []byte // likewise
+	list   []turn // what collect returned last
+	text   []byte // the texts of these
 }
 
 // turn is a render.Turn whose text is a chain of blocks.
 type turn struct {
 	render.Turn
-	blocks uint32
-	n      int    // length of the text
-	at     uint64 // frame by which it is ordered
+	blocks     uint32
+	textLen    int    // length of the text
+	orderFrame uint64 // frame by which it is ordered
 }
 
 // chain is a list of turns.
 type chain struct {
 	first, last uint32
-	turns       int
+	count       int
 	bytes       int // of text
 }
 
 // add appends a turn.
 func (s *store) add(c *chain, t render.Turn) {
-	i := s.turns.take()
-	x := s.turns.at(i)
-	*x = turn{Turn: t, n: len(t.Text)}
+	i := s.turns.alloc()
+	x := s.turns.value(i)
+	*x = turn{Turn: t, textLen: len(t.Text)}
 	x.Text = nil // it is the pipeline's
 	var last uint32
 	for b := t.Text; len(b) > 0; b = b[min(len(b), blockBytes):] {
-		k := s.blocks.take()
-		copy(s.blocks.at(k)[:], b)
+		k := s.blocks.alloc()
+		copy(s.blocks.value(k)[:], b)
 		if last == 0 {
 			x.blocks = k
 		} else {
-			s.blocks.follow(last, k)
+			s.blocks.link(last, k)
 		}
 		last = k
 	}
 	if c.first == 0 {
 		c.first = i
 	} else {
-		s.turns.follow(c.last, i)
+		s.turns.link(c.last, i)
 	}
 	c.last = i
-	c.turns++
+	c.count++
 	c.bytes += len(t.Text)
 }
 
-// all returns the turns of c with their texts. They are valid until the next call.
-func (s *store) all(c *chain) []turn {
+// collect returns the turns of c with their texts. They are valid until the next call of
+// collect.
+func (s *store) collect(c *chain) []turn {
 	s.list, s.text = s.list[:0], slices.Grow(s.text[:0], c.bytes)
 	for i := c.first; i != 0; i = s.turns.next(i) {
-		t := *s.turns.at(i)
+		t := *s.turns.value(i)
 		lo := len(s.text)
-		left := t.n
+		left := t.textLen
 		for k := t.blocks; k != 0; k = s.blocks.next(k) {
-			s.text = append(s.text, s.blocks.at(k)[:min(left, blockBytes)]...)
+			s.text = append(s.text, s.blocks.value(k)[:min(left, blockBytes)]...)
 			left -= blockBytes
 		}
 		t.Text = s.text[lo:]
@@ -77,8 +78,8 @@ func (s *store) all(c *chain) []turn {
 	return s.list
 }
 
-// shown gives back what long dialogues made the memory of all grow to.
-func (s *store) shown() {
+// trim frees the memory of collect where a long dialogue made it grow beyond keepBytes.
+func (s *store) trim() {
 	if cap(s.text) > keepBytes {
 		s.text = nil
 	}
@@ -87,11 +88,11 @@ func (s *store) shown() {
 	}
 }
 
-// drop releases the turns of c, calling gone with the frame of each.
-func (s *store) drop(c *chain, gone func(frame uint64)) {
+// release empties c. It calls released with the frame of each turn.
+func (s *store) release(c *chain, released func(frame uint64)) {
 	for i := c.first; i != 0; {
-		t, next := s.turns.at(i), s.turns.next(i)
-		gone(t.Frame)
+		t, next := s.turns.value(i), s.turns.next(i)
+		released(t.Frame)
 		for k := t.blocks; k != 0; {
 			following := s.blocks.next(k)
 			s.blocks.release(k)
@@ -103,11 +104,11 @@ func (s *store) drop(c *chain, gone func(frame uint64)) {
 	*c = chain{}
 }
 
-// pool is a supply of nodes with numbers from 1, each of which may have a following one.
+// pool allocates nodes, which have numbers from 1 and form singly linked lists.
 type pool[T any] struct {
 	pages [][]node[T]
-	taken uint32 // nodes that were ever taken
-	free  uint32 // first of those that were released; 0: none
+	taken uint32 // nodes that were ever allocated
+	free  uint32 // first of the list of released nodes; 0: none
 }
 
 type node[T any] struct {
@@ -115,18 +116,19 @@ type node[T any] struct {
 	next  uint32
 }
 
-// pageNodes is how many nodes are allocated at a time.
+// pageNodes is how many nodes a page has. Chosen: a page of blocks is 32 KiB, so that a
+// run with a few dialogues takes little, and one with thousands allocates rarely.
 const pageNodes = 256
 
 func (p *pool[T]) node(i uint32) *node[T] { return &p.pages[(i-1)/pageNodes][(i-1)%pageNodes] }
-func (p *pool[T]) at(i uint32) *T         { return &p.node(i).value }
+func (p *pool[T]) value(i uint32) *T      { return &p.node(i).value }
 func (p *pool[T]) next(i uint32) uint32   { return p.node(i).next }
 
-// follow makes k the one that follows i.
-func (p *pool[T]) follow(i, k uint32) { p.node(i).next = k }
+// link makes k the successor of i.
+func (p *pool[T]) link(i, k uint32) { p.node(i).next = k }
 
-// take returns a node that none follows, with its old value.
-func (p *pool[T]) take() uint32 {
+// alloc returns a node without a successor. Its value is that of its last use.
+func (p *pool[T]) alloc() uint32 {
 	i := p.free
 	if i == 0 {
 		if p.taken%pageNodes == 0 {

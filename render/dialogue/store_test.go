@@ -25,7 +25,7 @@ func TestStore(t *testing.T) {
 		case n > 0 && rng.IntN(8) == 0:
 			k := open[rng.IntN(n)]
 			frames := 0
-			s.drop(&k.chain, func(uint64) { frames++ })
+			s.release(&k.chain, func(uint64) { frames++ })
 			if frames != len(k.texts) || k.chain != (chain{}) {
 				t.Fatalf("%d frames of %d turns; left: %+v", frames, len(k.texts), k.chain)
 			}
@@ -39,9 +39,9 @@ func TestStore(t *testing.T) {
 		}
 	}
 	for _, k := range open {
-		got := s.all(&k.chain)
-		if len(got) != len(k.texts) || k.turns != len(got) || k.bytes != len(strings.Join(k.texts, "")) {
-			t.Fatalf("%d turns of %d bytes, counted %d of %d", len(got), len(strings.Join(k.texts, "")), k.turns, k.bytes)
+		got := s.collect(&k.chain)
+		if len(got) != len(k.texts) || k.count != len(got) || k.bytes != len(strings.Join(k.texts, "")) {
+			t.Fatalf("%d turns of %d bytes, counted %d of %d", len(got), len(strings.Join(k.texts, "")), k.count, k.bytes)
 		}
 		for i := range got {
 			if string(got[i].Text) != k.texts[i] {
@@ -64,7 +64,7 @@ func TestStoreAllocations(t *testing.T) {
 		frame++
 		f := track.Fact{Frame: frame, Nanos: start + int64(frame)*ms, Server: server, Client: client, Part: track.Part{Step: track.Ask, ID: frame}}
 		long := text[:frame*997%uint64(len(text))]
-		out = c.Message(out[:0], &Turn{Turn: render.Turn{Text: long, Frame: frame, Nanos: f.Nanos}, First: frame}, &f)
+		out = c.AddMessage(out[:0], &Turn{Turn: render.Turn{Text: long, Frame: frame, Nanos: f.Nanos}, First: frame}, &f)
 	}
 	for range 2000 {
 		exchange()
@@ -84,9 +84,9 @@ func TestFlush(t *testing.T) {
 		var out []byte
 		for i := range uint64(exchanges) {
 			f := track.Fact{Frame: i + 1, Nanos: start, Server: server, Client: client, Part: track.Part{Step: track.Ask, ID: i + 1}}
-			out = c.Message(out, &Turn{Turn: render.Turn{Text: text, Frame: i + 1, Nanos: start}, First: i + 1}, &f)
+			out = c.AddMessage(out, &Turn{Turn: render.Turn{Text: text, Frame: i + 1, Nanos: start}, First: i + 1}, &f)
 		}
-		return c.Finish(c.Tick(out, start+2*patience), false)
+		return c.Finish(c.AdvanceTime(out, start+2*patience), false)
 	}
 	var got []byte
 	most := 0

@@ -9,19 +9,19 @@ import (
 	"qsniff/render"
 )
 
-// AppendDialogue appends an exchange or a connection as a line, with the messages
-// and records that belong to it as the objects that Append and AppendRecord make.
+// AppendDialogue appends an exchange or a connection as a line. Its messages and records
+// are in it, as the objects that Append and AppendRecord make.
 func (r *Renderer) AppendDialogue(dst []byte, d *render.Dialogue) []byte {
 	dst = append(dst, `{"schema":`...)
 	dst = strconv.AppendInt(dst, schema, 10)
-	if d.Stream {
+	if d.IsStream {
 		dst = append(dst, `,"record":"connection","id":`...)
 	} else {
 		dst = append(dst, `,"record":"exchange","id":`...)
 	}
 	dst = strconv.AppendUint(dst, d.ID, 10)
 	dst = jsonw.Time(append(dst, `,"time":`...), d.First)
-	if d.Stream {
+	if d.IsStream {
 		dst = append(dst, `,"transport":"tcp"`...)
 	} else {
 		dst = append(dst, `,"transport":"udp"`...)
@@ -37,7 +37,7 @@ func (r *Renderer) AppendDialogue(dst []byte, d *render.Dialogue) []byte {
 	dst = appendTurns(append(dst, `,"messages":[`...), d, false)
 	dst = append(dst, ']')
 	for i := range d.Turns {
-		if d.Turns[i].Record {
+		if d.Turns[i].IsRecord {
 			dst = appendTurns(append(dst, `,"records":[`...), d, true)
 			dst = append(dst, ']')
 			break
@@ -46,13 +46,13 @@ func (r *Renderer) AppendDialogue(dst []byte, d *render.Dialogue) []byte {
 	return append(dst, '}', '\n')
 }
 
-// appendSubject appends what the dialogue is about.
+// appendSubject appends the protocol, and the message type of an exchange.
 func appendSubject(dst []byte, d *render.Dialogue) []byte {
 	if d.Proto == nil {
 		return dst
 	}
 	dst = append(append(append(dst, `,"protocol":"`...), d.Proto.Name...), '"')
-	if d.Stream || d.Type == nil {
+	if d.IsStream || d.Type == nil {
 		return dst
 	}
 	return append(append(append(dst, `,"message":"`...), d.Type.Name...), '"')
@@ -60,11 +60,11 @@ func appendSubject(dst []byte, d *render.Dialogue) []byte {
 
 // appendResult appends how the dialogue ended.
 func appendResult(dst []byte, d *render.Dialogue) []byte {
-	if !d.Stream {
+	if !d.IsStream {
 		dst = append(append(append(dst, `,"outcome":"`...), d.Outcome.String()...), '"')
 	}
-	dst = appendMillis(dst, `,"rtt_ms":`, d.Took)
-	dst = appendMillis(dst, `,"challenge_ms":`, d.Trip)
+	dst = appendMillis(dst, `,"rtt_ms":`, d.RTT)
+	dst = appendMillis(dst, `,"challenge_ms":`, d.ChallengeRTT)
 	dst = appendMillis(dst, `,"duration_ms":`, d.Last-d.First)
 	dst = strconv.AppendUint(append(dst, `,"requests":`...), uint64(d.Requests), 10)
 	if d.Challenges > 0 {
@@ -72,29 +72,29 @@ func appendResult(dst []byte, d *render.Dialogue) []byte {
 	}
 	dst = strconv.AppendUint(append(dst, `,"replies":`...), uint64(d.Replies), 10)
 	dst = strconv.AppendUint(append(dst, `,"packets":`...), uint64(d.Packets), 10)
-	if d.Continues {
+	if d.HasEarlier {
 		dst = append(dst, `,"continues":true`...)
 	}
-	if d.Open {
+	if d.IsUnfinished {
 		dst = append(dst, `,"open":true`...)
 	}
 	return dst
 }
 
-// appendMillis appends a member of nanoseconds in milliseconds, if there are any.
+// appendMillis appends a time as a member in milliseconds; nothing if nanos is negative.
 func appendMillis(dst []byte, key string, nanos int64) []byte {
 	if nanos < 0 {
 		return dst
 	}
-	return digits.Millis(append(dst, key...), nanos)
+	return digits.AppendMillis(append(dst, key...), nanos)
 }
 
-// appendTurns appends the turns that are records, or those that are not.
+// appendTurns appends the turns that are records, or else those that are messages.
 func appendTurns(dst []byte, d *render.Dialogue, records bool) []byte {
 	first := true
 	for i := range d.Turns {
 		t := &d.Turns[i]
-		if t.Record != records {
+		if t.IsRecord != records {
 			continue
 		}
 		if !first {

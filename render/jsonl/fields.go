@@ -9,14 +9,14 @@ import (
 
 const redacted = `"<redacted>"`
 
-// members appends the fields from index i on that lie at depth, as members of an
+// appendMembers appends the fields from index i on that lie at depth, as members of an
 // object without its braces, and returns the index of the first field above it.
-func (r *Renderer) members(dst []byte, m *dissect.Message, i int, depth uint8) ([]byte, int) {
+func (r *Renderer) appendMembers(dst []byte, m *dissect.Message, i int, depth uint8) ([]byte, int) {
 	first := true
 	for i < len(m.Fields) && m.Fields[i].Depth >= depth {
 		f := &m.Fields[i]
 		if f.Def.Flags&dissect.Framing != 0 || f.Def.Joins != nil {
-			i = skip(m, i)
+			i = indexAfter(m, i)
 			continue
 		}
 		if !first {
@@ -26,33 +26,34 @@ func (r *Renderer) members(dst []byte, m *dissect.Message, i int, depth uint8) (
 		dst = appendKey(dst, f.Def, "")
 		switch f.Def.Kind {
 		case dissect.List:
-			dst, i = r.list(dst, m, i)
+			dst, i = r.appendList(dst, m, i)
 		case dissect.Group:
 			dst = append(dst, '{')
-			dst, i = r.members(dst, m, i+1, f.Depth+1)
+			dst, i = r.appendMembers(dst, m, i+1, f.Depth+1)
 			dst = append(dst, '}')
 		default:
 			n := m.Pieces(i)
-			dst = r.member(dst, m, i, n)
+			dst = r.appendMember(dst, m, i, n)
 			i += n
 		}
 	}
 	return dst, i
 }
 
-// skip returns the index after field i and all below it.
-func skip(m *dissect.Message, i int) int {
+// indexAfter returns the index after field i and all fields nested in it.
+func indexAfter(m *dissect.Message, i int) int {
 	depth := m.Fields[i].Depth
 	for i++; i < len(m.Fields) && m.Fields[i].Depth > depth; i++ {
 	}
 	return i
 }
 
-// list appends the array whose List is field i. A later list that joins it gives
-// its groups' members to the groups of the same index.
-func (r *Renderer) list(dst []byte, m *dissect.Message, i int) ([]byte, int) {
+// appendList appends the list at index i as an array, and returns the index after it. The
+// groups of a later list that joins this one (Def.Joins) add their members to the groups
+// with the same number.
+func (r *Renderer) appendList(dst []byte, m *dissect.Message, i int) ([]byte, int) {
 	depth := m.Fields[i].Depth
-	join := joined(m, skip(m, i), m.Fields[i].Def)
+	join := findJoined(m, indexAfter(m, i), m.Fields[i].Def)
 	dst = append(dst, '[')
 	first := true
 	for i++; i < len(m.Fields) && m.Fields[i].Depth > depth; {
@@ -62,24 +63,24 @@ func (r *Renderer) list(dst []byte, m *dissect.Message, i int) ([]byte, int) {
 		first = false
 		f := &m.Fields[i]
 		if f.Def.Kind != dissect.Group {
-			dst, _ = r.value(dst, m, f)
+			dst, _ = r.appendValue(dst, m, f)
 			i++
 			continue
 		}
 		dst = append(dst, '{')
-		dst, i = r.members(dst, m, i+1, depth+2)
+		dst, i = r.appendMembers(dst, m, i+1, depth+2)
 		if join < len(m.Fields) && m.Fields[join].Def.Kind == dissect.Group && m.Fields[join].Num == f.Num {
 			dst = append(dst, ',')
-			dst, join = r.members(dst, m, join+1, m.Fields[join].Depth+1)
+			dst, join = r.appendMembers(dst, m, join+1, m.Fields[join].Depth+1)
 		}
 		dst = append(dst, '}')
 	}
 	return append(dst, ']'), i
 }
 
-// joined returns the index of the first group of the list that joins d, or the
-// number of fields.
-func joined(m *dissect.Message, from int, d *dissect.Def) int {
+// findJoined returns the index of the first group in the list that joins d, or the
+// number of fields if there is no such list.
+func findJoined(m *dissect.Message, from int, d *dissect.Def) int {
 	for i := from; i < len(m.Fields); i++ {
 		if m.Fields[i].Def.Joins == d {
 			return i + 1
@@ -95,14 +96,14 @@ func appendKey(dst []byte, d *dissect.Def, suffix string) []byte {
 	return append(dst, '"', ':')
 }
 
-// member appends the value of field i, which is n fields, and the bytes beside it
-// where the value does not say them.
-func (r *Renderer) member(dst []byte, m *dissect.Message, i, n int) []byte {
+// appendMember appends the value that the n fields from index i on have together, and a
+// second member with their bytes where these cannot be told from the value.
+func (r *Renderer) appendMember(dst []byte, m *dissect.Message, i, n int) []byte {
 	f, whole := &m.Fields[i], true
 	if n > 1 {
-		dst, whole = r.text(dst, m, i, n)
+		dst, whole = r.appendPieces(dst, m, i, n)
 	} else {
-		dst, whole = r.value(dst, m, f)
+		dst, whole = r.appendValue(dst, m, f)
 	}
 	if whole {
 		return dst
@@ -112,13 +113,14 @@ func (r *Renderer) member(dst []byte, m *dissect.Message, i, n int) []byte {
 	dst = append(dst, '"')
 	for j := i; j < i+n; j++ {
 		at := len(dst)
-		dst = unquote(r.raw(dst, &m.Fields[j], m.Bytes(&m.Fields[j])), at)
+		dst = unquote(r.appendRaw(dst, &m.Fields[j], m.Bytes(&m.Fields[j])), at)
 	}
 	return append(dst, '"')
 }
 
-// text appends the string that n fields from index i on make together.
-func (r *Renderer) text(dst []byte, m *dissect.Message, i, n int) (out []byte, whole bool) {
+// appendPieces appends the string that the n fields from index i on make together. whole
+// reports whether their bytes can be told from it.
+func (r *Renderer) appendPieces(dst []byte, m *dissect.Message, i, n int) (out []byte, whole bool) {
 	if r.opt.ShowSecrets { // a character may lie across two pieces
 		return jsonw.String(dst, m.Joined(i, n))
 	}
@@ -127,21 +129,21 @@ func (r *Renderer) text(dst []byte, m *dissect.Message, i, n int) (out []byte, w
 	for j := i; j < i+n; j++ {
 		at := len(dst)
 		var ok bool
-		dst, ok = r.value(dst, m, &m.Fields[j])
+		dst, ok = r.appendValue(dst, m, &m.Fields[j])
 		dst, whole = unquote(dst, at), whole && ok
 	}
 	return append(dst, '"'), whole
 }
 
-// unquote takes the quotes off the string that starts at offset at and ends dst.
+// unquote removes the quotes of the string that starts at offset at and ends dst.
 func unquote(dst []byte, at int) []byte {
 	copy(dst[at:], dst[at+1:])
 	return dst[:len(dst)-2]
 }
 
-// raw appends bytes in hexadecimal, or stars for a secret's.
-func (r *Renderer) raw(dst []byte, f *dissect.Field, b []byte) []byte {
-	if !r.hidden(f) {
+// appendRaw appends bytes of f in hexadecimal, or stars where f is a hidden secret.
+func (r *Renderer) appendRaw(dst []byte, f *dissect.Field, b []byte) []byte {
+	if !r.isHidden(f) {
 		return jsonw.Hex(dst, b)
 	}
 	dst = append(dst, '"')
@@ -151,15 +153,15 @@ func (r *Renderer) raw(dst []byte, f *dissect.Field, b []byte) []byte {
 	return append(dst, '"')
 }
 
-func (r *Renderer) hidden(f *dissect.Field) bool {
+func (r *Renderer) isHidden(f *dissect.Field) bool {
 	return f.Def.Flags&dissect.Secret != 0 && !r.opt.ShowSecrets
 }
 
-// value appends f's value. whole reports whether it says the bytes.
-func (r *Renderer) value(dst []byte, m *dissect.Message, f *dissect.Field) (out []byte, whole bool) {
+// appendValue appends f's value. whole reports whether f's bytes can be told from it.
+func (r *Renderer) appendValue(dst []byte, m *dissect.Message, f *dissect.Field) (out []byte, whole bool) {
 	d := f.Def
 	switch {
-	case r.hidden(f):
+	case r.isHidden(f):
 		return append(dst, redacted...), true
 	case d.Flags&dissect.Size != 0:
 		return strconv.AppendInt(dst, int64(m.Sent(f)), 10), true

@@ -10,13 +10,14 @@ import (
 	"qsniff/render"
 )
 
-// AppendIncident appends an incident as a line: all that came of it.
+// AppendIncident appends an incident that is over as a line, with its features if these
+// are wanted.
 func AppendIncident(dst []byte, in *flood.Incident, features bool) []byte {
 	w := writer{dst: dst}
 	w.open('{')
 	w.uint("schema", schema)
 	w.text("record", "incident")
-	w.incident(in)
+	w.writeIncident(in)
 	if features {
 		w.object("features")
 		for _, f := range in.Features {
@@ -28,22 +29,22 @@ func AppendIncident(dst []byte, in *flood.Incident, features bool) []byte {
 	return append(w.dst, '\n')
 }
 
-// AppendIncident appends an event of an incident as a line: what is known of it
-// then.
-func (r *Renderer) AppendIncident(dst []byte, x *render.Incident) []byte {
+// AppendIncident appends an event of an incident as a line, with what is known of the
+// incident at that time.
+func (r *Renderer) AppendIncident(dst []byte, x *render.IncidentEvent) []byte {
 	w := writer{dst: dst}
 	w.open('{')
 	w.uint("schema", schema)
 	w.text("record", "incident")
 	w.text("event", x.Event.String())
 	w.time("time", x.Nanos)
-	w.incident(x.Incident)
+	w.writeIncident(x.Incident)
 	w.close('}')
 	return append(w.dst, '\n')
 }
 
-// incident appends the members that both forms have.
-func (w *writer) incident(in *flood.Incident) {
+// writeIncident appends the members that both forms have.
+func (w *writer) writeIncident(in *flood.Incident) {
 	w.uint("id", in.ID)
 	w.uint("campaign", in.Campaign)
 	w.text("kind", in.Kind.String())
@@ -72,7 +73,7 @@ func (w *writer) incident(in *flood.Incident) {
 	w.float("amplification", in.Amplification())
 	w.uint("sources", uint64(in.Sources+0.5))
 	w.float("sources_error", in.SourcesError)
-	w.sources(in)
+	w.writeSources(in)
 	if in.Completion >= 0 {
 		w.float("challenge_completion", in.Completion)
 		w.uint("challenged", uint64(in.Challenged))
@@ -81,7 +82,7 @@ func (w *writer) incident(in *flood.Incident) {
 		w.float("answered", in.Answered)
 	}
 	if in.Succeeded {
-		w.flag("succeeded", true)
+		w.bool("succeeded", true)
 	}
 	w.list("kind_history", len(in.History), func(i int) {
 		w.text("kind", in.History[i].Kind.String())
@@ -99,14 +100,14 @@ func (w *writer) incident(in *flood.Incident) {
 	}
 }
 
-// sources appends the busiest sources and networks.
-func (w *writer) sources(in *flood.Incident) {
+// writeSources appends the busiest sources and networks.
+func (w *writer) writeSources(in *flood.Incident) {
 	w.list("top_sources", len(in.Top), func(i int) {
 		s := &in.Top[i]
 		w.addr("address", s.Addr)
 		w.uint("count_low", s.Low)
 		w.uint("count_high", s.High)
-		w.flag("verified", s.Verified)
+		w.bool("verified", s.Verified)
 		w.uint("ports", uint64(s.Ports))
 		if s.TTL >= 0 {
 			w.uint("ttl", uint64(s.TTL))
@@ -139,7 +140,7 @@ func (w *writer) texts(name string, list []string) {
 	w.close(']')
 }
 
-func (w *writer) flag(name string, v bool) {
+func (w *writer) bool(name string, v bool) {
 	w.key(name)
 	w.dst = strconv.AppendBool(w.dst, v)
 }

@@ -18,7 +18,7 @@ func TestIncident(t *testing.T) {
 	in := &flood.Incident{ID: 7, Campaign: 3, Kind: flood.Reflection, Level: flood.Alert, Target: flood.Target{End: netip.MustParseAddrPort("198.18.7.2:27015")},
 		Start: 1_700_000_000e9, Detected: 1_700_000_005e9, Frame: 9, Pulses: 1, Completion: -1, Answered: -1, Confidence: 0.5, Evidence: []string{`"quoted"`, "and more"},
 		Top:      []flood.Source{{Addr: netip.MustParseAddr("203.0.113.9"), Low: 1, High: 2, TTL: -1}},
-		Features: []flood.Feature{{Name: "C", Value: math.NaN()}, {Name: "R1", Value: 50}}}
+		Features: []flood.FeatureValue{{Name: "C", Value: math.NaN()}, {Name: "R1", Value: 50}}}
 	members := func(line []byte) map[string]any {
 		var m map[string]any
 		if err := json.Unmarshal(line, &m); err != nil || line[len(line)-1] != '\n' {
@@ -41,7 +41,7 @@ func TestIncident(t *testing.T) {
 	if diff := cmp.Diff([]any{map[string]any{"address": "203.0.113.9", "count_low": 1.0, "count_high": 2.0, "verified": false, "ports": 0.0}}, whole["top_sources"]); diff != "" {
 		t.Errorf("top_sources: want -, got +\n%s", diff)
 	}
-	event := members(New(Options{}).AppendIncident(nil, &render.Incident{Nanos: 1_700_000_006e9, Event: flood.Changes, Incident: in}))
+	event := members(New(Options{}).AppendIncident(nil, &render.IncidentEvent{Nanos: 1_700_000_006e9, Event: flood.Changes, Incident: in}))
 	if event["event"] != "update" || event["time"] != "2023-11-14T22:13:26.000000Z" || event["start"] != "2023-11-14T22:13:20.000000Z" {
 		t.Errorf("event %v, time %v, start %v", event["event"], event["time"], event["start"])
 	}
@@ -61,7 +61,7 @@ func TestRules(t *testing.T) {
 			Needs     []struct{ Doc string }
 		}
 	}
-	r := flood.RulesOf(flood.Defaults())
+	r := flood.Explain(flood.Defaults())
 	if err := json.Unmarshal(AppendRules(nil, r), &got); err != nil {
 		t.Fatal(err)
 	}

@@ -2,8 +2,9 @@ package jsonl
 
 import "qsniff/render/tally"
 
-// AppendInterrupted appends a line that says how far a run came that somebody ended, and
-// nothing after any other: for output whose lines were written before that was known.
+// AppendInterrupted appends a line with how far a run came that the user ended, for output
+// whose lines were written before that. It appends nothing after a run that came to its
+// end.
 func AppendInterrupted(dst []byte, run *tally.Run) []byte {
 	if !run.Interrupted {
 		return dst
@@ -12,22 +13,22 @@ func AppendInterrupted(dst []byte, run *tally.Run) []byte {
 	w.open('{')
 	w.uint("schema", schema)
 	w.text("record", "interrupted")
-	w.extent(run)
+	w.writeExtent(run)
 	w.close('}')
 	return append(w.dst, '\n')
 }
 
-// interrupted writes the same as a member of what was added up.
-func (w *writer) interrupted(run *tally.Run) {
+// writeInterrupted writes the same as a member, for output that is written after the run.
+func (w *writer) writeInterrupted(run *tally.Run) {
 	if !run.Interrupted {
 		return
 	}
 	w.object("interrupted")
-	w.extent(run)
+	w.writeExtent(run)
 	w.close('}')
 }
 
-func (w *writer) extent(run *tally.Run) {
+func (w *writer) writeExtent(run *tally.Run) {
 	w.uint("packets", run.Packets)
 	w.uint("bytes_read", uint64(run.Read))
 	if run.Size > 0 {

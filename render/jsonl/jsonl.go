@@ -1,6 +1,6 @@
-// Package jsonl renders for programs: a message, a finding or a dialogue as one line
-// of JSON, what a capture comes to as one object. It knows definitions of fields, not
-// protocols.
+// Package jsonl renders for programs: each message, finding, dialogue and incident is one
+// line of JSON, and the statistics of a capture are one object. Members and their names
+// come from the definitions of fields; it names no protocol.
 package jsonl
 
 import (
@@ -25,8 +25,7 @@ const (
 type Options struct {
 	Layout      bool // every byte with its field
 	ShowSecrets bool
-	// Bare is for payloads that came without packets: what packets tell, time and
-	// ends, is left out.
+	// Bare is for payloads that came without packets: lines have no time and no addresses.
 	Bare bool
 }
 
@@ -61,10 +60,10 @@ func (r *Renderer) Append(dst []byte, e *render.Event) []byte {
 		dst = append(dst, `,"captured":`...)
 		dst = strconv.AppendInt(dst, int64(len(m.Data)), 10)
 	}
-	dst = appendStopped(dst, m)
-	if e.Why != "" {
+	dst = appendStop(dst, m)
+	if e.WhyIncomplete != "" {
 		dst = append(dst, `,"incomplete":"`...)
-		dst = append(dst, e.Why...)
+		dst = append(dst, e.WhyIncomplete...)
 		dst = append(dst, '"')
 	}
 	dst = appendSplit(dst, e.Split)
@@ -74,7 +73,7 @@ func (r *Renderer) Append(dst []byte, e *render.Event) []byte {
 	dst = appendWays(dst, e.Ways)
 	dst = appendComments(dst, e.Comments)
 	dst = append(dst, `,"fields":{`...)
-	dst, _ = r.members(dst, m, 0, 0)
+	dst, _ = r.appendMembers(dst, m, 0, 0)
 	dst = append(dst, '}')
 	dst = appendFindings(dst, m)
 	if r.opt.Layout {
@@ -83,13 +82,13 @@ func (r *Renderer) Append(dst []byte, e *render.Event) []byte {
 	return append(dst, '}', '\n')
 }
 
-// appendOrigin appends what says where the message came from besides its frame.
+// appendOrigin appends frames, input, time, transport and ends.
 func (r *Renderer) appendOrigin(dst []byte, e *render.Event) []byte {
 	if len(e.Frames) > 0 {
 		dst = appendFrames(append(dst, `,"frames":[`...), e.Frames)
 	}
 	if e.Train > 0 && !r.opt.Bare {
-		dst = digits.Millis(append(dst, `,"frames_ms":`...), e.Train)
+		dst = digits.AppendMillis(append(dst, `,"frames_ms":`...), e.Train)
 	}
 	if !r.opt.Bare {
 		dst = appendPlace(dst, e)
@@ -107,7 +106,7 @@ func (r *Renderer) appendOrigin(dst []byte, e *render.Event) []byte {
 	dst = append(dst, `","dst":"`...)
 	dst = e.Dst.AppendTo(dst)
 	dst = append(dst, `","community_id":"`...)
-	dst = communityid.Append(dst, e.Src, e.Dst, ipProto(e))
+	dst = communityid.Append(dst, e.Src, e.Dst, ipProtoOf(e))
 	return append(dst, '"')
 }
 
@@ -146,15 +145,15 @@ func appendEnd(dst []byte, a netip.AddrPort) []byte {
 	return a.AppendTo(dst)
 }
 
-func ipProto(e *render.Event) uint8 {
+func ipProtoOf(e *render.Event) uint8 {
 	if e.TCP {
 		return protoTCP
 	}
 	return protoUDP
 }
 
-// appendType appends the message type, which a record that is no message does not
-// have, and the direction.
+// appendType ends the string of the protocol, and appends the message type, unless e is a
+// record, and the direction.
 func appendType(dst []byte, e *render.Event) []byte {
 	t := e.Msg.Type
 	switch {
@@ -171,7 +170,7 @@ func appendType(dst []byte, e *render.Event) []byte {
 	return append(append(dst, e.Direction()...), '"')
 }
 
-func appendStopped(dst []byte, m *dissect.Message) []byte {
+func appendStop(dst []byte, m *dissect.Message) []byte {
 	if m.Stopped == nil {
 		return dst
 	}
@@ -207,8 +206,8 @@ func appendSplit(dst []byte, s *render.Split) []byte {
 	return append(dst, '}')
 }
 
-// appendExchange appends what the message belongs to. Of a reply whose request is
-// not known the times are not either.
+// appendExchange appends the exchange that the message belongs to. Of a reply the request
+// and the times are appended where they are known.
 func appendExchange(dst []byte, e *render.Event) []byte {
 	x := &e.Exchange
 	if x.ID == 0 {
@@ -217,11 +216,11 @@ func appendExchange(dst []byte, e *render.Event) []byte {
 	dst = strconv.AppendUint(append(dst, `,"exchange":{"id":`...), x.ID, 10)
 	if e.Reply && x.Request != 0 {
 		dst = strconv.AppendUint(append(dst, `,"request_frame":`...), x.Request, 10)
-		if x.Took >= 0 {
-			dst = digits.Millis(append(dst, `,"rtt_ms":`...), x.Took)
+		if x.RTT >= 0 {
+			dst = digits.AppendMillis(append(dst, `,"rtt_ms":`...), x.RTT)
 		}
-		if x.Trip >= 0 {
-			dst = digits.Millis(append(dst, `,"challenge_ms":`...), x.Trip)
+		if x.ChallengeRTT >= 0 {
+			dst = digits.AppendMillis(append(dst, `,"challenge_ms":`...), x.ChallengeRTT)
 		}
 	}
 	return append(dst, '}')
@@ -250,9 +249,9 @@ func appendFindings(dst []byte, m *dissect.Message) []byte {
 	return append(dst, ']')
 }
 
-// appendText appends the finding's sentence and detail as a string. The sentence
-// is built after dst first and its escaped form moved over it, so that no buffer
-// is needed.
+// appendText appends the finding's sentence and detail as a string. It builds the
+// sentence at the end of dst, escapes it after that, and moves the escaped form over the
+// sentence: this needs no other buffer.
 func appendText(dst []byte, e *finding.Expert, detail []byte) []byte {
 	start := len(dst)
 	dst = append(e.AppendText(dst), detail...)

@@ -149,7 +149,7 @@ func TestFragment(t *testing.T) {
 	m.Status = dissect.Fragment
 	m.Append(&dissect.Part, 0, 3, "")
 	e := event(m)
-	e.Why = "IP fragments overlap"
+	e.WhyIncomplete = "IP fragments overlap"
 	got := string(New(Options{Layout: true}).Append(nil, e))
 	for _, want := range []string{`"message":null`, `"status":"fragment"`, `"fields":{}`, `"incomplete":"IP fragments overlap"`, `"hex":"616263"`} {
 		if !strings.Contains(got, want) {
@@ -265,16 +265,16 @@ func TestExchange(t *testing.T) {
 		bare  bool
 		want  string
 	}{
-		{"none", render.Exchange{Took: -1, Trip: -1}, true, 0, false, ""},
-		{"request", render.Exchange{ID: 5, Took: -1, Trip: -1}, false, 0, false, `"exchange":{"id":5},`},
-		{"reply", render.Exchange{ID: 5, Request: 5, Took: 1_240_000, Trip: -1}, true, 0, false,
+		{"none", render.Exchange{RTT: -1, ChallengeRTT: -1}, true, 0, false, ""},
+		{"request", render.Exchange{ID: 5, RTT: -1, ChallengeRTT: -1}, false, 0, false, `"exchange":{"id":5},`},
+		{"reply", render.Exchange{ID: 5, Request: 5, RTT: 1_240_000, ChallengeRTT: -1}, true, 0, false,
 			`"exchange":{"id":5,"request_frame":5,"rtt_ms":1.24},`},
-		{"after a challenge", render.Exchange{ID: 5, Request: 7, Took: 1, Trip: 20_000_000}, true, 0, false,
+		{"after a challenge", render.Exchange{ID: 5, Request: 7, RTT: 1, ChallengeRTT: 20_000_000}, true, 0, false,
 			`"exchange":{"id":5,"request_frame":7,"rtt_ms":0.000001,"challenge_ms":20},`},
-		{"clock set back", render.Exchange{ID: 5, Request: 7, Took: -1, Trip: -1}, true, 0, false, `"exchange":{"id":5,"request_frame":7},`},
-		{"cause not in the capture", render.Exchange{ID: 5, Took: -1, Trip: -1}, true, 0, false, `"exchange":{"id":5},`},
-		{"several packets", render.Exchange{Took: -1, Trip: -1}, true, 350_000, false, `"frames_ms":0.35,`},
-		{"payloads have no times", render.Exchange{ID: 5, Request: 5, Took: 7, Trip: -1}, true, 7, true, ""},
+		{"clock set back", render.Exchange{ID: 5, Request: 7, RTT: -1, ChallengeRTT: -1}, true, 0, false, `"exchange":{"id":5,"request_frame":7},`},
+		{"cause not in the capture", render.Exchange{ID: 5, RTT: -1, ChallengeRTT: -1}, true, 0, false, `"exchange":{"id":5},`},
+		{"several packets", render.Exchange{RTT: -1, ChallengeRTT: -1}, true, 350_000, false, `"frames_ms":0.35,`},
+		{"payloads have no times", render.Exchange{ID: 5, Request: 5, RTT: 7, ChallengeRTT: -1}, true, 7, true, ""},
 	} {
 		e := event(m)
 		e.Exchange, e.Reply, e.Train = tc.in, tc.reply, tc.train

@@ -7,8 +7,8 @@ import (
 	"qsniff/internal/jsonw"
 )
 
-// appendLayout appends the list of leaves in wire order. Groups and lists have no
-// bytes of their own, so the leaves cover the message once.
+// appendLayout appends the fields in wire order, without groups and lists: these have no
+// bytes of their own, so that each byte of the message is in one element.
 func (r *Renderer) appendLayout(dst []byte, m *dissect.Message) []byte {
 	dst = append(dst, `,"layout":[`...)
 	first := true
@@ -28,14 +28,14 @@ func (r *Renderer) appendLayout(dst []byte, m *dissect.Message) []byte {
 		dst = append(dst, `,"length":`...)
 		dst = strconv.AppendUint(dst, uint64(f.Len), 10)
 		dst = append(dst, `,"hex":`...)
-		dst = r.raw(dst, f, m.Raw(f))
+		dst = r.appendRaw(dst, f, m.Raw(f))
 		dst = append(dst, `,"value":`...)
-		dst, _ = r.value(dst, m, f)
+		dst, _ = r.appendValue(dst, m, f)
 		if note := f.Meaning(); note != "" {
 			dst = append(dst, `,"note":`...)
 			dst, _ = jsonw.String(dst, note)
 		}
-		if f.Flags&(dissect.Aux|dissect.Generated) != 0 { // no byte is its alone
+		if f.Flags&(dissect.Aux|dissect.Generated) != 0 { // its bytes are another field's
 			dst = append(dst, `,"aux":true`...)
 		}
 		dst = append(dst, '}')

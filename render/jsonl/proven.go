@@ -5,9 +5,9 @@ import (
 	"qsniff/render"
 )
 
-// AppendProven appends a line for each address that proved itself: with which of
-// the ways, how often, and to which servers, the first few. A proof is of its
-// moment, between first and last; the address can be forged at any other.
+// AppendProven appends a line for each proven address: how it was proven, how often, from
+// when to when, and to which servers, of which the first few are listed. A proof is of its
+// moment; anybody can forge the address at any other.
 func AppendProven(dst []byte, p *render.Proven) []byte {
 	w := writer{dst: dst}
 	for i := range p.Sources {
@@ -15,11 +15,11 @@ func AppendProven(dst []byte, p *render.Proven) []byte {
 		w.open('{')
 		w.uint("schema", schema)
 		w.text("record", "proven")
-		w.interrupted(&p.Run)
+		w.writeInterrupted(&p.Run)
 		w.text("address", s.Addr.String())
 		w.time("first", s.First)
 		w.time("last", s.Last)
-		w.texts("how", s.How.Words())
+		w.texts("how", s.Methods.Names())
 		w.uint("proofs", s.Proofs)
 		w.key("servers")
 		w.open('[')
@@ -32,7 +32,7 @@ func AppendProven(dst []byte, p *render.Proven) []byte {
 			w.dst, _ = jsonw.String(w.dst, transport+to.End.String())
 		}
 		w.close(']')
-		w.flag("more_servers", s.More)
+		w.bool("more_servers", s.HasMore)
 		w.close('}')
 		w.dst = append(w.dst, '\n')
 	}

@@ -32,7 +32,7 @@ func (r *Renderer) AppendRecord(dst []byte, x *render.Record) []byte {
 	return append(dst, `,"count":1}`+"\n"...)
 }
 
-// appendEnds appends whom the finding is about, as far as that is known.
+// appendEnds appends the server and the client that the finding is about, if any.
 func (r *Renderer) appendEnds(dst []byte, x *render.Record) []byte {
 	if r.opt.Bare {
 		return dst
@@ -48,7 +48,7 @@ func (r *Renderer) appendEnds(dst []byte, x *render.Record) []byte {
 	return dst
 }
 
-// appendWays appends how the packet came in.
+// appendWays appends the tags, labels and tunnels around the packet.
 func appendWays(dst []byte, ways []render.Way) []byte {
 	if len(ways) == 0 {
 		return dst

@@ -5,25 +5,25 @@ import (
 	"qsniff/render"
 )
 
-// AppendLimits appends a line for each server whose limiter was replayed. Requests
-// are all packets that it counts, junk and replies to it among them. Refusals
-// for the limit of a source and for that of all sources are counted apart; clients
+// AppendLimits appends a line for each server whose limiter was replayed. Requests are
+// all packets that the limiter counts, junk and replies to the server among them.
+// Refusals by the limit of a source and by that of all sources are counted apart. Clients
 // are the sources that proved their address at any time in the capture.
 func AppendLimits(dst []byte, l *render.Limits) []byte {
 	w := writer{dst: dst}
 	for i := range l.Servers {
-		w.limits(l, &l.Servers[i])
+		w.writeLimits(l, &l.Servers[i])
 		w.dst = append(w.dst, '\n')
 	}
 	return w.dst
 }
 
-func (w *writer) limits(l *render.Limits, s *limiter.Server) {
+func (w *writer) writeLimits(l *render.Limits, s *limiter.Server) {
 	m := &l.Model
 	w.open('{')
 	w.uint("schema", schema)
 	w.text("record", "limits")
-	w.interrupted(&l.Run)
+	w.writeInterrupted(&l.Run)
 	w.text("server", s.Addr.String())
 	w.object("limits")
 	if m.Name != "" {
@@ -44,7 +44,7 @@ func (w *writer) limits(l *render.Limits, s *limiter.Server) {
 		w.uint("seconds", s.Seconds)
 		w.close('}')
 	}
-	if m.Tracked > 0 {
+	if m.MaxTracked > 0 {
 		w.uint("overruns", s.Overruns)
 	}
 	w.object("clients")
@@ -54,13 +54,13 @@ func (w *writer) limits(l *render.Limits, s *limiter.Server) {
 	w.uint("requests", s.ClientRequests)
 	w.uint("requests_refused", s.ClientRefusals)
 	w.close('}')
-	w.limited("top_clients", s.TopClients)
-	w.limited("top_sources", s.TopSources)
+	w.writeRefused("top_clients", s.TopClients)
+	w.writeRefused("top_sources", s.TopSources)
 	w.close('}')
 }
 
-// limited writes those that were refused most.
-func (w *writer) limited(name string, list []limiter.Source) {
+// writeRefused writes the sources that were refused most.
+func (w *writer) writeRefused(name string, list []limiter.Source) {
 	w.list(name, len(list), func(i int) {
 		s := &list[i]
 		w.text("address", s.Addr.String())

@@ -17,8 +17,8 @@ func AppendStats(dst []byte, s *render.Stats) []byte {
 	r := &counters.Result{Run: *run, Stats: s.Summary}
 	w.open('{')
 	w.uint("schema", schema)
-	w.interrupted(run)
-	w.counters(r, counters.Totals)
+	w.writeInterrupted(run)
+	w.writeCounters(r, counters.Totals)
 	if run.Packets > 0 {
 		w.key("start")
 		w.dst = jsonw.Time(w.dst, run.First)
@@ -29,43 +29,44 @@ func AppendStats(dst []byte, s *render.Stats) []byte {
 	if way := s.OneWay(); way != "" {
 		w.text("only", way)
 	}
-	w.skipped(s)
-	w.messages(s.Messages)
-	w.counters(r, counters.Requests)
-	w.times("challenge_ms", &s.Challenge)
-	w.times("rtt_ms", &s.Response)
-	w.times("train_ms", &s.Train)
-	w.times("total_ms", &s.Total)
-	w.kinds(s.Kinds)
-	w.list("servers", len(s.Servers), func(i int) { w.server(&s.Servers[i]) })
-	w.counters(r, counters.Servers)
-	w.clients(s)
+	w.writeSkipped(s)
+	w.writeMessages(s.Messages)
+	w.writeCounters(r, counters.Requests)
+	w.writeTimes("challenge_ms", &s.Challenge)
+	w.writeTimes("rtt_ms", &s.Response)
+	w.writeTimes("train_ms", &s.Train)
+	w.writeTimes("total_ms", &s.Total)
+	w.writeAmplification(s.Questions)
+	w.list("servers", len(s.Servers), func(i int) { w.writeServer(&s.Servers[i]) })
+	w.writeCounters(r, counters.Servers)
+	w.writeClients(s)
 	for g := range counters.NumGroups {
 		if g.Object() != "" {
-			w.counterObject(r, g)
+			w.writeCounterObject(r, g)
 		}
 	}
-	w.findings(s.Findings)
-	w.series(s)
+	w.writeFindings(s.Findings)
+	w.writeSeries(s)
 	w.close('}')
 	return append(w.dst, '\n')
 }
 
-// writer appends the members of objects. Commas are its business.
+// writer appends members and elements, with the commas between them. Methods named after a
+// kind of value write a member of that kind; write... write the members of what they name.
 type writer struct {
-	dst   []byte
-	first bool // no member was written yet
+	dst     []byte
+	isFirst bool // nothing was written since the last bracket was opened
 }
 
 func (w *writer) comma() {
-	if !w.first {
+	if !w.isFirst {
 		w.dst = append(w.dst, ',')
 	}
-	w.first = false
+	w.isFirst = false
 }
 
-func (w *writer) open(bracket byte)  { w.dst, w.first = append(w.dst, bracket), true }
-func (w *writer) close(bracket byte) { w.dst, w.first = append(w.dst, bracket), false }
+func (w *writer) open(bracket byte)  { w.dst, w.isFirst = append(w.dst, bracket), true }
+func (w *writer) close(bracket byte) { w.dst, w.isFirst = append(w.dst, bracket), false }
 
 func (w *writer) key(name string) {
 	w.comma()
@@ -101,7 +102,7 @@ func (w *writer) float(name string, v float64) {
 	w.dst, _ = jsonw.Float(w.dst, v, 64)
 }
 
-// ratio writes a number of which four digits say enough.
+// ratio writes a number with four digits, which is as much as a ratio means.
 func (w *writer) ratio(name string, v float64) {
 	w.key(name)
 	short, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64)
@@ -119,9 +120,9 @@ func (w *writer) text(name, value string) {
 	w.dst, _ = jsonw.String(w.dst, value)
 }
 
-// wire writes text from the network, with its bytes where the text does not say
-// them.
-func (w *writer) wire(name string, value []byte) {
+// wireText writes text from the network, and a second member with its bytes where these
+// cannot be told from the text.
+func (w *writer) wireText(name string, value []byte) {
 	w.key(name)
 	var whole bool
 	if w.dst, whole = jsonw.String(w.dst, value); !whole {
@@ -130,7 +131,7 @@ func (w *writer) wire(name string, value []byte) {
 	}
 }
 
-func (w *writer) skipped(s *render.Stats) {
+func (w *writer) writeSkipped(s *render.Stats) {
 	w.object("skipped")
 	for _, r := range s.Run.Skipped {
 		w.uint(r.Why, r.Count)
@@ -141,7 +142,7 @@ func (w *writer) skipped(s *render.Stats) {
 	w.close('}')
 }
 
-func (w *writer) messages(ms []stats.Message) {
+func (w *writer) writeMessages(ms []stats.Message) {
 	w.list("messages", len(ms), func(i int) {
 		m := &ms[i]
 		w.text("protocol", m.Protocol)
@@ -151,31 +152,31 @@ func (w *writer) messages(ms []stats.Message) {
 		} else {
 			w.text("message", m.Name)
 		}
-		w.text("direction", direction(m.Reply))
+		w.text("direction", directionOf(m.Reply))
 		w.uint("count", m.Count)
 		w.uint("bytes", m.Bytes)
 	})
 }
 
-func direction(reply bool) string {
+func directionOf(reply bool) string {
 	if reply {
 		return "reply"
 	}
 	return "request"
 }
 
-func (w *writer) kinds(kinds []stats.Kind) {
+func (w *writer) writeAmplification(kinds []stats.Question) {
 	w.list("amplification", len(kinds), func(i int) {
 		k := &kinds[i]
 		w.text("protocol", k.Protocol)
 		w.text("message", k.Request)
-		w.gain("before_challenge", &k.Before)
-		w.gain("after_challenge", &k.After)
+		w.writeGain("before_challenge", &k.Before)
+		w.writeGain("after_challenge", &k.After)
 	})
 }
 
-// times writes a distribution; nothing where there were no times.
-func (w *writer) times(name string, t *stats.Times) {
+// writeTimes writes a distribution of times, if there were any.
+func (w *writer) writeTimes(name string, t *stats.Times) {
 	if t.Count == 0 {
 		return
 	}
@@ -189,7 +190,7 @@ func (w *writer) times(name string, t *stats.Times) {
 	w.close('}')
 }
 
-func (w *writer) gain(name string, g *stats.Gain) {
+func (w *writer) writeGain(name string, g *stats.Gain) {
 	if g.Answers == 0 {
 		return
 	}
@@ -200,10 +201,10 @@ func (w *writer) gain(name string, g *stats.Gain) {
 	w.close('}')
 }
 
-func (w *writer) server(s *stats.Server) {
+func (w *writer) writeServer(s *stats.Server) {
 	w.text("server", s.Addr.String())
-	if s.Posted {
-		w.post(s)
+	if s.HasInfo {
+		w.writePosted(s)
 	}
 	w.uint("requests", s.Requests)
 	w.uint("replies", s.Replies)
@@ -227,7 +228,7 @@ func (w *writer) server(s *stats.Server) {
 		w.text("challenged", habit)
 		w.ratio("challenged_share", s.ChallengedShare())
 	}
-	w.times("rtt_ms", &s.Response)
+	w.writeTimes("rtt_ms", &s.Response)
 	if s.Challenge >= 0 {
 		w.millis("challenge_ms", s.Challenge)
 	}
@@ -236,13 +237,13 @@ func (w *writer) server(s *stats.Server) {
 	}
 }
 
-// post writes what a server said of itself.
-func (w *writer) post(s *stats.Server) {
+// writePosted writes what the server's own replies contain: name, map and players.
+func (w *writer) writePosted(s *stats.Server) {
 	if len(s.Name) > 0 {
-		w.wire("name", s.Name)
+		w.wireText("name", s.Name)
 	}
 	if len(s.Map) > 0 {
-		w.wire("map", s.Map)
+		w.wireText("map", s.Map)
 	}
 	if s.Players >= 0 {
 		w.uint("players", uint64(s.Players))
@@ -252,7 +253,7 @@ func (w *writer) post(s *stats.Server) {
 	}
 }
 
-func (w *writer) clients(s *render.Stats) {
+func (w *writer) writeClients(s *render.Stats) {
 	w.list("clients", len(s.Clients), func(i int) {
 		c := &s.Clients[i]
 		w.text("address", c.Addr.String())
@@ -267,29 +268,28 @@ func (w *writer) clients(s *render.Stats) {
 	w.close('}')
 }
 
-// counters writes those of a group as members: what is not always there only where it
-// is not zero.
-func (w *writer) counters(r *counters.Result, g counters.Group) {
+// writeCounters writes the counters of a group that are not zero or always in JSON.
+func (w *writer) writeCounters(r *counters.Result, g counters.Group) {
 	for _, e := range counters.Of(g) {
-		if n := e.Get(r); n > 0 || e.Always {
+		if n := e.Get(r); n > 0 || e.IsAlwaysInJSON {
 			w.uint(e.Name, n)
 		}
 	}
 }
 
-// counterObject writes them as an object, unless it would be empty.
-func (w *writer) counterObject(r *counters.Result, g counters.Group) {
+// writeCounterObject writes the counters of a group as an object, unless it would be empty.
+func (w *writer) writeCounterObject(r *counters.Result, g counters.Group) {
 	before := *w
 	w.object(g.Object())
 	empty := len(w.dst)
-	if w.counters(r, g); len(w.dst) == empty {
+	if w.writeCounters(r, g); len(w.dst) == empty {
 		*w = before
 		return
 	}
 	w.close('}')
 }
 
-func (w *writer) findings(fs []stats.Finding) {
+func (w *writer) writeFindings(fs []stats.Finding) {
 	w.list("findings", len(fs), func(i int) {
 		f := &fs[i]
 		w.text("id", f.Code.ID)
@@ -299,7 +299,7 @@ func (w *writer) findings(fs []stats.Finding) {
 	})
 }
 
-func (w *writer) series(s *render.Stats) {
+func (w *writer) writeSeries(s *render.Stats) {
 	w.seconds("interval_s", s.Interval)
 	w.list("series", len(s.Points), func(i int) {
 		p := &s.Points[i]

@@ -30,11 +30,11 @@ func TestStats(t *testing.T) {
 	s.Messages = []stats.Message{{Protocol: "a2s", Reply: true, Count: 1, Bytes: 123}}
 	s.Response = stats.Times{Count: 1, P50: time.Millisecond, P95: time.Millisecond, P99: time.Millisecond, Max: 1500 * time.Microsecond, Error: 0.001}
 	s.Servers = []stats.Server{{Addr: netip.MustParseAddrPort("[::1]:27015"), Requests: 2, Replies: 1, Answered: 1, Unanswered: 1, ICMPErrors: 3, BytesIn: 30, BytesOut: 100,
-		WireIn: 86, WireOut: 128, Posted: true, Name: []byte("a\x1b\xff<"), Map: []byte("m"), Players: -1, Max: 16, Challenged: 1, Open: 2,
+		WireIn: 86, WireOut: 128, HasInfo: true, Name: []byte("a\x1b\xff<"), Map: []byte("m"), Players: -1, Max: 16, Challenged: 1, Unchallenged: 2,
 		Response: s.Response, Challenge: 2 * time.Millisecond, Train: -1}}
 	s.Clients = []stats.Client{{Addr: netip.MustParseAddr("10.64.0.1"), Requests: 1}}
 	s.Distinct = stats.Distinct{Estimate: 7, Error: 0.012187, Standard: 0.0040625}
-	s.Kinds = []stats.Kind{{Protocol: "a2s", Request: "A2S_INFO", Before: stats.Gain{Answers: 1, Payload: 10.0 / 3, Wire: 1.5}}}
+	s.Questions = []stats.Question{{Protocol: "a2s", Request: "A2S_INFO", Before: stats.Gain{Answers: 1, Payload: 10.0 / 3, Wire: 1.5}}}
 	s.Findings = []stats.Finding{{Code: &finding.Code{ID: "NET-04"}, Severity: finding.Warn, Count: 3, First: 9}}
 	s.Interval, s.SeriesStart = time.Second, s.Run.First+500_000_000
 	s.Points = []stats.Point{{Requests: 1, BytesIn: 25}, {Replies: 1, BytesOut: 100}}

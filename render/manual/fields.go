@@ -9,7 +9,7 @@ import (
 // Field is one field of the output.
 type Field struct {
 	Name     string   `json:"name"`
-	Protocol *string  `json:"protocol"` // nil: whatever the protocol is
+	Protocol *string  `json:"protocol"` // nil for fields that belong to no protocol
 	Kind     string   `json:"kind"`
 	Flags    []string `json:"flags"`
 	Unit     string   `json:"unit,omitempty"`
@@ -23,7 +23,7 @@ type Value struct {
 	Name  string `json:"name"`
 }
 
-// Section is what is listed under one heading.
+// Section is the rows under one heading.
 type Section[T any] struct {
 	Name, Doc string
 	Rows      []T
@@ -42,8 +42,8 @@ var flags = [...]struct {
 	{dissect.AsString, "string"}, {dissect.Size, "size"},
 }
 
-// Fields lists what every message has, what a message of any protocol can have,
-// and then the fields of each protocol.
+// Fields returns the members that every message has, then the fields that a message of any
+// protocol can have, then the fields of each protocol.
 func Fields(reg *dissect.Registry) []Section[Field] {
 	all := []Section[Field]{
 		{"every message", "members of a line of JSON, and of the records between", common},
@@ -69,13 +69,13 @@ func fieldsOf(proto *string, defs []*dissect.Def) []Field {
 	return fs
 }
 
-// maxValues is how many names an enumeration has at most: what has more is a
-// catalogue (applications) or a set of bits, and is not listed.
+// maxValues is how many named values are listed at most. Chosen: a field with more is not
+// an enumeration but a catalogue (applications) or a set of bits, and none are listed.
 const maxValues = 24
 
-// valuesOf lists the values of d that have names. A definition has a function of
-// the value and no list, so the values that 16 bits and -1 can say are tried; a
-// 64-bit id is not an enumeration.
+// valuesOf returns the values of d that have names. A definition has a function from value
+// to name and no list, so all values of 16 bits are tried, and -1 of an Int. A 64-bit id,
+// which is a string in JSON, is no enumeration.
 func valuesOf(d *dissect.Def) []Value {
 	if d.Values == nil || d.Flags&dissect.AsString != 0 {
 		return nil
@@ -86,7 +86,7 @@ func valuesOf(d *dissect.Def) []Value {
 		if name == "" || len(vs) > maxValues {
 			return
 		}
-		vs = append(vs, Value{spell(d.Kind, v), name})
+		vs = append(vs, Value{formatValue(d.Kind, v), name})
 	}
 	if d.Kind == dissect.Int {
 		try(^uint64(0))
@@ -104,7 +104,7 @@ func valuesOf(d *dissect.Def) []Value {
 	return vs
 }
 
-func spell(k dissect.Kind, v uint64) string {
+func formatValue(k dissect.Kind, v uint64) string {
 	switch k {
 	case dissect.Char:
 		return strconv.QuoteRuneToASCII(rune(v))
@@ -114,7 +114,7 @@ func spell(k dissect.Kind, v uint64) string {
 	return strconv.FormatUint(v, 10)
 }
 
-// Names lists the names of all fields of the sections.
+// Names returns the names of all fields of the sections.
 func Names(sections []Section[Field]) []string {
 	var names []string
 	for _, s := range sections {

@@ -20,20 +20,20 @@ type Finding struct {
 	Reference string `json:"reference,omitempty"`
 }
 
-// Findings lists codes by id. Each code is listed once, however many stages
-// declare that they raise it.
+// Findings returns codes in the order of their ids. Each code is listed once, however many
+// stages declare that they raise it.
 func Findings(codes []*finding.Code) []Finding {
 	var fs []Finding
 	for _, c := range codes {
 		fs = append(fs, Finding{ID: c.ID, Severity: c.Severity.String(), Fault: c.Fault.String(),
-			Seen: sentence(c.Seen), Means: sentence(c.Means), Do: sentence(c.Do), Reference: c.Ref})
+			Seen: toSentence(c.Seen), Means: toSentence(c.Means), Do: toSentence(c.Do), Reference: c.Ref})
 	}
 	slices.SortFunc(fs, func(a, b Finding) int { return strings.Compare(a.ID, b.ID) })
 	return slices.CompactFunc(fs, func(a, b Finding) bool { return a.ID == b.ID })
 }
 
-// sentence gives declared prose a capital and a full stop.
-func sentence(s string) string {
+// toSentence returns s with a capital at the beginning and a full stop at the end.
+func toSentence(s string) string {
 	if s == "" {
 		return ""
 	}

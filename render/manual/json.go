@@ -19,7 +19,7 @@ func AppendJSON[T any](dst []byte, rows []T) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Rows are the rows of all sections.
+// Rows returns the rows of all sections.
 func Rows[T any](sections []Section[T]) []T {
 	var all []T
 	for _, s := range sections {

@@ -16,13 +16,13 @@ type Limit struct {
 	Why     string      `json:"why"`
 }
 
-// The reasons stand with the constants, in comments. So that the program can tell
-// them, make docs copies them here, and a test compares the copy.
+// The reasons are comments of the constants. So that the program can print them, make docs
+// copies them into limits.json, and a test compares the copy.
 //
 //go:embed limits.json
 var limits []byte
 
-// Limits lists the limits by package.
+// Limits returns the limits in the order of their packages.
 func Limits() ([]Limit, error) {
 	var all []Limit
 	if err := json.Unmarshal(limits, &all); err != nil {

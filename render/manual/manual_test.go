@@ -186,7 +186,7 @@ func TestNear(t *testing.T) {
 		{"*.scores", []string{"a2s.player.players.score", "ase.full.player_list.score"}},
 		{"something else", nil},
 	} {
-		if diff := cmp.Diff(tc.want, Near(tc.word, names)); diff != "" {
+		if diff := cmp.Diff(tc.want, Nearest(tc.word, names)); diff != "" {
 			t.Errorf("%q: want -, got +\n%s", tc.word, diff)
 		}
 	}
@@ -199,7 +199,7 @@ func TestDistance(t *testing.T) {
 	}{
 		{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"kitten", "sitting", 3}, {"map", "mpa", 2}, {"flaw", "lawn", 2},
 	} {
-		if got := distance(tc.a, tc.b); got != tc.want {
+		if got := editDistance(tc.a, tc.b); got != tc.want {
 			t.Errorf("%q to %q:\ngot  %d\nwant %d", tc.a, tc.b, got, tc.want)
 		}
 	}

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Match reports whether name is what pattern asks for: a part of it or, where the
-// pattern has one of *?[, a pattern for all of it. A dot is a character like any
-// other. Case does not matter.
+// Match reports whether name matches pattern. A pattern with one of *?[ has to match all
+// of name, as in path.Match; any other matches where it is a part of name. Case does not
+// matter.
 func Match(pattern, name string) bool {
 	pattern, name = strings.ToLower(pattern), strings.ToLower(name)
 	if !strings.ContainsAny(pattern, "*?[") {
@@ -18,13 +18,13 @@ func Match(pattern, name string) bool {
 	return ok && err == nil
 }
 
-// CheckPattern tells what is wrong with a pattern.
+// CheckPattern returns an error if pattern is malformed.
 func CheckPattern(pattern string) error {
 	_, err := path.Match(pattern, "")
 	return err
 }
 
-// Filter keeps the rows whose name matches, and the sections that have any left.
+// Filter returns the rows whose name matches, in the sections that have such rows.
 func Filter[T any](sections []Section[T], pattern string, name func(T) string) []Section[T] {
 	var kept []Section[T]
 	for _, s := range sections {
@@ -41,12 +41,12 @@ func Filter[T any](sections []Section[T], pattern string, name func(T) string) [
 	return kept
 }
 
-// maxNear is how many names are proposed.
-const maxNear = 3
+// maxNearest is how many names Nearest returns. Chosen: they fit into a line.
+const maxNearest = 3
 
-// Near returns the names that are most like word, best first. The last part of a
-// name counts as the name: who types players.scor means a2s.player.players.score.
-func Near(word string, names []string) []string {
+// Nearest returns the names that are most like word, best first. What follows any dot of a
+// name counts as the name, too: players.scor is near a2s.player.players.score.
+func Nearest(word string, names []string) []string {
 	type candidate struct {
 		name string
 		away int
@@ -55,10 +55,10 @@ func Near(word string, names []string) []string {
 	word = strings.ToLower(strings.Trim(word, "*?"))
 	for _, name := range names {
 		low := strings.ToLower(name)
-		away := distance(word, low)
+		away := editDistance(word, low)
 		for rest, ok := low, true; ok; {
 			if _, rest, ok = strings.Cut(rest, "."); ok {
-				away = min(away, distance(word, rest))
+				away = min(away, editDistance(word, rest))
 			}
 		}
 		if away <= max(2, len(word)/3) {
@@ -67,14 +67,15 @@ func Near(word string, names []string) []string {
 	}
 	slices.SortStableFunc(found, func(a, b candidate) int { return a.away - b.away })
 	var near []string
-	for _, c := range found[:min(len(found), maxNear)] {
+	for _, c := range found[:min(len(found), maxNearest)] {
 		near = append(near, c.name)
 	}
 	return near
 }
 
-// distance is how many bytes have to be changed, added or left out to make b of a.
-func distance(a, b string) int {
+// editDistance returns how many bytes have to be changed, added or removed to turn a
+// into b.
+func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j

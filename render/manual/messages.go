@@ -11,7 +11,7 @@ type Message struct {
 	Summary   []string `json:"summary"` // names of the fields that one line shows
 }
 
-// Messages lists the message types of each protocol.
+// Messages returns the message types of each protocol.
 func Messages(reg *dissect.Registry) []Section[Message] {
 	var all []Section[Message]
 	for _, p := range reg.Protos() {

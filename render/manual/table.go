@@ -9,16 +9,17 @@ const (
 	indent = 2
 	gap    = 2
 
-	// leastProse is the narrowest last column that is still pleasant to read;
-	// where less would be left it goes below the row, indented.
+	// leastProse is the least width of the last column: where less is left, it goes below
+	// the row, indented. Chosen: four or five words are pleasant to read.
 	leastProse = 28
 
-	// mostProse is the widest: the eye loses the line beyond.
+	// mostProse is the greatest width of the last column. Chosen: in longer lines the eye
+	// does not find the beginning of the next one.
 	mostProse = 90
 )
 
-// table is rows of cells whose last is prose. A column that is empty in all rows
-// is left out.
+// table is rows of cells. The last cell of a row is prose. A column that is empty in all
+// rows is not shown.
 type table struct {
 	head []string
 	rows [][]string
@@ -26,7 +27,7 @@ type table struct {
 
 func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
 
-// append lays the table out for a terminal of so many columns.
+// append appends the table, laid out for a terminal of width cells.
 func (t *table) append(dst []byte, width int) []byte {
 	starts, at := t.columns()
 	below := width-at < leastProse
@@ -45,8 +46,8 @@ func (t *table) append(dst []byte, width int) []byte {
 	return dst
 }
 
-// columns returns where the columns before the prose start, 0 for an empty
-// one, and where the prose does.
+// columns returns the cell where each column before the prose begins, 0 for an empty one,
+// and the cell where the prose begins.
 func (t *table) columns() (starts []int, prose int) {
 	starts = make([]int, len(t.head)-1)
 	at := indent
@@ -63,13 +64,13 @@ func (t *table) columns() (starts []int, prose int) {
 	return starts, at
 }
 
-// appendRow appends a line, and more where the prose, the cell after those of
-// starts, takes more.
+// appendRow appends a row. Its cells begin at starts, and the prose, which is the cell
+// after these, at at: in as many lines as it takes.
 func appendRow(dst []byte, cells []string, starts []int, at, width int) []byte {
 	col := 0
 	for i, cell := range cells[:min(len(cells), len(starts))] {
 		if cell != "" && starts[i] > 0 {
-			dst = append(spaces(dst, starts[i]-col), cell...)
+			dst = append(appendSpaces(dst, starts[i]-col), cell...)
 			col = starts[i] + utf8.RuneCountInString(cell)
 		}
 	}
@@ -78,13 +79,13 @@ func appendRow(dst []byte, cells []string, starts []int, at, width int) []byte {
 			if i > 0 {
 				dst, col = append(dst, '\n'), 0
 			}
-			dst = append(spaces(dst, at-col), line...)
+			dst = append(appendSpaces(dst, at-col), line...)
 		}
 	}
 	return append(dst, '\n')
 }
 
-func spaces(dst []byte, n int) []byte { return append(dst, strings.Repeat(" ", max(n, 0))...) }
+func appendSpaces(dst []byte, n int) []byte { return append(dst, strings.Repeat(" ", max(n, 0))...) }
 
 // wrap breaks prose at spaces into lines of at most width characters. A word that
 // is longer has a line of its own.

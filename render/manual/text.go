@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// AppendFields appends sections of fields for a terminal of so many columns.
+// AppendFields appends sections of fields for a terminal of width cells.
 func AppendFields(dst []byte, sections []Section[Field], width int) []byte {
 	for i, s := range sections {
 		t := table{head: []string{"FIELD", "TYPE", "MEANING"}}
@@ -16,8 +16,7 @@ func AppendFields(dst []byte, sections []Section[Field], width int) []byte {
 	return dst
 }
 
-// Meaning is the field's line of documentation with all that qualifies it: unit,
-// flags, named values.
+// Meaning returns the field's line of documentation with unit, flags and named values.
 func (f *Field) Meaning() string {
 	var b strings.Builder
 	b.WriteString(f.Doc)
@@ -33,8 +32,8 @@ func (f *Field) Meaning() string {
 	return b.String()
 }
 
-// ValueList is the named values: "0: public; 1: password". Values of one name stand
-// together.
+// ValueList returns the named values as "0: public; 1: password". Values with the same name
+// are one item.
 func (f *Field) ValueList() string {
 	var parts []string
 	done := map[string]bool{}
@@ -75,7 +74,7 @@ func AppendFindings(dst []byte, fs []Finding, width int) []byte {
 	return t.append(dst, width)
 }
 
-// AppendFinding appends all that is known of one finding.
+// AppendFinding appends all that is declared about one finding.
 func AppendFinding(dst []byte, f *Finding, width int) []byte {
 	dst = append(dst, f.ID+"  "+f.Severity+", fault: "+f.Fault+"\n"...)
 	t := table{head: []string{"", ""}}
@@ -105,8 +104,8 @@ func AppendLimits(dst []byte, ls []Limit, width int) []byte {
 	return dst
 }
 
-// appendSection appends a heading and the table under it, with an empty line in
-// front unless it is the first.
+// appendSection appends a heading and the table under it, after an empty line unless it is
+// the first section.
 func appendSection(dst []byte, i int, name, doc string, t *table, width int) []byte {
 	if i > 0 {
 		dst = append(dst, '\n')

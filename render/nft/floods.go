@@ -10,8 +10,9 @@ import (
 )
 
 // AppendFloods appends the rules against the incidents in f, as one file for nft -f. Each
-// incident has a table of its own, which its rules name in how to remove it. An incident
-// that no rule helps against is a comment, so that nobody takes its absence for calm.
+// incident has a table of its own, and a comment with the command that removes it. An
+// incident that no rule helps against is a comment, so that nobody takes its absence for
+// calm.
 func AppendFloods(dst []byte, f *render.Floods) []byte {
 	if run := &f.Run; run.Interrupted {
 		dst = append(dst, "# Interrupted after "+digits.Extent(run.Packets, run.Read, run.Size)+": more may have come.\n\n"...)
@@ -19,7 +20,7 @@ func AppendFloods(dst []byte, f *render.Floods) []byte {
 	n := 0
 	for i := range f.Incidents {
 		in := &f.Incidents[i]
-		if in.Level < flood.Warn || replaced(f.Incidents[i+1:], in) {
+		if in.Level < flood.Warn || isReplaced(f.Incidents[i+1:], in) {
 			continue
 		}
 		n++
@@ -37,9 +38,9 @@ func AppendFloods(dst []byte, f *render.Floods) []byte {
 	return dst
 }
 
-// replaced reports whether one of the later incidents has the same kind and target, and
+// isReplaced reports whether one of the later incidents has the same kind and target, and
 // so the same table, which replaces this one when the file is loaded.
-func replaced(later []flood.Incident, in *flood.Incident) bool {
+func isReplaced(later []flood.Incident, in *flood.Incident) bool {
 	for i := range later {
 		if l := &later[i]; l.Kind == in.Kind && l.Target == in.Target && l.Rules.NFTables != "" {
 			return true

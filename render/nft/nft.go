@@ -1,6 +1,6 @@
-// Package nft writes files for nft -f: addresses that proved themselves, as sets, and the
-// rules that package flood advises. Addresses and ports are all that it writes of what
-// came from the network. It decides no rule, and loads none.
+// Package nft renders files for nft -f: sets of proven addresses, and the rules that
+// package flood/advice made for incidents. Of what came from the network, it writes
+// nothing but addresses and ports. It decides on no rule, and loads none.
 package nft
 
 import (
@@ -11,8 +11,8 @@ import (
 	"qsniff/render"
 )
 
-// Timeout is how long nftables keeps an address: a proof is of its moment, and an
-// evening's players prove themselves again within it.
+// Timeout is how long nftables keeps an address. Chosen: a proof is of its moment, and the
+// players of an evening prove themselves again within an hour.
 const Timeout = "1h"
 
 // AppendProven appends a table with a set for addresses of each family. Loading it
@@ -37,10 +37,11 @@ func AppendProven(dst []byte, p *render.Proven) []byte {
 	return append(dst, "}\n"...)
 }
 
-func appendSet(dst []byte, name, kind string, sources []proof.Source, member func(netip.Addr) bool) []byte {
+// appendSet appends a set of those sources for which isMember returns true.
+func appendSet(dst []byte, name, kind string, sources []proof.Source, isMember func(netip.Addr) bool) []byte {
 	n := 0
 	for i := range sources {
-		if member(sources[i].Addr) {
+		if isMember(sources[i].Addr) {
 			n++
 		}
 	}
@@ -50,7 +51,7 @@ func appendSet(dst []byte, name, kind string, sources []proof.Source, member fun
 	}
 	dst = append(dst, "\t\telements = {\n"...)
 	for i := range sources {
-		if !member(sources[i].Addr) {
+		if !isMember(sources[i].Addr) {
 			continue
 		}
 		dst = append(dst, "\t\t\t"...)

@@ -19,7 +19,7 @@ import (
 func sources(addrs ...string) *render.Proven {
 	p := &render.Proven{}
 	for _, a := range addrs {
-		p.Sources = append(p.Sources, proof.Source{Addr: netip.MustParseAddr(a), How: proof.Challenge})
+		p.Sources = append(p.Sources, proof.Source{Addr: netip.MustParseAddr(a), Methods: proof.Challenge})
 	}
 	return p
 }

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"bytes"
 	"strconv"
 
 	"qsniff/dissect"
@@ -8,20 +9,19 @@ import (
 	"qsniff/render"
 )
 
-// Dialogue shows an exchange as a dialogue: who asked whom and what came of it, then
-// each message with its time and direction, and its bytes in the layout of hexdump
-// -C, which people paste into reports. Of connections whose ends say text to each
-// other it makes a transcript.
+// Dialogue shows an exchange as a dialogue: client, server and outcome, then each message
+// with its time and direction, and its bytes in the layout of hexdump -C, which people
+// paste into reports. Connections whose messages are text are shown as a transcript.
 //
 // As in Hex, no line but those of a transcript's text is wider than Options.Width,
 // and bytes of secrets are stars.
 type Dialogue struct {
-	opt  Options
-	form Form
-	full bool
+	opt    Options
+	form   Form
+	isFull bool
 }
 
-// Form is what stands below the first line of a turn.
+// Form chooses what is written below the first line of a turn.
 type Form uint8
 
 // The forms.
@@ -31,236 +31,200 @@ const (
 	Annotated             // annotated bytes, as in Hex
 )
 
-// NewDialogue returns a renderer that may be shared. Where full is not set, dumps
-// show the start of long messages.
-func NewDialogue(o Options, form Form, full bool) *Dialogue {
-	return &Dialogue{opt: o.normal(), form: form, full: full}
+// NewDialogue returns a renderer that may be shared. Unless isFull is set, dumps show only
+// the beginning of long messages.
+func NewDialogue(o Options, form Form, isFull bool) *Dialogue {
+	return &Dialogue{opt: o.withDefaults(), form: form, isFull: isFull}
 }
 
-const (
-	turnIndent = 2                       // of a turn's first line
-	bodyIndent = turnIndent + 2*gap      // of what stands below it
-	turnHang   = turnIndent + indentStep // of lines that go on
-)
-
-// Append appends a turn. A reply that was joined from several messages is none:
-// they were.
-func (d *Dialogue) Append(dst []byte, e *render.Event) []byte {
-	if e.Record != "" {
-		return dst
-	}
-	p := page{dst: dst, opt: &d.opt, m: e.Msg, indent: bodyIndent - indentStep}
-	p.lead(e.Nanos, e.Start, &e.Hole)
-	p.arrow(e)
-	said := -1
-	if d.form == Dump {
-		said = spoken(e.Msg)
-	}
-	if said >= 0 {
-		p.speech(e, said)
-	} else {
-		p.turn(e)
-	}
-	if said < 0 || e.Msg.Status != dissect.Complete {
-		d.below(&p, e)
-	}
-	p.stop(e)
-	for i := range p.m.Expert {
-		if x := &p.m.Expert[i]; d.form != Fields || !p.placed(x) {
-			p.finding(x, turnHang)
+// AppendDialogue appends a dialogue and an empty line.
+func (d *Dialogue) AppendDialogue(dst []byte, x *render.Dialogue) []byte {
+	p := page{dst: dst, opt: &d.opt}
+	p.writeTitle(x)
+	p.writeOutcome(x)
+	before := x.First
+	for i := 0; i < len(x.Turns); i++ {
+		t := &x.Turns[i]
+		p.endLine()
+		at := len(p.dst)
+		p.dst = append(p.dst, t.Text...)
+		if t.Hole.IsSet {
+			since := x.First
+			if d.opt.Clock == render.Delta {
+				since = before
+			}
+			p.dst = render.FillHole(p.dst, at+t.Hole.At, t.Hole.Width, t.Nanos-since)
+			before = t.Nanos
 		}
+		i = p.writeContinuations(x.Turns, i)
 	}
+	p.endLine()
+	if x.IsUnfinished {
+		p.padTo(indentStep)
+		lo := len(p.dst)
+		p.dst = append(p.dst, "written before it was over: too many dialogues were open, or they took too much memory"...)
+		p.writeParagraph(p.opt.Palette.status[dissect.Fragment], lo, 2*indentStep)
+	}
+	p.newline()
 	return p.dst
 }
 
-// below writes the message below the first line of its turn.
-func (d *Dialogue) below(p *page, e *render.Event) {
-	switch d.form {
-	case Fields:
-		p.measure()
-		p.fields()
-	case Annotated:
-		p.measure()
-		rows := dump{page: p, e: e}
-		rows.measure()
-		rows.rows()
-		p.further()
-	default:
-		rows := dump{page: p, e: e}
-		rows.plain(d.full)
+// writeContinuations writes the turns after index i whose text continues that of turn i,
+// and returns the index of the last of them.
+func (p *page) writeContinuations(turns []render.Turn, i int) int {
+	first, last := i, i
+	for last+1 < len(turns) {
+		t, next := &turns[last], &turns[last+1]
+		if open := t.Quote.To > 0 && t.Quote.To == len(t.Text); !open || !next.Quote.Continues {
+			break
+		}
+		text := next.Text[next.Quote.From:]
+		if n := len(p.dst); p.dst[n-1] != '\n' && len(text) > 0 && text[0] != '\n' {
+			text = text[bodyIndent:]
+		}
+		p.dst = append(p.dst, text...)
+		last++
 	}
-}
-
-// lead writes the time of a turn.
-func (p *page) lead(nanos, start int64, h *render.Hole) {
-	p.to(turnIndent)
+	if last == first {
+		return last
+	}
+	p.endLine()
+	p.padTo(bodyIndent)
 	lo := len(p.dst)
-	p.dst = append(p.dst, p.opt.Palette.dim.on...)
-	from := len(p.dst)
-	switch p.opt.Clock {
-	case render.Offset, render.Delta:
-		const width = len("0.000000")
-		p.dst = p.opt.Clock.Seconds(append(p.dst, '+'), nanos, start, width, h)
-	default:
-		p.dst = p.opt.appendClockTime(p.dst, nanos, start, false, h)
-	}
-	p.col += len(p.dst) - from
-	if lo < from {
-		p.dst = append(p.dst, p.opt.Palette.dim.off...)
-	}
+	p.dst = strconv.AppendInt(append(p.dst, "(joined from "...), int64(last-first+1), 10)
+	p.dst = append(p.dst, " messages: frames "...)
+	p.dst = strconv.AppendUint(p.dst, turns[first].Frame, 10)
+	p.dst = strconv.AppendUint(append(p.dst, " to "...), turns[last].Frame, 10)
+	p.dst = append(p.dst, ')')
+	p.writeParagraph(p.opt.Palette.dim, lo, bodyIndent)
+	return last
 }
 
-// arrow writes which way the message went: > to the server.
-func (p *page) arrow(e *render.Event) {
-	p.to(p.col + gap)
-	if e.Reply || p.m.Type != nil && p.m.Type.Notice {
-		p.string(p.opt.Palette.meaning, "<")
-		return
-	}
-	p.string(p.opt.Palette.name, ">")
-}
-
-// turn writes the first line of a message: what it is and how it came, then the
-// values that its sender chose.
-func (p *page) turn(e *render.Event) {
+// writeTitle writes what the dialogue is, between whom, and when it began.
+func (p *page) writeTitle(x *render.Dialogue) {
 	c := &p.opt.Palette
 	lo := len(p.dst)
-	if p.m.Type == nil {
-		p.dst = append(p.dst, "unknown message"...)
-	} else {
-		p.dst = append(p.dst, p.m.Type.Name...)
+	switch {
+	case x.IsStream:
+		p.dst = append(p.dst, "connection "...)
+	case x.Outcome == render.OneWay:
+		p.dst = append(p.dst, "message "...)
+	default:
+		p.dst = append(p.dst, "exchange "...)
 	}
-	p.dst = append(p.dst, ',')
-	p.place(c.head, lo, 1, turnHang)
-	lo = len(p.dst)
-	p.dst = appendSize(p.dst, p.m, plural(p.m.Wire, " byte", " bytes"))
-	p.place(style{}, lo, 1, turnHang)
-	p.frames(e)
-	if p.m.Conf == dissect.Maybe {
+	p.dst = strconv.AppendUint(p.dst, x.ID, 10)
+	p.place(c.head, lo, gap, indentStep)
+	if x.Proto != nil {
 		lo = len(p.dst)
-		p.dst = append(p.dst, "weak"...)
-		p.place(c.dim, lo, 1, turnHang)
+		p.dst = append(p.dst, x.Proto.Name...)
+		if x.Type != nil && !x.IsStream {
+			p.dst = append(append(p.dst, ' '), x.Type.Name...)
+		}
+		p.place(c.head, lo, gap, indentStep)
 	}
-	p.status()
-	p.values(nil)
+	if x.Client.IsValid() {
+		p.writeEnds(x.Client, x.Server)
+	}
+	lo = len(p.dst)
+	p.dst = p.opt.appendTime(p.dst, x.First, true)
+	p.place(style{}, lo, gap, indentStep)
 	p.newline()
-	p.joined(e)
-	p.came(e)
 }
 
-// frames writes where the message is in the capture.
-func (p *page) frames(e *render.Event) {
+// writeOutcome writes how the dialogue ended, and how many messages and packets it had.
+func (p *page) writeOutcome(x *render.Dialogue) {
+	p.padTo(indentStep)
 	lo := len(p.dst)
-	p.dst = append(p.dst, '(')
-	if e.Split == nil && len(e.Frames) > 1 && e.TCP {
-		p.dst = p.opt.appendFrames(p.dst, e.Frames)
-	} else {
-		p.dst = strconv.AppendUint(append(append(p.dst, p.opt.unit()...), ' '), e.Frame, 10)
+	p.dst = appendOutcome(p.dst, x)
+	switch answered := x.Outcome == render.Answered || x.Outcome == render.LateAnswer; {
+	case x.ChallengeRTT >= 0 && answered:
+		p.dst = digits.AppendElapsed(append(p.dst, ", challenge before that "...), x.ChallengeRTT, " ")
+	case x.ChallengeRTT >= 0 && x.Outcome != render.Challenged:
+		p.dst = digits.AppendElapsed(append(p.dst, ", challenged after "...), x.ChallengeRTT, " ")
 	}
-	p.dst = append(p.dst, ')')
-	p.place(p.opt.Palette.dim, lo, 1, turnHang)
+	p.writeAmount(uint64(x.Requests), " request", " requests", x.Requests > 1 || x.IsStream)
+	p.writeAmount(uint64(x.Challenges), " challenge", " challenges", x.Challenges > 1)
+	p.writeAmount(uint64(x.Replies), " reply", " replies", x.Replies > 1 || x.IsStream)
+	p.writeAmount(uint64(x.Packets), " packet", " packets", true)
+	if x.HasEarlier {
+		p.dst = append(p.dst, "; earlier turns are further up, or before the capture"...)
+	}
+	p.writeParagraph(p.opt.Palette.outcomeStyle(x), lo, 2*indentStep)
 }
 
-func (p *page) status() {
-	if s := p.m.Status; s != dissect.Complete {
-		lo := len(p.dst)
-		p.dst = append(p.dst, s.String()...)
-		p.place(p.opt.Palette.status[s], lo, 1, turnHang)
-	}
-}
-
-// values writes the values that the message's type names, but that of one field.
-func (p *page) values(but *dissect.Def) {
-	if p.m.Type == nil {
+func (p *page) writeAmount(n uint64, one, more string, show bool) {
+	if !show {
 		return
 	}
-	apart := gap
-	for _, d := range p.m.Type.Summary {
-		i := p.m.Index(d)
-		if i < 0 || d == but {
-			continue
-		}
-		lo := len(p.dst)
-		p.dst = append(append(p.dst, d.Key()...), '=')
-		if n := p.m.Pieces(i); n > 1 {
-			p.dst = appendPieces(p.dst, p.opt, p.m, i, n)
-		} else {
-			p.dst = appendBrief(p.dst, p.opt, p.m, &p.m.Fields[i])
-		}
-		p.place(style{}, lo, apart, turnHang)
-		apart = 1
-	}
+	p.dst = digits.AppendGrouped(append(p.dst, ", "...), int64(n))
+	p.dst = append(p.dst, plural(int(n), one, more)...)
 }
 
-// briefDump is how many bytes of a message a dump shows: all of most requests, and
-// of replies the part in which wrong ones differ.
-const briefDump = 64
-
-// plain writes rows of bytes and the characters of them, without names.
-func (d *dump) plain(full bool) {
-	d.n = 16
-	if bodyIndent+3*d.n+gap+d.n > d.opt.Width {
-		d.n = 8
-	}
-	d.hexAt = bodyIndent
-	d.textAt = d.hexAt + 3*d.n + gap
-	if d.n == 8 {
-		d.textAt--
-	}
-	n := len(d.m.Data)
-	if !full && n > briefDump+d.n { // to say that a row is left out takes a row
-		n = briefDump
-	}
-	d.leafNo = -1
-	d.nextLeaf()
-	for at := 0; at < n; at += d.n {
-		d.plainRow(at, min(d.n, n-at))
-	}
-	if n < len(d.m.Data) {
-		d.to(bodyIndent)
-		lo := len(d.dst)
-		d.dst = digits.AppendGrouped(append(d.dst, "… "...), int64(len(d.m.Data)-n))
-		d.dst = append(d.dst, " more bytes; --full shows them"...)
-		d.paragraph(d.opt.Palette.dim, lo, bodyIndent)
-	}
+// answerWords are the words for an answer, by its status.
+var answerWords = [...]string{
+	dissect.Complete:  "answered",
+	dissect.Truncated: "answered",
+	dissect.Malformed: "answered with a malformed reply",
+	dissect.Fragment:  "answered in part, which clients cannot read,",
 }
 
-// plainRow writes n bytes from offset at on.
-func (d *dump) plainRow(at, n int) {
-	const half = 8
-	d.to(d.hexAt)
-	mark := d.leafNo
-	for i := range n {
-		if i == half {
-			d.dst, d.col = append(d.dst, ' '), d.col+1
-		}
-		if i > 0 {
-			d.dst, d.col = append(d.dst, ' '), d.col+1
-		}
-		if b := d.m.Data[at+i]; d.hidden(at + i) {
-			d.dst = append(d.dst, "**"...)
-		} else {
-			d.dst = append(d.dst, hexDigits[b>>4], hexDigits[b&0xf])
-		}
-		d.col += 2
+// appendTook appends how long an answer took, after lead. Where that is unknown, because
+// the request was not captured, it removes the comma that ends dst.
+func appendTook(dst []byte, lead string, nanos int64) []byte {
+	if nanos < 0 {
+		return bytes.TrimRight(dst, ",")
 	}
-	d.to(d.textAt)
-	d.leafNo = mark // the same leaves once more
-	for i := range n {
-		b := d.m.Data[at+i]
-		switch {
-		case d.hidden(at + i):
-			b = '*'
-		case b < ' ' || b > '~':
-			b = '.'
-		}
-		d.dst = append(d.dst, b)
-	}
-	d.newline()
+	return digits.AppendElapsed(append(dst, lead...), nanos, " ")
 }
 
-// hidden reports whether the byte at offset at is of a secret; offsets rise.
-func (d *dump) hidden(at int) bool {
-	f := d.leaf(at)
-	return f != nil && d.opt.hides(f.Def)
+func appendOutcome(dst []byte, x *render.Dialogue) []byte {
+	if x.IsStream {
+		return digits.AppendElapsed(append(dst, "over "...), x.Last-x.First, " ")
+	}
+	switch x.Outcome {
+	case render.Answered:
+		return appendTook(append(dst, answerWords[x.Answer]...), " after ", x.RTT)
+	case render.LateAnswer:
+		return appendTook(append(dst, "answered too late"...), ", after ", x.RTT)
+	case render.Unanswered:
+		return append(dst, "not answered"...)
+	case render.Unsolicited:
+		return append(dst, "a reply to no known request"...)
+	case render.OneWay:
+		return append(dst, "one way"...)
+	case render.Challenged:
+		return appendChallenged(dst, x)
+	}
+	switch {
+	case x.HasEarlier && x.Requests == 0:
+		return append(dst, "a further reply"...)
+	case x.IsUnfinished, x.IsStopped:
+		return append(dst, "no answer so far"...)
+	}
+	return append(dst, "no answer in the capture"...)
+}
+
+// appendChallenged appends that the exchange ended with a challenge.
+func appendChallenged(dst []byte, x *render.Dialogue) []byte {
+	dst = append(dst, "challenged"...)
+	if x.ChallengeRTT >= 0 {
+		dst = digits.AppendElapsed(append(dst, " after "...), x.ChallengeRTT, " ")
+	}
+	dst = append(dst, ", not asked again with the "...)
+	if x.Challenges > 1 {
+		dst = append(dst, "last "...)
+	}
+	dst = append(dst, "challenge"...)
+	if x.IsUnfinished {
+		dst = append(dst, " so far"...)
+	}
+	return dst
+}
+
+// outcomeStyle returns the style for the outcome of a dialogue.
+func (c *Palette) outcomeStyle(x *render.Dialogue) style {
+	if !x.IsStream && (x.Outcome == render.Unanswered || x.Outcome == render.LateAnswer) {
+		return c.status[dissect.Truncated]
+	}
+	return style{}
 }

@@ -23,12 +23,12 @@ const start = 1_700_000_000_000_370_000
 
 // turns makes a dialogue of events, as its collector does.
 func turns(r render.DialogueRenderer, events ...*render.Event) *render.Dialogue {
-	d := &render.Dialogue{ID: 5, First: start, Last: start, Took: -1, Trip: -1, Packets: uint32(len(events)),
+	d := &render.Dialogue{ID: 5, First: start, Last: start, RTT: -1, ChallengeRTT: -1, Packets: uint32(len(events)),
 		Server: netip.MustParseAddrPort("198.18.0.1:27015"), Client: netip.MustParseAddrPort("10.64.0.1:40001")}
 	for i, e := range events {
-		e.Hole, e.Said = render.Hole{}, render.Said{}
+		e.Hole, e.Quote = render.Hole{}, render.Quote{}
 		text := r.Append(nil, e)
-		d.Turns = append(d.Turns, render.Turn{Text: text, Frame: e.Frame, Nanos: start + int64(i)*800_000, Hole: e.Hole, Said: e.Said})
+		d.Turns = append(d.Turns, render.Turn{Text: text, Frame: e.Frame, Nanos: start + int64(i)*800_000, Hole: e.Hole, Quote: e.Quote})
 	}
 	d.Proto, d.Type = events[0].Msg.Proto, events[0].Msg.Type
 	return d
@@ -82,33 +82,33 @@ func TestDialogueOutcome(t *testing.T) {
 		d    render.Dialogue
 		want string
 	}{
-		{render.Dialogue{Outcome: render.Answered, Answer: dissect.Malformed, Took: 20_000_000, Trip: -1, Requests: 1, Replies: 1, Packets: 2},
+		{render.Dialogue{Outcome: render.Answered, Answer: dissect.Malformed, RTT: 20_000_000, ChallengeRTT: -1, Requests: 1, Replies: 1, Packets: 2},
 			"answered with a malformed reply after 20 ms, 2 packets"},
-		{render.Dialogue{Outcome: render.Answered, Answer: dissect.Fragment, Took: -1, Trip: -1, Requests: 1, Replies: 1, Packets: 2},
+		{render.Dialogue{Outcome: render.Answered, Answer: dissect.Fragment, RTT: -1, ChallengeRTT: -1, Requests: 1, Replies: 1, Packets: 2},
 			"answered in part, which clients cannot read, 2 packets"},
-		{render.Dialogue{Outcome: render.LateAnswer, Took: -1, Trip: -1, Requests: 1, Replies: 1, Packets: 2},
+		{render.Dialogue{Outcome: render.LateAnswer, RTT: -1, ChallengeRTT: -1, Requests: 1, Replies: 1, Packets: 2},
 			"answered too late, 2 packets"},
-		{render.Dialogue{Outcome: render.Answered, Took: 1_240_000, Trip: 800_000, Requests: 2, Challenges: 1, Replies: 1, Packets: 4},
+		{render.Dialogue{Outcome: render.Answered, RTT: 1_240_000, ChallengeRTT: 800_000, Requests: 2, Challenges: 1, Replies: 1, Packets: 4},
 			"answered after 1.24 ms, challenge before that 800 µs, 2 requests, 4 packets"},
-		{render.Dialogue{Outcome: render.Answered, Took: 12_000_000, Trip: -1, Requests: 1, Replies: 3, Packets: 1004},
+		{render.Dialogue{Outcome: render.Answered, RTT: 12_000_000, ChallengeRTT: -1, Requests: 1, Replies: 3, Packets: 1004},
 			"answered after 12 ms, 3 replies, 1,004 packets"},
-		{render.Dialogue{Outcome: render.Unanswered, Took: -1, Trip: 20_000_000, Requests: 2, Challenges: 2, Packets: 4},
+		{render.Dialogue{Outcome: render.Unanswered, RTT: -1, ChallengeRTT: 20_000_000, Requests: 2, Challenges: 2, Packets: 4},
 			"not answered, challenged after 20 ms, 2 requests, 2 challenges, 4 packets"},
-		{render.Dialogue{Outcome: render.LateAnswer, Took: 3_200_000_000, Trip: -1, Requests: 1, Replies: 1, Packets: 2}, "answered too late, after 3.2 s, 2 packets"},
-		{render.Dialogue{Outcome: render.Unsolicited, Took: -1, Trip: -1, Replies: 1, Packets: 1}, "a reply to no known request, 1 packet"},
-		{render.Dialogue{Outcome: render.Challenged, Took: -1, Trip: 20_000_000, Requests: 1, Challenges: 1, Packets: 2},
+		{render.Dialogue{Outcome: render.LateAnswer, RTT: 3_200_000_000, ChallengeRTT: -1, Requests: 1, Replies: 1, Packets: 2}, "answered too late, after 3.2 s, 2 packets"},
+		{render.Dialogue{Outcome: render.Unsolicited, RTT: -1, ChallengeRTT: -1, Replies: 1, Packets: 1}, "a reply to no known request, 1 packet"},
+		{render.Dialogue{Outcome: render.Challenged, RTT: -1, ChallengeRTT: 20_000_000, Requests: 1, Challenges: 1, Packets: 2},
 			"challenged after 20 ms, not asked again with the challenge, 2 packets"},
-		{render.Dialogue{Outcome: render.Challenged, Took: -1, Trip: 20_000_000, Requests: 2, Challenges: 2, Packets: 4, Open: true},
+		{render.Dialogue{Outcome: render.Challenged, RTT: -1, ChallengeRTT: 20_000_000, Requests: 2, Challenges: 2, Packets: 4, IsUnfinished: true},
 			"challenged after 20 ms, not asked again with the last challenge so far, 2 requests, 2 challenges, 4 packets"},
-		{render.Dialogue{Outcome: render.Challenged, Took: -1, Trip: -1, Challenges: 1, Packets: 1}, "challenged, not asked again with the challenge, 1 packet"},
-		{render.Dialogue{Outcome: render.OneWay, Took: -1, Trip: -1, Requests: 1, Packets: 1}, "one way, 1 packet"},
-		{render.Dialogue{Took: -1, Trip: -1, Requests: 1, Packets: 1}, "no answer in the capture, 1 packet"},
-		{render.Dialogue{Took: -1, Trip: -1, Requests: 1, Packets: 1, Open: true}, "no answer so far, 1 packet"},
-		{render.Dialogue{Took: -1, Trip: 20_000_000, Requests: 1, Challenges: 1, Packets: 2, Stopped: true},
+		{render.Dialogue{Outcome: render.Challenged, RTT: -1, ChallengeRTT: -1, Challenges: 1, Packets: 1}, "challenged, not asked again with the challenge, 1 packet"},
+		{render.Dialogue{Outcome: render.OneWay, RTT: -1, ChallengeRTT: -1, Requests: 1, Packets: 1}, "one way, 1 packet"},
+		{render.Dialogue{RTT: -1, ChallengeRTT: -1, Requests: 1, Packets: 1}, "no answer in the capture, 1 packet"},
+		{render.Dialogue{RTT: -1, ChallengeRTT: -1, Requests: 1, Packets: 1, IsUnfinished: true}, "no answer so far, 1 packet"},
+		{render.Dialogue{RTT: -1, ChallengeRTT: 20_000_000, Requests: 1, Challenges: 1, Packets: 2, IsStopped: true},
 			"no answer so far, challenged after 20 ms, 2 packets"},
-		{render.Dialogue{Took: -1, Trip: -1, Replies: 2, Packets: 2, Continues: true},
+		{render.Dialogue{RTT: -1, ChallengeRTT: -1, Replies: 2, Packets: 2, HasEarlier: true},
 			"a further reply, 2 replies, 2 packets; earlier turns are further up, or before the capture"},
-		{render.Dialogue{Stream: true, Last: 1_500_000_000, Took: -1, Trip: -1, Requests: 1, Packets: 3, Continues: true},
+		{render.Dialogue{IsStream: true, Last: 1_500_000_000, RTT: -1, ChallengeRTT: -1, Requests: 1, Packets: 3, HasEarlier: true},
 			"over 1.5 s, 1 request, 0 replies, 3 packets; earlier turns are further up, or before the capture"},
 	} {
 		tc.d.ID, tc.d.Proto = 5, a2s
@@ -116,8 +116,8 @@ func TestDialogueOutcome(t *testing.T) {
 		if got := strings.TrimSpace(strings.Split(out, "\n")[1]); got != tc.want {
 			t.Errorf("%s\ngot  %s\nwant %s", tc.d.Outcome, got, tc.want)
 		}
-		if early := strings.Contains(out, "written before it was over"); early != tc.d.Open {
-			t.Errorf("%s: says that it was written early: %t, want %t", tc.d.Outcome, early, tc.d.Open)
+		if early := strings.Contains(out, "written before it was over"); early != tc.d.IsUnfinished {
+			t.Errorf("%s: says that it was written early: %t, want %t", tc.d.Outcome, early, tc.d.IsUnfinished)
 		}
 	}
 }
@@ -248,7 +248,7 @@ func TestTranscript(t *testing.T) {
 	} {
 		r := NewDialogue(Options{UTC: true, Clock: render.Offset}, Dump, false)
 		d := turns(r, tc.events...)
-		d.Stream = true
+		d.IsStream = true
 		out := regexp.MustCompile(`(?m)^  \+\d\.\d+  `).ReplaceAllString(string(r.AppendDialogue(nil, d)), "  ")
 		_, got, _ := strings.Cut(out, " packet")
 		_, got, _ = strings.Cut(got, "\n")
@@ -305,7 +305,7 @@ func TestDialogueRecord(t *testing.T) {
 	r := NewDialogue(Options{UTC: true, Clock: render.Offset}, Dump, false)
 	text := r.AppendRecord(nil, x)
 	want := "  +          ! warn T-01  refused: \\x1b[31mred, and so much more that it takes a\n      second line\n"
-	if diff := cmp.Diff(want, string(text)); diff != "" || !x.Hole.Open || x.Hole.At != 3 {
+	if diff := cmp.Diff(want, string(text)); diff != "" || !x.Hole.IsSet || x.Hole.At != 3 {
 		t.Errorf("hole %+v; want -, got +\n%s", x.Hole, diff)
 	}
 }

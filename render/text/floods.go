@@ -12,53 +12,53 @@ import (
 	"qsniff/render/counters"
 )
 
-// FloodOptions choose what AppendFloods tells besides what it always does.
+// FloodOptions choose what AppendFloods prints besides the verdict, the table, and the
+// warnings and alerts.
 type FloodOptions struct {
-	Verbose bool // everything about notes, too
-	Explain bool // the rule of each incident, and the values it rests on
+	Verbose bool // incidents of level info are printed in full, too
+	Explain bool // as Verbose, and each with its rule and the values that it rests on
 }
 
-// AppendFloods appends the incidents of a run for people to read: the verdict, a
-// table, and what there is to know of each one that asks for something. Of the
-// options it uses width, colour and the zone of times. Lines of advice are never
-// wrapped, so that they can be copied.
+// AppendFloods appends the incidents of a run for people to read: the verdict, a table,
+// and a block for each warning and alert. Of the options, width, colours and the zone of
+// times are used. Lines of advice are never wrapped, so that they can be copied.
 func AppendFloods(dst []byte, f *render.Floods, opt Options, how FloodOptions) []byte {
-	p := floodsPage{statsPage{dst: dst, opt: opt.normal(), s: &render.Stats{Run: f.Run}}, f, how}
-	p.interrupted()
+	p := floodsPage{statsPage{dst: dst, opt: opt.withDefaults(), s: &render.Stats{Run: f.Run}}, f, how}
+	p.writeInterrupted()
 	if f.Run.Packets == 0 {
-		p.line(0, "The capture has no packets.")
+		p.writeLine(0, "The capture has no packets.")
 		return p.dst
 	}
-	p.verdict()
-	p.looked()
-	p.caveats()
-	p.incidents()
+	p.writeHeadline()
+	p.writeScope()
+	p.writeCaveats()
+	p.writeTableOfIncidents()
 	for i := range f.Incidents {
 		if in := &f.Incidents[i]; in.Level >= flood.Warn || how.Verbose || how.Explain {
-			p.block(in)
+			p.writeIncident(in)
 		}
 	}
 	if !how.Verbose && !how.Explain {
-		p.notes()
+		p.writeNotes()
 	}
 	return p.dst
 }
 
-// floodsPage is what AppendFloods writes on.
+// floodsPage is the page of AppendFloods.
 type floodsPage struct {
 	statsPage
 	f   *render.Floods
 	how FloodOptions
 }
 
-// levelStyle is the colour of a level.
+// levelStyle returns the colour of a level.
 func (p *floodsPage) levelStyle(l flood.Level) style {
 	severity := [...]finding.Severity{flood.Info: finding.Note, flood.Warn: finding.Warn, flood.Alert: finding.Error}
 	return p.opt.Palette.severity[severity[l]]
 }
 
-// verdict is the first line: what somebody wants to know at night.
-func (p *floodsPage) verdict() {
+// writeHeadline writes the first line: whether there was an attack.
+func (p *floodsPage) writeHeadline() {
 	run, n := &p.f.Run, &p.f.Counts
 	where := fmt.Sprintf("in %s of capture, %s", digits.Span(time.Duration(run.Last-run.First)), digits.Counted(run.Packets, "packet"))
 	var parts []string
@@ -87,12 +87,12 @@ func (p *floodsPage) verdict() {
 	p.dst = append(append(p.dst, s.off...), '\n')
 }
 
-// looked says in what nothing else was found.
-func (p *floodsPage) looked() {
+// writeScope writes what was examined: the time, and the traffic in it.
+func (p *floodsPage) writeScope() {
 	run, seen := &p.f.Run, p.f.Seen
-	times := fmt.Sprintf("%s to %s", p.clock(run.First, true), p.clock(run.Last, !p.sameDay()))
+	times := fmt.Sprintf("%s to %s", p.formatTime(run.First, true), p.formatTime(run.Last, !p.sameDay()))
 	if seen.Queries+seen.Replies+seen.Junk+seen.Logins == 0 {
-		p.line(0, "%s: no query traffic. qsniff looks for it on all ports; -d udp.port==N,PROTOCOL names one to try harder on.", times)
+		p.writeLine(0, "%s: no query traffic. qsniff looks for it on all ports; -d udp.port==N,PROTOCOL names one to try harder on.", times)
 		return
 	}
 	servers, rough := seen.Servers()
@@ -100,54 +100,55 @@ func (p *floodsPage) looked() {
 	if rough {
 		about = "about "
 	}
-	said := fmt.Sprintf("%s: %s to %s%s, %s", times, digits.Counted(seen.Queries, "query", "queries"), about,
+	words := fmt.Sprintf("%s: %s to %s%s, %s", times, digits.Counted(seen.Queries, "query", "queries"), about,
 		digits.Counted(servers, "server"), digits.Counted(seen.Replies, "reply", "replies"))
 	if seen.Junk > 0 {
-		said += fmt.Sprintf(", %s known", digits.Counted(seen.Junk, "datagram that is nothing", "datagrams that are nothing"))
+		words += fmt.Sprintf(", %s known", digits.Counted(seen.Junk, "datagram that is nothing", "datagrams that are nothing"))
 	}
 	if seen.Logins > 0 {
-		said += ", " + digits.Counted(seen.Logins, "login of RCON", "logins of RCON")
+		words += ", " + digits.Counted(seen.Logins, "login of RCON", "logins of RCON")
 	}
 	if seen.OneWay() == "" && seen.Queries > 0 {
-		said += "; both directions were captured"
+		words += "; both directions were captured"
 	}
-	p.line(0, "%s", said)
+	p.writeLine(0, "%s", words)
 }
 
-// shortest capture for which the detector knows what is usual.
+// warmUp is the length of capture below which package flood limits its confidence, because
+// it does not know yet what is usual.
 const warmUp = 30 * time.Second
 
-// caveats is what a reader has to know before believing the rest.
-func (p *floodsPage) caveats() {
+// writeCaveats writes what makes the verdict less sure: missing directions, packets or time.
+func (p *floodsPage) writeCaveats() {
 	f, run := p.f, &p.f.Run
 	switch f.Seen.OneWay() {
 	case "requests":
-		p.line(0, "Only what goes to servers was captured: reflection cannot be told, and nothing is sure, because nobody is seen to prove an address. Capture both directions.")
+		p.writeLine(0, "Only what goes to servers was captured: reflection cannot be told, and nothing is sure, because nobody is seen to prove an address. Capture both directions.")
 	case "replies":
-		p.line(0, "Only what servers send was captured: queries and who proves an address are not there. Capture both directions.")
+		p.writeLine(0, "Only what servers send was captured: queries and who proves an address are not there. Capture both directions.")
 	}
 	if span := time.Duration(run.Last - run.First); span < warmUp && f.Seen.Queries > 0 {
-		p.line(0, "The capture is shorter than %s: what is usual here is not known, which makes verdicts less sure, and short attacks may be missing.", digits.Span(warmUp))
+		p.writeLine(0, "The capture is shorter than %s: what is usual here is not known, which makes verdicts less sure, and short attacks may be missing.", digits.Span(warmUp))
 	}
 	if run.Dropped > 0 {
-		p.line(0, "The capturing program lost %s: rates were higher, and who did not prove an address may have.", digits.Counted(run.Dropped, "packet"))
+		p.writeLine(0, "The capturing program lost %s: rates were higher, and who did not prove an address may have.", digits.Counted(run.Dropped, "packet"))
 	}
 	if run.Doubled > 0 {
-		p.line(0, "The capture has packets twice, as mirror ports make it: %s left out.", digits.Counted(run.Doubled, "copy was", "copies were"))
+		p.writeLine(0, "The capture has packets twice, as mirror ports make it: %s left out.", digits.Counted(run.Doubled, "copy was", "copies were"))
 	}
 	if run.Backwards > 0 {
-		p.line(0, "Time went backwards in the capture: %s older than one before.", digits.Counted(run.Backwards, "packet was", "packets were"))
+		p.writeLine(0, "Time went backwards in the capture: %s older than one before.", digits.Counted(run.Backwards, "packet was", "packets were"))
 	}
-	if len(f.Full) > 0 {
-		p.line(0, "No room was left for more %s: the oldest made room, and incidents there may be missing (--memory, or fewer servers in the capture).", strings.Join(f.Full, ", "))
+	if len(f.FullTables) > 0 {
+		p.writeLine(0, "No room was left for more %s: the oldest made room, and incidents there may be missing (--memory, or fewer servers in the capture).", strings.Join(f.FullTables, ", "))
 	}
-	for _, said := range (&counters.Result{Floods: f.Unnamed}).Labels(counters.Incidents) {
-		p.line(0, "%s.", said)
+	for _, label := range (&counters.Result{Floods: f.Unnamed}).Labels(counters.Incidents) {
+		p.writeLine(0, "%s.", label)
 	}
 }
 
-// incidents is the table of all, worst first.
-func (p *floodsPage) incidents() {
+// writeTableOfIncidents writes the table of all incidents, worst first.
+func (p *floodsPage) writeTableOfIncidents() {
 	if len(p.f.Incidents) == 0 {
 		return
 	}
@@ -164,21 +165,21 @@ func (p *floodsPage) incidents() {
 			break
 		}
 	}
-	if _, _, used := t.fit(p.opt.Width); used > p.opt.Width {
-		t.below(2)
+	if _, _, used := t.fitColumns(p.opt.Width); used > p.opt.Width {
+		t.moveBelow(2)
 	}
 	p.dst = append(p.dst, '\n')
-	p.table(&t)
+	p.writeTable(&t)
 }
 
-// below moves a column of all rows to the line below.
-func (t *table) below(column int) {
+// moveBelow removes a column, and makes its cells the notes of their rows.
+func (t *table) moveBelow(column int) {
 	cut := func(list []string) []string {
 		return append(append([]string{}, list[:column]...), list[column+1:]...)
 	}
 	for i := range t.rows {
 		r := &t.rows[i]
-		r.says, r.cells = r.cells[column], cut(r.cells)
+		r.note, r.cells = r.cells[column], cut(r.cells)
 	}
 	t.columns = append(append(t.columns[:0:0], t.columns[:column]...), t.columns[column+1:]...)
 }
@@ -190,12 +191,12 @@ func (p *floodsPage) cells(in *flood.Incident) []string {
 		}
 		return short(v)
 	}
-	return []string{in.Level.String(), in.Kind.String(), in.Target.String(), p.clock(in.Start, !p.sameDay()), p.length(in),
+	return []string{in.Level.String(), in.Kind.String(), in.Target.String(), p.formatTime(in.Start, !p.sameDay()), p.length(in),
 		rate(in.Peak), p.sources(in), flood.ConfidenceWord(in.Confidence), rate(in.Mean), rate(in.Baseline),
 		grouped(in.Requests), grouped(in.Replies), size(in.BytesIn), size(in.BytesOut), fmt.Sprint(in.Campaign)}
 }
 
-// sources is how many there were.
+// sources returns how many sources there were.
 func (p *floodsPage) sources(in *flood.Incident) string {
 	if in.Sources < 0.5 {
 		return "-"
@@ -203,7 +204,8 @@ func (p *floodsPage) sources(in *flood.Incident) string {
 	return grouped(uint64(in.Sources + 0.5))
 }
 
-// length is how long the incident went on; the end of the capture ends it, too.
+// length returns how long the incident lasted, with a + if it was not over at the end of
+// the capture.
 func (p *floodsPage) length(in *flood.Incident) string {
 	end, open := in.End, ""
 	if end == in.Start {
@@ -215,8 +217,8 @@ func (p *floodsPage) length(in *flood.Incident) string {
 	return digits.Span(max(time.Duration(end-in.Start), 0).Round(100*time.Millisecond)) + open
 }
 
-// clock is a time to the second: nobody is flooded for less.
-func (p *floodsPage) clock(nanos int64, date bool) string {
+// formatTime formats a time to the second, which is what incidents are measured in.
+func (p *floodsPage) formatTime(nanos int64, date bool) string {
 	layout := time.TimeOnly
 	if date {
 		layout = time.DateTime
@@ -227,7 +229,7 @@ func (p *floodsPage) clock(nanos int64, date bool) string {
 	return time.Unix(0, nanos).In(p.opt.Location).Format(layout)
 }
 
-// short writes a rate.
+// short formats a rate.
 func short(v float64) string {
 	if v >= 10 {
 		return grouped(uint64(v + 0.5))
@@ -235,8 +237,8 @@ func short(v float64) string {
 	return digits.Short(v)
 }
 
-// notes is what is good to know and no attack.
-func (p *floodsPage) notes() {
+// writeNotes writes the incidents of level info, each in a sentence.
+func (p *floodsPage) writeNotes() {
 	first := true
 	for i := range p.f.Incidents {
 		in := &p.f.Incidents[i]
@@ -244,9 +246,9 @@ func (p *floodsPage) notes() {
 			continue
 		}
 		if first {
-			p.title("Notes", "no attacks; -v tells all about them")
+			p.writeTitle("Notes", "no attacks; -v tells all about them")
 			first = false
 		}
-		p.line(tableIndent, "%s %s: %s", in.Kind, in.Target, strings.Join(in.Evidence, "; "))
+		p.writeLine(tableIndent, "%s %s: %s", in.Kind, in.Target, strings.Join(in.Evidence, "; "))
 	}
 }

@@ -23,7 +23,7 @@ const floodStart = int64(1_700_000_000e9)
 func flooded() *render.Floods {
 	at := func(s int) int64 { return floodStart + int64(s)*1e9 }
 	seen := &flood.Seen{}
-	for _, what := range []track.What{track.IsRequest, track.IsReply} {
+	for _, what := range []track.PacketType{track.IsRequest, track.IsReply} {
 		s := track.Sighting{What: what, Asks: 1, SrcPort: 2, DstPort: 2}
 		seen.Sight(&s)
 	}
@@ -36,7 +36,7 @@ func flooded() *render.Floods {
 		History:  []flood.Change{{Kind: flood.FloodSuspect, Nanos: at(110)}},
 		Top:      []flood.Source{{Addr: netip.MustParseAddr("2001:db8::1"), Low: 100, High: 120, Verified: true, Ports: 3, TTL: 52}, {Addr: netip.MustParseAddr("203.0.113.9"), Low: 9, High: 9, TTL: -1}},
 		Prefixes: []flood.Prefix{{Prefix: netip.MustParsePrefix("2001:db8::/64"), Low: 100, High: 130, Hosts: 4}},
-		Features: []flood.Feature{{Name: "D", Value: 300}, {Name: "q", Value: 2}, {Name: "C", Value: math.NaN()}}}
+		Features: []flood.FeatureValue{{Name: "D", Value: 300}, {Name: "q", Value: 2}, {Name: "C", Value: math.NaN()}}}
 	open := flood.Incident{ID: 3, Campaign: 1, Kind: flood.FloodSuspect, Level: flood.Warn, Target: target, Start: at(500), Detected: at(501), Evidence: []string{"perhaps"}}
 	note := flood.Incident{ID: 1, Campaign: 1, Kind: flood.Crowd, Level: flood.Info, Target: target, Start: at(50), Detected: at(60), End: at(70), Evidence: []string{"a crowd"}}
 	return &render.Floods{Run: tally.Run{Packets: 1000, First: floodStart, Last: at(600)}, Seen: seen,
@@ -99,7 +99,7 @@ func TestFloodCaveats(t *testing.T) {
 		want string
 	}{
 		{"uncounted", func(f *render.Floods) { f.Unnamed.Unopened = 3 }, "3 further incidents were not told apart"},
-		{"full", func(f *render.Floods) { f.Full = []string{"servers", "consoles"} }, "No room was left for more servers, consoles"},
+		{"full", func(f *render.Floods) { f.FullTables = []string{"servers", "consoles"} }, "No room was left for more servers, consoles"},
 		{"left", func(f *render.Floods) { f.Unnamed.Unlisted = 1 }, "1 incident is not listed for room: -o json has all."},
 		{"others", func(f *render.Floods) { f.Unnamed.Elsewhere = 2 }, "2 incidents are at targets that --servers leaves out."},
 		{"lost", func(f *render.Floods) { f.Run.Dropped = 5 }, "The capturing program lost 5 packets"},
@@ -151,14 +151,14 @@ func TestIncidentLine(t *testing.T) {
 	in := &f.Incidents[1]
 	for _, tc := range []struct {
 		name string
-		x    render.Incident
+		x    render.IncidentEvent
 		want string
 	}{
-		{"open", render.Incident{Event: flood.Begins, Incident: in}, "! alert FLOOD  flood_distributed at " + in.Target.String() + ", from frame 4711 on: many queries"},
-		{"another kind", render.Incident{Event: flood.Changes, Incident: in}, "! alert FLOOD  flood_distributed at " + in.Target.String() + ", taken for flood_suspect before: many queries"},
-		{"close", render.Incident{Event: flood.Ends, Incident: in}, "was over after 1m40s; peak 123,456/s, 1,000,000 requests"},
-		{"update", render.Incident{Event: flood.Changes, Incident: &f.Incidents[2]}, "! warn FLOOD  flood_suspect at " + in.Target.String() + " goes on: perhaps"},
-		{"cut off", render.Incident{Event: flood.Ends, Incident: &f.Incidents[2]}, "is not over where the capture ends"},
+		{"open", render.IncidentEvent{Event: flood.Begins, Incident: in}, "! alert FLOOD  flood_distributed at " + in.Target.String() + ", from frame 4711 on: many queries"},
+		{"another kind", render.IncidentEvent{Event: flood.Changes, Incident: in}, "! alert FLOOD  flood_distributed at " + in.Target.String() + ", taken for flood_suspect before: many queries"},
+		{"close", render.IncidentEvent{Event: flood.Ends, Incident: in}, "was over after 1m40s; peak 123,456/s, 1,000,000 requests"},
+		{"update", render.IncidentEvent{Event: flood.Changes, Incident: &f.Incidents[2]}, "! warn FLOOD  flood_suspect at " + in.Target.String() + " goes on: perhaps"},
+		{"cut off", render.IncidentEvent{Event: flood.Ends, Incident: &f.Incidents[2]}, "is not over where the capture ends"},
 	} {
 		tc.x.Nanos, tc.x.First = floodStart, floodStart
 		line := string(NewLine(Options{UTC: true}).AppendIncident(nil, &tc.x))

@@ -135,16 +135,16 @@ func checkPrintable(t *testing.T, out []byte) {
 // whose value does not say them.
 func checkBytes(t *testing.T, out string, m *dissect.Message, o Options) {
 	t.Helper()
-	o = o.normal()
+	o = o.withDefaults()
 	p := page{opt: &o, m: m}
-	p.measure()
+	p.measureColumns()
 	for i := range m.Fields {
 		f := &m.Fields[i]
 		if want := fmt.Sprintf("\n%*d", p.offsetW, f.Off); !strings.Contains(out, want+" ") && !strings.Contains(out, want+"\n") {
 			t.Fatalf("field %d (%s): offset %d is missing:\n%s", i, f.Def.Name, f.Off, out)
 		}
 		b := m.Raw(f)
-		if f.Def.Flags&dissect.Secret != 0 || isTree(f) || says(m, f) || len(b) == 0 {
+		if f.Def.Flags&dissect.Secret != 0 || isTree(f) || valueShowsBytes(m, f) || len(b) == 0 {
 			continue
 		}
 		n := p.dumpN

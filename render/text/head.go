@@ -12,105 +12,130 @@ import (
 	"qsniff/render"
 )
 
-// head writes the headline: pieces that move to an indented line where they do
-// not fit.
-func (p *page) head(e *render.Event) {
+// writeHead writes the headline. Those of its parts that do not fit go to further lines,
+// which are indented.
+func (p *page) writeHead(e *render.Event) {
 	c := &p.opt.Palette
 	lo := len(p.dst)
 	p.dst = strconv.AppendUint(append(append(p.dst, p.opt.unit()...), ' '), e.Frame, 10)
-	p.piece(c.head, lo)
+	p.placeInHead(c.head, lo)
 	if !p.opt.Bare {
-		p.origin(e)
+		p.writeOrigin(e)
 	}
 	lo = len(p.dst)
 	p.dst = appendTitle(p.dst, e)
-	p.piece(c.head, lo)
+	p.placeInHead(c.head, lo)
 	lo = len(p.dst)
 	p.dst = append(p.dst, e.Direction()...)
-	p.piece(style{}, lo)
-	p.relation(e)
+	p.placeInHead(style{}, lo)
+	p.writeRelation(e)
 	lo = len(p.dst)
 	p.dst = appendSize(p.dst, p.m, plural(p.m.Wire, " byte", " bytes"))
-	p.piece(style{}, lo)
+	p.placeInHead(style{}, lo)
 	if s := p.m.Status; s != dissect.Complete {
 		lo = len(p.dst)
 		p.dst = append(p.dst, s.String()...)
-		p.piece(c.status[s], lo)
+		p.placeInHead(c.status[s], lo)
 	}
 	if p.m.Why != "" {
 		lo = len(p.dst)
 		p.dst = append(append(append(p.dst, p.m.Conf.String()...), ": "...), p.m.Why...)
-		p.piece(c.dim, lo)
+		p.placeInHead(c.dim, lo)
 	}
-	p.counts()
+	p.writeFindingCounts()
 	p.newline()
-	p.joined(e)
-	p.came(e)
+	p.writeJoined(e)
+	p.writeArrival(e)
 }
 
-// origin writes where and when the message was captured, and its ends.
-func (p *page) origin(e *render.Event) {
+// writeOrigin writes the input, the interface, the time, source and destination.
+func (p *page) writeOrigin(e *render.Event) {
 	if e.File >= 0 {
-		p.numbered(p.opt.Palette.dim, "input ", int64(e.File))
+		p.writeNumbered(p.opt.Palette.dim, "input ", int64(e.File))
 	}
 	if e.Iface >= 0 {
-		p.numbered(p.opt.Palette.dim, "interface ", int64(e.Iface))
+		p.writeNumbered(p.opt.Palette.dim, "interface ", int64(e.Iface))
 	}
 	lo := len(p.dst)
 	p.dst = p.opt.appendClockTime(p.dst, e.Nanos, e.Start, true, &e.Hole)
-	p.piece(style{}, lo)
+	p.placeInHead(style{}, lo)
 	e.Hole.At = len(p.dst) - e.Hole.Width
-	p.between(e.Src, e.Dst)
+	p.writeEnds(e.Src, e.Dst)
 }
 
-// piece moves the text from lo to the end of dst into the headline.
-func (p *page) piece(s style, lo int) { p.place(s, lo, gap, indentStep) }
+// writeRelation writes what the message does to a request of its exchange: "answers frame
+// 7 after 12 ms".
+func (p *page) writeRelation(e *render.Event) {
+	x := &e.Exchange
+	if p.opt.Bare || x.ID == 0 || x.Verb == "" {
+		return
+	}
+	lo := len(p.dst)
+	frame := x.ID
+	if x.Request != 0 {
+		frame = x.Request
+	}
+	if e.Reply && x.Request == 0 {
+		p.dst = append(p.dst, "belongs to"...)
+	} else {
+		p.dst = append(p.dst, x.Verb...)
+	}
+	p.dst = strconv.AppendUint(append(p.dst, " frame "...), frame, 10)
+	if x.Request != 0 && x.RTT >= 0 {
+		p.dst = digits.AppendElapsed(append(p.dst, " after "...), x.RTT, " ")
+	}
+	p.placeInHead(style{}, lo)
+}
 
-// place moves the text from lo to the end of dst after what is in the line, apart
-// from it, or where it does not fit into the next one, indented by hang.
+// placeInHead places the text from lo to the end of dst in the headline.
+func (p *page) placeInHead(s style, lo int) { p.place(s, lo, gap, indentStep) }
+
+// place lays out the text from lo to the end of dst: apart cells after what is in the line,
+// or in a new line, indented by hang, if it does not fit.
 func (p *page) place(s style, lo, apart, hang int) {
 	x := span{lo, len(p.dst)}
 	end := x.hi
 	if p.col > hang {
 		if p.col+apart+display.Cells(p.dst[lo:]) > p.opt.Width {
 			p.newline()
-			p.to(hang)
+			p.padTo(hang)
 		} else {
-			p.to(p.col + apart)
+			p.padTo(p.col + apart)
 		}
 	}
-	for p.take(s, &x, p.opt.Width-p.col); x.any(); p.take(s, &x, p.opt.Width-p.col) {
+	for p.writeFitting(s, &x, p.opt.Width-p.col); x.hasText(); p.writeFitting(s, &x, p.opt.Width-p.col) {
 		p.newline()
-		p.to(hang)
+		p.padTo(hang)
 	}
 	p.slide(lo, end)
 }
 
-func (p *page) numbered(s style, label string, n int64) {
+func (p *page) writeNumbered(s style, label string, n int64) {
 	lo := len(p.dst)
 	p.dst = strconv.AppendInt(append(p.dst, label...), n, 10)
-	p.piece(s, lo)
+	p.placeInHead(s, lo)
 }
 
-// between writes both addresses: together, unless a line cannot hold two of IPv6.
-func (p *page) between(src, dst netip.AddrPort) {
+// writeEnds writes source and destination: together, unless a line cannot hold two of IPv6.
+func (p *page) writeEnds(src, dst netip.AddrPort) {
 	lo := len(p.dst)
 	p.dst = src.AppendTo(p.dst)
 	mid := len(p.dst)
 	p.dst = dst.AppendTo(append(p.dst, " > "...))
 	if indentStep+len(p.dst)-lo <= p.opt.Width {
-		p.piece(style{}, lo)
+		p.placeInHead(style{}, lo)
 		return
 	}
 	p.dst = p.dst[:mid]
-	p.piece(style{}, lo)
+	p.placeInHead(style{}, lo)
 	lo = len(p.dst)
 	p.dst = dst.AppendTo(append(p.dst, "> "...))
-	p.piece(style{}, lo)
+	p.placeInHead(style{}, lo)
 }
 
-// counts writes how many findings follow, worst first: a long message hides them.
-func (p *page) counts() {
+// writeFindingCounts writes how many findings of each severity the message has, worst
+// first: those themselves may be many lines below.
+func (p *page) writeFindingCounts() {
 	var n [finding.Error + 1]int
 	for i := range p.m.Expert {
 		n[p.m.Expert[i].Severity]++
@@ -120,7 +145,7 @@ func (p *page) counts() {
 			lo := len(p.dst)
 			p.dst = strconv.AppendInt(p.dst, int64(n[s]), 10)
 			p.dst = append(append(p.dst, ' '), s.String()...)
-			p.piece(p.opt.Palette.severity[s], lo)
+			p.placeInHead(p.opt.Palette.severity[s], lo)
 		}
 		if s == finding.Chat {
 			return
@@ -128,17 +153,17 @@ func (p *page) counts() {
 	}
 }
 
-// joined writes what the message was joined from.
-func (p *page) joined(e *render.Event) {
+// writeJoined writes the parts or fragments that the message was joined from, if any.
+func (p *page) writeJoined(e *render.Event) {
 	s := e.Split
 	if s == nil && len(e.Frames) < 2 {
 		return
 	}
-	p.to(p.indent + indentStep)
+	p.padTo(p.indent + indentStep)
 	lo := len(p.dst)
 	switch {
-	case s == nil && e.Cut != "":
-		p.dst = append(append(p.dst, "joined from "...), e.Cut...)
+	case s == nil && e.JoinedFrom != "":
+		p.dst = append(append(p.dst, "joined from "...), e.JoinedFrom...)
 	case s == nil:
 		p.dst = append(p.dst, "joined from IP fragments"...)
 	case s.Total == 0:
@@ -161,12 +186,12 @@ func (p *page) joined(e *render.Event) {
 		p.dst = p.opt.appendFrames(append(p.dst, ", "...), e.Frames)
 	}
 	if e.Train > 0 && !p.opt.Bare {
-		p.dst = digits.Elapsed(append(p.dst, " within "...), e.Train, " ")
+		p.dst = digits.AppendElapsed(append(p.dst, " within "...), e.Train, " ")
 	}
-	p.paragraph(style{}, lo, p.indent+2*indentStep)
+	p.writeParagraph(style{}, lo, p.indent+2*indentStep)
 }
 
-// appendPacked appends what stands before a compressed message.
+// appendPacked appends what the header of a compressed message declares.
 func appendPacked(dst []byte, s *render.Split) []byte {
 	if s.Packed == 0 {
 		return dst
@@ -176,7 +201,7 @@ func appendPacked(dst []byte, s *render.Split) []byte {
 	return appendHexNumber(append(dst, ", CRC-32 0x"...), uint64(s.CRC), 4)
 }
 
-// appendFrames appends rising frame numbers with runs joined: "frames 7-9, 12".
+// appendFrames appends rising frame numbers with runs as ranges: "frames 7-9, 12".
 func (o *Options) appendFrames(dst []byte, frames []uint64) []byte {
 	dst = append(dst, o.unit()...)
 	if len(frames) == 1 {
@@ -200,13 +225,13 @@ func (o *Options) appendFrames(dst []byte, frames []uint64) []byte {
 	return dst
 }
 
-// stop writes why the message is not complete, and where it ends.
-func (p *page) stop(e *render.Event) {
+// writeStop writes where a message that is not complete ends, and why.
+func (p *page) writeStop(e *render.Event) {
 	m := p.m
 	if m.Status == dissect.Complete || m.Status == dissect.Malformed && m.Stopped == nil {
 		return
 	}
-	p.to(p.indent + indentStep)
+	p.padTo(p.indent + indentStep)
 	lo := len(p.dst)
 	switch m.Status {
 	case dissect.Truncated:
@@ -223,11 +248,11 @@ func (p *page) stop(e *render.Event) {
 			p.dst = appendWhere(p.dst, m, "; decoding ended at byte ", "")
 		}
 	}
-	p.paragraph(p.opt.Palette.status[m.Status], lo, p.indent+2*indentStep)
+	p.writeParagraph(p.opt.Palette.status[m.Status], lo, p.indent+2*indentStep)
 }
 
-// appendWhere appends the offset of the first byte that is not there, and in
-// which value that is.
+// appendWhere appends the offset of the first byte that is missing, and the field that it
+// belongs to.
 func appendWhere(dst []byte, m *dissect.Message, at, why string) []byte {
 	end := uint64(len(m.Data))
 	if m.Stopped != nil {
@@ -245,12 +270,13 @@ func appendWhere(dst []byte, m *dissect.Message, at, why string) []byte {
 	return append(append(dst, where...), shortName(m.Stopped.Name)...)
 }
 
-// appendMissing appends what never came, or why.
+// appendMissing appends why an incomplete message is incomplete, or else how much is
+// missing.
 func appendMissing(dst []byte, e *render.Event) []byte {
 	s := e.Split
 	switch {
-	case e.Why != "":
-		return append(append(dst, ' '), e.Why...)
+	case e.WhyIncomplete != "":
+		return append(append(dst, ' '), e.WhyIncomplete...)
 	case s == nil:
 		return append(dst, " the rest of the message never came"...)
 	}

@@ -11,76 +11,78 @@ import (
 // Hex shows the bytes of a message in rows, each row with the fields that begin in
 // it: a bar stands before the first byte of every field, and the names beside
 // the row are those of its bars, in order. Bytes and name of a field have one
-// colour. Where a message came in several frames, the frame stands in front, and no
-// row has bytes of two. Fields that were decoded further follow after the rows.
+// colour. Where a message came in several frames, a row begins with the number of its
+// frame, and has bytes of that one only. After the rows follow the fields that were
+// computed, or decoded from bytes of other fields.
 //
 // As in Tree, no line is wider than Options.Width, bytes of secrets are stars, and
 // every byte of the message is shown.
 type Hex struct{ opt Options }
 
 // NewHex returns a renderer that may be shared.
-func NewHex(o Options) *Hex { return &Hex{o.normal()} }
+func NewHex(o Options) *Hex { return &Hex{o.withDefaults()} }
 
 // AppendRecord appends a finding and an empty line.
 func (h *Hex) AppendRecord(dst []byte, r *render.Record) []byte {
-	return wrappedRecord(dst, &h.opt, r)
+	return appendWrappedRecord(dst, &h.opt, r)
 }
 
 // Append appends e.
 func (h *Hex) Append(dst []byte, e *render.Event) []byte {
 	p := page{dst: dst, opt: &h.opt, m: e.Msg}
-	p.measure()
-	p.head(e)
-	d := dump{page: &p, e: e}
-	d.measure()
-	d.rows()
-	p.further()
-	p.stop(e)
+	p.measureColumns()
+	p.writeHead(e)
+	d := hexDump{page: &p, e: e}
+	d.measureRows()
+	d.writeRows()
+	p.writeComputed()
+	p.writeStop(e)
 	for i := range p.m.Expert {
-		p.finding(&p.m.Expert[i], indentStep)
+		p.writeFinding(&p.m.Expert[i], indentStep)
 	}
 	p.newline()
 	return p.dst
 }
 
-// dump is the rows of one message.
-type dump struct {
+// hexDump is the rows of one message.
+type hexDump struct {
 	*page
 	e      *render.Event
-	n      int // bytes a row has
+	rowLen int // bytes a row has
 	frameW int // 0 where all is of one frame
 	hexAt  int
 	textAt int
 	nameAt int
 
-	walk
-	piece int    // of e.Pieces, that the next byte belongs to
-	shown uint64 // frame that stands before the rows above
+	leafCursor
+	piece int    // index in e.Pieces of the piece that the next byte belongs to
+	shown uint64 // frame that was written last
 }
 
-// walk is a place in the leaves of a message.
-type walk struct {
-	leafNo int    // index of the leaf that the next byte belongs to
-	color  int    // leaves before it
-	index  uint64 // of the group around it, where that is in a list
-	list   bool
+// leafCursor is a position among the leaves of a message: the fields that have bytes.
+type leafCursor struct {
+	leafNo   int    // index of the leaf that the next byte belongs to
+	color    int    // number of leaves up to it
+	index    uint64 // of the group around it, where that is in a list
+	isInList bool
 }
 
-// Widths from which a row has 16 bytes, and eight: below, the names have no room
-// beside them.
+// Widths from which a row has 16 bytes, and eight: in narrower ones the names would have no
+// room beside them.
 const (
 	wideRow = 110
 	fairRow = 72
 )
 
-func (d *dump) measure() {
+// measureRows sets the columns of the rows.
+func (d *hexDump) measureRows() {
 	switch w := d.opt.Width; {
 	case w >= wideRow:
-		d.n = 16
+		d.rowLen = 16
 	case w >= fairRow:
-		d.n = 8
+		d.rowLen = 8
 	default:
-		d.n = 4
+		d.rowLen = 4
 	}
 	if len(d.e.Pieces) > 1 {
 		last := d.e.Pieces[0].Frame
@@ -90,32 +92,31 @@ func (d *dump) measure() {
 		d.frameW = max(decimals(last), len(d.opt.unit())) + 1
 	}
 	d.hexAt = d.frameW + d.offsetW + 1
-	d.textAt = d.hexAt + 3*d.n + gap
-	d.nameAt = d.textAt + d.n + gap
+	d.textAt = d.hexAt + 3*d.rowLen + gap
+	d.nameAt = d.textAt + d.rowLen + gap
 }
 
-// rows writes all rows.
-func (d *dump) rows() {
+// writeRows writes all rows.
+func (d *hexDump) writeRows() {
 	if d.frameW > 0 {
-		d.to(indentStep - 1)
-		d.string(d.opt.Palette.dim, d.opt.unit())
+		d.padTo(indentStep - 1)
+		d.writeString(d.opt.Palette.dim, d.opt.unit())
 		d.newline()
 	}
 	d.leafNo = -1
 	d.nextLeaf()
 	for at := 0; at < len(d.m.Data); {
-		n := min(d.n, len(d.m.Data)-at)
+		n := min(d.rowLen, len(d.m.Data)-at)
 		if d.frameW > 0 {
 			n = min(n, d.pieceEnd(at)-at)
 		}
-		d.row(at, n)
+		d.writeRow(at, n)
 		at += n
 	}
 }
 
-// pieceEnd returns where the bytes of the frame end that brought the one at offset
-// at.
-func (d *dump) pieceEnd(at int) int {
+// pieceEnd returns the offset where the piece ends that has the byte at offset at.
+func (d *hexDump) pieceEnd(at int) int {
 	for d.piece < len(d.e.Pieces) {
 		if x := &d.e.Pieces[d.piece]; int(x.Off+x.Len) > at {
 			return int(x.Off + x.Len)
@@ -125,30 +126,31 @@ func (d *dump) pieceEnd(at int) int {
 	return len(d.m.Data)
 }
 
-// row writes n bytes from offset at on, and the fields that begin there.
-func (d *dump) row(at, n int) {
-	d.frame()
-	d.to(d.frameW + d.offsetW - decimals(uint64(at)))
+// writeRow writes n bytes from offset at on, and the fields that begin in them.
+func (d *hexDump) writeRow(at, n int) {
+	d.writeFrame()
+	d.padTo(d.frameW + d.offsetW - decimals(uint64(at)))
 	d.dst = strconv.AppendInt(append(d.dst, d.opt.Palette.dim.on...), int64(at), 10)
 	d.dst = append(d.dst, d.opt.Palette.dim.off...)
 	d.col = d.frameW + d.offsetW
-	d.to(d.hexAt)
-	first := d.walk
-	d.digits(at, n)
-	d.to(d.textAt)
-	d.walk = first
-	d.chars(at, n)
-	d.walk = first
+	d.padTo(d.hexAt)
+	first := d.leafCursor
+	d.writeDigits(at, n)
+	d.padTo(d.textAt)
+	d.leafCursor = first
+	d.writeChars(at, n)
+	d.leafCursor = first
 	for i := range n {
-		if f := d.leaf(at + i); f != nil && int(f.Off) == at+i {
-			d.name(f)
+		if f := d.leafAt(at + i); f != nil && int(f.Off) == at+i {
+			d.writeName(f)
 		}
 	}
 	d.newline()
 }
 
-// frame writes the frame of the row before it, where it is another one.
-func (d *dump) frame() {
+// writeFrame writes the number of the frame that the row is from, unless the row above is
+// from the same.
+func (d *hexDump) writeFrame() {
 	if d.frameW == 0 || d.piece >= len(d.e.Pieces) {
 		return
 	}
@@ -157,14 +159,15 @@ func (d *dump) frame() {
 		return
 	}
 	d.shown = x
-	d.to(d.frameW - 1 - decimals(x))
+	d.padTo(d.frameW - 1 - decimals(x))
 	d.dst = strconv.AppendUint(append(d.dst, d.opt.Palette.head.on...), x, 10)
 	d.dst = append(d.dst, d.opt.Palette.head.off...)
 	d.col = d.frameW - 1
 }
 
-// leaf returns the field that the byte at offset at belongs to; offsets rise.
-func (d *dump) leaf(at int) *dissect.Field {
+// leafAt returns the field that the byte at offset at belongs to. It only moves forward:
+// calls have rising offsets.
+func (d *hexDump) leafAt(at int) *dissect.Field {
 	for d.leafNo < len(d.m.Fields) {
 		if f := &d.m.Fields[d.leafNo]; at < int(f.Off+f.Len) {
 			return f
@@ -175,15 +178,15 @@ func (d *dump) leaf(at int) *dissect.Field {
 }
 
 // nextLeaf steps to the next field that has bytes of its own.
-func (d *dump) nextLeaf() {
+func (d *hexDump) nextLeaf() {
 	for d.leafNo++; d.leafNo < len(d.m.Fields); d.leafNo++ {
 		f := &d.m.Fields[d.leafNo]
 		if f.Depth == 0 {
-			d.list = false
+			d.isInList = false
 		}
 		switch {
 		case f.Def.Kind == dissect.Group:
-			d.index, d.list = f.Num, f.Depth > 0
+			d.index, d.isInList = f.Num, f.Depth > 0
 		case f.Def.Kind != dissect.List && f.Flags&(dissect.Aux|dissect.Generated) == 0:
 			d.color++
 			return
@@ -191,13 +194,13 @@ func (d *dump) nextLeaf() {
 	}
 }
 
-// digits writes n bytes from offset at on in hexadecimal, each after a bar or a
+// writeDigits writes n bytes from offset at on in hexadecimal, each after a bar or a
 // space. The bytes of one field share its colour.
-func (d *dump) digits(at, n int) {
+func (d *hexDump) writeDigits(at, n int) {
 	var s style
 	field := -1
 	for i := range n {
-		f := d.leaf(at + i)
+		f := d.leafAt(at + i)
 		if d.leafNo == field {
 			d.dst = append(d.dst, ' ')
 		} else {
@@ -206,7 +209,7 @@ func (d *dump) digits(at, n int) {
 				lead = '|'
 			}
 			d.dst = append(append(d.dst, s.off...), lead)
-			s, field = d.style(), d.leafNo
+			s, field = d.leafStyle(), d.leafNo
 			d.dst = append(d.dst, s.on...)
 		}
 		if c := d.m.Data[at+i]; f != nil && d.opt.hides(f.Def) {
@@ -219,15 +222,15 @@ func (d *dump) digits(at, n int) {
 	d.col += 3 * n
 }
 
-// chars writes n bytes from offset at on as characters.
-func (d *dump) chars(at, n int) {
+// writeChars writes n bytes from offset at on as characters.
+func (d *hexDump) writeChars(at, n int) {
 	var s style
 	field := -1
 	for i := range n {
-		f, c := d.leaf(at+i), d.m.Data[at+i]
+		f, c := d.leafAt(at+i), d.m.Data[at+i]
 		if d.leafNo != field {
 			d.dst = append(d.dst, s.off...)
-			s, field = d.style(), d.leafNo
+			s, field = d.leafStyle(), d.leafNo
 			d.dst = append(d.dst, s.on...)
 		}
 		switch {
@@ -242,84 +245,84 @@ func (d *dump) chars(at, n int) {
 	d.col += n
 }
 
-// style is the colour of the leaf at hand.
-func (d *dump) style() style { return d.opt.Palette.fields[d.color%fieldStyles] }
+// leafStyle returns the colour of the leaf that the cursor is at.
+func (d *hexDump) leafStyle() style { return d.opt.Palette.fields[d.color%fieldStyles] }
 
-// name writes what the field f, which begins in the row, is: after the names in
-// front of it, or in a line of its own where they leave no room.
-func (d *dump) name(f *dissect.Field) {
+// writeName writes name, value and meaning of a field that begins in the row: after those
+// of the fields before it, or in a new line where they leave no room.
+func (d *hexDump) writeName(f *dissect.Field) {
 	lo := len(d.dst)
-	if d.list {
+	if d.isInList {
 		d.dst = strconv.AppendUint(append(d.dst, '['), d.index, 10)
 		d.dst = append(d.dst, "] "...)
 	}
 	d.dst = append(d.dst, f.Def.Label...)
 	label := span{lo, len(d.dst)}
 	d.dst = append(d.dst, ' ')
-	if f.Def.Kind == dissect.Bytes && !d.opt.hides(f.Def) { // the row says them
+	if f.Def.Kind == dissect.Bytes && !d.opt.hides(f.Def) { // the bytes are in the row
 		d.dst = appendCount(d.dst, uint64(f.Len))
 	} else {
 		d.dst = appendBrief(d.dst, d.opt, d.m, f)
 	}
 	value := span{label.hi, len(d.dst)}
-	if says := f.Meaning(); says != "" && !d.opt.hides(f.Def) {
-		d.dst = append(append(append(d.dst, " ("...), says...), ')')
+	if note := f.Meaning(); note != "" && !d.opt.hides(f.Def) {
+		d.dst = append(append(append(d.dst, " ("...), note...), ')')
 	}
 	meaning := span{value.hi, len(d.dst)}
 	end := len(d.dst)
-	d.room(display.Cells(d.dst[lo:end]), gap, d.nameAt)
-	d.wrapped(d.style(), &label)
-	d.wrapped(style{}, &value)
+	d.makeRoom(display.Cells(d.dst[lo:end]), gap, d.nameAt)
+	d.writeWrapped(d.leafStyle(), &label)
+	d.writeWrapped(style{}, &value)
 	if w := display.Cells(d.dst[meaning.lo:meaning.hi]); w > 0 && d.col+w > d.opt.Width {
 		d.newline()
-		d.to(d.nameAt + indentStep - 1) // the meaning starts with a space
+		d.padTo(d.nameAt + indentStep - 1) // the meaning starts with a space
 	}
-	for d.takeWords(style{}, &meaning, d.opt.Width-d.col); meaning.any(); d.takeWords(style{}, &meaning, d.opt.Width-d.col) {
+	for d.writeFittingWords(style{}, &meaning, d.opt.Width-d.col); meaning.hasText(); d.writeFittingWords(style{}, &meaning, d.opt.Width-d.col) {
 		d.newline()
-		d.to(d.nameAt + indentStep)
+		d.padTo(d.nameAt + indentStep)
 	}
 	d.slide(lo, end)
 }
 
-// wrapped writes all of x, in several lines where it has to be.
-func (d *dump) wrapped(s style, x *span) {
-	for d.fits(x); x.any(); d.fits(x) {
-		d.take(s, x, d.opt.Width-d.col)
+// writeWrapped writes all of x, in as many lines as it takes.
+func (d *hexDump) writeWrapped(s style, x *span) {
+	for d.breakUnlessFits(x); x.hasText(); d.breakUnlessFits(x) {
+		d.writeFitting(s, x, d.opt.Width-d.col)
 	}
 }
 
-// fits goes to the next line where nothing of x fits into this one.
-func (d *dump) fits(x *span) {
-	if !x.any() {
+// breakUnlessFits starts a new line if nothing of x fits into this one.
+func (d *hexDump) breakUnlessFits(x *span) {
+	if !x.hasText() {
 		return
 	}
 	if _, w := display.Fit(d.dst[x.lo:x.hi], 1); d.col+w > d.opt.Width {
 		d.newline()
-		d.to(d.nameAt)
+		d.padTo(d.nameAt)
 	}
 }
 
-// room goes to where w cells can stand: after what is in the line, apart from it,
-// or in a new line at column at.
-func (p *page) room(w, apart, at int) {
+// makeRoom moves to where w cells fit: to column at if the line does not reach it yet,
+// else apart cells after the end of the line, else to column at of a new line.
+func (p *page) makeRoom(w, apart, at int) {
 	switch {
 	case p.col <= at:
 	case p.col+apart+w > p.opt.Width:
 		p.newline()
 	default:
-		p.to(p.col + apart)
+		p.padTo(p.col + apart)
 	}
-	p.to(at)
+	p.padTo(at)
 }
 
-// further writes the fields that were computed, or decoded from bytes that other
-// fields own, as the tree does.
-func (p *page) further() {
+// writeComputed writes the fields that were computed, or decoded from bytes of other
+// fields, as Tree does.
+func (p *page) writeComputed() {
 	o := outline{m: p.m}
 	for i := range p.m.Fields {
 		at, shown := o.next(i)
 		if f := &p.m.Fields[i]; shown && f.Flags&(dissect.Aux|dissect.Generated) != 0 {
-			p.field(i, at)
+			p.writeField(i, at)
 		}
 	}
 }

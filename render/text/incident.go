@@ -10,8 +10,8 @@ import (
 	"qsniff/internal/digits"
 )
 
-// block tells all of one incident.
-func (p *floodsPage) block(in *flood.Incident) {
+// writeIncident writes all that is known of one incident.
+func (p *floodsPage) writeIncident(in *flood.Incident) {
 	c := &p.opt.Palette
 	s := p.levelStyle(in.Level)
 	p.dst = append(append(append(p.dst, '\n'), s.on...), in.Kind.String()...)
@@ -28,28 +28,28 @@ func (p *floodsPage) block(in *flood.Incident) {
 		p.dst = append(append(appendSpaces(p.dst, gap), about...), '\n')
 	} else {
 		p.dst = append(p.dst, '\n')
-		p.line(tableIndent, "%s", about)
+		p.writeLine(tableIndent, "%s", about)
 	}
-	p.line(tableIndent, "%s", p.course(in))
+	p.writeLine(tableIndent, "%s", p.course(in))
 	if amounts := p.amounts(in); amounts != "" {
-		p.line(tableIndent, "%s", amounts)
+		p.writeLine(tableIndent, "%s", amounts)
 	}
 	for _, s := range in.Evidence {
-		p.item(s)
+		p.writeItem(s)
 	}
-	p.doubts(in)
-	p.relations(in)
-	p.busiest(in)
-	p.networks(in)
+	p.writeDoubts(in)
+	p.writeRelations(in)
+	p.writeBusiest(in)
+	p.writeNetworks(in)
 	if p.how.Explain {
-		p.explain(in)
+		p.writeRule(in)
 	}
-	p.look(in)
-	p.advice(in)
+	p.writeWhere(in)
+	p.writeAdvice(in)
 }
 
-// item writes a sentence of a list.
-func (p *floodsPage) item(text string) {
+// writeItem writes a sentence as an item of a list.
+func (p *floodsPage) writeItem(text string) {
 	at := len(p.dst)
 	p.dst = appendWrapped(p.dst, []byte(text), tableIndent+2, p.opt.Width)
 	p.dst[at+tableIndent] = '-'
@@ -60,31 +60,31 @@ func (p *floodsPage) sureness(in *flood.Incident) string {
 	return fmt.Sprintf("sure: %s (%.2f)", flood.ConfidenceWord(in.Confidence), in.Confidence)
 }
 
-// course says when it was and how it went.
+// course returns when the incident was, in how many pulses, and when it was detected.
 func (p *floodsPage) course(in *flood.Incident) string {
-	said := fmt.Sprintf("%s to ", p.clock(in.Start, true))
+	words := fmt.Sprintf("%s to ", p.formatTime(in.Start, true))
 	day := func(nanos int64) string { return time.Unix(0, nanos).In(p.opt.Location).Format(time.DateOnly) }
 	switch {
 	case in.End == in.Start:
-		said = p.clock(in.Start, true)
+		words = p.formatTime(in.Start, true)
 	case in.End != 0:
-		said += fmt.Sprintf("%s, %s", p.clock(in.End, day(in.End) != day(in.Start)), p.length(in))
+		words += fmt.Sprintf("%s, %s", p.formatTime(in.End, day(in.End) != day(in.Start)), p.length(in))
 	default:
-		said += "the end of the capture and on, " + strings.TrimSuffix(p.length(in), "+")
+		words += "the end of the capture and on, " + strings.TrimSuffix(p.length(in), "+")
 	}
 	if in.Pulses > 1 {
-		said += fmt.Sprintf(", in %d pulses", in.Pulses)
+		words += fmt.Sprintf(", in %d pulses", in.Pulses)
 	}
 	if after := time.Duration(in.Detected - in.Start); after > 0 {
-		said += fmt.Sprintf("; known after %s", digits.Span(after.Round(100*time.Millisecond)))
+		words += fmt.Sprintf("; known after %s", digits.Span(after.Round(100*time.Millisecond)))
 	}
-	return said
+	return words
 }
 
-// amounts says how much it was.
+// amounts returns rates, packets, bytes and sources of the incident.
 func (p *floodsPage) amounts(in *flood.Incident) string {
-	var said []string
-	add := func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
+	var words []string
+	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
 	if in.Peak > 0 {
 		add("peak %s/s", short(in.Peak))
 	}
@@ -116,42 +116,46 @@ func (p *floodsPage) amounts(in *flood.Incident) string {
 			add("%s", digits.Counted(uint64(in.Sources+0.5), "source"))
 		}
 	}
-	return strings.Join(said, ", ")
+	return strings.Join(words, ", ")
 }
 
-// doubts says why it is not surer.
-func (p *floodsPage) doubts(in *flood.Incident) {
+// leastChallenged is how many challenged sources it takes for their share to mean something:
+// as many as the rules of package flood demand.
+const leastChallenged = 30
+
+// writeDoubts writes what makes the verdict less sure.
+func (p *floodsPage) writeDoubts(in *flood.Incident) {
 	var why []string
 	for _, name := range in.Missing {
 		if name == "known" { // no capture can give it
 			continue
 		}
-		says := flood.MeaningOf(name)
-		if says == "" {
-			says = name
+		meaning := flood.MeaningOf(name)
+		if meaning == "" {
+			meaning = name
 		} else {
-			says += " (" + name + ")"
+			meaning += " (" + name + ")"
 		}
-		why = append(why, says)
+		why = append(why, meaning)
 	}
 	if len(why) > 0 {
-		p.item("not to be told from this capture: " + strings.Join(why, ", "))
+		p.writeItem("not to be told from this capture: " + strings.Join(why, ", "))
 	}
 	if time.Duration(in.Detected-p.f.Run.First) < warmUp {
-		p.item("it was there within 30 s of the begin of the capture: what is usual is not known")
+		p.writeItem("it was there within 30 s of the begin of the capture: what is usual is not known")
 	}
 	if in.Dropped > 0 {
-		p.item("until then the capture had lost " + digits.Counted(in.Dropped, "packet") + ", or stretches of them")
+		p.writeItem("until then the capture had lost " + digits.Counted(in.Dropped, "packet") + ", or stretches of them")
 	}
-	if in.Completion >= 0 && in.Challenged < 30 && in.Level >= flood.Warn && in.Challenged > 0 {
-		p.item("only " + digits.Counted(uint64(in.Challenged), "source was", "sources were") + " challenged: their share says little")
+	if in.Completion >= 0 && in.Challenged < leastChallenged && in.Level >= flood.Warn && in.Challenged > 0 {
+		p.writeItem("only " + digits.Counted(uint64(in.Challenged), "source was", "sources were") + " challenged: their share says little")
 	}
 }
 
-// relations says what it was taken for before, and what it belongs to.
-func (p *floodsPage) relations(in *flood.Incident) {
+// writeRelations writes the kinds that the incident had before, and its campaign.
+func (p *floodsPage) writeRelations(in *flood.Incident) {
 	for _, h := range in.History {
-		p.item(fmt.Sprintf("taken for %s until %s", h.Kind, p.clock(h.Nanos, !p.sameDay())))
+		p.writeItem(fmt.Sprintf("taken for %s until %s", h.Kind, p.formatTime(h.Nanos, !p.sameDay())))
 	}
 	others := 0
 	for i := range p.f.Incidents {
@@ -160,20 +164,21 @@ func (p *floodsPage) relations(in *flood.Incident) {
 		}
 	}
 	if others > 0 {
-		p.item(fmt.Sprintf("campaign %d: %s at this target belong with it", in.Campaign, digits.Counted(uint64(others), "other incident")))
+		p.writeItem(fmt.Sprintf("campaign %d: %s at this target belong with it", in.Campaign, digits.Counted(uint64(others), "other incident")))
 	}
 }
 
-// outstanding is the share from which on a source is worth naming.
-const outstanding = 0.005
+// leastShare is the least share of the packets with which a source is worth naming. Chosen:
+// who blocks a source with less than 1 in 200 notices no difference.
+const leastShare = 0.005
 
-// busiest lists the sources that sent most.
-func (p *floodsPage) busiest(in *flood.Incident) {
+// writeBusiest writes the sources that sent most.
+func (p *floodsPage) writeBusiest(in *flood.Incident) {
 	if len(in.Top) == 0 {
 		return
 	}
-	if v := in.Share(in.Top[0].Low); v >= 0 && v < outstanding {
-		p.item("no source stands out: addresses are as good as useless to block it")
+	if v := in.Share(in.Top[0].Low); v >= 0 && v < leastShare {
+		p.writeItem("no source stands out: addresses are as good as useless to block it")
 		return
 	}
 	t := table{columns: []column{{"ADDRESS", true, 0}, {"AT LEAST", false, 0}, {"AT MOST", false, 0}, {"SHARE", false, 1},
@@ -198,81 +203,82 @@ func (p *floodsPage) busiest(in *flood.Incident) {
 		t.rows = append(t.rows, tableRow{cells: []string{s.Addr.String(), grouped(s.Low), grouped(s.High), share, proved, ports, ttl}})
 	}
 	if !shares {
-		t.drop(3)
+		t.dropColumn(3)
 	}
 	about := "in the 10 to 20 s that the verdict rests on; proved: it brought a challenge back"
 	switch {
 	case in.Class != nil:
 		about = "of all that it counts; nothing proves an address"
-		t.drop(4)
+		t.dropColumn(4)
 	case strings.HasPrefix(in.Target.String(), "tcp/"):
 		about = "of the last refused logins; a connection proves the address"
-		t.drop(len(t.columns) - 1)
-		t.drop(len(t.columns) - 1)
+		t.dropColumn(len(t.columns) - 1)
+		t.dropColumn(len(t.columns) - 1)
 	case in.Target.End.Port() == 0:
 		about = "servers, in the 10 to 20 s that the verdict rests on"
 	}
-	p.subtitle("Busiest sources", about)
-	p.table(&t)
+	p.writeSubtitle("Busiest sources", about)
+	p.writeTable(&t)
 }
 
-// drop leaves out a column.
-func (t *table) drop(column int) {
-	t.below(column)
+// dropColumn removes a column.
+func (t *table) dropColumn(column int) {
+	t.moveBelow(column)
 	for i := range t.rows {
-		t.rows[i].says = ""
+		t.rows[i].note = ""
 	}
 }
 
-// networks lists the networks that sent most, where any stands out.
-func (p *floodsPage) networks(in *flood.Incident) {
+// writeNetworks writes the networks that sent at least ten times leastShare from at least
+// two hosts.
+func (p *floodsPage) writeNetworks(in *flood.Incident) {
 	t := table{columns: []column{{"NETWORK", true, 0}, {"AT LEAST", false, 0}, {"AT MOST", false, 0}, {"HOSTS", false, 0}}}
 	for i := range in.Prefixes {
 		x := &in.Prefixes[i]
-		if x.Hosts < 2 || in.Share(x.Low) < 10*outstanding {
+		if x.Hosts < 2 || in.Share(x.Low) < 10*leastShare {
 			continue
 		}
 		t.rows = append(t.rows, tableRow{cells: []string{x.Prefix.String(), grouped(x.Low), grouped(x.High), fmt.Sprint(x.Hosts)}})
 	}
 	if len(t.rows) > 0 {
-		p.subtitle("Busiest networks", "in the last 10 s of these; hosts: those seen, at least")
-		p.table(&t)
+		p.writeSubtitle("Busiest networks", "in the last 10 s of these; hosts: those seen, at least")
+		p.writeTable(&t)
 	}
 }
 
-// subtitle begins a table of a block.
-func (p *floodsPage) subtitle(name, about string) {
-	p.line(tableIndent, "%s: %s", name, about)
+// writeSubtitle writes the line before a table of an incident.
+func (p *floodsPage) writeSubtitle(name, about string) {
+	p.writeLine(tableIndent, "%s: %s", name, about)
 }
 
-// explain tells the rule, what it needs and what there was.
-func (p *floodsPage) explain(in *flood.Incident) {
+// writeRule writes the rule of the incident's kind, its conditions, and the values measured.
+func (p *floodsPage) writeRule(in *flood.Incident) {
 	rule := p.f.Limits.RuleOf(in.Kind)
 	if rule == nil {
 		return
 	}
-	p.line(tableIndent, "Rule %s: %s", rule.Name, rule.Means)
-	p.table(needsTable(rule, in))
+	p.writeLine(tableIndent, "Rule %s: %s", rule.Name, rule.Meaning)
+	p.writeTable(needsTable(rule, in))
 	if len(in.Features) == 0 {
 		return
 	}
-	t := table{columns: []column{{"FEATURE", true, 0}, {"VALUE", false, 0}}, prose: true}
+	t := table{columns: []column{{"FEATURE", true, 0}, {"VALUE", false, 0}}, hasProse: true}
 	for _, f := range in.Features {
-		t.rows = append(t.rows, tableRow{cells: []string{f.Name, value(f.Value)}, says: flood.MeaningOf(f.Name)})
+		t.rows = append(t.rows, tableRow{cells: []string{f.Name, value(f.Value)}, note: flood.MeaningOf(f.Name)})
 	}
-	p.subtitle("Values", "when the figures were taken; shares are parts of 1")
-	p.table(&t)
+	p.writeSubtitle("Values", "when the figures were taken; shares are parts of 1")
+	p.writeTable(&t)
 }
 
-// needsTable lists the conditions of a rule, beside what an incident shows of each
-// if there is one.
-func needsTable(rule *flood.Rule, in *flood.Incident) *table {
-	t := &table{columns: []column{{"NEEDS", false, 0}, {"SETTING", true, 0}}, prose: true}
+// needsTable returns the conditions of a rule. If in is not nil, the value that it has for
+// each is beside it.
+func needsTable(rule *flood.RuleDoc, in *flood.Incident) *table {
+	t := &table{columns: []column{{"NEEDS", false, 0}, {"SETTING", true, 0}}, hasProse: true}
 	if in != nil {
 		t.columns = append(t.columns, column{"HERE", false, 0})
 	}
 	for _, n := range rule.Needs {
-		cells := []string{n.Sign + " " + value(n.Value), n.Setting}
+		cells := []string{n.Comparison + " " + value(n.Value), n.Setting}
 		if in != nil {
 			here := "-"
 			if v := in.Feature(n.Feature); n.Feature != "" && !math.IsNaN(v) {
@@ -280,12 +286,12 @@ func needsTable(rule *flood.Rule, in *flood.Incident) *table {
 			}
 			cells = append(cells, here)
 		}
-		t.rows = append(t.rows, tableRow{cells: cells, says: n.Says})
+		t.rows = append(t.rows, tableRow{cells: cells, note: n.Text})
 	}
 	return t
 }
 
-// value writes a number of any size.
+// value formats a number of any size.
 func value(v float64) string {
 	switch {
 	case math.IsNaN(v):
@@ -296,21 +302,22 @@ func value(v float64) string {
 	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.3f", v), "0"), ".")
 }
 
-// look says where in the capture it is.
-func (p *floodsPage) look(in *flood.Incident) {
+// writeWhere writes from which frame on the incident is in the capture.
+func (p *floodsPage) writeWhere(in *flood.Incident) {
 	if in.Frame > 0 {
-		p.line(tableIndent, "In the capture from frame %s on:", grouped(in.Frame))
+		p.writeLine(tableIndent, "In the capture from frame %s on:", grouped(in.Frame))
 		p.dst = appendSpaces(p.dst, belowIndent) // whole, to be copied
 		p.dst = fmt.Appendf(p.dst, "qsniff -o json FILE | jq -c 'select(.frame >= %d)'\n", in.Frame)
 	}
 }
 
-// advice is what can be done. Its lines are copied into terminals: they stay whole.
-func (p *floodsPage) advice(in *flood.Incident) {
+// writeAdvice writes what can be done. Its lines are never wrapped: people copy them into
+// terminals.
+func (p *floodsPage) writeAdvice(in *flood.Incident) {
 	if in.Advice == "" {
 		return
 	}
-	p.line(tableIndent, "What to do (without the indent: qsniff floods -o json FILE | jq -r .advice):")
+	p.writeLine(tableIndent, "What to do (without the indent: qsniff floods -o json FILE | jq -r .advice):")
 	for line := range strings.Lines(in.Advice) {
 		if line = strings.TrimRight(line, "\n"); line != "" {
 			p.dst = append(appendSpaces(p.dst, belowIndent), line...)

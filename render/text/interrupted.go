@@ -6,17 +6,17 @@ import (
 	"qsniff/render/tally"
 )
 
-// interrupted is the first line where somebody ended the run: nothing below it is about
-// the rest of the input.
-func (p *statsPage) interrupted() { p.dst = AppendInterrupted(p.dst, &p.s.Run, p.opt) }
+// writeInterrupted writes the first line of a page if the user ended the run: nothing below
+// it is about the rest of the input.
+func (p *statsPage) writeInterrupted() { p.dst = AppendInterrupted(p.dst, &p.s.Run, p.opt) }
 
-// AppendInterrupted appends a line that says how far a run came that somebody ended, and
-// nothing after any other.
+// AppendInterrupted appends a line with how far a run came that the user ended. It appends
+// nothing after a run that came to its end.
 func AppendInterrupted(dst []byte, run *tally.Run, opt Options) []byte {
 	if !run.Interrupted {
 		return dst
 	}
-	o := opt.normal()
+	o := opt.withDefaults()
 	s := o.Palette.severity[finding.Warn]
 	dst = append(dst, s.on...)
 	dst = appendWrapped(dst, []byte("Interrupted after "+digits.Extent(run.Packets, run.Read, run.Size)), 0, o.Width)

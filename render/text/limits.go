@@ -3,15 +3,15 @@ package text
 import "qsniff/internal/display"
 
 const (
-	// defaultWidth is the terminal that everything must be readable on.
+	// defaultWidth is the usual width of a terminal, in which everything must be readable.
 	defaultWidth = 80
 
 	// minWidth is the narrowest layout: columns for offset, four bytes, a name
 	// and a value that holds the longest escape. Narrower terminals wrap.
 	minWidth = 40
 
-	// maxLevels is how deep the tree indents, four levels above what dissectors
-	// can nest; anything deeper is shown at the last level.
+	// maxLevels is how deep the tree indents: four levels more than dissectors can nest.
+	// Anything deeper is shown at the last level.
 	maxLevels = 12
 
 	// maxBriefCells is how wide a text gets in Line: server names are limited to

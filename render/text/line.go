@@ -10,13 +10,13 @@ import (
 	"qsniff/render"
 )
 
-// Line shows a message in one line: frame, time, ends, protocol and message
-// type, what is wrong with it, then the values that its type names as a summary.
-// The deciding facts stand in the first 80 columns; the line may be longer.
+// Line shows a message in one line: frame, time, ends, protocol and message type,
+// findings, then the values that its type declares as its summary. All but the summary is
+// short, and comes before it; the line may be longer than a terminal.
 type Line struct{ opt Options }
 
 // NewLine returns a renderer that may be shared.
-func NewLine(o Options) *Line { return &Line{o.normal()} }
+func NewLine(o Options) *Line { return &Line{o.withDefaults()} }
 
 // The columns that are cheap to align: frames up to 99,999, and most pairs of
 // IPv4 addresses. Longer ones push the rest to the right.
@@ -33,13 +33,13 @@ func (l *Line) Append(dst []byte, e *render.Event) []byte {
 	dst = strconv.AppendUint(dst, e.Frame, 10)
 	dst = append(dst, c.dim.off...)
 	dst = append(dst, ' ')
-	dst = l.appendWay(dst, e)
+	dst = l.appendTimeAndEnds(dst, e)
 	dst = append(dst, ' ')
 	dst = append(dst, c.head.on...)
 	dst = appendTitle(dst, e)
 	dst = append(dst, c.head.off...)
-	if x := &e.Exchange; !l.opt.Bare && x.Request != 0 && x.Took >= 0 {
-		dst = digits.Elapsed(append(dst, ' '), x.Took, "")
+	if x := &e.Exchange; !l.opt.Bare && x.Request != 0 && x.RTT >= 0 {
+		dst = digits.AppendElapsed(append(dst, ' '), x.RTT, "")
 	}
 	if m.Conf == dissect.Maybe {
 		dst = append(dst, " weak"...)
@@ -56,9 +56,9 @@ func (l *Line) Append(dst []byte, e *render.Event) []byte {
 	return append(append(dst, c.dim.off...), '\n')
 }
 
-// appendWay appends when and between whom the message was sent; of one that came
-// without a packet, the direction.
-func (l *Line) appendWay(dst []byte, e *render.Event) []byte {
+// appendTimeAndEnds appends the time, the source and the destination; of a message that
+// came without a packet, the direction.
+func (l *Line) appendTimeAndEnds(dst []byte, e *render.Event) []byte {
 	lo, w := len(dst), len("request")
 	if l.opt.Bare {
 		dst = append(dst, e.Direction()...)
@@ -73,8 +73,8 @@ func (l *Line) appendWay(dst []byte, e *render.Event) []byte {
 	return appendSpaces(dst, w-(len(dst)-lo))
 }
 
-// appendFindings appends what was found, before anything the sender
-// chooses: no server name can push a finding off the screen.
+// appendFindings appends severities and ids of the findings. They come before anything
+// that the sender chooses: no server name can push a finding off the screen.
 func (l *Line) appendFindings(dst []byte, m *dissect.Message) []byte {
 	for i := range m.Expert {
 		if i == maxBriefFindings {
@@ -90,7 +90,7 @@ func (l *Line) appendFindings(dst []byte, m *dissect.Message) []byte {
 	return dst
 }
 
-// appendSummary appends the values that the message's type names.
+// appendSummary appends the values that the message's type declares as its summary.
 func (l *Line) appendSummary(dst []byte, m *dissect.Message) []byte {
 	if m.Type == nil {
 		return dst
@@ -133,7 +133,7 @@ func appendBrief(dst []byte, o *Options, m *dissect.Message, f *dissect.Field) [
 }
 
 // appendPieces appends the text that the n fields from index i on make together,
-// at bounded length.
+// at bounded length. Hidden secrets among them are redacted.
 func appendPieces(dst []byte, o *Options, m *dissect.Message, i, n int) []byte {
 	if o.ShowSecrets {
 		return appendBriefText(dst, m.Joined(i, n), m.Fields[i+n-1].Flags&dissect.Cut != 0)
@@ -152,7 +152,7 @@ func appendPieces(dst []byte, o *Options, m *dissect.Message, i, n int) []byte {
 	return append(dst[:lo], dst[hi:]...)
 }
 
-// appendPlain appends a number without its unit, which the line has no room for.
+// appendPlain appends a number without its unit, to save room.
 func appendPlain(dst []byte, f *dissect.Field) []byte {
 	switch f.Def.Kind {
 	case dissect.Char:
@@ -165,8 +165,8 @@ func appendPlain(dst []byte, f *dissect.Field) []byte {
 	return strconv.AppendUint(dst, f.Num, 10)
 }
 
-// appendBriefText appends the start of a text, and … where there is more of it:
-// on the wire (cut) or in the message.
+// appendBriefText appends the beginning of a text, and … where that is not all of it. cut
+// reports whether b itself is not all: the capture ends in it.
 func appendBriefText(dst, b []byte, cut bool) []byte {
 	if len(b) > maxBriefRaw {
 		b, cut = b[:maxBriefRaw], true

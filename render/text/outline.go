@@ -8,39 +8,39 @@ import (
 
 const indentStep = 2
 
-// entry is where a field stands in the tree.
+// entry is the place of a field in the tree.
 type entry struct {
 	indent int
 	digits int    // width of the index; 0 for what has none
 	index  uint64 // position in the list around it
 }
 
-// level is what the fields at one depth share.
+// level is what the fields at one depth have in common.
 type level struct {
 	indent int
-	list   bool
+	isList bool
 	digits int
 	seen   uint64
 }
 
-// outline walks the fields of a message and places each. A group in a list needs
-// no line of its own if a value follows: its index goes before that.
+// outline walks the fields of a message and returns the place of each. A group in a list
+// has no line of its own if a value follows: its index is written before that value.
 type outline struct {
-	m      *dissect.Message
-	levels [maxLevels + 1]level
-	held   entry // of the group that waits for its first value
-	holds  bool
+	m         *dissect.Message
+	levels    [maxLevels + 1]level
+	held      entry // of the group that waits for its first value
+	isHolding bool
 }
 
-// next places field i; fields come in order. It reports false for a group that
-// needs no line.
+// next returns the place of field i, and false for a group that needs no line. It is
+// called for all fields in order.
 func (o *outline) next(i int) (entry, bool) {
 	f := &o.m.Fields[i]
 	d := min(int(f.Depth), maxLevels-1)
 	up := &o.levels[d]
 	e := entry{indent: up.indent}
 	inner := e.indent + indentStep
-	if up.list {
+	if up.isList {
 		e.digits, e.index = up.digits, up.seen
 		if f.Def.Kind == dissect.Group {
 			e.index = f.Num
@@ -48,26 +48,26 @@ func (o *outline) next(i int) (entry, bool) {
 		up.seen++
 		inner = e.indent + up.digits + len("[] ")
 	}
-	if o.holds {
-		e, o.holds = o.held, false
+	if o.isHolding {
+		e, o.isHolding = o.held, false
 	}
 	switch f.Def.Kind {
 	case dissect.Group:
 		o.levels[d+1] = level{indent: inner}
-		if up.list && o.plain(i) {
-			o.held, o.holds = e, true
+		if up.isList && o.needsNoLine(i) {
+			o.held, o.isHolding = e, true
 			return e, false
 		}
 	case dissect.List:
-		last := max(entries(o.m, i)-1, 0)
-		o.levels[d+1] = level{indent: inner, list: true, digits: decimals(uint64(last))}
+		last := max(countEntries(o.m, i)-1, 0)
+		o.levels[d+1] = level{indent: inner, isList: true, digits: decimals(uint64(last))}
 	}
 	return e, true
 }
 
-// plain reports whether the group at index i has nothing to show but its index,
-// and a value to show it with.
-func (o *outline) plain(i int) bool {
+// needsNoLine reports whether the group at index i has nothing to show but its index, and
+// a value follows in whose line that can be shown.
+func (o *outline) needsNoLine(i int) bool {
 	f := &o.m.Fields[i]
 	if f.Note != "" || f.Flags&dissect.HasExpert != 0 || i+1 == len(o.m.Fields) {
 		return false
@@ -76,8 +76,8 @@ func (o *outline) plain(i int) bool {
 	return first.Depth == f.Depth+1 && !isTree(first) && first.Off == f.Off
 }
 
-// entries counts what the list at index i holds.
-func entries(m *dissect.Message, i int) int {
+// countEntries returns how many entries the list at index i has.
+func countEntries(m *dissect.Message, i int) int {
 	n, depth := 0, m.Fields[i].Depth
 	for j := i + 1; j < len(m.Fields) && m.Fields[j].Depth > depth; j++ {
 		if m.Fields[j].Depth == depth+1 {
@@ -114,13 +114,13 @@ func appendSpaces(dst []byte, n int) []byte {
 	return dst
 }
 
-// appendEntries appends what the list at index i holds, and what its count
-// promised if that is something else.
+// appendEntries appends how many entries the list at index i has, and how many its count
+// field declares if that is another number.
 func appendEntries(dst []byte, m *dissect.Message, i int) []byte {
 	f := &m.Fields[i]
-	n := entries(m, i)
+	n := countEntries(m, i)
 	whole := n
-	if n > 0 && stoppedIn(m, f) {
+	if n > 0 && endsInside(m, f) {
 		whole--
 	}
 	dst = strconv.AppendInt(dst, int64(whole), 10)
@@ -139,9 +139,9 @@ func appendEntries(dst []byte, m *dissect.Message, i int) []byte {
 	return dst
 }
 
-// stoppedIn reports whether the message ended inside an entry of list f: its
+// endsInside reports whether the message ended inside an entry of list f: its
 // definitions nest under the list's by name.
-func stoppedIn(m *dissect.Message, f *dissect.Field) bool {
+func endsInside(m *dissect.Message, f *dissect.Field) bool {
 	list := f.Def.Name
 	return m.Stopped != nil && len(m.Stopped.Name) > len(list) &&
 		m.Stopped.Name[:len(list)] == list && m.Stopped.Name[len(list)] == '.'

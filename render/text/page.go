@@ -5,17 +5,16 @@ import (
 	"qsniff/internal/display"
 )
 
-// page lays out one message. All text passes through the end of dst: what is to
-// be laid out is appended there, its lines are appended after it, and slide
-// moves them down over it. So nothing is allocated and nothing is kept, and one
-// renderer can serve several goroutines.
+// page lays out one message in lines. Text is first appended to dst as it is; then its
+// lines are appended after it, and slide moves them over the text. This needs no buffer,
+// so that nothing is allocated and one renderer can serve several goroutines.
 type page struct {
 	dst []byte
 	opt *Options
 	m   *dissect.Message
 	col int // cells written on the current line
 
-	indent int // of the lines that say how a message came and ended
+	indent int // of the lines on how a message arrived and where it ended
 
 	offsetW int
 	rawN    int // bytes a line shows of a field
@@ -30,22 +29,23 @@ type page struct {
 // gap is the space between columns.
 const gap = 2
 
-// The columns. Values get what is left: they are what people read.
+// The least widths of the columns. Values get the rest of the line: they are what people
+// read.
 const (
 	minOffsetW = 4 // messages of less than 10,000 bytes line up with each other
 	minNameW   = 11
 	minValueW  = display.WidestUnit
 )
 
-// span is a piece of dst that waits to be laid out, as indices because dst moves
-// when it grows.
+// span is a part of dst that is still to be laid out: the offsets, as dst moves when it
+// grows.
 type span struct{ lo, hi int }
 
-func (x *span) any() bool { return x.lo < x.hi }
+func (x *span) hasText() bool { return x.lo < x.hi }
 
-// measure sets the columns for p's message. The name column is as wide as the
+// measureColumns sets the columns for p's message. The name column is as wide as the
 // longest name, up to a quarter of the page.
-func (p *page) measure() {
+func (p *page) measureColumns() {
 	w := p.opt.Width
 	p.offsetW = max(minOffsetW, decimals(uint64(len(p.m.Data))))
 	switch {
@@ -78,7 +78,7 @@ func (p *page) measure() {
 	}
 }
 
-// nameCells is the width of what appendName makes of an ASCII label.
+// nameCells returns the width of what appendName appends for an ASCII label.
 func nameCells(e entry, label string) int {
 	w := e.indent + len(label)
 	if e.digits > 0 {
@@ -87,7 +87,7 @@ func nameCells(e entry, label string) int {
 	return w
 }
 
-// slide moves what follows hi down to lo.
+// slide removes dst[lo:hi]: it moves what follows to lo.
 func (p *page) slide(lo, hi int) {
 	n := copy(p.dst[lo:], p.dst[hi:])
 	p.dst = p.dst[:lo+n]
@@ -97,23 +97,23 @@ func (p *page) newline() {
 	p.dst, p.col = append(p.dst, '\n'), 0
 }
 
-// to pads the line up to a column.
-func (p *page) to(col int) {
+// padTo writes spaces up to column col, if the line does not reach that far.
+func (p *page) padTo(col int) {
 	if col > p.col {
 		p.dst, p.col = appendSpaces(p.dst, col-p.col), col
 	}
 }
 
-// string writes an ASCII constant.
-func (p *page) string(s style, text string) {
+// writeString writes text, which is ASCII.
+func (p *page) writeString(s style, text string) {
 	p.dst = append(p.dst, s.on...)
 	p.dst = append(p.dst, text...)
 	p.dst = append(p.dst, s.off...)
 	p.col += len(text)
 }
 
-// part writes n bytes, w cells wide, from the start of x.
-func (p *page) part(s style, x *span, n, w int) {
+// writePart writes the first n bytes of x, which are w cells wide, and removes them from x.
+func (p *page) writePart(s style, x *span, n, w int) {
 	p.dst = append(p.dst, s.on...)
 	p.dst = append(p.dst, p.dst[x.lo:x.lo+n]...)
 	p.dst = append(p.dst, s.off...)
@@ -121,33 +121,33 @@ func (p *page) part(s style, x *span, n, w int) {
 	x.lo += n
 }
 
-// take writes as much of x as fits into width, and leaves the rest in x. It
-// breaks anywhere: of a value, joining the lines gives exactly the value.
-func (p *page) take(s style, x *span, width int) {
-	if !x.any() {
+// writeFitting writes as much of x as fits into width cells, and leaves the rest in x. It
+// breaks at any character, so that the lines of a value joined are exactly the value.
+func (p *page) writeFitting(s style, x *span, width int) {
+	if !x.hasText() {
 		return
 	}
 	n, w := display.Fit(p.dst[x.lo:x.hi], width)
-	p.part(s, x, n, w)
+	p.writePart(s, x, n, w)
 }
 
-// takeWords is take for prose: it breaks at spaces and drops them.
-func (p *page) takeWords(s style, x *span, width int) {
+// writeFittingWords is writeFitting for prose: it breaks at spaces, and drops these.
+func (p *page) writeFittingWords(s style, x *span, width int) {
 	n, w := display.FitWords(p.dst[x.lo:x.hi], width)
-	p.part(s, x, n, w)
-	for x.any() && p.dst[x.lo] == ' ' {
+	p.writePart(s, x, n, w)
+	for x.hasText() && p.dst[x.lo] == ' ' {
 		x.lo++
 	}
 }
 
-// paragraph writes the prose from lo to the end of dst, and ends the line.
+// writeParagraph lays out the prose from lo to the end of dst, and ends the line.
 // Further lines are indented by hang.
-func (p *page) paragraph(s style, lo, hang int) {
+func (p *page) writeParagraph(s style, lo, hang int) {
 	x := span{lo, len(p.dst)}
 	end := x.hi
-	for p.takeWords(s, &x, p.opt.Width-p.col); x.any(); p.takeWords(s, &x, p.opt.Width-p.col) {
+	for p.writeFittingWords(s, &x, p.opt.Width-p.col); x.hasText(); p.writeFittingWords(s, &x, p.opt.Width-p.col) {
 		p.newline()
-		p.to(hang)
+		p.padTo(hang)
 	}
 	p.newline()
 	p.slide(lo, end)

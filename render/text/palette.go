@@ -9,11 +9,11 @@ import (
 	"qsniff/finding"
 )
 
-// fieldStyles is how many colours fields side by side have: enough that the eye
-// finds the name of a group of bytes.
+// fieldStyles is how many colours fields take in turn. Chosen: with five, the few fields
+// of a row have different ones.
 const fieldStyles = 5
 
-// style is what a terminal is sent around a piece of text.
+// style is the escape sequences before and after a text.
 type style struct{ on, off string }
 
 // Palette holds the escape sequences of each role a text can have. The zero
@@ -25,14 +25,14 @@ type Palette struct {
 	value   style // the terminal's own colour: nothing is easier to read
 	meaning style
 
-	fields [fieldStyles]style // of fields that stand side by side, in turn
+	fields [fieldStyles]style // of fields side by side, in turn
 
 	severity [finding.Error + 1]style
 	status   [dissect.Fragment + 1]style
 }
 
 // NewPalette returns colours that are readable on dark and on light
-// backgrounds, or none. The bright variants are left out: bright yellow on
+// backgrounds, or none. It uses no bright variants: bright yellow on
 // white cannot be read. Sequences are computed here, once, because color's
 // printing functions allocate.
 func NewPalette(on bool) Palette {
@@ -61,11 +61,11 @@ func NewPalette(on bool) Palette {
 	}
 }
 
-// newStyle takes the sequences of attributes from around a mark.
+// newStyle returns the sequences that package color writes around a text with attributes.
 func newStyle(attributes ...color.Attribute) style {
 	const mark = "\x00"
 	c := color.New(attributes...)
-	c.EnableColor() // whoever asks for a palette has decided; color would look at standard output
+	c.EnableColor() // on decides; package color would look at standard output
 	on, off, _ := strings.Cut(c.Sprint(mark), mark)
 	return style{on, off}
 }

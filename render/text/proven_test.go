@@ -17,10 +17,10 @@ func provenExample() *render.Proven {
 	p := &render.Proven{Run: tally.Run{Packets: 9, First: start, Last: start + 2*86400e9}}
 	for i := range 5 {
 		p.Sources = append(p.Sources, proof.Source{Addr: netip.MustParseAddr(fmt.Sprintf("203.0.113.%d", i)), First: start, Last: start + int64(i)*1e9,
-			How: proof.Challenge, Proofs: 1_234_567, Servers: []proof.Server{{End: netip.MustParseAddrPort("198.51.100.17:27015")}}, More: i == 2})
+			Methods: proof.Challenge, Proofs: 1_234_567, Servers: []proof.Server{{End: netip.MustParseAddrPort("198.51.100.17:27015")}}, HasMore: i == 2})
 	}
 	p.Sources = append(p.Sources, proof.Source{Addr: netip.MustParseAddr("2001:db8:1234:5678:9abc:def0:1234:5678"), First: start, Last: start, Proofs: 1,
-		How:     proof.Challenge | proof.Handshake,
+		Methods: proof.Challenge | proof.Handshake,
 		Servers: []proof.Server{{End: netip.MustParseAddrPort("[2001:db8:1234:5678:9abc:def0:1234:5679]:27016")}, {}}})
 	return p
 }

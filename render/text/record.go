@@ -14,26 +14,27 @@ func (l *Line) AppendRecord(dst []byte, r *render.Record) []byte {
 
 // AppendRecord appends a finding and an empty line.
 func (t *Tree) AppendRecord(dst []byte, r *render.Record) []byte {
-	return wrappedRecord(dst, &t.opt, r)
+	return appendWrappedRecord(dst, &t.opt, r)
 }
 
-// wrappedRecord is appendRecord for the views that keep to a width.
-func wrappedRecord(dst []byte, o *Options, r *render.Record) []byte {
+// appendWrappedRecord appends a finding like appendRecord, but in lines of at most
+// Options.Width and with the date, for Tree and Hex.
+func appendWrappedRecord(dst []byte, o *Options, r *render.Record) []byte {
 	const hang = frameW + 1 + indentStep
 	p := page{dst: dst, opt: o}
 	if n := len(r.Frames); n > 0 {
 		last := r.Frames[n-1]
-		p.to(frameW - decimals(last))
+		p.padTo(frameW - decimals(last))
 		p.dst = strconv.AppendUint(append(p.dst, o.Palette.dim.on...), last, 10)
 		p.dst = append(p.dst, o.Palette.dim.off...)
 		p.col += decimals(last)
 	}
-	p.to(max(frameW, p.col) + 1)
+	p.padTo(max(frameW, p.col) + 1)
 	if !o.Bare {
 		lo := len(p.dst)
 		p.dst = o.appendClockTime(p.dst, r.Nanos, r.Start, true, &r.Hole)
 		p.col += len(p.dst) - lo
-		p.to(p.col + 1)
+		p.padTo(p.col + 1)
 	}
 	detail := r.Detail
 	if o.Bare { // it names the ends
@@ -43,13 +44,14 @@ func wrappedRecord(dst []byte, o *Options, r *render.Record) []byte {
 	mark := len("! ") + len(x.Severity.String()) + 1 + len(x.Code.ID) + gap
 	if p.col > hang && p.col+mark+roomForWords > o.Width {
 		p.newline()
-		p.to(hang)
+		p.padTo(hang)
 	}
-	p.verdict(x, detail, hang)
+	p.writeFindingText(x, detail, hang)
 	p.newline()
 	return p.dst
 }
 
+// appendRecord appends a finding as one line.
 func appendRecord(dst []byte, o *Options, r *render.Record, date bool) []byte {
 	c := &o.Palette
 	if len(r.Frames) > 0 {
@@ -80,14 +82,14 @@ func appendRecord(dst []byte, o *Options, r *render.Record, date bool) []byte {
 	return append(dst[:lo+n], '\n')
 }
 
-// came writes how the packet came in, the name of its interface and what somebody
-// wrote about it.
-func (p *page) came(e *render.Event) {
+// writeArrival writes the name of the interface, the tags, labels and tunnels around the
+// packet, and the packet's comments in the capture file.
+func (p *page) writeArrival(e *render.Event) {
 	if len(e.IfName) > 0 {
-		note(p, "captured on ", e.IfName)
+		writeNote(p, "captured on ", e.IfName)
 	}
 	if len(e.Ways) > 0 {
-		p.to(p.indent + indentStep)
+		p.padTo(p.indent + indentStep)
 		lo := len(p.dst)
 		p.dst = append(p.dst, "via "...)
 		for i := range e.Ways {
@@ -96,16 +98,16 @@ func (p *page) came(e *render.Event) {
 			}
 			p.dst = appendWay(p.dst, &e.Ways[i])
 		}
-		p.paragraph(style{}, lo, p.indent+2*indentStep)
+		p.writeParagraph(style{}, lo, p.indent+2*indentStep)
 	}
 	for _, c := range e.Comments {
-		note(p, "comment: ", c)
+		writeNote(p, "comment: ", c)
 	}
 }
 
-// note writes text of the input after a label.
-func note[T string | []byte](p *page, label string, text T) {
-	p.to(p.indent + indentStep)
+// writeNote writes a label and text from the input, which it escapes.
+func writeNote[T string | []byte](p *page, label string, text T) {
+	p.padTo(p.indent + indentStep)
 	lo := len(p.dst)
 	p.dst = append(p.dst, label...)
 	mid := len(p.dst)
@@ -113,7 +115,7 @@ func note[T string | []byte](p *page, label string, text T) {
 	end := len(p.dst)
 	p.dst = display.AppendEscaped(p.dst, p.dst[mid:end], 0)
 	p.dst = p.dst[:mid+copy(p.dst[mid:], p.dst[end:])]
-	p.paragraph(style{}, lo, p.indent+2*indentStep)
+	p.writeParagraph(style{}, lo, p.indent+2*indentStep)
 }
 
 func appendWay(dst []byte, w *render.Way) []byte {

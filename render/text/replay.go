@@ -12,24 +12,24 @@ import (
 )
 
 // AppendLimits appends whom an engine's limiter would have refused, for people to
-// read. Of the options it uses width, colour and the zone of times.
+// read. Of the options, width, colours and the zone of times are used.
 func AppendLimits(dst []byte, x *render.Limits, opt Options) []byte {
-	p := limitsPage{statsPage{dst: dst, opt: opt.normal(), s: &render.Stats{Run: x.Run}}, x}
-	p.interrupted()
+	p := limitsPage{statsPage{dst: dst, opt: opt.withDefaults(), s: &render.Stats{Run: x.Run}}, x}
+	p.writeInterrupted()
 	if len(x.Servers) == 0 {
 		return p.dst
 	}
-	p.line(0, "%s", p.headline())
-	p.line(0, "Replayed over %s", p.between(x.Run.First, x.Run.Last))
-	p.line(0, "%s", p.verdict())
-	p.servers()
+	p.writeLine(0, "%s", p.headline())
+	p.writeLine(0, "Replayed over %s", p.formatSpan(x.Run.First, x.Run.Last))
+	p.writeLine(0, "%s", p.verdict())
+	p.writeRefusals()
 	p.dst = append(p.dst, '\n')
-	p.line(0, "Clients are addresses that proved themselves somewhere in the capture (qsniff proven). "+
+	p.writeLine(0, "Clients are addresses that proved themselves somewhere in the capture (qsniff proven). "+
 		"The replay begins with the capture; what the server did itself can differ by a window.")
 	return p.dst
 }
 
-// limitsPage is what AppendLimits writes on.
+// limitsPage is the page of AppendLimits.
 type limitsPage struct {
 	statsPage
 	x *render.Limits
@@ -45,7 +45,7 @@ func (p *limitsPage) headline() string {
 	return fmt.Sprintf("Limits%s: %s/s from one source, %s/s from all, averaged over %d s", of, number(m.Per), number(m.Global), m.Window)
 }
 
-// verdict says whether players would have got through.
+// verdict returns whether players would have been refused, as a sentence.
 func (p *limitsPage) verdict() string {
 	all, refused, out := p.x.Clients, p.x.ClientsRefused, p.x.ShutOut
 	var packets uint64
@@ -65,8 +65,9 @@ func (p *limitsPage) verdict() string {
 	return fmt.Sprintf("%s of %s would have been refused, %s each time.", grouped(refused), digits.Counted(all, "proven client"), grouped(out))
 }
 
-// servers lists those that would have refused somebody, and the particulars of each.
-func (p *limitsPage) servers() {
+// writeRefusals writes the servers that would have refused somebody, as a table and then
+// with the particulars of each.
+func (p *limitsPage) writeRefusals() {
 	t := table{columns: []column{{"SERVER", true, 0}, {"REQUESTS", false, 2}, {"REFUSED", false, 0}, {"PER SOURCE", false, 1}, {"OF ALL", false, 1},
 		{"CLIENTS REFUSED", false, 0}}}
 	for i := range p.x.Servers {
@@ -81,57 +82,59 @@ func (p *limitsPage) servers() {
 		}
 		t.rows = append(t.rows, row)
 	}
-	if silent := len(p.x.Servers) - len(t.rows); silent > 0 && len(t.rows) > 0 {
-		p.line(0, "%s would have refused nobody.", digits.Counted(uint64(silent), "other server"))
+	if others := len(p.x.Servers) - len(t.rows); others > 0 && len(t.rows) > 0 {
+		p.writeLine(0, "%s would have refused nobody.", digits.Counted(uint64(others), "other server"))
 	}
 	if len(t.rows) == 0 {
 		return
 	}
 	p.dst = append(p.dst, '\n')
-	p.table(&t)
+	p.writeTable(&t)
 	for i := range p.x.Servers {
 		if s := &p.x.Servers[i]; s.Refused() > 0 {
-			p.particulars(s)
+			p.writeServer(s)
 		}
 	}
 }
 
-// particulars says when a server was at its limits, and who was refused.
-func (p *limitsPage) particulars(s *limiter.Server) {
-	p.title(s.Addr.String(), "")
+// writeServer writes when a server was at its limits, and who was refused most.
+func (p *limitsPage) writeServer(s *limiter.Server) {
+	p.writeTitle(s.Addr.String(), "")
 	if s.ByAll > 0 {
-		p.line(tableIndent, "at the limit of all: %s to %s, in %s", p.second(s.First), p.second(s.Last), digits.Counted(s.Seconds, "second"))
+		p.writeLine(tableIndent, "at the limit of all: %s to %s, in %s", p.formatSecond(s.First), p.formatSecond(s.Last), digits.Counted(s.Seconds, "second"))
 	}
 	if s.Overruns > 0 {
-		p.line(tableIndent, "refused everybody for a window: %s, more than %s sources had one",
-			digits.Counted(s.Overruns, "time"), grouped(uint64(p.x.Model.Tracked)))
+		p.writeLine(tableIndent, "refused everybody for a window: %s, more than %s sources had one",
+			digits.Counted(s.Overruns, "time"), grouped(uint64(p.x.Model.MaxTracked)))
 	}
 	if s.ClientsRefused > 0 {
 		out := ""
 		if s.ShutOut > 0 {
 			out = fmt.Sprintf("; %s refused each time", grouped(s.ShutOut))
 		}
-		p.line(tableIndent, "of clients: %s of %s refused%s", grouped(s.ClientRefusals), digits.Counted(s.ClientRequests, "request"), out)
+		p.writeLine(tableIndent, "of clients: %s of %s refused%s", grouped(s.ClientRefusals), digits.Counted(s.ClientRequests, "request"), out)
 	}
-	p.refused("clients refused most", s.TopClients, s.ClientsRefused)
-	p.refused("others refused most", s.TopSources, 0)
+	p.writeRefused("clients refused most", s.TopClients, s.ClientsRefused)
+	p.writeRefused("others refused most", s.TopSources, 0)
 }
 
-// shownSources is how many are named for people.
+// shownSources is how many sources of a list are named. Chosen: JSON has the rest.
 const shownSources = 3
 
-func (p *limitsPage) refused(what string, list []limiter.Source, all uint64) {
+// writeRefused writes the first sources of list, and how many more of all there are.
+
+func (p *limitsPage) writeRefused(what string, list []limiter.Source, all uint64) {
 	if len(list) == 0 {
 		return
 	}
 	var named []string
 	for i := range list[:min(len(list), shownSources)] {
 		s := &list[i]
-		named = append(named, fmt.Sprintf("%s (%s of %s, %s to %s)", s.Addr, grouped(s.Refused()), grouped(s.Requests), p.second(s.First), p.second(s.Last)))
+		named = append(named, fmt.Sprintf("%s (%s of %s, %s to %s)", s.Addr, grouped(s.Refused()), grouped(s.Requests), p.formatSecond(s.First), p.formatSecond(s.Last)))
 	}
 	text := what + ": " + strings.Join(named, "; ")
 	if more := int(all) - len(named); more > 0 {
 		text += fmt.Sprintf("; and %s more", grouped(uint64(more)))
 	}
-	p.line(tableIndent, "%s", text)
+	p.writeLine(tableIndent, "%s", text)
 }

@@ -17,7 +17,7 @@ func limitsExample() *render.Limits {
 		return limiter.Source{Addr: netip.MustParseAddr(a), Requests: 1_234_567, ByRate: 1_000_000, ByAll: 4567, First: start, Last: start + 59*second}
 	}
 	l := &render.Limits{Run: tally.Run{Packets: 9, First: start, Last: start + 90*second}}
-	l.Model = limiter.Model{Name: "csgo", Per: 10, Global: 500, Window: 30, Tracked: 50_000}
+	l.Model = limiter.Model{Name: "csgo", Per: 10, Global: 500, Window: 30, MaxTracked: 50_000}
 	l.Clients, l.ClientsRefused, l.ShutOut = 6414, 5506, 5421
 	l.Servers = []limiter.Server{
 		{Addr: netip.MustParseAddrPort("198.51.100.17:27015"), Requests: 12_345_678, ByRate: 1_000_000, ByAll: 11_000_000, First: start, Last: start + 60*second,

@@ -6,11 +6,11 @@ import (
 	"qsniff/flood"
 )
 
-// AppendRules appends when what kind of flood is found, all thresholds, and what is
-// measured.
-func AppendRules(dst []byte, r *flood.Rules, opt Options) []byte {
-	p := statsPage{dst: dst, opt: opt.normal()}
-	p.line(0, "Each second, the queries to each server that is asked much are measured and held against these rules; the first that fits is the kind of the incident. "+
+// AppendRules appends all rules with their conditions, all thresholds, and the features
+// that are measured.
+func AppendRules(dst []byte, r *flood.Explanation, opt Options) []byte {
+	p := statsPage{dst: dst, opt: opt.withDefaults()}
+	p.writeLine(0, "Each second, the queries to each server that is asked much are measured and held against these rules; the first that fits is the kind of the incident. "+
 		"Thresholds are set in a file: qsniff floods --explain -o toml prints one, qsniff floods --thresholds FILE reads it.")
 	for i := range r.Rules {
 		rule := &r.Rules[i]
@@ -18,39 +18,39 @@ func AppendRules(dst []byte, r *flood.Rules, opt Options) []byte {
 		if rule.Kind != 0 {
 			name = fmt.Sprintf("%s (%s)", rule.Name, rule.Level)
 		}
-		p.title(name, rule.Means)
-		p.table(needsTable(rule, nil))
-		p.signs(rule)
+		p.writeTitle(name, rule.Meaning)
+		p.writeTable(needsTable(rule, nil))
+		p.writeSigns(rule)
 	}
-	p.settings(r.Settings)
-	t := table{columns: []column{{"FEATURE", true, 0}}, prose: true}
+	p.writeThresholds(r.Settings)
+	t := table{columns: []column{{"FEATURE", true, 0}}, hasProse: true}
 	for _, m := range r.Meanings {
-		t.rows = append(t.rows, tableRow{cells: []string{m.Name}, says: m.Says})
+		t.rows = append(t.rows, tableRow{cells: []string{m.Name}, note: m.Text})
 	}
-	p.title("Features", "what is measured; a window is the last 10 to 20 s, shares are parts of 1")
-	p.table(&t)
+	p.writeTitle("Features", "what is measured; a window is the last 10 to 20 s, shares are parts of 1")
+	p.writeTable(&t)
 	return p.dst
 }
 
-// signs lists evidence that adds up.
-func (p *statsPage) signs(rule *flood.Rule) {
+// writeSigns writes the signs of a rule, whose points are added up.
+func (p *statsPage) writeSigns(rule *flood.RuleDoc) {
 	if len(rule.Signs) == 0 {
 		return
 	}
-	p.line(tableIndent, "Points:")
-	t := table{columns: []column{{"", false, 0}}, prose: true}
+	p.writeLine(tableIndent, "Points:")
+	t := table{columns: []column{{"", false, 0}}, hasProse: true}
 	for _, s := range rule.Signs {
-		t.rows = append(t.rows, tableRow{cells: []string{fmt.Sprintf("%+g", s.Points)}, says: s.Says})
+		t.rows = append(t.rows, tableRow{cells: []string{fmt.Sprintf("%+g", s.Points)}, note: s.Text})
 	}
-	p.table(&t)
+	p.writeTable(&t)
 }
 
-// settings lists the thresholds.
-func (p *statsPage) settings(all []flood.Setting) {
-	t := table{columns: []column{{"THRESHOLD", true, 0}, {"VALUE", false, 0}, {"DEFAULT", false, 0}}, prose: true}
+// writeThresholds writes the thresholds, with the defaults beside them if any is changed.
+func (p *statsPage) writeThresholds(all []flood.Setting) {
+	t := table{columns: []column{{"THRESHOLD", true, 0}, {"VALUE", false, 0}, {"DEFAULT", false, 0}}, hasProse: true}
 	changed := false
 	for _, s := range all {
-		row := tableRow{cells: []string{s.Name, s.Value, s.Default}, says: s.Doc}
+		row := tableRow{cells: []string{s.Name, s.Value, s.Default}, note: s.Doc}
 		if s.Value != s.Default {
 			changed, row.style = true, p.opt.Palette.name
 		}
@@ -62,6 +62,6 @@ func (p *statsPage) settings(all []flood.Setting) {
 			t.rows[i].cells = t.rows[i].cells[:2]
 		}
 	}
-	p.title("Thresholds", "rates are per second")
-	p.table(&t)
+	p.writeTitle("Thresholds", "rates are per second")
+	p.writeTable(&t)
 }

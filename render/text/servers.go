@@ -11,8 +11,8 @@ import (
 	"qsniff/stats"
 )
 
-// servers lists the busiest servers, with what they say of themselves.
-func (p *statsPage) servers() {
+// writeServers writes the busiest servers, with name, map and players from their replies.
+func (p *statsPage) writeServers() {
 	t := table{columns: []column{{"SERVER", true, 0}, {"REQUESTS", false, 0}, {"REPLIES", false, 5}, {"ANSWERED", false, 1},
 		{"GAIN", false, 3}, {"P50 MS", false, 2}, {"P95 MS", false, 4}, {"P99 MS", false, 7}, {"MAX MS", false, 7},
 		{"IN", false, 6}, {"OUT", false, 6}}}
@@ -20,26 +20,27 @@ func (p *statsPage) servers() {
 	for i := range p.s.Servers {
 		s := &p.s.Servers[i]
 		rough = rough || s.Response.Error > 0
-		t.rows = append(t.rows, tableRow{cells: p.serverCells(s), says: saysOf(s)})
+		t.rows = append(t.rows, tableRow{cells: p.serverCells(s), note: serverNote(s)})
 	}
 	if len(t.rows) == 0 {
 		return
 	}
-	p.title("Servers", p.aboutServers(rough))
-	p.table(&t)
+	p.writeTitle("Servers", p.aboutServers(rough))
+	p.writeTable(&t)
 }
 
-// aboutServers says what the table leaves out and what its numbers are.
+// aboutServers returns the title's words on what the numbers are and which servers are not
+// in the table.
 func (p *statsPage) aboutServers(rough bool) string {
 	about := "gain is bytes out for each byte in, of payloads"
 	if rough {
 		about += "; times of the busiest are rounded, by an eighth at most"
 	}
-	if p.s.ServersLeft > 0 {
-		about = fmt.Sprintf("%s more are not listed (--top); %s", grouped(p.s.ServersLeft), about)
+	if p.s.ServersUnlisted > 0 {
+		about = fmt.Sprintf("%s more are not listed (--top); %s", grouped(p.s.ServersUnlisted), about)
 	}
-	if p.s.ServersForgotten > 0 {
-		about = fmt.Sprintf("%s forgotten for room; %s", digits.Counted(p.s.ServersForgotten, "was", "were"), about)
+	if p.s.ServersEvicted > 0 {
+		about = fmt.Sprintf("%s forgotten for room; %s", digits.Counted(p.s.ServersEvicted, "was", "were"), about)
 	}
 	return about
 }
@@ -64,43 +65,44 @@ func (p *statsPage) serverCells(s *stats.Server) []string {
 	return append(cells, size(s.BytesIn), size(s.BytesOut))
 }
 
-// saysOf is what a server says of itself, and whether it challenges.
-func saysOf(s *stats.Server) string {
-	var said []string
+// serverNote returns name, map and players from a server's replies, and what is noteworthy
+// about it: late answers, ICMP errors, and whether it challenges.
+func serverNote(s *stats.Server) string {
+	var words []string
 	if len(s.Name) > 0 {
-		said = append(said, `"`+string(display.AppendEscaped(nil, s.Name, '"'))+`"`)
+		words = append(words, `"`+string(display.AppendEscaped(nil, s.Name, '"'))+`"`)
 	}
 	if len(s.Map) > 0 {
-		said = append(said, string(display.AppendEscaped(nil, s.Map, 0)))
+		words = append(words, string(display.AppendEscaped(nil, s.Map, 0)))
 	}
 	switch {
-	case s.Players >= 0 && s.Max >= 0 && s.Posted:
-		said = append(said, fmt.Sprintf("%d/%d players", s.Players, s.Max))
-	case s.Players >= 0 && s.Posted:
-		said = append(said, fmt.Sprintf("%d players", s.Players))
+	case s.Players >= 0 && s.Max >= 0 && s.HasInfo:
+		words = append(words, fmt.Sprintf("%d/%d players", s.Players, s.Max))
+	case s.Players >= 0 && s.HasInfo:
+		words = append(words, fmt.Sprintf("%d players", s.Players))
 	}
 	if s.Late > 0 {
-		said = append(said, grouped(s.Late)+" late")
+		words = append(words, grouped(s.Late)+" late")
 	}
 	if s.ICMPErrors > 0 {
-		said = append(said, digits.Counted(s.ICMPErrors, "ICMP error"))
+		words = append(words, digits.Counted(s.ICMPErrors, "ICMP error"))
 	}
 	if habit := s.Challenges(); habit == "sometimes" {
-		said = append(said, "challenges INFO: "+percent(s.Challenged, s.Challenged+s.Open)+" of the time")
+		words = append(words, "challenges INFO: "+percent(s.Challenged, s.Challenged+s.Unchallenged)+" of the time")
 	} else if habit != "" {
-		said = append(said, "challenges INFO: "+habit)
+		words = append(words, "challenges INFO: "+habit)
 	}
-	return strings.Join(said, "  ")
+	return strings.Join(words, "  ")
 }
 
-// grouped writes a number with its digits in groups.
+// grouped formats a number with its digits in groups.
 func grouped(n uint64) string { return digits.Grouped(int64(min(n, 1<<63-1))) }
 
-// size writes a number of bytes.
+// size formats a number of bytes.
 func size(n uint64) string { return digits.Bytes(float64(n)) }
 
-// percent writes a share; a dash where there is nothing to have a share of. What
-// is less than all is never written as all, nor more than none as none.
+// percent formats part as a share of of, or a dash if of is 0. Only 0 is written as 0%, and
+// only all as 100%: what is between is at least 0.1% and at most 99.9%.
 func percent(part, of uint64) string {
 	switch {
 	case of == 0:
@@ -112,5 +114,5 @@ func percent(part, of uint64) string {
 	return strconv.FormatFloat(share, 'f', 1, 64) + "%"
 }
 
-// millis writes a time in milliseconds, without its unit.
+// millis formats a time in milliseconds, without its unit.
 func millis(d time.Duration) string { return digits.Short(float64(d.Microseconds()) / 1e3) }

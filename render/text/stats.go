@@ -15,44 +15,44 @@ import (
 	"qsniff/stats"
 )
 
-// AppendStats appends the results of a run for people to read: sections with a
-// title each, those without content left out. Of the options it uses width, colour
-// and the zone of times.
+// AppendStats appends the results of a run for people to read: a section for each subject
+// that has any content. Of the options, width, colours and the zone of times are used.
 func AppendStats(dst []byte, s *render.Stats, opt Options) []byte {
-	p := statsPage{dst: dst, opt: opt.normal(), s: s}
-	p.interrupted()
-	p.overview()
+	p := statsPage{dst: dst, opt: opt.withDefaults(), s: s}
+	p.writeInterrupted()
+	p.writeOverview()
 	if s.Run.Messages > 0 {
-		p.rate()
-		p.messages()
-		p.servers()
-		p.times()
-		p.amplification()
-		p.clients()
-		p.findings()
-		p.counted("Joined", "", counters.Reassembly)
+		p.writeRate()
+		p.writeMessages()
+		p.writeServers()
+		p.writeTimes()
+		p.writeAmplification()
+		p.writeClients()
+		p.writeFindings()
+		p.writeCounters("Joined", "", counters.Reassembly)
 	}
-	p.counted("Damaged", "", counters.Input)
-	p.counted("Made room", "tables were full, --memory gives them more", counters.Tables)
-	p.left()
+	p.writeCounters("Damaged", "", counters.Input)
+	p.writeCounters("Made room", "tables were full, --memory gives them more", counters.Tables)
+	p.writeLeftOut()
 	return p.dst
 }
 
-// statsPage is what AppendStats writes on.
+// statsPage is a page of results. The pages of other commands than stats are made with its
+// methods, too; s then has nothing but Run.
 type statsPage struct {
 	dst []byte
 	opt Options
 	s   *render.Stats
 }
 
-// line writes one line, or more where the terminal is narrow.
-func (p *statsPage) line(indent int, format string, args ...any) {
+// writeLine writes a line, or more than one if the terminal is narrow.
+func (p *statsPage) writeLine(indent int, format string, args ...any) {
 	p.dst = appendWrapped(p.dst, fmt.Appendf(nil, format, args...), indent, p.opt.Width)
 	p.dst = append(p.dst, '\n')
 }
 
-// title begins a section; about follows it, in the same line.
-func (p *statsPage) title(name, about string) {
+// writeTitle begins a section. about follows the name in the same line.
+func (p *statsPage) writeTitle(name, about string) {
 	c := &p.opt.Palette
 	p.dst = append(append(append(append(p.dst, '\n'), c.head.on...), name...), c.head.off...)
 	if about != "" {
@@ -62,36 +62,36 @@ func (p *statsPage) title(name, about string) {
 	p.dst = append(p.dst, '\n')
 }
 
-func (p *statsPage) table(t *table) { p.dst = t.append(p.dst, &p.opt.Palette, p.opt.Width) }
+func (p *statsPage) writeTable(t *table) { p.dst = t.append(p.dst, &p.opt.Palette, p.opt.Width) }
 
-// overview says what was read.
-func (p *statsPage) overview() {
+// writeOverview writes what was read, from when to when, and what is missing from it.
+func (p *statsPage) writeOverview() {
 	run := &p.s.Run
 	if run.Packets == 0 {
-		p.line(0, "The capture has no packets.")
+		p.writeLine(0, "The capture has no packets.")
 		return
 	}
 	span := time.Duration(run.Last - run.First)
-	p.line(0, "%s to %s, %s", p.opt.appendTime(nil, run.First, true), p.opt.appendTime(nil, run.Last, !p.sameDay()), digits.Span(span))
-	p.line(0, "%s, %s captured; %s: %s, %s", digits.Counted(run.Packets, "packet"), size(run.Bytes),
+	p.writeLine(0, "%s to %s, %s", p.opt.appendTime(nil, run.First, true), p.opt.appendTime(nil, run.Last, !p.sameDay()), digits.Span(span))
+	p.writeLine(0, "%s, %s captured; %s: %s, %s", digits.Counted(run.Packets, "packet"), size(run.Bytes),
 		digits.Counted(run.Messages, "message"), digits.Counted(p.s.Requests, "request"), digits.Counted(p.s.Replies, "reply", "replies"))
 	switch p.s.OneWay() {
 	case "requests":
-		p.line(0, "Only requests were captured: the capture does not show whether they were answered.")
+		p.writeLine(0, "Only requests were captured: the capture does not show whether they were answered.")
 	case "replies":
-		p.line(0, "Only replies were captured: who asked, and how long the answers took, is not in the capture.")
+		p.writeLine(0, "Only replies were captured: who asked, and how long the answers took, is not in the capture.")
 	}
 	switch {
 	case run.Messages == 0:
-		p.line(0, "No query traffic was found. qsniff looks for it on all ports; -d udp.port==N,PROTOCOL names one to try harder on.")
+		p.writeLine(0, "No query traffic was found. qsniff looks for it on all ports; -d udp.port==N,PROTOCOL names one to try harder on.")
 	case p.s.Requests+p.s.Replies == 0 && p.s.Others > 0:
-		p.line(0, "None of the messages is of the servers that --servers names.")
+		p.writeLine(0, "None of the messages is of the servers that --servers names.")
 	}
 	if run.Dropped > 0 {
-		p.line(0, "The capturing program lost %s: what looks unanswered may not have been.", digits.Counted(run.Dropped, "packet"))
+		p.writeLine(0, "The capturing program lost %s: what looks unanswered may not have been.", digits.Counted(run.Dropped, "packet"))
 	}
 	if run.Backwards > 0 {
-		p.line(0, "Time went backwards in the capture: %s older than one before.", digits.Counted(run.Backwards, "packet was", "packets were"))
+		p.writeLine(0, "Time went backwards in the capture: %s older than one before.", digits.Counted(run.Backwards, "packet was", "packets were"))
 	}
 }
 
@@ -100,8 +100,8 @@ func (p *statsPage) sameDay() bool {
 	return day(p.s.Run.First) == day(p.s.Run.Last)
 }
 
-// rate draws the time series.
-func (p *statsPage) rate() {
+// writeRate draws the time series as sparklines.
+func (p *statsPage) writeRate() {
 	if len(p.s.Points) < 2 {
 		return
 	}
@@ -117,12 +117,12 @@ func (p *statsPage) rate() {
 		{"bytes out", func(q *stats.Point) uint64 { return q.BytesOut }, digits.Bytes, size},
 	}
 	const label = 9
-	columns, each := p.columns(p.opt.Width - tableIndent - label - gap)
+	columns, each := p.seriesColumns(p.opt.Width - tableIndent - label - gap)
 	about := "one column is " + digits.Span(each)
 	if p.s.Widened {
 		about += "; the capture is too long for the interval asked for, it is now " + digits.Span(p.s.Interval)
 	}
-	p.title("Rate", about)
+	p.writeTitle("Rate", about)
 	for _, l := range lines {
 		values := make([]uint64, columns)
 		var sum, most uint64
@@ -135,38 +135,39 @@ func (p *statsPage) rate() {
 			continue
 		}
 		line := fmt.Sprintf("%-*s  %s", label, l.name, sparkline(values))
-		about := p.rates(l.rate, sum, most)
-		if p.s.Interval < shortest {
+		about := p.peakAndMean(l.rate, sum, most)
+		if p.s.Interval < shortestRate {
 			about = l.count(sum) + " in all"
 		}
 		if tableIndent+label+gap+columns+gap+len(about) > p.opt.Width {
-			p.line(tableIndent, "%s", strings.TrimRight(line, " "))
-			p.line(tableIndent+label+gap, "%s", about)
+			p.writeLine(tableIndent, "%s", strings.TrimRight(line, " "))
+			p.writeLine(tableIndent+label+gap, "%s", about)
 		} else {
-			p.line(tableIndent, "%s  %s", line, about)
+			p.writeLine(tableIndent, "%s  %s", line, about)
 		}
 	}
 }
 
-// shortest is the interval from which it makes sense to speak of a rate: of less, a
-// single packet would be a thousand a second.
-const shortest = 100 * time.Millisecond
+// shortestRate is the shortest interval for which rates are printed. Chosen: in an interval
+// of 1 ms, a single packet would be a thousand a second.
+const shortestRate = 100 * time.Millisecond
 
-// rates says how fast something came.
-func (p *statsPage) rates(write func(float64) string, sum, most uint64) string {
+// peakAndMean returns the highest and the mean rate of a series with a sum and a highest
+// value.
+func (p *statsPage) peakAndMean(write func(float64) string, sum, most uint64) string {
 	each := p.s.Interval.Seconds()
 	return fmt.Sprintf("peak %s/s, mean %s/s", write(float64(most)/each), write(float64(sum)/(each*float64(len(p.s.Points)))))
 }
 
-// columns says in how many columns of at most room the series is drawn, and how
-// long each is.
-func (p *statsPage) columns(room int) (n int, each time.Duration) {
+// seriesColumns returns in how many columns, of at most room, the series is drawn, and
+// how much time each of them is.
+func (p *statsPage) seriesColumns(room int) (n int, each time.Duration) {
 	n = len(p.s.Points)
 	per := (n + room - 1) / room
 	return (n + per - 1) / per, time.Duration(per) * p.s.Interval
 }
 
-func (p *statsPage) messages() {
+func (p *statsPage) writeMessages() {
 	if len(p.s.Messages) == 0 {
 		return
 	}
@@ -182,12 +183,12 @@ func (p *statsPage) messages() {
 		}
 		t.rows = append(t.rows, tableRow{cells: []string{m.Protocol, name, direction, grouped(m.Count), size(m.Bytes)}})
 	}
-	p.title("Messages", "")
-	p.table(&t)
+	p.writeTitle("Messages", "")
+	p.writeTable(&t)
 }
 
-// times splits what clients wait for.
-func (p *statsPage) times() {
+// writeTimes writes how long clients wait, and of what that time is made up.
+func (p *statsPage) writeTimes() {
 	t := table{columns: []column{{"MS", true, 0}, {"COUNT", false, 1}, {"P50", false, 0}, {"P95", false, 0}, {"P99", false, 1}, {"MAX", false, 0}}}
 	for _, x := range []struct {
 		name  string
@@ -200,18 +201,18 @@ func (p *statsPage) times() {
 		}
 	}
 	if len(t.rows) > 0 {
-		p.title("Time", "for the round trip of a challenge; then to the first packet of the answer, network included; from there to its last")
-		p.table(&t)
+		p.writeTitle("Time", "for the round trip of a challenge; then to the first packet of the answer, network included; from there to its last")
+		p.writeTable(&t)
 	}
 }
 
-// amplification compares answers with requests, where a challenge is demanded and
-// where not.
-func (p *statsPage) amplification() {
+// writeAmplification writes how much larger answers are than requests, to clients with and
+// without a challenge.
+func (p *statsPage) writeAmplification() {
 	t := table{columns: []column{{"REQUEST", true, 0}, {"OPEN", false, 1}, {"PAYLOAD", false, 0}, {"WIRE", false, 0},
 		{"BEHIND", false, 1}, {"PAYLOAD", false, 0}, {"WIRE", false, 0}}}
-	for i := range p.s.Kinds {
-		k := &p.s.Kinds[i]
+	for i := range p.s.Questions {
+		k := &p.s.Questions[i]
 		cells := append([]string{k.Request}, gainCells(&k.Before)...)
 		row := tableRow{cells: append(cells, gainCells(&k.After)...)}
 		if k.Before.Wire > 1 {
@@ -220,8 +221,8 @@ func (p *statsPage) amplification() {
 		t.rows = append(t.rows, row)
 	}
 	if len(t.rows) > 0 {
-		p.title("Amplification", "bytes of an answer for each byte of a request; open: to clients without a challenge, as far as the capture shows; behind: to those that had one")
-		p.table(&t)
+		p.writeTitle("Amplification", "bytes of an answer for each byte of a request; open: to clients without a challenge, as far as the capture shows; behind: to those that had one")
+		p.writeTable(&t)
 	}
 }
 
@@ -235,7 +236,7 @@ func gainCells(g *stats.Gain) []string {
 	return []string{grouped(g.Answers), digits.Short(g.Payload) + "x", digits.Short(g.Wire) + "x"}
 }
 
-func (p *statsPage) clients() {
+func (p *statsPage) writeClients() {
 	d := &p.s.Distinct
 	if d.Estimate == 0 {
 		return
@@ -254,31 +255,31 @@ func (p *statsPage) clients() {
 	if exact {
 		t.columns = t.columns[:len(t.columns)-1]
 	}
-	p.title("Clients", about)
+	p.writeTitle("Clients", about)
 	if len(t.rows) == 0 && p.s.Requests > 0 {
-		p.line(tableIndent, "None stands out: none made more than %s.", digits.Counted(2*p.s.ClientError, "request"))
+		p.writeLine(tableIndent, "None stands out: none made more than %s.", digits.Counted(2*p.s.ClientError, "request"))
 	}
-	p.table(&t)
+	p.writeTable(&t)
 }
 
-func (p *statsPage) findings() {
+func (p *statsPage) writeFindings() {
 	t := table{columns: []column{{"SEVERITY", true, 0}, {"ID", true, 0}, {"COUNT", false, 0}, {"FRAME", false, 1}}}
 	for i := range p.s.Findings {
 		f := &p.s.Findings[i]
 		t.rows = append(t.rows, tableRow{cells: []string{f.Severity.String(), f.Code.ID, grouped(f.Count), grouped(f.First)},
-			says: f.Code.Seen, style: p.opt.Palette.severity[f.Severity]})
+			note: f.Code.Seen, style: p.opt.Palette.severity[f.Severity]})
 	}
 	if len(t.rows) > 0 {
-		p.title("Findings", "qsniff explain ID says what they mean; the frame is that of the first")
-		p.table(&t)
+		p.writeTitle("Findings", "qsniff explain ID says what they mean; the frame is that of the first")
+		p.writeTable(&t)
 	}
 }
 
-// counted says what a group of counters came to.
-func (p *statsPage) counted(title, about string, g counters.Group) {
-	if said := p.result().Labels(g); len(said) > 0 {
-		p.title(title, about)
-		p.line(tableIndent, "%s", strings.Join(said, "; "))
+// writeCounters writes the counters of a group that are not zero as a section.
+func (p *statsPage) writeCounters(title, about string, g counters.Group) {
+	if labels := p.result().Labels(g); len(labels) > 0 {
+		p.writeTitle(title, about)
+		p.writeLine(tableIndent, "%s", strings.Join(labels, "; "))
 	}
 }
 
@@ -289,22 +290,22 @@ func (p *statsPage) result() *counters.Result {
 // AppendCounters appends a section with every counter that is not zero, by the names that
 // they have in JSON.
 func AppendCounters(dst []byte, s *render.Stats, opt Options) []byte {
-	p := statsPage{dst: dst, opt: opt.normal(), s: s}
+	p := statsPage{dst: dst, opt: opt.withDefaults(), s: s}
 	t := table{columns: []column{{"COUNT", false, 0}, {"NAME", true, 0}}}
 	for i := range counters.All {
-		if e := &counters.All[i]; e.Printed() && e.Get(p.result()) > 0 {
-			t.rows = append(t.rows, tableRow{cells: []string{grouped(e.Get(p.result())), e.Name}, says: e.Doc})
+		if e := &counters.All[i]; e.IsPrinted() && e.Get(p.result()) > 0 {
+			t.rows = append(t.rows, tableRow{cells: []string{grouped(e.Get(p.result())), e.Name}, note: e.Doc})
 		}
 	}
 	if len(t.rows) > 0 {
-		p.title("Counters", "those that are not zero, by their names in JSON")
-		p.table(&t)
+		p.writeTitle("Counters", "those that are not zero, by their names in JSON")
+		p.writeTable(&t)
 	}
 	return p.dst
 }
 
-// left says what is in no count, and why.
-func (p *statsPage) left() {
+// writeLeftOut writes how many packets are in none of the counts above, by reason.
+func (p *statsPage) writeLeftOut() {
 	reasons := slices.Clone(p.s.Run.Skipped)
 	if p.s.Others > 0 {
 		reasons = append(reasons, tally.Reason{Why: stats.WhyOthers, Count: p.s.Others})
@@ -314,8 +315,8 @@ func (p *statsPage) left() {
 	}
 	t := table{columns: []column{{"", false, 0}}}
 	for _, r := range reasons {
-		t.rows = append(t.rows, tableRow{cells: []string{grouped(r.Count)}, says: string(display.AppendEscaped(nil, []byte(r.Why), 0))})
+		t.rows = append(t.rows, tableRow{cells: []string{grouped(r.Count)}, note: string(display.AppendEscaped(nil, []byte(r.Why), 0))})
 	}
-	p.title("Left out", "")
-	p.table(&t)
+	p.writeTitle("Left out", "")
+	p.writeTable(&t)
 }

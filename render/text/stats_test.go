@@ -33,16 +33,16 @@ func statsExample() *render.Stats {
 		{Protocol: "a2s", Name: "S2A_INFO_SRC", Reply: true, Count: 499_999, Bytes: 61_499_877}, {Protocol: "a2s", Reply: true, Count: 1, Bytes: 9}}
 	s.Servers = []stats.Server{
 		{Addr: netip.MustParseAddrPort("198.18.0.1:27015"), Requests: 600_000, Replies: 499_000, Answered: 390_000, Unanswered: 1000, Late: 12,
-			BytesIn: 15_000_000, BytesOut: 61_000_000, WireIn: 31_800_000, WireOut: 75_000_000, Posted: true, Name: []byte("Test server"),
-			Map: []byte("de_dust2"), Players: 3, Max: 16, Challenged: 99, Open: 1, Response: times, Challenge: -1, Train: -1},
+			BytesIn: 15_000_000, BytesOut: 61_000_000, WireIn: 31_800_000, WireOut: 75_000_000, HasInfo: true, Name: []byte("Test server"),
+			Map: []byte("de_dust2"), Players: 3, Max: 16, Challenged: 99, Unchallenged: 1, Response: times, Challenge: -1, Train: -1},
 		{Addr: netip.MustParseAddrPort("[2001:db8:1234:5678:9abc:def0:1234:5678]:27016"), Requests: 100_000, Unanswered: 8000,
 			BytesIn: 2_500_000, WireIn: 5_300_000, ICMPErrors: 2, Challenge: -1, Train: -1},
 	}
-	s.ServersLeft = 7
+	s.ServersUnlisted = 7
 	s.Clients = []stats.Client{{Addr: netip.MustParseAddr("10.64.0.1"), Requests: 350_000, Error: 12}}
 	s.Distinct = stats.Distinct{Estimate: 654_321, Error: 0.0122, Standard: 0.0041}
 	s.Challenge, s.Response, s.Total = times, times, times
-	s.Kinds = []stats.Kind{{Protocol: "a2s", Request: "A2S_INFO", Before: stats.Gain{Answers: 1, Payload: 4.92, Wire: 2.849}, After: stats.Gain{Answers: 99, Payload: 4.24, Wire: 2.65}}}
+	s.Questions = []stats.Question{{Protocol: "a2s", Request: "A2S_INFO", Before: stats.Gain{Answers: 1, Payload: 4.92, Wire: 2.849}, After: stats.Gain{Answers: 99, Payload: 4.24, Wire: 2.65}}}
 	s.Findings = []stats.Finding{{Code: &finding.Code{ID: "NET-04", Seen: "an ICMP error that quotes a query"}, Severity: finding.Error, Count: 2, First: 77}}
 	s.Interval, s.SeriesStart = time.Second, s.Run.First
 	for i := range 30 {

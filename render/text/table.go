@@ -12,44 +12,46 @@ import (
 type table struct {
 	columns []column
 	rows    []tableRow
-	// prose says that what goes after the cells is prose, which is wrapped there.
-	prose bool
+	// hasProse is set where the notes are prose, which is wrapped in a column of its own
+	// after the cells.
+	hasProse bool
 }
 
-// column is one of a table. Where all do not fit, those with the highest rank are
-// left out first, all of one rank together.
+// column is one column of a table. Where not all fit, those with the highest rank are
+// hidden first, all of one rank together; those of rank 0 never are.
 type column struct {
-	head string
-	left bool // text; numbers stand at the right
-	rank int
+	head   string
+	isText bool // aligned left; numbers are aligned right
+	rank   int
 }
 
-// tableRow has a cell for each column, and a last one, which goes after them if
-// the widest of its kind fits there, else on a line below.
+// tableRow has a cell for each column, and a note. Notes go after the cells if all of them
+// fit there, else each into a line below its row.
 type tableRow struct {
 	cells []string
-	says  string
+	note  string
 	style style // of the first cell
 }
 
-// leastProse is the narrowest column of prose that is still pleasant to read.
+// leastProse is the least width of a column of prose. Chosen: four or five words are
+// pleasant to read.
 const leastProse = 28
 
-// tableIndent and belowIndent are before rows, and of the lines below them.
+// tableIndent is the indent of rows, belowIndent that of the lines below them.
 const (
 	tableIndent = 2
 	belowIndent = 4
 )
 
-// append lays the table out for width columns.
+// append appends the table, laid out for a terminal of width cells.
 func (t *table) append(dst []byte, c *Palette, width int) []byte {
 	if len(t.rows) == 0 {
 		return dst
 	}
-	shown, widths, used := t.fit(width)
-	beside := t.saysFits(width - used - gap)
-	wrapped := t.prose && width-used-gap >= leastProse
-	if len(t.columns) > 1 { // else the title says what it is
+	shown, widths, used := t.fitColumns(width)
+	beside := t.notesFit(width - used - gap)
+	wrapped := t.hasProse && width-used-gap >= leastProse
+	if len(t.columns) > 1 { // a single column has its heading in the title
 		var head []string
 		for i := range t.columns {
 			head = append(head, t.columns[i].head)
@@ -61,22 +63,23 @@ func (t *table) append(dst []byte, c *Palette, width int) []byte {
 	for _, r := range t.rows {
 		dst = t.appendRow(dst, r.cells, shown, widths, r.style)
 		switch {
-		case r.says == "":
+		case r.note == "":
 		case beside:
-			dst = append(appendSpaces(dst, gap), r.says...)
+			dst = append(appendSpaces(dst, gap), r.note...)
 		case wrapped: // in as many lines as it takes, each below the one before
-			said := appendWrapped(nil, []byte(r.says), used+gap, width)
-			dst = append(appendSpaces(dst, gap), said[used+gap:]...)
+			note := appendWrapped(nil, []byte(r.note), used+gap, width)
+			dst = append(appendSpaces(dst, gap), note[used+gap:]...)
 		default:
-			dst = appendWrapped(append(dst, '\n'), []byte(r.says), belowIndent, width)
+			dst = appendWrapped(append(dst, '\n'), []byte(r.note), belowIndent, width)
 		}
 		dst = append(dst, '\n')
 	}
 	return dst
 }
 
-// fit returns the columns that are shown, the width of each and of all.
-func (t *table) fit(width int) (shown []int, widths []int, used int) {
+// fitColumns returns the indices of the columns that are shown, the width of each, and the
+// width of all together.
+func (t *table) fitColumns(width int) (shown []int, widths []int, used int) {
 	used = tableIndent - gap
 	for i := range t.columns {
 		w := len(t.columns[i].head)
@@ -104,17 +107,18 @@ func (t *table) fit(width int) (shown []int, widths []int, used int) {
 	return shown, widths, used
 }
 
-// saysFits reports whether room cells hold what any row says.
-func (t *table) saysFits(room int) bool {
+// notesFit reports whether each note fits into room cells.
+func (t *table) notesFit(room int) bool {
 	for _, r := range t.rows {
-		if display.Cells([]byte(r.says)) > room {
+		if display.Cells([]byte(r.note)) > room {
 			return false
 		}
 	}
 	return true
 }
 
-// appendRow appends a row without its end. Nothing pads the last cell of text.
+// appendRow appends a row without its line break. A last cell of text is not padded,
+// unless prose follows.
 func (t *table) appendRow(dst []byte, cells []string, shown, widths []int, s style) []byte {
 	dst = appendSpaces(dst, tableIndent)
 	for j, i := range shown {
@@ -122,7 +126,7 @@ func (t *table) appendRow(dst []byte, cells []string, shown, widths []int, s sty
 			dst = appendSpaces(dst, gap)
 		}
 		pad := widths[j] - display.Cells([]byte(cells[i]))
-		if !t.columns[i].left {
+		if !t.columns[i].isText {
 			dst = appendSpaces(dst, pad)
 		}
 		if j == 0 {
@@ -132,15 +136,15 @@ func (t *table) appendRow(dst []byte, cells []string, shown, widths []int, s sty
 		if j == 0 {
 			dst = append(dst, s.off...)
 		}
-		if t.columns[i].left && (j < len(shown)-1 || t.prose) {
+		if t.columns[i].isText && (j < len(shown)-1 || t.hasProse) {
 			dst = appendSpaces(dst, pad)
 		}
 	}
 	return dst
 }
 
-// appendWrapped appends prose in lines of width columns, without the end of the
-// last one.
+// appendWrapped appends prose in lines of at most width cells, without the break of the
+// last line.
 func appendWrapped(dst, text []byte, indent, width int) []byte {
 	for i := 0; len(text) > 0; i++ {
 		if i > 0 {
@@ -153,11 +157,11 @@ func appendWrapped(dst, text []byte, indent, width int) []byte {
 	return dst
 }
 
-// bars are the heights of a sparkline.
+// bars are the characters of a sparkline, lowest first.
 const bars = "▁▂▃▄▅▆▇█"
 
-// sparkline draws values as a line of bars; the largest is the highest. A value
-// above 0 is never as low as 0, which is a blank.
+// sparkline returns values as a line of bars. The largest value has the highest bar, any
+// value above 0 has one, and 0 is a blank.
 func sparkline(values []uint64) string {
 	most := slices.Max(values)
 	heights := []rune(bars)

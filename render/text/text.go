@@ -1,9 +1,9 @@
-// Package text renders messages for people at a terminal: Line makes one line of
-// each, to scan; Tree and Hex show every byte of each, to study; Dialogue puts those
-// of an exchange together; AppendStats is a page on all. It is driven by the
-// definitions of the fields and knows no protocol. It does no I/O, asks no
-// terminal for its width or colours, and what it prints is not meant to be
-// parsed: package jsonl is.
+// Package text renders for people at a terminal. Of messages, Line makes one line each, to
+// scan; Tree and Hex show every byte, to study; Dialogue puts those of an exchange
+// together. AppendStats, AppendFloods, AppendProven, AppendLimits and AppendRules make a
+// page each of what a command has found. All of it is made from the definitions of fields,
+// and no protocol is named. The package does no I/O and asks no terminal for its width or
+// colours. What it prints is not meant to be parsed: package jsonl is for programs.
 //
 // Nothing that came from the network reaches the output unescaped; see package
 // display.
@@ -23,19 +23,20 @@ type Options struct {
 	Width    int            // columns, for Tree; 0 is 80, and less than 40 is 40
 	UTC      bool           // times in UTC, marked with Z
 	Location *time.Location // of the times if UTC is not set; nil is local time
-	Clock    render.Clock   // what is written in place of the time of day
-	// Micros cuts times to microseconds: an interface gives nanoseconds, and a column
-	// that is shorter for one time in a thousand is no column.
+	Clock    render.Clock   // how times are written
+	// Micros cuts times to microseconds. Times from an interface have nanoseconds, of which
+	// one in a thousand is a whole microsecond and would be written shorter than the rest.
 	Micros      bool
 	Date        bool // Line: the day before the time; Tree always has it
 	Palette     Palette
 	ShowSecrets bool // print the values and bytes of secret fields
-	// Bare is for payloads that came without packets: frames are called payloads,
-	// and time, ends and interface, which nobody saw, are left out.
+	// Bare is for payloads that came without packets: frames are called payloads, and
+	// there is no time, no address and no interface.
 	Bare bool
 }
 
-func (o Options) normal() Options {
+// withDefaults returns o with values for what is not set.
+func (o Options) withDefaults() Options {
 	if o.Width == 0 {
 		o.Width = defaultWidth
 	}
@@ -55,21 +56,22 @@ func (o Options) normal() Options {
 // hides reports whether values of d must not be shown.
 func (o *Options) hides(d *dissect.Def) bool { return d.Flags&dissect.Secret != 0 && !o.ShowSecrets }
 
-// clockW is the width of times that are seconds: up to 9,999 of them.
+// clockW is the width of a time in seconds: of up to 9,999 with six decimals.
 const clockW = 11
 
-// appendClockTime appends a time as the clock of o has it.
+// appendClockTime appends a time by o's clock. Where that is relative to something that is
+// not known yet, it appends blanks and sets h.
 func (o *Options) appendClockTime(dst []byte, nanos, start int64, date bool, h *render.Hole) []byte {
 	if o.Micros {
-		nanos, start = render.Micros(nanos), render.Micros(start)
+		nanos, start = render.TruncateMicros(nanos), render.TruncateMicros(start)
 	}
 	if o.Clock == render.Absolute {
 		return o.appendTime(dst, nanos, date)
 	}
-	return o.Clock.Seconds(dst, nanos, start, clockW, h)
+	return o.Clock.AppendSeconds(dst, nanos, start, clockW, h)
 }
 
-// unit is what frame numbers count.
+// unit returns the word for what frame numbers count.
 func (o *Options) unit() string {
 	if o.Bare {
 		return "payload"
@@ -77,9 +79,8 @@ func (o *Options) unit() string {
 	return "frame"
 }
 
-// appendTime appends a Unix time in nanoseconds. Captures with a resolution of
-// microseconds are the rule, so the last three digits show only if they say
-// something.
+// appendTime appends a Unix time in nanoseconds. The last three digits are shown only where
+// they are not zero: most captures have a resolution of microseconds.
 func (o *Options) appendTime(dst []byte, nanos int64, date bool) []byte {
 	t := time.Unix(0, nanos).In(o.Location)
 	if date {
@@ -96,8 +97,8 @@ func (o *Options) appendTime(dst []byte, nanos int64, date bool) []byte {
 	return dst
 }
 
-// appendTitle appends protocol and message type, or what the event is in place of
-// a message.
+// appendTitle appends the protocol and the message type, or what kind of record the event
+// is.
 func appendTitle(dst []byte, e *render.Event) []byte {
 	m := e.Msg
 	dst = append(dst, m.Proto.Name...)
@@ -111,8 +112,8 @@ func appendTitle(dst []byte, e *render.Event) []byte {
 	return append(dst, m.Type.Name...)
 }
 
-// appendSize appends how long the message is: as sent, and as captured if that
-// is less.
+// appendSize appends the length of the message as it was sent, after that of the captured
+// part if that is less.
 func appendSize(dst []byte, m *dissect.Message, unit string) []byte {
 	if len(m.Data) < m.Wire {
 		dst = strconv.AppendInt(dst, int64(len(m.Data)), 10)

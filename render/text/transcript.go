@@ -9,49 +9,48 @@ import (
 	"qsniff/render"
 )
 
-// spoken returns the index of the text that a transcript shows of m, or -1 where m
-// is shown as any other message.
-func spoken(m *dissect.Message) int {
+// speechIndex returns the index of the field whose text a transcript shows, or -1 where m
+// is shown like any other message.
+func speechIndex(m *dissect.Message) int {
 	if m.Type == nil || m.Type.Speech == nil {
 		return -1
 	}
 	return m.Index(m.Type.Speech.Text)
 }
 
-// speech writes a message of a transcript, whose text is the field at index i. What
-// the client says stands in the first line, what the server says in lines of its
-// own.
-func (p *page) speech(e *render.Event, i int) {
+// writeSpeech writes a message of a transcript, whose text is the field at index i. The
+// text of a client is written into the first line, that of a server into further lines.
+func (p *page) writeSpeech(e *render.Event, i int) {
 	says := p.m.Type.Speech
 	n := p.m.Pieces(i)
-	text := p.spell(i, n)
-	p.gist(len(p.m.Joined(i, n)))
-	lines := p.m.Type.Reply && text.any()
-	if text.any() && !lines {
+	text := p.appendSpeech(i, n)
+	p.writeGist(len(p.m.Joined(i, n)))
+	lines := p.m.Type.Reply && text.hasText()
+	if text.hasText() && !lines {
 		lo := len(p.dst)
 		p.dst = display.AppendEscaped(p.dst, p.dst[text.lo:text.hi], 0)
 		p.place(p.opt.Palette.head, lo, 1, turnHang)
 	}
-	p.frames(e)
-	p.status()
-	p.values(says.Text)
+	p.writeFrames(e)
+	p.writeStatus()
+	p.writeSummary(says.Text)
 	p.newline()
 	if lines {
 		from := len(p.dst)
-		p.lines(text)
+		p.writeLines(text)
 		if e.Msg.Status != dissect.Complete || len(e.Msg.Expert) > 0 {
 			p.endLine()
 		}
-		e.Said = render.Said{From: from, To: len(p.dst), GoesOn: says.Part != nil && p.m.Index(says.Part) >= 0}
-		e.Said.From -= text.hi - text.lo
-		e.Said.To -= text.hi - text.lo
+		e.Quote = render.Quote{From: from, To: len(p.dst), Continues: says.Part != nil && p.m.Index(says.Part) >= 0}
+		e.Quote.From -= text.hi - text.lo
+		e.Quote.To -= text.hi - text.lo
 	}
 	p.slide(text.lo, text.hi)
 }
 
-// spell appends the text of the n fields from index i on as it was sent, but for
-// the secrets in it.
-func (p *page) spell(i, n int) span {
+// appendSpeech appends the text of the n fields from index i on as it was sent, with hidden
+// secrets redacted.
+func (p *page) appendSpeech(i, n int) span {
 	lo := len(p.dst)
 	for j := i; j < i+n; j++ {
 		if f := &p.m.Fields[j]; p.opt.hides(f.Def) {
@@ -63,8 +62,8 @@ func (p *page) spell(i, n int) span {
 	return span{lo, len(p.dst)}
 }
 
-// gist writes what the message is besides its text of size bytes.
-func (p *page) gist(size int) {
+// writeGist writes what the message is besides its text, which has size bytes.
+func (p *page) writeGist(size int) {
 	c, t := &p.opt.Palette, p.m.Type
 	lo := len(p.dst)
 	switch {
@@ -80,20 +79,20 @@ func (p *page) gist(size int) {
 	}
 }
 
-// lines writes x in lines: broken where the sender breaks them, with all else that
-// is not text escaped. The last line is open where x does not end with a break.
-func (p *page) lines(x span) {
-	for x.any() {
+// writeLines writes x in lines, with the sender's line breaks, and escapes everything else
+// that is not text. The last line is left open where x does not end with a break.
+func (p *page) writeLines(x span) {
+	for x.hasText() {
 		end, next := x.hi, x.hi
 		if i := bytes.IndexByte(p.dst[x.lo:x.hi], '\n'); i >= 0 {
 			end, next = x.lo+i, x.lo+i+1
 		}
 		line := span{x.lo, end}
-		if next > end && line.any() && p.dst[end-1] == '\r' {
+		if next > end && line.hasText() && p.dst[end-1] == '\r' {
 			line.hi--
 		}
-		if line.any() {
-			p.to(bodyIndent)
+		if line.hasText() {
+			p.padTo(bodyIndent)
 			p.dst = display.AppendEscaped(p.dst, p.dst[line.lo:line.hi], 0)
 		}
 		if next > end {
@@ -103,7 +102,7 @@ func (p *page) lines(x span) {
 	}
 }
 
-// endLine ends a line that is open.
+// endLine ends the line, if one is open.
 func (p *page) endLine() {
 	if n := len(p.dst); n > 0 && p.dst[n-1] != '\n' {
 		p.newline()

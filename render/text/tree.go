@@ -9,47 +9,46 @@ import (
 	"qsniff/render"
 )
 
-// Tree shows a message with every field: offset, bytes, name, value and meaning,
-// findings below the fields they point at, an empty line at the end. No line is
-// wider than Options.Width, and nothing is dropped to achieve that: values go on
-// in the next line. Bytes are abbreviated where the value says them; all others
-// are shown.
+// Tree shows every field of a message: offset, bytes, name, value and meaning. Findings
+// are below the fields they point at, and an empty line is at the end. No line is wider
+// than Options.Width, and nothing is omitted to achieve that: values continue in the next
+// line. Bytes are abbreviated where they can be told from the value; all others are shown.
 type Tree struct{ opt Options }
 
 // NewTree returns a renderer that may be shared.
-func NewTree(o Options) *Tree { return &Tree{o.normal()} }
+func NewTree(o Options) *Tree { return &Tree{o.withDefaults()} }
 
 // Append appends e.
 func (t *Tree) Append(dst []byte, e *render.Event) []byte {
 	p := page{dst: dst, opt: &t.opt, m: e.Msg}
-	p.measure()
-	p.head(e)
-	p.fields()
-	p.stop(e)
+	p.measureColumns()
+	p.writeHead(e)
+	p.writeFields()
+	p.writeStop(e)
 	for i := range p.m.Expert {
-		if x := &p.m.Expert[i]; !p.placed(x) {
-			p.finding(x, indentStep)
+		if x := &p.m.Expert[i]; !p.isPlaced(x) {
+			p.writeFinding(x, indentStep)
 		}
 	}
 	p.newline()
 	return p.dst
 }
 
-// fields writes all fields, and the findings below those they point at.
-func (p *page) fields() {
+// writeFields writes all fields, and the findings below those they point at.
+func (p *page) writeFields() {
 	o := outline{m: p.m}
 	for i := range p.m.Fields {
 		if at, shown := o.next(i); shown {
-			p.field(i, at)
+			p.writeField(i, at)
 		}
 		if p.m.Fields[i].Flags&dissect.HasExpert != 0 {
-			p.findings(i)
+			p.writeFindings(i)
 		}
 	}
 }
 
-// field writes the lines of the field at index i.
-func (p *page) field(i int, at entry) {
+// writeField writes the lines of the field at index i.
+func (p *page) writeField(i int, at entry) {
 	f := &p.m.Fields[i]
 	lo := len(p.dst)
 	p.dst = appendName(p.dst, at, f.Def.Label)
@@ -64,93 +63,95 @@ func (p *page) field(i int, at entry) {
 	meaning := span{value.hi, len(p.dst)}
 
 	end := len(p.dst)
-	p.raw(f)
+	p.writeRaw(f)
 	for {
-		if name.any() {
-			p.to(p.nameAt)
-			p.take(p.opt.Palette.name, &name, p.nameW)
+		if name.hasText() {
+			p.padTo(p.nameAt)
+			p.writeFitting(p.opt.Palette.name, &name, p.nameW)
 		}
-		p.value(f.Def.Kind, &value, &meaning)
+		p.writeValueLine(f.Def.Kind, &value, &meaning)
 		p.newline()
-		if !name.any() && !value.any() && !meaning.any() {
+		if !name.hasText() && !value.hasText() && !meaning.hasText() {
 			break
 		}
 	}
 	p.slide(lo, end)
-	if p.dumps(f) {
-		p.dump(f)
+	if p.needsDump(f) {
+		p.writeDump(f)
 	}
 }
 
-// roomForWords is how many cells prose needs to begin in a line.
+// roomForWords is how many cells must be free for prose to begin in a line. Chosen: three
+// words; with less, the next line is easier to read.
 const roomForWords = 20
 
-// value writes a line of the value column. A meaning that does not fit after
-// the value starts the next line, unless it is too long for that too.
-func (p *page) value(k dissect.Kind, value, meaning *span) {
+// writeValueLine writes what fits of value and meaning into a line of the value column.
+// A meaning that does not fit after the value starts the next line, unless it is too long
+// for one line anyway.
+func (p *page) writeValueLine(k dissect.Kind, value, meaning *span) {
 	c := &p.opt.Palette
-	if value.any() {
-		p.to(p.valueAt)
+	if value.hasText() {
+		p.padTo(p.valueAt)
 		if k == dissect.Text {
-			p.take(c.value, value, p.valueW)
+			p.writeFitting(c.value, value, p.valueW)
 		} else {
-			p.takeWords(c.value, value, p.valueW)
+			p.writeFittingWords(c.value, value, p.valueW)
 		}
 		room := p.opt.Width - p.col - gap
 		w := display.Cells(p.dst[meaning.lo:meaning.hi])
-		if value.any() || w == 0 || w > room && (w <= p.valueW || room < roomForWords) {
+		if value.hasText() || w == 0 || w > room && (w <= p.valueW || room < roomForWords) {
 			return
 		}
-		p.to(p.col + gap)
-		p.takeWords(c.meaning, meaning, room)
+		p.padTo(p.col + gap)
+		p.writeFittingWords(c.meaning, meaning, room)
 		return
 	}
-	if meaning.any() {
-		p.to(p.valueAt)
-		p.takeWords(c.meaning, meaning, p.valueW)
+	if meaning.hasText() {
+		p.padTo(p.valueAt)
+		p.writeFittingWords(c.meaning, meaning, p.valueW)
 	}
 }
 
-// raw writes offset and bytes. What was not read from the message itself has
-// neither.
-func (p *page) raw(f *dissect.Field) {
+// writeRaw writes offset and bytes of f. A field that was computed, or decoded from bytes
+// of other fields, has neither.
+func (p *page) writeRaw(f *dissect.Field) {
 	dim := p.opt.Palette.dim
 	if f.Len == 0 && f.Flags&(dissect.Aux|dissect.Generated) != 0 {
 		return
 	}
-	p.offset(int(f.Off))
-	if f.Len == 0 || isTree(f) || p.dumps(f) {
+	p.writeOffset(int(f.Off))
+	if f.Len == 0 || isTree(f) || p.needsDump(f) {
 		return
 	}
-	p.to(p.offsetW + gap)
+	p.padTo(p.offsetW + gap)
 	b := p.m.Raw(f)
 	switch {
 	case p.opt.hides(f.Def):
-		p.string(dim, "**")
+		p.writeString(dim, "**")
 	case len(b) <= p.rawN:
-		p.hex(b)
+		p.writeHex(b)
 	default:
-		p.elided(b)
+		p.writeElided(b)
 	}
 }
 
-func (p *page) offset(n int) {
-	p.to(p.offsetW - decimals(uint64(n)))
+func (p *page) writeOffset(n int) {
+	p.padTo(p.offsetW - decimals(uint64(n)))
 	p.dst = append(p.dst, p.opt.Palette.dim.on...)
 	p.dst = strconv.AppendInt(p.dst, int64(n), 10)
 	p.dst = append(p.dst, p.opt.Palette.dim.off...)
 	p.col = p.offsetW
 }
 
-func (p *page) hex(b []byte) {
+func (p *page) writeHex(b []byte) {
 	p.dst = append(p.dst, p.opt.Palette.dim.on...)
 	p.dst = appendHex(p.dst, b)
 	p.dst = append(p.dst, p.opt.Palette.dim.off...)
 	p.col += 3*len(b) - 1
 }
 
-// elided writes the first bytes of b and how many there are.
-func (p *page) elided(b []byte) {
+// writeElided writes the first bytes of b and how many there are.
+func (p *page) writeElided(b []byte) {
 	const ellipsis = "… " // two cells
 	tail := 2 + decimals(uint64(len(b))) + len(" B")
 	n := max(0, (p.rawW-tail)/3)
@@ -166,21 +167,21 @@ func (p *page) elided(b []byte) {
 	p.col += 3*n + tail
 }
 
-// dumps reports whether f's bytes need rows of their own: there are more of them
-// than the column holds, and nothing else says them.
-func (p *page) dumps(f *dissect.Field) bool {
-	return !isTree(f) && int(f.Len) > p.rawN && !p.opt.hides(f.Def) && !says(p.m, f)
+// needsDump reports whether f's bytes need rows of their own: there are more of them
+// than fit into their column, and they cannot be told from the value.
+func (p *page) needsDump(f *dissect.Field) bool {
+	return !isTree(f) && int(f.Len) > p.rawN && !p.opt.hides(f.Def) && !valueShowsBytes(p.m, f)
 }
 
-// dump writes rows of offset, bytes and ASCII.
-func (p *page) dump(f *dissect.Field) {
+// writeDump writes rows of offset, bytes and ASCII.
+func (p *page) writeDump(f *dissect.Field) {
 	b := p.m.Raw(f)
 	for at := 0; at < len(b); at += p.dumpN {
 		row := b[at:min(at+p.dumpN, len(b))]
-		p.offset(int(f.Off) + at)
-		p.to(p.offsetW + gap)
-		p.hex(row)
-		p.to(p.offsetW + gap + 3*p.dumpN - 1 + gap)
+		p.writeOffset(int(f.Off) + at)
+		p.padTo(p.offsetW + gap)
+		p.writeHex(row)
+		p.padTo(p.offsetW + gap + 3*p.dumpN - 1 + gap)
 		for _, c := range row {
 			if c < ' ' || c > '~' {
 				c = '.'
@@ -191,31 +192,31 @@ func (p *page) dump(f *dissect.Field) {
 	}
 }
 
-// findings writes what was found about the field at index i.
-func (p *page) findings(i int) {
+// writeFindings writes the findings about the field at index i.
+func (p *page) writeFindings(i int) {
 	for j := range p.m.Expert {
 		if x := &p.m.Expert[j]; int(x.Field) == i {
-			p.finding(x, p.offsetW+gap)
+			p.writeFinding(x, p.offsetW+gap)
 		}
 	}
 }
 
-// placed reports whether x stands below a field.
-func (p *page) placed(x *finding.Expert) bool {
+// isPlaced reports whether x is written below a field, and not at the end of the message.
+func (p *page) isPlaced(x *finding.Expert) bool {
 	i := int(x.Field)
 	return i >= 0 && i < len(p.m.Fields) && p.m.Fields[i].Flags&dissect.HasExpert != 0
 }
 
-// finding writes one finding. Its sentence may quote the wire, so it is escaped
-// like anything else.
-func (p *page) finding(x *finding.Expert, indent int) {
-	p.to(indent)
-	p.verdict(x, nil, indent+indentStep)
+// writeFinding writes one finding, indented by indent.
+func (p *page) writeFinding(x *finding.Expert, indent int) {
+	p.padTo(indent)
+	p.writeFindingText(x, nil, indent+indentStep)
 }
 
-// verdict writes severity, id and sentence of x, and the detail after it. Further
-// lines are indented by hang.
-func (p *page) verdict(x *finding.Expert, detail []byte, hang int) {
+// writeFindingText writes severity, id and sentence of x, and detail after these. Both
+// sentence and detail may quote the network, and are escaped. Further lines are indented
+// by hang.
+func (p *page) writeFindingText(x *finding.Expert, detail []byte, hang int) {
 	s := p.opt.Palette.severity[x.Severity]
 	lo := len(p.dst)
 	p.dst = append(p.dst, "! "...)
@@ -223,9 +224,9 @@ func (p *page) verdict(x *finding.Expert, detail []byte, hang int) {
 	p.dst = append(p.dst, ' ')
 	p.dst = append(p.dst, x.Code.ID...)
 	head := span{lo, len(p.dst)}
-	p.part(s, &head, head.hi-lo, head.hi-lo)
+	p.writePart(s, &head, head.hi-lo, head.hi-lo)
 	p.slide(lo, head.hi)
-	p.to(p.col + gap)
+	p.padTo(p.col + gap)
 
 	lo = len(p.dst)
 	p.dst = append(x.AppendText(p.dst), detail...)
@@ -234,14 +235,14 @@ func (p *page) verdict(x *finding.Expert, detail []byte, hang int) {
 	p.slide(lo, raw)
 	if x.Frames[0] != 0 {
 		p.dst = append(p.dst, " ("...)
-		p.dst = p.opt.appendFrames(p.dst, pair(&x.Frames))
+		p.dst = p.opt.appendFrames(p.dst, distinctFrames(&x.Frames))
 		p.dst = append(p.dst, ')')
 	}
-	p.paragraph(style{}, lo, hang)
+	p.writeParagraph(style{}, lo, hang)
 }
 
-// pair drops the second frame where there is none, or where it is the first.
-func pair(frames *[2]uint64) []uint64 {
+// distinctFrames returns the frames without the second one where that is 0 or equal.
+func distinctFrames(frames *[2]uint64) []uint64 {
 	if frames[1] == 0 || frames[1] == frames[0] {
 		return frames[:1]
 	}

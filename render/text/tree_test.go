@@ -190,9 +190,9 @@ func TestStop(t *testing.T) {
 	}
 	for _, tt := range tests {
 		tt.m.Data = []byte{5, 6}
-		o := Options{}.normal()
+		o := Options{}.withDefaults()
 		p := page{opt: &o, m: &tt.m}
-		p.stop(&render.Event{Msg: &tt.m, Split: tt.split})
+		p.writeStop(&render.Event{Msg: &tt.m, Split: tt.split})
 		if got := string(p.dst); got != tt.want {
 			t.Errorf("%s:\n got %q\nwant %q", tt.name, got, tt.want)
 		}

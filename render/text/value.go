@@ -13,10 +13,10 @@ const (
 	hexDigits = "0123456789abcdef"
 )
 
-// isTree reports whether f holds other fields instead of a value.
+// isTree reports whether f has other fields in place of a value.
 func isTree(f *dissect.Field) bool { return f.Def.Kind == dissect.Group || f.Def.Kind == dissect.List }
 
-// isNumber reports whether f.Num is the value and can have a name.
+// isNumber reports whether f.Num is the value of f, which Def.Values may name.
 func isNumber(f *dissect.Field) bool {
 	switch f.Def.Kind {
 	case dissect.Uint, dissect.Int, dissect.Char:
@@ -81,8 +81,8 @@ func appendChar(dst []byte, v uint64) []byte {
 	return appendHexNumber(append(dst, "0x"...), v, 1)
 }
 
-// numberLen is how many bytes a number has: as many as it takes, rounded up to a
-// power of two, where those on the wire are others.
+// numberLen returns how many bytes a number has on the wire. Of one that was decoded from
+// other bytes (Aux), it is how many the value needs, rounded up to a power of two.
 func numberLen(f *dissect.Field) int {
 	if f.Flags&dissect.Aux == 0 {
 		return int(f.Len)
@@ -106,8 +106,8 @@ func appendHexNumber(dst []byte, v uint64, size int) []byte {
 	return dst
 }
 
-// appendFloat appends the shortest decimal that reads back as the same value.
-// Exponents are kept for sizes that nobody counts in.
+// appendFloat appends the shortest decimal that reads back as the same value, with an
+// exponent only where the number would have more than 15 digits or six leading zeros.
 func appendFloat(dst []byte, f *dissect.Field) []byte {
 	const small, large = 1e-6, 1e15
 	v, bits := f.Float()
@@ -136,16 +136,16 @@ func appendCount(dst []byte, n uint64) []byte {
 	return append(dst, " bytes"...)
 }
 
-// appendBytes appends what there is to say about binary data whose bytes stand
-// beside it; data that was decoded from elsewhere, or is a piece of them only,
-// is appended itself.
+// appendBytes appends the length of binary data, and the byte if all are the same: the
+// bytes themselves are in the column before. Where those are not the data, which was
+// decoded from them or is a part of them, the data is appended.
 func appendBytes(dst []byte, m *dissect.Message, f *dissect.Field) []byte {
 	b := m.Bytes(f)
 	if f.Flags&dissect.Aux != 0 || len(b) != int(f.Len) {
 		return appendHex(dst, b)
 	}
 	dst = appendCount(dst, uint64(len(b)))
-	if len(b) > 1 && uniform(b) {
+	if len(b) > 1 && isUniform(b) {
 		dst = append(dst, ", all "...)
 		dst = appendHex(dst, b[:1])
 	}
@@ -162,8 +162,8 @@ func appendHex(dst, b []byte) []byte {
 	return dst
 }
 
-// uniform reports whether all bytes are the same.
-func uniform(b []byte) bool {
+// isUniform reports whether all bytes are the same.
+func isUniform(b []byte) bool {
 	for _, c := range b {
 		if c != b[0] {
 			return false
@@ -172,7 +172,8 @@ func uniform(b []byte) bool {
 	return true
 }
 
-// appendMeaning appends what the value stands for, and what the dissector noted.
+// appendMeaning appends the name of the value, or its time as h:mm:ss, and the note of the
+// dissector.
 func appendMeaning(dst []byte, o *Options, f *dissect.Field) []byte {
 	start := len(dst)
 	add := func(s string) {
@@ -201,8 +202,8 @@ func appendMeaning(dst []byte, o *Options, f *dissect.Field) []byte {
 	return dst
 }
 
-// appendClock appends seconds as h:mm:ss, with days from 100 hours on, from a minute to a
-// century: outside of that, the number says more.
+// appendClock appends seconds as h:mm:ss, and with days from 100 hours on. Below a minute
+// and above a century it appends nothing: there the number itself is easier to read.
 func appendClock(dst []byte, f *dissect.Field) []byte {
 	const minute, day, century = 60, 24 * 3600, 100 * 366 * 24 * 3600
 	v, _ := f.Float()
@@ -221,9 +222,9 @@ func appendClock(dst []byte, f *dissect.Field) []byte {
 	return dst
 }
 
-// says reports whether the value that Tree prints for f tells f's bytes, or that of
-// another field does, so that they can be abbreviated.
-func says(m *dissect.Message, f *dissect.Field) bool {
+// valueShowsBytes reports whether f's bytes can be told from the value that Tree prints for
+// f, or from that of another field, so that they can be abbreviated.
+func valueShowsBytes(m *dissect.Message, f *dissect.Field) bool {
 	const terminator = 1 // or the length byte of a counted text
 	switch {
 	case f.Flags&dissect.Aux != 0:
@@ -233,7 +234,7 @@ func says(m *dissect.Message, f *dissect.Field) bool {
 	case f.Def.Kind == dissect.Text:
 		return len(m.Bytes(f))+terminator >= int(f.Len)
 	case f.Def.Kind == dissect.Bytes:
-		return uniform(m.Raw(f)) && len(m.Bytes(f)) == int(f.Len)
+		return isUniform(m.Raw(f)) && len(m.Bytes(f)) == int(f.Len)
 	case isNumber(f): // one of more than eight bytes is written in digits
 		return true
 	}

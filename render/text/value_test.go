@@ -102,7 +102,7 @@ func TestTime(t *testing.T) {
 		{"before 1970", Options{UTC: true}, -1_000, "1969-12-31 23:59:59.999999Z"},
 	}
 	for _, tt := range tests {
-		o := tt.in.normal()
+		o := tt.in.withDefaults()
 		if got := string(o.appendTime(nil, tt.at, true)); got != tt.want {
 			t.Errorf("%s:\n got %s\nwant %s", tt.name, got, tt.want)
 		}
@@ -114,7 +114,7 @@ func TestTime(t *testing.T) {
 	if got, want := string(NewLine(Options{UTC: true, Date: true}).Append(nil, x.e)), "   12 2023-11-14 22:13:20.000370Z "; !strings.HasPrefix(got, want) {
 		t.Errorf("line with the day:\n got %s\nwant %s in front", got, want)
 	}
-	if o := (Options{}).normal(); o.Location != time.Local || o.UTC {
+	if o := (Options{}).withDefaults(); o.Location != time.Local || o.UTC {
 		t.Errorf("zero options:\n got %v, UTC %t\nwant local time", o.Location, o.UTC)
 	}
 }

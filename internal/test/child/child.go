@@ -1,7 +1,7 @@
-// Package child runs a part of a test in a process of its own, which a test needs that
-// kills it or cannot undo what it does: the test program starts itself again, with
-// orders in its environment. The package is not part of the program and is imported by
-// tests only; it does not start other programs.
+// Package child runs a part of a test in a process of its own, for tests that kill it or
+// cannot undo what it does. The test program starts itself again, with orders in its
+// environment. The package is not part of qsniff, tests alone import it, and it starts
+// no other programs.
 package child
 
 import (
@@ -20,13 +20,14 @@ import (
 // variable is where a child finds its orders.
 const variable = "QSNIFF_TEST_ORDERS"
 
-// patience bounds the life of a child: its parent waits for its first line.
+// patience is how long a child lives at most, so that its parent does not wait forever
+// for its first line. Chosen: longer than any child takes on a busy machine.
 const patience = time.Minute
 
-// Main is to be all of a TestMain. In a process that Start started it calls obey with
+// Main is the whole body of a TestMain. In a process that Start started it calls serve with
 // the orders, anywhere else it runs the tests of m; then it ends the process. An error
-// of obey goes to standard error and makes the child fail.
-func Main[Orders any](m *testing.M, obey func(Orders) error) {
+// of serve goes to standard error and makes the child fail.
+func Main[Orders any](m *testing.M, serve func(Orders) error) {
 	text, ordered := os.LookupEnv(variable)
 	if !ordered {
 		os.Exit(m.Run())
@@ -34,7 +35,7 @@ func Main[Orders any](m *testing.M, obey func(Orders) error) {
 	var o Orders
 	err := json.Unmarshal([]byte(text), &o)
 	if err == nil {
-		err = obey(o)
+		err = serve(o)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "child:", err)
@@ -43,9 +44,9 @@ func Main[Orders any](m *testing.M, obey func(Orders) error) {
 	os.Exit(0)
 }
 
-// Stay is for a child that has said its line: it waits until the parent is done with
-// it, which is when End is called or the parent has gone.
-func Stay() {
+// AwaitParent blocks a child that has printed its line until its parent calls End or has
+// ended.
+func AwaitParent() {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
@@ -93,11 +94,11 @@ func Start(t testing.TB, orders any, env ...string) (p *Process, line string) {
 	return &Process{c, stdin}, strings.TrimSuffix(line, "\n")
 }
 
-// PID is the number of the process.
+// PID returns the number of the process.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// End lets a child that stays go on to its end, and waits for that. The error is that
-// it failed.
+// End makes AwaitParent return in the child, and waits for its end. An error is that the
+// child failed.
 func (p *Process) End() error {
 	p.stdin.Close()
 	return p.cmd.Wait()

@@ -17,7 +17,7 @@ type orders struct {
 func TestMain(m *testing.M) {
 	Main(m, func(o orders) error {
 		fmt.Println(o.Say, os.Getpid(), os.Getenv("QSNIFF_TEST_WORD"))
-		Stay()
+		AwaitParent()
 		if o.Fail {
 			return errors.New("as it was told")
 		}

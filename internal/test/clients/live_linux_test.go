@@ -40,7 +40,7 @@ type seenLive struct {
 // TestLive watches a network while the programs ask servers over it: each exchange
 // is told once and as the program printed it, whichever way packets are captured.
 func TestLive(t *testing.T) {
-	here, there := netns.Cable(t, serverEnd, clientEnd)
+	here, there := netns.NewCable(t, serverEnd, clientEnd)
 	servers := append(askedByQuakestat(t), askedByGamedig(t)...)
 	if len(servers) == 0 {
 		t.Skip("neither quakestat nor gamedig is installed (make clients)")

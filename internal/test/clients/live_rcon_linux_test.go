@@ -14,7 +14,7 @@ import (
 // is shown, and one that is not.
 func TestLiveRcon(t *testing.T) {
 	node, npm := program(t, "node"), modules(t, "rcon-client")
-	here, there := netns.Cable(t, serverEnd, clientEnd)
+	here, there := netns.NewCable(t, serverEnd, clientEnd)
 	qsniff := build(t)
 	server := &responder.RCON{Password: password, Bodies: map[string][]string{"status": {"hostname: x\n"}, "cvarlist": {"one\n", "two\n"}}}
 	port := serveTCP(t, here, server.Serve)

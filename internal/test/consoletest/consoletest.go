@@ -10,8 +10,8 @@ import (
 // Mark is in every secret of a form, and nowhere else in it.
 const Mark = "Zq"
 
-// The forms in which texts name a secret: each part is one list, and all combinations
-// are forms. The value never shows.
+// The forms in which texts name a secret: each list is one part, and each combination
+// of parts is a form. The secret must never be shown.
 var (
 	names = []string{"rcon_password", "sv_password", "SV_PASSWORD", "rconpassword", "adminpassword", "tv_relaypassword",
 		"sv_password2", "rcon_password_1", "rcon.password", "rcon-password", "rcon password", "RCON Password", "sv_logsecret", "logaddress_secret",
@@ -25,7 +25,7 @@ var (
 	separators = []string{":", ": ", " : ", "=", " = ", " := ", " => ", " -> ", "|", " | ", "[", "/", "#", "@", "<", "\x00", "\x1f",
 		": \"", "\":\"", "\" : \"", "\": '", "='", "\t", ":\n", ": \r\n", " =\n\n  ", ":\r", "\n: ", "\n\"", " is ", " is: ", " is \"", " was ", " is\n", ":^7 ", ":^7\n", ": **\n",
 		": §r\n", "\x1b[0m:\x1b[1m\n\x1b[3m", " -\n"}
-	// blanks do that after the name of a variable.
+	// blanks stand between the name of a variable and its value, too.
 	blanks    = []string{" ", "  ", " \"", " '", ";", ",", "^", "]["}
 	following = []string{"", "\"", "'", "^7", "§r", "\n", "\x00", "**", "\"}", "\"\nhostname: x\n", "</b>", " from", "; status", ")"}
 	secrets   = []string{"Zq8", "Zq8 xZq", "Zq8;Zq", "~Zq8", "=Zq8!", "Zq8'Zq"}

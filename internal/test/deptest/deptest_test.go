@@ -20,8 +20,8 @@ const (
 	root   = "../../.."
 )
 
-// anyone may be imported by every package of the program.
-var anyone = []string{"finding", "wire"}
+// importableByAll may be imported by every package of the program.
+var importableByAll = []string{"finding", "wire"}
 
 // example is the template of a protocol: built and tested, and no part of the program.
 const example = "dissect/example"
@@ -57,7 +57,7 @@ var allowed = map[string][]string{
 	"flood/measure":        {"track", "dissect", "flood/sketch"},
 	"flood/other":          {"track", "dissect", "netlayer", "flood/sketch", "flood/measure"},
 	"flood/sketch":         {},
-	"flood/proof":          {"track"},
+	"flood/proof":          {"track", "dissect"},
 	"flood/limiter":        {"track", "flood/proof"},
 	"render/tally":         {"reassembly/..."},
 	"render":               {"dissect", "stats", "flood", "flood/...", "render/tally"},
@@ -68,7 +68,7 @@ var allowed = map[string][]string{
 	"render/nft":           {"flood", "flood/...", "render"},
 	"render/dialogue":      {"track", "render"},
 	"render/manual":        {"dissect"},
-	"pipeline":             {"capture/...", "netlayer", "reassembly/...", "dissect", "track", "flood", "render/..."},
+	"pipeline":             {"capture/...", "netlayer", "reassembly/...", "dissect", "track", "flood", "flood/sketch", "render/..."},
 	"cmd/qsniff":           {"..."},
 
 	"internal/*":                {},
@@ -93,13 +93,13 @@ var clockless = []string{"capture", "netlayer", "reassembly", "dissect", "track"
 // table. Tests may import what they like.
 func TestImports(t *testing.T) {
 	used := map[string]bool{}
-	walk(t, func(dir, file string, test bool) {
-		used[entry(dir)] = true
+	eachGoFile(t, func(dir, file string, test bool) {
+		used[ruleFor(dir)] = true
 		if test {
 			return
 		}
-		for _, imp := range imports(t, file) {
-			if target, ours := strings.CutPrefix(imp, module+"/"); ours && !may(dir, target) {
+		for _, imp := range readImports(t, file) {
+			if target, ours := strings.CutPrefix(imp, module+"/"); ours && !mayImport(dir, target) {
 				t.Errorf("%s: %s must not import %s", file, dir, target)
 			}
 			if strings.Contains(imp, "gopacket") && !slices.Contains(gopacket, dir) {
@@ -137,30 +137,30 @@ func TestMay(t *testing.T) {
 		{"internal/tools/mkpcap", "internal/test/testpcap", true},
 		{"internal/tools/mkpcap", "flood", false},
 	} {
-		if got := may(tc.dir, tc.target); got != tc.want {
+		if got := mayImport(tc.dir, tc.target); got != tc.want {
 			t.Errorf("%s imports %s: got %v, want %v", tc.dir, tc.target, got, tc.want)
 		}
 	}
 }
 
-// entry is the name of the rule for the package in dir.
-func entry(dir string) string {
+// ruleFor is the name of the rule for the package in dir.
+func ruleFor(dir string) string {
 	if _, own := allowed[dir]; own {
 		return dir
 	}
 	return path.Dir(dir) + "/*"
 }
 
-// may reports whether the package in dir may import target.
-func may(dir, target string) bool {
+// mayImport reports whether the package in dir may import target.
+func mayImport(dir, target string) bool {
 	helper := strings.HasPrefix(target, "internal/test/")
 	switch {
-	case helper && (strings.HasPrefix(dir, "internal/test/") || strings.HasPrefix(dir, "internal/tools/")), slices.Contains(anyone, target):
+	case helper && (strings.HasPrefix(dir, "internal/test/") || strings.HasPrefix(dir, "internal/tools/")), slices.Contains(importableByAll, target):
 		return true
 	case helper || strings.HasPrefix(target, "internal/tools/") || target == example:
 		return covers(allowed[dir], target, false)
 	}
-	return covers(allowed[entry(dir)], target, true) || mayInternal(dir, target)
+	return covers(allowed[ruleFor(dir)], target, true) || mayInternal(dir, target)
 }
 
 // covers reports whether target is one of some packages, or below one if that counts.
@@ -178,14 +178,14 @@ func mayInternal(dir, target string) bool {
 	if path.Dir(target) != "internal" || strings.HasPrefix(dir, "internal/") {
 		return false
 	}
-	return !slices.ContainsFunc(allowed[entry(target)], func(p string) bool { return dir != p && !may(dir, p) })
+	return !slices.ContainsFunc(allowed[ruleFor(target)], func(p string) bool { return dir != p && !mayImport(dir, p) })
 }
 
 // TestClock: below cmd, time is packet time, and only pipeline has goroutines.
 // A reader of the output that stalls, stalls by the wall clock, and what keeps packets
 // then has a goroutine for it.
 func TestClock(t *testing.T) {
-	walk(t, func(dir, file string, test bool) {
+	eachGoFile(t, func(dir, file string, test bool) {
 		if test || dir == "capture/keep" || !slices.Contains(clockless, strings.Split(dir, "/")[0]) {
 			return
 		}
@@ -194,7 +194,7 @@ func TestClock(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, word := range []string{"time.Now(", "time.Since(", "time.Sleep(", "\tgo func", "\tgo "} {
-			if line := find(string(src), word); line > 0 {
+			if line := findLine(string(src), word); line > 0 {
 				t.Errorf("%s:%d: %q", file, line, strings.TrimSpace(word))
 			}
 		}
@@ -204,7 +204,7 @@ func TestClock(t *testing.T) {
 // TestPayloadIsReadWithACursor: where a protocol builds fields, it does not index
 // the payload. Probes look at bytes without building anything.
 func TestPayloadIsReadWithACursor(t *testing.T) {
-	walk(t, func(dir, file string, test bool) {
+	eachGoFile(t, func(dir, file string, test bool) {
 		if test || path.Dir(dir) != "dissect" || dir == "dissect/protocols" {
 			return
 		}
@@ -213,15 +213,15 @@ func TestPayloadIsReadWithACursor(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, word := range []string{"m.Data[", ".Data[", "m.Fields = append", "dissect.Field{"} {
-			if line := find(string(src), word); line > 0 {
+			if line := findLine(string(src), word); line > 0 {
 				t.Errorf("%s:%d: %q", file, line, word)
 			}
 		}
 	})
 }
 
-// find returns the number of the first line of code that holds word, 0 if none does.
-func find(src, word string) int {
+// findLine returns the number of the first line of code that holds word, 0 if none does.
+func findLine(src, word string) int {
 	for i, line := range strings.Split(src, "\n") {
 		code, _, _ := strings.Cut(line, "//")
 		if strings.Contains(code, word) {
@@ -231,7 +231,7 @@ func find(src, word string) int {
 	return 0
 }
 
-func walk(t *testing.T, visit func(dir, file string, test bool)) {
+func eachGoFile(t *testing.T, visit func(dir, file string, test bool)) {
 	t.Helper()
 	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -255,7 +255,7 @@ func walk(t *testing.T, visit func(dir, file string, test bool)) {
 	}
 }
 
-func imports(t *testing.T, file string) []string {
+func readImports(t *testing.T, file string) []string {
 	t.Helper()
 	f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
 	if err != nil {

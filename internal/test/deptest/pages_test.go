@@ -46,7 +46,7 @@ func TestLevels(t *testing.T) {
 	}
 	inMap := func(dir string) bool { return strings.Contains(page, "\n| `"+dir+"` |") }
 	seen := map[string]bool{}
-	walk(t, func(dir, file string, test bool) {
+	eachGoFile(t, func(dir, file string, test bool) {
 		if test {
 			return
 		}
@@ -61,7 +61,7 @@ func TestLevels(t *testing.T) {
 		if level(dir) == 0 {
 			t.Errorf("%s is not in the drawing", dir)
 		}
-		for _, imp := range imports(t, file) {
+		for _, imp := range readImports(t, file) {
 			target, ours := strings.CutPrefix(imp, module+"/")
 			if ours && !strings.HasPrefix(target, "internal/") && level(target) <= level(dir) {
 				t.Errorf("%s: the arrow from %s to %s does not go down", file, dir, target)
@@ -88,7 +88,7 @@ var (
 
 // TestPages: the folders, files, identifiers, tests and targets that the pages name exist.
 func TestPages(t *testing.T) {
-	declared, files := tree(t)
+	declared, files := listNames(t)
 	makefile := readPage(t, "Makefile")
 	names := 0
 	for _, name := range pages {
@@ -134,12 +134,12 @@ func TestPages(t *testing.T) {
 
 var filesOf = regexp.MustCompile(`\.(?:go|md|txt|txtar|hex|json)$`)
 
-// tree lists all names that Go files declare, and all files and folders: by their paths,
+// listNames lists all names that Go files declare, and all files and folders: by their paths,
 // and by their last elements.
-func tree(t *testing.T) (declared, files map[string]bool) {
+func listNames(t *testing.T) (declared, files map[string]bool) {
 	t.Helper()
 	declared, files = map[string]bool{}, map[string]bool{}
-	walk(t, func(_, file string, _ bool) {
+	eachGoFile(t, func(_, file string, _ bool) {
 		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
 		if err != nil {
 			t.Fatal(err)

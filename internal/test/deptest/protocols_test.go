@@ -13,14 +13,14 @@ import (
 )
 
 // nicknames are words for protocols, their families and their games besides the
-// protocols' own names. The remote console has the name of a protocol and is a role as
-// well: its word says nothing.
+// protocols' own names. rcon is left out: it names a role of messages as well as a
+// protocol.
 var nicknames = []string{"eye", "frontlines", "hltv", "mta", "quake", "xash"}
 
-// named are the files and folders that may name a protocol, outside of its own
+// mayNameProtocols are the files and folders that may name a protocol, outside of its own
 // folder, the commands and tests. The list is to become shorter: what is of one
 // protocol belongs to it, and the rest reads what it declares.
-var named = map[string]string{
+var mayNameProtocols = map[string]string{
 	"reassembly/eye":          "joins them",
 	"wire":                    "headers that two packages read",
 	"internal/tools/bench":    "says what its captures are made of",
@@ -40,14 +40,14 @@ func TestNobodyNamesAProtocol(t *testing.T) {
 		}
 	}
 	used := map[string]bool{}
-	walk(t, func(dir, file string, test bool) {
+	eachGoFile(t, func(dir, file string, test bool) {
 		top := strings.Split(dir, "/")[0]
 		if test || top == "dissect" || top == "cmd" {
 			return
 		}
 		path := strings.TrimPrefix(file, root+"/")
 		names := namesIn(t, file, words)
-		for entry := range named {
+		for entry := range mayNameProtocols {
 			if strings.HasPrefix(path, entry) && len(names) > 0 {
 				used[entry], names = true, nil
 			}
@@ -56,7 +56,7 @@ func TestNobodyNamesAProtocol(t *testing.T) {
 			t.Errorf("%s names a protocol: %s", path, n)
 		}
 	})
-	for entry := range named {
+	for entry := range mayNameProtocols {
 		if !used[entry] {
 			t.Errorf("%s names no protocol any more: take it off the list", entry)
 		}

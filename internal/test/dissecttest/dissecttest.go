@@ -1,10 +1,11 @@
-// Package dissecttest checks what must hold for every message of every protocol.
-// It is imported by tests only.
+// Package dissecttest checks the rules that every message of every protocol keeps. It is
+// imported by tests only.
 package dissecttest
 
 import (
 	"bytes"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,31 +15,31 @@ import (
 	"qsniff/internal/test/race"
 )
 
-// Ends are a client's and a server's, for contexts in tests.
+// Client and Server are ends for the contexts of tests.
 var (
 	Client = netip.MustParseAddrPort("10.64.0.1:40001")
 	Server = netip.MustParseAddrPort("198.18.0.1:27015")
 )
 
-// Context is that of a message of n bytes on the wire.
+// Context returns the context of a message of n bytes on the wire, from server to client.
 func Context(n int) *dissect.Context {
 	return &dissect.Context{Src: Server, Dst: Client, Wire: n}
 }
 
-// Run dissects b with d in context c as what Probe takes it for.
+// Run dissects b with d in context c, as the type that Probe finds.
 func Run(d dissect.Dissector, c *dissect.Context, b []byte) *dissect.Message {
-	return runElse(d, c, nil, b)
+	return runAs(d, c, nil, b)
 }
 
-// tells is how many bytes are enough to tell a message's type: FF FF FF FF and the
-// longest word, with what follows it.
-const tells = 24
+// typeLen is how many bytes show the type of any message: FF FF FF FF and the longest
+// word, with what follows it.
+const typeLen = 24
 
-// runElse is Run for the start of a message of type t. It is that type's where Probe
-// has none and there is enough of it.
-func runElse(d dissect.Dissector, c *dissect.Context, t *dissect.Type, b []byte) *dissect.Message {
+// runAs is Run for the start of a message of type t: where Probe finds no type, and b
+// has typeLen bytes, it dissects b as t.
+func runAs(d dissect.Dissector, c *dissect.Context, t *dissect.Type, b []byte) *dissect.Message {
 	_, typ := d.Probe(c, b)
-	if typ == nil && len(b) >= tells {
+	if typ == nil && len(b) >= typeLen {
 		typ = t
 	}
 	m := new(dissect.Message)
@@ -47,10 +48,10 @@ func runElse(d dissect.Dissector, c *dissect.Context, t *dissect.Type, b []byte)
 	return m
 }
 
-// Invariants fails t where m is not what a message must be: every byte in exactly
-// one leaf, groups around their members, depths that step by one. Fields flagged
-// Aux are outside the first rule; their extents and values must exist.
-func Invariants(t testing.TB, m *dissect.Message) {
+// CheckInvariants fails t where m is not what a message must be: every byte is in exactly
+// one leaf, groups enclose their members, depths step by one. Fields with the flag Aux
+// are exempt from the first rule; their extents and values must exist.
+func CheckInvariants(t testing.TB, m *dissect.Message) {
 	t.Helper()
 	if len(m.Fields) > dissect.MaxFields {
 		t.Errorf("%d fields, limit %d", len(m.Fields), dissect.MaxFields)
@@ -61,6 +62,10 @@ func Invariants(t testing.TB, m *dissect.Message) {
 		f := &m.Fields[i]
 		if int(f.Depth) > len(open) {
 			t.Fatalf("field %d %s: depth %d below a depth of %d", i, f.Def.Name, f.Depth, len(open))
+		}
+		if isOwn := m.Proto != nil && slices.Contains(m.Proto.Types, m.Type); isOwn && // else the type has another protocol's fields
+			!slices.Contains(m.Proto.Defs, f.Def) && !slices.Contains(dissect.Shared, f.Def) {
+			t.Errorf("field %d %s is not declared by %s", i, f.Def.Name, m.Proto.Name)
 		}
 		open = open[:f.Depth]
 		for _, g := range open {
@@ -76,7 +81,7 @@ func Invariants(t testing.TB, m *dissect.Message) {
 			continue
 		}
 		if f.Flags&dissect.Aux != 0 {
-			aux(t, m, f)
+			checkAux(t, m, f)
 		}
 		if f.Flags&(dissect.Aux|dissect.Generated) != 0 {
 			continue
@@ -93,11 +98,11 @@ func Invariants(t testing.TB, m *dissect.Message) {
 	if int(next) != len(m.Data) {
 		t.Fatalf("fields end at %d of %d bytes", next, len(m.Data))
 	}
-	experts(t, m)
+	checkFindings(t, m)
 }
 
-// experts fails t where a finding of m points at no field, or has no words.
-func experts(t testing.TB, m *dissect.Message) {
+// checkFindings fails t where a finding of m points at no field, or has no text.
+func checkFindings(t testing.TB, m *dissect.Message) {
 	t.Helper()
 	for _, e := range m.Expert {
 		if e.Field < -1 || int(e.Field) >= len(m.Fields) {
@@ -109,9 +114,8 @@ func experts(t testing.TB, m *dissect.Message) {
 	}
 }
 
-// aux fails t where the value of f, which stands beside the rule that every byte
-// has one field, is not in m.Aux.
-func aux(t testing.TB, m *dissect.Message, f *dissect.Field) {
+// checkAux fails t where the value of f, a field with the flag Aux, is not in m.Aux.
+func checkAux(t testing.TB, m *dissect.Message, f *dissect.Field) {
 	t.Helper()
 	if f.Def.Kind != dissect.Text && f.Def.Kind != dissect.Bytes {
 		return
@@ -121,8 +125,8 @@ func aux(t testing.TB, m *dissect.Message, f *dissect.Field) {
 	}
 }
 
-// Fields fails t where m lacks a field of have, or has one of lack.
-func Fields(t testing.TB, m *dissect.Message, have, lack []*dissect.Def) {
+// CheckFields fails t where m lacks a field of have, or has one of lack.
+func CheckFields(t testing.TB, m *dissect.Message, have, lack []*dissect.Def) {
 	t.Helper()
 	for _, d := range have {
 		if m.Find(d) == nil {
@@ -136,41 +140,41 @@ func Fields(t testing.TB, m *dissect.Message, have, lack []*dissect.Def) {
 	}
 }
 
-// Truncations dissects every prefix of b as one that the capture cut and as one
-// that the sender cut. The fields must be a prefix of the whole message's, and
-// only the first may be called truncated. free lists definitions whose meaning
-// depends on what follows, so that a prefix may read them differently. A prefix
-// may be too short to tell the type, it may hide as a secret what turns out to be
-// none, and may end in separators of a value that did not come.
-func Truncations(t *testing.T, d dissect.Dissector, c *dissect.Context, b []byte, free ...*dissect.Def) {
+// CheckTruncations dissects every prefix of b twice: as cut by the capture, and as cut by
+// the sender. The fields must be the first fields of the whole message, and only the
+// former is Truncated. free lists definitions whose meaning depends on what follows, so
+// that a prefix may read them differently. A prefix may be too short to have a type, may
+// hide as a secret what the whole message shows to be none, and may end with the
+// separators before a value that is missing.
+func CheckTruncations(t *testing.T, d dissect.Dissector, c *dissect.Context, b []byte, free ...*dissect.Def) {
 	t.Helper()
 	whole := Run(d, c, b)
 	for n := range len(b) {
 		cut := *c
 		cut.Wire = len(b)
-		m := runElse(d, &cut, whole.Type, b[:n])
-		Invariants(t, m)
+		m := runAs(d, &cut, whole.Type, b[:n])
+		CheckInvariants(t, m)
 		if m.Status != dissect.Truncated {
 			t.Errorf("captured %d of %d bytes: status %v", n, len(b), m.Status)
 		}
-		prefix(t, whole, m, free)
-		hides(t, whole, m)
+		checkPrefix(t, whole, m, free)
+		checkHidden(t, whole, m)
 
 		sent := *c
 		sent.Wire = n
-		m = runElse(d, &sent, whole.Type, b[:n])
-		Invariants(t, m)
+		m = runAs(d, &sent, whole.Type, b[:n])
+		CheckInvariants(t, m)
 		if m.Status == dissect.Truncated {
 			t.Errorf("sent %d bytes: status %v", n, m.Status)
 		}
 	}
 }
 
-// prefix fails t where the leaves of m are not the first leaves of whole. The
+// checkPrefix fails t where the leaves of m are not the first leaves of whole. The
 // last may be cut.
-func prefix(t *testing.T, whole, m *dissect.Message, free []*dissect.Def) {
+func checkPrefix(t *testing.T, whole, m *dissect.Message, free []*dissect.Def) {
 	t.Helper()
-	if m.Type != whole.Type && len(m.Data) < tells {
+	if m.Type != whole.Type && len(m.Data) < typeLen {
 		return
 	}
 	whole, m = inOrder(whole), inOrder(m)
@@ -187,7 +191,7 @@ func prefix(t *testing.T, whole, m *dissect.Message, free []*dissect.Def) {
 		}
 		w := whole.Fields[i]
 		if f.Def == w.Def && f.Off == w.Off && (m.Pieces(i) > 1 || whole.Pieces(i) > 1) {
-			return // what follows a word can make a secret of it: see hides
+			return // what follows a word can make a secret of it: see checkHidden
 		}
 		hidden := f.Def.Flags&dissect.Secret != 0 && f.Off == w.Off
 		framing := f.Def.Flags&dissect.Framing != 0 && f.Flags&dissect.Cut != 0 && i == len(m.Fields)-1
@@ -204,8 +208,8 @@ func prefix(t *testing.T, whole, m *dissect.Message, free []*dissect.Def) {
 	}
 }
 
-// inOrder returns m with those fields only that stand in the order of the wire: what
-// is decoded from bytes of others comes after all of them.
+// inOrder returns m without the fields that are not in the order of the wire: those that
+// are decoded from bytes of others come after all.
 func inOrder(m *dissect.Message) *dissect.Message {
 	ordered := *m
 	ordered.Fields = nil
@@ -218,9 +222,9 @@ func inOrder(m *dissect.Message) *dissect.Message {
 	return &ordered
 }
 
-// hides fails t where a prefix shows what the whole message hides as a secret,
+// checkHidden fails t where a prefix shows what the whole message hides as a secret,
 // blanks and quotes around it aside.
-func hides(t *testing.T, whole, m *dissect.Message) {
+func checkHidden(t *testing.T, whole, m *dissect.Message) {
 	t.Helper()
 	secret := make([]bool, len(m.Data))
 	each := func(m *dissect.Message, do func(at int)) {
@@ -240,9 +244,9 @@ func hides(t *testing.T, whole, m *dissect.Message) {
 	})
 }
 
-// Fuzz checks one input: probing and dissecting keep the invariants, whatever
-// the bytes, and give the same twice.
-func Fuzz(t *testing.T, d dissect.Dissector, c *dissect.Context, b []byte) {
+// CheckInput checks one input of a fuzzer: probing and dissecting keep the invariants
+// whatever the bytes are, and a second run has the same result.
+func CheckInput(t *testing.T, d dissect.Dissector, c *dissect.Context, b []byte) {
 	k1, t1 := d.Probe(c, b)
 	k2, t2 := d.Probe(c, b)
 	if k1 != k2 || t1 != t2 {
@@ -252,7 +256,7 @@ func Fuzz(t *testing.T, d dissect.Dissector, c *dissect.Context, b []byte) {
 		t.Errorf("confidence %v without a type", k1)
 	}
 	m := Run(d, c, b)
-	Invariants(t, m)
+	CheckInvariants(t, m)
 	if k1 != dissect.No && m.Type != t1 {
 		t.Errorf("probe says %v, dissection %v", t1, m.Type)
 	}
@@ -269,7 +273,8 @@ func Fuzz(t *testing.T, d dissect.Dissector, c *dissect.Context, b []byte) {
 	}
 }
 
-// Findings lists the ids, with the severity where it is not the code's own.
+// Findings lists the ids of the findings of m, with the severity where it is not the
+// code's own.
 func Findings(m *dissect.Message) string {
 	var ids []string
 	for _, e := range m.Expert {
@@ -282,8 +287,8 @@ func Findings(m *dissect.Message) string {
 	return strings.Join(ids, " ")
 }
 
-// Allocations fails t where d allocates for a message that it has seen before.
-func Allocations(t *testing.T, d dissect.Dissector, c *dissect.Context, b []byte) {
+// CheckAllocations fails t where d allocates for a message that it has seen before.
+func CheckAllocations(t *testing.T, d dissect.Dissector, c *dissect.Context, b []byte) {
 	t.Helper()
 	if race.Enabled {
 		t.Skip("the race detector allocates")

@@ -6,8 +6,8 @@ import (
 	"qsniff/dissect"
 )
 
-// Conversation gives a StreamDissector the bytes of a known connection as they
-// come, and keeps what it makes of them.
+// Conversation feeds a StreamDissector the bytes of a connection, in segments, and keeps
+// the messages that it finds.
 type Conversation struct {
 	Budget   dissect.Budget
 	Stream   dissect.Stream
@@ -23,14 +23,14 @@ type Conversation struct {
 
 // half is one direction.
 type half struct {
-	buf  []byte
-	lost bool // buf starts somewhere within a message
-	gap  bool // bytes before buf are missing
+	buf         []byte
+	needsResync bool // buf may start within a message
+	hasGap      bool // bytes before buf are missing
 }
 
-// Talk begins a conversation whose begin was captured. Every message of it is
-// checked for Invariants.
-func Talk(t testing.TB, d dissect.StreamDissector, budget int) *Conversation {
+// NewConversation returns a conversation whose begin was captured. Every message of it is
+// checked with CheckInvariants.
+func NewConversation(t testing.TB, d dissect.StreamDissector, budget int) *Conversation {
 	v := &Conversation{t: t, d: d, Budget: dissect.Budget{Limit: budget}}
 	v.session = d.NewSession(&v.Budget)
 	v.Stream = dissect.Stream{Session: v.session, Opened: true}
@@ -52,15 +52,15 @@ func (v *Conversation) Send(dir dissect.Direction, b []byte) {
 	v.run(dir, h, false)
 }
 
-// Lose says that bytes of a direction are missing here. What is there of a message
-// is dissected as cut.
+// Lose makes a gap: bytes of a direction are missing here. The part of a message before
+// them is dissected as cut.
 func (v *Conversation) Lose(dir dissect.Direction) {
 	h := v.half(dir)
 	if len(h.buf) > 0 {
 		r := v.d.Frame(v.context(dir, h), h.buf)
 		v.emit(dir, h, r.Type, len(h.buf), r.Len)
 	}
-	h.lost, h.gap = true, true
+	h.needsResync, h.hasGap = true, true
 }
 
 // End closes the connection.
@@ -71,11 +71,12 @@ func (v *Conversation) End() {
 	}
 	c := v.context(dissect.ToClient, v.half(dissect.ToClient))
 	v.d.Finish(c)
-	v.joined(c)
+	v.emitJoined(c)
 	v.Stream.Last = false
 }
 
-// Reset forgets the connection; the budget is whole again.
+// Reset drops the state of the connection, and fails the test unless all of the budget
+// was given back.
 func (v *Conversation) Reset() {
 	v.session.Reset()
 	if v.Budget.Used != 0 {
@@ -84,7 +85,7 @@ func (v *Conversation) Reset() {
 }
 
 func (v *Conversation) context(dir dissect.Direction, h *half) *dissect.Context {
-	v.Stream.Dir, v.Stream.Gap = dir, h.gap
+	v.Stream.Dir, v.Stream.Gap = dir, h.hasGap
 	c := &dissect.Context{Src: Client, Dst: Server, Stream: &v.Stream}
 	if dir == dissect.ToClient {
 		c.Src, c.Dst = Server, Client
@@ -95,13 +96,13 @@ func (v *Conversation) context(dir dissect.Direction, h *half) *dissect.Context 
 func (v *Conversation) run(dir dissect.Direction, h *half, last bool) {
 	for {
 		c := v.context(dir, h)
-		if h.lost {
+		if h.needsResync {
 			skip, need := v.d.Resync(c, h.buf, last)
 			v.skip(h, skip)
 			if need > 0 || len(h.buf) == 0 {
 				return
 			}
-			h.lost = false
+			h.needsResync = false
 		}
 		if len(h.buf) == 0 {
 			return
@@ -120,7 +121,7 @@ func (v *Conversation) run(dir dissect.Direction, h *half, last bool) {
 			return
 		}
 		v.emit(dir, h, r.Type, r.Len, r.Len)
-		h.lost, h.gap = r.Bad, r.Bad
+		h.needsResync, h.hasGap = r.Bad, r.Bad
 	}
 }
 
@@ -140,17 +141,17 @@ func (v *Conversation) emit(dir dissect.Direction, h *half, t *dissect.Type, n, 
 	m := &v.scratch
 	m.Reset(v.d.Proto(), h.buf[:n])
 	v.d.Dissect(c, t, h.buf[:n], m)
-	Invariants(v.t, m)
+	CheckInvariants(v.t, m)
 	v.keep(m)
 	v.d.Learn(c, m)
-	v.joined(c)
+	v.emitJoined(c)
 	h.buf = h.buf[n:]
 }
 
-func (v *Conversation) joined(c *dissect.Context) {
+func (v *Conversation) emitJoined(c *dissect.Context) {
 	m := &v.scratch
 	if v.d.Joined(c, m) {
-		Invariants(v.t, m)
+		CheckInvariants(v.t, m)
 		v.keep(m)
 	}
 }
@@ -171,22 +172,22 @@ func RunStream(d dissect.StreamDissector, c *dissect.Context, b []byte, wire int
 	return m
 }
 
-// StreamTruncations is Truncations for a message of a stream.
-func StreamTruncations(t *testing.T, d dissect.StreamDissector, c *dissect.Context, b []byte) {
+// CheckStreamTruncations is CheckTruncations for a message of a stream.
+func CheckStreamTruncations(t *testing.T, d dissect.StreamDissector, c *dissect.Context, b []byte) {
 	t.Helper()
 	whole := RunStream(d, c, b, len(b))
 	for n := range len(b) {
 		m := RunStream(d, c, b[:n], len(b))
-		Invariants(t, m)
+		CheckInvariants(t, m)
 		if m.Status != dissect.Truncated {
 			t.Errorf("captured %d of %d bytes: status %v", n, len(b), m.Status)
 		}
-		prefix(t, whole, m, nil)
-		hides(t, whole, m)
+		checkPrefix(t, whole, m, nil)
+		checkHidden(t, whole, m)
 
 		m = RunStream(d, c, b[:n], n)
-		Invariants(t, m)
-		hides(t, whole, m)
+		CheckInvariants(t, m)
+		checkHidden(t, whole, m)
 		if m.Status == dissect.Truncated {
 			t.Errorf("sent %d bytes: status %v", n, m.Status)
 		}

@@ -15,36 +15,35 @@ type End struct {
 	IP   string // its IPv4 address, of a network of 24 bits that both are in
 }
 
-// Cable makes two namespaces, one for each end of a cable of Ethernet (a pair of
-// veth), and takes the ends up. The kernels at them say nothing by themselves: there
-// are no messages of IPv6, and nobody has to ask for a hardware address. It skips t
-// where New does.
-func Cable(t testing.TB, here, there End) (atHere, atThere *Namespace) {
+// NewCable makes two namespaces, one for each end of an Ethernet cable (a pair of
+// veth), and takes the ends up. Nothing is sent that the test does not send: IPv6 is off,
+// and both ends have the hardware address of the other. It skips t where New does.
+func NewCable(t testing.TB, here, there End) (atHere, atThere *Namespace) {
 	t.Helper()
 	atHere, atThere = New(t), New(t)
-	atHere.IP(t, "link add "+here.Name+" type veth peer name "+there.Name)
-	atHere.IP(t, "link set "+there.Name+" netns "+strconv.Itoa(atThere.tid))
+	atHere.RunIP(t, "link add "+here.Name+" type veth peer name "+there.Name)
+	atHere.RunIP(t, "link set "+there.Name+" netns "+strconv.Itoa(atThere.tid))
 	atHere.plug(t, here)
 	atThere.plug(t, there)
-	atHere.meet(t, here.Name, there.IP, atThere.MAC(t, there.Name))
-	atThere.meet(t, there.Name, here.IP, atHere.MAC(t, here.Name))
+	atHere.addNeighbour(t, here.Name, there.IP, atThere.MAC(t, there.Name))
+	atThere.addNeighbour(t, there.Name, here.IP, atHere.MAC(t, here.Name))
 	atHere.awaitUp(t, here.Name)
 	atThere.awaitUp(t, there.Name)
 	return atHere, atThere
 }
 
-// plug takes an end up that never speaks IPv6.
+// plug takes an end up, with its IPv4 address and without IPv6.
 func (ns *Namespace) plug(t testing.TB, e End) {
 	t.Helper()
-	ns.IP(t, "link set "+e.Name+" addrgenmode none")
-	ns.IP(t, "addr add "+e.IP+"/24 dev "+e.Name)
-	ns.IP(t, "link set "+e.Name+" up")
+	ns.RunIP(t, "link set "+e.Name+" addrgenmode none")
+	ns.RunIP(t, "addr add "+e.IP+"/24 dev "+e.Name)
+	ns.RunIP(t, "link set "+e.Name+" up")
 }
 
-// meet names a neighbour for good, so that ARP is not needed.
-func (ns *Namespace) meet(t testing.TB, name, ip, mac string) {
+// addNeighbour adds a permanent neighbour, so that ARP is not needed.
+func (ns *Namespace) addNeighbour(t testing.TB, name, ip, mac string) {
 	t.Helper()
-	ns.IP(t, "neigh replace "+ip+" lladdr "+mac+" dev "+name)
+	ns.RunIP(t, "neigh replace "+ip+" lladdr "+mac+" dev "+name)
 }
 
 // awaitUp waits until an interface carries packets. The kernel learns that both ends are

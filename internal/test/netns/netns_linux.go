@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxDatagram is more than a UDP datagram holds.
+// maxDatagram is a buffer for any UDP datagram: its length field has 16 bits.
 const maxDatagram = 1 << 16
 
 // Namespace is a network namespace with a thread in it that runs what it is given.
@@ -23,7 +23,7 @@ type Namespace struct {
 }
 
 // New makes a namespace that has a loopback interface, which is down, and nothing
-// else. It skips t where that needs what is not there.
+// else. It skips t where root or the command ip is missing.
 func New(t testing.TB) *Namespace {
 	t.Helper()
 	if _, err := exec.LookPath("ip"); err != nil {
@@ -75,8 +75,8 @@ func (ns *Namespace) Start(t testing.TB, c *exec.Cmd) {
 	t.Cleanup(func() { _ = c.Process.Kill() }) // an error is a program that has ended
 }
 
-// IP runs the command ip with a line of arguments. An error of it ends t.
-func (ns *Namespace) IP(t testing.TB, line string) {
+// RunIP runs the command ip with a line of arguments. An error of it ends t.
+func (ns *Namespace) RunIP(t testing.TB, line string) {
 	t.Helper()
 	var out []byte
 	var err error
@@ -86,7 +86,7 @@ func (ns *Namespace) IP(t testing.TB, line string) {
 	}
 }
 
-// MAC is the hardware address of an interface.
+// MAC returns the hardware address of an interface.
 func (ns *Namespace) MAC(t testing.TB, name string) string {
 	t.Helper()
 	var f *net.Interface

@@ -13,7 +13,7 @@ import (
 // and a program that is started in a namespace sees that.
 func TestCable(t *testing.T) {
 	const addr = "198.18.0.1:27015"
-	server, clients := Cable(t, End{"server0", "198.18.0.1"}, End{"client0", "198.18.0.2"})
+	server, clients := NewCable(t, End{"server0", "198.18.0.1"}, End{"client0", "198.18.0.2"})
 	server.Serve(t, addr, func(request []byte) [][]byte {
 		return [][]byte{fmt.Appendf(nil, "%s?", request), []byte("!")}
 	})
@@ -68,7 +68,7 @@ func TestAlone(t *testing.T) {
 	const addr = "127.0.0.1:27015"
 	for range 2 {
 		ns := New(t)
-		ns.IP(t, "link set lo up")
+		ns.RunIP(t, "link set lo up")
 		ns.Listen(t, addr)
 		var l net.Listener
 		var err error

@@ -1,8 +1,8 @@
 //go:build !race
 
-// Package race tells tests whether the race detector is on: it allocates by itself
-// and slows everything down, so that figures mean nothing.
+// Package race has the constant by which tests skip what the race detector spoils: it
+// allocates by itself, and slows everything down.
 package race
 
-// Enabled says that the race detector is on.
+// Enabled reports whether the race detector is on.
 const Enabled = false

@@ -16,10 +16,10 @@ type Server struct {
 	busy  sync.WaitGroup
 }
 
-// Addr is the address that clients are to ask.
+// Addr returns the address that the server listens on.
 func (s *Server) Addr() netip.AddrPort { return s.addr }
 
-// Close stops the server and waits until it has answered what it is at.
+// Close stops the server and waits for the answer that is under way.
 func (s *Server) Close() error {
 	err := s.close()
 	s.busy.Wait()
@@ -77,21 +77,21 @@ func ListenTCP(serve func(net.Conn)) (*Server, error) {
 			}
 			s.busy.Go(func() {
 				serve(conn)
-				open.drop(conn)
+				open.remove(conn)
 			})
 		}
 	})
 	return s, nil
 }
 
-// connections are those that Close has to end.
+// connections are the open connections, which Close has to end.
 type connections struct {
 	mu     sync.Mutex
 	all    map[net.Conn]bool
 	closed bool
 }
 
-// add reports whether c may be served; a c that comes too late is closed.
+// add reports whether c may be served. After closeAll it closes c.
 func (o *connections) add(c net.Conn) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -103,7 +103,7 @@ func (o *connections) add(c net.Conn) bool {
 	return true
 }
 
-func (o *connections) drop(c net.Conn) {
+func (o *connections) remove(c net.Conn) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	c.Close()

@@ -15,12 +15,12 @@ const (
 	typeAuth     = 3
 )
 
-// frame is what the size of a packet counts beside the body: id, type, and a NUL
-// for the body and for the empty string after it.
+// frame is how many bytes the size of a packet counts besides the body: id, type, and a
+// NUL each for the body and for the empty string after it.
 const frame = 10
 
-// refused is the id in the answer to a wrong password.
-const refused = -1
+// refusedID is the id in the answer to a wrong password, and to a command before login.
+const refusedID = -1
 
 // RCON answers like SRCDS does over TCP.
 type RCON struct {
@@ -28,14 +28,14 @@ type RCON struct {
 	// Bodies are what commands are answered with, each body a packet of its own.
 	// Other commands get one empty packet.
 	Bodies map[string][]string
-	// Terse leaves out the empty packet with which the Source engine precedes the
+	// Terse omits the empty packet with which the Source engine precedes the
 	// answer to a login, as Counter-Strike 2, Minecraft and others do.
 	Terse bool
 }
 
-// Serve answers one client until it goes or sends what is no packet.
+// Serve answers one client until it closes the connection or sends what is no packet.
 func (r *RCON) Serve(conn net.Conn) {
-	known := false
+	isLoggedIn := false
 	for {
 		id, kind, body, ok := readPacket(conn)
 		if !ok {
@@ -44,14 +44,14 @@ func (r *RCON) Serve(conn net.Conn) {
 		var reply []byte
 		switch {
 		case kind == typeAuth:
-			known = body == r.Password
-			reply = r.login(id, known)
-		case !known:
-			reply = appendPacket(nil, refused, typeLogin, "")
+			isLoggedIn = body == r.Password
+			reply = r.answerLogin(id, isLoggedIn)
+		case !isLoggedIn:
+			reply = appendPacket(nil, refusedID, typeLogin, "")
 		case kind == typeCommand:
-			reply = r.run(id, body)
+			reply = r.answerCommand(id, body)
 		case kind == typeResponse:
-			reply = mirror(id)
+			reply = answerMirror(id)
 		default:
 			return
 		}
@@ -62,18 +62,18 @@ func (r *RCON) Serve(conn net.Conn) {
 	}
 }
 
-func (r *RCON) login(id int32, known bool) []byte {
+func (r *RCON) answerLogin(id int32, isLoggedIn bool) []byte {
 	var out []byte
 	if !r.Terse {
 		out = appendPacket(out, id, typeResponse, "")
 	}
-	if !known {
-		id = refused
+	if !isLoggedIn {
+		id = refusedID
 	}
 	return appendPacket(out, id, typeLogin, "")
 }
 
-func (r *RCON) run(id int32, command string) []byte {
+func (r *RCON) answerCommand(id int32, command string) []byte {
 	bodies, ok := r.Bodies[command]
 	if !ok {
 		bodies = []string{""}
@@ -85,9 +85,9 @@ func (r *RCON) run(id int32, command string) []byte {
 	return out
 }
 
-// mirror answers the empty packet with which clients find the end of a long reply:
+// answerMirror returns the answer to the empty packet with which clients find the end of a long reply:
 // SRCDS sends it back and then one with the body 00 01 00 00.
-func mirror(id int32) []byte {
+func answerMirror(id int32) []byte {
 	out := appendPacket(nil, id, typeResponse, "")
 	return appendPacket(out, id, typeResponse, "\x00\x01\x00\x00")
 }
@@ -100,7 +100,7 @@ func appendPacket(dst []byte, id, kind int32, body string) []byte {
 	return append(dst, 0, 0)
 }
 
-// readPacket tells what the next packet says, or that there is none.
+// readPacket reads the next packet; ok is false if there is none, or it is malformed.
 func readPacket(r io.Reader) (id, kind int32, body string, ok bool) {
 	var size [4]byte
 	if _, err := io.ReadFull(r, size[:]); err != nil {

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// Capture is what a source says, ready to be written.
+// Capture is what a source describes, ready to be written.
 type Capture struct {
 	Name    string
 	Format  Format
 	Link    Link
 	Packets []Packet
 	Whole   []Datagram // those of which every fragment is captured, in order
-	// Segments are those of TCP, in the order of their packets.
+	// Segments are the TCP segments, in the order of their packets.
 	Segments []Segment
 }
 
@@ -40,40 +40,41 @@ func (c *Capture) WritePcap(w io.Writer) error {
 		return err
 	}
 	for _, p := range c.Packets {
-		if err := out.Packet(p.Nanos, p.Frame); err != nil {
+		if err := out.WritePacket(p.Nanos, p.Frame); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// clock gives packets their times.
+// clock is the time of capture, which advances with each packet.
 type clock struct {
-	now  int64 // of the packet written last
-	step time.Duration
-	wait time.Duration
-	any  bool
+	now        int64 // of the packet written last
+	step       time.Duration
+	wait       time.Duration
+	hasStarted bool
 }
 
-// message advances to the first packet of the next payload.
-func (c *clock) message() {
-	if c.any {
+// startMessage advances the clock to the first packet of the next payload.
+func (c *clock) startMessage() {
+	if c.hasStarted {
 		c.now += int64(c.step)
 	}
 	c.now += int64(c.wait)
-	c.wait, c.any = 0, true
+	c.wait, c.hasStarted = 0, true
 }
 
-// packet is the time of packet i of the payload.
-func (c *clock) packet(i int) int64 {
+// nextPacket returns the time of packet i of the payload, which is called for each i in
+// order.
+func (c *clock) nextPacket(i int) int64 {
 	if i > 0 {
 		c.now += int64(burstGap)
 	}
 	return c.now
 }
 
-// inOrder picks the elements of list that order names; a nil order keeps all.
-func inOrder[T any](list []T, order []int, what string) ([]T, error) {
+// pick returns the elements of list with the indices in order; all if order is nil.
+func pick[T any](list []T, order []int, what string) ([]T, error) {
 	if order == nil {
 		return list, nil
 	}
@@ -87,8 +88,8 @@ func inOrder[T any](list []T, order []int, what string) ([]T, error) {
 	return out, nil
 }
 
-// covers reports whether order names each of n elements.
-func covers(order []int, n int) bool {
+// hasAll reports whether order has the index of each of n elements.
+func hasAll(order []int, n int) bool {
 	if order == nil {
 		return true
 	}

@@ -16,15 +16,15 @@ const (
 
 func (s side) other() side { return 1 - s }
 
-// ends tell connections apart.
+// ends are the key of a connection.
 type ends struct{ client, server netip.AddrPort }
 
 // connection holds the number of the next byte that each side sends.
 type connection struct{ next [2]uint32 }
 
-// tcp is what a source has said about its connections.
+// tcp is the state of a source's connections, and of the directives for them.
 type tcp struct {
-	on          bool // payloads are writes, not datagrams
+	isOn        bool // payloads are writes, not datagrams
 	mss         int  // 0: what the MTU leaves
 	noAcks      bool
 	connections map[ends]*connection
@@ -37,10 +37,10 @@ type tcp struct {
 
 func (p *parser) ends() ends { return ends{p.client, p.server} }
 
-// open begins a connection between the present ends, in place of one that they
-// may have: with a handshake, or with none because the capture began later. A
-// SYN alone begins nothing.
-func (p *parser) open(how string) error {
+// openConnection begins a connection between the present ends, and replaces the one
+// that they may have: with a handshake, or with none because the capture began later. A
+// SYN alone begins none.
+func (p *parser) openConnection(how string) error {
 	if !p.client.IsValid() || !p.server.IsValid() {
 		return errors.New("connection before @ client and @ server")
 	}
@@ -55,8 +55,8 @@ func (p *parser) open(how string) error {
 	p.tcp.opened++
 	c := &connection{next: isn}
 	if how != "none" {
-		p.clock.message()
-		if err := p.shake(c, how == "handshake"); err != nil {
+		p.clock.startMessage()
+		if err := p.addHandshake(c, how == "handshake"); err != nil {
 			return err
 		}
 	}
@@ -67,76 +67,76 @@ func (p *parser) open(how string) error {
 	return nil
 }
 
-// shake sends the SYN of the client and, with answered, the rest of a handshake.
-func (p *parser) shake(c *connection, answered bool) error {
-	room, err := p.room()
+// addHandshake adds the SYN of the client and, with answered, the rest of a handshake.
+func (p *parser) addHandshake(c *connection, answered bool) error {
+	room, err := p.segmentRoom()
 	if err != nil {
 		return err
 	}
 	syn := Segment{Seq: c.next[clientSide], Flags: SYN, MSS: uint16(room)}
-	if err := p.segment(clientSide, syn, 0); err != nil || !answered {
+	if err := p.addSegment(clientSide, syn, 0); err != nil || !answered {
 		return err
 	}
 	c.next[clientSide]++
 	synAck := Segment{Seq: c.next[serverSide], Ack: c.next[clientSide], Flags: SYN | ACK, MSS: uint16(room)}
-	if err := p.segment(serverSide, synAck, 1); err != nil {
+	if err := p.addSegment(serverSide, synAck, 1); err != nil {
 		return err
 	}
 	c.next[serverSide]++
 	return p.acknowledge(c, clientSide, 2)
 }
 
-// close ends the connection between the present ends.
-func (p *parser) close(how string, from side) error {
+// closeConnection ends the connection between the present ends.
+func (p *parser) closeConnection(how string, from side) error {
 	c := p.tcp.connections[p.ends()]
 	if c == nil {
 		return fmt.Errorf("no connection from %v to %v", p.client, p.server)
 	}
 	delete(p.tcp.connections, p.ends())
-	p.clock.message()
+	p.clock.startMessage()
 	flags := FIN | ACK
 	if how == "rst" {
 		flags = RST | ACK
 	}
-	if err := p.segment(from, c.at(from, flags), 0); err != nil || how == "rst" {
+	if err := p.addSegment(from, c.nextSegment(from, flags), 0); err != nil || how == "rst" {
 		return err
 	}
 	c.next[from]++
-	if err := p.segment(from.other(), c.at(from.other(), flags), 1); err != nil {
+	if err := p.addSegment(from.other(), c.nextSegment(from.other(), flags), 1); err != nil {
 		return err
 	}
 	c.next[from.other()]++
 	return p.acknowledge(c, from, 2)
 }
 
-// write sends b in segments. What is left out of @ segments was lost to the
-// capture alone: the acknowledgement covers it.
-func (p *parser) write(b []byte, from side) error {
+// addWrite adds b in segments. Segments that @ segments does not list were sent and not
+// captured: the acknowledgement covers them.
+func (p *parser) addWrite(b []byte, from side) error {
 	if p.split != nil || p.icmp != nil || p.fragments != nil {
 		return errors.New("split, fragments and icmp belong to datagrams")
 	}
 	c := p.tcp.connections[p.ends()]
 	if c == nil {
-		if err := p.open("handshake"); err != nil {
+		if err := p.openConnection("handshake"); err != nil {
 			return err
 		}
 		c = p.tcp.connections[p.ends()]
 	}
-	p.clock.message()
-	room, err := p.room()
+	p.clock.startMessage()
+	room, err := p.segmentRoom()
 	if err != nil {
 		return err
 	}
 	if p.tcp.mss != 0 {
 		room = min(room, p.tcp.mss)
 	}
-	segments, err := inOrder(c.cut(b, from, room, p.tcp.seek), p.tcp.segments, "segment")
+	segments, err := pick(c.cut(b, from, room, p.tcp.seek), p.tcp.segments, "segment")
 	if err != nil {
 		return err
 	}
 	p.tcp.segments, p.tcp.seek = nil, 0
 	for i, s := range segments {
-		if err := p.segment(from, s, i); err != nil {
+		if err := p.addSegment(from, s, i); err != nil {
 			return err
 		}
 	}
@@ -149,7 +149,7 @@ func (p *parser) write(b []byte, from side) error {
 // cut makes segments of b, which begins seek bytes from what from has sent, and
 // counts what is new of it as sent.
 func (c *connection) cut(b []byte, from side, room int, seek int64) []Segment {
-	start := c.at(from, ACK)
+	start := c.nextSegment(from, ACK)
 	start.Seq += uint32(seek)
 	var out []Segment
 	next := start
@@ -167,18 +167,19 @@ func (c *connection) cut(b []byte, from side, room int, seek int64) []Segment {
 	return out
 }
 
-// at is a segment without a payload from one side, as things stand.
-func (c *connection) at(from side, flags Flags) Segment {
+// nextSegment returns a segment without a payload from one side, with the next sequence
+// numbers.
+func (c *connection) nextSegment(from side, flags Flags) Segment {
 	return Segment{Seq: c.next[from], Ack: c.next[from.other()], Flags: flags}
 }
 
-// acknowledge sends what one side has received.
+// acknowledge adds an acknowledgement of all that one side has received.
 func (p *parser) acknowledge(c *connection, from side, sent int) error {
-	return p.segment(from, c.at(from, ACK), sent)
+	return p.addSegment(from, c.nextSegment(from, ACK), sent)
 }
 
-// room is how many bytes of payload a packet has.
-func (p *parser) room() (int, error) {
+// segmentRoom returns how many bytes of payload a packet has room for.
+func (p *parser) segmentRoom() (int, error) {
 	headers := ipv6HeaderLen + tcpHeaderLen
 	if p.client.Addr().Is4() {
 		headers = ipv4HeaderLen + tcpHeaderLen
@@ -189,8 +190,9 @@ func (p *parser) room() (int, error) {
 	return p.mtu - headers, nil
 }
 
-// segment adds one packet; sent counts those before it in a row.
-func (p *parser) segment(from side, s Segment, sent int) error {
+// addSegment adds the packet of a segment; sent is the number of packets of this burst
+// before it.
+func (p *parser) addSegment(from side, s Segment, sent int) error {
 	p.id++
 	s.TTL = p.ttl
 	if p.client.Addr().Is4() {
@@ -204,7 +206,7 @@ func (p *parser) segment(from side, s Segment, sent int) error {
 	if err != nil {
 		return err
 	}
-	if err := p.packet(ip, from == clientSide, sent); err != nil {
+	if err := p.addPacket(ip, from == clientSide, sent); err != nil {
 		return err
 	}
 	p.capture.Segments = append(p.capture.Segments, s)

@@ -43,7 +43,7 @@ func (d Datagram) IP(mtu int) ([][]byte, error) {
 	if mtu != 0 && mtu < minMTU {
 		return nil, fmt.Errorf("mtu %d below the minimum of %d", mtu, minMTU)
 	}
-	segment, err := d.udp()
+	segment, err := d.serializeUDP()
 	if err != nil {
 		return nil, err
 	}
@@ -63,8 +63,8 @@ func (d Datagram) Frame(link Link) []byte {
 	return link.Frame(packets[0], true)
 }
 
-// udp returns the UDP header and payload with the checksum over d's addresses.
-func (d Datagram) udp() ([]byte, error) {
+// serializeUDP returns the UDP header and payload with the checksum over d's addresses.
+func (d Datagram) serializeUDP() ([]byte, error) {
 	header := &layers.UDP{SrcPort: layers.UDPPort(d.Src.Port()), DstPort: layers.UDPPort(d.Dst.Port())}
 	var network gopacket.NetworkLayer = d.header6(layers.IPProtocolUDP)
 	if d.Src.Addr().Is4() {
@@ -77,16 +77,17 @@ func (d Datagram) udp() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A checksum that computes to 0 is sent as its other form, because 0 says
-	// that there is none (RFC 768), which IPv6 forbids. gopacket leaves it.
+	// A checksum that computes to 0 is sent as its other form, because 0 means
+	// that there is none (RFC 768), which IPv6 forbids. gopacket leaves it at 0.
 	if checksum := segment[6:udpHeaderLen]; checksum[0] == 0 && checksum[1] == 0 {
 		checksum[0], checksum[1] = 0xff, 0xff
 	}
 	return segment, nil
 }
 
-// packet is one IP packet with d's addresses, and body in place of UDP.
-func (d Datagram) packet(proto layers.IPProtocol, body []byte) ([]byte, error) {
+// serializePacket returns one IP packet with d's addresses and with body, of protocol
+// proto, in place of UDP.
+func (d Datagram) serializePacket(proto layers.IPProtocol, body []byte) ([]byte, error) {
 	if !d.Src.Addr().Is4() {
 		return serialize(d.header6(proto), gopacket.Payload(body))
 	}
@@ -158,7 +159,7 @@ func (d Datagram) fragments6(segment []byte, mtu int) ([][]byte, error) {
 	return out, nil
 }
 
-// piece is what one fragment holds of an IP payload.
+// piece is the part of an IP payload that one fragment holds.
 type piece struct {
 	off  int
 	data []byte

@@ -77,7 +77,7 @@ func checkPackets(t *testing.T, d Datagram, mtu int, packets [][]byte) {
 			t.Errorf("payload\n got % x\nwant % x", payload, d.Payload)
 		}
 	}
-	segment, err := d.udp()
+	segment, err := d.serializeUDP()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,12 +110,12 @@ func onesComplement(s uint32, b []byte) uint32 {
 func TestZeroChecksum(t *testing.T) {
 	for _, d := range []Datagram{{Src: client4, Dst: server4}, {Src: client6, Dst: server6}} {
 		d.Payload = []byte{0, 0}
-		segment, err := d.udp()
+		segment, err := d.serializeUDP()
 		if err != nil {
 			t.Fatal(err)
 		}
 		d.Payload = segment[6:udpHeaderLen]
-		segment, err = d.udp()
+		segment, err = d.serializeUDP()
 		if err != nil {
 			t.Fatal(err)
 		}

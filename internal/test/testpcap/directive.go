@@ -12,8 +12,8 @@ import (
 	"qsniff/wire"
 )
 
-// directive obeys one @ line, given as its words.
-func (p *parser) directive(words []string) error {
+// obeyDirective obeys one @ line, given as its words.
+func (p *parser) obeyDirective(words []string) error {
 	if len(words) < 2 {
 		return errors.New("a directive is a word and its arguments")
 	}
@@ -25,15 +25,15 @@ func (p *parser) directive(words []string) error {
 			err = errors.New("must stand before the first packet")
 			break
 		}
-		err = p.fileDirective(name, args)
+		err = p.obeyFileDirective(name, args)
 	case "split":
 		p.split, err = parseSplit(args)
 	case "icmp":
 		p.icmp, err = parseICMP(args)
 	case "isn", "open", "close":
-		err = p.tcpDirective(name, args)
+		err = p.obeyTCPDirective(name, args)
 	default:
-		err = p.setting(name, args)
+		err = p.obeySetting(name, args)
 	}
 	if err != nil {
 		return fmt.Errorf("@ %s: %w", name, err)
@@ -41,7 +41,7 @@ func (p *parser) directive(words []string) error {
 	return nil
 }
 
-func (p *parser) fileDirective(name string, args []string) error {
+func (p *parser) obeyFileDirective(name string, args []string) error {
 	c := p.capture
 	switch name {
 	case "link":
@@ -57,7 +57,7 @@ func (p *parser) fileDirective(name string, args []string) error {
 		c.Link.Tunnels = append(c.Link.Tunnels, tunnel)
 		return err
 	case "snaplen":
-		n, err := number(args[0], 1, defaultSnap)
+		n, err := parseNumber(args[0], 1, defaultSnap)
 		c.Format.SnapLen = uint32(n)
 		return err
 	}
@@ -89,7 +89,7 @@ func parseLink(args []string) (Link, error) {
 		return Link{}, errors.New("vlan and only vlan has tags")
 	}
 	for _, arg := range args[1:] {
-		id, err := number(arg, 0, 4095) // 12 bits, IEEE 802.1Q
+		id, err := parseNumber(arg, 0, 4095) // 12 bits, IEEE 802.1Q
 		if err != nil {
 			return Link{}, err
 		}
@@ -98,8 +98,8 @@ func parseLink(args []string) (Link, error) {
 	return link, nil
 }
 
-// setting obeys the directives of one argument that may stand anywhere.
-func (p *parser) setting(name string, args []string) (err error) {
+// obeySetting obeys the directives of one argument that may stand anywhere.
+func (p *parser) obeySetting(name string, args []string) (err error) {
 	if len(args) != 1 {
 		return fmt.Errorf("%d arguments, want 1", len(args))
 	}
@@ -110,30 +110,30 @@ func (p *parser) setting(name string, args []string) (err error) {
 	case "server":
 		p.server, err = netip.ParseAddrPort(arg)
 	case "step":
-		p.clock.step, err = duration(arg)
+		p.clock.step, err = parseDuration(arg)
 	case "wait":
-		p.clock.wait, err = duration(arg)
+		p.clock.wait, err = parseDuration(arg)
 	case "mtu":
 		var n uint64
-		n, err = number(arg, minMTU, 65_535)
+		n, err = parseNumber(arg, minMTU, 65_535)
 		p.mtu = int(n)
 	case "ttl":
 		var n uint64
-		n, err = number(arg, 0, 255)
+		n, err = parseNumber(arg, 0, 255)
 		p.ttl = uint8(n)
 	case "fragments":
-		p.fragments, err = numbers(arg)
+		p.fragments, err = parseNumbers(arg)
 	case "transport":
 		err = p.setTransport(arg)
 	case "mss", "acks", "segments", "seek":
-		err = p.tcpSetting(name, arg)
+		err = p.obeyTCPSetting(name, arg)
 	default:
 		return errors.New("no such directive")
 	}
 	return err
 }
 
-func duration(s string) (time.Duration, error) {
+func parseDuration(s string) (time.Duration, error) {
 	d, err := time.ParseDuration(s)
 	if err == nil && d < 0 {
 		err = fmt.Errorf("%s runs backwards", s)
@@ -141,8 +141,8 @@ func duration(s string) (time.Duration, error) {
 	return d, err
 }
 
-// number parses a decimal or 0x number between low and high.
-func number(s string, low, high uint64) (uint64, error) {
+// parseNumber parses a decimal or 0x number between low and high.
+func parseNumber(s string, low, high uint64) (uint64, error) {
 	n, err := strconv.ParseUint(s, 0, 64)
 	if err != nil {
 		return 0, fmt.Errorf("%q is not a number", s)
@@ -153,11 +153,11 @@ func number(s string, low, high uint64) (uint64, error) {
 	return n, nil
 }
 
-// numbers parses N,N,N.
-func numbers(s string) ([]int, error) {
+// parseNumbers parses N,N,N.
+func parseNumbers(s string) ([]int, error) {
 	var out []int
 	for word := range strings.SplitSeq(s, ",") {
-		n, err := number(word, 0, 65_535)
+		n, err := parseNumber(word, 0, 65_535)
 		if err != nil {
 			return nil, err
 		}
@@ -190,7 +190,7 @@ func parseSplit(args []string) (*splitting, error) {
 		return nil, fmt.Errorf("%q is none of goldsource, source, source-old", args[0])
 	}
 	for _, arg := range args[1:] {
-		if err := s.option(arg); err != nil {
+		if err := s.parseOption(arg); err != nil {
 			return nil, err
 		}
 	}
@@ -206,24 +206,24 @@ func parseSplit(args []string) (*splitting, error) {
 	return s, nil
 }
 
-func (s *splitting) option(arg string) (err error) {
+func (s *splitting) parseOption(arg string) (err error) {
 	name, value, _ := strings.Cut(arg, "=")
 	var n uint64
 	switch name {
 	case "id":
-		n, err = number(value, 0, 0xffff_ffff)
+		n, err = parseNumber(value, 0, 0xffff_ffff)
 		s.id = uint32(n)
 	case "size":
-		n, err = number(value, 8, 65_535) // the prefix of a compressed message fits into part 0
+		n, err = parseNumber(value, 8, 65_535) // the prefix of a compressed message fits into part 0
 		s.size = int(n)
 	case "declared":
-		n, err = number(value, 0, 0xffff_ffff)
+		n, err = parseNumber(value, 0, 0xffff_ffff)
 		s.declared = new(uint32(n))
 	case "crc":
-		n, err = number(value, 0, 0xffff_ffff)
+		n, err = parseNumber(value, 0, 0xffff_ffff)
 		s.crc = new(uint32(n))
 	case "order":
-		s.order, err = numbers(value)
+		s.order, err = parseNumbers(value)
 	case "compressed":
 		s.compressed = true
 	default:
@@ -235,8 +235,8 @@ func (s *splitting) option(arg string) (err error) {
 	return nil
 }
 
-// parts cuts msg and picks the parts to be sent.
-func (s *splitting) parts(msg []byte) ([][]byte, error) {
+// cutParts cuts msg and picks the parts to be sent.
+func (s *splitting) cutParts(msg []byte) ([][]byte, error) {
 	limit := maxSourceParts
 	var parts [][]byte
 	if s.engine == wire.GoldSource {
@@ -255,5 +255,5 @@ func (s *splitting) parts(msg []byte) ([][]byte, error) {
 	if s.crc != nil {
 		binary.LittleEndian.PutUint32(prefix[4:], *s.crc)
 	}
-	return inOrder(parts, s.order, "part")
+	return pick(parts, s.order, "part")
 }

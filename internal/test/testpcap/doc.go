@@ -72,8 +72,8 @@
 //
 // A split payload is the whole message, FF FF FF FF included; size is the
 // most bytes of it (compressed: of the compressed form with its prefix) in one
-// part. order=N,N says which parts are sent, in which order: one left out is
-// lost, one given twice is a duplicate. In a compressed message declared=N and
+// part. order=N,N lists the parts that are sent, in their order: one that is missing in it
+// is lost, one that is in it twice is a duplicate. In a compressed message declared=N and
 // crc=N replace the true size and CRC-32 of the prefix. Numbers are decimal or
 // 0x hexadecimal. Parts and fragments of one payload are 200 microseconds apart.
 package testpcap

@@ -42,17 +42,17 @@ const hardwareEthernet = 1 // ARPHRD_ETHER
 
 // Frame puts the link header before an IP packet. toServer is the
 // direction: the capture is taken on the server. It panics where a tunnel's
-// packet would be too long, or a link cannot say what it carries.
+// packet would be too long, or the link type has no field for what it carries.
 func (l Link) Frame(ip []byte, toServer bool) []byte {
-	frame, err := l.frame(ip, toServer)
+	frame, err := l.tryFrame(ip, toServer)
 	if err != nil {
 		panic(err)
 	}
 	return frame
 }
 
-// frame is Frame with an error.
-func (l Link) frame(ip []byte, toServer bool) ([]byte, error) {
+// tryFrame is Frame that returns an error where that panics.
+func (l Link) tryFrame(ip []byte, toServer bool) ([]byte, error) {
 	etherType := etherTypeOf(ip)
 	for i := len(l.Tunnels) - 1; i >= 0; i-- {
 		var err error
@@ -78,7 +78,7 @@ func (l Link) frame(ip []byte, toServer bool) ([]byte, error) {
 	var h []byte
 	switch l.Type {
 	case LinkEthernet:
-		return l.ethernet(ip, etherType, toServer), nil
+		return l.ethernetFrame(ip, etherType, toServer), nil
 	case LinkNull:
 		h = binary.LittleEndian.AppendUint32(h, family)
 	case LinkSLL:
@@ -95,8 +95,9 @@ func (l Link) frame(ip []byte, toServer bool) ([]byte, error) {
 	return append(h, ip...), nil
 }
 
-// ethernet pads to the minimum frame, as a received one is.
-func (l Link) ethernet(ip []byte, etherType layers.EthernetType, toServer bool) []byte {
+// ethernetFrame returns the frame around ip, padded to the minimum length as received
+// frames are.
+func (l Link) ethernetFrame(ip []byte, etherType layers.EthernetType, toServer bool) []byte {
 	header := &layers.Ethernet{SrcMAC: serverMAC, DstMAC: clientMAC, EthernetType: etherType}
 	if toServer {
 		header.SrcMAC, header.DstMAC = clientMAC, serverMAC

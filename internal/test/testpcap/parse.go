@@ -26,7 +26,7 @@ type parser struct {
 	bytes []byte
 }
 
-// Parse reads the source of a golden capture. Errors say name and line.
+// Parse reads the source of a golden capture. Errors begin with its name and the line.
 func Parse(name string, text []byte) (*Capture, error) {
 	p := &parser{
 		capture: &Capture{
@@ -55,7 +55,7 @@ func Parse(name string, text []byte) (*Capture, error) {
 	if p.block != nil {
 		return nil, fmt.Errorf("%s: line %d: @ repeat without @ done", name, p.block.at)
 	}
-	if p.split != nil || p.icmp != nil || p.fragments != nil || p.clock.wait != 0 || p.tcp.pending() {
+	if p.split != nil || p.icmp != nil || p.fragments != nil || p.clock.wait != 0 || p.tcp.isPending() {
 		return nil, fmt.Errorf("%s: line %d: directive without a payload after it", name, at)
 	}
 	return p.capture, nil
@@ -74,16 +74,16 @@ func (p *parser) parseLine(at int, line string) error {
 		return nil
 	}
 	if p.block != nil {
-		done, err := p.repeat(line)
+		done, err := p.addToBlock(line)
 		if !done {
 			return err
 		}
 		b := p.block
 		p.block = nil
-		return p.run(b)
+		return p.runBlock(b)
 	}
 	if line[0] == ' ' || line[0] == '\t' {
-		return p.hex(line)
+		return p.addHex(line)
 	}
 	if err := p.finish(); err != nil {
 		return fmt.Errorf("payload of line %d: %w", p.line, err)
@@ -98,15 +98,15 @@ func (p *parser) parseLine(at int, line string) error {
 			}
 			return nil
 		}
-		return p.directive(words)
+		return p.obeyDirective(words)
 	case '>', '<', '!':
 		p.kind, p.line = line[0], at
-		return p.hex(line[1:])
+		return p.addHex(line[1:])
 	}
 	return fmt.Errorf("%q begins no line; want one of # @ > < ! or a space", line[0])
 }
 
-func (p *parser) hex(line string) error {
+func (p *parser) addHex(line string) error {
 	var err error
 	if p.kind == 0 && strings.TrimSpace(line)[0] != ';' {
 		return errors.New("bytes before a payload began")
@@ -123,30 +123,30 @@ func (p *parser) finish() error {
 	}
 	p.kind, p.bytes = 0, nil
 	if kind == '!' {
-		return p.frame(payload)
+		return p.addFrame(payload)
 	}
 	if !p.client.IsValid() || !p.server.IsValid() {
 		return errors.New("payload before @ client and @ server")
 	}
-	if !p.tcp.on {
-		return p.message(payload, kind == '>')
+	if !p.tcp.isOn {
+		return p.addMessage(payload, kind == '>')
 	}
 	if kind == '>' {
-		return p.write(payload, clientSide)
+		return p.addWrite(payload, clientSide)
 	}
-	return p.write(payload, serverSide)
+	return p.addWrite(payload, serverSide)
 }
 
-// message sends b in a datagram, or in several if it is split.
-func (p *parser) message(b []byte, toServer bool) error {
-	p.clock.message()
+// addMessage adds b as one datagram, or as several if it is split.
+func (p *parser) addMessage(b []byte, toServer bool) error {
+	p.clock.startMessage()
 	payloads, err := p.splitPayload(b)
 	if err != nil {
 		return err
 	}
 	sent := 0
 	for _, b := range payloads {
-		if sent, err = p.datagram(b, toServer, sent); err != nil {
+		if sent, err = p.addDatagram(b, toServer, sent); err != nil {
 			return err
 		}
 	}
@@ -154,16 +154,16 @@ func (p *parser) message(b []byte, toServer bool) error {
 	return nil
 }
 
-// frame adds a frame as it stands.
-func (p *parser) frame(b []byte) error {
+// addFrame adds a whole frame.
+func (p *parser) addFrame(b []byte) error {
 	if p.split != nil || p.icmp != nil || p.fragments != nil {
 		return errors.New("a whole frame cannot be split, fragmented or refused")
 	}
 	if p.tcp.segments != nil || p.tcp.seek != 0 {
 		return errors.New("a whole frame is not cut into segments")
 	}
-	p.clock.message()
-	p.capture.Packets = append(p.capture.Packets, Packet{p.clock.packet(0), b})
+	p.clock.startMessage()
+	p.capture.Packets = append(p.capture.Packets, Packet{p.clock.nextPacket(0), b})
 	return nil
 }
 
@@ -173,20 +173,21 @@ func (p *parser) splitPayload(b []byte) ([][]byte, error) {
 	}
 	s := p.split
 	p.split = nil
-	return s.parts(b)
+	return s.cutParts(b)
 }
 
-// packet adds one IP packet after the capture's link header.
-func (p *parser) packet(ip []byte, toServer bool, sent int) error {
-	frame, err := p.capture.Link.frame(ip, toServer)
+// addPacket adds one IP packet after the capture's link header.
+func (p *parser) addPacket(ip []byte, toServer bool, sent int) error {
+	frame, err := p.capture.Link.tryFrame(ip, toServer)
 	if err == nil {
-		p.capture.Packets = append(p.capture.Packets, Packet{p.clock.packet(sent), frame})
+		p.capture.Packets = append(p.capture.Packets, Packet{p.clock.nextPacket(sent), frame})
 	}
 	return err
 }
 
-// datagram adds the packets of one datagram; sent counts those of the payload.
-func (p *parser) datagram(b []byte, toServer bool, sent int) (int, error) {
+// addDatagram adds the packets of one datagram. sent is the number of packets of the
+// payload before it; the result counts these packets, too.
+func (p *parser) addDatagram(b []byte, toServer bool, sent int) (int, error) {
 	p.id++
 	d := Datagram{Src: p.server, Dst: p.client, TTL: p.ttl, ID: p.id, Payload: b}
 	if toServer {
@@ -196,27 +197,27 @@ func (p *parser) datagram(b []byte, toServer bool, sent int) (int, error) {
 	if err != nil {
 		return sent, err
 	}
-	packets, err := inOrder(all, p.fragments, "fragment")
+	packets, err := pick(all, p.fragments, "fragment")
 	if err != nil {
 		return sent, err
 	}
 	for _, packet := range packets {
-		if err := p.packet(packet, toServer, sent); err != nil {
+		if err := p.addPacket(packet, toServer, sent); err != nil {
 			return sent, err
 		}
 		sent++
 	}
 	if p.icmp != nil {
-		refusal, err := p.icmp.about(all[0], d)
+		refusal, err := p.icmp.answer(all[0], d)
 		if err != nil {
 			return sent, err
 		}
-		if err := p.packet(refusal, !toServer, sent); err != nil {
+		if err := p.addPacket(refusal, !toServer, sent); err != nil {
 			return sent, err
 		}
 		sent++
 	}
-	if covers(p.fragments, len(all)) {
+	if hasAll(p.fragments, len(all)) {
 		p.capture.Whole = append(p.capture.Whole, d)
 	}
 	return sent, nil

@@ -49,8 +49,8 @@ func NewWriter(w io.Writer, f Format) (*Writer, error) {
 	return p, err
 }
 
-// Packet writes one record, cut to the snap length. nanos is Unix time.
-func (p *Writer) Packet(nanos int64, frame []byte) error {
+// WritePacket writes one record, cut to the snap length. nanos is Unix time.
+func (p *Writer) WritePacket(nanos int64, frame []byte) error {
 	seconds, fraction := nanos/int64(time.Second), nanos%int64(time.Second)
 	if !p.format.Nano {
 		fraction /= int64(time.Microsecond)

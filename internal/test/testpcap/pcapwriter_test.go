@@ -18,7 +18,7 @@ func write(t *testing.T, f Format, frames ...[]byte) []byte {
 		t.Fatal(err)
 	}
 	for i, frame := range frames {
-		if err := w.Packet(Start+int64(i)*1_500_001_234, frame); err != nil {
+		if err := w.WritePacket(Start+int64(i)*1_500_001_234, frame); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// maxTurns is how often a block is repeated at most: what is larger belongs into a
-// capture that is made for a benchmark.
+// maxTurns is how often a block is repeated at most. Chosen: larger captures are made
+// by mkpcap when they are needed, and not kept in the repository.
 const maxTurns = 10_000
 
-// block is the lines between @ repeat and @ done, which come again with another
+// block holds the lines between @ repeat and @ done, which are repeated with another
 // client each time.
 type block struct {
 	at      int // line of the directive
@@ -28,7 +28,7 @@ func parseRepeat(at int, args []string) (*block, error) {
 	if len(args) != 2 && len(args) != 3 {
 		return nil, errors.New("want how often, and the network of the clients")
 	}
-	n, err := number(args[0], 1, maxTurns)
+	n, err := parseNumber(args[0], 1, maxTurns)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func parseRepeat(at int, args []string) (*block, error) {
 		if !ok {
 			return nil, fmt.Errorf("%q is not port=N", args[2])
 		}
-		if n, err = number(port, 1, 65_535); err != nil {
+		if n, err = parseNumber(port, 1, 65_535); err != nil {
 			return nil, err
 		}
 		b.port = uint16(n)
@@ -50,8 +50,8 @@ func parseRepeat(at int, args []string) (*block, error) {
 	return b, nil
 }
 
-// repeat takes a line of an open block; done reports whether it was the last one.
-func (p *parser) repeat(line string) (done bool, err error) {
+// addToBlock adds a line to the open block; done reports whether the line ends it.
+func (p *parser) addToBlock(line string) (done bool, err error) {
 	words := strings.Fields(strings.TrimPrefix(line, "@"))
 	if strings.HasPrefix(line, "@") && len(words) > 0 {
 		switch words[0] {
@@ -65,13 +65,13 @@ func (p *parser) repeat(line string) (done bool, err error) {
 	return false, nil
 }
 
-// run obeys the lines of a block as often as it says. Clients, their ports and what
-// replaces ~ are random, the same each time the source is read.
-func (p *parser) run(b *block) error {
+// runBlock parses the lines of a block b.turns times. Clients, their ports and what
+// replaces ~ are random, and the same each time the source is read.
+func (p *parser) runBlock(b *block) error {
 	rng := rand.New(rand.NewPCG(uint64(b.at), uint64(b.turns)))
 	kept := p.client
 	for range b.turns {
-		p.client = netip.AddrPortFrom(within(rng, b.clients), uint16(1024+rng.IntN(1<<16-1024)))
+		p.client = netip.AddrPortFrom(randomAddr(rng, b.clients), uint16(1024+rng.IntN(1<<16-1024)))
 		if b.port != 0 {
 			p.client = netip.AddrPortFrom(p.client.Addr(), b.port)
 		}
@@ -92,8 +92,8 @@ func (p *parser) run(b *block) error {
 	return nil
 }
 
-// within is a random address of a network.
-func within(rng *rand.Rand, n netip.Prefix) netip.Addr {
+// randomAddr returns a random address of a network.
+func randomAddr(rng *rand.Rand, n netip.Prefix) netip.Addr {
 	b := n.Addr().AsSlice()
 	for i := range b {
 		free := min(max(8*(i+1)-n.Bits(), 0), 8)

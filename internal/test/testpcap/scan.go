@@ -9,7 +9,7 @@ import (
 
 var errLiteral = errors.New(`"text" has no end`)
 
-// appendHex appends the bytes that a line of hex, "text" and repeats says, up
+// appendHex appends the bytes that a line of hex, "text" and repeats stands for, up
 // to its comment.
 func appendHex(dst []byte, line string) ([]byte, error) {
 	for i := 0; i < len(line); {

@@ -56,7 +56,7 @@ func (s Segment) IP() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return d.packet(layers.IPProtocolTCP, body)
+	return d.serializePacket(layers.IPProtocolTCP, body)
 }
 
 func (s Segment) header() *layers.TCP {

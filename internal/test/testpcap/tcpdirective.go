@@ -9,9 +9,10 @@ import (
 	"strings"
 )
 
-// tcpDirective obeys a directive that opens or closes a connection, or says how.
-func (p *parser) tcpDirective(name string, args []string) error {
-	if !p.tcp.on {
+// obeyTCPDirective obeys a directive that opens or closes a connection, or sets its initial
+// sequence numbers.
+func (p *parser) obeyTCPDirective(name string, args []string) error {
+	if !p.tcp.isOn {
 		return errors.New("belongs to @ transport tcp")
 	}
 	switch name {
@@ -21,7 +22,7 @@ func (p *parser) tcpDirective(name string, args []string) error {
 		if len(args) != 1 || !slices.Contains([]string{"handshake", "syn", "none"}, args[0]) {
 			return fmt.Errorf("%q is none of handshake, syn, none", strings.Join(args, " "))
 		}
-		return p.open(args[0])
+		return p.openConnection(args[0])
 	}
 	if len(args) != 2 || !slices.Contains([]string{"fin", "rst"}, args[0]) || !slices.Contains([]string{"client", "server"}, args[1]) {
 		return fmt.Errorf("%q is not fin or rst, then client or server", strings.Join(args, " "))
@@ -30,19 +31,18 @@ func (p *parser) tcpDirective(name string, args []string) error {
 	if args[1] == "server" {
 		from = serverSide
 	}
-	return p.close(args[0], from)
+	return p.closeConnection(args[0], from)
 }
 
-// tcpSetting obeys the directives of one argument that say how writes become
-// segments.
-func (p *parser) tcpSetting(name, arg string) (err error) {
-	if !p.tcp.on {
+// obeyTCPSetting obeys the directives of one argument about how writes become segments.
+func (p *parser) obeyTCPSetting(name, arg string) (err error) {
+	if !p.tcp.isOn {
 		return errors.New("belongs to @ transport tcp")
 	}
 	switch name {
 	case "mss":
 		var n uint64
-		n, err = number(arg, 1, maxSegment)
+		n, err = parseNumber(arg, 1, maxSegment)
 		p.tcp.mss = int(n)
 	case "acks":
 		if !slices.Contains([]string{"on", "off"}, arg) {
@@ -50,9 +50,9 @@ func (p *parser) tcpSetting(name, arg string) (err error) {
 		}
 		p.tcp.noAcks = arg == "off"
 	case "segments":
-		p.tcp.segments, err = numbers(arg)
+		p.tcp.segments, err = parseNumbers(arg)
 	case "seek":
-		p.tcp.seek, err = distance(arg)
+		p.tcp.seek, err = parseDistance(arg)
 	}
 	return err
 }
@@ -61,16 +61,16 @@ func (p *parser) setTransport(arg string) error {
 	if !slices.Contains([]string{"tcp", "udp"}, arg) {
 		return fmt.Errorf("%q is not tcp or udp", arg)
 	}
-	if p.tcp.pending() {
+	if p.tcp.isPending() {
 		return errors.New("the directives before it have no write")
 	}
-	p.tcp.on = arg == "tcp"
+	p.tcp.isOn = arg == "tcp"
 	return nil
 }
 
-// pending reports whether something was said about a write or a connection that
-// did not come.
-func (t *tcp) pending() bool { return t.isn != nil || t.segments != nil || t.seek != 0 }
+// isPending reports whether a directive about the next write or connection has not been
+// used yet.
+func (t *tcp) isPending() bool { return t.isn != nil || t.segments != nil || t.seek != 0 }
 
 // parseISN parses client=N and server=N, both.
 func (t *tcp) parseISN(args []string) error {
@@ -83,7 +83,7 @@ func (t *tcp) parseISN(args []string) error {
 		if !ok {
 			return fmt.Errorf("%q is not %s=N", args[i], name)
 		}
-		n, err := number(value, 0, math.MaxUint32)
+		n, err := parseNumber(value, 0, math.MaxUint32)
 		if err != nil {
 			return err
 		}
@@ -93,8 +93,8 @@ func (t *tcp) parseISN(args []string) error {
 	return nil
 }
 
-// distance parses -N or +N, as far as sequence numbers tell before from after.
-func distance(s string) (int64, error) {
+// parseDistance parses -N or +N, of 31 bits: sequence numbers wrap at 32.
+func parseDistance(s string) (int64, error) {
 	n, err := strconv.ParseInt(s, 10, 32)
 	if err != nil || n == 0 || s[0] != '-' && s[0] != '+' {
 		return 0, fmt.Errorf("%q is not -N or +N", s)

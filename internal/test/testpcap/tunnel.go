@@ -9,14 +9,14 @@ import (
 	"github.com/google/gopacket/layers"
 )
 
-// Tunnel is one way in around every packet: a session, a label or a tunnel.
+// Tunnel is one layer around every IP packet: a session, a label or a tunnel.
 type Tunnel struct {
 	Kind           string
 	ID             uint32
 	Client, Server netip.Addr // its ends, if it is one over IP
 }
 
-// tunnelKinds are the kinds, and what each has.
+// tunnelKinds lists the kinds, with the arguments that each has.
 var tunnelKinds = map[string]struct {
 	id   uint64 // the highest number, 0 if it has none
 	ends bool
@@ -66,7 +66,7 @@ func parseTunnel(args []string) (Tunnel, error) {
 		return t, fmt.Errorf("%s has %d arguments, want %d", t.Kind, len(rest), want)
 	}
 	if kind.id != 0 {
-		id, err := number(rest[0], 0, kind.id)
+		id, err := parseNumber(rest[0], 0, kind.id)
 		if err != nil {
 			return t, err
 		}
@@ -108,17 +108,17 @@ func (t Tunnel) wrap(typ layers.EthernetType, b []byte, toServer bool) (layers.E
 		if typ == layers.EthernetTypeIPv6 {
 			proto = layers.IPProtocolIPv6
 		}
-		return t.outer(proto, b, toServer)
+		return t.wrapIP(proto, b, toServer)
 	case "gre":
 		header = binary.BigEndian.AppendUint16([]byte{greKeyPresent >> 8, 0}, uint16(typ))
 		header = binary.BigEndian.AppendUint32(header, t.ID)
-		return t.outer(protoGRE, append(header, b...), toServer)
+		return t.wrapIP(protoGRE, append(header, b...), toServer)
 	}
-	return t.bridge(Link{Type: LinkEthernet}.ethernet(b, typ, toServer), toServer)
+	return t.wrapFrame(Link{Type: LinkEthernet}.ethernetFrame(b, typ, toServer), toServer)
 }
 
-// bridge puts a tunnel for Ethernet frames around one.
-func (t Tunnel) bridge(frame []byte, toServer bool) (layers.EthernetType, []byte, error) {
+// wrapFrame puts a tunnel for Ethernet frames around frame.
+func (t Tunnel) wrapFrame(frame []byte, toServer bool) (layers.EthernetType, []byte, error) {
 	switch t.Kind {
 	case "erspan":
 		header := binary.BigEndian.AppendUint16([]byte{greSequence >> 8, 0}, uint16(etherERSPAN))
@@ -126,18 +126,18 @@ func (t Tunnel) bridge(frame []byte, toServer bool) (layers.EthernetType, []byte
 		header = binary.BigEndian.AppendUint16(header, erspanVersion)
 		header = binary.BigEndian.AppendUint16(header, uint16(t.ID))
 		header = append(header, 0, 0, 0, 1) // port index
-		return t.outer(protoGRE, append(header, frame...), toServer)
+		return t.wrapIP(protoGRE, append(header, frame...), toServer)
 	case "vxlan":
-		return t.datagram(portVXLAN, []byte{0x08, 0, 0, 0}, frame, toServer)
+		return t.wrapUDP(portVXLAN, []byte{0x08, 0, 0, 0}, frame, toServer)
 	}
 	header := binary.BigEndian.AppendUint16([]byte{0, 0}, uint16(etherBridging))
-	return t.datagram(portGeneve, header, frame, toServer)
+	return t.wrapUDP(portGeneve, header, frame, toServer)
 }
 
-// datagram is a UDP datagram between the ends: header, network number, frame.
-func (t Tunnel) datagram(port uint16, header, frame []byte, toServer bool) (layers.EthernetType, []byte, error) {
+// wrapUDP returns a UDP datagram between the ends: header, network number, frame.
+func (t Tunnel) wrapUDP(port uint16, header, frame []byte, toServer bool) (layers.EthernetType, []byte, error) {
 	header = binary.BigEndian.AppendUint32(header, t.ID<<8)
-	d := t.between(toServer)
+	d := t.outerDatagram(toServer)
 	d.Src = netip.AddrPortFrom(d.Src.Addr(), tunnelPort)
 	d.Dst = netip.AddrPortFrom(d.Dst.Addr(), port)
 	d.Payload = append(header, frame...)
@@ -148,19 +148,19 @@ func (t Tunnel) datagram(port uint16, header, frame []byte, toServer bool) (laye
 	return etherTypeOf(packets[0]), packets[0], nil
 }
 
-// outer is an IP packet between the ends with another protocol than UDP.
-func (t Tunnel) outer(proto layers.IPProtocol, body []byte, toServer bool) (layers.EthernetType, []byte, error) {
+// wrapIP returns an IP packet between the ends, of a protocol other than UDP.
+func (t Tunnel) wrapIP(proto layers.IPProtocol, body []byte, toServer bool) (layers.EthernetType, []byte, error) {
 	if len(body) > maxUDPv4 {
 		return 0, nil, fmt.Errorf("%s around %d bytes above the limit of %d", t.Kind, len(body), maxUDPv4)
 	}
-	packet, err := t.between(toServer).packet(proto, body)
+	packet, err := t.outerDatagram(toServer).serializePacket(proto, body)
 	if err != nil {
 		return 0, nil, err
 	}
 	return etherTypeOf(packet), packet, nil
 }
 
-func (t Tunnel) between(toServer bool) Datagram {
+func (t Tunnel) outerDatagram(toServer bool) Datagram {
 	d := Datagram{Src: netip.AddrPortFrom(t.Server, 0), Dst: netip.AddrPortFrom(t.Client, 0), TTL: defaultTTL}
 	if toServer {
 		d.Src, d.Dst = d.Dst, d.Src

@@ -7,17 +7,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// CPU returns the time that a processor spent on f, which runs on one thread.
-func CPU(f func()) time.Duration {
+// MeasureCPU returns the time that a processor spent on f. f runs on one thread and starts no
+// goroutines.
+func MeasureCPU(f func()) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	before := used()
+	before := threadTime()
 	f()
-	return used() - before
+	return threadTime() - before
 }
 
-// used is what the calling thread has taken. An error leaves zero, which no limit minds.
-func used() time.Duration {
+// threadTime returns the CPU time of the calling thread so far. After an error it is zero, which
+// exceeds no limit.
+func threadTime() time.Duration {
 	var t unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t)
 	return time.Duration(t.Nano())

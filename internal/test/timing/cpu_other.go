@@ -4,8 +4,8 @@ package timing
 
 import "time"
 
-// CPU returns how long f took: this system does not count the time of a thread.
-func CPU(f func()) time.Duration {
+// MeasureCPU returns how long f took: this system does not count the time of a thread.
+func MeasureCPU(f func()) time.Duration {
 	began := time.Now()
 	f()
 	return time.Since(began)

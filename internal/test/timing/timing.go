@@ -1,6 +1,6 @@
-// Package timing holds what tests measure against limits, so that the result does not
-// depend on what else the machine has to do. CPU time is compared everywhere; time of
-// the clock only where QSNIFF_QUIET says that nothing else runs, as in make test-live
+// Package timing compares the times that tests measure with limits, so that the result
+// does not depend on what else the machine has to do. CPU time is compared everywhere; time of
+// the clock only where QSNIFF_QUIET is set because nothing else runs, as in make test-live
 // QUIET=1. The package is not part of the program and is imported by tests only.
 package timing
 
@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// Patience bounds the wait for what is certain to come: long enough for a machine that
+// Patience is how long tests wait for what is certain to come: long enough for a machine that
 // runs fifteen other programs on each processor, and an end to a test that would hang.
 const Patience = 2 * time.Minute
 
-// Limit logs how long something took by the clock, and fails t where that is more than
+// CheckLimit logs how long something took by the clock, and fails t where that is more than
 // the limit on a machine that is said to be quiet.
-func Limit(t testing.TB, what string, took, limit time.Duration) {
+func CheckLimit(t testing.TB, what string, took, limit time.Duration) {
 	t.Helper()
 	t.Logf("%s: took %v", what, took)
 	if took > limit && os.Getenv("QSNIFF_QUIET") != "" {
@@ -24,21 +24,22 @@ func Limit(t testing.TB, what string, took, limit time.Duration) {
 	}
 }
 
-// Live skips t unless make test-live runs it: live captures that take seconds by nature, in
-// which the program itself gives up what a processor is late with.
-func Live(t testing.TB) {
+// SkipUnlessLive skips t unless make test-live runs it. It is for live captures, which take
+// seconds by nature, and in which the kernel drops packets while the processor is busy
+// elsewhere.
+func SkipUnlessLive(t testing.TB) {
 	t.Helper()
 	if os.Getenv("QSNIFF_LIVE") == "" {
 		t.Skip("takes seconds, and a processor that is not late (make test-live)")
 	}
 }
 
-// Await asks every few milliseconds whether something has come about, and fails t where
-// that takes longer than Patience.
-func Await(t testing.TB, what string, come func() bool) {
+// Await calls isDone every few milliseconds until it returns true, and fails t if that
+// takes longer than Patience.
+func Await(t testing.TB, what string, isDone func() bool) {
 	t.Helper()
 	const pause = 5 * time.Millisecond
-	for end := time.Now().Add(Patience); !come(); time.Sleep(pause) {
+	for end := time.Now().Add(Patience); !isDone(); time.Sleep(pause) {
 		if time.Now().After(end) {
 			t.Fatalf("waited %v for %s", Patience, what)
 		}

@@ -8,11 +8,11 @@ import (
 // TestCPU: sleep costs none, work does.
 func TestCPU(t *testing.T) {
 	const nap = 20 * time.Millisecond
-	if took := CPU(func() { time.Sleep(nap) }); took >= nap {
+	if took := MeasureCPU(func() { time.Sleep(nap) }); took >= nap {
 		t.Errorf("CPU time of %v of sleep: %v", nap, took)
 	}
 	began, turns := time.Now(), 0
-	if took := CPU(func() {
+	if took := MeasureCPU(func() {
 		for ; time.Since(began) < nap; turns++ {
 		}
 	}); took <= 0 {
@@ -29,7 +29,7 @@ func TestLimit(t *testing.T) {
 	}{{"", 2, false}, {"1", 2, true}, {"1", 1, false}} {
 		t.Setenv("QSNIFF_QUIET", tc.quiet)
 		var x judge
-		Limit(&x, "it", tc.took, 1)
+		CheckLimit(&x, "it", tc.took, 1)
 		if x.failed != tc.fails {
 			t.Errorf("quiet %q, took %d of 1\ngot  failed %v\nwant %v", tc.quiet, tc.took, x.failed, tc.fails)
 		}

@@ -32,7 +32,7 @@ func TestQuick(t *testing.T) {
 	}
 	rows := checkTables(t, string(b))
 	p := newPlan(program, captures{})
-	for _, tool := range p.leaveOut(installed) {
+	for _, tool := range p.dropTools(installed) {
 		if !strings.Contains(string(b), "Rows with "+tool+" are left out") {
 			t.Errorf("nothing says that %s is missing", tool)
 		}
@@ -87,7 +87,7 @@ func TestLeaveOut(t *testing.T) {
 	all := newPlan("qsniff", captures{})
 	rows, commands := len(all.groups[1].rows), len(all.groups[1].commands)
 	p := newPlan("qsniff", captures{})
-	missing := p.leaveOut(func(tool string) bool { return tool != "tshark" })
+	missing := p.dropTools(func(tool string) bool { return tool != "tshark" })
 	if want := []string{"tshark"}; !slices.Equal(missing, want) {
 		t.Errorf("got  %q\nwant %q", missing, want)
 	}
@@ -187,7 +187,7 @@ func TestReadAll(t *testing.T) {
 		{"floods finds one direction", "qsniff: only requests were captured: who proves an address is not to be seen\n", true},
 		{"too few", "qsniff: 8 messages in 9 packets; left out: 1 TCP of other protocols\n", false},
 	} {
-		if got := readAll(tc.remark, 10); got != tc.want {
+		if got := hasReadAll(tc.remark, 10); got != tc.want {
 			t.Errorf("%s\ngot  %v\nwant %v", tc.name, got, tc.want)
 		}
 	}

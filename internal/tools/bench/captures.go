@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// headPart is what part of a capture tshark reads: it is slower by a hundred
-	// times, and no faster per packet over a longer one.
+	// headPart is the divisor of the part of a capture that tshark reads: it takes a
+	// hundred times as long, and no less per packet of a longer capture.
 	headPart = 10
 	// growth is how much longer the long flood is.
 	growth = 10
@@ -29,15 +29,15 @@ type capture struct {
 	packets int
 }
 
-// captures are what the plan reads, by name.
+// captures are the captures of the plan, by name.
 type captures map[string]*capture
 
-// recipe says how a capture is made.
+// recipe is how a capture is made.
 type recipe struct {
 	name    string
 	packets int
 	args    []string // of mkpcap
-	of      string   // for one that is packed: of which capture
+	source  string   // for one that is packed: of which capture
 	pack    func(io.Writer) (io.WriteCloser, error)
 }
 
@@ -49,27 +49,27 @@ func recipes(n int) []recipe {
 		{name: "flood.pcap", packets: n, args: []string{"flood"}},
 		{name: "flood-head.pcap", packets: n / headPart, args: []string{"flood"}},
 		{name: "flood-10x.pcap", packets: n * growth, args: []string{"flood"}},
-		{name: "mix.pcap.gz", packets: n, of: "mix.pcap", pack: func(w io.Writer) (io.WriteCloser, error) {
+		{name: "mix.pcap.gz", packets: n, source: "mix.pcap", pack: func(w io.Writer) (io.WriteCloser, error) {
 			return gzip.NewWriterLevel(w, gzip.BestSpeed)
 		}},
-		{name: "mix.pcap.zst", packets: n, of: "mix.pcap", pack: func(w io.Writer) (io.WriteCloser, error) {
+		{name: "mix.pcap.zst", packets: n, source: "mix.pcap", pack: func(w io.Writer) (io.WriteCloser, error) {
 			return zstd.NewWriter(w)
 		}},
 	}
 }
 
-// seed is that of all captures.
+// seed is the seed of all captures.
 const seed = 1
 
-// prepare makes the captures that are not in the cache yet. The folder is named
-// after the generator's program, so that what an older one made is not used.
+// prepare makes the captures that are not in the cache yet. The name of the folder has a
+// hash of the generator, so that captures of another version are not used.
 func prepare(o options, log io.Writer) (captures, error) {
 	tool, cleanup, err := buildGenerator()
 	if err != nil {
 		return nil, err
 	}
 	defer cleanup()
-	version, err := hash(tool)
+	version, err := hashFile(tool)
 	if err != nil {
 		return nil, err
 	}
@@ -109,8 +109,8 @@ func buildGenerator() (tool string, cleanup func(), err error) {
 	return tool, cleanup, nil
 }
 
-// hash is a short one of a file.
-func hash(path string) ([]byte, error) {
+// hashFile returns the first four bytes of the SHA-256 of a file.
+func hashFile(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -121,12 +121,12 @@ func hash(path string) ([]byte, error) {
 	return h.Sum(nil)[:4], err
 }
 
-// make writes the capture under another name first: one that was interrupted is
-// not taken for whole.
+// make writes the capture to path. It writes to another name first, so that an
+// interrupted run leaves no part of a capture at path.
 func (r *recipe) make(tool, dir, path string) error {
 	part := path + ".part"
-	if r.of != "" {
-		if err := packFile(part, filepath.Join(dir, r.of), r.pack); err != nil {
+	if r.source != "" {
+		if err := packFile(part, filepath.Join(dir, r.source), r.pack); err != nil {
 			return err
 		}
 		return os.Rename(part, path)

@@ -24,14 +24,14 @@ type command struct {
 	samples []sample // of the rounds that count
 }
 
-// sample is what one run took.
+// sample holds the measures of one run.
 type sample struct {
 	wall time.Duration
 	cpu  time.Duration // of all threads, user and system
 	peak int64         // resident memory, bytes
 }
 
-// line is the command as one would type it in the folder of the captures.
+// line returns the command as one would type it in the folder of the captures.
 func (c *command) line() string {
 	words := append([]string{c.tool}, c.before...)
 	words = append(words, c.capture.name)
@@ -42,33 +42,34 @@ func (c *command) line() string {
 func (c *command) run() (sample, error) {
 	args := append(append([]string{}, c.before...), c.capture.path)
 	cmd := exec.Command(c.program, append(args, c.after...)...)
-	var said bytes.Buffer
-	cmd.Stderr = &said
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
 	start := time.Now()
 	err := cmd.Run()
 	s := sample{wall: time.Since(start)}
 	if err != nil {
-		return s, fmt.Errorf("%s: %w\n%s", c.line(), err, said.Bytes())
+		return s, fmt.Errorf("%s: %w\n%s", c.line(), err, stderr.Bytes())
 	}
-	if c.tool == "qsniff" && !readAll(said.String(), c.capture.packets) {
-		return s, fmt.Errorf("%s: not all was read\n%s", c.line(), said.Bytes())
+	if c.tool == "qsniff" && !hasReadAll(stderr.String(), c.capture.packets) {
+		return s, fmt.Errorf("%s: not all was read\n%s", c.line(), stderr.Bytes())
 	}
 	s.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	s.peak = peakOf(cmd.ProcessState.SysUsage())
 	return s, nil
 }
 
-// oneWay is what qsniff remarks about a flood that nobody answers.
+// oneWay is the start of qsniff's remark about a flood that nobody answers.
 const oneWay = "qsniff: only requests were captured"
 
-// readAll reports whether qsniff's remark is about n packets. It makes none where
+// hasReadAll reports whether qsniff's remark is about n packets, or missing, as where
 // each packet was a message.
-func readAll(remark string, n int) bool {
+func hasReadAll(remark string, n int) bool {
 	return remark == "" || strings.HasPrefix(remark, oneWay) || strings.Contains(remark, fmt.Sprintf(" in %d packets", n))
 }
 
-// peakOf is the peak of a process's resident memory in bytes. On Linux a process
-// inherits the peak of the one that started it: see forgetPeak and floor.
+// peakOf returns the peak of a process's resident memory in bytes; 0 if usage has none.
+// On Linux a process inherits the peak of the one that started it: see resetPeak and
+// measureFloor.
 func peakOf(usage any) int64 {
 	u, ok := usage.(*syscall.Rusage)
 	switch {
@@ -80,17 +81,17 @@ func peakOf(usage any) int64 {
 	return int64(u.Maxrss) << 10
 }
 
-// forgetPeak brings this process's peak down to what it needs from now on, where
-// the system can: making captures took more.
-func forgetPeak() {
+// resetPeak makes the system measure this process's peak anew, where it can: making
+// captures took more memory than this program needs from now on.
+func resetPeak() {
 	debug.FreeOSMemory()
 	const peakOnly = "5" // proc(5), clear_refs
 	os.WriteFile("/proc/self/clear_refs", []byte(peakOnly), 0)
 }
 
-// floor is the least peak that can be measured: that of a program that does
-// nothing. It is 0 if there is none to run.
-func floor() int64 {
+// measureFloor returns the least peak that can be measured: that of a program that does
+// nothing. It returns 0 if there is none to run.
+func measureFloor() int64 {
 	cmd := exec.Command("true")
 	if cmd.Run() != nil {
 		return 0
@@ -98,7 +99,7 @@ func floor() int64 {
 	return peakOf(cmd.ProcessState.SysUsage())
 }
 
-// measure runs the group's commands in turns.
+// measure runs the group's commands in turns: each once a round.
 func (g *group) measure(rounds int, log io.Writer) error {
 	for round := range rounds + 1 {
 		fmt.Fprintf(log, "%s: round %d of %d\n", g.name, round, rounds)

@@ -7,21 +7,21 @@ import (
 	"strings"
 )
 
-// machine is where it was measured. It has no name and no user.
+// machine is the machine of the measurements, without its name and user.
 type machine struct {
 	cores     int
-	processor string // empty where the system does not tell
+	processor string // empty where the system does not have it
 	kernel    string
 	golang    string
-	load      string // of the last minute; empty where the system does not tell
+	load      string // of the last minute; empty where the system does not have it
 }
 
-// thisMachine describes the machine before anything is measured.
-func thisMachine() machine {
+// describeMachine describes the machine before anything is measured.
+func describeMachine() machine {
 	m := machine{cores: runtime.NumCPU(), golang: runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH,
 		kernel: firstLine("uname", "-srm")}
 	if b, err := os.ReadFile("/proc/cpuinfo"); err == nil {
-		m.processor = field(string(b), "model name")
+		m.processor = findField(string(b), "model name")
 	}
 	if b, err := os.ReadFile("/proc/loadavg"); err == nil {
 		m.load, _, _ = strings.Cut(string(b), " ")
@@ -29,8 +29,8 @@ func thisMachine() machine {
 	return m
 }
 
-// field returns what stands after the first "key :" in text.
-func field(text, key string) string {
+// findField returns the value after the first "key :" in text, or "".
+func findField(text, key string) string {
 	for line := range strings.Lines(text) {
 		if k, v, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(k) == key {
 			return strings.TrimSpace(v)
@@ -39,7 +39,7 @@ func field(text, key string) string {
 	return ""
 }
 
-// firstLine is the first line that a command prints, or "unknown".
+// firstLine runs a command and returns the first line that it prints, or "unknown".
 func firstLine(name string, args ...string) string {
 	out, err := exec.Command(name, args...).Output()
 	line, _, _ := strings.Cut(string(out), "\n")

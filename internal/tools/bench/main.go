@@ -1,10 +1,10 @@
 // Command bench measures qsniff beside tcpdump and tshark and writes
 // BENCHMARKS.md. Commands that are compared run in turns (A B C, A B C, ...), so
 // that a machine whose speed drifts slows all of them, and a ratio is taken
-// within each round. A tool that is not installed is left out, with its rows.
+// within each round. A tool that is not installed is skipped, with its rows.
 //
-// It says nothing about live captures. Of the stages it runs the benchmarks of
-// package pipeline, a core and no files; what each costs by itself their own tell.
+// It does not measure live captures. Of the stages inside qsniff it runs the benchmarks
+// of package pipeline alone, on one core and without files.
 package main
 
 import (
@@ -42,7 +42,7 @@ type options struct {
 // quickPackets are enough to see that everything works, and too few to quote.
 const quickPackets = 100_000
 
-func parse(args []string, log io.Writer) (options, error) {
+func parseOptions(args []string, log io.Writer) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(log)
@@ -72,24 +72,24 @@ func parse(args []string, log io.Writer) (options, error) {
 }
 
 func run(args []string, log io.Writer) error {
-	o, err := parse(args, log)
+	o, err := parseOptions(args, log)
 	if err != nil {
 		return err
 	}
-	here := thisMachine()
+	here := describeMachine()
 	captures, err := prepare(o, log)
 	if err != nil {
 		return err
 	}
 	p := newPlan(o.qsniff, captures)
-	missing := p.leaveOut(func(tool string) bool {
+	missing := p.dropTools(func(tool string) bool {
 		_, err := exec.LookPath(tool)
 		return err == nil
 	})
 	for _, tool := range missing {
 		fmt.Fprintf(log, "left out: %s is not installed\n", tool)
 	}
-	forgetPeak()
+	resetPeak()
 	for i := range p.groups {
 		if err := p.groups[i].measure(o.rounds, log); err != nil {
 			return err
@@ -100,6 +100,6 @@ func run(args []string, log io.Writer) error {
 	if err != nil {
 		return err
 	}
-	r := result{options: o, date: time.Now(), machine: here, plan: p, missing: missing, stages: stages, floor: floor()}
-	return os.WriteFile(o.out, r.append(nil), 0o644)
+	r := result{options: o, date: time.Now(), machine: here, plan: p, missing: missing, stages: stages, floor: measureFloor()}
+	return os.WriteFile(o.out, r.appendReport(nil), 0o644)
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// result is all that BENCHMARKS.md says.
+// result is the content of BENCHMARKS.md.
 type result struct {
 	options
 	date    time.Time
@@ -16,11 +16,11 @@ type result struct {
 	plan    *plan
 	missing []string // tools
 	stages  []stage
-	floor   int64 // see floor
+	floor   int64 // see measureFloor
 }
 
-// append appends the file.
-func (r *result) append(b []byte) []byte {
+// appendReport appends the file.
+func (r *result) appendReport(b []byte) []byte {
 	b = append(b, "# Benchmarks\n\nWritten by `make bench`. Ratios hold on other machines better than times do; they stand first.\n"...)
 	if r.quick {
 		b = append(b, "\n**A quick run, over few packets and once: it shows that the program works, not how fast qsniff is.**\n"...)
@@ -33,23 +33,23 @@ func (r *result) append(b []byte) []byte {
 	return r.appendRepeat(b)
 }
 
-// cells appends a row of a table.
-func cells(b []byte, words ...string) []byte {
+// appendRow appends a row of a table.
+func appendRow(b []byte, words ...string) []byte {
 	return append(append(append(b, "| "...), strings.Join(words, " | ")...), " |\n"...)
 }
 
 func (r *result) appendRatios(b []byte) []byte {
 	b = append(b, "\n## Ratios\n\n"...)
-	b = cells(b, "what", "median", "min..max", "bar", "")
-	b = cells(b, "---", "---:", "---:", "---:", "---")
+	b = appendRow(b, "what", "median", "min..max", "bar", "")
+	b = appendRow(b, "---", "---:", "---:", "---:", "---")
 	for _, g := range r.plan.groups {
 		for _, x := range g.rows {
 			s := spreadOf(r.rounds, x.value)
-			b = cells(b, x.what, number(s.median)+x.unit, number(s.min)+".."+number(s.max), x.bar.String()+x.barUnit(), x.bar.verdict(s.median))
+			b = appendRow(b, x.what, formatNumber(s.median)+x.unit, formatNumber(s.min)+".."+formatNumber(s.max), x.bar.String()+x.barUnit(), x.bar.verdict(s.median))
 		}
 	}
 	for _, s := range r.stages {
-		b = cells(b, "allocations per packet, `"+s.name+"`", strconv.FormatFloat(s.allocations, 'f', -1, 64), "", "0", bar{atMost, 0}.verdict(s.allocations))
+		b = appendRow(b, "allocations per packet, `"+s.name+"`", strconv.FormatFloat(s.allocations, 'f', -1, 64), "", "0", bar{atMost, 0}.verdict(s.allocations))
 	}
 	for _, tool := range r.missing {
 		b = append(b, "\nRows with "+tool+" are left out: it is not installed.\n"...)
@@ -85,8 +85,8 @@ func (b bar) verdict(v float64) string {
 	return "**missed**"
 }
 
-// number writes three digits, or all before the point.
-func number(v float64) string {
+// formatNumber writes v with three digits, or with all before the point.
+func formatNumber(v float64) string {
 	switch {
 	case v >= 100:
 		return strconv.FormatFloat(v, 'f', 0, 64)
@@ -98,16 +98,16 @@ func number(v float64) string {
 
 func (r *result) appendTimes(b []byte) []byte {
 	b = append(b, "\n## Times and memory\n\nCommands of one group ran in turns.\n\n"...)
-	b = cells(b, "group", "command", "packets", "wall s", "min..max", "packets/s", "CPU s", "peak MiB")
-	b = cells(b, "---", "---", "---:", "---:", "---:", "---:", "---:", "---:")
+	b = appendRow(b, "group", "command", "packets", "wall s", "min..max", "packets/s", "CPU s", "peak MiB")
+	b = appendRow(b, "---", "---", "---:", "---:", "---:", "---:", "---:", "---:")
 	for _, g := range r.plan.groups {
 		for _, c := range g.commands {
 			wall := spreadOf(r.rounds, func(round int) float64 { return seconds(c, round) })
 			rate := spreadOf(r.rounds, func(round int) float64 { return perSecond(c, round) })
 			cpu := spreadOf(r.rounds, func(round int) float64 { return c.samples[round].cpu.Seconds() })
 			mem := spreadOf(r.rounds, func(round int) float64 { return peak(c, round) })
-			b = cells(b, g.name, "`"+c.line()+"`", strconv.Itoa(c.capture.packets), number(wall.median),
-				number(wall.min)+".."+number(wall.max), number(rate.median), number(cpu.median), number(mem.median))
+			b = appendRow(b, g.name, "`"+c.line()+"`", strconv.Itoa(c.capture.packets), formatNumber(wall.median),
+				formatNumber(wall.min)+".."+formatNumber(wall.max), formatNumber(rate.median), formatNumber(cpu.median), formatNumber(mem.median))
 		}
 	}
 	return b
@@ -115,10 +115,10 @@ func (r *result) appendTimes(b []byte) []byte {
 
 func (r *result) appendStages(b []byte) []byte {
 	b = append(b, "\n## One core, no files\n\n"...)
-	b = cells(b, "benchmark of package pipeline", "ns per packet", "allocations per packet")
-	b = cells(b, "---", "---:", "---:")
+	b = appendRow(b, "benchmark of package pipeline", "ns per packet", "allocations per packet")
+	b = appendRow(b, "---", "---:", "---:")
 	for _, s := range r.stages {
-		b = cells(b, "`"+s.name+"`", number(s.nanos), strconv.FormatFloat(s.allocations, 'f', -1, 64))
+		b = appendRow(b, "`"+s.name+"`", formatNumber(s.nanos), strconv.FormatFloat(s.allocations, 'f', -1, 64))
 	}
 	return b
 }
@@ -143,7 +143,7 @@ func (r *result) appendMeanings(b []byte) []byte {
 	}
 	b = append(b, "- **allocations**: `go test -benchmem` over the captures of this repository, damaged ones too; "+
 		"the number is rounded down. Tests assert that there are none at all in the steady state.\n"...)
-	return fmt.Appendf(b, howMeasured, number(float64(r.floor)/mebi))
+	return fmt.Appendf(b, howMeasured, formatNumber(float64(r.floor)/mebi))
 }
 
 func (r *result) appendMachine(b []byte) []byte {

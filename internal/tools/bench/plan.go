@@ -5,7 +5,7 @@ import "slices"
 // plan is what is measured, in the order of BENCHMARKS.md.
 type plan struct{ groups []group }
 
-// group is commands that run in turns, and what they are compared by.
+// group is commands that run in turns, and the rows that compare them.
 type group struct {
 	name     string
 	about    string // what its rows mean
@@ -22,7 +22,7 @@ type row struct {
 	bar   bar
 }
 
-// bar is what a row is to reach: at least or at most limit. none has no limit.
+// bar is the limit that the value of a row has to keep. With none it has no limit.
 type bar struct {
 	kind  barKind
 	limit float64
@@ -41,7 +41,7 @@ func (b bar) met(v float64) bool {
 	return b.kind == atLeast && v >= b.limit || b.kind == atMost && v <= b.limit
 }
 
-// Measures of a command's run.
+// measure returns a figure of a command's run.
 type measure func(c *command, round int) float64
 
 func perSecond(c *command, round int) float64 {
@@ -168,19 +168,19 @@ func formGroup(plain, gz, zst *command) group {
 		}}
 }
 
-// leaveOut drops the commands of tools that are not there, with the rows that need
+// dropTools drops the commands of tools that are not installed, with the rows that need
 // them, and returns the names of those tools.
-func (p *plan) leaveOut(there func(tool string) bool) (missing []string) {
+func (p *plan) dropTools(isInstalled func(tool string) bool) (missing []string) {
 	for _, tool := range []string{"tcpdump", "tshark"} {
-		if !there(tool) {
+		if !isInstalled(tool) {
 			missing = append(missing, tool)
 		}
 	}
-	gone := func(c *command) bool { return slices.Contains(missing, c.tool) }
+	isMissing := func(c *command) bool { return slices.Contains(missing, c.tool) }
 	for i := range p.groups {
 		g := &p.groups[i]
-		g.rows = slices.DeleteFunc(g.rows, func(r row) bool { return slices.ContainsFunc(r.needs, gone) })
-		g.commands = slices.DeleteFunc(g.commands, gone)
+		g.rows = slices.DeleteFunc(g.rows, func(r row) bool { return slices.ContainsFunc(r.needs, isMissing) })
+		g.commands = slices.DeleteFunc(g.commands, isMissing)
 	}
 	return missing
 }

@@ -16,7 +16,7 @@ type stage struct {
 	allocations float64
 }
 
-// measureStages runs the benchmarks of the partitions, which use one core.
+// measureStages runs the benchmarks of package pipeline that use one core.
 func measureStages(quick bool) ([]stage, error) {
 	args := []string{"test", "-run", "^$", "-bench", "^Benchmark(Decode|JSON)$", "-benchmem"}
 	if quick {

@@ -16,25 +16,25 @@ func countersPage() []byte {
 		if g.Object() != "" {
 			fmt.Fprintf(&b, "Members of %s.\n\n", code(g.Object()))
 		}
-		if !g.Printed() {
-			heading(&b, "counter", "meaning")
+		if !g.IsPrinted() {
+			writeHead(&b, "counter", "meaning")
 		} else {
-			heading(&b, "counter", "in JSON", "meaning")
+			writeHead(&b, "counter", "in JSON", "meaning")
 		}
 		for _, e := range counters.Of(g) {
-			fmt.Fprintf(&b, "| %s | %s%s |\n", code(e.Name), whenIn(&e), cell(e.Doc))
+			fmt.Fprintf(&b, "| %s | %s%s |\n", code(e.Name), presenceCell(&e), escapeCell(e.Doc))
 		}
 	}
 	return b.Bytes()
 }
 
-// whenIn is the cell that says when the JSON of stats has a counter; nothing where it
-// never does.
-func whenIn(e *counters.Entry) string {
+// presenceCell returns the cell for when the JSON of stats has a counter; "" where it
+// never has it, and the table no such column.
+func presenceCell(e *counters.Entry) string {
 	switch {
-	case !e.Printed():
+	case !e.IsPrinted():
 		return ""
-	case e.Always:
+	case e.IsAlwaysInJSON:
 		return "always | "
 	}
 	return "unless 0 | "

@@ -1,9 +1,9 @@
 // Package docgen makes the files of the manual from the program: man pages and a
 // reference from the tree of commands, a page for each protocol from its
-// definitions and its package comment, the limits from the comments of their
-// constants. It is called by a test, which compares them with what is there, and
+// definitions and its package comment, the rows of the protocols in README.md, the limits from the comments of their
+// constants. A test calls it and compares its files with those of the repository; it
 // is not linked into qsniff. Cobra's own generator is not used, because it brings
-// a Markdown parser and does not know groups of flags.
+// a Markdown parser and has no groups of flags.
 package docgen
 
 import (
@@ -14,7 +14,7 @@ import (
 	"qsniff/finding"
 )
 
-// Input is what the manual is made from.
+// Input is the source of the manual.
 type Input struct {
 	Module    string // path of the module's folder
 	Root      *cobra.Command
@@ -37,23 +37,26 @@ func Files(in Input) (map[string][]byte, error) {
 		return nil, err
 	}
 	files := map[string][]byte{
-		"docs/README.md":            index(&in),
-		"docs/commands.md":          commands(&in),
+		"docs/README.md":            indexPage(&in),
+		"docs/commands.md":          commandsPage(&in),
 		"docs/counters.md":          countersPage(),
-		"docs/fields.md":            fields(&in),
-		"docs/findings.md":          findings(in.Codes),
+		"docs/fields.md":            fieldsPage(&in),
+		"docs/findings.md":          findingsPage(in.Codes),
 		"docs/limits.md":            limitsPage(limits),
 		"render/manual/limits.json": limitsData(limits),
 	}
+	if files["README.md"], err = withProtocolRows(in.Module, in.Registry); err != nil {
+		return nil, err
+	}
 	for _, p := range in.Protocols {
-		page, err := protocol(&in, p)
+		page, err := protocolPage(&in, p)
 		if err != nil {
 			return nil, err
 		}
 		files["docs/"+p.Proto().Name+".md"] = page
 	}
 	for _, cmd := range documented(in.Root) {
-		files["man/"+dashed(cmd)+".1"] = man(&in, cmd)
+		files["man/"+dashed(cmd)+".1"] = manPage(&in, cmd)
 	}
 	return files, nil
 }

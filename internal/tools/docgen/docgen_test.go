@@ -81,10 +81,10 @@ toy ball \-n 2 a.txt   \eo/
 .SH SEE ALSO
 \fBtoy\fR(1)
 `
-	if diff := cmp.Diff(root, string(man(in, in.Root))); diff != "" {
+	if diff := cmp.Diff(root, string(manPage(in, in.Root))); diff != "" {
 		t.Errorf("want -, got +\n%s", diff)
 	}
-	if diff := cmp.Diff(ball, string(man(in, in.Root.Commands()[0]))); diff != "" {
+	if diff := cmp.Diff(ball, string(manPage(in, in.Root.Commands()[0]))); diff != "" {
 		t.Errorf("want -, got +\n%s", diff)
 	}
 }
@@ -98,7 +98,7 @@ func TestManIsFormatted(t *testing.T) {
 	in := toy()
 	for _, cmd := range documented(in.Root) {
 		c := exec.Command(groff, "-man", "-Tutf8", "-ww", "-z")
-		c.Stdin = strings.NewReader(string(man(in, cmd)))
+		c.Stdin = strings.NewReader(string(manPage(in, cmd)))
 		if out, err := c.CombinedOutput(); err != nil || len(out) > 0 {
 			t.Errorf("%s: %v %s", cmd.Name(), err, out)
 		}
@@ -106,7 +106,7 @@ func TestManIsFormatted(t *testing.T) {
 }
 
 func TestCommands(t *testing.T) {
-	page := string(commands(toy()))
+	page := string(commandsPage(toy()))
 	for _, want := range []string{
 		"- [toy ball](#toy-ball): throw a ball\n",
 		"\n## toy ball\n\n    toy ball FILE|- [flags]\n\nball throws.\n",
@@ -129,7 +129,7 @@ func TestRanges(t *testing.T) {
 		{[]uint16{3, 1, 2, 9}, "1 to 3, 9"},
 		{[]uint16{65535, 65534}, "65534 to 65535"},
 	} {
-		if got := ranges(tc.in); got != tc.want {
+		if got := formatRanges(tc.in); got != tc.want {
 			t.Errorf("%v:\ngot  %s\nwant %s", tc.in, got, tc.want)
 		}
 	}

@@ -37,7 +37,7 @@ func Limits(module string) ([]manual.Limit, error) {
 		case d.Name() != "limits.go":
 			return nil
 		}
-		ls, err := r.limits(filepath.ToSlash(filepath.Dir(rel)))
+		ls, err := r.readLimits(filepath.ToSlash(filepath.Dir(rel)))
 		all = append(all, ls...)
 		return err
 	})
@@ -56,7 +56,7 @@ type reader struct {
 func (r *reader) Import(name string) (*types.Package, error) {
 	if dir, ours := strings.CutPrefix(name, "qsniff/"); ours {
 		if r.seen[dir] == nil {
-			if _, err := r.check(dir); err != nil {
+			if _, err := r.checkPackage(dir); err != nil {
 				return nil, err
 			}
 		}
@@ -68,9 +68,9 @@ func (r *reader) Import(name string) (*types.Package, error) {
 	return nil, errors.New("no constant of it is a limit")
 }
 
-// check reads the package in a folder of the module, without the bodies of its
-// functions. What it takes from other modules stays unknown.
-func (r *reader) check(dir string) ([]*ast.File, error) {
+// checkPackage reads the package in a folder of the module, without the bodies of its
+// functions. Imports from other modules stay unresolved.
+func (r *reader) checkPackage(dir string) ([]*ast.File, error) {
 	at := filepath.Join(r.module, filepath.FromSlash(dir))
 	pkg, err := build.ImportDir(at, 0)
 	if err != nil {
@@ -90,8 +90,8 @@ func (r *reader) check(dir string) ([]*ast.File, error) {
 	return files, nil
 }
 
-func (r *reader) limits(dir string) ([]manual.Limit, error) {
-	files, err := r.check(dir)
+func (r *reader) readLimits(dir string) ([]manual.Limit, error) {
+	files, err := r.checkPackage(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func (r *reader) limits(dir string) ([]manual.Limit, error) {
 		}
 		for _, decl := range f.Decls {
 			if g, ok := decl.(*ast.GenDecl); ok && g.Tok == token.CONST {
-				ls, err := r.group(dir, g)
+				ls, err := r.readGroup(dir, g)
 				if err != nil {
 					return nil, err
 				}
@@ -113,9 +113,10 @@ func (r *reader) limits(dir string) ([]manual.Limit, error) {
 	return all, nil
 }
 
-// group reads one const declaration. A constant without a comment shares the one
-// above it, or that of the declaration, and refers to who has it.
-func (r *reader) group(dir string, g *ast.GenDecl) ([]manual.Limit, error) {
+// readGroup reads one const declaration. A constant without a comment shares the comment
+// of the one above it, or that of the declaration: its reason refers to the first
+// constant that has it.
+func (r *reader) readGroup(dir string, g *ast.GenDecl) ([]manual.Limit, error) {
 	var all []manual.Limit
 	why := g.Doc.Text()
 	for _, s := range g.Specs {
@@ -132,7 +133,7 @@ func (r *reader) group(dir string, g *ast.GenDecl) ([]manual.Limit, error) {
 				return nil, fmt.Errorf("%s: the value of %s is not known", r.fset.Position(name.Pos()), name.Name)
 			}
 			l := manual.Limit{Package: dir, Name: name.Name, Number: json.Number(c.Val().ExactString()), Why: strings.Join(strings.Fields(why), " ")}
-			l.Value = spell(c, spec.Values[i])
+			l.Value = formatValue(c, spec.Values[i])
 			all = append(all, l)
 			if !strings.HasPrefix(why, "see ") {
 				why = "see " + name.Name
@@ -142,9 +143,9 @@ func (r *reader) group(dir string, g *ast.GenDecl) ([]manual.Limit, error) {
 	return all, nil
 }
 
-// spell writes a value as its declaration means it: what is made from time.Second
-// is a duration, what is shifted by whole kilobytes a number of bytes.
-func spell(c *types.Const, expr ast.Expr) string {
+// formatValue writes a value in the unit of its declaration: one made from package time
+// is a duration, one shifted by 10, 20 or 30 bits a number of bytes.
+func formatValue(c *types.Const, expr ast.Expr) string {
 	n, exact := constant.Int64Val(c.Val())
 	text := types.ExprString(expr)
 	if strings.Contains(text, "time.") {
@@ -175,9 +176,9 @@ func limitsPage(ls []manual.Limit) []byte {
 		if l.Package != pkg {
 			pkg = l.Package
 			fmt.Fprintf(&b, "\n## %s\n\n", pkg)
-			heading(&b, "limit", "value", "reason")
+			writeHead(&b, "limit", "value", "reason")
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", code(l.Name), l.Value, cell(l.Why))
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", code(l.Name), l.Value, escapeCell(l.Why))
 	}
 	return b.Bytes()
 }

@@ -9,62 +9,62 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// dashed is the name of a command's man page: qsniff-read.
+// dashed returns the name of a command's man page: qsniff-read.
 func dashed(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }
 
-// man makes a man page in man(7) macros. It has no date and no version, so that it
+// manPage returns a man page in man(7) macros. It has no date and no version, so that it
 // changes when the command does.
-func man(in *Input, cmd *cobra.Command) []byte {
+func manPage(in *Input, cmd *cobra.Command) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, ".\\\" Written by make docs from the program itself.\n")
 	fmt.Fprintf(&b, ".TH %s 1 \"\" qsniff \"qsniff manual\"\n", strings.ToUpper(dashed(cmd)))
-	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", roff(dashed(cmd)), roff(cmd.Short))
-	fmt.Fprintf(&b, ".SH SYNOPSIS\n.B %s\n", roff(cmd.UseLine()))
+	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", escapeRoff(dashed(cmd)), escapeRoff(cmd.Short))
+	fmt.Fprintf(&b, ".SH SYNOPSIS\n.B %s\n", escapeRoff(cmd.UseLine()))
 	if cmd.HasAvailableSubCommands() {
-		fmt.Fprintf(&b, ".br\n.B %s\n", roff(cmd.CommandPath()+" COMMAND [flags] ..."))
+		fmt.Fprintf(&b, ".br\n.B %s\n", escapeRoff(cmd.CommandPath()+" COMMAND [flags] ..."))
 	}
 	b.WriteString(".SH DESCRIPTION\n")
-	manProse(&b, cmd.Long)
-	manCommands(&b, cmd)
+	writeManProse(&b, cmd.Long)
+	writeManCommands(&b, cmd)
 	for _, g := range in.Flags(cmd) {
 		fmt.Fprintf(&b, ".SH %s\n", strings.ToUpper(g.Title))
-		g.Flags.VisitAll(func(f *pflag.Flag) { manFlag(&b, f) })
+		g.Flags.VisitAll(func(f *pflag.Flag) { writeManFlag(&b, f) })
 	}
 	if cmd.HasExample() {
 		b.WriteString(".SH EXAMPLES\n.nf\n")
 		for line := range strings.Lines(cmd.Example) {
-			b.WriteString(roffLine(strings.TrimRight(strings.TrimPrefix(line, "  "), "\n")))
+			b.WriteString(escapeRoffLine(strings.TrimRight(strings.TrimPrefix(line, "  "), "\n")))
 		}
 		b.WriteString(".fi\n")
 	}
-	manSeeAlso(&b, cmd)
+	writeManSeeAlso(&b, cmd)
 	return b.Bytes()
 }
 
-func manCommands(b *bytes.Buffer, cmd *cobra.Command) {
+func writeManCommands(b *bytes.Buffer, cmd *cobra.Command) {
 	for _, g := range cmd.Groups() {
 		fmt.Fprintf(b, ".SH %s\n", strings.ToUpper(g.Title))
 		for _, sub := range cmd.Commands() {
 			if sub.GroupID == g.ID && sub.IsAvailableCommand() {
-				fmt.Fprintf(b, ".TP\n.B %s\n%s", roff(sub.Name()), roffLine(sub.Short))
+				fmt.Fprintf(b, ".TP\n.B %s\n%s", escapeRoff(sub.Name()), escapeRoffLine(sub.Short))
 			}
 		}
 	}
 }
 
-func manFlag(b *bytes.Buffer, f *pflag.Flag) {
-	name := "\\fB" + roff("--"+f.Name) + "\\fR"
+func writeManFlag(b *bytes.Buffer, f *pflag.Flag) {
+	name := "\\fB" + escapeRoff("--"+f.Name) + "\\fR"
 	if f.Shorthand != "" {
-		name = "\\fB" + roff("-"+f.Shorthand) + "\\fR, " + name
+		name = "\\fB" + escapeRoff("-"+f.Shorthand) + "\\fR, " + name
 	}
 	value, doc := pflag.UnquoteUsage(f)
 	if value != "" {
-		name += " \\fI" + roff(value) + "\\fR"
+		name += " \\fI" + escapeRoff(value) + "\\fR"
 	}
-	fmt.Fprintf(b, ".TP\n%s\n%s", name, roffLine(doc+defaultOf(f)))
+	fmt.Fprintf(b, ".TP\n%s\n%s", name, escapeRoffLine(doc+defaultOf(f)))
 }
 
-// defaultOf says what a flag is when it is left out, unless that is nothing.
+// defaultOf returns the default of a flag, in brackets, unless it is empty or zero.
 func defaultOf(f *pflag.Flag) string {
 	switch f.DefValue {
 	case "", "0", "0s", "false", "[]":
@@ -73,18 +73,18 @@ func defaultOf(f *pflag.Flag) string {
 	return " (default " + f.DefValue + ")"
 }
 
-func manSeeAlso(b *bytes.Buffer, cmd *cobra.Command) {
+func writeManSeeAlso(b *bytes.Buffer, cmd *cobra.Command) {
 	var names []string
 	for _, other := range documented(cmd.Root()) {
 		if other != cmd {
-			names = append(names, "\\fB"+roff(dashed(other))+"\\fR(1)")
+			names = append(names, "\\fB"+escapeRoff(dashed(other))+"\\fR(1)")
 		}
 	}
 	fmt.Fprintf(b, ".SH SEE ALSO\n%s\n", strings.Join(names, ", "))
 }
 
-// manProse writes paragraphs; lines that are indented stay as they are.
-func manProse(b *bytes.Buffer, text string) {
+// writeManProse writes paragraphs; those that are indented are not filled.
+func writeManProse(b *bytes.Buffer, text string) {
 	for i, para := range strings.Split(strings.TrimSpace(text), "\n\n") {
 		if i > 0 {
 			b.WriteString(".PP\n")
@@ -94,7 +94,7 @@ func manProse(b *bytes.Buffer, text string) {
 			b.WriteString(".nf\n")
 		}
 		for _, line := range strings.Split(para, "\n") {
-			b.WriteString(roffLine(line))
+			b.WriteString(escapeRoffLine(line))
 		}
 		if asIs {
 			b.WriteString(".fi\n")
@@ -102,15 +102,15 @@ func manProse(b *bytes.Buffer, text string) {
 	}
 }
 
-// roffEscapes are what troff would read as something else. A plain minus becomes
-// a hyphen, which nobody can paste into a shell; a quote is curled likewise.
+// roffEscapes escapes the characters that troff would not print as they are. It turns a
+// plain minus into a hyphen and curls quotes, and neither can be pasted into a shell.
 var roffEscapes = strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`)
 
-func roff(text string) string { return roffEscapes.Replace(text) }
+func escapeRoff(text string) string { return roffEscapes.Replace(text) }
 
-// roffLine is one line of text that no request is taken out of.
-func roffLine(text string) string {
-	text = roff(text)
+// escapeRoffLine returns one line of text. A point at its start is no request.
+func escapeRoffLine(text string) string {
+	text = escapeRoff(text)
 	if strings.HasPrefix(text, ".") {
 		text = `\&` + text
 	}

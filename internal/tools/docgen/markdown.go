@@ -11,22 +11,22 @@ import (
 	"qsniff/render/manual"
 )
 
-// notice stands at the top of every page.
+// notice follows the heading of every page.
 const notice = "<!-- Written by make docs from the program itself: change the sources, not this file. -->\n\n"
 
-// cell makes text fit a cell of a table.
-func cell(text string) string {
+// escapeCell escapes text for a cell of a table.
+func escapeCell(text string) string {
 	return strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;", "*", `\*`, "_", `\_`).Replace(text)
 }
 
 func code(text string) string { return "`" + text + "`" }
 
-// heading writes the head of a table.
-func heading(b *bytes.Buffer, columns ...string) {
+// writeHead writes the head of a table.
+func writeHead(b *bytes.Buffer, columns ...string) {
 	fmt.Fprintf(b, "| %s |\n|%s\n", strings.Join(columns, " | "), strings.Repeat("---|", len(columns)))
 }
 
-func commands(in *Input) []byte {
+func commandsPage(in *Input) []byte {
 	var b bytes.Buffer
 	b.WriteString("# Commands\n\n" + notice)
 	for _, cmd := range documented(in.Root) {
@@ -36,11 +36,11 @@ func commands(in *Input) []byte {
 		fmt.Fprintf(&b, "\n## %s\n\n", cmd.CommandPath())
 		fmt.Fprintf(&b, "    %s\n", cmd.UseLine())
 		for _, para := range strings.Split(strings.TrimSpace(cmd.Long), "\n\n") {
-			fmt.Fprintf(&b, "\n%s\n", prose(para))
+			fmt.Fprintf(&b, "\n%s\n", escapeProse(para))
 		}
 		for _, g := range in.Flags(cmd) {
 			fmt.Fprintf(&b, "\n%s:\n\n", g.Title)
-			heading(&b, "flag", "meaning")
+			writeHead(&b, "flag", "meaning")
 			g.Flags.VisitAll(func(f *pflag.Flag) {
 				value, doc := pflag.UnquoteUsage(f)
 				name := strings.TrimSpace("--" + f.Name + " " + value)
@@ -48,7 +48,7 @@ func commands(in *Input) []byte {
 					name = "-" + f.Shorthand + ", " + name
 				}
 				// A bar ends the cell of a table even between backquotes.
-				fmt.Fprintf(&b, "| %s | %s |\n", code(strings.ReplaceAll(name, "|", `\|`)), cell(doc+defaultOf(f)))
+				fmt.Fprintf(&b, "| %s | %s |\n", code(strings.ReplaceAll(name, "|", `\|`)), escapeCell(doc+defaultOf(f)))
 			})
 		}
 		if cmd.HasExample() {
@@ -62,54 +62,54 @@ func commands(in *Input) []byte {
 	return b.Bytes()
 }
 
-// prose escapes a paragraph of a help text; what is indented there is code here.
-func prose(para string) string {
+// escapeProse escapes a paragraph of a help text. One that is indented becomes code.
+func escapeProse(para string) string {
 	if strings.HasPrefix(para, " ") {
 		return "  " + strings.ReplaceAll(para, "\n", "\n  ")
 	}
 	return strings.NewReplacer("<", "&lt;", ">", "&gt;", "*", `\*`, "_", `\_`).Replace(para)
 }
 
-func fields(in *Input) []byte {
+func fieldsPage(in *Input) []byte {
 	var b bytes.Buffer
 	b.WriteString("# Fields that all messages have\n\n" + notice)
 	b.WriteString("The fields of each protocol are on its own page. `qsniff fields` lists all of them.\n")
 	for _, s := range manual.Fields(in.Registry)[:2] {
-		fmt.Fprintf(&b, "\n## %s\n\n%s.\n\n", capital(s.Name), capital(s.Doc))
-		fieldTable(&b, s.Rows)
+		fmt.Fprintf(&b, "\n## %s\n\n%s.\n\n", capitalize(s.Name), capitalize(s.Doc))
+		writeFieldTable(&b, s.Rows)
 	}
 	return b.Bytes()
 }
 
-func fieldTable(b *bytes.Buffer, fs []manual.Field) {
-	heading(b, "field", "type", "meaning")
+func writeFieldTable(b *bytes.Buffer, fs []manual.Field) {
+	writeHead(b, "field", "type", "meaning")
 	for _, f := range fs {
-		fmt.Fprintf(b, "| %s | %s | %s |\n", code(f.Name), f.Kind, cell(f.Meaning()))
+		fmt.Fprintf(b, "| %s | %s | %s |\n", code(f.Name), f.Kind, escapeCell(f.Meaning()))
 	}
 }
 
-func findings(codes []*finding.Code) []byte {
+func findingsPage(codes []*finding.Code) []byte {
 	var b bytes.Buffer
 	b.WriteString("# Findings\n\n" + notice)
 	b.WriteString("What `qsniff explain ID` tells. Ids are stable: none is renamed or used again.\n")
-	findingList(&b, manual.Findings(codes))
+	writeFindings(&b, manual.Findings(codes))
 	return b.Bytes()
 }
 
-func findingList(b *bytes.Buffer, fs []manual.Finding) {
+func writeFindings(b *bytes.Buffer, fs []manual.Finding) {
 	for _, f := range fs {
-		fmt.Fprintf(b, "\n### %s\n\n%s, fault: %s. %s\n\n", f.ID, capital(f.Severity), f.Fault, cell(f.Seen))
-		fmt.Fprintf(b, "- Means: %s\n- Do: %s\n", cell(f.Means), cell(f.Do))
+		fmt.Fprintf(b, "\n### %s\n\n%s, fault: %s. %s\n\n", f.ID, capitalize(f.Severity), f.Fault, escapeCell(f.Seen))
+		fmt.Fprintf(b, "- Means: %s\n- Do: %s\n", escapeCell(f.Means), escapeCell(f.Do))
 		switch {
 		case strings.HasPrefix(f.Reference, "https://"):
 			fmt.Fprintf(b, "- See: <%s>\n", f.Reference)
 		case f.Reference != "":
-			fmt.Fprintf(b, "- See: %s\n", cell(f.Reference))
+			fmt.Fprintf(b, "- See: %s\n", escapeCell(f.Reference))
 		}
 	}
 }
 
-func index(in *Input) []byte {
+func indexPage(in *Input) []byte {
 	var b bytes.Buffer
 	b.WriteString("# qsniff's manual\n\n" + notice)
 	b.WriteString("- [Commands](commands.md): flags and examples; `man qsniff` once installed\n")
@@ -123,9 +123,9 @@ func index(in *Input) []byte {
 	b.WriteString("- [Stories](stories.md): reported cases, what to look at, and what to do\n\n")
 	b.WriteString("The protocols, with the drawing of every message, all fields and all findings:\n\n")
 	for _, p := range in.Registry.Protos() {
-		fmt.Fprintf(&b, "- [%s](%s.md): %s\n", p.Name, p.Name, cell(p.Doc))
+		fmt.Fprintf(&b, "- [%s](%s.md): %s\n", p.Name, p.Name, escapeCell(p.Doc))
 	}
 	return b.Bytes()
 }
 
-func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+func capitalize(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -17,44 +17,44 @@ import (
 	"qsniff/render/manual"
 )
 
-// protocol makes the page of one protocol.
-func protocol(in *Input, d dissect.Protocol) ([]byte, error) {
+// protocolPage returns the page of one protocol.
+func protocolPage(in *Input, d dissect.Protocol) ([]byte, error) {
 	p := d.Proto()
 	text, err := packageDoc(in.Module, d)
 	if err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "# %s: %s\n\n%s", p.Name, cell(p.Doc), notice)
+	fmt.Fprintf(&b, "# %s: %s\n\n%s", p.Name, escapeCell(p.Doc), notice)
 	b.WriteString(text)
 	if len(p.Ports) > 0 {
-		fmt.Fprintf(&b, "\n## Ports\n\nUsually met on %s; messages are recognised on every port.\n", ranges(p.Ports))
+		fmt.Fprintf(&b, "\n## Ports\n\nUsually met on %s; messages are recognised on every port.\n", formatRanges(p.Ports))
 	}
 	b.WriteString("\n## Messages\n\n")
-	heading(&b, "message", "direction", "meaning")
+	writeHead(&b, "message", "direction", "meaning")
 	for _, s := range manual.Messages(in.Registry) {
 		if s.Name != p.Name {
 			continue
 		}
 		for _, m := range s.Rows {
-			fmt.Fprintf(&b, "| %s | %s | %s |\n", code(m.Name), m.Direction, cell(m.Doc))
+			fmt.Fprintf(&b, "| %s | %s | %s |\n", code(m.Name), m.Direction, escapeCell(m.Doc))
 		}
 	}
 	b.WriteString("\n## Fields\n\nThe last part of a name is the key in JSON; framing is in the tree and in `--layout` only.\n\n")
 	for _, s := range manual.Fields(in.Registry) {
 		if s.Name == p.Name {
-			fieldTable(&b, s.Rows)
+			writeFieldTable(&b, s.Rows)
 		}
 	}
 	if len(p.Codes) > 0 {
 		b.WriteString("\n## Findings\n\nOf this protocol alone; [all others](findings.md).\n")
-		findingList(&b, manual.Findings(p.Codes))
+		writeFindings(&b, manual.Findings(p.Codes))
 	}
 	return b.Bytes(), nil
 }
 
-// ranges writes ports in order, runs of them as 27000 to 27050.
-func ranges(ports []uint16) string {
+// formatRanges writes ports in order, runs of them as 27000 to 27050.
+func formatRanges(ports []uint16) string {
 	ports = slices.Sorted(slices.Values(ports))
 	var parts []string
 	for i := 0; i < len(ports); {
@@ -70,7 +70,7 @@ func ranges(ports []uint16) string {
 	return strings.Join(parts, ", ")
 }
 
-// packageDoc is the comment of the package that declares d, as Markdown.
+// packageDoc returns the comment of the package that declares d, as Markdown.
 func packageDoc(module string, d dissect.Protocol) (string, error) {
 	t := reflect.TypeOf(d)
 	if t.Kind() == reflect.Pointer {
@@ -85,8 +85,8 @@ func packageDoc(module string, d dissect.Protocol) (string, error) {
 	return markdown(f.Name.Name, f.Doc), nil
 }
 
-// markdown turns a package comment into a page: to its reader, qsniff decodes what
-// to a programmer the package dissects.
+// markdown turns a package comment into Markdown for users: "Package x dissects" becomes
+// "qsniff decodes".
 func markdown(pkg string, group *ast.CommentGroup) string {
 	text := strings.Replace(group.Text(), "Package "+pkg+" dissects", "qsniff decodes", 1)
 	var p comment.Parser

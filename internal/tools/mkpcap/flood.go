@@ -16,7 +16,7 @@ const (
 var infoRequest = []byte("\xff\xff\xff\xffTSource Engine Query\x00")
 
 // flood is one attack: the plain 25-byte request from random sources. Time to
-// live and source ports vary as they do when many machines forge.
+// live and source ports vary as in attacks of many machines that forge addresses.
 type flood struct {
 	rng   *rand.Rand
 	frame *assembler
@@ -28,15 +28,15 @@ func newFlood(o options) *flood {
 }
 
 func (f *flood) next() (int64, []byte) {
-	src := endpoint{f.source(), uint16(1024 + f.rng.IntN(65_536-1024))}
+	src := endpoint{f.drawSource(), uint16(1024 + f.rng.IntN(65_536-1024))}
 	dst := endpoint{serverNet + 1, serverPort}
 	ttl := byte(40 + f.rng.IntN(81))
-	return f.clock.tick(f.rng), f.frame.udp(src, dst, ttl, infoRequest)
+	return f.clock.advance(f.rng), f.frame.buildUDP(src, dst, ttl, infoRequest)
 }
 
-// source is a random address that a router would forward: 1.0.0.0 to
+// drawSource returns a random address that a router would forward: 1.0.0.0 to
 // 223.255.255.255 without 127.0.0.0/8.
-func (f *flood) source() uint32 {
+func (f *flood) drawSource() uint32 {
 	for {
 		first := 1 + f.rng.Uint32N(223)
 		if first != 127 {
@@ -47,7 +47,7 @@ func (f *flood) source() uint32 {
 
 func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
 
-// pace gives packets times with a mean distance.
+// pace is a clock whose steps have a mean length, in nanoseconds.
 type pace struct {
 	now, mean int64
 }
@@ -56,8 +56,8 @@ func newPace(rate int) pace {
 	return pace{now: testpcap.Start, mean: int64(time.Second) / int64(rate)}
 }
 
-// tick advances by half to one and a half times the mean.
-func (p *pace) tick(rng *rand.Rand) int64 {
+// advance advances the clock by 0.5 to 1.5 times the mean, and returns its time.
+func (p *pace) advance(rng *rand.Rand) int64 {
 	p.now += p.mean/2 + rng.Int64N(p.mean+1)
 	return p.now
 }

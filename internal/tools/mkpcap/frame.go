@@ -24,8 +24,8 @@ type endpoint struct {
 	port uint16
 }
 
-// assembler builds frames by hand in one buffer: a serializer of general layers
-// costs more than everything else here.
+// assembler builds frames in one buffer, by hand: gopacket's serializer would take longer
+// than everything else here.
 type assembler struct {
 	buf []byte
 	id  uint16 // IP identification, counts up
@@ -40,23 +40,23 @@ func newAssembler() *assembler {
 	return a
 }
 
-// udp returns the frame of a datagram, valid until the next call.
-func (a *assembler) udp(src, dst endpoint, ttl byte, payload []byte) []byte {
+// buildUDP returns the frame of a datagram, valid until the next call.
+func (a *assembler) buildUDP(src, dst endpoint, ttl byte, payload []byte) []byte {
 	b := append(a.buf[:offTransport], 0, 0, 0, 0, 0, 0, 0, 0)
 	b = append(b, payload...)
 	udp := b[offTransport:]
 	binary.BigEndian.PutUint16(udp[4:], uint16(len(udp)))
-	check := a.finish(b, src, dst, ttl, protoUDP)
+	check := a.fillHeaders(b, src, dst, ttl, protoUDP)
 	if check == 0 {
-		check = 0xffff // 0 would say that there is none (RFC 768)
+		check = 0xffff // 0 would mean that there is none (RFC 768)
 	}
 	binary.BigEndian.PutUint16(udp[6:], check)
 	return pad(b)
 }
 
-// tcp returns the frame of a segment, valid until the next call. A SYN
+// buildTCP returns the frame of a segment, valid until the next call. A SYN
 // announces an MSS of segmentRoom.
-func (a *assembler) tcp(src, dst endpoint, ttl byte, seq, ack uint32, s *step) []byte {
+func (a *assembler) buildTCP(src, dst endpoint, ttl byte, seq, ack uint32, s *step) []byte {
 	headerLen := tcpHeaderLen
 	if s.flags&flagSYN != 0 {
 		headerLen += mssLen
@@ -71,14 +71,14 @@ func (a *assembler) tcp(src, dst endpoint, ttl byte, seq, ack uint32, s *step) [
 		b = append(b, 2, mssLen, segmentRoom>>8, segmentRoom&0xff)
 	}
 	b = append(b, s.payload...)
-	check := a.finish(b, src, dst, ttl, protoTCP)
+	check := a.fillHeaders(b, src, dst, ttl, protoTCP)
 	binary.BigEndian.PutUint16(b[offTransport+16:], check)
 	return pad(b)
 }
 
-// finish fills in the IP header and the ports of b and returns the checksum of
+// fillHeaders fills in the IP header and the ports of b and returns the checksum of
 // what the IP packet carries, whose own field is 0.
-func (a *assembler) finish(b []byte, src, dst endpoint, ttl, proto byte) uint16 {
+func (a *assembler) fillHeaders(b []byte, src, dst endpoint, ttl, proto byte) uint16 {
 	a.id++
 	a.buf = b
 	ip, body := b[offIP:offTransport], b[offTransport:]

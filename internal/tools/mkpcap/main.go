@@ -108,7 +108,7 @@ func writeStream(w io.Writer, o options, s source) error {
 	}
 	for range o.packets {
 		nanos, frame := s.next()
-		if err := out.Packet(nanos, frame); err != nil {
+		if err := out.WritePacket(nanos, frame); err != nil {
 			return err
 		}
 	}

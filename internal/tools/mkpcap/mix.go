@@ -36,7 +36,7 @@ const (
 	open = 1024
 	// gameLength is how many packets of game traffic make an exchange.
 	gameLength = 4
-	// burst separates the parts of a split reply, in nanoseconds.
+	// burst is the time between the packets of one reply, in nanoseconds.
 	burst = 10_000
 )
 
@@ -60,7 +60,7 @@ type mix struct {
 	servers []server
 	queries []exchange
 	games   []exchange // none without game traffic
-	current *exchange  // the one that goes on with a burst, or nil
+	current *exchange  // whose next packet follows at once, or nil
 	surplus int        // how many packets of queries there were more than of games
 	payload []byte
 	splitID uint32
@@ -72,7 +72,7 @@ func newMix(o options) *mix {
 		servers: newServers(o.seed), queries: make([]exchange, open),
 	}
 	for i := range m.queries {
-		m.queries[i] = m.begin(m.kind())
+		m.queries[i] = m.begin(m.drawKind())
 	}
 	if o.game {
 		m.games = make([]exchange, open)
@@ -83,8 +83,8 @@ func newMix(o options) *mix {
 	return m
 }
 
-// kind draws what the next exchange asks for.
-func (m *mix) kind() kind {
+// drawKind draws the kind of the next exchange.
+func (m *mix) drawKind() kind {
 	percent := m.rng.IntN(100)
 	i := 0
 	for ; percent >= shares[i].percent; i++ {
@@ -93,7 +93,7 @@ func (m *mix) kind() kind {
 	return shares[i].kind
 }
 
-// begin makes up a new exchange.
+// begin returns a new exchange with a random client and server.
 func (m *mix) begin(k kind) exchange {
 	m.splitID++
 	x := exchange{
@@ -128,31 +128,31 @@ func (m *mix) begin(k kind) exchange {
 func (m *mix) pick(from, to int) *server { return &m.servers[from+m.rng.IntN(to-from)] }
 
 func (m *mix) next() (int64, []byte) {
-	x, nanos := m.turn()
-	frame := m.packet(x)
+	x, nanos := m.nextExchange()
+	frame := m.buildPacket(x)
 	x.step++
 	if x.step >= x.steps() {
 		k := x.kind
 		if k != game {
-			k = m.kind()
+			k = m.drawKind()
 		}
 		*x = m.begin(k)
 	}
 	m.current = nil
-	if x.goesOn() {
+	if x.isBurst() {
 		m.current = x
 	}
 	return nanos, frame
 }
 
-// turn picks the exchange whose packet is next, and its time.
-func (m *mix) turn() (*exchange, int64) {
+// nextExchange returns the exchange that the next packet belongs to, and the time of it.
+func (m *mix) nextExchange() (*exchange, int64) {
 	if m.current != nil {
 		m.surplus++
 		m.clock.now += burst
 		return m.current, m.clock.now
 	}
-	nanos := m.clock.tick(m.rng)
+	nanos := m.clock.advance(m.rng)
 	if len(m.games) > 0 && m.surplus > 0 {
 		m.surplus--
 		return &m.games[m.rng.IntN(open)], nanos
@@ -161,20 +161,20 @@ func (m *mix) turn() (*exchange, int64) {
 	return &m.queries[m.rng.IntN(open)], nanos
 }
 
-// packet is the frame of x's present step.
-func (m *mix) packet(x *exchange) []byte {
+// buildPacket returns the frame of x's present step.
+func (m *mix) buildPacket(x *exchange) []byte {
 	if x.kind == scripted {
-		return m.scripted(x, &x.server.script[x.step])
+		return m.buildScripted(x, &x.server.script[x.step])
 	}
-	src, dst, ttl := x.ends(m.message(x))
-	return m.frame.udp(src, dst, ttl, m.payload)
+	src, dst, ttl := x.ends(m.buildMessage(x))
+	return m.frame.buildUDP(src, dst, ttl, m.payload)
 }
 
-// scripted is the frame of s, which is x's present step.
-func (m *mix) scripted(x *exchange, s *step) []byte {
+// buildScripted returns the frame of s, which is x's present step.
+func (m *mix) buildScripted(x *exchange, s *step) []byte {
 	src, dst, ttl := x.ends(s.reply)
 	if s.flags == 0 {
-		return m.frame.udp(src, dst, ttl, s.payload)
+		return m.frame.buildUDP(src, dst, ttl, s.payload)
 	}
 	from := 0
 	if s.reply {
@@ -185,10 +185,10 @@ func (m *mix) scripted(x *exchange, s *step) []byte {
 		ack = x.next[1-from]
 	}
 	x.next[from] += s.length()
-	return m.frame.tcp(src, dst, ttl, seq, ack, s)
+	return m.frame.buildTCP(src, dst, ttl, seq, ack, s)
 }
 
-// ends are source, destination and time to live of a packet of x.
+// ends returns source, destination and time to live of a packet of x.
 func (x *exchange) ends(reply bool) (src, dst endpoint, ttl byte) {
 	if reply {
 		return x.server.endpoint, x.client, 64
@@ -196,8 +196,8 @@ func (x *exchange) ends(reply bool) (src, dst endpoint, ttl byte) {
 	return x.client, x.server.endpoint, byte(44 + x.client.addr*2654435761>>28) // distance is the client's
 }
 
-// goesOn reports whether x's present step follows the one before it at once.
-func (x *exchange) goesOn() bool {
+// isBurst reports whether x's present step follows the one before it at once.
+func (x *exchange) isBurst() bool {
 	switch x.kind {
 	case game:
 		return false
@@ -207,7 +207,7 @@ func (x *exchange) goesOn() bool {
 	return x.step > x.replyStep()
 }
 
-// replyStep is the step of the first packet of the reply.
+// replyStep returns the step of the first packet of the reply.
 func (x *exchange) replyStep() int {
 	if x.kind == info && x.server.goldSource {
 		return 1 // no challenge for 'm'
@@ -215,7 +215,7 @@ func (x *exchange) replyStep() int {
 	return 3
 }
 
-// steps is the number of packets of the exchange.
+// steps returns the number of packets of the exchange.
 func (x *exchange) steps() int {
 	switch x.kind {
 	case game:
@@ -226,11 +226,11 @@ func (x *exchange) steps() int {
 	return x.replyStep() + len(x.server.replies[x.kind])
 }
 
-// message puts the payload of x's present step into m.payload and tells
-// whether the server sends it.
-func (m *mix) message(x *exchange) (reply bool) {
+// buildMessage puts the payload of x's present step into m.payload and reports whether
+// the server sends it.
+func (m *mix) buildMessage(x *exchange) (reply bool) {
 	if x.kind == game {
-		m.gamePayload(x)
+		m.buildGamePayload(x)
 		return x.step%2 == 1
 	}
 	first := x.replyStep()
@@ -247,12 +247,13 @@ func (m *mix) message(x *exchange) (reply bool) {
 		m.payload = binary.LittleEndian.AppendUint32(m.payload, x.challenge)
 		return true
 	}
-	m.request(x)
+	m.buildRequest(x)
 	return false
 }
 
-// request is the question of step 0, or with the challenge of step 2.
-func (m *mix) request(x *exchange) {
+// buildRequest puts the request into m.payload: that of step 0 without a challenge, that
+// of step 2 with it.
+func (m *mix) buildRequest(x *exchange) {
 	retry := x.step == 2
 	if x.kind == info {
 		m.payload = append(m.payload[:0], infoRequest...)
@@ -273,9 +274,9 @@ func (m *mix) request(x *exchange) {
 	m.payload = binary.LittleEndian.AppendUint32(m.payload, challenge)
 }
 
-// gamePayload is what a game channel looks like from outside: two rising
-// sequence numbers, then noise.
-func (m *mix) gamePayload(x *exchange) {
+// buildGamePayload puts a packet of a game's own channel into m.payload: two rising
+// sequence numbers, then noise, as an observer without the keys sees them.
+func (m *mix) buildGamePayload(x *exchange) {
 	m.payload = binary.LittleEndian.AppendUint32(m.payload[:0], x.splitID&0xf_ffff+uint32(x.step))
 	m.payload = binary.LittleEndian.AppendUint32(m.payload, x.splitID&0xf_ffff)
 	for range 4 + m.rng.IntN(40) {

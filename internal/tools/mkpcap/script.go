@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 )
 
-// step is one packet of an exchange that always runs alike.
+// step is one packet of an exchange whose packets are known in advance.
 type step struct {
 	reply   bool // the server sends it
 	burst   bool // it follows the packet before it at once
@@ -28,7 +28,7 @@ const (
 	segmentRoom = 1460 // payload of a segment at an MTU of 1,500
 )
 
-// length is what s takes of the sequence numbers of its sender.
+// length returns by how much s advances the sequence number of its sender.
 func (s *step) length() uint32 {
 	n := uint32(len(s.payload))
 	if s.flags&(flagSYN|flagFIN) != 0 {
@@ -44,39 +44,39 @@ func aseScript(rng *rand.Rand, i, room int) []step {
 	n := 0
 	for {
 		p := []byte{0x3f} // name, team, skin, score, ping, time
-		p = pstr(p, "player %d", rng.IntN(1_000_000))
-		p = pstr(pstr(p, ""), "")
-		p = pstr(p, "%d", rng.IntN(500))
-		p = pstr(p, "%d", 10+rng.IntN(200))
-		p = pstr(p, "")
+		p = appendCounted(p, "player %d", rng.IntN(1_000_000))
+		p = appendCounted(appendCounted(p, ""), "")
+		p = appendCounted(p, "%d", rng.IntN(500))
+		p = appendCounted(p, "%d", 10+rng.IntN(200))
+		p = appendCounted(p, "")
 		if len(players)+len(p) > room-aseHead {
 			break
 		}
 		players = append(players, p...)
 		n++
 	}
-	b := pstr([]byte("EYE1"), "mta")
-	b = pstr(b, "%d", asePort-123) // the game's own port
-	b = pstr(b, "Benchmark server %d", i)
-	b = pstr(pstr(pstr(pstr(b, "freeroam"), "None"), "1.6"), "0")
-	b = pstr(pstr(b, "%d", n), "128")
-	b = pstr(pstr(b, "Website"), "example.org")
+	b := appendCounted([]byte("EYE1"), "mta")
+	b = appendCounted(b, "%d", asePort-123) // the game's own port
+	b = appendCounted(b, "Benchmark server %d", i)
+	b = appendCounted(appendCounted(appendCounted(appendCounted(b, "freeroam"), "None"), "1.6"), "0")
+	b = appendCounted(appendCounted(b, "%d", n), "128")
+	b = appendCounted(appendCounted(b, "Website"), "example.org")
 	b = append(b, 1) // end of rules
 	return []step{{payload: []byte("s")}, {reply: true, payload: append(b, players...)}}
 }
 
-// aseHead is room for what stands before the players of an EYE1.
+// aseHead is room for the fields before the players of an EYE1.
 const aseHead = 90
 
-// pstr appends a text after its length, which counts itself.
-func pstr(b []byte, format string, args ...any) []byte {
+// appendCounted appends a text after its length, which counts itself.
+func appendCounted(b []byte, format string, args ...any) []byte {
 	at := len(b)
 	b = fmt.Appendf(append(b, 0), format, args...)
 	b[at] = byte(len(b) - at)
 	return b
 }
 
-// masterScript asks a master for all servers of one game: two pages, the first
+// masterScript is a client that asks a master for all servers of one game: two pages, the first
 // of them full.
 func masterScript() []step {
 	const perPage, total = 231, 300
@@ -136,7 +136,7 @@ func rconScript(rng *rand.Rand, i int) []step {
 		step{burst: true, flags: flagACK})
 }
 
-// longAnswer is rconPackets packets, then mirror and trailer of the probe, in
+// longAnswer returns rconPackets packets, then mirror and trailer of the probe, in
 // segments of which every second one is acknowledged.
 func longAnswer(rng *rand.Rand) []step {
 	var list []byte

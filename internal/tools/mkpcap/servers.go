@@ -33,7 +33,7 @@ const (
 	goldSourcePart = 1391
 )
 
-// server is a server and what it answers, ready to be sent.
+// server is a server and its replies, ready to be sent.
 type server struct {
 	endpoint
 	goldSource bool
@@ -67,7 +67,7 @@ func newServers(seed uint64) []server {
 			s.replies[info] = [][]byte{detailedMessage(i, rng)}
 			s.replies[rules] = testpcap.SplitGoldSource(rulesMessage(rng, 80+rng.IntN(40), 1), 0, goldSourcePart)
 		case i >= firstOld:
-			// Half of them fit into one part, as all recorded ones do.
+			// Half of the replies fit into one part, as all recorded ones do.
 			count := 60 + i%2*140
 			s.replies[info] = [][]byte{infoMessage(i, rng)}
 			s.replies[rules] = testpcap.SplitSource(rulesMessage(rng, count, 8), 0, sourcePart, false, true)
@@ -115,8 +115,8 @@ func playersMessage(rng *rand.Rand) []byte {
 	return b
 }
 
-// rulesMessage has count rules; values are digits of random numbers, several
-// of them where the message must not compress too well.
+// rulesMessage returns a reply with count rules. Their values have digits random digits:
+// more than one where the message must not compress well.
 func rulesMessage(rng *rand.Rand, count, digits int) []byte {
 	b := []byte("\xff\xff\xff\xffE")
 	b = binary.LittleEndian.AppendUint16(b, uint16(count))

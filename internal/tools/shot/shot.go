@@ -1,7 +1,7 @@
 // Package shot draws what a program wrote to a terminal as an SVG picture, for
 // pages that show it. It understands text, line feeds and the colour sequences
 // that qsniff writes; anything else is an error, so that no picture shows less
-// than the terminal did. It is no terminal emulator: the cursor only goes on.
+// than the terminal did. It is no terminal emulator: the cursor never moves back.
 package shot
 
 import (
@@ -14,9 +14,8 @@ import (
 	"qsniff/internal/display"
 )
 
-// The metrics are those of monospaced fonts of 14 pixels, whose cells are 0.6 of
-// that wide. Each run of text is told its length, so that columns stay columns
-// whatever font a reader has.
+// The metrics of monospaced fonts of 14 pixels, whose cells are 0.6 times as wide. Each
+// run of text has its length as an attribute, so that columns line up in any font.
 const (
 	cellTenths = 84 // width of a cell in tenths of a pixel
 	lineHeight = 20
@@ -24,7 +23,7 @@ const (
 	margin     = 14
 )
 
-// style is what the sequences so far have set.
+// style is the state that the colour sequences so far have set.
 type style struct {
 	bold, faint bool
 	color       int // 1 to 6 as in sequence 31 to 36; 0 is the terminal's own
@@ -38,9 +37,9 @@ type run struct {
 	text  string
 }
 
-// SVG draws terminal output. title is what readers without eyes are told.
+// SVG draws terminal output. title is the text for screen readers.
 func SVG(title string, output []byte) ([]byte, error) {
-	lines, err := parse(output)
+	lines, err := parseLines(output)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +52,7 @@ func SVG(title string, output []byte) ([]byte, error) {
 	width, height := (cells*cellTenths+9)/10+2*margin, len(lines)*lineHeight+2*margin
 	var b bytes.Buffer
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %[1]d %[2]d" role="img">`+"\n", width, height)
-	fmt.Fprintf(&b, "<title>%s</title>\n%s", escape(title), sheet)
+	fmt.Fprintf(&b, "<title>%s</title>\n%s", escape(title), styleSheet)
 	fmt.Fprintf(&b, `<rect class="page" x="0.5" y="0.5" width="%d" height="%d" rx="8"/>`+"\n", width-1, height-1)
 	for i, line := range lines {
 		for _, r := range line {
@@ -65,9 +64,9 @@ func SVG(title string, output []byte) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// sheet has the colours for light pages and for dark ones. All have a contrast of
+// styleSheet has the colours for light pages and for dark ones. All have a contrast of
 // at least 4.5 to 1 to the page; a test computes it.
-const sheet = `<style>
+const styleSheet = `<style>
 .page { fill: #f6f8fa; stroke: #d1d9e0 }
 text { font: 14px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; fill: #1f2328; white-space: pre }
 .b { font-weight: 700 }
@@ -82,7 +81,7 @@ text { fill: #e6edf3 }
 </style>
 `
 
-// class is the attribute that styles a run.
+// class returns the attribute that styles a run; "" for plain text.
 func (s style) class() string {
 	var names []string
 	if s.bold {
@@ -111,8 +110,8 @@ func escape(text string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;").Replace(text)
 }
 
-// parse cuts output into lines of runs.
-func parse(output []byte) ([][]run, error) {
+// parseLines cuts output into lines of runs.
+func parseLines(output []byte) ([][]run, error) {
 	var lines [][]run
 	var s style
 	for i, line := range strings.Split(strings.TrimSuffix(string(output), "\n"), "\n") {
@@ -121,7 +120,7 @@ func parse(output []byte) ([][]run, error) {
 		for line != "" {
 			if line[0] == '\x1b' {
 				codes, rest, ok := strings.Cut(strings.TrimPrefix(line, "\x1b["), "m")
-				if !ok || !s.set(codes) {
+				if !ok || !s.apply(codes) {
 					return nil, fmt.Errorf("line %d: a sequence that is no colour: %q", i+1, line)
 				}
 				line = rest
@@ -131,7 +130,7 @@ func parse(output []byte) ([][]run, error) {
 			if n < 0 {
 				n = len(line)
 			}
-			if bad := strings.IndexFunc(line[:n], control); bad >= 0 || !utf8.ValidString(line[:n]) {
+			if bad := strings.IndexFunc(line[:n], isControl); bad >= 0 || !utf8.ValidString(line[:n]) {
 				return nil, fmt.Errorf("line %d: not text: %q", i+1, line[:n])
 			}
 			runs, col = appendRuns(runs, s, col, line[:n])
@@ -142,9 +141,10 @@ func parse(output []byte) ([][]run, error) {
 	return lines, nil
 }
 
-func control(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 }
+func isControl(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 }
 
-// appendRuns cuts text at stretches of blanks, which take room and no ink.
+// appendRuns appends the runs of text, which it cuts at two blanks or more: blanks are
+// not drawn. It returns the column after text.
 func appendRuns(runs []run, s style, col int, text string) ([]run, int) {
 	for text != "" {
 		blank := len(text) - len(strings.TrimLeft(text, " "))
@@ -162,9 +162,9 @@ func appendRuns(runs []run, s style, col int, text string) ([]run, int) {
 	return runs, col
 }
 
-// set applies the numbers of one colour sequence; it reports false for what it
-// does not know.
-func (s *style) set(codes string) bool {
+// apply applies the numbers of one colour sequence, and reports whether it knows all of
+// them.
+func (s *style) apply(codes string) bool {
 	for code := range strings.SplitSeq(codes, ";") {
 		n, err := strconv.Atoi(code)
 		switch {

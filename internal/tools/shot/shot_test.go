@@ -26,7 +26,7 @@ func TestRuns(t *testing.T) {
 		{"wide", "東x", [][]run{{{cells: 3, text: "東x"}}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got, err := parse([]byte(tc.in))
+			got, err := parseLines([]byte(tc.in))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -89,7 +89,7 @@ func TestSVG(t *testing.T) {
 // success criterion 1.4.3).
 func TestContrast(t *testing.T) {
 	fill := regexp.MustCompile(`([.a-z0-9]+) \{[^}]*fill: (#[0-9a-f]{6})`)
-	light, dark, ok := strings.Cut(sheet, "@media")
+	light, dark, ok := strings.Cut(styleSheet, "@media")
 	if !ok {
 		t.Fatal("no colours for dark pages")
 	}

@@ -19,7 +19,7 @@ type event struct {
 	Output  string
 }
 
-// log folds events.
+// log counts tests and keeps the output of those that have not ended.
 type log struct {
 	out     io.Writer
 	began   time.Time
@@ -41,8 +41,8 @@ func (l *log) print(text string) {
 	l.printed = time.Now()
 }
 
-// event takes a line. What is no event is printed: go itself has something to say.
-func (l *log) event(line []byte) {
+// addEvent handles one line. A line that is no event comes from go itself and is printed.
+func (l *log) addEvent(line []byte) {
 	var e event
 	if json.Unmarshal(line, &e) != nil || e.Action == "" {
 		l.print(string(line))
@@ -89,14 +89,14 @@ func (l *log) endTest(e *event) {
 	case "skip":
 		l.skips++
 		top, _, _ := strings.Cut(e.Test, "/")
-		if why := reason(text); !slices.Contains(l.skipped[why], top) {
+		if why := skipReason(text); !slices.Contains(l.skipped[why], top) {
 			l.skipped[why] = append(l.skipped[why], top)
 		}
 	}
 }
 
-// endPackage prints the line that go test ends a package with; where it failed, all
-// that was printed outside of tests that have ended, as when the program crashed.
+// endPackage prints the line that go test ends a package with. If the package failed, it
+// prints all output of the package that belongs to no ended test, as that of a crash.
 func (l *log) endPackage(e *event) {
 	p := l.running[e.Package]
 	delete(l.running, e.Package)
@@ -109,14 +109,15 @@ func (l *log) endPackage(e *event) {
 	}
 }
 
-// skipLine is what t.Skip prints, scriptSkip what a script of testscript does, before more.
+// skipLine is a line that t.Skip prints, scriptSkip one that a script of testscript
+// prints for its command skip.
 var (
 	skipLine   = regexp.MustCompile(`(?m)^ +[^ ]+\.go:\d+: (.*)$`)
 	scriptSkip = regexp.MustCompile(`(?m)^ +> .*\bskip '(.*)'$`)
 )
 
-// reason is why a test was skipped, the last thing that it said.
-func reason(output string) string {
+// skipReason returns why a test was skipped: the last line that it logged.
+func skipReason(output string) string {
 	if m := scriptSkip.FindStringSubmatch(output); m != nil {
 		return m[1]
 	}
@@ -127,8 +128,8 @@ func reason(output string) string {
 	return said[len(said)-1][1]
 }
 
-// waiting says what has not ended.
-func (l *log) waiting() {
+// printWaiting prints which packages have not ended.
+func (l *log) printWaiting() {
 	what := "compiling"
 	if len(l.running) > 0 {
 		what = "running " + strings.Join(slices.Sorted(maps.Keys(l.running)), ", ")
@@ -136,8 +137,8 @@ func (l *log) waiting() {
 	l.print(fmt.Sprintf("... %.0f s: %s\n", time.Since(l.began).Seconds(), what))
 }
 
-// conclude prints what was skipped, and the sum.
-func (l *log) conclude() {
+// printSummary prints the skipped tests by reason, and the totals.
+func (l *log) printSummary() {
 	const most = 4 // names of tests for a reason
 	for _, why := range slices.Sorted(maps.Keys(l.skipped)) {
 		names := l.skipped[why]

@@ -42,10 +42,10 @@ func TestLog(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l.event(line)
+		l.addEvent(line)
 	}
-	l.event([]byte("go: what is no event\n"))
-	l.conclude()
+	l.addEvent([]byte("go: what is no event\n"))
+	l.printSummary()
 	want := `ok  	a	0.1s
     b_test.go:9: got 1, want 2
 FAIL	b	0.2s
@@ -67,7 +67,7 @@ func TestReason(t *testing.T) {
 		{"    testscript.go:609: WORK=$WORK\n        TZ=UTC\n        \n        > [!libpcap] skip 'no libpcap'\n", "no libpcap"},
 		{"--- SKIP: TestA (0.00s)\n", "no reason given"},
 	} {
-		if got := reason(tc.output); got != tc.want {
+		if got := skipReason(tc.output); got != tc.want {
 			t.Errorf("got  %q\nwant %q", got, tc.want)
 		}
 	}
@@ -77,9 +77,9 @@ func TestReason(t *testing.T) {
 func TestWaiting(t *testing.T) {
 	var out strings.Builder
 	l := newLog(&out)
-	l.waiting()
-	l.event([]byte(`{"Action":"start","Package":"a"}`))
-	l.waiting()
+	l.printWaiting()
+	l.addEvent([]byte(`{"Action":"start","Package":"a"}`))
+	l.printWaiting()
 	if want := "... 0 s: compiling\n... 0 s: running a\n"; out.String() != want {
 		t.Errorf("got  %q\nwant %q", out.String(), want)
 	}

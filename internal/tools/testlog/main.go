@@ -39,9 +39,9 @@ func run(args []string, out io.Writer) (status int, err error) {
 		return 1, err
 	}
 	l := newLog(out)
-	follow(l, lines(in))
+	follow(l, readLines(in))
 	err = cmd.Wait()
-	l.conclude()
+	l.printSummary()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
 		return max(exit.ExitCode(), 1), nil
@@ -49,8 +49,8 @@ func run(args []string, out io.Writer) (status int, err error) {
 	return 0, err
 }
 
-// lines sends what is read, line by line, and closes the channel at the end.
-func lines(in io.Reader) <-chan []byte {
+// readLines sends the lines of in, and closes the channel at its end.
+func readLines(in io.Reader) <-chan []byte {
 	all := make(chan []byte)
 	go func() {
 		defer close(all)
@@ -68,7 +68,8 @@ func lines(in io.Reader) <-chan []byte {
 	return all
 }
 
-// follow hands events to l, and has it say what it waits for where it prints nothing.
+// follow passes events to l until there are no more, and calls printWaiting when nothing
+// was printed for as long as silence.
 func follow(l *log, events <-chan []byte) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -78,10 +79,10 @@ func follow(l *log, events <-chan []byte) {
 			if !more {
 				return
 			}
-			l.event(line)
+			l.addEvent(line)
 		case now := <-tick.C:
 			if now.Sub(l.printed) >= silence {
-				l.waiting()
+				l.printWaiting()
 			}
 		}
 	}

@@ -1,0 +1,117 @@
+package flood
+
+import (
+	m "qsniff/flood/measure"
+	"qsniff/internal/lru"
+	"qsniff/track"
+)
+
+// handleRequest counts a request at its server, and for its source's scan unless the server
+// is known to have answered lately.
+func (d *Detector) handleRequest(s *track.Sighting) {
+	b := &d.book
+	b.requests++
+	w := d.servers.find(s.To())
+	if w == nil {
+		d.asked.Add(lru.Mix(s.ClientHash, s.ServerHash))
+		d.scans.countRequest(s)
+		if w = d.servers.countPacket(s.To(), s.ServerHash); w == nil {
+			d.claims.CheckRequest(nil, nil, s, b.Now)
+			return
+		}
+	} else if w.LastSent == 0 || b.Now-w.LastSent > m.BinSeconds || d.scans.isWatching() {
+		d.scans.countRequest(s)
+	}
+	second := w.CountRequest(s, b.Clock)
+	r := d.claims.CheckRequest(&w.Server, second, s, b.Now)
+	if w.hasTrial {
+		w.applyTrials(s, r.IsProven || d.isProven(s))
+	}
+	switch {
+	case r.IsGuess:
+		w.CountGuess(s, b.Clock, second)
+	case r.IsQuery:
+		w.CountQuery(s, b.Clock, second, r.IsProven)
+	}
+}
+
+// isProven reports whether the client of a packet proved its address to the server in the
+// last measure.ProvenFor seconds.
+func (d *Detector) isProven(s *track.Sighting) bool {
+	return d.claims.IsProven(s.ServerHash, s.ClientHash, d.book.Now)
+}
+
+// wasAsked reports whether the client of a packet sent its server a request in the last five
+// to ten seconds, while the server was not watched closely.
+func (d *Detector) wasAsked(s *track.Sighting) bool {
+	return d.asked.Has(lru.Mix(s.ClientHash, s.ServerHash))
+}
+
+// handleReply counts a reply, a challenge or a part of a split reply.
+func (d *Detector) handleReply(s *track.Sighting) {
+	b := &d.book
+	w := d.servers.find(s.From())
+	// A server that is watched closely gets so many requests that its replies count as
+	// asked for: pairs are not kept for it.
+	isWanted := w != nil && b.Now-w.LastAsked < 2*askedPeriod || d.wasAsked(s)
+	isWhole := s.What != track.IsPart || s.Flags&track.First != 0
+	d.victims.countReply(s, isWanted)
+	if isWanted {
+		d.scans.countReply(s)
+	}
+	var server *m.Server
+	if w == nil {
+		d.servers.recordReply(s.From(), s.What == track.IsChallenge)
+	} else {
+		server = &w.Server
+		w.CountReply(s, b.Clock, isWhole)
+		if w.hasTrial {
+			w.applyTrials(s, d.isProven(s))
+		}
+	}
+	switch {
+	case !isWanted:
+	case s.What == track.IsChallenge && s.Flags&track.HasKey != 0:
+		d.claims.RecordChallenge(server, s, b.Clock)
+	case w != nil && isWhole && s.What == track.IsReply:
+		if requested, ok := d.claims.TakePlainRequest(w.Hash, s.ClientHash, b.Now); ok {
+			w.amplifier.countAnswer(b, server, s, requested)
+		}
+	}
+}
+
+// handleJunk counts a datagram that begins like a query and is nothing known at its receiver,
+// unless a server that is watched closely sent it.
+func (d *Detector) handleJunk(s *track.Sighting) {
+	w := d.servers.find(s.To())
+	if w == nil {
+		if d.servers.find(s.From()) != nil { // a server's own notice
+			return
+		}
+		if w = d.servers.countPacket(s.To(), s.ServerHash); w == nil {
+			return
+		}
+	}
+	w.CountJunk(s, d.book.Clock)
+	if w.hasTrial {
+		w.applyTrials(s, d.claims.IsProven(w.Hash, s.ClientHash, d.book.Now))
+	}
+}
+
+// handleOther handles a datagram that is of no known protocol. Those that a server sends
+// show with whom it speaks the game; one to a server from anybody else counts as strange.
+func (d *Detector) handleOther(s *track.Sighting) {
+	b := &d.book
+	if w := d.servers.find(s.From()); w != nil {
+		w.LastSent = b.Now
+		d.played.Add(lru.Mix(b.key.HashHost(s.Dst), w.Hash^uint64(s.DstPort)))
+		return
+	}
+	w := d.servers.find(s.To())
+	if w == nil || w.LastSent == 0 {
+		return
+	}
+	if !d.played.Has(lru.Mix(b.key.HashHost(s.Src), w.Hash^uint64(s.SrcPort))) {
+		w.CountStrange(s, b.Clock)
+	}
+}

@@ -1,0 +1,97 @@
+package text
+
+import (
+	"fmt"
+	"time"
+
+	"qsniff/finding"
+	"qsniff/flood"
+	"qsniff/internal/digits"
+	"qsniff/render"
+)
+
+// AppendIncident appends an event of an incident as a line that starts like a
+// finding's.
+func (l *Line) AppendIncident(dst []byte, x *render.IncidentEvent) []byte {
+	o := &l.opt
+	dst = appendSpaces(dst, frameW+1)
+	dst = append(o.appendClockTime(dst, x.Nanos, x.First, o.Date, &x.Hole), ' ')
+	s := o.incidentStyle(x)
+	dst = append(append(append(dst, s.on...), incidentMark(x)...), s.off...)
+	return append(append(appendSpaces(dst, gap), incidentWords(x)...), '\n')
+}
+
+// AppendIncident appends an event of an incident, and an empty line.
+func (t *Tree) AppendIncident(dst []byte, x *render.IncidentEvent) []byte {
+	return appendWrappedIncident(dst, &t.opt, x)
+}
+
+// AppendIncident appends an event of an incident, and an empty line.
+func (h *Hex) AppendIncident(dst []byte, x *render.IncidentEvent) []byte {
+	return appendWrappedIncident(dst, &h.opt, x)
+}
+
+// appendWrappedIncident appends an event in lines of at most Options.Width, for Tree and Hex.
+func appendWrappedIncident(dst []byte, o *Options, x *render.IncidentEvent) []byte {
+	const hang = frameW + 1 + indentStep
+	p := page{dst: dst, opt: o}
+	p.padTo(frameW + 1)
+	lo := len(p.dst)
+	p.dst = o.appendClockTime(p.dst, x.Nanos, x.First, true, &x.Hole)
+	p.col += len(p.dst) - lo
+	p.padTo(p.col + 1)
+	mark := incidentMark(x)
+	if p.col+len(mark)+gap+roomForWords > o.Width {
+		p.newline()
+		p.padTo(hang)
+	}
+	p.writeString(o.incidentStyle(x), mark)
+	p.padTo(p.col + gap)
+	lo = len(p.dst)
+	p.dst = append(p.dst, incidentWords(x)...)
+	p.writeParagraph(style{}, lo, hang)
+	p.newline()
+	return p.dst
+}
+
+func (o *Options) incidentStyle(x *render.IncidentEvent) style {
+	if x.Level == flood.Alert {
+		return o.Palette.severity[finding.Error]
+	}
+	return o.Palette.severity[finding.Warn]
+}
+
+func incidentMark(x *render.IncidentEvent) string { return "! " + x.Level.String() + " FLOOD" }
+
+// incidentWords returns what happened: with the first sentence of the evidence where an
+// incident begins or changes, with its length and size where it is over.
+func incidentWords(x *render.IncidentEvent) string {
+	what := fmt.Sprintf("%s at %s", x.Kind, x.Target)
+	first := ""
+	if len(x.Evidence) > 0 {
+		first = x.Evidence[0]
+	}
+	switch {
+	case x.Event == flood.Begins:
+		return fmt.Sprintf("%s, from frame %d on: %s", what, x.Frame, first)
+	case x.Event == flood.Changes && len(x.History) > 0:
+		return fmt.Sprintf("%s, taken for %s before: %s", what, x.History[len(x.History)-1].Kind, first)
+	case x.Event == flood.Changes:
+		return fmt.Sprintf("%s goes on: %s", what, first)
+	case x.End == 0:
+		return fmt.Sprintf("%s is not over where the capture ends; peak %s/s, %s so far", what, short(x.Peak), incidentAmount(x.Incident))
+	}
+	return fmt.Sprintf("%s was over after %s; peak %s/s, %s", what, digits.Span(time.Duration(x.End-x.Start).Round(100*time.Millisecond)), short(x.Peak), incidentAmount(x.Incident))
+}
+
+// incidentAmount returns how many requests there were; of an incident whose target only
+// gets replies, how many of these, and of what is no query, how many packets.
+func incidentAmount(in *flood.Incident) string {
+	if in.Class != nil {
+		return digits.Counted(in.Packets, "packet")
+	}
+	if in.Requests == 0 {
+		return digits.Counted(in.Replies, "reply", "replies")
+	}
+	return digits.Counted(in.Requests, "request")
+}
