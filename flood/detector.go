@@ -84,7 +84,9 @@ func (d *Detector) Sight(s *track.Sighting) {
 	case track.IsJunk:
 		d.handleJunk(s)
 	case track.IsOther:
-		d.handleOther(s)
+		if s.Flags&track.Connection == 0 { // a reset is no datagram
+			d.handleOther(s)
+		}
 	case track.IsUnreachable:
 		if w := d.servers.find(s.From()); w != nil {
 			w.CountUnreachable(d.book.Clock)

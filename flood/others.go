@@ -60,7 +60,7 @@ func (x *others) decide(h *other.Host, class int, s *other.Spell, e other.Event)
 	in := x.open[s]
 	switch e {
 	case other.Ripens:
-		if x.isExplained(h, c) {
+		if x.isExplained(h, c, s) {
 			return false
 		}
 		return x.begin(h, c, s)
@@ -73,9 +73,13 @@ func (x *others) decide(h *other.Host, class int, s *other.Spell, e other.Event)
 	return true
 }
 
-// isExplained reports whether a query flood at the host makes others send what came: ICMP
-// errors about answers to forged addresses, where the answers were not captured.
-func (x *others) isExplained(h *other.Host, c *other.Class) bool {
+// isExplained reports whether something else makes others send what came, where the host's
+// own packets were not captured: a query flood ICMP errors about the answers to forged
+// addresses, and the host's questions the replies of the few servers that it asks.
+func (x *others) isExplained(h *other.Host, c *other.Class, s *other.Spell) bool {
+	if c.Reflected && s.Blind && s.Sources() < fewReflectors {
+		return true
+	}
 	if !c.Errors {
 		return false
 	}

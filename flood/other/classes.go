@@ -21,6 +21,8 @@ type Class struct {
 	Ports    bool // it has ports: the one that most go to is named
 	// Handshakes: each begins a connection, which is completed where its source is real.
 	Handshakes bool
+	// Reflected: servers that were asked in the host's name send it.
+	Reflected bool
 	// Errors: what a server sends to forged addresses brings them back.
 	Errors bool
 	Source string
@@ -100,7 +102,7 @@ const leastForeign = 100
 func (a *amplifier) class() Class {
 	return Class{Name: "amplified_" + a.name, Says: fmt.Sprintf("%s replies from port %d", a.says, a.port),
 		Means: a.says + " servers are made to answer this host, which did not ask", Least: leastAmplified,
-		Why: "a hundredth of a line of 100 Mbit/s, with replies of 600 bytes", Sessions: true, Ports: true, Source: a.source,
+		Why: "a hundredth of a line of 100 Mbit/s, with replies of 600 bytes", Sessions: true, Reflected: true, Ports: true, Source: a.source,
 		Advice: []string{fmt.Sprintf("The sources are servers that were asked in this host's name: do not block them one by one, and do not"+
 			" report them as attackers. Let the provider drop or limit UDP from source port %d to this address%s", a.port, a.exception()), atProvider}}
 }
