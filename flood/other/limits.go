@@ -6,6 +6,11 @@ const (
 	// knownHosts is how many hosts with servers are known: the one that was asked longest
 	// ago makes room.
 	knownHosts = 8192
+	// markBits is the logarithm of the number of bits that say of a host, without a search,
+	// that it is not known: eight for each that can be.
+	markBits = 16
+	// cachePlaces is how many of the hosts looked up last are found without a search.
+	cachePlaces = 256
 	// heavyHosts is how many are watched closely, 12 KiB each. The one that was quiet
 	// longest makes room, never one with an open incident.
 	heavyHosts = 64

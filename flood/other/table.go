@@ -1,6 +1,8 @@
 package other
 
 import (
+	"encoding/binary"
+
 	"qsniff/dissect"
 	"qsniff/flood/measure"
 	"qsniff/flood/sketch"
@@ -30,11 +32,10 @@ type Table struct {
 	known     *lru.Table[track.Host, known]
 	heavy     []*Host
 	most      int
-	noRoom    uint64    // packets whose host could not be watched closely
-	forgotten int       // hosts that are watched closely and not known any more
-	from      *hostMemo // the last ones looked up
-	to        *hostMemo
-	memos     [2]hostMemo
+	noRoom    uint64                     // packets whose host could not be watched closely
+	forgotten int                        // hosts that are watched closely and not known any more
+	marks     [1 << markBits / 64]uint64 // of hosts that were known
+	cache     [cachePlaces]cached
 	session   *sketch.Recent
 	half      *sketch.Recent // flows in which the host agreed to a connection
 	agreed    *sketch.Recent // the same, with the number to acknowledge
@@ -43,8 +44,8 @@ type Table struct {
 	spare     []*view
 }
 
-// hostMemo is a host that was looked up, and what is known of it: nil if nothing is.
-type hostMemo struct {
+// cached is a host that was looked up, and what is known of it: nil if nothing is.
+type cached struct {
 	host  track.Host
 	known *known
 	isSet bool
@@ -83,7 +84,6 @@ func New(size float64) *Table {
 	t := &Table{most: min(max(int(heavyHosts*size), 8), heavyHosts),
 		known:   lru.New[track.Host, known](max(int(knownHosts*size), 16)),
 		session: sketch.NewRecent(sessionBytes), half: sketch.NewRecent(handshakeBytes), agreed: sketch.NewRecent(handshakeBytes)}
-	t.from, t.to = &t.memos[0], &t.memos[1]
 	for i := range amplifiers {
 		t.amplifying.add(amplifiers[i].port)
 	}
@@ -106,36 +106,57 @@ func (t *Table) Classes() []Class { return t.classes }
 // IsFull reports whether hosts that get much could not be watched closely.
 func (t *Table) IsFull() bool { return t.noRoom > 0 }
 
-// find returns what is known of a host, with m as memory of the last one.
-func (t *Table) find(m *hostMemo, h *track.Host) *known {
-	if m.isSet && m.host == *h {
-		return m.known
+// find returns what is known of a host; nil if nothing is.
+func (t *Table) find(h *track.Host) *known {
+	i := placeOf(h)
+	c := &t.cache[i%cachePlaces]
+	if c.isSet && c.host == *h {
+		return c.known
 	}
-	*m = hostMemo{*h, t.known.Peek(*h), true}
-	return m.known
+	if t.marks[i/64]&(1<<(i%64)) == 0 {
+		return nil
+	}
+	*c = cached{*h, t.known.Peek(*h), true}
+	return c.known
+}
+
+// placeOf is a cheap hash of a host: who aims at one place makes searches slower and
+// nothing else.
+func placeOf(h *track.Host) uint32 {
+	x := binary.LittleEndian.Uint64(h[8:]) ^ binary.LittleEndian.Uint64(h[:8])
+	return uint32(x * 0x9e3779b97f4a7c15 >> (64 - markBits))
 }
 
 // learn notes that a host has servers, and returns what is known of it.
 func (t *Table) learn(h *track.Host) *known {
-	if m := t.to; m.isSet && m.host == *h && m.known != nil && m.known.sec == t.now {
-		return m.known
+	k := t.find(h)
+	if k != nil && k.sec == t.now {
+		return k
 	}
-	k := t.known.Get(*h)
-	if k == nil {
-		var gone *lru.Evicted[track.Host, known]
-		k, gone = t.known.Put(*h)
-		*k = known{id: t.key.HashHost(*h), sec: t.now}
-		if gone != nil && gone.Val.heavy != nil {
+	if k = t.known.Get(*h); k == nil {
+		k = t.addHost(h)
+	}
+	k.begin(t.now)
+	return k
+}
+
+// addHost makes room for a host that is new.
+func (t *Table) addHost(h *track.Host) *known {
+	k, gone := t.known.Put(*h)
+	*k = known{id: t.key.HashHost(*h), sec: t.now}
+	if gone != nil {
+		t.cache[placeOf(&gone.Key)%cachePlaces] = cached{}
+		if gone.Val.heavy != nil {
 			gone.Val.heavy.forget(&gone.Val)
 			t.forgotten++
 		}
-		if t.forgotten > 0 {
-			t.recall(k, h)
-		}
-		t.memos = [2]hostMemo{}
 	}
-	k.begin(t.now)
-	*t.to = hostMemo{*h, k, true}
+	if t.forgotten > 0 {
+		t.recall(k, h)
+	}
+	i := placeOf(h)
+	t.marks[i/64] |= 1 << (i % 64)
+	t.cache[i%cachePlaces] = cached{*h, k, true}
 	return k
 }
 
@@ -183,21 +204,21 @@ func (t *Table) Sight(s *track.Sighting, key measure.Key) (isNamed bool) {
 			return false
 		}
 	case track.IsReply, track.IsChallenge, track.IsPart:
-		if k := t.find(t.from, &s.Src); k != nil {
+		if k := t.find(&s.Src); k != nil {
 			t.countSent(k)
 		}
 		return false
 	case track.IsUnreachable: // it goes to who sent what it quotes
-		if k := t.find(t.to, &s.Src); k != nil {
+		if k := t.find(&s.Src); k != nil {
 			t.countError(k, s)
 		}
 		return false
 	}
-	if k := t.find(t.from, &s.Src); k != nil {
+	if k := t.find(&s.Src); k != nil {
 		t.countSent(k)
 		t.noteSession(k, s)
 	}
-	k := t.find(t.to, &s.Dst)
+	k := t.find(&s.Dst)
 	if k == nil {
 		if !t.isToServer(s) {
 			return false
