@@ -33,7 +33,7 @@ const (
 
 var foreign = []*dissect.ForeignType{
 	{Name: "connect_source", Says: "joins of Source games", Joins: true, Source: sdk,
-		Wire: []dissect.Pattern{dissect.Begins(oob + "qconnect"), dissect.Begins(oob+"q").Sized(5+4, 64), dissect.Begins(oob+"k").Sized(5+8, 0)}},
+		Wire: []dissect.Pattern{dissect.Begins(oob + "qconnect"), gap(oob+"q", 4, "0000000000\x00"), versions()}},
 	{Name: "getchallenge_quake3", Says: "getchallenge of the Quake family", Joins: true, Source: ioquake, Wire: word("getchallenge")},
 	{Name: "connect_quake3", Says: "connect of the Quake family", Joins: true, Source: ioquake, Wire: word("connect")},
 	{Name: "getinfo_quake3", Says: "getinfo of the Quake 3 family and FiveM", Source: ioquake + "; CitizenFX GetInfoOutOfBand", Wire: word("getinfo")},
@@ -42,11 +42,11 @@ var foreign = []*dissect.ForeignType{
 		Wire: append(word("statusResponse"), word("infoResponse")...)},
 	{Name: "status_quake2", Says: "status requests of Quake 2 and QuakeWorld", Source: yamagi, Wire: word("status")},
 	{Name: "ping_raknet", Says: "pings of RakNet games and Minecraft Bedrock", Source: rakNet,
-		Wire: []dissect.Pattern{afterTime('\x01'), afterTime('\x02')}},
+		Wire: []dissect.Pattern{afterTime("\x01"), afterTime("\x02")}},
 	{Name: "open_connection_raknet", Says: "open connection requests of RakNet games and Minecraft Bedrock", Joins: true, Source: rakNet,
 		Wire: []dissect.Pattern{dissect.Begins("\x05" + magic), dissect.Begins("\x07" + magic)}},
 	{Name: "amplified_raknet", Says: "pongs of RakNet games and Minecraft Bedrock", Reply: true, Source: rakNet,
-		Wire: []dissect.Pattern{gap('\x1c', 16, magic)}},
+		Wire: []dissect.Pattern{gap("\x1c", 16, magic)}},
 	{Name: "query_minecraft", Says: "queries of Minecraft and others after GameSpy 4", Source: gameSpy4,
 		Wire: []dissect.Pattern{dissect.Begins("\xfe\xfd\x09").Sized(7, 7), dissect.Begins("\xfe\xfd\x00").Sized(7, 15)}},
 	{Name: "init_teamspeak", Says: "handshakes of TeamSpeak 3", Joins: true, Source: teamTalk,
@@ -60,11 +60,19 @@ var foreign = []*dissect.ForeignType{
 // word is a connectionless packet that begins with a word, in letters of either case.
 func word(w string) []dissect.Pattern { return []dissect.Pattern{dissect.BeginsFold(oob + w)} }
 
-// gap is the pattern of payloads that begin with a byte and have s after n others.
-func gap(first byte, n int, s string) dissect.Pattern {
+// gap is the pattern of payloads that begin with one text and have another after n bytes.
+func gap(first string, n int, then string) dissect.Pattern {
+	ones := func(s string) string { return strings.Repeat("\xff", len(s)) }
 	rest := strings.Repeat("\x00", n)
-	return dissect.BeginsMasked(string([]byte{first})+rest+s, "\xff"+rest+strings.Repeat("\xff", len(s)))
+	return dissect.BeginsMasked(first+rest+then, ones(first)+rest+ones(then))
 }
 
 // afterTime is a ping of RakNet: its type, a time of eight bytes, and the magic.
-func afterTime(first byte) dissect.Pattern { return gap(first, 8, magic) }
+func afterTime(kind string) dissect.Pattern { return gap(kind, 8, magic) }
+
+// versions is what Source's clients connect with: two numbers below 256, of the protocol
+// and of the authentication, in four bytes each.
+func versions() dissect.Pattern {
+	const number = "\x00\x00\x00\x00"
+	return dissect.BeginsMasked(oob+"k"+number+number, "\xff\xff\xff\xff\xff\x00\xff\xff\xff\x00\xff\xff\xff")
+}
