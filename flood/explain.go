@@ -55,7 +55,7 @@ var Meanings = slices.Concat(measure.Meanings[:], []Meaning{
 	{Name: "bad", Text: "challenges that were never given to who brings them"},
 	{Name: "unsol", Text: "share of replies to a host that had not asked"},
 	{Name: "known", Text: "networks that were seen on earlier days: a capture has no earlier days"},
-})
+}, otherMeanings())
 
 // MeaningOf returns what the feature of that name means; empty if there is none.
 func MeaningOf(name string) string {

@@ -141,6 +141,8 @@ const (
 	// completedShare is the share of handshakes that are completed from which on who begins
 	// them is there: a crowd of clients, or bots with addresses of their own.
 	completedShare = 0.5
+	// completed is the name of that share as a feature.
+	completed = "completed"
 )
 
 // describe fills in what an incident shows now.
@@ -168,13 +170,20 @@ func (x *others) describe(in *Incident, c *other.Class, s *other.Spell) {
 	if c.Handshakes && !s.Blind && float64(s.Completed) >= completedShare*float64(s.Packets) {
 		in.Level = Warn
 	}
+	in.Features = append(in.Features[:0], FeatureValue{c.Group, s.Peak})
+	if s.Usual > 0 {
+		in.Features = append(in.Features, FeatureValue{timesUsual, s.Peak / s.Usual})
+	}
+	if c.Handshakes && !s.Blind {
+		in.Features = append(in.Features, FeatureValue{completed, min(1, measure.Share(float64(s.Completed), float64(s.Packets)))})
+	}
 	var e sentences
 	e.add("%s in the busiest second (%s), %s; usual are %s/s", digits.Counted(uint64(s.Peak), "packet"), c.Says, bytesOf(s.PeakOf), count(s.Usual))
 	e.add("%s; %s in the mean, with headers from IP's on", aim(in, c, s), digits.Counted(s.Bytes/max(s.Packets, 1), "byte"))
 	switch {
 	case !c.Handshakes:
 	case s.Blind:
-		in.Missing = append(in.Missing[:0], "completed")
+		in.Missing = append(in.Missing[:0], completed)
 	default:
 		e.add("%s of the connections begun were completed", percent(min(1, measure.Share(float64(s.Completed), float64(s.Packets)))))
 	}

@@ -26,6 +26,7 @@ type Class struct {
 	// Errors: what a server sends to forged addresses brings them back.
 	Errors bool
 	Source string
+	Group  string   // of classes with one limit: "amplified" or "foreign"; else Name
 	Advice []string // paragraphs: what the class allows
 }
 
@@ -100,7 +101,7 @@ const leastForeign = 100
 
 // classOf returns the class of an amplifier's replies.
 func (a *amplifier) class() Class {
-	return Class{Name: "amplified_" + a.name, Says: fmt.Sprintf("%s replies from port %d", a.says, a.port),
+	return Class{Name: "amplified_" + a.name, Group: "amplified", Says: fmt.Sprintf("%s replies from port %d", a.says, a.port),
 		Means: a.says + " servers are made to answer this host, which did not ask", Least: leastAmplified,
 		Why: "a hundredth of a line of 100 Mbit/s, with replies of 600 bytes", Sessions: true, Reflected: true, Ports: true, Source: a.source,
 		Advice: []string{fmt.Sprintf("The sources are servers that were asked in this host's name: do not block them one by one, and do not"+
@@ -120,7 +121,7 @@ func (a *amplifier) exception() string {
 
 // foreignClass returns the class of a message of another game.
 func foreignClass(f *dissect.ForeignType) Class {
-	c := Class{Name: f.Name, Says: f.Says, Means: "a server of another game is asked, or joined, more often than clients do",
+	c := Class{Name: f.Name, Group: "foreign", Says: f.Says, Means: "a server of another game is asked, or joined, more often than clients do",
 		Least: leastForeign, Why: "100 queries made a server vanish from lists", Ports: true, Source: f.Source}
 	switch {
 	case f.Reply:
@@ -141,6 +142,9 @@ func foreignClass(f *dissect.ForeignType) Class {
 // classesWith lists all classes: the own ones, those of amplifiers, those of other games.
 func classesWith(foreign []*dissect.ForeignType) []Class {
 	all := append(make([]Class, 0, maxClasses), own[:]...)
+	for i := range all {
+		all[i].Group = all[i].Name
+	}
 	for i := range amplifiers {
 		all = append(all, amplifiers[i].class())
 	}
@@ -150,20 +154,16 @@ func classesWith(foreign []*dissect.ForeignType) []Class {
 	return all
 }
 
-// Own lists the classes that every capture can have.
-func Own() []Class { return own[:] }
-
-// Amplified and Foreign return a class of an amplifier and one of another game, for what
-// they have in common.
-func Amplified() *Class {
-	c := amplifiers[0].class()
-	return &c
-}
-
-// Foreign: see Amplified.
-func Foreign() *Class {
-	c := foreignClass(&dissect.ForeignType{})
-	return &c
+// Groups lists what classes have in common that have one limit: each that every capture
+// can have, one for all amplifiers and one for all messages of other games.
+func Groups() []Class {
+	all := append([]Class(nil), own[:]...)
+	for i := range all {
+		all[i].Group = all[i].Name
+	}
+	amplified, foreign := amplifiers[0].class(), foreignClass(&dissect.ForeignType{})
+	amplified.Says, foreign.Says = "replies of an amplifier, by the port they come from", "of one message that clients of another game send"
+	return append(all, amplified, foreign)
 }
 
 // Classes lists all classes: those that every capture can have, those of amplifiers, those

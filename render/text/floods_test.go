@@ -111,7 +111,7 @@ func TestFloodCaveats(t *testing.T) {
 		{"nothing", func(f *render.Floods) { f.Counts, f.Incidents = [3]uint64{}, nil }, "No query floods in 10m0s of capture, 1,000 packets"},
 		{"another flood", func(f *render.Floods) {
 			f.Counts, f.Others = [3]uint64{0, 0, 1}, [3]uint64{0, 0, 1}
-			f.OtherPeak = other.Peak{Traffic: other.Traffic{Packets: 10_000}, Class: &other.Own()[0], Port: 27015, Host: track.HostOf(netip.MustParseAddrPort("198.18.0.1:0"))}
+			f.OtherPeak = other.Peak{Traffic: other.Traffic{Packets: 10_000}, Class: &other.Groups()[0], Port: 27015, Host: track.HostOf(netip.MustParseAddrPort("198.18.0.1:0"))}
 		}, "No query floods, 1 other attack in 10m0s of capture, 1,000 packets; 10,000 other packets a second arrived (TCP SYN to port 27015 of 198.18.0.1)"},
 		{"another flood besides", func(f *render.Floods) { f.Counts, f.Others = [3]uint64{0, 0, 2}, [3]uint64{0, 0, 1} }, "2 attacks in 10m0s"},
 		{"players", func(f *render.Floods) {
