@@ -60,7 +60,7 @@ func (t *payloadRenderer) correctConfidence(e *render.Event, m *plannedPayload) 
 	case e.Msg.Why == "" || t.plan.as == e.Msg.Proto:
 	case e.TCP && t.plan.isWeakTCP, m.chosen != nil && m.chosen.conf == dissect.Maybe:
 		e.Msg.Conf, e.Msg.Why = dissect.Maybe, "nothing else reads it"
-	case e.Msg.Why == dissect.WhyTold:
+	case e.Msg.Why == dissect.WhyDecodeAs:
 		e.Msg.Why = "structure"
 	}
 }
