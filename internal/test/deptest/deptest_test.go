@@ -68,6 +68,7 @@ var allowed = map[string][]string{
 	"render/dialogue":      {"track", "render"},
 	"render/manual":        {"dissect"},
 	"pipeline":             {"capture/...", "netlayer", "reassembly/...", "dissect", "track", "flood", "flood/sketch", "render/..."},
+	"pipeline/paste":       {"capture/file", "netlayer", "dissect", "render", "pipeline"},
 	"cmd/qsniff":           {"..."},
 
 	"internal/*":                {},
