@@ -26,11 +26,11 @@ func AppendFloods(dst []byte, f *render.Floods) []byte {
 		n++
 		dst = fmt.Appendf(dst, "# %s: %s at %s, detected %s\n", in.Level, in.Kind, in.Target.String(),
 			time.Unix(0, in.Detected).UTC().Format(time.RFC3339))
-		if in.Rules.NFTables == "" {
+		if in.Advice.Rules == nil {
 			dst = append(dst, "# no rule helps against this; qsniff floods says what does\n\n"...)
 			continue
 		}
-		dst = append(append(dst, in.Rules.NFTables...), '\n')
+		dst = append(append(dst, in.Advice.Rules.NFTables()...), '\n')
 	}
 	if n == 0 {
 		dst = append(dst, "# no attack and no warning in this capture: no rules\n"...)
@@ -42,7 +42,7 @@ func AppendFloods(dst []byte, f *render.Floods) []byte {
 // so the same table, which replaces this one when the file is loaded.
 func isReplaced(later []flood.Incident, in *flood.Incident) bool {
 	for i := range later {
-		if l := &later[i]; l.Kind == in.Kind && l.Target == in.Target && l.Rules.NFTables != "" {
+		if l := &later[i]; l.Kind == in.Kind && l.Target == in.Target && l.Advice.Rules != nil {
 			return true
 		}
 	}

@@ -76,12 +76,23 @@ func TestNft(t *testing.T) {
 	}
 }
 
+// fileOf is rules that are a file for nft.
+type fileOf string
+
+func (x fileOf) NFTables() string      { return string(x) }
+func (fileOf) IPTables() (_, _ string) { return "", "iptables" }
+func (fileOf) ExpiryGap() string       { return "" }
+
 // TestAppendFloods: an incident has its rules, or a comment that says there are none; of
 // two with one table the last one counts, and a capture without incidents says so.
 func TestAppendFloods(t *testing.T) {
 	at := netip.MustParseAddrPort("198.51.100.17:27015")
 	incident := func(kind flood.Kind, level flood.Level, rules string) flood.Incident {
-		return flood.Incident{Kind: kind, Level: level, Target: flood.Target{End: at}, Rules: flood.FilterRules{NFTables: rules}}
+		in := flood.Incident{Kind: kind, Level: level, Target: flood.Target{End: at}}
+		if rules != "" {
+			in.Advice.Rules = fileOf(rules)
+		}
+		return in
 	}
 	f := &render.Floods{Incidents: []flood.Incident{
 		incident(flood.FloodSpoofed, flood.Alert, "first\n"), incident(flood.FloodSpoofed, flood.Alert, "second\n"),

@@ -305,11 +305,12 @@ func (p *floodsPage) writeWhere(in *flood.Incident) {
 // writeAdvice writes what can be done. Its lines are never wrapped: people copy them into
 // terminals.
 func (p *floodsPage) writeAdvice(in *flood.Incident) {
-	if in.Advice == "" {
+	text := in.Advice.Text()
+	if text == "" {
 		return
 	}
 	p.writeLine(tableIndent, "What to do (without the indent: qsniff floods -o json FILE | jq -r .advice):")
-	for line := range strings.Lines(in.Advice) {
+	for line := range strings.Lines(text) {
 		if line = strings.TrimRight(line, "\n"); line != "" {
 			p.dst = append(appendSpaces(p.dst, belowIndent), line...)
 		}
