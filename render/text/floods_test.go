@@ -22,7 +22,8 @@ type wideRules struct{}
 
 func (wideRules) NFTables() string        { return strings.Repeat("x", 120) + "\n" }
 func (wideRules) IPTables() (_, _ string) { return "-A CHAIN\n", "iptables" }
-func (wideRules) ExpiryGap() string       { return "" }
+func (wideRules) Scope() flood.RuleScope  { return flood.RuleScope{} }
+func (wideRules) Lines() []flood.RuleLine { return nil }
 
 // flooded is a report with an incident of each level, which lasted over a change of
 // mind and has every figure that there is.
