@@ -246,6 +246,7 @@ var watcherRules = []RuleDoc{
 		{"", "different sources that got one", needsAtLeast, "", openClients},
 		{"", "bytes sent for each byte received", needsAtLeast, "", openGain},
 	}},
+	otherRule(),
 	{Name: "watch", Meaning: "what makes a server, or a host that gets replies, worth watching closely: either", Needs: []NeedDoc{
 		{"", "queries in a second", needsAtLeast, "", promoteSecond},
 		{"", fmt.Sprintf("or in %d s", measure.PaneSeconds), needsAtLeast, "", promoteTen},
