@@ -36,9 +36,9 @@ type Context struct {
 	// Waiting is what the receiver of the message asked its sender, port to port,
 	// too weakly to be believed alone. It is filled in together with FromServer.
 	Waiting Asked
-	// Said are the passwords that the client of the flow sent its server so far, which
+	// Passwords are the passwords that the client of the flow sent its server so far, which
 	// texts of either may repeat; nil if there are none.
-	Said *console.Passwords
+	Passwords *console.Passwords
 	// Unread is set where the texts of the message are shown to nobody: the secrets in
 	// them need not be found. It is the same for all messages of a run.
 	Unread bool

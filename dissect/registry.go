@@ -129,8 +129,8 @@ type Verdict struct {
 	Why       string // what the confidence rests on; a constant
 }
 
-// WhyTold is why a message is one of the protocol that decode-as names.
-const WhyTold = "as told"
+// WhyDecodeAs is why a message is one of the protocol that decode-as names.
+const WhyDecodeAs = "as told"
 
 // Pick asks every dissector about b and takes the most confident, the first of
 // equals. It does not look at ports; Believe does.
@@ -147,10 +147,10 @@ func (r *Registry) Pick(c *Context, b []byte) Verdict {
 	return v
 }
 
-// Force is the verdict that p's dissector reads b, whatever it thinks of it: decode
+// PickAs returns the verdict that p's dissector reads b, whatever it thinks of it: decode
 // as. It reports false if p has no such message, or if p does not recognise b and
 // another protocol does: only that protocol's dissector hides the passwords in b.
-func (r *Registry) Force(c *Context, b []byte, p *Proto) (Verdict, bool) {
+func (r *Registry) PickAs(c *Context, b []byte, p *Proto) (Verdict, bool) {
 	for _, d := range r.all {
 		if d.Proto() != p {
 			continue
@@ -159,7 +159,7 @@ func (r *Registry) Force(c *Context, b []byte, p *Proto) (Verdict, bool) {
 		if t == nil || k == No && r.Pick(c, b).Conf > No {
 			return Verdict{}, false
 		}
-		return Verdict{Dissector: d, Type: t, Conf: max(k, Likely), Why: WhyTold}, true
+		return Verdict{Dissector: d, Type: t, Conf: max(k, Likely), Why: WhyDecodeAs}, true
 	}
 	return Verdict{}, false
 }

@@ -21,9 +21,9 @@ type Stream struct {
 	// Gap is set where the bytes just before the message, or at the call of Finish the
 	// last bytes of the connection, are not in the capture.
 	Gap bool
-	// Behind is set where bytes of the other direction are missing so far: a message
+	// OtherMissing is set where bytes of the other direction are missing so far: a message
 	// that it sent before this one may not have been seen.
-	Behind bool
+	OtherMissing bool
 	// Last is set for Frame where no byte will follow b. A message that needs more is
 	// cut there.
 	Last bool

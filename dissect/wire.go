@@ -25,9 +25,9 @@ type Pattern struct {
 	// message at a port of the protocol, or after others of its flow. Its text names, in
 	// the plural, what is missed elsewhere.
 	AtPort string
-	// Mistake is set for a form that some servers send by mistake, and no client: a
+	// IsMistake is set for a form that some servers send by mistake, and no client: a
 	// filter that has little room can do without it.
-	Mistake bool
+	IsMistake bool
 }
 
 // Begins is the pattern of payloads that begin with s.

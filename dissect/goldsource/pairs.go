@@ -35,7 +35,7 @@ func readPairsReply(c *dissect.Context, cur *dissect.Cursor) {
 		n, tail = len(b), 0
 	}
 	if said := skipBlanks(b[:n]); len(said) > 0 && said[0] != separator && !isTerminator(said) {
-		k := console.Finder{Passwords: c.Said, IsCut: cur.Cut()}
+		k := console.Finder{Passwords: c.Passwords, IsCut: cur.Cut()}
 		cur.Pieces(&defText, &defTextSecret, n, tail, k.Next)
 		return
 	}

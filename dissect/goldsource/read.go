@@ -105,7 +105,7 @@ func readTerminator(c *dissect.Context, cur *dissect.Cursor) {
 	b := cur.Peek(cur.Left())
 	if isTerminator(b) {
 		cur.Rest(&defTerminator)
-	} else if k := (console.Finder{Passwords: c.Said, IsCut: cur.Cut()}); holdsSecret(&k, b) {
+	} else if k := (console.Finder{Passwords: c.Passwords, IsCut: cur.Cut()}); holdsSecret(&k, b) {
 		cur.Rest(&defHidden)
 	}
 }
@@ -113,7 +113,7 @@ func readTerminator(c *dissect.Context, cur *dissect.Cursor) {
 // readConsole reads text up to and with its NUL, which the end of the datagram
 // can stand for, and keeps the passwords in it apart.
 func readConsole(c *dissect.Context, cur *dissect.Cursor, d, secret *dissect.Def) {
-	k := console.Finder{Passwords: c.Said, IsCut: cur.Cut()}
+	k := console.Finder{Passwords: c.Passwords, IsCut: cur.Cut()}
 	n, tail := bytes.IndexByte(cur.Peek(cur.Left()), 0), 1
 	if n < 0 {
 		n, tail = cur.Left(), 0

@@ -89,7 +89,7 @@ func viewOf(c *dissect.Context) view {
 	v := view{s: &unknown}
 	if st := c.Stream; st != nil {
 		v.dir, v.opened, v.last = st.Dir, st.Opened, st.Last
-		v.gap, v.torn = st.Gap || st.Behind, st.Gap
+		v.gap, v.torn = st.Gap || st.OtherMissing, st.Gap
 		if s, ok := st.Session.(*session); ok && s != nil {
 			v.s, v.known = s, true
 		}

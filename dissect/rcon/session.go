@@ -101,7 +101,7 @@ func (d *Dissector) Learn(c *dissect.Context, m *dissect.Message) {
 		s.markMissing(fromServer && (v.torn || !ok))
 	}
 	if !fromServer || m.Find(&defPassword) != nil {
-		m.Overhear(&s.passwords)
+		m.CollectPasswords(&s.passwords)
 	}
 	switch {
 	case stray:

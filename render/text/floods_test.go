@@ -18,6 +18,14 @@ import (
 
 const floodStart = int64(1_700_000_000e9)
 
+// wideRules are rules with a line wider than any page.
+type wideRules struct{}
+
+func (wideRules) NFTables() string        { return strings.Repeat("x", 120) + "\n" }
+func (wideRules) IPTables() (_, _ string) { return "-A CHAIN\n", "iptables" }
+func (wideRules) Scope() flood.RuleScope  { return flood.RuleScope{} }
+func (wideRules) Lines() []flood.RuleLine { return nil }
+
 // flooded is a report with an incident of each level, which lasted over a change of
 // mind and has every figure that there is.
 func flooded() *render.Floods {
@@ -32,7 +40,7 @@ func flooded() *render.Floods {
 		Start: at(100), Detected: at(103), End: at(200), Frame: 4711, Pulses: 3, Peak: 123456, Mean: 9.5, Baseline: 2.25,
 		Requests: 1_000_000, Replies: 10, BytesIn: 25_000_000, BytesOut: 90, Sources: 300, SourcesError: 0.023, Completion: 0.5, Challenged: 4,
 		Confidence: 0.7, Evidence: []string{"many queries", strings.Repeat("a long sentence ", 9)}, Missing: []string{"C", "known", "challenge values (snap length)"},
-		Advice: "First.\n\n" + strings.Repeat("x", 120) + "\n", Dropped: 7,
+		Advice: flood.Advice{Words: []string{"First."}, Rules: wideRules{}, Measured: "Tried."}, Dropped: 7,
 		History:  []flood.Change{{Kind: flood.FloodSuspect, Nanos: at(110)}},
 		Top:      []flood.Source{{Addr: netip.MustParseAddr("2001:db8::1"), Low: 100, High: 120, Verified: true, Ports: 3, TTL: 52}, {Addr: netip.MustParseAddr("203.0.113.9"), Low: 9, High: 9, TTL: -1}},
 		Prefixes: []flood.Prefix{{Prefix: netip.MustParsePrefix("2001:db8::/64"), Low: 100, High: 130, Hosts: 4}},

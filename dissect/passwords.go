@@ -11,9 +11,9 @@ import (
 // shorter one occurs by chance.
 const setPassword = 4
 
-// Overhear adds to said, the passwords of m's connection, those that m holds or may
+// CollectPasswords adds to said, the passwords of m's connection, those that m holds or may
 // hold: that of a login, and those that a command sets.
-func (m *Message) Overhear(said *console.Passwords) {
+func (m *Message) CollectPasswords(said *console.Passwords) {
 	for i := range m.Fields {
 		f := &m.Fields[i]
 		if f.Def.Flags&Secret == 0 || f.Def.Kind == Bytes {
