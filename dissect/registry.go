@@ -20,6 +20,7 @@ type Registry struct {
 	marks   [][]byte  // what connectionless packets of their engines begin with
 
 	neighbours []Neighbour
+	foreign    foreigners
 }
 
 // Protocol is a Dissector, a StreamDissector, or both.

@@ -9,6 +9,7 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/flood"
+	"qsniff/flood/other"
 	"qsniff/internal/display"
 	"qsniff/render"
 	"qsniff/render/tally"
@@ -16,6 +17,14 @@ import (
 )
 
 const floodStart = int64(1_700_000_000e9)
+
+// wideRules are rules with a line wider than any page.
+type wideRules struct{}
+
+func (wideRules) NFTables() string        { return strings.Repeat("x", 120) + "\n" }
+func (wideRules) IPTables() (_, _ string) { return "-A CHAIN\n", "iptables" }
+func (wideRules) Scope() flood.RuleScope  { return flood.RuleScope{} }
+func (wideRules) Lines() []flood.RuleLine { return nil }
 
 // flooded is a report with an incident of each level, which lasted over a change of
 // mind and has every figure that there is.
@@ -31,7 +40,7 @@ func flooded() *render.Floods {
 		Start: at(100), Detected: at(103), End: at(200), Frame: 4711, Pulses: 3, Peak: 123456, Mean: 9.5, Baseline: 2.25,
 		Requests: 1_000_000, Replies: 10, BytesIn: 25_000_000, BytesOut: 90, Sources: 300, SourcesError: 0.023, Completion: 0.5, Challenged: 4,
 		Confidence: 0.7, Evidence: []string{"many queries", strings.Repeat("a long sentence ", 9)}, Missing: []string{"C", "known", "challenge values (snap length)"},
-		Advice: "First.\n\n" + strings.Repeat("x", 120) + "\n", Dropped: 7,
+		Advice: flood.Advice{Words: []string{"First."}, Rules: wideRules{}, Measured: "Tried."}, Dropped: 7,
 		History:  []flood.Change{{Kind: flood.FloodSuspect, Nanos: at(110)}},
 		Top:      []flood.Source{{Addr: netip.MustParseAddr("2001:db8::1"), Low: 100, High: 120, Verified: true, Ports: 3, TTL: 52}, {Addr: netip.MustParseAddr("203.0.113.9"), Low: 9, High: 9, TTL: -1}},
 		Prefixes: []flood.Prefix{{Prefix: netip.MustParsePrefix("2001:db8::/64"), Low: 100, High: 130, Hosts: 4}},
@@ -105,9 +114,18 @@ func TestFloodCaveats(t *testing.T) {
 		{"backwards", func(f *render.Floods) { f.Run.Backwards = 1 }, "Time went backwards"},
 		{"requests only", func(f *render.Floods) { f.Seen.Replies = 0 }, "Only what goes to servers was captured"},
 		{"replies only", func(f *render.Floods) { f.Seen.Queries = 0 }, "Only what servers send was captured"},
-		{"notes only", func(f *render.Floods) { f.Counts = [3]uint64{2, 0, 0} }, "No floods, 2 notes in 10m0s"},
+		{"notes only", func(f *render.Floods) { f.Counts = [3]uint64{2, 0, 0} }, "No query floods, 2 notes in 10m0s"},
 		{"warnings only", func(f *render.Floods) { f.Counts = [3]uint64{0, 1, 0} }, "0 attacks, 1 warning in 10m0s"},
-		{"nothing", func(f *render.Floods) { f.Counts, f.Incidents = [3]uint64{}, nil }, "No floods in 10m0s of capture, 1,000 packets"},
+		{"nothing", func(f *render.Floods) { f.Counts, f.Incidents = [3]uint64{}, nil }, "No query floods in 10m0s of capture, 1,000 packets"},
+		{"another flood", func(f *render.Floods) {
+			f.Counts, f.Others = [3]uint64{0, 0, 1}, [3]uint64{0, 0, 1}
+			f.OtherPeak = other.Peak{Traffic: other.Traffic{Packets: 10_000}, Class: &other.Groups()[0], Port: 27015, Host: track.HostOf(netip.MustParseAddrPort("198.18.0.1:0"))}
+		}, "No query floods, 1 other attack in 10m0s of capture, 1,000 packets; 10,000 other packets a second arrived (TCP SYN to port 27015 of 198.18.0.1)"},
+		{"another flood besides", func(f *render.Floods) { f.Counts, f.Others = [3]uint64{0, 0, 2}, [3]uint64{0, 0, 1} }, "2 attacks in 10m0s"},
+		{"players", func(f *render.Floods) {
+			f.Counts = [3]uint64{}
+			f.OtherPeak = other.Peak{Traffic: other.Traffic{Packets: 1_584}, Sessions: 1_580, Host: track.HostOf(netip.MustParseAddrPort("198.18.0.1:0"))}
+		}, "No query floods in 10m0s of capture, 1,000 packets; 1,584 other packets a second arrived (to 198.18.0.1, most in sessions)"},
 		{"empty", func(f *render.Floods) { f.Run.Packets = 0 }, "The capture has no packets."},
 		{"short", func(f *render.Floods) { f.Run.Last = f.Run.First + int64(20*time.Second) }, "The capture is shorter than 30 s"},
 	} {
