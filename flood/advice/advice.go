@@ -32,21 +32,6 @@ func (a *Advisor) write(in *flood.Incident, c *outcome) flood.Advice {
 	return flood.Advice{Words: words}
 }
 
-// NFTables returns the lines of the plan as a file for nft.
-func (p *plan) NFTables() string { return p.formatNFT() }
-
-// IPTables returns the lines of the plan as a file for iptables-restore or ip6tables-restore,
-// and which of the two tools it is for.
-func (p *plan) IPTables() (file, tool string) { return p.formatIPTables(), p.iptablesName() }
-
-// ExpiryGap returns what iptables lacks of the expiry in the lines for nftables.
-func (p *plan) ExpiryGap() string {
-	if p.numNames > 0 {
-		return ", which lets no address go by itself"
-	}
-	return ""
-}
-
 // describe returns what the lines for nftables would have done, in sentences.
 func (c *outcome) describe() string {
 	if c == nil {
