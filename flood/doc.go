@@ -5,8 +5,9 @@
 //
 // # The way of a sighting
 //
-// Detector.Sight (detector.go) first closes the seconds that are over, then handles the
-// packet (handle.go):
+// Detector.Sight (detector.go) first closes the seconds that are over. Then others.go and
+// package other count what is no query; what has a name there, the replies of amplifiers
+// and the messages of other games, is nobody else's. The rest goes on (handle.go):
 //
 //	request   networks.go counts it at the network of its server: many servers of one network
 //	          that get much together are watched closely as one, whatever each of them gets.
@@ -26,8 +27,9 @@
 // watched closely (watched.go): an alarm on its rate asks for features (measure.Server.Measure), the rules
 // (table.go, rule.go) make a verdict of them (verdict.go), and the verdict is applied to
 // the course of that family of traffic (course.go), which may open, change or close an
-// incident. Then come hosts that get replies (victim.go), consoles (rcon.go), the sample of
-// claims, the periods of filters, and sources that scan (scan.go).
+// incident. Then come hosts that get replies (victim.go), consoles (rcon.go), what else came
+// than queries (others.go), the sample of claims, the periods of filters, and sources that
+// scan (scan.go).
 //
 // # The way of an incident
 //
@@ -67,9 +69,11 @@
 //	networks.go network.go                   networks of many servers, likewise
 //	notes.go                                 one note for servers that the same sources ask
 //	victim.go scan.go rcon.go amplifier.go   the other watchers
+//	others.go others_rule.go                 floods of what is no query
 //	course.go evidence.go lists.go words.go  how an incident goes and what it reports
 //	table.go rule.go verdict.go              rules on queries, guesses and junk
 //	thresholds.go settings.go explain.go     what users set, and what --explain prints
-//	book.go incident.go advisor.go           what all watchers share
+//	book.go incident.go                      what all watchers share
+//	advisor.go advice.go                     what is to be done, which another package writes
 //	collect.go seen.go                       for reports
 package flood

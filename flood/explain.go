@@ -55,7 +55,7 @@ var Meanings = slices.Concat(measure.Meanings[:], []Meaning{
 	{Name: "bad", Text: "challenges that were never given to who brings them"},
 	{Name: "unsol", Text: "share of replies to a host that had not asked"},
 	{Name: "known", Text: "networks that were seen on earlier days: a capture has no earlier days"},
-})
+}, otherMeanings())
 
 // MeaningOf returns what the feature of that name means; empty if there is none.
 func MeaningOf(name string) string {
@@ -252,6 +252,7 @@ var watcherRules = []RuleDoc{
 		{"", "different sources that got one", needsAtLeast, "", openClients},
 		{"", "bytes sent for each byte received", needsAtLeast, "", openGain},
 	}},
+	otherRule(),
 	{Name: "network", Meaning: "what makes floods of many servers one incident of their /24 (IPv6: /64, or /48): the rules above hold for all of them together, and", Needs: slices.Concat(
 		networkNeeds.listNeeds(), networkManyNeeds.listNeeds(), []NeedDoc{
 			{"", "for a note: servers that would have one of their own", needsAtLeast, "", noteServers},

@@ -28,12 +28,7 @@ func (d *Detector) handleRequest(s *track.Sighting) {
 	if w.hasTrial {
 		w.applyTrials(s, r.IsProven || d.isProven(s))
 	}
-	switch {
-	case r.IsGuess:
-		w.CountGuess(s, b.Clock, second)
-	case r.IsQuery:
-		w.CountQuery(s, b.Clock, second, r.IsProven)
-	}
+	w.CountChecked(s, b.Clock, second, r)
 }
 
 // countPacket counts a packet to a server that is not watched closely, and returns the server

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"qsniff/flood/measure"
+	"qsniff/flood/other"
 	"qsniff/flood/sketch"
 	"qsniff/internal/lru"
 	"qsniff/internal/test/race"
@@ -48,6 +49,7 @@ func fixedSize() int {
 		tableSize[track.Host, lightVictim](lightVictims) +
 		tableSize[track.Host, scanner](scanners) +
 		tableSize[track.End, console](rconTargets) + tableSize[loginKey, pendingLogin](rconLogins) +
+		other.FixedBytes + other.KnownBytes +
 		sizeOf[Detector]()
 }
 
@@ -62,8 +64,8 @@ func TestMemory(t *testing.T) {
 		{"a target", targetSize(), 225 << 10},
 		{"a network", networkSize(), 259 << 10},
 		{"a victim", victimSize(), 108 << 10},
-		{"what is there from the first packets on", fixedSize(), 7780 << 10},
-		{"all", fixedSize() + list + heavyTargets*targetSize() + heavyNetworks*networkSize() + measure.ClaimsBytes + heavyVictims*victimSize(), 31 << 20},
+		{"what is there from the first packets on", fixedSize(), 10200 << 10},
+		{"all", fixedSize() + list + heavyTargets*targetSize() + heavyNetworks*networkSize() + measure.ClaimsBytes + heavyVictims*victimSize() + other.MostBytes, 34 << 20},
 		{"an incident", sizeOf[Incident]() + listedSources*sizeOf[Source]() + listedServers*24 + measure.TopPrefixes*sizeOf[Prefix]() + 32*sizeOf[FeatureValue](), 18 << 10},
 	}
 	for _, tt := range tests {
@@ -92,6 +94,7 @@ func TestMemoryMeasured(t *testing.T) {
 		{"what is there from the first packets on", func() any {
 			d := New(Defaults(), 1, nil)
 			d.servers.light.Put(track.End{})
+			d.others.Sight(&track.Sighting{What: track.IsRequest}, 1)
 			d.networks.light.Put(netKey{})
 			d.victims.light.Put(track.Host{})
 			d.scans.table.Put(track.Host{})

@@ -191,12 +191,7 @@ func (x *networks) handleRequest(s *track.Sighting, w *watched) bool {
 	if w == nil || !w.isAttacked() {
 		n.members.count(s.Dst, x.Now)
 		second := n.CountRequest(s, x.Clock)
-		switch r := x.claims.CheckRequest(&n.Server, second, s, x.Now); {
-		case r.IsGuess:
-			n.CountGuess(s, x.Clock, second)
-		case r.IsQuery:
-			n.CountQuery(s, x.Clock, second, r.IsProven)
-		}
+		n.CountChecked(s, x.Clock, second, x.claims.CheckRequest(&n.Server, second, s, x.Now))
 	}
 	x.applyTrial(n, s)
 	return true

@@ -25,7 +25,7 @@ type plan struct {
 	id            uint64
 	kind          flood.Kind
 	target        netip.AddrPort // without a zone
-	network       netip.Prefix   // valid: the target is this network, and not the address in target
+	net           netip.Prefix   // the addresses of the target: one, or a network
 	*catalog                     // which packets the lines match
 	isTCP, isIPv6 bool
 	named         [planNames]netip.Prefix // networks, then single sources, in IPv6 their /64
@@ -45,11 +45,8 @@ type planRule struct {
 // helps.
 func (a *Advisor) newPlan(in *flood.Incident) plan {
 	end := in.Target.End.Addr().Unmap().WithZone("")
-	p := plan{id: in.ID, kind: in.Kind, target: netip.AddrPortFrom(end, in.Target.End.Port()),
+	p := plan{id: in.ID, kind: in.Kind, target: netip.AddrPortFrom(end, in.Target.End.Port()), net: networkOf(in, end),
 		catalog: a.catalogOf(in.Proto), isTCP: in.Target.TCP, isIPv6: end.Is6()}
-	if in.Target.IsNetwork() {
-		p.network = in.Target.Prefix
-	}
 	if !end.IsValid() || p.isTCP && in.Kind != flood.RconBruteforce || p.target.Port() == 0 && in.Kind != flood.ReplyFloodVictim {
 		return p
 	}
@@ -82,12 +79,13 @@ func (a *Advisor) newPlan(in *flood.Incident) plan {
 	return p
 }
 
-// targetText returns the address or the network of the target, as both tools take it.
-func (p *plan) targetText() string {
-	if p.network.IsValid() {
-		return p.network.String()
+// networkOf returns the addresses of an incident's target: end, or the network around it
+// that the target names.
+func networkOf(in *flood.Incident, end netip.Addr) netip.Prefix {
+	if x := in.Target.Prefix; x.IsValid() && x.Contains(end) {
+		return x.Masked()
 	}
-	return p.target.Addr().String()
+	return netip.PrefixFrom(end, end.BitLen())
 }
 
 // hasProof reports whether clients can prove their address in the plan's protocol.
@@ -204,7 +202,7 @@ func (p *plan) addName(x netip.Prefix) {
 		return
 	}
 	x = x.Masked()
-	if x.Contains(p.target.Addr()) || p.network.IsValid() && x.Overlaps(p.network) || slices.ContainsFunc(p.named[:p.numNames], x.Overlaps) {
+	if x.Overlaps(p.net) || slices.ContainsFunc(p.named[:p.numNames], x.Overlaps) {
 		return
 	}
 	p.named[p.numNames] = x

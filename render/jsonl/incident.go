@@ -52,6 +52,11 @@ func (w *writer) writeIncident(in *flood.Incident) {
 	w.text("target", in.Target.String())
 	w.writeTargets(in)
 	w.text("protocol", in.Protocol())
+	if c := in.Class; c != nil {
+		w.text("class", c.Name)
+		w.uint("packets", in.Packets)
+		w.uint("peak_bytes", in.PeakBytes)
+	}
 	w.time("start", in.Start)
 	w.time("detected", in.Detected)
 	if in.End != 0 {
@@ -87,13 +92,22 @@ func (w *writer) writeIncident(in *flood.Incident) {
 	w.float("confidence", in.Confidence)
 	w.text("evidence", strings.Join(in.Evidence, "; "))
 	w.texts("missing", in.Missing)
-	w.text("advice", in.Advice)
-	if r := &in.Rules; r.NFTables != "" {
-		w.object("rules")
-		w.text("nftables", r.NFTables)
-		w.text("iptables", r.IPTables)
-		w.close('}')
+	w.writeAdvice(&in.Advice)
+}
+
+// writeAdvice appends the advice as one text, then its parts.
+func (w *writer) writeAdvice(a *flood.Advice) {
+	w.text("advice", a.Text())
+	w.texts("advice_words", a.Words)
+	if a.Rules == nil {
+		return
 	}
+	w.object("rules")
+	w.text("nftables", a.Rules.NFTables())
+	file, _ := a.Rules.IPTables()
+	w.text("iptables", file)
+	w.text("measured", a.Measured)
+	w.close('}')
 }
 
 // writeTargets appends the servers of a network.

@@ -21,7 +21,7 @@ type FloodOptions struct {
 
 // AppendFloods appends the incidents of a run for people to read: the verdict, a table,
 // and a block for each warning and alert. Of the options, width, colours and the zone of
-// times are used. Lines of advice are never wrapped, so that they can be copied.
+// times are used. Commands are never wrapped, so that they can be copied.
 func AppendFloods(dst []byte, f *render.Floods, opt Options, how FloodOptions) []byte {
 	p := floodsPage{statsPage{dst: dst, opt: opt.withDefaults(), s: &render.Stats{Run: f.Run}}, f, how}
 	p.writeInterrupted()
@@ -41,6 +41,7 @@ func AppendFloods(dst []byte, f *render.Floods, opt Options, how FloodOptions) [
 	if !how.Verbose && !how.Explain {
 		p.writeNotes()
 	}
+	p.writeLoading()
 	return p.dst
 }
 
@@ -76,11 +77,11 @@ func (p *floodsPage) writeHeadline() {
 	}
 	s := p.levelStyle(worst)
 	text := strings.Join(parts, ", ") + " " + where
-	switch {
-	case n[flood.Alert]+n[flood.Warn]+n[flood.Info] == 0:
-		s, text = p.opt.Palette.head, "No floods "+where
-	case worst == flood.Info:
-		s, text = p.opt.Palette.head, fmt.Sprintf("No floods, %s %s", digits.Counted(n[flood.Info], "note"), where)
+	if others := &p.f.Others; n[flood.Alert]+n[flood.Warn] == others[flood.Alert]+others[flood.Warn] {
+		text = p.noQueryFloods(where)
+		if worst == flood.Info {
+			s = p.opt.Palette.head
+		}
 	}
 	p.dst = append(p.dst, s.on...)
 	p.dst = appendWrapped(p.dst, []byte(text), 0, p.opt.Width)
