@@ -280,7 +280,9 @@ func (s *server) limited(n int, window time.Duration) *server {
 }
 
 // key is the challenge of a client.
-func (s *server) key(h track.Host) uint32 { return uint32(h.Hash(uint64(s.port)+s.epoch<<16))&0x7fffffff | 1 }
+func (s *server) key(h track.Host) uint32 {
+	return uint32(h.Hash(uint64(s.port)+s.epoch<<16))&0x7fffffff | 1
+}
 
 // request is one that reaches a server.
 type request struct {
