@@ -245,6 +245,7 @@ var watcherRules = []RuleDoc{
 		{"", "answers to sources that proved nothing", needsAtLeast, "amplifier_answers", 0},
 		{"", "different sources that got one", needsAtLeast, "", openClients},
 		{"", "bytes sent for each byte received", needsAtLeast, "", openGain},
+		{"", "share of the requests without a challenge for the same thing that got data, not a challenge", needsAtLeast, "", openShare},
 	}},
 	{Name: "watch", Meaning: "what makes a server, or a host that gets replies, worth watching closely: either", Needs: []NeedDoc{
 		{"", "queries in a second", needsAtLeast, "", promoteSecond},

@@ -74,6 +74,7 @@ func adviceExamples() []adviceExample {
 	for _, k := range []flood.Kind{flood.RconMisconfig, flood.Scan, flood.Survey, flood.Crowd, flood.Poller, flood.OpenAmplifier} {
 		one(k.String(), flood.Incident{Kind: k, Proto: protoNamed("a2s")})
 	}
+	one("open_amplifier-master", flood.Incident{Kind: flood.OpenAmplifier, Proto: protoNamed("master")})
 	one("open_amplifier-ase", flood.Incident{Kind: flood.OpenAmplifier, Proto: protoNamed("ase")})
 	return all
 }
