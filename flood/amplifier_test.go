@@ -20,7 +20,9 @@ func pipeline(w *world, c client, s *server, gap, from, to time.Duration, asks .
 // TestOpenAmplifier: a server is judged by what it answers without a challenge, whatever its
 // clients send before the answers come.
 func TestOpenAmplifier(t *testing.T) {
-	only := func(asks dissect.Asked) func(dissect.Asked) bool { return func(a dissect.Asked) bool { return a == asks } }
+	only := func(asks dissect.Asked) func(dissect.Asked) bool {
+		return func(a dissect.Asked) bool { return a == asks }
+	}
 	for _, tt := range []struct {
 		name    string
 		clients int
