@@ -206,13 +206,13 @@ func (s *serverSecond) isJoined(c *course, v verdict) bool {
 		if load.in != nil {
 			return true
 		}
-		if load.noteStreak > 0 && !c.hasWaited {
+		if load.streak.notes > 0 && !c.hasWaited {
 			n.wanted++
-			c.hasWaited = load.noteStreak >= s.lim.WarnTicks
+			c.hasWaited = load.streak.notes >= s.lim.WarnTicks
 			return true
 		}
 	}
-	if attack.in == nil && attack.warnStreak == 0 {
+	if attack.in == nil && attack.streak.warnings == 0 {
 		return false
 	}
 	return !w.standsOut(n, s.Now)
