@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"qsniff/dissect"
 	"qsniff/internal/digits"
 )
 
@@ -43,13 +44,13 @@ type RuleScope struct {
 type RuleLine struct {
 	What  string         // "a cap for queries that bring no challenge back"
 	Named []netip.Prefix // the other ends that it is about; empty: all
-	// Lengths are those of payloads in bytes that it is about; empty: any. In packets
-	// of these lengths, the rules look at the first bytes as well.
-	Lengths []LengthRange
-	Packets int           // how many pass in Per; 0: none
-	Per     time.Duration // a second or a minute
-	Burst   int           // how many pass at once
-	Each    bool          // the limit is for each other end, in IPv6 for each /64; else for all together
+	// Patterns are those of the payloads that it is about, but for those that have one of
+	// Exempt; none: any payload.
+	Patterns, Exempt []dissect.Pattern
+	Packets          int           // how many pass in Per; 0: none
+	Per              time.Duration // a second or a minute
+	Burst            int           // how many pass at once
+	Each             bool          // the limit is for each other end, in IPv6 for each /64; else for all together
 }
 
 // Text returns the line in words, without a full stop.
@@ -81,21 +82,37 @@ func (x *RuleLine) Text() string {
 	return b.String()
 }
 
-// LengthsText returns the lengths of payloads in words: "9, 25 or more"; empty if there are
-// none.
-func (x *RuleLine) LengthsText() string {
-	var list []string
-	for _, n := range x.Lengths {
-		switch {
-		case n.Max == 0:
-			list = append(list, fmt.Sprintf("%d or more", n.Min))
-		case n.Max == n.Min:
-			list = append(list, fmt.Sprint(n.Min))
+// LengthText returns the lengths of payloads with a pattern in words, with so many bytes of
+// headers added: "33", "13 or more".
+func LengthText(p *dissect.Pattern, headers int) string {
+	lo, hi := max(p.MinLen, p.Offset+len(p.Value))+headers, p.MaxLen+headers
+	switch {
+	case p.MaxLen == 0:
+		return fmt.Sprintf("%d or more", lo)
+	case lo == hi:
+		return fmt.Sprint(lo)
+	}
+	return fmt.Sprintf("%d to %d", lo, hi)
+}
+
+// BytesText returns the bytes that payloads with a pattern have, in hexadecimal: ".." is any
+// byte, and "c0/df" a byte whose bits in the mask df are those of c0.
+func BytesText(p *dissect.Pattern) string {
+	var b strings.Builder
+	for i := range p.Offset + len(p.Value) {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		switch value, mask := p.BitsAt(i); mask {
+		case 0:
+			b.WriteString("..")
+		case 0xff:
+			fmt.Fprintf(&b, "%02x", value)
 		default:
-			list = append(list, fmt.Sprintf("%d to %d", n.Min, n.Max))
+			fmt.Fprintf(&b, "%02x/%02x", value, mask)
 		}
 	}
-	return strings.Join(list, ", ")
+	return b.String()
 }
 
 // String returns the scope in words: "UDP to 198.51.100.17, port 27015".
@@ -115,9 +132,6 @@ func (x RuleScope) String() string {
 	}
 	return fmt.Sprintf("%s %s %s, port %d", protocol, way, host, x.Port)
 }
-
-// LengthRange are lengths in bytes, both included; a Max of 0 is no bound.
-type LengthRange struct{ Min, Max int }
 
 // adviceWidth is the width in columns of the paragraphs in Text.
 const adviceWidth = 78

@@ -204,8 +204,11 @@ func (o *floodsOptions) invocation(cmd *cobra.Command, args []string) render.Inv
 			words = append(words, "--"+f.Name+"="+f.Value.String())
 		}
 	})
+	if slices.Contains(args, stdin) { // what comes from there cannot be read again
+		return render.Invocation{Flags: shell.Quote(words...)}
+	}
 	files := slices.Clone(args)
-	if len(files) > 0 && strings.HasPrefix(files[0], "-") && files[0] != stdin {
+	if len(files) > 0 && strings.HasPrefix(files[0], "-") {
 		files = slices.Insert(files, 0, "--")
 	}
 	return render.Invocation{Captures: shell.Quote(files...), Flags: shell.Quote(words...)}

@@ -129,8 +129,7 @@ func (w *nftWriter) writeTarget(g group) {
 	for _, p := range g {
 		w.turnTo(p)
 		if p.kind == flood.RconBruteforce {
-			w.writeLine("    # let in, with an address for ADDRESS:")
-			w.writeLine("    # nft add element inet %s admins%d { ADDRESS }", w.table, p.id)
+			w.writeAdmit()
 			w.writeLine("    %s saddr @admins%d return", w.ip, p.id)
 		}
 		for i := range p.rules[:p.numRules] {
@@ -143,6 +142,16 @@ func (w *nftWriter) writeTarget(g group) {
 func (w *nftWriter) writeLine(format string, args ...any) {
 	fmt.Fprintf(w, format, args...)
 	w.WriteByte('\n')
+}
+
+// writeAdmit writes the comment on how to let an address in.
+func (w *nftWriter) writeAdmit() {
+	const format = "    # let in: nft add element inet %s admins%d { ADDRESS }"
+	line := fmt.Sprintf(format, w.table, w.id)
+	if len(line) > textWidth {
+		line = fmt.Sprintf(format, "TABLE", w.id)
+	}
+	w.writeLine("%s", line)
 }
 
 // writeSets writes the sets of the plan. Named addresses expire, because anybody may have them

@@ -1,12 +1,10 @@
 package advice
 
 import (
-	"cmp"
 	"net/netip"
 	"slices"
 	"time"
 
-	"qsniff/dissect"
 	"qsniff/flood"
 )
 
@@ -44,36 +42,11 @@ func (p *plan) Lines() (list []flood.RuleLine) {
 		if r.kind == lineSources || r.kind == lineVictims {
 			x.Named = slices.Clone(p.named[:p.numNames])
 		} else if !p.isTCP {
-			x.Lengths = lengthsOf(p.sets[r.kind].patterns)
+			x.Patterns, x.Exempt = p.sets[r.kind].patterns, p.sets[r.kind].exempt
 		}
 		list = append(list, x)
 	}
 	return list
-}
-
-// lengthsOf returns the lengths that packets of some pattern can have, in order. Ranges that
-// overlap or adjoin are one.
-func lengthsOf(patterns []dissect.Pattern) (list []flood.LengthRange) {
-	for i := range patterns {
-		p := &patterns[i]
-		list = append(list, flood.LengthRange{Min: max(p.MinLen, p.Offset+len(p.Value)), Max: p.MaxLen})
-	}
-	slices.SortFunc(list, func(a, b flood.LengthRange) int { return cmp.Compare(a.Min, b.Min) })
-	n := 0
-	for _, x := range list {
-		switch {
-		case n > 0 && list[n-1].Max == 0:
-			return list[:n] // it has all that follow
-		case n > 0 && x.Min <= list[n-1].Max+1:
-			if x.Max == 0 || x.Max > list[n-1].Max {
-				list[n-1].Max = x.Max
-			}
-		default:
-			list[n] = x
-			n++
-		}
-	}
-	return list[:n]
 }
 
 // group is the plans for one target: those whose rules look at the same packets.

@@ -1,8 +1,10 @@
 package text
 
 import (
+	"slices"
+	"strings"
+
 	"qsniff/flood"
-	"qsniff/flood/advice"
 	"qsniff/render"
 )
 
@@ -28,13 +30,8 @@ func (p *floodsPage) writeAdvice(in *flood.Incident) {
 	p.writeLine(belowIndent, "The rules, for %s:", a.Rules.Scope())
 	lines := a.Rules.Lines()
 	for i := range lines {
-		x := &lines[i]
-		text := x.Text()
-		if sizes := x.LengthsText(); sizes != "" && len(x.Lengths) <= shownLengths {
-			text += "; matches payloads of " + sizes + " bytes by what they begin with"
-		}
 		at := len(p.dst)
-		p.writeLine(belowIndent+2, "%s", text)
+		p.writeLine(belowIndent+2, "%s", lines[i].Text()+describeMatch(&lines[i]))
 		p.dst[at+belowIndent] = '-'
 	}
 	if a.Measured != "" {
@@ -42,14 +39,29 @@ func (p *floodsPage) writeAdvice(in *flood.Incident) {
 	}
 }
 
-// shownLengths is how many ranges of lengths a line of rules has at most. Chosen: more are
-// read by nobody, and a list of them is in the rules.
-const shownLengths = 6
+// describeMatch returns by what a line of rules knows its packets, if that are payloads of a
+// few lengths.
+func describeMatch(x *flood.RuleLine) string {
+	var sizes []string
+	for i := range x.Patterns {
+		if n := flood.LengthText(&x.Patterns[i], 0); !slices.Contains(sizes, n) {
+			sizes = append(sizes, n)
+		}
+	}
+	if len(sizes) == 0 || len(sizes) > shownLengths {
+		return ""
+	}
+	return "; matches the first bytes of payloads of " + strings.Join(sizes, ", ") + " bytes"
+}
+
+// shownLengths is how many lengths a line of rules has at most. Chosen: more are read by
+// nobody.
+const shownLengths = 4
 
 // writeLoading writes the commands that load the rules of all incidents, and remove them.
 // They are never wrapped, so that they can be copied.
 func (p *floodsPage) writeLoading() {
-	if advice.NewRuleset("", p.f.Incidents, p.f.Expiry).IsEmpty() {
+	if !slices.ContainsFunc(p.f.Incidents, func(in flood.Incident) bool { return in.Advice.Rules != nil }) {
 		return
 	}
 	asked := &p.f.Asked
