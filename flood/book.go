@@ -63,6 +63,7 @@ const (
 	ofScans
 	ofLogins
 	ofAmplifier
+	ofOthers // what is no query: one incident for each class at a host
 )
 
 // secondEnd returns the time stamp at the end of the second at hand.

@@ -15,6 +15,7 @@ type Collector struct {
 	IsOurs func(*Incident) bool
 
 	counts    [Alert + 1]uint64
+	other     [Alert + 1]uint64 // of these, floods of what is no query
 	kept      []Incident
 	unlisted  uint64
 	elsewhere uint64
@@ -37,6 +38,9 @@ func (c *Collector) Observe(in *Incident, e Event) {
 		return
 	}
 	c.counts[in.Level]++
+	if in.Kind == OtherFlood {
+		c.other[in.Level]++
+	}
 	if in.Level < c.MinLevel {
 		return
 	}
@@ -70,6 +74,9 @@ func (c *Collector) makeRoom(level Level) bool {
 
 // Counts returns how many incidents of each level there were, kept or not.
 func (c *Collector) Counts() [Alert + 1]uint64 { return c.counts }
+
+// Others returns how many of these are floods of what is no query.
+func (c *Collector) Others() [Alert + 1]uint64 { return c.other }
 
 // Incidents returns the kept incidents in the order of detection, scans after the others.
 func (c *Collector) Incidents() []Incident {

@@ -108,7 +108,7 @@ func (c *course) openIncident(s *serverSecond, v verdict) {
 	}
 	s.server.MergeSources(&c.sources, c.packetSort())
 	for sec := start.Sec; sec <= s.Now; sec++ {
-		c.addSecond(s.server.At(sec))
+		c.addSecond(s, s.server.At(sec))
 	}
 	c.describe(s, v)
 	c.announcedPeak = in.Peak
@@ -118,24 +118,34 @@ func (c *course) openIncident(s *serverSecond, v verdict) {
 
 // findStart returns the first second of what led to the verdict. It goes back from now as
 // long as a second is part of the streak, or its rate is at least half of the present one
-// and twice the baseline. The second that ends counts even if it is empty.
+// and twice the baseline. The second that ends counts even if it is empty, and so does the
+// one before the others if more came than usual: it began in the middle of that one.
 func (c *course) findStart(s *serverSecond, v verdict) measure.Second {
 	first := measure.Second{Sec: s.Now, Nanos: s.secondEnd() - int64(time.Second)}
 	for sec := s.Now; sec > s.Now-measure.BinSeconds && sec > 0; sec-- {
 		b := s.server.At(sec)
-		if b == nil || c.packetsIn(b) < max(v.rate/2, 2*s.server.Base) && sec < c.streakStart {
+		if b == nil {
+			break
+		}
+		n := c.packetsIn(s, b)
+		isBefore := n < max(v.rate/2, 2*s.server.Base) && sec < c.streakStart
+		if isBefore && n < c.minRateAt(s.server.Base) {
 			break
 		}
 		first = *b
+		if isBefore {
+			break
+		}
 	}
 	return first
 }
 
 // packetsIn returns how many packets of the family came in a second.
-func (c *course) packetsIn(b *measure.Second) float64 {
+func (c *course) packetsIn(s *serverSecond, b *measure.Second) float64 {
 	switch c.family {
 	case ofGuesses:
-		return float64(b.Guesses)
+		x := s.server.Sum(b.Sec, 1)
+		return s.server.CountGuesses(&x, 1, s.Now)
 	case ofJunk:
 		return float64(b.Junk + b.Strange)
 	}
@@ -154,12 +164,12 @@ func (c *course) packetSort() measure.Sort {
 }
 
 // addSecond adds a second to the sums of the incident; nil is one without packets.
-func (c *course) addSecond(b *measure.Second) {
+func (c *course) addSecond(s *serverSecond, b *measure.Second) {
 	if b == nil {
 		return
 	}
 	in := c.in
-	n := c.packetsIn(b)
+	n := c.packetsIn(s, b)
 	in.Requests += uint64(n)
 	in.Replies += uint64(b.Replies)
 	in.BytesIn += b.BytesIn + b.JunkBytes
@@ -174,13 +184,18 @@ func (c *course) meanRate() float64 { return measure.Share(c.packets, c.seconds)
 
 // minRate returns the rate below which a second does not continue the incident.
 func (c *course) minRate() float64 {
+	return max(c.minRateAt(c.in.Baseline), liveShare*c.meanRate())
+}
+
+// minRateAt returns what is more than a calm day has of the family, at that baseline.
+func (c *course) minRateAt(baseline float64) float64 {
 	switch c.family {
 	case ofGuesses:
-		return max(minLiveGuesses, liveShare*c.meanRate())
+		return minLiveGuesses
 	case ofJunk:
-		return max(minLiveJunk, liveShare*c.meanRate())
+		return minLiveJunk
 	}
-	return max(2*c.in.Baseline+minLiveQueries, liveShare*c.meanRate())
+	return 2*baseline + minLiveQueries
 }
 
 // An open incident continues while its rate is at least liveShare of its mean rate and at
@@ -209,9 +224,9 @@ func (c *course) updateIncident(s *serverSecond, v verdict, rate float64) {
 	if !c.isActive && c.pauseStart > 0 && s.Now-c.pauseStart >= pulseGap {
 		in.Pulses++
 	}
-	c.addSecond(s.server.At(s.Now))
+	c.addSecond(s, s.server.At(s.Now))
 	c.lastSec, c.isActive, c.pauseStart = s.Now, true, 0
-	if one := s.server.At(s.Now); one != nil && c.packetsIn(one) >= c.minRate() {
+	if one := s.server.At(s.Now); one != nil && c.packetsIn(s, one) >= c.minRate() {
 		c.lastEnd = s.secondEnd()
 	}
 	s.server.MergeSources(&c.sources, c.packetSort())

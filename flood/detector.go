@@ -21,6 +21,7 @@ type Detector struct {
 	victims  victims
 	scans    scans
 	consoles consoles
+	others   *others
 	claims   *measure.Claims
 	asked    *sketch.Recent // pairs of client and server, of requests to servers that are not watched closely
 	played   *sketch.Recent // pairs of server and client that the game itself was spoken with
@@ -46,6 +47,7 @@ func New(lim Thresholds, size float64, advisor Advisor) *Detector {
 	d.victims = newVictims(b)
 	d.scans = newScans(b, n(scanners))
 	d.consoles = newConsoles(b, n(rconTargets), n(rconLogins))
+	d.others = newOthers(b, &d.servers, size)
 	return d
 }
 
@@ -69,6 +71,9 @@ func (d *Detector) Sight(s *track.Sighting) {
 		d.book.key = measure.KeyOf(s)
 	}
 	d.book.frame = s.Frame
+	if d.others.Sight(s, d.book.key) { // it has a name, and is no query
+		return
+	}
 	switch s.What {
 	case track.IsRequest:
 		if s.Asks != 0 {
@@ -79,7 +84,9 @@ func (d *Detector) Sight(s *track.Sighting) {
 	case track.IsJunk:
 		d.handleJunk(s)
 	case track.IsOther:
-		d.handleOther(s)
+		if s.Flags&track.Connection == 0 { // a reset is no datagram
+			d.handleOther(s)
+		}
 	case track.IsUnreachable:
 		if w := d.servers.find(s.From()); w != nil {
 			w.CountUnreachable(d.book.Clock)
@@ -114,6 +121,7 @@ func (d *Detector) End(age, nanos int64) {
 	d.victims.finish()
 	d.scans.finish()
 	d.consoles.finish()
+	d.others.end()
 }
 
 // WarningsOnly returns an observer that calls observe with the events of warnings and alerts
@@ -154,6 +162,7 @@ func (d *Detector) FullTables() []string {
 	add("servers watched closely", len(d.servers.heavy) == d.servers.maxHeavy)
 	add("hosts that get replies nobody asked for", len(d.victims.heavy) == heavyVictims)
 	add("sources of scans", d.scans.table.Len() == d.scans.table.Cap())
+	add("hosts that get more than queries", d.others.IsFull())
 	add("consoles", d.consoles.table.Len() == d.consoles.table.Cap())
 	return full
 }
@@ -194,6 +203,7 @@ func (d *Detector) closeSecond() {
 	d.servers.judgeSecond(&d.rules)
 	d.victims.closeSecond()
 	d.consoles.closeQuiet()
+	d.others.tick()
 	d.claims.AdaptSample()
 	b.Now++
 	if b.Now%askedPeriod == 0 {

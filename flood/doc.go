@@ -5,8 +5,9 @@
 //
 // # The way of a sighting
 //
-// Detector.Sight (detector.go) first closes the seconds that are over, then handles the
-// packet (handle.go):
+// Detector.Sight (detector.go) first closes the seconds that are over. Then others.go and
+// package other count what is no query; what has a name there, the replies of amplifiers
+// and the messages of other games, is nobody else's. The rest goes on (handle.go):
 //
 //	request   servers.go finds its server. One that gets many requests is watched closely;
 //	          the others are counted coarsely. measure.Claims finds out whether the
@@ -24,8 +25,9 @@
 // (watched.go): an alarm on its rate asks for features (measure.Server.Measure), the rules
 // (table.go, rule.go) make a verdict of them (verdict.go), and the verdict is applied to
 // the course of that family of traffic (course.go), which may open, change or close an
-// incident. Then come hosts that get replies (victim.go), consoles (rcon.go), the sample of
-// claims, the periods of filters, and sources that scan (scan.go).
+// incident. Then come hosts that get replies (victim.go), consoles (rcon.go), what else came
+// than queries (others.go), the sample of claims, the periods of filters, and sources that
+// scan (scan.go).
 //
 // # The way of an incident
 //
@@ -59,6 +61,7 @@
 //	detector.go handle.go                    the clock, and where a packet goes
 //	servers.go watched.go                    servers, coarsely and closely
 //	victim.go scan.go rcon.go amplifier.go   the other watchers
+//	others.go others_rule.go                 floods of what is no query
 //	course.go evidence.go lists.go words.go  how an incident goes and what it reports
 //	table.go rule.go verdict.go              rules on queries, guesses and junk
 //	thresholds.go settings.go explain.go     what users set, and what --explain prints

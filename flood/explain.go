@@ -55,7 +55,7 @@ var Meanings = slices.Concat(measure.Meanings[:], []Meaning{
 	{Name: "bad", Text: "challenges that were never given to who brings them"},
 	{Name: "unsol", Text: "share of replies to a host that had not asked"},
 	{Name: "known", Text: "networks that were seen on earlier days: a capture has no earlier days"},
-})
+}, otherMeanings())
 
 // MeaningOf returns what the feature of that name means; empty if there is none.
 func MeaningOf(name string) string {
@@ -246,6 +246,7 @@ var watcherRules = []RuleDoc{
 		{"", "different sources that got one", needsAtLeast, "", openClients},
 		{"", "bytes sent for each byte received", needsAtLeast, "", openGain},
 	}},
+	otherRule(),
 	{Name: "watch", Meaning: "what makes a server, or a host that gets replies, worth watching closely: either", Needs: []NeedDoc{
 		{"", "queries in a second", needsAtLeast, "", promoteSecond},
 		{"", fmt.Sprintf("or in %d s", measure.PaneSeconds), needsAtLeast, "", promoteTen},

@@ -29,7 +29,9 @@ func (d *Detector) handleRequest(s *track.Sighting) {
 	}
 	switch {
 	case r.IsGuess:
-		w.CountGuess(s, b.Clock, second)
+		w.CountGuess(s, b.Clock)
+	case r.MayBeGuess:
+		w.CountMaybeGuess(s)
 	case r.IsQuery:
 		w.CountQuery(s, b.Clock, second, r.IsProven)
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"qsniff/dissect"
+	"qsniff/flood/other"
 	"qsniff/internal/hostset"
 )
 
@@ -30,6 +31,7 @@ const (
 	Crowd                 // many clients at once
 	Poller                // few clients that ask often
 	OpenAmplifier         // the server answers anybody, without a challenge, with more than it gets
+	OtherFlood            // a host with servers gets too much of something that is no query
 	NumKinds
 )
 
@@ -38,7 +40,7 @@ var kindNames = [NumKinds]string{
 	FloodSuspect: "flood_suspect", Reflection: "reflection", ReplyFloodVictim: "reply_flood_victim",
 	ChallengeBypass: "challenge_bypass", JunkFlood: "junk_flood", RconBruteforce: "rcon_bruteforce",
 	RconMisconfig: "rcon_misconfig", Scan: "scan", Survey: "survey", Crowd: "crowd", Poller: "poller",
-	OpenAmplifier: "open_amplifier",
+	OpenAmplifier: "open_amplifier", OtherFlood: "other_flood",
 }
 
 // String returns the kind's name in output.
@@ -113,6 +115,7 @@ type Incident struct {
 	Level    Level
 	Target   Target
 	Proto    *dissect.Proto // of the packets; nil if unknown
+	Class    *other.Class   // of the packets of an OtherFlood; else nil
 	Start    int64          // of the first second that qualified
 	Detected int64          // when a verdict had held long enough
 	End      int64          // of the last second that qualified; 0: not over
@@ -125,8 +128,13 @@ type Incident struct {
 	Baseline float64
 	Requests uint64
 	Replies  uint64
-	BytesIn  uint64 // of payload, to the target
-	BytesOut uint64 // and from it
+	// Packets and PeakBytes are of an OtherFlood: all that it counts, and the bytes of the
+	// second with most.
+	Packets   uint64
+	PeakBytes uint64
+	Viewed    uint64 // of how many of its packets the sources were looked at
+	BytesIn   uint64 // of payload, to the target; of an OtherFlood with all headers from IP's on
+	BytesOut  uint64 // and from it
 	// Sources is an estimate, SourcesError its standard error as a share of it.
 	Sources      float64
 	SourcesError float64
@@ -202,9 +210,12 @@ func (in *Incident) Feature(name string) float64 {
 }
 
 // Share returns which part of all queries in the window n of them are, or -1 where the
-// number of queries is unknown.
+// number of queries is unknown; of an OtherFlood, of all packets whose sources were counted.
 func (in *Incident) Share(n uint64) float64 {
 	all := in.Feature("D") * in.Feature("q")
+	if in.Class != nil {
+		all = float64(in.Viewed)
+	}
 	if !(all > 0) {
 		return -1
 	}

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"qsniff/flood/measure"
+	"qsniff/flood/other"
 	"qsniff/flood/sketch"
 	"qsniff/internal/lru"
 	"qsniff/internal/test/race"
@@ -43,6 +44,7 @@ func fixedSize() int {
 		tableSize[track.Host, lightVictim](lightVictims) +
 		tableSize[track.Host, scanner](scanners) +
 		tableSize[track.End, console](rconTargets) + tableSize[loginKey, pendingLogin](rconLogins) +
+		other.FixedBytes + other.KnownBytes +
 		sizeOf[Detector]()
 }
 
@@ -56,8 +58,8 @@ func TestMemory(t *testing.T) {
 	}{
 		{"a target", targetSize(), 225 << 10},
 		{"a victim", victimSize(), 108 << 10},
-		{"what is there from the first packets on", fixedSize(), 7700 << 10},
-		{"all", fixedSize() + list + heavyTargets*targetSize() + heavyVictims*victimSize(), 23 << 20},
+		{"what is there from the first packets on", fixedSize(), 9940 << 10},
+		{"all", fixedSize() + list + heavyTargets*targetSize() + heavyVictims*victimSize() + other.MostBytes, 27 << 20},
 		{"an incident", sizeOf[Incident]() + listedSources*sizeOf[Source]() + measure.TopPrefixes*sizeOf[Prefix]() + 32*sizeOf[FeatureValue](), 16 << 10},
 	}
 	for _, tt := range tests {
@@ -81,6 +83,7 @@ func TestMemoryMeasured(t *testing.T) {
 		{"what is there from the first packets on", func() any {
 			d := New(Defaults(), 1, nil)
 			d.servers.light.Put(track.End{})
+			d.others.Sight(&track.Sighting{What: track.IsRequest}, 1)
 			d.victims.light.Put(track.Host{})
 			d.scans.table.Put(track.Host{})
 			d.consoles.table.Put(track.End{})

@@ -57,7 +57,7 @@ func (w *watched) judgeSecond(b *book, rules *rulebook) {
 	guesses := rules.judgeGuesses(f)
 	guesses.confidence = b.confidence(guesses.score, oneWay)
 	w.courses[ofGuesses].applyVerdict(&s, guesses, guesses.rate)
-	if w.courses[ofQueries].in == nil && (!hasAlarm || isCalm) {
+	if w.courses[ofQueries].in == nil && w.courses[ofGuesses].in == nil && (!hasAlarm || isCalm) {
 		w.Learn(b.Now)
 	}
 	w.hasTrial = false

@@ -253,6 +253,7 @@ type server struct {
 	window time.Duration
 	away   func(now time.Duration) bool // it says nothing; nil: it always does
 	heard  map[track.Host]*quota
+	epoch  uint64 // how often it restarted: each time challenges change
 }
 
 type quota struct {
@@ -279,7 +280,7 @@ func (s *server) limited(n int, window time.Duration) *server {
 }
 
 // key is the challenge of a client.
-func (s *server) key(h track.Host) uint32 { return uint32(h.Hash(uint64(s.port)))&0x7fffffff | 1 }
+func (s *server) key(h track.Host) uint32 { return uint32(h.Hash(uint64(s.port)+s.epoch<<16))&0x7fffffff | 1 }
 
 // request is one that reaches a server.
 type request struct {

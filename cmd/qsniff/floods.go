@@ -332,19 +332,21 @@ func (o *floodOutput) observe(in *flood.Incident, e flood.Event) {
 }
 
 func (o *floodOutput) makeReport(run tally.Run, d *flood.Detector) *render.Floods {
-	f := &render.Floods{Run: run, Seen: &o.seen, Incidents: o.kept.Incidents(), Counts: o.kept.Counts(),
+	f := &render.Floods{Run: run, Seen: &o.seen, Incidents: o.kept.Incidents(), Counts: o.kept.Counts(), Others: o.kept.Others(),
 		Unnamed: o.kept.Omitted(d), FullTables: d.FullTables(), Limits: o.opts.limits, Asked: o.opts.asked, Expiry: o.opts.expiry}
+	f.Other, f.OtherPeak = d.Others()
 	if o.proofs != nil {
 		f.Proven = o.proofs.Summary()
 	}
 	return f
 }
 
-// print writes the page. In JSON, where incidents were written before, it writes the last
-// line of an interrupted run, and returns the first error of all writes.
+// print writes the page. In JSON, where incidents were written before, it writes what else
+// came than queries and the last line of an interrupted run, and returns the first error of
+// all writes.
 func (o *floodOutput) print(f *render.Floods) error {
 	if o.opts.output == "json" {
-		return cmp.Or(o.err, write(o.w, jsonl.AppendInterrupted(nil, &f.Run)))
+		return cmp.Or(o.err, write(o.w, jsonl.AppendInterrupted(jsonl.AppendOther(nil, f), &f.Run)))
 	}
 	switch o.opts.output {
 	case formNFT:

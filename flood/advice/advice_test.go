@@ -13,7 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"qsniff/dissect/protocols"
 	"qsniff/flood"
+	"qsniff/flood/other"
 )
 
 var updateAdvice = flag.Bool("update-advice", false, "rewrite the golden files in testdata")
@@ -73,6 +75,9 @@ func adviceExamples() []adviceExample {
 	one("rcon_bruteforce-in", flood.Incident{Kind: flood.RconBruteforce, Proto: protoNamed("rcon"), Target: flood.Target{TCP: true}, Succeeded: true})
 	for _, k := range []flood.Kind{flood.RconMisconfig, flood.Scan, flood.Survey, flood.Crowd, flood.Poller, flood.OpenAmplifier} {
 		one(k.String(), flood.Incident{Kind: k, Proto: protoNamed("a2s")})
+	}
+	for _, c := range other.Classes(protocols.Foreign()) {
+		one("other_flood-"+c.Name, flood.Incident{Kind: flood.OtherFlood, Class: &c})
 	}
 	one("open_amplifier-ase", flood.Incident{Kind: flood.OpenAmplifier, Proto: protoNamed("ase")})
 	return all

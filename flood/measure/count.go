@@ -60,16 +60,24 @@ func (t *Server) CountQuery(s *track.Sighting, c Clock, b *Second, isProven bool
 	t.currentPane().addQuery(t.key, s, s.ClientHash, c.Now, isProven)
 }
 
-// CountGuess counts a request with a challenge that was never issued to its source.
-func (t *Server) CountGuess(s *track.Sighting, c Clock, b *Second) {
-	b.Guesses++
+// CountGuess counts the source of a request whose challenge was never issued to it. Package
+// measure counted the request itself.
+func (t *Server) CountGuess(s *track.Sighting, c Clock) {
 	t.currentPane().addOther(Guesses, t.key, s, s.ClientHash, c.Now)
 }
 
-// countRefusedGuess counts weight sources whose challenge was refused. s is the refusal: the
-// server's new challenge.
-func (t *Server) countRefusedGuess(s *track.Sighting, b *Second, now int32, weight uint32) {
-	b.Guesses += weight
+// CountMaybeGuess counts the source of a request whose challenge may be a guess.
+func (t *Server) CountMaybeGuess(s *track.Sighting) {
+	t.currentPane().sources[Guesses].Add(s.ClientHash)
+}
+
+// recordRefusal makes an orphan of the second asked a guess, which is not counted once more.
+// s is the refusal: the server's new challenge.
+func (t *Server) recordRefusal(s *track.Sighting, asked, now int32, isFollowed bool) {
+	if b := t.At(asked); b != nil && isFollowed && b.Orphans > 0 {
+		b.Orphans--
+		b.Guesses++
+	}
 	p := t.currentPane()
 	p.sources[Guesses].Add(s.ClientHash)
 	if v := p.top[Guesses].Add(s.Dst, s.ClientHash); v != nil {
@@ -138,5 +146,5 @@ func (t *Server) Learn(now int32) {
 	h := &t.habit
 	h.challenged += (float64(echoed.Challenged) - h.challenged) * step
 	h.echoed += (float64(echoed.Echoed) - h.echoed) * step
-	h.orphans += (float64(echoed.Orphans) - h.orphans) * step
+	h.orphans += (min(float64(echoed.Orphans), max(minOrphans, orphansFactor*h.orphans)) - h.orphans) * step
 }

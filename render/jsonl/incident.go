@@ -51,6 +51,11 @@ func (w *writer) writeIncident(in *flood.Incident) {
 	w.text("level", in.Level.String())
 	w.text("target", in.Target.String())
 	w.text("protocol", in.Protocol())
+	if c := in.Class; c != nil {
+		w.text("class", c.Name)
+		w.uint("packets", in.Packets)
+		w.uint("peak_bytes", in.PeakBytes)
+	}
 	w.time("start", in.Start)
 	w.time("detected", in.Detected)
 	if in.End != 0 {

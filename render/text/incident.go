@@ -18,8 +18,11 @@ func (p *floodsPage) writeIncident(in *flood.Incident) {
 	p.dst = append(append(append(p.dst, s.off...), "  "...), c.head.on...)
 	p.dst = append(append(p.dst, in.Target.String()...), c.head.off...)
 	about := in.Level.String() + "  " + p.sureness(in)
-	if in.Proto != nil {
+	switch {
+	case in.Proto != nil:
 		about = in.Protocol() + "  " + about
+	case in.Class != nil:
+		about = in.Class.Name + "  " + about
 	}
 	if used := len(in.Kind.String()) + gap + len(in.Target.String()); used+gap+len(about) <= p.opt.Width {
 		p.dst = append(append(appendSpaces(p.dst, gap), about...), '\n')
@@ -90,6 +93,9 @@ func (p *floodsPage) amounts(in *flood.Incident) string {
 	}
 	if in.Baseline > 0 {
 		add("usual %s/s", short(in.Baseline))
+	}
+	if in.Packets > 0 {
+		add("%s in all", digits.Counted(in.Packets, "packet"))
 	}
 	if in.Requests > 0 {
 		add("%s in all", digits.Counted(in.Requests, "request"))
@@ -201,6 +207,9 @@ func (p *floodsPage) writeBusiest(in *flood.Incident) {
 	}
 	about := "in the 10 to 20 s that the verdict rests on; proved: it brought a challenge back"
 	switch {
+	case in.Class != nil:
+		about = "of all that it counts; nothing proves an address"
+		t.dropColumn(4)
 	case strings.HasPrefix(in.Target.String(), "tcp/"):
 		about = "of the last refused logins; a connection proves the address"
 		t.dropColumn(len(t.columns) - 1)
