@@ -25,7 +25,7 @@ type Collector struct {
 type Omitted struct {
 	Unlisted  uint64 // the list had no room for them
 	Elsewhere uint64 // at targets that are not ours
-	Unopened  uint64 // too many of their kind began within a minute
+	Unopened  uint64 // they were not opened: too many were open, or began within a minute
 }
 
 // Observe keeps an incident that ends. It is an observer of a Detector.
@@ -102,6 +102,7 @@ func (c *Collector) Omitted(d *Detector) Omitted {
 func (in *Incident) clone() Incident {
 	x := *in
 	x.Top, x.Prefixes, x.History = slices.Clone(in.Top), slices.Clone(in.Prefixes), slices.Clone(in.History)
+	x.Targets = slices.Clone(in.Targets)
 	x.Evidence, x.Missing, x.Features = slices.Clone(in.Evidence), slices.Clone(in.Missing), slices.Clone(in.Features)
 	return x
 }

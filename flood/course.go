@@ -27,7 +27,15 @@ type course struct {
 	seconds          float64
 	announcedPeak    float64 // the peak when it was last announced
 	isDescribedAlone bool    // it was described again after aloneAfter
+	wasRefused       bool    // there was no room for its incident, and the verdict holds
+	hasWaited        bool    // a note waited for those of other servers of the network
 	sources          sketch.Distinct
+
+	leader     *course // that has the note that this one joined; nil: none
+	leaderID   uint64
+	joinedBase float64 // the usual rates of servers that joined this one
+	rateSec    int32   // a second, and what came in it, with servers that joined
+	rate       float64
 }
 
 // serverSecond is the second that ends at one server, as its courses see it.
@@ -35,6 +43,7 @@ type serverSecond struct {
 	*book
 	server   *measure.Server
 	features *measure.Features
+	watched  *watched
 }
 
 // applyVerdict applies the verdict on the second that ends: it opens an incident, or
@@ -44,7 +53,9 @@ func (c *course) applyVerdict(s *serverSecond, v verdict, rate float64) {
 	if c.in != nil {
 		c.considerKind(s, v)
 		c.updateIncident(s, v, rate)
-	} else if c.countStreak(v, s.Now) && c.isLongEnough(&s.lim, v) {
+	} else if c.leader != nil && c.followNote(s) {
+		return
+	} else if c.countStreak(v, s.Now) && c.isLongEnough(&s.lim, v) && !s.isJoined(c, v) && !s.joinNote(c, v) {
 		c.openIncident(s, v)
 	}
 }
@@ -53,7 +64,7 @@ func (c *course) applyVerdict(s *serverSecond, v verdict, rate float64) {
 // v has a kind.
 func (c *course) countStreak(v verdict, now int32) bool {
 	if v.kind == NoKind {
-		c.alertStreak, c.warnStreak, c.noteStreak = 0, 0, 0
+		c.alertStreak, c.warnStreak, c.noteStreak, c.hasWaited, c.wasRefused = 0, 0, 0, false, false
 		return false
 	}
 	if c.noteStreak == 0 {
@@ -94,15 +105,26 @@ func (c *course) isLongEnough(lim *Thresholds, v verdict) bool {
 // verdict and holds the counts from there to the second that ends, if there is room for one.
 func (c *course) openIncident(s *serverSecond, v verdict) {
 	start := c.findStart(s, v)
-	in := s.openIncident(Target{End: s.server.End.AddrPort()}, v.kind, c.family, start.Nanos)
+	if c.packetsSince(s, start.Sec) == 0 {
+		return
+	}
+	in := s.openIncident(s.watched.target(), v.kind, c.family, start.Nanos)
 	if in == nil {
+		if c.wasRefused {
+			s.unopened-- // it is counted
+		}
+		c.wasRefused = true
 		c.alertStreak, c.warnStreak, c.noteStreak = 0, 0, 0 // it has to qualify again
 		return
 	}
 	in.Proto, in.Frame, in.Baseline = s.server.Proto, start.Frame, s.server.Base
 	c.in, c.firstSec, c.lastSec, c.lastEnd, c.pauseStart, c.betterStreak = in, start.Sec, s.Now, s.secondEnd(), 0, 0
 	c.packets, c.seconds, c.isActive, c.announcedPeak, c.isDescribedAlone = 0, 0, true, 0, false
+	c.joinedBase, c.rateSec = 0, 0
 	c.sources.Reset()
+	if x := s.watched.members; x != nil && !s.watched.hasOther(c) {
+		x.restart(s.Now)
+	}
 	if start.Sec < s.server.PaneStart() {
 		s.server.MergePreviousSources(&c.sources, c.packetSort())
 	}
@@ -113,7 +135,23 @@ func (c *course) openIncident(s *serverSecond, v verdict) {
 	c.describe(s, v)
 	c.announcedPeak = in.Peak
 	c.trial = s.advisor.Try(in)
+	if c.family != ofLoad {
+		s.watched.leaveNetwork(s.Now)
+	}
+	s.keepNote(c)
 	s.announce(in, Begins)
+}
+
+// packetsSince returns how many packets of the family came from second sec to the one that
+// ends. An incident without any is none.
+func (c *course) packetsSince(s *serverSecond, sec int32) float64 {
+	n := 0.0
+	for ; sec <= s.Now; sec++ {
+		if b := s.server.At(sec); b != nil {
+			n += c.packetsIn(s, b)
+		}
+	}
+	return n
 }
 
 // findStart returns the first second of what led to the verdict. It goes back from now as
@@ -174,7 +212,7 @@ func (c *course) addSecond(s *serverSecond, b *measure.Second) {
 	in.Replies += uint64(b.Replies)
 	in.BytesIn += b.BytesIn + b.JunkBytes
 	in.BytesOut += b.BytesOut
-	in.Peak = max(in.Peak, n)
+	in.Peak = max(in.Peak, c.addToRate(b.Sec, n))
 	c.packets += n
 	c.seconds++
 }
@@ -184,7 +222,7 @@ func (c *course) meanRate() float64 { return measure.Share(c.packets, c.seconds)
 
 // minRate returns the rate below which a second does not continue the incident.
 func (c *course) minRate() float64 {
-	return max(c.minRateAt(c.in.Baseline), liveShare*c.meanRate())
+	return max(c.minRateAt(c.in.Baseline-c.joinedBase), liveShare*c.meanRate())
 }
 
 // minRateAt returns what is more than a calm day has of the family, at that baseline.
@@ -300,11 +338,15 @@ func (c *course) describe(s *serverSecond, v verdict) {
 		in.Prefixes = append(in.Prefixes, s.prefixes[:min(len(s.prefixes), listedPrefixes)]...)
 	}
 	writeEvidence(in, c.family, t, s.features, &s.lim, s.Now)
+	c.describeServers(s)
 }
 
 // updateTotals fills in the mean rate and the number of sources of the incident so far.
 func (c *course) updateTotals() {
 	c.in.Mean = c.meanRate()
+	if c.in.Servers > 0 && !c.in.Target.IsNetwork() { // servers joined
+		c.in.Mean = measure.Share(float64(c.in.Requests), float64(c.lastSec-c.firstSec+1))
+	}
 	c.in.setSources(c.sources.Count())
 	c.in.SourcesError = sketch.DistinctError
 }
@@ -315,12 +357,15 @@ func (c *course) closeIncident(s *serverSecond) {
 	in.End = c.lastEnd
 	c.concludeTrial(s)
 	s.closeIncident(in, c.family)
-	c.in, c.alertStreak, c.warnStreak, c.noteStreak = nil, 0, 0, 0
+	c.in, c.alertStreak, c.warnStreak, c.noteStreak, c.wasRefused = nil, 0, 0, 0, false
 }
 
 // concludeTrial fills in the final figures and writes the final advice.
 func (c *course) concludeTrial(s *serverSecond) {
 	c.updateTotals()
+	if x := s.watched.members; x != nil {
+		x.list(c.in)
+	}
 	if in := c.in; in.Answered >= 0 && in.Requests > 0 {
 		in.Answered = min(1, float64(in.Replies)/float64(in.Requests))
 	}

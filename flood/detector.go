@@ -18,6 +18,7 @@ type Detector struct {
 	book     book
 	rules    rulebook
 	servers  servers
+	networks networks
 	victims  victims
 	scans    scans
 	consoles consoles
@@ -44,6 +45,8 @@ func New(lim Thresholds, size float64, advisor Advisor) *Detector {
 		announce: d.announce}
 	d.servers = servers{book: b, maxHeavy: min(max(int(heavyTargets*size), leastTargets), heavyTargets),
 		light: lru.New[track.End, lightServer](n(lightTargets))}
+	d.networks = networks{book: b, maxHeavy: min(max(int(heavyNetworks*size), leastNetworks), heavyNetworks),
+		light: lru.New[netKey, lightNetwork](n(lightNetworks))}
 	d.victims = newVictims(b)
 	d.scans = newScans(b, n(scanners))
 	d.consoles = newConsoles(b, n(rconTargets), n(rconLogins))
@@ -88,7 +91,9 @@ func (d *Detector) Sight(s *track.Sighting) {
 			d.handleOther(s)
 		}
 	case track.IsUnreachable:
-		if w := d.servers.find(s.From()); w != nil {
+		w := d.servers.find(s.From())
+		d.networks.handleUnreachable(s, w)
+		if w != nil {
 			w.CountUnreachable(d.book.Clock)
 		}
 	case track.IsListed:
@@ -117,6 +122,7 @@ func (d *Detector) End(age, nanos int64) {
 		return
 	}
 	d.advance(age+int64(time.Second), nanos+int64(time.Second))
+	d.networks.finish()
 	d.servers.finish()
 	d.victims.finish()
 	d.scans.finish()
@@ -160,6 +166,8 @@ func (d *Detector) FullTables() []string {
 	}
 	add("servers", d.servers.light.Len() == d.servers.light.Cap())
 	add("servers watched closely", len(d.servers.heavy) == d.servers.maxHeavy)
+	add("networks", d.networks.light.Len() == d.networks.light.Cap())
+	add("networks watched closely", len(d.networks.heavy) == d.networks.maxHeavy)
 	add("hosts that get replies nobody asked for", len(d.victims.heavy) == heavyVictims)
 	add("sources of scans", d.scans.table.Len() == d.scans.table.Cap())
 	add("hosts that get more than queries", d.others.IsFull())
@@ -200,6 +208,7 @@ func (d *Detector) advance(age, nanos int64) {
 // closeSecond closes the second at hand: the watchers judge it, and the next one begins.
 func (d *Detector) closeSecond() {
 	b := &d.book
+	d.networks.judgeSecond(&d.rules, d.servers.heavy)
 	d.servers.judgeSecond(&d.rules)
 	d.victims.closeSecond()
 	d.consoles.closeQuiet()
@@ -213,10 +222,12 @@ func (d *Detector) closeSecond() {
 	if b.Now%listedPeriod == 0 {
 		d.scans.listed.Rotate()
 		d.claims.TurnProofs()
+		d.networks.turnProofs()
 	}
 	if b.Now%scanPane == 0 {
 		d.scans.closeSecond()
 	}
+	d.networks.rollPanes()
 	d.servers.rollPanes()
 }
 

@@ -34,6 +34,10 @@ func targetSize() int {
 	return sizeOf[watched]() + 2*(topSize[measure.Activity](measure.TopSources)+topSize[measure.Neighbours](measure.TopPrefixes)+2*topSize[measure.Activity](measure.TopSources/4))
 }
 
+func networkSize() int {
+	return sizeOf[network]() - sizeOf[watched]() + targetSize() + sizeOf[members]() + tableSize[track.Host, member](networkServers)
+}
+
 func victimSize() int { return sizeOf[victim]() + 2*topSize[measure.Activity](measure.TopSources) }
 
 // fixedSize is what a detector takes once it has seen some packets.
@@ -41,6 +45,7 @@ func fixedSize() int {
 	return tableSize[track.End, lightServer](lightTargets) +
 		measure.ClaimsBytes +
 		2*(askedBytes+sessionBytes+listedBytes+sitesBytes) +
+		tableSize[netKey, lightNetwork](lightNetworks) +
 		tableSize[track.Host, lightVictim](lightVictims) +
 		tableSize[track.Host, scanner](scanners) +
 		tableSize[track.End, console](rconTargets) + tableSize[loginKey, pendingLogin](rconLogins) +
@@ -57,10 +62,11 @@ func TestMemory(t *testing.T) {
 		got, want int // bytes
 	}{
 		{"a target", targetSize(), 225 << 10},
+		{"a network", networkSize(), 259 << 10},
 		{"a victim", victimSize(), 108 << 10},
-		{"what is there from the first packets on", fixedSize(), 9940 << 10},
-		{"all", fixedSize() + list + heavyTargets*targetSize() + heavyVictims*victimSize() + other.MostBytes, 27 << 20},
-		{"an incident", sizeOf[Incident]() + listedSources*sizeOf[Source]() + measure.TopPrefixes*sizeOf[Prefix]() + 32*sizeOf[FeatureValue](), 16 << 10},
+		{"what is there from the first packets on", fixedSize(), 10200 << 10},
+		{"all", fixedSize() + list + heavyTargets*targetSize() + heavyNetworks*networkSize() + measure.ClaimsBytes + heavyVictims*victimSize() + other.MostBytes, 34 << 20},
+		{"an incident", sizeOf[Incident]() + listedSources*sizeOf[Source]() + listedServers*24 + measure.TopPrefixes*sizeOf[Prefix]() + 32*sizeOf[FeatureValue](), 18 << 10},
 	}
 	for _, tt := range tests {
 		if tt.got > tt.want || tt.got < tt.want/10*9 {
@@ -80,10 +86,16 @@ func TestMemoryMeasured(t *testing.T) {
 		want int
 	}{
 		{"a target", func() any { return newWatched(seed) }, targetSize()},
+		{"a network", func() any {
+			n := newNetwork(seed)
+			n.members.table.Put(track.Host{})
+			return n
+		}, networkSize()},
 		{"what is there from the first packets on", func() any {
 			d := New(Defaults(), 1, nil)
 			d.servers.light.Put(track.End{})
 			d.others.Sight(&track.Sighting{What: track.IsRequest}, 1)
+			d.networks.light.Put(netKey{})
 			d.victims.light.Put(track.Host{})
 			d.scans.table.Put(track.Host{})
 			d.consoles.table.Put(track.End{})

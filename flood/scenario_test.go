@@ -46,7 +46,7 @@ func kinds(k ...Kind) []Kind { return k }
 const usual = "198.51.100.17"
 
 // scenarios are all.
-var scenarios = slices.Concat(attacksToFind, guesses, calm)
+var scenarios = slices.Concat(attacksToFind, guesses, calm, carpets)
 
 func TestScenarios(t *testing.T) {
 	for n, sc := range scenarios {

@@ -47,9 +47,9 @@ func (t *Server) learnProto(s *track.Sighting) {
 	}
 }
 
-// CountQuery counts a request that is a query, in its second b and in the sketches of the
+// countQuery counts a request that is a query, in its second b and in the sketches of the
 // pane.
-func (t *Server) CountQuery(s *track.Sighting, c Clock, b *Second, isProven bool) {
+func (t *Server) countQuery(s *track.Sighting, c Clock, b *Second, isProven bool) {
 	b.Queries++
 	if f := &b.bins[uint64(c.Nanos)/10e6%100]; *f < 255 {
 		*f++
@@ -60,14 +60,27 @@ func (t *Server) CountQuery(s *track.Sighting, c Clock, b *Second, isProven bool
 	t.currentPane().addQuery(t.key, s, s.ClientHash, c.Now, isProven)
 }
 
-// CountGuess counts the source of a request whose challenge was never issued to it. Package
+// CountChecked counts a request by what Claims.CheckRequest made of it. second is the one
+// that CountRequest returned for it.
+func (t *Server) CountChecked(s *track.Sighting, c Clock, second *Second, r Request) {
+	switch {
+	case r.IsGuess:
+		t.countGuess(s, c)
+	case r.MayBeGuess:
+		t.countMaybeGuess(s)
+	case r.IsQuery:
+		t.countQuery(s, c, second, r.IsProven)
+	}
+}
+
+// countGuess counts the source of a request whose challenge was never issued to it. Package
 // measure counted the request itself.
-func (t *Server) CountGuess(s *track.Sighting, c Clock) {
+func (t *Server) countGuess(s *track.Sighting, c Clock) {
 	t.currentPane().addOther(Guesses, t.key, s, s.ClientHash, c.Now)
 }
 
-// CountMaybeGuess counts the source of a request whose challenge may be a guess.
-func (t *Server) CountMaybeGuess(s *track.Sighting) {
+// countMaybeGuess counts the source of a request whose challenge may be a guess.
+func (t *Server) countMaybeGuess(s *track.Sighting) {
 	t.currentPane().sources[Guesses].Add(s.ClientHash)
 }
 

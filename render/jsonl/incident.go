@@ -50,6 +50,7 @@ func (w *writer) writeIncident(in *flood.Incident) {
 	w.text("kind", in.Kind.String())
 	w.text("level", in.Level.String())
 	w.text("target", in.Target.String())
+	w.writeTargets(in)
 	w.text("protocol", in.Protocol())
 	if c := in.Class; c != nil {
 		w.text("class", c.Name)
@@ -107,6 +108,19 @@ func (w *writer) writeAdvice(a *flood.Advice) {
 	w.text("iptables", file)
 	w.text("measured", a.Measured)
 	w.close('}')
+}
+
+// writeTargets appends the servers of a network.
+func (w *writer) writeTargets(in *flood.Incident) {
+	if in.Servers == 0 {
+		return
+	}
+	var all []string
+	for _, t := range in.Targets {
+		all = append(all, flood.Target{End: t}.String())
+	}
+	w.texts("targets", all)
+	w.uint("target_count", uint64(in.Servers))
 }
 
 // writeSources appends the busiest sources and networks.

@@ -113,7 +113,7 @@ func TestFloodCaveats(t *testing.T) {
 		set  func(*render.Floods)
 		want string
 	}{
-		{"uncounted", func(f *render.Floods) { f.Unnamed.Unopened = 3 }, "3 further incidents were not told apart"},
+		{"uncounted", func(f *render.Floods) { f.Unnamed.Unopened = 3 }, "3 further incidents were not opened"},
 		{"full", func(f *render.Floods) { f.FullTables = []string{"servers", "consoles"} }, "No room was left for more servers, consoles"},
 		{"left", func(f *render.Floods) { f.Unnamed.Unlisted = 1 }, "1 incident is not listed for room: -o json has all."},
 		{"others", func(f *render.Floods) { f.Unnamed.Elsewhere = 2 }, "2 incidents are at targets that --servers leaves out."},

@@ -37,6 +37,7 @@ func (p *floodsPage) writeIncident(in *flood.Incident) {
 	for _, s := range in.Evidence {
 		p.writeItem(s)
 	}
+	p.writeServers(in)
 	p.writeDoubts(in)
 	p.writeRelations(in)
 	p.writeBusiest(in)
@@ -117,6 +118,36 @@ func (p *floodsPage) amounts(in *flood.Incident) string {
 		}
 	}
 	return strings.Join(words, ", ")
+}
+
+// namedServers is how many servers of an incident are named before the others are counted.
+const namedServers = 8
+
+// writeServers writes which servers an incident of several is about.
+func (p *floodsPage) writeServers(in *flood.Incident) {
+	if in.Servers == 0 {
+		return
+	}
+	var names []string
+	for _, t := range in.Targets[:min(len(in.Targets), namedServers)] {
+		if in.Target.IsNetwork() { // they have its port
+			names = append(names, t.Addr().String())
+		} else {
+			names = append(names, t.String())
+		}
+	}
+	order := ", the busiest first: "
+	if !in.Target.IsNetwork() {
+		order = " that the same sources ask: "
+	}
+	text := digits.Counted(uint64(in.Servers), "server") + order + strings.Join(names, ", ")
+	if in.MoreServers {
+		text = "at least " + text
+	}
+	if more := in.Servers - len(names); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	p.writeItem(text)
 }
 
 // leastChallenged is how many challenged sources it takes for their share to mean something:

@@ -20,8 +20,8 @@
 #     packets of the game are not looked at: 10 a second for each, 30 at once
 #   - flood_distributed at udp/[2001:db8::17]:27015: a cap for queries that
 #     bring no challenge back: 300 a second for all together, 600 at once
-#   - flood_spoofed at 192.0.2.0/24: a cap for queries that bring no challenge
-#     back: 300 a second for all together, 600 at once
+#   - flood_spoofed at udp/192.0.2.0/24:27015: a cap for queries that bring no
+#     challenge back: 300 a second for all together, 600 at once
 #   - reply_flood_victim at 198.51.100.19: a cap for replies to queries: 200 a
 #     second for all together, 400 at once
 #   - junk_flood at udp/198.51.100.20:27015: a cap for what begins like a
