@@ -28,6 +28,7 @@ type course struct {
 	announcedPeak    float64 // the peak when it was last announced
 	isDescribedAlone bool    // it was described again after aloneAfter
 	sources          sketch.Distinct
+	shape            measure.Shape // of its packets
 }
 
 // serverSecond is the second that ends at one server, as its courses see it.
@@ -103,12 +104,14 @@ func (c *course) openIncident(s *serverSecond, v verdict) {
 	c.in, c.firstSec, c.lastSec, c.lastEnd, c.pauseStart, c.betterStreak = in, start.Sec, s.Now, s.secondEnd(), 0, 0
 	c.packets, c.seconds, c.isActive, c.announcedPeak, c.isDescribedAlone = 0, 0, true, 0, false
 	c.sources.Reset()
+	c.shape.Reset()
 	if start.Sec < s.server.PaneStart() {
 		s.server.MergePreviousSources(&c.sources, c.packetSort())
 	}
 	s.server.MergeSources(&c.sources, c.packetSort())
 	for sec := start.Sec; sec <= s.Now; sec++ {
 		c.addSecond(s.server.At(sec))
+		s.server.MergeShape(&c.shape, c.packetSort(), sec)
 	}
 	c.describe(s, v)
 	c.announcedPeak = in.Peak
@@ -210,6 +213,7 @@ func (c *course) updateIncident(s *serverSecond, v verdict, rate float64) {
 		in.Pulses++
 	}
 	c.addSecond(s.server.At(s.Now))
+	s.server.MergeShape(&c.shape, c.packetSort(), s.Now)
 	c.lastSec, c.isActive, c.pauseStart = s.Now, true, 0
 	if one := s.server.At(s.Now); one != nil && c.packetsIn(one) >= c.minRate() {
 		c.lastEnd = s.secondEnd()
@@ -292,6 +296,7 @@ func (c *course) updateTotals() {
 	c.in.Mean = c.meanRate()
 	c.in.setSources(c.sources.Count())
 	c.in.SourcesError = sketch.DistinctError
+	c.in.Shape, c.in.OtherForms = c.shape.AppendForms(c.in.Shape[:0]), c.shape.Others
 }
 
 // closeIncident ends the incident at the last second that qualified.

@@ -27,6 +27,7 @@ func (d *Detector) handleRequest(s *track.Sighting) {
 	if w.hasTrial {
 		w.applyTrials(s, r.IsProven || d.isProven(s))
 	}
+	w.countShape(s, r, b.Now)
 	switch {
 	case r.IsGuess:
 		w.CountGuess(s, b.Clock, second)
@@ -93,6 +94,7 @@ func (d *Detector) handleJunk(s *track.Sighting) {
 		}
 	}
 	w.CountJunk(s, d.book.Clock)
+	w.CountShape(m.Junk, s, d.book.Now)
 	if w.hasTrial {
 		w.applyTrials(s, d.claims.IsProven(w.Hash, s.ClientHash, d.book.Now))
 	}
@@ -113,5 +115,6 @@ func (d *Detector) handleOther(s *track.Sighting) {
 	}
 	if !d.played.Has(lru.Mix(b.key.HashHost(s.Src), w.Hash^uint64(s.SrcPort))) {
 		w.CountStrange(s, b.Clock)
+		w.CountShape(m.Junk, s, b.Now)
 	}
 }

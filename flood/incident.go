@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"qsniff/dissect"
+	"qsniff/flood/measure"
 	"qsniff/internal/hostset"
 )
 
@@ -131,7 +132,11 @@ type Incident struct {
 	Sources      float64
 	SourcesError float64
 	Top          []Source
-	Prefixes     []Prefix
+	// Shape has the forms of the packets that count, those with most packets first;
+	// OtherForms counts packets of further ones. See Kinds.
+	Shape      []measure.Form
+	OtherForms uint64
+	Prefixes   []Prefix
 	// Completion is the share of the Challenged sources that brought the challenge back.
 	Completion float64
 	Challenged int

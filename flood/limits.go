@@ -1,13 +1,13 @@
 package flood
 
 // The size of every table is fixed when the detector is made: no number of addresses makes it
-// grow. At the usual size it takes 7.5 MiB from the first packets on, 23 MiB with all servers
-// and victims that there is room for, and up to 16 KiB for each open incident.
+// grow. At the usual size it takes 7.5 MiB from the first packets on, 24 MiB with all servers
+// and victims that there is room for, and up to 17 KiB for each open incident.
 const (
 	// lightTargets is how many servers are counted coarsely. An attacker who sends to
 	// random addresses evicts the oldest.
 	lightTargets = 8192
-	// heavyTargets is how many servers are watched closely, 225 KiB each. A busier server
+	// heavyTargets is how many servers are watched closely, 235 KiB each. A busier server
 	// evicts the least busy one without an open incident. Smaller sizes have fewer, but
 	// at least leastTargets.
 	heavyTargets = 64

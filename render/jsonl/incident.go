@@ -68,6 +68,7 @@ func (w *writer) writeIncident(in *flood.Incident) {
 	w.float("amplification", in.Amplification())
 	w.uint("sources", uint64(in.Sources+0.5))
 	w.float("sources_error", in.SourcesError)
+	w.writeKinds(in)
 	w.writeSources(in)
 	if in.Completion >= 0 {
 		w.float("challenge_completion", in.Completion)
@@ -102,6 +103,26 @@ func (w *writer) writeAdvice(a *flood.Advice) {
 	w.text("iptables", file)
 	w.text("measured", a.Measured)
 	w.close('}')
+}
+
+// writeKinds appends the types of the packets.
+func (w *writer) writeKinds(in *flood.Incident) {
+	kinds := in.Kinds()
+	w.list("kinds", len(kinds), func(i int) {
+		k := &kinds[i]
+		w.text("type", k.Name())
+		w.float("share", k.Share)
+		w.uint("packets", k.Packets)
+		if k.IsRest {
+			return
+		}
+		w.uint("min_length", uint64(k.MinLen))
+		w.uint("max_length", uint64(k.MaxLen))
+		if k.CommonLen > 0 {
+			w.uint("length", uint64(k.CommonLen))
+		}
+		w.float("with_challenge", k.WithChallenge)
+	})
 }
 
 // writeSources appends the busiest sources and networks.
