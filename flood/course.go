@@ -29,6 +29,8 @@ type course struct {
 	isDescribedAlone bool    // it was described again after aloneAfter
 	sources          sketch.Distinct
 	shape            measure.Shape // of its packets
+	leak             leak          // what guesses brought
+	toldLeak         bool          // the first sentence of the evidence is about it
 }
 
 // serverSecond is the second that ends at one server, as its courses see it.
@@ -223,6 +225,9 @@ func (c *course) updateIncident(s *serverSecond, v verdict, rate float64) {
 		c.isDescribedAlone = true
 		c.describe(s, v)
 	}
+	if c.updateLeak() {
+		s.announce(in, Changes)
+	}
 	if in.Peak >= 2*c.announcedPeak {
 		c.announcedPeak = in.Peak
 		c.describe(s, v)
@@ -289,6 +294,8 @@ func (c *course) describe(s *serverSecond, v verdict) {
 		in.Prefixes = append(in.Prefixes, s.prefixes[:min(len(s.prefixes), listedPrefixes)]...)
 	}
 	writeEvidence(in, c.family, t, s.features, &s.lim, s.Now)
+	c.toldLeak = false
+	c.updateLeak()
 }
 
 // updateTotals fills in the mean rate and the number of sources of the incident so far.
@@ -311,6 +318,7 @@ func (c *course) closeIncident(s *serverSecond) {
 // concludeTrial fills in the final figures and writes the final advice.
 func (c *course) concludeTrial(s *serverSecond) {
 	c.updateTotals()
+	c.updateLeak()
 	if in := c.in; in.Answered >= 0 && in.Requests > 0 {
 		in.Answered = min(1, float64(in.Replies)/float64(in.Requests))
 	}

@@ -148,6 +148,7 @@ type Incident struct {
 	Advice     Advice
 	Features   []FeatureValue // what the verdict rests on, by name, for --explain
 	Succeeded  bool           // a guesser got in, a bypass got data
+	Leak       Leak           // what a bypass got
 	Dropped    uint64         // packets that the capturing program lost before it was opened
 }
 

@@ -46,6 +46,12 @@ const (
 	// maxPerMinute is how many incidents of a kind open in a minute, so that nobody can
 	// fill openIncidents with them. Further ones are counted, and not opened.
 	maxPerMinute = 50
+	// guessPlaces is how many clients that guess challenges are kept until the answer comes,
+	// 32 KiB: more than guess in the time that an answer takes.
+	guessPlaces = 1 << 12
+	// leakReceivers is how many of those who got answers to guesses are kept for each
+	// server. Another one replaces the one that got the least.
+	leakReceivers = 8
 	// collected is how many incidents a report for people holds, of about 2 KiB each;
 	// notes make room for warnings, and both for alerts.
 	collected = 500

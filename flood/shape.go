@@ -26,6 +26,7 @@ func (w *watched) countShape(s *track.Sighting, r measure.Request, now int32) {
 // QueryKind is one type of the packets of an incident.
 type QueryKind struct {
 	Type           *dissect.Type // nil: of no known type, or several
+	IsOther        bool          // of no known protocol: they do not even begin like a query
 	IsRest         bool          // all types that a Shape had no room for
 	Packets        uint64
 	Share          float64 // of all packets whose form was counted
@@ -34,11 +35,14 @@ type QueryKind struct {
 	WithChallenge  float64 // share of its packets that bring a challenge
 }
 
-// Name returns the name of the type; "unknown" for packets of no known type, "other" for
-// several.
+// Name returns the name of the type; "unknown" for packets that begin like a query and are
+// none, "no query" for those that do not, "other" for several types.
 func (k *QueryKind) Name() string {
 	if k.IsRest {
 		return "other"
+	}
+	if k.IsOther {
+		return "no query"
 	}
 	if k.Type == nil {
 		return "unknown"
@@ -53,12 +57,12 @@ func (in *Incident) Kinds() []QueryKind {
 	for i := range in.Shape {
 		f := &in.Shape[i]
 		total += f.Packets
-		k := slices.IndexFunc(all, func(x QueryKind) bool { return x.Type == f.Type })
+		k := slices.IndexFunc(all, func(x QueryKind) bool { return x.Type == f.Type && x.IsOther == f.IsOther })
 		if k < 0 {
 			k = len(all)
-			all = append(all, QueryKind{Type: f.Type, MinLen: int(f.Min), MaxLen: int(f.Max)})
+			all = append(all, QueryKind{Type: f.Type, IsOther: f.IsOther, MinLen: int(f.Min), MaxLen: int(f.Max)})
 		}
-		if f.Min == f.Max && float64(f.Packets) >= commonShare*float64(in.packetsOf(f.Type)) {
+		if f.Min == f.Max && float64(f.Packets) >= commonShare*float64(in.packetsOf(f)) {
 			all[k].CommonLen = int(f.Min)
 		}
 		x := &all[k]
@@ -83,11 +87,11 @@ func (in *Incident) Kinds() []QueryKind {
 // length. Chosen: the others are those that clients send meanwhile.
 const commonShare = 0.9
 
-// packetsOf returns how many packets of a type the shape has.
-func (in *Incident) packetsOf(t *dissect.Type) (n uint64) {
+// packetsOf returns how many packets of the type of a form the shape has.
+func (in *Incident) packetsOf(f *measure.Form) (n uint64) {
 	for i := range in.Shape {
-		if in.Shape[i].Type == t {
-			n += in.Shape[i].Packets
+		if x := &in.Shape[i]; x.Type == f.Type && x.IsOther == f.IsOther {
+			n += x.Packets
 		}
 	}
 	return n

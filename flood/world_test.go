@@ -248,11 +248,12 @@ type server struct {
 	port  uint16
 	proto *dissect.Proto
 	// asks tells that it gives nothing but challenges to who does not bring one.
-	asks   bool
-	limit  int // answers to a source in window; 0: no limit
-	window time.Duration
-	away   func(now time.Duration) bool // it says nothing; nil: it always does
-	heard  map[track.Host]*quota
+	asks    bool
+	accepts bool // any challenge is as good as the one that it gave
+	limit   int  // answers to a source in window; 0: no limit
+	window  time.Duration
+	away    func(now time.Duration) bool // it says nothing; nil: it always does
+	heard   map[track.Host]*quota
 }
 
 type quota struct {
@@ -316,7 +317,7 @@ func (s *server) take(q request, then func(challenged bool)) {
 	if s.away != nil && s.away(w.now) || !s.allows(q.from) {
 		return
 	}
-	challenge := s.asks && q.key != s.key(q.from)
+	challenge := s.asks && q.key != s.key(q.from) && !(s.accepts && q.key != 0)
 	w.at(w.now+500*time.Microsecond, func() {
 		s.reply(q, challenge)
 		if then != nil {

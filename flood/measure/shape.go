@@ -12,6 +12,7 @@ import (
 // the lengths of their payloads.
 type Form struct {
 	Type     *dissect.Type // nil: of no known type
+	IsOther  bool          // of no known protocol: it does not even begin like a query
 	HasKey   bool          // with a challenge that is no placeholder
 	Min, Max uint32        // bytes
 	Packets  uint64
@@ -26,7 +27,11 @@ type Shape struct {
 
 // add counts a packet.
 func (x *Shape) add(s *track.Sighting) {
-	x.count(Form{Type: s.Type, HasKey: s.Flags&track.HasKey != 0, Min: s.Bytes, Max: s.Bytes, Packets: 1})
+	f := Form{Type: s.Type, HasKey: s.Flags&track.HasKey != 0, Min: s.Bytes, Max: s.Bytes, Packets: 1}
+	if s.What != track.IsRequest { // its bytes may look like a type by chance
+		f.Type, f.HasKey, f.IsOther = nil, false, s.What == track.IsOther
+	}
+	x.count(f)
 }
 
 // Merge adds the counts of another shape.
@@ -46,7 +51,7 @@ func (x *Shape) count(f Form) {
 	nearest, same, distance := -1, 0, uint32(0)
 	for i := range x.forms[:x.used] {
 		have := &x.forms[i]
-		if have.Type != f.Type || have.HasKey != f.HasKey {
+		if have.Type != f.Type || have.HasKey != f.HasKey || have.IsOther != f.IsOther {
 			continue
 		}
 		if have.Min <= f.Min && f.Max <= have.Max {

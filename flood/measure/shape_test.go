@@ -29,7 +29,7 @@ func TestShape(t *testing.T) {
 		x.add(shapePacket(rules, 9, false))
 		x.add(shapePacket(nil, 60, false))
 	}
-	want := []Form{{rules, false, 9, 9, 10}, {info, false, 25, 25, 5}, {info, true, 29, 29, 5}, {nil, false, 60, 60, 5}}
+	want := []Form{{rules, false, false, 9, 9, 10}, {info, false, false, 25, 25, 5}, {info, false, true, 29, 29, 5}, {nil, false, false, 60, 60, 5}}
 	if diff := cmp.Diff(want, x.AppendForms(nil), cmp.Comparer(func(a, b *dissect.Type) bool { return a == b })); diff != "" {
 		t.Error(diff)
 	}

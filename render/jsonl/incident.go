@@ -80,6 +80,17 @@ func (w *writer) writeIncident(in *flood.Incident) {
 	if in.Succeeded {
 		w.bool("succeeded", true)
 	}
+	if l := &in.Leak; l.Replies > 0 {
+		w.object("leaked")
+		w.uint("replies", l.Replies)
+		w.uint("bytes", l.Bytes)
+		w.list("to", len(l.To), func(i int) {
+			w.addr("address", l.To[i].Addr)
+			w.uint("replies", l.To[i].Replies)
+			w.uint("bytes", l.To[i].Bytes)
+		})
+		w.close('}')
+	}
 	w.list("kind_history", len(in.History), func(i int) {
 		w.text("kind", in.History[i].Kind.String())
 		w.time("until", in.History[i].Nanos)
