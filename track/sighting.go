@@ -126,6 +126,9 @@ const (
 	Copy
 	// Connection: over TCP.
 	Connection
+	// Familiar: an IsJunk begins as some request or join does: filters against junk, which
+	// look at the first bytes only, let it pass.
+	Familiar
 )
 
 // From returns the end that sent the packet.
