@@ -21,6 +21,7 @@ type Registry struct {
 
 	neighbours []Neighbour
 	foreign    foreigners
+	familiar   []Pattern // of requests and joins that begin with a mark
 }
 
 // Protocol is a Dissector, a StreamDissector, or both.
@@ -48,6 +49,7 @@ func NewRegistry(ps ...Protocol) (*Registry, error) {
 			return nil, err
 		}
 	}
+	r.findFamiliar()
 	return r, nil
 }
 
@@ -213,6 +215,45 @@ func (r *Registry) IsJunk(b []byte) bool {
 		}
 	}
 	return false
+}
+
+// Familiar returns the patterns of all requests that begin with a mark of their engine, and
+// of what else clients send that does, as to join. None covers another.
+func (r *Registry) Familiar() []Pattern { return r.familiar }
+
+// IsFamiliar reports whether a payload of wire bytes, of which b was captured, has one of
+// these patterns.
+func (r *Registry) IsFamiliar(b []byte, wire int) bool {
+	for i := range r.familiar {
+		if r.familiar[i].Match(b, wire) {
+			return true
+		}
+	}
+	return false
+}
+
+// findFamiliar finds the patterns that Familiar returns.
+func (r *Registry) findFamiliar() {
+	var all []Pattern
+	for _, p := range r.protos {
+		for _, t := range p.Types {
+			if !t.FromServer() && t.Asks != 0 {
+				all = append(all, t.Wire...)
+			}
+		}
+	}
+	for _, p := range r.protos {
+		all = append(all, p.Neighbours...)
+	}
+	all = slices.DeleteFunc(all, func(w Pattern) bool {
+		for _, m := range r.marks {
+			if mark := Begins(string(m)); w.HasBytesOf(&mark) {
+				return w.IsMistake
+			}
+		}
+		return true
+	})
+	r.familiar = Needed(all)
 }
 
 // Marks lists what datagrams of the protocols begin with, as far as they all do:

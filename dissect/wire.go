@@ -189,13 +189,18 @@ const GuessedRight = 1 << 63
 // Operator holds sentences for those who run servers of a protocol, and the rates that
 // such servers withstand. The advice against floods is made of it.
 type Operator struct {
-	Limits    string // what servers answer at most by themselves
-	Settings  string // what to set in the server
-	Reflected string // what makes a server that answers forged queries stop that
-	Logins    string // what to set against guessers of the console's password
-	Crowded   string // what helps a server that real clients ask too much
-	Polled    string // what spares a server one that asks too often
-	Challenge string // what makes servers demand a challenge, as part of a sentence
+	Limits   string // what servers answer at most by themselves
+	Settings string // what to set in the server
+	// ChallengeFor are the questions for which Settings have servers demand a challenge, and
+	// OtherSettings is what is left to set where they do already, or something else is
+	// asked. ChallengeFor is 0 where there is no such setting.
+	ChallengeFor  Asked
+	OtherSettings string
+	Reflected     string // what makes a server that answers forged queries stop that
+	Logins        string // what to set against guessers of the console's password
+	Crowded       string // what helps a server that real clients ask too much
+	Polled        string // what spares a server one that asks too often
+	Challenge     string // what makes servers demand a challenge, as part of a sentence
 	// Cap is how many queries a second of all clients together a server withstands; 0 if
 	// that is unknown.
 	Cap int

@@ -110,5 +110,7 @@ func (in *Incident) clone() Incident {
 	x.Top, x.Prefixes, x.History = slices.Clone(in.Top), slices.Clone(in.Prefixes), slices.Clone(in.History)
 	x.Targets = slices.Clone(in.Targets)
 	x.Evidence, x.Missing, x.Features = slices.Clone(in.Evidence), slices.Clone(in.Missing), slices.Clone(in.Features)
+	x.Leak.To = slices.Clone(in.Leak.To)
+	x.Shape = slices.Clone(in.Shape)
 	return x
 }

@@ -29,6 +29,9 @@ type course struct {
 	wasRefused       bool    // there was no room for its incident, and the verdict holds
 	hasWaited        bool    // a note waited for those of other servers of the network
 	sources          sketch.Distinct
+	shape            measure.Shape // of its packets
+	leak             leak          // what guesses brought
+	toldLeak         bool          // the first sentence of the evidence is about it
 
 	leader     *course // that has the note that this one joined; nil: none
 	leaderID   uint64
@@ -128,6 +131,7 @@ func (c *course) openIncident(s *serverSecond, v verdict) {
 	if start.Sec < s.server.PaneStart() {
 		s.server.MergePreviousSources(&c.sources, c.packetSort())
 	}
+	c.shape.Reset()
 	c.runStart, c.longestRun = start.Sec, 0
 	c.addStreak(s, start.Sec)
 	c.longestRun = s.Now - c.runStart + 1
@@ -266,6 +270,7 @@ func (c *course) updateIncident(s *serverSecond, v verdict, rate float64) {
 	}
 	c.longestRun = max(c.longestRun, s.Now-c.runStart+1)
 	c.addSecond(s, s.server.At(s.Now))
+	s.server.MergeShape(&c.shape, c.packetSort(), s.Now)
 	c.lastSec, c.isActive, c.pauseStart = s.Now, true, 0
 	if one := s.server.At(s.Now); one != nil && c.packetsIn(s, one) >= c.minRate() {
 		c.lastEnd = s.secondEnd()
@@ -274,6 +279,9 @@ func (c *course) updateIncident(s *serverSecond, v verdict, rate float64) {
 	if !c.isDescribedAlone && s.Now-c.firstSec >= aloneAfter && 2*v.rate >= c.meanRate() { // the sketches hold nothing from before it any more
 		c.isDescribedAlone = true
 		c.describe(s, v)
+	}
+	if c.updateLeak() {
+		s.announce(in, Changes)
 	}
 	if in.Peak >= 2*c.announcedPeak {
 		c.announcedPeak = in.Peak
@@ -342,6 +350,8 @@ func (c *course) describe(s *serverSecond, v verdict) {
 	}
 	writeEvidence(in, c.family, t, s.features, &s.lim, s.Now)
 	c.describeServers(s)
+	c.toldLeak = false
+	c.updateLeak()
 }
 
 // updateTotals fills in the mean rate and the number of sources of the incident so far.
@@ -349,6 +359,7 @@ func (c *course) updateTotals() {
 	c.in.Mean = c.meanOf(c.in)
 	c.in.setSources(c.sources.Count())
 	c.in.SourcesError = sketch.DistinctError
+	c.in.Shape, c.in.OtherForms = c.shape.AppendForms(c.in.Shape[:0]), c.shape.Others
 }
 
 // closeIncident ends the incident at the last second that qualified.
@@ -366,6 +377,7 @@ func (c *course) concludeTrial(s *serverSecond) {
 	if x := s.watched.members; x != nil {
 		x.list(c.in)
 	}
+	c.updateLeak()
 	if in := c.in; in.Answered >= 0 && in.Requests > 0 {
 		in.Answered = min(1, float64(in.Replies)/float64(in.Requests))
 	}

@@ -24,6 +24,7 @@ type Detector struct {
 	consoles consoles
 	others   *others
 	claims   *measure.Claims
+	guessers guessers
 	asked    *sketch.Recent // pairs of client and server, of requests to servers that are not watched closely
 	played   *sketch.Recent // pairs of server and client that the game itself was spoken with
 

@@ -28,6 +28,8 @@ func (d *Detector) handleRequest(s *track.Sighting) {
 	if w.hasTrial {
 		w.applyTrials(s, r.IsProven || d.isProven(s))
 	}
+	w.countShape(s, r, b.Now)
+	d.guessers.recordRequest(s, r.IsGuess)
 	w.CountChecked(s, b.Clock, second, r)
 }
 
@@ -78,6 +80,7 @@ func (d *Detector) handleReply(s *track.Sighting) {
 	} else {
 		server = &w.Server
 		w.CountReply(s, b.Clock, isWhole)
+		d.recordLeak(w, s, isWhole)
 		if w.hasTrial {
 			w.applyTrials(s, d.isProven(s))
 		}
@@ -109,6 +112,7 @@ func (d *Detector) handleJunk(s *track.Sighting) {
 		}
 	}
 	w.CountJunk(s, d.book.Clock)
+	w.CountShape(m.Junk, s, d.book.Now)
 	if w.hasTrial {
 		w.applyTrials(s, d.claims.IsProven(w.Hash, s.ClientHash, d.book.Now))
 	}
@@ -121,13 +125,21 @@ func (d *Detector) handleOther(s *track.Sighting) {
 	if w := d.servers.find(s.From()); w != nil {
 		w.LastSent = b.Now
 		d.played.Add(lru.Mix(b.key.HashHost(s.Dst), w.Hash^uint64(s.DstPort)))
+		if w.hasTrial {
+			w.applyTrials(s, true)
+		}
 		return
 	}
 	w := d.servers.find(s.To())
 	if w == nil || w.LastSent == 0 {
 		return
 	}
-	if !d.played.Has(lru.Mix(b.key.HashHost(s.Src), w.Hash^uint64(s.SrcPort))) {
+	hasPlayed := d.played.Has(lru.Mix(b.key.HashHost(s.Src), w.Hash^uint64(s.SrcPort)))
+	if w.hasTrial { // the game goes both ways with players: they receive what is sent to them
+		w.applyTrials(s, hasPlayed)
+	}
+	if !hasPlayed {
 		w.CountStrange(s, b.Clock)
+		w.CountShape(m.Junk, s, b.Now)
 	}
 }

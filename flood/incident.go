@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"qsniff/dissect"
+	"qsniff/flood/measure"
 	"qsniff/flood/other"
 	"qsniff/internal/hostset"
 )
@@ -155,7 +156,11 @@ type Incident struct {
 	Sources      float64
 	SourcesError float64
 	Top          []Source
-	Prefixes     []Prefix
+	// Shape has the forms of the packets that count, those with most packets first;
+	// OtherForms counts packets of further ones. See Kinds.
+	Shape      []measure.Form
+	OtherForms uint64
+	Prefixes   []Prefix
 	// Completion is the share of the Challenged sources that brought the challenge back.
 	Completion float64
 	Challenged int
@@ -167,6 +172,7 @@ type Incident struct {
 	Advice     Advice
 	Features   []FeatureValue // what the verdict rests on, by name, for --explain
 	Succeeded  bool           // a guesser got in, a bypass got data
+	Leak       Leak           // what a bypass got
 	Dropped    uint64         // packets that the capturing program lost before it was opened
 }
 

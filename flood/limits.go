@@ -2,13 +2,13 @@ package flood
 
 // The size of every table is fixed when the detector is made: no number of addresses makes it
 // grow. At the usual size it takes 10 MiB from the first packets on, of which package other
-// takes 2.4 MiB, 34 MiB with all servers, networks, victims and hosts that there is room for,
-// and up to 18 KiB for each open incident.
+// takes 2.4 MiB, 35 MiB with all servers, networks, victims and hosts that there is room for,
+// and up to 19 KiB for each open incident.
 const (
 	// lightTargets is how many servers are counted coarsely. An attacker who sends to
 	// random addresses evicts the oldest.
 	lightTargets = 8192
-	// heavyTargets is how many servers are watched closely, 225 KiB each. A busier server
+	// heavyTargets is how many servers are watched closely, 235 KiB each. A busier server
 	// evicts the least busy one without an open incident. Smaller sizes have fewer, but
 	// at least leastTargets.
 	heavyTargets = 64
@@ -66,6 +66,12 @@ const (
 	// maxPerMinute is how many incidents of a kind open in a minute, so that nobody can
 	// fill openIncidents with them. Further ones are counted, and not opened.
 	maxPerMinute = 50
+	// guessPlaces is how many clients that guess challenges are kept until the answer comes,
+	// 32 KiB: more than guess in the time that an answer takes.
+	guessPlaces = 1 << 12
+	// leakReceivers is how many of those who got answers to guesses are kept for each
+	// server. Another one replaces the one that got the least.
+	leakReceivers = 8
 	// collected is how many incidents a report for people holds, of about 2 KiB each;
 	// notes make room for warnings, and both for alerts.
 	collected = 500

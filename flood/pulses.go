@@ -139,6 +139,7 @@ func (c *course) addStreak(s *serverSecond, start int32) {
 		}
 		last = sec
 		c.addSecond(s, s.server.At(sec))
+		s.server.MergeShape(&c.shape, c.packetSort(), sec)
 	}
 }
 

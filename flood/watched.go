@@ -152,9 +152,8 @@ func (w *watched) checkAlarm(b *book) (hasAlarm, isLoud bool) {
 // applyTrials applies the rules that are tried for the server's incidents to a packet to or
 // from it.
 func (w *watched) applyTrials(s *track.Sighting, proven bool) {
-	isReply := s.What == track.IsReply || s.What == track.IsChallenge || s.What == track.IsPart
 	for i := range w.courses {
-		if c := &w.courses[i]; c.trial != nil && (c.in.Kind == Reflection) == isReply {
+		if c := &w.courses[i]; c.trial != nil {
 			c.trial.Apply(s, proven)
 		}
 	}

@@ -251,14 +251,15 @@ type server struct {
 	port  uint16
 	proto *dissect.Proto
 	// asks tells that it gives nothing but challenges to who does not bring one.
-	asks   bool
-	isOpen func(dissect.Asked) bool // it answers that without one; nil: nothing
-	delay  time.Duration            // until it answers
-	limit  int                      // answers to a source in window; 0: no limit
-	window time.Duration
-	away   func(now time.Duration) bool // it says nothing; nil: it always does
-	heard  map[track.Host]*quota
-	epoch  uint64 // how often it restarted: each time challenges change
+	asks    bool
+	isOpen  func(dissect.Asked) bool // it answers that without one; nil: nothing
+	delay   time.Duration            // until it answers
+	accepts bool                     // any challenge is as good as the one that it gave
+	limit   int                      // answers to a source in window; 0: no limit
+	window  time.Duration
+	away    func(now time.Duration) bool // it says nothing; nil: it always does
+	heard   map[track.Host]*quota
+	epoch   uint64 // how often it restarted: each time challenges change
 }
 
 type quota struct {
@@ -325,6 +326,7 @@ func (s *server) take(q request, then func(challenged bool)) {
 		return
 	}
 	challenge := s.asks && q.key != s.key(q.from) && !(s.isOpen != nil && s.isOpen(q.asks))
+	challenge = challenge && !(s.accepts && q.key != 0)
 	w.at(w.now+s.delay, func() {
 		s.reply(q, challenge)
 		if then != nil {

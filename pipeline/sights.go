@@ -205,6 +205,9 @@ func (w *sightMaker) identifyPayload(s *track.Sighting, b []byte) (sure bool) {
 	if v.Dissector == nil {
 		if w.reg.IsJunk(b) {
 			s.What = track.IsJunk
+			if w.reg.IsFamiliar(b, c.Wire) {
+				s.Flags |= track.Familiar
+			}
 		}
 		s.Foreign = w.reg.ForeignType(b, c.Wire)
 		return false

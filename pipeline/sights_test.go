@@ -36,7 +36,7 @@ var whats = [track.NumPacketTypes]string{"other", "request", "reply", "challenge
 var flagNames = []struct {
 	flag track.SightFlags
 	name string
-}{{track.Cut, "cut"}, {track.Weak, "weak"}, {track.First, "first"}, {track.Copy, "copy"}, {track.Connection, "tcp"}, {track.Joined, "joined"}}
+}{{track.Cut, "cut"}, {track.Weak, "weak"}, {track.First, "first"}, {track.Copy, "copy"}, {track.Connection, "tcp"}, {track.Joined, "joined"}, {track.Familiar, "familiar"}}
 
 func (l *log) Sight(s *track.Sighting) {
 	if l.over {
@@ -118,6 +118,7 @@ func TestSightings(t *testing.T) {
 		{"parts of GoldSource", "@ split goldsource id=7 size=20\n< FF FF FF FF 45 01 00 \"name\\0value of more than one part\\0\"",
 			[]string{"1 part " + s2c + " first", "2 part " + s2c}},
 		{"junk", "> FF FF FF FF \"~~~ what is this\"", []string{"1 junk " + c2s}},
+		{"junk that begins like a join", "> FF FF FF FF \"connect what\"", []string{"1 junk " + c2s + " familiar"}},
 		{"nothing after the header", "> FF FF FF FF", []string{"1 other " + c2s}},
 		{"the game", "> 01 00 00 80 01 00 00 80 02 A4 81", []string{"1 other " + c2s}},
 		{"one byte", "> \"s\"", []string{"1 request " + c2s + " ASE_QUERY weak"}},

@@ -140,6 +140,9 @@ const (
 	Connection
 	// Joined: made of fragments that are sightings of their own.
 	Joined
+	// Familiar: an IsJunk begins as some request or join does: filters against junk, which
+	// look at the first bytes only, let it pass.
+	Familiar
 )
 
 // From returns the end that sent the packet.

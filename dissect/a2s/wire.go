@@ -47,6 +47,7 @@ func pageToken(op byte) *dissect.Token {
 // all; Valve suggested 25 to 75 for it.
 const (
 	requireChallenge = "STEAM_GAMESERVER_A2S_INFO_REQUIRE_CHALLENGE=1"
+	otherSettings    = "In the server itself: STEAM_GAMESERVER_RATE_LIMIT_200MS=25 in its environment, and sv_max_queries_sec 3."
 	settings         = "In the server itself: " + requireChallenge + " and STEAM_GAMESERVER_RATE_LIMIT_200MS=25" +
 		" in its environment, and sv_max_queries_sec 3."
 )
@@ -60,6 +61,8 @@ var joins = append(patterns('q'), patterns('k')...)
 var operator = dissect.Operator{
 	Limits:   "The engines allow 3 by default (sv_max_queries_sec); players behind one address share it.",
 	Settings: settings,
+
+	ChallengeFor: dissect.AskInfo, OtherSettings: otherSettings,
 	Reflected: "The cure is the challenge, with which the answer to a forged query is smaller than the query. " + settings +
 		" If these are set and answers still go out, something in front of the server answers from a cache.",
 	Crowded:   "If the server has trouble answering, raise sv_max_queries_sec_global, or let a cache that checks challenges answer A2S_INFO.",

@@ -12,22 +12,32 @@ import (
 const textWidth = 78
 
 // write returns what to do about an incident: words, rules, and what these would have done
-// to the packets of the capture. The rules are those of c's trial, or, where c is nil or about
-// another verdict, those for in as it is now.
-func (a *Advisor) write(in *flood.Incident, c *outcome) flood.Advice {
+// to the packets of the capture. The rules are those of c, the best of a trial, and others are
+// the outcomes of its other plans; where c is nil or about another verdict, they are those for
+// in as it is now.
+func (a *Advisor) write(in *flood.Incident, c *outcome, others ...outcome) flood.Advice {
 	p := a.newPlan(in)
 	if c != nil && c.plan.kind == in.Kind && c.plan.id == in.ID {
 		p = c.plan
 	} else {
-		c = nil // its trial was about another verdict
+		c, others = nil, nil // its trial was about another verdict
+	}
+	var veto []string
+	if c != nil && p.numRules > 0 {
+		veto = c.veto(in, others)
+		p.isVetoed = len(veto) > 0
+		if p.isVetoed && c.isUseless() {
+			p.numRules = 0 // so that no sentence is about them
+		}
 	}
 	// A sentence that the protocol does not declare is empty.
-	words := slices.DeleteFunc(p.paragraphs(in), func(s string) bool { return s == "" })
-	if p.numRules > 0 {
-		return flood.Advice{Words: words, Rules: &p, Measured: c.describe()}
-	}
-	if p.kind.Level() == flood.Alert && p.kind != flood.Scan && len(words) > 0 {
+	words := slices.DeleteFunc(append(veto, p.paragraphs(in)...), func(s string) bool { return s == "" })
+	switch {
+	case p.isVetoed && p.numRules == 0:
+	case p.numRules == 0 && p.kind.Level() == flood.Alert && p.kind != flood.Scan && len(words) > 0:
 		words = append(words, "There are no ready lines for this target.")
+	case p.numRules > 0:
+		return flood.Advice{Words: words, Rules: &p, Measured: c.describe() + c.describeShortness() + describeOthers(others)}
 	}
 	return flood.Advice{Words: words}
 }
@@ -39,17 +49,9 @@ func (c *outcome) describe() string {
 	}
 	s := "No packet of the flood followed its detection in this capture, so these lines could not be tried on any. "
 	if c.Flood > 0 {
-		about := ""
-		if c.plan.kind == flood.JunkFlood {
-			about = "about "
-		}
-		s = fmt.Sprintf("From its detection to the end of this capture, the lines for nftables would have dropped %s%s "+
-			"of the flood (%s of %s", about, shareOf(c.FloodDropped, c.Flood), thousands(c.FloodDropped),
+		s = fmt.Sprintf("From its detection to the end of this capture, the lines for nftables would have dropped %s "+
+			"of the flood (%s of %s)", shareOf(c.FloodDropped, c.Flood), thousands(c.FloodDropped),
 			digits.Counted(c.Flood, "packet"))
-		if c.plan.kind == flood.JunkFlood {
-			s += ", as if none began like a join"
-		}
-		s += ")"
 		if !c.IsBlind && c.Clients > 0 {
 			return s + " and " + c.describeClients()
 		}
@@ -71,12 +73,19 @@ func (c *outcome) describeClients() string {
 	switch {
 	case c.ClientLost == 0:
 		return fmt.Sprintf("touched 0 of %s.", who)
+	case c.ClientsHit == 0 && !c.HasMoreClients:
+		return fmt.Sprintf("touched 0 of %s: %s of their %s would have been lost, and of nobody's 1 in %d.", who,
+			thousands(c.ClientLost), digits.Counted(c.ClientPackets, "packet"), touchedShare)
 	case c.ClientsHit == 0: // only clients beyond the table
 		return fmt.Sprintf("touched 0 of %s, but later ones: %s of %s of all of them.", who,
 			thousands(c.ClientLost), digits.Counted(c.ClientPackets, "packet"))
 	}
-	return fmt.Sprintf("touched %s of %s, which would have lost %s of their %s (%s).", thousands(uint64(c.ClientsHit)),
+	s := fmt.Sprintf("touched %s of %s, which would have lost %s of their %s (%s).", thousands(uint64(c.ClientsHit)),
 		who, thousands(c.ClientLost), digits.Counted(c.ClientPackets, "packet"), shareOf(c.ClientLost, c.ClientPackets))
+	if c.NewHit < c.ClientsHit {
+		s += fmt.Sprintf(" Where those that had proved it before pass first (--proven), %s.", thousands(uint64(c.NewHit)))
+	}
+	return s
 }
 
 // clientNoun returns what the proven clients of a plan are called.

@@ -15,6 +15,7 @@ import (
 
 	"qsniff/dissect/protocols"
 	"qsniff/flood"
+	"qsniff/flood/measure"
 	"qsniff/flood/other"
 )
 
@@ -62,6 +63,18 @@ func adviceExamples() []adviceExample {
 	one("reply_flood_victim-toy", flood.Incident{Kind: flood.ReplyFloodVictim, Proto: protoToy, Sources: 2000, Peak: 12000})
 	one("reply_flood_victim-other", flood.Incident{Kind: flood.ReplyFloodVictim, Sources: 2000, Peak: 12000})
 	one("flood_few-master", flood.Incident{Kind: flood.FloodFew, Proto: protoNamed("master"), Sources: 2, Peak: 300})
+	info, rules := typeNamed("a2s", "A2S_INFO", false), typeNamed("a2s", "A2S_RULES", false)
+	one("flood_spoofed-padded", flood.Incident{Kind: flood.FloodSpoofed, Proto: protoNamed("a2s"), Sources: 9000, Peak: 1000, Baseline: 2,
+		Shape: []measure.Form{{Type: info, Min: 1200, Max: 1200, Packets: 2000}, {Type: info, Min: 25, Max: 25, Packets: 8}}})
+	add("flood_spoofed-guesses", flood.Incident{Kind: flood.FloodSpoofed, Proto: protoNamed("a2s"), Sources: 9000, Peak: 1500, Baseline: 2,
+		Shape: []measure.Form{{Type: info, HasKey: true, Min: 29, Max: 29, Packets: 3000}, {Type: info, Min: 25, Max: 25, Packets: 8}}})
+	one("flood_spoofed-rules", flood.Incident{Kind: flood.FloodSpoofed, Proto: protoNamed("a2s"), Sources: 9000, Peak: 2000, Baseline: 2,
+		Shape: []measure.Form{{Type: rules, Min: 9, Max: 9, Packets: 4000}, {Type: info, Min: 25, Max: 25, Packets: 8}}})
+	one("flood_spoofed-mixed", flood.Incident{Kind: flood.FloodSpoofed, Proto: protoNamed("a2s"), Sources: 9000, Peak: 2000, Baseline: 2,
+		Shape: []measure.Form{{Type: info, Min: 1200, Max: 1200, Packets: 400}, {Type: info, HasKey: true, Min: 29, Max: 29, Packets: 400},
+			{Type: rules, Min: 9, Max: 9, Packets: 400}}})
+	add("junk_flood-strange", flood.Incident{Kind: flood.JunkFlood, Proto: protoNamed("a2s"), Sources: 300, Peak: 3000,
+		Shape: []measure.Form{{IsOther: true, Min: 60, Max: 899, Packets: 6000}}})
 	one("flood_suspect", flood.Incident{Kind: flood.FloodSuspect, Proto: protoNamed("a2s"), Peak: 300})
 	add("reflection", flood.Incident{Kind: flood.Reflection, Proto: protoNamed("a2s"), Top: few, Sources: 24})
 	one("reflection-carpet", flood.Incident{Kind: flood.Reflection, Proto: protoNamed("goldsource"), Top: few, Prefixes: carpet, Sources: 200})

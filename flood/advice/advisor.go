@@ -58,9 +58,8 @@ func (t *trial) Restart(in *flood.Incident) {
 
 // Conclude writes the advice with what was measured and ends the trial.
 func (t *trial) Conclude(in *flood.Incident, blind bool) {
-	c := t.outcomeSoFar()
-	c.IsBlind = blind
-	in.Advice = t.advisor.write(in, &c)
+	all := t.conclude(blind)
+	in.Advice = t.advisor.write(in, &all[0], all[1:]...)
 	t.advisor.idleTrials = append(t.advisor.idleTrials, t)
 	t.advisor.running--
 }

@@ -13,19 +13,25 @@ import (
 type lineKind uint8
 
 const (
-	lineSources lineKind = iota // drop what named sources send
-	lineQueries                 // limit the queries of each source
-	lineFirst                   // cap the queries that nobody had to prove anything for
-	lineVictims                 // stop feeding named victims
-	lineOthers                  // limit what each other one is fed
-	lineUnasked                 // cap replies
-	lineJunk                    // cap what begins like a query and is none
-	lineLogins                  // limit the attempts of each source to log in
+	lineSources   lineKind = iota // drop what named sources send
+	lineQueries                   // limit the queries of each source
+	lineFirst                     // cap the queries that nobody had to prove anything for
+	lineVictims                   // stop feeding named victims
+	lineOthers                    // limit what each other one is fed
+	lineUnasked                   // cap replies
+	lineJunk                      // cap what begins like a query and is none
+	lineLogins                    // limit the attempts of each source to log in
+	lineOdd                       // drop queries of a length that no client sends
+	lineUnissued                  // drop challenges from sources that the server sent nothing to
+	lineStrangers                 // cap what is no query, from such sources
 	numLineKinds
 )
 
 // isPerSource reports whether every source has a bucket of its own.
 func (l lineKind) isPerSource() bool { return l == lineQueries || l == lineOthers || l == lineLogins }
+
+// needsPeers reports whether the lines look up whom the server sent something lately.
+func (l lineKind) needsPeers() bool { return l == lineUnissued || l == lineStrangers }
 
 // catalog holds which packets each kind of line matches at a server of one protocol, made of
 // what the protocols declare.
@@ -38,11 +44,13 @@ type catalog struct {
 // packetSet is the datagrams that the lines of one kind match: those with at least one of its
 // patterns, and none of the exempt ones.
 type packetSet struct {
-	patterns []dissect.Pattern // none of which covers another
-	exempt   []dissect.Pattern
-	forms    map[*dissect.Type][]form // of messages
-	hasJunk  bool                     // datagrams with a protocol's mark and of no known type are in the set
-	hasParts bool                     // parts of split messages are in the set
+	patterns       []dissect.Pattern // none of which covers another
+	exempt         []dissect.Pattern
+	forms          map[*dissect.Type][]form // of messages
+	hasJunk        bool                     // datagrams with a protocol's mark and of no known type are in the set
+	hasParts       bool                     // parts of split messages are in the set
+	passesFamiliar bool                     // exempt are all patterns of Registry.Familiar
+	hasOther       bool                     // datagrams of no protocol are in the set
 }
 
 // form is one of the forms that messages of a type have, and the lengths at which the lines
@@ -64,9 +72,11 @@ func (b lengths) has(n int) bool { return n >= b.min && (b.max == 0 || n <= b.ma
 func (x *packetSet) hasSighting(s *track.Sighting) bool {
 	switch s.What {
 	case track.IsJunk:
-		return x.hasJunk
+		return x.hasJunk && !(x.passesFamiliar && s.Flags&track.Familiar != 0)
 	case track.IsPart:
 		return x.hasParts
+	case track.IsOther:
+		return x.hasOther
 	}
 	forms, n := x.forms[s.Type], int(s.Bytes)
 	if s.Flags&(track.HasKey|track.Cut) == 0 {
@@ -132,11 +142,9 @@ func newCatalog(reg *dissect.Registry, p *dissect.Proto) *catalog {
 		lineJunk: marks, lineLogins: patternsOf(own, isLogin, allForms)} {
 		c.sets[l].patterns = dissect.Needed(patterns)
 	}
-	for _, w := range dissect.Needed(append(patternsOf(all, isRequest, allForms), neighboursOf(all)...)) {
-		if slices.ContainsFunc(marks, func(m dissect.Pattern) bool { return w.HasBytesOf(&m) }) {
-			c.sets[lineJunk].exempt = append(c.sets[lineJunk].exempt, w)
-		}
-	}
+	c.sets[lineJunk].exempt, c.sets[lineJunk].passesFamiliar = reg.Familiar(), true
+	c.sets[lineUnissued] = newTokenSet(own)
+	c.sets[lineStrangers] = newStrangerSet(all, own)
 	for l := range c.sets {
 		c.sets[l].indexForms(all)
 	}
@@ -176,15 +184,6 @@ func marksOf(all []*dissect.Proto) (marks []dissect.Pattern) {
 		}
 	}
 	return dissect.Needed(marks)
-}
-
-// neighboursOf returns the patterns of the protocols' neighbours, as packets of players who
-// join.
-func neighboursOf(all []*dissect.Proto) (list []dissect.Pattern) {
-	for _, p := range all {
-		list = append(list, p.Neighbours...)
-	}
-	return list
 }
 
 // allForms lists what messages of a type look like, and plainForm those of them that
@@ -227,7 +226,8 @@ func (x *packetSet) indexForms(all []*dissect.Proto) {
 		}
 		if len(p.Mark) > 0 {
 			junk := dissect.Begins(string(p.Mark))
-			x.hasJunk = x.hasJunk || slices.ContainsFunc(x.patterns, func(w dissect.Pattern) bool { return junk.HasBytesOf(&w) })
+			has := func(w dissect.Pattern) bool { return junk.HasBytesOf(&w) }
+			x.hasJunk = x.hasJunk || slices.ContainsFunc(x.patterns, has) && !slices.ContainsFunc(x.exempt, has)
 		}
 	}
 	part := dissect.Begins(string(wire.SplitMark))

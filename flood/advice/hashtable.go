@@ -59,6 +59,20 @@ func (t *hashTable) findOrAdd(key uint64) *int64 {
 	return &t.slots[i].val
 }
 
+// lookup returns the number of a key; nil if it is not there. The pointer is valid until the
+// next call of another method.
+func (t *hashTable) lookup(key uint64) *int64 {
+	if key == 0 {
+		key = 1
+	}
+	if len(t.slots) > 0 {
+		if i := t.find(key); t.slots[i].key == key {
+			return &t.slots[i].val
+		}
+	}
+	return nil
+}
+
 // find returns the slot that has the key, or a free one where it belongs.
 func (t *hashTable) find(key uint64) int {
 	mask := len(t.slots) - 1

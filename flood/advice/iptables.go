@@ -17,12 +17,23 @@ func (p *plan) formatIPTables() string {
 	w.chain = w.ownChain()
 	jump := fmt.Sprintf("%s %s -j %s", p.iptablesHook(), w.endMatch(), w.chain)
 	tool := p.iptablesName()
+	if w.needsPeers() {
+		w.writeLine("# first, as iptables does not remember addresses by itself (package ipset):")
+		w.writeLine("# %s", w.formatSet())
+	}
 	w.writeLine("# load: %s-restore -n FILE   remove, in this order:", tool)
 	w.writeLine("# %s -t %s -D %s", tool, p.iptablesTable(), jump)
 	for _, do := range [...]string{"F", "X"} {
 		for _, c := range w.chainNames() {
 			w.writeLine("# %s -t %s -%s %s", tool, p.iptablesTable(), do, c)
 		}
+	}
+	if w.needsPeers() {
+		w.writeLine("# %s -t mangle -D POSTROUTING %s", tool, w.peerRule(""))
+		w.writeLine("# ipset destroy %s", w.setName())
+		w.writeLine("*mangle")
+		w.writeLine("-A POSTROUTING %s", w.peerRule(""))
+		w.writeLine("COMMIT")
 	}
 	w.writeLine("*%s", p.iptablesTable())
 	for _, c := range w.chainNames() {
@@ -87,6 +98,7 @@ func (w *iptWriter) writePlan() {
 type IPTables struct {
 	Tool, Table, Hook string   // "iptables", "raw", "PREROUTING"
 	Chains            []string // all of its own, IPTablesChain first
+	Sets              []string // commands of ipset that make the sets in Lines; none fails if it is there
 	Lines             string   // a file for iptables-restore -n; nothing jumps to IPTablesChain in it
 }
 
@@ -114,7 +126,11 @@ func (r *Ruleset) formatIPTables(tool, table, until string) IPTables {
 	var jumps strings.Builder
 	for _, g := range r.groups {
 		w.turnTo(g[0])
-		if g[0].iptablesName() != tool || g[0].iptablesTable() != table {
+		if g[0].iptablesName() != tool {
+			continue
+		}
+		if g[0].iptablesTable() != table {
+			w.writePeerRules(g, &x, &jumps, until)
 			continue
 		}
 		x.Hook, w.chain = g[0].iptablesHook(), w.ownChain()
@@ -123,10 +139,13 @@ func (r *Ruleset) formatIPTables(tool, table, until string) IPTables {
 		for _, p := range g {
 			w.turnTo(p)
 			x.Chains = append(x.Chains, w.limitChains()...)
+			if p.needsPeers() {
+				x.Sets = append(x.Sets, w.formatSet())
+			}
 			w.writePlan()
 		}
 	}
-	if x.Chains == nil {
+	if x.Hook == "" {
 		return x
 	}
 	x.Chains = append([]string{IPTablesChain}, x.Chains...)
@@ -159,7 +178,8 @@ func (w *iptWriter) endMatch() string {
 
 // iptChainSuffixes end the names of the chains whose lines share a limit.
 var iptChainSuffixes = [...]string{lineQueries: "Q", lineFirst: "F", lineVictims: "V", lineOthers: "O", lineUnasked: "U",
-	lineJunk: "J", lineLogins: "L"}
+	lineJunk: "J", lineLogins: "L",
+	lineOdd: "D", lineUnissued: "G", lineStrangers: "S"}
 
 // chainNames returns the chain of the target and those of the plan's rules.
 func (w *iptWriter) chainNames() []string { return append([]string{w.chain}, w.limitChains()...) }
@@ -206,6 +226,13 @@ func (w *iptWriter) writeRule(r *planRule) {
 	}
 	for _, m := range match.formatMatches(w.sets[r.kind].exempt) {
 		w.writeLine("-A %s %s -j RETURN", to, m)
+	}
+	if r.kind.needsPeers() {
+		w.writeLine("-A %s -m set --match-set %s src -j RETURN", to, w.setName())
+	}
+	if r.limit.packets == 0 {
+		w.writeLine("-A %s -j DROP", to)
+		return
 	}
 	if r.kind == lineJunk {
 		w.writeLine("-A %s -m limit --limit 5/sec --limit-burst 5 -j NFLOG --nflog-group 5 --nflog-size 96", to)

@@ -16,7 +16,20 @@ const (
 	// four networks that an Incident lists.
 	planNames = 12
 	// planRules is how many kinds of lines one incident has.
-	planRules = 2
+	planRules = 3
+	// trialPlans is how many plans for an incident a trial tries side by side: those that
+	// package advice has for the kind with most of them.
+	trialPlans = 4
+	// trialPeers is how many sources that the server sent something to a trial keeps, and
+	// the size of the set in such lines: a minute of the answers to capUnknown queries a
+	// second, and of the players of a large server.
+	trialPeers = 1 << 15
+	// peerIdle is after how long the set drops such a source: a client brings a challenge
+	// back within seconds, and a player is sent the game all the time.
+	peerIdle = time.Minute
+	// replyPlaces is how many dropped requests a trial keeps until their replies come.
+	// Those have no effect on its lines: the server would not have sent them.
+	replyPlaces = 1 << 10
 	// sourceIdle is after how long without queries the set drops a source: longer than any
 	// bucket takes to fill again, so that dropping it makes room and changes nothing else.
 	sourceIdle = time.Minute

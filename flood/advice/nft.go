@@ -81,6 +81,7 @@ func (w *nftWriter) writeTable(groups []group, sets ...string) {
 	}
 	w.writeHook(groups, "pre", "prerouting", false)
 	w.writeHook(groups, "post", "postrouting", true)
+	w.writePeerHook(groups)
 	for _, g := range groups {
 		w.writeTarget(g)
 		for _, p := range g {
@@ -104,11 +105,13 @@ func (w *nftWriter) writeExpiry(g group) {
 	if !w.net.IsSingleIP() {
 		flags = "interval, timeout"
 	}
-	w.writeLine("  set until%d { # holds the target until its rules expire", w.id)
+	w.writeLine("  set %s { # holds the target until its rules expire", w.untilSet())
 	w.writeLine("    type %s; flags %s; timeout %s", w.typ, flags, formatNFTTime(w.expiry))
 	w.writeLine("    elements = { %s }", filterAddress(w.net))
 	w.writeLine("  }")
 }
+
+func (w *nftWriter) untilSet() string { return fmt.Sprintf("until%d", w.id) }
 
 // formatNFTTime returns a time of whole seconds as nft takes it.
 func formatNFTTime(d time.Duration) string {
@@ -179,6 +182,9 @@ func (w *nftWriter) writeSets() {
 			w.writeLine("  }")
 		}
 	}
+	if w.needsPeers() {
+		w.writePeerSet()
+	}
 	if w.kind == flood.RconBruteforce {
 		w.writeLine("  set admins%d { type %s; flags interval; }", w.id, w.typ)
 	}
@@ -234,7 +240,7 @@ func (w *nftWriter) writeJump(g group) {
 	w.turnTo(g[0])
 	host, port := filterAddress(w.net), w.target.Port()
 	if w.expiry > 0 {
-		host = fmt.Sprintf("@until%d", w.id)
+		host = "@" + w.untilSet()
 	}
 	switch {
 	case w.kind == flood.Reflection:
@@ -251,7 +257,8 @@ func (w *nftWriter) writeJump(g group) {
 
 // nftChainNames are the names of the chains that the lines of a rule jump to.
 var nftChainNames = [...]string{lineQueries: "queries", lineFirst: "first", lineVictims: "victims", lineOthers: "others",
-	lineUnasked: "unasked", lineJunk: "junk", lineLogins: "logins"}
+	lineUnasked: "unasked", lineJunk: "junk", lineLogins: "logins", lineOdd: "odd",
+	lineUnissued: "unissued", lineStrangers: "strangers"}
 
 // writeRule writes the lines of the target's chain that match the packets of a rule.
 func (w *nftWriter) writeRule(r *planRule) {
@@ -294,6 +301,12 @@ func (p *plan) comment(l lineKind) string {
 		return "a cap for replies to queries"
 	case lineJunk:
 		return "a cap for what begins like a query and is neither one nor a join"
+	case lineOdd:
+		return "queries of a length that no client sends"
+	case lineUnissued:
+		return "challenges from sources this server sent nothing to"
+	case lineStrangers:
+		return "a cap on all but queries, from sources this server sent nothing to"
 	}
 	return "attempts to log in"
 }
@@ -312,6 +325,14 @@ func (w *nftWriter) writeChain(r *planRule) {
 	}
 	if w.passes && r.kind.letsProvenPass() {
 		w.writePass()
+	}
+	if r.kind.needsPeers() {
+		w.writeLine("    %s saddr @peers%d return", w.ip, w.id)
+	}
+	if r.limit.packets == 0 {
+		w.writeLine("    counter drop")
+		w.writeLine("  }")
+		return
 	}
 	over := "limit rate over " + r.limit.formatNFT()
 	end := "saddr"

@@ -11,14 +11,6 @@ import (
 	"qsniff/track"
 )
 
-// idleTime returns after how long without packets the kernel drops a source of such a line.
-func (l lineKind) idleTime() time.Duration {
-	if l == lineLogins {
-		return loginIdle
-	}
-	return sourceIdle
-}
-
 // plan is what the lines for one incident do. It is a value, so that what a trial tried can
 // still be written after the incident has changed.
 type plan struct {
@@ -33,6 +25,9 @@ type plan struct {
 	numNames      int
 	rules         [planRules]planRule
 	numRules      int
+	mix           mix
+	isNarrow      bool // the cap is on the types that came
+	isVetoed      bool // a trial showed that it drops too little, or touches too many clients
 }
 
 // planRule is one kind of lines with its limit. The zero limit drops everything.
@@ -41,42 +36,30 @@ type planRule struct {
 	limit rateLimit
 }
 
-// newPlan returns the plan for an incident as it is now. It has no rules where no filter
-// helps.
-func (a *Advisor) newPlan(in *flood.Incident) plan {
+// newPlan returns the first plan for an incident as it is now: what the lines are if nothing
+// was tried.
+func (a *Advisor) newPlan(in *flood.Incident) plan { return a.newPlans(in)[0] }
+
+// newPlans returns the plans for an incident as it is now, at most trialPlans, the one that
+// fits best by what is known first. A trial tries them side by side. There is at least one,
+// which has no rules where no filter helps.
+func (a *Advisor) newPlans(in *flood.Incident) []plan {
 	end := in.Target.End.Addr().Unmap().WithZone("")
 	p := plan{id: in.ID, kind: in.Kind, target: netip.AddrPortFrom(end, in.Target.End.Port()), net: networkOf(in, end),
 		catalog: a.catalogOf(in.Proto), isTCP: in.Target.TCP, isIPv6: end.Is6()}
 	if !end.IsValid() || p.isTCP && in.Kind != flood.RconBruteforce || p.target.Port() == 0 && in.Kind != flood.ReplyFloodVictim {
-		return p
+		return []plan{p}
 	}
-	switch in.Kind {
-	case flood.FloodFew:
-		p.addSources(in)
-		p.addRule(lineQueries, p.eachRate(in))
-	case flood.FloodDistributed:
-		p.addRule(lineQueries, p.eachRate(in))
-		p.addRule(lineFirst, p.capRate(in))
-	case flood.FloodSpoofed:
-		p.addRule(lineFirst, p.capRate(in))
-	case flood.ChallengeBypass:
-		// A guess can come from a forged address. Few sources that each guess for a while
-		// are worth naming; many are left to the limit.
-		if in.Sources < fewSources {
-			p.addSources(in)
-		}
-		p.addRule(lineQueries, p.eachRate(in))
-	case flood.Reflection:
-		p.addVictims(in)
-	case flood.ReplyFloodVictim:
-		p.addRule(lineUnasked, p.capRate(in))
-	case flood.JunkFlood:
-		p.addRule(lineJunk, rateLimit{capJunk, time.Second, 2 * capJunk})
-	case flood.RconBruteforce:
-		p.addSources(in)
-		p.addRule(lineLogins, p.loginRate())
+	p.mix = p.mixOf(in)
+	if len(p.mix.oddForms) > 0 {
+		p.catalog = p.withSet(a.reg.Protos(), lineOdd, p.mix.oddForms)
 	}
-	return p
+	x := planner{in: in, base: p, all: a.reg.Protos()}
+	x.addPlans()
+	if len(x.plans) == 0 {
+		return []plan{p}
+	}
+	return x.plans
 }
 
 // networkOf returns the addresses of an incident's target: end, or the network around it
@@ -88,7 +71,7 @@ func networkOf(in *flood.Incident, end netip.Addr) netip.Prefix {
 	return netip.PrefixFrom(end, end.BitLen())
 }
 
-// hasProof reports whether clients can prove their address in the plan's protocol.
+// hasProof reports// hasProof reports whether clients can prove their address in the plan's protocol.
 func (p *plan) hasProof() bool { return p.proto != nil && p.proto.Proof() == dissect.TokenProof }
 
 // matches reports whether the lines of a kind match a packet, as far as its sighting shows.
@@ -117,6 +100,8 @@ func (p *plan) isAbout(s *track.Sighting) bool {
 		return s.What == track.IsReply || s.What == track.IsPart || s.What == track.IsChallenge
 	case flood.RconBruteforce:
 		return s.What == track.IsOpened || p.sets[lineLogins].hasSighting(s)
+	case flood.ChallengeBypass:
+		return s.Flags&track.HasKey != 0 && s.What == track.IsRequest
 	}
 	return s.What == track.IsRequest || p.sets[lineQueries].hasSighting(s)
 }

@@ -20,7 +20,15 @@ func TestToolsTakeAdvice(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			t.Run("nft", func(t *testing.T) { toolTakes(t, p.NFTables(), "nft", "-c", "-f", "-") })
 			t.Run("iptables", func(t *testing.T) {
-				toolTakes(t, p.formatIPTables(), p.iptablesName()+"-restore", "-n", "--test")
+				if !p.needsPeers() {
+					toolTakes(t, p.formatIPTables(), p.iptablesName()+"-restore", "-n", "--test")
+					return
+				}
+				if _, err := exec.LookPath("ipset"); err != nil {
+					t.Skip("ipset is not installed")
+				}
+				w := &iptWriter{plan: &p}
+				toolTakes(t, p.formatIPTables(), "sh", "-ec", w.formatSet()+"\n"+p.iptablesName()+"-restore -n --test")
 			})
 		})
 	}

@@ -1,9 +1,11 @@
 package advice
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math"
 	"net/netip"
+	"slices"
 
 	"qsniff/flood"
 	"qsniff/track"
@@ -13,17 +15,20 @@ import (
 // that followed the detection.
 type outcome struct {
 	// Flood counts the packets that the incident is about and whose source had not proved
-	// its address, or is named alone by the lines. The first packet of a new client is
-	// one of them: it cannot be distinguished from the flood.
+	// its address, or is named alone by the lines, or asks more than any client. The first
+	// packet of a new client is one of them: it cannot be distinguished from the flood.
 	Flood        uint64
 	FloodDropped uint64
 	// Clients counts the clients that had proved their address, ClientsHit those of them
-	// that lost a packet, ClientPackets what they sent, ClientLost what of it was dropped.
+	// that lost at least one packet in touchedShare, ClientPackets what they sent, ClientLost what of it was dropped.
 	Clients        int
 	ClientsHit     int
 	ClientPackets  uint64
 	ClientLost     uint64
 	HasMoreClients bool // more than trialClients: Clients and ClientsHit are lower bounds
+	// NewHit counts those of ClientsHit that proved their address after the detection: the
+	// ones that are hit where the others are let pass first.
+	NewHit int
 	// IsBlind is set by the caller where the capture shows no proof of any address, as
 	// where it has one direction only.
 	IsBlind bool
@@ -31,74 +36,109 @@ type outcome struct {
 	plan plan // what was tried
 }
 
-// trial applies the lines of the advice for one incident to the packets that follow its
-// detection, and counts what they would have done. Its limits work as the kernel's, see
-// rateLimit. How clients would have reacted is unknown: one that lost a packet asks again, and
-// proves its address later than in the capture.
+// touchedShare: a client that loses less than one packet in so many is not touched. Chosen: a
+// player who loses one of a thousand packets of the game notices nothing, and a client that
+// asks a few things loses an answer.
+const touchedShare = 100
+
+// trial applies the plans for one incident to the packets that follow its detection, side by
+// side, and counts what they would have done. Limits work as the kernel's, see rateLimit. How
+// clients would have reacted is unknown: one that lost a packet asks again, and proves its
+// address later than in the capture.
 type trial struct {
-	advisor       *Advisor // whose memory it has
-	seed          uint64   // of the tables; secret
-	plan          plan
-	named         [planNames]network
-	sharedFull    [planRules]int64 // when the buckets that all sources share are full
-	sourceBuckets hashTable        // when the bucket of each source is full
-	clients       hashTable        // proven ones; 1: it lost a packet
-	outcome       outcome
+	advisor     *Advisor // whose memory it has
+	seed        uint64   // of the tables; secret
+	attempts    [trialPlans]attempt
+	numAttempts int
+	busyLimit   rateLimit // what asks more is no client, proven or not
+	clients     hashTable // proven ones: their index in records
+	records     []clientRecord
+	flood       uint64
+	beyond      clientRecord // proven clients that there was no room for
 }
 
-// reset begins anew with the lines for in, and keeps the memory of the tables.
+// clientRecord is what a proven client sent and lost.
+type clientRecord struct {
+	full        int64 // of the bucket with busyLimit
+	isBusy      bool  // it asks more than any client
+	isNew       bool  // it proved its address after the detection
+	packets     uint64
+	asked       uint64 // of these, what the incident is about
+	lost        [trialPlans]uint32
+	askedOfLost [trialPlans]uint32 // of these, what the incident is about
+}
+
+// reset begins anew with the plans for in, and keeps the memory of the tables.
 func (t *trial) reset(in *flood.Incident) {
-	t.plan = t.advisor.newPlan(in)
-	for i, p := range t.plan.named[:t.plan.numNames] {
-		t.named[i] = newNetwork(p)
+	plans := t.advisor.newPlans(in)
+	t.numAttempts = len(plans)
+	for i := range plans {
+		t.attempts[i].reset(&plans[i])
 	}
-	for i := range t.sharedFull {
-		t.sharedFull[i] = math.MinInt64
-	}
-	t.sourceBuckets.reset(trialSources)
+	t.busyLimit = plans[0].eachRate(in)
 	t.clients.reset(trialClients)
-	t.outcome = outcome{}
+	t.records, t.flood, t.beyond = t.records[:0], 0, clientRecord{}
 }
 
-// Apply applies the lines to a packet: one to the target, of a reflection one from it, or one
-// to the victim of replies. For proven see flood.Trial. Where a mirror doubles packets, the
-// caller must not pass the copies: the kernel gets one of each.
+// Apply applies the lines to a packet: one to or from the target, or one to the victim of
+// replies. For proven see flood.Trial. Where a mirror doubles packets, the caller must not
+// pass the copies: the kernel gets one of each.
 func (t *trial) Apply(s *track.Sighting, proven bool) {
-	if t.plan.numRules == 0 || !isPacket(s) {
+	p := &t.attempts[0].plan
+	if p.numRules == 0 || !isPacket(s) {
+		return
+	}
+	if fromServer := isFromServer(p, s); p.kind != flood.ReplyFloodVictim && fromServer != (p.kind == flood.Reflection) {
+		if fromServer {
+			t.recordSent(s)
+		}
+		return
+	}
+	if s.What == track.IsOther && p.kind != flood.JunkFlood { // the game's, which no other lines look at
 		return
 	}
 	who := t.remoteEnd(s)
-	named, alone := t.findNamed(who)
-	dropped := t.isDropped(s, who, named)
+	isAlone, dropped := false, [trialPlans]bool{}
+	for i := range t.attempts[:t.numAttempts] {
+		a := &t.attempts[i]
+		named, alone := a.findNamed(who)
+		isAlone = isAlone || alone
+		dropped[i] = a.isDropped(s, who, named, t.seed)
+	}
+	isAbout := p.isAbout(s)
 	switch {
-	case proven && !alone:
-		t.countClient(who, dropped)
-	case t.plan.isAbout(s):
-		t.outcome.Flood++
-		if dropped {
-			t.outcome.FloodDropped++
+	case proven && !isAlone:
+		t.countClient(s, who, isAbout, &dropped)
+	case isAbout:
+		t.flood++
+		for i := range t.attempts[:t.numAttempts] {
+			if dropped[i] {
+				t.attempts[i].dropped++
+			}
 		}
 	}
 }
 
+// isFromServer reports whether the server at the target of p sent a packet.
+func isFromServer(p *plan, s *track.Sighting) bool {
+	return s.SrcPort == p.target.Port() && s.Src.Addr() == p.target.Addr()
+}
+
 // remoteEnd returns the end of a packet that is not the target.
 func (t *trial) remoteEnd(s *track.Sighting) *track.Host {
-	if t.plan.kind == flood.Reflection {
+	if t.attempts[0].plan.kind == flood.Reflection {
 		return &s.Dst
 	}
 	return &s.Src
 }
 
-// isDropped reports whether one of the lines drops a packet of who, and charges the limits of
-// those that match.
-func (t *trial) isDropped(s *track.Sighting, who *track.Host, named bool) bool {
-	for i := range t.plan.rules[:t.plan.numRules] {
-		r := &t.plan.rules[i]
-		if t.plan.matches(r.kind, s, named) && t.isOver(i, r, who, s.Age) {
-			return true
+// recordSent records that the target sent its client something.
+func (t *trial) recordSent(s *track.Sighting) {
+	for i := range t.attempts[:t.numAttempts] {
+		if a := &t.attempts[i]; a.plan.needsPeers() {
+			a.recordPeer(s.Dst.Hash(t.seed), s.What != track.IsOther, s.Age)
 		}
 	}
-	return false
 }
 
 // isPacket reports whether a sighting is of a datagram or a segment, and not of a message in
@@ -111,64 +151,79 @@ func isPacket(s *track.Sighting) bool {
 	return true
 }
 
-// findNamed reports whether the lines name an address, and whether they name it alone and not
-// its network. A proven client in a blocked network is a loss; one that is blocked for what
-// it sent is none.
-func (t *trial) findNamed(who *track.Host) (named, alone bool) {
-	for i := range t.named[:t.plan.numNames] {
-		if t.named[i].contains(who) {
-			return true, i >= t.plan.numNetworks
+// countClient counts a packet of a client that proved its address.
+func (t *trial) countClient(s *track.Sighting, who *track.Host, isAbout bool, dropped *[trialPlans]bool) {
+	r := &t.beyond
+	if number := t.clients.findOrAdd(who.Hash(t.seed)); number != nil {
+		if *number == math.MinInt64 {
+			*number = int64(len(t.records))
+			t.records = append(t.records, clientRecord{full: math.MinInt64, isNew: s.Flags&track.HasKey != 0})
+		}
+		r = &t.records[*number]
+		isFirst := s.What == track.IsRequest && s.Flags&track.HasKey == 0 || s.What == track.IsJunk
+		r.isBusy = r.isBusy || isFirst && t.busyLimit.charge(&r.full, s.Age)
+	}
+	r.packets++
+	if isAbout {
+		r.asked++
+	}
+	for i := range t.attempts[:t.numAttempts] {
+		if dropped[i] {
+			r.lost[i]++
+			if isAbout {
+				r.askedOfLost[i]++
+			}
 		}
 	}
-	return false, false
 }
 
-// isOver charges a packet of who at the time now to the limit of rule i, and reports whether
-// the packet is over it.
-func (t *trial) isOver(i int, r *planRule, who *track.Host, now int64) bool {
-	switch {
-	case r.limit.packets == 0:
-		return true
-	case !r.kind.isPerSource():
-		return r.limit.charge(&t.sharedFull[i], now)
-	}
-	key := *who
-	if !key.Is4() {
-		clear(key[8:]) // a host has a whole /64 to send from
-	}
-	full := t.sourceBuckets.findOrAdd(key.Hash(t.seed))
-	if full == nil {
-		t.sourceBuckets.removeIdle(now, r.kind.idleTime())
-		if full = t.sourceBuckets.findOrAdd(key.Hash(t.seed)); full == nil {
-			return false
+// outcomeOf returns what the lines of plan i would have done so far.
+func (t *trial) outcomeOf(i int) outcome {
+	a := &t.attempts[i]
+	c := outcome{Flood: t.flood, FloodDropped: a.dropped, ClientPackets: t.beyond.packets,
+		ClientLost: uint64(t.beyond.lost[i]), HasMoreClients: t.beyond.packets > 0, plan: a.plan}
+	for k := range t.records {
+		r := &t.records[k]
+		if r.isBusy {
+			c.Flood += r.asked
+			c.FloodDropped += uint64(r.askedOfLost[i])
+			continue
+		}
+		c.Clients++
+		c.ClientPackets += r.packets
+		c.ClientLost += uint64(r.lost[i])
+		if touchedShare*uint64(r.lost[i]) >= r.packets && r.lost[i] > 0 {
+			c.ClientsHit++
+			if r.isNew {
+				c.NewHit++
+			}
 		}
 	}
-	return r.limit.charge(full, now)
-}
-
-// countClient counts a packet of a client that proved its address; isLost reports whether the
-// lines drop it.
-func (t *trial) countClient(who *track.Host, isLost bool) {
-	t.outcome.ClientPackets++
-	if isLost {
-		t.outcome.ClientLost++
-	}
-	hit := t.clients.findOrAdd(who.Hash(t.seed))
-	switch {
-	case hit == nil:
-		t.outcome.HasMoreClients = true
-	case isLost && *hit != 1:
-		*hit = 1
-		t.outcome.ClientsHit++
-	}
-}
-
-// outcomeSoFar returns what the lines would have done so far.
-func (t *trial) outcomeSoFar() outcome {
-	c := t.outcome
-	c.Clients = t.clients.numKeys
-	c.plan = t.plan
 	return c
+}
+
+// outcomeSoFar returns what the lines of the first plan would have done so far.
+func (t *trial) outcomeSoFar() outcome { return t.outcomeOf(0) }
+
+// conclude returns the outcomes of all plans, the best one first: one that is good, then the
+// one that drops the largest share of the flood. Of two that drop about as much, the one
+// that touches fewer clients is better, then the one that comes first.
+func (t *trial) conclude(blind bool) []outcome {
+	all := make([]outcome, t.numAttempts)
+	for i := range all {
+		all[i] = t.outcomeOf(i)
+		all[i].IsBlind = blind
+	}
+	slices.SortStableFunc(all, func(x, y outcome) int {
+		if d := cmp.Compare(y.rank(), x.rank()); d != 0 {
+			return d
+		}
+		if dx, dy := share(x.FloodDropped, x.Flood), share(y.FloodDropped, y.Flood); math.Abs(dx-dy) > asGood {
+			return cmp.Compare(dy, dx)
+		}
+		return cmp.Compare(x.hitShare(), y.hitShare())
+	})
+	return all
 }
 
 // network is a network prefix in two words, IPv4 mapped to IPv6.

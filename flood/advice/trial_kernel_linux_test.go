@@ -89,7 +89,7 @@ var kernelCases = []kernelCase{
 	{"flood_distributed-ase6", 100, []string{"status", "game"}, []string{"2001:db8:9::1", "2001:db8:9:1::1"}, 2},
 	{"reflection", 100, []string{"answer", "game", "part"}, []string{"203.0.113.7", "203.0.113.90", "192.0.2.1", "192.0.2.2"}, 3},
 	{"reply_flood_victim", 150, []string{"answer", "part", "info", "game"}, []string{"192.0.2.1", "192.0.2.2", "192.0.2.3"}, 10},
-	{"junk_flood", 100, []string{"junk", "info", "details", "join", "connect", "answer", "game"}, []string{"192.0.2.1", "192.0.2.2"}, 2},
+	{"junk_flood", 100, []string{"junk", "familiar", "info", "details", "join", "connect", "answer", "game"}, []string{"192.0.2.1", "192.0.2.2"}, 2},
 	{"flood_spoofed-toy", 200, []string{"toy", "toyNone", "toyAgain", "game"}, []string{"192.0.2.1", "192.0.2.2"}, 15},
 	{"flood_spoofed-toy6", 200, []string{"toy", "toyNone", "toyAgain", "game"}, []string{"2001:db8:9::1", "2001:db8:9:1::1"}, 15},
 	{"flood_few-toy", 100, []string{"toy", "toyAgain", "game"}, []string{"203.0.113.7", "192.0.2.1"}, 2},
@@ -97,6 +97,15 @@ var kernelCases = []kernelCase{
 	{"reply_flood_victim-toy", 150, []string{"toyAnswer", "toyToken", "answer", "game"}, []string{"192.0.2.1", "192.0.2.2"}, 10},
 	{"reply_flood_victim-other", 150, []string{"answer", "toyAnswer", "part", "game"}, []string{"192.0.2.1"}, 10},
 	{"flood_few-master", 100, []string{"page", "list", "beat", "info"}, []string{"192.0.2.1", "192.0.2.2"}, 2},
+	{"flood_spoofed-padded", 100, []string{"info", "infoAgain", "padded", "rules", "game"}, []string{"192.0.2.1", "192.0.2.2"}, 0},
+	{"flood_spoofed-guesses", 100, []string{"infoAgain", "<challenge", "info", "rulesAgain", "game"}, []string{"192.0.2.1", "192.0.2.2"}, 0},
+	{"flood_spoofed-guesses6", 100, []string{"infoAgain", "<challenge", "info", "game"}, []string{"2001:db8:9::1", "2001:db8:9:1::1"}, 0},
+	{"flood_spoofed-rules", 200, []string{"info", "infoAgain", "rules", "rulesAgain", "game"},
+		[]string{"192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4", "192.0.2.5"}, 15},
+	{"flood_spoofed-mixed", 300, []string{"padded", "infoAgain", "rules", "rulesAgain"}, []string{"192.0.2.1", "192.0.2.2", "192.0.2.3"}, 15},
+	{"challenge_bypass", 100, []string{"rulesAgain", "info", "rules"}, []string{"203.0.113.7", "192.0.2.1", "192.0.2.2"}, 0},
+	{"junk_flood-strange", 100, []string{"strange", "info"}, []string{"192.0.2.1", "192.0.2.2"}, 2},
+	{"junk_flood-strange6", 100, []string{"strange", "info"}, []string{"2001:db8:9::1", "2001:db8:9:1::1"}, 2},
 	{"rcon_bruteforce", 12, []string{"opened"}, []string{"203.0.113.7", "192.0.2.1", "192.0.2.2"}, 2},
 	{"rcon_bruteforce-udp", 100, []string{"command", "info"}, []string{"192.0.2.1", "192.0.2.2"}, 2},
 }
@@ -118,6 +127,7 @@ var pktPayloads = map[string]struct {
 	"answer":     {pktAnswer, "\xff\xff\xff\xffI" + strings.Repeat("x", 165)},
 	"part":       {pktPart, "\xfe\xff\xff\xff" + strings.Repeat("x", 1256)},
 	"junk":       {pktJunk, "\xff\xff\xff\xff\x01" + strings.Repeat("x", 35)},
+	"familiar":   {pktFamiliar, "\xff\xff\xff\xffTx" + strings.Repeat("x", 24)},
 	"opened":     {sighting: pktOpened}, // the kernel makes these
 	"toy":        {pktToy, "TOY?"},
 	"toyNone":    {pktToyNone, "TOY?none"},
@@ -129,6 +139,9 @@ var pktPayloads = map[string]struct {
 	"beat":       {pktBeat, "0\n\\protocol\\7"},
 	"join":       {pktJoin, "\xff\xff\xff\xffqconnect0x01234567"},
 	"connect":    {pktJoin, "\xff\xff\xff\xffConnect 48 1234"},
+	"padded":     {pktPadded, "\xff\xff\xff\xffTSource Engine Query\x00" + strings.Repeat("\x00", 1175)},
+	"challenge":  {pktChallenge, "\xff\xff\xff\xffA\x07\x00\x00\x00"},
+	"strange":    {pktGame, strings.Repeat("y", 80)},
 	"game":       {pktGame, "\x10\x00\x00\x00" + strings.Repeat("x", 76)},
 }
 
@@ -147,7 +160,7 @@ func TestInside(t *testing.T) {
 	}
 	in := adviceIncident(name)
 	tr := newTrial(in)
-	p := &tr.plan
+	p := &tr.attempts[0].plan
 	kernelDo(t, "", "ip", "link", "set", "lo", "up")
 	kernelDo(t, "", "ip", "addr", "add", p.target.Addr().String(), "dev", "lo")
 	for _, s := range x.sources {
@@ -169,6 +182,13 @@ func TestInside(t *testing.T) {
 	if tool == "nft" {
 		kernelDo(t, text, "nft", "-f", "-")
 	} else {
+		if p.needsPeers() {
+			if _, err := exec.LookPath("ipset"); err != nil {
+				t.Skip("ipset is not installed")
+			}
+			command := strings.Fields((&iptWriter{plan: p}).formatSet())
+			kernelDo(t, "", command[0], command[1:]...)
+		}
 		kernelDo(t, text, p.iptablesName()+"-restore", "-n")
 	}
 	trial := x.send(t, tr, pause)
@@ -218,6 +238,9 @@ func slowed(t *testing.T, text string, p *plan) string {
 			limits++
 		}
 	}
+	if limits == 0 {
+		return text // all is dropped
+	}
 	found := 0
 	text = dropRate.ReplaceAllStringFunc(text, func(limit string) string {
 		found++
@@ -233,8 +256,8 @@ func slowed(t *testing.T, text string, p *plan) string {
 
 // send sends the packets, shows each to the trial, and counts what that drops.
 func (x *kernelCase) send(t *testing.T, tr *trial, pause time.Duration) (drops uint64) {
-	reflects := tr.plan.kind == flood.Reflection
-	here := &net.UDPAddr{IP: tr.plan.target.Addr().AsSlice(), Port: int(max(tr.plan.target.Port(), 27015))}
+	reflects := tr.attempts[0].plan.kind == flood.Reflection
+	here := &net.UDPAddr{IP: tr.attempts[0].plan.target.Addr().AsSlice(), Port: int(max(tr.attempts[0].plan.target.Port(), 27015))}
 	server, err := net.ListenUDP("udp", here)
 	if err != nil {
 		t.Fatal(err)
@@ -252,19 +275,23 @@ func (x *kernelCase) send(t *testing.T, tr *trial, pause time.Duration) (drops u
 	for range x.rounds {
 		for _, i := range r.Perm(len(x.sources)) {
 			for _, sort := range x.sorts {
+				sort, isSent := strings.CutPrefix(sort, "<")
 				p := pktPayloads[sort]
 				s := pktFrom(p.sighting, x.sources[i], time.Since(began))
 				way, to := clients[i], net.Addr(here)
-				if reflects {
-					s.Src, s.Dst = s.Dst, s.Src
+				if reflects || isSent {
+					s.Src, s.Dst, s.SrcPort, s.DstPort = s.Dst, s.Src, s.DstPort, s.SrcPort
 					way, to = server, clients[i].LocalAddr()
 				}
-				named, _ := tr.findNamed(tr.remoteEnd(s))
-				if tr.isDropped(s, tr.remoteEnd(s), named) {
+				named, _ := tr.attempts[0].findNamed(tr.remoteEnd(s))
+				if isSent {
+					tr.attempts[0].lastDropped = [replyPlaces]uint64{} // it is sent whatever was dropped
+					tr.recordSent(s)
+				} else if tr.attempts[0].isDropped(s, tr.remoteEnd(s), named, tr.seed) {
 					drops++
 				}
 				if sort == "opened" {
-					kernelOpen(x.sources[i], tr.plan.target)
+					kernelOpen(x.sources[i], tr.attempts[0].plan.target)
 					continue
 				}
 				way.WriteTo([]byte(p.bytes), to) // an error is a packet dropped on its way out

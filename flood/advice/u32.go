@@ -23,7 +23,11 @@ func (u u32) formatMatches(patterns []dissect.Pattern) (list []string) {
 			for i := range m.words {
 				tests = append(tests, u.formatWord(&m.words[i]))
 			}
-			list = append(list, u.formatLength(&m)+fmt.Sprintf("-m u32 --u32 %q", strings.Join(tests, "&&")))
+			text := strings.TrimSuffix(u.formatLength(&m), " ")
+			if len(tests) > 0 {
+				text = u.formatLength(&m) + fmt.Sprintf("-m u32 --u32 %q", strings.Join(tests, "&&"))
+			}
+			list = append(list, text)
 		}
 	}
 	return list

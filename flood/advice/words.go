@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 
+	"qsniff/dissect"
 	"qsniff/flood"
 	"qsniff/internal/digits"
 )
@@ -13,13 +14,13 @@ import (
 func (p *plan) paragraphs(in *flood.Incident) []string {
 	switch p.kind {
 	case flood.FloodFew:
-		return p.fewWords()
+		return append(p.fewWords(), p.fitWords(in)...)
 	case flood.FloodDistributed:
-		return append(p.botWords(), p.capWords(in)...)
+		return append(append(p.botWords(), p.fitWords(in)...), p.capWords(in)...)
 	case flood.FloodSpoofed:
-		return append(p.spoofedWords(), p.capWords(in)...)
+		return append(append(p.spoofedWords(), p.fitWords(in)...), p.capWords(in)...)
 	case flood.FloodSuspect:
-		return p.suspectWords()
+		return p.suspectWords(in)
 	case flood.Reflection:
 		return p.reflectionWords()
 	case flood.ReplyFloodVictim:
@@ -27,7 +28,7 @@ func (p *plan) paragraphs(in *flood.Incident) []string {
 	case flood.ChallengeBypass:
 		return p.bypassWords(in)
 	case flood.JunkFlood:
-		return junkWords()
+		return p.junkWords()
 	case flood.OtherFlood:
 		if in.Class != nil {
 			return in.Class.Advice
@@ -76,43 +77,96 @@ func (p *plan) botWords() []string {
 func (p *plan) spoofedWords() []string {
 	s := "The source addresses are forged. Do not block single ones: they belong to people who have nothing to do" +
 		" with it, and there are always more."
-	if p.proto == nil || p.hasProof() {
+	if p.hasRule(lineFirst) && (p.proto == nil || p.hasProof()) {
 		s += " What a forger cannot do is bring back a challenge, because it is sent to somebody else. So cap the queries" +
 			" that bring none."
 	}
 	return []string{s}
 }
 
+// fitWords returns what the lines that were made for what came look at.
+func (p *plan) fitWords(in *flood.Incident) (all []string) {
+	if p.hasRule(lineOdd) {
+		for _, k := range in.Kinds() {
+			if known := knownLengths(k.Type); len(p.oddForms(k.Type, lengths{k.MinLen, k.MaxLen})) > 0 && known != "" {
+				all = append(all, fmt.Sprintf("Clients send %s with %s bytes. The lines drop it at the lengths that came and no"+
+					" client sends.", k.Name(), known))
+			}
+		}
+	}
+	if p.hasRule(lineUnissued) {
+		all = append(all, "A challenge is worth something only from an address that the server has just sent one to. So the lines"+
+			" remember for a minute whom the server sends anything, and drop challenges from everybody else. A monitor of"+
+			" yours that keeps an old challenge for longer has to ask for a new one.")
+	}
+	return all
+}
+
+// knownLengths returns the lengths that clients give to messages of a type, as "25 or 29".
+func knownLengths(t *dissect.Type) string {
+	next, s := 0, ""
+	for _, odd := range oddLengths(t) {
+		if odd.min > next {
+			if s != "" {
+				s += " or "
+			}
+			s += strconv.Itoa(next)
+			if odd.min-1 > next {
+				s += " to " + strconv.Itoa(odd.min-1)
+			}
+		}
+		next = odd.max + 1
+	}
+	return s
+}
+
+// settings returns what to set in the server: all of it, or, where what came is challenged
+// already, what is left.
+func (p *plan) settings(in *flood.Incident) string {
+	isOpen := len(in.Shape) == 0
+	for i := range in.Shape {
+		t := in.Shape[i].Type
+		isOpen = isOpen || t != nil && t.Asks.Has(p.operator.ChallengeFor)
+	}
+	if p.operator.ChallengeFor != 0 && (!isOpen || in.Challenged > 0) {
+		return p.operator.OtherSettings
+	}
+	return p.operator.Settings
+}
+
 // capWords returns why a cap has its number.
 func (p *plan) capWords(in *flood.Incident) []string {
 	r := p.findRule(lineFirst)
 	if r == nil {
-		return nil
+		return []string{p.settings(in)}
 	}
 	n := float64(r.limit.packets)
 	s := fmt.Sprintf("The cap is %s a second", thousands(uint64(r.limit.packets)))
+	if p.isNarrow {
+		s += " and for " + p.mix.typeNames() + " only, which is what came"
+	}
 	if usual := orZero(in.Baseline); usual >= 0.1 && usual < n {
 		s += fmt.Sprintf(", about %s times the %s of before the flood", formatRough(n/usual), formatRough(usual))
 	}
 	s += "."
-	if peak := orZero(in.Peak); peak > n {
+	if peak := orZero(in.Peak); peak > n && !p.isVetoed {
 		s += fmt.Sprintf(" At the flood's peak of %s a second it lets 1 of %s through, of real clients' first queries too:"+
 			" a server browser may need several tries.", formatRough(peak), formatRough(peak/n))
 	}
 	switch {
 	case p.hasProof():
 		s += " Queries that carry a challenge pass, and so does the game."
-		return []string{s, p.operator.Settings, "\"qsniff proven\" lists the clients that proved their address, to let them pass first."}
+		return []string{s, p.settings(in), "\"qsniff proven\" lists the clients that proved their address, to let them pass first."}
 	case p.proto != nil:
 		s += " This protocol has no challenge, so the cap is on all of its queries."
 	}
-	return []string{s, p.operator.Settings}
+	return []string{s, p.settings(in)}
 }
 
-func (p *plan) suspectWords() []string {
+func (p *plan) suspectWords(in *flood.Incident) []string {
 	return []string{"More queries than usual, and too little to tell a flood from a crowd. A cap would hit either, so there is" +
 		" none here. Look whether players joined as well, and capture both directions: who brings a challenge back is" +
-		" real.", p.operator.Settings}
+		" real.", p.settings(in)}
 }
 
 func (p *plan) reflectionWords() []string {
@@ -147,18 +201,27 @@ func (p *plan) bypassWords(in *flood.Incident) []string {
 			" filter in front of it, answers without looking at the challenge: find it first, because it can be used" +
 			" against others."
 	}
-	all := []string{s + " Limit what each source may ask. If the source is a monitor of yours, it keeps an old challenge: a new" +
-		" version of it helps more than a filter."}
-	return append(all, p.limitWords()...)
+	all := []string{s}
+	if p.hasRule(lineQueries) {
+		all[0] += " Limit what each source may ask. If the source is a monitor of yours, it keeps an old challenge: a new" +
+			" version of it helps more than a filter."
+	}
+	return append(append(all, p.fitWords(in)...), p.limitWords()...)
 }
 
-func junkWords() []string {
-	return []string{"Packets that begin like a query and are none. First look at what they are: the lines copy five a second" +
-		" to log group 5, where \"tcpdump -ni nflog:5 -X\" shows them. Then let pass what the game knows.",
-		"The lines let pass what begins like a known query, join or command, and cap everything else at 20 a second." +
-			" If the log shows a type that the game needs, add a line that returns for it before the flood is over.",
-		"Against junk with other bytes in front nothing helps but a list of who may send: \"qsniff proven\" prints" +
-			" the clients that proved their address."}
+func (p *plan) junkWords() (all []string) {
+	if p.hasRule(lineJunk) {
+		all = append(all, "Packets that begin like a query and are none. First look at what they are: the lines copy five a second"+
+			" to log group 5, where \"tcpdump -ni nflog:5 -X\" shows them. Then let pass what the game knows.",
+			"The lines let pass what begins like a known query, join or command, and cap everything else at 20 a second."+
+				" If the log shows a type that the game needs, add a line that returns for it before the flood is over.")
+	}
+	if p.hasRule(lineStrangers) {
+		return append(all, "Players are sent the game all the time, and strangers nothing. So the lines remember for a minute whom the"+
+			" server sends anything, and cap what everybody else sends at 20 a second, unless it begins like a query or a join.")
+	}
+	return append(all, "Against junk with other bytes in front nothing helps but a list of who may send: \"qsniff proven\" prints"+
+		" the clients that proved their address.")
 }
 
 func (p *plan) guesserWords(in *flood.Incident) []string {

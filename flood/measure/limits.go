@@ -19,4 +19,15 @@ const (
 	BinSeconds = 64
 	// PaneSeconds is the length of a pane.
 	PaneSeconds = 10
+	// ShapeForms is how many forms of packets a Shape holds: four types with lengths of
+	// their own. Packets of further types are counted together. Chosen: a flood of more
+	// types than a server has questions is junk.
+	ShapeForms = 16
+	// formLengths is how many forms of one type, with or without a challenge, a Shape
+	// holds, so that a flood with random lengths leaves room for other types. Further
+	// lengths widen the nearest form.
+	formLengths = 4
+	// ShapeSeconds is how many seconds back the shape of each is kept: the longest that
+	// verdicts on attacks take.
+	ShapeSeconds = 4
 )

@@ -26,6 +26,7 @@ type Server struct {
 
 	key     Key
 	seconds [BinSeconds]Second
+	shapes  [ShapeSeconds]secondShape
 	panes   [2]pane // the current one is panes[turn&1]
 	turn    int32
 }

@@ -91,6 +91,7 @@ func appendScript(dst []byte, f *render.Floods, rules []advice.IPTables) []byte 
 	for _, x := range places {
 		dst = fmt.Appendf(dst, "  remove %s %s %s\n", x.Tool, x.Table, x.Hook)
 	}
+	dst = append(dst, "  for set in $(ipset -n list 2>/dev/null | grep '^qsniff[0-9]'); do ipset destroy $set; done\n"...)
 	dst = append(dst, "  exit 0\nfi\n"...)
 	if f.Expiry > 0 {
 		dst = fmt.Appendf(dst, "until=$(date -u -d \"@$(($(date +%%s) + %d))\" +%%Y-%%m-%%dT%%H:%%M:%%S)\n", int64(f.Expiry.Seconds()))
@@ -101,6 +102,9 @@ func appendScript(dst []byte, f *render.Floods, rules []advice.IPTables) []byte 
 		}
 	}
 	for _, x := range rules {
+		for _, set := range x.Sets {
+			dst = append(append(dst, set...), '\n')
+		}
 		dst = fmt.Appendf(dst, "\nload %s %s %s %s <<END\n%sEND\n", x.Tool, x.Table, x.Hook, strings.Join(x.Chains, " "), x.Lines)
 	}
 	return dst

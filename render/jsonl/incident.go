@@ -74,6 +74,7 @@ func (w *writer) writeIncident(in *flood.Incident) {
 	w.float("amplification", in.Amplification())
 	w.uint("sources", uint64(in.Sources+0.5))
 	w.float("sources_error", in.SourcesError)
+	w.writeKinds(in)
 	w.writeSources(in)
 	if in.Completion >= 0 {
 		w.float("challenge_completion", in.Completion)
@@ -84,6 +85,17 @@ func (w *writer) writeIncident(in *flood.Incident) {
 	}
 	if in.Succeeded {
 		w.bool("succeeded", true)
+	}
+	if l := &in.Leak; l.Replies > 0 {
+		w.object("leaked")
+		w.uint("replies", l.Replies)
+		w.uint("bytes", l.Bytes)
+		w.list("to", len(l.To), func(i int) {
+			w.addr("address", l.To[i].Addr)
+			w.uint("replies", l.To[i].Replies)
+			w.uint("bytes", l.To[i].Bytes)
+		})
+		w.close('}')
 	}
 	w.list("kind_history", len(in.History), func(i int) {
 		w.text("kind", in.History[i].Kind.String())
@@ -121,6 +133,26 @@ func (w *writer) writeTargets(in *flood.Incident) {
 	}
 	w.texts("targets", all)
 	w.uint("target_count", uint64(in.Servers))
+}
+
+// writeKinds appends the types of the packets.
+func (w *writer) writeKinds(in *flood.Incident) {
+	kinds := in.Kinds()
+	w.list("kinds", len(kinds), func(i int) {
+		k := &kinds[i]
+		w.text("type", k.Name())
+		w.float("share", k.Share)
+		w.uint("packets", k.Packets)
+		if k.IsRest {
+			return
+		}
+		w.uint("min_length", uint64(k.MinLen))
+		w.uint("max_length", uint64(k.MaxLen))
+		if k.CommonLen > 0 {
+			w.uint("length", uint64(k.CommonLen))
+		}
+		w.float("with_challenge", k.WithChallenge)
+	})
 }
 
 // writeSources appends the busiest sources and networks.

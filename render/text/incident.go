@@ -34,6 +34,9 @@ func (p *floodsPage) writeIncident(in *flood.Incident) {
 	if amounts := p.amounts(in); amounts != "" {
 		p.writeLine(tableIndent, "%s", amounts)
 	}
+	if kinds := in.DescribeKinds(); kinds != "" {
+		p.writeItem(kinds)
+	}
 	for _, s := range in.Evidence {
 		p.writeItem(s)
 	}

@@ -97,6 +97,7 @@ if [ "$mode" = undo ]; then
   remove iptables mangle POSTROUTING
   remove ip6tables raw PREROUTING
   remove ip6tables mangle POSTROUTING
+  for set in $(ipset -n list 2>/dev/null | grep '^qsniff[0-9]'); do ipset destroy $set; done
   exit 0
 fi
 until=$(date -u -d "@$(($(date +%s) + 5400))" +%Y-%m-%dT%H:%M:%S)

@@ -1,0 +1,205 @@
+package advice
+
+import (
+	"math"
+	"time"
+
+	"qsniff/flood"
+	"qsniff/track"
+)
+
+// attempt is one plan of a trial, with the state that the kernel would have for its lines.
+type attempt struct {
+	plan          plan
+	named         [planNames]network
+	sharedFull    [planRules]int64 // when the buckets that all sources share are full
+	sourceBuckets hashTable        // when the bucket of each source is full
+	peers         hashTable        // when the server sent something to each source
+	lastDropped   [replyPlaces]uint64
+	dropped       uint64 // packets of the flood
+}
+
+// reset begins anew with a plan, and keeps the memory of the tables.
+func (a *attempt) reset(p *plan) {
+	a.plan, a.dropped = *p, 0
+	for i, x := range p.named[:p.numNames] {
+		a.named[i] = newNetwork(x)
+	}
+	for i := range a.sharedFull {
+		a.sharedFull[i] = math.MinInt64
+	}
+	a.sourceBuckets.reset(trialSources)
+	a.peers.reset(trialPeers)
+	clear(a.lastDropped[:])
+}
+
+// findNamed reports whether the lines name an address, and whether they name it alone and not
+// its network. A proven client in a blocked network is a loss; one that is blocked for what
+// it sent is none.
+func (a *attempt) findNamed(who *track.Host) (named, alone bool) {
+	for i := range a.named[:a.plan.numNames] {
+		if a.named[i].contains(who) {
+			return true, i >= a.plan.numNetworks
+		}
+	}
+	return false, false
+}
+
+// isDropped reports whether one of the lines drops a packet of who, and charges the limits of
+// those that match.
+func (a *attempt) isDropped(s *track.Sighting, who *track.Host, named bool, seed uint64) (dropped bool) {
+	h := who.Hash(seed)
+	for i := range a.plan.rules[:a.plan.numRules] {
+		r := &a.plan.rules[i]
+		if !a.plan.matches(r.kind, s, named) || r.kind.needsPeers() && a.isPeer(h, s.Age) {
+			continue
+		}
+		if dropped = a.isOver(i, r, who, s.Age, seed); dropped {
+			break
+		}
+	}
+	if a.plan.needsPeers() && a.plan.kind != flood.Reflection {
+		switch place := &a.lastDropped[h%replyPlaces]; {
+		case dropped:
+			*place = h
+		case *place == h:
+			*place = 0
+		}
+	}
+	return dropped
+}
+
+// isOver charges a packet of who at the time now to the limit of rule i, and reports whether
+// the packet is over it.
+func (a *attempt) isOver(i int, r *planRule, who *track.Host, now int64, seed uint64) bool {
+	switch {
+	case r.limit.packets == 0:
+		return true
+	case !r.kind.isPerSource():
+		return r.limit.charge(&a.sharedFull[i], now)
+	}
+	key := *who
+	if !key.Is4() {
+		clear(key[8:]) // a host has a whole /64 to send from
+	}
+	full := a.sourceBuckets.findOrAdd(key.Hash(seed))
+	if full == nil {
+		a.sourceBuckets.removeIdle(now, r.kind.idleTime())
+		if full = a.sourceBuckets.findOrAdd(key.Hash(seed)); full == nil {
+			return false
+		}
+	}
+	return r.limit.charge(full, now)
+}
+
+// recordPeer records that the server sent something to a source, unless it is a reply to a
+// request that the lines dropped. As in the kernel, a full set takes no new source.
+func (a *attempt) recordPeer(h uint64, isReply bool, now int64) {
+	if isReply && a.lastDropped[h%replyPlaces] == h {
+		return
+	}
+	at := a.peers.findOrAdd(h)
+	if at == nil {
+		a.peers.removeIdle(now, peerIdle)
+		at = a.peers.findOrAdd(h)
+	}
+	if at != nil {
+		*at = now
+	}
+}
+
+// isPeer reports whether the server sent something to a source in the last peerIdle.
+func (a *attempt) isPeer(h uint64, now int64) bool {
+	at := a.peers.lookup(h)
+	return at != nil && *at > now-int64(peerIdle)
+}
+
+// needsPeers reports whether the lines of a plan look up whom the server sent something.
+func (p *plan) needsPeers() bool {
+	for _, r := range p.rules[:p.numRules] {
+		if r.kind.needsPeers() {
+			return true
+		}
+	}
+	return false
+}
+
+// What a trial has to show of lines that are printed without a warning.
+const (
+	// leastDropped is the least share of the flood that they drop. Chosen: what halves a
+	// flood does not end it.
+	leastDropped = 0.5
+	// mostTouched is the largest share of the proven clients that lose a packet. Chosen:
+	// one in a hundred.
+	mostTouched = 0.01
+	// leastTried is how many packets of a flood a trial needs to say anything, and
+	// leastBursts the same in bursts of the limits that all sources share: a shorter trial
+	// shows what passes at once, and not the limit. Chosen.
+	leastTried  = 20
+	leastBursts = 2
+	// asGood is by how much two shares differ at most that count as the same.
+	asGood = 0.02
+)
+
+// hitShare returns the share of the proven clients that lost a packet.
+func (c *outcome) hitShare() float64 {
+	if c.IsBlind {
+		return 0
+	}
+	return share(uint64(c.ClientsHit), uint64(c.Clients))
+}
+
+// newHitShare is hitShare where those that had proved their address are let pass first.
+func (c *outcome) newHitShare() float64 {
+	if c.IsBlind {
+		return 0
+	}
+	return share(uint64(c.NewHit), uint64(c.Clients))
+}
+
+// isTooShort reports whether too few packets were tried to say how much the lines drop.
+func (c *outcome) isTooShort() bool { return c.Flood < max(leastTried, leastBursts*c.sharedBurst()) }
+
+// sharedBurst returns how many packets pass at once by the limits that all sources share.
+func (c *outcome) sharedBurst() (n uint64) {
+	for _, r := range c.plan.rules[:c.plan.numRules] {
+		if !r.kind.isPerSource() {
+			n = max(n, uint64(r.limit.burst))
+		}
+	}
+	return n
+}
+
+// dropsEnough reports whether the lines drop enough of the flood, or nothing can be said.
+func (c *outcome) dropsEnough() bool {
+	return c.isTooShort() || share(c.FloodDropped, c.Flood) >= leastDropped
+}
+
+// rank returns how good the outcome is: lines that drop enough and touch few clients, lines
+// that do so where proven clients are let pass first, lines that only drop enough, and others.
+func (c *outcome) rank() int {
+	switch {
+	case !c.dropsEnough():
+		return 0
+	case c.hitShare() <= mostTouched:
+		return 3
+	case c.newHitShare() <= mostTouched:
+		return 2
+	}
+	return 1
+}
+
+func share(n, of uint64) float64 {
+	if of == 0 {
+		return 0
+	}
+	return float64(n) / float64(of)
+}
+
+// idleTime returns after how long without packets the kernel drops a source of such a line.
+func (l lineKind) idleTime() time.Duration {
+	if l == lineLogins {
+		return loginIdle
+	}
+	return sourceIdle
+}
