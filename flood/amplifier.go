@@ -6,47 +6,68 @@ import (
 	"qsniff/track"
 )
 
-// amplifier counts what a server answers to sources that proved nothing, and reports once
-// that the server can be used against others.
+// amplifier counts what a server answers to requests without a challenge, by what they ask
+// for, and reports once that the server can be used against others.
 type amplifier struct {
-	answers     uint32 // replies with data to a request without a challenge
-	bytesIn     uint64
-	bytesOut    uint64
-	clients     sketch.Linear256
+	kinds       [measure.MaxKind + 1]plainAnswers
 	hasIncident bool
 }
 
+// plainAnswers is what became of requests of one kind without a challenge.
+type plainAnswers struct {
+	data       uint32 // replies with data: a forged address would have got them as well
+	challenges uint32 // challenges in their place
+	bytesIn    uint64 // of the requests that got data
+	bytesOut   uint64 // of the data
+	clients    sketch.Linear256
+}
+
 // A server is an open amplifier where openClients sources got openGain times the bytes of
-// their requests. Chosen: more clients than one network's tests, and a gain at which an
-// attack is worth its cost.
+// their requests, and openShare of such requests got data. Chosen: more clients than one
+// network's tests, a gain at which an attack is worth its cost, and a share that a server
+// which challenges does not reach by mistaken pairs of request and answer.
 const (
 	openClients = 20
 	openGain    = 2
+	openShare   = 0.5
 )
 
-// countAnswer counts a reply to a request of requested bytes that brought no challenge: the
-// server would have sent it to a forged address as well. It opens and closes the incident
-// when there is enough of that.
-func (p *amplifier) countAnswer(b *book, t *measure.Server, s *track.Sighting, requested uint16) {
+// isOpen reports whether so many answers without a challenge make an open amplifier.
+func (p *plainAnswers) isOpen(lim *Thresholds) bool {
+	return p.data >= uint32(lim.AmplifierAnswers) && float64(p.data) >= openShare*float64(p.data+p.challenges) &&
+		p.bytesOut >= openGain*p.bytesIn && p.clients.Count() >= openClients
+}
+
+// countAnswer counts what the server sends, a challenge or data, to a request that brought no
+// challenge. It opens and closes the incident when there is enough data.
+func (p *amplifier) countAnswer(b *book, t *measure.Server, s *track.Sighting, a measure.Answer) {
 	if p.hasIncident {
 		return
 	}
-	p.answers++
-	p.bytesIn += uint64(requested)
-	p.bytesOut += uint64(s.Bytes)
-	p.clients.Add(s.ClientHash)
-	if p.answers < uint32(b.lim.AmplifierAnswers) || p.clients.Count() < openClients || p.bytesOut < openGain*p.bytesIn {
+	x := &p.kinds[a.Kind]
+	if s.What == track.IsChallenge {
+		x.challenges++
+		return
+	}
+	x.data++
+	x.bytesIn += uint64(a.Bytes)
+	x.bytesOut += uint64(s.Bytes)
+	x.clients.Add(s.ClientHash)
+	if !x.isOpen(&b.lim) {
 		return
 	}
 	in := b.openIncident(Target{End: t.End.AddrPort()}, OpenAmplifier, ofAmplifier, b.Nanos)
 	if in == nil {
-		p.answers = 0 // try again after as many answers
+		*x = plainAnswers{} // try again after as many answers
 		return
 	}
 	p.hasIncident = true
-	in.Proto, in.Detected, in.End = t.Proto, b.Nanos, b.Nanos
-	in.Requests, in.Replies, in.BytesIn, in.BytesOut = uint64(p.answers), uint64(p.answers), p.bytesIn, p.bytesOut
-	in.setSources(float64(p.clients.Count()))
+	in.Proto, in.Detected, in.End = s.Proto, b.Nanos, b.Nanos // the protocol that answers, whatever most packets have
+	if in.Proto == nil {
+		in.Proto = t.Proto
+	}
+	in.Requests, in.Replies, in.BytesIn, in.BytesOut = uint64(x.data), uint64(x.data), x.bytesIn, x.bytesOut
+	in.setSources(float64(x.clients.Count()))
 	in.Answered = 1
 	in.Confidence = confidenceMost
 	var e sentences

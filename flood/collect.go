@@ -44,18 +44,19 @@ func (c *Collector) Observe(in *Incident, e Event) {
 	if in.Level < c.MinLevel {
 		return
 	}
-	if len(c.kept) == collected && !c.makeRoom(in.Level) {
+	if len(c.kept) == collected && !c.makeRoom(in) {
 		c.unlisted++
 		return
 	}
 	c.kept = append(c.kept, in.clone())
 }
 
-// makeRoom drops the last kept incident of the lowest level below level, else the first
-// scan, and reports whether there was one. Scans are cheap to forge, and may be made to hide
-// something.
-func (c *Collector) makeRoom(level Level) bool {
-	for l := c.MinLevel; l < level; l++ {
+// makeRoom drops the last kept incident of the lowest level below that of in, else the last
+// scan if in is none, and reports whether there was one. Scans are cheap to forge, and may be
+// made to hide something: they make room for what is no scan, and never for one another, so
+// that the first ones stay, as of all others.
+func (c *Collector) makeRoom(in *Incident) bool {
+	for l := c.MinLevel; l < in.Level; l++ {
 		for i := len(c.kept) - 1; i >= 0; i-- {
 			if c.kept[i].Level == l {
 				c.kept = slices.Delete(c.kept, i, i+1)
@@ -64,10 +65,15 @@ func (c *Collector) makeRoom(level Level) bool {
 			}
 		}
 	}
-	if i := slices.IndexFunc(c.kept, func(in Incident) bool { return in.Kind == Scan }); i >= 0 {
-		c.kept = slices.Delete(c.kept, i, i+1)
-		c.unlisted++
-		return true
+	if in.Kind == Scan {
+		return false
+	}
+	for i := len(c.kept) - 1; i >= 0; i-- {
+		if c.kept[i].Kind == Scan {
+			c.kept = slices.Delete(c.kept, i, i+1)
+			c.unlisted++
+			return true
+		}
 	}
 	return false
 }

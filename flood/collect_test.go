@@ -34,6 +34,25 @@ func TestCollector(t *testing.T) {
 	}
 }
 
+// TestScansMakeRoom: of more scans than there is room for, the first are kept; other alerts
+// take the places of the last ones.
+func TestScansMakeRoom(t *testing.T) {
+	c := &Collector{}
+	add := func(kind Kind, id uint64) { c.Observe(&Incident{ID: id, Kind: kind, Level: Alert}, Ends) }
+	for id := range uint64(collected + 1) {
+		add(Scan, id+1)
+	}
+	add(FloodFew, collected+2)
+	add(Scan, collected+3)
+	list := c.Incidents()
+	if len(list) != collected || c.unlisted != 3 {
+		t.Fatalf("kept %d, %d not\nwant %d, 3", len(list), c.unlisted, collected)
+	}
+	if first, second, last := list[0].ID, list[1].ID, list[collected-1].ID; first != collected+2 || second != 1 || last != collected-1 {
+		t.Errorf("got  %d, %d to %d\nwant %d, 1 to %d", first, second, last, collected+2, collected-1)
+	}
+}
+
 // TestWarningsOnly: notes are not passed on, one that becomes more begins then, and
 // each begin that was passed on is followed by an end.
 func TestWarningsOnly(t *testing.T) {

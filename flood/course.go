@@ -12,13 +12,12 @@ import (
 type course struct {
 	family           family
 	in               *Incident // nil: none is open
-	alertStreak      int       // seconds in a row with a verdict that is an alert
-	warnStreak       int       // that is at least a warning
-	noteStreak       int       // that is at least a note
-	streakStart      int32     // first second of the streak
+	streak           streak    // without an incident
 	firstSec         int32     // of the incident
 	lastSec          int32     // last second that qualified
 	lastEnd          int64     // and the time stamp of its end
+	runStart         int32     // first second since the last pause
+	longestRun       int32     // seconds without a pause, at most
 	betterStreak     int       // seconds in a row in which another kind was the better one
 	isActive         bool      // the second before qualified
 	pauseStart       int32     // first second of a pause
@@ -53,35 +52,37 @@ func (c *course) applyVerdict(s *serverSecond, v verdict, rate float64) {
 	if c.in != nil {
 		c.considerKind(s, v)
 		c.updateIncident(s, v, rate)
-	} else if c.leader != nil && c.followNote(s) {
 		return
-	} else if c.countStreak(v, s.Now) && c.isLongEnough(&s.lim, v) && !s.isJoined(c, v) && !s.joinNote(c, v) {
+	}
+	if c.leader != nil && c.followNote(s) {
+		return
+	}
+	hasVerdict := c.countStreak(s, v)
+	if isPulse := c.streak.pulses.hasPause() && c.streak.pulses.areEnough(&s.lim) && v.judged.Level() == Alert; isPulse {
+		v.kind = v.judged
+	} else if !hasVerdict || !c.isLongEnough(&s.lim, v) {
+		return
+	}
+	if !s.isJoined(c, v) && !s.joinNote(c, v) {
 		c.openIncident(s, v)
 	}
 }
 
-// countStreak counts the seconds in a row with a verdict of each level, and reports whether
-// v has a kind.
-func (c *course) countStreak(v verdict, now int32) bool {
+// countStreak counts the second in the streak, and reports whether its verdict has a kind.
+func (c *course) countStreak(s *serverSecond, v verdict) bool {
+	k := &c.streak
+	hasVerdict := k.add(v, s.Now, s.lim.BurstRate)
 	if v.kind == NoKind {
-		c.alertStreak, c.warnStreak, c.noteStreak, c.hasWaited, c.wasRefused = 0, 0, 0, false, false
+		c.hasWaited, c.wasRefused = false, false
+	}
+	if !hasVerdict && k.pulses.last != s.Now {
 		return false
 	}
-	if c.noteStreak == 0 {
-		c.streakStart = now
+	if k.firstSecond() == s.Now {
+		c.sources.Reset()
 	}
-	c.noteStreak++
-	if v.kind.Level() >= Warn {
-		c.warnStreak++
-	} else {
-		c.warnStreak = 0
-	}
-	if v.kind.Level() == Alert {
-		c.alertStreak++
-	} else {
-		c.alertStreak = 0
-	}
-	return true
+	s.server.MergeSources(&c.sources, c.packetSort()) // the sketches have lost it when the next pulse comes
+	return hasVerdict
 }
 
 // isLongEnough reports whether the verdict has held for long enough to open an incident.
@@ -91,14 +92,14 @@ func (c *course) isLongEnough(lim *Thresholds, v verdict) bool {
 		if v.isUrgent {
 			need = lim.FastTicks
 		}
-		return c.alertStreak >= need || c.warnStreak >= lim.WarnTicks
+		return c.streak.alerts >= need || c.streak.warnings >= lim.WarnTicks
 	case Warn:
 		if v.isUrgent {
-			return c.warnStreak >= (lim.WarnTicks+1)/2
+			return c.streak.warnings >= (lim.WarnTicks+1)/2
 		}
-		return c.warnStreak >= lim.WarnTicks
+		return c.streak.warnings >= lim.WarnTicks
 	}
-	return c.noteStreak >= lim.WarnTicks
+	return c.streak.notes >= lim.WarnTicks
 }
 
 // openIncident opens an incident that starts with the first second of what led to the
@@ -114,24 +115,22 @@ func (c *course) openIncident(s *serverSecond, v verdict) {
 			s.unopened-- // it is counted
 		}
 		c.wasRefused = true
-		c.alertStreak, c.warnStreak, c.noteStreak = 0, 0, 0 // it has to qualify again
+		c.streak = streak{} // it has to qualify again
 		return
 	}
 	in.Proto, in.Frame, in.Baseline = s.server.Proto, start.Frame, s.server.Base
 	c.in, c.firstSec, c.lastSec, c.lastEnd, c.pauseStart, c.betterStreak = in, start.Sec, s.Now, s.secondEnd(), 0, 0
 	c.packets, c.seconds, c.isActive, c.announcedPeak, c.isDescribedAlone = 0, 0, true, 0, false
 	c.joinedBase, c.rateSec = 0, 0
-	c.sources.Reset()
 	if x := s.watched.members; x != nil && !s.watched.hasOther(c) {
 		x.restart(s.Now)
 	}
 	if start.Sec < s.server.PaneStart() {
 		s.server.MergePreviousSources(&c.sources, c.packetSort())
 	}
-	s.server.MergeSources(&c.sources, c.packetSort())
-	for sec := start.Sec; sec <= s.Now; sec++ {
-		c.addSecond(s, s.server.At(sec))
-	}
+	c.runStart, c.longestRun = start.Sec, 0
+	c.addStreak(s, start.Sec)
+	c.longestRun = s.Now - c.runStart + 1
 	c.describe(s, v)
 	c.announcedPeak = in.Peak
 	c.trial = s.advisor.Try(in)
@@ -161,12 +160,15 @@ func (c *course) packetsSince(s *serverSecond, sec int32) float64 {
 func (c *course) findStart(s *serverSecond, v verdict) measure.Second {
 	first := measure.Second{Sec: s.Now, Nanos: s.secondEnd() - int64(time.Second)}
 	for sec := s.Now; sec > s.Now-measure.BinSeconds && sec > 0; sec-- {
+		if c.streak.pulses.hasPause() && sec >= c.streak.firstSecond() && !c.isPulse(s, sec) {
+			continue
+		}
 		b := s.server.At(sec)
 		if b == nil {
 			break
 		}
 		n := c.packetsIn(s, b)
-		isBefore := n < max(v.rate/2, 2*s.server.Base) && sec < c.streakStart
+		isBefore := n < max(v.rate/2, 2*s.server.Base) && sec < c.streak.firstSecond()
 		if isBefore && n < c.minRateAt(s.server.Base) {
 			break
 		}
@@ -250,18 +252,19 @@ const (
 // the incident when none has for the quiet time.
 func (c *course) updateIncident(s *serverSecond, v verdict, rate float64) {
 	in := c.in
-	if rate < c.minRate() {
+	if !c.continues(s, v, rate) {
 		if c.isActive {
 			c.isActive, c.pauseStart = false, s.Now
 		}
-		if s.isQuiet(c.lastSec) {
+		if c.isOver(s) {
 			c.closeIncident(s)
 		}
 		return
 	}
-	if !c.isActive && c.pauseStart > 0 && s.Now-c.pauseStart >= pulseGap {
-		in.Pulses++
+	if !c.isActive {
+		c.resume(s)
 	}
+	c.longestRun = max(c.longestRun, s.Now-c.runStart+1)
 	c.addSecond(s, s.server.At(s.Now))
 	c.lastSec, c.isActive, c.pauseStart = s.Now, true, 0
 	if one := s.server.At(s.Now); one != nil && c.packetsIn(s, one) >= c.minRate() {
@@ -343,10 +346,7 @@ func (c *course) describe(s *serverSecond, v verdict) {
 
 // updateTotals fills in the mean rate and the number of sources of the incident so far.
 func (c *course) updateTotals() {
-	c.in.Mean = c.meanRate()
-	if c.in.Servers > 0 && !c.in.Target.IsNetwork() { // servers joined
-		c.in.Mean = measure.Share(float64(c.in.Requests), float64(c.lastSec-c.firstSec+1))
-	}
+	c.in.Mean = c.meanOf(c.in)
 	c.in.setSources(c.sources.Count())
 	c.in.SourcesError = sketch.DistinctError
 }
@@ -357,7 +357,7 @@ func (c *course) closeIncident(s *serverSecond) {
 	in.End = c.lastEnd
 	c.concludeTrial(s)
 	s.closeIncident(in, c.family)
-	c.in, c.alertStreak, c.warnStreak, c.noteStreak, c.wasRefused = nil, 0, 0, 0, false
+	c.in, c.streak, c.wasRefused = nil, streak{}, false
 }
 
 // concludeTrial fills in the final figures and writes the final advice.

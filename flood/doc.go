@@ -38,8 +38,8 @@
 //	          advice and begins to try its rules; observers are called with Begins.
 //	changes   another kind is surer for several seconds, or the peak doubled: observers are
 //	          called with Changes.
-//	closes    nothing qualified for the quiet time: the trial is concluded, and observers
-//	          are called with Ends. An incident that is open when the capture ends has no
+//	closes    nothing qualified for the quiet time, or for pulseQuiet after short pulses: the
+//	          trial is concluded, and observers are called with Ends. An incident that is open when the capture ends has no
 //	          end time; observers are called with Ends as well.
 //
 // What is found at a server while its network has such an incident is part of that, unless the
@@ -70,7 +70,8 @@
 //	notes.go                                 one note for servers that the same sources ask
 //	victim.go scan.go rcon.go amplifier.go   the other watchers
 //	others.go others_rule.go                 floods of what is no query
-//	course.go evidence.go lists.go words.go  how an incident goes and what it reports
+//	course.go pulses.go                      how an incident goes, and when it comes in pulses
+//	evidence.go lists.go words.go            what it reports
 //	table.go rule.go verdict.go              rules on queries, guesses and junk
 //	thresholds.go settings.go explain.go     what users set, and what --explain prints
 //	book.go incident.go                      what all watchers share

@@ -251,10 +251,11 @@ var watcherRules = []RuleDoc{
 		{"", "answers to sources that proved nothing", needsAtLeast, "amplifier_answers", 0},
 		{"", "different sources that got one", needsAtLeast, "", openClients},
 		{"", "bytes sent for each byte received", needsAtLeast, "", openGain},
+		{"", "share of the requests without a challenge for the same thing that got data, not a challenge", needsAtLeast, "", openShare},
 	}},
 	otherRule(),
 	{Name: "network", Meaning: "what makes floods of many servers one incident of their /24 (IPv6: /64, or /48): the rules above hold for all of them together, and", Needs: slices.Concat(
-		networkNeeds.listNeeds(), networkManyNeeds.listNeeds(), networkNoteNeeds.listNeeds(), []NeedDoc{
+		networkNeeds.listNeeds(), networkManyNeeds.listNeeds(), []NeedDoc{
 			{"", "for a note: servers that would have one of their own", needsAtLeast, "", noteServers},
 			{"", "a server has its own incident besides: its share of what the network got in " + formatSpan(standOutSeconds), needsAbove, "", standOutShare},
 			{"", "or so many times what the servers got on average", needsAbove, "", standOutTimes},
@@ -272,12 +273,18 @@ var watcherRules = []RuleDoc{
 		{"", "and for how many seconds", needsAtLeast, "", betterFor},
 		{"", "seconds between two pulses", needsAtLeast, "", pulseGap},
 		{"", "seconds after which it is described anew, without what was before", needsAtLeast, "", aloneAfter},
-		{"", "share of the mean rate of ten seconds: nothing begins in a tail", needsAtLeast, "", tailShare},
+		{"", "share of the mean rate of ten seconds, of the window and of a minute: nothing begins in a tail", needsAtLeast, "", tailShare},
+		{"", "queries/s of pulses, whose seconds are added up over pauses", needsAtLeast, "burst_rate", 0},
+		{"", "share of the pulse before that a pause has", needsBelow, "", liveShare},
+		{"", "seconds from one pulse to the next", needsAtMost, "", longestPause},
 		{"", "share of its mean rate that an incident lives by", needsAtLeast, "", liveShare},
 		{"", "and queries a second, above twice the usual", needsAtLeast, "", minLiveQueries},
 		{"", "or guesses a second", needsAtLeast, "", minLiveGuesses},
 		{"", "or datagrams a second that are nothing known", needsAtLeast, "", minLiveJunk},
 		{"", "seconds of quiet that end an incident", needsAtLeast, "quiet", 0},
+		{"", "or as many where each pulse of an attack, at burst_rate and more", needsAtLeast, "", pulseQuiet},
+		{"", "lasted as many seconds", needsAtMost, "", longestPulse},
+		{"", "with a next pulse, once quiet is over, at this share of the peak", needsAtLeast, "", pulseShare},
 		{"", "seconds within which another one at the same target is the same campaign", needsAtMost, "campaign", 0},
 	}},
 	{Name: "proof", Meaning: "how long what a source showed counts", Needs: []NeedDoc{

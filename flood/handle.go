@@ -82,14 +82,16 @@ func (d *Detector) handleReply(s *track.Sighting) {
 			w.applyTrials(s, d.isProven(s))
 		}
 	}
-	switch {
-	case !isWanted:
-	case s.What == track.IsChallenge && s.Flags&track.HasKey != 0:
-		d.claims.RecordChallenge(server, s, b.Clock)
-	case w != nil && isWhole && s.What == track.IsReply:
-		if requested, ok := d.claims.TakePlainRequest(w.Hash, s.ClientHash, b.Now); ok {
-			w.amplifier.countAnswer(b, server, s, requested)
+	if !isWanted {
+		return
+	}
+	if w != nil && isWhole {
+		if a := d.claims.TakeAnswered(s, b.Now); a.IsPlain {
+			w.amplifier.countAnswer(b, server, s, a)
 		}
+	}
+	if s.What == track.IsChallenge && s.Flags&track.HasKey != 0 {
+		d.claims.RecordChallenge(server, s, b.Clock)
 	}
 }
 

@@ -137,7 +137,8 @@ type Incident struct {
 	Frame       uint64         // a packet at or after Start: where to look
 	Pulses      int            // stretches between pauses of pulseGap seconds and more
 	// Peak, Mean and Baseline, the usual rate, are in packets a second of those that
-	// count: queries, guesses or junk, replies at a victim, refused logins.
+	// count: queries, guesses or junk, replies at a victim, refused logins. Mean is that of the
+	// whole length, pauses between pulses included.
 	Peak     float64
 	Mean     float64
 	Baseline float64

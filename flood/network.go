@@ -161,14 +161,8 @@ func (w *watched) limitVerdict(v *verdict, f *m.Features, now int32) {
 		return
 	}
 	_, f[m.NetServers], f[m.NetBusiest] = w.members.measure(now)
-	needs := networkNoteNeeds
-	switch v.kind {
-	case FloodSpoofed, FloodDistributed, FloodSuspect:
-		needs = networkManyNeeds
-	case FloodFew, Reflection, ChallengeBypass, JunkFlood:
-		needs = nil
-	}
-	if !networkNeeds.holds(f) || !needs.holds(f) {
+	isMany := v.kind == FloodSpoofed || v.kind == FloodDistributed || v.kind == FloodSuspect
+	if !networkNeeds.holds(f) || isMany && !networkManyNeeds.holds(f) {
 		v.kind = NoKind
 	}
 }
@@ -206,13 +200,13 @@ func (s *serverSecond) isJoined(c *course, v verdict) bool {
 		if load.in != nil {
 			return true
 		}
-		if load.noteStreak > 0 && !c.hasWaited {
+		if load.streak.notes > 0 && !c.hasWaited {
 			n.wanted++
-			c.hasWaited = load.noteStreak >= s.lim.WarnTicks
+			c.hasWaited = load.streak.notes >= s.lim.WarnTicks
 			return true
 		}
 	}
-	if attack.in == nil && attack.warnStreak == 0 {
+	if attack.in == nil && attack.streak.warnings == 0 {
 		return false
 	}
 	return !w.standsOut(n, s.Now)

@@ -36,9 +36,10 @@ func (d *Detector) Know(ports []uint16, foreign []*dissect.ForeignType) {
 	d.others.Know(ports, foreign)
 }
 
-// Others returns what else came than queries, to hosts with servers.
-func (d *Detector) Others() (all other.Traffic, peak other.Peak) {
-	return d.others.Total, d.others.Peak
+// Others returns what else came than queries, to hosts with servers: in all, the second with
+// most of no session to one host, and the most packets of sessions to one in a second.
+func (d *Detector) Others() (all other.Traffic, peak other.Peak, sessions uint64) {
+	return d.others.Total, d.others.Peak, d.others.Sessions
 }
 
 // isJudged reports whether what comes to an end and is no query is judged as junk: at a

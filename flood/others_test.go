@@ -361,7 +361,7 @@ func TestOthersSummed(t *testing.T) {
 	w.daily(w.server(usual, 27015), 2, last)
 	w.flood(400, 10*sec, 15*sec, 1, 27015, strange{what: track.IsOpened, tcp: true, size: 44}, &sent)
 	w.run(last)
-	total, peak := w.d.Others()
+	total, peak, _ := w.d.Others()
 	if total.Packets != sent || total.Bytes != sent*44 {
 		t.Errorf("got %+v in all, want %d packets of 44 bytes", total, sent)
 	}

@@ -21,6 +21,8 @@ type attack struct {
 	pulses   int           // 0: one
 	peak     float64       // packets/s, 20 % off at most; 0: any
 	requests float64       // 2 % off at most; 0: any
+	mean     float64       // packets/s over all of its length, 5 % off at most; 0: any
+	isSlow   bool          // it begins slowly: any start is right
 	sources  float64       // 10 % off at most, usual visitors in that time counted; 0: any
 	hosts    int           // of the busiest network, 15 % off at most; 0: any
 	campaign int           // those with the same number belong together; 0: to none of the others
@@ -46,7 +48,7 @@ func kinds(k ...Kind) []Kind { return k }
 const usual = "198.51.100.17"
 
 // scenarios are all.
-var scenarios = slices.Concat(attacksToFind, guesses, calm, carpets)
+var scenarios = slices.Concat(attacksToFind, guesses, inPulses, calm, carpets)
 
 func TestScenarios(t *testing.T) {
 	for n, sc := range scenarios {
@@ -124,7 +126,7 @@ func (a *attack) check(t *testing.T, x *record) {
 	if got := since(x.Detected) - a.from; got < 0 || got > a.within {
 		t.Errorf("%v detected after\ngot  %v\nwant %v at most", x.Kind, got, a.within)
 	}
-	if got := since(x.Start) - a.from; got.Abs() > 3*sec {
+	if got := since(x.Start) - a.from; got.Abs() > 3*sec && !a.isSlow {
 		t.Errorf("%v starts\ngot  %v off\nwant 3 s at most", x.Kind, got)
 	}
 	if got := since(x.End) - a.to; x.End == 0 || got.Abs() > 4*sec {
@@ -138,6 +140,9 @@ func (a *attack) check(t *testing.T, x *record) {
 	}
 	if a.requests > 0 && math.Abs(float64(x.Requests)/a.requests-1) > 0.02 {
 		t.Errorf("%v requests\ngot  %d\nwant %.0f, 2 %% off at most", x.Kind, x.Requests, a.requests)
+	}
+	if a.mean > 0 && math.Abs(x.Mean/a.mean-1) > 0.05 {
+		t.Errorf("%v mean\ngot  %.1f/s\nwant %.1f, 5 %% off at most", x.Kind, x.Mean, a.mean)
 	}
 	if a.sources > 0 && math.Abs(x.Sources/a.sources-1) > 0.1 {
 		t.Errorf("%v sources\ngot  %.0f\nwant %.0f, 10 %% off at most", x.Kind, x.Sources, a.sources)

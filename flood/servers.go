@@ -116,6 +116,7 @@ func (x *servers) promote(e track.End, hash uint64, l *lightServer) *watched {
 		}
 	}
 	w := x.heavy[i]
+	w.evict(x.book)
 	w.reset(e, hash, x.Now)
 	x.ports[i] = e.Port
 	w.Base, w.Born, w.LastSent, w.LastChallenge = l.rateBefore, l.firstAsked, l.lastSent, l.lastChallenge
@@ -130,7 +131,7 @@ func (x *servers) promote(e track.End, hash uint64, l *lightServer) *watched {
 func (x *servers) findLeastBusy(count uint32) int {
 	least, number := count/2, -1
 	for i, w := range x.heavy {
-		if w.hasIncident() {
+		if w.isBusy(x.book) {
 			continue
 		}
 		s := w.Sum(x.Now, m.PaneSeconds)

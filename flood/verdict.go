@@ -5,6 +5,7 @@ import "qsniff/flood/measure"
 // verdict is what the rules conclude about one second of a family of traffic at a server.
 type verdict struct {
 	kind       Kind
+	judged     Kind // the same before it was dropped as that of a tail, or of traffic that is no attack
 	score      float64
 	confidence float64
 	rate       float64 // packets that count, in this second
@@ -33,6 +34,7 @@ func (r *rulebook) judgeQueries(f *measure.Features) verdict {
 			break
 		}
 	}
+	v.judged = v.kind
 	return v
 }
 
@@ -53,5 +55,6 @@ func (r *rule) judgeFeatures(f *measure.Features, rate float64, isUrgent bool) v
 	if v.score = points; r.fits(f, points, hasAddressSign) {
 		v.kind = r.kind
 	}
+	v.judged = v.kind
 	return v
 }

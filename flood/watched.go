@@ -90,7 +90,7 @@ func (w *watched) judgeQueries(s *serverSecond, rules *rulebook) (hasAlarm, isCa
 	attacks, load := &w.courses[ofQueries], &w.courses[ofLoad]
 	three := float64(w.Sum(s.Now, 3).Queries) / 3
 	v := verdict{rate: float64(w.Sum(s.Now, 1).Queries)}
-	if hasAlarm || attacks.in != nil || load.in != nil || attacks.warnStreak > 0 || load.noteStreak > 0 {
+	if hasAlarm || attacks.in != nil || load.in != nil || attacks.streak.warnings > 0 || load.streak.notes > 0 {
 		f := s.features
 		w.Measure(f, s.Now, w.limits(s.book), &s.busiest)
 		w.countSourcesOnce(f)
@@ -99,7 +99,7 @@ func (w *watched) judgeQueries(s *serverSecond, rules *rulebook) (hasAlarm, isCa
 			v.confidence = s.confidence(v.score, f[m.OneWay] > 0)
 			w.limitVerdict(&v, f, s.Now)
 		}
-		if f[m.RateNow] <= tailShare*f[m.Rate10] && attacks.in == nil {
+		if f[m.RateNow] <= tailShare*w.judgedRate(f) && attacks.in == nil {
 			v.kind = NoKind
 		}
 	}
@@ -111,14 +111,22 @@ func (w *watched) judgeQueries(s *serverSecond, rules *rulebook) (hasAlarm, isCa
 	if !isCalm || !isLoud || three < s.lim.SlowRate {
 		note.kind = NoKind
 	}
+	note.judged = note.kind
 	attacks.applyVerdict(s, attack, three)
 	load.applyVerdict(s, note, three)
 	return hasAlarm, isCalm
 }
 
-// tailShare is the share of the mean rate of ten seconds below which a second is the tail of
-// something that is over, as is one without queries after ten without.
+// tailShare is the share of the rate that a verdict rests on below which a second is the tail
+// of something that is over, as is one without queries after ten without.
 const tailShare = 0.3
+
+// judgedRate returns the highest mean rate of those times that a verdict rests on: ten
+// seconds, the window of the sketches, and a minute, in which challenges come back.
+func (w *watched) judgedRate(f *m.Features) float64 {
+	_, inWindow := w.BusiestCount()
+	return max(f[m.Rate10], f[m.Rate60], float64(inWindow)/f[m.Window])
+}
 
 // checkAlarm reports whether the second that ends asks for a verdict on the queries. It is
 // cheap, and crowds raise an alarm as well as attacks. isLoud reports whether the alarm is

@@ -252,7 +252,9 @@ type server struct {
 	proto *dissect.Proto
 	// asks tells that it gives nothing but challenges to who does not bring one.
 	asks   bool
-	limit  int // answers to a source in window; 0: no limit
+	isOpen func(dissect.Asked) bool // it answers that without one; nil: nothing
+	delay  time.Duration            // until it answers
+	limit  int                      // answers to a source in window; 0: no limit
 	window time.Duration
 	away   func(now time.Duration) bool // it says nothing; nil: it always does
 	heard  map[track.Host]*quota
@@ -265,7 +267,7 @@ type quota struct {
 }
 
 func (w *world) server(addr string, port uint16) *server {
-	return &server{w: w, host: w.parse(addr), port: port, proto: a2s, asks: true, heard: map[track.Host]*quota{}}
+	return &server{w: w, host: w.parse(addr), port: port, proto: a2s, asks: true, delay: 500 * time.Microsecond, heard: map[track.Host]*quota{}}
 }
 
 // target is how incidents name it.
@@ -322,8 +324,8 @@ func (s *server) take(q request, then func(challenged bool)) {
 	if s.away != nil && s.away(w.now) || !s.allows(q.from) {
 		return
 	}
-	challenge := s.asks && q.key != s.key(q.from)
-	w.at(w.now+500*time.Microsecond, func() {
+	challenge := s.asks && q.key != s.key(q.from) && !(s.isOpen != nil && s.isOpen(q.asks))
+	w.at(w.now+s.delay, func() {
 		s.reply(q, challenge)
 		if then != nil {
 			then(challenge)

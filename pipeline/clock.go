@@ -1,6 +1,9 @@
 package pipeline
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // clock makes a time that never goes back, the age, out of the time stamps of packets.
 // Everything that waits and expires goes by it. A stamp that is a little older than one
@@ -35,15 +38,15 @@ const stampLag = time.Second
 // be counted as a step back.
 func (c *clock) observe(nanos int64) (back bool) {
 	if !c.isStarted {
-		*c = clock{age: nanos, high: nanos, isStarted: true}
+		*c = clock{age: min(nanos, lastAge), high: nanos, isStarted: true}
 		return false
 	}
 	if nanos >= c.high {
-		c.advanceBy(min(nanos-c.high, int64(maxStep)))
+		c.advanceBy(min(spanOf(c.high, nanos), int64(maxStep)))
 		c.high, c.older = nanos, 0
 		return false
 	}
-	if c.high-nanos < c.maxDisorder() {
+	if spanOf(nanos, c.high) < c.maxDisorder() {
 		c.older = 0
 		return c.maxAge == 0 // live, processors take turns
 	}
@@ -53,12 +56,25 @@ func (c *clock) observe(nanos int64) (back bool) {
 	return true
 }
 
-// advanceBy advances the age by a span of time stamps, but not beyond maxAge.
-func (c *clock) advanceBy(span int64) {
-	if c.maxAge != 0 {
-		span = min(span, max(c.maxAge-c.age, 0))
+// lastAge is where the age stops, a year before it would overflow: who adds a time to it needs
+// no care. Stamps that jump to the future and back, an hour each time, get there.
+const lastAge = math.MaxInt64 - int64(365*24*time.Hour)
+
+// spanOf returns the time from one stamp to a later one, or the most that an int64 holds.
+func spanOf(from, to int64) int64 {
+	if d := to - from; d >= 0 {
+		return d
 	}
-	c.age += span
+	return math.MaxInt64
+}
+
+// advanceBy advances the age by a span of time stamps, but not beyond maxAge or lastAge.
+func (c *clock) advanceBy(span int64) {
+	limit := int64(lastAge)
+	if c.maxAge != 0 {
+		limit = min(c.maxAge, lastAge)
+	}
+	c.age += min(span, max(limit-c.age, 0))
 }
 
 // maxDisorder returns how much older than another a stamp may be without being a sign that
@@ -74,6 +90,6 @@ func (c *clock) maxDisorder() int64 {
 
 // pass advances time by span without a packet.
 func (c *clock) pass(span int64) {
-	c.age += span
-	c.high += span
+	c.age += min(span, max(lastAge-c.age, 0))
+	c.high += min(span, max(lastAge-c.high, 0))
 }

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"math"
 	"testing"
 	"time"
 )
@@ -70,6 +71,37 @@ func TestClockLive(t *testing.T) {
 	}
 	if c.observe(3691*sec + sec/2); c.age != 111*sec {
 		t.Errorf("out of order\ngot  %d\nwant %d", c.age, 111*sec)
+	}
+}
+
+// TestClockStops: whatever stamps come, the age stops before it would overflow.
+func TestClockStops(t *testing.T) {
+	const year = 365 * 24 * int64(time.Hour)
+	var c clock
+	c.observe(lastAge - 2*int64(time.Hour))
+	last := c.age
+	for range 10 { // an hour each time
+		c.observe(math.MaxInt64)
+		for range believeAfter {
+			c.observe(0)
+		}
+		if c.age < last {
+			t.Fatalf("the age went back from %d to %d", last, c.age)
+		}
+		last = c.age
+	}
+	c.pass(year)
+	if c.age != lastAge || c.age+year < c.age {
+		t.Errorf("age\ngot  %d\nwant %d", c.age, int64(lastAge))
+	}
+	for _, stamps := range [][]int64{{math.MinInt64, math.MaxInt64, math.MinInt64}, {math.MaxInt64, math.MinInt64, math.MaxInt64}} {
+		var c clock
+		for i, s := range stamps {
+			before := c.age
+			if c.observe(s); i > 0 && c.age < before {
+				t.Errorf("stamps %d\ngot  an age that went back from %d to %d", stamps, before, c.age)
+			}
+		}
 	}
 }
 

@@ -28,7 +28,8 @@ type Floods struct {
 	Counts     [flood.Alert + 1]uint64 // by level, listed or not
 	Others     [flood.Alert + 1]uint64 // of these, floods of what is no query
 	Other      other.Traffic           // what is no query, to hosts with servers
-	OtherPeak  other.Peak              // the second with most of it
+	OtherPeak  other.Peak              // the second with most of it, sessions aside
+	Sessions   uint64                  // most packets of sessions to one host in a second
 	Unnamed    flood.Omitted
 	FullTables []string // names of the tables that were full in the end
 	Limits     flood.Thresholds

@@ -13,8 +13,9 @@ type card struct {
 	fd      int // 0: the card has no counters, or they cannot be read
 	request [netlinkHeader + linkMessage]byte
 	answer  []byte
-	base    uint64 // the count when the capture began
+	base    uint64 // the count when the capture began, or when the kernel first told it
 	last    uint64 // the highest count so far
+	hasBase bool
 }
 
 // Messages of rtnetlink, in the host's byte order (linux/rtnetlink.h, linux/if_link.h):
@@ -50,51 +51,63 @@ func (c *card) open(t target) {
 	order.PutUint16(c.request[4:], unix.RTM_GETLINK)
 	order.PutUint16(c.request[6:], unix.NLM_F_REQUEST)
 	order.PutUint32(c.request[netlinkHeader+4:], uint32(t.index))
-	c.base = c.readCounters()
-	c.last = c.base
+	c.recordCount(c.readCounters())
 }
 
-// countMissed returns how many packets the card lost since open.
+// countMissed returns how many packets the card lost since open, or since the kernel first
+// answered if it did not at once.
 func (c *card) countMissed() uint64 {
 	if c.fd != 0 {
-		c.last = max(c.last, c.readCounters()) // an interface that vanished has no count
+		c.recordCount(c.readCounters())
 	}
 	return c.last - c.base
 }
 
-// readCounters returns how many packets the card has lost, 0 if the kernel does not
-// answer.
-func (c *card) readCounters() uint64 {
+// recordCount records what readCounters returned. The first count is the base, whenever it
+// comes: the card has counted since the system started.
+func (c *card) recordCount(lost uint64, ok bool) {
+	switch {
+	case !ok: // an interface that vanished has no count
+	case !c.hasBase:
+		c.base, c.last, c.hasBase = lost, lost, true
+	default:
+		c.last = max(c.last, lost)
+	}
+}
+
+// readCounters returns how many packets the card has lost. ok is false if the kernel does
+// not answer, or the card has no counters.
+func (c *card) readCounters() (lost uint64, ok bool) {
 	if _, err := unix.Write(c.fd, c.request[:]); err != nil {
-		return 0
+		return 0, false
 	}
 	n, err := unix.Read(c.fd, c.answer) // the answer is there when write returns
 	if err != nil {
-		return 0
+		return 0, false
 	}
 	return parseCounters(c.answer[:n])
 }
 
-// parseCounters returns the sum of the two counters of lost packets in an answer, 0 if
-// it has none.
-func parseCounters(b []byte) uint64 {
+// parseCounters returns the sum of the two counters of lost packets in an answer. ok is
+// false if it has none.
+func parseCounters(b []byte) (lost uint64, ok bool) {
 	order := binary.NativeEndian
 	if len(b) < netlinkHeader+linkMessage || order.Uint16(b[4:]) != unix.RTM_NEWLINK {
-		return 0
+		return 0, false
 	}
 	b = b[netlinkHeader+linkMessage:]
 	for len(b) >= attribute {
 		n := int(order.Uint16(b))
 		if n < attribute || n > len(b) {
-			return 0
+			return 0, false
 		}
 		body := b[attribute:n]
 		if order.Uint16(b[2:]) == unix.IFLA_STATS64 && len(body) >= missedAt+counterBytes {
-			return order.Uint64(body[missedAt:]) + order.Uint64(body[fifoAt:])
+			return order.Uint64(body[missedAt:]) + order.Uint64(body[fifoAt:]), true
 		}
 		b = b[min((n+3)&^3, len(b)):]
 	}
-	return 0
+	return 0, false
 }
 
 func (c *card) close() {

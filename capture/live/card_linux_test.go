@@ -46,8 +46,23 @@ func TestLosses(t *testing.T) {
 		{"an attribute of no length", link(unix.RTM_NEWLINK, []byte{0, 0, 0, 0}), 0},
 		{"nothing", nil, 0},
 	} {
-		if got := parseCounters(tc.in); got != tc.want {
-			t.Errorf("%s\ngot  %d\nwant %d", tc.name, got, tc.want)
+		if got, ok := parseCounters(tc.in); got != tc.want || ok != (tc.want != 0) {
+			t.Errorf("%s\ngot  %d, %t\nwant %d", tc.name, got, ok, tc.want)
+		}
+	}
+}
+
+// TestLateCounters: a card counts since the system started, so the first count that is read
+// is the base, and not the losses of the capture.
+func TestLateCounters(t *testing.T) {
+	var c card
+	for _, x := range []struct {
+		lost uint64
+		ok   bool
+		want uint64
+	}{{0, false, 0}, {1000, true, 0}, {0, false, 0}, {1007, true, 7}, {3, true, 7}} {
+		if c.recordCount(x.lost, x.ok); c.countMissed() != x.want {
+			t.Errorf("after a count of %d\ngot  %d missed\nwant %d", x.lost, c.countMissed(), x.want)
 		}
 	}
 }

@@ -90,6 +90,7 @@ func adviceExamples() []adviceExample {
 		all = append(all, adviceExample{"reflection-network" + x.name, flood.Incident{ID: 3, Target: target, Kind: flood.Reflection,
 			Proto: protoNamed("a2s"), Top: append(few, few6...), Sources: 24, Servers: 128}})
 	}
+	one("open_amplifier-master", flood.Incident{Kind: flood.OpenAmplifier, Proto: protoNamed("master")})
 	one("open_amplifier-ase", flood.Incident{Kind: flood.OpenAmplifier, Proto: protoNamed("ase")})
 	return all
 }

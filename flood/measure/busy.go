@@ -79,9 +79,12 @@ func mergeBusiest(list []BusyHost, current, previous *Top) []BusyHost {
 	return list
 }
 
-// addPrevious adds what the previous pane holds of the same host.
+// addPrevious adds what the previous pane holds of the same host: all that is compared with
+// Low covers both panes then.
 func (x *BusyHost) addPrevious(v *Activity, low, high uint32) {
 	x.Low, x.High = x.Low+low, x.High+high
+	x.Activity.ttlChanges += v.ttlChanges
+	x.Activity.Proven = x.Activity.Proven || v.Proven
 	x.Activity.First = min(x.Activity.First, v.First)
 	x.Activity.Ports.Merge(&v.Ports)
 	x.Activity.bytesIn, x.Activity.bytesOut = x.Activity.bytesIn+v.bytesIn, x.Activity.bytesOut+v.bytesOut

@@ -43,6 +43,8 @@ type claim struct {
 	lastWasPlain        bool   // its last request had no challenge
 	isOrphan            bool   // it counts as an orphan, which no answer has decided yet
 	level               uint8  // SampleLevel when the first pending request came
+	plainKind           uint8  // kindOf what the last request without a challenge asked for; 0: it was answered
+	keyed               uint8  // requests with a challenge that were not answered, 255 at most
 }
 
 // How long a fact counts, in seconds.
@@ -65,7 +67,7 @@ func (c *Claims) follows(source uint64) bool { return source>>32&(1<<c.SampleLev
 // proof is evicted only if all claims of its set have one.
 func (c *Claims) add(key uint64, now int32) *claim {
 	if x := c.find(key); x != nil {
-		x.lastUsed = now
+		x.use(now)
 		return x
 	}
 	set := key % claimSets
@@ -102,6 +104,14 @@ func (c *Claims) find(key uint64) *claim {
 		}
 	}
 	return nil
+}
+
+// use records that the source asked. What waited for an answer for long gets none any more.
+func (x *claim) use(now int32) {
+	if now-x.lastUsed > PendingFor {
+		x.keyed, x.plainKind = 0, 0
+	}
+	x.lastUsed = now
 }
 
 // tagOf returns what claimTags holds of a key: never 0.

@@ -1,6 +1,9 @@
 package measure
 
 import (
+	"math/bits"
+
+	"qsniff/dissect"
 	"qsniff/track"
 )
 
@@ -36,6 +39,7 @@ func (c *Claims) CheckRequest(t *Server, b *Second, s *track.Sighting, now int32
 		return c.recordPlain(b, s, x, now)
 	}
 	x.lastWasPlain = false
+	x.keyed = min(x.keyed, 254) + 1
 	switch {
 	case !isKeyed:
 		return c.recordEcho(t, x, now, false)
@@ -60,7 +64,7 @@ func (c *Claims) claimOf(s *track.Sighting, isKeyed bool, now int32) *claim {
 	}
 	x := c.find(key)
 	if x != nil {
-		x.lastUsed = now
+		x.use(now)
 	}
 	return x
 }
@@ -77,7 +81,7 @@ func (c *Claims) recordGuess(b *Second, s *track.Sighting, x *claim, now int32) 
 
 // recordPlain records a request without a challenge.
 func (c *Claims) recordPlain(b *Second, s *track.Sighting, x *claim, now int32) Request {
-	x.lastWasPlain, x.plainBytes, x.isOrphan = true, uint16(s.Bytes), false
+	x.lastWasPlain, x.plainBytes, x.plainKind, x.isOrphan = true, uint16(s.Bytes), uint8(KindOf(s.Asks)), false
 	if x.pending == 0 {
 		x.askedAt, x.level = now, c.SampleLevel
 	}
@@ -202,17 +206,45 @@ func (c *Claims) IsProven(server, source uint64, now int32) bool {
 	return x != nil && x.isProven(now)
 }
 
-// TakePlainRequest returns the length of the request without a challenge that a reply to
-// client answers; ok is false if there is none. It returns each request once.
-func (c *Claims) TakePlainRequest(server, client uint64, now int32) (bytes uint16, ok bool) {
-	if !c.follows(client) {
-		return 0, false
-	}
-	x := c.find(claimKey(server, client))
-	if x == nil || !x.lastWasPlain || x.pending == 0 || now-x.lastUsed > PendingFor {
-		return 0, false
-	}
-	x.pending--
-	x.lastWasPlain = false
-	return x.plainBytes, true
+// Answer is what a reply or a challenge answers.
+type Answer struct {
+	IsPlain bool   // a request without a challenge
+	Kind    int    // KindOf what that asked for
+	Bytes   uint16 // its length
 }
+
+// TakeAnswered returns what a server answers to a client in the sample with s, a challenge or
+// the first packet of a reply. A client may send many requests before the answers come. As
+// many replies as it sent requests with a challenge answer these: what is left was given to
+// somebody who had proved nothing, if it is of the kind that was asked for last.
+func (c *Claims) TakeAnswered(s *track.Sighting, now int32) Answer {
+	if !c.follows(s.ClientHash) {
+		return Answer{}
+	}
+	x := c.find(claimKey(s.ServerHash, s.ClientHash))
+	if x == nil || now-x.lastUsed > PendingFor {
+		return Answer{}
+	}
+	isData := s.What != track.IsChallenge
+	if isData && x.keyed > 0 {
+		x.keyed--
+		return Answer{}
+	}
+	if x.plainKind == 0 || isData && int(x.plainKind) != KindOf(s.Asks) {
+		return Answer{}
+	}
+	a := Answer{IsPlain: true, Kind: int(x.plainKind), Bytes: x.plainBytes}
+	x.plainKind = 0
+	if isData && x.pending > 0 { // it waits for no echo
+		x.pending--
+		x.lastWasPlain = false
+	}
+	return a
+}
+
+// KindOf numbers what is asked for, from 1 to MaxKind. Of a request for several things, the
+// first counts.
+func KindOf(a dissect.Asked) int { return min(bits.TrailingZeros32(uint32(a))+1, MaxKind) }
+
+// MaxKind is the highest number of a kind: there are fewer.
+const MaxKind = 16

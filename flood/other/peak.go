@@ -2,14 +2,13 @@ package other
 
 import "qsniff/track"
 
-// Peak is the second in which most packets came to one host, queries aside.
+// Peak is the second in which most packets came to one host, queries and sessions aside.
 type Peak struct {
 	Traffic
-	Sessions uint64 // of these, packets of sessions
-	Host     track.Host
-	Class    *Class // that most of the others were of; nil: not known, or most are of sessions
-	Port     uint16 // where most of these went; 0: not known
-	sec      int32
+	Host  track.Host
+	Class *Class // that most of them were of; nil: not known
+	Port  uint16 // where most of these went; 0: not known
+	sec   int32
 }
 
 // finishPeak fills in what most of the packets were, if the second that ends is the one.
@@ -23,7 +22,7 @@ func (t *Table) finishPeak() {
 	if k == nil || k.heavy == nil {
 		return
 	}
-	h, most := k.heavy, uint32(p.Sessions)
+	h, most := k.heavy, uint32(0)
 	for i := range t.classes {
 		n := h.now[i].packets
 		if n <= most {

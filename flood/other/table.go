@@ -19,9 +19,11 @@ type Table struct {
 	// Decide is called with each event of a spell. What it returns for Ripens says whether an
 	// incident was opened, and the spell is followed to its end.
 	Decide func(h *Host, class int, s *Spell, e Event) bool
-	// Total is what came in all, Peak the second in which most came to one host.
-	Total Traffic
-	Peak  Peak
+	// Total is what came in all, Peak the second in which most of no session came to one
+	// host, and Sessions how many packets of sessions came to one in a second at most.
+	Total    Traffic
+	Peak     Peak
+	Sessions uint64
 
 	classes     []Class
 	serverPorts portSet
@@ -57,7 +59,7 @@ type known struct {
 	sec      int32
 	sessions uint32   // packets of sessions in that second
 	others   uint32   // and all others
-	bytes    uint64   // of both
+	bytes    uint64   // of these others
 	lastOut  int32    // it sent something; 0: never
 	lead     uint8    // class of the first of the others
 	leads    [2]tally // of that class, in this second and the one before
@@ -265,23 +267,22 @@ func (t *Table) foreignClass(s *track.Sighting) int {
 // count counts a packet to a host.
 func (t *Table) count(k *known, class int, s *track.Sighting) {
 	k.begin(t.now)
-	k.bytes += uint64(s.Wire)
 	t.Total.add(s.Wire)
 	if class == inSession {
 		k.sessions++
-	} else {
-		k.others++
-		k.countLead(class, s)
+		t.Sessions = max(t.Sessions, uint64(k.sessions))
+		return
 	}
+	k.others++
+	k.bytes += uint64(s.Wire)
+	k.countLead(class, s)
 	if h := k.heavy; h != nil {
-		if class < maxClasses {
-			t.countAt(h, class, s)
-		}
+		t.countAt(h, class, s)
 	} else if k.others >= promote {
 		t.watch(k, s)
 	}
-	if n := uint64(k.sessions) + uint64(k.others); n > t.Peak.Packets {
-		t.Peak = Peak{Traffic: Traffic{n, k.bytes}, Sessions: uint64(k.sessions), Host: s.Dst, sec: t.now}
+	if n := uint64(k.others); n > t.Peak.Packets {
+		t.Peak = Peak{Traffic: Traffic{n, k.bytes}, Host: s.Dst, sec: t.now}
 		if s.What == track.IsUnreachable {
 			t.Peak.Host = s.Src
 		}

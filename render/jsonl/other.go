@@ -22,13 +22,15 @@ func AppendOther(dst []byte, f *render.Floods) []byte {
 	w.uint("packets", f.Other.Packets)
 	w.uint("bytes", f.Other.Bytes)
 	p := &f.OtherPeak
-	w.uint("peak_qps", p.Packets)
-	w.uint("peak_bytes", p.Bytes)
-	w.uint("peak_sessions", p.Sessions)
-	if p.Class != nil {
-		w.text("class", p.Class.Name)
+	w.uint("session_peak_qps", f.Sessions)
+	if p.Packets > 0 {
+		w.uint("peak_qps", p.Packets)
+		w.uint("peak_bytes", p.Bytes)
+		if p.Class != nil {
+			w.text("class", p.Class.Name)
+		}
+		w.text("target", flood.OtherTarget(p).String())
 	}
-	w.text("target", flood.OtherTarget(p).String())
 	w.close('}')
 	return append(w.dst, '\n')
 }

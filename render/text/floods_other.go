@@ -27,16 +27,19 @@ func (p *floodsPage) noQueryFloods(where string) string {
 // every capture.
 const worthSaying = 50
 
-// otherTraffic says what else than queries came, in the second with most of it.
+// otherTraffic says what else than queries came, in the second with most of it; of sessions
+// only where there was nothing else worth saying.
 func (p *floodsPage) otherTraffic() string {
 	x := &p.f.OtherPeak
-	if x.Packets < worthSaying {
+	switch n := p.f.Sessions; {
+	case x.Packets >= worthSaying:
+	case n >= worthSaying:
+		return fmt.Sprintf("; other packets were of sessions, %s a second at most", grouped(n))
+	default:
 		return ""
 	}
 	of := "to " + x.Host.Addr().String()
 	switch {
-	case x.Class == nil && 2*x.Sessions >= x.Packets:
-		of += ", most in sessions"
 	case x.Class == nil:
 	case x.Port != 0:
 		of = fmt.Sprintf("%s to port %d of %s", x.Class.Says, x.Port, x.Host.Addr())

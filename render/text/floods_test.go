@@ -129,11 +129,18 @@ func TestFloodCaveats(t *testing.T) {
 			f.OtherPeak = other.Peak{Traffic: other.Traffic{Packets: 10_000}, Class: &other.Groups()[0], Port: 27015, Host: track.HostOf(netip.MustParseAddrPort("198.18.0.1:0"))}
 		}, "No query floods, 1 other attack in 10m0s of capture, 1,000 packets; 10,000 other packets a second arrived (TCP SYN to port 27015 of 198.18.0.1)"},
 		{"another flood besides", func(f *render.Floods) { f.Counts, f.Others = [3]uint64{0, 0, 2}, [3]uint64{0, 0, 1} }, "2 attacks in 10m0s"},
-		{"players", func(f *render.Floods) {
-			f.Counts = [3]uint64{}
-			f.OtherPeak = other.Peak{Traffic: other.Traffic{Packets: 1_584}, Sessions: 1_580, Host: track.HostOf(netip.MustParseAddrPort("198.18.0.1:0"))}
-		}, "No query floods in 10m0s of capture, 1,000 packets; 1,584 other packets a second arrived (to 198.18.0.1, most in sessions)"},
+		{"players", func(f *render.Floods) { f.Counts, f.Sessions = [3]uint64{}, 1_584 },
+			"No query floods in 10m0s of capture, 1,000 packets; other packets were of sessions, 1,584 a second at most"},
 		{"empty", func(f *render.Floods) { f.Run.Packets = 0 }, "The capture has no packets."},
+		{"a note of two", func(f *render.Floods) { f.Incidents[0].Servers = 2 }, ":27015 and 1 more server that the same sources ask: a crowd"},
+		{"a network", func(f *render.Floods) {
+			in := &f.Incidents[1]
+			in.Target = flood.Target{End: netip.MustParseAddrPort("198.51.100.0:27015"), Prefix: netip.MustParsePrefix("198.51.100.0/24")}
+			for i := range 9 {
+				in.Targets = append(in.Targets, netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, 100, byte(i)}), 27015))
+			}
+			in.Servers, in.MoreServers = 100, true
+		}, "at least 100 servers, the busiest first: 198.51.100.0, 198.51.100.1, 198.51.100.2, 198.51.100.3, 198.51.100.4, 198.51.100.5, 198.51.100.6, 198.51.100.7 and 92 more"},
 		{"short", func(f *render.Floods) { f.Run.Last = f.Run.First + int64(20*time.Second) }, "The capture is shorter than 30 s"},
 	} {
 		f := flooded()

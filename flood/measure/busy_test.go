@@ -1,0 +1,27 @@
+package measure
+
+import (
+	"testing"
+
+	"qsniff/flood/sketch"
+	"qsniff/track"
+)
+
+// TestBusiestOfTwoPanes: what a source did in both panes is compared with its queries in both.
+func TestBusiestOfTwoPanes(t *testing.T) {
+	var panes [2]*Top
+	s := track.Sighting{Src: track.Host{15: 1}, Bytes: 25}
+	for i := range panes {
+		panes[i] = sketch.NewTop[track.Host, Activity](8)
+		for n := range 40 { // two clients at one address, by turns; the last of the pane before had proved it
+			v := panes[i].Add(s.Src, 1)
+			s.TTL = uint8(50 + n%2)
+			v.addQuery(&s, Key(1).HashPort(uint16(n)), int32(10*(2-i)+n/10), i == 1)
+		}
+	}
+	x := mergeBusiest(nil, panes[0], panes[1])[0]
+	if x.Low != 80 || x.Activity.ttlChanges != 78 || !x.Activity.Proven || x.Activity.bytesIn != 80*25 || x.Activity.First != 10 {
+		t.Errorf("got  %d queries, %d changes of TTL, proven %t, %d bytes, since %d\nwant 80, 78, true, 2000, 10",
+			x.Low, x.Activity.ttlChanges, x.Activity.Proven, x.Activity.bytesIn, x.Activity.First)
+	}
+}
