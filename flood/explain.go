@@ -255,7 +255,7 @@ var watcherRules = []RuleDoc{
 	}},
 	otherRule(),
 	{Name: "network", Meaning: "what makes floods of many servers one incident of their /24 (IPv6: /64, or /48): the rules above hold for all of them together, and", Needs: slices.Concat(
-		networkNeeds.listNeeds(), networkManyNeeds.listNeeds(), networkNoteNeeds.listNeeds(), []NeedDoc{
+		networkNeeds.listNeeds(), networkManyNeeds.listNeeds(), []NeedDoc{
 			{"", "for a note: servers that would have one of their own", needsAtLeast, "", noteServers},
 			{"", "a server has its own incident besides: its share of what the network got in " + formatSpan(standOutSeconds), needsAbove, "", standOutShare},
 			{"", "or so many times what the servers got on average", needsAbove, "", standOutTimes},

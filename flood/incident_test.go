@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"qsniff/internal/hostset"
+
+	"qsniff/track"
 )
 
 func TestIncidentIsAt(t *testing.T) {
@@ -32,5 +34,33 @@ func TestIncidentIsAt(t *testing.T) {
 		if !in.IsAt(nil) {
 			t.Errorf("%v %s is not among all servers", tc.kind, tc.end)
 		}
+	}
+}
+
+// A verdict that holds and finds no room for its incident counts once, and again when it
+// comes back.
+func TestUnopenedCountsOnce(t *testing.T) {
+	w := newWatched(seed)
+	w.reset(track.End{}, 0, 60)
+	b := &book{lim: Defaults(), advisor: noAdvice{}, announce: func(*Incident, Event) {}, minute: 1}
+	b.opened[FloodSpoofed] = maxPerMinute
+	s := &serverSecond{b, &w.Server, &w.features, w}
+	second := func(v verdict) {
+		w.OpenSecond(b.Now, int64(b.Now)*1e9).Queries = 600
+		w.courses[ofQueries].applyVerdict(s, v, 600)
+	}
+	flood := verdict{kind: FloodSpoofed, rate: 600, isUrgent: true}
+	for b.Now = 60; b.Now < 80; b.Now++ {
+		second(flood)
+	}
+	if b.unopened != 1 {
+		t.Errorf("while it holds\ngot  %d\nwant 1", b.unopened)
+	}
+	second(verdict{})
+	for b.Now = 81; b.Now < 90; b.Now++ {
+		second(flood)
+	}
+	if b.unopened != 2 {
+		t.Errorf("when it comes back\ngot  %d\nwant 2", b.unopened)
 	}
 }

@@ -161,14 +161,8 @@ func (w *watched) limitVerdict(v *verdict, f *m.Features, now int32) {
 		return
 	}
 	_, f[m.NetServers], f[m.NetBusiest] = w.members.measure(now)
-	needs := networkNoteNeeds
-	switch v.kind {
-	case FloodSpoofed, FloodDistributed, FloodSuspect:
-		needs = networkManyNeeds
-	case FloodFew, Reflection, ChallengeBypass, JunkFlood:
-		needs = nil
-	}
-	if !networkNeeds.holds(f) || !needs.holds(f) {
+	isMany := v.kind == FloodSpoofed || v.kind == FloodDistributed || v.kind == FloodSuspect
+	if !networkNeeds.holds(f) || isMany && !networkManyNeeds.holds(f) {
 		v.kind = NoKind
 	}
 }

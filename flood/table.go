@@ -243,23 +243,20 @@ var (
 		{{m.NetServers, atLeast, carpetServers, "", "servers that got a tenth of what the busiest got, or more"}},
 		{{m.NetBusiest, atMost, standOutShare, "", "share of the busiest of them"}},
 	}
-	// Few sources are a flood if they are faster than monitors (flood_few), and no monitor
-	// completes nothing but an old tool, which asks every server of a hoster in vain.
+	// Where few sources without proof send most, only flood_few may find them: an old tool that
+	// never completes asks every server of a hoster, at the rate of a monitor.
 	networkManyNeeds = way{
 		{{m.Top8, below, 0.6, "", "for a flood from many: share of the eight busiest sources"},
 			{m.TopProven, atLeast, 0.3, "", "share of proven sources in what the sixteen busiest sent"},
 			{m.Lead, atLeast, pushLeast, "", "queries/s of an unproven source to each server"}},
 	}
-	networkNoteNeeds = way{
-		{{m.Answered, atLeast, 0.5, "", "for a note: replies for each request"}}, // else it is a scan
-	}
 )
 
-// carpetServers and standOutShare were chosen: two servers of a host that are attacked at the
-// same time are two attacks, and one that gets a quarter of all is a target of its own.
-// standOutTimes is well above the difference between servers that get the same, and twice
-// what makes a bystander; standOutSeconds as fast_ticks and slow_ticks take. noteServers is
-// the least that is more than one.
+// All chosen. carpetServers: a few servers that are attacked at the same time are attacks of
+// their own. standOutShare, standOutTimes: a server that gets a quarter of all, or ten times
+// what the others get on average, is a target of its own; servers that are flooded in turn
+// differ by far less. standOutSeconds: as soon as an urgent verdict opens an incident, and
+// one more. noteServers: the least that is more than one.
 const (
 	carpetServers   = 8
 	standOutShare   = 0.25

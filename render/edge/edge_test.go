@@ -1,10 +1,13 @@
 package edge
 
 import (
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
 
+	"qsniff/flood"
+	"qsniff/flood/other"
 	"qsniff/internal/test/floodtest"
 	"qsniff/render"
 	"qsniff/render/tally"
@@ -46,4 +49,19 @@ func TestMany(t *testing.T) {
 	if strings.Count(got, " deny ") != ovhRules || !strings.Contains(got, "more sources to block") {
 		t.Errorf("got\n%s", got)
 	}
+}
+
+// TestClasses: floods of other packets have rules by protocol and port where a firewall of
+// these can tell them, and are named where it cannot.
+func TestClasses(t *testing.T) {
+	f := &render.Floods{}
+	for _, c := range other.Classes(nil) {
+		at := netip.MustParseAddrPort("198.51.100.17:0")
+		if c.Ports {
+			at = netip.MustParseAddrPort("198.51.100.17:27015")
+		}
+		f.Incidents = append(f.Incidents, flood.Incident{Kind: flood.OtherFlood, Level: flood.Alert, Class: &c, Target: flood.Target{End: at, TCP: c.TCP}})
+	}
+	floodtest.Golden(t, "testdata/classes-ovh.txt", AppendOVH(nil, f))
+	floodtest.Golden(t, "testdata/classes-path.txt", AppendPath(nil, f))
 }

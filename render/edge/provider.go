@@ -10,6 +10,7 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/flood"
+	"qsniff/flood/other"
 	"qsniff/render"
 )
 
@@ -33,8 +34,11 @@ func AppendOVH(dst []byte, f *render.Floods) []byte {
 			p.writeOVH(t.scope.Net)
 		}
 	}
+	p.writeClasses("deny")
 	p.writeMissing()
+	p.writeList(p.helpless)
 	if len(p.missing) > 0 {
+		p.buf.WriteByte('\n')
 		p.writeText("", "For game servers OVH has a second filter, Game DDoS Protection (\"GAME firewall\"), which knows the queries of many games: "+
 			"add the port there with the profile of its game, if the product has it.")
 	}
@@ -55,7 +59,9 @@ func AppendPath(dst []byte, f *render.Floods) []byte {
 	for _, t := range p.targets {
 		p.writeBlocks(t)
 	}
+	p.writeClasses("block")
 	p.writeRequests()
+	p.writeList(p.helpless)
 	return append(dst, p.buf.String()...)
 }
 
@@ -65,7 +71,9 @@ type provider struct {
 	f         *render.Floods
 	takesIPv6 bool
 	targets   []*target
-	missing   []string
+	classes   []classRule
+	missing   []string // what needs limits or bytes
+	helpless  []string // incidents without rules
 }
 
 // target is an address with the networks that are to be blocked there, and with what is to be
@@ -74,6 +82,28 @@ type target struct {
 	scope    flood.RuleScope
 	blocked  []string
 	requests []flood.RuleLine
+}
+
+// classRule is a rule against a flood of packets of one class.
+type classRule struct {
+	in   *flood.Incident
+	rule other.EdgeRule
+}
+
+// protocol returns the rule's protocol, as a table has it.
+func (c *classRule) protocol() string {
+	if c.rule.Fragments {
+		return c.rule.Protocol + " fragments"
+	}
+	return c.rule.Protocol
+}
+
+// port returns the port of the target that the rule is about.
+func (c *classRule) port() string {
+	if !c.rule.AtPort {
+		return "any"
+	}
+	return port(c.in.Target.End.Port())
 }
 
 // begin writes the heading and sorts the lines of all rules.
@@ -95,7 +125,8 @@ func (p *provider) begin(name string, notes ...string) {
 		t.requests = append(t.requests, *x)
 		p.missing = append(p.missing, fmt.Sprintf("%s at %s: %s", in.Kind, in.Target, x.Text()))
 	})
-	if len(p.targets) == 0 {
+	p.findClasses()
+	if len(p.targets) == 0 && len(p.classes) == 0 && len(p.helpless) == 0 {
 		p.buf.WriteByte('\n')
 		p.writeText("", "There are none: no warning and no alert in this capture has rules.")
 		return
@@ -103,6 +134,49 @@ func (p *provider) begin(name string, notes ...string) {
 	for _, n := range notes {
 		p.buf.WriteByte('\n')
 		p.writeText("", "%s", n)
+	}
+}
+
+// findClasses finds the rules against floods of other packets, and the incidents that nothing
+// is known against.
+func (p *provider) findClasses() {
+	for i := range p.f.Incidents {
+		in := &p.f.Incidents[i]
+		if in.Level < flood.Warn || in.Advice.Rules != nil {
+			continue
+		}
+		var rule other.EdgeRule
+		ok := false
+		if in.Class != nil {
+			rule, ok = in.Class.Edge()
+		}
+		c := classRule{in, rule}
+		isSame := func(x classRule) bool { return x.rule == rule && x.in.Target == in.Target }
+		switch host := in.Target.End.Addr(); {
+		case !ok || !host.IsValid() || !p.takesIPv6 && host.Is6():
+			p.helpless = append(p.helpless, fmt.Sprintf("%s at %s: no rule; qsniff floods says what to do", in.Kind, in.Target))
+		case !slices.ContainsFunc(p.classes, isSame):
+			p.classes = append(p.classes, c)
+		}
+	}
+}
+
+// writeClasses writes the rules against floods of other packets.
+func (p *provider) writeClasses(action string) {
+	if len(p.classes) == 0 {
+		return
+	}
+	p.buf.WriteByte('\n')
+	p.writeText("", "Against floods of other packets, before all rules that permit but those named below:")
+	rows := [][]string{{"ACTION", "PROTOCOL", "SOURCE", "SOURCE PORT", "DESTINATION", "PORT"}}
+	for i := range p.classes {
+		c := &p.classes[i]
+		rows = append(rows, []string{action, c.protocol(), "any", port(c.rule.SourcePort), c.in.Target.End.Addr().String(), c.port()})
+	}
+	p.writeTable(rows)
+	for i := range p.classes {
+		c := &p.classes[i]
+		p.buf.Write(render.AppendComment(nil, "  ", "  ", fmt.Sprintf("%s: only %s.", c.in.Class.Says, c.rule.Only)))
 	}
 }
 
@@ -227,18 +301,30 @@ func limit(x *flood.RuleLine) string {
 	return fmt.Sprintf("%d packets a %s %s", x.Packets, unit, whom)
 }
 
-// writeMissing writes what the firewall cannot do.
+// writeMissing writes what the firewall cannot do, and what can.
 func (p *provider) writeMissing() {
 	if len(p.missing) == 0 {
 		return
 	}
 	p.buf.WriteByte('\n')
 	p.writeText("", "What it cannot do:")
-	for _, s := range p.missing {
+	p.writeItems(p.missing)
+	p.writeText("", "On the server's host this does:")
+	fmt.Fprintf(&p.buf, "  %s | sudo nft -f -\n", p.f.Asked.Floods("nft"))
+}
+
+// writeList writes a list on its own, if it has something.
+func (p *provider) writeList(list []string) {
+	if len(list) > 0 {
+		p.buf.WriteByte('\n')
+		p.writeItems(list)
+	}
+}
+
+func (p *provider) writeItems(list []string) {
+	for _, s := range list {
 		p.buf.Write(render.AppendComment(nil, "- ", "  ", s))
 	}
-	p.writeText("", "On the server's host this does:")
-	fmt.Fprintf(&p.buf, "  %s | sudo nft -f -\n\n", p.f.Asked.Floods("nft"))
 }
 
 // writeText writes a paragraph.

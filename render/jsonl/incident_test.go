@@ -41,6 +41,14 @@ func TestIncident(t *testing.T) {
 	if diff := cmp.Diff([]any{map[string]any{"address": "203.0.113.9", "count_low": 1.0, "count_high": 2.0, "verified": false, "ports": 0.0}}, whole["top_sources"]); diff != "" {
 		t.Errorf("top_sources: want -, got +\n%s", diff)
 	}
+	if _, ok := whole["targets"]; ok {
+		t.Error("targets of one server")
+	}
+	several := *in
+	several.Servers, several.Targets = 70, []netip.AddrPort{netip.MustParseAddrPort("198.18.7.2:27015")}
+	if x := members(AppendIncident(nil, &several, true)); cmp.Diff([]any{"udp/198.18.7.2:27015"}, x["targets"]) != "" || x["target_count"] != 70.0 {
+		t.Errorf("got %v, %v\nwant one of 70", x["targets"], x["target_count"])
+	}
 	event := members(New(Options{}).AppendIncident(nil, &render.IncidentEvent{Nanos: 1_700_000_006e9, Event: flood.Changes, Incident: in}))
 	if event["event"] != "update" || event["time"] != "2023-11-14T22:13:26.000000Z" || event["start"] != "2023-11-14T22:13:20.000000Z" {
 		t.Errorf("event %v, time %v, start %v", event["event"], event["time"], event["start"])

@@ -250,6 +250,10 @@ func (p *floodsPage) writeNotes() {
 			p.writeTitle("Notes", "no attacks; -v tells all about them")
 			first = false
 		}
-		p.writeLine(tableIndent, "%s %s: %s", in.Kind, in.Target, strings.Join(in.Evidence, "; "))
+		others := ""
+		if in.Servers > 1 && !in.Target.IsNetwork() {
+			others = " and " + digits.Counted(uint64(in.Servers-1), "more server") + " that the same sources ask"
+		}
+		p.writeLine(tableIndent, "%s %s%s: %s", in.Kind, in.Target, others, strings.Join(in.Evidence, "; "))
 	}
 }

@@ -132,6 +132,15 @@ func TestFloodCaveats(t *testing.T) {
 		{"players", func(f *render.Floods) { f.Counts, f.Sessions = [3]uint64{}, 1_584 },
 			"No query floods in 10m0s of capture, 1,000 packets; other packets were of sessions, 1,584 a second at most"},
 		{"empty", func(f *render.Floods) { f.Run.Packets = 0 }, "The capture has no packets."},
+		{"a note of two", func(f *render.Floods) { f.Incidents[0].Servers = 2 }, ":27015 and 1 more server that the same sources ask: a crowd"},
+		{"a network", func(f *render.Floods) {
+			in := &f.Incidents[1]
+			in.Target = flood.Target{End: netip.MustParseAddrPort("198.51.100.0:27015"), Prefix: netip.MustParsePrefix("198.51.100.0/24")}
+			for i := range 9 {
+				in.Targets = append(in.Targets, netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, 100, byte(i)}), 27015))
+			}
+			in.Servers, in.MoreServers = 100, true
+		}, "at least 100 servers, the busiest first: 198.51.100.0, 198.51.100.1, 198.51.100.2, 198.51.100.3, 198.51.100.4, 198.51.100.5, 198.51.100.6, 198.51.100.7 and 92 more"},
 		{"short", func(f *render.Floods) { f.Run.Last = f.Run.First + int64(20*time.Second) }, "The capture is shorter than 30 s"},
 	} {
 		f := flooded()
