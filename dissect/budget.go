@@ -19,9 +19,9 @@ type Budget struct {
 	free  [sizes][][]byte
 }
 
-// Grow returns a buffer that holds at least want bytes, with the content of b,
-// which it takes back. It reports false where that would exceed the limit or the
-// largest size; b stays what it is then.
+// Grow releases b, a buffer from Grow or nil, and returns a larger one with the same
+// content and room for at least want bytes. It returns b itself, and false, where
+// that would exceed the limit or the largest size.
 func (m *Budget) Grow(b []byte, want int) ([]byte, bool) {
 	k := max(bits.Len(uint(max(want, 1)-1))-bits.Len(uint(smallBuffer-1)), 0)
 	if k >= sizes || m.Used-cap(b)+smallBuffer<<k > m.Limit {
@@ -33,7 +33,8 @@ func (m *Budget) Grow(b []byte, want int) ([]byte, bool) {
 	return bigger, true
 }
 
-// Release takes b back, which came from Grow; nil is nothing.
+// Release returns b, a buffer from Grow, to the budget. The caller must not use it any
+// more. A nil b is ignored.
 func (m *Budget) Release(b []byte) {
 	if cap(b) == 0 {
 		return
@@ -58,7 +59,7 @@ func (m *Budget) takeBuffer(k int) []byte {
 	return make([]byte, 0, size)
 }
 
-// trim drops spare buffers, the largest first, until all are within the limit.
+// trim frees spare buffers, the largest first, until all are within the limit.
 func (m *Budget) trim() {
 	for i := sizes - 1; i >= 0 && m.Used+m.spare > m.Limit; i-- {
 		m.spare -= len(m.free[i]) * smallBuffer << i

@@ -25,7 +25,7 @@ var TooManyFields = finding.Code{
 	},
 }
 
-// Deprecated is raised for a question of the old days, by letter or by word.
+// Deprecated is raised for a request that current engines ignore, a letter or a word.
 var Deprecated = finding.Code{
 	ID: "A2S-C07", Severity: finding.Note, Fault: finding.Client,
 	Seen:  "a request that current engines ignore",

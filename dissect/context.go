@@ -8,15 +8,16 @@ import (
 )
 
 // FlowFacts is what the messages between one server and one client showed so
-// far. It is a value: dissectors read it and never hold on to it.
+// far. It is a value: dissectors read it and do not keep it.
 type FlowFacts struct {
 	AppID  uint32 // of the game, if HasApp
 	HasApp bool
 	Engine wire.Engine // how this server splits
-	Proven bool        // Engine was seen at work, not concluded
+	Proven bool        // Engine was seen in a split message, not inferred from what the server runs
 	Asked  Asked       // what the client asked
 	Proto  uint8       // 1 + index in the registry of the protocol last spoken; 0 if none
-	// Foreign: another game speaks here that uses our bytes for its own messages.
+	// Foreign is set where another game uses the bytes of one of our protocols for its
+	// own messages.
 	Foreign bool
 	// RconChallenge is the number that the server last gave out for remote
 	// console; 0 if none was seen.
@@ -35,10 +36,10 @@ type Context struct {
 	// Waiting is what the receiver of the message asked its sender, port to port,
 	// too weakly to be believed alone. It is filled in together with FromServer.
 	Waiting Asked
-	// Said are the passwords that the client of the flow sent its server so far, which
+	// Passwords are the passwords that the client of the flow sent its server so far, which
 	// texts of either may repeat; nil if there are none.
-	Said *console.Passwords
-	// Unread tells that nobody is shown the texts of the message: what must be hidden in
+	Passwords *console.Passwords
+	// Unread is set where the texts of the message are shown to nobody: the secrets in
 	// them need not be found. It is the same for all messages of a run.
 	Unread bool
 	// Stream is what is known of the connection that the bytes are from; nil for
@@ -60,7 +61,7 @@ type Confidence uint8
 // The degrees.
 const (
 	No      Confidence = iota
-	Maybe              // fits, but too weak alone: believed with a port or the flow's word
+	Maybe              // fits, but too weak alone: believed at a port of the protocol, or after other messages of the flow
 	Likely             // believed
 	Certain            // structure that nothing else has
 )
@@ -73,7 +74,8 @@ func (k Confidence) String() string { return confidences[k] }
 // arguments alone, never panic, and never allocate once m has grown.
 type Dissector interface {
 	Proto() *Proto
-	// Probe judges bytes. The type may be nil where the confidence is No.
+	// Probe returns how sure it is that b is a message of the protocol, and of which
+	// type. The type may be nil where the confidence is No.
 	Probe(c *Context, b []byte) (Confidence, *Type)
 	// Dissect fills m, which was Reset with b, as the message type that Probe found in
 	// it. A type of nil is what no message has: b is shown as far as it can be.

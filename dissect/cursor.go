@@ -69,7 +69,8 @@ func (c *Cursor) add(d *Def, n int, num uint64) *Field {
 	return f
 }
 
-// stopIfFull reports a message that reached MaxFields: the rest becomes one field.
+// stopIfFull reports whether the message has MaxFields fields. The first time that it
+// has, the rest of its bytes becomes one field and the cursor fails.
 func (c *Cursor) stopIfFull() bool {
 	m := c.m
 	if len(m.Fields) < MaxFields-1 {
@@ -88,7 +89,7 @@ func (c *Cursor) stopIfFull() bool {
 }
 
 // fail records that d wanted bytes that are not there. What is left becomes d's
-// cut value: num says how much of it is a value.
+// cut value.
 func (c *Cursor) fail(d *Def) {
 	m := c.m
 	c.failed = true
@@ -118,7 +119,7 @@ func (c *Cursor) next(d *Def, n int) []byte {
 	return c.m.Data[c.off : c.off+n : c.off+n]
 }
 
-// Undeclared is the declared count of a List whose length no field says.
+// Undeclared is the declared count of a List whose length no field holds.
 const Undeclared = -1
 
 // Push opens a Group (num is its index) or a List (num is the declared count, or

@@ -7,7 +7,7 @@ import (
 	"qsniff/wire"
 )
 
-// Kind says how Field.Num and the field's bytes are to be read.
+// Kind is how Field.Num and the field's bytes are to be read.
 type Kind uint8
 
 // The kinds.
@@ -23,8 +23,8 @@ const (
 	Addr  // IPv4 or IPv6, with its big-endian port where two bytes are left over
 )
 
-// Role is what a field says of the server, so that tables can have one column for
-// what every protocol calls differently.
+// Role is which property of the server a field holds, so that a table has one column
+// for it although every protocol names it differently.
 type Role uint8
 
 // The roles.
@@ -59,7 +59,7 @@ type Def struct {
 	Values func(uint64) string // names of enumerated values, or nil; returns constants only
 	Unit   string              // "s"
 	Doc    string              // one line for the manual
-	Role   Role                // what it tells of a server, whatever the protocol
+	Role   Role                // the property of the server that it holds, whatever the protocol
 	// Joins, on a List, is the earlier list whose groups these groups continue,
 	// by index: The Ship sends deaths and money of all players after the list.
 	Joins *Def
@@ -102,15 +102,15 @@ type Type struct {
 	Speech *Speech
 }
 
-// Speech says how a transcript shows the messages of a type.
+// Speech is how a transcript shows the messages of a type.
 type Speech struct {
 	// Text is the field with what is said: of a reply, in lines.
 	Text *Def
-	// Part is a field that only messages have whose text goes on where that of the
-	// one before stopped; nil if there is none.
+	// Part is a field that a message has only if its text continues that of the message
+	// before it; nil if no message of the type continues another.
 	Part *Def
-	// Gist says in a word or two what m is besides its text; a constant, or empty.
-	// Where Gist is nil the text says it.
+	// Gist returns in a word or two what m is besides its text: a constant, or empty. A
+	// nil Gist adds nothing to the text.
 	Gist func(m *Message) string
 }
 
@@ -127,17 +127,17 @@ type Proto struct {
 	// ClientPorts are those that clients bind if they can: many at one port is no sign
 	// of one sender there.
 	ClientPorts []uint16
-	// Limited tells that the engines count these datagrams in their limits of queries
-	// (max_queries_sec), which they ask before they read a packet.
+	// Limited is set where the engines count these datagrams in their limits of queries
+	// (max_queries_sec), which they apply before they read a packet.
 	Limited bool
 	// Splits lists the split formats whose parts are reported under this
 	// protocol's name while the message in them is not known.
 	Splits []wire.Engine
-	// Console says that such parts, which nobody reads, can be text of a console or
-	// its variables: secrets in them are hidden.
+	// Console is set where such parts, which are not dissected, can hold console output
+	// or variables: secrets in them are hidden.
 	Console bool
 	// Mark is what every connectionless packet of the engines begins with; empty if
-	// there is nothing. A datagram that begins so and is nobody's is junk.
+	// there is nothing. A datagram that begins so and that no protocol claims is junk.
 	Mark []byte
 	// Neighbours are packets with the mark that clients of the engines send and that are
 	// no messages of the protocol, as those of players who join: filters against junk
@@ -170,8 +170,8 @@ var HiddenPart = Def{Name: "split.hidden_part", Label: "part", Kind: Bytes, Flag
 var Unread = Def{Name: "unread", Label: "not decoded", Kind: Bytes,
 	Doc: "bytes after the place where decoding stopped"}
 
-// SplitSize and SplitCRC stand before a compressed message, before the
-// stream; they are shown where the message itself cannot be.
+// SplitSize and SplitCRC precede the bzip2 stream of a compressed message. They are
+// shown where the message itself cannot be.
 var (
 	SplitSize = Def{Name: "split.decompressed_size", Label: "decompressed size", Kind: Uint, Flags: Framing, Unit: "bytes",
 		Doc: "length of the message that the bzip2 stream holds"}

@@ -8,7 +8,7 @@ type Escape struct {
 	Pairs []Pair
 }
 
-// Pair says what a Lead and the byte after it stand for.
+// Pair is one escape: a Lead and the byte After it stand for the byte Means.
 type Pair struct{ After, Means byte }
 
 // Inner reads little-endian values, in order, from pieces of a message that are
@@ -17,7 +17,7 @@ type Pair struct{ After, Means byte }
 // decoded as they are read; texts are kept in Message.Aux.
 //
 // The first failure sticks, as a Cursor's does. It changes no status: the message
-// around the pieces is whole, and what this damage means the protocol says.
+// around the pieces is whole, and the protocol's own finding names the fault.
 type Inner struct {
 	Parts
 	pieces []Extent
@@ -29,7 +29,7 @@ type Inner struct {
 	failed   bool
 }
 
-// place is that of a wire byte among the pieces.
+// place is where the next wire byte lies: off bytes into a piece.
 type place struct {
 	piece int
 	off   uint32
@@ -52,8 +52,8 @@ func (in *Inner) OK() bool { return !in.failed && !in.ended }
 // Left is how many decoded bytes are not read yet.
 func (in *Inner) Left() int { return in.left }
 
-// Stopped returns where the value begins that was not all there, and how many
-// bytes there are, both counted in decoded bytes; ok is false if none failed.
+// Stopped returns the offset of the value that was incomplete, and how many bytes
+// there are in all, both counted in decoded bytes; ok is false if no read failed.
 func (in *Inner) Stopped() (at, size int, ok bool) { return in.failedAt, in.size, in.failed }
 
 // skipEnds steps over the ends of pieces and reports whether a wire byte follows.
@@ -251,7 +251,8 @@ func (in *Inner) List(d *Def) int {
 	return int(n)
 }
 
-// Fail ends reading at a value that cannot be what it says.
+// Fail makes the reader fail at its next byte: the caller found a value that is
+// impossible.
 func (in *Inner) Fail() {
 	if in.OK() {
 		in.failed, in.failedAt = true, in.size-in.left

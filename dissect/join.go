@@ -20,14 +20,14 @@ type Joiner interface {
 type Assembler interface {
 	// MayTake reports whether b, a datagram, looks like a fragment at all.
 	MayTake(b []byte) bool
-	// Take takes a datagram that looks like one and reports whether it is: if not, it is
-	// a message of its own and nothing was kept. c is that of the datagram, with what
-	// its receiver asked. Replies that it completes, pushes out or outlives are
-	// delivered before Take returns.
+	// Take adds a datagram that looks like a fragment and reports whether it is one: if
+	// not, it is a message of its own and nothing was kept. c is the datagram's, with
+	// what its receiver asked. Replies that become complete, that are evicted for room
+	// or that expired are delivered before Take returns.
 	Take(c *Context, d *Datagram) bool
-	// Tick gives up what waited for too long at nanos.
+	// Tick delivers, incomplete, the replies that have expired at nanos.
 	Tick(nanos int64)
-	// Flush says that the capture ends at nanos, and gives up the rest.
+	// Flush ends the capture at nanos: it delivers the rest, incomplete.
 	Flush(nanos int64)
 	Counters() reassembly.JoinCounters
 }
@@ -40,7 +40,7 @@ type Datagram struct {
 	Nanos  int64
 }
 
-// Joined is a reply, whole or given up. All of it is valid during delivery only.
+// Joined is a reply, complete or not. All of it is valid during delivery only.
 type Joined struct {
 	Src, Dst netip.AddrPort
 	Cut      string             // what it was joined from; a constant

@@ -62,10 +62,10 @@ type Message struct {
 	Expert []finding.Expert
 	Key    uint64    // what a request and its reply have in common; 0 if there is nothing: see PairBy
 	Learn  FlowFacts // what this message teaches about its flow
-	// Secret tells passwords apart without telling them: a keyed hash of the one in
-	// the message, 0 if there is none or the capture cut it. It is never shown.
+	// Secret is a keyed hash of the password in the message, by which passwords are
+	// compared; 0 if there is none or the capture cut it. It is never shown.
 	Secret uint32
-	// Refused says that the message refuses a login.
+	// Refused is set where the message refuses a login.
 	Refused bool
 	// Stopped is the value that dissection wanted when the bytes ended, or nil;
 	// StoppedAt is the offset of the first byte it did not get.

@@ -10,7 +10,7 @@ func HeaderName(v uint64) string {
 	return ""
 }
 
-// ServerTypeName names the letter that says what kind of server answers.
+// ServerTypeName names the letter for the kind of server that answers.
 func ServerTypeName(v uint64) string {
 	switch v | 0x20 {
 	case 'd':
@@ -23,7 +23,7 @@ func ServerTypeName(v uint64) string {
 	return ""
 }
 
-// EnvironmentName names the letter that says what the server runs on.
+// EnvironmentName names the letter for the operating system of the server.
 func EnvironmentName(v uint64) string {
 	switch v | 0x20 {
 	case 'l':
@@ -36,7 +36,7 @@ func EnvironmentName(v uint64) string {
 	return ""
 }
 
-// VisibilityName names the byte that says whether a password is needed.
+// VisibilityName names the byte for whether a password is needed.
 func VisibilityName(v uint64) string {
 	switch v {
 	case 0:
@@ -47,7 +47,7 @@ func VisibilityName(v uint64) string {
 	return ""
 }
 
-// SecuredName names the byte that says whether Valve Anti-Cheat is on.
+// SecuredName names the byte for whether Valve Anti-Cheat is on.
 func SecuredName(v uint64) string {
 	switch v {
 	case 0:

@@ -88,8 +88,8 @@ func (c *Cursor) Derived(d *Def, value []byte) {
 	m.Aux = append(m.Aux, value...)
 }
 
-// Span reads a Text or Bytes of n bytes that stands between skip bytes in front
-// and tail bytes after, which belong to its extent and not to its value: quotes,
+// Span reads a Text or Bytes of n bytes that stands between skip bytes before it
+// and tail bytes after it, which belong to its extent and not to its value: quotes,
 // separators. The caller has seen with Peek that they are there.
 func (c *Cursor) Span(d *Def, skip, n, tail int) []byte {
 	b := c.next(d, skip+n+tail)
@@ -139,7 +139,7 @@ func (c *Cursor) Digits(d *Def, skip int) uint64 {
 // Pieces is Run for a Text that may have secrets in it. next returns the first
 // secret in what is left of it, or a negative lo; those become fields of secret,
 // whose PartOf is d. A text with more than maxSecrets of them hides its rest. Where
-// nobody reads the text, next is not asked.
+// Context.Unread is set, next is not called.
 func (c *Cursor) Pieces(d, secret *Def, n, tail int, next func([]byte) (lo, hi int)) {
 	for i := 0; c.OK(); i++ {
 		lo, hi := -1, -1

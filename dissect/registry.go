@@ -9,8 +9,8 @@ import (
 	"qsniff/wire"
 )
 
-// Registry is the set of protocols that a run knows. Explicit: there are no init
-// functions, so two registries can live in one test.
+// Registry is the set of protocols that a run dissects. It is built by its caller and
+// not by init functions, so that one test can have two.
 type Registry struct {
 	protos  []*Proto
 	all     []Dissector
@@ -21,6 +21,7 @@ type Registry struct {
 
 	neighbours []Neighbour
 	familiar   []Pattern // of requests and joins that begin with a mark
+	foreign    foreigners
 }
 
 // Protocol is a Dissector, a StreamDissector, or both.
@@ -28,7 +29,8 @@ type Protocol interface {
 	Proto() *Proto
 }
 
-// NewRegistry reports duplicate names of protocols, fields and findings.
+// NewRegistry returns a registry of ps. It returns an error where a name of a
+// protocol, a field or a finding is declared twice.
 func NewRegistry(ps ...Protocol) (*Registry, error) {
 	r := &Registry{ports: newPortTable(), tcp: newPortTable()}
 	seen := map[string]bool{}
@@ -51,7 +53,7 @@ func NewRegistry(ps ...Protocol) (*Registry, error) {
 	return r, nil
 }
 
-// add takes a protocol.
+// add registers a protocol under each transport that it is spoken over.
 func (r *Registry) add(p Protocol) error {
 	proto := p.Proto()
 	if max(len(r.all), len(r.streams)) == maxProtos {
@@ -80,7 +82,7 @@ func (r *Registry) add(p Protocol) error {
 	return nil
 }
 
-// claimNames reports a name of p that was seen before.
+// claimNames adds the names of p to seen, and returns an error for one that is there.
 func claimNames(seen map[string]bool, p *Proto) error {
 	names := []string{"protocol " + p.Name}
 	for _, d := range p.Defs {
@@ -103,7 +105,7 @@ func claimNames(seen map[string]bool, p *Proto) error {
 func (r *Registry) Protos() []*Proto { return r.protos }
 
 // SplitProto returns the protocol that parts of split format e belong to while
-// nothing tells the message in them, or nil.
+// the protocol of the message in them is unknown, or nil.
 func (r *Registry) SplitProto(e wire.Engine) *Proto {
 	for _, d := range r.all {
 		if p := d.Proto(); slices.Contains(p.Splits, e) {
@@ -113,15 +115,15 @@ func (r *Registry) SplitProto(e wire.Engine) *Proto {
 	return nil
 }
 
-// Keyer is a Dissector that can tell the Key of common messages without building
-// their fields: a detector of floods reads nothing else.
+// Keyer is a Dissector that can find the Key of common messages without building
+// their fields: the flood detector reads nothing else of them.
 type Keyer interface {
 	// Key returns what Message.Key would be after Dissect, or false where only
-	// Dissect can tell. t is what Probe made of b.
+	// Dissect can find it. t is the type that Probe returned for b.
 	Key(c *Context, t *Type, b []byte) (key uint64, ok bool)
 }
 
-// Verdict is what a registry makes of bytes.
+// Verdict is which dissector claims a datagram, and how surely.
 type Verdict struct {
 	Dissector Dissector // nil if nobody claims them
 	Type      *Type
@@ -129,8 +131,8 @@ type Verdict struct {
 	Why       string // what the confidence rests on; a constant
 }
 
-// WhyTold is why a message is one of the protocol that decode-as names.
-const WhyTold = "as told"
+// WhyDecodeAs is why a message is one of the protocol that decode-as names.
+const WhyDecodeAs = "as told"
 
 // Pick asks every dissector about b and takes the most confident, the first of
 // equals. It does not look at ports; Believe does.
@@ -147,10 +149,10 @@ func (r *Registry) Pick(c *Context, b []byte) Verdict {
 	return v
 }
 
-// Force is the verdict that p's dissector reads b, whatever it thinks of it: decode
-// as. It reports false if p knows no such message, or if it sees none in b and
-// another protocol does: passwords in that are hidden by whom they belong to.
-func (r *Registry) Force(c *Context, b []byte, p *Proto) (Verdict, bool) {
+// PickAs returns the verdict that p's dissector reads b, whatever it thinks of it: decode
+// as. It reports false if p has no such message, or if p does not recognise b and
+// another protocol does: only that protocol's dissector hides the passwords in b.
+func (r *Registry) PickAs(c *Context, b []byte, p *Proto) (Verdict, bool) {
 	for _, d := range r.all {
 		if d.Proto() != p {
 			continue
@@ -159,7 +161,7 @@ func (r *Registry) Force(c *Context, b []byte, p *Proto) (Verdict, bool) {
 		if t == nil || k == No && r.Pick(c, b).Conf > No {
 			return Verdict{}, false
 		}
-		return Verdict{Dissector: d, Type: t, Conf: max(k, Likely), Why: WhyTold}, true
+		return Verdict{Dissector: d, Type: t, Conf: max(k, Likely), Why: WhyDecodeAs}, true
 	}
 	return Verdict{}, false
 }
@@ -168,8 +170,9 @@ func (r *Registry) Force(c *Context, b []byte, p *Proto) (Verdict, bool) {
 // one more item: the flow's earlier messages, for a reply the question it
 // answers, or the protocol's port on the server's side.
 //
-// Where another game speaks with our bytes nothing is believed but what no other
-// game has: an address can be forged to hide a server.
+// In a flow of another game that uses our bytes only a message that no other game has
+// is believed. That one is, because otherwise a forged packet of the other game would
+// hide a server.
 func (r *Registry) Believe(c *Context, v *Verdict) bool {
 	if c.Flow(v.Type).Foreign && (v.Conf < Certain || !v.Type.Unmistakable) {
 		return false
@@ -245,7 +248,7 @@ func (r *Registry) findFamiliar() {
 	all = slices.DeleteFunc(all, func(w Pattern) bool {
 		for _, m := range r.marks {
 			if mark := Begins(string(m)); w.HasBytesOf(&mark) {
-				return w.Mistake
+				return w.IsMistake
 			}
 		}
 		return true

@@ -130,10 +130,10 @@ func TestPickTakesTheMostConfident(t *testing.T) {
 	if v := reg.Pick(&Context{}, nil); v.Dissector != nil || v.Conf != No {
 		t.Errorf("nobody's: got %+v", v)
 	}
-	if v, ok := reg.Force(&Context{}, []byte{byte(Maybe)}, b.Proto()); !ok || v.Dissector != b || v.Conf != Likely {
+	if v, ok := reg.PickAs(&Context{}, []byte{byte(Maybe)}, b.Proto()); !ok || v.Dissector != b || v.Conf != Likely {
 		t.Errorf("as told: got %+v", v)
 	}
-	if v, ok := reg.Force(&Context{}, []byte{byte(No)}, b.Proto()); !ok || v.Dissector != b || v.Conf != Likely {
+	if v, ok := reg.PickAs(&Context{}, []byte{byte(No)}, b.Proto()); !ok || v.Dissector != b || v.Conf != Likely {
 		t.Errorf("as told, of damage: got %+v", v)
 	}
 }

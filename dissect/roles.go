@@ -1,8 +1,8 @@
 package dissect
 
-// Asked is a set of roles: what a request asks for, or what a reply gives. A role
-// says what a question is for, whatever a protocol calls it and however it is
-// written, so that nobody outside a protocol's folder has to ask for its name.
+// Asked is a set of roles: what a request asks for, or what a reply gives. A role is
+// the same in every protocol, so that no code outside a protocol's folder compares the
+// names of its messages.
 type Asked uint32
 
 // The roles of questions.

@@ -1,11 +1,11 @@
 package dissect
 
-// Direction says who sent a piece of a stream.
+// Direction is which end of a connection sent a piece of a stream.
 type Direction uint8
 
 // The directions.
 const (
-	Unsure   Direction = iota // the connection's begin was not captured
+	Unsure   Direction = iota // the start of the connection was not captured
 	ToServer                  // from who opened the connection
 	ToClient
 )
@@ -15,16 +15,16 @@ type Stream struct {
 	Dir     Direction
 	Session Session // nil while nothing is known of the connection
 	Frame   uint64  // the packet that completed the message
-	// Opened tells that the capture shows how the connection began: both ends'
-	// first packets. Without it nothing that is missing means anything.
+	// Opened is set where the capture has both ends' first packets. Without them a
+	// message that was not seen may have been sent all the same.
 	Opened bool
-	// Gap tells that bytes before the message are not in the capture: it is the
-	// first after them. Of the bytes that Finish ends with it tells the same.
+	// Gap is set where the bytes just before the message, or at the call of Finish the
+	// last bytes of the connection, are not in the capture.
 	Gap bool
-	// Behind tells that bytes of the other direction are missing so far: what it
-	// said before the message may not have been seen.
-	Behind bool
-	// Last tells Frame that no byte will follow b. A message that still needs some is
+	// OtherMissing is set where bytes of the other direction are missing so far: a message
+	// that it sent before this one may not have been seen.
+	OtherMissing bool
+	// Last is set for Frame where no byte will follow b. A message that needs more is
 	// cut there.
 	Last bool
 	// Frames is filled by StreamDissector.Joined: the packets that completed the
@@ -35,7 +35,7 @@ type Stream struct {
 // Session is what one connection showed so far: its protocol's own memory, with a
 // fixed upper size apart from what it takes from a Budget.
 type Session interface {
-	// Reset forgets everything, and gives back what was taken from the Budget.
+	// Reset empties the session and releases what it took from the Budget.
 	Reset()
 }
 
@@ -51,9 +51,9 @@ type Record struct {
 	// Need is how many bytes from the place on are needed to say more: to know Len,
 	// or to have Len bytes. 0 where the message is whole.
 	Need int
-	// Bad tells that the bytes contradict the protocol that their connection speaks:
-	// b[:Len] is to be dissected, as a malformed message, and the next one looked
-	// for after it with Resync.
+	// Bad is set where the bytes contradict the protocol that their connection speaks:
+	// the caller dissects b[:Len], as a malformed message, and looks for the next one
+	// after it with Resync.
 	Bad bool
 }
 
@@ -73,18 +73,18 @@ type StreamDissector interface {
 	// Resync looks for a message in b, whose start lies somewhere within one: it
 	// returns how many bytes certainly are not the start of a message, and how
 	// many bytes after those are needed to say more; 0 if a message begins there.
-	// last tells that no byte will follow b.
+	// last is set where no byte will follow b.
 	Resync(c *Context, b []byte, last bool) (skip, need int)
 	// Dissect fills m, which was Reset with b, one message that Frame found to be of type
 	// t, or the start of one: then c.Wire is its length, if that is known, and t may
 	// be nil.
 	Dissect(c *Context, t *Type, b []byte, m *Message)
-	// Learn adds to c.Stream.Session what the dissected m says about its connection.
+	// Learn adds to c.Stream.Session what the dissected m shows of its connection.
 	Learn(c *Context, m *Message)
 	// Joined fills m with a reply that came in several messages, if the last Learn
-	// or Finish ended one, and tells so. c.Stream.Frames lists the frames of its parts.
+	// or Finish ended one, and reports whether it did. c.Stream.Frames lists the frames of its parts.
 	// What m refers to is valid until the next call for c.Stream.Session.
 	Joined(c *Context, m *Message) bool
-	// Finish says that no message will follow in c.Stream.Session.
+	// Finish ends c.Stream.Session: no message will follow in it.
 	Finish(c *Context)
 }

@@ -1,7 +1,7 @@
 package dissect
 
 // Claim is what a registry makes of the bytes where a message may begin in a
-// connection that is nobody's yet.
+// connection that no protocol has claimed yet.
 type Claim struct {
 	Dissector StreamDissector // nil if nobody claims them
 	Record
@@ -19,8 +19,8 @@ func (r *Registry) PickStream(c *Context, b []byte) Claim {
 	return v
 }
 
-// Seek is Resync of a connection that is nobody's yet: the place where the first
-// of the protocols may have a message.
+// Seek is Resync for a connection that no protocol has claimed yet: it returns the
+// first place where one of the protocols may have a message.
 func (r *Registry) Seek(c *Context, b []byte) (skip, need int) {
 	skip = len(b)
 	for _, d := range r.streams {

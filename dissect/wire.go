@@ -9,8 +9,8 @@ import (
 // Pattern is what the payloads of some UDP datagrams have in common: bytes at a
 // fixed place, and lengths. A type lists one for each of its forms; a datagram of
 // the type matches at least one of them, if the capture did not cut it. A pattern is
-// necessary and not sufficient: whether a datagram that matches is a message, Probe
-// says.
+// necessary and not sufficient: Probe decides
+// whether a datagram that matches is a message.
 //
 // Packet filters are made of patterns: what has to be looked at in a kernel, a
 // firewall or a capture filter is declared here and nowhere else.
@@ -22,12 +22,12 @@ type Pattern struct {
 	// bound.
 	MinLen, MaxLen int
 	// AtPort is set where too much other traffic looks the same: such a datagram is a
-	// message at a port of the protocol, or after others of its flow. It says, in the
-	// plural, what is missed elsewhere.
+	// message at a port of the protocol, or after others of its flow. Its text names, in
+	// the plural, what is missed elsewhere.
 	AtPort string
-	// Mistake is set for a form that some servers send by mistake, and no client: a
+	// IsMistake is set for a form that some servers send by mistake, and no client: a
 	// filter that has little room can do without it.
-	Mistake bool
+	IsMistake bool
 }
 
 // Begins is the pattern of payloads that begin with s.
@@ -107,7 +107,7 @@ type Token struct {
 	Plain []Pattern
 }
 
-// Proof says whether a protocol can prove that a client is where it says.
+// Proof is how a protocol proves that a client receives what is sent to its address.
 type Proof uint8
 
 // The proofs.
@@ -181,13 +181,13 @@ type PairCodes struct {
 	Stale    *finding.Code // A refused logins from one address, all with one password
 }
 
-// GuessedRight in B of a finding that is PairCodes.Guessing says that a login was
+// GuessedRight in B of a finding that is PairCodes.Guessing is set where a login was
 // accepted in the end. The other bits are how many different passwords are among the
 // last ones, 0 if the capture does not have all.
 const GuessedRight = 1 << 63
 
-// Operator is what there is to tell those who run servers of a protocol, in whole
-// sentences, and what such servers stand: advice against floods is made of it.
+// Operator holds sentences for those who run servers of a protocol, and the rates that
+// such servers withstand. The advice against floods is made of it.
 type Operator struct {
 	Limits   string // what servers answer at most by themselves
 	Settings string // what to set in the server
@@ -201,8 +201,8 @@ type Operator struct {
 	Crowded       string // what helps a server that real clients ask too much
 	Polled        string // what spares a server one that asks too often
 	Challenge     string // what makes servers demand a challenge, as part of a sentence
-	// Cap is how many queries a second of all clients together a server stands; 0 if
-	// nothing is known.
+	// Cap is how many queries a second of all clients together a server withstands; 0 if
+	// that is unknown.
 	Cap int
 	// Each is how many queries a second one client may ask, Burst how many at once; 0
 	// where the protocol needs no other figures than all.

@@ -28,8 +28,10 @@ type book struct {
 	minute int32
 	opened [NumKinds]int // in this minute
 	// unopened counts incidents that were not opened, because openIncidents or
-	// maxPerMinute was reached.
+	// maxPerMinute was reached. One that is tried again while its verdict holds counts once.
 	unopened uint64
+
+	notes []sharedNote // open ones that further servers may join
 
 	busiest  []measure.BusyHost // memory of whoever lists sources
 	prefixes []Prefix           // and networks
@@ -63,6 +65,7 @@ const (
 	ofScans
 	ofLogins
 	ofAmplifier
+	ofOthers // what is no query: one incident for each class at a host
 )
 
 // secondEnd returns the time stamp at the end of the second at hand.

@@ -3,6 +3,7 @@ package flood
 import (
 	"testing"
 
+	"qsniff/dissect"
 	"qsniff/flood/measure"
 	"qsniff/track"
 )
@@ -44,25 +45,62 @@ func TestClaimWeight(t *testing.T) {
 	}
 }
 
-// However many sources are invented, about measure.ClaimsEach are followed in a second, and
-// all of them again when it is over.
+// However many sources are invented, with a challenge or without, about measure.ClaimsEach are
+// followed in a second, and all of them again when it is over.
 func TestClaimLevel(t *testing.T) {
-	w := newWorld(1)
-	s := w.server(usual, 27015)
-	level := uint8(0)
-	for second := range int64(20) {
-		for range 100_000 {
-			x := track.Sighting{What: track.IsRequest, Age: second * 1e9, Src: w.anywhere(), Dst: s.host, DstPort: s.port, Asks: 1, Bytes: 25}
-			x.FillHashes(seed)
-			w.d.Sight(&x)
+	for _, flags := range []track.SightFlags{0, track.HasKey} {
+		w := newWorld(1)
+		s := w.server(usual, 27015)
+		for second := range int64(20) {
+			for range 100_000 {
+				x := track.Sighting{What: track.IsRequest, Age: second * 1e9, Src: w.anywhere(), Dst: s.host, DstPort: s.port,
+					Asks: 1, Bytes: 25, Flags: flags, Key: w.r.Uint32()}
+				x.FillHashes(seed)
+				w.d.Sight(&x)
+			}
+		}
+		if got := 100_000 >> w.d.claims.SampleLevel; got > measure.ClaimsEach || got < measure.ClaimsEach/3 {
+			t.Errorf("at 100,000 sources a second, flags %d\ngot  %d followed\nwant %d at most, a third of that at least", flags, got, measure.ClaimsEach)
+		}
+		w.d.Tick(60e9, 60e9)
+		if got := w.d.claims.SampleLevel; got != 0 {
+			t.Errorf("after the attack one source in 2^n is followed\ngot  n = %d\nwant 0", got)
 		}
 	}
-	level = w.d.claims.SampleLevel
-	if got := 100_000 >> level; got > measure.ClaimsEach || got < measure.ClaimsEach/3 {
-		t.Errorf("at 100,000 sources a second\ngot  %d followed\nwant %d at most, a third of that at least", got, measure.ClaimsEach)
-	}
-	w.d.Tick(60e9, 60e9)
-	if got := w.d.claims.SampleLevel; got != 0 {
-		t.Errorf("after the attack one source in 2^n is followed\ngot  n = %d\nwant 0", got)
+}
+
+// TestOrphanCountsOnce: a request with a challenge that the capture does not show is no query
+// where the server challenges, an orphan until the answer comes, a guess if that refuses it.
+func TestOrphanCountsOnce(t *testing.T) {
+	for _, tt := range []struct {
+		name                      string
+		answer                    bool // the server answers
+		isValid                   bool
+		queries, orphans, guesses uint32
+	}{
+		{"no answer", false, false, 0, 1, 0},
+		{"refused", true, false, 0, 0, 1},
+		{"accepted", true, true, 0, 1, 0},
+	} {
+		w := newWorld(1)
+		s := w.server(usual, 27015)
+		w.every(2*promoteSecond, 0, 70*sec, func(i int) { w.query(w.client(i%50), 1, s, dissect.AskInfo, true) })
+		w.run(70 * sec)
+		target := w.d.servers.find(track.End{Host: s.host, Port: s.port})
+		c := w.client(1000)
+		q := request{from: c.host, port: 2, ttl: c.ttl, asks: dissect.AskInfo, key: s.key(c.host)}
+		if !tt.isValid {
+			q.key ^= 1 << 20
+		}
+		w.now += sec
+		s.take(q, nil)
+		if tt.answer {
+			s.reply(q, !tt.isValid)
+		}
+		b := target.Sum(w.d.book.Now, 1)
+		if b.Packets != 1 || b.Queries != tt.queries || b.Orphans != tt.orphans || b.Guesses != tt.guesses {
+			t.Errorf("%s\ngot  %d queries, %d orphans, %d guesses of %d packets\nwant %d, %d, %d of 1",
+				tt.name, b.Queries, b.Orphans, b.Guesses, b.Packets, tt.queries, tt.orphans, tt.guesses)
+		}
 	}
 }

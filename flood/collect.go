@@ -15,6 +15,7 @@ type Collector struct {
 	IsOurs func(*Incident) bool
 
 	counts    [Alert + 1]uint64
+	other     [Alert + 1]uint64 // of these, floods of what is no query
 	kept      []Incident
 	unlisted  uint64
 	elsewhere uint64
@@ -24,7 +25,7 @@ type Collector struct {
 type Omitted struct {
 	Unlisted  uint64 // the list had no room for them
 	Elsewhere uint64 // at targets that are not ours
-	Unopened  uint64 // too many of their kind began within a minute
+	Unopened  uint64 // they were not opened: too many were open, or began within a minute
 }
 
 // Observe keeps an incident that ends. It is an observer of a Detector.
@@ -37,6 +38,9 @@ func (c *Collector) Observe(in *Incident, e Event) {
 		return
 	}
 	c.counts[in.Level]++
+	if in.Kind == OtherFlood {
+		c.other[in.Level]++
+	}
 	if in.Level < c.MinLevel {
 		return
 	}
@@ -71,6 +75,9 @@ func (c *Collector) makeRoom(level Level) bool {
 // Counts returns how many incidents of each level there were, kept or not.
 func (c *Collector) Counts() [Alert + 1]uint64 { return c.counts }
 
+// Others returns how many of these are floods of what is no query.
+func (c *Collector) Others() [Alert + 1]uint64 { return c.other }
+
 // Incidents returns the kept incidents in the order of detection, scans after the others.
 func (c *Collector) Incidents() []Incident {
 	slices.SortFunc(c.kept, func(a, b Incident) int {
@@ -95,6 +102,7 @@ func (c *Collector) Omitted(d *Detector) Omitted {
 func (in *Incident) clone() Incident {
 	x := *in
 	x.Top, x.Prefixes, x.History = slices.Clone(in.Top), slices.Clone(in.Prefixes), slices.Clone(in.History)
+	x.Targets = slices.Clone(in.Targets)
 	x.Evidence, x.Missing, x.Features = slices.Clone(in.Evidence), slices.Clone(in.Missing), slices.Clone(in.Features)
 	x.Leak.To = slices.Clone(in.Leak.To)
 	x.Shape = slices.Clone(in.Shape)

@@ -27,10 +27,18 @@ type course struct {
 	seconds          float64
 	announcedPeak    float64 // the peak when it was last announced
 	isDescribedAlone bool    // it was described again after aloneAfter
+	wasRefused       bool    // there was no room for its incident, and the verdict holds
+	hasWaited        bool    // a note waited for those of other servers of the network
 	sources          sketch.Distinct
 	shape            measure.Shape // of its packets
 	leak             leak          // what guesses brought
 	toldLeak         bool          // the first sentence of the evidence is about it
+
+	leader     *course // that has the note that this one joined; nil: none
+	leaderID   uint64
+	joinedBase float64 // the usual rates of servers that joined this one
+	rateSec    int32   // a second, and what came in it, with servers that joined
+	rate       float64
 }
 
 // serverSecond is the second that ends at one server, as its courses see it.
@@ -38,6 +46,7 @@ type serverSecond struct {
 	*book
 	server   *measure.Server
 	features *measure.Features
+	watched  *watched
 }
 
 // applyVerdict applies the verdict on the second that ends: it opens an incident, or
@@ -47,7 +56,9 @@ func (c *course) applyVerdict(s *serverSecond, v verdict, rate float64) {
 	if c.in != nil {
 		c.considerKind(s, v)
 		c.updateIncident(s, v, rate)
-	} else if c.countStreak(v, s.Now) && c.isLongEnough(&s.lim, v) {
+	} else if c.leader != nil && c.followNote(s) {
+		return
+	} else if c.countStreak(v, s.Now) && c.isLongEnough(&s.lim, v) && !s.isJoined(c, v) && !s.joinNote(c, v) {
 		c.openIncident(s, v)
 	}
 }
@@ -56,7 +67,7 @@ func (c *course) applyVerdict(s *serverSecond, v verdict, rate float64) {
 // v has a kind.
 func (c *course) countStreak(v verdict, now int32) bool {
 	if v.kind == NoKind {
-		c.alertStreak, c.warnStreak, c.noteStreak = 0, 0, 0
+		c.alertStreak, c.warnStreak, c.noteStreak, c.hasWaited, c.wasRefused = 0, 0, 0, false, false
 		return false
 	}
 	if c.noteStreak == 0 {
@@ -97,50 +108,87 @@ func (c *course) isLongEnough(lim *Thresholds, v verdict) bool {
 // verdict and holds the counts from there to the second that ends, if there is room for one.
 func (c *course) openIncident(s *serverSecond, v verdict) {
 	start := c.findStart(s, v)
-	in := s.openIncident(Target{End: s.server.End.AddrPort()}, v.kind, c.family, start.Nanos)
+	if c.packetsSince(s, start.Sec) == 0 {
+		return
+	}
+	in := s.openIncident(s.watched.target(), v.kind, c.family, start.Nanos)
 	if in == nil {
+		if c.wasRefused {
+			s.unopened-- // it is counted
+		}
+		c.wasRefused = true
 		c.alertStreak, c.warnStreak, c.noteStreak = 0, 0, 0 // it has to qualify again
 		return
 	}
 	in.Proto, in.Frame, in.Baseline = s.server.Proto, start.Frame, s.server.Base
 	c.in, c.firstSec, c.lastSec, c.lastEnd, c.pauseStart, c.betterStreak = in, start.Sec, s.Now, s.secondEnd(), 0, 0
 	c.packets, c.seconds, c.isActive, c.announcedPeak, c.isDescribedAlone = 0, 0, true, 0, false
+	c.joinedBase, c.rateSec = 0, 0
 	c.sources.Reset()
 	c.shape.Reset()
+	if x := s.watched.members; x != nil && !s.watched.hasOther(c) {
+		x.restart(s.Now)
+	}
 	if start.Sec < s.server.PaneStart() {
 		s.server.MergePreviousSources(&c.sources, c.packetSort())
 	}
 	s.server.MergeSources(&c.sources, c.packetSort())
 	for sec := start.Sec; sec <= s.Now; sec++ {
-		c.addSecond(s.server.At(sec))
+		c.addSecond(s, s.server.At(sec))
 		s.server.MergeShape(&c.shape, c.packetSort(), sec)
 	}
 	c.describe(s, v)
 	c.announcedPeak = in.Peak
 	c.trial = s.advisor.Try(in)
+	if c.family != ofLoad {
+		s.watched.leaveNetwork(s.Now)
+	}
+	s.keepNote(c)
 	s.announce(in, Begins)
+}
+
+// packetsSince returns how many packets of the family came from second sec to the one that
+// ends. An incident without any is none.
+func (c *course) packetsSince(s *serverSecond, sec int32) float64 {
+	n := 0.0
+	for ; sec <= s.Now; sec++ {
+		if b := s.server.At(sec); b != nil {
+			n += c.packetsIn(s, b)
+		}
+	}
+	return n
 }
 
 // findStart returns the first second of what led to the verdict. It goes back from now as
 // long as a second is part of the streak, or its rate is at least half of the present one
-// and twice the baseline. The second that ends counts even if it is empty.
+// and twice the baseline. The second that ends counts even if it is empty, and so does the
+// one before the others if more came than usual: it began in the middle of that one.
 func (c *course) findStart(s *serverSecond, v verdict) measure.Second {
 	first := measure.Second{Sec: s.Now, Nanos: s.secondEnd() - int64(time.Second)}
 	for sec := s.Now; sec > s.Now-measure.BinSeconds && sec > 0; sec-- {
 		b := s.server.At(sec)
-		if b == nil || c.packetsIn(b) < max(v.rate/2, 2*s.server.Base) && sec < c.streakStart {
+		if b == nil {
+			break
+		}
+		n := c.packetsIn(s, b)
+		isBefore := n < max(v.rate/2, 2*s.server.Base) && sec < c.streakStart
+		if isBefore && n < c.minRateAt(s.server.Base) {
 			break
 		}
 		first = *b
+		if isBefore {
+			break
+		}
 	}
 	return first
 }
 
 // packetsIn returns how many packets of the family came in a second.
-func (c *course) packetsIn(b *measure.Second) float64 {
+func (c *course) packetsIn(s *serverSecond, b *measure.Second) float64 {
 	switch c.family {
 	case ofGuesses:
-		return float64(b.Guesses)
+		x := s.server.Sum(b.Sec, 1)
+		return s.server.CountGuesses(&x, 1, s.Now)
 	case ofJunk:
 		return float64(b.Junk + b.Strange)
 	}
@@ -159,17 +207,17 @@ func (c *course) packetSort() measure.Sort {
 }
 
 // addSecond adds a second to the sums of the incident; nil is one without packets.
-func (c *course) addSecond(b *measure.Second) {
+func (c *course) addSecond(s *serverSecond, b *measure.Second) {
 	if b == nil {
 		return
 	}
 	in := c.in
-	n := c.packetsIn(b)
+	n := c.packetsIn(s, b)
 	in.Requests += uint64(n)
 	in.Replies += uint64(b.Replies)
 	in.BytesIn += b.BytesIn + b.JunkBytes
 	in.BytesOut += b.BytesOut
-	in.Peak = max(in.Peak, n)
+	in.Peak = max(in.Peak, c.addToRate(b.Sec, n))
 	c.packets += n
 	c.seconds++
 }
@@ -179,13 +227,18 @@ func (c *course) meanRate() float64 { return measure.Share(c.packets, c.seconds)
 
 // minRate returns the rate below which a second does not continue the incident.
 func (c *course) minRate() float64 {
+	return max(c.minRateAt(c.in.Baseline-c.joinedBase), liveShare*c.meanRate())
+}
+
+// minRateAt returns what is more than a calm day has of the family, at that baseline.
+func (c *course) minRateAt(baseline float64) float64 {
 	switch c.family {
 	case ofGuesses:
-		return max(minLiveGuesses, liveShare*c.meanRate())
+		return minLiveGuesses
 	case ofJunk:
-		return max(minLiveJunk, liveShare*c.meanRate())
+		return minLiveJunk
 	}
-	return max(2*c.in.Baseline+minLiveQueries, liveShare*c.meanRate())
+	return 2*baseline + minLiveQueries
 }
 
 // An open incident continues while its rate is at least liveShare of its mean rate and at
@@ -214,10 +267,10 @@ func (c *course) updateIncident(s *serverSecond, v verdict, rate float64) {
 	if !c.isActive && c.pauseStart > 0 && s.Now-c.pauseStart >= pulseGap {
 		in.Pulses++
 	}
-	c.addSecond(s.server.At(s.Now))
+	c.addSecond(s, s.server.At(s.Now))
 	s.server.MergeShape(&c.shape, c.packetSort(), s.Now)
 	c.lastSec, c.isActive, c.pauseStart = s.Now, true, 0
-	if one := s.server.At(s.Now); one != nil && c.packetsIn(one) >= c.minRate() {
+	if one := s.server.At(s.Now); one != nil && c.packetsIn(s, one) >= c.minRate() {
 		c.lastEnd = s.secondEnd()
 	}
 	s.server.MergeSources(&c.sources, c.packetSort())
@@ -294,6 +347,7 @@ func (c *course) describe(s *serverSecond, v verdict) {
 		in.Prefixes = append(in.Prefixes, s.prefixes[:min(len(s.prefixes), listedPrefixes)]...)
 	}
 	writeEvidence(in, c.family, t, s.features, &s.lim, s.Now)
+	c.describeServers(s)
 	c.toldLeak = false
 	c.updateLeak()
 }
@@ -301,6 +355,9 @@ func (c *course) describe(s *serverSecond, v verdict) {
 // updateTotals fills in the mean rate and the number of sources of the incident so far.
 func (c *course) updateTotals() {
 	c.in.Mean = c.meanRate()
+	if c.in.Servers > 0 && !c.in.Target.IsNetwork() { // servers joined
+		c.in.Mean = measure.Share(float64(c.in.Requests), float64(c.lastSec-c.firstSec+1))
+	}
 	c.in.setSources(c.sources.Count())
 	c.in.SourcesError = sketch.DistinctError
 	c.in.Shape, c.in.OtherForms = c.shape.AppendForms(c.in.Shape[:0]), c.shape.Others
@@ -312,13 +369,16 @@ func (c *course) closeIncident(s *serverSecond) {
 	in.End = c.lastEnd
 	c.concludeTrial(s)
 	s.closeIncident(in, c.family)
-	c.in, c.alertStreak, c.warnStreak, c.noteStreak = nil, 0, 0, 0
+	c.in, c.alertStreak, c.warnStreak, c.noteStreak, c.wasRefused = nil, 0, 0, 0, false
 }
 
 // concludeTrial fills in the final figures and writes the final advice.
 func (c *course) concludeTrial(s *serverSecond) {
 	c.updateTotals()
 	c.updateLeak()
+	if x := s.watched.members; x != nil {
+		x.list(c.in)
+	}
 	if in := c.in; in.Answered >= 0 && in.Requests > 0 {
 		in.Answered = min(1, float64(in.Replies)/float64(in.Requests))
 	}

@@ -18,9 +18,11 @@ type Detector struct {
 	book     book
 	rules    rulebook
 	servers  servers
+	networks networks
 	victims  victims
 	scans    scans
 	consoles consoles
+	others   *others
 	claims   *measure.Claims
 	guessers guessers
 	asked    *sketch.Recent // pairs of client and server, of requests to servers that are not watched closely
@@ -44,9 +46,12 @@ func New(lim Thresholds, size float64, advisor Advisor) *Detector {
 		announce: d.announce}
 	d.servers = servers{book: b, maxHeavy: min(max(int(heavyTargets*size), leastTargets), heavyTargets),
 		light: lru.New[track.End, lightServer](n(lightTargets))}
+	d.networks = networks{book: b, maxHeavy: min(max(int(heavyNetworks*size), leastNetworks), heavyNetworks),
+		light: lru.New[netKey, lightNetwork](n(lightNetworks))}
 	d.victims = newVictims(b)
 	d.scans = newScans(b, n(scanners))
 	d.consoles = newConsoles(b, n(rconTargets), n(rconLogins))
+	d.others = newOthers(b, &d.servers, size)
 	return d
 }
 
@@ -70,6 +75,9 @@ func (d *Detector) Sight(s *track.Sighting) {
 		d.book.key = measure.KeyOf(s)
 	}
 	d.book.frame = s.Frame
+	if d.others.Sight(s, d.book.key) { // it has a name, and is no query
+		return
+	}
 	switch s.What {
 	case track.IsRequest:
 		if s.Asks != 0 {
@@ -80,9 +88,13 @@ func (d *Detector) Sight(s *track.Sighting) {
 	case track.IsJunk:
 		d.handleJunk(s)
 	case track.IsOther:
-		d.handleOther(s)
+		if s.Flags&track.Connection == 0 { // a reset is no datagram
+			d.handleOther(s)
+		}
 	case track.IsUnreachable:
-		if w := d.servers.find(s.From()); w != nil {
+		w := d.servers.find(s.From())
+		d.networks.handleUnreachable(s, w)
+		if w != nil {
 			w.CountUnreachable(d.book.Clock)
 		}
 	case track.IsListed:
@@ -111,10 +123,12 @@ func (d *Detector) End(age, nanos int64) {
 		return
 	}
 	d.advance(age+int64(time.Second), nanos+int64(time.Second))
+	d.networks.finish()
 	d.servers.finish()
 	d.victims.finish()
 	d.scans.finish()
 	d.consoles.finish()
+	d.others.end()
 }
 
 // WarningsOnly returns an observer that calls observe with the events of warnings and alerts
@@ -153,8 +167,11 @@ func (d *Detector) FullTables() []string {
 	}
 	add("servers", d.servers.light.Len() == d.servers.light.Cap())
 	add("servers watched closely", len(d.servers.heavy) == d.servers.maxHeavy)
+	add("networks", d.networks.light.Len() == d.networks.light.Cap())
+	add("networks watched closely", len(d.networks.heavy) == d.networks.maxHeavy)
 	add("hosts that get replies nobody asked for", len(d.victims.heavy) == heavyVictims)
 	add("sources of scans", d.scans.table.Len() == d.scans.table.Cap())
+	add("hosts that get more than queries", d.others.IsFull())
 	add("consoles", d.consoles.table.Len() == d.consoles.table.Cap())
 	return full
 }
@@ -192,9 +209,11 @@ func (d *Detector) advance(age, nanos int64) {
 // closeSecond closes the second at hand: the watchers judge it, and the next one begins.
 func (d *Detector) closeSecond() {
 	b := &d.book
+	d.networks.judgeSecond(&d.rules, d.servers.heavy)
 	d.servers.judgeSecond(&d.rules)
 	d.victims.closeSecond()
 	d.consoles.closeQuiet()
+	d.others.tick()
 	d.claims.AdaptSample()
 	b.Now++
 	if b.Now%askedPeriod == 0 {
@@ -204,10 +223,12 @@ func (d *Detector) closeSecond() {
 	if b.Now%listedPeriod == 0 {
 		d.scans.listed.Rotate()
 		d.claims.TurnProofs()
+		d.networks.turnProofs()
 	}
 	if b.Now%scanPane == 0 {
 		d.scans.closeSecond()
 	}
+	d.networks.rollPanes()
 	d.servers.rollPanes()
 }
 

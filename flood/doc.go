@@ -5,10 +5,13 @@
 //
 // # The way of a sighting
 //
-// Detector.Sight (detector.go) first closes the seconds that are over, then handles the
-// packet (handle.go):
+// Detector.Sight (detector.go) first closes the seconds that are over. Then others.go and
+// package other count what is no query; what has a name there, the replies of amplifiers
+// and the messages of other games, is nobody else's. The rest goes on (handle.go):
 //
-//	request   servers.go finds its server. One that gets many requests is watched closely;
+//	request   networks.go counts it at the network of its server: many servers of one network
+//	          that get much together are watched closely as one, whatever each of them gets.
+//	          servers.go finds its server. One that gets many requests is watched closely;
 //	          the others are counted coarsely. measure.Claims finds out whether the
 //	          request brings a challenge back, and measure.Server counts it as a query, a
 //	          guess or the end of an exchange. scan.go counts it if the server never
@@ -20,12 +23,13 @@
 //
 // # The way of a second
 //
-// When a second is over, Detector.closeSecond judges each server that is watched closely
-// (watched.go): an alarm on its rate asks for features (measure.Server.Measure), the rules
+// When a second is over, Detector.closeSecond judges each network and then each server that is
+// watched closely (watched.go): an alarm on its rate asks for features (measure.Server.Measure), the rules
 // (table.go, rule.go) make a verdict of them (verdict.go), and the verdict is applied to
 // the course of that family of traffic (course.go), which may open, change or close an
-// incident. Then come hosts that get replies (victim.go), consoles (rcon.go), the sample of
-// claims, the periods of filters, and sources that scan (scan.go).
+// incident. Then come hosts that get replies (victim.go), consoles (rcon.go), what else came
+// than queries (others.go), the sample of claims, the periods of filters, and sources that
+// scan (scan.go).
 //
 // # The way of an incident
 //
@@ -37,6 +41,10 @@
 //	closes    nothing qualified for the quiet time: the trial is concluded, and observers
 //	          are called with Ends. An incident that is open when the capture ends has no
 //	          end time; observers are called with Ends as well.
+//
+// What is found at a server while its network has such an incident is part of that, unless the
+// server stands out (network.go). A server with an incident of its own is left out of the sums
+// of its network.
 //
 // An incident belongs to the watcher that opened it until the observers return from Ends.
 // Collector (collect.go) keeps copies for a report.
@@ -58,7 +66,10 @@
 //
 //	detector.go handle.go                    the clock, and where a packet goes
 //	servers.go watched.go                    servers, coarsely and closely
+//	networks.go network.go                   networks of many servers, likewise
+//	notes.go                                 one note for servers that the same sources ask
 //	victim.go scan.go rcon.go amplifier.go   the other watchers
+//	others.go others_rule.go                 floods of what is no query
 //	course.go evidence.go lists.go words.go  how an incident goes and what it reports
 //	table.go rule.go verdict.go              rules on queries, guesses and junk
 //	thresholds.go settings.go explain.go     what users set, and what --explain prints

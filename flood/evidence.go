@@ -104,7 +104,8 @@ func (s *sentences) addSourceOddities(f *measure.Features, lim *Thresholds) {
 func writeGuessEvidence(in *Incident, t *measure.Server, now int32) {
 	one, ten := t.Sum(now, 1), t.Sum(now, 10)
 	s := sentences(in.Evidence[:0])
-	s.add("%d/s challenges that the server never gave, %s of all that were brought", one.Guesses, percent(measure.Share(float64(ten.Guesses), float64(max(ten.WithChallenge, ten.Guesses)))))
+	guesses := t.CountGuesses(&ten, 10, now)
+	s.add("%.0f/s challenges that the server never gave, %s of all that were brought", t.CountGuesses(&one, 1, now), percent(measure.Share(guesses, max(float64(ten.WithChallenge), guesses))))
 	if len(in.Top) > 0 {
 		s.add("most from %s", in.Top[0].Addr)
 	}

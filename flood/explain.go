@@ -55,7 +55,7 @@ var Meanings = slices.Concat(measure.Meanings[:], []Meaning{
 	{Name: "bad", Text: "challenges that were never given to who brings them"},
 	{Name: "unsol", Text: "share of replies to a host that had not asked"},
 	{Name: "known", Text: "networks that were seen on earlier days: a capture has no earlier days"},
-})
+}, otherMeanings())
 
 // MeaningOf returns what the feature of that name means; empty if there is none.
 func MeaningOf(name string) string {
@@ -139,9 +139,7 @@ func (r *RuleDoc) addAlternative(other *rule) {
 // "with: ", show which of them belong together.
 func (r *rule) listNeeds() []NeedDoc {
 	var all []NeedDoc
-	for _, c := range r.needs {
-		all = append(all, c.listNeeds("", "or: ")...)
-	}
+	all = append(all, r.needs.listNeeds()...)
 	word := "either: "
 	if len(r.needs) > 0 {
 		word = "and either: "
@@ -157,6 +155,14 @@ func (r *rule) listNeeds() []NeedDoc {
 	}
 	if r.minPoints.setting != "" {
 		all = append(all, NeedDoc{Text: r.minPoints.text, Comparison: string(atLeast), Setting: r.minPoints.setting, Value: r.minPoints.limit})
+	}
+	return all
+}
+
+func (w way) listNeeds() []NeedDoc {
+	var all []NeedDoc
+	for _, c := range w {
+		all = append(all, c.listNeeds("", "or: ")...)
 	}
 	return all
 }
@@ -246,9 +252,17 @@ var watcherRules = []RuleDoc{
 		{"", "different sources that got one", needsAtLeast, "", openClients},
 		{"", "bytes sent for each byte received", needsAtLeast, "", openGain},
 	}},
-	{Name: "watch", Meaning: "what makes a server, or a host that gets replies, worth watching closely: either", Needs: []NeedDoc{
+	otherRule(),
+	{Name: "network", Meaning: "what makes floods of many servers one incident of their /24 (IPv6: /64, or /48): the rules above hold for all of them together, and", Needs: slices.Concat(
+		networkNeeds.listNeeds(), networkManyNeeds.listNeeds(), networkNoteNeeds.listNeeds(), []NeedDoc{
+			{"", "for a note: servers that would have one of their own", needsAtLeast, "", noteServers},
+			{"", "a server has its own incident besides: its share of what the network got in " + formatSpan(standOutSeconds), needsAbove, "", standOutShare},
+			{"", "or so many times what the servers got on average", needsAbove, "", standOutTimes},
+		})},
+	{Name: "watch", Meaning: "what makes a server, a network, or a host that gets replies, worth watching closely: either", Needs: []NeedDoc{
 		{"", "queries in a second", needsAtLeast, "", promoteSecond},
 		{"", fmt.Sprintf("or in %d s", measure.PaneSeconds), needsAtLeast, "", promoteTen},
+		{"", "and of a network: servers that were asked in them", needsAtLeast, "", carpetServers},
 	}},
 	{Name: "incidents", Meaning: "how long a verdict holds before an incident opens, and when incidents end", Needs: []NeedDoc{
 		{"", fmt.Sprintf("seconds, at %d queries/s and more", urgentRate), needsAtLeast, "fast_ticks", 0},

@@ -12,10 +12,11 @@ func (d *Detector) handleRequest(s *track.Sighting) {
 	b := &d.book
 	b.requests++
 	w := d.servers.find(s.To())
+	isSummed := d.networks.handleRequest(s, w)
 	if w == nil {
 		d.asked.Add(lru.Mix(s.ClientHash, s.ServerHash))
 		d.scans.countRequest(s)
-		if w = d.servers.countPacket(s.To(), s.ServerHash); w == nil {
+		if w = d.countPacket(s, isSummed); w == nil {
 			d.claims.CheckRequest(nil, nil, s, b.Now)
 			return
 		}
@@ -27,14 +28,24 @@ func (d *Detector) handleRequest(s *track.Sighting) {
 	if w.hasTrial {
 		w.applyTrials(s, r.IsProven || d.isProven(s))
 	}
-	w.countShape(s, r, b.Now)
 	d.guessers.recordRequest(s, r.IsGuess)
+	w.CountChecked(s, b.Clock, second, r)
+}
+
+// countPacket counts a packet to a server that is not watched closely, and returns the server
+// if it is from now on. isSummed reports whether the packet is counted at a network that is
+// watched closely. Else it is counted coarsely there, from the server's second packet in ten
+// seconds on: whoever sprays random addresses asks each of them once.
+func (d *Detector) countPacket(s *track.Sighting, isSummed bool) *watched {
+	w, n := d.servers.countPacket(s.To(), s.ServerHash)
 	switch {
-	case r.IsGuess:
-		w.CountGuess(s, b.Clock, second)
-	case r.IsQuery:
-		w.CountQuery(s, b.Clock, second, r.IsProven)
+	case isSummed || n < 2:
+	case n == 2: // with the first
+		d.networks.countCoarsely(s.To(), s.ServerHash, 2)
+	default:
+		d.networks.countCoarsely(s.To(), s.ServerHash, 1)
 	}
+	return w
 }
 
 // isProven reports whether the client of a packet proved its address to the server in the
@@ -57,6 +68,7 @@ func (d *Detector) handleReply(s *track.Sighting) {
 	// asked for: pairs are not kept for it.
 	isWanted := w != nil && b.Now-w.LastAsked < 2*askedPeriod || d.wasAsked(s)
 	isWhole := s.What != track.IsPart || s.Flags&track.First != 0
+	d.networks.handleReply(s, w, isWhole)
 	d.victims.countReply(s, isWanted)
 	if isWanted {
 		d.scans.countReply(s)
@@ -87,16 +99,16 @@ func (d *Detector) handleReply(s *track.Sighting) {
 // unless a server that is watched closely sent it.
 func (d *Detector) handleJunk(s *track.Sighting) {
 	w := d.servers.find(s.To())
+	if w == nil && d.servers.find(s.From()) != nil { // a server's own notice
+		return
+	}
+	isSummed := d.networks.handleJunk(s, w)
 	if w == nil {
-		if d.servers.find(s.From()) != nil { // a server's own notice
-			return
-		}
-		if w = d.servers.countPacket(s.To(), s.ServerHash); w == nil {
+		if w = d.countPacket(s, isSummed); w == nil {
 			return
 		}
 	}
 	w.CountJunk(s, d.book.Clock)
-	w.CountShape(m.Junk, s, d.book.Now)
 	if w.hasTrial {
 		w.applyTrials(s, d.claims.IsProven(w.Hash, s.ClientHash, d.book.Now))
 	}
@@ -124,6 +136,5 @@ func (d *Detector) handleOther(s *track.Sighting) {
 	}
 	if !hasPlayed {
 		w.CountStrange(s, b.Clock)
-		w.CountShape(m.Junk, s, b.Now)
 	}
 }

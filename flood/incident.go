@@ -3,10 +3,12 @@ package flood
 import (
 	"math"
 	"net/netip"
+	"slices"
 	"strconv"
 
 	"qsniff/dissect"
 	"qsniff/flood/measure"
+	"qsniff/flood/other"
 	"qsniff/internal/hostset"
 )
 
@@ -31,6 +33,7 @@ const (
 	Crowd                 // many clients at once
 	Poller                // few clients that ask often
 	OpenAmplifier         // the server answers anybody, without a challenge, with more than it gets
+	OtherFlood            // a host with servers gets too much of something that is no query
 	NumKinds
 )
 
@@ -39,7 +42,7 @@ var kindNames = [NumKinds]string{
 	FloodSuspect: "flood_suspect", Reflection: "reflection", ReplyFloodVictim: "reply_flood_victim",
 	ChallengeBypass: "challenge_bypass", JunkFlood: "junk_flood", RconBruteforce: "rcon_bruteforce",
 	RconMisconfig: "rcon_misconfig", Scan: "scan", Survey: "survey", Crowd: "crowd", Poller: "poller",
-	OpenAmplifier: "open_amplifier",
+	OpenAmplifier: "open_amplifier", OtherFlood: "other_flood",
 }
 
 // String returns the kind's name in output.
@@ -83,17 +86,25 @@ const (
 // String returns the event's name in output.
 func (e Event) String() string { return [...]string{"open", "update", "close"}[e] }
 
-// Target is what an incident is about: an address and port, a host alone (the
-// victim of replies), or the source of a scan, in IPv6 its /64.
+// Target is what an incident is about: an address and port, all servers of a network with a
+// port, a host alone (the victim of replies), or the source of a scan, in IPv6 its /64.
 type Target struct {
-	End    netip.AddrPort // port 0: the host alone
-	Prefix netip.Prefix   // valid: of the source of a scan in IPv6, in place of End
+	End    netip.AddrPort // port 0: the host alone; of a network, its first address
+	Prefix netip.Prefix   // valid: of the source of a scan in IPv6, in place of End; with a port in End, the network
 	TCP    bool
 }
 
-// String returns the target as output writes it: "udp/198.51.100.17:27015".
+// IsNetwork reports whether the target is all servers of a network.
+func (t Target) IsNetwork() bool { return t.Prefix.IsValid() && t.End.Port() != 0 }
+
+// String returns the target as output writes it: "udp/198.51.100.17:27015",
+// "udp/198.51.100.0/24:27015", "udp/[2001:db8::/64]:27015".
 func (t Target) String() string {
 	switch {
+	case t.IsNetwork() && t.Prefix.Addr().Is6():
+		return "udp/[" + t.Prefix.String() + "]:" + strconv.Itoa(int(t.End.Port()))
+	case t.IsNetwork():
+		return "udp/" + t.Prefix.String() + ":" + strconv.Itoa(int(t.End.Port()))
 	case t.Prefix.IsValid():
 		return t.Prefix.String()
 	case t.End.Port() == 0:
@@ -113,12 +124,19 @@ type Incident struct {
 	Kind     Kind
 	Level    Level
 	Target   Target
-	Proto    *dissect.Proto // of the packets; nil if unknown
-	Start    int64          // of the first second that qualified
-	Detected int64          // when a verdict had held long enough
-	End      int64          // of the last second that qualified; 0: not over
-	Frame    uint64         // a packet at or after Start: where to look
-	Pulses   int            // stretches between pauses of pulseGap seconds and more
+	// Servers is how many servers of a network the incident is spread over, or how many a
+	// note is about that the same sources ask; 0: one. Targets lists them, at most 64, of a
+	// network the busiest first. MoreServers: there were others besides.
+	Servers     int
+	Targets     []netip.AddrPort
+	MoreServers bool
+	Proto       *dissect.Proto // of the packets; nil if unknown
+	Class       *other.Class   // of the packets of an OtherFlood; else nil
+	Start       int64          // of the first second that qualified
+	Detected    int64          // when a verdict had held long enough
+	End         int64          // of the last second that qualified; 0: not over
+	Frame       uint64         // a packet at or after Start: where to look
+	Pulses      int            // stretches between pauses of pulseGap seconds and more
 	// Peak, Mean and Baseline, the usual rate, are in packets a second of those that
 	// count: queries, guesses or junk, replies at a victim, refused logins.
 	Peak     float64
@@ -126,8 +144,13 @@ type Incident struct {
 	Baseline float64
 	Requests uint64
 	Replies  uint64
-	BytesIn  uint64 // of payload, to the target
-	BytesOut uint64 // and from it
+	// Packets and PeakBytes are of an OtherFlood: all that it counts, and the bytes of the
+	// second with most.
+	Packets   uint64
+	PeakBytes uint64
+	Viewed    uint64 // of how many of its packets the sources were looked at
+	BytesIn   uint64 // of payload, to the target; of an OtherFlood with all headers from IP's on
+	BytesOut  uint64 // and from it
 	// Sources is an estimate, SourcesError its standard error as a share of it.
 	Sources      float64
 	SourcesError float64
@@ -208,9 +231,12 @@ func (in *Incident) Feature(name string) float64 {
 }
 
 // Share returns which part of all queries in the window n of them are, or -1 where the
-// number of queries is unknown.
+// number of queries is unknown; of an OtherFlood, of all packets whose sources were counted.
 func (in *Incident) Share(n uint64) float64 {
 	all := in.Feature("D") * in.Feature("q")
+	if in.Class != nil {
+		all = float64(in.Viewed)
+	}
 	if !(all > 0) {
 		return -1
 	}
@@ -245,6 +271,10 @@ func (in *Incident) Name() string { return in.Kind.String() + " " + strconv.Form
 func (i *Incident) IsAt(servers *hostset.Set) bool {
 	switch t := &i.Target; {
 	case i.Kind == Scan:
+		return true
+	case t.IsNetwork():
+		return servers.Overlaps(t.Prefix, t.End.Port())
+	case slices.ContainsFunc(i.Targets, servers.Has):
 		return true
 	case t.End.Port() == 0: // the victim of replies is a host
 		return servers.HasHost(t.End.Addr())

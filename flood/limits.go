@@ -1,17 +1,37 @@
 package flood
 
 // The size of every table is fixed when the detector is made: no number of addresses makes it
-// grow. At the usual size it takes 7.5 MiB from the first packets on, 24 MiB with all servers
-// and victims that there is room for, and up to 17 KiB for each open incident.
+// grow. At the usual size it takes 10 MiB from the first packets on, of which package other
+// takes 2.4 MiB, 36 MiB with all servers, networks, victims and hosts that there is room for,
+// and up to 18 KiB for each open incident.
 const (
 	// lightTargets is how many servers are counted coarsely. An attacker who sends to
 	// random addresses evicts the oldest.
 	lightTargets = 8192
-	// heavyTargets is how many servers are watched closely, 235 KiB each. A busier server
+	// heavyTargets is how many servers are watched closely, 240 KiB each. A busier server
 	// evicts the least busy one without an open incident. Smaller sizes have fewer, but
 	// at least leastTargets.
 	heavyTargets = 64
 	leastTargets = 8
+	// lightNetworks is how many networks (the /24 of servers; IPv6: their /64 and their /48)
+	// are counted coarsely, for each port.
+	lightNetworks = 2048
+	// heavyNetworks is how many networks are watched closely, 265 KiB each. A busier one
+	// evicts the least busy one without an open incident. Smaller sizes have fewer, but at
+	// least leastNetworks. Chosen: a flood of more networks at a time is found in the
+	// sixteen busiest of them.
+	heavyNetworks = 16
+	leastNetworks = 2
+	// networkServers is how many servers of such a network are counted one by one: all of
+	// a /24. In IPv6 the last ones that were asked.
+	networkServers = 512
+	// listedServers is how many servers an incident of a network lists.
+	listedServers = 64
+	// sharedNotes is how many open notes further servers may join, the last ones, and
+	// noteSources how many of the busiest sources are compared. Chosen: services that poll
+	// have fewer probes, and a handful of them poll at the same time.
+	sharedNotes = 16
+	noteSources = 64
 	// askedBytes is the size of each of the two filters of who asked whom in the last five
 	// to ten seconds.
 	askedBytes = 512 << 10

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"qsniff/flood/measure"
+	"qsniff/flood/other"
 	"qsniff/flood/sketch"
 	"qsniff/internal/lru"
 	"qsniff/internal/test/race"
@@ -33,6 +34,10 @@ func targetSize() int {
 	return sizeOf[watched]() + 2*(topSize[measure.Activity](measure.TopSources)+topSize[measure.Neighbours](measure.TopPrefixes)+2*topSize[measure.Activity](measure.TopSources/4))
 }
 
+func networkSize() int {
+	return sizeOf[network]() - sizeOf[watched]() + targetSize() + sizeOf[members]() + tableSize[track.Host, member](networkServers)
+}
+
 func victimSize() int { return sizeOf[victim]() + 2*topSize[measure.Activity](measure.TopSources) }
 
 // fixedSize is what a detector takes once it has seen some packets.
@@ -40,9 +45,11 @@ func fixedSize() int {
 	return tableSize[track.End, lightServer](lightTargets) +
 		measure.ClaimsBytes +
 		2*(askedBytes+sessionBytes+listedBytes+sitesBytes) +
+		tableSize[netKey, lightNetwork](lightNetworks) +
 		tableSize[track.Host, lightVictim](lightVictims) +
 		tableSize[track.Host, scanner](scanners) +
 		tableSize[track.End, console](rconTargets) + tableSize[loginKey, pendingLogin](rconLogins) +
+		other.FixedBytes + other.KnownBytes +
 		sizeOf[Detector]()
 }
 
@@ -54,11 +61,12 @@ func TestMemory(t *testing.T) {
 		name      string
 		got, want int // bytes
 	}{
-		{"a target", targetSize(), 235 << 10},
+		{"a target", targetSize(), 240 << 10},
+		{"a network", networkSize(), 265 << 10},
 		{"a victim", victimSize(), 108 << 10},
-		{"what is there from the first packets on", fixedSize(), 7700 << 10},
-		{"all", fixedSize() + list + heavyTargets*targetSize() + heavyVictims*victimSize(), 24 << 20},
-		{"an incident", sizeOf[Incident]() + listedSources*sizeOf[Source]() + measure.TopPrefixes*sizeOf[Prefix]() + 32*sizeOf[FeatureValue]() + measure.ShapeForms*sizeOf[measure.Form](), 17 << 10},
+		{"what is there from the first packets on", fixedSize(), 10300 << 10},
+		{"all", fixedSize() + list + heavyTargets*targetSize() + heavyNetworks*networkSize() + measure.ClaimsBytes + heavyVictims*victimSize() + other.MostBytes, 36 << 20},
+		{"an incident", sizeOf[Incident]() + listedSources*sizeOf[Source]() + listedServers*24 + measure.TopPrefixes*sizeOf[Prefix]() + 32*sizeOf[FeatureValue](), 18 << 10},
 	}
 	for _, tt := range tests {
 		if tt.got > tt.want || tt.got < tt.want/10*9 {
@@ -78,9 +86,16 @@ func TestMemoryMeasured(t *testing.T) {
 		want int
 	}{
 		{"a target", func() any { return newWatched(seed) }, targetSize()},
+		{"a network", func() any {
+			n := newNetwork(seed)
+			n.members.table.Put(track.Host{})
+			return n
+		}, networkSize()},
 		{"what is there from the first packets on", func() any {
 			d := New(Defaults(), 1, nil)
 			d.servers.light.Put(track.End{})
+			d.others.Sight(&track.Sighting{What: track.IsRequest}, 1)
+			d.networks.light.Put(netKey{})
 			d.victims.light.Put(track.Host{})
 			d.scans.table.Put(track.Host{})
 			d.consoles.table.Put(track.End{})

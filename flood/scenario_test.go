@@ -20,6 +20,7 @@ type attack struct {
 	within   time.Duration // of from: when it is detected at the latest
 	pulses   int           // 0: one
 	peak     float64       // packets/s, 20 % off at most; 0: any
+	requests float64       // 2 % off at most; 0: any
 	sources  float64       // 10 % off at most, usual visitors in that time counted; 0: any
 	hosts    int           // of the busiest network, 15 % off at most; 0: any
 	campaign int           // those with the same number belong together; 0: to none of the others
@@ -45,7 +46,7 @@ func kinds(k ...Kind) []Kind { return k }
 const usual = "198.51.100.17"
 
 // scenarios are all.
-var scenarios = slices.Concat(attacksToFind, calm)
+var scenarios = slices.Concat(attacksToFind, guesses, calm, carpets)
 
 func TestScenarios(t *testing.T) {
 	for n, sc := range scenarios {
@@ -134,6 +135,9 @@ func (a *attack) check(t *testing.T, x *record) {
 	}
 	if a.peak > 0 && math.Abs(x.Peak/a.peak-1) > 0.2 {
 		t.Errorf("%v peak\ngot  %.0f\nwant %.0f, 20 %% off at most", x.Kind, x.Peak, a.peak)
+	}
+	if a.requests > 0 && math.Abs(float64(x.Requests)/a.requests-1) > 0.02 {
+		t.Errorf("%v requests\ngot  %d\nwant %.0f, 2 %% off at most", x.Kind, x.Requests, a.requests)
 	}
 	if a.sources > 0 && math.Abs(x.Sources/a.sources-1) > 0.1 {
 		t.Errorf("%v sources\ngot  %.0f\nwant %.0f, 10 %% off at most", x.Kind, x.Sources, a.sources)

@@ -37,7 +37,9 @@ func (x *Seen) Sight(s *track.Sighting) {
 			x.countServer(s.From(), s.ServerHash)
 		}
 	case track.IsJunk:
-		x.Junk++
+		if s.Foreign == 0 {
+			x.Junk++
+		}
 	case track.IsLogin:
 		x.Logins++
 		x.countServer(s.To(), s.ServerHash)

@@ -53,30 +53,39 @@ func (x *servers) find(e track.End) *watched {
 	return nil
 }
 
-// countPacket counts a packet to a server that is not watched closely. If that makes it
-// worth watching closely and there is room, it returns the server, else nil.
-func (x *servers) countPacket(e track.End, hash uint64) *watched {
+// countPacket counts a packet to a server that is not watched closely, and returns how many
+// came in these ten seconds. If that makes it worth watching closely and there is room, it
+// returns the server, else nil.
+func (x *servers) countPacket(e track.End, hash uint64) (w *watched, inPane uint32) {
 	l := x.light.Get(e)
 	if l == nil {
 		l, _ = x.light.Put(e)
 		*l = lightServer{sec: x.Now, paneStart: x.Now, firstAsked: x.Now}
 	}
-	if l.sec != x.Now {
-		l.sec, l.count = x.Now, 0
+	isBusy := l.countPackets(1, x.Now)
+	inPane = l.inPane
+	if !isBusy {
+		return nil, inPane
 	}
-	if x.Now-l.paneStart >= m.PaneSeconds {
+	return x.promote(e, hash, l), inPane
+}
+
+// countPackets counts n packets in the second at hand, and reports whether there are enough
+// to watch closely.
+func (l *lightServer) countPackets(n uint32, now int32) (isBusy bool) {
+	if l.sec != now {
+		l.sec, l.count = now, 0
+	}
+	if now-l.paneStart >= m.PaneSeconds {
 		l.rateBefore = 0
-		if x.Now-l.paneStart < 2*m.PaneSeconds {
+		if now-l.paneStart < 2*m.PaneSeconds {
 			l.rateBefore = float64(l.inPane) / m.PaneSeconds
 		}
-		l.inPane, l.paneStart = 0, x.Now
+		l.inPane, l.paneStart = 0, now
 	}
-	l.count++
-	l.inPane++
-	if l.count < promoteSecond && l.inPane < promoteTen {
-		return nil
-	}
-	return x.promote(e, hash, l)
+	l.count += n
+	l.inPane += n
+	return l.count >= promoteSecond || l.inPane >= promoteTen
 }
 
 // recordReply notes when a server that is not watched closely sent a reply or a challenge.

@@ -62,6 +62,12 @@ var loads = []load{
 		s.FillHashes(seed)
 		d.Sight(s)
 	}},
+	{"Carpet", 2000, func(d *Detector, n int64, s *track.Sighting, r *rand.Rand) {
+		ask(s, anyHost(r), uint16(n), 117)
+		s.Dst = v4(198, 51, 100, byte(n%200))
+		s.FillHashes(seed)
+		d.Sight(s)
+	}},
 	// Clients that ask, are challenged, complete and get an answer, in turn.
 	{"Ordinary", 20, func(d *Detector, n int64, s *track.Sighting, r *rand.Rand) {
 		i := n / 4

@@ -92,7 +92,7 @@ func TestStartOfNothing(t *testing.T) {
 	x.reset(track.End{}, 0, 100)
 	at := dawn.UnixNano()
 	b := &book{Clock: measure.Clock{Now: 100}, epoch: at - 99e9}
-	s := &serverSecond{b, &x.Server, &x.features}
+	s := &serverSecond{b, &x.Server, &x.features, x}
 	c := &x.courses[ofQueries]
 	if got := c.findStart(s, verdict{rate: 5}); got.Nanos != at || got.Sec != 100 {
 		t.Errorf("got  second %d at %d\nwant second 100 at %d", got.Sec, got.Nanos, at)
@@ -101,6 +101,24 @@ func TestStartOfNothing(t *testing.T) {
 	x.OpenSecond(100, at+1).Queries = 7
 	if got := c.findStart(s, verdict{rate: 7}); got.Nanos != at-5e8 || got.Sec != 99 {
 		t.Errorf("got  second %d at %d\nwant second 99 at %d", got.Sec, got.Nanos, int64(at-5e8))
+	}
+}
+
+// A flood that stayed below every rate, and is over when it has added up, is no incident any
+// more.
+func TestNothingBeginsAfterItsEnd(t *testing.T) {
+	const from = 130 * sec // the server's usual rate is known
+	for n := time.Duration(66); n < 72; n++ {
+		w := newWorld(1)
+		s := w.server(usual, 27015)
+		w.poisson(.05, 0, 300*sec, func() { w.visit(w.someone(), s, 1, 0, true) })
+		invent(w, s, 10, from, from+n*sec)
+		w.run(300 * sec)
+		for _, x := range w.incidents {
+			if x.Detected > dawn.Add(from+(n+1)*sec).UnixNano() || x.Requests == 0 {
+				t.Errorf("of %d s\ngot  %s", n, x.line())
+			}
+		}
 	}
 }
 

@@ -234,3 +234,36 @@ var junkRule = rule{kind: JunkFlood, meaning: "datagrams that begin like queries
 	},
 	signs: []sign{{points: 2, template: "{0} such datagrams a second and more", ways: []way{{{{m.JunkNow, atLeast, 100, "", ""}}}}}},
 }
+
+// A network's verdicts are those of the rules above on its servers together, if it meets
+// networkNeeds and what its kind needs besides. What a source sends to a network counts for
+// each server that was asked.
+var (
+	networkNeeds = way{
+		{{m.NetServers, atLeast, carpetServers, "", "servers that got a tenth of what the busiest got, or more"}},
+		{{m.NetBusiest, atMost, standOutShare, "", "share of the busiest of them"}},
+	}
+	// Few sources are a flood if they are faster than monitors (flood_few), and no monitor
+	// completes nothing but an old tool, which asks every server of a hoster in vain.
+	networkManyNeeds = way{
+		{{m.Top8, below, 0.6, "", "for a flood from many: share of the eight busiest sources"},
+			{m.TopProven, atLeast, 0.3, "", "share of proven sources in what the sixteen busiest sent"},
+			{m.Lead, atLeast, pushLeast, "", "queries/s of an unproven source to each server"}},
+	}
+	networkNoteNeeds = way{
+		{{m.Answered, atLeast, 0.5, "", "for a note: replies for each request"}}, // else it is a scan
+	}
+)
+
+// carpetServers and standOutShare were chosen: two servers of a host that are attacked at the
+// same time are two attacks, and one that gets a quarter of all is a target of its own.
+// standOutTimes is well above the difference between servers that get the same, and twice
+// what makes a bystander; standOutSeconds as fast_ticks and slow_ticks take. noteServers is
+// the least that is more than one.
+const (
+	carpetServers   = 8
+	standOutShare   = 0.25
+	standOutTimes   = 10
+	standOutSeconds = 3
+	noteServers     = 2
+)

@@ -47,6 +47,8 @@ type Thresholds struct {
 	RconAllFailures  int     `toml:"rcon_all_failures" doc:"rcon_bruteforce: refused logins of all sources in {all}"`
 	RconAllPasswords int     `toml:"rcon_all_passwords" doc:"rcon_bruteforce: different passwords in them"`
 	AmplifierAnswers int     `toml:"amplifier_answers" doc:"open_amplifier: answers to sources that proved nothing"`
+	OtherScale       float64 `toml:"other_scale" doc:"other_flood: times the packets/s that a class of packets must have at least"`
+	OtherFactor      float64 `toml:"other_factor" doc:"other_flood: times the usual rate"`
 
 	// Incidents.
 	FastTicks int           `toml:"fast_ticks" doc:"seconds a verdict must hold at {quick} queries/s and more"`
@@ -83,6 +85,8 @@ func Defaults() Thresholds {
 		RconFailures:  10, RconPasswords: 5, // ReHLDS bans after 10 failures
 		RconAllFailures: 30, RconAllPasswords: 10, // Zeek's policy for SSH: 30 failures in 30 minutes
 		AmplifierAnswers: 100, // chosen: enough for a measured factor
+		OtherScale:       1,
+		OtherFactor:      10, // chosen: a quiet hour and a full server differ by less
 
 		FastTicks: 2, SlowTicks: 4, WarnTicks: 10, // scenarios
 		Quiet:    75 * time.Second, // attacks in pulses pause for up to 60 s

@@ -15,6 +15,10 @@ type watched struct {
 	courses     [serverFamilies]course
 	amplifier   amplifier
 	hasTrial    bool // one of the courses has a trial
+
+	network  *network // of a server: that it is in, if that is watched closely; as of netEpoch
+	netEpoch int32
+	members  *members // of a network: its servers
 }
 
 func newWatched(k m.Key) *watched {
@@ -26,7 +30,7 @@ func newWatched(k m.Key) *watched {
 // reset makes w the watch of another server, and keeps its memory.
 func (w *watched) reset(e track.End, hash uint64, now int32) {
 	w.Reset(e, hash, now)
-	*w = watched{Server: w.Server}
+	*w = watched{Server: w.Server, members: w.members, netEpoch: -1}
 	for i := range w.courses {
 		w.courses[i].family = family(i)
 	}
@@ -42,22 +46,34 @@ func (w *watched) hasIncident() bool {
 	return false
 }
 
+// hasOther reports whether another course than c has an open incident.
+func (w *watched) hasOther(c *course) bool {
+	for i := range w.courses {
+		if o := &w.courses[i]; o != c && o.in != nil {
+			return true
+		}
+	}
+	return false
+}
+
 // judgeSecond judges the second that ends: it applies a verdict to each family of traffic,
 // and lets the baseline follow the rate where nothing but a crowd is going on.
 func (w *watched) judgeSecond(b *book, rules *rulebook) {
 	f := &w.features
-	s := serverSecond{b, &w.Server, f}
+	s := serverSecond{b, &w.Server, f, w}
 	hasAlarm, isCalm := w.judgeQueries(&s, rules)
 	oneWay := w.IsOneWay(b.Now)
 	w.MeasureJunk(f, b.Now)
 	junk := rules.judgeJunk(f)
+	w.limitVerdict(&junk, f, b.Now)
 	junk.confidence = b.confidence(junk.score, oneWay)
 	w.courses[ofJunk].applyVerdict(&s, junk, junk.rate)
 	w.MeasureGuesses(f, b.Now)
 	guesses := rules.judgeGuesses(f)
+	w.limitVerdict(&guesses, f, b.Now)
 	guesses.confidence = b.confidence(guesses.score, oneWay)
 	w.courses[ofGuesses].applyVerdict(&s, guesses, guesses.rate)
-	if w.courses[ofQueries].in == nil && (!hasAlarm || isCalm) {
+	if w.courses[ofQueries].in == nil && w.courses[ofGuesses].in == nil && (!hasAlarm || isCalm) {
 		w.Learn(b.Now)
 	}
 	w.hasTrial = false
@@ -76,12 +92,14 @@ func (w *watched) judgeQueries(s *serverSecond, rules *rulebook) (hasAlarm, isCa
 	v := verdict{rate: float64(w.Sum(s.Now, 1).Queries)}
 	if hasAlarm || attacks.in != nil || load.in != nil || attacks.warnStreak > 0 || load.noteStreak > 0 {
 		f := s.features
-		w.Measure(f, s.Now, m.Limits{Unproven: s.lim.FewUnproven, Proven: s.lim.FewProven}, &s.busiest)
+		w.Measure(f, s.Now, w.limits(s.book), &s.busiest)
+		w.countSourcesOnce(f)
 		if hasAlarm || attacks.in != nil {
 			v = rules.judgeQueries(f)
 			v.confidence = s.confidence(v.score, f[m.OneWay] > 0)
+			w.limitVerdict(&v, f, s.Now)
 		}
-		if f[m.RateNow] < tailShare*f[m.Rate10] && attacks.in == nil {
+		if f[m.RateNow] <= tailShare*f[m.Rate10] && attacks.in == nil {
 			v.kind = NoKind
 		}
 	}
@@ -99,7 +117,7 @@ func (w *watched) judgeQueries(s *serverSecond, rules *rulebook) (hasAlarm, isCa
 }
 
 // tailShare is the share of the mean rate of ten seconds below which a second is the tail of
-// something that is over.
+// something that is over, as is one without queries after ten without.
 const tailShare = 0.3
 
 // checkAlarm reports whether the second that ends asks for a verdict on the queries. It is
@@ -135,7 +153,7 @@ func (w *watched) applyTrials(s *track.Sighting, proven bool) {
 
 // finish announces the incidents that are open when the capture ends.
 func (w *watched) finish(b *book) {
-	s := serverSecond{b, &w.Server, &w.features}
+	s := serverSecond{b, &w.Server, &w.features, w}
 	for i := range w.courses {
 		w.courses[i].finish(&s)
 	}

@@ -66,6 +66,9 @@ func (w *world) found(in *Incident, e Event) {
 	if in.Requests > 0 && in.Sources > float64(in.Requests) {
 		w.absurd = append(w.absurd, fmt.Sprintf("%s: %.0f sources sent %d requests", in.Name(), in.Sources, in.Requests))
 	}
+	if in.Requests+in.Replies == 0 {
+		w.absurd = append(w.absurd, in.Name()+" has no packets")
+	}
 	x := w.incidents[in.ID-1]
 	x.Incident = *in
 	x.Top, x.Prefixes, x.History = slices.Clone(in.Top), slices.Clone(in.Prefixes), slices.Clone(in.History)
@@ -254,6 +257,7 @@ type server struct {
 	window  time.Duration
 	away    func(now time.Duration) bool // it says nothing; nil: it always does
 	heard   map[track.Host]*quota
+	epoch   uint64 // how often it restarted: each time challenges change
 }
 
 type quota struct {
@@ -280,7 +284,9 @@ func (s *server) limited(n int, window time.Duration) *server {
 }
 
 // key is the challenge of a client.
-func (s *server) key(h track.Host) uint32 { return uint32(h.Hash(uint64(s.port)))&0x7fffffff | 1 }
+func (s *server) key(h track.Host) uint32 {
+	return uint32(h.Hash(uint64(s.port)+s.epoch<<16))&0x7fffffff | 1
+}
 
 // request is one that reaches a server.
 type request struct {

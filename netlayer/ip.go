@@ -20,7 +20,8 @@ const (
 	ProtoTCP      = 6
 	ProtoUDP      = 17
 	protoIPv6     = 41
-	protoGRE      = 47
+	ProtoGRE      = 47
+	ProtoESP      = 50
 	ProtoICMPv6   = 58
 	extHopByHop   = 0
 	extRouting    = 43

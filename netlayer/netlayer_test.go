@@ -41,11 +41,17 @@ const tcp4 = "697D 6987 00000001 00000002 50 18 0400 0000 0000 "
 
 func segment(p Packet) Packet {
 	p.Proto, p.Stop = 6, TCP
-	p.TCP = TCPHeader{Seq: 1, Ack: 2, Window: 1024, Flags: FlagACK | FlagPSH}
+	p.TCP = TCPHeader{Seq: 1, Ack: 2, Window: 1024, Flags: FlagACK | FlagPSH, Len: 20}
 	return p
 }
 
 // portsOf gives p the ports of udp4 and tcp4.
+// withOptions is a segment whose header has four bytes of them.
+func withOptions(p Packet) Packet {
+	p.TCP.Len = 24
+	return p
+}
+
 func portsOf(p Packet) Packet {
 	p.Src, p.Dst = netip.AddrPortFrom(p.Src.Addr(), 27005), netip.AddrPortFrom(p.Dst.Addr(), 27015)
 	return p
@@ -304,14 +310,14 @@ func TestUDP(t *testing.T) {
 func TestTCP(t *testing.T) {
 	const in = "FFFFFFFF 55"
 	head := ip4(45, 6)
-	cut := segment(v4("", 1))
+	cut := withOptions(segment(v4("", 1)))
 	runDecode(t, []decodeTest{
 		{"data", LinkRaw, head + tcp4 + in, 0, segment(v4(in, 5))},
 		{"data cut", LinkRaw, head + tcp4 + in, 3, segment(v4("FFFF", 5))},
 		{"header cut", LinkRaw, head + tcp4 + in, 6, portsOf(stopped(v4("", 0), 6, ShortTCP))},
 		{"ports cut", LinkRaw, head + tcp4 + in, 22, stopped(v4("", 0), 6, ShortTCP)},
 		{"no data", LinkRaw, ip4(40, 6) + tcp4, 0, segment(v4("", 0))},
-		{"options", LinkRaw, head + strings.Replace(tcp4, "50 18", "60 18", 1) + "01010101 41", 0, segment(v4("41", 1))},
+		{"options", LinkRaw, head + strings.Replace(tcp4, "50 18", "60 18", 1) + "01010101 41", 0, withOptions(segment(v4("41", 1)))},
 		{"options cut", LinkRaw, head + strings.Replace(tcp4, "50 18", "60 18", 1) + "01010101 41", 3, cut},
 		{"options beyond the packet", LinkRaw, head + strings.Replace(tcp4, "50 18", "70 18", 1) + in, 0,
 			portsOf(stopped(v4("", 0), 6, BadTCP))},

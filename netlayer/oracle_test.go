@@ -158,7 +158,7 @@ func expected(first gopacket.Decoder, b []byte) (p Packet, ok bool) {
 		case *layers.TCP:
 			p.Src = netip.AddrPortFrom(p.Src.Addr(), uint16(l.SrcPort))
 			p.Dst = netip.AddrPortFrom(p.Dst.Addr(), uint16(l.DstPort))
-			p.TCP = TCPHeader{Seq: l.Seq, Ack: l.Ack, Window: l.Window, Flags: l.Contents[13]}
+			p.TCP = TCPHeader{Seq: l.Seq, Ack: l.Ack, Window: l.Window, Flags: l.Contents[13], Len: uint8(len(l.Contents))}
 			p.Payload, p.Wire, p.Proto, p.Stop = l.Payload, len(l.Payload), proto, TCP
 			return p, true
 		}

@@ -58,14 +58,14 @@ func (g generator) wrap(ip []byte) []byte {
 	case 0:
 		return g.outer(proto, ip)
 	case 1:
-		return g.outer(protoGRE, append(g.gre(typ), ip...))
+		return g.outer(ProtoGRE, append(g.gre(typ), ip...))
 	case 2:
-		return g.outer(protoGRE, append(g.gre(etherBridging), frame...))
+		return g.outer(ProtoGRE, append(g.gre(etherBridging), frame...))
 	case 3:
 		header := append(unhex("1000 88BE 00000001 1064"), g.bytes(2)...)
 		header[9] &^= 4 // T: the oracle does not look for the inner length
 		header = append(header, g.bytes(4)...)
-		return g.outer(protoGRE, append(header, frame...))
+		return g.outer(ProtoGRE, append(header, frame...))
 	case 4:
 		return g.outer(ProtoUDP, g.datagram(portVXLAN, append(unhex("08000000"), id...), frame))
 	case 5:
@@ -76,7 +76,7 @@ func (g generator) wrap(ip []byte) []byte {
 		}
 		return g.outer(ProtoUDP, g.datagram(portGeneve, header, frame))
 	}
-	return g.outer(protoGRE, append(append(g.gre(etherMPLS), g.labels()...), ip...))
+	return g.outer(ProtoGRE, append(append(g.gre(etherMPLS), g.labels()...), ip...))
 }
 
 func (g generator) labels() []byte {

@@ -16,6 +16,7 @@ type TCPHeader struct {
 	Ack    uint32 // only with FlagACK
 	Window uint16 // as sent, not scaled: only the SYN has the scale
 	Flags  uint8
+	Len    uint8 // of the header with its options, bytes
 }
 
 // The flags of a TCP header, from the lowest bit.
@@ -72,7 +73,7 @@ func (p *Packet) decodeTransport(b []byte, wire int) {
 		if p.enter(WayIPinIP, 0) {
 			p.decodeIPv6(b, wire)
 		}
-	case protoGRE:
+	case ProtoGRE:
 		p.decodeGRE(b, wire)
 	default:
 		p.Payload, p.Wire, p.Stop = b, wire, OtherProto
@@ -125,6 +126,7 @@ func (p *Packet) decodeTCP(b []byte, wire int) {
 		Ack:    binary.BigEndian.Uint32(b[8:]),
 		Window: binary.BigEndian.Uint16(b[14:]),
 		Flags:  b[13],
+		Len:    uint8(n),
 	}
 	p.Payload, p.Wire, p.Stop = b[min(len(b), n):], wire-n, TCP
 }

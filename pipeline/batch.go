@@ -26,6 +26,7 @@ const (
 	kindBegun                 // the first fragment of an IP datagram came; only its ends are used
 	kindQuoted                // a datagram that an ICMP error quotes; the error is in icmp
 	kindSegment               // a TCP segment
+	kindStray                 // what no message can be made of by itself, for watchers: a fragment, ICMP, another protocol
 	kindGap                   // a stretch of the capture could not be read
 	kindTick                  // tickEvery has passed
 	kindEnd                   // no packet follows
@@ -63,6 +64,7 @@ type icmp struct {
 	from       netip.Addr
 	reason     netlayer.Reason
 	kind, code uint8
+	wire       uint32 // its length with the IP header
 }
 
 // batch carries packets from the reader to the workers, which only read it.

@@ -46,7 +46,7 @@ type connReport struct {
 func (r *connReport) makeContext(c *tcpstream.Conn, k *connection, dir int) *dissect.Context {
 	ctx := &r.ctx
 	r.stream = dissect.Stream{Dir: dissect.ToServer, Session: k.sess, Opened: c.HasBothSYNs(),
-		Gap: k.dirs[dir].followsGap, Behind: k.dirs[dir].mayMissOther || c.HasUndelivered(1-dir)}
+		Gap: k.dirs[dir].followsGap, OtherMissing: k.dirs[dir].mayMissOther || c.HasUndelivered(1-dir)}
 	if dir == k.server {
 		r.stream.Dir = dissect.ToClient
 	}

@@ -32,7 +32,7 @@ type look struct {
 func lookAt(reg *dissect.Registry, decodeAs []DecodeAs, c *dissect.Context, b []byte) look {
 	for i := range decodeAs {
 		if as := &decodeAs[i]; as.isFor(c.Src, c.Dst) {
-			if v, ok := reg.Force(c, b, as.Proto); ok {
+			if v, ok := reg.PickAs(c, b, as.Proto); ok {
 				return look{v, true}
 			}
 		}

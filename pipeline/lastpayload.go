@@ -36,11 +36,12 @@ func (a *lastPayload) store(s *track.Sighting, first *look, it *item, sum uint64
 	}
 	a.n, a.wire, a.isIPv4, a.sum = copy(a.b[:], b), it.Wire, it.Src.Addr().Unmap().Is4(), sum
 	a.first = *first
-	a.known = track.Sighting{What: s.What, Flags: s.Flags, Asks: s.Asks, Proto: s.Proto, Type: s.Type, Key: s.Key}
+	a.known = track.Sighting{What: s.What, Flags: s.Flags &^ track.Joined, Asks: s.Asks, Proto: s.Proto, Type: s.Type, Key: s.Key}
 }
 
 // fillIn fills in what is known of the payload that is kept.
 func (a *lastPayload) fillIn(s *track.Sighting) {
 	k := &a.known
-	s.What, s.Flags, s.Asks, s.Proto, s.Type, s.Key = k.What, k.Flags, k.Asks, k.Proto, k.Type, k.Key
+	s.What, s.Asks, s.Proto, s.Type, s.Key = k.What, k.Asks, k.Proto, k.Type, k.Key
+	s.Flags |= k.Flags
 }

@@ -27,12 +27,12 @@ func (p *parser) parseMessage(s *payload, c *dissect.Context, v *dissect.Verdict
 	if v.Type.FromServer() {
 		server, client = client, server
 	}
-	c.Said, c.Unread = p.flows.Passwords(server, client.Addr()), p.skipsTexts
+	c.Passwords, c.Unread = p.flows.Passwords(server, client.Addr()), p.skipsTexts
 	m.Reset(v.Dissector.Proto(), b)
 	v.Dissector.Dissect(c, v.Type, b, m)
 	m.Conf, m.Why = v.Conf, v.Why
 	if v.Type.Asks&dissect.AskRcon != 0 && !v.Type.FromServer() {
-		m.Overhear(p.flows.OpenPasswords(server, client.Addr()))
+		m.CollectPasswords(p.flows.OpenPasswords(server, client.Addr()))
 	}
 	m.Learn.Proto = p.reg.FlowProto(v.Dissector)
 	if s.set != nil {
@@ -40,7 +40,7 @@ func (p *parser) parseMessage(s *payload, c *dissect.Context, v *dissect.Verdict
 	}
 	p.flows.Learn(server, client.Addr(), m.Learn)
 	s.isReply = v.Type.Reply
-	p.finish(s, c.Said)
+	p.finish(s, c.Passwords)
 }
 
 // parseUnread makes a message of a split set, of which s was made, that cannot be read:

@@ -58,6 +58,7 @@ func (p *partition) process(index int32, it *item, seg *segment) {
 		p.expire(it.age)
 	case kindEnd:
 		p.flush(it.age)
+	case kindStray: // for watchers alone
 	case kindBegun:
 		p.tracker.notePart(it)
 	case kindQuoted:

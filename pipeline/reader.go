@@ -33,6 +33,7 @@ type reader struct {
 	dedup    dedup
 	last     item // of the packet at hand; sets that are given up at it get its time and frame
 	ways     netlayer.Ways
+	watched  bool // somebody wants to see what no message can be made of
 
 	n readerTotals
 }
@@ -150,7 +151,11 @@ func (r *reader) readPacket(p *capture.Packet) {
 		if it.Stop == netlayer.UnknownLink {
 			r.n.link = p.Link
 		}
+		if isStray(it) {
+			r.giveStray(it)
+		}
 	case it.Frag.Set:
+		r.giveStray(it)
 		r.giveBegun(it)
 		if d := r.frags.Add(&it.Packet, p.No, r.clock.age); d != nil {
 			r.giveJoined(d, kindDatagram)
@@ -158,6 +163,27 @@ func (r *reader) readPacket(p *capture.Packet) {
 	default:
 		r.b.give(it)
 	}
+}
+
+// isStray reports whether a packet that has no datagram or segment is one that watchers
+// see. What the capture cut is none: its ends, or what it is, are not known.
+func isStray(it *item) bool {
+	switch it.Stop {
+	case netlayer.ICMP, netlayer.OtherProto, netlayer.BadTCP, netlayer.BadUDP:
+		return true
+	}
+	return false
+}
+
+// giveStray gives a packet that no message can be made of to the partition of its ends, if
+// anybody watches.
+func (r *reader) giveStray(it *item) {
+	if !r.watched {
+		return
+	}
+	it.kind = kindStray
+	r.b.give(it)
+	it.kind = kindDatagram
 }
 
 // giveQuoted gives what an ICMP error quotes of a UDP datagram to the partition of that
@@ -170,7 +196,7 @@ func (r *reader) giveQuoted(it *item) bool {
 	x := *it
 	x.part = it.Partition()
 	x.kind = kindQuoted
-	x.icmp = icmp{from: it.Src.Addr(), reason: q.Reason, kind: q.Type, code: q.Code}
+	x.icmp = icmp{from: it.Src.Addr(), reason: q.Reason, kind: q.Type, code: q.Code, wire: uint32(it.Wire) + ipHeaderBytes(it.Src)}
 	x.Src, x.Dst, x.Payload, x.Wire = q.Src, q.Dst, q.Payload, q.Wire
 	r.b.appendItem(&x)
 	return true

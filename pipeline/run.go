@@ -25,6 +25,7 @@ func Run(ctx context.Context, cfg Config) (tally.Run, error) {
 	if cfg.Incidents != nil {
 		cfg.Watchers = append(slices.Clip(cfg.Watchers), cfg.Incidents)
 	}
+	r.watched = len(cfg.Watchers) > 0
 	parts := make([]*partition, Partitions)
 	for i := range parts {
 		parts[i] = newPartition(i, &cfg, size)

@@ -39,10 +39,13 @@ func (w *sightMaker) addSightings(it *item) *look {
 	case kindDatagram:
 		w.classifyDatagram(s, it)
 	case kindQuoted:
-		s.What = track.IsUnreachable
+		s.What, s.Detail, s.Wire = track.IsUnreachable, it.icmp.kind, it.icmp.wire
 		s.FillHashes(w.now.seed)
+		w.copies.markCopy(s, it, uint64(s.Wire))
 	case kindSegment:
 		w.classifySegment(s, it)
+	case kindStray:
+		w.classifyStray(s, it)
 	case kindTick, kindEnd, kindGap:
 		w.addMark(it)
 		return nil
@@ -53,6 +56,9 @@ func (w *sightMaker) addSightings(it *item) *look {
 	seg.sights = seg.sights[:len(seg.sights)+1]
 	if s.Type != nil && s.Type.Lists != nil {
 		w.addListed(it)
+	}
+	if len(it.ways) > 0 {
+		w.addTunnel(it)
 	}
 	return w.first
 }
@@ -71,6 +77,9 @@ func (w *sightMaker) newSighting(it *item) *track.Sighting {
 	s.Frame, s.Age, s.Nanos, s.TTL = it.frame, it.age, it.nanos, it.TTL
 	s.Src, s.SrcPort, s.Dst, s.DstPort = track.HostOf(it.Src), it.Src.Port(), track.HostOf(it.Dst), it.Dst.Port()
 	s.Bytes = uint32(it.Wire)
+	if len(it.pieces) > 0 {
+		s.Flags = track.Joined
+	}
 	return s
 }
 
@@ -200,11 +209,13 @@ func (w *sightMaker) identifyPayload(s *track.Sighting, b []byte) (sure bool) {
 				s.Flags |= track.Familiar
 			}
 		}
+		s.Foreign = w.reg.ForeignType(b, c.Wire)
 		return false
 	}
 	sure = v.Conf > dissect.Maybe && len(w.decodeAs) == 0
 	if !w.own.isForced && !w.reg.Believe(c, &v) {
 		s.Flags |= track.Weak
+		s.Foreign = w.reg.ForeignType(b, c.Wire)
 	}
 	t := v.Type
 	s.Proto, s.Type, s.Asks, s.What = v.Dissector.Proto(), t, t.Asks, track.IsRequest
@@ -260,7 +271,7 @@ func (w *sightMaker) listedAddrs(it *item, t *dissect.Type) iter.Seq[netip.AddrP
 // classifySegment fills in what a TCP segment does for its connection.
 func (w *sightMaker) classifySegment(s *track.Sighting, it *item) {
 	s.Flags |= track.Connection
-	s.Wire = s.Bytes + tcpHeaders + ipHeaderBytes(it.Src)
+	s.Wire = s.Bytes + uint32(it.TCP.Len) + ipHeaderBytes(it.Src)
 	syn, ack := it.TCP.Flags&netlayer.FlagSYN != 0, it.TCP.Flags&netlayer.FlagACK != 0
 	switch {
 	case syn && ack:

@@ -31,12 +31,12 @@ type log struct {
 }
 
 var whats = [track.NumPacketTypes]string{"other", "request", "reply", "challenge", "part", "junk", "unreachable", "listed",
-	"opened", "agreed", "acked", "login", "welcome", "rejected"}
+	"opened", "agreed", "acked", "login", "welcome", "rejected", "fragment", "control", "carried"}
 
 var flagNames = []struct {
 	flag track.SightFlags
 	name string
-}{{track.Cut, "cut"}, {track.Weak, "weak"}, {track.First, "first"}, {track.Copy, "copy"}, {track.Connection, "tcp"}, {track.Familiar, "familiar"}}
+}{{track.Cut, "cut"}, {track.Weak, "weak"}, {track.First, "first"}, {track.Copy, "copy"}, {track.Connection, "tcp"}, {track.Joined, "joined"}, {track.Familiar, "familiar"}}
 
 func (l *log) Sight(s *track.Sighting) {
 	if l.over {
@@ -49,6 +49,9 @@ func (l *log) Sight(s *track.Sighting) {
 	}
 	if s.Flags&track.HasKey != 0 || s.What >= track.IsOpened && s.What <= track.IsAcked {
 		line += fmt.Sprintf(" key %x", s.Key)
+	}
+	if s.What >= track.IsFragment {
+		line += fmt.Sprintf(" %d", s.Detail)
 	}
 	for _, f := range flagNames {
 		if s.Flags&f.flag != 0 {
@@ -118,17 +121,31 @@ func TestSightings(t *testing.T) {
 		{"junk that begins like a join", "> FF FF FF FF \"connect what\"", []string{"1 junk " + c2s + " familiar"}},
 		{"nothing after the header", "> FF FF FF FF", []string{"1 other " + c2s}},
 		{"the game", "> 01 00 00 80 01 00 00 80 02 A4 81", []string{"1 other " + c2s}},
-		{"one byte", "> \"s\"", []string{"1 other " + c2s}},
-		{"one byte, answered", "> \"s\"\n< " + eyeReply + "\n> \"s\"", []string{"1 other " + c2s, "2 reply " + s2c + " EYE1", "3 request " + c2s + " ASE_QUERY weak"}},
-		{"one byte, and another protocol's reply", "> \"s\"\n< FF FF FF FF 45 00 00\n> \"s\"",
+		{"one byte", "> \"s\"", []string{"1 request " + c2s + " ASE_QUERY weak"}},
+		{"one byte beside the game", "> 01 00 00 80\n> \"s\"", []string{"1 other " + c2s, "2 other " + c2s}},
+		{"one byte beside another protocol", "> " + infoAsked + "\n> \"s\"", []string{"1 request " + c2s + " A2S_INFO", "2 other " + c2s}},
+		{"one byte beside the game, to a server that speaks it", "> 01 00 00 80\n< " + eyeReply + "\n> \"s\"",
+			[]string{"1 other " + c2s, "2 reply " + s2c + " EYE1", "3 request " + c2s + " ASE_QUERY weak"}},
+		{"one byte beside the game, to one that speaks another protocol", "> 01 00 00 80\n< FF FF FF FF 45 00 00\n> \"s\"",
 			[]string{"1 other " + c2s, "2 reply " + s2c + " S2A_RULES", "3 other " + c2s}},
-		{"one byte at a port of the protocol", "@ server 198.18.0.1:22126\n> \"s\"", []string{"1 request 10.64.0.1:40001 > 198.18.0.1:22126 ASE_QUERY"}},
+		{"one byte beside the game, at a port of the protocol", "@ server 198.18.0.1:22126\n> 01 00 00 80\n> \"s\"",
+			[]string{"1 other 10.64.0.1:40001 > 198.18.0.1:22126", "2 request 10.64.0.1:40001 > 198.18.0.1:22126 ASE_QUERY"}},
 		{"cut in the challenge", "@ snaplen 69\n> " + infoAsked + " 01 02 03 04", []string{"1 request " + c2s + " A2S_INFO cut"}},
 		{"cut in the text", "@ snaplen 60\n> " + infoAsked + " 01 02 03 04", []string{"1 request " + c2s + " A2S_INFO cut"}},
 		{"IPv6", "@ client [2001:db8::7]:40001\n@ server [2001:db8::1]:27015\n> " + infoAsked + " 01 02 03 04",
 			[]string{"1 request [2001:db8::7]:40001 > [2001:db8::1]:27015 A2S_INFO key 4030201"}},
 		{"fragments of IP", "@ mtu 576\n@ split source id=7 size=1200\n< FF FF FF FF 45 01 00 \"name\\0\" \"v\"*1500 00",
-			[]string{"3 part " + s2c + " first", "4 part " + s2c}},
+			[]string{"1 fragment " + s2c + " 17 first", "2 fragment 198.18.0.1:0 > 10.64.0.1:0 17", "3 fragment 198.18.0.1:0 > 10.64.0.1:0 17",
+				"3 part " + s2c + " first joined", "4 part " + s2c}},
+		{"a fragment alone", "@ mtu 576\n@ fragments 1\n> 00*1000", []string{"1 fragment 10.64.0.1:0 > 198.18.0.1:0 17"}},
+		{"a ping", "! 020000000002 020000000001 0800 45 00 00 1c 00 00 00 00 40 01 00 00 0a 40 00 01 c6 12 00 01 08 00 f7 fd 00 01 00 01",
+			[]string{"1 control 10.64.0.1:0 > 198.18.0.1:0 8"}},
+		{"ESP", "! 020000000002 020000000001 0800 45 00 00 1c 00 00 00 00 40 32 00 00 0a 40 00 01 c6 12 00 01 00 00 00 01 00 00 00 01",
+			[]string{"1 carried 10.64.0.1:0 > 198.18.0.1:0 50"}},
+		{"an impossible UDP length", "! 020000000002 020000000001 0800 45 00 00 1c 00 00 00 00 40 11 00 00 0a 40 00 01 c6 12 00 01 9c 41 69 87 00 07 00 00",
+			[]string{"1 carried 10.64.0.1:0 > 198.18.0.1:0 17"}},
+		{"a request in a GRE tunnel", "@ tunnel gre 0 192.0.2.1 192.0.2.2\n> " + infoAsked,
+			[]string{"1 request " + c2s + " A2S_INFO", "1 carried 192.0.2.1:0 > 192.0.2.2:0 47"}},
 		{"ICMP about a reply", "@ icmp 3 3\n< FF FF FF FF 45 00 00",
 			[]string{"1 reply " + s2c + " S2A_RULES", "2 unreachable " + s2c}},
 		{"ICMP about a request", "@ icmp 3 3\n> " + infoAsked,
@@ -205,9 +222,32 @@ func TestSizes(t *testing.T) {
 		{"fragments", "@ mtu 576\n> FF FF FF FF 54 \"Source Engine Query\\0\" 00*975", 1000, 1000 + 8 + 2*20, 64},
 	}
 	for _, tt := range tests {
-		s := watchRun(t, sourced(t, tt.in+"\n"), 1, nil).seen[0]
+		seen := watchRun(t, sourced(t, tt.in+"\n"), 1, nil).seen
+		s := seen[len(seen)-1] // of fragments, what they are joined to
 		if s.Bytes != tt.bytes || s.Wire != tt.wire || s.TTL != tt.ttl {
 			t.Errorf("%s:\ngot  %d bytes, %d on the wire, TTL %d\nwant %d, %d, %d", tt.name, s.Bytes, s.Wire, s.TTL, tt.bytes, tt.wire, tt.ttl)
+		}
+	}
+}
+
+// TestWireSizes: bytes of the packets that no message is made of, with IP's header.
+func TestWireSizes(t *testing.T) {
+	tests := []struct {
+		name, in string
+		want     []uint32
+	}{
+		{"fragments", "@ mtu 576\n> 00*1000", []uint32{572, 20 + 1008 - 552, 1008 + 2*20}},
+		{"a SYN with an option of four bytes", "@ transport tcp\n@ open syn", []uint32{44}},
+		{"GRE", "@ tunnel gre 0 192.0.2.1 192.0.2.2\n> " + infoAsked, []uint32{25 + 8 + 20, 25 + 8 + 20 + 24}},
+		{"ICMP about a request", "@ icmp 3 3\n> " + infoAsked, []uint32{25 + 8 + 20, 20 + 8 + 25 + 8 + 20}},
+	}
+	for _, tt := range tests {
+		var got []uint32
+		for _, s := range watchRun(t, sourced(t, tt.in+"\n"), 1, nil).seen {
+			got = append(got, s.Wire)
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s:\ngot  %d\nwant %d", tt.name, got, tt.want)
 		}
 	}
 }

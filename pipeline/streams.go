@@ -167,7 +167,7 @@ func (s *streams) endConnection(c *tcpstream.Conn, k *connection) {
 // on. A connection of no known protocol is ignored from then on.
 func (s *streams) findProtocol(c *tcpstream.Conn, k *connection, dir int, ch *tcpstream.Chunk) (done, need int) {
 	if d := s.claims.findForced(c, k); d != nil {
-		s.adopt(c, k, dir, d, dissect.WhyTold)
+		s.adopt(c, k, dir, d, dissect.WhyDecodeAs)
 		return 0, 0
 	}
 	w := &k.dirs[dir]

@@ -8,6 +8,7 @@ import (
 
 	"qsniff/flood"
 	"qsniff/flood/limiter"
+	"qsniff/flood/other"
 	"qsniff/flood/proof"
 	"qsniff/render/tally"
 	"qsniff/stats"
@@ -25,6 +26,9 @@ type Floods struct {
 	Seen       *flood.Seen
 	Incidents  []flood.Incident
 	Counts     [flood.Alert + 1]uint64 // by level, listed or not
+	Others     [flood.Alert + 1]uint64 // of these, floods of what is no query
+	Other      other.Traffic           // what is no query, to hosts with servers
+	OtherPeak  other.Peak              // the second with most of it
 	Unnamed    flood.Omitted
 	FullTables []string // names of the tables that were full in the end
 	Limits     flood.Thresholds

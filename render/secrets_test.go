@@ -77,7 +77,7 @@ func messages(tb testing.TB, s string) []*dissect.Message {
 func printed(s string, said *console.Passwords) *dissect.Message {
 	b := []byte("\xff\xff\xff\xffl" + s + "\n\x00\x00")
 	c := dissecttest.Context(len(b))
-	c.FromServer.Asked, c.Said = dissect.AskRcon, said
+	c.FromServer.Asked, c.Passwords = dissect.AskRcon, said
 	return dissecttest.Run(goldsource.New(a2s.New()), c, b)
 }
 

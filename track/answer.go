@@ -95,6 +95,7 @@ func (x *Exchanges) placeChallenge(m *Message) Part {
 		x.endExchange(in, k, e)
 		return x.placeExtra(m)
 	case k.asks == dissect.AskChallenge:
+		e.challenge = uint32(m.Key)
 		return x.placeAnswer(m, in, k, e)
 	}
 	p := e.replyPart(m, Challenge)

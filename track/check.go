@@ -45,10 +45,26 @@ func (x *Exchanges) checkRequest(m *Message, e *exchange, isEcho bool) {
 // like others. past is the previous exchange, or nil.
 func (x *Exchanges) checkFirstRequest(m *Message, past *exchange) {
 	switch {
+	case m.Key != 0 && m.Type.BringsToken():
+		x.checkBrought(m)
 	case past == nil || m.Key != 0 || !m.Type.BringsToken():
 	case past.state&(challengeGiven|replyDue|challengeEchoed|answerCame) != challengeGiven || past.challenge == 0:
 	case past.lastAge > x.lastGap && m.Age-past.lastAge <= int64(extraFor):
 		m.raise(pairCodes(m.Proto).Ignored, uint64(past.challenge), uint64(m.Age-past.lastAge))
+	}
+}
+
+// checkBrought raises that m, which begins an exchange, brings back another challenge than
+// the one that its client asked for by a question of its own.
+func (x *Exchanges) checkBrought(m *Message) {
+	e := x.ended.Peek(m.key(dissect.AskChallenge))
+	switch {
+	case e == nil || e.state&answerCame == 0 || e.challenge == 0 || e.challenge == uint32(m.Key):
+	case e.lastAge <= x.lastGap || m.Age-e.lastAge > int64(extraFor) || x.hasGiven(m):
+	case bits.ReverseBytes32(uint32(m.Key)) == e.challenge:
+		m.raise(pairCodes(m.Proto).Swapped, uint64(e.challenge), m.Key&0xffff_ffff)
+	default:
+		m.raise(pairCodes(m.Proto).Foreign, uint64(e.challenge), m.Key&0xffff_ffff)
 	}
 }
 

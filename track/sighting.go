@@ -72,6 +72,16 @@ const (
 	IsLogin
 	IsWelcome
 	IsRejected
+	// IsFragment is a fragment of an IP datagram, whether or not the others come: Key is the
+	// number that they share, Detail the protocol. What is joined from them is a sighting
+	// of its own, with Joined.
+	IsFragment
+	// IsControl is an ICMP message that quotes no datagram: Detail is its type.
+	IsControl
+	// IsCarried is a packet of another protocol on top of IP, or of one whose header is
+	// impossible: Detail is the protocol. A packet inside of a GRE tunnel is a sighting of
+	// its own, beside that of the tunnel's.
+	IsCarried
 	// NumPacketTypes is the number of types.
 	NumPacketTypes
 )
@@ -92,6 +102,8 @@ type Sighting struct {
 	What                   PacketType
 	TTL                    uint8 // or hop limit
 	Flags                  SightFlags
+	Detail                 uint8          // see What
+	Foreign                uint8          // which message of another game it is, see dissect.Registry.ForeignType; 0: none
 	Asks                   dissect.Asked  // what a request asks for, or a reply gives
 	Proto                  *dissect.Proto // nil if no protocol recognizes it
 	Type                   *dissect.Type
@@ -116,8 +128,8 @@ const (
 	HasKey SightFlags = 1 << iota
 	// Cut: the capture does not have all of the payload. A challenge may be missing.
 	Cut
-	// Weak: the bytes could be a query or anything else. Watchers get such a packet only
-	// where its server has shown that it speaks the protocol.
+	// Weak: the bytes could be a query or anything else. Watchers get such a packet as a
+	// request only where its server gets nothing else, or has spoken the protocol.
 	Weak
 	// First: of the IsParts of a split reply, the one that counts as the message.
 	First
@@ -126,6 +138,8 @@ const (
 	Copy
 	// Connection: over TCP.
 	Connection
+	// Joined: made of fragments that are sightings of their own.
+	Joined
 	// Familiar: an IsJunk begins as some request or join does: filters against junk, which
 	// look at the first bytes only, let it pass.
 	Familiar
@@ -152,6 +166,23 @@ func (s *Sighting) Client() (Host, uint16) {
 		return s.Dst, s.DstPort
 	}
 	return s.Src, s.SrcPort
+}
+
+// FromHash returns a hash of the end that sent the packet: what one direction of a flow has
+// as FromHash, the other one has as ToHash. The hashes must be set.
+func (s *Sighting) FromHash() uint64 {
+	if s.isFromServer() {
+		return s.ServerHash
+	}
+	return lru.Mix(s.ClientHash, uint64(s.SrcPort))
+}
+
+// ToHash returns a hash of the end to which the packet went.
+func (s *Sighting) ToHash() uint64 {
+	if s.isFromServer() {
+		return lru.Mix(s.ClientHash, uint64(s.DstPort))
+	}
+	return s.ServerHash
 }
 
 // FillHashes sets ClientHash and ServerHash. What must be set before.

@@ -10,6 +10,7 @@ import (
 	"qsniff/dissect"
 	"qsniff/dissect/protocols"
 	"qsniff/pipeline"
+	"qsniff/pipeline/paste"
 	"qsniff/render"
 	"qsniff/render/jsonl"
 )
@@ -89,9 +90,9 @@ func decode(ctx context.Context, opts *decodeOptions, args []string, in io.Reade
 	if err != nil {
 		return err
 	}
-	p := plan{reg: reg, all: all, dir: opts.dir}
+	p := paste.Plan{Options: paste.Options{Registry: reg, Protocols: all, Dir: opts.dir}}
 	if opts.proto != "" {
-		if p.as = protoNamed(reg, opts.proto); p.as == nil {
+		if p.As = protoNamed(reg, opts.proto); p.As == nil {
 			return unknownProtoError("--as "+opts.proto, opts.proto, reg)
 		}
 	}
@@ -100,15 +101,17 @@ func decode(ctx context.Context, opts *decodeOptions, args []string, in io.Reade
 	if err != nil {
 		return err
 	}
-	p.addPayloads(payloads)
-	t := payloadRenderer{Renderer: opts.newBareRenderer(io.out, len(payloads)), plan: &p}
-	_, err = pipeline.Run(context.WithoutCancel(ctx), pipeline.Config{Source: &p.source, Registry: reg, Renderer: &t, Out: io.out,
-		Jobs: 1, DecodeAs: p.rules})
+	p.AddPayloads(payloads)
+	t := p.NewRenderer(opts.newBareRenderer(io.out, len(payloads)))
+	_, err = pipeline.Run(context.WithoutCancel(ctx), pipeline.Config{Source: &p.Source, Registry: reg, Renderer: t, Out: io.out,
+		Jobs: 1, DecodeAs: p.Rules})
 	if err != nil {
 		return err
 	}
-	t.printRemarks(io.err)
-	if t.messages == 0 {
+	for _, x := range t.Remarks() {
+		printError(io.err, errors.New(x.Text), x.Hint)
+	}
+	if t.Messages == 0 {
 		return errNothing
 	}
 	return ctx.Err()

@@ -21,6 +21,7 @@ import (
 	"qsniff/internal/shell"
 	"qsniff/render"
 	"qsniff/render/counters"
+	"qsniff/render/edge"
 	"qsniff/render/iptables"
 	"qsniff/render/jsonl"
 	"qsniff/render/nft"
@@ -51,7 +52,7 @@ var levels = []string{"info", "warn", "alert"}
 const formTOML = "toml"
 
 // ruleForms are the values of -o that print rules.
-var ruleForms = []string{formNFT, "iptables"}
+var ruleForms = []string{formNFT, "iptables", "xdp-filter", "ovh", "path"}
 
 const formNFT = "nft"
 
@@ -124,6 +125,11 @@ sets another time. Comments in them say what they do and how to undo it. qsniff 
 loads nothing. With --proven clients that proved their address in the capture pass
 before the limits for others, up to a limit of their own.
 
+Simpler filters can do a part of that, and say which: -o xdp-filter is a script that
+drops named addresses before the kernel sees them, -o ovh and -o path are texts with
+what to enter into the edge firewall of a provider (protocol, addresses, ports, and
+lengths and first bytes of packets to ask for).
+
 Exit status: 0 fine, 1 the run failed, 2 wrong usage, 3 --fail-on was reached, 130
 interrupted.`
 
@@ -131,7 +137,7 @@ func (o *floodsOptions) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.VarP(&choice{&o.output, slices.Concat([]string{"text", "json"}, ruleForms, []string{formTOML})}, "output", "o",
-		"text: for people; json: an incident a line; nft, iptables: rules against warnings and alerts, for nft -f and for sh; toml: a file of thresholds, with --explain")
+		"text: for people; json: an incident a line; nft, iptables: rules against warnings and alerts, for nft -f and for sh; xdp-filter, ovh, path: what these can do of them; toml: a file of thresholds, with --explain")
 	f.BoolVar(&o.explain, "explain", false, "tell the rules and the values they were held against; without FILE, all rules and thresholds")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "text: tell all about notes, too")
 	f.Var(&choice{&o.level, levels}, "level", "list incidents of this level and above")
@@ -139,7 +145,7 @@ func (o *floodsOptions) register(cmd *cobra.Command) {
 	o.registerServers(cmd, "list incidents at these targets only")
 	f.StringVar(&o.thresholds, "thresholds", "", "take thresholds from `FILE.toml`")
 	f.BoolVar(&o.proven, "proven", false, "nft: let clients that proved their address in the capture pass first")
-	f.DurationVar(&o.expiry, "expire", o.expiry, "nft, iptables: rules match for this `TIME` after they were loaded (0: until they are removed)")
+	f.DurationVar(&o.expiry, "expire", o.expiry, "nft, iptables, xdp-filter: rules match for this `TIME` after they were loaded (0: until they are removed)")
 	f.Var(&choice{&o.failOn, levels}, "fail-on", "exit with status 3 if there is an incident of this level or above")
 	f.StringVar(&o.replay, "limits", "", "replay `NAME|per=,global=,window=`: rehlds, source, source-late, csgo, or numbers")
 	o.registerInput(cmd)
@@ -326,25 +332,33 @@ func (o *floodOutput) observe(in *flood.Incident, e flood.Event) {
 }
 
 func (o *floodOutput) makeReport(run tally.Run, d *flood.Detector) *render.Floods {
-	f := &render.Floods{Run: run, Seen: &o.seen, Incidents: o.kept.Incidents(), Counts: o.kept.Counts(),
+	f := &render.Floods{Run: run, Seen: &o.seen, Incidents: o.kept.Incidents(), Counts: o.kept.Counts(), Others: o.kept.Others(),
 		Unnamed: o.kept.Omitted(d), FullTables: d.FullTables(), Limits: o.opts.limits, Asked: o.opts.asked, Expiry: o.opts.expiry}
+	f.Other, f.OtherPeak = d.Others()
 	if o.proofs != nil {
 		f.Proven = o.proofs.Summary()
 	}
 	return f
 }
 
-// print writes the page. In JSON, where incidents were written before, it writes the last
-// line of an interrupted run, and returns the first error of all writes.
+// print writes the page. In JSON, where incidents were written before, it writes what else
+// came than queries and the last line of an interrupted run, and returns the first error of
+// all writes.
 func (o *floodOutput) print(f *render.Floods) error {
 	if o.opts.output == "json" {
-		return cmp.Or(o.err, write(o.w, jsonl.AppendInterrupted(nil, &f.Run)))
+		return cmp.Or(o.err, write(o.w, jsonl.AppendInterrupted(jsonl.AppendOther(nil, f), &f.Run)))
 	}
 	switch o.opts.output {
 	case formNFT:
 		return write(o.w, nft.AppendFloods(nil, f))
 	case "iptables":
 		return write(o.w, iptables.AppendFloods(nil, f))
+	case "xdp-filter":
+		return write(o.w, edge.AppendXDPFilter(nil, f))
+	case "ovh":
+		return write(o.w, edge.AppendOVH(nil, f))
+	case "path":
+		return write(o.w, edge.AppendPath(nil, f))
 	}
 	how := text.FloodOptions{Verbose: o.opts.verbose, Explain: o.opts.explain}
 	return write(o.w, text.AppendFloods(nil, f, o.opts.textOptions(o.w), how))

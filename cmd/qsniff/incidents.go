@@ -16,7 +16,9 @@ const detectorShare = 1. / 4
 
 // newDetector returns a detector whose incidents have advice.
 func newDetector(reg *dissect.Registry, limits flood.Thresholds, size float64) *flood.Detector {
-	return flood.New(limits, size, advice.New(reg))
+	d := flood.New(limits, size, advice.New(reg))
+	d.Know(reg.ServerPorts(), reg.ForeignTypes())
+	return d
 }
 
 // incidents is a detector that reports incidents only at the targets that --servers names.

@@ -24,7 +24,13 @@ const (
 )
 
 // newRegistry returns a registry of all protocols.
-func newRegistry() (*dissect.Registry, error) { return dissect.NewRegistry(protocols.All()...) }
+func newRegistry() (*dissect.Registry, error) {
+	reg, err := dissect.NewRegistry(protocols.All()...)
+	if err == nil {
+		reg.KnowForeign(protocols.Foreign())
+	}
+	return reg, err
+}
 
 // listCodes returns the code of every finding that a run can raise, by the stages that
 // declare them.

@@ -47,9 +47,9 @@ func (s *pages) raiseFindings(cur *dissect.Cursor, field int) {
 	}
 }
 
-// isArma3 tells in which of the two games' forms the pages are. Version 3 is
+// isArma3 reports whether the pages have Arma 3's form and not DayZ's. Version 3 is
 // Arma 3's alone; version 2 is DayZ's, and Arma 3 1.66 still sent it, with its
-// settings. Where the flow does not tell the game, the form that ends where the
+// settings. Where the flow's game is unknown, the form that ends where the
 // bytes do is right. in is a copy.
 func isArma3(c *dissect.Context, in dissect.Inner) bool {
 	flow := &c.FromServer

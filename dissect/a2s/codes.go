@@ -146,7 +146,7 @@ var (
 		}}
 )
 
-// What A2S-S10 says of a reply.
+// A of A2S-S10: what is wrong with the reply.
 const (
 	garbageZeros = iota
 	garbageDoubled

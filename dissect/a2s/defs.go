@@ -110,7 +110,7 @@ var (
 )
 
 var defs = []*dissect.Def{
-	&defHeader, &defOpcode, &defChallenge, &defPayload, &defPadding, &defTerminator, &defBody,
+	&defHeader, &defOpcode, &defSecondHeader, &defChallenge, &defPayload, &defPadding, &defZeros, &defTerminator, &defBody,
 	&defProtocol, &defName, &defMap, &defDir, &defGame, &defAppID, &defPlayers, &defMaxPlayers, &defBots,
 	&defServerType, &defEnvironment, &defVisibility, &defVAC, &defMode, &defWit, &defDur, &defVersion, &defEDF,
 	&defPort, &defSID, &defSID3, &defTVPort, &defTVName, &defKeys, &defGameID,

@@ -69,7 +69,7 @@ func readInfo(cur *dissect.Cursor, m *dissect.Message) {
 	}
 }
 
-// engineOf says how a server splits, as far as its information tells: a hint for
+// engineOf returns how a server splits, by what its information shows: a hint for
 // parts whose own bytes do not prove it.
 func engineOf(protocol uint8, app uint32) wire.Engine {
 	switch {

@@ -7,7 +7,7 @@ import (
 	"qsniff/dissect"
 )
 
-// Key tells the challenge of requests and challenges of the usual lengths, which
+// Key returns the challenge of requests and challenges of the usual lengths, which
 // have it at their end; every other form is for Dissect.
 func (*Dissector) Key(c *dissect.Context, t *dissect.Type, b []byte) (key uint64, ok bool) {
 	n := len(b)

@@ -7,8 +7,8 @@ import (
 	"qsniff/internal/console"
 )
 
-// rateLog: the date that every line of a log begins with. What is between the opcode
-// and it is the secret, of any length and without an end of its own.
+// rateLog looks for the date that every line of a log begins with. What is between
+// the opcode and the date is the secret, of any length and without an end of its own.
 func (p *probe) rateLog(op byte) dissect.Confidence {
 	const enough = len("L 07/") // of the date, where the capture ends within it
 	switch {

@@ -46,7 +46,7 @@ func steamIDName(v uint64) string {
 }
 
 // addSteamID3 adds the SteamID just read as Steam writes it for people: [G:1:123].
-// The instance stands after where it tells two accounts apart.
+// The instance follows where it distinguishes two accounts.
 func addSteamID3(cur *dissect.Cursor, v uint64, at dissect.Extent) {
 	id := steamID(v)
 	kind := id.kind()

@@ -23,7 +23,7 @@ type dialect struct {
 	free string
 }
 
-// elements cuts keywords into elements and trims blanks. Empty ones are left out.
+// elements cuts keywords into elements and trims blanks. Empty ones are skipped.
 type elements struct {
 	b   []byte
 	off int
@@ -75,7 +75,7 @@ func startsWithKey(element []byte) bool {
 	return true
 }
 
-// finder tells which tag an element is. Every tag counts once: a repeat is a word
+// finder finds which tag an element is. Every tag counts once: a repeat is a word
 // like any other.
 type finder struct {
 	d    *dialect

@@ -13,14 +13,14 @@ func patterns(op byte) []dissect.Pattern {
 // replyPatterns is the pattern of a reply, and that of one whose server wrote the mark twice.
 func replyPatterns(op byte) []dissect.Pattern {
 	twice := dissect.Begins(string(mark) + string(mark) + string(rune(op)))
-	twice.Mistake = true
+	twice.IsMistake = true
 	return append(patterns(op), twice)
 }
 
 // wireZeros is that of an answer which is nothing but zeros.
 var wireZeros = func() []dissect.Pattern {
 	p := dissect.Begins(string(make([]byte, minZeros)))
-	p.Mistake = true
+	p.IsMistake = true
 	return []dissect.Pattern{p}
 }()
 

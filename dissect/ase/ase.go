@@ -20,7 +20,7 @@ const (
 	numberXfire = 3 // of EYE3
 
 	byteLimit = 255
-	// portOffset is what the query port lies above the game's.
+	// portOffset is by how much the query port exceeds the game's.
 	portOffset = 123
 )
 
@@ -98,7 +98,7 @@ func New() *Dissector { return &Dissector{} }
 // Proto describes the protocol.
 func (*Dissector) Proto() *dissect.Proto { return &proto }
 
-// identify tells by its first bytes which message b is, if it is one.
+// identify returns the type of the message b by its first bytes, nil if it is none.
 func identify(c *dissect.Context, b []byte) *dissect.Type {
 	switch {
 	case len(b) == 0:
@@ -114,8 +114,8 @@ func identify(c *dissect.Context, b []byte) *dissect.Type {
 	return byLetter[b[0]]
 }
 
-// identifyReply tells fragments, which belong to EYE1, from EYE2 and EYE3: by the game,
-// or by a client that asked for the short forms only.
+// identifyReply returns the type of a reply. EYE2 and EYE3 are messages if MTA sent
+// them or the client asked for the short forms only, else fragments of an EYE1.
 func identifyReply(c *dissect.Context, b []byte, number int) *dissect.Type {
 	const short = dissect.AskBrowse | dissect.AskPresence
 	asked := c.FromServer.Asked | c.Waiting

@@ -7,7 +7,7 @@ import (
 	"qsniff/wire"
 )
 
-// lost says what became of the rest of a reply that was given up.
+// lost is why a reply is incomplete, by how its joining ended.
 var lost = [...]string{
 	eye.Complete: "",
 	eye.Alone:    "",
@@ -17,7 +17,7 @@ var lost = [...]string{
 	eye.Replaced: "the id of the EYE fragments came again before all were there",
 }
 
-// joiner joins fragmented replies, and says what it is told of them.
+// joiner joins the fragments of replies and passes each reply on as a dissect.Joined.
 type joiner struct {
 	*eye.Assembler
 	fragment eye.Datagram

@@ -116,7 +116,7 @@ func (p *probe) rateFull() dissect.Confidence {
 // rateLight: the name of the only game that sends it, so many texts, the map field,
 // the version, and bytes.
 func (p *probe) rateLight(between int) dissect.Confidence {
-	const bytesBehind = 3 // password, players, max_players
+	const bytesAfter = 3 // password, players, max_players
 	n, off := p.skipTexts(1 + between)
 	switch {
 	case !wire.IsMTA(p.b) || n == 0:
@@ -127,7 +127,7 @@ func (p *probe) rateLight(between int) dissect.Confidence {
 	if _, off = wire.EyeText(p.b, off); off < 0 { // the map field
 		return dissect.Likely
 	}
-	if _, off = wire.EyeText(p.b, off); off < 0 || len(p.b)-off < bytesBehind { // the version
+	if _, off = wire.EyeText(p.b, off); off < 0 || len(p.b)-off < bytesAfter { // the version
 		return dissect.Likely
 	}
 	return dissect.Certain

@@ -5,7 +5,7 @@ import (
 	"qsniff/internal/console"
 )
 
-// reader is a Cursor that says what is wrong with a text.
+// reader is a Cursor that raises a finding for a text whose length is impossible.
 type reader struct {
 	*dissect.Cursor
 	c *dissect.Context
@@ -34,7 +34,7 @@ func (r *reader) readSecretText(d, secret *dissect.Def, name []byte) []byte {
 	return r.readText(d)
 }
 
-// readPort reads the game's port and says so where the query port is the one that
+// readPort reads the game's port and notes where the query port is the one that
 // belongs to it.
 func (r *reader) readPort() {
 	s := r.readText(&defPort)
@@ -43,7 +43,7 @@ func (r *reader) readPort() {
 	}
 }
 
-// parseDecimal returns the number that s says in up to five digits.
+// parseDecimal returns the value of s, a decimal number of up to five digits.
 func parseDecimal(s []byte) (n int, ok bool) {
 	if len(s) == 0 || len(s) > 5 {
 		return 0, false

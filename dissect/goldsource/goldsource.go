@@ -74,16 +74,16 @@ func (d *Dissector) Probe(c *dissect.Context, b []byte) (dissect.Confidence, *di
 	op, off, ok := opcode(c, b)
 	switch {
 	case ok && op == opDetailed:
-		return rateInformation(c, b[off:], fixedDetailed), &typeDetailed
+		return rateInformation(b[off:], c.Wire-off, fixedDetailed), &typeDetailed
 	case ok && op == opInfo && off == bodyOff:
-		return rateInformation(c, b[off:], fixedInfo), &typeInfo
+		return rateInformation(b[off:], c.Wire-off, fixedInfo), &typeInfo
 	case c.FromSplit == wire.GoldSource:
 		return d.shared.Probe(c, b)
 	}
 	return dissect.No, nil
 }
 
-// rateText judges messages of text.
+// rateText rates messages of text.
 func rateText(c *dissect.Context, b []byte) (dissect.Confidence, *dissect.Type) {
 	if _, off, ok := opcode(c, b); !ok || off != bodyOff {
 		return dissect.No, nil
@@ -96,7 +96,7 @@ func rateText(c *dissect.Context, b []byte) (dissect.Confidence, *dissect.Type) 
 	switch {
 	case k == dissect.No:
 		return k, nil
-	case k == dissect.Maybe && c.FromSplit == wire.GoldSource: // the other witness
+	case k == dissect.Maybe && c.FromSplit == wire.GoldSource: // the split format is the second witness
 		k = dissect.Likely
 	}
 	return k, typ

@@ -61,6 +61,19 @@ func TestDissect(t *testing.T) {
 	}
 }
 
+// A joined message may lack the header: what the capture cut of one is cut, however
+// little that is.
+func TestJoinedCut(t *testing.T) {
+	b := []byte("m192.0.2.1:27015\x00name\x00map\x00cstrike\x00Count")
+	for missing, want := range []dissect.Confidence{dissect.Maybe, dissect.Likely, dissect.Likely} {
+		c := dissecttest.Context(len(b) + missing)
+		c.FromSplit = wire.GoldSource
+		if k, _ := newDissector().Probe(c, b); k != want {
+			t.Errorf("%d bytes cut: got %v, want %v", missing, k, want)
+		}
+	}
+}
+
 // What came in GoldSource's split format is GoldSource's, with Source's fields.
 func TestJoined(t *testing.T) {
 	b := hextest.Bytes(t, rules2)

@@ -20,14 +20,15 @@ const (
 )
 
 // rateInformation judges what both info forms share: five texts, the first an address,
-// then bytes from small sets.
-func rateInformation(c *dissect.Context, b []byte, fixed int) dissect.Confidence {
+// then bytes from small sets. b is what was captured of them, and wire how many bytes
+// they had as sent.
+func rateInformation(b []byte, wire, fixed int) dissect.Confidence {
 	off := skipText(b, texts)
 	if off < 0 || len(b)-off < fixed {
-		switch cut := c.Wire > len(b)+bodyOff; {
+		switch {
 		case !looksLikeAddress(b):
 			return dissect.No
-		case cut:
+		case wire > len(b): // the capture cut it
 			return dissect.Likely
 		}
 		return dissect.Maybe
@@ -45,7 +46,7 @@ func rateInformation(c *dissect.Context, b []byte, fixed int) dissect.Confidence
 		}
 		return dissect.Likely
 	}
-	left := c.Wire - bodyOff - off - fixed
+	left := wire - off - fixed
 	if looksLikeAddress(b) && (left == 0 || left == spectatorLen) {
 		return dissect.Certain
 	}
@@ -138,7 +139,7 @@ func readModBlock(cur *dissect.Cursor) {
 	cur.U8(&defModDLL)
 }
 
-// readTail reads what follows the mod block; its length says what it is.
+// readTail reads what follows the mod block; its length decides what it is.
 func readTail(cur *dissect.Cursor) {
 	n := cur.LeftOnWire()
 	if n == 0 {

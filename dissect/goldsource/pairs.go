@@ -35,7 +35,7 @@ func readPairsReply(c *dissect.Context, cur *dissect.Cursor) {
 		n, tail = len(b), 0
 	}
 	if said := skipBlanks(b[:n]); len(said) > 0 && said[0] != separator && !isTerminator(said) {
-		k := console.Finder{Passwords: c.Said, IsCut: cur.Cut()}
+		k := console.Finder{Passwords: c.Passwords, IsCut: cur.Cut()}
 		cur.Pieces(&defText, &defTextSecret, n, tail, k.Next)
 		return
 	}
@@ -78,8 +78,8 @@ func hidesValue(name, b []byte, cut bool) bool {
 	return console.HidesPair(name, value)
 }
 
-// readPart reads a key or a value of at most n bytes, with the separator in
-// front of it, and returns how many bytes of n that was, and its value. The last
+// readPart reads a key or a value of at most n bytes, with the separator
+// before it, and returns how many bytes of n that was, and its value. The last
 // one takes the tail.
 func readPart(cur *dissect.Cursor, d *dissect.Def, n, tail int) (int, []byte) {
 	b := cur.Peek(n)

@@ -24,8 +24,8 @@ func readRcon(c *dissect.Context, cur *dissect.Cursor) {
 		at = r.Challenge.Hi
 	}
 	var said console.Passwords
-	if c.Said != nil {
-		said = *c.Said
+	if c.Passwords != nil {
+		said = *c.Passwords
 	}
 	if r.Password.IsFound() {
 		said.Add(b[r.Password.Lo:r.Password.Hi], false) // the command may repeat it

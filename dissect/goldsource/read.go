@@ -68,7 +68,7 @@ func wordLen(cur *dissect.Cursor) int {
 	return n
 }
 
-// readWord reads the word that says what a message is.
+// readWord reads the word that names the kind of message.
 func readWord(cur *dissect.Cursor) { cur.Run(&defWord, 0, wordLen(cur), 0) }
 
 // readHeadword reads a word and the one byte that parts it from what follows.
@@ -105,7 +105,7 @@ func readTerminator(c *dissect.Context, cur *dissect.Cursor) {
 	b := cur.Peek(cur.Left())
 	if isTerminator(b) {
 		cur.Rest(&defTerminator)
-	} else if k := (console.Finder{Passwords: c.Said, IsCut: cur.Cut()}); holdsSecret(&k, b) {
+	} else if k := (console.Finder{Passwords: c.Passwords, IsCut: cur.Cut()}); holdsSecret(&k, b) {
 		cur.Rest(&defHidden)
 	}
 }
@@ -113,7 +113,7 @@ func readTerminator(c *dissect.Context, cur *dissect.Cursor) {
 // readConsole reads text up to and with its NUL, which the end of the datagram
 // can stand for, and keeps the passwords in it apart.
 func readConsole(c *dissect.Context, cur *dissect.Cursor, d, secret *dissect.Def) {
-	k := console.Finder{Passwords: c.Said, IsCut: cur.Cut()}
+	k := console.Finder{Passwords: c.Passwords, IsCut: cur.Cut()}
 	n, tail := bytes.IndexByte(cur.Peek(cur.Left()), 0), 1
 	if n < 0 {
 		n, tail = cur.Left(), 0

@@ -24,7 +24,7 @@ func newText(c *dissect.Context, b []byte) text {
 
 func (t text) cut() bool { return t.wire > len(t.b) }
 
-// word is a message that begins with a word. judge looks at what follows it.
+// word is a message that begins with a word. rate rates it by what follows the word.
 type word struct {
 	text     []byte
 	typ      *dissect.Type // of a message that the capture cut within the word
@@ -115,7 +115,7 @@ func (t text) rateCutWord() (dissect.Confidence, *dissect.Type) {
 	return dissect.No, nil
 }
 
-// rateInfo tells the request "info", with the protocol 47 to 49 from Xash3D, from
+// rateInfo distinguishes the request "info", with the protocol 47 to 49 from Xash3D, from
 // Xash3D's answer, a line feed and pairs or a complaint. Quake 2 has both too,
 // with protocol 34 and without pairs.
 func rateInfo(t text, rest []byte) (dissect.Confidence, *dissect.Type) {

@@ -46,8 +46,8 @@ func (s scanner) count() int {
 	return n
 }
 
-// cutPiece cuts off what stands before the next separator, without the separator in
-// front of it.
+// cutPiece cuts off what stands before the next separator, without the separator
+// before it.
 func (s *scanner) cutPiece() []byte {
 	b := s.rest
 	if b[0] == separator {
@@ -87,7 +87,7 @@ func (s *scanner) openGroup() {
 	}
 }
 
-// meaning says what the pair asks for.
+// meaning returns what the pair asks for; a constant.
 func (s *scanner) meaning() string {
 	switch {
 	case s.isGlued:

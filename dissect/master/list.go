@@ -42,7 +42,7 @@ func readPage(c *dissect.Context, cur *dissect.Cursor) {
 		return
 	}
 	if cur.Cut() && cur.Left() == 0 {
-		return // a key or a list: not to be told
+		return // a key or a list: unknown in this capture
 	}
 	if hasKey(cur.Peek(keyLen)) {
 		cur.U8(&defKeyMark)
@@ -64,8 +64,8 @@ func hasKey(b []byte) bool {
 	return len(b) > 0 && b[0] == keyMark && !bytes.HasPrefix(b, []byte{keyMark, 0})
 }
 
-// entryLen tells by the master's own address how long entries are; a list of n
-// bytes that only short ones fill has short ones.
+// entryLen returns the length of an entry: that of the master's own address family,
+// but the short one where only short ones fill a list of n bytes.
 func entryLen(v6 bool, n int) int {
 	if v6 && (n%entryV6 == 0 || n%entryV4 != 0) {
 		return entryV6
@@ -73,7 +73,7 @@ func entryLen(v6 bool, n int) int {
 	return entryV4
 }
 
-// readServers reads entries of size bytes to the end of the message, and tells how
+// readServers reads entries of size bytes to the end of the message, and returns how
 // many there were and whether the end mark was among them. Port 0 is the mark;
 // masters send it with an address of zeros. Clients stop there, so what follows
 // is not seen by them.

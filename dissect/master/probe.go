@@ -38,7 +38,7 @@ func (p *probe) rate(t *dissect.Type) dissect.Confidence {
 	return min(p.rateShort(t), dissect.Maybe)
 }
 
-// requireFirst is a condition: No where the first byte is another one.
+// requireFirst returns No where the first byte is not x, else Certain: a condition for min.
 func (p *probe) requireFirst(x byte) dissect.Confidence {
 	if len(p.b) == 0 || p.b[0] != x {
 		return dissect.No
@@ -86,7 +86,7 @@ func (p *probe) requireBlank() dissect.Confidence {
 	return dissect.Certain
 }
 
-// rateQuery: a region, an address as text, a filter. The address alone tells it.
+// rateQuery: a region, an address as text, a filter. The address alone is enough.
 func (p *probe) rateQuery() dissect.Confidence {
 	if isOldQuery(p.b) {
 		return p.rateOldQuery()

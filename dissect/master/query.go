@@ -33,8 +33,8 @@ func readQuery(cur *dissect.Cursor) {
 	addConditions(cur, filter)
 }
 
-// isOldQuery tells the form with a start number: after four bytes stands the
-// filter, or nothing. A seed begins with a digit; an empty one has the filter
+// isOldQuery reports whether b has the form with a start number: four bytes, then the
+// filter or nothing. A seed begins with a digit; an empty one has the filter
 // right after its NUL.
 func isOldQuery(b []byte) bool {
 	switch {

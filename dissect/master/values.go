@@ -45,8 +45,8 @@ func regionName(v uint64) string {
 	return ""
 }
 
-// keyMeaning says what a filter's pair asks for. Two keys mean the opposite of
-// what they seem to say.
+// keyMeaning returns what a filter's pair asks for. The keys empty and full mean the
+// opposite of what they seem to: servers that are not.
 func keyMeaning(key []byte) string {
 	switch string(key) {
 	case "dedicated", "type":

@@ -115,7 +115,7 @@ var (
 		}}
 )
 
-// What RCN-09 says of a size.
+// B of RCN-09: what is wrong with the size.
 const (
 	sizeImpossible = iota
 	sizeLarge

@@ -49,7 +49,7 @@ var defs = []*dissect.Def{
 	&defReplyID, &defReplyCommand, &defReplyParts, &defReplyLength, &defReplyEndedBy, &defReplyBody, &defReplyBodySecret,
 }
 
-// idName says what an id means by itself.
+// idName names the one id that has a meaning of its own.
 func idName(v uint64) string {
 	if int32(v) == failedID {
 		return "refused"

@@ -43,7 +43,7 @@ func parseHeader(b []byte) header {
 }
 
 // fits reports whether the size can be one of at most so many bytes, as far as it
-// is there.
+// was received.
 func (h header) fits(most uint32) bool {
 	return h.size <= most && (h.n < sizeLen || h.size >= minSize)
 }

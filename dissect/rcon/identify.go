@@ -7,7 +7,7 @@ import (
 	"qsniff/dissect"
 )
 
-// ratePacket says how much a packet in this direction looks like one of ours, by itself.
+// ratePacket returns how sure it is, by the packet alone, that it is RCON's.
 // b is what came from its start on, n its length. Types are the standard ones and
 // those of dialects, text is text: a length before it is what many protocols have.
 func ratePacket(dir dissect.Direction, b []byte, n int) dissect.Confidence {

@@ -29,7 +29,7 @@ const (
 const (
 	// maxAsked is how many requests may wait for an answer. Clients send one and
 	// its probe, tools that write a script at once a dozen. The oldest is
-	// forgotten: its reply then lacks the command.
+	// evicted: its reply then lacks the command.
 	maxAsked = 16
 	// maxCommand is how much of a command stands beside its reply: a line's worth.
 	maxCommand = 64

@@ -6,7 +6,7 @@ import (
 	"qsniff/dissect"
 )
 
-// packet is what a message says. n is the length of its body on the wire, more than
+// packet is a message without its framing. n is the length of its body on the wire, more than
 // len(body) where the capture cut it.
 type packet struct {
 	id, num int32
@@ -36,7 +36,7 @@ type place struct {
 	asked int
 	// part is which packet of its reply it is, from 1; 0 if it is of none.
 	part int
-	// byOrder tells that the request was not found by its id: Palworld's and Conan
+	// byOrder is set where the request was not found by its id: Palworld's and Conan
 	// Exiles' servers put the same one into all replies.
 	byOrder bool
 	// preamble marks the empty packet before the answer to a login.
@@ -66,7 +66,7 @@ func (s *session) placeRequest(p *packet) place {
 	return pl
 }
 
-// placeReply places a server's packet; sure tells that no request is unseen.
+// placeReply places a server's packet; sure is set where the capture has every request.
 func (s *session) placeReply(p *packet, sure bool) place {
 	pl := place{asked: -1}
 	switch {
@@ -87,8 +87,9 @@ func (s *session) placeReply(p *packet, sure bool) place {
 	return pl
 }
 
-// placeOutput places output. Ids say what it belongs to, if the client gives each
-// request its own and the server repeats them; else the order does.
+// placeOutput places output. It belongs to the request with its id, if the
+// client gives each request its own and the server repeats them, else to the next one
+// in order.
 func (s *session) placeOutput(pl *place, p *packet, sure bool) {
 	k := s.findRequest(p.id)
 	switch {
@@ -161,7 +162,7 @@ func (v *view) placePacket(p *packet) place {
 
 // unmirrored returns the oldest end probe that was sent before the request at
 // index k and has no answer, though nothing is missing from the capture since; nil
-// if there is none, or a server was found out before.
+// if there is none, or the server is known to mirror none.
 func (v *view) unmirrored(k int) *request {
 	s := v.s
 	if k < 0 || s.neverMirrors || v.gap {

@@ -89,7 +89,7 @@ func viewOf(c *dissect.Context) view {
 	v := view{s: &unknown}
 	if st := c.Stream; st != nil {
 		v.dir, v.opened, v.last = st.Dir, st.Opened, st.Last
-		v.gap, v.torn = st.Gap || st.Behind, st.Gap
+		v.gap, v.torn = st.Gap || st.OtherMissing, st.Gap
 		if s, ok := st.Session.(*session); ok && s != nil {
 			v.s, v.known = s, true
 		}
@@ -97,5 +97,6 @@ func viewOf(c *dissect.Context) view {
 	return v
 }
 
-// sure reports whether what is missing in the connection was not sent.
+// sure reports whether the capture has all of the connection so far: a packet that was
+// not seen was not sent.
 func (v *view) sure() bool { return v.opened && !v.gap && !v.s.gapped }

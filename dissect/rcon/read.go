@@ -18,8 +18,8 @@ type reader struct {
 }
 
 // Dissect fills m with the packet in b, or with the seven bytes that Squad's server
-// sends without a header. What Frame took it for is not asked: where the direction is
-// not known the whole packet tells more of it than its start.
+// sends without a header. The type that Frame returned is not used: where the
+// direction is unknown, the whole packet shows it better than its start.
 func (*Dissector) Dissect(c *dissect.Context, _ *dissect.Type, b []byte, m *dissect.Message) {
 	r := reader{Cursor: m.Cursor(c), c: c, m: m, view: viewOf(c)}
 	if r.dir == dissect.Unsure {
@@ -131,7 +131,7 @@ type extent struct {
 	wide      bool // the size counts characters
 }
 
-// findExtent finds the end of the body. The size says where two NULs stand. A third one
+// findExtent finds the end of the body. By the size two NULs follow it. A third one
 // before them belongs to them, as after a login that failed on some servers;
 // where the two are not there, all that is no NUL belongs to the body.
 func (r *reader) findExtent(h header) extent {
@@ -291,7 +291,8 @@ func isPublic(a netip.Addr) bool {
 // same findings; the numbers never leave the program.
 const secretKey = 0x7173_6e69_6666_0003
 
-// secretOf tells passwords apart: a hash of 32 bits, of which 0 stands for none.
+// secretOf returns a hash of a password, by which passwords are compared; never 0, which
+// stands for none.
 func secretOf(password []byte) uint32 {
 	h := lru.MixBytes(lru.Mix(secretKey, uint64(len(password))), password)
 	return max(uint32(h>>32), 1)

@@ -2,17 +2,17 @@ package rcon
 
 import "qsniff/dissect"
 
-// reply is the reply that packets belong to, one after the other.
+// reply is the answer to one command, in one or more packets.
 type reply struct {
 	open bool
 	id   int32  // in its packets
 	seq  uint64 // of the request, 0 if that is not known
-	// hasRequest tells that command is the start of the request's.
+	// hasRequest is set where the request was seen: command is the start of it.
 	hasRequest bool
 	gap        bool // bytes are missing
 	short      bool // bytes are not kept: its own limit, or the budget's
-	// overtaken tells that the client went on to its next command, told that a
-	// finding said so.
+	// overtaken is set where the client sent its next command before the reply was over,
+	// continuesRaised where that was reported (RCN-03).
 	overtaken, continuesRaised bool
 
 	parts, last int // packets; length of the last one's body
@@ -24,7 +24,7 @@ type reply struct {
 	// hidden is how much of its start is a secret, or may be because what precedes it
 	// is missing.
 	hidden int
-	// tail is the end of the text so far; secret tells that it ends in a secret.
+	// tail is the end of the text so far; secret is set where it ends in a secret.
 	ntail  int
 	tail   [maxTail]byte
 	secret bool

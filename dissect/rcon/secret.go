@@ -6,8 +6,8 @@ import (
 	"qsniff/internal/console"
 )
 
-// secretFinder prepares to hide the secrets of a text of this connection. cut says that its end
-// is missing.
+// secretFinder returns what finds the secrets in a text of this connection. cut is set
+// where the end of the text is missing.
 func (s *session) secretFinder(cut bool) console.Finder {
 	return console.Finder{Passwords: &s.passwords, IsCut: cut}
 }

@@ -41,28 +41,28 @@ type session struct {
 	clearTextRaised bool // RCN-08 was raised
 
 	gapped        bool // bytes were missing, now or before
-	serverSpoke   bool // the server said something
-	afterEmpty    bool // the last thing it said was an empty packet of type 0
-	serverTorn    bool // the last thing it said did not end with NULs
-	clientTorn    bool // the last thing the client said did not
-	echoesIDs     bool // it repeats ids
-	hasFixedID    bool // it puts one id into all its packets
+	serverSpoke   bool // the server sent a packet
+	afterEmpty    bool // the server's last packet was empty and of type 0
+	serverTorn    bool // the server's last packet did not end with its NULs
+	clientTorn    bool // the client's last packet did not
+	echoesIDs     bool // the server repeats ids
+	hasFixedID    bool // the server puts one id into all its packets
 	neverMirrors  bool // an end probe was not answered
 	outputMissing bool // bytes of the server are missing, and no output followed
 
 	passwords console.Passwords
 
 	seq   uint64    // requests so far
-	asked []request // that wait, at most maxAsked
+	asked []request // those without an answer, at most maxAsked
 
 	cur   reply
-	ended reply // the one that ended is, where endedBy is set
-	// endedBy is what showed that done is over; nil if the last message ended no
+	ended reply // the reply that ended last; valid where endedBy is set
+	// endedBy is what showed that ended is over; nil if the last message ended no
 	// reply of several packets.
 	endedBy []byte
 }
 
-// Reset forgets everything, and gives back what was taken from the Budget. The lists
+// Reset empties the session and releases what it took from the Budget. The lists
 // keep their memory for the next connection.
 func (s *session) Reset() {
 	s.releaseBody(&s.cur, 0)
@@ -71,7 +71,7 @@ func (s *session) Reset() {
 		cur: reply{frames: s.cur.frames[:0]}, ended: reply{frames: s.ended.frames[:0]}}
 }
 
-// Learn adds what the message says about its connection.
+// Learn adds what the message shows of its connection.
 func (d *Dissector) Learn(c *dissect.Context, m *dissect.Message) {
 	v := viewOf(c)
 	if !v.known {
@@ -101,7 +101,7 @@ func (d *Dissector) Learn(c *dissect.Context, m *dissect.Message) {
 		s.markMissing(fromServer && (v.torn || !ok))
 	}
 	if !fromServer || m.Find(&defPassword) != nil {
-		m.Overhear(&s.passwords)
+		m.CollectPasswords(&s.passwords)
 	}
 	switch {
 	case stray:
@@ -114,7 +114,7 @@ func (d *Dissector) Learn(c *dissect.Context, m *dissect.Message) {
 	}
 }
 
-// packetOf reads back what m says; it reports false where that has no header.
+// packetOf returns the packet whose fields m has; ok is false where m has no whole header.
 func packetOf(m *dissect.Message) (p packet, ok bool) {
 	size, id, num := m.Find(&defSize), m.Find(&defID), m.Find(&defType)
 	if num == nil || num.Flags&dissect.Cut != 0 || !(header{n: headerLen, size: uint32(size.Num)}).fits(maxSize) {
@@ -160,7 +160,8 @@ func findRaised(m *dissect.Message, code *finding.Code) *finding.Expert {
 	return nil
 }
 
-// markMissing marks that bytes are missing: nothing that was not seen was not sent.
+// markMissing records that bytes are missing from the capture: from here on a packet
+// that was not seen may have been sent all the same.
 func (s *session) markMissing(fromServer bool) {
 	s.gapped, s.authWhole = true, false
 	for i := range s.asked {

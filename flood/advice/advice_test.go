@@ -13,8 +13,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"qsniff/dissect/protocols"
 	"qsniff/flood"
 	"qsniff/flood/measure"
+	"qsniff/flood/other"
 )
 
 var updateAdvice = flag.Bool("update-advice", false, "rewrite the golden files in testdata")
@@ -86,6 +88,20 @@ func adviceExamples() []adviceExample {
 	one("rcon_bruteforce-in", flood.Incident{Kind: flood.RconBruteforce, Proto: protoNamed("rcon"), Target: flood.Target{TCP: true}, Succeeded: true})
 	for _, k := range []flood.Kind{flood.RconMisconfig, flood.Scan, flood.Survey, flood.Crowd, flood.Poller, flood.OpenAmplifier} {
 		one(k.String(), flood.Incident{Kind: k, Proto: protoNamed("a2s")})
+	}
+	for _, c := range other.Classes(protocols.Foreign()) {
+		one("other_flood-"+c.Name, flood.Incident{Kind: flood.OtherFlood, Class: &c})
+	}
+	for _, x := range []struct{ name, net, end string }{{"", "198.51.100.0/24", "198.51.100.0:27015"}, {"6", "2001:db8::/64", "[2001:db8::]:27015"}} {
+		target := flood.Target{End: adviceEnd(x.end), Prefix: netip.MustParsePrefix(x.net)}
+		all = append(all, adviceExample{"flood_spoofed-network" + x.name, flood.Incident{ID: 3, Target: target, Kind: flood.FloodSpoofed,
+			Proto: protoNamed("a2s"), Sources: 77000, Peak: 1294, Baseline: 6, Servers: 128}})
+		// Of its sources, those in the network itself are not named.
+		near := append([]flood.Source{{Addr: target.End.Addr().Next(), Low: 2000}}, few...)
+		all = append(all, adviceExample{"flood_few-network" + x.name, flood.Incident{ID: 3, Target: target, Kind: flood.FloodFew,
+			Proto: protoNamed("a2s"), Top: append(near, few6...), Sources: 5, Peak: 1294, Servers: 128}})
+		all = append(all, adviceExample{"reflection-network" + x.name, flood.Incident{ID: 3, Target: target, Kind: flood.Reflection,
+			Proto: protoNamed("a2s"), Top: append(few, few6...), Sources: 24, Servers: 128}})
 	}
 	one("open_amplifier-ase", flood.Incident{Kind: flood.OpenAmplifier, Proto: protoNamed("ase")})
 	return all

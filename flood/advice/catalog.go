@@ -207,7 +207,7 @@ func patternsOf(protos []*dissect.Proto, wants func(*dissect.Type) bool, forms f
 			}
 		}
 	}
-	return slices.DeleteFunc(list, func(w dissect.Pattern) bool { return w.Mistake })
+	return slices.DeleteFunc(list, func(w dissect.Pattern) bool { return w.IsMistake })
 }
 
 // indexForms finds the forms of all protocols' messages that the patterns match, so that a
@@ -237,7 +237,7 @@ func (x *packetSet) indexForms(all []*dissect.Proto) {
 // formsOf returns the forms that the patterns of a type stand for, but for mistakes of servers.
 func (x *packetSet) formsOf(wire []dissect.Pattern, isPlain bool) (list []form) {
 	for i := range wire {
-		if wire[i].Mistake {
+		if wire[i].IsMistake {
 			continue
 		}
 		q := lowerCase(&wire[i])

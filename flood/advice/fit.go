@@ -26,7 +26,7 @@ func newTokenSet(protos []*dissect.Proto) packetSet {
 			}
 			for _, w := range t.Wire {
 				for _, q := range t.Token.Plain {
-					if keyed, isPlaceholder := keyedForm(t, w, q); !w.Mistake {
+					if keyed, isPlaceholder := keyedForm(t, w, q); !w.IsMistake {
 						x.patterns = append(x.patterns, keyed)
 						if isPlaceholder {
 							x.exempt = append(x.exempt, q)
@@ -140,7 +140,7 @@ func (c *catalog) oddForms(t *dissect.Type, b lengths) (list []dissect.Pattern) 
 			continue
 		}
 		for _, w := range t.Wire {
-			if !w.Mistake && (odd.max == 0 || odd.max >= w.MinLen) {
+			if !w.IsMistake && (odd.max == 0 || odd.max >= w.MinLen) {
 				list = append(list, w.Sized(max(odd.min, w.MinLen), odd.max))
 			}
 		}
@@ -160,7 +160,7 @@ func (c *catalog) withSet(all []*dissect.Proto, l lineKind, patterns []dissect.P
 func (m *mix) plainPatterns() (list []dissect.Pattern) {
 	for _, t := range m.plainTypes {
 		for _, w := range plainForms(t) {
-			if !w.Mistake {
+			if !w.IsMistake {
 				list = append(list, w)
 			}
 		}

@@ -44,7 +44,7 @@ func (p *plan) tableName() string {
 		name += "_" + strconv.Itoa(int(port))
 	}
 	return "qsniff_" + strings.Map(func(r rune) rune {
-		if r == '.' || r == ':' || r == '%' {
+		if r == '.' || r == ':' || r == '%' || r == '/' {
 			return '_'
 		}
 		return r

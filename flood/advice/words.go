@@ -29,6 +29,10 @@ func (p *plan) paragraphs(in *flood.Incident) []string {
 		return p.bypassWords(in)
 	case flood.JunkFlood:
 		return p.junkWords()
+	case flood.OtherFlood:
+		if in.Class != nil {
+			return in.Class.Advice
+		}
 	case flood.RconBruteforce:
 		return p.guesserWords(in)
 	}

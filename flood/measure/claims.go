@@ -33,7 +33,7 @@ type claim struct {
 	key                 uint64 // of server and source; 0: free
 	challenge, previous uint32 // the last two challenges that it was given
 	unissued            uint32 // the last challenge that it brought without being given it in this capture
-	askedAt             int32  // of the first request that waits for proof
+	askedAt             int32  // of the first request that waits for proof, or of the orphan
 	issuedAt            int32  // of the first challenge that waits for its echo
 	provedAt, lastUsed  int32
 	pending             uint16 // requests whose echo has not come yet
@@ -41,6 +41,7 @@ type claim struct {
 	plainBytes          uint16 // length of the last request without a challenge
 	awaitsEcho          bool   // it was challenged and has not echoed yet
 	lastWasPlain        bool   // its last request had no challenge
+	isOrphan            bool   // it counts as an orphan, which no answer has decided yet
 	level               uint8  // SampleLevel when the first pending request came
 }
 
@@ -117,9 +118,6 @@ func (c *Claims) AdaptSample() {
 	}
 	c.added = 0
 }
-
-// weight returns the number of sources for which one that is followed stands.
-func (c *Claims) weight() uint32 { return 1 << c.SampleLevel }
 
 // weight returns the number of sources for which this one stood when it asked: what it
 // does later is compared with that request.

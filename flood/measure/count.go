@@ -47,9 +47,9 @@ func (t *Server) learnProto(s *track.Sighting) {
 	}
 }
 
-// CountQuery counts a request that is a query, in its second b and in the sketches of the
+// countQuery counts a request that is a query, in its second b and in the sketches of the
 // pane.
-func (t *Server) CountQuery(s *track.Sighting, c Clock, b *Second, isProven bool) {
+func (t *Server) countQuery(s *track.Sighting, c Clock, b *Second, isProven bool) {
 	b.Queries++
 	if f := &b.bins[uint64(c.Nanos)/10e6%100]; *f < 255 {
 		*f++
@@ -60,16 +60,40 @@ func (t *Server) CountQuery(s *track.Sighting, c Clock, b *Second, isProven bool
 	t.currentPane().addQuery(t.key, s, s.ClientHash, c.Now, isProven)
 }
 
-// CountGuess counts a request with a challenge that was never issued to its source.
-func (t *Server) CountGuess(s *track.Sighting, c Clock, b *Second) {
-	b.Guesses++
+// CountChecked counts a request by what Claims.CheckRequest made of it. second is the one
+// that CountRequest returned for it.
+func (t *Server) CountChecked(s *track.Sighting, c Clock, second *Second, r Request) {
+	switch {
+	case r.IsGuess:
+		t.countShape(Guesses, s, c.Now)
+		t.countGuess(s, c)
+	case r.MayBeGuess:
+		t.countShape(Guesses, s, c.Now)
+		t.countMaybeGuess(s)
+	case r.IsQuery:
+		t.countShape(Queries, s, c.Now)
+		t.countQuery(s, c, second, r.IsProven)
+	}
+}
+
+// countGuess counts the source of a request whose challenge was never issued to it. Package
+// measure counted the request itself.
+func (t *Server) countGuess(s *track.Sighting, c Clock) {
 	t.currentPane().addOther(Guesses, t.key, s, s.ClientHash, c.Now)
 }
 
-// countRefusedGuess counts weight sources whose challenge was refused. s is the refusal: the
-// server's new challenge.
-func (t *Server) countRefusedGuess(s *track.Sighting, b *Second, now int32, weight uint32) {
-	b.Guesses += weight
+// countMaybeGuess counts the source of a request whose challenge may be a guess.
+func (t *Server) countMaybeGuess(s *track.Sighting) {
+	t.currentPane().sources[Guesses].Add(s.ClientHash)
+}
+
+// recordRefusal makes an orphan of the second asked a guess, which is not counted once more.
+// s is the refusal: the server's new challenge.
+func (t *Server) recordRefusal(s *track.Sighting, asked, now int32, isFollowed bool) {
+	if b := t.At(asked); b != nil && isFollowed && b.Orphans > 0 {
+		b.Orphans--
+		b.Guesses++
+	}
 	p := t.currentPane()
 	p.sources[Guesses].Add(s.ClientHash)
 	if v := p.top[Guesses].Add(s.Dst, s.ClientHash); v != nil {
@@ -85,12 +109,14 @@ func (t *Server) CountJunk(s *track.Sighting, c Clock) {
 	b := t.recordAsked(c, s.Frame)
 	b.Junk++
 	b.JunkBytes += uint64(s.Bytes)
+	t.countShape(Junk, s, c.Now)
 	t.currentPane().addOther(Junk, t.key, s, s.ClientHash, c.Now)
 }
 
 // CountStrange counts a datagram that is no query and belongs to no session.
 func (t *Server) CountStrange(s *track.Sighting, c Clock) {
 	t.OpenSecond(c.Now, c.Nanos).Strange++
+	t.countShape(Junk, s, c.Now)
 	t.currentPane().addOther(Junk, t.key, s, s.ClientHash, c.Now)
 }
 
@@ -138,5 +164,5 @@ func (t *Server) Learn(now int32) {
 	h := &t.habit
 	h.challenged += (float64(echoed.Challenged) - h.challenged) * step
 	h.echoed += (float64(echoed.Echoed) - h.echoed) * step
-	h.orphans += (float64(echoed.Orphans) - h.orphans) * step
+	h.orphans += (min(float64(echoed.Orphans), max(minOrphans, orphansFactor*h.orphans)) - h.orphans) * step
 }

@@ -8,8 +8,16 @@ import (
 )
 
 // Limits are the queries/s from which on a source is too fast to be a client: Unproven
-// for one that did not prove its address, Proven for one that did.
-type Limits struct{ Unproven, Proven float64 }
+// for one that did not prove its address, Proven for one that did. What a Server counts may
+// be a network of several Servers: a source is compared with what one of them gets from it on
+// average, because a monitor of eighty servers sends eighty times as much as that of one.
+type Limits struct {
+	Unproven, Proven float64
+	Servers          float64 // how many servers share what a source sends; 0: one
+}
+
+// servers returns Servers, at least one.
+func (l *Limits) servers() float64 { return max(l.Servers, 1) }
 
 // A source that was challenged and keeps asking without the challenge, faster than servers
 // answer one source (sv_max_queries_sec is 3 by default) and for longer than clients retry,
@@ -75,7 +83,8 @@ func (t *Server) measureCrowd(f *Features, now int32, limits Limits, memory *[]B
 	f[Heavy], f[Repeat] = Share(c.heavy, queries), Share(c.repeats, queries)
 	f[PortsEach], f[Push] = Share(c.ports, c.portQueries), Share(c.repeats, c.age)
 	f[RepeatTTL] = Share(float64(slices.Max(c.ttls[:])), f[RepeatCount])
-	t.measurePrefixes(f, queries)
+	t.measurePrefixes(f, queries, limits.servers())
+	f[EachRate] /= limits.servers()
 }
 
 // portsCounted is the number of ports up to which sketch.Linear256 counts.
@@ -86,11 +95,11 @@ const portsCounted = 256
 func (c *crowd) addLeading(f *Features, x *BusyHost, i int, queries float64) {
 	switch i {
 	case 0:
-		f[Top1], f[Biggest], f[BiggestCount] = Share(c.listed, queries), x.rate, c.listed
+		f[Top1], f[Biggest], f[BiggestCount] = Share(c.listed, queries), x.rate/c.limits.servers(), c.listed
 		f[BiggestPorts] = float64(x.Activity.Ports.Count())
 		f[BiggestPortsEach] = Share(f[BiggestPorts], min(c.listed, portsCounted))
 		f[BiggestProven] = oneIf(x.Activity.Proven)
-		f[BiggestNAT] = oneIf(x.looksShared() && x.rate < sharedFactor*c.limits.Unproven)
+		f[BiggestNAT] = oneIf(x.looksShared() && f[Biggest] < sharedFactor*c.limits.Unproven)
 	case 7:
 		f[Top8] = Share(c.listed, queries)
 	case 15:
@@ -106,9 +115,9 @@ func oneIf(yes bool) float64 {
 	return 0
 }
 
-// addSource adds a source, at its rate since its first query.
+// addSource adds a source, at its rate since its first query, at each server.
 func (c *crowd) addSource(f *Features, x *BusyHost) {
-	n, rate := float64(x.Low), x.rateToNow(c.now)
+	n, rate := float64(x.Low), x.rateToNow(c.now)/c.limits.servers()
 	limit := c.limits.Unproven
 	switch {
 	case x.looksShared() && rate < sharedFactor*limit:
@@ -136,7 +145,7 @@ func (c *crowd) addSource(f *Features, x *BusyHost) {
 		c.stubborn += n
 		f[StubbornCount]++
 	}
-	if rate >= repeatRate && x.Low >= minRepeats {
+	if rate >= repeatRate && n >= minRepeats*c.limits.servers() {
 		c.addRepeater(x)
 		f[RepeatCount]++
 	}
@@ -146,15 +155,15 @@ func (c *crowd) addSource(f *Features, x *BusyHost) {
 func (c *crowd) addRepeater(x *BusyHost) {
 	n := float64(x.Low)
 	c.repeats += n
-	c.age += float64(max(c.now-x.Activity.First+1, 3))
+	c.age += float64(max(c.now-x.Activity.First+1, 3)) * c.limits.servers()
 	c.bytesIn, c.bytesOut = c.bytesIn+float64(x.Activity.bytesIn), c.bytesOut+float64(x.Activity.bytesOut)
 	c.ports += float64(x.Activity.Ports.Count())
 	c.portQueries += min(n, portsCounted)
 	c.ttls[x.Activity.TTL]++
 }
 
-// measurePrefixes sets the features of the busiest prefix.
-func (t *Server) measurePrefixes(f *Features, queries float64) {
+// measurePrefixes sets the features of the busiest prefix; servers is how many share what it sends.
+func (t *Server) measurePrefixes(f *Features, queries, servers float64) {
 	previous := t.previousPane().prefixes
 	var most uint32
 	t.currentPane().prefixes.Each(func(it *sketch.Item[track.Host, Neighbours], n, _ uint32) {
@@ -170,5 +179,5 @@ func (t *Server) measurePrefixes(f *Features, queries float64) {
 		}
 	})
 	f[Prefix] = Share(float64(most), queries)
-	f[PrefixRate] = f[Prefix] * max(f[Rate3], f[Rate10])
+	f[PrefixRate] = f[Prefix] * max(f[Rate3], f[Rate10]) / servers
 }

@@ -85,6 +85,9 @@ const (
 	Guesses10     // guesses a second, over ten seconds
 	GuessShare10  // share of these in all requests with a challenge, over ten seconds
 
+	NetServers // servers of a network that were asked in the window; 0 at a single server
+	NetBusiest // share of the busiest of them in what was asked
+
 	// NumFeatures is the number of all features.
 	NumFeatures
 )
@@ -108,7 +111,7 @@ var Meanings = [Published]Meaning{
 	Top1:       {"top1", "share of the busiest source"},
 	Top8:       {"top8", "share of the eight busiest sources"},
 	Top16:      {"top16", "share of the sixteen busiest sources"},
-	Biggest:    {"biggest", "queries/s of the busiest source"},
+	Biggest:    {"biggest", "queries/s of the busiest source; at a network, for each of its servers"},
 	Prefix:     {"pfx", "share of the busiest /24 (IPv6: /64)"},
 	Repeat:     {"rep", "share of sources without proof that keep asking"},
 	Heavy:      {"heavy", "share of sources that send few_unproven and more"},

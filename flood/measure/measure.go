@@ -180,19 +180,36 @@ const (
 	orphansFactor = 4
 )
 
+// takesUnissued reports whether a challenge that the capture did not show may well be valid:
+// the capture shows no challenge of this server, or the first one less than FreshFor ago, and
+// the server does not refuse most of those that are brought.
+func (t *Server) takesUnissued(now int32) bool {
+	if t.LastChallenge == 0 {
+		return true
+	}
+	if now-t.FirstChallenge >= FreshFor {
+		return false
+	}
+	three := t.Sum(now, 3)
+	return three.Guesses < minOrphans || 2*three.Guesses < three.Guesses+three.Orphans
+}
+
+// CountGuesses returns how many requests with a challenge that was never issued came in some
+// seconds until now, whose sum is s. Orphans are some of them if they are too many for clients.
+func (t *Server) CountGuesses(s *Second, seconds float64, now int32) float64 {
+	n := float64(s.Guesses)
+	if float64(s.Orphans) >= max(minOrphans, orphansFactor*t.habit.orphans)*seconds && !t.takesUnissued(now) {
+		n += float64(s.Orphans)
+	}
+	return n
+}
+
 // MeasureGuesses sets the features of guesses: requests with a challenge that was never
 // issued.
 func (t *Server) MeasureGuesses(f *Features, now int32) {
-	countGuesses := func(b *Second, seconds float64) float64 {
-		orphans := b.Orphans
-		if t.LastChallenge == 0 || now-t.FirstChallenge < FreshFor || float64(orphans) < max(minOrphans, orphansFactor*t.habit.orphans)*seconds {
-			orphans = 0
-		}
-		return float64(b.Guesses + orphans)
-	}
 	one, three, ten := t.Sum(now, 1), t.Sum(now, 3), t.Sum(now, 10)
-	n3, n10 := countGuesses(&three, 3), countGuesses(&ten, 10)
-	f[GuessesNow] = countGuesses(&one, 1)
+	n3, n10 := t.CountGuesses(&three, 3, now), t.CountGuesses(&ten, 10, now)
+	f[GuessesNow] = t.CountGuesses(&one, 1, now)
 	f[Guesses3], f[Guesses10] = n3, n10/10
 	f[GuessShare3], f[GuessShare10] = Share(n3, max(float64(three.WithChallenge), n3)), Share(n10, max(float64(ten.WithChallenge), n10))
 }

@@ -9,40 +9,75 @@ type Request struct {
 	IsQuery  bool // it counts as a query: it is not the echo of a request that counted
 	IsProven bool // its source proved its address in the last ProvenFor seconds
 	IsGuess  bool // it has a challenge that was never issued to it
+	// MayBeGuess: it has a challenge that the capture does not show, while most are guesses.
+	MayBeGuess bool
 }
 
 // CheckRequest compares the challenge of a request with those that its source was given,
 // and records the request. t and b are nil where the server is not watched closely: then
-// nothing is counted there.
+// nothing is counted there. A source outside of the sample has no claim, unless it was in
+// the sample before: nothing is added for it, or invented addresses that bring challenges
+// would fill the sets however small the sample is.
 func (c *Claims) CheckRequest(t *Server, b *Second, s *track.Sighting, now int32) Request {
-	follows := c.follows(s.ClientHash)
-	if !follows && s.Flags&track.HasKey == 0 {
-		return Request{IsQuery: true}
+	isKeyed := s.Flags&track.HasKey != 0
+	x := c.claimOf(s, isKeyed, now)
+	if x == nil {
+		r := Request{IsQuery: !isKeyed || t == nil || t.LastChallenge == 0} // its challenge may be valid
+		r.MayBeGuess = !r.IsQuery && b.isMostlyGuesses()
+		return r
 	}
-	x := c.add(claimKey(s.ServerHash, s.ClientHash), now) // few requests of a flood from invented addresses have a challenge
+	if isKeyed && b != nil && c.follows(s.ClientHash) {
+		b.Checked++
+	}
 	if x.pending > 0 && now-x.askedAt > PendingFor {
 		x.pending, x.unproven, x.awaitsEcho = 0, 0, false
 	}
-	if s.Flags&track.HasKey == 0 && !(s.Flags&track.Cut != 0 && x.awaitsEcho && uint16(s.Bytes) == x.plainBytes+uint16(s.Type.TokenLen())) {
+	if !isKeyed && !(s.Flags&track.Cut != 0 && x.awaitsEcho && uint16(s.Bytes) == x.plainBytes+uint16(s.Type.TokenLen())) {
 		return c.recordPlain(b, s, x, now)
 	}
 	x.lastWasPlain = false
 	switch {
-	case s.Flags&track.HasKey == 0:
+	case !isKeyed:
 		return c.recordEcho(t, x, now, false)
-	case x.challenge == 0 && x.previous == 0 && !follows: // it is not in the sample: the challenge may be valid
-		return Request{IsQuery: t == nil || t.LastChallenge == 0}
 	case x.challenge == 0 && x.previous == 0:
-		return c.recordUnissued(t, s, x, now)
+		return c.recordUnissued(t, b, s, x, now)
 	case s.Key == x.challenge || s.Key == x.previous:
 		return c.recordEcho(t, x, now, true)
+	}
+	return c.recordGuess(b, s, x, now)
+}
+
+// claimOf returns the claim of the source of a request, or nil if it has none: that of a
+// source in the sample is created. Of a source outside of it, only a request with a challenge
+// is looked up.
+func (c *Claims) claimOf(s *track.Sighting, isKeyed bool, now int32) *claim {
+	key := claimKey(s.ServerHash, s.ClientHash)
+	if c.follows(s.ClientHash) {
+		return c.add(key, now)
+	}
+	if !isKeyed {
+		return nil
+	}
+	x := c.find(key)
+	if x != nil {
+		x.lastUsed = now
+	}
+	return x
+}
+
+// recordGuess records a request with a challenge that is not the one that its source was
+// given. The refusal that answers it counts nothing more.
+func (c *Claims) recordGuess(b *Second, s *track.Sighting, x *claim, now int32) Request {
+	x.isOrphan = false
+	if b != nil && c.follows(s.ClientHash) {
+		b.Guesses++
 	}
 	return Request{IsGuess: true, IsProven: x.isProven(now)}
 }
 
 // recordPlain records a request without a challenge.
 func (c *Claims) recordPlain(b *Second, s *track.Sighting, x *claim, now int32) Request {
-	x.lastWasPlain, x.plainBytes = true, uint16(s.Bytes)
+	x.lastWasPlain, x.plainBytes, x.isOrphan = true, uint16(s.Bytes), false
 	if x.pending == 0 {
 		x.askedAt, x.level = now, c.SampleLevel
 	}
@@ -83,33 +118,38 @@ func (c *Claims) recordEcho(t *Server, x *claim, now int32, isWhole bool) Reques
 	return r
 }
 
-// recordUnissued records a request with a challenge that the capture did not show. If the
-// capture shows no challenge of this server, or the first one less than FreshFor ago, the
-// challenge may well be valid: then the request counts as an echo.
-func (c *Claims) recordUnissued(t *Server, s *track.Sighting, x *claim, now int32) Request {
-	r := Request{IsQuery: x.pending == 0}
-	switch {
-	case t == nil || t.LastChallenge == 0 || now-t.FirstChallenge < FreshFor:
-		// A capture of one direction shows no better proof than what looks like an echo.
-		if t != nil && t.LastChallenge == 0 && x.pending > 0 {
-			x.provedAt, r.IsProven = now, true
-			c.recentlyProven.Add(x.key)
-		}
-		if x.pending > 0 {
-			x.pending--
-			if b := t.At(x.askedAt); b != nil {
-				b.ProvenLater += x.weight() * uint32(x.unproven)
-			}
-			x.unproven = 0
-		}
-	case x.unissued == 0: // its first one: it may have been given before the capture began
-		if b := t.At(now); b != nil && x.pending == 0 { // a pending one may have got a challenge that the capture lacks
-			b.Orphans += c.weight()
-		}
-	case x.unissued != s.Key:
-		r.IsGuess = true
-	}
+// recordUnissued records a request with a challenge that the capture did not show. While
+// such challenges may well be from before the capture, the request counts as an echo or a
+// query.
+func (c *Claims) recordUnissued(t *Server, b *Second, s *track.Sighting, x *claim, now int32) Request {
+	isFirst, isOther := x.unissued == 0, x.unissued != 0 && x.unissued != s.Key
 	x.unissued = s.Key
+	isValid := t == nil || t.takesUnissued(now)
+	if !isValid && isOther {
+		return c.recordGuess(b, s, x, now)
+	}
+	r := Request{IsQuery: x.pending == 0}
+	// One that pends may have got a challenge that the capture lacks.
+	if isFirst && x.pending == 0 && b != nil && t.LastChallenge != 0 {
+		x.isOrphan, x.askedAt, r.IsQuery = true, now, isValid
+		r.MayBeGuess = !isValid && b.isMostlyGuesses()
+		if c.follows(s.ClientHash) {
+			b.Orphans++
+		}
+	}
+	if !isValid || x.pending == 0 {
+		return r
+	}
+	// A capture of one direction shows no better proof than what looks like an echo.
+	if t != nil && t.LastChallenge == 0 {
+		x.provedAt, r.IsProven = now, true
+		c.recentlyProven.Add(x.key)
+	}
+	x.pending--
+	if asked := t.At(x.askedAt); asked != nil {
+		asked.ProvenLater += x.weight() * uint32(x.unproven)
+	}
+	x.unproven = 0
 	return r
 }
 
@@ -141,10 +181,13 @@ func (c *Claims) RecordChallenge(t *Server, s *track.Sighting, clock Clock) {
 	case x.pending > 0 && !x.awaitsEcho:
 		x.awaitsEcho, x.issuedAt = true, clock.Now
 		b.Challenged += x.weight()
-	case x.unissued != 0 && x.unissued != s.Key && !x.lastWasPlain && clock.Now-t.FirstChallenge >= FreshFor:
+	case x.unissued != 0 && x.unissued != s.Key && !x.lastWasPlain:
 		// The server refuses the challenge that the source brought.
 		x.unissued = 0
-		t.countRefusedGuess(s, b, clock.Now, c.weight())
+		if x.isOrphan {
+			x.isOrphan = false
+			t.recordRefusal(s, x.askedAt, clock.Now, c.follows(s.ClientHash))
+		}
 	}
 }
 

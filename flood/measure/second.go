@@ -15,15 +15,16 @@ type Second struct {
 	Junk          uint32 // datagrams that no protocol recognizes
 	JunkBytes     uint64
 	Strange       uint32     // datagrams that are no query and belong to no session
-	Guesses       uint32     // requests with a challenge that was never issued
 	WithChallenge uint32     // requests with any challenge
+	Checked       uint32     // those of them whose source is in the sample
+	Guesses       uint32     // of Checked: the challenge was never issued to its source
+	Orphans       uint32     // of Checked: the first challenge of its source, which the capture did not show, nor its refusal
 	Unreachable   uint32     // ICMP errors about replies
 	Proven        uint32     // queries of sources that had proved their address
 	Unproven      uint32     // queries of those that had not, estimated from the sample
 	ProvenLater   uint32     // those of them whose source proved its address within PendingFor seconds
 	Challenged    uint32     // sources that were challenged
 	Echoed        uint32     // those of them that brought the challenge back
-	Orphans       uint32     // sources whose first challenge is one that the capture did not show
 	bins          [100]uint8 // queries in each 10 ms, up to 255
 }
 
@@ -37,15 +38,32 @@ func (s *Second) add(b *Second) {
 	s.Junk += b.Junk
 	s.JunkBytes += b.JunkBytes
 	s.Strange += b.Strange
-	s.Guesses += b.Guesses
 	s.WithChallenge += b.WithChallenge
+	s.Checked += b.Checked
+	s.Guesses += b.extrapolate(b.Guesses)
+	s.Orphans += b.extrapolate(b.Orphans)
 	s.Unreachable += b.Unreachable
 	s.Proven += b.Proven
 	s.Unproven += b.Unproven
 	s.ProvenLater += b.ProvenLater
 	s.Challenged += b.Challenged
 	s.Echoed += b.Echoed
-	s.Orphans += b.Orphans
+}
+
+// extrapolate returns for how many requests with a challenge n of Checked stand. A share is
+// right even where one source of few sends most; all of them are never more than there were.
+func (s *Second) extrapolate(n uint32) uint32 {
+	if s.Checked == 0 || s.Checked >= s.WithChallenge {
+		return n
+	}
+	return uint32(uint64(n) * uint64(s.WithChallenge) / uint64(s.Checked))
+}
+
+// isMostlyGuesses reports whether the requests of the second that brought a challenge are
+// guesses mostly, or orphans, and not few.
+func (s *Second) isMostlyGuesses() bool {
+	n := s.Guesses + s.Orphans
+	return n >= minOrphans && 2*n > s.Checked
 }
 
 // dispersion returns the variance of the queries in 10 ms divided by their mean: about 1

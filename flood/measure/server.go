@@ -54,6 +54,14 @@ func (t *Server) Reset(e track.End, hash uint64, now int32) {
 	t.currentPane().start = now
 }
 
+// Forget empties the window and the counts of seconds, as if nothing had come in them. The
+// baseline stays.
+func (t *Server) Forget(now int32) {
+	clear(t.seconds[:])
+	t.previousPane().reset(0)
+	t.currentPane().reset(now)
+}
+
 func (t *Server) currentPane() *pane  { return &t.panes[t.turn&1] }
 func (t *Server) previousPane() *pane { return &t.panes[(t.turn+1)&1] }
 

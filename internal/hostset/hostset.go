@@ -65,6 +65,24 @@ func (s *Set) HasHost(host netip.Addr) bool {
 	return false
 }
 
+// Overlaps reports whether an end in a network with that port belongs to the set.
+func (s *Set) Overlaps(network netip.Prefix, port uint16) bool {
+	if s == nil {
+		return true
+	}
+	for _, n := range s.nets {
+		if n.Overlaps(network) {
+			return true
+		}
+	}
+	for e := range s.ends {
+		if e.Port() == port && network.Contains(e.Addr()) {
+			return true
+		}
+	}
+	return false
+}
+
 // Has reports whether an end belongs to the set.
 func (s *Set) Has(end netip.AddrPort) bool {
 	if s == nil {

@@ -50,7 +50,13 @@ func (w *writer) writeIncident(in *flood.Incident) {
 	w.text("kind", in.Kind.String())
 	w.text("level", in.Level.String())
 	w.text("target", in.Target.String())
+	w.writeTargets(in)
 	w.text("protocol", in.Protocol())
+	if c := in.Class; c != nil {
+		w.text("class", c.Name)
+		w.uint("packets", in.Packets)
+		w.uint("peak_bytes", in.PeakBytes)
+	}
 	w.time("start", in.Start)
 	w.time("detected", in.Detected)
 	if in.End != 0 {
@@ -134,6 +140,19 @@ func (w *writer) writeKinds(in *flood.Incident) {
 		}
 		w.float("with_challenge", k.WithChallenge)
 	})
+}
+
+// writeTargets appends the servers of a network.
+func (w *writer) writeTargets(in *flood.Incident) {
+	if in.Servers == 0 {
+		return
+	}
+	var all []string
+	for _, t := range in.Targets {
+		all = append(all, flood.Target{End: t}.String())
+	}
+	w.texts("targets", all)
+	w.uint("target_count", uint64(in.Servers))
 }
 
 // writeSources appends the busiest sources and networks.

@@ -61,6 +61,10 @@ func TestLoad(t *testing.T) {
 	if twice := list(t, ns); twice != once {
 		t.Errorf("loaded twice:\n%s\nonce:\n%s", twice, once)
 	}
+	ns.Run(t, string(AppendProven(nil, sources("192.0.2.201"))), "nft", "-f", "-")
+	if got := list(t, ns); !strings.Contains(got, "192.0.2.200") || !strings.Contains(got, "192.0.2.201") || !strings.Contains(got, "@proven4") {
+		t.Errorf("after clients of another capture:\n%s", got)
+	}
 	other := floodtest.Report(t, 0)
 	other.Incidents = other.Incidents[3:4]
 	load(t, ns, other)

@@ -27,10 +27,11 @@ func AppendProven(dst []byte, p *render.Proven) []byte {
 # all limits. Each address is dropped from its set after `+Timeout+`.
 #
 # nft -f FILE adds them to the sets; "ip saddr @proven4" and "ip6 saddr @proven6" in
-# rules of this table use those. Who is in a set already keeps the time that is left:
-# nft flush set inet qsniff proven4 goes in front where that matters.
+# rules of this table use those, as the rules of qsniff floods -o nft --proven do,
+# which replace the table when they are loaded. Who is in a set already keeps the time
+# that is left: nft flush set inet qsniff proven4 before it, where that matters.
 `...)
-	dst = append(dst, "table inet qsniff {\n"...)
+	dst = append(dst, "table inet "+Table+" {\n"...)
 	dst = appendSet(dst, "proven4", "ipv4_addr", p.Sources, func(a netip.Addr) bool { return a.Is4() })
 	dst = append(dst, '\n')
 	dst = appendSet(dst, "proven6", "ipv6_addr", p.Sources, func(a netip.Addr) bool { return !a.Is4() })

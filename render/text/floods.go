@@ -77,11 +77,11 @@ func (p *floodsPage) writeHeadline() {
 	}
 	s := p.levelStyle(worst)
 	text := strings.Join(parts, ", ") + " " + where
-	switch {
-	case n[flood.Alert]+n[flood.Warn]+n[flood.Info] == 0:
-		s, text = p.opt.Palette.head, "No floods "+where
-	case worst == flood.Info:
-		s, text = p.opt.Palette.head, fmt.Sprintf("No floods, %s %s", digits.Counted(n[flood.Info], "note"), where)
+	if others := &p.f.Others; n[flood.Alert]+n[flood.Warn] == others[flood.Alert]+others[flood.Warn] {
+		text = p.noQueryFloods(where)
+		if worst == flood.Info {
+			s = p.opt.Palette.head
+		}
 	}
 	p.dst = append(p.dst, s.on...)
 	p.dst = appendWrapped(p.dst, []byte(text), 0, p.opt.Width)

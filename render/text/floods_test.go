@@ -9,6 +9,7 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/flood"
+	"qsniff/flood/other"
 	"qsniff/internal/display"
 	"qsniff/render"
 	"qsniff/render/tally"
@@ -112,7 +113,7 @@ func TestFloodCaveats(t *testing.T) {
 		set  func(*render.Floods)
 		want string
 	}{
-		{"uncounted", func(f *render.Floods) { f.Unnamed.Unopened = 3 }, "3 further incidents were not told apart"},
+		{"uncounted", func(f *render.Floods) { f.Unnamed.Unopened = 3 }, "3 further incidents were not opened"},
 		{"full", func(f *render.Floods) { f.FullTables = []string{"servers", "consoles"} }, "No room was left for more servers, consoles"},
 		{"left", func(f *render.Floods) { f.Unnamed.Unlisted = 1 }, "1 incident is not listed for room: -o json has all."},
 		{"others", func(f *render.Floods) { f.Unnamed.Elsewhere = 2 }, "2 incidents are at targets that --servers leaves out."},
@@ -120,9 +121,18 @@ func TestFloodCaveats(t *testing.T) {
 		{"backwards", func(f *render.Floods) { f.Run.Backwards = 1 }, "Time went backwards"},
 		{"requests only", func(f *render.Floods) { f.Seen.Replies = 0 }, "Only what goes to servers was captured"},
 		{"replies only", func(f *render.Floods) { f.Seen.Queries = 0 }, "Only what servers send was captured"},
-		{"notes only", func(f *render.Floods) { f.Counts = [3]uint64{2, 0, 0} }, "No floods, 2 notes in 10m0s"},
+		{"notes only", func(f *render.Floods) { f.Counts = [3]uint64{2, 0, 0} }, "No query floods, 2 notes in 10m0s"},
 		{"warnings only", func(f *render.Floods) { f.Counts = [3]uint64{0, 1, 0} }, "0 attacks, 1 warning in 10m0s"},
-		{"nothing", func(f *render.Floods) { f.Counts, f.Incidents = [3]uint64{}, nil }, "No floods in 10m0s of capture, 1,000 packets"},
+		{"nothing", func(f *render.Floods) { f.Counts, f.Incidents = [3]uint64{}, nil }, "No query floods in 10m0s of capture, 1,000 packets"},
+		{"another flood", func(f *render.Floods) {
+			f.Counts, f.Others = [3]uint64{0, 0, 1}, [3]uint64{0, 0, 1}
+			f.OtherPeak = other.Peak{Traffic: other.Traffic{Packets: 10_000}, Class: &other.Groups()[0], Port: 27015, Host: track.HostOf(netip.MustParseAddrPort("198.18.0.1:0"))}
+		}, "No query floods, 1 other attack in 10m0s of capture, 1,000 packets; 10,000 other packets a second arrived (TCP SYN to port 27015 of 198.18.0.1)"},
+		{"another flood besides", func(f *render.Floods) { f.Counts, f.Others = [3]uint64{0, 0, 2}, [3]uint64{0, 0, 1} }, "2 attacks in 10m0s"},
+		{"players", func(f *render.Floods) {
+			f.Counts = [3]uint64{}
+			f.OtherPeak = other.Peak{Traffic: other.Traffic{Packets: 1_584}, Sessions: 1_580, Host: track.HostOf(netip.MustParseAddrPort("198.18.0.1:0"))}
+		}, "No query floods in 10m0s of capture, 1,000 packets; 1,584 other packets a second arrived (to 198.18.0.1, most in sessions)"},
 		{"empty", func(f *render.Floods) { f.Run.Packets = 0 }, "The capture has no packets."},
 		{"short", func(f *render.Floods) { f.Run.Last = f.Run.First + int64(20*time.Second) }, "The capture is shorter than 30 s"},
 	} {

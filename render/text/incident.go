@@ -18,8 +18,11 @@ func (p *floodsPage) writeIncident(in *flood.Incident) {
 	p.dst = append(append(append(p.dst, s.off...), "  "...), c.head.on...)
 	p.dst = append(append(p.dst, in.Target.String()...), c.head.off...)
 	about := in.Level.String() + "  " + p.sureness(in)
-	if in.Proto != nil {
+	switch {
+	case in.Proto != nil:
 		about = in.Protocol() + "  " + about
+	case in.Class != nil:
+		about = in.Class.Name + "  " + about
 	}
 	if used := len(in.Kind.String()) + gap + len(in.Target.String()); used+gap+len(about) <= p.opt.Width {
 		p.dst = append(append(appendSpaces(p.dst, gap), about...), '\n')
@@ -37,6 +40,7 @@ func (p *floodsPage) writeIncident(in *flood.Incident) {
 	for _, s := range in.Evidence {
 		p.writeItem(s)
 	}
+	p.writeServers(in)
 	p.writeDoubts(in)
 	p.writeRelations(in)
 	p.writeBusiest(in)
@@ -94,6 +98,9 @@ func (p *floodsPage) amounts(in *flood.Incident) string {
 	if in.Baseline > 0 {
 		add("usual %s/s", short(in.Baseline))
 	}
+	if in.Packets > 0 {
+		add("%s in all", digits.Counted(in.Packets, "packet"))
+	}
 	if in.Requests > 0 {
 		add("%s in all", digits.Counted(in.Requests, "request"))
 	}
@@ -114,6 +121,36 @@ func (p *floodsPage) amounts(in *flood.Incident) string {
 		}
 	}
 	return strings.Join(words, ", ")
+}
+
+// namedServers is how many servers of an incident are named before the others are counted.
+const namedServers = 8
+
+// writeServers writes which servers an incident of several is about.
+func (p *floodsPage) writeServers(in *flood.Incident) {
+	if in.Servers == 0 {
+		return
+	}
+	var names []string
+	for _, t := range in.Targets[:min(len(in.Targets), namedServers)] {
+		if in.Target.IsNetwork() { // they have its port
+			names = append(names, t.Addr().String())
+		} else {
+			names = append(names, t.String())
+		}
+	}
+	order := ", the busiest first: "
+	if !in.Target.IsNetwork() {
+		order = " that the same sources ask: "
+	}
+	text := digits.Counted(uint64(in.Servers), "server") + order + strings.Join(names, ", ")
+	if in.MoreServers {
+		text = "at least " + text
+	}
+	if more := in.Servers - len(names); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	p.writeItem(text)
 }
 
 // leastChallenged is how many challenged sources it takes for their share to mean something:
@@ -204,6 +241,9 @@ func (p *floodsPage) writeBusiest(in *flood.Incident) {
 	}
 	about := "in the 10 to 20 s that the verdict rests on; proved: it brought a challenge back"
 	switch {
+	case in.Class != nil:
+		about = "of all that it counts; nothing proves an address"
+		t.dropColumn(4)
 	case strings.HasPrefix(in.Target.String(), "tcp/"):
 		about = "of the last refused logins; a connection proves the address"
 		t.dropColumn(len(t.columns) - 1)

@@ -85,8 +85,11 @@ func incidentWords(x *render.IncidentEvent) string {
 }
 
 // incidentAmount returns how many requests there were; of an incident whose target only
-// gets replies, how many of these.
+// gets replies, how many of these, and of what is no query, how many packets.
 func incidentAmount(in *flood.Incident) string {
+	if in.Class != nil {
+		return digits.Counted(in.Packets, "packet")
+	}
 	if in.Requests == 0 {
 		return digits.Counted(in.Replies, "reply", "replies")
 	}

@@ -5,6 +5,7 @@ package dissecttest
 import (
 	"bytes"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -61,6 +62,10 @@ func CheckInvariants(t testing.TB, m *dissect.Message) {
 		f := &m.Fields[i]
 		if int(f.Depth) > len(open) {
 			t.Fatalf("field %d %s: depth %d below a depth of %d", i, f.Def.Name, f.Depth, len(open))
+		}
+		if isOwn := m.Proto != nil && slices.Contains(m.Proto.Types, m.Type); isOwn && // else the type has another protocol's fields
+			!slices.Contains(m.Proto.Defs, f.Def) && !slices.Contains(dissect.Shared, f.Def) {
+			t.Errorf("field %d %s is not declared by %s", i, f.Def.Name, m.Proto.Name)
 		}
 		open = open[:f.Depth]
 		for _, g := range open {

@@ -70,6 +70,24 @@ func LowLimit(t testing.TB, id uint64) *render.Floods {
 	return &render.Floods{Incidents: list}
 }
 
+// Named returns incidents at one server that together name so many sources.
+func Named(t testing.TB, n int) []flood.Incident {
+	t.Helper()
+	var list []flood.Incident
+	for i := range n {
+		a := netip.AddrFrom4([4]byte{203, 0, 113, byte(i)})
+		if i%8 == 0 {
+			kind := []flood.Kind{flood.FloodFew, flood.ChallengeBypass}[i/8%2]
+			list = append(list, flood.Incident{Kind: kind, Target: flood.Target{End: netip.MustParseAddrPort(Server)}, Sources: 8, Peak: 800})
+			list[len(list)-1].Target.End = netip.AddrPortFrom(netip.MustParseAddrPort(Server).Addr(), uint16(27015+i))
+		}
+		in := &list[len(list)-1]
+		in.Top = append(in.Top, flood.Source{Addr: a, Low: 900})
+	}
+	advise(t, list, 1)
+	return list
+}
+
 func carpet(peak float64) flood.Incident {
 	x := netip.MustParsePrefix(Carpet)
 	return flood.Incident{Kind: flood.FloodSpoofed, Target: flood.Target{End: netip.AddrPortFrom(x.Addr(), 27015), Prefix: x},

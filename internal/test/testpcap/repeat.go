@@ -18,12 +18,14 @@ type block struct {
 	at      int // line of the directive
 	turns   int
 	clients netip.Prefix
+	port    uint16 // of all of them; 0: each has another
 	lines   []string
 }
 
-// parseRepeat parses N PREFIX: how often, and where the clients are.
+// parseRepeat parses N PREFIX [port=N]: how often, where the clients are, and which port
+// all of them have.
 func parseRepeat(at int, args []string) (*block, error) {
-	if len(args) != 2 {
+	if len(args) != 2 && len(args) != 3 {
 		return nil, errors.New("want how often, and the network of the clients")
 	}
 	n, err := parseNumber(args[0], 1, maxTurns)
@@ -34,7 +36,18 @@ func parseRepeat(at int, args []string) (*block, error) {
 	if err != nil || p != p.Masked() {
 		return nil, fmt.Errorf("%q is not a network", args[1])
 	}
-	return &block{at: at, turns: int(n), clients: p}, nil
+	b := &block{at: at, turns: int(n), clients: p}
+	if len(args) == 3 {
+		port, ok := strings.CutPrefix(args[2], "port=")
+		if !ok {
+			return nil, fmt.Errorf("%q is not port=N", args[2])
+		}
+		if n, err = parseNumber(port, 1, 65_535); err != nil {
+			return nil, err
+		}
+		b.port = uint16(n)
+	}
+	return b, nil
 }
 
 // addToBlock adds a line to the open block; done reports whether the line ends it.
@@ -59,6 +72,9 @@ func (p *parser) runBlock(b *block) error {
 	kept := p.client
 	for range b.turns {
 		p.client = netip.AddrPortFrom(randomAddr(rng, b.clients), uint16(1024+rng.IntN(1<<16-1024)))
+		if b.port != 0 {
+			p.client = netip.AddrPortFrom(p.client.Addr(), b.port)
+		}
 		nonce := fmt.Sprintf("%08x", rng.Uint32())
 		for i, line := range b.lines {
 			if at := strings.LastIndexByte(line, '~'); at >= 0 && strings.Count(line[:at], `"`)%2 == 0 { // outside of text

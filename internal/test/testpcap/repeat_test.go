@@ -39,6 +39,19 @@ func TestRepeat(t *testing.T) {
 	}
 }
 
+// TestRepeatPort: all clients of a block have the port that it names.
+func TestRepeatPort(t *testing.T) {
+	c, err := Parse("test.hex", []byte("# A block.\n@ server 10.1.0.1:27015\n@ repeat 9 192.0.2.0/24 port=53\n> 01\n@ done\n"))
+	if err != nil || len(c.Whole) != 9 {
+		t.Fatalf("got %d datagrams, error %v", len(c.Whole), err)
+	}
+	for i, d := range c.Whole {
+		if d.Src.Port() != 53 {
+			t.Errorf("turn %d: from %v", i, d.Src)
+		}
+	}
+}
+
 func TestRepeatErrors(t *testing.T) {
 	const head = "# A block.\n@ client 10.0.0.1:1\n@ server 10.1.0.1:27015\n"
 	for _, tc := range []struct{ name, in, want string }{
@@ -47,6 +60,8 @@ func TestRepeatErrors(t *testing.T) {
 		{"no network", "@ repeat 2\n", "want how often, and the network"},
 		{"host bits", "@ repeat 2 10.0.0.1/8\n", "is not a network"},
 		{"never", "@ repeat 0 10.0.0.0/8\n", "0 is outside 1 to 10000"},
+		{"other word", "@ repeat 2 10.0.0.0/8 53\n", `"53" is not port=N`},
+		{"port 0", "@ repeat 2 10.0.0.0/8 port=0\n", "0 is outside 1 to 65535"},
 		{"done alone", "@ done now\n", "no such directive"},
 		{"error inside", "@ repeat 2 10.0.0.0/8\n> zz\n@ done\n", "line 6: "},
 	} {

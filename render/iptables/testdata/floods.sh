@@ -30,7 +30,7 @@
 #   - a cap for queries that bring no challenge back: 300 a second for all
 #     together, 600 at once
 #
-# alert: flood_spoofed at 192.0.2.0/24, detected 2023-11-14T22:13:20Z
+# alert: flood_spoofed at udp/192.0.2.0/24:27015, detected 2023-11-14T22:13:20Z
 #   UDP to 192.0.2.0/24, port 27015:
 #   - a cap for queries that bring no challenge back: 300 a second for all
 #     together, 600 at once

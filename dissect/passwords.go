@@ -6,13 +6,14 @@ import (
 	"qsniff/internal/console"
 )
 
-// setPassword is from how many bytes on what a command sets is a password:
-// "sv_password 0" sets none.
+// setPassword is the least length of a password that a command sets, in bytes. Chosen:
+// "sv_password 0" sets none, and later texts are searched for the value, where a
+// shorter one occurs by chance.
 const setPassword = 4
 
-// Overhear adds the passwords in m, and what may be some, to those of its connection:
-// that of a login, and those that a command sets.
-func (m *Message) Overhear(said *console.Passwords) {
+// CollectPasswords adds to said, the passwords of m's connection, those that m holds or may
+// hold: that of a login, and those that a command sets.
+func (m *Message) CollectPasswords(said *console.Passwords) {
 	for i := range m.Fields {
 		f := &m.Fields[i]
 		if f.Def.Flags&Secret == 0 || f.Def.Kind == Bytes {

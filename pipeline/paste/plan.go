@@ -1,4 +1,8 @@
-package main
+// Package paste decodes payloads that people paste. It decides which end sent each payload
+// and of which protocol it is, gives the pipeline packets and rules made of that, corrects
+// in messages what the pipeline cannot know, and explains the payloads that were not
+// decoded. It reads no files and no forms of bytes: package payload does.
+package paste
 
 import (
 	"net/netip"
@@ -26,17 +30,23 @@ const (
 	protoPort  = clientPort + 2 // of the first protocol; the others have the ports after it
 )
 
-// plan decides which end sent each payload and of which protocol it is, and makes the
-// packets and rules of it that the pipeline is given.
-type plan struct {
-	reg       *dissect.Registry
-	all       []dissect.Protocol // of reg
-	as        *dissect.Proto     // that --as names, or nil
-	dir       string             // that --dir names, or ""
+// Options are what a Plan is told about its payloads.
+type Options struct {
+	Registry  *dissect.Registry
+	Protocols []dissect.Protocol // of Registry
+	As        *dissect.Proto     // whose the payloads are; nil: their bytes decide
+	Dir       string             // "request" or "reply"; "": their bytes decide
+}
+
+// Plan decides which end sent each payload and of which protocol it is, and makes the
+// packets and rules of it that the pipeline is given. A run of the pipeline takes Source,
+// Rules and Renderer of one Plan.
+type Plan struct {
+	Options
+	Source    pipeline.PayloadSource
+	Rules     []pipeline.DecodeAs
 	payloads  []plannedPayload
 	isWeakTCP bool // they are a connection's, and only because nothing else reads them
-	source    pipeline.PayloadSource
-	rules     []pipeline.DecodeAs
 }
 
 // plannedPayload is a payload with what was decided about it.
@@ -65,8 +75,9 @@ func (m *plannedPayload) content() []byte {
 	return m.Data
 }
 
-// addPayloads chooses a reading and a sender for each payload, and adds it to the source.
-func (p *plan) addPayloads(ps []payload.Payload) {
+// AddPayloads chooses a reading and a sender for each payload, and adds it to Source. It is
+// called once.
+func (p *Plan) AddPayloads(ps []payload.Payload) {
 	for _, x := range ps {
 		m := plannedPayload{Payload: x}
 		m.packet, m.isPacket = payload.AsPacket(x.Data)
@@ -80,7 +91,7 @@ func (p *plan) addPayloads(ps []payload.Payload) {
 		m.isReply = p.isReply(m)
 		switch no := uint64(i + 1); {
 		case m.isPacket:
-			p.source.AddPacket(no, m.packet.Link, m.Data, m.packet.Wire)
+			p.Source.AddPacket(no, m.packet.Link, m.Data, m.packet.Wire)
 			p.addPacketRule(m)
 		case tcp != nil:
 			p.addSegment(no, m, tcp)
@@ -91,9 +102,9 @@ func (p *plan) addPayloads(ps []payload.Payload) {
 }
 
 // probe returns the readings of a datagram's payload, in the order of the protocols.
-func (p *plan) probe(b []byte) []reading {
+func (p *Plan) probe(b []byte) []reading {
 	var out []reading
-	for _, x := range p.all {
+	for _, x := range p.Protocols {
 		d, ok := x.(dissect.Dissector)
 		if !ok {
 			continue
@@ -106,13 +117,13 @@ func (p *plan) probe(b []byte) []reading {
 	return out
 }
 
-// choose returns the reading of the protocol that --as names, else the most confident one
-// if that is more than weak, else the only one, else nil. If --dir allows any of the
+// choose returns the reading of the protocol of Options.As, else the most confident one
+// if that is more than weak, else the only one, else nil. If Options.Dir allows any of the
 // readings, only those count.
-func (p *plan) choose(all []reading) *reading {
+func (p *Plan) choose(all []reading) *reading {
 	var fits []*reading
 	for i := range all {
-		if r := &all[i]; p.dir == "" || r.typ.FromServer() == (p.dir == "reply") {
+		if r := &all[i]; p.Dir == "" || r.typ.FromServer() == (p.Dir == "reply") {
 			fits = append(fits, r)
 		}
 	}
@@ -123,7 +134,7 @@ func (p *plan) choose(all []reading) *reading {
 	}
 	var best *reading
 	for _, r := range fits {
-		if r.proto == p.as {
+		if r.proto == p.As {
 			return r
 		}
 		if best == nil || r.conf > best.conf {
@@ -136,21 +147,21 @@ func (p *plan) choose(all []reading) *reading {
 	return nil
 }
 
-// isReply reports whether a server sent a payload. The chosen reading decides, else --dir;
-// without both, parts of split messages and fragments of All-Seeing Eye are a server's.
-func (p *plan) isReply(m *plannedPayload) bool {
+// isReply reports whether a server sent a payload. The chosen reading decides, else
+// Options.Dir; without both, parts of split messages are a server's.
+func (p *Plan) isReply(m *plannedPayload) bool {
 	switch b := m.content(); {
 	case m.chosen != nil && !wire.IsSplit(b):
 		return m.chosen.typ.FromServer()
-	case p.dir != "":
-		return p.dir == "reply"
+	case p.Dir != "":
+		return p.Dir == "reply"
 	default:
-		return wire.IsSplit(b) || wire.EyeNumber(b) > 0
+		return wire.IsSplit(b)
 	}
 }
 
 // addDatagram adds a payload as a UDP datagram, and the rule that its protocol needs.
-func (p *plan) addDatagram(no uint64, m *plannedPayload) {
+func (p *Plan) addDatagram(no uint64, m *plannedPayload) {
 	port := uint16(clientPort)
 	switch {
 	case m.chosen != nil:
@@ -158,9 +169,9 @@ func (p *plan) addDatagram(no uint64, m *plannedPayload) {
 		if m.needsRule(p) {
 			p.addRule(pipeline.DecodeAs{Port: port, Proto: m.chosen.proto})
 		}
-	case p.as != nil:
-		port = p.portOf(p.as)
-		p.addRule(pipeline.DecodeAs{Port: port, Proto: p.as})
+	case p.As != nil:
+		port = p.portOf(p.As)
+		p.addRule(pipeline.DecodeAs{Port: port, Proto: p.As})
 	case wire.IsSplit(m.Data):
 		port = partsPort
 		p.addRule(pipeline.DecodeAs{Port: port})
@@ -169,51 +180,51 @@ func (p *plan) addDatagram(no uint64, m *plannedPayload) {
 	if m.isReply {
 		client, server = server, client
 	}
-	p.source.AddDatagram(no, client, server, m.Data)
+	p.Source.AddDatagram(no, client, server, m.Data)
 }
 
 // needsRule reports whether the pipeline would not choose the same reading by itself.
-func (m *plannedPayload) needsRule(p *plan) bool {
-	return m.chosen.conf == dissect.Maybe || m.chosen.proto == p.as || p.dir != ""
+func (m *plannedPayload) needsRule(p *Plan) bool {
+	return m.chosen.conf == dissect.Maybe || m.chosen.proto == p.As || p.Dir != ""
 }
 
 // portOf returns the client's port for a protocol.
-func (p *plan) portOf(proto *dissect.Proto) uint16 {
-	return protoPort + uint16(slices.Index(p.reg.Protos(), proto))
+func (p *Plan) portOf(proto *dissect.Proto) uint16 {
+	return protoPort + uint16(slices.Index(p.Registry.Protos(), proto))
 }
 
 // addRule adds r, unless the plan has it.
-func (p *plan) addRule(r pipeline.DecodeAs) {
-	if !slices.Contains(p.rules, r) {
-		p.rules = append(p.rules, r)
+func (p *Plan) addRule(r pipeline.DecodeAs) {
+	if !slices.Contains(p.Rules, r) {
+		p.Rules = append(p.Rules, r)
 	}
 }
 
 // addPacketRule adds the rule that the protocol of a whole packet needs at its server's
 // port.
-func (p *plan) addPacketRule(m *plannedPayload) {
+func (p *Plan) addPacketRule(m *plannedPayload) {
 	server := m.packet.Dst.Port()
 	if m.isReply {
 		server = m.packet.Src.Port()
 	}
 	switch {
 	case server == 0:
-	case m.packet.Stop == netlayer.TCP && p.as != nil && p.reg.StreamOf(p.as) != nil:
-		p.addRule(pipeline.DecodeAs{TCP: true, Port: server, Proto: p.as})
+	case m.packet.Stop == netlayer.TCP && p.As != nil && p.Registry.StreamOf(p.As) != nil:
+		p.addRule(pipeline.DecodeAs{TCP: true, Port: server, Proto: p.As})
 	case m.packet.Stop != netlayer.OK:
 	case m.chosen != nil && m.needsRule(p):
 		p.addRule(pipeline.DecodeAs{Port: server, Proto: m.chosen.proto})
-	case p.as != nil || wire.IsSplit(m.packet.Payload):
-		p.addRule(pipeline.DecodeAs{Port: server, Proto: p.as})
+	case p.As != nil || wire.IsSplit(m.packet.Payload):
+		p.addRule(pipeline.DecodeAs{Port: server, Proto: p.As})
 	}
 }
 
 // pickStream returns the protocol over TCP whose connection the payloads are, or nil: that
 // of --as, or, if no payload has a reading as a datagram, the one that claims the first
 // payload.
-func (p *plan) pickStream() dissect.StreamDissector {
-	if p.as != nil {
-		return p.reg.StreamOf(p.as)
+func (p *Plan) pickStream() dissect.StreamDissector {
+	if p.As != nil {
+		return p.Registry.StreamOf(p.As)
 	}
 	for i := range p.payloads {
 		if m := &p.payloads[i]; m.isPacket || len(m.readings) > 0 || wire.IsSplit(m.Data) {
@@ -231,12 +242,12 @@ func (p *plan) pickStream() dissect.StreamDissector {
 // claimStream returns the claim of d, or the best of all protocols over TCP if d is nil, on
 // b as the beginning of a message, and whether that is a reply. Of two equal claims it
 // returns the one as a request.
-func (p *plan) claimStream(d dissect.StreamDissector, b []byte) (best dissect.Claim, reply bool) {
+func (p *Plan) claimStream(d dissect.StreamDissector, b []byte) (best dissect.Claim, reply bool) {
 	for _, dir := range []dissect.Direction{dissect.ToServer, dissect.ToClient} {
 		c := dissect.Context{Wire: len(b), Stream: &dissect.Stream{Dir: dir, Opened: true}}
 		v := dissect.Claim{Dissector: d}
 		if d == nil {
-			v = p.reg.PickStream(&c, b)
+			v = p.Registry.PickStream(&c, b)
 		} else {
 			v.Record = d.Frame(&c, b)
 		}
@@ -249,15 +260,15 @@ func (p *plan) claimStream(d dissect.StreamDissector, b []byte) (best dissect.Cl
 
 // addSegment adds a payload as a segment of a connection. A payload that d does not claim
 // continues the message in the one before it.
-func (p *plan) addSegment(no uint64, m *plannedPayload, d dissect.StreamDissector) {
+func (p *Plan) addSegment(no uint64, m *plannedPayload, d dissect.StreamDissector) {
 	v, reply := p.claimStream(d, m.Data)
 	if m.isTCP, m.isReply = true, reply; v.Conf == dissect.No && no > 1 {
 		m.isReply = p.payloads[no-2].isReply // it goes on with the message before it
 	}
-	if p.dir != "" {
-		m.isReply = p.dir == "reply"
+	if p.Dir != "" {
+		m.isReply = p.Dir == "reply"
 	}
 	r := pipeline.DecodeAs{TCP: true, Port: serverPort, Proto: d.Proto()}
 	p.addRule(r)
-	p.source.AddSegment(no, netip.AddrPortFrom(clientAddr, clientPort), netip.AddrPortFrom(serverAddr, serverPort), !m.isReply, m.Data)
+	p.Source.AddSegment(no, netip.AddrPortFrom(clientAddr, clientPort), netip.AddrPortFrom(serverAddr, serverPort), !m.isReply, m.Data)
 }

@@ -1,4 +1,4 @@
-package main
+package paste
 
 import (
 	"testing"
@@ -32,6 +32,16 @@ func (talk) Frame(c *dissect.Context, b []byte) dissect.Record {
 	return dissect.Record{Conf: dissect.Likely, Len: 2}
 }
 
+// protoNamed returns the protocol of a name, or nil.
+func protoNamed(reg *dissect.Registry, name string) *dissect.Proto {
+	for _, p := range reg.Protos() {
+		if p.Name == name {
+			return p
+		}
+	}
+	return nil
+}
+
 // TestPlanTCP: payloads of a protocol over TCP become one connection, whose
 // client says what requests are.
 func TestPlanTCP(t *testing.T) {
@@ -57,12 +67,12 @@ func TestPlanTCP(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p := plan{reg: reg, all: all, as: protoNamed(reg, tt.as), dir: tt.dir}
+			p := Plan{Options: Options{Registry: reg, Protocols: all, As: protoNamed(reg, tt.as), Dir: tt.dir}}
 			var in []payload.Payload
 			for _, s := range tt.in {
 				in = append(in, payload.Payload{Data: []byte(s)})
 			}
-			p.addPayloads(in)
+			p.AddPayloads(in)
 			if diff := cmp.Diff(tt.want, speakers(t, &p)); diff != "" {
 				t.Errorf("want -, got +\n%s", diff)
 			}
@@ -71,13 +81,13 @@ func TestPlanTCP(t *testing.T) {
 }
 
 // speakers says who sent each segment with data that p made.
-func speakers(t *testing.T, p *plan) (who []string) {
+func speakers(t *testing.T, p *Plan) (who []string) {
 	t.Helper()
 	var b capture.Batch
-	_ = p.source.Read(&b) // io.EOF comes with the packets
+	_ = p.Source.Read(&b) // io.EOF comes with the packets
 	for i := range b.Packets {
 		var d netlayer.Packet
-		p.source.Decode(&d, &b.Packets[i])
+		p.Source.Decode(&d, &b.Packets[i])
 		switch {
 		case d.Stop != netlayer.TCP || len(d.Payload) == 0:
 		case d.Dst.Port() == serverPort:

@@ -1,9 +1,8 @@
-package main
+package paste
 
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -16,23 +15,26 @@ import (
 	"qsniff/wire"
 )
 
-// payloadRenderer is the renderer of decode. It corrects in messages what the pipeline
-// cannot know, which sees packets that a plan made up, and it records which payloads are
-// in the output, so that the others can be explained after the run.
-type payloadRenderer struct {
+// Renderer corrects in messages what the pipeline cannot know, which sees packets that a
+// plan made up, and gives them to another renderer. It records which payloads are in the
+// output, so that the others can be explained after the run.
+type Renderer struct {
 	render.Renderer
-	plan     *plan
-	messages int
+	Messages int // so far
+	plan     *Plan
 	isShown  [payload.MaxPayloads + 1]bool
 	missing  []string // sentences about missing parts of split messages
 }
+
+// NewRenderer returns a renderer that gives the messages of p's payloads to to.
+func (p *Plan) NewRenderer(to render.Renderer) *Renderer { return &Renderer{Renderer: to, plan: p} }
 
 // whyNoRest is the reason of messages that are incomplete.
 const whyNoRest = "the rest is not among the payloads"
 
 // Append corrects and renders a message.
-func (t *payloadRenderer) Append(dst []byte, e *render.Event) []byte {
-	t.messages++
+func (t *Renderer) Append(dst []byte, e *render.Event) []byte {
+	t.Messages++
 	t.isShown[e.Frame] = true
 	for _, f := range e.Frames {
 		t.isShown[f] = true
@@ -53,20 +55,20 @@ func (t *payloadRenderer) Append(dst []byte, e *render.Event) []byte {
 	return t.Renderer.Append(dst, &x)
 }
 
-// correctConfidence replaces confidence and reason of a message, unless --as names its
+// correctConfidence replaces confidence and reason of a message, unless Options.As is its
 // protocol: those of the pipeline are about the plan's rules.
-func (t *payloadRenderer) correctConfidence(e *render.Event, m *plannedPayload) {
+func (t *Renderer) correctConfidence(e *render.Event, m *plannedPayload) {
 	switch {
-	case e.Msg.Why == "" || t.plan.as == e.Msg.Proto:
+	case e.Msg.Why == "" || t.plan.As == e.Msg.Proto:
 	case e.TCP && t.plan.isWeakTCP, m.chosen != nil && m.chosen.conf == dissect.Maybe:
 		e.Msg.Conf, e.Msg.Why = dissect.Maybe, "nothing else reads it"
-	case e.Msg.Why == dissect.WhyTold:
+	case e.Msg.Why == dissect.WhyDecodeAs:
 		e.Msg.Why = "structure"
 	}
 }
 
 // AppendRecord renders a finding about no message.
-func (t *payloadRenderer) AppendRecord(dst []byte, r *render.Record) []byte {
+func (t *Renderer) AppendRecord(dst []byte, r *render.Record) []byte {
 	for _, f := range r.Frames {
 		t.isShown[f] = true
 	}
@@ -74,7 +76,7 @@ func (t *payloadRenderer) AppendRecord(dst []byte, r *render.Record) []byte {
 }
 
 // markShown records that a finding is about payloads: no other explanation is needed.
-func (t *payloadRenderer) markShown(x *finding.Expert) {
+func (t *Renderer) markShown(x *finding.Expert) {
 	for _, f := range x.Frames {
 		if f < uint64(len(t.isShown)) {
 			t.isShown[f] = true
@@ -84,7 +86,7 @@ func (t *payloadRenderer) markShown(x *finding.Expert) {
 
 // noteMissingParts adds a sentence about the parts of a split message that are not among
 // the payloads.
-func (t *payloadRenderer) noteMissingParts(e *render.Event) {
+func (t *Renderer) noteMissingParts(e *render.Event) {
 	s := e.Split
 	if s == nil || s.Received >= s.Total {
 		return
@@ -138,35 +140,43 @@ func formatRanges[T int | uint64](ns []T) string {
 	return strings.Join(out, ", ")
 }
 
-// printRemarks prints what cannot be seen in the output: which payloads are whole packets,
-// which parts are missing, and why other payloads are not decoded.
-func (t *payloadRenderer) printRemarks(w io.Writer) {
+// Remark is a sentence about payloads that cannot be seen in the output.
+type Remark struct {
+	Text string
+	Hint string // what to do; may be empty
+}
+
+// Remarks returns, after the run, which payloads are whole packets, which parts are
+// missing, and why other payloads are not decoded.
+func (t *Renderer) Remarks() (all []Remark) {
+	add := func(format string, args ...any) { all = append(all, Remark{Text: fmt.Sprintf(format, args...)}) }
 	var packets []uint64
 	for i := range t.plan.payloads {
 		m := &t.plan.payloads[i]
 		if m.isPacket && t.isShown[i+1] {
 			packets = append(packets, uint64(i+1))
 		}
-		if t.isShown[i+1] && m.chosen != nil && t.plan.dir != "" && m.chosen.typ.FromServer() != (t.plan.dir == "reply") {
-			fmt.Fprintf(w, "qsniff: payload %d: no %s reads like this: it is %s\n", i+1, t.plan.dir, m.chosen.typ.Name)
+		if t.isShown[i+1] && m.chosen != nil && t.plan.Dir != "" && m.chosen.typ.FromServer() != (t.plan.Dir == "reply") {
+			add("payload %d: no %s reads like this: it is %s", i+1, t.plan.Dir, m.chosen.typ.Name)
 		}
 	}
 	switch len(packets) {
 	case 0:
 	case 1:
-		fmt.Fprintf(w, "qsniff: %s is a whole packet: what it carries is decoded\n", namePayloads(packets))
+		add("%s is a whole packet: what it carries is decoded", namePayloads(packets))
 	default:
-		fmt.Fprintf(w, "qsniff: %s are whole packets: what they carry is decoded\n", namePayloads(packets))
+		add("%s are whole packets: what they carry is decoded", namePayloads(packets))
 	}
 	for _, s := range t.missing {
-		fmt.Fprintf(w, "qsniff: %s\n", s)
+		add("%s", s)
 	}
 	for i := range t.plan.payloads {
 		if !t.isShown[i+1] {
 			why, hint := t.plan.explainUnread(&t.plan.payloads[i])
-			printError(w, fmt.Errorf("payload %d: %s", i+1, why), hint)
+			all = append(all, Remark{fmt.Sprintf("payload %d: %s", i+1, why), hint})
 		}
 	}
+	return all
 }
 
 // quoteLen is how many bytes of a payload are quoted. Chosen: the engines' mark of four and
@@ -174,7 +184,7 @@ func (t *payloadRenderer) printRemarks(w io.Writer) {
 const quoteLen = 5
 
 // explainUnread returns why a payload was not decoded, and a hint on what to do.
-func (p *plan) explainUnread(m *plannedPayload) (why, hint string) {
+func (p *Plan) explainUnread(m *plannedPayload) (why, hint string) {
 	b := m.content()
 	switch {
 	case m.isPacket && m.packet.Stop != netlayer.OK && m.packet.Stop != netlayer.TCP:
@@ -192,8 +202,8 @@ func (p *plan) explainUnread(m *plannedPayload) (why, hint string) {
 	case m.chosen != nil:
 		return fmt.Sprintf("could be %s of %s, but what is around it says otherwise", m.chosen.typ.Name, m.chosen.proto.Name),
 			"give it alone, or with --as " + m.chosen.proto.Name
-	case p.as != nil:
-		return fmt.Sprintf("%s has no message like this, nor has another protocol: it begins with % x", p.as.Name, b[:min(len(b), quoteLen)]),
+	case p.As != nil:
+		return fmt.Sprintf("%s has no message like this, nor has another protocol: it begins with % x", p.As.Name, b[:min(len(b), quoteLen)]),
 			p.suggestFix(m)
 	}
 	return fmt.Sprintf("no protocol claims it: it begins with % x", b[:min(len(b), quoteLen)]), p.suggestFix(m)
@@ -210,7 +220,7 @@ func nameReadings(rs []reading) string {
 
 // suggestFix returns a hint on what may be wrong with a payload that no protocol reads: how
 // its bytes were changed before, or which protocol reads the longest beginning of it.
-func (p *plan) suggestFix(m *plannedPayload) string {
+func (p *Plan) suggestFix(m *plannedPayload) string {
 	b := m.content()
 	var names []string
 	for n := min(len(b)-1, 64); n > 0 && len(names) == 0; n-- {

@@ -1,0 +1,61 @@
+package dissect
+
+// ForeignType is a message of a protocol that is not decoded, told by its first bytes
+// alone: floods of it are named, and nothing is said of its content.
+type ForeignType struct {
+	Name   string    // as output and filters write it, with its family: "connect_FAMILY"
+	Says   string    // in the plural, for people
+	Reply  bool      // servers send it
+	Joins  bool      // who sends it wants to play: a limit on it keeps players out
+	Wire   []Pattern // of its forms; the first byte is the same in every bit
+	Source string    // where the bytes are described
+}
+
+// foreigners are the messages of other protocols that a registry knows, by first byte.
+type foreigners struct {
+	types []*ForeignType
+	first [256][]foreignForm
+}
+
+// foreignForm is a form of the message with a number.
+type foreignForm struct {
+	number  uint8
+	pattern *Pattern
+}
+
+// KnowForeign sets the messages of other protocols that ForeignType tells apart, at most
+// 255 of them.
+func (r *Registry) KnowForeign(types []*ForeignType) {
+	r.foreign = foreigners{types: types}
+	for i, t := range types {
+		for j := range t.Wire {
+			p := &t.Wire[j]
+			r.foreign.first[p.Value[0]] = append(r.foreign.first[p.Value[0]], foreignForm{uint8(i + 1), p})
+		}
+	}
+}
+
+// ForeignTypes lists the messages of other protocols; the number of the first is 1.
+func (r *Registry) ForeignTypes() []*ForeignType { return r.foreign.types }
+
+// ForeignType returns the number of the message of another protocol that a payload of
+// wire bytes is, of which b was captured; 0 if it is none that is known.
+func (r *Registry) ForeignType(b []byte, wire int) uint8 {
+	if len(b) == 0 {
+		return 0
+	}
+	for _, f := range r.foreign.first[b[0]] {
+		if f.pattern.Match(b, wire) {
+			return f.number
+		}
+	}
+	return 0
+}
+
+// ServerPorts lists the ports where protocols of ours are usually met.
+func (r *Registry) ServerPorts() (ports []uint16) {
+	for _, p := range r.protos {
+		ports = append(ports, p.Ports...)
+	}
+	return ports
+}

@@ -1,0 +1,171 @@
+package other
+
+import (
+	"fmt"
+
+	"qsniff/dissect"
+)
+
+// Class is a class of packets, and when there are too many of it.
+type Class struct {
+	Name  string // as output writes it: "tcp_syn"
+	Says  string // for people: "TCP SYN"
+	Means string // what an attacker does with it
+	// Least is how many packets a second are a flood at least, and Why says where the number
+	// comes from. Usual is how many times as many as usual it must be, too.
+	Least float64
+	Why   string
+	// Sessions: packets of flows in which the host sends as well do not count.
+	Sessions bool
+	TCP      bool // its ports are TCP's; else UDP's
+	Ports    bool // it has ports: the one that most go to is named
+	// Handshakes: each begins a connection, which is completed where its source is real.
+	Handshakes bool
+	// Reflected: servers that were asked in the host's name send it.
+	Reflected bool
+	// Errors: what a server sends to forged addresses brings them back.
+	Errors bool
+	Source string
+	Group  string   // of classes with one limit: "amplified" or "foreign"; else Name
+	Advice []string // paragraphs: what the class allows
+}
+
+// The classes that are always there. Those of amplifiers and of other games follow them.
+const (
+	synClass = iota
+	synAckClass
+	tcpClass
+	udpClass
+	fragmentClass
+	icmpClass
+	greClass
+	espClass
+	ipClass
+	ownClasses
+
+	// Not classes: what belongs to a session, and what somebody else judges.
+	inSession = maxClasses
+	noClass   = maxClasses + 1
+)
+
+// Advice that several classes share.
+const (
+	atProvider = "The packets have already used the line when they get here: if it is full, no filter on this host helps. The" +
+		" provider has to drop them. Give it the target, the class and the rates above."
+	unneeded = "the provider can drop them for this address altogether, for nothing on a game server needs them."
+)
+
+// own are the classes that every capture can have, in the order of the constants.
+var own = [ownClasses]Class{
+	synClass: {Name: "tcp_syn", Says: "TCP SYN", Means: "connections are begun and not completed, until there is no room for more",
+		Least: 1000, Why: "tcp_max_syn_backlog of Linux is some hundred to some thousand, and an entry stays for up to a minute",
+		TCP: true, Ports: true, Handshakes: true, Source: "RFC 4987",
+		Advice: []string{"SYN cookies keep connections possible: \"sysctl net.ipv4.tcp_syncookies\" says 1 where they are on, as they" +
+			" usually are. The game itself is UDP: if nobody needs TCP at this port (remote console, downloads), let the" +
+			" provider drop TCP to it, or let only your own addresses through.", atProvider}},
+	synAckClass: {Name: "tcp_synack", Says: "TCP SYN-ACK", Means: "servers are made to answer connections that this host did not begin",
+		Least: 1000, Why: "chosen, as for tcp_syn", Sessions: true, TCP: true, Ports: true, Source: "Bock et al. 2021, Weaponizing Middleboxes",
+		Advice: []string{"They come from servers that were asked in this host's name: do not block these one by one. A stateful" +
+			" filter drops what belongs to no connection of this host.", atProvider}},
+	tcpClass: {Name: "tcp_other", Says: "TCP of no connection", Means: "segments of connections that do not exist: ACK and RST floods",
+		Least: 5000, Why: "chosen: what comes late, when a server with downloads restarts, is less",
+		Sessions: true, TCP: true, Ports: true, Source: "Mirai attack_tcp.c (attack_tcp_ack)",
+		Advice: []string{"A stateful filter drops what belongs to no connection of this host.", atProvider}},
+	udpClass: {Name: "udp_other", Says: "UDP of no session", Means: "datagrams that are no query, to whom the host answers nothing",
+		Least: 1000, Why: "chosen: more than sixteen players send, 64 packets/s each, before the server answers the first",
+		Sessions: true, Ports: true, Source: "Mirai attack_udp.c (attack_udp_plain)",
+		Advice: []string{"Where they go to ports that no server of yours has, the provider can drop UDP to those ports. At the port of a" +
+			" server only a list of who may send tells players from the flood: \"qsniff proven\" prints the clients that" +
+			" proved their address.", atProvider}},
+	fragmentClass: {Name: "fragments", Says: "IP fragments", Means: "pieces of datagrams, of which most filters see no ports",
+		Least: 1000, Why: "chosen: games send what fits into one packet", Sessions: true, Source: "RFC 8900",
+		Advice: []string{"Clients of games send none: " + unneeded, atProvider}},
+	icmpClass: {Name: "icmp", Says: "ICMP", Means: "pings, or errors about packets that this host never sent",
+		Least: 1000, Why: "Linux sends 1,000 a second at most by default (icmp_msgs_per_sec)", Errors: true, Source: "icmp(7)",
+		Advice: []string{"Let the provider limit ICMP to this address to some hundred packets a second. Do not drop all of it: the errors" +
+			" that say a packet is too big are needed.", atProvider}},
+	greClass: {Name: "gre", Says: "GRE", Means: "tunnel packets, which hosts unpack and filters do not look into",
+		Least: 1000, Why: "chosen: a tunnel that is in use is a session", Sessions: true, Source: "Mirai attack_gre.c",
+		Advice: []string{"If this host ends no tunnel, " + unneeded + " If it does, allow the other end alone.", atProvider}},
+	espClass: {Name: "esp", Says: "ESP", Means: "packets of IPsec that nobody can decrypt",
+		Least: 1000, Why: "chosen: a tunnel that is in use is a session", Sessions: true, Source: cloudflare,
+		Advice: []string{"If this host speaks no IPsec, " + unneeded + " If it does, allow the other end alone.", atProvider}},
+	ipClass: {Name: "ip_other", Says: "other IP protocols", Means: "protocols that nothing here speaks, or headers that are impossible",
+		Least: 1000, Why: "chosen: games speak UDP and TCP", Sessions: true, Source: "RFC 5237",
+		Advice: []string{"Games speak UDP and TCP: " + unneeded, atProvider}},
+}
+
+// leastForeign is a bound for messages of other games, packets/s: browsers of a busy server
+// bring some tens, and 100 queries made one vanish from lists (burst_rate).
+const leastForeign = 100
+
+// classOf returns the class of an amplifier's replies.
+func (a *amplifier) class() Class {
+	return Class{Name: "amplified_" + a.name, Group: "amplified", Says: fmt.Sprintf("%s replies from port %d", a.says, a.port),
+		Means: a.says + " servers are made to answer this host, which did not ask", Least: leastAmplified,
+		Why: "a hundredth of a line of 100 Mbit/s, with replies of 600 bytes", Sessions: true, Reflected: true, Ports: true, Source: a.source,
+		Advice: []string{fmt.Sprintf("The sources are servers that were asked in this host's name: do not block them one by one, and do not"+
+			" report them as attackers. Let the provider drop or limit UDP from source port %d to this address%s", a.port, a.exception()), atProvider}}
+}
+
+// exception says what a filter of the amplifier's port would break.
+func (a *amplifier) exception() string {
+	switch a.port {
+	case 53:
+		return ", except from the resolvers that this host asks, which /etc/resolv.conf names."
+	case 123:
+		return ", except from the time servers that this host asks."
+	}
+	return ": no game needs replies from there."
+}
+
+// foreignClass returns the class of a message of another game.
+func foreignClass(f *dissect.ForeignType) Class {
+	c := Class{Name: f.Name, Group: "foreign", Says: f.Says, Means: "a server of another game is asked, or joined, more often than clients do",
+		Least: leastForeign, Why: "100 queries made a server vanish from lists", Ports: true, Source: f.Source}
+	switch {
+	case f.Reply:
+		c.Means, c.Sessions = "servers of another game are made to answer this host, which did not ask", true
+		c.Advice = []string{"The sources are servers that were asked in this host's name: do not block them one by one.", atProvider}
+	case f.Joins:
+		c.Advice = []string{"Players send the same to join, so a limit on it for all keeps them out as well. Limit it for each address to a" +
+			" few a second. What a server of that game can do by itself, its manual says; qsniff knows no more of it than" +
+			" how the packets begin."}
+	default:
+		c.Advice = []string{"Browsers and monitors send the same, so a limit on it for all hides the server from lists. Limit it for each" +
+			" address to a few a second. What a server of that game can do by itself, its manual says; qsniff knows no more" +
+			" of it than how the packets begin."}
+	}
+	return c
+}
+
+// classesWith lists all classes: the own ones, those of amplifiers, those of other games.
+func classesWith(foreign []*dissect.ForeignType) []Class {
+	all := append(make([]Class, 0, maxClasses), own[:]...)
+	for i := range all {
+		all[i].Group = all[i].Name
+	}
+	for i := range amplifiers {
+		all = append(all, amplifiers[i].class())
+	}
+	for _, f := range foreign[:min(len(foreign), maxClasses-len(all))] {
+		all = append(all, foreignClass(f))
+	}
+	return all
+}
+
+// Groups lists what classes have in common that have one limit: each that every capture
+// can have, one for all amplifiers and one for all messages of other games.
+func Groups() []Class {
+	all := append([]Class(nil), own[:]...)
+	for i := range all {
+		all[i].Group = all[i].Name
+	}
+	amplified, foreign := amplifiers[0].class(), foreignClass(&dissect.ForeignType{})
+	amplified.Says, foreign.Says = "replies of an amplifier, by the port they come from", "of one message that clients of another game send"
+	return append(all, amplified, foreign)
+}
+
+// Classes lists all classes: those that every capture can have, those of amplifiers, those
+// of other games.
+func Classes(foreign []*dissect.ForeignType) []Class { return classesWith(foreign) }
