@@ -50,7 +50,10 @@ type RuleLine struct {
 	Packets          int           // how many pass in Per; 0: none
 	Per              time.Duration // a second or a minute
 	Burst            int           // how many pass at once
-	Each             bool          // the limit is for each other end, in IPv6 for each /64; else for all together
+	// NeedsPeers is set where it is about those only whom the target sent nothing lately: a
+	// filter that does not remember them must not have it.
+	NeedsPeers bool
+	Each       bool // the limit is for each other end, in IPv6 for each /64; else for all together
 }
 
 // Text returns the line in words, without a full stop.

@@ -28,7 +28,6 @@ func (d *Detector) handleRequest(s *track.Sighting) {
 	if w.hasTrial {
 		w.applyTrials(s, r.IsProven || d.isProven(s))
 	}
-	w.countShape(s, r, b.Now)
 	d.guessers.recordRequest(s, r.IsGuess)
 	w.CountChecked(s, b.Clock, second, r)
 }
@@ -112,7 +111,6 @@ func (d *Detector) handleJunk(s *track.Sighting) {
 		}
 	}
 	w.CountJunk(s, d.book.Clock)
-	w.CountShape(m.Junk, s, d.book.Now)
 	if w.hasTrial {
 		w.applyTrials(s, d.claims.IsProven(w.Hash, s.ClientHash, d.book.Now))
 	}
@@ -140,6 +138,5 @@ func (d *Detector) handleOther(s *track.Sighting) {
 	}
 	if !hasPlayed {
 		w.CountStrange(s, b.Clock)
-		w.CountShape(m.Junk, s, b.Now)
 	}
 }

@@ -2,13 +2,13 @@ package flood
 
 // The size of every table is fixed when the detector is made: no number of addresses makes it
 // grow. At the usual size it takes 10 MiB from the first packets on, of which package other
-// takes 2.4 MiB, 35 MiB with all servers, networks, victims and hosts that there is room for,
+// takes 2.4 MiB, 36 MiB with all servers, networks, victims and hosts that there is room for,
 // and up to 19 KiB for each open incident.
 const (
 	// lightTargets is how many servers are counted coarsely. An attacker who sends to
 	// random addresses evicts the oldest.
 	lightTargets = 8192
-	// heavyTargets is how many servers are watched closely, 235 KiB each. A busier server
+	// heavyTargets is how many servers are watched closely, 240 KiB each. A busier server
 	// evicts the least busy one without an open incident. Smaller sizes have fewer, but
 	// at least leastTargets.
 	heavyTargets = 64
@@ -16,7 +16,7 @@ const (
 	// lightNetworks is how many networks (the /24 of servers; IPv6: their /64 and their /48)
 	// are counted coarsely, for each port.
 	lightNetworks = 2048
-	// heavyNetworks is how many networks are watched closely, 259 KiB each. A busier one
+	// heavyNetworks is how many networks are watched closely, 265 KiB each. A busier one
 	// evicts the least busy one without an open incident. Smaller sizes have fewer, but at
 	// least leastNetworks. Chosen: a flood of more networks at a time is found in the
 	// sixteen busiest of them.

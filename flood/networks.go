@@ -191,9 +191,7 @@ func (x *networks) handleRequest(s *track.Sighting, w *watched) bool {
 	if w == nil || !w.isAttacked() {
 		n.members.count(s.Dst, x.Now)
 		second := n.CountRequest(s, x.Clock)
-		r := x.claims.CheckRequest(&n.Server, second, s, x.Now)
-		n.countShape(s, r, x.Now)
-		n.CountChecked(s, x.Clock, second, r)
+		n.CountChecked(s, x.Clock, second, x.claims.CheckRequest(&n.Server, second, s, x.Now))
 	}
 	x.applyTrial(n, s)
 	return true
@@ -232,7 +230,6 @@ func (x *networks) handleJunk(s *track.Sighting, w *watched) bool {
 	if w == nil || !w.isAttacked() {
 		n.members.count(s.Dst, x.Now)
 		n.CountJunk(s, x.Clock)
-		n.CountShape(m.Junk, s, x.Now)
 	}
 	x.applyTrial(n, s)
 	return true

@@ -9,19 +9,7 @@ import (
 	"qsniff/dissect"
 	"qsniff/flood/measure"
 	"qsniff/internal/digits"
-	"qsniff/track"
 )
-
-// countShape counts the form of a request in the shape of its family: queries, or challenges
-// that nobody was seen to give. An echo of a challenge belongs to neither.
-func (w *watched) countShape(s *track.Sighting, r measure.Request, now int32) {
-	if r.IsGuess || s.Flags&track.HasKey != 0 && !r.IsProven {
-		w.CountShape(measure.Guesses, s, now)
-	}
-	if r.IsQuery {
-		w.CountShape(measure.Queries, s, now)
-	}
-}
 
 // QueryKind is one type of the packets of an incident.
 type QueryKind struct {

@@ -45,6 +45,19 @@ func TestFirstPlanFits(t *testing.T) {
 	}
 }
 
+// TestPeersAreDeclared: outputs for filters that do not remember whom the server sent something
+// are told which lines need that.
+func TestPeersAreDeclared(t *testing.T) {
+	for name, want := range map[string]bool{"flood_spoofed-guesses": true, "junk_flood-strange": true, "flood_spoofed-padded": false} {
+		p := advisor.newPlan(adviceIncident(name))
+		for _, x := range p.Lines() {
+			if x.NeedsPeers != want {
+				t.Errorf("%s: %s", name, x.What)
+			}
+		}
+	}
+}
+
 // TestOddLengths: between the lengths that a protocol declares, and nothing where it leaves
 // them open.
 func TestOddLengths(t *testing.T) {

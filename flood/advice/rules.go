@@ -38,7 +38,7 @@ func (p *plan) Lines() (list []flood.RuleLine) {
 	for i := range p.rules[:p.numRules] {
 		r := &p.rules[i]
 		x := flood.RuleLine{What: p.comment(r.kind), Packets: int(r.limit.packets), Per: r.limit.per, Burst: int(r.limit.burst),
-			Each: r.kind.isPerSource()}
+			Each: r.kind.isPerSource(), NeedsPeers: r.kind.needsPeers()}
 		if r.kind == lineSources || r.kind == lineVictims {
 			x.Named = slices.Clone(p.named[:p.numNames])
 		} else if !p.isTCP {

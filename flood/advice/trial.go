@@ -121,7 +121,7 @@ func (t *trial) Apply(s *track.Sighting, proven bool) {
 
 // isFromServer reports whether the server at the target of p sent a packet.
 func isFromServer(p *plan, s *track.Sighting) bool {
-	return s.SrcPort == p.target.Port() && s.Src.Addr() == p.target.Addr()
+	return s.SrcPort == p.target.Port() && p.net.Contains(s.Src.Addr())
 }
 
 // remoteEnd returns the end of a packet that is not the target.

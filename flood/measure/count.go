@@ -65,10 +65,13 @@ func (t *Server) countQuery(s *track.Sighting, c Clock, b *Second, isProven bool
 func (t *Server) CountChecked(s *track.Sighting, c Clock, second *Second, r Request) {
 	switch {
 	case r.IsGuess:
+		t.countShape(Guesses, s, c.Now)
 		t.countGuess(s, c)
 	case r.MayBeGuess:
+		t.countShape(Guesses, s, c.Now)
 		t.countMaybeGuess(s)
 	case r.IsQuery:
+		t.countShape(Queries, s, c.Now)
 		t.countQuery(s, c, second, r.IsProven)
 	}
 }
@@ -106,12 +109,14 @@ func (t *Server) CountJunk(s *track.Sighting, c Clock) {
 	b := t.recordAsked(c, s.Frame)
 	b.Junk++
 	b.JunkBytes += uint64(s.Bytes)
+	t.countShape(Junk, s, c.Now)
 	t.currentPane().addOther(Junk, t.key, s, s.ClientHash, c.Now)
 }
 
 // CountStrange counts a datagram that is no query and belongs to no session.
 func (t *Server) CountStrange(s *track.Sighting, c Clock) {
 	t.OpenSecond(c.Now, c.Nanos).Strange++
+	t.countShape(Junk, s, c.Now)
 	t.currentPane().addOther(Junk, t.key, s, s.ClientHash, c.Now)
 }
 

@@ -94,8 +94,8 @@ type secondShape struct {
 	shapes [numSorts]Shape
 }
 
-// CountShape counts the form of a packet of a sort in the second at hand.
-func (t *Server) CountShape(sort Sort, s *track.Sighting, now int32) {
+// countShape counts the form of a packet of a sort in the second at hand.
+func (t *Server) countShape(sort Sort, s *track.Sighting, now int32) {
 	x := &t.shapes[now%ShapeSeconds]
 	if x.sec != now {
 		x.sec = now

@@ -82,10 +82,10 @@ func TestServerShape(t *testing.T) {
 	typ := &dissect.Type{}
 	for sec := int32(1); sec <= 6; sec++ {
 		for range sec {
-			s.CountShape(Queries, shapePacket(typ, 25, false), sec)
+			s.countShape(Queries, shapePacket(typ, 25, false), sec)
 		}
 	}
-	s.CountShape(Junk, shapePacket(nil, 60, false), 6)
+	s.countShape(Junk, shapePacket(nil, 60, false), 6)
 	for sec, want := range map[int32]uint64{-1: 0, 0: 0, 1: 0, 2: 0, 3: 3, 6: 6, 7: 0} {
 		var x Shape
 		s.MergeShape(&x, Queries, sec)
@@ -98,7 +98,7 @@ func TestServerShape(t *testing.T) {
 		}
 	}
 	p := shapePacket(typ, 25, false)
-	if n := testing.AllocsPerRun(100, func() { s.CountShape(Queries, p, 7); s.CountShape(Queries, p, 8) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { s.countShape(Queries, p, 7); s.countShape(Queries, p, 8) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }

@@ -122,6 +122,11 @@ func (p *provider) begin(name string, notes ...string) {
 			}
 			return
 		}
+		if x.NeedsPeers {
+			p.helpless = append(p.helpless, fmt.Sprintf("%s at %s: no edge firewall remembers whom the server sent something, and without that this would drop clients: %s",
+				in.Kind, in.Target, x.Text()))
+			return
+		}
 		t.requests = append(t.requests, *x)
 		p.missing = append(p.missing, fmt.Sprintf("%s at %s: %s", in.Kind, in.Target, x.Text()))
 	})
@@ -293,6 +298,9 @@ func limit(x *flood.RuleLine) string {
 	unit := "second"
 	if x.Per == time.Minute {
 		unit = "minute"
+	}
+	if x.Packets == 0 {
+		return "none: drop them"
 	}
 	whom := "for all sources together"
 	if x.Each {
