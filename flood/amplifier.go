@@ -13,6 +13,7 @@ type amplifier struct {
 	bytesIn     uint64
 	bytesOut    uint64
 	clients     sketch.Linear256
+	firstNanos  int64 // time of the first of these
 	hasIncident bool
 }
 
@@ -30,6 +31,9 @@ const (
 func (p *amplifier) countAnswer(b *book, t *measure.Server, s *track.Sighting, requested uint16) {
 	if p.hasIncident {
 		return
+	}
+	if p.answers == 0 {
+		p.firstNanos = b.Nanos
 	}
 	p.answers++
 	p.bytesIn += uint64(requested)
@@ -50,7 +54,7 @@ func (p *amplifier) countAnswer(b *book, t *measure.Server, s *track.Sighting, r
 	in.Answered = 1
 	in.Confidence = confidenceMost
 	var e sentences
-	e.add("open amplifier: %s measured on %d answers to sources that proved nothing", times(in.Amplification()), in.Replies)
+	e.within(span{p.firstNanos, b.Nanos}).add("open amplifier: it sent %s the bytes that it got, in %d answers to sources that proved nothing", times(in.Amplification()), in.Replies)
 	in.Evidence = e
 	b.advisor.Advise(in)
 	b.announce(in, Begins)

@@ -28,6 +28,7 @@ type course struct {
 	announcedPeak    float64 // the peak when it was last announced
 	isDescribedAlone bool    // it was described again after aloneAfter
 	sources          sketch.Distinct
+	summary          *summary // of the incident so far; nil: none is open
 }
 
 // serverSecond is the second that ends at one server, as its courses see it.
@@ -102,6 +103,7 @@ func (c *course) openIncident(s *serverSecond, v verdict) {
 	in.Proto, in.Frame, in.Baseline = s.server.Proto, start.Frame, s.server.Base
 	c.in, c.firstSec, c.lastSec, c.lastEnd, c.pauseStart, c.betterStreak = in, start.Sec, s.Now, s.secondEnd(), 0, 0
 	c.packets, c.seconds, c.isActive, c.announcedPeak, c.isDescribedAlone = 0, 0, true, 0, false
+	c.summary = newSummary(start.Sec)
 	c.sources.Reset()
 	if start.Sec < s.server.PaneStart() {
 		s.server.MergePreviousSources(&c.sources, c.packetSort())
@@ -110,7 +112,10 @@ func (c *course) openIncident(s *serverSecond, v verdict) {
 	for sec := start.Sec; sec <= s.Now; sec++ {
 		c.addSecond(s.server.At(sec))
 	}
+	c.summary.paneSeconds = min(c.summary.paneSeconds, s.Now-s.server.PaneStart()+1)
+	c.summary.addProofs(s.server, s.Now, s.Now-measure.EchoDelay)
 	c.describe(s, v)
+	c.addPane(s)
 	c.announcedPeak = in.Peak
 	c.trial = s.advisor.Try(in)
 	s.announce(in, Begins)
@@ -167,6 +172,8 @@ func (c *course) addSecond(b *measure.Second) {
 	in.Peak = max(in.Peak, n)
 	c.packets += n
 	c.seconds++
+	c.summary.totals.Add(b)
+	c.summary.paneSeconds++
 }
 
 // meanRate returns the rate of the incident so far.
@@ -197,7 +204,9 @@ const (
 // the incident when none has for the quiet time.
 func (c *course) updateIncident(s *serverSecond, v verdict, rate float64) {
 	in := c.in
+	defer c.addPane(s)
 	if rate < c.minRate() {
+		c.summary.addProofs(s.server, c.lastSec, s.Now-measure.EchoDelay)
 		if c.isActive {
 			c.isActive, c.pauseStart = false, s.Now
 		}
@@ -211,6 +220,7 @@ func (c *course) updateIncident(s *serverSecond, v verdict, rate float64) {
 	}
 	c.addSecond(s.server.At(s.Now))
 	c.lastSec, c.isActive, c.pauseStart = s.Now, true, 0
+	c.summary.addProofs(s.server, c.lastSec, s.Now-measure.EchoDelay)
 	if one := s.server.At(s.Now); one != nil && c.packetsIn(one) >= c.minRate() {
 		c.lastEnd = s.secondEnd()
 	}
@@ -276,20 +286,30 @@ func (c *course) describe(s *serverSecond, v verdict) {
 		in.Confidence = v.confidence
 	}
 	t.MergeSources(&c.sources, c.packetSort())
-	c.updateTotals()
+	c.updateTotals(s.secondEnd())
 	s.busiest = t.Busiest(s.busiest, c.packetSort())
-	in.Top = appendTop(in.Top[:0], s.busiest, t.LastChallenge > 0 && t.LastCut == 0)
+	in.Top = appendTop(in.Top[:0], s.busiest, c.hasProofs(t))
 	in.Prefixes = in.Prefixes[:0]
 	if c.packetSort() == measure.Queries {
 		s.prefixes = appendPrefixes(s.prefixes[:0], t)
 		in.Prefixes = append(in.Prefixes, s.prefixes[:min(len(s.prefixes), listedPrefixes)]...)
+		in.Missing = listMissing(in.Missing[:0], s.features, in.Proto)
+		if t.LastCut > 0 {
+			in.Missing = append(in.Missing, "challenge values (snap length)")
+		}
+		in.Features = listFeatures(in.Features[:0], s.features)
 	}
-	writeEvidence(in, c.family, t, s.features, &s.lim, s.Now)
+	c.describeWindow(s)
 }
 
-// updateTotals fills in the mean rate and the number of sources of the incident so far.
-func (c *course) updateTotals() {
-	c.in.Mean = c.meanRate()
+// hasProofs reports whether the capture shows which sources of the course proved their
+// address: the server gives challenges, and none was cut.
+func (c *course) hasProofs(t *measure.Server) bool { return t.LastChallenge > 0 && t.LastCut == 0 }
+
+// updateTotals fills in the mean rate and the number of sources of the incident so far, which
+// ends at end.
+func (c *course) updateTotals(end int64) {
+	c.in.setMean(end)
 	c.in.setSources(c.sources.Count())
 	c.in.SourcesError = sketch.DistinctError
 }
@@ -297,18 +317,18 @@ func (c *course) updateTotals() {
 // closeIncident ends the incident at the last second that qualified.
 func (c *course) closeIncident(s *serverSecond) {
 	in := c.in
-	in.End = c.lastEnd
-	c.concludeTrial(s)
+	s.setEnd(in, c.lastEnd, c.family)
+	c.summary.addProofs(s.server, c.lastSec, s.Now)
+	c.conclude(s, in.End)
 	s.closeIncident(in, c.family)
 	c.in, c.alertStreak, c.warnStreak, c.noteStreak = nil, 0, 0, 0
 }
 
-// concludeTrial fills in the final figures and writes the final advice.
-func (c *course) concludeTrial(s *serverSecond) {
-	c.updateTotals()
-	if in := c.in; in.Answered >= 0 && in.Requests > 0 {
-		in.Answered = min(1, float64(in.Replies)/float64(in.Requests))
-	}
+// conclude describes the incident once more, as a whole that ends at end, and writes the final
+// advice.
+func (c *course) conclude(s *serverSecond, end int64) {
+	c.updateTotals(end)
+	c.describeWhole(s, end)
 	s.concludeTrial(c.in, c.trial, s.features[measure.OneWay] > 0)
 	c.trial = nil
 }
@@ -320,7 +340,8 @@ func (c *course) finish(s *serverSecond) {
 	case !c.isActive: // its last second lies inside the capture
 		c.closeIncident(s)
 	default:
-		c.concludeTrial(s)
+		c.summary.addProofs(s.server, c.lastSec, s.Now)
+		c.conclude(s, s.captureEnd())
 		s.announce(c.in, Ends)
 		c.in = nil
 	}

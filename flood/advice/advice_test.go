@@ -207,7 +207,7 @@ func adviceRandom(r *rand.Rand) flood.Incident {
 	}
 	protos := append(advisor.reg.Protos(), nil)
 	in := flood.Incident{ID: r.Uint64(), Kind: flood.Kind(r.UintN(256)), Proto: protos[r.IntN(len(protos))], Peak: number(),
-		Baseline: number(), Sources: number(), Requests: r.Uint64N(1000), Succeeded: r.IntN(2) == 0, Evidence: []string{"\x00é"}}
+		Baseline: number(), Sources: number(), Requests: r.Uint64N(1000), Succeeded: r.IntN(2) == 0, Evidence: []flood.Sentence{{Text: "\x00é"}}}
 	if r.IntN(8) > 0 {
 		in.Kind %= flood.NumKinds
 	}

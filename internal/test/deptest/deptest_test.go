@@ -66,7 +66,7 @@ var allowed = map[string][]string{
 	"render/text":          {"dissect", "stats", "flood", "flood/...", "render/tally", "render", "render/counters"},
 	"render/nft":           {"flood", "flood/...", "render"},
 	"render/dialogue":      {"track", "render"},
-	"render/manual":        {"dissect"},
+	"render/manual":        {"dissect", "flood"},
 	"pipeline":             {"capture/...", "netlayer", "reassembly/...", "dissect", "track", "flood", "flood/sketch", "render/..."},
 	"cmd/qsniff":           {"..."},
 
