@@ -5,7 +5,7 @@ import "qsniff/track"
 // Advisor writes what to do about an incident. The detector depends on no filter and on no
 // protocol's bytes: package advice implements Advisor.
 type Advisor interface {
-	// Advise sets Advice and Rules of an incident as it is now.
+	// Advise sets the Advice of an incident as it is now.
 	Advise(in *Incident)
 	// Try does the same and returns a trial of the rules on the packets that follow, or
 	// nil where nothing is tried.
@@ -22,7 +22,7 @@ type Trial interface {
 	// victim, whether the victim had asked this server; of attempts to log in, whether
 	// the source is no guesser.
 	Apply(s *track.Sighting, proven bool)
-	// Conclude sets Advice and Rules with what was measured, and ends the trial. blind is
+	// Conclude sets Advice with what was measured, and ends the trial. blind is
 	// set where no source could prove its address.
 	Conclude(in *Incident, blind bool)
 }

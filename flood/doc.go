@@ -62,6 +62,7 @@
 //	course.go evidence.go lists.go words.go  how an incident goes and what it reports
 //	table.go rule.go verdict.go              rules on queries, guesses and junk
 //	thresholds.go settings.go explain.go     what users set, and what --explain prints
-//	book.go incident.go advisor.go           what all watchers share
+//	book.go incident.go                      what all watchers share
+//	advisor.go advice.go                     what is to be done, which another package writes
 //	collect.go seen.go                       for reports
 package flood

@@ -144,8 +144,7 @@ type Incident struct {
 	Confidence float64    // 0 to 1
 	Evidence   []Sentence // the most telling first
 	Missing    []string   // features that the capture could not give, by name
-	Advice     string
-	Rules      FilterRules
+	Advice     Advice
 	Features   []FeatureValue // what the verdict rests on, by name, for --explain
 	Succeeded  bool           // a guesser got in, a bypass got data
 	Dropped    uint64         // packets that the capturing program lost before it was opened
@@ -166,13 +165,6 @@ func (in *Incident) Protocol() string {
 		return ""
 	}
 	return in.Proto.Name
-}
-
-// FilterRules are the rules of an advice without its words: a file for nft -f, and one for
-// iptables-restore -n (ip6tables-restore where the target has an IPv6 address). Both are
-// empty where no filter helps.
-type FilterRules struct {
-	NFTables, IPTables string
 }
 
 // Change is a verdict that a later one replaced.

@@ -1,6 +1,11 @@
 package render
 
 import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
 	"qsniff/flood"
 	"qsniff/flood/limiter"
 	"qsniff/flood/proof"
@@ -23,7 +28,29 @@ type Floods struct {
 	Unnamed    flood.Omitted
 	FullTables []string // names of the tables that were full in the end
 	Limits     flood.Thresholds
+	Asked      Invocation
+	// Proven are the sources that proved their address, if rules are to let them pass
+	// first; nil if these were not asked for.
+	Proven *proof.Summary
+	Expiry time.Duration // how long rules match after they were loaded; 0: until removed
 }
+
+// Invocation is how a result was asked for, quoted for a shell, so that output can name the
+// commands that print more about the same captures.
+type Invocation struct {
+	Captures string // "evening.pcap 'my capture.pcap'"
+	Flags    string // those that choose incidents and rules: "--servers 198.51.100.0/24"
+}
+
+// Floods returns the command that prints these incidents, or rules against them, in a form
+// that -o names.
+func (v *Invocation) Floods(form string) string {
+	words := []string{"qsniff floods -o", form, v.Flags, v.Files()}
+	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")
+}
+
+// Files returns the captures for a command.
+func (v *Invocation) Files() string { return cmp.Or(v.Captures, "FILE") }
 
 // Proven is the result of qsniff proven: the totals of a run and the addresses that were
 // proven in it.

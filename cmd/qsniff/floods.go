@@ -6,15 +6,22 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"qsniff/flood"
+	"qsniff/flood/advice"
 	"qsniff/flood/config"
+	"qsniff/flood/proof"
 	"qsniff/internal/hostset"
+	"qsniff/internal/shell"
 	"qsniff/render"
 	"qsniff/render/counters"
+	"qsniff/render/iptables"
 	"qsniff/render/jsonl"
 	"qsniff/render/nft"
 	"qsniff/render/tally"
@@ -31,7 +38,10 @@ type floodsOptions struct {
 	level      string
 	failOn     string
 	replay     string
+	proven     bool
+	expiry     time.Duration
 	limits     flood.Thresholds
+	asked      render.Invocation
 	ownServers *hostset.Set // what --servers names; nil: all
 }
 
@@ -40,8 +50,13 @@ var levels = []string{"info", "warn", "alert"}
 
 const formTOML = "toml"
 
+// ruleForms are the values of -o that print rules.
+var ruleForms = []string{formNFT, "iptables"}
+
+const formNFT = "nft"
+
 func newFloods(io streams) *cobra.Command {
-	opts := &floodsOptions{readOptions: *readDefaults(), level: levels[0], limits: flood.Defaults()}
+	opts := &floodsOptions{readOptions: *readDefaults(), level: levels[0], limits: flood.Defaults(), expiry: advice.DefaultExpiry}
 	cmd := &cobra.Command{
 		Use:     "floods [flags] FILE...",
 		GroupID: groupTraffic,
@@ -53,6 +68,8 @@ func newFloods(io streams) *cobra.Command {
   qsniff floods --fail-on alert capture.pcap > report.txt; test $? -ne 3 || echo attacked
   qsniff floods -o json capture.pcap > incidents.jsonl
   qsniff floods -o nft capture.pcap > attack.nft    rules for nft -f attack.nft
+  qsniff floods -o nft --proven --expire 30m capture.pcap > attack.nft
+  qsniff floods -o iptables capture.pcap > attack.sh
   qsniff floods --limits rehlds capture.pcap        whom the server itself would refuse
   qsniff floods --explain                           all rules, all thresholds
   qsniff floods --explain -o toml > floods.toml     a file to change them
@@ -96,10 +113,16 @@ that --thresholds names: qsniff floods --explain -o toml prints one with all of 
 
 Ctrl-C prints what was found so far; the first line then says how far the run came. With
 -o json each incident is a line, written when it is over, and the last line has
-"record":"interrupted" then. With -o nft the rules that are advised against warnings
-and alerts are one file for nft -f, with a table for each; comments say how to remove
-it. Nothing is loaded by qsniff itself. FILE is as in qsniff read, whose output has
-warnings and alerts too, where they were detected.
+"record":"interrupted" then. FILE is as in qsniff read, whose output has warnings and
+alerts too, where they were detected.
+
+With -o nft the rules against all warnings and alerts are one file for nft -f with one
+table, inet qsniff; with -o iptables they are one script for sh that loads chains named
+QSNIFF... with iptables-restore. Loading them again does no harm, loading those of a
+later report replaces them, and an hour after that they match nothing any more: --expire
+sets another time. Comments in them say what they do and how to undo it. qsniff itself
+loads nothing. With --proven clients that proved their address in the capture pass
+before the limits for others, up to a limit of their own.
 
 Exit status: 0 fine, 1 the run failed, 2 wrong usage, 3 --fail-on was reached, 130
 interrupted.`
@@ -107,13 +130,16 @@ interrupted.`
 func (o *floodsOptions) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.VarP(&choice{&o.output, []string{"text", "json", "nft", formTOML}}, "output", "o", "text: for people; json: an incident a line; nft: rules against warnings and alerts, for nft -f; toml: a file of thresholds, with --explain")
+	f.VarP(&choice{&o.output, slices.Concat([]string{"text", "json"}, ruleForms, []string{formTOML})}, "output", "o",
+		"text: for people; json: an incident a line; nft, iptables: rules against warnings and alerts, for nft -f and for sh; toml: a file of thresholds, with --explain")
 	f.BoolVar(&o.explain, "explain", false, "tell the rules and the values they were held against; without FILE, all rules and thresholds")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "text: tell all about notes, too")
 	f.Var(&choice{&o.level, levels}, "level", "list incidents of this level and above")
 	o.registerPage(cmd)
 	o.registerServers(cmd, "list incidents at these targets only")
 	f.StringVar(&o.thresholds, "thresholds", "", "take thresholds from `FILE.toml`")
+	f.BoolVar(&o.proven, "proven", false, "nft: let clients that proved their address in the capture pass first")
+	f.DurationVar(&o.expiry, "expire", o.expiry, "nft, iptables: rules match for this `TIME` after they were loaded (0: until they are removed)")
 	f.Var(&choice{&o.failOn, levels}, "fail-on", "exit with status 3 if there is an incident of this level or above")
 	f.StringVar(&o.replay, "limits", "", "replay `NAME|per=,global=,window=`: rehlds, source, source-late, csgo, or numbers")
 	o.registerInput(cmd)
@@ -128,13 +154,18 @@ func (o *floodsOptions) check(cmd *cobra.Command, args []string) error {
 		return requireCapture(cmd, args)
 	case o.output == formTOML && (!o.explain || len(args) > 0):
 		return &usageError{errors.New("-o toml goes with --explain and without a capture"), "it prints all thresholds: qsniff floods --explain -o toml"}
-	case o.output == "nft" && o.explain:
-		return &usageError{errors.New("--explain does not go with -o nft"), "without -o it explains the same incidents"}
+	case o.printsRules() && o.explain:
+		return &usageError{fmt.Errorf("--explain does not go with -o %s", o.output), "without -o it explains the same incidents"}
+	case o.proven && o.output != formNFT:
+		return &usageError{fmt.Errorf("--proven goes with -o nft, not with -o %s", o.output), "the other tools have no sets of addresses that expire; qsniff proven lists the clients"}
+	case o.expiry < 0 || o.expiry%time.Second != 0:
+		return &usageError{fmt.Errorf("--expire %v: whole seconds, or 0", o.expiry), "rules match for so long after they were loaded: --expire 90m"}
 	case o.verbose && o.output != "text":
 		return &usageError{fmt.Errorf("-v goes with -o text, not with -o %s", o.output), "JSON has everything"}
 	}
+	o.asked = o.invocation(cmd, args)
 	if o.replay != "" {
-		for _, name := range []string{"explain", "verbose", "level", "fail-on", "thresholds"} {
+		for _, name := range []string{"explain", "verbose", "level", "fail-on", "thresholds", "proven", "expire"} {
 			if cmd.Flags().Changed(name) {
 				return &usageError{fmt.Errorf("--%s does not go with --limits", name), "--limits replays the limiter of a server and looks for no floods"}
 			}
@@ -148,6 +179,39 @@ func (o *floodsOptions) check(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	return o.readOptions.check()
+}
+
+// printsRules reports whether the output is rules for a firewall.
+func (o *floodsOptions) printsRules() bool { return slices.Contains(ruleForms, o.output) }
+
+// choosing are the flags that choose incidents and rules, so that commands which print the
+// same again have them.
+var choosing = []string{"servers", "level", "thresholds", "proven", "expire", "decode-as", "dedup", "memory", "reader"}
+
+// invocation returns how the command was called, for the commands in its output.
+func (o *floodsOptions) invocation(cmd *cobra.Command, args []string) render.Invocation {
+	var words []string
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		switch {
+		case !slices.Contains(choosing, f.Name):
+		case f.Value.Type() == "bool":
+			words = append(words, "--"+f.Name)
+		case f.Name == "decode-as":
+			for _, rule := range o.as {
+				words = append(words, "-d", rule)
+			}
+		default:
+			words = append(words, "--"+f.Name+"="+f.Value.String())
+		}
+	})
+	if slices.Contains(args, stdin) { // what comes from there cannot be read again
+		return render.Invocation{Flags: shell.Quote(words...)}
+	}
+	files := slices.Clone(args)
+	if len(files) > 0 && strings.HasPrefix(files[0], "-") {
+		files = slices.Insert(files, 0, "--")
+	}
+	return render.Invocation{Captures: shell.Quote(files...), Flags: shell.Quote(words...)}
 }
 
 // printRules prints all rules and thresholds.
@@ -184,6 +248,10 @@ func findFloods(ctx context.Context, opts *floodsOptions, args []string, io stre
 	d := newDetector(j.cfg.Registry, opts.limits, opts.scale())
 	d.AddObserver(out.observe)
 	j.cfg.Watchers = []track.Watcher{&out.seen, d}
+	if opts.proven {
+		out.proofs = proof.New(proof.Options{Ours: opts.ownServers, Scale: opts.scale()})
+		j.cfg.Watchers = append(j.cfg.Watchers, out.proofs)
+	}
 	j.showsInterrupt = opts.output == "text"
 	j.streamsOutput = opts.output == "json"
 	var f *render.Floods
@@ -226,13 +294,14 @@ func levelNamed(name string) flood.Level {
 // floodOutput observes incidents. In JSON it writes each when it is over, else it collects
 // them for a page.
 type floodOutput struct {
-	opts  *floodsOptions
-	w     io.Writer
-	seen  flood.Seen
-	kept  flood.Collector
-	least flood.Level
-	buf   []byte
-	err   error
+	opts   *floodsOptions
+	w      io.Writer
+	seen   flood.Seen
+	kept   flood.Collector
+	proofs *proof.Collector // nil unless proven clients are asked for
+	least  flood.Level
+	buf    []byte
+	err    error
 }
 
 func newFloodOutput(opts *floodsOptions, w io.Writer) *floodOutput {
@@ -257,8 +326,12 @@ func (o *floodOutput) observe(in *flood.Incident, e flood.Event) {
 }
 
 func (o *floodOutput) makeReport(run tally.Run, d *flood.Detector) *render.Floods {
-	return &render.Floods{Run: run, Seen: &o.seen, Incidents: o.kept.Incidents(), Counts: o.kept.Counts(),
-		Unnamed: o.kept.Omitted(d), FullTables: d.FullTables(), Limits: o.opts.limits}
+	f := &render.Floods{Run: run, Seen: &o.seen, Incidents: o.kept.Incidents(), Counts: o.kept.Counts(),
+		Unnamed: o.kept.Omitted(d), FullTables: d.FullTables(), Limits: o.opts.limits, Asked: o.opts.asked, Expiry: o.opts.expiry}
+	if o.proofs != nil {
+		f.Proven = o.proofs.Summary()
+	}
+	return f
 }
 
 // print writes the page. In JSON, where incidents were written before, it writes the last
@@ -267,8 +340,11 @@ func (o *floodOutput) print(f *render.Floods) error {
 	if o.opts.output == "json" {
 		return cmp.Or(o.err, write(o.w, jsonl.AppendInterrupted(nil, &f.Run)))
 	}
-	if o.opts.output == "nft" {
+	switch o.opts.output {
+	case formNFT:
 		return write(o.w, nft.AppendFloods(nil, f))
+	case "iptables":
+		return write(o.w, iptables.AppendFloods(nil, f))
 	}
 	how := text.FloodOptions{Verbose: o.opts.verbose, Explain: o.opts.explain}
 	return write(o.w, text.AppendFloods(nil, f, o.opts.textOptions(o.w), how))

@@ -2,73 +2,34 @@ package advice
 
 import (
 	"fmt"
-	"strings"
+	"slices"
 
 	"qsniff/flood"
 	"qsniff/internal/digits"
 )
 
-// textWidth is the width in columns of words and of most lines.
+// textWidth is the width in columns of most lines.
 const textWidth = 78
 
-// write returns what to do about an incident: a text of words and lines for nft and iptables,
-// with what these would have done to the packets of the capture, and the lines without the
-// text. They are the lines of c's trial, or, where c is nil or about another verdict, those
-// for in as it is now. Of packets the text has addresses, ports and numbers only.
-func (a *Advisor) write(in *flood.Incident, c *outcome) (string, flood.FilterRules) {
+// write returns what to do about an incident: words, rules, and what these would have done
+// to the packets of the capture. The rules are those of c's trial, or, where c is nil or about
+// another verdict, those for in as it is now.
+func (a *Advisor) write(in *flood.Incident, c *outcome) flood.Advice {
 	p := a.newPlan(in)
 	if c != nil && c.plan.kind == in.Kind && c.plan.id == in.ID {
 		p = c.plan
 	} else {
 		c = nil // its trial was about another verdict
 	}
-	var b strings.Builder
-	for _, s := range p.paragraphs(in) {
-		if s == "" { // a sentence that the protocol does not declare
-			continue
-		}
-		if b.Len() > 0 {
-			b.WriteByte('\n')
-		}
-		writeWrapped(&b, s)
+	// A sentence that the protocol does not declare is empty.
+	words := slices.DeleteFunc(p.paragraphs(in), func(s string) bool { return s == "" })
+	if p.numRules > 0 {
+		return flood.Advice{Words: words, Rules: &p, Measured: c.describe()}
 	}
-	if p.numRules == 0 {
-		if p.kind.Level() == flood.Alert && p.kind != flood.Scan && b.Len() > 0 {
-			b.WriteString("\nThere are no ready lines for this target.\n")
-		}
-		return b.String(), flood.FilterRules{}
+	if p.kind.Level() == flood.Alert && p.kind != flood.Scan && len(words) > 0 {
+		words = append(words, "There are no ready lines for this target.")
 	}
-	rules := flood.FilterRules{NFTables: p.formatNFT(), IPTables: p.formatIPTables()}
-	b.WriteString("\nFor nftables:\n\n")
-	b.WriteString(rules.NFTables)
-	note := ""
-	if p.numNames > 0 {
-		note = ", which lets no address go by itself"
-	}
-	fmt.Fprintf(&b, "\nThe same for %s%s:\n\n", p.iptablesName(), note)
-	b.WriteString(rules.IPTables)
-	b.WriteByte('\n')
-	writeWrapped(&b, c.describe())
-	return b.String(), rules
-}
-
-// writeWrapped writes a paragraph in lines of at most textWidth columns.
-func writeWrapped(b *strings.Builder, s string) {
-	col := 0
-	for w := range strings.FieldsSeq(s) {
-		switch {
-		case col == 0:
-		case col+1+len(w) > textWidth:
-			b.WriteByte('\n')
-			col = 0
-		default:
-			b.WriteByte(' ')
-			col++
-		}
-		b.WriteString(w)
-		col += len(w)
-	}
-	b.WriteByte('\n')
+	return flood.Advice{Words: words}
 }
 
 // describe returns what the lines for nftables would have done, in sentences.

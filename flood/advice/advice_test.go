@@ -86,7 +86,8 @@ func adviceEnd(s string) netip.AddrPort { return netip.MustParseAddrPort(s) }
 func TestAdvice(t *testing.T) {
 	for _, x := range adviceExamples() {
 		c := outcome{Flood: 60001, FloodDropped: 58301, Clients: 412, ClientPackets: 7000, plan: advisor.newPlan(&x.in)}
-		got, _ := advisor.write(&x.in, &c)
+		advice := advisor.write(&x.in, &c)
+		got := advice.Text()
 		path := filepath.Join("testdata", x.name+".txt")
 		if *updateAdvice {
 			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
@@ -114,7 +115,7 @@ func TestEveryKindHasAdvice(t *testing.T) {
 	have := map[flood.Kind]bool{}
 	for _, x := range adviceExamples() {
 		have[x.in.Kind] = true
-		if text, _ := advisor.write(&x.in, nil); text == "" {
+		if advice := advisor.write(&x.in, nil); len(advice.Words) == 0 {
 			t.Errorf("%s has none", x.name)
 		}
 	}
@@ -123,8 +124,8 @@ func TestEveryKindHasAdvice(t *testing.T) {
 			t.Errorf("%s has no example", k)
 		}
 	}
-	if got, _ := advisor.write(&flood.Incident{}, nil); got != "" {
-		t.Errorf("no incident has advice: %s", got)
+	if got := advisor.write(&flood.Incident{}, nil); got.Text() != "" {
+		t.Errorf("no incident has advice: %s", got.Text())
 	}
 }
 
@@ -160,7 +161,7 @@ func TestAdviceOfAnotherVerdict(t *testing.T) {
 	c := newTrial(&in).outcomeSoFar()
 	c.Flood, c.FloodDropped = 10, 10
 	in.Kind = flood.FloodSpoofed
-	if got, _ := advisor.write(&in, &c); !strings.Contains(got, "was not\nmeasured") && !strings.Contains(got, "was not measured") {
+	if got := advisor.write(&in, &c).Measured; !strings.Contains(got, "was not measured") {
 		t.Errorf("got %s", got)
 	}
 }
@@ -170,10 +171,10 @@ func TestAdviceOfAnotherVerdict(t *testing.T) {
 func TestAdviceKeepsWhatWasTried(t *testing.T) {
 	in := adviceExamples()[0].in
 	c := newTrial(&in).outcomeSoFar()
-	before, _ := advisor.write(&in, &c)
+	before := advisor.write(&in, &c)
 	in.Top, in.Peak, in.Sources = nil, 9, 100
-	after, _ := advisor.write(&in, &c)
-	if diff := cmp.Diff(before, after); diff != "" {
+	after := advisor.write(&in, &c)
+	if diff := cmp.Diff(before.Text(), after.Text()); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -190,7 +191,8 @@ func TestAdvicePlain(t *testing.T) {
 		c := newTrial(&in).outcomeSoFar()
 		c.Flood, c.FloodDropped, c.ClientLost = r.Uint64(), r.Uint64(), r.Uint64()
 		c.Clients, c.ClientsHit = int(r.Uint32()), int(r.Uint32())
-		got, _ := advisor.write(&in, &c)
+		advice := advisor.write(&in, &c)
+		got := advice.Text()
 		if bad := strings.IndexFunc(got, func(x rune) bool { return x != '\n' && (x < ' ' || x > '~') }); bad >= 0 {
 			t.Fatalf("byte %d of the advice for %+v: %q", bad, in, got)
 		}

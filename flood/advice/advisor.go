@@ -31,7 +31,7 @@ func (a *Advisor) catalogOf(p *dissect.Proto) *catalog {
 }
 
 // Advise writes the advice for in as it is now, without figures of a trial.
-func (a *Advisor) Advise(in *flood.Incident) { in.Advice, in.Rules = a.write(in, nil) }
+func (a *Advisor) Advise(in *flood.Incident) { in.Advice = a.write(in, nil) }
 
 // Try writes the advice for in as it is now and returns a trial of its rules. It returns nil
 // while maxTrials run, and for notes, which have no rules.
@@ -60,7 +60,7 @@ func (t *trial) Restart(in *flood.Incident) {
 func (t *trial) Conclude(in *flood.Incident, blind bool) {
 	c := t.outcomeSoFar()
 	c.IsBlind = blind
-	in.Advice, in.Rules = t.advisor.write(in, &c)
+	in.Advice = t.advisor.write(in, &c)
 	t.advisor.idleTrials = append(t.advisor.idleTrials, t)
 	t.advisor.running--
 }

@@ -2,6 +2,7 @@ package advice
 
 import (
 	"fmt"
+	"hash/fnv"
 	"strings"
 	"time"
 
@@ -11,33 +12,42 @@ import (
 // formatIPTables returns the lines of the plan as a file for iptables-restore, or
 // ip6tables-restore.
 func (p *plan) formatIPTables() string {
-	w := &iptWriter{plan: p, table: "raw", chain: fmt.Sprintf("QSNIFF%d", p.id)}
-	hook := "PREROUTING"
-	if p.kind == flood.Reflection {
-		w.table, hook = "mangle", "POSTROUTING" // raw has none
-	}
-	jump := fmt.Sprintf("%s %s -j %s", hook, w.endMatch(), w.chain)
+	w := &iptWriter{}
+	w.turnTo(p)
+	w.chain = w.ownChain()
+	jump := fmt.Sprintf("%s %s -j %s", p.iptablesHook(), w.endMatch(), w.chain)
 	tool := p.iptablesName()
 	w.writeLine("# load: %s-restore -n FILE   remove, in this order:", tool)
-	w.writeLine("# %s -t %s -D %s", tool, w.table, jump)
+	w.writeLine("# %s -t %s -D %s", tool, p.iptablesTable(), jump)
 	for _, do := range [...]string{"F", "X"} {
 		for _, c := range w.chainNames() {
-			w.writeLine("# %s -t %s -%s %s", tool, w.table, do, c)
+			w.writeLine("# %s -t %s -%s %s", tool, p.iptablesTable(), do, c)
 		}
 	}
-	w.writeLine("*%s", w.table)
+	w.writeLine("*%s", p.iptablesTable())
 	for _, c := range w.chainNames() {
 		w.writeLine(":%s - [0:0]", c)
 	}
 	w.writeLine("-I %s", jump)
-	if p.kind == flood.RconBruteforce {
-		w.writeLine("# let in: -A %s -s ADDRESS -j RETURN", w.chain)
-	}
-	for i := range p.rules[:p.numRules] {
-		w.writeRule(&p.rules[i])
-	}
+	w.writePlan()
 	w.writeLine("COMMIT")
 	return w.String()
+}
+
+// iptablesTable returns the table of the plan's lines: raw, which is before connection
+// tracking; it has no hook for what leaves a router.
+func (p *plan) iptablesTable() string {
+	if p.kind == flood.Reflection {
+		return "mangle"
+	}
+	return "raw"
+}
+
+func (p *plan) iptablesHook() string {
+	if p.kind == flood.Reflection {
+		return "POSTROUTING"
+	}
+	return "PREROUTING"
 }
 
 func (p *plan) iptablesName() string {
@@ -47,10 +57,86 @@ func (p *plan) iptablesName() string {
 	return "iptables"
 }
 
+// IPTablesChain is the chain that the lines of a Ruleset for iptables begin in.
+const IPTablesChain = "QSNIFF"
+
+// iptWriter writes lines for iptables-restore.
 type iptWriter struct {
 	strings.Builder
-	*plan
-	table, chain string
+	*plan        // the one that is being written
+	chain string // of the target
+}
+
+// turnTo makes p the plan that is written.
+func (w *iptWriter) turnTo(p *plan) { w.plan = p }
+
+// ownChain returns the name of the plan's first chain.
+func (w *iptWriter) ownChain() string { return fmt.Sprintf("%s%d", IPTablesChain, w.id) }
+
+// writePlan writes the rules of the plan.
+func (w *iptWriter) writePlan() {
+	if w.kind == flood.RconBruteforce {
+		w.writeLine("# let in: -A %s -s ADDRESS -j RETURN", w.chain)
+	}
+	for i := range w.rules[:w.numRules] {
+		w.writeRule(&w.rules[i])
+	}
+}
+
+// IPTables is the lines of a Ruleset for one table of one tool.
+type IPTables struct {
+	Tool, Table, Hook string   // "iptables", "raw", "PREROUTING"
+	Chains            []string // all of its own, IPTablesChain first
+	Lines             string   // a file for iptables-restore -n; nothing jumps to IPTablesChain in it
+}
+
+// IPTables returns the lines for iptables and ip6tables, without a jump to the first chain: a
+// file for iptables-restore can add one and cannot find out whether it is there. until is the
+// last moment at which the lines match, as the match "time" takes it in UTC; empty: for ever.
+func (r *Ruleset) IPTables(until string) (list []IPTables) {
+	for _, tool := range [...]string{"iptables", "ip6tables"} {
+		for _, table := range [...]string{"raw", "mangle"} {
+			if x := r.formatIPTables(tool, table, until); x.Lines != "" {
+				list = append(list, x)
+			}
+		}
+	}
+	return list
+}
+
+// formatIPTables returns the lines for one table of one tool.
+func (r *Ruleset) formatIPTables(tool, table, until string) IPTables {
+	x := IPTables{Tool: tool, Table: table}
+	w := &iptWriter{}
+	if until != "" {
+		until = " -m time --datestop " + until
+	}
+	var jumps strings.Builder
+	for _, g := range r.groups {
+		w.turnTo(g[0])
+		if g[0].iptablesName() != tool || g[0].iptablesTable() != table {
+			continue
+		}
+		x.Hook, w.chain = g[0].iptablesHook(), w.ownChain()
+		x.Chains = append(x.Chains, w.chain)
+		fmt.Fprintf(&jumps, "-A %s %s%s -j %s\n", IPTablesChain, w.endMatch(), until, w.chain)
+		for _, p := range g {
+			w.turnTo(p)
+			x.Chains = append(x.Chains, w.limitChains()...)
+			w.writePlan()
+		}
+	}
+	if x.Chains == nil {
+		return x
+	}
+	x.Chains = append([]string{IPTablesChain}, x.Chains...)
+	var b strings.Builder
+	fmt.Fprintf(&b, "*%s\n", table)
+	for _, c := range x.Chains {
+		fmt.Fprintf(&b, ":%s - [0:0]\n", c)
+	}
+	x.Lines = b.String() + jumps.String() + w.String() + "COMMIT\n"
+	return x
 }
 
 func (w *iptWriter) writeLine(format string, args ...any) {
@@ -59,7 +145,7 @@ func (w *iptWriter) writeLine(format string, args ...any) {
 }
 
 func (w *iptWriter) endMatch() string {
-	a, port := w.plan.target.Addr(), w.plan.target.Port()
+	a, port := filterAddress(w.net), w.target.Port()
 	switch {
 	case w.kind == flood.Reflection:
 		return fmt.Sprintf("-s %s -p udp --sport %d", a, port)
@@ -75,19 +161,30 @@ func (w *iptWriter) endMatch() string {
 var iptChainSuffixes = [...]string{lineQueries: "Q", lineFirst: "F", lineVictims: "V", lineOthers: "O", lineUnasked: "U",
 	lineJunk: "J", lineLogins: "L"}
 
-// chainNames returns the chain of the target and those of its rules.
-func (w *iptWriter) chainNames() []string {
-	all := []string{w.chain}
+// chainNames returns the chain of the target and those of the plan's rules.
+func (w *iptWriter) chainNames() []string { return append([]string{w.chain}, w.limitChains()...) }
+
+// limitChains returns the chains of the plan's rules.
+func (w *iptWriter) limitChains() (list []string) {
 	for _, r := range w.rules[:w.numRules] {
 		if r.kind != lineSources {
-			all = append(all, w.chain+iptChainSuffixes[r.kind])
+			list = append(list, w.ownChain()+iptChainSuffixes[r.kind])
 		}
 	}
-	return all
+	return list
+}
+
+// hashlimitName returns the name of the kernel's table for a limit. A table with the name is
+// used again while rules have it, and keeps its own limit (htable_find_get in xt_hashlimit.c):
+// so that a new report replaces limits, the name depends on all that the table has.
+func (w *iptWriter) hashlimitName(r *planRule) string {
+	h := fnv.New32a()
+	fmt.Fprint(h, w.id, r.kind, r.limit, w.Scope())
+	return fmt.Sprintf("qs%08x%s", h.Sum32(), strings.ToLower(iptChainSuffixes[r.kind]))
 }
 
 func (w *iptWriter) writeRule(r *planRule) {
-	to, match := w.chain+iptChainSuffixes[r.kind], u32{w.isIPv6}
+	to, match := w.ownChain()+iptChainSuffixes[r.kind], u32{w.isIPv6}
 	switch r.kind {
 	case lineSources:
 		for _, x := range w.named[:w.numNames] {
@@ -124,7 +221,7 @@ func (w *iptWriter) writeRule(r *planRule) {
 		line += w.hashlimitMode(r.kind) + fmt.Sprintf(" --hashlimit-htable-max %d --hashlimit-htable-expire %d", 8*trialSources,
 			r.kind.idleTime().Milliseconds())
 	}
-	w.writeLine("%s --hashlimit-name qs%d%s -j DROP", line, w.id, strings.ToLower(iptChainSuffixes[r.kind]))
+	w.writeLine("%s --hashlimit-name %s -j DROP", line, w.hashlimitName(r))
 }
 
 // hashlimitMode returns the options that give a bucket to each host, in IPv6 to each /64.

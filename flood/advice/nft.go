@@ -3,6 +3,7 @@ package advice
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -10,41 +11,35 @@ import (
 	"qsniff/flood"
 )
 
-// formatNFT returns the lines of the plan as a file for nft. Names of chains and sets have the
-// incident's number.
-func (p *plan) formatNFT() string {
-	w := &nftWriter{plan: p, ip: "ip", typ: "ipv4_addr"}
+// nftWriter writes a table for nft. Names of chains and sets have the number of their
+// incident.
+type nftWriter struct {
+	strings.Builder
+	*plan   // the one that is being written
+	ip, typ string
+	table   string
+	expiry  time.Duration // 0: never
+	passes  bool          // clients in the sets of proven ones pass first
+}
+
+func newNFTWriter(table string, expiry time.Duration) *nftWriter {
+	return &nftWriter{table: table, expiry: expiry}
+}
+
+// turnTo makes p the plan that is written.
+func (w *nftWriter) turnTo(p *plan) {
+	w.plan, w.ip, w.typ = p, "ip", "ipv4_addr"
 	if p.isIPv6 {
 		w.ip, w.typ = "ip6", "ipv6_addr"
 	}
-	w.writeLine("# load:   nft -f FILE")
-	w.writeLine("# remove: nft delete table inet %s", p.tableName())
-	w.writeLine("add table inet %s", p.tableName())
-	w.writeLine("delete table inet %s", p.tableName())
-	w.writeLine("table inet %s {", p.tableName())
-	w.writeSets()
-	w.writeHook()
-	w.writeLine("  chain target%d {", p.id)
-	if p.kind == flood.RconBruteforce {
-		w.writeLine("    # let in: nft add element inet TABLE admins%d { ADDRESS }", p.id)
-		w.writeLine("    %s saddr @admins%d return", w.ip, p.id)
-	}
-	for i := range p.rules[:p.numRules] {
-		w.writeRule(&p.rules[i])
-	}
-	w.writeLine("  }")
-	for i := range p.rules[:p.numRules] {
-		w.writeChain(&p.rules[i])
-	}
-	w.writeLine("}")
-	return w.String()
 }
 
-// tableName returns the name of the table: one for each target and kind of attack, so that
-// rules of two incidents do not replace each other, and those of one can be loaded again and
-// removed alone.
+// tableName returns the name of a table for this incident alone.
 func (p *plan) tableName() string {
-	name := p.target.Addr().String()
+	name := p.net.Addr().String()
+	if !p.net.IsSingleIP() {
+		name += "_" + strconv.Itoa(p.net.Bits())
+	}
 	if port := p.target.Port(); port != 0 {
 		name += "_" + strconv.Itoa(int(port))
 	}
@@ -53,13 +48,95 @@ func (p *plan) tableName() string {
 			return '_'
 		}
 		return r
-	}, name) + "_" + p.kind.String()
+	}, name) + "_" + p.kind.String() + strconv.FormatUint(p.id, 10)
 }
 
-type nftWriter struct {
-	strings.Builder
-	*plan
-	ip, typ string
+// AppendNFT appends a table for nft. Loading it replaces the table of that name, if there is
+// one. sets is the text of the sets of proven clients, proven4 and proven6, whose queries pass
+// before others' up to a limit of their own; empty if there are none.
+func (r *Ruleset) AppendNFT(dst []byte, sets string) []byte {
+	w := newNFTWriter(r.table, r.expiry)
+	w.passes = sets != ""
+	w.writeTable(r.groups, sets)
+	return append(dst, w.String()...)
+}
+
+// writeTable writes the table with a chain for each target.
+func (w *nftWriter) writeTable(groups []group, sets ...string) {
+	w.writeLine("add table inet %s", w.table)
+	w.writeLine("delete table inet %s", w.table)
+	w.writeLine("table inet %s {", w.table)
+	for _, text := range sets {
+		w.WriteString(text)
+	}
+	if w.passes {
+		w.writePaces(groups)
+	}
+	for _, g := range groups {
+		w.writeExpiry(g)
+		for _, p := range g {
+			w.turnTo(p)
+			w.writeSets()
+		}
+	}
+	w.writeHook(groups, "pre", "prerouting", false)
+	w.writeHook(groups, "post", "postrouting", true)
+	for _, g := range groups {
+		w.writeTarget(g)
+		for _, p := range g {
+			w.turnTo(p)
+			for i := range p.rules[:p.numRules] {
+				w.writeChain(&p.rules[i])
+			}
+		}
+	}
+	w.writeLine("}")
+}
+
+// writeExpiry writes the set that holds the target until its rules expire: a rule has no time
+// limit of its own, an element of a set has one.
+func (w *nftWriter) writeExpiry(g group) {
+	if w.expiry == 0 {
+		return
+	}
+	w.turnTo(g[0])
+	flags := "timeout"
+	if !w.net.IsSingleIP() {
+		flags = "interval, timeout"
+	}
+	w.writeLine("  set until%d { # holds the target until its rules expire", w.id)
+	w.writeLine("    type %s; flags %s; timeout %s", w.typ, flags, formatNFTTime(w.expiry))
+	w.writeLine("    elements = { %s }", filterAddress(w.net))
+	w.writeLine("  }")
+}
+
+// formatNFTTime returns a time of whole seconds as nft takes it.
+func formatNFTTime(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+// writeTarget writes the chain of a target, with the lines of all of its incidents.
+func (w *nftWriter) writeTarget(g group) {
+	w.turnTo(g[0])
+	w.writeLine("  chain target%d {", w.id)
+	for _, p := range g {
+		w.turnTo(p)
+		if p.kind == flood.RconBruteforce {
+			w.writeAdmit()
+			w.writeLine("    %s saddr @admins%d return", w.ip, p.id)
+		}
+		for i := range p.rules[:p.numRules] {
+			w.writeRule(&p.rules[i])
+		}
+	}
+	w.writeLine("  }")
 }
 
 func (w *nftWriter) writeLine(format string, args ...any) {
@@ -67,15 +144,29 @@ func (w *nftWriter) writeLine(format string, args ...any) {
 	w.WriteByte('\n')
 }
 
-// writeSets writes the sets. Named addresses expire after an hour, because anybody may have
-// them next.
+// writeAdmit writes the comment on how to let an address in.
+func (w *nftWriter) writeAdmit() {
+	const format = "    # let in: nft add element inet %s admins%d { ADDRESS }"
+	line := fmt.Sprintf(format, w.table, w.id)
+	if len(line) > textWidth {
+		line = fmt.Sprintf(format, "TABLE", w.id)
+	}
+	w.writeLine("%s", line)
+}
+
+// writeSets writes the sets of the plan. Named addresses expire, because anybody may have them
+// next.
 func (w *nftWriter) writeSets() {
 	for i := range w.rules[:w.numRules] {
 		r := &w.rules[i]
 		switch {
 		case r.kind == lineSources || r.kind == lineVictims:
+			expiry := w.expiry
+			if expiry == 0 {
+				expiry = DefaultExpiry
+			}
 			w.writeLine("  set named%d {", w.id)
-			w.writeLine("    type %s; flags interval, timeout; timeout 1h", w.typ)
+			w.writeLine("    type %s; flags interval, timeout; timeout %s", w.typ, formatNFTTime(expiry))
 			w.writeElements()
 			w.writeLine("  }")
 		case r.kind.isPerSource():
@@ -122,28 +213,40 @@ func filterAddress(p netip.Prefix) string {
 	return p.String()
 }
 
-// writeHook writes the chain that sees packets first: before connection tracking,
-// whose table a flood would fill.
-func (w *nftWriter) writeHook() {
-	name, hook := "pre", "prerouting"
-	if w.kind == flood.Reflection {
-		name, hook = "post", "postrouting"
+// writeHook writes the chain that sees packets first, if a group needs it: before connection
+// tracking, whose table a flood would fill.
+func (w *nftWriter) writeHook(groups []group, name, hook string, outgoing bool) {
+	isOther := func(g group) bool { return g[0].Scope().Outgoing != outgoing }
+	groups = slices.DeleteFunc(slices.Clone(groups), isOther)
+	if len(groups) == 0 {
+		return
 	}
 	w.writeLine("  chain %s {", name)
 	w.writeLine("    type filter hook %s priority raw; policy accept", hook)
-	a, port := w.target.Addr(), w.target.Port()
-	switch {
-	case w.kind == flood.Reflection:
-		w.writeLine("    %s saddr %s udp sport %d jump target%d", w.ip, a, port, w.id)
-	case w.kind == flood.ReplyFloodVictim:
-		w.writeLine("    %s daddr %s meta l4proto udp jump target%d", w.ip, a, w.id)
-	case w.isTCP:
-		w.writeLine("    %s daddr %s tcp dport %d tcp flags & (syn | ack) == syn \\", w.ip, a, port)
-		w.writeLine("      jump target%d", w.id)
-	default:
-		w.writeLine("    %s daddr %s udp dport %d jump target%d", w.ip, a, port, w.id)
+	for _, g := range groups {
+		w.writeJump(g)
 	}
 	w.writeLine("  }")
+}
+
+// writeJump writes the line that matches the packets of a target.
+func (w *nftWriter) writeJump(g group) {
+	w.turnTo(g[0])
+	host, port := filterAddress(w.net), w.target.Port()
+	if w.expiry > 0 {
+		host = fmt.Sprintf("@until%d", w.id)
+	}
+	switch {
+	case w.kind == flood.Reflection:
+		w.writeLine("    %s saddr %s udp sport %d jump target%d", w.ip, host, port, w.id)
+	case w.kind == flood.ReplyFloodVictim:
+		w.writeLine("    %s daddr %s meta l4proto udp jump target%d", w.ip, host, w.id)
+	case w.isTCP:
+		w.writeLine("    %s daddr %s tcp dport %d tcp flags & (syn | ack) == syn \\", w.ip, host, port)
+		w.writeLine("      jump target%d", w.id)
+	default:
+		w.writeLine("    %s daddr %s udp dport %d jump target%d", w.ip, host, port, w.id)
+	}
 }
 
 // nftChainNames are the names of the chains that the lines of a rule jump to.
@@ -155,7 +258,7 @@ func (w *nftWriter) writeRule(r *planRule) {
 	w.writeLine("    # %s", w.comment(r.kind))
 	switch r.kind {
 	case lineSources:
-		w.writeLine("    %s saddr @named%d counter drop", w.ip, w.id)
+		w.writeLine("    %s saddr @named%d %scounter drop", w.ip, w.id, w.networkExemption())
 		return
 	case lineVictims:
 		w.writeLine("    %s daddr @named%d jump victims%d", w.ip, w.id, w.id)
@@ -206,6 +309,9 @@ func (w *nftWriter) writeChain(r *planRule) {
 	}
 	if r.kind == lineJunk {
 		w.writeLine("    limit rate 5/second burst 5 packets log group 5 snaplen 96")
+	}
+	if w.passes && r.kind.letsProvenPass() {
+		w.writePass()
 	}
 	over := "limit rate over " + r.limit.formatNFT()
 	end := "saddr"

@@ -25,6 +25,7 @@ type plan struct {
 	id            uint64
 	kind          flood.Kind
 	target        netip.AddrPort // without a zone
+	net           netip.Prefix   // the addresses of the target: one, or a network
 	*catalog                     // which packets the lines match
 	isTCP, isIPv6 bool
 	named         [planNames]netip.Prefix // networks, then single sources, in IPv6 their /64
@@ -44,7 +45,7 @@ type planRule struct {
 // helps.
 func (a *Advisor) newPlan(in *flood.Incident) plan {
 	end := in.Target.End.Addr().Unmap().WithZone("")
-	p := plan{id: in.ID, kind: in.Kind, target: netip.AddrPortFrom(end, in.Target.End.Port()),
+	p := plan{id: in.ID, kind: in.Kind, target: netip.AddrPortFrom(end, in.Target.End.Port()), net: networkOf(in, end),
 		catalog: a.catalogOf(in.Proto), isTCP: in.Target.TCP, isIPv6: end.Is6()}
 	if !end.IsValid() || p.isTCP && in.Kind != flood.RconBruteforce || p.target.Port() == 0 && in.Kind != flood.ReplyFloodVictim {
 		return p
@@ -76,6 +77,15 @@ func (a *Advisor) newPlan(in *flood.Incident) plan {
 		p.addRule(lineLogins, p.loginRate())
 	}
 	return p
+}
+
+// networkOf returns the addresses of an incident's target: end, or the network around it
+// that the target names.
+func networkOf(in *flood.Incident, end netip.Addr) netip.Prefix {
+	if x := in.Target.Prefix; x.IsValid() && x.Contains(end) {
+		return x.Masked()
+	}
+	return netip.PrefixFrom(end, end.BitLen())
 }
 
 // hasProof reports whether clients can prove their address in the plan's protocol.
@@ -192,7 +202,7 @@ func (p *plan) addName(x netip.Prefix) {
 		return
 	}
 	x = x.Masked()
-	if x.Contains(p.target.Addr()) || slices.ContainsFunc(p.named[:p.numNames], x.Overlaps) {
+	if x.Overlaps(p.net) || slices.ContainsFunc(p.named[:p.numNames], x.Overlaps) {
 		return
 	}
 	p.named[p.numNames] = x

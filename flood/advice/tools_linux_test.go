@@ -18,7 +18,7 @@ func TestToolsTakeAdvice(t *testing.T) {
 			continue
 		}
 		t.Run(x.name, func(t *testing.T) {
-			t.Run("nft", func(t *testing.T) { toolTakes(t, p.formatNFT(), "nft", "-c", "-f", "-") })
+			t.Run("nft", func(t *testing.T) { toolTakes(t, p.NFTables(), "nft", "-c", "-f", "-") })
 			t.Run("iptables", func(t *testing.T) {
 				toolTakes(t, p.formatIPTables(), p.iptablesName()+"-restore", "-n", "--test")
 			})

@@ -159,7 +159,7 @@ func TestInside(t *testing.T) {
 	}
 	text := p.formatIPTables()
 	if tool == "nft" {
-		text = p.formatNFT()
+		text = p.NFTables()
 	}
 	pause, slack := 10*time.Millisecond, x.slack
 	if rate == slow {

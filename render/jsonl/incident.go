@@ -92,13 +92,22 @@ func (w *writer) writeIncident(in *flood.Incident) {
 		}
 	})
 	w.texts("missing", in.Missing)
-	w.text("advice", in.Advice)
-	if r := &in.Rules; r.NFTables != "" {
-		w.object("rules")
-		w.text("nftables", r.NFTables)
-		w.text("iptables", r.IPTables)
-		w.close('}')
+	w.writeAdvice(&in.Advice)
+}
+
+// writeAdvice appends the advice as one text, then its parts.
+func (w *writer) writeAdvice(a *flood.Advice) {
+	w.text("advice", a.Text())
+	w.texts("advice_words", a.Words)
+	if a.Rules == nil {
+		return
 	}
+	w.object("rules")
+	w.text("nftables", a.Rules.NFTables())
+	file, _ := a.Rules.IPTables()
+	w.text("iptables", file)
+	w.text("measured", a.Measured)
+	w.close('}')
 }
 
 // incidentSchema is the version of the lines of incidents: in version 1 evidence was a text.

@@ -2,49 +2,56 @@ package nft
 
 import (
 	"fmt"
-	"time"
+	"net/netip"
 
-	"qsniff/flood"
+	"qsniff/flood/advice"
+	"qsniff/flood/proof"
 	"qsniff/internal/digits"
 	"qsniff/render"
 )
 
-// AppendFloods appends the rules against the incidents in f, as one file for nft -f. Each
-// incident has a table of its own, and a comment with the command that removes it. An
-// incident that no rule helps against is a comment, so that nobody takes its absence for
-// calm.
+// Table is the table that rules against floods and the sets of proven addresses are in.
+const Table = "qsniff"
+
+// AppendFloods appends the rules against the incidents in f, as one file for nft -f with one
+// table. Comments say how to load and to remove it, and what the rules are. An incident that
+// no rule helps against is a comment, so that nobody takes its absence for calm.
 func AppendFloods(dst []byte, f *render.Floods) []byte {
-	if run := &f.Run; run.Interrupted {
-		dst = append(dst, "# Interrupted after "+digits.Extent(run.Packets, run.Read, run.Size)+": more may have come.\n\n"...)
+	rules := advice.NewRuleset(Table, f.Incidents, f.Expiry)
+	if rules.IsEmpty() {
+		return render.AppendNoRules(dst, f)
 	}
-	n := 0
-	for i := range f.Incidents {
-		in := &f.Incidents[i]
-		if in.Level < flood.Warn || isReplaced(f.Incidents[i+1:], in) {
-			continue
-		}
-		n++
-		dst = fmt.Appendf(dst, "# %s: %s at %s, detected %s\n", in.Level, in.Kind, in.Target.String(),
-			time.Unix(0, in.Detected).UTC().Format(time.RFC3339))
-		if in.Rules.NFTables == "" {
-			dst = append(dst, "# no rule helps against this; qsniff floods says what does\n\n"...)
-			continue
-		}
-		dst = append(append(dst, in.Rules.NFTables...), '\n')
+	dst = render.AppendInterruptedRules(dst, f)
+	dst = fmt.Appendf(dst, "# Rules of qsniff for nftables, made from %s\n", f.Asked.Files())
+	dst = fmt.Appendf(dst, "# load:   %s | sudo nft -f -\n", f.Asked.Floods("nft"))
+	dst = append(dst, "#         Again does no harm. The rules of a new report replace these.\n"...)
+	dst = append(dst, "# undo:   sudo nft delete table inet "+Table+"\n"...)
+	dst = render.AppendExpiry(dst, f)
+	dst = render.AppendRuleList(dst, f)
+	var sets []byte
+	if f.Proven != nil {
+		dst, sets = appendPassing(dst, f.Proven, rules)
 	}
-	if n == 0 {
-		dst = append(dst, "# no attack and no warning in this capture: no rules\n"...)
-	}
-	return dst
+	return rules.AppendNFT(dst, string(sets))
 }
 
-// isReplaced reports whether one of the later incidents has the same kind and target, and
-// so the same table, which replaces this one when the file is loaded.
-func isReplaced(later []flood.Incident, in *flood.Incident) bool {
-	for i := range later {
-		if l := &later[i]; l.Kind == in.Kind && l.Target == in.Target && l.Rules.NFTables != "" {
-			return true
+// appendPassing appends comments about the proven clients that pass first, and returns their
+// sets. Who is dropped by name does not pass, whatever he proved.
+func appendPassing(dst []byte, p *proof.Summary, rules *advice.Ruleset) (comments, sets []byte) {
+	var passing []proof.Source
+	for i := range p.Sources {
+		if !rules.Names(p.Sources[i].Addr) {
+			passing = append(passing, p.Sources[i])
 		}
 	}
-	return false
+	n := uint64(len(passing))
+	text := digits.Counted(n, "address that proved itself passes", "addresses that proved themselves pass") +
+		" first, up to a limit of " + digits.Noun(n, "its", "their") + " own"
+	if k := uint64(len(p.Sources)) - n; k > 0 {
+		text += fmt.Sprintf("; %d that rules name as %s not", k, digits.Noun(k, "a source does", "sources do"))
+	}
+	text += ". Anybody can forge an address that somebody else proved: each is dropped from the set after " + Timeout + "."
+	dst = render.AppendComment(append(dst, "#\n"...), "# ", "# ", text)
+	sets = appendSet(sets, "proven4", "ipv4_addr", passing, netip.Addr.Is4)
+	return dst, appendSet(sets, "proven6", "ipv6_addr", passing, netip.Addr.Is6)
 }

@@ -21,7 +21,7 @@ type FloodOptions struct {
 
 // AppendFloods appends the incidents of a run for people to read: the verdict, a table,
 // and a block for each warning and alert. Of the options, width, colours and the zone of
-// times are used. Lines of advice are never wrapped, so that they can be copied.
+// times are used. Commands are never wrapped, so that they can be copied.
 func AppendFloods(dst []byte, f *render.Floods, opt Options, how FloodOptions) []byte {
 	p := floodsPage{statsPage{dst: dst, opt: opt.withDefaults(), s: &render.Stats{Run: f.Run}}, f, how}
 	p.writeInterrupted()
@@ -41,6 +41,7 @@ func AppendFloods(dst []byte, f *render.Floods, opt Options, how FloodOptions) [
 	if !how.Verbose && !how.Explain {
 		p.writeNotes()
 	}
+	p.writeLoading()
 	p.writeSummary()
 	return p.dst
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"qsniff/flood"
+	"qsniff/flood/advice"
 	"qsniff/internal/digits"
 )
 
@@ -20,10 +21,8 @@ func (p *floodsPage) writeSummary() {
 		level = flood.Warn
 	}
 	var named []string
-	hasRules := false
 	for i := range p.f.Incidents {
 		if in := &p.f.Incidents[i]; in.Level == level {
-			hasRules = hasRules || in.Rules.NFTables != ""
 			if len(named) < summarized {
 				named = append(named, p.summarize(in))
 			}
@@ -38,8 +37,8 @@ func (p *floodsPage) writeSummary() {
 		text += fmt.Sprintf("; and %s more in the table above", grouped(uint64(more)))
 	}
 	next := "what to do stands above"
-	if hasRules {
-		next = "load the rules above, or all of them at once: qsniff floods -o nft FILE > attack.nft, then nft -f attack.nft"
+	if !advice.NewRuleset("", p.f.Incidents, p.f.Expiry).IsEmpty() {
+		next = "load the rules, with a command above"
 	}
 	p.dst = append(p.dst, '\n')
 	p.writeLine(0, "%s. Next: %s.", text, next)

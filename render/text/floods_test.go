@@ -17,6 +17,18 @@ import (
 
 const floodStart = int64(1_700_000_000e9)
 
+// someRules are rules of one line.
+type someRules struct{}
+
+func (someRules) NFTables() string        { return "table\n" }
+func (someRules) IPTables() (_, _ string) { return "-A CHAIN\n", "iptables" }
+func (someRules) Scope() flood.RuleScope {
+	return flood.RuleScope{Net: netip.MustParsePrefix("198.51.100.0/24"), Port: 27015}
+}
+func (someRules) Lines() []flood.RuleLine {
+	return []flood.RuleLine{{What: "a cap", Packets: 1000, Per: time.Second, Burst: 2000}}
+}
+
 // flooded is a report with an incident of each level, which lasted over a change of
 // mind and has every figure that there is.
 func flooded() *render.Floods {
@@ -33,7 +45,7 @@ func flooded() *render.Floods {
 		Confidence: 0.7, TopOf: 600, TopFrom: at(105), TopTo: at(125),
 		Evidence: []flood.Sentence{{Text: "many queries", From: at(100), To: at(200)}, {Text: strings.Repeat("a long sentence ", 9), From: at(105), To: at(125)},
 			{Text: "right before", From: at(93), To: at(103)}, {Text: "and more"}}, Missing: []string{"C", "known", "challenge values (snap length)"},
-		Advice: "First.\n\n" + strings.Repeat("x", 120) + "\n", Dropped: 7,
+		Advice: flood.Advice{Words: []string{"First."}, Rules: someRules{}, Measured: "Tried."}, Dropped: 7,
 		History:  []flood.Change{{Kind: flood.FloodSuspect, Nanos: at(110)}},
 		Top:      []flood.Source{{Addr: netip.MustParseAddr("2001:db8::1"), Low: 100, High: 120, Verified: true, Ports: 3, TTL: 52}, {Addr: netip.MustParseAddr("203.0.113.9"), Low: 9, High: 9, TTL: -1}},
 		Prefixes: []flood.Prefix{{Prefix: netip.MustParsePrefix("2001:db8::/64"), Low: 100, High: 130, Hosts: 4}},
@@ -41,7 +53,8 @@ func flooded() *render.Floods {
 	open := flood.Incident{ID: 3, Campaign: 1, Kind: flood.FloodSuspect, Level: flood.Warn, Target: target, Start: at(500), Detected: at(501), Evidence: []flood.Sentence{{Text: "perhaps", From: at(500), To: at(501)}}}
 	note := flood.Incident{ID: 1, Campaign: 1, Kind: flood.Crowd, Level: flood.Info, Target: target, Start: at(50), Detected: at(60), End: at(70), Evidence: []flood.Sentence{{Text: "a crowd"}}}
 	return &render.Floods{Run: tally.Run{Packets: 1000, First: floodStart, Last: at(600)}, Seen: seen,
-		Incidents: []flood.Incident{note, attack, open}, Counts: [3]uint64{1, 1, 1}, Limits: flood.Defaults()}
+		Incidents: []flood.Incident{note, attack, open}, Counts: [3]uint64{1, 1, 1}, Limits: flood.Defaults(),
+		Asked: render.Invocation{Captures: "a.pcap b.pcap", Flags: "--servers=2001:db8::/32"}, Expiry: time.Hour}
 }
 
 // TestFloods: what has to be on the page, at any width, and what must not be broken.
@@ -62,6 +75,7 @@ func TestFloods(t *testing.T) {
 			"only 4 sources were challenged: their share shows little",
 			"taken for flood_suspect until 22:15:10Z",
 			"Campaign 1: 2 other incidents at this target, too.",
+			"The rules, for UDP to 198.51.100.0/24, port 27015: - a cap: 1,000 a second for all together, 2,000 at once Tried.",
 			"2001:db8::/64 100 130 4",
 			"22:21:40Z to the end of the capture and on, 1m40s",
 		} {
@@ -76,7 +90,8 @@ func TestFloods(t *testing.T) {
 				t.Errorf("width %d: %q is not in\n%s", width, want, page)
 			}
 		}
-		for _, whole := range []string{"\n    " + strings.Repeat("x", 120) + "\n", "\n    First.\n\n", "\n    qsniff -o json FILE | jq -c 'select(.frame >= 4711)'\n"} {
+		for _, whole := range []string{"\n    qsniff floods -o nft --servers=2001:db8::/32 a.pcap b.pcap | sudo nft -f -\n",
+			"\n    sudo nft delete table inet qsniff\n", "\n    First.\n\n", "\n    qsniff -o json a.pcap b.pcap | jq -c 'select(.frame >= 4711)'\n"} {
 			if !strings.Contains(page, whole) {
 				t.Errorf("width %d: %q is not in\n%s", width, whole, page)
 			}
@@ -88,7 +103,7 @@ func TestFloods(t *testing.T) {
 			continue
 		}
 		for line := range strings.Lines(page) {
-			if w := display.Cells([]byte(strings.TrimSuffix(line, "\n"))); w > width && !strings.Contains(line, "xxx") {
+			if w := display.Cells([]byte(strings.TrimSuffix(line, "\n"))); w > width && !strings.Contains(line, "qsniff floods") {
 				t.Errorf("width %d: %d columns: %q", width, w, line)
 			}
 		}

@@ -307,21 +307,6 @@ func (p *floodsPage) writeWhere(in *flood.Incident) {
 	if in.Frame > 0 {
 		p.writeLine(tableIndent, "In the capture from frame %s on:", grouped(in.Frame))
 		p.dst = appendSpaces(p.dst, belowIndent) // whole, to be copied
-		p.dst = fmt.Appendf(p.dst, "qsniff -o json FILE | jq -c 'select(.frame >= %d)'\n", in.Frame)
-	}
-}
-
-// writeAdvice writes what can be done. Its lines are never wrapped: people copy them into
-// terminals.
-func (p *floodsPage) writeAdvice(in *flood.Incident) {
-	if in.Advice == "" {
-		return
-	}
-	p.writeLine(tableIndent, "What to do (without the indent: qsniff floods -o json FILE | jq -r .advice):")
-	for line := range strings.Lines(in.Advice) {
-		if line = strings.TrimRight(line, "\n"); line != "" {
-			p.dst = append(appendSpaces(p.dst, belowIndent), line...)
-		}
-		p.dst = append(p.dst, '\n')
+		p.dst = fmt.Appendf(p.dst, "qsniff -o json %s | jq -c 'select(.frame >= %d)'\n", p.f.Asked.Files(), in.Frame)
 	}
 }

@@ -27,6 +27,7 @@ var mayNameProtocols = map[string]string{
 	"internal/tools/mkpcap":   "makes captures",
 	"internal/test/testpcap":  "makes captures",
 	"internal/test/responder": "a server for tests",
+	"internal/test/floodtest": "incidents for tests",
 	"render/manual":           "values of a field that all messages have",
 }
 

@@ -2,6 +2,7 @@ package netns
 
 import (
 	"net"
+	"net/netip"
 	"os/exec"
 	"runtime"
 	"strings"
@@ -83,6 +84,45 @@ func (ns *Namespace) RunIP(t testing.TB, line string) {
 	ns.Do(func() { out, err = exec.Command("ip", strings.Fields(line)...).CombinedOutput() })
 	if err != nil {
 		t.Fatalf("ip %s: %v: %s", line, err, out)
+	}
+}
+
+// Run runs a program with a text on its standard input and returns what it prints. An error
+// of it ends t, and t is skipped where the program is not installed.
+func (ns *Namespace) Run(t testing.TB, stdin, name string, args ...string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Skipf("%s is not installed", name)
+	}
+	cmd := exec.Command(path, args...)
+	cmd.Stdin = strings.NewReader(stdin)
+	var out []byte
+	ns.Do(func() { out, err = cmd.CombinedOutput() })
+	if err != nil {
+		t.Fatalf("%s %s: %v: %s\n%s", name, strings.Join(args, " "), err, out, stdin)
+	}
+	return string(out)
+}
+
+// Send sends a datagram so many times from a local address to another address and port. What a
+// firewall refuses to send is no error.
+func (ns *Namespace) Send(t testing.TB, from, to, data string, times int) {
+	t.Helper()
+	end := net.UDPAddrFromAddrPort(netip.MustParseAddrPort(to))
+	var err error
+	ns.Do(func() {
+		var conn *net.UDPConn // not connected: answers that nobody listens are no errors
+		if conn, err = net.ListenUDP("udp", &net.UDPAddr{IP: net.ParseIP(from)}); err != nil {
+			return
+		}
+		defer conn.Close()
+		for range times {
+			_, _ = conn.WriteToUDP([]byte(data), end)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -1,0 +1,114 @@
+// Package floodtest makes reports with incidents and their rules, for tests of the outputs
+// that print rules. It is not part of the program.
+package floodtest
+
+import (
+	"flag"
+	"net/netip"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"qsniff/dissect"
+	"qsniff/dissect/protocols"
+	"qsniff/flood"
+	"qsniff/flood/advice"
+	"qsniff/render"
+)
+
+// The ends of the incidents in Report.
+const (
+	Server    = "198.51.100.17:27015" // flooded by forged addresses and by Attacker
+	Attacker  = "203.0.113.7"         // named in the rules
+	Reflector = "198.51.100.18:27015" // used against Victim
+	Victim    = "203.0.113.99"
+	Server6   = "[2001:db8::17]:27015"
+	Carpet    = "192.0.2.0/24" // all of it is flooded on port 27015
+)
+
+// A query of the protocol that the incidents are of: without a challenge, and with one.
+const (
+	Query      = "\xff\xff\xff\xffTSource Engine Query\x00"
+	QueryAgain = Query + "\x07\x00\x00\x00"
+)
+
+// Report returns a report with incidents of many kinds, two of them at one target, whose rules
+// expire.
+func Report(t testing.TB, expiry time.Duration) *render.Floods {
+	t.Helper()
+	at := func(s string) flood.Target { return flood.Target{End: netip.MustParseAddrPort(s)} }
+	console := at(Server)
+	console.TCP = true
+	top := []flood.Source{{Addr: netip.MustParseAddr(Attacker), Low: 1500}}
+	list := []flood.Incident{
+		{Kind: flood.FloodSpoofed, Target: at(Server), Sources: 9000, Peak: 4000, Baseline: 1},
+		{Kind: flood.FloodFew, Target: at(Server), Sources: 1, Peak: 800, Top: top},
+		{Kind: flood.Reflection, Target: at(Reflector), Sources: 1, Top: []flood.Source{{Addr: netip.MustParseAddr(Victim), Low: 900}}},
+		{Kind: flood.FloodDistributed, Target: at(Server6), Sources: 300, Peak: 9000},
+		carpet(4000),
+		{Kind: flood.FloodSuspect, Target: at(Reflector), Peak: 200},
+		{Kind: flood.ReplyFloodVictim, Target: at("198.51.100.19:0"), Sources: 2000, Peak: 12000},
+		{Kind: flood.JunkFlood, Target: at("198.51.100.20:27015"), Sources: 500, Peak: 3000},
+		{Kind: flood.RconBruteforce, Target: console, Sources: 1, Top: top},
+		// This one replaces the first: the same kind at the same target.
+		{Kind: flood.FloodSpoofed, Target: at(Server), Sources: 9000, Peak: 400, Baseline: 1},
+		{Kind: flood.Crowd, Target: at(Reflector), Sources: 90},
+	}
+	advise(t, list, 1)
+	return &render.Floods{Expiry: expiry, Incidents: list, Asked: render.Invocation{Captures: "'my capture.pcap'", Flags: "--level=warn"}}
+}
+
+// LowLimit returns a report with the flood of Carpet alone, at so low a rate that the limit of
+// its rules is the least there is. The incident has the number id.
+func LowLimit(t testing.TB, id uint64) *render.Floods {
+	t.Helper()
+	list := []flood.Incident{carpet(40)}
+	advise(t, list, id)
+	return &render.Floods{Incidents: list}
+}
+
+func carpet(peak float64) flood.Incident {
+	x := netip.MustParsePrefix(Carpet)
+	return flood.Incident{Kind: flood.FloodSpoofed, Target: flood.Target{End: netip.AddrPortFrom(x.Addr(), 27015), Prefix: x},
+		Sources: 9000, Peak: peak}
+}
+
+// advise numbers incidents and fills in their advice.
+func advise(t testing.TB, list []flood.Incident, first uint64) {
+	t.Helper()
+	reg, err := dissect.NewRegistry(protocols.All()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	advisor := advice.New(reg)
+	isWanted := func(p *dissect.Proto) bool { return p.Name == "a2s" }
+	for i := range list {
+		in := &list[i]
+		in.ID, in.Level, in.Detected = first+uint64(i), in.Kind.Level(), 1_700_000_000e9
+		in.Proto = reg.Protos()[slices.IndexFunc(reg.Protos(), isWanted)]
+		advisor.Advise(in)
+	}
+}
+
+var update = flag.Bool("update", false, "rewrite the golden files in testdata")
+
+// Golden compares output with a file, or writes the file if the test is called with -update.
+func Golden(t testing.TB, path string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s: want -, got +\n%s", path, diff)
+	}
+}

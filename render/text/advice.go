@@ -1,0 +1,87 @@
+package text
+
+import (
+	"slices"
+	"strings"
+
+	"qsniff/flood"
+	"qsniff/render"
+)
+
+// writeAdvice writes what can be done: the words, what rules do, and what these would have
+// done. The rules themselves are another output: at the end of the page is the command that
+// loads those of all incidents.
+func (p *floodsPage) writeAdvice(in *flood.Incident) {
+	a := &in.Advice
+	if len(a.Words) == 0 && a.Rules == nil {
+		return
+	}
+	p.writeLine(tableIndent, "What to do:")
+	for i, s := range a.Words {
+		if i > 0 {
+			p.dst = append(p.dst, '\n')
+		}
+		p.writeLine(belowIndent, "%s", s)
+	}
+	if a.Rules == nil {
+		return
+	}
+	p.dst = append(p.dst, '\n')
+	p.writeLine(belowIndent, "The rules, for %s:", a.Rules.Scope())
+	lines := a.Rules.Lines()
+	for i := range lines {
+		at := len(p.dst)
+		p.writeLine(belowIndent+2, "%s", lines[i].Text()+describeMatch(&lines[i]))
+		p.dst[at+belowIndent] = '-'
+	}
+	if a.Measured != "" {
+		p.writeLine(belowIndent, "%s", a.Measured)
+	}
+}
+
+// describeMatch returns by what a line of rules knows its packets, if that are payloads of a
+// few lengths.
+func describeMatch(x *flood.RuleLine) string {
+	var sizes []string
+	for i := range x.Patterns {
+		if n := flood.LengthText(&x.Patterns[i], 0); !slices.Contains(sizes, n) {
+			sizes = append(sizes, n)
+		}
+	}
+	if len(sizes) == 0 || len(sizes) > shownLengths {
+		return ""
+	}
+	return "; matches the first bytes of payloads of " + strings.Join(sizes, ", ") + " bytes"
+}
+
+// shownLengths is how many lengths a line of rules has at most. Chosen: more are read by
+// nobody.
+const shownLengths = 4
+
+// writeLoading writes the commands that load the rules of all incidents, and remove them.
+// They are never wrapped, so that they can be copied.
+func (p *floodsPage) writeLoading() {
+	if !slices.ContainsFunc(p.f.Incidents, func(in flood.Incident) bool { return in.Advice.Rules != nil }) {
+		return
+	}
+	asked := &p.f.Asked
+	p.writeTitle("Rules", "for all of these together; qsniff itself loads none")
+	until := "they match until they are removed"
+	if p.f.Expiry > 0 {
+		until = "they match for " + render.FormatExpiry(p.f.Expiry) + " from then on"
+	}
+	p.writeLine(tableIndent, "Load; %s, and loading again does no harm:", until)
+	p.writeCommand(asked.Floods("nft") + " | sudo nft -f -")
+	p.writeLine(tableIndent, "Undo:")
+	p.writeCommand("sudo nft delete table inet qsniff")
+	p.writeLine(tableIndent, "With iptables instead, and undo:")
+	p.writeCommand(asked.Floods("iptables") + " | sudo sh")
+	p.writeCommand(asked.Floods("iptables") + " | sudo sh -s undo")
+	p.writeLine(tableIndent, "Without what follows the bar, each command prints what it would load. --proven lets clients "+
+		"that proved their address pass first (nft). -o xdp-filter, ovh and path are what those can do of it.")
+}
+
+// writeCommand writes a command that is to be copied.
+func (p *floodsPage) writeCommand(s string) {
+	p.dst = append(append(appendSpaces(p.dst, belowIndent), s...), '\n')
+}
