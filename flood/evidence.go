@@ -103,8 +103,8 @@ func (a *account) addRate(s timedSentences) {
 	if in.Baseline > 0 {
 		text += " (usual: " + count(in.Baseline) + ")"
 	}
-	if in.Kind == FloodFew && a.sampled[measure.Top1] >= mostShare {
-		s.add("%s", text) // how many others came by is beside the point
+	if in.Kind == FloodFew && len(in.Top) > 0 && in.Share(in.Top[0].Low) >= mostShare {
+		s.add("%s, most of them from %s", text, in.Top[0].Addr) // how many others came by is beside the point
 		return
 	}
 	if each := float64(in.Requests) / max(in.Sources, 1); in.Sources >= 1.5 {
@@ -143,6 +143,8 @@ func (s timedSentences) addBusiest(in *Incident, what string) {
 		return
 	}
 	switch share := in.Share(in.Top[0].Low); {
+	case share == 1:
+		s.add("%s sent all of %s", in.Top[0].Addr, what)
 	case share >= namedShare:
 		s.add("%s sent at least %s of %s", in.Top[0].Addr, percent(share), what)
 	case !in.HasLeader():

@@ -11,14 +11,17 @@ import (
 // writeEvidence writes the sentences of evidence as items, those of one stretch of time under
 // a line that names it.
 func (p *floodsPage) writeEvidence(in *flood.Incident) {
+	before := ""
 	for i := range in.Evidence {
 		s := &in.Evidence[i]
-		if window := p.window(in, s); i == 0 || !sameSpan(s, &in.Evidence[i-1]) {
-			if window != "" {
-				p.writeLine(tableIndent, "%s:", capitalized(window))
-			} else if i > 0 {
-				p.writeLine(tableIndent, "Besides:")
-			}
+		switch window := p.window(in, s); {
+		case window == before:
+		case window == "":
+			p.writeLine(tableIndent, "Besides:")
+			before = window
+		default:
+			p.writeLine(tableIndent, "%s:", capitalized(window))
+			before = window
 		}
 		p.writeItem(s.Text)
 	}
@@ -50,16 +53,13 @@ const roundedTo = int64(time.Second)
 // incident, or up to its detection; empty for others, and for none. last is the time of the
 // last packet so far.
 func relativeWindow(in *flood.Incident, from, to, last int64) string {
-	end := in.End
-	if end == 0 {
-		end = last
-	}
+	reachesEnd := to == in.End || in.End == 0 && to >= last-roundedTo
 	switch {
 	case to == 0:
 		return ""
 	case to == in.Detected:
 		return "in the " + formatSeconds(to-from) + " before detection"
-	case from == in.Start && (to-end >= -roundedTo && to-end <= roundedTo):
+	case from == in.Start && reachesEnd:
 		return "over the whole " + formatSeconds(to-from)
 	}
 	return ""

@@ -26,7 +26,11 @@ func AppendFloods(dst []byte, f *render.Floods, opt Options, how FloodOptions) [
 	p := floodsPage{statsPage{dst: dst, opt: opt.withDefaults(), s: &render.Stats{Run: f.Run}}, f, how}
 	p.writeInterrupted()
 	if f.Run.Packets == 0 {
-		p.writeLine(0, "The capture has no packets.")
+		text := "The capture has no packets."
+		if f.IsLive {
+			text = "No packets so far."
+		}
+		p.writeLine(0, "%s", text)
 		return p.dst
 	}
 	p.writeHeadline()
@@ -43,6 +47,21 @@ func AppendFloods(dst []byte, f *render.Floods, opt Options, how FloodOptions) [
 	}
 	p.writeLoading()
 	p.writeSummary()
+	return p.dst
+}
+
+// AppendFloodEvent appends a block on an event of an incident: a line on what happened, and,
+// where the incident begins or ends, all that is known of it.
+func AppendFloodEvent(dst []byte, f *render.Floods, in *flood.Incident, e flood.Event, opt Options) []byte {
+	o := opt.withDefaults()
+	o.Micros = true
+	dst = appendWrappedIncident(append(dst, '\n'), &o, true, &render.IncidentEvent{Nanos: f.Run.Last, First: f.Run.First, Event: e, Incident: in})
+	dst = dst[:len(dst)-1] // the next block begins with an empty line
+	if e == flood.Changes {
+		return dst
+	}
+	p := floodsPage{statsPage{dst: dst, opt: o, s: &render.Stats{Run: f.Run}}, f, FloodOptions{}}
+	p.writeIncident(in)
 	return p.dst
 }
 

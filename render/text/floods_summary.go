@@ -39,6 +39,9 @@ func (p *floodsPage) writeSummary() {
 	next := "what to do stands above"
 	if !advice.NewRuleset("", p.f.Incidents, p.f.Expiry).IsEmpty() {
 		next = "load the rules, with a command above"
+		if p.f.IsLive && len(p.f.Script) == 0 {
+			next = "Ctrl-C, which prints the rules"
+		}
 	}
 	p.dst = append(p.dst, '\n')
 	p.writeLine(0, "%s. Next: %s.", text, next)

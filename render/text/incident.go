@@ -65,6 +65,8 @@ func (p *floodsPage) course(in *flood.Incident) string {
 		words = p.formatTime(in.Start, true)
 	case in.End != 0:
 		words += fmt.Sprintf("%s, %s", p.formatTime(in.End, day(in.End) != day(in.Start)), p.length(in))
+	case p.f.IsLive:
+		words += "now, " + strings.TrimSuffix(p.length(in), "+") + " so far"
 	default:
 		words += "the end of the capture and on, " + strings.TrimSuffix(p.length(in), "+")
 	}
@@ -304,7 +306,7 @@ func value(v float64) string {
 
 // writeWhere writes from which frame on the incident is in the capture.
 func (p *floodsPage) writeWhere(in *flood.Incident) {
-	if in.Frame > 0 {
+	if in.Frame > 0 && !p.f.IsLive {
 		p.writeLine(tableIndent, "In the capture from frame %s on:", grouped(in.Frame))
 		p.dst = appendSpaces(p.dst, belowIndent) // whole, to be copied
 		p.dst = fmt.Appendf(p.dst, "qsniff -o json %s | jq -c 'select(.frame >= %d)'\n", p.f.Asked.Files(), in.Frame)
