@@ -48,7 +48,7 @@ var kindDocs = [NumKinds]KindDoc{
 		Do: "Load the advised rules: they cap queries that bring no challenge, and let those with one pass. Block no single addresses: they belong to people who did nothing."},
 	FloodSuspect: {Packets: "of many sources, which may be clients",
 		What:  "More sources than usual ask, with some habits of an attack, but too few for a verdict.",
-		Apart: "It is not told apart: the points of evidence lie between those of a crowd and those of a flood. A capture of both directions usually decides it.",
+		Apart: "Nothing does for sure: the points of evidence lie between those of a crowd and those of a flood. A capture of both directions usually decides it.",
 		Do:    "Look whether players join as well, and capture both directions. Limit nothing before that: a cap would hit either."},
 	Reflection: {Packets: "in the name of others",
 		What: "Somebody sends queries with a victim's address as the source, and the server sends its larger answers to the victim.",
@@ -63,7 +63,7 @@ var kindDocs = [NumKinds]KindDoc{
 		What: "Requests bring challenges that the server never gave to that address: a sender with forged addresses guesses, or hopes that the challenge is not checked.",
 		Apart: "An old tool that keeps a challenge brings the same one back once for each of its questions; guesses differ from request to request, or come from sources that were never given any. " +
 			"In the first minute of a capture a challenge may be of before it.",
-		Do: "See whether guesses were answered: then the server, or a cache in front of it, does not check the challenge and can be used against others. Load the advised limit."},
+		Do: "See whether guesses were answered: then the server, or a cache before it, does not check the challenge and can be used against others. Load the advised limit."},
 	JunkFlood: {One: "datagram", Many: "datagrams", Packets: "that are nothing known",
 		What:  "Datagrams that begin like queries and are none, or that belong to no session, fill the line and the server's time.",
 		Apart: "Players' packets belong to a session in which the server answers; these come without one, at a rate and a share of the traffic that no game has.",

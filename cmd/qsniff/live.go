@@ -80,7 +80,7 @@ never is. Of an incident 128 MiB are written, and the 16 newest files of the run
 unless --ring-size or --ring-files say otherwise: --ring-files 0 keeps all.
 With --ring-size, --ring-time, --ring-files or --on-incident the name is a beginning:
 DIR/PREFIX.pcapng makes DIR/PREFIX_20261121T201500Z_00001.pcapng and so on. Packets are
-kept as they are, passwords included. When a file cannot be written that is said once,
+kept as they are, passwords included. When a file cannot be written a line on standard error says so once,
 and the capture goes on.
 
 Once everything is open, the program gives up what it does not need any more:

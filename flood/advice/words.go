@@ -140,7 +140,7 @@ func (p *plan) bypassWords(in *flood.Incident) []string {
 	s := "Somebody sends challenges that this server never gave out."
 	if in.Succeeded {
 		s = "Somebody sends challenges that this server never gave out, and got answers to some. The server, or a cache or" +
-			" filter in front of it, answers without looking at the challenge: find it first, because it can be used" +
+			" filter before it, answers without looking at the challenge: find it first, because it can be used" +
 			" against others."
 	}
 	all := []string{s + " Limit what each source may ask. If the source is a monitor of yours, it keeps an old challenge: a new" +
@@ -153,7 +153,7 @@ func junkWords() []string {
 		" to log group 5, where \"tcpdump -ni nflog:5 -X\" shows them. Then let pass what the game knows.",
 		"The lines let pass what begins like a known query, join or command, and cap everything else at 20 a second." +
 			" If the log shows a type that the game needs, add a line that returns for it before the flood is over.",
-		"Against junk with other bytes in front nothing helps but a list of who may send: \"qsniff proven\" prints" +
+		"Against junk that begins with other bytes nothing helps but a list of who may send: \"qsniff proven\" prints" +
 			" the clients that proved their address."}
 }
 
@@ -164,9 +164,9 @@ func (p *plan) guesserWords(in *flood.Incident) []string {
 			" log for what was run."
 	}
 	if p.hasRule(lineSources) {
-		s += " Drop the guessers for an hour, and limit everybody else's attempts; put your own address in front."
+		s += " Drop the guessers for an hour, and limit everybody else's attempts; let your own address in before that."
 	} else {
-		s += " Limit everybody's attempts; put your own address in front."
+		s += " Limit everybody's attempts; let your own address in before that."
 	}
 	return []string{s, p.operator.Logins}
 }
