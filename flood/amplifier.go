@@ -15,6 +15,7 @@ type amplifier struct {
 
 // plainAnswers is what became of requests of one kind without a challenge.
 type plainAnswers struct {
+	firstNanos int64  // time of the first reply with data
 	data       uint32 // replies with data: a forged address would have got them as well
 	challenges uint32 // challenges in their place
 	bytesIn    uint64 // of the requests that got data
@@ -49,6 +50,9 @@ func (p *amplifier) countAnswer(b *book, t *measure.Server, s *track.Sighting, a
 		x.challenges++
 		return
 	}
+	if x.data == 0 {
+		x.firstNanos = b.Nanos
+	}
 	x.data++
 	x.bytesIn += uint64(a.Bytes)
 	x.bytesOut += uint64(s.Bytes)
@@ -71,7 +75,7 @@ func (p *amplifier) countAnswer(b *book, t *measure.Server, s *track.Sighting, a
 	in.Answered = 1
 	in.Confidence = confidenceMost
 	var e sentences
-	e.add("open amplifier: %s measured on %d answers to sources that proved nothing", times(in.Amplification()), in.Replies)
+	e.within(span{x.firstNanos, b.Nanos}).add("open amplifier: it sent %s the bytes that it got, in %d answers to sources that proved nothing", times(in.Amplification()), in.Replies)
 	in.Evidence = e
 	b.advisor.Advise(in)
 	b.announce(in, Begins)

@@ -103,14 +103,23 @@ func (b *book) changeKind(in *Incident, kind Kind, nanos int64) {
 	in.Kind, in.Level = kind, kind.Level()
 }
 
-// closeIncident announces that an incident is over, and keeps it for campaigns. Where the
-// capture's clock was set back, the end is moved to the start, or to the detection. A scan
-// may end before its detection, which waits for answers.
-func (b *book) closeIncident(in *Incident, family family) {
-	in.End = max(in.End, in.Start)
+// setEnd sets the end of an incident. Where the capture's clock was set back, the end is moved
+// to the start, or to the detection. A scan may end before its detection, which waits for
+// answers.
+func (b *book) setEnd(in *Incident, end int64, family family) {
+	in.End = max(end, in.Start)
 	if family != ofScans {
 		in.End = max(in.End, in.Detected)
 	}
+}
+
+// captureEnd returns the end of the capture for finish, which is called when the second after
+// it has begun.
+func (b *book) captureEnd() int64 { return b.Nanos - int64(time.Second) }
+
+// closeIncident announces that an incident is over, and keeps it for campaigns.
+func (b *book) closeIncident(in *Incident, family family) {
+	b.setEnd(in, in.End, family)
 	if len(b.closed) == keptIncidents {
 		b.closed = slices.Delete(b.closed, 0, 1)
 	}
@@ -137,6 +146,10 @@ const (
 	confidenceWarmUp   = 0.70
 	warmUp             = 30 // seconds
 )
+
+// WarmUp is the length of capture after which it is known what is usual: until then confidence
+// is limited.
+const WarmUp = warmUp * time.Second
 
 // confidence returns the confidence in a verdict with that score.
 func (b *book) confidence(score float64, oneWay bool) float64 {

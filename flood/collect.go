@@ -14,8 +14,12 @@ type Collector struct {
 	// all are.
 	IsOurs func(*Incident) bool
 
+	// KeepsOpen is set to keep incidents that go on as well, as they were at their last event.
+	KeepsOpen bool
+
 	counts    [Alert + 1]uint64
 	other     [Alert + 1]uint64 // of these, floods of what is no query
+	open      []Incident        // at most openIncidents
 	kept      []Incident
 	unlisted  uint64
 	elsewhere uint64
@@ -30,7 +34,13 @@ type Omitted struct {
 
 // Observe keeps an incident that ends. It is an observer of a Detector.
 func (c *Collector) Observe(in *Incident, e Event) {
+	if c.KeepsOpen {
+		c.open = slices.DeleteFunc(c.open, func(x Incident) bool { return x.ID == in.ID })
+	}
 	if e != Ends {
+		if c.KeepsOpen && (c.IsOurs == nil || c.IsOurs(in)) && in.Level >= c.MinLevel {
+			c.open = append(c.open, in.clone())
+		}
 		return
 	}
 	if c.IsOurs != nil && !c.IsOurs(in) {
@@ -79,14 +89,24 @@ func (c *Collector) makeRoom(in *Incident) bool {
 }
 
 // Counts returns how many incidents of each level there were, kept or not.
-func (c *Collector) Counts() [Alert + 1]uint64 { return c.counts }
+func (c *Collector) Counts() [Alert + 1]uint64 {
+	n := c.counts
+	for i := range c.open {
+		n[c.open[i].Level]++
+	}
+	return n
+}
 
 // Others returns how many of these are floods of what is no query.
 func (c *Collector) Others() [Alert + 1]uint64 { return c.other }
 
 // Incidents returns the kept incidents in the order of detection, scans after the others.
 func (c *Collector) Incidents() []Incident {
-	slices.SortFunc(c.kept, func(a, b Incident) int {
+	all := c.kept
+	if len(c.open) > 0 {
+		all = slices.Concat(c.kept, c.open)
+	}
+	slices.SortFunc(all, func(a, b Incident) int {
 		if (a.Kind == Scan) != (b.Kind == Scan) {
 			if b.Kind == Scan {
 				return -1
@@ -95,7 +115,7 @@ func (c *Collector) Incidents() []Incident {
 		}
 		return cmp.Compare(a.ID, b.ID)
 	})
-	return c.kept
+	return all
 }
 
 // Omitted returns how many incidents of d are not among those that were kept.

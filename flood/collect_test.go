@@ -82,3 +82,30 @@ func TestWarningsOnly(t *testing.T) {
 		t.Errorf("another observer: %d events\nwant 9", calls)
 	}
 }
+
+// TestCollectorKeepsOpen: what goes on is listed and counted as it was last, once, and as
+// it was at its end after that.
+func TestCollectorKeepsOpen(t *testing.T) {
+	c := &Collector{KeepsOpen: true, MinLevel: Warn}
+	in := &Incident{ID: 1, Kind: FloodSuspect, Level: Warn}
+	note := &Incident{ID: 2, Kind: Crowd, Level: Info}
+	for i, step := range []struct {
+		in     *Incident
+		event  Event
+		level  Level
+		counts [Alert + 1]uint64
+	}{
+		{in, Begins, Warn, [...]uint64{0, 1, 0}},
+		{note, Begins, Info, [...]uint64{0, 1, 0}},
+		{in, Changes, Alert, [...]uint64{0, 0, 1}},
+		{in, Ends, Alert, [...]uint64{0, 0, 1}},
+		{note, Ends, Info, [...]uint64{1, 0, 1}},
+	} {
+		step.in.Level = step.level
+		c.Observe(step.in, step.event)
+		all := c.Incidents()
+		if c.Counts() != step.counts || len(all) != 1 || all[0].ID != 1 || all[0].Level != max(in.Level, Warn) {
+			t.Errorf("step %d: %d listed, counts %v, want %v", i, len(all), c.Counts(), step.counts)
+		}
+	}
+}

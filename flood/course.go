@@ -29,6 +29,7 @@ type course struct {
 	wasRefused       bool    // there was no room for its incident, and the verdict holds
 	hasWaited        bool    // a note waited for those of other servers of the network
 	sources          sketch.Distinct
+	summary          *summary      // of the incident so far; nil: none is open
 	shape            measure.Shape // of its packets
 	leak             leak          // what guesses brought
 	toldLeak         bool          // the first sentence of the evidence is about it
@@ -124,6 +125,7 @@ func (c *course) openIncident(s *serverSecond, v verdict) {
 	in.Proto, in.Frame, in.Baseline = s.server.Proto, start.Frame, s.server.Base
 	c.in, c.firstSec, c.lastSec, c.lastEnd, c.pauseStart, c.betterStreak = in, start.Sec, s.Now, s.secondEnd(), 0, 0
 	c.packets, c.seconds, c.isActive, c.announcedPeak, c.isDescribedAlone = 0, 0, true, 0, false
+	c.summary = newSummary(start.Sec)
 	c.joinedBase, c.rateSec = 0, 0
 	if x := s.watched.members; x != nil && !s.watched.hasOther(c) {
 		x.restart(s.Now)
@@ -135,7 +137,10 @@ func (c *course) openIncident(s *serverSecond, v verdict) {
 	c.runStart, c.longestRun = start.Sec, 0
 	c.addStreak(s, start.Sec)
 	c.longestRun = s.Now - c.runStart + 1
+	c.summary.paneSeconds = min(c.summary.paneSeconds, s.Now-s.server.PaneStart()+1)
+	c.summary.addProofs(s.server, s.Now, s.Now-measure.EchoDelay)
 	c.describe(s, v)
+	c.addPane(s)
 	c.announcedPeak = in.Peak
 	c.trial = s.advisor.Try(in)
 	if c.family != ofLoad {
@@ -221,6 +226,8 @@ func (c *course) addSecond(s *serverSecond, b *measure.Second) {
 	in.Peak = max(in.Peak, c.addToRate(b.Sec, n))
 	c.packets += n
 	c.seconds++
+	c.summary.totals.Add(b)
+	c.summary.paneSeconds++
 }
 
 // meanRate returns the rate of the incident so far.
@@ -256,7 +263,9 @@ const (
 // the incident when none has for the quiet time.
 func (c *course) updateIncident(s *serverSecond, v verdict, rate float64) {
 	in := c.in
+	defer c.addPane(s)
 	if !c.continues(s, v, rate) {
+		c.summary.addProofs(s.server, c.lastSec, s.Now-measure.EchoDelay)
 		if c.isActive {
 			c.isActive, c.pauseStart = false, s.Now
 		}
@@ -272,6 +281,7 @@ func (c *course) updateIncident(s *serverSecond, v verdict, rate float64) {
 	c.addSecond(s, s.server.At(s.Now))
 	s.server.MergeShape(&c.shape, c.packetSort(), s.Now)
 	c.lastSec, c.isActive, c.pauseStart = s.Now, true, 0
+	c.summary.addProofs(s.server, c.lastSec, s.Now-measure.EchoDelay)
 	if one := s.server.At(s.Now); one != nil && c.packetsIn(s, one) >= c.minRate() {
 		c.lastEnd = s.secondEnd()
 	}
@@ -340,23 +350,33 @@ func (c *course) describe(s *serverSecond, v verdict) {
 		in.Confidence = v.confidence
 	}
 	t.MergeSources(&c.sources, c.packetSort())
-	c.updateTotals()
+	c.updateTotals(s.secondEnd())
 	s.busiest = t.Busiest(s.busiest, c.packetSort())
-	in.Top = appendTop(in.Top[:0], s.busiest, t.LastChallenge > 0 && t.LastCut == 0)
+	in.Top = appendTop(in.Top[:0], s.busiest, c.hasProofs(t))
 	in.Prefixes = in.Prefixes[:0]
 	if c.packetSort() == measure.Queries {
 		s.prefixes = appendPrefixes(s.prefixes[:0], t)
 		in.Prefixes = append(in.Prefixes, s.prefixes[:min(len(s.prefixes), listedPrefixes)]...)
+		in.Missing = listMissing(in.Missing[:0], s.features, in.Proto)
+		if t.LastCut > 0 {
+			in.Missing = append(in.Missing, "challenge values (snap length)")
+		}
+		in.Features = listFeatures(in.Features[:0], s.features)
 	}
-	writeEvidence(in, c.family, t, s.features, &s.lim, s.Now)
+	c.describeWindow(s)
 	c.describeServers(s)
 	c.toldLeak = false
 	c.updateLeak()
 }
 
-// updateTotals fills in the mean rate and the number of sources of the incident so far.
-func (c *course) updateTotals() {
-	c.in.Mean = c.meanOf(c.in)
+// hasProofs reports whether the capture shows which sources of the course proved their
+// address: the server gives challenges, and none was cut.
+func (c *course) hasProofs(t *measure.Server) bool { return t.LastChallenge > 0 && t.LastCut == 0 }
+
+// updateTotals fills in the mean rate and the number of sources of the incident so far, which
+// ends at end.
+func (c *course) updateTotals(end int64) {
+	c.in.setMean(end)
 	c.in.setSources(c.sources.Count())
 	c.in.SourcesError = sketch.DistinctError
 	c.in.Shape, c.in.OtherForms = c.shape.AppendForms(c.in.Shape[:0]), c.shape.Others
@@ -365,22 +385,24 @@ func (c *course) updateTotals() {
 // closeIncident ends the incident at the last second that qualified.
 func (c *course) closeIncident(s *serverSecond) {
 	in := c.in
-	in.End = c.lastEnd
-	c.concludeTrial(s)
+	s.setEnd(in, c.lastEnd, c.family)
+	c.summary.addProofs(s.server, c.lastSec, s.Now)
+	c.conclude(s, in.End)
 	s.closeIncident(in, c.family)
 	c.in, c.streak, c.wasRefused = nil, streak{}, false
 }
 
-// concludeTrial fills in the final figures and writes the final advice.
-func (c *course) concludeTrial(s *serverSecond) {
-	c.updateTotals()
+// conclude describes the incident once more, as a whole that ends at end, and writes the final
+// advice.
+func (c *course) conclude(s *serverSecond, end int64) {
+	c.updateTotals(end)
 	if x := s.watched.members; x != nil {
 		x.list(c.in)
 	}
+	c.describeWhole(s, end)
+	c.describeServers(s)
+	c.toldLeak = false
 	c.updateLeak()
-	if in := c.in; in.Answered >= 0 && in.Requests > 0 {
-		in.Answered = min(1, float64(in.Replies)/float64(in.Requests))
-	}
 	s.concludeTrial(c.in, c.trial, s.features[measure.OneWay] > 0)
 	c.trial = nil
 }
@@ -392,7 +414,8 @@ func (c *course) finish(s *serverSecond) {
 	case !c.isActive: // its last second lies inside the capture
 		c.closeIncident(s)
 	default:
-		c.concludeTrial(s)
+		c.summary.addProofs(s.server, c.lastSec, s.Now)
+		c.conclude(s, s.captureEnd())
 		s.announce(c.in, Ends)
 		c.in = nil
 	}

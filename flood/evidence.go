@@ -2,130 +2,210 @@ package flood
 
 import (
 	"math"
+	"slices"
 
 	"qsniff/dissect"
 	"qsniff/flood/measure"
 	"qsniff/internal/digits"
 )
 
-// writeEvidence fills in the evidence of a verdict on a server, in sentences, and the figures
-// that go with it.
-func writeEvidence(in *Incident, family family, t *measure.Server, f *measure.Features, lim *Thresholds, now int32) {
+// account is what evidence on a server is written from: the totals of the incident so far,
+// and the features of a window, which are of the last verdict that described the incident or,
+// in sum, of the panes in it.
+type account struct {
+	in       *Incident
+	server   *measure.Server
+	totals   *measure.Totals
+	features *measure.Features // of the window
+	lim      *Thresholds
+	whole    span // of the incident so far
+	window   span // of the features
+	sample   span // of those features that are of sampled panes: of the window, or of the whole
+	sampled  *measure.Features
+}
+
+// writeEvidence fills in the evidence on a server, in sentences, and the figures that go with
+// it.
+func (a *account) writeEvidence(family family) {
+	in, t := a.in, a.totals
+	s := sentences(in.Evidence[:0])
 	switch family {
 	case ofGuesses:
-		writeGuessEvidence(in, t, now)
+		a.addGuesses(&s)
 	case ofJunk:
-		writeJunkEvidence(in, t, now)
+		a.addJunk(&s)
 	default:
-		in.Completion, in.Challenged = orUnknown(f[measure.Completion]), int(f[measure.Challenged])
-		in.Answered = orUnknown(f[measure.Answered])
-		in.Missing = listMissing(in.Missing[:0], f, in.Proto)
-		if t.LastCut > 0 {
-			in.Missing = append(in.Missing, "challenge values (snap length)")
+		in.Completion, in.Challenged = -1, int(min(t.Challenged, 1<<30))
+		if a.server.LastChallenge > 0 && t.Challenged > 0 {
+			in.Completion = min(1, measure.Share(float64(t.Echoed), float64(t.Challenged)))
+			in.dropMissing(measure.Completion)
 		}
-		in.Features = listFeatures(in.Features[:0], f)
-		writeQueryEvidence(in, t, f, lim, now)
+		a.addQueries(&s)
 	}
+	in.Answered = -1
+	if a.features[measure.OneWay] == 0 && t.Packets > 0 {
+		in.Answered = min(1, measure.Share(float64(t.Replies), float64(t.Packets)))
+	}
+	s.groupBySpan()
+	in.Evidence = s
 }
 
-// orUnknown returns x, or -1 for NaN: incidents hold an unknown figure as -1.
-func orUnknown(x float64) float64 {
-	if math.IsNaN(x) {
-		return -1
-	}
-	return x
+// dropMissing takes a feature off the list of those that the capture could not give.
+func (in *Incident) dropMissing(f measure.Feature) {
+	in.Missing = slices.DeleteFunc(in.Missing, func(name string) bool { return name == measure.Meanings[f].Name })
 }
 
-// writeQueryEvidence writes the evidence of floods, reflections, crowds and pollers.
-func writeQueryEvidence(in *Incident, t *measure.Server, f *measure.Features, lim *Thresholds, now int32) {
-	s := sentences(in.Evidence[:0])
-	rate, usual := count(f[measure.RateNow]), count(in.Baseline)
-	switch {
-	case in.Kind == Reflection:
-		out := t.Sum(now, 10).BytesOut / 10
-		s.add("the server is used against %s: %s queries/s in, %s/s out, %s as large", plural("host", max(f[measure.RepeatCount], 1)), rate, bytesOf(out), times(f[measure.Gain]))
-	case f[measure.Top1] >= 0.5 && len(in.Top) > 0:
-		s.add("%s sends %s of %s queries/s (usual: %s)", in.Top[0].Addr, percent(f[measure.Top1]), rate, usual)
-	default:
-		s.add("%s queries/s (usual: %s) from %s, %s each in %.0f s", rate, usual, plural("source", f[measure.Sources]), count(f[measure.Each]), f[measure.Window])
+// addQueries adds the evidence of floods, reflections, crowds and pollers.
+func (a *account) addQueries(s *sentences) {
+	f, t := a.features, a.totals
+	window, whole := s.within(a.window), s.within(a.whole)
+	if a.in.Kind == Reflection {
+		window.add("the server is used against %s that %s", plural("host", max(f[measure.RepeatCount], 1)), verb(f[measure.RepeatCount], "keeps asking", "keep asking"))
 	}
-	if f[measure.Prefix] >= 0.5 && f[measure.PrefixHosts] > 1 && len(in.Prefixes) > 0 {
-		s.add("%s of it from %s (%.0f hosts seen)", percent(f[measure.Prefix]), in.Prefixes[0].Prefix, f[measure.PrefixHosts])
-	}
+	a.addRate(whole)
 	oneWay := f[measure.OneWay] > 0
 	switch {
-	case f[measure.Completion] >= 0:
-		s.add("%s of %s brought the challenge back", percent(f[measure.Completion]), digits.Counted(uint64(f[measure.Challenged]), "challenged source"))
-	case oneWay && f[measure.EchoLike] > 0:
-		s.add("%s of the queries were followed by what looks like a challenge brought back", percent(f[measure.EchoLike]))
-	case !oneWay && t.LastChallenge == 0:
-		s.add("the server asks for no challenge, so that no address is proved")
+	case a.in.Completion >= 0:
+		whole.add("%s of %s brought the challenge back", percent(a.in.Completion), digits.Counted(t.Challenged, "challenged source"))
+	case !oneWay && a.server.LastChallenge == 0:
+		whole.add("the server asked for no challenge, so that no source could prove its address")
+		a.in.dropMissing(measure.Completion)
 	}
-	s.addSourceOddities(f, lim)
-	if f[measure.Answered] >= 0 {
-		s.add("%s of the requests were answered, %s as large", percent(min(f[measure.Answered], 1)), times(f[measure.Gain]))
+	a.addReplies(whole)
+	if share := measure.Share(float64(t.Unreachable), float64(t.Replies)); !oneWay && share >= 0.005 {
+		whole.add("%s of %s came back as ICMP errors: their receivers had not asked", percent(min(share, 1)), digits.Counted(t.Replies, "reply", "replies"))
 	}
-	if f[measure.Unreach] >= 0.005 {
-		s.add("%s of the replies came back as ICMP errors: their receivers had not asked", percent(f[measure.Unreach]))
+	a.addSourceOddities(s.within(a.sample))
+	if f[measure.Prefix] >= 0.5 && f[measure.PrefixHosts] > 1 && len(a.in.Prefixes) > 0 {
+		window.add("%s of %s from %s, from at least %.0f hosts in it", percent(f[measure.Prefix]), a.queriesOf(f), a.in.Prefixes[0].Prefix, f[measure.PrefixHosts])
 	}
-	if in.Kind == FloodSuspect {
+	if f[measure.HeavyCount] >= 8 && f[measure.Heavy] >= 0.3 {
+		window.add("%.0f sources sent %s/s or more each", f[measure.HeavyCount], count(a.lim.FewUnproven))
+	}
+	if oneWay && f[measure.EchoLike] > 0 {
+		window.add("%s of the queries were followed by what looks like a challenge brought back", percent(f[measure.EchoLike]))
+	}
+	if f[measure.Pace] < 0.4 && f[measure.RateNow] >= 200 {
+		s.within(span{max(a.window.from, a.window.to-1e9), a.window.to}).add("%s queries, evenly paced, as one sender does", count(f[measure.RateNow]))
+	}
+	if a.in.Kind == FloodSuspect {
 		s.add("a crowd with unusual habits cannot be ruled out")
 	}
-	in.Evidence = s
+}
+
+// addRate adds the rate, and from how many sources it came.
+func (a *account) addRate(s timedSentences) {
+	in := a.in
+	text := count(in.Mean) + " queries/s on average"
+	if in.Pulses > 1 {
+		text += ", pauses included"
+	}
+	if in.Baseline > 0 {
+		text += " (usual: " + count(in.Baseline) + ")"
+	}
+	if in.Kind == FloodFew && len(in.Top) > 0 && in.Share(in.Top[0].Low) >= mostShare {
+		s.add("%s, most of them from %s", text, in.Top[0].Addr) // how many others came by is beside the point
+		return
+	}
+	if each := float64(in.Requests) / max(in.Sources, 1); in.Sources >= 1.5 {
+		s.add("%s from %s, %s each", text, plural("source", in.Sources), count(each))
+		return
+	}
+	s.add("%s from one source", text)
+}
+
+// addReplies adds how many replies the server sent in the meantime, of all requests.
+func (a *account) addReplies(s timedSentences) {
+	t := a.totals
+	if a.features[measure.OneWay] > 0 || t.Packets == 0 {
+		return
+	}
+	if t.Replies == 0 {
+		s.add("the server sent no reply to %s", digits.Counted(t.Packets, "request"))
+		return
+	}
+	s.add("the server sent %s, challenges included, to %s of all kinds (%s), %s the bytes", digits.Counted(t.Replies, "reply", "replies"),
+		digits.Counted(t.Packets, "request"), percent(min(1, measure.Share(float64(t.Replies), float64(t.Packets)))),
+		times(measure.Share(float64(t.BytesOut), float64(t.BytesIn))))
+}
+
+// mostShare is the share from which on a source sends most, namedShare that from which on it
+// is worth naming in a sentence. Chosen: who blocks a source with less than a tenth notices
+// little.
+const (
+	mostShare  = 0.5
+	namedShare = 0.1
+)
+
+// addBusiest adds a sentence on the busiest source of an incident, or that none stands out.
+func (s timedSentences) addBusiest(in *Incident, what string) {
+	if len(in.Top) == 0 {
+		return
+	}
+	switch share := in.Share(in.Top[0].Low); {
+	case share == 1:
+		s.add("%s sent all of %s", in.Top[0].Addr, what)
+	case share >= namedShare:
+		s.add("%s sent at least %s of %s", in.Top[0].Addr, percent(share), what)
+	case !in.HasLeader():
+		s.add("no source stands out among %s: blocking single addresses is useless", what)
+	}
+}
+
+func (a *account) queriesOf(f *measure.Features) string {
+	return digits.Counted(uint64(f[measure.WindowQueries]), "query", "queries")
 }
 
 // addSourceOddities adds a sentence for each feature of the sources that clients do not have.
-func (s *sentences) addSourceOddities(f *measure.Features, lim *Thresholds) {
-	sources := f[measure.Sources]
+func (a *account) addSourceOddities(s timedSentences) {
+	f, sources := a.sampled, a.in.Sources
+	of := a.queriesOf(f)
+	s.addBusiest(a.in, of)
 	if f[measure.Alien] >= 0.005 && sources >= 20 {
-		s.add("%s of the source addresses are impossible (random ones: 14 %%)", percent(f[measure.Alien]))
+		s.add("%s of %s from impossible addresses (of random addresses 14 %% are)", percent(f[measure.Alien]), of)
 	}
 	if f[measure.TTL1] >= 0.7 && sources >= 20 {
-		s.add("time to live %.0f on %s", f[measure.TTL], percent(f[measure.TTL1]))
+		s.add("time to live %.0f on %s of %s", f[measure.TTL], percent(f[measure.TTL1]), of)
 	}
 	if f[measure.TTLX] >= 0.1 {
-		s.add("%s with a time to live that no usual system sends", percent(f[measure.TTLX]))
+		s.add("%s of %s with a time to live that no usual system sends", percent(f[measure.TTLX]), of)
 	}
+	sampled := func(n float64) string { return digits.Counted(uint64(n), "sampled query", "sampled queries") }
 	if f[measure.Port1] >= 0.5 && sources >= 3 {
-		s.add("source port %.0f on %s", f[measure.Port], percent(f[measure.Port1]))
-	}
-	if f[measure.HeavyCount] >= 8 && f[measure.Heavy] >= 0.3 {
-		s.add("%.0f sources send %s/s and more", f[measure.HeavyCount], count(lim.FewUnproven))
-	}
-	if f[measure.Pace] < 0.4 && f[measure.RateNow] >= 200 {
-		s.add("evenly paced, as one sender does")
+		s.add("source port %.0f on %s of %s", f[measure.Port], percent(f[measure.Port1]), sampled(f[measure.PortQueries]))
 	}
 	if f[measure.Print1] >= 0.9 {
-		s.add("%s have the same payload", percent(f[measure.Print1]))
+		s.add("the same payload in %s of %s", percent(f[measure.Print1]), sampled(f[measure.PrintQueries]))
 	}
 }
 
-// writeGuessEvidence writes the evidence of challenges that were never issued.
-func writeGuessEvidence(in *Incident, t *measure.Server, now int32) {
-	one, ten := t.Sum(now, 1), t.Sum(now, 10)
-	s := sentences(in.Evidence[:0])
-	guesses := t.CountGuesses(&ten, 10, now)
-	s.add("%.0f/s challenges that the server never gave, %s of all that were brought", t.CountGuesses(&one, 1, now), percent(measure.Share(guesses, max(float64(ten.WithChallenge), guesses))))
-	if len(in.Top) > 0 {
-		s.add("most from %s", in.Top[0].Addr)
-	}
-	in.Answered = min(1, measure.Share(float64(ten.Replies), float64(ten.Packets)))
-	s.add("the server answered %s of all requests", percent(in.Answered))
-	in.Evidence = s
+// addGuesses adds the evidence of challenges that were never issued.
+func (a *account) addGuesses(s *sentences) {
+	in, t := a.in, a.totals
+	whole := s.within(a.whole)
+	all := max(t.WithChallenge, t.Guesses)
+	whole.add("%s/s with challenges that the server never gave out, %s of %s with a challenge", digits.Counted(uint64(in.Mean+0.5), "request"),
+		percent(measure.Share(float64(t.Guesses), float64(all))), digits.Counted(all, "request"))
+	a.addReplies(whole)
+	s.within(span{in.TopFrom, in.TopTo}).addBusiest(in, digits.Counted(in.TopOf, "such request"))
 }
 
-// writeJunkEvidence writes the evidence of datagrams that are nothing known.
-func writeJunkEvidence(in *Incident, t *measure.Server, now int32) {
-	one, ten := t.Sum(now, 1), t.Sum(now, 10)
-	s := sentences(in.Evidence[:0])
-	if one.Junk >= one.Strange {
-		s.add("%d/s datagrams that begin with FF FF FF FF and are nothing known", one.Junk)
+// addJunk adds the evidence of datagrams that are nothing known.
+func (a *account) addJunk(s *sentences) {
+	in, t := a.in, a.totals
+	n := uint64(in.Mean + 0.5)
+	whole := s.within(a.whole)
+	if t.Junk >= t.Strange {
+		whole.add("%s/s that %s with FF FF FF FF and %s nothing known", digits.Counted(n, "datagram"), digits.Noun(n, "begins", "begin"), digits.Noun(n, "is", "are"))
 	} else {
-		s.add("%d/s datagrams that are no query and belong to no session", one.Strange)
+		whole.add("%s/s that %s no query and %s to no session", digits.Counted(n, "datagram"), digits.Noun(n, "is", "are"), digits.Noun(n, "belongs", "belong"))
 	}
-	s.add("%s of what the server got, from %s", percent(measure.Share(float64(ten.Junk+ten.Strange), float64(ten.Junk+ten.Strange+ten.Packets))), plural("source", in.Sources))
-	s.add("%s in ten seconds, to all that it got", digits.Counted(uint64(ten.Replies), "reply", "replies"))
-	in.Evidence = s
+	all := t.Junk + t.Strange + t.Packets
+	whole.add("%s of %s to the server, from %s", percent(measure.Share(float64(t.Junk+t.Strange), float64(all))), digits.Counted(all, "datagram"), plural("source", in.Sources))
+	if a.features[measure.OneWay] == 0 {
+		whole.add("the server sent %s to all of them together", digits.Counted(t.Replies, "reply", "replies"))
+	}
+	s.within(span{in.TopFrom, in.TopTo}).addBusiest(in, digits.Counted(in.TopOf, "such datagram"))
 }
 
 // listMissing appends the names of the features that the capture could not give. The

@@ -195,9 +195,10 @@ func (v *promises) check(in *Incident, e Event) {
 	bad(!(in.Confidence >= 0 && in.Confidence <= 1), "confidence is between 0 and 1")
 	bad(in.Completion != -1 && !(in.Completion >= 0 && in.Completion <= 1), "completion is a share")
 	bad(in.Pulses < 1, "it has a pulse")
+	bad(in.Mean > in.Peak, "the mean is no more than the peak")
 	bad(len(in.Evidence) == 0, "there is evidence")
 	for _, s := range in.Evidence {
-		bad(strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) || s == "", "evidence is printable ASCII")
+		bad(strings.ContainsFunc(s.Text, func(r rune) bool { return r < ' ' || r > '~' }) || s.Text == "", "evidence is printable ASCII")
 	}
 	for _, s := range in.Top {
 		bad(s.Low > s.High || s.High == 0 || !s.Addr.IsValid() || s.Ports < 0, "low <= high of sources")

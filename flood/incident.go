@@ -160,15 +160,19 @@ type Incident struct {
 	// OtherForms counts packets of further ones. See Kinds.
 	Shape      []measure.Form
 	OtherForms uint64
-	Prefixes   []Prefix
+	Prefixes   []Prefix // in the window of the verdict
+	// TopFrom and TopTo are the stretch of time that the counts in Top are of, and TopOf is
+	// how many packets came in it: 0 where that is unknown.
+	TopFrom, TopTo int64
+	TopOf          uint64
 	// Completion is the share of the Challenged sources that brought the challenge back.
 	Completion float64
 	Challenged int
-	Answered   float64 // replies for each request; -1: only one direction was captured
+	Answered   float64 // replies for each request of any kind, at most 1; -1: only one direction was captured
 	History    []Change
-	Confidence float64  // 0 to 1
-	Evidence   []string // sentences, the most telling first
-	Missing    []string // features that the capture could not give
+	Confidence float64    // 0 to 1
+	Evidence   []Sentence // the most telling first
+	Missing    []string   // features that the capture could not give, by name
 	Advice     Advice
 	Features   []FeatureValue // what the verdict rests on, by name, for --explain
 	Succeeded  bool           // a guesser got in, a bypass got data
@@ -231,9 +235,18 @@ func (in *Incident) Feature(name string) float64 {
 	return math.NaN()
 }
 
-// Share returns which part of all queries in the window n of them are, or -1 where the
-// number of queries is unknown; of an OtherFlood, of all packets whose sources were counted.
+// Share returns which part of the packets that Top is about n of them are, or -1 where their
+// number is unknown.
 func (in *Incident) Share(n uint64) float64 {
+	if in.TopOf == 0 {
+		return -1
+	}
+	return min(float64(n)/float64(in.TopOf), 1)
+}
+
+// WindowShare returns which part of the queries in the window of the verdict n of them are, or
+// -1 where their number is unknown; of an OtherFlood, of all packets whose sources were counted.
+func (in *Incident) WindowShare(n uint64) float64 {
 	all := in.Feature("D") * in.Feature("q")
 	if in.Class != nil {
 		all = float64(in.Viewed)
@@ -243,6 +256,20 @@ func (in *Incident) Share(n uint64) float64 {
 	}
 	return min(float64(n)/all, 1)
 }
+
+// leastShare is the least share of the packets with which a source stands out. Chosen: who
+// blocks a source with less than 1 in 200 notices no difference.
+const leastShare = 0.005
+
+// StandsOut reports whether a source sent more than one packet, and a share of all that is
+// worth a rule.
+func (in *Incident) StandsOut(s *Source) bool {
+	share := in.Share(s.Low)
+	return s.Low >= 2 && (share < 0 || share >= leastShare)
+}
+
+// HasLeader reports whether the busiest source stands out.
+func (in *Incident) HasLeader() bool { return len(in.Top) > 0 && in.StandsOut(&in.Top[0]) }
 
 // Amplification returns payload bytes sent for each byte received; 0 where none was received.
 func (in *Incident) Amplification() float64 {

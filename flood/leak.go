@@ -83,7 +83,7 @@ func (x *leak) describe() Leak {
 }
 
 // sentence returns the leak in words.
-func (l *Leak) sentence() string {
+func (l *Leak) sentence() Sentence {
 	var s sentences
 	s.add("GUESSED CHALLENGES WERE ANSWERED: %s, %s went out to %s", digits.Counted(l.Replies, "reply with data", "replies with data"),
 		bytesOf(l.Bytes), l.receivers())

@@ -19,10 +19,22 @@ const (
 func appendTop(dst []Source, list []measure.BusyHost, hasProofs bool) []Source {
 	for i := range list[:min(len(list), listedSources)] {
 		x := &list[i]
-		dst = append(dst, Source{Addr: x.Addr.Addr(), Low: uint64(x.Low), High: uint64(x.High),
-			Verified: hasProofs && x.Activity.Proven, Ports: x.Activity.Ports.Count(), TTL: int(x.Activity.TTL)})
+		dst = append(dst, newSource(x.Addr, uint64(x.Low), uint64(x.High), &x.Activity, hasProofs))
 	}
 	return dst
+}
+
+// appendStretch is appendTop for the hosts of a stretch.
+func appendStretch(dst []Source, list []measure.StretchHost, hasProofs bool) []Source {
+	for i := range list[:min(len(list), listedSources)] {
+		x := &list[i]
+		dst = append(dst, newSource(x.Addr, x.Low, x.High, &x.Activity, hasProofs))
+	}
+	return dst
+}
+
+func newSource(host track.Host, low, high uint64, a *measure.Activity, hasProofs bool) Source {
+	return Source{Addr: host.Addr(), Low: low, High: high, Verified: hasProofs && a.Proven, Ports: a.Ports.Count(), TTL: int(a.TTL)}
 }
 
 // appendPrefixes appends the networks of a server's clients, busiest first.

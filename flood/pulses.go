@@ -179,17 +179,6 @@ func (c *course) resume(s *serverSecond) {
 	}
 }
 
-// meanOf returns the mean rate of an incident over all of its length, pauses included: its
-// requests are that rate times its length. The length is known to a second only, and no mean
-// is above the peak.
-func (c *course) meanOf(in *Incident) float64 {
-	seconds := float64(c.lastEnd-in.Start) / 1e9
-	if seconds < 1 { // or the clock was set back
-		return c.meanRate()
-	}
-	return min(float64(in.Requests)/seconds, in.Peak)
-}
-
 // evict closes the incidents of a server that wait for a pulse: another one needs the room.
 func (w *watched) evict(b *book) {
 	if w.hasIncident() {

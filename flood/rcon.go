@@ -1,6 +1,7 @@
 package flood
 
 import (
+	"fmt"
 	"slices"
 
 	"qsniff/dissect"
@@ -126,7 +127,7 @@ func (c *console) recordRefusal(b *book, s *track.Sighting, x refusal) {
 		*c = console{}
 	}
 	if c.in == nil && (c.n == 0 || b.Now-c.lastSec > rconPause) { // another run
-		c.runStart, c.frame = b.Nanos, s.Frame
+		c.runStart, c.frame, c.failures, c.peak = b.Nanos, s.Frame, 0, 0
 	}
 	if c.proto == nil {
 		c.proto = s.Proto
@@ -248,13 +249,14 @@ const (
 func (c *console) describe(b *book) {
 	in := c.in
 	in.Requests, in.Peak = c.failures, float64(c.peak)
-	in.Mean = float64(c.failures) / max(float64(c.lastEnd-in.Start)/1e9, 1)
+	in.setMean(c.lastEnd)
 	in.setSources(c.sources.Count())
 	in.Confidence = b.confidence(guesserScore, false)
 	if c.hasSucceeded {
 		in.Confidence = b.confidence(successScore, false)
 	}
 	in.Top = c.appendTop(in.Top[:0])
+	in.TopFrom, in.TopTo, in.TopOf = 0, 0, uint64(c.n)
 	c.writeEvidence()
 }
 
@@ -280,13 +282,20 @@ func (c *console) writeEvidence() {
 	if c.hasSucceeded {
 		s.add("A LOGIN SUCCEEDED after refusals: change the password")
 	}
-	s.add("%s, %s among the last %d, %s", digits.Counted(uint64(c.failures), "refused login"),
-		digits.Counted(uint64(all.passwords), "different password"), all.failures, digits.Counted(uint64(all.sources), "source"))
+	whole := s.within(span{c.in.Start, c.lastEnd})
+	last := ""
+	if uint64(all.failures) < c.failures {
+		last = fmt.Sprintf(" in the last %d of them", all.failures)
+	}
+	whole.add("%s; %s, from %s%s", digits.Counted(c.failures, "refused login"), digits.Counted(uint64(all.passwords), "different password"),
+		digits.Counted(uint64(all.sources), "source"), last)
 	switch {
+	case c.in.Kind == RconMisconfig && all.passwords == 1:
+		whole.add("the same password again and again: a tool with an old one")
 	case c.in.Kind == RconMisconfig:
-		s.add("the same %s again and again: a tool with an old one", digits.Noun(uint64(all.passwords), "password", "few passwords"))
+		whole.add("the same few passwords again and again: a tool with an old one")
 	case !c.hasSucceeded:
-		s.add("no success")
+		whole.add("none of them succeeded")
 	}
 	c.in.Evidence = s
 }

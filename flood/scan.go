@@ -249,7 +249,7 @@ const (
 func (s *scanner) describe(b *book, all, dead int) {
 	in := s.in
 	in.Requests, in.Peak = s.requests, float64(s.peak)
-	in.Mean = float64(s.requests) / float64(s.lastSec-s.firstSec+1)
+	in.setMean(s.lastNanos)
 	in.Sources = 1
 	score := surveyScore + deadScore*measure.Share(float64(dead), float64(all))
 	if in.Kind == Survey {
@@ -258,9 +258,10 @@ func (s *scanner) describe(b *book, all, dead int) {
 	in.Confidence = b.confidence(score, false)
 	most := int(min(s.requests, 1<<30)) // estimates can be too high
 	all, dead = min(all, most), min(dead, most)
-	e := sentences(in.Evidence[:0])
-	e.add("%s asked, %d of them without an answer", plural("server", float64(all)), dead)
-	e.add("%.1f requests/s, last to port %d", in.Mean, s.port)
+	var e sentences
+	whole := e.within(span{in.Start, s.lastNanos})
+	whole.add("%s asked, %d of them without an answer", plural("server", float64(all)), dead)
+	whole.add("%s requests/s on average, last to port %d", count(in.Mean), s.port)
 	in.Answered = measure.Share(float64(all-dead), float64(all))
 	in.Evidence = e
 }

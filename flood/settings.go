@@ -159,7 +159,7 @@ func (t Thresholds) Check() error {
 	}
 	switch {
 	case t.RconFailures > rconKept || t.RconAllFailures > rconKept:
-		return fmt.Errorf("rcon_failures = %d, rcon_all_failures = %d: no more than %d refused logins of a server are remembered", t.RconFailures, t.RconAllFailures, rconKept)
+		return fmt.Errorf("rcon_failures = %d, rcon_all_failures = %d: the last %d refused logins of a server are kept, so neither can be larger", t.RconFailures, t.RconAllFailures, rconKept)
 	case t.Quiet < time.Second:
 		return fmt.Errorf("quiet = %q: below a second", t.Quiet)
 	case t.Campaign > 0 && t.Campaign < time.Second:

@@ -82,9 +82,9 @@ var queryRules = []rule{
 			{points: 1, template: "{0} queries/s of one of them, or of a network",
 				ways: []way{{{{m.Lead, atLeast, 5, "few_unproven", ""}, {m.LeadProven, atLeast, 5, "few_unproven", ""},
 					{m.PrefixRate, atLeast, 5, "few_unproven", ""}}}}},
-			{points: 1, template: "top8 >= {0}, or few_prefix and few_share of one network, verified < {3} in it",
+			{points: 1, template: "the eight busiest sources send {0} of the queries or more, or one network reaches few_prefix and few_share with less than {3} of its queries from proven sources",
 				ways: []way{{{{m.Top8, atLeast, 0.9, "", ""}}}, fromOnePrefix}},
-			{points: 1, template: "ans < {0} or C < {1}",
+			{points: 1, template: "less than {0} replies for each request, or less than {1} of the challenged sources brought the challenge back",
 				ways: []way{{{{m.Answered, below, 0.5, "", ""}, {m.Completion, below, 0.2, "", ""}}}}},
 		}},
 	{kind: FloodSpoofed, meaning: "many sources, whose addresses are not their own", signs: manySigns, needsAddressSign: true,
@@ -98,6 +98,10 @@ var queryRules = []rule{
 	{kind: Poller, meaning: "few clients that ask often", signs: manySigns,
 		needs: way{{{m.Sources, below, crowdSources, "", "different sources"}}}},
 }
+
+// LeastChallenged is how many challenged sources it takes for the share of them that brought the
+// challenge back to mean something.
+const LeastChallenged = 30
 
 // crowdSources is how many different sources make a crowd, fewer being pollers.
 const crowdSources = 50
@@ -120,12 +124,12 @@ var reflectionNeeds = way{
 }
 
 var reflectionSigns = []sign{
-	{points: 2, template: "icmp >= {0}: receivers say that they did not ask",
+	{points: 2, template: "{0} or more of the replies come back as ICMP errors: their receivers did not ask",
 		ways: []way{{{{m.Unreach, atLeast, 0.02, "", ""}}}}},
-	{points: 1, template: "low > {0}, or port1 >= {1} with {2w} sources that keep asking", // one client may well have one port
+	{points: 1, template: "more than {0} of the queries come from ports below 1,024, or {1w} or more from one port with {2w} or more sources that keep asking", // one client may well have one port
 		ways: []way{{{{m.Low, above, 0.01, "", ""}}}, {{{m.Port1, atLeast, 0.5, "", ""}}, {{m.RepeatCount, atLeast, 3, "", ""}}}}},
-	{points: 1, template: "C < {1} of {0} challenged sources and more",
-		ways: []way{{{{m.Challenged, atLeast, 30, "", ""}}, {{m.Completion, below, 0.2, "", ""}}}}},
+	{points: 1, template: "of {0} or more challenged sources, less than {1} brought the challenge back",
+		ways: []way{{{{m.Challenged, atLeast, LeastChallenged, "", ""}}, {{m.Completion, below, 0.2, "", ""}}}}},
 }
 
 // manySigns are the signs that many sources are an attack, and those with negative points
@@ -133,60 +137,60 @@ var reflectionSigns = []sign{
 var manySigns = []sign{
 	// Spoofed or blind bots cannot bring a challenge back; real clients do, and old tools
 	// and loss leave room below 1.
-	{points: 3, template: "C <= {1} of {0} challenged sources and more, or of those beyond the usual ones (* with q < {2} and rep < {3})",
-		ways:             []way{{{{m.Challenged, atLeast, 30, "", ""}}, {{m.Echoed, atMost, 0.1, "", ""}}}},
+	{points: 3, template: "of {0} or more challenged sources, or of those beyond the usual ones, at most {1} brought the challenge back (* where a source sent less than {2} queries and sources that keep asking less than {3w} of all)",
+		ways:             []way{{{{m.Challenged, atLeast, LeastChallenged, "", ""}}, {{m.Echoed, atMost, 0.1, "", ""}}}},
 		isAboutAddresses: true, unless: realSources},
-	{points: 2, template: "C > {1} and <= {2} of {0}, likewise (* with q < {3} and rep < {4})",
-		ways:             []way{{{{m.Challenged, atLeast, 30, "", ""}}, {{m.Echoed, above, 0.1, "", ""}}, {{m.Echoed, atMost, 0.3, "", ""}}}},
+	{points: 2, template: "likewise, more than {1} and at most {2} of {0} or more (* where a source sent less than {3} queries and sources that keep asking less than {4w} of all)",
+		ways:             []way{{{{m.Challenged, atLeast, LeastChallenged, "", ""}}, {{m.Echoed, above, 0.1, "", ""}}, {{m.Echoed, atMost, 0.3, "", ""}}}},
 		isAboutAddresses: true, unless: realSources},
 	// Echoes of few sources prove nothing about the others: an overrun server challenges
 	// nearly nobody, but most of a crowd.
-	{points: -4, template: "C >= {1} of {0}, likewise, where {2} of all sources were challenged, or verified >= {3}",
-		ways: []way{{{{m.Challenged, atLeast, 30, "", ""}}, {{m.Echoed, atLeast, 0.6, "", ""}},
+	{points: -4, template: "likewise, {1} or more of {0} or more, where {2} of all sources were challenged or {3} of the queries are of proven sources",
+		ways: []way{{{{m.Challenged, atLeast, LeastChallenged, "", ""}}, {{m.Echoed, atLeast, 0.6, "", ""}},
 			{{m.ChallengedShare, atLeast, 0.05, "", ""}, {m.Proven, atLeast, 0.3, "", ""}}}}},
 	{points: -4, template: "one direction only, and what looks like challenges brought back for {1w} of the queries",
 		ways: []way{{{{m.OneWay, atLeast, 1, "", ""}}, {{m.EchoLike, atLeast, 0.5, "", ""}}}}},
 	// Of random IPv4 addresses 13.8 % are impossible, of clients' none.
-	{points: 3, template: "M >= {0} with {1} sources (*)", isAboutAddresses: true,
+	{points: 3, template: "{0} or more of the queries have an impossible source address, with {1} sources or more (*)", isAboutAddresses: true,
 		ways: []way{{{{m.Alien, atLeast, 0.01, "", ""}}, {{m.Sources, atLeast, 100, "", ""}}}}},
-	{points: 2, template: "ttl1 >= {0} with {1} sources (*)", isAboutAddresses: true, // one machine behind many addresses
+	{points: 2, template: "{0} or more of the queries have the same time to live, with {1} sources or more (*)", isAboutAddresses: true, // one machine behind many addresses
 		ways: []way{{{{m.TTL1, atLeast, 0.7, "", ""}}, {{m.Sources, atLeast, 200, "", ""}}}}},
-	{points: 2, template: "ttlX >= {0} with {1} sources (*)", isAboutAddresses: true, // drawn at random
+	{points: 2, template: "{0} or more of the queries have a time to live that no usual system sends, with {1} sources or more (*)", isAboutAddresses: true, // drawn at random
 		ways: []way{{{{m.TTLX, atLeast, 0.1, "", ""}}, {{m.Sources, atLeast, 100, "", ""}}}}},
 	// Real machines that bring challenges back, each at or above the 3/s that engines allow.
-	{points: 7, template: "heavy >= {0} from {1w} sources with R10 >= {2}, or {3}/s of each of {4} sources at a server that challenges, " +
+	{points: 7, template: "{0} or more of the queries from {1w} or more sources that each send few_unproven, at {2} queries/s or more over ten seconds, or {3}/s of each of {4} sources at a server that challenges, " +
 		"or {7}/s of each of {6} sources without proof that keep asking, which send {5w} of all",
 		ways: []way{
 			{{{m.Heavy, atLeast, 0.6, "", ""}}, {{m.HeavyCount, atLeast, 8, "", ""}}, {{m.Rate10, atLeast, 100, "", ""}}},
 			{{{m.EachRate, atLeast, 3, "", ""}}, {{m.Sources, atLeast, 100, "", ""}}},
 			{{{m.Repeat, atLeast, 0.5, "", ""}}, {{m.RepeatCount, atLeast, 40, "", ""}}, {{m.Push, atLeast, 2 * pushLeast, "", ""}}},
 		}},
-	{points: 2, template: "{0}/s of each of {1} sources at a server that challenges, verified < {2}; " +
+	{points: 2, template: "{0}/s of each of {1} sources at a server that challenges, with less than {2} of the queries from proven sources; " +
 		"or {5}/s and less than {6}/s of each of {4} without proof that keep asking, which send {3w} of all",
 		ways: []way{
 			{{{m.EachRate, atLeast, 1.5, "", ""}}, {{m.Sources, atLeast, 40, "", ""}}, {{m.Proven, below, 0.3, "", ""}}},
 			{{{m.Repeat, atLeast, 0.5, "", ""}}, {{m.RepeatCount, atLeast, 40, "", ""}}, {{m.Push, atLeast, pushLeast, "", ""}}, {{m.Push, below, 2 * pushLeast, "", ""}}},
 		}},
-	{points: 3, template: "{0w} from sources that ask on for {2} s and more without the challenge they were given, {3}/s each, R10 >= slow_rate",
+	{points: 3, template: "{0w} from sources that ask on for {2} s and more without the challenge they were given, {3}/s each, at slow_rate over ten seconds",
 		ways:        []way{{{{m.Stubborn, atLeast, 0.5, "", ""}}, {{m.Rate10, atLeast, 1, "slow_rate", ""}}}},
 		extraLimits: []float64{m.StubbornFor, m.StubbornRate}},
 	// A random 16-bit port is one of these in 1.6 % of cases.
-	{points: 1, template: "low >= {0} with {1} sources",
+	{points: 1, template: "{0} or more of the queries come from ports below 1,024, with {1} sources or more",
 		ways: []way{{{{m.Low, atLeast, 0.008, "", ""}}, {{m.Sources, atLeast, 200, "", ""}}}}},
-	{points: 2, template: "low >= {0}: clients cannot have such ports",
+	{points: 2, template: "{0w} or more of the queries come from ports below 1,024: clients cannot have such ports",
 		ways: []way{{{{m.Low, atLeast, 0.5, "", ""}}}}},
-	{points: 1.5, template: "port1 >= {0} with {1} sources", // a tool with a fixed port
+	{points: 1.5, template: "{0w} or more of the queries come from one port, with {1} sources or more", // a tool with a fixed port
 		ways: []way{{{{m.Port1, atLeast, 0.5, "", ""}}, {{m.Sources, atLeast, 50, "", ""}}}}},
 	// Of 2,000 random addresses 98 % have a /16 of their own; clients share networks.
-	{points: 1, template: "D16 >= {1} D with {0} sources",
+	{points: 1, template: "with {0} sources or more, {1} networks of the size /16 (IPv6: /32) for each source or more",
 		ways: []way{{{{m.Sources, atLeast, 2000, "", ""}}, {{m.SiteShare, atLeast, 0.7, "", ""}}}}},
 	{points: 1, template: "the server answers less than half, and goes on answering",
 		ways: []way{{{{m.Refusing, atLeast, 1, "", ""}}}}},
-	{points: 1, template: "icmp >= {0}",
+	{points: 1, template: "{0} or more of the replies come back as ICMP errors",
 		ways: []way{{{{m.Unreach, atLeast, 0.02, "", ""}}}}},
 	// Independent clients arrive as a Poisson stream, whose iod is 1 (measured at two game
 	// servers: Armitage 2007).
-	{points: 1, template: "iod < {1} or > {2} at R1 >= {0}",
+	{points: 1, template: "at {0} queries/s or more, arrivals are more even than {1} or less even than {2} (variance for the mean of 10 ms; clients are near 1)",
 		ways: []way{{{{m.RateNow, atLeast, 200, "", ""}}, {{m.Pace, below, 0.4, "", ""}, {m.Pace, above, 6, "", ""}}}}},
 	{points: 1, template: "{0} queries/s and more", // what later Source branches answer at most
 		ways: []way{{{{m.Rate3, atLeast, 3000, "", ""}}}}},

@@ -2,6 +2,7 @@ package flood
 
 import (
 	"net/netip"
+	"time"
 
 	"qsniff/flood/measure"
 	"qsniff/flood/sketch"
@@ -38,6 +39,7 @@ type victim struct {
 	pauseStart    int32 // first second of a pause
 	packets       float64
 	seconds       float64
+	requested     uint64  // replies that it asked for, in the same seconds
 	announcedPeak float64 // the peak when it was last announced
 	servers       sketch.Distinct
 }
@@ -202,7 +204,7 @@ func (x *victim) openIncident(b *book) {
 		return
 	}
 	x.in, x.isActive, x.lastSec, x.lastEnd, x.pauseStart = in, true, b.Now, b.secondEnd(), 0
-	x.packets, x.seconds, x.announcedPeak = 0, 0, 0
+	x.packets, x.seconds, x.announcedPeak, x.requested = 0, 0, 0, 0
 	x.servers.Reset()
 	in.Frame = first.Frame
 	for sec := first.Sec; sec <= b.Now; sec++ {
@@ -223,6 +225,7 @@ func (x *victim) addSecond(b *measure.ReceiverSecond) {
 	in.Replies += uint64(b.Unrequested)
 	in.BytesIn += b.Bytes
 	in.Peak = max(in.Peak, float64(b.Unrequested))
+	x.requested += uint64(b.Requested)
 	x.packets += float64(b.Unrequested)
 	x.seconds++
 }
@@ -258,44 +261,63 @@ func (x *victim) updateIncident(b *book) {
 func (x *victim) describe(b *book) {
 	in := x.in
 	x.MergeServers(&x.servers)
-	x.updateTotals()
+	x.updateTotals(b.secondEnd())
 	in.Confidence = b.confidence(victimScore, false)
 	if !x.HasAsked {
 		in.Confidence = min(in.Confidence, confidenceVictim)
 	}
 	b.busiest = x.Busiest(b.busiest)
 	in.Top = appendTop(in.Top[:0], b.busiest, false)
-	one := x.Sum(b.Now, 1)
-	s := sentences(in.Evidence[:0])
-	s.add("%s/s, %s/s, from %s to %s", digits.Counted(uint64(one.Unrequested), "reply", "replies"), bytesOf(one.Bytes), plural("server", in.Sources), x.Addr.Addr())
-	if x.HasAsked {
-		s.add("%s of them answer no request of this host", percent(measure.Share(float64(one.Unrequested), float64(one.Unrequested+one.Requested))))
-	} else {
-		s.add("the capture has no request of this host at all")
+	replies, _, _ := x.Senders()
+	in.TopFrom, in.TopTo, in.TopOf = b.secondEnd()-x.windowNanos(b), b.secondEnd(), uint64(replies)
+	if !x.HasAsked {
 		in.Missing = append(in.Missing[:0], "unsol")
 	}
+	x.writeEvidence(b.secondEnd())
+}
+
+// writeEvidence writes the evidence of the incident, which goes on or ends at end.
+func (x *victim) writeEvidence(end int64) {
+	in := x.in
+	s := sentences(in.Evidence[:0])
+	whole := s.within(span{in.Start, end})
+	seconds := max(float64(end-in.Start)/1e9, 1)
+	whole.add("%s/s, %s/s, from %s to %s", digits.Counted(uint64(in.Mean+0.5), "reply", "replies"), bytesOf(uint64(float64(in.BytesIn)/seconds)),
+		plural("server", in.Sources), x.Addr.Addr())
+	if x.HasAsked {
+		whole.add("%s of %s answer no request of this host", percent(measure.Share(float64(in.Replies), float64(in.Replies+x.requested))), digits.Counted(in.Replies+x.requested, "reply", "replies"))
+	} else {
+		whole.add("the capture has no request of this host at all")
+	}
+	s.within(span{in.TopFrom, in.TopTo}).addBusiest(in, digits.Counted(in.TopOf, "reply", "replies"))
 	in.Evidence = s
+}
+
+// windowNanos returns how long the window of the sketches is.
+func (x *victim) windowNanos(b *book) int64 {
+	return int64(b.Now%measure.PaneSeconds+1+measure.PaneSeconds) * int64(time.Second)
 }
 
 // victimScore is the score of a verdict whose conditions all hold.
 const victimScore = 5
 
 // updateTotals fills in the mean rate and the number of servers of the incident so far.
-func (x *victim) updateTotals() {
-	x.in.Mean = measure.Share(x.packets, x.seconds)
+func (x *victim) updateTotals(end int64) {
+	x.in.setMean(end)
 	x.in.Sources, x.in.SourcesError = x.servers.Count(), sketch.DistinctError
 }
 
 func (x *victim) closeIncident(b *book) {
-	x.in.End = x.lastEnd
-	x.concludeTrial(b)
+	b.setEnd(x.in, x.lastEnd, ofReplies)
+	x.concludeTrial(b, x.in.End)
 	b.closeIncident(x.in, ofReplies)
 	x.in, x.floodStreak = nil, 0
 }
 
 // concludeTrial fills in the final figures and writes the final advice.
-func (x *victim) concludeTrial(b *book) {
-	x.updateTotals()
+func (x *victim) concludeTrial(b *book, end int64) {
+	x.updateTotals(end)
+	x.writeEvidence(end)
 	b.concludeTrial(x.in, x.trial, !x.HasAsked)
 	x.trial = nil
 }
@@ -308,7 +330,7 @@ func (v *victims) finish() {
 		case !x.isActive:
 			x.closeIncident(v.book)
 		default:
-			x.concludeTrial(v.book)
+			x.concludeTrial(v.book, v.captureEnd())
 			v.announce(x.in, Ends)
 			x.in = nil
 		}

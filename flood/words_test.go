@@ -9,7 +9,7 @@ import (
 
 func TestWords(t *testing.T) {
 	tests := []struct{ got, want string }{
-		{percent(0), "0 %"}, {percent(0.004), "0.4 %"}, {percent(0.01), "1 %"}, {percent(0.5), "50 %"},
+		{percent(0), "0 %"}, {percent(0.0004), "under 0.1 %"}, {percent(0.004), "0.4 %"}, {percent(0.01), "1 %"}, {percent(0.5), "50 %"},
 		{percent(0.999), "99 %"}, {percent(1), "100 %"},
 		{count(0), "0"}, {count(2.34), "2.3"}, {count(9), "9"}, {count(999), "999"}, {count(1000), "1,000"}, {count(1234567.8), "1,234,568"},
 		{times(0.36), "0.36x"}, {times(7.1), "7.10x"}, {times(1200), "1,200x"},
@@ -25,6 +25,9 @@ func TestWords(t *testing.T) {
 	for k := NoKind + 1; k < NumKinds; k++ {
 		if k.String() == "" {
 			t.Errorf("kind %d has no name", k)
+		}
+		if d := k.Doc(); d.Packets == "" || d.What == "" || d.Apart == "" || d.Do == "" {
+			t.Errorf("%v is not explained: %+v", k, *d)
 		}
 	}
 }

@@ -69,12 +69,48 @@ func (w *world) found(in *Incident, e Event) {
 	if in.Requests+in.Replies == 0 {
 		w.absurd = append(w.absurd, in.Name()+" has no packets")
 	}
+	if e == Ends {
+		w.checkFigures(in)
+	}
 	x := w.incidents[in.ID-1]
 	x.Incident = *in
 	x.Top, x.Prefixes, x.History = slices.Clone(in.Top), slices.Clone(in.Prefixes), slices.Clone(in.History)
 	x.Evidence = slices.Clone(in.Evidence)
 	x.events = append(x.events, e)
 	x.level = max(x.level, in.Level)
+}
+
+// checkFigures notes figures that a reader would compare and that do not agree: the mean rate
+// times the length is the number of packets, the peak is no less than the mean, and no stretch
+// of time ends before it begins.
+func (w *world) checkFigures(in *Incident) {
+	absurd := func(format string, args ...any) {
+		w.absurd = append(w.absurd, in.Name()+": "+fmt.Sprintf(format, args...))
+	}
+	n, end := float64(max(in.Requests, 1)), in.End
+	if in.Requests == 0 {
+		n = float64(in.Replies)
+	}
+	if end == 0 {
+		end = w.nanos()
+	}
+	length := max(float64(end-in.Start)/1e9, 1)
+	if in.Kind != OpenAmplifier && len(w.steps) == 0 && math.Abs(in.Mean*length-n) > max(2, 0.02*n) {
+		absurd("mean %.2f/s over %.2f s is %.0f packets, but there were %.0f", in.Mean, length, in.Mean*length, n)
+	}
+	if in.Mean > in.Peak {
+		absurd("mean %.2f/s, peak %.2f/s", in.Mean, in.Peak)
+	}
+	for _, s := range in.Evidence {
+		if s.From > s.To || len(w.steps) == 0 && s.To > w.nanos() {
+			absurd("%q is of %d ns, and ends %v before the capture does", s.Text, s.To-s.From, time.Duration(w.nanos()-s.To))
+		}
+	}
+	for _, s := range in.Top {
+		if s.Low > s.High || in.TopOf > 0 && s.Low > in.TopOf {
+			absurd("%v sent %d to %d of %d", s.Addr, s.Low, s.High, in.TopOf)
+		}
+	}
 }
 
 // scheduled is something that happens.
@@ -452,7 +488,20 @@ func (x *record) line() string {
 		end = since(x.End)
 	}
 	return fmt.Sprintf("%s %s campaign %d, %s to %s, detected %s, %d pulses, peak %.0f, %.0f sources, confidence %.2f, history %v, %v\n     %s",
-		x.Name(), x.Target, x.Campaign, since(x.Start), end, since(x.Detected), x.Pulses, x.Peak, x.Sources, x.Confidence, x.History, x.events, strings.Join(x.Evidence, "; "))
+		x.Name(), x.Target, x.Campaign, since(x.Start), end, since(x.Detected), x.Pulses, x.Peak, x.Sources, x.Confidence, x.History, x.events, evidenceText(x.Evidence))
+}
+
+// evidenceText joins the sentences of evidence, each with its stretch of time.
+func evidenceText(all []Sentence) string {
+	var texts []string
+	for _, s := range all {
+		text := s.Text
+		if s.To != 0 {
+			text += fmt.Sprintf(" [%v to %v]", time.Duration(s.From-dawn.UnixNano()), time.Duration(s.To-dawn.UnixNano()))
+		}
+		texts = append(texts, text)
+	}
+	return strings.Join(texts, "; ")
 }
 
 // logIncidents shows what there is, where a test failed.

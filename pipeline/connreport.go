@@ -18,13 +18,13 @@ const (
 var tornBy = [...]string{
 	tcpstream.Lost:     "segments of the connection are missing in the capture",
 	tcpstream.Cut:      "the capture cut the segments of the connection",
-	tcpstream.GivenUp:  "its bytes were given up to stay within memory",
+	tcpstream.GivenUp:  "its bytes were dropped to stay within memory",
 	tcpstream.Finished: "the sender closed the connection within the message",
 	tcpstream.Reset:    "the connection was reset within the message",
 	tcpstream.Reused:   "a new connection began between the same ends",
 	tcpstream.Ended:    "the capture ended within the message",
 	tcpstream.Expired:  "the connection was silent for too long",
-	tcpstream.Evicted:  "the connection was given up to stay within memory",
+	tcpstream.Evicted:  "the connection was evicted to stay within memory",
 }
 
 // connReport makes messages and notes of what is read in connections. A note is written

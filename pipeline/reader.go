@@ -258,7 +258,7 @@ func (r *reader) giveAbandoned(d *ipfrag.Datagram) {
 // fragmentsLost is what became of the rest of an abandoned datagram, in words.
 var fragmentsLost = [...]string{
 	ipfrag.Expired: "IP fragments did not come in time",
-	ipfrag.Evicted: "IP fragments given up to stay within memory",
+	ipfrag.Evicted: "IP fragments evicted to stay within memory",
 	ipfrag.Ended:   "the capture ended before all IP fragments came",
 	ipfrag.Overlap: "IP fragments overlap",
 	ipfrag.TooMany: "too many IP fragments",

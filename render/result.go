@@ -38,6 +38,10 @@ type Floods struct {
 	// first; nil if these were not asked for.
 	Proven *proof.Summary
 	Expiry time.Duration // how long rules match after they were loaded; 0: until removed
+	// IsLive is set where packets were captured and no file has them; Script is a file of rules
+	// for nft then, because no command prints these again.
+	IsLive bool
+	Script []byte
 }
 
 // Invocation is how a result was asked for, quoted for a shell, so that output can name the

@@ -163,4 +163,4 @@ func (s *Server) ChallengedShare() float64 {
 }
 
 // WhyOthers is the reason for Summary.Others in outputs.
-const WhyOthers = "messages of servers that --servers leaves out"
+const WhyOthers = "messages of servers that --servers does not name"

@@ -12,7 +12,7 @@ import (
 var CaptureDamaged = finding.Code{ID: "CAP-01", Severity: finding.Warn, Fault: finding.Capture,
 	Seen:  "a part of the capture file could not be read",
 	Means: "packets are missing: what looks like loss or silence after this place may be the file's fault",
-	Do:    "capture again, or copy the file again if it was damaged on the way",
+	Do:    "capture again, or copy the file again: it is cut, or bytes in it are corrupted",
 	Text: func(dst []byte, e *finding.Expert) []byte {
 		dst = append(dst, "capture incomplete: "...)
 		dst = strconv.AppendUint(dst, e.A, 10)
@@ -23,7 +23,7 @@ var CaptureDamaged = finding.Code{ID: "CAP-01", Severity: finding.Warn, Fault: f
 // type and B its code. The detail is their meaning and the quoted packet.
 var Refused = finding.Code{ID: "NET-04", Severity: finding.Error, Fault: finding.Server,
 	Seen:  "an ICMP error that quotes a query",
-	Means: "nothing listens on that port, or a firewall says no; the query did not arrive",
+	Means: "nothing listens on that port, or a firewall rejects the query; the query did not arrive",
 	Do:    "check the port (the query port is often not the game port) and the firewall of the host that sent the error",
 	Text: func(dst []byte, _ *finding.Expert) []byte {
 		return append(dst, "ICMP error: "...)
@@ -33,7 +33,7 @@ var Refused = finding.Code{ID: "NET-04", Severity: finding.Error, Fault: finding
 // the last request, in nanoseconds.
 var LateReply = finding.Code{ID: "NET-05", Severity: finding.Note, Fault: finding.Path,
 	Seen:  "a reply more than 3 s after the last request that it can answer",
-	Means: "the client has given up by then and takes the server for dead",
+	Means: "the client has stopped waiting by then and takes the server for dead",
 	Do:    "look for the delay on the path or in the server, or raise the client's time-out",
 	Text: func(dst []byte, e *finding.Expert) []byte {
 		dst = strconv.AppendUint(append(dst, "reply "...), e.A/1e6, 10)

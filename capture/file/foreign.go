@@ -151,7 +151,7 @@ func isERF(b []byte) bool {
 }
 
 // hexDumps is the hint for text, which may be a dump of packets.
-const hexDumps = "of a hex dump, Wireshark's text2pcap makes a capture"
+const hexDumps = "if this is a hex dump, text2pcap of Wireshark makes a capture of it"
 
 // textKind returns what kind of text b is, with a hint, or "" if it is none.
 func textKind(b []byte) (is, hint string) {

@@ -112,5 +112,10 @@ func completeFindings(_ *cobra.Command, args []string, word string) ([]cobra.Com
 			found = append(found, cobra.CompletionWithDesc(f.ID, f.Seen))
 		}
 	}
+	for _, k := range manual.Kinds() {
+		if strings.HasPrefix(k.ID, word) {
+			found = append(found, cobra.CompletionWithDesc(k.ID, k.What))
+		}
+	}
 	return found, cobra.ShellCompDirectiveNoFileComp
 }

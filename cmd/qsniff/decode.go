@@ -72,7 +72,7 @@ forms, with blank lines between them, or the bytes of one payload: what is no te
 is taken as it is, and with --raw everything is. Captures are for qsniff read.
 
 Give all parts of a split reply together, in any order. A request may precede its
-reply: it tells what the reply is where its bytes do not. One payload is shown as a
+reply: it decides what the reply is where its bytes do not. One payload is shown as a
 tree, several as a line a message.
 
 Of a message so short that it could be anything, the only reading that there is

@@ -37,7 +37,7 @@ func TestExamples(t *testing.T) {
 			t.Parallel()
 			line := regexp.MustCompile(`/var/[a-z/]+`).ReplaceAllString(ex, "ring")
 			cmd := exec.Command(sh, "-c", line)
-			live := strings.Contains(line, "qsniff live")
+			live := strings.Contains(line, "qsniff live") || strings.Contains(line, "qsniff floods -i")
 			dir := dir
 			if live {
 				line = onLoopback(t, line)

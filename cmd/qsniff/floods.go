@@ -33,6 +33,7 @@ import (
 // floodsOptions are the flags of floods. Those that read has, too, are in readOptions.
 type floodsOptions struct {
 	readOptions
+	captureOptions
 	explain    bool
 	verbose    bool
 	thresholds string
@@ -59,7 +60,7 @@ const formNFT = "nft"
 func newFloods(io streams) *cobra.Command {
 	opts := &floodsOptions{readOptions: *readDefaults(), level: levels[0], limits: flood.Defaults(), expiry: advice.DefaultExpiry}
 	cmd := &cobra.Command{
-		Use:     "floods [flags] FILE...",
+		Use:     "floods [flags] FILE... | -i IFACE",
 		GroupID: groupTraffic,
 		Short:   "find query floods",
 		Long:    floodsHelp,
@@ -74,7 +75,9 @@ func newFloods(io streams) *cobra.Command {
   qsniff floods --limits rehlds capture.pcap        whom the server itself would refuse
   qsniff floods --explain                           all rules, all thresholds
   qsniff floods --explain -o toml > floods.toml     a file to change them
-  tcpdump -U -w - udp | qsniff floods -             until Ctrl-C`,
+  qsniff floods -i eth0                             as it happens, until Ctrl-C
+  qsniff floods -i eth0 -o nft > attack.nft         the rules at Ctrl-C
+  tcpdump -U -w - udp | qsniff floods -             of what another program captures`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := opts.check(cmd, args); err != nil {
 				return err
@@ -82,6 +85,8 @@ func newFloods(io streams) *cobra.Command {
 			switch {
 			case opts.replay != "":
 				return opts.replayLimiter(cmd.Context(), args, io)
+			case opts.isLive():
+				return findFloodsLive(cmd.Context(), opts, io)
 			case len(args) == 0:
 				return opts.printRules(io.out)
 			}
@@ -95,22 +100,26 @@ func newFloods(io streams) *cobra.Command {
 }
 
 // floodsHelp is the long description in the help of qsniff floods.
-const floodsHelp = `floods reads captures and says whether servers in them were flooded with queries,
+const floodsHelp = `floods reads captures and reports whether servers in them were flooded with queries,
 used against others, or searched for: what kind of attack, on which server, from when
 to when, how much, from whom, how sure that is and why not surer, and what can be done.
-It tells floods from crowds, monitors and busy hours by what the protocol proves:
-whether sources bring back the challenge that they were given.
+Floods differ from crowds, monitors and busy hours by what the protocol proves: whether
+sources bring back the challenge that they were given.
 
 Levels: "alert" is an attack, "warn" may be one, "info" is good to know: a crowd, a
-busy monitor, a server that answers anybody. What cannot be told is said: an attack of
-real clients that each ask little looks like a crowd, and a capture of one direction
-does not show who proved an address.
+busy monitor, a server that answers anybody. The page names what a capture cannot show: an
+attack of real clients that each ask little looks like a crowd, and a capture of one
+direction does not show who proved an address. qsniff explain KIND explains a kind.
 
 --explain adds the rule of each incident with its thresholds and the values measured;
 without FILE it prints all rules and thresholds. Each threshold can be set in a file
 that --thresholds names: qsniff floods --explain -o toml prints one with all of them.
 
 ` + limitsHelp + `
+
+With -i it captures on interfaces, as qsniff live does, until Ctrl-C. A terminal shows the
+report so far, drawn anew with each event of an incident; elsewhere each event appends a
+block. Ctrl-C prints the whole report, with rules to paste.
 
 Ctrl-C prints what was found so far; the first line then says how far the run came. With
 -o json each incident is a line, written when it is over, and the last line has
@@ -131,15 +140,15 @@ what to enter into the edge firewall of a provider (protocol, addresses, ports, 
 lengths and first bytes of packets to ask for).
 
 Exit status: 0 fine, 1 the run failed, 2 wrong usage, 3 --fail-on was reached, 130
-interrupted.`
+interrupted; -i that was ended by Ctrl-C is 0.`
 
 func (o *floodsOptions) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.VarP(&choice{&o.output, slices.Concat([]string{"text", "json"}, ruleForms, []string{formTOML})}, "output", "o",
 		"text: for people; json: an incident a line; nft, iptables: rules against warnings and alerts, for nft -f and for sh; xdp-filter, ovh, path: what these can do of them; toml: a file of thresholds, with --explain")
-	f.BoolVar(&o.explain, "explain", false, "tell the rules and the values they were held against; without FILE, all rules and thresholds")
-	f.BoolVarP(&o.verbose, "verbose", "v", false, "text: tell all about notes, too")
+	f.BoolVar(&o.explain, "explain", false, "print the rules and the values they were compared with; without FILE, all rules and thresholds")
+	f.BoolVarP(&o.verbose, "verbose", "v", false, "text: print notes in full, too")
 	f.Var(&choice{&o.level, levels}, "level", "list incidents of this level and above")
 	o.registerPage(cmd)
 	o.registerServers(cmd, "list incidents at these targets only")
@@ -148,6 +157,7 @@ func (o *floodsOptions) register(cmd *cobra.Command) {
 	f.DurationVar(&o.expiry, "expire", o.expiry, "nft, iptables, xdp-filter: rules match for this `TIME` after they were loaded (0: until they are removed)")
 	f.Var(&choice{&o.failOn, levels}, "fail-on", "exit with status 3 if there is an incident of this level or above")
 	f.StringVar(&o.replay, "limits", "", "replay `NAME|per=,global=,window=`: rehlds, source, source-late, csgo, or numbers")
+	o.registerCapture(cmd, " in place of reading FILE")
 	o.registerInput(cmd)
 	propose(cmd, "limits", completeLimits)
 	propose(cmd, "thresholds", cobra.FixedCompletions([]cobra.Completion{formTOML}, cobra.ShellCompDirectiveFilterFileExt))
@@ -156,9 +166,15 @@ func (o *floodsOptions) register(cmd *cobra.Command) {
 // check returns an error for flags that do not go together, and loads what flags name.
 func (o *floodsOptions) check(cmd *cobra.Command, args []string) error {
 	switch {
-	case len(args) == 0 && (!o.explain || o.replay != ""):
+	case o.isLive() && len(args) > 0:
+		return &usageError{errors.New("floods reads captures or interfaces, not both"), "leave out -i, or " + args[0]}
+	case o.isLive() && o.replay != "":
+		return &usageError{errors.New("--limits does not go with -i"), "it replays captures: qsniff live -i IFACE -w FILE makes one"}
+	case !o.isLive() && o.hasCaptureFlag(cmd) != "":
+		return &usageError{fmt.Errorf("%s goes with -i", o.hasCaptureFlag(cmd)), "of a capture: tcpdump -r FILE -w - 'FILTER' | qsniff floods -"}
+	case !o.isLive() && len(args) == 0 && (!o.explain || o.replay != ""):
 		return requireCapture(cmd, args)
-	case o.output == formTOML && (!o.explain || len(args) > 0):
+	case o.output == formTOML && (!o.explain || len(args) > 0 || o.isLive()):
 		return &usageError{errors.New("-o toml goes with --explain and without a capture"), "it prints all thresholds: qsniff floods --explain -o toml"}
 	case o.printsRules() && o.explain:
 		return &usageError{fmt.Errorf("--explain does not go with -o %s", o.output), "without -o it explains the same incidents"}
@@ -184,7 +200,21 @@ func (o *floodsOptions) check(cmd *cobra.Command, args []string) error {
 	if err := o.loadThresholds(); err != nil {
 		return err
 	}
+	if err := o.checkCapture(); err != nil {
+		return err
+	}
 	return o.readOptions.check()
+}
+
+// hasCaptureFlag returns the first flag on the command line that is about interfaces only;
+// empty for none.
+func (o *floodsOptions) hasCaptureFlag(cmd *cobra.Command) string {
+	for _, name := range []string{"filter", "auto-filter", "snaplen", "buffer", "promiscuous", "backend", "no-sandbox"} {
+		if f := cmd.Flags().Lookup(name); f.Changed {
+			return "--" + name
+		}
+	}
+	return ""
 }
 
 // printsRules reports whether the output is rules for a firewall.
@@ -216,6 +246,9 @@ func (o *floodsOptions) invocation(cmd *cobra.Command, args []string) render.Inv
 	files := slices.Clone(args)
 	if len(files) > 0 && strings.HasPrefix(files[0], "-") {
 		files = slices.Insert(files, 0, "--")
+	}
+	for _, name := range o.interfaces {
+		files = append(files, "-i", name)
 	}
 	return render.Invocation{Captures: shell.Quote(files...), Flags: shell.Quote(words...)}
 }
@@ -254,10 +287,7 @@ func findFloods(ctx context.Context, opts *floodsOptions, args []string, io stre
 	d := newDetector(j.cfg.Registry, opts.limits, opts.scale())
 	d.AddObserver(out.observe)
 	j.cfg.Watchers = []track.Watcher{&out.seen, d}
-	if opts.proven {
-		out.proofs = proof.New(proof.Options{Ours: opts.ownServers, Scale: opts.scale()})
-		j.cfg.Watchers = append(j.cfg.Watchers, out.proofs)
-	}
+	j.cfg.Watchers = append(j.cfg.Watchers, out.watchProofs()...)
 	j.showsInterrupt = opts.output == "text"
 	j.streamsOutput = opts.output == "json"
 	var f *render.Floods
@@ -318,6 +348,15 @@ func newFloodOutput(opts *floodsOptions, w io.Writer) *floodOutput {
 		o.kept.MinLevel = flood.Alert + 1 // none is kept, all are counted
 	}
 	return o
+}
+
+// watchProofs returns the watcher that collects proven clients, if these are asked for.
+func (o *floodOutput) watchProofs() []track.Watcher {
+	if !o.opts.proven {
+		return nil
+	}
+	o.proofs = proof.New(proof.Options{Ours: o.opts.ownServers, Scale: o.opts.scale()})
+	return []track.Watcher{o.proofs}
 }
 
 func (o *floodOutput) isOurs(in *flood.Incident) bool { return in.IsAt(o.opts.ownServers) }

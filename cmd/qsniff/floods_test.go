@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"math"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -15,13 +16,20 @@ import (
 
 // incidentLine is what a line says that can be wrong in itself.
 type incidentLine struct {
-	Record, Event, Kind, Level, Target, Evidence, Advice string
-	ID, Campaign, Frame                                  uint64
-	Start, Detected, Time                                time.Time
-	End                                                  *time.Time
-	Confidence                                           float64
-	Sources                                              uint64
-	TopSources                                           []struct {
+	Record, Event, Kind, Level, Target, Advice string
+	Evidence                                   []struct {
+		Text     string
+		From, To *time.Time
+	}
+	ID, Campaign, Frame   uint64
+	Requests, Replies     uint64
+	Peak                  float64 `json:"peak_qps"`
+	Mean                  float64 `json:"mean_qps"`
+	Start, Detected, Time time.Time
+	End                   *time.Time
+	Confidence            float64
+	Sources               uint64
+	TopSources            []struct {
 		CountLow  uint64 `json:"count_low"`
 		CountHigh uint64 `json:"count_high"`
 	} `json:"top_sources"`
@@ -30,11 +38,21 @@ type incidentLine struct {
 func (x *incidentLine) check(t *testing.T, name string) {
 	t.Helper()
 	first := time.Unix(1_700_000_000, 0)
-	bad := x.Record != "incident" || x.Kind == "" || x.Level == "" || x.Target == "" || x.Evidence == "" || x.Frame == 0 ||
+	bad := x.Record != "incident" || x.Kind == "" || x.Level == "" || x.Target == "" || len(x.Evidence) == 0 || x.Frame == 0 ||
 		x.Campaign == 0 || x.Campaign > x.ID || x.Confidence < 0 || x.Confidence > 1 ||
 		x.Start.Before(first) || x.Detected.Before(x.Start) || x.End != nil && x.End.Before(x.Start)
 	for _, s := range x.TopSources {
 		bad = bad || s.CountLow > s.CountHigh
+	}
+	for _, e := range x.Evidence {
+		bad = bad || e.Text == "" || e.From != nil && e.From.After(*e.To)
+	}
+	if n := float64(max(x.Requests, 1)); x.Event == "" && x.End != nil && x.Kind != "open_amplifier" { // the figures agree with each other
+		if x.Requests == 0 {
+			n = float64(x.Replies)
+		}
+		length := max(x.End.Sub(x.Start).Seconds(), 1)
+		bad = bad || x.Mean > x.Peak || math.Abs(x.Mean*length-n) > max(2, 0.02*n)
 	}
 	if bad {
 		t.Errorf("%s: %+v", name, x)

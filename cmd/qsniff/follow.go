@@ -37,7 +37,7 @@ func newFollow(s streams) *cobra.Command {
 		Long: `follow prints one exchange after the other, in the order of their first requests: who
 asked whom, what came of it, and each message with the time since the first one, its
 direction (> to the server) and its bytes, ready to be pasted into a report. What was
-found is said where it was seen. RCON is a transcript, one for each connection.
+found stands where it was seen. RCON is a transcript, one for each connection.
 
 An exchange is a request, the challenge and the request that brings it back, repeats,
 and all replies. Messages that belong to none stand alone. The number of an exchange is

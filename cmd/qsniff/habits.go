@@ -200,7 +200,7 @@ func (h *habitState) refuseInterface(name string) error {
 }
 
 func (h *habitState) refuseCaptureFilter(filter string) error {
-	return h.refuse("-f "+filter+": only live has a capture filter", h.piped("tcpdump -r FILE -w - 'FILTER'"))
+	return h.refuse("-f "+filter+": only live and floods -i have a capture filter", h.piped("tcpdump -r FILE -w - 'FILTER'"))
 }
 
 func (h *habitState) refuseWrite(name string) error {

@@ -8,7 +8,7 @@ import (
 )
 
 // serversHelp is the help of --servers in commands that print messages.
-const serversHelp = "tell of floods at these targets, and of scans, only"
+const serversHelp = "report floods at these targets, and scans, only"
 
 // detectorShare is the size of the detector's tables in commands that print messages, as a
 // share of their size in floods. Chosen: the tables for messages need memory there, too.

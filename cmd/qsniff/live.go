@@ -3,13 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"qsniff/capture"
 	"qsniff/capture/live"
 )
 
@@ -17,18 +15,11 @@ import (
 type liveOptions struct {
 	readOptions
 	keepOptions
-	interfaces  []string
-	filter      string
-	autoFilter  bool
-	snap        int
-	buffer      byteSize
-	promiscuous bool
-	backend     string
-	noSandbox   bool // --no-sandbox
+	captureOptions
 }
 
 func newLive(io streams) *cobra.Command {
-	opts := &liveOptions{readOptions: *readDefaults(), backend: live.Auto.String()}
+	opts := &liveOptions{readOptions: *readDefaults()}
 	cmd := &cobra.Command{
 		Use:     "live -i IFACE [flags]",
 		GroupID: groupTraffic,
@@ -76,8 +67,8 @@ they were seen, with floods and what else asks for something among them. It neve
 decoded further, which takes half of the time.
 
 Ctrl-C ends it with a summary on standard error: what was captured, decoded and lost,
-and by whom. A second one ends it at once. Incidents for which the output has no form
-(-o none, -o csv) are told there, too. Where the reader of the output is slower
+and by whom, and what to run next. A second one ends it at once. Incidents for which the output has no form
+(-o none, -o csv) are printed there, too. Where the reader of the output is slower
 than the traffic, the kernel drops packets, or with -w they are written but not
 decoded; both are counted. Nothing is queued without bound.
 
@@ -89,7 +80,7 @@ never is. Of an incident 128 MiB are written, and the 16 newest files of the run
 unless --ring-size or --ring-files say otherwise: --ring-files 0 keeps all.
 With --ring-size, --ring-time, --ring-files or --on-incident the name is a beginning:
 DIR/PREFIX.pcapng makes DIR/PREFIX_20261121T201500Z_00001.pcapng and so on. Packets are
-kept as they are, passwords included. When a file cannot be written that is said once,
+kept as they are, passwords included. When a file cannot be written a line on standard error says so once,
 and the capture goes on.
 
 Once everything is open, the program gives up what it does not need any more:
@@ -104,38 +95,22 @@ Exit status: 0 ended by Ctrl-C, SIGTERM, SIGHUP or -c, 1 the run failed: an inte
 vanished, packets could not be written, the output was not read; 2 wrong usage.`
 
 func (o *liveOptions) register(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.SortFlags = false
-	f.StringArrayVarP(&o.interfaces, "interface", "i", nil, "capture on `IFACE`; may be given several times; any: on all")
-	f.StringVarP(&o.filter, "filter", "f", "", "capture only what fits the `BPF` filter, in the language of tcpdump")
-	f.BoolVar(&o.autoFilter, "auto-filter", false, "capture only what may be a query, and say what that leaves out")
-	f.IntVarP(&o.snap, "snaplen", "s", 0, "keep `N` bytes of a packet at most (0: all)")
-	f.VarP(&o.buffer, "buffer", "B", "what the kernel holds while this program is busy (default 32M an interface)")
-	f.BoolVar(&o.promiscuous, "promiscuous", false, "capture what is meant for other hosts, too")
-	f.Var(&choice{&o.backend, []string{"auto", "libpcap", "afpacket"}}, "backend", "auto takes libpcap where the build has it")
-	f.BoolVar(&o.noSandbox, "no-sandbox", false, "keep all rights while decoding")
+	cmd.Flags().SortFlags = false
+	o.registerCapture(cmd, "")
 	o.keepOptions.register(cmd)
 	o.registerForm(cmd)
 	o.registerMessages(cmd)
 	o.registerPackets(cmd)
 	o.registerServers(cmd, serversHelp)
-	propose(cmd, "interface", completeInterfaces)
-	for _, name := range []string{"filter", "snaplen", "buffer"} {
-		propose(cmd, name, cobra.NoFileCompletions)
-	}
 }
 
 // check returns an error for flags that do not go together.
 func (o *liveOptions) check() error {
-	switch {
-	case len(o.interfaces) == 0:
+	if !o.isLive() {
 		return &usageError{errors.New("live: no interface given"), "name one after -i, or any; qsniff interfaces lists them"}
-	case o.filter != "" && o.autoFilter:
-		return &usageError{errors.New("-f and --auto-filter do not go together"), "only one filter can be in the kernel"}
-	case o.snap < 0 || o.snap > capture.MaxCaptured:
-		return &usageError{fmt.Errorf("-s %d: not a number of bytes of a packet", o.snap), fmt.Sprintf("from 1 to %d, or 0 for whole packets", capture.MaxCaptured)}
-	case o.buffer > math.MaxInt32:
-		return &usageError{errors.New("-B: too large a buffer"), "less than 2G"}
+	}
+	if err := o.checkCapture(); err != nil {
+		return err
 	}
 	if err := o.keepOptions.check(); err != nil {
 		return err
@@ -146,22 +121,6 @@ func (o *liveOptions) check() error {
 // isWatchOnly reports whether no messages are wanted. Packets are then read only as far as
 // the detection of floods needs, which takes half of the time.
 func (o *liveOptions) isWatchOnly() bool { return o.output == "none" && o.count == 0 }
-
-// openSource begins to capture. auto is the filter of --auto-filter, or nil.
-func (o *liveOptions) openSource(auto *live.AutoFilter) (*live.Source, error) {
-	backend, err := live.ParseBackend(o.backend)
-	if err != nil {
-		return nil, err
-	}
-	opt := live.Options{Interfaces: o.interfaces, Filter: o.filter, Snap: o.snap, Buffer: int(o.buffer),
-		Promiscuous: o.promiscuous, Backend: backend, AutoFilter: auto}
-	src, err := live.Open(opt)
-	var wrong *live.Error
-	if errors.As(err, &wrong) && errors.Is(err, live.ErrFilter) {
-		err = &usageError{err, wrong.Hint}
-	}
-	return src, err
-}
 
 // completeInterfaces proposes what can be captured on.
 func completeInterfaces(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {

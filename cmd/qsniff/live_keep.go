@@ -14,6 +14,7 @@ import (
 	"qsniff/capture/file"
 	"qsniff/capture/keep"
 	"qsniff/internal/digits"
+	"qsniff/internal/shell"
 	"qsniff/render/counters"
 )
 
@@ -99,6 +100,15 @@ func printKept(w io.Writer, s *keep.Stats, several bool) {
 			count(n, "packet was", "packets were"), digits.Bytes(keep.MostOfIncident))
 	}
 	printHints(w, &counters.Result{Files: *s}, counters.Files)
+}
+
+// writtenFiles returns the files as a shell finds them.
+func (o *keepOptions) writtenFiles() string {
+	if !o.options().HasSeveralFiles() {
+		return shell.Quote(o.write)
+	}
+	ext := path.Ext(o.write)
+	return shell.Quote(strings.TrimSuffix(o.write, ext)) + "_*" + ext
 }
 
 // describe returns which files get which packets.

@@ -23,6 +23,7 @@ import (
 	"qsniff/internal/hostset"
 	"qsniff/internal/lru"
 	"qsniff/internal/sandbox"
+	"qsniff/internal/shell"
 	"qsniff/pipeline"
 	"qsniff/render"
 	"qsniff/render/counters"
@@ -47,6 +48,9 @@ type liveRun struct {
 	errs   io.Writer
 	start  time.Time
 	result tally.Run
+	// report prints the results after a run whose output was written; nil: there are none.
+	report    func(tally.Run) error
+	incidents uint64 // that report printed
 }
 
 // watchLive captures and decodes until ctx ends.
@@ -68,21 +72,37 @@ func watchLive(ctx context.Context, opts *liveOptions, io streams) error {
 	return l.run(ctx)
 }
 
-// openLive opens everything that needs rights: interfaces and files.
+// openLive opens everything that needs rights, interfaces and files, and sets up the run.
 func openLive(opts *liveOptions, io streams) (*liveRun, error) {
+	own, err := opts.parseServers()
+	if err != nil {
+		return nil, err
+	}
+	l, err := openCapture(opts, io)
+	if err != nil {
+		return nil, err
+	}
+	reg := l.cfg.Registry
+	if l.cfg.Renderer, err = opts.newRenderer(io.out, reg.Protos()); err != nil {
+		l.tap.Finish()
+		return nil, err
+	}
+	l.cfg.Incidents = l.newDetector(reg, own, l.cfg.Renderer)
+	l.cfg.MaxMessages, l.cfg.CountsMessages, l.cfg.CutsToMicros = opts.count, !opts.isWatchOnly(), opts.cutsToMicros
+	if opts.isWatchOnly() {
+		l.seen = new(flood.Seen)
+		l.cfg.Watchers = []track.Watcher{l.seen}
+	}
+	return l, nil
+}
+
+// openCapture opens everything that needs rights: interfaces and files.
+func openCapture(opts *liveOptions, io streams) (*liveRun, error) {
 	reg, err := newRegistry()
 	if err != nil {
 		return nil, err
 	}
 	as, err := parseDecodeAs(opts.as, reg)
-	if err != nil {
-		return nil, err
-	}
-	own, err := opts.parseServers()
-	if err != nil {
-		return nil, err
-	}
-	r, err := opts.newRenderer(io.out, reg.Protos())
 	if err != nil {
 		return nil, err
 	}
@@ -100,18 +120,12 @@ func openLive(opts *liveOptions, io streams) (*liveRun, error) {
 		return nil, err
 	}
 	l := &liveRun{opts: opts, auto: auto, keeper: kept, errs: io.err, start: time.Now()}
-	found := l.newDetector(reg, own, r)
 	if kept != nil {
 		signal.Ignore(syscall.SIGPIPE) // if the reader of the output ends, files are still to be finished
 	}
 	l.tap = keep.NewTap(src, kept, &l.alarms, func(err error) { reportError(io.err, err) })
-	l.cfg = pipeline.Config{Source: l.tap, Registry: reg, Jobs: opts.jobs, MaxMessages: opts.count, Memory: int64(opts.memory),
-		DecodeAs: as, Dedup: dedups[opts.dedup], Renderer: r, Out: io.out, Incidents: found, CountsMessages: !opts.isWatchOnly(),
-		Clock: monotonic, CutsToMicros: opts.cutsToMicros, Seed: rand.Uint64() | 1}
-	if opts.isWatchOnly() {
-		l.seen = new(flood.Seen)
-		l.cfg.Watchers = []track.Watcher{l.seen}
-	}
+	l.cfg = pipeline.Config{Source: l.tap, Registry: reg, Jobs: opts.jobs, Memory: int64(opts.memory),
+		DecodeAs: as, Dedup: dedups[opts.dedup], Out: io.out, Clock: monotonic, Seed: rand.Uint64() | 1}
 	return l, nil
 }
 
@@ -139,7 +153,7 @@ func (l *liveRun) enterSandbox() error {
 	o := l.opts
 	fmt.Fprintf(l.errs, "qsniff: capturing on %s (%s)\n", strings.Join(o.interfaces, ", "), l.tap.Backend())
 	if l.auto != nil {
-		fmt.Fprintln(l.errs, "qsniff: the automatic filter leaves out:")
+		fmt.Fprintln(l.errs, "qsniff: the automatic filter does not capture:")
 		for _, what := range l.auto.Unseen() {
 			fmt.Fprintf(l.errs, "  %s\n", what)
 		}
@@ -208,6 +222,9 @@ func (l *liveRun) run(ctx context.Context) error {
 // conclude prints the summary of a run whose output was written.
 func (l *liveRun) conclude(err error) error {
 	closed := l.tap.Finish()
+	if l.report != nil {
+		err = cmp.Or(err, l.report(l.result))
+	}
 	kernel, card := l.tap.Drops()
 	fmt.Fprintln(l.errs) // after the ^C of a terminal
 	fmt.Fprintf(l.errs, "qsniff: %s captured in %s: %s%s; %s\n", count(l.tap.Stats().Received, "packet"), l.elapsed(),
@@ -215,6 +232,7 @@ func (l *liveRun) conclude(err error) error {
 	l.printUndecoded()
 	unwritten := l.printFiles()
 	l.printRemarks()
+	l.printNext()
 	if errors.Is(err, syscall.EPIPE) { // the reader of the output wants no more
 		err = nil
 	}
@@ -275,7 +293,9 @@ func (l *liveRun) printUndecoded() {
 func (l *liveRun) announce(in *flood.Incident, e flood.Event) {
 	line := text.NewLine(text.Options{UTC: l.opts.utc, Micros: true, Palette: text.NewPalette(false)})
 	x := render.IncidentEvent{Nanos: time.Now().UnixNano(), Event: e, Incident: in}
-	fmt.Fprintf(l.errs, "qsniff: %s\n", bytes.TrimSpace(line.AppendIncident(nil, &x)))
+	for text := range bytes.Lines(bytes.TrimSpace(line.AppendIncident(nil, &x))) {
+		fmt.Fprintf(l.errs, "qsniff: %s\n", bytes.TrimSpace(text))
+	}
 }
 
 func (l *liveRun) elapsed() string {
@@ -299,7 +319,27 @@ func (l *liveRun) describeFound() string {
 }
 
 func (l *liveRun) describeIncidents() string {
-	return ", " + count(l.alarms.Begun(), "incident")
+	return ", " + count(l.countIncidents(), "incident")
+}
+
+// countIncidents returns how many incidents there were: those that were reported, or else
+// warnings and alerts.
+func (l *liveRun) countIncidents() uint64 {
+	if l.report != nil {
+		return l.incidents
+	}
+	return l.alarms.Begun()
+}
+
+// printNext prints the command that examines what was captured.
+func (l *liveRun) printNext() {
+	switch o := l.opts; {
+	case l.report != nil:
+	case l.keeper != nil && l.result.Packets > 0:
+		fmt.Fprintf(l.errs, "qsniff: next: qsniff floods %s\n", o.keepOptions.writtenFiles())
+	case l.countIncidents() > 0:
+		fmt.Fprintf(l.errs, "qsniff: next: qsniff floods -i %s, which prints what to do; -w FILE keeps the packets\n", shell.Quote(o.interfaces[0]))
+	}
 }
 
 func describeDrops(kernel, card uint64) string {

@@ -53,7 +53,13 @@ type line struct {
 // sniff starts qsniff live in the namespace, and waits until it captures.
 func sniff(t *testing.T, ns *netns.Namespace, args ...string) *sniffer {
 	t.Helper()
-	s := &sniffer{cmd: exec.Command("qsniff", append([]string{"live", "-i", serverEnd}, args...)...),
+	return sniffWith(t, ns, "live", args...)
+}
+
+// sniffWith does the same with another command that captures.
+func sniffWith(t *testing.T, ns *netns.Namespace, command string, args ...string) *sniffer {
+	t.Helper()
+	s := &sniffer{cmd: exec.Command("qsniff", append([]string{command, "-i", serverEnd}, args...)...),
 		ready: make(chan struct{}), told: make(chan struct{}), output: make(chan []line, 1)}
 	var err error
 	if s.out, err = s.cmd.StdoutPipe(); err != nil {

@@ -73,7 +73,7 @@ func printLimitsRemarks(w io.Writer, l *render.Limits, filtered bool) {
 	case len(l.Servers) == 0:
 		fmt.Fprintln(w, "qsniff: nothing to replay: no query that an engine's limiter counts; it counts what begins with FF FF FF FF and goes to a game server")
 	case l.Proofs.Why() == proof.OnlyToServer:
-		fmt.Fprintln(w, "qsniff: the capture has only what goes to servers: players cannot be told from forged sources; capture both directions")
+		fmt.Fprintln(w, "qsniff: the capture has only what goes to servers: it does not show which sources are players and which are forged; capture both directions")
 	}
 	printDoubled(w, &l.Run)
 	printUnproving(w, l.Proofs)

@@ -47,7 +47,7 @@ func newUsage(io streams) func(*cobra.Command) error {
 			fmt.Fprintf(&b, "\n%s:\n%s", g.title, g.flags.FlagUsagesWrapped(width(io.out)))
 		}
 		if cmd.HasAvailableSubCommands() {
-			fmt.Fprintf(&b, "\n\"%s COMMAND --help\" tells more about a command.\n", cmd.CommandPath())
+			fmt.Fprintf(&b, "\n\"%s COMMAND --help\" prints the help of a command.\n", cmd.CommandPath())
 		}
 		_, err := cmd.OutOrStderr().Write([]byte(b.String()))
 		return err

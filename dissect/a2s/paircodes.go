@@ -92,7 +92,7 @@ var codeShared = finding.Code{ID: "A2S-S04", Severity: finding.Warn, Fault: find
 // codePartial is raised when A valid requests for players, or for rules where players
 // are not answered either, stay without an answer; B is ofRules for the latter.
 var codePartial = finding.Code{ID: "A2S-S05", Severity: finding.Note, Fault: finding.Server,
-	Seen:  "valid requests for players or rules stay without an answer, from several addresses, and the server tells its information",
+	Seen:  "valid requests for players or rules stay without an answer, from several addresses, and the server answers requests for information",
 	Means: "the server does not tell them (host_players_show, host_rules_show, or a rule of its engine), or the reply is too long for the path",
 	Do:    "clients: make that part optional, and do not call the server offline; servers: look for replies that IP fragments",
 	Text: func(dst []byte, e *finding.Expert) []byte {
@@ -102,18 +102,18 @@ var codePartial = finding.Code{ID: "A2S-S05", Severity: finding.Note, Fault: fin
 		} else {
 			dst = append(dst, " valid requests for players"...)
 		}
-		return finding.AppendUnsure(append(dst, " without an answer, while the server tells its information"...), e)
+		return finding.AppendUnsure(append(dst, " without an answer, while the server answers requests for information"...), e)
 	}}
 
 // codeRuleless is codePartial where only the rules are missing: A is how many valid
 // requests stay without an answer.
 var codeRuleless = finding.Code{ID: "A2S-S06", Severity: finding.Note, Fault: finding.Server,
-	Seen:  "valid requests for rules stay without an answer, from several addresses, and the server tells its information",
+	Seen:  "valid requests for rules stay without an answer, from several addresses, and the server answers requests for information",
 	Means: "rules are often too long: some engines drop what does not fit one packet",
 	Do:    "clients: make rules optional; servers: shorten them",
 	Text: func(dst []byte, e *finding.Expert) []byte {
 		dst = strconv.AppendUint(dst, e.A, 10)
-		return finding.AppendUnsure(append(dst, " valid requests for rules without an answer, while the server tells its information"...), e)
+		return finding.AppendUnsure(append(dst, " valid requests for rules without an answer, while the server answers requests for information"...), e)
 	}}
 
 // codeTwoForms is raised by the second of two replies to one request for information.

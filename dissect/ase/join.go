@@ -12,7 +12,7 @@ var lost = [...]string{
 	eye.Complete: "",
 	eye.Alone:    "",
 	eye.Expired:  "EYE fragments did not come in time",
-	eye.Evicted:  "EYE fragments given up to stay within memory",
+	eye.Evicted:  "EYE fragments evicted to stay within memory",
 	eye.Ended:    "the capture ended before all EYE fragments came",
 	eye.Replaced: "the id of the EYE fragments came again before all were there",
 }

@@ -27,7 +27,7 @@ var joins = wordPatterns("connect", "getinfo", "getstatus")
 // by themselves.
 var operator = dissect.Operator{
 	Limits: "The engines allow 3 by default (sv_max_queries_sec); players behind one address share it.",
-	Reflected: "The old text queries are answered without a challenge. Where the server can be told to ignore" +
+	Reflected: "The old text queries are answered without a challenge. Where the server can be set to ignore" +
 		" them, do; max_queries_sec 3 and max_queries_sec_global 30 limit them.",
 	Logins: "The password is in every packet, in the clear. Better than any limit: leave rcon_password empty, or let" +
 		" the console be reached through a VPN only.",

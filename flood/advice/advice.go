@@ -102,10 +102,10 @@ func (c *outcome) clientNoun(n uint64) string {
 // explainUnknown returns why the number of clients is unknown.
 func (c *outcome) explainUnknown() string {
 	if c.IsBlind {
-		return "What they would have cost real clients cannot be told: this capture does not show who proved an address, " +
+		return "What they would have cost real clients is unknown: this capture does not show who proved an address, " +
 			"as where it has one direction only."
 	}
-	return "What they would have cost real clients cannot be told: none that had proved its address sent anything meanwhile."
+	return "What they would have cost real clients is unknown: none that had proved its address sent anything meanwhile."
 }
 
 // shareOf returns the share that n is of of as text: percent with one decimal, rounded down.

@@ -170,7 +170,7 @@ func TestSaid(t *testing.T) {
 		{"all", &outcome{Flood: 1000, FloodDropped: 1000, Clients: 412, plan: spoofed},
 			"dropped 100 % of the flood (1,000 of 1,000 packets) and touched 0 of 412 clients that had proved their address."},
 		{"nearly all", &outcome{Flood: 100000, FloodDropped: 99999, IsBlind: true, plan: spoofed},
-			"dropped 99.9 % of the flood (99,999 of 100,000 packets). What they would have cost real clients cannot be told: this"},
+			"dropped 99.9 % of the flood (99,999 of 100,000 packets). What they would have cost real clients is unknown: this"},
 		{"some", &outcome{Flood: 10, Clients: 9, ClientsHit: 2, ClientLost: 1, ClientPackets: 5000, plan: spoofed},
 			"touched 2 of 9 clients that had proved their address, which would have lost 1 of their 5,000 packets (under 0.1 %)."},
 		{"one", &outcome{Flood: 1, FloodDropped: 1, Clients: 1, plan: plan{kind: flood.RconBruteforce}},
@@ -239,7 +239,7 @@ func adviceRandom(r *rand.Rand) flood.Incident {
 	}
 	protos := append(advisor.reg.Protos(), nil)
 	in := flood.Incident{ID: r.Uint64(), Kind: flood.Kind(r.UintN(256)), Proto: protos[r.IntN(len(protos))], Peak: number(),
-		Baseline: number(), Sources: number(), Requests: r.Uint64N(1000), Succeeded: r.IntN(2) == 0, Evidence: []string{"\x00é"}}
+		Baseline: number(), Sources: number(), Requests: r.Uint64N(1000), Succeeded: r.IntN(2) == 0, Evidence: []flood.Sentence{{Text: "\x00é"}}}
 	if r.IntN(8) > 0 {
 		in.Kind %= flood.NumKinds
 	}

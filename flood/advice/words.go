@@ -198,7 +198,7 @@ func (p *plan) bypassWords(in *flood.Incident) []string {
 	s := "Somebody sends challenges that this server never gave out."
 	if in.Succeeded {
 		s = "Somebody sends challenges that this server never gave out, and got answers to some. The server, or a cache or" +
-			" filter in front of it, answers without looking at the challenge: find it first, because it can be used" +
+			" filter before it, answers without looking at the challenge: find it first, because it can be used" +
 			" against others."
 	}
 	all := []string{s}
@@ -220,7 +220,7 @@ func (p *plan) junkWords() (all []string) {
 		return append(all, "Players are sent the game all the time, and strangers nothing. So the lines remember for a minute whom the"+
 			" server sends anything, and cap what everybody else sends at 20 a second, unless it begins like a query or a join.")
 	}
-	return append(all, "Against junk with other bytes in front nothing helps but a list of who may send: \"qsniff proven\" prints"+
+	return append(all, "Against junk that begins with other bytes nothing helps but a list of who may send: \"qsniff proven\" prints"+
 		" the clients that proved their address.")
 }
 
@@ -231,9 +231,9 @@ func (p *plan) guesserWords(in *flood.Incident) []string {
 			" log for what was run."
 	}
 	if p.hasRule(lineSources) {
-		s += " Drop the guessers for an hour, and limit everybody else's attempts; put your own address in front."
+		s += " Drop the guessers for an hour, and limit everybody else's attempts; let your own address in before that."
 	} else {
-		s += " Limit everybody's attempts; put your own address in front."
+		s += " Limit everybody's attempts; let your own address in before that."
 	}
 	return []string{s, p.operator.Logins}
 }

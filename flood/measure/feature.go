@@ -75,6 +75,10 @@ const (
 	Refusing        // 1: the server goes on answering, but less than half
 	GainTop         // bytes sent for each byte received, with those that keep asking
 
+	WindowQueries // queries in the window
+	PortQueries   // how many of them Port1 is a share of
+	PrintQueries  // and Print1
+
 	JunkNow       // datagrams that no protocol recognizes, in the last second
 	JunkMean      // the same, a second, over ten seconds
 	JunkShareNow  // share of these in what the server got in the last second

@@ -98,10 +98,7 @@ func (t *Server) measureCompletion(f *Features, now int32) {
 // measureWindow sets the features that come from the sketches of the window.
 func (t *Server) measureWindow(f *Features, now int32) {
 	a, b := &t.panes[0], &t.panes[1]
-	f[Window] = float64(now - t.currentPane().start + 1)
-	if t.previousPane().queries > 0 {
-		f[Window] += PaneSeconds
-	}
+	f[Window] = float64(t.WindowSeconds(now))
 	queries := float64(a.queries + b.queries)
 	all := a.sources[Queries]
 	all.Merge(&b.sources[Queries])
@@ -129,9 +126,19 @@ func (t *Server) measureWindow(f *Features, now int32) {
 	}
 	f[TTL1], f[TTLX] = Share(float64(most), queries), Share(float64(odd), queries)
 	port, n, of := mostCommon(&a.ports, &b.ports)
-	f[Port], f[Port1] = float64(port), Share(float64(n), float64(of))
+	f[Port], f[Port1], f[PortQueries] = float64(port), Share(float64(n), float64(of)), float64(of)
 	_, n, of = mostCommon(&a.prints, &b.prints)
-	f[Print1] = Share(float64(n), float64(of))
+	f[Print1], f[PrintQueries] = Share(float64(n), float64(of)), float64(of)
+	f[WindowQueries] = queries
+}
+
+// WindowSeconds returns how many seconds the sketches cover.
+func (t *Server) WindowSeconds(now int32) int32 {
+	n := now - t.currentPane().start + 1
+	if t.previousPane().queries > 0 {
+		n += PaneSeconds
+	}
+	return n
 }
 
 // isUsualTTL reports whether packets of common systems arrive with that time to live:

@@ -58,3 +58,35 @@ func (f *Dominant) CountOf(value uint32) uint32 {
 
 // Reset empties f.
 func (f *Dominant) Reset() { *f = Dominant{} }
+
+// Merge adds the values that were added to g. The bounds of Dominant hold for all together
+// (Agarwal et al. 2012).
+func (f *Dominant) Merge(g *Dominant) {
+	value := append(append(make([]uint32, 0, 2*dominantSlots), f.value[:]...), g.value[:]...)
+	count := append(append(make([]uint32, 0, 2*dominantSlots), f.count[:]...), g.count[:]...)
+	for j := dominantSlots; j < len(value); j++ {
+		for i := range dominantSlots {
+			if value[i] == value[j] && count[i] > 0 {
+				count[i], count[j] = count[i]+count[j], 0
+			}
+		}
+	}
+	all := f.all + g.all
+	*f = Dominant{all: all}
+	for i := range dominantSlots + 1 {
+		most := 0
+		for j := range count {
+			if count[j] > count[most] {
+				most = j
+			}
+		}
+		if i < dominantSlots {
+			f.value[i], f.count[i] = value[most], count[most]
+		} else { // the ninth: as if each of the others had met one of its kind
+			for j := range f.count {
+				f.count[j] -= min(f.count[j], count[most])
+			}
+		}
+		count[most] = 0
+	}
+}

@@ -84,6 +84,21 @@ func (t *Top[K, V]) Find(key K, h uint64) (v *V, low, high uint32) {
 	return nil, 0, 0
 }
 
+// MaxAbsent returns the most that a key which Find does not find can have been added: what its
+// set refused, and the count with which it was evicted, which is no more than any that the set
+// holds now.
+func (t *Top[K, V]) MaxAbsent() uint32 {
+	var most uint32
+	for i := range t.sets {
+		least := t.sets[i].count[0]
+		for _, n := range t.sets[i].count {
+			least = min(least, n)
+		}
+		most = max(most, least+t.refusals[i])
+	}
+	return most
+}
+
 // Reset removes all keys.
 func (t *Top[K, V]) Reset() {
 	clear(t.sets)

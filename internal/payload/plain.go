@@ -88,7 +88,7 @@ func parseBase64(lines []line, marks Marks) ([]Payload, error) {
 		}
 		b, err := base64.RawStdEncoding.Strict().DecodeString(body)
 		if err != nil {
-			return nil, &Error{Line: g[0].no, What: "not hexadecimal, and no base64 ends like that"}
+			return nil, &Error{Line: g[0].no, What: "neither hexadecimal nor whole base64: characters are missing at its end"}
 		}
 		out = append(out, Payload{b, Base64, g[0].no})
 	}

@@ -37,7 +37,7 @@ func TestRead(t *testing.T) {
 	for in, want := range map[string]string{
 		long + "\x00": "more than 65507 raw bytes: no datagram has so many",
 		"":            "no payload",
-		"hello":       "line 1: not hexadecimal, and no base64 ends like that",
+		"hello":       "line 1: neither hexadecimal nor whole base64: characters are missing at its end",
 	} {
 		if ps, err := Read([]byte(in), engines); err == nil || err.Error() != want {
 			t.Errorf("%.9q: got %d payloads, %v; want %s", in, len(ps), err, want)

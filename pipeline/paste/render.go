@@ -242,7 +242,7 @@ func (p *Plan) suggestFix(m *plannedPayload) string {
 	case m.Form == payload.Base64:
 		return "it was read as base64: hexadecimal has the digits 0 to 9 and a to f"
 	case len(names) > 0:
-		return fmt.Sprintf("its start reads as %s: --as %s tells how far", strings.Join(names, " or "), names[0])
+		return fmt.Sprintf("its start reads as %s: --as %s shows how far", strings.Join(names, " or "), names[0])
 	}
 	return "--as names the protocol if you know it; FF FF FF FF is missing if a program cut it off"
 }

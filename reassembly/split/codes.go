@@ -93,7 +93,7 @@ var (
 	BadStream = &finding.Code{
 		ID: "SPL-06", Severity: finding.Error, Fault: finding.Path,
 		Seen:  "A message marked as compressed that is no sound bzip2 stream, or one of another length or CRC-32 than its header says.",
-		Means: "Bytes were damaged on the way, parts were joined in a wrong order, or the server marks plain messages as compressed. Clients that check discard it.",
+		Means: "Bytes were cut or corrupted on the path, parts were joined in a wrong order, or the server marks plain messages as compressed. Clients that check discard it.",
 		Do:    "Capture at the server to see whether it leaves it like that.",
 		Ref:   wiki,
 		Text:  streamText,
@@ -104,7 +104,7 @@ var (
 	Oversize = &finding.Code{
 		ID: "SPL-07", Severity: finding.Warn, Fault: finding.Server,
 		Seen:  "A reply in one datagram of more than 1,400 bytes, or in IP fragments, instead of split parts.",
-		Means: "Many NATs, filters and hosting networks drop fragments; clients behind them get no reply.",
+		Means: "Many NATs, filters and hosting networks drop fragments; clients on such paths get no reply.",
 		Do:    "Let the server split (a lower MTU or payload setting), or shorten rules and tags.",
 		Ref:   wiki,
 		Text: func(dst []byte, e *finding.Expert) []byte {
@@ -198,7 +198,7 @@ func missingText(dst []byte, e *finding.Expert) []byte {
 	case ended:
 		return append(dst, "; the capture ended before the wait was over"...)
 	case evicted:
-		return append(dst, "; given up early to stay within the memory limit"...)
+		return append(dst, "; evicted early to stay within the memory limit"...)
 	}
 	return dst
 }

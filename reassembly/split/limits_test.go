@@ -30,7 +30,7 @@ func flood(b *bench, n, payload int) {
 	}
 }
 
-const evictedText = "SPL-01 note: 1 of 2 parts missing, the first is number 1 (from 0); given up early to stay within the memory limit"
+const evictedText = "SPL-01 note: 1 of 2 parts missing, the first is number 1 (from 0); evicted early to stay within the memory limit"
 
 func TestEviction(t *testing.T) {
 	tests := []struct {

@@ -30,11 +30,11 @@ var (
 			return append(appendBytes(dst, e.A), " of the connection could not be read, up to the next message"...)
 		}}
 	Dropped = finding.Code{ID: "LIM-02", Severity: finding.Warn, Fault: finding.Capture,
-		Seen:  "bytes of a TCP connection were kept, and given up again because memory was needed",
+		Seen:  "bytes of a TCP connection were kept, and dropped before they were read because memory was needed",
 		Means: "many connections wait for missing segments at once, or one sends more than a message may have; messages in these bytes are missing",
 		Do:    "read with a larger --memory, or fewer connections",
 		Text: func(dst []byte, e *finding.Expert) []byte {
-			return append(appendBytes(dst, e.A), " of the connection were given up to stay within memory"...)
+			return append(appendBytes(dst, e.A), " of the connection were dropped to stay within memory"...)
 		}}
 )
 

@@ -30,7 +30,7 @@ var input = []Entry{
 		Doc: "Packets that the capturing program says it lost.",
 		Get: func(r *Result) uint64 { return r.Run.Dropped }},
 	{Name: "doubled", Group: Input, Hint: "{: packet was|packets were} captured twice, as mirror ports do it: where floods are looked for, copies do not count",
-		Doc: "Copies that the detection of floods left out, because the capture has nearly all packets twice.",
+		Doc: "Copies that the detection of floods did not count, because the capture has nearly all packets twice.",
 		Get: func(r *Result) uint64 { return r.Run.Doubled }},
 	{Name: "backwards", Group: Input, Hint: "{: packet was|packets were} older than one before: time went backwards in the capture",
 		Doc: "Packets that are older than one before; they were treated as if no time had passed.",
@@ -40,10 +40,10 @@ var input = []Entry{
 	{Name: "gap_bytes", Group: Input, Label: "{: B} in them", Doc: "Bytes in those places, after expansion.",
 		Get: func(r *Result) uint64 { return r.Run.GapBytes }},
 
-	{Name: "flows_evicted", Group: Tables, Label: "{: flow}", Doc: "Flows that made room for newer ones: a later message of one is judged as if it were the first.",
+	{Name: "flows_evicted", Group: Tables, Label: "{: flow}", Doc: "Flows that were evicted for newer ones: a later message of one is judged as if it were the first.",
 		Get: func(r *Result) uint64 { return r.Run.FlowsEvicted }},
-	{Name: "exchanges_evicted", Group: Tables, Label: "{: exchange}", Doc: "Exchanges that made room before they were over: their requests count neither as answered nor as unanswered.",
+	{Name: "exchanges_evicted", Group: Tables, Label: "{: exchange}", Doc: "Exchanges that were evicted before they were over: their requests count neither as answered nor as unanswered.",
 		Get: func(r *Result) uint64 { return r.Run.ExchangesEvicted }},
-	{Name: "hosts_evicted", Group: Tables, Label: "{: server or client|servers and clients}", Doc: "Servers and clients that made room for others, and with them findings that take many messages.",
+	{Name: "hosts_evicted", Group: Tables, Label: "{: server or client|servers and clients}", Doc: "Servers and clients that were evicted for others, and with them findings that take many messages.",
 		Get: func(r *Result) uint64 { return r.Run.HostsEvicted }},
 }

@@ -202,15 +202,16 @@ func TestRoom(t *testing.T) {
 	for _, tc := range []struct {
 		name, script, want string
 		open, bytes        int
-		early              uint64
+		early, frame       uint64
 	}{
-		{"places", "1 0 ask\n2 1 ask\n3 2 ask\n4 3 answer of 1", "1 undecided open ask1\n2 undecided open ask2\n3 undecided ask3\n1 answered took 4 trip 3 continues answer4\n", 2, 1 << 20, 2},
-		{"what is over makes room without a word", "1 0 ask\n1 1 silence of 1\n2 2 ask\n3 3 ask", "1 unanswered ask1\n2 undecided ask2\n3 undecided ask3\n", 2, 1 << 20, 0},
-		{"bytes", "1 0 ask\n2 1 again of 1\n3 2 ask\n4 3 ask", "1 undecided open ask1 again2\n3 undecided ask3\n4 undecided ask4\n", 10, 3*turnBytes + 20, 1},
-		{"a long transcript", "1 0 tcp of 1\n2 1 tcp of 1\n3 2 tcp of 1\n4 3 close of 1", "1 stream open tcp1 tcp2\n1 stream continues tcp3\n", 10, turnBytes + 10, 1},
-		{"a connection's place", "1 0 tcp of 1\n2 1 ask\n3 2 ask\n4 3 tcp of 1", "1 stream open tcp1\n2 undecided open ask2\n3 undecided ask3\n1 stream continues tcp4\n", 2, 1 << 20, 2},
+		{"places", "1 0 ask\n2 1 ask\n3 2 ask\n4 3 answer of 1", "1 undecided open ask1\n2 undecided open ask2\n3 undecided ask3\n1 answered took 4 trip 3 continues answer4\n", 2, 1 << 20, 2, 0},
+		{"what is over makes room without a word", "1 0 ask\n1 1 silence of 1\n2 2 ask\n3 3 ask", "1 unanswered ask1\n2 undecided ask2\n3 undecided ask3\n", 2, 1 << 20, 0, 0},
+		{"bytes", "1 0 ask\n2 1 again of 1\n3 2 ask\n4 3 ask", "1 undecided open ask1 again2\n3 undecided ask3\n4 undecided ask4\n", 10, 3*turnBytes + 20, 1, 0},
+		{"a long transcript", "1 0 tcp of 1\n2 1 tcp of 1\n3 2 tcp of 1\n4 3 close of 1", "1 stream open tcp1 tcp2\n1 stream continues tcp3\n", 10, turnBytes + 10, 1, 0},
+		{"a connection's place", "1 0 tcp of 1\n2 1 ask\n3 2 ask\n4 3 tcp of 1", "1 stream open tcp1\n2 undecided open ask2\n3 undecided ask3\n1 stream continues tcp4\n", 2, 1 << 20, 2, 0},
+		{"those that nobody asked for are not written, and not counted", "1 0 ask\n2 1 ask\n3 2 ask\n4 3 answer of 3", "3 answered took 4 trip 3 ask3 answer4\n", 2, 1 << 20, 0, 3},
 	} {
-		c := New(Options{Renderer: scribe{}})
+		c := New(Options{Renderer: scribe{}, Frame: tc.frame})
 		c.maxOpen, c.maxBytes = tc.open, tc.bytes
 		got := play(c, tc.script)
 		if diff := cmp.Diff(tc.want, got); diff != "" || c.WrittenEarly() != tc.early {

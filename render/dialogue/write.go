@@ -26,9 +26,6 @@ func (c *Collector) writeOldest(dst []byte, needsPlace bool) []byte {
 	}
 	s := &d.summary
 	s.IsUnfinished = d.in == &c.streams || d.in == &c.exchanges && (s.Outcome == render.Undecided || s.Outcome == render.Challenged) && !d.isOver
-	if s.IsUnfinished {
-		c.writtenEarly++
-	}
 	dst = c.write(dst, d)
 	if needsPlace || d.in != &c.streams {
 		c.remove(d)
@@ -50,6 +47,9 @@ func (c *Collector) write(dst []byte, d *dialogue) []byte {
 		return dst
 	}
 	c.isFound = true
+	if d.summary.IsUnfinished {
+		c.writtenEarly++
+	}
 	turns := c.store.collect(&d.turns)
 	if d.key.isStream {
 		sortTurns(turns)

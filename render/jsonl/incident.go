@@ -3,7 +3,6 @@ package jsonl
 import (
 	"net/netip"
 	"strconv"
-	"strings"
 
 	"qsniff/flood"
 	"qsniff/internal/jsonw"
@@ -15,7 +14,7 @@ import (
 func AppendIncident(dst []byte, in *flood.Incident, features bool) []byte {
 	w := writer{dst: dst}
 	w.open('{')
-	w.uint("schema", schema)
+	w.uint("schema", incidentSchema)
 	w.text("record", "incident")
 	w.writeIncident(in)
 	if features {
@@ -34,7 +33,7 @@ func AppendIncident(dst []byte, in *flood.Incident, features bool) []byte {
 func (r *Renderer) AppendIncident(dst []byte, x *render.IncidentEvent) []byte {
 	w := writer{dst: dst}
 	w.open('{')
-	w.uint("schema", schema)
+	w.uint("schema", incidentSchema)
 	w.text("record", "incident")
 	w.text("event", x.Event.String())
 	w.time("time", x.Nanos)
@@ -102,7 +101,14 @@ func (w *writer) writeIncident(in *flood.Incident) {
 		w.time("until", in.History[i].Nanos)
 	})
 	w.float("confidence", in.Confidence)
-	w.text("evidence", strings.Join(in.Evidence, "; "))
+	w.list("evidence", len(in.Evidence), func(i int) {
+		s := &in.Evidence[i]
+		w.text("text", s.Text)
+		if s.To != 0 {
+			w.time("from", s.From)
+			w.time("to", s.To)
+		}
+	})
 	w.texts("missing", in.Missing)
 	w.writeAdvice(&in.Advice)
 }
@@ -121,6 +127,9 @@ func (w *writer) writeAdvice(a *flood.Advice) {
 	w.text("measured", a.Measured)
 	w.close('}')
 }
+
+// incidentSchema is the version of the lines of incidents: in version 1 evidence was a text.
+const incidentSchema = 2
 
 // writeTargets appends the servers of a network.
 func (w *writer) writeTargets(in *flood.Incident) {
@@ -168,6 +177,15 @@ func (w *writer) writeSources(in *flood.Incident) {
 			w.uint("ttl", uint64(s.TTL))
 		}
 	})
+	if in.TopOf > 0 {
+		w.object("top_window")
+		if in.TopTo != 0 {
+			w.time("from", in.TopFrom)
+			w.time("to", in.TopTo)
+		}
+		w.uint("packets", in.TopOf)
+		w.close('}')
+	}
 	w.list("top_prefixes", len(in.Prefixes), func(i int) {
 		p := &in.Prefixes[i]
 		w.text("prefix", p.Prefix.String())

@@ -16,7 +16,7 @@ import (
 // over has no end.
 func TestIncident(t *testing.T) {
 	in := &flood.Incident{ID: 7, Campaign: 3, Kind: flood.Reflection, Level: flood.Alert, Target: flood.Target{End: netip.MustParseAddrPort("198.18.7.2:27015")},
-		Start: 1_700_000_000e9, Detected: 1_700_000_005e9, Frame: 9, Pulses: 1, Completion: -1, Answered: -1, Confidence: 0.5, Evidence: []string{`"quoted"`, "and more"},
+		Start: 1_700_000_000e9, Detected: 1_700_000_005e9, Frame: 9, Pulses: 1, Completion: -1, Answered: -1, Confidence: 0.5, Evidence: []flood.Sentence{{Text: `"quoted"`}, {Text: "and more", From: 1_700_000_001e9, To: 1_700_000_002e9}},
 		Top:      []flood.Source{{Addr: netip.MustParseAddr("203.0.113.9"), Low: 1, High: 2, TTL: -1}},
 		Features: []flood.FeatureValue{{Name: "C", Value: math.NaN()}, {Name: "R1", Value: 50}}}
 	members := func(line []byte) map[string]any {
@@ -27,8 +27,12 @@ func TestIncident(t *testing.T) {
 		return m
 	}
 	whole := members(AppendIncident(nil, in, true))
-	if got, want := whole["evidence"], `"quoted"; and more`; got != want {
-		t.Errorf("evidence:\ngot  %s\nwant %s", got, want)
+	if diff := cmp.Diff([]any{map[string]any{"text": `"quoted"`},
+		map[string]any{"text": "and more", "from": "2023-11-14T22:13:21.000000Z", "to": "2023-11-14T22:13:22.000000Z"}}, whole["evidence"]); diff != "" {
+		t.Errorf("evidence: want -, got +\n%s", diff)
+	}
+	if whole["schema"] != 2.0 {
+		t.Errorf("schema %v, evidence is a list since 2", whole["schema"])
 	}
 	for _, absent := range []string{"end", "challenge_completion", "answered", "succeeded", "event", "time"} {
 		if v, ok := whole[absent]; ok {

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"qsniff/finding"
+	"qsniff/flood"
 )
 
 // Finding is one kind of finding.
@@ -43,4 +44,28 @@ func toSentence(s string) string {
 		s += "."
 	}
 	return s
+}
+
+// Kind is one kind of incident that qsniff floods reports.
+type Kind struct {
+	ID    string `json:"id"`
+	Level string `json:"level"`
+	What  string `json:"what"`
+	Apart string `json:"apart"`
+	Do    string `json:"do"`
+}
+
+// Kinds returns the kinds of incidents, alerts first.
+func Kinds() []Kind {
+	var all []Kind
+	for level := flood.Alert; ; level-- {
+		for k := flood.NoKind + 1; k < flood.NumKinds; k++ {
+			if d := k.Doc(); k.Level() == level {
+				all = append(all, Kind{ID: k.String(), Level: level.String(), What: d.What, Apart: d.Apart, Do: d.Do})
+			}
+		}
+		if level == flood.Info {
+			return all
+		}
+	}
 }

@@ -91,6 +91,29 @@ func AppendFinding(dst []byte, f *Finding, width int) []byte {
 	return dst
 }
 
+// AppendKinds appends the table of all kinds of incidents.
+func AppendKinds(dst []byte, ks []Kind, width int) []byte {
+	t := table{head: []string{"INCIDENT", "LEVEL", "WHAT"}}
+	for _, k := range ks {
+		t.add(k.ID, k.Level, k.What)
+	}
+	return t.append(dst, width)
+}
+
+// AppendKind appends all that explains one kind of incidents.
+func AppendKind(dst []byte, k *Kind, width int) []byte {
+	dst = append(dst, k.ID+"  "+k.Level+", incident of qsniff floods\n"...)
+	t := table{head: []string{"", ""}}
+	t.add("what", k.What)
+	t.add("apart", k.Apart)
+	t.add("do", k.Do)
+	starts, at := t.columns()
+	for _, r := range t.rows {
+		dst = appendRow(dst, r, starts, at, width)
+	}
+	return append(dst, "  rules and thresholds: qsniff floods --explain\n"...)
+}
+
 // AppendLimits appends the limits by package.
 func AppendLimits(dst []byte, ls []Limit, width int) []byte {
 	for i := 0; i < len(ls); {

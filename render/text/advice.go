@@ -1,6 +1,8 @@
 package text
 
 import (
+	"bytes"
+
 	"slices"
 	"strings"
 
@@ -64,6 +66,10 @@ func (p *floodsPage) writeLoading() {
 	if !slices.ContainsFunc(p.f.Incidents, func(in flood.Incident) bool { return in.Advice.Rules != nil }) {
 		return
 	}
+	if p.f.IsLive {
+		p.writeScript()
+		return
+	}
 	asked := &p.f.Asked
 	p.writeTitle("Rules", "for all of these together; qsniff itself loads none")
 	until := "they match until they are removed"
@@ -79,6 +85,18 @@ func (p *floodsPage) writeLoading() {
 	p.writeCommand(asked.Floods("iptables") + " | sudo sh -s undo")
 	p.writeLine(tableIndent, "Without what follows the bar, each command prints what it would load. --proven lets clients "+
 		"that proved their address pass first (nft). -o xdp-filter, ovh and path are what those can do of it.")
+}
+
+// writeScript writes the rules for nft as a command that can be pasted, if there are any.
+func (p *floodsPage) writeScript() {
+	if len(p.f.Script) == 0 {
+		return
+	}
+	p.writeTitle("Rules", "for all of these together; paste them into a shell, qsniff itself loads none")
+	p.dst = append(p.dst, "sudo nft -f - <<'END'\n"...)
+	p.dst = append(append(p.dst, bytes.TrimSpace(p.f.Script)...), "\nEND\n"...)
+	p.writeLine(0, "Undo:")
+	p.writeCommand("sudo nft delete table inet qsniff")
 }
 
 // writeCommand writes a command that is to be copied.

@@ -26,7 +26,11 @@ func AppendFloods(dst []byte, f *render.Floods, opt Options, how FloodOptions) [
 	p := floodsPage{statsPage{dst: dst, opt: opt.withDefaults(), s: &render.Stats{Run: f.Run}}, f, how}
 	p.writeInterrupted()
 	if f.Run.Packets == 0 {
-		p.writeLine(0, "The capture has no packets.")
+		text := "The capture has no packets."
+		if f.IsLive {
+			text = "No packets so far."
+		}
+		p.writeLine(0, "%s", text)
 		return p.dst
 	}
 	p.writeHeadline()
@@ -42,6 +46,22 @@ func AppendFloods(dst []byte, f *render.Floods, opt Options, how FloodOptions) [
 		p.writeNotes()
 	}
 	p.writeLoading()
+	p.writeSummary()
+	return p.dst
+}
+
+// AppendFloodEvent appends a block on an event of an incident: a line on what happened, and,
+// where the incident begins or ends, all that is known of it.
+func AppendFloodEvent(dst []byte, f *render.Floods, in *flood.Incident, e flood.Event, opt Options) []byte {
+	o := opt.withDefaults()
+	o.Micros = true
+	dst = appendWrappedIncident(append(dst, '\n'), &o, true, &render.IncidentEvent{Nanos: f.Run.Last, First: f.Run.First, Event: e, Incident: in})
+	dst = dst[:len(dst)-1] // the next block begins with an empty line
+	if e == flood.Changes {
+		return dst
+	}
+	p := floodsPage{statsPage{dst: dst, opt: o, s: &render.Stats{Run: f.Run}}, f, FloodOptions{}}
+	p.writeIncident(in)
 	return p.dst
 }
 
@@ -115,33 +135,29 @@ func (p *floodsPage) writeScope() {
 	p.writeLine(0, "%s", words)
 }
 
-// warmUp is the length of capture below which package flood limits its confidence, because
-// it does not know yet what is usual.
-const warmUp = 30 * time.Second
-
 // writeCaveats writes what makes the verdict less sure: missing directions, packets or time.
 func (p *floodsPage) writeCaveats() {
 	f, run := p.f, &p.f.Run
 	switch f.Seen.OneWay() {
 	case "requests":
-		p.writeLine(0, "Only what goes to servers was captured: reflection cannot be told, and nothing is sure, because nobody is seen to prove an address. Capture both directions.")
+		p.writeLine(0, "Only what goes to servers was captured: reflection cannot be found, and nothing is sure, because nobody is seen to prove an address. Capture both directions.")
 	case "replies":
 		p.writeLine(0, "Only what servers send was captured: queries and who proves an address are not there. Capture both directions.")
 	}
-	if span := time.Duration(run.Last - run.First); span < warmUp && f.Seen.Queries > 0 {
-		p.writeLine(0, "The capture is shorter than %s: what is usual here is not known, which makes verdicts less sure, and short attacks may be missing.", digits.Span(warmUp))
+	if span := time.Duration(run.Last - run.First); span < flood.WarmUp && f.Seen.Queries > 0 {
+		p.writeLine(0, "The capture is shorter than %s: what is usual here is unknown, which makes verdicts less sure, and short attacks may be missing.", digits.Span(flood.WarmUp))
 	}
 	if run.Dropped > 0 {
-		p.writeLine(0, "The capturing program lost %s: rates were higher, and who did not prove an address may have.", digits.Counted(run.Dropped, "packet"))
+		p.writeLine(0, "The capturing program lost %s: rates were higher, and sources without proof may have proved their address.", digits.Counted(run.Dropped, "packet"))
 	}
 	if run.Doubled > 0 {
-		p.writeLine(0, "The capture has packets twice, as mirror ports make it: %s left out.", digits.Counted(run.Doubled, "copy was", "copies were"))
+		p.writeLine(0, "The capture has packets twice, as mirror ports make it: %s not counted.", digits.Counted(run.Doubled, "copy was", "copies were"))
 	}
 	if run.Backwards > 0 {
 		p.writeLine(0, "Time went backwards in the capture: %s older than one before.", digits.Counted(run.Backwards, "packet was", "packets were"))
 	}
 	if len(f.FullTables) > 0 {
-		p.writeLine(0, "No room was left for more %s: the oldest made room, and incidents there may be missing (--memory, or fewer servers in the capture).", strings.Join(f.FullTables, ", "))
+		p.writeLine(0, "Tables were full of %s: the oldest were evicted, and incidents there may be missing (--memory, or fewer servers in the capture).", strings.Join(f.FullTables, ", "))
 	}
 	for _, label := range (&counters.Result{Floods: f.Unnamed}).Labels(counters.Incidents) {
 		p.writeLine(0, "%s.", label)
@@ -247,13 +263,13 @@ func (p *floodsPage) writeNotes() {
 			continue
 		}
 		if first {
-			p.writeTitle("Notes", "no attacks; -v tells all about them")
+			p.writeTitle("Notes", "no attacks; -v prints each in full")
 			first = false
 		}
 		others := ""
 		if in.Servers > 1 && !in.Target.IsNetwork() {
 			others = " and " + digits.Counted(uint64(in.Servers-1), "more server") + " that the same sources ask"
 		}
-		p.writeLine(tableIndent, "%s %s%s: %s", in.Kind, in.Target, others, strings.Join(in.Evidence, "; "))
+		p.writeLine(tableIndent, "%s %s%s: %s", in.Kind, in.Target, others, p.evidenceText(in))
 	}
 }

@@ -43,14 +43,16 @@ func flooded() *render.Floods {
 	attack := flood.Incident{ID: 2, Campaign: 1, Kind: flood.FloodDistributed, Level: flood.Alert, Target: target, Proto: &dissect.Proto{Name: "a2s"},
 		Start: at(100), Detected: at(103), End: at(200), Frame: 4711, Pulses: 3, Peak: 123456, Mean: 9.5, Baseline: 2.25,
 		Requests: 1_000_000, Replies: 10, BytesIn: 25_000_000, BytesOut: 90, Sources: 300, SourcesError: 0.023, Completion: 0.5, Challenged: 4,
-		Confidence: 0.7, Evidence: []string{"many queries", strings.Repeat("a long sentence ", 9)}, Missing: []string{"C", "known", "challenge values (snap length)"},
+		Confidence: 0.7, TopOf: 600, TopFrom: at(105), TopTo: at(125),
+		Evidence: []flood.Sentence{{Text: "many queries", From: at(100), To: at(200)}, {Text: strings.Repeat("a long sentence ", 9), From: at(105), To: at(125)},
+			{Text: "right before", From: at(93), To: at(103)}, {Text: "and more"}}, Missing: []string{"C", "known", "challenge values (snap length)"},
 		Advice: flood.Advice{Words: []string{"First."}, Rules: someRules{}, Measured: "Tried."}, Dropped: 7,
 		History:  []flood.Change{{Kind: flood.FloodSuspect, Nanos: at(110)}},
 		Top:      []flood.Source{{Addr: netip.MustParseAddr("2001:db8::1"), Low: 100, High: 120, Verified: true, Ports: 3, TTL: 52}, {Addr: netip.MustParseAddr("203.0.113.9"), Low: 9, High: 9, TTL: -1}},
 		Prefixes: []flood.Prefix{{Prefix: netip.MustParsePrefix("2001:db8::/64"), Low: 100, High: 130, Hosts: 4}},
 		Features: []flood.FeatureValue{{Name: "D", Value: 300}, {Name: "q", Value: 2}, {Name: "C", Value: math.NaN()}}}
-	open := flood.Incident{ID: 3, Campaign: 1, Kind: flood.FloodSuspect, Level: flood.Warn, Target: target, Start: at(500), Detected: at(501), Evidence: []string{"perhaps"}}
-	note := flood.Incident{ID: 1, Campaign: 1, Kind: flood.Crowd, Level: flood.Info, Target: target, Start: at(50), Detected: at(60), End: at(70), Evidence: []string{"a crowd"}}
+	open := flood.Incident{ID: 3, Campaign: 1, Kind: flood.FloodSuspect, Level: flood.Warn, Target: target, Start: at(500), Detected: at(501), Evidence: []flood.Sentence{{Text: "perhaps", From: at(500), To: at(501)}}}
+	note := flood.Incident{ID: 1, Campaign: 1, Kind: flood.Crowd, Level: flood.Info, Target: target, Start: at(50), Detected: at(60), End: at(70), Evidence: []flood.Sentence{{Text: "a crowd"}}}
 	return &render.Floods{Run: tally.Run{Packets: 1000, First: floodStart, Last: at(600)}, Seen: seen,
 		Incidents: []flood.Incident{note, attack, open}, Counts: [3]uint64{1, 1, 1}, Limits: flood.Defaults(),
 		Asked: render.Invocation{Captures: "a.pcap b.pcap", Flags: "--servers=2001:db8::/32"}, Expiry: time.Hour}
@@ -66,12 +68,14 @@ func TestFloods(t *testing.T) {
 			"1 attack, 1 warning, 1 note in 10m0s of capture, 1,000 packets",
 			"2023-11-14 22:13:20Z to 22:23:20Z: 1 query to 1 server, 1 reply; both directions were captured",
 			"2023-11-14 22:15:00Z to 22:16:40Z, 1m40s, in 3 pulses; known after 3 s",
-			"peak 123,456/s, mean 9.50/s, usual 2.25/s, 1,000,000 requests in all, 10 replies,",
-			"not to be told from this capture: share of the challenged sources that brought the challenge back (C), challenge values (snap length)",
+			"peak 123,456/s, mean 9.50/s, usual 2.25/s, 1,000,000 requests in all, 10 replies of the server,",
+			"unknown in this capture: share of the challenged sources that brought the challenge back; challenge values (snap length)",
+			"Over the whole 1m40s: - many queries In 20 s of it, 22:15:05Z to 22:15:25Z: - a long sentence",
+			"In the 10 s before detection: - right before Besides: - and more To keep in mind: - unknown",
 			"the capture had lost 7 packets",
-			"only 4 sources were challenged: their share says little",
+			"only 4 sources were challenged: their share shows little",
 			"taken for flood_suspect until 22:15:10Z",
-			"campaign 1: 2 other incidents at this target belong with it",
+			"Campaign 1: 2 other incidents at this target, too.",
 			"The rules, for UDP to 198.51.100.0/24, port 27015: - a cap: 1,000 a second for all together, 2,000 at once Tried.",
 			"2001:db8::/64 100 130 4",
 			"22:21:40Z to the end of the capture and on, 1m40s",
@@ -81,6 +85,7 @@ func TestFloods(t *testing.T) {
 			}
 		}
 		for _, want := range []string{"2001:db8::1 100 120 16.7% yes 3 52", "203.0.113.9 9 9 1.5% no - -",
+			"Summary: 1 attack: flood_distributed on udp/[2001:db8:1234:5678:9abc:def0:1234:5678]:27015, 22:15:00Z to 22:16:40Z, 1,000,000 requests of many sources. Next: what to do stands above.",
 			"crowd udp/[2001:db8:1234:5678:9abc:def0:1234:5678]:27015: a crowd"} {
 			if width >= 80 && !strings.Contains(words, want) { // else columns are left out, and words are cut
 				t.Errorf("width %d: %q is not in\n%s", width, want, page)
@@ -114,9 +119,9 @@ func TestFloodCaveats(t *testing.T) {
 		want string
 	}{
 		{"uncounted", func(f *render.Floods) { f.Unnamed.Unopened = 3 }, "3 further incidents were not opened"},
-		{"full", func(f *render.Floods) { f.FullTables = []string{"servers", "consoles"} }, "No room was left for more servers, consoles"},
-		{"left", func(f *render.Floods) { f.Unnamed.Unlisted = 1 }, "1 incident is not listed for room: -o json has all."},
-		{"others", func(f *render.Floods) { f.Unnamed.Elsewhere = 2 }, "2 incidents are at targets that --servers leaves out."},
+		{"full", func(f *render.Floods) { f.FullTables = []string{"servers", "consoles"} }, "Tables were full of servers, consoles"},
+		{"left", func(f *render.Floods) { f.Unnamed.Unlisted = 1 }, "1 incident is not listed, as the list is full: -o json has all."},
+		{"others", func(f *render.Floods) { f.Unnamed.Elsewhere = 2 }, "2 incidents are at targets that --servers does not name."},
 		{"lost", func(f *render.Floods) { f.Run.Dropped = 5 }, "The capturing program lost 5 packets"},
 		{"backwards", func(f *render.Floods) { f.Run.Backwards = 1 }, "Time went backwards"},
 		{"requests only", func(f *render.Floods) { f.Seen.Replies = 0 }, "Only what goes to servers was captured"},
@@ -160,7 +165,7 @@ func TestFloodDetails(t *testing.T) {
 		t.Errorf("brief:\n%s\nverbose:\n%s", brief, verbose)
 	}
 	why := string(AppendFloods(nil, flooded(), Options{UTC: true}, FloodOptions{Explain: true}))
-	for _, want := range []string{"Rule flood_distributed: ", "  >= 3  many_score", "  C        not known  ", "  D              300  "} {
+	for _, want := range []string{"Rule flood_distributed: ", "  >= 3  many_score", "  unknown  share of the challenged sources", "      300  different sources"} {
 		if !strings.Contains(why, want) {
 			t.Errorf("%q is not in\n%s", want, why)
 		}
@@ -176,15 +181,16 @@ func TestIncidentLine(t *testing.T) {
 		x    render.IncidentEvent
 		want string
 	}{
-		{"open", render.IncidentEvent{Event: flood.Begins, Incident: in}, "! alert FLOOD  flood_distributed at " + in.Target.String() + ", from frame 4711 on: many queries"},
+		{"open", render.IncidentEvent{Event: flood.Begins, Incident: in}, "! alert FLOOD  flood_distributed at " + in.Target.String() + ", from frame 4711 on: many queries (over the whole 1m40s)"},
 		{"another kind", render.IncidentEvent{Event: flood.Changes, Incident: in}, "! alert FLOOD  flood_distributed at " + in.Target.String() + ", taken for flood_suspect before: many queries"},
 		{"close", render.IncidentEvent{Event: flood.Ends, Incident: in}, "was over after 1m40s; peak 123,456/s, 1,000,000 requests"},
 		{"update", render.IncidentEvent{Event: flood.Changes, Incident: &f.Incidents[2]}, "! warn FLOOD  flood_suspect at " + in.Target.String() + " goes on: perhaps"},
 		{"cut off", render.IncidentEvent{Event: flood.Ends, Incident: &f.Incidents[2]}, "is not over where the capture ends"},
 	} {
 		tc.x.Nanos, tc.x.First = floodStart, floodStart
-		line := string(NewLine(Options{UTC: true}).AppendIncident(nil, &tc.x))
-		if !strings.HasPrefix(line, "      22:13:20.000000Z ! ") || !strings.Contains(line, tc.want) || strings.Count(line, "\n") != 1 {
+		raw := string(NewLine(Options{UTC: true, Width: 500}).AppendIncident(nil, &tc.x))
+		line := raw[1:]
+		if !strings.HasPrefix(line, "      22:13:20.000000Z ! ") || !strings.Contains(line, tc.want) || !strings.HasPrefix(raw, "\n") || !strings.HasSuffix(raw, "\n\n") {
 			t.Errorf("%s: %q", tc.name, line)
 		}
 		tree := string(NewTree(Options{UTC: true}).AppendIncident(nil, &tc.x))

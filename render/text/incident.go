@@ -1,6 +1,7 @@
 package text
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -37,9 +38,7 @@ func (p *floodsPage) writeIncident(in *flood.Incident) {
 	if kinds := in.DescribeKinds(); kinds != "" {
 		p.writeItem(kinds)
 	}
-	for _, s := range in.Evidence {
-		p.writeItem(s)
-	}
+	p.writeEvidence(in)
 	p.writeServers(in)
 	p.writeDoubts(in)
 	p.writeRelations(in)
@@ -73,6 +72,8 @@ func (p *floodsPage) course(in *flood.Incident) string {
 		words = p.formatTime(in.Start, true)
 	case in.End != 0:
 		words += fmt.Sprintf("%s, %s", p.formatTime(in.End, day(in.End) != day(in.Start)), p.length(in))
+	case p.f.IsLive:
+		words += "now, " + strings.TrimSuffix(p.length(in), "+") + " so far"
 	default:
 		words += "the end of the capture and on, " + strings.TrimSuffix(p.length(in), "+")
 	}
@@ -98,14 +99,11 @@ func (p *floodsPage) amounts(in *flood.Incident) string {
 	if in.Baseline > 0 {
 		add("usual %s/s", short(in.Baseline))
 	}
-	if in.Packets > 0 {
-		add("%s in all", digits.Counted(in.Packets, "packet"))
+	if in.Requests+in.Replies+in.Packets > 0 {
+		add("%s in all", in.Count())
 	}
-	if in.Requests > 0 {
-		add("%s in all", digits.Counted(in.Requests, "request"))
-	}
-	if in.Replies > 0 {
-		add("%s", digits.Counted(in.Replies, "reply", "replies"))
+	if in.Replies > 0 && in.Kind != flood.ReplyFloodVictim {
+		add("%s of the server", digits.Counted(in.Replies, "reply", "replies"))
 	}
 	if in.BytesIn > 0 {
 		add("%s in", size(in.BytesIn))
@@ -153,10 +151,6 @@ func (p *floodsPage) writeServers(in *flood.Incident) {
 	p.writeItem(text)
 }
 
-// leastChallenged is how many challenged sources it takes for their share to mean something:
-// as many as the rules of package flood demand.
-const leastChallenged = 30
-
 // writeDoubts writes what makes the verdict less sure.
 func (p *floodsPage) writeDoubts(in *flood.Incident) {
 	var why []string
@@ -164,33 +158,34 @@ func (p *floodsPage) writeDoubts(in *flood.Incident) {
 		if name == "known" { // no capture can give it
 			continue
 		}
-		meaning := flood.MeaningOf(name)
-		if meaning == "" {
-			meaning = name
-		} else {
-			meaning += " (" + name + ")"
-		}
-		why = append(why, meaning)
+		why = append(why, cmp.Or(flood.MeaningOf(name), name))
 	}
+	var doubts []string
 	if len(why) > 0 {
-		p.writeItem("not to be told from this capture: " + strings.Join(why, ", "))
+		doubts = append(doubts, "unknown in this capture: "+strings.Join(why, "; "))
 	}
-	if time.Duration(in.Detected-p.f.Run.First) < warmUp {
-		p.writeItem("it was there within 30 s of the begin of the capture: what is usual is not known")
+	if time.Duration(in.Detected-p.f.Run.First) < flood.WarmUp {
+		doubts = append(doubts, fmt.Sprintf("it was detected within %s of the begin of the capture: what is usual is unknown", digits.Span(flood.WarmUp)))
 	}
 	if in.Dropped > 0 {
-		p.writeItem("until then the capture had lost " + digits.Counted(in.Dropped, "packet") + ", or stretches of them")
+		doubts = append(doubts, "until then the capture had lost "+digits.Counted(in.Dropped, "packet")+", or stretches of them")
 	}
-	if in.Completion >= 0 && in.Challenged < leastChallenged && in.Level >= flood.Warn && in.Challenged > 0 {
-		p.writeItem("only " + digits.Counted(uint64(in.Challenged), "source was", "sources were") + " challenged: their share says little")
+	if in.Completion >= 0 && in.Challenged < flood.LeastChallenged && in.Level >= flood.Warn && in.Challenged > 0 {
+		doubts = append(doubts, "only "+digits.Counted(uint64(in.Challenged), "source was", "sources were")+" challenged: their share shows little")
+	}
+	for _, h := range in.History {
+		doubts = append(doubts, fmt.Sprintf("taken for %s until %s", h.Kind, p.formatTime(h.Nanos, !p.sameDay())))
+	}
+	if len(doubts) > 0 {
+		p.writeLine(tableIndent, "To keep in mind:")
+	}
+	for _, d := range doubts {
+		p.writeItem(d)
 	}
 }
 
-// writeRelations writes the kinds that the incident had before, and its campaign.
+// writeRelations writes which campaign the incident belongs to.
 func (p *floodsPage) writeRelations(in *flood.Incident) {
-	for _, h := range in.History {
-		p.writeItem(fmt.Sprintf("taken for %s until %s", h.Kind, p.formatTime(h.Nanos, !p.sameDay())))
-	}
 	others := 0
 	for i := range p.f.Incidents {
 		if o := &p.f.Incidents[i]; o.Campaign == in.Campaign && o.ID != in.ID {
@@ -198,28 +193,24 @@ func (p *floodsPage) writeRelations(in *flood.Incident) {
 		}
 	}
 	if others > 0 {
-		p.writeItem(fmt.Sprintf("campaign %d: %s at this target belong with it", in.Campaign, digits.Counted(uint64(others), "other incident")))
+		p.writeLine(tableIndent, "Campaign %d: %s at this target, too.", in.Campaign, digits.Counted(uint64(others), "other incident"))
 	}
 }
 
-// leastShare is the least share of the packets with which a source is worth naming. Chosen:
-// who blocks a source with less than 1 in 200 notices no difference.
-const leastShare = 0.005
-
-// writeBusiest writes the sources that sent most.
+// writeBusiest writes the sources that sent most, if one of them stands out.
 func (p *floodsPage) writeBusiest(in *flood.Incident) {
-	if len(in.Top) == 0 {
+	if !in.HasLeader() {
 		return
 	}
-	if v := in.Share(in.Top[0].Low); v >= 0 && v < leastShare {
-		p.writeItem("no source stands out: addresses are as good as useless to block it")
-		return
-	}
+	about := "of " + p.topWindow(in)
 	t := table{columns: []column{{"ADDRESS", true, 0}, {"AT LEAST", false, 0}, {"AT MOST", false, 0}, {"SHARE", false, 1},
-		{"PROVED", true, 0}, {"PORTS", false, 0}, {"TTL", false, 0}}}
+		{"PROVEN", true, 0}, {"PORTS", false, 0}, {"TTL", false, 0}}}
 	shares := false
 	for i := range in.Top {
 		s := &in.Top[i]
+		if !in.StandsOut(s) {
+			continue
+		}
 		share := "-"
 		if v := in.Share(s.Low); v >= 0 {
 			share, shares = fmt.Sprintf("%.1f%%", 100*v), true
@@ -239,20 +230,34 @@ func (p *floodsPage) writeBusiest(in *flood.Incident) {
 	if !shares {
 		t.dropColumn(3)
 	}
-	about := "in the 10 to 20 s that the verdict rests on; proved: it brought a challenge back"
 	switch {
 	case in.Class != nil:
 		about = "of all that it counts; nothing proves an address"
 		t.dropColumn(4)
-	case strings.HasPrefix(in.Target.String(), "tcp/"):
-		about = "of the last refused logins; a connection proves the address"
+	case in.Target.TCP:
+		about += "; a connection proves the address"
 		t.dropColumn(len(t.columns) - 1)
 		t.dropColumn(len(t.columns) - 1)
 	case in.Target.End.Port() == 0:
-		about = "servers, in the 10 to 20 s that the verdict rests on"
+		about += "; these are servers that reply"
+	default:
+		about += "; proven: it brought a challenge back"
 	}
 	p.writeSubtitle("Busiest sources", about)
 	p.writeTable(&t)
+}
+
+// topWindow returns what the counts of the busiest sources are of.
+func (p *floodsPage) topWindow(in *flood.Incident) string {
+	d := in.Kind.Doc()
+	words := digits.Counted(in.TopOf, cmp.Or(d.One, "request"), cmp.Or(d.Many, "requests"))
+	if in.Target.TCP {
+		return "the last " + words
+	}
+	if w := p.window(in, &flood.Sentence{From: in.TopFrom, To: in.TopTo}); w != "" {
+		words += " " + w
+	}
+	return words
 }
 
 // dropColumn removes a column.
@@ -263,19 +268,22 @@ func (t *table) dropColumn(column int) {
 	}
 }
 
-// writeNetworks writes the networks that sent at least ten times leastShare from at least
-// two hosts.
+// namedNetwork is the least share of the queries with which a network is listed. Chosen: ten
+// times that of a source.
+const namedNetwork = 0.05
+
+// writeNetworks writes the networks that sent at least namedNetwork from at least two hosts.
 func (p *floodsPage) writeNetworks(in *flood.Incident) {
 	t := table{columns: []column{{"NETWORK", true, 0}, {"AT LEAST", false, 0}, {"AT MOST", false, 0}, {"HOSTS", false, 0}}}
 	for i := range in.Prefixes {
 		x := &in.Prefixes[i]
-		if x.Hosts < 2 || in.Share(x.Low) < 10*leastShare {
+		if x.Hosts < 2 || in.WindowShare(x.Low) < namedNetwork {
 			continue
 		}
 		t.rows = append(t.rows, tableRow{cells: []string{x.Prefix.String(), grouped(x.Low), grouped(x.High), fmt.Sprint(x.Hosts)}})
 	}
 	if len(t.rows) > 0 {
-		p.writeSubtitle("Busiest networks", "in the last 10 s of these; hosts: those seen, at least")
+		p.writeSubtitle("Busiest networks", "in the 10 s before the verdict; hosts: those seen, at least")
 		p.writeTable(&t)
 	}
 }
@@ -296,11 +304,11 @@ func (p *floodsPage) writeRule(in *flood.Incident) {
 	if len(in.Features) == 0 {
 		return
 	}
-	t := table{columns: []column{{"FEATURE", true, 0}, {"VALUE", false, 0}}, hasProse: true}
+	t := table{columns: []column{{"VALUE", false, 0}}, hasProse: true}
 	for _, f := range in.Features {
-		t.rows = append(t.rows, tableRow{cells: []string{f.Name, value(f.Value)}, note: flood.MeaningOf(f.Name)})
+		t.rows = append(t.rows, tableRow{cells: []string{value(f.Value)}, note: flood.MeaningOf(f.Name)})
 	}
-	p.writeSubtitle("Values", "when the figures were taken; shares are parts of 1")
+	p.writeSubtitle("Values", "at the verdict, over the 10 to 20 s before it unless the line names another time; shares are parts of 1; -o json has them by name")
 	p.writeTable(&t)
 }
 
@@ -329,7 +337,7 @@ func needsTable(rule *flood.RuleDoc, in *flood.Incident) *table {
 func value(v float64) string {
 	switch {
 	case math.IsNaN(v):
-		return "not known"
+		return "unknown"
 	case v >= 1000:
 		return grouped(uint64(v + 0.5))
 	}
@@ -338,7 +346,7 @@ func value(v float64) string {
 
 // writeWhere writes from which frame on the incident is in the capture.
 func (p *floodsPage) writeWhere(in *flood.Incident) {
-	if in.Frame > 0 {
+	if in.Frame > 0 && !p.f.IsLive {
 		p.writeLine(tableIndent, "In the capture from frame %s on:", grouped(in.Frame))
 		p.dst = appendSpaces(p.dst, belowIndent) // whole, to be copied
 		p.dst = fmt.Appendf(p.dst, "qsniff -o json %s | jq -c 'select(.frame >= %d)'\n", p.f.Asked.Files(), in.Frame)

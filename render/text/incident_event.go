@@ -10,34 +10,29 @@ import (
 	"qsniff/render"
 )
 
-// AppendIncident appends an event of an incident as a line that starts like a
-// finding's.
+// AppendIncident appends an event of an incident as a block, between two empty lines.
 func (l *Line) AppendIncident(dst []byte, x *render.IncidentEvent) []byte {
-	o := &l.opt
-	dst = appendSpaces(dst, frameW+1)
-	dst = append(o.appendClockTime(dst, x.Nanos, x.First, o.Date, &x.Hole), ' ')
-	s := o.incidentStyle(x)
-	dst = append(append(append(dst, s.on...), incidentMark(x)...), s.off...)
-	return append(append(appendSpaces(dst, gap), incidentWords(x)...), '\n')
+	return appendWrappedIncident(append(dst, '\n'), &l.opt, l.opt.Date, x)
 }
 
 // AppendIncident appends an event of an incident, and an empty line.
 func (t *Tree) AppendIncident(dst []byte, x *render.IncidentEvent) []byte {
-	return appendWrappedIncident(dst, &t.opt, x)
+	return appendWrappedIncident(dst, &t.opt, true, x)
 }
 
 // AppendIncident appends an event of an incident, and an empty line.
 func (h *Hex) AppendIncident(dst []byte, x *render.IncidentEvent) []byte {
-	return appendWrappedIncident(dst, &h.opt, x)
+	return appendWrappedIncident(dst, &h.opt, true, x)
 }
 
-// appendWrappedIncident appends an event in lines of at most Options.Width, for Tree and Hex.
-func appendWrappedIncident(dst []byte, o *Options, x *render.IncidentEvent) []byte {
+// appendWrappedIncident appends an event in lines of at most Options.Width, and an
+// empty line. hasDate adds the date to a time of day.
+func appendWrappedIncident(dst []byte, o *Options, hasDate bool, x *render.IncidentEvent) []byte {
 	const hang = frameW + 1 + indentStep
 	p := page{dst: dst, opt: o}
 	p.padTo(frameW + 1)
 	lo := len(p.dst)
-	p.dst = o.appendClockTime(p.dst, x.Nanos, x.First, true, &x.Hole)
+	p.dst = o.appendClockTime(p.dst, x.Nanos, x.First, hasDate, &x.Hole)
 	p.col += len(p.dst) - lo
 	p.padTo(p.col + 1)
 	mark := incidentMark(x)
@@ -67,10 +62,7 @@ func incidentMark(x *render.IncidentEvent) string { return "! " + x.Level.String
 // incident begins or changes, with its length and size where it is over.
 func incidentWords(x *render.IncidentEvent) string {
 	what := fmt.Sprintf("%s at %s", x.Kind, x.Target)
-	first := ""
-	if len(x.Evidence) > 0 {
-		first = x.Evidence[0]
-	}
+	first := firstEvidence(x.Incident, x.Nanos)
 	switch {
 	case x.Event == flood.Begins:
 		return fmt.Sprintf("%s, from frame %d on: %s", what, x.Frame, first)
@@ -79,19 +71,7 @@ func incidentWords(x *render.IncidentEvent) string {
 	case x.Event == flood.Changes:
 		return fmt.Sprintf("%s goes on: %s", what, first)
 	case x.End == 0:
-		return fmt.Sprintf("%s is not over where the capture ends; peak %s/s, %s so far", what, short(x.Peak), incidentAmount(x.Incident))
+		return fmt.Sprintf("%s is not over where the capture ends; peak %s/s, %s so far", what, short(x.Peak), x.Count())
 	}
-	return fmt.Sprintf("%s was over after %s; peak %s/s, %s", what, digits.Span(time.Duration(x.End-x.Start).Round(100*time.Millisecond)), short(x.Peak), incidentAmount(x.Incident))
-}
-
-// incidentAmount returns how many requests there were; of an incident whose target only
-// gets replies, how many of these, and of what is no query, how many packets.
-func incidentAmount(in *flood.Incident) string {
-	if in.Class != nil {
-		return digits.Counted(in.Packets, "packet")
-	}
-	if in.Requests == 0 {
-		return digits.Counted(in.Replies, "reply", "replies")
-	}
-	return digits.Counted(in.Requests, "request")
+	return fmt.Sprintf("%s was over after %s; peak %s/s, %s", what, digits.Span(time.Duration(x.End-x.Start).Round(100*time.Millisecond)), short(x.Peak), x.Count())
 }

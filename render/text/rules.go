@@ -27,7 +27,7 @@ func AppendRules(dst []byte, r *flood.Explanation, opt Options) []byte {
 	for _, m := range r.Meanings {
 		t.rows = append(t.rows, tableRow{cells: []string{m.Name}, note: m.Text})
 	}
-	p.writeTitle("Features", "what is measured; a window is the last 10 to 20 s, shares are parts of 1")
+	p.writeTitle("Features", "what is measured, by its name in --explain -o json; a window is the last 10 to 20 s, shares are parts of 1")
 	p.writeTable(&t)
 	return p.dst
 }

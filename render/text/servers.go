@@ -40,7 +40,7 @@ func (p *statsPage) aboutServers(rough bool) string {
 		about = fmt.Sprintf("%s more are not listed (--top); %s", grouped(p.s.ServersUnlisted), about)
 	}
 	if p.s.ServersEvicted > 0 {
-		about = fmt.Sprintf("%s forgotten for room; %s", digits.Counted(p.s.ServersEvicted, "was", "were"), about)
+		about = fmt.Sprintf("%s evicted, as the table was full; %s", digits.Counted(p.s.ServersEvicted, "was", "were"), about)
 	}
 	return about
 }
@@ -88,9 +88,9 @@ func serverNote(s *stats.Server) string {
 		words = append(words, digits.Counted(s.ICMPErrors, "ICMP error"))
 	}
 	if habit := s.Challenges(); habit == "sometimes" {
-		words = append(words, "challenges INFO: "+percent(s.Challenged, s.Challenged+s.Unchallenged)+" of the time")
+		words = append(words, "asks for a challenge: "+percent(s.Challenged, s.Challenged+s.Unchallenged)+" of the time")
 	} else if habit != "" {
-		words = append(words, "challenges INFO: "+habit)
+		words = append(words, "asks for a challenge: "+habit)
 	}
 	return strings.Join(words, "  ")
 }

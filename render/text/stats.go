@@ -32,7 +32,7 @@ func AppendStats(dst []byte, s *render.Stats, opt Options) []byte {
 		p.writeCounters("Joined", "", counters.Reassembly)
 	}
 	p.writeCounters("Damaged", "", counters.Input)
-	p.writeCounters("Made room", "tables were full, --memory gives them more", counters.Tables)
+	p.writeCounters("Evicted", "tables were full, --memory gives them more", counters.Tables)
 	p.writeLeftOut()
 	return p.dst
 }

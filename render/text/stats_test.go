@@ -57,8 +57,8 @@ func TestStatsJoined(t *testing.T) {
 		TCP: tcpstream.Counters{Conns: 9, Expired: 2, Evicted: 3, GivenUp: 2048}, SessionsEvicted: 4, Split: split.Counters{Evicted: 1}}}
 	s.Messages = []stats.Message{{Protocol: "a2s", Name: "A2S_INFO", Count: 1, Bytes: 25}}
 	page := string(AppendStats(nil, s, Options{Width: 300}))
-	const want = "  1 of 2 replies in fragments whole; 9 TCP connections; 2 silent too long; 3 made room for others; 4 read no further for room; " +
-		"2.00 KiB of them dropped for room; 1 unfinished message given up early for room\n"
+	const want = "  1 of 2 replies in fragments whole; 9 TCP connections; 2 silent too long; 3 evicted for others; 4 read no further for room; " +
+		"2.00 KiB of them dropped for room; 1 unfinished message evicted early\n"
 	if !strings.Contains(page, want) {
 		t.Errorf("no %q in\n%s", want, page)
 	}
@@ -110,7 +110,7 @@ func TestStatsEmpty(t *testing.T) {
 			s.Others = 2
 			return s
 		}(), span + "2 packets, 100 B captured; 2 messages: 0 requests, 0 replies\nNone of the messages is of the servers that --servers names.\n" +
-			"\nLeft out\n  2  messages of servers that --servers leaves out\n"},
+			"\nLeft out\n  2  messages of servers that --servers does not name\n"},
 	} {
 		got := string(AppendStats(nil, &tc.in, Options{UTC: true}))
 		if diff := cmp.Diff(tc.want, got); diff != "" {

@@ -69,7 +69,7 @@ var allowed = map[string][]string{
 	"render/edge":          {"dissect", "flood", "flood/...", "render"},
 	"render/iptables":      {"flood", "flood/...", "render"},
 	"render/dialogue":      {"track", "render"},
-	"render/manual":        {"dissect"},
+	"render/manual":        {"dissect", "flood"},
 	"pipeline":             {"capture/...", "netlayer", "reassembly/...", "dissect", "track", "flood", "flood/sketch", "render/..."},
 	"pipeline/paste":       {"capture/file", "netlayer", "dissect", "render", "pipeline"},
 	"cmd/qsniff":           {"..."},

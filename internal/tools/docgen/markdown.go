@@ -91,7 +91,7 @@ func writeFieldTable(b *bytes.Buffer, fs []manual.Field) {
 func findingsPage(codes []*finding.Code) []byte {
 	var b bytes.Buffer
 	b.WriteString("# Findings\n\n" + notice)
-	b.WriteString("What `qsniff explain ID` tells. Ids are stable: none is renamed or used again.\n")
+	b.WriteString("What `qsniff explain ID` prints. Ids are stable: none is renamed or used again.\n")
 	writeFindings(&b, manual.Findings(codes))
 	return b.Bytes()
 }
@@ -116,7 +116,7 @@ func indexPage(in *Input) []byte {
 	b.WriteString("- [Fields that all messages have](fields.md): what a line of JSON holds\n")
 	b.WriteString("- [Findings](findings.md): what each means and what to do\n")
 	b.WriteString("- [Counters](counters.md): what is counted, by the names in JSON\n")
-	b.WriteString("- [Floods](floods.md): what is found, by which rules, and what cannot be told\n")
+	b.WriteString("- [Floods](floods.md): what is found, by which rules, and what no capture can show\n")
 	b.WriteString("- [Watching live](live.md): rights, filters, files of packets, and what happens when something is slow\n")
 	b.WriteString("- [Hostile traffic, secrets, libraries](safety.md): what is bounded, what is hidden, where gopacket is used\n")
 	b.WriteString("- [Limits](limits.md): what bounds memory and work, and why\n")

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"qsniff/internal/test/timing"
+)
+
+// TestFloodsLive: floods -i appends a block when an attack is detected, and at Ctrl-C prints
+// the whole report, which begins with how far it came and ends with the verdict. As JSON, an
+// incident is a line, and --fail-on sets the status.
+func TestFloodsLive(t *testing.T) {
+	server, clients := cable(t)
+	server.Serve(t, gameAddr, gameServer())
+	page := sniffWith(t, server, "floods", "--utc", "-f", "udp port 27015").collect()
+	lines := sniffWith(t, server, "floods", "-o", "json", "--fail-on", "alert").collect()
+	conn := clients.Dial(t, gameAddr)
+	cameIn := page.watch(func(_ int, text string) bool { return strings.Contains(text, "! alert FLOOD  flood_few at") })
+	timing.Await(t, "an alert", func() bool { // some 600 queries a second
+		for range 60 {
+			if _, err := conn.Write([]byte(requests[0])); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(100 * time.Millisecond)
+		return cameIn()
+	})
+	if status, _ := page.end(t, os.Interrupt); status != exitOK {
+		t.Errorf("status %d: %s", status, page.said())
+	}
+	var text strings.Builder
+	for _, l := range <-page.output {
+		text.WriteString(l.text + "\n")
+	}
+	block, report, found := strings.Cut(text.String(), "\nInterrupted after ")
+	if !found || !strings.HasPrefix(block, "\n ") || !strings.Contains(block, "\nflood_few  udp/"+gameAddr+"  a2s  alert  ") {
+		t.Errorf("no block, or no interrupted report:\n%s", &text)
+	}
+	for _, want := range []string{"\n1 attack in ", "\n  alert  flood_few ", "all of ", "\nsudo nft -f - <<'END'\n", "\n    ip daddr @until1 udp dport 27015 jump target1\n", "\nSummary: 1 attack: flood_few on udp/" + gameAddr} {
+		if !strings.Contains(report, want) {
+			t.Errorf("%q is not in\n%s", want, report)
+		}
+	}
+	if strings.Contains(report, "FILE") || strings.Contains(report, "frame") {
+		t.Errorf("names a file or a frame that is nowhere:\n%s", report)
+	}
+	if said := page.said(); !strings.Contains(said, " queries, ") || !strings.Contains(said, ", 1 incident; dropped: ") || strings.Contains(said, "next: ") {
+		t.Errorf("said %s", said)
+	}
+	status, _ := lines.end(t, os.Interrupt)
+	all := <-lines.output
+	if status != exitFailOnReached || len(all) != 2 || !strings.HasPrefix(all[0].text, `{"schema":2,"record":"incident",`) || !strings.HasPrefix(all[1].text, `{"schema":1,"record":"interrupted",`) {
+		t.Errorf("status %d, lines %v, said %s", status, all, lines.said())
+	}
+}
