@@ -144,9 +144,13 @@ func (w *writer) writeTargets(in *flood.Incident) {
 	w.uint("target_count", uint64(in.Servers))
 }
 
-// writeKinds appends the types of the packets.
+// writeKinds appends the types of the packets, where they are counted: not of replies, logins
+// and floods of other packets.
 func (w *writer) writeKinds(in *flood.Incident) {
 	kinds := in.Kinds()
+	if len(kinds) == 0 {
+		return
+	}
 	w.list("kinds", len(kinds), func(i int) {
 		k := &kinds[i]
 		w.text("type", k.Name())
