@@ -33,7 +33,7 @@ func TestGuessesThatSucceed(t *testing.T) {
 		}
 		isTold := strings.HasPrefix(in.Evidence[0].Text, "GUESSED CHALLENGES WERE ANSWERED: ")
 		if in.Succeeded != accepts || isTold != accepts {
-			t.Errorf("accepts %v: succeeded %v, %s", accepts, in.Succeeded, in.Evidence[0])
+			t.Errorf("accepts %v: succeeded %v, %v", accepts, in.Succeeded, in.Evidence[0])
 		}
 		l := &in.Leak
 		switch {
@@ -43,9 +43,9 @@ func TestGuessesThatSucceed(t *testing.T) {
 		case l.Replies < 590 || l.Replies > 600 || l.Bytes != 520*l.Replies || len(l.To) != 1 || l.To[0].Addr != c.host.Addr():
 			t.Errorf("%+v, want 600 replies of 520 bytes to %v", l, c.host.Addr())
 		case strings.Count(evidenceText(in.Evidence), "WERE ANSWERED") != 1:
-			t.Errorf("told more than once: %q", in.Evidence)
+			t.Errorf("told more than once: %v", in.Evidence)
 		case !strings.Contains(in.Evidence[0].Text, in.Leak.To[0].Addr.String()):
-			t.Errorf("no receiver in %q", in.Evidence[0])
+			t.Errorf("no receiver in %v", in.Evidence[0])
 		}
 	}
 }

@@ -166,7 +166,7 @@ func TestOthersCalm(t *testing.T) {
 			w.run(last)
 			for _, in := range w.incidents {
 				if in.Kind == OtherFlood {
-					t.Errorf("%s, blind %v\ngot  %s %s: %s", tc.name, blind, in.Class.Name, in.Target, in.Evidence)
+					t.Errorf("%v, blind %v\ngot  %s %s: %v", tc.name, blind, in.Class.Name, in.Target, in.Evidence)
 				}
 			}
 		}

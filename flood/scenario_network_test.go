@@ -155,7 +155,7 @@ func TestNetworkFigures(t *testing.T) {
 		}
 	}
 	if want := "it goes to all the 100 servers of 198.51.100.0/24"; !strings.Contains(evidenceText(in.Evidence), want) {
-		t.Errorf("got  %q\nwant %q in it", in.Evidence, want)
+		t.Errorf("got  %v\nwant %q in it", in.Evidence, want)
 	}
 }
 

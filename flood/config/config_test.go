@@ -43,7 +43,7 @@ func TestParseErrors(t *testing.T) {
 		{"no number", "surge_rate = nan", "surge_rate = NaN: not a number"},
 		{"share", "few_share = 60", "few_share = 60: a share is 1 at most"},
 		{"contradiction", "scan_dead = 26", "scan_dead = 26: above scan_targets = 25"},
-		{"more than is remembered", "rcon_failures = 65", "no more than 64 refused logins"},
+		{"more than is remembered", "rcon_failures = 65", "the last 64 refused logins"},
 		{"short quiet", `quiet = "10ms"`, `quiet = "10ms": below a second`},
 	} {
 		_, err := Parse(tc.in)
