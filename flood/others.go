@@ -149,7 +149,12 @@ const (
 // describe fills in what an incident shows now.
 func (x *others) describe(in *Incident, c *other.Class, s *other.Spell) {
 	in.Packets, in.BytesIn, in.PeakBytes = s.Packets, s.Bytes, s.PeakOf
-	in.Peak, in.Mean, in.Pulses = s.Peak, s.Mean(), s.Pulses
+	end := s.LastEnd
+	if s.IsActive() {
+		end = x.secondEnd()
+	}
+	in.Peak, in.Pulses = s.Peak, s.Pulses
+	in.setMean(end)
 	in.Sources, in.SourcesError = min(s.Sources(), float64(s.Packets)), sketch.DistinctError
 	x.busiest = s.Busiest(x.busiest)
 	in.Viewed = s.Viewed()
@@ -179,18 +184,21 @@ func (x *others) describe(in *Incident, c *other.Class, s *other.Spell) {
 		in.Features = append(in.Features, FeatureValue{completed, min(1, measure.Share(float64(s.Completed), float64(s.Packets)))})
 	}
 	var e sentences
-	e.add("%s in the busiest second (%s), %s; usual are %s/s", digits.Counted(uint64(s.Peak), "packet"), c.Says, bytesOf(s.PeakOf), count(s.Usual))
-	e.add("%s; %s in the mean, with headers from IP's on", aim(in, c, s), digits.Counted(s.Bytes/max(s.Packets, 1), "byte"))
+	whole := e.within(span{in.Start, end})
+	whole.add("%s in the busiest second (%s), %s; usual are %s/s", digits.Counted(uint64(s.Peak), "packet"), c.Says, bytesOf(s.PeakOf), count(s.Usual))
+	whole.add("%s; %s in the mean, with headers from IP's on", aim(in, c, s), digits.Counted(s.Bytes/max(s.Packets, 1), "byte"))
 	switch {
 	case !c.Handshakes:
 	case s.Blind:
 		in.Missing = append(in.Missing[:0], completed)
 	default:
-		e.add("%s of the connections begun were completed", percent(min(1, measure.Share(float64(s.Completed), float64(s.Packets)))))
+		whole.add("%s of the connections begun were completed", percent(min(1, measure.Share(float64(s.Completed), float64(s.Packets)))))
 	}
 	if c.Sessions && s.Blind {
-		e.add("nothing that the host sends was captured, so its sessions count as well: it takes ten times as much to call this a flood")
+		whole.add("nothing that the host sends was captured, so its sessions count as well: it takes ten times as much to call this a flood")
 	}
+	in.TopFrom, in.TopTo = in.Start, end
+	whole.addBusiest(in, digits.Counted(in.Viewed, "such packet"))
 	in.Evidence = e
 }
 

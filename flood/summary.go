@@ -108,7 +108,10 @@ func (c *course) describeWhole(s *serverSecond, end int64) {
 // mean is at most twice the peak.
 func (in *Incident) setMean(end int64) {
 	n := in.Requests
-	if n == 0 {
+	switch {
+	case in.Class != nil:
+		n = in.Packets
+	case n == 0:
 		n = in.Replies
 	}
 	in.Mean = min(float64(n)/max(float64(end-in.Start)/1e9, 1), 2*in.Peak)

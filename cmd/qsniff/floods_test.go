@@ -23,6 +23,7 @@ type incidentLine struct {
 	}
 	ID, Campaign, Frame   uint64
 	Requests, Replies     uint64
+	Packets               uint64  // of an other_flood
 	Peak                  float64 `json:"peak_qps"`
 	Mean                  float64 `json:"mean_qps"`
 	Start, Detected, Time time.Time
@@ -49,7 +50,7 @@ func (x *incidentLine) check(t *testing.T, name string) {
 	}
 	if n := float64(max(x.Requests, 1)); x.Event == "" && x.End != nil && x.Kind != "open_amplifier" { // the figures agree with each other
 		if x.Requests == 0 {
-			n = float64(x.Replies)
+			n = float64(x.Replies + x.Packets)
 		}
 		length := max(x.End.Sub(x.Start).Seconds(), 1)
 		bad = bad || x.Mean > x.Peak || math.Abs(x.Mean*length-n) > max(2, 0.02*n)
