@@ -52,5 +52,7 @@ fi
 for a in $addresses; do xdp-filter ip -m src "$a"; done
 if [ "$seconds" -gt 0 ]; then
   # xdp-filter has no time limits. The time counts from the first load.
-  (sleep "$seconds"; for a in $addresses; do xdp-filter ip -r -m src "$a"; done) </dev/null >/dev/null 2>&1 &
+  (sleep "$seconds"; for a in $addresses; do
+    for try in 1 2 3; do xdp-filter ip -r -m src "$a" && break || sleep 1; done
+  done) </dev/null >/dev/null 2>&1 &
 fi
