@@ -183,6 +183,11 @@ func (x *others) describe(in *Incident, c *other.Class, s *other.Spell) {
 	if c.Handshakes && !s.Blind {
 		in.Features = append(in.Features, FeatureValue{completed, min(1, measure.Share(float64(s.Completed), float64(s.Packets)))})
 	}
+	writeOtherEvidence(in, c, s, end)
+}
+
+// writeOtherEvidence writes the evidence of an incident, which goes on or ends at end.
+func writeOtherEvidence(in *Incident, c *other.Class, s *other.Spell, end int64) {
 	var e sentences
 	whole := e.within(span{in.Start, end})
 	whole.add("%s in the busiest second (%s), %s; usual are %s/s", digits.Counted(uint64(s.Peak), "packet"), c.Says, bytesOf(s.PeakOf), count(s.Usual))

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"qsniff/flood/measure"
+	"qsniff/flood/sketch"
 )
 
 // summary adds up an incident at a server, so that it can be described as a whole when it is
@@ -61,6 +62,46 @@ func (c *course) countPackets(s *serverSecond, first, last int32) (n uint64) {
 func (c *course) isInPane(s *serverSecond) bool {
 	x := c.summary
 	return s.server.PaneStart() >= x.firstSec && x.paneSeconds > 0 && (c.in.Pulses > 1 || 2*x.paneSeconds >= s.Now+1-s.server.PaneStart())
+}
+
+// describe fills in confidence, sources, networks and evidence as they are now.
+func (c *course) describe(s *serverSecond, v verdict) {
+	in, t := c.in, s.server
+	in.Confidence = max(in.Confidence, v.confidence)
+	if n := len(in.History); n > 0 && v.kind == in.Kind {
+		in.Confidence = v.confidence
+	}
+	t.MergeSources(&c.sources, c.packetSort())
+	c.updateTotals(s.secondEnd())
+	s.busiest = t.Busiest(s.busiest, c.packetSort())
+	in.Top = appendTop(in.Top[:0], s.busiest, c.hasProofs(t))
+	in.Prefixes = in.Prefixes[:0]
+	if c.packetSort() == measure.Queries {
+		s.prefixes = appendPrefixes(s.prefixes[:0], t)
+		in.Prefixes = append(in.Prefixes, s.prefixes[:min(len(s.prefixes), listedPrefixes)]...)
+		in.Missing = listMissing(in.Missing[:0], s.features, in.Proto)
+		if t.LastCut > 0 {
+			in.Missing = append(in.Missing, "challenge values (snap length)")
+		}
+		in.Features = listFeatures(in.Features[:0], s.features)
+	}
+	c.describeWindow(s)
+	c.describeServers(s)
+	c.toldLeak = false
+	c.updateLeak()
+}
+
+// hasProofs reports whether the capture shows which sources of the course proved their
+// address: the server gives challenges, and none was cut.
+func (c *course) hasProofs(t *measure.Server) bool { return t.LastChallenge > 0 && t.LastCut == 0 }
+
+// updateTotals fills in the mean rate and the number of sources of the incident so far, which
+// ends at end.
+func (c *course) updateTotals(end int64) {
+	c.in.setMean(end)
+	c.in.setSources(c.sources.Count())
+	c.in.SourcesError = sketch.DistinctError
+	c.in.Shape, c.in.OtherForms = c.shape.AppendForms(c.in.Shape[:0]), c.shape.Others
 }
 
 // describeWindow writes the evidence of an incident that goes on, whose Top is of the window

@@ -56,23 +56,7 @@ func (w *writer) writeIncident(in *flood.Incident) {
 		w.uint("packets", in.Packets)
 		w.uint("peak_bytes", in.PeakBytes)
 	}
-	w.time("start", in.Start)
-	w.time("detected", in.Detected)
-	if in.End != 0 {
-		w.time("end", in.End)
-	}
-	w.uint("frame", in.Frame)
-	w.uint("pulses", uint64(in.Pulses))
-	w.float("peak_qps", in.Peak)
-	w.float("mean_qps", in.Mean)
-	w.float("baseline_qps", in.Baseline)
-	w.uint("requests", in.Requests)
-	w.uint("replies", in.Replies)
-	w.uint("bytes_in", in.BytesIn)
-	w.uint("bytes_out", in.BytesOut)
-	w.float("amplification", in.Amplification())
-	w.uint("sources", uint64(in.Sources+0.5))
-	w.float("sources_error", in.SourcesError)
+	w.writeFigures(in)
 	w.writeKinds(in)
 	w.writeSources(in)
 	if in.Completion >= 0 {
@@ -85,30 +69,13 @@ func (w *writer) writeIncident(in *flood.Incident) {
 	if in.Succeeded {
 		w.bool("succeeded", true)
 	}
-	if l := &in.Leak; l.Replies > 0 {
-		w.object("leaked")
-		w.uint("replies", l.Replies)
-		w.uint("bytes", l.Bytes)
-		w.list("to", len(l.To), func(i int) {
-			w.addr("address", l.To[i].Addr)
-			w.uint("replies", l.To[i].Replies)
-			w.uint("bytes", l.To[i].Bytes)
-		})
-		w.close('}')
-	}
+	w.writeLeak(&in.Leak)
 	w.list("kind_history", len(in.History), func(i int) {
 		w.text("kind", in.History[i].Kind.String())
 		w.time("until", in.History[i].Nanos)
 	})
 	w.float("confidence", in.Confidence)
-	w.list("evidence", len(in.Evidence), func(i int) {
-		s := &in.Evidence[i]
-		w.text("text", s.Text)
-		if s.To != 0 {
-			w.time("from", s.From)
-			w.time("to", s.To)
-		}
-	})
+	w.writeEvidence(in.Evidence)
 	w.texts("missing", in.Missing)
 	w.writeAdvice(&in.Advice)
 }
@@ -142,6 +109,55 @@ func (w *writer) writeTargets(in *flood.Incident) {
 	}
 	w.texts("targets", all)
 	w.uint("target_count", uint64(in.Servers))
+}
+
+// writeFigures appends when the incident was and how much came.
+func (w *writer) writeFigures(in *flood.Incident) {
+	w.time("start", in.Start)
+	w.time("detected", in.Detected)
+	if in.End != 0 {
+		w.time("end", in.End)
+	}
+	w.uint("frame", in.Frame)
+	w.uint("pulses", uint64(in.Pulses))
+	w.float("peak_qps", in.Peak)
+	w.float("mean_qps", in.Mean)
+	w.float("baseline_qps", in.Baseline)
+	w.uint("requests", in.Requests)
+	w.uint("replies", in.Replies)
+	w.uint("bytes_in", in.BytesIn)
+	w.uint("bytes_out", in.BytesOut)
+	w.float("amplification", in.Amplification())
+	w.uint("sources", uint64(in.Sources+0.5))
+	w.float("sources_error", in.SourcesError)
+}
+
+// writeEvidence appends the sentences, each with the stretch of time that it is of.
+func (w *writer) writeEvidence(all []flood.Sentence) {
+	w.list("evidence", len(all), func(i int) {
+		s := &all[i]
+		w.text("text", s.Text)
+		if s.To != 0 {
+			w.time("from", s.From)
+			w.time("to", s.To)
+		}
+	})
+}
+
+// writeLeak appends what guessed challenges brought, if anything.
+func (w *writer) writeLeak(l *flood.Leak) {
+	if l.Replies == 0 {
+		return
+	}
+	w.object("leaked")
+	w.uint("replies", l.Replies)
+	w.uint("bytes", l.Bytes)
+	w.list("to", len(l.To), func(i int) {
+		w.addr("address", l.To[i].Addr)
+		w.uint("replies", l.To[i].Replies)
+		w.uint("bytes", l.To[i].Bytes)
+	})
+	w.close('}')
 }
 
 // writeKinds appends the types of the packets, where they are counted: not of replies, logins
