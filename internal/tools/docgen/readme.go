@@ -51,7 +51,7 @@ func replaceRows(text, rows []byte) ([]byte, error) {
 		}
 	}
 	if !found {
-		return nil, errors.New("README.md: no row of a protocol: " + linkedRow + "NAME](docs/NAME.md) | ...")
+		return nil, errors.New("README.md: no row of a protocol, which begins with \"" + linkedRow + "\"")
 	}
 	return out, nil
 }
