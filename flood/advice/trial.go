@@ -202,9 +202,6 @@ func (t *trial) outcomeOf(i int) outcome {
 	return c
 }
 
-// outcomeSoFar returns what the lines of the first plan would have done so far.
-func (t *trial) outcomeSoFar() outcome { return t.outcomeOf(0) }
-
 // conclude returns the outcomes of all plans, the best one first: one that is good, then the
 // one that drops the largest share of the flood. Of two that drop about as much, the one
 // that touches fewer clients is better, then the one that comes first.

@@ -363,3 +363,6 @@ func BenchmarkTrial(b *testing.B) {
 		})
 	}
 }
+
+// outcomeSoFar returns what the lines of the first plan would have done so far.
+func (t *trial) outcomeSoFar() outcome { return t.outcomeOf(0) }

@@ -139,8 +139,9 @@ func foreignClass(f *dissect.ForeignType) Class {
 	return c
 }
 
-// classesWith lists all classes: the own ones, those of amplifiers, those of other games.
-func classesWith(foreign []*dissect.ForeignType) []Class {
+// Classes lists all classes: those that every capture can have, those of amplifiers, those
+// of other games.
+func Classes(foreign []*dissect.ForeignType) []Class {
 	all := append(make([]Class, 0, maxClasses), own[:]...)
 	for i := range all {
 		all[i].Group = all[i].Name
@@ -165,7 +166,3 @@ func Groups() []Class {
 	amplified.Says, foreign.Says = "replies of an amplifier, by the port they come from", "of one message that clients of another game send"
 	return append(all, amplified, foreign)
 }
-
-// Classes lists all classes: those that every capture can have, those of amplifiers, those
-// of other games.
-func Classes(foreign []*dissect.ForeignType) []Class { return classesWith(foreign) }

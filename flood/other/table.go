@@ -99,7 +99,7 @@ func (t *Table) Know(ports []uint16, foreign []*dissect.ForeignType) {
 	for _, port := range ports {
 		t.serverPorts.add(port)
 	}
-	t.classes = classesWith(foreign)
+	t.classes = Classes(foreign)
 }
 
 // Classes lists the classes.

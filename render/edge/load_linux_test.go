@@ -17,7 +17,7 @@ import (
 )
 
 // console is a shell in a network namespace, with a file system of its own for what programs
-// of the kernel leave behind.
+// of the kernel leave there.
 type console struct {
 	in  io.Writer
 	out *bufio.Reader
