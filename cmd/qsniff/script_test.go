@@ -24,7 +24,7 @@ type inside struct{ m *testing.M }
 // insideMemory is what the collector lets the tests take. A run over a small capture
 // leaves 28 MB of empty tables; with the usual setting, which collects whenever the heap
 // has doubled, that takes half the CPU time of all tests here.
-const insideMemory = 450 << 20
+const insideMemory = 1000 << 20
 
 func (i inside) Run() int {
 	debug.SetGCPercent(-1)
