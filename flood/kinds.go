@@ -97,7 +97,7 @@ var kindDocs = [NumKinds]KindDoc{
 		Do:    "Nothing to block. Once in 10 seconds is enough for most monitors."},
 	OpenAmplifier: {Packets: "that were answered without a challenge",
 		What:  "The server answers anybody, without a challenge, with more bytes than it was sent: it can be used against others.",
-		Apart: "It is a fact about the server and no attack: answers to sources that proved nothing were counted.",
+		Apart: "It is a fact about the server and no attack: answers to sources that proved nothing were counted. Those of one network (a /24, in IPv6 a /64) are one note.",
 		Do:    "Make the server ask for a challenge, where its engine can, or limit its answers to each address."},
 	OtherFlood: {Packets: "that are no queries",
 		What: "A host with game servers gets many more packets of one class than usual that are no queries: TCP SYN, random UDP, fragments, ICMP, tunnels, " +

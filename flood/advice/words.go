@@ -36,7 +36,7 @@ func (p *plan) paragraphs(in *flood.Incident) []string {
 	case flood.RconBruteforce:
 		return p.guesserWords(in)
 	}
-	return p.quietWords()
+	return p.quietWords(in)
 }
 
 func (p *plan) fewWords() []string {
@@ -239,7 +239,7 @@ func (p *plan) guesserWords(in *flood.Incident) []string {
 }
 
 // quietWords returns what to do about kinds without lines.
-func (p *plan) quietWords() []string {
+func (p *plan) quietWords(in *flood.Incident) []string {
 	switch p.kind {
 	case flood.RconMisconfig:
 		return []string{"One program sends the same wrong password again and again. Find it by its address and correct it: until" +
@@ -257,15 +257,22 @@ func (p *plan) quietWords() []string {
 		return []string{"Nothing to block: one or a few programs ask often, as monitors do. Once in 10 seconds is enough for most:" +
 			" if it is yours, set it so. " + p.operator.Polled}
 	case flood.OpenAmplifier:
-		if p.proto != nil && !p.hasProof() {
-			return []string{"This server answers anybody, with many times what it is sent, because the protocol has no challenge." +
-				" It can be used against others. A limit on its answers to each address, loaded before that happens, is" +
-				" all there is."}
-		}
-		return []string{"This server answers queries without a challenge and sends more than it gets, so it can be used against" +
-			" others. " + p.operator.Settings}
+		return []string{p.amplifierWords(uint64(max(in.Servers, 1)))}
 	}
 	return nil
+}
+
+// amplifierWords returns what to do about n open amplifiers.
+func (p *plan) amplifierWords(n uint64) string {
+	if p.proto != nil && !p.hasProof() {
+		return digits.Noun(n, "This server answers", "These servers answer") + " anybody, with many times what " +
+			digits.Noun(n, "it is", "they are") + " sent, because the protocol has no challenge. " + digits.Noun(n, "It", "They") +
+			" can be used against others. A limit on " + digits.Noun(n, "its", "their") +
+			" answers to each address, loaded before that happens, is all there is."
+	}
+	return digits.Noun(n, "This server answers queries without a challenge and sends more than it gets, so it",
+		"These servers answer queries without a challenge and send more than they get, so they") +
+		" can be used against others. " + p.operator.Settings
 }
 
 func (p *plan) findRule(l lineKind) *planRule {

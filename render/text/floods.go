@@ -268,7 +268,7 @@ func (p *floodsPage) writeNotes() {
 		}
 		others := ""
 		if in.Servers > 1 && !in.Target.IsNetwork() {
-			others = " and " + digits.Counted(uint64(in.Servers-1), "more server") + " that the same sources ask"
+			others = " and " + digits.Counted(uint64(in.Servers-1), "more server") + whichServers(in)
 		}
 		p.writeLine(tableIndent, "%s %s%s: %s", in.Kind, in.Target, others, p.evidenceText(in))
 	}
