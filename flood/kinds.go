@@ -38,7 +38,7 @@ var kindDocs = [NumKinds]KindDoc{
 		What: "A few addresses, or one network, send more queries than any client needs, until the server answers nobody else.",
 		Apart: "Servers answer one source about 3 times a second. A list refresh, a monitor or a household behind one address stays below few_unproven and few_proven; " +
 			"an address with many ports and few queries from each counts as many clients.",
-		Do: "Load the advised rules: they drop the busiest sources for an hour and limit all others. Where the flood moves to other addresses, keep the limit only."},
+		Do: "Load the advised rules: they drop the busiest sources for a time (--expire) and limit all others. Where the flood moves to other addresses, keep the limit only."},
 	FloodDistributed: {Packets: "of many sources",
 		What: "Many machines, with addresses that may be their own, send more queries than clients do: a botnet.",
 		Apart: "Each of them asks faster or for longer than clients, brings no challenge back, or shares habits that strangers do not share. " +

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"time"
 
 	"qsniff/dissect"
 	"qsniff/flood"
@@ -42,8 +43,8 @@ func (p *plan) paragraphs(in *flood.Incident) []string {
 func (p *plan) fewWords() []string {
 	s := "A few sources send more than any client needs."
 	if p.hasRule(lineSources) {
-		s += " Drop what the busiest send, for an hour, and limit every source, so that the next one meets the limit" +
-			" at once."
+		s += " Drop what the busiest send, " + p.duration() + ", and limit every source, so that the next one meets" +
+			" the limit at once."
 	} else {
 		s += " Limit what every source may ask."
 	}
@@ -53,6 +54,17 @@ func (p *plan) fewWords() []string {
 			" did nothing. Where the flood moves on to other addresses, leave the limit and take the addresses out.")
 	}
 	return append(all, p.limitWords()...)
+}
+
+// duration returns for how long the lines drop what named addresses send, as "for an hour".
+func (p *plan) duration() string {
+	switch p.expiry {
+	case 0:
+		return "for an hour (with iptables until the lines are removed)"
+	case time.Hour:
+		return "for an hour"
+	}
+	return "for " + FormatExpiry(p.expiry)
 }
 
 func (p *plan) limitWords() []string {
@@ -156,7 +168,7 @@ func (p *plan) capWords(in *flood.Incident) []string {
 	switch {
 	case p.hasProof():
 		s += " Queries that carry a challenge pass, and so does the game."
-		return []string{s, p.settings(in), "\"qsniff proven\" lists the clients that proved their address, to let them pass first."}
+		return []string{s, p.settings(in), "With \"qsniff floods -o nft --proven\" the clients that proved their address pass first; \"qsniff proven\" lists them."}
 	case p.proto != nil:
 		s += " This protocol has no challenge, so the cap is on all of its queries."
 	}
@@ -172,7 +184,7 @@ func (p *plan) suspectWords(in *flood.Incident) []string {
 func (p *plan) reflectionWords() []string {
 	s := "Somebody sends queries in the name of the victim, and this server sends it the answers. Stop feeding it:"
 	if p.hasRule(lineVictims) {
-		s += " what goes to the addresses below is cut to one packet a second for all of them together, for an hour."
+		s += " what goes to the addresses below is cut to one packet a second for all of them together, " + p.duration() + "."
 	}
 	if p.hasRule(lineOthers) {
 		s += " Every other host gets five answers a second, thirty at once; a visitor asks three questions."
@@ -221,7 +233,7 @@ func (p *plan) junkWords() (all []string) {
 			" server sends anything, and cap what everybody else sends at 20 a second, unless it begins like a query or a join.")
 	}
 	return append(all, "Against junk that begins with other bytes nothing helps but a list of who may send: \"qsniff proven\" prints"+
-		" the clients that proved their address.")
+		" the clients that proved their address, with -o nft as sets for lines of your own.")
 }
 
 func (p *plan) guesserWords(in *flood.Incident) []string {
@@ -231,7 +243,7 @@ func (p *plan) guesserWords(in *flood.Incident) []string {
 			" log for what was run."
 	}
 	if p.hasRule(lineSources) {
-		s += " Drop the guessers for an hour, and limit everybody else's attempts; let your own address in before that."
+		s += " Drop the guessers " + p.duration() + ", and limit everybody else's attempts; let your own address in before that."
 	} else {
 		s += " Limit everybody's attempts; let your own address in before that."
 	}
