@@ -132,6 +132,9 @@ func (p *floodsPage) writeScope() {
 	if seen.OneWay() == "" && seen.Queries > 0 {
 		words += "; both directions were captured"
 	}
+	if p.f.IsLimited {
+		words += "; these numbers are of all servers, and the report is of those that --servers names"
+	}
 	p.writeLine(0, "%s", words)
 }
 
