@@ -21,7 +21,7 @@ type Advice struct {
 
 // Rules are the rules against one incident.
 type Rules interface {
-	// NFTables returns a file for nft -f. Loaded, it matches nothing any more after an hour.
+	// NFTables returns a file for nft -f. Loaded, it matches nothing any more when its time is over.
 	NFTables() string
 	// IPTables returns a file for iptables-restore -n, or ip6tables-restore -n where the
 	// target has an IPv6 address, with the name of the tool without "-restore".

@@ -1,8 +1,13 @@
 package flood
 
 import (
+	"cmp"
+	"slices"
+
+	"qsniff/dissect"
 	"qsniff/flood/measure"
 	"qsniff/flood/sketch"
+	"qsniff/internal/digits"
 	"qsniff/track"
 )
 
@@ -40,7 +45,7 @@ func (p *plainAnswers) isOpen(lim *Thresholds) bool {
 }
 
 // countAnswer counts what the server sends, a challenge or data, to a request that brought no
-// challenge. It opens and closes the incident when there is enough data.
+// challenge. When there is enough data, the server joins the note of its network.
 func (p *amplifier) countAnswer(b *book, t *measure.Server, s *track.Sighting, a measure.Answer) {
 	if p.hasIncident {
 		return
@@ -60,24 +65,121 @@ func (p *amplifier) countAnswer(b *book, t *measure.Server, s *track.Sighting, a
 	if !x.isOpen(&b.lim) {
 		return
 	}
-	in := b.openIncident(Target{End: t.End.AddrPort()}, OpenAmplifier, ofAmplifier, b.Nanos)
-	if in == nil {
-		*x = plainAnswers{} // try again after as many answers
-		return
+	n := b.findAmplifiers(t, s.Proto)
+	if n == nil {
+		if n = b.openAmplifiers(t, s.Proto); n == nil {
+			*x = plainAnswers{} // try again after as many answers
+			return
+		}
 	}
 	p.hasIncident = true
-	in.Proto, in.Detected, in.End = s.Proto, b.Nanos, b.Nanos // the protocol that answers, whatever most packets have
-	if in.Proto == nil {
-		in.Proto = t.Proto
+	n.add(b, t, x)
+}
+
+// amplifiersNote is an open note about the open amplifiers of a network. All servers of a hoster
+// that are set up alike are one note, not one each.
+type amplifiersNote struct {
+	in         *Incident
+	network    track.Host
+	known      map[uint64]struct{} // hashes of its servers
+	clients    sketch.Linear256
+	firstNanos int64 // time of the first reply with data
+	lastNanos  int64 // when a server joined last
+	lastSec    int32
+}
+
+// amplifiersQuiet is after how many seconds without a further server a note is over. Chosen: by
+// then a server with some clients a minute got the answers that it takes.
+const amplifiersQuiet = 600
+
+// findAmplifiers returns the open note that a server belongs to, or nil.
+func (b *book) findAmplifiers(t *measure.Server, proto *dissect.Proto) *amplifiersNote {
+	network := measure.PrefixOf(&t.End.Host)
+	for _, n := range b.amplifiers {
+		if n.network == network && n.in.Proto == cmp.Or(proto, t.Proto) {
+			return n
+		}
 	}
-	in.Requests, in.Replies, in.BytesIn, in.BytesOut = uint64(x.data), uint64(x.data), x.bytesIn, x.bytesOut
-	in.setSources(float64(x.clients.Count()))
-	in.Answered = 1
-	in.Confidence = confidenceMost
+	return nil
+}
+
+// openAmplifiers opens a note, if there is room for one.
+func (b *book) openAmplifiers(t *measure.Server, proto *dissect.Proto) *amplifiersNote {
+	in := b.openIncident(Target{End: t.End.AddrPort()}, OpenAmplifier, ofAmplifier, b.Nanos)
+	if in == nil {
+		return nil
+	}
+	if len(b.amplifiers) == sharedNotes {
+		b.amplifiers[0].close(b)
+		b.amplifiers = slices.Delete(b.amplifiers, 0, 1)
+	}
+	in.Proto = cmp.Or(proto, t.Proto) // the protocol that answers, whatever most packets have
+	in.Detected, in.Answered, in.Confidence = b.Nanos, 1, confidenceMost
+	n := &amplifiersNote{in: in, network: measure.PrefixOf(&t.End.Host), known: map[uint64]struct{}{}}
+	b.amplifiers = append(b.amplifiers, n)
+	return n
+}
+
+// add adds a server to the note. The note is announced when it has its first, and when it has
+// twice as many.
+func (n *amplifiersNote) add(b *book, t *measure.Server, x *plainAnswers) {
+	n.lastSec, n.lastNanos = b.Now, b.Nanos
+	in := n.in
+	if _, isKnown := n.known[t.Hash]; isKnown {
+		return
+	}
+	if len(n.known) == amplifierServers {
+		in.MoreServers = true
+		return
+	}
+	n.known[t.Hash] = struct{}{}
+	if len(n.known) > 1 {
+		in.addServer(t.End.AddrPort())
+	} else {
+		n.firstNanos = x.firstNanos
+	}
+	in.Requests, in.Replies = in.Requests+uint64(x.data), in.Replies+uint64(x.data)
+	in.BytesIn, in.BytesOut = in.BytesIn+x.bytesIn, in.BytesOut+x.bytesOut
+	n.firstNanos = min(n.firstNanos, x.firstNanos)
+	n.clients.Merge(&x.clients)
+	in.setSources(float64(n.clients.Count()))
+	n.describe()
+	switch {
+	case len(n.known) == 1:
+		b.advisor.Advise(in)
+		b.announce(in, Begins)
+	case len(n.known)&(len(n.known)-1) == 0:
+		b.advisor.Advise(in)
+		b.announce(in, Changes)
+	}
+}
+
+// describe writes the evidence.
+func (n *amplifiersNote) describe() {
+	who := "open amplifier: it"
+	if k := n.in.Servers; k > 0 {
+		who = digits.Counted(uint64(k), "open amplifier") + ": they"
+	}
 	var e sentences
-	e.within(span{x.firstNanos, b.Nanos}).add("open amplifier: it sent %s the bytes that it got, in %d answers to sources that proved nothing", times(in.Amplification()), in.Replies)
-	in.Evidence = e
-	b.advisor.Advise(in)
-	b.announce(in, Begins)
-	b.closeIncident(in, ofAmplifier)
+	e.within(span{n.firstNanos, n.lastNanos}).add("%s sent %s the bytes that %s got, in %s to sources that proved nothing", who,
+		times(n.in.Amplification()), digits.Noun(uint64(max(n.in.Servers, 1)), "it", "they"), digits.Counted(n.in.Replies, "answer"))
+	n.in.Evidence = e
+}
+
+// close ends the note when its last server joined.
+func (n *amplifiersNote) close(b *book) {
+	n.in.End = n.lastNanos
+	b.advisor.Advise(n.in)
+	b.closeIncident(n.in, ofAmplifier)
+}
+
+// closeAmplifiers closes the notes that no server joined in the last seconds.
+func (b *book) closeAmplifiers(seconds int32) {
+	b.amplifiers = slices.DeleteFunc(b.amplifiers, func(n *amplifiersNote) bool {
+		isOver := b.Now-n.lastSec >= seconds
+		if isOver {
+			n.close(b)
+		}
+		return isOver
+	})
 }

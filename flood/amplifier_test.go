@@ -2,12 +2,15 @@ package flood
 
 import (
 	"math"
+	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"qsniff/dissect"
 	"qsniff/flood/measure"
+	"qsniff/track"
 )
 
 // pipeline has a client ask for some things at once, gap apart, without waiting for answers,
@@ -56,6 +59,79 @@ func TestOpenAmplifier(t *testing.T) {
 			t.Errorf("%s\ngot  a factor of %.1f\nwant %.1f", tt.name, got, tt.want)
 			w.logIncidents(t)
 		}
+	}
+}
+
+// TestOpenAmplifiers: the open servers of a network are one note with what all of them sent, and
+// those of two networks are two. A note is over when no server joined for amplifiersQuiet.
+func TestOpenAmplifiers(t *testing.T) {
+	w := newWorld(1)
+	ask := func(s *server, from time.Duration) {
+		s.isOpen = func(dissect.Asked) bool { return true }
+		for i := range 25 {
+			pipeline(w, w.client(30_000+i), s, 300*time.Millisecond, from+time.Duration(i)*time.Millisecond, from+3*sec, dissect.AskInfo)
+		}
+	}
+	for i := range 80 {
+		ask(w.server(usual, uint16(27015+i)), time.Duration(i)*200*time.Millisecond)
+	}
+	ask(w.server("203.0.113.5", 27015), 0)
+	ask(w.server(usual, 29000), 25*sec+amplifiersQuiet*sec)
+	w.run(40*sec + amplifiersQuiet*sec)
+	notes := slices.Clone(w.incidents)
+	slices.SortFunc(notes, func(a, b *record) int { return b.Servers - a.Servers })
+	if len(notes) != 3 || notes[1].Servers != 0 || notes[2].Servers != 0 {
+		w.logIncidents(t)
+		t.Fatalf("got  %d notes\nwant one of many servers and two of one", len(notes))
+	}
+	one, all := notes[1], notes[0]
+	if all.Servers != 80 || len(all.Targets) != listedServers || all.Targets[0] != all.Target.End {
+		t.Errorf("got  %d servers, %d listed\nwant 80, %d listed, the first of them its target", all.Servers, len(all.Targets), listedServers)
+	}
+	if all.Replies != 80*one.Replies || all.BytesIn != 80*one.BytesIn || all.BytesOut != 80*one.BytesOut || all.Amplification() != one.Amplification() {
+		t.Errorf("got  %d replies, %d B for %d B\nwant 80 times %d, %d, %d", all.Replies, all.BytesOut, all.BytesIn, one.Replies, one.BytesOut, one.BytesIn)
+	}
+	if all.Sources != one.Sources {
+		t.Errorf("got  %.0f sources\nwant those of one server, %.0f", all.Sources, one.Sources)
+	}
+	if all.Start != all.Detected || all.End-all.Start < int64(14*sec) || all.End-all.Start > int64(17*sec) {
+		t.Errorf("got  %v long\nwant from the first server to the last", time.Duration(all.End-all.Start))
+	}
+	for in, want := range map[*record]string{one: "open amplifier: it sent 6.80x the bytes that it got, in 100 answers",
+		all: "80 open amplifiers: they sent 6.80x the bytes that they got, in 8,000 answers"} {
+		if got := in.Evidence[0].Text; !strings.HasPrefix(got, want) {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+}
+
+// TestOpenAmplifiersBound: no more than sharedNotes are open, nor does a note count more than
+// amplifierServers.
+func TestOpenAmplifiersBound(t *testing.T) {
+	d := New(Defaults(), 1, nil)
+	b := &d.book
+	d.Sight(&track.Sighting{Age: 1, Nanos: 1})
+	x := &plainAnswers{data: 100, bytesIn: 1, bytesOut: 10}
+	join := func(network, server int) {
+		end := track.EndOf(netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, byte(network), 1}), uint16(server)))
+		s := &measure.Server{End: end, Hash: uint64(server) + 1}
+		n := b.findAmplifiers(s, nil)
+		if n == nil {
+			n = b.openAmplifiers(s, nil)
+		}
+		n.add(b, s, x)
+	}
+	for i := range amplifierServers + 10 {
+		join(0, i)
+	}
+	if in := b.amplifiers[0].in; in.Servers != amplifierServers || !in.MoreServers {
+		t.Errorf("got  %d servers, more: %t\nwant %d and more", in.Servers, in.MoreServers, amplifierServers)
+	}
+	for i := range 2 * sharedNotes {
+		join(i, 0)
+	}
+	if got := len(b.amplifiers); got != sharedNotes || b.open != sharedNotes {
+		t.Errorf("got  %d notes, %d incidents open\nwant %d", got, b.open, sharedNotes)
 	}
 }
 

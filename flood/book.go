@@ -31,7 +31,8 @@ type book struct {
 	// maxPerMinute was reached. One that is tried again while its verdict holds counts once.
 	unopened uint64
 
-	notes []sharedNote // open ones that further servers may join
+	notes      []sharedNote      // open ones that further servers may join
+	amplifiers []*amplifiersNote // likewise, at most sharedNotes
 
 	busiest  []measure.BusyHost // memory of whoever lists sources
 	prefixes []Prefix           // and networks

@@ -356,11 +356,8 @@ func (c *course) closeIncident(s *serverSecond) {
 // advice.
 func (c *course) conclude(s *serverSecond, end int64) {
 	c.updateTotals(end)
-	if x := s.watched.members; x != nil {
-		x.list(c.in)
-	}
 	c.describeWhole(s, end)
-	c.describeServers(s)
+	c.describeServers(s, end)
 	c.toldLeak = false
 	c.updateLeak()
 	s.concludeTrial(c.in, c.trial, s.features[measure.OneWay] > 0)

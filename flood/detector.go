@@ -129,6 +129,7 @@ func (d *Detector) End(age, nanos int64) {
 	d.scans.finish()
 	d.consoles.finish()
 	d.others.end()
+	d.book.closeAmplifiers(0)
 }
 
 // WarningsOnly returns an observer that calls observe with the events of warnings and alerts
@@ -215,6 +216,7 @@ func (d *Detector) closeSecond() {
 	d.consoles.closeQuiet()
 	d.others.tick()
 	d.claims.AdaptSample()
+	b.closeAmplifiers(amplifiersQuiet)
 	b.Now++
 	if b.Now%askedPeriod == 0 {
 		d.asked.Rotate()

@@ -66,7 +66,7 @@ func (a *account) addQueries(s *sentences) {
 	oneWay := f[measure.OneWay] > 0
 	switch {
 	case a.in.Completion >= 0:
-		whole.add("%s of %s brought the challenge back", percent(a.in.Completion), digits.Counted(t.Challenged, "challenged source"))
+		whole.add("%s of %s brought back", percent(a.in.Completion), digits.Counted(t.Challenged, "sampled challenge was", "sampled challenges were"))
 	case !oneWay && a.server.LastChallenge == 0:
 		whole.add("the server asked for no challenge, so that no source could prove its address")
 		a.in.dropMissing(measure.Completion)
@@ -121,12 +121,20 @@ func (a *account) addReplies(s timedSentences) {
 		return
 	}
 	if t.Replies == 0 {
-		s.add("the server sent no reply to %s", digits.Counted(t.Packets, "request"))
+		s.add("%s sent no reply to %s", a.servers(), digits.Counted(t.Packets, "request"))
 		return
 	}
-	s.add("the server sent %s, challenges included, to %s of all kinds (%s), %s the bytes", digits.Counted(t.Replies, "reply", "replies"),
+	s.add("%s sent %s, challenges included, to %s of all kinds (%s), %s the bytes", a.servers(), digits.Counted(t.Replies, "reply", "replies"),
 		digits.Counted(t.Packets, "request"), percent(min(1, measure.Share(float64(t.Replies), float64(t.Packets)))),
 		times(measure.Share(float64(t.BytesOut), float64(t.BytesIn))))
+}
+
+// servers returns what the evidence calls that which was asked.
+func (a *account) servers() string {
+	if a.in.Target.IsNetwork() {
+		return "the servers"
+	}
+	return "the server"
 }
 
 // mostShare is the share from which on a source sends most, namedShare that from which on it

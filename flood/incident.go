@@ -125,7 +125,8 @@ type Incident struct {
 	Level    Level
 	Target   Target
 	// Servers is how many servers of a network the incident is spread over, or how many a
-	// note is about that the same sources ask; 0: one. Targets lists them, at most 64, of a
+	// note is about: those that the same sources ask, or the open amplifiers of a network; 0:
+	// one. Targets lists them, at most 64, of a
 	// network the busiest first. MoreServers: there were others besides.
 	Servers     int
 	Targets     []netip.AddrPort
@@ -295,14 +296,14 @@ func ConfidenceWord(confidence float64) string {
 func (in *Incident) Name() string { return in.Kind.String() + " " + strconv.FormatUint(in.ID, 10) }
 
 // IsAt reports whether the target of the incident can be one of servers. A scan has many
-// targets, and any of them may be.
+// targets, and a note may have more than it lists: any of them may be.
 func (i *Incident) IsAt(servers *hostset.Set) bool {
 	switch t := &i.Target; {
 	case i.Kind == Scan:
 		return true
 	case t.IsNetwork():
 		return servers.Overlaps(t.Prefix, t.End.Port())
-	case slices.ContainsFunc(i.Targets, servers.Has):
+	case slices.ContainsFunc(i.Targets, servers.Has), i.Servers > len(i.Targets): // any may be one that is not listed
 		return true
 	case t.End.Port() == 0: // the victim of replies is a host
 		return servers.HasHost(t.End.Addr())

@@ -38,7 +38,7 @@ var kindDocs = [NumKinds]KindDoc{
 		What: "A few addresses, or one network, send more queries than any client needs, until the server answers nobody else.",
 		Apart: "Servers answer one source about 3 times a second. A list refresh, a monitor or a household behind one address stays below few_unproven and few_proven; " +
 			"an address with many ports and few queries from each counts as many clients.",
-		Do: "Load the advised rules: they drop the busiest sources for an hour and limit all others. Where the flood moves to other addresses, keep the limit only."},
+		Do: "Load the advised rules: they drop the busiest sources for a time (--expire) and limit all others. Where the flood moves to other addresses, keep the limit only."},
 	FloodDistributed: {Packets: "of many sources",
 		What: "Many machines, with addresses that may be their own, send more queries than clients do: a botnet.",
 		Apart: "Each of them asks faster or for longer than clients, brings no challenge back, or shares habits that strangers do not share. " +
@@ -97,7 +97,7 @@ var kindDocs = [NumKinds]KindDoc{
 		Do:    "Nothing to block. Once in 10 seconds is enough for most monitors."},
 	OpenAmplifier: {Packets: "that were answered without a challenge",
 		What:  "The server answers anybody, without a challenge, with more bytes than it was sent: it can be used against others.",
-		Apart: "It is a fact about the server and no attack: answers to sources that proved nothing were counted.",
+		Apart: "It is a fact about the server and no attack: answers to sources that proved nothing were counted. Those of one network (a /24, in IPv6 a /64) are one note.",
 		Do:    "Make the server ask for a challenge, where its engine can, or limit its answers to each address."},
 	OtherFlood: {Packets: "that are no queries",
 		What: "A host with game servers gets many more packets of one class than usual that are no queries: TCP SYN, random UDP, fragments, ICMP, tunnels, " +

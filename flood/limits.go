@@ -32,6 +32,9 @@ const (
 	// have fewer probes, and a handful of them poll at the same time.
 	sharedNotes = 16
 	noteSources = 64
+	// amplifierServers is how many open amplifiers a note counts, 16 KiB each of at most
+	// sharedNotes: all ports that the servers of a network use. Of more it has "at least".
+	amplifierServers = 1000
 	// askedBytes is the size of each of the two filters of who asked whom in the last five
 	// to ten seconds.
 	askedBytes = 512 << 10

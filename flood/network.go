@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	m "qsniff/flood/measure"
+	"qsniff/internal/digits"
 	"qsniff/internal/lru"
 	"qsniff/track"
 )
@@ -119,8 +120,9 @@ func (x *members) restart(now int32) {
 	x.evicted = false
 }
 
-// list fills in the servers of an incident, busiest first.
-func (x *members) list(in *Incident) {
+// list fills in the servers of an incident, busiest first, and returns which share of what all
+// of them got went to the first.
+func (x *members) list(in *Incident) (busiest float64) {
 	type entry struct {
 		addr  netip.Addr
 		total uint32
@@ -130,9 +132,11 @@ func (x *members) list(in *Incident) {
 		most = max(most, v.total)
 	}
 	var all []entry
+	sum := 0.0
 	for h, v := range x.table.All() {
 		if v.total > 0 && float64(v.total) >= minorShare*float64(most) {
 			all = append(all, entry{h.Addr(), v.total})
+			sum += float64(v.total)
 		}
 	}
 	slices.SortFunc(all, func(a, b entry) int {
@@ -143,6 +147,7 @@ func (x *members) list(in *Incident) {
 	for _, e := range all[:min(len(all), listedServers)] {
 		in.Targets = append(in.Targets, netip.AddrPortFrom(e.addr, x.owner.key.port))
 	}
+	return m.Share(float64(most), sum)
 }
 
 // limits returns the limits of sources at the server, or at each server of the network.
@@ -245,19 +250,19 @@ func (x *members) forget() {
 	}
 }
 
-// describeServers adds to the evidence over how many servers it is spread.
-func (c *course) describeServers(s *serverSecond) {
+// describeServers lists the servers of an incident of a network, which goes on or ends at end,
+// and adds to its evidence over how many it is spread.
+func (c *course) describeServers(s *serverSecond, end int64) {
 	x := s.watched.members
 	if x == nil {
 		return
 	}
-	x.list(c.in)
-	asked, flooded, busiest := x.measure(s.Now)
-	var e sentences
-	which := fmt.Sprintf("%.0f of", flooded)
-	if flooded == asked {
-		which = "all"
+	busiest := x.list(c.in)
+	over := digits.Counted(uint64(c.in.Servers), "server")
+	if c.in.MoreServers {
+		over = "at least " + over
 	}
-	e.add("it goes to %s the %.0f servers of %s that were asked in the window, %s of it to the busiest", which, asked, c.in.Target.Prefix, percent(busiest))
-	c.in.Evidence = slices.Insert(c.in.Evidence, min(1, len(c.in.Evidence)), e...)
+	one := Sentence{fmt.Sprintf("it is spread over %s of %s, %s of it to the busiest", over, c.in.Target.Prefix, percent(busiest)), c.in.Start, end}
+	c.in.Evidence = slices.Insert(c.in.Evidence, min(1, len(c.in.Evidence)), one)
+	sentences(c.in.Evidence).groupBySpan()
 }

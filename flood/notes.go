@@ -81,19 +81,26 @@ func (s *serverSecond) joinNote(c *course, v verdict) bool {
 
 // addServer adds a server to those that a note is about.
 func (c *course) addServer(server netip.AddrPort, usual float64) {
-	in := c.in
+	if c.in.addServer(server) {
+		c.in.Baseline += usual
+		c.joinedBase += usual
+	}
+}
+
+// addServer adds a server to those that a note is about besides its target. It reports whether
+// that is news; of servers beyond those that are listed it does not know.
+func (in *Incident) addServer(server netip.AddrPort) (isNew bool) {
 	if in.Servers == 0 {
 		in.Servers, in.Targets = 1, append(in.Targets[:0], in.Target.End)
 	}
 	if slices.Contains(in.Targets, server) { // it comes back
-		return
+		return false
 	}
 	in.Servers++
-	in.Baseline += usual
-	c.joinedBase += usual
 	if len(in.Targets) < listedServers {
 		in.Targets = append(in.Targets, server)
 	}
+	return true
 }
 
 // followNote adds the second that ends to the note that the server joined, if it is of it. It

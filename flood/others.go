@@ -42,6 +42,12 @@ func (d *Detector) Others() (all other.Traffic, peak other.Peak, sessions uint64
 	return d.others.Total, d.others.Peak, d.others.Sessions
 }
 
+// CountOthersAt makes Others count only what comes to hosts for which isOurs reports true. It is
+// called before the first sighting.
+func (d *Detector) CountOthersAt(isOurs func(netip.Addr) bool) {
+	d.others.IsCounted = func(h *track.Host) bool { return isOurs(h.Addr()) }
+}
+
 // isJudged reports whether what comes to an end and is no query is judged as junk: at a
 // server that is watched closely, of which both directions are seen.
 func (x *others) isJudged(e track.End) bool {

@@ -3,6 +3,7 @@ package flood
 import (
 	"fmt"
 	"math/rand/v2"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -367,6 +368,29 @@ func TestOthersSummed(t *testing.T) {
 	}
 	if peak.Packets < 399 || peak.Packets > 401 || peak.Class == nil || peak.Class.Name != "tcp_syn" || OtherTarget(&peak).String() != "tcp/"+usual+":27015" {
 		t.Errorf("got %+v", peak)
+	}
+}
+
+// TestCountOthersAt: what else came is of the hosts that are named.
+func TestCountOthersAt(t *testing.T) {
+	const last = 30 * sec
+	var sent uint64
+	for _, tt := range []struct {
+		named string
+		want  float64 // share of what was sent
+	}{{usual, 1}, {"203.0.113.5", 0}} {
+		sent = 0
+		w := newOtherWorld(1, last)
+		w.d.CountOthersAt(func(a netip.Addr) bool { return a.String() == tt.named })
+		w.daily(w.server(usual, 27015), 2, last)
+		w.daily(w.server("203.0.113.5", 27015), 2, last)
+		w.players(5, 20, 0, last)
+		w.flood(400, 10*sec, 15*sec, 1, 27015, strange{what: track.IsOpened, tcp: true, size: 44}, &sent)
+		w.run(last)
+		total, peak, sessions := w.d.Others()
+		if float64(total.Packets) < tt.want*float64(sent) || tt.want == 0 && total.Packets+peak.Packets+sessions > 0 {
+			t.Errorf("%s\ngot  %+v in all, %+v at most, %d of sessions\nwant what came to it", tt.named, total, peak.Traffic, sessions)
+		}
 	}
 }
 

@@ -86,7 +86,7 @@ func (c *course) describe(s *serverSecond, v verdict) {
 		in.Features = listFeatures(in.Features[:0], s.features)
 	}
 	c.describeWindow(s)
-	c.describeServers(s)
+	c.describeServers(s, s.secondEnd())
 	c.toldLeak = false
 	c.updateLeak()
 }

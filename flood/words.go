@@ -84,6 +84,8 @@ func bytesOf(n uint64) string {
 	switch {
 	case n >= 10e6:
 		return fmt.Sprintf("%.0f MB", float64(n)/1e6)
+	case n >= 1e6:
+		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 	case n >= 10e3:
 		return fmt.Sprintf("%.0f kB", float64(n)/1e3)
 	}

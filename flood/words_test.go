@@ -1,6 +1,7 @@
 package flood
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -90,5 +91,30 @@ func TestMaxPerMinute(t *testing.T) {
 		if x.Kind != RconMisconfig || x.events[len(x.events)-1] != Ends {
 			t.Errorf("got  %s\nwant what began to end", x.line())
 		}
+	}
+}
+
+// TestBytesOf: numbers of bytes have at most three digits before the unit, or a point.
+func TestBytesOf(t *testing.T) {
+	for n, want := range map[uint64]string{999: "999 B", 623_000: "623 kB", 2_090_000: "2.1 MB", 12_400_000: "12 MB"} {
+		if got := bytesOf(n); got != want {
+			t.Errorf("%d\ngot  %s\nwant %s", n, got, want)
+		}
+	}
+}
+
+// TestServersOfNetwork: a network has servers, and what they were challenged with is no number of
+// sources: one that asks eighty servers gets eighty challenges.
+func TestServersOfNetwork(t *testing.T) {
+	w := newWorld(1)
+	poll(w, w.hoster(40, .1, 100*sec), 60, 1, true, t0, 100*sec)
+	w.run(100 * sec)
+	if len(w.incidents) != 1 {
+		w.logIncidents(t)
+		t.Fatalf("got  %d incidents\nwant one", len(w.incidents))
+	}
+	got := evidenceText(w.incidents[0].Evidence)
+	if !strings.Contains(got, " sampled challenges were brought back") || !strings.Contains(got, "the servers sent ") {
+		t.Errorf("got  %s\nwant challenges, and servers", got)
 	}
 }

@@ -27,7 +27,7 @@ type Floods struct {
 	Incidents  []flood.Incident
 	Counts     [flood.Alert + 1]uint64 // by level, listed or not
 	Others     [flood.Alert + 1]uint64 // of these, floods of what is no query
-	Other      other.Traffic           // what is no query, to hosts with servers
+	Other      other.Traffic           // what is no query, to hosts with servers; as IsLimited has it
 	OtherPeak  other.Peak              // the second with most of it, sessions aside
 	Sessions   uint64                  // most packets of sessions to one host in a second
 	Unnamed    flood.Omitted
@@ -37,7 +37,10 @@ type Floods struct {
 	// Proven are the sources that proved their address, if rules are to let them pass
 	// first; nil if these were not asked for.
 	Proven *proof.Summary
-	Expiry time.Duration // how long rules match after they were loaded; 0: until removed
+	// IsLimited is set where --servers names whose incidents and other packets are reported. Run
+	// and Seen are of all.
+	IsLimited bool
+	Expiry    time.Duration // how long rules match after they were loaded; 0: until removed
 	// IsLive is set where packets were captured and no file has them; Script is a file of rules
 	// for nft then, because no command prints these again.
 	IsLive bool

@@ -32,18 +32,7 @@ func AppendExpiry(dst []byte, f *Floods) []byte {
 	if f.Expiry == 0 {
 		return append(dst, "# expiry: none; these rules match until they are removed\n"...)
 	}
-	return fmt.Appendf(dst, "# expiry: %s after loading the rules match nothing any more\n", FormatExpiry(f.Expiry))
-}
-
-// FormatExpiry returns a time of whole seconds for people: "1h", "90m".
-func FormatExpiry(d time.Duration) string {
-	switch {
-	case d%time.Hour == 0:
-		return fmt.Sprintf("%dh", d/time.Hour)
-	case d%time.Minute == 0:
-		return fmt.Sprintf("%dm", d/time.Minute)
-	}
-	return fmt.Sprintf("%ds", d/time.Second)
+	return fmt.Appendf(dst, "# expiry: %s after loading the rules match nothing any more\n", advice.FormatExpiry(f.Expiry))
 }
 
 // AppendRuleList appends a comment for each warning and alert: what its rules do, or that

@@ -162,5 +162,6 @@ func (s *Server) ChallengedShare() float64 {
 	return float64(s.Challenged) / float64(max(s.Challenged+s.Unchallenged, 1))
 }
 
-// WhyOthers is the reason for Summary.Others in outputs.
-const WhyOthers = "messages of servers that --servers does not name"
+// WhyOthers is the reason for Summary.Others in outputs. In JSON reasons are keys, which scripts
+// rely on: the words stay.
+const WhyOthers = "messages of servers that --servers leaves out"

@@ -278,8 +278,9 @@ func findFloods(ctx context.Context, opts *floodsOptions, args []string, io stre
 	}
 	defer j.release()
 	out := newFloodOutput(opts, io.out)
-	d := newDetector(j.cfg.Registry, opts.limits, opts.scale())
+	d := newDetector(j.cfg.Registry, opts.limits, opts.scale(), opts.expiry)
 	d.AddObserver(out.observe)
+	d.CountOthersAt(opts.ownServers.HasHost)
 	j.cfg.Watchers = []track.Watcher{&out.seen, d}
 	j.cfg.Watchers = append(j.cfg.Watchers, out.watchProofs()...)
 	j.showsInterrupt = opts.output == "text"

@@ -25,8 +25,9 @@ func findFloodsLive(ctx context.Context, opts *floodsOptions, io streams) error 
 		return err
 	}
 	out := newFloodOutput(opts, io.out)
-	d := newDetector(l.cfg.Registry, opts.limits, opts.scale())
+	d := newDetector(l.cfg.Registry, opts.limits, opts.scale(), opts.expiry)
 	d.AddObserver(out.observe)
+	d.CountOthersAt(opts.ownServers.HasHost)
 	l.seen = &out.seen
 	l.cfg.Watchers = append([]track.Watcher{&out.seen, d}, out.watchProofs()...)
 	if opts.output == "text" {

@@ -63,7 +63,8 @@ func (o *floodOutput) observe(in *flood.Incident, e flood.Event) {
 
 func (o *floodOutput) makeReport(run tally.Run, d *flood.Detector) *render.Floods {
 	f := &render.Floods{Run: run, Seen: &o.seen, Incidents: o.kept.Incidents(), Counts: o.kept.Counts(), Others: o.kept.Others(),
-		Unnamed: o.kept.Omitted(d), FullTables: d.FullTables(), Limits: o.opts.limits, Asked: o.opts.asked, Expiry: o.opts.expiry}
+		Unnamed: o.kept.Omitted(d), FullTables: d.FullTables(), Limits: o.opts.limits, Asked: o.opts.asked,
+		IsLimited: o.opts.ownServers != nil, Expiry: o.opts.expiry}
 	f.Other, f.OtherPeak, f.Sessions = d.Others()
 	if o.proofs != nil {
 		f.Proven = o.proofs.Summary()

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"time"
+
 	"qsniff/dissect"
 	"qsniff/flood"
 	"qsniff/flood/advice"
@@ -14,9 +16,10 @@ const serversHelp = "report floods at these targets, and scans, only"
 // share of their size in floods. Chosen: the tables for messages need memory there, too.
 const detectorShare = 1. / 4
 
-// newDetector returns a detector whose incidents have advice.
-func newDetector(reg *dissect.Registry, limits flood.Thresholds, size float64) *flood.Detector {
-	d := flood.New(limits, size, advice.New(reg))
+// newDetector returns a detector whose incidents have advice, with rules that match until expiry
+// after they were loaded.
+func newDetector(reg *dissect.Registry, limits flood.Thresholds, size float64, expiry time.Duration) *flood.Detector {
+	d := flood.New(limits, size, advice.New(reg, expiry))
 	d.Know(reg.ServerPorts(), reg.ForeignTypes())
 	return d
 }

@@ -19,6 +19,7 @@ import (
 	"qsniff/capture/live"
 	"qsniff/dissect"
 	"qsniff/flood"
+	"qsniff/flood/advice"
 	"qsniff/internal/digits"
 	"qsniff/internal/hostset"
 	"qsniff/internal/lru"
@@ -136,7 +137,7 @@ func (l *liveRun) newDetector(reg *dissect.Registry, own *hostset.Set, r render.
 	if !l.opts.isWatchOnly() {
 		scale *= detectorShare
 	}
-	found := &incidents{newDetector(reg, flood.Defaults(), scale), own}
+	found := &incidents{newDetector(reg, flood.Defaults(), scale, advice.DefaultExpiry), own}
 	found.Detector.AddObserver(found.filter(func(in *flood.Incident, e flood.Event) {
 		l.alarms.Note(in.ID, in.Start, e != flood.Ends && in.Level >= flood.Warn)
 	}))

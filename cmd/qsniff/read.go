@@ -7,6 +7,7 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/flood"
+	"qsniff/flood/advice"
 	"qsniff/render"
 )
 
@@ -74,7 +75,7 @@ func (o *readOptions) printMessages(ctx context.Context, reg *dissect.Registry, 
 	}
 	j.cfg.Renderer, j.streamsOutput = r, r != nil
 	if _, ok := r.(render.IncidentRenderer); ok {
-		j.cfg.Incidents = &incidents{newDetector(reg, flood.Defaults(), o.scale()*detectorShare), own}
+		j.cfg.Incidents = &incidents{newDetector(reg, flood.Defaults(), o.scale()*detectorShare, advice.DefaultExpiry), own}
 	}
 	result, err := j.run()
 	if err == nil && o.count == 0 { // else a read may still be in progress; it ends with the program

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -136,6 +137,28 @@ func TestAdvice(t *testing.T) {
 			if len(line) > textWidth+1 {
 				t.Errorf("%s: wide line: %s", x.name, line)
 			}
+		}
+	}
+}
+
+// TestAdviceDuration: words and rules agree on how long the rules match.
+func TestAdviceDuration(t *testing.T) {
+	in := flood.Incident{ID: 3, Kind: flood.FloodFew, Proto: protoNamed("a2s"), Target: flood.Target{End: adviceEnd("198.51.100.17:27015")},
+		Top: []flood.Source{{Addr: adviceAddr("203.0.113.7"), Low: 1500}}, Sources: 2, Peak: 802}
+	for _, tt := range []struct {
+		expiry      time.Duration
+		words, nft  string
+		hasDeadline bool
+	}{{time.Hour, "send, for an hour,", "timeout 1h\n", true}, {90 * time.Minute, "send, for 90m,", "timeout 1h30m\n", true},
+		{10 * time.Second, "send, for 10s,", "timeout 10s\n", true},
+		{0, "send, for an hour (with iptables until the lines are removed),", "timeout 1h\n", false}} {
+		got := New(advisor.reg, tt.expiry).write(&in, nil)
+		rules := got.Rules.NFTables()
+		if words := strings.Join(got.Words, "\n"); !strings.Contains(words, tt.words) {
+			t.Errorf("%v\ngot  %s\nwant %q in it", tt.expiry, words, tt.words)
+		}
+		if !strings.Contains(rules, tt.nft) || strings.Contains(rules, "set until3") != tt.hasDeadline {
+			t.Errorf("%v\ngot  %s\nwant %q in it, and a deadline: %t", tt.expiry, rules, tt.nft, tt.hasDeadline)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package advice
 
 import (
 	"math/rand/v2"
+	"time"
 
 	"qsniff/dissect"
 	"qsniff/flood"
@@ -10,14 +11,16 @@ import (
 // Advisor writes the advice of one detector's incidents. It is a flood.Advisor.
 type Advisor struct {
 	reg        *dissect.Registry
+	expiry     time.Duration
 	catalogs   map[*dissect.Proto]*catalog // those made so far; for nil, that of an unknown protocol
 	idleTrials []*trial
 	running    int
 }
 
-// New returns an advisor for incidents of a registry's protocols.
-func New(reg *dissect.Registry) *Advisor {
-	return &Advisor{reg: reg, catalogs: map[*dissect.Proto]*catalog{}}
+// New returns an advisor for incidents of a registry's protocols. Rules match until expiry after
+// they were loaded, with 0 until they are removed.
+func New(reg *dissect.Registry, expiry time.Duration) *Advisor {
+	return &Advisor{reg: reg, expiry: expiry, catalogs: map[*dissect.Proto]*catalog{}}
 }
 
 // catalogOf returns the catalog of a protocol, for nil that of all together.

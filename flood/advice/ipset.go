@@ -8,6 +8,9 @@ import (
 // This file has the lines for iptables about whom the server sent something: the addresses are
 // in a set of the tool ipset, which lines in the table mangle fill.
 
+// IPSetPackage is what has to be installed for that.
+const IPSetPackage = "ipset (Debian: apt install ipset)"
+
 // setName returns the name of the set.
 func (w *iptWriter) setName() string {
 	if w.isIPv6 {

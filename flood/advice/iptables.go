@@ -18,7 +18,7 @@ func (p *plan) formatIPTables() string {
 	jump := fmt.Sprintf("%s %s -j %s", p.iptablesHook(), w.endMatch(), w.chain)
 	tool := p.iptablesName()
 	if w.needsPeers() {
-		w.writeLine("# first, as iptables does not remember addresses by itself (package ipset):")
+		w.writeLine("# first, as iptables remembers no addresses (Debian: apt install ipset):")
 		w.writeLine("# %s", w.formatSet())
 	}
 	w.writeLine("# load: %s-restore -n FILE   remove, in this order:", tool)

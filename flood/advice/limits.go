@@ -6,11 +6,11 @@ const (
 	// trialSources is how many sources have a bucket in a trial, and the size of the set
 	// in the lines with a limit for each source, so that the kernel follows as many. It
 	// is more than the botnets that reach one server with queries above such a limit, and
-	// takes 512 KiB of slots in a trial. Sources beyond it pass, here as there.
+	// takes 512 KiB of slots for each plan of a trial. Sources beyond it pass, here as there.
 	trialSources = 1 << 14
 	// trialClients is how many proven clients a trial counts one by one: four times what a
 	// server's browser traffic shows in a minute (2 visits a second and some monitors),
-	// 128 KiB. Of further ones only the packets are counted.
+	// 432 KiB with what they sent. Of further ones only the packets are counted.
 	trialClients = 1 << 12
 	// planNames is how many sources the lines of one incident name: the eight sources and
 	// four networks that an Incident lists.
@@ -22,7 +22,7 @@ const (
 	trialPlans = 4
 	// trialPeers is how many sources that the server sent something to a trial keeps, and
 	// the size of the set in such lines: a minute of the answers to capUnknown queries a
-	// second, and of the players of a large server.
+	// second, and of the players of a large server. It takes 1 MiB for each plan.
 	trialPeers = 1 << 15
 	// peerIdle is after how long the set drops such a source: a client brings a challenge
 	// back within seconds, and a player is sent the game all the time.
@@ -35,7 +35,9 @@ const (
 	sourceIdle = time.Minute
 	// loginIdle is the same for new connections, whose bucket takes a minute to fill.
 	loginIdle = 10 * time.Minute
-	// maxTrials is how many trials run at a time, of up to 640 KiB each. Incidents that
+	// maxTrials is how many trials run at a time, of up to 6.5 MiB each (measured: four plans
+	// with both tables full, and the clients), 52 MiB in all. Trials begin with nothing, grow
+	// with the sources that come, and keep their memory for the next incident. Incidents that
 	// begin while so many run get advice without figures.
 	maxTrials = 8
 )

@@ -1,6 +1,7 @@
 package advice
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
 	"time"
@@ -15,9 +16,20 @@ import (
 // and what nobody loads again must not stand in a firewall next month.
 const DefaultExpiry = time.Hour
 
+// FormatExpiry returns a time of whole seconds for people: "1h", "90m".
+func FormatExpiry(d time.Duration) string {
+	switch {
+	case d%time.Hour == 0:
+		return fmt.Sprintf("%dh", d/time.Hour)
+	case d%time.Minute == 0:
+		return fmt.Sprintf("%dm", d/time.Minute)
+	}
+	return fmt.Sprintf("%ds", d/time.Second)
+}
+
 // NFTables returns the lines of the plan as a file for nft, with a table of its own.
 func (p *plan) NFTables() string {
-	w := newNFTWriter(p.tableName(), DefaultExpiry)
+	w := newNFTWriter(p.tableName(), p.expiry)
 	w.writeLine("# load:   nft -f FILE")
 	w.writeLine("# remove: nft delete table inet %s", w.table)
 	w.writeTable([]group{{p}})

@@ -44,7 +44,7 @@ var advisor = func() *Advisor {
 	if err != nil {
 		panic(err)
 	}
-	return New(reg)
+	return New(reg, DefaultExpiry)
 }()
 
 // protoNamed returns a protocol, nil if there is none of the name.

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -312,6 +313,32 @@ func TestTablesFull(t *testing.T) {
 	}
 	if got := len(tr.attempts[0].sourceBuckets.slots)*16 + len(tr.clients.slots)*16; got > 640<<10 { // of 3 MiB
 		t.Errorf("%d bytes", got)
+	}
+}
+
+// TestTrialMemory: a trial with all tables full has the size that limits.go says.
+func TestTrialMemory(t *testing.T) {
+	tr := &trial{}
+	size := unsafe.Sizeof(*tr)
+	slot, record := unsafe.Sizeof(hashSlot{}), unsafe.Sizeof(clientRecord{})
+	fill := func(x *hashTable, most int) {
+		x.reset(most)
+		for k := range uint64(most) + 1 {
+			x.findOrAdd((k + 1) * 0x9e3779b97f4a7c15)
+		}
+		size += uintptr(cap(x.slots)) * slot
+	}
+	for i := range tr.attempts {
+		fill(&tr.attempts[i].sourceBuckets, trialSources)
+		fill(&tr.attempts[i].peers, trialPeers)
+	}
+	fill(&tr.clients, trialClients)
+	for range trialClients {
+		tr.records = append(tr.records, clientRecord{})
+	}
+	size += uintptr(cap(tr.records)) * record
+	if size < 6<<20 || size > 13<<19 {
+		t.Errorf("got  %d bytes\nwant 6.5 MiB at most, and about that", size)
 	}
 }
 

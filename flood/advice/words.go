@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"time"
 
 	"qsniff/dissect"
 	"qsniff/flood"
@@ -36,14 +37,14 @@ func (p *plan) paragraphs(in *flood.Incident) []string {
 	case flood.RconBruteforce:
 		return p.guesserWords(in)
 	}
-	return p.quietWords()
+	return p.quietWords(in)
 }
 
 func (p *plan) fewWords() []string {
 	s := "A few sources send more than any client needs."
 	if p.hasRule(lineSources) {
-		s += " Drop what the busiest send, for an hour, and limit every source, so that the next one meets the limit" +
-			" at once."
+		s += " Drop what the busiest send, " + p.duration() + ", and limit every source, so that the next one meets" +
+			" the limit at once."
 	} else {
 		s += " Limit what every source may ask."
 	}
@@ -53,6 +54,17 @@ func (p *plan) fewWords() []string {
 			" did nothing. Where the flood moves on to other addresses, leave the limit and take the addresses out.")
 	}
 	return append(all, p.limitWords()...)
+}
+
+// duration returns for how long the lines drop what named addresses send, as "for an hour".
+func (p *plan) duration() string {
+	switch p.expiry {
+	case 0:
+		return "for an hour (with iptables until the lines are removed)"
+	case time.Hour:
+		return "for an hour"
+	}
+	return "for " + FormatExpiry(p.expiry)
 }
 
 func (p *plan) limitWords() []string {
@@ -156,7 +168,7 @@ func (p *plan) capWords(in *flood.Incident) []string {
 	switch {
 	case p.hasProof():
 		s += " Queries that carry a challenge pass, and so does the game."
-		return []string{s, p.settings(in), "\"qsniff proven\" lists the clients that proved their address, to let them pass first."}
+		return []string{s, p.settings(in), "With \"qsniff floods -o nft --proven\" the clients that proved their address pass first; \"qsniff proven\" lists them."}
 	case p.proto != nil:
 		s += " This protocol has no challenge, so the cap is on all of its queries."
 	}
@@ -172,7 +184,7 @@ func (p *plan) suspectWords(in *flood.Incident) []string {
 func (p *plan) reflectionWords() []string {
 	s := "Somebody sends queries in the name of the victim, and this server sends it the answers. Stop feeding it:"
 	if p.hasRule(lineVictims) {
-		s += " what goes to the addresses below is cut to one packet a second for all of them together, for an hour."
+		s += " what goes to the addresses below is cut to one packet a second for all of them together, " + p.duration() + "."
 	}
 	if p.hasRule(lineOthers) {
 		s += " Every other host gets five answers a second, thirty at once; a visitor asks three questions."
@@ -221,7 +233,7 @@ func (p *plan) junkWords() (all []string) {
 			" server sends anything, and cap what everybody else sends at 20 a second, unless it begins like a query or a join.")
 	}
 	return append(all, "Against junk that begins with other bytes nothing helps but a list of who may send: \"qsniff proven\" prints"+
-		" the clients that proved their address.")
+		" the clients that proved their address, with -o nft as sets for lines of your own.")
 }
 
 func (p *plan) guesserWords(in *flood.Incident) []string {
@@ -231,7 +243,7 @@ func (p *plan) guesserWords(in *flood.Incident) []string {
 			" log for what was run."
 	}
 	if p.hasRule(lineSources) {
-		s += " Drop the guessers for an hour, and limit everybody else's attempts; let your own address in before that."
+		s += " Drop the guessers " + p.duration() + ", and limit everybody else's attempts; let your own address in before that."
 	} else {
 		s += " Limit everybody's attempts; let your own address in before that."
 	}
@@ -239,7 +251,7 @@ func (p *plan) guesserWords(in *flood.Incident) []string {
 }
 
 // quietWords returns what to do about kinds without lines.
-func (p *plan) quietWords() []string {
+func (p *plan) quietWords(in *flood.Incident) []string {
 	switch p.kind {
 	case flood.RconMisconfig:
 		return []string{"One program sends the same wrong password again and again. Find it by its address and correct it: until" +
@@ -257,15 +269,22 @@ func (p *plan) quietWords() []string {
 		return []string{"Nothing to block: one or a few programs ask often, as monitors do. Once in 10 seconds is enough for most:" +
 			" if it is yours, set it so. " + p.operator.Polled}
 	case flood.OpenAmplifier:
-		if p.proto != nil && !p.hasProof() {
-			return []string{"This server answers anybody, with many times what it is sent, because the protocol has no challenge." +
-				" It can be used against others. A limit on its answers to each address, loaded before that happens, is" +
-				" all there is."}
-		}
-		return []string{"This server answers queries without a challenge and sends more than it gets, so it can be used against" +
-			" others. " + p.operator.Settings}
+		return []string{p.amplifierWords(uint64(max(in.Servers, 1)))}
 	}
 	return nil
+}
+
+// amplifierWords returns what to do about n open amplifiers.
+func (p *plan) amplifierWords(n uint64) string {
+	if p.proto != nil && !p.hasProof() {
+		return digits.Noun(n, "This server answers", "These servers answer") + " anybody, with many times what " +
+			digits.Noun(n, "it is", "they are") + " sent, because the protocol has no challenge. " + digits.Noun(n, "It", "They") +
+			" can be used against others. A limit on " + digits.Noun(n, "its", "their") +
+			" answers to each address, loaded before that happens, is all there is."
+	}
+	return digits.Noun(n, "This server answers queries without a challenge and sends more than it gets, so it",
+		"These servers answer queries without a challenge and send more than they get, so they") +
+		" can be used against others. " + p.operator.Settings
 }
 
 func (p *plan) findRule(l lineKind) *planRule {

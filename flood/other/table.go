@@ -19,6 +19,8 @@ type Table struct {
 	// Decide is called with each event of a spell. What it returns for Ripens says whether an
 	// incident was opened, and the spell is followed to its end.
 	Decide func(h *Host, class int, s *Spell, e Event) bool
+	// IsCounted reports whether Total, Peak and Sessions count what comes to a host; nil: all.
+	IsCounted func(*track.Host) bool
 	// Total is what came in all, Peak the second in which most of no session came to one
 	// host, and Sessions how many packets of sessions came to one in a second at most.
 	Total    Traffic
@@ -55,15 +57,16 @@ type cached struct {
 
 // known is a host with servers.
 type known struct {
-	id       uint64 // hash of its address
-	sec      int32
-	sessions uint32   // packets of sessions in that second
-	others   uint32   // and all others
-	bytes    uint64   // of these others
-	lastOut  int32    // it sent something; 0: never
-	lead     uint8    // class of the first of the others
-	leads    [2]tally // of that class, in this second and the one before
-	heavy    *Host    // nil: it is not watched closely
+	id          uint64 // hash of its address
+	sec         int32
+	sessions    uint32   // packets of sessions in that second
+	others      uint32   // and all others
+	bytes       uint64   // of these others
+	lastOut     int32    // it sent something; 0: never
+	lead        uint8    // class of the first of the others
+	leads       [2]tally // of that class, in this second and the one before
+	heavy       *Host    // nil: it is not watched closely
+	isUncounted bool     // not of those that IsCounted names
 }
 
 // piece says of what class the fragments of a datagram are.
@@ -145,7 +148,7 @@ func (t *Table) learn(h *track.Host) *known {
 // addHost makes room for a host that is new.
 func (t *Table) addHost(h *track.Host) *known {
 	k, gone := t.known.Put(*h)
-	*k = known{id: t.key.HashHost(*h), sec: t.now}
+	*k = known{id: t.key.HashHost(*h), sec: t.now, isUncounted: t.IsCounted != nil && !t.IsCounted(h)}
 	if gone != nil {
 		t.cache[placeOf(&gone.Key)%cachePlaces] = cached{}
 		if gone.Val.heavy != nil {
@@ -267,10 +270,14 @@ func (t *Table) foreignClass(s *track.Sighting) int {
 // count counts a packet to a host.
 func (t *Table) count(k *known, class int, s *track.Sighting) {
 	k.begin(t.now)
-	t.Total.add(s.Wire)
+	if !k.isUncounted {
+		t.Total.add(s.Wire)
+	}
 	if class == inSession {
 		k.sessions++
-		t.Sessions = max(t.Sessions, uint64(k.sessions))
+		if !k.isUncounted {
+			t.Sessions = max(t.Sessions, uint64(k.sessions))
+		}
 		return
 	}
 	k.others++
@@ -281,7 +288,7 @@ func (t *Table) count(k *known, class int, s *track.Sighting) {
 	} else if k.others >= promote {
 		t.watch(k, s)
 	}
-	if n := uint64(k.others); n > t.Peak.Packets {
+	if n := uint64(k.others); n > t.Peak.Packets && !k.isUncounted {
 		t.Peak = Peak{Traffic: Traffic{n, k.bytes}, Host: s.Dst, sec: t.now}
 		if s.What == track.IsUnreachable {
 			t.Peak.Host = s.Src

@@ -7,6 +7,7 @@ package iptables
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"qsniff/flood/advice"
@@ -39,10 +40,17 @@ func AppendFloods(dst []byte, f *render.Floods) []byte {
 	for _, x := range rules {
 		dst = fmt.Appendf(dst, "#         or: sudo %s -t %s -D %s -j %s\n", x.Tool, x.Table, x.Hook, advice.IPTablesChain)
 	}
+	if needsIPSet(rules) {
+		dst = append(dst, "# needs:  "+advice.IPSetPackage+", as iptables remembers no addresses by itself\n"...)
+	}
 	dst = fmt.Appendf(dst, "# check:  %s | sudo sh -s check\n", f.Asked.Floods("iptables"))
 	dst = render.AppendExpiry(dst, f)
 	dst = render.AppendRuleList(dst, f)
 	return appendScript(dst, f, rules)
+}
+
+func needsIPSet(rules []advice.IPTables) bool {
+	return slices.ContainsFunc(rules, func(x advice.IPTables) bool { return len(x.Sets) > 0 })
 }
 
 // script is the part of the script that does not depend on the rules.
@@ -95,6 +103,9 @@ func appendScript(dst []byte, f *render.Floods, rules []advice.IPTables) []byte 
 	dst = append(dst, "  exit 0\nfi\n"...)
 	if f.Expiry > 0 {
 		dst = fmt.Appendf(dst, "until=$(date -u -d \"@$(($(date +%%s) + %d))\" +%%Y-%%m-%%dT%%H:%%M:%%S)\n", int64(f.Expiry.Seconds()))
+	}
+	if needsIPSet(rules) {
+		dst = append(dst, "command -v ipset >/dev/null || { echo \"this needs "+advice.IPSetPackage+"\" >&2; exit 1; }\n"...)
 	}
 	for _, x := range places {
 		if !hasPlace(rules, &x) {

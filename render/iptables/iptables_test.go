@@ -32,3 +32,18 @@ func TestForever(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestNeeds: a script that takes another package says so, and ends where it is missing before
+// it loads anything.
+func TestNeeds(t *testing.T) {
+	f := floodtest.Report(t, 0)
+	f.Incidents = floodtest.Named(t, 10)
+	got := string(AppendFloods(nil, f))
+	says, check := strings.Index(got, "\n# needs:  ipset (Debian: apt install ipset)"), strings.Index(got, "\ncommand -v ipset >/dev/null || ")
+	if says < 0 || check < says || check > strings.Index(got, "\nload iptables") {
+		t.Errorf("nothing says early that it needs ipset:\n%s", got)
+	}
+	if got := string(AppendFloods(nil, floodtest.Report(t, 0))); strings.Contains(got, "ipset (") {
+		t.Errorf("it asks for what it does not need:\n%s", got)
+	}
+}

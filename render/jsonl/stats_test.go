@@ -39,7 +39,7 @@ func TestStats(t *testing.T) {
 	s.Interval, s.SeriesStart = time.Second, s.Run.First+500_000_000
 	s.Points = []stats.Point{{Requests: 1, BytesIn: 25}, {Replies: 1, BytesOut: 100}}
 	const want = `{"schema":1,"packets":5,"bytes":500,"start":"2023-11-14T22:13:20.000000Z","end":"2023-11-14T22:13:22.500000Z","duration_s":2.5,` +
-		`"skipped":{"UDP of other protocols":2,"messages of servers that --servers does not name":9},` +
+		`"skipped":{"UDP of other protocols":2,"messages of servers that --servers leaves out":9},` +
 		`"messages":[{"protocol":"a2s","message":null,"direction":"reply","count":1,"bytes":123}],` +
 		`"requests":2,"replies":1,"answered":1,"unanswered":0,"late":0,` +
 		`"rtt_ms":{"p50":1,"p95":1,"p99":1,"max":1.5,"count":1,"error":0.001},` +

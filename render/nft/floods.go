@@ -25,6 +25,7 @@ func AppendFloods(dst []byte, f *render.Floods) []byte {
 	dst = fmt.Appendf(dst, "# Rules of qsniff for nftables, made from %s\n", f.Asked.Files())
 	dst = fmt.Appendf(dst, "# load:   %s | sudo nft -f -\n", f.Asked.Floods("nft"))
 	dst = append(dst, "#         Again does no harm. The rules of a new report replace these.\n"...)
+	dst = append(dst, replaced(f)...)
 	dst = append(dst, "# undo:   sudo nft delete table inet "+Table+"\n"...)
 	dst = render.AppendExpiry(dst, f)
 	dst = render.AppendRuleList(dst, f)
@@ -33,6 +34,15 @@ func AppendFloods(dst []byte, f *render.Floods) []byte {
 		dst, sets = appendPassing(dst, f.Proven, rules)
 	}
 	return rules.AppendNFT(dst, string(sets))
+}
+
+// replaced returns the comment about sets of proven clients that are loaded already: a file for
+// nft cannot replace a table's rules and keep its sets.
+func replaced(f *render.Floods) string {
+	if f.Proven != nil {
+		return "#         So do its proven clients; qsniff proven -o nft, loaded later, adds some.\n"
+	}
+	return "#         The sets of qsniff proven -o nft in this table go; --proven has its own.\n"
 }
 
 // appendPassing appends comments about the proven clients that pass first, and returns their

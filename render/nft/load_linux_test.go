@@ -79,6 +79,25 @@ func TestLoad(t *testing.T) {
 	}
 }
 
+// TestProvenSets: what comments say of the sets of qsniff proven that are loaded is so: rules
+// remove them, and rules with proven clients bring others, to which later ones are added.
+func TestProvenSets(t *testing.T) {
+	ns := newHost(t)
+	f := floodtest.Report(t, time.Hour)
+	ns.Run(t, string(AppendProven(nil, sources("192.0.2.201"))), "nft", "-f", "-")
+	load(t, ns, f)
+	if got, says := list(t, ns), string(AppendFloods(nil, f)); strings.Contains(got, "192.0.2.201") || !strings.Contains(says, "The sets of qsniff proven -o nft in this table go;") {
+		t.Errorf("got  %s\nwant no proven client, and a comment on that in\n%s", got, says)
+	}
+	f.Proven = &sources("192.0.2.200").Summary
+	load(t, ns, f)
+	ns.Run(t, string(AppendProven(nil, sources("192.0.2.201"))), "nft", "-f", "-")
+	if got, says := list(t, ns), string(AppendFloods(nil, f)); !strings.Contains(got, "192.0.2.200") || !strings.Contains(got, "192.0.2.201") ||
+		!strings.Contains(says, "So do its proven clients; qsniff proven -o nft, loaded later, adds some.") {
+		t.Errorf("got  %s\nwant both proven clients, and a comment on that in\n%s", got, says)
+	}
+}
+
 // dropped returns how many packets a chain of the table dropped.
 func dropped(t *testing.T, ns *netns.Namespace, chain string) (n int) {
 	t.Helper()

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"qsniff/flood"
-	"qsniff/render"
+	"qsniff/flood/advice"
 )
 
 // writeAdvice writes what can be done: the words, what rules do, and what these would have
@@ -74,17 +74,26 @@ func (p *floodsPage) writeLoading() {
 	p.writeTitle("Rules", "for all of these together; qsniff itself loads none")
 	until := "they match until they are removed"
 	if p.f.Expiry > 0 {
-		until = "they match for " + render.FormatExpiry(p.f.Expiry) + " from then on"
+		until = "they match for " + advice.FormatExpiry(p.f.Expiry) + " from then on"
 	}
 	p.writeLine(tableIndent, "Load; %s, and loading again does no harm:", until)
 	p.writeCommand(asked.Floods("nft") + " | sudo nft -f -")
 	p.writeLine(tableIndent, "Undo:")
 	p.writeCommand("sudo nft delete table inet qsniff")
-	p.writeLine(tableIndent, "With iptables instead, and undo:")
+	needs := ""
+	if slices.ContainsFunc(p.f.Incidents, needsPeers) {
+		needs = ", which needs " + advice.IPSetPackage + " for these"
+	}
+	p.writeLine(tableIndent, "With iptables instead%s, and undo:", needs)
 	p.writeCommand(asked.Floods("iptables") + " | sudo sh")
 	p.writeCommand(asked.Floods("iptables") + " | sudo sh -s undo")
 	p.writeLine(tableIndent, "Without what follows the bar, each command prints what it would load. --proven lets clients "+
-		"that proved their address pass first (nft). -o xdp-filter, ovh and path are what those can do of it.")
+		"that proved their address pass first (nft); without it, loading removes sets that qsniff proven -o nft made. -o xdp-filter, ovh and path are what those can do of it.")
+}
+
+// needsPeers reports whether rules against an incident look at whom the server sent something.
+func needsPeers(in flood.Incident) bool {
+	return in.Advice.Rules != nil && slices.ContainsFunc(in.Advice.Rules.Lines(), func(x flood.RuleLine) bool { return x.NeedsPeers })
 }
 
 // writeScript writes the rules for nft as a command that can be pasted, if there are any.

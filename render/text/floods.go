@@ -132,6 +132,9 @@ func (p *floodsPage) writeScope() {
 	if seen.OneWay() == "" && seen.Queries > 0 {
 		words += "; both directions were captured"
 	}
+	if p.f.IsLimited {
+		words += "; these numbers are of all servers, and the report is of those that --servers names"
+	}
 	p.writeLine(0, "%s", words)
 }
 
@@ -268,7 +271,7 @@ func (p *floodsPage) writeNotes() {
 		}
 		others := ""
 		if in.Servers > 1 && !in.Target.IsNetwork() {
-			others = " and " + digits.Counted(uint64(in.Servers-1), "more server") + " that the same sources ask"
+			others = " and " + digits.Counted(uint64(in.Servers-1), "more server") + whichServers(in)
 		}
 		p.writeLine(tableIndent, "%s %s%s: %s", in.Kind, in.Target, others, p.evidenceText(in))
 	}

@@ -199,3 +199,22 @@ func TestIncidentLine(t *testing.T) {
 		}
 	}
 }
+
+// peerRules are rules that look at whom the server sent something.
+type peerRules struct{ someRules }
+
+func (peerRules) Lines() []flood.RuleLine { return []flood.RuleLine{{What: "a cap", NeedsPeers: true}} }
+
+// TestLoadingNeeds: the commands for iptables name the package that they take besides.
+func TestLoadingNeeds(t *testing.T) {
+	f := flooded()
+	const want = "With iptables instead, and undo:"
+	if got := string(AppendFloods(nil, f, Options{Width: 200}, FloodOptions{})); !strings.Contains(got, want) {
+		t.Errorf("got  %s\nwant %q in it", got, want)
+	}
+	f.Incidents[1].Advice.Rules = peerRules{}
+	const wantMore = "With iptables instead, which needs ipset (Debian: apt install ipset) for these, and undo:"
+	if got := string(AppendFloods(nil, f, Options{Width: 200}, FloodOptions{})); !strings.Contains(got, wantMore) {
+		t.Errorf("got  %s\nwant %q in it", got, wantMore)
+	}
+}

@@ -38,8 +38,8 @@ func (p *floodsPage) writeIncident(in *flood.Incident) {
 	if kinds := in.DescribeKinds(); kinds != "" {
 		p.writeItem(kinds)
 	}
-	p.writeEvidence(in)
 	p.writeServers(in)
+	p.writeEvidence(in)
 	p.writeDoubts(in)
 	p.writeRelations(in)
 	p.writeBusiest(in)
@@ -103,7 +103,7 @@ func (p *floodsPage) amounts(in *flood.Incident) string {
 		add("%s in all", in.Count())
 	}
 	if in.Replies > 0 && in.Kind != flood.ReplyFloodVictim {
-		add("%s of the server", digits.Counted(in.Replies, "reply", "replies"))
+		add("%s of the %s", digits.Counted(in.Replies, "reply", "replies"), digits.Noun(uint64(max(in.Servers, 1)), "server"))
 	}
 	if in.BytesIn > 0 {
 		add("%s in", size(in.BytesIn))
@@ -137,11 +137,7 @@ func (p *floodsPage) writeServers(in *flood.Incident) {
 			names = append(names, t.String())
 		}
 	}
-	order := ", the busiest first: "
-	if !in.Target.IsNetwork() {
-		order = " that the same sources ask: "
-	}
-	text := digits.Counted(uint64(in.Servers), "server") + order + strings.Join(names, ", ")
+	text := digits.Counted(uint64(in.Servers), "server") + whichServers(in) + ": " + strings.Join(names, ", ")
 	if in.MoreServers {
 		text = "at least " + text
 	}
@@ -149,6 +145,18 @@ func (p *floodsPage) writeServers(in *flood.Incident) {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	p.writeItem(text)
+}
+
+// whichServers returns, as what follows their number, which servers an incident of several is
+// about.
+func whichServers(in *flood.Incident) string {
+	switch {
+	case in.Target.IsNetwork():
+		return ", the busiest first"
+	case in.Kind == flood.OpenAmplifier:
+		return " of one network"
+	}
+	return " that the same sources ask"
 }
 
 // writeDoubts writes what makes the verdict less sure.

@@ -110,7 +110,7 @@ func TestStatsEmpty(t *testing.T) {
 			s.Others = 2
 			return s
 		}(), span + "2 packets, 100 B captured; 2 messages: 0 requests, 0 replies\nNone of the messages is of the servers that --servers names.\n" +
-			"\nLeft out\n  2  messages of servers that --servers does not name\n"},
+			"\nLeft out\n  2  messages of servers that --servers leaves out\n"},
 	} {
 		got := string(AppendStats(nil, &tc.in, Options{UTC: true}))
 		if diff := cmp.Diff(tc.want, got); diff != "" {

@@ -101,7 +101,7 @@ func advise(t testing.TB, list []flood.Incident, first uint64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	advisor := advice.New(reg)
+	advisor := advice.New(reg, advice.DefaultExpiry)
 	isWanted := func(p *dissect.Proto) bool { return p.Name == "a2s" }
 	for i := range list {
 		in := &list[i]
