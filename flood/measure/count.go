@@ -73,6 +73,10 @@ func (t *Server) CountChecked(s *track.Sighting, c Clock, second *Second, r Requ
 	case r.IsQuery:
 		t.countShape(Queries, s, c.Now)
 		t.countQuery(s, c, second, r.IsProven)
+	case r.IsProven: // the echo of a query that was counted
+		if v, _, _ := t.currentPane().top[Queries].Find(s.Src, s.ClientHash); v != nil {
+			v.HasEchoed = true
+		}
 	}
 }
 
