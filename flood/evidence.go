@@ -183,9 +183,9 @@ func (a *account) addSourceOddities(s timedSentences) {
 func (a *account) addGuesses(s *sentences) {
 	in, t := a.in, a.totals
 	whole := s.within(a.whole)
-	all := max(t.WithChallenge, t.Guesses)
+	all := max(t.WithChallenge, in.Requests)
 	whole.add("%s/s with challenges that the server never gave out, %s of %s with a challenge", digits.Counted(uint64(in.Mean+0.5), "request"),
-		percent(measure.Share(float64(t.Guesses), float64(all))), digits.Counted(all, "request"))
+		percent(measure.Share(float64(in.Requests), float64(all))), digits.Counted(all, "request"))
 	a.addReplies(whole)
 	s.within(span{in.TopFrom, in.TopTo}).addBusiest(in, digits.Counted(in.TopOf, "such request"))
 }
