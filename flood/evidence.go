@@ -1,6 +1,7 @@
 package flood
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -66,7 +67,7 @@ func (a *account) addQueries(s *sentences) {
 	oneWay := f[measure.OneWay] > 0
 	switch {
 	case a.in.Completion >= 0:
-		whole.add("%s of %s brought the challenge back", percent(a.in.Completion), digits.Counted(t.Challenged, "challenged source"))
+		whole.add("%s", describeCompletion(a.in.Completion, t.Challenged))
 	case !oneWay && a.server.LastChallenge == 0:
 		whole.add("the server asked for no challenge, so that no source could prove its address")
 		a.in.dropMissing(measure.Completion)
@@ -91,6 +92,20 @@ func (a *account) addQueries(s *sentences) {
 	if a.in.Kind == FloodSuspect {
 		s.add("a crowd with unusual habits cannot be ruled out")
 	}
+}
+
+// describeCompletion returns how often sources were challenged, and which share of the times they
+// brought the challenge back.
+func describeCompletion(share float64, challenged uint64) string {
+	switch {
+	case challenged == 1 && share >= 0.5:
+		return "one source was challenged, and brought the challenge back"
+	case challenged == 1:
+		return "one source was challenged, and did not bring the challenge back"
+	case share == 0:
+		return fmt.Sprintf("sources were challenged %s times, and never brought the challenge back", count(float64(challenged)))
+	}
+	return fmt.Sprintf("sources were challenged %s times, and brought the challenge back in %s of them", count(float64(challenged)), percent(share))
 }
 
 // addRate adds the rate, and from how many sources it came.

@@ -165,7 +165,8 @@ type Incident struct {
 	// how many packets came in it: 0 where that is unknown.
 	TopFrom, TopTo int64
 	TopOf          uint64
-	// Completion is the share of the Challenged sources that brought the challenge back.
+	// Challenged counts how often a source was challenged that waited for no other challenge: who
+	// asks again later counts again. Completion is the share in which it brought that back.
 	Completion float64
 	Challenged int
 	Answered   float64 // replies for each request of any kind, at most 1; -1: only one direction was captured
