@@ -245,19 +245,28 @@ func (x *members) forget() {
 	}
 }
 
-// describeServers adds to the evidence over how many servers it is spread.
+// spread is over how many servers of a network what came in a window was spread.
+type spread struct {
+	asked, flooded, busiest float64 // as members.measure returns them
+}
+
+// describeServers adds to the evidence over how many servers it was spread when it was described
+// last, after the sentences on the same stretch of time as the first.
 func (c *course) describeServers(s *serverSecond) {
 	x := s.watched.members
 	if x == nil {
 		return
 	}
 	x.list(c.in)
-	asked, flooded, busiest := x.measure(s.Now)
-	var e sentences
-	which := fmt.Sprintf("%.0f of", flooded)
-	if flooded == asked {
+	y := &c.summary.spread
+	which := fmt.Sprintf("%.0f of", y.flooded)
+	if y.flooded == y.asked {
 		which = "all"
 	}
-	e.add("it goes to %s the %.0f servers of %s that were asked in the window, %s of it to the busiest", which, asked, c.in.Target.Prefix, percent(busiest))
-	c.in.Evidence = slices.Insert(c.in.Evidence, min(1, len(c.in.Evidence)), e...)
+	var e sentences
+	e.within(c.summary.window).add("it goes to %s the %.0f servers of %s that were asked, %s of it to the busiest", which, y.asked, c.in.Target.Prefix, percent(y.busiest))
+	at := 0
+	for list := c.in.Evidence; at < len(list) && list[at].From == list[0].From && list[at].To == list[0].To; at++ {
+	}
+	c.in.Evidence = slices.Insert(c.in.Evidence, at, e...)
 }

@@ -14,6 +14,7 @@ type summary struct {
 	stretch     measure.Stretch
 	features    measure.Features // of the verdict that described it last
 	window      span             // of these
+	spread      spread           // of what came to a network, at that verdict
 	firstSec    int32
 	proofsTo    int32  // the proofs of seconds before this one are in totals
 	paneSeconds int32  // seconds of the pane at hand that qualified
@@ -86,6 +87,10 @@ func (c *course) describe(s *serverSecond, v verdict) {
 		in.Features = listFeatures(in.Features[:0], s.features)
 	}
 	c.describeWindow(s)
+	if x := s.watched.members; x != nil {
+		y := &c.summary.spread
+		y.asked, y.flooded, y.busiest = x.measure(s.Now)
+	}
 	c.describeServers(s)
 	c.toldLeak = false
 	c.updateLeak()

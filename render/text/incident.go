@@ -38,8 +38,8 @@ func (p *floodsPage) writeIncident(in *flood.Incident) {
 	if kinds := in.DescribeKinds(); kinds != "" {
 		p.writeItem(kinds)
 	}
-	p.writeEvidence(in)
 	p.writeServers(in)
+	p.writeEvidence(in)
 	p.writeDoubts(in)
 	p.writeRelations(in)
 	p.writeBusiest(in)
