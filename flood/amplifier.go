@@ -10,6 +10,8 @@ import (
 // for, and reports once that the server can be used against others.
 type amplifier struct {
 	kinds       [measure.MaxKind + 1]plainAnswers
+	split       *plainAnswers // of the answer whose parts come now; nil: none do
+	splitTo     uint64        // hash of its receiver
 	hasIncident bool
 }
 
@@ -39,6 +41,13 @@ func (p *plainAnswers) isOpen(lim *Thresholds) bool {
 		p.bytesOut >= openGain*p.bytesIn && p.clients.Count() >= openClients
 }
 
+// countPart counts a further part of a split answer: servers send the parts one after the other.
+func (p *amplifier) countPart(s *track.Sighting) {
+	if p.split != nil && p.splitTo == s.ClientHash {
+		p.split.bytesOut += uint64(s.Bytes)
+	}
+}
+
 // countAnswer counts what the server sends, a challenge or data, to a request that brought no
 // challenge. It opens and closes the incident when there is enough data.
 func (p *amplifier) countAnswer(b *book, t *measure.Server, s *track.Sighting, a measure.Answer) {
@@ -46,9 +55,13 @@ func (p *amplifier) countAnswer(b *book, t *measure.Server, s *track.Sighting, a
 		return
 	}
 	x := &p.kinds[a.Kind]
-	if s.What == track.IsChallenge {
+	p.split = nil
+	switch s.What {
+	case track.IsChallenge:
 		x.challenges++
 		return
+	case track.IsPart:
+		p.split, p.splitTo = x, s.ClientHash
 	}
 	if x.data == 0 {
 		x.firstNanos = b.Nanos
@@ -72,6 +85,7 @@ func (p *amplifier) countAnswer(b *book, t *measure.Server, s *track.Sighting, a
 	}
 	in.Requests, in.Replies, in.BytesIn, in.BytesOut = uint64(x.data), uint64(x.data), x.bytesIn, x.bytesOut
 	in.setSources(float64(x.clients.Count()))
+	in.SourcesError = sketch.Linear256Error
 	in.Answered = 1
 	in.Confidence = confidenceMost
 	var e sentences

@@ -87,7 +87,11 @@ func (d *Detector) handleReply(s *track.Sighting) {
 	if !isWanted {
 		return
 	}
-	if w != nil && isWhole {
+	switch {
+	case w == nil:
+	case !isWhole:
+		w.amplifier.countPart(s)
+	default:
 		if a := d.claims.TakeAnswered(s, b.Now); a.IsPlain {
 			w.amplifier.countAnswer(b, server, s, a)
 		}
