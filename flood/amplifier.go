@@ -73,7 +73,7 @@ func (p *amplifier) countAnswer(b *book, t *measure.Server, s *track.Sighting, a
 	if !x.isOpen(&b.lim) {
 		return
 	}
-	in := b.openIncident(Target{End: t.End.AddrPort()}, OpenAmplifier, ofAmplifier, b.Nanos)
+	in := b.openIncident(Target{End: t.End.AddrPort()}, OpenAmplifier, ofAmplifier, x.firstNanos)
 	if in == nil {
 		*x = plainAnswers{} // try again after as many answers
 		return
@@ -89,7 +89,7 @@ func (p *amplifier) countAnswer(b *book, t *measure.Server, s *track.Sighting, a
 	in.Answered = 1
 	in.Confidence = confidenceMost
 	var e sentences
-	e.within(span{x.firstNanos, b.Nanos}).add("open amplifier: it sent %s the bytes that it got, in %d answers to sources that proved nothing", times(in.Amplification()), in.Replies)
+	e.within(span{in.Start, b.Nanos}).add("open amplifier: it sent %s the bytes that it got, in %d answers to sources that proved nothing", times(in.Amplification()), in.Replies)
 	in.Evidence = e
 	b.advisor.Advise(in)
 	b.announce(in, Begins)
