@@ -36,7 +36,7 @@ func (a *account) writeEvidence(family family) {
 	case ofJunk:
 		a.addJunk(&s)
 	default:
-		in.Completion, in.Challenged = -1, int(min(t.Challenged, 1<<30))
+		in.Completion, in.Challenged, in.GivesChallenges = -1, int(min(t.Challenged, 1<<30)), a.server.LastChallenge > 0
 		if a.server.LastChallenge > 0 && t.Challenged > 0 {
 			in.Completion = min(1, measure.Share(float64(t.Echoed), float64(t.Challenged)))
 			in.dropMissing(measure.Completion)
