@@ -57,10 +57,10 @@ func relativeWindow(in *flood.Incident, from, to, last int64) string {
 	switch {
 	case to == 0:
 		return ""
+	case to == in.Detected && (from != in.Start || to != in.End): // or it was detected with its last second
+		return "in the " + formatSeconds(to-from) + " before detection"
 	case from == in.Start && reachesEnd:
 		return "over the whole " + formatSeconds(to-from)
-	case to == in.Detected:
-		return "in the " + formatSeconds(to-from) + " before detection"
 	}
 	return ""
 }
