@@ -15,6 +15,8 @@ import (
 // for, and reports once that the server can be used against others.
 type amplifier struct {
 	kinds       [measure.MaxKind + 1]plainAnswers
+	split       *plainAnswers // of the answer whose parts come now; nil: none do
+	splitTo     uint64        // hash of its receiver
 	hasIncident bool
 }
 
@@ -44,6 +46,13 @@ func (p *plainAnswers) isOpen(lim *Thresholds) bool {
 		p.bytesOut >= openGain*p.bytesIn && p.clients.Count() >= openClients
 }
 
+// countPart counts a further part of a split answer: servers send the parts one after the other.
+func (p *amplifier) countPart(s *track.Sighting) {
+	if p.split != nil && p.splitTo == s.ClientHash {
+		p.split.bytesOut += uint64(s.Bytes)
+	}
+}
+
 // countAnswer counts what the server sends, a challenge or data, to a request that brought no
 // challenge. When there is enough data, the server joins the note of its network.
 func (p *amplifier) countAnswer(b *book, t *measure.Server, s *track.Sighting, a measure.Answer) {
@@ -51,9 +60,13 @@ func (p *amplifier) countAnswer(b *book, t *measure.Server, s *track.Sighting, a
 		return
 	}
 	x := &p.kinds[a.Kind]
-	if s.What == track.IsChallenge {
+	p.split = nil
+	switch s.What {
+	case track.IsChallenge:
 		x.challenges++
 		return
+	case track.IsPart:
+		p.split, p.splitTo = x, s.ClientHash
 	}
 	if x.data == 0 {
 		x.firstNanos = b.Nanos
@@ -67,7 +80,7 @@ func (p *amplifier) countAnswer(b *book, t *measure.Server, s *track.Sighting, a
 	}
 	n := b.findAmplifiers(t, s.Proto)
 	if n == nil {
-		if n = b.openAmplifiers(t, s.Proto); n == nil {
+		if n = b.openAmplifiers(t, s.Proto, x.firstNanos); n == nil {
 			*x = plainAnswers{} // try again after as many answers
 			return
 		}
@@ -79,13 +92,12 @@ func (p *amplifier) countAnswer(b *book, t *measure.Server, s *track.Sighting, a
 // amplifiersNote is an open note about the open amplifiers of a network. All servers of a hoster
 // that are set up alike are one note, not one each.
 type amplifiersNote struct {
-	in         *Incident
-	network    track.Host
-	known      map[uint64]struct{} // hashes of its servers
-	clients    sketch.Linear256
-	firstNanos int64 // time of the first reply with data
-	lastNanos  int64 // when a server joined last
-	lastSec    int32
+	in        *Incident
+	network   track.Host
+	known     map[uint64]struct{} // hashes of its servers
+	clients   sketch.Linear256
+	lastNanos int64 // when a server joined last
+	lastSec   int32
 }
 
 // amplifiersQuiet is after how many seconds without a further server a note is over. Chosen: by
@@ -103,9 +115,10 @@ func (b *book) findAmplifiers(t *measure.Server, proto *dissect.Proto) *amplifie
 	return nil
 }
 
-// openAmplifiers opens a note, if there is room for one.
-func (b *book) openAmplifiers(t *measure.Server, proto *dissect.Proto) *amplifiersNote {
-	in := b.openIncident(Target{End: t.End.AddrPort()}, OpenAmplifier, ofAmplifier, b.Nanos)
+// openAmplifiers opens a note that starts with the first reply with data, if there is room for
+// one.
+func (b *book) openAmplifiers(t *measure.Server, proto *dissect.Proto, first int64) *amplifiersNote {
+	in := b.openIncident(Target{End: t.End.AddrPort()}, OpenAmplifier, ofAmplifier, first)
 	if in == nil {
 		return nil
 	}
@@ -115,6 +128,7 @@ func (b *book) openAmplifiers(t *measure.Server, proto *dissect.Proto) *amplifie
 	}
 	in.Proto = cmp.Or(proto, t.Proto) // the protocol that answers, whatever most packets have
 	in.Detected, in.Answered, in.Confidence = b.Nanos, 1, confidenceMost
+	in.SourcesError = sketch.Linear256Error
 	n := &amplifiersNote{in: in, network: measure.PrefixOf(&t.End.Host), known: map[uint64]struct{}{}}
 	b.amplifiers = append(b.amplifiers, n)
 	return n
@@ -135,12 +149,10 @@ func (n *amplifiersNote) add(b *book, t *measure.Server, x *plainAnswers) {
 	n.known[t.Hash] = struct{}{}
 	if len(n.known) > 1 {
 		in.addServer(t.End.AddrPort())
-	} else {
-		n.firstNanos = x.firstNanos
 	}
 	in.Requests, in.Replies = in.Requests+uint64(x.data), in.Replies+uint64(x.data)
 	in.BytesIn, in.BytesOut = in.BytesIn+x.bytesIn, in.BytesOut+x.bytesOut
-	n.firstNanos = min(n.firstNanos, x.firstNanos)
+	in.Start = min(in.Start, x.firstNanos)
 	n.clients.Merge(&x.clients)
 	in.setSources(float64(n.clients.Count()))
 	n.describe()
@@ -161,7 +173,7 @@ func (n *amplifiersNote) describe() {
 		who = digits.Counted(uint64(k), "open amplifier") + ": they"
 	}
 	var e sentences
-	e.within(span{n.firstNanos, n.lastNanos}).add("%s sent %s the bytes that %s got, in %s to sources that proved nothing", who,
+	e.within(span{n.in.Start, n.lastNanos}).add("%s sent %s the bytes that %s got, in %s to sources that proved nothing", who,
 		times(n.in.Amplification()), digits.Noun(uint64(max(n.in.Servers, 1)), "it", "they"), digits.Counted(n.in.Replies, "answer"))
 	n.in.Evidence = e
 }

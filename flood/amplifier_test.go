@@ -117,7 +117,7 @@ func TestOpenAmplifiersBound(t *testing.T) {
 		s := &measure.Server{End: end, Hash: uint64(server) + 1}
 		n := b.findAmplifiers(s, nil)
 		if n == nil {
-			n = b.openAmplifiers(s, nil)
+			n = b.openAmplifiers(s, nil, 0)
 		}
 		n.add(b, s, x)
 	}

@@ -15,7 +15,8 @@ type course struct {
 	streak           streak    // without an incident
 	firstSec         int32     // of the incident
 	lastSec          int32     // last second that qualified
-	lastEnd          int64     // and the time stamp of its end
+	lastEnd          int64     // the time stamp at the end of the last one that was counted
+	countedTo        int32     // and its number: what qualified after it is the tail, unless more comes
 	runStart         int32     // first second since the last pause
 	longestRun       int32     // seconds without a pause, at most
 	betterStreak     int       // seconds in a row in which another kind was the better one
@@ -122,8 +123,9 @@ func (c *course) openIncident(s *serverSecond, v verdict) {
 		c.streak = streak{} // it has to qualify again
 		return
 	}
-	in.Proto, in.Frame, in.Baseline = s.server.Proto, start.Frame, s.server.Base
+	in.Proto, in.Frame, in.Baseline = s.server.Proto, start.Frame, s.server.Usual()
 	c.in, c.firstSec, c.lastSec, c.lastEnd, c.pauseStart, c.betterStreak = in, start.Sec, s.Now, s.secondEnd(), 0, 0
+	c.countedTo = s.Now
 	c.packets, c.seconds, c.isActive, c.announcedPeak, c.isDescribedAlone = 0, 0, true, 0, false
 	c.summary = newSummary(start.Sec)
 	c.joinedBase, c.rateSec = 0, 0
@@ -265,7 +267,7 @@ func (c *course) updateIncident(s *serverSecond, v verdict, rate float64) {
 	in := c.in
 	defer c.addPane(s)
 	if !c.continues(s, v, rate) {
-		c.summary.addProofs(s.server, c.lastSec, s.Now-measure.EchoDelay)
+		c.summary.addProofs(s.server, c.countedTo, s.Now-measure.EchoDelay)
 		if c.isActive {
 			c.isActive, c.pauseStart = false, s.Now
 		}
@@ -278,13 +280,14 @@ func (c *course) updateIncident(s *serverSecond, v verdict, rate float64) {
 		c.resume(s)
 	}
 	c.longestRun = max(c.longestRun, s.Now-c.runStart+1)
-	c.addSecond(s, s.server.At(s.Now))
-	s.server.MergeShape(&c.shape, c.packetSort(), s.Now)
 	c.lastSec, c.isActive, c.pauseStart = s.Now, true, 0
-	c.summary.addProofs(s.server, c.lastSec, s.Now-measure.EchoDelay)
-	if one := s.server.At(s.Now); one != nil && c.packetsIn(s, one) >= c.minRate() {
-		c.lastEnd = s.secondEnd()
+	if one := s.server.At(s.Now); one != nil {
+		n := c.packetsIn(s, one)
+		if isLast := c.countedTo == s.Now-1 && n >= c.minRateAt(in.Baseline-c.joinedBase); isLast || n >= c.minRate() {
+			c.countUpTo(s, s.Now)
+		}
 	}
+	c.summary.addProofs(s.server, c.countedTo, s.Now-measure.EchoDelay)
 	s.server.MergeSources(&c.sources, c.packetSort())
 	if !c.isDescribedAlone && s.Now-c.firstSec >= aloneAfter && 2*v.rate >= c.meanRate() { // the sketches hold nothing from before it any more
 		c.isDescribedAlone = true
@@ -298,6 +301,18 @@ func (c *course) updateIncident(s *serverSecond, v verdict, rate float64) {
 		c.describe(s, v)
 		s.announce(in, Changes)
 	}
+}
+
+// countUpTo adds the seconds after the last one that was counted. A second qualifies by the mean
+// of three, so the one or two after the flood do as well. They are counted if another loud one
+// follows, or if more than usual came in them: the flood ended in their midst. Otherwise the
+// incident would have more packets than came from its start to its end.
+func (c *course) countUpTo(s *serverSecond, last int32) {
+	for sec := max(c.countedTo+1, last-measure.BinSeconds+1); sec <= last; sec++ {
+		c.addSecond(s, s.server.At(sec))
+		s.server.MergeShape(&c.shape, c.packetSort(), sec)
+	}
+	c.countedTo, c.lastEnd = last, s.secondEnd()
 }
 
 // aloneAfter is how many seconds after its start the sketches hold nothing but the incident:
@@ -346,7 +361,7 @@ const (
 func (c *course) closeIncident(s *serverSecond) {
 	in := c.in
 	s.setEnd(in, c.lastEnd, c.family)
-	c.summary.addProofs(s.server, c.lastSec, s.Now)
+	c.summary.addProofs(s.server, c.countedTo, s.Now)
 	c.conclude(s, in.End)
 	s.closeIncident(in, c.family)
 	c.in, c.streak, c.wasRefused = nil, streak{}, false
@@ -371,6 +386,7 @@ func (c *course) finish(s *serverSecond) {
 	case !c.isActive: // its last second lies inside the capture
 		c.closeIncident(s)
 	default:
+		c.countUpTo(s, s.Now)
 		c.summary.addProofs(s.server, c.lastSec, s.Now)
 		c.conclude(s, s.captureEnd())
 		s.announce(c.in, Ends)

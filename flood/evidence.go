@@ -1,6 +1,7 @@
 package flood
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -35,7 +36,7 @@ func (a *account) writeEvidence(family family) {
 	case ofJunk:
 		a.addJunk(&s)
 	default:
-		in.Completion, in.Challenged = -1, int(min(t.Challenged, 1<<30))
+		in.Completion, in.Challenged, in.GivesChallenges = -1, int(min(t.Challenged, 1<<30)), a.server.LastChallenge > 0
 		if a.server.LastChallenge > 0 && t.Challenged > 0 {
 			in.Completion = min(1, measure.Share(float64(t.Echoed), float64(t.Challenged)))
 			in.dropMissing(measure.Completion)
@@ -66,7 +67,7 @@ func (a *account) addQueries(s *sentences) {
 	oneWay := f[measure.OneWay] > 0
 	switch {
 	case a.in.Completion >= 0:
-		whole.add("%s of %s brought back", percent(a.in.Completion), digits.Counted(t.Challenged, "sampled challenge was", "sampled challenges were"))
+		whole.add("%s", describeCompletion(a.in.Completion, t.Challenged))
 	case !oneWay && a.server.LastChallenge == 0:
 		whole.add("the server asked for no challenge, so that no source could prove its address")
 		a.in.dropMissing(measure.Completion)
@@ -91,6 +92,20 @@ func (a *account) addQueries(s *sentences) {
 	if a.in.Kind == FloodSuspect {
 		s.add("a crowd with unusual habits cannot be ruled out")
 	}
+}
+
+// describeCompletion returns how often sources were challenged, and which share of the times they
+// brought the challenge back.
+func describeCompletion(share float64, challenged uint64) string {
+	switch {
+	case challenged == 1 && share >= 0.5:
+		return "one source was challenged, and brought the challenge back"
+	case challenged == 1:
+		return "one source was challenged, and did not bring the challenge back"
+	case share == 0:
+		return fmt.Sprintf("sources were challenged %s times, and never brought the challenge back", count(float64(challenged)))
+	}
+	return fmt.Sprintf("sources were challenged %s times, and brought the challenge back in %s of them", count(float64(challenged)), percent(share))
 }
 
 // addRate adds the rate, and from how many sources it came.
@@ -191,9 +206,9 @@ func (a *account) addSourceOddities(s timedSentences) {
 func (a *account) addGuesses(s *sentences) {
 	in, t := a.in, a.totals
 	whole := s.within(a.whole)
-	all := max(t.WithChallenge, t.Guesses)
+	all := max(t.WithChallenge, in.Requests)
 	whole.add("%s/s with challenges that the server never gave out, %s of %s with a challenge", digits.Counted(uint64(in.Mean+0.5), "request"),
-		percent(measure.Share(float64(t.Guesses), float64(all))), digits.Counted(all, "request"))
+		percent(measure.Share(float64(in.Requests), float64(all))), digits.Counted(all, "request"))
 	a.addReplies(whole)
 	s.within(span{in.TopFrom, in.TopTo}).addBusiest(in, digits.Counted(in.TopOf, "such request"))
 }

@@ -37,7 +37,7 @@ func (d *Detector) handleRequest(s *track.Sighting) {
 // watched closely. Else it is counted coarsely there, from the server's second packet in ten
 // seconds on: whoever sprays random addresses asks each of them once.
 func (d *Detector) countPacket(s *track.Sighting, isSummed bool) *watched {
-	w, n := d.servers.countPacket(s.To(), s.ServerHash)
+	w, n := d.servers.countPacket(s.To(), s.ServerHash, s.Flags&track.HasKey != 0)
 	switch {
 	case isSummed || n < 2:
 	case n == 2: // with the first
@@ -87,7 +87,11 @@ func (d *Detector) handleReply(s *track.Sighting) {
 	if !isWanted {
 		return
 	}
-	if w != nil && isWhole {
+	switch {
+	case w == nil:
+	case !isWhole:
+		w.amplifier.countPart(s)
+	default:
 		if a := d.claims.TakeAnswered(s, b.Now); a.IsPlain {
 			w.amplifier.countAnswer(b, server, s, a)
 		}

@@ -166,19 +166,22 @@ type Incident struct {
 	// how many packets came in it: 0 where that is unknown.
 	TopFrom, TopTo int64
 	TopOf          uint64
-	// Completion is the share of the Challenged sources that brought the challenge back.
+	// Challenged counts how often a source was challenged that waited for no other challenge: who
+	// asks again later counts again. Completion is the share in which it brought that back.
 	Completion float64
 	Challenged int
-	Answered   float64 // replies for each request of any kind, at most 1; -1: only one direction was captured
-	History    []Change
-	Confidence float64    // 0 to 1
-	Evidence   []Sentence // the most telling first
-	Missing    []string   // features that the capture could not give, by name
-	Advice     Advice
-	Features   []FeatureValue // what the verdict rests on, by name, for --explain
-	Succeeded  bool           // a guesser got in, a bypass got data
-	Leak       Leak           // what a bypass got
-	Dropped    uint64         // packets that the capturing program lost before it was opened
+	// GivesChallenges: the server was seen to give challenges, meanwhile or before.
+	GivesChallenges bool
+	Answered        float64 // replies for each request of any kind, at most 1; -1: only one direction was captured
+	History         []Change
+	Confidence      float64    // 0 to 1
+	Evidence        []Sentence // the most telling first
+	Missing         []string   // features that the capture could not give, by name
+	Advice          Advice
+	Features        []FeatureValue // what the verdict rests on, by name, for --explain
+	Succeeded       bool           // a guesser got in, a bypass got data
+	Leak            Leak           // what a bypass got
+	Dropped         uint64         // packets that the capturing program lost before it was opened
 }
 
 // setSources sets Sources to an estimate, but to no more than Requests: each source sent at

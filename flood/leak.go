@@ -11,7 +11,8 @@ import (
 	"qsniff/track"
 )
 
-// Leak is what a server sent in answer to challenges that it had never given.
+// Leak is what a server sent in answer to challenges that it had never given, at least: the first
+// one of an address may be from before the capture, so its answer does not count.
 type Leak struct {
 	Replies uint64
 	Bytes   uint64 // of payload
@@ -85,7 +86,7 @@ func (x *leak) describe() Leak {
 // sentence returns the leak in words.
 func (l *Leak) sentence() Sentence {
 	var s sentences
-	s.add("GUESSED CHALLENGES WERE ANSWERED: %s, %s went out to %s", digits.Counted(l.Replies, "reply with data", "replies with data"),
+	s.add("GUESSED CHALLENGES WERE ANSWERED: at least %s, %s went out to %s", digits.Counted(l.Replies, "reply with data", "replies with data"),
 		bytesOf(l.Bytes), l.receivers())
 	return s[0]
 }

@@ -34,7 +34,8 @@ func appendStretch(dst []Source, list []measure.StretchHost, hasProofs bool) []S
 }
 
 func newSource(host track.Host, low, high uint64, a *measure.Activity, hasProofs bool) Source {
-	return Source{Addr: host.Addr(), Low: low, High: high, Verified: hasProofs && a.Proven, Ports: a.Ports.Count(), TTL: int(a.TTL)}
+	ports := int(min(uint64(a.Ports.Count()), high)) // an estimate: each packet has one port
+	return Source{Addr: host.Addr(), Low: low, High: high, Verified: hasProofs && (a.Proven || a.HasEchoed), Ports: ports, TTL: int(a.TTL)}
 }
 
 // appendPrefixes appends the networks of a server's clients, busiest first.

@@ -158,7 +158,8 @@ func (x *networks) promote(k netKey, l *lightNetwork) {
 	}
 	n := x.heavy[i]
 	n.reset(k, x.Now)
-	n.Base, n.Born = l.rateBefore, l.firstAsked
+	n.StartFrom(l.rateBefore)
+	n.Born = l.firstAsked
 	x.light.Delete(k)
 	x.lastFound = nil
 	x.epoch++

@@ -72,7 +72,7 @@ func (s *serverSecond) joinNote(c *course, v verdict) bool {
 	}
 	n := &s.notes[i]
 	c.leader, c.leaderID = n.course, n.id
-	n.course.addServer(s.server.End.AddrPort(), s.server.Base)
+	n.course.addServer(s.server.End.AddrPort(), s.server.Usual())
 	for sec := c.findStart(s, v).Sec; sec < s.Now; sec++ {
 		n.course.addJoined(s.server.At(sec), sec, 0)
 	}

@@ -168,14 +168,13 @@ func (c *course) continues(s *serverSecond, v verdict, rate float64) bool {
 	return rate >= c.minRate() && (!c.isWaiting(s.book) || v.rate >= pulseShare*c.in.Peak)
 }
 
-// resume continues the incident after a pause: the second before may have its begin.
+// resume continues the incident after a pause. A long one is between two pulses and is not
+// counted, but for its last second, which may have the begin of the next.
 func (c *course) resume(s *serverSecond) {
 	c.runStart = s.Now
-	if s.Now-c.lastSec > 1 {
-		c.addSecond(s, s.server.At(s.Now-1))
-	}
 	if c.pauseStart > 0 && s.Now-c.pauseStart >= pulseGap {
 		c.in.Pulses++
+		c.countedTo = s.Now - 2
 	}
 }
 

@@ -25,6 +25,7 @@ type lightServer struct {
 	count         uint32 // in that second
 	firstAsked    int32  // second in which it was asked first
 	inPane        uint32 // in these ten seconds
+	echoes        uint32 // those of them that bring a challenge to a server that gives some: no queries
 	paneStart     int32
 	rateBefore    float64 // rate of the ten seconds before
 	lastSent      int32   // when it answered; 0: never
@@ -55,14 +56,17 @@ func (x *servers) find(e track.End) *watched {
 
 // countPacket counts a packet to a server that is not watched closely, and returns how many
 // came in these ten seconds. If that makes it worth watching closely and there is room, it
-// returns the server, else nil.
-func (x *servers) countPacket(e track.End, hash uint64) (w *watched, inPane uint32) {
+// returns the server, else nil. hasKey reports whether the packet brings a challenge.
+func (x *servers) countPacket(e track.End, hash uint64, hasKey bool) (w *watched, inPane uint32) {
 	l := x.light.Get(e)
 	if l == nil {
 		l, _ = x.light.Put(e)
 		*l = lightServer{sec: x.Now, paneStart: x.Now, firstAsked: x.Now}
 	}
 	isBusy := l.countPackets(1, x.Now)
+	if hasKey && l.lastChallenge != 0 {
+		l.echoes++
+	}
 	inPane = l.inPane
 	if !isBusy {
 		return nil, inPane
@@ -79,9 +83,9 @@ func (l *lightServer) countPackets(n uint32, now int32) (isBusy bool) {
 	if now-l.paneStart >= m.PaneSeconds {
 		l.rateBefore = 0
 		if now-l.paneStart < 2*m.PaneSeconds {
-			l.rateBefore = float64(l.inPane) / m.PaneSeconds
+			l.rateBefore = float64(l.inPane-l.echoes) / m.PaneSeconds
 		}
-		l.inPane, l.paneStart = 0, now
+		l.inPane, l.echoes, l.paneStart = 0, 0, now
 	}
 	l.count += n
 	l.inPane += n
@@ -119,7 +123,8 @@ func (x *servers) promote(e track.End, hash uint64, l *lightServer) *watched {
 	w.evict(x.book)
 	w.reset(e, hash, x.Now)
 	x.ports[i] = e.Port
-	w.Base, w.Born, w.LastSent, w.LastChallenge = l.rateBefore, l.firstAsked, l.lastSent, l.lastChallenge
+	w.StartFrom(l.rateBefore)
+	w.Born, w.LastSent, w.LastChallenge = l.firstAsked, l.lastSent, l.lastChallenge
 	x.light.Delete(e)
 	x.lastFound = w
 	return w

@@ -34,6 +34,7 @@ type victim struct {
 	floodStreak   int   // seconds in a row that are those of a flood
 	streakStart   int32 // the first of these
 	lastSec       int32 // last second that qualified
+	countedTo     int32 // last second that was counted
 	lastEnd       int64 // and the time stamp of its end
 	isActive      bool  // the last second qualified
 	pauseStart    int32 // first second of a pause
@@ -203,7 +204,7 @@ func (x *victim) openIncident(b *book) {
 	if in == nil {
 		return
 	}
-	x.in, x.isActive, x.lastSec, x.lastEnd, x.pauseStart = in, true, b.Now, b.secondEnd(), 0
+	x.in, x.isActive, x.lastSec, x.countedTo, x.lastEnd, x.pauseStart = in, true, b.Now, b.Now, b.secondEnd(), 0
 	x.packets, x.seconds, x.announcedPeak, x.requested = 0, 0, 0, 0
 	x.servers.Reset()
 	in.Frame = first.Frame
@@ -246,9 +247,12 @@ func (x *victim) updateIncident(b *book) {
 	}
 	if !x.isActive && b.Now-x.pauseStart >= pulseGap {
 		in.Pulses++
+		x.countedTo = b.Now - 2 // the second before may have its begin
 	}
-	x.isActive, x.lastSec, x.lastEnd = true, b.Now, b.secondEnd()
-	x.addSecond(x.At(b.Now))
+	x.isActive, x.lastSec = true, b.Now
+	if one := x.At(b.Now); one != nil && float64(one.Unrequested) >= x.minSecond(b, mean) {
+		x.countUpTo(b)
+	}
 	if in.Peak < 2*x.announcedPeak {
 		x.MergeServers(&x.servers)
 		return
@@ -256,6 +260,25 @@ func (x *victim) updateIncident(b *book) {
 	x.announcedPeak = in.Peak
 	x.describe(b)
 	b.announce(in, Changes)
+}
+
+// minSecond returns how many replies a second has at least to be counted: the share of the mean
+// that continues the incident, or, after one that was counted, what it takes to begin to watch a
+// host. The mean is of three seconds, so that the calm ones after a flood continue it as well.
+func (x *victim) minSecond(b *book, mean float64) float64 {
+	if x.countedTo == b.Now-1 {
+		return promoteSecond
+	}
+	return liveShare * max(b.lim.VictimRate, mean)
+}
+
+// countUpTo adds the seconds after the last one that was counted up to the one that ends, which is
+// the end of the incident so far.
+func (x *victim) countUpTo(b *book) {
+	for sec := max(x.countedTo+1, b.Now-measure.BinSeconds+1); sec <= b.Now; sec++ {
+		x.addSecond(x.At(sec))
+	}
+	x.countedTo, x.lastEnd = b.Now, b.secondEnd()
 }
 
 func (x *victim) describe(b *book) {
@@ -287,7 +310,7 @@ func (x *victim) writeEvidence(end int64) {
 	if x.HasAsked {
 		whole.add("%s of %s answer no request of this host", percent(measure.Share(float64(in.Replies), float64(in.Replies+x.requested))), digits.Counted(in.Replies+x.requested, "reply", "replies"))
 	} else {
-		whole.add("the capture has no request of this host at all")
+		whole.add("none of them answers a request that was captured")
 	}
 	s.within(span{in.TopFrom, in.TopTo}).addBusiest(in, digits.Counted(in.TopOf, "reply", "replies"))
 	in.Evidence = s
@@ -330,6 +353,7 @@ func (v *victims) finish() {
 		case !x.isActive:
 			x.closeIncident(v.book)
 		default:
+			x.countUpTo(v.book)
 			x.concludeTrial(v.book, v.captureEnd())
 			v.announce(x.in, Ends)
 			x.in = nil

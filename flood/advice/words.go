@@ -140,7 +140,8 @@ func (p *plan) settings(in *flood.Incident) string {
 		t := in.Shape[i].Type
 		isOpen = isOpen || t != nil && t.Asks.Has(p.operator.ChallengeFor)
 	}
-	if p.operator.ChallengeFor != 0 && (!isOpen || in.Challenged > 0) {
+	isSilent := in.GivesChallenges && in.Replies == 0 // it challenged before the flood
+	if p.operator.ChallengeFor != 0 && (!isOpen || isSilent || in.Challenged > 0) {
 		return p.operator.OtherSettings
 	}
 	return p.operator.Settings

@@ -15,7 +15,8 @@ type Activity struct {
 	First      int32
 	last       int32
 	TTL        uint8
-	Proven     bool
+	Proven     bool   // when it sent its last query
+	HasEchoed  bool   // it brought back the challenge to a query of the pane
 	Count      uint32 // queries since the host entered the pane
 	ttlChanges uint32 // queries with another time to live than the one before
 	challenged bool   // the server sent it a challenge
@@ -85,6 +86,7 @@ func (x *BusyHost) addPrevious(v *Activity, low, high uint32) {
 	x.Low, x.High = x.Low+low, x.High+high
 	x.Activity.ttlChanges += v.ttlChanges
 	x.Activity.Proven = x.Activity.Proven || v.Proven
+	x.Activity.HasEchoed = x.Activity.HasEchoed || v.HasEchoed
 	x.Activity.First = min(x.Activity.First, v.First)
 	x.Activity.Ports.Merge(&v.Ports)
 	x.Activity.bytesIn, x.Activity.bytesOut = x.Activity.bytesIn+v.bytesIn, x.Activity.bytesOut+v.bytesOut

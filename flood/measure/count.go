@@ -73,6 +73,10 @@ func (t *Server) CountChecked(s *track.Sighting, c Clock, second *Second, r Requ
 	case r.IsQuery:
 		t.countShape(Queries, s, c.Now)
 		t.countQuery(s, c, second, r.IsProven)
+	case r.IsProven: // the echo of a query that was counted
+		if v, _, _ := t.currentPane().top[Queries].Find(s.Src, s.ClientHash); v != nil {
+			v.HasEchoed = true
+		}
 	}
 }
 
@@ -152,6 +156,19 @@ const (
 	learnFactor = 4
 )
 
+// StartFrom sets the baseline to a rate that was counted before t was watched closely; 0: none was.
+func (t *Server) StartFrom(rate float64) {
+	t.Base, t.learned = rate, 0
+	if rate > 0 {
+		t.learned = 1
+	}
+}
+
+// Usual returns the queries/s when nothing is wrong, for people. The baseline begins at 0 and
+// takes minutes to get there, which is on the safe side for rules; the mean of what it has
+// learned so far is right from the first seconds on.
+func (t *Server) Usual() float64 { return Share(t.Base, t.learned) }
+
 // Learn moves the baseline and the habit towards the second that ends.
 func (t *Server) Learn(now int32) {
 	x := min(float64(t.Sum(now, 1).Queries), max(learnFloor, learnFactor*t.Base))
@@ -160,6 +177,7 @@ func (t *Server) Learn(now int32) {
 		step = learnFast
 	}
 	t.Base += (x - t.Base) * step
+	t.learned += (1 - t.learned) * step
 	echoed := t.Sum(now-echoDelay, 1)
 	h := &t.habit
 	h.challenged += (float64(echoed.Challenged) - h.challenged) * step

@@ -230,7 +230,7 @@ func (c *Claims) TakeAnswered(s *track.Sighting, now int32) Answer {
 		x.keyed--
 		return Answer{}
 	}
-	if x.plainKind == 0 || isData && int(x.plainKind) != KindOf(s.Asks) {
+	if x.plainKind == 0 || isData && s.What != track.IsPart && int(x.plainKind) != KindOf(s.Asks) { // a part does not show its kind
 		return Answer{}
 	}
 	a := Answer{IsPlain: true, Kind: int(x.plainKind), Bytes: x.plainBytes}

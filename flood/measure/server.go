@@ -21,8 +21,9 @@ type Server struct {
 	FirstChallenge int32 // the first that it gave
 	LastCut        int32 // a source brought back a challenge that the capture cut
 
-	Base  float64 // the baseline: queries/s when nothing is wrong
-	habit habit
+	Base    float64 // the baseline: queries/s when nothing is wrong
+	learned float64 // the share of Base that is what was learned; the rest is the 0 that it began from
+	habit   habit
 
 	key     Key
 	seconds [BinSeconds]Second

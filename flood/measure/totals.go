@@ -4,10 +4,11 @@ package measure
 type Totals struct {
 	Queries, Packets, WithChallenge uint64
 	BytesIn, BytesOut, Replies      uint64
-	Guesses, Junk, Strange          uint64
+	Junk, Strange                   uint64
 	Unreachable                     uint64
-	// Challenged and Echoed count the sources that were challenged in these seconds, and those
-	// of them that brought the challenge back, then or later.
+	// Challenged counts the sources that were challenged in each of these seconds, Echoed those
+	// of them that brought the challenge back, then or later: a source that asks for longer
+	// counts more than once.
 	Challenged, Echoed uint64
 }
 
@@ -23,7 +24,6 @@ func (x *Totals) Add(s *Second) {
 	x.BytesIn += s.BytesIn + s.JunkBytes
 	x.BytesOut += s.BytesOut
 	x.Replies += uint64(s.Replies)
-	x.Guesses += uint64(s.Guesses)
 	x.Junk += uint64(s.Junk)
 	x.Strange += uint64(s.Strange)
 	x.Unreachable += uint64(s.Unreachable)

@@ -10,6 +10,10 @@ import (
 // bit and about 4 % off at 100; all bits are set from about 1,000 on.
 type Linear256 [4]uint64
 
+// Linear256Error is the standard error of Linear256.Count at 100 as a share of the count: with
+// t = 100/256, sqrt(256 (e^t-t-1))/100 (Whang et al.).
+const Linear256Error = 0.047
+
 // Add counts a hash.
 func (l *Linear256) Add(h uint64) { l[h>>62] |= 1 << (h >> 56 & 63) }
 

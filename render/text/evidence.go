@@ -57,7 +57,7 @@ func relativeWindow(in *flood.Incident, from, to, last int64) string {
 	switch {
 	case to == 0:
 		return ""
-	case to == in.Detected:
+	case to == in.Detected && (from != in.Start || to != in.End): // or it was detected with its last second
 		return "in the " + formatSeconds(to-from) + " before detection"
 	case from == in.Start && reachesEnd:
 		return "over the whole " + formatSeconds(to-from)

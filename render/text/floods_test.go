@@ -73,7 +73,7 @@ func TestFloods(t *testing.T) {
 			"Over the whole 1m40s: - many queries In 20 s of it, 22:15:05Z to 22:15:25Z: - a long sentence",
 			"In the 10 s before detection: - right before Besides: - and more To keep in mind: - unknown",
 			"the capture had lost 7 packets",
-			"only 4 sources were challenged: their share shows little",
+			"sources were challenged 4 times only: what came back of that shows little",
 			"taken for flood_suspect until 22:15:10Z",
 			"Campaign 1: 2 other incidents at this target, too.",
 			"The rules, for UDP to 198.51.100.0/24, port 27015: - a cap: 1,000 a second for all together, 2,000 at once Tried.",

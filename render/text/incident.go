@@ -179,7 +179,7 @@ func (p *floodsPage) writeDoubts(in *flood.Incident) {
 		doubts = append(doubts, "until then the capture had lost "+digits.Counted(in.Dropped, "packet")+", or stretches of them")
 	}
 	if in.Completion >= 0 && in.Challenged < flood.LeastChallenged && in.Level >= flood.Warn && in.Challenged > 0 {
-		doubts = append(doubts, "only "+digits.Counted(uint64(in.Challenged), "source was", "sources were")+" challenged: their share shows little")
+		doubts = append(doubts, "sources were challenged "+digits.Counted(uint64(in.Challenged), "time")+" only: what came back of that shows little")
 	}
 	for _, h := range in.History {
 		doubts = append(doubts, fmt.Sprintf("taken for %s until %s", h.Kind, p.formatTime(h.Nanos, !p.sameDay())))
