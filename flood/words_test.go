@@ -114,7 +114,7 @@ func TestServersOfNetwork(t *testing.T) {
 		t.Fatalf("got  %d incidents\nwant one", len(w.incidents))
 	}
 	got := evidenceText(w.incidents[0].Evidence)
-	if !strings.Contains(got, " sampled challenges were brought back") || !strings.Contains(got, "the servers sent ") {
+	if !strings.Contains(got, "sources were challenged ") || !strings.Contains(got, "the servers sent ") {
 		t.Errorf("got  %s\nwant challenges, and servers", got)
 	}
 }
