@@ -20,6 +20,7 @@ func Complete(prefix string, reg *dissect.Registry, o Options) []string {
 			all = append(all, head+c)
 		}
 	}
+	slices.Sort(all)
 	return all
 }
 

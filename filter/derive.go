@@ -3,6 +3,7 @@ package filter
 import (
 	"bytes"
 	"slices"
+	"strings"
 )
 
 // This file makes fields of others: slices, functions and masks.
@@ -70,7 +71,7 @@ var functions = []string{"count", "len", "lower", "upper"}
 
 func (c *checker) call(o *operand) (*field, *Error) {
 	if !slices.Contains(functions, o.word) {
-		return nil, at(c.text, o.from, o.from+len(o.word), "no function is called %s", visible(o.word)).suggest(o.word, functions)
+		return nil, at(c.text, o.from, o.from+len(o.word), "no function is called %s", visible(o.word)).withHint("there are %s", strings.Join(functions, ", "))
 	}
 	if o.word == "count" {
 		return c.count(o)

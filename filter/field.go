@@ -1,7 +1,6 @@
 package filter
 
 import (
-	"slices"
 	"strings"
 
 	"qsniff/dissect"
@@ -120,37 +119,41 @@ func Fields(reg *dissect.Registry, o Options) []Field {
 type scope struct {
 	reg    *dissect.Registry
 	o      Options
-	fields map[string]*field
-	names  []string // of the fields, sorted
+	fields map[string]*field       // the filter's own, and those that were looked up
+	defs   map[string]*dissect.Def // fields of messages
+	names  []string                // of all, the filter's own first
 }
 
 func newScope(reg *dissect.Registry, o Options) *scope {
-	s := &scope{reg: reg, o: o, fields: map[string]*field{}}
-	add := func(f *field) {
-		if _, taken := s.fields[f.name]; !taken {
-			s.fields[f.name] = f
-			s.names = append(s.names, f.name)
-		}
-	}
+	s := &scope{reg: reg, o: o, fields: map[string]*field{}, defs: map[string]*dissect.Def{}}
 	for _, f := range ownFields(reg, o) {
-		add(f)
+		s.fields[f.name] = f
+		s.names = append(s.names, f.name)
 	}
+	lists := [][]*dissect.Def{dissect.Shared}
 	for _, p := range reg.Protos() {
-		for _, d := range p.Defs {
-			add(defField(d, reg, o))
+		lists = append(lists, p.Defs)
+	}
+	for _, list := range lists {
+		for _, d := range list {
+			s.defs[d.Name] = d
+			s.names = append(s.names, d.Name)
 		}
 	}
-	for _, d := range dissect.Shared {
-		add(defField(d, reg, o))
-	}
-	slices.Sort(s.names)
 	return s
 }
 
 // lookup returns the field called by a word, in letters of any case; nil if there is none.
 func (s *scope) lookup(word string) *field {
+	word = strings.ToLower(word)
 	if f := s.fields[word]; f != nil {
 		return f
 	}
-	return s.fields[strings.ToLower(word)]
+	d := s.defs[word]
+	if d == nil {
+		return nil
+	}
+	f := defField(d, s.reg, s.o)
+	s.fields[word] = f
+	return f
 }

@@ -77,3 +77,12 @@ func BenchmarkMatch(b *testing.B) {
 		})
 	}
 }
+
+func BenchmarkCompile(b *testing.B) {
+	reg := registry(b)
+	for b.Loop() {
+		if _, err := filter.Compile(steady[1], reg, filter.Options{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

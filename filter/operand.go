@@ -10,12 +10,9 @@ import (
 func (p *parser) parseOperand(isValue bool) *operand {
 	o := p.parseSimple(isValue)
 	for p.err == nil && p.op() == "[" && (o.kind == wordOperand || o.kind == callOperand || o.kind == sliceOperand) {
-		if !p.enter() {
-			break
-		}
+		p.count()
 		o = &operand{kind: sliceOperand, inner: o, ranges: p.parseSlices(), from: o.from, to: p.next.to}
 		p.advance()
-		p.depth--
 	}
 	if p.err == nil && p.op() == "&" {
 		p.advance()

@@ -25,7 +25,11 @@ func parse(text string) (expr, *Error) {
 	}
 	x := p.parseJunction(1)
 	if p.err == nil && p.next.kind != endToken {
-		p.failNext("did not expect %s", quoted(p.next)).withHint("join comparisons by and or or")
+		hint := "join comparisons by and or or"
+		if p.next.text == "+" || p.next.text == "-" {
+			hint = noArithmetic
+		}
+		p.failNext("did not expect %s", quoted(p.next)).withHint("%s", hint)
 	}
 	if p.err != nil {
 		return nil, p.err
@@ -135,6 +139,13 @@ func (p *parser) parseJunction(level int) expr {
 	return x
 }
 
+// count counts a comparison or a slice, and fails at one too many.
+func (p *parser) count() {
+	if p.nodes++; p.nodes > maxNodes && p.err == nil {
+		p.failNext("the expression has more than %d comparisons", maxNodes)
+	}
+}
+
 func (p *parser) parseNegation() expr {
 	if !p.enter() {
 		return nil
@@ -162,9 +173,7 @@ func (p *parser) parseComparison() expr {
 		p.advance()
 	}
 	x := p.parseOperand(false)
-	if p.nodes++; p.nodes > maxNodes && p.err == nil {
-		p.failNext("the expression has more than %d comparisons", maxNodes)
-	}
+	p.count()
 	isNot := p.op() == "not"
 	if isNot || p.op() == "in" {
 		p.advance()
@@ -197,9 +206,7 @@ func (p *parser) parseChain(quantifier string, x *operand) expr {
 			r = &junction{"and", all, r}
 		}
 		all, x = r, y
-		if p.nodes++; p.nodes > maxNodes && p.err == nil {
-			p.failNext("the expression has more than %d comparisons", maxNodes)
-		}
+		p.count()
 	}
 	return all
 }

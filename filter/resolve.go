@@ -1,7 +1,9 @@
 package filter
 
 import (
+	"errors"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strings"
 
@@ -66,8 +68,11 @@ func (c *checker) valueField(f *field, y *operand) (g *field, isField bool, err 
 	case wordOperand:
 		named := slices.ContainsFunc(f.names, func(s string) bool { return strings.EqualFold(s, y.word) })
 		g = c.scope.lookup(y.word)
-		if g == nil || g.typ == presence || named {
+		switch {
+		case g == nil || named || g.typ == presence && g.def == nil: // a word like "split" is a text, too
 			return nil, false, nil
+		case g.typ == presence:
+			return nil, false, c.uncomparable(g, y)
 		}
 		return g, true, nil
 	}
@@ -84,10 +89,11 @@ func (c *checker) uncomparable(f *field, o *operand) *Error {
 	case f.def != nil:
 		var members []string
 		for _, n := range c.scope.names {
-			if strings.HasPrefix(n, f.name+".") && c.scope.fields[n].typ != presence {
+			if strings.HasPrefix(n, f.name+".") && c.scope.lookup(n).typ != presence {
 				members = append(members, n)
 			}
 		}
+		slices.Sort(members)
 		if len(members) > 0 {
 			return err.withHint("it has %s", strings.Join(members[:min(len(members), maxListed)], ", "))
 		}
@@ -122,6 +128,9 @@ func (c *checker) checkConstant(f *field, op string, v constant, o *operand) *Er
 	return nil
 }
 
+// ignoreCase begins all regular expressions, as in Wireshark.
+const ignoreCase = "(?i)"
+
 // pattern returns the test that a value matches a regular expression.
 func (c *checker) pattern(o *operand) (test, *Error) {
 	if o.kind != textOperand && o.kind != wordOperand {
@@ -130,10 +139,9 @@ func (c *checker) pattern(o *operand) (test, *Error) {
 	if len(o.word) > maxPattern {
 		return nil, c.at(o, "the regular expression is longer than %d bytes", maxPattern)
 	}
-	re, err := regexp.Compile("(?i)" + o.word)
-	if err != nil {
-		reason := strings.TrimPrefix(err.Error(), "error parsing regexp: ")
-		return nil, c.at(o, "the regular expression cannot be read, %s", visible(reason))
+	re, err := regexp.Compile(ignoreCase + o.word)
+	if bad := (*syntax.Error)(nil); errors.As(err, &bad) {
+		return nil, c.at(o, "the regular expression has an error").withHint("%s: %s", bad.Code, visible(strings.TrimPrefix(bad.Expr, ignoreCase)))
 	}
 	return testPattern(re), nil
 }

@@ -36,6 +36,8 @@ func isWordByte(c byte) bool {
 		strings.IndexByte("_.:/+-", c) >= 0
 }
 
+const noArithmetic = "there is no arithmetic"
+
 // scan returns the token that begins at offset i of text, or after blanks there.
 func scan(text string, i int) (token, *Error) {
 	for i < len(text) && strings.IndexByte(" \t\r\n", text[i]) >= 0 {
@@ -74,7 +76,7 @@ func scan(text string, i int) (token, *Error) {
 	case '#':
 		err.withHint("a layer cannot be chosen; all of them are in via")
 	case '*', '%':
-		err.withHint("there is no arithmetic")
+		err.withHint(noArithmetic)
 	}
 	return token{}, err
 }
