@@ -68,7 +68,7 @@ func TestErrors(t *testing.T) {
 		if got, want := e.Page(), line+"\n"+tc.want; got != want {
 			t.Errorf("%q\ngot:\n%s\nwant:\n%s", tc.text, got, want)
 		}
-		checkErrors(t, tc.text, filter.Options{})
+		checkErrors(t, reg, tc.text)
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"qsniff/dissect"
 	"qsniff/dissect/protocols"
 	"qsniff/filter"
-	"qsniff/finding"
 	"qsniff/pipeline"
 	"qsniff/render"
 )
@@ -118,12 +117,4 @@ func captures(t testing.TB) *sample {
 		t.Fatalf("%d messages", len(shared.events))
 	}
 	return &shared
-}
-
-// codes are the findings that protocols declare.
-func codes(reg *dissect.Registry) (all []*finding.Code) {
-	for _, p := range reg.Protos() {
-		all = append(all, p.Codes...)
-	}
-	return all
 }

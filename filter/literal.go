@@ -102,7 +102,7 @@ func (c *checker) integer(f *field, o *operand) (constant, *Error) {
 	if f.values == nil {
 		return constant{}, c.mismatch(f, o, "10 or 0x0a")
 	}
-	if known := c.valueNames(f); len(known) > 0 && !slices.ContainsFunc(known, func(s string) bool { return strings.EqualFold(s, o.word) }) {
+	if known := c.scope.valueNames(f); len(known) > 0 && !slices.ContainsFunc(known, func(s string) bool { return strings.EqualFold(s, o.word) }) {
 		err := c.at(o, "%s has no value called %s", f.name, visible(o.word)).suggest(o.word, known)
 		if err.Hint == "" {
 			err.withHint("its values are numbers and %s", strings.Join(known, ", "))
@@ -134,20 +134,38 @@ func (c *checker) float(f *field, o *operand) (constant, *Error) {
 // durationUnits are the units of durations, in nanoseconds. A number alone is in seconds.
 var durationUnits = []struct {
 	name  string
-	nanos float64
+	nanos int64
 }{{"ns", 1}, {"us", 1e3}, {"µs", 1e3}, {"ms", 1e6}, {"min", 60e9}, {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}, {"", 1e9}}
 
 func parseDuration(s string) (nanos int64, ok bool) {
 	for _, u := range durationUnits {
 		if number, has := strings.CutSuffix(s, u.name); has {
-			v, err := strconv.ParseFloat(number, 64)
-			v *= u.nanos
-			if err == nil && math.Abs(v) < math.MaxInt64 {
-				return int64(math.Round(v)), true
+			if nanos, ok = multiply(number, u.nanos); ok {
+				return nanos, true
 			}
 		}
 	}
 	return 0, false
+}
+
+// multiply returns a decimal number times n. Its part before the point is exact, for seconds
+// since 1970 in nanoseconds have more digits than a float.
+func multiply(number string, n int64) (product int64, ok bool) {
+	digits, isNegative := strings.CutPrefix(number, "-")
+	whole, fraction, _ := strings.Cut(digits, ".")
+	if digits == "" || strings.Trim(whole+fraction, "0123456789") != "" || whole+fraction == "" {
+		return 0, false
+	}
+	w, err := strconv.ParseInt("0"+whole, 10, 64)
+	f, _ := strconv.ParseFloat("0."+fraction, 64)
+	if err != nil || w > math.MaxInt64/n-1 {
+		return 0, false
+	}
+	product = w*n + int64(math.Round(f*float64(n)))
+	if isNegative {
+		product = -product
+	}
+	return product, true
 }
 
 func (c *checker) duration(o *operand) (constant, *Error) {

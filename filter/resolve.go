@@ -147,22 +147,13 @@ func (c *checker) pattern(o *operand) (test, *Error) {
 }
 
 // valueNames returns the names that values of f have, if they are few enough to be listed.
-func (c *checker) valueNames(f *field) []string { return c.scope.valueNames(f) }
-
 func (s *scope) valueNames(f *field) (all []string) {
 	if len(f.names) > 0 || f.values == nil {
 		return f.names
 	}
-	for _, section := range manual.Fields(s.reg) {
-		for _, row := range section.Rows {
-			if row.Name != f.name {
-				continue
-			}
-			for _, v := range row.Values {
-				if !slices.Contains(all, v.Name) { // two letters may stand for one thing
-					all = append(all, v.Name)
-				}
-			}
+	for _, v := range manual.ValuesOf(f.def) {
+		if !slices.Contains(all, v.Name) { // two letters may stand for one thing
+			all = append(all, v.Name)
 		}
 	}
 	return all
