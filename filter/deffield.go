@@ -33,11 +33,7 @@ func defField(d *dissect.Def, reg *dissect.Registry, o Options) *field {
 		if !m.has(protos) {
 			return false
 		}
-		fields := m.msg.Fields
-		for i := 0; i < len(fields); i++ {
-			if fields[i].Def != d {
-				continue
-			}
+		for i := find(m.msg.Fields, d, 0); i >= 0; i = find(m.msg.Fields, d, i) {
 			last := i
 			if d.Kind == dissect.Text {
 				last += m.msg.Pieces(i) - 1
@@ -45,11 +41,23 @@ func defField(d *dissect.Def, reg *dissect.Registry, o Options) *field {
 			if load(m, i) && t(m) {
 				return true
 			}
-			i = last
+			i = last + 1
 		}
 		return false
 	}
 	return f
+}
+
+// find returns the index of the first field of definition d from index from on, or -1. Most
+// messages have hundreds of other fields, so the loop does nothing else.
+func find(fields []dissect.Field, d *dissect.Def, from int) int {
+	rest := fields[from:]
+	for i := range rest {
+		if rest[i].Def == d {
+			return from + i
+		}
+	}
+	return -1
 }
 
 // has reports whether the message may have fields that some protocols declare: it is of one

@@ -31,7 +31,7 @@
 // Whether an exchange is answered, and how fast, is not known at its request. Such fields are
 // marked Late. Matcher.Match does not return yes or no for them, but a Truth: a table of what
 // the expression will be for each outcome of its late comparisons. When the outcome is known,
-// Matcher.Index returns the place in that table.
+// Program.Index returns the place in that table.
 //
 // # Secrets
 //

@@ -1,10 +1,13 @@
 package filter_test
 
 import (
+	"slices"
+	"sync"
 	"testing"
 
 	"qsniff/filter"
 	"qsniff/internal/test/race"
+	"qsniff/render"
 )
 
 // TestFieldsAreFound: each field of each message is found by its name: a message of one
@@ -65,6 +68,30 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
+// TestConcurrent: partitions share a program, and each has the results that one alone has.
+func TestConcurrent(t *testing.T) {
+	s := captures(t)
+	for _, text := range steady {
+		p := compile(t, text, filter.Options{})
+		var results [4][]filter.Truth
+		var wg sync.WaitGroup
+		for i := range results {
+			wg.Go(func() {
+				m := p.Matcher()
+				for _, e := range s.events[:500] {
+					results[i] = append(results[i], m.Match(e))
+				}
+			})
+		}
+		wg.Wait()
+		for i := range results {
+			if !slices.Equal(results[i], results[0]) {
+				t.Errorf("%s: results differ", text)
+			}
+		}
+	}
+}
+
 func BenchmarkMatch(b *testing.B) {
 	s := captures(b)
 	for _, text := range append([]string{"frame.number == 0"}, steady...) {
@@ -84,5 +111,37 @@ func BenchmarkCompile(b *testing.B) {
 		if _, err := filter.Compile(steady[1], reg, filter.Options{}); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// BenchmarkAbsent: what a cheap expression costs on messages that do not have its field: of
+// another protocol, of another type with few fields, and with many.
+func BenchmarkAbsent(b *testing.B) {
+	s := captures(b)
+	most := map[string]*render.Event{}
+	for _, e := range s.events {
+		kind := ""
+		switch {
+		case e.Msg.Type == nil:
+			continue
+		case e.Msg.Proto.Name != "a2s":
+			kind = "another protocol"
+		case e.Msg.Type.Name == "A2S_INFO":
+			kind = "a request"
+		case e.Msg.Type.Name == "S2A_RULES":
+			kind = "a long list"
+		}
+		if m := most[kind]; m == nil || len(m.Msg.Fields) < len(e.Msg.Fields) {
+			most[kind] = e
+		}
+	}
+	for _, kind := range []string{"another protocol", "a request", "a long list"} {
+		b.Run(kind, func(b *testing.B) {
+			m, e := compile(b, "a2s.info.players > 10", filter.Options{}).Matcher(), most[kind]
+			for b.Loop() {
+				m.Match(e)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(e.Msg.Fields)), "ns/field")
+		})
 	}
 }

@@ -1,7 +1,7 @@
 package filter
 
 // Truth is what an expression gives as a table: bit i is the result if the outcome of its
-// late comparisons is number i, see Matcher.Index.
+// late comparisons is number i, see Program.Index.
 type Truth uint64
 
 // The results that no outcome changes.
