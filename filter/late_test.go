@@ -48,6 +48,7 @@ func TestLate(t *testing.T) {
 		{"exchange.answered or frame", "xxxxx", true},
 		{"exchange.answered or not exchange.answered", "xxxxx", true},
 		{"exchange.answered and exchange.rtt > 10ms and exchange.rtt < 100ms and exchange.rtt > 20ms and not exchange.challenge_rtt and exchange.rtt != 1s", ".x...", true},
+		{"exchange.rtt > 10ms xor exchange.rtt > 60ms xor exchange.challenge_rtt xor exchange.answered xor exchange.challenge_rtt > 10ms xor exchange.rtt in {40ms..60ms}", ".xx..", true},
 		{"frame.number == 7", "xxxxx", false},
 	} {
 		p := compile(t, tc.text, filter.Options{})
