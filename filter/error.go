@@ -54,6 +54,9 @@ func (e *Error) withHint(format string, args ...any) *Error {
 
 // suggest sets a hint with the names that are most like word, if any are.
 func (e *Error) suggest(word string, names []string) *Error {
+	if len(word) > maxName {
+		return e
+	}
 	if near := manual.Nearest(word, names); len(near) > 0 {
 		e.Hint = "did you mean " + strings.Join(near, " or ") + "?"
 	}

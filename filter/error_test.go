@@ -72,6 +72,21 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// TestLongWord: no names are searched near a long word, which would take seconds.
+func TestLongWord(t *testing.T) {
+	reg := registry(t)
+	count := func(word string) float64 {
+		return testing.AllocsPerRun(3, func() {
+			if _, err := filter.Compile(word, reg, filter.Options{}); err == nil {
+				t.Fatalf("%.60s compiles", word)
+			}
+		})
+	}
+	if short, long := count("nosuchfield"), count(strings.Repeat("players.", 100)); long >= short {
+		t.Errorf("%v allocations for a long word, %v for a short one", long, short)
+	}
+}
+
 // TestLimits: expressions that are too large are refused, in sentences.
 func TestLimits(t *testing.T) {
 	reg := registry(t)

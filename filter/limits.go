@@ -20,6 +20,9 @@ const (
 	maxSlices = 16
 	// maxListed is how many values of a field an error lists. Chosen: they fit into two lines.
 	maxListed = 16
+	// maxName is how long a word can be for which the nearest names are searched: the search
+	// takes time by its length, for each name there is. Chosen: no name is as long.
+	maxName = 64
 	// maxLate is how many different comparisons can be on what is known later: a table of
 	// their outcomes has 2^6 entries, which are the bits of a Truth.
 	maxLate = 6
