@@ -70,6 +70,7 @@ var allowed = map[string][]string{
 	"render/iptables":      {"flood", "flood/...", "render"},
 	"render/dialogue":      {"track", "render"},
 	"render/manual":        {"dissect", "flood"},
+	"filter":               {"dissect", "netlayer", "flood", "render", "render/manual"},
 	"pipeline":             {"capture/...", "netlayer", "reassembly/...", "dissect", "track", "flood", "flood/sketch", "render/..."},
 	"pipeline/paste":       {"capture/file", "netlayer", "dissect", "render", "pipeline"},
 	"cmd/qsniff":           {"..."},
@@ -91,7 +92,7 @@ var allowed = map[string][]string{
 var gopacket = []string{"capture/file", "capture/live", "internal/test/testpcap", "internal/tools/mkpcap"}
 
 // clockless are packages that must stay single-threaded and without a clock.
-var clockless = []string{"capture", "netlayer", "reassembly", "dissect", "track", "stats", "flood", "render", "finding"}
+var clockless = []string{"capture", "netlayer", "reassembly", "dissect", "track", "stats", "flood", "render", "filter", "finding"}
 
 // TestImports: what a package of the program, a tool or a helper imports is in the
 // table. Tests may import what they like.
