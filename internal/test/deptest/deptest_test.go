@@ -72,6 +72,7 @@ var allowed = map[string][]string{
 	"render/manual":        {"dissect", "flood"},
 	"pipeline":             {"capture/...", "netlayer", "reassembly/...", "dissect", "track", "flood", "flood/sketch", "render/..."},
 	"pipeline/paste":       {"capture/file", "netlayer", "dissect", "render", "pipeline"},
+	"pipeline/subset":      {"capture", "capture/file", "netlayer", "dissect", "render", "render/tally", "pipeline"},
 	"cmd/qsniff":           {"..."},
 
 	"internal/*":                {},
