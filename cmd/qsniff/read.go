@@ -35,6 +35,11 @@ completed has a comment with the number of that one; numbers are those of the ca
 that was read. A file is read twice for this. Of a stream packets are held back for 10 s
 of packet time, and at most 64 MiB of them, until their message is complete.
 
+--mask overwrites in these packets what is printed as <redacted>: with as many x, in
+segments, fragments and parts too, and adjusts checksums to that. Of a reply that came
+compressed all bytes are overwritten if there is a secret in it, and of TCP those that
+are no message's.
+
 Exit status: 0 fine, 1 the run failed (what precedes damage is printed), 2 wrong
 usage, 130 interrupted.`,
 		Example: `  qsniff read -o tree -c 1 capture.pcap       the first message, every byte

@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -14,6 +15,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"qsniff/capture"
 	"qsniff/capture/file"
@@ -163,4 +166,76 @@ func TestWriteForTshark(t *testing.T) {
 			t.Errorf("%s: %v\n%s\nwant %q in it", tc.capture, err, got, tc.want)
 		}
 	}
+}
+
+// TestMask: what --mask writes decodes to the same messages, holds no secret of the captures,
+// and has checksums as good as before.
+func TestMask(t *testing.T) {
+	eachCapture(t, func(t *testing.T, _ int, name string) {
+		if !holdsSecret(t, name) {
+			return
+		}
+		dir := t.TempDir()
+		masked, plain := filepath.Join(dir, "masked.pcapng"), filepath.Join(dir, "plain.pcapng")
+		for _, args := range [][]string{{"-w", masked, "--mask"}, {"-w", plain}} {
+			if _, errs, status := output(t, append([]string{"read", name}, args...)...); status != exitOK {
+				t.Fatal(errs)
+			}
+		}
+		b, err := os.ReadFile(masked)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, word := range secretWords {
+			if i := bytes.Index(b, []byte(word)); i >= 0 {
+				t.Errorf("%q is in it: %q", word, b[max(i-30, 0):i+30])
+			}
+		}
+		if diff := cmp.Diff(outlines(t, plain), outlines(t, masked)); diff != "" {
+			t.Errorf("before -, after +\n%s", diff)
+		}
+		if before, after := checksums(t, plain), checksums(t, masked); before != after {
+			t.Errorf("checksums are\n%s, were\n%s", after, before)
+		}
+	})
+}
+
+// checksums returns which checksums of a capture are right (1), wrong (0) and not verified
+// (2), as tshark finds; nothing where there is no tshark.
+func checksums(t *testing.T, name string) string {
+	t.Helper()
+	tshark, err := exec.LookPath("tshark")
+	if err != nil {
+		return ""
+	}
+	args := []string{"-r", name, "-T", "fields"}
+	for _, proto := range []string{"ip", "udp", "tcp"} {
+		args = append(args, "-o", proto+".check_checksum:TRUE", "-e", proto+".checksum.status")
+	}
+	out, err := exec.Command(tshark, args...).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+// outlines returns what the messages of a capture are, without what they hold.
+func outlines(t *testing.T, name string) (list []string) {
+	t.Helper()
+	lines, _, _ := output(t, "read", "-o", "json", name)
+	for line := range strings.Lines(lines) {
+		var m struct {
+			Record, Protocol, Message, Direction, Status string
+			Frame                                        uint64
+			Length                                       int
+			Exchange                                     struct{ ID uint64 }
+		}
+		if err := json.Unmarshal([]byte(line), &m); err != nil {
+			t.Fatal(err)
+		}
+		if m.Record == "" {
+			list = append(list, fmt.Sprint(m))
+		}
+	}
+	return list
 }

@@ -27,6 +27,7 @@ type writeOptions struct {
 	format   string
 	force    bool
 	printing bool // messages are printed too
+	mask     bool // secrets are overwritten
 }
 
 func (w *writeOptions) register(cmd *cobra.Command) {
@@ -34,14 +35,15 @@ func (w *writeOptions) register(cmd *cobra.Command) {
 	f.StringVarP(&w.path, "write", "w", "", "write the packets of the messages to `FILE` in place of printing these: as pcapng, or as pcap if it ends in .pcap; - is standard output")
 	f.VarP(&choice{&w.format, []string{"pcapng", "pcap"}}, "file-format", "F", "with -w: write this format, whatever FILE ends in")
 	f.BoolVarP(&w.printing, "print", "P", false, "with -w: print the messages too")
+	f.BoolVar(&w.mask, "mask", false, "with -w: overwrite passwords and log secrets in the packets")
 	f.BoolVar(&w.force, "force", false, "overwrite the FILE of -w if it is there")
 }
 
 // check reports flags that do not go together.
 func (w *writeOptions) check(out io.Writer) error {
 	switch {
-	case w.path == "" && (w.format != "" || w.printing || w.force):
-		return &usageError{errors.New("-F, -P and --force go with -w"), "name a file: -w out.pcapng"}
+	case w.path == "" && (w.format != "" || w.printing || w.mask || w.force):
+		return &usageError{errors.New("-F, -P, --mask and --force go with -w"), "name a file: -w out.pcapng"}
 	case w.path == stdin && w.printing:
 		return &usageError{errors.New("-P: packets are written to standard output"), "name a file: -w out.pcapng"}
 	case w.path == stdin && isTerminal(out):
@@ -56,8 +58,8 @@ func (w *writeOptions) check(out io.Writer) error {
 }
 
 // create creates the file, which is none of the inputs. described has the interfaces.
-func (w *writeOptions) create(described capture.Describer, inputs []string, out io.Writer) (*file.Writer, error) {
-	o := file.WriteOptions{Interfaces: described, Application: "qsniff", Replace: w.force, HasFormat: w.format != ""}
+func (w *writeOptions) create(described capture.Describer, inputs []string, out io.Writer, edit func(*capture.Packet, []byte)) (*file.Writer, error) {
+	o := file.WriteOptions{Mask: edit, Interfaces: described, Application: "qsniff", Replace: w.force, HasFormat: w.format != ""}
 	if w.format == "pcap" {
 		o.Format = file.Pcap
 	}
@@ -87,18 +89,25 @@ func (o *readOptions) writePackets(ctx context.Context, reg *dissect.Registry, r
 	}
 	defer j.release()
 	described, _ := j.src.Source.(capture.Describer)
-	out, err := o.write.create(described, names, io.out)
+	opt := subset.Options{Comment: text.NewComment(text.Options{}), WithoutDelay: isStream}
+	var w *subset.Writer
+	var edit func(*capture.Packet, []byte)
+	if o.write.mask {
+		opt.Edits = subset.Mask{}
+		edit = func(p *capture.Packet, b []byte) { w.Edit(p, b) }
+	}
+	out, err := o.write.create(described, names, io.out, edit)
 	if err != nil {
 		return err
 	}
-	opt := subset.Options{Out: out, Comment: text.NewComment(text.Options{}), WithoutDelay: isStream}
+	opt.Out = out
 	if !isStream {
-		if opt.Plan, err = o.planPackets(ctx, reg, names, io, opt.Comment); err != nil {
+		if opt.Plan, err = o.planPackets(ctx, reg, names, io, &opt); err != nil {
 			_ = out.Close() // there is nothing in it
 			return err
 		}
 	}
-	w := subset.NewWriter(opt)
+	w = subset.NewWriter(opt)
 	j.cfg.Packets = w
 	err = o.printJob(j, reg, r)
 	if e := cmp.Or(w.Close(), out.Close()); err == nil {
@@ -123,14 +132,14 @@ func (o *readOptions) listInputs(args []string) (names []string, isStream bool, 
 }
 
 // planPackets reads captures for the first time. What is wrong with them the second time shows.
-func (o *readOptions) planPackets(ctx context.Context, reg *dissect.Registry, names []string, io streams, comment render.Renderer) (*subset.Plan, error) {
+func (o *readOptions) planPackets(ctx context.Context, reg *dissect.Registry, names []string, io streams, opt *subset.Options) (*subset.Plan, error) {
 	j, err := o.prepare(ctx, reg, names, io)
 	if err != nil {
 		return nil, err
 	}
 	defer j.release()
 	plan := subset.NewPlan()
-	j.cfg.Packets = plan.Collector(comment)
+	j.cfg.Packets = plan.Collector(opt)
 	if _, err := j.run(); isInterrupted(j.ctx) {
 		return nil, j.exitError(err)
 	}
@@ -146,6 +155,10 @@ func (w *writeOptions) printWritten(out io.Writer, s tally.Subset) {
 	if name == stdin {
 		name = "standard output"
 	}
-	fmt.Fprintf(out, "qsniff: wrote %s of %s to %s, as captured, passwords included\n", count(s.Packets, "packet"), count(s.Messages, "message"), name)
+	how := "as captured, passwords included (--mask overwrites them)"
+	if w.mask {
+		how = "passwords and log secrets overwritten"
+	}
+	fmt.Fprintf(out, "qsniff: wrote %s of %s to %s, %s\n", count(s.Packets, "packet"), count(s.Messages, "message"), name, how)
 	printHints(out, &counters.Result{Subset: s}, counters.Subset)
 }

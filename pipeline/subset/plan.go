@@ -13,10 +13,13 @@ import (
 // chosen message, and what is written about them.
 type Plan struct {
 	marked  bitmap
+	wiped   bitmap           // packets whose edits had no room: all that they carry is overwritten
 	entries map[uint64]int32 // by frame: index in pool
 	pool    []entry          // used again
 	unused  []int32
-	size    int // bytes of comments in the entries
+	size    int // bytes of comments and edits in the entries
+
+	isOverfull bool // some packet could not even be marked as overwritten: all are
 
 	uncommented, unmarked uint64
 }
@@ -25,6 +28,8 @@ type Plan struct {
 type entry struct {
 	comments []byte   // one a line
 	late     []byte   // those of messages that a later packet decided
+	edits    []byte   // encoded
+	wipesAll bool     // there was no room for the edits
 	wholes   []uint64 // the packets that completed the messages which this one is a part of
 }
 
@@ -41,11 +46,37 @@ func (p *Plan) add(frame uint64, comments []byte, isLate bool, whole uint64) {
 	if len(comments) == 0 && whole == 0 {
 		return
 	}
-	i, ok := p.entries[frame]
+	e := p.entryOf(frame, len(comments))
 	switch {
-	case p.size+len(comments) > planBytes, !ok && len(p.entries) >= planEntries:
+	case e == nil:
 		p.uncommented++
 		return
+	case isLate:
+		e.late = append(e.late, comments...)
+	default:
+		e.comments = append(e.comments, comments...)
+	}
+	if whole != 0 && len(e.wholes) < maxWholes && !slices.Contains(e.wholes, whole) {
+		e.wholes = append(e.wholes, whole)
+	}
+}
+
+// edit adds an encoded edit of a packet, whether or not it is to be written.
+func (p *Plan) edit(frame uint64, edit []byte) {
+	if e := p.entryOf(frame, len(edit)); e != nil {
+		e.edits = append(e.edits, edit...)
+	} else if !p.wiped.set(frame) {
+		p.isOverfull = true
+	}
+}
+
+// entryOf returns the entry of a packet, with room for so many bytes, or nil if there is no
+// room.
+func (p *Plan) entryOf(frame uint64, size int) *entry {
+	i, ok := p.entries[frame]
+	switch {
+	case p.size+size > planBytes, !ok && len(p.entries) >= planEntries:
+		return nil
 	case !ok && len(p.unused) > 0:
 		i = p.unused[len(p.unused)-1]
 		p.unused = p.unused[:len(p.unused)-1]
@@ -55,34 +86,29 @@ func (p *Plan) add(frame uint64, comments []byte, isLate bool, whole uint64) {
 		p.pool = append(p.pool, entry{})
 		p.entries[frame] = i
 	}
-	e := &p.pool[i]
-	if isLate {
-		e.late = append(e.late, comments...)
-	} else {
-		e.comments = append(e.comments, comments...)
-	}
-	p.size += len(comments)
-	if whole != 0 && len(e.wholes) < maxWholes && !slices.Contains(e.wholes, whole) {
-		e.wholes = append(e.wholes, whole)
-	}
+	p.size += size
+	return &p.pool[i]
 }
 
 // take returns what is written about a packet, and forgets it; ok: it is written. The entry
 // is valid until the next call of add.
 func (p *Plan) take(frame uint64) (e entry, ok bool) {
-	if !p.marked.clear(frame) {
-		return entry{}, false
+	ok, e.wipesAll = p.marked.clear(frame), p.wiped.clear(frame) || p.isOverfull
+	if len(p.entries) == 0 {
+		return e, ok
 	}
 	i, has := p.entries[frame]
 	if !has {
-		return entry{}, true
+		return e, ok
 	}
+	wipesAll := e.wipesAll
 	e = p.pool[i]
+	e.wipesAll = wipesAll
 	delete(p.entries, frame)
 	p.unused = append(p.unused, i)
-	p.size -= len(e.comments) + len(e.late)
-	p.pool[i] = entry{comments: e.comments[:0], late: e.late[:0], wholes: e.wholes[:0]}
-	return e, true
+	p.size -= len(e.comments) + len(e.late) + len(e.edits)
+	p.pool[i] = entry{comments: e.comments[:0], late: e.late[:0], edits: e.edits[:0], wholes: e.wholes[:0]}
+	return e, ok
 }
 
 // appendWholes appends the comment of a packet that is a part of messages.
@@ -99,12 +125,12 @@ func appendWholes(dst []byte, wholes []uint64) []byte {
 
 // Collector is the pipeline.PacketSink of the first run over a file.
 type Collector struct {
-	plan    *Plan
-	comment render.Renderer
+	plan *Plan
+	notes
 }
 
-// Collector returns what fills the plan. comment is that of Options.
-func (p *Plan) Collector(comment render.Renderer) *Collector { return &Collector{p, comment} }
+// Collector returns what fills the plan for a Writer with these Options.
+func (p *Plan) Collector(o *Options) *Collector { return &Collector{p, o.notes()} }
 
 // AppendNote implements pipeline.PacketSink. Most messages came in the packet that decided
 // them: the second run meets these again.
@@ -112,23 +138,33 @@ func (c *Collector) AppendNote(dst []byte, e *render.Event, isChosen bool) ([]by
 	if len(e.Frames) == 0 && !e.Origin.IsLate {
 		return dst, false
 	}
-	if !e.Origin.IsLate {
-		return dst, isChosen
-	}
-	return appendComment(dst, c.comment, e, isChosen)
+	return c.append(dst, e, isChosen)
 }
 
 // AddMessage implements pipeline.PacketSink.
 func (c *Collector) AddMessage(m *pipeline.Pick) {
-	for _, frame := range m.Frames {
-		switch {
-		case frame != m.Frame:
-			c.plan.add(frame, nil, m.IsLate, m.Frame)
-		case m.IsLate:
-			c.plan.add(frame, m.Note, true, 0)
-		}
-	}
+	c.plan.addMessage(m, func(frame uint64) bool { return frame != m.Frame || m.IsLate })
 }
 
 // AddPackets implements pipeline.PacketSink.
 func (c *Collector) AddPackets(*capture.Batch) error { return nil }
+
+// addMessage adds what a message means for those of its packets that has returns true of.
+func (p *Plan) addMessage(m *pipeline.Pick, has func(frame uint64) bool) {
+	comments, edits := splitNote(m.Note)
+	for _, frame := range m.Frames {
+		switch {
+		case !m.IsChosen || !has(frame):
+		case frame == m.Frame:
+			p.add(frame, comments, m.IsLate, 0)
+		default:
+			p.add(frame, nil, m.IsLate, m.Frame)
+		}
+	}
+	for len(edits) > 0 {
+		x, own, rest := cutEdit(edits)
+		if edits = rest; has(x.frame) {
+			p.edit(x.frame, own)
+		}
+	}
+}

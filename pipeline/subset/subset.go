@@ -18,9 +18,11 @@ package subset
 import (
 	"bytes"
 	"errors"
+	"time"
 
 	"qsniff/capture"
 	"qsniff/capture/file"
+	"qsniff/netlayer/rewrite"
 	"qsniff/pipeline"
 	"qsniff/render"
 	"qsniff/render/tally"
@@ -33,6 +35,14 @@ type Options struct {
 	// Comment renders a message as the comment of the packet that completed it, one comment
 	// a line; nil: there are no comments. It is used by several goroutines at a time.
 	Comment render.Renderer
+	// Edits says what is overwritten of messages; nil: nothing. Out has Writer.Edit as its
+	// WriteOptions.Mask then.
+	Edits Editor
+	// Change, unless nil, changes each packet that is written, besides Edits: addresses. With
+	// it, comments of the capture are left out, and segments of TCP without data are
+	// written, for the beginning and end of connections.
+	Change func(*rewrite.Packet)
+	Shift  time.Duration // is added to times
 	// WithoutDelay is set where somebody waits for packets as they are written.
 	WithoutDelay bool
 }
@@ -44,16 +54,20 @@ type Writer struct {
 	line  line
 	twice bool // the plan is of a first run
 	stats tally.Subset
-	comm  [][]byte
-	whole []byte
+	notes
+	editor editor
+	entry  *entry // of the packet at work
+	comm   [][]byte
+	whole  []byte
 }
 
 // NewWriter returns a Writer. The caller closes it, and then o.Out.
 func NewWriter(o Options) *Writer {
-	w := &Writer{opt: o, plan: o.Plan, twice: o.Plan != nil}
+	w := &Writer{opt: o, plan: o.Plan, twice: o.Plan != nil, notes: o.notes()}
 	if w.plan == nil {
 		w.plan = NewPlan()
 	}
+	w.editor.change = o.Change
 	return w
 }
 
@@ -61,45 +75,38 @@ func NewWriter(o Options) *Writer {
 func (w *Writer) Stats() tally.Subset {
 	s := w.stats
 	s.Uncommented, s.Unmarked = w.plan.uncommented, w.plan.unmarked
+	s.Overwritten = w.editor.wiped
 	return s
 }
 
-// AppendNote implements pipeline.PacketSink: the note is the comments.
-func (w *Writer) AppendNote(dst []byte, e *render.Event, isChosen bool) ([]byte, bool) {
-	return appendComment(dst, w.opt.Comment, e, isChosen)
+// Edit overwrites in b, a copy of the bytes of p, which is being written, what Options.Edits
+// says.
+func (w *Writer) Edit(p *capture.Packet, b []byte) {
+	w.editor.apply(p, b, w.entry.edits, w.entry.wipesAll)
 }
 
-func appendComment(dst []byte, r render.Renderer, e *render.Event, isChosen bool) ([]byte, bool) {
-	if !isChosen {
-		return dst, false
-	}
-	if r == nil {
-		return dst, true
-	}
-	lo := len(dst)
-	dst = r.Append(dst, e)
-	hi := len(dst)
-	for line := range bytes.Lines(dst[lo:hi]) { // of what stays where it is when dst grows
-		dst = append(append(dst, mark...), line...)
-	}
-	return dst[:lo+copy(dst[lo:], dst[hi:])], true
+// AppendNote implements pipeline.PacketSink: the note has comments and edits.
+func (w *Writer) AppendNote(dst []byte, e *render.Event, isChosen bool) ([]byte, bool) {
+	return w.append(dst, e, isChosen)
 }
 
 // AddMessage implements pipeline.PacketSink.
 func (w *Writer) AddMessage(m *pipeline.Pick) {
-	if !m.IsJoined {
+	if m.IsChosen && !m.IsJoined {
 		w.stats.Messages++
 	}
+	w.plan.addMessage(m, func(frame uint64) bool {
+		if w.twice { // the plan has the others
+			return frame == m.Frame && !m.IsLate
+		}
+		return frame > w.line.released
+	})
+	if w.twice || !m.IsChosen {
+		return
+	}
 	for _, frame := range m.Frames {
-		isPassed := m.IsLate || frame != m.Frame
-		switch {
-		case w.twice && isPassed: // the plan has it
-		case !w.twice && frame <= w.line.released:
+		if frame <= w.line.released {
 			w.stats.Late++
-		case frame == m.Frame:
-			w.plan.add(frame, m.Note, m.IsLate, 0)
-		default:
-			w.plan.add(frame, nil, m.IsLate, m.Frame)
 		}
 	}
 }
@@ -138,17 +145,20 @@ func (w *Writer) writePackets(b *capture.Batch) error {
 			next++
 		}
 		e, ok := w.plan.take(p.No)
-		if !ok {
+		if !ok && (w.opt.Change == nil || !w.editor.isEmptySegment(p)) {
 			continue
 		}
 		w.comm = w.comm[:0]
 		for k := first; k < next; k++ {
-			if text := b.Comments[k].Text; !isOwn(text) {
+			if text := b.Comments[k].Text; !isOwn(text) && w.opt.Change == nil {
 				w.comm = append(w.comm, text)
 			}
 		}
+		w.entry = &e
 		w.appendComments(&e)
-		err := w.opt.Out.WriteCommented(p, w.comm)
+		shifted := *p
+		shifted.Nanos += int64(w.opt.Shift)
+		err := w.opt.Out.WriteCommented(&shifted, w.comm)
 		if errors.Is(err, file.ErrRefused) {
 			w.stats.Refused++
 			continue
