@@ -33,7 +33,12 @@ type Config struct {
 	Dialogues     *dialogue.Collector // renders in place of Renderer; may be nil
 	// AppendEnding appends what is to precede the dialogues that the end of the run leaves open;
 	// may be nil.
-	AppendEnding   func(dst []byte, run tally.Run) []byte
+	AppendEnding func(dst []byte, run tally.Run) []byte
+	// Packets gets the messages that Selects chooses, and after them the packets of each
+	// batch; may be nil. Selects is nil where all are chosen. Workers call it, several at a
+	// time: it depends on the event alone.
+	Packets        PacketSink
+	Selects        func(*render.Event) bool
 	Progress       func(capture.Stats) // called with the source's totals after each batch; may be nil
 	CountsMessages bool                // messages are counted, even if nothing but Watchers wants more
 
@@ -61,7 +66,7 @@ type IncidentFinder interface {
 
 // wantsFacts reports whether the run is for more than the number of messages.
 func (c *Config) wantsFacts() bool {
-	return c.Renderer != nil || c.Listener != nil || c.Dialogues != nil
+	return c.Renderer != nil || c.Listener != nil || c.Dialogues != nil || c.Packets != nil
 }
 
 // wantsOnlySightings reports whether the run is for watchers only.

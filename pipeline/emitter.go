@@ -12,8 +12,10 @@ import (
 type emitter struct {
 	now         *current
 	renderer    render.Renderer // nil: messages are not shown
-	wantsFacts  bool            // see Config.wantsFacts
-	hasListener bool            // what servers report of themselves is wanted
+	picker      PacketSink      // nil: packets are not wanted
+	selects     func(*render.Event) bool
+	wantsFacts  bool // see Config.wantsFacts
+	hasListener bool // what servers report of themselves is wanted
 	event       eventMaker
 	turns       turnMaker
 	expert      finding.Expert // of note
@@ -21,8 +23,8 @@ type emitter struct {
 }
 
 func newEmitter(now *current, cfg *Config) *emitter {
-	e := &emitter{now: now, renderer: cfg.Renderer, wantsFacts: cfg.wantsFacts(), hasListener: cfg.Listener != nil}
-	e.event.hasManyInputs = cfg.HasManyInputs
+	e := &emitter{now: now, renderer: cfg.Renderer, picker: cfg.Packets, selects: cfg.Selects, wantsFacts: cfg.wantsFacts(), hasListener: cfg.Listener != nil}
+	e.event.hasManyInputs, e.event.wantsOrigin = cfg.HasManyInputs, cfg.Packets != nil
 	if d := cfg.Dialogues; d != nil {
 		e.renderer, e.turns = d.Renderer(), turnMaker{isWanted: true, frame: d.Frame()}
 	}
@@ -32,12 +34,17 @@ func newEmitter(now *current, cfg *Config) *emitter {
 // emitMessage writes m, which was made of s; part is its part in an exchange.
 func (e *emitter) emitMessage(s *payload, m *dissect.Message, part track.Part) {
 	x := e.now.newSpan(s.firstFrame(), s.nanos)
-	if e.renderer != nil {
+	if e.renderer != nil || e.picker != nil {
 		seg := e.now.seg
-		ev := e.event.makeEvent(s, m, &part, e.now.start)
-		seg.buf = e.renderer.Append(seg.buf, ev)
-		x.end = len(seg.buf)
-		x.noteHole(&ev.Hole)
+		ev := e.event.makeEvent(s, m, &part, e.now)
+		if e.renderer != nil {
+			seg.buf = e.renderer.Append(seg.buf, ev)
+			x.end = len(seg.buf)
+			x.noteHole(&ev.Hole)
+		}
+		if e.picker != nil {
+			e.pick(&x, ev)
+		}
 	}
 	x.isMessage = s.record == ""
 	if x.isMessage {

@@ -24,6 +24,7 @@ type fold struct {
 	types     map[typeKey]uint64
 	reader    readerTotals // after the last batch merged
 	parts     [Partitions]totals
+	packets   PacketSink // nil: packets are not wanted
 }
 
 // head is how far the fold is in a worker's segments of the batch.
@@ -70,6 +71,9 @@ func (f *fold) merge(ctx context.Context, b *batch) (enough bool, err error) {
 		if err == nil && !enough && h.isDone() {
 			err = f.fillHead(ctx, i)
 		}
+	}
+	if f.packets != nil && err == nil {
+		err = f.packets.AddPackets(&b.raw)
 	}
 	f.reader = b.totals
 	if n := len(b.items); f.dialogues != nil && n > 0 && err == nil && !enough {
@@ -178,6 +182,9 @@ func (f *fold) writeSpan(seg *segment, s *span) (enough bool, err error) {
 	}
 	if f.out.isFull() {
 		err = f.out.flush()
+	}
+	if s.pick > 0 {
+		f.packets.AddMessage(seg.pickOf(s))
 	}
 	f.tellListener(seg, s)
 	if !silent {

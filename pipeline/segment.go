@@ -40,6 +40,7 @@ type span struct {
 	found [2]int32 // range of its findings in the segment's found
 	post  int32    // index of what a server reports of itself in the segment's posts; -1: none
 	turn  int32    // 1 + index of its turn in the segment's turns; 0: none
+	pick  int32    // 1 + index of what packets it chooses in the segment's picks; 0: none
 }
 
 // noteHole records the hole in the text of the span, if there is one.
@@ -100,12 +101,18 @@ type segment struct {
 	posts  []track.ServerInfo
 	turns  []turn
 	sights []sight
-	isLast bool // of its batch
+	picks  []pick
+	frames []uint64 // of picks
+	notes  []byte   // of picks
+	picked Pick     // that the fold is at
+	isLast bool     // of its batch
 	totals [Partitions]totals
 }
 
 // isFull reports whether the segment is to be handed over.
-func (s *segment) isFull() bool { return len(s.buf) >= segmentSize || len(s.sights) > segmentSights }
+func (s *segment) isFull() bool {
+	return len(s.buf)+len(s.notes) >= segmentSize || len(s.sights) > segmentSights
+}
 
 func (s *segment) reset() {
 	if cap(s.buf) > 4*segmentSize { // a long message grew it
@@ -114,6 +121,7 @@ func (s *segment) reset() {
 	s.buf, s.spans, s.isLast = s.buf[:0], s.spans[:0], false
 	s.found, s.posts, s.turns = s.found[:0], s.posts[:0], s.turns[:0]
 	s.sights = s.sights[:0]
+	s.picks, s.frames, s.notes = s.picks[:0], s.frames[:0], s.notes[:0]
 }
 
 // addTurn adds the turn of a span. The offsets in it count from the start of the segment

@@ -204,7 +204,7 @@ func (h *habitState) refuseCaptureFilter(filter string) error {
 }
 
 func (h *habitState) refuseWrite(name string) error {
-	return h.refuse("-w "+name+": only live writes packets", "tcpdump -r FILE -w OUT 'FILTER' writes those of a capture")
+	return h.refuse("-w "+name+": read and live write packets", "qsniff read -w OUT FILE writes those of its messages")
 }
 
 // checkPromiscuous accepts -p, which is what live does anyway, unless --promiscuous is

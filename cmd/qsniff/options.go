@@ -36,6 +36,7 @@ type readOptions struct {
 	cutsToMicros bool // times for people are cut to microseconds
 	jobs         int
 	memory       memorySize
+	write        writeOptions
 }
 
 func readDefaults() *readOptions {

@@ -30,7 +30,7 @@ func newRoot(io streams) *cobra.Command {
 				return cmd.Help()
 			}
 			if len(args) == 0 {
-				return cmp.Or(opts.check(), requireCapture(cmd, args))
+				return cmp.Or(opts.check(), opts.write.check(io.out), requireCapture(cmd, args))
 			}
 			if err := checkSpelling(cmd, args[0]); err != nil {
 				return err
@@ -39,6 +39,7 @@ func newRoot(io streams) *cobra.Command {
 		},
 	}
 	opts.register(root)
+	opts.write.register(root)
 	addHabits(root, opts)
 	root.SetOut(io.out)
 	root.SetErr(io.err)

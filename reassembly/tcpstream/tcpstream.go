@@ -26,7 +26,6 @@ import (
 
 	"qsniff/internal/lru"
 	"qsniff/netlayer"
-	"qsniff/reassembly"
 )
 
 // Segment is one TCP segment. The Assembler copies what it keeps.
@@ -43,6 +42,7 @@ type Segment struct {
 // during the call.
 type Chunk struct {
 	Data []byte
+	Seq  uint32 // the sequence number of its first byte
 	// Pieces are the frames that brought Data, in order and without gaps.
 	// Where segments are many and short, one piece stands for several: then Frame
 	// is the latest of theirs.
@@ -51,8 +51,9 @@ type Chunk struct {
 
 // TimedPiece records which frame brought which bytes of a Chunk, and when.
 type TimedPiece struct {
-	reassembly.Piece
-	Nanos int64
+	Frame    uint64
+	Off, Len uint32
+	Nanos    int64
 }
 
 // addFrame makes p stand for one more frame.

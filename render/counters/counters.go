@@ -26,6 +26,7 @@ type Result struct {
 	Proofs proof.Summary
 	Limits limiter.Summary
 	Files  keep.Stats
+	Subset tally.Subset
 	Live   Live
 }
 
@@ -63,6 +64,7 @@ const (
 	Proofs
 	Limits
 	Files
+	Subset
 	Capture
 	NumGroups
 )
@@ -79,6 +81,7 @@ var groupNames = [NumGroups]struct{ object, title string }{
 	Proofs:     {"", "Proven addresses"},
 	Limits:     {"", "Replay of a server's limiter"},
 	Files:      {"", "Files of packets"},
+	Subset:     {"", "Packets of messages"},
 	Capture:    {"", "Live captures"},
 }
 

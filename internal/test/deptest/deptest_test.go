@@ -39,6 +39,7 @@ var allowed = map[string][]string{
 	"capture/ring":         {"capture", "capture/file"},
 	"capture/keep":         {"capture", "capture/..."},
 	"netlayer":             {},
+	"netlayer/rewrite":     {"capture", "netlayer"},
 	"wire":                 {},
 	"reassembly":           {"reassembly/..."},
 	"reassembly/ipfrag":    {"netlayer", "reassembly"},
@@ -73,6 +74,7 @@ var allowed = map[string][]string{
 	"filter":               {"dissect", "netlayer", "flood", "render", "render/manual"},
 	"pipeline":             {"capture/...", "netlayer", "reassembly/...", "dissect", "track", "flood", "flood/sketch", "render/..."},
 	"pipeline/paste":       {"capture/file", "netlayer", "dissect", "render", "pipeline"},
+	"pipeline/subset":      {"capture", "capture/file", "netlayer", "netlayer/rewrite", "dissect", "render", "render/tally", "pipeline"},
 	"cmd/qsniff":           {"..."},
 
 	"internal/*":                {},
