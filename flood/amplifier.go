@@ -1,6 +1,7 @@
 package flood
 
 import (
+	"qsniff/dissect"
 	"qsniff/flood/measure"
 	"qsniff/flood/sketch"
 	"qsniff/track"
@@ -37,6 +38,24 @@ const (
 func (p *plainAnswers) isOpen(lim *Thresholds) bool {
 	return p.data >= uint32(lim.AmplifierAnswers) && float64(p.data) >= openShare*float64(p.data+p.challenges) &&
 		p.bytesOut >= openGain*p.bytesIn && p.clients.Count() >= openClients
+}
+
+// A kind is gated where the server gave at least gatedLeast challenges in place of data, and
+// data to at most gatedData of those that brought none. Chosen: enough to be no accident, and
+// some mistaken pairs of request and answer.
+const (
+	gatedLeast = 8
+	gatedData  = 0.05
+)
+
+// gated returns what the server gives only to those who bring a challenge back.
+func (p *amplifier) gated() (asks dissect.Asked) {
+	for k := 1; k < measure.MaxKind; k++ {
+		if x := &p.kinds[k]; x.challenges >= gatedLeast && float64(x.data) <= gatedData*float64(x.data+x.challenges) {
+			asks |= 1 << (k - 1)
+		}
+	}
+	return asks
 }
 
 // countAnswer counts what the server sends, a challenge or data, to a request that brought no

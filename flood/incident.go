@@ -168,7 +168,8 @@ type Incident struct {
 	// Completion is the share of the Challenged sources that brought the challenge back.
 	Completion float64
 	Challenged int
-	Answered   float64 // replies for each request of any kind, at most 1; -1: only one direction was captured
+	Gated      dissect.Asked // what the server gives only for a challenge, as far as it showed before the detection
+	Answered   float64       // replies for each request of any kind, at most 1; -1: only one direction was captured
 	History    []Change
 	Confidence float64    // 0 to 1
 	Evidence   []Sentence // the most telling first

@@ -25,6 +25,7 @@ type plan struct {
 	numNames      int
 	rules         [planRules]planRule
 	numRules      int
+	pass          rateLimit // with which each client passes before a cap that was just answered; none if zero
 	mix           mix
 	isNarrow      bool // the cap is on the types that came
 	isVetoed      bool // a trial showed that it drops too little, or touches too many clients
@@ -50,6 +51,7 @@ func (a *Advisor) newPlans(in *flood.Incident) []plan {
 	if !end.IsValid() || p.isTCP && in.Kind != flood.RconBruteforce || p.target.Port() == 0 && in.Kind != flood.ReplyFloodVictim {
 		return []plan{p}
 	}
+	p.letAnsweredPass(in, a.reg.Protos())
 	p.mix = p.mixOf(in)
 	if len(p.mix.oddForms) > 0 {
 		p.catalog = p.withSet(a.reg.Protos(), lineOdd, p.mix.oddForms)

@@ -135,8 +135,8 @@ func (t *trial) remoteEnd(s *track.Sighting) *track.Host {
 // recordSent records that the target sent its client something.
 func (t *trial) recordSent(s *track.Sighting) {
 	for i := range t.attempts[:t.numAttempts] {
-		if a := &t.attempts[i]; a.plan.needsPeers() {
-			a.recordPeer(s.Dst.Hash(t.seed), s.What != track.IsOther, s.Age)
+		if a := &t.attempts[i]; a.plan.needsSent() {
+			a.recordSent(s, s.Dst.Hash(t.seed))
 		}
 	}
 }

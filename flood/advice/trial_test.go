@@ -320,7 +320,7 @@ func TestTrialAllocates(t *testing.T) {
 	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
-	for _, name := range []string{"flood_few", "flood_spoofed", "reflection", "junk_flood"} {
+	for _, name := range []string{"flood_few", "flood_spoofed", "flood_spoofed-gated", "reflection", "junk_flood"} {
 		tr := newTrial(adviceIncident(name))
 		packets := make([]*track.Sighting, 4096)
 		for i := range packets {

@@ -155,7 +155,7 @@ func (p *plan) capWords(in *flood.Incident) []string {
 	}
 	switch {
 	case p.hasProof():
-		s += " Queries that carry a challenge pass, and so does the game."
+		s += " Queries that carry a challenge pass, and so does the game." + p.answeredWords()
 		return []string{s, p.settings(in), "\"qsniff proven\" lists the clients that proved their address, to let them pass first."}
 	case p.proto != nil:
 		s += " This protocol has no challenge, so the cap is on all of its queries."
