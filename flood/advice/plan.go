@@ -97,7 +97,11 @@ func (p *plan) matches(l lineKind, s *track.Sighting, isNamed bool) bool {
 func (p *plan) isAbout(s *track.Sighting) bool {
 	switch p.kind {
 	case flood.JunkFlood:
-		return s.What == track.IsJunk || s.What == track.IsOther
+		switch s.What {
+		case track.IsJunk, track.IsOther, track.IsReply, track.IsChallenge, track.IsPart: // a server is sent no replies
+			return true
+		}
+		return false
 	case flood.Reflection, flood.ReplyFloodVictim:
 		return s.What == track.IsReply || s.What == track.IsPart || s.What == track.IsChallenge
 	case flood.RconBruteforce:
