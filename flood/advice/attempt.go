@@ -190,10 +190,13 @@ func (c *outcome) rank() int {
 	case c.hitShare() <= mostTouched:
 		return 3
 	case c.newHitShare() <= mostTouched:
-		return 2
+		return rankProvenFirst
 	}
 	return 1
 }
+
+// rankProvenFirst is the rank of lines that are good where proven clients pass first.
+const rankProvenFirst = 2
 
 func share(n, of uint64) float64 {
 	if of == 0 {
