@@ -76,8 +76,10 @@ func (d *Detector) handleReply(s *track.Sighting) {
 	var server *m.Server
 	if w == nil {
 		d.servers.recordReply(s.From(), s.What == track.IsChallenge)
-		if to := d.servers.find(s.To()); to != nil && to.hasTrial { // junk that looks like a reply, as rules see it
-			to.applyTrials(s, isWanted)
+		if d.servers.hasTrial { // junk that looks like a reply, as rules see it
+			if to := d.servers.find(s.To()); to != nil && to.hasTrial {
+				to.applyTrials(s, isWanted)
+			}
 		}
 	} else {
 		server = &w.Server

@@ -41,6 +41,9 @@ func (p *plan) needsAnswered() bool { return p.letsAnsweredPass(lineFirst) && p.
 
 // isLetPass reports whether a packet of who passes before the cap, and charges its bucket.
 func (a *attempt) isLetPass(who *track.Host, h uint64, now int64, seed uint64) bool {
+	if a.answered.numKeys == 0 {
+		return false
+	}
 	at := a.answered.lookup(h)
 	if at == nil || *at <= now-int64(answeredIdle) {
 		return false

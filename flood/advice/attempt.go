@@ -17,6 +17,8 @@ type attempt struct {
 	peers         hashTable        // when the server sent something to each source
 	answered      hashTable        // when the server sent data for a challenge to each source
 	passBuckets   hashTable        // when the bucket of each of these is full
+	needsAnswered bool             // the lines look up whom the server answered
+	needsSent     bool             // that, or whom it sent anything
 	lastDropped   [replyPlaces]uint64
 	dropped       uint64 // packets of the flood
 }
@@ -24,6 +26,7 @@ type attempt struct {
 // reset begins anew with a plan, and keeps the memory of the tables.
 func (a *attempt) reset(p *plan) {
 	a.plan, a.dropped = *p, 0
+	a.needsAnswered, a.needsSent = p.needsAnswered(), p.needsSent()
 	for i, x := range p.named[:p.numNames] {
 		a.named[i] = newNetwork(x)
 	}
@@ -63,7 +66,7 @@ func (a *attempt) isDropped(s *track.Sighting, who *track.Host, named bool, seed
 			break
 		}
 	}
-	if a.plan.needsSent() && a.plan.kind != flood.Reflection {
+	if a.needsSent && a.plan.kind != flood.Reflection {
 		switch place := &a.lastDropped[h%replyPlaces]; {
 		case dropped:
 			*place = h
@@ -98,12 +101,13 @@ func bucketHash(who *track.Host, seed uint64) uint64 {
 }
 
 // recordSent records that the server sent a source s, unless it is a reply to a request that
-// the lines dropped. As in the kernel, a full set takes no new source.
-func (a *attempt) recordSent(s *track.Sighting, h uint64) {
+// the lines dropped. isGated reports whether the server gives s for a challenge only. As in the
+// kernel, a full set takes no new source.
+func (a *attempt) recordSent(s *track.Sighting, h uint64, isGated bool) {
 	if s.What != track.IsOther && a.lastDropped[h%replyPlaces] == h {
 		return
 	}
-	if a.plan.needsAnswered() && a.plan.gated.hasSighting(s) {
+	if isGated && a.needsAnswered {
 		a.answered.record(h, s.Age, answeredIdle)
 	}
 	if a.plan.needsPeers() {
