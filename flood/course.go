@@ -144,6 +144,7 @@ func (c *course) openIncident(s *serverSecond, v verdict) {
 	c.describe(s, v)
 	c.addPane(s)
 	c.announcedPeak = in.Peak
+	in.Gated = s.watched.amplifier.gated()
 	c.trial = s.advisor.Try(in)
 	if c.family != ofLoad {
 		s.watched.leaveNetwork(s.Now)

@@ -15,6 +15,7 @@ type servers struct {
 	heavy     []*watched
 	ports     [heavyTargets]uint16 // of heavy, side by side for find
 	maxHeavy  int                  // how many of heavy there may be
+	hasTrial  bool                 // one of heavy has
 	light     *lru.Table[track.End, lightServer]
 }
 
@@ -149,10 +150,12 @@ func (x *servers) findLeastBusy(count uint32) int {
 
 // judgeSecond judges the second that ends at each server that is watched closely.
 func (x *servers) judgeSecond(rules *rulebook) {
+	x.hasTrial = false
 	for _, w := range x.heavy {
 		if x.Now-w.LastAsked <= m.BinSeconds || w.hasIncident() { // otherwise nothing changes
 			w.judgeSecond(x.book, rules)
 		}
+		x.hasTrial = x.hasTrial || w.hasTrial
 	}
 }
 

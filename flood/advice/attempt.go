@@ -15,6 +15,10 @@ type attempt struct {
 	sharedFull    [planRules]int64 // when the buckets that all sources share are full
 	sourceBuckets hashTable        // when the bucket of each source is full
 	peers         hashTable        // when the server sent something to each source
+	answered      hashTable        // when the server sent data for a challenge to each source
+	passBuckets   hashTable        // when the bucket of each of these is full
+	needsAnswered bool             // the lines look up whom the server answered
+	needsSent     bool             // that, or whom it sent anything
 	lastDropped   [replyPlaces]uint64
 	dropped       uint64 // packets of the flood
 }
@@ -22,6 +26,7 @@ type attempt struct {
 // reset begins anew with a plan, and keeps the memory of the tables.
 func (a *attempt) reset(p *plan) {
 	a.plan, a.dropped = *p, 0
+	a.needsAnswered, a.needsSent = p.needsAnswered(), p.needsSent()
 	for i, x := range p.named[:p.numNames] {
 		a.named[i] = newNetwork(x)
 	}
@@ -30,6 +35,8 @@ func (a *attempt) reset(p *plan) {
 	}
 	a.sourceBuckets.reset(trialSources)
 	a.peers.reset(trialPeers)
+	a.answered.reset(trialAnswered)
+	a.passBuckets.reset(trialAnswered)
 	clear(a.lastDropped[:])
 }
 
@@ -51,14 +58,15 @@ func (a *attempt) isDropped(s *track.Sighting, who *track.Host, named bool, seed
 	h := who.Hash(seed)
 	for i := range a.plan.rules[:a.plan.numRules] {
 		r := &a.plan.rules[i]
-		if !a.plan.matches(r.kind, s, named) || r.kind.needsPeers() && a.isPeer(h, s.Age) {
+		if !a.plan.matches(r.kind, s, named) || r.kind.needsPeers() && a.isPeer(h, s.Age) ||
+			a.plan.letsAnsweredPass(r.kind) && a.isLetPass(who, h, s.Age, seed) {
 			continue
 		}
 		if dropped = a.isOver(i, r, who, s.Age, seed); dropped {
 			break
 		}
 	}
-	if a.plan.needsPeers() && a.plan.kind != flood.Reflection {
+	if a.needsSent && a.plan.kind != flood.Reflection {
 		switch place := &a.lastDropped[h%replyPlaces]; {
 		case dropped:
 			*place = h
@@ -78,33 +86,32 @@ func (a *attempt) isOver(i int, r *planRule, who *track.Host, now int64, seed ui
 	case !r.kind.isPerSource():
 		return r.limit.charge(&a.sharedFull[i], now)
 	}
-	key := *who
-	if !key.Is4() {
-		clear(key[8:]) // a host has a whole /64 to send from
-	}
-	full := a.sourceBuckets.findOrAdd(key.Hash(seed))
-	if full == nil {
-		a.sourceBuckets.removeIdle(now, r.kind.idleTime())
-		if full = a.sourceBuckets.findOrAdd(key.Hash(seed)); full == nil {
-			return false
-		}
-	}
-	return r.limit.charge(full, now)
+	full := a.sourceBuckets.makeRoom(bucketHash(who, seed), now, r.kind.idleTime())
+	return full != nil && r.limit.charge(full, now)
 }
 
-// recordPeer records that the server sent something to a source, unless it is a reply to a
-// request that the lines dropped. As in the kernel, a full set takes no new source.
-func (a *attempt) recordPeer(h uint64, isReply bool, now int64) {
-	if isReply && a.lastDropped[h%replyPlaces] == h {
+// bucketHash returns the hash of what has a bucket of its own: an address, in IPv6 its /64,
+// all of which a host has to send from.
+func bucketHash(who *track.Host, seed uint64) uint64 {
+	key := *who
+	if !key.Is4() {
+		clear(key[8:])
+	}
+	return key.Hash(seed)
+}
+
+// recordSent records that the server sent a source s, unless it is a reply to a request that
+// the lines dropped. isGated reports whether the server gives s for a challenge only. As in the
+// kernel, a full set takes no new source.
+func (a *attempt) recordSent(s *track.Sighting, h uint64, isGated bool) {
+	if s.What != track.IsOther && a.lastDropped[h%replyPlaces] == h {
 		return
 	}
-	at := a.peers.findOrAdd(h)
-	if at == nil {
-		a.peers.removeIdle(now, peerIdle)
-		at = a.peers.findOrAdd(h)
+	if isGated && a.needsAnswered {
+		a.answered.record(h, s.Age, answeredIdle)
 	}
-	if at != nil {
-		*at = now
+	if a.plan.needsPeers() {
+		a.peers.record(h, s.Age, peerIdle)
 	}
 }
 
@@ -123,6 +130,9 @@ func (p *plan) needsPeers() bool {
 	}
 	return false
 }
+
+// needsSent reports whether the lines of a plan look at what the server sends.
+func (p *plan) needsSent() bool { return p.needsPeers() || p.needsAnswered() }
 
 // What a trial has to show of lines that are printed without a warning.
 const (
@@ -184,10 +194,13 @@ func (c *outcome) rank() int {
 	case c.hitShare() <= mostTouched:
 		return 3
 	case c.newHitShare() <= mostTouched:
-		return 2
+		return rankProvenFirst
 	}
 	return 1
 }
+
+// rankProvenFirst is the rank of lines that are good where proven clients pass first.
+const rankProvenFirst = 2
 
 func share(n, of uint64) float64 {
 	if of == 0 {

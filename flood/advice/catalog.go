@@ -39,6 +39,7 @@ type catalog struct {
 	proto    *dissect.Proto // nil: unknown, it may be any
 	operator dissect.Operator
 	sets     [numLineKinds]packetSet
+	gated    packetSet // answers that the server gives for a challenge only; empty: none is known
 }
 
 // packetSet is the datagrams that the lines of one kind match: those with at least one of its

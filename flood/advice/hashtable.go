@@ -59,6 +59,23 @@ func (t *hashTable) findOrAdd(key uint64) *int64 {
 	return &t.slots[i].val
 }
 
+// makeRoom is findOrAdd that removes idle keys from a full table first.
+func (t *hashTable) makeRoom(key uint64, now int64, idle time.Duration) *int64 {
+	val := t.findOrAdd(key)
+	if val == nil {
+		t.removeIdle(now, idle)
+		val = t.findOrAdd(key)
+	}
+	return val
+}
+
+// record sets the number of a key to now, if there is room for it.
+func (t *hashTable) record(key uint64, now int64, idle time.Duration) {
+	if val := t.makeRoom(key, now, idle); val != nil {
+		*val = now
+	}
+}
+
 // lookup returns the number of a key; nil if it is not there. The pointer is valid until the
 // next call of another method.
 func (t *hashTable) lookup(key uint64) *int64 {

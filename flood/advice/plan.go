@@ -26,6 +26,7 @@ type plan struct {
 	numNames      int
 	rules         [planRules]planRule
 	numRules      int
+	pass          rateLimit // with which each client passes before a cap that was just answered; none if zero
 	mix           mix
 	isNarrow      bool // the cap is on the types that came
 	isVetoed      bool // a trial showed that it drops too little, or touches too many clients
@@ -51,6 +52,7 @@ func (a *Advisor) newPlans(in *flood.Incident) []plan {
 	if !end.IsValid() || p.isTCP && in.Kind != flood.RconBruteforce || p.target.Port() == 0 && in.Kind != flood.ReplyFloodVictim {
 		return []plan{p}
 	}
+	p.letAnsweredPass(in, a.reg.Protos())
 	p.mix = p.mixOf(in)
 	if len(p.mix.oddForms) > 0 {
 		p.catalog = p.withSet(a.reg.Protos(), lineOdd, p.mix.oddForms)
@@ -96,7 +98,11 @@ func (p *plan) matches(l lineKind, s *track.Sighting, isNamed bool) bool {
 func (p *plan) isAbout(s *track.Sighting) bool {
 	switch p.kind {
 	case flood.JunkFlood:
-		return s.What == track.IsJunk || s.What == track.IsOther
+		switch s.What {
+		case track.IsJunk, track.IsOther, track.IsReply, track.IsChallenge, track.IsPart: // a server is sent no replies
+			return true
+		}
+		return false
 	case flood.Reflection, flood.ReplyFloodVictim:
 		return s.What == track.IsReply || s.What == track.IsPart || s.What == track.IsChallenge
 	case flood.RconBruteforce:

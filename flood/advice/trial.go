@@ -134,9 +134,11 @@ func (t *trial) remoteEnd(s *track.Sighting) *track.Host {
 
 // recordSent records that the target sent its client something.
 func (t *trial) recordSent(s *track.Sighting) {
+	h := s.Dst.Hash(t.seed)
+	isGated := s.What == track.IsReply && t.attempts[0].plan.gated.hasSighting(s) // the same for all plans
 	for i := range t.attempts[:t.numAttempts] {
-		if a := &t.attempts[i]; a.plan.needsPeers() {
-			a.recordPeer(s.Dst.Hash(t.seed), s.What != track.IsOther, s.Age)
+		if a := &t.attempts[i]; a.needsSent {
+			a.recordSent(s, h, isGated)
 		}
 	}
 }
