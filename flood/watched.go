@@ -92,7 +92,7 @@ func (w *watched) judgeQueries(s *serverSecond, rules *rulebook) (hasAlarm, isCa
 	v := verdict{rate: float64(w.Sum(s.Now, 1).Queries)}
 	if hasAlarm || attacks.in != nil || load.in != nil || attacks.streak.warnings > 0 || load.streak.notes > 0 {
 		f := s.features
-		w.Measure(f, s.Now, w.limits(s.book), &s.busiest)
+		w.Measure(f, s.Now, w.limits(s.book))
 		w.countSourcesOnce(f)
 		if hasAlarm || attacks.in != nil {
 			v = rules.judgeQueries(f)
