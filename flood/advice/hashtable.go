@@ -14,7 +14,8 @@ type hashTable struct {
 	marks     []uint64 // a bit for each value of a hash's upper bits: 0 where no key has it
 	numKeys   int
 	maxKeys   int
-	lastSweep int64 // when removeIdle last searched the table; math.MinInt64: never
+	lastSweep int64 // when removeIdle was last called with a full table; math.MinInt64: never
+	oldest    int64 // no number is smaller; math.MinInt64: not known
 }
 
 type hashSlot struct {
@@ -37,7 +38,7 @@ const (
 func (t *hashTable) reset(most int) {
 	clear(t.slots)
 	clear(t.marks)
-	t.numKeys, t.maxKeys, t.lastSweep = 0, most, math.MinInt64
+	t.numKeys, t.maxKeys, t.lastSweep, t.oldest = 0, most, math.MinInt64, math.MinInt64
 }
 
 // findOrAdd returns the number of a key, which it adds with math.MinInt64 if it is new; nil
@@ -120,12 +121,16 @@ func (t *hashTable) isMarked(key uint64) bool {
 }
 
 // removeIdle removes from a full table the buckets that have been full for idle, and reports
-// whether there were any. It searches at most once a second, as the kernel sweeps its sets.
+// whether there were any. It searches at most once a second, as the kernel sweeps its sets,
+// and not while none can be: numbers only grow.
 func (t *hashTable) removeIdle(now int64, idle time.Duration) bool {
 	if t.numKeys < t.maxKeys || t.lastSweep != math.MinInt64 && now-t.lastSweep < sweepPause {
 		return false
 	}
 	t.lastSweep = now
+	if t.oldest > now-int64(idle) {
+		return false
+	}
 	mask := len(t.slots) - 1
 	first := 0
 	for t.slots[first].key != 0 { // no key after a free slot belongs before it
@@ -139,16 +144,15 @@ func (t *hashTable) removeIdle(now int64, idle time.Duration) bool {
 			i++
 		}
 	}
-	if t.numKeys == t.maxKeys {
-		return false
-	}
 	clear(t.marks)
+	t.oldest = math.MaxInt64
 	for _, s := range t.slots {
 		if s.key != 0 {
 			t.mark(s.key)
+			t.oldest = min(t.oldest, s.val)
 		}
 	}
-	return true
+	return t.numKeys < t.maxKeys
 }
 
 // remove frees slot i, and moves keys after it that found their own slot taken back towards
