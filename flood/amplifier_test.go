@@ -114,7 +114,8 @@ func TestOpenAmplifiersBound(t *testing.T) {
 	x := &plainAnswers{data: 100, bytesIn: 1, bytesOut: 10}
 	join := func(network, server int) {
 		end := track.EndOf(netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, byte(network), 1}), uint16(server)))
-		s := &measure.Server{End: end, Hash: uint64(server) + 1}
+		s := new(measure.Server)
+		s.End, s.Hash = end, uint64(server)+1
 		n := b.findAmplifiers(s, nil)
 		if n == nil {
 			n = b.openAmplifiers(s, nil, 0)

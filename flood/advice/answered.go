@@ -5,7 +5,6 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/flood"
-	"qsniff/track"
 )
 
 // This file lets clients pass before a cap that have just proved their address: those to whom
@@ -39,16 +38,13 @@ func (p *plan) letsAnsweredPass(l lineKind) bool { return l == lineFirst && p.pa
 // needsAnswered reports whether a plan has such lines.
 func (p *plan) needsAnswered() bool { return p.letsAnsweredPass(lineFirst) && p.hasRule(lineFirst) }
 
-// isLetPass reports whether a packet of who passes before the cap, and charges its bucket.
-func (a *attempt) isLetPass(who *track.Host, h uint64, now int64, seed uint64) bool {
-	if a.answered.numKeys == 0 {
-		return false
-	}
-	at := a.answered.lookup(h)
+// isLetPass reports whether a packet passes before the cap, and charges its bucket.
+func (a *attempt) isLetPass(end *remoteEnd, now int64) bool {
+	at := a.answered.lookup(end.hash)
 	if at == nil || *at <= now-int64(answeredIdle) {
 		return false
 	}
-	full := a.passBuckets.makeRoom(bucketHash(who, seed), now, sourceIdle)
+	full := a.passBuckets.findOrReplace(end.source, now, sourceIdle)
 	return full != nil && !a.plan.pass.charge(full, now)
 }
 

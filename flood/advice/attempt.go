@@ -17,16 +17,15 @@ type attempt struct {
 	peers         hashTable        // when the server sent something to each source
 	answered      hashTable        // when the server sent data for a challenge to each source
 	passBuckets   hashTable        // when the bucket of each of these is full
+	needsPeers    bool             // the lines look up whom the server sent something
 	needsAnswered bool             // the lines look up whom the server answered
-	needsSent     bool             // that, or whom it sent anything
 	lastDropped   [replyPlaces]uint64
 	dropped       uint64 // packets of the flood
 }
 
 // reset begins anew with a plan, and keeps the memory of the tables.
 func (a *attempt) reset(p *plan) {
-	a.plan, a.dropped = *p, 0
-	a.needsAnswered, a.needsSent = p.needsAnswered(), p.needsSent()
+	a.plan, a.dropped, a.needsPeers, a.needsAnswered = *p, 0, p.needsPeers(), p.needsAnswered()
 	for i, x := range p.named[:p.numNames] {
 		a.named[i] = newNetwork(x)
 	}
@@ -52,52 +51,42 @@ func (a *attempt) findNamed(who *track.Host) (named, alone bool) {
 	return false, false
 }
 
-// isDropped reports whether one of the lines drops a packet of who, and charges the limits of
-// those that match.
-func (a *attempt) isDropped(s *track.Sighting, who *track.Host, named bool, seed uint64) (dropped bool) {
-	h := who.Hash(seed)
+// isDropped reports whether one of the lines drops a packet at the time now, and charges the
+// limits of those that match. looking has the rules that look at it, see formLines; named
+// reports whether the lines name its end.
+func (a *attempt) isDropped(looking uint8, end *remoteEnd, named bool, now int64) (dropped bool) {
 	for i := range a.plan.rules[:a.plan.numRules] {
 		r := &a.plan.rules[i]
-		if !a.plan.matches(r.kind, s, named) || r.kind.needsPeers() && a.isPeer(h, s.Age) ||
-			a.plan.letsAnsweredPass(r.kind) && a.isLetPass(who, h, s.Age, seed) {
+		if looking&(1<<i) == 0 || r.kind.isOfNames() && !named || r.kind.needsPeers() && a.isPeer(end.hash, now) ||
+			a.plan.letsAnsweredPass(r.kind) && a.isLetPass(end, now) {
 			continue
 		}
-		if dropped = a.isOver(i, r, who, s.Age, seed); dropped {
+		if dropped = a.isOver(i, r, end.source, now); dropped {
 			break
 		}
 	}
-	if a.needsSent && a.plan.kind != flood.Reflection {
-		switch place := &a.lastDropped[h%replyPlaces]; {
+	if (a.needsPeers || a.needsAnswered) && a.plan.kind != flood.Reflection {
+		switch place := &a.lastDropped[end.hash%replyPlaces]; {
 		case dropped:
-			*place = h
-		case *place == h:
+			*place = end.hash
+		case *place == end.hash:
 			*place = 0
 		}
 	}
 	return dropped
 }
 
-// isOver charges a packet of who at the time now to the limit of rule i, and reports whether
-// the packet is over it.
-func (a *attempt) isOver(i int, r *planRule, who *track.Host, now int64, seed uint64) bool {
+// isOver charges a packet of a source at the time now to the limit of rule i, and reports
+// whether the packet is over it.
+func (a *attempt) isOver(i int, r *planRule, source uint64, now int64) bool {
 	switch {
 	case r.limit.packets == 0:
 		return true
 	case !r.kind.isPerSource():
 		return r.limit.charge(&a.sharedFull[i], now)
 	}
-	full := a.sourceBuckets.makeRoom(bucketHash(who, seed), now, r.kind.idleTime())
+	full := a.sourceBuckets.findOrReplace(source, now, r.kind.idleTime())
 	return full != nil && r.limit.charge(full, now)
-}
-
-// bucketHash returns the hash of what has a bucket of its own: an address, in IPv6 its /64,
-// all of which a host has to send from.
-func bucketHash(who *track.Host, seed uint64) uint64 {
-	key := *who
-	if !key.Is4() {
-		clear(key[8:])
-	}
-	return key.Hash(seed)
 }
 
 // recordSent records that the server sent a source s, unless it is a reply to a request that
@@ -110,7 +99,7 @@ func (a *attempt) recordSent(s *track.Sighting, h uint64, isGated bool) {
 	if isGated && a.needsAnswered {
 		a.answered.record(h, s.Age, answeredIdle)
 	}
-	if a.plan.needsPeers() {
+	if a.needsPeers {
 		a.peers.record(h, s.Age, peerIdle)
 	}
 }

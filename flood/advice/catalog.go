@@ -30,6 +30,9 @@ const (
 // isPerSource reports whether every source has a bucket of its own.
 func (l lineKind) isPerSource() bool { return l == lineQueries || l == lineOthers || l == lineLogins }
 
+// isOfNames reports whether the lines name sources, or victims.
+func (l lineKind) isOfNames() bool { return l == lineSources || l == lineVictims }
+
 // needsPeers reports whether the lines look up whom the server sent something lately.
 func (l lineKind) needsPeers() bool { return l == lineUnissued || l == lineStrangers }
 

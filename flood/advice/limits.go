@@ -20,6 +20,9 @@ const (
 	// trialPlans is how many plans for an incident a trial tries side by side: those that
 	// package advice has for the kind with most of them.
 	trialPlans = 4
+	// trialForms is for how many forms of packets a trial keeps which lines look at them.
+	// Chosen: the queries of a protocol, with and without a challenge.
+	trialForms = 16
 	// trialPeers is how many sources that the server sent something to a trial keeps, and
 	// the size of the set in such lines: a minute of the answers to capUnknown queries a
 	// second, and of the players of a large server. It takes 1 MiB for each plan.

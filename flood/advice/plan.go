@@ -77,19 +77,19 @@ func networkOf(in *flood.Incident, end netip.Addr) netip.Prefix {
 // hasProof reports// hasProof reports whether clients can prove their address in the plan's protocol.
 func (p *plan) hasProof() bool { return p.proto != nil && p.proto.Proof() == dissect.TokenProof }
 
-// matches reports whether the lines of a kind match a packet, as far as its sighting shows.
-// isNamed reports whether the plan names its end that is not the target.
-func (p *plan) matches(l lineKind, s *track.Sighting, isNamed bool) bool {
+// looksAt reports whether the lines of a kind look at a packet, as far as its sighting shows;
+// those that name sources, if it is of one.
+func (p *plan) looksAt(l lineKind, s *track.Sighting) bool {
 	tcp := s.Flags&track.Connection != 0
 	switch {
 	case tcp != p.isTCP:
 		return false
 	case l == lineVictims:
-		return isNamed
-	case l == lineSources: // over TCP the lines look at what opens a connection
-		return isNamed && (!tcp || s.What == track.IsOpened)
-	case tcp:
+		return true
+	case tcp: // the lines look at what opens a connection
 		return s.What == track.IsOpened
+	case l == lineSources:
+		return true
 	}
 	return p.sets[l].hasSighting(s)
 }
@@ -118,7 +118,7 @@ const fewSources = 64
 
 // addRule adds a kind of lines, if there are packets that they would match.
 func (p *plan) addRule(l lineKind, a rateLimit) {
-	if l != lineSources && l != lineVictims && !p.isTCP && len(p.sets[l].patterns) == 0 {
+	if !l.isOfNames() && !p.isTCP && len(p.sets[l].patterns) == 0 {
 		return
 	}
 	p.rules[p.numRules] = planRule{l, a}

@@ -288,11 +288,12 @@ func (x *kernelCase) send(t *testing.T, tr *trial, pause time.Duration) (drops u
 					s.Src, s.Dst, s.SrcPort, s.DstPort = s.Dst, s.Src, s.DstPort, s.SrcPort
 					way, to = server, clients[i].LocalAddr()
 				}
-				named, _ := tr.attempts[0].findNamed(tr.remoteEnd(s))
+				end := tr.remoteEnd(s)
+				named, _ := tr.attempts[0].findNamed(end.host)
 				if isSent {
 					tr.attempts[0].lastDropped = [replyPlaces]uint64{} // it is sent whatever was dropped
 					tr.recordSent(s)
-				} else if tr.attempts[0].isDropped(s, tr.remoteEnd(s), named, tr.seed) {
+				} else if tr.attempts[0].isDropped(tr.linesFor(s).rules[0], &end, named, s.Age) {
 					drops++
 				}
 				if sort == "opened" {
