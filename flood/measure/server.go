@@ -33,7 +33,7 @@ type serverState struct {
 	Base    float64 // the baseline: queries/s when nothing is wrong
 	learned float64 // the share of Base that is what was learned; the rest is the 0 that it began from
 	habit   habit
-	turn  int32
+	turn    int32
 }
 
 // habit is what the server's sources do in a second when nothing is wrong, as slow means
