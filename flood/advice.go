@@ -17,6 +17,9 @@ type Advice struct {
 	Words    []string // paragraphs without line breaks: what to do, limits, settings of servers
 	Rules    Rules    // nil where no filter helps
 	Measured string   // sentences: what Rules would have done to the capture; empty without Rules
+	// ProvenFirst is set where Rules would have touched too many clients that had proved their
+	// address, and few where those who did so before pass first.
+	ProvenFirst bool
 }
 
 // Rules are the rules against one incident.

@@ -53,6 +53,24 @@ func (p *amplifier) countPart(s *track.Sighting) {
 	}
 }
 
+// A kind is gated where the server gave at least gatedLeast challenges in place of data, and
+// data to at most gatedData of those that brought none. Chosen: enough to be no accident, and
+// some mistaken pairs of request and answer.
+const (
+	gatedLeast = 8
+	gatedData  = 0.05
+)
+
+// gated returns what the server gives only to those who bring a challenge back.
+func (p *amplifier) gated() (asks dissect.Asked) {
+	for k := 1; k < measure.MaxKind; k++ {
+		if x := &p.kinds[k]; x.challenges >= gatedLeast && float64(x.data) <= gatedData*float64(x.data+x.challenges) {
+			asks |= 1 << (k - 1)
+		}
+	}
+	return asks
+}
+
 // countAnswer counts what the server sends, a challenge or data, to a request that brought no
 // challenge. When there is enough data, the server joins the note of its network.
 func (p *amplifier) countAnswer(b *book, t *measure.Server, s *track.Sighting, a measure.Answer) {

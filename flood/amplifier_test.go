@@ -114,7 +114,8 @@ func TestOpenAmplifiersBound(t *testing.T) {
 	x := &plainAnswers{data: 100, bytesIn: 1, bytesOut: 10}
 	join := func(network, server int) {
 		end := track.EndOf(netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, byte(network), 1}), uint16(server)))
-		s := &measure.Server{End: end, Hash: uint64(server) + 1}
+		s := new(measure.Server)
+		s.End, s.Hash = end, uint64(server)+1
 		n := b.findAmplifiers(s, nil)
 		if n == nil {
 			n = b.openAmplifiers(s, nil, 0)
@@ -149,6 +150,39 @@ func TestIsOpen(t *testing.T) {
 		}
 		if got := p.isOpen(&lim); got != tt.want {
 			t.Errorf("%+v\ngot  %t", tt, got)
+		}
+	}
+}
+
+// TestGated: what a server gives for a challenge only shows in what became of requests without
+// one, the flood's own among them.
+func TestGated(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		open bool // it answers A2S_INFO without a challenge
+		want dissect.Asked
+	}{
+		{"a server that challenges", false, dissect.AskInfo | dissect.AskPlayers | dissect.AskRules},
+		{"one that does so for lists only", true, dissect.AskPlayers | dissect.AskRules},
+	} {
+		w := newWorld(1)
+		s := w.server(usual, 27015)
+		if tt.open {
+			s.isOpen = func(a dissect.Asked) bool { return a == dissect.AskInfo }
+		}
+		w.daily(s, 10, 60*sec)
+		w.every(2000, 50*sec, 60*sec, func(int) {
+			s.take(request{from: w.anywhere(), port: w.port(), ttl: 57, asks: dissect.AskRules}, nil)
+		})
+		w.run(60 * sec)
+		i := slices.IndexFunc(w.incidents, func(x *record) bool { return x.Kind == FloodSpoofed })
+		if i < 0 {
+			t.Errorf("%s: no flood", tt.name)
+			w.logIncidents(t)
+			continue
+		}
+		if got := w.incidents[i].Gated; got != tt.want {
+			t.Errorf("%s: gated is %b, want %b", tt.name, got, tt.want)
 		}
 	}
 }

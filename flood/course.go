@@ -1,6 +1,7 @@
 package flood
 
 import (
+	"math"
 	"time"
 
 	"qsniff/flood/measure"
@@ -15,7 +16,7 @@ type course struct {
 	streak           streak    // without an incident
 	firstSec         int32     // of the incident
 	lastSec          int32     // last second that qualified
-	lastEnd          int64     // the time stamp at the end of the last one that was counted
+	lastEnd          int64     // the time stamp at the end of the last one that was counted; of queries, of the last in it
 	countedTo        int32     // and its number: what qualified after it is the tail, unless more comes
 	runStart         int32     // first second since the last pause
 	longestRun       int32     // seconds without a pause, at most
@@ -144,6 +145,7 @@ func (c *course) openIncident(s *serverSecond, v verdict) {
 	c.describe(s, v)
 	c.addPane(s)
 	c.announcedPeak = in.Peak
+	in.Gated = s.watched.amplifier.gated()
 	c.trial = s.advisor.Try(in)
 	if c.family != ofLoad {
 		s.watched.leaveNetwork(s.Now)
@@ -313,6 +315,9 @@ func (c *course) countUpTo(s *serverSecond, last int32) {
 		s.server.MergeShape(&c.shape, c.packetSort(), sec)
 	}
 	c.countedTo, c.lastEnd = last, s.secondEnd()
+	if b := s.server.At(last); b != nil && c.packetSort() == measure.Queries {
+		c.lastEnd = b.LastQuery(c.lastEnd, int(math.Ceil(c.in.Baseline)))
+	}
 }
 
 // aloneAfter is how many seconds after its start the sketches hold nothing but the incident:

@@ -76,6 +76,11 @@ func (d *Detector) handleReply(s *track.Sighting) {
 	var server *m.Server
 	if w == nil {
 		d.servers.recordReply(s.From(), s.What == track.IsChallenge)
+		if d.servers.hasTrial { // junk that looks like a reply, as rules see it
+			if to := d.servers.find(s.To()); to != nil && to.hasTrial {
+				to.applyTrials(s, isWanted)
+			}
+		}
 	} else {
 		server = &w.Server
 		w.CountReply(s, b.Clock, isWhole)

@@ -172,7 +172,8 @@ type Incident struct {
 	Challenged int
 	// GivesChallenges: the server was seen to give challenges, meanwhile or before.
 	GivesChallenges bool
-	Answered        float64 // replies for each request of any kind, at most 1; -1: only one direction was captured
+	Gated           dissect.Asked // what the server gives only for a challenge, as far as it showed before the detection
+	Answered        float64       // replies for each request of any kind, at most 1; -1: only one direction was captured
 	History         []Change
 	Confidence      float64    // 0 to 1
 	Evidence        []Sentence // the most telling first

@@ -173,8 +173,7 @@ func (x *networks) findLeastBusy(count uint32) int {
 		if n.hasIncident() {
 			continue
 		}
-		s := n.Sum(x.Now, m.PaneSeconds)
-		if all := s.Packets + s.Junk; all < least {
+		if all := n.CountAsked(x.Now, m.PaneSeconds); all < least {
 			least, number = all, i
 		}
 	}

@@ -14,7 +14,7 @@ type Seen struct {
 	Logins  uint64 // of remote console over TCP
 	Gaps    uint64 // how often packets were missing from the capture
 
-	last    track.End              // server of the packet before
+	last    [lastPlaces]track.End  // servers of the last packets, by their hash
 	exact   map[track.End]struct{} // servers, up to one more than seenExact
 	servers sketch.Distinct
 }
@@ -46,12 +46,17 @@ func (x *Seen) Sight(s *track.Sighting) {
 	}
 }
 
+// lastPlaces is how many servers are known to be counted without a search. Chosen: those of a
+// network.
+const lastPlaces = 256
+
 // countServer counts a server, once.
 func (x *Seen) countServer(e track.End, hash uint64) {
-	if e == x.last {
+	last := &x.last[hash%lastPlaces]
+	if e == *last {
 		return
 	}
-	x.last = e
+	*last = e
 	x.servers.Add(hash)
 	if x.exact == nil {
 		x.exact = make(map[track.End]struct{}, seenExact+1)

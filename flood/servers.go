@@ -1,6 +1,8 @@
 package flood
 
 import (
+	"encoding/binary"
+
 	m "qsniff/flood/measure"
 	"qsniff/internal/lru"
 	"qsniff/track"
@@ -13,8 +15,9 @@ type servers struct {
 	lastFound *watched // by find, which looks here first
 	fullSince int32    // the last second in which there was no room for one more
 	heavy     []*watched
-	ports     [heavyTargets]uint16 // of heavy, side by side for find
+	marks     [heavyTargets]uint64 // of heavy, side by side for find
 	maxHeavy  int                  // how many of heavy there may be
+	hasTrial  bool                 // one of heavy has
 	light     *lru.Table[track.End, lightServer]
 }
 
@@ -45,13 +48,20 @@ func (x *servers) find(e track.End) *watched {
 	if w := x.lastFound; w != nil && w.End == e {
 		return w
 	}
-	for i, port := range x.ports[:len(x.heavy)] {
-		if port == e.Port && x.heavy[i].End == e {
+	mark := markOf(&e)
+	for i, m := range x.marks[:len(x.heavy)] {
+		if m == mark && x.heavy[i].End == e {
 			x.lastFound = x.heavy[i]
 			return x.lastFound
 		}
 	}
 	return nil
+}
+
+// markOf returns what distinguishes an end from most others: in IPv4 from all, in IPv6 from
+// those with another interface identifier.
+func markOf(e *track.End) uint64 {
+	return binary.BigEndian.Uint64(e.Host[8:]) ^ uint64(e.Port)<<48
 }
 
 // countPacket counts a packet to a server that is not watched closely, and returns how many
@@ -122,7 +132,7 @@ func (x *servers) promote(e track.End, hash uint64, l *lightServer) *watched {
 	w := x.heavy[i]
 	w.evict(x.book)
 	w.reset(e, hash, x.Now)
-	x.ports[i] = e.Port
+	x.marks[i] = markOf(&e)
 	w.StartFrom(l.rateBefore)
 	w.Born, w.LastSent, w.LastChallenge = l.firstAsked, l.lastSent, l.lastChallenge
 	x.light.Delete(e)
@@ -139,8 +149,7 @@ func (x *servers) findLeastBusy(count uint32) int {
 		if w.isBusy(x.book) {
 			continue
 		}
-		s := w.Sum(x.Now, m.PaneSeconds)
-		if n := s.Packets + s.Junk; n < least {
+		if n := w.CountAsked(x.Now, m.PaneSeconds); n < least {
 			least, number = n, i
 		}
 	}
@@ -149,10 +158,12 @@ func (x *servers) findLeastBusy(count uint32) int {
 
 // judgeSecond judges the second that ends at each server that is watched closely.
 func (x *servers) judgeSecond(rules *rulebook) {
+	x.hasTrial = false
 	for _, w := range x.heavy {
 		if x.Now-w.LastAsked <= m.BinSeconds || w.hasIncident() { // otherwise nothing changes
 			w.judgeSecond(x.book, rules)
 		}
+		x.hasTrial = x.hasTrial || w.hasTrial
 	}
 }
 

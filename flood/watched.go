@@ -9,6 +9,12 @@ import (
 // family of its traffic.
 type watched struct {
 	m.Server
+	watch
+	members *members // of a network: its servers
+}
+
+// watch is what is known of the server that is watched now.
+type watch struct {
 	features    m.Features
 	burstStreak uint8   // seconds in a row above the burst rate
 	drift       float64 // queries above a slowly raised baseline, added up
@@ -18,7 +24,6 @@ type watched struct {
 
 	network  *network // of a server: that it is in, if that is watched closely; as of netEpoch
 	netEpoch int32
-	members  *members // of a network: its servers
 }
 
 func newWatched(k m.Key) *watched {
@@ -30,7 +35,7 @@ func newWatched(k m.Key) *watched {
 // reset makes w the watch of another server, and keeps its memory.
 func (w *watched) reset(e track.End, hash uint64, now int32) {
 	w.Reset(e, hash, now)
-	*w = watched{Server: w.Server, members: w.members, netEpoch: -1}
+	w.watch = watch{netEpoch: -1}
 	for i := range w.courses {
 		w.courses[i].family = family(i)
 	}
@@ -92,7 +97,7 @@ func (w *watched) judgeQueries(s *serverSecond, rules *rulebook) (hasAlarm, isCa
 	v := verdict{rate: float64(w.Sum(s.Now, 1).Queries)}
 	if hasAlarm || attacks.in != nil || load.in != nil || attacks.streak.warnings > 0 || load.streak.notes > 0 {
 		f := s.features
-		w.Measure(f, s.Now, w.limits(s.book), &s.busiest)
+		w.Measure(f, s.Now, w.limits(s.book))
 		w.countSourcesOnce(f)
 		if hasAlarm || attacks.in != nil {
 			v = rules.judgeQueries(f)

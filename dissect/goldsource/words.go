@@ -57,12 +57,14 @@ var words = [...]word{
 	{[]byte("print"), &typePrint, restMax, ratePrintWord},
 }
 
-// wordStarts marks the letters that words begin with, in both cases.
-var wordStarts = func() (t [256]bool) {
+// wordLetters marks, in both cases, the first letters of words and the second ones. The opcode of
+// S2A_INFO is a letter that words begin with, so that the second tells most replies from words.
+var wordLetters = func() (t [2][256]bool) {
 	const lower = 0x20
 	for i := range words {
-		first := words[i].text[0]
-		t[first], t[first&^lower] = true, true
+		for j, c := range words[i].text[:2] {
+			t[j][c], t[j][c&^lower] = true, true
+		}
 	}
 	return
 }()
@@ -79,7 +81,7 @@ func newRequestWord(w string, typ *dissect.Type, k dissect.Confidence) word {
 // rateWord looks for a word at the start of t. ok reports whether there is one; then
 // the message is no opcode with letters after it.
 func (t text) rateWord() (k dissect.Confidence, typ *dissect.Type, ok bool) {
-	if len(t.b) == 0 || !wordStarts[t.b[0]] { // nearly all messages are none
+	if len(t.b) == 0 || !wordLetters[0][t.b[0]] || len(t.b) > 1 && !wordLetters[1][t.b[1]] { // nearly all messages are none
 		return dissect.No, nil, false
 	}
 	for i := range words {

@@ -37,7 +37,8 @@ func (a *Advisor) write(in *flood.Incident, c *outcome, others ...outcome) flood
 	case p.numRules == 0 && p.kind.Level() == flood.Alert && p.kind != flood.Scan && len(words) > 0:
 		words = append(words, "There are no ready lines for this target.")
 	case p.numRules > 0:
-		return flood.Advice{Words: words, Rules: &p, Measured: c.describe() + c.describeShortness() + describeOthers(others)}
+		return flood.Advice{Words: words, Rules: &p, Measured: c.describe() + c.describeShortness() + describeOthers(others),
+			ProvenFirst: c != nil && c.rank() == rankProvenFirst}
 	}
 	return flood.Advice{Words: words}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"qsniff/dissect"
 	"qsniff/dissect/protocols"
 	"qsniff/flood"
 	"qsniff/flood/measure"
@@ -71,6 +72,8 @@ func adviceExamples() []adviceExample {
 		Shape: []measure.Form{{Type: info, HasKey: true, Min: 29, Max: 29, Packets: 3000}, {Type: info, Min: 25, Max: 25, Packets: 8}}})
 	one("flood_spoofed-rules", flood.Incident{Kind: flood.FloodSpoofed, Proto: protoNamed("a2s"), Sources: 9000, Peak: 2000, Baseline: 2,
 		Shape: []measure.Form{{Type: rules, Min: 9, Max: 9, Packets: 4000}, {Type: info, Min: 25, Max: 25, Packets: 8}}})
+	add("flood_spoofed-gated", flood.Incident{Kind: flood.FloodSpoofed, Proto: protoNamed("a2s"), Sources: 9000, Peak: 2000, Baseline: 2,
+		Gated: dissect.AskInfo | dissect.AskRules, Shape: []measure.Form{{Type: rules, Min: 9, Max: 9, Packets: 4000}}})
 	one("flood_spoofed-mixed", flood.Incident{Kind: flood.FloodSpoofed, Proto: protoNamed("a2s"), Sources: 9000, Peak: 2000, Baseline: 2,
 		Shape: []measure.Form{{Type: info, Min: 1200, Max: 1200, Packets: 400}, {Type: info, HasKey: true, Min: 29, Max: 29, Packets: 400},
 			{Type: rules, Min: 9, Max: 9, Packets: 400}}})

@@ -15,13 +15,17 @@ type attempt struct {
 	sharedFull    [planRules]int64 // when the buckets that all sources share are full
 	sourceBuckets hashTable        // when the bucket of each source is full
 	peers         hashTable        // when the server sent something to each source
+	answered      hashTable        // when the server sent data for a challenge to each source
+	passBuckets   hashTable        // when the bucket of each of these is full
+	needsPeers    bool             // the lines look up whom the server sent something
+	needsAnswered bool             // the lines look up whom the server answered
 	lastDropped   [replyPlaces]uint64
 	dropped       uint64 // packets of the flood
 }
 
 // reset begins anew with a plan, and keeps the memory of the tables.
 func (a *attempt) reset(p *plan) {
-	a.plan, a.dropped = *p, 0
+	a.plan, a.dropped, a.needsPeers, a.needsAnswered = *p, 0, p.needsPeers(), p.needsAnswered()
 	for i, x := range p.named[:p.numNames] {
 		a.named[i] = newNetwork(x)
 	}
@@ -30,6 +34,8 @@ func (a *attempt) reset(p *plan) {
 	}
 	a.sourceBuckets.reset(trialSources)
 	a.peers.reset(trialPeers)
+	a.answered.reset(trialAnswered)
+	a.passBuckets.reset(trialAnswered)
 	clear(a.lastDropped[:])
 }
 
@@ -45,66 +51,56 @@ func (a *attempt) findNamed(who *track.Host) (named, alone bool) {
 	return false, false
 }
 
-// isDropped reports whether one of the lines drops a packet of who, and charges the limits of
-// those that match.
-func (a *attempt) isDropped(s *track.Sighting, who *track.Host, named bool, seed uint64) (dropped bool) {
-	h := who.Hash(seed)
+// isDropped reports whether one of the lines drops a packet at the time now, and charges the
+// limits of those that match. looking has the rules that look at it, see formLines; named
+// reports whether the lines name its end.
+func (a *attempt) isDropped(looking uint8, end *remoteEnd, named bool, now int64) (dropped bool) {
 	for i := range a.plan.rules[:a.plan.numRules] {
 		r := &a.plan.rules[i]
-		if !a.plan.matches(r.kind, s, named) || r.kind.needsPeers() && a.isPeer(h, s.Age) {
+		if looking&(1<<i) == 0 || r.kind.isOfNames() && !named || r.kind.needsPeers() && a.isPeer(end.hash, now) ||
+			a.plan.letsAnsweredPass(r.kind) && a.isLetPass(end, now) {
 			continue
 		}
-		if dropped = a.isOver(i, r, who, s.Age, seed); dropped {
+		if dropped = a.isOver(i, r, end.source, now); dropped {
 			break
 		}
 	}
-	if a.plan.needsPeers() && a.plan.kind != flood.Reflection {
-		switch place := &a.lastDropped[h%replyPlaces]; {
+	if (a.needsPeers || a.needsAnswered) && a.plan.kind != flood.Reflection {
+		switch place := &a.lastDropped[end.hash%replyPlaces]; {
 		case dropped:
-			*place = h
-		case *place == h:
+			*place = end.hash
+		case *place == end.hash:
 			*place = 0
 		}
 	}
 	return dropped
 }
 
-// isOver charges a packet of who at the time now to the limit of rule i, and reports whether
-// the packet is over it.
-func (a *attempt) isOver(i int, r *planRule, who *track.Host, now int64, seed uint64) bool {
+// isOver charges a packet of a source at the time now to the limit of rule i, and reports
+// whether the packet is over it.
+func (a *attempt) isOver(i int, r *planRule, source uint64, now int64) bool {
 	switch {
 	case r.limit.packets == 0:
 		return true
 	case !r.kind.isPerSource():
 		return r.limit.charge(&a.sharedFull[i], now)
 	}
-	key := *who
-	if !key.Is4() {
-		clear(key[8:]) // a host has a whole /64 to send from
-	}
-	full := a.sourceBuckets.findOrAdd(key.Hash(seed))
-	if full == nil {
-		a.sourceBuckets.removeIdle(now, r.kind.idleTime())
-		if full = a.sourceBuckets.findOrAdd(key.Hash(seed)); full == nil {
-			return false
-		}
-	}
-	return r.limit.charge(full, now)
+	full := a.sourceBuckets.findOrReplace(source, now, r.kind.idleTime())
+	return full != nil && r.limit.charge(full, now)
 }
 
-// recordPeer records that the server sent something to a source, unless it is a reply to a
-// request that the lines dropped. As in the kernel, a full set takes no new source.
-func (a *attempt) recordPeer(h uint64, isReply bool, now int64) {
-	if isReply && a.lastDropped[h%replyPlaces] == h {
+// recordSent records that the server sent a source s, unless it is a reply to a request that
+// the lines dropped. isGated reports whether the server gives s for a challenge only. As in the
+// kernel, a full set takes no new source.
+func (a *attempt) recordSent(s *track.Sighting, h uint64, isGated bool) {
+	if s.What != track.IsOther && a.lastDropped[h%replyPlaces] == h {
 		return
 	}
-	at := a.peers.findOrAdd(h)
-	if at == nil {
-		a.peers.removeIdle(now, peerIdle)
-		at = a.peers.findOrAdd(h)
+	if isGated && a.needsAnswered {
+		a.answered.record(h, s.Age, answeredIdle)
 	}
-	if at != nil {
-		*at = now
+	if a.needsPeers {
+		a.peers.record(h, s.Age, peerIdle)
 	}
 }
 
@@ -123,6 +119,9 @@ func (p *plan) needsPeers() bool {
 	}
 	return false
 }
+
+// needsSent reports whether the lines of a plan look at what the server sends.
+func (p *plan) needsSent() bool { return p.needsPeers() || p.needsAnswered() }
 
 // What a trial has to show of lines that are printed without a warning.
 const (
@@ -184,10 +183,13 @@ func (c *outcome) rank() int {
 	case c.hitShare() <= mostTouched:
 		return 3
 	case c.newHitShare() <= mostTouched:
-		return 2
+		return rankProvenFirst
 	}
 	return 1
 }
+
+// rankProvenFirst is the rank of lines that are good where proven clients pass first.
+const rankProvenFirst = 2
 
 func share(n, of uint64) float64 {
 	if of == 0 {

@@ -30,6 +30,9 @@ const (
 // isPerSource reports whether every source has a bucket of its own.
 func (l lineKind) isPerSource() bool { return l == lineQueries || l == lineOthers || l == lineLogins }
 
+// isOfNames reports whether the lines name sources, or victims.
+func (l lineKind) isOfNames() bool { return l == lineSources || l == lineVictims }
+
 // needsPeers reports whether the lines look up whom the server sent something lately.
 func (l lineKind) needsPeers() bool { return l == lineUnissued || l == lineStrangers }
 
@@ -39,6 +42,7 @@ type catalog struct {
 	proto    *dissect.Proto // nil: unknown, it may be any
 	operator dissect.Operator
 	sets     [numLineKinds]packetSet
+	gated    packetSet // answers that the server gives for a challenge only; empty: none is known
 }
 
 // packetSet is the datagrams that the lines of one kind match: those with at least one of its

@@ -20,6 +20,7 @@
 // line, the patterns of packets and the types of sightings that have them. match.go turns
 // patterns into tests of words, which nft_match.go and u32.go write for either tool.
 //
-// State: for each trial two tables of hashed addresses of limited size (hashtable.go,
-// limits.go), and one bucket for each rule. A trial's memory is used again for the next one.
+// State: for each trial a table of hashed addresses of limited size (hashtable.go, limits.go),
+// for each of its plans those that stand for the kernel's sets, and one bucket for each rule.
+// A trial's memory is used again for the next one.
 package advice

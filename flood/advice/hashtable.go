@@ -11,9 +11,11 @@ import (
 // must be secret, so that nobody can choose addresses that collide.
 type hashTable struct {
 	slots     []hashSlot
+	marks     []uint64 // a bit for each value of a hash's upper bits: 0 where no key has it
 	numKeys   int
 	maxKeys   int
-	lastSweep int64 // when removeIdle last searched the table; math.MinInt64: never
+	lastSweep int64 // when removeIdle was last called with a full table; math.MinInt64: never
+	oldest    int64 // no number is smaller; math.MinInt64: not known
 }
 
 type hashSlot struct {
@@ -23,6 +25,10 @@ type hashSlot struct {
 
 const (
 	minHashSlots = 1 << 6
+	// marksPerSlot is how many bits of marks there are for each slot. Chosen: seven in eight
+	// keys that are not in the table are found to be missing without a search, which costs
+	// much where a flood from forged addresses has filled a table.
+	marksPerSlot = 4
 	// sweepPause is the least time between two searches by removeIdle: without it, a full
 	// table is searched for every packet.
 	sweepPause = int64(time.Second)
@@ -31,7 +37,8 @@ const (
 // reset empties the table, keeps its memory, and limits it to most keys.
 func (t *hashTable) reset(most int) {
 	clear(t.slots)
-	t.numKeys, t.maxKeys, t.lastSweep = 0, most, math.MinInt64
+	clear(t.marks)
+	t.numKeys, t.maxKeys, t.lastSweep, t.oldest = 0, most, math.MinInt64, math.MinInt64
 }
 
 // findOrAdd returns the number of a key, which it adds with math.MinInt64 if it is new; nil
@@ -40,23 +47,33 @@ func (t *hashTable) findOrAdd(key uint64) *int64 {
 	if key == 0 {
 		key = 1
 	}
-	if len(t.slots) == 0 {
-		t.grow()
-	}
-	i := t.find(key)
-	if t.slots[i].key == key {
-		return &t.slots[i].val
-	}
-	if t.numKeys == t.maxKeys {
-		return nil
+	if v := t.lookup(key); v != nil || t.numKeys == t.maxKeys {
+		return v
 	}
 	if 2*t.numKeys >= len(t.slots) {
 		t.grow()
-		i = t.find(key)
 	}
+	i := t.find(key)
 	t.slots[i] = hashSlot{key: key, val: math.MinInt64}
+	t.mark(key)
 	t.numKeys++
 	return &t.slots[i].val
+}
+
+// findOrReplace does so after it has removed idle keys, if the table is full.
+func (t *hashTable) findOrReplace(key uint64, now int64, idle time.Duration) *int64 {
+	v := t.findOrAdd(key)
+	if v == nil && t.removeIdle(now, idle) {
+		v = t.findOrAdd(key)
+	}
+	return v
+}
+
+// record sets the number of a key to now, if there is room for it.
+func (t *hashTable) record(key uint64, now int64, idle time.Duration) {
+	if val := t.findOrReplace(key, now, idle); val != nil {
+		*val = now
+	}
 }
 
 // lookup returns the number of a key; nil if it is not there. The pointer is valid until the
@@ -65,7 +82,7 @@ func (t *hashTable) lookup(key uint64) *int64 {
 	if key == 0 {
 		key = 1
 	}
-	if len(t.slots) > 0 {
+	if len(t.slots) > 0 && t.isMarked(key) {
 		if i := t.find(key); t.slots[i].key == key {
 			return &t.slots[i].val
 		}
@@ -86,20 +103,41 @@ func (t *hashTable) find(key uint64) int {
 func (t *hashTable) grow() {
 	old := t.slots
 	t.slots = make([]hashSlot, max(2*len(old), minHashSlots))
+	t.marks = make([]uint64, len(t.slots)*marksPerSlot/64)
 	for _, s := range old {
 		if s.key != 0 {
 			t.slots[t.find(s.key)] = s
+			t.mark(s.key)
 		}
 	}
 }
 
-// removeIdle removes from a full table the buckets that have been full for idle. It searches
-// at most once a second, as the kernel sweeps its sets.
-func (t *hashTable) removeIdle(now int64, idle time.Duration) {
+// placeOf returns the word and the bit of a key in marks.
+func (t *hashTable) placeOf(key uint64) (word, bit uint64) {
+	return key >> 32 & uint64(len(t.marks)-1), 1 << (key >> 58)
+}
+
+func (t *hashTable) mark(key uint64) {
+	word, bit := t.placeOf(key)
+	t.marks[word] |= bit
+}
+
+func (t *hashTable) isMarked(key uint64) bool {
+	word, bit := t.placeOf(key)
+	return t.marks[word]&bit != 0
+}
+
+// removeIdle removes from a full table the buckets that have been full for idle, and reports
+// whether there were any. It searches at most once a second, as the kernel sweeps its sets,
+// and not while none can be: numbers only grow.
+func (t *hashTable) removeIdle(now int64, idle time.Duration) bool {
 	if t.numKeys < t.maxKeys || t.lastSweep != math.MinInt64 && now-t.lastSweep < sweepPause {
-		return
+		return false
 	}
 	t.lastSweep = now
+	if t.oldest > now-int64(idle) {
+		return false
+	}
 	mask := len(t.slots) - 1
 	first := 0
 	for t.slots[first].key != 0 { // no key after a free slot belongs before it
@@ -113,6 +151,15 @@ func (t *hashTable) removeIdle(now int64, idle time.Duration) {
 			i++
 		}
 	}
+	clear(t.marks)
+	t.oldest = math.MaxInt64
+	for _, s := range t.slots {
+		if s.key != 0 {
+			t.mark(s.key)
+			t.oldest = min(t.oldest, s.val)
+		}
+	}
+	return t.numKeys < t.maxKeys
 }
 
 // remove frees slot i, and moves keys after it that found their own slot taken back towards

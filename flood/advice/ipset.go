@@ -3,46 +3,94 @@ package advice
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
-// This file has the lines for iptables about whom the server sent something: the addresses are
-// in a set of the tool ipset, which lines in the table mangle fill.
+// This file has the lines for iptables about whom the server sent something, and about whom it
+// answered: the addresses are in sets of the tool ipset, which lines in the table mangle fill.
+
+// ipSet is one of these sets.
+type ipSet struct {
+	name  string
+	idle  time.Duration
+	size  int
+	fills []string // the rules that fill it, without their chain
+}
+
+// ipSets returns the sets of the plan. until is a match that ends the rules that fill them.
+func (w *iptWriter) ipSets(until string) (list []ipSet) {
+	from := fmt.Sprintf("-s %s -p udp --sport %d%s", filterAddress(w.net), w.plan.target.Port(), until)
+	if w.needsPeers() {
+		x := ipSet{name: w.setName(peerSet), idle: peerIdle, size: trialPeers}
+		x.fills = append(x.fills, fmt.Sprintf("%s -j SET --add-set %s dst --exist", from, x.name))
+		list = append(list, x)
+	}
+	if w.needsAnswered() {
+		x := ipSet{name: w.setName(answeredSet), idle: answeredIdle, size: trialAnswered}
+		for _, m := range (u32{w.isIPv6}).formatMatches(w.gated.patterns) {
+			x.fills = append(x.fills, fmt.Sprintf("%s %s -j SET --add-set %s dst --exist", from, m, x.name))
+		}
+		list = append(list, x)
+	}
+	return list
+}
+
+// What the names of the sets end with.
+const (
+	peerSet     = ""
+	answeredSet = "a"
+)
 
 // IPSetPackage is what has to be installed for that.
 const IPSetPackage = "ipset (Debian: apt install ipset)"
 
-// setName returns the name of the set.
-func (w *iptWriter) setName() string {
+// setName returns the name of a set.
+func (w *iptWriter) setName(set string) string {
 	if w.isIPv6 {
-		return fmt.Sprintf("qsniff%d-6", w.id)
+		return fmt.Sprintf("qsniff%d%s-6", w.id, set)
 	}
-	return fmt.Sprintf("qsniff%d", w.id)
+	return fmt.Sprintf("qsniff%d%s", w.id, set)
 }
 
-// formatSet returns the command that makes the set.
-func (w *iptWriter) formatSet() string {
+// formatCreate returns the command that makes a set.
+func (w *iptWriter) formatCreate(x *ipSet) string {
 	family := "inet"
 	if w.isIPv6 {
 		family = "inet6"
 	}
-	return fmt.Sprintf("ipset -exist create %s hash:ip family %s timeout %d maxelem %d", w.setName(), family,
-		int(peerIdle.Seconds()), trialPeers)
+	return fmt.Sprintf("ipset -exist create %s hash:ip family %s timeout %d maxelem %d", x.name, family,
+		int(x.idle.Seconds()), x.size)
 }
 
-// peerRule returns the rule that fills the set, without its chain.
-func (w *iptWriter) peerRule(until string) string {
-	return fmt.Sprintf("-s %s -p udp --sport %d%s -j SET --add-set %s dst --exist", filterAddress(w.net), w.plan.target.Port(), until,
-		w.setName())
+// createSets returns the commands that make the sets of the plan.
+func (w *iptWriter) createSets() (list []string) {
+	for _, x := range w.ipSets("") {
+		list = append(list, w.formatCreate(&x))
+	}
+	return list
 }
 
-// writePeerRules writes the rules that fill the sets of a group to the first chain of the
+// writeSetRules writes the rules that fill the sets of a group to the first chain of the
 // table mangle, which x is for if it is for another table than the group's.
-func (w *iptWriter) writePeerRules(g group, x *IPTables, first *strings.Builder, until string) {
+func (w *iptWriter) writeSetRules(g group, x *IPTables, first *strings.Builder, until string) {
 	for _, p := range g {
-		if w.turnTo(p); x.Table == "mangle" && p.needsPeers() {
-			x.Hook = "POSTROUTING"
-			x.Sets = append(x.Sets, w.formatSet())
-			fmt.Fprintf(first, "-A %s %s\n", IPTablesChain, w.peerRule(until))
+		w.turnTo(p)
+		if x.Table != "mangle" || !p.needsSent() {
+			continue
+		}
+		x.Hook = "POSTROUTING"
+		x.Sets = append(x.Sets, w.createSets()...)
+		for _, set := range w.ipSets(until) {
+			for _, rule := range set.fills {
+				fmt.Fprintf(first, "-A %s %s\n", IPTablesChain, rule)
+			}
 		}
 	}
+}
+
+// writeAnsweredPass writes the line that lets those pass whom the server answered.
+func (w *iptWriter) writeAnsweredPass(chain string) {
+	pass := planRule{kind: lineQueries, limit: w.pass}
+	w.writeLine("-A %s -m set --match-set %s src -m hashlimit --hashlimit-upto %d/sec --hashlimit-burst %d%s --hashlimit-name %s -j RETURN",
+		chain, w.setName(answeredSet), pass.limit.packets, pass.limit.burst, w.hashlimitTable(pass.kind), w.hashlimitName(&pass)+"p")
 }

@@ -17,9 +17,12 @@ func (p *plan) formatIPTables() string {
 	w.chain = w.ownChain()
 	jump := fmt.Sprintf("%s %s -j %s", p.iptablesHook(), w.endMatch(), w.chain)
 	tool := p.iptablesName()
-	if w.needsPeers() {
+	sets := w.ipSets("")
+	if len(sets) > 0 {
 		w.writeLine("# first, as iptables remembers no addresses (Debian: apt install ipset):")
-		w.writeLine("# %s", w.formatSet())
+		for i := range sets {
+			w.writeLine("# %s", w.formatCreate(&sets[i]))
+		}
 	}
 	w.writeLine("# load: %s-restore -n FILE   remove, in this order:", tool)
 	w.writeLine("# %s -t %s -D %s", tool, p.iptablesTable(), jump)
@@ -28,13 +31,7 @@ func (p *plan) formatIPTables() string {
 			w.writeLine("# %s -t %s -%s %s", tool, p.iptablesTable(), do, c)
 		}
 	}
-	if w.needsPeers() {
-		w.writeLine("# %s -t mangle -D POSTROUTING %s", tool, w.peerRule(""))
-		w.writeLine("# ipset destroy %s", w.setName())
-		w.writeLine("*mangle")
-		w.writeLine("-A POSTROUTING %s", w.peerRule(""))
-		w.writeLine("COMMIT")
-	}
+	w.writeFills(tool, sets)
 	w.writeLine("*%s", p.iptablesTable())
 	for _, c := range w.chainNames() {
 		w.writeLine(":%s - [0:0]", c)
@@ -43,6 +40,26 @@ func (p *plan) formatIPTables() string {
 	w.writePlan()
 	w.writeLine("COMMIT")
 	return w.String()
+}
+
+// writeFills writes the rules that fill the sets, and how to remove them and the sets.
+func (w *iptWriter) writeFills(tool string, sets []ipSet) {
+	for _, x := range sets {
+		for _, rule := range x.fills {
+			w.writeLine("# %s -t mangle -D POSTROUTING %s", tool, rule)
+		}
+		w.writeLine("# ipset destroy %s", x.name)
+	}
+	if len(sets) == 0 {
+		return
+	}
+	w.writeLine("*mangle")
+	for _, x := range sets {
+		for _, rule := range x.fills {
+			w.writeLine("-A POSTROUTING %s", rule)
+		}
+	}
+	w.writeLine("COMMIT")
 }
 
 // iptablesTable returns the table of the plan's lines: raw, which is before connection
@@ -130,7 +147,7 @@ func (r *Ruleset) formatIPTables(tool, table, until string) IPTables {
 			continue
 		}
 		if g[0].iptablesTable() != table {
-			w.writePeerRules(g, &x, &jumps, until)
+			w.writeSetRules(g, &x, &jumps, until)
 			continue
 		}
 		x.Hook, w.chain = g[0].iptablesHook(), w.ownChain()
@@ -139,9 +156,7 @@ func (r *Ruleset) formatIPTables(tool, table, until string) IPTables {
 		for _, p := range g {
 			w.turnTo(p)
 			x.Chains = append(x.Chains, w.limitChains()...)
-			if p.needsPeers() {
-				x.Sets = append(x.Sets, w.formatSet())
-			}
+			x.Sets = append(x.Sets, w.createSets()...)
 			w.writePlan()
 		}
 	}
@@ -228,7 +243,10 @@ func (w *iptWriter) writeRule(r *planRule) {
 		w.writeLine("-A %s %s -j RETURN", to, m)
 	}
 	if r.kind.needsPeers() {
-		w.writeLine("-A %s -m set --match-set %s src -j RETURN", to, w.setName())
+		w.writeLine("-A %s -m set --match-set %s src -j RETURN", to, w.setName(peerSet))
+	}
+	if w.letsAnsweredPass(r.kind) {
+		w.writeAnsweredPass(to)
 	}
 	if r.limit.packets == 0 {
 		w.writeLine("-A %s -j DROP", to)
@@ -244,11 +262,16 @@ func (w *iptWriter) writeRule(r *planRule) {
 	line := fmt.Sprintf("-A %s -m hashlimit --hashlimit-above %d/%s --hashlimit-burst %d", to, r.limit.packets, unit,
 		r.limit.burst)
 	if r.kind.isPerSource() {
-		// Its table is larger than nft's set: hashlimit drops all that does not fit.
-		line += w.hashlimitMode(r.kind) + fmt.Sprintf(" --hashlimit-htable-max %d --hashlimit-htable-expire %d", 8*trialSources,
-			r.kind.idleTime().Milliseconds())
+		line += w.hashlimitTable(r.kind)
 	}
 	w.writeLine("%s --hashlimit-name %s -j DROP", line, w.hashlimitName(r))
+}
+
+// hashlimitTable returns the options of a table with a bucket for each source. It is larger
+// than nft's set: hashlimit drops all that does not fit.
+func (w *iptWriter) hashlimitTable(l lineKind) string {
+	return w.hashlimitMode(l) + fmt.Sprintf(" --hashlimit-htable-max %d --hashlimit-htable-expire %d", 8*trialSources,
+		l.idleTime().Milliseconds())
 }
 
 // hashlimitMode returns the options that give a bucket to each host, in IPv6 to each /64.

@@ -20,6 +20,9 @@ const (
 	// trialPlans is how many plans for an incident a trial tries side by side: those that
 	// package advice has for the kind with most of them.
 	trialPlans = 4
+	// trialForms is for how many forms of packets a trial keeps which lines look at them.
+	// Chosen: the queries of a protocol, with and without a challenge.
+	trialForms = 16
 	// trialPeers is how many sources that the server sent something to a trial keeps, and
 	// the size of the set in such lines: a minute of the answers to capUnknown queries a
 	// second, and of the players of a large server. It takes 1 MiB for each plan.
@@ -27,6 +30,13 @@ const (
 	// peerIdle is after how long the set drops such a source: a client brings a challenge
 	// back within seconds, and a player is sent the game all the time.
 	peerIdle = time.Minute
+	// trialAnswered is how many sources that the server answered for a challenge a trial
+	// keeps, and the size of the sets in such lines: ten minutes of 13 new clients a second,
+	// 256 KiB of slots for each of two tables. One beyond it meets the cap.
+	trialAnswered = 1 << 13
+	// answeredIdle is for how long such a source passes after its last answer. Chosen: a
+	// player looks through a list of servers and asks again within minutes, as monitors do.
+	answeredIdle = 10 * time.Minute
 	// replyPlaces is how many dropped requests a trial keeps until their replies come.
 	// Those have no effect on its lines: the server would not have sent them.
 	replyPlaces = 1 << 10

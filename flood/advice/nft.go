@@ -81,7 +81,7 @@ func (w *nftWriter) writeTable(groups []group, sets ...string) {
 	}
 	w.writeHook(groups, "pre", "prerouting", false)
 	w.writeHook(groups, "post", "postrouting", true)
-	w.writePeerHook(groups)
+	w.writeSentHook(groups)
 	for _, g := range groups {
 		w.writeTarget(g)
 		for _, p := range g {
@@ -184,6 +184,9 @@ func (w *nftWriter) writeSets() {
 	}
 	if w.needsPeers() {
 		w.writePeerSet()
+	}
+	if w.needsAnswered() {
+		w.writeAnsweredSets()
 	}
 	if w.kind == flood.RconBruteforce {
 		w.writeLine("  set admins%d { type %s; flags interval; }", w.id, w.typ)
@@ -329,6 +332,9 @@ func (w *nftWriter) writeChain(r *planRule) {
 	if r.kind.needsPeers() {
 		w.writeLine("    %s saddr @peers%d return", w.ip, w.id)
 	}
+	if w.letsAnsweredPass(r.kind) {
+		w.writeAnsweredPass()
+	}
 	if r.limit.packets == 0 {
 		w.writeLine("    counter drop")
 		w.writeLine("  }")
@@ -339,17 +345,21 @@ func (w *nftWriter) writeChain(r *planRule) {
 	if r.kind == lineOthers {
 		end = "daddr"
 	}
-	switch {
-	case !r.kind.isPerSource():
+	if !r.kind.isPerSource() {
 		w.writeLine("    %s counter drop", over)
-	case w.ip == "ip6":
-		w.writeLine("    update @each%d { ip6 %s and ffff:ffff:ffff:ffff:: \\", w.id, end)
-		w.writeLine("      %s } counter drop", over)
-	default:
-		w.writeLine("    update @each%d { ip %s \\", w.id, end)
+	} else {
+		w.writeLine("    update @each%d { %s \\", w.id, w.eachEnd(end))
 		w.writeLine("      %s } counter drop", over)
 	}
 	w.writeLine("  }")
+}
+
+// eachEnd returns what has a bucket of its own: the address at an end, in IPv6 its /64.
+func (w *nftWriter) eachEnd(end string) string {
+	if w.isIPv6 {
+		return "ip6 " + end + " and ffff:ffff:ffff:ffff::"
+	}
+	return "ip " + end
 }
 
 func (a *rateLimit) formatNFT() string {

@@ -26,6 +26,7 @@ type plan struct {
 	numNames      int
 	rules         [planRules]planRule
 	numRules      int
+	pass          rateLimit // with which each client passes before a cap that was just answered; none if zero
 	mix           mix
 	isNarrow      bool // the cap is on the types that came
 	isVetoed      bool // a trial showed that it drops too little, or touches too many clients
@@ -51,6 +52,7 @@ func (a *Advisor) newPlans(in *flood.Incident) []plan {
 	if !end.IsValid() || p.isTCP && in.Kind != flood.RconBruteforce || p.target.Port() == 0 && in.Kind != flood.ReplyFloodVictim {
 		return []plan{p}
 	}
+	p.letAnsweredPass(in, a.reg.Protos())
 	p.mix = p.mixOf(in)
 	if len(p.mix.oddForms) > 0 {
 		p.catalog = p.withSet(a.reg.Protos(), lineOdd, p.mix.oddForms)
@@ -75,19 +77,19 @@ func networkOf(in *flood.Incident, end netip.Addr) netip.Prefix {
 // hasProof reports// hasProof reports whether clients can prove their address in the plan's protocol.
 func (p *plan) hasProof() bool { return p.proto != nil && p.proto.Proof() == dissect.TokenProof }
 
-// matches reports whether the lines of a kind match a packet, as far as its sighting shows.
-// isNamed reports whether the plan names its end that is not the target.
-func (p *plan) matches(l lineKind, s *track.Sighting, isNamed bool) bool {
+// looksAt reports whether the lines of a kind look at a packet, as far as its sighting shows;
+// those that name sources, if it is of one.
+func (p *plan) looksAt(l lineKind, s *track.Sighting) bool {
 	tcp := s.Flags&track.Connection != 0
 	switch {
 	case tcp != p.isTCP:
 		return false
 	case l == lineVictims:
-		return isNamed
-	case l == lineSources: // over TCP the lines look at what opens a connection
-		return isNamed && (!tcp || s.What == track.IsOpened)
-	case tcp:
+		return true
+	case tcp: // the lines look at what opens a connection
 		return s.What == track.IsOpened
+	case l == lineSources:
+		return true
 	}
 	return p.sets[l].hasSighting(s)
 }
@@ -96,7 +98,11 @@ func (p *plan) matches(l lineKind, s *track.Sighting, isNamed bool) bool {
 func (p *plan) isAbout(s *track.Sighting) bool {
 	switch p.kind {
 	case flood.JunkFlood:
-		return s.What == track.IsJunk || s.What == track.IsOther
+		switch s.What {
+		case track.IsJunk, track.IsOther, track.IsReply, track.IsChallenge, track.IsPart: // a server is sent no replies
+			return true
+		}
+		return false
 	case flood.Reflection, flood.ReplyFloodVictim:
 		return s.What == track.IsReply || s.What == track.IsPart || s.What == track.IsChallenge
 	case flood.RconBruteforce:
@@ -112,7 +118,7 @@ const fewSources = 64
 
 // addRule adds a kind of lines, if there are packets that they would match.
 func (p *plan) addRule(l lineKind, a rateLimit) {
-	if l != lineSources && l != lineVictims && !p.isTCP && len(p.sets[l].patterns) == 0 {
+	if !l.isOfNames() && !p.isTCP && len(p.sets[l].patterns) == 0 {
 		return
 	}
 	p.rules[p.numRules] = planRule{l, a}

@@ -20,7 +20,7 @@ func TestToolsTakeAdvice(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			t.Run("nft", func(t *testing.T) { toolTakes(t, p.NFTables(), "nft", "-c", "-f", "-") })
 			t.Run("iptables", func(t *testing.T) {
-				if !p.needsPeers() {
+				if !p.needsSent() {
 					toolTakes(t, p.formatIPTables(), p.iptablesName()+"-restore", "-n", "--test")
 					return
 				}
@@ -28,7 +28,7 @@ func TestToolsTakeAdvice(t *testing.T) {
 					t.Skip("ipset is not installed")
 				}
 				w := &iptWriter{plan: &p}
-				toolTakes(t, p.formatIPTables(), "sh", "-ec", w.formatSet()+"\n"+p.iptablesName()+"-restore -n --test")
+				toolTakes(t, p.formatIPTables(), "sh", "-ec", strings.Join(w.createSets(), "\n")+"\n"+p.iptablesName()+"-restore -n --test")
 			})
 		})
 	}

@@ -50,6 +50,7 @@ type trial struct {
 	seed        uint64   // of the tables; secret
 	attempts    [trialPlans]attempt
 	numAttempts int
+	forms       [trialForms]formLines
 	busyLimit   rateLimit // what asks more is no client, proven or not
 	clients     hashTable // proven ones: their index in records
 	records     []clientRecord
@@ -75,6 +76,7 @@ func (t *trial) reset(in *flood.Incident) {
 	for i := range plans {
 		t.attempts[i].reset(&plans[i])
 	}
+	clear(t.forms[:])
 	t.busyLimit = plans[0].eachRate(in)
 	t.clients.reset(trialClients)
 	t.records, t.flood, t.beyond = t.records[:0], 0, clientRecord{}
@@ -97,19 +99,19 @@ func (t *trial) Apply(s *track.Sighting, proven bool) {
 	if s.What == track.IsOther && p.kind != flood.JunkFlood { // the game's, which no other lines look at
 		return
 	}
-	who := t.remoteEnd(s)
+	end := t.remoteEnd(s)
+	lines := t.linesFor(s)
 	isAlone, dropped := false, [trialPlans]bool{}
 	for i := range t.attempts[:t.numAttempts] {
 		a := &t.attempts[i]
-		named, alone := a.findNamed(who)
+		named, alone := a.findNamed(end.host)
 		isAlone = isAlone || alone
-		dropped[i] = a.isDropped(s, who, named, t.seed)
+		dropped[i] = a.isDropped(lines.rules[i], &end, named, s.Age)
 	}
-	isAbout := p.isAbout(s)
 	switch {
 	case proven && !isAlone:
-		t.countClient(s, who, isAbout, &dropped)
-	case isAbout:
+		t.countClient(s, &end, lines.isAbout, &dropped)
+	case lines.isAbout:
 		t.flood++
 		for i := range t.attempts[:t.numAttempts] {
 			if dropped[i] {
@@ -124,19 +126,37 @@ func isFromServer(p *plan, s *track.Sighting) bool {
 	return s.SrcPort == p.target.Port() && p.net.Contains(s.Src.Addr())
 }
 
-// remoteEnd returns the end of a packet that is not the target.
-func (t *trial) remoteEnd(s *track.Sighting) *track.Host {
+// remoteEnd is the end of a packet that is not the target.
+type remoteEnd struct {
+	host *track.Host
+	hash uint64
+	// source is a hash of what a limit for each source counts as one: the host, in IPv6 its
+	// /64, because a host has all of that to send from.
+	source uint64
+}
+
+func (t *trial) remoteEnd(s *track.Sighting) remoteEnd {
+	h := &s.Src
 	if t.attempts[0].plan.kind == flood.Reflection {
-		return &s.Dst
+		h = &s.Dst
 	}
-	return &s.Src
+	e := remoteEnd{host: h, hash: h.Hash(t.seed)}
+	e.source = e.hash
+	if !h.Is4() {
+		net := *h
+		clear(net[8:])
+		e.source = net.Hash(t.seed)
+	}
+	return e
 }
 
 // recordSent records that the target sent its client something.
 func (t *trial) recordSent(s *track.Sighting) {
+	h := s.Dst.Hash(t.seed)
+	isGated := s.What == track.IsReply && t.attempts[0].plan.gated.hasSighting(s) // the same for all plans
 	for i := range t.attempts[:t.numAttempts] {
-		if a := &t.attempts[i]; a.plan.needsPeers() {
-			a.recordPeer(s.Dst.Hash(t.seed), s.What != track.IsOther, s.Age)
+		if a := &t.attempts[i]; a.needsPeers || a.needsAnswered {
+			a.recordSent(s, h, isGated)
 		}
 	}
 }
@@ -152,9 +172,9 @@ func isPacket(s *track.Sighting) bool {
 }
 
 // countClient counts a packet of a client that proved its address.
-func (t *trial) countClient(s *track.Sighting, who *track.Host, isAbout bool, dropped *[trialPlans]bool) {
+func (t *trial) countClient(s *track.Sighting, end *remoteEnd, isAbout bool, dropped *[trialPlans]bool) {
 	r := &t.beyond
-	if number := t.clients.findOrAdd(who.Hash(t.seed)); number != nil {
+	if number := t.clients.findOrAdd(end.hash); number != nil {
 		if *number == math.MinInt64 {
 			*number = int64(len(t.records))
 			t.records = append(t.records, clientRecord{full: math.MinInt64, isNew: s.Flags&track.HasKey != 0})

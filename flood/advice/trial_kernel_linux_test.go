@@ -102,6 +102,9 @@ var kernelCases = []kernelCase{
 	{"flood_spoofed-guesses6", 100, []string{"infoAgain", "<challenge", "info", "game"}, []string{"2001:db8:9::1", "2001:db8:9:1::1"}, 0},
 	{"flood_spoofed-rules", 200, []string{"info", "infoAgain", "rules", "rulesAgain", "game"},
 		[]string{"192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4", "192.0.2.5"}, 15},
+	{"flood_spoofed-gated", 300, []string{"info", "<answer", "rules", "<challenge", "rulesAgain"}, []string{"192.0.2.1", "192.0.2.2", "192.0.2.3"}, 15},
+	{"flood_spoofed-gated6", 300, []string{"info", "<answer", "rules", "<challenge", "rulesAgain"},
+		[]string{"2001:db8:9::1", "2001:db8:9::2", "2001:db8:9:1::1"}, 15},
 	{"flood_spoofed-mixed", 300, []string{"padded", "infoAgain", "rules", "rulesAgain"}, []string{"192.0.2.1", "192.0.2.2", "192.0.2.3"}, 15},
 	{"challenge_bypass", 100, []string{"rulesAgain", "info", "rules"}, []string{"203.0.113.7", "192.0.2.1", "192.0.2.2"}, 0},
 	{"junk_flood-strange", 100, []string{"strange", "info"}, []string{"192.0.2.1", "192.0.2.2"}, 2},
@@ -182,12 +185,14 @@ func TestInside(t *testing.T) {
 	if tool == "nft" {
 		kernelDo(t, text, "nft", "-f", "-")
 	} else {
-		if p.needsPeers() {
+		if p.needsSent() {
 			if _, err := exec.LookPath("ipset"); err != nil {
 				t.Skip("ipset is not installed")
 			}
-			command := strings.Fields((&iptWriter{plan: p}).formatSet())
-			kernelDo(t, "", command[0], command[1:]...)
+			for _, set := range (&iptWriter{plan: p}).createSets() {
+				command := strings.Fields(set)
+				kernelDo(t, "", command[0], command[1:]...)
+			}
 		}
 		kernelDo(t, text, p.iptablesName()+"-restore", "-n")
 	}
@@ -283,11 +288,12 @@ func (x *kernelCase) send(t *testing.T, tr *trial, pause time.Duration) (drops u
 					s.Src, s.Dst, s.SrcPort, s.DstPort = s.Dst, s.Src, s.DstPort, s.SrcPort
 					way, to = server, clients[i].LocalAddr()
 				}
-				named, _ := tr.attempts[0].findNamed(tr.remoteEnd(s))
+				end := tr.remoteEnd(s)
+				named, _ := tr.attempts[0].findNamed(end.host)
 				if isSent {
 					tr.attempts[0].lastDropped = [replyPlaces]uint64{} // it is sent whatever was dropped
 					tr.recordSent(s)
-				} else if tr.attempts[0].isDropped(s, tr.remoteEnd(s), named, tr.seed) {
+				} else if tr.attempts[0].isDropped(tr.linesFor(s).rules[0], &end, named, s.Age) {
 					drops++
 				}
 				if sort == "opened" {

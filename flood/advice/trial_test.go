@@ -347,7 +347,7 @@ func TestTrialAllocates(t *testing.T) {
 	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
-	for _, name := range []string{"flood_few", "flood_spoofed", "reflection", "junk_flood"} {
+	for _, name := range []string{"flood_few", "flood_spoofed", "flood_spoofed-gated", "reflection", "junk_flood"} {
 		tr := newTrial(adviceIncident(name))
 		packets := make([]*track.Sighting, 4096)
 		for i := range packets {
@@ -393,3 +393,16 @@ func BenchmarkTrial(b *testing.B) {
 
 // outcomeSoFar returns what the lines of the first plan would have done so far.
 func (t *trial) outcomeSoFar() outcome { return t.outcomeOf(0) }
+
+// TestJunkReplies: a reply that is sent to a server, and that it did not ask for, is junk as the
+// lines see it, and counts as the flood.
+func TestJunkReplies(t *testing.T) {
+	tr := newTrial(adviceIncident("junk_flood"))
+	for i := range 1000 {
+		at := time.Duration(i) * time.Millisecond
+		tr.Apply(pktFrom([]track.Sighting{pktJunk, pktAnswer, pktChallenge}[i%3], netip.AddrFrom4([4]byte{20, 2, 0, byte(i)}).String(), at), false)
+	}
+	if c := tr.outcomeSoFar(); c.Flood != 1000 || c.FloodDropped < 900 {
+		t.Errorf("dropped %d of %d", c.FloodDropped, c.Flood)
+	}
+}

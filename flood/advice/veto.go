@@ -29,7 +29,7 @@ func (c *outcome) veto(in *flood.Incident, others []outcome) []string {
 	s := fmt.Sprintf("Before you load the lines below: on this capture they would have touched %s of %s (%s), more than 1 in 100.",
 		thousands(uint64(c.ClientsHit)), thousands(uint64(c.Clients))+" "+c.clientNoun(uint64(c.Clients)),
 		shareOf(uint64(c.ClientsHit), uint64(c.Clients)))
-	if c.rank() == 2 {
+	if c.rank() == rankProvenFirst {
 		return []string{s + fmt.Sprintf(" Load them with the proven clients, as \"qsniff floods -o nft --proven\" prints them:"+
 			" these pass first, and then %s would have been touched.", thousands(uint64(c.NewHit)))}
 	}

@@ -39,6 +39,9 @@ func TestVeto(t *testing.T) {
 		if (a.Rules != nil) != x.hasRules || !strings.HasPrefix(a.Words[0], x.wantFirst) || strings.Contains(all, "through") != x.wantPass {
 			t.Errorf("%s: rules %v\n%s", x.name, a.Rules != nil, all)
 		}
+		if a.ProvenFirst != strings.Contains(x.wantFirst, "Load them with the proven clients") {
+			t.Errorf("%s: to be loaded with the proven clients: %v", x.name, a.ProvenFirst)
+		}
 		if !x.hasRules && !strings.Contains(all, "upstream") {
 			t.Errorf("%s: nothing else is offered:\n%s", x.name, all)
 		}

@@ -168,7 +168,7 @@ func (p *plan) capWords(in *flood.Incident) []string {
 	}
 	switch {
 	case p.hasProof():
-		s += " Queries that carry a challenge pass, and so does the game."
+		s += " Queries that carry a challenge pass, and so does the game." + p.answeredWords()
 		return []string{s, p.settings(in), "With \"qsniff floods -o nft --proven\" the clients that proved their address pass first; \"qsniff proven\" lists them."}
 	case p.proto != nil:
 		s += " This protocol has no challenge, so the cap is on all of its queries."

@@ -2,8 +2,7 @@ package measure
 
 import (
 	"bytes"
-	"cmp"
-	"slices"
+	"sort"
 
 	"qsniff/flood/sketch"
 	"qsniff/track"
@@ -52,38 +51,56 @@ type BusyHost struct {
 	Addr      track.Host
 	Low, High uint32
 	Activity  Activity
-	rate      float64 // queries/s between its first packet and its last
 }
 
-// mergeBusiest lists the hosts of two panes, busiest first. It overwrites list and
-// returns it.
-func mergeBusiest(list []BusyHost, current, previous *Top) []BusyHost {
+// eachBusy calls f with each of the busiest hosts of two panes, in no order.
+func eachBusy(current, previous *Top, f func(x BusyHost)) {
+	sketch.EachOfTwo(current, previous, func(a, b *sketch.Item[track.Host, Activity], low, high uint32) {
+		if a == nil {
+			a, b = b, nil
+		}
+		x := BusyHost{Addr: a.Key, Low: low, High: high, Activity: a.Value}
+		if b != nil {
+			x.addPrevious(&b.Value)
+		}
+		f(x)
+	})
+}
+
+// listBusiest lists the hosts of one pane, busiest first. It overwrites list and returns it.
+func listBusiest(list []BusyHost, pane *Top) []BusyHost {
 	list = list[:0]
-	current.Each(func(it *sketch.Item[track.Host, Activity], low, high uint32) {
+	pane.Each(func(it *sketch.Item[track.Host, Activity], low, high uint32) {
 		list = append(list, BusyHost{Addr: it.Key, Low: low, High: high, Activity: it.Value})
 	})
-	slices.SortFunc(list, func(a, b BusyHost) int { return bytes.Compare(a.Addr[:], b.Addr[:]) })
-	n := len(list)
-	previous.Each(func(it *sketch.Item[track.Host, Activity], low, high uint32) {
-		i, ok := slices.BinarySearchFunc(list[:n], it.Key, func(a BusyHost, k track.Host) int { return bytes.Compare(a.Addr[:], k[:]) })
-		if !ok {
-			list = append(list, BusyHost{Addr: it.Key, Low: low, High: high, Activity: it.Value})
-			return
-		}
-		list[i].addPrevious(&it.Value, low, high)
-	})
-	for i := range list {
-		x := &list[i]
-		x.rate = float64(x.Low) / float64(max(x.Activity.last-x.Activity.First+1, 1))
-	}
-	slices.SortFunc(list, func(a, b BusyHost) int { return cmp.Or(cmp.Compare(b.Low, a.Low), bytes.Compare(a.Addr[:], b.Addr[:])) })
+	sort.Sort((*byCount)(&list))
 	return list
 }
 
+// mergeBusiest lists the hosts of two panes likewise.
+func mergeBusiest(list []BusyHost, current, previous *Top) []BusyHost {
+	list = list[:0]
+	eachBusy(current, previous, func(x BusyHost) { list = append(list, x) })
+	sort.Sort((*byCount)(&list))
+	return list
+}
+
+// byCount sorts hosts, busiest first. Unlike slices.SortFunc, sort.Sort copies none of them
+// to compare it.
+type byCount []BusyHost
+
+func (l *byCount) Len() int           { return len(*l) }
+func (l *byCount) Less(i, j int) bool { return (*l)[i].isBusier(&(*l)[j]) }
+func (l *byCount) Swap(i, j int)      { (*l)[i], (*l)[j] = (*l)[j], (*l)[i] }
+
+// isBusier reports whether x precedes y among the busiest.
+func (x *BusyHost) isBusier(y *BusyHost) bool {
+	return x.Low > y.Low || x.Low == y.Low && bytes.Compare(x.Addr[:], y.Addr[:]) < 0
+}
+
 // addPrevious adds what the previous pane holds of the same host: all that is compared with
-// Low covers both panes then.
-func (x *BusyHost) addPrevious(v *Activity, low, high uint32) {
-	x.Low, x.High = x.Low+low, x.High+high
+// Low, which is of both, covers both panes then.
+func (x *BusyHost) addPrevious(v *Activity) {
 	x.Activity.ttlChanges += v.ttlChanges
 	x.Activity.Proven = x.Activity.Proven || v.Proven
 	x.Activity.HasEchoed = x.Activity.HasEchoed || v.HasEchoed
@@ -91,6 +108,11 @@ func (x *BusyHost) addPrevious(v *Activity, low, high uint32) {
 	x.Activity.Ports.Merge(&v.Ports)
 	x.Activity.bytesIn, x.Activity.bytesOut = x.Activity.bytesIn+v.bytesIn, x.Activity.bytesOut+v.bytesOut
 	x.Activity.challenged = x.Activity.challenged || v.challenged
+}
+
+// rate returns the queries/s between the first query and the last.
+func (x *BusyHost) rate() float64 {
+	return float64(x.Low) / float64(max(x.Activity.last-x.Activity.First+1, 1))
 }
 
 // rateToNow returns the queries/s from the first query until now, over at least three

@@ -1,6 +1,8 @@
 package measure
 
 import (
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"qsniff/flood/sketch"
@@ -23,5 +25,24 @@ func TestBusiestOfTwoPanes(t *testing.T) {
 	if x.Low != 80 || x.Activity.ttlChanges != 78 || !x.Activity.Proven || x.Activity.bytesIn != 80*25 || x.Activity.First != 10 {
 		t.Errorf("got  %d queries, %d changes of TTL, proven %t, %d bytes, since %d\nwant 80, 78, true, 2000, 10",
 			x.Low, x.Activity.ttlChanges, x.Activity.Proven, x.Activity.bytesIn, x.Activity.First)
+	}
+}
+
+// TestLeading: the sources that lead are the first ones of the list, whatever order they come
+// in and however many there are.
+func TestLeading(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, n := range []int{0, 1, 7, 8, 16, 17, 300} {
+		panes := [2]*Top{sketch.NewTop[track.Host, Activity](512), sketch.NewTop[track.Host, Activity](512)}
+		for range 20 * n {
+			src := track.Host{15: byte(r.IntN(n)), 14: byte(r.IntN(n) >> 8)}
+			panes[r.IntN(2)].Add(src, src.Hash(1))
+		}
+		var c crowd
+		eachBusy(panes[0], panes[1], func(x BusyHost) { c.keepLeading(&x) })
+		list := mergeBusiest(nil, panes[0], panes[1])
+		if want := list[:min(len(list), len(c.leading))]; !slices.Equal(c.leading[:c.numLeading], want) {
+			t.Errorf("of %d\ngot  %v\nwant %v", n, c.leading[:c.numLeading], want)
+		}
 	}
 }

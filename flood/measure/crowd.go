@@ -43,7 +43,9 @@ const sharedFactor = 3
 type crowd struct {
 	limits             Limits
 	now                int32
-	listed, proven     float64     // queries of the sources so far; of the proven ones in the 16 busiest
+	leading            [16]BusyHost
+	numLeading         int
+	listed, proven     float64     // queries of the sources; of the proven ones in leading
 	hot, heavy         float64     // queries of sources above their own limit; above Limits.Unproven
 	stubborn           float64     // queries of sources that ignore the challenge they were given
 	repeats            float64     // queries of sources without proof that keep asking
@@ -53,27 +55,16 @@ type crowd struct {
 	ttls               [256]uint16 // how many of these have each time to live
 }
 
-// measureCrowd sets the features of the busiest sources. It uses *memory for their list.
-func (t *Server) measureCrowd(f *Features, now int32, limits Limits, memory *[]BusyHost) {
-	list := t.Busiest(*memory, Queries)
-	*memory = list
+// measureCrowd sets the features of the busiest sources.
+func (t *Server) measureCrowd(f *Features, now int32, limits Limits) {
 	queries := float64(t.panes[0].queries + t.panes[1].queries)
 	c := crowd{limits: limits, now: now}
-	for i := range list {
-		x := &list[i]
+	eachBusy(t.currentPane().top[Queries], t.previousPane().top[Queries], func(x BusyHost) {
 		c.listed += float64(x.Low)
-		c.addLeading(f, x, i, queries)
-		if i < 16 && x.Activity.Proven {
-			c.proven += float64(x.Low)
-		}
-		c.addSource(f, x)
-	}
-	if len(list) < 8 {
-		f[Top8] = Share(c.listed, queries)
-	}
-	if len(list) < 16 {
-		f[Top16] = Share(c.listed, queries)
-	}
+		c.keepLeading(&x)
+		c.addSource(f, &x)
+	})
+	c.measureLeading(f, queries)
 	f[TopProven] = Share(c.proven, min(c.listed, f[Top16]*queries))
 	f[Hot], f[Stubborn] = Share(c.hot, queries), Share(c.stubborn, queries)
 	f[GainTop] = f[Gain]
@@ -90,21 +81,50 @@ func (t *Server) measureCrowd(f *Features, now int32, limits Limits, memory *[]B
 // portsCounted is the number of ports up to which sketch.Linear256 counts.
 const portsCounted = 256
 
-// addLeading sets the features of the source in place i of the busiest, when c.listed includes
-// its queries and those of all busier sources.
-func (c *crowd) addLeading(f *Features, x *BusyHost, i int, queries float64) {
-	switch i {
-	case 0:
-		f[Top1], f[Biggest], f[BiggestCount] = Share(c.listed, queries), x.rate/c.limits.servers(), c.listed
-		f[BiggestPorts] = float64(x.Activity.Ports.Count())
-		f[BiggestPortsEach] = Share(f[BiggestPorts], min(c.listed, portsCounted))
-		f[BiggestProven] = oneIf(x.Activity.Proven)
-		f[BiggestNAT] = oneIf(x.looksShared() && f[Biggest] < sharedFactor*c.limits.Unproven)
-	case 7:
-		f[Top8] = Share(c.listed, queries)
-	case 15:
-		f[Top16] = Share(c.listed, queries)
+// keepLeading keeps a source if it is one of the busiest so far.
+func (c *crowd) keepLeading(x *BusyHost) {
+	i := c.numLeading
+	switch {
+	case i < len(c.leading):
+		c.numLeading++
+	case x.isBusier(&c.leading[i-1]):
+		i--
+	default:
+		return
 	}
+	for ; i > 0 && x.isBusier(&c.leading[i-1]); i-- {
+		c.leading[i] = c.leading[i-1]
+	}
+	c.leading[i] = *x
+}
+
+// measureLeading sets the features of the leading sources.
+func (c *crowd) measureLeading(f *Features, queries float64) {
+	sum := 0.0
+	for i := range c.leading[:c.numLeading] {
+		x := &c.leading[i]
+		sum += float64(x.Low)
+		if x.Activity.Proven {
+			c.proven += float64(x.Low)
+		}
+		if i == 0 {
+			c.measureBiggest(f, x, queries)
+		}
+		if i < 8 {
+			f[Top8] = Share(sum, queries)
+		}
+	}
+	f[Top16] = Share(sum, queries)
+}
+
+// measureBiggest sets the features of the busiest source.
+func (c *crowd) measureBiggest(f *Features, x *BusyHost, queries float64) {
+	n := float64(x.Low)
+	f[Top1], f[Biggest], f[BiggestCount] = Share(n, queries), x.rate()/c.limits.servers(), n
+	f[BiggestPorts] = float64(x.Activity.Ports.Count())
+	f[BiggestPortsEach] = Share(f[BiggestPorts], min(n, portsCounted))
+	f[BiggestProven] = oneIf(x.Activity.Proven)
+	f[BiggestNAT] = oneIf(x.looksShared() && f[Biggest] < sharedFactor*c.limits.Unproven)
 }
 
 // oneIf returns 1 if yes, else 0.

@@ -34,8 +34,8 @@ const (
 var unknown = math.NaN()
 
 // Measure computes the features of the second that ends, except those of junk and
-// guesses. It uses *list as memory for the busiest sources.
-func (t *Server) Measure(f *Features, now int32, limits Limits, list *[]BusyHost) {
+// guesses.
+func (t *Server) Measure(f *Features, now int32, limits Limits) {
 	*f = Features{Base: t.Base}
 	one, three, ten := t.Sum(now, 1), t.Sum(now, 3), t.Sum(now, 10)
 	f[RateNow], f[Rate3], f[Rate10] = float64(one.Queries), float64(three.Queries)/3, float64(ten.Queries)/10
@@ -56,7 +56,7 @@ func (t *Server) Measure(f *Features, now int32, limits Limits, list *[]BusyHost
 	f[Proven] = Share(float64(ten.Proven), float64(ten.Queries))
 	t.measureWindow(f, now)
 	t.measureCompletion(f, now)
-	t.measureCrowd(f, now, limits, list)
+	t.measureCrowd(f, now, limits)
 	f[Pace] = unknown
 	if b := t.At(now); b != nil {
 		if d, ok := b.dispersion(); ok {
@@ -100,12 +100,8 @@ func (t *Server) measureWindow(f *Features, now int32) {
 	a, b := &t.panes[0], &t.panes[1]
 	f[Window] = float64(t.WindowSeconds(now))
 	queries := float64(a.queries + b.queries)
-	all := a.sources[Queries]
-	all.Merge(&b.sources[Queries])
-	f[Sources] = all.Count()
-	all = a.sites
-	all.Merge(&b.sites)
-	f[Sites] = all.Count()
+	f[Sources] = sketch.CountOfTwo(&a.sources[Queries], &b.sources[Queries])
+	f[Sites] = sketch.CountOfTwo(&a.sites, &b.sites)
 	f[SiteShare] = Share(f[Sites], f[Sources])
 	f[Each] = Share(queries, f[Sources])
 	f[Low] = Share(float64(a.lowPorts+b.lowPorts), queries)

@@ -210,8 +210,8 @@ func TestPortsEach(t *testing.T) {
 	}{{200, 200}, {256, 256}, {400, 256}} {
 		var f Features
 		x := busyOf(tt.queries, 100)
-		y := crowd{listed: float64(tt.queries)}
-		y.addLeading(&f, x, 0, 1000)
+		var y crowd
+		y.measureBiggest(&f, x, 1000)
 		y.addRepeater(x)
 		if want := f[BiggestPorts] / tt.of; f[BiggestPortsEach] != want || y.portQueries != tt.of {
 			t.Errorf("%d queries\ngot  %g ports for each, of %g\nwant %g, of %g", tt.queries, f[BiggestPortsEach], y.portQueries, want, tt.of)

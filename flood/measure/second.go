@@ -1,5 +1,7 @@
 package measure
 
+import "time"
+
 // Second counts what happened at a server in one second. Counts of sources are estimates
 // from the sample that Claims follows.
 type Second struct {
@@ -64,6 +66,18 @@ func (s *Second) extrapolate(n uint32) uint32 {
 func (s *Second) isMostlyGuesses() bool {
 	n := s.Guesses + s.Orphans
 	return n >= minOrphans && 2*n > s.Checked
+}
+
+// LastQuery returns the time, to 10 ms, by which all but the last usual queries had come of the
+// second that ends at end; end, if no more than usual came.
+func (s *Second) LastQuery(end int64, usual int) int64 {
+	const bin = int64(10 * time.Millisecond)
+	for t := end; t > end-int64(time.Second); t -= bin {
+		if usual -= int(s.bins[uint64(t-1)/uint64(bin)%100]); usual < 0 {
+			return t
+		}
+	}
+	return end
 }
 
 // dispersion returns the variance of the queries in 10 ms divided by their mean: about 1

@@ -35,7 +35,4 @@ func (x *Senders) Reset() {
 func (x *Senders) Count() float64 { return x.distinct.Count() }
 
 // Busiest lists the busiest, busiest first. It returns list, with other elements.
-func (x *Senders) Busiest(list []BusyHost) []BusyHost { return mergeBusiest(list, x.top, nobody) }
-
-// nobody is the top of a pane before there was one.
-var nobody = sketch.NewTop[track.Host, Activity](1)
+func (x *Senders) Busiest(list []BusyHost) []BusyHost { return listBusiest(list, x.top) }

@@ -9,6 +9,15 @@ import (
 // Server is a server that is watched closely: what it was asked and answered in the last
 // seconds. Times are seconds of the detector; 0 is never.
 type Server struct {
+	serverState
+	key     Key
+	seconds [BinSeconds]Second
+	shapes  [ShapeSeconds]secondShape
+	panes   [2]pane // the current one is panes[turn&1]
+}
+
+// serverState is what of a Server is small.
+type serverState struct {
 	End   track.End
 	Hash  uint64
 	Proto *dissect.Proto // of most packets that have one
@@ -24,11 +33,6 @@ type Server struct {
 	Base    float64 // the baseline: queries/s when nothing is wrong
 	learned float64 // the share of Base that is what was learned; the rest is the 0 that it began from
 	habit   habit
-
-	key     Key
-	seconds [BinSeconds]Second
-	shapes  [ShapeSeconds]secondShape
-	panes   [2]pane // the current one is panes[turn&1]
 	turn    int32
 }
 
@@ -44,14 +48,15 @@ func (t *Server) Init(k Key) {
 	}
 }
 
-// Reset makes t another server. It reuses the memory.
+// Reset makes t another server. It reuses the memory, of which it copies none: who sprays
+// random addresses makes servers follow each other.
 func (t *Server) Reset(e track.End, hash uint64, now int32) {
-	panes := t.panes
-	for i := range panes {
-		panes[i].reset(0)
+	t.serverState = serverState{End: e, Hash: hash, Born: now, LastAsked: now, turn: now / PaneSeconds}
+	clear(t.seconds[:])
+	clear(t.shapes[:])
+	for i := range t.panes {
+		t.panes[i].reset(0)
 	}
-	*t = Server{key: t.key, End: e, Hash: hash, Born: now, LastAsked: now, panes: panes}
-	t.turn = now / PaneSeconds
 	t.currentPane().start = now
 }
 
@@ -99,6 +104,17 @@ func (t *Server) Sum(sec, n int32) Second {
 		}
 	}
 	return s
+}
+
+// CountAsked returns how many requests and how much junk came in the n seconds that end with
+// sec.
+func (t *Server) CountAsked(sec, n int32) (sum uint32) {
+	for i := sec - n + 1; i <= sec; i++ {
+		if b := t.At(i); b != nil {
+			sum += b.Packets + b.Junk
+		}
+	}
+	return sum
 }
 
 // TurnPane begins a new pane if the current one has ended.

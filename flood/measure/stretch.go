@@ -36,9 +36,6 @@ type StretchHost struct {
 	Activity  Activity
 }
 
-// noHosts is a pane without hosts.
-var noHosts = sketch.NewTop[track.Host, Activity](0)
-
 // AddPane adds the current pane of t, up to second now. It uses *memory for a list.
 func (x *Stretch) AddPane(t *Server, sort Sort, now int32, memory *[]BusyHost) {
 	p := t.currentPane()
@@ -47,7 +44,7 @@ func (x *Stretch) AddPane(t *Server, sort Sort, now int32, memory *[]BusyHost) {
 	}
 	x.To = now + 1
 	x.Seconds += now + 1 - p.start
-	*memory = mergeBusiest(*memory, p.top[sort], noHosts)
+	*memory = listBusiest(*memory, p.top[sort])
 	x.addHosts(*memory, uint64(p.top[sort].MaxAbsent()))
 	if sort != Queries {
 		return

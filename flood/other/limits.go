@@ -10,7 +10,7 @@ const (
 	// that it is not known: eight for each that can be.
 	markBits = 16
 	// cachePlaces is how many of the hosts looked up last are found without a search.
-	cachePlaces = 256
+	cachePlaces = 1024
 	// heavyHosts is how many are watched closely, 12 KiB each. The one that was quiet
 	// longest makes room, never one with an open incident.
 	heavyHosts = 64

@@ -42,17 +42,35 @@ func (d *Distinct) Reset() { clear(d.cells[:]) }
 
 // Count returns the estimate.
 func (d *Distinct) Count() float64 {
-	sum, empty := 0.0, 0
+	var ranks ranks
 	for _, c := range &d.cells {
-		if c == 0 {
-			empty++
-		}
-		sum += math.Ldexp(1, -int(c))
+		ranks[c]++
+	}
+	return ranks.estimate()
+}
+
+// CountOfTwo returns the estimate for all hashes that were added to d or o.
+func CountOfTwo(d, o *Distinct) float64 {
+	var ranks ranks
+	for i, c := range &d.cells {
+		ranks[max(c, o.cells[i])]++
+	}
+	return ranks.estimate()
+}
+
+// ranks holds how many registers have each rank, from 0 to 54.
+type ranks [1 << 8]uint16
+
+func (r *ranks) estimate() float64 {
+	sum, weight := 0.0, 1.0
+	for _, n := range r[:64-distinctBits+2] {
+		sum += float64(n) * weight
+		weight /= 2
 	}
 	const m = float64(distinctCells)
 	estimate := 0.7213 / (1 + 1.079/m) * m * m / sum
-	if empty > 0 && estimate <= 2.5*m {
-		return m * math.Log(m/float64(empty))
+	if r[0] > 0 && estimate <= 2.5*m {
+		return m * math.Log(m/float64(r[0]))
 	}
 	return estimate
 }

@@ -92,6 +92,9 @@ func TestDistinctMerge(t *testing.T) {
 		add(&a, 0, tt.a)
 		add(&b, tt.a-tt.common, tt.b)
 		other := b
+		if got, want := CountOfTwo(&a, &b), union.Count(); got != want {
+			t.Errorf("%+v: CountOfTwo\ngot  %v\nwant %v", tt, got, want)
+		}
 		a.Merge(&b)
 		if a != union {
 			t.Errorf("%+v\ngot  %.1f\nwant %.1f", tt, a.Count(), union.Count())
@@ -99,6 +102,18 @@ func TestDistinctMerge(t *testing.T) {
 		if b != other {
 			t.Errorf("%+v: Merge changed what it was given", tt)
 		}
+	}
+}
+
+func BenchmarkDistinctCount(b *testing.B) {
+	var d, o Distinct
+	for n := range 20_000 {
+		d.Add(hash(1, n))
+		o.Add(hash(2, n))
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		CountOfTwo(&d, &o)
 	}
 }
 

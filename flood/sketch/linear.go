@@ -30,7 +30,7 @@ func (l *Linear256) Count() int {
 	for _, w := range l {
 		n += bits.OnesCount64(w)
 	}
-	return linearEstimate(n, 256)
+	return estimates256[n]
 }
 
 // Linear1024 is the same with 1,024 bits: about 3 % off at 1,000, and full from about 7,000
@@ -53,7 +53,7 @@ func (w *Linear1024) Count() int {
 	for _, x := range w {
 		n += bits.OnesCount64(x)
 	}
-	return linearEstimate(n, 1024)
+	return estimates1024[n]
 }
 
 // CountWithout estimates how many hashes of w were not added to o.
@@ -63,6 +63,17 @@ func (w *Linear1024) CountWithout(o *Linear1024) int {
 		both[i] |= o[i]
 	}
 	return max(both.Count()-o.Count(), 0)
+}
+
+// The estimates for all numbers of bits.
+var estimates256, estimates1024 = linearEstimates(256), linearEstimates(1024)
+
+func linearEstimates(m int) []int {
+	all := make([]int, m+1)
+	for n := range all {
+		all[n] = linearEstimate(n, m)
+	}
+	return all
 }
 
 // linearEstimate returns how many hashes set n of m bits; for m of m, how many set all but

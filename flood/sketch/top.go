@@ -71,13 +71,19 @@ func (t *Top[K, V]) Add(key K, h uint64) *V {
 // Find returns the value kept for key and the bounds of its count; nil if the key is not
 // among the frequent ones.
 func (t *Top[K, V]) Find(key K, h uint64) (v *V, low, high uint32) {
-	i := h & t.mask
+	if it, low, high := t.find(int(h&t.mask), uint32(h>>32)|1, key); it != nil {
+		return &it.Value, low, high
+	}
+	return nil, 0, 0
+}
+
+// find finds a key with a tag in set i.
+func (t *Top[K, V]) find(i int, tag uint32, key K) (it *Item[K, V], low, high uint32) {
 	s := &t.sets[i]
-	tag := uint32(h>>32) | 1
 	for w := range slotsPerSet {
 		if s.tag[w] == tag {
-			if it := &t.items[int(i)*slotsPerSet+w]; it.Key == key {
-				return &it.Value, s.count[w] - it.MaxError, s.count[w] + t.refusals[i]
+			if it := &t.items[i*slotsPerSet+w]; it.Key == key {
+				return it, s.count[w] - it.MaxError, s.count[w] + t.refusals[i]
 			}
 		}
 	}
@@ -103,6 +109,29 @@ func (t *Top[K, V]) MaxAbsent() uint32 {
 func (t *Top[K, V]) Reset() {
 	clear(t.sets)
 	clear(t.refusals)
+}
+
+// EachOfTwo calls fn with every key of two Tops of the same size, to which a key was added
+// with the same hash, in no useful order: with what each of them keeps of it, nil for nothing,
+// and the bounds of its counts in both together.
+func EachOfTwo[K comparable, V any](t, o *Top[K, V], fn func(a, b *Item[K, V], low, high uint32)) {
+	for i := range t.sets {
+		for w, n := range t.sets[i].count {
+			if n > 0 {
+				a := &t.items[i*slotsPerSet+w]
+				b, low, high := o.find(i, t.sets[i].tag[w], a.Key)
+				fn(a, b, low+n-a.MaxError, high+n+t.refusals[i])
+			}
+		}
+		for w, n := range o.sets[i].count {
+			if n > 0 {
+				b := &o.items[i*slotsPerSet+w]
+				if a, _, _ := t.find(i, o.sets[i].tag[w], b.Key); a == nil {
+					fn(nil, b, n-b.MaxError, n+o.refusals[i])
+				}
+			}
+		}
+	}
 }
 
 // Each calls fn with every key and the bounds of its count, in no useful order.

@@ -219,3 +219,38 @@ func BenchmarkTop(b *testing.B) {
 		})
 	}
 }
+
+// EachOfTwo calls with each key of two Tops once, with what Find finds in both.
+func TestTopEachOfTwo(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 3))
+	a, b := newTally(t, 64), newTally(t, 64)
+	for range 3000 {
+		k := r.Uint64N(150)
+		a.add(k, spread(k))
+		k = 50 + r.Uint64N(150)
+		b.add(k, spread(k))
+	}
+	seen := map[uint64]bool{}
+	EachOfTwo(a.top, b.top, func(x, y *Item[uint64, int], low, high uint32) {
+		it := x
+		if x == nil {
+			it = y
+		}
+		if seen[it.Key] {
+			t.Errorf("key %d comes twice", it.Key)
+		}
+		seen[it.Key] = true
+		v, al, ah := a.top.Find(it.Key, spread(it.Key))
+		w, bl, bh := b.top.Find(it.Key, spread(it.Key))
+		if (x == nil) != (v == nil) || (y == nil) != (w == nil) || low != al+bl || high != ah+bh {
+			t.Errorf("key %d\ngot  %v and %v, %d to %d\nwant %d to %d and %d to %d", it.Key, x, y, low, high, al, ah, bl, bh)
+		}
+	})
+	for k := range uint64(200) {
+		v, _, _ := a.top.Find(k, spread(k))
+		w, _, _ := b.top.Find(k, spread(k))
+		if seen[k] != (v != nil || w != nil) {
+			t.Errorf("key %d comes: %t, and is kept: %t, %t", k, seen[k], v != nil, w != nil)
+		}
+	}
+}

@@ -76,8 +76,12 @@ func (p *floodsPage) writeLoading() {
 	if p.f.Expiry > 0 {
 		until = "they match for " + advice.FormatExpiry(p.f.Expiry) + " from then on"
 	}
-	p.writeLine(tableIndent, "Load; %s, and loading again does no harm:", until)
-	p.writeCommand(asked.Floods("nft") + " | sudo nft -f -")
+	load, form := "Load", "nft"
+	if slices.ContainsFunc(p.f.Incidents, func(in flood.Incident) bool { return in.Advice.ProvenFirst }) {
+		load, form = "Load, with the clients that proved their address, who pass first", "nft --proven"
+	}
+	p.writeLine(tableIndent, "%s; %s, and loading again does no harm:", load, until)
+	p.writeCommand(asked.Floods(form) + " | sudo nft -f -")
 	p.writeLine(tableIndent, "Undo:")
 	p.writeCommand("sudo nft delete table inet qsniff")
 	needs := ""

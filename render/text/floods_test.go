@@ -218,3 +218,17 @@ func TestLoadingNeeds(t *testing.T) {
 		t.Errorf("got  %s\nwant %q in it", got, wantMore)
 	}
 }
+
+// TestProvenFirst: where rules need the proven clients, the command that loads them has these.
+func TestProvenFirst(t *testing.T) {
+	f := flooded()
+	f.Incidents[1].Advice.ProvenFirst = true
+	page := string(AppendFloods(nil, f, Options{UTC: true, Width: 80}, FloodOptions{}))
+	for _, want := range []string{"\n  Load, with the clients that proved their address, who pass first; they match",
+		"\n    qsniff floods -o nft --proven --servers=2001:db8::/32 a.pcap b.pcap | sudo nft -f -\n",
+		"\n    qsniff floods -o iptables --servers=2001:db8::/32 a.pcap b.pcap | sudo sh\n"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("%q is not in\n%s", want, page)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package recount
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/netip"
 	"slices"
 	"strings"
@@ -138,6 +139,15 @@ func (x *incident) length() float64 {
 // ten in a second or thirty in ten, it is counted without its sources.
 const coarse = 10
 
+// after returns how many queries may be counted that came after the end of the incident: the
+// second in whose midst it ends is counted whole, and as many as usual come after the flood.
+func (x *incident) after() int {
+	if x.Class != "" || x.Kind == "rcon_bruteforce" || x.Kind == "challenge_bypass" || x.Kind == "reply_flood_victim" {
+		return 0
+	}
+	return int(math.Ceil(x.Baseline))
+}
+
 // bounds returns between which numbers the report's count of the incident's packets may lie.
 // All packets in its time are most that there can be. In pulses, what comes between them is no
 // part of it; and the first guess of an address may be a challenge from before the capture.
@@ -160,7 +170,7 @@ func (x *incident) bounds() (low, high int) {
 	if len(x.c.pick(span{x.c.first, x.whole.from}, x.counts)) < 30 || x.Kind == "reply_flood_victim" {
 		low -= coarse
 	}
-	return low, high
+	return low, high + x.after()
 }
 
 // peak returns the most packets in a second.

@@ -41,7 +41,7 @@ func checkOfType(x *incident, v value) {
 	if x.Pulses > 1 || x.Kind == "challenge_bypass" {
 		since = 0
 	}
-	x.between(v, float64(since), float64(all))
+	x.between(v, float64(since), float64(all+x.after()))
 }
 
 // checkShare: of all packets whose form was kept.

@@ -210,7 +210,7 @@ func checkBytesIn(x *incident, v value) {
 	case x.Kind == "open_amplifier": // it starts with the first answer, whose request is from before
 		list = x.c.pick(span{x.whole.from - 1e9, x.whole.to}, func(r *row) bool { return x.isTarget(r.dst) && r.what == query })
 	}
-	x.pulsed(v, sum(list, inPayload), coarse*longest(list))
+	x.pulsed(v, sum(list, inPayload), coarse*longest(list), x.after()*longest(list))
 }
 
 func checkBytesOut(x *incident, v value) {
@@ -218,15 +218,16 @@ func checkBytesOut(x *incident, v value) {
 		x.same(v, 0)
 		return
 	}
-	x.pulsed(v, sum(x.out, inPayload), coarse*longest(x.out))
+	x.pulsed(v, sum(x.out, inPayload), coarse*longest(x.out), x.after()*longest(x.out))
 }
 
-// pulsed checks a sum of which the first packets may be missing, and in pulses the pauses.
-func (x *incident) pulsed(v value, want, slack int) {
+// pulsed checks a sum of which the first packets may be missing, and in pulses the pauses, and
+// to which what came right after the end may be added.
+func (x *incident) pulsed(v value, want, slack, after int) {
 	if x.Pulses > 1 {
 		slack = want
 	}
-	x.between(v, float64(want-slack), float64(want))
+	x.between(v, float64(want-slack), float64(want+after))
 }
 
 func longest(list []*row) (n int) {

@@ -129,9 +129,14 @@ func (x *incident) inWindow(s span) (low, high float64) {
 	case x.Kind == "challenge_bypass" || x.Kind == "reply_flood_victim":
 		return 0.9 * high, high
 	case s.from <= x.whole.from+1e9:
-		return high - coarse, high
+		low = high - coarse
+	default:
+		low = high
 	}
-	return high, high
+	if s.to >= x.whole.to {
+		high += float64(x.after())
+	}
+	return low, high
 }
 
 // percentOf checks "A % of B": B is the incident's packets in s, A the share of those that are.
@@ -180,7 +185,7 @@ func checkSent(x *incident, s span, n []string) {
 		slack = asked / 2
 	}
 	x.readsAbout("replies", n[0], replies-slack, replies)
-	x.readsAbout("requests", n[1], asked-slack, asked)
+	x.readsAbout("requests", n[1], asked-slack, asked+float64(x.after()))
 	a, _ := x.parse(n[0])
 	b, _ := x.parse(n[1])
 	x.reads("share of replies", n[2], 100*min(1, a/b))
