@@ -1,0 +1,19 @@
+package a2s
+
+import (
+	_ "embed"
+
+	"qsniff/dissect"
+)
+
+//go:embed wireshark.lua
+var lua string
+
+// plugin is how Wireshark reads the protocol.
+var plugin = dissect.Plugin{
+	Lua: lua,
+	Unread: []dissect.Omission{
+		{Why: "made of the keywords by rules of each game; the keywords are there", Defs: tagDefs},
+		{Why: "made of pages that are escaped; the rules that hold them are there", Defs: bohemiaDefs},
+	},
+}
