@@ -8,6 +8,9 @@ package reassembly
 type Piece struct {
 	Frame    uint64
 	Off, Len uint32
+	// At is where they lie in what the frame carries after its UDP header, or, if it is
+	// not the first fragment of a datagram, after its IP header. It is unset for TCP.
+	At uint32
 }
 
 // JoinCounters are the running totals of an assembler for one protocol that cuts long
