@@ -2,13 +2,6 @@ package extcap
 
 import "qsniff/capture"
 
-// What is kept until a message is known. A split message waits five seconds for its parts,
-// and few servers answer with more than these in that time.
-const (
-	maxPackets = 1 << 15
-	maxBytes   = 16 << 20
-)
-
 // kept is the last packets, with their bytes in one ring of memory.
 type kept struct {
 	packets     []keptPacket // of frame n at n modulo maxPackets
