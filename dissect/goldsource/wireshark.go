@@ -6,8 +6,12 @@ import (
 	"qsniff/dissect"
 )
 
-//go:embed wireshark.lua
-var lua string
+var (
+	//go:embed wireshark.lua
+	luaProbe string
+	//go:embed wireshark_read.lua
+	luaRead string
+)
 
 // plugin is how Wireshark reads the protocol.
-var plugin = dissect.Plugin{Lua: lua}
+var plugin = dissect.Plugin{Lua: luaProbe + luaRead}

@@ -2,6 +2,13 @@
 -- the pipeline's identifier. Wireshark reads a packet again when it is shown, and packets in any
 -- order then, so what was known when it came first is kept with it.
 
+-- MAX_SAID passwords of a flow are remembered: a client has one or two. Flows themselves are
+-- not bounded, as Wireshark's conversations are not.
+local MAX_SAID = 8
+
+-- MAX_WAIT is how many seconds a weak request waits for its reply, and a part for the others.
+local MAX_WAIT = 5
+
 local flows, parked, kept = {}, {}, {}
 local nothing = {asked = 0} -- what is known of a new flow; facts are never changed, but replaced
 
@@ -17,7 +24,7 @@ local function learn(server, client, facts)
 		v.said = {}
 		for _, s in ipairs(old.said or {}) do v.said[#v.said + 1] = s end
 		for _, s in ipairs(facts.said) do
-			if #v.said < 8 then v.said[#v.said + 1] = s end
+			if #v.said < MAX_SAID then v.said[#v.said + 1] = s end
 		end
 	end
 	for k, x in pairs(v) do
@@ -68,7 +75,7 @@ local function recall(c)
 	c.toServer = flows[c.dst .. "|" .. c.srcAddr] or nothing
 	c.fromServer = flows[c.src .. "|" .. c.dstAddr] or nothing
 	local p = parked[c.dst .. "|" .. c.src]
-	if p and c.time - p.time <= 5 then c.waiting = p.type.asks end
+	if p and c.time - p.time <= MAX_WAIT then c.waiting = p.type.asks end
 end
 
 -- judge returns the type of the message b, nil if it is none, when it comes first.
@@ -118,7 +125,7 @@ local function identify(c, b, visited, nth, forced)
 	if t.isReply then
 		local waits = c.dst .. "|" .. c.src
 		local p = parked[waits]
-		if p and c.time - p.time <= 5 and not p.type.isReply and has(p.type.asks, t.asks) then
+		if p and c.time - p.time <= MAX_WAIT and not p.type.isReply and has(p.type.asks, t.asks) then
 			kept[p.frame * 64] = {type = p.type, toServer = p.context.toServer, fromServer = nothing, waiting = 0}
 		end
 		parked[waits] = nil

@@ -2,6 +2,9 @@
 -- which none is missing. What needs a clock or decompression is qsniff's alone.
 
 -- The form of a header is its length: 9 GoldSource, 12 Source, 10 Source without a part's size.
+-- MAX_HELD parts wait for the first one, which shows their form: a message has 255 at most.
+local MAX_HELD = 256
+
 local sets, results = {}, {}
 
 local function forgetParts() sets, results = {}, {} end
@@ -75,7 +78,7 @@ local function takePart(c, b)
 	local form = proveForm(b)
 	local set = sets[key]
 	local isOther = set and form and set.parts and set.parts[0] and set.parts[0].bytes ~= b
-	if not set or isOther or c.time - set.time > 5 or set.isDone and (form or not headerOf(b, set.form)) then
+	if not set or isOther or c.time - set.time > MAX_WAIT or set.isDone and (form or not headerOf(b, set.form)) then
 		set = {held = {}, time = c.time}
 		sets[key] = set
 	end
@@ -91,7 +94,7 @@ local function takePart(c, b)
 		set.isDone = true
 		return h, joinParts(set)
 	elseif not set.form then
-		if #set.held < 256 then set.held[#set.held + 1] = part end
+		if #set.held < MAX_HELD then set.held[#set.held + 1] = part end
 		return nil
 	end
 	if not set.isDone and addPart(set, part) then
