@@ -1,7 +1,5 @@
 package tcpstream
 
-import "qsniff/reassembly"
-
 // deliver offers b, which is next in order and came with frame, to the sink after the
 // bytes that wait, and keeps what the sink leaves.
 func (a *Assembler) deliver(c *Conn, side uint8, b []byte, frame uint64, nanos int64) {
@@ -34,7 +32,7 @@ func (a *Assembler) pieceOf(b []byte, frame uint64, nanos int64) []TimedPiece {
 	if len(b) == 0 {
 		return nil
 	}
-	a.one[0] = TimedPiece{reassembly.Piece{Frame: frame, Len: uint32(len(b))}, nanos}
+	a.one[0] = TimedPiece{Frame: frame, Len: uint32(len(b)), Nanos: nanos}
 	return a.one[:]
 }
 

@@ -26,7 +26,6 @@ import (
 
 	"qsniff/internal/lru"
 	"qsniff/netlayer"
-	"qsniff/reassembly"
 )
 
 // Segment is one TCP segment. The Assembler copies what it keeps.
@@ -49,10 +48,11 @@ type Chunk struct {
 	Pieces []TimedPiece
 }
 
-// TimedPiece records which frame brought which bytes of a Chunk, and when.
+// TimedPiece records that one frame brought the bytes [Off, Off+Len) of a Chunk, and when.
 type TimedPiece struct {
-	reassembly.Piece
-	Nanos int64
+	Frame    uint64
+	Off, Len uint32
+	Nanos    int64
 }
 
 // addFrame makes p stand for one more frame.
