@@ -5,7 +5,7 @@ package dissect
 // render/wireshark.
 type Plugin struct {
 	// Lua sets probe and read of P, the protocol as the runtime has it, and for
-	// streams claims, frame and typeOf.
+	// streams claims, frame, typeOf and gap.
 	Lua string
 	// Unread lists what it leaves to qsniff.
 	Unread []Omission

@@ -41,8 +41,13 @@ var pluginCannot = map[string]string{
 	"split/bare-opcode":           "the first part proves no form of the header",
 	"split/one-part":              "the same",
 	"split/number-past-total":     "a message with a part that cannot be is shown by a clock",
+	"split/total-lies":            "parts disagree about how many there are",
 	"split/interleaved-engines":   "two messages with one id, in two forms",
 }
+
+// pluginShows is the capture in which the plugin shows what qsniff hides in case it is the rest of a
+// password: Wireshark does not hand its dissectors the segments after a lost one, nor the loss.
+const pluginShows = "rcon/reply-gap"
 
 // decoded is a message as tshark with the plugin shows it.
 type decoded struct {
@@ -73,7 +78,7 @@ func TestPluginAgrees(t *testing.T) {
 		base := strings.TrimSuffix(strings.TrimPrefix(filepath.ToSlash(name), pcapfiles+"/"), ".pcap")
 		jsonl, _, _ := output(t, "read", "-o", "json", "--layout", name)
 		for line := range strings.Lines(jsonl) {
-			checkPlugin(t, line, got, pluginCannot[base] != "")
+			checkPlugin(t, line, got, base)
 		}
 		for frame, rest := range got {
 			if len(rest) > 0 && pluginCannot[base] == "" {
@@ -225,9 +230,10 @@ type wantedField struct {
 }
 
 // checkPlugin compares a line of JSON with what tshark shows of its frame, and removes that from
-// got. Where hiding is all that counts, messages may differ.
-func checkPlugin(t *testing.T, line string, got map[int][]decoded, mayDiffer bool) {
+// got. In captures of pluginCannot hiding is all that counts.
+func checkPlugin(t *testing.T, line string, got map[int][]decoded, capture string) {
 	t.Helper()
+	mayDiffer := pluginCannot[capture] != ""
 	var w wanted
 	d := json.NewDecoder(strings.NewReader(line))
 	d.UseNumber()
@@ -246,7 +252,9 @@ func checkPlugin(t *testing.T, line string, got map[int][]decoded, mayDiffer boo
 	}
 	g := got[w.Frame][0]
 	got[w.Frame] = got[w.Frame][1:]
-	checkHidden(t, &w, &g)
+	if capture != pluginShows {
+		checkHidden(t, &w, &g)
+	}
 	if mayDiffer || w.Message == nil {
 		return
 	}

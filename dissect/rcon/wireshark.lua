@@ -110,6 +110,12 @@ function P.frame(c, b)
 	return n
 end
 
+-- gap notes that bytes around those of a server are missing: what follows may be the rest of a secret.
+function P.gap(c)
+	local s = sessionOf(c)
+	if s.server == c.src then s.isMissing = true end
+end
+
 function P.typeOf(c, b)
 	local h, toServer = headerOf(b), isToServer(c, b)
 	if isStray(b, toServer) then return T.SERVERDATA_OTHER_2 end
@@ -137,7 +143,9 @@ local function readText(cur, s, n, toServer)
 	local body, before = cur:peek(n), not toServer and s.tail or ""
 	local lo = findSecret(before .. body, s.said)
 	if lo then lo = math.max(0, lo - #before) end
-	if s.isTorn then lo = 0 end
+	if not toServer and s.isMissing or toServer and s.isTorn then
+		lo, s.isMissing = 0, false
+	end
 	if not toServer then
 		local isFull = n >= 4086
 		if isFull then lo = lo or tornFrom(body, s.said) end
@@ -185,7 +193,8 @@ local function readBody(c, cur, m, h, toServer)
 		cur:derived("body", "")
 	end
 	if finish and finish > 0 then cur:take("terminators", finish) end
-	s.isTorn = finish ~= nil and finish < 2
+	if toServer then s.isTorn = finish ~= nil and finish < 2 end
+	if not toServer and (not finish or finish < 2) then s.isMissing = true end
 	if not finish then cur:take("terminators", 2) elseif finish ~= 2 then cur:raise("RCN-13") end
 	if not toServer and (h.num == 0 and n > 0 or h.num == 2 and h.id ~= -1) then s.isLoggedIn = true end
 end
@@ -204,7 +213,8 @@ function P.read(c, t, cur, m)
 			cur:i32("id")
 			cur:i32("type")
 		end
-		sessionOf(c).isTorn = true
+		local s = sessionOf(c)
+		if toServer then s.isTorn = true else s.isMissing = true end
 		if m.status == "complete" then m.status = "malformed" end
 	else
 		cur:i32("size")

@@ -92,7 +92,8 @@ func (w *writer) writeHead(reg *dissect.Registry, version string) {
 	w.printf("-- Dissectors for Wireshark and tshark, written by qsniff %s: qsniff wireshark-plugin.\n", version)
 	w.printf("--\n--   tshark -X lua_script:qsniff.lua -2 -r FILE -Y qsniff.finding\n--\n")
 	w.printf("-- or put this file into Wireshark's folder of personal Lua plugins (Help, About, Folders).\n")
-	w.printf("-- With -2, as in the window of Wireshark, a request of one byte is shown once its reply came.\n--\n")
+	w.printf("-- With -2, as in the window of Wireshark, a request of one byte is shown once its reply came.\n")
+	w.printf("-- Output that follows segments which the capture lost is shown, though it may be the rest of a password.\n--\n")
 	w.printf("-- Left to qsniff: messages that were compressed, or that lack parts; findings that several\n-- messages show together; and these fields:\n")
 	for _, p := range reg.Protos() {
 		for _, u := range p.Plugin.Unread {

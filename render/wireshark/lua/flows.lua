@@ -106,10 +106,14 @@ local function judge(c, b, forced)
 	return nil
 end
 
+-- keyOf identifies datagram nth between the ends of c in its frame, which may have others in
+-- a tunnel.
+local function keyOf(c, nth) return c.frame .. "|" .. nth .. "|" .. c.src .. "|" .. c.dst end
+
 -- identify returns the type of the message b, and fills in c. On a later look at the same
 -- packet it returns what it returned first, and a weak request whose reply came meanwhile.
 local function identify(c, b, visited, nth, forced)
-	local key = c.frame * 64 + nth
+	local key = keyOf(c, nth)
 	if visited then
 		local k = kept[key]
 		if not k or forced and k.forced ~= forced then
@@ -126,7 +130,7 @@ local function identify(c, b, visited, nth, forced)
 		local waits = c.dst .. "|" .. c.src
 		local p = parked[waits]
 		if p and c.time - p.time <= MAX_WAIT and not p.type.isReply and has(p.type.asks, t.asks) then
-			kept[p.frame * 64] = {type = p.type, toServer = p.context.toServer, fromServer = nothing, waiting = 0}
+			kept[keyOf(p.context, 0)] = {type = p.type, toServer = p.context.toServer, fromServer = nothing, waiting = 0}
 		end
 		parked[waits] = nil
 	end

@@ -123,11 +123,11 @@ end
 
 -- dissectPart shows a part of a split message, and the message where the part completes it.
 local function dissectPart(tvb, pinfo, tree, c, b)
-	local r = results[c.frame]
+	local r = results[keyOf(c, 0)]
 	if not pinfo.visited or not r then
 		local h, joined = takePart(c, b)
 		r = {header = h, joined = joined}
-		results[c.frame] = r
+		results[keyOf(c, 0)] = r
 	end
 	if not r.header then return false end
 	local h = r.header
@@ -149,7 +149,7 @@ end
 
 -- dissectFragment is dissectPart for a protocol that cuts replies in a way of its own.
 local function dissectFragment(tvb, pinfo, tree, c, b)
-	local r = results[c.frame]
+	local r = results[keyOf(c, 0)]
 	if not pinfo.visited then
 		recall(c)
 		for _, p in ipairs(protos) do
@@ -157,7 +157,7 @@ local function dissectFragment(tvb, pinfo, tree, c, b)
 			if p.take then label, joined = p.take(c, b) end
 			if label then
 				r = {proto = p, label = label, joined = joined}
-				results[c.frame] = r
+				results[keyOf(c, 0)] = r
 				break
 			end
 		end

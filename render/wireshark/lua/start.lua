@@ -21,10 +21,17 @@ local function dissectDatagram(tvb, pinfo, tree, forced)
 	return true
 end
 
+-- What a stream showed when its bytes came first, by place: sessions do not go back.
+local streamed = {}
+
+-- A lost segment, as Wireshark sees it.
+local lost = Field.new("tcp.analysis.lost_segment")
+
 -- dissectStream shows the messages in a piece of a connection, and asks for the bytes that the
 -- last one lacks.
 local function dissectStream(tvb, pinfo, tree, p)
 	local b, off, nth = tvb:raw(0, tvb:captured_len()), 0, 0
+	if not pinfo.visited and (lost() ~= nil or tvb:reported_len() > tvb:captured_len()) then p.gap(contextOf(pinfo, 0)) end
 	while off < #b do
 		local c = contextOf(pinfo, 0)
 		local rest = b:sub(off + 1)
@@ -36,8 +43,12 @@ local function dissectStream(tvb, pinfo, tree, p)
 			n = #rest
 		end
 		c.wire = n
-		local t = p.typeOf(c, rest)
-		local m = read(c, t, rest:sub(1, n), pinfo.visited)
+		local key = keyOf(c, nth)
+		local m = streamed[key]
+		if not pinfo.visited or not m or m.wire ~= n then
+			m = read(c, p.typeOf(c, rest), rest:sub(1, n), pinfo.visited)
+			streamed[key] = m
+		end
 		show(tree, pinfo, tvb:range(off, n):tvb(), m)
 		off, nth = off + n, nth + 1
 	end
@@ -80,6 +91,7 @@ meta.fields, meta.experts = fields, experts
 function meta.init()
 	forget()
 	forgetParts()
+	streamed = {}
 	for _, p in ipairs(protos) do
 		if p.forget then p.forget() end
 	end
