@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"qsniff/dissect"
@@ -168,13 +169,18 @@ func (path tsharkPath) decode(t *testing.T, plugin, capture string) (map[int][]d
 	return got, log.String()
 }
 
-// protoOf returns the protocol with a name that has a plugin, or nil.
-func protoOf(name string) *dissect.Proto {
+// plugged lists the protocols.
+var plugged = sync.OnceValue(func() []*dissect.Proto {
 	reg, err := newRegistry()
 	if err != nil {
 		panic(err)
 	}
-	for _, p := range reg.Protos() {
+	return reg.Protos()
+})
+
+// protoOf returns the protocol with a name that has a plugin, or nil.
+func protoOf(name string) *dissect.Proto {
+	for _, p := range plugged() {
 		if p.Name == name && p.Plugin.Lua != "" {
 			return p
 		}
@@ -376,11 +382,7 @@ func checkFindings(t *testing.T, w *wanted, g *decoded) {
 	t.Helper()
 	var want []string
 	for _, f := range w.Findings {
-		reg, err := newRegistry()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if slices.ContainsFunc(reg.Protos(), func(p *dissect.Proto) bool { return strings.Contains(p.Plugin.Lua, strconv.Quote(f.ID)) }) {
+		if slices.ContainsFunc(plugged(), func(p *dissect.Proto) bool { return strings.Contains(p.Plugin.Lua, strconv.Quote(f.ID)) }) {
 			want = append(want, f.ID)
 		}
 	}
