@@ -149,6 +149,8 @@ type Proto struct {
 	// Pairs are those of Codes that several messages together show.
 	Pairs    PairCodes
 	Operator Operator
+	// Plugin is how Wireshark reads the protocol; it has no Lua where Wireshark does not.
+	Plugin Plugin
 }
 
 // Trailing is the field of bytes that no definition claims. It is shared by all

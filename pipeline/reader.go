@@ -297,6 +297,9 @@ func countFromPayload(pieces []reassembly.Piece, header uint32) {
 	for i := range pieces {
 		p := &pieces[i]
 		n := min(p.Len, header-min(p.Off, header)) // of this piece, before the payload
+		if p.Off > 0 {
+			p.At = n
+		}
 		p.Off, p.Len, p.At = p.Off+n-header, p.Len-n, p.At+n
 	}
 }

@@ -4,13 +4,13 @@
 // the fragments of All-Seeing Eye replies, tcpstream the segments of TCP.
 package reassembly
 
-// Piece records that one frame brought the bytes [Off, Off+Len) of a joined whole. They
-// begin At bytes after the start of what the frame carries: the payload of its datagram
-// or, of a fragment, that of its IP packet.
+// Piece records that one frame brought the bytes [Off, Off+Len) of a joined whole.
 type Piece struct {
 	Frame    uint64
 	Off, Len uint32
-	At       uint32
+	// At is where they lie in what the frame carries after its UDP header, or, if it is
+	// not the first fragment of a datagram, after its IP header. It is unset for TCP.
+	At uint32
 }
 
 // JoinCounters are the running totals of an assembler for one protocol that cuts long

@@ -116,6 +116,9 @@ func runProgram() int {
 // run executes one command line and returns the exit status.
 func run(ctx context.Context, args []string, io streams) int {
 	io.err = errLines{io.err}
+	if isExtcap(args) {
+		args = append([]string{"extcap"}, args...)
+	}
 	cmd := newRoot(io)
 	cmd.SetArgs(args)
 	return reportError(io.err, cmd.ExecuteContext(ctx))

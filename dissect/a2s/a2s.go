@@ -74,9 +74,10 @@ var byOpcode = [256]*dissect.Type{
 }
 
 var proto = dissect.Proto{
-	Name:  "a2s",
-	Doc:   "Source server queries, and every game that answers them through Steam",
-	Reads: "A2S_INFO, A2S_PLAYER, A2S_RULES, their challenges and replies, ping, log lines",
+	Plugin: plugin,
+	Name:   "a2s",
+	Doc:    "Source server queries, and every game that answers them through Steam",
+	Reads:  "A2S_INFO, A2S_PLAYER, A2S_RULES, their challenges and replies, ping, log lines",
 	Types: []*dissect.Type{&typeInfoReq, &typePlayersReq, &typeRulesReq, &typeGetChallenge, &typePing,
 		&typeChallenge, &typeInfo, &typePlayers, &typeRules, &typeAck, &typeZeros, &typeLog, &typeLogSecret},
 	Defs:        slices.Concat(defs, tagDefs, bohemiaDefs),

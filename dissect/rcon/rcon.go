@@ -28,8 +28,9 @@ var (
 )
 
 var proto = dissect.Proto{
-	Name: "rcon",
-	Doc:  "remote console over TCP, of Source engines and of games that took it over",
+	Plugin: plugin,
+	Name:   "rcon",
+	Doc:    "remote console over TCP, of Source engines and of games that took it over",
 	Reads: "Source RCON over TCP: login, commands, answers of several packets, and how Minecraft, Rust, Factorio, ARK," +
 		" Palworld, Conan Exiles, Squad and Counter-Strike 2 differ",
 	Types: []*dissect.Type{&typeAuth, &typeExec, &typeValueRequest, &typeOtherRequest,

@@ -194,7 +194,7 @@ func (a *Assembler) appendPieces(pt *keptPart, skip, off, n int) {
 		hi := min(uint64(pc.Off)+uint64(pc.Len), end)
 		if hi > lo {
 			o.Pieces = append(o.Pieces, reassembly.Piece{
-				Frame: pc.Frame, Off: uint32(off + int(lo) - skip), Len: uint32(hi - lo), At: pc.At + uint32(lo) - pc.Off,
+				Frame: pc.Frame, Off: uint32(off + int(lo) - skip), Len: uint32(hi - lo), At: pc.At + uint32(lo-uint64(pc.Off)),
 			})
 			at = hi
 		}

@@ -49,7 +49,7 @@ type Chunk struct {
 	Pieces []TimedPiece
 }
 
-// TimedPiece records which frame brought which bytes of a Chunk, and when.
+// TimedPiece records that one frame brought the bytes [Off, Off+Len) of a Chunk, and when.
 type TimedPiece struct {
 	Frame    uint64
 	Off, Len uint32

@@ -67,6 +67,8 @@ var allowed = map[string][]string{
 	"render/jsonl":         {"dissect", "stats", "flood", "flood/...", "render/tally", "render", "render/counters"},
 	"render/text":          {"dissect", "stats", "flood", "flood/...", "render/tally", "render", "render/counters"},
 	"render/nft":           {"flood", "flood/...", "render"},
+	"pipeline/extcap":      {"capture", "capture/file", "render"},
+	"render/wireshark":     {"dissect"},
 	"render/edge":          {"dissect", "flood", "flood/...", "render"},
 	"render/iptables":      {"flood", "flood/...", "render"},
 	"render/dialogue":      {"track", "render"},
