@@ -98,6 +98,7 @@ func TestText(t *testing.T) {
 func FuzzText(f *testing.F) {
 	f.Add("Alice <1><STEAM_0:1:5> 10.0.0.1:27015 дом 2001:db8::1", true)
 	f.Add("\xff\xfe1.2.3.4.5::::", false)
+	f.Add("00::", true)
 	f.Fuzz(func(t *testing.T, s string, isProse bool) {
 		got := replaced(s, isProse)
 		if len(got) != len(s) || utf8.ValidString(got) != utf8.ValidString(s) || got != replaced(s, isProse) {

@@ -160,5 +160,9 @@ func (a *Anonymizer) replaceTextAddr(b []byte) {
 		copy(b, s)
 		return
 	}
-	a.replaceWord(b, false) // written with more zeros than usual
+	for i := 0; i < len(b); i++ { // written with more zeros than usual
+		n := wordLen(b[i:])
+		a.replaceWord(b[i:i+n], false)
+		i += n
+	}
 }
