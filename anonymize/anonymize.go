@@ -22,7 +22,8 @@ import (
 
 // NotHidden lists what an anonymised capture still shows.
 var NotHidden = [...]string{
-	"times (--shift moves them), sizes, ports, time to live and IP IDs",
+	"times (--shift moves them), sizes, ports, time to live, IP IDs, options of TCP, extension headers of IPv6",
+	"numbers of tags and tunnels",
 	"versions, maps, games, tags, numbers of players, scores and settings that are numbers",
 	"which addresses share their first 8, 16 or 24 bits (IPv6: any multiple of 4), and which are private",
 	"which names and texts are equal, how long they are, and common words of consoles in texts",
@@ -191,7 +192,6 @@ func (a *Anonymizer) replaceDigits(b []byte) {
 // Change replaces the addresses in the headers of a packet, and what is not the packet's:
 // options of IP, and bytes after its end.
 func (a *Anonymizer) Change(x *rewrite.Packet) {
-	outermost := true
 	for _, h := range x.Headers() {
 		switch h.Kind {
 		case netlayer.HeaderEthernet:
@@ -206,13 +206,12 @@ func (a *Anonymizer) Change(x *rewrite.Packet) {
 					h.B[i] = 1 // no operation
 				}
 			}
-			if outermost {
-				clear(x.After(h.B))
-				outermost = false
-			}
 		}
 	}
 	a.replaceHardware(x.CookedSender())
+	if b := x.Carried(); b != nil {
+		clear(x.After(b))
+	}
 }
 
 // maxKnown is how many addresses are remembered. Chosen: more than one capture has of

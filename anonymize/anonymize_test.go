@@ -6,8 +6,11 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"qsniff/capture"
 	"qsniff/dissect"
 	"qsniff/dissect/protocols"
+	"qsniff/netlayer"
+	"qsniff/netlayer/rewrite"
 )
 
 // TestDefinitions: what every protocol calls the name of a server is replaced.
@@ -59,6 +62,26 @@ func TestAddr(t *testing.T) {
 	}
 	if New([]byte("other")).Addr(netip.MustParseAddr("81.2.69.142")) == key.Addr(netip.MustParseAddr("81.2.69.142")) {
 		t.Error("another key gives the same address")
+	}
+}
+
+// TestChange: addresses of all headers are replaced, and what follows the datagram, in the
+// packet of IP and in the frame, is cleared.
+func TestChange(t *testing.T) {
+	b := []byte("\x02\x00\x00\x00\x00\x01\x02\x00\x00\x00\x00\x02\x08\x00" +
+		"\x45\x00\x00\x24\x00\x01\x00\x00\x40\x11\x00\x00\x0a\x01\x02\x03\xc6\x12\x07\x09" +
+		"\x9c\x41\x69\x87\x00\x0b\x00\x00abc" + "secret" + "padding")
+	was := string(b)
+	var x rewrite.Packet
+	x.Begin(&capture.Packet{Link: netlayer.LinkEthernet, Wire: uint32(len(b))}, b)
+	key.Change(&x)
+	for _, r := range [...][2]int{{0, 6}, {6, 12}, {26, 30}, {30, 34}} {
+		if string(b[r[0]:r[1]]) == was[r[0]:r[1]] {
+			t.Errorf("bytes %d to %d stay % x", r[0], r[1], b[r[0]:r[1]])
+		}
+	}
+	if got := string(b[42:]); got != "abc"+strings.Repeat("\x00", len("secretpadding")) {
+		t.Errorf("%q is carried", got)
 	}
 }
 
