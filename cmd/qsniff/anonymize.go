@@ -59,8 +59,9 @@ func newAnonymize(io streams) *cobra.Command {
 Replaced, by others of the same length and the same by the same: addresses, in headers
 and in messages, names of servers and players, texts (settings, commands, console
 output, lines of logs), passwords, SteamIDs and challenges. Left out: packets that are
-no part of a message, ICMP, comments, names of interfaces, bytes after the end of a
-packet. A reply that came compressed is overwritten, and decodes no more.
+no part of a message, but for TCP without data, ICMP, comments, names of interfaces,
+bytes after the end of a datagram. A reply that came compressed is overwritten, and
+decodes no more: at equal length it cannot be packed again.
 
 What still shows:
   - ` + strings.Join(anonymize.NotHidden[:], "\n  - ") + `

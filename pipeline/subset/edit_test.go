@@ -115,6 +115,27 @@ func TestBitmap(t *testing.T) {
 	}
 }
 
+// TestAllocations: once it has grown, a plan takes and gives entries without allocating.
+func TestAllocations(t *testing.T) {
+	p := NewPlan()
+	comment, edit := []byte("qsniff: a comment\n"), appendEdit(nil, &packetEdit{frame: 1, at: 9, n: 3, old: []byte("abd"), new: []byte("xxx")})
+	frame := uint64(0)
+	if n := testing.AllocsPerRun(1000, func() {
+		frame++
+		p.add(frame, comment, false, 0)
+		p.add(frame, nil, false, frame+1)
+		p.edit(frame, edit)
+		if e, ok := p.take(frame); !ok || len(e.comments) == 0 || len(e.edits) == 0 {
+			t.Fatal("it is not there")
+		}
+	}); n > 0 {
+		t.Errorf("%g allocations", n)
+	}
+	if p.size != 0 || len(p.entries) != 0 {
+		t.Errorf("%d bytes and %d entries are left", p.size, len(p.entries))
+	}
+}
+
 // TestLine: packets of a stream leave in order, after lineTime or when there are too many.
 func TestLine(t *testing.T) {
 	var l line
