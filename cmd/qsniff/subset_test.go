@@ -44,7 +44,8 @@ func TestWrite(t *testing.T) {
 			t.Error("another file is made of a pipe, with --jobs 4")
 		}
 		var want, comments []string
-		frames := framesOf(t, printedOf(t, name).forms["json"])
+		lines, _, _ := output(t, "read", "-o", "json", name)
+		frames := framesOf(t, lines)
 		eachPacket(t, name, func(p *capture.Packet, about []string) {
 			if frames[p.No] {
 				want = append(want, packetText(p))
