@@ -41,11 +41,13 @@ type DefFlags uint8
 
 // The flags of a definition.
 const (
-	Hex      DefFlags = 1 << iota // people read it in hexadecimal (too)
-	AsString                      // a JSON string: a 64-bit id that a JSON number would round
-	Secret                        // value and bytes are shown only when asked for
-	Framing                       // header, opcode, fixed text: part of the layout, not of "fields"
-	Size                          // the JSON value is the length in bytes: padding
+	Hex         DefFlags = 1 << iota // people read it in hexadecimal (too)
+	AsString                         // a JSON string: a 64-bit id that a JSON number would round
+	Secret                           // value and bytes are shown only when asked for
+	Framing                          // header, opcode, fixed text: part of the layout, not of "fields"
+	Size                             // the JSON value is the length in bytes: padding
+	Identifying                      // it says who somebody is: a name, a SteamID, a number that proves an address
+	Prose                            // a text in which that can be, among words and numbers that are read
 )
 
 // Def describes a field once, for every renderer, filter, schema and manual. The

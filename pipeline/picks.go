@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"net/netip"
+
 	"qsniff/capture"
 	"qsniff/render"
 )
@@ -26,6 +28,12 @@ type Pick struct {
 	IsChosen bool     // Config.Selects chose it
 	IsJoined bool     // it is no message but a reply that was joined from several
 	Note     []byte   // what AppendNote appended
+
+	// Of a message over TCP: its ends, the sequence number of its first byte, its length.
+	IsTCP    bool
+	Src, Dst netip.AddrPort
+	Seq      uint32
+	Len      int
 }
 
 // pick is a Pick in a segment, whose lists it gives as ranges.
@@ -34,6 +42,10 @@ type pick struct {
 	isLate, isChosen bool
 	isJoined         bool
 	frames, notes    [2]int
+	isTCP            bool
+	src, dst         netip.AddrPort
+	seq              uint32
+	n                int
 }
 
 // pick adds to the span of a message what its packets are chosen by.
@@ -47,6 +59,7 @@ func (e *emitter) pick(x *span, ev *render.Event) {
 		return
 	}
 	p := pick{frame: ev.Frame, isLate: ev.Origin.IsLate, isChosen: isChosen, isJoined: ev.Record != "", notes: [2]int{from, len(notes)}}
+	p.isTCP, p.src, p.dst, p.seq, p.n = ev.TCP, ev.Src, ev.Dst, ev.Origin.Seq, len(ev.Msg.Data)
 	p.frames[0] = len(seg.frames)
 	if len(ev.Frames) > 0 {
 		seg.frames = append(seg.frames, ev.Frames...)
@@ -62,6 +75,7 @@ func (e *emitter) pick(x *span, ev *render.Event) {
 func (s *segment) pickOf(x *span) *Pick {
 	p := &s.picks[x.pick-1]
 	s.picked = Pick{Frame: p.frame, IsLate: p.isLate, IsChosen: p.isChosen, IsJoined: p.isJoined,
+		IsTCP: p.isTCP, Src: p.src, Dst: p.dst, Seq: p.seq, Len: p.n,
 		Frames: s.frames[p.frames[0]:p.frames[1]], Note: s.notes[p.notes[0]:p.notes[1]]}
 	return &s.picked
 }

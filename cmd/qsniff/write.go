@@ -28,22 +28,33 @@ type writeOptions struct {
 	force    bool
 	printing bool // messages are printed too
 	mask     bool // secrets are overwritten
+
+	anonymize anonymizeOptions
 }
 
 func (w *writeOptions) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVarP(&w.path, "write", "w", "", "write the packets of the messages to `FILE` in place of printing these: as pcapng, or as pcap if it ends in .pcap; - is standard output")
-	f.VarP(&choice{&w.format, []string{"pcapng", "pcap"}}, "file-format", "F", "with -w: write this format, whatever FILE ends in")
+	w.registerFile(cmd, "with -w: ")
 	f.BoolVarP(&w.printing, "print", "P", false, "with -w: print the messages too")
 	f.BoolVar(&w.mask, "mask", false, "with -w: overwrite passwords and log secrets in the packets")
-	f.BoolVar(&w.force, "force", false, "overwrite the FILE of -w if it is there")
+	f.BoolVar(&w.anonymize.isOn, "anonymize", false, "with -w: replace addresses, names and texts too; qsniff anonymize --help has more")
+	w.anonymize.register(cmd, "with --anonymize: ")
+}
+
+// registerFile adds the flags about the file itself. prefix begins their help.
+func (w *writeOptions) registerFile(cmd *cobra.Command, prefix string) {
+	cmd.Flags().VarP(&choice{&w.format, []string{"pcapng", "pcap"}}, "file-format", "F", prefix+"write this format, whatever the name ends in")
+	cmd.Flags().BoolVar(&w.force, "force", false, prefix+"overwrite a file that is there")
 }
 
 // check reports flags that do not go together.
 func (w *writeOptions) check(out io.Writer) error {
 	switch {
-	case w.path == "" && (w.format != "" || w.printing || w.mask || w.force):
-		return &usageError{errors.New("-F, -P, --mask and --force go with -w"), "name a file: -w out.pcapng"}
+	case w.path == "" && (w.format != "" || w.printing || w.mask || w.force || w.anonymize != anonymizeOptions{}):
+		return &usageError{errors.New("-F, -P, --mask, --anonymize and --force go with -w"), "name a file: -w out.pcapng"}
+	case !w.anonymize.isOn && w.anonymize != anonymizeOptions{}:
+		return &usageError{errors.New("--key and --shift go with --anonymize"), "add --anonymize"}
 	case w.path == stdin && w.printing:
 		return &usageError{errors.New("-P: packets are written to standard output"), "name a file: -w out.pcapng"}
 	case w.path == stdin && isTerminal(out):
@@ -92,8 +103,14 @@ func (o *readOptions) writePackets(ctx context.Context, reg *dissect.Registry, r
 	opt := subset.Options{Comment: text.NewComment(text.Options{}), WithoutDelay: isStream}
 	var w *subset.Writer
 	var edit func(*capture.Packet, []byte)
-	if o.write.mask {
+	switch {
+	case o.write.anonymize.isOn:
+		a := o.write.anonymize.anonymizer()
+		opt.Edits, opt.Change, opt.Shift, opt.Comment, described = a, a.Change, o.write.anonymize.shift, nil, nil
+	case o.write.mask:
 		opt.Edits = subset.Mask{}
+	}
+	if opt.Edits != nil {
 		edit = func(p *capture.Packet, b []byte) { w.Edit(p, b) }
 	}
 	out, err := o.write.create(described, names, io.out, edit)
@@ -156,9 +173,15 @@ func (w *writeOptions) printWritten(out io.Writer, s tally.Subset) {
 		name = "standard output"
 	}
 	how := "as captured, passwords included (--mask overwrites them)"
-	if w.mask {
+	switch {
+	case w.anonymize.isOn:
+		how = "anonymised"
+	case w.mask:
 		how = "passwords and log secrets overwritten"
 	}
 	fmt.Fprintf(out, "qsniff: wrote %s of %s to %s, %s\n", count(s.Packets, "packet"), count(s.Messages, "message"), name, how)
+	if w.anonymize.isOn {
+		printNotHidden(out)
+	}
 	printHints(out, &counters.Result{Subset: s}, counters.Subset)
 }

@@ -40,7 +40,7 @@ func (a *editor) apply(p *capture.Packet, b, edits []byte, wipesAll bool) {
 		case !isSegment:
 			failed = true
 		default:
-			at := int64(int32(e.at - firstSeq(x)))
+			at := int64(int32(e.at - firstSeq(&x.Packet)))
 			if e.kind == replaceSeq {
 				failed = !replace(carried, at, &e)
 			}
@@ -72,7 +72,7 @@ func (a *editor) isEmptySegment(p *capture.Packet) bool {
 }
 
 // firstSeq returns the sequence number of the first byte that a segment carries.
-func firstSeq(x *rewrite.Packet) uint32 {
+func firstSeq(x *netlayer.Packet) uint32 {
 	if x.TCP.Flags&netlayer.FlagSYN != 0 {
 		return x.TCP.Seq + 1
 	}

@@ -1,9 +1,10 @@
 package subset
 
 // bitmap is a set of frame numbers, in pages that are allocated when they are needed and
-// freed when they are empty.
+// given back when they are empty.
 type bitmap struct {
 	pages map[uint64]*page
+	spare *page // empty, for use again
 }
 
 type page struct {
@@ -21,7 +22,9 @@ func (b *bitmap) set(frame uint64) bool {
 		if b.pages == nil {
 			b.pages = make(map[uint64]*page)
 		}
-		p = new(page)
+		if p, b.spare = b.spare, nil; p == nil {
+			p = new(page)
+		}
 		b.pages[frame/pageBits] = p
 	}
 	word, bit := frame%pageBits/64, uint64(1)<<(frame%64)
@@ -45,6 +48,7 @@ func (b *bitmap) clear(frame uint64) bool {
 	p.bits[word] &^= bit
 	if p.n--; p.n == 0 {
 		delete(b.pages, frame/pageBits)
+		b.spare = p
 	}
 	return true
 }

@@ -15,6 +15,10 @@ const (
 	planEntries = 1 << 20
 	planBytes   = 64 << 20
 
+	// planStretches is how many messages over TCP in several segments are kept, to find those
+	// segments by number: 64 bytes each, and hardly any capture of a console has more.
+	planStretches = 1 << 18
+
 	// maxWholes is how many messages a packet names that it is a part of. One of TCP can
 	// hold the ends of two and some whole ones; the rest is chosen.
 	maxWholes = 4

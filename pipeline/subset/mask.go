@@ -13,6 +13,9 @@ type Mask struct{}
 // AppendEdits implements Editor.
 func (Mask) AppendEdits(dst []Edit, e *render.Event) []Edit {
 	m := e.Msg
+	if e.Origin.IsPacked && m.Type == nil { // it could not be unpacked: nobody knows what is in it
+		return append(dst, Edit{New: xs[:1]})
+	}
 	for i := range m.Fields {
 		f := &m.Fields[i]
 		if f.Def.Flags&dissect.Secret == 0 || f.Flags&dissect.Generated != 0 {

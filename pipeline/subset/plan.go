@@ -21,6 +21,9 @@ type Plan struct {
 
 	isOverfull bool // some packet could not even be marked as overwritten: all are
 
+	stretches    map[connDir][]stretch
+	stretchCount int
+
 	uncommented, unmarked uint64
 }
 
@@ -144,6 +147,8 @@ func (c *Collector) AppendNote(dst []byte, e *render.Event, isChosen bool) ([]by
 // AddMessage implements pipeline.PacketSink.
 func (c *Collector) AddMessage(m *pipeline.Pick) {
 	c.plan.addMessage(m, func(frame uint64) bool { return frame != m.Frame || m.IsLate })
+	_, edits := splitNote(m.Note)
+	c.plan.addStretch(m, edits)
 }
 
 // AddPackets implements pipeline.PacketSink.

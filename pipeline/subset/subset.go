@@ -101,7 +101,11 @@ func (w *Writer) AddMessage(m *pipeline.Pick) {
 		}
 		return frame > w.line.released
 	})
-	if w.twice || !m.IsChosen {
+	if w.twice {
+		return
+	}
+	_, edits := splitNote(m.Note)
+	if w.plan.addStretch(m, edits); !m.IsChosen {
 		return
 	}
 	for _, frame := range m.Frames {
@@ -145,6 +149,7 @@ func (w *Writer) writePackets(b *capture.Batch) error {
 			next++
 		}
 		e, ok := w.plan.take(p.No)
+		ok = w.addStretches(p, &e, ok)
 		if !ok && (w.opt.Change == nil || !w.editor.isEmptySegment(p)) {
 			continue
 		}

@@ -77,6 +77,7 @@ var allowed = map[string][]string{
 	"pipeline":             {"capture/...", "netlayer", "reassembly/...", "dissect", "track", "flood", "flood/sketch", "render/..."},
 	"pipeline/paste":       {"capture/file", "netlayer", "dissect", "render", "pipeline"},
 	"pipeline/subset":      {"capture", "capture/file", "netlayer", "netlayer/rewrite", "dissect", "render", "render/tally", "pipeline"},
+	"anonymize":            {"netlayer", "netlayer/rewrite", "dissect", "render", "pipeline/subset"},
 	"cmd/qsniff":           {"..."},
 
 	"internal/*":                {},
