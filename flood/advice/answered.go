@@ -53,7 +53,7 @@ func (p *plan) answeredWords() string {
 	if !p.needsAnswered() {
 		return ""
 	}
-	return fmt.Sprintf(" Whom the server has answered in the last %d minutes passes, too, up to %d queries a second and %d at once:"+
-		" it gives these answers for a challenge only, so who got one is at his address. The lines see by themselves what the server sends.",
+	return fmt.Sprintf(" Whoever the server has answered in the last %d minutes passes, too, up to %d queries a second and %d at once:"+
+		" it gives these answers for a challenge only, so whoever got one is at their address. The lines see for themselves what the server sends.",
 		int(answeredIdle.Minutes()), p.pass.packets, p.pass.burst)
 }
