@@ -185,6 +185,9 @@ func (h *habitState) refuseDisplayFilter(filter string) error {
 }
 
 func (h *habitState) refuseStatistics(table string) error {
+	if strings.HasPrefix(table, "expert") {
+		return h.refuse("-z "+table+": no such tables", "qsniff findings FILE lists expert info, with --severity warn from warnings on")
+	}
 	return h.refuse("-z "+table+": no such tables", "qsniff stats FILE has rates, servers, clients and response times")
 }
 

@@ -63,7 +63,7 @@ var allowed = map[string][]string{
 	"render/tally":         {"reassembly/..."},
 	"render":               {"dissect", "stats", "flood", "flood/...", "render/tally"},
 	"render/counters":      {"capture/...", "stats", "flood", "flood/...", "render/tally"},
-	"render/csv":           {"dissect", "render"},
+	"render/csv":           {"dissect", "stats", "render"},
 	"render/jsonl":         {"dissect", "stats", "flood", "flood/...", "render/tally", "render", "render/counters"},
 	"render/text":          {"dissect", "stats", "flood", "flood/...", "render/tally", "render", "render/counters"},
 	"render/nft":           {"flood", "flood/...", "render"},
