@@ -74,6 +74,7 @@ var allowed = map[string][]string{
 	"filter":               {"dissect", "netlayer", "flood", "render", "render/manual"},
 	"pipeline":             {"capture/...", "netlayer", "reassembly/...", "dissect", "track", "flood", "flood/sketch", "render/..."},
 	"pipeline/paste":       {"capture/file", "netlayer", "dissect", "render", "pipeline"},
+	"pipeline/fixtures":    {"capture", "netlayer", "reassembly/ipfrag", "dissect", "render"},
 	"pipeline/subset":      {"capture", "capture/file", "netlayer", "netlayer/rewrite", "dissect", "render", "render/tally", "pipeline"},
 	"cmd/qsniff":           {"..."},
 
