@@ -63,6 +63,7 @@ FILE is as in qsniff read, but read twice: no pipe.`,
 	f.IntVarP(&opts.count, "count", "c", opts.count, fmt.Sprintf("stop after `N` exchanges (at most %d)", fixtures.MaxExchanges))
 	opts.registerInput(cmd)
 	_ = cmd.MarkFlagDirname("fixtures")
+	addHabits(cmd, &opts.readOptions)
 	return cmd
 }
 
@@ -124,12 +125,14 @@ func extract(ctx context.Context, opts *extractOptions, args []string, s streams
 
 // makeEmpty makes a folder, or checks that it is empty.
 func makeEmpty(dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
+	err := os.MkdirAll(dir, 0o755)
+	var list []os.DirEntry
+	if err == nil {
+		list, err = os.ReadDir(dir)
 	}
-	switch list, err := os.ReadDir(dir); {
+	switch {
 	case err != nil:
-		return err
+		return &hintedError{fmt.Errorf("--fixtures %s: %w", dir, systemReason(err)), "choose a folder that can be made"}
 	case len(list) > 0:
 		return &usageError{fmt.Errorf("--fixtures %s: the folder is not empty", dir), "choose a new one"}
 	}
