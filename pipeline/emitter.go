@@ -74,7 +74,7 @@ func (e *emitter) fillFact(s *payload, m *dissect.Message, x *span) {
 	f.Train = s.train()
 	x.found[0] = int32(len(seg.found))
 	for i := range m.Expert {
-		seg.found = append(seg.found, track.Found{Code: m.Expert[i].Code, Severity: m.Expert[i].Severity})
+		seg.found = append(seg.found, track.Found{Expert: m.Expert[i]})
 	}
 	x.found[1] = int32(len(seg.found))
 	if !s.isReply || !e.hasListener {
@@ -111,7 +111,7 @@ func (e *emitter) emitNote(key, conn uint64) {
 	x.found = [2]int32{int32(len(seg.found)), int32(len(seg.found) + 1)}
 	e.turns.addNote(seg, &x, r, conn)
 	seg.spans = append(seg.spans, x)
-	seg.found = append(seg.found, track.Found{Code: r.Expert.Code, Severity: r.Expert.Severity})
+	seg.addFoundNote(r)
 }
 
 // emitSilence adds the fact that an answer did not come. It has no text.

@@ -50,7 +50,9 @@ func (h *hostFindings) addSpan(seg *segment, s *span) {
 func (h *hostFindings) raise(x *track.Raised) {
 	last := x.Frames[len(x.Frames)-1]
 	if h.listener != nil {
-		h.listener.AddFinding(last, x.Nanos, x.Server, x.Client, track.Found{Code: x.Expert.Code, Severity: x.Expert.Severity})
+		found := track.Found{Expert: x.Expert}
+		found.Frames = [2]uint64{x.Frames[0], last}
+		h.listener.AddFinding(last, x.Nanos, x.Server, x.Client, found)
 	}
 	if h.renderer == nil {
 		return

@@ -98,6 +98,7 @@ type segment struct {
 	buf    []byte
 	spans  []span
 	found  []track.Found
+	detail []byte // of found
 	posts  []track.ServerInfo
 	turns  []turn
 	sights []sight
@@ -120,8 +121,16 @@ func (s *segment) reset() {
 	}
 	s.buf, s.spans, s.isLast = s.buf[:0], s.spans[:0], false
 	s.found, s.posts, s.turns = s.found[:0], s.posts[:0], s.turns[:0]
+	s.detail = s.detail[:0]
 	s.sights = s.sights[:0]
 	s.picks, s.frames, s.notes = s.picks[:0], s.frames[:0], s.notes[:0]
+}
+
+// addFoundNote adds the finding of a note, with its detail, which the note uses again.
+func (s *segment) addFoundNote(r *render.Record) {
+	at := len(s.detail)
+	s.detail = append(s.detail, r.Detail...) // where it grows, earlier details stay in the memory before
+	s.found = append(s.found, track.Found{Expert: *r.Expert, Detail: s.detail[at:]})
 }
 
 // addTurn adds the turn of a span. The offsets in it count from the start of the segment

@@ -98,28 +98,35 @@ func follow(ctx context.Context, opts *followOptions, args []string, s streams) 
 	}
 	defer j.release()
 	dialogues := dialogue.New(dialogue.Options{Renderer: r, Frame: opts.exchange, Size: opts.scale()})
-	j.cfg.Dialogues, j.streamsOutput, j.showsInterrupt = dialogues, true, opts.output != "json" && opts.output != "csv"
+	err = opts.writeDialogues(j, dialogues, func() bool { return opts.count != 0 || opts.exchange != 0 && dialogues.Found() })
+	if err == nil && opts.exchange != 0 && !dialogues.Found() {
+		return noExchangeError(opts.exchange, dialogues)
+	}
+	return err
+}
+
+// writeDialogues reads captures and writes their dialogues as they end. endsEarly reports, after
+// the run, whether it ended before the end of the capture.
+func (o *readOptions) writeDialogues(j *job, dialogues *dialogue.Collector, endsEarly func() bool) error {
+	j.cfg.Dialogues, j.streamsOutput, j.showsInterrupt = dialogues, true, o.output != "json" && o.output != "csv"
 	j.cfg.AppendEnding = func(dst []byte, run tally.Run) []byte {
 		run.Interrupted = isInterrupted(j.ctx)
-		return opts.appendInterrupted(dst, &run, s.out)
+		return o.appendInterrupted(dst, &run, j.io.out)
 	}
 	result, err := j.run()
-	whole := err == nil && opts.count == 0 && !(opts.exchange != 0 && dialogues.Found())
-	if whole { // else a read may still be in progress; it ends with the program
+	isWhole := err == nil && !endsEarly()
+	if isWhole { // else a read may still be in progress; it ends with the program
 		if err := j.src.Close(); err != nil {
 			return err
 		}
 	}
-	if whole || err != nil && result.Packets > 0 {
-		printRemarks(s.err, &result)
+	if isWhole || err != nil && result.Packets > 0 {
+		printRemarks(j.io.err, &result)
 	}
 	if n := dialogues.WrittenEarly(); n > 0 {
-		fmt.Fprintf(s.err, "qsniff: %s to stay within memory\n", count(n, "dialogue was written before it was over,", "dialogues were written before they were over,"))
+		fmt.Fprintf(j.io.err, "qsniff: %s to stay within memory\n", count(n, "dialogue was written before it was over,", "dialogues were written before they were over,"))
 	}
-	if err = j.exitError(err); err == nil && opts.exchange != 0 && !dialogues.Found() {
-		return noExchangeError(opts.exchange, dialogues)
-	}
-	return err
+	return j.exitError(err)
 }
 
 // noExchangeError is the error that no dialogue has a frame. Its hint names the dialogues
@@ -175,7 +182,7 @@ func (o *followOptions) newDialogueRenderer(out io.Writer, protos []*dissect.Pro
 
 // appendInterrupted appends how far a run came that the user ended, before the dialogues
 // that were not over. Tables have no form for it.
-func (o *followOptions) appendInterrupted(dst []byte, run *tally.Run, out io.Writer) []byte {
+func (o *readOptions) appendInterrupted(dst []byte, run *tally.Run, out io.Writer) []byte {
 	switch o.output {
 	case "csv":
 		return dst

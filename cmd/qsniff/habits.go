@@ -102,8 +102,8 @@ func (h *habitState) apply(args []string) error {
 			}
 		}
 	}
-	if o := h.cmd.Flags().Lookup("output"); h.form != "" && !o.Changed {
-		if o.Value.Set(h.form) != nil {
+	if o := h.cmd.Flags().Lookup("output"); h.form != "" && (o == nil || !o.Changed) {
+		if o == nil || o.Value.Set(h.form) != nil {
 			return h.refuse(h.cmd.Name()+" shows no single messages", "qsniff -o "+h.form+" FILE does")
 		}
 	}
@@ -148,11 +148,11 @@ func (h *habitState) addFile(name string) error {
 
 // setVerbose chooses the tree, or the version if there is nothing to read: qsniff -v.
 func (h *habitState) setVerbose(string) error {
-	output := h.cmd.Flags().Lookup("output").Value.(*choice)
+	output := h.cmd.Flags().Lookup("output")
 	switch {
 	case !h.cmd.HasParent() && h.cmd.Flags().NArg() == 0 && len(h.files) == 0:
 		h.instead = h.findCommand("version")
-	case slices.Contains(output.allowed, "tree"):
+	case output != nil && slices.Contains(output.Value.(*choice).allowed, "tree"):
 		h.form = "tree"
 	}
 	return nil
@@ -185,6 +185,9 @@ func (h *habitState) refuseDisplayFilter(filter string) error {
 }
 
 func (h *habitState) refuseStatistics(table string) error {
+	if strings.HasPrefix(table, "expert") {
+		return h.refuse("-z "+table+": no such tables", "qsniff findings FILE lists expert info, with --severity warn from warnings on")
+	}
 	return h.refuse("-z "+table+": no such tables", "qsniff stats FILE has rates, servers, clients and response times")
 }
 

@@ -28,7 +28,7 @@ const (
 	exitOK            = 0
 	exitFailed        = 1 // file, permission, damaged capture
 	exitUsage         = 2
-	exitFailOnReached = 3 // there is an incident of the level of --fail-on
+	exitFailOnReached = 3 // what --fail-on names was found
 	exitInterrupted   = 130
 )
 
@@ -49,8 +49,8 @@ type usageError struct {
 func (e *usageError) Error() string { return e.err.Error() }
 func (e *usageError) Unwrap() error { return e.err }
 
-// errFailOnReached ends a run that found an incident of the level of --fail-on. No message is
-// printed for it: the incident is in the output.
+// errFailOnReached ends a run that found what --fail-on names. No message is
+// printed for it: the output has it.
 var errFailOnReached = errors.New("--fail-on reached")
 
 // hintedError is a failure with a hint on what to do.

@@ -23,6 +23,7 @@ type Result struct {
 	Stats  stats.Summary
 	Floods flood.Omitted
 	Seen   flood.Seen
+	Found  stats.FindingSummary
 	Proofs proof.Summary
 	Limits limiter.Summary
 	Files  keep.Stats
@@ -60,6 +61,7 @@ const (
 	Reassembly
 	Input
 	Tables
+	Findings
 	Incidents
 	Proofs
 	Limits
@@ -77,6 +79,7 @@ var groupNames = [NumGroups]struct{ object, title string }{
 	Reassembly: {"reassembly", "Joining what was cut"},
 	Input:      {"input", "Faults of the input"},
 	Tables:     {"tables", "Tables that were full"},
+	Findings:   {"", "Findings"},
 	Incidents:  {"", "What the detector of floods saw"},
 	Proofs:     {"", "Proven addresses"},
 	Limits:     {"", "Replay of a server's limiter"},

@@ -1,8 +1,13 @@
 package counters
 
-// others lists the counters that the JSON of stats does not have: of the flood detector,
+// others lists the counters that the JSON of stats does not have: of findings, the flood detector,
 // proofs, the replay of limits, files of packets and live captures.
 var others = []Entry{
+	{Name: "pairs_evicted", Group: Findings,
+		Hint: "the table of findings was full, {: pair was|pairs were} evicted: what was found between such a server and client is counted by kind only (--memory, --severity)",
+		Doc:  "Times that a server and a client were evicted with a finding between them, which then counts by kind only.",
+		Get:  func(r *Result) uint64 { return r.Found.Evicted }},
+
 	{Name: "queries", Group: Incidents, Doc: "Queries to servers.",
 		Get: func(r *Result) uint64 { return r.Seen.Queries }},
 	{Name: "replies", Group: Incidents, Doc: "Replies, challenges among them.",
