@@ -27,7 +27,7 @@ func TestExchangesEach(t *testing.T) {
 		}
 		var got []map[string]any
 		for line := range strings.Lines(lines) {
-			d := decoded(t, line)
+			d := decodeLine(t, line)
 			sortedIDs(d["findings"].([]any))
 			got = append(got, d)
 		}
@@ -44,7 +44,7 @@ func TestExchangesEach(t *testing.T) {
 	}, "rcon", "a2s", "hostile")
 }
 
-func decoded(t *testing.T, line string) (d map[string]any) {
+func decodeLine(t *testing.T, line string) (d map[string]any) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(line), &d); err != nil {
 		t.Fatalf("%v in %s", err, line)
@@ -55,7 +55,7 @@ func decoded(t *testing.T, line string) (d map[string]any) {
 // withIDs returns a dialogue with the ids of its findings in place of its messages and records, or
 // nil if it has no messages and is no connection.
 func withIDs(t *testing.T, line string) map[string]any {
-	d := decoded(t, line)
+	d := decodeLine(t, line)
 	messages, _ := d["messages"].([]any)
 	records, _ := d["records"].([]any)
 	if len(messages) == 0 && d["record"] != "connection" {

@@ -2,12 +2,14 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -45,11 +47,13 @@ Exchanges with the same request and the same reply are written once. Left out ar
 without an answer in time, those of which the capture lacks a part, and those whose reply
 only earlier messages explain: expected.json is what the payloads alone say.
 
-The payloads are as captured: they hold names of servers and players, and in GoldSource's
-remote console passwords. --as-captured says that you know.
+Addresses, names, texts and passwords are replaced as qsniff anonymize replaces them, by
+others of the same length; replies that came compressed are left out then, as they cannot
+be packed again. --as-captured writes what was on the wire: names of servers and players
+and, in remote consoles of GoldSource, passwords.
 
 FILE is as in qsniff read, but read twice: no pipe.`,
-		Example: `  qsniff extract --as-captured --fixtures fixtures capture.pcap`,
+		Example: `  qsniff extract --fixtures fixtures capture.pcap`,
 		Args:    requireCapture,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return extract(cmd.Context(), opts, args, s)
@@ -75,8 +79,6 @@ func (o *extractOptions) check() error {
 	switch {
 	case o.dir == "":
 		return &usageError{errors.New("extract: --fixtures is missing"), "--fixtures DIR says where to write"}
-	case !o.asCaptured:
-		return &usageError{errors.New("extract: payloads hold names and texts of others, and may hold passwords"), "--as-captured writes them as they are"}
 	case o.count < 1 || o.count > fixtures.MaxExchanges:
 		return &usageError{fmt.Errorf("-c %d: from 1 to %d", o.count, fixtures.MaxExchanges), "leave it out for 100"}
 	}
@@ -100,7 +102,16 @@ func extract(ctx context.Context, opts *extractOptions, args []string, s streams
 	}
 	chosen := fixtures.NewChooser(opts.count, bareLines)
 	opts.count = 0 // the messages are not counted
-	damage := opts.chooseExchanges(ctx, chosen, names, s)
+	var damage error
+	if !opts.asCaptured {
+		var remove func()
+		if names, remove, damage = opts.anonymizeInputs(ctx, names); remove != nil {
+			defer remove()
+		}
+	}
+	if len(names) > 0 {
+		damage = cmp.Or(damage, opts.chooseExchanges(ctx, chosen, names, s))
+	}
 	if damage != nil && len(chosen.Exchanges()) == 0 || errors.Is(damage, context.Canceled) {
 		return damage
 	}
@@ -121,6 +132,26 @@ func extract(ctx context.Context, opts *extractOptions, args []string, s streams
 	}
 	opts.printMade(s.err, made, chosen, payloads)
 	return damage
+}
+
+// anonymizeInputs makes an anonymised copy of captures, which the caller removes. What is wrong
+// with the captures is an error, and the copy has what comes before it.
+func (o *extractOptions) anonymizeInputs(ctx context.Context, names []string) (copies []string, remove func(), err error) {
+	dir, err := os.MkdirTemp("", "qsniff-extract-")
+	if err != nil {
+		return nil, nil, err
+	}
+	remove = func() { _ = os.RemoveAll(dir) }
+	o.write = writeOptions{path: filepath.Join(dir, "anonymised.pcapng"), anonymize: anonymizeOptions{isOn: true}}
+	reg, err := newRegistry()
+	if err != nil {
+		return nil, remove, err
+	}
+	err = o.writePackets(ctx, reg, nil, names, streams{out: io.Discard, err: io.Discard})
+	if _, e := os.Stat(o.write.path); e != nil {
+		return nil, remove, cmp.Or(err, e)
+	}
+	return []string{o.write.path}, remove, err
 }
 
 // makeEmpty makes a folder, or checks that it is empty.
@@ -199,7 +230,11 @@ func decodeReply(x *fixtures.Exchange, payloads [][]byte) ([]byte, error) {
 
 // printMade prints how many fixtures were made, and what was left out.
 func (o *extractOptions) printMade(w io.Writer, made int, c *fixtures.Chooser, p *fixtures.Payloads) {
-	fmt.Fprintf(w, "qsniff: wrote %s to %s, as captured, names and passwords included\n", count(uint64(made), "exchange"), o.dir)
+	how := "anonymised (qsniff anonymize --help says what still shows)"
+	if o.asCaptured {
+		how = "as captured, names and passwords included"
+	}
+	fmt.Fprintf(w, "qsniff: wrote %s to %s, %s\n", count(uint64(made), "exchange"), o.dir, how)
 	if n := len(c.Exchanges()) - made; n > 0 {
 		fmt.Fprintf(w, "qsniff: left out: %s whose reply takes earlier messages to be read\n", count(uint64(n), "exchange"))
 	}
