@@ -72,7 +72,7 @@ var allowed = map[string][]string{
 	"render/dialogue":      {"track", "render"},
 	"render/manual":        {"dissect", "flood"},
 	"filter":               {"dissect", "netlayer", "flood", "render", "render/manual"},
-	"pipeline":             {"capture/...", "netlayer", "reassembly/...", "dissect", "track", "flood", "flood/sketch", "render/..."},
+	"pipeline":             {"capture/...", "netlayer", "reassembly/...", "dissect", "track", "flood", "flood/sketch", "filter", "render/..."},
 	"pipeline/paste":       {"capture/file", "netlayer", "dissect", "render", "pipeline"},
 	"pipeline/subset":      {"capture", "capture/file", "netlayer", "netlayer/rewrite", "dissect", "render", "render/tally", "pipeline"},
 	"cmd/qsniff":           {"..."},
