@@ -49,7 +49,7 @@ usage, 130 interrupted.`,
   qsniff read -o json --layout capture.pcap   for programs
   qsniff read monday.pcapng.zst tuesday/      several, merged by time
   qsniff read --follow /var/log/ring          a ring of files that still grows
-  qsniff read -Y 'a2s.info.players > 10' evening.pcap   what matches a filter
+  qsniff read -Y 'a2s.info.players > 2' evening.pcap   what matches a filter
   qsniff read -w queries.pcapng capture.pcap  the packets of messages, with comments
   ssh host tcpdump -U -w - udp port 27015 | qsniff read -`,
 		Args: requireCapture,

@@ -85,7 +85,7 @@ var allowed = map[string][]string{
 	"internal/test/floodtest":   {"dissect", "dissect/protocols", "flood", "flood/advice", "render"},
 	"internal/test/lrutest":     {"internal/lru"},
 	"internal/tools/*":          {},
-	"internal/tools/docgen":     {"dissect", "render/manual", "render/counters"},
+	"internal/tools/docgen":     {"dissect", "filter", "render/manual", "render/counters"},
 	"internal/tools/shot":       {"internal/display"},
 }
 
