@@ -67,9 +67,13 @@ type IncidentFinder interface {
 	Observe(found func(in *flood.Incident, e flood.Event))
 }
 
-// wantsFacts reports whether the run is for more than the number of messages.
-func (c *Config) wantsFacts() bool {
-	return c.Renderer != nil || c.Listener != nil || c.Dialogues != nil || c.Packets != nil || c.Filter != nil
+// wantsFacts reports whether the run is for more than the number of messages, or messages
+// are chosen by more than what is in them.
+func (c *Config) wantsFacts() bool { return c.wantsResults() || c.Filter != nil }
+
+// wantsResults reports whether the run is for more than the number of messages.
+func (c *Config) wantsResults() bool {
+	return c.Renderer != nil || c.Listener != nil || c.Dialogues != nil || c.Packets != nil
 }
 
 // wantsOnlySightings reports whether the run is for watchers only.

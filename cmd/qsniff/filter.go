@@ -10,6 +10,7 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/filter"
+	"qsniff/internal/shell"
 	"qsniff/pipeline"
 )
 
@@ -74,7 +75,7 @@ func (o *readOptions) checkFilter(reg *dissect.Registry) error {
 			continue
 		}
 		if _, err := o.compile(text, reg); err != nil {
-			return filterError(err)
+			return o.hintTranslation(filterError(err), text, reg)
 		}
 	}
 	text := d.expression()
@@ -96,6 +97,17 @@ func filterError(err error) error {
 	}
 	lines := strings.Split(wrong.Page(), "\n")
 	return &placedError{usageError{fmt.Errorf("-Y: %w", wrong), "qsniff fields lists the fields; docs/filters.md has the language"}, lines[:len(lines)-1]}
+}
+
+// hintTranslation adds to the error of an expression what it means here, if it is a simple one
+// of tcpdump.
+func (o *readOptions) hintTranslation(err error, text string, reg *dissect.Registry) error {
+	var placed *placedError
+	own, ok := translateTcpdump(text)
+	if _, wrong := o.compile(own, reg); ok && wrong == nil && errors.As(err, &placed) {
+		placed.hint = "that is the language of tcpdump, which live takes after -f; here it is -Y " + shell.Quote(own)
+	}
+	return err
 }
 
 // pipelineFilter returns what the pipeline chooses messages by, nil for all. If that needs
