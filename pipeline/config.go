@@ -34,11 +34,14 @@ type Config struct {
 	// AppendEnding appends what is to precede the dialogues that the end of the run leaves open;
 	// may be nil.
 	AppendEnding func(dst []byte, run tally.Run) []byte
-	// Packets gets the messages that Selects chooses, and after them the packets of each
-	// batch; may be nil. Selects is nil where all are chosen. Workers call it, several at a
-	// time: it depends on the event alone.
+	// Filter chooses what the renderer, the listener and Packets get, and what is counted as
+	// a message; nil: all. Dialogues are written if one of their messages or findings is
+	// chosen. Watchers get all packets, or with WatchesMatches no requests that are not
+	// chosen, and no segments.
+	Filter         *Filter
+	WatchesMatches bool
+	// Packets gets messages, and after them the packets of each batch; may be nil.
 	Packets        PacketSink
-	Selects        func(*render.Event) bool
 	Progress       func(capture.Stats) // called with the source's totals after each batch; may be nil
 	CountsMessages bool                // messages are counted, even if nothing but Watchers wants more
 
@@ -64,8 +67,12 @@ type IncidentFinder interface {
 	Observe(found func(in *flood.Incident, e flood.Event))
 }
 
-// wantsFacts reports whether the run is for more than the number of messages.
-func (c *Config) wantsFacts() bool {
+// wantsFacts reports whether the run is for more than the number of messages, or messages
+// are chosen by more than what is in them.
+func (c *Config) wantsFacts() bool { return c.wantsResults() || c.Filter != nil }
+
+// wantsResults reports whether the run is for more than the number of messages.
+func (c *Config) wantsResults() bool {
 	return c.Renderer != nil || c.Listener != nil || c.Dialogues != nil || c.Packets != nil
 }
 

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"qsniff/dissect"
+	"qsniff/filter"
 	"qsniff/finding"
 	"qsniff/render"
 	"qsniff/track"
@@ -13,9 +14,10 @@ type emitter struct {
 	now         *current
 	renderer    render.Renderer // nil: messages are not shown
 	picker      PacketSink      // nil: packets are not wanted
-	selects     func(*render.Event) bool
-	wantsFacts  bool // see Config.wantsFacts
-	hasListener bool // what servers report of themselves is wanted
+	chooser     *chooser        // nil: all is chosen
+	showsAll    bool            // what is not chosen is rendered too
+	wantsFacts  bool            // see Config.wantsFacts
+	hasListener bool            // what servers report of themselves is wanted
 	event       eventMaker
 	turns       turnMaker
 	expert      finding.Expert // of note
@@ -23,9 +25,10 @@ type emitter struct {
 }
 
 func newEmitter(now *current, cfg *Config) *emitter {
-	e := &emitter{now: now, renderer: cfg.Renderer, picker: cfg.Packets, selects: cfg.Selects, wantsFacts: cfg.wantsFacts(), hasListener: cfg.Listener != nil}
+	e := &emitter{now: now, renderer: cfg.Renderer, picker: cfg.Packets, chooser: newChooser(cfg.Filter), wantsFacts: cfg.wantsFacts(), hasListener: cfg.Listener != nil}
 	e.event.hasManyInputs, e.event.wantsOrigin = cfg.HasManyInputs, cfg.Packets != nil
 	if d := cfg.Dialogues; d != nil {
+		e.showsAll = true // of a dialogue that is written
 		e.renderer, e.turns = d.Renderer(), turnMaker{isWanted: true, frame: d.Frame()}
 	}
 	return e
@@ -34,10 +37,11 @@ func newEmitter(now *current, cfg *Config) *emitter {
 // emitMessage writes m, which was made of s; part is its part in an exchange.
 func (e *emitter) emitMessage(s *payload, m *dissect.Message, part track.Part) {
 	x := e.now.newSpan(s.firstFrame(), s.nanos)
-	if e.renderer != nil || e.picker != nil {
+	if e.renderer != nil || e.picker != nil || e.chooser != nil {
 		seg := e.now.seg
 		ev := e.event.makeEvent(s, m, &part, e.now)
-		if e.renderer != nil {
+		x.truth = e.chooser.choose(ev)
+		if e.renderer != nil && e.shows(x.truth) {
 			seg.buf = e.renderer.Append(seg.buf, ev)
 			x.end = len(seg.buf)
 			x.noteHole(&ev.Hole)
@@ -46,6 +50,7 @@ func (e *emitter) emitMessage(s *payload, m *dissect.Message, part track.Part) {
 			e.pick(&x, ev)
 		}
 	}
+	x.fact.ID, x.fact.Age = part.ID, s.nanos-e.now.shift
 	x.isMessage = s.record == ""
 	if x.isMessage {
 		x.fact.Part = part
@@ -54,6 +59,9 @@ func (e *emitter) emitMessage(s *payload, m *dissect.Message, part track.Part) {
 	e.turns.addMessage(e.now.seg, &x, s, e.event.event.Quote)
 	e.now.seg.spans = append(e.now.seg.spans, x)
 }
+
+// shows reports whether what the filter gives t for is rendered.
+func (e *emitter) shows(t filter.Truth) bool { return t != filter.None || e.showsAll }
 
 // fillFact fills in the fact about m in its span, with its findings and what the server
 // reports of itself.
@@ -102,11 +110,12 @@ func (e *emitter) newNote(code *finding.Code, a, b uint64) *render.Record {
 func (e *emitter) emitNote(key, conn uint64) {
 	seg, r := e.now.seg, &e.note
 	x := e.now.newSpan(key, r.Nanos)
-	if e.renderer != nil {
+	x.truth = truthOf(e.chooser.chooseRecord(r))
+	if e.renderer != nil && e.shows(x.truth) {
 		seg.buf = e.renderer.AppendRecord(seg.buf, r)
 		x.end = len(seg.buf)
+		x.noteHole(&r.Hole)
 	}
-	x.noteHole(&r.Hole)
 	x.fact = track.Fact{Server: r.Server, Client: r.Client, Age: r.Nanos - e.now.shift}
 	x.found = [2]int32{int32(len(seg.found)), int32(len(seg.found) + 1)}
 	e.turns.addNote(seg, &x, r, conn)

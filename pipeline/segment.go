@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"qsniff/capture"
+	"qsniff/filter"
 	"qsniff/render"
 	"qsniff/track"
 )
@@ -36,6 +37,7 @@ type span struct {
 	width      int32 // of that room
 	nanos      int64 // of the message
 	fact       track.Fact
+	truth      filter.Truth // whether the message is chosen, or the record; All for what has no text
 
 	found [2]int32 // range of its findings in the segment's found
 	post  int32    // index of what a server reports of itself in the segment's posts; -1: none
@@ -69,6 +71,9 @@ type sight struct {
 	index int32
 	part  uint8
 	kind  sightKind
+	// isUnmatched is set for requests and segments if Config.WatchesMatches is set and they
+	// are no chosen message.
+	isUnmatched bool
 	track.Sighting
 }
 

@@ -33,6 +33,8 @@ place of messages and records: id, time, server, client, protocol, message, outc
 challenge_ms where there are any, duration_ms, and the numbers of requests, challenges,
 replies and packets. A connection has "record":"connection" and no outcome.
 
+` + filterHelp + `
+
 Memory does not grow with the capture. Ctrl-C writes a line that says how far the run
 came (JSON: "record":"interrupted"), then the exchanges that were not over.
 
@@ -53,6 +55,7 @@ FILE is as in qsniff read.`,
 	f.BoolVar(&opts.follow, "follow", false, "go on as the capture, or the ring of files in a folder, grows")
 	opts.registerPage(cmd)
 	opts.registerServers(cmd, "list exchanges of these servers only")
+	opts.registerFilter(cmd)
 	opts.registerInput(cmd)
 	addHabits(cmd, opts)
 	return cmd

@@ -49,6 +49,8 @@ of the last one), frames (the first few), server, client, text (of the first one
 count. A client without a port had several. Memory does not grow with the capture:
 what has no room is counted by kind, in lines with evicted_pairs.
 
+` + filterHelp + `
+
 --fail-on is for scripts: findings that --severity hides count, too.
 
 Ctrl-C prints what was found so far; the first line then says how far the run came
@@ -82,6 +84,7 @@ func (o *findingsOptions) register(cmd *cobra.Command) {
 	f.IntVar(&o.top, "top", o.top, "text: list `N` servers")
 	o.registerPage(cmd)
 	o.registerServers(cmd, "list findings about these servers only")
+	o.registerFilter(cmd)
 	o.registerInput(cmd)
 	propose(cmd, "top", cobra.NoFileCompletions)
 }

@@ -49,6 +49,12 @@ type usageError struct {
 func (e *usageError) Error() string { return e.err.Error() }
 func (e *usageError) Unwrap() error { return e.err }
 
+// placedError is a mistake with its place: lines of what was written, with a mark.
+type placedError struct {
+	usageError
+	lines []string
+}
+
 // errFailOnReached ends a run that found what --fail-on names. No message is
 // printed for it: the output has it.
 var errFailOnReached = errors.New("--fail-on reached")
@@ -128,6 +134,7 @@ func run(ctx context.Context, args []string, io streams) int {
 // status.
 func reportError(w io.Writer, err error) int {
 	var usage *usageError
+	var placed *placedError
 	var hinted *hintedError
 	var fileErr *file.Error
 	var liveErr *live.Error
@@ -140,6 +147,9 @@ func reportError(w io.Writer, err error) int {
 		return exitInterrupted
 	case errors.Is(err, errFailOnReached):
 		return exitFailOnReached
+	case errors.As(err, &placed):
+		printError(w, err, placed.hint, placed.lines...)
+		return exitUsage
 	case errors.As(err, &usage):
 		printError(w, err, usage.hint)
 		return exitUsage
@@ -165,8 +175,11 @@ func reportError(w io.Writer, err error) int {
 	return exitFailed
 }
 
-func printError(w io.Writer, err error, hint string) {
+func printError(w io.Writer, err error, hint string, lines ...string) {
 	fmt.Fprintf(w, "qsniff: %v\n", err)
+	for _, line := range lines {
+		fmt.Fprintf(w, "  %s\n", line)
+	}
 	if hint != "" {
 		fmt.Fprintf(w, "  hint: %s\n", hint)
 	}

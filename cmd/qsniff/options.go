@@ -37,6 +37,7 @@ type readOptions struct {
 	jobs         int
 	memory       memorySize
 	write        writeOptions
+	display      displayOptions
 }
 
 func readDefaults() *readOptions {

@@ -36,6 +36,8 @@ completed has a comment with the number of that one; numbers are those of the ca
 that was read. A file is read twice for this. Of a stream packets are held back for 10 s
 of packet time, and at most 64 MiB of them, until their message is complete.
 
+` + filterHelp + `
+
 --mask overwrites in these packets what is printed as <redacted>: with as many x, in
 segments, fragments and parts too, and adjusts checksums to that. Of a reply that came
 compressed all bytes are overwritten if there is a secret in it, and of TCP those that
@@ -47,6 +49,7 @@ usage, 130 interrupted.`,
   qsniff read -o json --layout capture.pcap   for programs
   qsniff read monday.pcapng.zst tuesday/      several, merged by time
   qsniff read --follow /var/log/ring          a ring of files that still grows
+  qsniff read -Y 'a2s.info.players > 2' evening.pcap   what matches a filter
   qsniff read -w queries.pcapng capture.pcap  the packets of messages, with comments
   ssh host tcpdump -U -w - udp port 27015 | qsniff read -`,
 		Args: requireCapture,
@@ -56,6 +59,7 @@ usage, 130 interrupted.`,
 	}
 	cmd.ValidArgsFunction = completeCaptures
 	opts.register(cmd)
+	opts.registerFilter(cmd)
 	opts.write.register(cmd)
 	addHabits(cmd, opts)
 	return cmd

@@ -8,14 +8,15 @@ import (
 	"qsniff/capture/file"
 	"qsniff/dissect"
 	"qsniff/dissect/protocols"
+	"qsniff/filter"
 	"qsniff/pipeline"
-	"qsniff/render"
 	"qsniff/render/tally"
 	"qsniff/render/text"
 )
 
-// run runs the pipeline over a capture with a sink, for the messages that selects chooses.
-func run(t *testing.T, name string, sink pipeline.PacketSink, selects func(*render.Event) bool) {
+// run runs the pipeline over a capture with a sink, for the messages that match an expression; all,
+// if it is empty.
+func run(t *testing.T, name string, sink pipeline.PacketSink, expr string) {
 	t.Helper()
 	src, err := file.Open(name)
 	if err != nil {
@@ -26,16 +27,24 @@ func run(t *testing.T, name string, sink pipeline.PacketSink, selects func(*rend
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := pipeline.Run(context.Background(), pipeline.Config{Source: src, Registry: reg, Jobs: 2, Packets: sink, Selects: selects}); err != nil {
+	cfg := pipeline.Config{Source: src, Registry: reg, Jobs: 2, Packets: sink}
+	if expr != "" {
+		p, err := filter.Compile(expr, reg, filter.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg.Filter = &pipeline.Filter{Program: p}
+	}
+	if _, err := pipeline.Run(context.Background(), cfg); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// TestSelects: the packets of the messages that Config.Selects chooses are written, with all
+// TestFilter: the packets of the messages that a filter chooses are written, with all
 // their parts and no others, whether the capture is read twice or held back.
-func TestSelects(t *testing.T) {
+func TestFilter(t *testing.T) {
 	const name = "../../pcapfiles/split/source-old-two-parts.pcap"
-	isJoined := func(e *render.Event) bool { return len(e.Frames) > 1 }
+	const isJoined = "split.total > 1"
 	comment := text.NewComment(text.Options{})
 	written := func(plan *Plan) ([]byte, tally.Subset) {
 		var b bytes.Buffer

@@ -74,7 +74,7 @@ var allowed = map[string][]string{
 	"render/dialogue":      {"track", "render"},
 	"render/manual":        {"dissect", "flood"},
 	"filter":               {"dissect", "netlayer", "flood", "render", "render/manual"},
-	"pipeline":             {"capture/...", "netlayer", "reassembly/...", "dissect", "track", "flood", "flood/sketch", "render/..."},
+	"pipeline":             {"capture/...", "netlayer", "reassembly/...", "dissect", "track", "flood", "flood/sketch", "filter", "render/..."},
 	"pipeline/paste":       {"capture/file", "netlayer", "dissect", "render", "pipeline"},
 	"pipeline/fixtures":    {"capture", "netlayer", "reassembly/ipfrag", "dissect", "render"},
 	"pipeline/subset":      {"capture", "capture/file", "netlayer", "netlayer/rewrite", "dissect", "render", "render/tally", "pipeline"},
@@ -89,7 +89,7 @@ var allowed = map[string][]string{
 	"internal/test/floodtest":   {"dissect", "dissect/protocols", "flood", "flood/advice", "render"},
 	"internal/test/lrutest":     {"internal/lru"},
 	"internal/tools/*":          {},
-	"internal/tools/docgen":     {"dissect", "render/manual", "render/counters"},
+	"internal/tools/docgen":     {"dissect", "filter", "render/manual", "render/counters"},
 	"internal/tools/shot":       {"internal/display"},
 }
 
