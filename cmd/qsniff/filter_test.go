@@ -14,7 +14,7 @@ import (
 // TestFilterExamples: each example of the page about filters is compiled and chooses
 // something.
 func TestFilterExamples(t *testing.T) {
-	for _, x := range docgen.FilterExamples {
+	for _, x := range docgen.FilterExamples() {
 		name := filepath.Join(pcapfiles, filepath.FromSlash(x.Capture))
 		all, _, _ := output(t, "--utc", name)
 		out, errs, status := output(t, "--utc", "-Y", x.Text, name)
