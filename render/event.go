@@ -80,8 +80,8 @@ type Exchange struct {
 type Piece struct {
 	Frame    uint64
 	Off, Len uint32
-	// At is where they lie in what the frame carries after its UDP header, or, if it is
-	// not the first fragment of a datagram, after its IP header. It is unset for TCP.
+	// At is where they begin in what the frame carries: the payload of its datagram, or,
+	// of each fragment of IP, the first one too, what follows its IP header. It is unset for TCP.
 	At uint32
 }
 

@@ -68,9 +68,10 @@ local function rateLight(b, between)
 end
 
 local FULL = 1364 -- the length of a fragment that another one follows
-local fragments = {}
+local MAX_REPLIES = 4096 -- replies that wait for fragments; each has nine of those at most
+local fragments = newStore(MAX_REPLIES)
 
-function P.forget() fragments = {} end
+function P.forget() fragments = newStore(MAX_REPLIES) end
 
 -- isWhole reports whether b reads as a whole EYE1 to its very end.
 local function isWhole(b)
@@ -104,12 +105,12 @@ function P.take(c, b)
 	local n = numberOf(b)
 	if not n or c.wire > #b or isMTA(b) or #b > FULL or n == 1 and (#b < FULL or isWhole(b)) or n > 1 and #b <= 8 then return nil end
 	local key = c.src .. "|" .. c.dst .. "|" .. b:sub(-4)
-	local set = fragments[key]
+	local set = fragments.get(key)
 	if not set then
 		local asked = bor(c.fromServer.asked, c.waiting)
 		if n > 1 and has(asked, short) and not has(asked, askFull.asks) then return nil end
 		set = {parts = {}, frames = {}}
-		fragments[key] = set
+		fragments.set(key, set)
 	end
 	local label = "fragment " .. n .. " of a reply"
 	if set.parts[n] == b then return label .. ", once more" end

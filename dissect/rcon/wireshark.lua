@@ -3,15 +3,21 @@
 
 local T = P.types
 local MIN, USUAL, MAX, MAX_FIRST = 10, 4106, 65536, 1500
-local sessions = {}
+local sessions = newStore(MAX_FLOWS)
 
-function P.forget() sessions = {} end
+function P.forget() sessions = newStore(MAX_FLOWS) end
+
+local function keyOfSession(c) return c.src < c.dst and c.src .. "|" .. c.dst or c.dst .. "|" .. c.src end
 
 -- sessionOf is what is known of a connection: the address of its server, and its login.
 local function sessionOf(c)
-	local key = c.src < c.dst and c.src .. "|" .. c.dst or c.dst .. "|" .. c.src
-	sessions[key] = sessions[key] or {}
-	return sessions[key]
+	local key = keyOfSession(c)
+	local s = sessions.get(key)
+	if not s then
+		s = {}
+		sessions.set(key, s)
+	end
+	return s
 end
 
 local function headerOf(b)
@@ -112,8 +118,8 @@ end
 
 -- gap notes that bytes around those of a server are missing: what follows may be the rest of a secret.
 function P.gap(c)
-	local s = sessionOf(c)
-	if s.server == c.src then s.isMissing = true end
+	local s = sessions.get(keyOfSession(c))
+	if s and s.server == c.src then s.isMissing = true end
 end
 
 function P.typeOf(c, b)
@@ -193,8 +199,9 @@ local function readBody(c, cur, m, h, toServer)
 		cur:derived("body", "")
 	end
 	if finish and finish > 0 then cur:take("terminators", finish) end
-	if toServer then s.isTorn = finish ~= nil and finish < 2 end
-	if not toServer and (not finish or finish < 2) then s.isMissing = true end
+	local isTorn = finish ~= nil and finish < 2
+	if toServer then s.isTorn = isTorn else s.isServerTorn = isTorn end
+	if not toServer and (not finish or isTorn) then s.isMissing = true end
 	if not finish then cur:take("terminators", 2) elseif finish ~= 2 then cur:raise("RCN-13") end
 	if not toServer and (h.num == 0 and n > 0 or h.num == 2 and h.id ~= -1) then s.isLoggedIn = true end
 end
@@ -205,16 +212,17 @@ function P.read(c, t, cur, m)
 		cur:rest("trailing")
 		cur:raise("RCN-12")
 	elseif not fits(h, MAX) then
-		if sessionOf(c).isTorn or toServer and not sessionOf(c).isLoggedIn then
+		local s = sessionOf(c)
+		if toServer and (s.isTorn or not s.isLoggedIn) or not toServer and s.isServerTorn then
 			cur:rest("unread")
+			cur:raise("RCN-09")
 		else
 			cur:i32("size")
 			cur:raise("RCN-09")
 			cur:i32("id")
 			cur:i32("type")
 		end
-		local s = sessionOf(c)
-		if toServer then s.isTorn = true else s.isMissing = true end
+		if toServer then s.isTorn = true else s.isMissing, s.isServerTorn = true, false end
 		if m.status == "complete" then m.status = "malformed" end
 	else
 		cur:i32("size")

@@ -49,7 +49,7 @@ func (r *Renderer) appendLayout(dst []byte, m *dissect.Message, pieces []render.
 }
 
 // appendFrom appends the places of the bytes of f: frame, offset in what the frame carries
-// after its UDP header, and length.
+// (render.Piece says what that is), and length.
 func appendFrom(dst []byte, f *dissect.Field, pieces []render.Piece) []byte {
 	start, end := f.Off, f.Off+f.Len
 	lead := `,"from":[`

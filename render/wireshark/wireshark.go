@@ -93,7 +93,7 @@ func (w *writer) writeHead(reg *dissect.Registry, version string) {
 	w.printf("--\n--   tshark -X lua_script:qsniff.lua -2 -r FILE -Y qsniff.finding\n--\n")
 	w.printf("-- or put this file into Wireshark's folder of personal Lua plugins (Help, About, Folders).\n")
 	w.printf("-- With -2, as in the window of Wireshark, a request of one byte is shown once its reply came.\n")
-	w.printf("-- Output that follows segments which the capture lost is shown, though it may be the rest of a password.\n--\n")
+	w.printf("-- Output after lost segments is hidden, for it may be the rest of a password; but where exactly whole\n-- messages were lost, Wireshark says so too late, unless it is tshark without -2.\n--\n")
 	w.printf("-- Left to qsniff: messages that were compressed, or that lack parts; findings that several\n-- messages show together; and these fields:\n")
 	for _, p := range reg.Protos() {
 		for _, u := range p.Plugin.Unread {
@@ -135,7 +135,7 @@ func (w *writer) writeProto(p *dissect.Proto) {
 			w.printf("[%d] = true, ", e.HeaderLen())
 		}
 	}
-	w.printf("},\ndefs = {\n")
+	w.printf("},\nhasConsole = %t,\ndefs = {\n", p.Console)
 	for _, d := range p.Defs {
 		if !IsUnread(p, d) {
 			w.writeDef(d, p.Name+".")

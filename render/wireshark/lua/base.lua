@@ -129,6 +129,29 @@ local function readable(b)
 	return table.concat(out)
 end
 
+-- newStore returns a table of at most most entries. It has two halves: when the young one is full,
+-- the old one is dropped, whose entries nobody asked for since the last time.
+local function newStore(most)
+	local young, old, n, store = {}, {}, 0, {}
+	function store.set(key, v)
+		if young[key] == nil and v ~= nil then
+			if n >= most / 2 then young, old, n = {}, young, 0 end
+			n = n + 1
+		elseif young[key] ~= nil and v == nil then
+			n = n - 1
+		end
+		young[key], old[key] = v, nil
+	end
+	function store.get(key)
+		local v = young[key]
+		if v ~= nil then return v end
+		v = old[key]
+		if v ~= nil then store.set(key, v) end
+		return v
+	end
+	return store
+end
+
 local function hex(b)
 	return (b:gsub(".", function(c) return string.format("%02x", c:byte()) end))
 end

@@ -2,22 +2,26 @@
 -- the pipeline's identifier. Wireshark reads a packet again when it is shown, and packets in any
 -- order then, so what was known when it came first is kept with it.
 
--- MAX_SAID passwords of a flow are remembered: a client has one or two. Flows themselves are
--- not bounded, as Wireshark's conversations are not.
+-- MAX_SAID passwords of a flow are remembered: a client has one or two.
 local MAX_SAID = 8
+
+-- MAX_FLOWS flows are known at a time, as are weak requests and connections: 14 MB of flows, 29 MB of
+-- requests (measured with Lua 5.4). What is kept for a packet is not bounded, for Wireshark keeps the
+-- packet, too, and may show it again.
+local MAX_FLOWS = 65536
 
 -- MAX_WAIT is how many seconds a weak request waits for its reply, and a part for the others.
 local MAX_WAIT = 5
 
-local flows, parked, kept = {}, {}, {}
+local flows, parked, kept = newStore(MAX_FLOWS), newStore(MAX_FLOWS), {}
 local nothing = {asked = 0} -- what is known of a new flow; facts are never changed, but replaced
 
 -- forget empties all that is known, before a capture is read.
-local function forget() flows, parked, kept = {}, {}, {} end
+local function forget() flows, parked, kept = newStore(MAX_FLOWS), newStore(MAX_FLOWS), {} end
 
 local function learn(server, client, facts)
 	local key = server .. "|" .. client
-	local old = flows[key] or nothing
+	local old = flows.get(key) or nothing
 	local v = {asked = bor(old.asked, facts.asked or 0), app = facts.app or old.app, proto = facts.proto or old.proto,
 		rcon = facts.rcon or old.rcon, said = old.said, isForeign = facts.isForeign}
 	if facts.said then
@@ -29,7 +33,7 @@ local function learn(server, client, facts)
 	end
 	for k, x in pairs(v) do
 		if old[k] ~= x then
-			flows[key] = v
+			flows.set(key, v)
 			return
 		end
 	end
@@ -72,9 +76,9 @@ end
 
 -- recall fills in what is known of the ends of c.
 local function recall(c)
-	c.toServer = flows[c.dst .. "|" .. c.srcAddr] or nothing
-	c.fromServer = flows[c.src .. "|" .. c.dstAddr] or nothing
-	local p = parked[c.dst .. "|" .. c.src]
+	c.toServer = flows.get(c.dst .. "|" .. c.srcAddr) or nothing
+	c.fromServer = flows.get(c.src .. "|" .. c.dstAddr) or nothing
+	local p = parked.get(c.dst .. "|" .. c.src)
 	if p and c.time - p.time <= MAX_WAIT then c.waiting = p.type.asks end
 end
 
@@ -101,7 +105,7 @@ local function judge(c, b, forced)
 	end
 	if believe(c, conf, t) then return t end
 	if not fromServer(t) and not c.split and #b <= 64 then
-		parked[c.src .. "|" .. c.dst] = {type = t, time = c.time, frame = c.frame, context = c}
+		parked.set(c.src .. "|" .. c.dst, {type = t, time = c.time, context = c})
 	end
 	return nil
 end
@@ -128,11 +132,11 @@ local function identify(c, b, visited, nth, forced)
 	kept[key] = {type = t, toServer = c.toServer, fromServer = c.fromServer, waiting = c.waiting, forced = forced}
 	if t.isReply then
 		local waits = c.dst .. "|" .. c.src
-		local p = parked[waits]
+		local p = parked.get(waits)
 		if p and c.time - p.time <= MAX_WAIT and not p.type.isReply and has(p.type.asks, t.asks) then
 			kept[keyOf(p.context, 0)] = {type = p.type, toServer = p.context.toServer, fromServer = nothing, waiting = 0}
 		end
-		parked[waits] = nil
+		parked.set(waits, nil)
 	end
 	return t
 end

@@ -5,9 +5,12 @@
 -- MAX_HELD parts wait for the first one, which shows their form: a message has 255 at most.
 local MAX_HELD = 256
 
-local sets, results = {}, {}
+-- MAX_SETS messages wait for parts. A set holds the bytes of its datagrams, 350 KB at most.
+local MAX_SETS = 1024
 
-local function forgetParts() sets, results = {}, {} end
+local sets, results = newStore(MAX_SETS), {}
+
+local function forgetParts() sets, results = newStore(MAX_SETS), {} end
 
 local function isSplit(b) return starts(b, "\254\255\255\255") and #b >= 9 end
 local function isOnes(b, off) return starts(b, "\255\255\255\255", off) end
@@ -54,20 +57,23 @@ local function addPart(set, part)
 	return set.count == set.total
 end
 
--- joinParts returns the message that a whole set is, with its frames.
+-- joinParts returns the message that a whole set is, with its frames. If the capture cut a part,
+-- run bytes can be read, and after lists the parts that follow.
 local function joinParts(set)
-	local out, wire = {}, 0
+	local out, wire, size, run, after = {}, 0, 0, nil, {}
 	for i = 0, set.total - 1 do
 		local p = set.parts[i]
 		local body = p.bytes:sub(set.form + 1)
+		if run and #body > 0 then after[#after + 1] = {off = size, len = #body} end
 		out[#out + 1] = body
-		wire = wire + p.wire - set.form
-		if p.wire > #p.bytes then break end -- the rest has no place
+		wire, size = wire + p.wire - set.form, size + #body
+		if p.wire > #p.bytes then run = run or size end
 	end
 	local h = headerOf(set.parts[0].bytes, set.form)
 	local data = table.concat(out)
 	local isCompressed = h.id >= 2147483648 and h.form ~= 9 and not (isOnes(data, 0) and not isBzip2(data, 8))
-	return {data = data, wire = math.max(wire, #data), form = h.form, engine = h.engine, isCompressed = isCompressed, frames = set.frames, header = h}
+	return {data = data, run = run, after = after, wire = math.max(wire, #data), form = h.form, engine = h.engine,
+		isCompressed = isCompressed, frames = set.frames, header = h}
 end
 
 -- takePart adds b, a part, to its set when it comes first, and returns the header that it has, if
@@ -76,11 +82,11 @@ local function takePart(c, b)
 	local key = c.src .. "|" .. c.dst .. "|" .. u32(b, 4)
 	local part = {bytes = b, frame = c.frame, wire = c.wire}
 	local form = proveForm(b)
-	local set = sets[key]
+	local set = sets.get(key)
 	local isOther = set and form and set.parts and set.parts[0] and set.parts[0].bytes ~= b
 	if not set or isOther or c.time - set.time > MAX_WAIT or set.isDone and (form or not headerOf(b, set.form)) then
 		set = {held = {}, time = c.time}
-		sets[key] = set
+		sets.set(key, set)
 	end
 	if form and not set.form then
 		local h = headerOf(b, form)
@@ -111,13 +117,33 @@ local function showPart(tvb, pinfo, tree, p, label)
 	return tree:add(meta, tvb:range(0, tvb:captured_len()), label)
 end
 
+-- addUnread adds the parts that follow one that the capture cut, as fields. If they can hold
+-- console output, all from the first secret on is hidden.
+local function addUnread(m, c, joined)
+	local rest = joined.data:sub(joined.run + 1)
+	local secret = ownerOf(joined.form).hasConsole and findSecret(rest, c.said)
+	secret = secret and joined.run + secret or #joined.data
+	local function add(name, lo, hi)
+		if lo >= hi then return end
+		local bytes = joined.data:sub(lo + 1, hi)
+		m.fields[#m.fields + 1] = {def = shared[name], off = lo, len = hi - lo, depth = 0, v = bytes, note = "after the gap"}
+	end
+	for _, p in ipairs(joined.after) do
+		local border = least(math.max(p.off, secret), p.off + p.len)
+		add("split.part", p.off, border)
+		add("split.hidden_part", border, p.off + p.len)
+	end
+end
+
 -- showJoined shows the message that parts made.
 local function showJoined(pinfo, tree, c, joined)
 	c.form, c.split, c.wire = joined.form, joined.engine, joined.wire
-	local t = identify(c, joined.data, pinfo.visited, 1)
+	local data = joined.data:sub(1, joined.run or #joined.data)
+	local t = identify(c, data, pinfo.visited, 1)
 	if not t then return end
-	local m = read(c, t, joined.data, pinfo.visited)
+	local m = read(c, t, data, pinfo.visited)
 	m.frames = joined.frames
+	if joined.run then addUnread(m, c, joined) end
 	show(tree, pinfo, ByteArray.new(joined.data, true):tvb("Joined"), m)
 end
 

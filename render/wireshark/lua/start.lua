@@ -21,36 +21,64 @@ local function dissectDatagram(tvb, pinfo, tree, forced)
 	return true
 end
 
--- What a stream showed when its bytes came first, by place: sessions do not go back.
+-- What streams showed when their bytes came first, lists by frame: sessions do not go back.
 local streamed = {}
 
--- A lost segment, as Wireshark sees it.
+-- recallStreamed returns the message with these bytes that connection and frame of c had first.
+local function recallStreamed(c, bytes)
+	for _, m in ipairs(streamed[keyOf(c, 0)] or {}) do
+		if m.data == bytes then return m end
+	end
+end
+
+-- readStreamed reads a message of a stream and stores it. One that is new at a later look may
+-- follow anything, so it is read as after a gap.
+local function readStreamed(p, c, bytes, visited)
+	if visited then p.gap(c) end
+	local m = read(c, p.typeOf(c, bytes), bytes, visited)
+	local key = keyOf(c, 0)
+	streamed[key] = streamed[key] or {}
+	table.insert(streamed[key], m)
+	return m
+end
+
+-- A lost segment, as Wireshark sees it. It is unknown while packets come first, but for tshark without -2.
 local lost = Field.new("tcp.analysis.lost_segment")
+
+-- The starts of messages whose other bytes were asked for, by direction.
+local awaited = newStore(MAX_FLOWS)
+
+-- followsGap reports whether bytes are missing before b, the next piece of a connection: the
+-- capture cut or lost them, or b is not what was asked for.
+local function followsGap(c, tvb, b)
+	local key = c.src .. "|" .. c.dst
+	local start = awaited.get(key)
+	awaited.set(key, nil)
+	return lost() ~= nil or tvb:reported_len() > #b or start and (#b ~= start.want or not starts(b, start.bytes))
+end
 
 -- dissectStream shows the messages in a piece of a connection, and asks for the bytes that the
 -- last one lacks.
 local function dissectStream(tvb, pinfo, tree, p)
-	local b, off, nth = tvb:raw(0, tvb:captured_len()), 0, 0
-	if not pinfo.visited and (lost() ~= nil or tvb:reported_len() > tvb:captured_len()) then p.gap(contextOf(pinfo, 0)) end
+	local b, off = tvb:raw(0, tvb:captured_len()), 0
+	local c = contextOf(pinfo, 0)
+	if not pinfo.visited and followsGap(c, tvb, b) then p.gap(c) end
 	while off < #b do
-		local c = contextOf(pinfo, 0)
+		c = contextOf(pinfo, 0)
 		local rest = b:sub(off + 1)
 		local n, need = p.frame(c, rest)
 		if not n and need then
 			pinfo.desegment_offset, pinfo.desegment_len = off, math.max(need - #rest, 1)
+			if not pinfo.visited then awaited.set(c.src .. "|" .. c.dst, {bytes = rest, want = math.max(need, #rest + 1)}) end
 			return
 		elseif not n then
 			n = #rest
 		end
 		c.wire = n
-		local key = keyOf(c, nth)
-		local m = streamed[key]
-		if not pinfo.visited or not m or m.wire ~= n then
-			m = read(c, p.typeOf(c, rest), rest:sub(1, n), pinfo.visited)
-			streamed[key] = m
-		end
+		local bytes = rest:sub(1, n)
+		local m = pinfo.visited and recallStreamed(c, bytes) or readStreamed(p, c, bytes, pinfo.visited)
 		show(tree, pinfo, tvb:range(off, n):tvb(), m)
-		off, nth = off + n, nth + 1
+		off = off + n
 	end
 end
 
@@ -91,7 +119,7 @@ meta.fields, meta.experts = fields, experts
 function meta.init()
 	forget()
 	forgetParts()
-	streamed = {}
+	streamed, awaited = {}, newStore(MAX_FLOWS)
 	for _, p in ipairs(protos) do
 		if p.forget then p.forget() end
 	end
