@@ -9,7 +9,7 @@ var (
 	typeExec = dissect.Type{Name: "SERVERDATA_EXECCOMMAND", Asks: dissect.AskRcon, Number: &defID, Doc: "a command for the server's console",
 		Summary: []*dissect.Def{&defID, &defRole, &defBody}, Speech: &speechText}
 	typeValueRequest = dissect.Type{Name: "SERVERDATA_RESPONSE_VALUE", Asks: dissect.AskRcon,
-		Number: &defID,
+		Number:  &defID,
 		Doc:     "a packet of the server's type from a client, whose answer shows where a reply ends",
 		Summary: []*dissect.Def{&defID, &defRole, &defBody}, Speech: &speechText}
 	typeOtherRequest = dissect.Type{Name: "SERVERDATA_OTHER", Number: &defID, Doc: "a packet with a type that is not a standard one",
