@@ -13,7 +13,7 @@ type Book struct {
 	Asked  uint64 // requests in the capture
 
 	kinds  map[kindKey]*kind
-	first  map[*dissect.Type]*kind // of each type, the first kind with an answer
+	first  map[*dissect.Type]*kind // of each type: the first kind, and in the end the first that was answered
 	counts map[*dissect.Type]int   // of kinds
 	protos []*dissect.Proto
 }
@@ -34,10 +34,10 @@ type kind struct {
 
 	request   uint64 // number of the request whose replies are the answer; 0: none was answered
 	answer    []part
-	challenge *part // what the server demanded; nil: nothing
-	isPlain   bool  // the answered request brought no number
-	refuses   bool  // the answer refuses a login
-	isCut     bool  // an answer is not whole in the capture
+	challenge *part  // what the server demanded; nil: nothing
+	isPlain   bool   // the answered request brought no number
+	refuses   bool   // the answer refuses a login
+	cut       uint64 // number of the last request whose answer is not whole in the capture; 0: none
 }
 
 // part is a message of a reply.
@@ -64,13 +64,22 @@ func (b *Book) find(typ *dissect.Type, isTCP bool, text []byte) *kind {
 	if k != nil && len(k.answer) > 0 {
 		return k
 	}
-	if x := b.first[typ]; x != nil && typ.Asks.Has(anyBytes) && x.isTCP == isTCP {
+	if x := b.first[typ]; x != nil && len(x.answer) > 0 && typ.Asks.Has(anyBytes) && x.isTCP == isTCP {
 		return x
 	}
 	if k != nil && k.challenge != nil {
 		return k
 	}
 	return nil
+}
+
+// chooseFirst makes b.first, of each type, the kind that was answered first.
+func (b *Book) chooseFirst() {
+	for _, k := range b.kinds {
+		if x := b.first[k.typ]; len(k.answer) > 0 && (len(x.answer) == 0 || k.request < x.request) {
+			b.first[k.typ] = k
+		}
+	}
 }
 
 // demands reports whether the server demanded a number for requests of k: it replied with
@@ -109,7 +118,7 @@ func (b *Book) Kinds() (answered, cut int) {
 		switch {
 		case len(k.answer) > 0:
 			answered++
-		case k.isCut:
+		case k.cut != 0:
 			cut++
 		}
 	}

@@ -46,7 +46,7 @@ func collect(t testing.TB, reg *dissect.Registry, name string) []*Book {
 	c := NewCollector(reg)
 	src := open(t, name)
 	defer src.Close()
-	if _, err := pipeline.Run(context.Background(), pipeline.Config{Source: src, Registry: reg, Jobs: 1, Packets: c}); err != nil {
+	if _, err := pipeline.Run(context.Background(), pipeline.Config{Source: src, Registry: reg, Jobs: 1, Memory: 16 << 20, Packets: c}); err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
 	books := c.Servers()
@@ -162,7 +162,7 @@ func TestCaptures(t *testing.T) {
 	for _, name := range captures(t, "a2s", "goldsource", "ase", "master", "split") {
 		w := &witness{catalog: newCatalog(reg), requests: map[uint64]*exchange{}, datagrams: payloads(t, name)}
 		src := open(t, name)
-		if _, err := pipeline.Run(context.Background(), pipeline.Config{Source: src, Registry: reg, Jobs: 1, Packets: w}); err != nil {
+		if _, err := pipeline.Run(context.Background(), pipeline.Config{Source: src, Registry: reg, Jobs: 1, Memory: 16 << 20, Packets: w}); err != nil {
 			continue // damaged on purpose
 		}
 		src.Close()

@@ -123,6 +123,9 @@ func (c *Collector) kindOf(b *Book, isTCP bool, n *note) *kind {
 	c.text += len(text)
 	k := &kind{proto: n.proto, typ: n.typ, isTCP: isTCP}
 	b.kinds[at] = k
+	if b.first[k.typ] == nil {
+		b.first[k.typ] = k
+	}
 	if !slices.Contains(b.protos, n.proto) {
 		b.protos = append(b.protos, n.proto)
 	}
@@ -142,8 +145,13 @@ func (c *Collector) addReply(p *pipeline.Pick, n *note) {
 	k := r.kind
 	x := part{typ: n.typ, number: n.number}
 	switch {
+	case k.cut == r.serial:
+		return
 	case !n.isWhole:
-		k.isCut = true
+		k.cut = r.serial
+		if k.request == r.serial { // the next request may be answered whole
+			k.request, k.answer = 0, nil
+		}
 		return
 	case p.IsTCP:
 		if n.numberAt.hi > 0 && uint32(n.number) == uint32(r.number) {
@@ -161,9 +169,6 @@ func (c *Collector) addReply(p *pipeline.Pick, n *note) {
 		}
 	}
 	c.addPart(k, &r, x, n)
-	if b := c.books[p.Src]; b != nil && b.first[k.typ] == nil && len(k.answer) > 0 {
-		b.first[k.typ] = k
-	}
 }
 
 // addPart adds a message to the answer of k if it is of the same request. Of datagrams a
@@ -185,6 +190,7 @@ func (c *Collector) addPart(k *kind, r *pendingRequest, x part, n *note) {
 func (c *Collector) Servers() []*Book {
 	var all []*Book
 	for _, b := range c.books {
+		b.chooseFirst()
 		if n, _ := b.Kinds(); n > 0 {
 			all = append(all, b)
 		}

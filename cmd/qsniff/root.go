@@ -57,7 +57,7 @@ func newRoot(io streams) *cobra.Command {
 	root.SetUsageFunc(newUsage(io))
 	root.SetHelpFunc(newHelpPage(io))
 	root.AddGroup(&cobra.Group{ID: groupTraffic, Title: "Commands"}, &cobra.Group{ID: groupReference, Title: "Reference"})
-	root.AddCommand(newRead(io), newLive(io), newFollow(io), newStats(io), newFloods(io), newProven(io), newAnonymize(io), newDecode(io), newInterfaces(io), newFields(io), newExplain(io), newWiresharkPlugin(io), newExtcap(io), newVersion(io), newCompletion(io), newHelp())
+	root.AddCommand(newRead(io), newLive(io), newFollow(io), newStats(io), newFloods(io), newProven(io), newAnonymize(io), newReplay(io), newDecode(io), newInterfaces(io), newFields(io), newExplain(io), newWiresharkPlugin(io), newExtcap(io), newVersion(io), newCompletion(io), newHelp())
 	completeChoices(root)
 	return root
 }
