@@ -134,7 +134,7 @@ func TestReplayRefuses(t *testing.T) {
 		{[]string{"--truncate", "-1", poll}, exitUsage, "no length"},
 		{[]string{"--delay", "1h", poll}, exitUsage, "between 0 and"},
 		{[]string{"-"}, exitUsage, "reads its captures twice"},
-		{[]string{"../../pcapfiles/a2s/asked-by-scanner.pcap"}, exitFailed, "nothing to replay"},
+		{[]string{"../../pcapfiles/a2s/unanswered.pcap"}, exitFailed, "nothing to replay"},
 	} {
 		_, errs, status := output(t, append([]string{"replay"}, tc.args...)...)
 		if status != tc.status || !strings.Contains(errs, tc.want) {
