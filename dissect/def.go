@@ -93,6 +93,11 @@ type Type struct {
 	// Token is where messages of the type have what proves an address; nil if they
 	// have none.
 	Token *Token
+	// Number is the field with what one end repeats of the other, so that a server can be
+	// imitated: of a reply in a datagram the number that proves an address, of a request
+	// where it is brought back; in connections the number of the request. It is as the
+	// protocol has it, in digits or little-endian. It is nil where there is none.
+	Number *Def
 	// Unmistakable is set where no other game has the structure that makes messages
 	// of the type certain: they are believed where another game speaks, see Neighbour.
 	Unmistakable bool

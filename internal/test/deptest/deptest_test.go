@@ -78,6 +78,7 @@ var allowed = map[string][]string{
 	"pipeline/paste":       {"capture/file", "netlayer", "dissect", "render", "pipeline"},
 	"pipeline/fixtures":    {"capture", "netlayer", "reassembly/ipfrag", "dissect", "render"},
 	"pipeline/subset":      {"capture", "capture/file", "netlayer", "netlayer/rewrite", "dissect", "render", "render/tally", "pipeline"},
+	"replay":               {"capture", "netlayer", "reassembly/ipfrag", "dissect", "render", "pipeline"},
 	"anonymize":            {"netlayer", "netlayer/rewrite", "dissect", "render", "pipeline/subset"},
 	"cmd/qsniff":           {"..."},
 
@@ -98,7 +99,7 @@ var allowed = map[string][]string{
 var gopacket = []string{"capture/file", "capture/live", "internal/test/testpcap", "internal/tools/mkpcap"}
 
 // clockless are packages that must stay single-threaded and without a clock.
-var clockless = []string{"capture", "netlayer", "reassembly", "dissect", "track", "stats", "flood", "render", "filter", "finding"}
+var clockless = []string{"capture", "netlayer", "reassembly", "dissect", "track", "stats", "flood", "render", "filter", "finding", "replay"}
 
 // TestImports: what a package of the program, a tool or a helper imports is in the
 // table. Tests may import what they like.
