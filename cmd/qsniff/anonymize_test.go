@@ -43,11 +43,11 @@ func TestAnonymize(t *testing.T) {
 	hidden := anonymize.New([]byte("test"))
 	someCaptures(t, func(t *testing.T, _ int, name string) {
 		out := filepath.Join(t.TempDir(), "out.pcapng")
-		if _, errs, status := output(t, "anonymize", "--key", "test", name, out); status != exitOK {
+		if _, errs, status := output(t, "anonymize", smallTables, "--key", "test", name, out); status != exitOK {
 			t.Fatal(errs)
 		}
-		before, _, _ := output(t, "read", "-o", "json", "--layout", name)
-		after, _, _ := output(t, "read", "-o", "json", "--layout", out)
+		before, _, _ := output(t, "read", smallTables, "-o", "json", "--layout", name)
+		after, _, _ := output(t, "read", smallTables, "-o", "json", "--layout", out)
 		b, err := os.ReadFile(out)
 		if err != nil {
 			t.Fatal(err)

@@ -36,12 +36,17 @@ func TestExamples(t *testing.T) {
 		t.Run(ex, func(t *testing.T) {
 			t.Parallel()
 			line := regexp.MustCompile(`/var/[a-z/]+`).ReplaceAllString(ex, "ring")
+			if strings.HasPrefix(line, "tshark ") {
+				needTshark(t)
+			}
 			cmd := exec.Command(sh, "-c", line)
 			live := strings.Contains(line, "qsniff live") || strings.Contains(line, "qsniff floods -i")
 			dir := dir
 			if live {
 				line = onLoopback(t, line)
-				dir = exampleFolder(t) // two write a ring of one name
+			}
+			if live || strings.Contains(line, "> qsniff.lua") {
+				dir = exampleFolder(t) // two write a ring of one name; others read the plugin
 			}
 			follows := live || strings.Contains(line, "--follow")
 			if follows {
@@ -199,6 +204,8 @@ func exampleFolder(t *testing.T) string {
 	if _, err := exec.LookPath("xxd"); err != nil {
 		put("bin/xxd", []byte("#!/bin/sh\nfor f; do :; done\nexec od -An -v -tx1 \"$f\"\n"), 0o755)
 	}
+	plugin, _, _ := output(t, "wireshark-plugin")
+	put("qsniff.lua", []byte(plugin), 0o644)
 	put("bin/less", []byte("#!/bin/sh\nexec cat\n"), 0o755)
 	if _, err := exec.LookPath("jq"); err != nil {
 		put("bin/jq", []byte("#!/bin/sh\nexec cat\n"), 0o755)

@@ -28,7 +28,7 @@ Where a dissector of Wireshark claims a port first: -o udp.try_heuristic_first:T
 Exit status: 0 fine, 2 wrong usage.`,
 		Example: `  qsniff wireshark-plugin > qsniff.lua
   tshark -X lua_script:qsniff.lua -2 -r capture.pcap -Y 'a2s.info.players > 10'
-  tshark -X lua_script:qsniff.lua -2 -r capture.pcap -Y 'qsniff.finding == "A2S-S07"'`,
+  tshark -X lua_script:qsniff.lua -2 -r capture.pcap -Y 'qsniff.finding == "A2S-S13"'`,
 		Args:              noArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}

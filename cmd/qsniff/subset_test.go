@@ -30,7 +30,7 @@ func TestWrite(t *testing.T) {
 		written := func(out string, args ...string) []byte {
 			t.Helper()
 			path := filepath.Join(dir, out)
-			if _, errs, status := output(t, append([]string{"read", "-w", path}, args...)...); status != exitOK {
+			if _, errs, status := output(t, append([]string{"read", smallTables, "-w", path}, args...)...); status != exitOK {
 				t.Fatalf("%v: exit status %d: %s", args, status, errs)
 			}
 			b, err := os.ReadFile(path)
@@ -44,7 +44,7 @@ func TestWrite(t *testing.T) {
 			t.Error("another file is made of a pipe, with --jobs 4")
 		}
 		var want, comments []string
-		lines, _, _ := output(t, "read", "-o", "json", name)
+		lines, _, _ := output(t, "read", smallTables, "-o", "json", name)
 		frames := framesOf(t, lines)
 		eachPacket(t, name, func(p *capture.Packet, about []string) {
 			if frames[p.No] {
@@ -182,7 +182,7 @@ func TestMask(t *testing.T) {
 		dir := t.TempDir()
 		masked, plain := filepath.Join(dir, "masked.pcapng"), filepath.Join(dir, "plain.pcapng")
 		for _, args := range [][]string{{"-w", masked, "--mask"}, {"-w", plain}} {
-			if _, errs, status := output(t, append([]string{"read", name}, args...)...); status != exitOK {
+			if _, errs, status := output(t, append([]string{"read", smallTables, name}, args...)...); status != exitOK {
 				t.Fatal(errs)
 			}
 		}
@@ -229,7 +229,7 @@ func checksums(t *testing.T, name string) string {
 // outlines returns what the messages of a capture are, without what they hold.
 func outlines(t *testing.T, name string) (list []string) {
 	t.Helper()
-	lines, _, _ := output(t, "read", "-o", "json", name)
+	lines, _, _ := output(t, "read", smallTables, "-o", "json", name)
 	for line := range strings.Lines(lines) {
 		var m struct {
 			Record, Protocol, Message, Direction, Status string

@@ -7,7 +7,7 @@
 // qsniff, which no generator can translate, and a layout that is data would have to express what
 // a probe weighs and where a count lies. So each protocol has its reader twice: in Go, and beside
 // it in the same folder in Lua, with a cursor of the same words (dissect.Plugin). A new
-// protocol adds its own and changes nothing here; TestAgrees in cmd/qsniff holds every Lua
+// protocol adds its own and changes nothing here; TestPluginAgrees in cmd/qsniff holds every Lua
 // reader to the Go one on all captures of pcapfiles, field by field.
 //
 // The order of the file, of which the first five are the runtime:
