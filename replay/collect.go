@@ -16,7 +16,8 @@ type Collector struct {
 	catalog catalog
 	books   map[netip.AddrPort]*Book
 	pending map[pendingKey]pendingRequest
-	waiting []pendingKey // in order of arrival, from oldest on
+	last    map[pendingKey]pendingKey // of connections, which have no key, the request replied to last
+	waiting []pendingKey              // in order of arrival, from oldest on
 	oldest  int
 	text    int    // bytes of kinds
 	replies int    // bytes of replies over TCP
@@ -43,7 +44,7 @@ type pendingRequest struct {
 
 // NewCollector returns a Collector for messages of the protocols in reg.
 func NewCollector(reg *dissect.Registry) *Collector {
-	return &Collector{catalog: newCatalog(reg), books: make(map[netip.AddrPort]*Book), pending: make(map[pendingKey]pendingRequest)}
+	return &Collector{catalog: newCatalog(reg), books: make(map[netip.AddrPort]*Book), pending: make(map[pendingKey]pendingRequest), last: make(map[pendingKey]pendingKey)}
 }
 
 // AppendNote appends what AddMessage is to know of a message.
@@ -136,10 +137,10 @@ func (c *Collector) kindOf(b *Book, isTCP bool, n *note) *kind {
 func (c *Collector) addReply(p *pipeline.Pick, n *note) {
 	at := pendingKey{frame: n.request}
 	if p.IsTCP {
-		at = pendingKey{key: n.key, client: p.Dst, server: p.Src}
+		at = c.requestOf(p, n)
 	}
 	r, ok := c.pending[at]
-	if !ok {
+	if !ok || p.IsTCP && n.key == 0 && n.numberAt.hi > 0 && uint32(n.number) != uint32(r.number) {
 		return
 	}
 	k := r.kind
@@ -169,6 +170,22 @@ func (c *Collector) addReply(p *pipeline.Pick, n *note) {
 		}
 	}
 	c.addPart(k, &r, x, n)
+}
+
+// requestOf returns the request that a reply over TCP is to: the one that it names, or else
+// the one that was replied to last, as where an end probe is replied to twice.
+func (c *Collector) requestOf(p *pipeline.Pick, n *note) pendingKey {
+	conn := pendingKey{client: p.Dst, server: p.Src}
+	if n.key == 0 {
+		return c.last[conn]
+	}
+	at := conn
+	at.key = n.key
+	if len(c.last) >= maxPending {
+		clear(c.last) // such replies are rare
+	}
+	c.last[conn] = at
+	return at
 }
 
 // addPart adds a message to the answer of k if it is of the same request. Of datagrams a

@@ -24,12 +24,20 @@ type call struct {
 // calls collects what was asked over TCP, by the keys of messages.
 type calls struct {
 	open map[pendingKey]*call
+	last map[netip.AddrPort]*call // by client: replied to last
 	all  []*call
 }
 
 func (c *calls) AppendNote(dst []byte, e *render.Event, _ bool) ([]byte, bool) {
 	m := e.Msg
-	if !e.TCP || e.Record != "" || m.Key == 0 {
+	if !e.TCP || e.Record != "" {
+		return dst, false
+	}
+	if m.Key == 0 { // the second reply to an end probe, with its id or without a header
+		x := c.last[e.Dst]
+		if e.Reply && x != nil && (len(m.Data) < 12 || bytes.Equal(m.Data[4:8], x.request[4:8])) {
+			x.reply = append(x.reply, m.Data...)
+		}
 		return dst, false
 	}
 	if !e.Reply {
@@ -37,6 +45,7 @@ func (c *calls) AppendNote(dst []byte, e *render.Event, _ bool) ([]byte, bool) {
 		c.open[pendingKey{key: m.Key, client: e.Src, server: e.Dst}] = x
 		c.all = append(c.all, x)
 	} else if x := c.open[pendingKey{key: m.Key, client: e.Dst, server: e.Src}]; x != nil {
+		c.last[e.Dst] = x
 		x.reply = append(x.reply, m.Data...)
 		x.refused = x.refused || m.Refused
 		x.isCut = x.isCut || m.Status == dissect.Truncated || m.Status == dissect.Fragment
@@ -52,7 +61,7 @@ func TestConnections(t *testing.T) {
 	reg := registry(t)
 	played := 0
 	for _, name := range captures(t, "rcon") {
-		w := &calls{open: map[pendingKey]*call{}}
+		w := &calls{open: map[pendingKey]*call{}, last: map[netip.AddrPort]*call{}}
 		src := open(t, name)
 		if _, err := pipeline.Run(context.Background(), pipeline.Config{Source: src, Registry: reg, Jobs: 1, Memory: 16 << 20, Packets: w}); err != nil {
 			continue // damaged on purpose

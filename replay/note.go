@@ -56,7 +56,7 @@ const (
 // exchange.
 func (c *catalog) appendNote(dst []byte, e *render.Event) ([]byte, bool) {
 	m := e.Msg
-	isPaired := e.Exchange.ID != 0 && !e.TCP || m.Key != 0 && e.TCP
+	isPaired := e.Exchange.ID != 0 && !e.TCP || (m.Key != 0 || e.Reply) && e.TCP
 	if e.Record != "" || !isPaired || m.Proto == nil || m.Type == nil && !e.Reply || m.Type != nil && m.Type.Notice {
 		return dst, false
 	}

@@ -39,6 +39,8 @@ func TestExamples(t *testing.T) {
 			if strings.HasPrefix(line, "tshark ") {
 				needTshark(t)
 			}
+			line = strings.ReplaceAll(line, "--server 198.51.100.7:27015", "--server "+exampleServer)
+			line = strings.ReplaceAll(line, "--listen 127.0.0.1:27015", "--listen 127.0.0.1:0") // others may have the port
 			cmd := exec.Command(sh, "-c", line)
 			live := strings.Contains(line, "qsniff live") || strings.Contains(line, "qsniff floods -i")
 			dir := dir
@@ -48,7 +50,7 @@ func TestExamples(t *testing.T) {
 			if live || strings.Contains(line, "> qsniff.lua") {
 				dir = exampleFolder(t) // two write a ring of one name; others read the plugin
 			}
-			follows := live || strings.Contains(line, "--follow")
+			follows := live || strings.Contains(line, "--follow") || strings.Contains(line, "qsniff replay")
 			if follows {
 				cmd = exec.Command(sh, "-c", "exec "+line) // so that it is qsniff that is interrupted
 			}
@@ -61,7 +63,7 @@ func TestExamples(t *testing.T) {
 			if follows {
 				go func() {
 					select {
-					case <-out.came: // the first message of a file
+					case <-out.came: // the first message of a file, or where replay listens
 					case <-errs.came: // a capture has begun
 					case <-time.After(time.Minute):
 					}
@@ -73,6 +75,9 @@ func TestExamples(t *testing.T) {
 		})
 	}
 }
+
+// exampleServer is the server in capture.pcap.
+const exampleServer = "198.18.0.12:27015"
 
 // awaited is output in which a text is waited for.
 type awaited struct {

@@ -89,9 +89,6 @@ func (o *replayOptions) register(cmd *cobra.Command) {
 	o.registerInput(cmd)
 }
 
-// maxDelay bounds --delay. Chosen: longer than any client waits.
-const maxDelay = time.Minute
-
 // parse returns where to listen and the server that --server names, if any.
 func (o *replayOptions) parse() (listen, server netip.AddrPort, err error) {
 	if listen, err = netip.ParseAddrPort(o.listen); err != nil {

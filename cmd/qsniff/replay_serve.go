@@ -16,18 +16,6 @@ import (
 	"qsniff/replay"
 )
 
-const (
-	// replayConns is how many connections are open at a time; more are closed at once.
-	replayConns = 64
-	// replayIdle is how long a connection may be silent. Chosen: longer than anybody thinks
-	// about a command.
-	replayIdle = 10 * time.Minute
-	// replayDelayed is how many replies wait for --delay; more are lost.
-	replayDelayed = 4096
-	// portTries is how often a port is looked for that is free over UDP and TCP.
-	portTries = 20
-)
-
 // replayServer is the sockets around a replay.Server.
 type replayServer struct {
 	opts *replayOptions
