@@ -14,8 +14,8 @@ import (
 // the lines for people have as many.
 func TestExchangesEach(t *testing.T) {
 	someCaptures(t, func(t *testing.T, _ int, name string) {
-		lines, errs, status := output(t, "exchanges", "-o", "json", name)
-		dialogues, _, followed := output(t, "follow", "-o", "json", name)
+		lines, errs, status := output(t, "exchanges", smallTables, "-o", "json", name)
+		dialogues, _, followed := output(t, "follow", smallTables, "-o", "json", name)
 		if status != followed {
 			t.Fatalf("exit status %d: %s", status, errs)
 		}

@@ -185,6 +185,10 @@ func (o *extractOptions) chooseExchanges(ctx context.Context, chosen *fixtures.C
 	return j.exitError(err)
 }
 
+// fixtureMemory is the budget of the tables by which the few payloads of a fixture are decoded:
+// making tables of the usual size took most of the time of extract.
+const fixtureMemory = 4 << 20
+
 // decodeReply decodes payloads as qsniff decode --raw --as does, and returns the last reply as JSON
 // if it has the protocol and the status of x.
 func decodeReply(x *fixtures.Exchange, payloads [][]byte) ([]byte, error) {
@@ -207,7 +211,7 @@ func decodeReply(x *fixtures.Exchange, payloads [][]byte) ([]byte, error) {
 	p := paste.Plan{Options: paste.Options{Registry: reg, Protocols: all, As: protoNamed(reg, x.Proto)}}
 	p.AddPayloads(list)
 	var out bytes.Buffer
-	_, err = pipeline.Run(context.Background(), pipeline.Config{Source: &p.Source, Registry: reg, Out: &out, Jobs: 1, DecodeAs: p.Rules,
+	_, err = pipeline.Run(context.Background(), pipeline.Config{Source: &p.Source, Registry: reg, Out: &out, Jobs: 1, Memory: fixtureMemory, DecodeAs: p.Rules,
 		Renderer: p.NewRenderer(bareLines)})
 	if err != nil {
 		return nil, err

@@ -23,8 +23,8 @@ type replyLine struct {
 func TestExtractEach(t *testing.T) {
 	someCaptures(t, func(t *testing.T, _ int, name string) {
 		dir := filepath.Join(t.TempDir(), "fixtures")
-		_, errs, status := output(t, "extract", "--as-captured", "--fixtures", dir, name)
-		read, _, readStatus := output(t, "read", "-o", "json", name)
+		_, errs, status := output(t, "extract", smallTables, "--as-captured", "--fixtures", dir, name)
+		read, _, readStatus := output(t, "read", smallTables, "-o", "json", name)
 		if status != readStatus {
 			t.Fatalf("exit status %d: %s", status, errs)
 		}
@@ -44,7 +44,7 @@ func TestExtractEach(t *testing.T) {
 		for _, expected := range folders {
 			checkFixture(t, filepath.Dir(expected), replies)
 		}
-	}, "split", "ase", "goldsource", "net")
+	}, "split")
 }
 
 // replyOf returns what a line says of a reply, in one form.

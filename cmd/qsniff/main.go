@@ -126,6 +126,9 @@ func run(ctx context.Context, args []string, io streams) int {
 		args = append([]string{"extcap"}, args...)
 	}
 	cmd := newRoot(io)
+	if isCompletion(args) {
+		registerCompletions(cmd)
+	}
 	cmd.SetArgs(args)
 	return reportError(io.err, cmd.ExecuteContext(ctx))
 }

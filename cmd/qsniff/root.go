@@ -62,7 +62,6 @@ func newRoot(io streams) *cobra.Command {
 	root.AddCommand(newRead(io), newLive(io), newFollow(io), newExchanges(io), newStats(io), newFindings(io), newFloods(io), newProven(io),
 		newExtract(io), newAnonymize(io), newReplay(io), newDecode(io), newInterfaces(io), newFields(io), newExplain(io), newWiresharkPlugin(io),
 		newExtcap(io), newVersion(io), newCompletion(io), newHelp())
-	completeChoices(root)
 	return root
 }
 

@@ -175,7 +175,7 @@ func TestWriteForTshark(t *testing.T) {
 // TestMask: what --mask writes decodes to the same messages, holds no secret of the captures,
 // and has checksums as good as before.
 func TestMask(t *testing.T) {
-	eachCapture(t, func(t *testing.T, i int, name string) {
+	someCaptures(t, func(t *testing.T, i int, name string) {
 		if !holdsSecret(t, name) {
 			return
 		}
