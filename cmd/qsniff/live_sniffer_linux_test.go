@@ -42,6 +42,7 @@ type sniffer struct {
 	told   chan struct{} // standard error is at its end
 	lines  []line        // what collect has made of the output
 	output chan []line   // all of it
+	read   chan struct{} // collect is at the end of the output; nil: it was not called
 }
 
 // line is a line of output, and when it came.
@@ -101,7 +102,9 @@ func (s *sniffer) said() string {
 
 // collect reads the output to its end, beside the test.
 func (s *sniffer) collect() *sniffer {
+	s.read = make(chan struct{})
 	go func() {
+		defer close(s.read)
 		in := bufio.NewScanner(s.out)
 		in.Buffer(nil, 1<<20)
 		for in.Scan() {
@@ -149,6 +152,9 @@ func (s *sniffer) end(t *testing.T, sig os.Signal) (status int, took time.Durati
 	late := time.AfterFunc(timing.Patience, func() { _ = s.cmd.Process.Signal(syscall.SIGKILL) })
 	defer late.Stop()
 	<-s.told
+	if s.read != nil {
+		<-s.read // Wait closes the pipe, also with output in it
+	}
 	_ = s.cmd.Wait() // the status says it
 	return s.cmd.ProcessState.ExitCode(), time.Since(start)
 }
