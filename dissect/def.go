@@ -41,11 +41,13 @@ type DefFlags uint8
 
 // The flags of a definition.
 const (
-	Hex      DefFlags = 1 << iota // people read it in hexadecimal (too)
-	AsString                      // a JSON string: a 64-bit id that a JSON number would round
-	Secret                        // value and bytes are shown only when asked for
-	Framing                       // header, opcode, fixed text: part of the layout, not of "fields"
-	Size                          // the JSON value is the length in bytes: padding
+	Hex         DefFlags = 1 << iota // people read it in hexadecimal (too)
+	AsString                         // a JSON string: a 64-bit id that a JSON number would round
+	Secret                           // value and bytes are shown only when asked for
+	Framing                          // header, opcode, fixed text: part of the layout, not of "fields"
+	Size                             // the JSON value is the length in bytes: padding
+	Identifying                      // it says who somebody is: a name, a SteamID, a number that proves an address
+	Prose                            // a text in which that can be, among words and numbers that are read
 )
 
 // Def describes a field once, for every renderer, filter, schema and manual. The
@@ -91,6 +93,11 @@ type Type struct {
 	// Token is where messages of the type have what proves an address; nil if they
 	// have none.
 	Token *Token
+	// Number is the field with what one end repeats of the other, so that a server can be
+	// imitated: of a reply in a datagram the number that proves an address, of a request
+	// where it is brought back; in connections the number of the request. It is as the
+	// protocol has it, in digits or little-endian. It is nil where there is none.
+	Number *Def
 	// Unmistakable is set where no other game has the structure that makes messages
 	// of the type certain: they are believed where another game speaks, see Neighbour.
 	Unmistakable bool
@@ -149,6 +156,8 @@ type Proto struct {
 	// Pairs are those of Codes that several messages together show.
 	Pairs    PairCodes
 	Operator Operator
+	// Plugin is how Wireshark reads the protocol; it has no Lua where Wireshark does not.
+	Plugin Plugin
 }
 
 // Trailing is the field of bytes that no definition claims. It is shared by all

@@ -58,6 +58,7 @@ func (p *Packet) decodeIPv4(b []byte, wire int) {
 		p.Stop = ShortIP
 		return
 	}
+	p.trace(HeaderIPv4, b[:min(len(b), total)])
 	flags := binary.BigEndian.Uint16(b[6:])
 	b, wire = b[header:min(len(b), total)], total-header
 	if flags&(moreFragments|fragmentOffset) != 0 {
@@ -89,6 +90,13 @@ func (p *Packet) decodeIPv6(b []byte, wire int) {
 	p.Src = netip.AddrPortFrom(netip.AddrFrom16([16]byte(b[8:24])), 0)
 	p.Dst = netip.AddrPortFrom(netip.AddrFrom16([16]byte(b[24:40])), 0)
 	length := int(binary.BigEndian.Uint16(b[4:]))
+	if p.Trace != nil {
+		end := len(b)
+		if length != 0 {
+			end = min(end, ipv6Len+length)
+		}
+		p.trace(HeaderIPv6, b[:end])
+	}
 	b, wire = b[ipv6Len:], wire-ipv6Len
 	if length != 0 {
 		wire = length

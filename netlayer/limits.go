@@ -19,6 +19,10 @@ const (
 	// extension headers of GTP-U too.
 	maxExtensions = 8
 
+	// maxHeaders is how many headers a Trace has: in each way in, and in the packet itself,
+	// there are at most an Ethernet, an IP and a transport header.
+	maxHeaders = 3 * (maxWays + 1)
+
 	// maxAttributes is how many attributes the header of one NFLOG packet may
 	// have. Linux defines about twenty; chosen: three times as many, for later ones.
 	maxAttributes = 64

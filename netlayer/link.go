@@ -59,10 +59,13 @@ const (
 )
 
 // Decode fills p from the frame b of the given LINKTYPE_ value, which was wire
-// bytes long before the capture cut it. Everything p held but Outer is
+// bytes long before the capture cut it. Everything p held but Outer and Trace is
 // overwritten; p.Payload points into b. A wire below len(b) is taken for len(b).
 func (p *Packet) Decode(link uint16, b []byte, wire int) {
-	*p = Packet{Outer: p.Outer}
+	*p = Packet{Outer: p.Outer, Trace: p.Trace}
+	if p.Trace != nil {
+		p.Trace.n = 0
+	}
 	wire = max(wire, len(b))
 	switch link {
 	case LinkEthernet:
@@ -112,6 +115,7 @@ func (p *Packet) decodeEthernet(b []byte, wire int) {
 		p.Stop = ShortLink
 		return
 	}
+	p.trace(HeaderEthernet, b)
 	p.decodeEtherType(binary.BigEndian.Uint16(b[12:]), b[ethernetLen:], wire-ethernetLen)
 }
 

@@ -43,6 +43,10 @@ type Packet struct {
 	// Depth of its elements are valid. They are not part of Packet because few
 	// packets have any, each takes 72 bytes, and a Packet is copied often.
 	Outer *Ways
+
+	// Trace is where Decode writes the headers that it reads, if the caller sets it, for
+	// those who change them. It is the caller's, and few set it.
+	Trace *Trace
 }
 
 // Frag describes a fragment of an IP datagram.

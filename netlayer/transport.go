@@ -101,6 +101,7 @@ func (p *Packet) decodeUDP(b []byte, wire int) (dst uint16) {
 	p.Src = netip.AddrPortFrom(p.Src.Addr(), binary.BigEndian.Uint16(b))
 	p.Dst = netip.AddrPortFrom(p.Dst.Addr(), dst)
 	p.Payload, p.Wire = b[udpLen:min(len(b), n)], n-udpLen
+	p.trace(HeaderUDP, b[:min(len(b), n)])
 	return dst
 }
 
@@ -129,4 +130,5 @@ func (p *Packet) decodeTCP(b []byte, wire int) {
 		Len:    uint8(n),
 	}
 	p.Payload, p.Wire, p.Stop = b[min(len(b), n):], wire-n, TCP
+	p.trace(HeaderTCP, b)
 }

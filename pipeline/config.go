@@ -33,7 +33,15 @@ type Config struct {
 	Dialogues     *dialogue.Collector // renders in place of Renderer; may be nil
 	// AppendEnding appends what is to precede the dialogues that the end of the run leaves open;
 	// may be nil.
-	AppendEnding   func(dst []byte, run tally.Run) []byte
+	AppendEnding func(dst []byte, run tally.Run) []byte
+	// Filter chooses what the renderer, the listener and Packets get, and what is counted as
+	// a message; nil: all. Dialogues are written if one of their messages or findings is
+	// chosen. Watchers get all packets, or with WatchesMatches no requests that are not
+	// chosen, and no segments.
+	Filter         *Filter
+	WatchesMatches bool
+	// Packets gets messages, and after them the packets of each batch; may be nil.
+	Packets        PacketSink
 	Progress       func(capture.Stats) // called with the source's totals after each batch; may be nil
 	CountsMessages bool                // messages are counted, even if nothing but Watchers wants more
 
@@ -59,9 +67,13 @@ type IncidentFinder interface {
 	Observe(found func(in *flood.Incident, e flood.Event))
 }
 
-// wantsFacts reports whether the run is for more than the number of messages.
-func (c *Config) wantsFacts() bool {
-	return c.Renderer != nil || c.Listener != nil || c.Dialogues != nil
+// wantsFacts reports whether the run is for more than the number of messages, or messages
+// are chosen by more than what is in them.
+func (c *Config) wantsFacts() bool { return c.wantsResults() || c.Filter != nil }
+
+// wantsResults reports whether the run is for more than the number of messages.
+func (c *Config) wantsResults() bool {
+	return c.Renderer != nil || c.Listener != nil || c.Dialogues != nil || c.Packets != nil
 }
 
 // wantsOnlySightings reports whether the run is for watchers only.

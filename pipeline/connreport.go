@@ -94,7 +94,7 @@ type reading struct {
 // reportMessage dissects x, in ch, and reports it, and the reply in several messages that
 // it completes.
 func (r *connReport) reportMessage(c *tcpstream.Conn, k *connection, dir int, ch *tcpstream.Chunk, x *reading) {
-	s := payload{src: c.Ends[dir], dst: c.Ends[1-dir], data: x.data, run: len(x.data), wire: x.wire, isTCP: true, conn: k.number, why: x.why}
+	s := payload{src: c.Ends[dir], dst: c.Ends[1-dir], data: x.data, run: len(x.data), wire: x.wire, isTCP: true, conn: k.number, why: x.why, seq: ch.Seq + uint32(x.off)}
 	r.addOrigin(&s, ch, x.off)
 	ctx := r.makeContext(c, k, dir)
 	ctx.Wire = x.wire

@@ -1,5 +1,7 @@
 package pipeline
 
+import "qsniff/filter"
+
 // current is the item that a partition works on, the segment to which its output is
 // added, and the partition's counters. The partition sets it; all of its stages read it.
 type current struct {
@@ -26,5 +28,5 @@ func (c *current) setItem(index int32, it *item, seg *segment) {
 // item decided and whose first frame is key.
 func (c *current) newSpan(key uint64, nanos int64) span {
 	at := len(c.seg.buf)
-	return span{index: c.index, part: c.part, key: key, start: at, end: at, nanos: nanos, post: -1}
+	return span{index: c.index, part: c.part, key: key, start: at, end: at, nanos: nanos, post: -1, truth: filter.All}
 }

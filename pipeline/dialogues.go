@@ -3,6 +3,7 @@ package pipeline
 import (
 	"slices"
 
+	"qsniff/filter"
 	"qsniff/render"
 	"qsniff/render/dialogue"
 	"qsniff/track"
@@ -15,9 +16,17 @@ type dialogues struct {
 	collector *dialogue.Collector
 }
 
-func newDialogues(o *textOutput, c *dialogue.Collector) *dialogues {
+// newDialogues returns dialogues. outcomes decide about messages that depend on that of
+// their exchange; nil: there are none.
+func newDialogues(o *textOutput, c *dialogue.Collector, outcomes *streamOutcomes) *dialogues {
 	d := &dialogues{out: o, collector: c}
 	c.Flush = d.flush
+	if outcomes != nil {
+		c.IsChosen = func(late, exchange uint64) bool {
+			isChosen, _ := outcomes.decide(filter.Truth(late), exchange)
+			return isChosen
+		}
+	}
 	return d
 }
 
@@ -47,6 +56,9 @@ func (d *dialogues) addSpan(seg *segment, s *span) {
 		return
 	}
 	x := dialogue.Turn{First: s.key, Conn: t.conn, About: t.about, Server: t.server, Client: t.client, HasWantedFrame: t.isWanted}
+	if x.IsUnmatched = s.truth != filter.All; !isDecided(s.truth) {
+		x.Late, x.Exchange = uint64(s.truth), s.fact.ID
+	}
 	x.Turn = render.Turn{Text: seg.buf[s.start:s.end], Frame: s.fact.Frame, Nanos: s.nanos, IsRecord: !s.isMessage, Quote: t.said}
 	if s.hole > 0 {
 		x.Hole = render.Hole{IsSet: true, At: int(s.hole) - 1, Width: int(s.width)}
@@ -65,10 +77,11 @@ type place struct {
 	conn uint64 // of TCP, the first frame of the connection's first message
 }
 
-// addRecord adds a record with its text, which was decided at a place.
-func (d *dialogues) addRecord(r *render.Record, text []byte, at place) {
+// addRecord adds a record with its text, which was decided at a place. isChosen: the filter
+// chooses it.
+func (d *dialogues) addRecord(r *render.Record, text []byte, at place, isChosen bool) {
 	c := d.collector
-	t := dialogue.Turn{First: at.key, Conn: at.conn, About: r.Frames[len(r.Frames)-1], Server: r.Server, Client: r.Client,
+	t := dialogue.Turn{First: at.key, Conn: at.conn, About: r.Frames[len(r.Frames)-1], Server: r.Server, Client: r.Client, IsUnmatched: !isChosen,
 		HasWantedFrame: c.Frame() != 0 && slices.Contains(r.Frames, c.Frame())}
 	t.Turn = render.Turn{Text: text, Frame: at.key, Nanos: r.Nanos, IsRecord: true, Hole: r.Hole}
 	d.out.buf = c.AddRecord(d.out.buf, &t)

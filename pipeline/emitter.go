@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"qsniff/dissect"
+	"qsniff/filter"
 	"qsniff/finding"
 	"qsniff/render"
 	"qsniff/track"
@@ -12,6 +13,9 @@ import (
 type emitter struct {
 	now         *current
 	renderer    render.Renderer // nil: messages are not shown
+	picker      PacketSink      // nil: packets are not wanted
+	chooser     *chooser        // nil: all is chosen
+	showsAll    bool            // what is not chosen is rendered too
 	wantsFacts  bool            // see Config.wantsFacts
 	hasListener bool            // what servers report of themselves is wanted
 	event       eventMaker
@@ -21,9 +25,10 @@ type emitter struct {
 }
 
 func newEmitter(now *current, cfg *Config) *emitter {
-	e := &emitter{now: now, renderer: cfg.Renderer, wantsFacts: cfg.wantsFacts(), hasListener: cfg.Listener != nil}
-	e.event.hasManyInputs = cfg.HasManyInputs
+	e := &emitter{now: now, renderer: cfg.Renderer, picker: cfg.Packets, chooser: newChooser(cfg.Filter), wantsFacts: cfg.wantsFacts(), hasListener: cfg.Listener != nil}
+	e.event.hasManyInputs, e.event.wantsOrigin = cfg.HasManyInputs, cfg.Packets != nil
 	if d := cfg.Dialogues; d != nil {
+		e.showsAll = true // of a dialogue that is written
 		e.renderer, e.turns = d.Renderer(), turnMaker{isWanted: true, frame: d.Frame()}
 	}
 	return e
@@ -32,13 +37,20 @@ func newEmitter(now *current, cfg *Config) *emitter {
 // emitMessage writes m, which was made of s; part is its part in an exchange.
 func (e *emitter) emitMessage(s *payload, m *dissect.Message, part track.Part) {
 	x := e.now.newSpan(s.firstFrame(), s.nanos)
-	if e.renderer != nil {
+	if e.renderer != nil || e.picker != nil || e.chooser != nil {
 		seg := e.now.seg
-		ev := e.event.makeEvent(s, m, &part, e.now.start)
-		seg.buf = e.renderer.Append(seg.buf, ev)
-		x.end = len(seg.buf)
-		x.noteHole(&ev.Hole)
+		ev := e.event.makeEvent(s, m, &part, e.now)
+		x.truth = e.chooser.choose(ev)
+		if e.renderer != nil && e.shows(x.truth) {
+			seg.buf = e.renderer.Append(seg.buf, ev)
+			x.end = len(seg.buf)
+			x.noteHole(&ev.Hole)
+		}
+		if e.picker != nil {
+			e.pick(&x, ev)
+		}
 	}
+	x.fact.ID, x.fact.Age = part.ID, s.nanos-e.now.shift
 	x.isMessage = s.record == ""
 	if x.isMessage {
 		x.fact.Part = part
@@ -47,6 +59,9 @@ func (e *emitter) emitMessage(s *payload, m *dissect.Message, part track.Part) {
 	e.turns.addMessage(e.now.seg, &x, s, e.event.event.Quote)
 	e.now.seg.spans = append(e.now.seg.spans, x)
 }
+
+// shows reports whether what the filter gives t for is rendered.
+func (e *emitter) shows(t filter.Truth) bool { return t != filter.None || e.showsAll }
 
 // fillFact fills in the fact about m in its span, with its findings and what the server
 // reports of itself.
@@ -67,7 +82,7 @@ func (e *emitter) fillFact(s *payload, m *dissect.Message, x *span) {
 	f.Train = s.train()
 	x.found[0] = int32(len(seg.found))
 	for i := range m.Expert {
-		seg.found = append(seg.found, track.Found{Code: m.Expert[i].Code, Severity: m.Expert[i].Severity})
+		seg.found = append(seg.found, track.Found{Expert: m.Expert[i]})
 	}
 	x.found[1] = int32(len(seg.found))
 	if !s.isReply || !e.hasListener {
@@ -95,16 +110,17 @@ func (e *emitter) newNote(code *finding.Code, a, b uint64) *render.Record {
 func (e *emitter) emitNote(key, conn uint64) {
 	seg, r := e.now.seg, &e.note
 	x := e.now.newSpan(key, r.Nanos)
-	if e.renderer != nil {
+	x.truth = truthOf(e.chooser.chooseRecord(r))
+	if e.renderer != nil && e.shows(x.truth) {
 		seg.buf = e.renderer.AppendRecord(seg.buf, r)
 		x.end = len(seg.buf)
+		x.noteHole(&r.Hole)
 	}
-	x.noteHole(&r.Hole)
 	x.fact = track.Fact{Server: r.Server, Client: r.Client, Age: r.Nanos - e.now.shift}
 	x.found = [2]int32{int32(len(seg.found)), int32(len(seg.found) + 1)}
 	e.turns.addNote(seg, &x, r, conn)
 	seg.spans = append(seg.spans, x)
-	seg.found = append(seg.found, track.Found{Code: r.Expert.Code, Severity: r.Expert.Severity})
+	seg.addFoundNote(r)
 }
 
 // emitSilence adds the fact that an answer did not come. It has no text.

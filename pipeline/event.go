@@ -16,14 +16,15 @@ type eventMaker struct {
 	event         render.Event
 	split         render.Split
 	pieces        []render.Piece
+	wantsOrigin   bool // Event.Origin is wanted
+	origin        []render.Piece
 	ways          []render.Way
 }
 
-// makeEvent fills in the event of m, which was made of s. start is the time stamp of the
-// first packet of the capture.
-func (e *eventMaker) makeEvent(s *payload, m *dissect.Message, part *track.Part, start int64) *render.Event {
+// makeEvent fills in the event of m, which was made of s at the item that now has.
+func (e *eventMaker) makeEvent(s *payload, m *dissect.Message, part *track.Part, now *current) *render.Event {
 	ev := &e.event
-	*ev = render.Event{Frame: s.frame, Frames: s.frames, Nanos: s.nanos, Start: start, File: -1, Iface: -1,
+	*ev = render.Event{Frame: s.frame, Frames: s.frames, Nanos: s.nanos, Start: now.start, File: -1, Iface: -1,
 		Src: s.src, Dst: s.dst, TCP: s.isTCP, Reply: s.isReply, Msg: m, WhyIncomplete: s.why, Record: s.record, JoinedFrom: s.cut}
 	ev.Exchange, ev.Train = exchangeOf(s, part), s.train()
 	if s.from != nil {
@@ -35,6 +36,9 @@ func (e *eventMaker) makeEvent(s *payload, m *dissect.Message, part *track.Part,
 	e.addWays(s.ways)
 	if len(s.pieces) > 1 {
 		e.addPieces(s.pieces)
+	}
+	if e.wantsOrigin {
+		e.addOriginOf(s, now.item)
 	}
 	return ev
 }
@@ -79,6 +83,25 @@ func (e *eventMaker) addPieces(pieces []reassembly.Piece) {
 		e.pieces = append(e.pieces, render.Piece(pieces[i]))
 	}
 	e.event.Pieces = e.pieces
+}
+
+// addOriginOf adds where in the packets s is, which was made at item it.
+func (e *eventMaker) addOriginOf(s *payload, it *item) {
+	o := &e.event.Origin
+	o.IsLate = it.kind != kindDatagram && it.kind != kindSegment || it.frame != s.frame
+	o.Seq, o.IsNone = s.seq, s.record != ""
+	o.IsPacked = s.set != nil && s.set.Compressed
+	if s.isTCP {
+		return
+	}
+	e.origin = e.origin[:0]
+	for i := range s.origin {
+		e.origin = append(e.origin, render.Piece(s.origin[i]))
+	}
+	if len(s.origin) == 0 {
+		e.origin = append(e.origin, render.Piece{Frame: s.frame, Len: uint32(len(s.data))})
+	}
+	o.Pieces = e.origin
 }
 
 // steps is what a message does to a request, in words.

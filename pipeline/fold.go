@@ -1,10 +1,12 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 
 	"qsniff/capture"
 	"qsniff/dissect"
+	"qsniff/filter"
 	"qsniff/track"
 )
 
@@ -24,6 +26,12 @@ type fold struct {
 	types     map[typeKey]uint64
 	reader    readerTotals // after the last batch merged
 	parts     [Partitions]totals
+	packets   PacketSink      // nil: packets are not wanted
+	unmatched uint64          // messages that Config.Filter did not choose
+	filter    *Filter         // nil: all messages are chosen
+	outcomes  *streamOutcomes // nil: Config.Filter needs no outcomes of exchanges, or has them
+	hold      *hold           // nil: nothing is held
+	requests  *requests       // nil: all silences are reported
 }
 
 // head is how far the fold is in a worker's segments of the batch.
@@ -71,7 +79,14 @@ func (f *fold) merge(ctx context.Context, b *batch) (enough bool, err error) {
 			err = f.fillHead(ctx, i)
 		}
 	}
+	if f.packets != nil && err == nil {
+		err = f.packets.AddPackets(&b.raw)
+	}
 	f.reader = b.totals
+	if n := len(b.items); f.hold != nil && n > 0 && err == nil && !enough {
+		f.outcomes.now = max(f.outcomes.now, b.items[n-1].age)
+		enough, err = f.release(false)
+	}
 	if n := len(b.items); f.dialogues != nil && n > 0 && err == nil && !enough {
 		f.dialogues.passTime(b.items[n-1].nanos)
 		enough = f.dialogues.hasWanted()
@@ -165,33 +180,83 @@ func (f *fold) sightLimit(h *head) int32 {
 	return limit
 }
 
-// writeSpan writes one span, and passes it to the listener and to hostFindings.
+// writeSpan passes one span to hostFindings and, at once or when it is decided whether it
+// is chosen, to the others.
 func (f *fold) writeSpan(seg *segment, s *span) (enough bool, err error) {
 	silent := s.fact.Step == track.Silence
 	if silent { // findings that follow from it belong to the dialogue that it ends
 		f.findings.addSpan(seg, s)
 	}
-	if f.dialogues != nil {
-		f.dialogues.addSpan(seg, s)
+	if f.outcomes != nil && s.fact.Proto != nil {
+		f.outcomes.addFact(&s.fact)
+	}
+	if f.hold != nil {
+		f.hold.add(seg, s)
+		enough, err = f.release(false)
 	} else {
+		enough, err = f.deliver(seg, s, s.truth == filter.All)
+	}
+	if !silent {
+		f.findings.addSpan(seg, s)
+	}
+	return enough, err
+}
+
+// deliver writes one span and passes it to the listener and the sink of packets, if it is
+// chosen.
+func (f *fold) deliver(seg *segment, s *span, isChosen bool) (enough bool, err error) {
+	switch {
+	case f.dialogues != nil:
+		f.dialogues.addSpan(seg, s)
+	case isChosen:
 		f.out.addSpan(seg, s)
 	}
 	if f.out.isFull() {
 		err = f.out.flush()
 	}
-	f.tellListener(seg, s)
-	if !silent {
-		f.findings.addSpan(seg, s)
+	if s.pick > 0 {
+		f.packets.AddMessage(seg.pickOf(s, isChosen))
 	}
-	if s.isMessage {
+	if isChosen && f.requests.allows(&s.fact) {
+		f.tellListener(seg, s)
+	}
+	switch {
+	case !s.isMessage:
+	case isChosen:
 		f.messages++
 		f.types[typeKey{s.fact.Proto, s.fact.Type}]++
+		enough = f.isFull()
+	default:
+		f.unmatched++
 	}
-	return s.isMessage && f.isFull() || f.dialogues.hasWanted(), err
+	return enough || f.dialogues.hasWanted(), err
 }
 
 // isFull reports whether as many messages are written as were wanted.
 func (f *fold) isFull() bool { return f.max > 0 && f.messages == f.max }
+
+// release delivers what was held, up to the first message that is not decided, or all.
+func (f *fold) release(all bool) (enough bool, err error) {
+	for h := f.hold; !h.isEmpty() && !enough && err == nil; h.drop() {
+		seg, x := h.front()
+		isChosen, due := h.isDue(x)
+		if !due && !all {
+			return false, nil
+		}
+		enough, err = f.deliver(seg, x, isChosen)
+	}
+	return enough, err
+}
+
+// finishHold delivers what is held when the run ends with error err, unless the writer
+// failed. It returns err or, if that is nil, the error of writing.
+func (f *fold) finishHold(err error) error {
+	if f.out.failed != nil || f.isFull() {
+		return err
+	}
+	_, failed := f.release(true)
+	return cmp.Or(err, failed, f.out.flush())
+}
 
 // tellListener passes the fact and the findings of a span to the listener.
 func (f *fold) tellListener(seg *segment, s *span) {

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"qsniff/filter"
 	"qsniff/render"
 	"qsniff/track"
 )
@@ -14,6 +15,8 @@ type hostFindings struct {
 	renderer  render.Renderer // nil: findings are not shown
 	dialogues *dialogues      // nil: findings are written as lines
 	at        place           // of the span at hand
+	chooser   *chooser        // nil: all findings are chosen
+	hold      *hold           // nil: nothing is held
 	record    render.Record
 	text      []byte // of record, for dialogues
 }
@@ -48,13 +51,46 @@ func (h *hostFindings) addSpan(seg *segment, s *span) {
 // raise writes a finding of the hosts after the line of the message that decided
 // it, and passes it to the listener.
 func (h *hostFindings) raise(x *track.Raised) {
-	last := x.Frames[len(x.Frames)-1]
-	if h.listener != nil {
-		h.listener.AddFinding(last, x.Nanos, x.Server, x.Client, track.Found{Code: x.Expert.Code, Severity: x.Expert.Severity})
-	}
-	if h.renderer == nil {
+	r := h.makeRecord(x)
+	isChosen := h.chooser.chooseRecord(r)
+	if h.dialogues != nil {
+		h.text = h.renderer.AppendRecord(h.text[:0], r)
+		if len(h.text) > 0 {
+			h.dialogues.addRecord(r, h.text, h.at, isChosen)
+		}
 		return
 	}
+	if !isChosen {
+		return
+	}
+	last, found := x.Frames[len(x.Frames)-1], track.Found{Expert: x.Expert}
+	found.Frames = [2]uint64{x.Frames[0], last}
+	if h.hold != nil && !h.hold.isEmpty() {
+		s := span{key: last, nanos: x.Nanos, post: -1, truth: filter.All, fact: track.Fact{Server: x.Server, Client: x.Client}}
+		h.hold.addRecord(s, []track.Found{found}, h.appendRecord)
+		return
+	}
+	if h.listener != nil {
+		h.listener.AddFinding(last, x.Nanos, x.Server, x.Client, found)
+	}
+	var hole render.Hole
+	o := h.out
+	if o.buf, hole = h.appendRecord(o.buf); hole.IsSet {
+		o.fillHole(hole.At, hole.Width, r.Nanos)
+	}
+}
+
+// appendRecord appends the text of the record at hand, if findings are shown.
+func (h *hostFindings) appendRecord(dst []byte) ([]byte, render.Hole) {
+	if h.renderer == nil {
+		return dst, render.Hole{}
+	}
+	dst = h.renderer.AppendRecord(dst, &h.record)
+	return dst, h.record.Hole
+}
+
+// makeRecord returns a finding as a record, valid until the next one.
+func (h *hostFindings) makeRecord(x *track.Raised) *render.Record {
 	d := h.record.Detail[:0]
 	if x.Client.IsValid() {
 		d = x.Client.AppendTo(append(d, ": "...))
@@ -63,18 +99,8 @@ func (h *hostFindings) raise(x *track.Raised) {
 		d = append(d, ':')
 	}
 	d = x.Server.AppendTo(append(d, ' '))
-	r, o := &h.record, h.out
-	*r = render.Record{Nanos: x.Nanos, Start: o.start, Expert: &x.Expert, Frames: x.Frames,
+	r := &h.record
+	*r = render.Record{Nanos: x.Nanos, Start: h.out.start, Expert: &x.Expert, Frames: x.Frames,
 		Server: x.Server, Client: x.Client, Detail: d}
-	if h.dialogues != nil {
-		h.text = h.renderer.AppendRecord(h.text[:0], r)
-		if len(h.text) > 0 {
-			h.dialogues.addRecord(r, h.text, h.at)
-		}
-		return
-	}
-	o.buf = h.renderer.AppendRecord(o.buf, r)
-	if r.Hole.IsSet {
-		o.fillHole(r.Hole.At, r.Hole.Width, r.Nanos)
-	}
+	return r
 }

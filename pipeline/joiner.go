@@ -49,7 +49,7 @@ func (j *joiner) join(it *item, first *look) {
 		return
 	}
 	s := payload{src: it.Src, dst: it.Dst, data: it.Payload, run: len(it.Payload), wire: it.Wire,
-		frame: it.frame, nanos: it.nanos, pieces: it.pieces, ipPieces: len(it.pieces),
+		frame: it.frame, nanos: it.nanos, pieces: it.pieces, origin: it.pieces, ipPieces: len(it.pieces),
 		isIncomplete: it.kind == kindAbandoned, why: it.why, ways: it.ways, from: &it.from, first: first}
 	s.frames = j.framesOf(it.pieces)
 	j.identifier.identifyOrCount(&s)
@@ -97,7 +97,7 @@ func (j *joiner) recall(it *item) {
 // deliverJoined passes on a set of a protocol's fragments.
 func (j *joiner) deliverJoined(set *dissect.Joined) {
 	s := payload{src: set.Src, dst: set.Dst, data: set.Data, run: set.Run, wire: set.Run,
-		frame: set.Frames[len(set.Frames)-1], nanos: set.Last + j.now.shift, joined: set, pieces: set.Parts, why: set.Lost, cut: set.Cut}
+		frame: set.Frames[len(set.Frames)-1], nanos: set.Last + j.now.shift, joined: set, pieces: set.Parts, origin: set.Parts, why: set.Lost, cut: set.Cut}
 	if len(set.Frames) > 1 {
 		s.frames, s.began = set.Frames, set.First+j.now.shift
 	}
@@ -111,7 +111,7 @@ func (j *joiner) deliverJoined(set *dissect.Joined) {
 // deliverSet passes on a set of parts of a split message.
 func (j *joiner) deliverSet(set *split.Set) {
 	s := payload{src: set.Src, dst: set.Dst, data: set.Data, run: set.Run, wire: set.Wire,
-		frame: set.Frames[len(set.Frames)-1], nanos: set.Last + j.now.shift, set: set}
+		frame: set.Frames[len(set.Frames)-1], nanos: set.Last + j.now.shift, set: set, origin: set.Pieces}
 	if len(set.Frames) > 1 {
 		s.frames, s.began = set.Frames, set.First+j.now.shift
 	}

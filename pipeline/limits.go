@@ -1,5 +1,11 @@
 package pipeline
 
+import (
+	"time"
+
+	"qsniff/track"
+)
+
 // Limits of tables in bytes, as parts of DefaultMemory; they grow and shrink with the
 // budget. The flows of track take about 7 MiB and the sets of split 4; batches, output
 // and the runtime need the rest.
@@ -28,3 +34,31 @@ const (
 // maxUnsplit is the payload length above which Source and GoldSource split a
 // reply. IP fragments a longer datagram, and many filters drop the fragments.
 const maxUnsplit = 1400
+
+// Limits of what a Filter keeps of exchanges.
+const (
+	// outcomePageFrames and maxOutcomePages bound what a first run over a capture keeps: a
+	// byte for each frame, in pages of 4 KiB where exchanges were answered, 64 MiB in all.
+	// That is enough for 67 million packets.
+	outcomePageFrames = 1 << 12
+	maxOutcomePages   = 1 << 14
+
+	// maxFollowed is how many exchanges of a stream are followed until they are over, and
+	// remembered for replies that come after that: as many as the partitions follow
+	// (track.DefaultExchanges), and as many ended ones. They take 2 MiB.
+	maxFollowed = 2 * Partitions * track.DefaultExchanges
+
+	// challengeWait is how long after a challenge the request with it is waited for, and
+	// outcomeWait how long after a request its answer, if track reports no silence: for 3 s it
+	// takes either, but fragments of an answer wait for the others for 30 s. The rest is for
+	// the ticks between.
+	challengeWait = 4 * time.Second
+	outcomeWait   = 35 * time.Second
+
+	// holdTime is how long a message of a stream is held: its client repeats a request for
+	// up to 10 s (track), and outcomeWait follows. Most exchanges are decided within 3 s.
+	holdTime = 50 * time.Second
+
+	// holdBytes bounds what is held: the text of 10 s of 5,000 queries a second in JSON.
+	holdBytes = 32 << 20
+)

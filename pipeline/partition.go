@@ -1,6 +1,9 @@
 package pipeline
 
-import "qsniff/track"
+import (
+	"qsniff/filter"
+	"qsniff/track"
+)
 
 // partition processes the items of one sixteenth of all address pairs, and keeps all
 // state about them. It is a row of stages, listed here in the order in which an item
@@ -9,6 +12,7 @@ type partition struct {
 	now            current
 	sights         *sightMaker // nil: there are no watchers
 	skipsDatagrams bool        // datagrams are for watchers only
+	marksSights    bool        // see Config.WatchesMatches
 	joiner         *joiner
 	streams        *streams // nil before the first segment: most captures have none
 	identifier     *identifier
@@ -23,12 +27,12 @@ func newPartition(number int, cfg *Config, size float64) *partition {
 	now, flows := &p.now, track.NewFlows(int(track.DefaultFlows*size))
 	p.emitter = newEmitter(now, cfg)
 	p.tracker = newTracker(now, int(track.DefaultExchanges*size), p.emitter)
-	p.parser = &parser{reg: cfg.Registry, flows: flows, tracker: p.tracker, skipsTexts: p.emitter.renderer == nil}
+	p.parser = &parser{reg: cfg.Registry, flows: flows, tracker: p.tracker, skipsTexts: p.emitter.renderer == nil && cfg.Packets == nil && cfg.Filter == nil}
 	p.identifier = &identifier{now: now, reg: cfg.Registry, decodeAs: cfg.DecodeAs, flows: flows, parked: newParking(), parser: p.parser}
 	p.joiner = newJoiner(now, size, p.identifier, p.tracker)
 	if len(cfg.Watchers) > 0 {
 		p.sights = &sightMaker{now: now, reg: cfg.Registry, decodeAs: cfg.DecodeAs}
-		p.skipsDatagrams = cfg.wantsOnlySightings()
+		p.skipsDatagrams, p.marksSights = cfg.wantsOnlySightings(), cfg.WatchesMatches && cfg.Filter != nil
 	}
 	return p
 }
@@ -46,6 +50,9 @@ func (p *partition) begin(b *batch) { p.now.start, p.now.seed = b.totals.first, 
 // process passes one item through the stages; what becomes of it is added to seg.
 func (p *partition) process(index int32, it *item, seg *segment) {
 	p.now.setItem(index, it, seg)
+	if p.marksSights {
+		defer p.markSights(seg, len(seg.spans), len(seg.sights))
+	}
 	var first *look
 	if p.sights != nil {
 		first = p.sights.addSightings(it)
@@ -75,6 +82,20 @@ func (p *partition) process(index int32, it *item, seg *segment) {
 		p.streams.addSegment(it)
 	default:
 		p.joiner.join(it, first)
+	}
+}
+
+// markSights marks the requests and segments among the sights from sight0 on, if no message
+// among the spans from span0 on is chosen.
+func (p *partition) markSights(seg *segment, span0, sight0 int) {
+	isChosen := false
+	for i := span0; i < len(seg.spans); i++ {
+		x := &seg.spans[i]
+		isChosen = isChosen || x.isMessage && x.truth == filter.All && x.fact.Frame == p.now.item.frame
+	}
+	for i := sight0; i < len(seg.sights); i++ {
+		x := &seg.sights[i]
+		x.isUnmatched = x.kind == sawPacket && (x.What == track.IsRequest && !isChosen || x.Flags&track.Connection != 0)
 	}
 }
 

@@ -22,6 +22,8 @@ type payload struct {
 	began        int64              // time stamp of its first packet; 0 if only nanos is known
 	conn         uint64             // of TCP, the number of the connection from 1
 	pieces       []reassembly.Piece // which frame brought which bytes; nil if one brought all, or if they were compressed
+	origin       []reassembly.Piece // like pieces, also where one frame brought all or they were compressed; nil: all of data is one datagram's
+	seq          uint32             // of TCP, the sequence number of data[0]
 	ipPieces     int                // number of IP fragments that it came in; 0: not fragmented
 	set          *split.Set
 	ways         []netlayer.Way // around the packet that completed it

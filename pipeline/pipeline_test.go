@@ -392,10 +392,11 @@ func BenchmarkDecode(b *testing.B) { benchmark(b, nil) }
 func BenchmarkJSON(b *testing.B) { benchmark(b, jsonl.New(jsonl.Options{})) }
 
 // benchmark measures partitions on one core, a packet an operation.
-func benchmark(b *testing.B, r *jsonl.Renderer) {
+func benchmark(b *testing.B, r *jsonl.Renderer) { benchmarkPartitions(b, newPartitions(b, r)) }
+
+func benchmarkPartitions(b *testing.B, parts []*partition) {
 	batches := prepare(b, mixed(b, 1))
-	parts, seg := newPartitions(b, r), new(segment)
-	packets := 0
+	seg, packets := new(segment), 0
 	for _, x := range batches {
 		packets += len(x.raw.Packets)
 	}

@@ -292,11 +292,12 @@ func (r *reader) giveJoined(d *ipfrag.Datagram, k kind) {
 }
 
 // countFromPayload makes the offsets of pieces, which count from the start of the
-// datagram, count from its payload, which begins header bytes later.
+// datagram, count from its payload, which begins header bytes later. In the frames that
+// brought header bytes the payload begins after these.
 func countFromPayload(pieces []reassembly.Piece, header uint32) {
 	for i := range pieces {
 		p := &pieces[i]
 		n := min(p.Len, header-min(p.Off, header)) // of this piece, before the payload
-		p.Off, p.Len = p.Off+n-header, p.Len-n
+		p.Off, p.Len, p.At = p.Off+n-header, p.Len-n, p.At+n
 	}
 }

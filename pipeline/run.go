@@ -39,6 +39,9 @@ func Run(ctx context.Context, cfg Config) (tally.Run, error) {
 		f.workers = append(f.workers, newWorker(j, jobs, parts))
 	}
 	err := f.foldBatches(ctx, startStages(ctx, r, f.workers))
+	if f.hold != nil {
+		err = f.finishHold(err)
+	}
 	if f.dialogues != nil {
 		err = f.finishDialogues(err, cfg.AppendEnding)
 	}
@@ -52,19 +55,39 @@ func Run(ctx context.Context, cfg Config) (tally.Run, error) {
 func newFold(cfg *Config, jobs int, size float64) *fold {
 	o := &textOutput{w: cfg.Out, cutsToMicros: cfg.CutsToMicros}
 	f := &fold{out: o, max: uint64(max(cfg.MaxMessages, 0)), types: map[typeKey]uint64{}, progress: cfg.Progress,
-		listener: cfg.Listener, watching: watching{out: o, watchers: cfg.Watchers, doubt: newDoubt()}, heads: make([]head, jobs)}
+		listener: cfg.Listener, packets: cfg.Packets, watching: watching{out: o, watchers: cfg.Watchers, doubt: newDoubt()}, heads: make([]head, jobs)}
+	f.addFilter(cfg)
 	renderer := cfg.Renderer
 	if cfg.Dialogues != nil {
-		renderer, f.dialogues = cfg.Dialogues.Renderer(), newDialogues(o, cfg.Dialogues)
+		renderer, f.dialogues = cfg.Dialogues.Renderer(), newDialogues(o, cfg.Dialogues, f.outcomes)
 	}
 	if cfg.Incidents != nil {
 		f.watching.announcer, _ = cfg.Renderer.(render.IncidentRenderer)
 		cfg.Incidents.Observe(f.watching.announce)
 	}
-	if cfg.wantsFacts() {
+	if cfg.wantsResults() {
 		f.findings = newHostFindings(o, size, cfg.Listener, renderer, f.dialogues)
+		f.findings.chooser, f.findings.hold = f.watching.chooser, f.hold
 	}
 	return f
+}
+
+// addFilter adds what Config.Filter needs.
+func (f *fold) addFilter(cfg *Config) {
+	if cfg.Filter == nil {
+		return
+	}
+	f.filter, f.watching.chooser = cfg.Filter, newChooser(cfg.Filter)
+	if cfg.Listener != nil {
+		f.requests = newRequests()
+	}
+	if cfg.Filter.holds() {
+		f.outcomes = newStreamOutcomes(cfg.Filter)
+		if cfg.Dialogues == nil { // which hold messages themselves
+			f.hold = &hold{outcomes: f.outcomes}
+			f.watching.hold = f.hold
+		}
+	}
 }
 
 // queue passes batches around: the free ones to the reader, the full ones to the fold.

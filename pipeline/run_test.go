@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io"
 	"testing"
+
+	"qsniff/filter"
 )
 
 // Where the run ends within a batch, workers are still at it: the reader must not
@@ -22,7 +24,7 @@ func TestEndWithinBatch(t *testing.T) {
 		w := newWorker(0, 1, nil)
 		seg := <-w.free
 		seg.buf = make([]byte, writeSize)
-		seg.spans = append(seg.spans, span{isMessage: true, end: len(seg.buf)})
+		seg.spans = append(seg.spans, span{isMessage: true, end: len(seg.buf), truth: filter.All})
 		w.out <- seg
 		f := &fold{out: &textOutput{w: tc.out}, max: tc.max, workers: []*worker{w}, heads: make([]head, 1), types: map[typeKey]uint64{}}
 		q := queue{free: make(chan *batch, 1), full: make(chan *batch, 1)}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"qsniff/capture"
+	"qsniff/filter"
 	"qsniff/render"
 	"qsniff/track"
 )
@@ -36,10 +37,12 @@ type span struct {
 	width      int32 // of that room
 	nanos      int64 // of the message
 	fact       track.Fact
+	truth      filter.Truth // whether the message is chosen, or the record; All for what has no text
 
 	found [2]int32 // range of its findings in the segment's found
 	post  int32    // index of what a server reports of itself in the segment's posts; -1: none
 	turn  int32    // 1 + index of its turn in the segment's turns; 0: none
+	pick  int32    // 1 + index of what packets it chooses in the segment's picks; 0: none
 }
 
 // noteHole records the hole in the text of the span, if there is one.
@@ -68,6 +71,9 @@ type sight struct {
 	index int32
 	part  uint8
 	kind  sightKind
+	// isUnmatched is set for requests and segments if Config.WatchesMatches is set and they
+	// are no chosen message.
+	isUnmatched bool
 	track.Sighting
 }
 
@@ -97,15 +103,22 @@ type segment struct {
 	buf    []byte
 	spans  []span
 	found  []track.Found
+	detail []byte // of found
 	posts  []track.ServerInfo
 	turns  []turn
 	sights []sight
-	isLast bool // of its batch
+	picks  []pick
+	frames []uint64 // of picks
+	notes  []byte   // of picks
+	picked Pick     // that the fold is at
+	isLast bool     // of its batch
 	totals [Partitions]totals
 }
 
 // isFull reports whether the segment is to be handed over.
-func (s *segment) isFull() bool { return len(s.buf) >= segmentSize || len(s.sights) > segmentSights }
+func (s *segment) isFull() bool {
+	return len(s.buf)+len(s.notes) >= segmentSize || len(s.sights) > segmentSights
+}
 
 func (s *segment) reset() {
 	if cap(s.buf) > 4*segmentSize { // a long message grew it
@@ -113,7 +126,16 @@ func (s *segment) reset() {
 	}
 	s.buf, s.spans, s.isLast = s.buf[:0], s.spans[:0], false
 	s.found, s.posts, s.turns = s.found[:0], s.posts[:0], s.turns[:0]
+	s.detail = s.detail[:0]
 	s.sights = s.sights[:0]
+	s.picks, s.frames, s.notes = s.picks[:0], s.frames[:0], s.notes[:0]
+}
+
+// addFoundNote adds the finding of a note, with its detail, which the note uses again.
+func (s *segment) addFoundNote(r *render.Record) {
+	at := len(s.detail)
+	s.detail = append(s.detail, r.Detail...) // where it grows, earlier details stay in the memory before
+	s.found = append(s.found, track.Found{Expert: *r.Expert, Detail: s.detail[at:]})
 }
 
 // addTurn adds the turn of a span. The offsets in it count from the start of the segment

@@ -25,7 +25,7 @@ const (
 func (f *fold) summary() tally.Run {
 	r := &f.reader
 	run := tally.Run{Packets: r.packets, Bytes: r.bytes, First: r.first, Last: r.last,
-		Read: r.source.Bytes, Size: r.source.Size, Messages: f.messages, Backwards: r.backwards, Dropped: r.source.Dropped, Doubled: f.watching.mirror.skipped,
+		Read: r.source.Bytes, Size: r.source.Size, Messages: f.messages, Unmatched: f.unmatched, Undecided: f.undecided(), Backwards: r.backwards, Dropped: r.source.Dropped, Doubled: f.watching.mirror.skipped,
 		Gaps: r.source.Gaps, GapBytes: uint64(r.source.Skipped)}
 	for k, n := range f.types {
 		tc := tally.TypeCount{Protocol: k.proto.Name, Count: n}
@@ -60,6 +60,18 @@ func (f *fold) summary() tally.Run {
 	addReason(&run, whyRefused, r.frags.Refused())
 	slices.SortStableFunc(run.Skipped, func(a, b tally.Reason) int { return cmp.Compare(b.Count, a.Count) })
 	return run
+}
+
+// undecided returns of how many messages or exchanges it remained open whether Config.Filter
+// chooses them.
+func (f *fold) undecided() (n uint64) {
+	if f.outcomes != nil {
+		n = f.outcomes.undecided
+	}
+	if f.filter != nil && f.filter.Outcomes != nil {
+		n += f.filter.Outcomes.unkept
+	}
+	return n
 }
 
 // addType adds the count of a type. Types of one name count as one: some protocols have

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"qsniff/filter"
 	"qsniff/flood"
 	"qsniff/render"
 	"qsniff/track"
@@ -17,6 +18,8 @@ type watching struct {
 	last      sight  // kind and time of the last sight that watchers got
 	dropped   uint64 // packets that the capturing program dropped, as reported to watchers
 	event     render.IncidentEvent
+	chooser   *chooser // of incidents that are written; nil: all
+	hold      *hold    // nil: nothing is held
 }
 
 // showSights passes the sights of list from next on, at least one, to the watchers, up
@@ -41,6 +44,9 @@ func (w *watching) tellWatchers(x *sight) {
 			return
 		}
 		w.doubt.resolve(&x.Sighting)
+		if x.isUnmatched {
+			return
+		}
 		for _, to := range w.watchers {
 			to.Sight(&x.Sighting)
 		}
@@ -95,6 +101,17 @@ func (w *watching) announce(in *flood.Incident, e flood.Event) {
 	}
 	x, o := &w.event, w.out
 	*x = render.IncidentEvent{Nanos: w.last.Nanos, First: o.start, Event: e, Incident: in}
+	if !w.chooser.chooseIncident(x) {
+		return
+	}
+	if w.hold != nil && !w.hold.isEmpty() {
+		s := span{nanos: x.Nanos, post: -1, truth: filter.All}
+		w.hold.addRecord(s, nil, func(dst []byte) ([]byte, render.Hole) {
+			dst = w.announcer.AppendIncident(dst, x)
+			return dst, x.Hole
+		})
+		return
+	}
 	o.buf = w.announcer.AppendIncident(o.buf, x)
 	if x.Hole.IsSet {
 		o.fillHole(x.Hole.At, x.Hole.Width, x.Nanos)

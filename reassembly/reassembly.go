@@ -8,6 +8,9 @@ package reassembly
 type Piece struct {
 	Frame    uint64
 	Off, Len uint32
+	// At is where they begin in what the frame carries: the payload of its datagram, or,
+	// of each fragment of IP, the first one too, what follows its IP header. It is unset for TCP.
+	At uint32
 }
 
 // JoinCounters are the running totals of an assembler for one protocol that cuts long

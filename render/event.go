@@ -46,6 +46,22 @@ type Event struct {
 	// JoinedFrom names what Frames hold where that is neither parts of a split message
 	// nor fragments of IP. It is a constant, or empty.
 	JoinedFrom string
+	// Origin is where in the packets the message is; the zero value where nobody wants it.
+	Origin Origin
+}
+
+// Origin is where in the packets the bytes of a message are.
+type Origin struct {
+	// Pieces lists which frame brought which bytes of Msg.Data, also where that is one. Of
+	// a message over TCP there are none: Seq is the sequence number of its first byte.
+	Pieces []Piece
+	Seq    uint32
+	// IsPacked is set where Pieces are of the compressed bytes that Msg.Data was made of.
+	IsPacked bool
+	// IsNone is set of a reply that was joined from several messages, which have theirs.
+	IsNone bool
+	// IsLate is set where a later packet than Frame decided that the message is as it is.
+	IsLate bool
 }
 
 // Exchange is the place of a message among the request and the replies that it belongs
@@ -64,6 +80,9 @@ type Exchange struct {
 type Piece struct {
 	Frame    uint64
 	Off, Len uint32
+	// At is where they begin in what the frame carries: the payload of its datagram, or,
+	// of each fragment of IP, the first one too, what follows its IP header. It is unset for TCP.
+	At uint32
 }
 
 // Split describes how an engine split a message.

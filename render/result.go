@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"qsniff/finding"
 	"qsniff/flood"
 	"qsniff/flood/limiter"
 	"qsniff/flood/other"
@@ -18,6 +19,14 @@ import (
 type Stats struct {
 	Run tally.Run
 	stats.Summary
+}
+
+// Findings is the result of qsniff findings: the totals of a run and the findings in it.
+type Findings struct {
+	Run tally.Run
+	stats.FindingSummary
+	Least finding.Severity // milder ones are not listed
+	Top   int              // how many servers a page lists
 }
 
 // Floods is the result of qsniff floods: the totals of a run and the incidents in it.

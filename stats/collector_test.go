@@ -212,9 +212,9 @@ func TestFindings(t *testing.T) {
 	bad := &finding.Code{ID: "TOY-02", Severity: finding.Error}
 	c := New(Options{})
 	f := ask(9)
-	c.AddFact(&f, []track.Found{{Code: mild, Severity: finding.Chat}, {Code: bad, Severity: finding.Error}}, nil)
-	c.AddFinding(7, start, netip.AddrPort{}, netip.AddrPort{}, track.Found{Code: mild, Severity: finding.Note})
-	c.AddFinding(8, start, netip.AddrPort{}, netip.AddrPort{}, track.Found{Code: mild, Severity: finding.Chat})
+	c.AddFact(&f, []track.Found{{Expert: finding.Expert{Code: mild, Severity: finding.Chat}}, {Expert: finding.Expert{Code: bad, Severity: finding.Error}}}, nil)
+	c.AddFinding(7, start, netip.AddrPort{}, netip.AddrPort{}, track.Found{Expert: finding.Expert{Code: mild, Severity: finding.Note}})
+	c.AddFinding(8, start, netip.AddrPort{}, netip.AddrPort{}, track.Found{Expert: finding.Expert{Code: mild, Severity: finding.Chat}})
 	want := []Finding{{bad, finding.Error, 1, 9}, {mild, finding.Note, 3, 7}}
 	got := c.Summary(start).Findings
 	if !slices.Equal(got, want) {
@@ -280,7 +280,7 @@ func TestAllocations(t *testing.T) {
 	}
 	c := New(Options{Scale: 0.05})
 	facts := []track.Fact{ask(1), challenge(2, 1e6), echo(3), afterChallenge(answer(4, 1e6), 1e6), silence(5)}
-	found := []track.Found{{Code: &track.Refused, Severity: finding.Error}}
+	found := []track.Found{{Expert: finding.Expert{Code: &track.Refused, Severity: finding.Error}}}
 	post := &track.ServerInfo{Players: 1, Max: 2}
 	n := uint32(0)
 	step := func() {
@@ -314,12 +314,12 @@ func TestICMPErrors(t *testing.T) {
 	}
 	c := New(Options{Ours: ours})
 	client, server, other := netip.MustParseAddrPort("10.64.0.1:40001"), netip.MustParseAddrPort("198.18.0.1:27015"), netip.MustParseAddrPort("198.18.0.2:27015")
-	refused := track.Found{Code: &track.Refused, Severity: finding.Error}
+	refused := track.Found{Expert: finding.Expert{Code: &track.Refused, Severity: finding.Error}}
 	c.AddFinding(1, start, server, client, refused)
 	c.AddFinding(2, start, server, client, refused)
 	c.AddFinding(3, start, other, client, refused)
-	c.AddFinding(4, start, server, client, track.Found{Code: &track.Refused, Severity: finding.Note})
-	c.AddFinding(5, start, server, client, track.Found{Code: &track.Elsewhere, Severity: finding.Error})
+	c.AddFinding(4, start, server, client, track.Found{Expert: finding.Expert{Code: &track.Refused, Severity: finding.Note}})
+	c.AddFinding(5, start, server, client, track.Found{Expert: finding.Expert{Code: &track.Elsewhere, Severity: finding.Error}})
 	s := c.Summary(start)
 	if len(s.Servers) != 1 || s.Servers[0].Addr != server || s.Servers[0].ICMPErrors != 2 {
 		t.Errorf("got  %+v\nwant %v alone, with 2 errors", s.Servers, server)

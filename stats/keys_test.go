@@ -11,4 +11,5 @@ func TestChosenKeys(t *testing.T) {
 	lrutest.Check[hostKey](t)
 	lrutest.Check[endKey](t)
 	lrutest.Check[pairKey](t)
+	lrutest.Check[repeatKey](t)
 }

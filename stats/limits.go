@@ -18,6 +18,15 @@ const (
 	// challenge counts as one that was not challenged.
 	maxChallenged = 16384
 
+	// maxRepeats is how many findings of each severity are kept with the two hosts that they are
+	// about, 1.2 MiB each and up to 0.5 MiB with frames and details. The ones longest without a
+	// repeat are evicted, and then counted by code only. Chosen: more than anybody reads.
+	maxRepeats = 4096
+
+	// maxFrames is how many frames are listed of a finding with repeats. Chosen: enough to look
+	// one up and compare it with others.
+	maxFrames = 8
+
 	// topClients is how many clients the top list counts, 0.5 MiB. A client that sent more than
 	// one in topClients of all requests is certainly in it.
 	topClients = 4096

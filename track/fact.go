@@ -52,10 +52,11 @@ func (s *ShortText) Set(text []byte) { s.n = uint8(copy(s.b[:], text)) }
 // Bytes returns the start of the text. It is valid as long as s.
 func (s *ShortText) Bytes() []byte { return s.b[:s.n] }
 
-// Found is a finding without its evidence: what is counted of it.
+// Found is a finding as listeners receive it. Detail is appended to its sentence; it may come
+// from the network.
 type Found struct {
-	Code     *finding.Code
-	Severity finding.Severity
+	finding.Expert
+	Detail []byte
 }
 
 // Listener receives what the fold learns. Arguments are valid during the call.

@@ -22,7 +22,9 @@ func Create(name string, o WriteOptions) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Format = format
+	if !o.HasFormat {
+		o.Format = format
+	}
 	f, err := createNew(name)
 	if errors.Is(err, fs.ErrExist) {
 		if err := makeRoom(name, o.Replace); err != nil {

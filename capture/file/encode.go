@@ -54,6 +54,12 @@ func (w *Writer) beginEmptyFile() {
 	}
 }
 
+// Begin writes the header before there are packets, for a reader that waits for it.
+func (w *Writer) Begin() error {
+	w.beginEmptyFile()
+	return w.Flush()
+}
+
 // writeEarlyHeader writes the header of a file that has no packets yet, so that it can
 // be read at once. It does so only if all interfaces have one link type, because libpcap
 // does not read pcapng with interfaces of several, even if all packets are of one; and

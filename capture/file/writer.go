@@ -38,6 +38,9 @@ type Writer struct {
 type WriteOptions struct {
 	Format Format
 
+	// HasFormat has Create write Format whatever the name ends in.
+	HasFormat bool
+
 	// Interfaces has names, filters and losses for pcapng, or is nil. Write calls it
 	// when an interface appears, and so does Close.
 	Interfaces capture.Describer

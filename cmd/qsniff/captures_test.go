@@ -52,6 +52,9 @@ func oneCapture(t *testing.T, i int, name string, check func(t *testing.T, i int
 	})
 }
 
+// smallTables spares a test that runs qsniff often the time to make tables for large captures.
+const smallTables = "--memory=16M"
+
 // output runs qsniff and returns what it printed on both streams and its status.
 func output(t testing.TB, args ...string) (stdout, stderr string, status int) {
 	t.Helper()

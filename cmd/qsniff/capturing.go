@@ -31,7 +31,7 @@ func (o *captureOptions) registerCapture(cmd *cobra.Command, about string) {
 	f := cmd.Flags()
 	o.backend = live.Auto.String()
 	f.StringArrayVarP(&o.interfaces, "interface", "i", nil, "capture on `IFACE`"+about+"; may be given several times; any: on all")
-	f.StringVarP(&o.filter, "filter", "f", "", "capture only what fits the `BPF` filter, in the language of tcpdump")
+	f.StringVarP(&o.filter, "capture-filter", "f", "", "capture only what fits the `BPF` filter, in the language of tcpdump")
 	f.BoolVar(&o.autoFilter, "auto-filter", false, "capture only what may be a query, and print what is not captured")
 	f.IntVarP(&o.snap, "snaplen", "s", 0, "keep `N` bytes of a packet at most (0: all)")
 	f.VarP(&o.buffer, "buffer", "B", "what the kernel holds while this program is busy (default 32M an interface)")
@@ -39,7 +39,7 @@ func (o *captureOptions) registerCapture(cmd *cobra.Command, about string) {
 	f.Var(&choice{&o.backend, []string{"auto", "libpcap", "afpacket"}}, "backend", "auto takes libpcap where the build has it")
 	f.BoolVar(&o.noSandbox, "no-sandbox", false, "keep all rights while decoding")
 	propose(cmd, "interface", completeInterfaces)
-	for _, name := range []string{"filter", "snaplen", "buffer"} {
+	for _, name := range []string{"capture-filter", "snaplen", "buffer"} {
 		propose(cmd, name, cobra.NoFileCompletions)
 	}
 }

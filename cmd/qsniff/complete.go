@@ -30,22 +30,44 @@ func completeCommandOrCapture(root *cobra.Command, args []string, word string) (
 	return completeCaptures(root, args, word)
 }
 
-// completeChoices proposes the values of all flags that have a closed set of them.
-func completeChoices(cmd *cobra.Command) {
+// proposed is the value of a flag, with what completes it.
+type proposed struct {
+	pflag.Value
+	complete cobra.CompletionFunc
+}
+
+// propose sets what completes the value of a flag.
+func propose(cmd *cobra.Command, flag string, f cobra.CompletionFunc) {
+	x := cmd.Flags().Lookup(flag)
+	x.Value = &proposed{x.Value, f} // a flag that does not exist is a mistake that every start shows
+}
+
+// registerCompletions makes cobra propose values of flags: those of closed sets, and what
+// propose set. It is called only where a shell asks, as cobra keeps what it is given, and the
+// commands with it, in a table of the whole program.
+func registerCompletions(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if c, ok := f.Value.(*choice); ok {
-			propose(cmd, f.Name, cobra.FixedCompletions(c.allowed, cobra.ShellCompDirectiveNoFileComp))
+		var complete cobra.CompletionFunc
+		switch v := f.Value.(type) {
+		case *choice:
+			complete = cobra.FixedCompletions(v.allowed, cobra.ShellCompDirectiveNoFileComp)
+		case *proposed:
+			complete = v.complete
+		default:
+			return
+		}
+		if err := cmd.RegisterFlagCompletionFunc(f.Name, complete); err != nil {
+			panic(err) // it has another: a mistake that every completion shows
 		}
 	})
 	for _, sub := range cmd.Commands() {
-		completeChoices(sub)
+		registerCompletions(sub)
 	}
 }
 
-func propose(cmd *cobra.Command, flag string, f cobra.CompletionFunc) {
-	if err := cmd.RegisterFlagCompletionFunc(flag, f); err != nil {
-		panic(err) // the flag does not exist, or has a completion: a mistake that every start shows
-	}
+// isCompletion reports whether a shell asks what may stand at the end of a command line.
+func isCompletion(args []string) bool {
+	return len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd)
 }
 
 // completeDecodeAs proposes protocols after udp.port==27015, and before that a

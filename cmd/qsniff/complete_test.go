@@ -22,13 +22,15 @@ func TestCompletion(t *testing.T) {
 		want   []string
 		action string
 	}{
-		{"commands", []string{"ex"}, []string{"explain"}, noFiles},
+		{"commands", []string{"ex"}, []string{"exchanges", "explain", "extract"}, noFiles},
 		{"files of the root", []string{"mon"}, captures, byExtension},
 		{"second file of the root", []string{"a.pcap", ""}, captures, byExtension},
 		{"files of read", []string{"read", ""}, captures, byExtension},
 		{"output", []string{"read", "-o", ""}, []string{"text", "tree", "hex", "json", "csv", "none"}, noFiles},
 		{"output of the root", []string{"-o", "t"}, []string{"text", "tree"}, noFiles},
 		{"output with =", []string{"read", "--output=h"}, []string{"hex"}, noFiles},
+		{"severities", []string{"findings", "--severity", ""}, []string{"chat", "note", "warn", "error"}, noFiles},
+		{"severities to fail on", []string{"findings", "--fail-on", ""}, []string{"note", "warn", "error"}, noFiles},
 		{"output of reference", []string{"explain", "-o", ""}, []string{"text", "json"}, noFiles},
 		{"colour", []string{"--color", ""}, []string{"auto", "always", "never"}, noFiles},
 		{"reader", []string{"read", "--reader", ""}, []string{"native", "gopacket"}, noFiles},
@@ -42,7 +44,7 @@ func TestCompletion(t *testing.T) {
 		{"one field only", []string{"fields", "a2s.info.map", "a2s.info.ma"}, nil, noFiles},
 		{"findings", []string{"explain", "SPL-0"}, []string{"SPL-01", "SPL-02", "SPL-03", "SPL-04", "SPL-05", "SPL-06", "SPL-07", "SPL-08", "SPL-09"}, noFiles},
 		{"shells", []string{"completion", ""}, []string{"bash", "zsh", "fish"}, noFiles},
-		{"help", []string{"help", "fi"}, []string{"fields"}, noFiles},
+		{"help", []string{"help", "fi"}, []string{"fields", "findings"}, noFiles},
 		{"nothing for version", []string{"version", ""}, nil, noFiles},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -36,14 +36,21 @@ func TestExamples(t *testing.T) {
 		t.Run(ex, func(t *testing.T) {
 			t.Parallel()
 			line := regexp.MustCompile(`/var/[a-z/]+`).ReplaceAllString(ex, "ring")
+			if strings.HasPrefix(line, "tshark ") {
+				needTshark(t)
+			}
+			line = strings.ReplaceAll(line, "--server 198.51.100.7:27015", "--server "+exampleServer)
+			line = strings.ReplaceAll(line, "--listen 127.0.0.1:27015", "--listen 127.0.0.1:0") // others may have the port
 			cmd := exec.Command(sh, "-c", line)
 			live := strings.Contains(line, "qsniff live") || strings.Contains(line, "qsniff floods -i")
 			dir := dir
 			if live {
 				line = onLoopback(t, line)
-				dir = exampleFolder(t) // two write a ring of one name
 			}
-			follows := live || strings.Contains(line, "--follow")
+			if live || strings.Contains(line, "> qsniff.lua") {
+				dir = exampleFolder(t) // two write a ring of one name; others read the plugin
+			}
+			follows := live || strings.Contains(line, "--follow") || strings.Contains(line, "qsniff replay")
 			if follows {
 				cmd = exec.Command(sh, "-c", "exec "+line) // so that it is qsniff that is interrupted
 			}
@@ -56,7 +63,7 @@ func TestExamples(t *testing.T) {
 			if follows {
 				go func() {
 					select {
-					case <-out.came: // the first message of a file
+					case <-out.came: // the first message of a file, or where replay listens
 					case <-errs.came: // a capture has begun
 					case <-time.After(time.Minute):
 					}
@@ -68,6 +75,9 @@ func TestExamples(t *testing.T) {
 		})
 	}
 }
+
+// exampleServer is the server in capture.pcap.
+const exampleServer = "198.18.0.12:27015"
 
 // awaited is output in which a text is waited for.
 type awaited struct {
@@ -131,7 +141,7 @@ func checkExample(t *testing.T, line string, err error, out, errs string) {
 	if want != exitFailed && !told && strings.Contains(errs, "hint:") {      // of a pipe, the status is the last command's
 		t.Errorf("complains: %s", errs)
 	}
-	if out == "" && !strings.Contains(line, ">") && !strings.Contains(errs, "captured") {
+	if out == "" && !strings.Contains(line, ">") && !strings.Contains(errs, "captured") && !strings.Contains(errs, "qsniff: wrote ") {
 		t.Errorf("prints nothing")
 	}
 }
@@ -199,6 +209,8 @@ func exampleFolder(t *testing.T) string {
 	if _, err := exec.LookPath("xxd"); err != nil {
 		put("bin/xxd", []byte("#!/bin/sh\nfor f; do :; done\nexec od -An -v -tx1 \"$f\"\n"), 0o755)
 	}
+	plugin, _, _ := output(t, "wireshark-plugin")
+	put("qsniff.lua", []byte(plugin), 0o644)
 	put("bin/less", []byte("#!/bin/sh\nexec cat\n"), 0o755)
 	if _, err := exec.LookPath("jq"); err != nil {
 		put("bin/jq", []byte("#!/bin/sh\nexec cat\n"), 0o755)

@@ -203,7 +203,7 @@ func (o *floodsOptions) check(cmd *cobra.Command, args []string) error {
 // hasCaptureFlag returns the first flag on the command line that is about interfaces only;
 // empty for none.
 func (o *floodsOptions) hasCaptureFlag(cmd *cobra.Command) string {
-	for _, name := range []string{"filter", "auto-filter", "snaplen", "buffer", "promiscuous", "backend", "no-sandbox"} {
+	for _, name := range []string{"capture-filter", "auto-filter", "snaplen", "buffer", "promiscuous", "backend", "no-sandbox"} {
 		if f := cmd.Flags().Lookup(name); f.Changed {
 			return "--" + name
 		}

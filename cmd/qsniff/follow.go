@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -49,6 +50,9 @@ With -o json an exchange is an object: "id", "time", "server", "client", "outcom
 "records" are findings that belong to no single message. A connection has
 "record":"connection" and no outcome.
 
+With -Y an exchange, or a connection, is printed as a whole if one of its messages
+matches. ` + filterHelp + `
+
 Ctrl-C writes a line that says how far the run came (JSON: "record":"interrupted"), then
 the exchanges that were not over.
 
@@ -57,6 +61,7 @@ interrupted.`,
 		Example: `  qsniff follow capture.pcap                  all exchanges
   qsniff follow --exchange 1 --full capture.pcap   one, with all its bytes
   qsniff follow -o tree capture.pcap          with every field
+  qsniff follow -Y 'exchange.rtt > 10ms' evening.pcap   those with a slow answer
   qsniff follow -o json capture.pcap          for programs
   qsniff follow rcon.pcap                     what was typed, and what came back`,
 		Args: requireCapture,
@@ -80,6 +85,7 @@ func (o *followOptions) register(cmd *cobra.Command) {
 	f.VarP(&choice{&o.clock, []string{sinceBegin, "a", "r", "d", "e"}}, "time", "t",
 		"times of messages: x seconds since the exchange began, a time of day, r seconds since the first packet, d since the message before, e since 1970")
 	o.registerCommon(cmd)
+	o.registerFilter(cmd)
 }
 
 // follow decodes captures and prints their dialogues.
@@ -97,29 +103,39 @@ func follow(ctx context.Context, opts *followOptions, args []string, s streams) 
 		return err
 	}
 	defer j.release()
+	if f := j.cfg.Filter; opts.count > 0 && f != nil && f.Program.NeedsAnswers() && f.Outcomes == nil {
+		return &usageError{errors.New("-c: which messages of a stream match is not known in their order with this filter"), "leave -c out, or write the stream to a file first: files are read twice"}
+	}
 	dialogues := dialogue.New(dialogue.Options{Renderer: r, Frame: opts.exchange, Size: opts.scale()})
-	j.cfg.Dialogues, j.streamsOutput, j.showsInterrupt = dialogues, true, opts.output != "json" && opts.output != "csv"
+	err = opts.writeDialogues(j, dialogues, func() bool { return opts.count != 0 || opts.exchange != 0 && dialogues.Found() })
+	if err == nil && opts.exchange != 0 && !dialogues.Found() {
+		return noExchangeError(opts.exchange, dialogues)
+	}
+	return err
+}
+
+// writeDialogues reads captures and writes their dialogues as they end. endsEarly reports, after
+// the run, whether it ended before the end of the capture.
+func (o *readOptions) writeDialogues(j *job, dialogues *dialogue.Collector, endsEarly func() bool) error {
+	j.cfg.Dialogues, j.streamsOutput, j.showsInterrupt = dialogues, true, o.output != "json" && o.output != "csv"
 	j.cfg.AppendEnding = func(dst []byte, run tally.Run) []byte {
 		run.Interrupted = isInterrupted(j.ctx)
-		return opts.appendInterrupted(dst, &run, s.out)
+		return o.appendInterrupted(dst, &run, j.io.out)
 	}
 	result, err := j.run()
-	whole := err == nil && opts.count == 0 && !(opts.exchange != 0 && dialogues.Found())
-	if whole { // else a read may still be in progress; it ends with the program
+	isWhole := err == nil && !endsEarly()
+	if isWhole { // else a read may still be in progress; it ends with the program
 		if err := j.src.Close(); err != nil {
 			return err
 		}
 	}
-	if whole || err != nil && result.Packets > 0 {
-		printRemarks(s.err, &result)
+	if isWhole || err != nil && result.Packets > 0 {
+		printRemarks(j.io.err, &result)
 	}
 	if n := dialogues.WrittenEarly(); n > 0 {
-		fmt.Fprintf(s.err, "qsniff: %s to stay within memory\n", count(n, "dialogue was written before it was over,", "dialogues were written before they were over,"))
+		fmt.Fprintf(j.io.err, "qsniff: %s to stay within memory\n", count(n, "dialogue was written before it was over,", "dialogues were written before they were over,"))
 	}
-	if err = j.exitError(err); err == nil && opts.exchange != 0 && !dialogues.Found() {
-		return noExchangeError(opts.exchange, dialogues)
-	}
-	return err
+	return j.exitError(err)
 }
 
 // noExchangeError is the error that no dialogue has a frame. Its hint names the dialogues
@@ -175,7 +191,7 @@ func (o *followOptions) newDialogueRenderer(out io.Writer, protos []*dissect.Pro
 
 // appendInterrupted appends how far a run came that the user ended, before the dialogues
 // that were not over. Tables have no form for it.
-func (o *followOptions) appendInterrupted(dst []byte, run *tally.Run, out io.Writer) []byte {
+func (o *readOptions) appendInterrupted(dst []byte, run *tally.Run, out io.Writer) []byte {
 	switch o.output {
 	case "csv":
 		return dst

@@ -37,7 +37,7 @@ var habits = []habit{
 	{"Y", "display-filter", "FILTER", (*habitState).refuseDisplayFilter},
 	{"z", "statistics", "TABLE", (*habitState).refuseStatistics},
 	{"i", "interface", "IFACE", (*habitState).refuseInterface},
-	{"f", "filter", "BPF", (*habitState).refuseCaptureFilter},
+	{"f", "capture-filter", "BPF", (*habitState).refuseCaptureFilter},
 	{"w", "write", "FILE", (*habitState).refuseWrite},
 }
 
@@ -50,6 +50,7 @@ type habitState struct {
 	files   []string             // of -r
 	form    string               // of -o, where that is not given
 	instead *cobra.Command       // runs in place of cmd
+	words   int                  // how many of the last arguments are a filter
 }
 
 // addHabits adds the flags of habits to a command, and makes it apply them before it runs.
@@ -72,14 +73,19 @@ func addHabits(cmd *cobra.Command, opts *readOptions) {
 		if err := h.apply(args); err != nil || h.instead != nil || valid == nil {
 			return err
 		}
-		return valid(cmd, append(h.files, args...))
+		return valid(cmd, h.captures(args))
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if h.instead != nil {
 			return h.instead.RunE(h.instead, nil)
 		}
-		return run(cmd, append(h.files, args...))
+		return run(cmd, h.captures(args))
 	}
+}
+
+// captures returns the files of -r and those among the arguments.
+func (h *habitState) captures(args []string) []string {
+	return append(h.files, args[:len(args)-h.words]...)
 }
 
 // apply applies the habits on the command line.
@@ -102,10 +108,17 @@ func (h *habitState) apply(args []string) error {
 			}
 		}
 	}
-	if o := h.cmd.Flags().Lookup("output"); h.form != "" && !o.Changed {
-		if o.Value.Set(h.form) != nil {
+	if o := h.cmd.Flags().Lookup("output"); h.form != "" && (o == nil || !o.Changed) {
+		if o == nil || o.Value.Set(h.form) != nil {
 			return h.refuse(h.cmd.Name()+" shows no single messages", "qsniff -o "+h.form+" FILE does")
 		}
+	}
+	if h.cmd.Flags().Lookup("filter") != nil && !h.isLive() {
+		_, words := splitWords(args, len(h.files) > 0)
+		if h.words = len(words); h.words > 0 {
+			return h.takeWords(words)
+		}
+		return nil
 	}
 	if len(h.files) > 0 && len(args) > 0 {
 		if _, err := os.Stat(args[0]); err != nil && args[0] != stdin {
@@ -148,11 +161,11 @@ func (h *habitState) addFile(name string) error {
 
 // setVerbose chooses the tree, or the version if there is nothing to read: qsniff -v.
 func (h *habitState) setVerbose(string) error {
-	output := h.cmd.Flags().Lookup("output").Value.(*choice)
+	output := h.cmd.Flags().Lookup("output")
 	switch {
 	case !h.cmd.HasParent() && h.cmd.Flags().NArg() == 0 && len(h.files) == 0:
 		h.instead = h.findCommand("version")
-	case slices.Contains(output.allowed, "tree"):
+	case output != nil && slices.Contains(output.Value.(*choice).allowed, "tree"):
 		h.form = "tree"
 	}
 	return nil
@@ -176,15 +189,14 @@ func (h *habitState) findCommand(command string) *cobra.Command {
 	return found
 }
 
-func (h *habitState) refuseDisplayFilter(filter string) error {
-	hint := `of messages: qsniff -o json FILE | jq 'select(.message == "A2S_INFO")'; of packets: ` + h.piped("tshark -r FILE -Y 'FILTER' -w -")
-	if h.isLive() {
-		hint = `qsniff live -i IFACE -o json | jq 'select(.message == "A2S_INFO")'`
-	}
-	return h.refuse("-Y "+filter+": there are no display filters yet", hint)
+func (h *habitState) refuseDisplayFilter(text string) error {
+	return h.refuse("-Y "+text+": "+h.cmd.Name()+" looks at all packets", "of the messages that match: "+h.piped("qsniff read -Y 'FILTER' -w - FILE"))
 }
 
 func (h *habitState) refuseStatistics(table string) error {
+	if strings.HasPrefix(table, "expert") {
+		return h.refuse("-z "+table+": no such tables", "qsniff findings FILE lists expert info, with --severity warn from warnings on")
+	}
 	return h.refuse("-z "+table+": no such tables", "qsniff stats FILE has rates, servers, clients and response times")
 }
 
@@ -204,7 +216,7 @@ func (h *habitState) refuseCaptureFilter(filter string) error {
 }
 
 func (h *habitState) refuseWrite(name string) error {
-	return h.refuse("-w "+name+": only live writes packets", "tcpdump -r FILE -w OUT 'FILTER' writes those of a capture")
+	return h.refuse("-w "+name+": read and live write packets", "qsniff read -w OUT FILE writes those of its messages")
 }
 
 // checkPromiscuous accepts -p, which is what live does anyway, unless --promiscuous is

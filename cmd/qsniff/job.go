@@ -52,6 +52,15 @@ func (o *readOptions) prepareAll(ctx context.Context, args []string, io streams)
 // prepare opens the captures that args names, and returns a job. The caller calls its
 // release.
 func (o *readOptions) prepare(ctx context.Context, reg *dissect.Registry, args []string, io streams) (*job, error) {
+	f, err := o.pipelineFilter(ctx, reg, args, io)
+	if err != nil {
+		return nil, err
+	}
+	return o.prepareAs(ctx, reg, args, io, f)
+}
+
+// prepareAs is prepare with a filter, nil for none.
+func (o *readOptions) prepareAs(ctx context.Context, reg *dissect.Registry, args []string, io streams, f *pipeline.Filter) (*job, error) {
 	as, err := parseDecodeAs(o.as, reg)
 	if err != nil {
 		return nil, err
@@ -64,7 +73,7 @@ func (o *readOptions) prepare(ctx context.Context, reg *dissect.Registry, args [
 	}
 	return &job{ctx: ctx, release: release, io: io, src: src, cfg: pipeline.Config{
 		Source: src.Source, HasManyInputs: src.isMerged, Out: io.out, Registry: reg, Jobs: o.jobs, MaxMessages: o.count, Memory: int64(o.memory),
-		DecodeAs: as, Dedup: dedups[o.dedup], Seed: o.seed(),
+		DecodeAs: as, Dedup: dedups[o.dedup], Seed: o.seed(), Filter: f,
 	}}, nil
 }
 

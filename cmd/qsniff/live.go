@@ -28,13 +28,14 @@ func newLive(io streams) *cobra.Command {
 		Example: `  qsniff live -i eth0                          a line a message
   qsniff live -i eth0 -f 'udp port 27015'      the kernel keeps the rest away
   qsniff live -i any --auto-filter -o json     for programs
+  qsniff live -i eth0 -Y 'finding.severity >= warn'   messages with something wrong
   qsniff live -i eth0 -o none -w /var/q.pcapng --ring-size 100M --ring-files 20
   qsniff live -i eth0 -w attack.pcapng --on-incident 30`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return nil
 			}
-			hint := "interfaces stand after -i, a filter after -f"
+			hint := "interfaces stand after -i, a capture filter after -f, a display filter after -Y"
 			if _, is := dedups[args[0]]; is {
 				hint = "--dedup=" + args[0] + " takes its value with a ="
 			}
@@ -72,6 +73,8 @@ and by whom, and what to run next. A second one ends it at once. Incidents for w
 than the traffic, the kernel drops packets, or with -w they are written but not
 decoded; both are counted. Nothing is queued without bound.
 
+` + filterHelp + ` -Y has no part in what -w writes.
+
 -w writes all packets that were captured, -w with --on-incident only those around
 incidents, which are found where packets are decoded: read the output, or use -o none.
 The seconds count from an incident's begin, which is known some seconds later. A FILE
@@ -102,6 +105,7 @@ func (o *liveOptions) register(cmd *cobra.Command) {
 	o.registerMessages(cmd)
 	o.registerPackets(cmd)
 	o.registerServers(cmd, serversHelp)
+	o.registerFilter(cmd)
 }
 
 // check returns an error for flags that do not go together.
@@ -120,7 +124,9 @@ func (o *liveOptions) check() error {
 
 // isWatchOnly reports whether no messages are wanted. Packets are then read only as far as
 // the detection of floods needs, which takes half of the time.
-func (o *liveOptions) isWatchOnly() bool { return o.output == "none" && o.count == 0 }
+func (o *liveOptions) isWatchOnly() bool {
+	return o.output == "none" && o.count == 0 && o.display.expression() == ""
+}
 
 // completeInterfaces proposes what can be captured on.
 func completeInterfaces(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {

@@ -107,6 +107,9 @@ func openCapture(opts *liveOptions, io streams) (*liveRun, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := opts.checkFilter(reg); err != nil {
+		return nil, err
+	}
 	var auto *live.AutoFilter
 	if opts.autoFilter {
 		auto = pipeline.AutoFilter(reg, as)
@@ -127,6 +130,9 @@ func openCapture(opts *liveOptions, io streams) (*liveRun, error) {
 	l.tap = keep.NewTap(src, kept, &l.alarms, func(err error) { reportError(io.err, err) })
 	l.cfg = pipeline.Config{Source: l.tap, Registry: reg, Jobs: opts.jobs, Memory: int64(opts.memory),
 		DecodeAs: as, Dedup: dedups[opts.dedup], Out: io.out, Clock: monotonic, Seed: rand.Uint64() | 1}
+	if p := opts.display.program; p != nil {
+		l.cfg.Filter = &pipeline.Filter{Program: p}
+	}
 	return l, nil
 }
 

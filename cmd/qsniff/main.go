@@ -28,7 +28,7 @@ const (
 	exitOK            = 0
 	exitFailed        = 1 // file, permission, damaged capture
 	exitUsage         = 2
-	exitFailOnReached = 3 // there is an incident of the level of --fail-on
+	exitFailOnReached = 3 // what --fail-on names was found
 	exitInterrupted   = 130
 )
 
@@ -49,8 +49,14 @@ type usageError struct {
 func (e *usageError) Error() string { return e.err.Error() }
 func (e *usageError) Unwrap() error { return e.err }
 
-// errFailOnReached ends a run that found an incident of the level of --fail-on. No message is
-// printed for it: the incident is in the output.
+// placedError is a mistake with its place: lines of what was written, with a mark.
+type placedError struct {
+	usageError
+	lines []string
+}
+
+// errFailOnReached ends a run that found what --fail-on names. No message is
+// printed for it: the output has it.
 var errFailOnReached = errors.New("--fail-on reached")
 
 // hintedError is a failure with a hint on what to do.
@@ -116,7 +122,13 @@ func runProgram() int {
 // run executes one command line and returns the exit status.
 func run(ctx context.Context, args []string, io streams) int {
 	io.err = errLines{io.err}
+	if isExtcap(args) {
+		args = append([]string{"extcap"}, args...)
+	}
 	cmd := newRoot(io)
+	if isCompletion(args) {
+		registerCompletions(cmd)
+	}
 	cmd.SetArgs(args)
 	return reportError(io.err, cmd.ExecuteContext(ctx))
 }
@@ -125,6 +137,7 @@ func run(ctx context.Context, args []string, io streams) int {
 // status.
 func reportError(w io.Writer, err error) int {
 	var usage *usageError
+	var placed *placedError
 	var hinted *hintedError
 	var fileErr *file.Error
 	var liveErr *live.Error
@@ -137,6 +150,9 @@ func reportError(w io.Writer, err error) int {
 		return exitInterrupted
 	case errors.Is(err, errFailOnReached):
 		return exitFailOnReached
+	case errors.As(err, &placed):
+		printError(w, err, placed.hint, placed.lines...)
+		return exitUsage
 	case errors.As(err, &usage):
 		printError(w, err, usage.hint)
 		return exitUsage
@@ -162,8 +178,11 @@ func reportError(w io.Writer, err error) int {
 	return exitFailed
 }
 
-func printError(w io.Writer, err error, hint string) {
+func printError(w io.Writer, err error, hint string, lines ...string) {
 	fmt.Fprintf(w, "qsniff: %v\n", err)
+	for _, line := range lines {
+		fmt.Fprintf(w, "  %s\n", line)
+	}
 	if hint != "" {
 		fmt.Fprintf(w, "  hint: %s\n", hint)
 	}

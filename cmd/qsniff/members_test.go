@@ -62,12 +62,13 @@ func TestMembers(t *testing.T) {
 	}
 }
 
-// members calls see with the keys of an object, or of the objects in a list.
+// members calls see with the keys of an object, or of the objects in a list, and of those in them.
 func members(value any, see func(string)) {
 	switch x := value.(type) {
 	case map[string]any:
-		for key := range x {
+		for key, inner := range x {
 			see(key)
+			members(inner, func(sub string) { see(key + "." + sub) })
 		}
 	case []any:
 		for _, e := range x {

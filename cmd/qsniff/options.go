@@ -36,6 +36,8 @@ type readOptions struct {
 	cutsToMicros bool // times for people are cut to microseconds
 	jobs         int
 	memory       memorySize
+	write        writeOptions
+	display      displayOptions
 }
 
 func readDefaults() *readOptions {

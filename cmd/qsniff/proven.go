@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -46,6 +47,9 @@ back is one), servers (the first few) and more_servers. With -o nft it is a tabl
 nft -f with the sets proven4 and proven6, for rules to use; qsniff itself changes
 nothing.
 
+With -Y only requests that match bring a challenge back, and handshakes, which are no
+messages, prove nothing. ` + filterHelp + `
+
 Ctrl-C prints who is known so far; the first line then says how far the run came
 ("interrupted" in JSON).
 
@@ -69,6 +73,7 @@ func (o *provenOptions) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.VarP(&choice{&o.output, []string{"text", "json", "nft"}}, "output", "o", "text: for people; json: an object a line; nft: sets of nftables")
+	o.registerFilter(cmd)
 	o.registerPage(cmd)
 	o.registerServers(cmd, "count proofs to these servers only")
 	o.registerInput(cmd)
@@ -89,11 +94,14 @@ func listProven(ctx context.Context, opts *provenOptions, args []string, io stre
 	}
 	defer j.release()
 	c := proof.New(proof.Options{Ours: ours, Scale: opts.scale()})
-	j.cfg.Watchers = []track.Watcher{c}
+	j.cfg.Watchers, j.cfg.WatchesMatches = []track.Watcher{c}, true
+	if f := j.cfg.Filter; f != nil && f.Program.NeedsAnswers() && f.Outcomes == nil {
+		return &usageError{errors.New("-Y: what becomes of an exchange is not known yet when its challenge is brought back"), "write the stream to a file first: files are read twice"}
+	}
 	j.showsInterrupt = opts.output == "text"
 	return j.runToEnd(func(run tally.Run) error {
 		p := &render.Proven{Run: run, Summary: *c.Summary()}
-		printProvenRemarks(io.err, p, ours != nil)
+		printProvenRemarks(io.err, p, ours != nil, opts.display.program != nil)
 		switch opts.output {
 		case "json":
 			return write(io.out, jsonl.AppendProven(nil, p))
@@ -132,11 +140,13 @@ func challengeAdvice(asked []*dissect.Proto, why proof.Reason) (rest string) {
 
 // printProvenRemarks prints on standard error why the list is empty, or what may be missing
 // from it.
-func printProvenRemarks(w io.Writer, p *render.Proven, filtered bool) {
+func printProvenRemarks(w io.Writer, p *render.Proven, filtered, matched bool) {
 	why := p.Why()
 	switch {
 	case p.Run.Packets == 0:
 		fmt.Fprintln(w, "qsniff: the capture has no packets")
+	case matched && why != proof.NoReason && len(p.Shared) == 0:
+		fmt.Fprintln(w, "qsniff: nobody is proven by a request that matches the filter")
 	case why == proof.NoTraffic && filtered:
 		fmt.Fprintln(w, "qsniff: nobody is proven: no query and no TCP connection is of the servers that --servers names")
 	case len(p.Shared) == 0 && why != proof.NoReason:

@@ -28,12 +28,29 @@ Floods, and what else qsniff floods finds that asks for something, stand among t
 messages as lines of their own where they were detected, changed and were over; CSV
 has no form for them.
 
+With -w it writes the packets of these messages in place of printing them, every
+fragment, segment and part: as they were captured, with their interfaces, times and
+comments, and in pcapng with what qsniff reads in them and the findings as packet
+comments, which tshark and Wireshark show (frame.comment). A packet that another one
+completed has a comment with the number of that one; numbers are those of the capture
+that was read. A file is read twice for this. Of a stream packets are held back for 10 s
+of packet time, and at most 64 MiB of them, until their message is complete.
+
+` + filterHelp + `
+
+--mask overwrites in these packets what is printed as <redacted>: with as many x, in
+segments, fragments and parts too, and adjusts checksums to that. Of a reply that came
+compressed all bytes are overwritten if there is a secret in it, and of TCP those that
+are no message's.
+
 Exit status: 0 fine, 1 the run failed (what precedes damage is printed), 2 wrong
 usage, 130 interrupted.`,
 		Example: `  qsniff read -o tree -c 1 capture.pcap       the first message, every byte
   qsniff read -o json --layout capture.pcap   for programs
   qsniff read monday.pcapng.zst tuesday/      several, merged by time
   qsniff read --follow /var/log/ring          a ring of files that still grows
+  qsniff read -Y 'a2s.info.players > 2' evening.pcap   what matches a filter
+  qsniff read -w queries.pcapng capture.pcap  the packets of messages, with comments
   ssh host tcpdump -U -w - udp port 27015 | qsniff read -`,
 		Args: requireCapture,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -42,6 +59,8 @@ usage, 130 interrupted.`,
 	}
 	cmd.ValidArgsFunction = completeCaptures
 	opts.register(cmd)
+	opts.registerFilter(cmd)
+	opts.write.register(cmd)
 	addHabits(cmd, opts)
 	return cmd
 }
@@ -56,21 +75,35 @@ func readCaptures(ctx context.Context, opts *readOptions, args []string, io stre
 	if err != nil {
 		return err
 	}
-	return opts.printMessages(ctx, reg, r, args, io)
+	if err := opts.write.check(io.out); err != nil {
+		return err
+	}
+	if opts.write.path == "" {
+		return opts.printMessages(ctx, reg, r, args, io)
+	}
+	if !opts.write.printing {
+		r = nil
+	}
+	return opts.writePackets(ctx, reg, r, args, io)
 }
 
 // printMessages decodes captures and prints their messages with r, or nothing if r is nil.
 func (o *readOptions) printMessages(ctx context.Context, reg *dissect.Registry, r render.Renderer, args []string, io streams) error {
-	own, err := o.parseServers()
-	if err != nil {
-		return err
-	}
 	j, err := o.prepare(ctx, reg, args, io)
 	if err != nil {
 		return err
 	}
 	defer j.release()
-	if err := writeHeader(io.out, r); err != nil {
+	return o.printJob(j, reg, r)
+}
+
+// printJob runs a job and prints its messages with r, or nothing if r is nil.
+func (o *readOptions) printJob(j *job, reg *dissect.Registry, r render.Renderer) error {
+	own, err := o.parseServers()
+	if err != nil {
+		return err
+	}
+	if err := writeHeader(j.io.out, r); err != nil {
 		return err
 	}
 	j.cfg.Renderer, j.streamsOutput = r, r != nil
@@ -84,7 +117,7 @@ func (o *readOptions) printMessages(ctx context.Context, reg *dissect.Registry, 
 		}
 	}
 	if o.count == 0 && (err == nil || result.Packets > 0) { // without packets, the error is enough
-		printRemarks(io.err, &result)
+		printRemarks(j.io.err, &result)
 	}
 	return j.exitError(err)
 }

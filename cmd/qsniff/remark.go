@@ -22,6 +22,10 @@ func printLeftOut(w io.Writer, run *tally.Run) {
 	switch {
 	case run.Packets == 0:
 		fmt.Fprintln(w, "qsniff: the capture has no packets")
+	case run.Messages == 0 && run.Unmatched > 0:
+		fmt.Fprintf(w, "qsniff: none of %s matches the filter\n", count(run.Unmatched, "message"))
+	case run.Unmatched > 0:
+		fmt.Fprintf(w, "qsniff: %d of %s match the filter\n", run.Messages, count(run.Messages+run.Unmatched, "message"))
 	case run.Messages == 0:
 		fmt.Fprintf(w, "qsniff: no query traffic in %s%s\n", count(run.Packets, "packet"), formatReasons(": ", run.Skipped))
 	case len(run.Skipped) > 0:

@@ -2,94 +2,195 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
-	"strings"
+	"math/rand/v2"
+	"net/netip"
+	"time"
 
 	"github.com/spf13/cobra"
 
-	"qsniff/flood/limiter"
-	"qsniff/flood/proof"
-	"qsniff/internal/hostset"
-	"qsniff/render"
-	"qsniff/render/counters"
-	"qsniff/render/jsonl"
-	"qsniff/render/tally"
-	"qsniff/render/text"
-	"qsniff/track"
+	"qsniff/dissect"
+	"qsniff/replay"
 )
 
-// parseLimits parses the value of --limits.
-func parseLimits(value string) (limiter.Model, error) {
-	m, err := limiter.ParseModel(value)
-	if err != nil {
-		return m, &usageError{fmt.Errorf("--limits %w", err), limitsHint}
-	}
-	return m, nil
+// replayOptions are the flags of replay.
+type replayOptions struct {
+	readOptions
+	listen  string
+	server  string
+	force   bool
+	verbose bool
+	delay   time.Duration
+	seed    uint64
+	torment replay.Torment
 }
 
-// limitsHelp is the part on --limits of the help of floods.
-const limitsHelp = `--limits runs the limiter that a game server has itself over the queries of a capture
-and says whom it would have refused, when, and whether those were clients that are
-proven to be at their address (qsniff proven), at any time in the capture: rehlds,
-source, source-late (branches with a limit of 3000/s from all) or csgo, or numbers,
-which also change those of a name: source,global=3000. per= is a limit of packets a
-second from one source, global= from all, and both are averaged over window= seconds.
-Everything counts that begins with FF FF FF FF. The engine's own windows may have begun
-at another time than the replay's, which begin with the capture. With -o json the output
-is an object for each server, with "record":"limits".`
+func newReplay(io streams) *cobra.Command {
+	opts := &replayOptions{readOptions: *readDefaults(), listen: "127.0.0.1:0"}
+	cmd := &cobra.Command{
+		Use:     "replay [flags] FILE...",
+		GroupID: groupTraffic,
+		Short:   "serve the recorded replies of a capture",
+		Long: `replay answers as a server in a capture did, so that clients and libraries can be tested
+against real servers: with the datagrams that the server sent, split and compressed
+replies too, over UDP, and over TCP at the same port. It prints the address where it
+listens as its first line, and ends with Ctrl-C.
 
-const limitsHint = "one of " + limiter.Usage
+A request gets the reply that was recorded for it; if there are several, the first. Bytes
+that do not change what is asked, as padding, may differ; pages of server lists and
+commands must be the same. Where the server demanded a challenge there is a fresh one for
+each address, and where it demanded none there is none. The console accepts the password
+that the server accepted, runs no command before that, and repeats the ids of requests.
+What nobody asked in the capture is not answered.
 
-// replayLimits reads captures and prints whom the limits would have refused. Of opts
-// it uses the flags of all commands that read packets, and output, utc and color.
-func replayLimits(ctx context.Context, opts *readOptions, model limiter.Model, ours *hostset.Set, args []string, io streams) error {
-	j, err := opts.prepareAll(ctx, args, io)
+The server is the one that was asked most; --server names another. A file is read twice.
+
+Replies are longer than requests, and who forges the address of a victim makes servers
+send them there. So replay listens on addresses of this machine only. With --force it
+listens elsewhere, and replies longer than their request go to clients that brought a
+challenge back, or are of this machine.
+
+--loss, --reorder and --truncate do to datagrams what bad networks do; --delay is for TCP
+too.
+
+Exit status: 0 fine, also after Ctrl-C, 1 the capture cannot be read or has no replies, or
+the address is in use, 2 wrong usage, 130 interrupted while the capture is read.`,
+		Example: `  qsniff replay capture.pcap                      at a free port, which it prints
+  qsniff replay --listen 127.0.0.1:27015 -v capture.pcap
+  qsniff replay --server 198.51.100.7:27015 capture.pcap
+  qsniff replay --loss 0.2 --reorder --seed 1 capture.pcap   a bad network, the same each time`,
+		Args: requireCapture,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return replayCaptures(cmd.Context(), opts, args, io)
+		},
+	}
+	cmd.ValidArgsFunction = completeCaptures
+	opts.register(cmd)
+	return cmd
+}
+
+func (o *replayOptions) register(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringVar(&o.listen, "listen", o.listen, "listen on `ADDR:PORT`, over UDP and TCP; port 0 is any free one")
+	f.StringVar(&o.server, "server", "", "answer as the server `ADDR:PORT` of the capture (default: the one that was asked most)")
+	f.Float64Var(&o.torment.Loss, "loss", 0, "lose this share `P` of datagrams, 0 to 1")
+	f.DurationVar(&o.delay, "delay", 0, "wait this `TIME` before each reply, as in 200ms")
+	f.BoolVar(&o.torment.Reorder, "reorder", false, "send the datagrams of a reply in another order")
+	f.IntVar(&o.torment.Truncate, "truncate", 0, "cut datagrams to `N` bytes (0: not)")
+	f.Uint64Var(&o.seed, "seed", 0, "lose and reorder the same each time with this `NUMBER` (0: a random one)")
+	f.BoolVarP(&o.verbose, "verbose", "v", false, "print a line a request on standard error")
+	f.BoolVar(&o.force, "force", false, "listen on an address that others can reach")
+	for _, name := range []string{"listen", "server", "loss", "delay", "truncate", "seed"} {
+		propose(cmd, name, cobra.NoFileCompletions)
+	}
+	o.registerInput(cmd)
+}
+
+// parse returns where to listen and the server that --server names, if any.
+func (o *replayOptions) parse() (listen, server netip.AddrPort, err error) {
+	if listen, err = netip.ParseAddrPort(o.listen); err != nil {
+		return listen, server, &usageError{fmt.Errorf("--listen %q is no address with a port", o.listen), "write 127.0.0.1:0 or [::1]:27015"}
+	}
+	if !listen.Addr().IsLoopback() && !o.force {
+		return listen, server, &usageError{fmt.Errorf("--listen %s can be reached by others, who could make it send replies to victims", listen),
+			"--listen 127.0.0.1:0 is for this machine alone; --force listens there, and sends what is longer than its request to proven clients only"}
+	}
+	if o.server != "" {
+		if server, err = netip.ParseAddrPort(o.server); err != nil {
+			return listen, server, &usageError{fmt.Errorf("--server %q is no address with a port", o.server), "write 198.51.100.7:27015"}
+		}
+	}
+	switch {
+	case !(o.torment.Loss >= 0 && o.torment.Loss <= 1):
+		err = &usageError{fmt.Errorf("--loss %v is no share", o.torment.Loss), "0 loses nothing, 0.2 a fifth, 1 all"}
+	case o.torment.Truncate < 0:
+		err = &usageError{fmt.Errorf("--truncate %d is no length", o.torment.Truncate), "bytes that are left of a datagram"}
+	case o.delay < 0 || o.delay > maxDelay:
+		err = &usageError{fmt.Errorf("--delay %v is not between 0 and %v", o.delay, maxDelay), "a time like 200ms"}
+	}
+	return listen, server, err
+}
+
+// replayCaptures reads captures and answers as a server in them did, until ctx ends.
+func replayCaptures(ctx context.Context, opts *replayOptions, args []string, io streams) error {
+	listen, server, err := opts.parse()
 	if err != nil {
 		return err
 	}
+	reg, err := newRegistry()
+	if err != nil {
+		return err
+	}
+	names, isStream, err := opts.listInputs(args)
+	if err != nil {
+		return err
+	}
+	if isStream {
+		return &usageError{errors.New("replay reads its captures twice, and a pipe can be read once"), "write it to a file: tcpdump -w capture.pcap"}
+	}
+	book, err := opts.readBook(ctx, reg, names, server, io)
+	if err != nil {
+		return err
+	}
+	seed := opts.seed
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	s := &replayServer{server: replay.NewServer(reg, book), opts: opts, errs: io.err, rng: rand.New(rand.NewPCG(seed, 0))}
+	return s.serve(ctx, listen, io.out)
+}
+
+// readBook reads captures twice and returns what is answered.
+func (o *replayOptions) readBook(ctx context.Context, reg *dissect.Registry, names []string, server netip.AddrPort, io streams) (*replay.Book, error) {
+	j, err := o.prepare(ctx, reg, names, io)
+	if err != nil {
+		return nil, err
+	}
 	defer j.release()
-	r := limiter.New(limiter.Options{Model: model, Ours: ours, Scale: opts.scale()})
-	j.cfg.Watchers = []track.Watcher{r}
-	j.showsInterrupt = opts.output == "text"
-	return j.runToEnd(func(run tally.Run) error {
-		l := &render.Limits{Run: run, Summary: *r.Summary()}
-		printLimitsRemarks(io.err, l, ours != nil)
-		if opts.output == "json" {
-			return write(io.out, jsonl.AppendLimits(nil, l))
-		}
-		return write(io.out, text.AppendLimits(nil, l, opts.textOptions(io.out)))
-	})
+	collector := replay.NewCollector(reg)
+	j.cfg.Packets = collector
+	if _, err = j.run(); err == nil {
+		err = j.src.Close()
+	}
+	if err = j.exitError(err); err != nil {
+		return nil, err
+	}
+	if collector.Skipped > 0 {
+		fmt.Fprintf(io.err, "qsniff: %s not kept: too many different ones, or too many servers\n", count(collector.Skipped, "request was", "requests were"))
+	}
+	book, err := chooseBook(collector.Servers(), server, io.err)
+	if err != nil {
+		return nil, err
+	}
+	src, err := o.open(j.ctx, names)
+	if err != nil {
+		return nil, err
+	}
+	defer src.Close()
+	return book, book.Fetch(src)
 }
 
-// printLimitsRemarks prints on standard error why there is nothing to replay, or what makes
-// the replay less exact.
-func printLimitsRemarks(w io.Writer, l *render.Limits, filtered bool) {
-	switch {
-	case l.Run.Packets == 0:
-		fmt.Fprintln(w, "qsniff: the capture has no packets")
-	case len(l.Servers) == 0 && filtered:
-		fmt.Fprintln(w, "qsniff: nothing to replay: no query to the servers that --servers names")
-	case len(l.Servers) == 0:
-		fmt.Fprintln(w, "qsniff: nothing to replay: no query that an engine's limiter counts; it counts what begins with FF FF FF FF and goes to a game server")
-	case l.Proofs.Why() == proof.OnlyToServer:
-		fmt.Fprintln(w, "qsniff: the capture has only what goes to servers: it does not show which sources are players and which are forged; capture both directions")
+// chooseBook returns the book of a server, or the first one if server is not valid.
+func chooseBook(all []*replay.Book, server netip.AddrPort, errs io.Writer) (*replay.Book, error) {
+	if len(all) == 0 {
+		return nil, &hintedError{errors.New("nothing to replay: no request in the capture has a reply"), "capture both directions; qsniff follow shows exchanges"}
 	}
-	printDoubled(w, &l.Run)
-	printUnproving(w, l.Proofs)
-	printHints(w, &counters.Result{Limits: l.Summary}, counters.Limits)
-	if l.Proofs.Counts.Lost > 0 || l.Run.Dropped > 0 {
-		fmt.Fprintln(w, "qsniff: packets are missing from the capture: more would have been refused")
-	}
-}
-
-// completeLimits proposes the engines whose limits are known.
-func completeLimits(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	var found []cobra.Completion
-	for _, m := range limiter.Models {
-		if strings.HasPrefix(m.Name, word) {
-			found = append(found, cobra.CompletionWithDesc(m.Name, fmt.Sprintf("%g/s from one source, %g/s from all, over %d s", m.Per, m.Global, m.Window)))
+	for _, b := range all {
+		if server == b.Server || !server.IsValid() {
+			answered, cut := b.Kinds()
+			why := ""
+			if len(all) > 1 && !server.IsValid() {
+				why = fmt.Sprintf(", the one of %d servers that was asked most (--server names another)", len(all))
+			}
+			fmt.Fprintf(errs, "qsniff: answering %s as %s%s\n", count(uint64(answered), "different request"), b.Server, why)
+			if cut > 0 {
+				fmt.Fprintf(errs, "qsniff: %s not answered: the capture has no whole reply\n", count(uint64(cut), "request is", "requests are"))
+			}
+			return b, nil
 		}
 	}
-	return found, cobra.ShellCompDirectiveNoFileComp
+	return nil, &hintedError{fmt.Errorf("the capture has no replies of %s", server), fmt.Sprintf("%s was asked most; qsniff stats lists servers", all[0].Server)}
 }

@@ -19,6 +19,7 @@ func newRoot(io streams) *cobra.Command {
 		Example: `  qsniff capture.pcap                   one line a message
   qsniff -o tree capture.pcap           every byte, annotated
   qsniff -o json capture.pcap | jq .    one JSON object a line
+  qsniff capture.pcap 'server.port == 27015'   what matches a filter
   qsniff live -i eth0                   as it happens
   tcpdump -U -w - udp | qsniff -        the same, of what another program captures
   qsniff floods capture.pcap            is this an attack?`,
@@ -30,7 +31,7 @@ func newRoot(io streams) *cobra.Command {
 				return cmd.Help()
 			}
 			if len(args) == 0 {
-				return cmp.Or(opts.check(), requireCapture(cmd, args))
+				return cmp.Or(opts.check(), opts.write.check(io.out), requireCapture(cmd, args))
 			}
 			if err := checkSpelling(cmd, args[0]); err != nil {
 				return err
@@ -39,6 +40,8 @@ func newRoot(io streams) *cobra.Command {
 		},
 	}
 	opts.register(root)
+	opts.registerFilter(root)
+	opts.write.register(root)
 	addHabits(root, opts)
 	root.SetOut(io.out)
 	root.SetErr(io.err)
@@ -56,8 +59,9 @@ func newRoot(io streams) *cobra.Command {
 	root.SetUsageFunc(newUsage(io))
 	root.SetHelpFunc(newHelpPage(io))
 	root.AddGroup(&cobra.Group{ID: groupTraffic, Title: "Commands"}, &cobra.Group{ID: groupReference, Title: "Reference"})
-	root.AddCommand(newRead(io), newLive(io), newFollow(io), newStats(io), newFloods(io), newProven(io), newDecode(io), newInterfaces(io), newFields(io), newExplain(io), newVersion(io), newCompletion(io), newHelp())
-	completeChoices(root)
+	root.AddCommand(newRead(io), newLive(io), newFollow(io), newExchanges(io), newStats(io), newFindings(io), newFloods(io), newProven(io),
+		newExtract(io), newAnonymize(io), newReplay(io), newDecode(io), newInterfaces(io), newFields(io), newExplain(io), newWiresharkPlugin(io),
+		newExtcap(io), newVersion(io), newCompletion(io), newHelp())
 	return root
 }
 
@@ -69,7 +73,7 @@ is. It reads packet captures, watches network interfaces live (qsniff live), and
 finds query floods (qsniff floods).
 
 "qsniff FILE" is short for "qsniff read FILE". Flags of tcpdump and tshark work where
-they mean something here (-r FILE, -n, -q, -V, -x, -T json, -T fields -e NAME, -D);
+they mean something here (-r FILE, -Y FILTER, -n, -q, -V, -x, -T json, -T fields -e NAME, -D);
 others are answered with the command that does it.`
 
 // checkSpelling returns an error if word is no file and is similar to the name of a command.

@@ -41,12 +41,16 @@ thousand and an estimate above; the list of the busiest says how much too high
 each count can be. A request is unanswered if the whole wait for its answer lies
 inside the capture.
 
+With -Y only messages and findings that match are counted, and requests as unanswered
+whose exchange has a request that matches; packets are all that were read. ` + filterHelp + `
+
 Ctrl-C prints what was read so far; the first line then says how far that is ("interrupted"
 in JSON).
 
 FILE is as in qsniff read.`,
 		Example: `  qsniff stats capture.pcap
   qsniff stats --servers 198.18.0.0/15 capture.pcap   what concerns one's own servers
+  qsniff stats -Y 'message == A2S_RULES' evening.pcap   one kind of message
   qsniff stats -o json --interval 1s capture.pcap | jq -c '.series[]'
   tcpdump -U -w - udp | qsniff stats -                 until Ctrl-C`,
 		Args: requireCapture,
@@ -68,6 +72,7 @@ func (o *statsOptions) register(cmd *cobra.Command) {
 	f.DurationVar(&o.interval, "interval", 0, "length of the steps of the time series, as `1s` (0: so that there are up to 60)")
 	f.IntVar(&o.top, "top", o.top, "list `N` servers and clients; json: all, unless it is given")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "text: print every counter that is not zero, too")
+	o.registerFilter(cmd)
 	o.registerPage(cmd)
 	o.registerServers(cmd, "count messages of these servers only")
 	o.registerInput(cmd)

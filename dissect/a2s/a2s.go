@@ -35,17 +35,17 @@ const (
 
 // The message types.
 var (
-	typeInfoReq = dissect.Type{Name: "A2S_INFO", Asks: dissect.AskInfo, Wire: patterns(opInfoReq), Token: infoToken, Unmistakable: true,
+	typeInfoReq = dissect.Type{Name: "A2S_INFO", Asks: dissect.AskInfo, Wire: patterns(opInfoReq), Token: infoToken, Number: &defChallenge, Unmistakable: true,
 		Doc: "asks for name, map, players, game", Summary: []*dissect.Def{&defChallenge, &defPadding}}
-	typePlayersReq = dissect.Type{Name: "A2S_PLAYER", Asks: dissect.AskPlayers, Wire: patterns(opPlayersReq), Token: pageToken(opPlayersReq),
+	typePlayersReq = dissect.Type{Name: "A2S_PLAYER", Asks: dissect.AskPlayers, Wire: patterns(opPlayersReq), Token: pageToken(opPlayersReq), Number: &defChallenge,
 		Doc: "asks who plays", Summary: []*dissect.Def{&defChallenge, &defPadding}}
-	typeRulesReq = dissect.Type{Name: "A2S_RULES", Asks: dissect.AskRules, Wire: patterns(opRulesReq), Token: pageToken(opRulesReq),
+	typeRulesReq = dissect.Type{Name: "A2S_RULES", Asks: dissect.AskRules, Wire: patterns(opRulesReq), Token: pageToken(opRulesReq), Number: &defChallenge,
 		Doc: "asks for the server's settings", Summary: []*dissect.Def{&defChallenge, &defPadding}}
 	typeGetChallenge = dissect.Type{Name: "A2S_SERVERQUERY_GETCHALLENGE", Asks: dissect.AskChallenge, Wire: patterns(opGetChallenge),
 		Doc: "asks for a challenge; obsolete"}
 	typePing = dissect.Type{Name: "A2A_PING", Asks: dissect.AskPing, Wire: patterns(opPing), Doc: "asks for a sign of life; obsolete"}
 
-	typeChallenge = dissect.Type{Name: "S2C_CHALLENGE", Reply: true, Wire: replyPatterns(opChallenge), Token: &dissect.Token{FromEnd: challengeLen, Len: challengeLen},
+	typeChallenge = dissect.Type{Name: "S2C_CHALLENGE", Reply: true, Wire: replyPatterns(opChallenge), Token: &dissect.Token{FromEnd: challengeLen, Len: challengeLen}, Number: &defChallenge,
 		Asks: dissect.AskInfo | dissect.AskPlayers | dissect.AskRules | dissect.AskChallenge,
 		Doc:  "a number to send back", Summary: []*dissect.Def{&defChallenge}}
 	typeInfo = dissect.Type{Name: "S2A_INFO_SRC", Reply: true, Asks: dissect.AskInfo, Wire: replyPatterns(opInfo), Unmistakable: true, Doc: "name, map, players, game",
@@ -74,9 +74,10 @@ var byOpcode = [256]*dissect.Type{
 }
 
 var proto = dissect.Proto{
-	Name:  "a2s",
-	Doc:   "Source server queries, and every game that answers them through Steam",
-	Reads: "A2S_INFO, A2S_PLAYER, A2S_RULES, their challenges and replies, ping, log lines",
+	Plugin: plugin,
+	Name:   "a2s",
+	Doc:    "Source server queries, and every game that answers them through Steam",
+	Reads:  "A2S_INFO, A2S_PLAYER, A2S_RULES, their challenges and replies, ping, log lines",
 	Types: []*dissect.Type{&typeInfoReq, &typePlayersReq, &typeRulesReq, &typeGetChallenge, &typePing,
 		&typeChallenge, &typeInfo, &typePlayers, &typeRules, &typeAck, &typeZeros, &typeLog, &typeLogSecret},
 	Defs:        slices.Concat(defs, tagDefs, bohemiaDefs),

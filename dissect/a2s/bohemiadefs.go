@@ -41,8 +41,8 @@ var (
 	defModName = dissect.Def{Name: "a2s.rules.bohemia.mods.name", Label: "name", Kind: dissect.Text, Doc: "its name"}
 
 	defSignatures  = dissect.Def{Name: "a2s.rules.bohemia.signatures", Label: "signatures", Kind: dissect.List, Doc: "keys whose signatures the server accepts"}
-	defSignature   = dissect.Def{Name: "a2s.rules.bohemia.signatures.signature", Label: "signature", Kind: dissect.Text, Doc: "name of one key"}
-	defDescription = dissect.Def{Name: "a2s.rules.bohemia.description", Label: "description", Kind: dissect.Text, Doc: "DayZ: text about the server"}
+	defSignature   = dissect.Def{Name: "a2s.rules.bohemia.signatures.signature", Label: "signature", Kind: dissect.Text, Flags: dissect.Identifying, Doc: "name of one key"}
+	defDescription = dissect.Def{Name: "a2s.rules.bohemia.description", Label: "description", Kind: dissect.Text, Flags: dissect.Identifying, Doc: "DayZ: text about the server"}
 	defBohTrailing = dissect.Def{Name: "a2s.rules.bohemia.trailing", Label: "trailing", Kind: dissect.Bytes,
 		Doc: "decoded bytes after the last field that the format defines"}
 )

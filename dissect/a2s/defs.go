@@ -10,7 +10,7 @@ var (
 		Values: opcodeName, Doc: "what kind of message follows"}
 	defSecondHeader = dissect.Def{Name: "a2s.second_header", Label: "header", Kind: dissect.Int, Flags: dissect.Framing,
 		Values: dissect.HeaderName, Doc: "the same once more, by mistake"}
-	defChallenge = dissect.Def{Name: "a2s.challenge", Label: "challenge", Kind: dissect.Int, Flags: dissect.Hex,
+	defChallenge = dissect.Def{Name: "a2s.challenge", Label: "challenge", Kind: dissect.Int, Flags: dissect.Hex | dissect.Identifying,
 		Values: challengeName, Doc: "number that proves the client's address; -1 or 0 asks for one"}
 	defPayload = dissect.Def{Name: "a2s.payload", Label: "payload", Kind: dissect.Text, Flags: dissect.Framing,
 		Doc: "fixed text of an A2S_INFO request"}
@@ -20,7 +20,7 @@ var (
 		Unit: "bytes", Doc: "zeros in place of a message, counted in bytes"}
 	defTerminator = dissect.Def{Name: "a2s.terminator", Label: "terminator", Kind: dissect.Bytes, Flags: dissect.Framing,
 		Doc: "optional NUL or line feed after a ping"}
-	defBody = dissect.Def{Name: "a2s.ack.body", Label: "body", Kind: dissect.Text,
+	defBody = dissect.Def{Name: "a2s.ack.body", Label: "body", Kind: dissect.Text, Flags: dissect.Prose,
 		Doc: "text of a ping's answer: fourteen zeros from Source, empty from GoldSource"}
 )
 
@@ -28,7 +28,7 @@ var (
 var (
 	defProtocol = dissect.Def{Name: "a2s.info.protocol", Label: "protocol", Kind: dissect.Uint,
 		Values: protocolName, Doc: "network protocol version of the server"}
-	defName = dissect.Def{Name: "a2s.info.name", Role: dissect.ServerName, Label: "name", Kind: dissect.Text, Doc: "server name"}
+	defName = dissect.Def{Name: "a2s.info.name", Role: dissect.ServerName, Label: "name", Kind: dissect.Text, Flags: dissect.Identifying, Doc: "server name"}
 	defMap  = dissect.Def{Name: "a2s.info.map", Role: dissect.MapName, Label: "map", Kind: dissect.Text, Doc: "map being played"}
 	defDir  = dissect.Def{Name: "a2s.info.folder", Label: "folder", Kind: dissect.Text, Doc: "game directory"}
 	defGame = dissect.Def{Name: "a2s.info.game", Label: "game", Kind: dissect.Text,
@@ -55,12 +55,12 @@ var (
 	defEDF     = dissect.Def{Name: "a2s.info.edf", Label: "edf", Kind: dissect.Uint, Flags: dissect.Hex,
 		Values: edfName, Doc: "extra data flags: which fields follow"}
 	defPort = dissect.Def{Name: "a2s.info.port", Label: "port", Kind: dissect.Uint, Doc: "game port"}
-	defSID  = dissect.Def{Name: "a2s.info.steam_id", Label: "steam_id", Kind: dissect.Uint, Flags: dissect.AsString,
+	defSID  = dissect.Def{Name: "a2s.info.steam_id", Label: "steam_id", Kind: dissect.Uint, Flags: dissect.AsString | dissect.Identifying,
 		Values: steamIDName, Doc: "the server's SteamID"}
 	defSID3 = dissect.Def{Name: "a2s.info.steam_id3", Label: "steam_id3", Kind: dissect.Text,
 		Doc: "the same as Steam writes it: [type:universe:account], with the instance where that matters"}
 	defTVPort = dissect.Def{Name: "a2s.info.tv_port", Label: "tv_port", Kind: dissect.Uint, Doc: "port of SourceTV"}
-	defTVName = dissect.Def{Name: "a2s.info.tv_name", Label: "tv_name", Kind: dissect.Text, Doc: "name of SourceTV"}
+	defTVName = dissect.Def{Name: "a2s.info.tv_name", Label: "tv_name", Kind: dissect.Text, Flags: dissect.Identifying, Doc: "name of SourceTV"}
 	defKeys   = dissect.Def{Name: "a2s.info.keywords", Label: "keywords", Kind: dissect.Text, Doc: "tags of the game (sv_tags)"}
 	defGameID = dissect.Def{Name: "a2s.info.game_id", Label: "game_id", Kind: dissect.Uint, Flags: dissect.AsString,
 		Values: gameIDName, Doc: "64-bit game: application in bits 0 to 23, type in 24 to 31, mod in 32 to 63"}
@@ -74,7 +74,7 @@ var (
 	defPlayer     = dissect.Def{Name: "a2s.player.players.player", Label: "player", Kind: dissect.Group, Doc: "one player"}
 	defIndex      = dissect.Def{Name: "a2s.player.players.index", Label: "index", Kind: dissect.Uint,
 		Doc: "a number without a fixed meaning: 0 for all, a place or a slot, by engine"}
-	defPlayerName = dissect.Def{Name: "a2s.player.players.name", Label: "name", Kind: dissect.Text, Doc: "player's name"}
+	defPlayerName = dissect.Def{Name: "a2s.player.players.name", Label: "name", Kind: dissect.Text, Flags: dissect.Identifying, Doc: "player's name"}
 	defScore      = dissect.Def{Name: "a2s.player.players.score", Label: "score", Kind: dissect.Int, Doc: "frags or points"}
 	defDuration   = dissect.Def{Name: "a2s.player.players.duration", Label: "duration", Kind: dissect.Float, Unit: "s",
 		Doc: "time connected; -1 marks a bot in some games"}
@@ -91,7 +91,7 @@ var (
 	defRuleList   = dissect.Def{Name: "a2s.rules.rules", Label: "rules", Kind: dissect.List, Doc: "rules in the reply"}
 	defRule       = dissect.Def{Name: "a2s.rules.rules.rule", Label: "rule", Kind: dissect.Group, Doc: "one rule"}
 	defRuleName   = dissect.Def{Name: "a2s.rules.rules.name", Label: "name", Kind: dissect.Text, Doc: "name of the rule (cvar)"}
-	defRuleValue  = dissect.Def{Name: "a2s.rules.rules.value", Label: "value", Kind: dissect.Text, Doc: "its value"}
+	defRuleValue  = dissect.Def{Name: "a2s.rules.rules.value", Label: "value", Kind: dissect.Text, Flags: dissect.Prose, Doc: "its value"}
 	defRuleSecret = dissect.Def{Name: "a2s.rules.hidden.value", Label: "value", Kind: dissect.Text, Flags: dissect.Secret,
 		Doc: "value of a rule that holds a password; engines tell 0 or 1 in its place"}
 )
@@ -100,7 +100,7 @@ var (
 var (
 	defLogSecret = dissect.Def{Name: "a2s.log.secret", Label: "secret", Kind: dissect.Text, Flags: dissect.Secret,
 		Doc: "what the receiver of the log knows the server by (sv_logsecret)"}
-	defLine       = dissect.Def{Name: "a2s.log.line", Label: "line", Kind: dissect.Text, Doc: "line of the log, with its line feed"}
+	defLine       = dissect.Def{Name: "a2s.log.line", Label: "line", Kind: dissect.Text, Flags: dissect.Prose, Doc: "line of the log, with its line feed"}
 	defLineSecret = dissect.Def{Name: "a2s.log.line_secret", Label: "secret", Kind: dissect.Text, Flags: dissect.Secret, PartOf: &defLine,
 		Doc: "password that the line quotes"}
 	defLogBehind = dissect.Def{Name: "a2s.log.behind", Label: "behind", Kind: dissect.Bytes, Flags: dissect.Secret,

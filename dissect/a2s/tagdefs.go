@@ -66,12 +66,12 @@ var (
 	defTagLocation = dissect.Def{Name: "a2s.info.tags.location", Label: "location", Kind: dissect.Text, Doc: "Garry's Mod: country of the server"}
 	defTagVersion  = dissect.Def{Name: "a2s.info.tags.version", Label: "version", Kind: dissect.Text, Doc: "Garry's Mod: version of the game"}
 
-	defTagOwner = dissect.Def{Name: "a2s.info.tags.owning_id", Label: "owning_id", Kind: dissect.Uint, Flags: dissect.AsString,
+	defTagOwner = dissect.Def{Name: "a2s.info.tags.owning_id", Label: "owning_id", Kind: dissect.Uint, Flags: dissect.AsString | dissect.Identifying,
 		Values: steamIDName, Doc: "Unreal Engine: SteamID of who opened the session"}
-	defTagOwnerName   = dissect.Def{Name: "a2s.info.tags.owning_name", Label: "owning_name", Kind: dissect.Text, Doc: "Unreal Engine: name of who opened the session"}
+	defTagOwnerName   = dissect.Def{Name: "a2s.info.tags.owning_name", Label: "owning_name", Kind: dissect.Text, Flags: dissect.Identifying, Doc: "Unreal Engine: name of who opened the session"}
 	defTagOpen        = dissect.Def{Name: "a2s.info.tags.open_public", Label: "open_public", Kind: dissect.Uint, Doc: "Unreal Engine: free slots for everybody"}
 	defTagOpenPrivate = dissect.Def{Name: "a2s.info.tags.open_private", Label: "open_private", Kind: dissect.Uint, Doc: "Unreal Engine: free slots for who is invited"}
-	defTagP2PAddr     = dissect.Def{Name: "a2s.info.tags.p2p_addr", Label: "p2p_addr", Kind: dissect.Text, Doc: "Unreal Engine: address in Steam's network, a SteamID"}
+	defTagP2PAddr     = dissect.Def{Name: "a2s.info.tags.p2p_addr", Label: "p2p_addr", Kind: dissect.Text, Flags: dissect.Identifying, Doc: "Unreal Engine: address in Steam's network, a SteamID"}
 	defTagP2PPort     = dissect.Def{Name: "a2s.info.tags.p2p_port", Label: "p2p_port", Kind: dissect.Uint, Doc: "Unreal Engine: port of the game"}
 	defTagSession     = dissect.Def{Name: "a2s.info.tags.session_flags", Label: "session_flags", Kind: dissect.Uint, Flags: dissect.Hex, Doc: "Unreal Engine: settings of the session, a bit each"}
 

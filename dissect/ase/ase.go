@@ -55,9 +55,10 @@ var byLetter = [256]*dissect.Type{
 }
 
 var proto = dissect.Proto{
-	Name:  "ase",
-	Doc:   "All-Seeing Eye, the queries of Multi Theft Auto, Far Cry and others",
-	Reads: "All-Seeing Eye: EYE1, MTA's EYE2 and EYE3, version, fragments joined",
+	Plugin: plugin,
+	Name:   "ase",
+	Doc:    "All-Seeing Eye, the queries of Multi Theft Auto, Far Cry and others",
+	Reads:  "All-Seeing Eye: EYE1, MTA's EYE2 and EYE3, version, fragments joined",
 	Types: []*dissect.Type{&typeAskFull, &typeAskLight, &typeAskXfire, &typeAskVersion, &typeAskPing,
 		&typeFull, &typeLight, &typeXfire, &typeVersion},
 	Defs:  defs,

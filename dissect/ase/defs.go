@@ -6,7 +6,7 @@ import "qsniff/dissect"
 var (
 	defQuery = dissect.Def{Name: "ase.query", Label: "query", Kind: dissect.Char, Values: queryName,
 		Doc: "what the client asks for"}
-	defText = dissect.Def{Name: "ase.text", Label: "text", Kind: dissect.Text,
+	defText = dissect.Def{Name: "ase.text", Label: "text", Kind: dissect.Text, Flags: dissect.Prose,
 		Doc: "what follows the letter of a request; servers ignore it"}
 	defHeader = dissect.Def{Name: "ase.header", Label: "header", Kind: dissect.Text, Flags: dissect.Framing,
 		Doc: "EYE1, EYE2 or EYE3: the kind of reply; in a fragment its number"}
@@ -16,7 +16,7 @@ var (
 	defGame = dissect.Def{Name: "ase.game", Label: "game", Kind: dissect.Text, Doc: "short name of the game: mta, farcry"}
 	defPort = dissect.Def{Name: "ase.port", Label: "port", Kind: dissect.Text,
 		Doc: "port of the game; queries usually go to this plus 123"}
-	defName     = dissect.Def{Name: "ase.name", Role: dissect.ServerName, Label: "name", Kind: dissect.Text, Doc: "server name"}
+	defName     = dissect.Def{Name: "ase.name", Role: dissect.ServerName, Label: "name", Kind: dissect.Text, Flags: dissect.Identifying, Doc: "server name"}
 	defGametype = dissect.Def{Name: "ase.gametype", Label: "gametype", Kind: dissect.Text, Doc: "game mode, free text"}
 	defMap      = dissect.Def{Name: "ase.map", Role: dissect.MapName, Label: "map", Kind: dissect.Text, Doc: "map being played"}
 	defVersion  = dissect.Def{Name: "ase.version", Label: "version", Kind: dissect.Text, Doc: "version of the game"}
@@ -34,7 +34,7 @@ var (
 	defRules      = dissect.Def{Name: "ase.full.rules", Label: "rules", Kind: dissect.List, Doc: "settings of the server"}
 	defRule       = dissect.Def{Name: "ase.full.rules.rule", Label: "rule", Kind: dissect.Group, Doc: "one setting"}
 	defRuleName   = dissect.Def{Name: "ase.full.rules.name", Label: "name", Kind: dissect.Text, Doc: "name of the setting"}
-	defRuleValue  = dissect.Def{Name: "ase.full.rules.value", Label: "value", Kind: dissect.Text, Doc: "its value"}
+	defRuleValue  = dissect.Def{Name: "ase.full.rules.value", Label: "value", Kind: dissect.Text, Flags: dissect.Prose, Doc: "its value"}
 	defRuleSecret = dissect.Def{Name: "ase.full.rules.hidden.value", Label: "value", Kind: dissect.Text, Flags: dissect.Secret,
 		Doc: "value of a setting that holds a password, other than 0 and 1"}
 	defRulesEnd = dissect.Def{Name: "ase.full.end_of_rules", Label: "end of rules", Kind: dissect.Bytes, Flags: dissect.Framing,
@@ -44,9 +44,9 @@ var (
 	defPlayer = dissect.Def{Name: "ase.full.player_list.player", Label: "player", Kind: dissect.Group, Doc: "one player"}
 	defFlags  = dissect.Def{Name: "ase.full.player_list.flags", Label: "flags", Kind: dissect.Uint, Flags: dissect.Framing | dissect.Hex,
 		Values: flagsName, Doc: "which texts follow for this player"}
-	defPlayerName  = dissect.Def{Name: "ase.full.player_list.name", Label: "name", Kind: dissect.Text, Doc: "player's name"}
-	defPlayerTeam  = dissect.Def{Name: "ase.full.player_list.team", Label: "team", Kind: dissect.Text, Doc: "team; empty from MTA"}
-	defPlayerSkin  = dissect.Def{Name: "ase.full.player_list.skin", Label: "skin", Kind: dissect.Text, Doc: "skin; empty from MTA"}
+	defPlayerName  = dissect.Def{Name: "ase.full.player_list.name", Label: "name", Kind: dissect.Text, Flags: dissect.Identifying, Doc: "player's name"}
+	defPlayerTeam  = dissect.Def{Name: "ase.full.player_list.team", Label: "team", Kind: dissect.Text, Flags: dissect.Identifying, Doc: "team; empty from MTA"}
+	defPlayerSkin  = dissect.Def{Name: "ase.full.player_list.skin", Label: "skin", Kind: dissect.Text, Flags: dissect.Identifying, Doc: "skin; empty from MTA"}
 	defPlayerScore = dissect.Def{Name: "ase.full.player_list.score", Label: "score", Kind: dissect.Text, Doc: "points"}
 	defPlayerPing  = dissect.Def{Name: "ase.full.player_list.ping", Label: "ping", Kind: dissect.Text, Doc: "round-trip time in ms"}
 	defPlayerTime  = dissect.Def{Name: "ase.full.player_list.time", Label: "time", Kind: dissect.Text,
@@ -63,15 +63,15 @@ var (
 		Doc: "players and slots without the limit of a byte: 2/32"}
 	defBuildType   = dissect.Def{Name: "ase.light.build_type", Label: "build_type", Kind: dissect.Text, Doc: "kind of build; 9 is a release"}
 	defBuildNumber = dissect.Def{Name: "ase.light.build_number", Label: "build_number", Kind: dissect.Text, Doc: "number of the build"}
-	defPingStatus  = dissect.Def{Name: "ase.light.ping_status", Label: "ping_status", Kind: dissect.Text,
+	defPingStatus  = dissect.Def{Name: "ase.light.ping_status", Label: "ping_status", Kind: dissect.Text, Flags: dissect.Prose,
 		Doc: "a text of MTA's network module, meaning unknown"}
-	defNetRoute = dissect.Def{Name: "ase.light.net_route", Label: "net_route", Kind: dissect.Text,
+	defNetRoute = dissect.Def{Name: "ase.light.net_route", Label: "net_route", Kind: dissect.Text, Flags: dissect.Prose,
 		Doc: "a text of MTA's network module, meaning unknown"}
 	defUptime   = dissect.Def{Name: "ase.light.uptime", Label: "uptime", Kind: dissect.Text, Doc: "seconds since the server started"}
 	defHTTPPort = dissect.Def{Name: "ase.light.http_port", Label: "http_port", Kind: dissect.Text, Doc: "port of the server's downloads"}
 	defExtras   = dissect.Def{Name: "ase.light.extras", Label: "extras", Kind: dissect.List,
 		Doc: "items after the map that are not known"}
-	defExtra = dissect.Def{Name: "ase.light.extras.extra", Label: "extra", Kind: dissect.Text, Doc: "one of them"}
+	defExtra = dissect.Def{Name: "ase.light.extras.extra", Label: "extra", Kind: dissect.Text, Flags: dissect.Prose, Doc: "one of them"}
 
 	defPassword = dissect.Def{Name: "ase.light.password", Label: "password", Kind: dissect.Uint, Values: passwordName,
 		Doc: "whether a password is needed"}
@@ -82,7 +82,7 @@ var (
 	defMax       = dissect.Def{Name: "ase.light.max_players", Role: dissect.MaxPlayers, Label: "max_players", Kind: dissect.Uint, Values: cappedName, Doc: "slots, 255 at most"}
 	defNames     = dissect.Def{Name: "ase.light.player_list", Label: "player_list", Kind: dissect.List, Doc: "players in the reply"}
 	defNameGroup = dissect.Def{Name: "ase.light.player_list.player", Label: "player", Kind: dissect.Group, Doc: "one player"}
-	defNick      = dissect.Def{Name: "ase.light.player_list.name", Label: "name", Kind: dissect.Text,
+	defNick      = dissect.Def{Name: "ase.light.player_list.name", Label: "name", Kind: dissect.Text, Flags: dissect.Identifying,
 		Doc: "player's name; empty where the datagram had no room for it"}
 )
 

@@ -11,7 +11,7 @@ const headLen, tokenLen = 3, 4
 var (
 	defHead    = dissect.Def{Name: "example.head", Label: "head", Kind: dissect.Text, Flags: dissect.Framing, Doc: "which message follows"}
 	defToken   = dissect.Def{Name: "example.token", Label: "token", Kind: dissect.Uint, Flags: dissect.Hex, Doc: "number to bring back"}
-	defName    = dissect.Def{Name: "example.name", Label: "name", Kind: dissect.Text, Role: dissect.ServerName, Doc: "name of the server"}
+	defName    = dissect.Def{Name: "example.name", Label: "name", Kind: dissect.Text, Flags: dissect.Identifying, Role: dissect.ServerName, Doc: "name of the server"}
 	defMap     = dissect.Def{Name: "example.map", Label: "map", Kind: dissect.Text, Role: dissect.MapName, Doc: "map that is played"}
 	defPlayers = dissect.Def{Name: "example.players", Label: "players", Kind: dissect.Uint, Role: dissect.PlayerCount, Doc: "who plays"}
 	defMax     = dissect.Def{Name: "example.max", Label: "max players", Kind: dissect.Uint, Role: dissect.MaxPlayers, Doc: "who can play"}

@@ -7,9 +7,9 @@ var (
 		Values: dissect.HeaderName, Doc: "-1: a message in one datagram"}
 	defOpcode = dissect.Def{Name: "goldsource.opcode", Label: "opcode", Kind: dissect.Char, Flags: dissect.Framing,
 		Values: opcodeName, Doc: "what kind of message follows"}
-	defAddress = dissect.Def{Name: "goldsource.info.address", Label: "address", Kind: dissect.Text,
+	defAddress = dissect.Def{Name: "goldsource.info.address", Label: "address", Kind: dissect.Text, Flags: dissect.Identifying,
 		Doc: "address the server believes it has"}
-	defName    = dissect.Def{Name: "goldsource.info.name", Role: dissect.ServerName, Label: "name", Kind: dissect.Text, Doc: "server name"}
+	defName    = dissect.Def{Name: "goldsource.info.name", Role: dissect.ServerName, Label: "name", Kind: dissect.Text, Flags: dissect.Identifying, Doc: "server name"}
 	defMap     = dissect.Def{Name: "goldsource.info.map", Role: dissect.MapName, Label: "map", Kind: dissect.Text, Doc: "map being played"}
 	defDir     = dissect.Def{Name: "goldsource.info.folder", Label: "folder", Kind: dissect.Text, Doc: "game directory"}
 	defGame    = dissect.Def{Name: "goldsource.info.game", Label: "game", Kind: dissect.Text, Doc: "description of the game"}
@@ -26,8 +26,8 @@ var (
 		Values: dissect.VisibilityName, Doc: "whether a password is needed"}
 	defMod = dissect.Def{Name: "goldsource.info.mod", Label: "mod", Kind: dissect.Uint, Values: modName,
 		Doc: "whether a block about the mod follows"}
-	defURL       = dissect.Def{Name: "goldsource.info.url", Label: "url", Kind: dissect.Text, Doc: "mod: information page"}
-	defDownload  = dissect.Def{Name: "goldsource.info.download_url", Label: "download_url", Kind: dissect.Text, Doc: "mod: download page"}
+	defURL       = dissect.Def{Name: "goldsource.info.url", Label: "url", Kind: dissect.Text, Flags: dissect.Prose, Doc: "mod: information page"}
+	defDownload  = dissect.Def{Name: "goldsource.info.download_url", Label: "download_url", Kind: dissect.Text, Flags: dissect.Prose, Doc: "mod: download page"}
 	defHLVersion = dissect.Def{Name: "goldsource.info.hl_version", Label: "hl_version", Kind: dissect.Text,
 		Doc: "mod: version of Half-Life it wants; empty except from HLTV"}
 	defModVersion = dissect.Def{Name: "goldsource.info.mod_version", Label: "mod_version", Kind: dissect.Int, Doc: "mod: version"}

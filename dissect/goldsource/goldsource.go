@@ -25,9 +25,10 @@ var (
 )
 
 var proto = dissect.Proto{
-	Name:  "goldsource",
-	Doc:   "forms that only GoldSource engines, HLTV and Xash3D have, and what came in their split format",
-	Reads: "GoldSource's and HLTV's own information, text queries and their replies, challenges, UDP rcon, log lines",
+	Plugin: plugin,
+	Name:   "goldsource",
+	Doc:    "forms that only GoldSource engines, HLTV and Xash3D have, and what came in their split format",
+	Reads:  "GoldSource's and HLTV's own information, text queries and their replies, challenges, UDP rcon, log lines",
 	Types: []*dissect.Type{&typeDetailed, &typeInfo,
 		&typePing, &typeInfoReq, &typeInfostring, &typeDetails, &typePlayers, &typeRules, &typeListen, &typeNetinfo,
 		&typeGetChallenge, &typeRconChallengeReq, &typeRcon,

@@ -18,7 +18,7 @@ var (
 		Summary: []*dissect.Def{&defAuth}}
 	typeRconChallengeReq = dissect.Type{Name: "RCON_CHALLENGE", Wire: wordPatterns("challenge rcon"), Asks: dissect.AskRconChallenge, Doc: "asks for a challenge for rcon"}
 	typeRcon             = dissect.Type{Name: "RCON", Wire: wordPatterns("rcon"), Asks: dissect.AskRcon, Doc: "a command for the server's console, with its password",
-		Summary: []*dissect.Def{&defChallenge, &defPassword, &defCommand}}
+		Number: &defChallenge, Summary: []*dissect.Def{&defChallenge, &defPassword, &defCommand}}
 )
 
 // Answers, and the log, which nobody asked for.
@@ -30,7 +30,7 @@ var (
 	typeConnectChallenge = dissect.Type{Name: "CONNECT_CHALLENGE", Wire: letterPatterns(opConnectChallenge), Reply: true, Asks: dissect.AskConnect, Doc: "a number for joining the game",
 		Summary: []*dissect.Def{&defChallenge, &defAuthProtocol}}
 	typeRconChallenge = dissect.Type{Name: "RCON_CHALLENGE", Wire: wordPatterns("challenge rcon "), Reply: true, Asks: dissect.AskRconChallenge, Doc: "a number to send with rcon",
-		Summary: []*dissect.Def{&defChallenge}}
+		Number: &defChallenge, Summary: []*dissect.Def{&defChallenge}}
 	typePrint = dissect.Type{Name: "A2A_PRINT", Wire: append(letterPatterns(opPrint), wordPatterns("print\n")...), Reply: true, Asks: dissect.AskRcon, Doc: "text for the console: output of rcon",
 		Summary: []*dissect.Def{&defText}}
 	typeProxyListen = dissect.Type{Name: "S2A_PROXY_LISTEN", Wire: letterPatterns(opProxyListen), Reply: true, Asks: dissect.AskProxy, Doc: "the multicast address of an HLTV proxy",

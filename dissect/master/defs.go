@@ -18,7 +18,7 @@ var (
 var (
 	defRegion = dissect.Def{Name: "master.query.region", Label: "region", Kind: dissect.Uint, Flags: dissect.Hex,
 		Values: regionName, Doc: "part of the world whose servers are asked for"}
-	defSeed = dissect.Def{Name: "master.query.seed", Label: "seed", Kind: dissect.Text,
+	defSeed = dissect.Def{Name: "master.query.seed", Label: "seed", Kind: dissect.Text, Flags: dissect.Identifying,
 		Doc: "0.0.0.0:0 for the first page, then the last address of the page before"}
 	defFilter = dissect.Def{Name: "master.query.filter", Label: "filter", Kind: dissect.Text,
 		Doc: "what servers must be like, as it was sent: \\key\\value, repeated"}
@@ -27,7 +27,7 @@ var (
 	defCondition = dissect.Def{Name: "master.query.conditions.condition", Label: "condition", Kind: dissect.Group,
 		Doc: "one pair of the filter"}
 	defKey   = dissect.Def{Name: "master.query.conditions.key", Label: "key", Kind: dissect.Text, Doc: "what is compared"}
-	defValue = dissect.Def{Name: "master.query.conditions.value", Label: "value", Kind: dissect.Text, Doc: "what it must be"}
+	defValue = dissect.Def{Name: "master.query.conditions.value", Label: "value", Kind: dissect.Text, Flags: dissect.Prose, Doc: "what it must be"}
 	defGroup = dissect.Def{Name: "master.query.conditions.group", Label: "group", Kind: dissect.Text,
 		Doc: "the word of the group that negates this pair: nand or nor"}
 )
@@ -50,19 +50,19 @@ var (
 
 // What game servers and masters say to each other.
 var (
-	defChallenge = dissect.Def{Name: "master.challenge", Label: "challenge", Kind: dissect.Uint, Flags: dissect.Hex,
+	defChallenge = dissect.Def{Name: "master.challenge", Label: "challenge", Kind: dissect.Uint, Flags: dissect.Hex | dissect.Identifying,
 		Doc: "number that proves an address; a heartbeat carries it as text"}
 	defEcho = dissect.Def{Name: "master.echo", Label: "echo", Kind: dissect.Uint, Flags: dissect.Hex,
 		Doc: "Xash3D: the number that the server joined with, sent back"}
 	defPairs  = dissect.Def{Name: "master.pairs", Label: "pairs", Kind: dissect.List, Doc: "what the server says about itself"}
 	defPair   = dissect.Def{Name: "master.pairs.pair", Label: "pair", Kind: dissect.Group, Doc: "a name and its value"}
 	defName   = dissect.Def{Name: "master.pairs.name", Label: "name", Kind: dissect.Text, Doc: "name of a property"}
-	defWhat   = dissect.Def{Name: "master.pairs.value", Label: "value", Kind: dissect.Text, Doc: "its value"}
+	defWhat   = dissect.Def{Name: "master.pairs.value", Label: "value", Kind: dissect.Text, Flags: dissect.Prose, Doc: "its value"}
 	defSecret = dissect.Def{Name: "master.pairs.hidden.value", Label: "value", Kind: dissect.Text, Flags: dissect.Secret,
 		Doc: "value of a property that holds a password, other than 0 and 1"}
-	defAddr = dissect.Def{Name: "master.address", Label: "address", Kind: dissect.Text,
+	defAddr = dissect.Def{Name: "master.address", Label: "address", Kind: dissect.Text, Flags: dissect.Identifying,
 		Doc: "client that the server should contact, so that its router lets the client in"}
-	defText = dissect.Def{Name: "master.text", Label: "text", Kind: dissect.Text,
+	defText = dissect.Def{Name: "master.text", Label: "text", Kind: dissect.Text, Flags: dissect.Prose,
 		Doc: "lines of an old heartbeat: numbers whose order is not documented"}
 )
 

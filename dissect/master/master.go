@@ -58,9 +58,10 @@ var (
 )
 
 var proto = dissect.Proto{
-	Name:  "master",
-	Doc:   "lists of servers and the heartbeats that fill them: Steam, WON and Xash3D master servers",
-	Reads: "Steam master server: queries with their filter, server lists of Valve and Xash3D, heartbeats, the older lists",
+	Plugin: plugin,
+	Name:   "master",
+	Doc:    "lists of servers and the heartbeats that fill them: Steam, WON and Xash3D master servers",
+	Reads:  "Steam master server: queries with their filter, server lists of Valve and Xash3D, heartbeats, the older lists",
 	Types: []*dissect.Type{&typeQuery, &typeBatch, &typeServers, &typeCheckMD5, &typeJoin, &typeHeartbeat2,
 		&typeHeartbeat, &typeShutdown, &typePage, &typeOldPage, &typeValidMD5, &typeChallenge, &typeRestart, &typeNAT},
 	Defs:     defs,

@@ -10,7 +10,7 @@ var (
 		Doc: "number that the client chose; the reply repeats it, -1 refuses a password"}
 	defType = dissect.Def{Name: "rcon.type", Label: "type", Kind: dissect.Int,
 		Doc: "kind of packet; 2 is a command from the client and the answer to a password from the server"}
-	defBody = dissect.Def{Name: "rcon.body", Label: "body", Kind: dissect.Text,
+	defBody = dissect.Def{Name: "rcon.body", Label: "body", Kind: dissect.Text, Flags: dissect.Prose,
 		Doc: "command, or its output"}
 	defBodySecret = dissect.Def{Name: "rcon.body_secret", Label: "secret", Kind: dissect.Text, Flags: dissect.Secret, PartOf: &defBody,
 		Doc: "password in a command or in its output"}
@@ -30,7 +30,7 @@ var (
 var (
 	defReplyID = dissect.Def{Name: "rcon.reply.id", Label: "id", Kind: dissect.Int,
 		Doc: "number that the packets of the reply carry"}
-	defReplyCommand = dissect.Def{Name: "rcon.reply.command", Label: "command", Kind: dissect.Text,
+	defReplyCommand = dissect.Def{Name: "rcon.reply.command", Label: "command", Kind: dissect.Text, Flags: dissect.Prose,
 		Doc: "start of the command that the reply belongs to, up to a password in it"}
 	defReplyParts = dissect.Def{Name: "rcon.reply.parts", Label: "parts", Kind: dissect.Uint,
 		Doc: "packets of the reply"}
@@ -38,7 +38,7 @@ var (
 		Doc: "length of the bodies together, with what was not kept"}
 	defReplyEndedBy = dissect.Def{Name: "rcon.reply.ended_by", Label: "ended_by", Kind: dissect.Text,
 		Doc: "what showed that the reply was over: mirror, trailer, next reply, connection end"}
-	defReplyBody = dissect.Def{Name: "rcon.reply.body", Label: "body", Kind: dissect.Text,
+	defReplyBody = dissect.Def{Name: "rcon.reply.body", Label: "body", Kind: dissect.Text, Flags: dissect.Prose,
 		Doc: "the bodies, joined"}
 	defReplyBodySecret = dissect.Def{Name: "rcon.reply.body_secret", Label: "secret", Kind: dissect.Text, Flags: dissect.Secret, PartOf: &defReplyBody,
 		Doc: "password in the output"}

@@ -4,32 +4,34 @@ import "qsniff/dissect"
 
 // What clients send. The type of an end probe is that of a reply.
 var (
-	typeAuth = dissect.Type{Name: "SERVERDATA_AUTH", Asks: dissect.AskLogin, Doc: "the password",
+	typeAuth = dissect.Type{Name: "SERVERDATA_AUTH", Asks: dissect.AskLogin, Number: &defID, Doc: "the password",
 		Summary: []*dissect.Def{&defID, &defPassword}, Speech: &speechAuth}
-	typeExec = dissect.Type{Name: "SERVERDATA_EXECCOMMAND", Asks: dissect.AskRcon, Doc: "a command for the server's console",
+	typeExec = dissect.Type{Name: "SERVERDATA_EXECCOMMAND", Asks: dissect.AskRcon, Number: &defID, Doc: "a command for the server's console",
 		Summary: []*dissect.Def{&defID, &defRole, &defBody}, Speech: &speechText}
 	typeValueRequest = dissect.Type{Name: "SERVERDATA_RESPONSE_VALUE", Asks: dissect.AskRcon,
+		Number:  &defID,
 		Doc:     "a packet of the server's type from a client, whose answer shows where a reply ends",
 		Summary: []*dissect.Def{&defID, &defRole, &defBody}, Speech: &speechText}
-	typeOtherRequest = dissect.Type{Name: "SERVERDATA_OTHER", Doc: "a packet with a type that is not a standard one",
+	typeOtherRequest = dissect.Type{Name: "SERVERDATA_OTHER", Number: &defID, Doc: "a packet with a type that is not a standard one",
 		Summary: []*dissect.Def{&defID, &defType, &defRole, &defBody}, Speech: &speechText}
 )
 
 // What servers send.
 var (
-	typeAuthResponse = dissect.Type{Name: "SERVERDATA_AUTH_RESPONSE", Reply: true, Asks: dissect.AskLogin, Doc: "whether the password is right",
+	typeAuthResponse = dissect.Type{Name: "SERVERDATA_AUTH_RESPONSE", Reply: true, Asks: dissect.AskLogin, Number: &defID, Doc: "whether the password is right",
 		Summary: []*dissect.Def{&defID, &defBody}, Speech: &speechAuthResponse}
-	typeValue = dissect.Type{Name: "SERVERDATA_RESPONSE_VALUE", Reply: true, Asks: dissect.AskRcon, Doc: "output of a command, or a part of it",
+	typeValue = dissect.Type{Name: "SERVERDATA_RESPONSE_VALUE", Reply: true, Asks: dissect.AskRcon, Number: &defID, Doc: "output of a command, or a part of it",
 		Summary: []*dissect.Def{&defID, &defPart, &defRole, &defBody}, Speech: &speechText}
-	typeOtherReply = dissect.Type{Name: "SERVERDATA_OTHER", Reply: true, Doc: "a packet with a type that is not a standard one, or bytes without a header",
+	typeOtherReply = dissect.Type{Name: "SERVERDATA_OTHER", Reply: true, Number: &defID, Doc: "a packet with a type that is not a standard one, or bytes without a header",
 		Summary: []*dissect.Def{&defID, &defType, &defRole, &defBody, &dissect.Trailing}, Speech: &speechText}
 	typeJoined = dissect.Type{Name: "SERVERDATA_RESPONSE_VALUE", Reply: true, Asks: dissect.AskRcon, Doc: "output of a command that came in several packets, joined",
 		Summary: []*dissect.Def{&defReplyID, &defReplyCommand, &defReplyParts, &defReplyLength, &defReplyEndedBy, &defReplyBody}}
 )
 
 var proto = dissect.Proto{
-	Name: "rcon",
-	Doc:  "remote console over TCP, of Source engines and of games that took it over",
+	Plugin: plugin,
+	Name:   "rcon",
+	Doc:    "remote console over TCP, of Source engines and of games that took it over",
 	Reads: "Source RCON over TCP: login, commands, answers of several packets, and how Minecraft, Rust, Factorio, ARK," +
 		" Palworld, Conan Exiles, Squad and Counter-Strike 2 differ",
 	Types: []*dissect.Type{&typeAuth, &typeExec, &typeValueRequest, &typeOtherRequest,

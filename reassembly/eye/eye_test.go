@@ -197,7 +197,7 @@ func TestExpired(t *testing.T) {
 	b.Tick(b.nanos + int64(Wait))
 	tail := len(fs[2]) - wire.EyeHeaderLen - wire.EyeIDLen
 	want := []got{{Expired, string(reply(3000)[:1360]) + string(fs[2][4:4+tail]), 1360,
-		[]reassembly.Piece{{Frame: 8, Len: 1360}, {Frame: 1, Off: 1360, Len: uint32(tail)}}, []uint64{1, 7, 8}}}
+		[]reassembly.Piece{{Frame: 8, Len: 1360}, {Frame: 1, Off: 1360, Len: uint32(tail), At: wire.EyeHeaderLen}}, []uint64{1, 7, 8}}}
 	if diff := cmp.Diff(want, b.sets); diff != "" {
 		t.Error(diff)
 	}

@@ -199,19 +199,20 @@ func (a *Assembler) deliver(s *fragmentSet, o Outcome) {
 			continue
 		}
 		b := a.bytesOf(f)
-		off := len(joined)
+		off, at := len(joined), 0
 		switch {
 		case o == Alone:
 		case off == 0:
 			b = b[:len(b)-wire.EyeIDLen]
 		default:
-			b = b[wire.EyeHeaderLen : len(b)-wire.EyeIDLen]
+			at = wire.EyeHeaderLen
+			b = b[at : len(b)-wire.EyeIDLen]
 		}
 		joined = append(joined, b...)
 		if !gap {
 			out.Run = len(joined)
 		}
-		out.Parts = append(out.Parts, reassembly.Piece{Frame: f.frame, Off: uint32(off), Len: uint32(len(b))})
+		out.Parts = append(out.Parts, reassembly.Piece{Frame: f.frame, Off: uint32(off), Len: uint32(len(b)), At: uint32(at)})
 	}
 	out.Data = joined
 	a.Counters.Sets++

@@ -49,5 +49,5 @@ const (
 	// The sizes of the records; a test compares them with the compiler's.
 	fragmentBytes = 32
 	setBytes      = 96
-	pieceBytes    = 16
+	pieceBytes    = 24
 )

@@ -183,7 +183,7 @@ func (a *Assembler) appendPieces(pt *keptPart, skip, off, n int) {
 		return
 	}
 	if pt.pieces == 0 {
-		o.Pieces = append(o.Pieces, reassembly.Piece{Frame: pt.frame, Off: uint32(off), Len: uint32(n)})
+		o.Pieces = append(o.Pieces, reassembly.Piece{Frame: pt.frame, Off: uint32(off), Len: uint32(n), At: uint32(skip)})
 		return
 	}
 	at := uint64(skip) // in the datagram; 64 bits, because offsets of pieces are not checked
@@ -194,7 +194,7 @@ func (a *Assembler) appendPieces(pt *keptPart, skip, off, n int) {
 		hi := min(uint64(pc.Off)+uint64(pc.Len), end)
 		if hi > lo {
 			o.Pieces = append(o.Pieces, reassembly.Piece{
-				Frame: pc.Frame, Off: uint32(off + int(lo) - skip), Len: uint32(hi - lo),
+				Frame: pc.Frame, Off: uint32(off + int(lo) - skip), Len: uint32(hi - lo), At: pc.At + uint32(lo-uint64(pc.Off)),
 			})
 			at = hi
 		}

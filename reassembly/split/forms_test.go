@@ -141,7 +141,7 @@ func TestOrigin(t *testing.T) {
 	}
 	s := b.got[0]
 	wantPieces := []reassembly.Piece{
-		{Frame: 6, Off: 0, Len: 12}, {Frame: 8, Off: 12, Len: 8}, {Frame: 9, Off: 20, Len: 20}, {Frame: 5, Off: 40, Len: 10},
+		{Frame: 6, Off: 0, Len: 12, At: 4}, {Frame: 8, Off: 12, Len: 8}, {Frame: 9, Off: 20, Len: 20, At: 12}, {Frame: 5, Off: 40, Len: 10, At: 12},
 	}
 	if diff := cmp.Diff(wantPieces, s.Pieces); diff != "" {
 		t.Errorf("Pieces (-want +got)\n%s", diff)

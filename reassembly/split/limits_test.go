@@ -121,7 +121,7 @@ func TestPiecesLimit(t *testing.T) {
 	if len(b.got) != 1 || b.Counters.PiecesDropped != 2 {
 		t.Fatalf("sets, pieces lost\n got %d, %d\nwant 1, 2", len(b.got), b.Counters.PiecesDropped)
 	}
-	want := []reassembly.Piece{{Frame: 1, Len: 4}, {Frame: 2, Off: 4, Len: 16}, {Frame: 4, Off: 20, Len: 20}, {Frame: 6, Off: 40, Len: 10}}
+	want := []reassembly.Piece{{Frame: 1, Len: 4, At: 12}, {Frame: 2, Off: 4, Len: 16}, {Frame: 4, Off: 20, Len: 20, At: 12}, {Frame: 6, Off: 40, Len: 10, At: 12}}
 	if diff := cmp.Diff(want, b.got[0].Pieces); diff != "" {
 		t.Errorf("Pieces (-want +got)\n%s", diff)
 	}

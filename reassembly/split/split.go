@@ -168,7 +168,7 @@ func (a *Assembler) reject(c *candidate) {
 	n := uint32(len(a.joined))
 	o.Parts = append(o.Parts, Part{Len: n, Frame: c.Frame})
 	if n > 0 {
-		o.Pieces = append(o.Pieces, reassembly.Piece{Frame: c.Frame, Len: n})
+		o.Pieces = append(o.Pieces, reassembly.Piece{Frame: c.Frame, Len: n, At: uint32(head)})
 	}
 	o.Frames = append(o.Frames, c.Frame)
 	o.Joined, o.Data, o.Run = a.joined, a.joined, len(a.joined)

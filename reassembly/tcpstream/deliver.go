@@ -1,7 +1,5 @@
 package tcpstream
 
-import "qsniff/reassembly"
-
 // deliver offers b, which is next in order and came with frame, to the sink after the
 // bytes that wait, and keeps what the sink leaves.
 func (a *Assembler) deliver(c *Conn, side uint8, b []byte, frame uint64, nanos int64) {
@@ -17,7 +15,7 @@ func (a *Assembler) deliver(c *Conn, side uint8, b []byte, frame uint64, nanos i
 		}
 	}
 	if len(b) >= h.need {
-		b = b[a.callData(c, side, b, a.pieceOf(b, frame, nanos)):]
+		b = b[a.callData(c, side, b, h.next-uint32(len(b)), a.pieceOf(b, frame, nanos)):]
 	}
 	if c.isIgnored || len(b) == 0 {
 		return
@@ -25,7 +23,7 @@ func (a *Assembler) deliver(c *Conn, side uint8, b []byte, frame uint64, nanos i
 	if !a.startWaiting(c, h, b, frame, nanos) {
 		a.Counters.GivenUp += uint64(len(b))
 		h.need = 0
-		a.callBreak(c, side, Break{Why: GivenUp}, b, a.pieceOf(b, frame, nanos))
+		a.callBreak(c, side, Break{Why: GivenUp}, b, h.next-uint32(len(b)), a.pieceOf(b, frame, nanos))
 	}
 }
 
@@ -34,7 +32,7 @@ func (a *Assembler) pieceOf(b []byte, frame uint64, nanos int64) []TimedPiece {
 	if len(b) == 0 {
 		return nil
 	}
-	a.one[0] = TimedPiece{reassembly.Piece{Frame: frame, Len: uint32(len(b))}, nanos}
+	a.one[0] = TimedPiece{Frame: frame, Len: uint32(len(b)), Nanos: nanos}
 	return a.one[:]
 }
 
@@ -74,7 +72,7 @@ func (a *Assembler) offer(c *Conn, side uint8) {
 	if int(a.mem.items[i].n) < h.need {
 		return
 	}
-	done := a.callData(c, side, a.mem.bytes(i), a.mem.piecesOf(i))
+	done := a.callData(c, side, a.mem.bytes(i), a.mem.items[i].seq, a.mem.piecesOf(i))
 	if c.isIgnored {
 		return
 	}
@@ -88,17 +86,17 @@ func (a *Assembler) offer(c *Conn, side uint8) {
 }
 
 // callData calls Data and returns how many bytes the sink consumed.
-func (a *Assembler) callData(c *Conn, side uint8, b []byte, pieces []TimedPiece) int {
+func (a *Assembler) callData(c *Conn, side uint8, b []byte, seq uint32, pieces []TimedPiece) int {
 	c.wasOffered = true
-	a.chunk = Chunk{Data: b, Pieces: pieces}
+	a.chunk = Chunk{Data: b, Seq: seq, Pieces: pieces}
 	done, need := a.sink.Data(c, c.dir(side), &a.chunk)
 	c.halves[side].need = max(need, 0)
 	return min(max(done, 0), len(b))
 }
 
 // callBreak calls Break.
-func (a *Assembler) callBreak(c *Conn, side uint8, br Break, b []byte, pieces []TimedPiece) {
-	a.chunk = Chunk{Data: b, Pieces: pieces}
+func (a *Assembler) callBreak(c *Conn, side uint8, br Break, b []byte, seq uint32, pieces []TimedPiece) {
+	a.chunk = Chunk{Data: b, Seq: seq, Pieces: pieces}
 	a.sink.Break(c, c.dir(side), &a.chunk, br)
 }
 
@@ -111,10 +109,10 @@ func (a *Assembler) interrupt(c *Conn, side uint8, br Break) {
 	h.need = 0
 	i := h.waits
 	if i == 0 {
-		a.callBreak(c, side, br, nil, nil)
+		a.callBreak(c, side, br, nil, h.next, nil)
 		return
 	}
-	a.callBreak(c, side, br, a.mem.bytes(i), a.mem.piecesOf(i))
+	a.callBreak(c, side, br, a.mem.bytes(i), a.mem.items[i].seq, a.mem.piecesOf(i))
 	if c.isIgnored {
 		return
 	}

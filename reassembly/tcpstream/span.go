@@ -2,8 +2,6 @@ package tcpstream
 
 import (
 	"math"
-
-	"qsniff/reassembly"
 )
 
 // never is the time of an event that did not happen.
@@ -127,7 +125,7 @@ func (m *spans) addPiece(i uint32, frame uint64, nanos int64, n uint32) {
 		}
 	}
 	s.pieces++
-	m.piecesOf(i)[len(list)] = TimedPiece{reassembly.Piece{Frame: frame, Off: s.n - n, Len: n}, nanos}
+	m.piecesOf(i)[len(list)] = TimedPiece{Frame: frame, Off: s.n - n, Len: n, Nanos: nanos}
 }
 
 // addFirstPiece records that the first n bytes of span i, already counted in span.n, came
@@ -147,7 +145,7 @@ func (m *spans) addFirstPiece(i uint32, frame uint64, nanos int64, n uint32) {
 	s.pieces++
 	list = m.piecesOf(i)
 	copy(list[1:], list)
-	list[0] = TimedPiece{reassembly.Piece{Frame: frame, Len: n}, nanos}
+	list[0] = TimedPiece{Frame: frame, Len: n, Nanos: nanos}
 }
 
 // append adds bytes after those of span i, which has room for them.

@@ -26,7 +26,6 @@ import (
 
 	"qsniff/internal/lru"
 	"qsniff/netlayer"
-	"qsniff/reassembly"
 )
 
 // Segment is one TCP segment. The Assembler copies what it keeps.
@@ -43,16 +42,18 @@ type Segment struct {
 // during the call.
 type Chunk struct {
 	Data []byte
+	Seq  uint32 // the sequence number of its first byte
 	// Pieces are the frames that brought Data, in order and without gaps.
 	// Where segments are many and short, one piece stands for several: then Frame
 	// is the latest of theirs.
 	Pieces []TimedPiece
 }
 
-// TimedPiece records which frame brought which bytes of a Chunk, and when.
+// TimedPiece records that one frame brought the bytes [Off, Off+Len) of a Chunk, and when.
 type TimedPiece struct {
-	reassembly.Piece
-	Nanos int64
+	Frame    uint64
+	Off, Len uint32
+	Nanos    int64
 }
 
 // addFrame makes p stand for one more frame.

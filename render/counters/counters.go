@@ -23,9 +23,11 @@ type Result struct {
 	Stats  stats.Summary
 	Floods flood.Omitted
 	Seen   flood.Seen
+	Found  stats.FindingSummary
 	Proofs proof.Summary
 	Limits limiter.Summary
 	Files  keep.Stats
+	Subset tally.Subset
 	Live   Live
 }
 
@@ -59,10 +61,12 @@ const (
 	Reassembly
 	Input
 	Tables
+	Findings
 	Incidents
 	Proofs
 	Limits
 	Files
+	Subset
 	Capture
 	NumGroups
 )
@@ -75,10 +79,12 @@ var groupNames = [NumGroups]struct{ object, title string }{
 	Reassembly: {"reassembly", "Joining what was cut"},
 	Input:      {"input", "Faults of the input"},
 	Tables:     {"tables", "Tables that were full"},
+	Findings:   {"", "Findings"},
 	Incidents:  {"", "What the detector of floods saw"},
 	Proofs:     {"", "Proven addresses"},
 	Limits:     {"", "Replay of a server's limiter"},
 	Files:      {"", "Files of packets"},
+	Subset:     {"", "Packets of messages"},
 	Capture:    {"", "Live captures"},
 }
 

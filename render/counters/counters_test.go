@@ -12,6 +12,7 @@ import (
 // another way, and which.
 var uncounted = map[string]string{
 	"Run.First": "a time", "Run.Last": "a time", "Run.Read": "a line of its own where a run is interrupted", "Run.Size": "likewise",
+	"Found.Messages":        "how many messages the findings are in",
 	"Run.Messages":          "the sum of the table of messages",
 	"Stats.ClientError":     "bounds the counts in the list of clients",
 	"Stats.Others":          "a reason in the list of what is left out",

@@ -1,8 +1,13 @@
 package counters
 
-// others lists the counters that the JSON of stats does not have: of the flood detector,
+// others lists the counters that the JSON of stats does not have: of findings, the flood detector,
 // proofs, the replay of limits, files of packets and live captures.
 var others = []Entry{
+	{Name: "pairs_evicted", Group: Findings,
+		Hint: "the table of findings was full, {: pair was|pairs were} evicted: what was found between such a server and client is counted by kind only (--memory, --severity)",
+		Doc:  "Times that a server and a client were evicted with a finding between them, which then counts by kind only.",
+		Get:  func(r *Result) uint64 { return r.Found.Evicted }},
+
 	{Name: "queries", Group: Incidents, Doc: "Queries to servers.",
 		Get: func(r *Result) uint64 { return r.Seen.Queries }},
 	{Name: "replies", Group: Incidents, Doc: "Replies, challenges among them.",
@@ -57,6 +62,25 @@ var others = []Entry{
 	{Name: "incidents_cut", Group: Files, Hint: "memory was too small for all that preceded {: incident} (--memory)", Doc: "Incidents whose first packets had been evicted from memory.",
 		Get: func(r *Result) uint64 { return r.Files.Cuts.Cut }},
 
+	{Name: "messages", Group: Subset, Doc: "Messages whose packets were to be written.",
+		Get: func(r *Result) uint64 { return r.Subset.Messages }},
+	{Name: "packets", Group: Subset, Doc: "Packets that were written.",
+		Get: func(r *Result) uint64 { return r.Subset.Packets }},
+	{Name: "late", Group: Subset, Hint: "{: packet} not written: their messages were complete too late for a stream (a file has room for all)",
+		Doc: "Packets of a stream that had gone before it was known that they belong to a message.",
+		Get: func(r *Result) uint64 { return r.Subset.Late }},
+	{Name: "uncommented", Group: Subset, Hint: "{: packet} without a comment about the message, for lack of room",
+		Doc: "Packets without the comment that names their message, because as many as there is room for had one.",
+		Get: func(r *Result) uint64 { return r.Subset.Uncommented }},
+	{Name: "unmarked", Group: Subset, Hint: "{: packet} not written: too many to be marked; read the capture in parts",
+		Doc: "Packets that were not written, because as many as there is room for were marked.",
+		Get: func(r *Result) uint64 { return r.Subset.Unmarked }},
+	{Name: "overwritten", Group: Subset, Hint: "{: packet} overwritten whole: the place of what is secret in them is not known",
+		Doc: "Packets that were overwritten whole, because the place of what was to be overwritten could not be found, or for lack of room to keep it.",
+		Get: func(r *Result) uint64 { return r.Subset.Overwritten }},
+	{Name: "unfit", Group: Subset, Hint: "{: packet} not written: they do not fit the format (pcapng holds all: -F pcapng)",
+		Doc: "Packets that the format of the file cannot hold.",
+		Get: func(r *Result) uint64 { return r.Subset.Refused }},
 	{Name: "dropped_by_kernel", Group: Capture, Doc: "Packets that the kernel dropped, because the program was busy.",
 		Get: func(r *Result) uint64 { return r.Live.Kernel }},
 	{Name: "dropped_by_cards", Group: Capture, Doc: "Packets that network cards dropped.",

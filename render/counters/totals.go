@@ -6,6 +6,8 @@ var totals = []Entry{
 		Get: func(r *Result) uint64 { return r.Run.Packets }},
 	{Name: "bytes", Group: Totals, IsAlwaysInJSON: true, Doc: "Bytes of them that were captured.",
 		Get: func(r *Result) uint64 { return r.Run.Bytes }},
+	{Name: "unmatched", Group: Totals, Label: "{: message does|messages do} not match the filter", Doc: "Messages that the filter of -Y does not choose; nothing else counts them.",
+		Get: func(r *Result) uint64 { return r.Run.Unmatched }},
 
 	{Name: "requests", Group: Requests, IsAlwaysInJSON: true, Doc: "Requests to servers.",
 		Get: func(r *Result) uint64 { return r.Stats.Requests }},
@@ -35,6 +37,9 @@ var input = []Entry{
 	{Name: "backwards", Group: Input, Hint: "{: packet was|packets were} older than one before: time went backwards in the capture",
 		Doc: "Packets that are older than one before; they were treated as if no time had passed.",
 		Get: func(r *Result) uint64 { return r.Run.Backwards }},
+	{Name: "undecided", Group: Input, Hint: "{: message or exchange was|messages or exchanges were} unanswered for the filter, as it could not wait longer (docs/filters.md)",
+		Doc: "Messages of a stream, or exchanges of a file, that the filter of -Y took for unanswered because there was no time or no room to wait for their answer.",
+		Get: func(r *Result) uint64 { return r.Run.Undecided }},
 	{Name: "gaps", Group: Input, Label: "{: damaged place} passed over", Doc: "Damaged places of files that were passed over.",
 		Get: func(r *Result) uint64 { return r.Run.Gaps }},
 	{Name: "gap_bytes", Group: Input, Label: "{: B} in them", Doc: "Bytes in those places, after expansion.",

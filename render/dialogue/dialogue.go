@@ -28,6 +28,11 @@ type Turn struct {
 	Server, Client netip.AddrPort // of a record; not valid where it is about neither
 	// HasWantedFrame reports whether Options.Frame is one of its frames.
 	HasWantedFrame bool
+	// IsUnmatched is set if a filter does not choose it, or not yet: then Late is not 0, and
+	// IsChosen of the Collector decides by it once the dialogue is over.
+	IsUnmatched bool
+	Late        uint64
+	Exchange    uint64 // of Late
 }
 
 // Options choose which dialogues are written, and how.
@@ -43,6 +48,9 @@ type Collector struct {
 	// Flush, if not nil, is called with dst when it has flushBytes, and returns it empty:
 	// thousands of dialogues can be over at once.
 	Flush func(dst []byte) []byte
+
+	// IsChosen reports whether the filter chooses a message, by Turn.Late and the exchange.
+	IsChosen func(late, exchange uint64) bool
 
 	opt       Options
 	maxOpen   int
@@ -86,10 +94,15 @@ type dialogue struct {
 	seq      uint64 // position in the order in which dialogues began
 	isWanted bool   // one of its turns has Options.Frame
 	isOver   bool   // whatever the deadline
-	deadline int64  // Unix time after which it is over; 0 if that is unknown
+	isChosen bool   // one of its turns is chosen
+	late     []lateTurn
+	deadline int64 // Unix time after which it is over; 0 if that is unknown
 	turns    chain
 	summary  render.Dialogue // but for Turns
 }
+
+// lateTurn is a turn, or several, that is chosen or not by the outcome of an exchange.
+type lateTurn struct{ late, exchange uint64 }
 
 // New returns an empty collector.
 func New(opt Options) *Collector {
@@ -271,7 +284,7 @@ func (c *Collector) openDialogue(dst []byte, k key, ends pair) ([]byte, *dialogu
 		d = new(dialogue)
 	}
 	c.seq++
-	*d = dialogue{key: k, seq: c.seq,
+	*d = dialogue{key: k, seq: c.seq, late: d.late[:0],
 		summary: render.Dialogue{ID: k.id, IsStream: k.isStream, RTT: -1, ChallengeRTT: -1}}
 	c.count++
 	c.index[k] = d
@@ -300,6 +313,15 @@ func (c *Collector) addTurn(d *dialogue, t *Turn) {
 	c.store.add(&d.turns, t.Turn)
 	c.bytes += len(t.Text) + turnBytes
 	d.isWanted = d.isWanted || t.HasWantedFrame
+	d.isChosen = d.isChosen || !t.IsUnmatched
+	if t.Late == 0 || d.isChosen {
+		return
+	}
+	if n := len(d.late); n > 0 && d.late[n-1].exchange == t.Exchange {
+		d.late[n-1].late |= t.Late
+	} else {
+		d.late = append(d.late, lateTurn{t.Late, t.Exchange})
+	}
 }
 
 // writeEnded writes the dialogues that are over at nanos, oldest first, and stops at the

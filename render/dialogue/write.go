@@ -43,7 +43,7 @@ func (c *Collector) writeOldest(dst []byte, needsPlace bool) []byte {
 
 // write appends d, if it is wanted.
 func (c *Collector) write(dst []byte, d *dialogue) []byte {
-	if !c.isWanted(d) || d.turns.count == 0 { // a connection has none after writeOldest
+	if !c.isWanted(d) || !c.decide(d) || d.turns.count == 0 { // a connection has none after writeOldest
 		return dst
 	}
 	c.isFound = true
@@ -82,6 +82,17 @@ func sortTurns(turns []turn) {
 		t.orderFrame = at
 	}
 	slices.SortStableFunc(turns, func(a, b turn) int { return cmp.Compare(a.orderFrame, b.orderFrame) })
+}
+
+// decide reports whether the filter chooses a turn of d.
+func (c *Collector) decide(d *dialogue) bool {
+	for i := range d.late {
+		if d.isChosen {
+			break
+		}
+		d.isChosen = c.IsChosen(d.late[i].late, d.late[i].exchange)
+	}
+	return d.isChosen
 }
 
 // isWanted reports whether d is to be written. Where it is not, its id may become one of

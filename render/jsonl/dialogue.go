@@ -12,6 +12,21 @@ import (
 // AppendDialogue appends an exchange or a connection as a line. Its messages and records
 // are in it, as the objects that Append and AppendRecord make.
 func (r *Renderer) AppendDialogue(dst []byte, d *render.Dialogue) []byte {
+	dst = appendDialogueHead(dst, d)
+	dst = appendTurns(append(dst, `,"messages":[`...), d, false)
+	dst = append(dst, ']')
+	for i := range d.Turns {
+		if d.Turns[i].IsRecord {
+			dst = appendTurns(append(dst, `,"records":[`...), d, true)
+			dst = append(dst, ']')
+			break
+		}
+	}
+	return append(dst, '}', '\n')
+}
+
+// appendDialogueHead begins an object with what a dialogue is, between whom, and how it ended.
+func appendDialogueHead(dst []byte, d *render.Dialogue) []byte {
 	dst = append(dst, `{"schema":`...)
 	dst = strconv.AppendInt(dst, schema, 10)
 	if d.IsStream {
@@ -33,17 +48,7 @@ func (r *Renderer) AppendDialogue(dst []byte, d *render.Dialogue) []byte {
 		dst = append(d.Client.AppendTo(append(dst, `,"client":"`...)), '"')
 	}
 	dst = appendSubject(dst, d)
-	dst = appendResult(dst, d)
-	dst = appendTurns(append(dst, `,"messages":[`...), d, false)
-	dst = append(dst, ']')
-	for i := range d.Turns {
-		if d.Turns[i].IsRecord {
-			dst = appendTurns(append(dst, `,"records":[`...), d, true)
-			dst = append(dst, ']')
-			break
-		}
-	}
-	return append(dst, '}', '\n')
+	return appendResult(dst, d)
 }
 
 // appendSubject appends the protocol, and the message type of an exchange.

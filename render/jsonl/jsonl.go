@@ -77,7 +77,7 @@ func (r *Renderer) Append(dst []byte, e *render.Event) []byte {
 	dst = append(dst, '}')
 	dst = appendFindings(dst, m)
 	if r.opt.Layout {
-		dst = r.appendLayout(dst, m)
+		dst = r.appendLayout(dst, m, e.Pieces)
 	}
 	return append(dst, '}', '\n')
 }

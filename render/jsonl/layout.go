@@ -5,11 +5,13 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/internal/jsonw"
+	"qsniff/render"
 )
 
 // appendLayout appends the fields in wire order, without groups and lists: these have no
-// bytes of their own, so that each byte of the message is in one element.
-func (r *Renderer) appendLayout(dst []byte, m *dissect.Message) []byte {
+// bytes of their own, so that each byte of the message is in one element. Where the message
+// came in several frames, as pieces list, each element says which of its bytes came where.
+func (r *Renderer) appendLayout(dst []byte, m *dissect.Message, pieces []render.Piece) []byte {
 	dst = append(dst, `,"layout":[`...)
 	first := true
 	for i := range m.Fields {
@@ -38,7 +40,37 @@ func (r *Renderer) appendLayout(dst []byte, m *dissect.Message) []byte {
 		if f.Flags&(dissect.Aux|dissect.Generated) != 0 { // its bytes are another field's
 			dst = append(dst, `,"aux":true`...)
 		}
+		if f.Len > 0 {
+			dst = appendFrom(dst, f, pieces)
+		}
 		dst = append(dst, '}')
 	}
 	return append(dst, ']')
+}
+
+// appendFrom appends the places of the bytes of f: frame, offset in what the frame carries
+// (render.Piece says what that is), and length.
+func appendFrom(dst []byte, f *dissect.Field, pieces []render.Piece) []byte {
+	start, end := f.Off, f.Off+f.Len
+	lead := `,"from":[`
+	for i := range pieces {
+		p := &pieces[i]
+		lo, hi := max(p.Off, start), min(p.Off+p.Len, end)
+		if lo >= hi {
+			continue
+		}
+		dst = append(dst, lead...)
+		dst = append(dst, `{"frame":`...)
+		dst = strconv.AppendUint(dst, p.Frame, 10)
+		dst = append(dst, `,"offset":`...)
+		dst = strconv.AppendUint(dst, uint64(p.At+lo-p.Off), 10)
+		dst = append(dst, `,"length":`...)
+		dst = strconv.AppendUint(dst, uint64(hi-lo), 10)
+		dst = append(dst, '}')
+		lead, start = ",", hi
+	}
+	if lead == "," {
+		dst = append(dst, ']')
+	}
+	return dst
 }

@@ -65,6 +65,10 @@ var common = []Field{
 	newMember("layout.value", dissect.Text, "", "its value"),
 	newMember("layout.note", dissect.Text, "", "what the value means"),
 	newMember("layout.aux", dissect.Text, "", "true where it was decoded from unescaped bytes: not a byte of the message"),
+	newMember("layout.from", dissect.List, "", "where its bytes came from, in order, where the message came in several frames"),
+	newMember("layout.from.frame", dissect.Uint, "", "frame that brought them"),
+	newMember("layout.from.offset", dissect.Uint, "bytes", "where they begin in what the frame carries: its payload, or of an IP fragment, the first one too, what follows its IP header"),
+	newMember("layout.from.length", dissect.Uint, "bytes", "how many there are"),
 }
 
 func newMember(name string, kind dissect.Kind, unit, doc string) Field {

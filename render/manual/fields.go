@@ -58,7 +58,7 @@ func Fields(reg *dissect.Registry) []Section[Field] {
 func fieldsOf(proto *string, defs []*dissect.Def) []Field {
 	var fs []Field
 	for _, d := range defs {
-		f := Field{Name: d.Name, Protocol: proto, Kind: kinds[d.Kind], Flags: []string{}, Unit: d.Unit, Doc: d.Doc, Values: valuesOf(d)}
+		f := Field{Name: d.Name, Protocol: proto, Kind: kinds[d.Kind], Flags: []string{}, Unit: d.Unit, Doc: d.Doc, Values: ValuesOf(d)}
 		for _, x := range flags {
 			if d.Flags&x.flag != 0 {
 				f.Flags = append(f.Flags, x.name)
@@ -73,10 +73,10 @@ func fieldsOf(proto *string, defs []*dissect.Def) []Field {
 // an enumeration but a catalogue (applications) or a set of bits, and none are listed.
 const maxValues = 24
 
-// valuesOf returns the values of d that have names. A definition has a function from value
+// ValuesOf returns the values of d that have names. A definition has a function from value
 // to name and no list, so all values of 16 bits are tried, and -1 of an Int. A 64-bit id,
 // which is a string in JSON, is no enumeration.
-func valuesOf(d *dissect.Def) []Value {
+func ValuesOf(d *dissect.Def) []Value {
 	if d.Values == nil || d.Flags&dissect.AsString != 0 {
 		return nil
 	}

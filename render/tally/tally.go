@@ -22,9 +22,12 @@ type Run struct {
 	// unknown) Read were read, as they are in the files: compressed ones before expansion.
 	Interrupted bool
 	Read, Size  int64
-	Messages    uint64
-	Types       []TypeCount // by count, largest first
-	Skipped     []Reason    // packets that held no message, by reason, largest first
+	Messages    uint64 // that the filter chose, if there is one
+	// Unmatched counts messages that the filter did not choose, Undecided those that it took
+	// for unanswered before their exchange was over, and exchanges for which there was no room.
+	Unmatched, Undecided uint64
+	Types                []TypeCount // by count, largest first
+	Skipped              []Reason    // packets that held no message, by reason, largest first
 	// Dropped counts packets that the capturing program reports as lost.
 	Dropped uint64
 	// Doubled counts copies of packets that flood detection ignored, because the capture

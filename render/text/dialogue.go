@@ -131,33 +131,39 @@ func (p *page) writeTitle(x *render.Dialogue) {
 	p.newline()
 }
 
-// writeOutcome writes how the dialogue ended, and how many messages and packets it had.
+// writeOutcome writes what came of the dialogue.
 func (p *page) writeOutcome(x *render.Dialogue) {
 	p.padTo(indentStep)
 	lo := len(p.dst)
-	p.dst = appendOutcome(p.dst, x)
-	switch answered := x.Outcome == render.Answered || x.Outcome == render.LateAnswer; {
-	case x.ChallengeRTT >= 0 && answered:
-		p.dst = digits.AppendElapsed(append(p.dst, ", challenge before that "...), x.ChallengeRTT, " ")
-	case x.ChallengeRTT >= 0 && x.Outcome != render.Challenged:
-		p.dst = digits.AppendElapsed(append(p.dst, ", challenged after "...), x.ChallengeRTT, " ")
-	}
-	p.writeAmount(uint64(x.Requests), " request", " requests", x.Requests > 1 || x.IsStream)
-	p.writeAmount(uint64(x.Challenges), " challenge", " challenges", x.Challenges > 1)
-	p.writeAmount(uint64(x.Replies), " reply", " replies", x.Replies > 1 || x.IsStream)
-	p.writeAmount(uint64(x.Packets), " packet", " packets", true)
+	p.dst = appendResult(p.dst, x)
 	if x.HasEarlier {
 		p.dst = append(p.dst, "; earlier turns are further up, or before the capture"...)
 	}
 	p.writeParagraph(p.opt.Palette.outcomeStyle(x), lo, 2*indentStep)
 }
 
-func (p *page) writeAmount(n uint64, one, more string, show bool) {
-	if !show {
-		return
+// appendResult appends how the dialogue ended, and how many messages and packets it had.
+func appendResult(dst []byte, x *render.Dialogue) []byte {
+	dst = appendOutcome(dst, x)
+	switch answered := x.Outcome == render.Answered || x.Outcome == render.LateAnswer; {
+	case x.ChallengeRTT >= 0 && answered:
+		dst = digits.AppendElapsed(append(dst, ", challenge before that "...), x.ChallengeRTT, " ")
+	case x.ChallengeRTT >= 0 && x.Outcome != render.Challenged:
+		dst = digits.AppendElapsed(append(dst, ", challenged after "...), x.ChallengeRTT, " ")
 	}
-	p.dst = digits.AppendGrouped(append(p.dst, ", "...), int64(n))
-	p.dst = append(p.dst, plural(int(n), one, more)...)
+	dst = appendAmount(dst, uint64(x.Requests), " request", " requests", x.Requests > 1 || x.IsStream)
+	dst = appendAmount(dst, uint64(x.Challenges), " challenge", " challenges", x.Challenges > 1)
+	dst = appendAmount(dst, uint64(x.Replies), " reply", " replies", x.Replies > 1 || x.IsStream)
+	dst = appendAmount(dst, uint64(x.Packets), " packet", " packets", true)
+	return dst
+}
+
+func appendAmount(dst []byte, n uint64, one, more string, show bool) []byte {
+	if !show {
+		return dst
+	}
+	dst = digits.AppendGrouped(append(dst, ", "...), int64(n))
+	return append(dst, plural(int(n), one, more)...)
 }
 
 // answerWords are the words for an answer, by its status.

@@ -27,7 +27,7 @@ const (
 
 // Append appends e as a line.
 func (l *Line) Append(dst []byte, e *render.Event) []byte {
-	m, c := e.Msg, &l.opt.Palette
+	c := &l.opt.Palette
 	dst = append(dst, c.dim.on...)
 	dst = appendSpaces(dst, frameW-decimals(e.Frame))
 	dst = strconv.AppendUint(dst, e.Frame, 10)
@@ -35,6 +35,12 @@ func (l *Line) Append(dst []byte, e *render.Event) []byte {
 	dst = append(dst, ' ')
 	dst = l.appendTimeAndEnds(dst, e)
 	dst = append(dst, ' ')
+	return append(l.appendMessage(dst, e), '\n')
+}
+
+// appendMessage appends what the message is and holds: all but its packet, time and ends.
+func (l *Line) appendMessage(dst []byte, e *render.Event) []byte {
+	m, c := e.Msg, &l.opt.Palette
 	dst = append(dst, c.head.on...)
 	dst = appendTitle(dst, e)
 	dst = append(dst, c.head.off...)
@@ -53,7 +59,7 @@ func (l *Line) Append(dst []byte, e *render.Event) []byte {
 	dst = append(append(dst, ' '), c.dim.on...)
 	dst = appendSize(dst, m, " B")
 	dst = appendSplit(dst, e.Split)
-	return append(append(dst, c.dim.off...), '\n')
+	return append(dst, c.dim.off...)
 }
 
 // appendTimeAndEnds appends the time, the source and the destination; of a message that

@@ -81,7 +81,11 @@ func (p *statsPage) writeOverview() {
 	case "replies":
 		p.writeLine(0, "Only replies were captured: who asked, and how long the answers took, is not in the capture.")
 	}
+	if n := run.Unmatched; n > 0 {
+		p.writeLine(0, "Another %s not match the filter, and nothing below counts them.", digits.Counted(n, "message does", "messages do"))
+	}
 	switch {
+	case run.Messages == 0 && run.Unmatched > 0:
 	case run.Messages == 0:
 		p.writeLine(0, "No query traffic was found. qsniff looks for it on all ports; -d udp.port==N,PROTOCOL names one to try harder on.")
 	case p.s.Requests+p.s.Replies == 0 && p.s.Others > 0:

@@ -39,6 +39,7 @@ var allowed = map[string][]string{
 	"capture/ring":         {"capture", "capture/file"},
 	"capture/keep":         {"capture", "capture/..."},
 	"netlayer":             {},
+	"netlayer/rewrite":     {"capture", "netlayer"},
 	"wire":                 {},
 	"reassembly":           {"reassembly/..."},
 	"reassembly/ipfrag":    {"netlayer", "reassembly"},
@@ -62,16 +63,23 @@ var allowed = map[string][]string{
 	"render/tally":         {"reassembly/..."},
 	"render":               {"dissect", "stats", "flood", "flood/...", "render/tally"},
 	"render/counters":      {"capture/...", "stats", "flood", "flood/...", "render/tally"},
-	"render/csv":           {"dissect", "render"},
+	"render/csv":           {"dissect", "stats", "render"},
 	"render/jsonl":         {"dissect", "stats", "flood", "flood/...", "render/tally", "render", "render/counters"},
 	"render/text":          {"dissect", "stats", "flood", "flood/...", "render/tally", "render", "render/counters"},
 	"render/nft":           {"flood", "flood/...", "render"},
+	"pipeline/extcap":      {"capture", "capture/file", "render"},
+	"render/wireshark":     {"dissect"},
 	"render/edge":          {"dissect", "flood", "flood/...", "render"},
 	"render/iptables":      {"flood", "flood/...", "render"},
 	"render/dialogue":      {"track", "render"},
 	"render/manual":        {"dissect", "flood"},
-	"pipeline":             {"capture/...", "netlayer", "reassembly/...", "dissect", "track", "flood", "flood/sketch", "render/..."},
+	"filter":               {"dissect", "netlayer", "flood", "render", "render/manual"},
+	"pipeline":             {"capture/...", "netlayer", "reassembly/...", "dissect", "track", "flood", "flood/sketch", "filter", "render/..."},
 	"pipeline/paste":       {"capture/file", "netlayer", "dissect", "render", "pipeline"},
+	"pipeline/fixtures":    {"capture", "netlayer", "reassembly/ipfrag", "dissect", "render"},
+	"pipeline/subset":      {"capture", "capture/file", "netlayer", "netlayer/rewrite", "dissect", "render", "render/tally", "pipeline"},
+	"replay":               {"capture", "netlayer", "reassembly/ipfrag", "dissect", "render", "pipeline"},
+	"anonymize":            {"netlayer", "netlayer/rewrite", "dissect", "render", "pipeline/subset"},
 	"cmd/qsniff":           {"..."},
 
 	"internal/*":                {},
@@ -82,7 +90,7 @@ var allowed = map[string][]string{
 	"internal/test/floodtest":   {"dissect", "dissect/protocols", "flood", "flood/advice", "render"},
 	"internal/test/lrutest":     {"internal/lru"},
 	"internal/tools/*":          {},
-	"internal/tools/docgen":     {"dissect", "render/manual", "render/counters"},
+	"internal/tools/docgen":     {"dissect", "filter", "render/manual", "render/counters"},
 	"internal/tools/shot":       {"internal/display"},
 }
 
@@ -91,7 +99,7 @@ var allowed = map[string][]string{
 var gopacket = []string{"capture/file", "capture/live", "internal/test/testpcap", "internal/tools/mkpcap"}
 
 // clockless are packages that must stay single-threaded and without a clock.
-var clockless = []string{"capture", "netlayer", "reassembly", "dissect", "track", "stats", "flood", "render", "finding"}
+var clockless = []string{"capture", "netlayer", "reassembly", "dissect", "track", "stats", "flood", "render", "filter", "finding", "replay"}
 
 // TestImports: what a package of the program, a tool or a helper imports is in the
 // table. Tests may import what they like.

@@ -18,6 +18,8 @@ const (
 	// headPart is the divisor of the part of a capture that tshark reads: it takes a
 	// hundred times as long, and no less per packet of a longer capture.
 	headPart = 10
+	// pluginPart is the same for tshark with the plugin, which takes four times as long again.
+	pluginPart = 20
 	// growth is how much longer the long flood is.
 	growth = 10
 )
@@ -45,6 +47,7 @@ func recipes(n int) []recipe {
 	return []recipe{
 		{name: "mix.pcap", packets: n, args: []string{"mix"}},
 		{name: "mix-head.pcap", packets: n / headPart, args: []string{"mix"}},
+		{name: "mix-start.pcap", packets: n / pluginPart, args: []string{"mix"}},
 		{name: "game.pcap", packets: n, args: []string{"mix", "-game"}},
 		{name: "flood.pcap", packets: n, args: []string{"flood"}},
 		{name: "flood-head.pcap", packets: n / headPart, args: []string{"flood"}},
@@ -90,6 +93,18 @@ func prepare(o options, log io.Writer) (captures, error) {
 		}
 	}
 	return all, nil
+}
+
+// pluginName is the plugin for Wireshark, in the folder of the captures.
+const pluginName = "qsniff.lua"
+
+// writePlugin writes the plugin of the program that is measured beside the captures.
+func writePlugin(qsniff string, all captures) error {
+	out, err := exec.Command(qsniff, "wireshark-plugin").Output()
+	if err != nil {
+		return fmt.Errorf("%s wireshark-plugin: %w", qsniff, err)
+	}
+	return os.WriteFile(filepath.Join(filepath.Dir(all["mix.pcap"].path), pluginName), out, 0o644)
 }
 
 // buildGenerator builds mkpcap into a folder that cleanup removes. The same source

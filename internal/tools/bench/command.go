@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -20,6 +21,7 @@ type command struct {
 	before  []string // arguments before the capture
 	capture *capture
 	after   []string
+	inside  bool // runs in the folder of the capture, where the plugin is
 
 	samples []sample // of the rounds that count
 }
@@ -42,6 +44,9 @@ func (c *command) line() string {
 func (c *command) run() (sample, error) {
 	args := append(append([]string{}, c.before...), c.capture.path)
 	cmd := exec.Command(c.program, append(args, c.after...)...)
+	if c.inside {
+		cmd.Dir = filepath.Dir(c.capture.path)
+	}
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	start := time.Now()

@@ -81,6 +81,9 @@ func run(args []string, log io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if err := writePlugin(o.qsniff, captures); err != nil {
+		return err
+	}
 	p := newPlan(o.qsniff, captures)
 	missing := p.dropTools(func(tool string) bool {
 		_, err := exec.LookPath(tool)

@@ -87,10 +87,16 @@ func newPlan(qsniff string, all captures) *plan {
 	shark := func(capture string, args ...string) *command {
 		return &command{tool: "tshark", program: "tshark", before: []string{"-nr"}, capture: all[capture], after: args}
 	}
+	withPlugin := func(capture string) *command {
+		c := shark(capture, "-T", "json")
+		c.before, c.inside = []string{"-X", "lua_script:" + pluginName, "-nr"}, true
+		return c
+	}
 	conversations := func(capture string) *command { return shark(capture, "-q", "-z", "conv,udp") }
 	return &plan{groups: []group{
 		jsonGroup(own("mix.pcap", "-o", "json"), shark("mix-head.pcap", "-T", "json")),
 		mixGroup(stats("mix.pcap"), copyOf("mix.pcap"), conversations("mix-head.pcap")),
+		pluginGroup(own("mix-start.pcap", "-o", "json"), withPlugin("mix-start.pcap")),
 		floodGroup(stats("flood.pcap"), copyOf("flood.pcap"), conversations("flood-head.pcap")),
 		detectGroup(floods("flood-10x.pcap"), copyOf("flood-10x.pcap")),
 		growthGroup(stats("flood.pcap"), stats("flood-10x.pcap")),
@@ -106,6 +112,15 @@ func jsonGroup(own, shark *command) group {
 		rows: []row{
 			ratio("`read -o json`, the mix: packets/s of `tshark -T json`", perSecond, own, shark, bar{atLeast, 100}),
 			ratio("`read -o json`, the mix: packets per CPU second of `tshark -T json`", perCPUSecond, own, shark, bar{}),
+		}}
+}
+
+func pluginGroup(own, shark *command) group {
+	return group{name: "plugin", commands: []*command{own, shark},
+		about: "The same job on the same capture, the first twentieth of the mix: tshark decodes the messages with the plugin that `qsniff wireshark-plugin` writes. " +
+			"qsniff decompresses what was compressed, which the plugin does not.",
+		rows: []row{
+			ratio("`read -o json`, the mix: packets per CPU second of `tshark -T json` with the plugin", perCPUSecond, own, shark, bar{atLeast, 100}),
 		}}
 }
 

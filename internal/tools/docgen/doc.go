@@ -41,6 +41,7 @@ func Files(in Input) (map[string][]byte, error) {
 		"docs/commands.md":          commandsPage(&in),
 		"docs/counters.md":          countersPage(),
 		"docs/fields.md":            fieldsPage(&in),
+		"docs/filters.md":           filtersPage(&in),
 		"docs/findings.md":          findingsPage(in.Codes),
 		"docs/limits.md":            limitsPage(limits),
 		"render/manual/limits.json": limitsData(limits),

@@ -114,6 +114,7 @@ func indexPage(in *Input) []byte {
 	b.WriteString("# qsniff's manual\n\n" + notice)
 	b.WriteString("- [Commands](commands.md): flags and examples; `man qsniff` once installed\n")
 	b.WriteString("- [Fields that all messages have](fields.md): what a line of JSON holds\n")
+	b.WriteString("- [Filters](filters.md): the language of -Y, with examples and all fields that it has besides\n")
 	b.WriteString("- [Findings](findings.md): what each means and what to do\n")
 	b.WriteString("- [Counters](counters.md): what is counted, by the names in JSON\n")
 	b.WriteString("- [Floods](floods.md): what is found, by which rules, and what no capture can show\n")

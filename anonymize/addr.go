@@ -1,0 +1,134 @@
+package anonymize
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"net/netip"
+)
+
+// Addr returns the address that stands for ip. Two addresses whose first 8, 16 or 24 bits
+// are equal (IPv6: any multiple of 4) get addresses of which the same is true, and others
+// do not. Each octet gets one with as many digits, and a digit of IPv6 that is 0 stays so:
+// written as text, the address is as long. Loopback, multicast, broadcast and no address
+// stay; what is private, link-local or for documentation stays that.
+func (a *Anonymizer) Addr(ip netip.Addr) netip.Addr {
+	switch {
+	case ip.Is4():
+		return a.addr4(ip)
+	case ip.Is4In6():
+		return netip.AddrFrom16(a.addr4(ip.Unmap()).As16())
+	}
+	return a.addr6(ip)
+}
+
+func (a *Anonymizer) addr4(ip netip.Addr) netip.Addr {
+	b := ip.As4()
+	if b[0] == 0 || b[0] == 127 || b[0] >= 224 {
+		return ip
+	}
+	out := b
+	for i := range b {
+		if !isFixed(b[:i], b[i]) {
+			out[i] = a.octet(b[:i], b[i])
+		}
+	}
+	return netip.AddrFrom4(out)
+}
+
+// isFixed reports whether the octet v after prefix stays: it makes the address special, or
+// the next one can.
+func isFixed(prefix []byte, v byte) bool {
+	switch len(prefix) {
+	case 0:
+		switch v {
+		case 0, 10, 100, 127, 169, 172, 192, 198, 203:
+			return true
+		}
+		return v >= 224
+	case 1:
+		switch prefix[0] {
+		case 100:
+			return v >= 64 && v < 128
+		case 169:
+			return v == 254
+		case 172:
+			return v >= 16 && v < 32
+		case 192:
+			return v == 0 || v == 168
+		case 198:
+			return v == 18 || v == 19 || v == 51
+		case 203:
+			return v == 0
+		}
+	}
+	return false
+}
+
+// octet returns the octet that stands for v after prefix: never v itself, and one with as
+// many digits.
+func (a *Anonymizer) octet(prefix []byte, v byte) byte {
+	lo, hi := 0, 9
+	switch {
+	case v >= 100:
+		lo, hi = 100, 255
+	case v >= 10:
+		lo, hi = 10, 99
+	}
+	var all [256]byte
+	n := 0
+	at := 0
+	for x := lo; x <= hi; x++ {
+		if isFixed(prefix, byte(x)) {
+			continue
+		}
+		if byte(x) == v {
+			at = n
+		}
+		all[n] = byte(x)
+		n++
+	}
+	return a.cycle(all[:n], at, append([]byte{4, byte(hi)}, prefix...))
+}
+
+// cycle returns what element at of all becomes by a permutation that the key and seed
+// choose, of one cycle (Sattolo's algorithm): nothing stays in its place.
+func (a *Anonymizer) cycle(all []byte, at int, seed []byte) byte {
+	r := rand.New(rand.NewChaCha8(a.draw(forAddress, seed...)))
+	for i := len(all) - 1; i > 0; i-- {
+		j := r.IntN(i)
+		all[i], all[j] = all[j], all[i]
+	}
+	return all[at]
+}
+
+func (a *Anonymizer) addr6(ip netip.Addr) netip.Addr {
+	if ip.IsUnspecified() || ip.IsLoopback() || ip.IsMulticast() {
+		return ip
+	}
+	b := ip.As16()
+	out := b
+	keep := 1 // digits: 2 of 2000::/3, which is all that is routed
+	switch {
+	case ip.IsLinkLocalUnicast():
+		keep = 4
+	case ip.IsPrivate():
+		keep = 2
+	case binary.BigEndian.Uint32(b[:]) == 0x20010db8: // for documentation
+		keep = 8
+	}
+	for i := keep; i < 32; i++ {
+		v := b[i/2] >> (4 * (1 - i%2)) & 15
+		if v == 0 {
+			continue
+		}
+		digits := []byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}
+		seed := append([]byte{6, byte(i)}, b[:i/2]...)
+		if i%2 == 1 {
+			seed = append(seed, b[i/2]>>4)
+		}
+		to := a.cycle(digits, int(v)-1, seed)
+		shift := 4 * (1 - i%2)
+		out[i/2] = out[i/2]&^(15<<shift) | to<<shift
+	}
+	return netip.AddrFrom16(out).WithZone(ip.Zone())
+}

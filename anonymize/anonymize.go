@@ -1,0 +1,255 @@
+// Package anonymize makes captures fit to be shared: addresses, names and texts in packets
+// are replaced by others of the same length, the same by the same, so that what is left
+// decodes to the same messages. It knows no protocol: the definitions of fields say what
+// identifies somebody (dissect.Identifying, dissect.Prose). It decodes and writes nothing:
+// packages pipeline and subset do.
+//
+// What it does not hide is listed in NotHidden.
+package anonymize
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"net/netip"
+
+	"qsniff/dissect"
+	"qsniff/netlayer"
+	"qsniff/netlayer/rewrite"
+	"qsniff/pipeline/subset"
+	"qsniff/render"
+)
+
+// NotHidden lists what an anonymised capture still shows.
+var NotHidden = [...]string{
+	"times (--shift moves them), sizes, ports, time to live, IP IDs, options of TCP, extension headers of IPv6",
+	"numbers of tags and tunnels",
+	"versions, maps, games, tags, numbers of players, scores and settings that are numbers",
+	"which addresses share their first 8, 16 or 24 bits (IPv6: any multiple of 4), and which are private",
+	"which names and texts are equal, how long they are, and common words of consoles in texts",
+}
+
+// Anonymizer replaces what identifies somebody. It may be used by several goroutines at a
+// time, but for Change.
+type Anonymizer struct {
+	key   [sha256.Size]byte
+	known map[netip.Addr]netip.Addr // of Change
+}
+
+// New returns an Anonymizer. The same key replaces the same by the same.
+func New(key []byte) *Anonymizer {
+	return &Anonymizer{key: sha256.Sum256(key), known: make(map[netip.Addr]netip.Addr)}
+}
+
+// purpose separates what is replaced by one key.
+type purpose byte
+
+const (
+	forAddress purpose = iota
+	forHardware
+	forWord
+	forNumber
+)
+
+// draw returns bytes that depend on the key, the purpose and b, and look random.
+func (a *Anonymizer) draw(p purpose, b ...byte) [sha256.Size]byte {
+	var buf [sha256.Size + 1 + 64]byte
+	return sha256.Sum256(append(append(append(buf[:0], a.key[:]...), byte(p)), b...))
+}
+
+// AppendEdits implements subset.Editor.
+func (a *Anonymizer) AppendEdits(dst []subset.Edit, e *render.Event) []subset.Edit {
+	m := e.Msg
+	if e.Origin.IsPacked { // its bytes cannot be changed one by one
+		return append(dst, subset.Edit{New: make([]byte, 1)})
+	}
+	out := append([]byte(nil), m.Data...)
+	done := make([]bool, len(out))
+	for _, isAux := range [...]bool{false, true} { // what a field covers is its own
+		for i := range m.Fields {
+			if f := &m.Fields[i]; f.Flags&dissect.Aux != 0 == isAux && f.Flags&dissect.Generated == 0 {
+				a.replaceField(out, done, f, m.Bytes(f))
+			}
+		}
+	}
+	for lo := 0; lo < len(out); lo++ {
+		hi := lo
+		for hi < len(out) && out[hi] != m.Data[hi] {
+			hi++
+		}
+		if hi > lo {
+			dst = append(dst, subset.Edit{Off: uint32(lo), New: out[lo:hi]})
+			lo = hi
+		}
+	}
+	return dst
+}
+
+// replaceField replaces the value of a field in data, but for bytes that are done. Of an Aux
+// field, value is what was made of these bytes.
+func (a *Anonymizer) replaceField(data []byte, done []bool, f *dissect.Field, value []byte) {
+	off, n := subset.ValueOf(f)
+	b := data[off : off+n]
+	own := done[off : off+n]
+	d := f.Def
+	isUnread := d.Kind == dissect.Bytes && d.Flags&dissect.Size == 0 // it may be anything
+	switch {
+	case d.Kind == dissect.Addr:
+		a.replaceBinaryAddr(b)
+	case d.Flags&(dissect.Identifying|dissect.Prose|dissect.Secret) == 0 && !isUnread:
+		return
+	case d.Kind == dissect.Uint || d.Kind == dissect.Int:
+		a.replaceNumber(b, d.Flags&dissect.AsString != 0)
+	case d.Kind == dissect.Text && d.Flags&dissect.Prose != 0 && f.Flags&dissect.Aux == 0 && isBinary(b):
+		return // what is decoded from it says what it is
+	default:
+		if f.Flags&dissect.Aux != 0 { // of a pair, the value
+			if at := bytes.LastIndex(b, value); at >= 0 {
+				b, own = b[at:at+len(value)], own[at:at+len(value)]
+			}
+		}
+		a.replaceText(b, own, d.Flags&dissect.Prose != 0 || isUnread)
+	}
+	for i := range own {
+		own[i] = true
+	}
+}
+
+// isBinary reports whether a text holds bytes that no text has.
+func isBinary(b []byte) bool {
+	for _, c := range b {
+		if c < 0x20 && c != '\t' && c != '\n' && c != '\r' && c > 7 {
+			return true
+		}
+	}
+	return false
+}
+
+// replaceNumber replaces a number that proves or names somebody: all digits, or of a SteamID
+// those of the account. 0 and -1 stand for none.
+func (a *Anonymizer) replaceNumber(b []byte, isSteamID bool) {
+	lo, hi := digitsIn(b)
+	if hi > lo {
+		if isSteamID {
+			lo += min(7, (hi-lo)/2) // of 76561197960265728, the universe and the kind
+		}
+		a.replaceDigits(b[lo:hi])
+		return
+	}
+	if len(b) == 8 && binary.LittleEndian.Uint32(b) != 0 { // of a SteamID, the account
+		x := a.draw(forNumber, b[:4]...)
+		binary.LittleEndian.PutUint32(b, binary.LittleEndian.Uint32(x[:])>>1|1)
+	}
+	if len(b) == 4 { // some clients send it back in the other byte order: byte by byte
+		for i, c := range b {
+			if c != 0 && c != 0xff {
+				b[i] = a.digit(c)
+			}
+		}
+	}
+}
+
+// digit returns the byte that stands for c in binary numbers.
+func (a *Anonymizer) digit(c byte) byte {
+	var all [254]byte
+	for i := range all {
+		all[i] = byte(i + 1)
+	}
+	return a.cycle(all[:], int(c)-1, []byte{0})
+}
+
+// digitsIn returns where a number is in b, if b is one in digits, perhaps with blanks.
+func digitsIn(b []byte) (lo, hi int) {
+	for lo < len(b) && b[lo] == ' ' {
+		lo++
+	}
+	for hi = lo; hi < len(b) && isDigit(b[hi]); hi++ {
+	}
+	for i := hi; i < len(b); i++ {
+		if b[i] != ' ' {
+			return 0, 0
+		}
+	}
+	return lo, hi
+}
+
+// replaceDigits replaces a number, which stays as long.
+func (a *Anonymizer) replaceDigits(b []byte) {
+	for i := range b {
+		if b[i] != '0' {
+			x := a.draw(forNumber, b...)
+			for i := range b {
+				b[i] = '1' + x[i%len(x)]%9
+			}
+			if len(b) == len("4294967295") {
+				b[0] = '1' // it stays one of 32 bits
+			}
+			return
+		}
+	}
+}
+
+// Change replaces the addresses in the headers of a packet, and what is not the packet's:
+// options of IP, and bytes after its end.
+func (a *Anonymizer) Change(x *rewrite.Packet) {
+	for _, h := range x.Headers() {
+		switch h.Kind {
+		case netlayer.HeaderEthernet:
+			a.replaceHardware(h.B[0:6])
+			a.replaceHardware(h.B[6:12])
+		case netlayer.HeaderIPv4, netlayer.HeaderIPv6:
+			b := rewrite.Addresses(&h)
+			a.replaceKnown(b[:len(b)/2])
+			a.replaceKnown(b[len(b)/2:])
+			if h.Kind == netlayer.HeaderIPv4 {
+				for i := 20; i < min(int(h.B[0]&0x0f)*4, len(h.B)); i++ {
+					h.B[i] = 1 // no operation
+				}
+			}
+		}
+	}
+	a.replaceHardware(x.CookedSender())
+	if b := x.Carried(); b != nil {
+		clear(x.After(b))
+	}
+}
+
+// maxKnown is how many addresses are remembered. Chosen: more than one capture has of
+// servers and clients; another one costs 10 µs.
+const maxKnown = 1 << 16
+
+// replaceKnown replaces an address of 4 or 16 bytes.
+func (a *Anonymizer) replaceKnown(b []byte) {
+	ip, ok := netip.AddrFromSlice(b)
+	if !ok {
+		return
+	}
+	to, ok := a.known[ip]
+	if !ok {
+		if len(a.known) >= maxKnown {
+			clear(a.known)
+		}
+		to = a.Addr(ip)
+		a.known[ip] = to
+	}
+	copy(b, to.AsSlice())
+}
+
+// replaceHardware replaces a MAC address. Those of groups, and none, stay.
+func (a *Anonymizer) replaceHardware(b []byte) {
+	const group, local = 1, 2
+	if len(b) < 6 || b[0]&group != 0 || string(b[:6]) == "\x00\x00\x00\x00\x00\x00" {
+		return
+	}
+	x := a.draw(forHardware, b[:6]...)
+	bits := b[0] & (group | local)
+	copy(b[:6], x[:])
+	b[0] = b[0]&^(group|local) | bits
+}
+
+// replaceBinaryAddr replaces an address of IPv4 or IPv6, perhaps with a port after it.
+func (a *Anonymizer) replaceBinaryAddr(b []byte) {
+	if ip, ok := netip.AddrFromSlice(b[:len(b)&^3]); ok {
+		copy(b, a.Addr(ip).AsSlice())
+	}
+}

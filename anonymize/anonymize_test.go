@@ -1,0 +1,131 @@
+package anonymize
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"qsniff/capture"
+	"qsniff/dissect"
+	"qsniff/dissect/protocols"
+	"qsniff/netlayer"
+	"qsniff/netlayer/rewrite"
+)
+
+// TestDefinitions: what every protocol calls the name of a server is replaced.
+func TestDefinitions(t *testing.T) {
+	for _, d := range protocols.All() {
+		for _, d := range d.Proto().Defs {
+			if d.Role == dissect.ServerName && d.Flags&dissect.Identifying == 0 {
+				t.Errorf("%s is not Identifying", d.Name)
+			}
+		}
+	}
+}
+
+var key = New([]byte("test"))
+
+// TestAddr: prefixes stay prefixes, classes stay, nothing stays itself, and text is as long.
+func TestAddr(t *testing.T) {
+	for _, s := range []string{"127.0.0.1", "224.0.0.251", "255.255.255.255", "0.0.0.0", "::", "::1", "ff02::1"} {
+		if ip := netip.MustParseAddr(s); key.Addr(ip) != ip {
+			t.Errorf("%s became %s", s, key.Addr(ip))
+		}
+	}
+	all := []string{"10.64.0.36", "10.64.0.37", "10.64.9.9", "192.168.1.1", "172.16.0.1", "172.200.3.4", "100.64.1.1", "169.254.3.4", "203.0.113.9",
+		"198.51.100.17", "8.8.8.8", "81.2.69.142", "81.2.69.160", "81.2.70.1", "2001:db8::1", "2001:db8:1::1", "2a00:1450:4001::200e", "fe80::1", "fd00::7:1"}
+	seen := map[netip.Addr]string{}
+	for _, s := range all {
+		ip := netip.MustParseAddr(s)
+		to := key.Addr(ip)
+		if to == ip || len(to.String()) != len(s) || to.IsPrivate() != ip.IsPrivate() || to.IsLinkLocalUnicast() != ip.IsLinkLocalUnicast() || !to.IsGlobalUnicast() && ip.IsGlobalUnicast() {
+			t.Errorf("%s became %s", s, to)
+		}
+		if was, ok := seen[to]; ok {
+			t.Errorf("%s and %s both became %s", was, s, to)
+		}
+		seen[to] = s
+		for _, other := range all {
+			o := netip.MustParseAddr(other)
+			for _, bits := range []int{8, 16, 24} {
+				a, err := ip.Prefix(bits)
+				if err != nil || o.Is4() != ip.Is4() || !ip.Is4() {
+					continue
+				}
+				b, _ := to.Prefix(bits)
+				if a.Contains(o) != b.Contains(key.Addr(o)) {
+					t.Errorf("%s and %s: %d bits equal: %t, of %s and %s %t", s, other, bits, a.Contains(o), to, key.Addr(o), !a.Contains(o))
+				}
+			}
+		}
+	}
+	if New([]byte("other")).Addr(netip.MustParseAddr("81.2.69.142")) == key.Addr(netip.MustParseAddr("81.2.69.142")) {
+		t.Error("another key gives the same address")
+	}
+}
+
+// TestChange: addresses of all headers are replaced, and what follows the datagram, in the
+// packet of IP and in the frame, is cleared.
+func TestChange(t *testing.T) {
+	b := []byte("\x02\x00\x00\x00\x00\x01\x02\x00\x00\x00\x00\x02\x08\x00" +
+		"\x45\x00\x00\x24\x00\x01\x00\x00\x40\x11\x00\x00\x0a\x01\x02\x03\xc6\x12\x07\x09" +
+		"\x9c\x41\x69\x87\x00\x0b\x00\x00abc" + "secret" + "padding")
+	was := string(b)
+	var x rewrite.Packet
+	x.Begin(&capture.Packet{Link: netlayer.LinkEthernet, Wire: uint32(len(b))}, b)
+	key.Change(&x)
+	for _, r := range [...][2]int{{0, 6}, {6, 12}, {26, 30}, {30, 34}} {
+		if string(b[r[0]:r[1]]) == was[r[0]:r[1]] {
+			t.Errorf("bytes %d to %d stay % x", r[0], r[1], b[r[0]:r[1]])
+		}
+	}
+	if got := string(b[42:]); got != "abc"+strings.Repeat("\x00", len("secretpadding")) {
+		t.Errorf("%q is carried", got)
+	}
+}
+
+func replaced(s string, isProse bool) string {
+	b := []byte(s)
+	key.replaceText(b, make([]bool, len(b)), isProse)
+	return string(b)
+}
+
+// TestText: words are replaced, the same by the same, whatever their case; in prose common
+// words and numbers stay; addresses become those of packets.
+func TestText(t *testing.T) {
+	if a, b := replaced("Alice", false), replaced("ALICE", false); !strings.EqualFold(a, b) || a == "Alice" {
+		t.Errorf("%q, %q", a, b)
+	}
+	for _, tc := range []struct{ text, stays string }{
+		{`rcon_password is "x"`, `rcon_password is "x"`},
+		{"players : 12 (16 max)", "players : 12 (16 max)"},
+		{"00000000000000", "00000000000000"},
+	} {
+		if got := replaced(tc.text, true); got != tc.stays {
+			t.Errorf("%q became %q, want %q", tc.text, got, tc.stays)
+		}
+	}
+	for _, s := range []string{"Alice", "76561198000000001", "дом", "日本語", "clan-member"} {
+		if got := replaced(s, true); got == s || len(got) != len(s) {
+			t.Errorf("%q became %q", s, got)
+		}
+	}
+	ip := netip.MustParseAddr("81.2.69.142")
+	if got, want := replaced("from 81.2.69.142:27005.", true), "from "+key.Addr(ip).String()+":27005."; got != want {
+		t.Errorf("an address became %q, want %q", got, want)
+	}
+}
+
+// FuzzText: a text stays as long, as valid, and is replaced in the same way each time.
+func FuzzText(f *testing.F) {
+	f.Add("Alice <1><STEAM_0:1:5> 10.0.0.1:27015 дом 2001:db8::1", true)
+	f.Add("\xff\xfe1.2.3.4.5::::", false)
+	f.Add("00::", true)
+	f.Fuzz(func(t *testing.T, s string, isProse bool) {
+		got := replaced(s, isProse)
+		if len(got) != len(s) || utf8.ValidString(got) != utf8.ValidString(s) || got != replaced(s, isProse) {
+			t.Errorf("%q became %q", s, got)
+		}
+	})
+}

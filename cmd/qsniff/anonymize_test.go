@@ -1,0 +1,151 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"qsniff/anonymize"
+	"qsniff/dissect"
+	"qsniff/dissect/protocols"
+)
+
+// otherwise are the captures that decode otherwise when they are anonymised, and why.
+var otherwise = map[string]string{
+	"goldsource/rcon-repeated":        "the password is repeated in another spelling, which another word does not have",
+	"goldsource/rcon-snaplen":         "the capture cuts the word that a password follows",
+	"a2s/rules-parts-missing":         "likewise, at the border of a missing part",
+	"rcon/secret-forms":               "likewise",
+	"hostile/rcon-lengths":            "names of passwords that are cut",
+	"hostile/split-room-from-own-set": "parts that nobody can read",
+	"ase/light-name-wraps":            "the name is longer than its length says, and read as other fields",
+	"split/conflicting-part":          "a part that came twice is written once",
+	"split/duplicate-part":            "likewise",
+}
+
+// TestAnonymize: an anonymised capture decodes to the same structure, and holds none of the
+// addresses, the texts that identify somebody and the passwords.
+func TestAnonymize(t *testing.T) {
+	identifying := map[string]bool{}
+	for _, d := range protocols.All() {
+		for _, d := range d.Proto().Defs {
+			identifying[d.Name] = d.Flags&dissect.Identifying != 0 && d.Kind == dissect.Text
+		}
+	}
+	hidden := anonymize.New([]byte("test"))
+	someCaptures(t, func(t *testing.T, _ int, name string) {
+		out := filepath.Join(t.TempDir(), "out.pcapng")
+		if _, errs, status := output(t, "anonymize", smallTables, "--key", "test", name, out); status != exitOK {
+			t.Fatal(errs)
+		}
+		before, _, _ := output(t, "read", smallTables, "-o", "json", "--layout", name)
+		after, _, _ := output(t, "read", smallTables, "-o", "json", "--layout", out)
+		b, err := os.ReadFile(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := readStructure(t, before)
+		if strings.Contains(before, `"compressed":true`) {
+			return // it is overwritten
+		}
+		base := strings.TrimSuffix(filepath.Base(filepath.Dir(name))+"/"+filepath.Base(name), ".pcap")
+		if diff := cmp.Diff(want.messages, readStructure(t, after).messages); diff != "" && otherwise[base] == "" {
+			t.Errorf("before -, after +\n%s", diff)
+		}
+		images := map[netip.Addr]bool{}
+		for ip := range want.addrs {
+			images[hidden.Addr(ip)] = true
+		}
+		for ip := range want.addrs {
+			if images[ip] || hidden.Addr(ip) == ip { // another address became this one; or it is nobody's
+				continue
+			}
+			for _, form := range [][]byte{ip.AsSlice(), []byte(ip.String())} {
+				if len(form) >= 4 && bytes.Contains(b, form) {
+					t.Errorf("%s is in it", ip)
+				}
+			}
+		}
+		for _, x := range want.fields {
+			inOther := func(y field) bool { return !identifying[y.name] && strings.Contains(y.value, x.value) }
+			if otherwise[base] == "" && identifying[x.name] && len(x.value) >= 4 && !slices.ContainsFunc(want.fields, inOther) && strings.ContainsFunc(x.value, isASCIILetter) && bytes.Contains(b, []byte(x.value)) {
+				t.Errorf("%s: %q is in it", x.name, x.value)
+			}
+		}
+		for _, word := range secretWords {
+			if bytes.Contains(b, []byte(word)) {
+				t.Errorf("%q is in it", word)
+			}
+		}
+	}, "goldsource", "ase", "rcon")
+}
+
+func isASCIILetter(r rune) bool { return 'a' <= r|0x20 && r|0x20 <= 'z' }
+
+// structure is what stays of messages if they are anonymised, and what does not.
+type structure struct {
+	messages []string
+	fields   []field
+	addrs    map[netip.Addr]bool
+}
+
+type field struct{ name, value string }
+
+// readStructure reads the structure of messages in JSON. Numbers of packets become places in
+// the list: packets that are no message's are not written.
+func readStructure(t *testing.T, lines string) (s structure) {
+	t.Helper()
+	s.addrs = map[netip.Addr]bool{}
+	places := map[uint64]int{}
+	for line := range strings.Lines(lines) {
+		var m struct {
+			Record, Protocol, Message, Direction, Status, Src, Dst string
+			Frame                                                  uint64
+			Length                                                 int
+			Exchange                                               struct {
+				ID      uint64
+				Request uint64 `json:"request_frame"`
+			}
+			Findings []struct{ ID string }
+			Layout   []struct {
+				Name           string
+				Offset, Length int
+				Value          any
+			}
+		}
+		if err := json.Unmarshal([]byte(line), &m); err != nil {
+			t.Fatal(err)
+		}
+		if m.Record != "" && m.Record != "reply" {
+			continue
+		}
+		if places[m.Frame] == 0 {
+			places[m.Frame] = len(places) + 1
+		}
+		text := fmt.Sprint(m.Record, m.Protocol, m.Message, m.Direction, m.Status, m.Length, places[m.Exchange.ID], places[m.Exchange.Request])
+		var ids []string
+		for _, x := range m.Findings {
+			ids = append(ids, x.ID)
+		}
+		slices.Sort(ids)
+		for _, x := range m.Layout {
+			text += fmt.Sprint(" ", x.Name, x.Offset, x.Length)
+			s.fields = append(s.fields, field{x.Name, fmt.Sprint(x.Value)})
+		}
+		s.messages = append(s.messages, fmt.Sprint(text, ids))
+		for _, end := range []string{m.Src, m.Dst} {
+			if a, err := netip.ParseAddrPort(end); err == nil {
+				s.addrs[a.Addr()] = true
+			}
+		}
+	}
+	return s
+}

@@ -1,0 +1,263 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"qsniff/dissect"
+	"qsniff/dissect/protocols"
+	"qsniff/internal/payload"
+	"qsniff/pipeline"
+	"qsniff/pipeline/fixtures"
+	"qsniff/pipeline/paste"
+	"qsniff/render/dialogue"
+	"qsniff/render/jsonl"
+)
+
+// extractOptions are the flags of extract.
+type extractOptions struct {
+	readOptions
+	dir        string
+	asCaptured bool
+}
+
+func newExtract(s streams) *cobra.Command {
+	opts := &extractOptions{readOptions: *readDefaults()}
+	opts.count = 100
+	cmd := &cobra.Command{
+		Use:     "extract [flags] --fixtures DIR FILE...",
+		GroupID: groupTraffic,
+		Short:   "make test vectors of exchanges",
+		Long: `extract makes test vectors for authors of query libraries: of each answered exchange
+over UDP a folder with the payloads of the request and of all parts of the reply, as
+they were on the wire (.bin, .hex), and what the joined reply says (expected.json).
+DIR/README.md explains the files and lists the folders. DIR must be new or empty.
+
+Exchanges with the same request and the same reply are written once. Left out are those
+without an answer in time, those of which the capture lacks a part, and those whose reply
+only earlier messages explain: expected.json is what the payloads alone say.
+
+Addresses, names, texts and passwords are replaced as qsniff anonymize replaces them, by
+others of the same length; replies that came compressed are left out then, as they cannot
+be packed again. --as-captured writes what was on the wire: names of servers and players
+and, in remote consoles of GoldSource, passwords.
+
+FILE is as in qsniff read, but read twice: no pipe.`,
+		Example: `  qsniff extract --fixtures fixtures capture.pcap`,
+		Args:    requireCapture,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return extract(cmd.Context(), opts, args, s)
+		},
+	}
+	cmd.ValidArgsFunction = completeCaptures
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringVar(&opts.dir, "fixtures", "", "write a folder for each exchange into `DIR`, which is new or empty")
+	f.BoolVar(&opts.asCaptured, "as-captured", false, "write names, texts and passwords as they are in the capture")
+	f.IntVarP(&opts.count, "count", "c", opts.count, fmt.Sprintf("stop after `N` exchanges (at most %d)", fixtures.MaxExchanges))
+	opts.registerInput(cmd)
+	_ = cmd.MarkFlagDirname("fixtures")
+	addHabits(cmd, &opts.readOptions)
+	return cmd
+}
+
+// bareLines renders messages for expected.json.
+var bareLines = jsonl.New(jsonl.Options{Bare: true})
+
+// check returns an error for flags that are missing or out of range.
+func (o *extractOptions) check() error {
+	switch {
+	case o.dir == "":
+		return &usageError{errors.New("extract: --fixtures is missing"), "--fixtures DIR says where to write"}
+	case o.count < 1 || o.count > fixtures.MaxExchanges:
+		return &usageError{fmt.Errorf("-c %d: from 1 to %d", o.count, fixtures.MaxExchanges), "leave it out for 100"}
+	}
+	return o.readOptions.check()
+}
+
+// extract writes fixtures of the exchanges in captures.
+func extract(ctx context.Context, opts *extractOptions, args []string, s streams) error {
+	if err := opts.check(); err != nil {
+		return err
+	}
+	names, isStream, err := opts.listInputs(args)
+	if err != nil {
+		return err
+	}
+	if isStream {
+		return &usageError{errors.New("extract reads a capture twice, and a pipe can be read once"), "write it to a file first"}
+	}
+	if err := makeEmpty(opts.dir); err != nil {
+		return err
+	}
+	chosen := fixtures.NewChooser(opts.count, bareLines)
+	opts.count = 0 // the messages are not counted
+	var damage error
+	if !opts.asCaptured {
+		var remove func()
+		if names, remove, damage = opts.anonymizeInputs(ctx, names); remove != nil {
+			defer remove()
+		}
+	}
+	if len(names) > 0 {
+		damage = cmp.Or(damage, opts.chooseExchanges(ctx, chosen, names, s))
+	}
+	if damage != nil && len(chosen.Exchanges()) == 0 || errors.Is(damage, context.Canceled) {
+		return damage
+	}
+	in, err := opts.open(ctx, names)
+	if err != nil {
+		return err
+	}
+	payloads, err := fixtures.ReadPayloads(in.Source, chosen.Exchanges())
+	if e := in.Close(); err == nil {
+		err = e
+	}
+	if err != nil && damage == nil {
+		return err
+	}
+	made, err := fixtures.Write(opts.dir, chosen.Exchanges(), payloads, decodeReply)
+	if err != nil {
+		return err
+	}
+	opts.printMade(s.err, made, chosen, payloads)
+	return damage
+}
+
+// anonymizeInputs makes an anonymised copy of captures, which the caller removes. What is wrong
+// with the captures is an error, and the copy has what comes before it.
+func (o *extractOptions) anonymizeInputs(ctx context.Context, names []string) (copies []string, remove func(), err error) {
+	dir, err := os.MkdirTemp("", "qsniff-extract-")
+	if err != nil {
+		return nil, nil, err
+	}
+	remove = func() { _ = os.RemoveAll(dir) }
+	o.write = writeOptions{path: filepath.Join(dir, "anonymised.pcapng"), anonymize: anonymizeOptions{isOn: true}}
+	reg, err := newRegistry()
+	if err != nil {
+		return nil, remove, err
+	}
+	err = o.writePackets(ctx, reg, nil, names, streams{out: io.Discard, err: io.Discard})
+	if _, e := os.Stat(o.write.path); e != nil {
+		return nil, remove, cmp.Or(err, e)
+	}
+	return []string{o.write.path}, remove, err
+}
+
+// makeEmpty makes a folder, or checks that it is empty.
+func makeEmpty(dir string) error {
+	err := os.MkdirAll(dir, 0o755)
+	var list []os.DirEntry
+	if err == nil {
+		list, err = os.ReadDir(dir)
+	}
+	switch {
+	case err != nil:
+		return &hintedError{fmt.Errorf("--fixtures %s: %w", dir, systemReason(err)), "choose a folder that can be made"}
+	case len(list) > 0:
+		return &usageError{fmt.Errorf("--fixtures %s: the folder is not empty", dir), "choose a new one"}
+	}
+	return nil
+}
+
+// chooseExchanges reads captures for the first time.
+func (o *extractOptions) chooseExchanges(ctx context.Context, chosen *fixtures.Chooser, names []string, s streams) error {
+	j, err := o.prepareAll(ctx, names, s)
+	if err != nil {
+		return err
+	}
+	defer j.release()
+	j.cfg.Dialogues = dialogue.New(dialogue.Options{Renderer: chosen, Size: o.scale()})
+	_, err = j.run()
+	if err == nil {
+		err = j.src.Close()
+	}
+	return j.exitError(err)
+}
+
+// fixtureMemory is the budget of the tables by which the few payloads of a fixture are decoded:
+// making tables of the usual size took most of the time of extract.
+const fixtureMemory = 4 << 20
+
+// decodeReply decodes payloads as qsniff decode --raw --as does, and returns the last reply as JSON
+// if it has the protocol and the status of x.
+func decodeReply(x *fixtures.Exchange, payloads [][]byte) ([]byte, error) {
+	if len(payloads) > payload.MaxPayloads {
+		return nil, nil
+	}
+	all := protocols.All()
+	reg, err := dissect.NewRegistry(all...)
+	if err != nil {
+		return nil, err
+	}
+	var list []payload.Payload
+	for _, b := range payloads {
+		ps, err := payload.AsIs(b)
+		if err != nil {
+			return nil, nil // an empty datagram
+		}
+		list = append(list, ps...)
+	}
+	p := paste.Plan{Options: paste.Options{Registry: reg, Protocols: all, As: protoNamed(reg, x.Proto)}}
+	p.AddPayloads(list)
+	var out bytes.Buffer
+	_, err = pipeline.Run(context.Background(), pipeline.Config{Source: &p.Source, Registry: reg, Out: &out, Jobs: 1, Memory: fixtureMemory, DecodeAs: p.Rules,
+		Renderer: p.NewRenderer(bareLines)})
+	if err != nil {
+		return nil, err
+	}
+	lines := slices.Collect(bytes.Lines(out.Bytes()))
+	for _, line := range slices.Backward(lines) {
+		var m struct{ Record, Direction, Protocol, Status string }
+		if err := json.Unmarshal(line, &m); err != nil {
+			return nil, err
+		}
+		if m.Direction == "reply" && m.Record == "" {
+			if m.Protocol != x.Proto || m.Status != x.Status {
+				return nil, nil
+			}
+			return line, nil
+		}
+	}
+	return nil, nil
+}
+
+// printMade prints how many fixtures were made, and what was left out.
+func (o *extractOptions) printMade(w io.Writer, made int, c *fixtures.Chooser, p *fixtures.Payloads) {
+	how := "anonymised (qsniff anonymize --help says what still shows)"
+	if o.asCaptured {
+		how = "as captured, names and passwords included"
+	}
+	fmt.Fprintf(w, "qsniff: wrote %s to %s, %s\n", count(uint64(made), "exchange"), o.dir, how)
+	if n := len(c.Exchanges()) - made; n > 0 {
+		fmt.Fprintf(w, "qsniff: left out: %s whose reply takes earlier messages to be read\n", count(uint64(n), "exchange"))
+	}
+	for _, left := range []struct {
+		n     uint64
+		words []string
+	}{
+		{c.Repeats, []string{"repeat of another one", "repeats of others"}},
+		{c.Unanswered, []string{"exchange without an answer in time", "exchanges without an answer in time"}},
+		{c.Incomplete, []string{"exchange of which the capture lacks a part", "exchanges of which the capture lacks a part"}},
+	} {
+		if left.n > 0 {
+			fmt.Fprintf(w, "qsniff: left out: %s\n", count(left.n, left.words...))
+		}
+	}
+	if c.IsFull {
+		fmt.Fprintln(w, "qsniff: there may be more: -c raises the number")
+	}
+	if p.Lost > 0 {
+		fmt.Fprintf(w, "qsniff: no room for %s\n", count(p.Lost, "payload"))
+	}
+}

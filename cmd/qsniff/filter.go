@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"qsniff/dissect"
+	"qsniff/filter"
+	"qsniff/internal/shell"
+	"qsniff/pipeline"
+)
+
+// displayOptions are the flags that choose messages.
+type displayOptions struct {
+	text    string // of -Y
+	words   string // after the captures
+	frame   uint64
+	program *filter.Program // of all of these; nil before check, or if there are none
+	// outcomes are those of a first run over the captures; nil: there was none.
+	outcomes *pipeline.Outcomes
+}
+
+// filterHelp is the part about -Y in the help of commands that have it.
+const filterHelp = `-Y chooses by an expression over all fields, in the language of Wireshark:
+'a2s.info.players > 10 && ip.addr == 10.0.0.0/8', 'finding.severity >= warn',
+'map contains "dust"'. What follows the captures can be such an expression too, or a
+simple one of tcpdump. exchange.answered, exchange.rtt and exchange.challenge_rtt are
+known when an exchange is over: files are read twice for them, and of a stream messages
+are held until then. !exchange.answered holds for what is in no exchange, too: write
+'exchange && !exchange.answered'. docs/filters.md has the language, qsniff fields the fields.`
+
+// registerFilter adds -Y and --frame.
+func (o *readOptions) registerFilter(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVarP(&o.display.text, "filter", "Y", "", "only what matches `EXPR`, as in 'a2s.info.players > 10 && ip.addr == 10.0.0.0/8'")
+	f.Uint64Var(&o.display.frame, "frame", 0, "only what came in packet `N`: short for -Y frame.number==N")
+	propose(cmd, "filter", completeFilter)
+	propose(cmd, "frame", cobra.NoFileCompletions)
+}
+
+// expression returns what all flags together ask for; it is empty if they ask for nothing.
+func (o *displayOptions) expression() string {
+	var parts []string
+	for _, text := range []string{o.text, o.words} {
+		if text != "" {
+			parts = append(parts, text)
+		}
+	}
+	if o.frame != 0 {
+		parts = append(parts, fmt.Sprintf("frame.number == %d", o.frame))
+	}
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	for i := range parts {
+		parts[i] = "(" + parts[i] + ")"
+	}
+	return strings.Join(parts, " && ")
+}
+
+// compile compiles an expression.
+func (o *readOptions) compile(text string, reg *dissect.Registry) (*filter.Program, error) {
+	return filter.Compile(text, reg, filter.Options{ShowSecrets: o.showsSecrets, UTC: o.utc, Codes: listCodes(reg)})
+}
+
+// checkFilter compiles the expressions of the command line.
+func (o *readOptions) checkFilter(reg *dissect.Registry) error {
+	d := &o.display
+	for _, text := range []string{d.text, d.words} { // each by itself, for the places of errors
+		if strings.TrimSpace(text) == "" {
+			continue
+		}
+		if _, err := o.compile(text, reg); err != nil {
+			return o.hintTranslation(filterError(err), text, reg)
+		}
+	}
+	text := d.expression()
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	var err error
+	if d.program, err = o.compile(text, reg); err != nil {
+		return filterError(err)
+	}
+	return nil
+}
+
+// filterError returns the error of an expression, with its place.
+func filterError(err error) error {
+	var wrong *filter.Error
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	lines := strings.Split(wrong.Page(), "\n")
+	return &placedError{usageError{fmt.Errorf("-Y: %w", wrong), "qsniff fields lists the fields; docs/filters.md has the language"}, lines[:len(lines)-1]}
+}
+
+// hintTranslation adds to the error of an expression what it means here, if it is a simple one
+// of tcpdump.
+func (o *readOptions) hintTranslation(err error, text string, reg *dissect.Registry) error {
+	var placed *placedError
+	own, ok := translateTcpdump(text)
+	if _, wrong := o.compile(own, reg); ok && wrong == nil && errors.As(err, &placed) {
+		placed.hint = "that is the language of tcpdump, which live takes after -f; here it is -Y " + shell.Quote(own)
+	}
+	return err
+}
+
+// pipelineFilter returns what the pipeline chooses messages by, nil for all. If that needs
+// to know what became of exchanges, files are read for it.
+func (o *readOptions) pipelineFilter(ctx context.Context, reg *dissect.Registry, args []string, io streams) (*pipeline.Filter, error) {
+	if err := o.checkFilter(reg); err != nil || o.display.program == nil {
+		return nil, err
+	}
+	d := &o.display
+	if d.program.NeedsAnswers() && d.outcomes == nil {
+		names, isStream, err := o.listInputs(args)
+		if err != nil {
+			return nil, err
+		}
+		if !isStream {
+			if err := o.readOutcomes(ctx, reg, names, io); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return &pipeline.Filter{Program: d.program, Outcomes: d.outcomes}, nil
+}
+
+// readOutcomes reads captures for the first time, for the outcomes of their exchanges. What
+// is wrong with them the second time shows.
+func (o *readOptions) readOutcomes(ctx context.Context, reg *dissect.Registry, names []string, io streams) error {
+	j, err := o.prepareAs(ctx, reg, names, io, nil)
+	if err != nil {
+		return err
+	}
+	defer j.release()
+	found := pipeline.NewOutcomes(o.display.program)
+	j.cfg.Listener, j.cfg.MaxMessages = found, 0
+	if _, err := j.run(); isInterrupted(j.ctx) {
+		return j.exitError(err)
+	}
+	_ = j.src.Close() // as the second time
+	o.display.outcomes = found
+	return nil
+}
+
+// completeFilter proposes how an expression goes on.
+func completeFilter(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	reg, err := newRegistry()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	return filter.Complete(word, reg, filter.Options{Codes: listCodes(reg)}), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}

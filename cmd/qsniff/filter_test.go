@@ -1,0 +1,73 @@
+package main
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"qsniff/internal/tools/docgen"
+)
+
+// TestFilterExamples: each example of the page about filters is compiled and chooses
+// something.
+func TestFilterExamples(t *testing.T) {
+	for _, x := range docgen.FilterExamples() {
+		name := filepath.Join(pcapfiles, filepath.FromSlash(x.Capture))
+		all, _, _ := output(t, "--utc", name)
+		out, errs, status := output(t, "--utc", "-Y", x.Text, name)
+		if status != exitOK || out == "" || strings.Count(out, "\n") > strings.Count(all, "\n") {
+			t.Errorf("-Y %q: status %d, %d lines of %d: %s", x.Text, status, strings.Count(out, "\n"), strings.Count(all, "\n"), errs)
+		}
+	}
+}
+
+// TestTranslateTcpdump: a simple expression of tcpdump means the same here, and no other one
+// is taken for simple.
+func TestTranslateTcpdump(t *testing.T) {
+	for text, want := range map[string]string{
+		"udp":                               "udp",
+		"udp port 27015":                    "udp.port == 27015",
+		"host 10.0.0.1":                     "(addr == 10.0.0.1)",
+		"src host 10.0.0.1":                 "(src == 10.0.0.1)",
+		"src 10.0.0.1":                      "(src == 10.0.0.1)",
+		"ip6 dst net 2001:db8::/32":         "(ipv6 and dst == 2001:db8::/32)",
+		"dst port 53":                       "(udp.dstport == 53 or tcp.dstport == 53)",
+		"udp portrange 27000-27050":         "udp.port in {27000..27050}",
+		"udp port 1 or 2":                   "(udp.port == 1 or udp.port == 2)",
+		"udp or tcp and host 10.0.0.1":      "((udp or tcp) and (addr == 10.0.0.1))",
+		"not (host 10.0.0.1 || tcp port 5)": "not (((addr == 10.0.0.1) or tcp.port == 5))",
+		"udp[8:4] = 0xffffffff":             "",
+		"ether host 00:11:22:33:44:55":      "",
+		"port":                              "",
+		"(udp":                              "",
+		"":                                  "",
+	} {
+		got, ok := translateTcpdump(text)
+		if !ok {
+			got = ""
+		}
+		if got != want {
+			t.Errorf("%s\ngot  %s\nwant %s", text, got, want)
+		}
+	}
+	if _, ok := translateTcpdump(strings.Repeat("(", 1000) + "udp" + strings.Repeat(")", 1000)); ok {
+		t.Error("1,000 parentheses are simple")
+	}
+}
+
+// TestCompleteFilter: fields, operators and values are proposed.
+func TestCompleteFilter(t *testing.T) {
+	for word, want := range map[string]string{
+		"mess":            "message",
+		"message == A2S_": "message == A2S_INFO",
+		"exchange.answ":   "exchange.answered",
+	} {
+		got, _ := completeFilter(nil, nil, word)
+		if !slices.Contains(got, cobra.Completion(want)) {
+			t.Errorf("%s: %s is not in %q", word, want, got)
+		}
+	}
+}

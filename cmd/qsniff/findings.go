@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"qsniff/finding"
+	"qsniff/render"
+	"qsniff/render/counters"
+	"qsniff/render/csv"
+	"qsniff/render/jsonl"
+	"qsniff/render/tally"
+	"qsniff/render/text"
+	"qsniff/stats"
+)
+
+// findingsOptions are the flags of findings. Those that read has, too, are in readOptions.
+type findingsOptions struct {
+	readOptions
+	severity string
+	failOn   string
+	top      int
+}
+
+// severities are the values of --severity and --fail-on, in the order of finding.Severity.
+var severities = []string{"chat", "note", "warn", "error"}
+
+func newFindings(io streams) *cobra.Command {
+	opts := &findingsOptions{readOptions: *readDefaults(), severity: severities[0], top: 10}
+	cmd := &cobra.Command{
+		Use:     "findings [flags] FILE...",
+		GroupID: groupTraffic,
+		Short:   "list what is wrong with the traffic",
+		Long: `findings lists what is wrong or notable in captures, the worst first: Wireshark's
+expert info for query traffic. A finding that repeats between the same server and
+client is one row with a count. The page is by server and by who causes it: the client,
+the server, the path between, a middlebox, or the capture. qsniff explain ID says what
+one means and what to do about it.
+
+Severities are error (the protocol is broken, or harm is being done), warn (will hurt
+somebody), note (explains a surprise) and chat (a normal event worth a mark).
+
+With -o json a finding is a line: id, severity, fault, time and last (of the first and
+of the last one), frames (the first few), server, client, text (of the first one) and
+count. A client without a port had several. Memory does not grow with the capture:
+what has no room is counted by kind, in lines with evicted_pairs.
+
+` + filterHelp + `
+
+--fail-on is for scripts: findings that --severity hides count, too.
+
+Ctrl-C prints what was found so far; the first line then says how far the run came
+("interrupted" in JSON).
+
+FILE is as in qsniff read.
+
+Exit status: 0 fine, 1 the run failed, 2 wrong usage, 3 --fail-on was reached, 130
+interrupted.`,
+		Example: `  qsniff findings capture.pcap
+  qsniff findings --severity warn --servers 198.18.0.0/15 capture.pcap
+  qsniff findings --fail-on error capture.pcap > findings.txt; test $? -ne 3 || echo broken
+  qsniff findings -o json capture.pcap | jq -r '[.id, .server, .text] | @tsv'`,
+		Args: requireCapture,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return printFindings(cmd.Context(), opts, args, io)
+		},
+	}
+	cmd.ValidArgsFunction = completeCaptures
+	opts.register(cmd)
+	addHabits(cmd, &opts.readOptions)
+	return cmd
+}
+
+func (o *findingsOptions) register(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.VarP(&choice{&o.output, []string{"text", "json", "csv"}}, "output", "o", "text: for people; json: a finding a line; csv: a table")
+	f.Var(&choice{&o.severity, severities}, "severity", "list findings of this severity or above")
+	f.Var(&choice{&o.failOn, severities[1:]}, "fail-on", "exit with status 3 if there is a finding of this severity or above")
+	f.IntVar(&o.top, "top", o.top, "text: list `N` servers")
+	o.registerPage(cmd)
+	o.registerServers(cmd, "list findings about these servers only")
+	o.registerFilter(cmd)
+	o.registerInput(cmd)
+	propose(cmd, "top", cobra.NoFileCompletions)
+}
+
+// check returns an error for values that are out of range.
+func (o *findingsOptions) check() error {
+	if o.top < 1 {
+		return &usageError{fmt.Errorf("--top %d: at least 1 is needed", o.top), "leave it out for ten"}
+	}
+	return o.readOptions.check()
+}
+
+func severityNamed(name string) finding.Severity {
+	return finding.Severity(slices.Index(severities, name))
+}
+
+// printFindings reads captures and prints the findings in them.
+func printFindings(ctx context.Context, opts *findingsOptions, args []string, io streams) error {
+	ours, err := opts.parseServers()
+	if err != nil {
+		return err
+	}
+	if err := opts.check(); err != nil {
+		return err
+	}
+	j, err := opts.prepareAll(ctx, args, io)
+	if err != nil {
+		return err
+	}
+	defer j.release()
+	least := severityNamed(opts.severity)
+	c := stats.NewFindingCollector(stats.FindingOptions{Ours: ours, Least: least, Scale: opts.scale()})
+	j.cfg.Listener = c
+	j.showsInterrupt = opts.output == "text"
+	f := &render.Findings{Least: least, Top: opts.top}
+	err = j.runToEnd(func(run tally.Run) error {
+		f.Run, f.FindingSummary = run, *c.Summary()
+		if err := opts.print(io.out, f); err != nil {
+			return err
+		}
+		printRemarks(io.err, &run)
+		printHints(io.err, &counters.Result{Found: f.FindingSummary}, counters.Findings)
+		return nil
+	})
+	if err == nil && opts.isFailOnReached(f) {
+		return errFailOnReached
+	}
+	return err
+}
+
+func (o *findingsOptions) print(out io.Writer, f *render.Findings) error {
+	switch o.output {
+	case "json":
+		return write(out, jsonl.AppendFindings(nil, f))
+	case "csv":
+		return write(out, csv.AppendFindings(nil, f))
+	}
+	return write(out, text.AppendFindings(nil, f, o.textOptions(out)))
+}
+
+// isFailOnReached reports whether there is a finding of the severity of --fail-on or above.
+func (o *findingsOptions) isFailOnReached(f *render.Findings) bool {
+	if o.failOn == "" {
+		return false
+	}
+	for s, n := range f.Counts {
+		if n > 0 && finding.Severity(s) >= severityNamed(o.failOn) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"qsniff/capture"
+	"qsniff/capture/file"
+	"qsniff/dissect"
+	"qsniff/pipeline/subset"
+	"qsniff/render"
+	"qsniff/render/counters"
+	"qsniff/render/tally"
+	"qsniff/render/text"
+)
+
+// writeOptions are the flags of read about a file of packets.
+type writeOptions struct {
+	path     string
+	format   string
+	force    bool
+	printing bool // messages are printed too
+	mask     bool // secrets are overwritten
+
+	anonymize anonymizeOptions
+}
+
+func (w *writeOptions) register(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVarP(&w.path, "write", "w", "", "write the packets of the messages to `FILE` in place of printing these: as pcapng, or as pcap if it ends in .pcap; - is standard output")
+	w.registerFile(cmd, "with -w: ")
+	f.BoolVarP(&w.printing, "print", "P", false, "with -w: print the messages too")
+	f.BoolVar(&w.mask, "mask", false, "with -w: overwrite passwords and log secrets in the packets")
+	f.BoolVar(&w.anonymize.isOn, "anonymize", false, "with -w: replace addresses, names and texts too; qsniff anonymize --help has more")
+	w.anonymize.register(cmd, "with --anonymize: ")
+}
+
+// registerFile adds the flags about the file itself. prefix begins their help.
+func (w *writeOptions) registerFile(cmd *cobra.Command, prefix string) {
+	cmd.Flags().VarP(&choice{&w.format, []string{"pcapng", "pcap"}}, "file-format", "F", prefix+"write this format, whatever the name ends in")
+	cmd.Flags().BoolVar(&w.force, "force", false, prefix+"overwrite a file that is there")
+}
+
+// check reports flags that do not go together.
+func (w *writeOptions) check(out io.Writer) error {
+	switch {
+	case w.path == "" && (w.format != "" || w.printing || w.mask || w.force || w.anonymize != anonymizeOptions{}):
+		return &usageError{errors.New("-F, -P, --mask, --anonymize and --force go with -w"), "name a file: -w out.pcapng"}
+	case !w.anonymize.isOn && w.anonymize != anonymizeOptions{}:
+		return &usageError{errors.New("--key and --shift go with --anonymize"), "add --anonymize"}
+	case w.path == stdin && w.printing:
+		return &usageError{errors.New("-P: packets are written to standard output"), "name a file: -w out.pcapng"}
+	case w.path == stdin && isTerminal(out):
+		return &usageError{errors.New("-w -: standard output is a terminal"), "pipe it on: qsniff read -w - FILE | tshark -r -"}
+	case w.path == "" || w.path == stdin:
+		return nil
+	}
+	if _, err := file.FormatOf(w.path); err != nil {
+		return &usageError{err, "leave the ending out"}
+	}
+	return nil
+}
+
+// create creates the file, which is none of the inputs. described has the interfaces.
+func (w *writeOptions) create(described capture.Describer, inputs []string, out io.Writer, edit func(*capture.Packet, []byte)) (*file.Writer, error) {
+	o := file.WriteOptions{Mask: edit, Interfaces: described, Application: "qsniff", Replace: w.force, HasFormat: w.format != ""}
+	if w.format == "pcap" {
+		o.Format = file.Pcap
+	}
+	if w.path == stdin {
+		return file.NewWriter(out, "standard output", o), nil
+	}
+	if info, err := os.Stat(w.path); err == nil {
+		for _, name := range inputs {
+			if other, err := os.Stat(name); err == nil && os.SameFile(info, other) {
+				return nil, &usageError{fmt.Errorf("-w %s: that is the capture which is read", w.path), "choose another name"}
+			}
+		}
+	}
+	return file.Create(w.path, o)
+}
+
+// writePackets writes the packets of the messages in captures. It reads files twice, see
+// package subset. r prints the messages, or is nil.
+func (o *readOptions) writePackets(ctx context.Context, reg *dissect.Registry, r render.Renderer, args []string, io streams) error {
+	names, isStream, err := o.listInputs(args)
+	if err != nil {
+		return err
+	}
+	j, err := o.prepare(ctx, reg, names, io)
+	if err != nil {
+		return err
+	}
+	defer j.release()
+	described, _ := j.src.Source.(capture.Describer)
+	opt := subset.Options{Comment: text.NewComment(text.Options{}), WithoutDelay: isStream}
+	var w *subset.Writer
+	var edit func(*capture.Packet, []byte)
+	switch {
+	case o.write.anonymize.isOn:
+		a := o.write.anonymize.anonymizer()
+		opt.Edits, opt.Change, opt.Shift, opt.Comment, described = a, a.Change, o.write.anonymize.shift, nil, nil
+	case o.write.mask:
+		opt.Edits = subset.Mask{}
+	}
+	if opt.Edits != nil {
+		edit = func(p *capture.Packet, b []byte) { w.Edit(p, b) }
+	}
+	out, err := o.write.create(described, names, io.out, edit)
+	if err != nil {
+		return err
+	}
+	opt.Out = out
+	if !isStream {
+		if opt.Plan, err = o.planPackets(ctx, reg, names, io, &opt); err != nil {
+			_ = out.Close() // there is nothing in it
+			return err
+		}
+	}
+	w = subset.NewWriter(opt)
+	j.cfg.Packets = w
+	err = o.printJob(j, reg, r)
+	if e := cmp.Or(w.Close(), out.Close()); err == nil {
+		err = e
+	}
+	o.write.printWritten(io.err, w.Stats())
+	return err
+}
+
+// listInputs returns the captures that args name, and whether they can be read only once.
+func (o *readOptions) listInputs(args []string) (names []string, isStream bool, err error) {
+	if o.follow {
+		return args, true, nil
+	}
+	if names, err = file.Expand(args); err != nil {
+		return nil, false, err
+	}
+	return names, slices.ContainsFunc(names, func(name string) bool {
+		info, err := os.Stat(name)
+		return name == stdin || err == nil && !info.Mode().IsRegular()
+	}), nil
+}
+
+// planPackets reads captures for the first time. What is wrong with them the second time shows.
+func (o *readOptions) planPackets(ctx context.Context, reg *dissect.Registry, names []string, io streams, opt *subset.Options) (*subset.Plan, error) {
+	j, err := o.prepare(ctx, reg, names, io)
+	if err != nil {
+		return nil, err
+	}
+	defer j.release()
+	plan := subset.NewPlan()
+	j.cfg.Packets = plan.Collector(opt)
+	if _, err := j.run(); isInterrupted(j.ctx) {
+		return nil, j.exitError(err)
+	}
+	if o.count == 0 { // else a read may still be in progress; it ends with the program
+		_ = j.src.Close() // as the second time
+	}
+	return plan, nil
+}
+
+// printWritten prints how many packets were written, and what is missing.
+func (w *writeOptions) printWritten(out io.Writer, s tally.Subset) {
+	name := w.path
+	if name == stdin {
+		name = "standard output"
+	}
+	how := "as captured, passwords included (--mask overwrites them)"
+	switch {
+	case w.anonymize.isOn:
+		how = "anonymised"
+	case w.mask:
+		how = "passwords and log secrets overwritten"
+	}
+	fmt.Fprintf(out, "qsniff: wrote %s of %s to %s, %s\n", count(s.Packets, "packet"), count(s.Messages, "message"), name, how)
+	if w.anonymize.isOn {
+		printNotHidden(out)
+	}
+	printHints(out, &counters.Result{Subset: s}, counters.Subset)
+}

@@ -1,0 +1,87 @@
+package filter_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"qsniff/dissect"
+	"qsniff/filter"
+	"qsniff/finding"
+	"qsniff/flood"
+	"qsniff/render"
+)
+
+// FuzzParse: what parses is written in a form that parses to the same; what does not has its
+// error in the text; and whatever compiles matches without a panic.
+func FuzzParse(f *testing.F) {
+	for _, text := range steady {
+		f.Add(text)
+	}
+	for _, tc := range wrong {
+		f.Add(tc.text)
+	}
+	for _, tc := range wireshark {
+		f.Add(tc.text)
+	}
+	reg := registry(f)
+	k := readCapture(f, reg, "../pcapfiles/a2s/full-poll.pcap")
+	f.Fuzz(func(t *testing.T, text string) {
+		checkErrors(t, reg, text)
+		written, err := filter.Parse(text)
+		if err != nil {
+			return
+		}
+		again, err := filter.Parse(written)
+		if err != nil || again != written {
+			t.Fatalf("%q is written as %q, and that as %q, %v", text, written, again, err)
+		}
+		p, compileErr := filter.Compile(text, reg, filter.Options{})
+		q, writtenErr := filter.Compile(written, reg, filter.Options{})
+		if (compileErr == nil) != (writtenErr == nil) {
+			t.Fatalf("%q: %v; %q: %v", text, compileErr, written, writtenErr)
+		}
+		if compileErr != nil {
+			return
+		}
+		m, n := p.Matcher(), q.Matcher()
+		for _, e := range k.events {
+			if a, b := m.Match(e), n.Match(e); a != b {
+				t.Fatalf("%q gives %x, %q gives %x", text, a, written, b)
+			}
+		}
+		m.MatchRecord(&render.Record{Expert: &finding.Expert{Code: &dissect.Deprecated}})
+		m.MatchIncident(&render.IncidentEvent{Incident: new(flood.Incident)})
+	})
+}
+
+// checkErrors fails t where the error of an expression is not in its text.
+func checkErrors(t *testing.T, reg *dissect.Registry, text string) {
+	t.Helper()
+	_, err := filter.Compile(text, reg, filter.Options{})
+	if err == nil {
+		return
+	}
+	var e *filter.Error
+	if !errors.As(err, &e) || e.Text != text || e.From < 0 || e.From > e.To || e.To > len(text) || e.Message == "" {
+		t.Fatalf("%q: %+v", text, e)
+	}
+	if lines := strings.Split(e.Page(), "\n"); len(lines) != 3 {
+		t.Errorf("%q: %q", text, lines)
+	}
+}
+
+// FuzzComplete: what is proposed begins with what was typed.
+func FuzzComplete(f *testing.F) {
+	f.Add("a2s.info.pl")
+	f.Add("players > 3 and message == S2A")
+	f.Add(`via in {"IP in`)
+	reg := registry(f)
+	f.Fuzz(func(t *testing.T, prefix string) {
+		for _, c := range filter.Complete(prefix, reg, filter.Options{}) {
+			if len(c) < len(prefix) || !strings.EqualFold(c[:len(prefix)], prefix) {
+				t.Fatalf("%q does not begin with %q", c, prefix)
+			}
+		}
+	})
+}

@@ -1,0 +1,74 @@
+package subset
+
+import (
+	"bytes"
+	"context"
+	"testing"
+
+	"qsniff/capture/file"
+	"qsniff/dissect"
+	"qsniff/dissect/protocols"
+	"qsniff/filter"
+	"qsniff/pipeline"
+	"qsniff/render/tally"
+	"qsniff/render/text"
+)
+
+// run runs the pipeline over a capture with a sink, for the messages that match an expression; all,
+// if it is empty.
+func run(t *testing.T, name string, sink pipeline.PacketSink, expr string) {
+	t.Helper()
+	src, err := file.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	reg, err := dissect.NewRegistry(protocols.All()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := pipeline.Config{Source: src, Registry: reg, Jobs: 2, Packets: sink}
+	if expr != "" {
+		p, err := filter.Compile(expr, reg, filter.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg.Filter = &pipeline.Filter{Program: p}
+	}
+	if _, err := pipeline.Run(context.Background(), cfg); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestFilter: the packets of the messages that a filter chooses are written, with all
+// their parts and no others, whether the capture is read twice or held back.
+func TestFilter(t *testing.T) {
+	const name = "../../pcapfiles/split/source-old-two-parts.pcap"
+	const isJoined = "split.total > 1"
+	comment := text.NewComment(text.Options{})
+	written := func(plan *Plan) ([]byte, tally.Subset) {
+		var b bytes.Buffer
+		out := file.NewWriter(&b, "test", file.WriteOptions{})
+		w := NewWriter(Options{Out: out, Plan: plan, Comment: comment})
+		run(t, name, w, isJoined)
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := out.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return b.Bytes(), w.Stats()
+	}
+	plan := NewPlan()
+	run(t, name, plan.Collector(&Options{Comment: comment}), isJoined)
+	twice, n := written(plan)
+	if want := (tally.Subset{Messages: 1, Packets: 2}); n != want {
+		t.Errorf("counts are %+v, want %+v", n, want)
+	}
+	if !bytes.Contains(twice, []byte("part of frame")) || !bytes.Contains(twice, []byte("S2A_RULES")) {
+		t.Error("comments are missing")
+	}
+	if held, n := written(nil); !bytes.Equal(held, twice) {
+		t.Errorf("what was held back is not what was read twice: %+v", n)
+	}
+}
