@@ -104,7 +104,8 @@ func isSteamID(w []byte) bool { return len(w) == 17 && bytes.HasPrefix(w, []byte
 // replaceRune replaces the first character of w by a letter of as many bytes, and returns
 // how many these are.
 func replaceRune(w []byte, next func(byte) byte) int {
-	r, size := utf8.DecodeRune(w)
+	var r rune
+	_, size := utf8.DecodeRune(w)
 	switch size {
 	case 2:
 		r = 0xc0 + rune(next(64)) // Latin letters; two are signs

@@ -74,7 +74,6 @@ func cutEdit(b []byte) (x packetEdit, own, rest []byte) {
 type locator struct {
 	dst   []byte // gets the edits of packets
 	event *render.Event
-	isSet bool // a stretch could not be found: all packets are overwritten
 }
 
 // appendPacketEdits appends the edits of packets for those of a message.

@@ -1,7 +1,6 @@
 package recount
 
 import (
-	"math"
 	"net/netip"
 )
 
@@ -163,7 +162,7 @@ func checkChallenged(x *incident, v value) {
 func checkCompletion(x *incident, v value) {
 	_, _, returned := x.challenges()
 	if n := v.sibling("challenged").number(); n > 0 {
-		x.between(v, (float64(returned)-10)/n, min(1, math.Ceil(float64(returned))/n+1e-9))
+		x.between(v, (float64(returned)-10)/n, min(1, float64(returned)/n+1e-9))
 	}
 }
 
