@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net/netip"
+	"os"
 	"time"
 
 	"github.com/google/gopacket"
@@ -35,6 +36,16 @@ type dump struct {
 	frags   *ip4defrag.IPv4Defragmenter
 	splits  splits
 	out     *json.Encoder
+}
+
+// dumpFile decodes a file to standard output.
+func dumpFile(name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return dumpCapture(f, os.Stdout)
 }
 
 // dumpCapture decodes a capture of Ethernet.

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"os/exec"
+	"strconv"
+	"strings"
+)
+
+// allocations is a group without commands: each command runs inside of a test, which can
+// count.
+func (m *commands) allocations() *group {
+	worst, line := 0.0, ""
+	short, long := m.all["mix-head.pcap"], m.all["mix.pcap"]
+	return &group{name: "allocations",
+		about: "How many more allocations a command needs for the mix than for its first tenth, a packet of the rest, to two digits. What tables take while they fill is in both. " +
+			"Tests assert the same of the packages.",
+		prepare: func() error {
+			extra, err := countAllocations(short, long)
+			if err != nil {
+				return err
+			}
+			for _, x := range extra {
+				if a := float64(x.count) / float64(long.packets-short.packets); a > worst || line == "" {
+					worst, line = max(a, 0), x.line
+				}
+			}
+			return nil
+		},
+		rows: []row{{what: "every command, the mix: allocations a packet", value: func(int) float64 { return math.Round(worst*100) / 100 }, bar: bar{atMost, 0},
+			most: func() string { return line }}}}
+}
+
+// extra is how many allocations more a command needs for the longer capture.
+type extra struct {
+	line  string
+	count int64
+}
+
+// countAllocations runs TestSteady of cmd/qsniff.
+func countAllocations(short, long *capture) ([]extra, error) {
+	out, err := exec.Command("go", "test", "qsniff/cmd/qsniff", "-run", "^TestSteady$", "-v", "-count", "1", "-timeout", "1h",
+		"-steady", short.path+","+long.path, "-steady-commands", strings.Join(every, ",")).CombinedOutput()
+	if err != nil {
+		return nil, fmt.Errorf("go test: %w\n%s", err, out)
+	}
+	return parseExtra(string(out))
+}
+
+// parseExtra reads what TestSteady prints: lines of "steady", command and count.
+func parseExtra(out string) (all []extra, err error) {
+	for line := range strings.Lines(out) {
+		words := strings.Split(strings.TrimSpace(line), "\t")
+		if len(words) != 3 || words[0] != "steady" {
+			continue
+		}
+		n, err := strconv.ParseInt(words[2], 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("TestSteady printed %q", line)
+		}
+		all = append(all, extra{words[1], n})
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("TestSteady printed no counts:\n%s", out)
+	}
+	return all, nil
+}
