@@ -173,7 +173,7 @@ func TestDropTools(t *testing.T) {
 				t.Errorf("%s: tshark is still run", g.name)
 			}
 		}
-		rows := map[string]int{"json": 3, "decode": 5, "plugin": 0, "flood": 4}
+		rows := map[string]int{"json": 3, "decode": 6, "plugin": 0, "flood": 4}
 		if want, ok := rows[g.name]; ok && len(g.rows) != want {
 			t.Errorf("%s: rows\ngot  %d\nwant %d", g.name, len(g.rows), want)
 		}

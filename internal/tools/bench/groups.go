@@ -45,15 +45,17 @@ func (m *commands) flood() *group {
 const nothing = `a2s.info.players>300`
 
 func (m *commands) decode() *group {
-	count, dump, filtered := m.run("read -o none", "mix.pcap"), m.tcpdump("mix.pcap"), m.run("read -o json -Y "+nothing, "mix.pcap")
+	count, dump := m.run("read -o none", "mix.pcap"), m.tcpdump("mix.pcap")
+	filtered, shown := m.run("read -o none -Y "+nothing, "mix.pcap"), m.run("read -o json -Y "+nothing, "mix.pcap")
 	stats, game, shark := m.run("stats", "mix.pcap"), m.run("read -o none", "game.pcap"), m.tshark("mix-head.pcap", "-q", "-z", "conv,udp")
-	return &group{name: "decode", commands: []*command{count, dump, filtered, stats, game, shark},
-		about: "The mix joined and decoded, and added up, beside tcpdump's copy of it. The filter is for what no message has. Of game.pcap half is ordinary traffic of the games on the same ports. " +
+	return &group{name: "decode", commands: []*command{count, dump, filtered, shown, stats, game, shark},
+		about: "The mix joined and decoded, and added up, beside tcpdump's copy of it. The filter is for what no message has; where messages would be printed, floods among them are looked for, too. Of game.pcap half is ordinary traffic of the games on the same ports. " +
 			"tshark decodes none of these protocols by itself; it counts conversations of the first tenth. Its rows measure its slowness and have no bar.",
 		rows: []row{
 			ratio("`read -o none`, the mix: CPU of `tcpdump -w /dev/null`", cpuSeconds, count, dump, bar{atMost, 12}),
 			ratio("`read -o none`, the mix: time of the same", seconds, count, dump, bar{}),
-			ratio("`read -Y`, the mix, a filter that chooses nothing: CPU of `read -o none`", cpuSeconds, filtered, count, bar{atMost, 1.05}),
+			ratio("`read -o none -Y`, the mix, a filter that chooses nothing: CPU of `read -o none`", cpuSeconds, filtered, count, bar{atMost, 1.05}),
+			ratio("`read -o json -Y`, the mix, the same filter: CPU of `read -o none`", cpuSeconds, shown, count, bar{}),
 			ratio("`stats`, the mix: CPU of `tcpdump -w /dev/null`", cpuSeconds, stats, dump, bar{}),
 			ratio("`read -o none`, half of it game traffic: time a packet of the mix", perPacket, game, count, bar{}),
 			ratio("`stats`, the mix: packets/s of `tshark -q -z conv,udp`", perSecond, stats, shark, bar{}),
