@@ -129,7 +129,8 @@ func (m *commands) forms() *group {
 
 // every is each command that reads captures and prints, and each of its outputs that has
 // code of its own.
-var every = []string{"read -o none", "read -o text", "read -o tree", "read -o json", "read -o csv", "read -w -", "stats", "stats -o json", "floods", "floods -o json",
+var every = []string{"read -o none", "read -o text", "read -o tree", "read -o json", "read -o csv", "read -o json -Y " + nothing,
+	"read -w -", "read --anonymize -w -", "stats", "stats -o json", "floods", "floods -o json",
 	"proven", "follow", "follow -o json", "exchanges", "findings"}
 
 func (m *commands) memory() *group {

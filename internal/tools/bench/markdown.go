@@ -172,7 +172,11 @@ func (r *result) appendMeanings(b []byte) []byte {
 func (r *result) appendMachine(b []byte) []byte {
 	m := &r.machine
 	b = append(b, "\n## Where and when\n\n"...)
-	b = fmt.Appendf(b, "- %s; rounds: %d, after one that warmed up; packets in a capture: %d; it took %s\n", r.date.UTC().Format(time.DateOnly), r.rounds, r.packets, r.took.Round(time.Minute))
+	rounds := "1"
+	if r.rounds > 1 {
+		rounds = fmt.Sprintf("%d, after one that warmed up", r.rounds)
+	}
+	b = fmt.Appendf(b, "- %s; rounds: %s; packets in a capture: %d; it took %s\n", r.date.UTC().Format(time.DateOnly), rounds, r.packets, r.took.Round(time.Minute))
 	b = fmt.Appendf(b, "- %d cores", m.cores)
 	if m.processor != "" {
 		b = append(b, " of "+m.processor...)
