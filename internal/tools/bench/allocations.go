@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -11,25 +13,29 @@ import (
 // allocations is a group without commands: each command runs inside of a test, which can
 // count.
 func (m *commands) allocations() *group {
-	worst, line := 0.0, ""
 	short, long := m.all["mix-head.pcap"], m.all["mix.pcap"]
+	each := func(x extra) float64 { return float64(max(x.count, 0)) / float64(long.packets-short.packets) }
+	worst := func() extra {
+		return slices.MaxFunc(m.extra, func(a, b extra) int { return cmp.Compare(a.count, b.count) })
+	}
 	return &group{name: "allocations",
 		about: "How many more allocations a command needs for the mix than for its first tenth, a packet of the rest, to two digits. What tables take while they fill is in both. " +
 			"Tests assert the same of the packages.",
-		prepare: func() error {
-			extra, err := countAllocations(short, long)
-			if err != nil {
-				return err
-			}
-			for _, x := range extra {
-				if a := float64(x.count) / float64(long.packets-short.packets); a > worst || line == "" {
-					worst, line = max(a, 0), x.line
-				}
-			}
-			return nil
+		prepare: func() (err error) {
+			m.extra, err = countAllocations(short, long)
+			return err
 		},
-		rows: []row{{what: "every command, the mix: allocations a packet", value: func(int) float64 { return math.Round(worst*100) / 100 }, bar: bar{atMost, 0},
-			most: func() string { return line }}}}
+		table: func(b []byte) []byte {
+			b = append(b, "\n## Allocations\n\n"...)
+			b = appendRow(b, "command, the mix", "allocations a packet")
+			b = appendRow(b, "---", "---:")
+			for _, x := range m.extra {
+				b = appendRow(b, "`"+x.line+"`", strconv.FormatFloat(each(x), 'f', 4, 64))
+			}
+			return b
+		},
+		rows: []row{{what: "every command, the mix: allocations a packet", value: func(int) float64 { return math.Round(each(worst())*100) / 100 }, bar: bar{atMost, 0},
+			most: func() string { return worst().line }}}}
 }
 
 // extra is how many allocations more a command needs for the longer capture.

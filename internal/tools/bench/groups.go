@@ -7,6 +7,7 @@ type commands struct {
 	qsniff string
 	own    string // this program, which has the decoder on gopacket
 	all    captures
+	extra  []extra // what the group allocations counts
 }
 
 // run is qsniff with a line of arguments and a capture after them.

@@ -156,17 +156,22 @@ func (r *result) measure(log io.Writer) error {
 	return nil
 }
 
-// measureStages measures the stages, of another version, too, if one is given.
-func (r *result) measureStages(log io.Writer) (err error) {
-	fmt.Fprintln(log, "stages")
-	if r.before != "" {
-		if r.stagesBefore, err = measureStages(r.before, r.quick); err != nil {
+// measureStages measures the stages, in turns with another version's if one is given.
+func (r *result) measureStages(log io.Writer) error {
+	r.stages, r.stagesBefore = map[string]figure{}, map[string]figure{}
+	for n := range stageRuns {
+		fmt.Fprintf(log, "stages: run %d of %d\n", n+1, stageRuns)
+		if r.before != "" {
+			if err := measureStages(r.stagesBefore, r.before, r.quick); err != nil {
+				return err
+			}
+		}
+		if err := measureStages(r.stages, ".", r.quick); err != nil {
 			return err
 		}
 	}
-	r.stages, err = measureStages(".", r.quick)
 	r.took = time.Since(r.date)
-	return err
+	return nil
 }
 
 func isInstalled(tool string) bool {

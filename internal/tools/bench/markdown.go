@@ -125,11 +125,16 @@ func (r *result) appendTimes(b []byte) []byte {
 				formatNumber(wall.min)+".."+formatNumber(wall.max), formatNumber(spread(perSecond).median), formatNumber(spread(cpuSeconds).median), formatNumber(spread(peak).median))
 		}
 	}
+	for _, g := range r.plan.groups {
+		if g.table != nil {
+			b = g.table(b)
+		}
+	}
 	return b
 }
 
 func (r *result) appendStages(b []byte) []byte {
-	b = append(b, "\n## Per stage\n\nOne core, the fastest of three runs of a benchmark: `go test -cpu 1 -bench NAME PACKAGE`.\n\n"...)
+	b = append(b, "\n## Per stage\n\nOne core, the fastest of three runs of a benchmark: `go test -cpu 1 -bench NAME PACKAGE`. The other version runs in turns with this one.\n\n"...)
 	b = appendRow(b, "stage", "package and benchmark", "ns a packet", "before", "allocations")
 	b = appendRow(b, "---", "---", "---:", "---:", "---:")
 	for _, s := range stages {

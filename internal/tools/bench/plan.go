@@ -14,10 +14,11 @@ type group struct {
 	about    string // what its rows mean
 	commands []*command
 	rows     []row
-	once     bool                // one round is enough, and none warms up
-	prepare  func() error        // nil, or what comes before the commands
-	cleanup  func()              // nil, or what undoes that
-	blocked  func() (why string) // nil, or why this machine cannot run it
+	once     bool                  // one round is enough, and none warms up
+	prepare  func() error          // nil, or what comes before the commands
+	cleanup  func()                // nil, or what undoes that
+	blocked  func() (why string)   // nil, or why this machine cannot run it
+	table    func(b []byte) []byte // nil, or appends a table of its own
 }
 
 // row is one comparison.

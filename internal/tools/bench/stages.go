@@ -46,18 +46,20 @@ var stages = []stage{
 // figure is what a benchmark measured, an operation.
 type figure struct{ nanos, allocations float64 }
 
-// measureStages runs the benchmarks of the module in dir, and returns the figures by package
-// and benchmark. go test takes a pattern for each level of names: there is a run for each
-// depth.
-func measureStages(dir string, quick bool) (map[string]figure, error) {
-	often := []string{"-benchtime", "300ms", "-count", "3"}
+// stageRuns is how often each benchmark runs.
+const stageRuns = 3
+
+// measureStages runs the benchmarks of the module in dir once and adds the figures to all,
+// by package and benchmark. go test takes a pattern for each level of names: there is a run
+// for each depth.
+func measureStages(all map[string]figure, dir string, quick bool) error {
+	often := "300ms"
 	if quick {
-		often = []string{"-benchtime", "10x"}
+		often = "10x"
 	}
-	all := map[string]figure{}
 	for depth := range 3 {
 		pattern, packages := selectStages(depth)
-		args := append([]string{"test", "-run", "^$", "-benchmem", "-cpu", "1", "-bench", pattern}, often...)
+		args := []string{"test", "-run", "^$", "-benchmem", "-cpu", "1", "-benchtime", often, "-bench", pattern}
 		cmd := exec.Command("go", append(args, packages...)...)
 		cmd.Dir = dir
 		out, err := cmd.CombinedOutput()
@@ -65,10 +67,10 @@ func measureStages(dir string, quick bool) (map[string]figure, error) {
 			err = parseFigures(all, out)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("go test: %w\n%s", err, out)
+			return fmt.Errorf("go test: %w\n%s", err, out)
 		}
 	}
-	return all, nil
+	return nil
 }
 
 // selectStages returns the benchmarks whose names have so many slashes, as a pattern for go
