@@ -2,11 +2,13 @@
 
 GO          ?= go
 PREFIX      ?= /usr/local
+BEFORE      ?=
 FUZZTIME    ?= 20s
 GROUP       ?=
 PACKETS     ?= 1000000
 QUIET       ?=
 RATES       ?= 100000,200000,300000,0
+ROUNDS      ?= 5
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 # CGO is empty, or switches cgo off where libpcap cannot be built with: asked for when a
@@ -77,8 +79,8 @@ fuzz: deps ## every fuzz target for FUZZTIME each
 	  done; \
 	done
 
-bench: build ## measure qsniff beside tcpdump and tshark, write BENCHMARKS.md
-	$(CGO) $(GO) run ./internal/tools/bench -n $(PACKETS)
+bench: build ## measure qsniff beside tcpdump, jq, tshark and gopacket, write BENCHMARKS.md; half an hour; GROUP=json: print one part; BEFORE=DIR: stages of another version, too
+	$(CGO) $(GO) run ./internal/tools/bench -n $(PACKETS) -rounds $(ROUNDS) -group '$(GROUP)' -before '$(BEFORE)'
 
 bench-live: build ## replay captures at rising RATES beside tcpdump; takes root and tcpreplay
 	$(CGO) $(GO) test ./cmd/qsniff -run TestLiveRate -v -count 1 -timeout 3h -rates $(RATES)

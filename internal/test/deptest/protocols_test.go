@@ -23,7 +23,7 @@ var nicknames = []string{"eye", "frontlines", "hltv", "mta", "quake", "xash"}
 var mayNameProtocols = map[string]string{
 	"reassembly/eye":          "joins them",
 	"wire":                    "headers that two packages read",
-	"internal/tools/bench":    "says what its captures are made of",
+	"internal/tools/bench":    "decodes one with gopacket, to compare",
 	"internal/tools/mkpcap":   "makes captures",
 	"internal/test/testpcap":  "makes captures",
 	"internal/test/responder": "a server for tests",

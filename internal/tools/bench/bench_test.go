@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -12,50 +13,127 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestQuick runs the program as make bench does, over few packets. The tools that
-// are not there are left out, with their rows.
+// TestMain: this program is the decoder on gopacket, too.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && os.Args[1] == dumpCommand {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// TestQuick measures some groups as make bench does, over few packets: all ways in which a
+// command is run.
 func TestQuick(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it measures for some seconds")
+		t.Skip("it takes some seconds")
 	}
 	dir := t.TempDir()
 	program, file := filepath.Join(dir, "qsniff"), filepath.Join(dir, "BENCHMARKS.md")
 	if out, err := exec.Command("go", "build", "-o", program, "qsniff/cmd/qsniff").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	if err := run([]string{"-quick", "-qsniff", program, "-cache", dir, "-o", file}, t.Output()); err != nil {
-		t.Fatal(err)
-	}
-	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows := checkTables(t, string(b))
-	p := newPlan(program, captures{})
-	for _, tool := range p.dropTools(installed) {
-		if !strings.Contains(string(b), "Rows with "+tool+" are left out") {
-			t.Errorf("nothing says that %s is missing", tool)
+	for _, name := range []string{"flood", "json", "jobs", "live"} {
+		if err := run([]string{"-quick", "-group", name, "-qsniff", program, "-cache", dir, "-o", file}, t.Output()); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := testPlan()
+		p.keep(name)
+		p.dropTools(isInstalled)
+		p.dropBlocked()
+		checkReport(t, string(b), p)
+		if strings.Contains(string(b), dir) {
+			t.Error("the file names a folder of this machine")
 		}
 	}
+}
+
+// checkReport looks for each row of a plan.
+func checkReport(t *testing.T, text string, p *plan) {
+	t.Helper()
+	cells := checkTables(t, text)
 	for _, g := range p.groups {
 		for _, x := range g.rows {
-			if !slices.Contains(rows, x.what) {
+			if !slices.ContainsFunc(cells, func(cell string) bool { return strings.HasPrefix(cell, x.what) }) {
 				t.Errorf("no row %q", x.what)
 			}
 		}
 	}
-	if name, err := os.Hostname(); err == nil && len(name) > 3 && strings.Contains(string(b), name) {
-		t.Errorf("the file names this host: %s", name)
+}
+
+// TestReport: what a whole run writes, of figures that are made up.
+func TestReport(t *testing.T) {
+	r := result{options: options{rounds: 2, packets: 1000}, plan: testPlan(), machine: describeMachine(), missing: []string{"Rows with a tool are left out."},
+		stages: map[string]figure{}, stagesBefore: map[string]figure{}}
+	lines := int64(1000)
+	for _, g := range r.plan.groups {
+		for i, c := range g.commands {
+			for n := range 2 {
+				c.samples = append(c.samples, sample{wall: time.Duration(i+n+1) * time.Second, cpu: time.Second, peak: 30 * mebi, packets: 1000})
+			}
+			if c.bytes != nil {
+				*c.bytes = lines
+			}
+		}
 	}
-	if strings.Contains(string(b), dir) {
-		t.Error("the file names a folder of this machine")
+	for _, s := range stages {
+		r.stages[s.key()], r.stagesBefore[s.key()] = figure{nanos: 80, allocations: 0}, figure{nanos: 160}
+	}
+	text := string(r.appendReport(nil))
+	checkReport(t, text, r.plan)
+	cells := checkTables(t, text)
+	for _, s := range stages {
+		if !slices.Contains(cells, s.what) {
+			t.Errorf("no stage %q", s.what)
+		}
+	}
+	for _, want := range []string{"\nRows with a tool are left out.\n", "| `stats`, the flood: CPU of `tcpdump -w /dev/null` | 1.00x | 1.00..1.00 | ≤ 4x | met |",
+		"| choosing the partition | `netlayer BenchmarkPartition/ethernet-ipv4` | 80.0 | 160 | 0 |", "make bench PACKETS=1000 ROUNDS=2", "| `read -o none` | 0.0000 |", "allocations a packet, the most: `stats` | 0.04 |"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the report lacks %q\n%s", want, text)
+		}
+	}
+	if name, err := os.Hostname(); err == nil && len(name) > 3 && strings.Contains(text, name) {
+		t.Errorf("the file names this host: %s", name)
 	}
 }
 
-func installed(tool string) bool {
-	_, err := exec.LookPath(tool)
-	return err == nil
+// TestStagesExist: the benchmarks are in the packages.
+func TestStagesExist(t *testing.T) {
+	for _, s := range stages {
+		files, err := filepath.Glob("../../../" + s.pkg + "/*_test.go")
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %v, %v", s.pkg, files, err)
+		}
+		var source strings.Builder
+		for _, name := range files {
+			b, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			source.Write(b)
+		}
+		name, inside, _ := strings.Cut(s.bench, "/")
+		if !strings.Contains(source.String(), "func "+name+"(") || !strings.Contains(source.String(), inside+`"`) {
+			t.Errorf("there is no %s", s.key())
+		}
+	}
 }
+
+// testPlan is the plan without captures.
+func testPlan() *plan {
+	all := captures{linesName: {}}
+	for _, r := range recipes(quickPackets) {
+		all[r.name] = &capture{name: r.name, packets: r.packets}
+	}
+	return newPlan(&commands{qsniff: "qsniff", all: all, extra: []extra{{"read -o none", -3}, {"stats", 180}}})
+}
+
+var noNumber = regexp.MustCompile(`\b(NaN|Inf)\b`)
 
 // checkTables reports rows of another width than the head of their table, and
 // values that are no numbers. It returns the first cells.
@@ -75,7 +153,7 @@ func checkTables(t *testing.T, text string) (first []string) {
 		if len(cells) != width {
 			t.Errorf("%d cells in %s\nwant %d", len(cells), line, width)
 		}
-		if strings.Contains(line, "NaN") || strings.Contains(line, "Inf") {
+		if noNumber.MatchString(line) {
 			t.Errorf("no number in %s", line)
 		}
 		first = append(first, strings.TrimSpace(cells[0]))
@@ -83,10 +161,8 @@ func checkTables(t *testing.T, text string) (first []string) {
 	return first
 }
 
-func TestLeaveOut(t *testing.T) {
-	all := newPlan("qsniff", captures{})
-	rows, commands := len(all.groups[1].rows), len(all.groups[1].commands)
-	p := newPlan("qsniff", captures{})
+func TestDropTools(t *testing.T) {
+	p := testPlan()
 	missing := p.dropTools(func(tool string) bool { return tool != "tshark" })
 	if want := []string{"tshark"}; !slices.Equal(missing, want) {
 		t.Errorf("got  %q\nwant %q", missing, want)
@@ -97,10 +173,32 @@ func TestLeaveOut(t *testing.T) {
 				t.Errorf("%s: tshark is still run", g.name)
 			}
 		}
+		rows := map[string]int{"json": 3, "decode": 6, "plugin": 0, "flood": 4}
+		if want, ok := rows[g.name]; ok && len(g.rows) != want {
+			t.Errorf("%s: rows\ngot  %d\nwant %d", g.name, len(g.rows), want)
+		}
 	}
-	mix := p.groups[1]
-	if len(mix.rows) != rows-2 || len(mix.commands) != commands-1 {
-		t.Errorf("got  %d rows, %d commands\nwant %d, %d", len(mix.rows), len(mix.commands), rows-2, commands-1)
+}
+
+// TestKeep: one group, or an error for a name that is none.
+func TestKeep(t *testing.T) {
+	p := testPlan()
+	if !p.keep("jobs") || len(p.groups) != 1 || p.groups[0].name != "jobs" {
+		t.Errorf("got  %v\nwant the group jobs", p.groups)
+	}
+	if testPlan().keep("jsno") {
+		t.Error("there is no group jsno")
+	}
+}
+
+// TestGreatest: the row is of the command with the most, and names it.
+func TestGreatest(t *testing.T) {
+	of := func(name string, mib int64) *command {
+		return &command{before: []string{name}, samples: []sample{{peak: mib * mebi}}}
+	}
+	x := greatest("peak", peak, []*command{of("a", 3), of("b", 7), of("c", 5)}, " MiB", bar{atMost, 6})
+	if got, want := x.name(), "peak, the most: `b`"; got != want || x.value(0) != 7 {
+		t.Errorf("got  %s, %v\nwant %s, 7", got, x.value(0), want)
 	}
 }
 
@@ -123,8 +221,8 @@ func TestSpread(t *testing.T) {
 
 // TestRatio: a capture of other length is compared by packets per second.
 func TestRatio(t *testing.T) {
-	long := &command{capture: &capture{packets: 1000}, samples: []sample{{wall: 2 * time.Second, cpu: 4 * time.Second, peak: 3 << 20}}}
-	short := &command{capture: &capture{packets: 100}, samples: []sample{{wall: time.Second, cpu: time.Second, peak: 6 << 20}}}
+	long := &command{samples: []sample{{wall: 2 * time.Second, cpu: 4 * time.Second, peak: 3 << 20, packets: 1000}}}
+	short := &command{samples: []sample{{wall: time.Second, cpu: time.Second, peak: 6 << 20, packets: 100}}}
 	for _, tc := range []struct {
 		name string
 		of   measure
@@ -134,6 +232,7 @@ func TestRatio(t *testing.T) {
 		{"packets per CPU second", perCPUSecond, 2.5},
 		{"time", seconds, 2},
 		{"time per packet", perPacket, 0.2},
+		{"CPU per packet", cpuPerPacket, 0.4},
 		{"memory", peak, 0.5},
 	} {
 		if got := ratio("", tc.of, long, short, bar{}).value(0); got != tc.want {
@@ -160,20 +259,76 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-func TestParseStages(t *testing.T) {
-	got, err := parseStages([]byte("goos: linux\nBenchmarkDecode-2   	  731252	      1653.5 ns/op	       5 B/op	       0 allocs/op\n" +
-		"BenchmarkJSON   	  10000	      2131 ns/op	       5 B/op	       2 allocs/op\nPASS\n"))
+func TestParseFigures(t *testing.T) {
+	got := map[string]figure{}
+	err := parseFigures(got, []byte("goos: linux\npkg: qsniff/pipeline\nBenchmarkDecode   	  731252	      1653.5 ns/op	       5 B/op	       0 allocs/op\n"+
+		"BenchmarkDecode   	  10000	      1501 ns/op	       5 B/op	       2 allocs/op\npkg: qsniff/track\nBenchmarkDecode 1 7 ns/op\nPASS\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []stage{{"BenchmarkDecode", 1653.5, 0}, {"BenchmarkJSON", 2131, 2}}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(stage{})); diff != "" {
+	want := map[string]figure{"pipeline BenchmarkDecode": {1501, 2}, "track BenchmarkDecode": {7, 0}}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(figure{})); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
-	for _, bad := range []string{"PASS\n", "BenchmarkJSON-2 100 x ns/op\n"} {
-		if _, err := parseStages([]byte(bad)); err == nil {
+	for _, bad := range []string{"PASS\n", "BenchmarkJSON 100 x ns/op\n"} {
+		if err := parseFigures(got, []byte(bad)); err == nil {
 			t.Errorf("no error for %q", bad)
 		}
+	}
+}
+
+// TestSelectStages: a pattern has as many levels as the names that it is for.
+func TestSelectStages(t *testing.T) {
+	n := 0
+	for depth := range 3 {
+		pattern, packages := selectStages(depth)
+		if strings.Count(pattern, "/") != depth || len(packages) == 0 {
+			t.Errorf("depth %d: %s of %v", depth, pattern, packages)
+		}
+		n += len(packages)
+	}
+	if n > len(stages) {
+		t.Errorf("%d packages for %d stages", n, len(stages))
+	}
+}
+
+func TestParseExtra(t *testing.T) {
+	got, err := parseExtra("=== RUN\nsteady\tread -o none\t-3\nsteady\tstats\t180\nPASS\n")
+	if want := []extra{{"read -o none", -3}, {"stats", 180}}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("got  %v, %v\nwant %v", got, err, want)
+	}
+	for _, bad := range []string{"PASS\n", "steady\tstats\tx\n"} {
+		if _, err := parseExtra(bad); err == nil {
+			t.Errorf("no error for %q", bad)
+		}
+	}
+}
+
+// TestHeadWriter: what jq reads ends with a line, and all is counted.
+func TestHeadWriter(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "lines")
+	f, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	w := headWriter{file: f}
+	line := strings.Repeat("x", 999) + "\n"
+	chunk := []byte(strings.Repeat(line, 1000) + "part")
+	rest := []byte(strings.Repeat("x", 995) + "\n")
+	total := 0
+	for w.n < mostLines+3_000_000 {
+		for _, b := range [][]byte{chunk, rest} {
+			n, _ := w.Write(b)
+			total += n
+		}
+	}
+	got, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if int64(total) != w.n || int64(len(got)) != w.head || w.head%1000 != 0 || w.lines != len(got)/1000 || len(got) < mostLines-1_002_000 || len(got) > mostLines+len(chunk) {
+		t.Errorf("wrote %d, counted %d, kept %d in %d lines, file of %d", total, w.n, w.head, w.lines, len(got))
 	}
 }
 

@@ -15,20 +15,26 @@ import (
 )
 
 const (
-	// headPart is the divisor of the part of a capture that tshark reads: it takes a
-	// hundred times as long, and no less per packet of a longer capture.
+	// headPart is the divisor of the part of a capture that tools read that take much
+	// longer than qsniff, and no less a packet of a longer capture.
 	headPart = 10
-	// pluginPart is the same for tshark with the plugin, which takes four times as long again.
-	pluginPart = 20
-	// growth is how much longer the long flood is.
-	growth = 10
+	// pluginPart is the same for tshark with the plugin, which takes four times as long as
+	// without.
+	pluginPart = 50
+	// The long floods, in lengths of a capture.
+	flooded = 5
+	growth  = 10
 )
+
+// captureBytes is how many bytes all captures take, for each packet of one.
+const captureBytes = 2200
 
 // capture is a file to read.
 type capture struct {
 	name    string // in the folder
 	path    string
 	packets int
+	lines   int64 // bytes of JSON that qsniff makes of it
 }
 
 // captures are the captures of the plan, by name.
@@ -50,7 +56,7 @@ func recipes(n int) []recipe {
 		{name: "mix-start.pcap", packets: n / pluginPart, args: []string{"mix"}},
 		{name: "game.pcap", packets: n, args: []string{"mix", "-game"}},
 		{name: "flood.pcap", packets: n, args: []string{"flood"}},
-		{name: "flood-head.pcap", packets: n / headPart, args: []string{"flood"}},
+		{name: "flood-5x.pcap", packets: n * flooded, args: []string{"flood"}},
 		{name: "flood-10x.pcap", packets: n * growth, args: []string{"flood"}},
 		{name: "mix.pcap.gz", packets: n, source: "mix.pcap", pack: func(w io.Writer) (io.WriteCloser, error) {
 			return gzip.NewWriterLevel(w, gzip.BestSpeed)
@@ -80,7 +86,7 @@ func prepare(o options, log io.Writer) (captures, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	all := captures{}
+	all := captures{linesName: {name: linesName, path: filepath.Join(dir, linesName)}}
 	for _, r := range recipes(o.packets) {
 		c := &capture{name: r.name, path: filepath.Join(dir, r.name), packets: r.packets}
 		all[r.name] = c
@@ -93,18 +99,6 @@ func prepare(o options, log io.Writer) (captures, error) {
 		}
 	}
 	return all, nil
-}
-
-// pluginName is the plugin for Wireshark, in the folder of the captures.
-const pluginName = "qsniff.lua"
-
-// writePlugin writes the plugin of the program that is measured beside the captures.
-func writePlugin(qsniff string, all captures) error {
-	out, err := exec.Command(qsniff, "wireshark-plugin").Output()
-	if err != nil {
-		return fmt.Errorf("%s wireshark-plugin: %w", qsniff, err)
-	}
-	return os.WriteFile(filepath.Join(filepath.Dir(all["mix.pcap"].path), pluginName), out, 0o644)
 }
 
 // buildGenerator builds mkpcap into a folder that cleanup removes. The same source

@@ -2,13 +2,16 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -16,32 +19,51 @@ import (
 
 // command is a program with a capture to read.
 type command struct {
-	tool    string   // qsniff, tcpdump or tshark
+	tool    string   // qsniff, tcpdump, tshark, jq or gopacket
 	program string   // the file to run
 	before  []string // arguments before the capture
 	capture *capture
 	after   []string
-	inside  bool // runs in the folder of the capture, where the plugin is
+	inside  bool   // runs in the folder of the capture, where the plugin is
+	bytes   *int64 // how long the lines are that it writes or reads
+	cable   *cable // where it listens in place of reading the capture, which is sent
 
 	samples []sample // of the rounds that count
 }
 
 // sample holds the measures of one run.
 type sample struct {
-	wall time.Duration
-	cpu  time.Duration // of all threads, user and system
-	peak int64         // resident memory, bytes
+	wall    time.Duration
+	cpu     time.Duration // of all threads, user and system
+	peak    int64         // resident memory, bytes
+	packets int           // that it read or received
 }
 
 // line returns the command as one would type it in the folder of the captures.
 func (c *command) line() string {
 	words := append([]string{c.tool}, c.before...)
-	words = append(words, c.capture.name)
+	switch {
+	case c.tool == dumpTool:
+		words = []string{dumpTool, c.capture.name}
+	case c.cable == nil:
+		words = append(words, c.capture.name)
+	}
 	return strings.Join(append(words, c.after...), " ")
 }
 
-// run times the command once. Its output goes to the null device.
+// short returns the command without program and capture.
+func (c *command) short() string { return strings.Join(c.before, " ") }
+
+// run takes a sample of the command.
 func (c *command) run() (sample, error) {
+	if c.cable != nil {
+		return c.listen()
+	}
+	return c.read()
+}
+
+// read times the command once. Its output goes to the null device.
+func (c *command) read() (sample, error) {
 	args := append(append([]string{}, c.before...), c.capture.path)
 	cmd := exec.Command(c.program, append(args, c.after...)...)
 	if c.inside {
@@ -51,25 +73,30 @@ func (c *command) run() (sample, error) {
 	cmd.Stderr = &stderr
 	start := time.Now()
 	err := cmd.Run()
-	s := sample{wall: time.Since(start)}
+	s := sample{wall: time.Since(start), packets: c.capture.packets}
 	if err != nil {
 		return s, fmt.Errorf("%s: %w\n%s", c.line(), err, stderr.Bytes())
 	}
 	if c.tool == "qsniff" && !hasReadAll(stderr.String(), c.capture.packets) {
 		return s, fmt.Errorf("%s: not all was read\n%s", c.line(), stderr.Bytes())
 	}
-	s.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-	s.peak = peakOf(cmd.ProcessState.SysUsage())
+	s.add(cmd.ProcessState)
 	return s, nil
 }
 
-// oneWay is the start of qsniff's remark about a flood that nobody answers.
-const oneWay = "qsniff: only requests were captured"
+// add adds what a process took.
+func (s *sample) add(p *os.ProcessState) {
+	s.cpu = p.UserTime() + p.SystemTime()
+	s.peak = peakOf(p.SysUsage())
+}
 
-// hasReadAll reports whether qsniff's remark is about n packets, or missing, as where
-// each packet was a message.
+var packetsRead = regexp.MustCompile(` messages in (\d+) packets`)
+
+// hasReadAll reports whether qsniff's remark is about n packets, or about something else,
+// as where each packet was a message. A capture that ends early is an error of its own.
 func hasReadAll(remark string, n int) bool {
-	return remark == "" || strings.HasPrefix(remark, oneWay) || strings.Contains(remark, fmt.Sprintf(" in %d packets", n))
+	m := packetsRead.FindStringSubmatch(remark)
+	return m == nil || m[1] == strconv.Itoa(n)
 }
 
 // peakOf returns the peak of a process's resident memory in bytes; 0 if usage has none.
@@ -104,16 +131,38 @@ func measureFloor() int64 {
 	return peakOf(cmd.ProcessState.SysUsage())
 }
 
+// errInterrupted ends a run that a signal ended: the programs that it started end by it, too.
+var errInterrupted = errors.New("interrupted")
+
 // measure runs the group's commands in turns: each once a round.
-func (g *group) measure(rounds int, log io.Writer) error {
-	for round := range rounds + 1 {
+func (g *group) measure(rounds int, interrupted <-chan os.Signal, log io.Writer) error {
+	if g.cleanup != nil {
+		defer g.cleanup()
+	}
+	if g.prepare != nil {
+		fmt.Fprintf(log, "%s: preparing\n", g.name)
+		if err := g.prepare(); err != nil {
+			return err
+		}
+	}
+	resetPeak()
+	first := 0 // it warms up
+	if g.once || rounds == 1 {
+		first, rounds = 1, 1
+	}
+	for round := first; round <= rounds && len(g.commands) > 0; round++ {
 		fmt.Fprintf(log, "%s: round %d of %d\n", g.name, round, rounds)
 		for _, c := range g.commands {
 			s, err := c.run()
+			select {
+			case <-interrupted:
+				return errInterrupted
+			default:
+			}
 			if err != nil {
 				return err
 			}
-			if round > 0 { // the first warms up
+			if round > 0 {
 				c.samples = append(c.samples, s)
 			}
 		}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,12 +10,14 @@ import (
 // result is the content of BENCHMARKS.md.
 type result struct {
 	options
-	date    time.Time
-	machine machine
-	plan    *plan
-	missing []string // tools
-	stages  []stage
-	floor   int64 // see measureFloor
+	date         time.Time
+	took         time.Duration
+	machine      machine
+	plan         *plan
+	missing      []string // sentences about what is left out
+	stages       map[string]figure
+	stagesBefore map[string]figure
+	floor        int64 // see measureFloor
 }
 
 // appendReport appends the file.
@@ -33,6 +34,14 @@ func (r *result) appendReport(b []byte) []byte {
 	return r.appendRepeat(b)
 }
 
+// appendGroup appends what was measured of one group.
+func (r *result) appendGroup(b []byte) []byte {
+	if r.plan == nil {
+		return r.appendStages(b)
+	}
+	return r.appendTimes(r.appendRatios(b))
+}
+
 // appendRow appends a row of a table.
 func appendRow(b []byte, words ...string) []byte {
 	return append(append(append(b, "| "...), strings.Join(words, " | ")...), " |\n"...)
@@ -44,17 +53,22 @@ func (r *result) appendRatios(b []byte) []byte {
 	b = appendRow(b, "---", "---:", "---:", "---:", "---")
 	for _, g := range r.plan.groups {
 		for _, x := range g.rows {
-			s := spreadOf(r.rounds, x.value)
-			b = appendRow(b, x.what, formatNumber(s.median)+x.unit, formatNumber(s.min)+".."+formatNumber(s.max), x.bar.String()+x.barUnit(), x.bar.verdict(s.median))
+			s := spreadOf(x.rounds(), x.value)
+			b = appendRow(b, x.name(), formatNumber(s.median)+x.unit, formatNumber(s.min)+".."+formatNumber(s.max), x.bar.String()+x.barUnit(), x.bar.verdict(s.median))
 		}
 	}
-	for _, s := range r.stages {
-		b = appendRow(b, "allocations per packet, `"+s.name+"`", strconv.FormatFloat(s.allocations, 'f', -1, 64), "", "0", bar{atMost, 0}.verdict(s.allocations))
-	}
-	for _, tool := range r.missing {
-		b = append(b, "\nRows with "+tool+" are left out: it is not installed.\n"...)
+	for _, line := range r.missing {
+		b = append(b, "\n"+line+"\n"...)
 	}
 	return b
+}
+
+// name returns what the row is of.
+func (x *row) name() string {
+	if x.most == nil {
+		return x.what
+	}
+	return x.what + ", the most: `" + x.most() + "`"
 }
 
 func (x *row) barUnit() string {
@@ -102,38 +116,54 @@ func (r *result) appendTimes(b []byte) []byte {
 	b = appendRow(b, "---", "---", "---:", "---:", "---:", "---:", "---:", "---:")
 	for _, g := range r.plan.groups {
 		for _, c := range g.commands {
-			wall := spreadOf(r.rounds, func(round int) float64 { return seconds(c, round) })
-			rate := spreadOf(r.rounds, func(round int) float64 { return perSecond(c, round) })
-			cpu := spreadOf(r.rounds, func(round int) float64 { return c.samples[round].cpu.Seconds() })
-			mem := spreadOf(r.rounds, func(round int) float64 { return peak(c, round) })
-			b = appendRow(b, g.name, "`"+c.line()+"`", strconv.Itoa(c.capture.packets), formatNumber(wall.median),
-				formatNumber(wall.min)+".."+formatNumber(wall.max), formatNumber(rate.median), formatNumber(cpu.median), formatNumber(mem.median))
+			n := len(c.samples)
+			spread := func(m measure) spread {
+				return spreadOf(n, func(round int) float64 { return m(c, round) })
+			}
+			wall := spread(seconds)
+			b = appendRow(b, g.name, "`"+c.line()+"`", strconv.Itoa(c.samples[n-1].packets), formatNumber(wall.median),
+				formatNumber(wall.min)+".."+formatNumber(wall.max), formatNumber(spread(perSecond).median), formatNumber(spread(cpuSeconds).median), formatNumber(spread(peak).median))
+		}
+	}
+	for _, g := range r.plan.groups {
+		if g.table != nil {
+			b = g.table(b)
 		}
 	}
 	return b
 }
 
 func (r *result) appendStages(b []byte) []byte {
-	b = append(b, "\n## One core, no files\n\n"...)
-	b = appendRow(b, "benchmark of package pipeline", "ns per packet", "allocations per packet")
-	b = appendRow(b, "---", "---:", "---:")
-	for _, s := range r.stages {
-		b = appendRow(b, "`"+s.name+"`", formatNumber(s.nanos), strconv.FormatFloat(s.allocations, 'f', -1, 64))
+	b = append(b, "\n## Per stage\n\nOne core, the fastest of three runs of a benchmark: `go test -cpu 1 -bench NAME PACKAGE`. The other version runs in turns with this one.\n\n"...)
+	b = appendRow(b, "stage", "package and benchmark", "ns a packet", "before", "allocations")
+	b = appendRow(b, "---", "---", "---:", "---:", "---:")
+	for _, s := range stages {
+		now, ok := r.stages[s.key()]
+		if !ok {
+			continue
+		}
+		before := ""
+		if f, ok := r.stagesBefore[s.key()]; ok {
+			before = formatNumber(f.nanos / float64(s.packets))
+		}
+		b = appendRow(b, s.what, "`"+s.key()+"`", formatNumber(now.nanos/float64(s.packets)), before, strconv.FormatFloat(now.allocations, 'f', -1, 64))
 	}
 	return b
 }
 
 const howMeasured = `
 A ratio is taken within each round, and the median of the rounds is shown. The bar is
-what qsniff has set itself; a row without one is for information. No tool has a filter:
-of a capture all of them read all packets. CPU time is that of all threads; tcpdump and
-tshark have one. Other work on the machine slows the program with more threads more;
-ratios of CPU time suffer less. Peak memory is the resident set; less than %s MiB, which
-the measuring program has itself, cannot be told.
+what qsniff has set itself; a row without one is for information. Of a capture all tools
+read all packets. CPU time is that of all threads; the other tools have one. Other work on
+the machine slows the program with more threads more; ratios of CPU time suffer less. Peak
+memory is the resident set; less than %s MiB, which the measuring program has itself,
+cannot be measured.
 
 The captures are made, with a fixed seed. The mix is clients polling 200 servers; of its
 exchanges 40%% are A2S_INFO with a challenge, 20%% players, 15%% rules in split replies, 3%%
 compressed ones, 8%% GoldSource, 9%% ASE, 2%% master servers, 3%% RCON sessions over TCP.
+Replies change as those of servers do: players come, go, score and play longer, maps and
+rules change; a list of players never comes twice, and of parts of split replies 2%% do.
 `
 
 func (r *result) appendMeanings(b []byte) []byte {
@@ -141,15 +171,17 @@ func (r *result) appendMeanings(b []byte) []byte {
 	for _, g := range r.plan.groups {
 		b = append(b, "- **"+g.name+"**: "+g.about+"\n"...)
 	}
-	b = append(b, "- **allocations**: `go test -benchmem` over the captures of this repository, damaged ones too; "+
-		"the number is rounded down. Tests assert that there are none at all in the steady state.\n"...)
 	return fmt.Appendf(b, howMeasured, formatNumber(float64(r.floor)/mebi))
 }
 
 func (r *result) appendMachine(b []byte) []byte {
 	m := &r.machine
 	b = append(b, "\n## Where and when\n\n"...)
-	b = fmt.Appendf(b, "- %s; rounds: %d, after one that warmed up; packets in a capture: %d\n", r.date.UTC().Format(time.DateOnly), r.rounds, r.packets)
+	rounds := "1"
+	if r.rounds > 1 {
+		rounds = fmt.Sprintf("%d, after one that warmed up", r.rounds)
+	}
+	b = fmt.Appendf(b, "- %s; rounds: %s; packets in a capture: %d; it took %s\n", r.date.UTC().Format(time.DateOnly), rounds, r.packets, r.took.Round(time.Minute))
 	b = fmt.Appendf(b, "- %d cores", m.cores)
 	if m.processor != "" {
 		b = append(b, " of "+m.processor...)
@@ -158,8 +190,8 @@ func (r *result) appendMachine(b []byte) []byte {
 	if m.load != "" {
 		b = append(b, "- load average when it began: "+m.load+"; more than a little means that other work took part of the cores\n"...)
 	}
-	for _, tool := range []string{"tcpdump", "tshark"} {
-		if !slices.Contains(r.missing, tool) {
+	for _, tool := range tools {
+		if isInstalled(tool) {
 			b = append(b, "- "+firstLine(tool, "--version")+"\n"...)
 		}
 	}
@@ -168,11 +200,12 @@ func (r *result) appendMachine(b []byte) []byte {
 
 func (r *result) appendRepeat(b []byte) []byte {
 	return fmt.Appendf(b, "\n## How to repeat it\n\n"+
-		"    make bench PACKETS=%d\n\n"+
-		"makes the captures, in the user's cache folder, runs the commands above and writes this\n"+
-		"file. By hand:\n\n"+
+		"    make bench PACKETS=%d ROUNDS=%d\n\n"+
+		"makes the captures (%s GB, in the user's cache folder), runs the commands above and writes\n"+
+		"this file. GROUP=json measures one group and prints it, GROUP=stages the stages;\n"+
+		"BEFORE=FOLDER adds the stages of another version. Root gets the group live, too. By hand:\n\n"+
 		"    go run ./internal/tools/mkpcap mix -n %[1]d -o mix.pcap\n"+
 		"    go run ./internal/tools/mkpcap mix -game -n %[1]d -o game.pcap\n"+
-		"    go run ./internal/tools/mkpcap flood -n %[1]d -o flood.pcap\n\n"+
-		"The stages by themselves: `go test -run '^$' -bench . -benchmem ./...`.\n", r.packets)
+		"    go run ./internal/tools/mkpcap flood -n %[1]d -o flood.pcap\n", r.packets, r.rounds,
+		formatNumber(float64(r.packets)*captureBytes/1e9))
 }

@@ -3,60 +3,133 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// stage is a benchmark of the pipeline, of which a packet is one operation.
+// stage is a part of a packet's way, with the benchmark that measures it.
 type stage struct {
-	name        string
-	nanos       float64
-	allocations float64
+	what    string
+	pkg     string // below the module
+	bench   string
+	packets int // of one operation
 }
 
-// measureStages runs the benchmarks of package pipeline that use one core.
-func measureStages(quick bool) ([]stage, error) {
-	args := []string{"test", "-run", "^$", "-bench", "^Benchmark(Decode|JSON)$", "-benchmem"}
+func (s *stage) key() string { return s.pkg + " " + s.bench }
+
+// stages are in the order of a packet's way. The last are of all stages together, on one
+// core and without a file.
+var stages = []stage{
+	{"cutting a file into packets", "capture/file", "BenchmarkReader/native/memory", 1},
+	{"decoding the layers of Ethernet, IPv4 and UDP", "netlayer", "BenchmarkDecode/ethernet-ipv4", 1},
+	{"choosing the partition", "netlayer", "BenchmarkPartition/ethernet-ipv4", 1},
+	{"joining parts of Source", "reassembly/split", "BenchmarkAdd/source", 1},
+	{"putting TCP segments in order", "reassembly/tcpstream", "BenchmarkAdd/consumed", 1},
+	{"dissecting S2A_INFO", "dissect/a2s", "BenchmarkInfo", 1},
+	{"dissecting S2A_RULES of two rules", "dissect/a2s", "BenchmarkRules", 1},
+	{"tracking: an exchange of four messages", "track", "BenchmarkExchange", 4},
+	{"tracking: forged requests", "track", "BenchmarkFlood", 1},
+	{"adding up: a request and its answer", "stats", "BenchmarkExchange", 2},
+	{"adding up: forged requests", "stats", "BenchmarkFlood", 1},
+	{"detecting floods: forged requests", "flood", "BenchmarkSpoofed", 1},
+	{"detecting floods: ordinary traffic", "flood", "BenchmarkOrdinary", 1},
+	{"rendering a line", "render/text", "BenchmarkAppend/line", 1},
+	{"rendering a tree", "render/text", "BenchmarkAppend/tree", 1},
+	{"all but reading and writing: the shipped captures", "pipeline", "BenchmarkDecode", 1},
+	{"the same, as JSON", "pipeline", "BenchmarkJSON", 1},
+}
+
+// figure is what a benchmark measured, an operation.
+type figure struct{ nanos, allocations float64 }
+
+// stageRuns is how often each benchmark runs.
+const stageRuns = 3
+
+// measureStages runs the benchmarks of the module in dir once and adds the figures to all,
+// by package and benchmark. go test takes a pattern for each level of names: there is a run
+// for each depth.
+func measureStages(all map[string]figure, dir string, quick bool) error {
+	often := "300ms"
 	if quick {
-		args = append(args, "-benchtime", "10000x")
+		often = "10x"
 	}
-	out, err := exec.Command("go", append(args, "qsniff/pipeline")...).CombinedOutput()
-	if err != nil {
-		return nil, fmt.Errorf("go test: %w\n%s", err, out)
+	for depth := range 3 {
+		pattern, packages := selectStages(depth)
+		args := []string{"test", "-run", "^$", "-benchmem", "-cpu", "1", "-benchtime", often, "-bench", pattern}
+		cmd := exec.Command("go", append(args, packages...)...)
+		cmd.Dir = dir
+		out, err := cmd.CombinedOutput()
+		if err == nil {
+			err = parseFigures(all, out)
+		}
+		if err != nil {
+			return fmt.Errorf("go test: %w\n%s", err, out)
+		}
 	}
-	return parseStages(out)
+	return nil
 }
 
-// parseStages reads what go test prints:
+// selectStages returns the benchmarks whose names have so many slashes, as a pattern for go
+// test, and their packages.
+func selectStages(slashes int) (pattern string, packages []string) {
+	levels := make([][]string, slashes+1)
+	for _, s := range stages {
+		words := strings.Split(s.bench, "/")
+		if len(words) != len(levels) {
+			continue
+		}
+		for i, word := range words {
+			levels[i] = append(levels[i], word)
+		}
+		packages = append(packages, "qsniff/"+s.pkg)
+	}
+	var all []string
+	for _, words := range levels {
+		all = append(all, "^("+strings.Join(words, "|")+")$")
+	}
+	slices.Sort(packages)
+	return strings.Join(all, "/"), slices.Compact(packages)
+}
+
+// parseFigures adds what go test prints; of several runs it keeps the fastest:
 //
-//	BenchmarkJSON-2   300000   4021 ns/op   12 B/op   0 allocs/op
-func parseStages(out []byte) ([]stage, error) {
-	var all []stage
+//	pkg: qsniff/pipeline
+//	BenchmarkJSON   300000   4021 ns/op   12 B/op   0 allocs/op
+func parseFigures(all map[string]figure, out []byte) error {
+	pkg, found := "", false
 	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
 		words := strings.Fields(lines.Text())
+		if len(words) == 2 && words[0] == "pkg:" {
+			pkg = strings.TrimPrefix(words[1], "qsniff/")
+		}
 		if len(words) < 2 || !strings.HasPrefix(words[0], "Benchmark") {
 			continue
 		}
-		name, _, _ := strings.Cut(words[0], "-") // number of cores
-		s := stage{name: name}
+		var f figure
 		var err error
 		for i, unit := range words[1:] {
 			switch unit {
 			case "ns/op":
-				s.nanos, err = strconv.ParseFloat(words[i], 64)
+				f.nanos, err = strconv.ParseFloat(words[i], 64)
 			case "allocs/op":
-				s.allocations, err = strconv.ParseFloat(words[i], 64)
+				f.allocations, err = strconv.ParseFloat(words[i], 64)
 			}
 			if err != nil {
-				return nil, fmt.Errorf("go test printed %q", lines.Text())
+				return fmt.Errorf("it printed %q", lines.Text())
 			}
 		}
-		all = append(all, s)
+		name := pkg + " " + words[0]
+		if before, ok := all[name]; !ok || f.nanos < before.nanos {
+			all[name] = f
+		}
+		found = true
 	}
-	if len(all) == 0 {
-		return nil, fmt.Errorf("go test printed no benchmarks:\n%s", out)
+	if !found {
+		return errors.New("it printed no benchmarks")
 	}
-	return all, nil
+	return nil
 }

@@ -56,21 +56,21 @@ func (a *assembler) buildUDP(src, dst endpoint, ttl byte, payload []byte) []byte
 
 // buildTCP returns the frame of a segment, valid until the next call. A SYN
 // announces an MSS of segmentRoom.
-func (a *assembler) buildTCP(src, dst endpoint, ttl byte, seq, ack uint32, s *step) []byte {
+func (a *assembler) buildTCP(src, dst endpoint, ttl byte, seq, ack uint32, flags byte, payload []byte) []byte {
 	headerLen := tcpHeaderLen
-	if s.flags&flagSYN != 0 {
+	if flags&flagSYN != 0 {
 		headerLen += mssLen
 	}
 	b := append(a.buf[:offTransport], 0, 0, 0, 0)
 	b = binary.BigEndian.AppendUint32(b, seq)
 	b = binary.BigEndian.AppendUint32(b, ack)
-	b = append(b, byte(headerLen/4)<<4, s.flags)
+	b = append(b, byte(headerLen/4)<<4, flags)
 	b = binary.BigEndian.AppendUint16(b, window)
 	b = append(b, 0, 0, 0, 0)
-	if s.flags&flagSYN != 0 {
+	if flags&flagSYN != 0 {
 		b = append(b, 2, mssLen, segmentRoom>>8, segmentRoom&0xff)
 	}
-	b = append(b, s.payload...)
+	b = append(b, payload...)
 	check := a.fillHeaders(b, src, dst, ttl, protoTCP)
 	binary.BigEndian.PutUint16(b[offTransport+16:], check)
 	return pad(b)

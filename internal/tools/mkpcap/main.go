@@ -2,7 +2,8 @@
 //
 //	mkpcap golden [DIR]          every .pcap of DIR (default pcapfiles) beside its .hex
 //	mkpcap mix   -n N -o FILE    polling of 200 servers, all kinds of exchanges, RCON
-//	                             among them; -game makes half of the N packets of the games
+//	                             among them, whose replies change with time; -game makes
+//	                             half of the N packets of the games
 //	mkpcap flood -n N -o FILE    A2S_INFO requests with forged sources, to one server
 //
 // The same arguments always give the same bytes. It is not part of qsniff and
@@ -50,9 +51,9 @@ func run(args []string, stdout io.Writer) error {
 		_, err = fmt.Fprintf(stdout, "%d captures written\n", n)
 		return err
 	case "mix":
-		return stream(args, stdout, func(o options) source { return newMix(o) })
+		return stream(args, stdout, func(o options) generator { return newMix(o) })
 	case "flood":
-		return stream(args, stdout, func(o options) source { return newFlood(o) })
+		return stream(args, stdout, func(o options) generator { return newFlood(o) })
 	}
 	return fmt.Errorf("%q is not a command; %s", args[0], usage)
 }
@@ -65,15 +66,15 @@ type options struct {
 	game    bool // every second packet is of the games
 }
 
-// source makes one packet after the other.
-type source interface {
+// generator makes one packet after the other.
+type generator interface {
 	// next returns the time and the frame of the next packet; the frame is
 	// valid until the following call.
 	next() (nanos int64, frame []byte)
 }
 
-// stream writes o.packets packets of a source, holding one of them at a time.
-func stream(args []string, stdout io.Writer, open func(options) source) error {
+// stream writes o.packets packets of a generator, holding one of them at a time.
+func stream(args []string, stdout io.Writer, open func(options) generator) error {
 	var o options
 	flags := flag.NewFlagSet("mkpcap "+args[0], flag.ContinueOnError)
 	flags.IntVar(&o.packets, "n", 1_000_000, "number of packets")
@@ -99,7 +100,7 @@ func stream(args []string, stdout io.Writer, open func(options) source) error {
 	return errors.Join(writeStream(f, o, open(o)), f.Close())
 }
 
-func writeStream(w io.Writer, o options, s source) error {
+func writeStream(w io.Writer, o options, s generator) error {
 	buffered := bufio.NewWriterSize(w, 1<<20)
 	format := testpcap.Format{Link: testpcap.LinkEthernet, SnapLen: 262_144}
 	out, err := testpcap.NewWriter(buffered, format)

@@ -12,13 +12,12 @@ const (
 	info kind = iota
 	players
 	rules
-	compressedRules
-	goldSource // info, players or rules of a GoldSource server
 	ase
 	master
 	rcon
-	scripted // ase, master or rcon: the server's script
-	game     // traffic of the game itself
+	game            // traffic of the game itself
+	compressedRules // rules of an old server
+	goldSourceAny   // info, players or rules of a GoldSource server
 )
 
 // shares are the parts of all exchanges in percent. They follow what query
@@ -27,7 +26,7 @@ const (
 var shares = []struct {
 	kind    kind
 	percent int
-}{{info, 40}, {players, 20}, {rules, 15}, {compressedRules, 3}, {goldSource, 8}, {ase, 9}, {master, 2}, {rcon, 3}}
+}{{info, 40}, {players, 20}, {rules, 15}, {compressedRules, 3}, {goldSourceAny, 8}, {ase, 9}, {master, 2}, {rcon, 3}}
 
 const (
 	clients = 4096
@@ -43,12 +42,12 @@ const (
 // exchange is one question of one client, from first request to last reply, or
 // a session.
 type exchange struct {
-	kind      kind // info, players, rules, scripted or game
+	kind      kind // up to game
 	client    endpoint
 	server    *server
-	challenge uint32
-	splitID   uint32
+	challenge uint32 // random, also where there is no challenge
 	step      int
+	parts     int       // of the reply, once it is made
 	next      [2]uint32 // TCP: the next sequence number of client and server
 }
 
@@ -57,20 +56,22 @@ type mix struct {
 	rng     *rand.Rand
 	frame   *assembler
 	clock   pace
-	servers []server
+	world   *world
+	packer  *packer
 	queries []exchange
 	games   []exchange // none without game traffic
 	current *exchange  // whose next packet follows at once, or nil
 	surplus int        // how many packets of queries there were more than of games
+	reply   []byte     // that is being sent
 	payload []byte
-	splitID uint32
 }
 
 func newMix(o options) *mix {
 	m := &mix{
 		rng: newRand(o.seed), frame: newAssembler(), clock: newPace(o.rate),
-		servers: newServers(o.seed), queries: make([]exchange, open),
+		packer: newPacker(), queries: make([]exchange, open),
 	}
+	m.world = newWorld(o.seed, m.clock.now)
 	for i := range m.queries {
 		m.queries[i] = m.begin(m.drawKind())
 	}
@@ -95,7 +96,6 @@ func (m *mix) drawKind() kind {
 
 // begin returns a new exchange with a random client and server.
 func (m *mix) begin(k kind) exchange {
-	m.splitID++
 	x := exchange{
 		kind: k,
 		client: endpoint{
@@ -103,20 +103,19 @@ func (m *mix) begin(k kind) exchange {
 			port: uint16(32_768 + m.rng.IntN(28_232)), // Linux's range for clients
 		},
 		challenge: m.rng.Uint32(),
-		splitID:   m.splitID & 0x7fff_ffff,
 		next:      [2]uint32{m.rng.Uint32(), m.rng.Uint32()},
 	}
 	switch k {
 	case compressedRules:
 		x.kind, x.server = rules, m.pick(firstOld, firstGoldSource)
-	case goldSource:
+	case goldSourceAny:
 		x.kind, x.server = kind(m.rng.IntN(int(rules)+1)), m.pick(firstGoldSource, firstASE)
 	case ase:
-		x.kind, x.server = scripted, m.pick(firstASE, firstMaster)
+		x.server = m.pick(firstASE, firstMaster)
 	case master:
-		x.kind, x.server = scripted, m.pick(firstMaster, numServers)
+		x.server = m.pick(firstMaster, numServers)
 	case rcon:
-		x.kind, x.server = scripted, m.pick(0, firstOld)
+		x.server = m.pick(0, firstOld)
 	case game:
 		x.server = m.pick(0, firstASE)
 	default:
@@ -125,11 +124,11 @@ func (m *mix) begin(k kind) exchange {
 	return x
 }
 
-func (m *mix) pick(from, to int) *server { return &m.servers[from+m.rng.IntN(to-from)] }
+func (m *mix) pick(from, to int) *server { return &m.world.servers[from+m.rng.IntN(to-from)] }
 
 func (m *mix) next() (int64, []byte) {
 	x, nanos := m.nextExchange()
-	frame := m.buildPacket(x)
+	frame := m.buildPacket(x, nanos)
 	x.step++
 	if x.step >= x.steps() {
 		k := x.kind
@@ -162,20 +161,17 @@ func (m *mix) nextExchange() (*exchange, int64) {
 }
 
 // buildPacket returns the frame of x's present step.
-func (m *mix) buildPacket(x *exchange) []byte {
-	if x.kind == scripted {
-		return m.buildScripted(x, &x.server.script[x.step])
+func (m *mix) buildPacket(x *exchange, now int64) []byte {
+	if x.kind == rcon {
+		return m.buildSegment(x, &x.server.script[x.step])
 	}
-	src, dst, ttl := x.ends(m.buildMessage(x))
+	src, dst, ttl := x.ends(m.buildMessage(x, now))
 	return m.frame.buildUDP(src, dst, ttl, m.payload)
 }
 
-// buildScripted returns the frame of s, which is x's present step.
-func (m *mix) buildScripted(x *exchange, s *step) []byte {
+// buildSegment returns the frame of s, which is x's present step.
+func (m *mix) buildSegment(x *exchange, s *step) []byte {
 	src, dst, ttl := x.ends(s.reply)
-	if s.flags == 0 {
-		return m.frame.buildUDP(src, dst, ttl, s.payload)
-	}
 	from := 0
 	if s.reply {
 		from = 1
@@ -185,7 +181,8 @@ func (m *mix) buildScripted(x *exchange, s *step) []byte {
 		ack = x.next[1-from]
 	}
 	x.next[from] += s.length()
-	return m.frame.buildTCP(src, dst, ttl, seq, ack, s)
+	m.payload = appendDrawn(m.payload[:0], s.payload, x.challenge, seq)
+	return m.frame.buildTCP(src, dst, ttl, seq, ack, s.flags, m.payload)
 }
 
 // ends returns source, destination and time to live of a packet of x.
@@ -199,9 +196,9 @@ func (x *exchange) ends(reply bool) (src, dst endpoint, ttl byte) {
 // isBurst reports whether x's present step follows the one before it at once.
 func (x *exchange) isBurst() bool {
 	switch x.kind {
-	case game:
+	case game, master:
 		return false
-	case scripted:
+	case rcon:
 		return x.server.script[x.step].burst
 	}
 	return x.step > x.replyStep()
@@ -209,8 +206,8 @@ func (x *exchange) isBurst() bool {
 
 // replyStep returns the step of the first packet of the reply.
 func (x *exchange) replyStep() int {
-	if x.kind == info && x.server.goldSource {
-		return 1 // no challenge for 'm'
+	if x.kind == ase || x.kind == info && x.server.engine == goldSource {
+		return 1 // no challenge
 	}
 	return 3
 }
@@ -220,26 +217,33 @@ func (x *exchange) steps() int {
 	switch x.kind {
 	case game:
 		return gameLength
-	case scripted:
+	case master:
+		return 2 * listPages
+	case rcon:
 		return len(x.server.script)
 	}
-	return x.replyStep() + len(x.server.replies[x.kind])
+	return x.replyStep() + max(1, x.parts)
 }
 
 // buildMessage puts the payload of x's present step into m.payload and reports whether
 // the server sends it.
-func (m *mix) buildMessage(x *exchange) (reply bool) {
-	if x.kind == game {
-		m.buildGamePayload(x)
-		return x.step%2 == 1
-	}
+func (m *mix) buildMessage(x *exchange, now int64) (reply bool) {
 	first := x.replyStep()
 	switch {
+	case x.kind == game:
+		m.buildGamePayload(x)
+		return x.step%2 == 1
+	case x.kind == master:
+		m.payload = appendList(m.payload[:0], x.challenge, x.step)
+		return x.step%2 == 1
 	case x.step >= first:
-		m.payload = append(m.payload[:0], x.server.replies[x.kind][x.step-first]...)
-		if m.payload[0] == 0xfe {
-			id := binary.LittleEndian.Uint32(m.payload[4:])&0x8000_0000 | x.splitID
-			binary.LittleEndian.PutUint32(m.payload[4:], id)
+		if x.step == first {
+			m.makeReply(x, now)
+		}
+		if x.parts > 0 {
+			m.payload = x.server.appendPart(m.payload[:0], m.reply, x.step-first)
+		} else {
+			m.payload = append(m.payload[:0], m.reply...)
 		}
 		return true
 	case x.step == 1:
@@ -251,11 +255,44 @@ func (m *mix) buildMessage(x *exchange) (reply bool) {
 	return false
 }
 
+// makeReply puts the reply to x at the time now into m.reply. Nothing comes between its
+// parts, so that one buffer is enough.
+func (m *mix) makeReply(x *exchange, now int64) {
+	s, b := x.server, m.reply[:0]
+	m.world.advance(s, now)
+	switch {
+	case x.kind == ase:
+		m.reply = m.world.appendEye(b, s, now)
+		return
+	case x.kind == players:
+		b = s.appendPlayers(b, now)
+	case x.kind == rules:
+		b = m.world.appendRules(b, s)
+	case s.engine == goldSource:
+		b = s.appendDetailed(b)
+	default:
+		b = s.appendInfo(b)
+	}
+	if s.engine == oldSource && x.kind == rules {
+		m.payload = append(m.payload[:0], b...)
+		b = m.packer.pack(b[:0], m.payload)
+	}
+	m.reply = b
+	if x.kind == rules || len(b) > partSize[s.engine] {
+		s.splitID++
+		x.parts = s.countParts(b)
+	}
+}
+
 // buildRequest puts the request into m.payload: that of step 0 without a challenge, that
 // of step 2 with it.
 func (m *mix) buildRequest(x *exchange) {
 	retry := x.step == 2
-	if x.kind == info {
+	switch x.kind {
+	case ase:
+		m.payload = append(m.payload[:0], 's')
+		return
+	case info:
 		m.payload = append(m.payload[:0], infoRequest...)
 		if retry {
 			m.payload = binary.LittleEndian.AppendUint32(m.payload, x.challenge)
@@ -277,8 +314,8 @@ func (m *mix) buildRequest(x *exchange) {
 // buildGamePayload puts a packet of a game's own channel into m.payload: two rising
 // sequence numbers, then noise, as an observer without the keys sees them.
 func (m *mix) buildGamePayload(x *exchange) {
-	m.payload = binary.LittleEndian.AppendUint32(m.payload[:0], x.splitID&0xf_ffff+uint32(x.step))
-	m.payload = binary.LittleEndian.AppendUint32(m.payload, x.splitID&0xf_ffff)
+	m.payload = binary.LittleEndian.AppendUint32(m.payload[:0], x.challenge&0xf_ffff+uint32(x.step))
+	m.payload = binary.LittleEndian.AppendUint32(m.payload, x.challenge&0xf_ffff)
 	for range 4 + m.rng.IntN(40) {
 		m.payload = binary.LittleEndian.AppendUint64(m.payload, m.rng.Uint64())
 	}

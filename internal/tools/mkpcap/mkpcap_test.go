@@ -329,7 +329,7 @@ func TestNextAllocates(t *testing.T) {
 	o := options{rate: 50_000, seed: 1}
 	withGame := o
 	withGame.game = true
-	for name, s := range map[string]source{"mix": newMix(o), "mix -game": newMix(withGame), "flood": newFlood(o)} {
+	for name, s := range map[string]generator{"mix": newMix(o), "mix -game": newMix(withGame), "flood": newFlood(o)} {
 		for range 20_000 {
 			s.next() // until the buffers have grown
 		}

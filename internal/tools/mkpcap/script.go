@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/binary"
 	"fmt"
-	"math/rand/v2"
 )
 
 // step is one packet of an exchange whose packets are known in advance.
@@ -37,67 +36,20 @@ func (s *step) length() uint32 {
 	return n
 }
 
-// aseScript is the full query of an MTA server, answered in one datagram of at
-// most room bytes.
-func aseScript(rng *rand.Rand, i, room int) []step {
-	var players []byte
-	n := 0
-	for {
-		p := []byte{0x3f} // name, team, skin, score, ping, time
-		p = appendCounted(p, "player %d", rng.IntN(1_000_000))
-		p = appendCounted(appendCounted(p, ""), "")
-		p = appendCounted(p, "%d", rng.IntN(500))
-		p = appendCounted(p, "%d", 10+rng.IntN(200))
-		p = appendCounted(p, "")
-		if len(players)+len(p) > room-aseHead {
-			break
+// drawn is a byte of a script in whose place each session has a digit of its own.
+const drawn = 0xf5
+
+// appendDrawn appends payload, with the digits of a session. at is the sequence number
+// of its first byte.
+func appendDrawn(b, payload []byte, session, at uint32) []byte {
+	for i, c := range payload {
+		if c == drawn {
+			h := (session ^ (at + uint32(i))) * 2654435761
+			c = '0' + byte(h>>16%10)
 		}
-		players = append(players, p...)
-		n++
+		b = append(b, c)
 	}
-	b := appendCounted([]byte("EYE1"), "mta")
-	b = appendCounted(b, "%d", asePort-123) // the game's own port
-	b = appendCounted(b, "Benchmark server %d", i)
-	b = appendCounted(appendCounted(appendCounted(appendCounted(b, "freeroam"), "None"), "1.6"), "0")
-	b = appendCounted(appendCounted(b, "%d", n), "128")
-	b = appendCounted(appendCounted(b, "Website"), "example.org")
-	b = append(b, 1) // end of rules
-	return []step{{payload: []byte("s")}, {reply: true, payload: append(b, players...)}}
-}
-
-// aseHead is room for the fields before the players of an EYE1.
-const aseHead = 90
-
-// appendCounted appends a text after its length, which counts itself.
-func appendCounted(b []byte, format string, args ...any) []byte {
-	at := len(b)
-	b = fmt.Appendf(append(b, 0), format, args...)
-	b[at] = byte(len(b) - at)
 	return b
-}
-
-// masterScript is a client that asks a master for all servers of one game: two pages, the first
-// of them full.
-func masterScript() []step {
-	const perPage, total = 231, 300
-	var out []step
-	last := "0.0.0.0:0"
-	for first := 0; first < total; first += perPage {
-		question := fmt.Appendf([]byte("1\xff"), "%s\x00\\appid\\440\\empty\\1\x00", last)
-		page := []byte("\xff\xff\xff\xfff\n")
-		for i := first; i < min(first+perPage, total); i++ {
-			addr := uint32(203<<24 | 113<<8 | i%250 + 1)
-			port := serverPort + i/250
-			page = binary.BigEndian.AppendUint32(page, addr)
-			page = binary.BigEndian.AppendUint16(page, uint16(port))
-			last = fmt.Sprintf("203.0.113.%d:%d", i%250+1, port)
-		}
-		if first+perPage >= total {
-			page = append(page, 0, 0, 0, 0, 0, 0)
-		}
-		out = append(out, step{payload: question}, step{reply: true, payload: page})
-	}
-	return out
 }
 
 // Types of RCON packets.
@@ -111,11 +63,12 @@ const (
 const (
 	rconBody    = 4096 // most bytes of body that a Source server puts into a packet
 	rconPackets = 3    // that the long answer has
+	rconHead    = 10   // bytes that the size counts besides those of the body
 )
 
 // rconScript is a session: login, a short command, one with a long answer and
 // the probe for its end.
-func rconScript(rng *rand.Rand, i int) []step {
+func (w *world) rconScript(server *server) []step {
 	s := []step{
 		{flags: flagSYN},
 		{reply: true, flags: flagSYN | flagACK},
@@ -125,23 +78,36 @@ func rconScript(rng *rand.Rand, i int) []step {
 	write := func(reply bool, b []byte) { s = append(s, step{reply: reply, flags: flagPSH | flagACK, payload: b}) }
 	write(true, rconPacket(rconPacket(nil, 1, rconResponse, nil), 1, rconAuthDone, nil))
 	write(false, rconPacket(nil, 2, rconCommand, []byte("status")))
-	status := fmt.Appendf(nil, "hostname: Benchmark server %d\nversion : 8622567/24 8622567 secure\nmap     : %s\n", i, maps[i%len(maps)])
-	write(true, rconPacket(nil, 2, rconResponse, status))
+	write(true, rconPacket(nil, 2, rconResponse, w.status(server)))
 	write(false, rconPacket(nil, 3, rconCommand, []byte("cvarlist")))
 	write(false, rconPacket(nil, 4, rconResponse, nil)) // probe
-	s = append(s, longAnswer(rng)...)
+	s = append(s, w.longAnswer()...)
 	return append(s,
 		step{flags: flagFIN | flagACK},
 		step{reply: true, flags: flagFIN | flagACK},
 		step{burst: true, flags: flagACK})
 }
 
+// status is what a server answers to the command of this name.
+func (w *world) status(s *server) []byte {
+	const digit = string(byte(drawn))
+	b := appendName([]byte("hostname: "), s.index)
+	b = fmt.Appendf(b, "\nversion : 8622567/24 8622567 secure\nmap     : %s\n", w.draw(maps))
+	for range 1 + w.rng.IntN(8) {
+		b = fmt.Appendf(b, "# 2%[1]s%[1]s %q STEAM_1:0:4%[1]s%[1]s%[1]s%[1]s%[1]s 1%[1]s:3%[1]s 8%[1]s 0 active\n", digit, w.draw(w.names))
+	}
+	if byte(len(b)+rconHead) == drawn { // which the size would be taken for
+		b = append(b, '\n')
+	}
+	return b
+}
+
 // longAnswer returns rconPackets packets, then mirror and trailer of the probe, in
 // segments of which every second one is acknowledged.
-func longAnswer(rng *rand.Rand) []step {
+func (w *world) longAnswer() []step {
 	var list []byte
 	for n := 0; len(list) < rconPackets*rconBody; n++ {
-		list = fmt.Appendf(list, "sm_option_%d_enabled : %d : \"sv\", \"nf\" : Option number %d.\n", n, rng.IntN(1000), n)
+		list = fmt.Appendf(list, "%s_%s_%s : 1%c%c : \"sv\", \"nf\" : Option number %d.\n", w.draw(prefixes), w.draw(subjects), w.draw(aspects), drawn, drawn, n)
 	}
 	var stream []byte
 	for n := range rconPackets {
@@ -167,7 +133,7 @@ func longAnswer(rng *rand.Rand) []step {
 
 // rconPacket appends a packet to b.
 func rconPacket(b []byte, id, typ uint32, body []byte) []byte {
-	b = binary.LittleEndian.AppendUint32(b, uint32(len(body)+10))
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(body)+rconHead))
 	b = binary.LittleEndian.AppendUint32(b, id)
 	b = binary.LittleEndian.AppendUint32(b, typ)
 	return append(append(b, body...), 0, 0)
