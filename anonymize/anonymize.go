@@ -60,7 +60,7 @@ func (a *Anonymizer) draw(p purpose, b ...byte) [sha256.Size]byte {
 // AppendEdits implements subset.Editor.
 func (a *Anonymizer) AppendEdits(dst []subset.Edit, e *render.Event) []subset.Edit {
 	m := e.Msg
-	if e.Origin.IsPacked { // its bytes cannot be changed one by one
+	if e.Origin.Packed != nil && m.Type == nil { // it could not be unpacked: nobody knows what is in it
 		return append(dst, subset.Edit{New: make([]byte, 1)})
 	}
 	out := append([]byte(nil), m.Data...)
