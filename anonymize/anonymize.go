@@ -12,6 +12,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"net/netip"
+	"slices"
 
 	"qsniff/dissect"
 	"qsniff/netlayer"
@@ -68,6 +69,9 @@ func (a *Anonymizer) AppendEdits(dst []subset.Edit, e *render.Event) []subset.Ed
 	for _, isAux := range [...]bool{false, true} { // what a field covers is its own
 		for i := range m.Fields {
 			if f := &m.Fields[i]; f.Flags&dissect.Aux != 0 == isAux && f.Flags&dissect.Generated == 0 {
+				if isBinary(m, f) {
+					continue // what is decoded from it says what it is
+				}
 				a.replaceField(out, done, f, m.Bytes(f))
 			}
 		}
@@ -100,8 +104,6 @@ func (a *Anonymizer) replaceField(data []byte, done []bool, f *dissect.Field, va
 		return
 	case d.Kind == dissect.Uint || d.Kind == dissect.Int:
 		a.replaceNumber(b, d.Flags&dissect.AsString != 0)
-	case d.Kind == dissect.Text && d.Flags&dissect.Prose != 0 && f.Flags&dissect.Aux == 0 && isBinary(b):
-		return // what is decoded from it says what it is
 	default:
 		if f.Flags&dissect.Aux != 0 { // of a pair, the value
 			if at := bytes.LastIndex(b, value); at >= 0 {
@@ -115,14 +117,13 @@ func (a *Anonymizer) replaceField(data []byte, done []bool, f *dissect.Field, va
 	}
 }
 
-// isBinary reports whether a text holds bytes that no text has.
-func isBinary(b []byte) bool {
-	for _, c := range b {
-		if c < 0x20 && c != '\t' && c != '\n' && c != '\r' && c > 7 {
-			return true
-		}
-	}
-	return false
+// isBinary reports whether a text holds bytes that no text has, from which values are decoded.
+func isBinary(m *dissect.Message, f *dissect.Field) bool {
+	return f.Def.Kind == dissect.Text && f.Def.Flags&dissect.Prose != 0 && f.Flags&dissect.Aux == 0 &&
+		bytes.ContainsFunc(m.Raw(f), func(c rune) bool { return c < 0x20 && c > 7 && c != '\t' && c != '\n' && c != '\r' }) &&
+		slices.ContainsFunc(m.Fields, func(x dissect.Field) bool {
+			return x.Flags&dissect.Aux != 0 && x.Off < f.Off+f.Len && f.Off < x.Off+x.Len
+		})
 }
 
 // replaceNumber replaces a number that proves or names somebody: all digits, or of a SteamID
