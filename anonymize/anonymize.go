@@ -26,7 +26,8 @@ var NotHidden = [...]string{
 	"times (--shift moves them), sizes, ports, time to live, IP IDs, options of TCP, extension headers of IPv6",
 	"numbers of tags and tunnels",
 	"versions, maps, games, tags, numbers of players, scores and settings that are numbers",
-	"which addresses share their first 8, 16 or 24 bits (IPv6: any multiple of 4), and which are private",
+	"which addresses share their first 8, 16 or 24 bits (IPv6: any multiple of 4), not those between; and which are private",
+	"how many digits an octet has, and digits of IPv6 that are 0: addresses in texts stay as long",
 	"which names and texts are equal, how long they are, and common words of consoles in texts",
 }
 
