@@ -11,6 +11,9 @@ import (
 // do not. Each octet gets one with as many digits, and a digit of IPv6 that is 0 stays so:
 // written as text, the address is as long. Loopback, multicast, broadcast and no address
 // stay; what is private, link-local or for documentation stays that.
+//
+// Prefixes are not kept bit by bit, as Crypto-PAn does: addresses are in texts, too, where
+// they must stay as long, and an octet of two digits would become one of three.
 func (a *Anonymizer) Addr(ip netip.Addr) netip.Addr {
 	switch {
 	case ip.Is4():

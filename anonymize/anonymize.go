@@ -12,6 +12,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"net/netip"
+	"slices"
 
 	"qsniff/dissect"
 	"qsniff/netlayer"
@@ -25,7 +26,8 @@ var NotHidden = [...]string{
 	"times (--shift moves them), sizes, ports, time to live, IP IDs, options of TCP, extension headers of IPv6",
 	"numbers of tags and tunnels",
 	"versions, maps, games, tags, numbers of players, scores and settings that are numbers",
-	"which addresses share their first 8, 16 or 24 bits (IPv6: any multiple of 4), and which are private",
+	"which addresses share their first 8, 16 or 24 bits (IPv6: any multiple of 4), not those between; and which are private",
+	"how many digits an octet has, and digits of IPv6 that are 0: addresses in texts stay as long",
 	"which names and texts are equal, how long they are, and common words of consoles in texts",
 }
 
@@ -60,7 +62,7 @@ func (a *Anonymizer) draw(p purpose, b ...byte) [sha256.Size]byte {
 // AppendEdits implements subset.Editor.
 func (a *Anonymizer) AppendEdits(dst []subset.Edit, e *render.Event) []subset.Edit {
 	m := e.Msg
-	if e.Origin.IsPacked { // its bytes cannot be changed one by one
+	if e.Origin.Packed != nil && m.Type == nil { // it could not be unpacked: nobody knows what is in it
 		return append(dst, subset.Edit{New: make([]byte, 1)})
 	}
 	out := append([]byte(nil), m.Data...)
@@ -68,6 +70,9 @@ func (a *Anonymizer) AppendEdits(dst []subset.Edit, e *render.Event) []subset.Ed
 	for _, isAux := range [...]bool{false, true} { // what a field covers is its own
 		for i := range m.Fields {
 			if f := &m.Fields[i]; f.Flags&dissect.Aux != 0 == isAux && f.Flags&dissect.Generated == 0 {
+				if isBinary(m, f) {
+					continue // what is decoded from it says what it is
+				}
 				a.replaceField(out, done, f, m.Bytes(f))
 			}
 		}
@@ -100,8 +105,6 @@ func (a *Anonymizer) replaceField(data []byte, done []bool, f *dissect.Field, va
 		return
 	case d.Kind == dissect.Uint || d.Kind == dissect.Int:
 		a.replaceNumber(b, d.Flags&dissect.AsString != 0)
-	case d.Kind == dissect.Text && d.Flags&dissect.Prose != 0 && f.Flags&dissect.Aux == 0 && isBinary(b):
-		return // what is decoded from it says what it is
 	default:
 		if f.Flags&dissect.Aux != 0 { // of a pair, the value
 			if at := bytes.LastIndex(b, value); at >= 0 {
@@ -115,14 +118,13 @@ func (a *Anonymizer) replaceField(data []byte, done []bool, f *dissect.Field, va
 	}
 }
 
-// isBinary reports whether a text holds bytes that no text has.
-func isBinary(b []byte) bool {
-	for _, c := range b {
-		if c < 0x20 && c != '\t' && c != '\n' && c != '\r' && c > 7 {
-			return true
-		}
-	}
-	return false
+// isBinary reports whether a text holds bytes that no text has, from which values are decoded.
+func isBinary(m *dissect.Message, f *dissect.Field) bool {
+	return f.Def.Kind == dissect.Text && f.Def.Flags&dissect.Prose != 0 && f.Flags&dissect.Aux == 0 &&
+		bytes.ContainsFunc(m.Raw(f), func(c rune) bool { return c < 0x20 && c > 7 && c != '\t' && c != '\n' && c != '\r' }) &&
+		slices.ContainsFunc(m.Fields, func(x dissect.Field) bool {
+			return x.Flags&dissect.Aux != 0 && x.Off < f.Off+f.Len && f.Off < x.Off+x.Len
+		})
 }
 
 // replaceNumber replaces a number that proves or names somebody: all digits, or of a SteamID

@@ -11,6 +11,7 @@ import (
 	"qsniff/dissect/protocols"
 	"qsniff/netlayer"
 	"qsniff/netlayer/rewrite"
+	"qsniff/render"
 )
 
 // TestDefinitions: what every protocol calls the name of a server is replaced.
@@ -128,4 +129,26 @@ func FuzzText(f *testing.F) {
 			t.Errorf("%q became %q", s, got)
 		}
 	})
+}
+
+// TestBinary: a text with bytes that no text has is replaced, unless values are decoded from
+// it: then these are.
+func TestBinary(t *testing.T) {
+	rule := &dissect.Def{Name: "rule", Kind: dissect.Text, Flags: dissect.Prose}
+	name := &dissect.Def{Name: "name", Kind: dissect.Text, Flags: dissect.Identifying}
+	const text = "\x10Alice\x0cwonderland"
+	m := &dissect.Message{Data: []byte(text), Fields: []dissect.Field{{Def: rule, Len: uint32(len(text)), Num: uint64(len(text))}}}
+	for _, want := range []string{"\x10*****\x0c**********", "\x10*****\x0cwonderland"} {
+		out := []byte(text)
+		for _, x := range key.AppendEdits(nil, &render.Event{Msg: m}) {
+			for i := range x.New {
+				out[int(x.Off)+i] = '*'
+			}
+		}
+		if string(out) != want {
+			t.Errorf("replaced in %q, want %q", out, want)
+		}
+		m.Aux = []byte("Alice")
+		m.Fields = append(m.Fields, dissect.Field{Def: name, Off: 1, Len: 5, Num: 5, Flags: dissect.Aux})
+	}
 }

@@ -170,9 +170,9 @@ var Trailing = Def{Name: "trailing", Label: "trailing", Kind: Bytes,
 var Part = Def{Name: "split.part", Label: "part", Kind: Bytes, Flags: Framing,
 	Doc: "payload of one part of a split message that could not be joined or read"}
 
-// HiddenPart is a Part with a password in it.
+// HiddenPart is a Part in which a password is, or may be.
 var HiddenPart = Def{Name: "split.hidden_part", Label: "part", Kind: Bytes, Flags: Framing | Secret,
-	Doc: "payload of one part of a split message that could not be joined or read, with a password in it"}
+	Doc: "payload of one part of a split message that could not be joined or read, in which a password is or may be"}
 
 // Unread is the field of bytes that dissection stopped before, because the
 // message was malformed or a limit was reached.

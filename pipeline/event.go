@@ -90,7 +90,9 @@ func (e *eventMaker) addOriginOf(s *payload, it *item) {
 	o := &e.event.Origin
 	o.IsLate = it.kind != kindDatagram && it.kind != kindSegment || it.frame != s.frame
 	o.Seq, o.IsNone = s.seq, s.record != ""
-	o.IsPacked = s.set != nil && s.set.Compressed
+	if s.set != nil && s.set.Compressed {
+		o.Packed, o.PrefixLen = s.set.Joined, s.set.Prefix
+	}
 	if s.isTCP {
 		return
 	}

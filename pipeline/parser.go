@@ -115,7 +115,8 @@ func (p *parser) finishSet(s *payload, said *console.Passwords) {
 	p.addParts(set, said, uint32(s.run), "after the gap")
 }
 
-// finishJoined adds the fragments after a gap as fields.
+// finishJoined adds the fragments after a gap as fields. They are hidden: the name before
+// a secret may be what is missing.
 func (p *parser) finishJoined(s *payload) {
 	m := &p.msg
 	if s.isIncomplete { // the length of the whole is unknown
@@ -127,7 +128,7 @@ func (p *parser) finishJoined(s *payload) {
 	m.Data = s.data
 	for _, part := range s.joined.Parts {
 		if int(part.Off) >= s.run {
-			m.Append(&dissect.Part, part.Off, part.Len, "after the gap")
+			m.Append(&dissect.HiddenPart, part.Off, part.Len, "after the gap")
 		}
 	}
 }

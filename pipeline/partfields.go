@@ -22,13 +22,14 @@ type partFields struct {
 
 // addParts adds the parts of a set from offset from on, each with the note. If proto, the
 // protocol of the split format, has a console, secrets in the parts are hidden, also those
-// that reach across the border of two parts; said are the passwords of the flow. In the
-// form without a size field, which may be a wrong guess, two bytes of each part may belong
-// to its header: then each part is searched for secrets alone.
+// that reach across the border of two parts; said are the passwords of the flow. What
+// follows a missing part, or one whose end the capture cut off, may begin within a secret.
+// In the form without a size field, which may be a wrong guess, two bytes of each part may
+// belong to its header: then each part is searched for secrets alone.
 func (f *partFields) addParts(set *split.Set, proto *dissect.Proto, said *console.Passwords, from uint32, note string) {
 	for i := 0; i < len(set.Parts); {
 		j := i + 1
-		for j < len(set.Parts) && set.Engine != wire.SourceOld && set.Parts[j].Number == set.Parts[j-1].Number+1 {
+		for j < len(set.Parts) && set.Engine != wire.SourceOld && set.Parts[j].Number == set.Parts[j-1].Number+1 && !set.Parts[j-1].IsCut {
 			j++
 		}
 		run := set.Parts[i:j]
@@ -47,7 +48,7 @@ func (f *partFields) addParts(set *split.Set, proto *dissect.Proto, said *consol
 }
 
 // hide collects the stretches of a run of parts that must not be shown, in order.
-// followsGap is set if parts before the run are missing.
+// followsGap is set if bytes before the run are missing.
 func (f *partFields) hide(run stretch, said *console.Passwords, followsGap bool) {
 	text := f.m.Data[run.lo:run.hi]
 	k := console.Finder{Passwords: said, IsCut: true}

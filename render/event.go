@@ -56,8 +56,10 @@ type Origin struct {
 	// a message over TCP there are none: Seq is the sequence number of its first byte.
 	Pieces []Piece
 	Seq    uint32
-	// IsPacked is set where Pieces are of the compressed bytes that Msg.Data was made of.
-	IsPacked bool
+	// Packed is what Pieces are of, if Msg.Data was compressed: PrefixLen bytes, or none, and
+	// a stream.
+	Packed    []byte
+	PrefixLen int
 	// IsNone is set of a reply that was joined from several messages, which have theirs.
 	IsNone bool
 	// IsLate is set where a later packet than Frame decided that the message is as it is.

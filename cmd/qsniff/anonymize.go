@@ -60,8 +60,9 @@ Replaced, by others of the same length and the same by the same: addresses, in h
 and in messages, names of servers and players, texts (settings, commands, console
 output, lines of logs), passwords, SteamIDs and challenges. Left out: packets that are
 no part of a message, but for TCP without data, ICMP, comments, names of interfaces,
-bytes after the end of a datagram. A reply that came compressed is overwritten, and
-decodes no more: at equal length it cannot be packed again.
+bytes after the end of a datagram. A reply that came compressed is packed again into as
+many bytes; where names vary too much for that, with fewer letters. One that still does
+not fit, or of which a part is missing, is overwritten, decodes no more, and is counted.
 
 What still shows:
   - ` + strings.Join(anonymize.NotHidden[:], "\n  - ") + `

@@ -130,7 +130,9 @@ func (o *extcapOptions) capture(ctx context.Context, io streams) error {
 	}
 	defer pipe.Close()
 	b := readBuild()
-	out := file.NewWriter(pipe, o.fifo, file.WriteOptions{Format: file.Pcapng, Interfaces: src, Application: "qsniff " + b.short()})
+	tap := extcap.NewTap(src)
+	out := file.NewWriter(pipe, o.fifo, file.WriteOptions{Format: file.Pcapng, Interfaces: tap, Application: "qsniff " + b.short()})
+	tap.Out = out
 	if err := out.Begin(); err != nil {
 		return err
 	}
@@ -138,7 +140,6 @@ func (o *extcapOptions) capture(ctx context.Context, io streams) error {
 	if _, err := sandbox.Enter(sandbox.Policy{}); err != nil {
 		return err
 	}
-	tap := extcap.NewTap(src, out)
 	defer context.AfterFunc(ctx, src.Stop)()
 	_, err = pipeline.Run(context.WithoutCancel(ctx), pipeline.Config{Source: tap, Registry: reg, Jobs: 1, Out: tap,
 		Renderer: extcap.Renderer{Line: text.NewLine(text.Options{Bare: true})}, Clock: monotonic, Seed: rand.Uint64() | 1})

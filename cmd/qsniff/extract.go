@@ -48,9 +48,8 @@ without an answer in time, those of which the capture lacks a part, and those wh
 only earlier messages explain: expected.json is what the payloads alone say.
 
 Addresses, names, texts and passwords are replaced as qsniff anonymize replaces them, by
-others of the same length; replies that came compressed are left out then, as they cannot
-be packed again. --as-captured writes what was on the wire: names of servers and players
-and, in remote consoles of GoldSource, passwords.
+others of the same length. --as-captured writes what was on the wire: names of servers and
+players and, in remote consoles of GoldSource, passwords.
 
 FILE is as in qsniff read, but read twice: no pipe.`,
 		Example: `  qsniff extract --fixtures fixtures capture.pcap`,

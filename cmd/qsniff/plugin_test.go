@@ -28,6 +28,7 @@ var pluginCannot = map[string]string{
 	"ase/fragments-missing-first":  "fragments without their first are shown by a clock",
 	"ase/fragments-missing-middle": "a query of one byte is believed once its whole reply came",
 	"ase/fragments-missing-last":   "the same",
+	"ase/fragments-missing-secret": "the same",
 	"rcon/cut-in-size":             "heuristics of TCP see one segment, and the first has no whole header",
 	"rcon/one-byte-segments":       "the same",
 	"rcon/sequence-wrap":           "the same",
@@ -335,10 +336,11 @@ func findDef(name string) (*dissect.Proto, *dissect.Def) {
 	return proto, proto.Defs[i]
 }
 
-// isPieceOfText reports whether a field is a password in a text, or what follows a text with one.
+// isPieceOfText reports whether a field is a password in a text or in an unread part, or what
+// follows a text with one.
 func isPieceOfText(name string) bool {
 	_, d := findDef(name)
-	return d != nil && d.Flags&dissect.Secret != 0 && (d.PartOf != nil || d.Kind == dissect.Bytes)
+	return name == dissect.HiddenPart.Name || d != nil && d.Flags&dissect.Secret != 0 && (d.PartOf != nil || d.Kind == dissect.Bytes)
 }
 
 func isUnreadByPlugin(name string) bool {

@@ -39,9 +39,10 @@ of packet time, and at most 64 MiB of them, until their message is complete.
 ` + filterHelp + `
 
 --mask overwrites in these packets what is printed as <redacted>: with as many x, in
-segments, fragments and parts too, and adjusts checksums to that. Of a reply that came
-compressed all bytes are overwritten if there is a secret in it, and of TCP those that
-are no message's.
+segments, fragments and parts too, and adjusts checksums to that. Passwords of the same
+length look the same then, and how long they are still shows. A reply that came
+compressed is packed again; if it is not whole, or does not fit, all of it is
+overwritten. So are bytes of TCP that are no message's.
 
 Exit status: 0 fine, 1 the run failed (what precedes damage is printed), 2 wrong
 usage, 130 interrupted.`,

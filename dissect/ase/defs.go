@@ -10,8 +10,8 @@ var (
 		Doc: "what follows the letter of a request; servers ignore it"}
 	defHeader = dissect.Def{Name: "ase.header", Label: "header", Kind: dissect.Text, Flags: dissect.Framing,
 		Doc: "EYE1, EYE2 or EYE3: the kind of reply; in a fragment its number"}
-	defPiece = dissect.Def{Name: "ase.piece", Label: "piece", Kind: dissect.Bytes, Flags: dissect.Framing,
-		Doc: "part of a reply that lacks its beginning"}
+	defPiece = dissect.Def{Name: "ase.piece", Label: "piece", Kind: dissect.Bytes, Flags: dissect.Framing | dissect.Secret,
+		Doc: "part of a reply that lacks its beginning; a setting in it may be a password"}
 
 	defGame = dissect.Def{Name: "ase.game", Label: "game", Kind: dissect.Text, Doc: "short name of the game: mta, farcry"}
 	defPort = dissect.Def{Name: "ase.port", Label: "port", Kind: dissect.Text,

@@ -25,7 +25,7 @@ local function readTerminator(c, cur)
 	local b = cur:peek()
 	if isTerminator(b) then
 		cur:rest("terminator")
-	elseif findSecret(b, c.said) then
+	elseif findSecret(b, c.said, cur:isCut()) then
 		cur:rest("behind")
 	end
 end

@@ -192,7 +192,6 @@ func (r *reader) readBody(p *packet, pl *place, e extent) {
 // secretFinder finds what to hide in a command or in output.
 func (r *reader) secretFinder(p *packet, pl *place, e extent) console.Finder {
 	k := r.s.secretFinder(!e.whole)
-	k.IsContinued = p.n >= fullBody
 	output := p.num == numValue
 	switch {
 	case r.dir != dissect.ToClient, pl.role == trailer:

@@ -279,7 +279,7 @@ func TestSession(t *testing.T) {
 			> AUTH id=2 body=***
 			< AUTH_RESPONSE id=-1 body="no ***" RCN-01 RCN-02
 			> EXECCOMMAND id=3 body="say *** hunter3" RCN-04
-			< RESPONSE_VALUE id=3 body="***!\nhunt"
+			< RESPONSE_VALUE id=3 body="***!\n***"
 			> EXECCOMMAND id=4 body="sv_password ***" RCN-04
 			< RESPONSE_VALUE id=4 body="*** is it"`},
 		{"a password across two packets",

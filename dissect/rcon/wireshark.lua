@@ -116,10 +116,10 @@ function P.frame(c, b)
 	return n
 end
 
--- gap notes that bytes around those of a server are missing: what follows may be the rest of a secret.
+-- gap notes that bytes around those of an end are missing: what follows may be the rest of a secret.
 function P.gap(c)
 	local s = sessions.get(keyOfSession(c))
-	if s and s.server == c.src then s.isMissing = true end
+	if s and s.server == c.src then s.isMissing, s.isServerTorn = true, true elseif s then s.isTorn = true end
 end
 
 function P.typeOf(c, b)
@@ -134,28 +134,16 @@ function P.typeOf(c, b)
 	return h.num == 0 and T.SERVERDATA_RESPONSE_VALUE_2 or T.SERVERDATA_OTHER_2
 end
 
--- tornFrom returns from where on a full body may be the start of a password that the next packet
--- continues.
-local function tornFrom(body, said)
-	for _, password in ipairs(said or {}) do
-		for n = math.min(#password, #body), 1, -1 do
-			if body:sub(-n):lower() == password:sub(1, n):lower() then return #body - n end
-		end
-	end
-end
-
 -- readText reads output or a command. A password can lie across two packets of output.
 local function readText(cur, s, n, toServer)
 	local body, before = cur:peek(n), not toServer and s.tail or ""
-	local lo = findSecret(before .. body, s.said)
+	local lo = findSecret(before .. body, s.said, cur:isCut())
 	if lo then lo = math.max(0, lo - #before) end
 	if not toServer and s.isMissing or toServer and s.isTorn then
 		lo, s.isMissing = 0, false
 	end
 	if not toServer then
-		local isFull = n >= 4086
-		if isFull then lo = lo or tornFrom(body, s.said) end
-		s.tail = isFull and body:sub(-256) or nil
+		s.tail = body:sub(-256):match(n >= 4086 and ".*" or "[^\n]*$") -- of what may go on
 	end
 	if lo == 0 then cur:derived("body", "") end
 	if not lo then
@@ -221,6 +209,7 @@ function P.read(c, t, cur, m)
 			cur:raise("RCN-09")
 			cur:i32("id")
 			cur:i32("type")
+			cur:rest("unread")
 		end
 		if toServer then s.isTorn = true else s.isMissing, s.isServerTorn = true, false end
 		if m.status == "complete" then m.status = "malformed" end

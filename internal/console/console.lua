@@ -63,9 +63,17 @@ local function piecesOf(password)
 	return all
 end
 
+-- findStart returns the offset of the start of a password that b ends with: of 3 bytes or more,
+-- for b may go on in a later message, and of any length where the capture cut b.
+local function findStart(b, password, isCut)
+	for n = math.min(#password, #b), isCut and 1 or 3, -1 do
+		if b:sub(-n) == password:sub(1, n) then return #b - n end
+	end
+end
+
 -- findSecret returns the offset from which on b is hidden, nil if all of it may be shown.
 -- said lists the passwords that were sent before in the flow.
-local function findSecret(b, said)
+local function findSecret(b, said, isCut)
 	local lo
 	for from, word, after in b:gmatch("()([%w_]+)()") do
 		local c = after <= #b and classOf(word, from > 1)
@@ -80,6 +88,8 @@ local function findSecret(b, said)
 			local i = find(lower, piece)
 			if i and (not lo or i < lo) then lo = math.max(0, i - #s) end
 		end
+		local i = findStart(lower, s:lower(), isCut)
+		if i and (not lo or i < lo) then lo = i end
 	end
 	return lo
 end

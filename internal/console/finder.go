@@ -7,11 +7,9 @@ type Finder struct {
 	// Passwords are those that the connection showed so far, or nil.
 	Passwords *Passwords
 	// IsCut is set where the end of the text is missing: a password that begins there is
-	// hidden as far as it goes.
+	// hidden as far as it goes. At any other end it is from leastStart bytes on: the text
+	// may go on in a later message.
 	IsCut bool
-	// IsContinued is set where the text goes on in a later message: likewise, for a start
-	// of leastStart bytes or more.
-	IsContinued bool
 	// First is hidden besides what is found, unless it is empty: the caller may have
 	// learned from what precedes the text that it begins with a secret. See FindTorn.
 	First Span
@@ -61,22 +59,18 @@ func (f *Finder) findNext(i int, b []byte, at int) Span {
 	return Span{at + lo, at + hi}
 }
 
-// leastStart is how many bytes of a password the end of a continued text has to show to
-// be hidden. Output that fills a packet ends anywhere: its last letter is the first of
-// the password in one of twenty packets, and hiding it would hide the next packet's first
-// line too.
+// leastStart is how many bytes of a password the end of a text has to show to be hidden.
+// Output that fills a packet ends anywhere: its last letter is the first of the password
+// in one of twenty packets, and hiding it would hide the next packet's first line too.
 const leastStart = 3
 
 // leastHidden returns the least number of bytes of a password's start that are hidden at
-// the end of the text; 0 hides none.
+// the end of the text.
 func (f *Finder) leastHidden() int {
-	switch {
-	case f.IsCut:
+	if f.IsCut {
 		return 1
-	case f.IsContinued:
-		return leastStart
 	}
-	return 0
+	return leastStart
 }
 
 // firstRange returns the first of the ranges, together with those that overlap or touch it,

@@ -64,7 +64,7 @@ func TestPasswordsKept(t *testing.T) {
 	}
 }
 
-// Of a text that goes on elsewhere the start of a password is hidden; where a password
+// At the end of a text the start of a password is hidden; where a password
 // was cut, what follows its start.
 func TestFinderCut(t *testing.T) {
 	var said, cut Passwords
@@ -76,9 +76,9 @@ func TestFinderCut(t *testing.T) {
 	}{
 		{Finder{Passwords: &said, IsCut: true}, "x Zq-8", "x ***"},
 		{Finder{Passwords: &said, IsCut: true}, "x Z", "x ***"},
-		{Finder{Passwords: &said, IsContinued: true}, "x Zq-", "x ***"},
-		{Finder{Passwords: &said, IsContinued: true}, "x Zq", "x Zq"},
-		{Finder{Passwords: &said}, "x Zq-8", "x Zq-8"},
+		{Finder{Passwords: &said}, "x Zq-", "x ***"},
+		{Finder{Passwords: &said}, "x Zq", "x Zq"},
+		{Finder{Passwords: &said}, "x Zq-8 y", "x Zq-8 y"},
 		{Finder{Passwords: &cut}, "x Zq-8Zq y\nz", "x ***\nz"},
 		{Finder{First: Span{0, 3}}, "abcdef", "***def"},
 		{Finder{First: Span{0, 3}, Passwords: &said}, "abZq-8Zqf", "***f"},

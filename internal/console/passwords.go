@@ -62,7 +62,7 @@ func (p *Passwords) Add(text []byte, more bool) {
 }
 
 // find returns the first range of b that is w, or -1, -1. A start of w at the end of b
-// counts if it has at least least bytes; with a least of 0 no start does.
+// counts if it has at least least bytes.
 func (w *password) find(b []byte, least int) (lo, hi int) {
 	var from [maxPassword]int // where the last bytes compared begin, as a ring
 	k, count, first := uint8(0), 0, int16(w.text[0])
@@ -101,7 +101,7 @@ func (w *password) find(b []byte, least int) (lo, hi int) {
 		}
 		k = w.border[k-1]
 	}
-	if least > 0 && int(k) >= least {
+	if int(k) >= least {
 		return from[(count-int(k))%maxPassword], len(b)
 	}
 	return -1, -1

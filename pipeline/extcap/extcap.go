@@ -10,6 +10,7 @@ package extcap
 import (
 	"bytes"
 	"io"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -21,16 +22,30 @@ import (
 // Tap keeps packets until the messages in them are known.
 type Tap struct {
 	capture.Source
+	// Out gets the packets. With the Tap as its WriteOptions.Interfaces, its statistics have
+	// the packets that were missed, which is where Wireshark shows losses.
+	Out    *file.Writer
 	mu     sync.Mutex // the reader keeps packets while the fold writes them
 	kept   kept
-	out    *file.Writer
 	rest   []byte // of a line that is not whole
 	missed uint64
 }
 
-// NewTap returns a Tap that passes the packets of src on, and writes to out.
-func NewTap(src capture.Source, out *file.Writer) *Tap {
-	return &Tap{Source: src, kept: newKept(), out: out}
+// NewTap returns a Tap that passes the packets of src on. The caller sets Out.
+func NewTap(src capture.Source) *Tap { return &Tap{Source: src, kept: newKept()} }
+
+// Interfaces implements capture.Describer: packets that were missed are lost by the first
+// interface. Wireshark has a process for each.
+func (t *Tap) Interfaces() []capture.Interface {
+	d, ok := t.Source.(capture.Describer)
+	if !ok {
+		return nil
+	}
+	all := slices.Clone(d.Interfaces())
+	if len(all) > 0 {
+		all[0].Dropped += t.missed
+	}
+	return all
 }
 
 // Read reads packets of the source, and keeps copies.
@@ -54,7 +69,7 @@ func (t *Tap) Write(p []byte) (int, error) {
 	for {
 		line, after, ok := bytes.Cut(t.rest, []byte{'\n'})
 		if !ok {
-			return len(p), t.out.Flush()
+			return len(p), t.Out.Flush()
 		}
 		if err := t.writeMessage(line); err != nil {
 			return 0, err
@@ -97,7 +112,7 @@ func (t *Tap) writePacket(frame uint64, comment []byte) error {
 		t.missed++
 		return nil
 	}
-	return t.out.WriteCommented(p, [][]byte{comment})
+	return t.Out.WriteCommented(p, [][]byte{comment})
 }
 
 // Renderer makes the lines that Write takes. Line renders the reading of a message.

@@ -31,7 +31,8 @@ func TestPackets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tap := NewTap(open(t, name), w)
+	tap := NewTap(open(t, name))
+	tap.Out = w
 	defer tap.Close()
 	_, err = pipeline.Run(context.Background(), pipeline.Config{Source: tap, Registry: reg, Jobs: 2, Out: tap,
 		Renderer: Renderer{text.NewLine(text.Options{Bare: true})}})
@@ -54,6 +55,38 @@ func TestPackets(t *testing.T) {
 			t.Errorf("packet %d: comment %q", i+1, p.comment)
 		}
 	}
+}
+
+// TestMissed: packets that were evicted before their message was known are lost packets in
+// the statistics of the interface.
+func TestMissed(t *testing.T) {
+	tap := NewTap(oneInterface{})
+	var out bytes.Buffer
+	tap.Out = file.NewWriter(&out, "pipe", file.WriteOptions{Format: file.Pcapng, Interfaces: tap})
+	for range maxPackets + 5 {
+		tap.kept.add(&capture.Packet{Link: 1, Data: []byte("x")})
+	}
+	_, err := tap.Write([]byte("1,2,3,100\treading\n"))
+	if err = errors.Join(err, tap.Out.Close()); err != nil {
+		t.Fatal(err)
+	}
+	r, err := file.NewReader(&out, "pipe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := readAll(t, r); len(got) != 1 {
+		t.Errorf("%d packets", len(got))
+	}
+	if all := r.Interfaces(); len(all) != 1 || all[0].Dropped != 2+3 {
+		t.Errorf("interfaces: %+v, want 2 packets that the kernel dropped and 3 that were missed", all)
+	}
+}
+
+// oneInterface is a source on an interface whose kernel dropped two packets.
+type oneInterface struct{ capture.Source }
+
+func (oneInterface) Interfaces() []capture.Interface {
+	return []capture.Interface{{Name: "eth0", Link: 1, Dropped: 2}}
 }
 
 type packet struct {

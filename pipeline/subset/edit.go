@@ -76,24 +76,23 @@ type locator struct {
 	event *render.Event
 }
 
-// appendPacketEdits appends the edits of packets for those of a message.
-func appendPacketEdits(dst []byte, e *render.Event, edits []Edit) []byte {
+// appendPacketEdits appends the edits of packets for those of a message. isLost is set where
+// they overwrite a compressed message.
+func appendPacketEdits(dst []byte, e *render.Event, edits []Edit) (_ []byte, isLost bool) {
 	o := &e.Origin
 	if o.IsNone {
-		return dst // the messages that it was joined from have the same bytes
+		return dst, false // the messages that it was joined from have the same bytes
 	}
 	l := locator{dst: dst, event: e}
 	switch {
 	case e.TCP:
 		l.locateSeq(edits)
-	case o.IsPacked:
-		if len(edits) > 0 {
-			l.wipePieces()
-		}
+	case o.Packed != nil:
+		isLost = len(edits) > 0 && !l.repack(edits)
 	default:
 		l.locatePieces(edits)
 	}
-	return l.dst
+	return l.dst, isLost
 }
 
 func (l *locator) add(x packetEdit) { l.dst = appendEdit(l.dst, &x) }
@@ -119,16 +118,6 @@ func (l *locator) locateSeq(edits []Edit) {
 				old: m.Data[x.Off:][:len(x.New)], new: x.New})
 		}
 	})
-}
-
-// wipePieces overwrites what the packets brought of a compressed message, whose bytes cannot
-// be changed one by one.
-func (l *locator) wipePieces() {
-	pieces := l.event.Origin.Pieces
-	for i := range pieces {
-		l.add(packetEdit{frame: pieces[i].Frame, kind: wipeFrom, at: pieces[i].At})
-	}
-	l.wipeOthers()
 }
 
 // wipeOthers overwrites the packets of the message of which no piece is known.

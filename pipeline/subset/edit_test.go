@@ -2,10 +2,14 @@ package subset
 
 import (
 	"bytes"
+	"compress/bzip2"
+	"io"
+	"math/rand/v2"
 	"testing"
 
 	"qsniff/capture"
 	"qsniff/dissect"
+	"qsniff/internal/bzip"
 	"qsniff/netlayer"
 	"qsniff/render"
 )
@@ -57,7 +61,8 @@ func FuzzEdits(f *testing.F) {
 		if hi > lo {
 			edits = append(edits, Edit{Off: uint32(lo), New: with})
 		}
-		got := applied(t, appendPacketEdits(nil, &e, edits), packets)
+		encoded, _ := appendPacketEdits(nil, &e, edits)
+		got := applied(t, encoded, packets)
 		for i, p := range pieces {
 			b := got[i][28+p.At:][:p.Len]
 			isWiped := bytes.Count(b, []byte{filler}) == len(b)
@@ -160,5 +165,40 @@ func TestLine(t *testing.T) {
 	}
 	if l.bytes != 0 || l.next(true) != nil {
 		t.Errorf("%d bytes are left", l.bytes)
+	}
+}
+
+// TestPackSimpler: a text that varies more than the one in its place is packed into as many
+// bytes with fewer letters, none of which stays; where even that is too much, it is not.
+func TestPackSimpler(t *testing.T) {
+	old := bytes.Repeat([]byte("name\x00Player 1\x00sv_x\x000\x00"), 40)
+	r := rand.New(rand.NewPCG(1, 2))
+	replace := func() []byte {
+		text := bytes.Clone(old)
+		for i, c := range text {
+			if first, n := firstOf(c); n > 1 && i%21 < 12 {
+				text[i] = first + (c-first+1+byte(r.UintN(uint(n)-1)))%n
+			}
+		}
+		return text
+	}
+	text, size := replace(), 0
+	for size = 1; bzip.Pack(old, size) == nil; size++ {
+	}
+	if bzip.Pack(text, size+50) != nil {
+		t.Fatal("it is no test: the text fits")
+	}
+	b := packSimpler(text, old, size+50)
+	got, err := io.ReadAll(bzip2.NewReader(bytes.NewReader(b)))
+	if err != nil || len(b) != size+50 || !bytes.Equal(got, text) {
+		t.Fatalf("%d bytes with %q, %v; want %d", len(b), got, err, size+50)
+	}
+	for i, c := range got {
+		if _, n := firstOf(c); n > 1 && i%21 < 12 && c == old[i] {
+			t.Errorf("byte %d is %q as before", i, c)
+		}
+	}
+	if packSimpler(replace(), old, 30) != nil {
+		t.Error("packed into 30 bytes")
 	}
 }

@@ -13,7 +13,7 @@ type Mask struct{}
 // AppendEdits implements Editor.
 func (Mask) AppendEdits(dst []Edit, e *render.Event) []Edit {
 	m := e.Msg
-	if e.Origin.IsPacked && m.Type == nil { // it could not be unpacked: nobody knows what is in it
+	if e.Origin.Packed != nil && m.Type == nil { // it could not be unpacked: nobody knows what is in it
 		return append(dst, Edit{New: xs[:1]})
 	}
 	for i := range m.Fields {

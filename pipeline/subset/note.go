@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"sync"
+	"sync/atomic"
 
 	"qsniff/render"
 )
@@ -12,9 +13,10 @@ import (
 type notes struct {
 	comment render.Renderer // nil: no comments
 	editor  Editor          // nil: no edits
+	lost    *atomic.Uint64  // compressed messages that the edits overwrite
 }
 
-func (o *Options) notes() notes { return notes{o.Comment, o.Edits} }
+func (o *Options) notes() notes { return notes{o.Comment, o.Edits, new(atomic.Uint64)} }
 
 // editLists are lists for the edits of a message, of which each worker needs one at a time.
 var editLists = sync.Pool{New: func() any { return new([]Edit) }}
@@ -34,7 +36,10 @@ func (n *notes) append(dst []byte, e *render.Event, isChosen bool) ([]byte, bool
 	if n.editor != nil {
 		list := editLists.Get().(*[]Edit)
 		*list = n.editor.AppendEdits((*list)[:0], e)
-		dst = appendPacketEdits(dst, e, *list)
+		var isLost bool
+		if dst, isLost = appendPacketEdits(dst, e, *list); isLost {
+			n.lost.Add(1)
+		}
 		editLists.Put(list)
 	}
 	return dst, true

@@ -75,7 +75,7 @@ func NewWriter(o Options) *Writer {
 func (w *Writer) Stats() tally.Subset {
 	s := w.stats
 	s.Uncommented, s.Unmarked = w.plan.uncommented, w.plan.unmarked
-	s.Overwritten = w.editor.wiped
+	s.Overwritten, s.Unpacked = w.editor.wiped, w.lost.Load()
 	return s
 }
 

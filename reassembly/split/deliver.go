@@ -137,7 +137,7 @@ func (a *Assembler) joinPayloads(s *partSet, l layout) {
 		off := len(a.joined)
 		a.appendPayload(pt, skip)
 		added := len(a.joined) - off
-		o.Parts = append(o.Parts, Part{pt.number, uint32(off), uint32(added), pt.frame})
+		o.Parts = append(o.Parts, Part{pt.number, pt.isCut(), uint32(off), uint32(added), pt.frame})
 		a.appendPieces(pt, skip, off, added)
 		o.Wire += max(int(pt.wire)-skip, 0)
 		if !gap {

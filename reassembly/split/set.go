@@ -74,6 +74,7 @@ type Set struct {
 // Part is where the payload of one part lies in Joined, and the frame that brought it.
 type Part struct {
 	Number   uint8
+	IsCut    bool // the capture cut its end off
 	Off, Len uint32
 	Frame    uint64
 }

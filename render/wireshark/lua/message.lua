@@ -204,7 +204,7 @@ end
 
 -- pieces is run for a text that may hold a password: from there on it becomes a field of secret.
 function Cursor:pieces(name, secret, n, tail, said)
-	local lo = findSecret(self:peek(n), said)
+	local lo = findSecret(self:peek(n), said, self:isCut())
 	if not self:ok() then return end
 	if not lo then
 		if n + tail > 0 then self:run(name, 0, n, tail) end

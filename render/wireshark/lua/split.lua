@@ -118,20 +118,12 @@ local function showPart(tvb, pinfo, tree, p, label)
 end
 
 -- addUnread adds the parts that follow one that the capture cut, as fields. If they can hold
--- console output, all from the first secret on is hidden.
-local function addUnread(m, c, joined)
-	local rest = joined.data:sub(joined.run + 1)
-	local secret = ownerOf(joined.form).hasConsole and findSecret(rest, c.said)
-	secret = secret and joined.run + secret or #joined.data
-	local function add(name, lo, hi)
-		if lo >= hi then return end
-		local bytes = joined.data:sub(lo + 1, hi)
-		m.fields[#m.fields + 1] = {def = shared[name], off = lo, len = hi - lo, depth = 0, v = bytes, note = "after the gap"}
-	end
+-- console output they are hidden, for what is missing may be the name of a secret.
+local function addUnread(m, joined)
+	local name = ownerOf(joined.form).hasConsole and "split.hidden_part" or "split.part"
 	for _, p in ipairs(joined.after) do
-		local border = least(math.max(p.off, secret), p.off + p.len)
-		add("split.part", p.off, border)
-		add("split.hidden_part", border, p.off + p.len)
+		local bytes = joined.data:sub(p.off + 1, p.off + p.len)
+		m.fields[#m.fields + 1] = {def = shared[name], off = p.off, len = p.len, depth = 0, v = bytes, note = "after the gap"}
 	end
 end
 
@@ -143,7 +135,7 @@ local function showJoined(pinfo, tree, c, joined)
 	if not t then return end
 	local m = read(c, t, data, pinfo.visited)
 	m.frames = joined.frames
-	if joined.run then addUnread(m, c, joined) end
+	if joined.run then addUnread(m, joined) end
 	show(tree, pinfo, ByteArray.new(joined.data, true):tvb("Joined"), m)
 end
 

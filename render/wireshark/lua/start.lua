@@ -33,12 +33,13 @@ end
 
 -- readStreamed reads a message of a stream and stores it. One that is new at a later look may
 -- follow anything, so it is read as after a gap.
-local function readStreamed(p, c, bytes, visited)
-	if visited then p.gap(c) end
+local function readStreamed(p, c, bytes, visited, followsGap)
+	if visited or followsGap then p.gap(c) end
 	local m = read(c, p.typeOf(c, bytes), bytes, visited)
+	m.followsGap = visited or followsGap
 	local key = keyOf(c, 0)
 	streamed[key] = streamed[key] or {}
-	table.insert(streamed[key], m)
+	table.insert(streamed[key], 1, m)
 	return m
 end
 
@@ -62,7 +63,8 @@ end
 local function dissectStream(tvb, pinfo, tree, p)
 	local b, off = tvb:raw(0, tvb:captured_len()), 0
 	local c = contextOf(pinfo, 0)
-	if not pinfo.visited and followsGap(c, tvb, b) then p.gap(c) end
+	local isTorn = pinfo.visited and lost() ~= nil or not pinfo.visited and followsGap(c, tvb, b)
+	if isTorn and not pinfo.visited then p.gap(c) end
 	while off < #b do
 		c = contextOf(pinfo, 0)
 		local rest = b:sub(off + 1)
@@ -76,7 +78,9 @@ local function dissectStream(tvb, pinfo, tree, p)
 		end
 		c.wire = n
 		local bytes = rest:sub(1, n)
-		local m = pinfo.visited and recallStreamed(c, bytes) or readStreamed(p, c, bytes, pinfo.visited)
+		local m = pinfo.visited and recallStreamed(c, bytes)
+		if not m or isTorn and not m.followsGap then m = readStreamed(p, c, bytes, pinfo.visited, isTorn) end
+		isTorn = false
 		show(tree, pinfo, tvb:range(off, n):tvb(), m)
 		off = off + n
 	end
