@@ -4,7 +4,6 @@ import (
 	"math"
 	"time"
 
-	"qsniff/flood"
 	"qsniff/track"
 )
 
@@ -12,6 +11,7 @@ import (
 type attempt struct {
 	plan          plan
 	named         [planNames]network
+	costs         [planRules]bucketCost
 	sharedFull    [planRules]int64 // when the buckets that all sources share are full
 	sourceBuckets hashTable        // when the bucket of each source is full
 	peers         hashTable        // when the server sent something to each source
@@ -19,8 +19,7 @@ type attempt struct {
 	passBuckets   hashTable        // when the bucket of each of these is full
 	needsPeers    bool             // the lines look up whom the server sent something
 	needsAnswered bool             // the lines look up whom the server answered
-	lastDropped   [replyPlaces]uint64
-	dropped       uint64 // packets of the flood
+	dropped       uint64           // packets of the flood
 }
 
 // reset begins anew with a plan, and keeps the memory of the tables.
@@ -29,6 +28,7 @@ func (a *attempt) reset(p *plan) {
 	for i, x := range p.named[:p.numNames] {
 		a.named[i] = newNetwork(x)
 	}
+	a.setCosts()
 	for i := range a.sharedFull {
 		a.sharedFull[i] = math.MinInt64
 	}
@@ -36,7 +36,13 @@ func (a *attempt) reset(p *plan) {
 	a.peers.reset(trialPeers)
 	a.answered.reset(trialAnswered)
 	a.passBuckets.reset(trialAnswered)
-	clear(a.lastDropped[:])
+}
+
+// setCosts computes the costs of the limits of the plan.
+func (a *attempt) setCosts() {
+	for i := range a.costs {
+		a.costs[i] = a.plan.rules[i].limit.costs()
+	}
 }
 
 // findNamed reports whether the lines name an address, and whether they name it alone and not
@@ -54,26 +60,18 @@ func (a *attempt) findNamed(who *track.Host) (named, alone bool) {
 // isDropped reports whether one of the lines drops a packet at the time now, and charges the
 // limits of those that match. looking has the rules that look at it, see formLines; named
 // reports whether the lines name its end.
-func (a *attempt) isDropped(looking uint8, end *remoteEnd, named bool, now int64) (dropped bool) {
+func (a *attempt) isDropped(looking uint8, end *remoteEnd, named bool, now int64) bool {
 	for i := range a.plan.rules[:a.plan.numRules] {
 		r := &a.plan.rules[i]
 		if looking&(1<<i) == 0 || r.kind.isOfNames() && !named || r.kind.needsPeers() && a.isPeer(end.hash, now) ||
 			a.plan.letsAnsweredPass(r.kind) && a.isLetPass(end, now) {
 			continue
 		}
-		if dropped = a.isOver(i, r, end.source, now); dropped {
-			break
+		if a.isOver(i, r, end.source, now) {
+			return true
 		}
 	}
-	if (a.needsPeers || a.needsAnswered) && a.plan.kind != flood.Reflection {
-		switch place := &a.lastDropped[end.hash%replyPlaces]; {
-		case dropped:
-			*place = end.hash
-		case *place == end.hash:
-			*place = 0
-		}
-	}
-	return dropped
+	return false
 }
 
 // isOver charges a packet of a source at the time now to the limit of rule i, and reports
@@ -83,24 +81,21 @@ func (a *attempt) isOver(i int, r *planRule, source uint64, now int64) bool {
 	case r.limit.packets == 0:
 		return true
 	case !r.kind.isPerSource():
-		return r.limit.charge(&a.sharedFull[i], now)
+		return a.costs[i].charge(&a.sharedFull[i], now)
 	}
 	full := a.sourceBuckets.findOrReplace(source, now, r.kind.idleTime())
-	return full != nil && r.limit.charge(full, now)
+	return full != nil && a.costs[i].charge(full, now)
 }
 
-// recordSent records that the server sent a source s, unless it is a reply to a request that
-// the lines dropped. isGated reports whether the server gives s for a challenge only. As in the
-// kernel, a full set takes no new source.
-func (a *attempt) recordSent(s *track.Sighting, h uint64, isGated bool) {
-	if s.What != track.IsOther && a.lastDropped[h%replyPlaces] == h {
-		return
-	}
+// recordSent records that the server sent something to a source at the time now. isGated
+// reports whether the server gives that for a challenge only. As in the kernel, a full set
+// takes no new source.
+func (a *attempt) recordSent(source uint64, isGated bool, now int64) {
 	if isGated && a.needsAnswered {
-		a.answered.record(h, s.Age, answeredIdle)
+		a.answered.record(source, now, answeredIdle)
 	}
 	if a.needsPeers {
-		a.peers.record(h, s.Age, peerIdle)
+		a.peers.record(source, now, peerIdle)
 	}
 }
 

@@ -51,8 +51,10 @@ type trial struct {
 	attempts    [trialPlans]attempt
 	numAttempts int
 	forms       [trialForms]formLines
-	busyLimit   rateLimit // what asks more is no client, proven or not
-	clients     hashTable // proven ones: their index in records
+	lastDropped [replyPlaces][trialPlans]uint64 // sources whose last packet a plan dropped, by their hash
+	needsSent   bool                            // lines look at what the server sends
+	busyLimit   rateLimit                       // what asks more is no client, proven or not
+	clients     hashTable                       // proven ones: their index in records
 	records     []clientRecord
 	flood       uint64
 	beyond      clientRecord // proven clients that there was no room for
@@ -73,10 +75,14 @@ type clientRecord struct {
 func (t *trial) reset(in *flood.Incident) {
 	plans := t.advisor.newPlans(in)
 	t.numAttempts = len(plans)
+	t.needsSent = false
 	for i := range plans {
 		t.attempts[i].reset(&plans[i])
+		t.needsSent = t.needsSent || plans[i].needsSent()
 	}
+	t.needsSent = t.needsSent && in.Kind != flood.Reflection
 	clear(t.forms[:])
+	clear(t.lastDropped[:])
 	t.busyLimit = plans[0].eachRate(in)
 	t.clients.reset(trialClients)
 	t.records, t.flood, t.beyond = t.records[:0], 0, clientRecord{}
@@ -107,6 +113,9 @@ func (t *trial) Apply(s *track.Sighting, proven bool) {
 		named, alone := a.findNamed(end.host)
 		isAlone = isAlone || alone
 		dropped[i] = a.isDropped(lines.rules[i], &end, named, s.Age)
+	}
+	if t.needsSent {
+		t.recordDropped(end.hash, &dropped)
 	}
 	switch {
 	case proven && !isAlone:
@@ -150,13 +159,31 @@ func (t *trial) remoteEnd(s *track.Sighting) remoteEnd {
 	return e
 }
 
-// recordSent records that the target sent its client something.
+// recordDropped records which plans dropped the last packet of a source.
+func (t *trial) recordDropped(source uint64, dropped *[trialPlans]bool) {
+	last := &t.lastDropped[source%replyPlaces]
+	for i := range last {
+		switch {
+		case dropped[i]:
+			last[i] = source
+		case last[i] == source:
+			last[i] = 0
+		}
+	}
+}
+
+// recordSent records that the target sent its client something, for the plans that have not
+// dropped the request to which it is a reply.
 func (t *trial) recordSent(s *track.Sighting) {
+	if !t.needsSent {
+		return
+	}
 	h := s.Dst.Hash(t.seed)
 	isGated := s.What == track.IsReply && t.attempts[0].plan.gated.hasSighting(s) // the same for all plans
+	last := &t.lastDropped[h%replyPlaces]
 	for i := range t.attempts[:t.numAttempts] {
-		if a := &t.attempts[i]; a.needsPeers || a.needsAnswered {
-			a.recordSent(s, h, isGated)
+		if s.What == track.IsOther || last[i] != h {
+			t.attempts[i].recordSent(h, isGated, s.Age)
 		}
 	}
 }
