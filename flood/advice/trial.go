@@ -149,7 +149,7 @@ func (t *trial) remoteEnd(s *track.Sighting) remoteEnd {
 	if t.attempts[0].plan.kind == flood.Reflection {
 		h = &s.Dst
 	}
-	e := remoteEnd{host: h, hash: h.Hash(t.seed)}
+	e := remoteEnd{host: h, hash: h.HashOf(t.seed)}
 	e.source = e.hash
 	if !h.Is4() {
 		net := *h
@@ -178,7 +178,7 @@ func (t *trial) recordSent(s *track.Sighting) {
 	if !t.needsSent {
 		return
 	}
-	h := s.Dst.Hash(t.seed)
+	h := s.Dst.HashOf(t.seed)
 	isGated := s.What == track.IsReply && t.attempts[0].plan.gated.hasSighting(s) // the same for all plans
 	last := &t.lastDropped[h%replyPlaces]
 	for i := range t.attempts[:t.numAttempts] {
