@@ -180,7 +180,7 @@ func TestInside(t *testing.T) {
 	pause, slack := 10*time.Millisecond, x.slack
 	if rate == slow {
 		text = slowed(t, text, p)
-		tr.attempts[0].setCosts()
+		tr.attempts[0].setTests()
 		pause, slack = 0, 0
 	}
 	if tool == "nft" {
