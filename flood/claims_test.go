@@ -25,7 +25,7 @@ func TestClaimWeight(t *testing.T) {
 		for range promoteSecond {
 			w.query(busy, 1, s, 1, false)
 		}
-		target := w.d.servers.find(track.End{Host: s.host, Port: s.port})
+		target := w.d.servers.find(&s.host, s.port)
 		if target == nil {
 			t.Fatal("the target is not watched")
 		}
@@ -86,7 +86,7 @@ func TestOrphanCountsOnce(t *testing.T) {
 		s := w.server(usual, 27015)
 		w.every(2*promoteSecond, 0, 70*sec, func(i int) { w.query(w.client(i%50), 1, s, dissect.AskInfo, true) })
 		w.run(70 * sec)
-		target := w.d.servers.find(track.End{Host: s.host, Port: s.port})
+		target := w.d.servers.find(&s.host, s.port)
 		c := w.client(1000)
 		q := request{from: c.host, port: 2, ttl: c.ttl, asks: dissect.AskInfo, key: s.key(c.host)}
 		if !tt.isValid {

@@ -92,7 +92,7 @@ func (d *Detector) Sight(s *track.Sighting) {
 			d.handleOther(s)
 		}
 	case track.IsUnreachable:
-		w := d.servers.find(s.From())
+		w := d.servers.sender(s)
 		d.networks.handleUnreachable(s, w)
 		if w != nil {
 			w.CountUnreachable(d.book.Clock)

@@ -11,7 +11,7 @@ import (
 func (d *Detector) handleRequest(s *track.Sighting) {
 	b := &d.book
 	b.requests++
-	w := d.servers.find(s.To())
+	w := d.servers.receiver(s)
 	isSummed := d.networks.handleRequest(s, w)
 	if w == nil {
 		d.asked.Add(lru.Mix(s.ClientHash, s.ServerHash))
@@ -63,7 +63,7 @@ func (d *Detector) wasAsked(s *track.Sighting) bool {
 // handleReply counts a reply, a challenge or a part of a split reply.
 func (d *Detector) handleReply(s *track.Sighting) {
 	b := &d.book
-	w := d.servers.find(s.From())
+	w := d.servers.sender(s)
 	// A server that is watched closely gets so many requests that its replies count as
 	// asked for: pairs are not kept for it.
 	isWanted := w != nil && b.Now-w.LastAsked < 2*askedPeriod || d.wasAsked(s)
@@ -77,7 +77,7 @@ func (d *Detector) handleReply(s *track.Sighting) {
 	if w == nil {
 		d.servers.recordReply(s.From(), s.What == track.IsChallenge)
 		if d.servers.hasTrial { // junk that looks like a reply, as rules see it
-			if to := d.servers.find(s.To()); to != nil && to.hasTrial {
+			if to := d.servers.receiver(s); to != nil && to.hasTrial {
 				to.applyTrials(s, isWanted)
 			}
 		}
@@ -109,8 +109,8 @@ func (d *Detector) handleReply(s *track.Sighting) {
 // handleJunk counts a datagram that begins like a query and is nothing known at its receiver,
 // unless a server that is watched closely sent it.
 func (d *Detector) handleJunk(s *track.Sighting) {
-	w := d.servers.find(s.To())
-	if w == nil && d.servers.find(s.From()) != nil { // a server's own notice
+	w := d.servers.receiver(s)
+	if w == nil && d.servers.sender(s) != nil { // a server's own notice
 		return
 	}
 	isSummed := d.networks.handleJunk(s, w)
@@ -129,19 +129,19 @@ func (d *Detector) handleJunk(s *track.Sighting) {
 // show with whom it speaks the game; one to a server from anybody else counts as strange.
 func (d *Detector) handleOther(s *track.Sighting) {
 	b := &d.book
-	if w := d.servers.find(s.From()); w != nil {
+	if w := d.servers.sender(s); w != nil {
 		w.LastSent = b.Now
-		d.played.Add(lru.Mix(b.key.HashHost(s.Dst), w.Hash^uint64(s.DstPort)))
+		d.played.Add(lru.Mix(b.key.HashHost(&s.Dst), w.Hash^uint64(s.DstPort)))
 		if w.hasTrial {
 			w.applyTrials(s, true)
 		}
 		return
 	}
-	w := d.servers.find(s.To())
+	w := d.servers.receiver(s)
 	if w == nil || w.LastSent == 0 {
 		return
 	}
-	hasPlayed := d.played.Has(lru.Mix(b.key.HashHost(s.Src), w.Hash^uint64(s.SrcPort)))
+	hasPlayed := d.played.Has(lru.Mix(b.key.HashHost(&s.Src), w.Hash^uint64(s.SrcPort)))
 	if w.hasTrial { // the game goes both ways with players: they receive what is sent to them
 		w.applyTrials(s, hasPlayed)
 	}

@@ -108,7 +108,10 @@ func (l *Leak) receivers() string {
 
 // guessers remembers for a moment who sent which server a challenge that it never gave, so
 // that the answer is recognized. A newer guess replaces an older one at its place.
-type guessers [guessPlaces]uint64
+type guessers struct {
+	places [guessPlaces]uint64
+	isUsed bool // one was recorded: most captures have none
+}
 
 func guessKey(s *track.Sighting) uint64 {
 	_, port := s.Client()
@@ -117,10 +120,13 @@ func guessKey(s *track.Sighting) uint64 {
 
 // recordRequest records whether the last request of a client was a guess.
 func (g *guessers) recordRequest(s *track.Sighting, isGuess bool) {
+	if !isGuess && !g.isUsed {
+		return
+	}
 	k := guessKey(s)
-	switch place := &g[k%guessPlaces]; {
+	switch place := &g.places[k%guessPlaces]; {
 	case isGuess:
-		*place = k
+		*place, g.isUsed = k, true
 	case *place == k:
 		*place = 0
 	}
@@ -128,8 +134,11 @@ func (g *guessers) recordRequest(s *track.Sighting, isGuess bool) {
 
 // isAnswer reports whether a reply with data goes to a client whose last request was a guess.
 func (g *guessers) isAnswer(s *track.Sighting) bool {
+	if !g.isUsed || s.What == track.IsChallenge {
+		return false
+	}
 	k := guessKey(s)
-	return s.What != track.IsChallenge && g[k%guessPlaces] == k
+	return g.places[k%guessPlaces] == k
 }
 
 // recordLeak counts a reply of a server that is watched closely if it answers a guess.

@@ -92,11 +92,11 @@ func (l *lightNetwork) countPart(part uint64, packets uint32, now int32) (isBusy
 
 // find returns the network of a server if it is watched closely, else nil. w is the server if
 // that is watched closely, which remembers its network.
-func (x *networks) find(w *watched, e track.End) *network {
+func (x *networks) find(w *watched, h *track.Host, port uint16) *network {
 	if w != nil && w.netEpoch == x.epoch {
 		return w.network
 	}
-	n := x.search(&e)
+	n := x.search(&track.End{Host: *h, Port: port})
 	if w != nil {
 		w.network, w.netEpoch = n, x.epoch
 	}
@@ -184,7 +184,7 @@ func (x *networks) findLeastBusy(count uint32) int {
 // reports whether it is. w is the server if that is watched closely. A server with an attack
 // of its own is left out: what it gets is counted there.
 func (x *networks) handleRequest(s *track.Sighting, w *watched) bool {
-	n := x.find(w, s.To())
+	n := x.find(w, &s.Dst, s.DstPort)
 	if n == nil {
 		return false
 	}
@@ -206,7 +206,7 @@ func (x *networks) applyTrial(n *network, s *track.Sighting) {
 
 // handleReply counts what a server sends at its network.
 func (x *networks) handleReply(s *track.Sighting, w *watched, isWhole bool) {
-	n := x.find(w, s.From())
+	n := x.find(w, &s.Src, s.SrcPort)
 	if n == nil {
 		return
 	}
@@ -223,7 +223,7 @@ func (x *networks) handleReply(s *track.Sighting, w *watched, isWhole bool) {
 // handleJunk counts a datagram that begins like a query and is nothing known, as handleRequest
 // does.
 func (x *networks) handleJunk(s *track.Sighting, w *watched) bool {
-	n := x.find(w, s.To())
+	n := x.find(w, &s.Dst, s.DstPort)
 	if n == nil {
 		return false
 	}
@@ -237,7 +237,7 @@ func (x *networks) handleJunk(s *track.Sighting, w *watched) bool {
 
 // handleUnreachable counts an ICMP error about a reply.
 func (x *networks) handleUnreachable(s *track.Sighting, w *watched) {
-	if n := x.find(w, s.From()); n != nil && (w == nil || !w.isAttacked()) {
+	if n := x.find(w, &s.Src, s.SrcPort); n != nil && (w == nil || !w.isAttacked()) {
 		n.CountUnreachable(x.Clock)
 	}
 }
@@ -246,7 +246,7 @@ func (x *networks) handleUnreachable(s *track.Sighting, w *watched) {
 // that of servers whose network is not.
 func (x *networks) judgeSecond(rules *rulebook, servers []*watched) {
 	for _, w := range servers {
-		if b := w.At(x.Now); b != nil && b.Packets+b.Junk > 0 && !w.isAttacked() && x.find(w, w.End) == nil {
+		if b := w.At(x.Now); b != nil && b.Packets+b.Junk > 0 && !w.isAttacked() && x.find(w, &w.End.Host, w.End.Port) == nil {
 			x.countCoarsely(w.End, w.Hash, b.Packets+b.Junk)
 		}
 	}

@@ -51,7 +51,7 @@ func (d *Detector) CountOthersAt(isOurs func(netip.Addr) bool) {
 // isJudged reports whether what comes to an end and is no query is judged as junk: at a
 // server that is watched closely, of which both directions are seen.
 func (x *others) isJudged(e track.End) bool {
-	w := x.servers.find(e)
+	w := x.servers.find(&e.Host, e.Port)
 	return w != nil && w.LastSent != 0
 }
 

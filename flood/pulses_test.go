@@ -2,8 +2,6 @@ package flood
 
 import (
 	"testing"
-
-	"qsniff/track"
 )
 
 // TestPulses: seconds of an attack add up over pauses, those of a crowd do not.
@@ -64,7 +62,7 @@ func TestWaitingServerIsEvicted(t *testing.T) {
 		}
 		invent(w, o, 20, 150*sec, 160*sec)
 		w.run(160 * sec)
-		isWatched := w.d.servers.find(track.End{Host: o.host, Port: o.port}) != nil
+		isWatched := w.d.servers.find(&o.host, o.port) != nil
 		ended := w.incidents[0].End != 0
 		if isWatched == goesOn || ended == goesOn {
 			t.Errorf("a flood goes on: %t\ngot  the other server watched: %t, the incident ended: %t", goesOn, isWatched, ended)

@@ -112,7 +112,7 @@ func (x *consoles) countConnection(s *track.Sighting) {
 		return
 	}
 	isGuesser := false
-	h := uint32(x.key.HashHost(s.Src))
+	h := uint32(x.key.HashHost(&s.Src))
 	for i := range c.refusals[:c.n] {
 		isGuesser = isGuesser || c.refusals[i].source == h
 	}
@@ -132,7 +132,7 @@ func (c *console) recordRefusal(b *book, s *track.Sighting, x refusal) {
 	if c.proto == nil {
 		c.proto = s.Proto
 	}
-	h := b.key.HashHost(x.host)
+	h := b.key.HashHost(&x.host)
 	x.source = uint32(h)
 	c.refusals[c.next] = x
 	c.next = (c.next + 1) % rconKept
@@ -230,7 +230,7 @@ func (x *consoles) recordWelcome(server track.End, client track.Host) {
 	if c == nil || c.in == nil || c.in.Kind != RconBruteforce {
 		return
 	}
-	source := uint32(x.key.HashHost(client))
+	source := uint32(x.key.HashHost(&client))
 	if one := c.tally(x.Now-rconAll, &source); one.failures > 0 {
 		c.hasSucceeded, c.lastSec, c.lastEnd = true, x.Now, x.Nanos
 		c.in.Succeeded = true

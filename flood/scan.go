@@ -81,7 +81,7 @@ func (x *scans) countRequest(s *track.Sighting) {
 	src := sourceOf(&s.Src)
 	sc := x.table.Peek(src)
 	if sc == nil {
-		h := x.key.HashHost(src)
+		h := x.key.HashHost(&src)
 		a := &x.first[h%firstRequestPlaces]
 		if a.source != uint32(h>>32) || a.target == uint32(s.ServerHash) {
 			*a = firstRequest{uint32(h >> 32), uint32(s.ServerHash)}

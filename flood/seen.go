@@ -27,14 +27,14 @@ func (x *Seen) Sight(s *track.Sighting) {
 			return
 		}
 		x.Queries++
-		x.countServer(s.To(), s.ServerHash)
+		x.countServer(&s.Dst, s.DstPort, s.ServerHash)
 	case track.IsReply, track.IsChallenge:
 		x.Replies++
-		x.countServer(s.From(), s.ServerHash)
+		x.countServer(&s.Src, s.SrcPort, s.ServerHash)
 	case track.IsPart:
 		if s.Flags&track.First != 0 {
 			x.Replies++
-			x.countServer(s.From(), s.ServerHash)
+			x.countServer(&s.Src, s.SrcPort, s.ServerHash)
 		}
 	case track.IsJunk:
 		if s.Foreign == 0 {
@@ -42,7 +42,7 @@ func (x *Seen) Sight(s *track.Sighting) {
 		}
 	case track.IsLogin:
 		x.Logins++
-		x.countServer(s.To(), s.ServerHash)
+		x.countServer(&s.Dst, s.DstPort, s.ServerHash)
 	}
 }
 
@@ -51,11 +51,12 @@ func (x *Seen) Sight(s *track.Sighting) {
 const lastPlaces = 256
 
 // countServer counts a server, once.
-func (x *Seen) countServer(e track.End, hash uint64) {
+func (x *Seen) countServer(h *track.Host, port uint16, hash uint64) {
 	last := &x.last[hash%lastPlaces]
-	if e == *last {
+	if last.Port == port && last.Host == *h {
 		return
 	}
+	e := track.End{Host: *h, Port: port}
 	*last = e
 	x.servers.Add(hash)
 	if x.exact == nil {

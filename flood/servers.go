@@ -43,14 +43,14 @@ const (
 	promoteTen    = 30 // in ten
 )
 
-// find returns the server at e if it is watched closely, else nil.
-func (x *servers) find(e track.End) *watched {
-	if w := x.lastFound; w != nil && w.End == e {
+// find returns the server at an end if it is watched closely, else nil.
+func (x *servers) find(h *track.Host, port uint16) *watched {
+	if w := x.lastFound; w != nil && w.End.Port == port && w.End.Host == *h {
 		return w
 	}
-	mark := markOf(&e)
+	mark := markOf(h, port)
 	for i, m := range x.marks[:len(x.heavy)] {
-		if m == mark && x.heavy[i].End == e {
+		if e := &x.heavy[i].End; m == mark && e.Port == port && e.Host == *h {
 			x.lastFound = x.heavy[i]
 			return x.lastFound
 		}
@@ -58,10 +58,16 @@ func (x *servers) find(e track.End) *watched {
 	return nil
 }
 
+// receiver returns the server to which a packet went, as find does.
+func (x *servers) receiver(s *track.Sighting) *watched { return x.find(&s.Dst, s.DstPort) }
+
+// sender returns the server that sent a packet, as find does.
+func (x *servers) sender(s *track.Sighting) *watched { return x.find(&s.Src, s.SrcPort) }
+
 // markOf returns what distinguishes an end from most others: in IPv4 from all, in IPv6 from
 // those with another interface identifier.
-func markOf(e *track.End) uint64 {
-	return binary.BigEndian.Uint64(e.Host[8:]) ^ uint64(e.Port)<<48
+func markOf(h *track.Host, port uint16) uint64 {
+	return binary.BigEndian.Uint64(h[8:]) ^ uint64(port)<<48
 }
 
 // countPacket counts a packet to a server that is not watched closely, and returns how many
@@ -132,7 +138,7 @@ func (x *servers) promote(e track.End, hash uint64, l *lightServer) *watched {
 	w := x.heavy[i]
 	w.evict(x.book)
 	w.reset(e, hash, x.Now)
-	x.marks[i] = markOf(&e)
+	x.marks[i] = markOf(&e.Host, e.Port)
 	w.StartFrom(l.rateBefore)
 	w.Born, w.LastSent, w.LastChallenge = l.firstAsked, l.lastSent, l.lastChallenge
 	x.light.Delete(e)

@@ -50,7 +50,8 @@ func TestRoomForTargets(t *testing.T) {
 		}
 	}
 	watched := func(port int) bool {
-		return d.servers.find(track.End{Host: v4(198, 51, 100, 17), Port: uint16(port)}) != nil
+		host := v4(198, 51, 100, 17)
+		return d.servers.find(&host, uint16(port)) != nil
 	}
 	show(0, 1000, 1000+heavyTargets+10)
 	if got := len(d.servers.heavy); got != heavyTargets {

@@ -35,21 +35,38 @@ const (
 // allPartitions is the part of an item that goes to all: a tick, a gap or the end.
 const allPartitions = Partitions
 
-// item is one unit of work for a partition, or for all.
+// item is one unit of work for a partition, or for all. A batch has hundreds of them, which
+// go through the caches of two processors: what few have is in rare.
 type item struct {
 	netlayer.Packet
-	kind   kind
-	part   uint8 // the partition it is for, or allPartitions
-	frame  uint64
-	nanos  int64              // time stamp of the packet: for people
-	age    int64              // what tables age by: never goes back
+	moment
+	*rare // never nil in a batch
+	kind  kind
+	part  uint8 // the partition it is for, or allPartitions
+}
+
+// moment is when and where a packet was captured.
+type moment struct {
+	frame uint64
+	nanos int64 // time stamp of the packet: for people
+	age   int64 // what tables age by: never goes back
+	from  *origin
+}
+
+// rare is what few items have. Workers only read it.
+type rare struct {
 	pieces []reassembly.Piece // of a datagram joined from fragments
 	why    string             // of an abandoned one: what became of the other fragments
 	ways   []netlayer.Way     // tunnels around the packet, outermost first
-	from   origin
-	damage *capture.Gap // of a gap
-	icmp   icmp         // of a quoted one
+	damage *capture.Gap       // of a gap
+	icmp   icmp               // of a quoted one
 }
+
+// noRare and noOrigin are those of most items, and of those without a packet.
+var (
+	noRare   rare
+	noOrigin origin
+)
 
 // origin is where a packet was captured, and the comments that the file has about it.
 type origin struct {
@@ -69,14 +86,16 @@ type icmp struct {
 
 // batch carries packets from the reader to the workers, which only read it.
 type batch struct {
-	raw    capture.Batch
-	items  []item
-	joined arena
-	ways   []netlayer.Way
-	notes  [][]byte     // comments of packets
-	totals readerTotals // of the reader, after this batch
-	seed   uint64       // of hashes, see reader.setSeed
-	err    error        // nil, or of the last batch: io.EOF, or the error of the source
+	raw     capture.Batch
+	items   []item
+	rares   []rare // of items; where the list grows, earlier ones stay in the memory before
+	joined  arena
+	ways    []netlayer.Way
+	notes   [][]byte     // comments of packets
+	origins []origin     // of packets, as rares
+	totals  readerTotals // of the reader, after this batch
+	seed    uint64       // of hashes, see reader.setSeed
+	err     error        // nil, or of the last batch: io.EOF, or the error of the source
 }
 
 func newBatch() *batch {
@@ -88,10 +107,30 @@ func (b *batch) reset() {
 	b.items = b.items[:0]
 	b.joined.reset()
 	b.ways, b.notes = b.ways[:0], b.notes[:0]
+	b.rares, b.origins = b.rares[:0], b.origins[:0]
 	b.err = nil
 }
 
-// give adds a copy of it, for the partition of its ends, with a copy of its ways.
+// spare returns the memory after the last item, for a packet to be decoded into. keepSpare
+// makes an item of it, for the partition of its ends; anything else that is added takes its
+// place.
+func (b *batch) spare() *item {
+	n := len(b.items)
+	if n == cap(b.items) {
+		b.items = append(b.items, item{})[:n]
+	}
+	return &b.items[:n+1][n]
+}
+
+func (b *batch) keepSpare() {
+	n := len(b.items)
+	b.items = b.items[:n+1]
+	it := &b.items[n]
+	it.part = it.Partition()
+	b.complete(it)
+}
+
+// give adds a copy of it, for the partition of its ends.
 func (b *batch) give(it *item) {
 	it.part = it.Partition()
 	b.appendItem(it)
@@ -99,17 +138,32 @@ func (b *batch) give(it *item) {
 
 func (b *batch) appendItem(it *item) {
 	b.items = append(b.items, *it)
-	x := &b.items[len(b.items)-1]
+	b.complete(&b.items[len(b.items)-1])
+}
+
+// complete copies the ways of the last item, which the next packet overwrites.
+func (b *batch) complete(it *item) {
+	if it.rare == nil {
+		it.rare = &noRare
+	}
 	if ways := it.Ways(); len(ways) > 0 {
 		start := len(b.ways)
 		b.ways = append(b.ways, ways...)
+		x := *it.rare
 		x.ways = b.ways[start:len(b.ways):len(b.ways)]
+		it.rare = b.addRare(x)
 	}
-	x.Outer = nil // it is overwritten by the next packet
+	it.Outer = nil
 }
 
-// giveAll adds it for every partition.
+// addRare keeps x as long as the batch.
+func (b *batch) addRare(x rare) *rare {
+	b.rares = append(b.rares, x)
+	return &b.rares[len(b.rares)-1]
+}
+
+// giveAll adds an item without a packet for every partition.
 func (b *batch) giveAll(it item) {
-	it.part = allPartitions
-	b.items = append(b.items, it)
+	it.part, it.from = allPartitions, &noOrigin
+	b.appendItem(&it)
 }

@@ -27,16 +27,18 @@ func (c *copyTable) markCopy(s *track.Sighting, it *item, h uint64) {
 	h = lru.Mix(h, uint64(s.SrcPort)<<48|uint64(s.DstPort)<<32|uint64(it.IPID)<<16|uint64(s.What))
 	h = lru.Mix(h^uint64(s.Key)<<32, s.ClientHash^bits.RotateLeft64(s.ServerHash, 32))
 	x := &c[h%copyPlaces]
-	if x.sum == uint32(h>>32) && s.Age-x.age <= int64(copyWindow) {
-		s.Flags |= track.Copy
-		*x = seenPacket{}
+	micros := uint32(s.Age / int64(time.Microsecond))
+	if sum := uint32(h>>32) | 1; x.sum != sum || micros-x.age > uint32(copyWindow/time.Microsecond) {
+		*x = seenPacket{micros, sum}
 		return
 	}
-	*x = seenPacket{sum: uint32(h >> 32), age: s.Age}
+	s.Flags |= track.Copy
+	*x = seenPacket{}
 }
 
-// seenPacket is a packet that may come again.
+// seenPacket is a packet that may come again. It has eight bytes, because each packet looks at
+// another one.
 type seenPacket struct {
-	age int64
-	sum uint32
+	age uint32 // microseconds, modulo 71 minutes
+	sum uint32 // 0: none
 }

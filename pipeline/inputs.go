@@ -11,7 +11,8 @@ type inputs struct {
 	wasAsked   bool // source was asked for its interfaces in this batch
 	file       uint16
 	iface      uint16
-	found      int // index of the interface of file and iface, or -1: packets come in runs
+	found      int     // index of the interface of file and iface, or -1: packets come in runs
+	last       *origin // of the packet before, in the same batch; nil: there is none
 
 	gap      int      // index of the batch's next gap
 	comment  int      // index of its next comment
@@ -19,7 +20,7 @@ type inputs struct {
 }
 
 // begin prepares for the packets of a new batch.
-func (in *inputs) begin() { in.gap, in.comment, in.wasAsked = 0, 0, false }
+func (in *inputs) begin() { in.gap, in.comment, in.wasAsked, in.last = 0, 0, false, nil }
 
 // find sets found to the index of an interface. Files may describe interfaces between
 // packets, so the source is asked again for one that is not known, once in a batch.
@@ -47,16 +48,22 @@ func (in *inputs) index(file, iface uint16) int {
 	return -1
 }
 
-// originOf returns where a packet came from. A single interface without a name, as in
-// every classic pcap file, is not worth mentioning.
-func (in *inputs) originOf(p *capture.Packet) origin {
+// originOf returns where a packet came from; one origin stands for a run of packets of b. A
+// single interface without a name, as in every classic pcap file, is not worth mentioning.
+func (in *inputs) originOf(p *capture.Packet, b *batch) *origin {
+	if x := in.last; x != nil && x.file == p.File && x.iface == p.Iface && in.found >= 0 &&
+		len(in.comments) == 0 && len(x.comments) == 0 {
+		return x
+	}
 	from := origin{file: p.File, iface: p.Iface, comments: in.comments}
 	in.find(p.File, p.Iface)
 	if in.found >= 0 {
 		from.name = in.all[in.found].Name
 		from.known = in.hasSeveral || from.name != ""
 	}
-	return from
+	b.origins = append(b.origins, from)
+	in.last = &b.origins[len(b.origins)-1]
+	return in.last
 }
 
 // collectComments appends the comments about packet i of a batch to notes.

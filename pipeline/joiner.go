@@ -50,7 +50,7 @@ func (j *joiner) join(it *item, first *look) {
 	}
 	s := payload{src: it.Src, dst: it.Dst, data: it.Payload, run: len(it.Payload), wire: it.Wire,
 		frame: it.frame, nanos: it.nanos, pieces: it.pieces, origin: it.pieces, ipPieces: len(it.pieces),
-		isIncomplete: it.kind == kindAbandoned, why: it.why, ways: it.ways, from: &it.from, first: first}
+		isIncomplete: it.kind == kindAbandoned, why: it.why, ways: it.ways, from: it.from, first: first}
 	s.frames = j.framesOf(it.pieces)
 	j.identifier.identifyOrCount(&s)
 }
@@ -120,7 +120,7 @@ func (j *joiner) deliverSet(set *split.Set) {
 	}
 	switch set.Outcome {
 	case split.Complete:
-		s.ways, s.from = j.now.item.ways, &j.now.item.from
+		s.ways, s.from = j.now.item.ways, j.now.item.from
 		switch j.identifier.identify(&s) {
 		case unclaimed:
 			j.now.n.game++

@@ -31,7 +31,8 @@ type reader struct {
 	nextTick int64 // by the clock's age
 	inputs   inputs
 	dedup    dedup
-	last     item // of the packet at hand; sets that are given up at it get its time and frame
+	now      moment // of the packet at hand; sets that are given up at it get it as well
+	odd      item   // the packet at hand if it is no whole datagram or segment
 	ways     netlayer.Ways
 	watched  bool // somebody wants to see what no message can be made of
 
@@ -72,7 +73,7 @@ func (r *reader) fill(ctx context.Context, b *batch) bool {
 		b.err = io.EOF
 	}
 	r.frags.Flush()
-	b.giveAll(item{kind: kindEnd, frame: r.last.frame, nanos: r.last.nanos, age: r.clock.age})
+	b.giveAll(item{kind: kindEnd, moment: moment{frame: r.now.frame, nanos: r.now.nanos, age: r.clock.age}})
 	r.copyTotals(b)
 	return false
 }
@@ -106,8 +107,8 @@ func (r *reader) passTime(packets int) {
 	case r.clock.isStarted:
 		span := r.idle.takeSpan()
 		r.clock.pass(span)
-		r.last.nanos += span
-		r.last.age = r.clock.age
+		r.now.nanos += span
+		r.now.age = r.clock.age
 		r.giveTickIfDue()
 	}
 }
@@ -117,7 +118,8 @@ func (r *reader) passTime(packets int) {
 func (r *reader) giveGaps(i int) {
 	raw := &r.b.raw
 	for g := r.inputs.nextGap(raw, i); g != nil; g = r.inputs.nextGap(raw, i) {
-		it := item{kind: kindGap, frame: r.last.frame, nanos: r.last.nanos, age: r.clock.age, damage: g}
+		it := item{kind: kindGap, moment: r.now, rare: r.b.addRare(rare{damage: g})}
+		it.age = r.clock.age
 		if i < len(raw.Packets) {
 			it.frame, it.nanos = raw.Packets[i].No, raw.Packets[i].Nanos
 		}
@@ -130,21 +132,31 @@ func (r *reader) readPacket(p *capture.Packet) {
 	r.n.packets++
 	r.n.bytes += uint64(len(p.Data))
 	r.advanceTime(p)
-	it := &r.last
-	it.Outer, it.ways = &r.ways, nil
+	it := r.b.spare()
+	it.kind, it.rare, it.Outer = kindDatagram, nil, &r.ways
+	it.frame, it.nanos, it.age, it.from = r.now.frame, r.now.nanos, r.now.age, r.now.from
 	if r.decoder != nil {
 		r.decoder.Decode(&it.Packet, p)
 	} else {
 		it.Decode(p.Link, p.Data, int(p.Wire))
 	}
-	if r.dedup.isCopy(it, p, r.seed, r.inputs.hasSeveral) {
-		r.n.copies++
-		return
-	}
 	switch {
+	case r.dedup.isCopy(it, p, r.seed, r.inputs.hasSeveral):
+		r.n.copies++
 	case it.Stop == netlayer.TCP:
 		it.kind = kindSegment
-		r.b.give(it)
+		r.b.keepSpare()
+	case it.Stop == netlayer.OK && !it.Frag.Set:
+		r.b.keepSpare()
+	default:
+		r.odd = *it
+		r.giveOdd(&r.odd, p)
+	}
+}
+
+// giveOdd gives what there is of a packet that is no whole datagram or segment.
+func (r *reader) giveOdd(it *item, p *capture.Packet) {
+	switch {
 	case it.Stop == netlayer.ICMP && r.giveQuoted(it):
 	case it.Stop != netlayer.OK:
 		r.n.stops[it.Stop]++
@@ -154,14 +166,12 @@ func (r *reader) readPacket(p *capture.Packet) {
 		if isStray(it) {
 			r.giveStray(it)
 		}
-	case it.Frag.Set:
+	default:
 		r.giveStray(it)
 		r.giveBegun(it)
 		if d := r.frags.Add(&it.Packet, p.No, r.clock.age); d != nil {
 			r.giveJoined(d, kindDatagram)
 		}
-	default:
-		r.b.give(it)
 	}
 }
 
@@ -196,7 +206,8 @@ func (r *reader) giveQuoted(it *item) bool {
 	x := *it
 	x.part = it.Partition()
 	x.kind = kindQuoted
-	x.icmp = icmp{from: it.Src.Addr(), reason: q.Reason, kind: q.Type, code: q.Code, wire: uint32(it.Wire) + ipHeaderBytes(it.Src)}
+	x.rare = r.b.addRare(rare{icmp: icmp{from: it.Src.Addr(), reason: q.Reason, kind: q.Type, code: q.Code,
+		wire: uint32(it.Wire) + ipHeaderBytes(it.Src)}})
 	x.Src, x.Dst, x.Payload, x.Wire = q.Src, q.Dst, q.Payload, q.Wire
 	r.b.appendItem(&x)
 	return true
@@ -218,8 +229,7 @@ func (r *reader) giveBegun(it *item) {
 	r.b.appendItem(&x)
 }
 
-// advanceTime advances the clock to a packet, begins its item and gives a tick if one is
-// due.
+// advanceTime advances the clock to a packet, and gives a tick if one is due.
 func (r *reader) advanceTime(p *capture.Packet) {
 	if r.n.packets == 1 {
 		r.n.first, r.n.last = p.Nanos, p.Nanos
@@ -228,24 +238,22 @@ func (r *reader) advanceTime(p *capture.Packet) {
 	if r.clock.observe(p.Nanos) {
 		r.n.backwards++
 	}
-	it := &r.last
-	it.kind, it.frame, it.nanos, it.age = kindDatagram, p.No, p.Nanos, r.clock.age
-	it.pieces, it.why = nil, ""
-	it.from = r.inputs.originOf(p)
+	r.now.frame, r.now.nanos, r.now.age = p.No, p.Nanos, r.clock.age
+	r.now.from = r.inputs.originOf(p, r.b)
 	r.giveTickIfDue()
 }
 
 // giveTickIfDue gives a tick, before the packet at hand, to all partitions if one is due.
 func (r *reader) giveTickIfDue() {
-	it := &r.last
-	if it.age < r.nextTick {
+	age := r.now.age
+	if age < r.nextTick {
 		return
 	}
 	if r.nextTick != 0 {
-		r.frags.Expire(it.age)
-		r.b.giveAll(item{kind: kindTick, frame: it.frame, nanos: it.nanos, age: it.age})
+		r.frags.Expire(age)
+		r.b.giveAll(item{kind: kindTick, moment: r.now})
 	}
-	r.nextTick = it.age + tickEvery
+	r.nextTick = age + tickEvery
 }
 
 // giveAbandoned gives what there is of a datagram whose other fragments are missing to its
@@ -267,9 +275,9 @@ var fragmentsLost = [...]string{
 // giveJoined gives a datagram that was joined from fragments to its partition, or counts
 // why it cannot be decoded.
 func (r *reader) giveJoined(d *ipfrag.Datagram, k kind) {
-	it := item{kind: k, frame: r.last.frame, nanos: r.last.nanos, age: r.last.age, from: r.last.from}
+	it := item{kind: k, moment: r.now}
 	if k == kindDatagram {
-		it.Outer, it.Depth = r.last.Outer, r.last.Depth
+		it.Outer, it.Depth = r.odd.Outer, r.odd.Depth
 	}
 	d.Decode(&it.Packet)
 	if it.Stop == netlayer.TCP && k == kindDatagram {
@@ -278,15 +286,16 @@ func (r *reader) giveJoined(d *ipfrag.Datagram, k kind) {
 		r.n.stops[it.Stop]++
 		return
 	}
+	why := ""
 	if k == kindAbandoned { // the last fragment that came stands for the set
-		it.nanos, it.frame, it.why = d.Last+r.last.nanos-r.last.age, 0, fragmentsLost[d.Outcome]
+		it.nanos, it.frame, why = d.Last+r.now.nanos-r.now.age, 0, fragmentsLost[d.Outcome]
 		for _, p := range d.Pieces {
 			it.frame = max(it.frame, p.Frame)
 		}
 	}
 	header := uint32(cap(d.Data) - cap(it.Payload))
 	it.Payload = r.b.joined.add(it.Payload)
-	it.pieces = r.b.joined.addPieces(d.Pieces)
+	it.rare = r.b.addRare(rare{pieces: r.b.joined.addPieces(d.Pieces), why: why})
 	countFromPayload(it.pieces, header)
 	r.b.give(&it)
 }

@@ -75,7 +75,9 @@ func (w *sightMaker) newSighting(it *item) *track.Sighting {
 	*x = sight{index: w.now.index, part: w.now.part}
 	s := &x.Sighting
 	s.Frame, s.Age, s.Nanos, s.TTL = it.frame, it.age, it.nanos, it.TTL
-	s.Src, s.SrcPort, s.Dst, s.DstPort = track.HostOf(it.Src), it.Src.Port(), track.HostOf(it.Dst), it.Dst.Port()
+	s.SrcPort, s.DstPort = it.Src.Port(), it.Dst.Port()
+	s.Src.Set(it.Src)
+	s.Dst.Set(it.Dst)
 	s.Bytes = uint32(it.Wire)
 	if len(it.pieces) > 0 {
 		s.Flags = track.Joined

@@ -7,6 +7,7 @@ import "context"
 // while the fold has all segments.
 type worker struct {
 	index, jobs int
+	mine        uint32       // bit i: it serves partition i
 	parts       []*partition // all of them; it uses only its own
 	in          chan *batch
 	out, free   chan *segment
@@ -16,6 +17,9 @@ type worker struct {
 func newWorker(index, jobs int, parts []*partition) *worker {
 	w := &worker{index: index, jobs: jobs, parts: parts, in: make(chan *batch, inFlight),
 		out: make(chan *segment, segmentsPerWorker), free: make(chan *segment, segmentsPerWorker)}
+	for p := index; p < Partitions; p += jobs {
+		w.mine |= 1 << p
+	}
 	for range segmentsPerWorker {
 		w.free <- new(segment)
 	}
@@ -47,7 +51,7 @@ func (w *worker) processBatch(ctx context.Context, b *batch) bool {
 				w.parts[p].process(int32(i), it, w.seg)
 			}
 			w.seg.sort(spans, sights)
-		} else if int(it.part)%w.jobs == w.index {
+		} else if w.mine>>it.part&1 != 0 {
 			w.parts[it.part].process(int32(i), it, w.seg)
 		}
 		if w.seg.isFull() && !(w.handOver(ctx, false) && w.takeSegment(ctx)) {

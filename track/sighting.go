@@ -14,6 +14,19 @@ type Host [16]byte
 // HostOf returns the address of an end.
 func HostOf(a netip.AddrPort) Host { return a.Addr().As16() }
 
+// Set makes h the address of an end. It writes the two words that Hash reads: a processor that
+// reads what it has just written in other pieces waits for that.
+func (h *Host) Set(a netip.AddrPort) {
+	ip := a.Addr()
+	if !ip.Is4() {
+		*h = ip.As16()
+		return
+	}
+	b := ip.As4()
+	binary.BigEndian.PutUint64(h[:8], 0)
+	binary.BigEndian.PutUint64(h[8:], 0xffff<<32|uint64(binary.BigEndian.Uint32(b[:])))
+}
+
 // Addr returns the address as a netip.Addr; IPv4 is unmapped.
 func (h Host) Addr() netip.Addr { return netip.AddrFrom16(h).Unmap() }
 
@@ -22,9 +35,13 @@ func (h *Host) Is4() bool {
 	return *(*[12]byte)(h[:12]) == [12]byte{10: 0xff, 11: 0xff}
 }
 
-// Hash mixes the address with the seed. It takes a third round because after two, the hashes
-// of consecutive addresses are spread too evenly: sketches count too few or too many of them.
-func (h Host) Hash(seed uint64) uint64 {
+// Hash mixes the address with the seed.
+func (h Host) Hash(seed uint64) uint64 { return h.HashOf(seed) }
+
+// HashOf is Hash of an address in memory, which is not copied. It takes a third round because
+// after two, the hashes of consecutive addresses are spread too evenly: sketches count too few
+// or too many of them.
+func (h *Host) HashOf(seed uint64) uint64 {
 	a, b := binary.LittleEndian.Uint64(h[:8]), binary.LittleEndian.Uint64(h[8:])
 	return lru.Mix(lru.Mix(lru.Mix(seed, a), b), 0)
 }
@@ -188,10 +205,10 @@ func (s *Sighting) ToHash() uint64 {
 // FillHashes sets ClientHash and ServerHash. What must be set before.
 func (s *Sighting) FillHashes(seed uint64) {
 	if s.isFromServer() {
-		s.ClientHash, s.ServerHash = s.Dst.Hash(seed), lru.Mix(s.Src.Hash(seed), uint64(s.SrcPort))
+		s.ClientHash, s.ServerHash = s.Dst.HashOf(seed), lru.Mix(s.Src.HashOf(seed), uint64(s.SrcPort))
 		return
 	}
-	s.ClientHash, s.ServerHash = s.Src.Hash(seed), lru.Mix(s.Dst.Hash(seed), uint64(s.DstPort))
+	s.ClientHash, s.ServerHash = s.Src.HashOf(seed), lru.Mix(s.Dst.HashOf(seed), uint64(s.DstPort))
 }
 
 // isFromServer reports whether the server sent the packet.

@@ -2,48 +2,67 @@ package advice
 
 import (
 	"math"
+	"math/bits"
 	"time"
 
-	"qsniff/flood"
 	"qsniff/track"
 )
 
-// attempt is one plan of a trial, with the state that the kernel would have for its lines.
+// attempt is one plan of a trial, with the state that the kernel would have for its lines. What
+// each packet needs of it comes first.
 type attempt struct {
-	plan          plan
+	tests         [planRules]ruleTest
+	numNames      int
+	sourceBuckets hashTable // when the bucket of each source is full
+	answered      hashTable // when the server sent data for a challenge to each source
+	peers         hashTable // when the server sent something to each source
+	passBuckets   hashTable // when the bucket of each of these is full
+	needsPeers    bool      // the lines look up whom the server sent something
+	needsAnswered bool      // the lines look up whom the server answered
 	named         [planNames]network
-	sharedFull    [planRules]int64 // when the buckets that all sources share are full
-	sourceBuckets hashTable        // when the bucket of each source is full
-	peers         hashTable        // when the server sent something to each source
-	answered      hashTable        // when the server sent data for a challenge to each source
-	passBuckets   hashTable        // when the bucket of each of these is full
-	needsPeers    bool             // the lines look up whom the server sent something
-	needsAnswered bool             // the lines look up whom the server answered
-	lastDropped   [replyPlaces]uint64
-	dropped       uint64 // packets of the flood
+	plan          plan
+}
+
+// ruleTest is what a packet needs of a rule.
+type ruleTest struct {
+	costs       bucketCost
+	sharedFull  int64 // when the bucket that all sources share is full
+	idle        time.Duration
+	isPerSource bool
+	dropsAll    bool
+	isOfNames   bool
+	needsPeers  bool
+	letsPass    bool // those that the server has answered
 }
 
 // reset begins anew with a plan, and keeps the memory of the tables.
 func (a *attempt) reset(p *plan) {
-	a.plan, a.dropped, a.needsPeers, a.needsAnswered = *p, 0, p.needsPeers(), p.needsAnswered()
+	a.plan, a.numNames, a.needsPeers, a.needsAnswered = *p, p.numNames, p.needsPeers(), p.needsAnswered()
 	for i, x := range p.named[:p.numNames] {
 		a.named[i] = newNetwork(x)
 	}
-	for i := range a.sharedFull {
-		a.sharedFull[i] = math.MinInt64
-	}
+	a.setTests()
 	a.sourceBuckets.reset(trialSources)
 	a.peers.reset(trialPeers)
 	a.answered.reset(trialAnswered)
 	a.passBuckets.reset(trialAnswered)
-	clear(a.lastDropped[:])
+}
+
+// setTests makes the tests for the rules of the plan.
+func (a *attempt) setTests() {
+	for i := range a.tests {
+		r := &a.plan.rules[i]
+		a.tests[i] = ruleTest{costs: r.limit.costs(), sharedFull: math.MinInt64, idle: r.kind.idleTime(),
+			isPerSource: r.kind.isPerSource(), dropsAll: r.limit.packets == 0, isOfNames: r.kind.isOfNames(),
+			needsPeers: r.kind.needsPeers(), letsPass: a.plan.letsAnsweredPass(r.kind)}
+	}
 }
 
 // findNamed reports whether the lines name an address, and whether they name it alone and not
 // its network. A proven client in a blocked network is a loss; one that is blocked for what
 // it sent is none.
 func (a *attempt) findNamed(who *track.Host) (named, alone bool) {
-	for i := range a.named[:a.plan.numNames] {
+	for i := range a.named[:a.numNames] {
 		if a.named[i].contains(who) {
 			return true, i >= a.plan.numNetworks
 		}
@@ -54,53 +73,40 @@ func (a *attempt) findNamed(who *track.Host) (named, alone bool) {
 // isDropped reports whether one of the lines drops a packet at the time now, and charges the
 // limits of those that match. looking has the rules that look at it, see formLines; named
 // reports whether the lines name its end.
-func (a *attempt) isDropped(looking uint8, end *remoteEnd, named bool, now int64) (dropped bool) {
-	for i := range a.plan.rules[:a.plan.numRules] {
-		r := &a.plan.rules[i]
-		if looking&(1<<i) == 0 || r.kind.isOfNames() && !named || r.kind.needsPeers() && a.isPeer(end.hash, now) ||
-			a.plan.letsAnsweredPass(r.kind) && a.isLetPass(end, now) {
-			continue
-		}
-		if dropped = a.isOver(i, r, end.source, now); dropped {
-			break
+func (a *attempt) isDropped(looking uint8, end *remoteEnd, named bool, now int64) bool {
+	for ; looking != 0; looking &= looking - 1 {
+		r := &a.tests[bits.TrailingZeros8(looking)%planRules]
+		switch {
+		case r.isOfNames && !named, r.needsPeers && a.isPeer(end.hash, now), r.letsPass && a.isLetPass(end, now):
+		case a.isOver(r, end.source, now):
+			return true
 		}
 	}
-	if (a.needsPeers || a.needsAnswered) && a.plan.kind != flood.Reflection {
-		switch place := &a.lastDropped[end.hash%replyPlaces]; {
-		case dropped:
-			*place = end.hash
-		case *place == end.hash:
-			*place = 0
-		}
-	}
-	return dropped
+	return false
 }
 
-// isOver charges a packet of a source at the time now to the limit of rule i, and reports
+// isOver charges a packet of a source at the time now to the limit of a rule, and reports
 // whether the packet is over it.
-func (a *attempt) isOver(i int, r *planRule, source uint64, now int64) bool {
+func (a *attempt) isOver(r *ruleTest, source uint64, now int64) bool {
 	switch {
-	case r.limit.packets == 0:
+	case r.dropsAll:
 		return true
-	case !r.kind.isPerSource():
-		return r.limit.charge(&a.sharedFull[i], now)
+	case !r.isPerSource:
+		return r.costs.charge(&r.sharedFull, now)
 	}
-	full := a.sourceBuckets.findOrReplace(source, now, r.kind.idleTime())
-	return full != nil && r.limit.charge(full, now)
+	full := a.sourceBuckets.findOrReplace(source, now, r.idle)
+	return full != nil && r.costs.charge(full, now)
 }
 
-// recordSent records that the server sent a source s, unless it is a reply to a request that
-// the lines dropped. isGated reports whether the server gives s for a challenge only. As in the
-// kernel, a full set takes no new source.
-func (a *attempt) recordSent(s *track.Sighting, h uint64, isGated bool) {
-	if s.What != track.IsOther && a.lastDropped[h%replyPlaces] == h {
-		return
-	}
+// recordSent records that the server sent something to a source at the time now. isGated
+// reports whether the server gives that for a challenge only. As in the kernel, a full set
+// takes no new source.
+func (a *attempt) recordSent(source uint64, isGated bool, now int64) {
 	if isGated && a.needsAnswered {
-		a.answered.record(h, s.Age, answeredIdle)
+		a.answered.record(source, now, answeredIdle)
 	}
 	if a.needsPeers {
-		a.peers.record(h, s.Age, peerIdle)
+		a.peers.record(source, now, peerIdle)
 	}
 }
 

@@ -34,6 +34,7 @@ func TestFirstPlanFits(t *testing.T) {
 			for i := range tr.attempts[0].plan.rules {
 				tr.attempts[0].plan.rules[i].limit.burst = 0
 			}
+			tr.attempts[0].setTests()
 			tr.Apply(pktFrom(p.s, "192.0.2.99", 0), true)
 			if tr.outcomeSoFar().ClientLost > 0 {
 				got = append(got, p.name)

@@ -51,11 +51,13 @@ type trial struct {
 	attempts    [trialPlans]attempt
 	numAttempts int
 	forms       [trialForms]formLines
-	busyLimit   rateLimit // what asks more is no client, proven or not
-	clients     hashTable // proven ones: their index in records
+	lastDropped [replyPlaces][trialPlans]uint64 // sources whose last packet a plan dropped, by their hash
+	needsSent   bool                            // lines look at what the server sends
+	busyLimit   rateLimit                       // what asks more is no client, proven or not
+	clients     hashTable                       // proven ones: their index in records
 	records     []clientRecord
-	flood       uint64
-	beyond      clientRecord // proven clients that there was no room for
+	flood       [1 << trialPlans]uint64 // packets of the flood, by the plans that dropped them
+	beyond      clientRecord            // proven clients that there was no room for
 }
 
 // clientRecord is what a proven client sent and lost.
@@ -69,17 +71,27 @@ type clientRecord struct {
 	askedOfLost [trialPlans]uint32 // of these, what the incident is about
 }
 
+// planSet is a set of the plans of a trial: bit i is plan i.
+type planSet uint8
+
+func (x planSet) has(i int) bool { return x&(1<<i) != 0 }
+
 // reset begins anew with the plans for in, and keeps the memory of the tables.
 func (t *trial) reset(in *flood.Incident) {
 	plans := t.advisor.newPlans(in)
 	t.numAttempts = len(plans)
+	t.needsSent = false
 	for i := range plans {
 		t.attempts[i].reset(&plans[i])
+		t.needsSent = t.needsSent || plans[i].needsSent()
 	}
+	t.needsSent = t.needsSent && in.Kind != flood.Reflection
 	clear(t.forms[:])
+	clear(t.lastDropped[:])
 	t.busyLimit = plans[0].eachRate(in)
 	t.clients.reset(trialClients)
-	t.records, t.flood, t.beyond = t.records[:0], 0, clientRecord{}
+	t.records, t.beyond = t.records[:0], clientRecord{}
+	clear(t.flood[:])
 }
 
 // Apply applies the lines to a packet: one to or from the target, or one to the victim of
@@ -101,23 +113,23 @@ func (t *trial) Apply(s *track.Sighting, proven bool) {
 	}
 	end := t.remoteEnd(s)
 	lines := t.linesFor(s)
-	isAlone, dropped := false, [trialPlans]bool{}
+	isAlone, dropped := false, planSet(0)
 	for i := range t.attempts[:t.numAttempts] {
 		a := &t.attempts[i]
 		named, alone := a.findNamed(end.host)
 		isAlone = isAlone || alone
-		dropped[i] = a.isDropped(lines.rules[i], &end, named, s.Age)
+		if a.isDropped(lines.rules[i], &end, named, s.Age) {
+			dropped |= 1 << i
+		}
+	}
+	if t.needsSent {
+		t.recordDropped(end.hash, dropped)
 	}
 	switch {
 	case proven && !isAlone:
-		t.countClient(s, &end, lines.isAbout, &dropped)
+		t.countClient(s, &end, lines.isAbout, dropped)
 	case lines.isAbout:
-		t.flood++
-		for i := range t.attempts[:t.numAttempts] {
-			if dropped[i] {
-				t.attempts[i].dropped++
-			}
-		}
+		t.flood[dropped]++
 	}
 }
 
@@ -140,7 +152,7 @@ func (t *trial) remoteEnd(s *track.Sighting) remoteEnd {
 	if t.attempts[0].plan.kind == flood.Reflection {
 		h = &s.Dst
 	}
-	e := remoteEnd{host: h, hash: h.Hash(t.seed)}
+	e := remoteEnd{host: h, hash: h.HashOf(t.seed)}
 	e.source = e.hash
 	if !h.Is4() {
 		net := *h
@@ -150,13 +162,31 @@ func (t *trial) remoteEnd(s *track.Sighting) remoteEnd {
 	return e
 }
 
-// recordSent records that the target sent its client something.
+// recordDropped records which plans dropped the last packet of a source.
+func (t *trial) recordDropped(source uint64, dropped planSet) {
+	last := &t.lastDropped[source%replyPlaces]
+	for i := range last {
+		switch {
+		case dropped.has(i):
+			last[i] = source
+		case last[i] == source:
+			last[i] = 0
+		}
+	}
+}
+
+// recordSent records that the target sent its client something, for the plans that have not
+// dropped the request to which it is a reply.
 func (t *trial) recordSent(s *track.Sighting) {
-	h := s.Dst.Hash(t.seed)
+	if !t.needsSent {
+		return
+	}
+	h := s.Dst.HashOf(t.seed)
 	isGated := s.What == track.IsReply && t.attempts[0].plan.gated.hasSighting(s) // the same for all plans
+	last := &t.lastDropped[h%replyPlaces]
 	for i := range t.attempts[:t.numAttempts] {
-		if a := &t.attempts[i]; a.needsPeers || a.needsAnswered {
-			a.recordSent(s, h, isGated)
+		if s.What == track.IsOther || last[i] != h {
+			t.attempts[i].recordSent(h, isGated, s.Age)
 		}
 	}
 }
@@ -172,7 +202,7 @@ func isPacket(s *track.Sighting) bool {
 }
 
 // countClient counts a packet of a client that proved its address.
-func (t *trial) countClient(s *track.Sighting, end *remoteEnd, isAbout bool, dropped *[trialPlans]bool) {
+func (t *trial) countClient(s *track.Sighting, end *remoteEnd, isAbout bool, dropped planSet) {
 	r := &t.beyond
 	if number := t.clients.findOrAdd(end.hash); number != nil {
 		if *number == math.MinInt64 {
@@ -188,7 +218,7 @@ func (t *trial) countClient(s *track.Sighting, end *remoteEnd, isAbout bool, dro
 		r.asked++
 	}
 	for i := range t.attempts[:t.numAttempts] {
-		if dropped[i] {
+		if dropped.has(i) {
 			r.lost[i]++
 			if isAbout {
 				r.askedOfLost[i]++
@@ -200,8 +230,14 @@ func (t *trial) countClient(s *track.Sighting, end *remoteEnd, isAbout bool, dro
 // outcomeOf returns what the lines of plan i would have done so far.
 func (t *trial) outcomeOf(i int) outcome {
 	a := &t.attempts[i]
-	c := outcome{Flood: t.flood, FloodDropped: a.dropped, ClientPackets: t.beyond.packets,
+	c := outcome{ClientPackets: t.beyond.packets,
 		ClientLost: uint64(t.beyond.lost[i]), HasMoreClients: t.beyond.packets > 0, plan: a.plan}
+	for plans, n := range t.flood {
+		c.Flood += n
+		if planSet(plans).has(i) {
+			c.FloodDropped += n
+		}
+	}
 	for k := range t.records {
 		r := &t.records[k]
 		if r.isBusy {

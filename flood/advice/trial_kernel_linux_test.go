@@ -180,6 +180,7 @@ func TestInside(t *testing.T) {
 	pause, slack := 10*time.Millisecond, x.slack
 	if rate == slow {
 		text = slowed(t, text, p)
+		tr.attempts[0].setTests()
 		pause, slack = 0, 0
 	}
 	if tool == "nft" {
@@ -291,7 +292,7 @@ func (x *kernelCase) send(t *testing.T, tr *trial, pause time.Duration) (drops u
 				end := tr.remoteEnd(s)
 				named, _ := tr.attempts[0].findNamed(end.host)
 				if isSent {
-					tr.attempts[0].lastDropped = [replyPlaces]uint64{} // it is sent whatever was dropped
+					tr.lastDropped = [replyPlaces][trialPlans]uint64{} // it is sent whatever was dropped
 					tr.recordSent(s)
 				} else if tr.attempts[0].isDropped(tr.linesFor(s).rules[0], &end, named, s.Age) {
 					drops++

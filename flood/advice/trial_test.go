@@ -140,6 +140,7 @@ func TestLinesMatch(t *testing.T) {
 			for i := range tr.attempts[0].plan.rules {
 				tr.attempts[0].plan.rules[i].limit.burst = 0
 			}
+			tr.attempts[0].setTests()
 			s := pktFrom(p.s, "192.0.2.99", 0)
 			if in.Kind == flood.Reflection {
 				s = pktTo(p.s, "192.0.2.99", 0)

@@ -48,7 +48,7 @@ func (k Key) HashSite(h *track.Host) uint64 {
 func (k Key) HashPort(port uint16) uint64 { return lru.Mix(lru.Mix(uint64(k), uint64(port)), 0) }
 
 // HashHost returns a hash of a host.
-func (k Key) HashHost(h track.Host) uint64 { return h.Hash(uint64(k)) }
+func (k Key) HashHost(h *track.Host) uint64 { return h.HashOf(uint64(k)) }
 
 // Network returns the prefix of a host as netip prints it: its /24, in IPv6 its /64.
 func Network(h track.Host) netip.Prefix {

@@ -81,7 +81,7 @@ func (x *Receiver) Count(s *track.Sighting, c Clock, isRequested bool) {
 	b.Bytes += uint64(s.Bytes)
 	p := &x.panes[x.turn&1]
 	p.count++
-	h := x.key.HashHost(s.Src)
+	h := x.key.HashHost(&s.Src)
 	p.servers.Add(h)
 	v := p.top.Add(s.Src, h)
 	if v == nil {

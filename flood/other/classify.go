@@ -36,11 +36,11 @@ func transport(s *track.Sighting) uint64 {
 func (t *Table) noteSession(k *known, s *track.Sighting) {
 	switch s.What {
 	case track.IsFragment, track.IsCarried:
-		t.session.Add(flow(k.id, 0, uint64(s.Detail), t.key.HashHost(s.Dst)))
+		t.session.Add(flow(k.id, 0, uint64(s.Detail), t.key.HashHost(&s.Dst)))
 		return
 	case track.IsControl:
 		if s.Detail == echo || s.Detail == echo6 {
-			t.session.Add(flow(k.id, 0, netlayer.ProtoICMP, t.key.HashHost(s.Dst)))
+			t.session.Add(flow(k.id, 0, netlayer.ProtoICMP, t.key.HashHost(&s.Dst)))
 		}
 		return
 	case track.IsOther:
@@ -62,12 +62,12 @@ func (t *Table) classify(k *known, s *track.Sighting) int {
 	case track.IsFragment:
 		return t.classifyFragment(k, s)
 	case track.IsControl:
-		if (s.Detail == echoReply || s.Detail == echoReply6) && t.session.Has(flow(k.id, 0, netlayer.ProtoICMP, t.key.HashHost(s.Src))) {
+		if (s.Detail == echoReply || s.Detail == echoReply6) && t.session.Has(flow(k.id, 0, netlayer.ProtoICMP, t.key.HashHost(&s.Src))) {
 			return inSession
 		}
 		return icmpClass
 	case track.IsCarried:
-		if t.session.Has(flow(k.id, 0, uint64(s.Detail), t.key.HashHost(s.Src))) {
+		if t.session.Has(flow(k.id, 0, uint64(s.Detail), t.key.HashHost(&s.Src))) {
 			return inSession
 		}
 		switch s.Detail {
@@ -141,7 +141,7 @@ func amplifierClass(port uint16) int {
 // classifyFragment returns the class of a fragment. The first one has the ports, and says
 // for all of them what they are.
 func (t *Table) classifyFragment(k *known, s *track.Sighting) int {
-	peer := t.key.HashHost(s.Src)
+	peer := t.key.HashHost(&s.Src)
 	sum := lru.Mix(peer, k.id^uint64(s.Key))
 	p := &t.pieces[sum%fragmentPlaces]
 	if s.Flags&track.First == 0 {

@@ -62,7 +62,7 @@ func (h *Host) count(class int, s *track.Sighting, key measure.Key) {
 	hash := s.ClientHash
 	switch s.What {
 	case track.IsAgreed:
-		hash = key.HashHost(s.Src)
+		hash = key.HashHost(&s.Src)
 	case track.IsUnreachable: // who sent it is not known
 		return
 	}

@@ -148,7 +148,7 @@ func (t *Table) learn(h *track.Host) *known {
 // addHost makes room for a host that is new.
 func (t *Table) addHost(h *track.Host) *known {
 	k, gone := t.known.Put(*h)
-	*k = known{id: t.key.HashHost(*h), sec: t.now, isUncounted: t.IsCounted != nil && !t.IsCounted(h)}
+	*k = known{id: t.key.HashHost(h), sec: t.now, isUncounted: t.IsCounted != nil && !t.IsCounted(h)}
 	if gone != nil {
 		t.cache[placeOf(&gone.Key)%cachePlaces] = cached{}
 		if gone.Val.heavy != nil {

@@ -43,14 +43,14 @@ func (x *tally) check(hash func(uint64) uint64) {
 			x.t.Errorf("key %d is kept twice", it.Key)
 		}
 		seen[it.Key] = true
-		sum += uint64(high - x.top.refusals[hash(it.Key)&x.top.mask])
+		sum += uint64(high - x.top.sets[hash(it.Key)&x.top.mask].refusals)
 		v, l, h := x.top.Find(it.Key, hash(it.Key))
 		if v != &it.Value || l != low || h != high {
 			x.t.Errorf("Find of key %d: got  %d to %d\nwant %d to %d, as Each says", it.Key, l, h, low, high)
 		}
 	})
-	for _, n := range x.top.refusals {
-		sum += uint64(n)
+	for i := range x.top.sets {
+		sum += uint64(x.top.sets[i].refusals)
 	}
 	for key, n := range x.true {
 		all += uint64(n)
