@@ -56,7 +56,7 @@ const (
 // few dozen.
 const maxKinds = 255
 
-// The tables of Hosts, 3.3 MiB in all. In a full table the entry that was not used for
+// The tables of Hosts, 3.8 MiB in all. In a full table the entry that was not used for
 // longest is evicted; Hosts.Evicted counts the evictions that can hide a finding.
 const (
 	// maxSockets is how many sockets of clients are kept with what they asked: a
@@ -64,6 +64,9 @@ const (
 	// that count. A flood from invented addresses fills the table, and an answer from
 	// another address goes unnoticed meanwhile.
 	maxSockets = 4096
+	// maxNotes is how many questions and replies are noted, 0.5 MiB, until a reply that nobody
+	// requested shows that the sockets matter: with a challenge, four for each of 2,000 sockets.
+	maxNotes = 8192
 	// maxAsked is how many servers one socket can have asked the same question. Server
 	// browsers ask more: then it cannot be determined which one a reply answers.
 	maxAsked = 4
