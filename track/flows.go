@@ -23,9 +23,7 @@ type flowKey struct {
 
 // Hash mixes the key; the seed makes the result unpredictable to senders.
 func (k flowKey) Hash(seed uint64) uint64 {
-	h := lru.MixBytes(seed, k.server[:])
-	h = lru.MixBytes(h, k.client[:])
-	return lru.Mix(h, uint64(k.port))
+	return lru.Mix(lru.Mix16(lru.Mix16(seed, &k.server), &k.client), uint64(k.port))
 }
 
 // keyOf returns the flow of a server and a client.
