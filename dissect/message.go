@@ -89,6 +89,21 @@ func (m *Message) Cursor(c *Context) *Cursor {
 	return &m.cur
 }
 
+// ResetBrief prepares m for a message of type t in data that has no fields, whose Key k found. It
+// reports whether there is one: if not, m is for Dissect.
+func (m *Message) ResetBrief(k Keyer, c *Context, t *Type, p *Proto, data []byte) bool {
+	m.Reset(p, data)
+	key, ok := k.Key(c, t, data)
+	if !ok {
+		return false
+	}
+	m.Type, m.Key, m.Wire = t, key, max(c.Wire, len(data))
+	if !t.FromServer() {
+		m.Learn.Asked = t.Asks
+	}
+	return true
+}
+
 // Bytes returns the value of a Text or Bytes field, without terminator or length
 // byte; of other kinds, the extent.
 func (m *Message) Bytes(f *Field) []byte {

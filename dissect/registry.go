@@ -116,10 +116,11 @@ func (r *Registry) SplitProto(e wire.Engine) *Proto {
 }
 
 // Keyer is a Dissector that can find the Key of common messages without building
-// their fields: the flood detector reads nothing else of them.
+// their fields, for those who read nothing else of them: the flood detector, statistics.
 type Keyer interface {
-	// Key returns what Message.Key would be after Dissect, or false where only
-	// Dissect can find it. t is the type that Probe returned for b.
+	// Key returns what Message.Key would be after Dissect. It returns false where only
+	// Dissect can find it, or finds more: something wrong in b, or what teaches of its flow
+	// anything but that a request asks for t.Asks. t is the type that Probe returned for b.
 	Key(c *Context, t *Type, b []byte) (key uint64, ok bool)
 }
 

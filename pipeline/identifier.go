@@ -21,6 +21,7 @@ type identifier struct {
 	parser   *parser
 	ctx      dissect.Context // of the payload at work
 	waited   dissect.Context // of a parked request
+	last     lastLook
 }
 
 // identify passes s on if it is a message, and returns what became of it. A doubtful
@@ -76,10 +77,17 @@ func (d *identifier) typeOf(it *item, first *look) *dissect.Type {
 
 // look returns first or, if that is nil, the verdict on the bytes of b alone.
 func (d *identifier) look(c *dissect.Context, b []byte, first *look) look {
-	if first != nil {
+	switch {
+	case first != nil:
 		return *first
+	case len(d.decodeAs) > 0:
+		return lookAt(d.reg, d.decodeAs, c, b)
+	case d.last.matches(c, b):
+		return d.last.look
 	}
-	return lookAt(d.reg, d.decodeAs, c, b)
+	l := lookAt(d.reg, nil, c, b)
+	d.last.store(c, b, &l)
+	return l
 }
 
 // pick returns the verdict on b, of which l is the verdict on its bytes alone. If that is

@@ -28,8 +28,7 @@ func (p *parser) parseMessage(s *payload, c *dissect.Context, v *dissect.Verdict
 		server, client = client, server
 	}
 	c.Passwords, c.Unread = p.flows.Passwords(server, client.Addr()), p.skipsTexts
-	m.Reset(v.Dissector.Proto(), b)
-	v.Dissector.Dissect(c, v.Type, b, m)
+	p.readMessage(c, v, b)
 	m.Conf, m.Why = v.Conf, v.Why
 	if v.Type.Asks&dissect.AskRcon != 0 && !v.Type.FromServer() {
 		m.CollectPasswords(p.flows.OpenPasswords(server, client.Addr()))
@@ -41,6 +40,19 @@ func (p *parser) parseMessage(s *payload, c *dissect.Context, v *dissect.Verdict
 	p.flows.Learn(server, client.Addr(), m.Learn)
 	s.isReply = v.Type.Reply
 	p.finish(s, c.Passwords)
+}
+
+// readMessage fills in the message in b: without fields, if nobody reads them and the protocol
+// can do that.
+func (p *parser) readMessage(c *dissect.Context, v *dissect.Verdict, b []byte) {
+	m, d := &p.msg, v.Dissector
+	if p.skipsTexts {
+		if k, ok := d.(dissect.Keyer); ok && m.ResetBrief(k, c, v.Type, d.Proto(), b) {
+			return
+		}
+	}
+	m.Reset(d.Proto(), b)
+	d.Dissect(c, v.Type, b, m)
 }
 
 // parseUnread makes a message of a split set, of which s was made, that cannot be read:

@@ -20,7 +20,7 @@ type sightMaker struct {
 	decodeAs []DecodeAs
 	ctx      dissect.Context
 	msg      dissect.Message
-	last     lastPayload
+	last     lastSighting
 	first    *look // at the datagram at hand; nil if it was not looked at
 	own      look  // by identifyPayload
 	copies   copyTable
@@ -160,16 +160,16 @@ func (w *sightMaker) classifyDatagram(s *track.Sighting, it *item) {
 		return
 	}
 	w.ctx.Src, w.ctx.Dst, w.ctx.Wire = it.Src, it.Dst, it.Wire // the other fields stay empty: nothing else is known here
-	if w.last.matches(b, it) {
+	if w.last.matches(&w.ctx, b) {
 		w.last.fillIn(s)
-		w.first = &w.last.first
+		w.first = &w.last.look
 		w.addHashes(s, it, w.last.sum)
 		return
 	}
 	sure := w.identifyPayload(s, b)
 	sum := printOf(s, b)
 	if sure {
-		w.last.store(s, &w.own, it, sum)
+		w.last.store(&w.ctx, b, s, &w.own, sum)
 	}
 	w.addHashes(s, it, sum)
 }

@@ -147,9 +147,10 @@ func summarize(h *hdr.Histogram) Times {
 // other addresses.
 func (c *Collector) listClients() []Client {
 	var rows []Client
+	turnedAway := c.clients.door.rounds
 	for _, e := range c.clients.entries {
-		if e.count > 2*e.maxError {
-			rows = append(rows, Client{e.key.addr(), e.count, e.maxError})
+		if most, maxError := e.count+turnedAway, e.maxError+turnedAway; most > 2*maxError {
+			rows = append(rows, Client{e.key.addr(), most, maxError})
 		}
 	}
 	slices.SortFunc(rows, func(a, b Client) int {
@@ -158,11 +159,11 @@ func (c *Collector) listClients() []Client {
 	return rows[:min(len(rows), c.opt.Top)]
 }
 
-// maxClientError returns the smallest counter: the most that a client which is not listed can
-// have asked, and by which a count can be too high.
+// maxClientError returns the smallest counter, and what the doorkeeper turned away: the most
+// that a client which is not listed can have asked, and by which a count can be too high.
 func (c *Collector) maxClientError() uint64 {
 	if n := len(c.clients.order); n > 0 && c.clients.hasOverflowed {
-		return c.clients.entries[c.clients.order[n-1]].count
+		return c.clients.entries[c.clients.order[n-1]].count + c.clients.door.rounds
 	}
 	return 0
 }

@@ -168,8 +168,7 @@ func (c *Collector) addRequest(f *track.Fact, k *questionTally) {
 	p.Requests++
 	p.BytesIn += uint64(f.Bytes)
 	client := hostKey(f.Client.Addr().As16())
-	c.countClient(client, f)
-	c.clients.add(client)
+	c.clients.add(client, c.countClient(client, f))
 	s := c.servers.findAsked(f.Server)
 	s.in.add(f)
 	s.canChallenge = s.canChallenge || questionOf(f) == dissect.AskInfo && f.Type.BringsToken()
@@ -212,14 +211,16 @@ func (c *Collector) addReply(f *track.Fact, k *questionTally, info *track.Server
 	}
 }
 
-// countClient counts a client in the estimate of distinct ones. Its hash is keyed with the
-// time of the first message, which no sender knows: nobody can choose addresses that make
-// the estimate wrong.
-func (c *Collector) countClient(k hostKey, f *track.Fact) {
+// countClient counts a client in the estimate of distinct ones, and returns its hash. That is
+// keyed with the time of the first message, which no sender knows: nobody can choose addresses
+// that make the estimate wrong.
+func (c *Collector) countClient(k hostKey, f *track.Fact) (hash uint64) {
 	if c.hashKey == 0 {
 		c.hashKey = k.Hash(keyOf(f.Server).Hash(uint64(f.Nanos))) | 1
 	}
-	c.distinct.InsertHash(lru.Mix(k.Hash(c.hashKey), 0))
+	hash = lru.Mix(k.Hash(c.hashKey), 0)
+	c.distinct.InsertHash(hash)
+	return hash
 }
 
 // addAnswer adds the reply that ends an exchange.

@@ -10,7 +10,8 @@ import (
 // Space-Saving algorithm of Metwally, Agrawal and El Abbadi (2005): an address
 // without a counter takes over the smallest one with its count, which is then
 // at most that much too high. As long as no counter was taken over all counts
-// are exact.
+// are exact. From then on a doorkeeper turns away who comes for the first time, so
+// that counts are too low by its rounds at most.
 //
 //	order    entries by count, largest first; entries of one count are a run
 //	runs     the position of the first entry of each run
@@ -25,6 +26,7 @@ type topList struct {
 	free    []uint32 // unused elements of runs
 	// hasOverflowed is set once an address came for which there was no counter.
 	hasOverflowed bool
+	door          doorkeeper
 }
 
 // counter is the count of one address.
@@ -55,8 +57,11 @@ func newTopList(size int) *topList {
 	}
 }
 
-// add counts k once.
-func (t *topList) add(k hostKey) {
+// add counts k once; hash is a hash of it that no sender can foresee.
+func (t *topList) add(k hostKey, hash uint64) {
+	if t.hasOverflowed && !t.door.admits(hash) {
+		return
+	}
 	i, ok := t.findOrAdd(k)
 	if !ok {
 		t.hasOverflowed = true
@@ -67,6 +72,9 @@ func (t *topList) add(k hostKey) {
 
 // reserve gives k a counter without counting it, if one is free.
 func (t *topList) reserve(k hostKey) {
+	if t.hasOverflowed {
+		return
+	}
 	if _, ok := t.findOrAdd(k); !ok {
 		t.hasOverflowed = true
 	}

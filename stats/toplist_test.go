@@ -17,7 +17,7 @@ func host(n uint64) hostKey {
 func TestTopListExact(t *testing.T) {
 	top := newTopList(4)
 	for _, n := range []uint64{1, 2, 2, 3, 3, 3, 1, 2, 2} {
-		top.add(host(n))
+		top.add(host(n), n)
 	}
 	top.reserve(host(4))
 	top.reserve(host(1))
@@ -37,9 +37,9 @@ func TestTopListExact(t *testing.T) {
 	}
 }
 
-// TestTopListAgainstExact: counts are never too low, too high by what they say at
-// most, and whoever came more often than one in size times has a counter. The
-// order holds after every step.
+// TestTopListAgainstExact: counts are too low by what the doorkeeper turned away at most, too
+// high by what they say at most, and whoever came more often than one in size times, and was
+// not turned away, has a counter. The order holds after every step.
 func TestTopListAgainstExact(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for round := range 40 {
@@ -52,13 +52,14 @@ func TestTopListAgainstExact(t *testing.T) {
 		for range n {
 			k := host(uint64(float64(universe) * pow(rng.Float64(), 1+skew)))
 			exact[k]++
-			top.add(k)
+			top.add(k, k.Hash(uint64(round)))
 		}
 		checkOrder(t, top)
+		low := top.door.rounds
 		held := map[hostKey]bool{}
 		for _, e := range top.entries {
 			held[e.key] = true
-			if want := exact[e.key]; e.count < want || e.count-e.maxError > want {
+			if want := exact[e.key]; e.count+low < want || e.count-e.maxError > want {
 				t.Errorf("round %d: %v\ngot  %d, at most %d too high\nwant %d", round, e.key, e.count, e.maxError, want)
 			}
 			if e.maxError > n/uint64(size) {
@@ -66,7 +67,7 @@ func TestTopListAgainstExact(t *testing.T) {
 			}
 		}
 		for k, c := range exact {
-			if c > n/uint64(size) && !held[k] {
+			if c > n/uint64(size)+low && !held[k] {
 				t.Errorf("round %d: %v came %d times of %d and has none of %d counters", round, k, c, n, size)
 			}
 		}
@@ -123,7 +124,8 @@ func FuzzTopList(f *testing.F) {
 			if b >= 200 {
 				top.reserve(host(uint64(b % 16)))
 			} else {
-				top.add(host(uint64(b % 16)))
+				k := host(uint64(b % 16))
+				top.add(k, k.Hash(1))
 				total++
 			}
 			checkOrder(t, top)
@@ -131,8 +133,34 @@ func FuzzTopList(f *testing.F) {
 		for _, e := range top.entries {
 			seen += e.count
 		}
+		seen += uint64(top.door.set)
 		if seen != total {
 			t.Fatalf("counters add up to %d of %d", seen, total)
 		}
 	})
+}
+
+// TestDoorkeeper: a key is turned away once in each round, and the rounds are as many as the
+// keys that were turned away fill.
+func TestDoorkeeper(t *testing.T) {
+	var d doorkeeper
+	rng := rand.New(rand.NewPCG(3, 4))
+	turned, again := 0, 0
+	const n = 10 * doorFill
+	for range n {
+		h := rng.Uint64()
+		if d.admits(h) {
+			continue
+		}
+		turned++
+		if !d.admits(h) {
+			again++
+		}
+	}
+	if want := uint64(turned-1)/doorFill + 1; again > 0 || d.rounds != want {
+		t.Errorf("%d keys were turned away, %d of them twice\ngot  %d rounds\nwant %d", turned, again, d.rounds, want)
+	}
+	if turned < n*8/10 {
+		t.Errorf("%d of %d keys that came once were turned away", turned, n)
+	}
 }

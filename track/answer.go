@@ -8,23 +8,24 @@ func (x *Exchanges) placeReply(m *Message) Part {
 	if isChallenge(m) {
 		return x.placeChallenge(m)
 	}
-	in, k, e := x.findOldest(m, m.Type.Asks, nil)
+	e := x.findOldest(m, m.Type.Asks, nil)
 	if e == nil {
 		return x.placeExtra(m)
 	}
 	if m.Age-e.lastAge > int64(answerWait) {
-		x.endExchange(in, k, e)
+		x.endExchange(&x.at.key, e)
 		return x.placeExtra(m)
 	}
-	return x.placeAnswer(m, in, k, e)
+	return x.placeAnswer(m, e)
 }
 
 // placeAnswer ends e with its answer m.
-func (x *Exchanges) placeAnswer(m *Message, in table, k exchangeKey, e *exchange) Part {
+func (x *Exchanges) placeAnswer(m *Message, e *exchange) Part {
 	e.lastAge = max(e.lastAge, m.Age)
 	e.answerKind = x.kindNumber(m)
 	e.state = e.state&^(replyDue|partsCame) | answerCame
-	return x.retire(in, k, e).replyPart(m, Answer)
+	x.setPhase(e, ended)
+	return e.replyPart(m, Answer)
 }
 
 // replyPart returns the part of m, which replies to e. Where the server demanded a
@@ -57,20 +58,15 @@ func isChallenge(m *Message) bool { return m.Type != nil && m.Type.Asks.Has(diss
 // findOldest returns, of the exchanges between the ends of m that are under way, began before m
 // and ask for something in asks, the one that began first; if accepts is not nil, of those
 // that it accepts.
-func (x *Exchanges) findOldest(m *Message, asks dissect.Asked, accepts func(*exchange) bool) (in table, k exchangeKey, best *exchange) {
-	for ; asks != 0; asks &= asks - 1 {
-		ak := m.key(asks)
-		for _, t := range [...]table{x.challenged, x.open} {
-			e := t.Peek(ak)
-			if e == nil || e.first >= m.Frame || accepts != nil && !accepts(e) {
-				continue
-			}
-			if best == nil || e.first < best.first {
-				in, k, best = t, ak, e
-			}
+func (x *Exchanges) findOldest(m *Message, asks dissect.Asked, accepts func(*exchange) bool) (best *exchange) {
+	for e := x.get(x.at.newest); e != nil; e = x.get(e.older) {
+		switch {
+		case e.phase == ended || e.asks&asks == 0 || e.first >= m.Frame || accepts != nil && !accepts(e):
+		case best == nil || e.first < best.first:
+			best = e
 		}
 	}
-	return in, k, best
+	return best
 }
 
 // awaitsFirstReply reports whether the server has sent nothing in e yet.
@@ -84,30 +80,26 @@ func awaitsReply(e *exchange) bool { return e.state&replyDue != 0 }
 // if there is none, to the oldest that waits: the server changed the challenge, or the
 // client did not bring it back.
 func (x *Exchanges) placeChallenge(m *Message) Part {
-	in, k, e := x.findOldest(m, m.Type.Asks, awaitsFirstReply)
+	e := x.findOldest(m, m.Type.Asks, awaitsFirstReply)
 	if e == nil {
-		in, k, e = x.findOldest(m, m.Type.Asks, awaitsReply)
+		e = x.findOldest(m, m.Type.Asks, awaitsReply)
 	}
 	switch {
 	case e == nil:
 		return x.placeRepeatedChallenge(m)
 	case m.Age-e.lastAge > int64(answerWait):
-		x.endExchange(in, k, e)
+		x.endExchange(&x.at.key, e)
 		return x.placeExtra(m)
-	case k.asks == dissect.AskChallenge:
+	case e.asks == dissect.AskChallenge:
 		e.challenge = uint32(m.Key)
-		return x.placeAnswer(m, in, k, e)
+		return x.placeAnswer(m, e)
 	}
 	p := e.replyPart(m, Challenge)
 	x.checkChallenge(m, e)
 	e.challengeTrip, e.lastAge = p.Took, max(e.lastAge, m.Age)
 	e.challenge = uint32(m.Key)
 	e.state = e.state&^(replyDue|challengeEchoed|partsCame) | challengeGiven
-	if in == x.open {
-		x.moveToChallenged(k, e)
-	} else {
-		in.Get(k)
-	}
+	x.setPhase(e, challenged)
 	return p
 }
 
@@ -117,45 +109,18 @@ func (x *Exchanges) placeRepeatedChallenge(m *Message) Part {
 	same := func(e *exchange) bool {
 		return e.state&challengeGiven != 0 && m.Key != 0 && e.challenge == uint32(m.Key)
 	}
-	if _, _, e := x.findOldest(m, m.Type.Asks, same); e != nil {
+	if e := x.findOldest(m, m.Type.Asks, same); e != nil {
 		return e.replyPart(m, Extra)
 	}
 	return x.placeExtra(m)
 }
 
-// moveToChallenged moves e from the open exchanges to those in which the server gave a
-// challenge. If that table is full, the oldest exchange whose challenge was not brought back
-// is evicted; if the maxSpared oldest all were, the next one is.
-func (x *Exchanges) moveToChallenged(k exchangeKey, e *exchange) {
-	was := *e
-	x.open.Delete(k)
-	for range maxSpared {
-		if x.challenged.Len() < x.challenged.Cap() {
-			break
-		}
-		old, v, _ := x.challenged.Oldest()
-		if v.state&challengeEchoed == 0 {
-			break
-		}
-		x.challenged.Get(old)
-	}
-	p, evicted := x.challenged.Put(k)
-	if evicted != nil {
-		x.evicted++
-	}
-	*p = was
-}
-
 // placeExtra returns the part of a reply for which no exchange under way waits: a further or
 // late reply to the latest that ended, or one that nobody asked for.
 func (x *Exchanges) placeExtra(m *Message) Part {
-	var e *exchange
-	for asks := m.Type.Asks; asks != 0; asks &= asks - 1 {
-		p := x.ended.Peek(m.key(asks))
-		if p != nil && p.first < m.Frame && m.Age-p.lastAge <= int64(extraFor) && (e == nil || p.first > e.first) {
-			e = p
-		}
-	}
+	e, _ := x.findEnded(m.Type.Asks, func(e *exchange) bool {
+		return e.first < m.Frame && m.Age-e.lastAge <= int64(extraFor)
+	})
 	switch {
 	case e == nil:
 		return Part{Step: Stray, Took: -1, Trip: -1}
@@ -181,33 +146,23 @@ func (x *Exchanges) placeExtra(m *Message) Part {
 // placeUnreadable returns the part of a reply whose type is unknown, such as a split one
 // without its first part: it is the answer if the client waits for one long answer only.
 func (x *Exchanges) placeUnreadable(m *Message) Part {
-	in, k, e := x.findOldest(m, dissect.LongAnswers, awaitsReply)
+	e := x.findOldest(m, dissect.LongAnswers, awaitsReply)
 	if e == nil {
 		return x.placeUnreadableLate(m)
 	}
-	for asks := dissect.LongAnswers &^ k.asks; asks != 0; asks &= asks - 1 {
-		if _, _, other := x.findOldest(m, asks.First(), awaitsReply); other != nil {
-			return noPart
-		}
+	if x.findOldest(m, dissect.LongAnswers&^e.asks, awaitsReply) != nil {
+		return noPart
 	}
-	return x.placeAnswer(m, in, k, e)
+	return x.placeAnswer(m, e)
 }
 
 // placeUnreadableLate places such a reply among the ended exchanges of which parts of the
 // answer had come.
 func (x *Exchanges) placeUnreadableLate(m *Message) Part {
-	var e *exchange
-	for asks := dissect.LongAnswers; asks != 0; asks &= asks - 1 {
-		p := x.ended.Peek(m.key(asks))
-		if p == nil || p.first >= m.Frame || p.state&(partsCame|answerCame) != partsCame {
-			continue
-		}
-		if e != nil {
-			return noPart
-		}
-		e = p
-	}
-	if e == nil {
+	e, n := x.findEnded(dissect.LongAnswers, func(e *exchange) bool {
+		return e.first < m.Frame && e.state&(partsCame|answerCame) == partsCame
+	})
+	if n != 1 {
 		return noPart
 	}
 	e.state |= answerCame
@@ -217,14 +172,9 @@ func (x *Exchanges) placeUnreadableLate(m *Message) Part {
 // RecordPart records that m, a part of a reply, came: the exchanges for which it may be wait
 // on, and their servers are not reported as silent.
 func (x *Exchanges) RecordPart(m *Message) {
-	for asks := dissect.LongAnswers; asks != 0; asks &= asks - 1 {
-		k := m.key(asks)
-		for _, t := range [...]table{x.challenged, x.open} {
-			e := t.Peek(k)
-			if e == nil || e.first >= m.Frame || !awaitsReply(e) {
-				continue
-			}
-			t.Get(k)
+	x.findEnds(m)
+	for e := x.get(x.at.newest); e != nil; e = x.get(e.older) {
+		if e.phase != ended && e.asks&dissect.LongAnswers != 0 && e.first < m.Frame && awaitsReply(e) {
 			e.state |= partsCame
 			e.lastAge = max(e.lastAge, m.Age)
 		}

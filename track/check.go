@@ -57,7 +57,7 @@ func (x *Exchanges) checkFirstRequest(m *Message, past *exchange) {
 // checkBrought raises that m, which begins an exchange, brings back another challenge than
 // the one that its client asked for by a question of its own.
 func (x *Exchanges) checkBrought(m *Message) {
-	e := x.ended.Peek(m.key(dissect.AskChallenge))
+	_, e := x.find(dissect.AskChallenge)
 	switch {
 	case e == nil || e.state&answerCame == 0 || e.challenge == 0 || e.challenge == uint32(m.Key):
 	case e.lastAge <= x.lastGap || m.Age-e.lastAge > int64(extraFor) || x.hasGiven(m):
@@ -72,15 +72,15 @@ func (x *Exchanges) checkBrought(m *Message) {
 // the client in any exchange between these ends. Servers give a challenge to an address, so
 // it is as good as the exchange's own.
 func (x *Exchanges) hasGiven(m *Message) bool {
-	for asks := m.Proto.TokenRoles(); asks != 0; asks &= asks - 1 {
-		k := m.key(asks)
-		for _, t := range [...]table{x.challenged, x.ended} {
-			if e := t.Peek(k); e != nil && e.state&challengeGiven != 0 && e.challenge == uint32(m.Key) {
-				return true
-			}
+	gave := func(e *exchange) bool { return e.state&challengeGiven != 0 && e.challenge == uint32(m.Key) }
+	asks := m.Proto.TokenRoles()
+	for e := x.get(x.at.newest); e != nil; e = x.get(e.older) {
+		if e.phase == challenged && e.asks&asks != 0 && gave(e) {
+			return true
 		}
 	}
-	return false
+	_, n := x.findEnded(asks, gave)
+	return n > 0
 }
 
 // checkChallenge raises that a challenge replaces another one that the client had just

@@ -51,37 +51,27 @@ type Exchanges struct {
 	// call, or leave it nil.
 	ReportSilence func(*Fact)
 
-	open       table                     // the server has not replied yet
-	challenged table                     // the server replied with a challenge
-	ended      table                     // the answer came, or the wait is over
-	calls      *lru.Table[callKey, call] // requests in connections
+	ring  *lru.Ring[endsKey, exchange]
+	tail  uint32                    // number of the oldest exchange that may be under way
+	moved uint32                    // number of the latest exchange that was spared
+	count [numPhases]int            // of exchanges in the ring
+	most  [numPhases]int            // of them, so many are spared when they are the oldest
+	calls *lru.Table[callKey, call] // requests in connections
 
+	at      ends // of the message at hand
 	jumps   jumpDetector
 	kinds   []messageKind
+	goneAge int64 // exchanges that ended before this age do not count any more
 	lastGap int64 // age of the last gap in the capture
 	evicted uint64
 	fact    Fact
-}
-
-type table = *lru.Table[exchangeKey, exchange]
-
-// exchangeKey is two ends and one thing that one may ask the other.
-type exchangeKey struct {
-	server, client         [16]byte
-	serverPort, clientPort uint16
-	asks                   dissect.Asked // one bit
-}
-
-// Hash mixes the key with the seed, which makes the result unpredictable for senders.
-func (k exchangeKey) Hash(seed uint64) uint64 {
-	h := lru.MixBytes(lru.MixBytes(seed, k.server[:]), k.client[:])
-	return lru.Mix(h, uint64(k.serverPort)<<32|uint64(k.clientPort)<<16|uint64(k.asks))
 }
 
 // exchange is the state of one exchange. Its times are stamps of packets but for lastAge;
 // offsets are frames after the first request's.
 type exchange struct {
 	first         uint64 // frame of the first request
+	begun         int64  // age of the first request
 	lastAge       int64  // of the last request, challenge or part of a reply
 	challengeTrip int64  // round trip of the last challenge, -1 if there is none
 	plainNanos    int64  // of the last request without the challenge
@@ -90,10 +80,13 @@ type exchange struct {
 	echoOffset    uint32
 	challenge     uint32 // the last one; 0 if the capture cut it
 	requestKey    uint32 // Key of the last request; 0 if it has none
+	older         uint32 // number of the exchange between these ends that began before
+	asks          dissect.Asked
 	livedMillis   uint16 // from the first request to the last
 	requestKind   uint8  // number of the kind of the last request, 0 if there were too many kinds
 	answerKind    uint8  // likewise, of the answer
 	state         state
+	phase         phase
 }
 
 // state is how far an exchange has come.
@@ -116,15 +109,15 @@ type messageKind struct {
 	typ   *dissect.Type
 }
 
-// NewExchanges returns tables for size requests that nobody answered. The other tables are
-// derived from that, see limits.go.
+// NewExchanges returns tables in which size requests can wait for the first reply, whatever
+// else comes. The other sizes are derived from that, see limits.go.
 func NewExchanges(size int) *Exchanges {
 	return &Exchanges{
-		open:       lru.New[exchangeKey, exchange](size),
-		challenged: lru.New[exchangeKey, exchange](size / challengedShare),
-		ended:      lru.New[exchangeKey, exchange](size / endedShare),
-		calls:      lru.New[callKey, call](size / callShare),
-		lastGap:    math.MinInt64,
+		ring:    lru.NewRing[endsKey, exchange](size + size/endedShare),
+		most:    [numPhases]int{open: size, challenged: size / challengedShare},
+		calls:   lru.New[callKey, call](size / callShare),
+		lastGap: math.MinInt64,
+		goneAge: math.MinInt64,
 	}
 }
 
@@ -142,55 +135,38 @@ func (x *Exchanges) Place(m *Message) Part {
 	case m.Conn != 0:
 		return x.placeCall(m)
 	case m.Type == nil && m.Reply:
+		x.findEnds(m)
 		return x.placeUnreadable(m)
 	case m.Type == nil || m.Type.Asks == 0 || m.Type.Notice:
 		return noPart
-	case m.Reply:
+	}
+	x.findEnds(m)
+	if m.Reply {
 		return x.placeReply(m)
 	}
 	return x.placeRequest(m)
 }
 
-// key returns the exchange of what m asks for or, of a reply, of the lowest bit of asks. A
-// request for several things belongs to the exchange of the first.
-func (m *Message) key(asks dissect.Asked) exchangeKey {
-	server, client := m.Dst, m.Src
-	if m.Reply {
-		server, client = client, server
-	}
-	return exchangeKey{server: server.Addr().As16(), client: client.Addr().As16(),
-		serverPort: server.Port(), clientPort: client.Port(), asks: asks.First()}
-}
-
-// placeRequest begins an exchange with a request, or repeats the one under way.
+// placeRequest begins an exchange with a request, or repeats the one under way. A request for
+// several things belongs to the exchange of the first.
 func (x *Exchanges) placeRequest(m *Message) Part {
-	k := m.key(m.Type.Asks)
-	in, e := x.challenged, x.challenged.Get(k)
-	if e == nil {
-		in, e = x.open, x.beginExchange(k)
+	asks := m.Type.Asks.First()
+	e, past := x.find(asks)
+	if e != nil && (m.Age-e.lastAge > int64(answerWait) || int64(e.livedMillis) > retryFor.Milliseconds()) {
+		x.endExchange(&x.at.key, e)
+		e, past = nil, e
 	}
-	if e.first != 0 && (m.Age-e.lastAge > int64(answerWait) || int64(e.livedMillis) > retryFor.Milliseconds()) {
-		x.endExchange(in, k, e)
-		e = x.beginExchange(k)
-	}
-	if e.first != 0 {
+	if e != nil {
 		return x.placeRepeat(m, e)
 	}
-	*e = exchange{first: m.Frame, plainNanos: m.Nanos, lastAge: m.Age, requestKey: uint32(m.Key), challengeTrip: -1, requestKind: x.kindNumber(m), state: replyDue}
+	x.checkFirstRequest(m, past)
+	e = x.add(asks)
+	e.first, e.begun, e.lastAge, e.plainNanos = m.Frame, m.Age, m.Age, m.Nanos
+	e.requestKey, e.challengeTrip, e.requestKind, e.state = uint32(m.Key), -1, x.kindNumber(m), replyDue
 	if m.Key != 0 {
 		e.state |= beganWithToken
 	}
-	x.checkFirstRequest(m, x.ended.Peek(k))
 	return e.requestPart(Ask)
-}
-
-// beginExchange returns the entry of k among the open exchanges, a zero one if it is new.
-func (x *Exchanges) beginExchange(k exchangeKey) *exchange {
-	e, evicted := x.open.Put(k)
-	if evicted != nil {
-		x.evicted++
-	}
-	return e
 }
 
 // placeRepeat adds a further request to e: a repetition, or the echo of its challenge.
@@ -227,9 +203,9 @@ func (e *exchange) lastRequest() (frame uint64, nanos int64) {
 	return e.first + uint64(e.plainOffset), e.plainNanos
 }
 
-// endExchange moves an exchange whose wait is over to the ended ones. If the server has not
+// endExchange ends an exchange whose wait is over, between the ends k. If the server has not
 // replied, and the capture has no gap since, it reports the silence.
-func (x *Exchanges) endExchange(in table, k exchangeKey, e *exchange) {
+func (x *Exchanges) endExchange(k *endsKey, e *exchange) {
 	if e.state&(replyDue|partsCame|answerCame) == replyDue && e.lastAge > x.lastGap && x.ReportSilence != nil {
 		f := &x.fact
 		at, nanos := e.lastRequest()
@@ -242,37 +218,30 @@ func (x *Exchanges) endExchange(in table, k exchangeKey, e *exchange) {
 			e.state |= silenceReported
 		}
 	}
-	x.retire(in, k, e)
+	x.setPhase(e, ended)
 }
 
-// retire moves an exchange from table in to the ended ones and returns its new place.
-func (x *Exchanges) retire(in table, k exchangeKey, e *exchange) *exchange {
-	was := *e
-	in.Delete(k)
-	p, _ := x.ended.Put(k)
-	*p = was
-	return p
-}
-
-// Tick ends the exchanges that waited until age, and drops those that ended longer than
-// endedFor ago. At the end of a capture no call is needed: nothing is reported of
-// exchanges whose wait is not over.
+// Tick ends the exchanges that waited until age. At the end of a capture no call is needed:
+// nothing is reported of exchanges whose wait is not over.
 func (x *Exchanges) Tick(age int64) {
-	for _, in := range [...]table{x.open, x.challenged} {
-		for {
-			k, e, ok := in.Oldest()
-			if !ok || age-e.lastAge <= int64(answerWait) {
-				break
-			}
-			x.endExchange(in, k, e)
-		}
+	x.goneAge = age - int64(endedFor)
+	if x.ring.At(x.tail) == nil {
+		x.tail = x.ring.First()
 	}
-	for {
-		k, e, ok := x.ended.Oldest()
-		if !ok || age-e.lastAge <= int64(endedFor) {
-			return
+	next := x.ring.Next()
+	for n := x.tail; n != next; n++ {
+		entry := x.ring.At(n)
+		e := &entry.Val
+		switch {
+		case e.phase == ended:
+		case age-e.lastAge > int64(answerWait):
+			x.endExchange(&entry.Key, e)
+		case age-e.begun <= int64(answerWait) && next-n < next-x.moved:
+			return // those that follow began later
 		}
-		x.ended.Delete(k)
+		if n == x.tail && e.phase == ended {
+			x.tail++
+		}
 	}
 }
 

@@ -10,11 +10,11 @@ import (
 // The tables of all partitions stay below 4 MiB.
 func TestExchangeMemory(t *testing.T) {
 	const partitions, most = 16, 4 << 20
-	links := unsafe.Sizeof([3]uint32{}) // hash and order of an entry, two of the index are below
-	entry := unsafe.Sizeof(lru.Evicted[exchangeKey, exchange]{}) + links + 2*4
-	request := unsafe.Sizeof(lru.Evicted[callKey, call]{}) + links + 2*4
+	const index = 64 / 2 // a bucket for two to four entries
+	entry := unsafe.Sizeof(lru.Entry[endsKey, exchange]{}) + index
+	request := unsafe.Sizeof(lru.Evicted[callKey, call]{}) + unsafe.Sizeof([5]uint32{}) // hash and order, and two of the index
 	x := NewExchanges(DefaultExchanges)
-	n := uintptr(x.open.Cap() + x.challenged.Cap() + x.ended.Cap())
+	n := uintptr(x.ring.Cap())
 	if got := partitions * (n*entry + uintptr(x.calls.Cap())*request); got > most {
 		t.Errorf("got  %d bytes\nwant %d at most", got, most)
 	}

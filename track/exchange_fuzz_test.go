@@ -21,14 +21,12 @@ func FuzzExchanges(f *testing.F) {
 		for len(in) >= 3 {
 			v.step(x, in[:3], &at)
 			in = in[3:]
-			for _, tab := range []table{x.open, x.challenged, x.ended} {
-				if tab.Len() > size {
-					t.Fatalf("%d entries in a table for %d", tab.Len(), size)
-				}
+			if n := x.count[open] + x.count[challenged] + x.count[ended]; n != x.ring.Len() {
+				t.Fatalf("%v make %d, and there are %d", x.count, n, x.ring.Len())
 			}
 		}
 		x.Tick(at + int64(answerWait) + 1)
-		if n := x.open.Len() + x.challenged.Len(); n > 0 {
+		if n := x.count[open] + x.count[challenged]; n > 0 {
 			t.Errorf("%d exchanges wait when their time is over", n)
 		}
 	})

@@ -379,10 +379,34 @@ func TestFlood(t *testing.T) {
 		if got = strings.TrimPrefix(got, " | "); got != want {
 			t.Errorf("%s\ngot  %s\nwant %s", tc.name, got, want)
 		}
-		n := x.open.Len() + x.challenged.Len() + x.ended.Len()
-		if most := x.open.Cap() + x.challenged.Cap() + x.ended.Cap(); n > most || tc.reply == 0 && x.Evicted() < many-DefaultExchanges {
-			t.Errorf("%s: %d of %d entries, %d forgotten", tc.name, n, most, x.Evicted())
+		if room := x.ring.Cap(); tc.reply == 0 && x.Evicted() < uint64(many-room) {
+			t.Errorf("%s: room for %d, %d evicted", tc.name, room, x.Evicted())
 		}
+	}
+}
+
+// TestPolls: a socket that asks the same for ever takes two entries of those that are searched.
+func TestPolls(t *testing.T) {
+	x := NewExchanges(DefaultExchanges)
+	for i := range 1000 {
+		at := int64(i) * 30 * ms
+		m := Message{Src: testClient, Dst: server, Proto: &testProto, Type: testKinds["TU"[i%2]], Frame: uint64(3*i + 1), Nanos: at, Age: at}
+		x.Place(&m)
+		m.Src, m.Dst, m.Type, m.Reply, m.Frame = server, testClient, testKinds["ID"[i%2]], true, m.Frame+1
+		if p := x.Place(&m); p.Step != Answer || p.Request != m.Frame-1 {
+			t.Fatalf("poll %d\ngot  %+v", i, p)
+		}
+		m.Frame++
+		if p := x.Place(&m); p.Step != Extra || p.Request != m.Frame-2 {
+			t.Fatalf("copy of the answer to poll %d\ngot  %+v", i, p)
+		}
+	}
+	n := 0
+	for e := x.get(x.at.newest); e != nil; e = x.get(e.older) {
+		n++
+	}
+	if n != 4 {
+		t.Errorf("got  %d exchanges between these ends\nwant 4", n)
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 	"qsniff/wire"
 )
 
-// DefaultFlows is how many flows one partition holds: 65,536 in all, about
-// 7 MiB. The oldest is evicted first. Then a weak message of its flow is no longer
+// DefaultFlows is how many flows one partition holds: 65,536 in all, 4.4 MiB. The oldest is
+// evicted first, but one of which more than one message came is spared once. Then a weak message of its flow is no longer
 // recognized, or its engine must be guessed when an incomplete split message is given out.
 const DefaultFlows = 4096
 
@@ -23,9 +23,7 @@ type flowKey struct {
 
 // Hash mixes the key; the seed makes the result unpredictable to senders.
 func (k flowKey) Hash(seed uint64) uint64 {
-	h := lru.MixBytes(seed, k.server[:])
-	h = lru.MixBytes(h, k.client[:])
-	return lru.Mix(h, uint64(k.port))
+	return lru.Mix(lru.Mix16(lru.Mix16(seed, &k.server), &k.client), uint64(k.port))
 }
 
 // keyOf returns the flow of a server and a client.
@@ -35,18 +33,26 @@ func keyOf(server netip.AddrPort, client netip.Addr) flowKey {
 
 // Flows holds what servers and clients showed of each other, in bounded memory.
 type Flows struct {
-	table     *lru.Table[flowKey, flow]
+	table     *lru.Ring[flowKey, flow]
+	last      lookup                                 // most messages ask for one flow twice: to recall it, and to add to it
 	passwords *lru.Table[flowKey, console.Passwords] // nil until the first OpenPasswords
 	evicted   uint64
 }
 
 // NewFlows returns empty tables for size flows.
 func NewFlows(size int) *Flows {
-	return &Flows{table: lru.New[flowKey, flow](size)}
+	return &Flows{table: lru.NewRing[flowKey, flow](size)}
 }
 
-// flow is dissect.FlowFacts in 16 bytes, so that an entry of the table is as long as a
-// line of the processor's cache: looking one up is what a flood costs most.
+// lookup is a search for a flow.
+type lookup struct {
+	isSet bool
+	key   flowKey
+	hash  uint32
+	flow  *flow // nil if there is none
+}
+
+// flow is dissect.FlowFacts in 16 bytes.
 type flow struct {
 	appID, rconChallenge uint32
 	asked                dissect.Asked
@@ -61,6 +67,7 @@ const (
 	hasAppID flowFlags = 1 << iota
 	engineProven
 	isForeign
+	cameAgain // since it was added, or spared
 )
 
 // set sets or clears a flag.
@@ -71,12 +78,42 @@ func (f *flowFlags) set(flag flowFlags, on bool) {
 	}
 }
 
+// find returns a flow, nil if it is unknown. It is valid until the next call.
+func (f *Flows) find(server netip.AddrPort, client netip.Addr) *flow {
+	k := keyOf(server, client)
+	if l := &f.last; !l.isSet || k != l.key {
+		l.isSet, l.key, l.hash = true, k, f.table.Hash(&k)
+		_, l.flow = f.table.Find(&k, l.hash)
+	}
+	return f.last.flow
+}
+
+// add adds the flow that was last looked for and not found. If there is no room the oldest is
+// evicted, but the maxSpared oldest are added again if they came again.
+func (f *Flows) add() *flow {
+	for n := 0; f.table.IsFull(); n++ {
+		first := f.table.First()
+		e := *f.table.At(first)
+		if n == maxSpared || e.Val.flags&cameAgain == 0 {
+			f.evicted++
+			break
+		}
+		_, v := f.table.Add(&e.Key, f.table.Hash(&e.Key), first)
+		*v = e.Val
+		v.flags &^= cameAgain
+	}
+	l := &f.last
+	_, l.flow = f.table.Add(&l.key, l.hash, 0)
+	return l.flow
+}
+
 // Get returns what is known of a flow; the zero value if nothing is.
 func (f *Flows) Get(server netip.AddrPort, client netip.Addr) dissect.FlowFacts {
-	v := f.table.Get(keyOf(server, client))
+	v := f.find(server, client)
 	if v == nil {
 		return dissect.FlowFacts{}
 	}
+	v.flags |= cameAgain
 	return dissect.FlowFacts{AppID: v.appID, HasApp: v.flags&hasAppID != 0, Engine: v.engine, Proven: v.flags&engineProven != 0,
 		Asked: v.asked, Proto: v.proto, Foreign: v.flags&isForeign != 0, RconChallenge: v.rconChallenge}
 }
@@ -89,9 +126,11 @@ func (f *Flows) RecallSender(c *dissect.Context) { c.FromServer = f.Get(c.Src, c
 
 // Learn adds what a message showed of its flow.
 func (f *Flows) Learn(server netip.AddrPort, client netip.Addr, l dissect.FlowFacts) {
-	v, evicted := f.table.Put(keyOf(server, client))
-	if evicted != nil {
-		f.evicted++
+	v := f.find(server, client)
+	if v == nil {
+		v = f.add()
+	} else {
+		v.flags |= cameAgain
 	}
 	v.asked |= l.Asked
 	if l.HasApp {

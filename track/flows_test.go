@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"qsniff/dissect"
+	"qsniff/internal/lru"
 	"qsniff/wire"
 )
 
@@ -52,7 +53,7 @@ func TestLearnSigns(t *testing.T) {
 	}
 }
 
-// The flow whose last message is longest ago is forgotten first.
+// The oldest flow is evicted first, but one that came again is spared.
 func TestForget(t *testing.T) {
 	f := NewFlows(2)
 	at := func(port uint16) netip.AddrPort { return netip.AddrPortFrom(server.Addr(), port) }
@@ -60,7 +61,7 @@ func TestForget(t *testing.T) {
 	learn(1)
 	learn(2)
 	learn(1)
-	learn(3) // forgets 2
+	learn(3) // evicts 2
 	for port, want := range map[uint16]uint8{1: 1, 2: 0, 3: 1} {
 		if got := f.Get(at(port), client).Proto; got != want {
 			t.Errorf("port %d: got %d, want %d", port, got, want)
@@ -84,10 +85,28 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// TestFlowSize: key, value and links of an entry are 64 bytes.
+// TestFlowSize: an entry is shorter than a line of the processor's cache.
 func TestFlowSize(t *testing.T) {
-	const links = 3 * 4 // hash, and two places in the order of use
-	if got := unsafe.Sizeof(flowKey{}) + 2 + unsafe.Sizeof(flow{}) + links; got != 64 {
-		t.Errorf("got  %d bytes, with two of padding\nwant 64", got)
+	if got := unsafe.Sizeof(lru.Entry[flowKey, flow]{}); got > 64 {
+		t.Errorf("got  %d bytes\nwant 64 at most", got)
+	}
+}
+
+// TestFlowsFlood: a flow of which a second message came outlasts as many new ones as there is
+// room for, and the zero flow is one like others.
+func TestFlowsFlood(t *testing.T) {
+	const room = 100
+	f := NewFlows(room)
+	f.Learn(netip.AddrPort{}, netip.Addr{}, dissect.FlowFacts{Proto: 2})
+	f.Learn(server, client, dissect.FlowFacts{Proto: 1})
+	f.Get(netip.AddrPort{}, netip.Addr{})
+	for i := range room + room/2 {
+		f.Learn(server, from(i).Addr(), dissect.FlowFacts{Proto: 1})
+	}
+	if a, b := f.Get(netip.AddrPort{}, netip.Addr{}).Proto, f.Get(server, client).Proto; a != 2 || b != 0 {
+		t.Errorf("got  protocols %d and %d\nwant 2, and 0 of the flow that had one message", a, b)
+	}
+	if f.Evicted() != room/2+2 {
+		t.Errorf("%d evicted\nwant %d", f.Evicted(), room/2+2)
 	}
 }

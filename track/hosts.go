@@ -21,6 +21,8 @@ type Hosts struct {
 	// the first call.
 	Raise func(*Raised)
 
+	notes             notes // of what the sockets do not have yet
+	maxNotes          int
 	sockets           *lru.Table[socketKey, askedServers]
 	reportedElsewhere *lru.Table[elsewhereKey, struct{}]
 	servers           *lru.Table[End, hostState]
@@ -55,6 +57,7 @@ const never = math.MinInt64
 func NewHosts(size float64) *Hosts {
 	n := func(n int) int { return int(float64(n) * size) }
 	return &Hosts{
+		maxNotes:          max(n(maxNotes), 1),
 		sockets:           lru.New[socketKey, askedServers](n(maxSockets)),
 		reportedElsewhere: lru.New[elsewhereKey, struct{}](n(maxElsewhere)),
 		servers:           lru.New[End, hostState](n(maxHosts)),
@@ -97,7 +100,9 @@ func (h *Hosts) AddFact(f *Fact) {
 
 // addRequest adds a request in a datagram.
 func (h *Hosts) addRequest(f *Fact) {
-	h.addQuestion(f)
+	if f.Type.Asks != 0 {
+		h.addNote(f, f.Type.Asks.First())
+	}
 	switch {
 	case f.Type.Asks.Has(dissect.Queries):
 		h.addQuery(f)
@@ -116,7 +121,7 @@ func (h *Hosts) addReply(f *Fact) {
 		h.checkElsewhere(f)
 		return
 	}
-	h.dropAnswered(f)
+	h.addNote(f, f.Type.Asks)
 	switch {
 	case f.Type.Asks.Has(dissect.Queries):
 		h.addServerReply(f)

@@ -42,25 +42,77 @@ func (k elsewhereKey) Hash(seed uint64) uint64 {
 	return lru.Mix(lru.MixBytes(k.pair.Hash(seed), k.other.Host[:]), uint64(k.other.Port))
 }
 
-// addQuestion records which server a client's socket asked.
-func (h *Hosts) addQuestion(f *Fact) {
-	if f.Type.Asks == 0 {
-		return
+// note is a question, or a reply, as it waits to be entered among the sockets.
+type note struct {
+	client, server End
+	asks           dissect.Asked // of a question one bit
+	isReply        bool
+	frame          uint64
+	age            int64
+}
+
+// notes holds the last notes, a ring. Only a reply that nobody requested asks for the sockets.
+// Until one comes, a request costs a note, and one that is too old by then is never entered.
+type notes struct {
+	ring  []note // nil before the first
+	next  int    // place of the next note; the oldest follows
+	count int    // not entered yet
+}
+
+// addNote notes a question, or a reply to one.
+func (h *Hosts) addNote(f *Fact, asks dissect.Asked) {
+	t := &h.notes
+	if t.ring == nil {
+		t.ring = make([]note, h.maxNotes)
 	}
-	s, evicted := h.sockets.Put(socketKey{EndOf(f.Client), f.Type.Asks & -f.Type.Asks})
+	n := &t.ring[t.next]
+	if t.count < len(t.ring) {
+		t.count++
+	} else if !n.isReply && n.age >= f.Age-int64(elsewhereFor) {
+		h.evicted++
+	}
+	*n = note{client: EndOf(f.Client), server: EndOf(f.Server), asks: asks, isReply: f.Reply, frame: f.Frame, age: f.Age}
+	if t.next++; t.next == len(t.ring) {
+		t.next = 0
+	}
+}
+
+// enterNotes enters the notes among the sockets at age. Those of twice elsewhereFor ago change
+// nothing: a question counts for elsewhereFor, and for as long before that the others were in
+// its way.
+func (h *Hosts) enterNotes(age int64) {
+	t := &h.notes
+	since := age - 2*int64(elsewhereFor)
+	for ; t.count > 0; t.count-- {
+		at := t.next - t.count
+		if at < 0 {
+			at += len(t.ring)
+		}
+		switch n := &t.ring[at]; {
+		case n.age < since:
+		case n.isReply:
+			h.dropAnswered(n)
+		default:
+			h.addQuestion(n)
+		}
+	}
+}
+
+// addQuestion records which server a client's socket asked.
+func (h *Hosts) addQuestion(n *note) {
+	s, evicted := h.sockets.Put(socketKey{n.client, n.asks})
 	if evicted != nil {
 		h.evicted++
 	}
 	if s.n == 0 && s.overflowAge == 0 {
 		s.overflowAge = never
 	}
-	server := EndOf(f.Server)
-	s.dropQuestions(server, f.Age-int64(elsewhereFor))
+	s.dropQuestions(n.server, n.age-int64(elsewhereFor))
 	if int(s.n) == len(s.open) {
-		s.overflowAge = f.Age
+		s.overflowAge = n.age
 		return
 	}
-	s.open[s.n] = question{server, f.Frame, f.Age}
+	s.open[s.n] = question{n.server, n.frame, n.age}
 	s.n++
 }
 
@@ -76,12 +128,11 @@ func (s *askedServers) dropQuestions(server End, age int64) {
 	s.n = n
 }
 
-// dropAnswered removes the questions to the server that sends f: it has replied.
-func (h *Hosts) dropAnswered(f *Fact) {
-	client, server := EndOf(f.Client), EndOf(f.Server)
-	for asks := f.Type.Asks; asks != 0; asks &= asks - 1 {
-		if s := h.sockets.Peek(socketKey{client, asks.First()}); s != nil {
-			s.dropQuestions(server, f.Age-int64(elsewhereFor))
+// dropAnswered removes the questions to the server that sent a reply.
+func (h *Hosts) dropAnswered(n *note) {
+	for asks := n.asks; asks != 0; asks &= asks - 1 {
+		if s := h.sockets.Peek(socketKey{n.client, asks.First()}); s != nil {
+			s.dropQuestions(n.server, n.age-int64(elsewhereFor))
 		}
 	}
 }
@@ -89,6 +140,7 @@ func (h *Hosts) dropAnswered(f *Fact) {
 // checkElsewhere raises that a reply came from an end that the client did not ask, if it is
 // clear which server it asked.
 func (h *Hosts) checkElsewhere(f *Fact) {
+	h.enterNotes(f.Age)
 	a, ok := h.findQuestion(f)
 	if !ok {
 		return

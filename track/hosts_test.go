@@ -303,7 +303,8 @@ func TestHostsMemory(t *testing.T) {
 	const most = 4 << 20
 	const links = 3*4 + 2*4 // hash and order of an entry, and its share of the index
 	h := NewHosts(1)
-	got := uintptr(h.sockets.Cap())*(unsafe.Sizeof(lru.Evicted[socketKey, askedServers]{})+links) +
+	got := uintptr(h.maxNotes)*unsafe.Sizeof(note{}) +
+		uintptr(h.sockets.Cap())*(unsafe.Sizeof(lru.Evicted[socketKey, askedServers]{})+links) +
 		uintptr(h.reportedElsewhere.Cap())*(unsafe.Sizeof(lru.Evicted[elsewhereKey, struct{}]{})+links) +
 		uintptr(h.servers.Cap())*(unsafe.Sizeof(lru.Evicted[End, hostState]{})+links) +
 		uintptr(h.offered.Cap()+h.proven.Cap())*(unsafe.Sizeof(lru.Evicted[pairKey, challengedClient]{})+links) +
@@ -312,6 +313,52 @@ func TestHostsMemory(t *testing.T) {
 		uintptr(h.sources.Cap())*(unsafe.Sizeof(lru.Evicted[Host, loginSource]{})+links)
 	if got > most {
 		t.Errorf("got  %d bytes\nwant %d at most", got, most)
+	}
+}
+
+// What a client asked is noted, and entered among the sockets when a reply needs it: a flood
+// before costs the table nothing, and pushes out of the notes only what is older than it.
+func TestNotes(t *testing.T) {
+	h := NewHosts(1)
+	raised := 0
+	h.Raise = func(*Raised) { raised++ }
+	age, frame := int64(1e18), uint64(0)
+	tell := func(client netip.AddrPort, server netip.AddrPort, kind byte, s Step) {
+		frame++
+		age += ms / 100
+		h.AddFact(&Fact{Frame: frame, Nanos: age, Age: age, Client: client, Server: server, Proto: &testProto,
+			Type: testKinds[kind], Reply: testKinds[kind].Reply, Part: Part{Step: s, ID: frame}})
+	}
+	asks := func(n int) { tell(from(n), server, 'T', Ask) }
+	other := netip.MustParseAddrPort("198.18.0.9:27015")
+	asks(1)
+	for i := range maxNotes {
+		asks(1000 + i)
+	}
+	if n := h.sockets.Len(); n != 0 || h.Evicted() != 1 {
+		t.Errorf("%d questions\ngot  %d sockets, %d evicted\nwant 0 and 1", maxNotes+1, n, h.Evicted())
+	}
+	tell(from(1), other, 'I', Stray)
+	if raised != 0 {
+		t.Error("raised about a question whose note was overwritten")
+	}
+	if n := h.sockets.Len(); n != maxSockets {
+		t.Errorf("got  %d sockets\nwant %d", n, maxSockets)
+	}
+	asks(2)
+	age += 2*int64(elsewhereFor) + 1
+	before := h.Evicted()
+	asks(3)
+	tell(from(3), other, 'I', Stray)
+	if raised != 1 || h.sockets.Peek(socketKey{EndOf(from(2)), dissect.AskInfo}) != nil {
+		t.Errorf("got  %d findings, or an old note was entered\nwant 1 and none", raised)
+	}
+	for i := range maxNotes {
+		asks(i)
+		age += int64(elsewhereFor) / 100
+	}
+	if h.Evicted() != before+1 { // the socket that asks(3) replaced
+		t.Errorf("slow questions\ngot  %d evicted\nwant %d", h.Evicted(), before+1)
 	}
 }
 

@@ -15,6 +15,6 @@ func TestChosenKeys(t *testing.T) {
 	lrutest.Check[socketKey](t)
 	lrutest.Check[elsewhereKey](t)
 	lrutest.Check[flowKey](t)
-	lrutest.Check[exchangeKey](t)
+	lrutest.Check[endsKey](t)
 	lrutest.Check[callKey](t)
 }

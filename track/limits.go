@@ -2,25 +2,25 @@ package track
 
 import "time"
 
-// The tables of Exchanges. One partition has 1,792 entries of 120 bytes, and requests in
-// connections: 3.7 MiB in all 16 partitions. Open exchanges, challenged ones and ended ones
-// have tables of their own: a flood of requests from invented addresses fills only the
-// table of open exchanges, and answers to it only that of the ended ones.
+// The tables of Exchanges. One partition has 1,536 exchanges of 120 bytes, and requests in
+// connections: 3.8 MiB in all 16 partitions. The oldest is evicted first, unless it waits and so
+// many others of its kind do not: a flood of requests from invented addresses evicts only
+// exchanges to which the server has not replied, and answers to it only those that ended.
 const (
 	// DefaultExchanges is how many requests of one partition can wait for the first
-	// reply of their server: 16,384 in all. A server that is up answers within
-	// 100 ms or so, so that is enough for 160,000 requests in a second.
+	// reply of their server, whatever else comes: 16,384 in all. A server that is up answers
+	// within 100 ms or so, so that is enough for 160,000 requests in a second.
 	DefaultExchanges = 1024
-	// challengedShare, endedShare and callShare are divisors of that for the other tables:
-	// exchanges whose client was given a challenge and has a round trip to bring it back,
-	// exchanges that ended, and requests in connections, of which consoles have few.
+	// endedShare is the divisor of that for the room that ended exchanges have if all others
+	// wait, challengedShare that for how many wait whose client was given a challenge and has
+	// a round trip to bring it back, callShare that for requests in connections, of which
+	// consoles have few.
 	challengedShare = 4
 	endedShare      = 2
 	callShare       = 4
 
-	// maxSpared is how many exchanges in a row whose challenge was brought back are spared when
-	// one must be evicted: who brings one back is at its address, which a flood
-	// from invented addresses never does.
+	// maxSpared is how many old entries in a row are spared when one must be evicted.
+	// Chosen: it bounds the work for one packet, and a flood is rarely as mixed.
 	maxSpared = 8
 )
 
@@ -56,7 +56,7 @@ const (
 // few dozen.
 const maxKinds = 255
 
-// The tables of Hosts, 3.3 MiB in all. In a full table the entry that was not used for
+// The tables of Hosts, 3.8 MiB in all. In a full table the entry that was not used for
 // longest is evicted; Hosts.Evicted counts the evictions that can hide a finding.
 const (
 	// maxSockets is how many sockets of clients are kept with what they asked: a
@@ -64,6 +64,9 @@ const (
 	// that count. A flood from invented addresses fills the table, and an answer from
 	// another address goes unnoticed meanwhile.
 	maxSockets = 4096
+	// maxNotes is how many questions and replies are noted, 0.5 MiB, until a reply that nobody
+	// requested shows that the sockets matter: with a challenge, four for each of 2,000 sockets.
+	maxNotes = 8192
 	// maxAsked is how many servers one socket can have asked the same question. Server
 	// browsers ask more: then it cannot be determined which one a reply answers.
 	maxAsked = 4

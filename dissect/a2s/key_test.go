@@ -6,7 +6,8 @@ import (
 	"qsniff/dissect"
 )
 
-// FuzzKey: where Key answers, it answers what Dissect would.
+// FuzzKey: where Key answers, it answers what Dissect would, and nothing but the fields is
+// missing of a brief message.
 func FuzzKey(f *testing.F) {
 	info := append([]byte("\xff\xff\xff\xffT"), "Source Engine Query\x00"...)
 	seeds := [][]byte{info, append(info, 1, 2, 3, 4), append(info, 0, 0, 0, 0), append(info, 0xff, 0xff, 0xff, 0xff), info[:len(info)-1],
@@ -18,7 +19,7 @@ func FuzzKey(f *testing.F) {
 		f.Add(b, 4)
 	}
 	d := New()
-	var m dissect.Message
+	var m, brief dissect.Message
 	f.Fuzz(func(t *testing.T, b []byte, cut int) {
 		c := &dissect.Context{Wire: len(b) + max(cut, 0)%2000}
 		k, typ := d.Probe(c, b)
@@ -33,6 +34,11 @@ func FuzzKey(f *testing.F) {
 		d.Dissect(c, typ, b, &m)
 		if got != m.Key {
 			t.Errorf("% x of %d bytes\ngot  %#x\nwant %#x", b, c.Wire, got, m.Key)
+		}
+		brief.ResetBrief(d, c, typ, d.Proto(), b)
+		if brief.Type != m.Type || brief.Learn != m.Learn || brief.Wire != m.Wire || brief.Status != m.Status ||
+			m.Secret != 0 || m.Refused || len(m.Expert) > 0 {
+			t.Errorf("% x of %d bytes\ngot  %+v\nwant %+v", b, c.Wire, brief, m)
 		}
 	})
 }

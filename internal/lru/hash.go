@@ -21,6 +21,12 @@ func Mix(h, word uint64) uint64 {
 	return hi ^ lo ^ mixC
 }
 
+// Mix16 adds 16 bytes, as of an address, to a running hash with one product.
+func Mix16(h uint64, b *[16]byte) uint64 {
+	hi, lo := bits.Mul64(h^binary.LittleEndian.Uint64(b[:8])^mixA, bits.RotateLeft64(h, 29)^binary.LittleEndian.Uint64(b[8:])^mixB)
+	return hi ^ lo ^ mixC
+}
+
 // MixBytes adds b to a running hash, eight bytes at a time. Cutting b at a
 // multiple of eight gives the same hash as one call; the length is not part of
 // it, so hash that too where lengths differ.

@@ -1,0 +1,164 @@
+package track
+
+import (
+	"qsniff/dissect"
+	"qsniff/internal/lru"
+)
+
+// endsKey is the two ends of exchanges.
+type endsKey struct {
+	server, client         [16]byte
+	serverPort, clientPort uint16
+}
+
+// Hash mixes the key with the seed, which makes the result unpredictable for senders.
+func (k endsKey) Hash(seed uint64) uint64 {
+	h := lru.Mix16(lru.Mix16(seed, &k.server), &k.client)
+	return lru.Mix(h, uint64(k.serverPort)<<16|uint64(k.clientPort))
+}
+
+// ends is the ends of a message, and the newest exchange between them.
+type ends struct {
+	key    endsKey
+	hash   uint32
+	newest uint32 // its number; 0: there is none
+}
+
+// findEnds looks for the exchanges between the ends of m, which become those at hand.
+func (x *Exchanges) findEnds(m *Message) {
+	server, client := m.Dst, m.Src
+	if m.Reply {
+		server, client = client, server
+	}
+	at := &x.at
+	at.key = endsKey{server: server.Addr().As16(), client: client.Addr().As16(), serverPort: server.Port(), clientPort: client.Port()}
+	at.hash = x.ring.Hash(&at.key)
+	at.newest, _ = x.ring.Find(&at.key, at.hash)
+}
+
+// phase is where in its life an exchange is. Of those between the same ends with the same
+// question, one at most is under way, and of the others only the latest counts.
+type phase uint8
+
+const (
+	open       phase = iota // the server has not replied yet
+	challenged              // the server replied with a challenge
+	ended                   // the answer came, or the wait is over
+	numPhases
+)
+
+// setPhase moves an exchange to another phase.
+func (x *Exchanges) setPhase(e *exchange, p phase) {
+	x.count[e.phase]--
+	x.count[p]++
+	e.phase = p
+}
+
+// isSpared reports whether e, the oldest exchange, stays if another needs room: as long as
+// not too many are in its phase, so that a flood of requests leaves challenged exchanges alone,
+// and one of answered requests those that wait. Who brings a challenge back is at its address,
+// which a flood from invented ones never does.
+func (x *Exchanges) isSpared(e *exchange) bool {
+	return x.count[e.phase] <= x.most[e.phase] || e.phase == challenged && e.state&challengeEchoed != 0
+}
+
+// makeRoom makes sure that the oldest entry of the ring is one that need not be kept. It spares
+// maxSpared exchanges at most.
+func (x *Exchanges) makeRoom() {
+	for n := 0; x.ring.IsFull(); n++ {
+		first := x.ring.First()
+		e := *x.ring.At(first)
+		if e.Val.phase == ended || n == maxSpared || !x.isSpared(&e.Val) {
+			x.count[e.Val.phase]--
+			if e.Val.phase != ended {
+				x.evicted++
+			}
+			return
+		}
+		hash := x.ring.Hash(&e.Key)
+		newest, _ := x.ring.Find(&e.Key, hash)
+		e.Val.older = newest
+		if newest == first { // links to an entry that is overwritten lead nowhere
+			e.Val.older = 0
+		}
+		number, v := x.ring.Add(&e.Key, hash, newest)
+		*v, x.moved = e.Val, number
+		if e.Key == x.at.key {
+			x.at.newest = number
+		}
+	}
+}
+
+// add begins an exchange between the ends at hand.
+func (x *Exchanges) add(asks dissect.Asked) *exchange {
+	x.makeRoom()
+	x.dropOlder(asks)
+	number, e := x.ring.Add(&x.at.key, x.at.hash, x.at.newest)
+	e.asks, e.older, x.at.newest = asks, x.at.newest, number
+	x.count[open]++
+	return e
+}
+
+// get returns the exchange with a number, nil if there is none.
+func (x *Exchanges) get(number uint32) *exchange {
+	if number == 0 {
+		return nil
+	}
+	if e := x.ring.At(number); e != nil {
+		return &e.Val
+	}
+	return nil
+}
+
+// dropOlder unlinks the ended exchanges with this question, but for the latest. So there are
+// two of each question between the same ends at most, however often one is asked.
+func (x *Exchanges) dropOlder(asks dissect.Asked) {
+	var newer *exchange
+	seen := false
+	for e := x.get(x.at.newest); e != nil; e = x.get(e.older) {
+		if e.asks == asks && seen {
+			newer.older = e.older
+			continue
+		}
+		seen = seen || e.asks == asks
+		newer = e
+	}
+}
+
+// find returns the exchange between the ends at hand with this question that is under way, and
+// the latest that ended; nil if there is none.
+func (x *Exchanges) find(asks dissect.Asked) (underWay, past *exchange) {
+	for e := x.get(x.at.newest); e != nil; e = x.get(e.older) {
+		switch {
+		case e.asks != asks:
+		case e.phase != ended:
+			underWay = e
+		case x.isGone(e):
+			return underWay, nil
+		default:
+			return underWay, e
+		}
+	}
+	return underWay, nil
+}
+
+// isGone reports whether e, which ended, did so too long ago to count.
+func (x *Exchanges) isGone(e *exchange) bool { return e.lastAge < x.goneAge }
+
+// findEnded returns, of the latest ended exchanges between the ends at hand of each question in
+// asks, the one that began last, if accepts is true of it, and how many there are.
+func (x *Exchanges) findEnded(asks dissect.Asked, accepts func(*exchange) bool) (best *exchange, n int) {
+	for e := x.get(x.at.newest); e != nil; e = x.get(e.older) {
+		if e.phase != ended || e.asks&asks == 0 {
+			continue
+		}
+		asks &^= e.asks
+		if !x.isGone(e) && accepts(e) {
+			n++
+			if best == nil || e.first > best.first {
+				best = e
+			}
+		}
+	}
+	return best, n
+}
