@@ -1,6 +1,6 @@
 package console
 
-// The bounds of Passwords, which is kept for each connection: below 700 bytes.
+// The bounds of Passwords, which is kept for each connection: below 600 bytes.
 const (
 	// maxPasswords is how many passwords are kept: servers ban or close after a few
 	// wrong ones, so the last ones are those that a server can still repeat. A new one

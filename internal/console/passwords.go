@@ -20,10 +20,6 @@ type password struct {
 	// that ends there, too. A comparison that fails goes on after that start, so that
 	// hostile texts cost no more than others (Knuth, Morris, Pratt).
 	border [maxPassword]uint8
-	// shift is, for the low five bits of a byte, how far the search may go on where that byte
-	// stands at the end of what is compared (Horspool): to the last such byte of text but the
-	// final one.
-	shift [32]uint8
 }
 
 // Add adds a password, of which text is the start if cut is set.
@@ -57,12 +53,6 @@ func (p *Passwords) Add(text []byte, more bool) {
 			k++
 		}
 		w.border[i] = k
-	}
-	for i := range w.shift {
-		w.shift[i] = w.n
-	}
-	for i, x := range w.text[:w.n-1] {
-		w.shift[x&31] = w.n - 1 - uint8(i)
 	}
 	if p.n < maxPasswords {
 		p.list[p.n] = w
@@ -102,11 +92,20 @@ func hasEscapes(b []byte) bool {
 
 // findPlain returns the offset of the first w in b, or -1. Each byte of b stands for
 // itself. It looks at one byte of each len(text) of a usual text, and at none more than
-// maxPassword times.
+// maxPassword times (Horspool).
 func (w *password) findPlain(b []byte) int {
 	last := int(w.n) - 1
 	text := w.text[:w.n]
-	for end := last; end < len(b); end += int(w.shift[b[end]&31]) {
+	// By the low five bits of the byte of b that is compared with the last one of text: how
+	// far the search goes on, which is to the last such byte of text before that.
+	var shift [32]uint8
+	for i := range shift {
+		shift[i] = w.n
+	}
+	for i, x := range text[:last] {
+		shift[x&31] = uint8(last - i)
+	}
+	for end := last; end < len(b); end += int(shift[b[end]&31]) {
 		if folds[b[end]] != int16(text[last]) {
 			continue
 		}
