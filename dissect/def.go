@@ -52,7 +52,7 @@ const (
 
 // Def describes a field once, for every renderer, filter, schema and manual. The
 // JSON key is the last part of Name; a List's elements nest under it. Defs are
-// package-level variables, compared by address and never changed.
+// package-level variables, compared by address and not changed once they are in a registry.
 type Def struct {
 	Name   string // "a2s.info.map": stable, part of the output format
 	Label  string // "map": what people read
@@ -68,10 +68,27 @@ type Def struct {
 	// PartOf, on a secret Text, is the text that it is a piece of: the pieces
 	// before and after it are fields of that definition, all are one value.
 	PartOf *Def
+
+	member   string // what Member returns; empty before NewRegistry
+	isJoined bool   // another definition Joins it
 }
 
 // Key is the JSON key.
 func (d *Def) Key() string { return d.Name[strings.LastIndexByte(d.Name, '.')+1:] }
+
+// Member is what precedes the value in JSON, where another member precedes it: ,"map":
+func (d *Def) Member() string {
+	if d.member != "" {
+		return d.member
+	}
+	return d.makeMember()
+}
+
+func (d *Def) makeMember() string { return `,"` + d.Key() + `":` }
+
+// IsJoined reports whether the groups of another list may continue those of d. They may
+// where no registry has d.
+func (d *Def) IsJoined() bool { return d.isJoined || d.member == "" }
 
 // Type is a message type.
 type Type struct {

@@ -122,6 +122,9 @@ func (m *Message) Bytes(f *Field) []byte {
 // more if there are secrets in it.
 func (m *Message) Pieces(i int) int {
 	d, depth := m.Fields[i].Def, m.Fields[i].Depth
+	if i+1 == len(m.Fields) || m.Fields[i+1].Def.PartOf != d {
+		return 1
+	}
 	n := 1
 	for j := i + 1; j < len(m.Fields) && m.Fields[j].Depth == depth; j++ {
 		secret := m.Fields[j].Def.PartOf == d

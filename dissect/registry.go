@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"qsniff/wire"
 )
@@ -37,6 +38,7 @@ func NewRegistry(ps ...Protocol) (*Registry, error) {
 	for _, d := range Shared {
 		seen["field "+d.Name] = true
 	}
+	completeDefs(Shared)
 	for _, c := range Codes {
 		seen["finding "+c.ID] = true
 	}
@@ -48,9 +50,28 @@ func NewRegistry(ps ...Protocol) (*Registry, error) {
 		if err := r.add(p); err != nil {
 			return nil, err
 		}
+		completeDefs(proto.Defs)
 	}
 	r.findFamiliar()
 	return r, nil
+}
+
+// completing is held while definitions are completed: two tests can make registries of the
+// same protocols.
+var completing sync.Mutex
+
+// completeDefs sets what the definitions of a protocol have once it is in a registry.
+func completeDefs(defs []*Def) {
+	completing.Lock()
+	defer completing.Unlock()
+	for _, d := range defs {
+		if d.member == "" {
+			d.member = d.makeMember()
+			if d.Joins != nil {
+				d.Joins.isJoined = true
+			}
+		}
+	}
 }
 
 // add registers a protocol under each transport that it is spoken over.

@@ -31,6 +31,9 @@ func newEmitter(now *current, cfg *Config) *emitter {
 		e.showsAll = true // of a dialogue that is written
 		e.renderer, e.turns = d.Renderer(), turnMaker{isWanted: true, frame: d.Frame()}
 	}
+	if r, ok := e.renderer.(render.Copier); ok {
+		e.renderer = r.Copy()
+	}
 	return e
 }
 

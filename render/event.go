@@ -123,3 +123,10 @@ type Renderer interface {
 	Append(dst []byte, e *Event) []byte
 	AppendRecord(dst []byte, r *Record) []byte
 }
+
+// Copier is a Renderer that writes the same faster if it may remember what it wrote. Copy
+// returns one that does, for one goroutine.
+type Copier interface {
+	Renderer
+	Copy() Renderer
+}

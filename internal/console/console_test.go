@@ -52,6 +52,7 @@ func TestSecret(t *testing.T) {
 		{"log secret", `sv_logsecret 12345`, `sv_logsecret ***`},
 		{"asked only", "rcon_password\n", "rcon_password\n"},
 		{"asked only, with quotes", `"sv_password" ""`, `"sv_password" ""`},
+		{"asked only, with quotes, and who asked", `rcon_password "" from "10.64.0.1:27005"`, `rcon_password "" from "10.64.0.1:27005"`},
 		{"value in the next line", "rcon_password\n: x\n", "rcon_password\n: ***\n"},
 		{"log secret of another name", `logaddress_secret 12345`, `logaddress_secret ***`},
 		{"a player's password in the log", `"Joe<1><STEAM_1:0:1><>" connected, password "x"`, `"Joe<1><STEAM_1:0:1><>" connected, password "***"`},

@@ -15,6 +15,7 @@ type Finder struct {
 	First Span
 
 	hasBegun bool
+	isPlain  bool                       // no byte of the text begins an escape
 	size     int                        // of the text
 	next     [1 + 1 + maxPasswords]Span // the next range of First, of FindSecret and of each password, as offsets into the text
 }
@@ -24,6 +25,7 @@ type Finder struct {
 func (f *Finder) Next(b []byte) (lo, hi int) {
 	if !f.hasBegun {
 		f.hasBegun, f.size = true, len(b)
+		f.isPlain = f.Passwords != nil && f.Passwords.n > 0 && !hasEscapes(b)
 		clear(f.next[:])
 		if f.next[0] = f.First; f.First.Lo >= f.First.Hi {
 			f.next[0] = Span{-1, -1}
@@ -51,7 +53,7 @@ func (f *Finder) findNext(i int, b []byte, at int) Span {
 	case i == 1:
 		lo, hi = FindSecret(b)
 	case k >= 0 && f.Passwords != nil && k < int(f.Passwords.n):
-		lo, hi = f.Passwords.list[k].find(b, f.leastHidden())
+		lo, hi = f.Passwords.list[k].find(b, f.leastHidden(), f.isPlain)
 	}
 	if lo < 0 {
 		return Span{-1, -1}

@@ -1,7 +1,9 @@
 package console
 
 import (
+	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -44,6 +46,40 @@ func TestPasswords(t *testing.T) {
 		said.Add([]byte(tc.password), false)
 		if got := hideWith(Finder{Passwords: &said}, tc.in); got != tc.want {
 			t.Errorf("%s\ngot  %s\nwant %s", tc.name, got, tc.want)
+		}
+	}
+}
+
+// TestFindPlain: the search in a text without escapes finds what the one that decodes finds.
+func TestFindPlain(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	text := func(n int) []byte {
+		b := make([]byte, n)
+		for i := range b {
+			b[i] = "aAbB1_ "[r.IntN(7)]
+		}
+		return b
+	}
+	for range 20000 {
+		var said Passwords
+		said.Add(text(standAlone+r.IntN(6)), r.IntN(4) == 0)
+		w, b, least := &said.list[0], text(r.IntN(120)), r.IntN(4)
+		lo, hi := w.find(b, least, true)
+		if wantLo, wantHi := w.find(b, least, false); lo != wantLo || hi != wantHi {
+			t.Fatalf("%q in %q, at least %d: [%d,%d), decoded [%d,%d)", w.text[:w.n], b, least, lo, hi, wantLo, wantHi)
+		}
+	}
+}
+
+// TestFindName: each name is found at the end of a word wherever it stands, also where two
+// of its letters are at an odd offset.
+func TestFindName(t *testing.T) {
+	for _, n := range names {
+		for before := range 20 {
+			b := append(bytes.Repeat([]byte(". "), before)[before:], strings.ToUpper(n.text)+"_2 is x"...)
+			if lo, hi := findName(b, 0); lo != before || hi != before+len(n.text)+2 {
+				t.Errorf("%q: [%d,%d), want it at %d", b, lo, hi, before)
+			}
 		}
 	}
 }

@@ -1,5 +1,7 @@
 package console
 
+import "encoding/binary"
+
 // class is what a word means for the text after it.
 type class uint8
 
@@ -51,8 +53,54 @@ var names = [...]name{
 	{"rcon", request, ordinary},
 }
 
-// endings marks the last two letters of names. Few words of a text end like one of
-// them, and looking at these letters first saves half of the time.
+// pairs marks two adjacent letters of each name, at an even and at an odd offset of it, so
+// that one of every two bytes of a text shows whether a name can be there. The letters are
+// those that are rarest in other words, and an index is both of them, five bits each.
+var pairs = func() (t [0x2000]bool) {
+	for _, p := range [...]string{"pas", "_pw", "pwd", "ecr", "oke", "cco", "hke", "ike", "_ke", "ogi", "ech", "rco"} {
+		t[pairIndex(p[0], p[1])], t[pairIndex(p[1], p[2])] = true, true
+	}
+	return
+}()
+
+func pairIndex(a, b byte) int { return int(a&31) | int(b&31)<<8 }
+
+// findPair returns the offset of the first two bytes of b, from offset at on, that are in
+// pairs, or len(b). It looks at every second byte.
+func findPair(b []byte, at int) int {
+	for ; at+8 <= len(b); at += 8 {
+		x := binary.LittleEndian.Uint64(b[at:])
+		if pairs[x&0x1f1f] || pairs[x>>16&0x1f1f] || pairs[x>>32&0x1f1f] || pairs[x>>48&0x1f1f] {
+			break
+		}
+	}
+	for ; at+1 < len(b); at += 2 {
+		if pairs[pairIndex(b[at], b[at+1])] {
+			return at
+		}
+	}
+	return len(b)
+}
+
+// findName returns the first word of b from offset at on that may end with a name, where at
+// is not inside of a word; lo is len(b) if there is none.
+func findName(b []byte, at int) (lo, hi int) {
+	for {
+		p := findPair(b, at)
+		if p == len(b) {
+			return p, p
+		}
+		for lo = p; lo > at && wordBytes[b[lo-1]]; {
+			lo--
+		}
+		if hi = wordEnd(b, p); lo < hi && mayName(b, lo, hi) {
+			return lo, hi
+		}
+		at = max(hi, p+1)
+	}
+}
+
+// endings marks the last two letters of names.
 var endings = func() (t [32 * 32]bool) {
 	for _, n := range names {
 		t[endingIndex(n.text[len(n.text)-2], n.text[len(n.text)-1])] = true
@@ -62,8 +110,8 @@ var endings = func() (t [32 * 32]bool) {
 
 func endingIndex(a, b byte) int { return int(a&31)<<5 | int(b&31) }
 
-// mayName reports whether the word [lo,hi) of b, without digits at its end, ends like a
-// name.
+// mayName reports whether the word [lo,hi) of b, which is not empty, ends like a name when
+// the digits at its end are removed.
 func mayName(b []byte, lo, hi int) bool {
 	const shortest = len("_pw")
 	if isDigit(b[hi-1]) {
@@ -158,16 +206,10 @@ func isConnector(word []byte) bool {
 // HoldsSecret reports whether the value of a variable called name is a secret: one of
 // the words of name is in the list.
 func HoldsSecret(name []byte) bool {
-	for i := 0; i < len(name); {
-		if !wordBytes[name[i]] {
-			i++
-			continue
-		}
-		end := wordEnd(name, i)
-		if c := classOf(name, i, end); c == variable || c == plain {
+	for lo, hi := findName(name, 0); lo < len(name); lo, hi = findName(name, hi) {
+		if c := classOf(name, lo, hi); c == variable || c == plain {
 			return true
 		}
-		i = end
 	}
 	return false
 }

@@ -1,5 +1,7 @@
 package console
 
+import "bytes"
+
 // Passwords holds the passwords that the ends of a connection showed so far. Servers
 // repeat them: in a refusal, in their log, as the value of a variable that is not in the
 // list of names. The zero value is empty and ready for use. A nil *Passwords is empty,
@@ -63,7 +65,63 @@ func (p *Passwords) Add(text []byte, more bool) {
 
 // find returns the first range of b that is w, or -1, -1. A start of w at the end of b
 // counts if it has at least least bytes.
-func (w *password) find(b []byte, least int) (lo, hi int) {
+// isPlain is set where no byte of b begins an escape.
+func (w *password) find(b []byte, least int, isPlain bool) (lo, hi int) {
+	if !isPlain || w.n < standAlone {
+		return w.findDecoded(b, least)
+	}
+	n := int(w.n)
+	lo = w.findPlain(b)
+	switch {
+	case lo >= 0 && w.continues:
+		return lo, nextEnd(b, lo+n)
+	case lo >= 0:
+		return lo, lo + n
+	}
+	end := max(0, len(b)-n+1) // a start of w is shorter than w
+	if lo, hi = w.findDecoded(b[end:], least); lo >= 0 {
+		lo, hi = end+lo, end+hi
+	}
+	return lo, hi
+}
+
+// hasEscapes reports whether b has a byte that escapes begin with.
+func hasEscapes(b []byte) bool {
+	return bytes.IndexByte(b, '\\') >= 0 || bytes.IndexByte(b, '%') >= 0 || bytes.IndexByte(b, '&') >= 0
+}
+
+// findPlain returns the offset of the first w in b, or -1. Each byte of b stands for
+// itself. It looks at one byte of each len(text) of a usual text, and at none more than
+// maxPassword times (Horspool).
+func (w *password) findPlain(b []byte) int {
+	last := int(w.n) - 1
+	text := w.text[:w.n]
+	// By the low five bits of the byte of b that is compared with the last one of text: how
+	// far the search goes on, which is to the last such byte of text before that.
+	var shift [32]uint8
+	for i := range shift {
+		shift[i] = w.n
+	}
+	for i, x := range text[:last] {
+		shift[x&31] = uint8(last - i)
+	}
+	for end := last; end < len(b); end += int(shift[b[end]&31]) {
+		if folds[b[end]] != int16(text[last]) {
+			continue
+		}
+		i := 0
+		for i < last && folds[b[end-last+i]] == int16(text[i]) {
+			i++
+		}
+		if i == last {
+			return end - last
+		}
+	}
+	return -1
+}
+
+// findDecoded is find for a b in which several bytes may stand for one.
+func (w *password) findDecoded(b []byte, least int) (lo, hi int) {
 	var from [maxPassword]int // where the last bytes compared begin, as a ring
 	k, count, first := uint8(0), 0, int16(w.text[0])
 	for at := 0; at < len(b); {

@@ -14,17 +14,17 @@ func FindSecret(b []byte) (lo, hi int) {
 	for i := 0; i < len(b); {
 		s, end := Span{-1, -1}, i+1
 		switch x := b[i]; {
-		case wordBytes[x]:
-			end = wordEnd(b, end)
-			if !k.expectsValue && !mayName(b, i, end) {
-				k.atStart = false
-			} else {
+		case !k.expectsValue:
+			if i, end = k.skipToName(i); i < end {
 				s = k.readWord(i, end)
 			}
+		case wordBytes[x]:
+			end = wordEnd(b, end)
+			s = k.readWord(i, end)
 		case !marks[x]:
 		case isEnd(x):
 			k.atStart, k.expectsValue = true, false
-		case k.expectsValue && k.connects(i):
+		case k.connects(i):
 			s = findValue(b, i, true)
 			k.expectsValue = false // where there is none, nothing but marks follows
 		default: // a command in quotes, a tag
@@ -45,6 +45,19 @@ type walk struct {
 	atStart bool
 	// expectsValue is set where a plain name precedes in the line, with words after it.
 	expectsValue bool
+}
+
+// skipToName returns the first word from offset i on that may end with a name, or an empty
+// one at the end of the text. Other words mean nothing where no value is expected.
+func (k *walk) skipToName(i int) (lo, hi int) {
+	lo, hi = findName(k.b, i)
+	for at := lo - 1; at >= i && lo < hi; at-- {
+		if x := k.b[at]; wordBytes[x] || marks[x] {
+			k.atStart = marks[x]
+			break
+		}
+	}
+	return lo, hi
 }
 
 // marks are the bytes that end a line, or separate what precedes from a command or a

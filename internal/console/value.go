@@ -40,7 +40,7 @@ func findValue(b []byte, at int, expectsNext bool) Span {
 	none := Span{-1, -1}
 	s := Span{first.lo, hi}
 	switch {
-	case first.quote != 0 && closed && len(bytes.Trim(line[1:], " \t")) == 0 && line[0] == first.quote: // ""
+	case first.quote != 0 && closed && (len(line) == 0 || line[0] == first.quote && len(bytes.Trim(line[1:], " \t")) == 0): // ""
 		return none
 	case len(line) == 0 || attached && hasOnlyMarks(line): // a sentence ends: Bad rcon_password.
 		s = none

@@ -18,61 +18,35 @@ const hexDigits = "0123456789abcdef"
 // controls, the separators that end a line in JavaScript, and what turns or hides text.
 // A parser reads the same string. Each invalid byte of UTF-8 becomes U+FFFD; whole
 // reports whether there was none, so that the string is b exactly.
-func String[T []byte | string](dst []byte, b T) (out []byte, whole bool) {
+func String(dst, b []byte) (out []byte, whole bool) {
 	dst = append(dst, '"')
 	whole = true
-	start := 0
-	for i := 0; i < len(b); {
-		c := b[i]
-		if c < utf8.RuneSelf {
-			if safe[c] {
-				i = skipSafe(b, i+1)
-				continue
+	for {
+		var n int
+		dst, n = appendASCII(dst, b)
+		if b = b[n:]; len(b) == 0 {
+			return append(dst, '"'), whole
+		}
+		for len(b) > 0 && b[0] >= utf8.RuneSelf {
+			r, n := utf8.DecodeRune(b)
+			switch {
+			case r == utf8.RuneError && n == 1:
+				dst = append(dst, "\ufffd"...)
+				whole = false
+			case !display.Visible(r): // as in text: it would let a name rewrite the line it is shown in
+				dst = appendRune(dst, r)
+			default:
+				dst = append(dst, b[:n]...)
 			}
-			dst = append(dst, b[start:i]...)
-			dst = appendEscape(dst, c)
-			i++
-			start = i
-			continue
+			b = b[n:]
 		}
-		r, n := decode(b[i:])
-		switch {
-		case r == utf8.RuneError && n == 1:
-			dst = append(dst, b[start:i]...)
-			dst = append(dst, "\ufffd"...)
-			whole = false
-		case !display.Visible(r): // as in text: it would let a name rewrite the line it is shown in
-			dst = append(dst, b[start:i]...)
-			dst = appendRune(dst, r)
-		default:
-			i += n
-			continue
-		}
-		i += n
-		start = i
 	}
-	dst = append(dst, b[start:]...)
-	return append(dst, '"'), whole
 }
 
-func decode[T []byte | string](b T) (rune, int) {
-	var buf [utf8.UTFMax]byte
-	n := copy(buf[:], b)
-	return utf8.DecodeRune(buf[:n])
-}
-
-func appendEscape(dst []byte, c byte) []byte {
-	switch c {
-	case '"', '\\':
-		return append(dst, '\\', c)
-	case '\n':
-		return append(dst, '\\', 'n')
-	case '\r':
-		return append(dst, '\\', 'r')
-	case '\t':
-		return append(dst, '\\', 't')
-	}
-	return appendUnit(dst, rune(c))
+// Text is String for a text of the program.
+func Text(dst []byte, s string) []byte {
+	dst, _ = String(dst, []byte(s))
+	return dst
 }
 
 // appendRune appends a character as \u, or as the two of its surrogates.
@@ -125,11 +99,15 @@ func Time(dst []byte, nanos int64) []byte {
 	dst = appendDigits(append(dst, 'T'), hour, 2)
 	dst = appendDigits(append(dst, ':'), minute, 2)
 	dst = appendDigits(append(dst, ':'), sec, 2)
-	dst = append(dst, '.')
-	if ns := t.Nanosecond(); ns%1000 == 0 {
-		dst = appendDigits(dst, ns/1000, 6)
+	return Fraction(append(dst, '.'), int64(t.Nanosecond()))
+}
+
+// Fraction appends what Time appends after the point, of nanoseconds below a second.
+func Fraction(dst []byte, nanos int64) []byte {
+	if micros := nanos / 1000; micros*1000 == nanos {
+		dst = appendDigits(dst, int(micros), 6)
 	} else {
-		dst = appendDigits(dst, ns, 9)
+		dst = appendDigits(dst, int(nanos), 9)
 	}
 	return append(dst, 'Z', '"')
 }

@@ -1,9 +1,9 @@
 package jsonw
 
 import (
-	"bytes"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -52,7 +52,7 @@ func TestInvisible(t *testing.T) {
 		{"line separator", "\u2028", `"\u2028"`},
 		{"letters", "Zürich 東京 😀", `"Zürich 東京 😀"`},
 	} {
-		got, whole := String(nil, tc.in)
+		got, whole := String(nil, []byte(tc.in))
 		if string(got) != tc.want || !whole {
 			t.Errorf("%s, whole %v\ngot  %s\nwant %s", tc.name, whole, got, tc.want)
 		}
@@ -132,37 +132,44 @@ func TestTime(t *testing.T) {
 	}
 }
 
-// TestPlain puts each byte at each place among eight and more.
-func TestPlain(t *testing.T) {
-	for c := range 256 {
-		for n := range 20 {
-			for at := range n {
-				b := bytes.Repeat([]byte{'a'}, n)
-				b[at] = byte(c)
-				want := n
-				if !safe[c] {
-					want = at
-				}
-				if got := skipSafe(b, 0); got != want {
-					t.Fatalf("byte %#02x at %d of %d\ngot  %d\nwant %d", c, at, n, got, want)
-				}
-			}
-		}
+// escape is String for one byte of ASCII, without quotes.
+func escape(c byte) string {
+	switch c {
+	case '"', '\\':
+		return "\\" + string(c)
+	case '\n':
+		return `\n`
+	case '\r':
+		return `\r`
+	case '\t':
+		return `\t`
+	case '<', '>', '&', 0x7f:
+		return fmt.Sprintf(`\u%04x`, c)
 	}
+	if c < 0x20 {
+		return fmt.Sprintf(`\u%04x`, c)
+	}
+	return string(c)
 }
 
-// TestPlainNeighbours: what a byte does to the ones after it changes nothing.
-func TestPlainNeighbours(t *testing.T) {
-	for first := range 256 {
-		for second := range 256 {
-			b := []byte{byte(first), byte(second), 'a', 'a', 'a', 'a', 'a', 'a'}
-			want := 0
-			for want < len(b) && safe[b[want]] {
-				want++
-			}
-			if got := skipSafe(b, 0); got != want {
-				t.Fatalf("% x\ngot  %d\nwant %d", b, got, want)
-			}
+// TestEscapes puts each byte of ASCII at each place among eight and more, beside each other
+// byte, and where a long text is cut for escaping.
+func TestEscapes(t *testing.T) {
+	test := func(before int, first, second byte, after int) {
+		pre, post := strings.Repeat("a", before), strings.Repeat("b", after)
+		in := pre + string(first) + string(second) + post
+		want := `"` + pre + escape(first) + escape(second) + post + `"`
+		if got, whole := String(nil, []byte(in)); string(got) != want || !whole {
+			t.Fatalf("%q\ngot  %s\nwant %s", in, got, want)
+		}
+	}
+	for first := range byte(utf8.RuneSelf) {
+		for n := range 20 {
+			test(n, first, 'x', 20-n)
+		}
+		for second := range byte(utf8.RuneSelf) {
+			test(0, first, second, 6)
+			test(asciiChunk-1, first, second, 9)
 		}
 	}
 }

@@ -1,7 +1,9 @@
 package jsonw
 
 import (
+	"encoding/binary"
 	"math/bits"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -15,22 +17,71 @@ var safe = func() (t [256]bool) {
 	return
 }()
 
-// skipSafe returns the offset of the first byte from offset i on that is not safe, or
-// the length of b. It looks at eight bytes together: most texts are safe
-// from end to end.
-func skipSafe[T []byte | string](b T, i int) int {
-	for ; len(b)-i >= 8; i += 8 {
-		c := b[i : i+8]
-		x := uint64(c[0]) | uint64(c[1])<<8 | uint64(c[2])<<16 | uint64(c[3])<<24 |
-			uint64(c[4])<<32 | uint64(c[5])<<40 | uint64(c[6])<<48 | uint64(c[7])<<56
-		if m := markUnsafe(x); m != 0 {
-			return i + bits.TrailingZeros64(m)/8
+// escapes holds the form of each byte below utf8.RuneSelf in a JSON string, with its first
+// character in the lowest byte, and the length of that form in the highest one.
+var escapes = func() (t [utf8.RuneSelf]uint64) {
+	for i := range t {
+		var form []byte
+		switch c := byte(i); c {
+		case '"', '\\':
+			form = []byte{'\\', c}
+		case '\n':
+			form = []byte(`\n`)
+		case '\r':
+			form = []byte(`\r`)
+		case '\t':
+			form = []byte(`\t`)
+		default:
+			if form = appendUnit(nil, rune(c)); safe[c] {
+				form = []byte{c}
+			}
 		}
+		var x [8]byte
+		copy(x[:], form)
+		x[7] = byte(len(form))
+		t[i] = binary.LittleEndian.Uint64(x[:])
 	}
-	for i < len(b) && safe[b[i]] {
-		i++
+	return
+}()
+
+const (
+	longestEscape = len(`\u0000`)
+	// asciiChunk is how many bytes are escaped at a time, because there must be room for the
+	// longest escape of each.
+	asciiChunk = 1 << 10
+)
+
+// appendASCII appends the start of b up to the first byte that is not ASCII, at most
+// asciiChunk bytes, escaped, and returns its length. It copies eight bytes together and
+// looks at them after that: most texts need no escapes from end to end.
+func appendASCII(dst, b []byte) (out []byte, n int) {
+	b = b[:min(len(b), asciiChunk)]
+	at := len(dst)
+	dst = slices.Grow(dst, longestEscape*len(b)+8)
+	to := dst[:at+longestEscape*len(b)+8]
+	for n < len(b) {
+		if len(b)-n >= 8 {
+			x := binary.LittleEndian.Uint64(b[n:])
+			binary.LittleEndian.PutUint64(to[at:], x)
+			same := 8
+			m := markUnsafe(x)
+			if m != 0 {
+				same = bits.TrailingZeros64(m) / 8
+			}
+			n, at = n+same, at+same
+			if m == 0 {
+				continue
+			}
+		}
+		c := b[n]
+		if c >= utf8.RuneSelf {
+			break
+		}
+		x := escapes[c]
+		binary.LittleEndian.PutUint64(to[at:], x)
+		n, at = n+1, at+int(x>>56)
 	}
-	return i
+	return dst[:at], n
 }
 
 // A byte times ones is that byte eight times.

@@ -46,7 +46,9 @@ type inflater struct {
 func (z *inflater) decompress(stream []byte, most int, declared bool, crc uint32) ([]byte, flaw) {
 	if z.zr == nil {
 		z.zr = new(bzip2.Reader)
-		z.buf = make([]byte, z.limit+1)
+	}
+	if len(z.buf) <= most { // most messages are far below the limit
+		z.buf = make([]byte, min(z.limit, max(most, 2*len(z.buf)))+1)
 	}
 	level := stream[3]
 	if most < smallestBlock {

@@ -5,9 +5,9 @@ package tcpstream
 // system), so that no mixture of sizes leaves it fragmented for good. A buffer is
 // identified by its first unit. Each unit has room for piecesPerUnit pieces.
 //
-// Memory is allocated in blocks of the largest buffer, each when a part of it is first
-// needed, and stays: the usual capture has a few commands under way, and never needs
-// the second block.
+// Memory is allocated in blocks of the largest buffer. A block grows to what is needed of
+// it, and stays: the usual capture has a few commands under way, and never needs the second
+// half of the first block.
 type arena struct {
 	blocks []block
 	free   [maxOrder + 1]uint32 // first free buffer of each order; unit + 1, 0 is none
@@ -17,7 +17,7 @@ type arena struct {
 	used   int     // bytes in buffers
 }
 
-// block is the memory of unitsPerBlock units. It is empty until one is needed.
+// block is the memory of the first units of unitsPerBlock, as many as were needed so far.
 type block struct {
 	data   []byte
 	pieces []TimedPiece
@@ -66,11 +66,25 @@ func (a *arena) takeBuffer(order uint8) (unit uint32, ok bool) {
 		a.link(unit+1<<o, o)
 	}
 	a.used += minBuffer << order
-	if b := &a.blocks[unit/unitsPerBlock]; b.data == nil {
-		b.data = make([]byte, maxBuffer)
-		b.pieces = make([]TimedPiece, unitsPerBlock*piecesPerUnit)
-	}
+	a.blocks[unit/unitsPerBlock].cover(int(unit%unitsPerBlock) + 1<<order)
 	return unit, true
+}
+
+// cover makes sure that the block has memory for its first units. It at least doubles, from
+// firstUnits on. What is in it moves: nobody keeps a part of it while a buffer is taken.
+func (b *block) cover(units int) {
+	const firstUnits = 8 // chosen: two packets of a console as long as they usually get
+	n := max(firstUnits, len(b.data)/minBuffer)
+	for n < units {
+		n *= 2
+	}
+	if n*minBuffer == len(b.data) {
+		return
+	}
+	data, pieces := make([]byte, n*minBuffer), make([]TimedPiece, n*piecesPerUnit)
+	copy(data, b.data)
+	copy(pieces, b.pieces)
+	b.data, b.pieces = data, pieces
 }
 
 // dataAt returns the memory of a block from a unit on.

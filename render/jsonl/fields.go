@@ -9,28 +9,38 @@ import (
 
 const redacted = `"<redacted>"`
 
-// appendMembers appends the fields from index i on that lie at depth, as members of an
-// object without its braces, and returns the index of the first field above it.
+// appendObject appends the fields from index i on that lie at depth as an object, and
+// returns the index of the first field above it.
+func (r *Renderer) appendObject(dst []byte, m *dissect.Message, i int, depth uint8) ([]byte, int) {
+	at := len(dst)
+	dst, i = r.appendMembers(dst, m, i, depth)
+	return enclose(dst, at, '{', '}'), i
+}
+
+// enclose puts brackets around the elements from offset at on, of which each begins with a
+// comma.
+func enclose(dst []byte, at int, first, last byte) []byte {
+	if len(dst) == at {
+		dst = append(dst, 0)
+	}
+	dst[at] = first
+	return append(dst, last)
+}
+
+// appendMembers appends the members of appendObject, each after a comma.
 func (r *Renderer) appendMembers(dst []byte, m *dissect.Message, i int, depth uint8) ([]byte, int) {
-	first := true
 	for i < len(m.Fields) && m.Fields[i].Depth >= depth {
 		f := &m.Fields[i]
 		if f.Def.Flags&dissect.Framing != 0 || f.Def.Joins != nil {
 			i = indexAfter(m, i)
 			continue
 		}
-		if !first {
-			dst = append(dst, ',')
-		}
-		first = false
-		dst = appendKey(dst, f.Def, "")
+		dst = append(dst, f.Def.Member()...)
 		switch f.Def.Kind {
 		case dissect.List:
 			dst, i = r.appendList(dst, m, i)
 		case dissect.Group:
-			dst = append(dst, '{')
-			dst, i = r.appendMembers(dst, m, i+1, f.Depth+1)
-			dst = append(dst, '}')
+			dst, i = r.appendObject(dst, m, i+1, f.Depth+1)
 		default:
 			n := m.Pieces(i)
 			dst = r.appendMember(dst, m, i, n)
@@ -53,29 +63,27 @@ func indexAfter(m *dissect.Message, i int) int {
 // with the same number.
 func (r *Renderer) appendList(dst []byte, m *dissect.Message, i int) ([]byte, int) {
 	depth := m.Fields[i].Depth
-	join := findJoined(m, indexAfter(m, i), m.Fields[i].Def)
-	dst = append(dst, '[')
-	first := true
+	join := len(m.Fields)
+	if d := m.Fields[i].Def; d.IsJoined() {
+		join = findJoined(m, indexAfter(m, i), d)
+	}
+	start := len(dst)
 	for i++; i < len(m.Fields) && m.Fields[i].Depth > depth; {
-		if !first {
-			dst = append(dst, ',')
-		}
-		first = false
+		dst = append(dst, ',')
 		f := &m.Fields[i]
 		if f.Def.Kind != dissect.Group {
 			dst, _ = r.appendValue(dst, m, f)
 			i++
 			continue
 		}
-		dst = append(dst, '{')
+		at := len(dst)
 		dst, i = r.appendMembers(dst, m, i+1, depth+2)
 		if join < len(m.Fields) && m.Fields[join].Def.Kind == dissect.Group && m.Fields[join].Num == f.Num {
-			dst = append(dst, ',')
 			dst, join = r.appendMembers(dst, m, join+1, m.Fields[join].Depth+1)
 		}
-		dst = append(dst, '}')
+		dst = enclose(dst, at, '{', '}')
 	}
-	return append(dst, ']'), i
+	return enclose(dst, start, '[', ']'), i
 }
 
 // findJoined returns the index of the first group in the list that joins d, or the
@@ -87,13 +95,6 @@ func findJoined(m *dissect.Message, from int, d *dissect.Def) int {
 		}
 	}
 	return len(m.Fields)
-}
-
-func appendKey(dst []byte, d *dissect.Def, suffix string) []byte {
-	dst = append(dst, '"')
-	dst = append(dst, d.Key()...)
-	dst = append(dst, suffix...)
-	return append(dst, '"', ':')
 }
 
 // appendMember appends the value that the n fields from index i on have together, and a
@@ -108,9 +109,8 @@ func (r *Renderer) appendMember(dst []byte, m *dissect.Message, i, n int) []byte
 	if whole {
 		return dst
 	}
-	dst = append(dst, ',')
-	dst = appendKey(dst, f.Def, "_hex")
-	dst = append(dst, '"')
+	dst = append(append(dst, `,"`...), f.Def.Key()...)
+	dst = append(dst, `_hex":"`...)
 	for j := i; j < i+n; j++ {
 		at := len(dst)
 		dst = unquote(r.appendRaw(dst, &m.Fields[j], m.Bytes(&m.Fields[j])), at)
@@ -160,21 +160,26 @@ func (r *Renderer) isHidden(f *dissect.Field) bool {
 // appendValue appends f's value. whole reports whether f's bytes can be told from it.
 func (r *Renderer) appendValue(dst []byte, m *dissect.Message, f *dissect.Field) (out []byte, whole bool) {
 	d := f.Def
-	switch {
-	case r.isHidden(f):
-		return append(dst, redacted...), true
-	case d.Flags&dissect.Size != 0:
-		return strconv.AppendInt(dst, int64(m.Sent(f)), 10), true
-	case d.Kind == dissect.Text:
-		return jsonw.String(dst, m.Bytes(f))
-	case d.Kind == dissect.Bytes:
-		return jsonw.Hex(dst, m.Bytes(f)), true
-	case f.Flags&dissect.Cut != 0:
-		return append(dst, "null"...), false
-	case d.Kind == dissect.Addr:
-		return append(m.AppendAddr(append(dst, '"'), f), '"'), true
+	if d.Flags&(dissect.Secret|dissect.Size) != 0 {
+		switch {
+		case r.isHidden(f):
+			return append(dst, redacted...), true
+		case d.Flags&dissect.Size != 0:
+			return strconv.AppendInt(dst, int64(m.Sent(f)), 10), true
+		}
 	}
 	switch d.Kind {
+	case dissect.Text:
+		return jsonw.String(dst, m.Bytes(f))
+	case dissect.Bytes:
+		return jsonw.Hex(dst, m.Bytes(f)), true
+	}
+	if f.Flags&dissect.Cut != 0 {
+		return append(dst, "null"...), false
+	}
+	switch d.Kind {
+	case dissect.Addr:
+		return append(m.AppendAddr(append(dst, '"'), f), '"'), true
 	case dissect.Uint:
 		return appendUint(dst, f.Num, d.Flags&dissect.AsString != 0), true
 	case dissect.Int:

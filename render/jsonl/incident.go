@@ -228,7 +228,7 @@ func (w *writer) texts(name string, list []string) {
 	w.open('[')
 	for _, s := range list {
 		w.comma()
-		w.dst, _ = jsonw.String(w.dst, s)
+		w.dst = jsonw.Text(w.dst, s)
 	}
 	w.close(']')
 }

@@ -30,7 +30,10 @@ type Options struct {
 }
 
 // Renderer makes lines of JSON.
-type Renderer struct{ opt Options }
+type Renderer struct {
+	opt Options
+	mem *memory // nil: nothing is remembered
+}
 
 // New returns a renderer.
 func New(opt Options) *Renderer { return &Renderer{opt: opt} }
@@ -46,15 +49,7 @@ func (r *Renderer) Append(dst []byte, e *render.Event) []byte {
 	dst = append(dst, `,"frame":`...)
 	dst = strconv.AppendUint(dst, e.Frame, 10)
 	dst = r.appendOrigin(dst, e)
-	dst = append(dst, `,"protocol":"`...)
-	dst = append(dst, m.Proto.Name...)
-	dst = appendType(dst, e)
-	if m.Conf == dissect.Maybe {
-		dst = append(dst, `,"weak":true`...)
-	}
-	dst = append(dst, `,"status":"`...)
-	dst = append(dst, m.Status.String()...)
-	dst = append(dst, `","length":`...)
+	dst = r.appendHead(dst, e)
 	dst = strconv.AppendInt(dst, int64(m.Wire), 10)
 	if len(m.Data) < m.Wire {
 		dst = append(dst, `,"captured":`...)
@@ -72,9 +67,7 @@ func (r *Renderer) Append(dst []byte, e *render.Event) []byte {
 	}
 	dst = appendWays(dst, e.Ways)
 	dst = appendComments(dst, e.Comments)
-	dst = append(dst, `,"fields":{`...)
-	dst, _ = r.appendMembers(dst, m, 0, 0)
-	dst = append(dst, '}')
+	dst, _ = r.appendObject(append(dst, `,"fields":`...), m, 0, 0)
 	dst = appendFindings(dst, m)
 	if r.opt.Layout {
 		dst = r.appendLayout(dst, m, e.Pieces)
@@ -93,7 +86,7 @@ func (r *Renderer) appendOrigin(dst []byte, e *render.Event) []byte {
 	if !r.opt.Bare {
 		dst = appendPlace(dst, e)
 		dst = append(dst, `,"time":`...)
-		dst = jsonw.Time(dst, e.Nanos)
+		dst = r.appendTime(dst, e.Nanos)
 	}
 	dst = append(dst, `,"transport":"`...)
 	dst = append(dst, e.Transport()...)
@@ -101,12 +94,9 @@ func (r *Renderer) appendOrigin(dst []byte, e *render.Event) []byte {
 	if r.opt.Bare {
 		return dst
 	}
-	dst = append(dst, `,"src":"`...)
-	dst = e.Src.AppendTo(dst)
-	dst = append(dst, `","dst":"`...)
-	dst = e.Dst.AppendTo(dst)
-	dst = append(dst, `","community_id":"`...)
-	dst = communityid.Append(dst, e.Src, e.Dst, ipProtoOf(e))
+	dst = e.Src.AppendTo(append(dst, `,"src":"`...))
+	dst = e.Dst.AppendTo(append(dst, `","dst":"`...))
+	dst = communityid.Append(append(dst, `","community_id":"`...), e.Src, e.Dst, ipProtoOf(e))
 	return append(dst, '"')
 }
 
@@ -121,7 +111,7 @@ func appendPlace(dst []byte, e *render.Event) []byte {
 		dst = strconv.AppendInt(dst, int64(e.Iface), 10)
 	}
 	if len(e.IfName) > 0 {
-		dst, _ = jsonw.String(append(dst, `,"interface_name":`...), e.IfName)
+		dst = jsonw.Text(append(dst, `,"interface_name":`...), e.IfName)
 	}
 	return dst
 }

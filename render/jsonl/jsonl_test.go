@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -55,6 +56,31 @@ func fields(t *testing.T, opt Options, data string, wire int, read func(*dissect
 		t.Fatalf("%v in %s", err, line)
 	}
 	return string(out.Fields)
+}
+
+// TestCopy: a renderer that remembers what it wrote writes what one does that remembers
+// nothing, whatever came before.
+func TestCopy(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	types := []*dissect.Type{nil, {Name: "A"}, {Name: "B"}}
+	plain := New(Options{})
+	remembers := plain.Copy()
+	for range 5000 {
+		m := &dissect.Message{Proto: &proto, Type: types[r.IntN(3)], Conf: dissect.Confidence(1 + r.IntN(3)), Status: dissect.Status(r.IntN(4))}
+		e := event(m)
+		e.TCP, e.Reply = r.IntN(2) == 0, r.IntN(2) == 0
+		e.Nanos = r.Int64N(3e9) - 1e9
+		if r.IntN(2) == 0 {
+			e.Nanos -= e.Nanos % 1000
+		}
+		if r.IntN(5) == 0 {
+			e.Record = "reply"
+		}
+		got, want := string(remembers.Append(nil, e)), string(plain.Append(nil, e))
+		if got != want {
+			t.Fatalf("\ngot  %s\nwant %s", got, want)
+		}
+	}
 }
 
 func TestValues(t *testing.T) {

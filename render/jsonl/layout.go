@@ -35,7 +35,7 @@ func (r *Renderer) appendLayout(dst []byte, m *dissect.Message, pieces []render.
 		dst, _ = r.appendValue(dst, m, f)
 		if note := f.Meaning(); note != "" {
 			dst = append(dst, `,"note":`...)
-			dst, _ = jsonw.String(dst, note)
+			dst = jsonw.Text(dst, note)
 		}
 		if f.Flags&(dissect.Aux|dissect.Generated) != 0 { // its bytes are another field's
 			dst = append(dst, `,"aux":true`...)

@@ -29,7 +29,7 @@ func AppendProven(dst []byte, p *render.Proven) []byte {
 			if to.TCP {
 				transport = "tcp/"
 			}
-			w.dst, _ = jsonw.String(w.dst, transport+to.End.String())
+			w.dst = jsonw.Text(w.dst, transport+to.End.String())
 		}
 		w.close(']')
 		w.bool("more_servers", s.HasMore)

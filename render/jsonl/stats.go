@@ -70,7 +70,7 @@ func (w *writer) close(bracket byte) { w.dst, w.isFirst = append(w.dst, bracket)
 
 func (w *writer) key(name string) {
 	w.comma()
-	w.dst, _ = jsonw.String(w.dst, name)
+	w.dst = jsonw.Text(w.dst, name)
 	w.dst = append(w.dst, ':')
 }
 
@@ -117,7 +117,7 @@ func (w *writer) millis(name string, d time.Duration)  { w.float(name, float64(d
 
 func (w *writer) text(name, value string) {
 	w.key(name)
-	w.dst, _ = jsonw.String(w.dst, value)
+	w.dst = jsonw.Text(w.dst, value)
 }
 
 // wireText writes text from the network, and a second member with its bytes where these
