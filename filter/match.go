@@ -13,6 +13,10 @@ type Program struct {
 	text string
 	root node
 	late []lateTest
+	// What it can be true of.
+	never                            map[kind]bool // of these messages it cannot
+	matchesRecords, matchesIncidents bool
+	needsPairs                       bool
 }
 
 // String returns the text that the program was compiled from.
@@ -61,11 +65,14 @@ type value struct {
 	ported bool // the end has a port
 }
 
-// node is a compiled expression, test a compiled comparison of Matcher.v.
-type (
-	node func(m *Matcher) Truth
-	test func(m *Matcher) bool
-)
+// node is a compiled expression.
+type node struct {
+	eval func(m *Matcher) Truth
+	can  []outcomes // of each subject
+}
+
+// test is a compiled comparison of Matcher.v.
+type test func(m *Matcher) bool
 
 // Match returns whether a message matches. The result of a message that belongs to no
 // exchange, which has no outcome, is None or All.
@@ -92,5 +99,5 @@ func (m *Matcher) MatchIncident(x *render.IncidentEvent) bool {
 
 func (m *Matcher) run() Truth {
 	m.sliced = m.sliced[:0]
-	return m.program.root(m)
+	return m.program.root.eval(m)
 }

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"qsniff/dissect"
 	"qsniff/filter"
 	"qsniff/render"
 )
@@ -17,8 +18,18 @@ type Filter struct {
 // holds reports whether messages are held until their exchanges are over.
 func (f *Filter) holds() bool { return f != nil && f.Program.NeedsAnswers() && f.Outcomes == nil }
 
+// wantsPairs reports whether messages are chosen by their exchanges.
+func (f *Filter) wantsPairs() bool { return f != nil && f.Program.NeedsPairs() }
+
+// allowsRecords reports whether findings may be chosen that belong to no message.
+func (f *Filter) allowsRecords() bool { return f == nil || f.Program.CanMatchRecords() }
+
+// AllowsIncidents reports whether incidents may be chosen.
+func (f *Filter) AllowsIncidents() bool { return f == nil || f.Program.CanMatchIncidents() }
+
 // chooser evaluates a Filter in one goroutine. A nil one chooses everything.
 type chooser struct {
+	program  *filter.Program
 	matcher  *filter.Matcher
 	outcomes *Outcomes // nil: unknown
 }
@@ -27,7 +38,12 @@ func newChooser(f *Filter) *chooser {
 	if f == nil {
 		return nil
 	}
-	return &chooser{f.Program.Matcher(), f.Outcomes}
+	return &chooser{f.Program, f.Program.Matcher(), f.Outcomes}
+}
+
+// canChoose reports whether messages like m can be chosen.
+func (c *chooser) canChoose(m *dissect.Message) bool {
+	return c == nil || c.program.CanMatch(m.Proto, m.Type)
 }
 
 // choose returns whether a message is chosen; neither filter.All nor filter.None if that

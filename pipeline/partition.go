@@ -26,8 +26,8 @@ func newPartition(number int, cfg *Config, size float64) *partition {
 	p := &partition{now: current{part: uint8(number)}, size: size}
 	now, flows := &p.now, track.NewFlows(int(track.DefaultFlows*size))
 	p.emitter = newEmitter(now, cfg)
-	p.tracker = newTracker(now, int(track.DefaultExchanges*size), p.emitter)
-	p.parser = &parser{reg: cfg.Registry, flows: flows, tracker: p.tracker, skipsTexts: p.emitter.renderer == nil && cfg.Packets == nil && cfg.Filter == nil}
+	p.tracker = newTracker(now, int(track.DefaultExchanges*size), p.emitter, cfg)
+	p.parser = &parser{reg: cfg.Registry, flows: flows, tracker: p.tracker, skipsTexts: cfg.skipsTexts()}
 	p.identifier = &identifier{now: now, reg: cfg.Registry, decodeAs: cfg.DecodeAs, flows: flows, parked: newParking(), parser: p.parser}
 	p.joiner = newJoiner(now, size, p.identifier, p.tracker)
 	if len(cfg.Watchers) > 0 {
