@@ -15,7 +15,7 @@ func Compile(text string, reg *dissect.Registry, o Options) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Program{text: text, root: root, late: c.late, needsPairs: c.needsPairs}
+	p := &Program{text: text, root: root, late: c.late, needsPairs: c.needsPairs, needsEvent: c.needsEvent}
 	p.addReach(c.subjects)
 	return p, nil
 }
@@ -27,6 +27,7 @@ type checker struct {
 	late       []lateTest
 	subjects   []subject
 	needsPairs bool // see Program.NeedsPairs
+	needsEvent bool // not all fields are inside of the message
 }
 
 // at returns an error about an operand.

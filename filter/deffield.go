@@ -19,7 +19,7 @@ var defTypes = [...]valueType{
 
 // defField returns the field of a definition.
 func defField(d *dissect.Def, reg *dissect.Registry, o Options) *field {
-	f := &field{name: d.Name, doc: d.Doc, typ: defTypes[d.Kind], def: d, values: d.Values, unit: d.Unit}
+	f := &field{name: d.Name, doc: d.Doc, typ: defTypes[d.Kind], def: d, values: d.Values, unit: d.Unit, isInside: true}
 	if d.Flags&dissect.Size != 0 {
 		f.typ = unsigned
 	}

@@ -16,7 +16,7 @@ type Program struct {
 	// What it can be true of.
 	never                            map[kind]bool // of these messages it cannot
 	matchesRecords, matchesIncidents bool
-	needsPairs                       bool
+	needsPairs, needsEvent           bool
 }
 
 // String returns the text that the program was compiled from.
@@ -47,6 +47,7 @@ type Matcher struct {
 	record   *render.Record
 	incident *render.IncidentEvent
 	msg      *dissect.Message // of the event
+	bare     render.Event     // stands for an event of which nothing is asked
 
 	v       value  // what a test looks at
 	counted uint64 // by count()
@@ -83,6 +84,17 @@ func (m *Matcher) Match(e *render.Event) Truth {
 		return truthOf(t.At(0))
 	}
 	return t
+}
+
+// MayMatch reports whether a message can match. It takes less than Match, and decides where all
+// that the program asks for is in the message itself.
+func (m *Matcher) MayMatch(msg *dissect.Message) bool {
+	p := m.program
+	if p.needsEvent || !p.CanMatch(msg.Proto, msg.Type) {
+		return p.CanMatch(msg.Proto, msg.Type)
+	}
+	m.event, m.msg, m.record, m.incident = &m.bare, msg, nil, nil
+	return m.run() != None
 }
 
 // MatchRecord reports whether a finding matches that belongs to no message.

@@ -256,7 +256,7 @@ func incidentFields(reg *dissect.Registry) []*field {
 func protocolFields(reg *dissect.Registry) (all []*field) {
 	for _, p := range reg.Protos() {
 		all = append(all, newPresence(p.Name, "the message is of this protocol", func(m *Matcher) bool { return m.msg.Proto == p }))
-		all[len(all)-1].isByKind = true
+		all[len(all)-1].isByKind, all[len(all)-1].isInside = true, true
 	}
 	return all
 }

@@ -13,7 +13,7 @@ func roleFields(reg *dissect.Registry) []*field {
 	newRole := func(name, doc string, typ valueType, r dissect.Role) *field {
 		hasRole := func(d *dissect.Def) bool { return d.Role == r }
 		protos := slices.DeleteFunc(slices.Clone(reg.Protos()), func(p *dissect.Proto) bool { return !slices.ContainsFunc(p.Defs, hasRole) })
-		return guard(ofProtos(protos), isMessage, []*field{{name: name, doc: doc + ", in any protocol", typ: typ, each: one(loadRole(r))}})[0]
+		return guard(ofProtos(protos), isMessage, []*field{{name: name, doc: doc + ", in any protocol", typ: typ, isInside: true, each: one(loadRole(r))}})[0]
 	}
 	return []*field{
 		newRole("server_name", "name of the server", text, dissect.ServerName),

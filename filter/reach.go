@@ -89,7 +89,7 @@ func (c *checker) leaf(eval func(*Matcher) Truth, fields ...*field) node {
 	n := node{eval: eval}
 	isByKind := !slices.ContainsFunc(fields, func(f *field) bool { return !f.isByKind })
 	for _, f := range fields {
-		c.needsPairs = c.needsPairs || f.isPaired
+		c.needsPairs, c.needsEvent = c.needsPairs || f.isPaired, c.needsEvent || !f.isInside
 	}
 	for i := range c.subjects {
 		s := &c.subjects[i]

@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"qsniff/dissect"
 	"qsniff/filter"
 	"qsniff/render"
 )
@@ -29,7 +28,6 @@ func (f *Filter) AllowsIncidents() bool { return f == nil || f.Program.CanMatchI
 
 // chooser evaluates a Filter in one goroutine. A nil one chooses everything.
 type chooser struct {
-	program  *filter.Program
 	matcher  *filter.Matcher
 	outcomes *Outcomes // nil: unknown
 }
@@ -38,12 +36,7 @@ func newChooser(f *Filter) *chooser {
 	if f == nil {
 		return nil
 	}
-	return &chooser{f.Program, f.Program.Matcher(), f.Outcomes}
-}
-
-// canChoose reports whether messages like m can be chosen.
-func (c *chooser) canChoose(m *dissect.Message) bool {
-	return c == nil || c.program.CanMatch(m.Proto, m.Type)
+	return &chooser{f.Program.Matcher(), f.Outcomes}
 }
 
 // choose returns whether a message is chosen; neither filter.All nor filter.None if that

@@ -82,24 +82,23 @@ func (c *Config) wantsAll() bool {
 	return c.Filter == nil || c.Dialogues != nil || c.Packets != nil || c.Filter.holds() || c.wantsHosts()
 }
 
-// skipsTexts returns the protocols in whose texts no secrets have to be found, as nobody is shown
-// these. Those spoken in datagrams are so together, because they share passwords.
-func (c *Config) skipsTexts() map[*dissect.Proto]bool {
-	skips := map[*dissect.Proto]bool{}
-	isShown := c.Renderer != nil || c.Dialogues != nil || c.Packets != nil
-	areDatagrams := false
+// skipsTexts returns of which protocols nobody is shown or chooses the texts, so that no secrets
+// have to be found in them: of streams one by one, of datagrams all or none, because they share
+// passwords.
+func (c *Config) skipsTexts() (ofDatagrams bool, ofStreams map[*dissect.Proto]bool) {
+	ofDatagrams, ofStreams = true, map[*dissect.Proto]bool{}
 	for _, p := range c.Registry.Protos() {
-		canMatch := isShown
+		skips := c.Renderer == nil && c.Dialogues == nil && c.Packets == nil
 		if c.Filter != nil && c.Dialogues == nil && c.Packets == nil {
-			canMatch = c.Filter.Program.CanMatchProto(p)
+			skips = !c.Filter.Program.CanMatchProto(p)
 		}
-		skips[p] = !canMatch
-		areDatagrams = areDatagrams || canMatch && !c.Registry.IsStream(p)
+		if c.Registry.IsStream(p) {
+			ofStreams[p] = skips
+		} else {
+			ofDatagrams = ofDatagrams && skips
+		}
 	}
-	for p := range skips {
-		skips[p] = skips[p] && (c.Registry.IsStream(p) || !areDatagrams)
-	}
-	return skips
+	return ofDatagrams, ofStreams
 }
 
 // wantsResults reports whether the run is for more than the number of messages.

@@ -39,7 +39,7 @@ func newEmitter(now *current, cfg *Config) *emitter {
 // emitMessage writes m, which was made of s; part is its part in an exchange. If the filter
 // does not choose it and nobody else wants it, it is counted only.
 func (e *emitter) emitMessage(s *payload, m *dissect.Message, part track.Part) {
-	if !e.wantsAll && !e.chooser.canChoose(m) {
+	if !e.wantsAll && !e.chooser.matcher.MayMatch(m) {
 		e.countUnmatched(s)
 		return
 	}

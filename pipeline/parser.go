@@ -14,7 +14,7 @@ type parser struct {
 	reg        *dissect.Registry
 	flows      *track.Flows
 	tracker    *tracker
-	skipsTexts map[*dissect.Proto]bool // see Config.skipsTexts
+	skipsTexts bool // see Config.skipsTexts
 	msg        dissect.Message
 	parts      partFields
 }
@@ -27,7 +27,7 @@ func (p *parser) parseMessage(s *payload, c *dissect.Context, v *dissect.Verdict
 	if v.Type.FromServer() {
 		server, client = client, server
 	}
-	c.Passwords, c.Unread = p.flows.Passwords(server, client.Addr()), p.skipsTexts[v.Dissector.Proto()]
+	c.Passwords, c.Unread = p.flows.Passwords(server, client.Addr()), p.skipsTexts
 	m.Reset(v.Dissector.Proto(), b)
 	v.Dissector.Dissect(c, v.Type, b, m)
 	m.Conf, m.Why = v.Conf, v.Why

@@ -100,6 +100,7 @@ func newPlan(qsniff string, all captures) *plan {
 		floodGroup(stats("flood.pcap"), copyOf("flood.pcap"), conversations("flood-head.pcap")),
 		detectGroup(floods("flood-10x.pcap"), copyOf("flood-10x.pcap")),
 		growthGroup(stats("flood.pcap"), stats("flood-10x.pcap")),
+		filterGroup(count("mix.pcap"), own("mix.pcap", "-o", "none", "-Y", noMatch), own("mix.pcap", "-Y", noMatch)),
 		gameGroup(count("mix.pcap"), count("game.pcap")),
 		formGroup(count("mix.pcap"), count("mix.pcap.gz"), count("mix.pcap.zst")),
 	}}
@@ -164,6 +165,18 @@ func growthGroup(short, long *command) group {
 			ratio("`stats`, 10x the flood: peak memory of the flood", peak, long, short, bar{atMost, 1.1}),
 			{what: "`stats`, 10x the flood: peak memory", needs: []*command{long}, unit: " MiB", bar: bar{atMost, 64},
 				value: func(round int) float64 { return peak(long, round) }},
+		}}
+}
+
+// noMatch is a filter that chooses nothing of the mix.
+const noMatch = "a2s.info.players > 250"
+
+func filterGroup(plain, none, text *command) group {
+	return group{name: "filter", commands: []*command{plain, none, text},
+		about: "The mix with a filter on a field that chooses nothing. Where messages are printed, each is paired before it is known which one is chosen.",
+		rows: []row{
+			ratio("`read -o none -Y`, nothing matches: CPU time of `read -o none`", cpuSeconds, none, plain, bar{atMost, 1.05}),
+			ratio("`read -Y`, nothing matches: CPU time of `read -o none`", cpuSeconds, text, plain, bar{}),
 		}}
 }
 
