@@ -1,5 +1,7 @@
 package dissect
 
+import "slices"
+
 // Claim is what a registry makes of the bytes where a message may begin in a
 // connection that no protocol has claimed yet.
 type Claim struct {
@@ -51,6 +53,11 @@ func (r *Registry) ServerSide(ports [2]uint16) int {
 		return 0
 	}
 	return 1
+}
+
+// IsStream reports whether p is spoken over TCP only.
+func (r *Registry) IsStream(p *Proto) bool {
+	return r.StreamOf(p) != nil && !slices.ContainsFunc(r.all, func(d Dissector) bool { return d.Proto() == p })
 }
 
 // StreamOf returns the dissector of p, or nil if p is not spoken over TCP.

@@ -10,19 +10,24 @@ func Compile(text string, reg *dissect.Registry, o Options) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &checker{text: text, scope: newScope(reg, o)}
+	c := &checker{text: text, scope: newScope(reg, o), subjects: subjectsOf(reg)}
 	root, err := c.node(x)
 	if err != nil {
 		return nil, err
 	}
-	return &Program{text: text, root: root, late: c.late}, nil
+	p := &Program{text: text, root: root, late: c.late, needsPairs: c.needsPairs, needsEvent: c.needsEvent}
+	p.addReach(c.subjects)
+	return p, nil
 }
 
 // checker makes nodes of a parsed expression.
 type checker struct {
-	text  string
-	scope *scope
-	late  []lateTest
+	text       string
+	scope      *scope
+	late       []lateTest
+	subjects   []subject
+	needsPairs bool // see Program.NeedsPairs
+	needsEvent bool // not all fields are inside of the message
 }
 
 // at returns an error about an operand.
@@ -37,7 +42,10 @@ func (c *checker) node(x expr) (node, *Error) {
 		return c.junction(x)
 	case *negation:
 		inner, err := c.node(x.x)
-		return func(m *Matcher) Truth { return ^inner(m) }, err
+		for i := range inner.can {
+			inner.can[i] = inner.can[i].flip()
+		}
+		return node{func(m *Matcher) Truth { return ^inner.eval(m) }, inner.can}, err
 	case *relation:
 		return c.relation(x)
 	case *membership:
@@ -49,37 +57,46 @@ func (c *checker) node(x expr) (node, *Error) {
 }
 
 func (c *checker) junction(j *junction) (node, *Error) {
-	x, err := c.node(j.x)
+	left, err := c.node(j.x)
 	if err != nil {
-		return nil, err
+		return node{}, err
 	}
-	y, err := c.node(j.y)
+	right, err := c.node(j.y)
+	if err != nil {
+		return node{}, err
+	}
+	n, x, y := node{can: left.can}, left.eval, right.eval
+	for i := range n.can {
+		n.can[i] = n.can[i].combine(j.op, right.can[i])
+	}
 	switch j.op {
 	case "and":
-		return func(m *Matcher) Truth {
+		n.eval = func(m *Matcher) Truth {
 			t := x(m)
 			if t == None {
 				return None
 			}
 			return t & y(m)
-		}, err
+		}
 	case "or":
-		return func(m *Matcher) Truth {
+		n.eval = func(m *Matcher) Truth {
 			t := x(m)
 			if t == All {
 				return All
 			}
 			return t | y(m)
-		}, err
+		}
+	default:
+		n.eval = func(m *Matcher) Truth { return x(m) ^ y(m) }
 	}
-	return func(m *Matcher) Truth { return x(m) ^ y(m) }, err
+	return n, nil
 }
 
 // existence compiles an operand that stands alone.
 func (c *checker) existence(x *existence) (node, *Error) {
 	f, err := c.field(x.x)
 	if err != nil {
-		return nil, err
+		return node{}, err
 	}
 	switch {
 	case f.late == lateAnswered:
@@ -87,20 +104,20 @@ func (c *checker) existence(x *existence) (node, *Error) {
 	case f.late != notLate:
 		return c.lateNode(x.x, f, x.String(), func(uint64) bool { return true })
 	case f.typ == boolean:
-		return nodeOf(f, func(m *Matcher) bool { return m.v.num != 0 }, false), nil
+		return c.nodeOf(f, func(m *Matcher) bool { return m.v.num != 0 }, false), nil
 	}
 	isThere := f.isThere()
-	return func(m *Matcher) Truth { return truthOf(isThere(m)) }, nil
+	return c.leaf(func(m *Matcher) Truth { return truthOf(isThere(m)) }, f), nil
 }
 
 // nodeOf returns whether t holds for one value of f, or for all of them and at least one.
-func nodeOf(f *field, t test, all bool) node {
+func (c *checker) nodeOf(f *field, t test, all bool) node {
 	if !all {
 		t = f.with(t)
-		return func(m *Matcher) Truth { return truthOf(f.each(m, t)) }
+		return c.leaf(func(m *Matcher) Truth { return truthOf(f.each(m, t)) }, f)
 	}
 	fails, isThere := f.with(not(t)), f.with(always)
-	return func(m *Matcher) Truth { return truthOf(!f.each(m, fails) && f.each(m, isThere)) }
+	return c.leaf(func(m *Matcher) Truth { return truthOf(!f.each(m, fails) && f.each(m, isThere)) }, f)
 }
 
 func not(t test) test { return func(m *Matcher) bool { return !t(m) } }
@@ -113,13 +130,13 @@ func (c *checker) lateNode(o *operand, f *field, text string, holds numberTest) 
 		i++
 	}
 	if i == maxLate {
-		return nil, c.at(o, "more than %d comparisons on what is known later", maxLate)
+		return node{}, c.at(o, "more than %d comparisons on what is known later", maxLate)
 	}
 	if i == len(c.late) {
 		c.late = append(c.late, lateTest{f.late, holds, text})
 	}
 	t := lateTruths[i]
-	return func(*Matcher) Truth { return t }, nil
+	return c.leaf(func(*Matcher) Truth { return t }, f), nil
 }
 
 // negated are the operators that hold where another one does not; universal are those that
@@ -143,7 +160,7 @@ func (c *checker) relation(r *relation) (node, *Error) {
 	}
 	f, err := c.field(x)
 	if err != nil {
-		return nil, err
+		return node{}, err
 	}
 	base, isNegated := op, false
 	if s, ok := negated[op]; ok {
@@ -152,12 +169,12 @@ func (c *checker) relation(r *relation) (node, *Error) {
 		base = s
 	}
 	if err := c.checkOperator(f, x, y, base); err != nil {
-		return nil, err
+		return node{}, err
 	}
 	all := isUniversal(r.quantifier, r.op)
 	g, isField, err := c.valueField(f, y)
 	if err != nil {
-		return nil, err
+		return node{}, err
 	}
 	if isField {
 		return c.pair(f, g, x, y, base, isNegated, all)
@@ -167,12 +184,12 @@ func (c *checker) relation(r *relation) (node, *Error) {
 	}
 	t, err := c.literal(f, base, y)
 	if err != nil {
-		return nil, err
+		return node{}, err
 	}
 	if isNegated {
 		t = not(t)
 	}
-	return nodeOf(f, t, all), nil
+	return c.nodeOf(f, t, all), nil
 }
 
 // literal returns the comparison of values of f with a literal.
@@ -197,7 +214,7 @@ func (c *checker) literal(f *field, op string, y *operand) (test, *Error) {
 func (c *checker) lateRelation(f *field, x, y *operand, r *relation, op string, isNegated bool) (node, *Error) {
 	v, err := c.constantOf(f, y)
 	if err != nil {
-		return nil, err
+		return node{}, err
 	}
 	holds := testNumber(f, op, v)
 	if isNegated {
@@ -211,11 +228,11 @@ func (c *checker) lateRelation(f *field, x, y *operand, r *relation, op string, 
 func (c *checker) pair(f, g *field, x, y *operand, op string, isNegated, all bool) (node, *Error) {
 	both := f.typ.isNumber() && g.typ.isNumber() && (f.typ == g.typ || plainNumber(f.typ) && plainNumber(g.typ))
 	if !both && !(f.typ.isText() && g.typ.isText()) && !(f.typ == address && g.typ == address) || op == "matches" {
-		return nil, c.at(y, "%s and %s cannot be compared", visible(x.String()), visible(y.String())).
+		return node{}, c.at(y, "%s and %s cannot be compared", visible(x.String()), visible(y.String())).
 			withHint("one is a %s, the other a %s", typeNames[f.typ], typeNames[g.typ])
 	}
 	if f.late != notLate || g.late != notLate {
-		return nil, c.at(y, "what is known later is compared with values only")
+		return node{}, c.at(y, "what is known later is compared with values only")
 	}
 	t := testPair(f, g, op)
 	if isNegated {
@@ -232,10 +249,10 @@ func (c *checker) pair(f, g *field, x, y *operand, op string, isNegated, all boo
 		return g.each(m, inner)
 	})
 	if !all {
-		return func(m *Matcher) Truth { return truthOf(f.each(m, outer)) }, nil
+		return c.leaf(func(m *Matcher) Truth { return truthOf(f.each(m, outer)) }, f, g), nil
 	}
 	hasX, hasY := f.with(always), g.with(always)
-	return func(m *Matcher) Truth { return truthOf(f.each(m, hasX) && g.each(m, hasY) && !f.each(m, outer)) }, nil
+	return c.leaf(func(m *Matcher) Truth { return truthOf(f.each(m, hasX) && g.each(m, hasY) && !f.each(m, outer)) }, f, g), nil
 }
 
 // plainNumber reports whether numbers of a type are compared whatever their unit.
@@ -245,22 +262,22 @@ func plainNumber(t valueType) bool { return t == unsigned || t == signed || t ==
 func (c *checker) membership(x *membership) (node, *Error) {
 	f, err := c.field(x.x)
 	if err != nil {
-		return nil, err
+		return node{}, err
 	}
 	if err := c.checkOperator(f, x.x, x.x, "=="); err != nil {
-		return nil, err
+		return node{}, err
 	}
 	var all []test
 	var late []numberTest
 	for _, i := range x.set {
 		t, number, err := c.interval(f, i)
 		if err != nil {
-			return nil, err
+			return node{}, err
 		}
 		all, late = append(all, t), append(late, number)
 	}
 	if f.late == notLate {
-		return nodeOf(f, testAny(all), x.quantifier == "all"), nil
+		return c.nodeOf(f, testAny(all), x.quantifier == "all"), nil
 	}
 	return c.lateNode(x.x, f, x.String(), func(n uint64) bool {
 		for _, t := range late {

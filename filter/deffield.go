@@ -19,20 +19,16 @@ var defTypes = [...]valueType{
 
 // defField returns the field of a definition.
 func defField(d *dissect.Def, reg *dissect.Registry, o Options) *field {
-	f := &field{name: d.Name, doc: d.Doc, typ: defTypes[d.Kind], def: d, values: d.Values, unit: d.Unit}
+	f := &field{name: d.Name, doc: d.Doc, typ: defTypes[d.Kind], def: d, values: d.Values, unit: d.Unit, isInside: true}
 	if d.Flags&dissect.Size != 0 {
 		f.typ = unsigned
 	}
 	if d.Flags&dissect.Secret != 0 && !o.ShowSecrets {
 		f.typ, f.isSecret, f.values = presence, true, nil
 	}
-	protos := protosWith(d, reg)
 	load := loadOf(f, o)
-	f.exists = func(m *Matcher) bool { return m.has(protos) && m.msg.Index(d) >= 0 }
+	f.exists = func(m *Matcher) bool { return m.msg.Index(d) >= 0 }
 	f.each = func(m *Matcher, t test) bool {
-		if !m.has(protos) {
-			return false
-		}
 		for i := find(m.msg.Fields, d, 0); i >= 0; i = find(m.msg.Fields, d, i) {
 			last := i
 			if d.Kind == dissect.Text {
@@ -45,7 +41,7 @@ func defField(d *dissect.Def, reg *dissect.Registry, o Options) *field {
 		}
 		return false
 	}
-	return f
+	return guard(ofProtos(protosWith(d, reg)), isMessage, []*field{f})[0]
 }
 
 // find returns the index of the first field of definition d from index from on, or -1. Most
@@ -58,28 +54,6 @@ func find(fields []dissect.Field, d *dissect.Def, from int) int {
 		}
 	}
 	return -1
-}
-
-// has reports whether the message may have fields that some protocols declare: it is of one
-// of them, or has a type of one, because a protocol may leave messages that it shares with
-// another to that one's dissector.
-func (m *Matcher) has(protos []*dissect.Proto) bool {
-	if m.msg == nil {
-		return false
-	}
-	for _, p := range protos {
-		if p == m.msg.Proto || m.msg.Type == nil {
-			return true
-		}
-	}
-	for _, p := range protos {
-		for _, t := range p.Types {
-			if t == m.msg.Type {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // protosWith returns the protocols whose messages can have a definition: those that declare

@@ -8,6 +8,11 @@ import (
 
 // This file makes fields of others: slices, functions and masks.
 
+// derived returns the field of what convert makes of the values of f.
+func derived(f *field, o *operand, typ valueType, convert test) *field {
+	return &field{name: o.String(), typ: typ, of: f.of, isByKind: f.isByKind, isPaired: f.isPaired, isInside: f.isInside, each: f.each, convert: convert}
+}
+
 // textField returns the field that o is, if its values are bytes.
 func (c *checker) textField(o *operand, what string) (*field, *Error) {
 	f, err := c.field(o)
@@ -31,7 +36,7 @@ func (c *checker) slice(o *operand) (*field, *Error) {
 		return nil, err
 	}
 	ranges := o.ranges
-	return &field{name: o.String(), typ: octets, each: f.each, convert: f.with(func(m *Matcher) bool {
+	return derived(f, o, octets, f.with(func(m *Matcher) bool {
 		if len(ranges) == 1 {
 			b, ok := cut(m.v.text, ranges[0])
 			m.v.text = b
@@ -47,7 +52,7 @@ func (c *checker) slice(o *operand) (*field, *Error) {
 		}
 		m.v.text = m.sliced[start:]
 		return true
-	})}, nil
+	})), nil
 }
 
 // cut returns a part of b; ok is false where b ends before it.
@@ -80,7 +85,7 @@ func (c *checker) call(o *operand) (*field, *Error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &field{name: o.String(), typ: text, each: f.each}
+	g := derived(f, o, text, nil)
 	switch o.word {
 	case "len":
 		g.typ = unsigned
@@ -118,11 +123,13 @@ func (c *checker) count(o *operand) (*field, *Error) {
 		m.counted++
 		return false
 	})
-	return &field{name: o.String(), typ: unsigned, each: one(func(m *Matcher) bool {
+	g := derived(f, o, unsigned, nil)
+	g.each = one(func(m *Matcher) bool {
 		m.counted = 0
 		f.each(m, add)
 		return m.counted > 0 && m.setNum(m.counted)
-	})}, nil
+	})
+	return g, nil
 }
 
 // masked returns the bits of a field that a mask has. Alone it tests whether any is set.
@@ -141,7 +148,7 @@ func (c *checker) masked(o *operand) (*field, *Error) {
 	if v.named {
 		return nil, c.at(o.mask, "a mask is a number").withHint("as in 0x0f")
 	}
-	g := &field{name: o.String(), typ: f.typ, each: f.each}
+	g := derived(f, o, f.typ, nil)
 	isSet := func(m *Matcher) bool { return m.v.num != 0 }
 	if f.typ == octets {
 		g.convert = f.with(func(m *Matcher) bool { return m.maskBytes(v.text) })

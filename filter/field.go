@@ -49,6 +49,10 @@ type field struct {
 	def       *dissect.Def        // nil for fields of the filter itself
 	values    func(uint64) string // names of numbers, or nil
 	unit      string
+	of        func(*subject) bool // what can have it
+	isByKind  bool                // subjects alone decide it
+	isPaired  bool                // it comes from the exchange of the message
+	isInside  bool                // it comes from nothing but the message itself
 	// each calls t for each value in Matcher.v, until t returns true, and returns that.
 	each func(m *Matcher, t test) bool
 	// convert makes the value of a function or a slice of the one that each stored, and

@@ -13,6 +13,10 @@ type Program struct {
 	text string
 	root node
 	late []lateTest
+	// What it can be true of.
+	never                            map[kind]bool // of these messages it cannot
+	matchesRecords, matchesIncidents bool
+	needsPairs, needsEvent           bool
 }
 
 // String returns the text that the program was compiled from.
@@ -43,6 +47,7 @@ type Matcher struct {
 	record   *render.Record
 	incident *render.IncidentEvent
 	msg      *dissect.Message // of the event
+	bare     render.Event     // stands for an event of which nothing is asked
 
 	v       value  // what a test looks at
 	counted uint64 // by count()
@@ -61,11 +66,14 @@ type value struct {
 	ported bool // the end has a port
 }
 
-// node is a compiled expression, test a compiled comparison of Matcher.v.
-type (
-	node func(m *Matcher) Truth
-	test func(m *Matcher) bool
-)
+// node is a compiled expression.
+type node struct {
+	eval func(m *Matcher) Truth
+	can  []outcomes // of each subject
+}
+
+// test is a compiled comparison of Matcher.v.
+type test func(m *Matcher) bool
 
 // Match returns whether a message matches. The result of a message that belongs to no
 // exchange, which has no outcome, is None or All.
@@ -76,6 +84,17 @@ func (m *Matcher) Match(e *render.Event) Truth {
 		return truthOf(t.At(0))
 	}
 	return t
+}
+
+// MayMatch reports whether a message can match. It takes less than Match, and decides where all
+// that the program asks for is in the message itself.
+func (m *Matcher) MayMatch(msg *dissect.Message) bool {
+	p := m.program
+	if p.needsEvent || !p.CanMatch(msg.Proto, msg.Type) {
+		return p.CanMatch(msg.Proto, msg.Type)
+	}
+	m.event, m.msg, m.record, m.incident = &m.bare, msg, nil, nil
+	return m.run() != None
 }
 
 // MatchRecord reports whether a finding matches that belongs to no message.
@@ -92,5 +111,5 @@ func (m *Matcher) MatchIncident(x *render.IncidentEvent) bool {
 
 func (m *Matcher) run() Truth {
 	m.sliced = m.sliced[:0]
-	return m.program.root(m)
+	return m.program.root.eval(m)
 }

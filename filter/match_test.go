@@ -14,16 +14,17 @@ import (
 // protocol may have fields that another declares.
 func TestFieldsAreFound(t *testing.T) {
 	s := captures(t)
-	matchers := map[string]*filter.Matcher{}
+	programs, matchers := map[string]*filter.Program{}, map[string]*filter.Matcher{}
 	for _, e := range s.events {
 		for i := range e.Msg.Fields {
 			name := e.Msg.Fields[i].Def.Name
 			m := matchers[name]
 			if m == nil {
-				m = compile(t, name, filter.Options{}).Matcher()
+				programs[name] = compile(t, name, filter.Options{})
+				m = programs[name].Matcher()
 				matchers[name] = m
 			}
-			if m.Match(e) != filter.All {
+			if m.Match(e) != filter.All || !programs[name].CanMatch(e.Msg.Proto, e.Msg.Type) {
 				t.Fatalf("frame %d, a %s of %s, does not have %s", e.Frame, e.Msg.Type.Name, e.Msg.Proto.Name, name)
 			}
 		}

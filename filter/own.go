@@ -10,10 +10,31 @@ import (
 	"qsniff/netlayer"
 )
 
-// ownFields lists the fields that are no protocol's.
+// ownFields lists the fields that are no protocol's. Those of which nothing says what can have
+// them are of messages.
 func ownFields(reg *dissect.Registry, o Options) []*field {
-	return slices.Concat(messageFields(reg), networkFields(), frameFields(), splitFields(reg), exchangeFields(),
-		findingFields(o), incidentFields(reg), roleFields(reg), protocolFields(reg), []*field{payloadField(o)})
+	all := slices.Concat(messageFields(reg), networkFields(), frameFields(), splitFields(reg), exchangeFields(),
+		findingFields(o), guard(ofIncidents, isIncident, incidentFields(reg)), roleFields(reg), protocolFields(reg), []*field{payloadField(o)})
+	rest := slices.DeleteFunc(slices.Clone(all), func(f *field) bool { return f.of != nil })
+	guard(ofMessages, isMessage, rest)
+	return all
+}
+
+func isMessage(m *Matcher) bool  { return m.event != nil }
+func isIncident(m *Matcher) bool { return m.incident != nil }
+
+// guard makes fields those of some subjects, and evaluates them for these only. It returns the
+// fields.
+func guard(of func(*subject) bool, is test, all []*field) []*field {
+	for _, f := range all {
+		each, exists := f.each, f.exists
+		f.of = of
+		f.each = func(m *Matcher, t test) bool { return is(m) && each(m, t) }
+		if exists != nil {
+			f.exists = func(m *Matcher) bool { return is(m) && exists(m) }
+		}
+	}
+	return all
 }
 
 // Constructors of fields, by type.
@@ -53,11 +74,6 @@ func (m *Matcher) setNum(n uint64) bool {
 
 func (m *Matcher) setBool(b bool) bool { return m.setNum(uint64(truthOf(b) & 1)) }
 
-// ofEvent returns load for messages; nothing else has the field.
-func ofEvent(load test) test {
-	return func(m *Matcher) bool { return m.event != nil && load(m) }
-}
-
 // protocolNames returns the names of the registry's protocols.
 func protocolNames(reg *dissect.Registry) (all []string) {
 	for _, p := range reg.Protos() {
@@ -92,23 +108,25 @@ func namesOf[T interface {
 
 // messageFields are what every message has.
 func messageFields(reg *dissect.Registry) []*field {
-	return []*field{
-		newName("protocol", "protocol of the message", protocolNames(reg), ofEvent(func(m *Matcher) bool { return m.setName(m.msg.Proto.Name) })),
-		newName("message", "type of the message", messageNames(reg), ofEvent(func(m *Matcher) bool {
+	all := []*field{
+		newName("protocol", "protocol of the message", protocolNames(reg), func(m *Matcher) bool { return m.setName(m.msg.Proto.Name) }),
+		newName("message", "type of the message", messageNames(reg), func(m *Matcher) bool {
 			return m.msg.Type != nil && m.event.Record == "" && m.setName(m.msg.Type.Name)
-		})),
+		}),
 		newName("direction", "request or reply; one-way messages are requests", []string{"request", "reply"},
-			ofEvent(func(m *Matcher) bool { return m.setName(m.event.Direction()) })),
+			func(m *Matcher) bool { return m.setName(m.event.Direction()) }),
 		newName("status", "complete; truncated by the capture; malformed by the sender; or fragment: a set that stayed incomplete",
-			namesOf(dissect.Fragment+1), ofEvent(func(m *Matcher) bool { return m.setName(m.msg.Status.String()) })),
+			namesOf(dissect.Fragment+1), func(m *Matcher) bool { return m.setName(m.msg.Status.String()) }),
 		newFlag("weak", "nothing but the payload's own few bytes says what it is",
-			ofEvent(func(m *Matcher) bool { return m.setBool(m.msg.Conf == dissect.Maybe) })),
+			func(m *Matcher) bool { return m.setBool(m.msg.Conf == dissect.Maybe) }),
 		newNumber("length", "length of the message in bytes as it was sent, after joining and decompression",
-			ofEvent(func(m *Matcher) bool { return m.setNum(uint64(m.msg.Wire)) })),
-		newNumber("captured", "how many of its bytes are in the capture", ofEvent(func(m *Matcher) bool { return m.setNum(uint64(len(m.msg.Data))) })),
-		newName("record", "what is no message: finding, incident, or reply: one that was joined from several messages",
-			[]string{"finding", "incident", "reply"}, loadRecord),
+			func(m *Matcher) bool { return m.setNum(uint64(m.msg.Wire)) }),
+		newNumber("captured", "how many of its bytes are in the capture", func(m *Matcher) bool { return m.setNum(uint64(len(m.msg.Data))) }),
+		{name: "record", doc: "what is no message: finding, incident, or reply: one that was joined from several messages", typ: name, of: ofAll,
+			names: []string{"finding", "incident", "reply"}, each: one(loadRecord)},
 	}
+	all[0].isByKind, all[1].isByKind = true, true
+	return all
 }
 
 func loadRecord(m *Matcher) bool {
@@ -130,7 +148,7 @@ func splitFields(reg *dissect.Registry) []*field {
 		}
 	}
 	slices.Sort(engines)
-	isSplit := ofEvent(func(m *Matcher) bool { return m.event.Split != nil })
+	isSplit := func(m *Matcher) bool { return m.event.Split != nil }
 	of := func(load test) test { return func(m *Matcher) bool { return isSplit(m) && load(m) } }
 	return []*field{
 		newPresence("split", "the engine split the message", isSplit),
@@ -148,7 +166,7 @@ func splitFields(reg *dissect.Registry) []*field {
 // exchangeFields are the place of a message among the request and the replies it belongs to.
 func exchangeFields() []*field {
 	of := func(load test) test {
-		return func(m *Matcher) bool { return m.event != nil && m.event.Exchange.ID != 0 && load(m) }
+		return func(m *Matcher) bool { return m.event.Exchange.ID != 0 && load(m) }
 	}
 	nanos := func(name, doc string, load test) *field {
 		return &field{name: name, doc: doc, typ: duration, each: one(of(load))}
@@ -156,7 +174,7 @@ func exchangeFields() []*field {
 	later := func(name, doc string, typ valueType, late lateField) *field {
 		return &field{name: name, doc: doc, typ: typ, late: late}
 	}
-	return []*field{
+	all := []*field{
 		newPresence("exchange", "the message belongs to an exchange: a request and its replies", of(always)),
 		newNumber("exchange.id", "frame of the exchange's first request", of(func(m *Matcher) bool { return m.setNum(m.event.Exchange.ID) })),
 		newText("exchange.verb", `what the message does to a request: "answers", "challenges"; absent at the first request`,
@@ -176,6 +194,10 @@ func exchangeFields() []*field {
 		later("exchange.rtt", "time from request to answer, for every message of the exchange; known when it is over", duration, lateRTT),
 		later("exchange.challenge_rtt", "round trip of the challenge, for every message of the exchange; known when it is over", duration, lateChallengeRTT),
 	}
+	for _, f := range all {
+		f.isPaired = true
+	}
+	return all
 }
 
 // eachFinding returns the values of a property of findings. load stores it.
@@ -184,7 +206,7 @@ func eachFinding(load func(m *Matcher, e *finding.Expert) bool) func(*Matcher, t
 		if m.record != nil {
 			return load(m, m.record.Expert) && t(m)
 		}
-		if m.msg == nil {
+		if m.incident != nil {
 			return false
 		}
 		for i := range m.msg.Expert {
@@ -204,37 +226,37 @@ func findingFields(o Options) []*field {
 	}
 	slices.Sort(ids)
 	return []*field{
-		{name: "finding", doc: "ids of what is wrong with the message, or of a finding that belongs to none", typ: name, names: slices.Compact(ids),
+		{name: "finding", doc: "ids of what is wrong with the message, or of a finding that belongs to none", typ: name, of: ofFindings, isPaired: true, names: slices.Compact(ids),
 			each: eachFinding(func(m *Matcher, e *finding.Expert) bool { return m.setName(e.Code.ID) })},
-		{name: "finding.severity", doc: "how much it matters, as raised", typ: order, names: namesOf(finding.Error + 1),
+		{name: "finding.severity", doc: "how much it matters, as raised", typ: order, of: ofFindings, isPaired: true, names: namesOf(finding.Error + 1),
 			each: eachFinding(func(m *Matcher, e *finding.Expert) bool { return m.setNum(uint64(e.Severity)) })},
-		{name: "finding.fault", doc: "whose fault it is", typ: name, names: namesOf(finding.Capture + 1),
+		{name: "finding.fault", doc: "whose fault it is", typ: name, of: ofFindings, isPaired: true, names: namesOf(finding.Capture + 1),
 			each: eachFinding(func(m *Matcher, e *finding.Expert) bool { return m.setName(e.Code.Fault.String()) })},
 	}
 }
 
 // incidentFields are those of incidents, which stand among the messages of a live capture.
 func incidentFields(reg *dissect.Registry) []*field {
-	of := func(load test) test { return func(m *Matcher) bool { return m.incident != nil && load(m) } }
 	return []*field{
-		newPresence("incident", "an incident was detected, changed, or is over", of(always)),
-		newName("incident.event", "which of these", namesOf(flood.Ends+1), of(func(m *Matcher) bool { return m.setName(m.incident.Event.String()) })),
-		newName("incident.kind", "kind of the incident", namesOf(flood.NumKinds), of(func(m *Matcher) bool { return m.setName(m.incident.Kind.String()) })),
+		newPresence("incident", "an incident was detected, changed, or is over", always),
+		newName("incident.event", "which of these", namesOf(flood.Ends+1), func(m *Matcher) bool { return m.setName(m.incident.Event.String()) }),
+		newName("incident.kind", "kind of the incident", namesOf(flood.NumKinds), func(m *Matcher) bool { return m.setName(m.incident.Kind.String()) }),
 		{name: "incident.level", doc: "how urgent it is", typ: order, names: namesOf(flood.Alert + 1),
-			each: one(of(func(m *Matcher) bool { return m.setNum(uint64(m.incident.Level)) }))},
-		newText("incident.target", `what it is about: "udp/198.51.100.17:27015"`, of(func(m *Matcher) bool { return m.setName(m.incident.Target.String()) })),
-		newNumber("incident.id", "its number, in the order of detection", of(func(m *Matcher) bool { return m.setNum(m.incident.ID) })),
-		newName("incident.protocol", "protocol of its packets", protocolNames(reg), of(func(m *Matcher) bool { return m.setName(m.incident.Protocol()) })),
-		newText("incident.class", "of a flood of what is no query: what came, as in tcp_syn", of(func(m *Matcher) bool {
+			each: one(func(m *Matcher) bool { return m.setNum(uint64(m.incident.Level)) })},
+		newText("incident.target", `what it is about: "udp/198.51.100.17:27015"`, func(m *Matcher) bool { return m.setName(m.incident.Target.String()) }),
+		newNumber("incident.id", "its number, in the order of detection", func(m *Matcher) bool { return m.setNum(m.incident.ID) }),
+		newName("incident.protocol", "protocol of its packets", protocolNames(reg), func(m *Matcher) bool { return m.setName(m.incident.Protocol()) }),
+		newText("incident.class", "of a flood of what is no query: what came, as in tcp_syn", func(m *Matcher) bool {
 			return m.incident.Class != nil && m.setName(m.incident.Class.Name)
-		})),
+		}),
 	}
 }
 
 // protocolFields are the protocols, whose names alone are tests.
 func protocolFields(reg *dissect.Registry) (all []*field) {
 	for _, p := range reg.Protos() {
-		all = append(all, newPresence(p.Name, "the message is of this protocol", func(m *Matcher) bool { return m.msg != nil && m.msg.Proto == p }))
+		all = append(all, newPresence(p.Name, "the message is of this protocol", func(m *Matcher) bool { return m.msg.Proto == p }))
+		all[len(all)-1].isByKind, all[len(all)-1].isInside = true, true
 	}
 	return all
 }

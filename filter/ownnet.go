@@ -56,7 +56,7 @@ func (m *Matcher) eachTarget(t func(m *Matcher, end netip.AddrPort) bool) bool {
 
 // newEnds returns the field of addresses of one family, or of both.
 func newEnds(name, doc string, family uint8, which ends) *field {
-	return &field{name: name, doc: doc, typ: address, family: family, each: func(m *Matcher, t test) bool {
+	return &field{name: name, doc: doc, typ: address, family: family, of: ofAll, each: func(m *Matcher, t test) bool {
 		return m.eachEnd(which, func(m *Matcher, end netip.AddrPort) bool {
 			a := end.Addr().Unmap()
 			if family == 4 && !a.Is4() || family == 6 && !a.Is6() {
@@ -79,19 +79,24 @@ const (
 
 // isOver reports whether what is matched is a message over transport x.
 func (m *Matcher) isOver(x transport) bool {
-	return x == anyTransport || m.event != nil && m.event.TCP == (x == onlyTCP)
+	return x == anyTransport || m.event.TCP == (x == onlyTCP)
 }
 
 func newPorts(name, doc string, x transport, which ends) *field {
-	return &field{name: name, doc: doc, typ: unsigned, each: func(m *Matcher, t test) bool {
+	f := newNumber(name, doc, nil)
+	if x == anyTransport {
+		f.of = ofAll
+	}
+	f.each = func(m *Matcher, t test) bool {
 		return m.isOver(x) && m.eachEnd(which, func(m *Matcher, end netip.AddrPort) bool { return m.setNum(uint64(end.Port())) && t(m) })
-	}}
+	}
+	return f
 }
 
 // networkFields are addresses, ports and ways.
 func networkFields() []*field {
 	all := []*field{
-		newName("transport", "udp or tcp", []string{"udp", "tcp"}, ofEvent(func(m *Matcher) bool { return m.setName(m.event.Transport()) })),
+		newName("transport", "udp or tcp", []string{"udp", "tcp"}, func(m *Matcher) bool { return m.setName(m.event.Transport()) }),
 		newEnds("addr", "either end: an address, one with a port, or a network", 0, srcEnd|dstEnd),
 		newEnds("src", "sender", 0, srcEnd),
 		newEnds("dst", "receiver", 0, dstEnd),
@@ -100,14 +105,14 @@ func networkFields() []*field {
 		newPorts("port", "port of either end", anyTransport, srcEnd|dstEnd),
 		newPorts("server.port", "port of the server", anyTransport, serverEnd),
 		newPorts("client.port", "port of the client", anyTransport, clientEnd),
-		newText("community_id", "Community ID 1 of the flow, as other tools write it", ofEvent(loadCommunityID)),
+		newText("community_id", "Community ID 1 of the flow, as other tools write it", loadCommunityID),
 	}
 	for _, f := range []struct {
 		name, words string
 		family      uint8
 	}{{"ip", "IPv4", 4}, {"ipv6", "IPv6", 6}} {
 		either := newEnds(f.name+".addr", f.words+" address of either end", f.family, srcEnd|dstEnd)
-		all = append(all, newPresence(f.name, "the message came over "+f.words, func(m *Matcher) bool { return m.event != nil && either.each(m, always) }),
+		all = append(all, newPresence(f.name, "the message came over "+f.words, func(m *Matcher) bool { return either.each(m, always) }),
 			either, newEnds(f.name+".src", f.words+" address of the sender", f.family, srcEnd),
 			newEnds(f.name+".dst", f.words+" address of the receiver", f.family, dstEnd))
 	}
@@ -127,9 +132,6 @@ func networkFields() []*field {
 func wayFields() []*field {
 	each := func(load func(m *Matcher, i int) bool) func(*Matcher, test) bool {
 		return func(m *Matcher, t test) bool {
-			if m.event == nil {
-				return false
-			}
 			for i := range m.event.Ways {
 				if load(m, i) && t(m) {
 					return true
@@ -187,23 +189,23 @@ func frameFields() []*field {
 		return m.setNum(uint64(at))
 	}
 	return []*field{
-		newPresence("frame", "always", always),
-		{name: "frame.number", doc: "numbers of the packets that the message came in, from 1", typ: unsigned, each: eachFrame},
-		newNumber("frame.count", "how many packets it came in", ofEvent(func(m *Matcher) bool { return m.setNum(uint64(max(len(m.event.Frames), 1))) })),
-		{name: "frame.time", doc: "time of the packet that completed it", typ: moment, each: one(loadTime)},
-		{name: "frame.time_epoch", doc: "the same, in seconds since 1970", typ: moment, each: one(loadTime)},
-		{name: "frame.time_relative", doc: "time since the first packet", typ: duration, each: one(func(m *Matcher) bool {
+		{name: "frame", doc: "always", typ: presence, of: ofAll, each: one(always), exists: always},
+		{name: "frame.number", doc: "numbers of the packets that the message came in, from 1", typ: unsigned, of: ofAll, each: eachFrame},
+		newNumber("frame.count", "how many packets it came in", func(m *Matcher) bool { return m.setNum(uint64(max(len(m.event.Frames), 1))) }),
+		{name: "frame.time", doc: "time of the packet that completed it", typ: moment, of: ofAll, each: one(loadTime)},
+		{name: "frame.time_epoch", doc: "the same, in seconds since 1970", typ: moment, of: ofAll, each: one(loadTime)},
+		{name: "frame.time_relative", doc: "time since the first packet", typ: duration, of: ofAll, each: one(func(m *Matcher) bool {
 			at, start := nanos(m)
 			return m.setNum(uint64(at - start))
 		})},
 		{name: "frame.span", doc: "time from the first packet of the message to the last", typ: duration,
-			each: one(ofEvent(func(m *Matcher) bool { return m.event.Train > 0 && m.setNum(uint64(m.event.Train)) }))},
+			each: one(func(m *Matcher) bool { return m.event.Train > 0 && m.setNum(uint64(m.event.Train)) })},
 		{name: "frame.comment", doc: "what somebody wrote about the packet in a pcapng file", typ: text, each: eachComment},
-		newNumber("file", "which of several inputs it came from, from 0", ofEvent(func(m *Matcher) bool { return m.event.File >= 0 && m.setNum(uint64(m.event.File)) })),
-		newNumber("interface", "interface number, where the capture names any", ofEvent(func(m *Matcher) bool {
+		newNumber("file", "which of several inputs it came from, from 0", func(m *Matcher) bool { return m.event.File >= 0 && m.setNum(uint64(m.event.File)) }),
+		newNumber("interface", "interface number, where the capture names any", func(m *Matcher) bool {
 			return m.event.Iface >= 0 && m.setNum(uint64(m.event.Iface))
-		})),
-		newText("interface_name", "name of that interface", ofEvent(func(m *Matcher) bool { return m.setName(m.event.IfName) })),
+		}),
+		newText("interface_name", "name of that interface", func(m *Matcher) bool { return m.setName(m.event.IfName) }),
 	}
 }
 
@@ -228,9 +230,6 @@ func eachFrame(m *Matcher, t test) bool {
 }
 
 func eachComment(m *Matcher, t test) bool {
-	if m.event == nil {
-		return false
-	}
 	for _, c := range m.event.Comments {
 		if m.v.text = c; t(m) {
 			return true

@@ -2,6 +2,7 @@ package filter
 
 import (
 	"bytes"
+	"slices"
 
 	"qsniff/dissect"
 )
@@ -9,31 +10,24 @@ import (
 // roleFields are properties of the server that each protocol names differently, as in the
 // columns of tables.
 func roleFields(reg *dissect.Registry) []*field {
+	newRole := func(name, doc string, typ valueType, r dissect.Role) *field {
+		hasRole := func(d *dissect.Def) bool { return d.Role == r }
+		protos := slices.DeleteFunc(slices.Clone(reg.Protos()), func(p *dissect.Proto) bool { return !slices.ContainsFunc(p.Defs, hasRole) })
+		return guard(ofProtos(protos), isMessage, []*field{{name: name, doc: doc + ", in any protocol", typ: typ, isInside: true, each: one(loadRole(r))}})[0]
+	}
 	return []*field{
-		{name: "server_name", doc: "name of the server, in any protocol", typ: text, each: one(loadRole(reg, dissect.ServerName))},
-		{name: "map", doc: "map being played, in any protocol", typ: text, each: one(loadRole(reg, dissect.MapName))},
-		{name: "players", doc: "players on the server, in any protocol", typ: unsigned, each: one(loadRole(reg, dissect.PlayerCount))},
-		{name: "max_players", doc: "slots, in any protocol", typ: unsigned, each: one(loadRole(reg, dissect.MaxPlayers))},
+		newRole("server_name", "name of the server", text, dissect.ServerName),
+		newRole("map", "map being played", text, dissect.MapName),
+		newRole("players", "players on the server", unsigned, dissect.PlayerCount),
+		newRole("max_players", "slots", unsigned, dissect.MaxPlayers),
 	}
 }
 
 // loadRole stores the first value of the message that has a role. A number that a protocol
 // sends as text is parsed.
-func loadRole(reg *dissect.Registry, r dissect.Role) test {
-	var protos []*dissect.Proto
-	for _, p := range reg.Protos() {
-		for _, d := range p.Defs {
-			if d.Role == r {
-				protos = append(protos, p)
-				break
-			}
-		}
-	}
+func loadRole(r dissect.Role) test {
 	isNumber := r == dissect.PlayerCount || r == dissect.MaxPlayers
 	return func(m *Matcher) bool {
-		if !m.has(protos) {
-			return false
-		}
 		for i := range m.msg.Fields {
 			f := &m.msg.Fields[i]
 			switch {
@@ -97,7 +91,7 @@ func payloadField(o Options) *field {
 			return true
 		}
 	}
-	return &field{name: "payload", doc: "bytes of the message, after joining and decompression; those of secrets are '*'", typ: octets, each: one(ofEvent(load))}
+	return &field{name: "payload", doc: "bytes of the message, after joining and decompression; those of secrets are '*'", typ: octets, each: one(load)}
 }
 
 // loadPayload stores the bytes of the message, with stars for those of secrets.

@@ -389,6 +389,9 @@ func TestNaive(t *testing.T) {
 			}
 			if want {
 				hits++
+				if msg := events[i].Msg; !p.CanMatch(msg.Proto, msg.Type) || !m.MayMatch(msg) {
+					t.Fatalf("%s cannot match %s", x.text, msg.Type.Name)
+				}
 			}
 		}
 	}

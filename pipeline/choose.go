@@ -17,6 +17,15 @@ type Filter struct {
 // holds reports whether messages are held until their exchanges are over.
 func (f *Filter) holds() bool { return f != nil && f.Program.NeedsAnswers() && f.Outcomes == nil }
 
+// wantsPairs reports whether messages are chosen by their exchanges.
+func (f *Filter) wantsPairs() bool { return f != nil && f.Program.NeedsPairs() }
+
+// allowsRecords reports whether findings may be chosen that belong to no message.
+func (f *Filter) allowsRecords() bool { return f == nil || f.Program.CanMatchRecords() }
+
+// AllowsIncidents reports whether incidents may be chosen.
+func (f *Filter) AllowsIncidents() bool { return f == nil || f.Program.CanMatchIncidents() }
+
 // chooser evaluates a Filter in one goroutine. A nil one chooses everything.
 type chooser struct {
 	matcher  *filter.Matcher

@@ -67,9 +67,39 @@ type IncidentFinder interface {
 	Observe(found func(in *flood.Incident, e flood.Event))
 }
 
-// wantsFacts reports whether the run is for more than the number of messages, or messages
-// are chosen by more than what is in them.
-func (c *Config) wantsFacts() bool { return c.wantsResults() || c.Filter != nil }
+// wantsPairs reports whether the exchanges of messages are wanted: shown, counted or asked for
+// by the filter.
+func (c *Config) wantsPairs() bool { return c.wantsResults() || c.Filter.wantsPairs() }
+
+// wantsHosts reports whether findings are wanted that messages of several partitions show
+// together. Of a dialogue that is written all are.
+func (c *Config) wantsHosts() bool {
+	return c.wantsResults() && (c.Dialogues != nil || c.Filter.allowsRecords())
+}
+
+// wantsAll reports whether the fold gets what Filter does not choose, too.
+func (c *Config) wantsAll() bool {
+	return c.Filter == nil || c.Dialogues != nil || c.Packets != nil || c.Filter.holds() || c.wantsHosts()
+}
+
+// skipsTexts returns of which protocols nobody is shown or chooses the texts, so that no secrets
+// have to be found in them: of streams one by one, of datagrams all or none, because they share
+// passwords.
+func (c *Config) skipsTexts() (ofDatagrams bool, ofStreams map[*dissect.Proto]bool) {
+	ofDatagrams, ofStreams = true, map[*dissect.Proto]bool{}
+	for _, p := range c.Registry.Protos() {
+		skips := c.Renderer == nil && c.Dialogues == nil && c.Packets == nil
+		if c.Filter != nil && c.Dialogues == nil && c.Packets == nil {
+			skips = !c.Filter.Program.CanMatchProto(p)
+		}
+		if c.Registry.IsStream(p) {
+			ofStreams[p] = skips
+		} else {
+			ofDatagrams = ofDatagrams && skips
+		}
+	}
+	return ofDatagrams, ofStreams
+}
 
 // wantsResults reports whether the run is for more than the number of messages.
 func (c *Config) wantsResults() bool {
@@ -78,5 +108,5 @@ func (c *Config) wantsResults() bool {
 
 // wantsOnlySightings reports whether the run is for watchers only.
 func (c *Config) wantsOnlySightings() bool {
-	return len(c.Watchers) > 0 && !c.wantsFacts() && !c.CountsMessages
+	return len(c.Watchers) > 0 && !c.wantsResults() && c.Filter == nil && !c.CountsMessages
 }

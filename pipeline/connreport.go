@@ -33,8 +33,8 @@ type connReport struct {
 	now        *current
 	tracker    *tracker
 	emitter    *emitter
-	sights     *sightMaker // nil: there are no watchers
-	skipsTexts bool        // no renderer shows the messages
+	sights     *sightMaker             // nil: there are no watchers
+	skipsTexts map[*dissect.Proto]bool // see Config.skipsTexts
 	ctx        dissect.Context
 	stream     dissect.Stream   // ctx points to it
 	msg        *dissect.Message // shared with who parses datagrams
@@ -50,7 +50,7 @@ func (r *connReport) makeContext(c *tcpstream.Conn, k *connection, dir int) *dis
 	if dir == k.server {
 		r.stream.Dir = dissect.ToClient
 	}
-	*ctx = dissect.Context{Src: c.Ends[dir], Dst: c.Ends[1-dir], Stream: &r.stream, Unread: r.skipsTexts}
+	*ctx = dissect.Context{Src: c.Ends[dir], Dst: c.Ends[1-dir], Stream: &r.stream, Unread: k.dissector != nil && r.skipsTexts[k.dissector.Proto()]}
 	return ctx
 }
 
@@ -152,10 +152,10 @@ func (r *connReport) addOrigin(s *payload, ch *tcpstream.Chunk, off int) {
 }
 
 // reportJoined reports a reply that came in several messages, if the one at hand completed
-// it. If messages are not shown, it does nothing: the single messages were counted.
+// it. If its texts are skipped, it does nothing: the single messages were counted.
 func (r *connReport) reportJoined(ctx *dissect.Context, k *connection) {
 	r.stream.Frames = r.stream.Frames[:0]
-	if r.skipsTexts || !k.dissector.Joined(ctx, &r.reply) {
+	if ctx.Unread || !k.dissector.Joined(ctx, &r.reply) {
 		return
 	}
 	server, client := ctx.Src, ctx.Dst

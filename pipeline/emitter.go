@@ -16,7 +16,9 @@ type emitter struct {
 	picker      PacketSink      // nil: packets are not wanted
 	chooser     *chooser        // nil: all is chosen
 	showsAll    bool            // what is not chosen is rendered too
-	wantsFacts  bool            // see Config.wantsFacts
+	wantsFacts  bool            // see Config.wantsPairs
+	wantsAll    bool            // see Config.wantsAll
+	hasSilences bool            // the fold is told which answers did not come
 	hasListener bool            // what servers report of themselves is wanted
 	event       eventMaker
 	turns       turnMaker
@@ -25,7 +27,7 @@ type emitter struct {
 }
 
 func newEmitter(now *current, cfg *Config) *emitter {
-	e := &emitter{now: now, renderer: cfg.Renderer, picker: cfg.Packets, chooser: newChooser(cfg.Filter), wantsFacts: cfg.wantsFacts(), hasListener: cfg.Listener != nil}
+	e := &emitter{now: now, renderer: cfg.Renderer, picker: cfg.Packets, chooser: newChooser(cfg.Filter), wantsFacts: cfg.wantsPairs(), wantsAll: cfg.wantsAll(), hasSilences: cfg.wantsAll() || cfg.Listener != nil, hasListener: cfg.Listener != nil}
 	e.event.hasManyInputs, e.event.wantsOrigin = cfg.HasManyInputs, cfg.Packets != nil
 	if d := cfg.Dialogues; d != nil {
 		e.showsAll = true // of a dialogue that is written
@@ -37,13 +39,22 @@ func newEmitter(now *current, cfg *Config) *emitter {
 	return e
 }
 
-// emitMessage writes m, which was made of s; part is its part in an exchange.
+// emitMessage writes m, which was made of s; part is its part in an exchange. If the filter
+// does not choose it and nobody else wants it, it is counted only.
 func (e *emitter) emitMessage(s *payload, m *dissect.Message, part track.Part) {
+	if !e.wantsAll && !e.chooser.matcher.MayMatch(m) {
+		e.countUnmatched(s)
+		return
+	}
 	x := e.now.newSpan(s.firstFrame(), s.nanos)
 	if e.renderer != nil || e.picker != nil || e.chooser != nil {
 		seg := e.now.seg
 		ev := e.event.makeEvent(s, m, &part, e.now)
 		x.truth = e.chooser.choose(ev)
+		if !e.wantsAll && x.truth == filter.None {
+			e.countUnmatched(s)
+			return
+		}
 		if e.renderer != nil && e.shows(x.truth) {
 			seg.buf = e.renderer.Append(seg.buf, ev)
 			x.end = len(seg.buf)
@@ -61,6 +72,12 @@ func (e *emitter) emitMessage(s *payload, m *dissect.Message, part track.Part) {
 	}
 	e.turns.addMessage(e.now.seg, &x, s, e.event.event.Quote)
 	e.now.seg.spans = append(e.now.seg.spans, x)
+}
+
+func (e *emitter) countUnmatched(s *payload) {
+	if s.record == "" {
+		e.now.n.unmatched++
+	}
 }
 
 // shows reports whether what the filter gives t for is rendered.
@@ -126,8 +143,11 @@ func (e *emitter) emitNote(key, conn uint64) {
 	seg.addFoundNote(r)
 }
 
-// emitSilence adds the fact that an answer did not come. It has no text.
+// emitSilence adds the fact that an answer did not come, if it is wanted. It has no text.
 func (e *emitter) emitSilence(f *track.Fact) {
+	if !e.hasSilences {
+		return
+	}
 	x := e.now.newSpan(f.Frame, f.Nanos)
 	x.fact = *f
 	e.now.seg.spans = append(e.now.seg.spans, x)

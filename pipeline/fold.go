@@ -27,7 +27,7 @@ type fold struct {
 	reader    readerTotals // after the last batch merged
 	parts     [Partitions]totals
 	packets   PacketSink      // nil: packets are not wanted
-	unmatched uint64          // messages that Config.Filter did not choose
+	unmatched uint64          // messages that Config.Filter did not choose, besides those in parts
 	filter    *Filter         // nil: all messages are chosen
 	outcomes  *streamOutcomes // nil: Config.Filter needs no outcomes of exchanges, or has them
 	hold      *hold           // nil: nothing is held

@@ -14,7 +14,7 @@ type parser struct {
 	reg        *dissect.Registry
 	flows      *track.Flows
 	tracker    *tracker
-	skipsTexts bool // no renderer shows the messages
+	skipsTexts bool // see Config.skipsTexts
 	msg        dissect.Message
 	parts      partFields
 }

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"qsniff/dissect"
 	"qsniff/filter"
 	"qsniff/track"
 )
@@ -19,15 +20,17 @@ type partition struct {
 	parser         *parser
 	tracker        *tracker
 	emitter        *emitter
-	size           float64 // of the tables, as a multiple of the usual
+	skipsStreams   map[*dissect.Proto]bool // see Config.skipsTexts
+	size           float64                 // of the tables, as a multiple of the usual
 }
 
 func newPartition(number int, cfg *Config, size float64) *partition {
 	p := &partition{now: current{part: uint8(number)}, size: size}
 	now, flows := &p.now, track.NewFlows(int(track.DefaultFlows*size))
 	p.emitter = newEmitter(now, cfg)
-	p.tracker = newTracker(now, int(track.DefaultExchanges*size), p.emitter)
-	p.parser = &parser{reg: cfg.Registry, flows: flows, tracker: p.tracker, skipsTexts: p.emitter.renderer == nil && cfg.Packets == nil && cfg.Filter == nil}
+	p.tracker = newTracker(now, int(track.DefaultExchanges*size), p.emitter, cfg)
+	p.parser = &parser{reg: cfg.Registry, flows: flows, tracker: p.tracker}
+	p.parser.skipsTexts, p.skipsStreams = cfg.skipsTexts()
 	p.identifier = &identifier{now: now, reg: cfg.Registry, decodeAs: cfg.DecodeAs, flows: flows, parked: newParking(), parser: p.parser}
 	p.joiner = newJoiner(now, size, p.identifier, p.tracker)
 	if len(cfg.Watchers) > 0 {
@@ -41,7 +44,7 @@ func newPartition(number int, cfg *Config, size float64) *partition {
 func (p *partition) newStreams() *streams {
 	q := claims{reg: p.identifier.reg, decodeAs: p.identifier.decodeAs}
 	return newStreams(p.size, q, connReport{now: &p.now, tracker: p.tracker, emitter: p.emitter, sights: p.sights,
-		skipsTexts: p.parser.skipsTexts, msg: &p.parser.msg})
+		skipsTexts: p.skipsStreams, msg: &p.parser.msg})
 }
 
 // begin prepares for the items of a batch.

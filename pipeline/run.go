@@ -65,7 +65,7 @@ func newFold(cfg *Config, jobs int, size float64) *fold {
 		f.watching.announcer, _ = cfg.Renderer.(render.IncidentRenderer)
 		cfg.Incidents.Observe(f.watching.announce)
 	}
-	if cfg.wantsResults() {
+	if cfg.wantsHosts() {
 		f.findings = newHostFindings(o, size, cfg.Listener, renderer, f.dialogues)
 		f.findings.chooser, f.findings.hold = f.watching.chooser, f.hold
 	}

@@ -98,6 +98,7 @@ func (f *fold) addCounters(run *tally.Run) (n totals) {
 	run.IP = f.reader.frags
 	for i := range f.parts {
 		p := &f.parts[i]
+		run.Unmatched += p.unmatched
 		run.FlowsEvicted += p.flowsEvicted
 		run.ExchangesEvicted += p.exchangesEvicted
 		run.SessionsEvicted += p.sessionsEvicted

@@ -11,12 +11,12 @@ type tracker struct {
 	now       *current
 	exchanges *track.Exchanges
 	emitter   *emitter
-	isOn      bool // the run wants facts; if not, messages pass unpaired
+	isOn      bool // see Config.wantsPairs; if not, messages pass unpaired
 }
 
-func newTracker(now *current, size int, e *emitter) *tracker {
-	t := &tracker{now: now, exchanges: track.NewExchanges(size), emitter: e, isOn: e.wantsFacts}
-	if t.isOn {
+func newTracker(now *current, size int, e *emitter, cfg *Config) *tracker {
+	t := &tracker{now: now, exchanges: track.NewExchanges(size), emitter: e, isOn: cfg.wantsPairs()}
+	if t.isOn { // also where nobody wants silences: pairing depends on which were reported
 		t.exchanges.ReportSilence = e.emitSilence
 	}
 	return t

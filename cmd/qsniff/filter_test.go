@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
 	"qsniff/internal/tools/docgen"
@@ -70,4 +71,28 @@ func TestCompleteFilter(t *testing.T) {
 			t.Errorf("%s: %s is not in %q", word, want, got)
 		}
 	}
+}
+
+// TestFilteredLines: what a filter chooses is printed as without it, though less is found out
+// about what it cannot choose; and it is the same that jq would choose.
+func TestFilteredLines(t *testing.T) {
+	someCaptures(t, func(t *testing.T, _ int, name string) {
+		all, _, _ := output(t, "read", smallTables, "-o", "json", name)
+		for text, holds := range map[string]func(line string) bool{
+			"a2s":                   func(s string) bool { return strings.Contains(s, `"protocol":"a2s"`) && !strings.Contains(s, `"record"`) },
+			"rcon":                  func(s string) bool { return strings.Contains(s, `"protocol":"rcon"`) && !strings.Contains(s, `"record":"incident"`) },
+			"message == S2A_PLAYER": func(s string) bool { return strings.Contains(s, `"message":"S2A_PLAYER","direction"`) },
+			"record == finding":     func(s string) bool { return strings.Contains(s, `"record":"finding"`) },
+		} {
+			var want strings.Builder
+			for line := range strings.Lines(all) {
+				if holds(line) {
+					want.WriteString(line)
+				}
+			}
+			if got, _, _ := output(t, "read", smallTables, "-o", "json", "-Y", text, name); got != want.String() {
+				t.Errorf("-Y %q: want -, got +\n%s", text, cmp.Diff(strings.Split(want.String(), "\n"), strings.Split(got, "\n")))
+			}
+		}
+	}, "rcon", "goldsource")
 }

@@ -108,7 +108,7 @@ func (o *readOptions) printJob(j *job, reg *dissect.Registry, r render.Renderer)
 		return err
 	}
 	j.cfg.Renderer, j.streamsOutput = r, r != nil
-	if _, ok := r.(render.IncidentRenderer); ok {
+	if _, ok := r.(render.IncidentRenderer); ok && j.cfg.Filter.AllowsIncidents() {
 		j.cfg.Incidents = &incidents{newDetector(reg, flood.Defaults(), o.scale()*detectorShare, advice.DefaultExpiry), own}
 	}
 	result, err := j.run()

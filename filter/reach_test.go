@@ -1,0 +1,60 @@
+package filter_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"qsniff/filter"
+)
+
+// TestReach: what an expression can be true of is known before it is evaluated, as narrowly as
+// these say.
+func TestReach(t *testing.T) {
+	reg := registry(t)
+	for _, tc := range []struct {
+		text, protos       string // the protocols of which messages can match
+		records, incidents bool
+		pairs              bool
+	}{
+		{text: "a2s.info.players > 250", protos: "a2s"},
+		{text: "a2s", protos: "a2s"},
+		{text: "not a2s", protos: "goldsource master rcon ase", records: true, incidents: true},
+		{text: "a2s.info.players > 5 or ase.full.players == 3", protos: "a2s ase"},
+		{text: "a2s.info.players > 5 and rcon.id == 3"},
+		{text: "a2s.info.players > 5 xor rcon.id == 3", protos: "a2s rcon"},
+		{text: "not (not a2s or rcon.id == 3)", protos: "a2s"},
+		{text: "!a2s.info.players", protos: "goldsource a2s master rcon ase", records: true, incidents: true},
+		{text: "len(lower(rcon.body)[0:4]) == 4 and count(rcon.body) > 0", protos: "rcon"},
+		{text: "protocol == master or protocol matches \"^as\"", protos: "master ase"},
+		{text: "message in {S2A_RULES, SERVERDATA_AUTH}", protos: "a2s rcon"},
+		{text: "message != S2A_RULES and a2s", protos: "a2s"},
+		{text: "players > max_players", protos: "goldsource a2s ase"},
+		{text: "ip.addr == 10.0.0.0/8", protos: "goldsource a2s master rcon ase", records: true, incidents: true},
+		{text: "udp.port == 27015", protos: "goldsource a2s master rcon ase"},
+		{text: "payload contains 78 and port > 3 and frame.number > 3", protos: "goldsource a2s master rcon ase"},
+		{text: "finding.severity >= warn", protos: "goldsource a2s master rcon ase", records: true, pairs: true},
+		{text: "incident.level >= warn", incidents: true},
+		{text: "a2s and exchange.rtt > 1s", protos: "a2s", pairs: true},
+		{text: "!exchange.answered", protos: "goldsource a2s master rcon ase", records: true, incidents: true, pairs: true},
+		{text: "record == finding", protos: "goldsource a2s master rcon ase", records: true, incidents: true},
+	} {
+		p, err := filter.Compile(tc.text, reg, filter.Options{})
+		if err != nil {
+			t.Errorf("%s: %v", tc.text, err)
+			continue
+		}
+		var protos []string
+		for _, x := range reg.Protos() {
+			if p.CanMatchProto(x) {
+				protos = append(protos, x.Name)
+			}
+		}
+		want := strings.Fields(tc.protos)
+		slices.Sort(protos)
+		slices.Sort(want)
+		if !slices.Equal(protos, want) || p.CanMatchRecords() != tc.records || p.CanMatchIncidents() != tc.incidents || p.NeedsPairs() != tc.pairs {
+			t.Errorf("%s: %v, records %v, incidents %v, pairs %v", tc.text, protos, p.CanMatchRecords(), p.CanMatchIncidents(), p.NeedsPairs())
+		}
+	}
+}
