@@ -66,26 +66,32 @@ func (x *Exchanges) isSpared(e *exchange) bool {
 // maxSpared exchanges at most.
 func (x *Exchanges) makeRoom() {
 	for n := 0; x.ring.IsFull(); n++ {
-		first := x.ring.First()
-		e := *x.ring.At(first)
-		if e.Val.phase == ended || n == maxSpared || !x.isSpared(&e.Val) {
-			x.count[e.Val.phase]--
-			if e.Val.phase != ended {
+		e := &x.ring.At(x.ring.First()).Val
+		if e.phase == ended || n == maxSpared || !x.isSpared(e) {
+			x.count[e.phase]--
+			if e.phase != ended {
 				x.evicted++
 			}
 			return
 		}
-		hash := x.ring.Hash(&e.Key)
-		newest, _ := x.ring.Find(&e.Key, hash)
-		e.Val.older = newest
-		if newest == first { // links to an entry that is overwritten lead nowhere
-			e.Val.older = 0
-		}
-		number, v := x.ring.Add(&e.Key, hash, newest)
-		*v, x.moved = e.Val, number
-		if e.Key == x.at.key {
-			x.at.newest = number
-		}
+		x.spare()
+	}
+}
+
+// spare adds the oldest exchange again, as the newest one.
+func (x *Exchanges) spare() {
+	first := x.ring.First()
+	e := *x.ring.At(first)
+	hash := x.ring.Hash(&e.Key)
+	newest, _ := x.ring.Find(&e.Key, hash)
+	e.Val.older = newest
+	if newest == first { // links to an entry that is overwritten lead nowhere
+		e.Val.older = 0
+	}
+	number, v := x.ring.Add(&e.Key, hash, newest)
+	*v, x.moved = e.Val, number
+	if e.Key == x.at.key {
+		x.at.newest = number
 	}
 }
 

@@ -93,11 +93,12 @@ func (f *Flows) find(server netip.AddrPort, client netip.Addr) *flow {
 func (f *Flows) add() *flow {
 	for n := 0; f.table.IsFull(); n++ {
 		first := f.table.First()
-		e := *f.table.At(first)
-		if n == maxSpared || e.Val.flags&cameAgain == 0 {
+		oldest := f.table.At(first)
+		if n == maxSpared || oldest.Val.flags&cameAgain == 0 {
 			f.evicted++
 			break
 		}
+		e := *oldest
 		_, v := f.table.Add(&e.Key, f.table.Hash(&e.Key), first)
 		*v = e.Val
 		v.flags &^= cameAgain
