@@ -34,7 +34,7 @@ func keyOf(server netip.AddrPort, client netip.Addr) flowKey {
 // Flows holds what servers and clients showed of each other, in bounded memory.
 type Flows struct {
 	table     *lru.Ring[flowKey, flow]
-	cameAgain []uint64                               // a bit for each number of a flow, apart so that a flow need not be read to evict it
+	cameAgain numberSet                              // the flows of which another message came since they were added or spared
 	last      lookup                                 // most messages ask for one flow twice: to recall it, and to add to it
 	passwords *lru.Table[flowKey, console.Passwords] // nil until the first OpenPasswords
 	evicted   uint64
@@ -42,11 +42,8 @@ type Flows struct {
 
 // NewFlows returns empty tables for size flows.
 func NewFlows(size int) *Flows {
-	words := 1
-	for 64*words < size {
-		words *= 2
-	}
-	return &Flows{table: lru.NewRing[flowKey, flow](size), cameAgain: make([]uint64, words)}
+	t := lru.NewRing[flowKey, flow](size)
+	return &Flows{table: t, cameAgain: newNumberSet(t.Cap())}
 }
 
 // lookup is a search for a flow.
@@ -93,24 +90,12 @@ func (f *Flows) find(server netip.AddrPort, client netip.Addr) *flow {
 	return f.last.flow
 }
 
-// againBit returns where it is stored whether the flow with a number came again since it was
-// added.
-func (f *Flows) againBit(number uint32) (word *uint64, bit uint64) {
-	return &f.cameAgain[int(number/64)&(len(f.cameAgain)-1)], 1 << (number % 64)
-}
-
-// setCameAgain records that the flow last looked for, which was found, came again.
-func (f *Flows) setCameAgain() {
-	word, bit := f.againBit(f.last.number)
-	*word |= bit
-}
-
 // add adds the flow that was last looked for and not found. If there is no room the oldest is
 // evicted, but the maxSpared oldest are added again if they came again.
 func (f *Flows) add() *flow {
 	for n := 0; f.table.IsFull(); n++ {
 		first := f.table.First()
-		if word, bit := f.againBit(first); n == maxSpared || *word&bit == 0 {
+		if n == maxSpared || !f.cameAgain.has(first) {
 			f.evicted++
 			break
 		}
@@ -125,8 +110,7 @@ func (f *Flows) add() *flow {
 
 func (f *Flows) addEntry(k *flowKey, hash, hidden uint32) (number uint32, v *flow) {
 	number, v = f.table.Add(k, hash, hidden)
-	word, bit := f.againBit(number)
-	*word &^= bit
+	f.cameAgain.put(number, false)
 	return number, v
 }
 
@@ -136,7 +120,7 @@ func (f *Flows) Get(server netip.AddrPort, client netip.Addr) dissect.FlowFacts 
 	if v == nil {
 		return dissect.FlowFacts{}
 	}
-	f.setCameAgain()
+	f.cameAgain.put(f.last.number, true)
 	return dissect.FlowFacts{AppID: v.appID, HasApp: v.flags&hasAppID != 0, Engine: v.engine, Proven: v.flags&engineProven != 0,
 		Asked: v.asked, Proto: v.proto, Foreign: v.flags&isForeign != 0, RconChallenge: v.rconChallenge}
 }
@@ -153,7 +137,7 @@ func (f *Flows) Learn(server netip.AddrPort, client netip.Addr, l dissect.FlowFa
 	if v == nil {
 		v = f.add()
 	} else {
-		f.setCameAgain()
+		f.cameAgain.put(f.last.number, true)
 	}
 	v.asked |= l.Asked
 	if l.HasApp {
