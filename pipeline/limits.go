@@ -7,7 +7,7 @@ import (
 )
 
 // Limits of tables in bytes, as parts of DefaultMemory; they grow and shrink with the
-// budget. The flows of track take about 7 MiB and the sets of split 4; batches, output
+// budget. The flows of track take 4.4 MiB and the sets of split 4; batches, output
 // and the runtime need the rest.
 const (
 	fragMemory = 2 << 20 // fragments of IP datagrams: one table, in the reader

@@ -28,14 +28,15 @@ const (
 	maxFrames = 8
 
 	// topClients is how many clients the top list counts, 0.5 MiB. A client that sent more than
-	// one in topClients of all requests is certainly in it, and one more for each doorBits/4
-	// clients that came once.
+	// one in topClients of all requests, and one more for each round of the doorkeeper, is
+	// certainly in it.
 	topClients = 4096
 
-	// doorBits is how many bits the doorkeeper of a full top list has, 8 KiB: they stay in the
-	// cache of the processor that is closest. A client counts from the second request on, and
-	// again when a quarter of the bits are set. In a flood of a million invented addresses the
-	// counts are 55 too low at most, and the stated error is a third of that without.
+	// doorBits is how many bits the doorkeeper of a full top list has, 8 KiB, which stay in the
+	// fastest cache. It turns away a client's first request of each round, and a round ends when
+	// a quarter of the bits are set. In a flood from a million invented addresses, counts are 55
+	// too low at most, and the stated error, which has that in it, is a third of what it is
+	// without a doorkeeper.
 	doorBits = 1 << 16
 
 	// distinctBits gives the sketch of distinct clients 2^16 registers of a byte:

@@ -61,7 +61,7 @@ func isChallenge(m *Message) bool { return m.Type != nil && m.Type.Asks.Has(diss
 func (x *Exchanges) findOldest(m *Message, asks dissect.Asked, accepts func(*exchange) bool) (best *exchange) {
 	for e := x.get(x.at.newest); e != nil; e = x.get(e.older) {
 		switch {
-		case e.phase == ended || e.asks&asks == 0 || e.first >= m.Frame || accepts != nil && !accepts(e):
+		case e.phase == ended || e.asks()&asks == 0 || e.first >= m.Frame || accepts != nil && !accepts(e):
 		case best == nil || e.first < best.first:
 			best = e
 		}
@@ -90,7 +90,7 @@ func (x *Exchanges) placeChallenge(m *Message) Part {
 	case m.Age-e.lastAge > int64(answerWait):
 		x.endExchange(&x.at.key, e)
 		return x.placeExtra(m)
-	case e.asks == dissect.AskChallenge:
+	case e.asks() == dissect.AskChallenge:
 		e.challenge = uint32(m.Key)
 		return x.placeAnswer(m, e)
 	}
@@ -150,7 +150,7 @@ func (x *Exchanges) placeUnreadable(m *Message) Part {
 	if e == nil {
 		return x.placeUnreadableLate(m)
 	}
-	if x.findOldest(m, dissect.LongAnswers&^e.asks, awaitsReply) != nil {
+	if x.findOldest(m, dissect.LongAnswers&^e.asks(), awaitsReply) != nil {
 		return noPart
 	}
 	return x.placeAnswer(m, e)
@@ -174,7 +174,7 @@ func (x *Exchanges) placeUnreadableLate(m *Message) Part {
 func (x *Exchanges) RecordPart(m *Message) {
 	x.findEnds(m)
 	for e := x.get(x.at.newest); e != nil; e = x.get(e.older) {
-		if e.phase != ended && e.asks&dissect.LongAnswers != 0 && e.first < m.Frame && awaitsReply(e) {
+		if e.phase != ended && e.asks()&dissect.LongAnswers != 0 && e.first < m.Frame && awaitsReply(e) {
 			e.state |= partsCame
 			e.lastAge = max(e.lastAge, m.Age)
 		}

@@ -75,7 +75,7 @@ func (x *Exchanges) hasGiven(m *Message) bool {
 	gave := func(e *exchange) bool { return e.state&challengeGiven != 0 && e.challenge == uint32(m.Key) }
 	asks := m.Proto.TokenRoles()
 	for e := x.get(x.at.newest); e != nil; e = x.get(e.older) {
-		if e.phase == challenged && e.asks&asks != 0 && gave(e) {
+		if e.phase == challenged && e.asks()&asks != 0 && gave(e) {
 			return true
 		}
 	}

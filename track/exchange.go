@@ -51,12 +51,13 @@ type Exchanges struct {
 	// call, or leave it nil.
 	ReportSilence func(*Fact)
 
-	ring  *lru.Ring[endsKey, exchange]
-	tail  uint32                    // number of the oldest exchange that may be under way
-	moved uint32                    // number of the latest exchange that was spared
-	count [numPhases]int            // of exchanges in the ring
-	most  [numPhases]int            // of them, so many are spared when they are the oldest
-	calls *lru.Table[callKey, call] // requests in connections
+	ring    *lru.Ring[endsKey, exchange]
+	tail    uint32                    // number of the oldest exchange that may be under way
+	moved   uint32                    // number of the latest exchange that was spared
+	settled numberSet                 // the exchanges that are no longer open
+	count   [numPhases]int            // of exchanges in the ring
+	most    [numPhases]int            // of them, so many are spared when they are the oldest
+	calls   *lru.Table[callKey, call] // requests in connections
 
 	at      ends // of the message at hand
 	jumps   jumpDetector
@@ -80,8 +81,8 @@ type exchange struct {
 	echoOffset    uint32
 	challenge     uint32 // the last one; 0 if the capture cut it
 	requestKey    uint32 // Key of the last request; 0 if it has none
-	older         uint32 // number of the exchange between these ends that began before
-	asks          dissect.Asked
+	number, older uint32 // its own in the ring, and that of the one between these ends that began before
+	question      uint8  // the index of its one bit of dissect.Asked
 	livedMillis   uint16 // from the first request to the last
 	requestKind   uint8  // number of the kind of the last request, 0 if there were too many kinds
 	answerKind    uint8  // likewise, of the answer
@@ -112,8 +113,10 @@ type messageKind struct {
 // NewExchanges returns tables in which size requests can wait for the first reply, whatever
 // else comes. The other sizes are derived from that, see limits.go.
 func NewExchanges(size int) *Exchanges {
+	ring := lru.NewRing[endsKey, exchange](size + size/endedShare)
 	return &Exchanges{
-		ring:    lru.NewRing[endsKey, exchange](size + size/endedShare),
+		ring:    ring,
+		settled: newNumberSet(ring.Cap()),
 		most:    [numPhases]int{open: size, challenged: size / challengedShare},
 		calls:   lru.New[callKey, call](size / callShare),
 		lastGap: math.MinInt64,

@@ -1,6 +1,8 @@
 package track
 
 import (
+	"math/bits"
+
 	"qsniff/dissect"
 	"qsniff/internal/lru"
 )
@@ -52,7 +54,11 @@ func (x *Exchanges) setPhase(e *exchange, p phase) {
 	x.count[e.phase]--
 	x.count[p]++
 	e.phase = p
+	x.settled.put(e.number, p != open)
 }
+
+// asks returns what the client asks for, one bit.
+func (e *exchange) asks() dissect.Asked { return 1 << e.question }
 
 // isSpared reports whether e, the oldest exchange, stays if another needs room: as long as
 // not too many are in its phase, so that a flood of requests leaves challenged exchanges alone,
@@ -67,25 +73,39 @@ func (x *Exchanges) isSpared(e *exchange) bool {
 func (x *Exchanges) makeRoom() {
 	for n := 0; x.ring.IsFull(); n++ {
 		first := x.ring.First()
-		e := *x.ring.At(first)
-		if e.Val.phase == ended || n == maxSpared || !x.isSpared(&e.Val) {
-			x.count[e.Val.phase]--
-			if e.Val.phase != ended {
+		if !x.settled.has(first) && x.count[open] > x.most[open] {
+			x.count[open]--
+			x.evicted++
+			return
+		}
+		e := &x.ring.At(first).Val
+		if e.phase == ended || n == maxSpared || !x.isSpared(e) {
+			x.count[e.phase]--
+			if e.phase != ended {
 				x.evicted++
 			}
 			return
 		}
-		hash := x.ring.Hash(&e.Key)
-		newest, _ := x.ring.Find(&e.Key, hash)
-		e.Val.older = newest
-		if newest == first { // links to an entry that is overwritten lead nowhere
-			e.Val.older = 0
-		}
-		number, v := x.ring.Add(&e.Key, hash, newest)
-		*v, x.moved = e.Val, number
-		if e.Key == x.at.key {
-			x.at.newest = number
-		}
+		x.spare()
+	}
+}
+
+// spare adds the oldest exchange again, as the newest one.
+func (x *Exchanges) spare() {
+	first := x.ring.First()
+	e := *x.ring.At(first)
+	hash := x.ring.Hash(&e.Key)
+	newest, _ := x.ring.Find(&e.Key, hash)
+	e.Val.older = newest
+	if newest == first { // links to an entry that is overwritten lead nowhere
+		e.Val.older = 0
+	}
+	number, v := x.ring.Add(&e.Key, hash, newest)
+	*v, x.moved = e.Val, number
+	v.number = number
+	x.settled.put(number, v.phase != open)
+	if e.Key == x.at.key {
+		x.at.newest = number
 	}
 }
 
@@ -94,7 +114,8 @@ func (x *Exchanges) add(asks dissect.Asked) *exchange {
 	x.makeRoom()
 	x.dropOlder(asks)
 	number, e := x.ring.Add(&x.at.key, x.at.hash, x.at.newest)
-	e.asks, e.older, x.at.newest = asks, x.at.newest, number
+	e.question, e.number, e.older, x.at.newest = uint8(bits.TrailingZeros32(uint32(asks))), number, x.at.newest, number
+	x.settled.put(number, false)
 	x.count[open]++
 	return e
 }
@@ -116,11 +137,11 @@ func (x *Exchanges) dropOlder(asks dissect.Asked) {
 	var newer *exchange
 	seen := false
 	for e := x.get(x.at.newest); e != nil; e = x.get(e.older) {
-		if e.asks == asks && seen {
+		if e.asks() == asks && seen {
 			newer.older = e.older
 			continue
 		}
-		seen = seen || e.asks == asks
+		seen = seen || e.asks() == asks
 		newer = e
 	}
 }
@@ -130,7 +151,7 @@ func (x *Exchanges) dropOlder(asks dissect.Asked) {
 func (x *Exchanges) find(asks dissect.Asked) (underWay, past *exchange) {
 	for e := x.get(x.at.newest); e != nil; e = x.get(e.older) {
 		switch {
-		case e.asks != asks:
+		case e.asks() != asks:
 		case e.phase != ended:
 			underWay = e
 		case x.isGone(e):
@@ -149,10 +170,10 @@ func (x *Exchanges) isGone(e *exchange) bool { return e.lastAge < x.goneAge }
 // asks, the one that began last, if accepts is true of it, and how many there are.
 func (x *Exchanges) findEnded(asks dissect.Asked, accepts func(*exchange) bool) (best *exchange, n int) {
 	for e := x.get(x.at.newest); e != nil; e = x.get(e.older) {
-		if e.phase != ended || e.asks&asks == 0 {
+		if e.phase != ended || e.asks()&asks == 0 {
 			continue
 		}
-		asks &^= e.asks
+		asks &^= e.asks()
 		if !x.isGone(e) && accepts(e) {
 			n++
 			if best == nil || e.first > best.first {

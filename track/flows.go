@@ -34,6 +34,7 @@ func keyOf(server netip.AddrPort, client netip.Addr) flowKey {
 // Flows holds what servers and clients showed of each other, in bounded memory.
 type Flows struct {
 	table     *lru.Ring[flowKey, flow]
+	cameAgain numberSet                              // the flows of which another message came since they were added or spared
 	last      lookup                                 // most messages ask for one flow twice: to recall it, and to add to it
 	passwords *lru.Table[flowKey, console.Passwords] // nil until the first OpenPasswords
 	evicted   uint64
@@ -41,15 +42,17 @@ type Flows struct {
 
 // NewFlows returns empty tables for size flows.
 func NewFlows(size int) *Flows {
-	return &Flows{table: lru.NewRing[flowKey, flow](size)}
+	t := lru.NewRing[flowKey, flow](size)
+	return &Flows{table: t, cameAgain: newNumberSet(t.Cap())}
 }
 
 // lookup is a search for a flow.
 type lookup struct {
-	isSet bool
-	key   flowKey
-	hash  uint32
-	flow  *flow // nil if there is none
+	isSet  bool
+	key    flowKey
+	hash   uint32
+	number uint32
+	flow   *flow // nil if there is none
 }
 
 // flow is dissect.FlowFacts in 16 bytes.
@@ -67,7 +70,6 @@ const (
 	hasAppID flowFlags = 1 << iota
 	engineProven
 	isForeign
-	cameAgain // since it was added, or spared
 )
 
 // set sets or clears a flag.
@@ -83,7 +85,7 @@ func (f *Flows) find(server netip.AddrPort, client netip.Addr) *flow {
 	k := keyOf(server, client)
 	if l := &f.last; !l.isSet || k != l.key {
 		l.isSet, l.key, l.hash = true, k, f.table.Hash(&k)
-		_, l.flow = f.table.Find(&k, l.hash)
+		l.number, l.flow = f.table.Find(&k, l.hash)
 	}
 	return f.last.flow
 }
@@ -93,18 +95,23 @@ func (f *Flows) find(server netip.AddrPort, client netip.Addr) *flow {
 func (f *Flows) add() *flow {
 	for n := 0; f.table.IsFull(); n++ {
 		first := f.table.First()
-		e := *f.table.At(first)
-		if n == maxSpared || e.Val.flags&cameAgain == 0 {
+		if n == maxSpared || !f.cameAgain.has(first) {
 			f.evicted++
 			break
 		}
-		_, v := f.table.Add(&e.Key, f.table.Hash(&e.Key), first)
+		e := *f.table.At(first)
+		_, v := f.addEntry(&e.Key, f.table.Hash(&e.Key), first)
 		*v = e.Val
-		v.flags &^= cameAgain
 	}
 	l := &f.last
-	_, l.flow = f.table.Add(&l.key, l.hash, 0)
+	l.number, l.flow = f.addEntry(&l.key, l.hash, 0)
 	return l.flow
+}
+
+func (f *Flows) addEntry(k *flowKey, hash, hidden uint32) (number uint32, v *flow) {
+	number, v = f.table.Add(k, hash, hidden)
+	f.cameAgain.put(number, false)
+	return number, v
 }
 
 // Get returns what is known of a flow; the zero value if nothing is.
@@ -113,7 +120,7 @@ func (f *Flows) Get(server netip.AddrPort, client netip.Addr) dissect.FlowFacts 
 	if v == nil {
 		return dissect.FlowFacts{}
 	}
-	v.flags |= cameAgain
+	f.cameAgain.put(f.last.number, true)
 	return dissect.FlowFacts{AppID: v.appID, HasApp: v.flags&hasAppID != 0, Engine: v.engine, Proven: v.flags&engineProven != 0,
 		Asked: v.asked, Proto: v.proto, Foreign: v.flags&isForeign != 0, RconChallenge: v.rconChallenge}
 }
@@ -130,7 +137,7 @@ func (f *Flows) Learn(server netip.AddrPort, client netip.Addr, l dissect.FlowFa
 	if v == nil {
 		v = f.add()
 	} else {
-		v.flags |= cameAgain
+		f.cameAgain.put(f.last.number, true)
 	}
 	v.asked |= l.Asked
 	if l.HasApp {

@@ -1,6 +1,7 @@
-// Package lru is a hash table of fixed capacity that evicts its oldest entry to make
-// room. The first entry allocates all memory, and nothing is allocated after it: values
-// lie in one array, and the order of use is a list threaded through it. A run has a
+// Package lru has hash tables of fixed capacity that evict their oldest entry to make
+// room. The first entry allocates all memory, and nothing is allocated after it. In a
+// Table the oldest entry is the one not used for longest: values lie in one array, and the
+// order of use is a list threaded through it. In a Ring it is the one added first. A run has a
 // hundred tables, of which a small capture fills few. A Table is not a cache with a
 // loader, it has no clock (time is the caller's business) and it is not safe for
 // concurrent use.
