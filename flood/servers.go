@@ -12,10 +12,10 @@ import (
 // requests is watched closely.
 type servers struct {
 	*book
-	lastFound *watched // by find, which looks here first
-	fullSince int32    // the last second in which there was no room for one more
+	fullSince int32 // the last second in which there was no room for one more
 	heavy     []*watched
-	marks     [heavyTargets]uint64 // of heavy, side by side for find
+	marks     [heavyTargets]uint64 // of heavy
+	index     [markPlaces]uint8    // hash table with open addressing: 1 + the number in heavy; 0: free
 	maxHeavy  int                  // how many of heavy there may be
 	hasTrial  bool                 // one of heavy has
 	light     *lru.Table[track.End, lightServer]
@@ -43,20 +43,41 @@ const (
 	promoteTen    = 30 // in ten
 )
 
-// find returns the server at an end if it is watched closely, else nil.
+// find returns the server at an end if it is watched closely, else nil. Who chooses addresses
+// that collide makes it compare all of them.
 func (x *servers) find(h *track.Host, port uint16) *watched {
-	if w := x.lastFound; w != nil && w.End.Port == port && w.End.Host == *h {
-		return w
-	}
 	mark := markOf(h, port)
-	for i, m := range x.marks[:len(x.heavy)] {
-		if e := &x.heavy[i].End; m == mark && e.Port == port && e.Host == *h {
-			x.lastFound = x.heavy[i]
-			return x.lastFound
+	for at := placeOf(mark); x.index[at] != 0; at = (at + 1) % markPlaces {
+		i := x.index[at] - 1
+		if x.marks[i] != mark {
+			continue
+		}
+		if w := x.heavy[i]; w.End.Port == port && w.End.Host == *h {
+			return w
 		}
 	}
 	return nil
 }
+
+// setMark records where number i of heavy is now.
+func (x *servers) setMark(i int) {
+	e := &x.heavy[i].End
+	x.marks[i] = markOf(&e.Host, e.Port)
+	clear(x.index[:])
+	for i := range x.heavy {
+		at := placeOf(x.marks[i])
+		for x.index[at] != 0 {
+			at = (at + 1) % markPlaces
+		}
+		x.index[at] = uint8(i) + 1
+	}
+}
+
+// markPlaces is four places for each server, so that one that is not among them is known after
+// one or two.
+const markPlaces = 4 * heavyTargets
+
+func placeOf(mark uint64) int { return int(mark * 0x9e3779b97f4a7c15 >> 32 % markPlaces) }
 
 // receiver returns the server to which a packet went, as find does.
 func (x *servers) receiver(s *track.Sighting) *watched { return x.find(&s.Dst, s.DstPort) }
@@ -138,11 +159,10 @@ func (x *servers) promote(e track.End, hash uint64, l *lightServer) *watched {
 	w := x.heavy[i]
 	w.evict(x.book)
 	w.reset(e, hash, x.Now)
-	x.marks[i] = markOf(&e.Host, e.Port)
+	x.setMark(i)
 	w.StartFrom(l.rateBefore)
 	w.Born, w.LastSent, w.LastChallenge = l.firstAsked, l.lastSent, l.lastChallenge
 	x.light.Delete(e)
-	x.lastFound = w
 	return w
 }
 
