@@ -190,7 +190,7 @@ func exchangeFields() []*field {
 			x := &m.event.Exchange
 			return x.Request != 0 && x.ChallengeRTT >= 0 && m.setNum(uint64(x.ChallengeRTT))
 		}),
-		later("exchange.answered", "the exchange of the message was answered; known when it is over", boolean, lateAnswered),
+		later("exchange.answered", "the exchange of the message was answered, in time or late; known when it is over", boolean, lateAnswered),
 		later("exchange.rtt", "time from request to answer, for every message of the exchange; known when it is over", duration, lateRTT),
 		later("exchange.challenge_rtt", "round trip of the challenge, for every message of the exchange; known when it is over", duration, lateChallengeRTT),
 	}

@@ -31,6 +31,7 @@ func TestStreamOutcomes(t *testing.T) {
 		{"client left", []*track.Fact{factAt(track.Ask, 1, 0), factAt(track.Challenge, 1, 1), factAt(track.Ask, 2, 2*challengeWait)}, false, true, 0},
 		{"waits on", []*track.Fact{factAt(track.Ask, 1, 0), factAt(track.Ask, 2, outcomeWait-1)}, false, false, 0},
 		{"time is over", []*track.Fact{factAt(track.Ask, 1, 0), factAt(track.Ask, 2, outcomeWait+1)}, false, true, 0},
+		{"late", []*track.Fact{factAt(track.Ask, 1, 0), factAt(track.Silence, 1, 0), factAt(track.Late, 1, time.Minute)}, true, true, 1},
 		{"too late", []*track.Fact{factAt(track.Ask, 1, 0), factAt(track.Silence, 1, 0), factAt(track.Answer, 1, time.Minute)}, true, true, 1},
 	} {
 		o := newStreamOutcomes(f)

@@ -30,13 +30,14 @@ func NewOutcomes(p *filter.Program) *Outcomes {
 	return &Outcomes{program: p, unanswered: p.Index(&none), pages: make(map[uint64]*outcomePage)}
 }
 
-// noOutcome is the outcome of an exchange to which nothing was replied in time.
+// noOutcome is the outcome of an exchange to which nothing was replied.
 var noOutcome = filter.Outcome{RTT: -1, ChallengeRTT: -1}
 
-// outcomeOf returns the outcome of an exchange as of the message of f; ok: f changes it.
+// outcomeOf returns the outcome of an exchange as of the message of f; ok: f changes it. A late
+// answer is one: of those who look for slow answers, most look for it.
 func outcomeOf(f *track.Fact) (o filter.Outcome, ok bool) {
 	switch f.Step {
-	case track.Answer:
+	case track.Answer, track.Late:
 		return filter.Outcome{Answered: true, RTT: f.Took, ChallengeRTT: f.Trip}, true
 	case track.Challenge:
 		return filter.Outcome{RTT: -1, ChallengeRTT: f.Took}, true

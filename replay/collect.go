@@ -25,6 +25,8 @@ type Collector struct {
 
 	// Skipped is how many requests are not in a Book, because of a limit.
 	Skipped uint64
+	// Cut is how many messages are missing in replies over TCP, because of a limit.
+	Cut uint64
 }
 
 // pendingKey is a request: in a datagram by its frame, over TCP, where a frame may have
@@ -195,7 +197,11 @@ func (c *Collector) addPart(k *kind, r *pendingRequest, x part, n *note) {
 		k.request, k.isPlain, k.refuses = r.serial, !r.brings, n.refuses
 	}
 	isRepeat := !k.isTCP && slices.ContainsFunc(k.answer, func(y part) bool { return y.typ == x.typ })
-	if k.request != r.serial || isRepeat || len(k.answer) == maxParts || c.replies+len(n.data) > maxReplies {
+	if k.request != r.serial || isRepeat {
+		return
+	}
+	if len(k.answer) == maxParts || c.replies+len(n.data) > maxReplies {
+		c.Cut++
 		return
 	}
 	k.refuses = k.refuses || n.refuses

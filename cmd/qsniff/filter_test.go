@@ -59,6 +59,17 @@ func TestTranslateTcpdump(t *testing.T) {
 	}
 }
 
+// TestFilterLate: in a file a late answer is an answer, to its request too.
+func TestFilterLate(t *testing.T) {
+	const late = pcapfiles + "/a2s/exchange-retry-and-late.pcap"
+	for expr, want := range map[string]string{"exchange.rtt > 3s": "frame 4 5", "exchange && !exchange.answered": "frame"} {
+		lines, errs, _ := output(t, "read", "-Y", expr, "-o", "csv", "-e", "frame", late)
+		if got := strings.Join(strings.Fields(lines), " "); got != want {
+			t.Errorf("%s: %q, want %q\n%s", expr, got, want, errs)
+		}
+	}
+}
+
 // TestCompleteFilter: fields, operators and values are proposed.
 func TestCompleteFilter(t *testing.T) {
 	for word, want := range map[string]string{

@@ -161,6 +161,9 @@ func (o *replayOptions) readBook(ctx context.Context, reg *dissect.Registry, nam
 	if collector.Skipped > 0 {
 		fmt.Fprintf(io.err, "qsniff: %s not kept: too many different ones, or too many servers\n", count(collector.Skipped, "request was", "requests were"))
 	}
+	if collector.Cut > 0 {
+		fmt.Fprintf(io.err, "qsniff: %s of long replies not kept: they take too much memory\n", count(collector.Cut, "message was", "messages were"))
+	}
 	book, err := chooseBook(collector.Servers(), server, io.err)
 	if err != nil {
 		return nil, err

@@ -27,7 +27,9 @@ type replayServer struct {
 	rng     *rand.Rand
 	counts  [replay.Outcomes]uint64
 	delayed int
-	lost    uint64 // datagrams that --loss took, or for which there was no room
+	lost    uint64 // datagrams that --loss took
+	crowded uint64 // replies that were not sent, because replayDelayed others waited for --delay
+	refused uint64 // connections that were closed at once, because there were replayConns others
 	conns   map[net.Conn]bool
 	isOver  bool // connections are not taken any more
 }
@@ -123,7 +125,7 @@ func (s *replayServer) later(send func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.delayed == replayDelayed {
-		s.lost++
+		s.crowded++
 		return
 	}
 	s.delayed++
@@ -150,6 +152,8 @@ func (s *replayServer) accept(ctx context.Context, l net.Listener) {
 		isFull := len(s.conns) >= replayConns || s.isOver
 		if !isFull {
 			s.conns[conn] = true
+		} else if !s.isOver {
+			s.refused++
 		}
 		s.mu.Unlock()
 		if isFull {
@@ -242,6 +246,12 @@ func (s *replayServer) printSummary() {
 	}
 	if s.lost > 0 {
 		parts = append(parts, digits.Counted(s.lost, "datagram")+" lost on purpose")
+	}
+	if s.crowded > 0 {
+		parts = append(parts, fmt.Sprintf("%s not sent: %d others waited for --delay", count(s.crowded, "reply", "replies"), replayDelayed))
+	}
+	if s.refused > 0 {
+		parts = append(parts, fmt.Sprintf("%s closed at once: %d others were open", digits.Counted(s.refused, "connection"), replayConns))
 	}
 	end := ""
 	if len(parts) > 0 {
