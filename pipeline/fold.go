@@ -126,10 +126,10 @@ func (f *fold) fillHead(ctx context.Context, i int) error {
 	return nil
 }
 
-// releaseSegment gives worker i its segment back, and takes over the totals in it.
+// releaseSegment gives worker i its segment back, and takes over the totals in it, if any.
 func (f *fold) releaseSegment(i int) {
 	h := &f.heads[i]
-	for p := i; p < Partitions; p += len(f.workers) {
+	for p := i; p < Partitions && h.seg.hasTotals; p += len(f.workers) {
 		f.parts[p] = h.seg.totals[p]
 	}
 	f.workers[i].free <- h.seg

@@ -36,7 +36,9 @@ func Run(ctx context.Context, cfg Config) (tally.Run, error) {
 	}
 	f := newFold(&cfg, jobs, size)
 	for j := range jobs {
-		f.workers = append(f.workers, newWorker(j, jobs, parts))
+		w := newWorker(j, jobs, parts)
+		w.endsEarly = cfg.MaxMessages > 0 || cfg.Dialogues != nil
+		f.workers = append(f.workers, w)
 	}
 	err := f.foldBatches(ctx, startStages(ctx, r, f.workers))
 	if f.hold != nil {

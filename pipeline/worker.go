@@ -12,6 +12,8 @@ type worker struct {
 	in          chan *batch
 	out, free   chan *segment
 	seg         *segment
+	// endsEarly is set where the run may end within a batch: each segment needs totals then.
+	endsEarly bool
 }
 
 func newWorker(index, jobs int, parts []*partition) *worker {
@@ -75,8 +77,8 @@ func (w *worker) takeSegment(ctx context.Context) bool {
 // handOver gives the segment to the fold; last: it is the last of its batch. The channel
 // has room for all segments, so it does not block. It returns false if ctx ended.
 func (w *worker) handOver(ctx context.Context, last bool) bool {
-	w.seg.isLast = last
-	for p := w.index; p < Partitions; p += w.jobs {
+	w.seg.isLast, w.seg.hasTotals = last, last || w.endsEarly
+	for p := w.index; p < Partitions && w.seg.hasTotals; p += w.jobs {
 		w.seg.totals[p] = w.parts[p].totals()
 	}
 	w.out <- w.seg
