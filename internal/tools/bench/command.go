@@ -66,10 +66,13 @@ func (c *command) run() (sample, error) {
 // oneWay is the start of qsniff's remark about a flood that nobody answers.
 const oneWay = "qsniff: only requests were captured"
 
+// noneMatches is the end of its remark about a filter that chose nothing.
+const noneMatches = " matches the filter\n"
+
 // hasReadAll reports whether qsniff's remark is about n packets, or missing, as where
 // each packet was a message.
 func hasReadAll(remark string, n int) bool {
-	return remark == "" || strings.HasPrefix(remark, oneWay) || strings.Contains(remark, fmt.Sprintf(" in %d packets", n))
+	return remark == "" || strings.HasSuffix(remark, noneMatches) || strings.HasPrefix(remark, oneWay) || strings.Contains(remark, fmt.Sprintf(" in %d packets", n))
 }
 
 // peakOf returns the peak of a process's resident memory in bytes; 0 if usage has none.
