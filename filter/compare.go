@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"math"
 	"regexp"
+	"time"
 )
 
 // numberTest is a comparison of a number, as in value.num, with a constant.
@@ -97,6 +98,9 @@ func testConstant(f *field, op string, c constant) test {
 		return func(m *Matcher) bool { return equalFold(values(m.v.num), word) }
 	case f.typ == float:
 		return testFloat(op, c.number)
+	case c.ofDay != nil:
+		fits := compares(op)
+		return func(m *Matcher) bool { return fits(cmp.Compare(int64(m.v.num), m.onFirstDay(c))) }
 	case f.typ.isNumber():
 		holds := testNumber(f, op, c)
 		return func(m *Matcher) bool { return holds(m.v.num) }
@@ -107,6 +111,13 @@ func testConstant(f *field, op string, c constant) test {
 		return func(m *Matcher) bool { return equalFold(m.v.text, word) }
 	}
 	return testText(f, op, c)
+}
+
+// onFirstDay returns a time of day on the day of the first packet.
+func (m *Matcher) onFirstDay(c constant) int64 {
+	_, start := m.times()
+	y, month, d := time.Unix(0, start).In(c.ofDay).Date()
+	return time.Date(y, month, d, 0, 0, int(c.num/1e9), int(c.num%1e9), c.ofDay).UnixNano()
 }
 
 // equalFold reports whether two names are equal but for the case of their letters, which are

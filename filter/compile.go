@@ -229,7 +229,7 @@ func (c *checker) pair(f, g *field, x, y *operand, op string, isNegated, all boo
 	both := f.typ.isNumber() && g.typ.isNumber() && (f.typ == g.typ || plainNumber(f.typ) && plainNumber(g.typ))
 	if !both && !(f.typ.isText() && g.typ.isText()) && !(f.typ == address && g.typ == address) || op == "matches" {
 		return node{}, c.at(y, "%s and %s cannot be compared", visible(x.String()), visible(y.String())).
-			withHint("one is a %s, the other a %s", typeNames[f.typ], typeNames[g.typ])
+			withHint("one is a %s, the other a %s", f.typ, g.typ)
 	}
 	if f.late != notLate || g.late != notLate {
 		return node{}, c.at(y, "what is known later is compared with values only")
@@ -315,7 +315,7 @@ func (c *checker) interval(f *field, i interval) (t test, number numberTest, err
 		}
 	}
 	above, below := testNumber(f, ">=", lo), testNumber(f, "<=", hi)
-	if f.typ.isNumber() && f.typ != float && !below(lo.num) || f.typ == float && lo.number > hi.number {
+	if (lo.ofDay == nil) == (hi.ofDay == nil) && f.typ.isNumber() && f.typ != float && !below(lo.num) || f.typ == float && lo.number > hi.number {
 		return nil, nil, at(c.text, i.lo.from, i.hi.to, "the range ends before it begins")
 	}
 	return testRange(f, lo, hi), func(n uint64) bool { return above(n) && below(n) }, nil
