@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"math"
 	"regexp"
+	"time"
 )
 
 // numberTest is a comparison of a number, as in value.num, with a constant.
@@ -25,43 +26,15 @@ func compares(op string) func(order int) bool {
 	return func(order int) bool { return order == 0 }
 }
 
-// testUnsigned returns the comparison of numbers without a sign.
-func testUnsigned(op string, c uint64) numberTest {
-	switch op {
-	case "<":
-		return func(n uint64) bool { return n < c }
-	case "<=":
-		return func(n uint64) bool { return n <= c }
-	case ">":
-		return func(n uint64) bool { return n > c }
-	case ">=":
-		return func(n uint64) bool { return n >= c }
-	}
-	return func(n uint64) bool { return n == c }
-}
-
-// testSigned returns the comparison of numbers with a sign: durations and times are, too.
-func testSigned(op string, c int64) numberTest {
-	switch op {
-	case "<":
-		return func(n uint64) bool { return int64(n) < c }
-	case "<=":
-		return func(n uint64) bool { return int64(n) <= c }
-	case ">":
-		return func(n uint64) bool { return int64(n) > c }
-	case ">=":
-		return func(n uint64) bool { return int64(n) >= c }
-	}
-	return func(n uint64) bool { return int64(n) == c }
-}
-
-// testNumber returns the comparison of values of f, which is a number but no float.
+// testNumber returns the comparison of values of f, which is a number but no float. Durations and
+// times have a sign, too.
 func testNumber(f *field, op string, c constant) numberTest {
+	fits := compares(op)
 	switch f.typ {
 	case signed, duration, moment:
-		return testSigned(op, int64(c.num))
+		return func(n uint64) bool { return fits(cmp.Compare(int64(n), int64(c.num))) }
 	}
-	return testUnsigned(op, c.num)
+	return func(n uint64) bool { return fits(cmp.Compare(n, c.num)) }
 }
 
 // testFloat returns the comparison of floats. One of 32 bits is compared with the constant as
@@ -73,19 +46,8 @@ func testFloat(op string, c float64) test {
 		if m.v.single {
 			c = single
 		}
-		return fits(compareFloats(v, c))
+		return fits(cmp.Compare(v, c))
 	}
-}
-
-// compareFloats orders two numbers, neither of which is NaN.
-func compareFloats(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // testConstant returns the comparison of values of f with c by an operator that is not
@@ -97,6 +59,9 @@ func testConstant(f *field, op string, c constant) test {
 		return func(m *Matcher) bool { return equalFold(values(m.v.num), word) }
 	case f.typ == float:
 		return testFloat(op, c.number)
+	case c.ofDay != nil:
+		fits := compares(op)
+		return func(m *Matcher) bool { return fits(cmp.Compare(int64(m.v.num), m.onFirstDay(c))) }
 	case f.typ.isNumber():
 		holds := testNumber(f, op, c)
 		return func(m *Matcher) bool { return holds(m.v.num) }
@@ -107,6 +72,13 @@ func testConstant(f *field, op string, c constant) test {
 		return func(m *Matcher) bool { return equalFold(m.v.text, word) }
 	}
 	return testText(f, op, c)
+}
+
+// onFirstDay returns a time of day on the day of the first packet.
+func (m *Matcher) onFirstDay(c constant) int64 {
+	_, start := m.times()
+	y, month, d := time.Unix(0, start).In(c.ofDay).Date()
+	return time.Date(y, month, d, 0, 0, int(c.num/1e9), int(c.num%1e9), c.ofDay).UnixNano()
 }
 
 // equalFold reports whether two names are equal but for the case of their letters, which are
@@ -133,7 +105,7 @@ func testText(f *field, op string, c constant) test {
 	case f.typ == text && c.isNumber:
 		return func(m *Matcher) bool {
 			v, ok := parseNumber(m.v.text)
-			return ok && fits(compareFloats(v, c.number))
+			return ok && fits(cmp.Compare(v, c.number))
 		}
 	}
 	return func(m *Matcher) bool { return fits(bytes.Compare(m.v.text, word)) }
@@ -199,7 +171,7 @@ func testPair(f, g *field, op string) test {
 			return a.Addr().Is4() == b.Addr().Is4() && fits(a.Addr().Compare(b.Addr()))
 		}
 	case f.typ == float || g.typ == float:
-		return func(m *Matcher) bool { return fits(compareFloats(floatOf(f.typ, m.left.num), floatOf(g.typ, m.v.num))) }
+		return func(m *Matcher) bool { return fits(cmp.Compare(floatOf(f.typ, m.left.num), floatOf(g.typ, m.v.num))) }
 	case f.typ == unsigned && g.typ == unsigned:
 		return func(m *Matcher) bool { return fits(cmp.Compare(m.left.num, m.v.num)) }
 	}

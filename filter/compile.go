@@ -1,6 +1,8 @@
 package filter
 
 import (
+	"cmp"
+
 	"qsniff/dissect"
 )
 
@@ -100,9 +102,9 @@ func (c *checker) existence(x *existence) (node, *Error) {
 	}
 	switch {
 	case f.late == lateAnswered:
-		return c.lateNode(x.x, f, x.String(), func(n uint64) bool { return n != 0 })
+		return c.lateNode(x.x, x.x, f, func(n uint64) bool { return n != 0 })
 	case f.late != notLate:
-		return c.lateNode(x.x, f, x.String(), func(uint64) bool { return true })
+		return c.lateNode(x.x, x.x, f, func(uint64) bool { return true })
 	case f.typ == boolean:
 		return c.nodeOf(f, func(m *Matcher) bool { return m.v.num != 0 }, false), nil
 	}
@@ -122,10 +124,10 @@ func (c *checker) nodeOf(f *field, t test, all bool) node {
 
 func not(t test) test { return func(m *Matcher) bool { return !t(m) } }
 
-// lateNode returns the table of a comparison on what is known later. text names it: equal
-// comparisons share a table.
-func (c *checker) lateNode(o *operand, f *field, text string, holds numberTest) (node, *Error) {
-	i := 0
+// lateNode returns the table of a comparison of o, which is known later, with what ends at end.
+// Comparisons that are written alike share a table.
+func (c *checker) lateNode(o, end *operand, f *field, holds numberTest) (node, *Error) {
+	i, text := 0, c.text[min(o.from, end.from):max(o.to, end.to)]
 	for i < len(c.late) && c.late[i].text != text {
 		i++
 	}
@@ -180,7 +182,7 @@ func (c *checker) relation(r *relation) (node, *Error) {
 		return c.pair(f, g, x, y, base, isNegated, all)
 	}
 	if f.late != notLate {
-		return c.lateRelation(f, x, y, r, base, isNegated)
+		return c.lateRelation(f, x, y, base, isNegated)
 	}
 	t, err := c.literal(f, base, y)
 	if err != nil {
@@ -211,7 +213,7 @@ func (c *checker) literal(f *field, op string, y *operand) (test, *Error) {
 	return testConstant(as, op, v), nil
 }
 
-func (c *checker) lateRelation(f *field, x, y *operand, r *relation, op string, isNegated bool) (node, *Error) {
+func (c *checker) lateRelation(f *field, x, y *operand, op string, isNegated bool) (node, *Error) {
 	v, err := c.constantOf(f, y)
 	if err != nil {
 		return node{}, err
@@ -221,7 +223,7 @@ func (c *checker) lateRelation(f *field, x, y *operand, r *relation, op string, 
 		equal := holds
 		holds = func(n uint64) bool { return !equal(n) }
 	}
-	return c.lateNode(x, f, r.String(), holds)
+	return c.lateNode(x, y, f, holds)
 }
 
 // pair compiles the comparison of two fields: of each value of f with each of g.
@@ -229,7 +231,7 @@ func (c *checker) pair(f, g *field, x, y *operand, op string, isNegated, all boo
 	both := f.typ.isNumber() && g.typ.isNumber() && (f.typ == g.typ || plainNumber(f.typ) && plainNumber(g.typ))
 	if !both && !(f.typ.isText() && g.typ.isText()) && !(f.typ == address && g.typ == address) || op == "matches" {
 		return node{}, c.at(y, "%s and %s cannot be compared", visible(x.String()), visible(y.String())).
-			withHint("one is a %s, the other a %s", typeNames[f.typ], typeNames[g.typ])
+			withHint("one is a %s, the other a %s", f.typ, g.typ)
 	}
 	if f.late != notLate || g.late != notLate {
 		return node{}, c.at(y, "what is known later is compared with values only")
@@ -279,7 +281,8 @@ func (c *checker) membership(x *membership) (node, *Error) {
 	if f.late == notLate {
 		return c.nodeOf(f, testAny(all), x.quantifier == "all"), nil
 	}
-	return c.lateNode(x.x, f, x.String(), func(n uint64) bool {
+	last := x.set[len(x.set)-1]
+	return c.lateNode(x.x, cmp.Or(last.hi, last.lo), f, func(n uint64) bool {
 		for _, t := range late {
 			if t(n) {
 				return true
@@ -315,7 +318,7 @@ func (c *checker) interval(f *field, i interval) (t test, number numberTest, err
 		}
 	}
 	above, below := testNumber(f, ">=", lo), testNumber(f, "<=", hi)
-	if f.typ.isNumber() && f.typ != float && !below(lo.num) || f.typ == float && lo.number > hi.number {
+	if (lo.ofDay == nil) == (hi.ofDay == nil) && f.typ.isNumber() && f.typ != float && !below(lo.num) || f.typ == float && lo.number > hi.number {
 		return nil, nil, at(c.text, i.lo.from, i.hi.to, "the range ends before it begins")
 	}
 	return testRange(f, lo, hi), func(n uint64) bool { return above(n) && below(n) }, nil

@@ -60,9 +60,9 @@ func (s *scope) candidates(tokens []token) []string {
 	case comparisons[op], op == "..", op == "{", op == ",":
 		return s.valuesAfter(tokens[:n-1])
 	case op == "]" || op == ")" && (n < 3 || s.lookup(tokens[n-2].text) == nil):
-		return slices.Concat(s.operators(text), afterValue)
+		return slices.Concat(types[text].Operators, afterValue)
 	case op == "}" || op == ")":
-		return slices.Concat(afterValue, s.operators(unsigned))
+		return slices.Concat(afterValue, types[unsigned].Operators)
 	case op != "":
 		return slices.Concat(s.names, beforeField)
 	}
@@ -74,22 +74,7 @@ func (s *scope) candidates(tokens []token) []string {
 	if f == nil || comparisons[p.op()] {
 		return afterValue
 	}
-	return slices.Concat(s.operators(f.typ), afterValue)
-}
-
-// operators returns the operators that work on values of a type.
-func (s *scope) operators(t valueType) []string {
-	switch {
-	case t == presence:
-		return nil
-	case t == name:
-		return []string{"==", "!=", "in", "contains", "matches"}
-	case t == boolean:
-		return []string{"==", "!="}
-	case t.isText():
-		return []string{"==", "!=", "in", "contains", "matches", "<", "<=", ">", ">="}
-	}
-	return []string{"==", "!=", "<", "<=", ">", ">=", "in"}
+	return slices.Concat(types[f.typ].Operators, afterValue)
 }
 
 // valuesAfter returns the values of the field before the last operator in tokens.

@@ -23,7 +23,7 @@ func (c *checker) textField(o *operand, what string) (*field, *Error) {
 		return nil, c.uncomparable(f, o)
 	}
 	if !f.typ.isText() {
-		return nil, c.at(o, "%s is a %s", visible(o.String()), typeNames[f.typ]).withHint("%s is for texts and bytes", what)
+		return nil, c.at(o, "%s is a %s", visible(o.String()), f.typ).withHint("%s is for texts and bytes", what)
 	}
 	return f, nil
 }
@@ -138,8 +138,8 @@ func (c *checker) masked(o *operand) (*field, *Error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.typ != unsigned && f.typ != signed && f.typ != char && f.typ != octets || f.late != notLate {
-		return nil, c.at(o.inner, "%s is a %s", visible(o.inner.String()), typeNames[f.typ]).withHint("& is for whole numbers and bytes")
+	if !f.typ.takes("&") || f.late != notLate {
+		return nil, c.at(o.inner, "%s is a %s", visible(o.inner.String()), f.typ).withHint("& is for whole numbers and bytes")
 	}
 	v, err := c.constantOf(f, o.mask)
 	if err != nil {

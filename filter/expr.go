@@ -6,8 +6,7 @@ import (
 )
 
 // expr is a parsed expression: a *junction, *negation, *relation, *membership or *existence.
-// String returns it in a form that parses to the same expression.
-type expr interface{ String() string }
+type expr any
 
 // junction joins two expressions by "and", "or" or "xor".
 type junction struct {
@@ -68,45 +67,6 @@ type slice struct {
 
 // levels order the operators that join expressions, the one that binds least first.
 var levels = map[string]int{"or": 1, "xor": 2, "and": 3}
-
-func (j *junction) String() string {
-	return joined(j.x, levels[j.op]) + " " + j.op + " " + joined(j.y, levels[j.op]+1)
-}
-
-// joined returns x, in parentheses if it binds less than level.
-func joined(x expr, level int) string {
-	if j, ok := x.(*junction); ok && levels[j.op] < level {
-		return "(" + x.String() + ")"
-	}
-	return x.String()
-}
-
-func (n *negation) String() string { return "not " + joined(n.x, levels["and"]+1) }
-
-func (r *relation) String() string {
-	return lead(r.quantifier) + r.x.String() + " " + r.op + " " + r.y.String()
-}
-
-func (m *membership) String() string {
-	var all []string
-	for _, i := range m.set {
-		s := i.lo.String()
-		if i.hi != nil {
-			s += " .. " + i.hi.String()
-		}
-		all = append(all, s)
-	}
-	return lead(m.quantifier) + m.x.String() + " in {" + strings.Join(all, ", ") + "}"
-}
-
-func (x *existence) String() string { return x.x.String() }
-
-func lead(quantifier string) string {
-	if quantifier == "" {
-		return ""
-	}
-	return quantifier + " "
-}
 
 func (o *operand) String() string {
 	switch o.kind {

@@ -1,10 +1,12 @@
 package filter
 
 import (
+	"slices"
 	"strings"
 
 	"qsniff/dissect"
 	"qsniff/finding"
+	"qsniff/render/manual"
 )
 
 // valueType is what values of a field can be compared with.
@@ -26,10 +28,34 @@ const (
 	address
 )
 
-var typeNames = [...]string{
-	presence: "presence", boolean: "boolean", unsigned: "number", signed: "signed number", char: "character", float: "float",
-	duration: "duration", moment: "time", order: "level", name: "name", text: "text", octets: "bytes", address: "address",
+// types are the types as people see them: by which operators values can be compared, and with what.
+var types = [...]manual.FilterType{
+	presence: {Name: "presence", Operators: []string{}, Example: "written alone"},
+	boolean:  {Name: "boolean", Operators: []string{"==", "!=", "in"}, Example: "written alone, or true, no, 1"},
+	unsigned: {Name: "number", Operators: numeric, Example: "10, 0x0a, a name of a value"},
+	signed:   {Name: "signed number", Operators: numeric, Example: "-1, 10, 0xffffffff"},
+	char:     {Name: "character", Operators: numeric, Example: "l, 'l', 0x6c, a name of a value"},
+	float:    {Name: "float", Operators: ordered, Example: "1.5"},
+	duration: {Name: "duration", Operators: ordered, Example: "100ms, 1.5s, 0.1"},
+	moment:   {Name: "time", Operators: ordered, Example: `"2023-11-14 22:13:20", 22:13:20 of the first packet's day, 1700000000`},
+	order:    {Name: "level", Operators: ordered, Example: "one of its names, in their order"},
+	name:     {Name: "name", Operators: []string{"==", "!=", "in", "contains", "matches"}, Example: "one of its names"},
+	text:     {Name: "text", Operators: texts, Example: `de_dust2, "two words", r"^de_"`},
+	octets:   {Name: "bytes", Operators: append(slices.Clip(texts), "&"), Example: `ff:fe:00, "text"`},
+	address:  {Name: "address", Operators: ordered, Example: "10.0.0.1, 10.0.0.0/8, 10.0.0.1:27015"},
 }
+
+var (
+	ordered = []string{"==", "!=", "<", "<=", ">", ">=", "in"}
+	numeric = append(slices.Clip(ordered), "&")
+	texts   = append(slices.Clip(ordered), "contains", "matches")
+)
+
+// String returns the name of a type.
+func (t valueType) String() string { return types[t].Name }
+
+// takes reports whether values of a type can be compared by an operator that is not negated.
+func (t valueType) takes(op string) bool { return slices.Contains(types[t].Operators, op) }
 
 // isNumber reports whether values are compared by their number.
 func (t valueType) isNumber() bool { return t >= boolean && t <= order }
@@ -93,30 +119,33 @@ func one(load test) func(*Matcher, test) bool {
 type Options struct {
 	ShowSecrets bool // the values of secrets can be compared
 	UTC         bool // times without a zone are in UTC, else in local time
-	// Start is the Unix time in nanoseconds of the first packet, which gives times of day
-	// their date; 0 if it is unknown, and then times need a date.
-	Start int64
 	// Codes are the findings that a run can raise; if there are none, ids are not checked.
 	Codes []*finding.Code
 }
 
-// Field describes a field that the filter has besides those of protocols.
-type Field struct {
-	Name   string
-	Type   string // "number", "text", "duration" ...
-	Doc    string
-	Late   bool     // known only when the exchange is over
-	Values []string // that it can have, if these are a closed set
-}
+// Own is the place of the filter's own fields in what Fields returns.
+const Own = 1
 
-// Fields returns the filter's own fields. The fields of protocols, which can be used as well,
-// are those of the registry.
-func Fields(reg *dissect.Registry, o Options) []Field {
-	var all []Field
-	for _, f := range ownFields(reg, o) {
-		all = append(all, Field{f.name, typeNames[f.typ], f.doc, f.late != notLate, f.names})
+// Fields returns manual.Fields with what filters see of each field, and after what all messages
+// have in JSON the fields that filters have besides.
+func Fields(reg *dissect.Registry, o Options) []manual.Section[manual.Field] {
+	all := manual.Fields(reg)
+	known := newScope(reg, o)
+	for _, s := range all[1:] {
+		for i := range s.Rows {
+			s.Rows[i].Filter = &types[known.lookup(s.Rows[i].Name).typ]
+		}
 	}
-	return all
+	own := manual.Section[manual.Field]{Name: "filters", Doc: "fields of -Y besides those of messages"}
+	for _, f := range ownFields(reg, o) {
+		row := manual.Field{Name: f.name, Kind: f.typ.String(), Flags: []string{}, Doc: f.doc, Filter: &types[f.typ]}
+		if f.late != notLate {
+			row.Flags = append(row.Flags, manual.Later)
+		}
+		row.SetNames(f.names)
+		own.Rows = append(own.Rows, row)
+	}
+	return slices.Insert(all, Own, own)
 }
 
 // scope is all that expressions can name.

@@ -2,6 +2,8 @@ package filter_test
 
 import (
 	"errors"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,7 +11,9 @@ import (
 	"qsniff/filter"
 	"qsniff/finding"
 	"qsniff/flood"
+	"qsniff/internal/test/dissecttest"
 	"qsniff/render"
+	"qsniff/render/jsonl"
 )
 
 // FuzzParse: what parses is written in a form that parses to the same; what does not has its
@@ -81,6 +85,55 @@ func FuzzComplete(f *testing.F) {
 		for _, c := range filter.Complete(prefix, reg, filter.Options{}) {
 			if len(c) < len(prefix) || !strings.EqualFold(c[:len(prefix)], prefix) {
 				t.Fatalf("%q does not begin with %q", c, prefix)
+			}
+		}
+	})
+}
+
+// FuzzMatch: random expressions give for whatever is decoded of fuzzed bytes what the naive
+// evaluator makes of its JSON.
+func FuzzMatch(f *testing.F) {
+	reg := registry(f)
+	defs := kindsOf(reg)
+	for i, e := range readCapture(f, reg, "../pcapfiles/a2s/full-poll.pcap").events {
+		f.Add(uint64(i), e.Msg.Data, e.Reply)
+	}
+	f.Add(uint64(9), []byte("\xff\xff\xff\xffrcon 12 \"secret\" status\n\x00"), false)
+	f.Add(uint64(10), []byte("EYE1\x05mta\x0622003\x05abc\x01\x01\x01\x010\x022\x01"), true)
+	client, server := dissecttest.Client, dissecttest.Server
+	f.Fuzz(func(t *testing.T, seed uint64, data []byte, isReply bool) {
+		c := &dissect.Context{Src: client, Dst: server, Wire: len(data)}
+		if isReply {
+			c.Src, c.Dst = server, client
+		}
+		v := reg.Pick(c, data)
+		if v.Dissector == nil {
+			return
+		}
+		m := new(dissect.Message)
+		m.Reset(v.Dissector.Proto(), data)
+		v.Dissector.Dissect(c, v.Type, data, m)
+		e := &render.Event{Frame: 7, File: -1, Iface: -1, Src: c.Src, Dst: c.Dst, Reply: isReply, Msg: m, Exchange: render.Exchange{RTT: -1, ChallengeRTT: -1}}
+		d := read(t, defs, e)
+		if d.isLossy() {
+			return
+		}
+		g := &generator{Rand: rand.New(rand.NewPCG(seed, 1)), values: map[string][]any{}}
+		for name, all := range d.values {
+			if all = slices.DeleteFunc(slices.Clone(all), isLong); len(all) > 0 {
+				g.values[name], g.names = all, append(g.names, name)
+			}
+		}
+		slices.Sort(g.names)
+		for range 10 {
+			x := g.junction(g.IntN(4))
+			p, err := filter.Compile(x.text, reg, filter.Options{})
+			if err != nil {
+				t.Fatalf("%s: %v", x.text, err)
+			}
+			got, want := p.Matcher().Match(e), x.eval(d)
+			if (got == filter.All) != want || want && !(p.CanMatch(m.Proto, m.Type) && p.Matcher().MayMatch(m)) {
+				t.Fatalf("%s\ngot %x, want %v for %s", x.text, got, want, jsonl.New(jsonl.Options{Layout: true}).Append(nil, e))
 			}
 		}
 	})

@@ -19,6 +19,9 @@ type constant struct {
 	port     int          // of an address, -1 if it has none
 	named    bool         // text is the name of a number, see field.values
 	isNumber bool         // a text was written as a number, without quotes
+	// ofDay is the zone of a time without a date, which num is in nanoseconds; nil for others.
+	// The date is that of the first packet.
+	ofDay *time.Location
 }
 
 // constantOf returns what a literal is as a value of f.
@@ -55,7 +58,7 @@ func (c *checker) constantOf(f *field, o *operand) (constant, *Error) {
 
 // mismatch is the error that a literal is no value of f.
 func (c *checker) mismatch(f *field, o *operand, example string) *Error {
-	return c.at(o, "%s is no %s", visible(c.text[o.from:o.to]), typeNames[f.typ]).withHint("%s is compared with values like %s", f.name, example)
+	return c.at(o, "%s is no %s", visible(c.text[o.from:o.to]), f.typ).withHint("%s is compared with values like %s", f.name, example)
 }
 
 func (c *checker) boolean(o *operand) (constant, *Error) {
@@ -199,14 +202,9 @@ func (c *checker) moment(o *operand) (constant, *Error) {
 		}
 	}
 	for _, form := range []string{"15:04:05", "15:04"} {
-		t, err := time.ParseInLocation(form, word, where)
-		switch {
-		case err == nil && c.scope.o.Start == 0:
-			return constant{}, c.at(o, "a time of day alone is not enough here").withHint(`write the date as well, "2023-11-14 22:13:20"`)
-		case err == nil:
-			y, month, d := time.Unix(0, c.scope.o.Start).In(where).Date()
-			t = time.Date(y, month, d, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), where)
-			return constant{num: uint64(t.UnixNano())}, nil
+		if t, err := time.Parse(form, word); err == nil {
+			h, m, s := t.Clock()
+			return constant{num: uint64(3600*h+60*m+s)*1e9 + uint64(t.Nanosecond()), ofDay: where}, nil
 		}
 	}
 	return constant{}, c.at(o, "%s is no time", visible(c.text[o.from:o.to])).withHint(`write "2023-11-14 22:13:20", "22:13:20" or seconds since 1970`)

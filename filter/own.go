@@ -8,6 +8,7 @@ import (
 	"qsniff/finding"
 	"qsniff/flood"
 	"qsniff/netlayer"
+	"qsniff/wire"
 )
 
 // ownFields lists the fields that are no protocol's. Those of which nothing says what can have
@@ -113,7 +114,7 @@ func messageFields(reg *dissect.Registry) []*field {
 		newName("message", "type of the message", messageNames(reg), func(m *Matcher) bool {
 			return m.msg.Type != nil && m.event.Record == "" && m.setName(m.msg.Type.Name)
 		}),
-		newName("direction", "request or reply; one-way messages are requests", []string{"request", "reply"},
+		newName("direction", "one-way messages are requests", []string{"request", "reply"},
 			func(m *Matcher) bool { return m.setName(m.event.Direction()) }),
 		newName("status", "complete; truncated by the capture; malformed by the sender; or fragment: a set that stayed incomplete",
 			namesOf(dissect.Fragment+1), func(m *Matcher) bool { return m.setName(m.msg.Status.String()) }),
@@ -144,7 +145,9 @@ func splitFields(reg *dissect.Registry) []*field {
 	var engines []string
 	for _, p := range reg.Protos() {
 		for _, e := range p.Splits {
-			engines = append(engines, e.String())
+			if e != wire.None {
+				engines = append(engines, e.String())
+			}
 		}
 	}
 	slices.Sort(engines)
@@ -239,7 +242,7 @@ func findingFields(o Options) []*field {
 func incidentFields(reg *dissect.Registry) []*field {
 	return []*field{
 		newPresence("incident", "an incident was detected, changed, or is over", always),
-		newName("incident.event", "which of these", namesOf(flood.Ends+1), func(m *Matcher) bool { return m.setName(m.incident.Event.String()) }),
+		newName("incident.event", "what happened to it", namesOf(flood.Ends+1), func(m *Matcher) bool { return m.setName(m.incident.Event.String()) }),
 		newName("incident.kind", "kind of the incident", namesOf(flood.NumKinds), func(m *Matcher) bool { return m.setName(m.incident.Kind.String()) }),
 		{name: "incident.level", doc: "how urgent it is", typ: order, names: namesOf(flood.Alert + 1),
 			each: one(func(m *Matcher) bool { return m.setNum(uint64(m.incident.Level)) })},

@@ -12,6 +12,7 @@ import (
 	"qsniff/flood"
 	"qsniff/flood/other"
 	"qsniff/render"
+	"qsniff/render/manual"
 	"qsniff/wire"
 )
 
@@ -55,7 +56,7 @@ var matching = []string{
 	"udp.port == 40001", "udp.srcport == 27015", "udp.dstport == 40001", "not tcp.port and not tcp.srcport and not tcp.dstport",
 	"via == vlan and via == VXLAN and count(via) == 2", "via.id == 9", "via.src == 192.0.2.1:4789", "via.dst == 192.0.2.0/24",
 	"frame", "frame.number == 7 and frame.number == 12 and not frame.number == 9", "frame.count == 3",
-	`frame.time == "2023-11-14 22:13:20.25" and frame.time > "2023-11-14" and frame.time < "2023-11-14T23:13:21+00:30"`, "frame.time > 22:13 and frame.time < 22:13:21",
+	`frame.time == "2023-11-14 22:13:20.25" and frame.time > "2023-11-14" and frame.time < "2023-11-14T23:13:21+00:30"`, "frame.time > 22:13 and frame.time < 22:13:21 and frame.time in {22:13:20 .. 22:14}",
 	"frame.time_epoch == 1700000000.25 and frame.time_epoch > 1700000000", "frame.time_relative == 250ms and frame.time_relative < 0.3",
 	"frame.span == 400us", "frame.comment contains edge", "file == 1", "interface == 2", "interface_name == eth0",
 	"split", "split.engine == source", "split.id == 343", "split.total > split.received", "split.received == 2", "split.size_field == 1248", "split.compressed",
@@ -70,7 +71,7 @@ var matching = []string{
 func TestOwnFields(t *testing.T) {
 	reg := registry(t)
 	e := reply(reg)
-	o := filter.Options{UTC: true, Start: e.Start}
+	o := filter.Options{UTC: true}
 	for _, text := range matching {
 		if compile(t, text, o).Matcher().Match(e) != filter.All {
 			t.Errorf("%s does not match", text)
@@ -78,12 +79,12 @@ func TestOwnFields(t *testing.T) {
 	}
 	all := strings.Join(matching, " ") + " " + strings.Join(steady, " ")
 	seen := map[string]bool{}
-	for _, f := range filter.Fields(reg, o) {
-		if seen[f.Name] || f.Doc == "" || f.Type == "" || f.Name != strings.ToLower(f.Name) {
+	for _, f := range filter.Fields(reg, o)[filter.Own].Rows {
+		if seen[f.Name] || f.Doc == "" || f.Filter == nil || f.Filter.Name == "" || f.Name != strings.ToLower(f.Name) {
 			t.Errorf("%+v", f)
 		}
 		seen[f.Name] = true
-		if !f.Late && !strings.Contains(all, f.Name) {
+		if !slices.Contains(f.Flags, manual.Later) && !strings.Contains(all, f.Name) {
 			t.Errorf("no expression here has %s", f.Name)
 		}
 	}

@@ -96,7 +96,7 @@ func newPorts(name, doc string, x transport, which ends) *field {
 // networkFields are addresses, ports and ways.
 func networkFields() []*field {
 	all := []*field{
-		newName("transport", "udp or tcp", []string{"udp", "tcp"}, func(m *Matcher) bool { return m.setName(m.event.Transport()) }),
+		newName("transport", "what the message came over", []string{"udp", "tcp"}, func(m *Matcher) bool { return m.setName(m.event.Transport()) }),
 		newEnds("addr", "either end: an address, one with a port, or a network", 0, srcEnd|dstEnd),
 		newEnds("src", "sender", 0, srcEnd),
 		newEnds("dst", "receiver", 0, dstEnd),
@@ -173,19 +173,21 @@ func loadCommunityID(m *Matcher) bool {
 	return true
 }
 
+// times returns the time stamps of what is matched and of the first packet.
+func (m *Matcher) times() (at, start int64) {
+	switch {
+	case m.record != nil:
+		return m.record.Nanos, m.record.Start
+	case m.incident != nil:
+		return m.incident.Nanos, m.incident.First
+	}
+	return m.event.Nanos, m.event.Start
+}
+
 // frameFields are what concerns packets.
 func frameFields() []*field {
-	nanos := func(m *Matcher) (at, start int64) {
-		switch {
-		case m.record != nil:
-			return m.record.Nanos, m.record.Start
-		case m.incident != nil:
-			return m.incident.Nanos, m.incident.First
-		}
-		return m.event.Nanos, m.event.Start
-	}
 	loadTime := func(m *Matcher) bool {
-		at, _ := nanos(m)
+		at, _ := m.times()
 		return m.setNum(uint64(at))
 	}
 	return []*field{
@@ -195,7 +197,7 @@ func frameFields() []*field {
 		{name: "frame.time", doc: "time of the packet that completed it", typ: moment, of: ofAll, each: one(loadTime)},
 		{name: "frame.time_epoch", doc: "the same, in seconds since 1970", typ: moment, of: ofAll, each: one(loadTime)},
 		{name: "frame.time_relative", doc: "time since the first packet", typ: duration, of: ofAll, each: one(func(m *Matcher) bool {
-			at, start := nanos(m)
+			at, start := m.times()
 			return m.setNum(uint64(at - start))
 		})},
 		{name: "frame.span", doc: "time from the first packet of the message to the last", typ: duration,

@@ -106,12 +106,12 @@ func (c *checker) checkOperator(f *field, x, y *operand, op string) *Error {
 	switch {
 	case f.typ == presence:
 		return c.uncomparable(f, x)
-	case (op == "contains" || op == "matches") && !f.typ.isText():
-		return c.at(x, "%s is a %s, which %s does not work on", visible(x.String()), typeNames[f.typ], op).withHint("it is for texts and bytes; use == or in")
-	case (f.typ == name || f.typ == boolean) && slices.Contains([]string{"<", "<=", ">", ">="}, op):
-		return c.at(x, "%s has no order", visible(x.String())).withHint("use == or in")
+	case f.typ.takes(op):
+		return nil
+	case op == "contains" || op == "matches":
+		return c.at(x, "%s is a %s, which %s does not work on", visible(x.String()), f.typ, op).withHint("it is for texts and bytes; use == or in")
 	}
-	return nil
+	return c.at(x, "%s has no order", visible(x.String())).withHint("use == or in")
 }
 
 // checkConstant returns an error if a constant cannot be compared by an operator.

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"qsniff/filter"
 	"qsniff/render/manual"
 )
 
@@ -106,8 +107,10 @@ func completeFields(cmd *cobra.Command, args []string, word string) ([]cobra.Com
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	var found []cobra.Completion
+	seen := map[string]bool{} // JSON and filters have fields of the same name
 	add := func(name, doc string) {
-		if strings.HasPrefix(name, word) {
+		if strings.HasPrefix(name, word) && !seen[name] {
+			seen[name] = true
 			found = append(found, cobra.CompletionWithDesc(name, doc))
 		}
 	}
@@ -117,7 +120,7 @@ func completeFields(cmd *cobra.Command, args []string, word string) ([]cobra.Com
 		}
 		return found, cobra.ShellCompDirectiveNoFileComp
 	}
-	for _, f := range manual.Rows(manual.Fields(reg)) {
+	for _, f := range manual.Rows(filter.Fields(reg, filter.Options{Codes: listCodes(reg)})) {
 		add(f.Name, f.Doc)
 	}
 	return found, cobra.ShellCompDirectiveNoFileComp

@@ -51,8 +51,12 @@ Addresses, names, texts and passwords are replaced as qsniff anonymize replaces 
 others of the same length. --as-captured writes what was on the wire: names of servers and
 players and, in remote consoles of GoldSource, passwords.
 
-FILE is as in qsniff read, but read twice: no pipe.`,
-		Example: `  qsniff extract --fixtures fixtures capture.pcap`,
+With -Y an exchange is taken as a whole if one of its messages matches, by what is in the
+capture. ` + filterHelp + `
+
+FILE is as in qsniff read, but read more than once: no pipe.`,
+		Example: `  qsniff extract --fixtures fixtures capture.pcap
+  qsniff extract --fixtures few -Y 'players > 2' capture.pcap`,
 		Args:    requireCapture,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return extract(cmd.Context(), opts, args, s)
@@ -64,6 +68,7 @@ FILE is as in qsniff read, but read twice: no pipe.`,
 	f.StringVar(&opts.dir, "fixtures", "", "write a folder for each exchange into `DIR`, which is new or empty")
 	f.BoolVar(&opts.asCaptured, "as-captured", false, "write names, texts and passwords as they are in the capture")
 	f.IntVarP(&opts.count, "count", "c", opts.count, fmt.Sprintf("stop after `N` exchanges (at most %d)", fixtures.MaxExchanges))
+	opts.registerFilter(cmd)
 	opts.registerInput(cmd)
 	_ = cmd.MarkFlagDirname("fixtures")
 	addHabits(cmd, &opts.readOptions)
@@ -91,6 +96,11 @@ func extract(ctx context.Context, opts *extractOptions, args []string, s streams
 	}
 	names, isStream, err := opts.listInputs(args)
 	if err != nil {
+		return err
+	}
+	if reg, err := newRegistry(); err != nil {
+		return err
+	} else if err := opts.checkFilter(reg); err != nil {
 		return err
 	}
 	if isStream {
@@ -146,11 +156,34 @@ func (o *extractOptions) anonymizeInputs(ctx context.Context, names []string) (c
 	if err != nil {
 		return nil, remove, err
 	}
+	if err := o.takeFilter(ctx, reg, names); err != nil {
+		return nil, remove, err
+	}
 	err = o.writePackets(ctx, reg, nil, names, streams{out: io.Discard, err: io.Discard})
 	if _, e := os.Stat(o.write.path); e != nil {
 		return nil, remove, cmp.Or(err, e)
 	}
 	return []string{o.write.path}, remove, err
+}
+
+// takeFilter makes the copy one of the exchanges that the filter chooses: what it asks for is not
+// in the copy any more.
+func (o *extractOptions) takeFilter(ctx context.Context, reg *dissect.Registry, names []string) error {
+	if o.display.expression() == "" {
+		return nil
+	}
+	j, err := o.prepare(ctx, reg, names, streams{out: io.Discard, err: io.Discard})
+	if err != nil {
+		return err
+	}
+	defer j.release()
+	o.write.only, o.display = new(frameSet), displayOptions{}
+	j.cfg.Dialogues = dialogue.New(dialogue.Options{Renderer: o.write.only, Size: o.scale()})
+	if _, err := j.run(); isInterrupted(j.ctx) {
+		return j.exitError(err)
+	}
+	_ = j.src.Close() // as the second time
+	return nil
 }
 
 // makeEmpty makes a folder, or checks that it is empty.

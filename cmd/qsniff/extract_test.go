@@ -90,3 +90,30 @@ func checkFixture(t *testing.T, dir string, replies map[string]bool) {
 		}
 	}
 }
+
+// TestExtractFilter: an exchange is taken as a whole if one of its messages matches, by what is in
+// the capture, also where the copy has other names; and the words after the capture are a filter.
+func TestExtractFilter(t *testing.T) {
+	capture := filepath.Join(pcapfiles, "a2s", "full-poll.pcap")
+	for _, tc := range []struct {
+		args []string
+		want string
+	}{
+		{nil, "001-a2s-A2S_INFO 002-a2s-A2S_PLAYER 003-a2s-A2S_RULES"},
+		{[]string{"-Y", "map == de_dust2"}, "001-a2s-A2S_INFO"},
+		{[]string{"--as-captured", "-Y", "map == de_dust2"}, "001-a2s-A2S_INFO"},
+		{[]string{"message == A2S_RULES", "or", "a2s.player.players"}, "001-a2s-A2S_PLAYER 002-a2s-A2S_RULES"},
+		{[]string{"-Y", "exchange.answered and frame.number > 7"}, "001-a2s-A2S_RULES"},
+		{[]string{"-Y", "players == 250"}, ""},
+	} {
+		dir := filepath.Join(t.TempDir(), "fixtures")
+		_, errs, status := output(t, append([]string{"extract", smallTables, "--fixtures", dir, capture}, tc.args...)...)
+		folders, _ := filepath.Glob(filepath.Join(dir, "0*"))
+		for i := range folders {
+			folders[i] = filepath.Base(folders[i])
+		}
+		if got := strings.Join(folders, " "); status != exitOK || got != tc.want {
+			t.Errorf("%q: status %d: %s\ngot  %s\nwant %s", tc.args, status, errs, got, tc.want)
+		}
+	}
+}

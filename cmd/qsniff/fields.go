@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"qsniff/filter"
 	"qsniff/render/manual"
 )
 
@@ -14,8 +15,12 @@ func newFields(io streams) *cobra.Command {
 		GroupID: groupReference,
 		Short:   "list fields and message types",
 		Long: `fields lists every field that a message can have: its name, its type and what it
-means. First come the members that all messages have, then those of each protocol.
-The last part of a name is the key in JSON.
+means. First come the members that all messages have, then the fields that only
+filters have, then those of each protocol. The last part of a name is the key in JSON.
+
+After -Y a field is compared by its type in filters, which has a column where it is
+another one; below stand the operators and the values that these types take. A field
+alone holds where a message has it. "later" is known when an exchange is over.
 
 PATTERN chooses by name: a part of it, or with * ? [ a pattern for all of it.
 
@@ -56,7 +61,7 @@ func listFields(io streams, output, pattern string) error {
 	if err != nil {
 		return err
 	}
-	all := manual.Fields(reg)
+	all := filter.Fields(reg, filter.Options{Codes: listCodes(reg)})
 	found := manual.Filter(all, pattern, func(f manual.Field) string { return f.Name })
 	if len(found) == 0 {
 		return unknownNameError("no field matches", pattern, manual.Names(all), "qsniff fields")

@@ -104,7 +104,8 @@ func follow(ctx context.Context, opts *followOptions, args []string, s streams) 
 	}
 	defer j.release()
 	if f := j.cfg.Filter; opts.count > 0 && f != nil && f.Program.NeedsAnswers() && f.Outcomes == nil {
-		return &usageError{errors.New("-c: which messages of a stream match is not known in their order with this filter"), "leave -c out, or write the stream to a file first: files are read twice"}
+		return &usageError{errors.New("-c: this filter asks what becomes of exchanges, which of a stream is known too late to end with the last message that counts"),
+			"leave -c out, or write the stream to a file: files are read twice for such a filter"}
 	}
 	dialogues := dialogue.New(dialogue.Options{Renderer: r, Frame: opts.exchange, Size: opts.scale()})
 	err = opts.writeDialogues(j, dialogues, func() bool { return opts.count != 0 || opts.exchange != 0 && dialogues.Found() })

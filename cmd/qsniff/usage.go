@@ -113,7 +113,7 @@ func groupFlags(cmd *cobra.Command) []flagGroup {
 		set := pflag.NewFlagSet("", pflag.ContinueOnError)
 		set.SortFlags = false
 		for _, name := range g.names {
-			if f := left.Lookup(name); f != nil {
+			if f := left.Lookup(name); f != nil && !f.Hidden {
 				set.AddFlag(f)
 				done[name] = true
 			}

@@ -7,13 +7,17 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"qsniff/capture"
 	"qsniff/capture/file"
 	"qsniff/dissect"
+	"qsniff/internal/shell"
+	"qsniff/pipeline"
 	"qsniff/pipeline/subset"
 	"qsniff/render"
 	"qsniff/render/counters"
@@ -26,8 +30,9 @@ type writeOptions struct {
 	path     string
 	format   string
 	force    bool
-	printing bool // messages are printed too
-	mask     bool // secrets are overwritten
+	printing bool      // messages are printed too
+	mask     bool      // secrets are overwritten
+	only     *frameSet // of messages that these frames completed; nil: all
 
 	anonymize anonymizeOptions
 }
@@ -48,6 +53,9 @@ func (w *writeOptions) registerFile(cmd *cobra.Command, prefix string) {
 	cmd.Flags().BoolVar(&w.force, "force", false, prefix+"overwrite a file that is there")
 }
 
+// packers are the programs that compress, by the endings that captures are not written with.
+var packers = map[string]string{".gz": "gzip", ".zst": "zstd", ".lz4": "lz4", ".bz2": "bzip2", ".xz": "xz"}
+
 // check reports flags that do not go together.
 func (w *writeOptions) check(out io.Writer) error {
 	switch {
@@ -63,7 +71,8 @@ func (w *writeOptions) check(out io.Writer) error {
 		return nil
 	}
 	if _, err := file.FormatOf(w.path); err != nil {
-		return &usageError{err, "leave the ending out"}
+		packer := packers[strings.ToLower(filepath.Ext(w.path))]
+		return &usageError{err, fmt.Sprintf("name - as the file, and compress what is written: ... | %s > %s", packer, shell.Quote(w.path))}
 	}
 	return nil
 }
@@ -85,6 +94,14 @@ func (w *writeOptions) create(described capture.Describer, inputs []string, out 
 		}
 	}
 	return file.Create(w.path, o)
+}
+
+// restrict returns to, or what passes it the messages of w.only.
+func (w *writeOptions) restrict(to pipeline.PacketSink) pipeline.PacketSink {
+	if w.only == nil {
+		return to
+	}
+	return framesOnly{to, *w.only}
 }
 
 // writePackets writes the packets of the messages in captures. It reads files twice, see
@@ -125,7 +142,7 @@ func (o *readOptions) writePackets(ctx context.Context, reg *dissect.Registry, r
 		}
 	}
 	w = subset.NewWriter(opt)
-	j.cfg.Packets = w
+	j.cfg.Packets = o.write.restrict(w)
 	err = o.printJob(j, reg, r)
 	if e := cmp.Or(w.Close(), out.Close()); err == nil {
 		err = e
@@ -156,7 +173,7 @@ func (o *readOptions) planPackets(ctx context.Context, reg *dissect.Registry, na
 	}
 	defer j.release()
 	plan := subset.NewPlan()
-	j.cfg.Packets = plan.Collector(opt)
+	j.cfg.Packets = o.write.restrict(plan.Collector(opt))
 	if _, err := j.run(); isInterrupted(j.ctx) {
 		return nil, j.exitError(err)
 	}

@@ -38,3 +38,12 @@ func TestIncidentLimits(t *testing.T) {
 		t.Error("the help says other limits")
 	}
 }
+
+// TestCompressedName: who wants a compressed file is told how to get one.
+func TestCompressedName(t *testing.T) {
+	for _, args := range [][]string{{"read", "-w", "few.pcap.zst", "in.pcap"}, {"anonymize", "in.pcap", "few.pcap.zst"}} {
+		if _, errs, status := output(t, args...); status != exitUsage || !strings.Contains(errs, "| zstd > few.pcap.zst\n") {
+			t.Errorf("%q: status %d: %s", args, status, errs)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package manual
 
 import (
+	"slices"
 	"strconv"
 
 	"qsniff/dissect"
@@ -15,6 +16,38 @@ type Field struct {
 	Unit     string   `json:"unit,omitempty"`
 	Doc      string   `json:"doc"`
 	Values   []Value  `json:"values,omitempty"`
+
+	Filter *FilterType `json:"filter,omitempty"` // what display filters see; nil for members that they have not
+}
+
+// FilterType is what values of a field can be compared with in a display filter.
+type FilterType struct {
+	Name      string   `json:"type"`
+	Operators []string `json:"operators"`
+	Example   string   `json:"values"` // of values
+}
+
+// Later is the flag of fields that filters know when an exchange is over.
+const Later = "later"
+
+// FilterTypes returns the types of fields, in the order of their first fields.
+func FilterTypes(sections []Section[Field]) (all []*FilterType) {
+	for _, f := range Rows(sections) {
+		if f.Filter != nil && !slices.Contains(all, f.Filter) {
+			all = append(all, f.Filter)
+		}
+	}
+	return all
+}
+
+// SetNames makes names the values, if they are few enough to be listed.
+func (f *Field) SetNames(names []string) {
+	if len(names) > maxValues {
+		return
+	}
+	for _, n := range names {
+		f.Values = append(f.Values, Value{n, n})
+	}
 }
 
 // Value is a value that has a name.

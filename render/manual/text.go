@@ -7,13 +7,25 @@ import (
 // AppendFields appends sections of fields for a terminal of width cells.
 func AppendFields(dst []byte, sections []Section[Field], width int) []byte {
 	for i, s := range sections {
-		t := table{head: []string{"FIELD", "TYPE", "MEANING"}}
+		t := table{head: []string{"FIELD", "TYPE", "IN FILTERS", "MEANING"}}
 		for _, f := range s.Rows {
-			t.add(f.Name, f.Kind, f.Meaning())
+			inFilters := ""
+			if f.Filter != nil && f.Filter.Name != f.Kind {
+				inFilters = f.Filter.Name
+			}
+			t.add(f.Name, f.Kind, inFilters, f.Meaning())
 		}
 		dst = appendSection(dst, i, s.Name, s.Doc, &t, width)
 	}
-	return dst
+	types := FilterTypes(sections)
+	if len(types) == 0 {
+		return dst
+	}
+	t := table{head: []string{"TYPE", "OPERATORS", "VALUES"}}
+	for _, x := range types {
+		t.add(x.Name, strings.Join(x.Operators, " "), x.Example)
+	}
+	return appendSection(dst, len(sections), "in filters", "what -Y compares these with", &t, width)
 }
 
 // Meaning returns the field's line of documentation with unit, flags and named values.
@@ -33,9 +45,15 @@ func (f *Field) Meaning() string {
 }
 
 // ValueList returns the named values as "0: public; 1: password". Values with the same name
-// are one item.
+// are one item. Names alone are "one of request, reply".
 func (f *Field) ValueList() string {
 	var parts []string
+	if f.Values[0].Name == f.Values[0].Value {
+		for _, v := range f.Values {
+			parts = append(parts, v.Name)
+		}
+		return "one of " + strings.Join(parts, ", ")
+	}
 	done := map[string]bool{}
 	for _, v := range f.Values {
 		if done[v.Name] {

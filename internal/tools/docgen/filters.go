@@ -4,9 +4,11 @@ import (
 	"bytes"
 	_ "embed"
 	"fmt"
+	"slices"
 	"strings"
 
 	"qsniff/filter"
+	"qsniff/render/manual"
 )
 
 // FilterExample is a filter, what it chooses, and a capture in pcapfiles of which it
@@ -43,13 +45,19 @@ func filtersPage(in *Input) []byte {
 	}
 	b.WriteString(filtersGrammar)
 	b.WriteString("\n## Fields\n\nThe fields of messages are listed by `qsniff fields`, and on the pages of the protocols. These come beside them:\n\n")
+	all := fields(in)
 	writeHead(&b, "field", "type", "known", "meaning")
-	for _, f := range filter.Fields(in.Registry, filter.Options{Codes: in.Codes}) {
+	for _, f := range all[filter.Own].Rows {
 		known := "at once"
-		if f.Late {
-			known = "later"
+		if slices.Contains(f.Flags, manual.Later) {
+			known, f.Flags = manual.Later, nil
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", code(f.Name), f.Type, known, escapeCell(f.Doc))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", code(f.Name), f.Filter.Name, known, escapeCell(f.Meaning()))
+	}
+	b.WriteString("\n## Types\n\nWhat values of these fields, and of those of messages, are compared with. Any field alone holds where a message has it, but a boolean if it is true.\n\n")
+	writeHead(&b, "type", "operators", "values")
+	for _, t := range manual.FilterTypes(all) {
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", t.Name, strings.TrimSuffix(code(strings.Join(t.Operators, " ")), "``"), escapeCell(t.Example))
 	}
 	return b.Bytes()
 }

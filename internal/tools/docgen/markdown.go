@@ -3,10 +3,12 @@ package docgen
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
 
+	"qsniff/filter"
 	"qsniff/finding"
 	"qsniff/render/manual"
 )
@@ -74,7 +76,7 @@ func fieldsPage(in *Input) []byte {
 	var b bytes.Buffer
 	b.WriteString("# Fields that all messages have\n\n" + notice)
 	b.WriteString("The fields of each protocol are on its own page. `qsniff fields` lists all of them.\n")
-	for _, s := range manual.Fields(in.Registry)[:2] {
+	for _, s := range slices.Delete(fields(in)[:filter.Own+2], filter.Own, filter.Own+1) {
 		fmt.Fprintf(&b, "\n## %s\n\n%s.\n\n", capitalize(s.Name), capitalize(s.Doc))
 		writeFieldTable(&b, s.Rows)
 	}
@@ -82,10 +84,19 @@ func fieldsPage(in *Input) []byte {
 }
 
 func writeFieldTable(b *bytes.Buffer, fs []manual.Field) {
-	writeHead(b, "field", "type", "meaning")
+	writeHead(b, "field", "type", "in filters", "meaning")
 	for _, f := range fs {
-		fmt.Fprintf(b, "| %s | %s | %s |\n", code(f.Name), f.Kind, escapeCell(f.Meaning()))
+		inFilters := ""
+		if f.Filter != nil {
+			inFilters = f.Filter.Name
+		}
+		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", code(f.Name), f.Kind, inFilters, escapeCell(f.Meaning()))
 	}
+}
+
+// fields returns all fields as filters see them.
+func fields(in *Input) []manual.Section[manual.Field] {
+	return filter.Fields(in.Registry, filter.Options{Codes: in.Codes})
 }
 
 func findingsPage(codes []*finding.Code) []byte {

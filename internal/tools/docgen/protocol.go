@@ -40,8 +40,8 @@ func protocolPage(in *Input, d dissect.Protocol) ([]byte, error) {
 			fmt.Fprintf(&b, "| %s | %s | %s |\n", code(m.Name), m.Direction, escapeCell(m.Doc))
 		}
 	}
-	b.WriteString("\n## Fields\n\nThe last part of a name is the key in JSON; framing is in the tree and in `--layout` only.\n\n")
-	for _, s := range manual.Fields(in.Registry) {
+	b.WriteString("\n## Fields\n\nThe last part of a name is the key in JSON; framing is in the tree and in `--layout` only.\n[Filters](filters.md#types) compare them by their type there.\n\n")
+	for _, s := range fields(in) {
 		if s.Name == p.Name {
 			writeFieldTable(&b, s.Rows)
 		}
