@@ -14,15 +14,15 @@ type parser struct {
 	reg        *dissect.Registry
 	flows      *track.Flows
 	tracker    *tracker
-	skipsTexts bool // see Config.skipsTexts
-	msg        dissect.Message
+	skipsTexts bool             // see Config.skipsTexts
+	msg        *dissect.Message // is used again
 	parts      partFields
 }
 
 // parseMessage makes a message of s, of the type in v. c is the context in which it was
 // identified.
 func (p *parser) parseMessage(s *payload, c *dissect.Context, v *dissect.Verdict) {
-	m, b := &p.msg, s.data[:s.run]
+	m, b := p.msg, s.data[:s.run]
 	server, client := s.dst, s.src
 	if v.Type.FromServer() {
 		server, client = client, server
@@ -58,7 +58,7 @@ func (p *parser) readMessage(c *dissect.Context, v *dissect.Verdict, b []byte) {
 // parseUnread makes a message of a split set, of which s was made, that cannot be read:
 // its header, and its bytes.
 func (p *parser) parseUnread(s *payload, status dissect.Status) {
-	m, set := &p.msg, s.set
+	m, set := p.msg, s.set
 	m.Reset(p.reg.SplitProto(set.Engine), set.Joined)
 	m.Wire = max(m.Wire, set.Wire)
 	m.Status = status
@@ -81,14 +81,14 @@ func (p *parser) parseUnread(s *payload, status dissect.Status) {
 
 // addParts adds the parts of a set from offset from on as fields.
 func (p *parser) addParts(set *split.Set, said *console.Passwords, from uint32, note string) {
-	p.parts.m = &p.msg
+	p.parts.m = p.msg
 	p.parts.addParts(set, p.reg.SplitProto(set.Engine), said, from, note)
 }
 
 // finish adds findings about how the message was cut into datagrams, and passes it on.
 // said are the passwords of its flow.
 func (p *parser) finish(s *payload, said *console.Passwords) {
-	m := &p.msg
+	m := p.msg
 	switch {
 	case s.set != nil:
 		p.finishSet(s, said)
@@ -106,7 +106,7 @@ func (p *parser) finish(s *payload, said *console.Passwords) {
 
 // finishSet adds the findings of a split set, and the parts after a gap as fields.
 func (p *parser) finishSet(s *payload, said *console.Passwords) {
-	m, set := &p.msg, s.set
+	m, set := p.msg, s.set
 	if s.isIncomplete { // the length of the whole is unknown
 		m.Wire = len(s.data)
 	}
@@ -130,7 +130,7 @@ func (p *parser) finishSet(s *payload, said *console.Passwords) {
 // finishJoined adds the fragments after a gap as fields. They are hidden: the name before
 // a secret may be what is missing.
 func (p *parser) finishJoined(s *payload) {
-	m := &p.msg
+	m := p.msg
 	if s.isIncomplete { // the length of the whole is unknown
 		m.Wire = len(s.data)
 	}

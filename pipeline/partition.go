@@ -29,22 +29,31 @@ func newPartition(number int, cfg *Config, size float64) *partition {
 	now, flows := &p.now, track.NewFlows(int(track.DefaultFlows*size))
 	p.emitter = newEmitter(now, cfg)
 	p.tracker = newTracker(now, int(track.DefaultExchanges*size), p.emitter, cfg)
-	p.parser = &parser{reg: cfg.Registry, flows: flows, tracker: p.tracker}
+	p.parser = &parser{msg: new(dissect.Message), reg: cfg.Registry, flows: flows, tracker: p.tracker}
 	p.parser.skipsTexts, p.skipsStreams = cfg.skipsTexts()
 	p.identifier = &identifier{now: now, reg: cfg.Registry, decodeAs: cfg.DecodeAs, flows: flows, parked: newParking(), parser: p.parser}
 	p.joiner = newJoiner(now, size, p.identifier, p.tracker)
 	if len(cfg.Watchers) > 0 {
-		p.sights = &sightMaker{now: now, reg: cfg.Registry, decodeAs: cfg.DecodeAs}
+		p.sights = &sightMaker{msg: new(dissect.Message), now: now, reg: cfg.Registry, decodeAs: cfg.DecodeAs}
 		p.skipsDatagrams, p.marksSights = cfg.wantsOnlySightings(), cfg.WatchesMatches && cfg.Filter != nil
 	}
 	return p
+}
+
+// shareMemory makes p use the memory of q for messages, which last no longer than an item,
+// and for what its renderer remembers. One worker serves both. Neither has had an item yet.
+func (p *partition) shareMemory(q *partition) {
+	p.parser.msg, p.emitter.renderer = q.parser.msg, q.emitter.renderer
+	if p.sights != nil {
+		p.sights.msg = q.sights.msg
+	}
 }
 
 // newStreams returns streams that pass messages to the later stages of the partition.
 func (p *partition) newStreams() *streams {
 	q := claims{reg: p.identifier.reg, decodeAs: p.identifier.decodeAs}
 	return newStreams(p.size, q, connReport{now: &p.now, tracker: p.tracker, emitter: p.emitter, sights: p.sights,
-		skipsTexts: p.skipsStreams, msg: &p.parser.msg})
+		skipsTexts: p.skipsStreams, msg: p.parser.msg})
 }
 
 // begin prepares for the items of a batch.

@@ -34,6 +34,9 @@ func Run(ctx context.Context, cfg Config) (tally.Run, error) {
 	if cfg.wantsOnlySightings() && jobs > 1 { // the fold, with the watchers, has as much to do as a worker
 		jobs--
 	}
+	for i := jobs; i < Partitions; i++ {
+		parts[i].shareMemory(parts[i%jobs])
+	}
 	f := newFold(&cfg, jobs, size)
 	for j := range jobs {
 		w := newWorker(j, jobs, parts)

@@ -19,7 +19,7 @@ type sightMaker struct {
 	reg      *dissect.Registry
 	decodeAs []DecodeAs
 	ctx      dissect.Context
-	msg      dissect.Message
+	msg      *dissect.Message // is used again
 	last     lastSighting
 	first    *look // at the datagram at hand; nil if it was not looked at
 	own      look  // by identifyPayload
@@ -245,7 +245,7 @@ func (w *sightMaker) challengeIn(c *dissect.Context, v *dissect.Verdict, b []byt
 			return key
 		}
 	}
-	m := &w.msg
+	m := w.msg
 	m.Reset(v.Dissector.Proto(), b)
 	v.Dissector.Dissect(c, v.Type, b, m)
 	return m.Key
@@ -254,7 +254,7 @@ func (w *sightMaker) challengeIn(c *dissect.Context, v *dissect.Verdict, b []byt
 // listedAddrs iterates over the addresses that the message in it, of type t, names.
 func (w *sightMaker) listedAddrs(it *item, t *dissect.Type) iter.Seq[netip.AddrPort] {
 	return func(yield func(netip.AddrPort) bool) {
-		m := &w.msg
+		m := w.msg
 		d := w.first.verdict.Dissector
 		m.Reset(d.Proto(), it.Payload)
 		d.Dissect(&w.ctx, t, it.Payload, m)
