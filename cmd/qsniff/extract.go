@@ -57,7 +57,7 @@ capture. ` + filterHelp + `
 FILE is as in qsniff read, but read more than once: no pipe.`,
 		Example: `  qsniff extract --fixtures fixtures capture.pcap
   qsniff extract --fixtures few -Y 'players > 2' capture.pcap`,
-		Args:    requireCapture,
+		Args: requireCapture,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return extract(cmd.Context(), opts, args, s)
 		},

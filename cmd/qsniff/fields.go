@@ -18,9 +18,9 @@ func newFields(io streams) *cobra.Command {
 means. First come the members that all messages have, then the fields that only
 filters have, then those of each protocol. The last part of a name is the key in JSON.
 
-After -Y a field is compared by its type in filters, which has a column where it is
-another one; below stand the operators and the values that these types take. A field
-alone holds where a message has it. "later" is known when an exchange is over.
+What a field is compared with after -Y follows the fields: by their types what filters
+see, with operators and values. A field alone holds where a message has it. "later" is
+known when an exchange is over.
 
 PATTERN chooses by name: a part of it, or with * ? [ a pattern for all of it.
 

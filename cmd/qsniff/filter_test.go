@@ -90,8 +90,12 @@ func TestFilteredLines(t *testing.T) {
 	someCaptures(t, func(t *testing.T, _ int, name string) {
 		all, _, _ := output(t, "read", smallTables, "-o", "json", name)
 		for text, holds := range map[string]func(line string) bool{
-			"a2s":                   func(s string) bool { return strings.Contains(s, `"protocol":"a2s"`) && !strings.Contains(s, `"record"`) },
-			"rcon":                  func(s string) bool { return strings.Contains(s, `"protocol":"rcon"`) && !strings.Contains(s, `"record":"incident"`) },
+			"a2s": func(s string) bool {
+				return strings.Contains(s, `"protocol":"a2s"`) && !strings.Contains(s, `"record"`)
+			},
+			"rcon": func(s string) bool {
+				return strings.Contains(s, `"protocol":"rcon"`) && !strings.Contains(s, `"record":"incident"`)
+			},
 			"message == S2A_PLAYER": func(s string) bool { return strings.Contains(s, `"message":"S2A_PLAYER","direction"`) },
 			"record == finding":     func(s string) bool { return strings.Contains(s, `"record":"finding"`) },
 		} {

@@ -7,23 +7,27 @@ import (
 // AppendFields appends sections of fields for a terminal of width cells.
 func AppendFields(dst []byte, sections []Section[Field], width int) []byte {
 	for i, s := range sections {
-		t := table{head: []string{"FIELD", "TYPE", "IN FILTERS", "MEANING"}}
+		t := table{head: []string{"FIELD", "TYPE", "MEANING"}}
 		for _, f := range s.Rows {
-			inFilters := ""
-			if f.Filter != nil && f.Filter.Name != f.Kind {
-				inFilters = f.Filter.Name
-			}
-			t.add(f.Name, f.Kind, inFilters, f.Meaning())
+			t.add(f.Name, f.Kind, f.Meaning())
 		}
 		dst = appendSection(dst, i, s.Name, s.Doc, &t, width)
 	}
-	types := FilterTypes(sections)
-	if len(types) == 0 {
-		return dst
+	t, done := table{head: []string{"TYPE", "IN FILTERS", "OPERATORS", "VALUES"}}, map[string]bool{}
+	for _, f := range Rows(sections) {
+		label := f.Kind
+		for _, flag := range f.Flags {
+			if flag == "secret" || flag == "size" { // filters see another type
+				label += " [" + flag + "]"
+			}
+		}
+		if x := f.Filter; x != nil && !done[label] {
+			done[label] = true
+			t.add(label, x.Name, strings.Join(x.Operators, " "), x.Example)
+		}
 	}
-	t := table{head: []string{"TYPE", "OPERATORS", "VALUES"}}
-	for _, x := range types {
-		t.add(x.Name, strings.Join(x.Operators, " "), x.Example)
+	if len(t.rows) == 0 {
+		return dst
 	}
 	return appendSection(dst, len(sections), "in filters", "what -Y compares these with", &t, width)
 }
