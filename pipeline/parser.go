@@ -45,7 +45,7 @@ func (p *parser) parseMessage(s *payload, c *dissect.Context, v *dissect.Verdict
 // readMessage fills in the message in b: without fields, if nobody reads them and the protocol
 // can do that.
 func (p *parser) readMessage(c *dissect.Context, v *dissect.Verdict, b []byte) {
-	m, d := &p.msg, v.Dissector
+	m, d := p.msg, v.Dissector
 	if p.skipsTexts {
 		if k, ok := d.(dissect.Keyer); ok && m.ResetBrief(k, c, v.Type, d.Proto(), b) {
 			return
