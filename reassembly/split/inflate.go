@@ -35,6 +35,7 @@ type inflater struct {
 	limit int
 	rd    bytes.Reader
 	zr    *bzip2.Reader
+	rest  [2]byte // what a decoder says first that should say endByte
 	buf   []byte
 	sum   uint32 // CRC-32 of the last output, if its length was right
 }
@@ -54,18 +55,39 @@ func (z *inflater) decompress(stream []byte, most int, declared bool, crc uint32
 	if most < smallestBlock {
 		stream[3] = '1'
 	}
-	z.rd.Reset(append(stream, endMark...))
+	out := z.readStream(append(stream, endMark...), len(stream), most)
+	stream[3] = level
+	if !out.endsClean {
+		z.forget()
+	}
+	return z.compareOutput(out, most, declared, crc)
+}
+
+// readStream reads up to most+1 bytes of a stream of size bytes and the end mark behind it.
+func (z *inflater) readStream(b []byte, size, most int) output {
+	z.rd.Reset(b)
 	err := z.zr.Reset(&z.rd)
 	n := 0
 	if err == nil {
 		n, err = io.ReadFull(z.zr, z.buf[:most+1])
 	}
-	stream[3] = level
-	out := output{n: n, hasMore: err == nil}
-	if z.zr.InputOffset > int64(len(stream)) && n > 0 && z.buf[n-1] == endByte {
-		out = output{n: n - 1, endsClean: err == nil || z.zr.Close() == nil}
+	if z.zr.InputOffset > int64(size) && n > 0 && z.buf[n-1] == endByte {
+		return output{n: n - 1, endsClean: err == nil || z.zr.Close() == nil}
 	}
-	return z.compareOutput(out, most, declared, crc)
+	return output{n: n, hasMore: err == nil}
+}
+
+// forget takes a new decoder if the present one keeps something of a stream that was not
+// read to its end. bzip2.Reader.Reset of dsnet/compress v0.0.1 keeps the run that it was
+// in: what is left of one reply would come out before the next one.
+func (z *inflater) forget() {
+	z.rd.Reset(endMarkOnly)
+	if z.zr.Reset(&z.rd) == nil {
+		if n, _ := z.zr.Read(z.rest[:]); n == 1 && z.rest[0] == endByte && z.zr.InputOffset > 0 {
+			return
+		}
+	}
+	z.zr = new(bzip2.Reader)
 }
 
 // endMark is a bzip2 stream of one byte, endByte. It is put after the stream that is
@@ -76,6 +98,8 @@ const (
 	endMark = "BZh11AY&SY\x77\x4b\xb0\x14\x00\x00\x00\x00\x80\x00\x40\x20\x00\x21" +
 		"\x18\x46\x82\xee\x48\xa7\x0a\x12\x0e\xe9\x76\x02\x80"
 )
+
+var endMarkOnly = []byte(endMark)
 
 // output is what came out of a stream: n bytes. hasMore is set if they are more than was
 // asked for, endsClean if the stream ended as it should.
