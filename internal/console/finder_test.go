@@ -63,7 +63,7 @@ func TestFindPlain(t *testing.T) {
 	for range 20000 {
 		var said Passwords
 		said.Add(text(standAlone+r.IntN(6)), r.IntN(4) == 0)
-		w, b, least := &said.list[0], text(r.IntN(120)), r.IntN(4)
+		w, b, least := &said.list[0], text(r.IntN(120)), 1+r.IntN(leastStart)
 		lo, hi := w.find(b, least, true)
 		if wantLo, wantHi := w.find(b, least, false); lo != wantLo || hi != wantHi {
 			t.Fatalf("%q in %q, at least %d: [%d,%d), decoded [%d,%d)", w.text[:w.n], b, least, lo, hi, wantLo, wantHi)
