@@ -16,7 +16,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 CGO = $(shell GO='$(GO)' sh internal/libpcap/setup usable || echo CGO_ENABLED=0)
 TESTLOG = $(CGO) $(GO) run ./internal/tools/testlog
 
-.PHONY: help build install demo test test-all test-live race lint golden docs pictures bench bench-live fuzz clients deps clean
+.PHONY: help build install demo test test-all test-live race lint golden docs pictures bench bench-live profile fuzz clients deps clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -44,10 +44,10 @@ demo: build ## decode captures of this repository
 # Four packages at a time: where others use the cores too, two would get too small a share.
 # make lint vets, which takes ten seconds of a first run.
 test: deps ## all tests in a minute or two; needs no network once modules are there, no root
-	$(TESTLOG) -short -p 4 -vet=off -timeout 10m ./...
+	$(TESTLOG) -short -p 4 -vet=off -pgo=off -timeout 10m ./...
 
 test-all: deps ## all tests with everything they can combine: captures x forms x goroutines, links x containers x compressions
-	$(TESTLOG) -timeout 1h ./...
+	$(TESTLOG) -pgo=off -timeout 1h ./...
 
 test-live: deps ## live captures and the kernel's filters, as root; QUIET=1 holds times against limits, on a machine that does nothing else
 	QSNIFF_LIVE=1 QSNIFF_QUIET=$(QUIET) $(TESTLOG) -count 1 -timeout 10m ./cmd/qsniff -run Live
@@ -55,7 +55,7 @@ test-live: deps ## live captures and the kernel's filters, as root; QUIET=1 hold
 	QSNIFF_LIVE=1 QSNIFF_QUIET=$(QUIET) $(TESTLOG) -count 1 -timeout 10m ./flood/advice -run 'Kernel|Tools'
 
 race: deps ## the tests of make test under the race detector
-	$(TESTLOG) -short -race -timeout 30m ./...
+	$(TESTLOG) -short -race -pgo=off -timeout 30m ./...
 
 lint: deps ## go vet, gofmt, staticcheck
 	$(CGO) $(GO) vet ./...
@@ -81,6 +81,10 @@ fuzz: deps ## every fuzz target for FUZZTIME each
 
 bench: build ## measure qsniff beside tcpdump, jq, tshark and gopacket, write BENCHMARKS.md; half an hour; GROUP=json: print one part; BEFORE=DIR: stages of another version, too
 	$(CGO) $(GO) run ./internal/tools/bench -n $(PACKETS) -rounds $(ROUNDS) -group '$(GROUP)' -before '$(BEFORE)'
+
+profile: deps ## make cmd/qsniff/default.pgo anew: the profile by which go build optimises the program
+	@d=$$(mktemp -d) && trap 'rm -r $$d' EXIT && for kind in mix flood; do $(GO) run ./internal/tools/mkpcap $$kind -n 300000 -o $$d/$$kind.pcap; done && \
+	QSNIFF_CAPTURES=$$d $(CGO) $(GO) test ./cmd/qsniff -run '^$$' -bench Commands -benchtime 3x -o $$d/qsniff.test -cpuprofile $(CURDIR)/cmd/qsniff/default.pgo
 
 bench-live: build ## replay captures at rising RATES beside tcpdump; takes root and tcpreplay
 	$(CGO) $(GO) test ./cmd/qsniff -run TestLiveRate -v -count 1 -timeout 3h -rates $(RATES)
