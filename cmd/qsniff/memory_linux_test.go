@@ -37,7 +37,7 @@ func TestMemory(t *testing.T) {
 			if more {
 				limit = mostOfMore
 			}
-	if peak > limit {
+			if peak > limit {
 				t.Errorf("peak: bytes\ngot  %d\nwant at most %d", peak, limit)
 			}
 			if n := strings.Count(trace, "MB goal"); n > collections {
