@@ -14,7 +14,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 CGO = $(shell GO='$(GO)' sh internal/libpcap/setup usable || echo CGO_ENABLED=0)
 TESTLOG = $(CGO) $(GO) run ./internal/tools/testlog
 
-.PHONY: help build install demo test test-all test-live race lint golden docs pictures bench bench-live fuzz clients deps clean
+.PHONY: help build install demo test test-all test-live race lint golden docs pictures web bench bench-live fuzz clients deps clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -69,6 +69,9 @@ docs: deps pictures ## write the manual (man/, docs/), and the pictures and rows
 
 pictures: deps ## write docs/img from what qsniff prints
 	$(CGO) $(GO) test ./cmd/qsniff -run TestPictures -update
+
+web: ## build the front end of reports (web) into render/html/dist; takes npm
+	cd web && npm ci --silent && npm run --silent build
 
 fuzz: deps ## every fuzz target for FUZZTIME each
 	@$(if $(CGO),export $(CGO);) for p in $$($(GO) list ./...); do \

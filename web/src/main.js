@@ -1,0 +1,19 @@
+// The page starts with the report that it carries.
+import { html, render } from "./html.js";
+import { embeddedSource } from "./source.js";
+import { App } from "./app.js";
+import { Empty } from "./ui/bits.js";
+import "./style/index.css";
+
+const root = document.getElementById("app");
+const carried = document.getElementById("report");
+
+async function start() {
+  if (!carried) throw new Error("The page carries no report.");
+  const source = embeddedSource(carried.textContent);
+  const doc = await source.load();
+  carried.remove();
+  render(html`<${App} doc=${doc} source=${source} />`, root);
+}
+
+start().catch((err) => render(html`<main><h1>This report cannot be shown</h1><${Empty} title=${String(err.message ?? err)}>The file may have been cut on its way. Make it again with qsniff report FILE -o report.html.<//></main>`, root));

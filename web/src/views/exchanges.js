@@ -1,0 +1,119 @@
+// The exchanges of the report, and one of them: its dialogue, and each message as fields and bytes.
+import { html, useEffect, useMemo, useState } from "../html.js";
+import { usePage, useClock } from "../ui/context.js";
+import { linkTo, setParams } from "../route.js";
+import { exchangeRows } from "../model/rows.js";
+import { formatCount, formatMillis, counted } from "../model/number.js";
+import { visible, visibleLines } from "../model/text.js";
+import { Table } from "../ui/table.js";
+import { Empty, Facts, Level, Wire } from "../ui/bits.js";
+import { Inspect } from "../ui/inspect.js";
+
+/** exchangeColumns are the columns of exchanges, wherever they are listed. */
+export const exchangeColumns = (clock) => [
+  { key: "at", label: "Time", cell: (r) => html`<a href=${linkTo("exchange", r.id)}>${clock.exact(r.at)}</a>` },
+  { key: "kind", label: "Query", long: true },
+  { key: "client", label: "Client", long: true },
+  { key: "server", label: "Server", long: true, cell: (r) => r.server && html`<a href=${linkTo("server", r.server)}>${r.server}</a>` },
+  { key: "outcome", label: "Outcome", cell: (r) => html`<span class="outcome ${r.outcome}">${r.outcome}</span>` },
+  { key: "rtt", label: "Response", number: true, cell: (r) => formatMillis(r.rtt) },
+  { key: "packets", label: "Packets", number: true, cell: (r) => formatCount(r.packets) },
+  { key: "findings", label: "Findings", long: true, value: (r) => r.findings.map((f) => f.id).join(" "), cell: (r) => r.findings.map((f) => html`<a key=${f.id} class="chip ${f.severity}" href=${linkTo("finding", f.id)}>${f.id}</a> `) },
+];
+
+/** exchangesEmpty says why no exchange is listed. */
+export const exchangesEmpty = (report, range) => html`<${Empty} title=${range ? "No exchange of this range is in the report." : "No exchange is in the report."}>${
+  report.doc.left_out?.exchanges ? html`${counted(report.doc.left_out.exchanges, "exchange")} of the capture did not fit. <code>qsniff follow FILE</code> prints all of them.` : range ? "Choose a longer range, or show all of the capture." : "Nobody asked a server anything in this capture."}<//>`;
+
+export function Exchanges() {
+  const { report, range } = usePage();
+  const clock = useClock();
+  const rows = useMemo(() => exchangeRows(report, range), [report, range]);
+  const left = report.doc.left_out?.exchanges ?? 0;
+  return html`<h1 tabindex="-1">Exchanges</h1>
+    ${left > 0 && html`<p class="caveat">${formatCount(report.exchanges.length)} of ${formatCount(report.exchanges.length + left)} exchanges are in this report: first those with a finding or in an incident, then others evenly over time. <code>qsniff follow FILE</code> prints all.</p>`}
+    <${Table} caption="Exchanges" sort="at" search="Address, query, outcome or finding" columns=${exchangeColumns(clock)} rows=${rows} total=${report.exchanges.length + left} empty=${exchangesEmpty(report, range)} />`;
+}
+
+export function Exchange({ id }) {
+  const { report, source } = usePage();
+  const [x, setX] = useState(report.byID.get(id));
+  const [state, setState] = useState("");
+  useEffect(() => {
+    const here = report.byID.get(id);
+    setX(here);
+    if (here) return;
+    setState("loading");
+    source.exchange(id).then((found) => { setX(found); setState(""); }, (err) => setState(String(err.message ?? err)));
+  }, [id]);
+  if (!x) return html`<h1 tabindex="-1">Exchange ${id}</h1><${Empty} title=${state === "loading" ? "Reading the capture…" : `Exchange ${id} is not in this report.`}>${state === "loading" ? "" : html`<code>qsniff follow --exchange ${id} FILE</code> prints it. ${state} <a href=${linkTo("exchanges")}>All exchanges in the report</a>`}<//>`;
+  return html`<${Shown} x=${x} key=${x.id} />`;
+}
+
+function Shown({ x }) {
+  const { report, route } = usePage();
+  const clock = useClock();
+  const messages = x.messages ?? [];
+  const index = Math.min(Math.max(Number(route.params.m ?? 0) || 0, 0), Math.max(messages.length - 1, 0));
+  const m = messages[index];
+  const chosen = route.params.f == null ? null : Number(route.params.f);
+  return html`<h1 tabindex="-1">${x.message ?? `${x.protocol ?? "unknown"} connection`} <span class="quiet">exchange ${x.id}</span></h1>
+    <${Neighbours} ...${{ report, id: x.id }} />
+    <${Facts} of=${[
+      ["Outcome", x.outcome && html`<span class="outcome ${x.outcome}">${x.outcome}</span>`],
+      ["Client", x.client], ["Server", x.server && html`<a href=${linkTo("server", x.server)}>${x.server}</a>`],
+      ["Time", clock.exact(x.at)], ["Response", x.rtt_ms != null && formatMillis(x.rtt_ms)],
+      ["To the challenge", x.challenge_ms != null && formatMillis(x.challenge_ms)],
+      ["In all", formatMillis(x.duration_ms)], ["Packets", formatCount(x.packets)], ["Protocol", x.protocol],
+      ["Before", x.continues && "earlier messages of it are not in the report"],
+    ].filter(([, v]) => v !== false && v !== undefined)} />
+    <h2 id="dialogue">Dialogue</h2>
+    <ol class="dialogue" aria-labelledby="dialogue">${messages.map((each, i) => html`<${Turn} key=${i} ...${{ m: each, i, x, now: i === index }} />`)}</ol>
+    ${(x.records ?? []).filter((f) => f.id).map((f) => html`<p key=${f.id + f.text} class="turnfinding"><${Level} of=${f.severity} /> <a href=${linkTo("finding", f.id)}>${f.id}</a> ${visible(f.text, 400)}</p>`)}
+    ${m && html`<h2>${m.message ?? "Message"} <span class="quiet">${aboutMessage(m)}</span></h2>
+      <${Inspect} key=${index} ...${{ m, chosen, choose: (f) => setParams({ f, m: index || "" }) }} />`}`;
+}
+
+function aboutMessage(m) {
+  const parts = [`frame ${m.frame}`, counted(m.length, "byte")];
+  if (m.split) parts.push(`joined from ${m.split.received} of ${m.split.total} parts${m.frames ? `, frames ${m.frames.join(", ")}` : ""}${m.split.compressed ? ", compressed" : ""}`);
+  if (m.status && m.status !== "complete") parts.push(m.status);
+  return parts.join("; ");
+}
+
+function Neighbours({ report, id }) {
+  const at = report.exchanges.findIndex((x) => x.id === id);
+  if (at < 0) return null;
+  const link = (x, words, key) => x && html`<a rel=${key} href=${linkTo("exchange", x.id)}>${words}</a>`;
+  return html`<p class="neighbours">${link(report.exchanges[at - 1], "‹ previous", "prev")} <span class="quiet">${formatCount(at + 1)} of ${formatCount(report.exchanges.length)} in the report</span> ${link(report.exchanges[at + 1], "next ›", "next")}</p>`;
+}
+
+function Turn({ m, i, x, now }) {
+  const clock = useClock();
+  const reply = m.direction === "reply";
+  const after = i === 0 ? clock.exact(x.at) : `+${formatMillis((Date.parse(m.time) - Date.parse(x.messages[0].time)))}`;
+  const body = quoteOf(m);
+  return html`<li class=${reply ? "reply" : "request"}>
+    <button type="button" aria-current=${now ? "true" : undefined} onClick=${() => setParams({ m: i || "", f: "" })}>
+      <span class="after">${after}</span>
+      <span class="arrow" aria-hidden="true">${reply ? "◀" : "▶"}</span><span class="unseen">${reply ? "from the server: " : "to the server: "}</span>
+      <b>${m.message ?? "unknown"}</b> <span class="quiet">${counted(m.length, "byte")}</span> <span class="gist">${gistOf(m)}</span>
+    </button>
+    ${body && html`<pre class="quote">${visibleLines(body)}</pre>`}
+    ${(m.findings ?? []).map((f) => html`<p key=${f.id} class="turnfinding"><${Level} of=${f.severity} /> <a href=${linkTo("finding", f.id)}>${f.id}</a> ${visible(f.text, 400)}</p>`)}
+  </li>`;
+}
+
+// quoteOf returns text of more than one line that the message carries.
+const quoteOf = (m) => Object.values(m.fields ?? {}).find((v) => typeof v === "string" && v.trim().includes("\n"));
+
+// gistOf returns the first fields of a message in a few words.
+function gistOf(m) {
+  const words = [];
+  for (const [name, value] of Object.entries(m.fields ?? {})) {
+    if (Array.isArray(value)) words.push(html`<span key=${name}>${name}: ${value.length}</span>`);
+    else if (value !== null && typeof value !== "object" && value !== "" && !String(value).includes("\n")) words.push(html`<span key=${name}>${name} <${Wire} text=${value} limit=${40} /></span>`);
+    if (words.length === 4) break;
+  }
+  return words;
+}
