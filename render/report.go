@@ -13,7 +13,7 @@ type Report struct {
 	Findings         *Findings
 	Explain          []Explained
 	// Exchanges returns exchanges, as objects of JSON, that take at most room bytes with a
-	// comma each, and how many more there are.
+	// comma each, and how many more there are. The renderer sets Left.Exchanges to that.
 	Exchanges    func(room int) (all [][]byte, left uint64)
 	MaxSize      int // of the report in bytes: exchanges fill what the rest leaves
 	IsAnonymized bool
@@ -33,4 +33,4 @@ type Explained struct {
 }
 
 // ReportLeft counts what a report has no room for.
-type ReportLeft struct{ Servers, Clients, Incidents, Findings uint64 }
+type ReportLeft struct{ Exchanges, Servers, Clients, Incidents, Findings uint64 }

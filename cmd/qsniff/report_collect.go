@@ -69,7 +69,8 @@ func newReportCollector(o *reportOptions, j *job) *reportCollector {
 // report returns the report of a run over the captures that args name.
 func (c *reportCollector) report(run tally.Run, args []string) (*render.Report, error) {
 	build := readBuild()
-	r := &render.Report{Version: build.short(), Command: c.opts.command, Files: c.opts.listFiles(args, &run), MaxSize: int(c.opts.maxSize)}
+	r := &render.Report{Version: build.short(), Command: c.opts.command, Files: c.opts.listFiles(args, &run), MaxSize: int(c.opts.maxSize),
+		IsAnonymized: c.opts.anonymize.isOn}
 	r.Stats = render.Stats{Run: run, Summary: *c.sums.Summary(run.Last)}
 	r.Left.Servers = r.Stats.ServersUnlisted + r.Stats.ServersEvicted
 	if n := len(r.Stats.Clients); n > reportClients {

@@ -46,9 +46,9 @@ func AppendReport(dst []byte, r *render.Report) []byte {
 	}
 	w.writeFeatures(r.Floods.Incidents)
 	w.close('}')
-	left := w.writeExchanges(r, start)
+	w.writeExchanges(r, start)
 	w.object("left_out")
-	w.uint("exchanges", left)
+	w.uint("exchanges", r.Left.Exchanges)
 	w.uint("servers", r.Left.Servers)
 	w.uint("clients", r.Left.Clients)
 	w.uint("incidents", r.Left.Incidents)
@@ -62,7 +62,7 @@ func AppendReport(dst []byte, r *render.Report) []byte {
 const reportEnd = 200
 
 // writeExchanges writes as many exchanges as there is room for. The report begins at start.
-func (w *writer) writeExchanges(r *render.Report, start int) (left uint64) {
+func (w *writer) writeExchanges(r *render.Report, start int) {
 	w.key("exchanges")
 	w.open('[')
 	all, left := r.Exchanges(max(0, r.MaxSize-(len(w.dst)-start)-reportEnd))
@@ -71,7 +71,7 @@ func (w *writer) writeExchanges(r *render.Report, start int) (left uint64) {
 		w.dst = append(w.dst, x...)
 	}
 	w.close(']')
-	return left
+	r.Left.Exchanges = left
 }
 
 // raw writes a member whose value is JSON already, without the line break at its end.

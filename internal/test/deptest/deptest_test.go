@@ -73,6 +73,7 @@ var allowed = map[string][]string{
 	"render/iptables":      {"flood", "flood/...", "render"},
 	"render/dialogue":      {"track", "render"},
 	"render/sample":        {"render"},
+	"render/html":          {},
 	"render/manual":        {"dissect", "flood"},
 	"filter":               {"dissect", "netlayer", "flood", "render", "render/manual"},
 	"pipeline":             {"capture/...", "netlayer", "reassembly/...", "dissect", "track", "flood", "flood/sketch", "filter", "render/..."},
