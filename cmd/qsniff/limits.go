@@ -19,3 +19,20 @@ const (
 	// Chosen: one of two is free even where most are taken.
 	portTries = 20
 )
+
+// What bounds qsniff report.
+const (
+	// reportSize is how long a report is without --max-size. Chosen: what a mail takes, and a
+	// browser shows at once.
+	reportSize = 5 << 19
+	// reportServers, reportClients, reportIncidents and reportFindings are how many rows it has
+	// of each. Chosen: more than anybody reads, and a megabyte at most in all.
+	reportServers   = 200
+	reportClients   = 100
+	reportIncidents = 64
+	reportFindings  = 300
+	// reportShare is the size of all tables of a report, as a share of their size in the
+	// commands that have one of them: together they are to take no more memory than these
+	// (TestMemory).
+	reportShare = 3. / 8
+)

@@ -72,6 +72,8 @@ var allowed = map[string][]string{
 	"render/edge":          {"dissect", "flood", "flood/...", "render"},
 	"render/iptables":      {"flood", "flood/...", "render"},
 	"render/dialogue":      {"track", "render"},
+	"render/sample":        {"render"},
+	"render/html":          {},
 	"render/manual":        {"dissect", "flood"},
 	"filter":               {"dissect", "netlayer", "flood", "render", "render/manual"},
 	"pipeline":             {"capture/...", "netlayer", "reassembly/...", "dissect", "track", "flood", "flood/sketch", "filter", "render/..."},
