@@ -1,15 +1,16 @@
-// The page starts with the report that it carries.
+// The page starts: with the report that it carries, or as the page that makes one of a file.
 import { html, render } from "./html.js";
 import { embeddedSource } from "./source.js";
 import { App } from "./app.js";
 import { Empty } from "./ui/bits.js";
+import { Home } from "./home/home.js";
 import "./style/index.css";
 
 const root = document.getElementById("app");
 const carried = document.getElementById("report");
 
 async function start() {
-  if (!carried) throw new Error("The page carries no report.");
+  if (!carried) return render(html`<${Home} />`, root);
   const source = embeddedSource(carried.textContent);
   const doc = await source.load();
   carried.remove();

@@ -7,10 +7,14 @@ import { findingGroups } from "./rows.js";
 // shortest is the length of captures below which it is unknown what is usual: as `floods` has it.
 const shortest = 30;
 
+const advice = "qsniff looks for queries on all ports; -d udp.port==N,PROTOCOL names one to try harder on. Was the capture taken at the server, without a filter that leaves queries out?";
+
 /** verdictOf returns {level, headline, scope, caveats}. */
 export function verdictOf(report) {
   const { stats, incidents } = report;
   if (!stats.packets) return { level: "none", headline: "The capture has no packets", scope: "", caveats: [] };
+  if (!stats.requests && !stats.replies && incidents.length === 0)
+    return { level: "none", headline: "No query traffic in this capture", scope: scopeOf(stats), caveats: [...caveatsOf(report), advice] };
   const at = (level) => incidents.filter((x) => x.level === level).length;
   const [alerts, warnings] = [at("alert"), at("warn")];
   const groups = findingGroups(report).filter((g) => g.severity === "error");
@@ -38,8 +42,8 @@ function scopeOf(stats) {
     `${formatSpan(stats.duration_s)} of capture, ${counted(stats.packets, "packet")}`,
     stats.requests || stats.replies
       ? `${counted(stats.requests ?? 0, "query", "queries")} to ${counted(servers, "server")}, ${counted(stats.replies ?? 0, "reply", "replies")}`
-      : "no query traffic in it",
-  ];
+      : "",
+  ].filter(Boolean);
   if (decided) parts.push(`${formatShare(stats.answered, decided)} of ${counted(decided, "exchange")} answered`);
   return parts.join("; ");
 }

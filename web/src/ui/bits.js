@@ -22,7 +22,7 @@ export function Facts({ of }) {
 }
 
 /** Section is a part of a view with its heading, and what its figures are of. */
-export const Section = ({ title, about, children, id }) => html`<section class="section" aria-labelledby=${id}>
+export const Section = ({ title, about, children, id }) => html`<section class="section">
   <h2 id=${id}>${title}</h2>${about && html`<p class="about">${about}</p>`}
   ${children}
 </section>`;

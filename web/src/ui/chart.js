@@ -27,11 +27,12 @@ export function Chart({ title, summary, series, incidents = [], max, format = fo
   const shown = range ?? wholeOf(timeline);
 
   useEffect(() => {
-    if (!box.current) return;
-    const u = makePlot({ box: box.current, timeline, series, incidents, max, format, zone: prefs.zone, shown, setAt });
+    const frame = box.current;
+    if (!frame) return;
+    const u = makePlot({ box: frame, timeline, series, incidents, max, format, zone: prefs.zone, shown, setAt });
     plot.current = u;
-    const observer = new ResizeObserver(() => u.setSize({ width: box.current.clientWidth, height }));
-    observer.observe(box.current);
+    const observer = new ResizeObserver(() => u.setSize({ width: frame.clientWidth, height }));
+    observer.observe(frame);
     const redraw = () => u.redraw(false, true);
     addEventListener("themechange", redraw);
     return () => {

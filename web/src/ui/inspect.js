@@ -24,10 +24,14 @@ export function Inspect({ m, chosen, choose }) {
     onMouseOver: (e) => hover(indexAt(e.target)),
     onMouseLeave: () => hover(null),
     onClick: (e) => indexAt(e.target) != null && choose(indexAt(e.target)),
+    onKeyDown: (e) => onArrows(e, chosen, layout.length, (next) => {
+      hover(null); // the pointer may rest on another field
+      choose(next);
+    }),
   };
   return html`<div class="inspect" ref=${root}>
-    <${Tree} ...${{ layout, chosen, choose, over }} />
-    <${Hex} ...${{ layout, map, chosen, choose, over }} />
+    <${Tree} ...${{ layout, chosen, over }} />
+    <${Hex} ...${{ map, over }} />
     <p class="unseen" role="status">${chosen != null && layout[chosen] ? describe(layout[chosen]) : ""}</p>
   </div>`;
 }
@@ -66,11 +70,10 @@ function onArrows(e, chosen, count, choose) {
   if (e.currentTarget.matches(".tree")) row?.focus();
 }
 
-function Tree({ layout, chosen, choose, over }) {
+function Tree({ layout, chosen, over }) {
   const [limit, setLimit] = useState(rowsAtOnce);
   const rows = useMemo(() => treeRows(layout), [layout]);
-  const box = useRef(null);
-  return html`<div class="tree" role="treegrid" aria-label="Fields" ref=${box} ...${over} onKeyDown=${(e) => onArrows(e, chosen, layout.length, choose)}>
+  return html`<div class="tree" role="treegrid" aria-label="Fields" ...${over}>
     <div role="row" class="treehead"><span role="columnheader">Offset</span><span role="columnheader">Field</span><span role="columnheader">Value</span></div>
     ${rows.slice(0, limit).map((row) => (row.list ? html`<${ListRow} key=${"l" + row.list + row.entries} row=${row} />` : html`<${FieldRow} key=${row.index} ...${{ row, chosen }} />`))}
     ${rows.length > limit && html`<div role="row"><span role="gridcell"><button type="button" onClick=${() => setLimit(Infinity)}>Show all ${formatCount(rows.length)} fields</button></span></div>`}
@@ -89,7 +92,7 @@ function FieldRow({ row, chosen }) {
   </div>`;
 }
 
-function Hex({ layout, map, chosen, choose, over }) {
+function Hex({ map, over }) {
   const narrow = matchMedia("(max-width: 700px)").matches;
   const rows = useMemo(() => hexRows(map, narrow ? 8 : 16), [map, narrow]);
   const [limit, setLimit] = useState(rowsAtOnce);
@@ -98,7 +101,7 @@ function Hex({ layout, map, chosen, choose, over }) {
     <span class="offset">${row.offset.toString(16).padStart(4, "0")}</span>
     <span class="bytes">${row.runs.map((r) => run(r, (b) => b, " "))}</span>
     <span class="ascii" aria-hidden="true">${row.runs.map((r) => run(r, asciiOf, ""))}</span></div>`;
-  return html`<div class="hex" role="group" aria-label="Bytes, ${formatCount(map.bytes.length)}. Arrow keys go from field to field." tabindex="0" ...${over} onKeyDown=${(e) => onArrows(e, chosen, layout.length, choose)}>
+  return html`<div class="hex" role="group" aria-label="Bytes, ${formatCount(map.bytes.length)}. Arrow keys go from field to field." tabindex="0" ...${over}>
     ${rows.slice(0, limit).map(line)}
     ${rows.length > limit && html`<p><button type="button" onClick=${() => setLimit(Infinity)}>Show all ${formatCount(map.bytes.length)} bytes</button></p>`}
   </div>`;

@@ -44,9 +44,9 @@ function Tools({ name, caption, columns, order, query, search, set, found, all, 
   const id = `sort-${name || "main"}`;
   return html`<div class="tools">
     ${search && html`<input type="search" class="search" placeholder=${search} aria-label="Search: ${caption}" value=${query} onInput=${(e) => set("q", e.target.value)} />`}
-    <span class="sorter"><label for=${id}>Sort by</label>
+    ${found > 3 && html`<span class="sorter"><label for=${id}>Sort by</label>
       <select id=${id} value=${key} onChange=${(e) => set("sort", (down ? "-" : "") + e.target.value)}>${columns.map((c) => html`<option key=${c.key} value=${c.key}>${c.label}</option>`)}</select>
-      <button type="button" aria-label=${down ? "Descending: press for ascending" : "Ascending: press for descending"} onClick=${() => set("sort", (down ? "" : "-") + key)}>${down ? "▼" : "▲"}</button></span>
+      <button type="button" aria-label=${down ? "Descending: press for ascending" : "Ascending: press for descending"} onClick=${() => set("sort", (down ? "" : "-") + key)}>${down ? "▼" : "▲"}</button></span>`}
     <span class="count" role="status">${!search && found >= (total ?? 0) ? "" : found < all ? `${formatCount(found)} of ${formatCount(all)}` : formatCount(all)}${total > all ? ` of ${formatCount(total)} in the capture` : ""}</span>
   </div>`;
 }

@@ -57,7 +57,7 @@ function Shown({ x }) {
   const index = Math.min(Math.max(Number(route.params.m ?? 0) || 0, 0), Math.max(messages.length - 1, 0));
   const m = messages[index];
   const chosen = route.params.f == null ? null : Number(route.params.f);
-  return html`<h1 tabindex="-1">${x.message ?? `${x.protocol ?? "unknown"} connection`} <span class="quiet">exchange ${x.id}</span></h1>
+  return html`<h1 tabindex="-1">${x.message ?? `${x.protocol ?? "unknown"} connection`} <span class="quiet">${x.record === "connection" ? "" : "exchange "}${x.id}</span></h1>
     <${Neighbours} ...${{ report, id: x.id }} />
     <${Facts} of=${[
       ["Outcome", x.outcome && html`<span class="outcome ${x.outcome}">${x.outcome}</span>`],

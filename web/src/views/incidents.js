@@ -7,6 +7,7 @@ import { explanationOf } from "../model/report.js";
 import { rangeOfTimes, overlaps } from "../model/range.js";
 import { formatCount, formatShare, formatBytes, formatGain, counted } from "../model/number.js";
 import { parseTime, formatSpan, trim } from "../model/time.js";
+import { visible } from "../model/text.js";
 import { Table } from "../ui/table.js";
 import { Chart } from "../ui/chart.js";
 import { Copy, Empty, Facts, Level, Section } from "../ui/bits.js";
@@ -107,7 +108,7 @@ function Evidence({ x, clock, explained }) {
   const words = report.explain.features ?? {};
   const missing = (x.missing ?? []).map((m) => words[m]).filter(Boolean);
   return html`<${Section} id="evidence" title="Evidence" about="Confidence ${formatShare(x.confidence)}. ${explained.apart ?? ""}">
-    ${[...groups].map(([window, texts]) => html`<div key=${window}><h3>${window}</h3><ul>${texts.map((t) => html`<li key=${t}>${t}</li>`)}</ul></div>`)}
+    ${[...groups].map(([window, texts]) => html`<div key=${window}><h3>${window}</h3><ul>${texts.map((t) => html`<li key=${t}>${visible(t, 1000)}</li>`)}</ul></div>`)}
     ${missing.length > 0 && html`<p class="about">Unknown in this capture: ${missing.join("; ")}.</p>`}
   <//>`;
 }

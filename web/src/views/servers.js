@@ -19,7 +19,7 @@ export function Servers() {
   const rows = useMemo(() => serverRows(report, range), [report, range]);
   const columns = [
     { key: "server", label: "Server", long: true, cell: (r) => html`<a href=${linkTo("server", r.server)}>${r.server}</a>` },
-    { key: "name", label: "Name", wide: true, cell: (r) => html`<${Wire} text=${r.name} limit=${60} />` },
+    { key: "name", label: "Name", wide: true, cell: (r) => html`<${Wire} text=${r.name} limit=${80} />` },
     { key: "map", label: "Map", cell: (r) => html`<${Wire} text=${r.map} limit=${30} />` },
     { key: "players", label: "Players", number: true, cell: players },
     { key: "requests", label: "Requests", number: true, cell: (r) => formatCount(r.requests) },
