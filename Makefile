@@ -14,7 +14,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 CGO = $(shell GO='$(GO)' sh internal/libpcap/setup usable || echo CGO_ENABLED=0)
 TESTLOG = $(CGO) $(GO) run ./internal/tools/testlog
 
-.PHONY: help build install demo test test-all test-live race lint golden docs pictures web bench bench-live fuzz clients deps clean
+.PHONY: help build install demo page test test-all test-live test-page race lint golden docs pictures web bench bench-live fuzz clients deps clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -39,6 +39,9 @@ demo: build ## decode captures of this repository
 	@echo; echo "---- a flood: the verdict, then what to do"
 	./qsniff floods --utc pcapfiles/floods/spoofed.pcap
 
+page: ## build page/: static files that decode captures in the browser that opens them, the program as WebAssembly among them
+	$(GO) run ./internal/tools/webpage page
+
 # Four packages at a time: where others use the cores too, two would get too small a share.
 # make lint vets, which takes ten seconds of a first run.
 test: deps ## all tests in a minute or two; needs no network once modules are there, no root
@@ -51,6 +54,9 @@ test-live: deps ## live captures and the kernel's filters, as root; QUIET=1 hold
 	QSNIFF_LIVE=1 QSNIFF_QUIET=$(QUIET) $(TESTLOG) -count 1 -timeout 10m ./cmd/qsniff -run Live
 	QSNIFF_LIVE=1 QSNIFF_QUIET=$(QUIET) $(TESTLOG) -count 1 -timeout 10m ./capture/live ./internal/test/clients
 	QSNIFF_LIVE=1 QSNIFF_QUIET=$(QUIET) $(TESTLOG) -count 1 -timeout 10m ./flood/advice -run 'Kernel|Tools'
+
+test-page: deps ## the program as WebAssembly in Node, on every capture, and the pages in Chromium
+	QSNIFF_PAGE=1 $(TESTLOG) -count 1 -timeout 15m ./cmd/qsniff -run Wasm
 
 race: deps ## the tests of make test under the race detector
 	$(TESTLOG) -short -race -timeout 30m ./...
@@ -98,4 +104,4 @@ deps:
 	@GO='$(GO)' sh internal/libpcap/setup get
 
 clean: ## remove what was built
-	rm -f qsniff
+	rm -rf qsniff page

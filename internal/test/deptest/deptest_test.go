@@ -94,6 +94,7 @@ var allowed = map[string][]string{
 	"internal/tools/*":          {},
 	"internal/tools/docgen":     {"dissect", "filter", "render/manual", "render/counters"},
 	"internal/tools/shot":       {"internal/display"},
+	"internal/tools/webpage":    {"internal/digits", "render/html"},
 }
 
 // gopacket may be imported by these, beside tests and their helpers: it is not
