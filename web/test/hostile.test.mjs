@@ -38,7 +38,6 @@ test("every text of a report is nasty, and 64 KiB long", async () => {
         else if (value && typeof value === "object") spoil(value);
     };
     spoil(doc);
-    doc.exchanges[0].messages[0].message = nasty;
   });
   const page = await openPage(url);
   for (const hash of [...views, "#/incident/1", ...(await exchangeLinks(page)).slice(0, 3)]) {

@@ -88,7 +88,7 @@ function FieldRow({ row, chosen }) {
   return html`<div role="row" aria-level=${depth + 1} aria-selected=${chosen === index} tabindex=${focusable ? 0 : -1} data-f=${index} class="field ${e.aux ? "aux" : ""} ${depth ? "deep" : ""}">
     <span role="gridcell" class="offset">${e.offset}</span>
     <span role="gridcell" class="name" title=${e.name}>${row.entry === undefined ? "" : html`<span class="entry">[${row.entry}]</span> `}${row.label}</span>
-    <span role="gridcell" class="value"><bdi class="wire">${e.value == null ? "" : visible(e.value, 2000)}</bdi>${e.note && html` <span class="note">${e.note}</span>`}${e.from && html` <span class="note">${e.from.map((p) => `frame ${p.frame} +${p.offset}`).join(", ")}</span>`}</span>
+    <span role="gridcell" class="value"><bdi class="wire">${e.value == null ? "" : visible(e.value, 2000)}</bdi>${e.note && html` <span class="note">${visible(e.note, 300)}</span>`}${e.from && html` <span class="note">${e.from.map((p) => `frame ${p.frame} +${p.offset}`).join(", ")}</span>`}</span>
   </div>`;
 }
 
