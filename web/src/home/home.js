@@ -22,7 +22,7 @@ export function Home() {
   useDrop(open);
   if (shown && !work)
     return html`${shown.remarks && html`<p class="caveat" role="status">${shown.remarks}</p>`}
-      <${App} ...${shown} home=${html`<button type="button" onClick=${leave}>‹ Another capture</button>`} />`;
+      <${App} ...${shown} home=${html`<button type="button" onClick=${leave}>‹ Another capture</button><${Save} source=${shown.source} name=${shown.doc.files?.[0]?.name} />`} />`;
   return html`<main class="home">
     <h1 tabindex="-1">qsniff: what game servers are asked, and what they answer</h1>
     <p class="lead">Choose a capture. It is read by the program in this page: nothing is sent anywhere, and it works offline.</p>
@@ -50,6 +50,25 @@ async function openFiles({ files, runner, setShown, setWork, setFault }) {
     setFault(err.name === "AbortError" ? "Cancelled." : String(err.message ?? err));
   }
   setWork(null);
+}
+
+// Save gives the report as the one file that `qsniff report` writes.
+function Save({ source, name = "report" }) {
+  const [state, setState] = useState("");
+  const save = async () => {
+    setState("Writing…");
+    try {
+      const link = document.createElement("a");
+      link.href = URL.createObjectURL(new Blob([await source.page()], { type: "text/html" }));
+      link.download = `${name.split("/").pop()}.html`;
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+      setState("");
+    } catch (err) {
+      setState(String(err.message ?? err));
+    }
+  };
+  return html`<button type="button" disabled=${state === "Writing…"} onClick=${save}>Save as one file</button> <span role="status" class="quiet">${state}</span>`;
 }
 
 function Choose({ open, fault }) {

@@ -88,7 +88,7 @@ function chartsOf(timeline) {
   return [
     { title: "Queries a second, by kind", summary: `Queries a second by kind; at most ${trim(peak)}.`, series: rateSeries(timeline, rate), format: perSecond },
     { title: "Answered", summary: "Share of the exchanges begun at that time that were answered.", max: 1.02, format: (v) => formatShare(v), series: [{ label: "answered", color: "--s2", values: decided.map((n, i) => (n > 0 ? answered[i] / n : null)) }] },
-    { title: "Response time", summary: "Response times of half and of 95 % of the answers.", format: formatMillis, series: [
+    { title: "Response time, estimated", summary: "Response times of half and of 95 % of the answers, estimated from buckets.", format: formatMillis, series: [
       { label: "p50", color: "--s1", values: quantilePoints(times, 0.5, bounds, points) },
       { label: "p95", color: "--s3", values: quantilePoints(times, 0.95, bounds, points) }] },
     { title: "Bytes in and out", summary: "Bytes of queries and of replies a second.", format: bytes, series: [
@@ -104,6 +104,8 @@ function rateSeries({ kinds, points }, rate) {
   return series;
 }
 
+const estimated = "response time, estimated from the buckets of the timeline";
+
 function Kinds() {
   const { report, range } = usePage();
   const rows = useMemo(() => kindRows(report, range), [report, range]);
@@ -111,8 +113,8 @@ function Kinds() {
     { key: "name", label: "Message" }, { key: "protocol", label: "Protocol" },
     { key: "requests", label: "Requests", number: true, cell: (r) => formatCount(r.requests) },
     { key: "share", label: "Answered", number: true, cell: (r) => formatShare(r.share), help: "of the exchanges whose end is known" },
-    { key: "p50", label: "p50", number: true, cell: (r) => formatMillis(r.p50) },
-    { key: "p95", label: "p95", number: true, cell: (r) => formatMillis(r.p95) },
+    { key: "p50", label: "p50", number: true, help: estimated, cell: (r) => formatMillis(r.p50) },
+    { key: "p95", label: "p95", number: true, help: estimated, cell: (r) => formatMillis(r.p95) },
     { key: "bytesIn", label: "In", number: true, cell: (r) => formatBytes(r.bytesIn) },
     { key: "bytesOut", label: "Out", number: true, cell: (r) => formatBytes(r.bytesOut) },
     { key: "gain", label: "Gain", number: true, cell: (r) => formatGain(r.gain), help: "bytes out for each byte in, of payloads" },

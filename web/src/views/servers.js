@@ -75,7 +75,7 @@ function ServerCharts({ series, address }) {
     return [
       { title: "Requests and replies a second", summary: `Requests to ${address} and its replies, a second.`, format: (v) => `${formatCount(Number(v.toPrecision(3)))}/s`, series: [
         { label: "requests", color: "--s1", values: at(series.requests) }, { label: "replies", color: "--s2", values: at(series.replies) }] },
-      { title: "Response time", summary: `Response times of ${address}.`, format: formatMillis, series: [
+      { title: "Response time, estimated", summary: `Response times of ${address}, estimated from buckets.`, format: formatMillis, series: [
         { label: "p50", color: "--s1", values: quantilePoints([series.rtt], 0.5, timeline.bounds, timeline.points) },
         { label: "p95", color: "--s3", values: quantilePoints([series.rtt], 0.95, timeline.bounds, timeline.points) }] },
     ];
