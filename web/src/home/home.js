@@ -20,16 +20,21 @@ export function Home() {
   };
   useOffline();
   useDrop(open);
-  if (shown && !work)
+  if (shown && !work) {
+    const home = html`<button type="button" onClick=${leave}>‹ Another capture</button>
+      <${Save} source=${shown.source} name=${shown.doc.files?.[0]?.name} />`;
     return html`${shown.remarks && html`<p class="caveat" role="status">${shown.remarks}</p>`}
-      <${App} ...${shown} home=${html`<button type="button" onClick=${leave}>‹ Another capture</button><${Save} source=${shown.source} name=${shown.doc.files?.[0]?.name} />`} />`;
+      <${App} ...${shown} home=${home} />`;
+  }
   return html`<main class="home">
     <h1 tabindex="-1">qsniff: what game servers are asked, and what they answer</h1>
     <p class="lead">Choose a capture. It is read by the program in this page: nothing is sent anywhere, and it works offline.</p>
     ${work ? html`<${Working} work=${work} />` : html`<${Choose} ...${{ open, fault }} />`}
     <${Examples} ...${{ open, busy: !!work }} />
     <${Paste} ...${{ runner, busy: !!work }} />
-    <${Section} id="terminal" title="On a terminal"><p>The same report as one file: <code>qsniff report FILE -o report.html</code>. On the host of a server the program also captures, watches and alerts.</p><//>
+    <${Section} id="terminal" title="On a terminal"><p>
+      The same report as one file: <code>qsniff report FILE -o report.html</code>.${" "}
+      On the host of a server the program also captures, watches and alerts.</p><//>
   </main>`;
 }
 
@@ -82,7 +87,8 @@ function Choose({ open, fault }) {
 
 // adviceOn says what to do about a fault.
 function adviceOn(fault) {
-  if (location.protocol === "file:") return "Browsers do not start programs for pages from disk. Serve the folder of this page, for example with: python3 -m http.server";
+  if (location.protocol === "file:")
+    return "Browsers do not start programs for pages from disk. Serve the folder of this page, for example with: python3 -m http.server";
   if (fault === "Cancelled.") return "Choose a capture whenever you like.";
   return "qsniff reads captures of tcpdump, Wireshark and others. What the program said is above.";
 }
@@ -114,7 +120,12 @@ function Examples({ open, busy }) {
     }
   };
   if (list.length === 0) return null;
-  return html`<${Section} id="examples" title="Examples"><ul class="examples">${list.map((x) => html`<li key=${x.name}><button type="button" disabled=${busy} onClick=${() => take(x)}>${x.title}</button> <span class="quiet">${x.name}, ${formatBytes(x.bytes)}</span></li>`)}</ul>${fault && html`<p role="alert" class="caveat">${fault}</p>`}<//>`;
+  const item = (x) => html`<li key=${x.name}>
+    <button type="button" disabled=${busy} onClick=${() => take(x)}>${x.title}</button> <span class="quiet">${x.name}, ${formatBytes(x.bytes)}</span>
+  </li>`;
+  return html`<${Section} id="examples" title="Examples">
+    <ul class="examples">${list.map(item)}</ul>
+    ${fault && html`<p role="alert" class="caveat">${fault}</p>`}<//>`;
 }
 
 // useDrop takes files that are dropped anywhere on the page.
