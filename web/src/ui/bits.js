@@ -41,10 +41,11 @@ export const Card = ({ level, href, name, about, texts, todo }) => html`<article
   <p class="do"><b>What to do:</b> ${todo}</p>
 </article>`;
 
-/** Facts is a list of names and values; those without a value are left out. */
-export function Facts({ of }) {
+/** Facts is a list of names and values; those without a value are left out. Wide ones have a
+ * line each. */
+export function Facts({ of, wide }) {
   const rows = of.filter(([, value]) => value != null && value !== "");
-  return html`<dl class="facts">${rows.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
+  return html`<dl class="facts ${wide ? "wide" : ""}">${rows.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
 }
 
 /** Section is a part of a view with its heading, and what its figures are of. */

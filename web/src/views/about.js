@@ -13,7 +13,7 @@ export function About() {
   const { doc, stats, timeline } = report;
   const left = Object.entries(doc.left_out ?? {}).filter(([, n]) => n > 0);
   return html`<h1 tabindex="-1">About this report</h1>
-    <${Facts} of=${[
+    <${Facts} wide of=${[
       ["Made by", doc.version && html`<${Wire} text=${doc.version} />`], ["Command", doc.command && html`<code>${visible(doc.command, 2000)}</code>`],
       ["Capture", stats.packets ? `${clock.day}, ${clock.span(timeline.first, timeline.last)}` : "no packets"],
       ["Packets", `${formatCount(stats.packets ?? 0)}, ${formatBytes(stats.bytes ?? 0)}`],
@@ -42,4 +42,4 @@ const keys = [
   ["↑ ↓", "among fields and bytes: from field to field"],
 ];
 
-const Keys = () => html`<${Section} id="keys" title="Keys"><${Facts} of=${keys.map(([k, what]) => [html`<kbd>${k}</kbd>`, what])} /><//>`;
+const Keys = () => html`<${Section} id="keys" title="Keys"><${Facts} wide of=${keys.map(([k, what]) => [html`<kbd>${k}</kbd>`, what])} /><//>`;
