@@ -31,8 +31,4 @@ const (
 	reportClients   = 100
 	reportIncidents = 64
 	reportFindings  = 300
-	// reportShare is the size of all tables of a report, as a share of their size in the
-	// commands that have one of them: together they are to take no more memory than these
-	// (TestMemory).
-	reportShare = 3. / 8
 )

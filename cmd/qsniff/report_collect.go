@@ -46,6 +46,10 @@ type reportCollector struct {
 	detector  *flood.Detector
 }
 
+// reportShare is the size of all tables of a report, as a share of their size in the commands
+// that have one of them: together they are to take no more memory than these (TestMemory).
+const reportShare = 3. / 8
+
 // newReportCollector returns a collector for the run of j, which it sets up.
 func newReportCollector(o *reportOptions, j *job) *reportCollector {
 	scale := o.scale() * reportShare
