@@ -55,8 +55,9 @@ test-live: deps ## live captures and the kernel's filters, as root; QUIET=1 hold
 	QSNIFF_LIVE=1 QSNIFF_QUIET=$(QUIET) $(TESTLOG) -count 1 -timeout 10m ./capture/live ./internal/test/clients
 	QSNIFF_LIVE=1 QSNIFF_QUIET=$(QUIET) $(TESTLOG) -count 1 -timeout 10m ./flood/advice -run 'Kernel|Tools'
 
-test-page: deps ## the program as WebAssembly in Node, on every capture, and the pages in Chromium
+test-page: build page ## the program as WebAssembly in Node, on every capture, and the pages in Chromium
 	QSNIFF_PAGE=1 $(TESTLOG) -count 1 -timeout 15m ./cmd/qsniff -run Wasm
+	sh web/test/run
 
 race: deps ## the tests of make test under the race detector
 	$(TESTLOG) -short -race -timeout 30m ./...

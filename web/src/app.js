@@ -8,7 +8,7 @@ import { zoneName } from "./model/time.js";
 import { formatCount } from "./model/number.js";
 import { Page } from "./ui/context.js";
 import { Brush } from "./ui/brush.js";
-import { Empty, Wire } from "./ui/bits.js";
+import { Lost, Wire } from "./ui/bits.js";
 import { Overview } from "./views/overview.js";
 import { Servers, Server } from "./views/servers.js";
 import { Exchanges, Exchange } from "./views/exchanges.js";
@@ -49,24 +49,46 @@ export function App({ doc, source, home }) {
     <a class="skip" href="#main" onClick=${(e) => { e.preventDefault(); main.current.focus(); }}>Skip to the content</a>
     <header>
       <${Head} ...${{ report, prefs, home }} />
-      <nav aria-label="Views">${tabs.map((t) => html`<a key=${t.words} href=${linkTo(...t.path)} aria-current=${t.views.includes(view) ? "page" : undefined}>${t.words}${t.count && html` <span class="badge">${formatCount(t.count(report))}</span>`}</a>`)}</nav>
+      <nav aria-label="Views">${tabs.map((tab) => html`<${Tab} key=${tab.words} ...${{ tab, view, report }} />`)}</nav>
     </header>
     <${Brush} />
-    <main id="main" tabindex="-1" ref=${main}>${View ? html`<${View} name=${name} />` : html`<h1 tabindex="-1">Nothing is here</h1><${Empty} title="The report has no view of that name."><a href=${linkTo()}>Overview</a><//>`}</main>
+    <main id="main" tabindex="-1" ref=${main}>
+      ${View
+        ? html`<${View} name=${name} />`
+        : html`<${Lost} heading="Nothing is here" title="The report has no view of that name."><a href=${linkTo()}>Overview</a><//>`}
+    </main>
   <//>`;
 }
+
+const Tab = ({ tab, view, report }) => html`<a href=${linkTo(...tab.path)} aria-current=${tab.views.includes(view) ? "page" : undefined}>
+  ${tab.words}${tab.count && html` <span class="badge">${formatCount(tab.count(report))}</span>`}
+</a>`;
 
 function Head({ report, prefs, home }) {
   const files = report.doc.files ?? [];
   return html`<div class="head">
     ${home ?? html`<span class="brand">qsniff</span>`}
-    <span class="files">${files[0] && html`<${Wire} text=${files[0].name.split(/[\\/]/).pop()} limit=${80} />`}${files.length > 1 && ` and ${formatCount(files.length - 1)} more`}</span>
-    <span class="switches">
-      <button type="button" aria-label="Times in ${prefs.zone === "utc" ? "UTC" : "your zone"}: press for ${prefs.zone === "utc" ? "your zone" : "UTC"}" onClick=${() => setPref("zone", prefs.zone === "utc" ? "local" : "utc")}>${zoneName(prefs.zone, report.timeline.first || 0)}</button>
-      <label><span class="unseen">Colours</span><select value=${prefs.theme} onChange=${(e) => setPref("theme", e.target.value)}><option value="auto">Auto</option><option value="light">Light</option><option value="dark">Dark</option></select></label>
+    <span class="files">
+      ${files[0] && html`<${Wire} text=${files[0].name.split(/[\\/]/).pop()} limit=${80} />`}
+      ${files.length > 1 && ` and ${formatCount(files.length - 1)} more`}
     </span>
+    <span class="switches"><${Zone} ...${{ report, prefs }} /><${Theme} prefs=${prefs} /></span>
   </div>`;
 }
+
+function Zone({ report, prefs }) {
+  const [now, other] = prefs.zone === "utc" ? ["UTC", "your zone"] : ["your zone", "UTC"];
+  const turn = () => setPref("zone", prefs.zone === "utc" ? "local" : "utc");
+  return html`<button type="button" aria-label="Times in ${now}: press for ${other}" onClick=${turn}>
+    ${zoneName(prefs.zone, report.timeline.first || 0)}
+  </button>`;
+}
+
+const Theme = ({ prefs }) => html`<label><span class="unseen">Colours</span>
+  <select value=${prefs.theme} onChange=${(e) => setPref("theme", e.target.value)}>
+    <option value="auto">Auto</option><option value="light">Light</option><option value="dark">Dark</option>
+  </select>
+</label>`;
 
 // useShortcuts listens for the keys that the page has everywhere.
 function useShortcuts() {

@@ -17,4 +17,9 @@ async function start() {
   render(html`<${App} doc=${doc} source=${source} />`, root);
 }
 
-start().catch((err) => render(html`<main><h1>This report cannot be shown</h1><${Empty} title=${String(err.message ?? err)}>The file may have been cut on its way. Make it again with qsniff report FILE -o report.html.<//></main>`, root));
+const advice = "The file may have been cut on its way. Make it again with qsniff report FILE -o report.html.";
+
+start().catch((err) => {
+  const fault = html`<${Empty} title=${String(err.message ?? err)}>${advice}<//>`;
+  render(html`<main><h1>This report cannot be shown</h1>${fault}</main>`, root);
+});

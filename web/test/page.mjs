@@ -1,6 +1,7 @@
 // Helpers of tests: reports made by the program, and a browser that watches what they do.
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -37,14 +38,14 @@ export const closeBrowser = async () => browser?.close();
 
 /** openPage opens an address in a page of the given width and theme, and waits for a view
  * unless it is bare. page.faults lists what must not be: errors, messages on the console,
- * violations of the policy, requests. */
-export async function openPage(url, { width = 1280, theme = "light", bare = false } = {}) {
+ * violations of the policy, requests elsewhere than to ours. */
+export async function openPage(url, { width = 1280, theme = "light", bare = false, ours } = {}) {
   const page = await (await openBrowser()).newPage();
   page.faults = [];
   page.on("pageerror", (err) => page.faults.push(`error: ${err.message}`));
   page.on("console", (m) => page.faults.push(`console ${m.type()}: ${m.text()}`));
   page.on("dialog", (d) => { page.faults.push(`dialog: ${d.message()}`); d.dismiss(); });
-  page.on("request", (r) => !/^(file|data|about):/.test(r.url()) && !page.mayRequest?.(r.url()) && page.faults.push(`request: ${r.url()}`));
+  page.on("request", (r) => !/^(file|data|about):/.test(r.url()) && !(ours && r.url().startsWith(ours)) && !r.url().startsWith("blob:") && page.faults.push(`request: ${r.url()}`));
   await page.evaluateOnNewDocument(() => addEventListener("securitypolicyviolation", (e) => console.error(`policy: ${e.violatedDirective} ${e.blockedURI}`)));
   await page.setViewport({ width, height: width < 500 ? 844 : 900 });
   await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: theme }]);
@@ -65,3 +66,16 @@ export const settle = (page) => page.evaluate(() => new Promise((done) => reques
 export const textOf = (page, selector) => page.$eval(selector, (e) => e.innerText);
 export const rowsOf = (page, selector = "tbody tr") => page.$$eval(selector, (rows) => rows.map((r) => [...r.children].map((c) => c.innerText.trim())));
 export const hashOf = (page) => page.evaluate(() => location.hash);
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** violations returns what axe finds, each with its place. The script goes in by the debugger,
+ * past the policy, in a world of its own. */
+export async function violations(page) {
+  const world = page.mainFrame().isolatedRealm();
+  await world.evaluate(axe);
+  return world.evaluate(async () => {
+    const found = await axe.run(document, { resultTypes: ["violations"] });
+    return found.violations.map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => `${n.target} ${n.failureSummary}`).join("; ")}`);
+  });
+}

@@ -2,12 +2,10 @@
 // policy forbids, nothing wider than the screen, and nothing that axe finds.
 import { test, after } from "node:test";
 import assert from "node:assert/strict";
-import { readFileSync, mkdirSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { createRequire } from "node:module";
-import { closeBrowser, goTo, makeReport, openPage, settle } from "./page.mjs";
+import { closeBrowser, goTo, makeReport, openPage, settle, violations } from "./page.mjs";
 
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const pictures = process.env.PICTURES; // a folder: each view is photographed
 
 after(closeBrowser);
@@ -40,17 +38,6 @@ for (const [name, [captures, own]] of Object.entries(reports))
       assert.deepEqual(page.faults, []);
       await page.close();
     });
-
-// violations returns what axe finds, each with its place. The script goes in by the debugger,
-// past the policy, in a world of its own.
-async function violations(page) {
-  const world = page.mainFrame().isolatedRealm();
-  await world.evaluate(axe);
-  return world.evaluate(async () => {
-    const found = await axe.run(document, { resultTypes: ["violations"] });
-    return found.violations.map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => `${n.target} ${n.failureSummary}`).join("; ")}`);
-  });
-}
 
 async function photograph(page, name) {
   mkdirSync(pictures, { recursive: true });

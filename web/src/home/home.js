@@ -20,16 +20,21 @@ export function Home() {
   };
   useOffline();
   useDrop(open);
-  if (shown && !work)
+  if (shown && !work) {
+    const home = html`<button type="button" onClick=${leave}>‹ Another capture</button>
+      <${Save} source=${shown.source} name=${shown.doc.files?.[0]?.name} />`;
     return html`${shown.remarks && html`<p class="caveat" role="status">${shown.remarks}</p>`}
-      <${App} ...${shown} home=${html`<button type="button" onClick=${leave}>‹ Another capture</button>`} />`;
+      <${App} ...${shown} home=${home} />`;
+  }
   return html`<main class="home">
     <h1 tabindex="-1">qsniff: what game servers are asked, and what they answer</h1>
     <p class="lead">Choose a capture. It is read by the program in this page: nothing is sent anywhere, and it works offline.</p>
     ${work ? html`<${Working} work=${work} />` : html`<${Choose} ...${{ open, fault }} />`}
     <${Examples} ...${{ open, busy: !!work }} />
     <${Paste} ...${{ runner, busy: !!work }} />
-    <${Section} id="terminal" title="On a terminal"><p>The same report as one file: <code>qsniff report FILE -o report.html</code>. On the host of a server the program also captures, watches and alerts.</p><//>
+    <${Section} id="terminal" title="On a terminal"><p>
+      The same report as one file: <code>qsniff report FILE -o report.html</code>.${" "}
+      On the host of a server the program also captures, watches and alerts.</p><//>
   </main>`;
 }
 
@@ -52,6 +57,25 @@ async function openFiles({ files, runner, setShown, setWork, setFault }) {
   setWork(null);
 }
 
+// Save gives the report as the one file that `qsniff report` writes.
+function Save({ source, name = "report" }) {
+  const [state, setState] = useState("");
+  const save = async () => {
+    setState("Writing…");
+    try {
+      const link = document.createElement("a");
+      link.href = URL.createObjectURL(new Blob([await source.page()], { type: "text/html" }));
+      link.download = `${name.split("/").pop()}.html`;
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+      setState("");
+    } catch (err) {
+      setState(String(err.message ?? err));
+    }
+  };
+  return html`<button type="button" disabled=${state === "Writing…"} onClick=${save}>Save as one file</button> <span role="status" class="quiet">${state}</span>`;
+}
+
 function Choose({ open, fault }) {
   return html`<div class="drop"><label>
       <input type="file" multiple onChange=${(e) => open(e.target.files)} />
@@ -63,7 +87,8 @@ function Choose({ open, fault }) {
 
 // adviceOn says what to do about a fault.
 function adviceOn(fault) {
-  if (location.protocol === "file:") return "Browsers do not start programs for pages from disk. Serve the folder of this page, for example with: python3 -m http.server";
+  if (location.protocol === "file:")
+    return "Browsers do not start programs for pages from disk. Serve the folder of this page, for example with: python3 -m http.server";
   if (fault === "Cancelled.") return "Choose a capture whenever you like.";
   return "qsniff reads captures of tcpdump, Wireshark and others. What the program said is above.";
 }
@@ -95,7 +120,12 @@ function Examples({ open, busy }) {
     }
   };
   if (list.length === 0) return null;
-  return html`<${Section} id="examples" title="Examples"><ul class="examples">${list.map((x) => html`<li key=${x.name}><button type="button" disabled=${busy} onClick=${() => take(x)}>${x.title}</button> <span class="quiet">${x.name}, ${formatBytes(x.bytes)}</span></li>`)}</ul>${fault && html`<p role="alert" class="caveat">${fault}</p>`}<//>`;
+  const item = (x) => html`<li key=${x.name}>
+    <button type="button" disabled=${busy} onClick=${() => take(x)}>${x.title}</button> <span class="quiet">${x.name}, ${formatBytes(x.bytes)}</span>
+  </li>`;
+  return html`<${Section} id="examples" title="Examples">
+    <ul class="examples">${list.map(item)}</ul>
+    ${fault && html`<p role="alert" class="caveat">${fault}</p>`}<//>`;
 }
 
 // useDrop takes files that are dropped anywhere on the page.

@@ -5,6 +5,9 @@ import { Level, Section } from "../ui/bits.js";
 import { visible } from "../model/text.js";
 import { counted } from "../model/number.js";
 
+const about = "Hexadecimal, base64, strings with \\xff, or dumps of tcpdump, xxd, hexdump and Wireshark. " +
+  "All parts of one reply together, with blank lines between them.";
+
 export function Paste({ runner, busy }) {
   const [text, setText] = useState("");
   const [as, setAs] = useState("");
@@ -15,11 +18,13 @@ export function Paste({ runner, busy }) {
     setResult({ waiting: true });
     setResult(await decodeText(runner, { text, as, dir }));
   };
-  return html`<${Section} id="paste" title="Paste a payload" about="Hexadecimal, base64, strings with \\xff, or dumps of tcpdump, xxd, hexdump and Wireshark. All parts of one reply together, with blank lines between them.">
+  return html`<${Section} id="paste" title="Paste a payload" about=${about}>
     <form onSubmit=${decode}>
       <textarea rows="4" aria-label="Payload" spellcheck="false" value=${text} onInput=${(e) => setText(e.target.value)}></textarea>
       <p class="tools"><label>Protocol <input type="text" size="10" placeholder="any" value=${as} onInput=${(e) => setAs(e.target.value.trim())} /></label>
-        <label>Direction <select value=${dir} onChange=${(e) => setDir(e.target.value)}><option value="">any</option><option value="request">request</option><option value="reply">reply</option></select></label>
+        <label>Direction <select value=${dir} onChange=${(e) => setDir(e.target.value)}>
+          <option value="">any</option><option value="request">request</option><option value="reply">reply</option>
+        </select></label>
         <button type="submit" disabled=${busy || !text.trim() || result?.waiting}>Decode</button></p>
     </form>
     <div aria-live="polite">${result?.waiting && html`<p>Decoding…</p>`}${result?.fault && html`<p class="caveat">${result.fault}</p>`}</div>

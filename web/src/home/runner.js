@@ -55,15 +55,19 @@ export const pathsOf = (files) => files.map((f, i) => `/files/${i}/${f.name}`);
 
 /** captureSource is the source of a report that the program makes of files. */
 export function captureSource(runner, files) {
+  const print = async (args, options) => {
+    const result = await runner.run([...args, ...pathsOf(files)], { files, ...options });
+    if (!result.stdout) throw new Error(result.stderr?.trim() || `The program ended with status ${result.status}.`);
+    return result;
+  };
   const ask = async (args, options) => {
-    const { stdout, stderr, status } = await runner.run([...args, ...pathsOf(files)], { files, ...options });
-    const lines = stdout.split("\n").filter(Boolean);
-    if (lines.length === 0) throw new Error(stderr?.trim() || `The program ended with status ${status}.`);
-    return { doc: JSON.parse(lines[0]), remarks: status === 0 ? "" : stderr?.trim() };
+    const { stdout, stderr, status } = await print(args, options);
+    return { doc: JSON.parse(stdout.split("\n")[0]), remarks: status === 0 ? "" : stderr?.trim() };
   };
   return {
     load: (options) => ask(["report", "-o", "json"], options),
     exchange: async (id) => (await ask(["follow", "-o", "json", "--layout", "--exchange", String(id)])).doc,
     watch: () => () => {},
+    page: async () => (await print(["report", "-o", "-"])).stdout,
   };
 }

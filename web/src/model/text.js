@@ -3,7 +3,10 @@
 
 // Controls of C0 and C1, soft hyphen, marks and overrides of direction, zero-width
 // characters, separators of lines and paragraphs, byte order marks, interlinear notes, tags.
-const hidden = /[\u0000-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e0fff}]/gu;
+const hidden = new RegExp("[" + [
+  "\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f",
+  "\\u2028-\\u202e\\u2060-\\u206f\\u3164\\ufeff\\uffa0\\ufff9-\\ufffb\\u{e0000}-\\u{e0fff}",
+].join("") + "]", "gu");
 
 const escape = (c) => {
   const code = c.codePointAt(0);

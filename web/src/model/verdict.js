@@ -7,7 +7,8 @@ import { findingGroups } from "./rows.js";
 // shortest is the length of captures below which it is unknown what is usual: as `floods` has it.
 const shortest = 30;
 
-const advice = "qsniff looks for queries on all ports; -d udp.port==N,PROTOCOL names one to try harder on. Was the capture taken at the server, without a filter that leaves queries out?";
+const advice = "qsniff looks for queries on all ports; -d udp.port==N,PROTOCOL names one to try harder on. " +
+  "Was the capture taken at the server, without a filter that leaves queries out?";
 
 /** verdictOf returns {level, headline, scope, caveats}. */
 export function verdictOf(report) {
@@ -54,7 +55,8 @@ function caveatsOf({ stats, notes }) {
   if (stats.duration_s < shortest)
     caveats.push(`The capture is shorter than ${shortest} s: what is usual here is unknown, which makes verdicts less sure, and short attacks may be missing.`);
   if (stats.interrupted) caveats.push("The run was ended before the end of the capture: what follows is unknown.");
-  if (notes.full_tables?.length) caveats.push(`Tables were full, so that some of what was seen is not counted: ${notes.full_tables.join(", ")}. More room: --memory SIZE.`);
+  if (notes.full_tables?.length)
+    caveats.push(`Tables were full, so that some of what was seen is not counted: ${notes.full_tables.join(", ")}. More room: --memory SIZE.`);
   const other = notes.other_traffic;
   if (other)
     caveats.push(`Besides queries ${counted(other.packets, "other packet")} came to the hosts of servers` +

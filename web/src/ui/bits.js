@@ -1,5 +1,7 @@
 // Small pieces that views share.
 import { html, useState } from "../html.js";
+import { usePage } from "./context.js";
+import { linkTo } from "../route.js";
 import { visible } from "../model/text.js";
 
 /** Wire shows text from the network: isolated, on one line, nothing in it hidden. */
@@ -15,10 +17,35 @@ export const Sign = ({ of }) => html`<span class="sign ${of}" aria-hidden="true"
 /** Empty says why nothing is here and what to do. */
 export const Empty = ({ title, children }) => html`<div class="empty"><p><strong>${title}</strong></p>${children && html`<p>${children}</p>`}</div>`;
 
-/** Facts is a list of names and values; those without a value are left out. */
-export function Facts({ of }) {
+/** None is the same of a table, which a range of time can have emptied. */
+export function None({ inRange, whole, children }) {
+  const { range } = usePage();
+  return range
+    ? html`<${Empty} title=${inRange}>Choose a longer range, or show all of the capture.<//>`
+    : html`<${Empty} title=${whole}>${children}<//>`;
+}
+
+/** Lost is the view of something that the report does not have. */
+export const Lost = ({ heading, title, children }) => html`<h1 tabindex="-1">${heading}</h1>
+  <${Empty} title=${title}>${children}<//>`;
+
+/** FindingLine is a finding in one line, with the way to its explanation. */
+export const FindingLine = ({ f }) => html`<p class="turnfinding">
+  <${Level} of=${f.severity} /> <a href=${linkTo("finding", f.id)}>${f.id}</a> ${visible(f.text, 400)}
+</p>`;
+
+/** Card explains a kind of finding or incident: what it is, and what to do. */
+export const Card = ({ level, href, name, about, texts, todo }) => html`<article class="group ${level}">
+  <h2><${Level} of=${level} /> <a href=${href}>${name}</a> <span class="quiet">${about}</span></h2>
+  ${texts.map((text) => html`<p key=${text}>${text}</p>`)}
+  <p class="do"><b>What to do:</b> ${todo}</p>
+</article>`;
+
+/** Facts is a list of names and values; those without a value are left out. Wide ones have a
+ * line each. */
+export function Facts({ of, wide }) {
   const rows = of.filter(([, value]) => value != null && value !== "");
-  return html`<dl class="facts">${rows.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
+  return html`<dl class="facts ${wide ? "wide" : ""}">${rows.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
 }
 
 /** Section is a part of a view with its heading, and what its figures are of. */

@@ -22,7 +22,9 @@ export function Brush() {
   const text = range || drawn ? clock.span(bounds.from, bounds.to) : `All: ${clock.span(timeline.first, timeline.last)}`;
   return html`<section class="brush" aria-label="Range of time">
     <div class="brushline"><span class="rangetext">${text}</span>
-      ${range ? html`<button type="button" onClick=${() => set(0, timeline.points, true)}>Show all</button>` : html`<span class="hint">drag over a chart to narrow every table</span>`}</div>
+      ${range
+        ? html`<button type="button" onClick=${() => set(0, timeline.points, true)}>Show all</button>`
+        : html`<span class="hint">drag over a chart to narrow every table</span>`}</div>
     <div class="strip" ref=${strip} ...${pointer}>
       <${Silhouette} />
       <div class="chosen ${range || drawn ? "" : "all"}" style=${{ left: percent(shown.a, timeline), width: percent(shown.b - shown.a, timeline) }}></div>

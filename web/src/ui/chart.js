@@ -42,20 +42,33 @@ export function Chart({ title, summary, series, incidents = [], max, format = fo
     };
   }, [series, incidents, prefs.zone, shown.a, shown.b]);
 
-  if (series.every((s) => s.values.every((v) => v == null))) return html`<figure class="chart" aria-label=${title}><figcaption><span class="title">${title}</span></figcaption><${Empty} title="Unknown in this capture.">${report.stats.only ? `Only ${report.stats.only} were captured.` : "Nothing that it could be measured by was captured."}<//></figure>`;
+  if (series.every((s) => s.values.every((v) => v == null))) return html`<${Unknown} ...${{ title, report }} />`;
   const toggle = (i) => {
     plot.current.setSeries(i + 1, { show: !!off[i] });
     setOff({ ...off, [i]: !off[i] });
   };
   const keys = (e) => onKeys(e, { plot: plot.current, shown, timeline });
-  const reading = at == null ? "" : `${clock.coarse(timeline.times[at])}`;
+  const reading = at == null ? "" : clock.coarse(timeline.times[at]);
+  const valueOf = (s) => (at == null ? "" : s.values[at] == null ? "–" : (s.format ?? format)(s.values[at]));
+  const label = `${summary} Arrow keys read it, Shift and arrow keys select a range, Enter takes it.`;
   return html`<figure class="chart" aria-label=${title}>
     <figcaption><span class="title">${title}</span><span class="reading">${reading}</span></figcaption>
-    <div class="plot" ref=${box} tabindex="0" role="group" aria-roledescription="chart" aria-label="${summary} Arrow keys read it, Shift and arrow keys select a range, Enter takes it." onKeyDown=${keys}></div>
-    <ul class="legend">${series.map((s, i) => html`<li key=${s.label}><button type="button" aria-pressed=${!off[i]} onClick=${() => toggle(i)}><span class="swatch ${s.color.slice(2)}" aria-hidden="true"></span>${s.label} <b>${at == null ? "" : s.values[at] == null ? "–" : (s.format ?? format)(s.values[at])}</b></button></li>`)}</ul>
-    <span class="unseen" role="status">${reading && `${reading}: ${series.map((s) => `${s.label} ${s.values[at] == null ? "none" : (s.format ?? format)(s.values[at])}`).join(", ")}`}</span>
+    <div class="plot" ref=${box} tabindex="0" role="group" aria-roledescription="chart" aria-label=${label} onKeyDown=${keys}></div>
+    <ul class="legend">${series.map((s, i) => html`<li key=${s.label}>
+      <button type="button" aria-pressed=${!off[i]} onClick=${() => toggle(i)}>
+        <span class="swatch ${s.color.slice(2)}" aria-hidden="true"></span>${s.label} <b>${valueOf(s)}</b>
+      </button></li>`)}</ul>
+    <span class="unseen" role="status">${reading && `${reading}: ${series.map((s) => `${s.label} ${valueOf(s)}`).join(", ")}`}</span>
   </figure>`;
 }
+
+// Unknown stands for a chart without a single value.
+const Unknown = ({ title, report }) => html`<figure class="chart" aria-label=${title}>
+  <figcaption><span class="title">${title}</span></figcaption>
+  <${Empty} title="Unknown in this capture.">
+    ${report.stats.only ? `Only ${report.stats.only} were captured.` : "Nothing that it could be measured by was captured."}
+  <//>
+</figure>`;
 
 function makePlot({ box, timeline, series, incidents, max, format, zone, shown, setAt }) {
   const grid = { stroke: () => color("--grid"), width: 1 };

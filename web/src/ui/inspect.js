@@ -75,20 +75,31 @@ function Tree({ layout, chosen, over }) {
   const rows = useMemo(() => treeRows(layout), [layout]);
   return html`<div class="tree" role="treegrid" aria-label="Fields" ...${over}>
     <div role="row" class="treehead"><span role="columnheader">Offset</span><span role="columnheader">Field</span><span role="columnheader">Value</span></div>
-    ${rows.slice(0, limit).map((row) => (row.list ? html`<${ListRow} key=${"l" + row.list + row.entries} row=${row} />` : html`<${FieldRow} key=${row.index} ...${{ row, chosen }} />`))}
-    ${rows.length > limit && html`<div role="row"><span role="gridcell"><button type="button" onClick=${() => setLimit(Infinity)}>Show all ${formatCount(rows.length)} fields</button></span></div>`}
+    ${rows.slice(0, limit).map((row, i) => html`<${row.list ? ListRow : FieldRow} key=${i} ...${{ row, chosen }} />`)}
+    ${rows.length > limit && html`<div role="row"><span role="gridcell">
+      <button type="button" onClick=${() => setLimit(Infinity)}>Show all ${formatCount(rows.length)} fields</button>
+    </span></div>`}
   </div>`;
 }
 
-const ListRow = ({ row }) => html`<div role="row" aria-level="1" class="field list"><span role="gridcell"></span><span role="gridcell">${row.label}</span><span role="gridcell" class="note">${counted(row.entries, "entry", "entries")}</span></div>`;
+const ListRow = ({ row }) => html`<div role="row" aria-level="1" class="field list">
+  <span role="gridcell"></span><span role="gridcell">${row.label}</span>
+  <span role="gridcell" class="note">${counted(row.entries, "entry", "entries")}</span>
+</div>`;
 
 function FieldRow({ row, chosen }) {
   const { element: e, index, depth } = row;
   const focusable = chosen === index || (chosen == null && index === 0);
-  return html`<div role="row" aria-level=${depth + 1} aria-selected=${chosen === index} tabindex=${focusable ? 0 : -1} data-f=${index} class="field ${e.aux ? "aux" : ""} ${depth ? "deep" : ""}">
+  const places = e.from?.map((p) => `frame ${p.frame} +${p.offset}`).join(", ");
+  const shape = `field ${e.aux ? "aux" : ""} ${depth ? "deep" : ""}`;
+  return html`<div role="row" aria-level=${depth + 1} aria-selected=${chosen === index} tabindex=${focusable ? 0 : -1} data-f=${index} class=${shape}>
     <span role="gridcell" class="offset">${e.offset}</span>
-    <span role="gridcell" class="name" title=${e.name}>${row.entry === undefined ? "" : html`<span class="entry">[${row.entry}]</span> `}${row.label}</span>
-    <span role="gridcell" class="value"><bdi class="wire">${e.value == null ? "" : visible(e.value, 2000)}</bdi>${e.note && html` <span class="note">${visible(e.note, 300)}</span>`}${e.from && html` <span class="note">${e.from.map((p) => `frame ${p.frame} +${p.offset}`).join(", ")}</span>`}</span>
+    <span role="gridcell" class="name" title=${e.name}>
+      ${row.entry === undefined ? "" : html`<span class="entry">[${row.entry}]</span> `}${row.label}</span>
+    <span role="gridcell" class="value">
+      <bdi class="wire">${e.value == null ? "" : visible(e.value, 2000)}</bdi>
+      ${e.note && html` <span class="note">${visible(e.note, 300)}</span>`}
+      ${places && html` <span class="note">${places}</span>`}</span>
   </div>`;
 }
 
@@ -96,7 +107,10 @@ function Hex({ map, over }) {
   const narrow = matchMedia("(max-width: 700px)").matches;
   const rows = useMemo(() => hexRows(map, narrow ? 8 : 16), [map, narrow]);
   const [limit, setLimit] = useState(rowsAtOnce);
-  const run = (r, text, gap) => html`<span key=${r.offset} class="run" data-f=${r.index < 0 ? undefined : r.index} data-at=${r.offset} data-n=${r.bytes.length}>${r.bytes.map(text).join(gap)}</span>`;
+  const run = (r, text, gap) => {
+    const place = { "data-f": r.index < 0 ? undefined : r.index, "data-at": r.offset, "data-n": r.bytes.length };
+    return html`<span key=${r.offset} class="run" ...${place}>${r.bytes.map(text).join(gap)}</span>`;
+  };
   const line = (row) => html`<div class="hexrow" key=${row.offset}>
     <span class="offset">${row.offset.toString(16).padStart(4, "0")}</span>
     <span class="bytes">${row.runs.map((r) => run(r, (b) => b, " "))}</span>

@@ -3,12 +3,16 @@
 import { html, useMemo, useState, useEffect } from "../html.js";
 import { setParams } from "../route.js";
 import { usePage } from "./context.js";
+import { Empty } from "./bits.js";
 import { counted, formatCount } from "../model/number.js";
 
 // Rows that are shown at first, and added by each press of the button: of the table that is
 // the view's only one, on a phone, and of one among several. Chosen: rows are made in
 // milliseconds, and what comes after the table stays in reach.
 const pageSize = { alone: 100, phone: 25, among: 10 };
+
+// fewRows is how many rows are in sight at once, so that nobody sorts them on a phone.
+const fewRows = 3;
 
 /**
  * Table shows rows. A column is {key, label, cell(row), value(row), number, wide, long, help}: value is
@@ -28,41 +32,66 @@ export function Table({ name = "", caption, columns, rows, sort, search, empty, 
   return html`<div class="tablebox">
     <${Tools} ...${{ name, caption, columns, order, query, search, set, found: found.length, all: rows.length, total }} />
     ${found.length === 0
-      ? rows.length === 0 ? empty : html`<div class="empty"><p><strong>Nothing matches “${query}”.</strong></p><p><button type="button" onClick=${() => set("q", "")}>Clear the search</button></p></div>`
+      ? rows.length === 0 ? empty : html`<${Empty} title="Nothing matches “${query}”.">
+          <button type="button" onClick=${() => set("q", "")}>Clear the search</button><//>`
       : html`<div class="scroll" tabindex="0" role="region" aria-label=${caption}>
           <table role="table"><caption class="unseen">${caption}</caption>
             <${Head} ...${{ columns, order, set }} />
             <tbody role="rowgroup">${found.slice(0, limit).map((row) => html`<${Row} key=${row.key} ...${{ row, columns }} />`)}</tbody>
           </table>
         </div>`}
-    ${found.length > limit && html`<p class="more"><button type="button" onClick=${() => setLimit(limit + pageSize.alone)}>Show ${formatCount(Math.min(pageSize.alone, found.length - limit))} more</button> ${counted(found.length - limit, "row")} below</p>`}
+    ${found.length > limit && html`<${More} rest=${found.length - limit} show=${() => setLimit(limit + pageSize.alone)} />`}
   </div>`;
 }
 
-function Tools({ name, caption, columns, order, query, search, set, found, all, total }) {
+const More = ({ rest, show }) => html`<p class="more">
+  <button type="button" onClick=${show}>Show ${formatCount(Math.min(pageSize.alone, rest))} more</button> ${counted(rest, "row")} below
+</p>`;
+
+function Tools({ name, caption, columns, order, query, search, set, found, all, total = 0 }) {
+  const counts = found < all ? `${formatCount(found)} of ${formatCount(all)}` : formatCount(all);
+  const says = search || found < total ? counts + (total > all ? ` of ${formatCount(total)} in the capture` : "") : "";
+  return html`<div class="tools">
+    ${search && html`<input type="search" class="search" placeholder=${search} aria-label="Search: ${caption}"
+      value=${query} onInput=${(e) => set("q", e.target.value)} />`}
+    ${found > fewRows && html`<${Sorter} ...${{ name, columns, order, set }} />`}
+    <span class="count" role="status">${says}</span>
+  </div>`;
+}
+
+// Sorter sorts where the head of the table has no room.
+function Sorter({ name, columns, order, set }) {
   const [key, down] = [order.replace("-", ""), order.startsWith("-")];
   const id = `sort-${name || "main"}`;
-  return html`<div class="tools">
-    ${search && html`<input type="search" class="search" placeholder=${search} aria-label="Search: ${caption}" value=${query} onInput=${(e) => set("q", e.target.value)} />`}
-    ${found > 3 && html`<span class="sorter"><label for=${id}>Sort by</label>
-      <select id=${id} value=${key} onChange=${(e) => set("sort", (down ? "-" : "") + e.target.value)}>${columns.map((c) => html`<option key=${c.key} value=${c.key}>${c.label}</option>`)}</select>
-      <button type="button" aria-label=${down ? "Descending: press for ascending" : "Ascending: press for descending"} onClick=${() => set("sort", (down ? "" : "-") + key)}>${down ? "▼" : "▲"}</button></span>`}
-    <span class="count" role="status">${!search && found >= (total ?? 0) ? "" : found < all ? `${formatCount(found)} of ${formatCount(all)}` : formatCount(all)}${total > all ? ` of ${formatCount(total)} in the capture` : ""}</span>
-  </div>`;
+  return html`<span class="sorter"><label for=${id}>Sort by</label>
+    <select id=${id} value=${key} onChange=${(e) => set("sort", (down ? "-" : "") + e.target.value)}>
+      ${columns.map((c) => html`<option key=${c.key} value=${c.key}>${c.label}</option>`)}
+    </select>
+    <button type="button" aria-label=${down ? "Descending: press for ascending" : "Ascending: press for descending"}
+      onClick=${() => set("sort", (down ? "" : "-") + key)}>${down ? "▼" : "▲"}</button></span>`;
 }
 
 function Head({ columns, order, set }) {
+  const [key, down] = [order.replace("-", ""), order.startsWith("-")];
   const cell = (c) => {
-    const now = order.replace("-", "") === c.key;
-    const down = order.startsWith("-");
-    const next = now ? (down ? "" : "-") + c.key : (c.number ? "-" : "") + c.key;
-    return html`<th key=${c.key} role="columnheader" scope="col" class=${c.number ? "number" : ""} aria-sort=${now ? (down ? "descending" : "ascending") : undefined} title=${c.help}>
-      <button type="button" onClick=${() => set("sort", next)}>${c.label}<span class="arrow" aria-hidden="true">${now ? (down ? "▼" : "▲") : ""}</span></button></th>`;
+    const now = c.key === key;
+    const next = (now ? !down : c.number) ? "-" + c.key : c.key;
+    return html`<th key=${c.key} role="columnheader" scope="col" class=${c.number ? "number" : ""} title=${c.help}
+      aria-sort=${now ? (down ? "descending" : "ascending") : undefined}>
+      <button type="button" onClick=${() => set("sort", next)}>${c.label}<span class="arrow" aria-hidden="true">${now ? (down ? "▼" : "▲") : ""}</span></button>
+    </th>`;
   };
   return html`<thead role="rowgroup"><tr role="row">${columns.map(cell)}</tr></thead>`;
 }
 
-const Row = ({ row, columns }) => html`<tr role="row">${columns.map((c) => html`<td key=${c.key} role="cell" class="${c.number ? "number" : ""} ${c.wide ? "wide" : ""} ${c.long ? "long" : ""}" data-label=${c.label}><span class="cell">${(c.cell ?? c.value ?? ((r) => r[c.key]))(row)}</span></td>`)}</tr>`;
+function Row({ row, columns }) {
+  const cell = (c) => html`<td key=${c.key} role="cell" class=${classOf(c)} data-label=${c.label}>
+    <span class="cell">${c.cell ? c.cell(row) : valueOf(c, row)}</span>
+  </td>`;
+  return html`<tr role="row">${columns.map(cell)}</tr>`;
+}
+
+const classOf = (c) => ["number", "wide", "long"].filter((name) => c[name]).join(" ");
 
 const valueOf = (c, row) => (c.value ? c.value(row) : row[c.key]);
 

@@ -4,9 +4,9 @@ import { usePage, useClock } from "../ui/context.js";
 import { linkTo, setParams } from "../route.js";
 import { exchangeRows } from "../model/rows.js";
 import { formatCount, formatMillis, counted } from "../model/number.js";
-import { visible, visibleLines } from "../model/text.js";
+import { visibleLines } from "../model/text.js";
 import { Table } from "../ui/table.js";
-import { Empty, Facts, Level, Wire } from "../ui/bits.js";
+import { Facts, FindingLine, Lost, None, Wire } from "../ui/bits.js";
 import { Inspect } from "../ui/inspect.js";
 
 /** exchangeColumns are the columns of exchanges, wherever they are listed. */
@@ -18,12 +18,20 @@ export const exchangeColumns = (clock) => [
   { key: "outcome", label: "Outcome", cell: (r) => html`<span class="outcome ${r.outcome}">${r.outcome}</span>` },
   { key: "rtt", label: "Response", number: true, cell: (r) => formatMillis(r.rtt) },
   { key: "packets", label: "Packets", number: true, cell: (r) => formatCount(r.packets) },
-  { key: "findings", label: "Findings", long: true, value: (r) => r.findings.map((f) => f.id).join(" "), cell: (r) => r.findings.map((f) => html`<a key=${f.id} class="chip ${f.severity}" href=${linkTo("finding", f.id)}>${f.id}</a> `) },
+  { key: "findings", label: "Findings", long: true, value: (r) => r.findings.map((f) => f.id).join(" "), cell: (r) => r.findings.map(chip) },
 ];
 
-/** exchangesEmpty says why no exchange is listed. */
-export const exchangesEmpty = (report, range) => html`<${Empty} title=${range ? "No exchange of this range is in the report." : "No exchange is in the report."}>${
-  report.doc.left_out?.exchanges ? html`${counted(report.doc.left_out.exchanges, "exchange")} of the capture did not fit. <code>qsniff follow FILE</code> prints all of them.` : range ? "Choose a longer range, or show all of the capture." : "Nobody asked a server anything in this capture."}<//>`;
+const chip = (f) => html`<a key=${f.id} class="chip ${f.severity}" href=${linkTo("finding", f.id)}>${f.id}</a> `;
+
+/** NoExchanges says why no exchange is listed. */
+export function NoExchanges() {
+  const { report } = usePage();
+  const left = report.doc.left_out?.exchanges;
+  const why = left
+    ? html`${counted(left, "exchange")} of the capture did not fit. <code>qsniff follow FILE</code> prints all of them.`
+    : "Nobody asked a server anything in this capture.";
+  return html`<${None} inRange="No exchange of this range is in the report." whole="No exchange is in the report.">${why}<//>`;
+}
 
 export function Exchanges() {
   const { report, range } = usePage();
@@ -31,8 +39,11 @@ export function Exchanges() {
   const rows = useMemo(() => exchangeRows(report, range), [report, range]);
   const left = report.doc.left_out?.exchanges ?? 0;
   return html`<h1 tabindex="-1">Exchanges</h1>
-    ${left > 0 && html`<p class="caveat">${formatCount(report.exchanges.length)} of ${formatCount(report.exchanges.length + left)} exchanges are in this report: first those with a finding or in an incident, then others evenly over time. <code>qsniff follow FILE</code> prints all.</p>`}
-    <${Table} caption="Exchanges" sort="at" search="Address, query, outcome or finding" columns=${exchangeColumns(clock)} rows=${rows} total=${report.exchanges.length + left} empty=${exchangesEmpty(report, range)} />`;
+    ${left > 0 && html`<p class="caveat">
+      ${formatCount(report.exchanges.length)} of ${formatCount(report.exchanges.length + left)} exchanges are in this report:
+      ${" "}first those with a finding or in an incident, then others evenly over time. <code>qsniff follow FILE</code> prints all.</p>`}
+    <${Table} caption="Exchanges" sort="at" search="Address, query, outcome or finding" total=${report.exchanges.length + left}
+      columns=${exchangeColumns(clock)} rows=${rows} empty=${html`<${NoExchanges} />`} />`;
 }
 
 export function Exchange({ id }) {
@@ -46,7 +57,10 @@ export function Exchange({ id }) {
     setState("loading");
     source.exchange(id).then((found) => { setX(found); setState(""); }, (err) => setState(String(err.message ?? err)));
   }, [id]);
-  if (!x) return html`<h1 tabindex="-1">Exchange ${id}</h1><${Empty} title=${state === "loading" ? "Reading the capture…" : `Exchange ${id} is not in this report.`}>${state === "loading" ? "" : html`<code>qsniff follow --exchange ${id} FILE</code> prints it. ${state} <a href=${linkTo("exchanges")}>All exchanges in the report</a>`}<//>`;
+  if (!x && state === "loading") return html`<${Lost} heading="Exchange ${id}" title="Reading the capture…" />`;
+  if (!x)
+    return html`<${Lost} heading="Exchange ${id}" title="Exchange ${id} is not in this report.">
+      <code>qsniff follow --exchange ${id} FILE</code> prints it. ${state} <a href=${linkTo("exchanges")}>All exchanges in the report</a><//>`;
   return html`<${Shown} x=${x} key=${x.id} />`;
 }
 
@@ -57,7 +71,8 @@ function Shown({ x }) {
   const index = Math.min(Math.max(Number(route.params.m ?? 0) || 0, 0), Math.max(messages.length - 1, 0));
   const m = messages[index];
   const chosen = route.params.f == null ? null : Number(route.params.f);
-  return html`<h1 tabindex="-1">${x.message ?? `${x.protocol ?? "unknown"} connection`} <span class="quiet">${x.record === "connection" ? "" : "exchange "}${x.id}</span></h1>
+  const title = x.message ?? `${x.protocol ?? "unknown"} ${x.record}`;
+  return html`<h1 tabindex="-1">${title} <span class="quiet">${x.message ? x.record : ""} ${x.id}</span></h1>
     <${Neighbours} ...${{ report, id: x.id }} />
     <${Facts} of=${[
       ["Outcome", x.outcome && html`<span class="outcome ${x.outcome}">${x.outcome}</span>`],
@@ -69,14 +84,16 @@ function Shown({ x }) {
     ].filter(([, v]) => v !== false && v !== undefined)} />
     <h2 id="dialogue">Dialogue</h2>
     <ol class="dialogue" aria-labelledby="dialogue">${messages.map((each, i) => html`<${Turn} key=${i} ...${{ m: each, i, x, now: i === index }} />`)}</ol>
-    ${(x.records ?? []).filter((f) => f.id).map((f) => html`<p key=${f.id + f.text} class="turnfinding"><${Level} of=${f.severity} /> <a href=${linkTo("finding", f.id)}>${f.id}</a> ${visible(f.text, 400)}</p>`)}
+    ${(x.records ?? []).filter((f) => f.id).map((f) => html`<${FindingLine} key=${f.id + f.text} f=${f} />`)}
     ${m && html`<h2>${m.message ?? "Message"} <span class="quiet">${aboutMessage(m)}</span></h2>
       <${Inspect} key=${index} ...${{ m, chosen, choose: (f) => setParams({ f, m: index || "" }) }} />`}`;
 }
 
 function aboutMessage(m) {
   const parts = [`frame ${m.frame}`, counted(m.length, "byte")];
-  if (m.split) parts.push(`joined from ${m.split.received} of ${m.split.total} parts${m.frames ? `, frames ${m.frames.join(", ")}` : ""}${m.split.compressed ? ", compressed" : ""}`);
+  if (m.split) parts.push(`joined from ${m.split.received} of ${m.split.total} parts`);
+  if (m.frames) parts.push(`frames ${m.frames.join(", ")}`);
+  if (m.split?.compressed) parts.push("compressed");
   if (m.status && m.status !== "complete") parts.push(m.status);
   return parts.join("; ");
 }
@@ -85,7 +102,11 @@ function Neighbours({ report, id }) {
   const at = report.exchanges.findIndex((x) => x.id === id);
   if (at < 0) return null;
   const link = (x, words, key) => x && html`<a rel=${key} href=${linkTo("exchange", x.id)}>${words}</a>`;
-  return html`<p class="neighbours">${link(report.exchanges[at - 1], "‹ previous", "prev")} <span class="quiet">${formatCount(at + 1)} of ${formatCount(report.exchanges.length)} in the report</span> ${link(report.exchanges[at + 1], "next ›", "next")}</p>`;
+  return html`<p class="neighbours">
+    ${link(report.exchanges[at - 1], "‹ previous", "prev")}
+    <span class="quiet">${formatCount(at + 1)} of ${formatCount(report.exchanges.length)} in the report</span>
+    ${link(report.exchanges[at + 1], "next ›", "next")}
+  </p>`;
 }
 
 function Turn({ m, i, x, now }) {
@@ -100,7 +121,7 @@ function Turn({ m, i, x, now }) {
       <b>${m.message ?? "unknown"}</b> <span class="quiet">${counted(m.length, "byte")}</span> <span class="gist">${gistOf(m)}</span>
     </button>
     ${body && html`<pre class="quote">${visibleLines(body)}</pre>`}
-    ${(m.findings ?? []).map((f) => html`<p key=${f.id} class="turnfinding"><${Level} of=${f.severity} /> <a href=${linkTo("finding", f.id)}>${f.id}</a> ${visible(f.text, 400)}</p>`)}
+    ${(m.findings ?? []).map((f) => html`<${FindingLine} key=${f.id} f=${f} />`)}
   </li>`;
 }
 
@@ -112,8 +133,10 @@ function gistOf(m) {
   const words = [];
   for (const [name, value] of Object.entries(m.fields ?? {})) {
     if (Array.isArray(value)) words.push(html`<span key=${name}>${name}: ${value.length}</span>`);
-    else if (value !== null && typeof value !== "object" && value !== "" && !String(value).includes("\n")) words.push(html`<span key=${name}>${name} <${Wire} text=${value} limit=${40} /></span>`);
+    else if (isShort(value)) words.push(html`<span key=${name}>${name} <${Wire} text=${value} limit=${40} /></span>`);
     if (words.length === 4) break;
   }
   return words;
 }
+
+const isShort = (value) => value !== null && typeof value !== "object" && value !== "" && !String(value).includes("\n");

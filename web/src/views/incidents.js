@@ -10,14 +10,18 @@ import { parseTime, formatSpan, trim } from "../model/time.js";
 import { visible } from "../model/text.js";
 import { Table } from "../ui/table.js";
 import { Chart } from "../ui/chart.js";
-import { Copy, Empty, Facts, Level, Section } from "../ui/bits.js";
+import { Card, Copy, Facts, Level, Lost, None, Section } from "../ui/bits.js";
 import { exchangeColumns } from "./exchanges.js";
 
 const rate = (qps) => `${trim(qps)}/s`;
 
 /** incidentSentence says where, when and how much, in one line. */
-export const incidentSentence = (x, clock) => `on ${x.target}, ${clock.coarse(x.at)} to ${x.end ? clock.coarse(x.until) : "the end of the capture"}: ` +
-  (x.class ? `${counted(x.packets, "packet")} (${x.class})` : counted(x.requests, "request")) + `, at most ${rate(x.peak_qps)} where ${rate(x.baseline_qps)} are usual` + (x.succeeded ? ", with success" : "");
+export function incidentSentence(x, clock) {
+  const when = `${clock.coarse(x.at)} to ${x.end ? clock.coarse(x.until) : "the end of the capture"}`;
+  const much = x.class ? `${counted(x.packets, "packet")} (${x.class})` : counted(x.requests, "request");
+  const rates = `at most ${rate(x.peak_qps)} where ${rate(x.baseline_qps)} are usual`;
+  return `on ${x.target}, ${when}: ${much}, ${rates}${x.succeeded ? ", with success" : ""}`;
+}
 
 /** incidentColumns are the columns of incidents, wherever they are listed. */
 export const incidentColumns = (clock) => [
@@ -39,16 +43,18 @@ export function Incidents() {
   const scope = `${formatCount(report.stats.requests ?? 0)} queries in ${formatSpan(report.stats.duration_s)} were examined.`;
   return html`<h1 tabindex="-1">Incidents</h1>
     <${Table} caption="Incidents" sort="-rank" search="Kind or target" columns=${incidentColumns(clock)} rows=${rows}
-      empty=${html`<${Empty} title=${range ? "No incident in this range." : "No floods in this capture."}>${range ? "Choose a longer one, or show all of the capture." : `${scope} To see which rules were tried: qsniff floods --explain FILE`}<//>`} />
-    ${rows.map((x) => html`<article class="group ${x.level}" key=${x.id}><h2><${Level} of=${x.level} /> <a href=${linkTo("incident", x.id)}>${x.kind}</a> <span class="quiet">${x.target}</span></h2>
-      <p>${explanationOf(report, x.kind).what}</p><p class="do"><b>What to do:</b> ${x.advice_words?.[0] ?? explanationOf(report, x.kind).do}</p></article>`)}`;
+      empty=${html`<${None} inRange="No incident in this range." whole="No floods in this capture.">
+        ${scope} To see which rules were tried: <code>qsniff floods --explain FILE</code><//>`} />
+    ${rows.map((x) => html`<${Card} key=${x.id} level=${x.level} href=${linkTo("incident", x.id)} name=${x.kind} about=${x.target}
+      texts=${[explanationOf(report, x.kind).what]} todo=${x.advice_words?.[0] ?? explanationOf(report, x.kind).do} />`)}`;
 }
 
 export function Incident({ id }) {
   const { report } = usePage();
   const clock = useClock();
   const x = incidentRows(report).find((each) => String(each.id) === id);
-  if (!x) return html`<h1 tabindex="-1">Incident ${id}</h1><${Empty} title="There is no incident ${id} in this report."><a href=${linkTo("incidents")}>All incidents</a><//>`;
+  if (!x)
+    return html`<${Lost} heading="Incident ${id}" title="There is no incident ${id} in this report."><a href=${linkTo("incidents")}>All incidents</a><//>`;
   const explained = explanationOf(report, x.kind);
   return html`<h1 tabindex="-1"><${Level} of=${x.level} /> ${x.kind} <span class="quiet">${x.target}</span></h1>
     <p class="lead">${explained.what}</p>
@@ -58,16 +64,23 @@ export function Incident({ id }) {
 }
 
 function Advice({ x, explained }) {
-  const [form, setForm] = useState("nftables");
   const words = x.advice_words?.length ? x.advice_words : [explained.do].filter(Boolean);
-  const forms = ["nftables", "iptables"].filter((f) => x.rules?.[f]);
   return html`<${Section} id="advice" title="What to do">
     ${words.map((w) => html`<p key=${w}>${w}</p>`)}
     <p><${Copy} text=${x.advice ?? words.join("\n\n")} label="Copy all of the advice" /></p>
-    ${forms.length > 0 && html`<div class="rules"><div class="tabs" role="group" aria-label="Form of the rules">${forms.map((f) => html`<button type="button" key=${f} aria-pressed=${f === form} onClick=${() => setForm(f)}>${f}</button>`)}<${Copy} text=${x.rules[form]} label="Copy these rules" /></div>
-      <pre tabindex="0" aria-label="Rules for ${form}">${x.rules[form]}</pre></div>
-      ${x.rules.measured && html`<p class="about">${x.rules.measured}</p>`}`}
+    ${x.rules && html`<${Rules} rules=${x.rules} />`}
   <//>`;
+}
+
+function Rules({ rules }) {
+  const [form, setForm] = useState("nftables");
+  const tab = (f) => html`<button type="button" key=${f} aria-pressed=${f === form} onClick=${() => setForm(f)}>${f}</button>`;
+  return html`<div class="rules">
+    <div class="tabs" role="group" aria-label="Form of the rules">
+      ${["nftables", "iptables"].filter((f) => rules[f]).map(tab)}<${Copy} text=${rules[form]} label="Copy these rules" /></div>
+    <pre tabindex="0" role="region" aria-label="Rules for ${form}">${rules[form]}</pre>
+    ${rules.measured && html`<p class="about">${rules.measured}</p>`}
+  </div>`;
 }
 
 function Course({ x, clock }) {
@@ -82,7 +95,8 @@ function Course({ x, clock }) {
       ["End", x.end ? `${clock.exact(x.until)}, ${formatSpan(x.until - x.at)} after its begin` : "not before the end of the capture"],
       ["Pulses", x.pulses > 1 && formatCount(x.pulses)], ["Campaign", x.campaign && html`<a href=${linkTo("incidents")}>${x.campaign}</a>`],
       ...(x.kind_history ?? []).map((k) => ["Taken for", `${k.kind} until ${clock.exact(parseTime(k.until))}`])].filter(([, v]) => v !== false)} />
-    ${series.length > 0 && html`<${Chart} title=${`Requests a second${series.length === 1 ? "" : " to the target"}; shaded: the incident, dashed: its detection`} summary="Requests over time with begin, detection and end of the incident." ...${{ series }} incidents=${all} format=${rate} />`}
+    ${series.length > 0 && html`<${Chart} title="Requests a second; shaded: the incident, dashed: its detection"
+      summary="Requests over time with begin, detection and end of the incident." ...${{ series }} incidents=${all} format=${rate} />`}
     <p><button type="button" onClick=${select}>Show this time in every table</button></p>
   <//>`;
 }
@@ -108,7 +122,9 @@ function Evidence({ x, clock, explained }) {
   const words = report.explain.features ?? {};
   const missing = (x.missing ?? []).map((m) => words[m]).filter(Boolean);
   return html`<${Section} id="evidence" title="Evidence" about="Confidence ${formatShare(x.confidence)}. ${explained.apart ?? ""}">
-    ${[...groups].map(([window, texts]) => html`<div key=${window}><h3>${window}</h3><ul>${texts.map((t) => html`<li key=${t}>${visible(t, 1000)}</li>`)}</ul></div>`)}
+    ${[...groups].map(([window, texts]) => html`<div key=${window}>
+      <h3>${window}</h3><ul>${texts.map((t) => html`<li key=${t}>${visible(t, 1000)}</li>`)}</ul>
+    </div>`)}
     ${missing.length > 0 && html`<p class="about">Unknown in this capture: ${missing.join("; ")}.</p>`}
   <//>`;
 }
@@ -124,19 +140,30 @@ function windowOf(x, { from, to }, clock) {
 
 function Sources({ x, clock }) {
   const bounds = (s) => (s.count_low === s.count_high ? formatCount(s.count_low) : `${formatCount(s.count_low)} to ${formatCount(s.count_high)}`);
-  const of = x.top_window ? `Of ${counted(x.top_window.packets, "packet")}${x.top_window.from ? `, ${clock.span(parseTime(x.top_window.from), parseTime(x.top_window.to))}` : ""}. ` : "";
-  const about = `${of}About ${counted(x.sources, "source")} in all${x.sources_error ? ` (within ${formatShare(x.sources_error)})` : ""}. Proven: it brought a challenge back, so that the address is its own.`;
+  const w = x.top_window;
+  const about = [
+    w && `Of ${counted(w.packets, "packet")}${w.from ? `, ${clock.span(parseTime(w.from), parseTime(w.to))}` : ""}.`,
+    `About ${counted(x.sources, "source")} in all${x.sources_error ? ` (within ${formatShare(x.sources_error)})` : ""}.`,
+    "Proven: it brought a challenge back, so that the address is its own.",
+  ].filter(Boolean).join(" ");
   const columns = [
     { key: "address", label: "Address" },
     { key: "count_low", label: "Packets", number: true, cell: bounds, help: "at least, and at most" },
     { key: "verified", label: "Proven", cell: (s) => (s.verified ? "yes" : "no") },
     { key: "ports", label: "Ports", number: true }, { key: "ttl", label: "TTL", number: true, cell: (s) => s.ttl ?? "–" },
   ];
-  const prefixes = [{ key: "prefix", label: "Network" }, { key: "count_low", label: "Packets", number: true, cell: bounds }, { key: "hosts", label: "Hosts at least", number: true, cell: (p) => formatCount(p.hosts) }];
+  const networks = [
+    { key: "prefix", label: "Network" }, { key: "count_low", label: "Packets", number: true, cell: bounds, help: "at least, and at most" },
+    { key: "hosts", label: "Hosts at least", number: true, cell: (p) => formatCount(p.hosts) },
+  ];
+  const list = (name, caption, cols, key, rows) => rows?.length > 0 && html`<${Table} name=${name} caption=${caption} sort="-count_low"
+    columns=${cols} rows=${rows.map((r) => ({ ...r, key: r[key] }))} />`;
   if (!x.top_sources?.length && !x.top_prefixes?.length) return null;
   return html`<${Section} id="sources" title="Sources" about=${about}>
-    <div class="pair"><${Table} name="sources" caption="Busiest sources" sort="-count_low" columns=${columns} rows=${x.top_sources.map((s) => ({ ...s, key: s.address }))} />
-    ${x.top_prefixes?.length > 0 && html`<${Table} name="networks" caption="Busiest networks" sort="-count_low" columns=${prefixes} rows=${x.top_prefixes.map((p) => ({ ...p, key: p.prefix }))} />`}</div><//>`;
+    <div class="pair">
+      ${list("sources", "Busiest sources", columns, "address", x.top_sources)}
+      ${list("networks", "Busiest networks", networks, "prefix", x.top_prefixes)}
+    </div><//>`;
 }
 
 function Came({ x }) {
@@ -158,7 +185,10 @@ function Came({ x }) {
 
 function Exchanges({ x, clock }) {
   const { report, range } = usePage();
-  const rows = useMemo(() => exchangeRows(report, range, (e) => x.target.endsWith("/" + e.server) && overlaps({ from: x.at, to: x.until }, e.at, e.at)), [x.id, report, range]);
+  const ofIt = (e) => x.target.endsWith("/" + e.server) && overlaps({ from: x.at, to: x.until }, e.at, e.at);
+  const rows = useMemo(() => exchangeRows(report, range, ofIt), [x.id, report, range]);
   if (rows.length === 0) return null;
-  return html`<${Section} id="exchanges" title="Exchanges of it" about=${report.doc.left_out?.exchanges ? "Those that are in this report." : ""}><${Table} name="exchanges" caption="Exchanges of the incident" sort="at" search="Client, query or finding" columns=${exchangeColumns(clock)} rows=${rows} /><//>`;
+  return html`<${Section} id="exchanges" title="Exchanges of it" about=${report.doc.left_out?.exchanges ? "Those that are in this report." : ""}>
+    <${Table} name="exchanges" caption="Exchanges of the incident" sort="at" search="Client, query or finding"
+      columns=${exchangeColumns(clock)} rows=${rows} /><//>`;
 }

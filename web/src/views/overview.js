@@ -5,12 +5,12 @@ import { linkTo } from "../route.js";
 import { verdictOf } from "../model/verdict.js";
 import { kindRows, clientRows, totalRow, incidentRows, findingGroups } from "../model/rows.js";
 import { kindName, explanationOf } from "../model/report.js";
-import { addPoints, quantilePoints } from "../model/series.js";
-import { formatCount, formatShare, formatMillis, formatGain, formatBytes, formatShort } from "../model/number.js";
+import { addPoints, quantilePoints, sum } from "../model/series.js";
+import { counted, formatCount, formatShare, formatMillis, formatGain, formatBytes, formatShort } from "../model/number.js";
 import { formatSpan, trim } from "../model/time.js";
 import { Chart } from "../ui/chart.js";
 import { Table } from "../ui/table.js";
-import { Empty, Level, Section, Sign } from "../ui/bits.js";
+import { Level, None, Section, Sign } from "../ui/bits.js";
 import { incidentSentence } from "./incidents.js";
 
 // worst is how many incidents the verdict names, and chartKinds how many kinds have a line of
@@ -36,7 +36,7 @@ function Verdict() {
     <p class="scope">${clock.day}: ${verdict.scope}.</p>
     ${incidents.slice(0, worst).map((x) => html`<${Attack} key=${x.id} x=${x} />`)}
     ${incidents.length > worst && html`<p><a href=${linkTo("incidents")}>All ${incidents.length} incidents</a></p>`}
-    ${errors.map((g) => html`<div class="action" key=${g.id}><p><${Level} of=${g.severity} /> <a href=${linkTo("finding", g.id)}>${g.id}</a> ${g.seen} <span class="quiet">${formatCount(g.count)}×</span></p><p class="do"><b>What to do:</b> ${explanationOf(report, g.id).do}</p></div>`)}
+    ${errors.map((g) => html`<${Fault} key=${g.id} g=${g} />`)}
     ${verdict.caveats.map((text) => html`<p class="caveat" key=${text}>${text}</p>`)}
   </section>`;
 }
@@ -52,10 +52,19 @@ function Attack({ x }) {
   </div>`;
 }
 
+function Fault({ g }) {
+  const { report } = usePage();
+  return html`<div class="action">
+    <p><${Level} of=${g.severity} /> <a href=${linkTo("finding", g.id)}>${g.id}</a> ${g.seen} <span class="quiet">${formatCount(g.count)}×</span></p>
+    <p class="do"><b>What to do:</b> ${explanationOf(report, g.id).do}</p>
+  </div>`;
+}
+
 function Figures() {
   const { report, range } = usePage();
   const row = totalRow(report, range);
   const { stats } = report;
+  const clients = stats.distinct_clients;
   const figure = (name, value, about) => html`<div class="figure" key=${name}><dt>${name}</dt><dd>${value}${about && html`<small>${about}</small>`}</dd></div>`;
   return html`<dl class="figures" aria-label="Figures">
     ${figure("Queries", formatCount(row.requests), row.seconds > 0 ? `${trim(row.requests / row.seconds)}/s in the mean` : "")}
@@ -63,7 +72,7 @@ function Figures() {
     ${figure("Response p50", formatMillis(row.p50), "network included")}
     ${figure("Response p95", formatMillis(row.p95))}
     ${figure("Gain", formatGain(row.gain), `${formatBytes(row.bytesIn)} in, ${formatBytes(row.bytesOut)} out`)}
-    ${!range && figure("Clients", formatCount(stats.distinct_clients?.estimate), stats.distinct_clients?.error ? `within ${formatShare(stats.distinct_clients.error)}` : "addresses")}
+    ${!range && figure("Clients", formatCount(clients?.estimate), clients?.error ? `within ${formatShare(clients.error)}` : "addresses")}
   </dl>`;
 }
 
@@ -87,8 +96,9 @@ function chartsOf(timeline) {
   const bytes = (v) => `${formatBytes(v)}/s`;
   return [
     { title: "Queries a second, by kind", summary: `Queries a second by kind; at most ${trim(peak)}.`, series: rateSeries(timeline, rate), format: perSecond },
-    { title: "Answered", summary: "Share of the exchanges begun at that time that were answered.", max: 1.02, format: (v) => formatShare(v), series: [{ label: "answered", color: "--s2", values: decided.map((n, i) => (n > 0 ? answered[i] / n : null)) }] },
-    { title: "Response time", summary: "Response times of half and of 95 % of the answers.", format: formatMillis, series: [
+    { title: "Answered", summary: "Share of the exchanges begun at that time that were answered.", max: 1.02, format: (v) => formatShare(v), series: [
+      { label: "answered", color: "--s2", values: decided.map((n, i) => (n > 0 ? answered[i] / n : null)) }] },
+    { title: "Response time, estimated", summary: "Response times of half and of 95 % of the answers, estimated from buckets.", format: formatMillis, series: [
       { label: "p50", color: "--s1", values: quantilePoints(times, 0.5, bounds, points) },
       { label: "p95", color: "--s3", values: quantilePoints(times, 0.95, bounds, points) }] },
     { title: "Bytes in and out", summary: "Bytes of queries and of replies a second.", format: bytes, series: [
@@ -98,11 +108,14 @@ function chartsOf(timeline) {
 }
 
 function rateSeries({ kinds, points }, rate) {
-  const sized = kinds.map((k) => ({ k, n: (k.requests ?? []).reduce((a, b) => a + b, 0) })).filter((x) => x.n > 0).sort((p, q) => q.n - p.n);
+  const sized = kinds.map((k) => ({ k, n: sum(k.requests, 0, points) })).filter((x) => x.n > 0).sort((p, q) => q.n - p.n);
   const series = sized.slice(0, chartKinds).map(({ k }, i) => ({ label: kindName(k), color: `--s${i + 1}`, values: rate(k.requests) }));
-  if (sized.length > chartKinds) series.push({ label: `${sized.length - chartKinds} other kinds`, color: "--s6", values: rate(addPoints(sized.slice(chartKinds).map((x) => x.k.requests), points)) });
+  const others = sized.slice(chartKinds).map((x) => x.k.requests);
+  if (others.length > 0) series.push({ label: counted(others.length, "other kind"), color: "--s6", values: rate(addPoints(others, points)) });
   return series;
 }
+
+const estimated = "response time, estimated from the buckets of the timeline";
 
 function Kinds() {
   const { report, range } = usePage();
@@ -111,14 +124,16 @@ function Kinds() {
     { key: "name", label: "Message" }, { key: "protocol", label: "Protocol" },
     { key: "requests", label: "Requests", number: true, cell: (r) => formatCount(r.requests) },
     { key: "share", label: "Answered", number: true, cell: (r) => formatShare(r.share), help: "of the exchanges whose end is known" },
-    { key: "p50", label: "p50", number: true, cell: (r) => formatMillis(r.p50) },
-    { key: "p95", label: "p95", number: true, cell: (r) => formatMillis(r.p95) },
+    { key: "p50", label: "p50", number: true, help: estimated, cell: (r) => formatMillis(r.p50) },
+    { key: "p95", label: "p95", number: true, help: estimated, cell: (r) => formatMillis(r.p95) },
     { key: "bytesIn", label: "In", number: true, cell: (r) => formatBytes(r.bytesIn) },
     { key: "bytesOut", label: "Out", number: true, cell: (r) => formatBytes(r.bytesOut) },
     { key: "gain", label: "Gain", number: true, cell: (r) => formatGain(r.gain), help: "bytes out for each byte in, of payloads" },
   ];
-  return html`<${Section} id="kinds" title="What was asked and answered"><${Table} name="kinds" caption="What was asked and answered" sort="-requests" ...${{ columns, rows }}
-    empty=${html`<${Empty} title=${range ? "Nothing was asked in this range." : "Nobody asked a server anything in this capture."}>${range ? "Choose a longer one, or show all of the capture." : "The capture may have been taken at another host, or with a filter that leaves queries out."}<//>`} /><//>`;
+  const none = html`<${None} inRange="Nothing was asked in this range." whole="Nobody asked a server anything in this capture.">
+    The capture may have been taken at another host, or with a filter that leaves queries out.<//>`;
+  return html`<${Section} id="kinds" title="What was asked and answered">
+    <${Table} name="kinds" caption="What was asked and answered" sort="-requests" ...${{ columns, rows }} empty=${none} /><//>`;
 }
 
 function Amplification() {
@@ -137,7 +152,10 @@ function Amplification() {
     { key: "closed", label: "After a challenge", number: true, cell: (r) => formatCount(r.closed), help: "to clients that brought one back" },
     gain("closedGain", "Gain"), gain("closedWire", "On the wire", "with the headers of packets"),
   ];
-  return html`<${Section} id="amplification" title="Amplification" about="Bytes of an answer for each byte of a request, in all of the capture. Open answers can be turned against others: anybody's address gets them."><${Table} name="gain" caption="Amplification" sort="-open" ...${{ columns, rows }} /><//>`;
+  const about = "Bytes of an answer for each byte of a request, in all of the capture. " +
+    "Open answers can be turned against others: anybody's address gets them.";
+  return html`<${Section} id="amplification" title="Amplification" about=${about}>
+    <${Table} name="gain" caption="Amplification" sort="-open" ...${{ columns, rows }} /><//>`;
 }
 
 function Clients() {
@@ -150,5 +168,7 @@ function Clients() {
   ];
   if (rows.length === 0) return null;
   const all = report.stats.distinct_clients?.estimate;
-  return html`<${Section} id="clients" title="Busiest clients" about=${all > rows.length ? `${formatCount(rows.length)} of about ${formatCount(Math.round(all))} addresses${range ? ", in the chosen range" : ""}.` : ""}><${Table} name="clients" caption="Busiest clients" sort="-requests" search="Address" ...${{ columns, rows }} /><//>`;
+  const about = all > rows.length && `${formatCount(rows.length)} of about ${formatCount(Math.round(all))} addresses${range ? ", in the chosen range" : ""}.`;
+  return html`<${Section} id="clients" title="Busiest clients" about=${about}>
+    <${Table} name="clients" caption="Busiest clients" sort="-requests" search="Address" ...${{ columns, rows }} /><//>`;
 }

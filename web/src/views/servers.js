@@ -3,12 +3,12 @@ import { html, useMemo } from "../html.js";
 import { usePage, useClock } from "../ui/context.js";
 import { linkTo } from "../route.js";
 import { serverRows, exchangeRows, findingRows, incidentRows } from "../model/rows.js";
-import { formatCount, formatShare, formatMillis, formatGain, formatBytes, counted } from "../model/number.js";
+import { formatCount, formatShare, formatMillis, formatGain, formatBytes, formatShort, counted } from "../model/number.js";
 import { Table } from "../ui/table.js";
-import { Empty, Facts, Section, Wire } from "../ui/bits.js";
+import { Facts, Lost, None, Section, Wire } from "../ui/bits.js";
 import { Chart } from "../ui/chart.js";
 import { quantilePoints } from "../model/series.js";
-import { exchangeColumns, exchangesEmpty } from "./exchanges.js";
+import { exchangeColumns, NoExchanges } from "./exchanges.js";
 import { findingColumns } from "./findings.js";
 import { incidentColumns } from "./incidents.js";
 
@@ -29,10 +29,13 @@ export function Servers() {
     { key: "gain", label: "Gain", number: true, cell: (r) => formatGain(r.gain), help: "bytes out for each byte in, of payloads" },
   ];
   const { stats, timeline } = report;
+  const none = html`<${None} inRange="No server was asked in this range." whole="No server was asked anything, and none answered.">
+    A server is known by its queries. qsniff looks for them on all ports; -d udp.port==N,PROTOCOL names one to try harder on.<//>`;
   const all = (stats.servers?.length ?? 0) + (stats.servers_not_listed ?? 0);
   return html`<h1 tabindex="-1">Servers</h1>
-    ${range && timeline.servers.length < all && html`<p class="caveat">In a range of time the ${counted(timeline.servers.length, "busiest server")} of ${formatCount(all)} can be shown.</p>`}
-    <${Table} caption="Servers" sort="-requests" search="Address, name or map" total=${all} ...${{ columns, rows }} empty=${html`<${Empty} title=${range ? "No server was asked in this range." : "No server was asked anything, and none answered."}>${range ? "Choose a longer one, or show all of the capture." : "A server is known by its queries. qsniff looks for them on all ports; -d udp.port==N,PROTOCOL names one to try harder on."}<//>`} />`;
+    ${range && timeline.servers.length < all && html`<p class="caveat">
+      In a range of time the ${counted(timeline.servers.length, "busiest server")} of ${formatCount(all)} can be shown.</p>`}
+    <${Table} caption="Servers" sort="-requests" search="Address, name or map" total=${all} ...${{ columns, rows }} empty=${none} />`;
 }
 
 export function Server({ address }) {
@@ -40,7 +43,8 @@ export function Server({ address }) {
   const s = report.servers.get(address);
   const mine = (x) => x.server === address;
   const series = report.timeline.servers.find(mine);
-  if (!s && !series && !report.exchanges.some(mine)) return html`<h1 tabindex="-1">Server</h1><${Empty} title="There is no server ${address} in this report."><a href=${linkTo("servers")}>All servers</a><//>`;
+  if (!s && !series && !report.exchanges.some(mine))
+    return html`<${Lost} heading="Server" title="There is no server ${address} in this report."><a href=${linkTo("servers")}>All servers</a><//>`;
   const row = serverRows(report, range).find(mine) ?? {};
   return html`<h1 tabindex="-1">${address} ${s?.name && html`<${Wire} text=${s.name} />`}</h1>
     <${About} ...${{ s, row }} />
@@ -73,9 +77,9 @@ function ServerCharts({ series, address }) {
   const charts = useMemo(() => {
     const at = (values) => Array.from({ length: timeline.points }, (_, i) => (values?.[i] ?? 0) / timeline.interval);
     return [
-      { title: "Requests and replies a second", summary: `Requests to ${address} and its replies, a second.`, format: (v) => `${formatCount(Number(v.toPrecision(3)))}/s`, series: [
+      { title: "Requests and replies a second", summary: `Requests to ${address} and its replies, a second.`, format: (v) => `${formatShort(v)}/s`, series: [
         { label: "requests", color: "--s1", values: at(series.requests) }, { label: "replies", color: "--s2", values: at(series.replies) }] },
-      { title: "Response time", summary: `Response times of ${address}.`, format: formatMillis, series: [
+      { title: "Response time, estimated", summary: `Response times of ${address}, estimated from buckets.`, format: formatMillis, series: [
         { label: "p50", color: "--s1", values: quantilePoints([series.rtt], 0.5, timeline.bounds, timeline.points) },
         { label: "p95", color: "--s3", values: quantilePoints([series.rtt], 0.95, timeline.bounds, timeline.points) }] },
     ];
@@ -88,7 +92,8 @@ function Incidents({ address }) {
   const clock = useClock();
   const rows = incidentRows(report, range).filter((x) => targets(x, address));
   if (rows.length === 0) return null;
-  return html`<${Section} id="incidents" title="Incidents"><${Table} name="incidents" caption="Incidents of this server" sort="-rank" columns=${incidentColumns(clock)} rows=${rows} /><//>`;
+  return html`<${Section} id="incidents" title="Incidents">
+    <${Table} name="incidents" caption="Incidents of this server" sort="-rank" columns=${incidentColumns(clock)} rows=${rows} /><//>`;
 }
 
 // groupBy counts the exchanges in the report by a key.
@@ -114,7 +119,8 @@ function Grouped({ id, title, label, keyOf, mine }) {
     { key: "exchanges", label: "Exchanges", number: true, cell: (r) => formatCount(r.exchanges) },
     { key: "share", label: "Answered", number: true, cell: (r) => formatShare(r.share) },
   ];
-  return html`<${Section} ...${{ id, title }} about=${left ? "Of the exchanges that are in this report." : ""}><${Table} name=${id} caption=${title} sort="-exchanges" search=${label} ...${{ columns, rows }} /><//>`;
+  return html`<${Section} ...${{ id, title }} about=${left ? "Of the exchanges that are in this report." : ""}>
+    <${Table} name=${id} caption=${title} sort="-exchanges" search=${label} ...${{ columns, rows }} /><//>`;
 }
 
 const Kinds = (props) => html`<${Grouped} id="kinds" title="What it was asked" label="Query" keyOf=${(x) => x.kind} ...${props} />`;
@@ -126,12 +132,15 @@ function Findings({ mine }) {
   const clock = useClock();
   const rows = findingRows(report, range).filter(mine);
   if (rows.length === 0) return null;
-  return html`<${Section} id="findings" title="Findings"><${Table} name="findings" caption="Findings at this server" sort="-rank" columns=${findingColumns(clock)} rows=${rows} /><//>`;
+  return html`<${Section} id="findings" title="Findings">
+    <${Table} name="findings" caption="Findings at this server" sort="-rank" columns=${findingColumns(clock)} rows=${rows} /><//>`;
 }
 
 function Exchanges({ mine }) {
   const { report, range } = usePage();
   const clock = useClock();
   const rows = useMemo(() => exchangeRows(report, range, mine), [report, range]);
-  return html`<${Section} id="exchanges" title="Exchanges"><${Table} name="exchanges" caption="Exchanges with this server" sort="at" search="Client, query or finding" columns=${exchangeColumns(clock).filter((c) => c.key !== "server")} rows=${rows} empty=${exchangesEmpty(report, range)} /><//>`;
+  return html`<${Section} id="exchanges" title="Exchanges">
+    <${Table} name="exchanges" caption="Exchanges with this server" sort="at" search="Client, query or finding" rows=${rows}
+      columns=${exchangeColumns(clock).filter((c) => c.key !== "server")} empty=${html`<${NoExchanges} />`} /><//>`;
 }
