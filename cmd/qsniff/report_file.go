@@ -91,7 +91,7 @@ func (o *reportOptions) prepareAnonymized(ctx context.Context, args []string, s 
 		done <- err
 		out.CloseWithError(cmp.Or(err, io.EOF))
 	}()
-	src, err := file.NewReader(in, "standard input")
+	src, err := file.NewReader(in, "anonymised packets")
 	if err != nil { // of a capture that cannot be read, the other run knows more
 		in.CloseWithError(err)
 		return nil, cmp.Or(<-done, err)
