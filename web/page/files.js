@@ -23,46 +23,68 @@ globalThis.qsniffFiles = (() => {
   // clean returns a path without empty parts: "/files/0/a.pcap".
   const clean = (path) => "/" + path.split("/").filter((part) => part !== "" && part !== ".").join("/");
 
-  // makeFS returns the module. sources are by path, stdin is a source; write gets the bytes
-  // of standard output (1) and standard error (2), which are valid during the call only;
-  // progress gets how many bytes were read of sources so far.
-  function makeFS({ sources, stdin, write, progress }) {
-    const all = new Map();
-    const folders = new Map([["/", new Set()]]);
-    for (const [path, source] of Object.entries(sources)) {
-      const parts = clean(path).split("/");
-      all.set(clean(path), source);
+  // Tree is the paths of sources, and the folders that they are in.
+  class Tree {
+    constructor(sources) {
+      this.sources = new Map();
+      this.folders = new Map([["/", new Set()]]);
+      for (const [path, source] of Object.entries(sources)) this.add(clean(path), source);
+    }
+
+    add(path, source) {
+      this.sources.set(path, source);
+      const parts = path.split("/");
       for (let i = parts.length - 1; i > 0; i--) {
         const parent = parts.slice(0, i).join("/") || "/";
-        if (!folders.has(parent)) folders.set(parent, new Set());
-        folders.get(parent).add(parts[i]);
+        if (!this.folders.has(parent)) this.folders.set(parent, new Set());
+        this.folders.get(parent).add(parts[i]);
       }
     }
+
+    stat(path) {
+      const name = clean(path);
+      if (this.folders.has(name)) return describe(directory, 0);
+      if (this.sources.has(name)) return describe(regular, this.sources.get(name).size);
+      throw fail("ENOENT");
+    }
+
+    list(path) {
+      const names = this.folders.get(clean(path));
+      if (!names) throw fail("ENOTDIR");
+      return [...names].sort();
+    }
+  }
+
+  // makeCalls returns the functions of the module, which return or throw. The arguments are
+  // those of makeFS.
+  function makeCalls({ sources, stdin, write, progress }) {
+    const tree = new Tree(sources);
     const open = new Map([[0, { source: stdin, at: 0, isStream: true }], [1, {}], [2, {}]]);
     let next = 3;
-    let read = 0;
-
-    const stat = (path) => {
-      const name = clean(path);
-      if (folders.has(name)) return describe(directory, 0);
-      if (all.has(name)) return describe(regular, all.get(name).size);
-      throw fail("ENOENT");
-    };
+    let total = 0;
     const handle = (fd) => {
       if (!open.has(fd)) throw fail("EBADF");
       return open.get(fd);
     };
-    const calls = {
+    return {
+      stat: (path) => tree.stat(path),
+      lstat: (path) => tree.stat(path),
+      readdir: (path) => tree.list(path),
+      fsync() {},
       open(path, how) {
         const name = clean(path);
         if (how & (flags.O_WRONLY | flags.O_RDWR | flags.O_CREAT)) throw fail("EROFS");
-        stat(name);
-        open.set(next, { name, source: all.get(name), at: 0 });
+        tree.stat(name);
+        open.set(next, { name, source: tree.sources.get(name), at: 0 });
         return next++;
       },
       close(fd) {
         handle(fd);
         open.delete(fd);
+      },
+      fstat(fd) {
+        const f = handle(fd);
+        return f.name ? tree.stat(f.name) : describe(stream, 0);
       },
       read(fd, buffer, offset, length, position) {
         const f = handle(fd);
@@ -70,7 +92,7 @@ globalThis.qsniffFiles = (() => {
         const bytes = f.source.read(position ?? f.at, length);
         buffer.set(bytes, offset);
         if (position === null) f.at += bytes.length;
-        if (progress && !f.isStream && bytes.length > 0) progress(read += bytes.length);
+        if (progress && !f.isStream && bytes.length > 0) progress(total += bytes.length);
         return bytes.length;
       },
       write(fd, buffer, offset, length) {
@@ -78,20 +100,19 @@ globalThis.qsniffFiles = (() => {
         write(fd, buffer.subarray(offset, offset + length));
         return length;
       },
-      fstat(fd) {
-        const f = handle(fd);
-        return f.name ? stat(f.name) : describe(stream, 0);
-      },
-      readdir(path) {
-        const names = folders.get(clean(path));
-        if (!names) throw fail("ENOTDIR");
-        return [...names].sort();
-      },
-      stat, lstat: stat, fsync() {},
     };
-    const fs = { constants: flags, writeSync: (fd, buffer) => calls.write(fd, buffer, 0, buffer.length) };
-    const refused = ["chmod", "chown", "fchmod", "fchown", "ftruncate", "lchown", "link", "mkdir", "readlink", "rename", "rmdir", "symlink", "truncate", "unlink", "utimes"];
+  }
+
+  // refused are the functions that would change a file.
+  const refused = ["chmod", "chown", "fchmod", "fchown", "ftruncate", "lchown", "link", "mkdir", "readlink", "rename", "rmdir", "symlink", "truncate", "unlink", "utimes"];
+
+  // makeFS returns the module. sources are by path, stdin is a source; write gets the bytes
+  // of standard output (1) and standard error (2), which are valid during the call only;
+  // progress gets how many bytes were read of sources so far.
+  function makeFS(files) {
+    const calls = makeCalls(files);
     for (const name of refused) calls[name] = () => { throw fail("EROFS"); };
+    const fs = { constants: flags, writeSync: (fd, buffer) => calls.write(fd, buffer, 0, buffer.length) };
     for (const [name, call] of Object.entries(calls)) {
       fs[name] = (...args) => {
         const done = args.pop();
