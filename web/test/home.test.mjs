@@ -119,6 +119,7 @@ test("a large capture shows progress, can be cancelled, and what was left out is
   await goTo(page, `#/exchange/${absent}`);
   await page.waitForSelector(".tree");
   assert.match(await textOf(page, "main h2:last-of-type"), new RegExp(`frame ${absent}\\b`));
+  assert.match(await textOf(page, "main .facts"), /Time\s+22:13:2\d\.\d{6}/);
   assert.deepEqual(page.faults, []);
   await page.close();
 });
