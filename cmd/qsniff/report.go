@@ -63,9 +63,11 @@ browser, from disk, and loads and sends nothing. -o - writes it to standard outp
 commands print with -o json.
 
 Everything has a limit, and what there was no room for is counted. Exchanges fill up
---max-size: those with findings and those in incidents first, then others, evenly over time.
-Of those that begin after packet 8,192 a sample is considered: half, then a quarter, of each
-doubling. qsniff follow --exchange N prints any.
+--max-size, as far as --memory keeps them: those with findings and those in incidents first,
+then others, evenly over time.
+Of those that begin after packet 8,192 a sample is considered, half of each doubling of packets
+of what was before, and of the others messages with a warning or an error only: such an exchange
+has "omitted_messages". qsniff follow --exchange N prints any as a whole.
 
 Passwords and log secrets are always redacted. With --anonymize the packets are replaced
 before they are read, as qsniff anonymize does: what is no part of a message is left out, -Y

@@ -45,7 +45,7 @@ func (o *reportOptions) create(args []string, s streams) (*reportFile, error) {
 
 // write writes a report in the form that the name asks for.
 func (x *reportFile) write(r *render.Report) error {
-	b := jsonl.AppendReport(nil, r)
+	b := jsonl.AppendReport(make([]byte, 0, min(r.MaxSize, reportSize)), r)
 	if !x.isJSON {
 		title := "qsniff report"
 		if len(r.Files) > 0 {
@@ -91,7 +91,7 @@ func (o *reportOptions) prepareAnonymized(ctx context.Context, args []string, s 
 		done <- err
 		out.CloseWithError(cmp.Or(err, io.EOF))
 	}()
-	src, err := file.NewReader(in, "standard input")
+	src, err := file.NewReader(in, "anonymised packets")
 	if err != nil { // of a capture that cannot be read, the other run knows more
 		in.CloseWithError(err)
 		return nil, cmp.Or(<-done, err)

@@ -14,6 +14,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"html"
+	"slices"
 
 	"qsniff/internal/display"
 )
@@ -33,6 +34,7 @@ type Page struct{ CSP, Title, Style, Report, Script []byte }
 
 // Append appends the frame with the parts of p in place.
 func (p *Page) Append(dst []byte) []byte {
+	dst = slices.Grow(dst, len(frame)+len(p.Style)+len(p.Report)+len(p.Script))
 	parts := map[string][]byte{"csp": p.CSP, "title": p.Title, "style": p.Style, "report": p.Report, "script": p.Script}
 	rest := frame
 	for {
@@ -82,6 +84,9 @@ func enclose(before string, text []byte, after string) []byte {
 // escapeJSON returns JSON in which no text can end the element that it stands in, or a line of
 // a script. These characters stand in texts only, where an escape means the same.
 func escapeJSON(b []byte) []byte {
+	if !bytes.ContainsAny(b, "<>&\u2028\u2029") { // as nearly always
+		return b
+	}
 	out := make([]byte, 0, len(b)+len(b)/64)
 	for i := 0; i < len(b); i++ {
 		switch c := b[i]; {

@@ -2,8 +2,9 @@
 // findings and those that a caller asks for first, then others evenly over time. It is a
 // renderer of dialogues that keeps what another one makes of them. It writes nothing.
 //
-// An exchange is over and comes in with its turns. Those of which a message was not rendered,
-// because the capture is long (isRendered), are counted. Where the others need more than their
+// An exchange is over and comes in with its turns. In a long capture messages are rendered of a
+// part of the exchanges only (isRendered), and else those with something wrong, which then stand
+// without the others of their exchange. What has none is counted. Where the rest needs more than its
 // memory, so many of each group stay as fit: a group is the exchanges of one server, type,
 // outcome and finding that began in the same interval of time.
 package sample
@@ -67,16 +68,16 @@ const (
 
 // Append appends a message, if its exchange is one that is rendered.
 func (s *Store) Append(dst []byte, e *render.Event) []byte {
-	if !e.TCP && !isRendered(cmp.Or(e.Exchange.ID, e.Frame)) {
-		if e.Record != "" {
-			return dst
-		}
-		return append(dst, isSkipped, 0)
-	}
 	at := len(dst)
 	dst = append(dst, 0, 0)
 	for i := range e.Msg.Expert {
 		markFinding(dst[at:], &e.Msg.Expert[i])
+	}
+	if !e.TCP && !Severity(dst[at]).Has(finding.Warn) && !isRendered(cmp.Or(e.Exchange.ID, e.Frame)) {
+		if dst[at] = isSkipped; e.Record != "" { // joined from messages, which are turns
+			return dst[:at]
+		}
+		return dst
 	}
 	if dst = s.inner.Append(dst, e); len(dst) == at+turnHeader {
 		return dst[:at]
@@ -123,11 +124,19 @@ func (s *Store) AppendDialogue(dst []byte, d *render.Dialogue) []byte {
 	s.seen++
 	e := Entry{ID: d.ID, Server: d.Server, First: d.First}
 	code := byte(0)
+	d.Omitted = 0
+	d.Turns = slices.DeleteFunc(d.Turns, func(t render.Turn) bool {
+		if t.Text[0] == isSkipped {
+			d.Omitted++
+			return true
+		}
+		return false
+	})
+	if d.Omitted > 0 && !slices.ContainsFunc(d.Turns, func(t render.Turn) bool { return !t.IsRecord }) {
+		return dst
+	}
 	for i := range d.Turns {
 		t := &d.Turns[i]
-		if t.Text[0] == isSkipped {
-			return dst
-		}
 		if v := Severity(t.Text[0]); v > e.Severity {
 			e.Severity, code = v, t.Text[1]
 		}

@@ -154,3 +154,25 @@ func TestSampled(t *testing.T) {
 		t.Errorf("%d of %d chosen, %d left", len(all), whole, left)
 	}
 }
+
+// TestSampledFinding: late in a capture a message with something wrong is rendered all the same,
+// and its exchange says how many others are not there.
+func TestSampledFinding(t *testing.T) {
+	warn := &finding.Code{ID: "T-1", Severity: finding.Warn}
+	s := New(scribe{}, nil, 1)
+	id := uint64(1 << 20)
+	for isRendered(id) {
+		id++
+	}
+	plain := &dissect.Message{Data: []byte("question ")}
+	wrong := &dissect.Message{Data: []byte("answer"), Expert: []finding.Expert{{Code: warn, Severity: finding.Warn}}}
+	var turns []render.Turn
+	for _, m := range []*dissect.Message{plain, wrong} {
+		turns = append(turns, render.Turn{Text: s.Append(nil, &render.Event{Frame: id, Msg: m, Exchange: render.Exchange{ID: id}})})
+	}
+	d := &render.Dialogue{ID: id, Server: server, First: start, Turns: turns}
+	s.AppendDialogue(nil, d)
+	if all, left := chosen(s, 1000, nobody); len(all) != 1 || all[0] != "answer" || left != 0 || d.Omitted != 1 {
+		t.Errorf("%q, %d left, %d omitted", all, left, d.Omitted)
+	}
+}
