@@ -12,9 +12,9 @@ const carried = document.getElementById("report");
 async function start() {
   if (!carried) return render(html`<${Home} />`, root);
   const source = embeddedSource(carried.textContent);
-  const doc = await source.load();
-  carried.remove();
-  render(html`<${App} doc=${doc} source=${source} />`, root);
+  const show = (doc) => render(html`<${App} doc=${doc} source=${source} />`, root);
+  show(await source.load());
+  source.watch(show);
 }
 
 const advice = "The file may have been cut on its way. Make it again with qsniff report FILE -o report.html.";

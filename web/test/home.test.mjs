@@ -4,7 +4,8 @@ import { test, after, before } from "node:test";
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { execFileSync } from "node:child_process";
-import { createReadStream, existsSync, openSync, writeSync, closeSync, writeFileSync } from "node:fs";
+import { createReadStream, existsSync, openSync, readFileSync, writeSync, closeSync, writeFileSync } from "node:fs";
+import { pathToFileURL } from "node:url";
 import { join, normalize, extname } from "node:path";
 import { closeBrowser, goTo, openPage, program, root, rowsOf, scratch, settle, textOf, violations } from "./page.mjs";
 import { flood } from "./flood.mjs";
@@ -75,6 +76,27 @@ test("a capture gives the figures that the program gives", async () => {
   await page.close();
 });
 
+test("a dropped capture becomes a report, which is saved as one file", async () => {
+  const page = await open();
+  const bytes = readFileSync(capture("a2s/full-poll.pcap")).toString("base64");
+  await page.evaluate((text) => {
+    const dropped = new DataTransfer();
+    dropped.items.add(new File([Uint8Array.from(atob(text), (c) => c.charCodeAt(0))], "poll.pcap"));
+    document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: dropped, bubbles: true, cancelable: true }));
+  }, bytes);
+  await page.waitForSelector(".verdict");
+  const client = await page.createCDPSession();
+  await client.send("Browser.setDownloadBehavior", { behavior: "allow", downloadPath: scratch });
+  await page.click(".head button:nth-of-type(2)");
+  const saved = join(scratch, "poll.pcap.html");
+  for (let i = 0; i < 300 && !existsSync(saved); i++) await new Promise((done) => setTimeout(done, 100));
+  await page.close();
+  const report = await openPage(pathToFileURL(saved).href);
+  assert.match(await textOf(report, ".verdict"), /8 packets/);
+  assert.deepEqual(report.faults, []);
+  await report.close();
+});
+
 test("a large capture shows progress, can be cancelled, and what was left out is read on demand", async () => {
   const file = join(scratch, "large.pcap");
   const fd = openSync(file, "w");
@@ -97,6 +119,7 @@ test("a large capture shows progress, can be cancelled, and what was left out is
   await goTo(page, `#/exchange/${absent}`);
   await page.waitForSelector(".tree");
   assert.match(await textOf(page, "main h2:last-of-type"), new RegExp(`frame ${absent}\\b`));
+  assert.match(await textOf(page, "main .facts"), /Time\s+22:13:2\d\.\d{6}/);
   assert.deepEqual(page.faults, []);
   await page.close();
 });

@@ -39,6 +39,14 @@ for (const [name, [captures, own]] of Object.entries(reports))
       await page.close();
     });
 
+test("the tests see what the policy forbids", async () => {
+  const page = await openPage(makeReport("a2s/full-poll.pcap"));
+  await page.evaluate(() => document.body.setAttribute("style", "color: red"));
+  await settle(page);
+  assert.match(page.faults.join(), /style-src/);
+  await page.close();
+});
+
 async function photograph(page, name) {
   mkdirSync(pictures, { recursive: true });
   await page.screenshot({ path: join(pictures, `${name}.png`), fullPage: true });

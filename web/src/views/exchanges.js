@@ -4,6 +4,7 @@ import { usePage, useClock } from "../ui/context.js";
 import { linkTo, setParams } from "../route.js";
 import { exchangeRows } from "../model/rows.js";
 import { formatCount, formatMillis, counted } from "../model/number.js";
+import { formatSpan, parseTime } from "../model/time.js";
 import { visibleLines } from "../model/text.js";
 import { Table } from "../ui/table.js";
 import { Facts, FindingLine, Lost, None, Wire } from "../ui/bits.js";
@@ -77,9 +78,10 @@ function Shown({ x }) {
     <${Facts} of=${[
       ["Outcome", x.outcome && html`<span class="outcome ${x.outcome}">${x.outcome}</span>`],
       ["Client", x.client], ["Server", x.server && html`<a href=${linkTo("server", x.server)}>${x.server}</a>`],
-      ["Time", clock.exact(x.at)], ["Response", x.rtt_ms != null && formatMillis(x.rtt_ms)],
+      ["Time", clock.exact(parseTime(x.time))], ["Response", x.rtt_ms != null && formatMillis(x.rtt_ms)],
       ["To the challenge", x.challenge_ms != null && formatMillis(x.challenge_ms)],
       ["In all", formatMillis(x.duration_ms)], ["Packets", formatCount(x.packets)], ["Protocol", x.protocol],
+      ["Left out", x.omitted_messages && html`${counted(x.omitted_messages, "message")} of it; <code>qsniff follow --exchange ${x.id} FILE</code> prints all`],
       ["Before", x.continues && "earlier messages of it are not in the report"],
     ].filter(([, v]) => v !== false && v !== undefined)} />
     <h2 id="dialogue">Dialogue</h2>
@@ -112,7 +114,7 @@ function Neighbours({ report, id }) {
 function Turn({ m, i, x, now }) {
   const clock = useClock();
   const reply = m.direction === "reply";
-  const after = i === 0 ? clock.exact(x.at) : `+${formatMillis((Date.parse(m.time) - Date.parse(x.messages[0].time)))}`;
+  const after = i === 0 ? clock.exact(parseTime(x.time)) : `+${formatSpan(parseTime(m.time) - parseTime(x.messages[0].time))}`;
   const body = quoteOf(m);
   return html`<li class=${reply ? "reply" : "request"}>
     <button type="button" aria-current=${now ? "true" : undefined} onClick=${() => setParams({ m: i || "", f: "" })}>
