@@ -16,7 +16,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 CGO = $(shell GO='$(GO)' sh internal/libpcap/setup usable || echo CGO_ENABLED=0)
 TESTLOG = $(CGO) $(GO) run ./internal/tools/testlog
 
-.PHONY: help build install demo test test-all test-live race lint golden docs pictures bench bench-live profile fuzz clients deps clean
+.PHONY: help build install demo page test test-all test-live test-page race lint golden docs pictures web bench bench-live profile fuzz clients deps clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -41,6 +41,9 @@ demo: build ## decode captures of this repository
 	@echo; echo "---- a flood: the verdict, then what to do"
 	./qsniff floods --utc pcapfiles/floods/spoofed.pcap
 
+page: ## build page/: static files that decode captures in the browser that opens them, the program as WebAssembly among them
+	$(GO) run ./internal/tools/webpage page
+
 # Four packages at a time: where others use the cores too, two would get too small a share.
 # make lint vets, which takes ten seconds of a first run.
 test: deps ## all tests in a minute or two; needs no network once modules are there, no root
@@ -53,6 +56,10 @@ test-live: deps ## live captures and the kernel's filters, as root; QUIET=1 hold
 	QSNIFF_LIVE=1 QSNIFF_QUIET=$(QUIET) $(TESTLOG) -count 1 -timeout 10m ./cmd/qsniff -run Live
 	QSNIFF_LIVE=1 QSNIFF_QUIET=$(QUIET) $(TESTLOG) -count 1 -timeout 10m ./capture/live ./internal/test/clients
 	QSNIFF_LIVE=1 QSNIFF_QUIET=$(QUIET) $(TESTLOG) -count 1 -timeout 10m ./flood/advice -run 'Kernel|Tools'
+
+test-page: build page ## the program as WebAssembly in Node, on every capture, and the pages in Chromium
+	QSNIFF_PAGE=1 $(TESTLOG) -count 1 -timeout 15m ./cmd/qsniff -run Wasm
+	sh web/test/run
 
 race: deps ## the tests of make test under the race detector
 	$(TESTLOG) -short -race -pgo=off -timeout 30m ./...
@@ -71,6 +78,9 @@ docs: deps pictures ## write the manual (man/, docs/), and the pictures and rows
 
 pictures: deps ## write docs/img from what qsniff prints
 	$(CGO) $(GO) test ./cmd/qsniff -run TestPictures -update
+
+web: ## build the front end of reports (web) into render/html/dist; takes npm
+	cd web && npm ci --silent && npm run --silent build
 
 fuzz: deps ## every fuzz target for FUZZTIME each
 	@$(if $(CGO),export $(CGO);) for p in $$($(GO) list ./...); do \
@@ -101,4 +111,4 @@ deps:
 	@GO='$(GO)' sh internal/libpcap/setup get
 
 clean: ## remove what was built
-	rm -f qsniff
+	rm -rf qsniff page

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
+	"time"
 
 	"qsniff/dissect"
 	"qsniff/flood/measure"
@@ -313,5 +314,23 @@ func (i *Incident) IsAt(servers *hostset.Set) bool {
 		return servers.HasHost(t.End.Addr())
 	default:
 		return servers.Has(t.End)
+	}
+}
+
+// Concerns reports whether what a server sent or got at a time, in Unix nanoseconds, is what
+// the incident is about, as far as its target and its time say.
+func (in *Incident) Concerns(server netip.AddrPort, nanos int64) bool {
+	if nanos < in.Start || in.End != 0 && nanos >= in.End+int64(time.Second) {
+		return false
+	}
+	switch t := &in.Target; {
+	case t.IsNetwork():
+		return t.Prefix.Contains(server.Addr()) && t.End.Port() == server.Port()
+	case slices.Contains(in.Targets, server):
+		return true
+	case t.End.Port() == 0:
+		return t.End.Addr() == server.Addr()
+	default:
+		return t.End == server
 	}
 }

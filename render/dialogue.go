@@ -41,6 +41,8 @@ type Dialogue struct {
 	HasEarlier bool
 	// IsUnfinished reports whether it was written before it was over, to make room.
 	IsUnfinished bool
+	// Omitted is how many of its messages are not among Turns, because a report has no room.
+	Omitted int
 	// IsStopped reports whether it was not over when the run was ended before the end of
 	// the capture: an answer may be in the rest.
 	IsStopped bool

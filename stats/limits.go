@@ -61,4 +61,28 @@ const (
 
 	// timeDigits is how many significant digits of a time they keep.
 	timeDigits = 3
+
+	// TimelinePoints is how many intervals a timeline has at most, in lengths of one, two or
+	// five times a power of ten. Chosen: a chart has two to five pixels for each.
+	TimelinePoints = 240
+
+	// timelineCells is how many are kept while the length of the capture is unknown: enough
+	// to choose from the three lengths in the end.
+	timelineCells = 600
+
+	// timelineKinds, timelineServers and timelineClients are how many rows a timeline has of
+	// each, 90 KiB a row that has all intervals and answers in them. Chosen: more lines than a
+	// chart can show; what has no row is in one together.
+	timelineKinds   = 16
+	timelineServers = 16
+	timelineClients = 16
+
+	// timelineWaiting is how many servers, clients and kinds without a row are counted, 64 KiB
+	// each. One that is evicted begins anew: only what comes often gets a row.
+	timelineWaiting = 1024
+
+	// TimelineBuckets is how many response times are told apart, two for each doubling from
+	// firstBucket, in nanoseconds, on: the last one begins at 4 s, after the wait for an answer.
+	TimelineBuckets = 30
+	firstBucket     = 250_000
 )

@@ -25,9 +25,23 @@ func Create(name string, o WriteOptions) (*Writer, error) {
 	if !o.HasFormat {
 		o.Format = format
 	}
+	f, err := CreateFile(name, o.Replace)
+	if err != nil {
+		return nil, err
+	}
+	flock.TryLock(f) // so that no other capture replaces it
+	w := NewWriter(f, name, o)
+	w.closer = f
+	w.writeEarlyHeader()
+	return w, nil
+}
+
+// CreateFile creates a file of any kind. It replaces a regular file of the same name if replace
+// is set, and never what is no regular file.
+func CreateFile(name string, replace bool) (*os.File, error) {
 	f, err := createNew(name)
 	if errors.Is(err, fs.ErrExist) {
-		if err := makeRoom(name, o.Replace); err != nil {
+		if err := makeRoom(name, replace); err != nil {
 			return nil, err
 		}
 		f, err = createNew(name)
@@ -35,11 +49,7 @@ func Create(name string, o WriteOptions) (*Writer, error) {
 	if err != nil {
 		return nil, WriteError(name, err)
 	}
-	flock.TryLock(f) // so that no other capture replaces it
-	w := NewWriter(f, name, o)
-	w.closer = f
-	w.writeEarlyHeader()
-	return w, nil
+	return f, nil
 }
 
 // createNew creates a file where nothing has that name, not even a symbolic link.

@@ -15,6 +15,7 @@ package live
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"time"
 
@@ -192,6 +193,8 @@ func (o *Options) setDefaults() {
 // checkAvailable returns an error if this build does not have the backend.
 func (b Backend) checkAvailable() error {
 	switch {
+	case runtime.GOOS == "js":
+		return &Error{Reason: "a browser cannot capture", Hint: "capture with qsniff live -w FILE, or tcpdump -w FILE, and open that here"}
 	case b == Libpcap && !HasLibpcap && !HasAFPacket:
 		return &Error{Reason: "this build cannot capture: without cgo that is possible on Linux only",
 			Hint: "build with CGO_ENABLED=1 and the headers of libpcap"}

@@ -161,11 +161,16 @@ func (h *habitState) addFile(name string) error {
 
 // setVerbose chooses the tree, or the version if there is nothing to read: qsniff -v.
 func (h *habitState) setVerbose(string) error {
-	output := h.cmd.Flags().Lookup("output")
+	var forms []string
+	if output := h.cmd.Flags().Lookup("output"); output != nil {
+		if c, ok := output.Value.(*choice); ok {
+			forms = c.allowed
+		}
+	}
 	switch {
 	case !h.cmd.HasParent() && h.cmd.Flags().NArg() == 0 && len(h.files) == 0:
 		h.instead = h.findCommand("version")
-	case output != nil && slices.Contains(output.Value.(*choice).allowed, "tree"):
+	case slices.Contains(forms, "tree"):
 		h.form = "tree"
 	}
 	return nil

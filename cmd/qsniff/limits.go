@@ -19,3 +19,16 @@ const (
 	// Chosen: one of two is free even where most are taken.
 	portTries = 20
 )
+
+// What bounds qsniff report.
+const (
+	// reportSize is how long a report is without --max-size. Chosen: what a mail takes, and a
+	// browser shows at once.
+	reportSize = 5 << 19
+	// reportServers, reportClients, reportIncidents and reportFindings are how many rows it has
+	// of each. Chosen: more than anybody reads, and a megabyte at most in all.
+	reportServers   = 200
+	reportClients   = 100
+	reportIncidents = 64
+	reportFindings  = 300
+)

@@ -9,7 +9,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -125,7 +124,7 @@ func openCapture(opts *liveOptions, io streams) (*liveRun, error) {
 	}
 	l := &liveRun{opts: opts, auto: auto, keeper: kept, errs: io.err, start: time.Now()}
 	if kept != nil {
-		signal.Ignore(syscall.SIGPIPE) // if the reader of the output ends, files are still to be finished
+		ignoreBrokenPipe() // if the reader of the output ends, files are still to be finished
 	}
 	l.tap = keep.NewTap(src, kept, &l.alarms, func(err error) { reportError(io.err, err) })
 	l.cfg = pipeline.Config{Source: l.tap, Registry: reg, Jobs: opts.jobs, Memory: int64(opts.memory),

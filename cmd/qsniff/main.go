@@ -15,7 +15,6 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
-	"syscall"
 	"time"
 
 	"qsniff/capture/file"
@@ -105,11 +104,7 @@ func delayCollector() {
 // runProgram executes the command line, until a signal ends it.
 func runProgram() int {
 	delayCollector()
-	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
-		signals = append(signals, syscall.SIGHUP)
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), signals...)
+	ctx, stop := signal.NotifyContext(context.Background(), endingSignals()...)
 	context.AfterFunc(ctx, func() {
 		time.Sleep(oneSignal)
 		stop() // a second signal ends the program at once

@@ -28,7 +28,7 @@ func TestMemory(t *testing.T) {
 		collections = 40       // 0 to 8 were counted
 	)
 	data := strangers(t, 20_000)
-	for _, args := range []string{"read -o none", "read -o json", "read -o tree", "stats", "floods", "proven", "follow",
+	for _, args := range []string{"read -o none", "read -o json", "read -o tree", "stats", "floods", "proven", "follow", "report -o json",
 		"read -o json --memory 128M", "stats --memory 128M"} {
 		t.Run(args, func(t *testing.T) {
 			t.Parallel()

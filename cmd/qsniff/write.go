@@ -86,12 +86,8 @@ func (w *writeOptions) create(described capture.Describer, inputs []string, out 
 	if w.path == stdin {
 		return file.NewWriter(out, "standard output", o), nil
 	}
-	if info, err := os.Stat(w.path); err == nil {
-		for _, name := range inputs {
-			if other, err := os.Stat(name); err == nil && os.SameFile(info, other) {
-				return nil, &usageError{fmt.Errorf("-w %s: that is the capture which is read", w.path), "choose another name"}
-			}
-		}
+	if isSameFile(w.path, inputs) {
+		return nil, &usageError{fmt.Errorf("-w %s: that is the capture which is read", w.path), "choose another name"}
 	}
 	return file.Create(w.path, o)
 }
@@ -102,6 +98,15 @@ func (w *writeOptions) restrict(to pipeline.PacketSink) pipeline.PacketSink {
 		return to
 	}
 	return framesOnly{to, *w.only}
+}
+
+// isSameFile reports whether a file is one of inputs, whatever their names.
+func isSameFile(name string, inputs []string) bool {
+	info, err := os.Stat(name)
+	return err == nil && slices.ContainsFunc(inputs, func(input string) bool {
+		other, err := os.Stat(input)
+		return err == nil && os.SameFile(info, other)
+	})
 }
 
 // writePackets writes the packets of the messages in captures. It reads files twice, see

@@ -83,6 +83,9 @@ func appendResult(dst []byte, d *render.Dialogue) []byte {
 	if d.IsUnfinished {
 		dst = append(dst, `,"open":true`...)
 	}
+	if d.Omitted > 0 {
+		dst = strconv.AppendInt(append(dst, `,"omitted_messages":`...), int64(d.Omitted), 10)
+	}
 	return dst
 }
 

@@ -34,6 +34,10 @@ func TestDialogue(t *testing.T) {
 			d.Outcome, d.Type, d.Turns = render.Unanswered, nil, []render.Turn{message, record}
 		}, `{"schema":1,"record":"exchange","id":5,"time":"2023-11-14T22:13:20.000000Z","transport":"udp",` + ends +
 			`,"protocol":"t","outcome":"unanswered","duration_ms":2.04,"requests":1,"replies":0,"packets":1,"messages":[{"frame":5}],"records":[{"record":"finding"}]}`},
+		{"in part", func(d *render.Dialogue) {
+			d.Outcome, d.Omitted, d.Turns = render.OneWay, 2, []render.Turn{message}
+		}, `{"schema":1,"record":"exchange","id":5,"time":"2023-11-14T22:13:20.000000Z","transport":"udp",` + ends +
+			`,"protocol":"t","message":"ASK","outcome":"one_way","duration_ms":2.04,"requests":1,"replies":0,"packets":1,"omitted_messages":2,"messages":[{"frame":5}]}`},
 		{"connection", func(d *render.Dialogue) {
 			d.IsStream, d.HasEarlier, d.IsUnfinished, d.Turns = true, true, true, []render.Turn{record, message, record}
 		}, `{"schema":1,"record":"connection","id":5,"time":"2023-11-14T22:13:20.000000Z","transport":"tcp",` + ends +

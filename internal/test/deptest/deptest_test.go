@@ -72,6 +72,8 @@ var allowed = map[string][]string{
 	"render/edge":          {"dissect", "flood", "flood/...", "render"},
 	"render/iptables":      {"flood", "flood/...", "render"},
 	"render/dialogue":      {"track", "render"},
+	"render/sample":        {"render"},
+	"render/html":          {},
 	"render/manual":        {"dissect", "flood"},
 	"filter":               {"dissect", "netlayer", "flood", "render", "render/manual"},
 	"pipeline":             {"capture/...", "netlayer", "reassembly/...", "dissect", "track", "flood", "flood/sketch", "filter", "render/..."},
@@ -92,6 +94,7 @@ var allowed = map[string][]string{
 	"internal/tools/*":          {},
 	"internal/tools/docgen":     {"dissect", "filter", "render/manual", "render/counters"},
 	"internal/tools/shot":       {"internal/display"},
+	"internal/tools/webpage":    {"internal/digits", "render/html"},
 }
 
 // gopacket may be imported by these, beside tests and their helpers: it is not

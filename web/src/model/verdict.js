@@ -1,0 +1,65 @@
+// The verdict in words: the answer first, then what was examined, so that "no floods" is a
+// fact with a scope.
+import { counted, formatShare } from "./number.js";
+import { formatSpan } from "./time.js";
+import { findingGroups } from "./rows.js";
+
+// shortest is the length of captures below which it is unknown what is usual: as `floods` has it.
+const shortest = 30;
+
+const advice = "qsniff looks for queries on all ports; -d udp.port==N,PROTOCOL names one to try harder on. " +
+  "Was the capture taken at the server, without a filter that leaves queries out?";
+
+/** verdictOf returns {level, headline, scope, caveats}. */
+export function verdictOf(report) {
+  const { stats, incidents } = report;
+  if (!stats.packets) return { level: "none", headline: "The capture has no packets", scope: "", caveats: [] };
+  if (!stats.requests && !stats.replies && incidents.length === 0)
+    return { level: "none", headline: "No query traffic in this capture", scope: scopeOf(stats), caveats: [...caveatsOf(report), advice] };
+  const at = (level) => incidents.filter((x) => x.level === level).length;
+  const [alerts, warnings] = [at("alert"), at("warn")];
+  const groups = findingGroups(report).filter((g) => g.severity === "error");
+  return {
+    level: alerts ? "alert" : warnings || groups.length ? "warn" : "calm",
+    headline: headline(alerts, warnings, groups.length),
+    scope: scopeOf(stats),
+    caveats: caveatsOf(report),
+  };
+}
+
+function headline(alerts, warnings, errors) {
+  const parts = [];
+  if (alerts) parts.push(counted(alerts, "attack"));
+  if (warnings) parts.push(counted(warnings, "warning"));
+  if (parts.length === 0) parts.push("No floods");
+  if (errors) parts.push(`${counted(errors, "kind")} of error in what clients and servers sent`);
+  return parts.join(", ");
+}
+
+function scopeOf(stats) {
+  const servers = (stats.servers?.length ?? 0) + (stats.servers_not_listed ?? 0);
+  const decided = (stats.answered ?? 0) + (stats.unanswered ?? 0);
+  const parts = [
+    `${formatSpan(stats.duration_s)} of capture, ${counted(stats.packets, "packet")}`,
+    stats.requests || stats.replies
+      ? `${counted(stats.requests ?? 0, "query", "queries")} to ${counted(servers, "server")}, ${counted(stats.replies ?? 0, "reply", "replies")}`
+      : "",
+  ].filter(Boolean);
+  if (decided) parts.push(`${formatShare(stats.answered, decided)} of ${counted(decided, "exchange")} answered`);
+  return parts.join("; ");
+}
+
+function caveatsOf({ stats, notes }) {
+  const caveats = [];
+  if (stats.only) caveats.push(`Only ${stats.only} were captured: what was answered cannot be determined.`);
+  if (stats.duration_s < shortest)
+    caveats.push(`The capture is shorter than ${shortest} s: what is usual here is unknown, which makes verdicts less sure, and short attacks may be missing.`);
+  if (stats.interrupted) caveats.push("The run was ended before the end of the capture: what follows is unknown.");
+  if (notes.full_tables?.length)
+    caveats.push(`Tables were full, so that some of what was seen is not counted: ${notes.full_tables.join(", ")}. More room: --memory SIZE.`);
+  const other = notes.other_traffic;
+  if (other)
+    caveats.push(`Besides queries ${counted(other.packets, "other packet")} came to the hosts of servers` +
+      (other.peak_qps ? `, at most ${counted(other.peak_qps, "packet")} in a second${other.class ? ` (${other.class})` : ""} to ${other.target}.` : "."));
+  return caveats;
+}

@@ -1,0 +1,13 @@
+// A source gives what is shown. Views know nothing else:
+//   load()        the report, as `qsniff report -o json` prints it
+//   exchange(id)  one exchange with its layout, which the report may have left out
+//   watch(tell)   calls tell with each newer report, and returns what ends that
+
+/** embeddedSource reads the report that the page itself carries. */
+export function embeddedSource(text) {
+  return {
+    load: async () => JSON.parse(text),
+    exchange: async () => { throw new Error("This page has no access to the capture."); },
+    watch: () => () => {},
+  };
+}

@@ -1,0 +1,169 @@
+// The page that takes captures, as `make page` builds it, on a static server: the program as
+// WebAssembly in a worker.
+import { test, after, before } from "node:test";
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import { execFileSync } from "node:child_process";
+import { createReadStream, existsSync, openSync, readFileSync, writeSync, closeSync, writeFileSync } from "node:fs";
+import { pathToFileURL } from "node:url";
+import { join, normalize, extname } from "node:path";
+import { closeBrowser, goTo, openPage, program, root, rowsOf, scratch, settle, textOf, violations } from "./page.mjs";
+import { flood } from "./flood.mjs";
+
+const folder = join(root, "page");
+const types = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".json": "application/json" };
+const capture = (name) => join(root, "pcapfiles", name);
+let server;
+let address;
+
+before(async () => {
+  if (!existsSync(join(folder, "index.html"))) execFileSync("make", ["-s", "page"], { cwd: root, timeout: 300000 });
+  await serve(0);
+});
+after(async () => {
+  server.close();
+  server.closeAllConnections();
+  await closeBrowser();
+});
+
+async function serve(port) {
+  server = createServer((request, response) => {
+    const file = join(folder, normalize(new URL(request.url, "http://x").pathname).replace(/\/$/, "/index.html"));
+    if (!existsSync(file)) return response.writeHead(404).end();
+    response.writeHead(200, { "content-type": types[extname(file)] ?? "application/octet-stream" });
+    createReadStream(file).pipe(response);
+  });
+  await new Promise((done) => server.listen(port, "127.0.0.1", done));
+  address = `http://127.0.0.1:${server.address().port}/`;
+}
+
+const open = async (options) => {
+  const page = await openPage(address, { ours: address, ...options });
+  page.setDefaultTimeout(90000);
+  return page;
+};
+
+const choose = async (page, ...files) => (await page.waitForSelector("input[type=file]")).uploadFile(...files);
+
+test("an example becomes a report, and back again", async () => {
+  const page = await open();
+  assert.match(await textOf(page, "main"), /nothing is sent anywhere/);
+  await page.waitForSelector(".examples button");
+  assert.ok((await page.$$(".examples button")).length >= 3);
+  assert.deepEqual(await violations(page), []);
+  await page.click(".examples button");
+  await page.waitForSelector(".verdict");
+  assert.match(await textOf(page, ".head .files"), /\.pcap$/);
+  await page.click(".head button");
+  await page.waitForSelector(".drop");
+  assert.deepEqual(page.faults, []);
+  await page.close();
+});
+
+test("a capture gives the figures that the program gives", async () => {
+  const page = await open({ width: 390, theme: "dark" });
+  assert.ok((await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)) <= 0);
+  assert.deepEqual(await violations(page), []);
+  await choose(page, capture("floods/reflection.pcap"), capture("a2s/full-poll.pcap"));
+  await page.waitForSelector(".verdict");
+  const doc = JSON.parse(execFileSync(program, ["report", "-o", "json", capture("floods/reflection.pcap"), capture("a2s/full-poll.pcap")], { maxBuffer: 1 << 28 }));
+  await goTo(page, "#/servers?sort=server");
+  const servers = await rowsOf(page);
+  assert.deepEqual(servers.map((r) => r[0]).sort(), doc.stats.servers.map((s) => s.server).sort());
+  await goTo(page, "#/incident/1");
+  assert.match(await textOf(page, "main"), new RegExp(doc.incidents[0].evidence[0].text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")));
+  assert.deepEqual(page.faults, []);
+  await page.close();
+});
+
+test("a dropped capture becomes a report, which is saved as one file", async () => {
+  const page = await open();
+  const bytes = readFileSync(capture("a2s/full-poll.pcap")).toString("base64");
+  await page.evaluate((text) => {
+    const dropped = new DataTransfer();
+    dropped.items.add(new File([Uint8Array.from(atob(text), (c) => c.charCodeAt(0))], "poll.pcap"));
+    document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: dropped, bubbles: true, cancelable: true }));
+  }, bytes);
+  await page.waitForSelector(".verdict");
+  const client = await page.createCDPSession();
+  await client.send("Browser.setDownloadBehavior", { behavior: "allow", downloadPath: scratch });
+  await page.click(".head button:nth-of-type(2)");
+  const saved = join(scratch, "poll.pcap.html");
+  for (let i = 0; i < 300 && !existsSync(saved); i++) await new Promise((done) => setTimeout(done, 100));
+  await page.close();
+  const report = await openPage(pathToFileURL(saved).href);
+  assert.match(await textOf(report, ".verdict"), /8 packets/);
+  assert.deepEqual(report.faults, []);
+  await report.close();
+});
+
+test("a large capture shows progress, can be cancelled, and what was left out is read on demand", async () => {
+  const file = join(scratch, "large.pcap");
+  const fd = openSync(file, "w");
+  for (const chunk of flood(150000)) writeSync(fd, chunk);
+  closeSync(fd);
+  const page = await open();
+  await choose(page, file);
+  await page.waitForFunction(() => document.querySelector("progress")?.value > 0);
+  await page.click(".working button");
+  await page.waitForSelector("[role=alert]");
+  assert.match(await textOf(page, "[role=alert]"), /Cancelled/);
+  await choose(page, file);
+  await page.waitForSelector(".verdict");
+  await goTo(page, "#/about");
+  const [, left] = /exchanges\s+([\d,]+)/.exec(await textOf(page, "main"));
+  assert.ok(Number(left.replaceAll(",", "")) > 100000, `${left} exchanges were left out`);
+  await goTo(page, "#/exchanges");
+  const ids = await page.$$eval("tbody a[href*=exchange]", (links) => links.map((a) => Number(/\d+$/.exec(a.getAttribute("href"))[0])));
+  const absent = Array.from({ length: 150000 }, (_, i) => i + 1).find((id) => id > 1000 && !ids.includes(id));
+  await goTo(page, `#/exchange/${absent}`);
+  await page.waitForSelector(".tree");
+  assert.match(await textOf(page, "main h2:last-of-type"), new RegExp(`frame ${absent}\\b`));
+  assert.match(await textOf(page, "main .facts"), /Time\s+22:13:2\d\.\d{6}/);
+  assert.deepEqual(page.faults, []);
+  await page.close();
+});
+
+test("a payload that is pasted is decoded", async () => {
+  const page = await open();
+  await page.type("textarea", "ffffffff41 4ba1d522");
+  await page.click("form button");
+  await page.waitForSelector(".tree");
+  assert.match(await textOf(page, ".tree"), /challenge\s+584425803/);
+  await page.hover('.tree [data-f="2"]');
+  await settle(page);
+  assert.equal(await page.$eval(".hex .bytes .lit", (e) => e.textContent), "4b a1 d5 22");
+  await page.$eval("textarea", (e) => { e.value = ""; });
+  await page.type("textarea", "hello there");
+  await page.click("form button");
+  await page.waitForSelector("#paste ~ div .caveat");
+  assert.ok((await textOf(page, "#paste ~ div .caveat")).length > 10);
+  assert.deepEqual(page.faults, []);
+  await page.close();
+});
+
+test("what is no capture is refused with the program's words", async () => {
+  const file = join(scratch, "note.txt");
+  writeFileSync(file, "this is no capture\n".repeat(50));
+  const page = await open();
+  await choose(page, file);
+  await page.waitForSelector("[role=alert]");
+  assert.match(await textOf(page, "[role=alert]"), /note\.txt/);
+  await page.close();
+});
+
+test("without a network the page still works", async () => {
+  const page = await open();
+  await page.evaluate(() => navigator.serviceWorker.ready.then(() => {}));
+  const port = server.address().port;
+  server.close();
+  server.closeAllConnections();
+  try {
+    await page.reload();
+    await choose(page, capture("a2s/full-poll.pcap"));
+    await page.waitForSelector(".verdict");
+  } finally {
+    await serve(port);
+  }
+  await page.close();
+});
