@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"iter"
 	"net/netip"
 	"slices"
 
@@ -66,7 +67,7 @@ func newReportCollector(o *reportOptions, j *job) *reportCollector {
 	j.cfg.Listener = listeners{c.sums, c.findings, c.timeline}
 	j.cfg.Memory = int64(float64(o.memory) * reportShare)
 	j.cfg.Watchers = []track.Watcher{&c.seen, c.detector}
-	j.cfg.Dialogues = dialogue.New(dialogue.Options{Renderer: c.exchanges, Size: scale / 2})
+	j.cfg.Dialogues = dialogue.New(dialogue.Options{Renderer: c.exchanges, Size: o.scale(), Stub: sample.TurnHeader, MaxText: int(sample.MaxOpen * o.scale())})
 	return c
 }
 
@@ -93,7 +94,7 @@ func (c *reportCollector) report(run tally.Run, args []string) (*render.Report, 
 	all := r.Floods.Incidents
 	r.Floods.Incidents = cutIncidents(slices.Clone(all))
 	r.Left.Incidents = uint64(len(all)-len(r.Floods.Incidents)) + r.Floods.Unnamed.Unlisted
-	r.Exchanges = func(room int) ([][]byte, uint64) { return c.chooseExchanges(room, all) }
+	r.Exchanges = func(room int) (iter.Seq[[]byte], uint64) { return c.chooseExchanges(room, all) }
 	var err error
 	r.Explain, err = explainReport(r)
 	return r, err
@@ -123,15 +124,18 @@ func cutIncidents(all []flood.Incident) []flood.Incident {
 }
 
 // chooseExchanges returns the exchanges that fit into room bytes.
-func (c *reportCollector) chooseExchanges(room int, incidents []flood.Incident) ([][]byte, uint64) {
+func (c *reportCollector) chooseExchanges(room int, incidents []flood.Incident) (iter.Seq[[]byte], uint64) {
 	all, left := c.exchanges.Choose(room, func(e *sample.Entry) bool {
 		return slices.ContainsFunc(incidents, func(in flood.Incident) bool { return in.Level > flood.Info && in.Concerns(e.Server, e.First) })
 	})
-	texts := make([][]byte, len(all))
-	for i := range all {
-		texts[i] = c.exchanges.Text(&all[i])
-	}
-	return texts, left
+	return func(yield func([]byte) bool) {
+		var text []byte
+		for i := range all {
+			if text = c.exchanges.AppendText(text[:0], &all[i]); !yield(text) {
+				return
+			}
+		}
+	}, left
 }
 
 // explainReport returns explanations of the findings and of the kinds of incidents in r.

@@ -78,6 +78,28 @@ func (s *store) collect(c *chain) []turn {
 	return s.list
 }
 
+// cut leaves the first n bytes of the text of each turn of c, at most blockBytes.
+func (s *store) cut(c *chain, n int) {
+	for i := c.first; i != 0; i = s.turns.next(i) {
+		t := s.turns.value(i)
+		if t.textLen <= n {
+			continue
+		}
+		s.releaseBlocks(s.blocks.next(t.blocks))
+		s.blocks.link(t.blocks, 0)
+		c.bytes -= t.textLen - n
+		t.textLen = n
+	}
+}
+
+func (s *store) releaseBlocks(first uint32) {
+	for k := first; k != 0; {
+		following := s.blocks.next(k)
+		s.blocks.release(k)
+		k = following
+	}
+}
+
 // trim frees the memory of collect where a long dialogue made it grow beyond keepBytes.
 func (s *store) trim() {
 	if cap(s.text) > keepBytes {
@@ -93,11 +115,7 @@ func (s *store) release(c *chain, released func(frame uint64)) {
 	for i := c.first; i != 0; {
 		t, next := s.turns.value(i), s.turns.next(i)
 		released(t.Frame)
-		for k := t.blocks; k != 0; {
-			following := s.blocks.next(k)
-			s.blocks.release(k)
-			k = following
-		}
+		s.releaseBlocks(t.blocks)
 		s.turns.release(i)
 		i = next
 	}
