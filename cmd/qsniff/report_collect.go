@@ -47,12 +47,13 @@ type reportCollector struct {
 	detector  *flood.Detector
 }
 
-// reportShare is the size of all tables of a report, as a share of their size in the commands
-// that have one of them: together they are to take no more memory than these (TestMemory).
-const reportShare = 3. / 8
+// reportShare is the size of the tables of a report, as a share of their size in the commands
+// that have one of them: together they are to take about as much memory as these (TestMemory).
+const reportShare = 1. / 4
 
 // newReportCollector returns a collector for the run of j, which it sets up.
 func newReportCollector(o *reportOptions, j *job) *reportCollector {
+	isTight.Store(true)
 	scale := o.scale() * reportShare
 	c := &reportCollector{opts: o,
 		sums:      stats.New(stats.Options{Top: reportServers, Ours: o.ownServers, Scale: scale}),

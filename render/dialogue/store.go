@@ -22,9 +22,14 @@ type store struct {
 type turn struct {
 	render.Turn
 	blocks     uint32
-	textLen    int    // length of the text
-	orderFrame uint64 // frame by which it is ordered
+	short      [shortText]byte // a text that is no longer: without a block
+	textLen    int             // length of the text
+	orderFrame uint64          // frame by which it is ordered
 }
+
+// shortText is how long a text is that needs no block. Chosen: what is left of one that
+// Options.MaxText cuts.
+const shortText = 4
 
 // chain is a list of turns.
 type chain struct {
@@ -40,7 +45,12 @@ func (s *store) add(c *chain, t render.Turn) {
 	*x = turn{Turn: t, textLen: len(t.Text)}
 	x.Text = nil // it is the pipeline's
 	var last uint32
-	for b := t.Text; len(b) > 0; b = b[min(len(b), blockBytes):] {
+	b := t.Text
+	if len(b) <= shortText {
+		copy(x.short[:], b)
+		b = nil
+	}
+	for ; len(b) > 0; b = b[min(len(b), blockBytes):] {
 		k := s.blocks.alloc()
 		copy(s.blocks.value(k)[:], b)
 		if last == 0 {
@@ -68,6 +78,9 @@ func (s *store) collect(c *chain) []turn {
 		t := *s.turns.value(i)
 		lo := len(s.text)
 		left := t.textLen
+		if left <= shortText {
+			s.text = append(s.text, t.short[:left]...)
+		}
 		for k := t.blocks; k != 0; k = s.blocks.next(k) {
 			s.text = append(s.text, s.blocks.value(k)[:min(left, blockBytes)]...)
 			left -= blockBytes
@@ -78,15 +91,18 @@ func (s *store) collect(c *chain) []turn {
 	return s.list
 }
 
-// cut leaves the first n bytes of the text of each turn of c, at most blockBytes.
+// cut leaves the first n bytes of the text of each turn of c, at most shortText.
 func (s *store) cut(c *chain, n int) {
 	for i := c.first; i != 0; i = s.turns.next(i) {
 		t := s.turns.value(i)
 		if t.textLen <= n {
 			continue
 		}
-		s.releaseBlocks(s.blocks.next(t.blocks))
-		s.blocks.link(t.blocks, 0)
+		if t.textLen > shortText {
+			copy(t.short[:], s.blocks.value(t.blocks)[:n])
+			s.releaseBlocks(t.blocks)
+			t.blocks = 0
+		}
 		c.bytes -= t.textLen - n
 		t.textLen = n
 	}

@@ -3,16 +3,16 @@ package sample
 const (
 	// maxBytes is the packed text of the exchanges that are kept until the end of the run, when
 	// it is known how much room a report has, and what the incidents were: unpacked, about
-	// three times as much as it holds.
-	maxBytes = 3 << 19
+	// twice as much as it holds.
+	maxBytes = 1 << 20
 
 	// MaxOpen is the packed text of exchanges that are not over. Chosen: five hundred of usual
 	// length.
-	MaxOpen = 1 << 20
+	MaxOpen = 3 << 18
 
-	// maxEntries is how many they are, 0.7 MiB. Chosen: those with the shortest texts fill
+	// maxEntries is how many they are, 0.2 MiB. Chosen: those with the shortest texts fill
 	// maxBytes.
-	maxEntries = 1 << 13
+	maxEntries = 1 << 11
 
 	// maxIntervals is how many intervals of time exchanges are spread over. Chosen: the points
 	// of a chart.
