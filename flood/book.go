@@ -20,6 +20,8 @@ type book struct {
 	advisor  Advisor
 	announce func(in *Incident, e Event)
 
+	claimsSize float64 // see claimsSize
+
 	requests, lost uint64 // packets so far
 
 	lastID uint64

@@ -39,10 +39,10 @@ func New(lim Thresholds, size float64, advisor Advisor) *Detector {
 	if advisor == nil {
 		advisor = noAdvice{}
 	}
-	d := &Detector{rules: newRulebook(&lim), claims: measure.NewClaims(),
+	d := &Detector{rules: newRulebook(&lim), claims: measure.NewClaims(claimsSize(size)),
 		asked: sketch.NewRecent(askedBytes), played: sketch.NewRecent(sessionBytes)}
 	b := &d.book
-	*b = book{lim: lim, advisor: advisor,
+	*b = book{lim: lim, advisor: advisor, claimsSize: claimsSize(size),
 		announce: d.announce}
 	d.servers = servers{book: b, maxHeavy: min(max(int(heavyTargets*size), leastTargets), heavyTargets),
 		light: lru.New[track.End, lightServer](n(lightTargets))}
@@ -54,6 +54,10 @@ func New(lim Thresholds, size float64, advisor Advisor) *Detector {
 	d.others = newOthers(b, &d.servers, size)
 	return d
 }
+
+// claimsSize returns the size of the claims of a detector of a size: all of them down to a
+// quarter of the usual size, as proofs of addresses decide about incidents.
+func claimsSize(size float64) float64 { return min(1, 4*size) }
 
 // AddObserver adds a function that is called with each event of an incident, after those
 // added before. The incident is valid during the call. Observers are added before the first

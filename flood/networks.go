@@ -146,7 +146,7 @@ func (x *networks) promote(k netKey, l *lightNetwork) {
 	case i < x.maxHeavy:
 		x.heavy = append(x.heavy, newNetwork(x.book.key))
 		if x.claims == nil {
-			x.claims = m.NewClaims()
+			x.claims = m.NewClaims(x.claimsSize)
 		}
 	case x.fullSince == x.Now:
 		return

@@ -26,7 +26,7 @@ type joiner struct {
 // newJoiner returns a joiner whose tables are size times as large as usual.
 func newJoiner(now *current, size float64, d *identifier, t *tracker) *joiner {
 	j := &joiner{now: now, identifier: d, tracker: t}
-	j.split = split.New(split.Limits{Bytes: int(split.DefaultBytes * size)})
+	j.split = split.New(splitLimits(size))
 	j.split.Deliver = j.deliverSet
 	for _, p := range d.reg.Joiners() {
 		j.protocols = append(j.protocols, p.NewAssembler(j.deliverJoined))
@@ -185,4 +185,12 @@ func (j *joiner) counters() (sets split.Counters, joined reassembly.JoinCounters
 		joined.Add(&c)
 	}
 	return j.split.Counters, joined
+}
+
+// splitLimits returns the limits of an assembler of a size. What is kept about parts shrinks
+// with their bytes, and does not grow: by default there is one of each for every block.
+func splitLimits(size float64) split.Limits {
+	part := func(n int) int { return max(int(float64(n)*min(size, 1)), 1) }
+	return split.Limits{Bytes: int(split.DefaultBytes * size), Sets: part(split.DefaultSets),
+		Parts: part(split.DefaultParts), Pieces: part(split.DefaultPieces)}
 }

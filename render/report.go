@@ -1,6 +1,10 @@
 package render
 
-import "qsniff/stats"
+import (
+	"iter"
+
+	"qsniff/stats"
+)
 
 // Report is the result of qsniff report: what the other commands find out about the same
 // captures, as one.
@@ -13,8 +17,8 @@ type Report struct {
 	Findings         *Findings
 	Explain          []Explained
 	// Exchanges returns exchanges, as objects of JSON, that take at most room bytes with a
-	// comma each, and how many more there are. The renderer sets Left.Exchanges to that.
-	Exchanges    func(room int) (all [][]byte, left uint64)
+	// comma each, each valid until the next one, and how many more there are. The renderer sets Left.Exchanges to that.
+	Exchanges    func(room int) (all iter.Seq[[]byte], left uint64)
 	MaxSize      int // of the report in bytes: exchanges fill what the rest leaves
 	IsAnonymized bool
 	Left         ReportLeft

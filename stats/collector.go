@@ -90,7 +90,7 @@ func New(opt Options) *Collector {
 		opt: opt, messages: map[messageKey]*messageTally{}, questions: map[questionKey]*questionTally{}, findings: map[*finding.Code]*Finding{},
 		servers: newServerTables(size(maxAnswering), size(maxSilent)), clients: newTopList(size(topClients)), distinct: distinct,
 		challenged: lru.New[pairKey, struct{}](size(maxChallenged)),
-		series:     newSeries(opt.Interval.Nanoseconds()),
+		series:     newSeries(opt.Interval.Nanoseconds(), max(min(size(maxPoints), maxPoints), autoPoints*autoFactor)),
 		challenge:  times(), response: times(), train: times(), total: times(),
 	}
 }

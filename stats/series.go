@@ -1,11 +1,12 @@
 package stats
 
 // series counts what came in each interval of time. When there are more than
-// maxPoints intervals, several become one.
+// most intervals, several become one.
 type series struct {
 	start    int64 // Unix nanoseconds of the first message
 	interval int64
 	factor   int64 // how many intervals become one
+	most     int   // points
 	points   []Point
 }
 
@@ -16,22 +17,23 @@ const (
 	autoFactor   = 10
 )
 
-// newSeries returns a series with an interval in nanoseconds; 0: one that is chosen later.
-func newSeries(interval int64) series {
+// newSeries returns a series of at most so many points with an interval in nanoseconds; 0: one
+// that is chosen later.
+func newSeries(interval int64, most int) series {
 	if interval > 0 {
-		return series{interval: interval, factor: 2}
+		return series{interval: interval, factor: 2, most: most}
 	}
-	return series{interval: autoInterval, factor: autoFactor}
+	return series{interval: autoInterval, factor: autoFactor, most: most}
 }
 
 // pointAt returns the point of a time. A time before the first message counts
 // with it: time in a capture can go backwards.
 func (s *series) pointAt(nanos int64) *Point {
 	if s.points == nil { // allocated at once: growing by doubling would leave 6 MiB of garbage
-		s.start, s.points = nanos, make([]Point, 0, maxPoints)
+		s.start, s.points = nanos, make([]Point, 0, s.most)
 	}
 	age := uint64(max(nanos, s.start)) - uint64(s.start) // does not overflow, whatever the two are
-	for age/uint64(s.interval) >= maxPoints {
+	for age/uint64(s.interval) >= uint64(s.most) {
 		s.merge(s.factor)
 	}
 	i := int(age / uint64(s.interval))

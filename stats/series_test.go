@@ -26,7 +26,7 @@ func TestSeries(t *testing.T) {
 		{"time went back", time.Second, []time.Duration{5 * time.Second, 0, 6 * time.Second}, []uint64{2, 1}, time.Second},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			s := newSeries(tc.interval.Nanoseconds())
+			s := newSeries(tc.interval.Nanoseconds(), maxPoints)
 			for _, at := range tc.at {
 				s.pointAt(start+at.Nanoseconds()).Requests++
 			}
@@ -69,7 +69,7 @@ func filled(n int, v uint64) (vs []uint64) {
 // nothing that was counted is lost.
 func TestSeriesBounds(t *testing.T) {
 	for _, interval := range []int64{0, 1e6, 1e9} {
-		s := newSeries(interval)
+		s := newSeries(interval, maxPoints)
 		times := []int64{start, start + 1, start + 1e9, start + 86_400e9, start - 1e18, start + 86_400e9*365, math.MaxInt64, math.MinInt64}
 		for _, at := range times {
 			s.pointAt(at).Requests++
@@ -89,7 +89,7 @@ func TestSeriesBounds(t *testing.T) {
 			t.Errorf("interval %d: %d points in the end", interval, len(s.points))
 		}
 	}
-	s := newSeries(1e9)
+	s := newSeries(1e9, maxPoints)
 	s.pointAt(math.MinInt64) // then everything there is of time
 	s.pointAt(math.MaxInt64).Requests++
 	if len(s.points) > maxPoints {
@@ -103,7 +103,7 @@ func TestSeriesAllocations(t *testing.T) {
 		t.Skip("the race detector allocates")
 	}
 	got := testing.AllocsPerRun(1, func() {
-		s := newSeries(0)
+		s := newSeries(0, maxPoints)
 		for i := range int64(2 * maxPoints) {
 			s.pointAt(start+i*autoInterval).Requests++
 		}

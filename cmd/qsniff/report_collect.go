@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"iter"
 	"net/netip"
 	"slices"
 
@@ -46,12 +47,13 @@ type reportCollector struct {
 	detector  *flood.Detector
 }
 
-// reportShare is the size of all tables of a report, as a share of their size in the commands
-// that have one of them: together they are to take no more memory than these (TestMemory).
-const reportShare = 3. / 8
+// reportShare is the size of the tables of a report, as a share of their size in the commands
+// that have one of them: together they are to take about as much memory as these (TestMemory).
+const reportShare = 1. / 4
 
 // newReportCollector returns a collector for the run of j, which it sets up.
 func newReportCollector(o *reportOptions, j *job) *reportCollector {
+	isTight.Store(true)
 	scale := o.scale() * reportShare
 	c := &reportCollector{opts: o,
 		sums:      stats.New(stats.Options{Top: reportServers, Ours: o.ownServers, Scale: scale}),
@@ -66,7 +68,7 @@ func newReportCollector(o *reportOptions, j *job) *reportCollector {
 	j.cfg.Listener = listeners{c.sums, c.findings, c.timeline}
 	j.cfg.Memory = int64(float64(o.memory) * reportShare)
 	j.cfg.Watchers = []track.Watcher{&c.seen, c.detector}
-	j.cfg.Dialogues = dialogue.New(dialogue.Options{Renderer: c.exchanges, Size: scale / 2})
+	j.cfg.Dialogues = dialogue.New(dialogue.Options{Renderer: c.exchanges, Size: o.scale(), Stub: sample.TurnHeader, MaxText: int(sample.MaxOpen * o.scale())})
 	return c
 }
 
@@ -93,7 +95,7 @@ func (c *reportCollector) report(run tally.Run, args []string) (*render.Report, 
 	all := r.Floods.Incidents
 	r.Floods.Incidents = cutIncidents(slices.Clone(all))
 	r.Left.Incidents = uint64(len(all)-len(r.Floods.Incidents)) + r.Floods.Unnamed.Unlisted
-	r.Exchanges = func(room int) ([][]byte, uint64) { return c.chooseExchanges(room, all) }
+	r.Exchanges = func(room int) (iter.Seq[[]byte], uint64) { return c.chooseExchanges(room, all) }
 	var err error
 	r.Explain, err = explainReport(r)
 	return r, err
@@ -123,15 +125,18 @@ func cutIncidents(all []flood.Incident) []flood.Incident {
 }
 
 // chooseExchanges returns the exchanges that fit into room bytes.
-func (c *reportCollector) chooseExchanges(room int, incidents []flood.Incident) ([][]byte, uint64) {
+func (c *reportCollector) chooseExchanges(room int, incidents []flood.Incident) (iter.Seq[[]byte], uint64) {
 	all, left := c.exchanges.Choose(room, func(e *sample.Entry) bool {
 		return slices.ContainsFunc(incidents, func(in flood.Incident) bool { return in.Level > flood.Info && in.Concerns(e.Server, e.First) })
 	})
-	texts := make([][]byte, len(all))
-	for i := range all {
-		texts[i] = c.exchanges.Text(&all[i])
-	}
-	return texts, left
+	return func(yield func([]byte) bool) {
+		var text []byte
+		for i := range all {
+			if text = c.exchanges.AppendText(text[:0], &all[i]); !yield(text) {
+				return
+			}
+		}
+	}, left
 }
 
 // explainReport returns explanations of the findings and of the kinds of incidents in r.

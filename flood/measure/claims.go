@@ -14,6 +14,7 @@ type Claims struct {
 	sets        []claimTags
 	items       []claim // claimWays of a set
 	SampleLevel uint8   // one source in 2^SampleLevel is followed
+	each        int     // claims that may be added in a second
 	added       int     // claims added in this second
 	// recentlyProven holds the sources that proved their address in the last ten to twenty
 	// minutes, so that a lookup of any other source need not search the sets.
@@ -54,9 +55,10 @@ const (
 	FreshFor   = 60      // a challenge. GoldSource's are valid for minutes
 )
 
-// NewClaims returns an empty Claims.
-func NewClaims() *Claims {
-	return &Claims{sets: make([]claimTags, claimSets), items: make([]claim, claimSets*claimWays),
+// NewClaims returns an empty Claims that follows size times the usual number of sources.
+func NewClaims(size float64) *Claims {
+	n := max(int(claimSets*size), 1)
+	return &Claims{sets: make([]claimTags, n), items: make([]claim, n*claimWays), each: max(int(ClaimsEach*size), 1),
 		recentlyProven: sketch.NewRecent(provenBytes)}
 }
 
@@ -70,7 +72,7 @@ func (c *Claims) add(key uint64, now int32) *claim {
 		x.use(now)
 		return x
 	}
-	set := key % claimSets
+	set := key % uint64(len(c.sets))
 	items := c.items[set*claimWays:][:claimWays]
 	oldest, worth := 0, int32(1<<31-1)
 	for i := range items {
@@ -95,7 +97,7 @@ func (c *Claims) add(key uint64, now int32) *claim {
 
 // find returns the claim of key, or nil.
 func (c *Claims) find(key uint64) *claim {
-	set, tag := key%claimSets, tagOf(key)
+	set, tag := key%uint64(len(c.sets)), tagOf(key)
 	for i, t := range &c.sets[set] {
 		if t == tag {
 			if x := &c.items[int(set)*claimWays+i]; x.key == key {
@@ -118,12 +120,12 @@ func (x *claim) use(now int32) {
 func tagOf(key uint64) uint32 { return uint32(key>>32) | 1 }
 
 // AdaptSample halves the sample if more than ClaimsEach claims were added in the second
-// that ends, and doubles it if fewer than claimsCalm were.
+// that ends, and doubles it if fewer than claimsCalm were; of fewer sets, fewer.
 func (c *Claims) AdaptSample() {
 	switch {
-	case c.added > ClaimsEach && c.SampleLevel < 16:
+	case c.added > c.each && c.SampleLevel < 16:
 		c.SampleLevel++
-	case c.added < claimsCalm && c.SampleLevel > 0:
+	case c.added < max(c.each*claimsCalm/ClaimsEach, 1) && c.SampleLevel > 0:
 		c.SampleLevel--
 	}
 	c.added = 0

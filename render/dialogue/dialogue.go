@@ -40,6 +40,11 @@ type Options struct {
 	Renderer render.DialogueRenderer
 	Frame    uint64  // only the dialogue that has this frame; 0: all
 	Size     float64 // of the tables, as a multiple of the usual; 0 is 1
+
+	// Stub and MaxText are for a renderer that can do without the texts of a dialogue: where
+	// those that are open have more than MaxText bytes, dialogues come without texts. Of each
+	// turn the first Stub bytes are left then. MaxText 0: all have their texts.
+	Stub, MaxText int
 }
 
 // Collector holds the dialogues that are open. Each of its methods with a dst appends to
@@ -66,7 +71,10 @@ type Collector struct {
 	shown     render.Dialogue // what the renderer is given, reused
 	count     int             // of dialogues in all lists
 	bytes     int             // that their turns take
-	seq       uint64          // of the dialogue that began last
+	textBytes int             // and texts that can be left out
+	// sampleLevel: one dialogue in 2^sampleLevel has its texts.
+	sampleLevel int
+	seq         uint64 // of the dialogue that began last
 
 	isFound      bool      // a dialogue that is wanted was written
 	nearest      [2]uint64 // ids before Options.Frame and after it
@@ -95,6 +103,8 @@ type dialogue struct {
 	isWanted bool   // one of its turns has Options.Frame
 	isOver   bool   // whatever the deadline
 	isChosen bool   // one of its turns is chosen
+	isStub   bool   // its turns have no texts
+	text     int    // bytes of its turns that can be left out
 	late     []lateTurn
 	deadline int64 // Unix time after which it is over; 0 if that is unknown
 	turns    chain
@@ -310,6 +320,9 @@ func (c *Collector) setEnds(d *dialogue, ends pair) {
 
 // addTurn appends t to the turns of d.
 func (c *Collector) addTurn(d *dialogue, t *Turn) {
+	if c.opt.MaxText > 0 {
+		c.limitText(d, t)
+	}
 	c.store.add(&d.turns, t.Turn)
 	c.bytes += len(t.Text) + turnBytes
 	d.isWanted = d.isWanted || t.HasWantedFrame

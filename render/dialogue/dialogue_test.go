@@ -1,6 +1,7 @@
 package dialogue
 
 import (
+	"bytes"
 	"fmt"
 	"net/netip"
 	"strconv"
@@ -317,4 +318,65 @@ func TestRecordInFront(t *testing.T) {
 			t.Errorf("%s: want -, got +\n%s", tc.name, diff)
 		}
 	}
+}
+
+// TestMaxText: where there is no room for the texts of all that is open, a dialogue has those of
+// all of its turns or of none, and one that has none is written at the same time and in the
+// same words.
+func TestMaxText(t *testing.T) {
+	const exchanges, stub = 500, 2
+	var got render.Dialogue
+	whole, cut, withReply := 0, 0, 0
+	c := New(Options{Stub: stub, MaxText: 20_000, Renderer: observer(func(d *render.Dialogue) {
+		got = *d
+		long := 0
+		for i := range d.Turns {
+			if len(d.Turns[i].Text) > stub {
+				long++
+			}
+		}
+		switch {
+		case long == 0:
+			cut++
+		case long == len(d.Turns):
+			whole++
+		default:
+			t.Errorf("exchange %d has %d texts of %d", d.ID, long, len(d.Turns))
+		}
+		if got.Replies == 1 && got.Outcome == render.Answered {
+			withReply++
+		}
+	})})
+	text := bytes.Repeat([]byte("x"), 300)
+	for round := range uint64(4) {
+		at := start + int64(round)*100_000*ms
+		for i := range uint64(exchanges) {
+			id := round*10_000 + i + 1
+			f := track.Fact{Frame: id, Nanos: at, Server: server, Client: client, Part: track.Part{Step: track.Ask, ID: id}}
+			c.AddMessage(nil, &Turn{Turn: render.Turn{Text: text, Frame: id, Nanos: at}, First: id}, &f)
+		}
+		for i := range uint64(exchanges) {
+			id := round*10_000 + i + 1
+			f := track.Fact{Frame: id + 5000, Nanos: at + ms, Server: server, Client: client, Reply: true, Part: track.Part{Step: track.Answer, ID: id}}
+			c.AddMessage(nil, &Turn{Turn: render.Turn{Text: text, Frame: id + 5000, Nanos: at + ms}, First: id + 5000}, &f)
+			if c.textBytes > c.opt.MaxText {
+				t.Fatalf("%d bytes of texts", c.textBytes)
+			}
+		}
+		c.AdvanceTime(nil, at+90_000*ms)
+	}
+	c.Finish(nil, false)
+	if whole < 4*10 || whole+cut != 4*exchanges || withReply != 4*exchanges || c.textBytes != 0 || c.bytes != 0 || c.count != 0 {
+		t.Errorf("%d whole and %d cut, %d answered; %d and %d bytes, %d dialogues left", whole, cut, withReply, c.textBytes, c.bytes, c.count)
+	}
+}
+
+// observer is a renderer that passes dialogues on.
+type observer func(*render.Dialogue)
+
+func (observer) Append(dst []byte, _ *render.Event) []byte        { return dst }
+func (observer) AppendRecord(dst []byte, _ *render.Record) []byte { return dst }
+func (o observer) AppendDialogue(dst []byte, d *render.Dialogue) []byte {
+	o(d)
+	return dst
 }

@@ -22,9 +22,14 @@ type store struct {
 type turn struct {
 	render.Turn
 	blocks     uint32
-	textLen    int    // length of the text
-	orderFrame uint64 // frame by which it is ordered
+	short      [shortText]byte // a text that is no longer: without a block
+	textLen    int             // length of the text
+	orderFrame uint64          // frame by which it is ordered
 }
+
+// shortText is how long a text is that needs no block. Chosen: what is left of one that
+// Options.MaxText cuts.
+const shortText = 4
 
 // chain is a list of turns.
 type chain struct {
@@ -40,7 +45,12 @@ func (s *store) add(c *chain, t render.Turn) {
 	*x = turn{Turn: t, textLen: len(t.Text)}
 	x.Text = nil // it is the pipeline's
 	var last uint32
-	for b := t.Text; len(b) > 0; b = b[min(len(b), blockBytes):] {
+	b := t.Text
+	if len(b) <= shortText {
+		copy(x.short[:], b)
+		b = nil
+	}
+	for ; len(b) > 0; b = b[min(len(b), blockBytes):] {
 		k := s.blocks.alloc()
 		copy(s.blocks.value(k)[:], b)
 		if last == 0 {
@@ -68,6 +78,9 @@ func (s *store) collect(c *chain) []turn {
 		t := *s.turns.value(i)
 		lo := len(s.text)
 		left := t.textLen
+		if left <= shortText {
+			s.text = append(s.text, t.short[:left]...)
+		}
 		for k := t.blocks; k != 0; k = s.blocks.next(k) {
 			s.text = append(s.text, s.blocks.value(k)[:min(left, blockBytes)]...)
 			left -= blockBytes
@@ -76,6 +89,31 @@ func (s *store) collect(c *chain) []turn {
 		s.list = append(s.list, t)
 	}
 	return s.list
+}
+
+// cut leaves the first n bytes of the text of each turn of c, at most shortText.
+func (s *store) cut(c *chain, n int) {
+	for i := c.first; i != 0; i = s.turns.next(i) {
+		t := s.turns.value(i)
+		if t.textLen <= n {
+			continue
+		}
+		if t.textLen > shortText {
+			copy(t.short[:], s.blocks.value(t.blocks)[:n])
+			s.releaseBlocks(t.blocks)
+			t.blocks = 0
+		}
+		c.bytes -= t.textLen - n
+		t.textLen = n
+	}
+}
+
+func (s *store) releaseBlocks(first uint32) {
+	for k := first; k != 0; {
+		following := s.blocks.next(k)
+		s.blocks.release(k)
+		k = following
+	}
 }
 
 // trim frees the memory of collect where a long dialogue made it grow beyond keepBytes.
@@ -93,11 +131,7 @@ func (s *store) release(c *chain, released func(frame uint64)) {
 	for i := c.first; i != 0; {
 		t, next := s.turns.value(i), s.turns.next(i)
 		released(t.Frame)
-		for k := t.blocks; k != 0; {
-			following := s.blocks.next(k)
-			s.blocks.release(k)
-			k = following
-		}
+		s.releaseBlocks(t.blocks)
 		s.turns.release(i)
 		i = next
 	}

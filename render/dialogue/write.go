@@ -126,7 +126,8 @@ func (c *Collector) remove(d *dialogue) {
 
 // releaseTurns releases the turns of d, and the entries of their frames.
 func (c *Collector) releaseTurns(d *dialogue) {
-	c.bytes -= d.turns.bytes + turnBytes*d.turns.count
+	c.bytes -= d.turns.bytes - d.text + turnBytes*d.turns.count
+	c.releaseTexts(d)
 	c.store.release(&d.turns, func(frame uint64) {
 		if c.frames[frame] == d {
 			delete(c.frames, frame)

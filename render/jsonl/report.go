@@ -66,7 +66,7 @@ func (w *writer) writeExchanges(r *render.Report, start int) {
 	w.key("exchanges")
 	w.open('[')
 	all, left := r.Exchanges(max(0, r.MaxSize-(len(w.dst)-start)-reportEnd))
-	for _, x := range all {
+	for x := range all {
 		w.comma()
 		w.dst = append(w.dst, x...)
 	}

@@ -34,8 +34,8 @@ func (q *quota) admits(e *Entry) bool {
 func (q *quota) count(e *Entry) {
 	if q.most > 0 {
 		when := q.interval(e)
-		q.bytes[when] += e.size()
-		q.bytes[when^e.group] += e.size()
+		q.bytes[when] += e.size
+		q.bytes[when^e.group] += e.size
 	}
 }
 
@@ -58,11 +58,11 @@ func choose(all []Entry, bytes, count int) ([]Entry, quota) {
 	clear(q.bytes)
 	for _, r := range ranked {
 		e := &all[r.at]
-		if len(kept) == count || e.size() > bytes {
+		if len(kept) == count || e.size > bytes {
 			q.most = r.rank // those that follow would make their intervals as long
 			break
 		}
-		bytes -= e.size()
+		bytes -= e.size
 		kept = append(kept, *e)
 		q.count(e)
 	}
@@ -83,13 +83,13 @@ func (q *quota) rank(all []Entry) []rankedEntry {
 		ranked[i].at = i
 	}
 	slices.SortFunc(ranked, func(a, b rankedEntry) int {
-		return cmp.Or(cmp.Compare(all[a.at].size(), all[b.at].size()), cmp.Compare(a.at, b.at))
+		return cmp.Or(cmp.Compare(all[a.at].size, all[b.at].size), cmp.Compare(a.at, b.at))
 	})
 	for i := range ranked {
 		r := &ranked[i]
 		r.when = q.interval(&all[r.at])
 		r.group = r.when ^ all[r.at].group
-		q.bytes[r.group] += all[r.at].size()
+		q.bytes[r.group] += all[r.at].size
 		r.rank = q.bytes[r.group]
 	}
 	byRank := func(a, b rankedEntry) int {
@@ -99,7 +99,7 @@ func (q *quota) rank(all []Entry) []rankedEntry {
 	clear(q.bytes)
 	for i := range ranked {
 		r := &ranked[i]
-		q.bytes[r.when] += all[r.at].size()
+		q.bytes[r.when] += all[r.at].size
 		r.rank = q.bytes[r.when]
 	}
 	slices.SortFunc(ranked, byRank)

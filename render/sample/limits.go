@@ -1,13 +1,18 @@
 package sample
 
 const (
-	// maxBytes is the text of the exchanges that are kept until the end of the run, when it
-	// is known how much room a report has, and what the incidents were: half as much again as it holds.
-	maxBytes = 7 << 19
+	// maxBytes is the packed text of the exchanges that are kept until the end of the run, when
+	// it is known how much room a report has, and what the incidents were: unpacked, about
+	// twice as much as it holds.
+	maxBytes = 1 << 20
 
-	// maxEntries is how many they are, 0.7 MiB. Chosen: those with the shortest texts fill
+	// MaxOpen is the packed text of exchanges that are not over. Chosen: five hundred of usual
+	// length.
+	MaxOpen = 3 << 18
+
+	// maxEntries is how many they are, 0.2 MiB. Chosen: those with the shortest texts fill
 	// maxBytes.
-	maxEntries = 1 << 13
+	maxEntries = 1 << 11
 
 	// maxIntervals is how many intervals of time exchanges are spread over. Chosen: the points
 	// of a chart.

@@ -27,7 +27,8 @@ type Entry struct {
 	Server   netip.AddrPort
 	First    int64    // Unix nanoseconds of its first message
 	Severity Severity // of its worst finding
-	text     span     // what the renderer made of it
+	size     int      // bytes that it takes in a report, with a comma
+	text     span     // what the renderer made of it, packed
 	group    uint64
 }
 
@@ -42,12 +43,13 @@ type span struct{ from, to int }
 // Store keeps exchanges. It is a render.DialogueRenderer.
 type Store struct {
 	inner   render.DialogueRenderer
-	ours    *hostset.Set // servers whose exchanges are kept; nil: all
-	max     int          // bytes
-	text    []byte       // of all entries
+	lines   render.Headline // reports what counts as an exchange
+	max     int             // bytes
+	text    []byte          // of all entries, packed
 	entries []Entry
 	quota   quota
 	buf     []byte // of one
+	turns   []byte // of one, unpacked
 	seen    uint64 // exchanges, kept or not
 }
 
@@ -55,34 +57,28 @@ type Store struct {
 // a multiple of the usual.
 func New(inner render.DialogueRenderer, ours *hostset.Set, size float64) *Store {
 	n := int(maxBytes * size)
-	return &Store{inner: inner, ours: ours, max: n}
+	return &Store{inner: inner, lines: render.Headline{Ours: ours}, max: n}
 }
 
-// The text of each turn begins with a byte: 0 of a turn without findings, isSkipped of one that
-// was not rendered, else one more than the severity of its worst finding; and then a byte that
-// tells findings apart.
-const (
-	isSkipped  = 0xff
-	turnHeader = 2
-)
+// TurnHeader is how many bytes the text of each turn begins with: 0 of a turn without findings,
+// else one more than the severity of its worst finding; and then a byte that tells findings
+// apart. A message that has nothing else was not rendered, or its text was left out.
+const TurnHeader = 2
 
 // Append appends a message, if its exchange is one that is rendered.
 func (s *Store) Append(dst []byte, e *render.Event) []byte {
+	if e.Record != "" { // joined from messages, which are turns
+		return dst
+	}
 	at := len(dst)
 	dst = append(dst, 0, 0)
 	for i := range e.Msg.Expert {
 		markFinding(dst[at:], &e.Msg.Expert[i])
 	}
 	if !e.TCP && !Severity(dst[at]).Has(finding.Warn) && !isRendered(cmp.Or(e.Exchange.ID, e.Frame)) {
-		if dst[at] = isSkipped; e.Record != "" { // joined from messages, which are turns
-			return dst[:at]
-		}
 		return dst
 	}
-	if dst = s.inner.Append(dst, e); len(dst) == at+turnHeader {
-		return dst[:at]
-	}
-	return dst
+	return pack(s.inner.Append(dst, e), at+TurnHeader)
 }
 
 // AppendRecord appends a finding.
@@ -90,7 +86,7 @@ func (s *Store) AppendRecord(dst []byte, r *render.Record) []byte {
 	at := len(dst)
 	dst = append(dst, 0, 0)
 	markFinding(dst[at:], r.Expert)
-	return s.inner.AppendRecord(dst, r)
+	return pack(s.inner.AppendRecord(dst, r), at+TurnHeader)
 }
 
 // markFinding notes a finding in the header of a turn.
@@ -118,46 +114,67 @@ func isRendered(id uint64) bool {
 
 // AppendDialogue keeps an exchange. It appends nothing.
 func (s *Store) AppendDialogue(dst []byte, d *render.Dialogue) []byte {
-	if !s.ours.Has(d.Server) {
+	if !s.lines.Shows(d) {
 		return dst
 	}
 	s.seen++
-	e := Entry{ID: d.ID, Server: d.Server, First: d.First}
-	code := byte(0)
 	d.Omitted = 0
 	d.Turns = slices.DeleteFunc(d.Turns, func(t render.Turn) bool {
-		if t.Text[0] == isSkipped {
-			d.Omitted++
-			return true
+		if len(t.Text) > TurnHeader {
+			return false
 		}
-		return false
+		if !t.IsRecord {
+			d.Omitted++
+		}
+		return true
 	})
 	if d.Omitted > 0 && !slices.ContainsFunc(d.Turns, func(t render.Turn) bool { return !t.IsRecord }) {
 		return dst
 	}
-	for i := range d.Turns {
-		t := &d.Turns[i]
-		if v := Severity(t.Text[0]); v > e.Severity {
-			e.Severity, code = v, t.Text[1]
-		}
-		t.Text = t.Text[turnHeader:]
-	}
-	e.group = groupOf(d, e.Severity, code)
+	e := newEntry(d)
 	if !s.quota.admits(&e) {
 		return dst
 	}
+	s.unpackTurns(d)
 	s.buf = bytes.TrimSuffix(s.inner.AppendDialogue(s.buf[:0], d), []byte("\n"))
-	if len(s.buf) > s.max/4 { // one would take the place of all others
+	e.size = len(s.buf) + 1
+	if e.size > s.max/4 { // one would take the place of all others
 		return dst
 	}
+	s.buf = pack(s.buf, 0)
 	if len(s.text)+len(s.buf) > s.max || len(s.entries) == maxEntries {
-		s.thin(s.max/2, maxEntries/2)
-		if !s.quota.admits(&e) {
+		s.thin(sizeOf(s.entries)/2, maxEntries/2)
+		if !s.quota.admits(&e) || len(s.text)+len(s.buf) > s.max {
 			return dst
 		}
 	}
 	s.add(&e)
 	return dst
+}
+
+// newEntry returns the entry of d, without its text.
+func newEntry(d *render.Dialogue) Entry {
+	e := Entry{ID: d.ID, Server: d.Server, First: d.First}
+	code := byte(0)
+	for i := range d.Turns {
+		t := d.Turns[i].Text
+		if v := Severity(t[0]); v > e.Severity {
+			e.Severity, code = v, t[1]
+		}
+	}
+	e.group = groupOf(d, e.Severity, code)
+	return e
+}
+
+// unpackTurns sets the texts of d to what the renderer made.
+func (s *Store) unpackTurns(d *render.Dialogue) {
+	s.turns = s.turns[:0]
+	for i := range d.Turns {
+		t := &d.Turns[i]
+		from := len(s.turns)
+		s.turns = unpack(s.turns, t.Text[TurnHeader:])
+		t.Text = s.turns[from:]
+	}
 }
 
 func (s *Store) add(e *Entry) {
@@ -228,15 +245,14 @@ func (s *Store) Choose(most int, isFirst func(*Entry) bool) (all []Entry, left u
 	return all, s.seen - uint64(len(all))
 }
 
-// Text returns what the renderer made of an entry.
-func (s *Store) Text(e *Entry) []byte { return s.text[e.text.from:e.text.to] }
+// AppendText appends what the renderer made of an entry.
+func (s *Store) AppendText(dst []byte, e *Entry) []byte {
+	return unpack(dst, s.text[e.text.from:e.text.to])
+}
 
 func sizeOf(all []Entry) (n int) {
 	for i := range all {
-		n += all[i].size()
+		n += all[i].size
 	}
 	return n
 }
-
-// size is how many bytes an entry takes in a report, with a comma.
-func (e *Entry) size() int { return e.text.to - e.text.from + 1 }

@@ -39,14 +39,14 @@ func add(s *Store, id uint64, when time.Duration, text string, codes ...*finding
 		m.Expert = append(m.Expert, finding.Expert{Code: c, Severity: c.Severity})
 	}
 	turn := s.Append(nil, &render.Event{Frame: id, Msg: m, Exchange: render.Exchange{ID: id}})
-	s.AppendDialogue(nil, &render.Dialogue{ID: id, Server: server, First: start + when.Nanoseconds(), Turns: []render.Turn{{Text: turn}}})
+	s.AppendDialogue(nil, &render.Dialogue{ID: id, Server: server, First: start + when.Nanoseconds(), Requests: 1, Turns: []render.Turn{{Text: turn}}})
 }
 
 // chosen are the texts that s chooses.
 func chosen(s *Store, most int, isFirst func(*Entry) bool) (all []string, left uint64) {
 	entries, left := s.Choose(most, isFirst)
 	for i := range entries {
-		all = append(all, string(s.Text(&entries[i])))
+		all = append(all, string(s.AppendText(nil, &entries[i])))
 	}
 	return all, left
 }
@@ -147,7 +147,7 @@ func TestSampled(t *testing.T) {
 		if isRendered(id) {
 			whole++
 		}
-		s.AppendDialogue(nil, &render.Dialogue{ID: id, Server: server, First: start, Turns: turns})
+		s.AppendDialogue(nil, &render.Dialogue{ID: id, Server: server, First: start, Requests: 1, Turns: turns})
 	}
 	all, left := s.Choose(1<<20, nobody)
 	if len(all) != whole || left != uint64(1000-whole) || whole == 0 || whole > 50 {
@@ -170,7 +170,7 @@ func TestSampledFinding(t *testing.T) {
 	for _, m := range []*dissect.Message{plain, wrong} {
 		turns = append(turns, render.Turn{Text: s.Append(nil, &render.Event{Frame: id, Msg: m, Exchange: render.Exchange{ID: id}})})
 	}
-	d := &render.Dialogue{ID: id, Server: server, First: start, Turns: turns}
+	d := &render.Dialogue{ID: id, Server: server, First: start, Requests: 1, Turns: turns}
 	s.AppendDialogue(nil, d)
 	if all, left := chosen(s, 1000, nobody); len(all) != 1 || all[0] != "answer" || left != 0 || d.Omitted != 1 {
 		t.Errorf("%q, %d left, %d omitted", all, left, d.Omitted)
