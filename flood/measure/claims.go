@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"math/bits"
 	"unsafe"
 
 	"qsniff/flood/sketch"
@@ -58,6 +59,7 @@ const (
 // NewClaims returns an empty Claims that follows size times the usual number of sources.
 func NewClaims(size float64) *Claims {
 	n := max(int(claimSets*size), 1)
+	n = 1 << (bits.Len(uint(n)) - 1) // a power of two: no division finds a set
 	return &Claims{sets: make([]claimTags, n), items: make([]claim, n*claimWays), each: max(int(ClaimsEach*size), 1),
 		recentlyProven: sketch.NewRecent(provenBytes)}
 }
@@ -72,7 +74,7 @@ func (c *Claims) add(key uint64, now int32) *claim {
 		x.use(now)
 		return x
 	}
-	set := key % uint64(len(c.sets))
+	set := key & uint64(len(c.sets)-1)
 	items := c.items[set*claimWays:][:claimWays]
 	oldest, worth := 0, int32(1<<31-1)
 	for i := range items {
@@ -97,7 +99,7 @@ func (c *Claims) add(key uint64, now int32) *claim {
 
 // find returns the claim of key, or nil.
 func (c *Claims) find(key uint64) *claim {
-	set, tag := key%uint64(len(c.sets)), tagOf(key)
+	set, tag := key&uint64(len(c.sets)-1), tagOf(key)
 	for i, t := range &c.sets[set] {
 		if t == tag {
 			if x := &c.items[int(set)*claimWays+i]; x.key == key {
