@@ -5,32 +5,29 @@ package sketch
 // two bits in one word for each hash): Has may report a hash that was not added, and never
 // misses one that was.
 type Recent struct {
-	words [][2]uint64 // of both periods, side by side: a look-up touches one cache line
-	mask  uint64
-	turn  uint8 // the current period has words[i][turn]
+	current, previous []uint64
+	mask              uint64
 }
 
 // NewRecent returns two filters of size bytes each, a power of two.
 func NewRecent(size int) *Recent {
-	return &Recent{words: make([][2]uint64, size/8), mask: uint64(size/8 - 1)}
+	return &Recent{current: make([]uint64, size/8), previous: make([]uint64, size/8), mask: uint64(size/8 - 1)}
 }
 
 // bitsOf returns the two bits of a hash in its word.
 func bitsOf(h uint64) uint64 { return 1<<(h>>58) | 1<<(h>>52&63) }
 
 // Add adds a hash to the current period.
-func (r *Recent) Add(h uint64) { r.words[h&r.mask][r.turn&1] |= bitsOf(h) }
+func (r *Recent) Add(h uint64) { r.current[h&r.mask] |= bitsOf(h) }
 
 // Has reports whether h was added in this period or the one before.
 func (r *Recent) Has(h uint64) bool {
-	b, w := bitsOf(h), &r.words[h&r.mask]
-	return w[0]&b == b || w[1]&b == b
+	b := bitsOf(h)
+	return r.current[h&r.mask]&b == b || r.previous[h&r.mask]&b == b
 }
 
 // Rotate begins a new period: what was added before the one that ends expires.
 func (r *Recent) Rotate() {
-	r.turn ^= 1
-	for i := range r.words {
-		r.words[i][r.turn&1] = 0
-	}
+	r.current, r.previous = r.previous, r.current
+	clear(r.current)
 }
