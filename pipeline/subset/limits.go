@@ -16,7 +16,8 @@ const (
 	planBytes   = 64 << 20
 
 	// planStretches is how many messages over TCP in several segments are kept, to find those
-	// segments by number: 64 bytes each, and hardly any capture of a console has more.
+	// segments by number: 64 bytes each, and planBytes of their edits; hardly any capture of a
+	// console has more.
 	planStretches = 1 << 18
 
 	// maxWholes is how many messages a packet names that it is a part of. One of TCP can

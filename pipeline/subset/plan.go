@@ -23,6 +23,7 @@ type Plan struct {
 
 	stretches    map[connDir][]stretch
 	stretchCount int
+	stretchSize  int // bytes of edits in them
 
 	uncommented, unmarked uint64
 }

@@ -27,7 +27,7 @@ func (p *Plan) addStretch(m *pipeline.Pick, edits []byte) {
 	if !m.IsTCP || len(m.Frames) < 2 || m.IsJoined {
 		return
 	}
-	if p.stretchCount >= planStretches {
+	if p.stretchCount >= planStretches || p.stretchSize+len(edits) > planBytes {
 		p.unmarked++
 		return
 	}
@@ -38,6 +38,7 @@ func (p *Plan) addStretch(m *pipeline.Pick, edits []byte) {
 			s.edits = append(s.edits, own...)
 		}
 	}
+	p.stretchSize += len(s.edits)
 	if p.stretches == nil {
 		p.stretches = make(map[connDir][]stretch)
 	}
