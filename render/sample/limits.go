@@ -2,9 +2,9 @@ package sample
 
 const (
 	// maxBytes is the packed text of the exchanges that are kept until the end of the run, when
-	// it is known how much room a report has, and what the incidents were: unpacked, about
-	// twice as much as it holds.
-	maxBytes = 1 << 20
+	// it is known how much room a report has, and what the incidents were: unpacked, a few
+	// times as much as it holds.
+	maxBytes = 4 << 20
 
 	// MaxOpen is the packed text of exchanges that are not over. Chosen: five hundred of usual
 	// length.
