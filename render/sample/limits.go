@@ -4,11 +4,11 @@ const (
 	// maxBytes is the packed text of the exchanges that are kept until the end of the run, when
 	// it is known how much room a report has, and what the incidents were: unpacked, a few
 	// times as much as it holds.
-	maxBytes = 4 << 20
+	maxBytes = 2 << 20
 
 	// MaxOpen is the packed text of exchanges that are not over. Chosen: five hundred of usual
 	// length.
-	MaxOpen = 3 << 18
+	MaxOpen = 3 << 19
 
 	// maxEntries is how many they are, 0.2 MiB. Chosen: those with the shortest texts fill
 	// maxBytes.
