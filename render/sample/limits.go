@@ -6,7 +6,7 @@ const (
 	// times as much as it holds.
 	maxBytes = 2 << 20
 
-	// MaxOpen is the packed text of exchanges that are not over. Chosen: five hundred of usual
+	// MaxOpen is the packed text of exchanges that are not over. Chosen: a thousand of usual
 	// length.
 	MaxOpen = 3 << 19
 
