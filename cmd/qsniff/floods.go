@@ -220,20 +220,7 @@ var choosing = []string{"servers", "level", "thresholds", "proven", "expire", "d
 
 // invocation returns how the command was called, for the commands in its output.
 func (o *floodsOptions) invocation(cmd *cobra.Command, args []string) render.Invocation {
-	var words []string
-	cmd.Flags().Visit(func(f *pflag.Flag) {
-		switch {
-		case !slices.Contains(choosing, f.Name):
-		case f.Value.Type() == "bool":
-			words = append(words, "--"+f.Name)
-		case f.Name == "decode-as":
-			for _, rule := range o.as {
-				words = append(words, "-d", rule)
-			}
-		default:
-			words = append(words, "--"+f.Name+"="+f.Value.String())
-		}
-	})
+	words := o.flagWords(cmd, func(f *pflag.Flag) bool { return slices.Contains(choosing, f.Name) })
 	if slices.Contains(args, stdin) { // what comes from there cannot be read again
 		return render.Invocation{Flags: shell.Quote(words...)}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"qsniff/internal/hostset"
 	"qsniff/pipeline"
@@ -38,6 +39,26 @@ type readOptions struct {
 	memory       memorySize
 	write        writeOptions
 	display      displayOptions
+}
+
+// flagWords returns the flags on the command line that isWanted chooses, as words that give
+// them again.
+func (o *readOptions) flagWords(cmd *cobra.Command, isWanted func(*pflag.Flag) bool) []string {
+	var words []string
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		switch {
+		case !isWanted(f):
+		case f.Value.Type() == "bool":
+			words = append(words, "--"+f.Name)
+		case f.Name == "decode-as":
+			for _, rule := range o.as {
+				words = append(words, "-d", rule)
+			}
+		default:
+			words = append(words, "--"+f.Name+"="+f.Value.String())
+		}
+	})
+	return words
 }
 
 func readDefaults() *readOptions {

@@ -121,19 +121,9 @@ func (o *reportOptions) invocation(cmd *cobra.Command, args []string) string {
 	if o.anonymize.isOn { // what was asked for may name somebody
 		return shell.Quote(append(words, "--anonymize")...)
 	}
-	cmd.Flags().Visit(func(f *pflag.Flag) {
-		switch {
-		case f.Hidden || slices.Contains([]string{"output", "force", "jobs"}, f.Name):
-		case f.Value.Type() == "bool":
-			words = append(words, "--"+f.Name)
-		case f.Name == "decode-as":
-			for _, rule := range o.as {
-				words = append(words, "-d", rule)
-			}
-		default:
-			words = append(words, "--"+f.Name+"="+f.Value.String())
-		}
-	})
+	words = append(words, o.flagWords(cmd, func(f *pflag.Flag) bool {
+		return !f.Hidden && !slices.Contains([]string{"output", "force", "jobs"}, f.Name)
+	})...)
 	for _, name := range args {
 		words = append(words, filepath.Base(name))
 	}
