@@ -63,7 +63,7 @@ func (z *inflater) decompress(stream []byte, most int, declared bool, crc uint32
 	return z.compareOutput(out, most, declared, crc)
 }
 
-// readStream reads up to most+1 bytes of a stream of size bytes and the end mark behind it.
+// readStream reads up to most+1 bytes of a stream of size bytes and the end mark that follows it.
 func (z *inflater) readStream(b []byte, size, most int) output {
 	z.rd.Reset(b)
 	err := z.zr.Reset(&z.rd)
