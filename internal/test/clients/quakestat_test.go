@@ -122,14 +122,20 @@ var infoRules = map[string]map[string]string{
 	"EYE1": {"gamename": "game", "hostport": "port", "gametype": "gametype", "_version": "version", "_password": "password"},
 }
 
-func TestQuakestatMaster(t *testing.T) {
-	needCapture(t)
-	quakestat, qsniff := program(t, "quakestat"), build(t)
+// twoPages returns a master server whose list has two pages, those of a capture.
+func twoPages(t *testing.T) responder.Master {
+	t.Helper()
 	const list = "master/list-two-pages"
-	pages := responder.Master{
+	return responder.Master{
 		"0.0.0.0:0":            answered(t, list, "1\xff0.0.0.0:0")[0],
 		"198.51.100.231:27029": answered(t, list, "1\xff198.51.100.231:27029")[0],
 	}
+}
+
+func TestQuakestatMaster(t *testing.T) {
+	needCapture(t)
+	quakestat, qsniff := program(t, "quakestat"), build(t)
+	pages := twoPages(t)
 	server := listen(t, pages.Answer)
 	file := filepath.Join(t.TempDir(), "list")
 	// With a file for the list quakestat does not go on and ask its servers.

@@ -99,11 +99,7 @@ func TestReplay(t *testing.T) {
 func TestReplayMaster(t *testing.T) {
 	needCapture(t)
 	quakestat, qsniff := program(t, "quakestat"), build(t)
-	const list = "master/list-two-pages"
-	pages := responder.Master{
-		"0.0.0.0:0":            answered(t, list, "1\xff0.0.0.0:0")[0],
-		"198.51.100.231:27029": answered(t, list, "1\xff198.51.100.231:27029")[0],
-	}
+	pages := twoPages(t)
 	ask := func(at netip.AddrPort) string {
 		file := filepath.Join(t.TempDir(), "list")
 		output(t, quakestat, "-stm,outfile", at.String()+","+file)
