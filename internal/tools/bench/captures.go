@@ -18,9 +18,6 @@ const (
 	// headPart is the divisor of the part of a capture that tools read that take much
 	// longer than qsniff, and no less a packet of a longer capture.
 	headPart = 10
-	// pluginPart is the same for tshark with the plugin, which takes four times as long as
-	// without.
-	pluginPart = 50
 	// The long floods, in lengths of a capture.
 	flooded = 5
 	growth  = 10
@@ -53,7 +50,6 @@ func recipes(n int) []recipe {
 	return []recipe{
 		{name: "mix.pcap", packets: n, args: []string{"mix"}},
 		{name: "mix-head.pcap", packets: n / headPart, args: []string{"mix"}},
-		{name: "mix-start.pcap", packets: n / pluginPart, args: []string{"mix"}},
 		{name: "game.pcap", packets: n, args: []string{"mix", "-game"}},
 		{name: "flood.pcap", packets: n, args: []string{"flood"}},
 		{name: "flood-5x.pcap", packets: n * flooded, args: []string{"flood"}},

@@ -83,10 +83,10 @@ func (m *commands) json() *group {
 }
 
 func (m *commands) plugin() *group {
-	own, shark := m.run("read -o json", "mix-start.pcap"), m.tshark("mix-start.pcap", "-T", "json")
+	own, shark := m.run("read -o json", "mix-head.pcap"), m.tshark("mix-head.pcap", "-T", "json")
 	shark.before, shark.inside = []string{"-X", "lua_script:" + pluginName, "-nr"}, true
 	return &group{name: "plugin", commands: []*command{own, shark}, prepare: func() error { return writePlugin(m.qsniff, m.all) },
-		about: "The same job on the same capture, the first fiftieth of the mix: tshark decodes the messages with the plugin that `qsniff wireshark-plugin` writes. " +
+		about: "The same job on the same capture, the first tenth of the mix: tshark decodes the messages with the plugin that `qsniff wireshark-plugin` writes. " +
 			"qsniff decompresses what was compressed, which the plugin does not.",
 		rows: []row{
 			ratio("`read -o json`, the mix: packets per CPU second of `tshark -T json` with the plugin", perCPUSecond, own, shark, bar{atLeast, 100}),

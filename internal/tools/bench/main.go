@@ -74,7 +74,7 @@ func parseOptions(args []string, log io.Writer) (options, error) {
 	if o.quick {
 		o.packets, o.rounds = quickPackets, 1
 	}
-	if flags.NArg() > 0 || o.packets < pluginPart || o.rounds < 1 {
+	if flags.NArg() > 0 || o.packets < headPart || o.rounds < 1 {
 		return o, errors.New("bench: wrong arguments; -h lists them")
 	}
 	if o.out == "" && o.group == "" {
