@@ -94,7 +94,12 @@ func TestMemoryMeasured(t *testing.T) {
 		{"what is there from the first packets on", func() any {
 			d := New(Defaults(), 1, nil)
 			d.servers.light.Put(track.End{})
-			d.others.Sight(&track.Sighting{What: track.IsRequest}, 1)
+			for _, what := range []track.PacketType{track.IsRequest, track.IsAgreed, track.IsOther} {
+				d.others.Sight(&track.Sighting{What: what}, 1)
+			}
+			for _, r := range []*sketch.Recent{d.asked, d.played, d.scans.listed, &d.scans.answering} {
+				r.Add(1)
+			}
 			d.networks.light.Put(netKey{})
 			d.victims.light.Put(track.Host{})
 			d.scans.table.Put(track.Host{})

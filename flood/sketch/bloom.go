@@ -4,24 +4,34 @@ package sketch
 // The caller ends a period with Rotate. Each period has a filter of fixed size (Bloom 1970,
 // two bits in one word for each hash): Has may report a hash that was not added, and never
 // misses one that was.
+//
+// The memory is taken with the first hash that is added.
 type Recent struct {
-	current, previous []uint64
+	current, previous []uint64 // nil before the first Add
 	mask              uint64
 }
 
 // NewRecent returns two filters of size bytes each, a power of two.
 func NewRecent(size int) *Recent {
-	return &Recent{current: make([]uint64, size/8), previous: make([]uint64, size/8), mask: uint64(size/8 - 1)}
+	return &Recent{mask: uint64(size/8 - 1)}
 }
 
 // bitsOf returns the two bits of a hash in its word.
 func bitsOf(h uint64) uint64 { return 1<<(h>>58) | 1<<(h>>52&63) }
 
 // Add adds a hash to the current period.
-func (r *Recent) Add(h uint64) { r.current[h&r.mask] |= bitsOf(h) }
+func (r *Recent) Add(h uint64) {
+	if r.current == nil {
+		r.current, r.previous = make([]uint64, r.mask+1), make([]uint64, r.mask+1)
+	}
+	r.current[h&r.mask] |= bitsOf(h)
+}
 
 // Has reports whether h was added in this period or the one before.
 func (r *Recent) Has(h uint64) bool {
+	if r.current == nil {
+		return false
+	}
 	b := bitsOf(h)
 	return r.current[h&r.mask]&b == b || r.previous[h&r.mask]&b == b
 }

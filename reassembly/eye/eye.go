@@ -77,7 +77,7 @@ type Assembler struct {
 	now    int64
 	live   int // sets that are not unused
 	sets   [MaxSets]fragmentSet
-	blocks [maxBlocks + 1][wire.EyeFragmentLen]byte // number 0 is "no block"
+	blocks *[maxBlocks + 1][wire.EyeFragmentLen]byte // number 0 is "no block"; nil before the first fragment
 	free   [maxBlocks]uint8
 	nfree  int
 

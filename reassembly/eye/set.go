@@ -153,6 +153,9 @@ func (a *Assembler) takeBlock(i int) uint8 {
 		a.sets[i].state = waiting
 		a.finishSet(old, Evicted)
 	}
+	if a.blocks == nil { // most captures have no such fragments
+		a.blocks = new([maxBlocks + 1][wire.EyeFragmentLen]byte)
+	}
 	a.nfree--
 	return a.free[a.nfree]
 }

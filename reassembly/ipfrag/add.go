@@ -11,6 +11,9 @@ func (t *Table) Add(p *netlayer.Packet, frame uint64, nanos int64) *Datagram {
 	if !t.isPlausible(p) {
 		return nil
 	}
+	if t.index == nil {
+		t.allocate()
+	}
 	k := keyOf(p)
 	if p.Frag.Off == 0 && !p.Frag.More {
 		// An atomic fragment is whole, whatever else has its id (RFC 6946).

@@ -72,7 +72,7 @@ func FuzzAgainstModel(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in []byte) {
 		var want model
 		var got []*Datagram
-		tab := New(DefaultBytes)
+		tab := newTable(DefaultBytes)
 		tab.DeliverIncomplete = func(d *Datagram) { got = append(got, clone(d)) }
 		now, frame := int64(0), uint64(0)
 		for ; len(in) >= opLen && frame < 300; in = in[opLen:] {
@@ -105,7 +105,7 @@ func FuzzLittleMemory(f *testing.F) {
 	}
 	data := pattern(3, 1<<16)
 	f.Fuzz(func(t *testing.T, in []byte) {
-		tab := New(0)
+		tab := newTable(0)
 		before := memory(tab)
 		frame := uint64(0)
 		check := func(d *Datagram) { checkDatagram(t, d, frame) }

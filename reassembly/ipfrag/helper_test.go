@@ -46,6 +46,13 @@ func clone(d *Datagram) *Datagram {
 	return &c
 }
 
+// newTable returns a Table that has taken its memory.
+func newTable(maxBytes int) *Table {
+	t := New(maxBytes)
+	t.allocate()
+	return t
+}
+
 const second = int64(time.Second)
 
 // checkTable asks that every set, fragment and block is either held once or

@@ -103,7 +103,9 @@ type Table struct {
 	out  Datagram
 	buf  [maxLength]byte
 
-	index []uint32 // heads of the chains of sets, by hash
+	maxBytes int
+
+	index []uint32 // heads of the chains of sets, by hash; nil before the first fragment
 	sets  []set
 	frags []fragment
 	data  []byte   // blockSize bytes for each block
@@ -114,21 +116,23 @@ type Table struct {
 	oldest, newest               uint32 // ends of the list of sets by age
 }
 
-// New returns a Table that takes maxBytes of memory at once and never more, but
-// at least the 220 KB or so that it needs to join the largest datagram.
+// New returns a Table that takes maxBytes of memory with the first fragment and never more,
+// but at least the 220 KB or so that it needs to join the largest datagram.
 func New(maxBytes int) *Table {
-	blocks := (max(maxBytes, minBytes) - fixedBytes) / blockCost
-	t := &Table{
-		seed:  maphash.MakeSeed(),
-		sets:  make([]set, blocks/blocksPerSet),
-		frags: make([]fragment, blocks),
-		data:  make([]byte, blocks*blockSize),
-		next:  make([]uint32, blocks),
-	}
+	return &Table{seed: maphash.MakeSeed(), maxBytes: max(maxBytes, minBytes),
+		freeSet: none, freeFrag: none, freeBlock: none, oldest: none, newest: none}
+}
+
+// allocate takes the memory: most captures have no fragments.
+func (t *Table) allocate() {
+	blocks := (t.maxBytes - fixedBytes) / blockCost
+	t.sets = make([]set, blocks/blocksPerSet)
+	t.frags = make([]fragment, blocks)
+	t.data = make([]byte, blocks*blockSize)
+	t.next = make([]uint32, blocks)
 	t.index = make([]uint32, indexSize(len(t.sets)))
 	t.out.Pieces = make([]reassembly.Piece, 0, maxFragments)
 	t.freeAll()
-	return t
 }
 
 // Counters returns the totals so far.

@@ -126,7 +126,7 @@ func TestRules(t *testing.T) {
 
 // play runs the steps, frames counted from 1, and describes what came out.
 func play(t *testing.T, version uint8, steps []step) (out []string, counts Counters) {
-	tab := New(DefaultBytes)
+	tab := newTable(DefaultBytes)
 	describe := func(d *Datagram) {
 		s := fmt.Sprintf("%v: %d of %d, protocol %d, frames", d.Outcome, len(d.Data), d.Wire, d.Proto)
 		for _, p := range d.Pieces {
@@ -167,7 +167,7 @@ func play(t *testing.T, version uint8, steps []step) (out []string, counts Count
 }
 
 func TestDatagram(t *testing.T) {
-	tab := New(DefaultBytes)
+	tab := newTable(DefaultBytes)
 	data := pattern(1, 24)
 	tab.Add(packet(4, 17, 7, data, 8, 16, false), 11, 5)
 	first := packet(4, 17, 7, data, 0, 8, true)
@@ -189,7 +189,7 @@ func TestDecode(t *testing.T) {
 		t.Run(fmt.Sprint("IPv", version), func(t *testing.T) {
 			payload := pattern(1, 3000)
 			udp := append([]byte{0x69, 0x7d, 0x69, 0x87, 0x0b, 0xc0, 0, 0}, payload...)
-			tab := New(DefaultBytes)
+			tab := newTable(DefaultBytes)
 			var p netlayer.Packet
 			var d *Datagram
 			for off := 0; off < len(udp); off += 1232 {
@@ -217,7 +217,7 @@ func TestDecode(t *testing.T) {
 func TestDecodeKeepsWays(t *testing.T) {
 	udp := append([]byte{0x69, 0x7d, 0x69, 0x87, 0, 24, 0, 0}, pattern(1, 16)...)
 	tag := []byte{2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x81, 0, 0, 7, 8, 0}
-	tab := New(DefaultBytes)
+	tab := newTable(DefaultBytes)
 	p := netlayer.Packet{Outer: new(netlayer.Ways)}
 	var d *Datagram
 	for off := 0; off < len(udp); off += 8 {
@@ -257,7 +257,7 @@ func ipFrame(version uint8, b []byte, off int, more bool) []byte {
 
 func TestIncompleteDecodesAsFarAsItGoes(t *testing.T) {
 	udp := append([]byte{0x69, 0x7d, 0x69, 0x87, 0x0b, 0xc0, 0, 0}, pattern(1, 3000)...)
-	tab := New(DefaultBytes)
+	tab := newTable(DefaultBytes)
 	var p netlayer.Packet
 	tab.DeliverIncomplete = func(d *Datagram) { d.Decode(&p) }
 	tab.Add(packet(4, 17, 1, udp, 0, 1480, true), 1, 0)
@@ -270,7 +270,7 @@ func TestIncompleteDecodesAsFarAsItGoes(t *testing.T) {
 // TestOverlapOfEqualBytes has a fragment that ends where another one does and
 // repeats its bytes, but starts before it: no duplicate.
 func TestOverlapOfEqualBytes(t *testing.T) {
-	tab := New(DefaultBytes)
+	tab := newTable(DefaultBytes)
 	data := make([]byte, 32)
 	tab.Add(packet(4, 17, 1, data, 16, 16, true), 1, 0)
 	tab.Add(packet(4, 17, 1, data, 8, 24, true), 2, 0)

@@ -12,7 +12,7 @@ import (
 )
 
 func TestTooManyFragments(t *testing.T) {
-	tab := New(DefaultBytes)
+	tab := newTable(DefaultBytes)
 	var got []Outcome
 	tab.DeliverIncomplete = func(d *Datagram) { got = append(got, d.Outcome) }
 	data := pattern(1, 8*(maxFragments+2))
@@ -40,7 +40,7 @@ func TestEvictsTheOldest(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			tab := New(0)
+			tab := newTable(0)
 			var got []uint32
 			tab.DeliverIncomplete = func(d *Datagram) {
 				if d.Outcome == Evicted {
@@ -66,7 +66,7 @@ func TestEvictsTheOldest(t *testing.T) {
 // half of every second block: it must push out all others and never itself.
 func TestTheLargestFits(t *testing.T) {
 	const length = blockSize + 8
-	tab := New(0)
+	tab := newTable(0)
 	data := pattern(1, maxLength)
 	d := tab.Add(packet(4, 17, 1, data, 0, length, true), 1, 0)
 	for id := range uint32(20) {
@@ -97,12 +97,12 @@ func TestMemory(t *testing.T) {
 		t.Errorf("got  %d bytes in a piece\nwant %d", got, pieceBytes)
 	}
 	for _, limit := range []int{minBytes, 1 << 18, 1e6, DefaultBytes, 10 << 20} {
-		if got := memory(New(limit)); got > limit || got < limit*9/10 {
+		if got := memory(newTable(limit)); got > limit || got < limit*9/10 {
 			t.Errorf("got  %d bytes\nwant at most %d and not much less", got, limit)
 		}
 	}
 	for _, limit := range []int{-1, 0, minBytes - 1} {
-		if got := memory(New(limit)); got > minBytes {
+		if got := memory(newTable(limit)); got > minBytes {
 			t.Errorf("got  %d bytes for a limit of %d\nwant at most %d", got, limit, minBytes)
 		}
 	}
@@ -112,7 +112,7 @@ func TestAddDoesNotAllocate(t *testing.T) {
 	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
-	tab := New(minBytes)
+	tab := newTable(minBytes)
 	tab.DeliverIncomplete = func(*Datagram) {}
 	data := pattern(1, 3000)
 	id := uint32(0)
@@ -148,7 +148,7 @@ func addAll(tab *Table, id uint32, data []byte) *Datagram {
 }
 
 func BenchmarkJoin(b *testing.B) {
-	tab := New(DefaultBytes)
+	tab := newTable(DefaultBytes)
 	data := pattern(1, 3000)
 	b.SetBytes(int64(len(data)))
 	b.ReportAllocs()
@@ -161,7 +161,7 @@ func BenchmarkJoin(b *testing.B) {
 
 // BenchmarkFlood adds first fragments alone, each to a set of its own.
 func BenchmarkFlood(b *testing.B) {
-	tab := New(DefaultBytes)
+	tab := newTable(DefaultBytes)
 	p := lostPacket
 	b.ReportAllocs()
 	for b.Loop() {

@@ -81,7 +81,7 @@ func TestShuffledTraffic(t *testing.T) {
 			r := rand.New(rand.NewPCG(uint64(i), 7))
 			all, wire := traffic(r, tt.count, tt.snap)
 			shuffle(r, wire, tt.window)
-			tab := New(tt.bytes)
+			tab := newTable(tt.bytes)
 			check := func(d *Datagram) {
 				o := all[d.ID]
 				if !bytes.HasPrefix(o.data, d.Data) || d.Wire < len(d.Data) {

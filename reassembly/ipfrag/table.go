@@ -64,7 +64,7 @@ func (t *Table) freeAll() {
 	t.frags[len(t.frags)-1].next = none
 	t.next[len(t.next)-1] = none
 	t.blocksLeft = len(t.next)
-	t.oldest, t.newest = none, none
+	t.freeSet, t.freeFrag, t.freeBlock = 0, 0, 0
 }
 
 // bucket returns the head of the chain that k belongs to. Each Table hashes with a
