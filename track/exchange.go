@@ -228,9 +228,7 @@ func (x *Exchanges) endExchange(k *endsKey, e *exchange) {
 // nothing is reported of exchanges whose wait is not over.
 func (x *Exchanges) Tick(age int64) {
 	x.goneAge = age - int64(endedFor)
-	if x.ring.At(x.tail) == nil {
-		x.tail = x.ring.First()
-	}
+	x.skipEvicted()
 	next := x.ring.Next()
 	for n := x.tail; n != next; n++ {
 		entry := x.ring.At(n)
@@ -245,6 +243,14 @@ func (x *Exchanges) Tick(age int64) {
 		if n == x.tail && e.phase == ended {
 			x.tail++
 		}
+	}
+}
+
+// skipEvicted moves the tail to the oldest exchange, unless it is that or a later one. If none is
+// under way, the tail is the number of the next.
+func (x *Exchanges) skipEvicted() {
+	if first := x.ring.First(); x.tail-first > x.ring.Next()-first {
+		x.tail = first
 	}
 }
 

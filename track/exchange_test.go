@@ -431,3 +431,15 @@ func TestExchangeAllocations(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// A tick does not look at ended exchanges again: where time jumps, there is one for each packet.
+func TestEndedOnce(t *testing.T) {
+	x := NewExchanges(64)
+	flood(x, 40, 1, 0, 0)
+	for at := range int64(3) {
+		x.Tick((10 + at) * second)
+		if x.skipEvicted(); x.tail != x.ring.Next() {
+			t.Errorf("the tick after the %d. begins at %d\nwant %d", at+1, x.tail, x.ring.Next())
+		}
+	}
+}
