@@ -28,7 +28,7 @@ func newPartition(number int, cfg *Config, size float64) *partition {
 	p := &partition{now: current{part: uint8(number)}, size: size}
 	now, flows := &p.now, track.NewFlows(int(track.DefaultFlows*size))
 	p.emitter = newEmitter(now, cfg)
-	p.tracker = newTracker(now, int(track.DefaultExchanges*size), p.emitter, cfg)
+	p.tracker = newTracker(now, int(track.DefaultExchanges*size), flows, p.emitter, cfg)
 	p.parser = &parser{msg: new(dissect.Message), reg: cfg.Registry, flows: flows, tracker: p.tracker}
 	p.parser.skipsTexts, p.skipsStreams = cfg.skipsTexts()
 	p.identifier = &identifier{now: now, reg: cfg.Registry, decodeAs: cfg.DecodeAs, flows: flows, parked: newParking(), parser: p.parser}

@@ -51,7 +51,10 @@ type Exchanges struct {
 	// call, or leave it nil.
 	ReportSilence func(*Fact)
 
+	flows   *Flows
+	links   links // from these to the exchanges
 	ring    *lru.Ring[endsKey, exchange]
+	orphan  uint32                    // number of the latest exchange whose flow was evicted or unknown
 	tail    uint32                    // number of the oldest exchange that may be under way
 	moved   uint32                    // number of the latest exchange that was spared
 	settled numberSet                 // the exchanges that are no longer open
@@ -111,10 +114,13 @@ type messageKind struct {
 }
 
 // NewExchanges returns tables in which size requests can wait for the first reply, whatever
-// else comes. The other sizes are derived from that, see limits.go.
-func NewExchanges(size int) *Exchanges {
+// else comes. The other sizes are derived from that, see limits.go. What an exchange is does not
+// depend on flows, but it is found faster if its flow is there. No other Exchanges may use them.
+func NewExchanges(size int, flows *Flows) *Exchanges {
 	ring := lru.NewRing[endsKey, exchange](size + size/endedShare)
-	return &Exchanges{
+	x := &Exchanges{
+		flows:   flows,
+		links:   newLinks(flows.table.Cap()),
 		ring:    ring,
 		settled: newNumberSet(ring.Cap()),
 		most:    [numPhases]int{open: size, challenged: size / challengedShare},
@@ -122,6 +128,8 @@ func NewExchanges(size int) *Exchanges {
 		lastGap: math.MinInt64,
 		goneAge: math.MinInt64,
 	}
+	flows.exchanges = x
+	return x
 }
 
 // Evicted returns how many exchanges were evicted before they were over.
@@ -213,8 +221,8 @@ func (x *Exchanges) endExchange(k *endsKey, e *exchange) {
 		f := &x.fact
 		at, nanos := e.lastRequest()
 		*f = Fact{Frame: at, Nanos: nanos, Age: e.lastAge, Key: uint64(e.requestKey),
-			Server: netip.AddrPortFrom(netip.AddrFrom16(k.server).Unmap(), k.serverPort),
-			Client: netip.AddrPortFrom(netip.AddrFrom16(k.client).Unmap(), k.clientPort), Part: e.requestPart(Silence)}
+			Server: netip.AddrPortFrom(k.server.Addr(), k.port),
+			Client: netip.AddrPortFrom(k.client.Addr(), k.clientPort), Part: e.requestPart(Silence)}
 		if e.requestKind > 0 {
 			f.Proto, f.Type = x.kinds[e.requestKind-1].proto, x.kinds[e.requestKind-1].typ
 			x.ReportSilence(f)

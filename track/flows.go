@@ -17,25 +17,34 @@ const DefaultFlows = 4096
 // flowKey is a server and a client's address, without the client's port:
 // query tools ask each question from a socket of its own.
 type flowKey struct {
-	server, client [16]byte
+	server, client Host
 	port           uint16
 }
 
 // Hash mixes the key; the seed makes the result unpredictable to senders.
 func (k flowKey) Hash(seed uint64) uint64 {
-	return lru.Mix(lru.Mix16(lru.Mix16(seed, &k.server), &k.client), uint64(k.port))
+	return lru.Mix(lru.Mix16(lru.Mix16(seed, (*[16]byte)(&k.server)), (*[16]byte)(&k.client)), uint64(k.port))
+}
+
+// set makes k the flow of a server and a client.
+func (k *flowKey) set(server netip.AddrPort, client netip.Addr) {
+	k.server.Set(server)
+	k.client.setAddr(client)
+	k.port = server.Port()
 }
 
 // keyOf returns the flow of a server and a client.
-func keyOf(server netip.AddrPort, client netip.Addr) flowKey {
-	return flowKey{server: server.Addr().As16(), client: client.As16(), port: server.Port()}
+func keyOf(server netip.AddrPort, client netip.Addr) (k flowKey) {
+	k.set(server, client)
+	return k
 }
 
 // Flows holds what servers and clients showed of each other, in bounded memory.
 type Flows struct {
 	table     *lru.Ring[flowKey, flow]
 	cameAgain numberSet                              // the flows of which another message came since they were added or spared
-	last      lookup                                 // most messages ask for one flow twice: to recall it, and to add to it
+	last      lookup                                 // most messages ask for one flow more than once: to recall it, to add to it, and for its exchanges
+	exchanges *Exchanges                             // whose links lead from flows; nil: there are none
 	passwords *lru.Table[flowKey, console.Passwords] // nil until the first OpenPasswords
 	evicted   uint64
 }
@@ -49,10 +58,12 @@ func NewFlows(size int) *Flows {
 // lookup is a search for a flow.
 type lookup struct {
 	isSet  bool
-	key    flowKey
+	server netip.AddrPort
+	client netip.Addr
+	key    flowKey // of these
 	hash   uint32
-	number uint32
-	flow   *flow // nil if there is none
+	number uint32 // 0 if there is none
+	flow   *flow  // nil if there is none
 }
 
 // flow is dissect.FlowFacts in 16 bytes.
@@ -80,12 +91,14 @@ func (f *flowFlags) set(flag flowFlags, on bool) {
 	}
 }
 
-// find returns a flow, nil if it is unknown. It is valid until the next call.
+// find looks for a flow, which becomes the last one. It returns nil if it is unknown; what it
+// returns is valid until the next flow is added.
 func (f *Flows) find(server netip.AddrPort, client netip.Addr) *flow {
-	k := keyOf(server, client)
-	if l := &f.last; !l.isSet || k != l.key {
-		l.isSet, l.key, l.hash = true, k, f.table.Hash(&k)
-		l.number, l.flow = f.table.Find(&k, l.hash)
+	if l := &f.last; !l.isSet || server != l.server || client != l.client {
+		l.isSet, l.server, l.client = true, server, client
+		l.key.set(server, client)
+		l.hash = f.table.Hash(&l.key)
+		l.number, l.flow = f.table.Find(&l.key, l.hash)
 	}
 	return f.last.flow
 }
@@ -97,6 +110,9 @@ func (f *Flows) add() *flow {
 		first := f.table.First()
 		if n == maxSpared || !f.cameAgain.has(first) {
 			f.evicted++
+			if f.exchanges != nil {
+				f.exchanges.releaseFlow(first)
+			}
 			break
 		}
 		e := *f.table.At(first)
@@ -108,9 +124,13 @@ func (f *Flows) add() *flow {
 	return l.flow
 }
 
+// addEntry adds a flow, which takes over the exchanges of flow number hidden, if that is not 0.
 func (f *Flows) addEntry(k *flowKey, hash, hidden uint32) (number uint32, v *flow) {
 	number, v = f.table.Add(k, hash, hidden)
 	f.cameAgain.put(number, false)
+	if f.exchanges != nil {
+		f.exchanges.links.move(hidden, number)
+	}
 	return number, v
 }
 

@@ -16,8 +16,9 @@ func HostOf(a netip.AddrPort) Host { return a.Addr().As16() }
 
 // Set makes h the address of an end. It writes the two words that Hash reads: a processor that
 // reads what it has just written in other pieces waits for that.
-func (h *Host) Set(a netip.AddrPort) {
-	ip := a.Addr()
+func (h *Host) Set(a netip.AddrPort) { h.setAddr(a.Addr()) }
+
+func (h *Host) setAddr(ip netip.Addr) {
 	if !ip.Is4() {
 		*h = ip.As16()
 		return
