@@ -11,7 +11,8 @@ type tracker struct {
 	now       *current
 	exchanges *track.Exchanges
 	emitter   *emitter
-	isOn      bool // see Config.wantsPairs; if not, messages pass unpaired
+	request   track.Message // of a usual form, is used again
+	isOn      bool          // see Config.wantsPairs; if not, messages pass unpaired
 }
 
 func newTracker(now *current, size int, flows *track.Flows, e *emitter, cfg *Config) *tracker {

@@ -177,6 +177,25 @@ func (f *Flows) Learn(server netip.AddrPort, client netip.Addr, l dissect.FlowFa
 	v.flags.set(isForeign, l.Foreign) // the latest message decides
 }
 
+// LearnRequest adds what a request showed of its flow: what it asks for, and its protocol as of
+// dissect.FlowFacts. It is a use of the flow's passwords. It reports false, and adds nothing, if the
+// flow is another game's.
+func (f *Flows) LearnRequest(server netip.AddrPort, client netip.Addr, asks dissect.Asked, proto uint8) bool {
+	v := f.find(server, client)
+	switch {
+	case v == nil:
+		v = f.add()
+	case v.flags&isForeign != 0:
+		return false
+	default:
+		f.cameAgain.put(f.last.number, true)
+	}
+	f.Passwords(server, client)
+	v.asked |= asks
+	v.proto = proto
+	return true
+}
+
 // Passwords returns the passwords that the client sent to the server, nil if there are none.
 // They are valid until the next call of OpenPasswords.
 func (f *Flows) Passwords(server netip.AddrPort, client netip.Addr) *console.Passwords {
