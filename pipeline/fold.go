@@ -257,7 +257,7 @@ func (f *fold) writeSpan(seg *segment, s *span) (enough bool, err error) {
 
 // writeBrief is writeSpan for a brief.
 func (f *fold) writeBrief(b *batch, x *brief) (enough bool, err error) {
-	f.fact = x.fact(&b.items[x.index])
+	x.fill(&f.fact, &b.items[x.index])
 	if f.listener != nil {
 		f.listener.AddFact(&f.fact, nil, nil)
 	}

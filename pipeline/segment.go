@@ -140,6 +140,16 @@ func (s *segment) count(k typeKey) {
 	s.counts = append(s.counts, typeCount{k, 1})
 }
 
+// newBrief adds a brief, which the caller fills in.
+func (s *segment) newBrief() *brief {
+	n := len(s.briefs)
+	if n == cap(s.briefs) {
+		s.briefs = append(s.briefs, brief{})[:n]
+	}
+	s.briefs = s.briefs[:n+1]
+	return &s.briefs[n]
+}
+
 // isFull reports whether the segment is to be handed over.
 func (s *segment) isFull() bool {
 	return len(s.buf)+len(s.notes) >= segmentSize || len(s.sights) > segmentSights

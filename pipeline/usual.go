@@ -34,12 +34,13 @@ func (l *look) rate(reg *dissect.Registry, c *dissect.Context, b []byte) {
 	}
 }
 
-// fact returns the fact about the request in it.
-func (x *brief) fact(it *item) track.Fact {
-	bytes := uint32(it.Wire)
-	return track.Fact{Frame: it.frame, Nanos: it.nanos, Age: it.age, Server: it.Dst, Client: it.Src, Proto: x.proto, Type: x.typ,
-		Part: track.Part{Step: x.step, ID: x.id, Took: -1, Trip: -1, BroughtChallenge: x.broughtChallenge},
-		Key:  x.key, Bytes: bytes, Wire: bytes + udpHeaders + ipHeaderBytes(it.Src), Packets: 1}
+// fill makes f the fact about the request in it; f is zero or the fact of another brief. Each member
+// is written in place: a processor that copies what it has just written in pieces waits for that.
+func (x *brief) fill(f *track.Fact, it *item) {
+	f.Frame, f.Nanos, f.Age, f.Server, f.Client, f.Proto, f.Type = it.frame, it.nanos, it.age, it.Dst, it.Src, x.proto, x.typ
+	f.Step, f.ID, f.Took, f.Trip, f.BroughtChallenge, f.Key = x.step, x.id, -1, -1, x.broughtChallenge, x.key
+	f.Bytes, f.Packets = uint32(it.Wire), 1
+	f.Wire = f.Bytes + udpHeaders + ipHeaderBytes(it.Src)
 }
 
 // processUsual passes on a datagram if it is a request of a usual form. If it reports false the
@@ -58,30 +59,32 @@ func (p *partition) processUsual(it *item, first *look) (*look, bool) {
 
 // trackRequest is trackMessage for a request of a usual form.
 func (t *tracker) trackRequest(it *item, l *look) {
-	v := &l.verdict
-	x := brief{index: t.now.index, proto: v.Dissector.Proto(), typ: v.Type, key: l.key}
-	if t.isOn {
-		m := &t.request
-		*m = track.Message{Src: it.Src, Dst: it.Dst, Proto: x.proto, Type: x.typ, Key: x.key,
-			Frame: it.frame, Nanos: it.nanos, Age: it.age, Expert: m.Expert[:0]}
-		part := t.exchanges.Place(m)
-		x.step, x.id, x.broughtChallenge = part.Step, part.ID, part.BroughtChallenge
+	seg := t.now.seg
+	if t.emitter.isCounting {
+		seg.count(typeKey{l.verdict.Dissector.Proto(), l.verdict.Type})
+		return
 	}
-	t.emitter.emitRequest(it, &x, t.request.Expert)
+	x := seg.newBrief()
+	x.index, x.proto, x.typ, x.key = t.now.index, l.verdict.Dissector.Proto(), l.verdict.Type, l.key
+	x.step, x.id, x.broughtChallenge = track.NoStep, 0, false
+	if !t.isOn {
+		return
+	}
+	m := &t.request
+	m.Src, m.Dst, m.Proto, m.Type, m.Key = it.Src, it.Dst, x.proto, x.typ, x.key
+	m.Frame, m.Nanos, m.Age, m.Expert = it.frame, it.nanos, it.age, m.Expert[:0]
+	x.step, x.id, x.broughtChallenge = t.exchanges.PlaceRequest(m)
+	if len(m.Expert) > 0 {
+		seg.briefs = seg.briefs[:len(seg.briefs)-1]
+		t.emitter.emitFound(it, x, m.Expert)
+	}
 }
 
-// emitRequest is emitMessage for a request of a usual form.
-func (e *emitter) emitRequest(it *item, x *brief, expert []finding.Expert) {
-	seg := e.now.seg
-	switch {
-	case e.isCounting:
-		seg.count(typeKey{x.proto, x.typ})
-	case len(expert) == 0:
-		seg.briefs = append(seg.briefs, *x)
-	default:
-		s := e.now.newSpan(it.frame, it.nanos)
-		s.isMessage, s.fact = true, x.fact(it)
-		e.addFound(&s, expert)
-		seg.spans = append(seg.spans, s)
-	}
+// emitFound writes a request of a usual form that has findings as a span.
+func (e *emitter) emitFound(it *item, x *brief, expert []finding.Expert) {
+	s := e.now.newSpan(it.frame, it.nanos)
+	s.isMessage = true
+	x.fill(&s.fact, it)
+	e.addFound(&s, expert)
+	e.now.seg.spans = append(e.now.seg.spans, s)
 }

@@ -155,33 +155,47 @@ func (x *Exchanges) Place(m *Message) Part {
 	if m.Reply {
 		return x.placeReply(m)
 	}
-	return x.placeRequest(m)
+	e, step := x.placeRequest(m)
+	return e.requestPart(step)
+}
+
+// PlaceRequest is Place for a request in a datagram whose type asks for something. It returns what
+// is set in its Part.
+func (x *Exchanges) PlaceRequest(m *Message) (step Step, id uint64, broughtChallenge bool) {
+	x.jumps.observe(m)
+	x.findEnds(m)
+	e, step := x.placeRequest(m)
+	if step == Ask { // e is new, and reading it now would take until it is in the processor's cache
+		return Ask, m.Frame, m.Key != 0
+	}
+	return step, e.first, e.hasBroughtChallenge()
 }
 
 // placeRequest begins an exchange with a request, or repeats the one under way. A request for
 // several things belongs to the exchange of the first.
-func (x *Exchanges) placeRequest(m *Message) Part {
+func (x *Exchanges) placeRequest(m *Message) (*exchange, Step) {
 	asks := m.Type.Asks.First()
 	e, past := x.find(asks)
 	if e != nil && (m.Age-e.lastAge > int64(answerWait) || int64(e.livedMillis) > retryFor.Milliseconds()) {
-		x.endExchange(&x.at.key, e)
+		x.endExchangeAt(e)
 		e, past = nil, e
 	}
 	if e != nil {
-		return x.placeRepeat(m, e)
+		return e, x.placeRepeat(m, e)
 	}
 	x.checkFirstRequest(m, past)
 	e = x.add(asks)
 	e.first, e.begun, e.lastAge, e.plainNanos = m.Frame, m.Age, m.Age, m.Nanos
-	e.requestKey, e.challengeTrip, e.requestKind, e.state = uint32(m.Key), -1, x.kindNumber(m), replyDue
+	state := replyDue
 	if m.Key != 0 {
-		e.state |= beganWithToken
+		state |= beganWithToken
 	}
-	return e.requestPart(Ask)
+	e.requestKey, e.challengeTrip, e.requestKind, e.state = uint32(m.Key), -1, x.kindNumber(m), state
+	return e, Ask
 }
 
 // placeRepeat adds a further request to e: a repetition, or the echo of its challenge.
-func (x *Exchanges) placeRepeat(m *Message, e *exchange) Part {
+func (x *Exchanges) placeRepeat(m *Message, e *exchange) Step {
 	step := Again
 	isEcho := e.state&challengeGiven != 0 && m.Key != 0 && (uint32(m.Key) == e.challenge || x.hasGiven(m))
 	if isEcho && e.state&challengeEchoed == 0 {
@@ -198,12 +212,17 @@ func (x *Exchanges) placeRepeat(m *Message, e *exchange) Part {
 	}
 	e.state |= replyDue
 	e.requestKind, e.requestKey = x.kindNumber(m), uint32(m.Key)
-	return e.requestPart(step)
+	return step
 }
 
 // requestPart returns the part of a request of e.
 func (e *exchange) requestPart(s Step) Part {
-	return Part{Step: s, ID: e.first, Took: -1, Trip: -1, BroughtChallenge: e.state&(beganWithToken|challengeEchoed) != 0}
+	return Part{Step: s, ID: e.first, Took: -1, Trip: -1, BroughtChallenge: e.hasBroughtChallenge()}
+}
+
+// hasBroughtChallenge reports whether a request of e brought a challenge.
+func (e *exchange) hasBroughtChallenge() bool {
+	return e.state&(beganWithToken|challengeEchoed) != 0
 }
 
 // lastRequest returns frame and time stamp of the last request.
@@ -230,6 +249,12 @@ func (x *Exchanges) endExchange(k *endsKey, e *exchange) {
 		}
 	}
 	x.setPhase(e, ended)
+}
+
+// endExchangeAt is endExchange between the ends at hand.
+func (x *Exchanges) endExchangeAt(e *exchange) {
+	k := x.at.key()
+	x.endExchange(&k, e)
 }
 
 // Tick ends the exchanges that waited until age. At the end of a capture no call is needed:

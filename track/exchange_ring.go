@@ -2,6 +2,7 @@ package track
 
 import (
 	"math/bits"
+	"net/netip"
 
 	"qsniff/dissect"
 	"qsniff/internal/lru"
@@ -14,7 +15,13 @@ type endsKey struct {
 }
 
 // Hash mixes the key with the seed, which makes the result unpredictable for senders.
-func (k endsKey) Hash(seed uint64) uint64 { return lru.Mix(k.flowKey.Hash(seed), uint64(k.clientPort)) }
+func (k endsKey) Hash(seed uint64) uint64 { return lru.Mix(k.flowKey.hash(seed), uint64(k.clientPort)) }
+
+// set makes k the ends of a server and a client.
+func (k *endsKey) set(server, client netip.AddrPort) {
+	k.flowKey.set(server, client.Addr())
+	k.clientPort = client.Port()
+}
 
 // findEnds looks for the exchanges between the ends of m, which become those at hand.
 func (x *Exchanges) findEnds(m *Message) {
@@ -23,8 +30,8 @@ func (x *Exchanges) findEnds(m *Message) {
 		server, client = client, server
 	}
 	x.flows.find(server, client.Addr())
-	l, at := &x.flows.last, &x.at
-	at.key.flowKey, at.key.clientPort, at.flow = l.key, client.Port(), l.number
+	at := &x.at
+	at.server, at.client, at.flow = server, client, x.flows.last.number
 	x.locate(at)
 }
 
@@ -85,11 +92,11 @@ func (x *Exchanges) makeRoom() (hasSpared bool) {
 // spare adds the oldest exchange again, as the newest one.
 func (x *Exchanges) spare() {
 	e := *x.ring.At(x.ring.First())
-	at := ends{key: e.Key}
+	at := ends{server: netip.AddrPortFrom(e.Key.server.Addr(), e.Key.port), client: netip.AddrPortFrom(e.Key.client.Addr(), e.Key.clientPort)}
 	at.flow, _ = x.flows.table.Find(&e.Key.flowKey, x.flows.table.Hash(&e.Key.flowKey))
 	x.locate(&at)
-	v := x.attach(&at)
-	number, older := v.number, v.older
+	number, v := x.attach(&at)
+	older := v.older
 	if older == e.Val.number { // links to an entry that is overwritten lead nowhere
 		older = 0
 	}
@@ -104,9 +111,9 @@ func (x *Exchanges) add(asks dissect.Asked) *exchange {
 		x.locate(&x.at)
 	}
 	x.dropOlder(asks)
-	e := x.attach(&x.at)
+	number, e := x.attach(&x.at)
 	e.question = uint8(bits.TrailingZeros32(uint32(asks)))
-	x.settled.put(e.number, false)
+	x.settled.put(number, false)
 	x.count[open]++
 	return e
 }

@@ -22,8 +22,12 @@ type flowKey struct {
 }
 
 // Hash mixes the key; the seed makes the result unpredictable to senders.
-func (k flowKey) Hash(seed uint64) uint64 {
-	return lru.Mix(lru.Mix16(lru.Mix16(seed, (*[16]byte)(&k.server)), (*[16]byte)(&k.client)), uint64(k.port))
+func (k flowKey) Hash(seed uint64) uint64 { return k.hash(seed) }
+
+func (k *flowKey) hash(seed uint64) uint64 {
+	a, b := k.server.words()
+	c, d := k.client.words()
+	return lru.Mix(lru.Mix2(lru.Mix2(seed, a, b), c, d), uint64(k.port))
 }
 
 // set makes k the flow of a server and a client.
@@ -31,6 +35,15 @@ func (k *flowKey) set(server netip.AddrPort, client netip.Addr) {
 	k.server.Set(server)
 	k.client.setAddr(client)
 	k.port = server.Port()
+}
+
+// isOf reports whether k is the flow of a server and a client.
+func (k *flowKey) isOf(server netip.AddrPort, client netip.Addr) bool {
+	a, b := k.server.words()
+	c, d := k.client.words()
+	e, f := wordsOf(server.Addr())
+	g, h := wordsOf(client)
+	return k.port == server.Port() && a == e && b == f && c == g && d == h
 }
 
 // keyOf returns the flow of a server and a client.
@@ -97,7 +110,7 @@ func (f *Flows) find(server netip.AddrPort, client netip.Addr) *flow {
 	if l := &f.last; !l.isSet || server != l.server || client != l.client {
 		l.isSet, l.server, l.client = true, server, client
 		l.key.set(server, client)
-		l.hash = f.table.Hash(&l.key)
+		l.hash = lru.Spread(l.key.hash(f.table.Seed()))
 		l.number, l.flow = f.table.Find(&l.key, l.hash)
 	}
 	return f.last.flow
@@ -115,23 +128,27 @@ func (f *Flows) add() *flow {
 			}
 			break
 		}
-		e := *f.table.At(first)
-		_, v := f.addEntry(&e.Key, f.table.Hash(&e.Key), first)
-		*v = e.Val
+		old := *f.table.At(first)
+		_, e := f.append(f.table.Hash(&old.Key), first)
+		*e = old
 	}
 	l := &f.last
-	l.number, l.flow = f.addEntry(&l.key, l.hash, 0)
+	number, e := f.append(l.hash, 0)
+	e.Key.set(l.server, l.client)
+	l.number, l.flow = number, &e.Val
 	return l.flow
 }
 
-// addEntry adds a flow, which takes over the exchanges of flow number hidden, if that is not 0.
-func (f *Flows) addEntry(k *flowKey, hash, hidden uint32) (number uint32, v *flow) {
-	number, v = f.table.Add(k, hash, hidden)
+// append adds an entry for a flow, which takes over the exchanges of flow number hidden, if that is
+// not 0. The caller fills it in.
+func (f *Flows) append(hash, hidden uint32) (number uint32, e *lru.Entry[flowKey, flow]) {
+	number, e = f.table.Append()
+	f.table.Index(number, hash, hidden)
 	f.cameAgain.put(number, false)
 	if f.exchanges != nil {
 		f.exchanges.links.move(hidden, number)
 	}
-	return number, v
+	return number, e
 }
 
 // Get returns what is known of a flow; the zero value if nothing is.
@@ -183,16 +200,18 @@ func (f *Flows) Learn(server netip.AddrPort, client netip.Addr, l dissect.FlowFa
 func (f *Flows) LearnRequest(server netip.AddrPort, client netip.Addr, asks dissect.Asked, proto uint8) bool {
 	v := f.find(server, client)
 	switch {
-	case v == nil:
+	case v == nil: // what is added now is not read: it is not in the processor's cache yet
 		v = f.add()
 	case v.flags&isForeign != 0:
 		return false
 	default:
 		f.cameAgain.put(f.last.number, true)
+		asks |= v.asked
 	}
-	f.Passwords(server, client)
-	v.asked |= asks
-	v.proto = proto
+	v.asked, v.proto = asks, proto
+	if f.passwords != nil {
+		f.passwords.Get(f.last.key)
+	}
 	return true
 }
 

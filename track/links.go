@@ -1,6 +1,10 @@
 package track
 
-import "qsniff/internal/lru"
+import (
+	"net/netip"
+
+	"qsniff/internal/lru"
+)
 
 // links lead from a flow to its newest exchange, by the numbers of both. As a rule the exchanges of
 // a flow are between one pair of ends: then no other index has them, and a message needs a single
@@ -36,48 +40,55 @@ func (l *links) move(from, to uint32) {
 
 // ends is a pair of ends of messages, and the newest exchange between them.
 type ends struct {
-	key    endsKey
-	flow   uint32 // its number; 0: it is unknown
-	newest uint32 // number of the exchange; 0: there is none
+	server, client netip.AddrPort
+	flow           uint32 // its number; 0: it is unknown
+	newest         uint32 // number of the exchange; 0: there is none
 	// isIndexed is set if the ring finds the exchanges between these ends, or is to find the next.
 	isIndexed bool
 }
 
-// locate looks for the newest exchange between ends whose key and flow are set.
+// key returns the ends as the ring has them.
+func (at *ends) key() (k endsKey) {
+	k.set(at.server, at.client)
+	return k
+}
+
+// locate looks for the newest exchange between ends whose flow is set.
 func (x *Exchanges) locate(at *ends) {
 	linked := x.linked(at.flow)
 	isSpread := linked != nil && x.links.isSpread.has(at.flow)
 	at.newest, at.isIndexed = 0, at.flow == 0 || isSpread
 	switch {
 	case linked != nil && !isSpread:
-		if at.isIndexed = linked.Key != at.key; !at.isIndexed {
+		at.isIndexed = linked.Key.clientPort != at.client.Port() || !linked.Key.isOf(at.server, at.client.Addr())
+		if !at.isIndexed {
 			at.newest = linked.Val.number
 		}
 	case isSpread, x.ring.At(x.orphan) != nil:
 		at.isIndexed = true
-		at.newest, _ = x.ring.Find(&at.key, x.ring.Hash(&at.key))
+		k := at.key()
+		at.newest, _ = x.ring.Find(&k, x.ring.Hash(&k))
 	}
 }
 
 // attach adds an exchange between ends that were located, as the newest.
-func (x *Exchanges) attach(at *ends) *exchange {
-	var number uint32
-	var e *exchange
-	if at.isIndexed {
-		if linked := x.linked(at.flow); linked != nil && !x.links.isSpread.has(at.flow) {
-			x.index(linked)
-		}
-		number, e = x.ring.Add(&at.key, x.ring.Hash(&at.key), at.newest)
-	} else {
-		number, e = x.ring.Append(&at.key)
+func (x *Exchanges) attach(at *ends) (number uint32, e *exchange) {
+	if linked := x.linked(at.flow); at.isIndexed && linked != nil && !x.links.isSpread.has(at.flow) {
+		x.index(linked)
 	}
+	number, entry := x.ring.Append()
+	entry.Key.set(at.server, at.client)
+	if at.isIndexed {
+		x.ring.Index(number, x.ring.Hash(&entry.Key), at.newest)
+	}
+	e = &entry.Val
 	if at.flow == 0 {
 		x.orphan = number
 	} else {
 		x.links.put(at.flow, number, at.isIndexed)
 	}
 	e.number, e.older, at.newest = number, at.newest, number
-	return e
+	return number, e
 }
 
 // linked returns the newest exchange of a flow, nil if there is none.

@@ -90,7 +90,10 @@ func (t *Ring[K, V]) placeOf(number uint32) uint32 {
 }
 
 // Hash returns the hash of k, for Find and Add.
-func (t *Ring[K, V]) Hash(k *K) uint32 { return spread((*k).Hash(t.seed)) }
+func (t *Ring[K, V]) Hash(k *K) uint32 { return Spread((*k).Hash(t.seed)) }
+
+// Seed is what Hash hashes keys with, for callers who have their words at hand.
+func (t *Ring[K, V]) Seed() uint64 { return t.seed }
 
 // Find returns the number and the value of the newest entry with key k that is in the index, nil if
 // there is none. The value is valid until the next Add or Append.
@@ -117,25 +120,26 @@ func (t *Ring[K, V]) Find(k *K, hash uint32) (number uint32, v *V) {
 // Add adds a zero entry with key k. hidden is the number of the entry that Find returns for k,
 // which the new one hides, or 0.
 func (t *Ring[K, V]) Add(k *K, hash, hidden uint32) (number uint32, v *V) {
-	number, v = t.Append(k)
+	number, e := t.Append()
+	e.Key = *k
 	t.Index(number, hash, hidden)
-	return number, v
+	return number, &e.Val
 }
 
-// Append adds a zero entry with key k that Find does not find, for a caller who keeps its number.
-func (t *Ring[K, V]) Append(k *K) (number uint32, v *V) {
+// Append adds a zero entry, whose key the caller sets. Find does not find it before Index.
+func (t *Ring[K, V]) Append() (number uint32, e *Entry[K, V]) {
 	if t.entries == nil {
 		t.entries = make([]Entry[K, V], t.capacity)
 	}
 	number = t.next
-	e := &t.entries[t.place]
-	*e = Entry[K, V]{Key: *k}
+	e = &t.entries[t.place]
+	*e = Entry[K, V]{}
 	t.next++
 	if t.place++; int(t.place) == len(t.entries) {
 		t.place = 0
 	}
 	t.n = min(t.n+1, uint32(len(t.entries)))
-	return number, &e.Val
+	return number, e
 }
 
 // Index makes Find find an entry whose key has a hash. hidden is as of Add.
