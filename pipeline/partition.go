@@ -15,6 +15,7 @@ type partition struct {
 	skipsDatagrams bool        // datagrams are for watchers only
 	marksSights    bool        // see Config.WatchesMatches
 	hasShortWay    bool        // for requests of usual forms
+	search         *search     // for the flow of the item at hand; a worker sets it
 	joiner         *joiner
 	streams        *streams // nil before the first segment: most captures have none
 	identifier     *identifier
@@ -26,7 +27,7 @@ type partition struct {
 }
 
 func newPartition(number int, cfg *Config, size float64) *partition {
-	p := &partition{now: current{part: uint8(number)}, size: size}
+	p := &partition{now: current{part: uint8(number)}, size: size, search: &search{index: -1}}
 	now, flows := &p.now, track.NewFlows(int(track.DefaultFlows*size))
 	p.emitter = newEmitter(now, cfg)
 	p.tracker = newTracker(now, int(track.DefaultExchanges*size), flows, p.emitter, cfg)

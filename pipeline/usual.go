@@ -50,11 +50,35 @@ func (p *partition) processUsual(it *item, first *look) (*look, bool) {
 	if l == nil {
 		l = p.identifier.lookOnce(it)
 	}
-	if !l.isUsual || len(it.pieces) > 0 || p.joiner.mayTake(it.Payload) || !p.parser.flows.LearnRequest(it.Dst, it.Src.Addr(), l.verdict.Type.Asks, l.proto) {
+	if !l.isUsual || len(it.pieces) > 0 || p.joiner.mayTake(it.Payload) || !p.learn(it, l) {
 		return l, false
 	}
 	p.tracker.trackRequest(it, l)
 	return nil, true
+}
+
+// search is a search for the flow of the item with an index in its batch.
+type search struct {
+	track.Search
+	index int32 // -1: it was not prepared
+}
+
+// prepare prepares for an item, if it may be a request of a usual form: most of a flood are as long
+// as the last one.
+func (p *partition) prepare(index int32, it *item, s *search) {
+	if s.index = -1; p.hasShortWay && it.kind == kindDatagram && len(it.Payload) == p.identifier.last.n {
+		s.index = index
+		p.parser.flows.Prepare(&s.Search, it.Dst, it.Src)
+	}
+}
+
+// learn adds what the request in it shows of its flow. It reports false if that is another game's.
+func (p *partition) learn(it *item, l *look) bool {
+	s := &p.search.Search
+	if p.search.index != p.now.index {
+		p.parser.flows.Prepare(s, it.Dst, it.Src)
+	}
+	return p.parser.flows.LearnRequest(s, l.verdict.Type.Asks, l.proto)
 }
 
 // trackRequest is trackMessage for a request of a usual form.

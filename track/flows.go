@@ -68,13 +68,25 @@ func NewFlows(size int) *Flows {
 	return &Flows{table: t, cameAgain: newNumberSet(t.Cap())}
 }
 
-// lookup is a search for a flow.
-type lookup struct {
-	isSet  bool
+// Search is what a flow is searched by.
+type Search struct {
 	server netip.AddrPort
 	client netip.Addr
 	key    flowKey // of these
 	hash   uint32
+}
+
+// set makes s the search for the flow of a server and a client in table t.
+func (s *Search) set(t *lru.Ring[flowKey, flow], server netip.AddrPort, client netip.Addr) {
+	s.server, s.client = server, client
+	s.key.set(server, client)
+	s.hash = lru.Spread(s.key.hash(t.Seed()))
+}
+
+// lookup is a search for a flow, and what it found.
+type lookup struct {
+	Search
+	isSet  bool
 	number uint32 // 0 if there is none
 	flow   *flow  // nil if there is none
 }
@@ -108,9 +120,8 @@ func (f *flowFlags) set(flag flowFlags, on bool) {
 // returns is valid until the next flow is added.
 func (f *Flows) find(server netip.AddrPort, client netip.Addr) *flow {
 	if l := &f.last; !l.isSet || server != l.server || client != l.client {
-		l.isSet, l.server, l.client = true, server, client
-		l.key.set(server, client)
-		l.hash = lru.Spread(l.key.hash(f.table.Seed()))
+		l.isSet = true
+		l.set(f.table, server, client)
 		l.number, l.flow = f.table.Find(&l.key, l.hash)
 	}
 	return f.last.flow
@@ -194,11 +205,24 @@ func (f *Flows) Learn(server netip.AddrPort, client netip.Addr, l dissect.FlowFa
 	v.flags.set(isForeign, l.Foreign) // the latest message decides
 }
 
-// LearnRequest adds what a request showed of its flow: what it asks for, and its protocol as of
-// dissect.FlowFacts. It is a use of the flow's passwords. It reports false, and adds nothing, if the
-// flow is another game's.
-func (f *Flows) LearnRequest(server netip.AddrPort, client netip.Addr, asks dissect.Asked, proto uint8) bool {
-	v := f.find(server, client)
+// Prepare prepares s for a request that a client sends to a server, and asks the processor for the
+// memory that it needs.
+func (f *Flows) Prepare(s *Search, server, client netip.AddrPort) {
+	s.set(f.table, server, client.Addr())
+	f.table.Prefetch(s.hash)
+	if f.exchanges != nil {
+		f.exchanges.ring.PrefetchNext()
+	}
+}
+
+// LearnRequest adds what a request showed of its flow, which s was prepared for: what it asks for,
+// and its protocol as of dissect.FlowFacts. It is a use of the flow's passwords. It reports false,
+// and adds nothing, if the flow is another game's.
+func (f *Flows) LearnRequest(s *Search, asks dissect.Asked, proto uint8) bool {
+	l := &f.last
+	l.isSet, l.Search = true, *s
+	l.number, l.flow = f.table.Find(&s.key, s.hash)
+	v := l.flow
 	switch {
 	case v == nil: // what is added now is not read: it is not in the processor's cache yet
 		v = f.add()
