@@ -41,6 +41,9 @@ func (c *Cursor) OK() bool { return !c.failed }
 // Cut reports whether the capture holds less of the message than was sent.
 func (c *Cursor) Cut() bool { return c.m.Wire > len(c.m.Data) }
 
+// SeeksSecrets reports whether secrets have to be found, see Context.Unread.
+func (c *Cursor) SeeksSecrets() bool { return !c.unread }
+
 // Limited reports whether reading ended at MaxFields, with nothing wrong.
 func (c *Cursor) Limited() bool { return c.limited }
 

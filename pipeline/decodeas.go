@@ -25,6 +25,11 @@ func (d *DecodeAs) isFor(src, dst netip.AddrPort) bool {
 type look struct {
 	verdict  dissect.Verdict
 	isForced bool // a rule of -d gave the protocol
+	// isUsual is set for a request of a usual form; key is its dissect.Message.Key then, and proto
+	// its dissect.FlowFacts.Proto.
+	isUsual bool
+	key     uint64
+	proto   uint8
 }
 
 // lookAt returns the verdict on b of the protocol that a rule of -d gives or, if there is
@@ -33,9 +38,11 @@ func lookAt(reg *dissect.Registry, decodeAs []DecodeAs, c *dissect.Context, b []
 	for i := range decodeAs {
 		if as := &decodeAs[i]; as.isFor(c.Src, c.Dst) {
 			if v, ok := reg.PickAs(c, b, as.Proto); ok {
-				return look{v, true}
+				return look{verdict: v, isForced: true}
 			}
 		}
 	}
-	return look{verdict: reg.Pick(c, b)}
+	l := look{verdict: reg.Pick(c, b)}
+	l.rate(reg, c, b)
+	return l
 }

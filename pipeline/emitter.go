@@ -20,6 +20,7 @@ type emitter struct {
 	wantsAll    bool            // see Config.wantsAll
 	hasSilences bool            // the fold is told which answers did not come
 	hasListener bool            // what servers report of themselves is wanted
+	isCounting  bool            // nobody wants more of messages than their number
 	event       eventMaker
 	turns       turnMaker
 	expert      finding.Expert // of note
@@ -28,6 +29,7 @@ type emitter struct {
 
 func newEmitter(now *current, cfg *Config) *emitter {
 	e := &emitter{now: now, renderer: cfg.Renderer, picker: cfg.Packets, chooser: newChooser(cfg.Filter), wantsFacts: cfg.wantsPairs(), wantsAll: cfg.wantsAll(), hasSilences: cfg.wantsAll() || cfg.Listener != nil, hasListener: cfg.Listener != nil}
+	e.isCounting = !cfg.wantsResults() && cfg.Filter == nil && cfg.MaxMessages <= 0
 	e.event.hasManyInputs, e.event.wantsOrigin = cfg.HasManyInputs, cfg.Packets != nil
 	if d := cfg.Dialogues; d != nil {
 		e.showsAll = true // of a dialogue that is written
@@ -44,6 +46,12 @@ func newEmitter(now *current, cfg *Config) *emitter {
 func (e *emitter) emitMessage(s *payload, m *dissect.Message, part track.Part) {
 	if !e.wantsAll && !e.chooser.matcher.MayMatch(m) {
 		e.countUnmatched(s)
+		return
+	}
+	if e.isCounting {
+		if s.record == "" {
+			e.now.seg.count(typeKey{m.Proto, m.Type})
+		}
 		return
 	}
 	x := e.now.newSpan(s.firstFrame(), s.nanos)
@@ -100,11 +108,7 @@ func (e *emitter) fillFact(s *payload, m *dissect.Message, x *span) {
 	f.Packets = uint32(max(len(s.frames), 1))
 	f.Wire = f.Bytes + f.Packets*headerBytes(s)
 	f.Train = s.train()
-	x.found[0] = int32(len(seg.found))
-	for i := range m.Expert {
-		seg.found = append(seg.found, track.Found{Expert: m.Expert[i]})
-	}
-	x.found[1] = int32(len(seg.found))
+	e.addFound(x, m.Expert)
 	if !s.isReply || !e.hasListener {
 		return
 	}
@@ -112,6 +116,16 @@ func (e *emitter) fillFact(s *payload, m *dissect.Message, x *span) {
 		x.post = int32(len(seg.posts))
 		seg.posts = append(seg.posts, post)
 	}
+}
+
+// addFound adds the findings of a message to its span.
+func (e *emitter) addFound(x *span, expert []finding.Expert) {
+	seg := e.now.seg
+	x.found[0] = int32(len(seg.found))
+	for i := range expert {
+		seg.found = append(seg.found, track.Found{Expert: expert[i]})
+	}
+	x.found[1] = int32(len(seg.found))
 }
 
 // newNote begins a note: a finding at the packet at work that is about no message. The

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"cmp"
 	"context"
+	"math"
 
 	"qsniff/capture"
 	"qsniff/dissect"
@@ -23,7 +24,10 @@ type fold struct {
 	dialogues *dialogues    // nil: messages are written as they come
 	findings  *hostFindings // nil: only messages are counted
 	messages  uint64
-	types     map[typeKey]uint64
+	types     map[typeKey]*uint64
+	lastType  typeKey      // of the message before
+	lastCount *uint64      // in types; nil: there is none
+	fact      track.Fact   // of the brief at hand
 	reader    readerTotals // after the last batch merged
 	parts     [Partitions]totals
 	packets   PacketSink      // nil: packets are not wanted
@@ -39,10 +43,35 @@ type head struct {
 	seg   *segment
 	next  int // index of the next span
 	sight int // index of the next sight
+	brief int // index of the next brief
 }
 
 // isDone reports whether all of the segment is merged.
-func (h *head) isDone() bool { return h.next == len(h.seg.spans) && h.sight == len(h.seg.sights) }
+func (h *head) isDone() bool { return h.front() == noIndex }
+
+// noIndex is an index above those of all items.
+const noIndex = math.MaxInt32
+
+// fronts returns the indexes of the items that the next span, brief and sight are of.
+func (h *head) fronts() (span, brief, sight int32) {
+	span, brief, sight = noIndex, noIndex, noIndex
+	if h.next < len(h.seg.spans) {
+		span = h.seg.spans[h.next].index
+	}
+	if h.brief < len(h.seg.briefs) {
+		brief = h.seg.briefs[h.brief].index
+	}
+	if h.sight < len(h.seg.sights) {
+		sight = h.seg.sights[h.sight].index
+	}
+	return span, brief, sight
+}
+
+// front returns the least of them.
+func (h *head) front() int32 {
+	span, brief, sight := h.fronts()
+	return min(span, brief, sight)
+}
 
 type typeKey struct {
 	proto *dissect.Proto
@@ -64,17 +93,12 @@ func (f *fold) merge(ctx context.Context, b *batch) (enough bool, err error) {
 		}
 	}
 	for err == nil && !enough {
-		i, watched := f.findNext()
+		i, limit := f.findHead()
 		if i < 0 {
 			break
 		}
 		h := &f.heads[i]
-		if watched {
-			h.sight = f.watching.showSights(h.seg.sights, h.sight, f.sightLimit(h))
-		} else {
-			enough, err = f.writeSpan(h.seg, &h.seg.spans[h.next])
-			h.next++
-		}
+		enough, err = f.mergeHead(b, h, limit)
 		if err == nil && !enough && h.isDone() {
 			err = f.fillHead(ctx, i)
 		}
@@ -118,7 +142,7 @@ func (f *fold) fillHead(ctx context.Context, i int) error {
 		}
 		select {
 		case h.seg = <-f.workers[i].out:
-			h.next, h.sight = 0, 0
+			h.next, h.sight, h.brief = 0, 0, 0
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -132,8 +156,52 @@ func (f *fold) releaseSegment(i int) {
 	for p := i; p < Partitions && h.seg.hasTotals; p += len(f.workers) {
 		f.parts[p] = h.seg.totals[p]
 	}
+	for _, c := range h.seg.counts {
+		f.countMessages(c.key, c.n)
+	}
 	f.workers[i].free <- h.seg
 	h.seg = nil
+}
+
+// findHead returns the head with the first item of which something is left, -1 if there is none,
+// and the index of the item up to which no other head has anything. Where two heads have something
+// of one item, which is for all partitions, it is that of the next span or sight.
+func (f *fold) findHead() (best int, limit int32) {
+	best, limit = -1, noIndex
+	first := int32(noIndex)
+	for i := range f.heads {
+		switch at := f.heads[i].front(); {
+		case at < first:
+			best, first, limit = i, at, first
+		case at < limit:
+			limit = at
+		}
+	}
+	if best >= 0 && limit == first {
+		best, _ = f.findNext()
+	}
+	return best, limit - 1
+}
+
+// mergeHead passes on what a head has up to the item with index limit, at least one thing.
+func (f *fold) mergeHead(b *batch, h *head, limit int32) (enough bool, err error) {
+	for isFirst := true; err == nil && !enough; isFirst = false {
+		span, brief, sight := h.fronts()
+		first := min(span, brief, sight)
+		switch {
+		case first == noIndex || first > limit && !isFirst:
+			return false, nil
+		case span == first:
+			enough, err = f.writeSpan(h.seg, &h.seg.spans[h.next])
+			h.next++
+		case brief == first:
+			enough, err = f.writeBrief(b, &h.seg.briefs[h.brief])
+			h.brief++
+		default:
+			h.sight = f.watching.showSights(h.seg.sights, h.sight, min(limit, span-1, brief-1))
+		}
+	}
+	return enough, err
 }
 
 // findNext returns the worker whose next span or, if watched, whose next sight comes
@@ -165,21 +233,6 @@ func (f *fold) findNext() (best int, watched bool) {
 	return best, watched
 }
 
-// sightLimit returns the index up to which only h has sights and no worker has spans.
-func (f *fold) sightLimit(h *head) int32 {
-	limit := int32(1<<31 - 1)
-	for i := range f.heads {
-		o := &f.heads[i]
-		if o.next < len(o.seg.spans) {
-			limit = min(limit, o.seg.spans[o.next].index-1)
-		}
-		if o != h && o.sight < len(o.seg.sights) {
-			limit = min(limit, o.seg.sights[o.sight].index-1)
-		}
-	}
-	return limit
-}
-
 // writeSpan passes one span to hostFindings and, at once or when it is decided whether it
 // is chosen, to the others.
 func (f *fold) writeSpan(seg *segment, s *span) (enough bool, err error) {
@@ -200,6 +253,32 @@ func (f *fold) writeSpan(seg *segment, s *span) (enough bool, err error) {
 		f.findings.addSpan(seg, s)
 	}
 	return enough, err
+}
+
+// writeBrief is writeSpan for a brief.
+func (f *fold) writeBrief(b *batch, x *brief) (enough bool, err error) {
+	x.fill(&f.fact, &b.items[x.index])
+	if f.listener != nil {
+		f.listener.AddFact(&f.fact, nil, nil)
+	}
+	f.countMessages(typeKey{x.proto, x.typ}, 1)
+	if f.findings != nil {
+		f.findings.hosts.AddFact(&f.fact)
+	}
+	return f.isFull(), nil
+}
+
+// countMessages counts chosen messages of a type. Most are of the same type as the one before.
+func (f *fold) countMessages(k typeKey, n uint64) {
+	f.messages += n
+	if f.lastCount == nil || k != f.lastType {
+		f.lastType, f.lastCount = k, f.types[k]
+		if f.lastCount == nil {
+			f.lastCount = new(uint64)
+			f.types[k] = f.lastCount
+		}
+	}
+	*f.lastCount += n
 }
 
 // deliver writes one span and passes it to the listener and the sink of packets, if it is
@@ -223,8 +302,7 @@ func (f *fold) deliver(seg *segment, s *span, isChosen bool) (enough bool, err e
 	switch {
 	case !s.isMessage:
 	case isChosen:
-		f.messages++
-		f.types[typeKey{s.fact.Proto, s.fact.Type}]++
+		f.countMessages(typeKey{s.fact.Proto, s.fact.Type}, 1)
 		enough = f.isFull()
 	default:
 		f.unmatched++

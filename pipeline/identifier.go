@@ -21,7 +21,8 @@ type identifier struct {
 	parser   *parser
 	ctx      dissect.Context // of the payload at work
 	waited   dissect.Context // of a parked request
-	last     lastLook
+	last     *lastLook
+	own      look // by lookOnce
 }
 
 // identify passes s on if it is a message, and returns what became of it. A doubtful
@@ -82,12 +83,24 @@ func (d *identifier) look(c *dissect.Context, b []byte, first *look) look {
 		return *first
 	case len(d.decodeAs) > 0:
 		return lookAt(d.reg, d.decodeAs, c, b)
-	case d.last.matches(c, b):
+	case c.FromSplit == wire.None && d.last.matches(b, c.Wire, c.Src):
 		return d.last.look
 	}
 	l := lookAt(d.reg, nil, c, b)
 	d.last.store(c, b, &l)
 	return l
+}
+
+// lookOnce returns the verdict on the bytes of a whole datagram alone. It is valid until the next
+// one is looked at.
+func (d *identifier) lookOnce(it *item) *look {
+	if !d.last.matches(it.Payload, it.Wire, it.Src) {
+		d.ctx = dissect.Context{Src: it.Src, Dst: it.Dst, Wire: it.Wire}
+		d.own = lookAt(d.reg, d.decodeAs, &d.ctx, it.Payload)
+		d.last.store(&d.ctx, it.Payload, &d.own)
+		return &d.own
+	}
+	return &d.last.look
 }
 
 // pick returns the verdict on b, of which l is the verdict on its bytes alone. If that is

@@ -87,6 +87,16 @@ func (j *joiner) joinFragment(it *item, first *look) bool {
 	return false
 }
 
+// mayTake reports whether b may be a fragment of a protocol that cuts replies in a way of its own.
+func (j *joiner) mayTake(b []byte) bool {
+	for _, p := range j.protocols {
+		if p.MayTake(b) {
+			return true
+		}
+	}
+	return false
+}
+
 // recall fills j.ctx with what is known of the flow of a datagram that may be a part of a
 // reply.
 func (j *joiner) recall(it *item) {

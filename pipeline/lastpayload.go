@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"bytes"
+	"net/netip"
 
 	"qsniff/dissect"
 	"qsniff/track"
@@ -21,10 +22,9 @@ type lastLook struct {
 // are shorter.
 const lastPayloadBytes = 64
 
-// matches reports whether b, whose context has no more than its ends and its length, is the
-// payload that is kept.
-func (a *lastLook) matches(c *dissect.Context, b []byte) bool {
-	return len(b) == a.n && c.Wire == a.wire && a.n > 0 && c.FromSplit == wire.None && isIPv4(c) == a.isIPv4 && bytes.Equal(b, a.b[:a.n])
+// matches reports whether b, as long as wire, from src, is the payload that is kept.
+func (a *lastLook) matches(b []byte, wire int, src netip.AddrPort) bool {
+	return len(b) == a.n && wire == a.wire && a.n > 0 && isIPv4(src) == a.isIPv4 && bytes.Equal(b, a.b[:a.n])
 }
 
 // store keeps b, and reports whether it is short enough and l sure.
@@ -32,11 +32,11 @@ func (a *lastLook) store(c *dissect.Context, b []byte, l *look) bool {
 	if len(b) > len(a.b) || l.verdict.Conf <= dissect.Maybe || c.FromSplit != wire.None {
 		return false
 	}
-	a.n, a.wire, a.isIPv4, a.look = copy(a.b[:], b), c.Wire, isIPv4(c), *l
+	a.n, a.wire, a.isIPv4, a.look = copy(a.b[:], b), c.Wire, isIPv4(c.Src), *l
 	return true
 }
 
-func isIPv4(c *dissect.Context) bool { return c.Src.Addr().Unmap().Is4() }
+func isIPv4(a netip.AddrPort) bool { return a.Addr().Is4() || a.Addr().Is4In6() }
 
 // lastSighting is what else is known of the payload of a lastLook.
 type lastSighting struct {

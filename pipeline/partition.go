@@ -14,6 +14,8 @@ type partition struct {
 	sights         *sightMaker // nil: there are no watchers
 	skipsDatagrams bool        // datagrams are for watchers only
 	marksSights    bool        // see Config.WatchesMatches
+	hasShortWay    bool        // for requests of usual forms
+	search         *search     // for the flow of the item at hand; a worker sets it
 	joiner         *joiner
 	streams        *streams // nil before the first segment: most captures have none
 	identifier     *identifier
@@ -25,13 +27,14 @@ type partition struct {
 }
 
 func newPartition(number int, cfg *Config, size float64) *partition {
-	p := &partition{now: current{part: uint8(number)}, size: size}
+	p := &partition{now: current{part: uint8(number)}, size: size, search: &search{index: -1}}
 	now, flows := &p.now, track.NewFlows(int(track.DefaultFlows*size))
 	p.emitter = newEmitter(now, cfg)
-	p.tracker = newTracker(now, int(track.DefaultExchanges*size), p.emitter, cfg)
+	p.tracker = newTracker(now, int(track.DefaultExchanges*size), flows, p.emitter, cfg)
 	p.parser = &parser{msg: new(dissect.Message), reg: cfg.Registry, flows: flows, tracker: p.tracker}
 	p.parser.skipsTexts, p.skipsStreams = cfg.skipsTexts()
-	p.identifier = &identifier{now: now, reg: cfg.Registry, decodeAs: cfg.DecodeAs, flows: flows, parked: newParking(), parser: p.parser}
+	p.identifier = &identifier{now: now, reg: cfg.Registry, decodeAs: cfg.DecodeAs, flows: flows, parked: newParking(), parser: p.parser, last: new(lastLook)}
+	p.hasShortWay = p.parser.skipsTexts && cfg.Filter == nil && len(cfg.DecodeAs) == 0
 	p.joiner = newJoiner(now, size, p.identifier, p.tracker)
 	if len(cfg.Watchers) > 0 {
 		p.sights = &sightMaker{msg: new(dissect.Message), now: now, reg: cfg.Registry, decodeAs: cfg.DecodeAs}
@@ -40,10 +43,10 @@ func newPartition(number int, cfg *Config, size float64) *partition {
 	return p
 }
 
-// shareMemory makes p use the memory of q for messages, which last no longer than an item,
-// and for what its renderer remembers. One worker serves both. Neither has had an item yet.
+// shareMemory makes p use the memory of q for messages, which last no longer than an item, for the
+// last payload, and for what its renderer remembers. One worker serves both. Neither has had an item yet.
 func (p *partition) shareMemory(q *partition) {
-	p.parser.msg, p.emitter.renderer = q.parser.msg, q.emitter.renderer
+	p.parser.msg, p.emitter.renderer, p.identifier.last = q.parser.msg, q.emitter.renderer, q.identifier.last
 	if p.sights != nil {
 		p.sights.msg = q.sights.msg
 	}
@@ -69,6 +72,12 @@ func (p *partition) process(index int32, it *item, seg *segment) {
 	if p.sights != nil {
 		first = p.sights.addSightings(it)
 		if p.skipsDatagrams && it.kind != kindSegment && it.kind != kindTick && it.kind != kindEnd {
+			return
+		}
+	}
+	if p.hasShortWay && it.kind == kindDatagram {
+		var isDone bool
+		if first, isDone = p.processUsual(it, first); isDone {
 			return
 		}
 	}

@@ -111,6 +111,8 @@ type segment struct {
 	posts  []track.ServerInfo
 	turns  []turn
 	sights []sight
+	briefs []brief
+	counts []typeCount
 	picks  []pick
 	frames []uint64 // of picks
 	notes  []byte   // of picks
@@ -119,6 +121,33 @@ type segment struct {
 	// totals are those of the partitions after the segment, if hasTotals is set.
 	hasTotals bool
 	totals    [Partitions]totals
+}
+
+// typeCount is how many messages of a type there are that the fold gets no more of.
+type typeCount struct {
+	key typeKey
+	n   uint64
+}
+
+// count counts a message. Protocols declare a fixed number of types, of which few are in a segment.
+func (s *segment) count(k typeKey) {
+	for i := range s.counts {
+		if s.counts[i].key == k {
+			s.counts[i].n++
+			return
+		}
+	}
+	s.counts = append(s.counts, typeCount{k, 1})
+}
+
+// newBrief adds a brief, which the caller fills in.
+func (s *segment) newBrief() *brief {
+	n := len(s.briefs)
+	if n == cap(s.briefs) {
+		s.briefs = append(s.briefs, brief{})[:n]
+	}
+	s.briefs = s.briefs[:n+1]
+	return &s.briefs[n]
 }
 
 // isFull reports whether the segment is to be handed over.
@@ -133,7 +162,7 @@ func (s *segment) reset() {
 	s.buf, s.spans, s.isLast = s.buf[:0], s.spans[:0], false
 	s.found, s.posts, s.turns = s.found[:0], s.posts[:0], s.turns[:0]
 	s.detail = s.detail[:0]
-	s.sights = s.sights[:0]
+	s.sights, s.briefs, s.counts = s.sights[:0], s.briefs[:0], s.counts[:0]
 	s.picks, s.frames, s.notes = s.picks[:0], s.frames[:0], s.notes[:0]
 }
 

@@ -160,7 +160,7 @@ func (w *sightMaker) classifyDatagram(s *track.Sighting, it *item) {
 		return
 	}
 	w.ctx.Src, w.ctx.Dst, w.ctx.Wire = it.Src, it.Dst, it.Wire // the other fields stay empty: nothing else is known here
-	if w.last.matches(&w.ctx, b) {
+	if w.last.matches(b, it.Wire, it.Src) {
 		w.last.fillIn(s)
 		w.first = &w.last.look
 		w.addHashes(s, it, w.last.sum)

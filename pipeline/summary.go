@@ -28,7 +28,7 @@ func (f *fold) summary() tally.Run {
 		Read: r.source.Bytes, Size: r.source.Size, Messages: f.messages, Unmatched: f.unmatched, Undecided: f.undecided(), Backwards: r.backwards, Dropped: r.source.Dropped, Doubled: f.watching.mirror.skipped,
 		Gaps: r.source.Gaps, GapBytes: uint64(r.source.Skipped)}
 	for k, n := range f.types {
-		tc := tally.TypeCount{Protocol: k.proto.Name, Count: n}
+		tc := tally.TypeCount{Protocol: k.proto.Name, Count: *n}
 		if k.typ != nil {
 			tc.Message = k.typ.Name
 		}

@@ -11,11 +11,12 @@ type tracker struct {
 	now       *current
 	exchanges *track.Exchanges
 	emitter   *emitter
-	isOn      bool // see Config.wantsPairs; if not, messages pass unpaired
+	request   track.Message // of a usual form, is used again
+	isOn      bool          // see Config.wantsPairs; if not, messages pass unpaired
 }
 
-func newTracker(now *current, size int, e *emitter, cfg *Config) *tracker {
-	t := &tracker{now: now, exchanges: track.NewExchanges(size), emitter: e, isOn: cfg.wantsPairs()}
+func newTracker(now *current, size int, flows *track.Flows, e *emitter, cfg *Config) *tracker {
+	t := &tracker{now: now, exchanges: track.NewExchanges(size, flows), emitter: e, isOn: cfg.wantsPairs()}
 	if t.isOn { // also where nobody wants silences: pairing depends on which were reported
 		t.exchanges.ReportSilence = e.emitSilence
 	}

@@ -167,8 +167,9 @@ func (c *Collector) addRequest(f *track.Fact, k *questionTally) {
 	p := c.series.pointAt(f.Nanos)
 	p.Requests++
 	p.BytesIn += uint64(f.Bytes)
-	client := hostKey(f.Client.Addr().As16())
-	c.clients.add(client, c.countClient(client, f))
+	var client hostKey
+	client.set(f.Client)
+	c.clients.add(&client, c.countClient(&client, f))
 	s := c.servers.findAsked(f.Server)
 	s.in.add(f)
 	s.canChallenge = s.canChallenge || questionOf(f) == dissect.AskInfo && f.Type.BringsToken()
@@ -186,8 +187,9 @@ func (c *Collector) addReply(f *track.Fact, k *questionTally, info *track.Server
 	p := c.series.pointAt(f.Nanos)
 	p.Replies++
 	p.BytesOut += uint64(f.Bytes)
-	client := hostKey(f.Client.Addr().As16())
-	c.countClient(client, f)
+	var client hostKey
+	client.set(f.Client)
+	c.countClient(&client, f)
 	c.clients.reserve(client)
 	s := c.servers.findReplying(f.Server, f.Step != track.Stray)
 	s.out.add(f)
@@ -214,11 +216,11 @@ func (c *Collector) addReply(f *track.Fact, k *questionTally, info *track.Server
 // countClient counts a client in the estimate of distinct ones, and returns its hash. That is
 // keyed with the time of the first message, which no sender knows: nobody can choose addresses
 // that make the estimate wrong.
-func (c *Collector) countClient(k hostKey, f *track.Fact) (hash uint64) {
+func (c *Collector) countClient(k *hostKey, f *track.Fact) (hash uint64) {
 	if c.hashKey == 0 {
-		c.hashKey = k.Hash(keyOf(f.Server).Hash(uint64(f.Nanos))) | 1
+		c.hashKey = k.hash(keyOf(f.Server).Hash(uint64(f.Nanos))) | 1
 	}
-	hash = lru.Mix(k.Hash(c.hashKey), 0)
+	hash = lru.Mix(k.hash(c.hashKey), 0)
 	c.distinct.InsertHash(hash)
 	return hash
 }

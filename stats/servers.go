@@ -92,9 +92,9 @@ func keyOf(end netip.AddrPort) endKey { return endKey{end.Addr().As16(), end.Por
 type serverTables struct {
 	answering, others *lru.Table[endKey, serverState]
 	evicted           uint64
-	// lastKey is the server of the previous message, and lastServer its state: floods ask one
+	// lastEnd is the server of the previous message, and lastServer its state: floods ask one
 	// server again and again.
-	lastKey    endKey
+	lastEnd    netip.AddrPort
 	lastServer *serverState
 }
 
@@ -104,10 +104,10 @@ func newServerTables(answering, others int) serverTables {
 
 // findAsked returns the state of a server to which a request goes.
 func (t *serverTables) findAsked(end netip.AddrPort) *serverState {
-	k := keyOf(end)
-	if t.lastServer != nil && k == t.lastKey {
+	if t.lastServer != nil && end == t.lastEnd {
 		return t.lastServer
 	}
+	k := keyOf(end)
 	s := t.answering.Get(k)
 	if s == nil {
 		var evicted *lru.Evicted[endKey, serverState]
@@ -115,7 +115,7 @@ func (t *serverTables) findAsked(end netip.AddrPort) *serverState {
 			t.evicted++
 		}
 	}
-	t.lastKey, t.lastServer = k, s
+	t.lastEnd, t.lastServer = end, s
 	return s
 }
 

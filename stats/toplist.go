@@ -1,9 +1,11 @@
 package stats
 
 import (
+	"encoding/binary"
 	"net/netip"
 
 	"qsniff/internal/lru"
+	"qsniff/track"
 )
 
 // topList counts the most frequent addresses with a fixed number of counters, by the
@@ -42,7 +44,14 @@ type counter struct {
 type hostKey [16]byte
 
 // Hash mixes the key.
-func (k hostKey) Hash(seed uint64) uint64 { return lru.MixBytes(seed, k[:]) }
+func (k hostKey) Hash(seed uint64) uint64 { return k.hash(seed) }
+
+func (k *hostKey) hash(seed uint64) uint64 {
+	return lru.Mix(lru.Mix(seed, binary.LittleEndian.Uint64(k[:8])), binary.LittleEndian.Uint64(k[8:]))
+}
+
+// set makes k the address of an end.
+func (k *hostKey) set(a netip.AddrPort) { (*track.Host)(k).Set(a) }
 
 func (k hostKey) addr() netip.Addr { return netip.AddrFrom16(k).Unmap() }
 
@@ -58,14 +67,14 @@ func newTopList(size int) *topList {
 }
 
 // add counts k once; hash is a hash of it that no sender can foresee.
-func (t *topList) add(k hostKey, hash uint64) {
+func (t *topList) add(k *hostKey, hash uint64) {
 	if t.hasOverflowed && !t.door.admits(hash) {
 		return
 	}
-	i, ok := t.findOrAdd(k)
+	i, ok := t.findOrAdd(*k)
 	if !ok {
 		t.hasOverflowed = true
-		i = t.takeOver(k)
+		i = t.takeOver(*k)
 	}
 	t.increment(i)
 }

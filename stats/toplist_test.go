@@ -17,7 +17,8 @@ func host(n uint64) hostKey {
 func TestTopListExact(t *testing.T) {
 	top := newTopList(4)
 	for _, n := range []uint64{1, 2, 2, 3, 3, 3, 1, 2, 2} {
-		top.add(host(n), n)
+		k := host(n)
+		top.add(&k, n)
 	}
 	top.reserve(host(4))
 	top.reserve(host(1))
@@ -52,7 +53,7 @@ func TestTopListAgainstExact(t *testing.T) {
 		for range n {
 			k := host(uint64(float64(universe) * pow(rng.Float64(), 1+skew)))
 			exact[k]++
-			top.add(k, k.Hash(uint64(round)))
+			top.add(&k, k.Hash(uint64(round)))
 		}
 		checkOrder(t, top)
 		low := top.door.rounds
@@ -125,7 +126,7 @@ func FuzzTopList(f *testing.F) {
 				top.reserve(host(uint64(b % 16)))
 			} else {
 				k := host(uint64(b % 16))
-				top.add(k, k.Hash(1))
+				top.add(&k, k.Hash(1))
 				total++
 			}
 			checkOrder(t, top)

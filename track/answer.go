@@ -13,7 +13,7 @@ func (x *Exchanges) placeReply(m *Message) Part {
 		return x.placeExtra(m)
 	}
 	if m.Age-e.lastAge > int64(answerWait) {
-		x.endExchange(&x.at.key, e)
+		x.endExchangeAt(e)
 		return x.placeExtra(m)
 	}
 	return x.placeAnswer(m, e)
@@ -88,7 +88,7 @@ func (x *Exchanges) placeChallenge(m *Message) Part {
 	case e == nil:
 		return x.placeRepeatedChallenge(m)
 	case m.Age-e.lastAge > int64(answerWait):
-		x.endExchange(&x.at.key, e)
+		x.endExchangeAt(e)
 		return x.placeExtra(m)
 	case e.asks() == dissect.AskChallenge:
 		e.challenge = uint32(m.Key)

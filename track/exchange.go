@@ -51,7 +51,10 @@ type Exchanges struct {
 	// call, or leave it nil.
 	ReportSilence func(*Fact)
 
+	flows   *Flows
+	links   links // from these to the exchanges
 	ring    *lru.Ring[endsKey, exchange]
+	orphan  uint32                    // number of the latest exchange whose flow was evicted or unknown
 	tail    uint32                    // number of the oldest exchange that may be under way
 	moved   uint32                    // number of the latest exchange that was spared
 	settled numberSet                 // the exchanges that are no longer open
@@ -111,10 +114,13 @@ type messageKind struct {
 }
 
 // NewExchanges returns tables in which size requests can wait for the first reply, whatever
-// else comes. The other sizes are derived from that, see limits.go.
-func NewExchanges(size int) *Exchanges {
+// else comes. The other sizes are derived from that, see limits.go. What an exchange is does not
+// depend on flows, but it is found faster if its flow is there. No other Exchanges may use them.
+func NewExchanges(size int, flows *Flows) *Exchanges {
 	ring := lru.NewRing[endsKey, exchange](size + size/endedShare)
-	return &Exchanges{
+	x := &Exchanges{
+		flows:   flows,
+		links:   newLinks(flows.table.Cap()),
 		ring:    ring,
 		settled: newNumberSet(ring.Cap()),
 		most:    [numPhases]int{open: size, challenged: size / challengedShare},
@@ -122,6 +128,8 @@ func NewExchanges(size int) *Exchanges {
 		lastGap: math.MinInt64,
 		goneAge: math.MinInt64,
 	}
+	flows.exchanges = x
+	return x
 }
 
 // Evicted returns how many exchanges were evicted before they were over.
@@ -147,33 +155,47 @@ func (x *Exchanges) Place(m *Message) Part {
 	if m.Reply {
 		return x.placeReply(m)
 	}
-	return x.placeRequest(m)
+	e, step := x.placeRequest(m)
+	return e.requestPart(step)
+}
+
+// PlaceRequest is Place for a request in a datagram whose type asks for something. It returns what
+// is set in its Part.
+func (x *Exchanges) PlaceRequest(m *Message) (step Step, id uint64, broughtChallenge bool) {
+	x.jumps.observe(m)
+	x.findEnds(m)
+	e, step := x.placeRequest(m)
+	if step == Ask { // e is new, and reading it now would take until it is in the processor's cache
+		return Ask, m.Frame, m.Key != 0
+	}
+	return step, e.first, e.hasBroughtChallenge()
 }
 
 // placeRequest begins an exchange with a request, or repeats the one under way. A request for
 // several things belongs to the exchange of the first.
-func (x *Exchanges) placeRequest(m *Message) Part {
+func (x *Exchanges) placeRequest(m *Message) (*exchange, Step) {
 	asks := m.Type.Asks.First()
 	e, past := x.find(asks)
 	if e != nil && (m.Age-e.lastAge > int64(answerWait) || int64(e.livedMillis) > retryFor.Milliseconds()) {
-		x.endExchange(&x.at.key, e)
+		x.endExchangeAt(e)
 		e, past = nil, e
 	}
 	if e != nil {
-		return x.placeRepeat(m, e)
+		return e, x.placeRepeat(m, e)
 	}
 	x.checkFirstRequest(m, past)
 	e = x.add(asks)
 	e.first, e.begun, e.lastAge, e.plainNanos = m.Frame, m.Age, m.Age, m.Nanos
-	e.requestKey, e.challengeTrip, e.requestKind, e.state = uint32(m.Key), -1, x.kindNumber(m), replyDue
+	state := replyDue
 	if m.Key != 0 {
-		e.state |= beganWithToken
+		state |= beganWithToken
 	}
-	return e.requestPart(Ask)
+	e.requestKey, e.challengeTrip, e.requestKind, e.state = uint32(m.Key), -1, x.kindNumber(m), state
+	return e, Ask
 }
 
 // placeRepeat adds a further request to e: a repetition, or the echo of its challenge.
-func (x *Exchanges) placeRepeat(m *Message, e *exchange) Part {
+func (x *Exchanges) placeRepeat(m *Message, e *exchange) Step {
 	step := Again
 	isEcho := e.state&challengeGiven != 0 && m.Key != 0 && (uint32(m.Key) == e.challenge || x.hasGiven(m))
 	if isEcho && e.state&challengeEchoed == 0 {
@@ -190,12 +212,17 @@ func (x *Exchanges) placeRepeat(m *Message, e *exchange) Part {
 	}
 	e.state |= replyDue
 	e.requestKind, e.requestKey = x.kindNumber(m), uint32(m.Key)
-	return e.requestPart(step)
+	return step
 }
 
 // requestPart returns the part of a request of e.
 func (e *exchange) requestPart(s Step) Part {
-	return Part{Step: s, ID: e.first, Took: -1, Trip: -1, BroughtChallenge: e.state&(beganWithToken|challengeEchoed) != 0}
+	return Part{Step: s, ID: e.first, Took: -1, Trip: -1, BroughtChallenge: e.hasBroughtChallenge()}
+}
+
+// hasBroughtChallenge reports whether a request of e brought a challenge.
+func (e *exchange) hasBroughtChallenge() bool {
+	return e.state&(beganWithToken|challengeEchoed) != 0
 }
 
 // lastRequest returns frame and time stamp of the last request.
@@ -213,8 +240,8 @@ func (x *Exchanges) endExchange(k *endsKey, e *exchange) {
 		f := &x.fact
 		at, nanos := e.lastRequest()
 		*f = Fact{Frame: at, Nanos: nanos, Age: e.lastAge, Key: uint64(e.requestKey),
-			Server: netip.AddrPortFrom(netip.AddrFrom16(k.server).Unmap(), k.serverPort),
-			Client: netip.AddrPortFrom(netip.AddrFrom16(k.client).Unmap(), k.clientPort), Part: e.requestPart(Silence)}
+			Server: netip.AddrPortFrom(k.server.Addr(), k.port),
+			Client: netip.AddrPortFrom(k.client.Addr(), k.clientPort), Part: e.requestPart(Silence)}
 		if e.requestKind > 0 {
 			f.Proto, f.Type = x.kinds[e.requestKind-1].proto, x.kinds[e.requestKind-1].typ
 			x.ReportSilence(f)
@@ -224,13 +251,17 @@ func (x *Exchanges) endExchange(k *endsKey, e *exchange) {
 	x.setPhase(e, ended)
 }
 
+// endExchangeAt is endExchange between the ends at hand.
+func (x *Exchanges) endExchangeAt(e *exchange) {
+	k := x.at.key()
+	x.endExchange(&k, e)
+}
+
 // Tick ends the exchanges that waited until age. At the end of a capture no call is needed:
 // nothing is reported of exchanges whose wait is not over.
 func (x *Exchanges) Tick(age int64) {
 	x.goneAge = age - int64(endedFor)
-	if x.ring.At(x.tail) == nil {
-		x.tail = x.ring.First()
-	}
+	x.skipEvicted()
 	next := x.ring.Next()
 	for n := x.tail; n != next; n++ {
 		entry := x.ring.At(n)
@@ -245,6 +276,14 @@ func (x *Exchanges) Tick(age int64) {
 		if n == x.tail && e.phase == ended {
 			x.tail++
 		}
+	}
+}
+
+// skipEvicted moves the tail to the oldest exchange, unless it is that or a later one. If none is
+// under way, the tail is the number of the next.
+func (x *Exchanges) skipEvicted() {
+	if first := x.ring.First(); x.tail-first > x.ring.Next()-first {
+		x.tail = first
 	}
 }
 

@@ -4,34 +4,37 @@ import (
 	"testing"
 	"unsafe"
 
+	"qsniff/dissect"
 	"qsniff/internal/lru"
 )
 
 // The tables of all partitions stay below 4 MiB.
 func TestExchangeMemory(t *testing.T) {
 	const partitions, most = 16, 4 << 20
-	const index = 64 / 2 // a bucket for two to four entries
+	const index = 64 / 3 // 512 buckets for 1,536 entries
 	entry := unsafe.Sizeof(lru.Entry[endsKey, exchange]{}) + index
 	request := unsafe.Sizeof(lru.Evicted[callKey, call]{}) + unsafe.Sizeof([5]uint32{}) // hash and order, and two of the index
-	x := NewExchanges(DefaultExchanges)
+	x := NewExchanges(DefaultExchanges, NewFlows(DefaultFlows))
 	n := uintptr(x.ring.Cap())
-	if got := partitions * (n*entry + uintptr(x.calls.Cap())*request); got > most {
+	if got := partitions * (n*entry + uintptr(x.calls.Cap())*request + 4*uintptr(len(x.links.newest))); got > most {
 		t.Errorf("got  %d bytes\nwant %d at most", got, most)
 	}
 }
 
 func BenchmarkFlood(b *testing.B) {
-	x := NewExchanges(DefaultExchanges)
+	flows := NewFlows(DefaultFlows)
+	x := NewExchanges(DefaultExchanges, flows)
 	m := Message{Dst: server, Proto: &testProto, Type: testKinds['T']}
 	b.ReportAllocs()
 	for n := 0; b.Loop(); n++ {
 		m.Src, m.Frame = from(n), uint64(n+1)
+		flows.Learn(server, m.Src.Addr(), dissect.FlowFacts{Proto: 1})
 		x.Place(&m)
 	}
 }
 
 func BenchmarkExchange(b *testing.B) {
-	x := NewExchanges(DefaultExchanges)
+	x := NewExchanges(DefaultExchanges, NewFlows(100))
 	ask := Message{Dst: server, Proto: &testProto, Type: testKinds['T']}
 	answer := Message{Src: server, Proto: &testProto, Type: testKinds['I'], Reply: true}
 	b.ReportAllocs()

@@ -14,7 +14,7 @@ func FuzzExchanges(f *testing.F) {
 	f.Add([]byte{0, 1, 0, 1, 5, 9, 250, 12, 250, 12, 250, 12, 250, 12, 0, 6, 0})
 	f.Fuzz(func(t *testing.T, in []byte) {
 		const size = 4
-		x := NewExchanges(size)
+		x := NewExchanges(size, NewFlows(100))
 		v := &invariants{t: t, requests: map[uint64]netip.AddrPort{}, silent: map[uint64]bool{}}
 		x.ReportSilence = v.silence
 		at := int64(0)

@@ -2,6 +2,7 @@ package track
 
 import (
 	"math/bits"
+	"net/netip"
 
 	"qsniff/dissect"
 	"qsniff/internal/lru"
@@ -9,21 +10,17 @@ import (
 
 // endsKey is the two ends of exchanges.
 type endsKey struct {
-	server, client         [16]byte
-	serverPort, clientPort uint16
+	flowKey
+	clientPort uint16
 }
 
 // Hash mixes the key with the seed, which makes the result unpredictable for senders.
-func (k endsKey) Hash(seed uint64) uint64 {
-	h := lru.Mix16(lru.Mix16(seed, &k.server), &k.client)
-	return lru.Mix(h, uint64(k.serverPort)<<16|uint64(k.clientPort))
-}
+func (k endsKey) Hash(seed uint64) uint64 { return lru.Mix(k.flowKey.hash(seed), uint64(k.clientPort)) }
 
-// ends is the ends of a message, and the newest exchange between them.
-type ends struct {
-	key    endsKey
-	hash   uint32
-	newest uint32 // its number; 0: there is none
+// set makes k the ends of a server and a client.
+func (k *endsKey) set(server, client netip.AddrPort) {
+	k.flowKey.set(server, client.Addr())
+	k.clientPort = client.Port()
 }
 
 // findEnds looks for the exchanges between the ends of m, which become those at hand.
@@ -32,10 +29,10 @@ func (x *Exchanges) findEnds(m *Message) {
 	if m.Reply {
 		server, client = client, server
 	}
+	x.flows.find(server, client.Addr())
 	at := &x.at
-	at.key = endsKey{server: server.Addr().As16(), client: client.Addr().As16(), serverPort: server.Port(), clientPort: client.Port()}
-	at.hash = x.ring.Hash(&at.key)
-	at.newest, _ = x.ring.Find(&at.key, at.hash)
+	at.server, at.client, at.flow = server, client, x.flows.last.number
+	x.locate(at)
 }
 
 // phase is where in its life an exchange is. Of those between the same ends with the same
@@ -69,14 +66,14 @@ func (x *Exchanges) isSpared(e *exchange) bool {
 }
 
 // makeRoom makes sure that the oldest entry of the ring is one that need not be kept. It spares
-// maxSpared exchanges at most.
-func (x *Exchanges) makeRoom() {
+// maxSpared exchanges at most, and reports whether it spared one.
+func (x *Exchanges) makeRoom() (hasSpared bool) {
 	for n := 0; x.ring.IsFull(); n++ {
 		first := x.ring.First()
 		if !x.settled.has(first) && x.count[open] > x.most[open] {
 			x.count[open]--
 			x.evicted++
-			return
+			break
 		}
 		e := &x.ring.At(first).Val
 		if e.phase == ended || n == maxSpared || !x.isSpared(e) {
@@ -84,37 +81,38 @@ func (x *Exchanges) makeRoom() {
 			if e.phase != ended {
 				x.evicted++
 			}
-			return
+			break
 		}
 		x.spare()
+		hasSpared = true
 	}
+	return hasSpared
 }
 
 // spare adds the oldest exchange again, as the newest one.
 func (x *Exchanges) spare() {
-	first := x.ring.First()
-	e := *x.ring.At(first)
-	hash := x.ring.Hash(&e.Key)
-	newest, _ := x.ring.Find(&e.Key, hash)
-	e.Val.older = newest
-	if newest == first { // links to an entry that is overwritten lead nowhere
-		e.Val.older = 0
+	e := *x.ring.At(x.ring.First())
+	at := ends{server: netip.AddrPortFrom(e.Key.server.Addr(), e.Key.port), client: netip.AddrPortFrom(e.Key.client.Addr(), e.Key.clientPort)}
+	at.flow, _ = x.flows.table.Find(&e.Key.flowKey, x.flows.table.Hash(&e.Key.flowKey))
+	x.locate(&at)
+	number, v := x.attach(&at)
+	older := v.older
+	if older == e.Val.number { // links to an entry that is overwritten lead nowhere
+		older = 0
 	}
-	number, v := x.ring.Add(&e.Key, hash, newest)
 	*v, x.moved = e.Val, number
-	v.number = number
+	v.number, v.older = number, older
 	x.settled.put(number, v.phase != open)
-	if e.Key == x.at.key {
-		x.at.newest = number
-	}
 }
 
 // add begins an exchange between the ends at hand.
 func (x *Exchanges) add(asks dissect.Asked) *exchange {
-	x.makeRoom()
+	if x.makeRoom() {
+		x.locate(&x.at)
+	}
 	x.dropOlder(asks)
-	number, e := x.ring.Add(&x.at.key, x.at.hash, x.at.newest)
-	e.question, e.number, e.older, x.at.newest = uint8(bits.TrailingZeros32(uint32(asks))), number, x.at.newest, number
+	number, e := x.attach(&x.at)
+	e.question = uint8(bits.TrailingZeros32(uint32(asks)))
 	x.settled.put(number, false)
 	x.count[open]++
 	return e

@@ -214,7 +214,7 @@ func TestExchanges(t *testing.T) {
 		{"clock set back", "5000 >T | 4000 <I", "ask 1 | answer 1 to 1"},
 		{"several prints", "0 >R | 5 <l | 6 <l", "ask 1 | answer 1 to 1 after 5 | extra 1 to 1 after 6"},
 	} {
-		if got := play(t, NewExchanges(100), tc.in); got != tc.want {
+		if got := play(t, NewExchanges(100, NewFlows(100)), tc.in); got != tc.want {
 			t.Errorf("%s: %s\ngot  %s\nwant %s", tc.name, tc.in, got, tc.want)
 		}
 	}
@@ -230,7 +230,7 @@ func TestSilenceOfManyKinds(t *testing.T) {
 		{0, "ask 1 | silence 1 at 1 | extra 1 to 1 after 1000"},
 		{maxKinds, "ask 1 | answer 1 to 1 after 1000"},
 	} {
-		x := NewExchanges(100)
+		x := NewExchanges(100, NewFlows(100))
 		x.kinds = make([]messageKind, tc.kinds)
 		if got := play(t, x, "0 >T | 3500 . | 1000 <I"); got != tc.want {
 			t.Errorf("%d kinds before\ngot  %s\nwant %s", tc.kinds, got, tc.want)
@@ -266,7 +266,7 @@ func TestChallengeFindings(t *testing.T) {
 		{"the same again", "0 >T | 10 <A:7 | 20 >T:7 | 30 <A:7", "challenge 1 to 3 after 10"},
 		{"new one for a plain request", "0 >T | 10 <A:7 | 20 >T | 30 <A:9", "challenge 1 to 3 after 10"},
 	} {
-		got := play(t, NewExchanges(100), tc.in)
+		got := play(t, NewExchanges(100, NewFlows(100)), tc.in)
 		if got = got[strings.LastIndex(got, "| ")+2:]; got != tc.want {
 			t.Errorf("%s: %s\ngot  %s\nwant %s", tc.name, tc.in, got, tc.want)
 		}
@@ -284,7 +284,7 @@ func TestKeyed(t *testing.T) {
 		{"known from before", "0 >T:7", true},
 		{"brought back", "0 >T | 10 <A:7 | 20 >T:7", true},
 	} {
-		x := NewExchanges(100)
+		x := NewExchanges(100, NewFlows(100))
 		play(t, x, tc.in)
 		m := message(t, "<I")
 		m.Frame, m.Nanos, m.Age = 100, 100*ms, 100*ms
@@ -298,7 +298,7 @@ func TestKeyed(t *testing.T) {
 func TestCalls(t *testing.T) {
 	login := &dissect.Type{Name: "login", Asks: dissect.AskLogin}
 	welcome := &dissect.Type{Name: "welcome", Asks: dissect.AskLogin, Reply: true}
-	x := NewExchanges(100)
+	x := NewExchanges(100, NewFlows(100))
 	got := ""
 	place := func(conn, key uint64, typ *dissect.Type, frame uint64, at int64) {
 		x.Tick(at * ms)
@@ -368,7 +368,7 @@ func TestFlood(t *testing.T) {
 		{"challenged, challenge was brought back", "0 >T | 10 <A:7 | 15 >T:7", 'A', "30 <I", "answer 1 to 3 after 15 trip 10"},
 		{"challenged, question on its way", "0 >T", 'A', "20 <A:7", "challenge 1 to 1 after 20"},
 	} {
-		x := NewExchanges(DefaultExchanges)
+		x := NewExchanges(DefaultExchanges, NewFlows(100))
 		play(t, x, tc.before)
 		flood(x, many, 1000, 16*ms, tc.reply)
 		got := ""
@@ -387,7 +387,7 @@ func TestFlood(t *testing.T) {
 
 // TestPolls: a socket that asks the same for ever takes two entries of those that are searched.
 func TestPolls(t *testing.T) {
-	x := NewExchanges(DefaultExchanges)
+	x := NewExchanges(DefaultExchanges, NewFlows(100))
 	for i := range 1000 {
 		at := int64(i) * 30 * ms
 		m := Message{Src: testClient, Dst: server, Proto: &testProto, Type: testKinds["TU"[i%2]], Frame: uint64(3*i + 1), Nanos: at, Age: at}
@@ -414,7 +414,7 @@ func TestExchangeAllocations(t *testing.T) {
 	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
-	x := NewExchanges(64)
+	x := NewExchanges(64, NewFlows(100))
 	x.ReportSilence = func(*Fact) {}
 	flood(x, 1, 1, 0, 'A') // the kinds are known
 	flood(x, 1, 1, 0, 'I')
@@ -429,5 +429,17 @@ func TestExchangeAllocations(t *testing.T) {
 	})
 	if n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// A tick does not look at ended exchanges again: where time jumps, there is one for each packet.
+func TestEndedOnce(t *testing.T) {
+	x := NewExchanges(64, NewFlows(100))
+	flood(x, 40, 1, 0, 0)
+	for at := range int64(3) {
+		x.Tick((10 + at) * second)
+		if x.skipEvicted(); x.tail != x.ring.Next() {
+			t.Errorf("the tick after the %d. begins at %d\nwant %d", at+1, x.tail, x.ring.Next())
+		}
 	}
 }

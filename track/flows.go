@@ -17,25 +17,47 @@ const DefaultFlows = 4096
 // flowKey is a server and a client's address, without the client's port:
 // query tools ask each question from a socket of its own.
 type flowKey struct {
-	server, client [16]byte
+	server, client Host
 	port           uint16
 }
 
 // Hash mixes the key; the seed makes the result unpredictable to senders.
-func (k flowKey) Hash(seed uint64) uint64 {
-	return lru.Mix(lru.Mix16(lru.Mix16(seed, &k.server), &k.client), uint64(k.port))
+func (k flowKey) Hash(seed uint64) uint64 { return k.hash(seed) }
+
+func (k *flowKey) hash(seed uint64) uint64 {
+	a, b := k.server.words()
+	c, d := k.client.words()
+	return lru.Mix(lru.Mix2(lru.Mix2(seed, a, b), c, d), uint64(k.port))
+}
+
+// set makes k the flow of a server and a client.
+func (k *flowKey) set(server netip.AddrPort, client netip.Addr) {
+	k.server.Set(server)
+	k.client.setAddr(client)
+	k.port = server.Port()
+}
+
+// isOf reports whether k is the flow of a server and a client.
+func (k *flowKey) isOf(server netip.AddrPort, client netip.Addr) bool {
+	a, b := k.server.words()
+	c, d := k.client.words()
+	e, f := wordsOf(server.Addr())
+	g, h := wordsOf(client)
+	return k.port == server.Port() && a == e && b == f && c == g && d == h
 }
 
 // keyOf returns the flow of a server and a client.
-func keyOf(server netip.AddrPort, client netip.Addr) flowKey {
-	return flowKey{server: server.Addr().As16(), client: client.As16(), port: server.Port()}
+func keyOf(server netip.AddrPort, client netip.Addr) (k flowKey) {
+	k.set(server, client)
+	return k
 }
 
 // Flows holds what servers and clients showed of each other, in bounded memory.
 type Flows struct {
 	table     *lru.Ring[flowKey, flow]
 	cameAgain numberSet                              // the flows of which another message came since they were added or spared
-	last      lookup                                 // most messages ask for one flow twice: to recall it, and to add to it
+	last      lookup                                 // most messages ask for one flow more than once: to recall it, to add to it, and for its exchanges
+	exchanges *Exchanges                             // whose links lead from flows; nil: there are none
 	passwords *lru.Table[flowKey, console.Passwords] // nil until the first OpenPasswords
 	evicted   uint64
 }
@@ -46,13 +68,27 @@ func NewFlows(size int) *Flows {
 	return &Flows{table: t, cameAgain: newNumberSet(t.Cap())}
 }
 
-// lookup is a search for a flow.
-type lookup struct {
-	isSet  bool
-	key    flowKey
+// Search is what a flow is searched by.
+type Search struct {
+	server netip.AddrPort
+	client netip.Addr
+	key    flowKey // of these
 	hash   uint32
-	number uint32
-	flow   *flow // nil if there is none
+}
+
+// set makes s the search for the flow of a server and a client in table t.
+func (s *Search) set(t *lru.Ring[flowKey, flow], server netip.AddrPort, client netip.Addr) {
+	s.server, s.client = server, client
+	s.key.set(server, client)
+	s.hash = lru.Spread(s.key.hash(t.Seed()))
+}
+
+// lookup is a search for a flow, and what it found.
+type lookup struct {
+	Search
+	isSet  bool
+	number uint32 // 0 if there is none
+	flow   *flow  // nil if there is none
 }
 
 // flow is dissect.FlowFacts in 16 bytes.
@@ -80,12 +116,13 @@ func (f *flowFlags) set(flag flowFlags, on bool) {
 	}
 }
 
-// find returns a flow, nil if it is unknown. It is valid until the next call.
+// find looks for a flow, which becomes the last one. It returns nil if it is unknown; what it
+// returns is valid until the next flow is added.
 func (f *Flows) find(server netip.AddrPort, client netip.Addr) *flow {
-	k := keyOf(server, client)
-	if l := &f.last; !l.isSet || k != l.key {
-		l.isSet, l.key, l.hash = true, k, f.table.Hash(&k)
-		l.number, l.flow = f.table.Find(&k, l.hash)
+	if l := &f.last; !l.isSet || server != l.server || client != l.client {
+		l.isSet = true
+		l.set(f.table, server, client)
+		l.number, l.flow = f.table.Find(&l.key, l.hash)
 	}
 	return f.last.flow
 }
@@ -97,21 +134,32 @@ func (f *Flows) add() *flow {
 		first := f.table.First()
 		if n == maxSpared || !f.cameAgain.has(first) {
 			f.evicted++
+			if f.exchanges != nil {
+				f.exchanges.releaseFlow(first)
+			}
 			break
 		}
-		e := *f.table.At(first)
-		_, v := f.addEntry(&e.Key, f.table.Hash(&e.Key), first)
-		*v = e.Val
+		old := *f.table.At(first)
+		_, e := f.append(f.table.Hash(&old.Key), first)
+		*e = old
 	}
 	l := &f.last
-	l.number, l.flow = f.addEntry(&l.key, l.hash, 0)
+	number, e := f.append(l.hash, 0)
+	e.Key.set(l.server, l.client)
+	l.number, l.flow = number, &e.Val
 	return l.flow
 }
 
-func (f *Flows) addEntry(k *flowKey, hash, hidden uint32) (number uint32, v *flow) {
-	number, v = f.table.Add(k, hash, hidden)
+// append adds an entry for a flow, which takes over the exchanges of flow number hidden, if that is
+// not 0. The caller fills it in.
+func (f *Flows) append(hash, hidden uint32) (number uint32, e *lru.Entry[flowKey, flow]) {
+	number, e = f.table.Append()
+	f.table.Index(number, hash, hidden)
 	f.cameAgain.put(number, false)
-	return number, v
+	if f.exchanges != nil {
+		f.exchanges.links.move(hidden, number)
+	}
+	return number, e
 }
 
 // Get returns what is known of a flow; the zero value if nothing is.
@@ -155,6 +203,40 @@ func (f *Flows) Learn(server netip.AddrPort, client netip.Addr, l dissect.FlowFa
 		v.rconChallenge = l.RconChallenge
 	}
 	v.flags.set(isForeign, l.Foreign) // the latest message decides
+}
+
+// Prepare prepares s for a request that a client sends to a server, and asks the processor for the
+// memory that it needs.
+func (f *Flows) Prepare(s *Search, server, client netip.AddrPort) {
+	s.set(f.table, server, client.Addr())
+	f.table.Prefetch(s.hash)
+	if f.exchanges != nil {
+		f.exchanges.ring.PrefetchNext()
+	}
+}
+
+// LearnRequest adds what a request showed of its flow, which s was prepared for: what it asks for,
+// and its protocol as of dissect.FlowFacts. It is a use of the flow's passwords. It reports false,
+// and adds nothing, if the flow is another game's.
+func (f *Flows) LearnRequest(s *Search, asks dissect.Asked, proto uint8) bool {
+	l := &f.last
+	l.isSet, l.Search = true, *s
+	l.number, l.flow = f.table.Find(&s.key, s.hash)
+	v := l.flow
+	switch {
+	case v == nil: // what is added now is not read: it is not in the processor's cache yet
+		v = f.add()
+	case v.flags&isForeign != 0:
+		return false
+	default:
+		f.cameAgain.put(f.last.number, true)
+		asks |= v.asked
+	}
+	v.asked, v.proto = asks, proto
+	if f.passwords != nil {
+		f.passwords.Get(f.last.key)
+	}
+	return true
 }
 
 // Passwords returns the passwords that the client sent to the server, nil if there are none.

@@ -71,7 +71,9 @@ func (h *Hosts) addNote(f *Fact, asks dissect.Asked) {
 	} else if !n.isReply && n.age >= f.Age-int64(elsewhereFor) {
 		h.evicted++
 	}
-	*n = note{client: EndOf(f.Client), server: EndOf(f.Server), asks: asks, isReply: f.Reply, frame: f.Frame, age: f.Age}
+	n.client.set(f.Client)
+	n.server.set(f.Server)
+	n.asks, n.isReply, n.frame, n.age = asks, f.Reply, f.Frame, f.Age
 	if t.next++; t.next == len(t.ring) {
 		t.next = 0
 	}

@@ -22,7 +22,7 @@ func TestClockSet(t *testing.T) {
 			[]string{"ask 1", "answer 1 to 1", "ask 3", "answer 3 to 3", "ask 5", "answer 5 to 5 after 1000"}},
 		{"out of order", []at{{">T", 10, 10}, {">U", 10, 5}, {"<I", 11, 11}}, []string{"ask 1", "ask 2", "answer 1 to 1 after 1000"}},
 	} {
-		x := NewExchanges(100)
+		x := NewExchanges(100, NewFlows(100))
 		for i, p := range tc.in {
 			m := message(t, p.what)
 			m.Frame, m.Age, m.Nanos = uint64(i+1), p.age*s, p.nanos*s
@@ -35,7 +35,7 @@ func TestClockSet(t *testing.T) {
 
 // TestClockSetInConnection: the same of calls.
 func TestClockSetInConnection(t *testing.T) {
-	x := NewExchanges(100)
+	x := NewExchanges(100, NewFlows(100))
 	ask := Message{Src: testClient, Dst: server, Proto: &testProto, Type: testKinds['T'], Conn: 1, Key: 7, Frame: 1, Age: 1e9, Nanos: 1e9}
 	x.Place(&ask)
 	reply := ask

@@ -311,7 +311,7 @@ func (m *modelRun) replay(w *world) {
 	for i, p := range w.packets {
 		p.frame = uint64(i + 1)
 	}
-	x := NewExchanges(DefaultExchanges)
+	x := NewExchanges(DefaultExchanges, NewFlows(100))
 	x.ReportSilence = func(f *Fact) { m.silent[f.ID]++ }
 	for _, p := range w.packets {
 		x.Tick(p.at / (250 * ms) * (250 * ms))

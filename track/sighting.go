@@ -14,17 +14,29 @@ type Host [16]byte
 // HostOf returns the address of an end.
 func HostOf(a netip.AddrPort) Host { return a.Addr().As16() }
 
-// Set makes h the address of an end. It writes the two words that Hash reads: a processor that
-// reads what it has just written in other pieces waits for that.
-func (h *Host) Set(a netip.AddrPort) {
-	ip := a.Addr()
-	if !ip.Is4() {
-		*h = ip.As16()
-		return
+// Set makes h the address of an end.
+func (h *Host) Set(a netip.AddrPort) { h.setAddr(a.Addr()) }
+
+func (h *Host) setAddr(ip netip.Addr) {
+	a, b := wordsOf(ip)
+	binary.BigEndian.PutUint64(h[:8], a)
+	binary.BigEndian.PutUint64(h[8:], b)
+}
+
+// words returns the two halves of the address.
+func (h *Host) words() (a, b uint64) {
+	return binary.BigEndian.Uint64(h[:8]), binary.BigEndian.Uint64(h[8:])
+}
+
+// wordsOf returns the two halves of an address as a Host. What is written must be read in the same
+// pieces: a processor that reads what it has just written in others waits for that.
+func wordsOf(ip netip.Addr) (a, b uint64) {
+	if ip.Is4() {
+		h := ip.As4()
+		return 0, 0xffff<<32 | uint64(binary.BigEndian.Uint32(h[:]))
 	}
-	b := ip.As4()
-	binary.BigEndian.PutUint64(h[:8], 0)
-	binary.BigEndian.PutUint64(h[8:], 0xffff<<32|uint64(binary.BigEndian.Uint32(b[:])))
+	h := ip.As16()
+	return binary.BigEndian.Uint64(h[:8]), binary.BigEndian.Uint64(h[8:])
 }
 
 // Addr returns the address as a netip.Addr; IPv4 is unmapped.
@@ -54,6 +66,12 @@ type End struct {
 
 // EndOf returns the end at an address and a port.
 func EndOf(a netip.AddrPort) End { return End{HostOf(a), a.Port()} }
+
+// set makes e the end at an address and a port.
+func (e *End) set(a netip.AddrPort) {
+	e.Host.Set(a)
+	e.Port = a.Port()
+}
 
 // AddrPort returns the end as a netip.AddrPort.
 func (e End) AddrPort() netip.AddrPort { return netip.AddrPortFrom(e.Host.Addr(), e.Port) }

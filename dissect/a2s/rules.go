@@ -25,7 +25,7 @@ func readRules(c *dissect.Context, cur *dissect.Cursor) {
 		cur.Push(&defRule, n)
 		name := cur.CString(&defRuleName)
 		start := cur.Offset()
-		value := cur.CString(valueDef(name, cur.Peek(cur.Left())))
+		value := cur.CString(valueDef(cur, name))
 		if found.add(name, extentFrom(cur, start), cur.OK()) || isBinary(name, value) {
 			binary++
 		}
@@ -57,10 +57,13 @@ func extentFrom(cur *dissect.Cursor, start int) dissect.Extent {
 	return dissect.Extent{Off: uint32(start), Len: uint32(n)}
 }
 
-// valueDef is the definition for the value at the start of b. Engines say of a
+// valueDef is the definition for the value that follows. Engines say of a
 // password only whether there is one; plugins and proxies forward what they like.
-func valueDef(name, b []byte) *dissect.Def {
-	value, _, ended := bytes.Cut(b, []byte{0})
+func valueDef(cur *dissect.Cursor, name []byte) *dissect.Def {
+	if !cur.SeeksSecrets() {
+		return &defRuleValue
+	}
+	value, _, ended := bytes.Cut(cur.Peek(cur.Left()), []byte{0})
 	if ended && console.HidesPair(name, value) || !ended && console.HoldsSecret(name) {
 		return &defRuleSecret
 	}

@@ -28,6 +28,7 @@ func (r *reader) readText(d *dissect.Def) []byte {
 func (r *reader) readSecretText(d, secret *dissect.Def, name []byte) []byte {
 	b := r.Peek(r.Left())
 	switch whole := len(b) > 0 && int(b[0]) <= len(b); {
+	case !r.SeeksSecrets():
 	case whole && b[0] > 0 && console.HidesPair(name, b[1:b[0]]), !whole && console.HoldsSecret(name):
 		d = secret
 	}

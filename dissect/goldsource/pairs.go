@@ -51,7 +51,7 @@ func readPairs(cur *dissect.Cursor, n, tail int) {
 		size, name := readPart(cur, &defPairName, n, tail)
 		n -= size
 		value := &defPairValue
-		if hidesValue(name, cur.Peek(n), cur.Cut() && n == cur.Left()) {
+		if cur.SeeksSecrets() && hidesValue(name, cur.Peek(n), cur.Cut() && n == cur.Left()) {
 			value = &defPairSecret
 		}
 		switch {

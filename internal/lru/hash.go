@@ -21,9 +21,9 @@ func Mix(h, word uint64) uint64 {
 	return hi ^ lo ^ mixC
 }
 
-// Mix16 adds 16 bytes, as of an address, to a running hash with one product.
-func Mix16(h uint64, b *[16]byte) uint64 {
-	hi, lo := bits.Mul64(h^binary.LittleEndian.Uint64(b[:8])^mixA, bits.RotateLeft64(h, 29)^binary.LittleEndian.Uint64(b[8:])^mixB)
+// Mix2 adds two words, as of an address, to a running hash with one product.
+func Mix2(h, a, b uint64) uint64 {
+	hi, lo := bits.Mul64(h^a^mixA, bits.RotateLeft64(h, 29)^b^mixB)
 	return hi ^ lo ^ mixC
 }
 

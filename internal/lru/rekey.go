@@ -35,14 +35,14 @@ func (t *Table[K, V]) hash(k K) uint32 {
 	if t.credit < 0 {
 		t.rekey()
 	}
-	return spread(k.Hash(t.seed))
+	return Spread(k.Hash(t.seed))
 }
 
-// spread makes the hash of a table from the hash of a key. The last step of Mix is one
+// Spread makes the hash of a table from the hash of a key. The last step of Mix is one
 // product, and consecutive keys have products at equal distances: under about one seed
 // in a thousand, the ports of a host filled slots side by side, which looked like keys
 // chosen to collide.
-func spread(h uint64) uint32 {
+func Spread(h uint64) uint32 {
 	h = (h ^ h>>32) * mixA
 	h = (h ^ h>>29) * mixC
 	return uint32(h >> 32)
@@ -59,7 +59,7 @@ func (t *Table[K, V]) rekey() {
 	clear(t.slots)
 	for i := t.oldest; i != none; i = t.items[i].next {
 		it := &t.items[i]
-		it.hash = spread(it.key.Hash(t.seed))
+		it.hash = Spread(it.key.Hash(t.seed))
 		at, _ := t.find(it.key, it.hash)
 		t.slots[at] = slot{it.hash, i + 1}
 	}

@@ -24,7 +24,7 @@ func collide(tab *Table[host, int], seed uint64, n int) []host {
 	ks := make([]host, 0, n)
 	for len(ks) < n {
 		k := host{0xffff << 32, r.Uint64()}
-		if spread(k.Hash(seed))&uint32(len(tab.slots)-1) < 8 {
+		if Spread(k.Hash(seed))&uint32(len(tab.slots)-1) < 8 {
 			ks = append(ks, k)
 		}
 	}
@@ -47,7 +47,7 @@ func (t *Table[K, V]) run(k K) int {
 	}
 	mask := uint32(len(t.slots) - 1)
 	n := 1
-	for at := spread(k.Hash(t.seed)) & mask; t.slots[at].entry != 0 && t.items[t.slots[at].entry-1].key != k; n++ {
+	for at := Spread(k.Hash(t.seed)) & mask; t.slots[at].entry != 0 && t.items[t.slots[at].entry-1].key != k; n++ {
 		at = (at + 1) & mask
 	}
 	return n

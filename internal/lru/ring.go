@@ -13,16 +13,16 @@ import "math/rand/v2"
 // microseconds, and nobody can choose any without the seed.
 //
 // Of several entries with one key only the newest is found; the caller can link the others by
-// their numbers. As in a Table, the first entry allocates all memory and nothing is allocated
-// after it.
+// their numbers, and add entries that only their numbers lead to. As in a Table, the first entry
+// allocates its memory, and so does the first one in the index.
 type Ring[K Key, V any] struct {
 	seed     uint64
 	capacity int
-	buckets  []bucket // nil before the first entry
-	entries  []Entry[K, V]
-	n        uint32 // entries in use
-	next     uint32 // number of the next entry
-	place    uint32 // of the next entry
+	buckets  []bucket      // nil before the first entry that Find is to find
+	entries  []Entry[K, V] // nil before the first entry
+	n        uint32        // entries in use
+	next     uint32        // number of the next entry
+	place    uint32        // of the next entry
 }
 
 // Entry is a key with its value.
@@ -52,15 +52,6 @@ const (
 // NewRing returns a ring for capacity entries, at least one.
 func NewRing[K Key, V any](capacity int) *Ring[K, V] {
 	return &Ring[K, V]{seed: rand.Uint64(), capacity: min(max(capacity, 1), maxCapacity), next: 1}
-}
-
-// allocate allocates buckets and entries.
-func (t *Ring[K, V]) allocate() {
-	n := 1
-	for n*perBucket < t.capacity {
-		n *= 2
-	}
-	t.buckets, t.entries = make([]bucket, n), make([]Entry[K, V], t.capacity)
 }
 
 // Len is the number of entries.
@@ -99,10 +90,13 @@ func (t *Ring[K, V]) placeOf(number uint32) uint32 {
 }
 
 // Hash returns the hash of k, for Find and Add.
-func (t *Ring[K, V]) Hash(k *K) uint32 { return spread((*k).Hash(t.seed)) }
+func (t *Ring[K, V]) Hash(k *K) uint32 { return Spread((*k).Hash(t.seed)) }
 
-// Find returns the number and the value of the newest entry with key k, nil if there is none.
-// The value is valid until the next Add.
+// Seed is what Hash hashes keys with, for callers who have their words at hand.
+func (t *Ring[K, V]) Seed() uint64 { return t.seed }
+
+// Find returns the number and the value of the newest entry with key k that is in the index, nil if
+// there is none. The value is valid until the next Add or Append.
 func (t *Ring[K, V]) Find(k *K, hash uint32) (number uint32, v *V) {
 	mask := uint32(len(t.buckets) - 1)
 	for i := range uint32(len(t.buckets)) {
@@ -126,25 +120,43 @@ func (t *Ring[K, V]) Find(k *K, hash uint32) (number uint32, v *V) {
 // Add adds a zero entry with key k. hidden is the number of the entry that Find returns for k,
 // which the new one hides, or 0.
 func (t *Ring[K, V]) Add(k *K, hash, hidden uint32) (number uint32, v *V) {
-	if t.buckets == nil {
-		t.allocate()
+	number, e := t.Append()
+	e.Key = *k
+	t.Index(number, hash, hidden)
+	return number, &e.Val
+}
+
+// Append adds a zero entry, whose key the caller sets. Find does not find it before Index.
+func (t *Ring[K, V]) Append() (number uint32, e *Entry[K, V]) {
+	if t.entries == nil {
+		t.entries = make([]Entry[K, V], t.capacity)
 	}
-	s := t.slotFor(hash, hidden)
 	number = t.next
-	*s = ringSlot{hash, number}
-	e := &t.entries[t.place]
-	*e = Entry[K, V]{Key: *k}
+	e = &t.entries[t.place]
+	*e = Entry[K, V]{}
 	t.next++
 	if t.place++; int(t.place) == len(t.entries) {
 		t.place = 0
 	}
 	t.n = min(t.n+1, uint32(len(t.entries)))
-	return number, &e.Val
+	return number, e
+}
+
+// Index makes Find find an entry whose key has a hash. hidden is as of Add.
+func (t *Ring[K, V]) Index(number, hash, hidden uint32) {
+	if t.buckets == nil {
+		n := 1
+		for n*perBucket < t.capacity {
+			n *= 2
+		}
+		t.buckets = make([]bucket, n)
+	}
+	*t.slotFor(number, hash, hidden) = ringSlot{hash, number}
 }
 
 // slotFor returns the slot of the entry with number hidden or, if that is not there, the first
 // one without an entry: there is one, for there are more slots than entries.
-func (t *Ring[K, V]) slotFor(hash, hidden uint32) *ringSlot {
+func (t *Ring[K, V]) slotFor(number, hash, hidden uint32) *ringSlot {
 	mask := uint32(len(t.buckets) - 1)
 	isHidden := hidden != 0 && t.isLive(hidden)
 	for i := range uint32(len(t.buckets)) {
@@ -155,7 +167,9 @@ func (t *Ring[K, V]) slotFor(hash, hidden uint32) *ringSlot {
 				return s
 			}
 		}
-		b.spill = t.next
+		if !t.isLive(b.spill) || t.next-number < t.next-b.spill {
+			b.spill = number
+		}
 	}
 	panic("lru: an entry that its key does not lead to was to be hidden")
 }

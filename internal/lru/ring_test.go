@@ -31,6 +31,7 @@ func checkRing[K lru.Key](t *testing.T, r *rand.Rand, capacity, universe, n int,
 	for step := range n {
 		k := mk(r.IntN(universe))
 		hash := ring.Hash(&k)
+		ring.Prefetch(hash) // at any time, and without an effect
 		number, v := ring.Find(&k, hash)
 		if i := m.find(k); i < 0 && v != nil || i >= 0 && (v == nil || *v != m.vals[i] || number != m.numbers[i] || &ring.At(number).Val != v) {
 			t.Fatalf("step %d, room for %d: found %v, number %d, want place %d of %v", step, capacity, v, number, i, m)

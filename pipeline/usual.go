@@ -1,0 +1,114 @@
+package pipeline
+
+import (
+	"qsniff/dissect"
+	"qsniff/finding"
+	"qsniff/track"
+	"qsniff/wire"
+)
+
+// A flood is made of requests of the usual forms: a whole datagram each, whose type and challenge
+// its bytes show. Where nobody reads more of messages, such a request takes a short way: it teaches
+// its flow and finds its exchange as others do, but no message is made of it, and the fold gets a
+// brief in place of a span.
+
+// brief is a request of a usual form, in the order of items. The fold takes the rest from the item.
+type brief struct {
+	index            int32 // of the item in its batch
+	step             track.Step
+	broughtChallenge bool
+	proto            *dissect.Proto
+	typ              *dissect.Type
+	key, id          uint64 // as in track.Fact
+}
+
+// rate decides whether the payload b that l is about is a request of a usual form.
+func (l *look) rate(reg *dissect.Registry, c *dissect.Context, b []byte) {
+	v := &l.verdict
+	if v.Conf < dissect.Likely || v.Type.FromServer() || v.Type.Asks == 0 || v.Type.Asks&dissect.AskRcon != 0 || wire.IsSplit(b) {
+		return
+	}
+	if k, ok := v.Dissector.(dissect.Keyer); ok {
+		l.key, l.isUsual = k.Key(c, v.Type, b)
+		l.proto = reg.FlowProto(v.Dissector)
+	}
+}
+
+// fill makes f the fact about the request in it; f is zero or the fact of another brief. Each member
+// is written in place: a processor that copies what it has just written in pieces waits for that.
+func (x *brief) fill(f *track.Fact, it *item) {
+	f.Frame, f.Nanos, f.Age, f.Server, f.Client, f.Proto, f.Type = it.frame, it.nanos, it.age, it.Dst, it.Src, x.proto, x.typ
+	f.Step, f.ID, f.Took, f.Trip, f.BroughtChallenge, f.Key = x.step, x.id, -1, -1, x.broughtChallenge, x.key
+	f.Bytes, f.Packets = uint32(it.Wire), 1
+	f.Wire = f.Bytes + udpHeaders + ipHeaderBytes(it.Src)
+}
+
+// processUsual passes on a datagram if it is a request of a usual form. If it reports false the
+// datagram is for join, with what it found out about it.
+func (p *partition) processUsual(it *item, first *look) (*look, bool) {
+	l := first
+	if l == nil {
+		l = p.identifier.lookOnce(it)
+	}
+	if !l.isUsual || len(it.pieces) > 0 || p.joiner.mayTake(it.Payload) || !p.learn(it, l) {
+		return l, false
+	}
+	p.tracker.trackRequest(it, l)
+	return nil, true
+}
+
+// search is a search for the flow of the item with an index in its batch.
+type search struct {
+	track.Search
+	index int32 // -1: it was not prepared
+}
+
+// prepare prepares for an item, if it may be a request of a usual form: most of a flood are as long
+// as the last one.
+func (p *partition) prepare(index int32, it *item, s *search) {
+	if s.index = -1; p.hasShortWay && it.kind == kindDatagram && len(it.Payload) == p.identifier.last.n {
+		s.index = index
+		p.parser.flows.Prepare(&s.Search, it.Dst, it.Src)
+	}
+}
+
+// learn adds what the request in it shows of its flow. It reports false if that is another game's.
+func (p *partition) learn(it *item, l *look) bool {
+	s := &p.search.Search
+	if p.search.index != p.now.index {
+		p.parser.flows.Prepare(s, it.Dst, it.Src)
+	}
+	return p.parser.flows.LearnRequest(s, l.verdict.Type.Asks, l.proto)
+}
+
+// trackRequest is trackMessage for a request of a usual form.
+func (t *tracker) trackRequest(it *item, l *look) {
+	seg := t.now.seg
+	if t.emitter.isCounting {
+		seg.count(typeKey{l.verdict.Dissector.Proto(), l.verdict.Type})
+		return
+	}
+	x := seg.newBrief()
+	x.index, x.proto, x.typ, x.key = t.now.index, l.verdict.Dissector.Proto(), l.verdict.Type, l.key
+	x.step, x.id, x.broughtChallenge = track.NoStep, 0, false
+	if !t.isOn {
+		return
+	}
+	m := &t.request
+	m.Src, m.Dst, m.Proto, m.Type, m.Key = it.Src, it.Dst, x.proto, x.typ, x.key
+	m.Frame, m.Nanos, m.Age, m.Expert = it.frame, it.nanos, it.age, m.Expert[:0]
+	x.step, x.id, x.broughtChallenge = t.exchanges.PlaceRequest(m)
+	if len(m.Expert) > 0 {
+		seg.briefs = seg.briefs[:len(seg.briefs)-1]
+		t.emitter.emitFound(it, x, m.Expert)
+	}
+}
+
+// emitFound writes a request of a usual form that has findings as a span.
+func (e *emitter) emitFound(it *item, x *brief, expert []finding.Expert) {
+	s := e.now.newSpan(it.frame, it.nanos)
+	s.isMessage = true
+	x.fill(&s.fact, it)
+	e.addFound(&s, expert)
+	e.now.seg.spans = append(e.now.seg.spans, s)
+}
