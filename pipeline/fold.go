@@ -116,12 +116,10 @@ func (f *fold) fillHead(ctx context.Context, i int) error {
 			}
 			f.releaseSegment(i)
 		}
-		select {
-		case h.seg = <-f.workers[i].out:
-			h.next, h.sight = 0, 0
-		case <-ctx.Done():
+		if h.seg = f.workers[i].nextSegment(ctx); h.seg == nil {
 			return ctx.Err()
 		}
+		h.next, h.sight = 0, 0
 	}
 	return nil
 }

@@ -4,14 +4,17 @@ import "context"
 
 // worker passes items to the partitions that it serves, every jobs-th one from index on,
 // in packet order, and hands what they make of them to the fold in segments. It waits
-// while the fold has all segments.
+// while the fold has all segments. It has a goroutine of its own, or that of the reader:
+// see stages.
 type worker struct {
 	index, jobs int
 	mine        uint32       // bit i: it serves partition i
 	parts       []*partition // all of them; it uses only its own
 	in          chan *batch
 	out, free   chan *segment
-	seg         *segment
+	b           *batch // at work
+	next        int    // index of its next item
+	isInline    bool   // the fold is in the same goroutine, and asks for each segment
 	// endsEarly is set where the run may end within a batch: each segment needs totals then.
 	endsEarly bool
 }
@@ -31,56 +34,85 @@ func newWorker(index, jobs int, parts []*partition) *worker {
 // run works until the batches end or ctx does.
 func (w *worker) run(ctx context.Context) {
 	for b := range w.in {
-		if !w.processBatch(ctx, b) {
+		if !w.processBatch(ctx, b, nil) {
 			return
 		}
 	}
 }
 
-// processBatch makes the segments of one batch. It returns false if ctx ended.
-func (w *worker) processBatch(ctx context.Context, b *batch) bool {
-	if !w.takeSegment(ctx) {
-		return false
+// processBatch makes the segments of one batch. If the fold has not got the batch yet, it is
+// sent to full with the first of them. It returns false if ctx ended.
+func (w *worker) processBatch(ctx context.Context, b *batch, full chan<- *batch) bool {
+	for w.begin(b); ; {
+		seg := w.takeSegment(ctx)
+		if seg == nil {
+			return false
+		}
+		w.fill(seg)
+		isLast := seg.isLast
+		if full != nil {
+			full <- b
+			full = nil
+		}
+		if w.out <- seg; isLast || ctx.Err() != nil { // out has room for all segments
+			return isLast
+		}
 	}
+}
+
+// begin prepares for a batch.
+func (w *worker) begin(b *batch) {
+	w.b, w.next = b, 0
 	for p := w.index; p < Partitions; p += w.jobs {
 		w.parts[p].begin(b)
 	}
-	for i := range b.items {
-		it := &b.items[i]
+}
+
+// fill processes items of the batch until an empty segment is full or the batch ends.
+func (w *worker) fill(seg *segment) {
+	for ; w.next < len(w.b.items) && !seg.isFull(); w.next++ {
+		it := &w.b.items[w.next]
 		if it.part == allPartitions {
-			spans, sights := len(w.seg.spans), len(w.seg.sights)
+			spans, sights := len(seg.spans), len(seg.sights)
 			for p := w.index; p < Partitions; p += w.jobs {
-				w.parts[p].process(int32(i), it, w.seg)
+				w.parts[p].process(int32(w.next), it, seg)
 			}
-			w.seg.sort(spans, sights)
+			seg.sort(spans, sights)
 		} else if w.mine>>it.part&1 != 0 {
-			w.parts[it.part].process(int32(i), it, w.seg)
-		}
-		if w.seg.isFull() && !(w.handOver(ctx, false) && w.takeSegment(ctx)) {
-			return false
+			w.parts[it.part].process(int32(w.next), it, seg)
 		}
 	}
-	return w.handOver(ctx, true)
+	seg.isLast = w.next == len(w.b.items)
+	seg.hasTotals = seg.isLast || w.endsEarly
+	for p := w.index; p < Partitions && seg.hasTotals; p += w.jobs {
+		seg.totals[p] = w.parts[p].totals()
+	}
 }
 
-// takeSegment waits for an empty segment. It returns false if ctx ended.
-func (w *worker) takeSegment(ctx context.Context) bool {
+// takeSegment waits for an empty segment. It returns nil if ctx ended.
+func (w *worker) takeSegment(ctx context.Context) *segment {
 	select {
-	case w.seg = <-w.free:
-		w.seg.reset()
-		return true
+	case seg := <-w.free:
+		seg.reset()
+		return seg
 	case <-ctx.Done():
-		return false
+		return nil
 	}
 }
 
-// handOver gives the segment to the fold; last: it is the last of its batch. The channel
-// has room for all segments, so it does not block. It returns false if ctx ended.
-func (w *worker) handOver(ctx context.Context, last bool) bool {
-	w.seg.isLast, w.seg.hasTotals = last, last || w.endsEarly
-	for p := w.index; p < Partitions && w.seg.hasTotals; p += w.jobs {
-		w.seg.totals[p] = w.parts[p].totals()
+// nextSegment returns the next segment of the batch to the fold. It returns nil if ctx ended.
+func (w *worker) nextSegment(ctx context.Context) *segment {
+	if w.isInline {
+		seg := w.takeSegment(ctx) // the fold has at most one
+		if seg != nil {
+			w.fill(seg)
+		}
+		return seg
 	}
-	w.out <- w.seg
-	return ctx.Err() == nil
+	select {
+	case seg := <-w.out:
+		return seg
+	case <-ctx.Done():
+		return nil
+	}
 }

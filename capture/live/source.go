@@ -143,6 +143,7 @@ func (s *Source) collect(b *capture.Batch) {
 		start := len(b.Packets)
 		err := in.read(b, in.iface, min(start+share, capture.MaxPackets))
 		s.merge.addRun(start, len(b.Packets))
+		b.HasMore = b.HasMore || len(b.Packets) >= start+share
 		if err != nil && s.endError == nil {
 			s.beginEnd(err)
 		}
