@@ -18,13 +18,15 @@ func KeyOf(s *track.Sighting) Key { return Key(lru.Mix(s.ClientHash, s.ServerHas
 
 // PrefixOf returns the network that a host shares with its neighbours: the /24, in IPv6
 // the /64.
-func PrefixOf(h *track.Host) track.Host {
-	p := *h
+func PrefixOf(h *track.Host) (p track.Host) {
+	hi, lo := binary.BigEndian.Uint64(h[:8]), binary.BigEndian.Uint64(h[8:])
 	if h.Is4() {
-		p[15] = 0
+		lo &^= 0xff
 	} else {
-		clear(p[8:])
+		lo = 0
 	}
+	binary.BigEndian.PutUint64(p[:8], hi) // in the words that are read again, see track.Host.Set
+	binary.BigEndian.PutUint64(p[8:], lo)
 	return p
 }
 

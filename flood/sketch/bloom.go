@@ -7,6 +7,7 @@ package sketch
 type Recent struct {
 	current, previous []uint64
 	mask              uint64
+	used, usedBefore  bool // something was added in this period, in the one before
 }
 
 // NewRecent returns two filters of size bytes each, a power of two.
@@ -18,10 +19,16 @@ func NewRecent(size int) *Recent {
 func bitsOf(h uint64) uint64 { return 1<<(h>>58) | 1<<(h>>52&63) }
 
 // Add adds a hash to the current period.
-func (r *Recent) Add(h uint64) { r.current[h&r.mask] |= bitsOf(h) }
+func (r *Recent) Add(h uint64) {
+	r.current[h&r.mask] |= bitsOf(h)
+	r.used = true
+}
 
 // Has reports whether h was added in this period or the one before.
 func (r *Recent) Has(h uint64) bool {
+	if !r.used && !r.usedBefore { // it need not be fetched
+		return false
+	}
 	b := bitsOf(h)
 	return r.current[h&r.mask]&b == b || r.previous[h&r.mask]&b == b
 }
@@ -29,5 +36,6 @@ func (r *Recent) Has(h uint64) bool {
 // Rotate begins a new period: what was added before the one that ends expires.
 func (r *Recent) Rotate() {
 	r.current, r.previous = r.previous, r.current
+	r.used, r.usedBefore = false, r.used
 	clear(r.current)
 }
