@@ -3,6 +3,7 @@ package pipeline
 import (
 	"cmp"
 	"context"
+	"math/bits"
 
 	"qsniff/capture"
 	"qsniff/dissect"
@@ -127,7 +128,8 @@ func (f *fold) fillHead(ctx context.Context, i int) error {
 // releaseSegment gives worker i its segment back, and takes over the totals in it, if any.
 func (f *fold) releaseSegment(i int) {
 	h := &f.heads[i]
-	for p := i; p < Partitions && h.seg.hasTotals; p += len(f.workers) {
+	for m := h.seg.changed; m != 0; m &= m - 1 {
+		p := bits.TrailingZeros32(m) % Partitions
 		f.parts[p] = h.seg.totals[p]
 	}
 	f.workers[i].free <- h.seg

@@ -14,6 +14,7 @@ type partition struct {
 	sights         *sightMaker // nil: there are no watchers
 	skipsDatagrams bool        // datagrams are for watchers only
 	marksSights    bool        // see Config.WatchesMatches
+	hasChanged     bool        // totals may differ from what they were when the worker handed them over
 	joiner         *joiner
 	streams        *streams // nil before the first segment: most captures have none
 	identifier     *identifier
@@ -72,6 +73,7 @@ func (p *partition) process(index int32, it *item, seg *segment) {
 			return
 		}
 	}
+	p.hasChanged = true
 	switch it.kind {
 	case kindTick:
 		p.expire(it.age)

@@ -83,9 +83,12 @@ func (w *worker) fill(seg *segment) {
 		}
 	}
 	seg.isLast = w.next == len(w.b.items)
-	seg.hasTotals = seg.isLast || w.endsEarly
-	for p := w.index; p < Partitions && seg.hasTotals; p += w.jobs {
-		seg.totals[p] = w.parts[p].totals()
+	for p := w.index; p < Partitions && (seg.isLast || w.endsEarly); p += w.jobs {
+		if w.parts[p].hasChanged {
+			w.parts[p].hasChanged = false
+			seg.totals[p] = w.parts[p].totals()
+			seg.changed |= 1 << p
+		}
 	}
 }
 
