@@ -154,17 +154,23 @@ type remoteEnd struct {
 	source uint64
 }
 
+// hashOf returns a hash for the tables, of two products: unlike sketches, they do not mind if
+// addresses in a row are spread evenly.
+func (t *trial) hashOf(h *track.Host) uint64 {
+	return lru.Mix(lru.Mix16(t.seed, (*[16]byte)(h)), 0)
+}
+
 func (t *trial) remoteEnd(s *track.Sighting) remoteEnd {
 	h := &s.Src
 	if t.kind == flood.Reflection {
 		h = &s.Dst
 	}
-	e := remoteEnd{host: h, hash: h.HashOf(t.seed)}
+	e := remoteEnd{host: h, hash: t.hashOf(h)}
 	e.source = e.hash
 	if !h.Is4() {
 		net := *h
 		clear(net[8:])
-		e.source = net.Hash(t.seed)
+		e.source = t.hashOf(&net)
 	}
 	return e
 }
@@ -194,7 +200,7 @@ func (t *trial) recordSent(s *track.Sighting) {
 	if !t.needsSent {
 		return
 	}
-	h := s.Dst.HashOf(t.seed)
+	h := t.hashOf(&s.Dst)
 	last, source := t.lastDroppedOf(&s.Dst)
 	isGated := s.What == track.IsReply && t.attempts[0].plan.gated.hasSighting(s) // the same for all plans
 	for i := range t.attempts[:t.numAttempts] {
