@@ -84,7 +84,8 @@ func (p *pane) addQuery(key Key, s *track.Sighting, source uint64, now int32, is
 	if v := p.top[Queries].Add(&s.Src, source); v != nil {
 		p.busiest = max(p.busiest, v.addQuery(s, key.HashPort(s.SrcPort), now, isProven))
 	}
-	net := PrefixOf(&s.Src)
+	var net track.Host
+	setPrefix(&net, &s.Src)
 	if x := p.prefixes.Add(&net, key.HashPrefix(&net)); x != nil {
 		x.hosts.Add(source)
 		if isProven {
