@@ -26,9 +26,9 @@ type stages struct {
 }
 
 // maxBehind is after how many batches in a row that left packets waiting the fold of a live run
-// gets a goroutine of its own. Chosen: more than one block of the kernel's ring brings, a
-// twentieth of the ring.
-const maxBehind = 32
+// gets a goroutine of its own. Chosen: a fifth of the kernel's ring in queries, more than a million
+// a second bring while the source rests.
+const maxBehind = 128
 
 // newStages returns the stages of a run. The fold has its workers.
 func newStages(r *reader, f *fold, cfg *Config) *stages {
