@@ -32,6 +32,7 @@ type Batch struct {
 	Gaps     []Gap
 	Comments []Comment
 	Buf      []byte // belongs to the Source that fills the batch
+	HasMore  bool   // of a live source: more packets were waiting than the batch has room for
 }
 
 // Reset empties the batch and keeps its memory.
@@ -39,6 +40,7 @@ func (b *Batch) Reset() {
 	b.Packets = b.Packets[:0]
 	b.Gaps = b.Gaps[:0]
 	b.Comments = b.Comments[:0]
+	b.HasMore = false
 }
 
 // Comment is what somebody wrote about a packet. A packet may have several.

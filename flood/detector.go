@@ -1,6 +1,7 @@
 package flood
 
 import (
+	"math"
 	"time"
 
 	"qsniff/flood/measure"
@@ -30,6 +31,7 @@ type Detector struct {
 
 	hasBegun bool
 	firstAge int64 // age of the first sighting
+	nextAge  int64 // at which the second at hand is over
 }
 
 // New returns a detector whose tables have size times their usual size. With a nil advisor
@@ -39,7 +41,7 @@ func New(lim Thresholds, size float64, advisor Advisor) *Detector {
 	if advisor == nil {
 		advisor = noAdvice{}
 	}
-	d := &Detector{rules: newRulebook(&lim), claims: measure.NewClaims(claimsSize(size)),
+	d := &Detector{nextAge: math.MinInt64, rules: newRulebook(&lim), claims: measure.NewClaims(claimsSize(size)),
 		asked: sketch.NewRecent(askedBytes), played: sketch.NewRecent(sessionBytes)}
 	b := &d.book
 	*b = book{lim: lim, advisor: advisor, claimsSize: claimsSize(size),
@@ -193,6 +195,10 @@ const lastSecond = 1<<31 - 1 - 4*listedPeriod
 // takes to end all incidents.
 func (d *Detector) advance(age, nanos int64) {
 	b := &d.book
+	if age < d.nextAge {
+		b.Nanos, b.epoch = nanos, d.firstAge+nanos-age
+		return
+	}
 	if !d.hasBegun {
 		d.hasBegun, d.firstAge, b.Now = true, age, 1
 	}
@@ -209,6 +215,7 @@ func (d *Detector) advance(age, nanos int64) {
 		}
 	}
 	b.Nanos, b.epoch = nanos, d.firstAge+nanos-age
+	d.nextAge = d.firstAge + int64(b.Now)*int64(time.Second)
 }
 
 // closeSecond closes the second at hand: the watchers judge it, and the next one begins.

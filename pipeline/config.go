@@ -110,3 +110,22 @@ func (c *Config) wantsResults() bool {
 func (c *Config) wantsOnlySightings() bool {
 	return len(c.Watchers) > 0 && !c.wantsResults() && c.Filter == nil && !c.CountsMessages
 }
+
+// sharesGoroutine reports whether the reader and the only worker share a goroutine: where a run
+// is for watchers only, the fold, with them, has more to do than both, and on live traffic it
+// counts more what a packet costs than how many processors share it.
+func (c *Config) sharesGoroutine() bool {
+	return c.wantsOnlySightings() && (c.Jobs <= 2 || c.Clock != nil)
+}
+
+// numWorkers returns how many goroutines serve the partitions, besides that of the fold.
+func (c *Config) numWorkers() int {
+	switch jobs := min(max(c.Jobs, 1), Partitions); {
+	case c.sharesGoroutine():
+		return 1
+	case c.wantsOnlySightings(): // the fold, with the watchers, has as much to do as a worker
+		return jobs - 1
+	default:
+		return jobs
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"math"
+	"math/bits"
 
 	"qsniff/capture"
 	"qsniff/dissect"
@@ -140,12 +141,10 @@ func (f *fold) fillHead(ctx context.Context, i int) error {
 			}
 			f.releaseSegment(i)
 		}
-		select {
-		case h.seg = <-f.workers[i].out:
-			h.next, h.sight, h.brief = 0, 0, 0
-		case <-ctx.Done():
+		if h.seg = f.workers[i].nextSegment(ctx); h.seg == nil {
 			return ctx.Err()
 		}
+		h.next, h.sight, h.brief = 0, 0, 0
 	}
 	return nil
 }
@@ -153,7 +152,8 @@ func (f *fold) fillHead(ctx context.Context, i int) error {
 // releaseSegment gives worker i its segment back, and takes over the totals in it, if any.
 func (f *fold) releaseSegment(i int) {
 	h := &f.heads[i]
-	for p := i; p < Partitions && h.seg.hasTotals; p += len(f.workers) {
+	for m := h.seg.changed; m != 0; m &= m - 1 {
+		p := bits.TrailingZeros32(m) % Partitions
 		f.parts[p] = h.seg.totals[p]
 	}
 	for _, c := range h.seg.counts {

@@ -20,7 +20,9 @@ type inputs struct {
 }
 
 // begin prepares for the packets of a new batch.
-func (in *inputs) begin() { in.gap, in.comment, in.wasAsked, in.last = 0, 0, false, nil }
+func (in *inputs) begin() {
+	in.gap, in.comment, in.comments, in.wasAsked, in.last = 0, 0, nil, false, nil
+}
 
 // find sets found to the index of an interface. Files may describe interfaces between
 // packets, so the source is asked again for one that is not known, once in a batch.

@@ -16,6 +16,7 @@ type partition struct {
 	marksSights    bool        // see Config.WatchesMatches
 	hasShortWay    bool        // for requests of usual forms
 	search         *search     // for the flow of the item at hand; a worker sets it
+	hasChanged     bool        // totals may differ from what they were when the worker handed them over
 	joiner         *joiner
 	streams        *streams // nil before the first segment: most captures have none
 	identifier     *identifier
@@ -75,6 +76,7 @@ func (p *partition) process(index int32, it *item, seg *segment) {
 			return
 		}
 	}
+	p.hasChanged = true
 	if p.hasShortWay && it.kind == kindDatagram {
 		var isDone bool
 		if first, isDone = p.processUsual(it, first); isDone {

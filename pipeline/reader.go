@@ -59,9 +59,12 @@ func (r *reader) fill(ctx context.Context, b *batch) bool {
 	r.setSeed(b)
 	r.inputs.begin()
 	r.passTime(len(b.raw.Packets))
+	hasMore := len(b.raw.Gaps)+len(b.raw.Comments) > 0 // than packets
 	for i := range b.raw.Packets {
-		r.giveGaps(i)
-		b.notes = r.inputs.collectComments(&b.raw, i, b.notes)
+		if hasMore {
+			r.giveGaps(i)
+			b.notes = r.inputs.collectComments(&b.raw, i, b.notes)
+		}
 		r.readPacket(&b.raw.Packets[i])
 	}
 	r.giveGaps(len(b.raw.Packets))

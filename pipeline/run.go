@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"io"
 	"slices"
 
 	"qsniff/render"
@@ -30,10 +29,7 @@ func Run(ctx context.Context, cfg Config) (tally.Run, error) {
 	for i := range parts {
 		parts[i] = newPartition(i, &cfg, size)
 	}
-	jobs := min(max(cfg.Jobs, 1), Partitions)
-	if cfg.wantsOnlySightings() && jobs > 1 { // the fold, with the watchers, has as much to do as a worker
-		jobs--
-	}
+	jobs := cfg.numWorkers()
 	for i := jobs; i < Partitions; i++ {
 		parts[i].shareMemory(parts[i%jobs])
 	}
@@ -43,7 +39,7 @@ func Run(ctx context.Context, cfg Config) (tally.Run, error) {
 		w.endsEarly = cfg.MaxMessages > 0 || cfg.Dialogues != nil
 		f.workers = append(f.workers, w)
 	}
-	err := f.foldBatches(ctx, startStages(ctx, r, f.workers))
+	err := newStages(r, f, &cfg).run(ctx)
 	if f.hold != nil {
 		err = f.finishHold(err)
 	}
@@ -91,70 +87,6 @@ func (f *fold) addFilter(cfg *Config) {
 		if cfg.Dialogues == nil { // which hold messages themselves
 			f.hold = &hold{outcomes: f.outcomes}
 			f.watching.hold = f.hold
-		}
-	}
-}
-
-// queue passes batches around: the free ones to the reader, the full ones to the fold.
-// Each channel has room for all batches, so sending never blocks.
-type queue struct {
-	free, full chan *batch
-}
-
-// startStages starts the goroutines of the reader and the workers. They end with the
-// source or ctx.
-func startStages(ctx context.Context, r *reader, workers []*worker) queue {
-	q := queue{free: make(chan *batch, inFlight), full: make(chan *batch, inFlight)}
-	for range inFlight {
-		q.free <- newBatch()
-	}
-	for _, w := range workers {
-		go w.run(ctx)
-	}
-	go func() {
-		defer func() {
-			for _, w := range workers {
-				close(w.in)
-			}
-		}()
-		for more := true; more; {
-			var b *batch
-			select {
-			case b = <-q.free:
-			case <-ctx.Done():
-				return
-			}
-			more = r.fill(ctx, b)
-			for _, w := range workers {
-				w.in <- b
-			}
-			q.full <- b
-		}
-	}()
-	return q
-}
-
-// foldBatches folds batches until the last one, the limit or an error.
-func (f *fold) foldBatches(ctx context.Context, q queue) error {
-	for {
-		var b *batch
-		select {
-		case b = <-q.full:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		enough, err := f.merge(ctx, b)
-		if err != nil || enough {
-			return err // the batch is not given back: workers may still be at it
-		}
-		last := b.err
-		q.free <- b
-		switch last {
-		case nil:
-		case io.EOF:
-			return nil
-		default:
-			return last
 		}
 	}
 }

@@ -27,12 +27,12 @@ func TestEndWithinBatch(t *testing.T) {
 		seg.spans = append(seg.spans, span{isMessage: true, end: len(seg.buf), truth: filter.All})
 		w.out <- seg
 		f := &fold{out: &textOutput{w: tc.out}, max: tc.max, workers: []*worker{w}, heads: make([]head, 1), types: map[typeKey]*uint64{}}
-		q := queue{free: make(chan *batch, 1), full: make(chan *batch, 1)}
-		q.full <- newBatch()
-		if err := f.foldBatches(t.Context(), q); err != tc.want {
+		s := &stages{fold: f, free: make(chan *batch, 1), full: make(chan *batch, 1)}
+		s.full <- newBatch()
+		if err := s.foldBatches(t.Context()); err != tc.want {
 			t.Errorf("%s: got %v, want %v", tc.name, err, tc.want)
 		}
-		if len(q.free) != 0 {
+		if len(s.free) != 0 {
 			t.Errorf("%s: the reader got the batch", tc.name)
 		}
 	}

@@ -118,9 +118,10 @@ type segment struct {
 	notes  []byte   // of picks
 	picked Pick     // that the fold is at
 	isLast bool     // of its batch
-	// totals are those of the partitions after the segment, if hasTotals is set.
-	hasTotals bool
-	totals    [Partitions]totals
+	// totals are those of the partitions after the segment, of those in changed: bit i is
+	// partition i.
+	changed uint32
+	totals  [Partitions]totals
 }
 
 // typeCount is how many messages of a type there are that the fold gets no more of.
@@ -159,7 +160,7 @@ func (s *segment) reset() {
 	if cap(s.buf) > segmentKept {
 		s.buf = nil
 	}
-	s.buf, s.spans, s.isLast = s.buf[:0], s.spans[:0], false
+	s.buf, s.spans, s.isLast, s.changed = s.buf[:0], s.spans[:0], false, 0
 	s.found, s.posts, s.turns = s.found[:0], s.posts[:0], s.turns[:0]
 	s.detail = s.detail[:0]
 	s.sights, s.briefs, s.counts = s.sights[:0], s.briefs[:0], s.counts[:0]

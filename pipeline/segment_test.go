@@ -87,7 +87,7 @@ func heldSights(t *testing.T, data []byte) (most int) {
 		}
 	}()
 	for _, b := range prepare(t, data) {
-		w.processBatch(t.Context(), b)
+		w.processBatch(t.Context(), b, nil)
 	}
 	close(w.out)
 	<-done

@@ -245,15 +245,17 @@ func (x *impatient) Sight(s *track.Sighting) {
 // TestWatchersWhenInterrupted: a run that is interrupted ends for watchers, too, and
 // they know what the capturing program lost.
 func TestWatchersWhenInterrupted(t *testing.T) {
-	ctx, interrupt := context.WithCancel(context.Background())
-	h := &hanging{Source: open(t, sourced(t, "> "+infoAsked+"\n")), lost: 7, over: make(chan struct{})}
-	defer close(h.over)
-	l := &impatient{interrupt: interrupt}
-	_, err := Run(ctx, Config{Source: h, Registry: registry(t), Out: io.Discard, Jobs: 2, Watchers: []track.Watcher{l}})
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("got  %v\nwant %v", err, context.Canceled)
-	}
-	if !l.over || len(l.seen) != 1 || l.lost != 7 {
-		t.Errorf("got  over %v, %d sightings, %d lost\nwant over, 1 sighting, 7 lost", l.over, len(l.seen), l.lost)
+	for _, jobs := range []int{1, 2, 4} {
+		ctx, interrupt := context.WithCancel(context.Background())
+		h := &hanging{Source: open(t, sourced(t, "> "+infoAsked+"\n")), lost: 7, over: make(chan struct{})}
+		l := &impatient{interrupt: interrupt}
+		_, err := Run(ctx, Config{Source: h, Registry: registry(t), Out: io.Discard, Jobs: jobs, Watchers: []track.Watcher{l}})
+		close(h.over)
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%d jobs: got  %v\nwant %v", jobs, err, context.Canceled)
+		}
+		if !l.over || len(l.seen) != 1 || l.lost != 7 {
+			t.Errorf("%d jobs: got  over %v, %d sightings, %d lost\nwant over, 1 sighting, 7 lost", jobs, l.over, len(l.seen), l.lost)
+		}
 	}
 }

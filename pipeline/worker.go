@@ -11,16 +11,19 @@ const lookahead = 3
 
 // worker passes items to the partitions that it serves, every jobs-th one from index on,
 // in packet order, and hands what they make of them to the fold in segments. It waits
-// while the fold has all segments.
+// while the fold has all segments. It has a goroutine of its own, or that of the reader:
+// see stages.
 type worker struct {
 	index, jobs int
 	mine        uint32       // bit i: it serves partition i
 	parts       []*partition // all of them; it uses only its own
 	in          chan *batch
 	out, free   chan *segment
-	seg         *segment
-	items       []int32               // of the batch at hand
+	b           *batch                // at work
+	items       []int32               // of the batch: those for its partitions
+	next        int                   // of these
 	searches    [lookahead + 1]search // of the item at hand and those that follow
+	isInline    bool                  // the fold is in the same goroutine, and asks for each segment
 	// endsEarly is set where the run may end within a batch: each segment needs totals then.
 	endsEarly bool
 }
@@ -40,51 +43,78 @@ func newWorker(index, jobs int, parts []*partition) *worker {
 // run works until the batches end or ctx does.
 func (w *worker) run(ctx context.Context) {
 	for b := range w.in {
-		if !w.processBatch(ctx, b) {
+		if !w.processBatch(ctx, b, nil) {
 			return
 		}
 	}
 }
 
-// processBatch makes the segments of one batch. It returns false if ctx ended.
-func (w *worker) processBatch(ctx context.Context, b *batch) bool {
-	if !w.takeSegment(ctx) {
-		return false
+// processBatch makes the segments of one batch. If the fold has not got the batch yet, it is
+// sent to full with the first of them. It returns false if ctx ended.
+func (w *worker) processBatch(ctx context.Context, b *batch, full chan<- *batch) bool {
+	for w.begin(b); ; {
+		seg := w.takeSegment(ctx)
+		if seg == nil {
+			return false
+		}
+		w.fill(seg)
+		isLast := seg.isLast
+		if full != nil {
+			full <- b
+			full = nil
+		}
+		if w.out <- seg; isLast || ctx.Err() != nil { // out has room for all segments
+			return isLast
+		}
 	}
+}
+
+// begin prepares for a batch.
+func (w *worker) begin(b *batch) {
+	w.b, w.next = b, 0
 	for p := w.index; p < Partitions; p += w.jobs {
 		w.parts[p].begin(b)
 	}
-	w.listItems(b)
-	for n, i := range w.items {
-		if n+lookahead < len(w.items) {
-			w.prepare(b, n+lookahead)
-		}
-		it := &b.items[i]
-		if it.part == allPartitions {
-			spans, sights := len(w.seg.spans), len(w.seg.sights)
-			for p := w.index; p < Partitions; p += w.jobs {
-				w.parts[p].process(i, it, w.seg)
-			}
-			w.seg.sort(spans, sights)
-		} else {
-			w.parts[it.part].search = &w.searches[n%len(w.searches)]
-			w.parts[it.part].process(i, it, w.seg)
-		}
-		if w.seg.isFull() && !(w.handOver(ctx, false) && w.takeSegment(ctx)) {
-			return false
-		}
-	}
-	return w.handOver(ctx, true)
+	w.listItems()
 }
 
-// listItems lists the items of a batch that are for its partitions. It has no branch: which items
+// fill processes items of the batch until an empty segment is full or the batch ends.
+func (w *worker) fill(seg *segment) {
+	for ; w.next < len(w.items) && !seg.isFull(); w.next++ {
+		n, i := w.next, w.items[w.next]
+		if n+lookahead < len(w.items) {
+			w.prepare(n + lookahead)
+		}
+		it := &w.b.items[i]
+		if it.part == allPartitions {
+			spans, sights := len(seg.spans), len(seg.sights)
+			for p := w.index; p < Partitions; p += w.jobs {
+				w.parts[p].process(i, it, seg)
+			}
+			seg.sort(spans, sights)
+		} else {
+			w.parts[it.part].search = &w.searches[n%len(w.searches)]
+			w.parts[it.part].process(i, it, seg)
+		}
+	}
+	seg.isLast = w.next == len(w.items)
+	for p := w.index; p < Partitions && (seg.isLast || w.endsEarly); p += w.jobs {
+		if w.parts[p].hasChanged {
+			w.parts[p].hasChanged = false
+			seg.totals[p] = w.parts[p].totals()
+			seg.changed |= 1 << p
+		}
+	}
+}
+
+// listItems lists the items of the batch that are for its partitions. It has no branch: which items
 // these are nobody foresees.
-func (w *worker) listItems(b *batch) {
+func (w *worker) listItems() {
 	mine, n := w.mine|1<<allPartitions, 0
-	w.items = slices.Grow(w.items[:0], len(b.items))[:len(b.items)]
-	for i := range b.items {
+	w.items = slices.Grow(w.items[:0], len(w.b.items))[:len(w.b.items)]
+	for i := range w.b.items {
 		w.items[n] = int32(i)
-		n += int(mine >> b.items[i].part & 1)
+		n += int(mine >> w.b.items[i].part & 1)
 	}
 	w.items = w.items[:n]
 	for i := range w.searches {
@@ -93,30 +123,36 @@ func (w *worker) listItems(b *batch) {
 }
 
 // prepare lets the partition of the n-th item prepare for it.
-func (w *worker) prepare(b *batch, n int) {
-	if it := &b.items[w.items[n]]; it.part != allPartitions {
+func (w *worker) prepare(n int) {
+	if it := &w.b.items[w.items[n]]; it.part != allPartitions {
 		w.parts[it.part].prepare(w.items[n], it, &w.searches[n%len(w.searches)])
 	}
 }
 
-// takeSegment waits for an empty segment. It returns false if ctx ended.
-func (w *worker) takeSegment(ctx context.Context) bool {
+// takeSegment waits for an empty segment. It returns nil if ctx ended.
+func (w *worker) takeSegment(ctx context.Context) *segment {
 	select {
-	case w.seg = <-w.free:
-		w.seg.reset()
-		return true
+	case seg := <-w.free:
+		seg.reset()
+		return seg
 	case <-ctx.Done():
-		return false
+		return nil
 	}
 }
 
-// handOver gives the segment to the fold; last: it is the last of its batch. The channel
-// has room for all segments, so it does not block. It returns false if ctx ended.
-func (w *worker) handOver(ctx context.Context, last bool) bool {
-	w.seg.isLast, w.seg.hasTotals = last, last || w.endsEarly
-	for p := w.index; p < Partitions && w.seg.hasTotals; p += w.jobs {
-		w.seg.totals[p] = w.parts[p].totals()
+// nextSegment returns the next segment of the batch to the fold. It returns nil if ctx ended.
+func (w *worker) nextSegment(ctx context.Context) *segment {
+	if w.isInline {
+		seg := w.takeSegment(ctx) // the fold has at most one
+		if seg != nil {
+			w.fill(seg)
+		}
+		return seg
 	}
-	w.out <- w.seg
-	return ctx.Err() == nil
+	select {
+	case seg := <-w.out:
+		return seg
+	case <-ctx.Done():
+		return nil
+	}
 }

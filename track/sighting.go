@@ -42,9 +42,9 @@ func wordsOf(ip netip.Addr) (a, b uint64) {
 // Addr returns the address as a netip.Addr; IPv4 is unmapped.
 func (h Host) Addr() netip.Addr { return netip.AddrFrom16(h).Unmap() }
 
-// Is4 reports whether the address is IPv4.
+// Is4 reports whether the address is IPv4. It reads no more at once than Set writes: see there.
 func (h *Host) Is4() bool {
-	return *(*[12]byte)(h[:12]) == [12]byte{10: 0xff, 11: 0xff}
+	return binary.BigEndian.Uint64(h[:8]) == 0 && binary.BigEndian.Uint32(h[8:]) == 0xffff
 }
 
 // Hash mixes the address with the seed.

@@ -96,7 +96,8 @@ func Open(o Options) (*Source, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	s := &Source{backend: o.Backend, chunk: batchBytesFor(o.Snap), kernelDelay: o.Delay}
+	s := &Source{backend: o.Backend, chunk: batchBytesFor(o.Snap), kernelDelay: o.Delay,
+		rest: restTime * time.Duration(min(o.Buffer, DefaultBuffer)>>10) / (DefaultBuffer >> 10)}
 	if err := s.waiter.open(); err != nil {
 		return nil, fmt.Errorf("live capture: %w", err)
 	}

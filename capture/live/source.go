@@ -27,6 +27,8 @@ type Source struct {
 	err       error // what Read returns from now on
 
 	kernelDelay time.Duration // after which the kernel has delivered what it has
+	rest        time.Duration // see wait
+	sinceWait   int           // packets since the last wait
 	stopped     atomic.Bool
 	closed      atomic.Bool
 
@@ -87,9 +89,10 @@ func (s *Source) Read(b *capture.Batch) error {
 	s.prepareBatch(b)
 	s.fillBatch(b)
 	if len(b.Packets) == 0 && s.endError == nil {
-		s.waiter.wait(pollTimeout)
+		s.wait()
 		s.fillBatch(b)
 	}
+	s.sinceWait += len(b.Packets)
 	if s.endError != nil {
 		if s.bytesLeft -= len(b.Buf); len(b.Packets) == 0 || s.bytesLeft <= 0 {
 			s.err = s.endError
@@ -97,6 +100,19 @@ func (s *Source) Read(b *capture.Batch) error {
 	}
 	s.countBatch(b)
 	return s.err
+}
+
+// wait waits for packets. After many it does nothing for a while first, so that there are many
+// again: being woken for each block of a flood costs more than the packets in it. A sleeping
+// goroutine costs less than one that waits in a call of the system, which the runtime watches.
+func (s *Source) wait() {
+	if s.sinceWait >= capture.MaxPackets {
+		s.sinceWait = 0
+		time.Sleep(s.rest)
+		return
+	}
+	s.sinceWait = 0
+	s.waiter.wait(pollTimeout)
 }
 
 // prepareBatch gives a new batch its memory, and empties the buffer.
@@ -143,6 +159,7 @@ func (s *Source) collect(b *capture.Batch) {
 		start := len(b.Packets)
 		err := in.read(b, in.iface, min(start+share, capture.MaxPackets))
 		s.merge.addRun(start, len(b.Packets))
+		b.HasMore = b.HasMore || len(b.Packets) >= start+share
 		if err != nil && s.endError == nil {
 			s.beginEnd(err)
 		}

@@ -11,7 +11,7 @@ import (
 // attempt is one plan of a trial, with the state that the kernel would have for its lines. What
 // each packet needs of it comes first.
 type attempt struct {
-	tests         [planRules]ruleTest
+	tests         [planRules + 1]ruleTest // the last one is never asked for: a power of two needs no check
 	numNames      int
 	sourceBuckets hashTable // when the bucket of each source is full
 	answered      hashTable // when the server sent data for a challenge to each source
@@ -25,11 +25,10 @@ type attempt struct {
 
 // ruleTest is what a packet needs of a rule.
 type ruleTest struct {
+	opens       int64 // of the bucket that all sources share: packets before that time are over the limit
 	costs       bucketCost
-	sharedFull  int64 // when the bucket that all sources share is full
 	idle        time.Duration
 	isPerSource bool
-	dropsAll    bool
 	isOfNames   bool
 	needsPeers  bool
 	letsPass    bool // those that the server has answered
@@ -50,11 +49,14 @@ func (a *attempt) reset(p *plan) {
 
 // setTests makes the tests for the rules of the plan.
 func (a *attempt) setTests() {
-	for i := range a.tests {
+	for i := range a.plan.rules {
 		r := &a.plan.rules[i]
-		a.tests[i] = ruleTest{costs: r.limit.costs(), sharedFull: math.MinInt64, idle: r.kind.idleTime(),
-			isPerSource: r.kind.isPerSource(), dropsAll: r.limit.packets == 0, isOfNames: r.kind.isOfNames(),
-			needsPeers: r.kind.needsPeers(), letsPass: a.plan.letsAnsweredPass(r.kind)}
+		x := ruleTest{opens: math.MinInt64, costs: r.limit.costs(), idle: r.kind.idleTime(), isPerSource: r.kind.isPerSource(),
+			isOfNames: r.kind.isOfNames(), needsPeers: r.kind.needsPeers(), letsPass: a.plan.letsAnsweredPass(r.kind)}
+		if r.limit.packets == 0 || r.limit.burst == 0 { // it drops everything
+			x.opens, x.isPerSource = math.MaxInt64, false
+		}
+		a.tests[i] = x
 	}
 }
 
@@ -75,9 +77,13 @@ func (a *attempt) findNamed(who *track.Host) (named, alone bool) {
 // reports whether the lines name its end.
 func (a *attempt) isDropped(looking uint8, end *remoteEnd, named bool, now int64) bool {
 	for ; looking != 0; looking &= looking - 1 {
-		r := &a.tests[bits.TrailingZeros8(looking)%planRules]
+		r := &a.tests[bits.TrailingZeros8(looking)%len(a.tests)]
 		switch {
 		case r.isOfNames && !named, r.needsPeers && a.isPeer(end.hash, now), r.letsPass && a.isLetPass(end, now):
+		case now < r.opens: // of a limit that all sources share, or that lets none through
+			return true
+		case !r.isPerSource:
+			r.charge(now)
 		case a.isOver(r, end.source, now):
 			return true
 		}
@@ -85,15 +91,17 @@ func (a *attempt) isDropped(looking uint8, end *remoteEnd, named bool, now int64
 	return false
 }
 
-// isOver charges a packet of a source at the time now to the limit of a rule, and reports
-// whether the packet is over it.
+// charge charges a packet that is not over the limit to the bucket that all sources share.
+func (r *ruleTest) charge(now int64) {
+	c := r.costs
+	full := r.opens + c.most - c.each
+	_ = c.charge(&full, now)
+	r.opens = full - (c.most - c.each)
+}
+
+// isOver charges a packet of a source at the time now to the limit that a rule has for each, and
+// reports whether the packet is over it.
 func (a *attempt) isOver(r *ruleTest, source uint64, now int64) bool {
-	switch {
-	case r.dropsAll:
-		return true
-	case !r.isPerSource:
-		return r.costs.charge(&r.sharedFull, now)
-	}
 	full := a.sourceBuckets.findOrReplace(source, now, r.idle)
 	return full != nil && r.costs.charge(full, now)
 }

@@ -45,8 +45,8 @@ const (
 	sourceIdle = time.Minute
 	// loginIdle is the same for new connections, whose bucket takes a minute to fill.
 	loginIdle = 10 * time.Minute
-	// maxTrials is how many trials run at a time, of up to 6.5 MiB each (measured: four plans
-	// with both tables full, and the clients), 52 MiB in all. Trials begin with nothing, grow
+	// maxTrials is how many trials run at a time, of up to 6.7 MiB each (measured: four plans
+	// with both tables full and their marks, and the clients), 54 MiB in all. Trials begin with nothing, grow
 	// with the sources that come, and keep their memory for the next incident. Incidents that
 	// begin while so many run get advice without figures.
 	maxTrials = 8

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"qsniff/flood"
+	"qsniff/internal/lru"
 	"qsniff/track"
 )
 
@@ -48,10 +49,14 @@ const touchedShare = 100
 type trial struct {
 	advisor     *Advisor // whose memory it has
 	seed        uint64   // of the tables; secret
+	placeSeed   uint64   // of the places in lastDropped; of the first packet, so that one capture has one outcome
+	kind        flood.Kind
+	port        uint16 // of the target
+	isEmpty     bool   // the plans have no rules
 	attempts    [trialPlans]attempt
 	numAttempts int
 	forms       [trialForms]formLines
-	lastDropped [replyPlaces][trialPlans]uint64 // sources whose last packet a plan dropped, by their hash
+	lastDropped [replyPlaces][trialPlans]uint32 // sources whose last packet a plan dropped, by a hash; 0: none
 	needsSent   bool                            // lines look at what the server sends
 	busyLimit   rateLimit                       // what asks more is no client, proven or not
 	clients     hashTable                       // proven ones: their index in records
@@ -79,8 +84,8 @@ func (x planSet) has(i int) bool { return x&(1<<i) != 0 }
 // reset begins anew with the plans for in, and keeps the memory of the tables.
 func (t *trial) reset(in *flood.Incident) {
 	plans := t.advisor.newPlans(in)
-	t.numAttempts = len(plans)
-	t.needsSent = false
+	t.numAttempts, t.kind, t.port, t.isEmpty = len(plans), in.Kind, plans[0].target.Port(), plans[0].numRules == 0
+	t.needsSent, t.placeSeed = false, 0
 	for i := range plans {
 		t.attempts[i].reset(&plans[i])
 		t.needsSent = t.needsSent || plans[i].needsSent()
@@ -98,17 +103,16 @@ func (t *trial) reset(in *flood.Incident) {
 // replies. For proven see flood.Trial. Where a mirror doubles packets, the caller must not
 // pass the copies: the kernel gets one of each.
 func (t *trial) Apply(s *track.Sighting, proven bool) {
-	p := &t.attempts[0].plan
-	if p.numRules == 0 || !isPacket(s) {
+	if t.isEmpty || !isPacket(s) {
 		return
 	}
-	if fromServer := isFromServer(p, s); p.kind != flood.ReplyFloodVictim && fromServer != (p.kind == flood.Reflection) {
+	if fromServer := t.isFromServer(s); t.kind != flood.ReplyFloodVictim && fromServer != (t.kind == flood.Reflection) {
 		if fromServer {
 			t.recordSent(s)
 		}
 		return
 	}
-	if s.What == track.IsOther && p.kind != flood.JunkFlood { // the game's, which no other lines look at
+	if s.What == track.IsOther && t.kind != flood.JunkFlood { // the game's, which no other lines look at
 		return
 	}
 	end := t.remoteEnd(s)
@@ -123,7 +127,10 @@ func (t *trial) Apply(s *track.Sighting, proven bool) {
 		}
 	}
 	if t.needsSent {
-		t.recordDropped(end.hash, dropped)
+		if t.placeSeed == 0 {
+			t.placeSeed = s.ClientHash | 1
+		}
+		t.recordDropped(&end, dropped)
 	}
 	switch {
 	case proven && !isAlone:
@@ -133,9 +140,9 @@ func (t *trial) Apply(s *track.Sighting, proven bool) {
 	}
 }
 
-// isFromServer reports whether the server at the target of p sent a packet.
-func isFromServer(p *plan, s *track.Sighting) bool {
-	return s.SrcPort == p.target.Port() && p.net.Contains(s.Src.Addr())
+// isFromServer reports whether the server at the target sent a packet.
+func (t *trial) isFromServer(s *track.Sighting) bool {
+	return s.SrcPort == t.port && t.attempts[0].plan.net.Contains(s.Src.Addr())
 }
 
 // remoteEnd is the end of a packet that is not the target.
@@ -147,32 +154,44 @@ type remoteEnd struct {
 	source uint64
 }
 
+// hashOf returns a hash for the tables, of two products: unlike sketches, they do not mind if
+// addresses in a row are spread evenly.
+func (t *trial) hashOf(h *track.Host) uint64 {
+	return lru.Mix(lru.Mix16(t.seed, (*[16]byte)(h)), 0)
+}
+
 func (t *trial) remoteEnd(s *track.Sighting) remoteEnd {
 	h := &s.Src
-	if t.attempts[0].plan.kind == flood.Reflection {
+	if t.kind == flood.Reflection {
 		h = &s.Dst
 	}
-	e := remoteEnd{host: h, hash: h.HashOf(t.seed)}
+	e := remoteEnd{host: h, hash: t.hashOf(h)}
 	e.source = e.hash
 	if !h.Is4() {
 		net := *h
 		clear(net[8:])
-		e.source = net.Hash(t.seed)
+		e.source = t.hashOf(&net)
 	}
 	return e
 }
 
 // recordDropped records which plans dropped the last packet of a source.
-func (t *trial) recordDropped(source uint64, dropped planSet) {
-	last := &t.lastDropped[source%replyPlaces]
+func (t *trial) recordDropped(end *remoteEnd, dropped planSet) {
+	last, h := t.lastDroppedOf(end.host)
 	for i := range last {
 		switch {
 		case dropped.has(i):
-			last[i] = source
-		case last[i] == source:
+			last[i] = h
+		case last[i] == h:
 			last[i] = 0
 		}
 	}
+}
+
+// lastDroppedOf returns the place of a source in lastDropped, and what stands for it there.
+func (t *trial) lastDroppedOf(h *track.Host) (last *[trialPlans]uint32, source uint32) {
+	x := lru.Mix16(t.placeSeed, (*[16]byte)(h))
+	return &t.lastDropped[x%replyPlaces], uint32(x>>32) | 1
 }
 
 // recordSent records that the target sent its client something, for the plans that have not
@@ -181,11 +200,11 @@ func (t *trial) recordSent(s *track.Sighting) {
 	if !t.needsSent {
 		return
 	}
-	h := s.Dst.HashOf(t.seed)
+	h := t.hashOf(&s.Dst)
+	last, source := t.lastDroppedOf(&s.Dst)
 	isGated := s.What == track.IsReply && t.attempts[0].plan.gated.hasSighting(s) // the same for all plans
-	last := &t.lastDropped[h%replyPlaces]
 	for i := range t.attempts[:t.numAttempts] {
-		if s.What == track.IsOther || last[i] != h {
+		if s.What == track.IsOther || last[i] != source {
 			t.attempts[i].recordSent(h, isGated, s.Age)
 		}
 	}

@@ -292,7 +292,7 @@ func (x *kernelCase) send(t *testing.T, tr *trial, pause time.Duration) (drops u
 				end := tr.remoteEnd(s)
 				named, _ := tr.attempts[0].findNamed(end.host)
 				if isSent {
-					tr.lastDropped = [replyPlaces][trialPlans]uint64{} // it is sent whatever was dropped
+					tr.lastDropped = [replyPlaces][trialPlans]uint32{} // it is sent whatever was dropped
 					tr.recordSent(s)
 				} else if tr.attempts[0].isDropped(tr.linesFor(s).rules[0], &end, named, s.Age) {
 					drops++

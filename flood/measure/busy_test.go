@@ -16,7 +16,7 @@ func TestBusiestOfTwoPanes(t *testing.T) {
 	for i := range panes {
 		panes[i] = sketch.NewTop[track.Host, Activity](8)
 		for n := range 40 { // two clients at one address, by turns; the last of the pane before had proved it
-			v := panes[i].Add(s.Src, 1)
+			v := panes[i].Add(&s.Src, 1)
 			s.TTL = uint8(50 + n%2)
 			v.addQuery(&s, Key(1).HashPort(uint16(n)), int32(10*(2-i)+n/10), i == 1)
 		}
@@ -36,7 +36,7 @@ func TestLeading(t *testing.T) {
 		panes := [2]*Top{sketch.NewTop[track.Host, Activity](512), sketch.NewTop[track.Host, Activity](512)}
 		for range 20 * n {
 			src := track.Host{15: byte(r.IntN(n)), 14: byte(r.IntN(n) >> 8)}
-			panes[r.IntN(2)].Add(src, src.Hash(1))
+			panes[r.IntN(2)].Add(&src, src.Hash(1))
 		}
 		var c crowd
 		eachBusy(panes[0], panes[1], func(x BusyHost) { c.keepLeading(&x) })

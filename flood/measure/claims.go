@@ -12,7 +12,7 @@ import (
 // only proof of an address that the protocols have. It follows a sample of the sources
 // of all servers, so that shares stay right however many addresses are invented.
 type Claims struct {
-	sets        []claimTags
+	sets        []claimSet
 	items       []claim // claimWays of a set
 	SampleLevel uint8   // one source in 2^SampleLevel is followed
 	each        int     // claims that may be added in a second
@@ -25,19 +25,31 @@ type Claims struct {
 const claimWays = 4
 
 // ClaimsBytes is the memory that Claims takes.
-const ClaimsBytes = claimSets*claimWays*int(unsafe.Sizeof(claim{})+unsafe.Sizeof(claimTags{}[0])) + 2*provenBytes
+const ClaimsBytes = claimSets*claimWays*int(unsafe.Sizeof(claim{})+unsafe.Sizeof(claimSet{})/claimWays) + 2*provenBytes
 
-// claimTags holds what a search in a set compares first.
-type claimTags [claimWays]uint32 // upper half of the key; 0: free
+// claimSet holds what a search in a set looks at, so that a new claim finds its place without
+// those that are there: half of a cache line.
+type claimSet struct {
+	tags [claimWays]uint32 // upper half of the key; 0: free
+	used [claimWays]used
+}
+
+// used is when a source asked last: twice that second, and one more if it ever proved its
+// address.
+type used uint32
+
+func (u used) second() int32 { return int32(u >> 1) }
+
+func (u *used) set(now int32) { *u = used(now)<<1 | *u&1 }
 
 // claim is what one source did at one server. Times are seconds since the first packet.
 type claim struct {
-	key                 uint64 // of server and source; 0: free
+	key, keyHigh        uint32 // the halves of the key, of server and source
 	challenge, previous uint32 // the last two challenges that it was given
 	unissued            uint32 // the last challenge that it brought without being given it in this capture
 	askedAt             int32  // of the first request that waits for proof, or of the orphan
 	issuedAt            int32  // of the first challenge that waits for its echo
-	provedAt, lastUsed  int32
+	provedAt            int32
 	pending             uint16 // requests whose echo has not come yet
 	unproven            uint16 // requests counted as unproven so far
 	plainBytes          uint16 // length of the last request without a challenge
@@ -60,7 +72,7 @@ const (
 func NewClaims(size float64) *Claims {
 	n := max(int(claimSets*size), 1)
 	n = 1 << (bits.Len(uint(n)) - 1) // a power of two: no division finds a set
-	return &Claims{sets: make([]claimTags, n), items: make([]claim, n*claimWays), each: max(int(ClaimsEach*size), 1),
+	return &Claims{sets: make([]claimSet, n), items: make([]claim, n*claimWays), each: max(int(ClaimsEach*size), 1),
 		recentlyProven: sketch.NewRecent(provenBytes)}
 }
 
@@ -70,21 +82,20 @@ func (c *Claims) follows(source uint64) bool { return source>>32&(1<<c.SampleLev
 // add returns the claim of key and creates it if there is none. A claim with a recent
 // proof is evicted only if all claims of its set have one.
 func (c *Claims) add(key uint64, now int32) *claim {
-	if x := c.find(key); x != nil {
-		x.use(now)
+	if x, u := c.find(key); x != nil {
+		x.use(u, now)
 		return x
 	}
-	set := key & uint64(len(c.sets)-1)
-	items := c.items[set*claimWays:][:claimWays]
+	number := key & uint64(len(c.sets)-1)
+	set, items := &c.sets[number], c.items[number*claimWays:][:claimWays]
 	oldest, worth := 0, int32(1<<31-1)
-	for i := range items {
-		x := &items[i]
-		w := x.lastUsed
-		if c.sets[set][i] == 0 {
+	for i, u := range set.used {
+		w := u.second()
+		if set.tags[i] == 0 {
 			oldest = i
 			break
 		}
-		if x.provedAt > 0 && now-x.provedAt < ProvenFor {
+		if u&1 != 0 && items[i].isProven(now) {
 			w += ProvenFor
 		}
 		if w < worth {
@@ -92,30 +103,44 @@ func (c *Claims) add(key uint64, now int32) *claim {
 		}
 	}
 	c.added++
-	c.sets[set][oldest] = tagOf(key)
-	items[oldest] = claim{key: key, lastUsed: now}
+	set.tags[oldest], set.used[oldest] = tagOf(key), used(now)<<1
+	items[oldest] = claim{key: uint32(key), keyHigh: uint32(key >> 32)}
 	return &items[oldest]
 }
 
-// find returns the claim of key, or nil.
-func (c *Claims) find(key uint64) *claim {
-	set, tag := key&uint64(len(c.sets)-1), tagOf(key)
-	for i, t := range &c.sets[set] {
+// find returns the claim of key and when it was used, or nil.
+func (c *Claims) find(key uint64) (*claim, *used) {
+	number, tag := key&uint64(len(c.sets)-1), tagOf(key)
+	set := &c.sets[number]
+	for i, t := range &set.tags {
 		if t == tag {
-			if x := &c.items[int(set)*claimWays+i]; x.key == key {
-				return x
+			if x := &c.items[int(number)*claimWays+i]; x.wholeKey() == key {
+				return x, &set.used[i]
 			}
 		}
 	}
-	return nil
+	return nil, nil
 }
 
-// use records that the source asked. What waited for an answer for long gets none any more.
-func (x *claim) use(now int32) {
-	if now-x.lastUsed > PendingFor {
+func (x *claim) wholeKey() uint64 { return uint64(x.keyHigh)<<32 | uint64(x.key) }
+
+// use records that the source asked, and u when. What waited for an answer for long gets none any
+// more.
+func (x *claim) use(u *used, now int32) {
+	if now-u.second() > PendingFor {
 		x.keyed, x.plainKind = 0, 0
 	}
-	x.lastUsed = now
+	u.set(now)
+}
+
+// recordProof records that the source proved its address.
+func (c *Claims) recordProof(x *claim, now int32) {
+	x.provedAt = now
+	key := x.wholeKey()
+	c.recentlyProven.Add(key)
+	if _, u := c.find(key); u != nil {
+		*u |= 1
+	}
 }
 
 // tagOf returns what claimTags holds of a key: never 0.

@@ -100,7 +100,7 @@ func (t *Server) recordRefusal(s *track.Sighting, asked, now int32, isFollowed b
 	}
 	p := t.currentPane()
 	p.sources[Guesses].Add(s.ClientHash)
-	if v := p.top[Guesses].Add(s.Dst, s.ClientHash); v != nil {
+	if v := p.top[Guesses].Add(&s.Dst, s.ClientHash); v != nil {
 		if v.First == 0 {
 			v.First = now
 		}

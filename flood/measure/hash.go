@@ -18,14 +18,21 @@ func KeyOf(s *track.Sighting) Key { return Key(lru.Mix(s.ClientHash, s.ServerHas
 
 // PrefixOf returns the network that a host shares with its neighbours: the /24, in IPv6
 // the /64.
-func PrefixOf(h *track.Host) track.Host {
-	p := *h
-	if h.Is4() {
-		p[15] = 0
-	} else {
-		clear(p[8:])
-	}
+func PrefixOf(h *track.Host) (p track.Host) {
+	setPrefix(&p, h)
 	return p
+}
+
+// setPrefix sets p to PrefixOf(h), without a copy.
+func setPrefix(p, h *track.Host) {
+	hi, lo := binary.BigEndian.Uint64(h[:8]), binary.BigEndian.Uint64(h[8:])
+	if h.Is4() {
+		lo &^= 0xff
+	} else {
+		lo = 0
+	}
+	binary.BigEndian.PutUint64(p[:8], hi) // in the words that are read again, see track.Host.Set
+	binary.BigEndian.PutUint64(p[8:], lo)
 }
 
 // HashPrefix returns a hash of a network that PrefixOf returned.

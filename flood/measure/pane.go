@@ -81,11 +81,12 @@ func (p *pane) addQuery(key Key, s *track.Sighting, source uint64, now int32, is
 	p.queries++
 	p.sources[Queries].Add(source)
 	p.sites.Add(key.HashSite(&s.Src))
-	if v := p.top[Queries].Add(s.Src, source); v != nil {
+	if v := p.top[Queries].Add(&s.Src, source); v != nil {
 		p.busiest = max(p.busiest, v.addQuery(s, key.HashPort(s.SrcPort), now, isProven))
 	}
-	net := PrefixOf(&s.Src)
-	if x := p.prefixes.Add(net, key.HashPrefix(&net)); x != nil {
+	var net track.Host
+	setPrefix(&net, &s.Src)
+	if x := p.prefixes.Add(&net, key.HashPrefix(&net)); x != nil {
 		x.hosts.Add(source)
 		if isProven {
 			x.proven++
@@ -112,7 +113,7 @@ func (p *pane) addQuery(key Key, s *track.Sighting, source uint64, now int32, is
 // addOther counts a packet that is no query.
 func (p *pane) addOther(sort Sort, key Key, s *track.Sighting, source uint64, now int32) {
 	p.sources[sort].Add(source)
-	if v := p.top[sort].Add(s.Src, source); v != nil {
+	if v := p.top[sort].Add(&s.Src, source); v != nil {
 		v.recordPacket(s.TTL, key.HashPort(s.SrcPort), now)
 	}
 }

@@ -62,9 +62,9 @@ func (c *Claims) claimOf(s *track.Sighting, isKeyed bool, now int32) *claim {
 	if !isKeyed {
 		return nil
 	}
-	x := c.find(key)
+	x, u := c.find(key)
 	if x != nil {
-		x.use(now)
+		x.use(u, now)
 	}
 	return x
 }
@@ -101,8 +101,7 @@ func (c *Claims) recordPlain(b *Second, s *track.Sighting, x *claim, now int32) 
 func (c *Claims) recordEcho(t *Server, x *claim, now int32, isWhole bool) Request {
 	r := Request{IsQuery: x.pending == 0, IsProven: true}
 	x.pending -= min(x.pending, 1)
-	x.provedAt = now
-	c.recentlyProven.Add(x.key)
+	c.recordProof(x, now)
 	if t == nil {
 		return r
 	}
@@ -146,8 +145,8 @@ func (c *Claims) recordUnissued(t *Server, b *Second, s *track.Sighting, x *clai
 	}
 	// A capture of one direction shows no better proof than what looks like an echo.
 	if t != nil && t.LastChallenge == 0 {
-		x.provedAt, r.IsProven = now, true
-		c.recentlyProven.Add(x.key)
+		c.recordProof(x, now)
+		r.IsProven = true
 	}
 	x.pending--
 	if asked := t.At(x.askedAt); asked != nil {
@@ -167,7 +166,7 @@ func (c *Claims) RecordChallenge(t *Server, s *track.Sighting, clock Clock) {
 		t.LastChallenge = clock.Now
 	}
 	key := claimKey(s.ServerHash, s.ClientHash)
-	x := c.find(key)
+	x, _ := c.find(key)
 	if x == nil {
 		if !c.follows(s.ClientHash) {
 			return
@@ -202,7 +201,7 @@ func (c *Claims) IsProven(server, source uint64, now int32) bool {
 	if !c.recentlyProven.Has(key) {
 		return false
 	}
-	x := c.find(key)
+	x, _ := c.find(key)
 	return x != nil && x.isProven(now)
 }
 
@@ -221,8 +220,8 @@ func (c *Claims) TakeAnswered(s *track.Sighting, now int32) Answer {
 	if !c.follows(s.ClientHash) {
 		return Answer{}
 	}
-	x := c.find(claimKey(s.ServerHash, s.ClientHash))
-	if x == nil || now-x.lastUsed > PendingFor {
+	x, u := c.find(claimKey(s.ServerHash, s.ClientHash))
+	if x == nil || now-u.second() > PendingFor {
 		return Answer{}
 	}
 	isData := s.What != track.IsChallenge

@@ -83,7 +83,7 @@ func (x *Receiver) Count(s *track.Sighting, c Clock, isRequested bool) {
 	p.count++
 	h := x.key.HashHost(&s.Src)
 	p.servers.Add(h)
-	v := p.top.Add(s.Src, h)
+	v := p.top.Add(&s.Src, h)
 	if v == nil {
 		return
 	}

@@ -19,7 +19,7 @@ func NewSenders(n int) *Senders { return &Senders{top: sketch.NewTop[track.Host,
 func (x *Senders) Add(k Key, s *track.Sighting, source uint64, now int32) {
 	x.Packets++
 	x.distinct.Add(source)
-	if v := x.top.Add(s.Src, source); v != nil {
+	if v := x.top.Add(&s.Src, source); v != nil {
 		v.recordPacket(s.TTL, k.HashPort(s.SrcPort), now)
 	}
 }

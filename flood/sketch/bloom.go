@@ -9,6 +9,7 @@ package sketch
 type Recent struct {
 	current, previous []uint64 // nil before the first Add
 	mask              uint64
+	used, usedBefore  bool // something was added in this period, in the one before
 }
 
 // NewRecent returns two filters of size bytes each, a power of two.
@@ -25,11 +26,12 @@ func (r *Recent) Add(h uint64) {
 		r.current, r.previous = make([]uint64, r.mask+1), make([]uint64, r.mask+1)
 	}
 	r.current[h&r.mask] |= bitsOf(h)
+	r.used = true
 }
 
 // Has reports whether h was added in this period or the one before.
 func (r *Recent) Has(h uint64) bool {
-	if r.current == nil {
+	if !r.used && !r.usedBefore { // it need not be fetched
 		return false
 	}
 	b := bitsOf(h)
@@ -39,5 +41,6 @@ func (r *Recent) Has(h uint64) bool {
 // Rotate begins a new period: what was added before the one that ends expires.
 func (r *Recent) Rotate() {
 	r.current, r.previous = r.previous, r.current
+	r.used, r.usedBefore = false, r.used
 	clear(r.current)
 }

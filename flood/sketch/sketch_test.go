@@ -209,7 +209,7 @@ func TestAllocations(t *testing.T) {
 		f    func()
 	}{
 		{"Distinct", func() { d.Add(hash(1, n)); e.Merge(&d); sum += e.Count() }},
-		{"Top.Add", func() { top.Add(uint64(n), hash(1, n)) }},
+		{"Top.Add", func() { k := uint64(n); top.Add(&k, hash(1, n)) }},
 		{"Top.Find", func() { top.Find(uint64(n), hash(1, n)) }},
 		{"Top.Each", func() { top.Each(func(_ *Item[uint64, [4]uint64], low, _ uint32) { sum += float64(low) }) }},
 		{"Top.Reset", top.Reset},

@@ -74,9 +74,9 @@ func NewTop[K comparable, V any](n int) *Top[K, V] {
 	return t
 }
 
-// Add counts key, whose hash is h, once. It returns the value kept for it, which is zero if
+// Add counts a key, whose hash is h, once. It keeps a copy of the key, and returns the value kept for it, which is zero if
 // the key is new, or nil if the key was refused. The pointer is valid until the next Add.
-func (t *Top[K, V]) Add(key K, h uint64) *V {
+func (t *Top[K, V]) Add(key *K, h uint64) *V {
 	i := int(h & t.mask)
 	s := &t.sets[i]
 	if it, w := t.find(i, tagOf(h), key); it != nil {
@@ -89,7 +89,7 @@ func (t *Top[K, V]) Add(key K, h uint64) *V {
 	}
 	w := int(s.lowest)
 	it := &t.items[i*slotsPerSet+w]
-	*it = Item[K, V]{Key: key, MaxError: s.count[w]}
+	*it = Item[K, V]{Key: *key, MaxError: s.count[w]}
 	s.tags = s.tags&^(0xff<<(8*w)) | uint64(tagOf(h))<<(8*w)
 	s.add(w)
 	return &it.Value
@@ -99,7 +99,7 @@ func (t *Top[K, V]) Add(key K, h uint64) *V {
 // among the frequent ones.
 func (t *Top[K, V]) Find(key K, h uint64) (v *V, low, high uint32) {
 	i := int(h & t.mask)
-	if it, w := t.find(i, tagOf(h), key); it != nil {
+	if it, w := t.find(i, tagOf(h), &key); it != nil {
 		low, high = t.sets[i].bounds(w, it.MaxError)
 		return &it.Value, low, high
 	}
@@ -107,11 +107,11 @@ func (t *Top[K, V]) Find(key K, h uint64) (v *V, low, high uint32) {
 }
 
 // find finds the slot of a key with a tag in set i.
-func (t *Top[K, V]) find(i int, tag uint8, key K) (it *Item[K, V], w int) {
+func (t *Top[K, V]) find(i int, tag uint8, key *K) (it *Item[K, V], w int) {
 	s := &t.sets[i]
 	for m := s.match(tag); m != 0; m &= m - 1 {
 		w := bits.TrailingZeros64(m) / 8
-		if it := &t.items[i*slotsPerSet+w]; it.Key == key && s.count[w] > 0 {
+		if it := &t.items[i*slotsPerSet+w]; it.Key == *key && s.count[w] > 0 {
 			return it, w
 		}
 	}
@@ -148,7 +148,7 @@ func (t *Top[K, V]) Reset() {
 func EachOfTwo[K comparable, V any](t, o *Top[K, V], fn func(a, b *Item[K, V], low, high uint32)) {
 	t.each(func(i, w int, a *Item[K, V]) {
 		low, high := t.sets[i].bounds(w, a.MaxError)
-		b, at := o.find(i, t.sets[i].tag(w), a.Key)
+		b, at := o.find(i, t.sets[i].tag(w), &a.Key)
 		if b != nil {
 			l, h := o.sets[i].bounds(at, b.MaxError)
 			low, high = low+l, high+h
@@ -156,7 +156,7 @@ func EachOfTwo[K comparable, V any](t, o *Top[K, V], fn func(a, b *Item[K, V], l
 		fn(a, b, low, high)
 	})
 	o.each(func(i, w int, b *Item[K, V]) {
-		if a, _ := t.find(i, o.sets[i].tag(w), b.Key); a == nil {
+		if a, _ := t.find(i, o.sets[i].tag(w), &b.Key); a == nil {
 			low, high := o.sets[i].bounds(w, b.MaxError)
 			fn(nil, b, low, high)
 		}

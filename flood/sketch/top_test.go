@@ -20,7 +20,7 @@ func newTally(t testing.TB, n int) *tally {
 
 func (x *tally) add(key, h uint64) {
 	x.true[key]++
-	if v := x.top.Add(key, h); v != nil {
+	if v := x.top.Add(&key, h); v != nil {
 		*v++
 	}
 }
@@ -113,7 +113,7 @@ func TestTopHeavy(t *testing.T) {
 			left[k]--
 			key = uint64(k)
 		}
-		top.Add(key, spread(key))
+		top.Add(&key, spread(key))
 	}
 	for k := range uint64(heavy) {
 		v, low, high := top.Find(k, spread(k))
@@ -135,7 +135,7 @@ func TestTopExact(t *testing.T) {
 	top := NewTop[uint64, int](8)
 	for i := range uint64(8) {
 		for range i + 1 {
-			top.Add(i, spread(i))
+			top.Add(&i, spread(i))
 		}
 	}
 	for i := range uint64(8) {
@@ -149,9 +149,9 @@ func TestTopExact(t *testing.T) {
 func TestTopFresh(t *testing.T) {
 	top := NewTop[uint64, int](8)
 	for i := range uint64(9) {
-		v := top.Add(i, spread(i))
+		v := top.Add(&i, spread(i))
 		for v == nil { // the set is full, and it has to come more than once
-			v = top.Add(i, spread(i))
+			v = top.Add(&i, spread(i))
 		}
 		if *v != 0 {
 			t.Errorf("key %d begins with\ngot  %d\nwant 0", i, *v)
@@ -164,7 +164,8 @@ func TestTopFresh(t *testing.T) {
 	if n > 0 {
 		t.Errorf("after Reset\ngot  %d keys\nwant 0", n)
 	}
-	if v := top.Add(8, spread(8)); *v != 0 {
+	eight := uint64(8)
+	if v := top.Add(&eight, spread(8)); *v != 0 {
 		t.Errorf("after Reset key 8 begins with\ngot  %d\nwant 0", *v)
 	}
 	if _, low, high := top.Find(8, spread(8)); low != 1 || high != 1 {
@@ -214,7 +215,7 @@ func BenchmarkTop(b *testing.B) {
 			b.ReportAllocs()
 			for n := 0; b.Loop(); n++ {
 				k := uint64(n % bb.keys)
-				top.Add(k, spread(k))
+				top.Add(&k, spread(k))
 			}
 		})
 	}

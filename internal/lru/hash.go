@@ -27,6 +27,11 @@ func Mix2(h, a, b uint64) uint64 {
 	return hi ^ lo ^ mixC
 }
 
+// Mix16 is Mix2 for the 16 bytes of an address.
+func Mix16(h uint64, b *[16]byte) uint64 {
+	return Mix2(h, binary.LittleEndian.Uint64(b[:8]), binary.LittleEndian.Uint64(b[8:]))
+}
+
 // MixBytes adds b to a running hash, eight bytes at a time. Cutting b at a
 // multiple of eight gives the same hash as one call; the length is not part of
 // it, so hash that too where lengths differ.

@@ -1,0 +1,81 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"testing"
+
+	"qsniff/capture"
+	"qsniff/render"
+	"qsniff/render/jsonl"
+	"qsniff/track"
+)
+
+// busy is a live source of which more waits after each batch, but for every pause-th.
+type busy struct {
+	capture.Source
+	batches, pause int
+}
+
+func (b *busy) Read(to *capture.Batch) error {
+	err := b.Source.Read(to)
+	b.batches++
+	to.HasMore = b.batches%b.pause != 0
+	return err
+}
+
+// TestGoroutineOfTheFold: watchers of live traffic get the same, whether the fold runs in the
+// goroutine of the reader, in one of its own, or now here and now there.
+func TestGoroutineOfTheFold(t *testing.T) {
+	data := mixed(t, 2)
+	watch := func(pause int, r render.Renderer) *log {
+		l := &log{}
+		src := &busy{Source: open(t, data), pause: pause}
+		var err error
+		if l.run, err = Run(context.Background(), Config{Source: src, Registry: registry(t), Renderer: r, Out: io.Discard, Jobs: 4,
+			Watchers: []track.Watcher{l}, Clock: func() int64 { return 1 }}); err != nil || src.batches < maxBehind+2 {
+			t.Fatalf("%v, %d batches", err, src.batches)
+		}
+		return l
+	}
+	want := watch(1, jsonl.New(jsonl.Options{})) // each stage has a goroutine
+	for _, pause := range []int{1, maxBehind - 1, maxBehind + 1, 1000} {
+		got := watch(pause, nil)
+		if !got.over || !slices.Equal(got.lines, want.lines) || got.run.Packets != want.run.Packets {
+			t.Errorf("pauses every %d batches: over %v, %d lines of %d packets\nwant over, %d of %d, the same",
+				pause, got.over, len(got.lines), got.run.Packets, len(want.lines), want.run.Packets)
+		}
+	}
+}
+
+// TestGoroutineOfTheFoldFails: what goes wrong there ends the run.
+func TestGoroutineOfTheFoldFails(t *testing.T) {
+	broken := errors.New("disk full")
+	for _, jobs := range []int{1, 2} {
+		src := &busy{Source: open(t, mixed(t, 2)), pause: 1}
+		f := &failing{Source: src, after: 3, err: broken}
+		l := &log{}
+		_, err := Run(context.Background(), Config{Source: f, Registry: registry(t), Out: io.Discard, Jobs: jobs,
+			Watchers: []track.Watcher{l}, Clock: func() int64 { return 1 }})
+		if !errors.Is(err, broken) || !l.over || len(l.lines) == 0 {
+			t.Errorf("%d jobs: got  %v, over %v, %d lines\nwant %v, over", jobs, err, l.over, len(l.lines), broken)
+		}
+	}
+}
+
+// failing is a source that ends with an error after some batches.
+type failing struct {
+	capture.Source
+	after int
+	err   error
+}
+
+func (f *failing) Read(b *capture.Batch) error {
+	if f.after--; f.after < 0 {
+		b.Reset()
+		return f.err
+	}
+	return f.Source.Read(b)
+}
