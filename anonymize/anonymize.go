@@ -59,13 +59,15 @@ func (a *Anonymizer) draw(p purpose, b ...byte) [sha256.Size]byte {
 	return sha256.Sum256(append(append(append(buf[:0], a.key[:]...), byte(p)), b...))
 }
 
-// AppendEdits implements subset.Editor.
-func (a *Anonymizer) AppendEdits(dst []subset.Edit, e *render.Event) []subset.Edit {
+// AddEdits implements subset.Editor.
+func (a *Anonymizer) AddEdits(to *subset.Edits, e *render.Event) {
 	m := e.Msg
 	if e.Origin.Packed != nil && m.Type == nil { // it could not be unpacked: nobody knows what is in it
-		return append(dst, subset.Edit{New: make([]byte, 1)})
+		to.List = append(to.List, subset.Edit{New: make([]byte, 1)})
+		return
 	}
-	out := append([]byte(nil), m.Data...)
+	to.Data = append(to.Data[:0], m.Data...)
+	out := to.Data
 	done := make([]bool, len(out))
 	for _, isAux := range [...]bool{false, true} { // what a field covers is its own
 		for i := range m.Fields {
@@ -83,11 +85,10 @@ func (a *Anonymizer) AppendEdits(dst []subset.Edit, e *render.Event) []subset.Ed
 			hi++
 		}
 		if hi > lo {
-			dst = append(dst, subset.Edit{Off: uint32(lo), New: out[lo:hi]})
+			to.List = append(to.List, subset.Edit{Off: uint32(lo), New: out[lo:hi]})
 			lo = hi
 		}
 	}
-	return dst
 }
 
 // replaceField replaces the value of a field in data, but for bytes that are done. Of an Aux

@@ -11,6 +11,7 @@ import (
 	"qsniff/dissect/protocols"
 	"qsniff/netlayer"
 	"qsniff/netlayer/rewrite"
+	"qsniff/pipeline/subset"
 	"qsniff/render"
 )
 
@@ -140,7 +141,9 @@ func TestBinary(t *testing.T) {
 	m := &dissect.Message{Data: []byte(text), Fields: []dissect.Field{{Def: rule, Len: uint32(len(text)), Num: uint64(len(text))}}}
 	for _, want := range []string{"\x10*****\x0c**********", "\x10*****\x0cwonderland"} {
 		out := []byte(text)
-		for _, x := range key.AppendEdits(nil, &render.Event{Msg: m}) {
+		var edits subset.Edits
+		key.AddEdits(&edits, &render.Event{Msg: m})
+		for _, x := range edits.List {
 			for i := range x.New {
 				out[int(x.Off)+i] = '*'
 			}
