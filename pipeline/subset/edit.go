@@ -105,9 +105,6 @@ type locator struct {
 // they overwrite a compressed message.
 func appendPacketEdits(dst []byte, e *render.Event, edits []Edit) (_ []byte, isLost bool) {
 	o := &e.Origin
-	if o.IsNone {
-		return dst, false // the messages that it was joined from have the same bytes
-	}
 	l := locator{dst: dst, event: e}
 	switch {
 	case e.TCP:

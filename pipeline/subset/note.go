@@ -33,7 +33,7 @@ func (n *notes) append(dst []byte, e *render.Event, isChosen bool) ([]byte, bool
 		dst = n.appendComments(dst, e)
 	}
 	binary.LittleEndian.PutUint32(dst[start:], uint32(len(dst)-start-4))
-	if n.editor != nil {
+	if n.editor != nil && !e.Origin.IsNone { // else the messages that it was joined from have the same bytes
 		list := editLists.Get().(*Edits)
 		list.List = list.List[:0]
 		n.editor.AddEdits(list, e)
