@@ -34,10 +34,10 @@ const (
 	// as the joiners wait for the missing parts of a message (split.DefaultWait).
 	lineTime = 10 * time.Second
 
-	// lineBytes is how many bytes of packets of a stream are held back: the 10 s of 40,000
-	// queries a second; and how many bytes of comments and edits of them. packetCost is what a
-	// packet takes besides its bytes.
-	lineBytes  = 64 << 20
+	// lineBytes is how many bytes of packets of a stream are held back: the 10 s of 1,000 queries
+	// a second with their replies. The parts of a reply come within milliseconds; messages of
+	// which parts are missing take the 10 s. packetCost is what a packet takes besides its bytes.
+	lineBytes  = 4 << 20
 	packetCost = 64
 
 	// nearBytes is how many bytes of packets of a file are held back in the second run, so that

@@ -66,11 +66,11 @@ type Writer struct {
 
 // NewWriter returns a Writer. The caller closes it, and then o.Out.
 func NewWriter(o Options) *Writer {
-	w := &Writer{opt: o, plan: o.Plan, notes: o.notes()}
+	w := &Writer{opt: o, plan: o.Plan, known: newRecent(planBytes), notes: o.notes()}
 	if w.plan != nil {
-		w.known, w.line = newRecent(planBytes), newLine(w.plan.near)
+		w.line = newLine(w.plan.near)
 	} else {
-		w.known, w.line = newRecent(lineBytes), newLine(lineBytes)
+		w.line = newLine(lineBytes)
 		w.line.wait = int64(lineTime)
 	}
 	w.editor.change = o.Change
