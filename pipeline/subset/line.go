@@ -14,8 +14,17 @@ type line struct {
 
 	held     []*block // oldest first
 	unused   []*block
-	newest   int64  // time of the newest packet
-	released uint64 // number of the last packet that left
+	batches  []batchEnd // of those held, if packets leave after a time
+	newest   int64      // time of the newest packet
+	rested   uint64     // number of the last packet that was held long enough
+	released uint64     // number of the last packet that left
+}
+
+// batchEnd is the last packet of a batch. All packets of a batch have been held long enough when
+// that one has: what they mean may be known after the batch only.
+type batchEnd struct {
+	last  uint64
+	nanos int64
 }
 
 // block is a run of packets with their bytes and comments.
@@ -45,6 +54,15 @@ func (l *line) add(from *capture.Batch) {
 		if !l.counts {
 			b.add(p, from.Comments[first:next])
 		}
+	}
+	if n := len(from.Packets); n > 0 && l.wait > 0 {
+		last := &from.Packets[n-1]
+		l.batches = append(l.batches, batchEnd{last.No, last.Nanos})
+		old := 0
+		for ; old < len(l.batches) && l.newest-l.batches[old].nanos >= l.wait; old++ {
+			l.rested = l.batches[old].last
+		}
+		l.batches = l.batches[:copy(l.batches, l.batches[old:])]
 	}
 }
 
@@ -95,7 +113,7 @@ func (l *line) release(all bool, write func(*capture.Packet, []capture.Comment) 
 		}
 		for b.next < len(b.Packets) {
 			p := &b.Packets[b.next]
-			if !isOver && l.newest-p.Nanos < l.wait {
+			if !isOver && p.No > l.rested {
 				return nil
 			}
 			first := b.about
