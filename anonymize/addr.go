@@ -2,7 +2,6 @@ package anonymize
 
 import (
 	"encoding/binary"
-	"math/rand/v2"
 	"net/netip"
 )
 
@@ -15,27 +14,37 @@ import (
 // Prefixes are not kept bit by bit, as Crypto-PAn does: addresses are in texts, too, where
 // they must stay as long, and an octet of two digits would become one of three.
 func (a *Anonymizer) Addr(ip netip.Addr) netip.Addr {
-	switch {
-	case ip.Is4():
-		return a.addr4(ip)
-	case ip.Is4In6():
-		return netip.AddrFrom16(a.addr4(ip.Unmap()).As16())
-	}
-	return a.addr6(ip)
+	w := a.work.Get().(*work)
+	defer a.work.Put(w)
+	return w.addr(ip)
 }
 
-func (a *Anonymizer) addr4(ip netip.Addr) netip.Addr {
+func (w *work) addr(ip netip.Addr) netip.Addr {
+	switch {
+	case ip.Is4():
+		return w.addr4(ip)
+	case ip.Is4In6():
+		return netip.AddrFrom16(w.addr4(ip.Unmap()).As16())
+	}
+	return w.addr6(ip)
+}
+
+func (w *work) addr4(ip netip.Addr) netip.Addr {
 	b := ip.As4()
 	if b[0] == 0 || b[0] == 127 || b[0] >= 224 {
 		return ip
 	}
-	out := b
-	for i := range b {
-		if !isFixed(b[:i], b[i]) {
-			out[i] = a.octet(b[:i], b[i])
+	last := &w.addrs[binary.BigEndian.Uint32(b[:])*hashFactor>>(32-addrBits)]
+	if last.from != b {
+		out := b
+		for i := range b {
+			if !isFixed(b[:i], b[i]) {
+				out[i] = w.octet(b[:i], b[i])
+			}
 		}
+		last.from, last.to = b, out
 	}
-	return netip.AddrFrom4(out)
+	return netip.AddrFrom4(last.to)
 }
 
 // isFixed reports whether the octet v after prefix stays: it makes the address special, or
@@ -69,7 +78,7 @@ func isFixed(prefix []byte, v byte) bool {
 
 // octet returns the octet that stands for v after prefix: never v itself, and one with as
 // many digits.
-func (a *Anonymizer) octet(prefix []byte, v byte) byte {
+func (w *work) octet(prefix []byte, v byte) byte {
 	lo, hi := 0, 9
 	switch {
 	case v >= 100:
@@ -90,21 +99,21 @@ func (a *Anonymizer) octet(prefix []byte, v byte) byte {
 		all[n] = byte(x)
 		n++
 	}
-	return a.cycle(all[:n], at, append([]byte{4, byte(hi)}, prefix...))
+	return w.cycle(all[:n], at, append(append(w.seed[:0], 4, byte(hi)), prefix...))
 }
 
 // cycle returns what element at of all becomes by a permutation that the key and seed
 // choose, of one cycle (Sattolo's algorithm): nothing stays in its place.
-func (a *Anonymizer) cycle(all []byte, at int, seed []byte) byte {
-	r := rand.New(rand.NewChaCha8(a.draw(forAddress, seed...)))
+func (w *work) cycle(all []byte, at int, seed []byte) byte {
+	w.source.Seed(w.a.draw(forAddress, seed...))
 	for i := len(all) - 1; i > 0; i-- {
-		j := r.IntN(i)
+		j := w.random.IntN(i)
 		all[i], all[j] = all[j], all[i]
 	}
 	return all[at]
 }
 
-func (a *Anonymizer) addr6(ip netip.Addr) netip.Addr {
+func (w *work) addr6(ip netip.Addr) netip.Addr {
 	if ip.IsUnspecified() || ip.IsLoopback() || ip.IsMulticast() {
 		return ip
 	}
@@ -124,12 +133,12 @@ func (a *Anonymizer) addr6(ip netip.Addr) netip.Addr {
 		if v == 0 {
 			continue
 		}
-		digits := []byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}
-		seed := append([]byte{6, byte(i)}, b[:i/2]...)
+		digits := [...]byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}
+		seed := append(append(w.seed[:0], 6, byte(i)), b[:i/2]...)
 		if i%2 == 1 {
 			seed = append(seed, b[i/2]>>4)
 		}
-		to := a.cycle(digits, int(v)-1, seed)
+		to := w.cycle(digits[:], int(v)-1, seed)
 		shift := 4 * (1 - i%2)
 		out[i/2] = out[i/2]&^(15<<shift) | to<<shift
 	}

@@ -11,8 +11,10 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
+	"math/rand/v2"
 	"net/netip"
 	"slices"
+	"sync"
 
 	"qsniff/dissect"
 	"qsniff/netlayer"
@@ -34,13 +36,46 @@ var NotHidden = [...]string{
 // Anonymizer replaces what identifies somebody. It may be used by several goroutines at a
 // time, but for Change.
 type Anonymizer struct {
-	key   [sha256.Size]byte
-	known map[netip.Addr]netip.Addr // of Change
+	key    [sha256.Size]byte
+	digits [256]byte                 // what stands for a byte of binary numbers
+	known  map[netip.Addr]netip.Addr // of Change
+	work   sync.Pool                 // of *work
 }
+
+// work is memory that one goroutine at a time works with.
+type work struct {
+	a      *Anonymizer
+	source rand.ChaCha8
+	random *rand.Rand // of source
+	seed   [2 + 16]byte
+	lower  []byte // a word
+	done   []bool // bytes of a message that are replaced
+	// addrs has the addresses of IPv4 that were asked for last, by hash: lists of servers
+	// repeat the same ones.
+	addrs [1 << addrBits]struct{ from, to [4]byte }
+}
+
+// addrBits is the size of work.addrs: 32 KiB. Chosen: more than one list of servers has.
+const addrBits = 12
+
+// hashFactor spreads addresses of one network: 2^32 divided by the golden ratio.
+const hashFactor = 2654435769
 
 // New returns an Anonymizer. The same key replaces the same by the same.
 func New(key []byte) *Anonymizer {
-	return &Anonymizer{key: sha256.Sum256(key), known: make(map[netip.Addr]netip.Addr)}
+	a := &Anonymizer{key: sha256.Sum256(key), known: make(map[netip.Addr]netip.Addr)}
+	a.work.New = func() any {
+		w := &work{a: a}
+		w.random = rand.New(&w.source)
+		return w
+	}
+	w := a.work.Get().(*work)
+	for i := range a.digits {
+		a.digits[i] = byte(i)
+	}
+	w.cycle(a.digits[1:255], 0, []byte{0}) // 0 and -1 stand for none
+	a.work.Put(w)
+	return a
 }
 
 // purpose separates what is replaced by one key.
@@ -59,21 +94,26 @@ func (a *Anonymizer) draw(p purpose, b ...byte) [sha256.Size]byte {
 	return sha256.Sum256(append(append(append(buf[:0], a.key[:]...), byte(p)), b...))
 }
 
-// AppendEdits implements subset.Editor.
-func (a *Anonymizer) AppendEdits(dst []subset.Edit, e *render.Event) []subset.Edit {
+// AddEdits implements subset.Editor.
+func (a *Anonymizer) AddEdits(to *subset.Edits, e *render.Event) {
 	m := e.Msg
 	if e.Origin.Packed != nil && m.Type == nil { // it could not be unpacked: nobody knows what is in it
-		return append(dst, subset.Edit{New: make([]byte, 1)})
+		to.List = append(to.List, subset.Edit{New: none[:]})
+		return
 	}
-	out := append([]byte(nil), m.Data...)
-	done := make([]bool, len(out))
+	to.Data = append(to.Data[:0], m.Data...)
+	out := to.Data
+	w := a.work.Get().(*work)
+	defer a.work.Put(w)
+	w.done = slices.Grow(w.done[:0], len(out))[:len(out)]
+	clear(w.done)
 	for _, isAux := range [...]bool{false, true} { // what a field covers is its own
 		for i := range m.Fields {
 			if f := &m.Fields[i]; f.Flags&dissect.Aux != 0 == isAux && f.Flags&dissect.Generated == 0 {
 				if isBinary(m, f) {
 					continue // what is decoded from it says what it is
 				}
-				a.replaceField(out, done, f, m.Bytes(f))
+				w.replaceField(out, f, m.Bytes(f))
 			}
 		}
 	}
@@ -83,35 +123,37 @@ func (a *Anonymizer) AppendEdits(dst []subset.Edit, e *render.Event) []subset.Ed
 			hi++
 		}
 		if hi > lo {
-			dst = append(dst, subset.Edit{Off: uint32(lo), New: out[lo:hi]})
+			to.List = append(to.List, subset.Edit{Off: uint32(lo), New: out[lo:hi]})
 			lo = hi
 		}
 	}
-	return dst
 }
+
+// none stands for what is not known: any edit of it will do.
+var none [1]byte
 
 // replaceField replaces the value of a field in data, but for bytes that are done. Of an Aux
 // field, value is what was made of these bytes.
-func (a *Anonymizer) replaceField(data []byte, done []bool, f *dissect.Field, value []byte) {
+func (w *work) replaceField(data []byte, f *dissect.Field, value []byte) {
 	off, n := subset.ValueOf(f)
 	b := data[off : off+n]
-	own := done[off : off+n]
+	own := w.done[off : off+n]
 	d := f.Def
 	isUnread := d.Kind == dissect.Bytes && d.Flags&dissect.Size == 0 // it may be anything
 	switch {
 	case d.Kind == dissect.Addr:
-		a.replaceBinaryAddr(b)
+		w.replaceBinaryAddr(b)
 	case d.Flags&(dissect.Identifying|dissect.Prose|dissect.Secret) == 0 && !isUnread:
 		return
 	case d.Kind == dissect.Uint || d.Kind == dissect.Int:
-		a.replaceNumber(b, d.Flags&dissect.AsString != 0)
+		w.a.replaceNumber(b, d.Flags&dissect.AsString != 0)
 	default:
 		if f.Flags&dissect.Aux != 0 { // of a pair, the value
 			if at := bytes.LastIndex(b, value); at >= 0 {
 				b, own = b[at:at+len(value)], own[at:at+len(value)]
 			}
 		}
-		a.replaceText(b, own, d.Flags&dissect.Prose != 0 || isUnread)
+		w.replaceText(b, own, d.Flags&dissect.Prose != 0 || isUnread)
 	}
 	for i := range own {
 		own[i] = true
@@ -145,19 +187,10 @@ func (a *Anonymizer) replaceNumber(b []byte, isSteamID bool) {
 	if len(b) == 4 { // some clients send it back in the other byte order: byte by byte
 		for i, c := range b {
 			if c != 0 && c != 0xff {
-				b[i] = a.digit(c)
+				b[i] = a.digits[c]
 			}
 		}
 	}
-}
-
-// digit returns the byte that stands for c in binary numbers.
-func (a *Anonymizer) digit(c byte) byte {
-	var all [254]byte
-	for i := range all {
-		all[i] = byte(i + 1)
-	}
-	return a.cycle(all[:], int(c)-1, []byte{0})
 }
 
 // digitsIn returns where a number is in b, if b is one in digits, perhaps with blanks.
@@ -234,7 +267,7 @@ func (a *Anonymizer) replaceKnown(b []byte) {
 		to = a.Addr(ip)
 		a.known[ip] = to
 	}
-	copy(b, to.AsSlice())
+	putAddr(b, to)
 }
 
 // replaceHardware replaces a MAC address. Those of groups, and none, stay.
@@ -250,8 +283,19 @@ func (a *Anonymizer) replaceHardware(b []byte) {
 }
 
 // replaceBinaryAddr replaces an address of IPv4 or IPv6, perhaps with a port after it.
-func (a *Anonymizer) replaceBinaryAddr(b []byte) {
+func (w *work) replaceBinaryAddr(b []byte) {
 	if ip, ok := netip.AddrFromSlice(b[:len(b)&^3]); ok {
-		copy(b, a.Addr(ip).AsSlice())
+		putAddr(b, w.addr(ip))
 	}
+}
+
+// putAddr writes the 4 or 16 bytes of an address to b.
+func putAddr(b []byte, ip netip.Addr) {
+	if ip.Is4() {
+		x := ip.As4()
+		copy(b, x[:])
+		return
+	}
+	x := ip.As16()
+	copy(b, x[:])
 }

@@ -1,6 +1,7 @@
 package anonymize
 
 import (
+	"bytes"
 	"net/netip"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"qsniff/dissect/protocols"
 	"qsniff/netlayer"
 	"qsniff/netlayer/rewrite"
+	"qsniff/pipeline/subset"
 	"qsniff/render"
 )
 
@@ -88,7 +90,7 @@ func TestChange(t *testing.T) {
 
 func replaced(s string, isProse bool) string {
 	b := []byte(s)
-	key.replaceText(b, make([]bool, len(b)), isProse)
+	key.work.Get().(*work).replaceText(b, make([]bool, len(b)), isProse)
 	return string(b)
 }
 
@@ -140,7 +142,9 @@ func TestBinary(t *testing.T) {
 	m := &dissect.Message{Data: []byte(text), Fields: []dissect.Field{{Def: rule, Len: uint32(len(text)), Num: uint64(len(text))}}}
 	for _, want := range []string{"\x10*****\x0c**********", "\x10*****\x0cwonderland"} {
 		out := []byte(text)
-		for _, x := range key.AppendEdits(nil, &render.Event{Msg: m}) {
+		var edits subset.Edits
+		key.AddEdits(&edits, &render.Event{Msg: m})
+		for _, x := range edits.List {
 			for i := range x.New {
 				out[int(x.Off)+i] = '*'
 			}
@@ -150,5 +154,54 @@ func TestBinary(t *testing.T) {
 		}
 		m.Aux = []byte("Alice")
 		m.Fields = append(m.Fields, dissect.Field{Def: name, Off: 1, Len: 5, Num: 5, Flags: dissect.Aux})
+	}
+}
+
+// FuzzAddr: what is an address in a text, netip says.
+func FuzzAddr(f *testing.F) {
+	for _, s := range []string{"1.2.3.4", "255.255.255.255", "0.0.0.0", "256.1.1.1", "01.2.3.4", "1.2.3", "1.2.3.4.", "1.2.3.4.5", "1..2.3", "", "1.2.3.04",
+		"1234.1.1.1", "::", "1::2", "1:2:3:4:5:6:7:8", "12:34:56", "1:2:3:4:5:6:7:"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		want, err := netip.ParseAddr(s)
+		got, ok := parse4([]byte(s))
+		if ok != want.Is4() || ok && got != want {
+			t.Errorf("%q: %s, %t; netip has %s, %v", s, got, ok, want, err)
+		}
+		if isColons := !strings.ContainsAny(s, ".%"); want.Is6() && isColons && !mayBe6([]byte(s)) {
+			t.Errorf("%q may be an address", s)
+		}
+	})
+}
+
+// TestAllocations: once its memory has grown, texts, numbers and addresses are replaced without
+// allocating.
+func TestAllocations(t *testing.T) {
+	name := &dissect.Def{Name: "name", Kind: dissect.Text, Flags: dissect.Identifying}
+	addr := &dissect.Def{Name: "addr", Kind: dissect.Addr}
+	number := &dissect.Def{Name: "challenge", Kind: dissect.Uint, Flags: dissect.Secret}
+	const text = "Alice <1> ДОМ 81.2.69.142:27005 12:34:56"
+	data := []byte(text + "\x51\x02\x45\x8e" + "\x01\x02\x03\x04")
+	n := uint32(len(text))
+	m := &dissect.Message{Data: data, Fields: []dissect.Field{{Def: name, Len: n, Num: uint64(n)}, {Def: addr, Off: n, Len: 4}, {Def: number, Off: n + 4, Len: 4}}}
+	var edits subset.Edits
+	if n := testing.AllocsPerRun(1000, func() {
+		edits.List = edits.List[:0]
+		key.AddEdits(&edits, &render.Event{Msg: m})
+	}); n >= 1 {
+		t.Errorf("%g allocations", n)
+	}
+	out := bytes.Clone(data)
+	for _, x := range edits.List {
+		copy(out[x.Off:], x.New)
+	}
+	for _, b := range [][]byte{[]byte("Alice"), []byte("ДОМ"), []byte("81.2.69.142"), data[n : n+4], data[n+4:]} {
+		if bytes.Contains(out, b) {
+			t.Errorf("%q is in %q", b, out)
+		}
+	}
+	if !bytes.Contains(out, []byte(key.Addr(netip.MustParseAddr("81.2.69.142")).String())) {
+		t.Errorf("the address is not the same in %q", out)
 	}
 }

@@ -3,6 +3,7 @@ package anonymize
 import (
 	"bytes"
 	"net/netip"
+	"unicode"
 	"unicode/utf8"
 
 	"qsniff/internal/console"
@@ -12,12 +13,12 @@ import (
 // the same length: letters by letters of the same case, digits by digits. Addresses become
 // those that stand for them. isProse: common words and numbers stay, because what is read
 // in the text depends on them.
-func (a *Anonymizer) replaceText(b []byte, done []bool, isProse bool) {
+func (w *work) replaceText(b []byte, done []bool, isProse bool) {
 	for i := 0; i < len(b); {
 		n := addrLen(b, i)
 		if n > 0 {
 			if !isAnyDone(done[i : i+n]) {
-				a.replaceTextAddr(b[i : i+n])
+				w.replaceTextAddr(b[i : i+n])
 			}
 			i += n
 			continue
@@ -27,7 +28,7 @@ func (a *Anonymizer) replaceText(b []byte, done []bool, isProse bool) {
 			continue
 		}
 		if !isAnyDone(done[i : i+n]) {
-			a.replaceWord(b[i:i+n], isProse)
+			w.replaceWord(b[i:i+n], isProse)
 		}
 		i += n
 	}
@@ -65,37 +66,48 @@ func wordLen(b []byte) int {
 
 // replaceWord replaces a word. In prose, common words and numbers stay; of others that begin
 // or end with digits, the number is none.
-func (a *Anonymizer) replaceWord(w []byte, isProse bool) {
+func (w *work) replaceWord(b []byte, isProse bool) {
 	letters := 0
-	for _, c := range w {
+	for _, c := range b {
 		if !isDigit(c) {
 			letters++
 		}
 	}
-	if isProse && (letters == 0 && !isSteamID(w) || letters > 0 && letters == len(w) && (len(w) < 3 || console.IsCommonWord(w))) {
+	if isProse && (letters == 0 && !isSteamID(b) || letters > 0 && letters == len(b) && (len(b) < 3 || console.IsCommonWord(b))) {
 		return
 	}
-	x := a.draw(forWord, bytes.ToLower(w)...)
+	w.lower = appendLower(w.lower[:0], b)
+	x := w.a.draw(forWord, w.lower...)
 	at := 0
 	next := func(n byte) byte {
 		if at == len(x) {
-			x, at = a.draw(forWord, x[:]...), 0
+			x, at = w.a.draw(forWord, x[:]...), 0
 		}
 		at++
 		return x[at-1] % n
 	}
-	for i := 0; i < len(w); {
-		switch c := w[i]; {
+	for i := 0; i < len(b); {
+		switch c := b[i]; {
 		case isDigit(c):
-			w[i] = '0' + (c-'0'+1+next(9))%10
+			b[i] = '0' + (c-'0'+1+next(9))%10
 			i++
 		case isLetter(c):
-			w[i] = c&0x20 | 'A' + (c&^0x20-'A'+1+next(25))%26
+			b[i] = c&0x20 | 'A' + (c&^0x20-'A'+1+next(25))%26
 			i++
 		default:
-			i += replaceRune(w[i:], next)
+			i += replaceRune(b[i:], next)
 		}
 	}
+}
+
+// appendLower appends a word in lower case.
+func appendLower(dst, word []byte) []byte {
+	for len(word) > 0 {
+		r, size := utf8.DecodeRune(word)
+		dst = utf8.AppendRune(dst, unicode.ToLower(r))
+		word = word[size:]
+	}
+	return dst
 }
 
 // isSteamID reports whether a number is that of an account: 76561197960265728 and more.
@@ -132,7 +144,7 @@ func addrLen(b []byte, i int) int {
 		}
 	}
 	for ; n > i && dots >= 3; n-- {
-		if _, err := netip.ParseAddr(string(b[i:n])); err == nil {
+		if _, ok := parse4(b[i:n]); ok {
 			return n - i
 		}
 	}
@@ -143,6 +155,9 @@ func addrLen(b []byte, i int) int {
 		}
 	}
 	for ; n > i && colons >= 2; n-- {
+		if !mayBe6(b[i:n]) {
+			continue
+		}
 		if ip, err := netip.ParseAddr(string(b[i:n])); err == nil && ip.Is6() {
 			return n - i
 		}
@@ -150,20 +165,55 @@ func addrLen(b []byte, i int) int {
 	return 0
 }
 
-// replaceTextAddr replaces an address in digits.
-func (a *Anonymizer) replaceTextAddr(b []byte) {
-	ip, err := netip.ParseAddr(string(b))
-	if err != nil {
-		return
+// parse4 returns the address of IPv4 that b is, as netip.ParseAddr does, which keeps a copy
+// of b.
+func parse4(b []byte) (ip netip.Addr, ok bool) {
+	var out [4]byte
+	for i := range out {
+		n, v := 0, 0
+		for ; n < len(b) && n < 3 && isDigit(b[n]); n++ {
+			v = 10*v + int(b[n]-'0')
+		}
+		if n == 0 || v > 255 || n > 1 && b[0] == '0' {
+			return ip, false
+		}
+		out[i], b = byte(v), b[n:]
+		if i == len(out)-1 {
+			break
+		}
+		if len(b) == 0 || b[0] != '.' {
+			return ip, false
+		}
+		b = b[1:]
 	}
-	to := a.Addr(ip)
-	if s := to.String(); len(s) == len(b) {
+	return netip.AddrFrom4(out), len(b) == 0
+}
+
+// mayBe6 reports whether b, of hexadecimal digits and colons, may be an address of IPv6. Most
+// are times.
+func mayBe6(b []byte) bool {
+	return bytes.Contains(b, doubleColon) || bytes.Count(b, doubleColon[:1]) == 7
+}
+
+var doubleColon = []byte("::")
+
+// replaceTextAddr replaces an address in digits.
+func (w *work) replaceTextAddr(b []byte) {
+	ip, ok := parse4(b)
+	if !ok {
+		var err error
+		if ip, err = netip.ParseAddr(string(b)); err != nil {
+			return
+		}
+	}
+	var text [64]byte
+	if s := w.addr(ip).AppendTo(text[:0]); len(s) == len(b) {
 		copy(b, s)
 		return
 	}
 	for i := 0; i < len(b); i++ { // written with more zeros than usual
 		n := wordLen(b[i:])
-		a.replaceWord(b[i:i+n], false)
+		w.replaceWord(b[i:i+n], false)
 		i += n
 	}
 }

@@ -34,7 +34,7 @@ comments, and in pcapng with what qsniff reads in them and the findings as packe
 comments, which tshark and Wireshark show (frame.comment). A packet that another one
 completed has a comment with the number of that one; numbers are those of the capture
 that was read. A file is read twice for this. Of a stream packets are held back for 10 s
-of packet time, and at most 64 MiB of them, until their message is complete.
+of packet time, and at most 4 MiB of them, until their message is complete.
 
 ` + filterHelp + `
 

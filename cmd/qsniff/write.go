@@ -112,6 +112,7 @@ func isSameFile(name string, inputs []string) bool {
 // writePackets writes the packets of the messages in captures. It reads files twice, see
 // package subset. r prints the messages, or is nil.
 func (o *readOptions) writePackets(ctx context.Context, reg *dissect.Registry, r render.Renderer, args []string, io streams) error {
+	isTight.Store(true) // besides the tables there are the packets that wait to be written
 	names, isStream, err := o.listInputs(args)
 	if err != nil {
 		return err

@@ -27,7 +27,9 @@ type Tap struct {
 	Out    *file.Writer
 	mu     sync.Mutex // the reader keeps packets while the fold writes them
 	kept   kept
-	rest   []byte // of a line that is not whole
+	rest   []byte    // of a line that is not whole
+	part   []byte    // comment of the packets that brought parts of the message at work
+	about  [1][]byte // comment of the packet at work
 	missed uint64
 }
 
@@ -82,7 +84,7 @@ func (t *Tap) Write(p []byte) (int, error) {
 // brought parts of it first, that which completed it with the reading.
 func (t *Tap) writeMessage(line []byte) error {
 	frames, reading, _ := bytes.Cut(line, []byte{'\t'})
-	part := append([]byte("part of: "), reading...)
+	t.part = append(append(t.part[:0], "part of: "...), reading...)
 	for more := true; more; {
 		var word []byte
 		word, frames, more = bytes.Cut(frames, []byte{','})
@@ -92,7 +94,7 @@ func (t *Tap) writeMessage(line []byte) error {
 		}
 		comment := reading
 		if more {
-			comment = part
+			comment = t.part
 		}
 		if err := t.writePacket(frame, comment); err != nil {
 			return err
@@ -112,7 +114,8 @@ func (t *Tap) writePacket(frame uint64, comment []byte) error {
 		t.missed++
 		return nil
 	}
-	return t.Out.WriteCommented(p, [][]byte{comment})
+	t.about[0] = comment
+	return t.Out.WriteCommented(p, t.about[:])
 }
 
 // Renderer makes the lines that Write takes. Line renders the reading of a message.

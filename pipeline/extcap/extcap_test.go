@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -54,6 +55,26 @@ func TestPackets(t *testing.T) {
 		if strings.HasPrefix(p.comment, "part of: reply") != (i == 3) || !strings.Contains(p.comment, "RULES") && i > 2 {
 			t.Errorf("packet %d: comment %q", i+1, p.comment)
 		}
+	}
+}
+
+// TestAllocations: packets are kept and written without allocating.
+func TestAllocations(t *testing.T) {
+	tap := NewTap(nil)
+	tap.Out = file.NewWriter(io.Discard, "pipe", file.WriteOptions{Format: file.Pcapng})
+	var line []byte
+	p := capture.Packet{Link: 1, Data: []byte("data")}
+	if n := testing.AllocsPerRun(100, func() {
+		first := tap.kept.next
+		tap.kept.add(&p)
+		tap.kept.add(&p)
+		line = append(strconv.AppendUint(line[:0], first, 10), ',')
+		line = append(strconv.AppendUint(line, first+1, 10), "\treading\n"...)
+		if _, err := tap.Write(line); err != nil || tap.Missed() > 0 {
+			t.Fatalf("%v, %d missed", err, tap.Missed())
+		}
+	}); n > 0 {
+		t.Errorf("%g allocations", n)
 	}
 }
 

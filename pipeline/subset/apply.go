@@ -21,34 +21,27 @@ type editor struct {
 	change func(*rewrite.Packet)
 }
 
-// apply applies encoded edits to b, a copy of the bytes of p. wipesAll: there was no room for
-// the edits.
-func (a *editor) apply(p *capture.Packet, b, edits []byte, wipesAll bool) {
+// apply applies lists of encoded edits to b, a copy of the bytes of p. wipesAll: there was no
+// room for the edits.
+func (a *editor) apply(p *capture.Packet, b []byte, lists [][]byte, wipesAll bool) {
 	x := &a.packet
 	x.Begin(p, b)
 	carried := x.Carried()
 	a.covered = append(a.covered[:0], make([]bool, len(carried))...)
 	isSegment, failed := x.Stop == netlayer.TCP, wipesAll
-	for len(edits) > 0 && !failed {
-		var e packetEdit
-		e, _, edits = cutEdit(edits)
-		switch {
-		case e.kind == wipeFrom:
-			fill(carried[min(int(e.at), len(carried)):])
-		case e.kind == replaceAt:
-			failed = !replace(carried, int64(e.at), &e)
-		case !isSegment:
-			failed = true
-		default:
-			at := int64(int32(e.at - firstSeq(&x.Packet)))
-			if e.kind == replaceSeq {
-				failed = !replace(carried, at, &e)
+	wipedFrom := len(carried)
+	for _, edits := range lists {
+		for len(edits) > 0 && !failed {
+			var e packetEdit
+			e, _, edits = cutEdit(edits)
+			if e.kind == wipeFrom { // last, because edits are checked against what was there
+				wipedFrom = min(wipedFrom, int(e.at))
+				continue
 			}
-			for i := max(at, 0); i < min(at+int64(e.n), int64(len(carried))); i++ {
-				a.covered[i] = true
-			}
+			failed = !a.applyEdit(carried, &e, isSegment)
 		}
 	}
+	fill(carried[wipedFrom:])
 	if failed {
 		a.wiped++
 		fill(carried)
@@ -63,6 +56,22 @@ func (a *editor) apply(p *capture.Packet, b, edits []byte, wipesAll bool) {
 		a.change(x)
 	}
 	x.Finish()
+}
+
+// applyEdit applies one edit that replaces or covers bytes. It returns false if they are not
+// where they should be.
+func (a *editor) applyEdit(carried []byte, e *packetEdit, isSegment bool) bool {
+	if e.kind == replaceAt {
+		return replace(carried, int64(e.at), e)
+	}
+	if !isSegment {
+		return false
+	}
+	at := int64(int32(e.at - firstSeq(&a.packet.Packet)))
+	for i := max(at, 0); i < min(at+int64(e.n), int64(len(carried))); i++ {
+		a.covered[i] = true
+	}
+	return e.kind != replaceSeq || replace(carried, at, e)
 }
 
 // isEmptySegment reports whether a packet is a segment of TCP without data.

@@ -9,8 +9,15 @@ import (
 
 // Editor says what is overwritten of messages. It is used by several goroutines at a time.
 type Editor interface {
-	// AppendEdits appends the stretches of e.Msg.Data that are overwritten, in any order.
-	AppendEdits(dst []Edit, e *render.Event) []Edit
+	// AddEdits adds the stretches of e.Msg.Data that are overwritten, in any order, to an
+	// empty list.
+	AddEdits(to *Edits, e *render.Event)
+}
+
+// Edits is what an Editor says of one message. Its memory is used again.
+type Edits struct {
+	List []Edit
+	Data []byte // for the Editor: Edit.New may point into it
 }
 
 // Edit is a stretch of a message's data, and what is written in its place.
@@ -70,6 +77,24 @@ func cutEdit(b []byte) (x packetEdit, own, rest []byte) {
 	return x, whole[:len(whole)-len(b)], b
 }
 
+// editsAbout returns those of a message's encoded edits that are of one packet: they follow one
+// another where they are by number.
+func editsAbout(b []byte, frame uint64) []byte {
+	var about []byte
+	for len(b) > 0 {
+		whole := b
+		x, own, rest := cutEdit(b)
+		switch b = rest; {
+		case x.frame != frame:
+		case about == nil:
+			about = whole[:len(own)]
+		default:
+			about = about[:len(about)+len(own)]
+		}
+	}
+	return about
+}
+
 // locator finds the packets that stretches of a message are in.
 type locator struct {
 	dst   []byte // gets the edits of packets
@@ -80,9 +105,6 @@ type locator struct {
 // they overwrite a compressed message.
 func appendPacketEdits(dst []byte, e *render.Event, edits []Edit) (_ []byte, isLost bool) {
 	o := &e.Origin
-	if o.IsNone {
-		return dst, false // the messages that it was joined from have the same bytes
-	}
 	l := locator{dst: dst, event: e}
 	switch {
 	case e.TCP:

@@ -90,7 +90,7 @@ func applied(t *testing.T, edits []byte, packets [][]byte) [][]byte {
 	}
 	var a editor
 	for i, b := range packets {
-		a.apply(&capture.Packet{Link: netlayer.LinkRaw, Wire: uint32(len(b))}, b, own[uint64(i+1)], false)
+		a.apply(&capture.Packet{Link: netlayer.LinkRaw, Wire: uint32(len(b))}, b, [][]byte{own[uint64(i+1)]}, false)
 	}
 	return packets
 }
@@ -101,7 +101,7 @@ func TestMismatch(t *testing.T) {
 	var a editor
 	b := datagram([]byte("password=abc"))
 	a.apply(&capture.Packet{Link: netlayer.LinkRaw, Wire: uint32(len(b))}, b,
-		appendEdit(nil, &packetEdit{frame: 1, at: 9, n: 3, old: []byte("abd"), new: []byte("xxx")}), false)
+		[][]byte{appendEdit(nil, &packetEdit{frame: 1, at: 9, n: 3, old: []byte("abd"), new: []byte("xxx")})}, false)
 	if string(b[28:]) != "xxxxxxxxxxxx" || a.wiped != 1 {
 		t.Errorf("%q, %d overwritten", b[28:], a.wiped)
 	}
@@ -117,54 +117,6 @@ func TestBitmap(t *testing.T) {
 	}
 	if n := testing.AllocsPerRun(100, func() { b.set(9); b.clear(9) }); n > 0 {
 		t.Errorf("%g allocations", n)
-	}
-}
-
-// TestAllocations: once it has grown, a plan takes and gives entries without allocating.
-func TestAllocations(t *testing.T) {
-	p := NewPlan()
-	comment, edit := []byte("qsniff: a comment\n"), appendEdit(nil, &packetEdit{frame: 1, at: 9, n: 3, old: []byte("abd"), new: []byte("xxx")})
-	frame := uint64(0)
-	if n := testing.AllocsPerRun(1000, func() {
-		frame++
-		p.add(frame, comment, false, 0)
-		p.add(frame, nil, false, frame+1)
-		p.edit(frame, edit)
-		if e, ok := p.take(frame); !ok || len(e.comments) == 0 || len(e.edits) == 0 {
-			t.Fatal("it is not there")
-		}
-	}); n > 0 {
-		t.Errorf("%g allocations", n)
-	}
-	if p.size != 0 || len(p.entries) != 0 {
-		t.Errorf("%d bytes and %d entries are left", p.size, len(p.entries))
-	}
-}
-
-// TestLine: packets of a stream leave in order, after lineTime or when there are too many.
-func TestLine(t *testing.T) {
-	var l line
-	add := func(no uint64, nanos int64, size int) {
-		l.add(&capture.Batch{Packets: []capture.Packet{{No: no, Nanos: nanos, Data: make([]byte, size)}},
-			Comments: []capture.Comment{{Text: []byte("hello")}}})
-	}
-	add(1, 0, 10)
-	add(2, int64(lineTime)-1, 10)
-	if l.next(false) != nil {
-		t.Error("the first left too early")
-	}
-	add(3, int64(lineTime), 10)
-	if b := l.next(false); b == nil || b.Packets[0].No != 1 || string(b.Comments[0].Text) != "hello" || l.released != 1 {
-		t.Errorf("the first did not leave: %+v", b)
-	}
-	add(4, int64(lineTime), lineBytes)
-	for want := uint64(2); want < 5; want++ {
-		if b := l.next(want == 4); b == nil || b.Packets[0].No != want {
-			t.Errorf("got %+v, want %d", b, want)
-		}
-	}
-	if l.bytes != 0 || l.next(true) != nil {
-		t.Errorf("%d bytes are left", l.bytes)
 	}
 }
 

@@ -2,75 +2,144 @@ package subset
 
 import "qsniff/capture"
 
-// line holds packets of a stream back, so that the message that a packet is a part of can
-// be decided first. It has copies of batches, whose memory is used again.
+// line holds packets back, so that the messages that they are a part of can be decided
+// first. It has copies of them, in blocks whose memory is used again.
+//
+// How far it reaches back depends on the packets alone: at the same place, two runs over a
+// file have released the same packets. A Plan relies on that.
 type line struct {
-	held     []*capture.Batch // oldest first
-	unused   []*capture.Batch
-	bytes    int
-	newest   int64  // time of the newest packet
-	released uint64 // number of the last packet that left
+	blocks int   // how many are held at most, of which one is being filled
+	wait   int64 // packet time after which packets leave earlier; 0: they do not
+	counts bool  // only released is wanted: nothing is copied
+
+	held     []*block // oldest first
+	unused   []*block
+	batches  []batchEnd // of those held, if packets leave after a time
+	newest   int64      // time of the newest packet
+	rested   uint64     // number of the last packet that was held long enough
+	released uint64     // number of the last packet that left
 }
 
-// add copies a batch to the end of the line.
+// batchEnd is the last packet of a batch. All packets of a batch have been held long enough when
+// that one has: what they mean may be known after the batch only.
+type batchEnd struct {
+	last  uint64
+	nanos int64
+}
+
+// block is a run of packets with their bytes and comments.
+type block struct {
+	capture.Batch
+	cost  int    // bytes, and packetCost for each packet
+	next  int    // index of the first packet that has not left
+	about int    // index of the first comment of those
+	last  uint64 // number of the last packet
+}
+
+// newLine returns a line of so many bytes.
+func newLine(size int) line { return line{blocks: size / blockBytes} }
+
+// add copies the packets of a batch to the end of the line.
 func (l *line) add(from *capture.Batch) {
-	if len(from.Packets) == 0 {
-		return
-	}
-	b := l.empty()
+	next := 0
 	for i := range from.Packets {
-		p := from.Packets[i]
-		b.Buf = append(b.Buf, p.Data...)
-		b.Packets = append(b.Packets, p)
+		p := &from.Packets[i]
+		first, n := next, len(p.Data)
+		for ; next < len(from.Comments) && from.Comments[next].At <= i; next++ {
+			n += len(from.Comments[next].Text)
+		}
+		b := l.roomFor(n)
+		b.last = p.No
 		l.newest = max(l.newest, p.Nanos)
+		if !l.counts {
+			b.add(p, from.Comments[first:next])
+		}
 	}
-	at := 0
-	for i := range b.Packets { // Buf does not grow any more
-		p := &b.Packets[i]
-		n := len(p.Data)
-		p.Data = b.Buf[at : at+n : at+n]
-		at += n
+	if n := len(from.Packets); n > 0 && l.wait > 0 {
+		last := &from.Packets[n-1]
+		l.batches = append(l.batches, batchEnd{last.No, last.Nanos})
+		old := 0
+		for ; old < len(l.batches) && l.newest-l.batches[old].nanos >= l.wait; old++ {
+			l.rested = l.batches[old].last
+		}
+		l.batches = l.batches[:copy(l.batches, l.batches[old:])]
 	}
-	for _, c := range from.Comments {
-		b.Comments = append(b.Comments, capture.Comment{At: c.At, Text: append([]byte(nil), c.Text...)})
+}
+
+// roomFor returns the newest block, or another one if that has no room for a packet of n
+// bytes.
+func (l *line) roomFor(n int) *block {
+	cost := n + packetCost
+	if k := len(l.held); k > 0 && l.held[k-1].cost+cost <= blockBytes {
+		l.held[k-1].cost += cost
+		return l.held[k-1]
 	}
-	l.bytes += len(b.Buf) + len(b.Packets)*packetCost
+	b := new(block)
+	if k := len(l.unused); k > 0 {
+		b, l.unused = l.unused[k-1], l.unused[:k-1]
+	}
+	if !l.counts && cap(b.Buf) < max(n, blockBytes) {
+		b.Buf = make([]byte, 0, max(n, blockBytes))
+	}
+	b.cost = cost
 	l.held = append(l.held, b)
-}
-
-// empty returns an empty batch.
-func (l *line) empty() *capture.Batch {
-	if n := len(l.unused); n > 0 {
-		b := l.unused[n-1]
-		l.unused = l.unused[:n-1]
-		return b
-	}
-	return new(capture.Batch)
-}
-
-// next returns the oldest batch if its packets have waited long enough, or if all are to
-// leave; else nil. The caller frees it.
-func (l *line) next(all bool) *capture.Batch {
-	if len(l.held) == 0 {
-		return nil
-	}
-	b := l.held[0]
-	last := &b.Packets[len(b.Packets)-1]
-	if !all && l.bytes <= lineBytes && l.newest-last.Nanos < int64(lineTime) {
-		return nil
-	}
-	copy(l.held, l.held[1:])
-	l.held = l.held[:len(l.held)-1]
-	l.bytes -= len(b.Buf) + len(b.Packets)*packetCost
-	l.released = last.No
 	return b
 }
 
-// free takes a batch back that left the line.
-func (l *line) free(b *capture.Batch) {
-	b.Reset()
-	b.Buf = b.Buf[:0]
-	if len(l.unused) < keptBatches {
-		l.unused = append(l.unused, b)
+// add copies a packet, for which there is room, to the end of the block.
+func (b *block) add(p *capture.Packet, about []capture.Comment) {
+	for _, c := range about {
+		b.Comments = append(b.Comments, capture.Comment{At: len(b.Packets), Text: b.keep(c.Text)})
 	}
+	kept := *p
+	kept.Data = b.keep(p.Data)
+	b.Packets = append(b.Packets, kept)
+}
+
+func (b *block) keep(data []byte) []byte {
+	start := len(b.Buf)
+	b.Buf = append(b.Buf, data...)
+	return b.Buf[start:len(b.Buf):len(b.Buf)]
+}
+
+// release calls write with the packets that have been held long enough, or with all of them.
+// The error is that of write.
+func (l *line) release(all bool, write func(*capture.Packet, []capture.Comment) error) error {
+	for len(l.held) > 0 {
+		b := l.held[0]
+		isOver := all || len(l.held) > l.blocks
+		if !isOver && l.wait == 0 {
+			return nil
+		}
+		for b.next < len(b.Packets) {
+			p := &b.Packets[b.next]
+			if !isOver && p.No > l.rested {
+				return nil
+			}
+			first := b.about
+			for b.about < len(b.Comments) && b.Comments[b.about].At == b.next {
+				b.about++
+			}
+			b.next++
+			l.released = p.No
+			if err := write(p, b.Comments[first:b.about]); err != nil {
+				return err
+			}
+		}
+		if !isOver && len(l.held) == 1 {
+			return nil // it is being filled
+		}
+		l.drop()
+	}
+	return nil
+}
+
+// drop drops the oldest block, whose packets have left.
+func (l *line) drop() {
+	b := l.held[0]
+	l.released = b.last
+	l.held = l.held[:copy(l.held, l.held[1:])]
+	b.Reset()
+	b.Buf, b.next, b.about = b.Buf[:0], 0, 0
+	l.unused = append(l.unused, b)
 }

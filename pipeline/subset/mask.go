@@ -10,11 +10,12 @@ import (
 // Mask is an Editor that overwrites secrets: the values that renderers hide.
 type Mask struct{}
 
-// AppendEdits implements Editor.
-func (Mask) AppendEdits(dst []Edit, e *render.Event) []Edit {
+// AddEdits implements Editor.
+func (Mask) AddEdits(to *Edits, e *render.Event) {
 	m := e.Msg
 	if e.Origin.Packed != nil && m.Type == nil { // it could not be unpacked: nobody knows what is in it
-		return append(dst, Edit{New: xs[:1]})
+		to.List = append(to.List, Edit{New: xs[:1]})
+		return
 	}
 	for i := range m.Fields {
 		f := &m.Fields[i]
@@ -23,12 +24,11 @@ func (Mask) AppendEdits(dst []Edit, e *render.Event) []Edit {
 		}
 		if f.Def.Kind == dissect.Text || f.Def.Kind == dissect.Bytes {
 			off, n := ValueOf(f)
-			dst = appendFill(dst, off, n, xs[:])
+			to.List = appendFill(to.List, off, n, xs[:])
 			continue
 		}
-		dst = appendNumberMask(dst, m.Raw(f), f.Off)
+		to.List = appendNumberMask(to.List, m.Raw(f), f.Off)
 	}
-	return dst
 }
 
 // appendNumberMask overwrites a number at off: of one that is written as text the digits, so

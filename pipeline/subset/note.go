@@ -19,7 +19,7 @@ type notes struct {
 func (o *Options) notes() notes { return notes{o.Comment, o.Edits, new(atomic.Uint64)} }
 
 // editLists are lists for the edits of a message, of which each worker needs one at a time.
-var editLists = sync.Pool{New: func() any { return new([]Edit) }}
+var editLists = sync.Pool{New: func() any { return new(Edits) }}
 
 // append appends the note of a message, and reports whether it needs one. Of a connection,
 // messages that are not chosen have edits too, for they share packets with others.
@@ -33,11 +33,12 @@ func (n *notes) append(dst []byte, e *render.Event, isChosen bool) ([]byte, bool
 		dst = n.appendComments(dst, e)
 	}
 	binary.LittleEndian.PutUint32(dst[start:], uint32(len(dst)-start-4))
-	if n.editor != nil {
-		list := editLists.Get().(*[]Edit)
-		*list = n.editor.AppendEdits((*list)[:0], e)
+	if n.editor != nil && !e.Origin.IsNone { // else the messages that it was joined from have the same bytes
+		list := editLists.Get().(*Edits)
+		list.List = list.List[:0]
+		n.editor.AddEdits(list, e)
 		var isLost bool
-		if dst, isLost = appendPacketEdits(dst, e, *list); isLost {
+		if dst, isLost = appendPacketEdits(dst, e, list.List); isLost {
 			n.lost.Add(1)
 		}
 		editLists.Put(list)

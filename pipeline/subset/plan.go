@@ -1,143 +1,148 @@
 package subset
 
 import (
+	"encoding/binary"
 	"slices"
-	"strconv"
 
 	"qsniff/capture"
 	"qsniff/pipeline"
 	"qsniff/render"
 )
 
-// Plan is what is known of packets that are yet to be written: that they belong to a
-// chosen message, and what is written about them.
+// Plan is what a first run over a file found out about packets for which it is known too late
+// in the second one: what a message means for those of its packets that have left the line when
+// the message is decided. Few messages take that long.
 type Plan struct {
-	marked  bitmap
-	wiped   bitmap           // packets whose edits had no room: all that they carry is overwritten
-	entries map[uint64]int32 // by frame: index in pool
-	pool    []entry          // used again
-	unused  []int32
-	size    int // bytes of comments and edits in the entries
-
+	marked bitmap
+	wiped  bitmap // packets whose edits had no room: all that they carry is overwritten
+	memos  memos
+	long   stretches
+	room
 	isOverfull bool // some packet could not even be marked as overwritten: all are
+	near       int  // bytes that the line of the second run holds
+	isSorted   bool
+	next       uint64 // memo of the next packet that has any
+}
 
-	stretches    map[connDir][]stretch
-	stretchCount int
-	stretchSize  int // bytes of edits in them
-
+// room counts what there was none for.
+type room struct {
 	uncommented, unmarked uint64
+	number                [8]byte // for the text of a memo
+}
+
+// NewPlan returns an empty plan.
+func NewPlan() *Plan { return &Plan{near: nearBytes, memos: newMemos(planBytes), long: newStretches()} }
+
+func (p *Plan) mark(frame uint64) bool { return p.marked.set(frame) }
+
+func (p *Plan) note(frame uint64, kind memoKind, text []byte) bool {
+	return p.memos.add(frame, kind, text) != 0
+}
+
+func (p *Plan) wipe(frame uint64) { p.isOverfull = !p.wiped.set(frame) || p.isOverfull }
+
+// take adds to an entry what the plan has about a packet, which is never asked for again. It is
+// called with all packets in order, after the first run.
+func (p *Plan) take(frame uint64, e *entry) {
+	if !p.isSorted {
+		p.isSorted, p.next = true, p.memos.sort()
+	}
+	e.isMarked = p.marked.clear(frame) || e.isMarked
+	e.wipesAll = p.wiped.clear(frame) || p.isOverfull || e.wipesAll
+	for ; p.next < p.memos.next && p.memos.at(p.next).frame <= frame; p.next++ {
+		e.add(p.memos.at(p.next))
+	}
 }
 
 // entry is what is written about a packet.
 type entry struct {
-	comments []byte   // one a line
-	late     []byte   // those of messages that a later packet decided
-	edits    []byte   // encoded
-	wipesAll bool     // there was no room for the edits
-	wholes   []uint64 // the packets that completed the messages which this one is a part of
+	isMarked  bool     // it is written
+	wipesAll  bool     // there was no room for the edits
+	own, late [][]byte // comments
+	wholes    []uint64 // the packets that completed the messages which this one is a part of
+	edits     [][]byte
 }
 
-// NewPlan returns an empty plan.
-func NewPlan() *Plan { return &Plan{entries: make(map[uint64]int32)} }
+func (e *entry) reset() {
+	*e = entry{own: e.own[:0], late: e.late[:0], wholes: e.wholes[:0], edits: e.edits[:0]}
+}
 
-// add marks a packet, with the comments of the message that it completed or with the packet
-// that completed its message. isLate: a later packet decided the message.
-func (p *Plan) add(frame uint64, comments []byte, isLate bool, whole uint64) {
-	if !p.marked.set(frame) {
-		p.unmarked++
-		return
-	}
-	if len(comments) == 0 && whole == 0 {
-		return
-	}
-	e := p.entryOf(frame, len(comments))
-	switch {
-	case e == nil:
-		p.uncommented++
-		return
-	case isLate:
-		e.late = append(e.late, comments...)
-	default:
-		e.comments = append(e.comments, comments...)
-	}
-	if whole != 0 && len(e.wholes) < maxWholes && !slices.Contains(e.wholes, whole) {
-		e.wholes = append(e.wholes, whole)
+// add adds a memo, which stays valid until the packet is written.
+func (e *entry) add(m *memo) {
+	switch m.kind {
+	case ownComments:
+		e.own = append(e.own, m.text)
+	case lateComments:
+		e.late = append(e.late, m.text)
+	case partOf:
+		e.addWhole(binary.LittleEndian.Uint64(m.text))
+	case editsOf:
+		e.edits = append(e.edits, m.text)
 	}
 }
 
-// edit adds an encoded edit of a packet, whether or not it is to be written.
-func (p *Plan) edit(frame uint64, edit []byte) {
-	if e := p.entryOf(frame, len(edit)); e != nil {
-		e.edits = append(e.edits, edit...)
-	} else if !p.wiped.set(frame) {
-		p.isOverfull = true
+func (e *entry) addWhole(frame uint64) {
+	if len(e.wholes) < maxWholes && !slices.Contains(e.wholes, frame) {
+		e.wholes = append(e.wholes, frame)
 	}
 }
 
-// entryOf returns the entry of a packet, with room for so many bytes, or nil if there is no
-// room.
-func (p *Plan) entryOf(frame uint64, size int) *entry {
-	i, ok := p.entries[frame]
-	switch {
-	case p.size+size > planBytes, !ok && len(p.entries) >= planEntries:
-		return nil
-	case !ok && len(p.unused) > 0:
-		i = p.unused[len(p.unused)-1]
-		p.unused = p.unused[:len(p.unused)-1]
-		p.entries[frame] = i
-	case !ok:
-		i = int32(len(p.pool))
-		p.pool = append(p.pool, entry{})
-		p.entries[frame] = i
-	}
-	p.size += size
-	return &p.pool[i]
+// keeper keeps what is known of packets until they are written.
+type keeper interface {
+	mark(frame uint64) bool                             // it is to be written; false: there is no room
+	note(frame uint64, kind memoKind, text []byte) bool // false: there is no room
+	wipe(frame uint64)                                  // all that it carries is to be overwritten
 }
 
-// take returns what is written about a packet, and forgets it; ok: it is written. The entry
-// is valid until the next call of add.
-func (p *Plan) take(frame uint64) (e entry, ok bool) {
-	ok, e.wipesAll = p.marked.clear(frame), p.wiped.clear(frame) || p.isOverfull
-	if len(p.entries) == 0 {
-		return e, ok
+// addMessage has k keep what a message means for those of its packets from first to last.
+func (r *room) addMessage(k keeper, m *pipeline.Pick, first, last uint64) {
+	comments, edits := splitNote(m.Note)
+	kind := ownComments
+	if m.IsLate {
+		kind = lateComments
 	}
-	i, has := p.entries[frame]
-	if !has {
-		return e, ok
-	}
-	wipesAll := e.wipesAll
-	e = p.pool[i]
-	e.wipesAll = wipesAll
-	delete(p.entries, frame)
-	p.unused = append(p.unused, i)
-	p.size -= len(e.comments) + len(e.late) + len(e.edits)
-	p.pool[i] = entry{comments: e.comments[:0], late: e.late[:0], edits: e.edits[:0], wholes: e.wholes[:0]}
-	return e, ok
-}
-
-// appendWholes appends the comment of a packet that is a part of messages.
-func appendWholes(dst []byte, wholes []uint64) []byte {
-	dst = append(dst, mark+"part of frame "...)
-	for i, n := range wholes {
-		if i > 0 {
-			dst = append(dst, ", "...)
+	for _, frame := range m.Frames {
+		if !m.IsChosen || frame < first || frame > last {
+			continue
 		}
-		dst = strconv.AppendUint(dst, n, 10)
+		ok := k.mark(frame)
+		switch {
+		case !ok:
+			r.unmarked++
+			continue
+		case frame != m.Frame:
+			ok = k.note(frame, partOf, binary.LittleEndian.AppendUint64(r.number[:0], m.Frame))
+		case len(comments) > 0:
+			ok = k.note(frame, kind, comments)
+		}
+		if !ok {
+			r.uncommented++
+		}
 	}
-	return dst
+	for len(edits) > 0 {
+		x, one, rest := cutEdit(edits)
+		if edits = rest; x.frame >= first && x.frame <= last && !k.note(x.frame, editsOf, one) {
+			k.wipe(x.frame)
+		}
+	}
 }
 
 // Collector is the pipeline.PacketSink of the first run over a file.
 type Collector struct {
 	plan *Plan
+	line line
 	notes
 }
 
 // Collector returns what fills the plan for a Writer with these Options.
-func (p *Plan) Collector(o *Options) *Collector { return &Collector{p, o.notes()} }
+func (p *Plan) Collector(o *Options) *Collector {
+	c := &Collector{plan: p, line: newLine(p.near), notes: o.notes()}
+	c.line.counts = true
+	return c
+}
 
 // AppendNote implements pipeline.PacketSink. Most messages came in the packet that decided
-// them: the second run meets these again.
+// them: it is held when the second run meets these.
 func (c *Collector) AppendNote(dst []byte, e *render.Event, isChosen bool) ([]byte, bool) {
 	if len(e.Frames) == 0 && !e.Origin.IsLate {
 		return dst, false
@@ -147,30 +152,15 @@ func (c *Collector) AppendNote(dst []byte, e *render.Event, isChosen bool) ([]by
 
 // AddMessage implements pipeline.PacketSink.
 func (c *Collector) AddMessage(m *pipeline.Pick) {
-	c.plan.addMessage(m, func(frame uint64) bool { return frame != m.Frame || m.IsLate })
-	_, edits := splitNote(m.Note)
-	c.plan.addStretch(m, edits)
+	if c.line.released < m.Frames[0] {
+		return // all are held then
+	}
+	c.plan.addMessage(c.plan, m, 0, c.line.released)
+	c.plan.addStretch(m, &c.plan.long, &c.plan.memos)
 }
 
 // AddPackets implements pipeline.PacketSink.
-func (c *Collector) AddPackets(*capture.Batch) error { return nil }
-
-// addMessage adds what a message means for those of its packets that has returns true of.
-func (p *Plan) addMessage(m *pipeline.Pick, has func(frame uint64) bool) {
-	comments, edits := splitNote(m.Note)
-	for _, frame := range m.Frames {
-		switch {
-		case !m.IsChosen || !has(frame):
-		case frame == m.Frame:
-			p.add(frame, comments, m.IsLate, 0)
-		default:
-			p.add(frame, nil, m.IsLate, m.Frame)
-		}
-	}
-	for len(edits) > 0 {
-		x, own, rest := cutEdit(edits)
-		if edits = rest; has(x.frame) {
-			p.edit(x.frame, own)
-		}
-	}
+func (c *Collector) AddPackets(b *capture.Batch) error {
+	c.line.add(b)
+	return c.line.release(false, nil)
 }

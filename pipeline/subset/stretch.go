@@ -11,63 +11,116 @@ import (
 // A message over TCP in very many short segments has a list of only some of them: where
 // they are joined, one stands for several. The others are found by their numbers.
 
+// stretches are the numbers of messages over TCP that came in several segments, in the order
+// in which these were decided.
+type stretches struct {
+	newest      map[connDir]uint64 // number of the newest stretch of a direction
+	ring        []stretch          // stretch n is at n modulo the length, a power of two
+	first, next uint64             // stretches first to next-1 are there; none is number 0
+}
+
 // connDir is a direction of a connection.
 type connDir struct{ src, dst netip.AddrPort }
 
 // stretch is the numbers of a message in several segments.
 type stretch struct {
+	of       connDir
+	before   uint64 // number of the stretch before it in that direction, which may have been dropped
 	seq, n   uint32
 	frame    uint64 // that completed the message
 	isChosen bool
 	edits    []byte // encoded, of any of its packets: they are by number
 }
 
-// addStretch keeps the numbers of a message over TCP that came in several packets.
-func (p *Plan) addStretch(m *pipeline.Pick, edits []byte) {
+func newStretches() stretches {
+	return stretches{newest: make(map[connDir]uint64), first: 1, next: 1}
+}
+
+func (s *stretches) at(n uint64) *stretch { return &s.ring[n&uint64(len(s.ring)-1)] }
+
+// addStretch adds the numbers of a message over TCP that came in several packets to s. texts
+// keeps its edits.
+func (r *room) addStretch(m *pipeline.Pick, s *stretches, texts *memos) {
 	if !m.IsTCP || len(m.Frames) < 2 || m.IsJoined {
 		return
 	}
-	if p.stretchCount >= planStretches || p.stretchSize+len(edits) > planBytes {
-		p.unmarked++
+	x := stretch{of: connDir{m.Src, m.Dst}, seq: m.Seq, n: uint32(m.Len), frame: m.Frame, isChosen: m.IsChosen}
+	_, edits := splitNote(m.Note)
+	if edits = editsAbout(edits, m.Frame); len(edits) > 0 {
+		n := texts.add(m.Frame, stretchEdits, edits)
+		if n == 0 {
+			r.unmarked++
+			return
+		}
+		x.edits = texts.at(n).text
+	}
+	if s.next-s.first >= planStretches {
+		r.unmarked++
 		return
 	}
-	s := stretch{seq: m.Seq, n: uint32(m.Len), frame: m.Frame, isChosen: m.IsChosen}
-	for len(edits) > 0 {
-		x, own, rest := cutEdit(edits)
-		if edits = rest; x.frame == m.Frame {
-			s.edits = append(s.edits, own...)
-		}
-	}
-	p.stretchSize += len(s.edits)
-	if p.stretches == nil {
-		p.stretches = make(map[connDir][]stretch)
-	}
-	k := connDir{m.Src, m.Dst}
-	p.stretches[k] = append(p.stretches[k], s)
-	p.stretchCount++
+	s.push(&x)
 }
 
-// addStretches adds to an entry what the stretches that packet p has bytes of mean for it,
-// and reports whether it is to be written.
-func (w *Writer) addStretches(p *capture.Packet, e *entry, ok bool) bool {
-	if len(w.plan.stretches) == 0 {
-		return ok
+// push adds x as the newest.
+func (s *stretches) push(x *stretch) {
+	if s.next-s.first == uint64(len(s.ring)) {
+		old := *s
+		s.ring = make([]stretch, max(2*len(old.ring), minRing))
+		for n := old.first; n < old.next; n++ {
+			*s.at(n) = *old.at(n)
+		}
+	}
+	x.before = s.newest[x.of]
+	*s.at(s.next) = *x
+	s.newest[x.of] = s.next
+	s.next++
+}
+
+// drop drops stretches from the first one on as long as they end in packets up to frame.
+func (s *stretches) drop(frame uint64) {
+	for ; s.first < s.next && s.at(s.first).frame <= frame; s.first++ {
+		if of := s.at(s.first).of; s.newest[of] == s.first {
+			delete(s.newest, of)
+		}
+	}
+}
+
+// appendTo appends the stretches that bytes of a packet are in, the newest first.
+func (s *stretches) appendTo(dst []*stretch, frame uint64, x *netlayer.Packet) []*stretch {
+	seq := firstSeq(x)
+	for n := s.newest[connDir{x.Src, x.Dst}]; n >= s.first; n = s.at(n).before {
+		t := s.at(n)
+		if frame <= t.frame && int32(seq-t.seq-t.n) < 0 && int32(seq+uint32(x.Wire)-t.seq) > 0 {
+			dst = append(dst, t)
+		}
+	}
+	return dst
+}
+
+// addStretches adds to the entry at work what the stretches that packet p has bytes of mean
+// for it.
+func (w *Writer) addStretches(p *capture.Packet) {
+	if w.known.long.isEmpty() && (w.plan == nil || w.plan.long.isEmpty()) {
+		return
 	}
 	x := &w.editor.empty
 	x.Decode(p.Link, p.Data, int(p.Wire))
 	if x.Stop != netlayer.TCP || x.Wire == 0 {
-		return ok
+		return
 	}
-	seq := firstSeq(x)
-	for _, s := range w.plan.stretches[connDir{x.Src, x.Dst}] {
-		if p.No > s.frame || int32(seq-s.seq-s.n) >= 0 || int32(seq+uint32(x.Wire)-s.seq) <= 0 {
-			continue
-		}
-		e.edits = append(e.edits[:len(e.edits):len(e.edits)], s.edits...)
-		if s.isChosen && !ok {
-			ok = true
-			e.wholes = append(e.wholes[:len(e.wholes):len(e.wholes)], s.frame)
+	found := w.known.long.appendTo(w.found[:0], p.No, x)
+	if w.plan != nil {
+		found = w.plan.long.appendTo(found, p.No, x)
+	}
+	for i := len(found) - 1; i >= 0; i-- {
+		s := found[i]
+		w.entry.edits = append(w.entry.edits, s.edits)
+		if s.isChosen && !w.entry.isMarked {
+			w.entry.isMarked = true
+			w.entry.wholes = append(w.entry.wholes, s.frame)
 		}
 	}
-	return ok
+	w.found = found
 }
+
+func (s *stretches) isEmpty() bool { return s.first == s.next }

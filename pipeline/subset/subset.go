@@ -4,20 +4,21 @@
 // package pipeline does both.
 //
 // A message is known at the packet that completes it, or later, and its other packets came
-// before. A file is therefore read twice:
+// before. So the Writer holds packets back in a bounded line, and what is known of them, their
+// memos, until they leave it. Of a stream, packets that leave before their message is decided
+// are counted. A file is read twice instead:
 //
 //  1. Plan.Collector goes through the run that is for this alone, and keeps in a Plan what
-//     concerns packets that had passed when their message was decided.
-//  2. Writer goes through the second run. After each batch it writes the packets which that
-//     plan, or a message decided in the batch, names.
-//
-// A stream cannot be read twice. There the Writer holds packets back in a bounded line, and
-// counts those that left it before their message was decided.
+//     messages mean for packets that will have left a short line when these are decided.
+//  2. Writer goes through the second run, with such a line. A packet is written when it leaves
+//     it, if the memos of this run or the plan have that it is to be.
 package subset
 
 import (
 	"bytes"
 	"errors"
+	"math"
+	"strconv"
 	"time"
 
 	"qsniff/capture"
@@ -50,22 +51,27 @@ type Options struct {
 // Writer is a pipeline.PacketSink that writes the packets of chosen messages.
 type Writer struct {
 	opt   Options
-	plan  *Plan
+	plan  *Plan // of the first run; nil: there was none
+	known recent
 	line  line
-	twice bool // the plan is of a first run
 	stats tally.Subset
 	notes
 	editor editor
-	entry  *entry // of the packet at work
+	packet capture.Packet // at work
+	entry  entry          // of that
+	found  []*stretch
 	comm   [][]byte
 	whole  []byte
 }
 
 // NewWriter returns a Writer. The caller closes it, and then o.Out.
 func NewWriter(o Options) *Writer {
-	w := &Writer{opt: o, plan: o.Plan, twice: o.Plan != nil, notes: o.notes()}
-	if w.plan == nil {
-		w.plan = NewPlan()
+	w := &Writer{opt: o, plan: o.Plan, known: newRecent(planBytes), notes: o.notes()}
+	if w.plan != nil {
+		w.line = newLine(w.plan.near)
+	} else {
+		w.line = newLine(lineBytes)
+		w.line.wait = int64(lineTime)
 	}
 	w.editor.change = o.Change
 	return w
@@ -74,7 +80,11 @@ func NewWriter(o Options) *Writer {
 // Stats returns the counts so far.
 func (w *Writer) Stats() tally.Subset {
 	s := w.stats
-	s.Uncommented, s.Unmarked = w.plan.uncommented, w.plan.unmarked
+	s.Uncommented, s.Unmarked = w.known.uncommented, w.known.unmarked
+	if w.plan != nil {
+		s.Uncommented += w.plan.uncommented
+		s.Unmarked += w.plan.unmarked
+	}
 	s.Overwritten, s.Unpacked = w.editor.wiped, w.lost.Load()
 	return s
 }
@@ -95,17 +105,11 @@ func (w *Writer) AddMessage(m *pipeline.Pick) {
 	if m.IsChosen && !m.IsJoined {
 		w.stats.Messages++
 	}
-	w.plan.addMessage(m, func(frame uint64) bool {
-		if w.twice { // the plan has the others
-			return frame == m.Frame && !m.IsLate
-		}
-		return frame > w.line.released
-	})
-	if w.twice {
-		return
+	w.known.addMessage(&w.known, m, w.line.released+1, math.MaxUint64)
+	if w.plan == nil || m.Frames[0] > w.line.released { // else the plan has it
+		w.known.addStretch(m, &w.known.long, &w.known.memos)
 	}
-	_, edits := splitNote(m.Note)
-	if w.plan.addStretch(m, edits); !m.IsChosen {
+	if w.plan != nil || !m.IsChosen {
 		return
 	}
 	for _, frame := range m.Frames {
@@ -115,68 +119,51 @@ func (w *Writer) AddMessage(m *pipeline.Pick) {
 	}
 }
 
-// AddPackets implements pipeline.PacketSink: it writes those packets of a batch whose
-// messages are known, or holds them back.
+// AddPackets implements pipeline.PacketSink: it holds the packets of a batch back, and writes
+// those of the packets that leave the line whose messages are known.
 func (w *Writer) AddPackets(b *capture.Batch) error {
-	if !w.twice {
-		w.line.add(b)
-		return w.release(false)
+	w.line.add(b)
+	if err := w.line.release(false, w.writePacket); err != nil || !w.opt.WithoutDelay {
+		return err
 	}
-	return w.writePackets(b)
-}
-
-// release writes packets that were held back long enough, or all.
-func (w *Writer) release(all bool) error {
-	for b := w.line.next(all); b != nil; b = w.line.next(all) {
-		if err := w.writePackets(b); err != nil {
-			return err
-		}
-		w.line.free(b)
-	}
-	return nil
+	return w.opt.Out.Flush()
 }
 
 // Close writes what is held back. It does not close Options.Out.
-func (w *Writer) Close() error { return w.release(true) }
+func (w *Writer) Close() error { return w.line.release(true, w.writePacket) }
 
-// writePackets writes those packets of a batch that the plan names.
-func (w *Writer) writePackets(b *capture.Batch) error {
-	next := 0
-	for i := range b.Packets {
-		p := &b.Packets[i]
-		first := next
-		for next < len(b.Comments) && b.Comments[next].At <= i {
-			next++
+// writePacket writes a packet that leaves the line, with the comments of the capture about it,
+// if it is to be written.
+func (w *Writer) writePacket(p *capture.Packet, about []capture.Comment) error {
+	e := &w.entry
+	e.reset()
+	w.known.take(p.No, e)
+	if w.plan != nil {
+		w.plan.take(p.No, e)
+	}
+	w.addStretches(p)
+	defer w.known.forget(p.No)
+	if !e.isMarked && (w.opt.Change == nil || !w.editor.isEmptySegment(p)) {
+		return nil
+	}
+	w.comm = w.comm[:0]
+	for i := range about {
+		if text := about[i].Text; !isOwn(text) && w.opt.Change == nil {
+			w.comm = append(w.comm, text)
 		}
-		e, ok := w.plan.take(p.No)
-		ok = w.addStretches(p, &e, ok)
-		if !ok && (w.opt.Change == nil || !w.editor.isEmptySegment(p)) {
-			continue
-		}
-		w.comm = w.comm[:0]
-		for k := first; k < next; k++ {
-			if text := b.Comments[k].Text; !isOwn(text) && w.opt.Change == nil {
-				w.comm = append(w.comm, text)
-			}
-		}
-		w.entry = &e
-		w.appendComments(&e)
-		shifted := *p
-		shifted.Nanos += int64(w.opt.Shift)
-		err := w.opt.Out.WriteCommented(&shifted, w.comm)
-		if errors.Is(err, file.ErrRefused) {
-			w.stats.Refused++
-			continue
-		}
-		if err != nil {
-			return err
-		}
+	}
+	w.appendComments(e)
+	w.packet = *p
+	w.packet.Nanos += int64(w.opt.Shift)
+	err := w.opt.Out.WriteCommented(&w.packet, w.comm)
+	switch {
+	case err == nil:
 		w.stats.Packets++
+	case errors.Is(err, file.ErrRefused):
+		w.stats.Refused++
+		return nil
 	}
-	if w.opt.WithoutDelay {
-		return w.opt.Out.Flush()
-	}
-	return nil
+	return err
 }
 
 // mark is what the comments begin with that this package writes. Those that it wrote before,
@@ -184,17 +171,35 @@ func (w *Writer) writePackets(b *capture.Batch) error {
 // file before.
 const mark = "qsniff: "
 
+var newline = []byte{'\n'}
+
 func isOwn(comment []byte) bool { return bytes.HasPrefix(comment, []byte(mark)) }
 
 // appendComments appends the comments that an entry of the plan has.
 func (w *Writer) appendComments(e *entry) {
-	for _, lines := range [...][]byte{e.comments, e.late} {
-		for line := range bytes.Lines(lines) {
-			w.comm = append(w.comm, bytes.TrimSuffix(line, []byte{'\n'}))
+	for _, texts := range [...][][]byte{e.own, e.late} {
+		for _, lines := range texts {
+			for len(lines) > 0 {
+				var line []byte
+				line, lines, _ = bytes.Cut(lines, newline)
+				w.comm = append(w.comm, line)
+			}
 		}
 	}
 	if w.opt.Comment != nil && len(e.wholes) > 0 {
 		w.whole = appendWholes(w.whole[:0], e.wholes)
 		w.comm = append(w.comm, w.whole)
 	}
+}
+
+// appendWholes appends the comment of a packet that is a part of messages.
+func appendWholes(dst []byte, wholes []uint64) []byte {
+	dst = append(dst, mark+"part of frame "...)
+	for i, n := range wholes {
+		if i > 0 {
+			dst = append(dst, ", "...)
+		}
+		dst = strconv.AppendUint(dst, n, 10)
+	}
+	return dst
 }

@@ -3,8 +3,11 @@ package subset
 import (
 	"bytes"
 	"context"
+	"errors"
+	"path/filepath"
 	"testing"
 
+	"qsniff/capture"
 	"qsniff/capture/file"
 	"qsniff/dissect"
 	"qsniff/dissect/protocols"
@@ -59,16 +62,61 @@ func TestFilter(t *testing.T) {
 		}
 		return b.Bytes(), w.Stats()
 	}
-	plan := NewPlan()
-	run(t, name, plan.Collector(&Options{Comment: comment}), isJoined)
-	twice, n := written(plan)
+	planned := func(near int) *Plan {
+		plan := NewPlan()
+		plan.near = near
+		run(t, name, plan.Collector(&Options{Comment: comment}), isJoined)
+		return plan
+	}
+	twice, n := written(planned(nearBytes))
 	if want := (tally.Subset{Messages: 1, Packets: 2}); n != want {
 		t.Errorf("counts are %+v, want %+v", n, want)
 	}
 	if !bytes.Contains(twice, []byte("part of frame")) || !bytes.Contains(twice, []byte("S2A_RULES")) {
 		t.Error("comments are missing")
 	}
+	if far, n := written(planned(0)); !bytes.Equal(far, twice) {
+		t.Errorf("with a plan for all, it is another file: %+v", n)
+	}
 	if held, n := written(nil); !bytes.Equal(held, twice) {
 		t.Errorf("what was held back is not what was read twice: %+v", n)
+	}
+}
+
+// TestPlan: what is written does not depend on how much of it the plan has, with everything
+// that is overwritten.
+func TestPlan(t *testing.T) {
+	names, err := filepath.Glob("../../pcapfiles/*/*.pcap*")
+	if err != nil || len(names) < 100 {
+		t.Fatalf("%d captures, %v", len(names), err)
+	}
+	planned := 0
+	for i, name := range names {
+		if testing.Short() && i%8 != 0 {
+			continue
+		}
+		written := func(near int) ([]byte, tally.Subset) {
+			var b bytes.Buffer
+			var w *Writer
+			o := Options{Plan: NewPlan(), Comment: text.NewComment(text.Options{}), Edits: Mask{}}
+			o.Plan.near = near
+			run(t, name, o.Plan.Collector(&o), "")
+			planned += int(o.Plan.memos.next - 1)
+			o.Out = file.NewWriter(&b, "test", file.WriteOptions{Mask: func(p *capture.Packet, b []byte) { w.Edit(p, b) }})
+			w = NewWriter(o)
+			run(t, name, w, "")
+			if err := errors.Join(w.Close(), o.Out.Close()); err != nil {
+				t.Fatal(err)
+			}
+			return b.Bytes(), w.Stats()
+		}
+		far, n := written(0)
+		near, m := written(nearBytes)
+		if !bytes.Equal(far, near) || n != m {
+			t.Errorf("%s: %+v is not %+v", name, n, m)
+		}
+	}
+	if planned == 0 {
+		t.Error("no plan has anything")
 	}
 }
