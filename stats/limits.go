@@ -71,7 +71,7 @@ const (
 	timelineCells = 500
 
 	// timelineKinds, timelineServers and timelineClients are how many rows a timeline has of
-	// each; what has no row is in one together. A kind or a server takes 16 KiB, and 20 to 60 KiB
+	// each; what has no row is in one together. A kind or a server takes 16 KiB, and 10 to 60 KiB
 	// more if it answers; a client takes 2 KiB. Chosen: more than a chart can show, and half a
 	// megabyte of a report.
 	timelineKinds   = 24

@@ -28,7 +28,8 @@ func TestFreeTables(t *testing.T) {
 	defer func() { layers.EthernetTypeMetadata, layers.PPPTypeMetadata = ether, ppp }() // other tests decode
 	before := resident()
 	FreeTables()
-	if freed := before - resident(); freed < 4<<20 {
+	FreeTables() // nothing is left to free
+	if freed := before - resident(); freed < 11<<19 {
 		t.Errorf("%d bytes were given back", freed)
 	}
 	for _, table := range [][]layers.EnumMetadata{layers.EthernetTypeMetadata[:], layers.PPPTypeMetadata[:]} {

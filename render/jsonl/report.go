@@ -290,21 +290,22 @@ func (w *writer) writeKind(protocol, message string) {
 func (w *writer) writeTimesRow(times *stats.Buckets) {
 	w.key("rtt")
 	w.open('[')
+	first, end := times.Range()
 	for i := range times.Len() {
 		w.comma()
 		w.open('[')
-		first, counts := times.At(i)
-		for len(counts) > 0 && counts[0] == 0 {
-			first, counts = first+1, counts[1:]
+		from, to := first, end
+		for from < to && times.At(i, from) == 0 {
+			from++
 		}
-		for len(counts) > 0 && counts[len(counts)-1] == 0 {
-			counts = counts[:len(counts)-1]
+		for from < to && times.At(i, to-1) == 0 {
+			to--
 		}
-		if len(counts) > 0 {
-			w.dst = strconv.AppendInt(w.dst, int64(first), 10)
+		if from < to {
+			w.dst = strconv.AppendInt(w.dst, int64(from), 10)
 		}
-		for _, n := range counts {
-			w.dst = strconv.AppendUint(append(w.dst, ','), uint64(n), 10)
+		for b := from; b < to; b++ {
+			w.dst = strconv.AppendUint(append(w.dst, ','), uint64(times.At(i, b)), 10)
 		}
 		w.close(']')
 	}

@@ -4,7 +4,7 @@ const (
 	// maxBytes is the packed text of the exchanges that are kept until the end of the run, when
 	// it is known how much room a report has, and what the incidents were: unpacked, a few
 	// times as much as it holds.
-	maxBytes = 2 << 20
+	maxBytes = 3 << 19
 
 	// MaxOpen is the packed text of exchanges that are not over. Chosen: a thousand of usual
 	// length.
