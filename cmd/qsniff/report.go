@@ -67,7 +67,7 @@ Everything has a limit, and what there was no room for is counted. Exchanges fil
 then others, evenly over time.
 Of those that begin after packet 8,192 a sample is considered, half of each doubling of packets
 of what was before, and of the others messages with a warning or an error only: such an exchange
-has "omitted_messages". qsniff follow --exchange N prints any as a whole.
+has "omitted_messages", and the report "sampled_after". qsniff follow --exchange N prints any as a whole.
 
 Passwords and log secrets are always redacted. With --anonymize the packets are replaced
 before they are read, as qsniff anonymize does: what is no part of a message is left out, -Y

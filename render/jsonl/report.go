@@ -75,6 +75,9 @@ const reportEnd = 200
 
 // writeExchanges writes as many exchanges to out as there is room for, after what w has.
 func (w *writer) writeExchanges(out io.Writer, r *render.Report) error {
+	if r.SampledAfter > 0 {
+		w.uint("sampled_after", r.SampledAfter)
+	}
 	w.key("exchanges")
 	w.open('[')
 	all, left := r.Exchanges(max(0, r.MaxSize-len(w.dst)-reportEnd))

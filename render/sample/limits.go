@@ -22,8 +22,8 @@ const (
 	// maxEntries.
 	maxCounts = 1 << 15
 
-	// wholeFrames is up to which frame all exchanges are rendered, and how many frames of each
+	// WholeFrames is up to which frame all exchanges are rendered, and how many frames of each
 	// doubling after that: a rendered message takes ten times as long as a counted one, and a
 	// report shows a thousand of a million.
-	wholeFrames = 1 << 13
+	WholeFrames = 1 << 13
 )
