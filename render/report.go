@@ -37,5 +37,6 @@ type Explained struct {
 	JSON []byte
 }
 
-// ReportLeft counts what a report has no room for.
-type ReportLeft struct{ Exchanges, Servers, Clients, Incidents, Findings uint64 }
+// ReportLeft counts what a report has no room for; Packets are those of no message, which an
+// anonymised one is made without.
+type ReportLeft struct{ Exchanges, Servers, Clients, Incidents, Findings, Packets uint64 }

@@ -10,6 +10,7 @@ import (
 
 	"qsniff/internal/hostset"
 	"qsniff/pipeline"
+	"qsniff/render/tally"
 )
 
 // The readers of captures.
@@ -38,6 +39,7 @@ type readOptions struct {
 	memory       memorySize
 	write        writeOptions
 	display      displayOptions
+	result       *tally.Run // set to what the run came to; nil: nobody asks
 }
 
 func readDefaults() *readOptions {

@@ -77,6 +77,9 @@ func (c *reportCollector) report(run tally.Run, args []string) (*render.Report, 
 	build := readBuild()
 	r := &render.Report{Version: build.short(), Command: c.opts.command, Files: c.opts.listFiles(args, &run), MaxSize: int(c.opts.maxSize),
 		IsAnonymized: c.opts.anonymize.isOn}
+	if c.opts.anonymize.isOn {
+		r.Left.Packets = c.opts.captured.Packets - run.Packets
+	}
 	if run.Packets > sample.WholeFrames {
 		r.SampledAfter = sample.WholeFrames
 	}

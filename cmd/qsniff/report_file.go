@@ -90,7 +90,7 @@ func (o *reportOptions) prepareAnonymized(ctx context.Context, args []string, s 
 	in, out := io.Pipe()
 	first := o.readOptions
 	first.output, first.write = "none", writeOptions{path: stdin, anonymize: o.anonymize}
-	first.memory /= 2
+	first.servers, first.memory, first.result = "", first.memory/2, &o.captured
 	done := make(chan error, 1)
 	go func() {
 		err := readCaptures(ctx, &first, args, streams{out, io.Discard})

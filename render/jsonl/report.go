@@ -31,6 +31,9 @@ func WriteReport(out io.Writer, r *render.Report) error {
 	w.uint("clients", r.Left.Clients)
 	w.uint("incidents", r.Left.Incidents)
 	w.uint("findings", r.Left.Findings)
+	if r.IsAnonymized {
+		w.uint("packets", r.Left.Packets)
+	}
 	w.close('}')
 	w.close('}')
 	return flush(out, append(w.dst, '\n'))
