@@ -76,7 +76,7 @@ export function partnersOf({ timeline, servers }, address) {
   const requests = servers.get(address)?.requests;
   if (!row?.kinds || (requests !== undefined && sum(row.requests, 0, timeline.points) !== requests)) return null;
   return {
-    kinds: row.kinds.map((k) => ({ key: kindName(k), name: kindName(k), requests: k.requests, share: decided(k) })),
+    kinds: row.kinds.filter((k) => k.requests || k.answered).map((k) => ({ key: kindName(k), name: kindName(k), requests: k.requests, share: decided(k) })),
     clients: (row.clients ?? []).map((c) => ({ key: c.address, name: c.address, requests: c.requests, error: c.error, share: share(c.requests, sum(row.requests, 0, timeline.points)) })),
   };
 }
